@@ -1,0 +1,46 @@
+# How targets are made here: one function per kind, so that flags stand in one place.
+
+add_library(rawstack_flags INTERFACE)
+target_compile_features(rawstack_flags INTERFACE c_std_17)
+target_compile_definitions(rawstack_flags INTERFACE _GNU_SOURCE)
+target_compile_options(rawstack_flags INTERFACE
+	-std=gnu17 -fno-omit-frame-pointer -fstack-protector-strong
+	-Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
+	-Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wimplicit-fallthrough
+	-Wno-format-truncation # a message cut at its buffer's end is what we want
+	$<$<BOOL:${RAWSTACK_WERROR}>:-Werror>
+	$<$<CONFIG:Release,RelWithDebInfo>:-D_FORTIFY_SOURCE=2>)
+target_link_options(rawstack_flags INTERFACE -Wl,-z,relro,-z,now -Wl,--as-needed)
+if(RAWSTACK_SANITIZE)
+	target_compile_options(rawstack_flags INTERFACE -fsanitize=${RAWSTACK_SANITIZE}
+			       -fno-sanitize-recover=all)
+	target_link_options(rawstack_flags INTERFACE -fsanitize=${RAWSTACK_SANITIZE})
+endif()
+if(RAWSTACK_FUZZ)
+	target_compile_options(rawstack_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+# The flags of rawstack_flags are for our own sources only, so targets take them as PRIVATE.
+function(rawstack_library name)
+	cmake_parse_arguments(arg "" "" "SOURCES;LINK" ${ARGN})
+	add_library(${name} STATIC ${arg_SOURCES})
+	target_include_directories(${name} PUBLIC ${CMAKE_CURRENT_SOURCE_DIR})
+	target_link_libraries(${name} PRIVATE rawstack_flags PUBLIC ${arg_LINK})
+endfunction()
+
+# rawstack_executable(<name> SOURCES ... LINK ... [DESTINATION <dir>]): without DESTINATION it
+# goes to bin; NOINSTALL keeps it in the build tree. All programs stand in <build>/bin, so that a
+# program finds its helpers beside itself in a build tree.
+function(rawstack_executable name)
+	cmake_parse_arguments(arg "NOINSTALL" "DESTINATION" "SOURCES;LINK" ${ARGN})
+	add_executable(${name} ${arg_SOURCES})
+	target_link_libraries(${name} PRIVATE rawstack_flags ${arg_LINK})
+	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+	if(NOT arg_NOINSTALL)
+		if(NOT arg_DESTINATION)
+			set(arg_DESTINATION ${CMAKE_INSTALL_BINDIR})
+		endif()
+		install(TARGETS ${name} RUNTIME DESTINATION ${arg_DESTINATION})
+	endif()
+endfunction()

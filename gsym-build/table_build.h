@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_TABLE_BUILD_H
+#define RAWSTACK_TABLE_BUILD_H
+/*
+ * Building a table from an untrusted file, as everyone does it: the service, `rawstack-gsym-build
+ * build`, `rawstack resolve -e`. The file is parsed in a separate worker process with limits on
+ * memory, CPU, file size and wall clock, which sees two descriptors and nothing else; whatever it
+ * does, the caller gets a table that rsym_open() accepts, or one line of error. The worker is
+ * started with posix_spawn(), so this may be called after gRPC is up. Safe from any thread.
+ *
+ *	struct table_request req = { .input_fd = in, .output_fd = out, .stripped_fd = -1 };
+ *	struct build_report report;
+ *
+ *	if (table_build(&req, &report, &err))
+ *		return err.code;
+ */
+#include "build_id.h"
+#include "err.h"
+
+enum table_input {
+	TABLE_INPUT_AUTO = 0, /* ELF, or kallsyms text when it looks like it */
+	TABLE_INPUT_ELF = 1,
+	TABLE_INPUT_KALLSYMS = 2, /* `id` names the kernel */
+};
+
+struct table_request {
+	int input_fd;    /* a regular file; its offset is not used. Kept by the caller */
+	int stripped_fd; /* the partner that holds segments and .dynsym, or -1 */
+	int output_fd;   /* an empty regular file or memfd, read and write. Kept by the caller */
+	enum table_input input;
+	struct build_id id; /* kallsyms: the kernel's; ELF: kind NONE takes what the file says */
+
+	/* Limits; 0 takes the constant of limits.h. */
+	uint64_t memory_max;
+	uint64_t cpu_seconds_max;
+	uint64_t wall_ms_max;
+	uint64_t table_len_max;
+
+	/* Path of the worker program; NULL searches beside /proc/self/exe, then in libexec. */
+	const char *worker_path;
+};
+
+/* What was understood. All counts are of this build. */
+struct build_report {
+	struct build_id id;
+	uint64_t unit_count, units_skipped;
+	uint64_t function_count, range_count, inline_count;
+	uint64_t symbol_count, file_count;
+	uint64_t table_len;
+	uint64_t cpu_ns, wall_ns, peak_memory;
+	bool has_dwarf, has_segments, needs_alt_file;
+	char skipped[256]; /* why units were skipped: the first reason, or "" */
+};
+
+/*
+ * ERR_UNSUPPORTED: not ELF, big-endian, no symbols nor DWARF. ERR_DATA: damaged. ERR_LIMIT: a limit
+ * was reached (the message names it). ERR_INTERNAL: the worker crashed (the message names the
+ * signal). On error the content of output_fd is undefined and *report may be half filled.
+ */
+int table_build(const struct table_request *req, struct build_report *report,
+		struct err *err) _must_check_;
+
+/*
+ * The identity of an ELF file by its own bytes: the GNU build id, else the htlhash. Reads headers
+ * and notes only, in this process, with bounds: safe on hostile files. ERR_UNSUPPORTED when not
+ * ELF.
+ */
+int table_identify(int fd, struct build_id *ret_id, struct err *err) _must_check_;
+
+#endif

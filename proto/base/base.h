@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_BASE_H
+#define RAWSTACK_BASE_H
+/*
+ * The few words every file of the project speaks: scope-bound release, overflow-checked sizes.
+ * Holds no policy and links nothing but libc.
+ *
+ *	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT);	released when the scope ends
+ *	return TAKE_PTR(obj);					hands it out instead
+ */
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define _cleanup_(fn)  __attribute__((cleanup(fn)))
+#define _must_check_   __attribute__((warn_unused_result))
+#define _printf_(f, a) __attribute__((format(printf, f, a)))
+#define _unused_       __attribute__((unused))
+
+#define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
+
+/* Gives the pointer away and leaves NULL behind, so that the scope's cleanup does nothing. */
+#define TAKE_PTR(p)                               \
+	__extension__({                           \
+		__typeof__(p) *take_p_ = &(p);    \
+		__typeof__(p) take_v_ = *take_p_; \
+		*take_p_ = NULL;                  \
+		take_v_;                          \
+	})
+
+/* The same for a descriptor; -1 is "none". */
+#define TAKE_FD(fd)                     \
+	__extension__({                 \
+		int *take_p_ = &(fd);   \
+		int take_v_ = *take_p_; \
+		*take_p_ = -1;          \
+		take_v_;                \
+	})
+
+/* Declares x_freep() for _cleanup_(), from x_free() that accepts NULL. */
+#define DEFINE_FREEP(type, fn)             \
+	static inline void fn##p(type **p) \
+	{                                  \
+		fn(*p);                    \
+	}                                  \
+	struct rawstack_swallow_semicolon
+
+static inline void freep(void *p)
+{
+	free(*(void **)p);
+}
+
+static inline void closep(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+/* Return false when the result does not fit; *ret is then undefined. */
+#define CHECKED_ADD(a, b, ret) (!__builtin_add_overflow(a, b, ret))
+#define CHECKED_MUL(a, b, ret) (!__builtin_mul_overflow(a, b, ret))
+
+/*
+ * Grows *p to hold at least want elements of size bytes, doubling. Returns false, with *p and *cap
+ * as they were, when want exceeds ceiling or memory is out.
+ */
+bool grow_array(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "buf.h"
+
+#include <stdio.h>
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+	       "files and buffers are little-endian and written from memory");
+
+void buf_init(struct buf *b, size_t max_len)
+{
+	*b = (struct buf)BUF_INIT(max_len);
+}
+
+void buf_done(struct buf *b)
+{
+	free(b->p);
+	*b = (struct buf)BUF_INIT(b->max);
+}
+
+void buf_reset(struct buf *b)
+{
+	b->len = 0;
+	b->failed = false;
+}
+
+uint8_t *buf_extend(struct buf *b, size_t len)
+{
+	size_t want;
+	uint8_t *p;
+
+	if (b->failed)
+		return NULL;
+	/* One byte more than counted, so that buf_cstr() never has to allocate. */
+	if (!CHECKED_ADD(b->len, len, &want) || want > b->max || want == SIZE_MAX ||
+	    !grow_array((void **)&b->p, &b->cap, want + 1, 1, SIZE_MAX)) {
+		b->failed = true;
+		return NULL;
+	}
+	p = b->p + b->len;
+	b->len = want;
+	return p;
+}
+
+bool buf_append(struct buf *b, const void *p, size_t len)
+{
+	uint8_t *to = buf_extend(b, len);
+
+	if (!to)
+		return false;
+	if (len)
+		memcpy(to, p, len);
+	return true;
+}
+
+bool buf_vprintf(struct buf *b, const char *fmt, va_list ap)
+{
+	va_list again;
+	uint8_t *to;
+	int len;
+
+	va_copy(again, ap);
+	len = vsnprintf(NULL, 0, fmt, again);
+	va_end(again);
+	if (len < 0) {
+		b->failed = true;
+		return false;
+	}
+	to = buf_extend(b, (size_t)len);
+	if (!to)
+		return false;
+	vsnprintf((char *)to, (size_t)len + 1, fmt, ap);
+	return true;
+}
+
+bool buf_printf(struct buf *b, const char *fmt, ...)
+{
+	va_list ap;
+	bool ok;
+
+	va_start(ap, fmt);
+	ok = buf_vprintf(b, fmt, ap);
+	va_end(ap);
+	return ok;
+}
+
+bool buf_align(struct buf *b, size_t align)
+{
+	size_t pad = (align - b->len % align) % align;
+	uint8_t *to = buf_extend(b, pad);
+
+	if (!to)
+		return false;
+	memset(to, 0, pad);
+	return true;
+}
+
+const char *buf_cstr(struct buf *b)
+{
+	if (b->failed || !b->p)
+		return "";
+	b->p[b->len] = 0;
+	return (const char *)b->p;
+}
+
+bool buf_uleb(struct buf *b, uint64_t v)
+{
+	uint8_t out[10];
+	size_t n = 0;
+
+	do {
+		out[n] = v & 0x7f;
+		v >>= 7;
+		if (v)
+			out[n] |= 0x80;
+		n++;
+	} while (v);
+	return buf_append(b, out, n);
+}
+
+bool buf_sleb(struct buf *b, int64_t v)
+{
+	uint8_t out[10];
+	size_t n = 0;
+	bool more = true;
+
+	while (more) {
+		out[n] = v & 0x7f;
+		v >>= 7; /* arithmetic on gcc and clang */
+		more = !((v == 0 && !(out[n] & 0x40)) || (v == -1 && (out[n] & 0x40)));
+		if (more)
+			out[n] |= 0x80;
+		n++;
+	}
+	return buf_append(b, out, n);
+}

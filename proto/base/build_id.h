@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_BUILD_ID_H
+#define RAWSTACK_BUILD_ID_H
+/*
+ * The name of a binary, everywhere: the GNU build id (the note NT_GNU_BUILD_ID of ELF, 2 to 64
+ * bytes here; the kernel reports at most 20), or, for a file without one, a hash of its ends and
+ * length ("htlhash"), marked as such. A value type: copy it freely. All bytes past len are zero.
+ */
+#include "base.h"
+#include "err.h"
+
+enum {
+	BUILD_ID_MIN = 2,
+	BUILD_ID_MAX = 64,
+	BUILD_ID_HEX_MAX = 2 * BUILD_ID_MAX + 1, /* with the NUL */
+	HTLHASH_LEN = 16,
+};
+
+enum build_id_kind {
+	BUILD_ID_NONE = 0,
+	BUILD_ID_GNU = 1,
+	BUILD_ID_HTLHASH =
+		2, /* SHA-256 over first 4 KiB, last 4 KiB, big-endian length: 16 bytes */
+};
+
+struct build_id {
+	uint8_t kind; /* enum build_id_kind */
+	uint8_t len;
+	uint8_t bytes[BUILD_ID_MAX];
+};
+
+/* ERR_DATA when len is outside BUILD_ID_MIN..BUILD_ID_MAX, or not HTLHASH_LEN for that kind. */
+int build_id_set(struct build_id *id, enum build_id_kind kind, const void *p, size_t len,
+		 struct err *err);
+
+/* Lower-case hex with a NUL. Returns hex. */
+const char *build_id_hex(const struct build_id *id, char hex[static BUILD_ID_HEX_MAX]);
+
+/* Parses lower- or upper-case hex; the kind is GNU. ERR_USAGE when it is not an id. */
+int build_id_parse(struct build_id *id, const char *hex, struct err *err);
+
+/* The kind does not take part: an id is looked up by its bytes alone. */
+bool build_id_equal(const struct build_id *a, const struct build_id *b);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "err.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char *const names[] = {
+	[-ERR_NONE] = "none",           [-ERR_USAGE] = "usage",
+	[-ERR_DATA] = "data",           [-ERR_UNSUPPORTED] = "unsupported",
+	[-ERR_LIMIT] = "limit",         [-ERR_NOT_FOUND] = "not_found",
+	[-ERR_EXISTS] = "exists",       [-ERR_IO] = "io",
+	[-ERR_MEMORY] = "memory",       [-ERR_UNAVAILABLE] = "unavailable",
+	[-ERR_DENIED] = "denied",       [-ERR_MISMATCH] = "mismatch",
+	[-ERR_CANCELLED] = "cancelled", [-ERR_INTERNAL] = "internal",
+};
+
+static void clean(char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			*s = '?';
+}
+
+int err_set(struct err *err, int code, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (!err)
+		return code;
+	err->code = code;
+	va_start(ap, fmt);
+	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	va_end(ap);
+	clean(err->message);
+	return code;
+}
+
+int err_sys(struct err *err, int errnum, const char *fmt, ...)
+{
+	int code = errnum == ENOMEM                      ? ERR_MEMORY
+		   : errnum == EPERM || errnum == EACCES ? ERR_DENIED
+		   : errnum == ENOENT                    ? ERR_NOT_FOUND
+							 : ERR_IO;
+	char text[64];
+	va_list ap;
+	int len;
+
+	if (!err)
+		return code;
+	err->code = code;
+	va_start(ap, fmt);
+	len = vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	va_end(ap);
+	if (len >= 0 && (size_t)len < sizeof(err->message))
+		snprintf(err->message + len, sizeof(err->message) - (size_t)len, ": %s",
+			 strerror_r(errnum, text, sizeof(text)));
+	clean(err->message);
+	return code;
+}
+
+int err_prefix(struct err *err, const char *fmt, ...)
+{
+	char rest[ERR_MESSAGE_MAX];
+	va_list ap;
+	int len;
+
+	if (!err)
+		return ERR_INTERNAL;
+	memcpy(rest, err->message, sizeof(rest));
+	va_start(ap, fmt);
+	len = vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	va_end(ap);
+	if (len >= 0 && (size_t)len < sizeof(err->message))
+		snprintf(err->message + len, sizeof(err->message) - (size_t)len, ": %s", rest);
+	clean(err->message);
+	return err->code;
+}
+
+const char *err_name(int code)
+{
+	if (code > 0 || code <= -(int)ARRAY_LEN(names))
+		return "unknown";
+	return names[-code];
+}
+
+int err_exit_status(int code)
+{
+	return code >= 0 ? 0 : code == ERR_USAGE ? 2 : 1;
+}

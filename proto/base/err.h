@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_ERR_H
+#define RAWSTACK_ERR_H
+/*
+ * What went wrong, in one line. A struct err lives on the caller's stack; functions that can fail
+ * take a pointer to it as their last argument and fail in one expression:
+ *
+ *	return err_set(err, ERR_DATA, "%s: section %s ends at %zu of %zu bytes", ...);
+ *
+ * Codes are negative and say whose fault it is; err_exit_status() and err_name() are their only
+ * tables. Programs print `message` after their own name, and nothing else.
+ */
+#include <stdarg.h>
+
+#include "base.h"
+
+enum err_code {
+	ERR_NONE = 0,
+	ERR_USAGE = -1,       /* the caller's arguments; exit status 2 */
+	ERR_DATA = -2,        /* damaged or foreign bytes in a file or message */
+	ERR_UNSUPPORTED = -3, /* well-formed, but a kind we do not read */
+	ERR_LIMIT = -4,       /* a named limit was exceeded */
+	ERR_NOT_FOUND = -5,   /* the thing named does not exist */
+	ERR_EXISTS = -6,      /* it exists already */
+	ERR_IO = -7,          /* the operating system refused a read, write or open */
+	ERR_MEMORY = -8,      /* allocation failed */
+	ERR_UNAVAILABLE = -9, /* the peer is not there, or busy; trying again later is right */
+	ERR_DENIED = -10,     /* a permission or capability is missing; the message names it */
+	ERR_MISMATCH = -11,   /* bytes do not match what was declared (id, size, digest) */
+	ERR_CANCELLED = -12,  /* the caller or a deadline stopped it */
+	ERR_INTERNAL = -13,   /* a fault of ours, or of a library, contained in time */
+};
+
+#define ERR_MESSAGE_MAX 480
+
+struct err {
+	int code;
+	char message[ERR_MESSAGE_MAX];
+};
+
+/*
+ * Fills *err (which may be NULL) and returns code. The message is cut at ERR_MESSAGE_MAX, and bytes
+ * below 0x20 and 0x7f become '?', so that untrusted names cannot break the line or the terminal.
+ */
+int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
+
+/* The same, ending in ": " and the text of errno number errnum; ENOMEM gives ERR_MEMORY. */
+int err_sys(struct err *err, int errnum, const char *fmt, ...) _printf_(3, 4);
+
+/* Puts "<prefix>: " in front of a message already set, and returns its code. */
+int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
+
+/* "data", "limit", ...: stable words for logs and --json. */
+const char *err_name(int code);
+
+/* 0 done, 1 failed, 2 usage. */
+int err_exit_status(int code);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "intern.h"
+
+#include <assert.h>
+#include <string.h>
+#include <sys/random.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+struct intern_entry {
+	size_t off;
+	uint32_t len;
+	uint32_t hash;
+};
+
+static uint32_t hash_of(const void *key, size_t len)
+{
+	static uint64_t seed;
+	uint64_t s = __atomic_load_n(&seed, __ATOMIC_RELAXED);
+
+	if (!s) {
+		uint64_t zero = 0;
+
+		if (getrandom(&s, sizeof(s), GRND_NONBLOCK) != (ssize_t)sizeof(s))
+			s = (uintptr_t)&seed;
+		s |= 1;
+		/* The first thread to come decides; the others take its value. */
+		if (!__atomic_compare_exchange_n(&seed, &zero, s, false, __ATOMIC_RELAXED,
+						 __ATOMIC_RELAXED))
+			s = zero;
+	}
+	return (uint32_t)XXH3_64bits_withSeed(key, len, s);
+}
+
+static bool matches(const struct intern *in, uint32_t id, uint32_t hash, const void *key,
+		    size_t len)
+{
+	const struct intern_entry *e = &in->entries[id];
+
+	return e->hash == hash && e->len == len &&
+	       (len == 0 || memcmp(in->data + e->off, key, len) == 0);
+}
+
+/* The slot that holds the key, or the free one where it belongs. */
+static size_t slot_of(const struct intern *in, uint32_t hash, const void *key, size_t len)
+{
+	size_t mask = in->slot_count - 1, i = hash & mask;
+
+	while (in->slots[i] && !matches(in, in->slots[i] - 1, hash, key, len))
+		i = (i + 1) & mask;
+	return i;
+}
+
+static bool rehash(struct intern *in)
+{
+	size_t next = in->slot_count ? in->slot_count * 2 : 64;
+	uint32_t *slots = calloc(next, sizeof(*slots));
+
+	if (!slots)
+		return false;
+	for (size_t id = 0; id < in->count; id++) {
+		size_t i = in->entries[id].hash & (next - 1);
+
+		while (slots[i])
+			i = (i + 1) & (next - 1);
+		slots[i] = (uint32_t)id + 1;
+	}
+	free(in->slots);
+	in->slots = slots;
+	in->slot_count = next;
+	return true;
+}
+
+uint32_t intern_find(const struct intern *in, const void *key, size_t len)
+{
+	if (!in->slot_count)
+		return INTERN_FULL;
+	return in->slots[slot_of(in, hash_of(key, len), key, len)] - 1;
+}
+
+uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_new)
+{
+	uint32_t hash = hash_of(key, len);
+	size_t slot, want;
+
+	if (ret_new)
+		*ret_new = false;
+	if (in->slot_count) {
+		slot = slot_of(in, hash, key, len);
+		if (in->slots[slot])
+			return in->slots[slot] - 1;
+	}
+	if (len > UINT32_MAX || in->count >= UINT32_MAX - 1)
+		return INTERN_FULL;
+	if (2 * (in->count + 1) > in->slot_count && !rehash(in))
+		return INTERN_FULL;
+	if (!CHECKED_ADD(in->data_len, len, &want) ||
+	    !grow_array((void **)&in->data, &in->data_cap, want, 1, in->max_data) ||
+	    !grow_array((void **)&in->entries, &in->entries_cap, in->count + 1,
+			sizeof(*in->entries), in->max_count))
+		return INTERN_FULL;
+	slot = slot_of(in, hash, key, len);
+	in->entries[in->count] =
+		(struct intern_entry){.off = in->data_len, .len = (uint32_t)len, .hash = hash};
+	if (len)
+		memcpy(in->data + in->data_len, key, len);
+	in->data_len = want;
+	in->slots[slot] = (uint32_t)++in->count;
+	if (ret_new)
+		*ret_new = true;
+	return (uint32_t)in->count - 1;
+}
+
+const void *intern_get(const struct intern *in, uint32_t id, size_t *ret_len)
+{
+	assert(id < in->count);
+	if (ret_len)
+		*ret_len = in->entries[id].len;
+	return in->data ? in->data + in->entries[id].off : (const uint8_t *)"";
+}
+
+void intern_reset(struct intern *in)
+{
+	in->count = 0;
+	in->data_len = 0;
+	if (in->slot_count)
+		memset(in->slots, 0, in->slot_count * sizeof(*in->slots));
+}
+
+void intern_done(struct intern *in)
+{
+	free(in->entries);
+	free(in->slots);
+	free(in->data);
+	*in = (struct intern)INTERN_INIT(in->max_count, in->max_data);
+}

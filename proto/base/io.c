@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define RETRY(call)                                \
+	__extension__({                            \
+		__typeof__(call) rc_;              \
+		do                                 \
+			rc_ = (call);              \
+		while (rc_ < 0 && errno == EINTR); \
+		rc_ < 0 ? -errno : rc_;            \
+	})
+
+static int sys_open(void *ctx _unused_, int dir_fd, const char *path, int flags, mode_t mode)
+{
+	return RETRY(openat(dir_fd, path, flags | O_CLOEXEC, mode));
+}
+
+static ssize_t sys_pread(void *ctx _unused_, int fd, void *p, size_t len, off_t off)
+{
+	return RETRY(pread(fd, p, len, off));
+}
+
+static ssize_t sys_pwrite(void *ctx _unused_, int fd, const void *p, size_t len, off_t off)
+{
+	return RETRY(pwrite(fd, p, len, off));
+}
+
+static int sys_allocate(void *ctx _unused_, int fd, off_t len)
+{
+	int rc;
+
+	do
+		rc = posix_fallocate(fd, 0, len);
+	while (rc == EINTR);
+	return -rc;
+}
+
+static int sys_truncate(void *ctx _unused_, int fd, off_t len)
+{
+	return RETRY(ftruncate(fd, len));
+}
+
+static int sys_sync(void *ctx _unused_, int fd)
+{
+	return RETRY(fdatasync(fd));
+}
+
+static int sys_rename(void *ctx _unused_, int dir_fd, const char *from, const char *to)
+{
+	return renameat(dir_fd, from, dir_fd, to) ? -errno : 0;
+}
+
+static int sys_unlink(void *ctx _unused_, int dir_fd, const char *path)
+{
+	return unlinkat(dir_fd, path, 0) ? -errno : 0;
+}
+
+static int sys_close(void *ctx _unused_, int fd)
+{
+	return close(fd) && errno != EINTR ? -errno : 0;
+}
+
+static uint64_t sys_free_bytes(void *ctx _unused_, int dir_fd)
+{
+	struct statvfs st;
+
+	return fstatvfs(dir_fd, &st) ? 0 : (uint64_t)st.f_bavail * st.f_frsize;
+}
+
+static uint64_t clock_ns(clockid_t id)
+{
+	struct timespec ts;
+
+	clock_gettime(id, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+static uint64_t sys_mono_ns(void *ctx _unused_)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+static uint64_t sys_real_ns(void *ctx _unused_)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+static void sys_random(void *ctx _unused_, void *p, size_t len)
+{
+	uint8_t *to = p;
+
+	while (len) {
+		ssize_t n = getrandom(to, len, 0);
+
+		if (n <= 0)
+			continue;
+		to += n;
+		len -= (size_t)n;
+	}
+}
+
+const struct io *io_system(void)
+{
+	static const struct io sys = {
+		.open = sys_open,
+		.pread = sys_pread,
+		.pwrite = sys_pwrite,
+		.allocate = sys_allocate,
+		.truncate = sys_truncate,
+		.sync = sys_sync,
+		.rename = sys_rename,
+		.unlink = sys_unlink,
+		.close = sys_close,
+		.free_bytes = sys_free_bytes,
+		.mono_ns = sys_mono_ns,
+		.real_ns = sys_real_ns,
+		.random = sys_random,
+	};
+
+	return &sys;
+}
+
+int io_write_all(const struct io *io, int fd, const void *p, size_t len, off_t off, struct err *err)
+{
+	const uint8_t *from = p;
+
+	while (len) {
+		ssize_t n = io->pwrite(io->ctx, fd, from, len, off);
+
+		if (n < 0)
+			return err_sys(err, (int)-n, "write");
+		if (n == 0)
+			return err_set(err, ERR_IO, "write: no progress");
+		from += n;
+		off += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+int io_read_all(const struct io *io, int fd, void *p, size_t len, off_t off, struct err *err)
+{
+	uint8_t *to = p;
+
+	while (len) {
+		ssize_t n = io->pread(io->ctx, fd, to, len, off);
+
+		if (n < 0)
+			return err_sys(err, (int)-n, "read");
+		if (n == 0)
+			return err_set(err, ERR_DATA, "file ends %zu bytes early", len);
+		to += n;
+		off += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_and_sync(const struct io *io, int fd, const void *p, size_t len, struct err *err)
+{
+	int rc = io_write_all(io, fd, p, len, 0, err);
+
+	if (rc)
+		return rc;
+	rc = io->sync(io->ctx, fd);
+	return rc ? err_sys(err, -rc, "sync") : 0;
+}
+
+int io_replace_file(const struct io *io, int dir_fd, const char *name, const void *p, size_t len,
+		    struct err *err)
+{
+	char temp[300];
+	uint64_t salt;
+	int fd, rc;
+
+	io->random(io->ctx, &salt, sizeof(salt));
+	if (snprintf(temp, sizeof(temp), ".%s.%016llx.tmp", name, (unsigned long long)salt) >=
+	    (int)sizeof(temp))
+		return err_set(err, ERR_USAGE, "%s: name too long", name);
+	fd = io->open(io->ctx, dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	if (fd < 0)
+		return err_sys(err, -fd, "%s", temp);
+	rc = write_and_sync(io, fd, p, len, err);
+	io->close(io->ctx, fd);
+	if (!rc) {
+		rc = io->rename(io->ctx, dir_fd, temp, name);
+		if (rc)
+			rc = err_sys(err, -rc, "rename");
+	}
+	if (rc) {
+		io->unlink(io->ctx, dir_fd, temp);
+		return err_prefix(err, "%s", name);
+	}
+	rc = io->sync(io->ctx, dir_fd);
+	return rc ? err_sys(err, -rc, "%s: sync of its directory", name) : 0;
+}
+
+int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len, struct err *err)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	_cleanup_(freep) uint8_t *p = NULL;
+	size_t len = 0, cap = 0;
+	struct stat st;
+
+	if (fd < 0)
+		return err_sys(err, errno, "%s", path);
+	if (fstat(fd, &st))
+		return err_sys(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_UNSUPPORTED, "%s: not a regular file", path);
+	for (;;) {
+		ssize_t n;
+
+		if (!grow_array((void **)&p, &cap, len + (64 << 10), 1, SIZE_MAX / 2))
+			return err_set(err, ERR_MEMORY, "%s: out of memory", path);
+		n = RETRY(read(fd, p + len, cap - len - 1));
+		if (n < 0)
+			return err_sys(err, (int)-n, "%s", path);
+		if (n == 0)
+			break;
+		len += (size_t)n;
+		if (len > max)
+			return err_set(err, ERR_LIMIT, "%s: larger than %zu bytes", path, max);
+	}
+	p[len] = 0;
+	*ret_p = TAKE_PTR(p);
+	*ret_len = len;
+	return 0;
+}

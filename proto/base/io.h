@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_IO_H
+#define RAWSTACK_IO_H
+/*
+ * The operating system as the durable parts see it: files, two clocks, random bytes. Code that
+ * must survive a crash (the spool, sinks) does its file work through a struct io, so that a test
+ * can record each call, fail the Nth, stop the clock, or replay a power cut. io_system() is the
+ * real one. Calls return 0 or more, or -errno; none retries but for EINTR.
+ *
+ * A struct io and its context must outlive whoever uses it; io_system() is safe from any thread.
+ */
+#include <sys/types.h>
+
+#include "base.h"
+#include "err.h"
+
+struct io {
+	void *ctx;
+	/* All paths are relative to a directory descriptor, as in openat(2). */
+	int (*open)(void *ctx, int dir_fd, const char *path, int flags, mode_t mode);
+	ssize_t (*pread)(void *ctx, int fd, void *p, size_t len, off_t off);
+	ssize_t (*pwrite)(void *ctx, int fd, const void *p, size_t len, off_t off);
+	int (*allocate)(void *ctx, int fd, off_t len); /* posix_fallocate(3) from 0 */
+	int (*truncate)(void *ctx, int fd, off_t len);
+	int (*sync)(void *ctx, int fd); /* fdatasync(2); on a directory fsync(2) */
+	int (*rename)(void *ctx, int dir_fd, const char *from, const char *to);
+	int (*unlink)(void *ctx, int dir_fd, const char *path);
+	int (*close)(void *ctx, int fd);
+	uint64_t (*free_bytes)(void *ctx,
+			       int dir_fd); /* of the file system, for unprivileged use */
+	uint64_t (*mono_ns)(void *ctx);     /* CLOCK_MONOTONIC */
+	uint64_t (*real_ns)(void *ctx);     /* CLOCK_REALTIME, since 1970 */
+	void (*random)(void *ctx, void *p, size_t len);
+};
+
+const struct io *io_system(void);
+
+/* Whole-buffer helpers over any struct io; a short transfer is an error. */
+int io_write_all(const struct io *io, int fd, const void *p, size_t len, off_t off,
+		 struct err *err);
+int io_read_all(const struct io *io, int fd, void *p, size_t len, off_t off, struct err *err);
+
+/*
+ * Writes a whole file so that a crash leaves the old one, the new one or none, never a part: a
+ * temporary name in the same directory, sync, rename, sync of the directory. Mode 0600.
+ */
+int io_replace_file(const struct io *io, int dir_fd, const char *name, const void *p, size_t len,
+		    struct err *err);
+
+/*
+ * Reads a whole regular file of at most max bytes into fresh memory (*ret_p, freed by the caller,
+ * with a NUL behind it). ERR_LIMIT when it is larger. Works on /proc files, whose size is 0.
+ */
+int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len, struct err *err);
+
+#endif

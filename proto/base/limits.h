@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_LIMITS_H
+#define RAWSTACK_LIMITS_H
+/*
+ * Every amount that a file or a peer controls, with the reason of its value. What concerns clients
+ * is advertised by Binaries.Limits. 64-bit constants, so that arithmetic with them is.
+ */
+#include <stdint.h>
+
+#define LIMIT(n) UINT64_C(n)
+#define MIB      (UINT64_C(1) << 20)
+#define GIB      (UINT64_C(1) << 30)
+
+/* --- ELF and DWARF input ------------------------------------------------------------------- */
+/* The largest debug files known (browsers, vendor kernels) are 5 to 9 GB. */
+#define LIMIT_ELF_FILE_LEN  (16 * GIB)
+/* Section counts above 2^16 need the extended numbering of ELF and exist only with
+ * -ffunction-sections in relocatable files. */
+#define LIMIT_ELF_SECTIONS  LIMIT(262144)
+/* One section after decompression: what a worker may have to map. */
+#define LIMIT_SECTION_LEN   (8 * GIB)
+/* zlib cannot exceed 1:1032 and zstd goes far above; real DWARF stays below 1:20. */
+#define LIMIT_INFLATE_RATIO LIMIT(1100)
+/* Depth of the DIE tree; template-heavy C++ reaches about 60. */
+#define LIMIT_DIE_DEPTH     LIMIT(1024)
+/* Inlined calls above one address; the deepest seen in real code is about 110. */
+#define LIMIT_INLINE_DEPTH  LIMIT(512)
+/* Hops along DW_AT_abstract_origin and DW_AT_specification; real chains have 1 to 4. */
+#define LIMIT_ORIGIN_HOPS   LIMIT(16)
+/* Rows of one line table; the largest unit seen has about 3 million. */
+#define LIMIT_LINE_ROWS     LIMIT(64000000)
+/* A symbol name; the longest mangled names in the wild are about 60 KB. */
+#define LIMIT_NAME_LEN      LIMIT(65536)
+
+/* --- demangling ------------------------------------------------------------------------------- */
+/* Longer names stay mangled: expansion is up to exponential in their length. */
+#define LIMIT_DEMANGLE_IN  LIMIT(4096)
+#define LIMIT_DEMANGLE_OUT LIMIT(16384)
+
+/* --- table worker ----------------------------------------------------------------------------- */
+#define LIMIT_WORKER_MEMORY      (8 * GIB) /* RLIMIT_AS, the input's mapping included */
+#define LIMIT_WORKER_CPU_SECONDS LIMIT(600)
+#define LIMIT_WORKER_WALL_MS     LIMIT(1800000)
+#define LIMIT_TABLE_LEN          (4 * GIB) /* RLIMIT_FSIZE; offsets in a table are 32 bits */
+
+/* --- requests --------------------------------------------------------------------------------- */
+/* gRPC's own default for a received message; clients need not be configured. */
+#define LIMIT_MESSAGE_LEN       (4 * MIB)
+/* A reply stays below it with room for framing; what does not fit is deferred. */
+#define LIMIT_REPLY_LEN         (3 * MIB + MIB / 2)
+#define LIMIT_BATCH_LOCATIONS   LIMIT(65536)
+#define LIMIT_BATCH_MODULES     LIMIT(8192)
+#define LIMIT_BATCH_STRINGS     LIMIT(65536)
+#define LIMIT_RESOLVE_ADDRESSES LIMIT(1024)
+#define LIMIT_STRING_LEN        LIMIT(65536) /* one string of a request */
+#define LIMIT_BATCH_ID_LEN      LIMIT(64)
+#define LIMIT_PATH_LEN          LIMIT(4096) /* PATH_MAX */
+#define LIMIT_UPLOAD_CHUNK      MIB         /* what our client sends; up to a message is taken */
+#define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
+#define LIMIT_PAGE              LIMIT(1000) /* rows of one page of List or Missing */
+#define LIMIT_MISSING_IDS       LIMIT(10000)
+#define LIMIT_LABELS            LIMIT(32) /* of one binary */
+#define LIMIT_LABEL_LEN         LIMIT(256)
+
+/* --- spool and samples ------------------------------------------------------------------------ */
+#define LIMIT_STACK_FRAMES  LIMIT(256)     /* 127 user and 127 kernel frames, and a pseudo frame */
+#define LIMIT_SPOOL_RECORD  LIMIT(1048576) /* payload of one record */
+#define LIMIT_SPOOL_SEGMENT (64 * MIB)
+
+#endif

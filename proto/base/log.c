@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "log.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *program = "rawstack";
+static enum log_level max_level = LOG_INFO;
+
+void log_init(const char *name)
+{
+	program = name;
+}
+
+void log_set_level(enum log_level level)
+{
+	max_level = level;
+}
+
+static void emit(const char *head, const char *fmt, va_list ap, const char *tail)
+{
+	char line[1024];
+	size_t at, len, tail_len = strlen(tail);
+	ssize_t n _unused_;
+	int w;
+
+	at = (size_t)snprintf(line, sizeof(line), "%s%s: ", *tail ? "" : "\r\033[K", program);
+	w = snprintf(line + at, sizeof(line) - at, "%s", head);
+	len = at + (size_t)w;
+	w = vsnprintf(line + len, sizeof(line) - len - tail_len, fmt, ap);
+	if (w > 0)
+		len += (size_t)w < sizeof(line) - len - tail_len
+			       ? (size_t)w
+			       : sizeof(line) - len - tail_len - 1;
+	for (size_t i = at; i < len; i++)
+		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
+			line[i] = '?';
+	memcpy(line + len, tail, tail_len);
+	n = write(STDERR_FILENO, line, len + tail_len);
+}
+
+void log_line(enum log_level level, const char *fmt, ...)
+{
+	static const char *const heads[] = {"", "warning: ", "", "debug: "};
+	va_list ap;
+
+	if (level > max_level)
+		return;
+	va_start(ap, fmt);
+	emit(heads[level], fmt, ap, "\n");
+	va_end(ap);
+}
+
+void log_progress(const char *fmt, ...)
+{
+	va_list ap;
+	ssize_t n _unused_;
+
+	if (!isatty(STDERR_FILENO))
+		return;
+	if (!*fmt) {
+		n = write(STDERR_FILENO, "\r\033[K", 4);
+		return;
+	}
+	va_start(ap, fmt);
+	emit("", fmt, ap, "");
+	va_end(ap);
+}

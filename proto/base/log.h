@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_LOG_H
+#define RAWSTACK_LOG_H
+/*
+ * What programs say on stderr: one line per event, `<program>: <message>`, levels error to debug.
+ * For programs only: library code returns a struct err and never prints. Safe from any thread; a
+ * line is one write.
+ */
+#include "base.h"
+
+enum log_level {
+	LOG_ERROR,
+	LOG_WARN,
+	LOG_INFO,
+	LOG_DEBUG
+};
+
+/* Once, first in main(). name is kept, not copied. The level starts at LOG_INFO. */
+void log_init(const char *name);
+void log_set_level(enum log_level level);
+
+/* Bytes below 0x20 and 0x7f are printed as '?'. An error is printed as it is; the other levels
+ * put their word in front. */
+void log_line(enum log_level level, const char *fmt, ...) _printf_(2, 3);
+
+#define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
+#define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
+#define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)
+#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
+
+/* A line that replaces itself, on a terminal only; an empty one erases it. */
+void log_progress(const char *fmt, ...) _printf_(1, 2);
+
+#endif

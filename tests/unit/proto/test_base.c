@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The vocabulary of proto/base: each table row is an input and what must come of it. */
+#include "arena.h"
+#include "buf.h"
+#include "build_id.h"
+#include "bytes.h"
+#include "crc32c.h"
+#include "err.h"
+#include "intern.h"
+#include "io.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static void test_err(void **state _unused_)
+{
+	struct err err;
+
+	assert_int_equal(err_set(&err, ERR_DATA, "section %d\n\x1b[31m", 3), ERR_DATA);
+	assert_string_equal(err.message, "section 3??[31m");
+	assert_int_equal(err_prefix(&err, "file %s", "x"), ERR_DATA);
+	assert_string_equal(err.message, "file x: section 3??[31m");
+	assert_int_equal(err_sys(&err, EPERM, "open"), ERR_DENIED);
+	assert_string_equal(err.message, "open: Operation not permitted");
+	assert_int_equal(err_sys(NULL, ENOMEM, "open"), ERR_MEMORY);
+	for (int code = ERR_INTERNAL; code <= 0; code++)
+		assert_string_not_equal(err_name(code), "unknown");
+	assert_string_equal(err_name(ERR_INTERNAL - 1), "unknown");
+	assert_int_equal(err_exit_status(0), 0);
+	assert_int_equal(err_exit_status(ERR_USAGE), 2);
+	assert_int_equal(err_exit_status(ERR_IO), 1);
+}
+
+static void test_bytes(void **state _unused_)
+{
+	static const uint8_t in[] = {1, 2, 0, 4, 0, 0, 0, 'h', 'i', 0, 9};
+	struct bytes b = bytes_of(in, sizeof(in));
+	size_t len;
+
+	assert_int_equal(bytes_u8(&b), 1);
+	assert_int_equal(bytes_u16(&b), 2);
+	assert_int_equal(bytes_u32(&b), 4);
+	assert_memory_equal(bytes_cstr(&b, &len), "hi", 3);
+	assert_int_equal(len, 2);
+	assert_null(bytes_cstr(&b, &len));
+	assert_true(b.failed);
+	assert_int_equal(bytes_u8(&b), 0); /* failure sticks, though a byte was left */
+}
+
+static void test_leb(void **state _unused_)
+{
+	static const uint64_t values[] = {0, 1, 127, 128, 300, UINT32_MAX, INT64_MAX, UINT64_MAX};
+	static const uint8_t too_long[] = {0xff, 0xff, 0xff, 0xff, 0xff,
+					   0xff, 0xff, 0xff, 0xff, 0x02};
+	struct bytes in;
+
+	for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+		_cleanup_(buf_done) struct buf b = BUF_INIT(64);
+
+		buf_uleb(&b, values[i]);
+		buf_sleb(&b, (int64_t)values[i]);
+		buf_sleb(&b, -(int64_t)(values[i] >> 1));
+		in = bytes_of(b.p, b.len);
+		assert_int_equal(bytes_uleb(&in), values[i]);
+		assert_int_equal(bytes_sleb(&in), (int64_t)values[i]);
+		assert_int_equal(bytes_sleb(&in), -(int64_t)(values[i] >> 1));
+		assert_false(in.failed);
+		assert_int_equal(in.left, 0);
+	}
+	in = bytes_of(too_long, sizeof(too_long));
+	bytes_uleb(&in);
+	assert_true(in.failed);
+}
+
+static void test_buf(void **state _unused_)
+{
+	_cleanup_(buf_done) struct buf b = BUF_INIT(10);
+
+	assert_true(buf_printf(&b, "%d-%s", 42, "ab"));
+	assert_string_equal(buf_cstr(&b), "42-ab");
+	assert_true(buf_align(&b, 4));
+	assert_int_equal(b.len, 8);
+	assert_false(buf_u32(&b, 1)); /* 12 > 10 */
+	assert_false(buf_u8(&b, 1));  /* sticks */
+	assert_int_equal(b.len, 8);
+	buf_reset(&b);
+	assert_true(buf_u8(&b, 1));
+}
+
+static void test_arena(void **state _unused_)
+{
+	struct arena a = ARENA_INIT(1 << 20);
+	uint8_t *p;
+
+	for (size_t n = 0; n < 1000; n++) {
+		p = arena_alloc(&a, n);
+		assert_non_null(p);
+		assert_int_equal((uintptr_t)p % 16, 0);
+		for (size_t i = 0; i < n; i++)
+			assert_int_equal(p[i], 0);
+		memset(p, 0xee, n);
+	}
+	assert_null(arena_alloc(&a, 1 << 20));
+	assert_null(arena_array(&a, SIZE_MAX / 2, 4));
+	arena_reset(&a);
+	assert_non_null(arena_alloc(&a, 1 << 20));
+	arena_reset(&a);
+	assert_string_equal(arena_copy(&a, "text, cut", 4), "text");
+	arena_done(&a);
+}
+
+static void test_build_id(void **state _unused_)
+{
+	static const struct {
+		const char *hex;
+		int want;
+	} rows[] = {
+		{"abcd", 0},        {"ABcd", 0},         {"", ERR_USAGE},      {"ab", ERR_USAGE},
+		{"abc", ERR_USAGE}, {"abxd", ERR_USAGE}, {"../ab", ERR_USAGE}, {"ab cd", ERR_USAGE},
+	};
+	char hex[BUILD_ID_HEX_MAX], lengthy[2 * BUILD_ID_MAX + 3];
+	struct build_id id, same;
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_int_equal(build_id_parse(&id, rows[i].hex, &err), rows[i].want);
+	memset(lengthy, 'a', sizeof(lengthy));
+	lengthy[2 * BUILD_ID_MAX + 2] = 0;
+	assert_int_equal(build_id_parse(&id, lengthy, &err), ERR_USAGE);
+	lengthy[2 * BUILD_ID_MAX] = 0;
+	assert_int_equal(build_id_parse(&id, lengthy, &err), 0);
+	assert_string_equal(build_id_hex(&id, hex), lengthy);
+	assert_int_equal(build_id_set(&same, BUILD_ID_HTLHASH, id.bytes, 20, &err), ERR_DATA);
+	assert_int_equal(build_id_set(&same, BUILD_ID_GNU, id.bytes, 64, &err), 0);
+	assert_true(build_id_equal(&id, &same));
+	same.bytes[63] ^= 1;
+	assert_false(build_id_equal(&id, &same));
+}
+
+static void test_intern(void **state _unused_)
+{
+	struct intern in = INTERN_INIT(10000, 1 << 20);
+	char key[16];
+	size_t len;
+	bool fresh;
+
+	assert_int_equal(intern_find(&in, "x", 1), INTERN_FULL);
+	assert_int_equal(intern_add(&in, "", 0, &fresh), 0);
+	assert_true(fresh);
+	for (int round = 0; round < 2; round++) {
+		for (uint32_t i = 1; i < 10000; i++) {
+			int n = snprintf(key, sizeof(key), "%u", i);
+
+			assert_int_equal(intern_add(&in, key, (size_t)n, &fresh), i);
+			assert_int_equal(fresh, round == 0);
+		}
+	}
+	assert_int_equal(intern_add(&in, "one more", 8, NULL), INTERN_FULL);
+	assert_memory_equal(intern_get(&in, 1234, &len), "1234", 4);
+	assert_int_equal(len, 4);
+	assert_int_equal(intern_find(&in, "77", 2), 77);
+	intern_reset(&in);
+	assert_int_equal(intern_find(&in, "77", 2), INTERN_FULL);
+	assert_int_equal(intern_add(&in, "77", 2, NULL), 0);
+	intern_done(&in);
+}
+
+static void test_crc32c(void **state _unused_)
+{
+	uint8_t zeros[32] = {0};
+
+	/* RFC 3720 appendix B.4 */
+	assert_int_equal(crc32c(0, zeros, 32), 0x8a9136aa);
+	assert_int_equal(crc32c(0, "123456789", 9), 0xe3069283);
+	assert_int_equal(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
+}
+
+static void test_io(void **state _unused_)
+{
+	const struct io *io = io_system();
+	_cleanup_(freep) uint8_t *p = NULL;
+	_cleanup_(closep) int dir = open(".", O_RDONLY | O_DIRECTORY);
+	struct err err;
+	size_t len;
+
+	unlink("file");
+	assert_int_equal(io_replace_file(io, dir, "file", "first", 5, &err), 0);
+	assert_int_equal(io_replace_file(io, dir, "file", "second", 6, &err), 0);
+	assert_int_equal(io_read_file("file", 6, &p, &len, &err), 0);
+	assert_int_equal(len, 6);
+	assert_string_equal((char *)p, "second");
+	freep(&p);
+	p = NULL;
+	assert_int_equal(io_read_file("file", 5, &p, &len, &err), ERR_LIMIT);
+	assert_int_equal(io_read_file("/dev/null", 5, &p, &len, &err), ERR_UNSUPPORTED);
+	assert_int_equal(io_read_file("absent", 5, &p, &len, &err), ERR_NOT_FOUND);
+	assert_int_equal(io_read_file("/proc/self/stat", 1 << 20, &p, &len, &err), 0);
+	assert_true(len > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_err),    cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_leb),    cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_arena),  cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_intern), cmocka_unit_test(test_crc32c),
+		cmocka_unit_test(test_io),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
