@@ -1,0 +1,180 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_H
+#define RAWSTACK_SPOOL_H
+/*
+ * The crash-safe circular store between the capturer and the shipper: a directory (0700) of
+ * fixed-size, preallocated segment files (0600). One writer process appends; one reader process
+ * ships and acknowledges; either may die at any moment. Layout: spool_format.h and FORMAT.md.
+ *
+ * What can be lost: killed process, what was added since the last spool_writer_flush() (one poll
+ * interval, 250 ms); power cut, what was flushed since the last sync (2 s). What the limits drop is
+ * counted inside the data. Nothing acknowledged is delivered again, nothing else is left out.
+ *
+ * Each segment is self-contained: it has its own dictionary of strings, modules, locations,
+ * stacks and threads. Everything is in monotonic time of the boot the header names.
+ */
+#include "build_id.h"
+#include "err.h"
+#include "io.h"
+#include "limits.h"
+#include "location.h"
+
+/* --- what is stored -------------------------------------------------------------------------- */
+
+/* Strings are untrusted bytes of at most LIMIT_PATH_LEN. All indexes are into the same segment's
+ * tables, or LOCATION_NO_INDEX. */
+struct spool_module {
+	struct build_id id; /* kind NONE: unknown, `path` is all there is */
+	uint32_t path;      /* string */
+	bool is_kernel;
+};
+
+struct spool_thread {
+	uint32_t pid, tid;
+	uint64_t start_ns;  /* of the process, monotonic; tells a reused pid apart; 0: unknown */
+	uint32_t comm, exe; /* strings */
+	uint64_t cgroup_id;
+};
+
+enum spool_stack_flag {
+	SPOOL_STACK_USER_TRUNCATED = 1 << 0,   /* depth limit */
+	SPOOL_STACK_KERNEL_TRUNCATED = 1 << 1, /* depth limit */
+	SPOOL_STACK_NO_USER = 1 << 2,          /* user part missing though there is one; a pseudo
+						  frame with the reason stands for it */
+	SPOOL_STACK_NO_KERNEL = 1 << 3,
+	SPOOL_STACK_STALE_EXEC = 1 << 4,
+};
+
+struct spool_sample {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint32_t thread, stack;
+	uint32_t cpu;
+	uint32_t weight; /* samples it stands for, 1 or more */
+};
+
+/* Losses, each with a name and a count; cumulative since the capturer's start. */
+enum spool_loss {
+	SPOOL_LOSS_RING_FULL,     /* the BPF ring had no room */
+	SPOOL_LOSS_STACK_FAULT,   /* neither stack could be read; weight kept, see NO_USER */
+	SPOOL_LOSS_PERF_LOST,     /* PERF_RECORD_LOST of the mapping stream */
+	SPOOL_LOSS_THROTTLED,     /* PERF_RECORD_THROTTLE */
+	SPOOL_LOSS_SPOOL_DROPPED, /* samples in segments removed unsent: byte or age limit */
+	SPOOL_LOSS_SPOOL_ERROR,   /* samples that could not be written: disk full, read-only */
+	SPOOL_LOSS_UNRESOLVED,    /* user frames without a module; still stored, as UNRESOLVED */
+	SPOOL_LOSS_COUNT,
+};
+
+const char *spool_loss_name(enum spool_loss loss); /* "ring_full", ... */
+
+/* What a segment says of its origin, in its header. */
+struct spool_origin {
+	uint8_t host_id[16];       /* /etc/machine-id, or random */
+	uint8_t boot_id[16];       /* /proc/sys/kernel/random/boot_id */
+	char host_name[64];        /* NUL-terminated */
+	char event[32];            /* "cpu-clock", "cycles" */
+	char backend[32];          /* "bpf", "perf-self" */
+	uint64_t period_ns;        /* one sample stands for this time: 1e9 / hz */
+	uint64_t mono_ns, real_ns; /* the same instant on both clocks, at the segment's start */
+	uint32_t cpu_count;
+};
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+struct spool_limits {
+	uint64_t segment_len; /* default 4 MiB, at most LIMIT_SPOOL_SEGMENT */
+	uint64_t total_len;  /* default 256 MiB; the oldest segments go first, sent before unsent */
+	uint64_t age_ns;     /* default 7 days; 0: no limit */
+	uint64_t free_floor; /* bytes of the file system left free; default 512 MiB */
+	uint64_t sync_ns;    /* default 2 s */
+};
+
+struct spool_writer;
+
+/* Creates dir if needed (0700), takes its writer lock, starts a new segment. 0 fields of limits
+ * take the defaults. `io` must outlive the writer; NULL is io_system(). ERR_EXISTS when another
+ * writer holds the lock. */
+int spool_writer_open(struct spool_writer **ret, const char *dir, const struct spool_limits *limits,
+		      const struct spool_origin *origin, const struct io *io, struct err *err);
+
+/*
+ * Dictionary entries: each returns the index in the current segment, LOCATION_NO_INDEX when it
+ * cannot be stored. Indexes are valid until the next spool_writer_sample(), which may start a new
+ * segment: intern, then add the sample, each time. Interning what is known costs one hash.
+ */
+uint32_t spool_writer_string(struct spool_writer *w, const void *p, size_t len);
+uint32_t spool_writer_module(struct spool_writer *w, const struct spool_module *m);
+uint32_t spool_writer_location(struct spool_writer *w, const struct location *l);
+uint32_t spool_writer_stack(struct spool_writer *w, const uint32_t *locations, size_t count,
+			    uint32_t flags);
+uint32_t spool_writer_thread(struct spool_writer *w, const struct spool_thread *t);
+
+/* Never blocks on the disk for longer than a write; what cannot be stored is counted as
+ * SPOOL_LOSS_SPOOL_ERROR and dropped. */
+void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s);
+void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cumulative);
+
+/* Hands everything to the kernel in one write, syncs when sync_ns has passed, applies the limits.
+ * An error is reported once per change of state and does not stop the writer. */
+int spool_writer_flush(struct spool_writer *w, struct err *err);
+
+/* Flushes, syncs, seals the segment. */
+void spool_writer_close(struct spool_writer *w);
+DEFINE_FREEP(struct spool_writer, spool_writer_close);
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+#define SPOOL_BATCH_ID_LEN 48
+
+/*
+ * A slice of one segment with everything its samples need. Indexes are into these arrays, which
+ * hold only what the slice uses. Borrowed from the reader until the next call.
+ */
+struct spool_batch {
+	uint8_t id[SPOOL_BATCH_ID_LEN]; /* stable: host, boot, segment, first offset */
+	struct spool_origin origin;
+	const struct spool_string {
+		const char *p; /* no NUL */
+		uint32_t len;
+	} * strings;
+	const struct spool_module *modules;
+	const struct location *locations;
+	const struct spool_stack {
+		const uint32_t *locations; /* leaf first */
+		uint32_t count, flags;
+	} * stacks;
+	const struct spool_thread *threads;
+	const struct spool_sample *samples;
+	size_t string_count, module_count, location_count, stack_count, thread_count, sample_count;
+	uint64_t losses[SPOOL_LOSS_COUNT]; /* as last stated up to the end of the slice */
+	uint64_t damaged_len;              /* bytes of the slice that failed their checksum */
+	uint64_t segment, end_offset;      /* what spool_reader_ack() stores */
+};
+
+struct spool_reader;
+
+/* Opens an existing spool; takes no lock, so that any number may look. */
+int spool_reader_open(struct spool_reader **ret, const char *dir, const struct io *io,
+		      struct err *err);
+
+/*
+ * The next batch after the last acknowledged or returned one, of at most max_samples samples:
+ * 1 and *ret; 0 when there is nothing more now (a writer may add later; call again); negative on
+ * an error that is not damage (damage is skipped and counted).
+ */
+int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_batch *ret,
+		      struct err *err);
+
+/* Remembers, durably, that everything up to this batch is at the sink. Sent segments may then be
+ * dropped first. */
+int spool_reader_ack(struct spool_reader *r, const struct spool_batch *batch, struct err *err);
+
+/* Goes back to the last acknowledged position. */
+void spool_reader_rewind(struct spool_reader *r);
+
+/* Starts from the oldest data, acknowledged or not: for looking, not for shipping. */
+void spool_reader_from_start(struct spool_reader *r);
+
+void spool_reader_close(struct spool_reader *r);
+DEFINE_FREEP(struct spool_reader, spool_reader_close);
+
+#endif
