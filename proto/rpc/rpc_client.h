@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RPC_CLIENT_H
+#define RAWSTACK_RPC_CLIENT_H
+/*
+ * Blocking calls to a Rawstack service, over gRPC, with protobuf-c messages. Knows no message of
+ * its own: callers pass requests and the descriptor of the reply.
+ *
+ *	struct rpc_client *c;
+ *	ProtobufCMessage *reply;
+ *
+ *	if (rpc_client_open(&c, "127.0.0.1:7077", &err))
+ *		return err.code;
+ *	if (rpc_client_call(c, "/rawstack.v1.Symbolizer/Symbolize", &batch.base,
+ *			    &rawstack__v1__symbolized_batch__descriptor, 10000, &reply, &err))
+ *		...
+ *	protobuf_c_message_free_unpacked(reply, NULL);
+ *
+ * gRPC is started by the first open and stopped after the last close. A client may be used by one
+ * thread at a time; different clients are independent. Never fork while one is open.
+ *
+ * A failed call gives the gRPC status as an err code: UNAVAILABLE, RESOURCE_EXHAUSTED and
+ * DEADLINE_EXCEEDED are ERR_UNAVAILABLE (trying again is right), NOT_FOUND ERR_NOT_FOUND,
+ * INVALID_ARGUMENT ERR_DATA, FAILED_PRECONDITION and ABORTED ERR_MISMATCH, UNIMPLEMENTED
+ * ERR_UNSUPPORTED, CANCELLED ERR_CANCELLED, PERMISSION_DENIED and UNAUTHENTICATED ERR_DENIED, all
+ * others ERR_INTERNAL; the message is "<target>: <the server's text>".
+ */
+#include <protobuf-c/protobuf-c.h>
+
+#include "base.h"
+#include "err.h"
+
+struct rpc_client;
+
+/* target: "HOST:PORT", "[v6]:PORT" or "unix:PATH". Does not connect yet. */
+int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err) _must_check_;
+void rpc_client_close(struct rpc_client *c);
+DEFINE_FREEP(struct rpc_client, rpc_client_close);
+
+/*
+ * One request, one reply. timeout_ms bounds the whole call. *ret_reply is freed by the caller with
+ * protobuf_c_message_free_unpacked(). A reply that does not parse is ERR_DATA.
+ */
+int rpc_client_call(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
+		    const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
+		    ProtobufCMessage **ret_reply, struct err *err) _must_check_;
+
+/*
+ * A stream of requests and/or replies. Client streaming: open, send..., finish. Server streaming:
+ * open, send once, half_close, receive until 0, finish. At most one of a client at a time.
+ */
+struct rpc_stream;
+
+int rpc_stream_open(struct rpc_stream **ret, struct rpc_client *c, const char *method,
+		    const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
+		    struct err *err) _must_check_;
+
+/* Returns when the transport has taken the message: that is the flow control. */
+int rpc_stream_send(struct rpc_stream *s, const ProtobufCMessage *request,
+		    struct err *err) _must_check_;
+int rpc_stream_half_close(struct rpc_stream *s, struct err *err) _must_check_;
+
+/* 1 and a reply, 0 at the end of the replies, negative on failure. */
+int rpc_stream_receive(struct rpc_stream *s, ProtobufCMessage **ret_reply,
+		       struct err *err) _must_check_;
+
+/* Half-closes if that was not done, waits for the status: 0, or the call's error. */
+int rpc_stream_finish(struct rpc_stream *s, struct err *err) _must_check_;
+
+/* Cancels what is not finished. */
+void rpc_stream_close(struct rpc_stream *s);
+DEFINE_FREEP(struct rpc_stream, rpc_stream_close);
+
+#endif
