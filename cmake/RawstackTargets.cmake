@@ -7,7 +7,8 @@ target_compile_options(rawstack_flags INTERFACE
 	-std=gnu17 -fno-omit-frame-pointer -fstack-protector-strong
 	-Wall -Wextra -Wshadow -Wundef -Wvla -Wformat=2 -Wstrict-prototypes -Wmissing-prototypes
 	-Wpointer-arith -Wcast-qual -Wcast-align -Wwrite-strings -Wimplicit-fallthrough
-	-Wno-format-truncation # a message cut at its buffer's end is what we want
+	# a message cut at its buffer's end is what we want
+	$<$<C_COMPILER_ID:GNU>:-Wno-format-truncation>
 	$<$<BOOL:${RAWSTACK_WERROR}>:-Werror>
 	$<$<CONFIG:Release,RelWithDebInfo>:-D_FORTIFY_SOURCE=2>)
 target_link_options(rawstack_flags INTERFACE -Wl,-z,relro,-z,now -Wl,--as-needed)
