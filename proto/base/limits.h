@@ -21,6 +21,8 @@
 #define LIMIT_SECTION_LEN   (8 * GIB)
 /* zlib cannot exceed 1:1032 and zstd goes far above; real DWARF stays below 1:20. */
 #define LIMIT_INFLATE_RATIO LIMIT(1100)
+/* A note section or segment: build ids, ABI tags, the kernel's ELF notes; 1 KiB in practice. */
+#define LIMIT_NOTE_LEN      MIB
 /* Depth of the DIE tree; template-heavy C++ reaches about 60. */
 #define LIMIT_DIE_DEPTH     LIMIT(1024)
 /* Inlined calls above one address; the deepest seen in real code is about 110. */

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* table_identify() on files made here: a note in a segment, in a section, none, and damaged. */
+#include "table_build.h"
+
+#include <elf.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include <cmocka.h>
+
+struct small_elf {
+	Elf64_Ehdr ehdr;
+	Elf64_Phdr phdr;
+	Elf64_Shdr shdr[2];
+	struct {
+		Elf64_Nhdr other;
+		char other_name[4], other_desc[4];
+		Elf64_Nhdr id;
+		char id_name[4];
+		uint8_t id_desc[20];
+	} note;
+};
+
+static const struct small_elf good = {
+	.ehdr = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT},
+		 .e_phoff = offsetof(struct small_elf, phdr),
+		 .e_phentsize = sizeof(Elf64_Phdr),
+		 .e_phnum = 1,
+		 .e_shoff = offsetof(struct small_elf, shdr),
+		 .e_shentsize = sizeof(Elf64_Shdr),
+		 .e_shnum = 2},
+	.phdr = {.p_type = PT_NOTE,
+		 .p_offset = offsetof(struct small_elf, note),
+		 .p_filesz = sizeof(good.note),
+		 .p_align = 4},
+	.shdr = {[1] = {.sh_type = SHT_NOTE,
+			.sh_offset = offsetof(struct small_elf, note),
+			.sh_size = sizeof(good.note),
+			.sh_addralign = 4}},
+	.note = {.other = {4, 4, 9},
+		 .other_name = "GNU",
+		 .id = {4, 20, NT_GNU_BUILD_ID},
+		 .id_name = "GNU",
+		 .id_desc = {0xde, 0xad, 0xbe, 0xef}},
+};
+
+static int identify(const void *p, size_t len, struct build_id *id, struct err *err)
+{
+	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
+
+	assert_int_equal(write(fd, p, len), len);
+	return table_identify(fd, id, err);
+}
+
+static void test_notes(void **state _unused_)
+{
+	struct small_elf e = good;
+	struct build_id id;
+
+	assert_int_equal(identify(&e, sizeof(e), &id, NULL), 0);
+	assert_int_equal(id.kind, BUILD_ID_GNU);
+	assert_int_equal(id.len, 20);
+	assert_memory_equal(id.bytes, "\xde\xad\xbe\xef", 4);
+	e.phdr.p_type = PT_LOAD; /* the section alone names it too */
+	assert_int_equal(identify(&e, sizeof(e), &id, NULL), 0);
+	assert_int_equal(id.kind, BUILD_ID_GNU);
+}
+
+/* sha256(file + file + big-endian length), for a file below 4 KiB, computed with sha256sum. */
+static void test_htlhash(void **state _unused_)
+{
+	struct build_id id;
+	char hex[BUILD_ID_HEX_MAX];
+	uint8_t file[64] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
+
+	assert_int_equal(identify(file, sizeof(file), &id, NULL), 0);
+	assert_int_equal(id.kind, BUILD_ID_HTLHASH);
+	assert_string_equal(build_id_hex(&id, hex), "0e22652cc5719aea53a80f5b43b54d39");
+}
+
+static void test_bad(void **state _unused_)
+{
+	struct small_elf e = good;
+	struct build_id id;
+	struct err err;
+
+	assert_int_equal(identify("hello, world: text", 18, &id, &err), ERR_UNSUPPORTED);
+	assert_string_equal(err.message, "not an ELF file");
+	assert_int_equal(identify(&e, 3, &id, &err), ERR_UNSUPPORTED);
+	assert_int_equal(identify(&e, 40, &id, &err), ERR_DATA);
+	e.ehdr.e_ident[EI_DATA] = ELFDATA2MSB;
+	assert_int_equal(identify(&e, sizeof(e), &id, &err), ERR_UNSUPPORTED);
+	assert_string_equal(err.message, "big-endian ELF is not supported");
+	assert_int_equal(table_identify(-1, &id, &err), ERR_IO);
+}
+
+/* Whatever byte is damaged and wherever the file ends: an id or an error, nothing else. */
+static void test_damage(void **state _unused_)
+{
+	for (size_t i = 0; i < sizeof(good); i++) {
+		struct small_elf e = good;
+		struct build_id id;
+		int rc;
+
+		((uint8_t *)&e)[i] ^= 0xff;
+		rc = identify(&e, sizeof(e), &id, NULL);
+		assert_true(rc < 0 || id.len == 20 || id.len == HTLHASH_LEN);
+		rc = identify(&good, i, &id, NULL);
+		assert_true(rc < 0 || id.len == 20 || id.len == HTLHASH_LEN);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_notes),
+		cmocka_unit_test(test_htlhash),
+		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_damage),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
