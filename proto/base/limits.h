@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Headers of other libraries that ask for the system's <limits.h> find this file first. */
-#include_next <limits.h>
 #ifndef RAWSTACK_LIMITS_H
 #define RAWSTACK_LIMITS_H
 /*
@@ -70,5 +68,23 @@
 #define LIMIT_STACK_FRAMES  LIMIT(256)     /* 127 user and 127 kernel frames, and a pseudo frame */
 #define LIMIT_SPOOL_RECORD  LIMIT(1048576) /* payload of one record */
 #define LIMIT_SPOOL_SEGMENT (64 * MIB)
+
+/* --- profiles --------------------------------------------------------------------------------- */
+/* A compressed pprof file; those of whole-fleet stores reach some 50 MB. */
+#define LIMIT_PPROF_FILE_LEN   (256 * MIB)
+/* What one inflates to, absolutely and per compressed byte: real ones stay below 1:30. */
+#define LIMIT_PPROF_LEN        (1 * GIB)
+#define LIMIT_PPROF_RATIO      LIMIT(256)
+/* Entries and bytes of one table (strings, locations, stacks, ...) of a profile in memory. */
+#define LIMIT_PROFILE_ENTRIES  LIMIT(33554432)
+#define LIMIT_PROFILE_BYTES    (2 * GIB)
+#define LIMIT_PROFILE_MODULES  LIMIT(262144)
+#define LIMIT_PROFILE_COMMENTS LIMIT(1024)
+/* Frames of one stack in a foreign profile: runaway recursion, not only our samplers' 256. */
+#define LIMIT_PROFILE_STACK    LIMIT(65536)
+#define LIMIT_PROFILE_LABELS   LIMIT(64) /* of one sample */
+#define LIMIT_PROFILE_VALUES   LIMIT(16) /* sample types */
+/* Frames, called one from another, that one stack unfolds to with its inlined calls. */
+#define LIMIT_PROFILE_FRAMES   LIMIT(131072)
 
 #endif

@@ -1,0 +1,351 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "buf.h"
+
+/* A location as its table holds it: this head, then its lines. Keys are compared as bytes, so no
+ * struct used as one has padding. */
+struct location_key {
+	uint64_t address;
+	uint32_t module;
+	uint32_t folded;
+};
+
+struct module_key {
+	uint64_t start, file_off;
+	uint32_t path, build_id;
+};
+
+_Static_assert(sizeof(struct location_key) == 16, "key without padding");
+_Static_assert(sizeof(struct module_key) == 24, "key without padding");
+_Static_assert(sizeof(struct profile_line) == 8, "key without padding");
+_Static_assert(sizeof(struct profile_function) == 16, "key without padding");
+_Static_assert(sizeof(struct profile_label) == 24, "key without padding");
+_Static_assert(sizeof(struct profile_sample) == 8, "key without padding");
+
+#define PAGE UINT64_C(4096)
+
+void profile_init(struct profile *p)
+{
+	static const struct intern table = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
+
+	memset(p, 0, sizeof(*p));
+	p->strings = p->functions = p->locations = p->stacks = p->label_sets = p->samples = table;
+	p->module_keys = table;
+	p->module_keys.max_count = LIMIT_PROFILE_MODULES;
+	(void)profile_string(p, "", 0);
+}
+
+void profile_done(struct profile *p)
+{
+	intern_done(&p->strings);
+	intern_done(&p->module_keys);
+	intern_done(&p->functions);
+	intern_done(&p->locations);
+	intern_done(&p->stacks);
+	intern_done(&p->label_sets);
+	intern_done(&p->samples);
+	free(p->modules);
+	free(p->values);
+	free(p->comments);
+	memset(p, 0, sizeof(*p));
+}
+
+static uint32_t fail(struct profile *p)
+{
+	p->failed = true;
+	return PROFILE_NONE;
+}
+
+static uint32_t add(struct profile *p, struct intern *table, const void *key, size_t len)
+{
+	uint32_t id = p->failed ? PROFILE_NONE : intern_add(table, key, len, NULL);
+
+	return id == INTERN_FULL ? fail(p) : id;
+}
+
+uint32_t profile_string(struct profile *p, const void *text, size_t len)
+{
+	return add(p, &p->strings, text, len);
+}
+
+uint32_t profile_cstr(struct profile *p, const char *text)
+{
+	return profile_string(p, text, strlen(text));
+}
+
+void profile_value_type(struct profile *p, const char *type, const char *unit)
+{
+	assert(!p->samples.count);
+	if (p->value_count == LIMIT_PROFILE_VALUES) {
+		fail(p);
+		return;
+	}
+	p->value_types[p->value_count++] =
+		(struct profile_value_type){profile_cstr(p, type), profile_cstr(p, unit)};
+}
+
+uint32_t profile_add_module(struct profile *p, const struct profile_module *m)
+{
+	struct module_key key = {m->start, m->file_off, m->path, m->build_id};
+	size_t known = p->module_keys.count;
+	uint32_t id = add(p, &p->module_keys, &key, sizeof(key));
+
+	if (id == PROFILE_NONE)
+		return id;
+	if (id == known) {
+		if (!grow_array((void **)&p->modules, &p->modules_cap, known + 1,
+				sizeof(*p->modules), LIMIT_PROFILE_MODULES))
+			return fail(p);
+		p->modules[id] = *m;
+		p->modules[id].pad = 0;
+		return id;
+	}
+	if (m->limit > p->modules[id].limit)
+		p->modules[id].limit = m->limit;
+	p->modules[id].flags |= m->flags;
+	return id;
+}
+
+void profile_module_mark(struct profile *p, uint32_t module, uint32_t flags)
+{
+	if (module < p->module_keys.count)
+		p->modules[module].flags |= flags;
+}
+
+uint32_t profile_add_function(struct profile *p, const struct profile_function *f)
+{
+	return add(p, &p->functions, f, sizeof(*f));
+}
+
+uint32_t profile_add_location(struct profile *p, const struct profile_location *l)
+{
+	uint8_t small[sizeof(struct location_key) + 32 * sizeof(struct profile_line)];
+	_cleanup_(freep) uint8_t *large = NULL;
+	struct location_key head = {l->address, l->module, l->folded};
+	size_t len = sizeof(head) + l->line_count * sizeof(*l->lines);
+	uint8_t *key = small;
+
+	if (l->line_count > LIMIT_INLINE_DEPTH + 1)
+		return fail(p);
+	if (len > sizeof(small)) {
+		large = malloc(len);
+		if (!large)
+			return fail(p);
+		key = large;
+	}
+	memcpy(key, &head, sizeof(head));
+	if (l->line_count)
+		memcpy(key + sizeof(head), l->lines, l->line_count * sizeof(*l->lines));
+	if (l->module != PROFILE_NONE && l->module < p->module_keys.count) {
+		struct profile_module *m = &p->modules[l->module];
+
+		if (l->address >= m->limit)
+			m->limit = l->address > UINT64_MAX - PAGE ? UINT64_MAX
+								  : (l->address | (PAGE - 1)) + 1;
+	}
+	return add(p, &p->locations, key, len);
+}
+
+uint32_t profile_add_stack(struct profile *p, const uint32_t *locations, size_t count)
+{
+	if (count > LIMIT_PROFILE_STACK)
+		return fail(p);
+	return add(p, &p->stacks, locations, count * sizeof(*locations));
+}
+
+uint32_t profile_add_labels(struct profile *p, const struct profile_label *labels, size_t count)
+{
+	if (count > LIMIT_PROFILE_LABELS)
+		return fail(p);
+	return add(p, &p->label_sets, labels, count * sizeof(*labels));
+}
+
+static int64_t sum(int64_t a, int64_t b)
+{
+	int64_t s;
+
+	if (CHECKED_ADD(a, b, &s))
+		return s;
+	return b > 0 ? INT64_MAX : INT64_MIN;
+}
+
+uint32_t profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
+			    const int64_t *values)
+{
+	struct profile_sample key = {stack, labels};
+	size_t known = p->samples.count, n = p->value_count;
+	uint32_t id;
+
+	if (stack == PROFILE_NONE || labels == PROFILE_NONE)
+		return fail(p);
+	id = add(p, &p->samples, &key, sizeof(key));
+	if (id == PROFILE_NONE)
+		return id;
+	if (id == known) {
+		if (n && !grow_array((void **)&p->values, &p->values_cap, (known + 1) * n,
+				     sizeof(*p->values), LIMIT_PROFILE_BYTES / sizeof(*p->values)))
+			return fail(p);
+		if (n)
+			memcpy(p->values + known * n, values, n * sizeof(*values));
+		return id;
+	}
+	for (size_t i = 0; i < n; i++)
+		p->values[id * n + i] = sum(p->values[id * n + i], values[i]);
+	return id;
+}
+
+void profile_comment_string(struct profile *p, uint32_t string)
+{
+	if (string == PROFILE_NONE)
+		return;
+	for (size_t i = 0; i < p->comment_count; i++)
+		if (p->comments[i] == string)
+			return;
+	/* Comments are for people: a merge of thousands of files keeps the first of them. */
+	if (p->comment_count == LIMIT_PROFILE_COMMENTS)
+		return;
+	if (!grow_array((void **)&p->comments, &p->comments_cap, p->comment_count + 1,
+			sizeof(*p->comments), LIMIT_PROFILE_COMMENTS)) {
+		fail(p);
+		return;
+	}
+	p->comments[p->comment_count++] = string;
+}
+
+void profile_comment(struct profile *p, const char *fmt, ...)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_STRING_LEN);
+	va_list ap;
+
+	va_start(ap, fmt);
+	buf_vprintf(&text, fmt, ap);
+	va_end(ap);
+	profile_comment_string(p, profile_string(p, text.p, text.len));
+}
+
+uint32_t profile_placeholder(struct profile *p, uint32_t module, uint64_t address)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_STRING_LEN + 32);
+	struct profile_text path;
+
+	if (module == PROFILE_NONE || module >= p->module_keys.count) {
+		buf_printf(&text, "[0x%" PRIx64 "]", address);
+	} else {
+		path = profile_text(p, p->modules[module].path);
+		buf_append(&text, path.p, path.len);
+		buf_printf(&text, "+0x%" PRIx64, address);
+	}
+	return text.failed ? fail(p) : profile_string(p, text.p, text.len);
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
+struct profile_text profile_text(const struct profile *p, uint32_t string)
+{
+	struct profile_text t;
+
+	t.p = intern_get(&p->strings, string, &t.len);
+	return t;
+}
+
+struct profile_function profile_function(const struct profile *p, uint32_t function)
+{
+	struct profile_function f;
+
+	memcpy(&f, intern_get(&p->functions, function, NULL), sizeof(f));
+	return f;
+}
+
+struct profile_location profile_location(const struct profile *p, uint32_t location)
+{
+	size_t len;
+	/* Keys of the table are multiples of 8 bytes, so its rows are aligned. */
+	const struct location_key *key = intern_get(&p->locations, location, &len);
+
+	return (struct profile_location){
+		.address = key->address,
+		.module = key->module,
+		.folded = key->folded,
+		.lines = (const void *)(key + 1),
+		.line_count = (len - sizeof(*key)) / sizeof(struct profile_line),
+	};
+}
+
+const uint32_t *profile_stack(const struct profile *p, uint32_t stack, size_t *ret_count)
+{
+	const uint32_t *locations = intern_get(&p->stacks, stack, ret_count);
+
+	*ret_count /= sizeof(*locations);
+	return locations;
+}
+
+const struct profile_label *profile_labels(const struct profile *p, uint32_t labels,
+					   size_t *ret_count)
+{
+	const struct profile_label *l = intern_get(&p->label_sets, labels, ret_count);
+
+	*ret_count /= sizeof(*l);
+	return l;
+}
+
+struct profile_sample profile_sample(const struct profile *p, uint32_t sample)
+{
+	struct profile_sample s;
+
+	memcpy(&s, intern_get(&p->samples, sample, NULL), sizeof(s));
+	return s;
+}
+
+const int64_t *profile_values(const struct profile *p, uint32_t sample)
+{
+	assert(sample < p->samples.count);
+	return p->values + (size_t)sample * p->value_count;
+}
+
+static bool text_is(struct profile_text t, const char *s)
+{
+	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
+}
+
+uint32_t profile_value_index(const struct profile *p, const char *type)
+{
+	for (uint32_t i = 0; i < p->value_count; i++)
+		if (text_is(profile_text(p, p->value_types[i].type), type))
+			return i;
+	return PROFILE_NONE;
+}
+
+static bool is_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+bool profile_is_placeholder(struct profile_text name)
+{
+	size_t i = name.len;
+
+	if (!name.len)
+		return true;
+	if (name.p[0] == '[' && name.p[name.len - 1] == ']')
+		return true;
+	while (i && is_hex(name.p[i - 1]))
+		i--;
+	return i < name.len && i >= 3 && memcmp(name.p + i - 3, "+0x", 3) == 0;
+}
+
+bool profile_is_kernel(const struct profile *p, uint32_t module)
+{
+	static const char prefix[] = PROFILE_KERNEL_PREFIX;
+	struct profile_text path;
+
+	if (module >= p->module_keys.count)
+		return false;
+	path = profile_text(p, p->modules[module].path);
+	return path.len >= sizeof(prefix) - 1 && memcmp(path.p, prefix, sizeof(prefix) - 1) == 0;
+}

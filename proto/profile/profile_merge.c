@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Merging translates each row of the source once, on first use: an array per table holds the
+ * number in the target, or PROFILE_NONE while it is not known.
+ */
+#include <string.h>
+
+#include "profile.h"
+
+struct merge {
+	struct profile *into;
+	const struct profile *from;
+	uint32_t *strings, *modules, *functions, *locations, *stacks, *label_sets;
+	uint32_t value_of[LIMIT_PROFILE_VALUES]; /* row of `from` for each value of `into` */
+};
+
+static void merge_done(struct merge *m)
+{
+	free(m->strings);
+	free(m->modules);
+	free(m->functions);
+	free(m->locations);
+	free(m->stacks);
+	free(m->label_sets);
+}
+
+static bool new_map(uint32_t **ret, const struct intern *table)
+{
+	size_t len = (table->count + 1) * sizeof(**ret);
+
+	*ret = malloc(len);
+	if (*ret)
+		memset(*ret, 0xff, len);
+	return *ret;
+}
+
+static uint32_t map_string(struct merge *m, uint32_t id)
+{
+	struct profile_text t;
+
+	if (m->strings[id] == PROFILE_NONE) {
+		t = profile_text(m->from, id);
+		m->strings[id] = profile_string(m->into, t.p, t.len);
+	}
+	return m->strings[id];
+}
+
+static uint32_t map_module(struct merge *m, uint32_t id)
+{
+	struct profile_module mod;
+
+	if (id == PROFILE_NONE)
+		return PROFILE_NONE;
+	if (m->modules[id] == PROFILE_NONE) {
+		mod = m->from->modules[id];
+		mod.path = map_string(m, mod.path);
+		mod.build_id = map_string(m, mod.build_id);
+		m->modules[id] = profile_add_module(m->into, &mod);
+	}
+	return m->modules[id];
+}
+
+static uint32_t map_function(struct merge *m, uint32_t id)
+{
+	struct profile_function f;
+
+	if (m->functions[id] == PROFILE_NONE) {
+		f = profile_function(m->from, id);
+		f.name = map_string(m, f.name);
+		f.system_name = map_string(m, f.system_name);
+		f.file = map_string(m, f.file);
+		m->functions[id] = profile_add_function(m->into, &f);
+	}
+	return m->functions[id];
+}
+
+static uint32_t map_location(struct merge *m, uint32_t id)
+{
+	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
+	struct profile_location l;
+
+	if (m->locations[id] != PROFILE_NONE)
+		return m->locations[id];
+	l = profile_location(m->from, id);
+	for (size_t i = 0; i < l.line_count; i++)
+		lines[i] = (struct profile_line){map_function(m, l.lines[i].function),
+						 l.lines[i].line};
+	l.lines = lines;
+	l.module = map_module(m, l.module);
+	m->locations[id] = profile_add_location(m->into, &l);
+	return m->locations[id];
+}
+
+static uint32_t map_stack(struct merge *m, uint32_t id)
+{
+	_cleanup_(freep) uint32_t *ids = NULL;
+	const uint32_t *locations;
+	size_t count;
+
+	if (m->stacks[id] != PROFILE_NONE)
+		return m->stacks[id];
+	locations = profile_stack(m->from, id, &count);
+	ids = malloc((count + 1) * sizeof(*ids));
+	if (!ids) {
+		m->into->failed = true;
+		return PROFILE_NONE;
+	}
+	for (size_t i = 0; i < count; i++)
+		ids[i] = map_location(m, locations[i]);
+	m->stacks[id] = profile_add_stack(m->into, ids, count);
+	return m->stacks[id];
+}
+
+static uint32_t map_labels(struct merge *m, uint32_t id)
+{
+	struct profile_label labels[LIMIT_PROFILE_LABELS];
+	const struct profile_label *from;
+	size_t count;
+
+	if (m->label_sets[id] != PROFILE_NONE)
+		return m->label_sets[id];
+	from = profile_labels(m->from, id, &count);
+	for (size_t i = 0; i < count; i++) {
+		labels[i] = from[i];
+		labels[i].key = map_string(m, from[i].key);
+		labels[i].text = map_string(m, from[i].text);
+		labels[i].unit = map_string(m, from[i].unit);
+	}
+	m->label_sets[id] = profile_add_labels(m->into, labels, count);
+	return m->label_sets[id];
+}
+
+static struct profile_value_type map_type(struct merge *m, struct profile_value_type t)
+{
+	return (struct profile_value_type){map_string(m, t.type), map_string(m, t.unit)};
+}
+
+static int match_values(struct merge *m, struct err *err)
+{
+	struct profile *into = m->into;
+	const struct profile *from = m->from;
+	bool common = false;
+
+	if (!into->value_count && !into->samples.count) {
+		for (uint32_t i = 0; i < from->value_count; i++)
+			into->value_types[i] = map_type(m, from->value_types[i]);
+		into->value_count = from->value_count;
+		into->default_type = map_string(m, from->default_type);
+		into->period_type = map_type(m, from->period_type);
+		into->period = from->period;
+	}
+	for (uint32_t i = 0; i < into->value_count; i++) {
+		m->value_of[i] = PROFILE_NONE;
+		for (uint32_t k = 0; k < from->value_count; k++) {
+			struct profile_value_type t = map_type(m, from->value_types[k]);
+
+			if (t.type != into->value_types[i].type ||
+			    t.unit != into->value_types[i].unit)
+				continue;
+			m->value_of[i] = k;
+			common = true;
+			break;
+		}
+	}
+	if (!common && from->samples.count)
+		return err_set(err, ERR_MISMATCH, "profiles count different things");
+	return 0;
+}
+
+int profile_merge(struct profile *into, const struct profile *from, profile_keep_fn *keep,
+		  void *ctx, struct err *err)
+{
+	_cleanup_(merge_done) struct merge m = {.into = into, .from = from};
+	int rc;
+
+	if (!new_map(&m.strings, &from->strings) || !new_map(&m.modules, &from->module_keys) ||
+	    !new_map(&m.functions, &from->functions) || !new_map(&m.locations, &from->locations) ||
+	    !new_map(&m.stacks, &from->stacks) || !new_map(&m.label_sets, &from->label_sets))
+		return err_set(err, ERR_MEMORY, "merge of profiles: out of memory");
+	rc = match_values(&m, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < from->module_keys.count; i++)
+		map_module(&m, i);
+	for (uint32_t i = 0; i < from->samples.count && !into->failed; i++) {
+		struct profile_sample s = profile_sample(from, i);
+		const int64_t *v = profile_values(from, i);
+		int64_t values[LIMIT_PROFILE_VALUES] = {0};
+
+		if (keep && !keep(ctx, from, i))
+			continue;
+		for (uint32_t k = 0; k < into->value_count; k++)
+			values[k] = m.value_of[k] == PROFILE_NONE ? 0 : v[m.value_of[k]];
+		profile_add_sample(into, map_stack(&m, s.stack), map_labels(&m, s.labels), values);
+	}
+	for (size_t i = 0; i < from->comment_count; i++)
+		profile_comment_string(into, map_string(&m, from->comments[i]));
+	if (from->time_ns && (!into->time_ns || from->time_ns < into->time_ns))
+		into->time_ns = from->time_ns;
+	if (!CHECKED_ADD(into->duration_ns, from->duration_ns, &into->duration_ns))
+		into->duration_ns = INT64_MAX;
+	if (into->failed)
+		return err_set(err, ERR_LIMIT,
+			       "merge of profiles: more than memory or the limits allow");
+	return 0;
+}
