@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Headers of other libraries that ask for the system's <limits.h> find this file first. */
+#include_next <limits.h>
 #ifndef RAWSTACK_LIMITS_H
 #define RAWSTACK_LIMITS_H
 /*
