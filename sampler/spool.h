@@ -78,6 +78,9 @@ struct spool_origin {
 	uint32_t cpu_count;
 };
 
+/* How often a writer promises to call spool_writer_flush(); stated in each header. */
+#define SPOOL_FLUSH_NS UINT64_C(250000000)
+
 /* --- writing --------------------------------------------------------------------------------- */
 
 struct spool_limits {
@@ -90,9 +93,11 @@ struct spool_limits {
 
 struct spool_writer;
 
-/* Creates dir if needed (0700), takes its writer lock, starts a new segment. 0 fields of limits
- * take the defaults. `io` must outlive the writer; NULL is io_system(). ERR_EXISTS when another
- * writer holds the lock. */
+/* Creates dir if needed (0700; its parent must be there), takes its writer lock, starts a new
+ * segment. 0 fields of limits take the defaults, and `limits` may be NULL. The clocks of origin are
+ * filled in here, for each segment. `io` must outlive the writer; NULL is io_system(). ERR_EXISTS
+ * when another writer holds the lock, ERR_USAGE for limits that cannot be kept. A disk that is full
+ * does not fail it: the first spool_writer_flush() tells, and the writer goes on trying. */
 int spool_writer_open(struct spool_writer **ret, const char *dir, const struct spool_limits *limits,
 		      const struct spool_origin *origin, const struct io *io, struct err *err);
 
@@ -108,13 +113,20 @@ uint32_t spool_writer_stack(struct spool_writer *w, const uint32_t *locations, s
 			    uint32_t flags);
 uint32_t spool_writer_thread(struct spool_writer *w, const struct spool_thread *t);
 
-/* Never blocks on the disk for longer than a write; what cannot be stored is counted as
- * SPOOL_LOSS_SPOOL_ERROR and dropped. */
+/* Touches the disk only when the segment is full. A sample that cannot be stored, because there is
+ * no segment or its thread or stack is LOCATION_NO_INDEX, is counted as SPOOL_LOSS_SPOOL_ERROR. */
 void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s);
+
+/* States a loss counted by the caller; SPOOL_DROPPED and SPOOL_ERROR are the writer's own. Stored
+ * in front of the next samples, or when the segment is sealed. */
 void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cumulative);
 
+/* As last stated, or counted by the writer itself. */
+uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss);
+
 /* Hands everything to the kernel in one write, syncs when sync_ns has passed, applies the limits.
- * An error is reported once per change of state and does not stop the writer. */
+ * An error is reported once, when things begin to fail, and does not stop the writer: it starts a
+ * new segment as soon as that is possible. */
 int spool_writer_flush(struct spool_writer *w, struct err *err);
 
 /* Flushes, syncs, seals the segment. */
@@ -147,7 +159,8 @@ struct spool_batch {
 	size_t string_count, module_count, location_count, stack_count, thread_count, sample_count;
 	uint64_t losses[SPOOL_LOSS_COUNT]; /* as last stated up to the end of the slice */
 	uint64_t damaged_len;              /* bytes of the slice that failed their checksum */
-	uint64_t segment, end_offset;      /* what spool_reader_ack() stores */
+	uint64_t segment, end_offset;      /* what spool_reader_ack() stores: low half the offset
+					      of a record, high half the samples taken of it */
 };
 
 struct spool_reader;
@@ -157,9 +170,12 @@ int spool_reader_open(struct spool_reader **ret, const char *dir, const struct i
 		      struct err *err);
 
 /*
- * The next batch after the last acknowledged or returned one, of at most max_samples samples:
- * 1 and *ret; 0 when there is nothing more now (a writer may add later; call again); negative on
- * an error that is not damage (damage is skipped and counted).
+ * The next batch after the last acknowledged or returned one, of 1 to max_samples samples: 1 and
+ * *ret; 0 when there is nothing more now (a writer may add later; call again); negative on an error
+ * that is not damage (damage is skipped and counted). A batch keeps LIMIT_BATCH_LOCATIONS,
+ * LIMIT_BATCH_MODULES and LIMIT_BATCH_STRINGS, and never crosses segments. What damage took from a
+ * sample is replaced: its stack by one pseudo frame "[spool: damaged]" (HOST_NAMED), its thread by
+ * zeros without names; a location's missing module makes it UNRESOLVED.
  */
 int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_batch *ret,
 		      struct err *err);
@@ -171,7 +187,8 @@ int spool_reader_ack(struct spool_reader *r, const struct spool_batch *batch, st
 /* Goes back to the last acknowledged position. */
 void spool_reader_rewind(struct spool_reader *r);
 
-/* Starts from the oldest data, acknowledged or not: for looking, not for shipping. */
+/* Starts from the oldest data, acknowledged or not: for looking, not for shipping. Then a torn tail
+ * is damage at once, even if it is a write that goes on. */
 void spool_reader_from_start(struct spool_reader *r);
 
 void spool_reader_close(struct spool_reader *r);

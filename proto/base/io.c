@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "io.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -69,6 +72,40 @@ static int sys_close(void *ctx _unused_, int fd)
 	return close(fd) && errno != EINTR ? -errno : 0;
 }
 
+static int sys_make_dir(void *ctx _unused_, int dir_fd, const char *path, mode_t mode)
+{
+	return mkdirat(dir_fd, path, mode) ? -errno : 0;
+}
+
+static int sys_list(void *ctx _unused_, int dir_fd, void (*each)(void *arg, const char *name),
+		    void *arg)
+{
+	/* A descriptor of its own: closedir() closes it, and the read position is not shared. */
+	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
+	struct dirent *entry;
+	DIR *dir;
+
+	if (fd < 0)
+		return -errno;
+	dir = fdopendir(fd);
+	if (!dir) {
+		rc = -errno;
+		close(fd);
+		return rc;
+	}
+	for (errno = 0; (entry = readdir(dir)); errno = 0)
+		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
+			each(arg, entry->d_name);
+	rc = -errno;
+	closedir(dir);
+	return rc;
+}
+
+static int sys_lock(void *ctx _unused_, int fd)
+{
+	return flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
+}
+
 static uint64_t sys_free_bytes(void *ctx _unused_, int dir_fd)
 {
 	struct statvfs st;
@@ -120,6 +157,9 @@ const struct io *io_system(void)
 		.rename = sys_rename,
 		.unlink = sys_unlink,
 		.close = sys_close,
+		.make_dir = sys_make_dir,
+		.list = sys_list,
+		.lock = sys_lock,
 		.free_bytes = sys_free_bytes,
 		.mono_ns = sys_mono_ns,
 		.real_ns = sys_real_ns,

@@ -26,6 +26,12 @@ struct io {
 	int (*rename)(void *ctx, int dir_fd, const char *from, const char *to);
 	int (*unlink)(void *ctx, int dir_fd, const char *path);
 	int (*close)(void *ctx, int fd);
+	int (*make_dir)(void *ctx, int dir_fd, const char *path, mode_t mode);
+	/* Calls each() with every name in the directory but "." and "..", in no order. */
+	int (*list)(void *ctx, int dir_fd, void (*each)(void *arg, const char *name), void *arg);
+	/* Takes the advisory lock of the open file, which ends with its descriptor; -EWOULDBLOCK
+	 * when somebody else has it. Never waits. */
+	int (*lock)(void *ctx, int fd);
 	uint64_t (*free_bytes)(void *ctx,
 			       int dir_fd); /* of the file system, for unprivileged use */
 	uint64_t (*mono_ns)(void *ctx);     /* CLOCK_MONOTONIC */

@@ -67,9 +67,16 @@
 #define LIMIT_LABEL_LEN         LIMIT(256)
 
 /* --- spool and samples ------------------------------------------------------------------------ */
-#define LIMIT_STACK_FRAMES  LIMIT(256)     /* 127 user and 127 kernel frames, and a pseudo frame */
-#define LIMIT_SPOOL_RECORD  LIMIT(1048576) /* payload of one record */
-#define LIMIT_SPOOL_SEGMENT (64 * MIB)
+#define LIMIT_STACK_FRAMES      LIMIT(256) /* 127 user and 127 kernel frames, and a pseudo frame */
+#define LIMIT_SPOOL_RECORD      LIMIT(1048576) /* payload of one record */
+/* Offsets in a segment are 32 bits with room to spare, and a reader's tables stay in memory. */
+#define LIMIT_SPOOL_SEGMENT     (64 * MIB)
+/* Below it the largest single sample would not fit beside a header. */
+#define LIMIT_SPOOL_SEGMENT_MIN LIMIT(65536)
+/* Segments in one directory: 256 GiB of the default length. */
+#define LIMIT_SPOOL_FILES       LIMIT(65536)
+/* Bytes checksummed in vain while looking for the next whole record of one damaged segment. */
+#define LIMIT_SPOOL_RESYNC      (256 * MIB)
 
 /* --- profiles --------------------------------------------------------------------------------- */
 /* A compressed pprof file; those of whole-fleet stores reach some 50 MB. */

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_FORMAT_H
+#define RAWSTACK_SPOOL_FORMAT_H
+/*
+ * The bytes of a spool directory, with no code; FORMAT.md tells them with their reasons. All
+ * integers are little-endian, records are 8-byte aligned, a reader refuses another major number
+ * and ignores what a later minor number added: unknown header entries, unknown record types, and
+ * bytes behind the entries it knows in a header entry.
+ *
+ *	lock                            empty; flock(2)ed by the writer
+ *	segment-<16 hex digits>.spool   spool_header, its directory, then records, then zero bytes
+ *	ack                             spool_ack
+ *	.<name>...tmp                   not finished; removed by the next writer
+ */
+#include <stdint.h>
+
+#define SPOOL_MAGIC     "RAWSPOOL"
+#define SPOOL_ACK_MAGIC "RAWSPACK"
+
+enum {
+	SPOOL_MAJOR = 1,
+	SPOOL_MINOR = 0,
+	SPOOL_HEADER_LEN = 512,      /* what this version writes */
+	SPOOL_HEADER_MAX = 4096,     /* what it accepts */
+	SPOOL_HEADER_ENTRY_MAX = 64, /* directory entries it accepts */
+	SPOOL_RECORD_ALIGN = 8,
+};
+
+struct spool_header {
+	char magic[8];
+	uint16_t major, minor;
+	uint32_t header_len;  /* where records begin; a multiple of 8 */
+	uint64_t segment;     /* the number in the file's name */
+	uint64_t segment_len; /* the length the file was preallocated to */
+	uint32_t entry_count; /* of struct spool_header_entry, right behind */
+	uint32_t crc;         /* CRC-32C of all header_len bytes, these four as zero */
+};
+_Static_assert(sizeof(struct spool_header) == 40, "on disk");
+
+enum spool_header_kind {
+	SPOOL_HEADER_ORIGIN = 1, /* struct spool_header_origin; must be there */
+	SPOOL_HEADER_BOUNDS = 2, /* struct spool_header_bounds */
+};
+
+struct spool_header_entry {
+	uint32_t kind;     /* enum spool_header_kind */
+	uint32_t off, len; /* inside the header */
+	uint32_t reserved; /* zero */
+};
+_Static_assert(sizeof(struct spool_header_entry) == 16, "on disk");
+
+struct spool_header_origin {
+	uint8_t host_id[16], boot_id[16];
+	char host_name[64], event[32], backend[32]; /* NUL-padded */
+	uint64_t period_ns, mono_ns, real_ns;
+	uint32_t cpu_count, reserved;
+};
+_Static_assert(sizeof(struct spool_header_origin) == 192, "on disk");
+
+/* What a reader may miss: after a killed writer, what was added in the last flush_ns; after a power
+ * cut, what was added in the last flush_ns + sync_ns. */
+struct spool_header_bounds {
+	uint64_t flush_ns, sync_ns;
+};
+_Static_assert(sizeof(struct spool_header_bounds) == 16, "on disk");
+
+#define SPOOL_RECORD_MAGIC UINT32_C(0x43455273) /* "sREC" */
+
+struct spool_record_head {
+	uint32_t magic;
+	uint32_t type; /* enum spool_record_type */
+	uint32_t len;  /* of the payload behind it, without the padding to 8; LIMIT_SPOOL_RECORD */
+	uint32_t crc;  /* CRC-32C of type, len and payload */
+};
+_Static_assert(sizeof(struct spool_record_head) == 16, "on disk");
+
+/*
+ * Payloads. Dictionary records (STRINGS to THREADS) are u32 first, u32 count, then the entries with
+ * the indexes first, first + 1, ...; an entry refers only to entries written before it. `uleb` and
+ * `sleb` are LEB128; `ref` is an uleb of index + 1, 0 for none.
+ */
+enum spool_record_type {
+	SPOOL_RECORD_STRINGS = 1,   /* uleb len, bytes */
+	SPOOL_RECORD_MODULES = 2,   /* u8 flags, u8 id kind, u8 id len, id, ref path */
+	SPOOL_RECORD_LOCATIONS = 3, /* u8 kind, u8 mode, u8 reason, ref module, uleb address,
+				       ref name */
+	SPOOL_RECORD_STACKS = 4,    /* uleb flags, uleb count, uleb location... leaf first */
+	SPOOL_RECORD_THREADS = 5,   /* uleb pid, uleb tid, uleb start_ns, ref comm, ref exe,
+				       uleb cgroup */
+	SPOOL_RECORD_SAMPLES = 6,   /* u64 time_ns, u32 count, u32 0, then each: uleb thread,
+				       uleb stack, uleb cpu, uleb weight, sleb nanoseconds since
+				       the sample before (the first: since time_ns) */
+	SPOOL_RECORD_LOSSES = 7,    /* u32 count, u32 0, then each: u32 enum spool_loss, u32 0,
+				       u64 cumulative */
+	SPOOL_RECORD_SEAL = 8,      /* u64 samples in the segment; nothing follows */
+};
+
+enum {
+	SPOOL_MODULE_KERNEL = 1
+}; /* a flag of MODULES */
+
+/* A place in a segment: the low half is the offset of a record, the high half how many samples of
+ * the SAMPLES record there are before the place. */
+struct spool_ack {
+	char magic[8];
+	uint16_t major, minor;
+	uint32_t crc; /* CRC-32C of all bytes, these four as zero */
+	uint64_t segment;
+	uint64_t place; /* everything before it is at the sink */
+};
+_Static_assert(sizeof(struct spool_ack) == 32, "on disk");
+
+#endif

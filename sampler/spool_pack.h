@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_PACK_H
+#define RAWSTACK_SPOOL_PACK_H
+/*
+ * The content of one segment on its way to the file: dictionaries, samples and losses become
+ * records in memory. Does no file work. Internal to the spool library. One thread at a time.
+ */
+#include "buf.h"
+#include "intern.h"
+#include "spool.h"
+#include "spool_format.h"
+
+enum spool_dict_kind {
+	SPOOL_DICT_STRINGS,
+	SPOOL_DICT_MODULES,
+	SPOOL_DICT_LOCATIONS,
+	SPOOL_DICT_STACKS,
+	SPOOL_DICT_THREADS,
+	SPOOL_DICT_COUNT,
+};
+
+struct spool_dict {
+	struct intern keys;
+	struct buf pending; /* entries that are in no record yet */
+	uint32_t pending_first;
+};
+
+/* Fields are for reading, but for out, off and losses, which are the writer's. */
+struct spool_pack {
+	struct spool_dict dicts[SPOOL_DICT_COUNT];
+	struct buf samples; /* those that are in no record yet */
+	uint64_t samples_base_ns, samples_last_ns;
+	uint32_t samples_count;
+	uint64_t pending_len; /* of all that is in no record yet */
+	uint64_t sample_total;
+	struct buf out;       /* whole records, to be written at off */
+	uint64_t off;         /* in the segment */
+	uint64_t segment_len; /* nothing is taken that would not fit */
+	bool full;            /* something did not */
+	uint64_t losses[SPOOL_LOSS_COUNT];
+	bool losses_changed;
+};
+
+void spool_pack_init(struct spool_pack *p, uint64_t segment_len);
+void spool_pack_done(struct spool_pack *p);
+
+/* Begins a segment whose records start at off. Losses stay. */
+void spool_pack_reset(struct spool_pack *p, uint64_t off);
+
+/* As spool_writer_*(). */
+uint32_t spool_pack_string(struct spool_pack *p, const void *s, size_t len);
+uint32_t spool_pack_module(struct spool_pack *p, const struct spool_module *m);
+uint32_t spool_pack_location(struct spool_pack *p, const struct location *l);
+uint32_t spool_pack_stack(struct spool_pack *p, const uint32_t *locations, size_t count,
+			  uint32_t flags);
+uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t);
+
+/* False when it cannot be taken. */
+bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s);
+
+/* Whether len more bytes of payload surely fit into the segment. */
+bool spool_pack_has_room(const struct spool_pack *p, uint64_t len);
+
+/* Makes records of everything pending. */
+void spool_pack_emit(struct spool_pack *p);
+
+/* Everything pending, the losses and the record that ends a segment. */
+void spool_pack_seal(struct spool_pack *p);
+
+#endif
