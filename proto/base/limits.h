@@ -52,6 +52,16 @@
 #define LIMIT_MESSAGE_LEN       (4 * MIB)
 /* A reply stays below it with room for framing; what does not fit is deferred. */
 #define LIMIT_REPLY_LEN         (3 * MIB + MIB / 2)
+/* One request once unpacked: a message of 2-byte submessages grows forty-fold. */
+#define LIMIT_REQUEST_MEMORY    (64 * MIB)
+/* Calls at a time: each may hold one message. Of one connection: a quarter. */
+#define LIMIT_CALLS             LIMIT(512)
+#define LIMIT_CONNECTION_CALLS  LIMIT(128)
+#define LIMIT_METADATA_LEN      LIMIT(16384) /* headers of a call; gRPC's own default is 8 KiB */
+/* Requests that wait for a worker: in number, and together in bytes. */
+#define LIMIT_QUEUE_JOBS        LIMIT(256)
+#define LIMIT_QUEUE_LEN         (64 * MIB)
+#define LIMIT_CALL_REPLIES      LIMIT(64) /* of one call, that wait for a slow reader */
 #define LIMIT_BATCH_LOCATIONS   LIMIT(65536)
 #define LIMIT_BATCH_MODULES     LIMIT(8192)
 #define LIMIT_BATCH_STRINGS     LIMIT(65536)

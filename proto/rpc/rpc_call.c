@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rpc_call.h"
+
+#include <assert.h>
+#include <grpc/slice.h>
+#include <grpc/support/time.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+#include "rpc_codec.h"
+#include "rpc_pool.h"
+
+#define OWNER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
+
+/*
+ * At most one receive, one send and one job are under way, and the close, which comes for every
+ * call. Each holds a reference; gRPC's call is let go with the last one. All batches are started in
+ * start(), under the lock, so that counting cannot be forgotten.
+ */
+struct rpc_call {
+	struct rpc_calls *calls;
+	grpc_call *call;
+	const struct rpc_method *method;
+	gpr_timespec deadline;
+	atomic_uint refs;
+	atomic_bool cancelled;
+
+	pthread_mutex_t lock;
+	struct rpc_tag close_tag, receive_tag, send_tag;
+	struct rpc_job job;
+
+	int was_cancelled;          /* filled by gRPC at the close */
+	grpc_byte_buffer *incoming; /* filled by gRPC at a receive, then the job's */
+	bool incoming_end;          /* the job is a clean half-close */
+	bool receiving, sending, working;
+	bool receive_wanted; /* when all replies are out: that is the flow control */
+	bool handled;        /* a handler has run */
+	bool over, closed;   /* the close came; `closed` was called */
+	bool broken;         /* sending failed: nothing more will get out */
+	bool headers_sent, finish, finish_sent;
+	int code;
+	char message[ERR_MESSAGE_MAX];
+
+	grpc_byte_buffer *replies[LIMIT_CALL_REPLIES]; /* a ring */
+	size_t reply_first, reply_count;
+
+	struct arena arena; /* of the request that is being handled */
+	void *state;
+};
+
+void rpc_call_ref(struct rpc_call *c)
+{
+	atomic_fetch_add(&c->refs, 1);
+}
+
+void rpc_call_unref(struct rpc_call *c)
+{
+	struct rpc_calls *calls = c->calls;
+
+	if (atomic_fetch_sub(&c->refs, 1) != 1)
+		return;
+	for (; c->reply_count; c->reply_count--) {
+		grpc_byte_buffer_destroy(c->replies[c->reply_first]);
+		c->reply_first = (c->reply_first + 1) % LIMIT_CALL_REPLIES;
+	}
+	if (c->incoming)
+		grpc_byte_buffer_destroy(c->incoming);
+	grpc_call_unref(c->call);
+	arena_done(&c->arena);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+	pthread_mutex_lock(&calls->lock);
+	calls->live--;
+	pthread_cond_broadcast(&calls->changed);
+	pthread_mutex_unlock(&calls->lock);
+}
+
+static void start(struct rpc_call *c, const grpc_op *ops, size_t count, struct rpc_tag *tag)
+{
+	rpc_call_ref(c);
+	if (grpc_call_start_batch(c->call, ops, count, tag, NULL) != GRPC_CALL_OK)
+		abort(); /* our batches are always well-formed */
+}
+
+/* Sends the next of: headers and a reply, or the status. */
+static void send_next(struct rpc_call *c)
+{
+	static const char pushback_ms[] = "1000";
+	grpc_byte_buffer *bytes = NULL;
+	grpc_metadata retry;
+	grpc_slice details = grpc_empty_slice();
+	grpc_op ops[3];
+	size_t n = 0;
+
+	if (c->sending || c->broken || c->finish_sent || (!c->reply_count && !c->finish))
+		return;
+	if (!c->headers_sent)
+		ops[n++] = (grpc_op){.op = GRPC_OP_SEND_INITIAL_METADATA};
+	c->headers_sent = true;
+	if (c->reply_count) {
+		bytes = c->replies[c->reply_first];
+		c->reply_first = (c->reply_first + 1) % LIMIT_CALL_REPLIES;
+		c->reply_count--;
+		ops[n] = (grpc_op){.op = GRPC_OP_SEND_MESSAGE};
+		ops[n++].data.send_message.send_message = bytes;
+	}
+	if (c->finish && !c->reply_count) {
+		grpc_op *op = &ops[n++];
+
+		details = grpc_slice_from_copied_string(c->message);
+		*op = (grpc_op){.op = GRPC_OP_SEND_STATUS_FROM_SERVER};
+		op->data.send_status_from_server.status = rpc_status_of_code(c->code);
+		op->data.send_status_from_server.status_details = &details;
+		if (op->data.send_status_from_server.status == GRPC_STATUS_RESOURCE_EXHAUSTED) {
+			memset(&retry, 0, sizeof(retry));
+			retry.key = grpc_slice_from_static_string("grpc-retry-pushback-ms");
+			retry.value = grpc_slice_from_static_string(pushback_ms);
+			op->data.send_status_from_server.trailing_metadata_count = 1;
+			op->data.send_status_from_server.trailing_metadata = &retry;
+		}
+		c->finish_sent = true;
+	}
+	c->sending = true;
+	start(c, ops, n, &c->send_tag);
+	grpc_slice_unref(details);
+	if (bytes)
+		grpc_byte_buffer_destroy(bytes);
+}
+
+static void receive_next(struct rpc_call *c)
+{
+	grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
+
+	if (!c->receive_wanted || c->receiving || c->working || c->finish || c->over ||
+	    c->sending || c->reply_count)
+		return;
+	c->receive_wanted = false;
+	c->receiving = true;
+	op.data.recv_message.recv_message = &c->incoming;
+	start(c, &op, 1, &c->receive_tag);
+}
+
+static void finish(struct rpc_call *c, int code, const char *message)
+{
+	if (c->finish)
+		return;
+	c->finish = true;
+	c->code = code;
+	snprintf(c->message, sizeof(c->message), "%s", message);
+	send_next(c);
+}
+
+/* Whether the caller, who holds the lock and drops it next, has to call closed(). */
+static bool take_closed(struct rpc_call *c)
+{
+	if (!c->over || c->working || c->closed)
+		return false;
+	c->closed = true;
+	return c->handled && c->method->closed;
+}
+
+static void on_close(struct rpc_tag *tag, bool ok _unused_)
+{
+	struct rpc_call *c = OWNER_OF(tag, struct rpc_call, close_tag);
+	bool closed;
+
+	pthread_mutex_lock(&c->lock);
+	if (c->was_cancelled)
+		atomic_store(&c->cancelled, true);
+	c->over = true;
+	closed = take_closed(c);
+	pthread_mutex_unlock(&c->lock);
+	if (closed)
+		c->method->closed(c);
+	rpc_call_unref(c);
+}
+
+static void on_send(struct rpc_tag *tag, bool ok)
+{
+	struct rpc_call *c = OWNER_OF(tag, struct rpc_call, send_tag);
+
+	pthread_mutex_lock(&c->lock);
+	c->sending = false;
+	c->broken = c->broken || !ok;
+	send_next(c);
+	receive_next(c);
+	pthread_mutex_unlock(&c->lock);
+	rpc_call_unref(c);
+}
+
+static void on_receive(struct rpc_tag *tag, bool ok)
+{
+	struct rpc_call *c = OWNER_OF(tag, struct rpc_call, receive_tag);
+
+	pthread_mutex_lock(&c->lock);
+	c->receiving = false;
+	/* The end of a stream looks like a cut one: only this tells them apart. */
+	c->incoming_end = !c->incoming;
+	if (ok && !c->over && (c->incoming || !grpc_call_failed_before_recv_message(c->call))) {
+		c->working = true;
+		c->job.bytes = c->incoming ? grpc_byte_buffer_length(c->incoming) : 0;
+		rpc_call_ref(c);
+		if (!rpc_pool_submit(c->calls->pool, &c->job)) {
+			c->working = false;
+			finish(c, ERR_LIMIT, "the service is busy");
+			rpc_call_unref(c);
+		}
+	}
+	pthread_mutex_unlock(&c->lock);
+	rpc_call_unref(c);
+}
+
+static int handle(struct rpc_call *c, struct err *err)
+{
+	const struct rpc_method *m = c->method;
+	bool stream = m->kind == RPC_CLIENT_STREAM || m->kind == RPC_BIDI;
+	ProtobufCMessage *request;
+	int rc;
+
+	if (c->incoming_end && !stream)
+		return err_set(err, ERR_DATA, "%s: no request message", m->path);
+	if (c->incoming_end)
+		return m->end ? m->end(c, err) : RPC_DONE;
+	rc = rpc_unpack(c->incoming, m->request, &c->arena, &request, err);
+	grpc_byte_buffer_destroy(c->incoming);
+	c->incoming = NULL;
+	if (!rc)
+		rc = m->message(c, request, err);
+	arena_reset(&c->arena);
+	return rc;
+}
+
+static void run(struct rpc_job *job)
+{
+	struct rpc_call *c = OWNER_OF(job, struct rpc_call, job);
+	struct err err = {0};
+	bool closed, skip, more;
+	int rc = RPC_OPEN;
+
+	pthread_mutex_lock(&c->lock);
+	skip = c->over;
+	c->handled = c->handled || !skip;
+	pthread_mutex_unlock(&c->lock);
+	if (!skip)
+		rc = handle(c, &err);
+
+	pthread_mutex_lock(&c->lock);
+	c->working = false;
+	more = !c->incoming_end &&
+	       (c->method->kind == RPC_CLIENT_STREAM || c->method->kind == RPC_BIDI);
+	if (rc < 0)
+		finish(c, rc, err.message);
+	else if (rc == RPC_DONE && !more)
+		finish(c, 0, "");
+	c->receive_wanted = rc == RPC_DONE && more;
+	send_next(c);
+	receive_next(c);
+	closed = take_closed(c);
+	pthread_mutex_unlock(&c->lock);
+	if (closed)
+		c->method->closed(c);
+	rpc_call_unref(c);
+}
+
+void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
+		    gpr_timespec deadline, int refuse_code, const char *refuse_message)
+{
+	struct rpc_call *c = calloc(1, sizeof(*c));
+	grpc_op op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
+
+	if (!c) {
+		grpc_call_unref(call);
+		return;
+	}
+	c->calls = calls;
+	c->call = call;
+	c->method = method;
+	c->deadline = deadline;
+	c->arena = (struct arena)ARENA_INIT(LIMIT_REQUEST_MEMORY);
+	c->close_tag.done = on_close;
+	c->receive_tag.done = on_receive;
+	c->send_tag.done = on_send;
+	c->job.run = run;
+	atomic_init(&c->refs, 1);
+	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_lock(&calls->lock);
+	calls->live++;
+	pthread_mutex_unlock(&calls->lock);
+
+	pthread_mutex_lock(&c->lock);
+	op.data.recv_close_on_server.cancelled = &c->was_cancelled;
+	start(c, &op, 1, &c->close_tag);
+	if (method) {
+		c->receive_wanted = true;
+		receive_next(c);
+	} else {
+		finish(c, refuse_code, refuse_message);
+	}
+	pthread_mutex_unlock(&c->lock);
+	rpc_call_unref(c);
+}
+
+int rpc_call_reply(struct rpc_call *c, const ProtobufCMessage *reply, struct err *err)
+{
+	grpc_byte_buffer *bytes = rpc_pack(reply);
+	bool full, dropped;
+
+	if (!bytes)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (grpc_byte_buffer_length(bytes) > LIMIT_MESSAGE_LEN) {
+		grpc_byte_buffer_destroy(bytes);
+		return err_set(err, ERR_LIMIT, "a reply of more than %llu bytes",
+			       (unsigned long long)LIMIT_MESSAGE_LEN);
+	}
+	pthread_mutex_lock(&c->lock);
+	dropped = c->over || c->broken || c->finish;
+	full = c->reply_count == LIMIT_CALL_REPLIES;
+	if (!dropped && !full) {
+		c->replies[(c->reply_first + c->reply_count++) % LIMIT_CALL_REPLIES] = bytes;
+		/* The reply of a handler that is about to return goes out with the status. */
+		if (!c->working || c->reply_count > 1)
+			send_next(c);
+	}
+	pthread_mutex_unlock(&c->lock);
+	if (dropped || full)
+		grpc_byte_buffer_destroy(bytes);
+	if (full && !dropped)
+		return err_set(err, ERR_LIMIT, "the client reads too slowly");
+	return 0;
+}
+
+void rpc_call_finish(struct rpc_call *c, int code, const char *message)
+{
+	pthread_mutex_lock(&c->lock);
+	if (!c->over)
+		finish(c, code, message);
+	pthread_mutex_unlock(&c->lock);
+}
+
+void *rpc_call_ctx(const struct rpc_call *c)
+{
+	return c->method->ctx;
+}
+
+void *rpc_call_state(const struct rpc_call *c)
+{
+	return c->state;
+}
+
+void rpc_call_set_state(struct rpc_call *c, void *state)
+{
+	c->state = state;
+}
+
+bool rpc_call_cancelled(const struct rpc_call *c)
+{
+	return atomic_load(&c->cancelled);
+}
+
+uint32_t rpc_call_left_ms(const struct rpc_call *c)
+{
+	gpr_timespec now = gpr_now(c->deadline.clock_type);
+	gpr_timespec left;
+	int64_t ms;
+
+	if (gpr_time_cmp(c->deadline, gpr_inf_future(c->deadline.clock_type)) == 0)
+		return UINT32_MAX;
+	left = gpr_time_sub(c->deadline, now);
+	ms = left.tv_sec * 1000 + left.tv_nsec / 1000000;
+	return ms < 0 ? 0 : ms >= UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)ms;
+}

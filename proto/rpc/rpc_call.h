@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RPC_CALL_H
+#define RAWSTACK_RPC_CALL_H
+/*
+ * One call on the server side: which gRPC operations are under way on it, and which event its
+ * handlers see next. Internal to proto/rpc; handlers use rpc_server.h.
+ */
+#include <grpc/grpc.h>
+#include <pthread.h>
+
+#include "rpc_server.h"
+
+struct rpc_pool;
+
+/* What a completion queue gives back: each operation has one of these inside its owner. */
+struct rpc_tag {
+	void (*done)(struct rpc_tag *tag, bool ok);
+};
+
+/* What calls need of their server. `live` counts calls whose memory is still there. */
+struct rpc_calls {
+	struct rpc_pool *pool;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	size_t live;
+};
+
+/*
+ * Takes over an accepted call and sees it through to its end. method NULL: refused with code and
+ * message at once, as is everything when memory is out.
+ */
+void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
+		    gpr_timespec deadline, int refuse_code, const char *refuse_message);
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RPC_POOL_H
+#define RAWSTACK_RPC_POOL_H
+/*
+ * A fixed number of threads that run jobs in order of arrival, behind a queue bounded in jobs and
+ * in the bytes that they hold. Safe from any thread.
+ */
+#include "base.h"
+#include "err.h"
+
+struct rpc_pool;
+
+/* Embedded in what it works on; it must stay until run() was called. */
+struct rpc_job {
+	struct rpc_job *next;
+	void (*run)(struct rpc_job *job);
+	size_t bytes;
+};
+
+int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, size_t max_bytes,
+		  struct err *err) _must_check_;
+
+/* False when the queue is full. One job is always taken, however many bytes it holds. */
+bool rpc_pool_submit(struct rpc_pool *pool, struct rpc_job *job) _must_check_;
+
+/* Runs what is queued, then joins the threads. Nothing may be submitted any more. */
+void rpc_pool_close(struct rpc_pool *pool);
+
+#endif

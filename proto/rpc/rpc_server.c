@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rpc_server.h"
+
+#include <errno.h>
+#include <grpc/grpc_security.h>
+#include <grpc/slice.h>
+#include <grpc/support/time.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "limits.h"
+#include "rpc_call.h"
+#include "rpc_codec.h"
+#include "rpc_listen.h"
+#include "rpc_pool.h"
+
+enum {
+	ACCEPTS_PER_QUEUE = 8,
+	TABLES_MAX = 8
+};
+
+/* A place that gRPC fills with the next call. One thread per queue re-arms it. */
+struct accept {
+	struct rpc_tag tag;
+	struct rpc_server *server;
+	grpc_completion_queue *cq;
+	grpc_call *call;
+	grpc_call_details details;
+	grpc_metadata_array metadata;
+};
+
+struct queue {
+	grpc_completion_queue *cq;
+	pthread_t thread;
+	bool running;
+	struct accept accepts[ACCEPTS_PER_QUEUE];
+};
+
+struct rpc_server {
+	grpc_server *server;
+	struct rpc_calls calls;
+	struct {
+		const struct rpc_method *methods;
+		size_t count;
+	} tables[TABLES_MAX];
+	size_t table_count;
+	int lock_fd;
+	bool stopped;
+	struct rpc_tag drained_tag;
+	bool drained;
+	unsigned int workers;
+	unsigned int queue_count;
+	struct queue queues[];
+};
+
+static grpc_arg int_arg(const char *key, int value)
+{
+	/* gRPC reads the key only; its type lacks the const. */
+	union {
+		const char *in;
+		char *out;
+	} name = {key};
+
+	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = name.out, .value.integer = value};
+}
+
+int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
+		    struct err *err)
+{
+	unsigned int queue_count = config->queues ? config->queues : 1;
+	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
+	/*
+	 * Identity only: gRPC inflates a whole message before it looks at the limit. Without port
+	 * reuse, because a second server on the port would silently take half of the calls.
+	 */
+	grpc_arg args[] = {
+		int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
+		int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
+		int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0),
+		int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, (int)LIMIT_CONNECTION_CALLS),
+		int_arg(GRPC_ARG_MAX_METADATA_SIZE, (int)LIMIT_METADATA_LEN),
+		/* A peer that vanished without a word is noticed, and its calls are cancelled. */
+		int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 60000),
+		int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000),
+	};
+	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
+
+	if (!s)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	rpc_runtime_start();
+	s->lock_fd = -1;
+	s->workers = config->workers ? config->workers : 4;
+	s->queue_count = queue_count;
+	pthread_mutex_init(&s->calls.lock, NULL);
+	pthread_cond_init(&s->calls.changed, NULL);
+	s->server = grpc_server_create(&channel_args, NULL);
+	for (unsigned int i = 0; i < queue_count; i++) {
+		s->queues[i].cq = grpc_completion_queue_create_for_next(NULL);
+		grpc_server_register_completion_queue(s->server, s->queues[i].cq, NULL);
+	}
+	*ret = s;
+	return 0;
+}
+
+int rpc_server_add(struct rpc_server *s, const struct rpc_method *methods, size_t count,
+		   struct err *err)
+{
+	if (s->table_count == TABLES_MAX)
+		return err_set(err, ERR_LIMIT, "more than %d tables of methods", TABLES_MAX);
+	s->tables[s->table_count].methods = methods;
+	s->tables[s->table_count++].count = count;
+	return 0;
+}
+
+int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port, struct err *err)
+{
+	int is_unix = rpc_listen_check(address, err);
+	grpc_server_credentials *insecure;
+	int port, rc;
+
+	if (is_unix < 0)
+		return is_unix;
+	if (is_unix) {
+		rc = rpc_listen_unix_lock(address + 5, &s->lock_fd, err);
+		if (rc)
+			return rc;
+	}
+	insecure = grpc_insecure_server_credentials_create();
+	port = grpc_server_add_http2_port(s->server, address, insecure);
+	grpc_server_credentials_release(insecure);
+	if (!port)
+		return err_set(err, ERR_EXISTS, "cannot listen on %s: is it in use?", address);
+	*ret_port = port;
+	return is_unix ? rpc_listen_unix_mode(address + 5, err) : 0;
+}
+
+static const struct rpc_method *find_method(const struct rpc_server *s, const char *path)
+{
+	for (size_t t = 0; t < s->table_count; t++)
+		for (size_t i = 0; i < s->tables[t].count; i++)
+			if (!strcmp(s->tables[t].methods[i].path, path))
+				return &s->tables[t].methods[i];
+	return NULL;
+}
+
+static void arm(struct accept *a)
+{
+	a->call = NULL;
+	grpc_call_details_init(&a->details);
+	grpc_metadata_array_init(&a->metadata);
+	if (grpc_server_request_call(a->server->server, &a->call, &a->details, &a->metadata, a->cq,
+				     a->cq, &a->tag) != GRPC_CALL_OK)
+		abort(); /* only wrong arguments are refused */
+}
+
+static void on_accept(struct rpc_tag *tag, bool ok)
+{
+	struct accept *a = (struct accept *)(void *)((char *)tag - offsetof(struct accept, tag));
+	struct rpc_server *s = a->server;
+	const struct rpc_method *m;
+	char path[256], message[320];
+	int code = 0;
+	size_t live;
+
+	if (ok) {
+		rpc_slice_text(a->details.method, path, sizeof(path));
+		m = find_method(s, path);
+		pthread_mutex_lock(&s->calls.lock);
+		live = s->calls.live;
+		pthread_mutex_unlock(&s->calls.lock);
+		if (live >= LIMIT_CALLS) {
+			code = ERR_LIMIT;
+			snprintf(message, sizeof(message), "more than %u calls at a time",
+				 (unsigned int)LIMIT_CALLS);
+		} else if (!m || !m->message) {
+			code = ERR_UNSUPPORTED;
+			snprintf(message, sizeof(message), "%s is not served", path);
+		}
+		rpc_call_begin(&s->calls, a->call, code ? NULL : m, a->details.deadline, code,
+			       message);
+	}
+	grpc_call_details_destroy(&a->details);
+	grpc_metadata_array_destroy(&a->metadata);
+	if (ok)
+		arm(a);
+}
+
+static void on_drained(struct rpc_tag *tag, bool ok _unused_)
+{
+	struct rpc_server *s =
+		(struct rpc_server *)(void *)((char *)tag -
+					      offsetof(struct rpc_server, drained_tag));
+
+	pthread_mutex_lock(&s->calls.lock);
+	s->drained = true;
+	pthread_cond_broadcast(&s->calls.changed);
+	pthread_mutex_unlock(&s->calls.lock);
+}
+
+static void *serve(void *arg)
+{
+	struct queue *q = arg;
+	grpc_event ev;
+
+	for (;;) {
+		ev = grpc_completion_queue_next(q->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+		if (ev.type == GRPC_QUEUE_SHUTDOWN)
+			return NULL;
+		((struct rpc_tag *)ev.tag)->done(ev.tag, ev.success);
+	}
+}
+
+int rpc_server_start(struct rpc_server *s, struct err *err)
+{
+	int rc = rpc_pool_open(&s->calls.pool, s->workers, LIMIT_QUEUE_JOBS, LIMIT_QUEUE_LEN, err);
+
+	if (rc)
+		return rc;
+	grpc_server_start(s->server);
+	for (unsigned int i = 0; i < s->queue_count; i++) {
+		struct queue *q = &s->queues[i];
+
+		for (size_t k = 0; k < ACCEPTS_PER_QUEUE; k++) {
+			q->accepts[k].tag.done = on_accept;
+			q->accepts[k].server = s;
+			q->accepts[k].cq = q->cq;
+			arm(&q->accepts[k]);
+		}
+		rc = pthread_create(&q->thread, NULL, serve, q);
+		if (rc)
+			return err_sys(err, rc, "thread of the transport");
+		q->running = true;
+	}
+	return 0;
+}
+
+/* Waits until gRPC has let go of every call; with a limit in ms, or UINT_MAX for none. */
+static bool wait_drained(struct rpc_server *s, unsigned int ms)
+{
+	struct timespec until;
+	int rc = 0;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&s->calls.lock);
+	while (!s->drained && rc != ETIMEDOUT) {
+		if (ms == UINT_MAX)
+			pthread_cond_wait(&s->calls.changed, &s->calls.lock);
+		else
+			rc = pthread_cond_timedwait(&s->calls.changed, &s->calls.lock, &until);
+	}
+	pthread_mutex_unlock(&s->calls.lock);
+	return s->drained;
+}
+
+void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms)
+{
+	if (s->stopped)
+		return;
+	s->stopped = true;
+	s->drained_tag.done = on_drained;
+	grpc_server_shutdown_and_notify(s->server, s->queues[0].cq, &s->drained_tag);
+	if (!s->queues[0].running) {
+		/* Never started: the close takes the notice from the queue. */
+		rpc_pool_close(s->calls.pool);
+		return;
+	}
+	if (!wait_drained(s, grace_ms)) {
+		grpc_server_cancel_all_calls(s->server);
+		wait_drained(s, UINT_MAX);
+	}
+	/* Drained means that gRPC is done with its calls; workers may still hold some. */
+	rpc_pool_close(s->calls.pool);
+	pthread_mutex_lock(&s->calls.lock);
+	while (s->calls.live)
+		pthread_cond_wait(&s->calls.changed, &s->calls.lock);
+	pthread_mutex_unlock(&s->calls.lock);
+}
+
+void rpc_server_close(struct rpc_server *s)
+{
+	if (!s)
+		return;
+	rpc_server_stop(s, 0);
+	for (unsigned int i = 0; i < s->queue_count; i++)
+		grpc_completion_queue_shutdown(s->queues[i].cq);
+	for (unsigned int i = 0; i < s->queue_count; i++) {
+		if (s->queues[i].running)
+			pthread_join(s->queues[i].thread, NULL);
+		else
+			serve(&s->queues[i]); /* empties it, on this thread */
+	}
+	grpc_server_destroy(s->server);
+	for (unsigned int i = 0; i < s->queue_count; i++)
+		grpc_completion_queue_destroy(s->queues[i].cq);
+	pthread_cond_destroy(&s->calls.changed);
+	pthread_mutex_destroy(&s->calls.lock);
+	closep(&s->lock_fd);
+	rpc_runtime_stop();
+	free(s);
+}
