@@ -22,7 +22,7 @@ static void clean(char *s)
 			*s = '?';
 }
 
-int err_set(struct err *err, int code, const char *fmt, ...)
+int(err_set)(struct err *err, int code, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -36,7 +36,7 @@ int err_set(struct err *err, int code, const char *fmt, ...)
 	return code;
 }
 
-int err_sys(struct err *err, int errnum, const char *fmt, ...)
+int(err_sys)(struct err *err, int errnum, const char *fmt, ...)
 {
 	int code = errnum == ENOMEM                      ? ERR_MEMORY
 		   : errnum == EPERM || errnum == EACCES ? ERR_DENIED
@@ -59,7 +59,7 @@ int err_sys(struct err *err, int errnum, const char *fmt, ...)
 	return code;
 }
 
-int err_prefix(struct err *err, const char *fmt, ...)
+int(err_prefix)(struct err *err, const char *fmt, ...)
 {
 	char rest[ERR_MESSAGE_MAX];
 	va_list ap;

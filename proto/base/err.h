@@ -50,6 +50,18 @@ int err_sys(struct err *err, int errnum, const char *fmt, ...) _printf_(3, 4);
 /* Puts "<prefix>: " in front of a message already set, and returns its code. */
 int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 
+/* Tells compilers and analyzers what holds for all three: an error is never 0 or more. */
+#define ERR_NEGATIVE(call)                       \
+	__extension__({                          \
+		int err_code_ = (call);          \
+		if (err_code_ >= 0)              \
+			__builtin_unreachable(); \
+		err_code_;                       \
+	})
+#define err_set(...)    ERR_NEGATIVE(err_set(__VA_ARGS__))
+#define err_sys(...)    ERR_NEGATIVE(err_sys(__VA_ARGS__))
+#define err_prefix(...) ERR_NEGATIVE(err_prefix(__VA_ARGS__))
+
 /* "data", "limit", ...: stable words for logs and --json. */
 const char *err_name(int code);
 
