@@ -1,0 +1,35 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sourced by the tests beside it. Each check prints what it saw when it fails.
+set -u
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# holds FILE TEXT: the file has a line with this text
+holds() {
+	grep -qF -- "$2" "$1" || { fail "$1 does not hold: $2"; sed 's/^/  | /' "$1" | head -n 40; }
+}
+
+lacks() {
+	if grep -qF -- "$2" "$1"; then fail "$1 holds: $2"; fi
+}
+
+# refuses STATUS TEXT COMMAND...: exits so, says one line on stderr with TEXT in it, and nothing on stdout
+refuses() {
+	local want=$1 text=$2 status=0
+	shift 2
+	"$@" >refused.out 2>refused.err || status=$?
+	[ "$status" = "$want" ] || fail "$*: exit status $status, not $want: $(cat refused.err)"
+	[ "$(wc -l <refused.err)" = 1 ] || fail "$*: not one line: $(cat refused.err)"
+	[ -s refused.out ] && fail "$*: prints on stdout"
+	holds refused.err "$text"
+}
+
+finish() {
+	[ "$failures" = 0 ] && echo "ok" && exit 0
+	echo "$failures failures"
+	exit 1
+}

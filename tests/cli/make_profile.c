@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * make_profile known|big OUT: writes a pprof file for tests of the tools.
+ *
+ * known: 10 samples of 10 ms. hot() at app.cpp:42 is innermost in 6, of which 3 below a kernel
+ * entry are do_syscall_64; tiny() exists only inlined (vec.h:7, in 2); 1 has no name; 1 has a
+ * hostile one. big: 300,000 distinct stacks.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "pprof_write.h"
+
+#define HOSTILE "</script><img src=x onerror=alert(1)>\x1b[31m\"'&\xe2\x80\xae"
+
+static struct profile p;
+static uint32_t app, kernel, libx;
+
+static struct profile_line line_of(const char *name, const char *file, uint32_t line)
+{
+	uint32_t n = profile_cstr(&p, name);
+
+	return (struct profile_line){
+		profile_add_function(&p,
+				     &(struct profile_function){n, n, profile_cstr(&p, file), 0}),
+		line};
+}
+
+static uint32_t location(uint32_t module, uint64_t address, const struct profile_line *lines,
+			 size_t count)
+{
+	return profile_add_location(&p, &(struct profile_location){.address = address,
+								   .module = module,
+								   .lines = lines,
+								   .line_count = count});
+}
+
+static uint32_t one(uint32_t module, uint64_t address, const char *name, const char *file,
+		    uint32_t line)
+{
+	struct profile_line l = line_of(name, file, line);
+
+	return location(module, address, &l, 1);
+}
+
+static void sample(const char *thread, int64_t pid, const uint32_t *stack, size_t count,
+		   int64_t samples)
+{
+	struct profile_label labels[2] = {
+		{.key = profile_cstr(&p, "thread"), .text = profile_cstr(&p, thread)},
+		{.key = profile_cstr(&p, "pid"), .num = pid},
+	};
+
+	profile_add_sample(&p, profile_add_stack(&p, stack, count),
+			   profile_add_labels(&p, labels, 2),
+			   (int64_t[]){samples, samples * 10000000});
+}
+
+static void fill_known(void)
+{
+	uint32_t main_at = one(app, 0x10, "main", "/src/app.cpp", 99);
+	uint32_t hot = one(app, 0x20, "hot(int)", "/src/app.cpp", 42);
+	struct profile_line inlined[2] = {line_of("tiny<int>", "/src/vec.h", 7),
+					  line_of("warm()", "/src/app.cpp", 61)};
+	uint32_t warm = location(app, 0x30, inlined, 2);
+	uint32_t entry = one(kernel, 0x40, "do_syscall_64", "", 0);
+	uint32_t hostile = one(app, 0x50, HOSTILE, "/src/\"<&>.cpp", 1);
+	struct profile_line nameless = {
+		profile_add_function(&p, &(struct profile_function){.name = profile_placeholder(
+									    &p, libx, 0x60)}),
+		0};
+	uint32_t unnamed = location(libx, 0x60, &nameless, 1);
+
+	sample("worker", 7, (uint32_t[]){hot, main_at}, 2, 3);
+	sample("worker", 7, (uint32_t[]){entry, hot, main_at}, 3, 3);
+	sample("worker", 7, (uint32_t[]){warm, main_at}, 2, 2);
+	sample("other", 8, (uint32_t[]){unnamed, main_at}, 2, 1);
+	sample("other", 8, (uint32_t[]){hostile, main_at}, 2, 1);
+}
+
+static void fill_big(void)
+{
+	uint32_t stack[8];
+	char name[32];
+
+	for (uint32_t i = 0; i < 300000; i++) {
+		uint32_t v = i * 2654435761u;
+
+		for (uint32_t k = 0; k < ARRAY_LEN(stack); k++) {
+			uint32_t f = k == 7 ? 0 : (v >> (k * 2)) % (40 + 400 / (k + 1));
+
+			snprintf(name, sizeof(name), "function_%u_%u", 7 - k, f);
+			stack[k] = one(app, k * 65536 + f, name, "/src/big.cpp", f + 1);
+		}
+		sample("worker", 7, stack, ARRAY_LEN(stack), 1 + i % 3);
+	}
+}
+
+int main(int argc, char **argv)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_PPROF_FILE_LEN);
+	struct err err;
+	FILE *f;
+
+	if (argc != 3)
+		return 2;
+	profile_init(&p);
+	profile_value_type(&p, "samples", "count");
+	profile_value_type(&p, "cpu", "nanoseconds");
+	p.period_type = p.value_types[1];
+	p.period = 10000000;
+	app = profile_add_module(
+		&p, &(struct profile_module){.path = profile_cstr(&p, "/usr/bin/app"),
+					     .build_id = profile_cstr(&p, "aabbccdd"),
+					     .flags = PROFILE_HAS_FUNCTIONS | PROFILE_HAS_LINES |
+						      PROFILE_HAS_FILENAMES | PROFILE_HAS_INLINES});
+	kernel = profile_add_module(
+		&p, &(struct profile_module){.path = profile_cstr(&p, PROFILE_KERNEL_TEXT),
+					     .flags = PROFILE_HAS_FUNCTIONS});
+	libx = profile_add_module(
+		&p, &(struct profile_module){.path = profile_cstr(&p, "/usr/lib/libx.so.1"),
+					     .build_id = profile_cstr(&p, "0102030405")});
+	if (strcmp(argv[1], "big") == 0)
+		fill_big();
+	else
+		fill_known();
+	if (pprof_write(&p, &out, &err)) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	profile_done(&p);
+	f = fopen(argv[2], "w");
+	return !f || fwrite(out.p, 1, out.len, f) != out.len || fclose(f);
+}

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `rawstack flame`: a profile as one HTML page. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "flame_html.h"
+#include "flame_tree.h"
+#include "io.h"
+#include "profile_input.h"
+
+/* A page of so many nodes still opens in a second; what is lighter is summed up. */
+#define NODES_SHOWN 100000
+
+struct flame_options {
+	const char *out, *title, *value;
+	struct profile_filter filter;
+};
+
+static int parse(int argc, char **argv, struct flame_options *o, struct err *err)
+{
+	enum {
+		OPT_PID = 256,
+		OPT_THREAD,
+		OPT_MODULE,
+		OPT_TITLE,
+		OPT_VALUE
+	};
+	static const struct option options[] = {
+		{"pid", required_argument, NULL, OPT_PID},
+		{"thread", required_argument, NULL, OPT_THREAD},
+		{"module", required_argument, NULL, OPT_MODULE},
+		{"title", required_argument, NULL, OPT_TITLE},
+		{"value", required_argument, NULL, OPT_VALUE},
+		{0},
+	};
+	uint64_t n;
+	int c;
+
+	while ((c = command_option(argc, argv, ":o:", options, err)) != -1) {
+		switch (c) {
+		case 'o':
+			o->out = optarg;
+			break;
+		case OPT_PID:
+			if (command_number("--pid", optarg, 0, INT32_MAX, &n, err))
+				return ERR_USAGE;
+			o->filter.pid = (int64_t)n;
+			break;
+		case OPT_THREAD:
+			o->filter.thread = optarg;
+			break;
+		case OPT_MODULE:
+			o->filter.module = optarg;
+			break;
+		case OPT_TITLE:
+			o->title = optarg;
+			break;
+		case OPT_VALUE:
+			o->value = optarg;
+			break;
+		default:
+			return ERR_USAGE;
+		}
+	}
+	if (optind < argc && o->out)
+		return 0;
+	command_usage(&cmd_flame, optind == argc ? "no profile given" : "-o OUT.html is missing",
+		      err);
+	return ERR_USAGE;
+}
+
+/* "-" is standard output. A page is a thing to be given on, so it gets the usual mode. */
+static int write_page(const char *path, const struct buf *page, struct err *err)
+{
+	_cleanup_(closep) int fd = -1;
+	int rc;
+
+	if (strcmp(path, "-") == 0) {
+		fwrite(page->p, 1, page->len, stdout);
+		return 0;
+	}
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return err_sys(err, errno, "%s", path);
+	rc = io_write_all(io_system(), fd, page->p, page->len, 0, err);
+	return rc ? err_prefix(err, "%s", path) : 0;
+}
+
+static void done_tree(struct flame_tree *t)
+{
+	if (t->p)
+		flame_tree_done(t);
+}
+
+static int run_flame(int argc, char **argv, struct err *err)
+{
+	struct flame_options o = {.title = "Rawstack", .filter = PROFILE_FILTER_NONE};
+	_cleanup_(profile_done) struct profile p;
+	_cleanup_(done_tree) struct flame_tree tree = {0};
+	_cleanup_(buf_done) struct buf page = BUF_INIT(GIB), unit = BUF_INIT(LIMIT_STRING_LEN);
+	struct profile_text t;
+	uint32_t value;
+	int rc;
+
+	profile_init(&p);
+	rc = parse(argc, argv, &o, err);
+	if (!rc)
+		rc = profile_input_read(argv + optind, (size_t)(argc - optind), &o.filter, &p, err);
+	if (!rc)
+		rc = profile_input_value(&p, o.value, &value, err);
+	if (!rc)
+		rc = flame_tree_make(&tree, &p, value, err);
+	if (!rc)
+		rc = flame_tree_arrange(&tree, NODES_SHOWN, err);
+	if (rc)
+		return rc;
+	if (p.value_count) {
+		t = profile_text(&p, p.value_types[value].unit);
+		buf_append(&unit, t.p, t.len);
+	}
+	rc = flame_html(&tree, &(struct flame_page){o.title, buf_cstr(&unit)}, &page, err);
+	return rc ? rc : write_page(o.out, &page, err);
+}
+
+const struct command cmd_flame = {
+	.name = "flame",
+	.run = run_flame,
+	.summary = "a flame graph of a profile, as one HTML page",
+	.help = "usage: rawstack flame [OPTIONS] DIR|FILE... -o OUT.html\n"
+		"\n"
+		"Reads pprof files, and directories of them such as the shipper's --out, and "
+		"writes\n"
+		"one page that needs no network: zoom by click or keys, search with the share of "
+		"what\n"
+		"matches, inlined calls, kernel frames and frames without names marked.\n"
+		"\n"
+		"  -o OUT.html      where to write; - is standard output\n"
+		"  --title TEXT     the page's heading\n"
+		"  --pid PID        only this process\n"
+		"  --thread NAME    only threads of this name\n"
+		"  --module PART    only stacks through a binary whose path contains PART\n"
+		"  --value TYPE     what to weigh: samples, cpu, ...\n",
+};

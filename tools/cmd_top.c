@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `rawstack top`: the functions that cost most. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "json_line.h"
+#include "profile_input.h"
+#include "ranking.h"
+#include "text.h"
+
+struct top_options {
+	uint64_t rows;
+	bool cum, json;
+	const char *value;
+	struct profile_filter filter;
+};
+
+/* At most so many modules without names are listed; the rest is in their sum. */
+#define MODULES_SHOWN 8
+
+static void append(struct buf *out, struct profile_text t)
+{
+	text_append(out, t.p, t.len);
+}
+
+static bool unit_is_ns(const struct profile *p, uint32_t value)
+{
+	struct profile_text unit = profile_text(p, p->value_types[value].unit);
+
+	return unit.len == 11 && memcmp(unit.p, "nanoseconds", 11) == 0;
+}
+
+static void append_amount(struct buf *out, const struct profile *p, uint32_t value, int64_t amount)
+{
+	if (unit_is_ns(p, value)) {
+		buf_printf(out, "%.2f s of ", (double)amount / 1e9);
+		append(out, profile_text(p, p->value_types[value].type));
+		return;
+	}
+	buf_printf(out, "%" PRId64 " ", amount);
+	append(out, profile_text(p, p->value_types[value].type));
+}
+
+static void print_head(struct buf *out, const struct profile *p, uint32_t value,
+		       const struct ranking *r)
+{
+	int64_t samples = 0;
+	uint32_t type = profile_value_index(p, "samples");
+
+	append_amount(out, p, value, r->total);
+	if (type != PROFILE_NONE && type != value) {
+		for (uint32_t i = 0; i < p->samples.count; i++)
+			samples += profile_values(p, i)[type];
+		buf_printf(out, " in %" PRId64 " samples", samples);
+	}
+	buf_str(out, "\n");
+}
+
+static void append_place(struct buf *out, const struct ranking_row *row)
+{
+	if (row->kernel && !row->file.len) {
+		buf_str(out, "[kernel]");
+		return;
+	}
+	append(out, row->file);
+	if (row->file.len && row->line)
+		buf_printf(out, ":%u", row->line);
+}
+
+static int print_rows(struct buf *out, const struct ranking *r, uint64_t limit)
+{
+	_cleanup_(table_done) struct table t;
+
+	table_init(&t, 4, 3);
+	table_cell_cstr(&t, "self");
+	table_cell_cstr(&t, "cum");
+	table_cell_cstr(&t, "function");
+	table_cell_cstr(&t, "file:line");
+	for (size_t i = 0; i < r->row_count && i < limit; i++) {
+		const struct ranking_row *row = &r->rows[i];
+
+		text_share(table_cell(&t), (double)row->self, (double)r->total);
+		table_end(&t);
+		text_share(table_cell(&t), (double)row->cum, (double)r->total);
+		table_end(&t);
+		if (row->name.len)
+			append(table_cell(&t), row->name);
+		else
+			buf_str(table_cell(&t), "[no name]");
+		if (row->inlined)
+			buf_str(table_cell(&t), " (inlined)");
+		table_end(&t);
+		append_place(table_cell(&t), row);
+		table_end(&t);
+	}
+	return table_print(&t, out);
+}
+
+static void print_unnamed(struct buf *out, const struct profile *p, const struct ranking *r)
+{
+	if (!r->unnamed_self)
+		return;
+	buf_str(out, "\nwithout a name: ");
+	text_share(out, (double)r->unnamed_self, (double)r->total);
+	buf_str(out, "\n");
+	for (size_t i = 0; i < r->unnamed_count && i < MODULES_SHOWN; i++) {
+		const struct ranking_module *u = &r->unnamed[i];
+
+		buf_str(out, "  ");
+		text_share(out, (double)u->self, (double)r->total);
+		buf_str(out, "  ");
+		if (u->module == PROFILE_NONE) {
+			buf_str(out, "[no module]\n");
+			continue;
+		}
+		append(out, profile_text(p, p->modules[u->module].path));
+		if (p->modules[u->module].build_id) {
+			buf_str(out, "  build id ");
+			append(out, profile_text(p, p->modules[u->module].build_id));
+		}
+		buf_str(out, "\n");
+	}
+}
+
+static int print_json(struct buf *out, const struct profile *p, const struct ranking *r,
+		      uint64_t limit)
+{
+	double total = r->total ? (double)r->total : 1;
+
+	for (size_t i = 0; i < r->row_count && i < limit; i++) {
+		const struct ranking_row *row = &r->rows[i];
+
+		json_open(out, '{');
+		json_key_cstr(out, "kind", "function");
+		json_key_text(out, "function", row->name.p, row->name.len);
+		json_key_text(out, "file", row->file.p, row->file.len);
+		json_key_number(out, "line", row->line);
+		json_key_bool(out, "inlined", row->inlined);
+		json_key_bool(out, "kernel", row->kernel);
+		json_key_bool(out, "named", row->named);
+		json_key_number(out, "self", row->self);
+		json_key_number(out, "cum", row->cum);
+		json_key_share(out, "self_share", (double)row->self / total);
+		json_key_share(out, "cum_share", (double)row->cum / total);
+		json_close(out, '}');
+		buf_str(out, "\n");
+	}
+	for (size_t i = 0; i < r->unnamed_count; i++) {
+		const struct ranking_module *u = &r->unnamed[i];
+		struct profile_text path = {"", 0}, id = {"", 0};
+
+		if (u->module != PROFILE_NONE) {
+			path = profile_text(p, p->modules[u->module].path);
+			id = profile_text(p, p->modules[u->module].build_id);
+		}
+		json_open(out, '{');
+		json_key_cstr(out, "kind", "unnamed");
+		json_key_text(out, "path", path.p, path.len);
+		json_key_text(out, "build_id", id.p, id.len);
+		json_key_number(out, "self", u->self);
+		json_key_share(out, "self_share", (double)u->self / total);
+		json_close(out, '}');
+		buf_str(out, "\n");
+	}
+	json_open(out, '{');
+	json_key_cstr(out, "kind", "total");
+	json_key_number(out, "self", r->total);
+	json_key_share(out, "unnamed_share", (double)r->unnamed_self / total);
+	json_close(out, '}');
+	buf_str(out, "\n");
+	return out->failed ? ERR_MEMORY : 0;
+}
+
+static int parse(int argc, char **argv, struct top_options *o, struct err *err)
+{
+	enum {
+		OPT_PID = 256,
+		OPT_THREAD,
+		OPT_MODULE,
+		OPT_CUM,
+		OPT_JSON,
+		OPT_VALUE
+	};
+	static const struct option options[] = {
+		{"pid", required_argument, NULL, OPT_PID},
+		{"thread", required_argument, NULL, OPT_THREAD},
+		{"module", required_argument, NULL, OPT_MODULE},
+		{"cum", no_argument, NULL, OPT_CUM},
+		{"json", no_argument, NULL, OPT_JSON},
+		{"value", required_argument, NULL, OPT_VALUE},
+		{0},
+	};
+	uint64_t n;
+	int c;
+
+	while ((c = command_option(argc, argv, ":n:", options, err)) != -1) {
+		switch (c) {
+		case 'n':
+			if (command_number("-n", optarg, 1, UINT32_MAX, &o->rows, err))
+				return ERR_USAGE;
+			break;
+		case OPT_PID:
+			if (command_number("--pid", optarg, 0, INT32_MAX, &n, err))
+				return ERR_USAGE;
+			o->filter.pid = (int64_t)n;
+			break;
+		case OPT_THREAD:
+			o->filter.thread = optarg;
+			break;
+		case OPT_MODULE:
+			o->filter.module = optarg;
+			break;
+		case OPT_CUM:
+			o->cum = true;
+			break;
+		case OPT_JSON:
+			o->json = true;
+			break;
+		case OPT_VALUE:
+			o->value = optarg;
+			break;
+		default:
+			return ERR_USAGE;
+		}
+	}
+	if (optind == argc)
+		return command_usage(&cmd_top, "no profile given", err);
+	return 0;
+}
+
+static int run_top(int argc, char **argv, struct err *err)
+{
+	struct top_options o = {.rows = 20, .filter = PROFILE_FILTER_NONE};
+	_cleanup_(profile_done) struct profile p;
+	_cleanup_(ranking_done) struct ranking r = {0};
+	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	uint32_t value;
+	int rc;
+
+	profile_init(&p);
+	rc = parse(argc, argv, &o, err);
+	if (!rc)
+		rc = profile_input_read(argv + optind, (size_t)(argc - optind), &o.filter, &p, err);
+	if (!rc)
+		rc = profile_input_value(&p, o.value, &value, err);
+	if (rc)
+		return rc;
+	rc = ranking_make(&r, &p, value, o.cum, err);
+	if (rc)
+		return rc;
+	if (o.json) {
+		rc = print_json(&out, &p, &r, o.rows);
+	} else {
+		print_head(&out, &p, value, &r);
+		rc = print_rows(&out, &r, o.rows);
+		print_unnamed(&out, &p, &r);
+	}
+	if (rc || out.failed)
+		return err_set(err, ERR_MEMORY, "top: out of memory");
+	fwrite(out.p, 1, out.len, stdout);
+	return 0;
+}
+
+const struct command cmd_top = {
+	.name = "top",
+	.run = run_top,
+	.summary = "the functions that cost most in a profile",
+	.help = "usage: rawstack top [OPTIONS] DIR|FILE...\n"
+		"\n"
+		"Reads pprof files, and directories of them such as the shipper's --out, and "
+		"prints\n"
+		"the functions with the most weight: share of samples that end in them (self), "
+		"share\n"
+		"that has them anywhere (cum), and the line that carries most. Then what could not "
+		"be\n"
+		"named, by binary.\n"
+		"\n"
+		"  -n N             rows, 20 if not given\n"
+		"  --cum            order by cum\n"
+		"  --pid PID        only this process\n"
+		"  --thread NAME    only threads of this name\n"
+		"  --module PART    only stacks through a binary whose path contains PART\n"
+		"  --value TYPE     what to weigh: samples, cpu, ...\n"
+		"  --json           one object per line\n",
+};

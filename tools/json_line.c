@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "json_line.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "utf8.h"
+
+/* A value that follows another one, in its container, needs a comma before it. What ends a value:
+ * a quote, a bracket, a digit, the last letter of true and false. */
+static void separate(struct buf *out)
+{
+	if (out->len && memchr("\"}]0123456789e", out->p[out->len - 1], 14))
+		buf_u8(out, ',');
+}
+
+void json_open(struct buf *out, char bracket)
+{
+	separate(out);
+	buf_u8(out, (uint8_t)bracket);
+}
+
+void json_close(struct buf *out, char bracket)
+{
+	buf_u8(out, (uint8_t)bracket);
+}
+
+void json_text(struct buf *out, const void *p, size_t len)
+{
+	const uint8_t *s = p;
+
+	separate(out);
+	buf_u8(out, '"');
+	while (len) {
+		size_t n = utf8_sequence(s, len);
+
+		if (!n)
+			buf_str(out, "\\ufffd");
+		else if (n > 1 && memcmp(s, "\xe2\x80\xa8", n) != 0 &&
+			 memcmp(s, "\xe2\x80\xa9", n) != 0)
+			buf_append(out, s, n);
+		else if (n > 1) /* line breaks of JavaScript, not of JSON */
+			buf_printf(out, "\\u202%x", s[2] & 0xf);
+		else if (s[0] < 0x20 || s[0] == 0x7f || strchr("\"\\<>&", s[0]))
+			buf_printf(out, "\\u%04x", s[0]);
+		else
+			buf_u8(out, s[0]);
+		n = n ? n : 1;
+		s += n;
+		len -= n;
+	}
+	buf_u8(out, '"');
+}
+
+void json_key(struct buf *out, const char *key)
+{
+	json_text(out, key, strlen(key));
+	buf_u8(out, ':');
+}
+
+void json_number(struct buf *out, int64_t v)
+{
+	separate(out);
+	buf_printf(out, "%" PRId64, v);
+}
+
+void json_bool(struct buf *out, bool v)
+{
+	separate(out);
+	buf_str(out, v ? "true" : "false");
+}
+
+void json_key_text(struct buf *out, const char *key, const void *p, size_t len)
+{
+	json_key(out, key);
+	json_text(out, p, len);
+}
+
+void json_key_cstr(struct buf *out, const char *key, const char *s)
+{
+	json_key_text(out, key, s, strlen(s));
+}
+
+void json_key_number(struct buf *out, const char *key, int64_t v)
+{
+	json_key(out, key);
+	json_number(out, v);
+}
+
+void json_key_bool(struct buf *out, const char *key, bool v)
+{
+	json_key(out, key);
+	json_bool(out, v);
+}
+
+void json_key_share(struct buf *out, const char *key, double v)
+{
+	json_key(out, key);
+	buf_printf(out, "%.6f", v);
+}
+
+void json_key_hex(struct buf *out, const char *key, uint64_t v)
+{
+	json_key(out, key);
+	buf_printf(out, "\"0x%" PRIx64 "\"", v);
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile_input.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "buf.h"
+#include "log.h"
+#include "pprof_read.h"
+
+static bool text_is(struct profile_text t, const char *s)
+{
+	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
+}
+
+static bool labels_match(const struct profile *p, uint32_t set, const struct profile_filter *filter)
+{
+	bool pid = filter->pid < 0, thread = !filter->thread;
+	const struct profile_label *labels;
+	size_t count;
+
+	labels = profile_labels(p, set, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct profile_text key = profile_text(p, labels[i].key);
+
+		if (text_is(key, "pid") && labels[i].num == filter->pid)
+			pid = true;
+		if (filter->thread && text_is(key, "thread") &&
+		    text_is(profile_text(p, labels[i].text), filter->thread))
+			thread = true;
+	}
+	return pid && thread;
+}
+
+static bool stack_has_module(const struct profile *p, uint32_t stack, const char *part)
+{
+	const uint32_t *locations;
+	size_t count;
+
+	locations = profile_stack(p, stack, &count);
+	for (size_t i = 0; i < count; i++) {
+		uint32_t module = profile_location(p, locations[i]).module;
+		struct profile_text path;
+
+		if (module == PROFILE_NONE)
+			continue;
+		path = profile_text(p, p->modules[module].path);
+		if (memmem(path.p, path.len, part, strlen(part)))
+			return true;
+	}
+	return false;
+}
+
+static bool keep(void *ctx, const struct profile *p, uint32_t sample)
+{
+	const struct profile_filter *filter = ctx;
+	struct profile_sample s = profile_sample(p, sample);
+
+	return labels_match(p, s.labels, filter) &&
+	       (!filter->module || stack_has_module(p, s.stack, filter->module));
+}
+
+static int read_one(const char *path, const struct profile_filter *filter, struct profile *ret,
+		    struct err *err)
+{
+	_cleanup_(profile_done) struct profile one;
+	int rc;
+
+	profile_init(&one);
+	rc = pprof_read_file(path, &one, err);
+	if (rc)
+		return rc;
+	rc = profile_merge(ret, &one, keep, (void *)(uintptr_t)filter, err);
+	return rc ? err_prefix(err, "%s", path) : 0;
+}
+
+static bool ends_with(const char *s, const char *end)
+{
+	size_t len = strlen(s), end_len = strlen(end);
+
+	return len > end_len && strcmp(s + len - end_len, end) == 0;
+}
+
+static int is_profile(const struct dirent *entry)
+{
+	return entry->d_name[0] != '.' &&
+	       (ends_with(entry->d_name, ".pb.gz") || ends_with(entry->d_name, ".pb") ||
+		ends_with(entry->d_name, ".pprof"));
+}
+
+static int read_dir(const char *dir, const struct profile_filter *filter, struct profile *ret,
+		    struct err *err)
+{
+	struct dirent **entries = NULL;
+	int rc = 0, count = scandir(dir, &entries, is_profile, alphasort);
+
+	if (count < 0)
+		return err_sys(err, errno, "%s", dir);
+	if (!count)
+		rc = err_set(err, ERR_NOT_FOUND, "%s: no profiles (*.pb.gz) here", dir);
+	for (int i = 0; !rc && i < count; i++) {
+		_cleanup_(buf_done) struct buf path = BUF_INIT(LIMIT_PATH_LEN * 2);
+
+		log_progress("reading %d of %d", i + 1, count);
+		buf_printf(&path, "%s/%s", dir, entries[i]->d_name);
+		rc = read_one(buf_cstr(&path), filter, ret, err);
+	}
+	log_progress("%s", "");
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	free(entries);
+	return rc;
+}
+
+int profile_input_read(char *const *paths, size_t count, const struct profile_filter *filter,
+		       struct profile *ret, struct err *err)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct stat st;
+		int rc;
+
+		if (stat(paths[i], &st))
+			return err_sys(err, errno, "%s", paths[i]);
+		if (S_ISDIR(st.st_mode))
+			rc = read_dir(paths[i], filter, ret, err);
+		else
+			rc = read_one(paths[i], filter, ret, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+int profile_input_value(const struct profile *p, const char *type, uint32_t *ret, struct err *err)
+{
+	_cleanup_(buf_done) struct buf names = BUF_INIT(4096);
+
+	if (!type) {
+		*ret = p->value_count ? p->value_count - 1 : 0;
+		for (uint32_t i = 0; p->default_type && i < p->value_count; i++)
+			if (p->value_types[i].type == p->default_type)
+				*ret = i;
+		return 0;
+	}
+	*ret = profile_value_index(p, type);
+	if (*ret != PROFILE_NONE)
+		return 0;
+	for (uint32_t i = 0; i < p->value_count; i++) {
+		struct profile_text t = profile_text(p, p->value_types[i].type);
+
+		buf_printf(&names, "%s%.*s", i ? ", " : "", (int)t.len, t.p);
+	}
+	return err_set(err, ERR_NOT_FOUND, "--value %s: there is only %s", type, buf_cstr(&names));
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The program `rawstack`: what engineers and build pipelines use. Subcommands are in cmd_*.c. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "command.h"
+#include "log.h"
+
+#ifndef RAWSTACK_VERSION
+#define RAWSTACK_VERSION "unknown"
+#endif
+
+static const struct command *const commands[] = {
+	&cmd_top,
+	&cmd_flame,
+};
+
+static void print_help(void)
+{
+	printf("usage: rawstack COMMAND [OPTIONS]\n\n");
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\n`rawstack COMMAND --help` explains one. Exit status: 0 done, 1 failed, 2 usage.\n"
+	       "The service is --server HOST:PORT, else $RAWSTACK_SERVER, else 127.0.0.1:7077.\n");
+}
+
+static int fail(const struct err *err)
+{
+	log_progress("%s", "");
+	log_error("%s", err->message);
+	return err_exit_status(err->code);
+}
+
+static bool wants_help(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
+			return true;
+	return false;
+}
+
+static int run(const struct command *c, int argc, char **argv)
+{
+	struct err err = {0};
+	int rc;
+
+	if (wants_help(argc, argv)) {
+		fputs(c->help, stdout);
+		return 0;
+	}
+	rc = c->run(argc, argv, &err);
+	/* A full disk must not pass for success. */
+	if (fflush(stdout) && !rc)
+		rc = err_set(&err, ERR_IO, "standard output: cannot write");
+	return rc ? fail(&err) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct err err;
+
+	log_init("rawstack");
+	signal(SIGPIPE, SIG_IGN);
+	if (argc < 2) {
+		err_set(&err, ERR_USAGE, "no command given (see rawstack --help)");
+		return fail(&err);
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0) {
+		print_help();
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("rawstack %s\n", RAWSTACK_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (strcmp(argv[1], commands[i]->name) == 0)
+			return run(commands[i], argc - 1, argv + 1);
+	err_set(&err, ERR_USAGE, "%s: no such command (see rawstack --help)", argv[1]);
+	return fail(&err);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <string.h>
+
+#include "err.h"
+#include "limits.h"
+#include "utf8.h"
+
+static uint32_t code_point(const uint8_t *p, size_t len)
+{
+	switch (len) {
+	case 1:
+		return p[0];
+	case 2:
+		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+	case 3:
+		return (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+	default:
+		return (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 | (p[2] & 0x3fu) << 6 |
+		       (p[3] & 0x3fu);
+	}
+}
+
+/* Embeddings, overrides and isolates of the Unicode bidirectional algorithm, and line breaks. */
+static bool is_tricky(uint32_t c)
+{
+	return (c >= 0x80 && c <= 0x9f) || c == 0x61c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+}
+
+void text_append(struct buf *out, const void *p, size_t len)
+{
+	const uint8_t *s = p;
+
+	while (len) {
+		size_t n = utf8_sequence(s, len);
+		uint32_t c = n ? code_point(s, n) : 0;
+
+		if (!n || c < 0x20 || c == 0x7f)
+			buf_printf(out, "\\x%02x", s[0]);
+		else if (is_tricky(c))
+			buf_printf(out, "\\u{%x}", c);
+		else
+			buf_append(out, s, n);
+		n = n ? n : 1;
+		s += n;
+		len -= n;
+	}
+}
+
+void text_cstr(struct buf *out, const char *s)
+{
+	text_append(out, s, strlen(s));
+}
+
+void text_bytes(struct buf *out, uint64_t n)
+{
+	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+	double v = (double)n;
+	size_t unit = 0;
+
+	while (v >= 1024 && unit + 1 < ARRAY_LEN(units)) {
+		v /= 1024;
+		unit++;
+	}
+	buf_printf(out, unit ? "%.1f %s" : "%.0f %s", v, units[unit]);
+}
+
+void text_age(struct buf *out, uint64_t unix_ns, uint64_t now_ns)
+{
+	static const struct {
+		const char *unit;
+		uint64_t seconds, until;
+	} rows[] = {
+		{"s", 1, 120}, {"min", 60, 7200}, {"h", 3600, 172800}, {"d", 86400, UINT64_MAX}};
+	uint64_t seconds = now_ns > unix_ns ? (now_ns - unix_ns) / 1000000000 : 0;
+	size_t i = 0;
+
+	if (!unix_ns) {
+		buf_str(out, "-");
+		return;
+	}
+	while (seconds >= rows[i].until)
+		i++;
+	buf_printf(out, "%" PRIu64 " %s ago", seconds / rows[i].seconds, rows[i].unit);
+}
+
+void text_share(struct buf *out, double part, double whole)
+{
+	buf_printf(out, "%5.1f %%", whole > 0 ? 100 * part / whole : 0.0);
+}
+
+/* --- tables ---------------------------------------------------------------------------------- */
+
+void table_init(struct table *t, size_t columns, uint32_t right)
+{
+	assert(columns <= TABLE_COLUMNS);
+	*t = (struct table){.columns = columns, .right = right, .width_max = 72};
+	buf_init(&t->text, GIB);
+}
+
+void table_done(struct table *t)
+{
+	buf_done(&t->text);
+	free(t->ends);
+}
+
+struct buf *table_cell(struct table *t)
+{
+	return &t->text;
+}
+
+void table_end(struct table *t)
+{
+	if (!grow_array((void **)&t->ends, &t->cap, t->count + 1, sizeof(*t->ends),
+			LIMIT_PROFILE_ENTRIES)) {
+		t->text.failed = true;
+		return;
+	}
+	t->ends[t->count++] = t->text.len;
+}
+
+void table_cell_cstr(struct table *t, const char *s)
+{
+	text_cstr(&t->text, s);
+	table_end(t);
+}
+
+/* Characters, not bytes: one column each is right for what names hold. */
+static size_t width_of(const uint8_t *p, size_t len)
+{
+	size_t width = 0;
+
+	for (size_t i = 0; i < len; i++)
+		width += (p[i] & 0xc0) != 0x80;
+	return width;
+}
+
+static const uint8_t *cell(const struct table *t, size_t i, size_t *ret_len)
+{
+	size_t start = i ? t->ends[i - 1] : 0;
+
+	*ret_len = t->ends[i] - start;
+	return t->text.p + start;
+}
+
+static void pad(struct buf *out, size_t n)
+{
+	while (n--)
+		buf_u8(out, ' ');
+}
+
+int table_print(const struct table *t, struct buf *out)
+{
+	size_t widths[TABLE_COLUMNS] = {0}, len;
+
+	if (t->text.failed)
+		return ERR_MEMORY;
+	for (size_t i = 0; i < t->count; i++) {
+		const uint8_t *p = cell(t, i, &len);
+		size_t width = width_of(p, len);
+
+		if (width > widths[i % t->columns] && width <= t->width_max)
+			widths[i % t->columns] = width;
+	}
+	for (size_t i = 0; i < t->count; i++) {
+		const uint8_t *p = cell(t, i, &len);
+		size_t column = i % t->columns, width = width_of(p, len);
+		size_t space = widths[column] > width ? widths[column] - width : 0;
+
+		if (t->right & UINT32_C(1) << column)
+			pad(out, space);
+		buf_append(out, p, len);
+		if (column + 1 == t->columns) {
+			buf_u8(out, '\n');
+			continue;
+		}
+		if (!(t->right & UINT32_C(1) << column))
+			pad(out, space);
+		pad(out, 2);
+	}
+	return out->failed ? ERR_MEMORY : 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_TEXT_H
+#define RAWSTACK_TEXT_H
+/*
+ * What people read: untrusted names made harmless for a terminal, numbers with units, and tables
+ * that line up. Everything is appended to a buf; programs print it.
+ */
+#include "buf.h"
+
+/*
+ * Appends untrusted bytes: control characters (C0, C1, DEL), characters that change the direction
+ * of text, and bytes that are not UTF-8 become \xNN or \u{N}; nothing else changes.
+ */
+void text_append(struct buf *out, const void *p, size_t len);
+void text_cstr(struct buf *out, const char *s);
+
+/* "12.3 KiB" */
+void text_bytes(struct buf *out, uint64_t n);
+
+/* "3 min ago"; "-" when unix_ns is 0. */
+void text_age(struct buf *out, uint64_t unix_ns, uint64_t now_ns);
+
+/* " 61.2 %" of a whole; the whole may be 0. */
+void text_share(struct buf *out, double part, double whole);
+
+#define TABLE_COLUMNS 8
+
+/* A table of cells; each column as wide as its widest cell, the last not padded. */
+struct table {
+	struct buf text;   /* of all cells, one behind the other */
+	size_t *ends;      /* of each cell in text */
+	size_t count, cap; /* cells */
+	size_t columns;
+	uint32_t right;   /* bit i: column i is aligned to the right */
+	size_t width_max; /* wider cells do not widen their column */
+};
+
+void table_init(struct table *t, size_t columns, uint32_t right);
+void table_done(struct table *t);
+
+/* Where the next cell is written; table_end() ends it. */
+struct buf *table_cell(struct table *t);
+void table_end(struct table *t);
+void table_cell_cstr(struct table *t, const char *s);
+
+/* ERR_MEMORY when a cell did not fit; nothing is lost silently. */
+int table_print(const struct table *t, struct buf *out);
+
+#endif
