@@ -25,6 +25,12 @@
 #define LIMIT_INFLATE_RATIO LIMIT(1100)
 /* A note section or segment: build ids, ABI tags, the kernel's ELF notes; 1 KiB in practice. */
 #define LIMIT_NOTE_LEN      MIB
+/* PT_LOAD segments; linkers make 2 to 6, kernels and patched files some more. A lookup by file
+ * offset looks at each. */
+#define LIMIT_SEGMENTS      LIMIT(128)
+/* Address ranges of the functions and inlined calls of one unit; the largest unit seen has 0.4
+ * million. Many entries may share one range list, so the file's length does not bound them. */
+#define LIMIT_UNIT_SPANS    LIMIT(16000000)
 /* Depth of the DIE tree; template-heavy C++ reaches about 60. */
 #define LIMIT_DIE_DEPTH     LIMIT(1024)
 /* Inlined calls above one address; the deepest seen in real code is about 110. */

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_BUILDER_H
+#define RAWSTACK_BUILDER_H
+/*
+ * The last stage of a build: units already flattened, and the chosen symbols, become one table.
+ * At each address the unit with the lowest offset that has a function there wins, then a unit with
+ * a line only; where no unit has a function the symbol gives the name.
+ */
+#include "flatten.h"
+#include "rsym_writer.h"
+#include "symbols.h"
+
+struct builder {
+	struct facts_text text;
+	struct flat flat;
+	struct symbols symbols;
+};
+
+struct builder_counts {
+	uint64_t function_count, range_count, inline_count, file_count;
+};
+
+void builder_init(struct builder *b);
+void builder_done(struct builder *b);
+
+/* A facts_sink whose ctx is the builder. */
+struct facts_sink builder_sink(struct builder *b);
+
+/*
+ * Gives everything to w. The symbols must have been chosen. ERR_MEMORY; what w refuses is reported
+ * by rsym_writer_finish().
+ */
+int builder_write(struct builder *b, struct rsym_writer *w, struct builder_counts *ret,
+		  struct err *err) _must_check_;
+
+#endif

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DEMANGLE_H
+#define RAWSTACK_DEMANGLE_H
+/*
+ * Linkage names as people read them: C++ (Itanium ABI), Rust (legacy and v0), D. Names are
+ * untrusted: above LIMIT_DEMANGLE_IN bytes, nested too deeply, or when the text would exceed
+ * LIMIT_DEMANGLE_OUT, a name stays as it is. Safe from any thread.
+ */
+#include "buf.h"
+
+enum demangle_style {
+	DEMANGLE_NONE = 0,  /* the name as it is */
+	DEMANGLE_SHORT = 1, /* without parameters and return type */
+	DEMANGLE_FULL = 2,
+};
+
+/* Appends the text of name[len] to out; false only when out is full. */
+bool demangle_append(enum demangle_style style, const void *name, size_t len, struct buf *out);
+
+#endif

@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The attributes of one DIE that a table needs. */
+#include "dwarf_priv.h"
+
+static void forget(Dwarf_Debug dbg, Dwarf_Error e)
+{
+	if (e)
+		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
+}
+
+/* Producers use any constant form; libdwarf has a function for each sign. */
+static bool read_number(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
+{
+	Dwarf_Error e = NULL;
+	Dwarf_Unsigned u;
+	Dwarf_Signed s;
+
+	if (dwarf_formudata(at, &u, &e) == DW_DLV_OK) {
+		*ret = u;
+		return true;
+	}
+	forget(dbg, e);
+	e = NULL;
+	if (dwarf_formsdata(at, &s, &e) == DW_DLV_OK && s >= 0) {
+		*ret = (uint64_t)s;
+		return true;
+	}
+	forget(dbg, e);
+	return false;
+}
+
+static bool read_address(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
+{
+	Dwarf_Error e = NULL;
+	Dwarf_Addr a;
+
+	if (dwarf_formaddr(at, &a, &e) == DW_DLV_OK) {
+		*ret = a;
+		return true;
+	}
+	forget(dbg, e);
+	return false;
+}
+
+static bool read_reference(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
+{
+	Dwarf_Error e = NULL;
+	Dwarf_Off off;
+
+	if (dwarf_global_formref(at, &off, &e) == DW_DLV_OK) {
+		*ret = off;
+		return true;
+	}
+	forget(dbg, e);
+	return false;
+}
+
+static const char *read_string(Dwarf_Debug dbg, Dwarf_Attribute at)
+{
+	Dwarf_Error e = NULL;
+	char *s = NULL;
+
+	if (dwarf_formstring(at, &s, &e) == DW_DLV_OK)
+		return s;
+	forget(dbg, e);
+	return NULL;
+}
+
+static bool is_address_form(Dwarf_Half form)
+{
+	return form == DW_FORM_addr || form == DW_FORM_addrx ||
+	       (form >= DW_FORM_addrx1 && form <= DW_FORM_addrx4) || form == DW_FORM_GNU_addr_index;
+}
+
+/* libdwarf answers a string of a dwz file with a text of its own, so forms are looked at first. */
+static bool is_alt_form(Dwarf_Half form)
+{
+	return form == DW_FORM_GNU_strp_alt || form == DW_FORM_GNU_ref_alt ||
+	       form == DW_FORM_strp_sup || form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
+}
+
+static void read_attribute(Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name, Dwarf_Half form,
+			   struct die_facts *ret)
+{
+	uint64_t v;
+
+	switch (name) {
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		ret->linkage_name = read_string(dbg, at);
+		break;
+	case DW_AT_name:
+		ret->name = read_string(dbg, at);
+		break;
+	case DW_AT_comp_dir:
+		ret->comp_dir = read_string(dbg, at);
+		break;
+	case DW_AT_specification:
+	case DW_AT_abstract_origin:
+		if ((name == DW_AT_specification || !ret->origin) && form != DW_FORM_ref_sig8 &&
+		    read_reference(dbg, at, &v))
+			ret->origin = v;
+		break;
+	case DW_AT_low_pc:
+		ret->has_low = read_address(dbg, at, &ret->low);
+		break;
+	case DW_AT_high_pc:
+		ret->high_is_length = !is_address_form(form);
+		ret->has_high = ret->high_is_length ? read_number(dbg, at, &ret->high)
+						    : read_address(dbg, at, &ret->high);
+		break;
+	case DW_AT_ranges:
+		ret->ranges_is_index = form == DW_FORM_rnglistx;
+		ret->has_ranges = ret->ranges_is_index ? read_number(dbg, at, &ret->ranges)
+						       : read_reference(dbg, at, &ret->ranges);
+		break;
+	case DW_AT_entry_pc: /* an offset from low_pc when it is a constant (DWARF 5) */
+		ret->has_entry = is_address_form(form) && read_address(dbg, at, &ret->entry);
+		break;
+	case DW_AT_decl_file:
+		ret->has_decl_file = read_number(dbg, at, &ret->decl_file);
+		break;
+	case DW_AT_decl_line:
+		read_number(dbg, at, &ret->decl_line);
+		break;
+	case DW_AT_call_file:
+		ret->has_call_file = read_number(dbg, at, &ret->call_file);
+		break;
+	case DW_AT_call_line:
+		read_number(dbg, at, &ret->call_line);
+		break;
+	case DW_AT_stmt_list:
+		ret->has_lines = read_reference(dbg, at, &ret->lines);
+		break;
+	case DW_AT_addr_base:
+		read_reference(dbg, at, &ret->addr_base);
+		break;
+	case DW_AT_rnglists_base:
+		read_reference(dbg, at, &ret->rnglists_base);
+		break;
+	default:
+		break;
+	}
+}
+
+int die_read(Dwarf_Debug dbg, Dwarf_Die die, struct die_facts *ret, struct err *err)
+{
+	Dwarf_Attribute *list = NULL;
+	Dwarf_Signed count = 0;
+	Dwarf_Error e = NULL;
+	int rc;
+
+	*ret = (struct die_facts){0};
+	rc = dwarf_attrlist(die, &list, &count, &e);
+	if (rc == DW_DLV_NO_ENTRY)
+		return 0;
+	if (rc != DW_DLV_OK)
+		return object_failed(dbg, e, "attributes", err);
+	for (Dwarf_Signed i = 0; i < count; i++) {
+		Dwarf_Half name, form;
+
+		if (dwarf_whatattr(list[i], &name, &e) == DW_DLV_OK &&
+		    dwarf_whatform(list[i], &form, &e) == DW_DLV_OK) {
+			if (is_alt_form(form))
+				ret->in_alt_file |= name == DW_AT_name ||
+						    name == DW_AT_linkage_name ||
+						    name == DW_AT_abstract_origin ||
+						    name == DW_AT_specification;
+			else
+				read_attribute(dbg, list[i], name, form, ret);
+		} else {
+			forget(dbg, e);
+			e = NULL;
+		}
+		dwarf_dealloc(dbg, list[i], DW_DLA_ATTR);
+	}
+	dwarf_dealloc(dbg, list, DW_DLA_LIST);
+	return 0;
+}

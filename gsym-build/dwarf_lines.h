@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DWARF_LINES_H
+#define RAWSTACK_DWARF_LINES_H
+/*
+ * The line table of one unit, from raw sections. Bounded by its input: a table takes memory in
+ * proportion to its bytes.
+ */
+#include "bytes.h"
+#include "facts.h"
+
+struct line_sections {
+	const uint8_t *line, *line_str, *str; /* NULL: no such section */
+	size_t line_len, line_str_len, str_len;
+};
+
+struct line_file {
+	const char *base; /* in a section, or NULL */
+	uint64_t dir;
+	uint32_t id; /* of facts_text, FACTS_NONE until asked for */
+};
+
+/* Zero is an empty table. */
+struct line_table {
+	const char **dirs;
+	struct line_file *files;
+	size_t dir_count, dirs_cap, file_count, files_cap;
+	unsigned int version;
+};
+
+/* Reused from unit to unit. */
+struct line_rows {
+	struct facts_row *rows;
+	size_t count, cap;
+};
+
+/*
+ * Reads the table at section offset `off`. Rows carry file *numbers*, for line_table_file(). On
+ * ERR_DATA the rows up to the damage are there, and the files if the header was good; ERR_LIMIT
+ * and ERR_UNSUPPORTED likewise.
+ */
+int line_table_read(struct line_table *t, const struct line_sections *s, uint64_t off,
+		    struct line_rows *out, struct err *err) _must_check_;
+void line_table_done(struct line_table *t);
+
+/* The file of a number as rows and DIEs of this unit count; FACTS_NONE when there is none. */
+uint32_t line_table_file(struct line_table *t, uint64_t number, const char *comp_dir,
+			 struct facts_text *text);
+
+#endif

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Names along DW_AT_abstract_origin and DW_AT_specification: the first linkage name anywhere on
+ * the way, else the first plain name. Chains may leave the unit; a hop limit ends circles. Only
+ * scopes with code are asked for, which saves nine in ten of the hops in C++.
+ */
+#include "dwarf_priv.h"
+
+#include <string.h>
+
+#include "limits.h"
+
+/* What the chain that starts at one DIE gives. */
+struct origin_names {
+	const char *linkage_name, *name;
+	uint64_t decl_file, decl_line;
+	bool has_decl_file;
+};
+
+static void follow(struct reader *r, Dwarf_Off off, struct origin_names *ret)
+{
+	Dwarf_Debug dbg = r->object.dbg;
+
+	*ret = (struct origin_names){0};
+	for (uint64_t hops = 0; off && hops < LIMIT_ORIGIN_HOPS && !ret->linkage_name; hops++) {
+		Dwarf_Error e = NULL;
+		Dwarf_Die die = NULL;
+		struct die_facts d;
+		int rc;
+
+		if (dwarf_offdie_b(dbg, off, 1, &die, &e) != DW_DLV_OK) {
+			if (e)
+				dwarf_dealloc(dbg, e, DW_DLA_ERROR);
+			return;
+		}
+		rc = die_read(dbg, die, &d, NULL);
+		dwarf_dealloc(dbg, die, DW_DLA_DIE);
+		if (rc)
+			return;
+		r->report->needs_alt_file |= d.in_alt_file;
+		ret->linkage_name = d.linkage_name;
+		if (!ret->name)
+			ret->name = d.name;
+		if (!ret->decl_line) {
+			ret->decl_line = d.decl_line;
+			/* File numbers count in the unit of the DIE that has them. */
+			if (d.has_decl_file && off >= r->unit_off && off < r->unit_end) {
+				ret->has_decl_file = true;
+				ret->decl_file = d.decl_file;
+			}
+		}
+		off = d.origin;
+	}
+}
+
+static const struct origin_names *names_at(struct reader *r, Dwarf_Off off)
+{
+	bool is_new;
+	uint32_t id = intern_add(&r->origins, &off, sizeof(off), &is_new);
+
+	if (id == INTERN_FULL || !grow_array((void **)&r->origin_names, &r->origin_names_cap,
+					     (size_t)id + 1, sizeof(*r->origin_names), SIZE_MAX))
+		return NULL;
+	if (is_new)
+		follow(r, off, &r->origin_names[id]);
+	return &r->origin_names[id];
+}
+
+int names_resolve(struct reader *r, struct err *err)
+{
+	static const struct origin_names none;
+
+	intern_reset(&r->origins);
+	for (size_t i = 0; i < r->scope_count; i++) {
+		const struct scope_names *s = &r->scope_names[i];
+		struct facts_scope *scope = &r->scopes[i];
+		const struct origin_names *o = &none;
+		const char *name;
+
+		if (!s->needed)
+			continue;
+		if (s->origin)
+			o = names_at(r, s->origin);
+		if (!o)
+			return err_set(err, ERR_MEMORY, "out of memory");
+		name = s->linkage_name   ? s->linkage_name
+		       : o->linkage_name ? o->linkage_name
+		       : s->name         ? s->name
+					 : o->name;
+		if (name && *name) {
+			scope->name = facts_string(r->text, name, strnlen(name, LIMIT_NAME_LEN));
+			if (scope->name == FACTS_NONE)
+				return err_set(err, ERR_MEMORY, "out of memory for names");
+		}
+		if (!scope->decl_line) {
+			scope->decl_line = (uint32_t)o->decl_line;
+			if (o->has_decl_file)
+				scope->decl_file = line_table_file(&r->lines, o->decl_file,
+								   r->comp_dir, r->text);
+		}
+	}
+	return 0;
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libdwarf fed by our own section loader. It gets only what it needs, decompressed, and never
+ * .debug_rnglists and .debug_loclists (see dwarf_ranges.h).
+ */
+#include "dwarf_priv.h"
+
+struct object_section {
+	const char *name;
+	const uint8_t *p;
+	size_t len;
+};
+
+static const char *const wanted[] = {
+	".debug_info",        ".debug_abbrev",   ".debug_str",   ".debug_addr",
+	".debug_str_offsets", ".debug_line_str", ".debug_types",
+};
+
+static int get_info(void *obj, Dwarf_Half index, Dwarf_Obj_Access_Section *ret, int *error _unused_)
+{
+	const struct dwarf_object *o = obj;
+
+	if (index >= o->section_count)
+		return DW_DLV_NO_ENTRY;
+	*ret = (Dwarf_Obj_Access_Section){
+		.type = 1, /* SHT_PROGBITS */
+		.size = o->sections[index].len,
+		.name = o->sections[index].name,
+	};
+	return DW_DLV_OK;
+}
+
+static Dwarf_Endianness get_order(void *obj _unused_)
+{
+	return DW_OBJECT_LSB;
+}
+
+static Dwarf_Small get_length_size(void *obj)
+{
+	return ((const struct dwarf_object *)obj)->is_64 ? 8 : 4;
+}
+
+static Dwarf_Unsigned get_count(void *obj)
+{
+	return ((const struct dwarf_object *)obj)->section_count;
+}
+
+static int load(void *obj, Dwarf_Half index, Dwarf_Small **ret, int *error _unused_)
+{
+	const struct dwarf_object *o = obj;
+
+	if (index >= o->section_count || !o->sections[index].p)
+		return DW_DLV_NO_ENTRY;
+	*ret = (Dwarf_Small *)(uintptr_t)o->sections[index].p;
+	return DW_DLV_OK;
+}
+
+int object_open(struct dwarf_object *o, struct image *im, struct err *err)
+{
+	static const Dwarf_Obj_Access_Methods methods = {
+		.get_section_info = get_info,
+		.get_byte_order = get_order,
+		.get_length_size = get_length_size,
+		.get_pointer_size = get_length_size,
+		.get_section_count = get_count,
+		.load_section = load,
+	};
+	Dwarf_Error e = NULL;
+	int rc;
+
+	*o = (struct dwarf_object){.is_64 = image_is_64(im)};
+	o->access = (Dwarf_Obj_Access_Interface){.object = o, .methods = &methods};
+	/* Section 0 is the null section of ELF; libdwarf does not look at it. */
+	o->sections = calloc(ARRAY_LEN(wanted) + 1, sizeof(*o->sections));
+	if (!o->sections)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	o->sections[o->section_count++].name = "";
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		struct object_section s = {.name = wanted[i]};
+
+		rc = image_section(im, s.name, &s.p, &s.len, err);
+		if (rc < 0) {
+			object_close(o);
+			return rc;
+		}
+		if (rc)
+			o->sections[o->section_count++] = s;
+		else if (i == 0)
+			break; /* no .debug_info */
+	}
+	if (o->section_count == 1) {
+		object_close(o);
+		return 0;
+	}
+	rc = dwarf_object_init_b(&o->access, NULL, NULL, DW_GROUPNUMBER_ANY, &o->dbg, &e);
+	if (rc == DW_DLV_OK)
+		return 1;
+	rc = object_failed(NULL, e, "libdwarf", err);
+	object_close(o);
+	return rc;
+}
+
+void object_close(struct dwarf_object *o)
+{
+	Dwarf_Error e = NULL;
+
+	if (o->dbg)
+		dwarf_object_finish(o->dbg, &e);
+	free(o->sections);
+	*o = (struct dwarf_object){0};
+}
+
+int object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *err)
+{
+	err_set(err, ERR_DATA, "%s: %s", what, e ? dwarf_errmsg(e) : "no reason given");
+	if (e)
+		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
+	return ERR_DATA;
+}
+
+void debug_untracked(void)
+{
+	dwarf_set_de_alloc_flag(0);
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DWARF_RANGES_H
+#define RAWSTACK_DWARF_RANGES_H
+/*
+ * Range lists read from the raw sections: DWARF 2 to 4 section 2.17.3 (.debug_ranges), DWARF 5
+ * section 2.17.3 (.debug_rnglists). libdwarf never sees these sections: a damaged .debug_rnglists
+ * header makes its version 20210528 free memory twice.
+ */
+#include "bytes.h"
+#include "facts.h"
+
+/* The sections, and what a unit says about how to read them. */
+struct range_source {
+	const uint8_t *ranges, *rnglists, *addr; /* NULL: no such section */
+	size_t ranges_len, rnglists_len, addr_len;
+	unsigned int version;      /* of the unit */
+	unsigned int address_size; /* 4 or 8 */
+	unsigned int offset_size;  /* 4 or 8 */
+	uint64_t base;             /* DW_AT_low_pc of the unit, 0 when absent */
+	uint64_t addr_base, rnglists_base;
+};
+
+/* Grows up to LIMIT_UNIT_SPANS elements. */
+struct range_list {
+	struct facts_range *list;
+	size_t count, cap;
+};
+
+/*
+ * Appends the non-empty ranges of the list at section offset `off`. ERR_DATA when the list leaves
+ * its section or uses an unknown entry kind; ERR_LIMIT.
+ */
+int range_list_read(const struct range_source *s, uint64_t off, struct range_list *out,
+		    struct err *err) _must_check_;
+
+/* The same for a DW_FORM_rnglistx index. */
+int range_list_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
+			  struct err *err) _must_check_;
+
+bool range_list_add(struct range_list *out, uint64_t start, uint64_t end);
+
+#endif

@@ -1,0 +1,418 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "dwarf_priv.h"
+
+#include <stdio.h>
+
+#include "limits.h"
+
+/* libdwarf keeps something of every unit it has seen; a fresh instance after so many bytes of
+ * .debug_info bounds that. Opening one costs a pass over the unit headers. */
+#define BATCH_LEN (64 * MIB)
+
+/* DIEs whose children hold no code. Types do: local classes have member functions. */
+static bool has_no_code(Dwarf_Half tag)
+{
+	switch (tag) {
+	case DW_TAG_formal_parameter:
+	case DW_TAG_variable:
+	case DW_TAG_call_site:
+	case DW_TAG_GNU_call_site:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_array_type:
+	case DW_TAG_subroutine_type:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static int add_span(struct reader *r, uint64_t start, uint64_t end, uint32_t scope, struct err *err)
+{
+	if (start >= end)
+		return 0;
+	if (!grow_array((void **)&r->spans, &r->spans_cap, r->span_count + 1, sizeof(*r->spans),
+			LIMIT_UNIT_SPANS))
+		return err_set(err, ERR_LIMIT, "more than %llu address ranges, or no memory",
+			       (unsigned long long)LIMIT_UNIT_SPANS);
+	r->spans[r->span_count++] = (struct facts_span){.start = start, .end = end, .scope = scope};
+	return 0;
+}
+
+/* The ranges that a DIE gives, into r->scratch. */
+static int read_ranges(struct reader *r, const struct die_facts *d, struct err *err)
+{
+	r->scratch.count = 0;
+	if (d->has_ranges)
+		return d->ranges_is_index
+			       ? range_list_read_index(&r->source, d->ranges, &r->scratch, err)
+			       : range_list_read(&r->source, d->ranges, &r->scratch, err);
+	if (d->has_low && d->has_high &&
+	    !range_list_add(&r->scratch, d->low, d->high_is_length ? d->low + d->high : d->high))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	return 0;
+}
+
+static uint32_t file_id(struct reader *r, uint64_t number)
+{
+	return line_table_file(&r->lines, number, r->comp_dir, r->text);
+}
+
+static int add_scope(struct reader *r, Dwarf_Die die, bool inlined, uint32_t parent,
+		     uint32_t *ret_scope, struct err *err)
+{
+	uint32_t scope = (uint32_t)r->scope_count;
+	struct die_facts d;
+	struct facts_scope s;
+	int rc = die_read(r->object.dbg, die, &d, err);
+
+	if (rc)
+		return rc;
+	rc = read_ranges(r, &d, err);
+	if (rc)
+		return rc;
+	if (!grow_array((void **)&r->scopes, &r->scopes_cap, (size_t)scope + 1, sizeof(*r->scopes),
+			FACTS_NONE) ||
+	    !grow_array((void **)&r->scope_names, &r->scope_names_cap, (size_t)scope + 1,
+			sizeof(*r->scope_names), FACTS_NONE))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	s = (struct facts_scope){
+		.parent = inlined ? parent : FACTS_NONE,
+		.name = FACTS_NONE,
+		.decl_file = d.has_decl_file ? file_id(r, d.decl_file) : FACTS_NONE,
+		.decl_line = (uint32_t)d.decl_line,
+		/* Number 0 when absent, as LLVM has it: the unit's own file in DWARF 5. */
+		.call_file = inlined ? file_id(r, d.call_file) : FACTS_NONE,
+		.call_line = (uint32_t)d.call_line,
+	};
+	/* The entry is where the first range starts: cold parts often lie below it. */
+	if (!inlined && r->scratch.count) {
+		s.has_entry = true;
+		s.entry = d.has_entry                  ? d.entry
+			  : d.has_low && !d.has_ranges ? d.low
+						       : r->scratch.list[0].start;
+	}
+	r->scopes[scope] = s;
+	r->scope_names[scope] = (struct scope_names){
+		.origin = d.origin, .linkage_name = d.linkage_name, .name = d.name};
+	r->scope_count++;
+	r->report->needs_alt_file |= d.in_alt_file;
+	for (size_t i = 0; i < r->scratch.count; i++) {
+		rc = add_span(r, r->scratch.list[i].start, r->scratch.list[i].end, scope, err);
+		if (rc)
+			return rc;
+	}
+	/* Code needs the names of all that holds it. */
+	for (uint32_t at = scope;
+	     r->scratch.count && at != FACTS_NONE && !r->scope_names[at].needed;
+	     at = r->scopes[at].parent)
+		r->scope_names[at].needed = true;
+	*ret_scope = scope;
+	return 0;
+}
+
+struct level {
+	Dwarf_Die die;
+	uint32_t scope; /* around this DIE */
+};
+
+/* Frees the DIE at the top of the stack and puts its next sibling there, or goes up. */
+static int next_die(struct reader *r, struct level *stack, size_t *depth, struct err *err)
+{
+	Dwarf_Debug dbg = r->object.dbg;
+
+	while (*depth) {
+		struct level *top = &stack[*depth - 1];
+		Dwarf_Die next = NULL;
+		Dwarf_Error e = NULL;
+		int rc = dwarf_siblingof_b(dbg, top->die, 1, &next, &e);
+
+		dwarf_dealloc(dbg, top->die, DW_DLA_DIE);
+		top->die = next;
+		if (rc == DW_DLV_OK)
+			return 0;
+		--*depth;
+		if (rc == DW_DLV_ERROR)
+			return object_failed(dbg, e, "next DIE", err);
+	}
+	return 0;
+}
+
+/* All scopes below the unit's DIE, which is freed with the rest of the stack. */
+static int walk(struct reader *r, struct level *stack, size_t *depth, struct err *err)
+{
+	Dwarf_Debug dbg = r->object.dbg;
+	Dwarf_Off last = 0;
+
+	while (*depth) {
+		struct level *top = &stack[*depth - 1];
+		Dwarf_Error e = NULL;
+		Dwarf_Half tag = 0;
+		Dwarf_Off off = 0;
+		Dwarf_Die child = NULL;
+		uint32_t scope = top->scope;
+		int rc;
+
+		if (dwarf_tag(top->die, &tag, &e) != DW_DLV_OK ||
+		    dwarf_dieoffset(top->die, &off, &e) != DW_DLV_OK)
+			return object_failed(dbg, e, "DIE", err);
+		/* DIEs are stored in the order of this walk; anything else is a loop. */
+		if (off <= last || off >= r->unit_end)
+			return err_set(err, ERR_DATA, "DIE at 0x%llx points outside or back",
+				       (unsigned long long)last);
+		last = off;
+		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
+			rc = add_scope(r, top->die, tag == DW_TAG_inlined_subroutine, top->scope,
+				       &scope, err);
+			if (rc)
+				return rc;
+		}
+		rc = DW_DLV_NO_ENTRY;
+		if (!has_no_code(tag) && *depth < LIMIT_DIE_DEPTH)
+			rc = dwarf_child(top->die, &child, &e);
+		if (rc == DW_DLV_ERROR)
+			return object_failed(dbg, e, "child DIE", err);
+		if (rc == DW_DLV_OK) {
+			stack[(*depth)++] = (struct level){.die = child, .scope = scope};
+			continue;
+		}
+		rc = next_die(r, stack, depth, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void note_skipped(struct reader *r, const struct err *why)
+{
+	if (!r->report->skipped[0])
+		snprintf(r->report->skipped, sizeof(r->report->skipped), "unit at 0x%llx: %s",
+			 (unsigned long long)r->unit_off, why->message);
+}
+
+/* A damaged line table is no reason to lose the functions. */
+static void read_lines(struct reader *r, const struct die_facts *d)
+{
+	struct err why;
+
+	r->comp_dir = d->comp_dir;
+	if (line_table_read(&r->lines, &r->line_sections, d->lines, &r->rows, &why))
+		note_skipped(r, &why);
+	for (size_t i = 0; i < r->rows.count; i++) {
+		struct facts_row *row = &r->rows.rows[i];
+
+		row->file = file_id(r, row->file);
+		/* A line of a file that is not there is nothing to show. */
+		if (row->file == FACTS_NONE)
+			row->line = 0;
+	}
+}
+
+/* Facts of one unit, whose DIE is die (freed). */
+static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
+{
+	struct level stack[LIMIT_DIE_DEPTH];
+	size_t depth = 0;
+	struct die_facts d;
+	Dwarf_Error e = NULL;
+	Dwarf_Die child = NULL;
+	int rc = die_read(r->object.dbg, die, &d, err);
+
+	r->scope_count = r->span_count = r->unit_ranges.count = 0;
+	if (!rc) {
+		r->source.base = d.has_low ? d.low : 0;
+		r->source.addr_base = d.addr_base;
+		r->source.rnglists_base = d.rnglists_base;
+		rc = read_ranges(r, &d, err);
+	}
+	for (size_t i = 0; !rc && i < r->scratch.count; i++)
+		if (!range_list_add(&r->unit_ranges, r->scratch.list[i].start,
+				    r->scratch.list[i].end))
+			rc = err_set(err, ERR_MEMORY, "out of memory");
+	if (!rc && d.has_lines)
+		read_lines(r, &d);
+	if (!rc && dwarf_child(die, &child, &e) == DW_DLV_OK) {
+		stack[depth++] = (struct level){.die = child, .scope = FACTS_NONE};
+		rc = walk(r, stack, &depth, err);
+	} else if (e) {
+		rc = object_failed(r->object.dbg, e, "first DIE", err);
+	}
+	while (depth)
+		dwarf_dealloc(r->object.dbg, stack[--depth].die, DW_DLA_DIE);
+	dwarf_dealloc(r->object.dbg, die, DW_DLA_DIE);
+	return rc ? rc : names_resolve(r, err);
+}
+
+static int give_unit(struct reader *r, struct err *err)
+{
+	struct facts_unit u = {
+		.scopes = r->scopes,
+		.spans = r->spans,
+		.rows = r->rows.rows,
+		.ranges = r->unit_ranges.list,
+		.scope_count = r->scope_count,
+		.span_count = r->span_count,
+		.row_count = r->rows.count,
+		.range_count = r->unit_ranges.count,
+	};
+
+	r->report->unit_count++;
+	return r->sink->unit(r->sink->ctx, &u, err);
+}
+
+/* 1: the unit's DIE is in *ret; 0: no code in it; negative. */
+static int unit_die(struct reader *r, Dwarf_Half kind, Dwarf_Die *ret, struct err *err)
+{
+	Dwarf_Error e = NULL;
+	Dwarf_Half tag = 0;
+	int rc = dwarf_siblingof_b(r->object.dbg, NULL, 1, ret, &e);
+
+	if (rc == DW_DLV_NO_ENTRY)
+		return 0;
+	if (rc != DW_DLV_OK)
+		return object_failed(r->object.dbg, e, "unit DIE", err);
+	if (dwarf_tag(*ret, &tag, &e) != DW_DLV_OK || kind == DW_UT_type ||
+	    kind == DW_UT_split_type || tag == DW_TAG_partial_unit || tag == DW_TAG_type_unit) {
+		/* Types and shared declarations; they are read when something refers to them. Their
+		 * line table is that of another unit. */
+		if (e)
+			dwarf_dealloc(r->object.dbg, e, DW_DLA_ERROR);
+		dwarf_dealloc(r->object.dbg, *ret, DW_DLA_DIE);
+		return 0;
+	}
+	return 1;
+}
+
+static int one_unit(struct reader *r, Dwarf_Half kind, struct err *err)
+{
+	Dwarf_Die die = NULL;
+	struct err why = {0};
+	int rc = unit_die(r, kind, &die, &why);
+
+	if (rc > 0) {
+		r->rows.count = 0;
+		rc = read_unit(r, die, &why);
+		line_table_done(&r->lines);
+		if (!rc)
+			return give_unit(r, err);
+	}
+	if (rc == ERR_MEMORY)
+		return err_set(err, rc, "%s", why.message);
+	if (rc < 0) {
+		r->report->units_skipped++;
+		note_skipped(r, &why);
+	}
+	return 0;
+}
+
+/* Units from *index on, up to a batch; *ret_more when some are left. */
+static int read_batch(struct reader *r, uint64_t *index, bool *ret_more, struct err *err)
+{
+	Dwarf_Debug dbg = r->object.dbg;
+	Dwarf_Unsigned next = 0, done = 0;
+
+	*ret_more = false;
+	for (uint64_t i = 0;; i++) {
+		Dwarf_Unsigned header_len, type_off, off = next;
+		Dwarf_Half version, address_size, offset_size, extension, kind = 0;
+		Dwarf_Off abbrev_off;
+		Dwarf_Sig8 signature;
+		Dwarf_Error e = NULL;
+		struct err why;
+		int rc = dwarf_next_cu_header_d(dbg, 1, &header_len, &version, &abbrev_off,
+						&address_size, &offset_size, &extension, &signature,
+						&type_off, &next, &kind, &e);
+
+		if (rc == DW_DLV_NO_ENTRY)
+			return 0;
+		if (rc == DW_DLV_ERROR || next <= off) {
+			/* What follows cannot be found without this header. */
+			r->unit_off = off;
+			r->report->units_skipped++;
+			object_failed(dbg, rc == DW_DLV_ERROR ? e : NULL, "unit header", &why);
+			note_skipped(r, &why);
+			return 0;
+		}
+		if (i < *index)
+			continue;
+		r->unit_off = off;
+		r->unit_end = next;
+		r->source.version = version;
+		r->source.address_size = address_size == 4 ? 4 : 8;
+		r->source.offset_size = offset_size == 4 ? 4 : 8;
+		rc = one_unit(r, kind, err);
+		if (rc)
+			return rc;
+		*index = i + 1;
+		done += next - off;
+		if (done > BATCH_LEN) {
+			*ret_more = true;
+			return 0;
+		}
+	}
+}
+
+/* The sections that we read ourselves. */
+static int load_sections(struct reader *r, struct err *err)
+{
+	struct range_source *s = &r->source;
+	struct line_sections *l = &r->line_sections;
+	const struct {
+		const char *name;
+		const uint8_t **p;
+		size_t *len;
+	} wanted[] = {
+		{".debug_ranges", &s->ranges, &s->ranges_len},
+		{".debug_rnglists", &s->rnglists, &s->rnglists_len},
+		{".debug_addr", &s->addr, &s->addr_len},
+		{".debug_line", &l->line, &l->line_len},
+		{".debug_line_str", &l->line_str, &l->line_str_len},
+		{".debug_str", &l->str, &l->str_len},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
+		int rc = image_section(r->im, wanted[i].name, wanted[i].p, wanted[i].len, err);
+
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static void reader_done(struct reader *r)
+{
+	free(r->scopes);
+	free(r->scope_names);
+	free(r->spans);
+	free(r->rows.rows);
+	free(r->unit_ranges.list);
+	free(r->scratch.list);
+	free(r->origin_names);
+	intern_done(&r->origins);
+}
+
+int debug_read(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+	       struct debug_report *report, struct err *err)
+{
+	struct reader r = {
+		.im = im,
+		.text = text,
+		.sink = sink,
+		.report = report,
+		.origins = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
+	};
+	uint64_t index = 0;
+	bool more = true;
+	int rc;
+
+	*report = (struct debug_report){0};
+	rc = load_sections(&r, err);
+	while (!rc && more) {
+		rc = object_open(&r.object, im, err);
+		if (rc <= 0)
+			break;
+		rc = read_batch(&r, &index, &more, err);
+		object_close(&r.object);
+	}
+	reader_done(&r);
+	return rc;
+}

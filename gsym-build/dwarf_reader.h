@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DWARF_READER_H
+#define RAWSTACK_DWARF_READER_H
+/*
+ * DWARF 2 to 5 of an image as facts: DIEs through libdwarf, line tables and range lists by our own
+ * code. Second stage of a build: it reports
+ * what the file says and leaves every choice to the builder. Runs in the worker process only: the
+ * library behind it was not written for hostile files.
+ */
+#include "facts.h"
+#include "image.h"
+
+struct debug_report {
+	uint64_t unit_count;    /* given to the sink */
+	uint64_t units_skipped; /* could not be read */
+	bool needs_alt_file;    /* names lie in a dwz file (.gnu_debugaltlink) */
+	char skipped[256];      /* the first reason, or "" */
+};
+
+/*
+ * Gives each unit to the sink. A unit that cannot be read is skipped and counted; the call fails
+ * only when a section cannot be loaded at all, for memory, or when the sink does. An image without
+ * .debug_info has no units.
+ */
+int debug_read(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+	       struct debug_report *report, struct err *err) _must_check_;
+
+/*
+ * Once, before the first debug_read() of a process that will end soon: libdwarf stops tracking its
+ * allocations, which halves its time and loses a little memory that we cannot free.
+ */
+void debug_untracked(void);
+
+#endif

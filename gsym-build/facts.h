@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_FACTS_H
+#define RAWSTACK_FACTS_H
+/*
+ * What a reader of debug information found, before anything is decided: the seam between readers
+ * (libdwarf today) and the builder. A reader gives one struct facts_unit after the other, in order
+ * of their offset in .debug_info; all its arrays are the reader's and valid during the call only.
+ * Addresses are vaddr. Names and files are ids of a struct facts_text that reader and builder
+ * share.
+ */
+#include "err.h"
+#include "intern.h"
+
+#define FACTS_NONE UINT32_MAX
+
+/* Interned text of a whole build. */
+struct facts_text {
+	struct intern strings;
+	struct intern files; /* keys: struct facts_file */
+};
+
+struct facts_file {
+	uint32_t dir, base; /* strings */
+};
+
+/*
+ * A function or an inlined call. Scopes stand in the order of their DIEs, a parent before its
+ * children, so of two that cover an address the later one is the inner one, or an alias (the last
+ * one counts).
+ */
+struct facts_scope {
+	uint64_t entry;  /* valid when has_entry */
+	uint32_t parent; /* scope that an inlined call is in; FACTS_NONE for a function */
+	uint32_t name;   /* string: linkage name, else plain name; FACTS_NONE */
+	uint32_t decl_file, decl_line;
+	uint32_t call_file, call_line; /* of an inlined call */
+	bool has_entry;
+};
+
+/* One range of a scope; a scope may have many, far apart. start < end. */
+struct facts_span {
+	uint64_t start, end;
+	uint32_t scope;
+};
+
+/* One row of a line table, in the order of the program. Of several rows at one address the last
+ * counts. `end` closes a sequence: its address is the first one behind it. */
+struct facts_row {
+	uint64_t vaddr;
+	uint32_t file, line;
+	bool end;
+};
+
+struct facts_range {
+	uint64_t start, end;
+};
+
+struct facts_unit {
+	const struct facts_scope *scopes;
+	const struct facts_span *spans;
+	const struct facts_row *rows;
+	const struct facts_range *ranges; /* what the unit itself says it covers */
+	size_t scope_count, span_count, row_count, range_count;
+};
+
+struct facts_sink {
+	void *ctx;
+	int (*unit)(void *ctx, const struct facts_unit *unit, struct err *err);
+};
+
+void facts_text_init(struct facts_text *t);
+void facts_text_done(struct facts_text *t);
+
+/* Ids; FACTS_NONE when memory or a ceiling is reached. */
+uint32_t facts_string(struct facts_text *t, const void *p, size_t len);
+uint32_t facts_file(struct facts_text *t, const void *dir, size_t dir_len, const void *base,
+		    size_t base_len);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_FLATTEN_H
+#define RAWSTACK_FLATTEN_H
+/*
+ * One unit after the other, facts become rows: from this address on, this innermost scope, file
+ * and line. Decides inside a unit (inner over outer, last row at an address, alias DIEs); which
+ * unit owns an address, and where symbols speak, is the builder's choice later. The rules and what
+ * each is worth were measured against LLVM's DWARF reader; FORMAT.md lists them.
+ */
+#include "facts.h"
+#include "paint.h"
+
+struct flat_row {
+	uint64_t start;
+	uint32_t node; /* index into nodes; FACTS_NONE in pieces without a function */
+	uint32_t file; /* FACTS_NONE */
+	uint32_t line;
+};
+
+/* A function, an inlined call, or a symbol. */
+struct flat_node {
+	uint64_t entry;
+	uint32_t parent; /* index into nodes, or FACTS_NONE */
+	uint32_t name;   /* string, or FACTS_NONE */
+	uint32_t decl_file, decl_line;
+	uint32_t call_file, call_line;
+	bool has_entry, from_symbol;
+};
+
+/* In order of preference where pieces of several units overlap. */
+enum flat_kind {
+	FLAT_STRAY = 0,    /* line rows outside of what their unit says it covers */
+	FLAT_LINES = 1,    /* line rows without a function */
+	FLAT_FUNCTION = 2, /* functions, with or without lines */
+};
+
+/* A run of addresses that one unit describes without a gap. */
+struct flat_piece {
+	uint64_t start, end;
+	size_t row_first, row_count; /* the first row starts at `start` */
+	uint32_t unit;               /* number, in order of offset */
+	enum flat_kind kind;
+};
+
+struct flat {
+	struct flat_row *rows;
+	struct flat_node *nodes;
+	struct flat_piece *pieces;
+	size_t row_count, rows_cap, node_count, nodes_cap, piece_count, pieces_cap;
+	uint32_t unit_count;
+
+	/* Executable addresses (flattened); what starts outside is dead code's tombstone and is
+	 * dropped. Without spans, only 0 and the two highest addresses count as tombstones. */
+	struct paint code;
+};
+
+void flat_done(struct flat *f);
+
+/* Adds a unit; the next number is its own. ERR_MEMORY, ERR_LIMIT. */
+int flat_add_unit(struct flat *f, const struct facts_unit *unit, struct err *err) _must_check_;
+
+/* A node outside of units, for symbols; FACTS_NONE when memory is out. */
+uint32_t flat_add_node(struct flat *f, const struct flat_node *node);
+
+#endif

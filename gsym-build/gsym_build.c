@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-gsym-build build */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "gsym_command.h"
+#include "limits.h"
+#include "log.h"
+#include "table_build.h"
+
+/* Takes the place of the output only when it is whole, so a crash leaves the old file or none. */
+struct output {
+	int dir_fd, fd;
+	const char *name; /* in dir_fd */
+	char temp[256];
+};
+
+static void output_done(struct output *o)
+{
+	if (o->fd >= 0)
+		unlinkat(o->dir_fd, o->temp, 0);
+	closep(&o->fd);
+	closep(&o->dir_fd);
+}
+
+static int output_open(struct output *o, const char *path, struct err *err)
+{
+	const char *slash = strrchr(path, '/');
+	char dir[LIMIT_PATH_LEN] = ".";
+
+	o->name = slash ? slash + 1 : path;
+	if (slash &&
+	    snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path + 1), path) >= (int)sizeof(dir))
+		return err_set(err, ERR_USAGE, "%s: path too long", path);
+	if (snprintf(o->temp, sizeof(o->temp), ".%.200s.%d.tmp", o->name, getpid()) < 0 ||
+	    !*o->name)
+		return err_set(err, ERR_USAGE, "'%s' is not a file name", path);
+	o->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (o->dir_fd < 0)
+		return err_sys(err, errno, "%s", dir);
+	o->fd = openat(o->dir_fd, o->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
+		       0666);
+	return o->fd < 0 ? err_sys(err, errno, "%s", path) : 0;
+}
+
+static int output_commit(struct output *o, const char *path, struct err *err)
+{
+	if (fsync(o->fd) || renameat(o->dir_fd, o->temp, o->dir_fd, o->name))
+		return err_sys(err, errno, "%s", path);
+	close(TAKE_FD(o->fd));
+	return 0;
+}
+
+struct options {
+	const char *input, *output, *stripped;
+	bool kallsyms;
+	struct build_id id;
+};
+
+static int parse(int argc, char **argv, struct options *o, struct err *err)
+{
+	static const struct option longs[] = {
+		{"output", required_argument, NULL, 'o'},
+		{"stripped", required_argument, NULL, 's'},
+		{"kallsyms", no_argument, NULL, 'k'},
+		{"build-id", required_argument, NULL, 'b'},
+		{0},
+	};
+	int option, rc;
+
+	while ((option = getopt_long(argc, argv, ":o:", longs, NULL)) != -1) {
+		switch (option) {
+		case 'o':
+			o->output = optarg;
+			break;
+		case 's':
+			o->stripped = optarg;
+			break;
+		case 'k':
+			o->kallsyms = true;
+			break;
+		case 'b':
+			rc = build_id_parse(&o->id, optarg, err);
+			if (rc)
+				return rc;
+			break;
+		default:
+			return gsym_bad_option(&gsym_command_build, argv, option, err);
+		}
+	}
+	if (optind + 1 != argc)
+		return err_set(err, ERR_USAGE, "build: give one FILE; see --help");
+	o->input = argv[optind];
+	if (o->kallsyms && o->id.kind == BUILD_ID_NONE)
+		return err_set(err, ERR_USAGE, "build: --kallsyms needs --build-id");
+	return 0;
+}
+
+static void print_report(const char *path, const struct build_report *r)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	printf("%s: %llu bytes, build id %s%s, %llu functions, %llu ranges, %llu inlined calls, "
+	       "%llu files; %llu units read",
+	       path, (unsigned long long)r->table_len, build_id_hex(&r->id, hex),
+	       r->id.kind == BUILD_ID_HTLHASH ? " (hash)" : "",
+	       (unsigned long long)r->function_count, (unsigned long long)r->range_count,
+	       (unsigned long long)r->inline_count, (unsigned long long)r->file_count,
+	       (unsigned long long)r->unit_count);
+	printf(", %llu symbols; %.2f s of CPU, %.0f MB\n", (unsigned long long)r->symbol_count,
+	       (double)r->cpu_ns / 1e9, (double)r->peak_memory / 1048576);
+	if (r->skipped[0])
+		log_warn("%s: %llu units skipped; the first: %s", path,
+			 (unsigned long long)r->units_skipped, r->skipped);
+	if (r->needs_alt_file)
+		log_warn("%s: some names lie in a dwz file (.gnu_debugaltlink), which is not read",
+			 path);
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	_cleanup_(closep) int input = -1;
+	_cleanup_(closep) int stripped = -1;
+	_cleanup_(output_done) struct output out = {.dir_fd = -1, .fd = -1};
+	struct options o = {0};
+	char path[LIMIT_PATH_LEN];
+	struct build_report report;
+	struct table_request req;
+	int rc = parse(argc, argv, &o, err);
+
+	if (rc)
+		return rc;
+	if (!o.output) {
+		if (snprintf(path, sizeof(path), "%s.rsym", o.input) >= (int)sizeof(path))
+			return err_set(err, ERR_USAGE, "%s: path too long", o.input);
+		o.output = path;
+	}
+	input = open(o.input, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (input < 0)
+		return err_sys(err, errno, "%s", o.input);
+	if (o.stripped) {
+		stripped = open(o.stripped, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (stripped < 0)
+			return err_sys(err, errno, "%s", o.stripped);
+	}
+	rc = output_open(&out, o.output, err);
+	if (rc)
+		return rc;
+	req = (struct table_request){
+		.input_fd = input,
+		.stripped_fd = stripped,
+		.output_fd = out.fd,
+		.input = o.kallsyms ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_AUTO,
+		.id = o.id,
+	};
+	log_progress("reading %s", o.input);
+	rc = table_build(&req, &report, err);
+	log_progress("%s", "");
+	if (rc)
+		return err_prefix(err, "%s", o.input);
+	rc = output_commit(&out, o.output, err);
+	if (!rc)
+		print_report(o.output, &report);
+	return rc;
+}
+
+const struct gsym_command gsym_command_build = {
+	.name = "build",
+	.summary = "make a lookup table from a binary",
+	.usage = "Usage: rawstack-gsym-build build [OPTION]... FILE\n\n"
+		 "Reads the debug information and symbols of an ELF file (an executable, a shared\n"
+		 "object, or a separate debug file) and writes a lookup table. The file is read in "
+		 "a\n"
+		 "process of its own with limits; a damaged one cannot do harm.\n\n"
+		 "  -o, --output=OUT     the table; default: FILE.rsym\n"
+		 "      --stripped=FILE  the executable that FILE is the debug file of; it knows\n"
+		 "                       where the code lies in the file\n"
+		 "      --kallsyms       FILE is the text of /proc/kallsyms\n"
+		 "      --build-id=ID    the identity, instead of the file's own\n",
+	.run = run,
+};

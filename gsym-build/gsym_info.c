@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-gsym-build info */
+#include <getopt.h>
+#include <stdio.h>
+
+#include "gsym_command.h"
+#include "json_out.h"
+
+static void print_info(const char *path, const struct rsym *t)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	printf("%s\n", path);
+	printf("  build id:   %s%s\n", t->id.len ? build_id_hex(&t->id, hex) : "none",
+	       t->id.kind == BUILD_ID_HTLHASH ? " (hash: the file has no build id)" : "");
+	printf("  generation: %016llx\n", (unsigned long long)t->generation);
+	printf("  bytes:      %zu\n", t->len);
+	printf("  from:       %s%s%s\n", t->flags & RSYM_HAS_DWARF ? "debug information" : "",
+	       t->flags & RSYM_HAS_DWARF && t->flags & RSYM_HAS_SYMBOLS ? ", " : "",
+	       t->flags & RSYM_HAS_SYMBOLS ? "symbols" : "");
+	printf("  functions:  %u\n", t->function_count);
+	printf("  ranges:     %llu\n", (unsigned long long)t->range_count);
+	printf("  nodes:      %u (functions, and inlined calls in their place)\n", t->node_count);
+	printf("  files:      %u\n", t->file_count);
+	if (t->flags & RSYM_HAS_SEGMENTS)
+		printf("  segments:   %u\n", t->segment_count);
+	else
+		printf("  segments:   none: file offsets cannot be resolved, only addresses\n");
+	if (t->flags & RSYM_IS_KERNEL)
+		printf("  _text:      0x%llx\n", (unsigned long long)t->text_base);
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
+	_cleanup_(table_text_close) struct table_text text = {0};
+	bool json = false;
+	int option, rc;
+
+	while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+		if (option != 'j')
+			return gsym_bad_option(&gsym_command_info, argv, option, err);
+		json = true;
+	}
+	if (optind + 1 != argc)
+		return err_set(err, ERR_USAGE, "info: give one TABLE; see --help");
+	rc = table_text_open(&text, argv[optind], err);
+	if (rc)
+		return rc;
+	if (json)
+		json_print_info(argv[optind], &text.table);
+	else
+		print_info(argv[optind], &text.table);
+	return 0;
+}
+
+const struct gsym_command gsym_command_info = {
+	.name = "info",
+	.summary = "what a table holds",
+	.usage = "Usage: rawstack-gsym-build info [--json] TABLE\n\n"
+		 "Validates a table and prints what it holds.\n\n"
+		 "      --json   one object on one line\n",
+	.run = run,
+};

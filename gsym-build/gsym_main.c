@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-gsym-build: debug binaries to lookup tables, and lookups in them. */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gsym_command.h"
+#include "log.h"
+
+static const struct gsym_command *const commands[] = {
+	&gsym_command_build,
+	&gsym_command_info,
+	&gsym_command_lookup,
+};
+
+static void print_help(void)
+{
+	printf("Usage: rawstack-gsym-build COMMAND ...\n\n"
+	       "Turns a binary with debug information into a lookup table, and reads tables.\n\n"
+	       "Commands:\n");
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+	printf("\n'rawstack-gsym-build COMMAND --help' explains a command.\n"
+	       "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
+}
+
+int gsym_bad_option(const struct gsym_command *command, char **argv, int option, struct err *err)
+{
+	const char *text = argv[optind - 1];
+
+	if (option == ':')
+		return err_set(err, ERR_USAGE, "%s: %s needs a value", command->name, text);
+	return err_set(err, ERR_USAGE, "%s: unknown option %s; see --help", command->name, text);
+}
+
+static int run(const struct gsym_command *command, int argc, char **argv)
+{
+	struct err err = {0};
+	int rc;
+
+	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (strcmp(argv[i], "--help") == 0) {
+			fputs(command->usage, stdout);
+			return 0;
+		}
+	}
+	opterr = 0;
+	rc = command->run(argc, argv, &err);
+	if (fflush(stdout) && !rc)
+		rc = err_set(&err, ERR_IO, "cannot write to standard output");
+	if (rc)
+		log_error("%s", err.message);
+	return err_exit_status(rc);
+}
+
+int main(int argc, char **argv)
+{
+	log_init("rawstack-gsym-build");
+	if (argc < 2) {
+		log_error("no command; see --help");
+		return 2;
+	}
+	if (strcmp(argv[1], "--help") == 0) {
+		print_help();
+		return 0;
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		puts("rawstack-gsym-build " RAWSTACK_VERSION);
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (strcmp(argv[1], commands[i]->name) == 0)
+			return run(commands[i], argc - 1, argv + 1);
+	log_error("unknown command '%s'; see --help", argv[1]);
+	return 2;
+}

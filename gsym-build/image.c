@@ -1,0 +1,286 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image_priv.h"
+
+#include <string.h>
+
+#include "bytes.h"
+#include "inflate.h"
+#include "limits.h"
+
+/* elf.h of the build machine may be older than zstd in ELF (gABI, 2022). */
+#define COMPRESS_ZSTD 2
+
+static int elf_failed(const char *what, struct err *err)
+{
+	const char *why = elf_errmsg(-1);
+
+	return err_set(err, ERR_DATA, "damaged ELF: %s: %s", what, why ? why : "unknown reason");
+}
+
+/* Reading no further than the headers, before libelf sees the file. */
+static int check_ident(const uint8_t *p, size_t len, struct err *err)
+{
+	if (len < EI_NIDENT || memcmp(p, ELFMAG, SELFMAG) != 0)
+		return err_set(err, ERR_UNSUPPORTED, "not an ELF file");
+	if (p[EI_DATA] == ELFDATA2MSB)
+		return err_set(err, ERR_UNSUPPORTED, "big-endian ELF is not supported");
+	if (p[EI_DATA] != ELFDATA2LSB || p[EI_VERSION] != EV_CURRENT ||
+	    (p[EI_CLASS] != ELFCLASS64 && p[EI_CLASS] != ELFCLASS32))
+		return err_set(err, ERR_DATA, "damaged ELF: unknown class, byte order or version");
+	if (len < (p[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
+		return err_set(err, ERR_DATA, "truncated ELF: the file header is cut");
+	return 0;
+}
+
+/* libelf shows a table that lies behind the end as absent; a cut file must be called one. */
+static int check_tables(struct image *im, struct err *err)
+{
+	uint64_t entry = im->ehdr.e_shentsize, count = im->ehdr.e_shnum, end;
+
+	if (im->ehdr.e_shoff && !count)
+		count = 1; /* the real number is in the first header */
+	if (im->ehdr.e_shoff &&
+	    (!CHECKED_ADD(im->ehdr.e_shoff, entry * count, &end) || end > im->len))
+		return err_set(err, ERR_DATA,
+			       "truncated ELF: section headers at %llu, the file ends at %zu",
+			       (unsigned long long)im->ehdr.e_shoff, im->len);
+	entry = im->ehdr.e_phentsize;
+	if (im->ehdr.e_phoff &&
+	    (!CHECKED_ADD(im->ehdr.e_phoff, entry * im->ehdr.e_phnum, &end) || end > im->len))
+		return err_set(err, ERR_DATA,
+			       "truncated ELF: program headers at %llu, the file ends at %zu",
+			       (unsigned long long)im->ehdr.e_phoff, im->len);
+	return 0;
+}
+
+static int read_segments(struct image *im, struct err *err)
+{
+	size_t count;
+
+	if (elf_getphdrnum(im->elf, &count))
+		return elf_failed("program headers", err);
+	im->segments = calloc(count + 1, sizeof(*im->segments));
+	if (!im->segments)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < count && im->segment_count < LIMIT_SEGMENTS; i++) {
+		GElf_Phdr ph;
+		uint64_t end;
+
+		if (!gelf_getphdr(im->elf, (int)i, &ph))
+			return elf_failed("program header", err);
+		if (ph.p_type != PT_LOAD)
+			continue;
+		if (ph.p_filesz > ph.p_memsz || !CHECKED_ADD(ph.p_vaddr, ph.p_memsz, &end) ||
+		    !CHECKED_ADD(ph.p_offset, ph.p_filesz, &end))
+			return err_set(err, ERR_DATA, "damaged ELF: program header %zu", i);
+		im->segments[im->segment_count++] = (struct image_segment){
+			.vaddr = ph.p_vaddr,
+			.mem_len = ph.p_memsz,
+			.file_off = ph.p_offset,
+			.file_len = ph.p_filesz,
+			.flags = ph.p_flags & (PF_X | PF_W | PF_R),
+		};
+	}
+	return 0;
+}
+
+static int read_sections(struct image *im, struct err *err)
+{
+	size_t names, count;
+	bool code = false, code_kept = false;
+
+	if (elf_getshdrnum(im->elf, &count))
+		return elf_failed("section headers", err);
+	if (count > LIMIT_ELF_SECTIONS)
+		return err_set(err, ERR_LIMIT, "%zu sections; the limit is %llu", count,
+			       (unsigned long long)LIMIT_ELF_SECTIONS);
+	im->parts = calloc(count + 1, sizeof(*im->parts));
+	if (!im->parts)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (!count)
+		return 0;
+	if (elf_getshdrstrndx(im->elf, &names))
+		return elf_failed("section names", err);
+	im->part_count = count;
+	for (size_t i = 1; i < count; i++) {
+		struct image_part *part = &im->parts[i];
+		Elf_Scn *scn = elf_getscn(im->elf, i);
+
+		if (!scn || !gelf_getshdr(scn, &part->shdr))
+			return elf_failed("section header", err);
+		part->name = elf_strptr(im->elf, names, part->shdr.sh_name);
+		if (!part->name)
+			part->name = "";
+		if (part->shdr.sh_flags & SHF_EXECINSTR && part->shdr.sh_flags & SHF_ALLOC) {
+			code = true;
+			code_kept |= part->shdr.sh_type != SHT_NOBITS;
+		}
+	}
+	im->debug_only = code && !code_kept;
+	return 0;
+}
+
+int image_open(struct image **ret, const void *p, size_t len, struct err *err)
+{
+	_cleanup_(image_freep) struct image *im = NULL;
+	int rc = check_ident(p, len, err);
+
+	if (rc)
+		return rc;
+	im = calloc(1, sizeof(*im));
+	if (!im)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	im->p = p;
+	im->len = len;
+	elf_version(EV_CURRENT);
+	/* libelf only reads an image of our own byte order, though its prototype says otherwise. */
+	im->elf = elf_memory((char *)(uintptr_t)p, len);
+	if (!im->elf || elf_kind(im->elf) != ELF_K_ELF || !gelf_getehdr(im->elf, &im->ehdr))
+		return elf_failed("file header", err);
+	if (im->ehdr.e_type == ET_REL)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "relocatable files (.o, .ko) are not supported");
+	if (im->ehdr.e_type == ET_CORE)
+		return err_set(err, ERR_UNSUPPORTED, "a core dump is not a program");
+	rc = check_tables(im, err);
+	if (!rc)
+		rc = read_segments(im, err);
+	if (!rc)
+		rc = read_sections(im, err);
+	if (rc)
+		return rc;
+	*ret = TAKE_PTR(im);
+	return 0;
+}
+
+void image_free(struct image *im)
+{
+	if (!im)
+		return;
+	for (size_t i = 0; i < im->part_count; i++)
+		free(im->parts[i].inflated);
+	free(im->parts);
+	free(im->segments);
+	elf_end(im->elf);
+	free(im);
+}
+
+bool image_is_64(const struct image *im)
+{
+	return im->ehdr.e_ident[EI_CLASS] == ELFCLASS64;
+}
+
+bool image_is_debug_only(const struct image *im)
+{
+	return im->debug_only;
+}
+
+const struct image_segment *image_segments(const struct image *im, size_t *ret_count)
+{
+	*ret_count = im->segment_count;
+	return im->segments;
+}
+
+int image_add_code(const struct image *im, struct paint *code, struct err *err)
+{
+	bool ok = true;
+
+	for (size_t i = 1; i < im->part_count; i++) {
+		const GElf_Shdr *sh = &im->parts[i].shdr;
+		uint64_t end;
+
+		if (!(sh->sh_flags & SHF_EXECINSTR) || !(sh->sh_flags & SHF_ALLOC))
+			continue;
+		if (!CHECKED_ADD(sh->sh_addr, sh->sh_size, &end))
+			end = UINT64_MAX;
+		ok = ok && paint_add(code, sh->sh_addr, end, i, 0);
+	}
+	for (size_t i = 0; !code->count && i < im->segment_count; i++) {
+		const struct image_segment *s = &im->segments[i];
+
+		if (s->flags & PF_X)
+			ok = ok && paint_add(code, s->vaddr, s->vaddr + s->mem_len, i, 0);
+	}
+	return ok ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* The stream inside a compressed section: gABI "Compressed sections", or the older GNU form
+ * ".zdebug_*": "ZLIB" and the size as 8 bytes, big-endian. */
+static int inflate_part(struct image *im, struct image_part *part, const uint8_t *p, size_t len,
+			struct err *err)
+{
+	struct bytes in = bytes_of(p, len);
+	enum inflate_kind kind = INFLATE_ZLIB;
+	uint64_t out_len = 0;
+
+	if (!(part->shdr.sh_flags & SHF_COMPRESSED)) {
+		const uint8_t *magic = bytes_take(&in, 4);
+
+		if (!magic || memcmp(magic, "ZLIB", 4) != 0)
+			return err_set(err, ERR_DATA, "no ZLIB header");
+		for (int i = 0; i < 8; i++)
+			out_len = out_len << 8 | bytes_u8(&in);
+	} else {
+		uint32_t type = bytes_u32(&in);
+
+		if (image_is_64(im)) {
+			bytes_u32(&in); /* reserved */
+			out_len = bytes_u64(&in);
+			bytes_u64(&in); /* alignment */
+		} else {
+			out_len = bytes_u32(&in);
+			bytes_u32(&in);
+		}
+		if (type != ELFCOMPRESS_ZLIB && type != COMPRESS_ZSTD)
+			return err_set(err, ERR_UNSUPPORTED, "unknown compression %u", type);
+		kind = type == ELFCOMPRESS_ZLIB ? INFLATE_ZLIB : INFLATE_ZSTD;
+	}
+	if (in.failed)
+		return err_set(err, ERR_DATA, "its compression header is cut");
+	part->inflated_len = out_len;
+	return inflate_bytes(kind, in.p, in.left, out_len, &part->inflated, err);
+}
+
+static int part_bytes(struct image *im, struct image_part *part, const uint8_t **ret_p,
+		      size_t *ret_len, struct err *err)
+{
+	const GElf_Shdr *sh = &part->shdr;
+	bool old = strncmp(part->name, ".zdebug_", 8) == 0;
+	int rc = 0;
+
+	if (sh->sh_type == SHT_NOBITS || !sh->sh_size)
+		return 0;
+	if (!part->inflated) {
+		if (sh->sh_offset > im->len || sh->sh_size > im->len - sh->sh_offset)
+			return err_set(err, ERR_DATA,
+				       "truncated ELF: section %s ends at %llu, the file at %zu",
+				       part->name, (unsigned long long)sh->sh_offset + sh->sh_size,
+				       im->len);
+		if (sh->sh_size > LIMIT_SECTION_LEN)
+			return err_set(err, ERR_LIMIT, "section %s is too long", part->name);
+		*ret_p = im->p + sh->sh_offset;
+		*ret_len = sh->sh_size;
+		if (!old && !(sh->sh_flags & SHF_COMPRESSED))
+			return 1;
+		rc = inflate_part(im, part, *ret_p, *ret_len, err);
+		if (rc)
+			return err_prefix(err, "section %s", part->name);
+	}
+	*ret_p = part->inflated;
+	*ret_len = part->inflated_len;
+	return part->inflated_len != 0;
+}
+
+int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
+		  struct err *err)
+{
+	for (size_t i = 1; i < im->part_count; i++) {
+		const char *have = im->parts[i].name;
+
+		if (strcmp(have, name) == 0 ||
+		    (strncmp(have, ".zdebug_", 8) == 0 && strncmp(name, ".debug_", 7) == 0 &&
+		     strcmp(have + 8, name + 7) == 0))
+			return part_bytes(im, &im->parts[i], ret_p, ret_len, err);
+	}
+	return 0;
+}

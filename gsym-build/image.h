@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_IMAGE_H
+#define RAWSTACK_IMAGE_H
+/*
+ * An ELF file in memory: sections (decompressed on demand), loaded segments, symbols. First stage
+ * of a build; of the file's content it understands nothing but ELF itself (System V gABI) and the
+ * GNU extensions .zdebug_* and symbol versions. Little-endian, 32 and 64 bits, any machine.
+ *
+ * The bytes must stay mapped and unchanged as long as the image. One thread at a time.
+ */
+#include "facts.h"
+#include "paint.h"
+#include "symbols.h"
+
+struct image;
+
+/*
+ * ERR_UNSUPPORTED: not ELF, big-endian, or a relocatable file. ERR_DATA: truncated or damaged
+ * headers. ERR_LIMIT, ERR_MEMORY. Nothing is copied; sections are read when asked for.
+ */
+int image_open(struct image **ret, const void *p, size_t len, struct err *err) _must_check_;
+void image_free(struct image *im);
+DEFINE_FREEP(struct image, image_free);
+
+bool image_is_64(const struct image *im);
+
+/* A separate debug file keeps headers but not the code (its sections are NOBITS): what its segments
+ * say about file offsets is not that of the executable. */
+bool image_is_debug_only(const struct image *im);
+
+/*
+ * The content of a section by its plain name (".debug_info"; a ".zdebug_info" answers to it):
+ * decompressed, owned by the image. 1 found; 0 no such section, or it has no content; negative with
+ * the section's name in the message: ERR_DATA, ERR_LIMIT, ERR_UNSUPPORTED, ERR_MEMORY.
+ */
+int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
+		  struct err *err);
+
+struct image_segment {
+	uint64_t vaddr, mem_len, file_off, file_len;
+	uint32_t flags; /* PF_X, PF_W, PF_R */
+};
+
+/* The PT_LOAD segments in order of the file; owned by the image. */
+const struct image_segment *image_segments(const struct image *im, size_t *ret_count);
+
+/* Adds the addresses of all sections with SHF_EXECINSTR, or without sections those of executable
+ * segments. The caller flattens. ERR_MEMORY. */
+int image_add_code(const struct image *im, struct paint *code, struct err *err) _must_check_;
+
+/*
+ * Adds the functions and labels of .symtab, or without it of .dynsym; names without their version
+ * ("memcpy@@GLIBC_2.14" is memcpy) go to text. *ret_count: how many. ERR_DATA, ERR_MEMORY.
+ */
+int image_add_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+		      uint64_t *ret_count, struct err *err) _must_check_;
+
+#endif

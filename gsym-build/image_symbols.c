@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* ELF symbols as candidates for names: gABI "Symbol Table", and the GNU symbol versions. */
+#include "image_priv.h"
+
+#include <string.h>
+
+#include "limits.h"
+
+struct table {
+	Elf_Data *data;
+	size_t strings; /* section index */
+	size_t count;
+	Elf_Data *versions; /* .gnu.version, for .dynsym */
+};
+
+static bool open_table(struct image *im, uint32_t type, struct table *t)
+{
+	*t = (struct table){0};
+	for (size_t i = 1; i < im->part_count; i++) {
+		const GElf_Shdr *sh = &im->parts[i].shdr;
+		size_t entry = gelf_fsize(im->elf, ELF_T_SYM, 1, EV_CURRENT);
+
+		if (sh->sh_type != type || t->data)
+			continue;
+		if (sh->sh_offset > im->len || sh->sh_size > im->len - sh->sh_offset)
+			continue; /* a separate debug file may keep the header only */
+		t->data = elf_getdata(elf_getscn(im->elf, i), NULL);
+		t->strings = sh->sh_link;
+		t->count = t->data ? t->data->d_size / entry : 0;
+	}
+	for (size_t i = 1; i < im->part_count && type == SHT_DYNSYM; i++)
+		if (im->parts[i].shdr.sh_type == SHT_GNU_versym)
+			t->versions = elf_getdata(elf_getscn(im->elf, i), NULL);
+	return t->count > 1;
+}
+
+/* Marks of ARM, AArch64 and RISC-V for the kind of bytes that follow: "$a", "$d.12". */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && strchr("adtx", name[1]) && name[1] &&
+	       (name[2] == 0 || name[2] == '.');
+}
+
+static bool is_candidate(const struct image *im, const GElf_Sym *sym)
+{
+	unsigned int type = GELF_ST_TYPE(sym->st_info);
+
+	if (type != STT_FUNC && type != STT_GNU_IFUNC && type != STT_NOTYPE)
+		return false;
+	if (sym->st_shndx == SHN_UNDEF || sym->st_shndx == SHN_COMMON)
+		return false;
+	/* Absolute labels are constants of linker scripts; absolute functions exist. */
+	if (sym->st_shndx == SHN_ABS)
+		return type != STT_NOTYPE;
+	if (sym->st_shndx >= SHN_LORESERVE)
+		return true; /* the section's number is elsewhere; the address decides */
+	return sym->st_shndx < im->part_count &&
+	       im->parts[sym->st_shndx].shdr.sh_flags & SHF_EXECINSTR;
+}
+
+static enum symbol_binding binding_of(const GElf_Sym *sym)
+{
+	switch (GELF_ST_BIND(sym->st_info)) {
+	case STB_LOCAL:
+		return SYMBOL_LOCAL;
+	case STB_WEAK:
+		return SYMBOL_WEAK;
+	default:
+		return SYMBOL_GLOBAL;
+	}
+}
+
+static int add_symbol(struct image *im, const struct table *t, size_t index,
+		      struct facts_text *text, struct symbols *symbols, struct err *err)
+{
+	struct symbol s = {.default_version = true};
+	const char *name, *at;
+	GElf_Sym sym;
+	size_t len;
+
+	if (!gelf_getsym(t->data, (int)index, &sym) || !is_candidate(im, &sym))
+		return 0;
+	name = elf_strptr(im->elf, t->strings, sym.st_name);
+	if (!name || !*name || is_mapping_symbol(name))
+		return 0;
+	len = strnlen(name, LIMIT_NAME_LEN);
+	at = memchr(name + 1, '@', len - 1);
+	if (at) {
+		s.default_version = at[1] == '@';
+		len = (size_t)(at - name);
+	}
+	if (t->versions) {
+		GElf_Versym version;
+
+		/* The high bit hides a version from plain references. */
+		if (gelf_getversym(t->versions, (int)index, &version) && version & 0x8000)
+			s.default_version = false;
+	}
+	s.vaddr = sym.st_value;
+	s.len = sym.st_size;
+	s.binding = binding_of(&sym);
+	s.is_function = GELF_ST_TYPE(sym.st_info) != STT_NOTYPE;
+	s.name = facts_string(text, name, len);
+	s.name_len = (uint32_t)len;
+	/* Bit 0 of an ARM function's address says "Thumb" (AAELF32 section 5.5.3). */
+	if (im->ehdr.e_machine == EM_ARM && s.is_function)
+		s.vaddr &= ~UINT64_C(1);
+	if (s.name == FACTS_NONE || !symbols_add(symbols, &s))
+		return err_set(err, ERR_MEMORY, "out of memory for symbols");
+	return 1;
+}
+
+int image_add_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+		      uint64_t *ret_count, struct err *err)
+{
+	struct table t;
+
+	*ret_count = 0;
+	if (!open_table(im, SHT_SYMTAB, &t) && !open_table(im, SHT_DYNSYM, &t))
+		return 0;
+	if (t.count > INT32_MAX)
+		return err_set(err, ERR_LIMIT, "%zu symbols", t.count);
+	for (size_t i = 1; i < t.count; i++) {
+		int rc = add_symbol(im, &t, i, text, symbols, err);
+
+		if (rc < 0)
+			return rc;
+		*ret_count += (uint64_t)rc;
+	}
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_JSON_OUT_H
+#define RAWSTACK_JSON_OUT_H
+/*
+ * The --json output of rawstack-gsym-build: one object per line on stdout, keys in the order given.
+ * Names and paths are untrusted bytes; what is not UTF-8 in them becomes U+FFFD.
+ */
+#include "table_text.h"
+
+void json_print_info(const char *path, const struct rsym *t);
+
+/* {"address":"0x1139","frames":[{"function":"f","file":"/a.c","line":3}]}; file is null when
+ * unknown. */
+int json_print_frames(const struct table_text *text, uint64_t vaddr,
+		      const struct rsym_frame *frames, int count, struct err *err);
+
+#endif

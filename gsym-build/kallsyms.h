@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_KALLSYMS_H
+#define RAWSTACK_KALLSYMS_H
+/*
+ * The text of /proc/kallsyms as symbols of the kernel: "address type name [module]", one a line.
+ * Takes the text symbols (types t, T, w, W) of the kernel itself; those of modules and BPF programs
+ * have a fourth column, and their addresses mean nothing on another boot.
+ */
+#include "symbols.h"
+
+/* Whether it looks like that text: the first line has the three columns. */
+bool kallsyms_detect(const void *p, size_t len);
+
+/*
+ * Adds symbols, each with a size up to the next symbol of any kind; *ret_text_base is the address
+ * of _text. ERR_DATA: a line of another shape, or no _text. ERR_DENIED: all addresses are 0, as the
+ * kernel shows them without privilege. ERR_MEMORY.
+ */
+int kallsyms_read(const void *p, size_t len, struct facts_text *text, struct symbols *symbols,
+		  uint64_t *ret_text_base, struct err *err) _must_check_;
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "paint.h"
+
+bool paint_add(struct paint *p, uint64_t start, uint64_t end, uint64_t rank, uint32_t value)
+{
+	if (start >= end)
+		return true;
+	if (!grow_array((void **)&p->spans, &p->cap, p->count + 1, sizeof(*p->spans), p->max))
+		return false;
+	p->spans[p->count++] =
+		(struct paint_span){.start = start, .end = end, .rank = rank, .value = value};
+	return true;
+}
+
+void paint_done(struct paint *p)
+{
+	free(p->spans);
+	*p = (struct paint)PAINT_INIT(p->max);
+}
+
+/* By start; the better one first, so that a covered span never becomes the top of the heap. */
+static int by_start(const void *va, const void *vb)
+{
+	const struct paint_span *a = va, *b = vb;
+
+	if (a->start != b->start)
+		return a->start < b->start ? -1 : 1;
+	if (a->rank != b->rank)
+		return a->rank > b->rank ? -1 : 1;
+	if (a->end != b->end)
+		return a->end > b->end ? -1 : 1;
+	return (a->value > b->value) - (a->value < b->value);
+}
+
+/* A binary heap of indexes of spans that have begun, highest rank on top. */
+struct heap {
+	const struct paint_span *spans;
+	uint32_t *items;
+	size_t count;
+};
+
+static bool above(const struct heap *h, uint32_t a, uint32_t b)
+{
+	return h->spans[a].rank != h->spans[b].rank ? h->spans[a].rank > h->spans[b].rank : a < b;
+}
+
+static void heap_push(struct heap *h, uint32_t item)
+{
+	size_t i = h->count++;
+
+	while (i && above(h, item, h->items[(i - 1) / 2])) {
+		h->items[i] = h->items[(i - 1) / 2];
+		i = (i - 1) / 2;
+	}
+	h->items[i] = item;
+}
+
+static void heap_pop(struct heap *h)
+{
+	uint32_t item = h->items[--h->count];
+	size_t i = 0;
+
+	for (;;) {
+		size_t child = 2 * i + 1;
+
+		if (child >= h->count)
+			break;
+		if (child + 1 < h->count && above(h, h->items[child + 1], h->items[child]))
+			child++;
+		if (!above(h, h->items[child], item))
+			break;
+		h->items[i] = h->items[child];
+		i = child;
+	}
+	h->items[i] = item;
+}
+
+static bool seen(struct paint *out, const struct paint_span *span, uint64_t start, uint64_t end)
+{
+	struct paint_span *last = out->count ? &out->spans[out->count - 1] : NULL;
+
+	if (last && last->end == start && last->rank == span->rank && last->value == span->value) {
+		last->end = end;
+		return true;
+	}
+	return paint_add(out, start, end, span->rank, span->value);
+}
+
+static bool sweep(struct heap *h, const struct paint *in, struct paint *out)
+{
+	const struct paint_span *spans = in->spans;
+	size_t next = 0;
+	uint64_t at = 0;
+
+	while (next < in->count || h->count) {
+		const struct paint_span *top;
+		uint64_t end;
+
+		if (!h->count)
+			at = spans[next].start;
+		while (next < in->count && spans[next].start <= at)
+			heap_push(h, (uint32_t)next++);
+		while (h->count && spans[h->items[0]].end <= at)
+			heap_pop(h);
+		if (!h->count)
+			continue;
+		top = &spans[h->items[0]];
+		end = top->end;
+		if (next < in->count && spans[next].start < end)
+			end = spans[next].start;
+		if (!seen(out, top, at, end))
+			return false;
+		at = end;
+	}
+	return true;
+}
+
+int paint_flatten(struct paint *p, struct err *err)
+{
+	struct paint out = PAINT_INIT(SIZE_MAX);
+	struct heap heap;
+	bool ok;
+
+	if (!p->count)
+		return 0;
+	if (p->count > UINT32_MAX)
+		return err_set(err, ERR_LIMIT, "more than 2^32 address ranges");
+	qsort(p->spans, p->count, sizeof(*p->spans), by_start);
+	heap = (struct heap){.spans = p->spans, .items = malloc(p->count * sizeof(uint32_t))};
+	ok = heap.items && sweep(&heap, p, &out);
+	free(heap.items);
+	if (!ok) {
+		paint_done(&out);
+		return err_set(err, ERR_MEMORY, "out of memory for %zu address ranges", p->count);
+	}
+	free(p->spans);
+	p->spans = out.spans;
+	p->count = out.count;
+	p->cap = out.cap;
+	return 0;
+}
+
+size_t paint_find(const struct paint *p, uint64_t vaddr)
+{
+	size_t low = 0, count = p->count;
+
+	while (count) {
+		size_t half = count / 2;
+
+		if (p->spans[low + half].end <= vaddr) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return low;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RSYM_WRITER_H
+#define RAWSTACK_RSYM_WRITER_H
+/*
+ * Puts a table together from facts that are already flattened, and gives its bytes. Knows the
+ * format and nothing of ELF or DWARF. Equal calls in equal order give equal bytes.
+ *
+ *	struct rsym_writer *w = rsym_writer_new(&err);
+ *
+ *	main = rsym_writer_function(w, &(struct rsym_writer_function){.name = "main", ...});
+ *	node = rsym_writer_node(w, RSYM_NONE, main, RSYM_NONE, 0);
+ *	rsym_writer_row(w, 0x1139, node, file, 3);
+ *	rsym_writer_row(w, 0x1150, RSYM_NONE, RSYM_NONE, 0);
+ *	rsym_writer_finish(w, &info, &out, &err);
+ *
+ * Failure sticks (memory, or a count above 32 bits): calls then return RSYM_NONE or do nothing, and
+ * rsym_writer_finish() reports it. One thread at a time.
+ */
+#include "rsym.h"
+
+struct rsym_writer;
+
+struct rsym_writer *rsym_writer_new(struct err *err) _must_check_;
+void rsym_writer_free(struct rsym_writer *w);
+DEFINE_FREEP(struct rsym_writer, rsym_writer_free);
+
+/* These give an id, the same one for equal input. All text is copied. */
+uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
+			  size_t base_len);
+
+struct rsym_writer_function {
+	const void *name;
+	size_t name_len;
+	uint64_t vaddr;
+	uint32_t file, start_line; /* of the declaration */
+	bool from_symbol, has_entry;
+};
+
+uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_function *f);
+
+/*
+ * A function or inlined call inside a parent (RSYM_NONE: none) which calls it at call_file and
+ * call_line. Below LIMIT_INLINE_DEPTH parents a node takes its parent's place instead.
+ */
+uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t function,
+			  uint32_t call_file, uint32_t call_line);
+
+/* From vaddr on, up to the next row, the answer is this. Addresses must rise; equal neighbours
+ * become one. node RSYM_NONE: no answer. */
+void rsym_writer_row(struct rsym_writer *w, uint64_t vaddr, uint32_t node, uint32_t file,
+		     uint32_t line);
+
+struct rsym_writer_segment {
+	uint64_t vaddr, mem_len, file_off, file_len;
+	uint32_t flags; /* PF_X, PF_W, PF_R */
+};
+
+void rsym_writer_segment(struct rsym_writer *w, const struct rsym_writer_segment *s);
+
+struct rsym_writer_info {
+	struct build_id id;
+	uint32_t flags; /* RSYM_HAS_...; RSYM_HAS_SEGMENTS is added by the writer */
+	uint64_t text_base;
+};
+
+/*
+ * Appends the whole table to out, which must be empty; its ceiling is that of the table. A last row
+ * that is no gap is closed at UINT64_MAX. ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order).
+ */
+int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info, struct buf *out,
+		       struct err *err) _must_check_;
+
+/* So far, for reports. */
+struct rsym_writer_counts {
+	uint64_t function_count, range_count, node_count, file_count;
+};
+
+void rsym_writer_counts(const struct rsym_writer *w, struct rsym_writer_counts *ret);
+
+#endif

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SYMBOLS_H
+#define RAWSTACK_SYMBOLS_H
+/*
+ * Which symbol names an address. Takes candidates from any symbol table (ELF, kallsyms) and chooses
+ * by rules alone:
+ *
+ *	- a symbol with a size covers it; of nested ones the one that starts last wins;
+ *	- one without a size reaches up to the next symbol or the end of its code section, but only
+ *	  where no sized symbol is;
+ *	- at one address: default version over others, a function over a bare label, global over
+ *weak over local, the shortest name, the first in the table.
+ */
+#include "facts.h"
+#include "paint.h"
+
+enum symbol_binding {
+	SYMBOL_LOCAL = 0,
+	SYMBOL_WEAK = 1,
+	SYMBOL_GLOBAL = 2
+};
+
+struct symbol {
+	uint64_t vaddr, len; /* len 0: size unknown */
+	uint32_t name;       /* string of a struct facts_text */
+	uint32_t name_len;
+	uint8_t binding;      /* enum symbol_binding */
+	bool is_function;     /* else a bare label (STT_NOTYPE) */
+	bool default_version; /* or not versioned */
+};
+
+struct symbols {
+	struct symbol *list;
+	size_t count, cap;
+	struct paint spans; /* after symbols_choose(): disjoint; value: index into list */
+};
+
+#define SYMBOLS_INIT                          \
+	{                                     \
+		.spans = PAINT_INIT(SIZE_MAX) \
+	}
+
+bool symbols_add(struct symbols *s, const struct symbol *sym);
+
+/* `code` holds the executable addresses, flattened; symbols outside are dropped. Without spans all
+ * count, and one without size or successor covers its first byte. Sorts the list. ERR_MEMORY. */
+int symbols_choose(struct symbols *s, const struct paint *code, struct err *err) _must_check_;
+
+void symbols_done(struct symbols *s);
+
+#endif

@@ -1,0 +1,337 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table_build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#include "io.h"
+#include "limits.h"
+#include "rsym.h"
+#include "worker_protocol.h"
+
+struct worker {
+	pid_t pid; /* 0: none, or reaped */
+	int pidfd;
+	int reply_fd;
+	bool timed_out;
+	siginfo_t end;
+};
+
+static uint64_t or_default(uint64_t v, uint64_t constant)
+{
+	return v ? v : constant;
+}
+
+/* Beside the running program, as in a build tree, else where it is installed. */
+static int find_worker(char path[static LIMIT_PATH_LEN], struct err *err)
+{
+	static const char name[] = "rawstack-table-worker";
+	static const char installed[] = RAWSTACK_LIBEXECDIR "/rawstack-table-worker";
+	ssize_t n = readlink("/proc/self/exe", path, LIMIT_PATH_LEN - sizeof(name));
+	char *slash;
+
+	if (n > 0) {
+		path[n] = 0;
+		slash = strrchr(path, '/');
+		if (slash) {
+			memcpy(slash + 1, name, sizeof(name));
+			if (access(path, X_OK) == 0)
+				return 0;
+		}
+	}
+	memcpy(path, installed, sizeof(installed));
+	if (access(path, X_OK) == 0)
+		return 0;
+	return err_set(err, ERR_NOT_FOUND, "%s: neither beside this program nor in %s", name,
+		       RAWSTACK_LIBEXECDIR);
+}
+
+/* Descriptors for the worker, moved above the numbers they will be put on. */
+struct passing {
+	int fds[WORKER_FD_COUNT];
+};
+
+static void passing_done(struct passing *p)
+{
+	for (int i = WORKER_FD_REQUEST; i < WORKER_FD_COUNT; i++)
+		closep(&p->fds[i]);
+}
+
+static int pass(struct passing *p, enum worker_fd number, int fd, struct err *err)
+{
+	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, 2 * WORKER_FD_COUNT);
+	return p->fds[number] < 0 ? err_sys(err, errno, "descriptor for the worker") : 0;
+}
+
+/* posix_spawn() and its helpers return an error number. */
+static int spawn(const char *path, const struct passing *p, pid_t *ret_pid)
+{
+	char *const argv[] = {(char *)(uintptr_t) "rawstack-table-worker", NULL};
+	char *const envp[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int rc = posix_spawn_file_actions_init(&actions);
+
+	if (rc)
+		return rc;
+	rc = posix_spawnattr_init(&attr);
+	if (rc) {
+		posix_spawn_file_actions_destroy(&actions);
+		return rc;
+	}
+	sigemptyset(&none);
+	sigfillset(&all);
+	rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	if (!rc)
+		rc = posix_spawnattr_setsigmask(&attr, &none);
+	if (!rc)
+		rc = posix_spawnattr_setsigdefault(&attr, &all);
+	for (int fd = 0; fd < 3 && !rc; fd++)
+		rc = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+	for (int fd = WORKER_FD_REQUEST; fd < WORKER_FD_COUNT && !rc; fd++)
+		if (p->fds[fd] >= 0)
+			rc = posix_spawn_file_actions_adddup2(&actions, p->fds[fd], fd);
+	if (!rc && p->fds[WORKER_FD_STRIPPED] < 0)
+		rc = posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD_STRIPPED);
+	else if (!rc)
+		rc = posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD_COUNT);
+	if (!rc)
+		rc = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return rc;
+}
+
+static int start(struct worker *w, const struct table_request *req,
+		 const struct worker_request *request, struct err *err)
+{
+	_cleanup_(passing_done) struct passing p = {{-1, -1, -1, -1, -1, -1, -1, -1}};
+	char found[LIMIT_PATH_LEN];
+	const char *path = req->worker_path;
+	int to[2], from[2], rc = 0;
+
+	if (!path) {
+		rc = find_worker(found, err);
+		if (rc)
+			return rc;
+		path = found;
+	}
+	if (pipe2(to, O_CLOEXEC))
+		return err_sys(err, errno, "pipe");
+	if (pipe2(from, O_CLOEXEC)) {
+		close(to[0]);
+		close(to[1]);
+		return err_sys(err, errno, "pipe");
+	}
+	w->reply_fd = from[0];
+	/* The request fits into an empty pipe, so this does not wait. */
+	if (write(to[1], request, sizeof(*request)) != (ssize_t)sizeof(*request))
+		rc = err_sys(err, errno, "request to the worker");
+	if (!rc)
+		rc = pass(&p, WORKER_FD_REQUEST, to[0], err);
+	if (!rc)
+		rc = pass(&p, WORKER_FD_REPLY, from[1], err);
+	if (!rc)
+		rc = pass(&p, WORKER_FD_INPUT, req->input_fd, err);
+	if (!rc)
+		rc = pass(&p, WORKER_FD_OUTPUT, req->output_fd, err);
+	if (!rc && request->has_stripped)
+		rc = pass(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
+	close(to[0]);
+	close(to[1]);
+	close(from[1]);
+	if (rc)
+		return rc;
+	rc = spawn(path, &p, &w->pid);
+	if (rc) {
+		w->pid = 0;
+		return err_sys(err, rc, "%s", path);
+	}
+	/* The child is not reaped yet, so the number is still its own. */
+	w->pidfd = pidfd_open(w->pid, 0);
+	return w->pidfd < 0 ? err_sys(err, errno, "pidfd_open") : 0;
+}
+
+/* Waits for the end, up to the wall clock limit; then the worker is killed. Reaps it. */
+static int await(struct worker *w, uint64_t wall_ms, struct err *err)
+{
+	const struct io *io = io_system();
+	uint64_t deadline = io->mono_ns(io->ctx) + wall_ms * 1000000u;
+	struct pollfd pfd = {.fd = w->pidfd, .events = POLLIN};
+	int rc;
+
+	for (;;) {
+		uint64_t now = io->mono_ns(io->ctx);
+		uint64_t left = now < deadline ? (deadline - now) / 1000000u + 1 : 0;
+
+		rc = left ? poll(&pfd, 1, left > INT32_MAX ? INT32_MAX : (int)left) : 0;
+		if (rc > 0)
+			break;
+		if (rc < 0 && errno != EINTR)
+			return err_sys(err, errno, "poll");
+		if (!left) {
+			w->timed_out = true;
+			pidfd_send_signal(w->pidfd, SIGKILL, NULL, 0);
+			deadline = UINT64_MAX;
+		}
+	}
+	do
+		rc = waitid(P_PIDFD, (id_t)w->pidfd, &w->end, WEXITED);
+	while (rc && errno == EINTR);
+	if (rc)
+		return err_sys(err, errno, "waitid");
+	w->pid = 0;
+	return 0;
+}
+
+static void worker_done(struct worker *w)
+{
+	if (w->pid > 0) { /* we failed while it was running */
+		kill(w->pid, SIGKILL);
+		waitid(P_PID, (id_t)w->pid, &w->end, WEXITED);
+	}
+	closep(&w->pidfd);
+	closep(&w->reply_fd);
+}
+
+/* Why there is no table, when the worker did not say it itself. */
+static int explain_end(const struct worker *w, const struct worker_request *req, uint64_t wall_ms,
+		       struct err *err)
+{
+	int signum = w->end.si_status;
+
+	if (w->timed_out)
+		return err_set(err, ERR_LIMIT, "the table worker took longer than %llu s",
+			       (unsigned long long)wall_ms / 1000);
+	if (w->end.si_code == CLD_EXITED)
+		return err_set(err, ERR_INTERNAL, "the table worker ended with status %d", signum);
+	switch (signum) {
+	case SIGXCPU:
+		return err_set(err, ERR_LIMIT, "the table worker used more than %llu s of CPU",
+			       (unsigned long long)req->cpu_seconds_max);
+	case SIGXFSZ:
+		return err_set(err, ERR_LIMIT, "the table is larger than %llu bytes",
+			       (unsigned long long)req->table_len_max);
+	case SIGSYS:
+		return err_set(err, ERR_INTERNAL,
+			       "the table worker made a forbidden system call (SIGSYS)");
+	case SIGKILL:
+		return err_set(err, ERR_INTERNAL,
+			       "the table worker was killed (SIGKILL): by hand, or for memory");
+	case SIGBUS:
+		return err_set(err, ERR_INTERNAL,
+			       "the table worker crashed (SIGBUS): was the file cut while read?");
+	default:
+		return err_set(err, ERR_INTERNAL,
+			       "the table worker crashed (SIG%s): the file is damaged, or hits a "
+			       "fault of a library",
+			       sigabbrev_np(signum) ? sigabbrev_np(signum) : "?");
+	}
+}
+
+static int read_reply(const struct worker *w, struct worker_reply *reply)
+{
+	ssize_t n;
+
+	do
+		n = read(w->reply_fd, reply, sizeof(*reply));
+	while (n < 0 && errno == EINTR);
+	if (n != (ssize_t)sizeof(*reply) || reply->magic != WORKER_MAGIC ||
+	    reply->code < ERR_INTERNAL || reply->code > 0)
+		return 0;
+	reply->message[sizeof(reply->message) - 1] = 0;
+	reply->report.skipped[sizeof(reply->report.skipped) - 1] = 0;
+	return 1;
+}
+
+/* The worker may lie: what it wrote counts only if the reader accepts it. */
+static int check_table(int fd, const struct worker_request *req, struct err *err)
+{
+	struct rsym table;
+	struct stat st;
+	void *p;
+	int rc;
+
+	if (fstat(fd, &st))
+		return err_sys(err, errno, "stat of the table");
+	if (st.st_size <= 0 || (uint64_t)st.st_size > req->table_len_max)
+		return err_set(err, ERR_INTERNAL, "the table worker wrote %lld bytes",
+			       (long long)st.st_size);
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED)
+		return err_sys(err, errno, "mapping the table");
+	rc = rsym_open(&table, p, (size_t)st.st_size, err);
+	if (!rc && !build_id_equal(&table.id, &req->id))
+		rc = err_set(err, ERR_INTERNAL, "the table worker wrote another identity");
+	munmap(p, (size_t)st.st_size);
+	return rc;
+}
+
+static int identify(const struct table_request *req, struct worker_request *request,
+		    struct err *err)
+{
+	struct build_id partner;
+	int rc = 0;
+
+	if (req->id.kind != BUILD_ID_NONE)
+		request->id = req->id;
+	else if (req->input != TABLE_INPUT_KALLSYMS)
+		rc = table_identify(req->input_fd, &request->id, err);
+	/* Text without an id is refused by the worker, with the better message. */
+	if (rc == ERR_UNSUPPORTED && req->input == TABLE_INPUT_AUTO)
+		rc = 0;
+	if (rc || !request->has_stripped)
+		return rc;
+	rc = table_identify(req->stripped_fd, &partner, err);
+	if (rc)
+		return err_prefix(err, "stripped partner"), rc;
+	if (!build_id_equal(&partner, &request->id))
+		return err_set(err, ERR_MISMATCH, "the stripped partner has another build id");
+	return 0;
+}
+
+int table_build(const struct table_request *req, struct build_report *report, struct err *err)
+{
+	_cleanup_(worker_done) struct worker w = {.pidfd = -1, .reply_fd = -1};
+	struct worker_request request;
+	struct worker_reply reply;
+	const struct io *io = io_system();
+	uint64_t start_ns = io->mono_ns(io->ctx);
+	uint64_t wall_ms = or_default(req->wall_ms_max, LIMIT_WORKER_WALL_MS);
+	int rc;
+
+	memset(&request, 0, sizeof(request)); /* padding included: it is written to a pipe */
+	request.magic = WORKER_MAGIC;
+	request.input = req->input;
+	request.memory_max = or_default(req->memory_max, LIMIT_WORKER_MEMORY);
+	request.cpu_seconds_max = or_default(req->cpu_seconds_max, LIMIT_WORKER_CPU_SECONDS);
+	request.table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
+	request.has_stripped = req->stripped_fd >= 0;
+	*report = (struct build_report){0};
+	rc = identify(req, &request, err);
+	if (!rc)
+		rc = start(&w, req, &request, err);
+	if (!rc)
+		rc = await(&w, wall_ms, err);
+	if (rc)
+		return rc;
+	/* An answer counts only if the worker also ended well. */
+	if (w.timed_out || w.end.si_code != CLD_EXITED || w.end.si_status != 0 ||
+	    !read_reply(&w, &reply))
+		return explain_end(&w, &request, wall_ms, err);
+	*report = reply.report;
+	report->wall_ns = io->mono_ns(io->ctx) - start_ns;
+	if (reply.code)
+		return err_set(err, reply.code, "%s", reply.message);
+	return check_table(req->output_fd, &request, err);
+}

@@ -1,0 +1,173 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table_make.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "builder.h"
+#include "dwarf_reader.h"
+#include "image.h"
+#include "kallsyms.h"
+
+struct build {
+	struct builder builder;
+	struct rsym_writer *writer;
+	struct rsym_writer_info info;
+	struct build_report *report;
+};
+
+/* The segments of the executable: its own, or those of the partner. A debug file's own are of no
+ * use: objcopy rewrites their file offsets. */
+static void add_segments(struct build *b, const struct image *im, const struct image *stripped)
+{
+	const struct image *from = stripped ? stripped : im;
+	const struct image_segment *s;
+	size_t count;
+
+	if (image_is_debug_only(from))
+		return;
+	s = image_segments(from, &count);
+	for (size_t i = 0; i < count; i++, s++)
+		rsym_writer_segment(b->writer, &(struct rsym_writer_segment){
+						       .vaddr = s->vaddr,
+						       .mem_len = s->mem_len,
+						       .file_off = s->file_off,
+						       .file_len = s->file_len,
+						       .flags = s->flags,
+					       });
+	b->report->has_segments = count > 0;
+}
+
+/* A linked kernel exports symbols to modules and knows where its text starts. */
+static void find_text_base(struct build *b, struct image *im)
+{
+	uint32_t name = intern_find(&b->builder.text.strings, "_text", 5);
+	const uint8_t *p;
+	size_t len;
+
+	if (name == INTERN_FULL || image_section(im, "__ksymtab", &p, &len, NULL) != 1)
+		return;
+	for (size_t i = 0; i < b->builder.symbols.count; i++) {
+		if (b->builder.symbols.list[i].name != name)
+			continue;
+		b->info.text_base = b->builder.symbols.list[i].vaddr;
+		b->info.flags |= RSYM_IS_KERNEL;
+		return;
+	}
+}
+
+static int read_symbols(struct build *b, struct image *im, struct image *stripped, struct err *err)
+{
+	struct builder *bu = &b->builder;
+	uint64_t count = 0;
+	int rc = image_add_symbols(im, &bu->text, &bu->symbols, &count, err);
+
+	if (!rc && !count && stripped)
+		rc = image_add_symbols(stripped, &bu->text, &bu->symbols, &count, err);
+	if (rc)
+		return rc;
+	b->report->symbol_count = count;
+	if (count)
+		b->info.flags |= RSYM_HAS_SYMBOLS;
+	find_text_base(b, im);
+	return 0;
+}
+
+static int read_elf(struct build *b, const struct table_source *source, struct err *err)
+{
+	_cleanup_(image_freep) struct image *im = NULL, *stripped = NULL;
+	struct builder *bu = &b->builder;
+	struct facts_sink sink = builder_sink(bu);
+	struct debug_report debug;
+	int rc = image_open(&im, source->p, source->len, err);
+
+	if (!rc && source->stripped) {
+		rc = image_open(&stripped, source->stripped, source->stripped_len, err);
+		if (rc)
+			err_prefix(err, "stripped partner");
+	}
+	if (!rc)
+		rc = image_add_code(im, &bu->flat.code, err);
+	if (!rc)
+		rc = paint_flatten(&bu->flat.code, err);
+	if (!rc)
+		rc = read_symbols(b, im, stripped, err);
+	if (!rc)
+		rc = debug_read(im, &bu->text, &sink, &debug, err);
+	if (rc)
+		return rc;
+	add_segments(b, im, stripped);
+	b->report->unit_count = debug.unit_count;
+	b->report->units_skipped = debug.units_skipped;
+	b->report->needs_alt_file = debug.needs_alt_file;
+	memcpy(b->report->skipped, debug.skipped, sizeof(b->report->skipped));
+	b->report->has_dwarf = debug.unit_count > 0;
+	if (debug.unit_count)
+		b->info.flags |= RSYM_HAS_DWARF;
+	else if (!b->report->symbol_count && debug.units_skipped)
+		return err_set(err, ERR_DATA, "no unit of its debug information can be read: %s",
+			       debug.skipped);
+	else if (!b->report->symbol_count)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "no debug information and no symbols: nothing to look up");
+	return 0;
+}
+
+static int read_kallsyms(struct build *b, const struct table_source *source, struct err *err)
+{
+	struct builder *bu = &b->builder;
+	int rc;
+
+	if (source->id.kind == BUILD_ID_NONE)
+		return err_set(err, ERR_USAGE, "kallsyms: the kernel's build id must be given");
+	rc = kallsyms_read(source->p, source->len, &bu->text, &bu->symbols, &b->info.text_base,
+			   err);
+	if (rc)
+		return rc;
+	b->report->symbol_count = bu->symbols.count;
+	b->info.flags |= RSYM_HAS_SYMBOLS | RSYM_IS_KERNEL;
+	return 0;
+}
+
+static int run(struct build *b, const struct table_source *source, struct buf *out, struct err *err)
+{
+	struct builder_counts counts;
+	bool text = source->input == TABLE_INPUT_KALLSYMS ||
+		    (source->input == TABLE_INPUT_AUTO && kallsyms_detect(source->p, source->len));
+	int rc;
+
+	b->writer = rsym_writer_new(err);
+	if (!b->writer)
+		return ERR_MEMORY;
+	b->info.id = source->id;
+	rc = text ? read_kallsyms(b, source, err) : read_elf(b, source, err);
+	if (!rc)
+		rc = symbols_choose(&b->builder.symbols, &b->builder.flat.code, err);
+	if (!rc)
+		rc = builder_write(&b->builder, b->writer, &counts, err);
+	if (!rc)
+		rc = rsym_writer_finish(b->writer, &b->info, out, err);
+	if (rc)
+		return rc;
+	b->report->id = source->id;
+	b->report->function_count = counts.function_count;
+	b->report->range_count = counts.range_count;
+	b->report->inline_count = counts.inline_count;
+	b->report->file_count = counts.file_count;
+	b->report->table_len = out->len;
+	return 0;
+}
+
+int table_make(const struct table_source *source, struct buf *out, struct build_report *report,
+	       struct err *err)
+{
+	struct build b = {.report = report};
+	int rc;
+
+	*report = (struct build_report){0};
+	builder_init(&b.builder);
+	rc = run(&b, source, out, err);
+	rsym_writer_free(b.writer);
+	builder_done(&b.builder);
+	return rc;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_TABLE_MAKE_H
+#define RAWSTACK_TABLE_MAKE_H
+/*
+ * A whole build in one process, from bytes to bytes: what the worker runs behind its limits.
+ * Everyone else calls table_build(), which puts a process boundary around it.
+ */
+#include "buf.h"
+#include "table_build.h"
+
+struct table_source {
+	const void *p; /* the file */
+	size_t len;
+	const void *stripped; /* its partner, or NULL */
+	size_t stripped_len;
+	enum table_input input;
+	struct build_id id; /* to be written into the table */
+};
+
+/*
+ * Appends the table to out (empty; its ceiling bounds the table) and fills in the counts of
+ * *report. Errors as table_build(), but for those of the process. Leaks inside libraries are
+ * possible on damaged input.
+ */
+int table_make(const struct table_source *source, struct buf *out, struct build_report *report,
+	       struct err *err) _must_check_;
+
+#endif

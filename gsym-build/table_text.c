@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table_text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+int table_text_open(struct table_text *t, const char *path, struct err *err)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	int rc;
+
+	*t = (struct table_text){0};
+	if (fd < 0 || fstat(fd, &st))
+		return err_sys(err, errno, "%s", path);
+	if (!S_ISREG(st.st_mode) || st.st_size == 0)
+		return err_set(err, ERR_DATA, "%s: not a Rawstack table", path);
+	t->map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (t->map == MAP_FAILED) {
+		t->map = NULL;
+		return err_sys(err, errno, "%s", path);
+	}
+	t->map_len = (size_t)st.st_size;
+	rc = rsym_open(&t->table, t->map, t->map_len, err);
+	if (rc) {
+		table_text_close(t);
+		return err_prefix(err, "%s", path);
+	}
+	return 0;
+}
+
+void table_text_close(struct table_text *t)
+{
+	if (t->map)
+		munmap(t->map, t->map_len);
+	*t = (struct table_text){0};
+}
+
+int table_text_name(const struct table_text *t, uint32_t function, struct buf *out, struct err *err)
+{
+	_cleanup_(buf_done) struct buf raw = BUF_INIT(LIMIT_NAME_LEN);
+	int rc = rsym_name(&t->table, function, &raw, err);
+
+	buf_reset(out);
+	if (!rc && !demangle_append(t->style, raw.p, raw.len, out))
+		rc = err_set(err, ERR_MEMORY, "out of memory for a name");
+	return rc;
+}
+
+int table_text_file(const struct table_text *t, uint32_t file, struct buf *out, struct err *err)
+{
+	buf_reset(out);
+	return file == RSYM_NONE ? 0 : rsym_file(&t->table, file, out, err);
+}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * rawstack-table-worker: builds one table and ends. Started by table_build() only; it finds its
+ * descriptors by number (worker_protocol.h), takes its limits before it reads the first byte of
+ * input, prints nothing and answers over the reply pipe.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "dwarf_reader.h"
+#include "io.h"
+#include "limits.h"
+#include "table_make.h"
+#include "worker_protocol.h"
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_SANITIZER
+#define UNDER_SANITIZER 0
+#endif
+
+static int limit(int what, uint64_t soft, uint64_t hard, const char *name, struct err *err)
+{
+	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard};
+
+	return setrlimit((__rlimit_resource_t)what, &l) ? err_sys(err, errno, "%s", name) : 0;
+}
+
+static int take_limits(const struct worker_request *req, struct err *err)
+{
+	int rc = limit(RLIMIT_CORE, 0, 0, "RLIMIT_CORE", err);
+
+	/* SIGXCPU comes first and says why; the hard limit is for those who ignore it. */
+	if (!rc)
+		rc = limit(RLIMIT_CPU, req->cpu_seconds_max, req->cpu_seconds_max + 2, "RLIMIT_CPU",
+			   err);
+	if (!rc)
+		rc = limit(RLIMIT_FSIZE, req->table_len_max, req->table_len_max, "RLIMIT_FSIZE",
+			   err);
+	/* Sanitizers reserve terabytes of addresses. */
+	if (!rc && !UNDER_SANITIZER)
+		rc = limit(RLIMIT_AS, req->memory_max, req->memory_max, "RLIMIT_AS", err);
+	if (!rc && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		rc = err_sys(err, errno, "PR_SET_NO_NEW_PRIVS");
+	return rc;
+}
+
+static int map_input(int fd, const void **ret_p, size_t *ret_len, struct err *err)
+{
+	struct stat st;
+	void *p;
+
+	if (fstat(fd, &st))
+		return err_sys(err, errno, "stat of the input");
+	if ((uint64_t)st.st_size > LIMIT_ELF_FILE_LEN)
+		return err_set(err, ERR_LIMIT, "file of %lld bytes; the limit is %llu",
+			       (long long)st.st_size, (unsigned long long)LIMIT_ELF_FILE_LEN);
+	if (st.st_size == 0)
+		return err_set(err, ERR_UNSUPPORTED, "not an ELF file: it is empty");
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p == MAP_FAILED)
+		return err_sys(err, errno, "mapping the input");
+	*ret_p = p;
+	*ret_len = (size_t)st.st_size;
+	return 0;
+}
+
+/* The most memory this process ever had resident. ru_maxrss would be the parent's peak: it is
+ * inherited over exec. */
+static uint64_t peak_memory(int status_fd)
+{
+	char text[4096];
+	ssize_t n = pread(status_fd, text, sizeof(text) - 1, 0);
+	const char *at;
+
+	text[n > 0 ? n : 0] = 0;
+	at = strstr(text, "VmHWM:");
+	return at ? strtoull(at + 6, NULL, 10) * 1024 : 0;
+}
+
+static int build(const struct worker_request *req, struct build_report *report, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(req->table_len_max);
+	_cleanup_(closep) int status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	struct table_source source = {.input = (enum table_input)req->input, .id = req->id};
+	struct timespec cpu;
+	int rc = take_limits(req, err);
+
+	if (!rc)
+		rc = map_input(WORKER_FD_INPUT, &source.p, &source.len, err);
+	if (!rc && req->has_stripped)
+		rc = map_input(WORKER_FD_STRIPPED, &source.stripped, &source.stripped_len, err);
+	if (!rc)
+		rc = table_make(&source, &out, report, err);
+	if (!rc)
+		rc = io_write_all(io_system(), WORKER_FD_OUTPUT, out.p, out.len, 0, err);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	report->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	report->peak_memory = peak_memory(status_fd);
+	return rc;
+}
+
+int main(void)
+{
+	struct worker_request req;
+	struct worker_reply reply = {.magic = WORKER_MAGIC};
+	struct err err = {0};
+
+	if (read(WORKER_FD_REQUEST, &req, sizeof(req)) != (ssize_t)sizeof(req) ||
+	    req.magic != WORKER_MAGIC) {
+		static const char text[] =
+			"rawstack-table-worker: started by rawstack programs only\n";
+
+		return write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 1 : 2;
+	}
+	debug_untracked();
+	reply.code = build(&req, &reply.report, &err);
+	memcpy(reply.message, err.message, sizeof(reply.message));
+	return write(WORKER_FD_REPLY, &reply, sizeof(reply)) != (ssize_t)sizeof(reply);
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_WORKER_PROTOCOL_H
+#define RAWSTACK_WORKER_PROTOCOL_H
+/*
+ * Between table_build() and the worker program, both of one build of Rawstack: one fixed struct in
+ * each direction over a pipe. The worker is not trusted: the caller checks every field.
+ */
+#include "table_build.h"
+
+/* Descriptors of the worker; 0 to 2 are /dev/null. */
+enum worker_fd {
+	WORKER_FD_REQUEST = 3,
+	WORKER_FD_REPLY = 4,
+	WORKER_FD_INPUT = 5,
+	WORKER_FD_OUTPUT = 6,
+	WORKER_FD_STRIPPED = 7, /* closed when there is none */
+	WORKER_FD_COUNT = 8,
+};
+
+#define WORKER_MAGIC 0x72777332u /* changes with either struct */
+
+struct worker_request {
+	uint32_t magic;
+	uint32_t input; /* enum table_input */
+	uint64_t memory_max, cpu_seconds_max, table_len_max;
+	struct build_id id;
+	bool has_stripped;
+};
+
+struct worker_reply {
+	uint32_t magic;
+	int32_t code; /* enum err_code */
+	char message[ERR_MESSAGE_MAX];
+	struct build_report report;
+};
+
+/* A reply is one write: the reader never sees a part of it (pipe(7)). */
+_Static_assert(sizeof(struct worker_reply) <= 4096, "at most PIPE_BUF");
+
+#endif
