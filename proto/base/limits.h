@@ -79,7 +79,10 @@
 #define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
 #define LIMIT_PAGE              LIMIT(1000) /* rows of one page of List or Missing */
 #define LIMIT_MISSING_IDS       LIMIT(10000)
-#define LIMIT_LABELS            LIMIT(32) /* of one binary */
+#define LIMIT_BATCH_IDS         LIMIT(16384)  /* remembered, so that Missing counts each once */
+#define LIMIT_TOMBSTONES        LIMIT(100000) /* ids without a table whose fate is remembered */
+#define LIMIT_BINARY_META_LEN   LIMIT(65536)  /* name, labels and report of one binary */
+#define LIMIT_LABELS            LIMIT(32)     /* of one binary */
 #define LIMIT_LABEL_LEN         LIMIT(256)
 
 /* --- spool and samples ------------------------------------------------------------------------ */

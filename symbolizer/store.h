@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_STORE_H
+#define RAWSTACK_STORE_H
+/*
+ * What the service remembers: tables and what is known of their binaries, ids that were asked for
+ * and are not there, and when each table was last used. Within a budget of bytes: when it is full,
+ * the least recently used tables that are not pinned make room; their records stay and say PURGED.
+ *
+ * Every record and every table carries a checksum of ours, a table's is verified at its first use
+ * after the store was opened: a damaged one is ERR_DATA and never served.
+ *
+ * Safe from any thread. A read is a snapshot that one thread uses for one request and never holds
+ * across a wait, nor while it changes the store.
+ */
+#include "build_id.h"
+#include "err.h"
+#include "store_kv.h"
+
+struct store;
+
+/* Takes the engine over, also on failure. */
+int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, struct err *err) _must_check_;
+
+/* Writes out what `used` holds back. */
+void store_close(struct store *s);
+DEFINE_FREEP(struct store, store_close);
+
+enum store_status {
+	STORE_READY = 1,  /* there is a table */
+	STORE_FAILED = 2, /* the last build failed */
+	STORE_PURGED = 3, /* there was a table: evicted, deleted or damaged */
+};
+
+struct store_binary {
+	struct build_id id;
+	enum store_status status;
+	bool pinned;
+	uint64_t changed_ns; /* unix; when the status last changed */
+	uint64_t used_ns;    /* unix; last use, to within a minute; 0: never. Not written */
+	uint64_t generation; /* of the table */
+	uint64_t table_len;
+	const void *meta; /* the service's own; opaque here. Borrowed from the read */
+	size_t meta_len;
+};
+
+/* --- reading ------------------------------------------------------------------------------- */
+
+struct store_read;
+
+int store_read_begin(struct store *s, struct store_read **ret, struct err *err) _must_check_;
+void store_read_end(struct store_read *r);
+
+/* 1 and the record, 0 when the id is unknown, ERR_DATA when it is damaged. */
+int store_binary(struct store_read *r, const struct build_id *id, struct store_binary *ret,
+		 struct err *err);
+
+/* The first record with an id above `after` (NULL: the first); 1 or 0. Damaged ones are left out.
+ */
+int store_binary_next(struct store_read *r, const struct build_id *after, struct store_binary *ret,
+		      struct err *err);
+
+struct store_table {
+	const void *p; /* borrowed from the read; 16-byte aligned */
+	size_t len;
+	uint64_t number; /* changes whenever the id's table is written: a key for caches, with p */
+};
+
+/* 1 and the table, 0 when there is none, ERR_DATA when it is damaged. */
+int store_table(struct store_read *r, const struct build_id *id, struct store_table *ret,
+		struct err *err);
+
+/* --- changing ------------------------------------------------------------------------------ */
+
+/*
+ * Writes the record and, when its status is READY, the table of b->table_len bytes: one commit,
+ * durable at return, evicting others if need be. ERR_LIMIT when there is no room and nothing left
+ * to evict. An older table of the id goes. A READY id is no longer missing.
+ */
+int store_put(struct store *s, const struct store_binary *b, const void *table,
+	      struct err *err) _must_check_;
+
+/* Takes the table away and leaves PURGED behind: 1, or 0 when there was none. */
+int store_purge(struct store *s, const struct build_id *id, struct err *err);
+
+/* 1, or 0 when the id has no table. */
+int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err);
+
+/* Notes a use, in memory; store_maintain() writes it down. */
+void store_note_used(struct store *s, const struct build_id *id, uint64_t now_ns);
+
+/* Once a minute: writes uses, clears dead readers. */
+void store_maintain(struct store *s);
+
+/* --- what is missing ----------------------------------------------------------------------- */
+
+struct store_missing {
+	struct build_id id;
+	uint64_t weight; /* samples that could not be named, saturating */
+	uint64_t first_ns, last_ns;
+	struct kv_bytes paths[8]; /* as hosts said; borrowed */
+	size_t path_count;
+};
+
+/*
+ * Adds weights of one batch: ids are distinct, of each note only the first path counts, and
+ * first_ns is ignored. A
+ * batch id that was counted before (of the last LIMIT_BATCH_IDS) changes nothing; an empty one
+ * always counts. Above LIMIT_MISSING_IDS the lightest ids are forgotten.
+ */
+int store_note_missing(struct store *s, struct kv_bytes batch_id, const struct store_missing *notes,
+		       size_t count, struct err *err);
+
+/* As store_binary_next(), in order of id. */
+int store_missing_next(struct store_read *r, const struct build_id *after,
+		       struct store_missing *ret, struct err *err);
+
+struct store_stat {
+	uint64_t max_bytes, table_bytes;
+	uint64_t ready_count, missing_count;
+};
+
+void store_stat(struct store *s, struct store_stat *ret);
+
+#endif

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_STORE_KV_H
+#define RAWSTACK_STORE_KV_H
+/*
+ * What the store needs of an engine: a few ordered tables of byte strings, snapshots to read from,
+ * and commits that happen whole or not at all. Two engines exist: LMDB (store_lmdb.c) and memory
+ * (store_memory.c, for tests). Records, checksums and eviction are the store's, above this line.
+ *
+ * Keys are 1 to KV_KEY_MAX bytes, in order of memcmp(), the shorter first. Functions return 0 (or 1
+ * and 0 for found and not) or a negative err code.
+ */
+#include "base.h"
+#include "err.h"
+
+enum kv_table {
+	KV_TABLES,      /* build id -> the table's bytes */
+	KV_BINARIES,    /* build id -> record */
+	KV_USED,        /* build id -> time */
+	KV_MISSING,     /* build id -> record */
+	KV_BATCHES,     /* batch id -> its number */
+	KV_BATCH_ORDER, /* number, big-endian -> batch id */
+	KV_META,
+	KV_TABLE_COUNT,
+};
+
+#define KV_KEY_MAX 64
+
+struct kv_bytes {
+	const void *p;
+	size_t len;
+};
+
+/* One change; value.p NULL deletes (a key that is not there is no error). */
+struct kv_write {
+	enum kv_table table;
+	struct kv_bytes key, value;
+};
+
+struct kv;
+struct kv_read;
+
+struct kv_ops {
+	/* A snapshot; any number at a time, each used by one thread. What it gives out is valid
+	 * until its end. A thread ends its snapshot before it commits. */
+	int (*read_begin)(struct kv *kv, struct kv_read **ret, struct err *err);
+	void (*read_end)(struct kv_read *r);
+	/* Values of 4 KiB and more are 16-byte aligned. */
+	int (*get)(struct kv_read *r, enum kv_table table, struct kv_bytes key,
+		   struct kv_bytes *ret, struct err *err);
+	/* The first pair with a key above `after` (len 0: the very first). */
+	int (*next)(struct kv_read *r, enum kv_table table, struct kv_bytes after,
+		    struct kv_bytes *ret_key, struct kv_bytes *ret, struct err *err);
+	/*
+	 * All of the writes, durable when it returns 0. ERR_LIMIT: they do not fit the budget. What
+	 * a commit deletes may be usable only after one more commit.
+	 */
+	int (*commit)(struct kv *kv, const struct kv_write *writes, size_t count, struct err *err);
+	void (*maintain)(struct kv *kv); /* now and then: frees what dead readers hold */
+	void (*close)(struct kv *kv);
+};
+
+struct kv {
+	const struct kv_ops *ops;
+};
+
+/*
+ * The file DATA/store.mdb, never larger than max_bytes (rounded up to pages, or the present size of
+ * the file if that is more). ERR_DATA when the file is truncated or foreign.
+ */
+int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes,
+		       struct err *err) _must_check_;
+int store_kv_open_memory(struct kv **ret, uint64_t max_bytes, struct err *err) _must_check_;
+
+#endif

@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The engine on LMDB: one file whose map size is the disk budget, so that it can never exceed it.
+ * Default sync; never WRITEMAP (a full disk would kill the process) nor NOSYNC. NOTLS, because
+ * snapshots belong to requests and not to threads; NORDAHEAD, because lookups touch few pages.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "limits.h"
+#include "store_kv.h"
+
+enum {
+	READERS_MAX = 1024,
+	POOL_MAX = 64
+};
+
+struct kv_lmdb {
+	struct kv kv;
+	MDB_env *env;
+	MDB_dbi tables[KV_TABLE_COUNT];
+	int fd; /* LMDB's own descriptor of the file */
+	char path[LIMIT_PATH_LEN];
+	pthread_mutex_t lock; /* of the pool and the writer's turn is LMDB's own */
+	struct kv_read *pool; /* reset, each keeps its reader slot */
+	size_t pool_count;
+};
+
+struct kv_read {
+	struct kv_read *next;
+	struct kv_lmdb *m;
+	MDB_txn *txn;
+};
+
+static int fail(struct kv_lmdb *m, int rc, const char *what, struct err *err)
+{
+	struct statvfs st;
+
+	switch (rc) {
+	case MDB_MAP_FULL:
+		return err_set(err, ERR_LIMIT, "%s: the store is full", m->path);
+	case ENOMEM:
+		return err_set(err, ERR_MEMORY, "%s: out of memory", m->path);
+	case EIO: /* what LMDB makes of a short write */
+	case ENOSPC:
+		if (!fstatvfs(m->fd, &st) && st.f_bavail < 1024)
+			return err_set(err, ERR_IO, "%s: the disk is full", m->path);
+		return err_sys(err, rc, "%s: %s", m->path, what);
+	case MDB_INVALID:
+	case MDB_VERSION_MISMATCH:
+	case MDB_CORRUPTED:
+	case MDB_PAGE_NOTFOUND:
+	case MDB_PANIC:
+		return err_set(err, ERR_DATA, "%s: %s: %s", m->path, what, mdb_strerror(rc));
+	case MDB_READERS_FULL:
+		return err_set(err, ERR_UNAVAILABLE, "%s: more than %d readers", m->path,
+			       READERS_MAX);
+	default:
+		if (rc > 0)
+			return err_sys(err, rc, "%s: %s", m->path, what);
+		return err_set(err, ERR_INTERNAL, "%s: %s: %s", m->path, what, mdb_strerror(rc));
+	}
+}
+
+static MDB_val val_of(struct kv_bytes b)
+{
+	MDB_val v = {.mv_size = b.len};
+
+	memcpy(&v.mv_data, &b.p, sizeof(v.mv_data)); /* LMDB reads only; its type lacks the const */
+	return v;
+}
+
+static int lmdb_read_begin(struct kv *kv, struct kv_read **ret, struct err *err)
+{
+	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+	struct kv_read *r;
+	int rc;
+
+	pthread_mutex_lock(&m->lock);
+	r = m->pool;
+	if (r) {
+		m->pool = r->next;
+		m->pool_count--;
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (r) {
+		rc = mdb_txn_renew(r->txn);
+	} else {
+		r = calloc(1, sizeof(*r));
+		if (!r)
+			return err_set(err, ERR_MEMORY, "out of memory");
+		r->m = m;
+		rc = mdb_txn_begin(m->env, NULL, MDB_RDONLY, &r->txn);
+	}
+	if (rc) {
+		if (r->txn)
+			mdb_txn_abort(r->txn);
+		free(r);
+		return fail(m, rc, "read", err);
+	}
+	*ret = r;
+	return 0;
+}
+
+static void lmdb_read_end(struct kv_read *r)
+{
+	struct kv_lmdb *m = r->m;
+	bool pooled;
+
+	mdb_txn_reset(r->txn);
+	pthread_mutex_lock(&m->lock);
+	pooled = m->pool_count < POOL_MAX;
+	if (pooled) {
+		r->next = m->pool;
+		m->pool = r;
+		m->pool_count++;
+	}
+	pthread_mutex_unlock(&m->lock);
+	if (!pooled) {
+		mdb_txn_abort(r->txn);
+		free(r);
+	}
+}
+
+static int lmdb_get(struct kv_read *r, enum kv_table table, struct kv_bytes key,
+		    struct kv_bytes *ret, struct err *err)
+{
+	MDB_val k = val_of(key), v;
+	int rc = mdb_get(r->txn, r->m->tables[table], &k, &v);
+
+	if (rc == MDB_NOTFOUND)
+		return 0;
+	if (rc)
+		return fail(r->m, rc, "get", err);
+	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
+	return 1;
+}
+
+static int lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes after,
+		     struct kv_bytes *ret_key, struct kv_bytes *ret, struct err *err)
+{
+	MDB_val k = val_of(after), v;
+	MDB_cursor *cursor;
+	int rc = mdb_cursor_open(r->txn, r->m->tables[table], &cursor);
+
+	if (rc)
+		return fail(r->m, rc, "cursor", err);
+	rc = mdb_cursor_get(cursor, &k, &v, after.len ? MDB_SET_RANGE : MDB_FIRST);
+	if (!rc && after.len && k.mv_size == after.len && !memcmp(k.mv_data, after.p, after.len))
+		rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
+	mdb_cursor_close(cursor);
+	if (rc == MDB_NOTFOUND)
+		return 0;
+	if (rc)
+		return fail(r->m, rc, "next", err);
+	*ret_key = (struct kv_bytes){k.mv_data, k.mv_size};
+	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
+	return 1;
+}
+
+static uint64_t end_of_last_page(struct kv_lmdb *m)
+{
+	MDB_envinfo info;
+	MDB_stat st;
+
+	mdb_env_info(m->env, &info);
+	mdb_env_stat(m->env, &st);
+	return ((uint64_t)info.me_last_pgno + 1) * st.ms_psize;
+}
+
+/*
+ * LMDB may leave out the last pages of the file when a transaction freed them again. Making the
+ * file as long as its last page says lets a truncated one be recognised at open.
+ */
+static int keep_length(struct kv_lmdb *m)
+{
+	uint64_t end = end_of_last_page(m);
+	struct stat st;
+
+	if (fstat(m->fd, &st))
+		return errno;
+	return (uint64_t)st.st_size < end && ftruncate(m->fd, (off_t)end) ? errno : 0;
+}
+
+static int lmdb_commit(struct kv *kv, const struct kv_write *writes, size_t count, struct err *err)
+{
+	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(m->env, NULL, 0, &txn);
+
+	if (rc)
+		return fail(m, rc, "write", err);
+	for (size_t i = 0; i < count && !rc; i++) {
+		MDB_dbi dbi = m->tables[writes[i].table];
+		MDB_val k = val_of(writes[i].key), v = val_of(writes[i].value);
+
+		if (writes[i].value.p) {
+			rc = mdb_put(txn, dbi, &k, &v, 0);
+		} else {
+			rc = mdb_del(txn, dbi, &k, NULL);
+			if (rc == MDB_NOTFOUND)
+				rc = 0;
+		}
+	}
+	if (rc) {
+		mdb_txn_abort(txn);
+		return fail(m, rc, "write", err);
+	}
+	rc = mdb_txn_commit(txn);
+	if (!rc)
+		rc = keep_length(m);
+	return rc ? fail(m, rc, "commit", err) : 0;
+}
+
+static void lmdb_maintain(struct kv *kv)
+{
+	int dead;
+
+	mdb_reader_check(((struct kv_lmdb *)kv)->env, &dead);
+}
+
+static void lmdb_close(struct kv *kv)
+{
+	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+
+	while (m->pool) {
+		struct kv_read *r = m->pool;
+
+		m->pool = r->next;
+		mdb_txn_abort(r->txn);
+		free(r);
+	}
+	if (m->env)
+		mdb_env_close(m->env);
+	pthread_mutex_destroy(&m->lock);
+	free(m);
+}
+
+/* LMDB opens a truncated file without a word and dies by SIGBUS when it reads it. */
+static int check_length(struct kv_lmdb *m, struct err *err)
+{
+	uint64_t end = end_of_last_page(m);
+	struct stat st;
+
+	if (fstat(m->fd, &st))
+		return err_sys(err, errno, "%s", m->path);
+	if ((uint64_t)st.st_size < end)
+		return err_set(err, ERR_DATA,
+			       "%s: truncated: %llu bytes, %llu expected; restore it or remove it "
+			       "and upload again",
+			       m->path, (unsigned long long)st.st_size, (unsigned long long)end);
+	return 0;
+}
+
+static int open_tables(struct kv_lmdb *m, struct err *err)
+{
+	static const char *const names[KV_TABLE_COUNT] = {
+		[KV_TABLES] = "tables",   [KV_BINARIES] = "binaries",
+		[KV_USED] = "used",       [KV_MISSING] = "missing",
+		[KV_BATCHES] = "batches", [KV_BATCH_ORDER] = "batch_order",
+		[KV_META] = "meta",
+	};
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(m->env, NULL, 0, &txn);
+
+	if (rc)
+		return fail(m, rc, "open", err);
+	for (size_t i = 0; i < KV_TABLE_COUNT && !rc; i++)
+		rc = mdb_dbi_open(txn, names[i], MDB_CREATE, &m->tables[i]);
+	if (rc) {
+		mdb_txn_abort(txn);
+		return fail(m, rc, "open", err);
+	}
+	rc = mdb_txn_commit(txn);
+	if (!rc)
+		rc = keep_length(m);
+	return rc ? fail(m, rc, "open", err) : 0;
+}
+
+static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct stat st;
+	int rc;
+
+	if (!stat(m->path, &st) && (uint64_t)st.st_size > max_bytes)
+		max_bytes = (uint64_t)st.st_size;
+	max_bytes = (max_bytes + page - 1) / page * page;
+	rc = mdb_env_create(&m->env);
+	if (!rc)
+		rc = mdb_env_set_mapsize(m->env, max_bytes);
+	if (!rc)
+		rc = mdb_env_set_maxdbs(m->env, KV_TABLE_COUNT);
+	if (!rc)
+		rc = mdb_env_set_maxreaders(m->env, READERS_MAX);
+	if (!rc)
+		rc = mdb_env_open(m->env, m->path, MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0600);
+	if (!rc)
+		rc = mdb_env_get_fd(m->env, &m->fd);
+	if (rc)
+		return fail(m, rc, "open", err);
+	return check_length(m, err);
+}
+
+int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, struct err *err)
+{
+	static const struct kv_ops ops = {
+		.read_begin = lmdb_read_begin,
+		.read_end = lmdb_read_end,
+		.get = lmdb_get,
+		.next = lmdb_next,
+		.commit = lmdb_commit,
+		.maintain = lmdb_maintain,
+		.close = lmdb_close,
+	};
+	struct kv_lmdb *m = calloc(1, sizeof(*m));
+	int rc;
+
+	if (!m)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	m->kv.ops = &ops;
+	pthread_mutex_init(&m->lock, NULL);
+	if (snprintf(m->path, sizeof(m->path), "%s/store.mdb", dir) >= (int)sizeof(m->path))
+		rc = err_set(err, ERR_USAGE, "data directory: name too long");
+	else
+		rc = open_env(m, max_bytes, err);
+	if (!rc) {
+		lmdb_maintain(&m->kv);
+		rc = open_tables(m, err);
+	}
+	if (rc) {
+		lmdb_close(&m->kv);
+		return rc;
+	}
+	*ret = &m->kv;
+	return 0;
+}

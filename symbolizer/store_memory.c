@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The engine that tests hold the real one against: sorted arrays under a reader-writer lock. */
+#include <pthread.h>
+#include <string.h>
+
+#include "store_kv.h"
+
+struct pair {
+	uint8_t *key, *value;
+	size_t key_len, value_len;
+};
+
+struct sorted {
+	struct pair *pairs;
+	size_t count, cap;
+};
+
+struct kv_memory {
+	struct kv kv;
+	pthread_rwlock_t lock;
+	uint64_t used, max;
+	struct sorted tables[KV_TABLE_COUNT];
+};
+
+struct kv_read {
+	struct kv_memory *m;
+};
+
+static int compare(const struct pair *p, struct kv_bytes key)
+{
+	size_t len = p->key_len < key.len ? p->key_len : key.len;
+	int c = memcmp(p->key, key.p, len);
+
+	return c ? c : p->key_len < key.len ? -1 : p->key_len > key.len;
+}
+
+/* The first position whose key is not below `key`. */
+static size_t position(const struct sorted *t, struct kv_bytes key, bool *ret_equal)
+{
+	size_t low = 0, high = t->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (compare(&t->pairs[mid], key) < 0)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*ret_equal = low < t->count && compare(&t->pairs[low], key) == 0;
+	return low;
+}
+
+static int memory_read_begin(struct kv *kv, struct kv_read **ret, struct err *err)
+{
+	struct kv_read *r = malloc(sizeof(*r));
+
+	if (!r)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	r->m = (struct kv_memory *)kv;
+	pthread_rwlock_rdlock(&r->m->lock);
+	*ret = r;
+	return 0;
+}
+
+static void memory_read_end(struct kv_read *r)
+{
+	pthread_rwlock_unlock(&r->m->lock);
+	free(r);
+}
+
+static int memory_get(struct kv_read *r, enum kv_table table, struct kv_bytes key,
+		      struct kv_bytes *ret, struct err *err _unused_)
+{
+	const struct sorted *t = &r->m->tables[table];
+	bool equal;
+	size_t i = position(t, key, &equal);
+
+	if (!equal)
+		return 0;
+	*ret = (struct kv_bytes){t->pairs[i].value, t->pairs[i].value_len};
+	return 1;
+}
+
+static int memory_next(struct kv_read *r, enum kv_table table, struct kv_bytes after,
+		       struct kv_bytes *ret_key, struct kv_bytes *ret, struct err *err _unused_)
+{
+	const struct sorted *t = &r->m->tables[table];
+	bool equal = false;
+	size_t i = after.len ? position(t, after, &equal) : 0;
+
+	i += equal;
+	if (i == t->count)
+		return 0;
+	*ret_key = (struct kv_bytes){t->pairs[i].key, t->pairs[i].key_len};
+	*ret = (struct kv_bytes){t->pairs[i].value, t->pairs[i].value_len};
+	return 1;
+}
+
+static uint64_t size_of(const struct pair *p)
+{
+	return p->key_len + p->value_len;
+}
+
+static void erase(struct kv_memory *m, struct sorted *t, size_t i)
+{
+	m->used -= size_of(&t->pairs[i]);
+	free(t->pairs[i].key);
+	free(t->pairs[i].value);
+	memmove(&t->pairs[i], &t->pairs[i + 1], (--t->count - i) * sizeof(t->pairs[0]));
+}
+
+static int apply(struct kv_memory *m, const struct kv_write *w, struct err *err)
+{
+	struct sorted *t = &m->tables[w->table];
+	struct pair p = {malloc(w->key.len), malloc(w->value.len + 1), w->key.len, w->value.len};
+	bool equal;
+	size_t i;
+
+	if (!p.key || !p.value ||
+	    !grow_array((void **)&t->pairs, &t->cap, t->count + 1, sizeof(t->pairs[0]), SIZE_MAX)) {
+		free(p.key);
+		free(p.value);
+		return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	i = position(t, w->key, &equal);
+	if (equal)
+		erase(m, t, i);
+	if (!w->value.p) {
+		free(p.key);
+		free(p.value);
+		return 0;
+	}
+	memcpy(p.key, w->key.p, p.key_len);
+	memcpy(p.value, w->value.p, p.value_len);
+	memmove(&t->pairs[i + 1], &t->pairs[i], (t->count++ - i) * sizeof(t->pairs[0]));
+	t->pairs[i] = p;
+	m->used += size_of(&p);
+	return 0;
+}
+
+static int memory_commit(struct kv *kv, const struct kv_write *writes, size_t count,
+			 struct err *err)
+{
+	struct kv_memory *m = (struct kv_memory *)kv;
+	uint64_t after;
+	int rc = 0;
+
+	pthread_rwlock_wrlock(&m->lock);
+	after = m->used;
+	for (size_t i = 0; i < count; i++) {
+		const struct kv_write *w = &writes[i];
+		struct sorted *t = &m->tables[w->table];
+		bool equal;
+		size_t at = position(t, w->key, &equal);
+
+		if (equal)
+			after -= size_of(&t->pairs[at]);
+		if (w->value.p)
+			after += w->key.len + w->value.len;
+	}
+	if (after > m->max)
+		rc = err_set(err, ERR_LIMIT, "the store is full");
+	for (size_t i = 0; i < count && !rc; i++)
+		rc = apply(m, &writes[i], err);
+	pthread_rwlock_unlock(&m->lock);
+	return rc;
+}
+
+static void memory_maintain(struct kv *kv _unused_)
+{
+}
+
+static void memory_close(struct kv *kv)
+{
+	struct kv_memory *m = (struct kv_memory *)kv;
+
+	for (size_t t = 0; t < KV_TABLE_COUNT; t++) {
+		while (m->tables[t].count)
+			erase(m, &m->tables[t], m->tables[t].count - 1);
+		free(m->tables[t].pairs);
+	}
+	pthread_rwlock_destroy(&m->lock);
+	free(m);
+}
+
+int store_kv_open_memory(struct kv **ret, uint64_t max_bytes, struct err *err)
+{
+	static const struct kv_ops ops = {
+		.read_begin = memory_read_begin,
+		.read_end = memory_read_end,
+		.get = memory_get,
+		.next = memory_next,
+		.commit = memory_commit,
+		.maintain = memory_maintain,
+		.close = memory_close,
+	};
+	struct kv_memory *m = calloc(1, sizeof(*m));
+
+	if (!m)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	m->kv.ops = &ops;
+	m->max = max_bytes;
+	pthread_rwlock_init(&m->lock, NULL);
+	*ret = &m->kv;
+	return 0;
+}

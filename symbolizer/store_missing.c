@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was asked for and is not there. Bounded in ids, in bytes per id, and in batch ids. */
+#include <endian.h>
+#include <string.h>
+
+#include "arena.h"
+#include "limits.h"
+#include "store_priv.h"
+#include "store_record.h"
+
+/* Of one record, sum of its paths; hosts name a binary in few ways. */
+#define PATHS_LEN_MAX  2048
+#define RECORD_LEN_MAX (PATHS_LEN_MAX + 128)
+
+int store_missing_next(struct store_read *r, const struct build_id *after,
+		       struct store_missing *ret, struct err *err)
+{
+	struct kv_bytes at = {NULL, 0}, value;
+
+	if (after)
+		at = key_of(after);
+	for (;;) {
+		int rc = r->s->kv->ops->next(r->kv, KV_MISSING, at, &at, &value, err);
+
+		if (rc <= 0)
+			return rc;
+		if (!store_missing_decode(ret, at, value, NULL))
+			return 1;
+	}
+}
+
+int store_missing_load(struct store *s, struct store_read *r, struct err *err)
+{
+	const struct build_id *after = NULL;
+	struct kv_bytes key = {NULL, 0}, value;
+	struct store_missing m;
+	struct build_id at;
+	uint64_t number;
+	bool first = true;
+	int rc;
+
+	while ((rc = store_missing_next(r, after, &m, err)) == 1) {
+		at = m.id;
+		after = &at;
+		s->stat.missing_count++;
+	}
+	while (rc == 0 && s->kv->ops->next(r->kv, KV_BATCH_ORDER, key, &key, &value, err) == 1) {
+		if (key.len != sizeof(number))
+			continue;
+		memcpy(&number, key.p, sizeof(number));
+		number = be64toh(number);
+		if (first)
+			s->batch_first = number;
+		first = false;
+		s->batch_next = number + 1;
+	}
+	return rc;
+}
+
+/* --- writing: all changes of a batch are gathered, then committed as one -------------------- */
+
+struct change {
+	struct arena arena; /* of keys and values */
+	struct kv_write *writes;
+	size_t count, cap;
+	int64_t added; /* ids, less those forgotten */
+};
+
+static void change_done(struct change *c)
+{
+	arena_done(&c->arena);
+	free(c->writes);
+}
+
+static int change_add(struct change *c, enum kv_table table, struct kv_bytes key,
+		      struct kv_bytes value, struct err *err)
+{
+	struct kv_write w = {table, key, value};
+
+	w.key.p = arena_copy(&c->arena, key.p, key.len);
+	if (value.p)
+		w.value.p = arena_copy(&c->arena, value.p, value.len);
+	if (!w.key.p || (value.p && !w.value.p) ||
+	    !grow_array((void **)&c->writes, &c->cap, c->count + 1, sizeof(c->writes[0]), SIZE_MAX))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	c->writes[c->count++] = w;
+	return 0;
+}
+
+/* Adds a path that is new, if there is room. */
+static void add_path(struct store_missing *m, struct kv_bytes path)
+{
+	size_t total = path.len;
+
+	if (!path.len || m->path_count == ARRAY_LEN(m->paths))
+		return;
+	for (size_t i = 0; i < m->path_count; i++) {
+		if (m->paths[i].len == path.len && !memcmp(m->paths[i].p, path.p, path.len))
+			return;
+		total += m->paths[i].len;
+	}
+	if (total <= PATHS_LEN_MAX)
+		m->paths[m->path_count++] = path;
+}
+
+static int note(struct store_read *r, struct change *c, const struct store_missing *n,
+		struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(RECORD_LEN_MAX);
+	struct store_missing m;
+	struct kv_bytes value;
+	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, key_of(&n->id), &value, err);
+
+	if (rc < 0)
+		return rc;
+	/* A damaged record is begun anew. */
+	if (rc == 0 || store_missing_decode(&m, key_of(&n->id), value, NULL)) {
+		m = (struct store_missing){.id = n->id, .first_ns = n->last_ns};
+		c->added += rc == 0;
+	}
+	if (!CHECKED_ADD(m.weight, n->weight, &m.weight))
+		m.weight = UINT64_MAX;
+	if (n->last_ns > m.last_ns)
+		m.last_ns = n->last_ns;
+	if (n->path_count)
+		add_path(&m, n->paths[0]);
+	if (!store_missing_encode(&m, &out))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	return change_add(c, KV_MISSING, key_of(&n->id), (struct kv_bytes){out.p, out.len}, err);
+}
+
+struct light {
+	struct build_id id;
+	uint64_t weight, last_ns;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct light *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? -1 : 1;
+	return x->last_ns < y->last_ns ? -1 : x->last_ns > y->last_ns;
+}
+
+static bool is_noted(const struct build_id *id, const struct store_missing *notes, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (build_id_equal(id, &notes[i].id))
+			return true;
+	return false;
+}
+
+/* Makes room for what the change adds: the lightest ids that are not in it go. */
+static int forget(struct store_read *r, struct change *c, const struct store_missing *notes,
+		  size_t note_count, struct err *err)
+{
+	int64_t excess = (int64_t)r->s->stat.missing_count + c->added - (int64_t)LIMIT_MISSING_IDS;
+	_cleanup_(freep) struct light *rows = NULL;
+	const struct build_id *after = NULL;
+	struct store_missing m;
+	struct build_id at;
+	size_t count = 0, cap = 0;
+	int rc;
+
+	if (excess <= 0)
+		return 0;
+	while ((rc = store_missing_next(r, after, &m, err)) == 1) {
+		at = m.id;
+		after = &at;
+		if (!grow_array((void **)&rows, &cap, count + 1, sizeof(*rows), SIZE_MAX))
+			return err_set(err, ERR_MEMORY, "out of memory");
+		rows[count++] = (struct light){m.id, m.weight, m.last_ns};
+	}
+	if (count)
+		qsort(rows, count, sizeof(*rows), by_weight);
+	for (size_t i = 0; !rc && i < count && excess > 0; i++) {
+		if (is_noted(&rows[i].id, notes, note_count))
+			continue;
+		rc = change_add(c, KV_MISSING, key_of(&rows[i].id), (struct kv_bytes){NULL, 0},
+				err);
+		c->added--;
+		excess--;
+	}
+	return rc;
+}
+
+/* 1 when the batch id was counted before; else it is remembered, and the oldest one forgotten. */
+static int remember_batch(struct store_read *r, struct change *c, struct kv_bytes batch_id,
+			  uint64_t *first, uint64_t *next, struct err *err)
+{
+	struct store *s = r->s;
+	uint8_t number[STORE_NUMBER_LEN];
+	struct kv_bytes old;
+	uint64_t big_endian;
+	int rc = s->kv->ops->get(r->kv, KV_BATCHES, batch_id, &old, err);
+
+	if (rc)
+		return rc;
+	if (*next - *first >= LIMIT_BATCH_IDS) {
+		struct kv_bytes key = {&big_endian, sizeof(big_endian)};
+
+		big_endian = htobe64((*first)++);
+		if (s->kv->ops->get(r->kv, KV_BATCH_ORDER, key, &old, NULL) == 1 && old.len)
+			rc = change_add(c, KV_BATCHES, old, (struct kv_bytes){NULL, 0}, err);
+		if (!rc)
+			rc = change_add(c, KV_BATCH_ORDER, key, (struct kv_bytes){NULL, 0}, err);
+	}
+	store_number_encode(*next, number);
+	if (!rc)
+		rc = change_add(c, KV_BATCHES, batch_id, (struct kv_bytes){number, sizeof(number)},
+				err);
+	big_endian = htobe64((*next)++);
+	if (!rc)
+		rc = change_add(c, KV_BATCH_ORDER,
+				(struct kv_bytes){&big_endian, sizeof(big_endian)}, batch_id, err);
+	return rc;
+}
+
+static int note_all(struct store *s, struct kv_bytes batch_id, const struct store_missing *notes,
+		    size_t count, struct err *err)
+{
+	_cleanup_(change_done) struct change c = {.arena = ARENA_INIT(SIZE_MAX)};
+	uint64_t first = s->batch_first, next = s->batch_next;
+	struct store_read *r;
+	int rc = store_read_begin(s, &r, err);
+
+	if (rc)
+		return rc;
+	if (batch_id.len)
+		rc = remember_batch(r, &c, batch_id, &first, &next, err);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = note(r, &c, &notes[i], err);
+	if (!rc)
+		rc = forget(r, &c, notes, count, err);
+	store_read_end(r);
+	if (rc == 1)
+		return 0;
+	if (!rc)
+		rc = store_commit(s, c.writes, c.count, c.arena.used, err);
+	if (rc)
+		return rc;
+	s->batch_first = first;
+	s->batch_next = next;
+	pthread_mutex_lock(&s->lock);
+	s->stat.missing_count = (uint64_t)((int64_t)s->stat.missing_count + c.added);
+	pthread_mutex_unlock(&s->lock);
+	return 0;
+}
+
+int store_note_missing(struct store *s, struct kv_bytes batch_id, const struct store_missing *notes,
+		       size_t count, struct err *err)
+{
+	int rc;
+
+	if (!count)
+		return 0;
+	if (batch_id.len > LIMIT_BATCH_ID_LEN)
+		return err_set(err, ERR_USAGE, "a batch id of %zu bytes", batch_id.len);
+	pthread_mutex_lock(&s->writer);
+	rc = note_all(s, batch_id, notes, count, err);
+	pthread_mutex_unlock(&s->writer);
+	return rc;
+}

@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The store, every case on both engines; what only a file can suffer, on LMDB. */
+#include "store.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cmocka.h>
+
+#include "limits.h"
+
+enum {
+	BUDGET = 4 << 20
+};
+
+struct engine {
+	const char *name;
+	bool durable;
+};
+
+static const struct engine lmdb = {"lmdb", true}, memory = {"memory", false};
+
+static struct store *open_budget(const struct engine *e, uint64_t max)
+{
+	struct store *s;
+	struct kv *kv;
+	struct err err;
+	int rc = e->durable ? store_kv_open_lmdb(&kv, ".", max, &err)
+			    : store_kv_open_memory(&kv, max, &err);
+
+	if (rc || store_open(&s, kv, max, &err))
+		fail_msg("%s", err.message);
+	return s;
+}
+
+static struct store *open_fresh(void **state)
+{
+	unlink("store.mdb");
+	unlink("store.mdb-lock");
+	return open_budget(*state, BUDGET);
+}
+
+static struct build_id id_of(uint32_t n)
+{
+	uint8_t bytes[20] = {0};
+	struct build_id id;
+
+	bytes[0] = (uint8_t)(n >> 16);
+	bytes[1] = (uint8_t)(n >> 8);
+	bytes[2] = (uint8_t)n;
+	assert_int_equal(build_id_set(&id, BUILD_ID_GNU, bytes, sizeof(bytes), NULL), 0);
+	return id;
+}
+
+static uint8_t table[2 << 20];
+
+/* Fills `table` with bytes that depend on n. */
+static void fill(uint32_t n, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		table[i] = (uint8_t)(n * 31 + i * 7 + (i >> 8));
+}
+
+static int put(struct store *s, uint32_t n, size_t len, bool pinned, struct err *err)
+{
+	struct store_binary b = {
+		.id = id_of(n),
+		.status = STORE_READY,
+		.pinned = pinned,
+		.changed_ns = 1000 + n,
+		.generation = n * 11,
+		.table_len = len,
+		.meta = "meta",
+		.meta_len = 4,
+	};
+
+	fill(n, len);
+	return store_put(s, &b, table, err);
+}
+
+/* The status of id n; 0: unknown. A READY one must have its table, byte for byte. */
+static int status_of(struct store *s, uint32_t n)
+{
+	struct build_id id = id_of(n);
+	struct store_read *r;
+	struct store_binary b;
+	struct store_table t;
+	struct err err;
+	int rc;
+
+	assert_int_equal(store_read_begin(s, &r, &err), 0);
+	rc = store_binary(r, &id, &b, &err);
+	assert_true(rc >= 0);
+	if (rc == 1 && b.status == STORE_READY) {
+		assert_int_equal(store_table(r, &id, &t, &err), 1);
+		assert_int_equal((uintptr_t)t.p % 16, 0);
+		fill(n, b.table_len);
+		assert_int_equal(t.len, b.table_len);
+		assert_memory_equal(t.p, table, t.len);
+		assert_int_equal(b.generation, n * 11);
+		assert_int_equal(b.meta_len, 4);
+		assert_memory_equal(b.meta, "meta", 4);
+	} else {
+		assert_int_equal(store_table(r, &id, &t, &err), 0);
+	}
+	store_read_end(r);
+	return rc ? (int)b.status : 0;
+}
+
+static void test_put_get(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct store_binary failed = {.id = id_of(4), .status = STORE_FAILED};
+	struct store_stat stat;
+	struct build_id id;
+	struct err err;
+
+	assert_int_equal(status_of(s, 1), 0);
+	assert_int_equal(put(s, 1, 4096, false, &err), 0);
+	assert_int_equal(put(s, 2, 100000, true, &err), 0);
+	assert_int_equal(put(s, 3, 100000, false, &err), 0);
+	assert_int_equal(put(s, 3, 50000, false, &err), 0);
+	assert_int_equal(store_put(s, &failed, NULL, &err), 0);
+	assert_int_equal(status_of(s, 1), STORE_READY);
+	assert_int_equal(status_of(s, 2), STORE_READY);
+	assert_int_equal(status_of(s, 3), STORE_READY);
+	assert_int_equal(status_of(s, 4), STORE_FAILED);
+	store_stat(s, &stat);
+	assert_int_equal(stat.ready_count, 3);
+	assert_int_equal(stat.table_bytes, 154096);
+
+	id = id_of(1);
+	assert_int_equal(store_purge(s, &id, &err), 1);
+	assert_int_equal(store_purge(s, &id, &err), 0);
+	assert_int_equal(status_of(s, 1), STORE_PURGED);
+	id = id_of(9);
+	assert_int_equal(store_purge(s, &id, &err), 0);
+	assert_int_equal(put(s, 1, 4096, false, &err), 0);
+	assert_int_equal(status_of(s, 1), STORE_READY);
+	store_stat(s, &stat);
+	assert_int_equal(stat.table_bytes, 154096);
+	store_close(s);
+}
+
+static void test_order(void **state)
+{
+	struct store *s = open_fresh(state);
+	const struct build_id *after = NULL;
+	struct store_read *r;
+	struct store_binary b;
+	struct build_id at;
+	struct err err;
+	uint32_t n = 0;
+
+	for (uint32_t i = 50; i > 0; i--)
+		assert_int_equal(put(s, i, 5000, false, &err), 0);
+	assert_int_equal(store_read_begin(s, &r, &err), 0);
+	while (store_binary_next(r, after, &b, &err) == 1) {
+		struct build_id want = id_of(++n);
+
+		assert_true(build_id_equal(&b.id, &want));
+		at = b.id;
+		after = &at;
+	}
+	assert_int_equal(n, 50);
+	store_read_end(r);
+	store_close(s);
+}
+
+/* A table written anew has another number, so that no cache serves the old one. */
+static void test_numbers(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct build_id id = id_of(1);
+	struct store_table a, b;
+	struct store_read *r;
+	struct err err;
+
+	assert_int_equal(put(s, 1, 5000, false, &err), 0);
+	assert_int_equal(store_read_begin(s, &r, &err), 0);
+	assert_int_equal(store_table(r, &id, &a, &err), 1);
+	store_read_end(r);
+	assert_int_equal(put(s, 1, 5000, false, &err), 0);
+	assert_int_equal(store_read_begin(s, &r, &err), 0);
+	assert_int_equal(store_table(r, &id, &b, &err), 1);
+	store_read_end(r);
+	assert_int_not_equal(a.number, b.number);
+	store_close(s);
+}
+
+/* Ten times the budget goes through; what was used last and what is pinned stays. */
+static void test_eviction(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct build_id used = id_of(2);
+	struct store_stat stat;
+	struct err err;
+
+	assert_int_equal(put(s, 1, 300000, true, &err), 0);
+	assert_int_equal(put(s, 2, 300000, false, &err), 0);
+	for (uint32_t i = 3; i < 140; i++) {
+		store_note_used(s, &used, 1000000 + i);
+		if (i % 10 == 0)
+			store_maintain(s);
+		if (put(s, i, 300000, false, &err))
+			fail_msg("table %u: %s", i, err.message);
+	}
+	store_stat(s, &stat);
+	assert_true(stat.table_bytes <= BUDGET && stat.ready_count >= 7);
+	assert_int_equal(status_of(s, 1), STORE_READY);
+	assert_int_equal(status_of(s, 2), STORE_READY);
+	assert_int_equal(status_of(s, 3), STORE_PURGED);
+	assert_int_equal(status_of(s, 139), STORE_READY);
+	store_close(s);
+}
+
+static void test_full_of_pinned(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct build_id id = id_of(1);
+	struct err err;
+	uint32_t n = 1;
+	int rc;
+
+	while (!(rc = put(s, n, 500000, true, &err)))
+		n++;
+	assert_int_equal(rc, ERR_LIMIT);
+	assert_string_equal(err.message, "the store is full of pinned tables");
+	assert_true(n > 4);
+	for (uint32_t i = 1; i < n; i++)
+		assert_int_equal(status_of(s, i), STORE_READY);
+	/* Room must lie in one piece, so that an equal one need not fit. */
+	assert_int_equal(store_pin(s, &id, false, &err), 1);
+	assert_int_equal(put(s, n, 400000, false, &err), 0);
+	assert_int_equal(status_of(s, 1), STORE_PURGED);
+	assert_int_equal(store_pin(s, &id, true, &err), 0);
+
+	assert_int_equal(put(s, n + 1, sizeof(table), false, &err), ERR_LIMIT);
+	store_close(s);
+	s = open_budget(*state, 1 << 20);
+	if (((const struct engine *)*state)->durable)
+		assert_int_equal(status_of(s, n), STORE_READY); /* a smaller budget loses nothing */
+	store_close(s);
+}
+
+static void note(struct store *s, const char *batch, uint32_t n, uint64_t weight, uint64_t now,
+		 const char *path)
+{
+	struct store_missing m = {.id = id_of(n), .weight = weight, .last_ns = now};
+	struct err err;
+
+	if (path) {
+		m.paths[0] = (struct kv_bytes){path, strlen(path)};
+		m.path_count = 1;
+	}
+	if (store_note_missing(s, (struct kv_bytes){batch, strlen(batch)}, &m, 1, &err))
+		fail_msg("%s", err.message);
+}
+
+/* The weight of id n; 0 when it is not missing. */
+static uint64_t weight_of(struct store *s, uint32_t n, struct store_missing *ret)
+{
+	struct build_id before = id_of(n - 1), want = id_of(n);
+	struct store_missing m;
+	struct store_read *r;
+	struct err err;
+	int rc;
+
+	assert_int_equal(store_read_begin(s, &r, &err), 0);
+	rc = store_missing_next(r, &before, &m, &err);
+	store_read_end(r);
+	if (ret)
+		*ret = m;
+	return rc == 1 && build_id_equal(&m.id, &want) ? m.weight : 0;
+}
+
+static void test_missing(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct store_missing m;
+	struct store_stat stat;
+	struct err err;
+
+	note(s, "host-1", 5, 10, 100, "/bin/a");
+	note(s, "host-1", 5, 10, 200, "/bin/a"); /* the same data again */
+	assert_int_equal(weight_of(s, 5, NULL), 10);
+	note(s, "host-2", 5, 7, 300, "/bin/b");
+	note(s, "", 5, 1, 250, "/bin/b");
+	note(s, "", 5, 1, 260, NULL);
+	assert_int_equal(weight_of(s, 5, &m), 19);
+	assert_int_equal(m.first_ns, 100);
+	assert_int_equal(m.last_ns, 300);
+	assert_int_equal(m.path_count, 2);
+	for (int i = 0; i < 20; i++) {
+		char path[32];
+
+		snprintf(path, sizeof(path), "/opt/%d", i);
+		note(s, "", 5, 1, 300, path);
+	}
+	weight_of(s, 5, &m);
+	assert_int_equal(m.path_count, ARRAY_LEN(m.paths));
+	note(s, "", 6, UINT64_MAX, 1, NULL);
+	note(s, "", 6, 5, 1, NULL);
+	assert_true(weight_of(s, 6, NULL) == UINT64_MAX);
+
+	if (((const struct engine *)*state)->durable) {
+		store_close(s);
+		s = open_budget(*state, BUDGET);
+		note(s, "host-2", 5, 1000, 400, NULL); /* still known */
+		assert_int_equal(weight_of(s, 5, NULL), 39);
+	}
+	store_stat(s, &stat);
+	assert_int_equal(stat.missing_count, 2);
+	assert_int_equal(put(s, 5, 4096, false, &err), 0);
+	assert_int_equal(weight_of(s, 5, NULL), 0);
+	store_stat(s, &stat);
+	assert_int_equal(stat.missing_count, 1);
+	store_close(s);
+}
+
+/* Above the bound the lightest go, whatever a flood of new ids brings. */
+static void test_missing_bound(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct store_missing *notes = calloc(5000, sizeof(*notes));
+	struct store_stat stat;
+	struct err err;
+
+	assert_non_null(notes);
+	note(s, "", 1, 1000, 1, NULL);
+	for (uint32_t flood = 1; flood <= 3; flood++) {
+		for (uint32_t i = 0; i < 5000; i++) {
+			notes[i].id = id_of(flood << 16 | i);
+			notes[i].weight = flood;
+			notes[i].last_ns = flood;
+		}
+		if (store_note_missing(s, (struct kv_bytes){NULL, 0}, notes, 5000, &err))
+			fail_msg("%s", err.message);
+	}
+	store_stat(s, &stat);
+	assert_int_equal(stat.missing_count, LIMIT_MISSING_IDS);
+	assert_int_equal(weight_of(s, 1, NULL), 1000);
+	assert_int_equal(weight_of(s, (3 << 16) + 7, NULL), 3);
+	free(notes);
+	store_close(s);
+}
+
+/* --- files only ---------------------------------------------------------------------------- */
+
+static void test_reopen(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct build_id id = id_of(2);
+	struct store_stat stat;
+	struct store_binary b;
+	struct store_read *r;
+	struct err err;
+
+	assert_int_equal(put(s, 1, 4096, false, &err), 0);
+	assert_int_equal(put(s, 2, 600000, true, &err), 0);
+	store_note_used(s, &id, 777);
+	store_close(s);
+	s = open_budget(*state, BUDGET);
+	assert_int_equal(status_of(s, 1), STORE_READY);
+	assert_int_equal(status_of(s, 2), STORE_READY);
+	store_stat(s, &stat);
+	assert_int_equal(stat.ready_count, 2);
+	assert_int_equal(stat.table_bytes, 604096);
+	assert_int_equal(store_read_begin(s, &r, &err), 0);
+	assert_int_equal(store_binary(r, &id, &b, &err), 1);
+	assert_int_equal(b.used_ns, 777);
+	assert_true(b.pinned);
+	store_read_end(r);
+	store_close(s);
+}
+
+static void test_truncated(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct stat st;
+	struct err err;
+	struct kv *kv;
+
+	assert_int_equal(put(s, 1, 600000, false, &err), 0);
+	store_close(s);
+	assert_int_equal(stat("store.mdb", &st), 0);
+	assert_int_equal(truncate("store.mdb", st.st_size - 4096), 0);
+	assert_int_equal(store_kv_open_lmdb(&kv, ".", BUDGET, &err), ERR_DATA);
+	assert_non_null(strstr(err.message, "store.mdb: truncated"));
+	assert_int_equal(truncate("store.mdb", 100), 0);
+	assert_int_equal(store_kv_open_lmdb(&kv, ".", BUDGET, &err), ERR_DATA);
+}
+
+/* Flips one byte in the middle of a table, where LMDB itself would notice nothing. */
+static void test_damaged(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct build_id id = id_of(1);
+	_cleanup_(closep) int fd = -1;
+	struct store_read *r;
+	struct store_table t;
+	uint8_t page[4096];
+	struct err err;
+	bool found = false;
+
+	assert_int_equal(put(s, 1, 100000, false, &err), 0);
+	assert_int_equal(put(s, 2, 100000, false, &err), 0);
+	store_close(s);
+	fill(1, 100000);
+	fd = open("store.mdb", O_RDWR | O_CLOEXEC);
+	for (off_t at = 0; !found && pread(fd, page, 4096, at) == 4096; at += 4096) {
+		if (memcmp(page + 16, table, 4000) != 0)
+			continue;
+		found = true;
+		page[1000] ^= 1;
+		assert_int_equal(pwrite(fd, page, 4096, at), 4096);
+	}
+	assert_true(found);
+
+	s = open_budget(*state, BUDGET);
+	assert_int_equal(store_read_begin(s, &r, &err), 0);
+	assert_int_equal(store_table(r, &id, &t, &err), ERR_DATA);
+	assert_non_null(strstr(err.message, "000001"));
+	store_read_end(r);
+	assert_int_equal(status_of(s, 2), STORE_READY);
+	assert_int_equal(store_purge(s, &id, &err), 1);
+	assert_int_equal(put(s, 1, 100000, false, &err), 0);
+	assert_int_equal(status_of(s, 1), STORE_READY);
+	store_close(s);
+}
+
+/* --- threads ------------------------------------------------------------------------------- */
+
+struct race {
+	struct store *s;
+	atomic_bool stop;
+};
+
+static void *reader(void *arg)
+{
+	struct race *race = arg;
+	struct err err;
+	uintptr_t seen = 0;
+
+	for (uint32_t i = 0; !atomic_load(&race->stop); i++) {
+		struct build_id id = id_of(1 + i % 20);
+		struct store_read *r;
+		struct store_table t;
+
+		if (store_read_begin(race->s, &r, &err))
+			return arg;
+		if (store_table(r, &id, &t, &err) < 0)
+			seen = 1;
+		store_read_end(r);
+		store_note_used(race->s, &id, i);
+	}
+	return seen ? arg : NULL;
+}
+
+static void test_threads(void **state)
+{
+	struct race race = {.s = open_fresh(state)};
+	pthread_t threads[3];
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, reader, &race), 0);
+	for (uint32_t i = 0; i < 60; i++) {
+		if (put(race.s, 1 + i % 20, 300000, false, &err))
+			fail_msg("%s", err.message);
+		store_maintain(race.s);
+	}
+	atomic_store(&race.stop, true);
+	for (size_t i = 0; i < ARRAY_LEN(threads); i++) {
+		void *failed;
+
+		pthread_join(threads[i], &failed);
+		assert_null(failed);
+	}
+	store_close(race.s);
+}
+
+/* cmocka passes the engine on, and frees nothing. */
+#define ON(engine, test)                                                           \
+	{                                                                          \
+#test " on " #engine, test, NULL, NULL, (void *)(uintptr_t)&engine \
+	}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		ON(lmdb, test_put_get),        ON(memory, test_put_get),
+		ON(lmdb, test_order),          ON(memory, test_order),
+		ON(lmdb, test_numbers),        ON(memory, test_numbers),
+		ON(lmdb, test_eviction),       ON(memory, test_eviction),
+		ON(lmdb, test_full_of_pinned), ON(memory, test_full_of_pinned),
+		ON(lmdb, test_missing),        ON(memory, test_missing),
+		ON(lmdb, test_missing_bound),  ON(memory, test_missing_bound),
+		ON(lmdb, test_threads),        ON(memory, test_threads),
+		ON(lmdb, test_reopen),         ON(lmdb, test_truncated),
+		ON(lmdb, test_damaged),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
