@@ -71,31 +71,31 @@ static void append_place(struct buf *out, const struct ranking_row *row)
 
 static int print_rows(struct buf *out, const struct ranking *r, uint64_t limit)
 {
-	_cleanup_(table_done) struct table t;
+	_cleanup_(text_table_done) struct text_table t;
 
-	table_init(&t, 4, 3);
-	table_cell_cstr(&t, "self");
-	table_cell_cstr(&t, "cum");
-	table_cell_cstr(&t, "function");
-	table_cell_cstr(&t, "file:line");
+	text_table_init(&t, 4, 3);
+	text_table_cstr(&t, "self");
+	text_table_cstr(&t, "cum");
+	text_table_cstr(&t, "function");
+	text_table_cstr(&t, "file:line");
 	for (size_t i = 0; i < r->row_count && i < limit; i++) {
 		const struct ranking_row *row = &r->rows[i];
 
-		text_share(table_cell(&t), (double)row->self, (double)r->total);
-		table_end(&t);
-		text_share(table_cell(&t), (double)row->cum, (double)r->total);
-		table_end(&t);
+		text_share(text_table_cell(&t), (double)row->self, (double)r->total);
+		text_table_end(&t);
+		text_share(text_table_cell(&t), (double)row->cum, (double)r->total);
+		text_table_end(&t);
 		if (row->name.len)
-			append(table_cell(&t), row->name);
+			append(text_table_cell(&t), row->name);
 		else
-			buf_str(table_cell(&t), "[no name]");
+			buf_str(text_table_cell(&t), "[no name]");
 		if (row->inlined)
-			buf_str(table_cell(&t), " (inlined)");
-		table_end(&t);
-		append_place(table_cell(&t), row);
-		table_end(&t);
+			buf_str(text_table_cell(&t), " (inlined)");
+		text_table_end(&t);
+		append_place(text_table_cell(&t), row);
+		text_table_end(&t);
 	}
-	return table_print(&t, out);
+	return text_table_print(&t, out);
 }
 
 static void print_unnamed(struct buf *out, const struct profile *p, const struct ranking *r)

@@ -95,25 +95,25 @@ void text_share(struct buf *out, double part, double whole)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-void table_init(struct table *t, size_t columns, uint32_t right)
+void text_table_init(struct text_table *t, size_t columns, uint32_t right)
 {
 	assert(columns <= TABLE_COLUMNS);
-	*t = (struct table){.columns = columns, .right = right, .width_max = 72};
+	*t = (struct text_table){.columns = columns, .right = right, .width_max = 72};
 	buf_init(&t->text, GIB);
 }
 
-void table_done(struct table *t)
+void text_table_done(struct text_table *t)
 {
 	buf_done(&t->text);
 	free(t->ends);
 }
 
-struct buf *table_cell(struct table *t)
+struct buf *text_table_cell(struct text_table *t)
 {
 	return &t->text;
 }
 
-void table_end(struct table *t)
+void text_table_end(struct text_table *t)
 {
 	if (!grow_array((void **)&t->ends, &t->cap, t->count + 1, sizeof(*t->ends),
 			LIMIT_PROFILE_ENTRIES)) {
@@ -123,10 +123,10 @@ void table_end(struct table *t)
 	t->ends[t->count++] = t->text.len;
 }
 
-void table_cell_cstr(struct table *t, const char *s)
+void text_table_cstr(struct text_table *t, const char *s)
 {
 	text_cstr(&t->text, s);
-	table_end(t);
+	text_table_end(t);
 }
 
 /* Characters, not bytes: one column each is right for what names hold. */
@@ -139,7 +139,7 @@ static size_t width_of(const uint8_t *p, size_t len)
 	return width;
 }
 
-static const uint8_t *cell(const struct table *t, size_t i, size_t *ret_len)
+static const uint8_t *cell(const struct text_table *t, size_t i, size_t *ret_len)
 {
 	size_t start = i ? t->ends[i - 1] : 0;
 
@@ -153,7 +153,7 @@ static void pad(struct buf *out, size_t n)
 		buf_u8(out, ' ');
 }
 
-int table_print(const struct table *t, struct buf *out)
+int text_table_print(const struct text_table *t, struct buf *out)
 {
 	size_t widths[TABLE_COLUMNS] = {0}, len;
 

@@ -26,7 +26,7 @@ void text_share(struct buf *out, double part, double whole);
 #define TABLE_COLUMNS 8
 
 /* A table of cells; each column as wide as its widest cell, the last not padded. */
-struct table {
+struct text_table {
 	struct buf text;   /* of all cells, one behind the other */
 	size_t *ends;      /* of each cell in text */
 	size_t count, cap; /* cells */
@@ -35,15 +35,15 @@ struct table {
 	size_t width_max; /* wider cells do not widen their column */
 };
 
-void table_init(struct table *t, size_t columns, uint32_t right);
-void table_done(struct table *t);
+void text_table_init(struct text_table *t, size_t columns, uint32_t right);
+void text_table_done(struct text_table *t);
 
-/* Where the next cell is written; table_end() ends it. */
-struct buf *table_cell(struct table *t);
-void table_end(struct table *t);
-void table_cell_cstr(struct table *t, const char *s);
+/* Where the next cell is written; text_table_end() ends it. */
+struct buf *text_table_cell(struct text_table *t);
+void text_table_end(struct text_table *t);
+void text_table_cstr(struct text_table *t, const char *s);
 
 /* ERR_MEMORY when a cell did not fit; nothing is lost silently. */
-int table_print(const struct table *t, struct buf *out);
+int text_table_print(const struct text_table *t, struct buf *out);
 
 #endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SHIP_PROFILE_H
+#define RAWSTACK_SHIP_PROFILE_H
+/*
+ * A spool batch and the answers of a service, made into a profile. Nothing is dropped: a location
+ * that nobody named is shown as "<path>+0x<offset>" or "[reason]", a cut stack ends in "[truncated
+ * stack]", losses are comments.
+ *
+ *	ship_profile_begin(&p, batch);
+ *	ship_profile_answer(&p, &request, reply, ...);		for each request
+ *	ship_profile_end(&p);					p.profile is whole
+ */
+#include "profile.h"
+#include "ship_request.h"
+
+struct ship_profile {
+	struct profile profile;
+	const struct spool_batch *batch;
+	uint32_t *modules;   /* of the batch -> of the profile, PROFILE_NONE: not yet */
+	uint32_t *locations; /* likewise */
+};
+
+int ship_profile_begin(struct ship_profile *p, const struct spool_batch *batch,
+		       struct err *err) _must_check_;
+void ship_profile_done(struct ship_profile *p);
+
+/*
+ * Takes the names of one reply. The locations it deferred are put into deferred[], which has room
+ * for all of the request, and counted. A reply that is not one to this request (columns of unequal
+ * length, an index out of range) is ERR_INTERNAL: it is the service's fault, and none of it is
+ * taken.
+ */
+int ship_profile_answer(struct ship_profile *p, const struct ship_request *request,
+			const Rawstack__V1__SymbolizedBatch *reply, uint32_t *deferred,
+			size_t *ret_deferred, struct err *err) _must_check_;
+
+/* Names what is left as well as it can, and adds the samples. ERR_LIMIT or ERR_MEMORY. */
+int ship_profile_end(struct ship_profile *p, struct err *err) _must_check_;
+
+#endif

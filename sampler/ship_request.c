@@ -1,0 +1,179 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ship_request.h"
+
+#include <string.h>
+
+/* Estimates, on the safe side, of encoded bytes; a request ends at half of what a message may have,
+ * and at a number of locations whose answer is likely to fit into one reply. */
+#define MESSAGE_MAX   (LIMIT_MESSAGE_LEN / 2)
+#define LOCATIONS_MAX (LIMIT_BATCH_LOCATIONS / 4)
+#define LOCATION_LEN  40
+#define MODULE_LEN    96
+#define STRING_LEN    8
+
+bool ship_request_wanted(const struct spool_batch *b, uint32_t location)
+{
+	const struct location *l = &b->locations[location];
+
+	if (l->kind != LOCATION_FILE_OFF && l->kind != LOCATION_KERNEL_TEXT &&
+	    l->kind != LOCATION_KERNEL_MODULE)
+		return false;
+	if (l->kind == LOCATION_KERNEL_MODULE && l->name >= b->string_count)
+		return false;
+	return l->module < b->module_count && b->modules[l->module].id.kind != BUILD_ID_NONE;
+}
+
+uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a)
+{
+	uint64_t *locations = arena_array(a, b->location_count + 1, sizeof(*locations));
+	uint64_t *stacks = arena_array(a, b->stack_count + 1, sizeof(*stacks));
+
+	if (!locations || !stacks)
+		return NULL;
+	for (size_t i = 0; i < b->sample_count; i++)
+		if (b->samples[i].stack < b->stack_count)
+			stacks[b->samples[i].stack] += b->samples[i].weight;
+	for (size_t i = 0; i < b->stack_count; i++)
+		for (uint32_t k = 0; k < b->stacks[i].count; k++)
+			if (b->stacks[i].locations[k] < b->location_count)
+				locations[b->stacks[i].locations[k]] += stacks[i];
+	return locations;
+}
+
+/* What stands where in the message, for one that is being built. */
+struct maker {
+	const struct spool_batch *b;
+	struct arena *a;
+	Rawstack__V1__StackBatch *message;
+	Rawstack__V1__Locations *rows;
+	uint32_t *modules, *strings; /* of the batch -> of the message + 1; 0: not in it */
+	size_t len;
+};
+
+static ProtobufCBinaryData borrow(const void *p, size_t len)
+{
+	return (ProtobufCBinaryData){.len = len, .data = (uint8_t *)(uintptr_t)p};
+}
+
+static bool add_module(struct maker *m, uint32_t module)
+{
+	const struct spool_module *from = &m->b->modules[module];
+	Rawstack__V1__Module *to;
+
+	if (m->modules[module])
+		return true;
+	to = arena_alloc(m->a, sizeof(*to));
+	if (!to)
+		return false;
+	rawstack__v1__module__init(to);
+	to->build_id = borrow(from->id.bytes, from->id.len);
+	to->id_kind = from->id.kind == BUILD_ID_HTLHASH ? RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH
+							: RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
+	if (from->path < m->b->string_count)
+		to->path = borrow(m->b->strings[from->path].p, m->b->strings[from->path].len);
+	m->message->modules[m->message->n_modules++] = to;
+	m->modules[module] = (uint32_t)m->message->n_modules;
+	m->len += MODULE_LEN + to->path.len;
+	return true;
+}
+
+static uint32_t add_string(struct maker *m, uint32_t string)
+{
+	if (string >= m->b->string_count)
+		return 0;
+	if (!m->strings[string]) {
+		m->message->strings[m->message->n_strings++] =
+			borrow(m->b->strings[string].p, m->b->strings[string].len);
+		m->strings[string] = (uint32_t)m->message->n_strings;
+		m->len += STRING_LEN + m->b->strings[string].len;
+	}
+	return m->strings[string] - 1;
+}
+
+static bool new_message(struct maker *m, size_t count)
+{
+	Rawstack__V1__StackBatch *message = arena_alloc(m->a, sizeof(*message));
+	Rawstack__V1__Locations *rows = arena_alloc(m->a, sizeof(*rows));
+
+	if (!message || !rows)
+		return false;
+	rawstack__v1__stack_batch__init(message);
+	rawstack__v1__locations__init(rows);
+	message->detail = RAWSTACK__V1__DETAIL__DETAIL_INLINES;
+	message->demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
+	message->locations = rows;
+	message->modules = arena_array(m->a, m->b->module_count + 1, sizeof(*message->modules));
+	message->strings = arena_array(m->a, m->b->string_count + 2, sizeof(*message->strings));
+	m->modules = arena_array(m->a, m->b->module_count + 1, sizeof(*m->modules));
+	m->strings = arena_array(m->a, m->b->string_count + 1, sizeof(*m->strings));
+	rows->kind = arena_array(m->a, count, sizeof(*rows->kind));
+	rows->module = arena_array(m->a, count, sizeof(*rows->module));
+	rows->address = arena_array(m->a, count, sizeof(*rows->address));
+	rows->mode = arena_array(m->a, count, sizeof(*rows->mode));
+	rows->string = arena_array(m->a, count, sizeof(*rows->string));
+	rows->weight = arena_array(m->a, count, sizeof(*rows->weight));
+	m->message = message;
+	m->rows = rows;
+	/* Rows without a string point at the first one: an index must be of something. */
+	if (message->strings)
+		message->strings[message->n_strings++] = borrow("", 0);
+	return message->modules && message->strings && m->modules && m->strings && rows->kind &&
+	       rows->module && rows->address && rows->mode && rows->string && rows->weight;
+}
+
+static bool set_id(struct maker *m, uint32_t part)
+{
+	uint8_t *id = arena_alloc(m->a, SPOOL_BATCH_ID_LEN + sizeof(part));
+
+	if (!id)
+		return false;
+	memcpy(id, m->b->id, SPOOL_BATCH_ID_LEN);
+	for (size_t i = 0; i < sizeof(part); i++)
+		id[SPOOL_BATCH_ID_LEN + i] = (uint8_t)(part >> (24 - 8 * i));
+	m->message->batch_id = borrow(id, SPOOL_BATCH_ID_LEN + sizeof(part));
+	return true;
+}
+
+static bool add_row(struct maker *m, size_t row, uint32_t location, uint64_t weight)
+{
+	const struct location *l = &m->b->locations[location];
+
+	if (!add_module(m, l->module))
+		return false;
+	m->rows->kind[row] = (Rawstack__V1__LocationKind)l->kind;
+	m->rows->module[row] = m->modules[l->module] - 1;
+	m->rows->address[row] = l->address;
+	m->rows->mode[row] = l->mode == LOCATION_RETURN
+				     ? RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN
+				     : RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_EXACT;
+	m->rows->string[row] = l->kind == LOCATION_KERNEL_MODULE ? add_string(m, l->name) : 0;
+	m->rows->weight[row] = weight;
+	m->len += LOCATION_LEN;
+	return true;
+}
+
+int ship_request_make(struct ship_request *r, const struct spool_batch *b, uint32_t part,
+		      const uint32_t *wanted, size_t count, const uint64_t *weights,
+		      struct arena *a, size_t *ret_taken, struct err *err)
+{
+	struct maker m = {.b = b, .a = a};
+	size_t taken = 0;
+	bool ok;
+
+	if (count > LOCATIONS_MAX)
+		count = LOCATIONS_MAX;
+	ok = new_message(&m, count) && set_id(&m, part);
+	while (ok && taken < count && m.len < MESSAGE_MAX &&
+	       m.message->n_modules < LIMIT_BATCH_MODULES &&
+	       m.message->n_strings < LIMIT_BATCH_STRINGS) {
+		ok = add_row(&m, taken, wanted[taken], weights[wanted[taken]]);
+		taken++;
+	}
+	if (!ok)
+		return err_set(err, ERR_MEMORY, "symbolize: out of memory");
+	m.rows->n_kind = m.rows->n_module = m.rows->n_address = taken;
+	m.rows->n_mode = m.rows->n_string = m.rows->n_weight = taken;
+	*r = (struct ship_request){m.message, wanted, taken};
+	*ret_taken = taken;
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SHIP_REQUEST_H
+#define RAWSTACK_SHIP_REQUEST_H
+/*
+ * The locations of a spool batch as Symbolize requests: only those that a service can name, only
+ * the modules they are in, each with the number of samples it stands for, and nothing else of the
+ * host. A request takes what fits under the limits of a message; what is left goes into the next.
+ */
+#include "arena.h"
+#include "rawstack/v1/symbolizer.pb-c.h"
+#include "spool.h"
+
+struct ship_request {
+	Rawstack__V1__StackBatch *message;
+	const uint32_t *locations; /* of the batch, one for each row of the message */
+	size_t count;
+};
+
+/* Whether a service could name it: it lies in a module with an id. */
+bool ship_request_wanted(const struct spool_batch *b, uint32_t location);
+
+/* Samples for each location of the batch, in an array of the arena; NULL without memory. A stack
+ * counts once for each place a location has in it. */
+uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a);
+
+/*
+ * Builds the request for a first part of `wanted[count]`, and sets *ret_taken to how many that are
+ * (1 or more when count is). Everything lives in the arena, or is borrowed from the batch. `part`
+ * numbers the requests of a batch: each has an id of its own, so that Missing counts each once.
+ */
+int ship_request_make(struct ship_request *r, const struct spool_batch *b, uint32_t part,
+		      const uint32_t *wanted, size_t count, const uint64_t *weights,
+		      struct arena *a, size_t *ret_taken, struct err *err) _must_check_;
+
+#endif

@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The way from the spool to the sink, with a service that is a function here: it names every
+ * address of module "aa", defers, refuses or is away, as each test wants.
+ */
+#include "pprof_read.h"
+#include "shipper.h"
+
+#include <dirent.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+struct service {
+	int fail;             /* code to fail with, 0: answer */
+	size_t defer_all_but; /* locations answered in one reply, the others are deferred */
+	unsigned int calls, locations;
+	bool bad_columns;
+};
+
+static struct service service;
+static char dir[] = "shipper-XXXXXX";
+
+/* The reply is made as bytes and parsed, so that it is freed as a real one is. */
+static int fake_call(void *ctx, const Rawstack__V1__StackBatch *q, uint32_t timeout_ms _unused_,
+		     Rawstack__V1__SymbolizedBatch **ret, struct err *err)
+{
+	struct service *svc = ctx;
+	Rawstack__V1__SymbolizedBatch r = RAWSTACK__V1__SYMBOLIZED_BATCH__INIT;
+	Rawstack__V1__Functions f = RAWSTACK__V1__FUNCTIONS__INIT;
+	ProtobufCBinaryData strings[4] = {{0, NULL},
+					  {5, (uint8_t *)(uintptr_t) "outer"},
+					  {5, (uint8_t *)(uintptr_t) "inner"},
+					  {4, (uint8_t *)(uintptr_t) "/a.c"}};
+	uint32_t names[2] = {1, 2}, files[2] = {3, 3};
+	size_t n = q->locations->n_kind, frames = 0, answered = 0;
+	Rawstack__V1__LocationStatus *status = calloc(n, sizeof(*status));
+	uint32_t *counts = calloc(n, sizeof(*counts)), *functions = calloc(2 * n, 4),
+		 *lines = calloc(2 * n, 4);
+	uint8_t *packed;
+	size_t len;
+
+	svc->calls++;
+	assert_int_equal(q->locations->n_address, n);
+	assert_int_equal(q->locations->n_weight, n);
+	assert_null(q->samples);
+	assert_null(q->stacks);
+	for (size_t i = 0; i < n && !svc->fail; i++) {
+		const Rawstack__V1__Module *m;
+
+		assert_true(q->locations->module[i] < q->n_modules);
+		m = q->modules[q->locations->module[i]];
+		svc->locations++;
+		if (svc->defer_all_but && answered++ >= svc->defer_all_but) {
+			status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED;
+			continue;
+		}
+		if (m->build_id.data[0] != 0xaa) {
+			status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_UNKNOWN_MODULE;
+			continue;
+		}
+		status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_RESOLVED;
+		counts[i] = 2;
+		functions[frames] = 1;
+		lines[frames++] = (uint32_t)q->locations->address[i];
+		functions[frames] = 0;
+		lines[frames++] = 100;
+	}
+	r.n_status = n;
+	r.status = status;
+	r.n_frame_count = svc->bad_columns ? n - 1 : n;
+	r.frame_count = counts;
+	r.n_frame_function = r.n_frame_line = frames;
+	r.frame_function = functions;
+	r.frame_line = lines;
+	f.n_name = f.n_file = 2;
+	f.name = names;
+	f.file = files;
+	r.functions = &f;
+	r.n_strings = 4;
+	r.strings = strings;
+	len = rawstack__v1__symbolized_batch__get_packed_size(&r);
+	packed = malloc(len);
+	rawstack__v1__symbolized_batch__pack(&r, packed);
+	if (!svc->fail)
+		*ret = rawstack__v1__symbolized_batch__unpack(NULL, len, packed);
+	free(packed);
+	free(status);
+	free(counts);
+	free(functions);
+	free(lines);
+	return svc->fail ? err_set(err, svc->fail, "fake: told to fail") : 0;
+}
+
+static uint32_t add_string(struct spool_writer *w, const char *s)
+{
+	return spool_writer_string(w, s, strlen(s));
+}
+
+static uint32_t add_location(struct spool_writer *w, uint8_t kind, uint8_t mode, uint8_t reason,
+			     uint32_t module, uint64_t address, uint32_t name)
+{
+	return spool_writer_location(w, &(struct location){.kind = kind,
+							   .mode = mode,
+							   .reason = reason,
+							   .module = module,
+							   .address = address,
+							   .name = name});
+}
+
+/* `count` samples of one stack with a frame of each kind, above `base`. */
+static void fill_spool(const char *spool, uint64_t base, unsigned int count)
+{
+	_cleanup_(spool_writer_closep) struct spool_writer *w = NULL;
+	struct spool_limits limits = {.segment_len = MIB, .total_len = 8 * MIB, .free_floor = 1};
+	struct spool_origin origin = {.period_ns = 10000000,
+				      .mono_ns = 1000,
+				      .real_ns = 1700000000000000000,
+				      .host_name = "unit",
+				      .event = "cpu-clock",
+				      .backend = "test"};
+	struct err err = {0};
+
+	if (spool_writer_open(&w, spool, &limits, &origin, NULL, &err))
+		fail_msg("%s", err.message);
+	for (unsigned int i = 0; i < count; i++) {
+		struct spool_module known = {.path = add_string(w, "/bin/known")},
+				    missing = {.path = add_string(w, "/bin/missing")},
+				    kernel = {.path = add_string(w, "kernel"), .is_kernel = true};
+		uint32_t frames[6], known_id, missing_id, kernel_id;
+
+		assert_int_equal(build_id_set(&known.id, BUILD_ID_GNU, "\xaa\x01\x02\x03", 4, &err),
+				 0);
+		assert_int_equal(
+			build_id_set(&missing.id, BUILD_ID_GNU, "\xbb\x01\x02\x03", 4, &err), 0);
+		assert_int_equal(build_id_set(&kernel.id, BUILD_ID_GNU, "\xaa\x0b", 2, &err), 0);
+		known_id = spool_writer_module(w, &known);
+		missing_id = spool_writer_module(w, &missing);
+		kernel_id = spool_writer_module(w, &kernel);
+		frames[0] = add_location(w, LOCATION_KERNEL_TEXT, 0, 0, kernel_id, 77,
+					 LOCATION_NO_INDEX);
+		frames[1] = add_location(w, LOCATION_FILE_OFF, LOCATION_RETURN, 0, known_id,
+					 base + i, LOCATION_NO_INDEX);
+		frames[2] = add_location(w, LOCATION_FILE_OFF, LOCATION_RETURN, 0, missing_id,
+					 0x501, LOCATION_NO_INDEX);
+		frames[3] =
+			add_location(w, LOCATION_UNRESOLVED, LOCATION_RETURN, UNRESOLVED_ANONYMOUS,
+				     LOCATION_NO_INDEX, 0x7fff0000 + i, LOCATION_NO_INDEX);
+		frames[4] =
+			add_location(w, LOCATION_HOST_NAMED, LOCATION_RETURN, HOST_SOURCE_PERF_MAP,
+				     LOCATION_NO_INDEX, 0, add_string(w, "js:loop"));
+		frames[5] =
+			add_location(w, LOCATION_HOST_NAMED, 0, HOST_SOURCE_PSEUDO,
+				     LOCATION_NO_INDEX, 0, add_string(w, "[no user stack: test]"));
+		spool_writer_sample(
+			w,
+			&(struct spool_sample){
+				.time_ns = 2000 + i,
+				.thread = spool_writer_thread(
+					w,
+					&(struct spool_thread){.pid = 42,
+							       .tid = 43,
+							       .comm = add_string(w, "worker"),
+							       .exe = add_string(w, "/bin/known")}),
+				.stack = spool_writer_stack(w, frames, 6,
+							    SPOOL_STACK_USER_TRUNCATED),
+				.weight = 2});
+	}
+	if (spool_writer_flush(w, &err))
+		fail_msg("%s", err.message);
+}
+
+struct fixture {
+	char spool[64], out[64];
+	struct sink *sink;
+	struct shipper *s;
+};
+
+static void open_shipper(struct fixture *f, const char *name, size_t batch_samples)
+{
+	struct err err = {0};
+
+	memset(&service, 0, sizeof(service));
+	snprintf(f->spool, sizeof(f->spool), "%s/%s.spool", dir, name);
+	snprintf(f->out, sizeof(f->out), "%s/%s.out", dir, name);
+	if (sink_open(&f->sink, f->out, NULL, &err) ||
+	    shipper_open(&f->s,
+			 &(struct shipper_options){.spool = f->spool,
+						   .sink = f->sink,
+						   .call = fake_call,
+						   .call_ctx = &service,
+						   .batch_samples = batch_samples},
+			 &err))
+		fail_msg("%s", err.message);
+}
+
+static void close_shipper(struct fixture *f)
+{
+	shipper_close(f->s);
+	sink_close(f->sink);
+}
+
+/* All of a sink in one profile; returns the number of files. */
+static unsigned int read_sink(const char *path, struct profile *p)
+{
+	DIR *d = opendir(path);
+	struct dirent *entry;
+	unsigned int files = 0;
+
+	assert_non_null(d);
+	profile_init(p);
+	while ((entry = readdir(d))) {
+		_cleanup_(profile_done) struct profile one;
+		char file[400];
+		struct err err = {0};
+
+		profile_init(&one);
+		if (entry->d_name[0] == '.')
+			continue;
+		assert_null(strstr(entry->d_name, ".tmp"));
+		snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
+		if (pprof_read_file(file, &one, &err) || profile_merge(p, &one, NULL, NULL, &err))
+			fail_msg("%s", err.message);
+		files++;
+	}
+	closedir(d);
+	return files;
+}
+
+static int64_t total(const struct profile *p)
+{
+	int64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->samples.count; i++)
+		sum += profile_values(p, i)[0];
+	return sum;
+}
+
+static const char *name_of(const struct profile *p, uint32_t stack, size_t frame, size_t line)
+{
+	static char text[256];
+	const uint32_t *locations;
+	struct profile_text t;
+	struct profile_location l;
+	size_t count;
+
+	locations = profile_stack(p, stack, &count);
+	assert_true(frame < count);
+	l = profile_location(p, locations[frame]);
+	assert_true(line < l.line_count);
+	t = profile_text(p, profile_function(p, l.lines[line].function).name);
+	snprintf(text, sizeof(text), "%.*s", (int)t.len, t.p);
+	return text;
+}
+
+static void test_ship(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	struct fixture f;
+	struct profile_location l;
+	struct err err = {0};
+	uint64_t left;
+	uint32_t stack;
+	size_t count;
+
+	open_shipper(&f, "ship", 0);
+	assert_true(shipper_step(f.s, &err) < 0); /* no spool yet: not an end */
+	fill_spool(f.spool, 0x100, 3);
+	assert_int_equal(shipper_backlog(f.s, &left, &err), 0);
+	assert_int_equal(left, 3);
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	assert_int_equal(shipper_step(f.s, &err), 0);
+	assert_int_equal(shipper_backlog(f.s, &left, &err), 0);
+	assert_int_equal(left, 0);
+	assert_int_equal(shipper_delivered(f.s), 3);
+	assert_int_equal(service.locations, 5); /* distinct ones that a service can name */
+	close_shipper(&f);
+
+	assert_int_equal(read_sink(f.out, &p), 1);
+	assert_int_equal(total(&p), 6);            /* weights */
+	assert_int_equal(p.duration_ns, 10000002); /* from first to last, and one period */
+	stack = profile_sample(&p, 0).stack;
+	assert_string_equal(name_of(&p, stack, 0, 0), "inner");
+	assert_string_equal(name_of(&p, stack, 1, 0), "inner");
+	assert_string_equal(name_of(&p, stack, 1, 1), "outer");
+	assert_string_equal(name_of(&p, stack, 2, 0), "/bin/missing+0x500");
+	assert_string_equal(name_of(&p, stack, 3, 0), "[anonymous memory]");
+	assert_string_equal(name_of(&p, stack, 4, 0), "js:loop");
+	assert_string_equal(name_of(&p, stack, 5, 0), "[no user stack: test]");
+	assert_string_equal(name_of(&p, stack, 6, 0), "[truncated stack]");
+	l = profile_location(&p, profile_stack(&p, stack, &count)[0]);
+	assert_true(profile_is_kernel(&p, l.module));
+	l = profile_location(&p, profile_stack(&p, stack, &count)[1]);
+	assert_false(profile_is_kernel(&p, l.module));
+	assert_int_equal(l.lines[0].line, 0x100); /* the service saw the address as it was */
+	assert_int_equal(l.address, 0xff);
+	assert_int_equal(profile_labels(&p, profile_sample(&p, 0).labels, &count)[1].num, 42);
+}
+
+static void test_deferred(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	struct fixture f;
+	struct err err = {0};
+
+	open_shipper(&f, "deferred", 0);
+	service.defer_all_but = 7;
+	fill_spool(f.spool, 0x100, 50);
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	assert_int_equal(service.calls, 8); /* 52 locations, 7 in each */
+	close_shipper(&f);
+	read_sink(f.out, &p);
+	assert_int_equal(total(&p), 100);
+	for (uint32_t i = 0; i < p.samples.count; i++)
+		assert_string_equal(name_of(&p, profile_sample(&p, i).stack, 1, 1), "outer");
+}
+
+/* Away, wrong, away again, back: everything is there, once. */
+static void test_server_away(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	struct fixture f;
+	struct err err = {0};
+	uint64_t left;
+	int rc;
+
+	open_shipper(&f, "away", 10);
+	fill_spool(f.spool, 0x100, 25);
+	service.fail = ERR_UNAVAILABLE;
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(shipper_step(f.s, &err), ERR_UNAVAILABLE);
+	service.fail = 0;
+	service.bad_columns = true;
+	assert_int_equal(shipper_step(f.s, &err), ERR_INTERNAL);
+	service.bad_columns = false;
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	service.fail = ERR_UNAVAILABLE;
+	assert_int_equal(shipper_step(f.s, &err), ERR_UNAVAILABLE);
+	assert_int_equal(shipper_backlog(f.s, &left, &err), 0);
+	assert_int_equal(left, 15);
+	service.fail = 0;
+	while ((rc = shipper_step(f.s, &err)) > 0)
+		;
+	assert_int_equal(rc, 0);
+	close_shipper(&f);
+	assert_int_equal(read_sink(f.out, &p), 3);
+	assert_int_equal(total(&p), 50);
+}
+
+/* What the service will never take must not hold up the rest. */
+static void test_refused(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	struct fixture f;
+	struct err err = {0};
+
+	open_shipper(&f, "refused", 0);
+	fill_spool(f.spool, 0x100, 1);
+	service.fail = ERR_DATA;
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	close_shipper(&f);
+	read_sink(f.out, &p);
+	assert_string_equal(name_of(&p, profile_sample(&p, 0).stack, 1, 0), "/bin/known+0xff");
+	assert_int_equal(total(&p), 2);
+}
+
+/* A crash between sink and acknowledgement: the same name again, so one file. */
+static void test_second_delivery(void **state _unused_)
+{
+	_cleanup_(sink_closep) struct sink *sink = NULL;
+	char path[128];
+	struct err err = {0};
+	uint8_t *p;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/second", dir);
+	assert_int_equal(sink_open(&sink, path, NULL, &err), 0);
+	assert_int_equal(sink_write(sink, (const uint8_t *)"\x01\xff", 2, "first", 5, &err), 0);
+	assert_int_equal(sink_write(sink, (const uint8_t *)"\x01\xff", 2, "again", 5, &err), 0);
+	assert_int_equal(sink_write(sink, (const uint8_t *)"\x02\xff", 2, "other", 5, &err), 0);
+	assert_int_equal(sink_write(sink, (const uint8_t *)"", 0, "none", 4, &err), ERR_USAGE);
+	snprintf(path, sizeof(path), "%s/second/01ff.pb.gz", dir);
+	assert_int_equal(io_read_file(path, 100, &p, &len, &err), 0);
+	assert_int_equal(len, 5);
+	assert_memory_equal(p, "again", 5);
+	free(p);
+	snprintf(path, sizeof(path), "ls -A %s/second | wc -l | grep -qx 2", dir);
+	assert_int_equal(system(path), 0);
+	assert_int_equal(sink_open(&sink, "/absent/a/b", NULL, &err), ERR_NOT_FOUND);
+}
+
+/* The sink cannot be written: the batch stays. */
+static int failing_rename(void *ctx _unused_, int dir_fd _unused_, const char *from _unused_,
+			  const char *to _unused_)
+{
+	return -28; /* ENOSPC */
+}
+
+static void test_full_disk(void **state _unused_)
+{
+	struct fixture f;
+	struct io io = *io_system();
+	struct err err = {0};
+	uint64_t left;
+
+	io.rename = failing_rename;
+	open_shipper(&f, "full", 0);
+	sink_close(f.sink);
+	shipper_close(f.s);
+	assert_int_equal(sink_open(&f.sink, f.out, &io, &err), 0);
+	assert_int_equal(shipper_open(&f.s,
+				      &(struct shipper_options){.spool = f.spool,
+								.sink = f.sink,
+								.call = fake_call,
+								.call_ctx = &service},
+				      &err),
+			 0);
+	fill_spool(f.spool, 0x100, 4);
+	assert_true(shipper_step(f.s, &err) < 0);
+	assert_int_equal(shipper_backlog(f.s, &left, &err), 0);
+	assert_int_equal(left, 4);
+	close_shipper(&f);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ship),
+		cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_server_away),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_second_delivery),
+		cmocka_unit_test(test_full_disk),
+	};
+
+	if (!mkdtemp(dir))
+		return 1;
+	return cmocka_run_group_tests_name("shipper", tests, NULL, NULL);
+}
