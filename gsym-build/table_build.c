@@ -281,8 +281,13 @@ static int identify(const struct table_request *req, struct worker_request *requ
 		    struct err *err)
 {
 	struct build_id partner;
+	struct stat st;
 	int rc = 0;
 
+	if (fstat(req->input_fd, &st))
+		return err_sys(err, errno, "stat of the input");
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_UNSUPPORTED, "not a regular file");
 	if (req->id.kind != BUILD_ID_NONE)
 		request->id = req->id;
 	else if (req->input != TABLE_INPUT_KALLSYMS)
