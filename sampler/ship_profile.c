@@ -68,14 +68,20 @@ void ship_profile_done(struct ship_profile *p)
 static uint32_t kernel_module_path(struct ship_profile *p, struct profile_text path)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_PATH_LEN + 32);
-	const char *slash = memrchr(path.p, '/', path.len);
-	const char *start = slash ? slash + 1 : path.p, *end = path.p + path.len;
+	const char *slash;
+	size_t start, len;
 
-	if (start < end && *start == '[')
+	if (!path.len)
+		return profile_cstr(&p->profile, PROFILE_KERNEL_PREFIX ":?]");
+	slash = memrchr(path.p, '/', path.len);
+	start = slash ? (size_t)(slash + 1 - path.p) : 0;
+	len = path.len - start;
+
+	if (len >= 2 && path.p[start] == '[' && path.p[path.len - 1] == ']') {
 		start++;
-	if (start < end && end[-1] == ']')
-		end--;
-	buf_printf(&name, "%s:%.*s]", PROFILE_KERNEL_PREFIX, (int)(end - start), start);
+		len -= 2;
+	}
+	buf_printf(&name, "%s:%.*s]", PROFILE_KERNEL_PREFIX, (int)len, path.p + start);
 	return profile_string(&p->profile, name.p, name.len);
 }
 

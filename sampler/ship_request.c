@@ -102,7 +102,7 @@ static bool new_message(struct maker *m, size_t count)
 	message->detail = RAWSTACK__V1__DETAIL__DETAIL_INLINES;
 	message->demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
 	message->locations = rows;
-	message->modules = arena_array(m->a, m->b->module_count + 1, sizeof(*message->modules));
+	message->modules = arena_array(m->a, m->b->module_count + 1, sizeof(void *));
 	message->strings = arena_array(m->a, m->b->string_count + 2, sizeof(*message->strings));
 	m->modules = arena_array(m->a, m->b->module_count + 1, sizeof(*m->modules));
 	m->strings = arena_array(m->a, m->b->string_count + 1, sizeof(*m->strings));

@@ -45,7 +45,7 @@ int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *fil
 		return err_set(err, ERR_USAGE, "sink: batch id of %zu bytes", id_len);
 	for (size_t i = 0; i < id_len; i++)
 		snprintf(name + 2 * i, 3, "%02x", id[i]);
-	strcpy(name + 2 * id_len, ".pb.gz");
+	snprintf(name + 2 * id_len, sizeof(".pb.gz"), ".pb.gz");
 	rc = io_replace_file(s->io, s->dir_fd, name, file, len, err);
 	return rc ? err_prefix(err, "%s", s->dir) : 0;
 }

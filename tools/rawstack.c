@@ -12,8 +12,7 @@
 #endif
 
 static const struct command *const commands[] = {
-	&cmd_top,
-	&cmd_flame,
+	&cmd_push, &cmd_ls, &cmd_missing, &cmd_resolve, &cmd_top, &cmd_flame,
 };
 
 static void print_help(void)

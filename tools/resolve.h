@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RESOLVE_H
+#define RAWSTACK_RESOLVE_H
+/* Addresses of one binary to lines: by a service, or from the file itself. */
+#include "build_id.h"
+#include "resolve_print.h"
+#include "rpc_client.h"
+
+enum resolve_demangle {
+	RESOLVE_MANGLED,
+	RESOLVE_DEMANGLED
+};
+
+struct resolve_query {
+	const uint64_t *addresses;
+	size_t count;
+	bool file_off;       /* addresses are file offsets, not link-time addresses */
+	bool return_address; /* the instruction before is meant */
+	enum resolve_demangle demangle;
+};
+
+/* Both print every address and count in *ret_unknown those without an answer. ERR_NOT_FOUND: the
+ * service has no table for the id; the message says what to do. */
+int resolve_remote(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
+		   struct resolve_printer *printer, size_t *ret_unknown,
+		   struct err *err) _must_check_;
+
+/* Builds the table of the file first, in the worker process. */
+int resolve_local(const char *path, const struct resolve_query *q, struct resolve_printer *printer,
+		  size_t *ret_unknown, struct err *err) _must_check_;
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RESOLVE_PRINT_H
+#define RAWSTACK_RESOLVE_PRINT_H
+/*
+ * Answers for single addresses, as people and scripts want them. For each address begin, then its
+ * frames innermost first, then end.
+ */
+#include "buf.h"
+
+enum resolve_style {
+	RESOLVE_TEXT, /* "0x12: f at /a.c:3", then " (inlined by) g at /b.c:4" */
+	RESOLVE_JSON, /* one object per address */
+	RESOLVE_LLVM, /* as `llvm-symbolizer --inlines`: function, file:line:column, empty line */
+	RESOLVE_GNU,  /* as `addr2line -a -f -i` */
+};
+
+struct resolve_frame {
+	const void *function, *file; /* untrusted bytes; empty: not known */
+	size_t function_len, file_len;
+	uint32_t line; /* 0: not known */
+	bool inlined;
+};
+
+struct resolve_printer {
+	enum resolve_style style;
+	struct buf *out;
+	uint64_t address;
+	size_t frames; /* of this address so far */
+};
+
+void resolve_begin(struct resolve_printer *p, uint64_t address, const char *status);
+void resolve_frame(struct resolve_printer *p, const struct resolve_frame *f);
+void resolve_end(struct resolve_printer *p);
+
+#endif

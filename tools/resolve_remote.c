@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "limits.h"
+#include "remote.h"
+#include "resolve.h"
+
+static const char *location_status(Rawstack__V1__LocationStatus status)
+{
+	static const char *const names[] = {
+		"unknown",        "resolved",  "symbol_only",   "no_line",
+		"unknown_module", "building",  "not_in_module", "unresolved",
+		"deferred",       "malformed", "host_named",
+	};
+
+	return (size_t)status < ARRAY_LEN(names) ? names[status] : names[0];
+}
+
+/* 0 when the module can answer. */
+static int check_module(const Rawstack__V1__ModuleReply *m, const struct build_id *id,
+			struct err *err)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	build_id_hex(id, hex);
+	if (!m)
+		return err_set(err, ERR_INTERNAL, "%s: the service does not say what it has", hex);
+	switch (m->status) {
+	case RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY:
+		return 0;
+	case RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING:
+		return err_set(err, ERR_NOT_FOUND,
+			       "build id %s: unknown to the service: rawstack push its binary",
+			       hex);
+	case RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED:
+		return err_set(err, ERR_NOT_FOUND,
+			       "build id %s: no longer stored: rawstack push its binary again",
+			       hex);
+	case RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_BUILDING:
+		return err_set(err, ERR_UNAVAILABLE, "build id %s: its table is being built", hex);
+	default:
+		return err_set(err, ERR_DATA, "build id %s: %s: %.*s", hex,
+			       remote_module_status(m->status), (int)m->reason.len,
+			       m->reason.len ? (const char *)m->reason.data : "");
+	}
+}
+
+static void print_address(const Rawstack__V1__ResolvedAddress *a, struct resolve_printer *printer,
+			  size_t *unknown)
+{
+	resolve_begin(printer, a->address, location_status(a->status));
+	for (size_t i = 0; i < a->n_frames; i++) {
+		const Rawstack__V1__Frame *f = a->frames[i];
+
+		resolve_frame(printer, &(struct resolve_frame){
+					       .function = f->function.data,
+					       .function_len = f->function.len,
+					       .file = f->file.data,
+					       .file_len = f->file.len,
+					       .line = f->line,
+					       .inlined = f->inlined,
+				       });
+	}
+	resolve_end(printer);
+	*unknown += a->n_frames == 0;
+}
+
+static int ask(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
+	       size_t first, size_t count, struct resolve_printer *printer, size_t *unknown,
+	       struct err *err)
+{
+	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
+	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
+	const Rawstack__V1__ResolveReply *reply;
+	int rc;
+
+	request.build_id.data = (uint8_t *)(uintptr_t)id->bytes;
+	request.build_id.len = id->len;
+	request.kind = q->file_off ? RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_FILE_OFF
+				   : RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_VADDR;
+	request.mode = q->return_address ? RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN
+					 : RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_EXACT;
+	request.demangle = q->demangle == RESOLVE_DEMANGLED ? RAWSTACK__V1__DEMANGLE__DEMANGLE_FULL
+							    : RAWSTACK__V1__DEMANGLE__DEMANGLE_NONE;
+	request.addresses = (uint64_t *)(uintptr_t)(q->addresses + first);
+	request.n_addresses = count;
+	rc = rpc_client_call(c, "/rawstack.v1.Symbolizer/Resolve", &request.base,
+			     &rawstack__v1__resolve_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
+			     err);
+	if (rc)
+		return rc;
+	reply = (const Rawstack__V1__ResolveReply *)message;
+	rc = check_module(reply->module, id, err);
+	if (rc)
+		return rc;
+	if (reply->n_addresses != count)
+		return err_set(err, ERR_INTERNAL, "the service answers %zu of %zu addresses",
+			       reply->n_addresses, count);
+	for (size_t i = 0; i < count; i++)
+		print_address(reply->addresses[i], printer, unknown);
+	return 0;
+}
+
+int resolve_remote(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
+		   struct resolve_printer *printer, size_t *ret_unknown, struct err *err)
+{
+	int rc = 0;
+
+	*ret_unknown = 0;
+	for (size_t i = 0; !rc && i < q->count; i += LIMIT_RESOLVE_ADDRESSES) {
+		size_t left = q->count - i;
+
+		rc = ask(c, id, q, i,
+			 left < LIMIT_RESOLVE_ADDRESSES ? left : LIMIT_RESOLVE_ADDRESSES, printer,
+			 ret_unknown, err);
+	}
+	return rc;
+}
