@@ -191,6 +191,10 @@ void spool_reader_rewind(struct spool_reader *r);
  * is damage at once, even if it is a write that goes on. */
 void spool_reader_from_start(struct spool_reader *r);
 
+/* Bytes that failed their checksum since the last rewind or from_start, those behind the last
+ * sample of a segment included. */
+uint64_t spool_reader_damaged_len(const struct spool_reader *r);
+
 void spool_reader_close(struct spool_reader *r);
 DEFINE_FREEP(struct spool_reader, spool_reader_close);
 

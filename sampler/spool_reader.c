@@ -51,6 +51,7 @@ static const uint8_t entry_min[TABLE_COUNT] = {
 struct spool_reader {
 	const struct io *io;
 	int dir_fd;
+	uint64_t damaged_len;              /* of the segments that were left behind */
 	bool only_looks;                   /* does not wait for writes that are not whole */
 	uint64_t ack_segment, ack_place;   /* where rewind goes */
 	uint64_t next_segment, next_place; /* the end of the last batch that was returned */
@@ -556,6 +557,7 @@ static void close_segment(struct spool_reader *r)
 {
 	if (r->fd < 0)
 		return;
+	r->damaged_len += r->cursor.damaged_len;
 	spool_cursor_done(&r->cursor);
 	r->io->close(r->io->ctx, r->fd);
 	r->fd = -1;
@@ -582,6 +584,8 @@ static int open_segment(struct spool_reader *r, uint64_t number, uint64_t place,
 		r->io->close(r->io->ctx, fd);
 		if (rc && rc != ERR_DATA)
 			return err_prefix(err, "%s", name);
+		/* At least its header is damaged; what behind it would be is not known. */
+		r->damaged_len += SPOOL_HEADER_LEN;
 		r->segment = number;
 		return 0;
 	}
@@ -739,6 +743,7 @@ void spool_reader_rewind(struct spool_reader *r)
 {
 	close_segment(r);
 	r->only_looks = false;
+	r->damaged_len = 0;
 	r->segment = r->ack_segment ? r->ack_segment - 1 : 0;
 	r->next_segment = r->ack_segment;
 	r->next_place = r->ack_place;
@@ -749,6 +754,12 @@ void spool_reader_from_start(struct spool_reader *r)
 	close_segment(r);
 	r->segment = r->next_segment = r->next_place = 0;
 	r->only_looks = true;
+	r->damaged_len = 0;
+}
+
+uint64_t spool_reader_damaged_len(const struct spool_reader *r)
+{
+	return r->damaged_len + (r->fd >= 0 ? r->cursor.damaged_len : 0);
 }
 
 void spool_reader_close(struct spool_reader *r)

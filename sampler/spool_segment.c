@@ -313,7 +313,7 @@ static int look_at(struct spool_cursor *c, uint32_t off, struct spool_record *re
 	static const uint8_t zeros[sizeof(struct spool_record_head)];
 	struct spool_record_head head;
 	const uint8_t *p;
-	size_t len;
+	size_t len = 0;
 	int rc = window_at(c, off, sizeof(head), &p, &len, err);
 
 	if (rc)
@@ -468,7 +468,7 @@ int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t 
 
 uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment, uint64_t place)
 {
-	struct spool_segment_info info;
+	struct spool_segment_info info = {0};
 	struct spool_cursor c;
 	struct spool_record rec;
 	char name[SPOOL_NAME_MAX];

@@ -115,4 +115,23 @@
 /* Frames, called one from another, that one stack unfolds to with its inlined calls. */
 #define LIMIT_PROFILE_FRAMES   LIMIT(131072)
 
+/* --- what processes of the host make the sampler hold ----------------------------------------- */
+/* Events between two polls: the rings hold fewer. */
+#define LIMIT_EVENTS        LIMIT(1048576)
+#define LIMIT_EVENTS_LEN    (64 * MIB)
+/* Ten times what kernel.pid_max is by default on small machines. */
+#define LIMIT_PROCS         LIMIT(65536)
+/* Executable mappings of one process; vm.max_map_count is 65530 by default. */
+#define LIMIT_MAPPINGS      LIMIT(65536)
+/* Symbols of BPF programs and modules in /proc/kallsyms that are kept. */
+#define LIMIT_HOST_SYMBOLS  LIMIT(262144)
+/* Bytes of ELF notes read in search of a build id: it stands among the first. */
+#define LIMIT_NOTES_LEN     LIMIT(65536)
+/* Program headers looked at for it; linkers write a dozen. */
+#define LIMIT_NOTE_SEGMENTS LIMIT(256)
+/* Processes whose mappings are read from /proc in one poll. */
+#define LIMIT_SCANS         LIMIT(64)
+/* Targets named with --pid; the size of the kernel's set. */
+#define LIMIT_TARGET_PIDS   LIMIT(1024)
+
 #endif

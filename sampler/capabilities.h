@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_CAPABILITIES_H
+#define RAWSTACK_CAPABILITIES_H
+/* Linux capabilities of this process (capabilities(7)): what is missing, and giving up the rest. */
+#include "err.h"
+
+/* "CAP_BPF and CAP_PERFMON are missing", or, when both are there, "the kernel refuses it
+ * (lockdown, seccomp or LSM)". Returns text. */
+const char *capabilities_missing(char *text, size_t len);
+
+/* Keeps CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYSLOG at most, in every set, for good. */
+int capabilities_keep_sampling(struct err *err);
+
+/* Gives up everything, for good and for every program executed later. The user id stays. Safe
+ * between fork() and exec(). Returns 0 or -errno. */
+int capabilities_drop_all(void);
+
+#endif

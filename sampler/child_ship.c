@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "child_ship.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "capabilities.h"
+
+#define PROGRAM "rawstack-ship"
+
+#define PAUSE_MIN_NS UINT64_C(1000000000)
+#define PAUSE_MAX_NS UINT64_C(60000000000)
+/* One that lived this long did its work: the next pause is the shortest again. */
+#define GOOD_RUN_NS  UINT64_C(60000000000)
+
+int child_ship_find(char *path, size_t len, struct err *err)
+{
+	char self[3072], *slash;
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	if (n > 0) {
+		self[n] = 0;
+		slash = strrchr(self, '/');
+		if (slash) {
+			snprintf(path, len, "%.*s/" PROGRAM, (int)(slash - self), self);
+			if (access(path, X_OK) == 0)
+				return 0;
+		}
+	}
+	snprintf(path, len, RAWSTACK_LIBEXECDIR "/" PROGRAM);
+	if (access(path, X_OK) == 0)
+		return 0;
+	return err_set(err, ERR_NOT_FOUND,
+		       PROGRAM " is neither beside this program nor in " RAWSTACK_LIBEXECDIR);
+}
+
+int child_ship_init(struct child_ship *c, const char *spool, const char *server, const char *out,
+		    struct err *err)
+{
+	*c = (struct child_ship){
+		.spool = spool,
+		.server = server,
+		.out = out,
+		.pause_ns = PAUSE_MIN_NS,
+	};
+	return child_ship_find(c->program, sizeof(c->program), err);
+}
+
+static void run_child(const struct child_ship *c, pid_t parent) __attribute__((noreturn));
+
+static void run_child(const struct child_ship *c, pid_t parent)
+{
+	const char *argv[] = {c->program, "--spool", c->spool, "--server",
+			      c->server,  "--out",   c->out,   NULL};
+	sigset_t none;
+
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGINT, SIG_IGN); /* of the terminal: the parent says when to end */
+	/* A capturer that is killed takes its shipper along: the next one starts its own. */
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent &&
+	    capabilities_drop_all() == 0)
+		/* Nothing writes to them; execv(3) takes them as it does since before const. */
+		execv(c->program, (char *const *)(uintptr_t)argv);
+	_exit(127);
+}
+
+static int start(struct child_ship *c, uint64_t now_ns, struct err *err)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	if (pid == 0)
+		run_child(c, parent);
+	c->next_ns = now_ns + c->pause_ns;
+	if (pid < 0) {
+		if (c->failed_told)
+			return 0;
+		c->failed_told = true;
+		return err_sys(err, errno, "starting " PROGRAM);
+	}
+	c->pid = pid;
+	c->start_ns = now_ns;
+	return 0;
+}
+
+int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, struct err *err)
+{
+	if (!c->pid)
+		return now_ns >= c->next_ns ? start(c, now_ns, err) : 0;
+	if (waitpid(c->pid, ret_status, WNOHANG) != c->pid)
+		return 0;
+	c->pid = 0;
+	if (now_ns - c->start_ns >= GOOD_RUN_NS) {
+		c->pause_ns = PAUSE_MIN_NS;
+		c->failed_told = false;
+	}
+	c->next_ns = now_ns + c->pause_ns;
+	c->pause_ns = c->pause_ns * 2 < PAUSE_MAX_NS ? c->pause_ns * 2 : PAUSE_MAX_NS;
+	if (c->failed_told)
+		return 0;
+	c->failed_told = true;
+	return 1;
+}
+
+int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err)
+{
+	const struct timespec pause = {.tv_nsec = 20000000};
+	int status = 0;
+
+	if (!c->pid)
+		return err_set(err, ERR_UNAVAILABLE,
+			       PROGRAM " is not running: what is not shipped stays in the spool");
+	kill(c->pid, SIGTERM);
+	for (uint64_t waited = 0; waitpid(c->pid, &status, WNOHANG) == 0;
+	     waited += (uint64_t)pause.tv_nsec) {
+		if (waited >= timeout_ns) {
+			kill(c->pid, SIGKILL);
+			waitpid(c->pid, &status, 0);
+			c->pid = 0;
+			return err_set(err, ERR_CANCELLED,
+				       PROGRAM " did not end in %llu s: what is not shipped stays "
+					       "in the spool",
+				       (unsigned long long)(timeout_ns / 1000000000));
+		}
+		nanosleep(&pause, NULL);
+	}
+	c->pid = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+		return 0;
+	return err_set(err, ERR_UNAVAILABLE, PROGRAM " ended with %s %d",
+		       WIFSIGNALED(status) ? "signal" : "status",
+		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_CHILD_SHIP_H
+#define RAWSTACK_CHILD_SHIP_H
+/*
+ * The shipper as a child without capabilities: rawstack-ship, a program of its own, because it
+ * links gRPC and talks to the network and the capturer does neither. Restarted with a growing pause
+ * when it dies. One thread.
+ */
+#include <sys/types.h>
+
+#include "err.h"
+
+struct child_ship {
+	char program[4096];
+	const char *spool, *server, *out; /* borrowed */
+	pid_t pid;                        /* 0: not running */
+	uint64_t start_ns, next_ns;       /* when it was started; when to start it again */
+	uint64_t pause_ns;
+	bool failed_told; /* one line for each run of failures */
+};
+
+/* The path of rawstack-ship: beside this program, else where it is installed. Absolute. */
+int child_ship_find(char *path, size_t len, struct err *err);
+
+int child_ship_init(struct child_ship *c, const char *spool, const char *server, const char *out,
+		    struct err *err);
+
+/* Starts it, or starts it again when it ended and its pause is over. Never waits. Call once for
+ * each poll. Returns 1 when it has just ended, *ret_status as by waitpid(2); 0; or negative when it
+ * cannot be started, once for each run of failures. */
+int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, struct err *err);
+
+/* Asks it to ship what is there and to end, and waits for timeout_ns at most, then kills it. 0
+ * when it ended by itself with status 0. */
+int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err);
+
+#endif

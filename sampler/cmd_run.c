@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-sampler run: options, and the last line. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+#include "log.h"
+#include "sampler_command.h"
+#include "session.h"
+
+static const char help[] =
+	"usage: rawstack-sampler run --spool DIR [OPTION...]\n"
+	"\n"
+	"Samples stacks as bare addresses into a spool until a signal comes.\n"
+	"\n"
+	"  --spool DIR          where samples are kept until they are shipped; made if needed\n"
+	"  --hz N               samples a second and CPU, 1 to 10000 [99]\n"
+	"  --pid PID[,PID...]   only these processes\n"
+	"  --cgroup PATH        only below this cgroup2 directory\n"
+	"  --all                every process [unless --pid or --cgroup is given]\n"
+	"  --duration SECONDS   end after that time\n"
+	"  --backend WHICH      bpf; perf-self: own processes, no privilege; auto [auto]\n"
+	"  --ship HOST:PORT     start rawstack-ship beside it, towards this service\n"
+	"  --out DIR            where rawstack-ship puts symbolized profiles\n"
+	"  --spool-size MIB     of all segments together [256]\n"
+	"  --segment-size KIB   of one segment [4096]\n"
+	"  --spool-age SECONDS  older segments go [604800]\n"
+	"  --free-floor MIB     leave so much of the file system free [512]\n"
+	"  --stats              print the accounting as JSON when it ends\n"
+	"\n"
+	"Needs CAP_BPF and CAP_PERFMON, and CAP_SYSLOG for kernel frames and CAP_SYS_PTRACE for\n"
+	"processes of others; gives up everything else.\n";
+
+enum {
+	OPT_SPOOL = 256,
+	OPT_HZ,
+	OPT_PID,
+	OPT_CGROUP,
+	OPT_ALL,
+	OPT_DURATION,
+	OPT_BACKEND,
+	OPT_SHIP,
+	OPT_OUT,
+	OPT_SPOOL_SIZE,
+	OPT_SEGMENT_SIZE,
+	OPT_SPOOL_AGE,
+	OPT_FREE_FLOOR,
+	OPT_STATS,
+};
+
+static const struct option long_options[] = {
+	{"spool", required_argument, NULL, OPT_SPOOL},
+	{"hz", required_argument, NULL, OPT_HZ},
+	{"pid", required_argument, NULL, OPT_PID},
+	{"cgroup", required_argument, NULL, OPT_CGROUP},
+	{"all", no_argument, NULL, OPT_ALL},
+	{"duration", required_argument, NULL, OPT_DURATION},
+	{"backend", required_argument, NULL, OPT_BACKEND},
+	{"ship", required_argument, NULL, OPT_SHIP},
+	{"out", required_argument, NULL, OPT_OUT},
+	{"spool-size", required_argument, NULL, OPT_SPOOL_SIZE},
+	{"segment-size", required_argument, NULL, OPT_SEGMENT_SIZE},
+	{"spool-age", required_argument, NULL, OPT_SPOOL_AGE},
+	{"free-floor", required_argument, NULL, OPT_FREE_FLOOR},
+	{"stats", no_argument, NULL, OPT_STATS},
+	{"help", no_argument, NULL, 'h'},
+	{0},
+};
+
+struct args {
+	struct session_options session;
+	uint32_t pids[LIMIT_TARGET_PIDS];
+	const char *cgroup;
+	bool all, stats, help;
+};
+
+static int parse_pids(struct args *a, char *list, struct err *err)
+{
+	size_t *count = &a->session.target.pid_count;
+
+	for (char *at = strtok(list, ","); at; at = strtok(NULL, ",")) {
+		uint64_t pid;
+		int rc = parse_number("--pid", at, 1, INT32_MAX, &pid, err);
+
+		if (rc)
+			return rc;
+		if (*count == ARRAY_LEN(a->pids))
+			return err_set(err, ERR_USAGE, "--pid: more than %zu processes",
+				       ARRAY_LEN(a->pids));
+		a->pids[(*count)++] = (uint32_t)pid;
+	}
+	a->session.target.pids = a->pids;
+	return *count ? 0 : err_set(err, ERR_USAGE, "--pid: no process is named");
+}
+
+static int parse_duration(struct args *a, const char *text, struct err *err)
+{
+	char *end;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds > 0 && seconds < 1e9))
+		return err_set(err, ERR_USAGE, "--duration: '%.40s' is not a time in seconds",
+			       text);
+	a->session.duration_ns = (uint64_t)(seconds * 1e9);
+	return 0;
+}
+
+static int parse_backend(struct args *a, const char *text, struct err *err)
+{
+	static const char *const names[] = {
+		[SESSION_BACKEND_AUTO] = "auto",
+		[SESSION_BACKEND_BPF] = "bpf",
+		[SESSION_BACKEND_PERF_SELF] = "perf-self",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strcmp(text, names[i]))
+			continue;
+		a->session.backend = (enum session_backend)i;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "--backend: '%.40s' is not auto, bpf or perf-self", text);
+}
+
+static int parse_one(struct args *a, int option, char *value, struct err *err)
+{
+	struct session_options *s = &a->session;
+	uint64_t n = 0;
+	int rc = 0;
+
+	switch (option) {
+	case OPT_SPOOL:
+		s->spool_dir = value;
+		break;
+	case OPT_HZ:
+		rc = parse_number("--hz", value, 1, 10000, &n, err);
+		s->target.hz = (uint32_t)n;
+		break;
+	case OPT_PID:
+		rc = parse_pids(a, value, err);
+		break;
+	case OPT_CGROUP:
+		a->cgroup = value;
+		break;
+	case OPT_ALL:
+		a->all = true;
+		break;
+	case OPT_DURATION:
+		rc = parse_duration(a, value, err);
+		break;
+	case OPT_BACKEND:
+		rc = parse_backend(a, value, err);
+		break;
+	case OPT_SHIP:
+		s->ship_server = value;
+		break;
+	case OPT_OUT:
+		s->ship_out = value;
+		break;
+	case OPT_SPOOL_SIZE:
+		rc = parse_number("--spool-size", value, 1, 1 << 24, &n, err);
+		s->limits.total_len = n * MIB;
+		break;
+	case OPT_SEGMENT_SIZE:
+		rc = parse_number("--segment-size", value, 64, 65536, &n, err);
+		s->limits.segment_len = n * 1024;
+		break;
+	case OPT_SPOOL_AGE:
+		rc = parse_number("--spool-age", value, 1, 1u << 31, &n, err);
+		s->limits.age_ns = n * 1000000000;
+		break;
+	case OPT_FREE_FLOOR:
+		rc = parse_number("--free-floor", value, 1, 1 << 24, &n, err);
+		s->limits.free_floor = n * MIB;
+		break;
+	case OPT_STATS:
+		a->stats = true;
+		break;
+	case 'h':
+		a->help = true;
+		break;
+	default:
+		return err_set(err, ERR_USAGE, "see rawstack-sampler run --help");
+	}
+	return rc;
+}
+
+static int check(struct args *a, int rest, struct err *err)
+{
+	struct session_options *s = &a->session;
+
+	if (rest)
+		return err_set(err, ERR_USAGE, "run takes options only");
+	if (!s->spool_dir)
+		return err_set(err, ERR_USAGE, "--spool DIR is missing");
+	if (!s->ship_server != !s->ship_out)
+		return err_set(err, ERR_USAGE, "--ship and --out go together");
+	if (a->all + (s->target.pid_count > 0) + (a->cgroup != NULL) > 1)
+		return err_set(err, ERR_USAGE, "--all, --pid and --cgroup exclude each other");
+	if (a->cgroup) {
+		s->target.cgroup_fd = open(a->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (s->target.cgroup_fd < 0)
+			return err_sys(err, errno, "--cgroup %s", a->cgroup);
+	}
+	return 0;
+}
+
+static int parse(struct args *a, int argc, char **argv, struct err *err)
+{
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+		int rc;
+
+		if (option == '?')
+			return err_set(err, ERR_USAGE,
+				       "'%.60s' is not understood; see rawstack-sampler run --help",
+				       argv[optind - 1]);
+		rc = parse_one(a, option, optarg, err);
+		if (rc || a->help)
+			return rc;
+	}
+	return check(a, argc - optind, err);
+}
+
+static void print_stats(const struct session_stats *s, bool as_json)
+{
+	const struct backend_stats *b = &s->source;
+	char losses[256];
+	size_t len = 0;
+
+	if (as_json) {
+		printf("{\"backend\":\"%s\",\"runs\":%" PRIu64 ",\"stored\":%" PRIu64
+		       ",\"idle\":%" PRIu64 ",\"filtered\":%" PRIu64 ",\"user_frames\":%" PRIu64
+		       ",\"losses\":{",
+		       s->backend, b->runs, s->stored, b->idle, b->filtered, s->user_frames);
+		for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+			printf("%s\"%s\":%" PRIu64, i ? "," : "", spool_loss_name(i), s->losses[i]);
+		printf("}}\n");
+	}
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+		len += (size_t)snprintf(losses + len, sizeof(losses) - len, ", %s %" PRIu64,
+					spool_loss_name(i), s->losses[i]);
+	log_info("%s: %" PRIu64 " samples stored of %" PRIu64 " ticks, idle %" PRIu64
+		 ", filtered %" PRIu64 "%s",
+		 s->backend, s->stored, b->runs, b->idle, b->filtered, losses);
+}
+
+int cmd_run(int argc, char **argv)
+{
+	struct args a = {
+		.session =
+			{
+				.target = {.hz = 99, .cgroup_fd = -1},
+				.limits = {.age_ns = UINT64_C(604800000000000)},
+			},
+	};
+	struct session_stats stats;
+	struct err err;
+
+	if (parse(&a, argc, argv, &err))
+		return complain(&err);
+	if (a.help) {
+		fputs(help, stdout);
+		return 0;
+	}
+	if (session_run(&a.session, &stats, &err))
+		return complain(&err);
+	print_stats(&stats, a.stats);
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-sampler ship: becomes rawstack-ship, without capabilities. */
+#include <errno.h>
+
+#include "capabilities.h"
+#include "child_ship.h"
+#include "log.h"
+#include "sampler_command.h"
+
+int cmd_ship(int argc _unused_, char **argv)
+{
+	char program[4096];
+	struct err err;
+	int rc;
+
+	if (child_ship_find(program, sizeof(program), &err))
+		return complain(&err);
+	rc = capabilities_drop_all();
+	if (rc) {
+		err_sys(&err, -rc, "giving up capabilities");
+		return complain(&err);
+	}
+	argv[0] = program;
+	execv(program, argv);
+	err_sys(&err, errno, "%s", program);
+	return complain(&err);
+}

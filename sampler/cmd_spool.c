@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-sampler spool: for looking only, while a capturer writes or not; nothing is changed. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+#include "sampler_command.h"
+#include "spool.h"
+
+enum {
+	BATCH_SAMPLES = 4096
+};
+
+static const char help[] =
+	"usage: rawstack-sampler spool ls DIR\n"
+	"       rawstack-sampler spool cat [--format json|folded] [--pid PID] DIR\n"
+	"       rawstack-sampler spool verify DIR\n"
+	"\n"
+	"  ls      one line for each segment: samples, time, origin\n"
+	"  cat     every sample: an object a line (json), or its stack, root first, and its "
+	"weight\n"
+	"          (folded)\n"
+	"  verify  reads everything; exit 1 when bytes fail their checksum\n";
+
+struct view {
+	const char *dir;
+	bool folded;
+	uint32_t pid; /* 0: all */
+};
+
+static int open_all(const struct view *v, struct spool_reader **ret, struct err *err)
+{
+	int rc = spool_reader_open(ret, v->dir, NULL, err);
+
+	if (!rc)
+		spool_reader_from_start(*ret);
+	return rc;
+}
+
+/* --- cat ------------------------------------------------------------------------------------- */
+
+/* Untrusted bytes as a JSON string; what is not ASCII as the byte's code point. */
+static void print_json_text(const struct spool_batch *b, uint32_t index)
+{
+	putchar('"');
+	for (uint32_t i = 0; index < b->string_count && i < b->strings[index].len; i++) {
+		unsigned char c = (unsigned char)b->strings[index].p[i];
+
+		if (c == '"' || c == '\\')
+			printf("\\%c", c);
+		else if (c < 0x20 || c >= 0x7f)
+			printf("\\u%04x", c);
+		else
+			putchar(c);
+	}
+	putchar('"');
+}
+
+static void print_text(const struct spool_batch *b, uint32_t index)
+{
+	for (uint32_t i = 0; index < b->string_count && i < b->strings[index].len; i++) {
+		unsigned char c = (unsigned char)b->strings[index].p[i];
+
+		putchar(c < 0x20 || c >= 0x7f || c == ';' ? '?' : c);
+	}
+}
+
+static const char *kind_name(uint8_t kind)
+{
+	static const char *const names[] = {
+		"none", "file_off", "kernel_text", "kernel_module", "host_named", "unresolved",
+	};
+
+	return kind < ARRAY_LEN(names) ? names[kind] : "unknown";
+}
+
+static const char *reason_name(uint8_t reason)
+{
+	static const char *const names[] = {
+		"none",       "no_mapping", "anonymous",    "no_id",
+		"stale_exec", "kernel",     "process_gone", "read_fault",
+	};
+
+	return reason < ARRAY_LEN(names) ? names[reason] : "unknown";
+}
+
+static void print_json_frame(const struct spool_batch *b, const struct location *l)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	printf("{\"kind\":\"%s\",\"mode\":\"%s\"", kind_name(l->kind),
+	       l->mode == LOCATION_RETURN ? "return" : "exact");
+	if (l->module < b->module_count) {
+		const struct spool_module *m = &b->modules[l->module];
+
+		if (m->id.len)
+			printf(",\"build_id\":\"%s\"", build_id_hex(&m->id, hex));
+		if (m->path < b->string_count) {
+			printf(",\"path\":");
+			print_json_text(b, m->path);
+		}
+	}
+	if (l->name < b->string_count) {
+		printf(",\"name\":");
+		print_json_text(b, l->name);
+	}
+	if (l->kind == LOCATION_UNRESOLVED)
+		printf(",\"reason\":\"%s\"", reason_name(l->reason));
+	printf(",\"address\":%" PRIu64 "}", l->address);
+}
+
+static void print_json(const struct spool_batch *b, const struct spool_sample *s)
+{
+	const struct spool_thread *t = &b->threads[s->thread];
+	const struct spool_stack *stack = &b->stacks[s->stack];
+
+	printf("{\"time_ns\":%" PRIu64 ",\"cpu\":%u,\"weight\":%u,\"pid\":%u,\"tid\":%u,\"comm\":",
+	       s->time_ns, s->cpu, s->weight, t->pid, t->tid);
+	print_json_text(b, t->comm);
+	printf(",\"exe\":");
+	print_json_text(b, t->exe);
+	printf(",\"cgroup\":%" PRIu64 ",\"flags\":%u,\"frames\":[", t->cgroup_id, stack->flags);
+	for (uint32_t i = 0; i < stack->count; i++) {
+		if (i)
+			putchar(',');
+		print_json_frame(b, &b->locations[stack->locations[i]]);
+	}
+	printf("]}\n");
+}
+
+static void print_folded_frame(const struct spool_batch *b, const struct location *l)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	putchar(';');
+	if (l->kind == LOCATION_HOST_NAMED) {
+		print_text(b, l->name);
+		return;
+	}
+	if (l->module < b->module_count && b->modules[l->module].id.len)
+		printf("%.16s+", build_id_hex(&b->modules[l->module].id, hex));
+	else
+		printf("[%s]", reason_name(l->reason));
+	printf("0x%" PRIx64, l->address);
+}
+
+static void print_folded(const struct spool_batch *b, const struct spool_sample *s)
+{
+	const struct spool_stack *stack = &b->stacks[s->stack];
+
+	print_text(b, b->threads[s->thread].comm);
+	for (uint32_t i = stack->count; i-- > 0;)
+		print_folded_frame(b, &b->locations[stack->locations[i]]);
+	printf(" %u\n", s->weight);
+}
+
+static int run_cat(const struct view *v, struct err *err)
+{
+	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
+	struct spool_batch b;
+	int rc = open_all(v, &r, err);
+
+	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
+		for (size_t i = 0; i < b.sample_count; i++) {
+			if (v->pid && b.threads[b.samples[i].thread].pid != v->pid)
+				continue;
+			if (v->folded)
+				print_folded(&b, &b.samples[i]);
+			else
+				print_json(&b, &b.samples[i]);
+		}
+		rc = ferror(stdout) ? err_set(err, ERR_IO, "writing the output failed") : 0;
+	}
+	if (!rc && fflush(stdout))
+		rc = err_set(err, ERR_IO, "writing the output failed");
+	return rc;
+}
+
+/* --- ls and verify --------------------------------------------------------------------------- */
+
+struct totals {
+	uint64_t segment, samples, first_ns, last_ns, all_samples, segments;
+	struct spool_origin origin;
+};
+
+static void print_segment(struct totals *t)
+{
+	if (!t->samples)
+		return;
+	printf("%016" PRIx64 "  %8" PRIu64 " samples  %10.3f s from %" PRIu64 ".%03u  %s %s %s\n",
+	       t->segment, t->samples, (double)(t->last_ns - t->first_ns) / 1e9,
+	       (t->origin.real_ns + t->first_ns - t->origin.mono_ns) / 1000000000,
+	       (unsigned int)((t->origin.real_ns + t->first_ns - t->origin.mono_ns) / 1000000 %
+			      1000),
+	       t->origin.host_name, t->origin.backend, t->origin.event);
+	t->segments++;
+	t->all_samples += t->samples;
+	t->samples = 0;
+}
+
+static void add_batch(struct totals *t, const struct spool_batch *b)
+{
+	for (size_t i = 0; i < b->sample_count; i++) {
+		uint64_t time_ns = b->samples[i].time_ns;
+
+		if (!t->samples++)
+			t->first_ns = t->last_ns = time_ns;
+		if (time_ns < t->first_ns)
+			t->first_ns = time_ns;
+		if (time_ns > t->last_ns)
+			t->last_ns = time_ns;
+	}
+	t->segment = b->segment;
+	t->origin = b->origin;
+}
+
+static int run_ls(const struct view *v, struct err *err)
+{
+	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
+	struct totals t = {.segment = 0};
+	struct spool_batch b;
+	uint64_t left = 0;
+	int rc = open_all(v, &r, err);
+
+	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
+		if (b.segment != t.segment)
+			print_segment(&t);
+		add_batch(&t, &b);
+		rc = 0;
+	}
+	if (rc)
+		return rc;
+	print_segment(&t);
+	spool_reader_closep(&r);
+	r = NULL;
+	/* A second look, from the acknowledgement on. */
+	rc = spool_reader_open(&r, v->dir, NULL, err);
+	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
+		left += b.sample_count;
+		rc = 0;
+	}
+	if (!rc)
+		printf("%" PRIu64 " segments with %" PRIu64 " samples, %" PRIu64
+		       " of them not shipped\n",
+		       t.segments, t.all_samples, left);
+	return rc;
+}
+
+static int run_verify(const struct view *v, struct err *err)
+{
+	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
+	uint64_t samples = 0;
+	struct spool_batch b;
+	int rc = open_all(v, &r, err);
+
+	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
+		samples += b.sample_count;
+		rc = 0;
+	}
+	if (rc)
+		return rc;
+	printf("%" PRIu64 " samples, %" PRIu64 " damaged bytes\n", samples,
+	       spool_reader_damaged_len(r));
+	if (spool_reader_damaged_len(r))
+		return err_set(err, ERR_DATA,
+			       "%s: %" PRIu64 " bytes fail their checksum; what is whole is read "
+			       "and shipped",
+			       v->dir, spool_reader_damaged_len(r));
+	return 0;
+}
+
+/* --- arguments ------------------------------------------------------------------------------- */
+
+static int parse_options(struct view *v, int argc, char **argv, struct err *err)
+{
+	static const struct option options[] = {
+		{"format", required_argument, NULL, 'f'},
+		{"pid", required_argument, NULL, 'p'},
+		{0},
+	};
+	uint64_t n;
+	int option, rc;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			v->folded = !strcmp(optarg, "folded");
+			if (!v->folded && strcmp(optarg, "json"))
+				return err_set(err, ERR_USAGE, "--format: json or folded");
+			break;
+		case 'p':
+			rc = parse_number("--pid", optarg, 1, INT32_MAX, &n, err);
+			if (rc)
+				return rc;
+			v->pid = (uint32_t)n;
+			break;
+		default:
+			return err_set(err, ERR_USAGE,
+				       "'%.60s' is not understood; see rawstack-sampler spool "
+				       "--help",
+				       argv[optind - 1]);
+		}
+	}
+	if (argc - optind != 1)
+		return err_set(err, ERR_USAGE, "one DIR is needed");
+	v->dir = argv[optind];
+	return 0;
+}
+
+int cmd_spool(int argc, char **argv)
+{
+	static const struct {
+		const char *name;
+		int (*run)(const struct view *v, struct err *err);
+	} verbs[] = {{"ls", run_ls}, {"cat", run_cat}, {"verify", run_verify}};
+	struct view v = {.dir = NULL};
+	struct err err;
+
+	if (argc > 1 && !strcmp(argv[1], "--help")) {
+		fputs(help, stdout);
+		return 0;
+	}
+	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(verbs); i++) {
+		if (strcmp(argv[1], verbs[i].name))
+			continue;
+		if (parse_options(&v, argc - 1, argv + 1, &err) || verbs[i].run(&v, &err))
+			return complain(&err);
+		return 0;
+	}
+	log_error("spool: ls, cat or verify; see rawstack-sampler spool --help");
+	return 2;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_EVENTS_H
+#define RAWSTACK_EVENTS_H
+/*
+ * What the kernel tells: mappings, new processes, execs, exits, samples. They come over rings that
+ * are not ordered among each other; this queue puts them in order of time. What stands before the
+ * horizon given to events_next() is complete only if nothing older is added later: see
+ * EVENTS_GRACE_NS. One thread.
+ */
+#include "base.h"
+#include "buf.h"
+
+/* An event is in its ring within this time of its stamp; preempted virtual CPUs set the scale. */
+#define EVENTS_GRACE_NS UINT64_C(50000000)
+
+enum event_kind {
+	EVENT_MAP,  /* executable memory appears */
+	EVENT_COMM, /* a thread has another name; is_exec: the process another program */
+	EVENT_FORK,
+	EVENT_EXIT,
+	EVENT_LOST, /* records of one ring are missing here */
+	EVENT_SAMPLE,
+};
+
+enum sample_flag {
+	SAMPLE_KERNEL_THREAD = 1 << 0,
+	SAMPLE_EXITING = 1 << 1,
+	SAMPLE_NO_KERNEL_PART = 1 << 2, /* the backend does not look at the kernel */
+};
+
+enum {
+	EVENT_COMM_LEN = 16,
+	EVENT_ID_MAX = 20
+};
+
+struct event {
+	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint32_t pid, tid;
+	uint8_t kind; /* enum event_kind */
+	union {
+		struct {
+			uint64_t start, end; /* pc */
+			uint64_t file_off;   /* of start */
+			uint8_t id_len, id[EVENT_ID_MAX];
+		} map; /* data: the path as the kernel writes it, no NUL */
+		struct {
+			bool is_exec;
+		} comm; /* data: the name, no NUL */
+		struct {
+			uint32_t parent_pid; /* of a thread: pid */
+		} fork;
+		struct {
+			uint64_t start_ns; /* of the process, 0: unknown */
+			uint64_t cgroup_id;
+			uint32_t cpu, flags; /* enum sample_flag */
+			int32_t syscall;     /* -1: in none */
+			int16_t kernel_err, user_err;
+			uint16_t kernel_count, user_count; /* pcs */
+			char comm[EVENT_COMM_LEN];         /* empty: unknown */
+		} sample; /* data: the pcs, u64, kernel first, each leaf first */
+	};
+	const void *data; /* owned by the queue once added */
+	size_t data_len;
+};
+
+struct events {
+	struct event *rows;
+	size_t count, cap;
+	uint32_t *order; /* of rows by time */
+	size_t order_count, order_cap, order_at;
+	struct buf data;
+	uint64_t refused; /* events there was no room for */
+};
+
+void events_init(struct events *q);
+void events_done(struct events *q);
+
+/* Copies e and its data. False, counted in refused, when a ceiling or memory is reached. */
+bool events_add(struct events *q, const struct event *e);
+
+/* The next event older than horizon_ns, or NULL. Valid until events_add() or events_compact(). Add
+ * no event between the first events_next() of a round and its events_compact(). */
+const struct event *events_next(struct events *q, uint64_t horizon_ns);
+
+/* Forgets what events_next() returned. */
+void events_compact(struct events *q);
+
+#endif

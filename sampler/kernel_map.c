@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel_map.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+#include "note_id.h"
+
+#define KALLSYMS "/proc/kallsyms"
+
+/* Reading takes some 40 ms of CPU. */
+#define REREAD_NS UINT64_C(30000000000)
+
+enum {
+	NAME_MAX_LEN = 96,
+	/* The largest program, and the largest function of a module. Behind the last symbol of a
+	 * region nothing says where it ends. */
+	SYMBOL_REACH = 1 << 20,
+};
+
+struct kernel_symbol {
+	uint64_t pc;
+	bool is_bpf;
+	char name[NAME_MAX_LEN];
+};
+
+static int compare(const void *a, const void *b)
+{
+	const struct kernel_symbol *x = a, *y = b;
+
+	return (x->pc > y->pc) - (x->pc < y->pc);
+}
+
+/* "<hex> <type> <name>[ <tab>[<owner>]]" */
+static void read_line(struct kernel_map *k, char *line)
+{
+	char *at, *type, *name, *owner, *rest = NULL;
+	struct kernel_symbol *s;
+	uint64_t pc = strtoull(line, &at, 16);
+
+	type = strtok_r(at, " \t\n", &rest);
+	name = strtok_r(NULL, " \t\n", &rest);
+	owner = strtok_r(NULL, " \t\n", &rest);
+	if (!pc || !name)
+		return;
+	if (!owner) {
+		if (!strcmp(name, "_text"))
+			k->text = pc;
+		else if (!strcmp(name, "_etext"))
+			k->etext = pc;
+		return;
+	}
+	if ((*type != 't' && *type != 'T') ||
+	    !grow_array((void **)&k->symbols, &k->cap, k->count + 1, sizeof(*k->symbols),
+			LIMIT_HOST_SYMBOLS))
+		return;
+	s = &k->symbols[k->count++];
+	*s = (struct kernel_symbol){.pc = pc, .is_bpf = !strcmp(owner, "[bpf]")};
+	snprintf(s->name, sizeof(s->name), s->is_bpf ? "%s" : "%s %s", name, owner);
+}
+
+static int read_kallsyms(struct kernel_map *k, uint64_t now_ns, struct err *err)
+{
+	_cleanup_(freep) char *line = NULL;
+	FILE *f = fopen(KALLSYMS, "re");
+	size_t cap = 0;
+
+	k->read_ns = now_ns;
+	k->count = 0;
+	if (!f)
+		return err_sys(err, errno, KALLSYMS);
+	while (getline(&line, &cap, f) >= 0)
+		read_line(k, line);
+	fclose(f);
+	if (k->count)
+		qsort(k->symbols, k->count, sizeof(*k->symbols), compare);
+	if (!k->text || k->etext <= k->text)
+		return err_set(err, ERR_DENIED,
+			       "kernel addresses are hidden in " KALLSYMS
+			       " (CAP_SYSLOG is missing, or kernel.kptr_restrict is 2): kernel "
+			       "frames stay unresolved");
+	return 0;
+}
+
+int kernel_map_init(struct kernel_map *ret, uint64_t now_ns, struct err *err)
+{
+	*ret = (struct kernel_map){0};
+	if (note_id_of_kernel(&ret->id) != 1)
+		return err_set(err, ERR_NOT_FOUND,
+			       "the kernel tells no build id in /sys/kernel/notes: its frames stay "
+			       "unresolved");
+	return read_kallsyms(ret, now_ns, err);
+}
+
+void kernel_map_done(struct kernel_map *k)
+{
+	free(k->symbols);
+	*k = (struct kernel_map){0};
+}
+
+static const struct kernel_symbol *find_symbol(const struct kernel_map *k, uint64_t pc)
+{
+	size_t low = 0, high = k->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (k->symbols[mid].pc > pc)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low && pc - k->symbols[low - 1].pc < SYMBOL_REACH ? &k->symbols[low - 1] : NULL;
+}
+
+struct kernel_place kernel_map_find(struct kernel_map *k, uint64_t pc, uint64_t now_ns)
+{
+	const struct kernel_symbol *s;
+
+	if (k->text && pc >= k->text && pc < k->etext)
+		return (struct kernel_place){.kind = KERNEL_PLACE_TEXT, .off = pc - k->text};
+	s = find_symbol(k, pc);
+	if (!s && k->text && now_ns - k->read_ns > REREAD_NS) {
+		read_kallsyms(k, now_ns, NULL);
+		s = find_symbol(k, pc);
+	}
+	if (!s)
+		return (struct kernel_place){.kind = KERNEL_PLACE_UNKNOWN};
+	return (struct kernel_place){
+		.kind = KERNEL_PLACE_NAMED,
+		.name = s->name,
+		.is_bpf = s->is_bpf,
+	};
+}

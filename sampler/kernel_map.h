@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_KERNEL_MAP_H
+#define RAWSTACK_KERNEL_MAP_H
+/*
+ * The running kernel's text: its build id (/sys/kernel/notes), where it lies and what stands
+ * outside it (/proc/kallsyms: BPF programs, modules). Addresses are zero there without CAP_SYSLOG,
+ * and then no kernel address can be told. One thread.
+ */
+#include "build_id.h"
+#include "err.h"
+
+enum kernel_place_kind {
+	KERNEL_PLACE_UNKNOWN,
+	KERNEL_PLACE_TEXT,  /* off: pc - _text */
+	KERNEL_PLACE_NAMED, /* name; is_bpf */
+};
+
+struct kernel_place {
+	enum kernel_place_kind kind;
+	uint64_t off;
+	const char *name; /* borrowed until the next kernel_map_find() */
+	bool is_bpf;
+};
+
+struct kernel_map {
+	struct build_id id; /* kind NONE: unknown */
+	uint64_t text, etext;
+	struct kernel_symbol *symbols; /* outside the text, ascending */
+	size_t count, cap;
+	uint64_t read_ns; /* when kallsyms was read */
+};
+
+/* What cannot be read leaves *ret with less; the message says what. 0, or negative with a *ret
+ * that works all the same. */
+int kernel_map_init(struct kernel_map *ret, uint64_t now_ns, struct err *err);
+void kernel_map_done(struct kernel_map *k);
+
+/* Reads kallsyms again when an address is not known and the last time is long ago: BPF programs
+ * come and go. */
+struct kernel_place kernel_map_find(struct kernel_map *k, uint64_t pc, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "mappings.h"
+
+#include <string.h>
+
+#include "limits.h"
+
+/* --- modules --------------------------------------------------------------------------------- */
+
+void modules_init(struct modules *ms)
+{
+	*ms = (struct modules){0};
+}
+
+void modules_done(struct modules *ms)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ms->buckets); i++) {
+		while (ms->buckets[i]) {
+			struct module *m = ms->buckets[i];
+
+			ms->buckets[i] = m->next;
+			free(m);
+		}
+	}
+	ms->count = 0;
+}
+
+/* FNV-1a; a bucket that is hit on purpose is as long as one process may have mappings. */
+static struct module **bucket_of(struct modules *ms, const struct build_id *id, const char *path,
+				 size_t len)
+{
+	uint32_t h = 2166136261u;
+
+	for (size_t i = 0; i < id->len; i++)
+		h = (h ^ id->bytes[i]) * 16777619u;
+	for (size_t i = 0; i < len; i++)
+		h = (h ^ (unsigned char)path[i]) * 16777619u;
+	return &ms->buckets[h % ARRAY_LEN(ms->buckets)];
+}
+
+static enum module_kind kind_of(const char *path, size_t len)
+{
+	static const char vdso[] = "[vdso]", anon[] = "//anon", toolong[] = "//toolong",
+			  nomem[] = "//enomem";
+
+	if (len == sizeof(vdso) - 1 && !memcmp(path, vdso, len))
+		return MODULE_VDSO;
+	/* A file whose path could not be written is a file. */
+	if ((len == sizeof(toolong) - 1 && !memcmp(path, toolong, len)) ||
+	    (len == sizeof(nomem) - 1 && !memcmp(path, nomem, len)))
+		return MODULE_FILE;
+	if (len == 0 || path[0] != '/' || (len == sizeof(anon) - 1 && !memcmp(path, anon, len)))
+		return MODULE_ANONYMOUS;
+	return MODULE_FILE;
+}
+
+struct module *module_get(struct modules *ms, const struct build_id *id, const char *path,
+			  size_t path_len)
+{
+	static const char deleted[] = " (deleted)";
+	const size_t deleted_len = sizeof(deleted) - 1;
+	struct module **bucket, *m;
+
+	if (path_len > deleted_len && !memcmp(path + path_len - deleted_len, deleted, deleted_len))
+		path_len -= deleted_len;
+	bucket = bucket_of(ms, id, path, path_len);
+	for (m = *bucket; m; m = m->next)
+		if (build_id_equal(&m->id, id) && m->path_len == path_len &&
+		    !memcmp(m->path, path, path_len))
+			return module_ref(m);
+	m = calloc(1, sizeof(*m) + path_len + 1);
+	if (!m)
+		return NULL;
+	m->refs = 1;
+	m->kind = kind_of(path, path_len);
+	m->id = *id;
+	m->owner = ms;
+	m->path_len = path_len;
+	memcpy(m->path, path, path_len);
+	m->next = *bucket;
+	*bucket = m;
+	ms->count++;
+	return m;
+}
+
+struct module *module_ref(struct module *m)
+{
+	m->refs++;
+	return m;
+}
+
+void module_unref(struct module *m)
+{
+	struct module **at;
+
+	if (!m || --m->refs)
+		return;
+	for (at = bucket_of(m->owner, &m->id, m->path, m->path_len); *at != m; at = &(*at)->next)
+		;
+	*at = m->next;
+	m->owner->count--;
+	free(m);
+}
+
+/* --- mappings -------------------------------------------------------------------------------- */
+
+struct mappings *mappings_new(void)
+{
+	struct mappings *m = calloc(1, sizeof(*m));
+
+	if (m)
+		m->refs = 1;
+	return m;
+}
+
+struct mappings *mappings_ref(struct mappings *m)
+{
+	m->refs++;
+	return m;
+}
+
+void mappings_unref(struct mappings *m)
+{
+	if (!m || --m->refs)
+		return;
+	for (size_t i = 0; i < m->count; i++)
+		module_unref(m->rows[i].module);
+	free(m->rows);
+	free(m);
+}
+
+static bool make_own(struct mappings **m)
+{
+	struct mappings *own;
+
+	if ((*m)->refs == 1)
+		return true;
+	own = mappings_new();
+	if (!own || !grow_array((void **)&own->rows, &own->cap, (*m)->count, sizeof(*own->rows),
+				LIMIT_MAPPINGS)) {
+		mappings_unref(own);
+		return false;
+	}
+	for (size_t i = 0; i < (*m)->count; i++) {
+		own->rows[i] = (*m)->rows[i];
+		module_ref(own->rows[i].module);
+	}
+	own->count = (*m)->count;
+	mappings_unref(*m);
+	*m = own;
+	return true;
+}
+
+/* The first row that ends behind pc. */
+static size_t row_at(const struct mappings *m, uint64_t pc)
+{
+	size_t low = 0, high = m->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (m->rows[mid].end > pc)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+bool mappings_add(struct mappings **ret, const struct mapping *row)
+{
+	struct mapping put[3];
+	size_t first, last, put_count = 0;
+	struct mappings *m;
+
+	/* Room for the row and for both ends of one that it cuts in two. */
+	if (row->start >= row->end || !make_own(ret))
+		return false;
+	m = *ret;
+	if (!grow_array((void **)&m->rows, &m->cap, m->count + 2, sizeof(*m->rows), LIMIT_MAPPINGS))
+		return false;
+	first = row_at(m, row->start);
+	for (last = first; last < m->count && m->rows[last].start < row->end; last++)
+		;
+	if (first < last && m->rows[first].start < row->start) {
+		put[put_count] = m->rows[first];
+		put[put_count].end = row->start;
+		module_ref(put[put_count++].module);
+	}
+	put[put_count] = *row;
+	module_ref(put[put_count++].module);
+	if (first < last && m->rows[last - 1].end > row->end) {
+		put[put_count] = m->rows[last - 1];
+		put[put_count].file_off += row->end - put[put_count].start;
+		put[put_count].start = row->end;
+		module_ref(put[put_count++].module);
+	}
+	for (size_t i = first; i < last; i++)
+		module_unref(m->rows[i].module);
+	memmove(m->rows + first + put_count, m->rows + last, (m->count - last) * sizeof(*m->rows));
+	memcpy(m->rows + first, put, put_count * sizeof(*put));
+	m->count = m->count - (last - first) + put_count;
+	return true;
+}
+
+const struct mapping *mappings_find(const struct mappings *m, uint64_t pc)
+{
+	size_t i = row_at(m, pc);
+
+	return i < m->count && m->rows[i].start <= pc ? &m->rows[i] : NULL;
+}

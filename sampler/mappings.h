@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_MAPPINGS_H
+#define RAWSTACK_MAPPINGS_H
+/*
+ * Where a process has executable memory, and of which file: from pc to (module, file_off). Tables
+ * are shared between a process and what it forked until one of them maps something. One thread.
+ */
+#include "build_id.h"
+
+enum module_kind {
+	MODULE_FILE, /* path, and an id if it has one */
+	MODULE_VDSO,
+	MODULE_ANONYMOUS,
+};
+
+/* One file as it was mapped; equal ones are one object. Immutable; counted references. */
+struct module {
+	unsigned int refs;
+	enum module_kind kind;
+	struct build_id id;
+	struct modules *owner;
+	struct module *next;
+	size_t path_len;
+	char path[]; /* untrusted bytes, NUL-terminated */
+};
+
+struct modules {
+	struct module *buckets[4096];
+	size_t count;
+};
+
+void modules_init(struct modules *ms);
+void modules_done(struct modules *ms); /* after the last reference is gone */
+
+/*
+ * The module of a mapping, as the kernel writes its path: "[vdso]" and what is no file are told
+ * apart, " (deleted)" is cut off. A reference for the caller; NULL without memory.
+ */
+struct module *module_get(struct modules *ms, const struct build_id *id, const char *path,
+			  size_t path_len);
+struct module *module_ref(struct module *m);
+void module_unref(struct module *m);
+
+struct mapping {
+	uint64_t start, end; /* pc */
+	uint64_t file_off;   /* of start */
+	struct module *module;
+};
+
+struct mappings {
+	unsigned int refs;
+	size_t count, cap;
+	struct mapping *rows; /* ascending, disjoint; each with a reference to its module */
+};
+
+struct mappings *mappings_new(void); /* one reference; NULL without memory */
+struct mappings *mappings_ref(struct mappings *m);
+void mappings_unref(struct mappings *m);
+
+/*
+ * Adds a mapping; where it overlaps older ones it wins, for nobody is told of munmap(2). Takes its
+ * own reference of the module. *m becomes a copy first when it is shared. False, unchanged, above
+ * LIMIT_MAPPINGS or without memory.
+ */
+bool mappings_add(struct mappings **m, const struct mapping *row);
+
+/* The mapping that holds pc, or NULL. Borrowed until the next mappings_add(). */
+const struct mapping *mappings_find(const struct mappings *m, uint64_t pc);
+
+#endif

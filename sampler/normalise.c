@@ -1,0 +1,246 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "normalise.h"
+
+#include <asm/unistd.h>
+#include <string.h>
+
+#include "io.h"
+#include "limits.h"
+
+/* A stack on its way into the spool. */
+struct stack {
+	uint32_t frames[LIMIT_STACK_FRAMES];
+	size_t count;
+	uint32_t flags; /* enum spool_stack_flag */
+};
+
+void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan_fn scan,
+		    void *scan_ctx)
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	unsigned long depth;
+	size_t len;
+
+	*n = (struct normaliser){.spool = spool, .depth_max = 127};
+	procs_init(&n->procs, scan, scan_ctx);
+	if (io_read_file("/proc/sys/kernel/perf_event_max_stack", 64, &text, &len, NULL))
+		return;
+	depth = strtoul((const char *)text, NULL, 10);
+	if (depth && depth < n->depth_max)
+		n->depth_max = (uint16_t)depth;
+}
+
+void normalise_done(struct normaliser *n)
+{
+	procs_done(&n->procs);
+	kernel_map_done(&n->kernel);
+}
+
+static void put(struct normaliser *n, struct stack *s, const struct location *l)
+{
+	if (s->count < ARRAY_LEN(s->frames))
+		s->frames[s->count++] = spool_writer_location(n->spool, l);
+}
+
+/* A frame that is not code but a reason, so that the sample keeps its weight. */
+static void put_pseudo(struct normaliser *n, struct stack *s, const char *name)
+{
+	put(n, s,
+	    &(struct location){
+		    .kind = LOCATION_HOST_NAMED,
+		    .reason = HOST_SOURCE_PSEUDO,
+		    .module = LOCATION_NO_INDEX,
+		    .name = spool_writer_string(n->spool, name, strlen(name)),
+	    });
+}
+
+static void put_unresolved(struct normaliser *n, struct stack *s, uint64_t pc,
+			   enum location_mode mode, enum unresolved_reason reason, uint32_t module)
+{
+	put(n, s,
+	    &(struct location){
+		    .kind = LOCATION_UNRESOLVED,
+		    .mode = (uint8_t)mode,
+		    .reason = (uint8_t)reason,
+		    .module = module,
+		    .address = pc,
+		    .name = LOCATION_NO_INDEX,
+	    });
+}
+
+/* --- the kernel part ------------------------------------------------------------------------- */
+
+static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
+			     enum location_mode mode, uint64_t now_ns)
+{
+	struct kernel_place place = kernel_map_find(&n->kernel, pc, now_ns);
+	struct spool_module kernel = {.id = n->kernel.id, .is_kernel = true};
+	struct location l = {
+		.mode = (uint8_t)mode,
+		.module = LOCATION_NO_INDEX,
+		.name = LOCATION_NO_INDEX,
+	};
+
+	switch (place.kind) {
+	case KERNEL_PLACE_TEXT:
+		kernel.path = spool_writer_string(n->spool, "[kernel]", 8);
+		l.kind = LOCATION_KERNEL_TEXT;
+		l.module = spool_writer_module(n->spool, &kernel);
+		l.address = place.off;
+		put(n, s, &l);
+		return;
+	case KERNEL_PLACE_NAMED:
+		l.kind = LOCATION_HOST_NAMED;
+		l.reason = place.is_bpf ? HOST_SOURCE_BPF : HOST_SOURCE_KALLSYMS;
+		l.name = spool_writer_string(n->spool, place.name, strlen(place.name));
+		put(n, s, &l);
+		return;
+	case KERNEL_PLACE_UNKNOWN:
+		put_unresolved(n, s, pc, mode, UNRESOLVED_KERNEL, LOCATION_NO_INDEX);
+	}
+}
+
+static void put_kernel(struct normaliser *n, struct stack *s, const struct event *e,
+		       const uint64_t *pcs)
+{
+	for (uint16_t i = 0; i < e->sample.kernel_count; i++)
+		put_kernel_frame(n, s, pcs[i], i ? LOCATION_RETURN : LOCATION_EXACT, e->time_ns);
+	if (e->sample.kernel_count >= n->depth_max)
+		s->flags |= SPOOL_STACK_KERNEL_TRUNCATED;
+	if (e->sample.kernel_err)
+		s->flags |= SPOOL_STACK_NO_KERNEL;
+}
+
+/* --- the user part --------------------------------------------------------------------------- */
+
+/* Inside execve() the old image is gone and its registers are still there. */
+static bool is_in_exec(const struct event *e)
+{
+	return e->sample.syscall == __NR_execve || e->sample.syscall == __NR_execveat;
+}
+
+static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
+			   const struct event *e, uint64_t pc, enum location_mode mode)
+{
+	/* The byte looked at is the one of the call, not of the instruction after it: a call may
+	 * be the last one of its mapping. */
+	const uint64_t at = mode == LOCATION_RETURN && pc ? pc - 1 : pc;
+	const struct mapping *m = p ? mappings_find(p->maps, at) : NULL;
+	enum unresolved_reason reason = UNRESOLVED_NO_MAPPING;
+	struct spool_module module;
+	struct location l;
+
+	n->user_frames++;
+	if (!m) {
+		if (is_in_exec(e)) {
+			reason = UNRESOLVED_STALE_EXEC;
+			s->flags |= SPOOL_STACK_STALE_EXEC;
+		} else if (!p || (p->is_gone && !p->maps->count)) {
+			reason = UNRESOLVED_PROCESS_GONE;
+		}
+		n->unresolved++;
+		put_unresolved(n, s, pc, mode, reason, LOCATION_NO_INDEX);
+		return;
+	}
+	if (m->module->kind == MODULE_ANONYMOUS) {
+		n->unresolved++;
+		put_unresolved(n, s, pc, mode, UNRESOLVED_ANONYMOUS, LOCATION_NO_INDEX);
+		return;
+	}
+	l = (struct location){
+		.mode = (uint8_t)mode,
+		.module = LOCATION_NO_INDEX,
+		.address = pc - m->start + m->file_off,
+		.name = LOCATION_NO_INDEX,
+	};
+	if (m->module->kind == MODULE_VDSO) {
+		l.kind = LOCATION_HOST_NAMED;
+		l.reason = HOST_SOURCE_VDSO;
+		l.name = spool_writer_string(n->spool, "[vdso]", 6);
+		put(n, s, &l);
+		return;
+	}
+	module = (struct spool_module){
+		.id = m->module->id,
+		.path = spool_writer_string(n->spool, m->module->path, m->module->path_len),
+	};
+	l.module = spool_writer_module(n->spool, &module);
+	if (!module.id.len) {
+		/* The module keeps the path, so that somebody can see what lacks an id. */
+		n->unresolved++;
+		put_unresolved(n, s, pc, mode, UNRESOLVED_NO_ID, l.module);
+		return;
+	}
+	l.kind = LOCATION_FILE_OFF;
+	put(n, s, &l);
+}
+
+static void put_user(struct normaliser *n, struct stack *s, const struct proc *p,
+		     const struct event *e, const uint64_t *pcs)
+{
+	bool in_kernel = e->sample.kernel_count > 0;
+
+	for (uint16_t i = 0; i < e->sample.user_count; i++) {
+		bool is_return = i > 0 || (in_kernel && e->sample.syscall >= 0);
+
+		put_user_frame(n, s, p, e, pcs[i], is_return ? LOCATION_RETURN : LOCATION_EXACT);
+	}
+	if (e->sample.user_count >= n->depth_max)
+		s->flags |= SPOOL_STACK_USER_TRUNCATED;
+	if (e->sample.user_count || e->sample.flags & SAMPLE_KERNEL_THREAD)
+		return;
+	s->flags |= SPOOL_STACK_NO_USER;
+	put_pseudo(n, s,
+		   is_in_exec(e)                      ? "[no user stack: exec]"
+		   : e->sample.flags & SAMPLE_EXITING ? "[no user stack: exiting]"
+						      : "[no user stack: read fault]");
+}
+
+/* --- samples --------------------------------------------------------------------------------- */
+
+static uint32_t put_thread(struct normaliser *n, const struct proc *p, const struct event *e)
+{
+	struct spool_thread t = {
+		.pid = e->pid,
+		.tid = e->tid,
+		.start_ns = e->sample.start_ns,
+		.exe = LOCATION_NO_INDEX,
+		.cgroup_id = e->sample.cgroup_id,
+	};
+	const char *comm = e->sample.comm[0] || !p ? e->sample.comm : p->comm;
+
+	t.comm = spool_writer_string(n->spool, comm, strnlen(comm, EVENT_COMM_LEN));
+	if (p && p->exe)
+		t.exe = spool_writer_string(n->spool, p->exe->path, p->exe->path_len);
+	return spool_writer_thread(n->spool, &t);
+}
+
+static void on_sample(struct normaliser *n, const struct event *e)
+{
+	const struct proc *p = procs_of_sample(&n->procs, e);
+	const uint64_t *pcs = e->data;
+	struct stack s = {.count = 0};
+	uint32_t thread = put_thread(n, p, e);
+
+	put_kernel(n, &s, e, pcs);
+	put_user(n, &s, p, e, pcs + e->sample.kernel_count);
+	if (!s.count)
+		put_pseudo(n, &s, "[no stack: read fault]");
+	n->samples++;
+	spool_writer_sample(
+		n->spool, &(struct spool_sample){
+				  .time_ns = e->time_ns,
+				  .thread = thread,
+				  .stack = spool_writer_stack(n->spool, s.frames, s.count, s.flags),
+				  .cpu = e->sample.cpu,
+				  .weight = 1,
+			  });
+}
+
+void normalise_event(struct normaliser *n, const struct event *e)
+{
+	if (e->kind == EVENT_SAMPLE)
+		on_sample(n, e);
+	else
+		procs_event(&n->procs, e);
+}

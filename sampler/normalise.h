@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_NORMALISE_H
+#define RAWSTACK_NORMALISE_H
+/*
+ * From addresses of a process at a time to locations that hold anywhere and for ever, and into the
+ * spool. Takes events in order of time. Nothing is guessed: what is in no known mapping is stored
+ * as unresolved, with the reason. One thread.
+ *
+ * Frames are stored leaf first, the kernel part in front. The interrupted instruction is EXACT, its
+ * callers are RETURN. The user leaf below kernel frames is RETURN in a system call (the saved pc is
+ * that of the instruction after it), EXACT in a fault or interrupt (the saved pc is that of the
+ * instruction that will run again).
+ */
+#include "kernel_map.h"
+#include "procs.h"
+#include "spool.h"
+
+struct normaliser {
+	struct procs procs;
+	struct kernel_map kernel;
+	struct spool_writer *spool; /* borrowed */
+	uint16_t depth_max;         /* a stack this deep was cut: kernel.perf_event_max_stack */
+	uint64_t samples;           /* handed to the spool */
+	uint64_t user_frames, unresolved;
+};
+
+void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan_fn scan,
+		    void *scan_ctx);
+void normalise_done(struct normaliser *n);
+
+/* Any event; samples end in the spool. */
+void normalise_event(struct normaliser *n, const struct event *e);
+
+#endif

@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "perf_ring.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+
+#include "bytes.h"
+#include "limits.h"
+
+/* What PERF_SAMPLE_TID | TIME | CPU put behind every record that is no sample. */
+enum {
+	TRAILER_LEN = 24,
+	RECORD_MAX = 65536
+};
+
+void perf_attr_tracking(struct perf_event_attr *attr)
+{
+	*attr = (struct perf_event_attr){
+		.size = sizeof(*attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_DUMMY,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.mmap = 1,
+		.mmap2 = 1,
+		.build_id = 1,
+		.comm = 1,
+		.comm_exec = 1,
+		.task = 1,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		/* Nobody waits for it: the rings are polled. */
+		.watermark = 1,
+		.wakeup_watermark = UINT32_MAX,
+	};
+}
+
+int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd)
+{
+	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int perf_ring_map(struct perf_ring *r, int fd, size_t pages, size_t least, struct err *err)
+{
+	size_t page_len = (size_t)sysconf(_SC_PAGESIZE);
+	void *base = MAP_FAILED;
+
+	for (; pages >= least; pages /= 2) {
+		base = mmap(NULL, (pages + 1) * page_len, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+			    0);
+		if (base != MAP_FAILED || errno != EPERM)
+			break;
+	}
+	if (base == MAP_FAILED)
+		return err_sys(err, errno, "ring of a perf event (kernel.perf_event_mlock_kb)");
+	*r = (struct perf_ring){
+		.base = base,
+		.page_len = page_len,
+		.data_len = pages * page_len,
+		.record = malloc(RECORD_MAX),
+	};
+	if (!r->record) {
+		perf_ring_unmap(r);
+		return err_set(err, ERR_MEMORY, "out of memory for a perf ring");
+	}
+	return 0;
+}
+
+void perf_ring_unmap(struct perf_ring *r)
+{
+	if (r->base)
+		munmap(r->base, r->data_len + r->page_len);
+	free(r->record);
+	*r = (struct perf_ring){0};
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+static void take_text(struct bytes *in, struct event *e)
+{
+	const char *s = bytes_cstr(in, &e->data_len);
+
+	e->data = s;
+	if (!s || e->data_len > LIMIT_PATH_LEN)
+		in->failed = true;
+}
+
+static void read_mmap(struct bytes *in, struct event *e, uint32_t type, uint16_t misc)
+{
+	uint64_t len;
+
+	e->kind = EVENT_MAP;
+	e->map.start = bytes_u64(in);
+	len = bytes_u64(in);
+	e->map.file_off = bytes_u64(in);
+	if (!CHECKED_ADD(e->map.start, len, &e->map.end))
+		in->failed = true;
+	e->map.id_len = 0;
+	if (type == PERF_RECORD_MMAP2) {
+		if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
+			uint8_t id_len = bytes_u8(in);
+			const uint8_t *id;
+
+			bytes_skip(in, 3);
+			id = bytes_take(in, EVENT_ID_MAX);
+			if (id && id_len <= EVENT_ID_MAX) {
+				e->map.id_len = id_len;
+				memcpy(e->map.id, id, id_len);
+			}
+		} else {
+			bytes_skip(in, 24); /* device and inode */
+		}
+		bytes_skip(in, 8); /* protection and flags */
+	}
+	take_text(in, e);
+}
+
+/* The user part of a call chain; marks of context stand between the addresses. */
+static void read_sample(struct bytes *in, struct event *e, uint64_t *pcs)
+{
+	uint64_t count;
+	bool is_user = false;
+
+	e->kind = EVENT_SAMPLE;
+	memset(&e->sample, 0, sizeof(e->sample));
+	e->pid = bytes_u32(in);
+	e->tid = bytes_u32(in);
+	e->time_ns = bytes_u64(in);
+	e->sample.cpu = bytes_u32(in);
+	bytes_skip(in, 4);
+	e->sample.syscall = -1;
+	e->sample.flags = SAMPLE_NO_KERNEL_PART;
+	count = bytes_u64(in);
+	for (uint64_t i = 0; i < count && !in->failed; i++) {
+		uint64_t pc = bytes_u64(in);
+
+		if (pc >= (uint64_t)PERF_CONTEXT_MAX)
+			is_user = pc == (uint64_t)PERF_CONTEXT_USER;
+		else if (is_user && e->sample.user_count < LIMIT_STACK_FRAMES)
+			pcs[e->sample.user_count++] = pc;
+	}
+	e->data = pcs;
+	e->data_len = e->sample.user_count * sizeof(*pcs);
+}
+
+static void read_record(const struct perf_event_header *head, struct bytes in,
+			struct events *events, struct perf_counts *counts)
+{
+	uint64_t pcs[LIMIT_STACK_FRAMES];
+	struct event e = {.pid = 0};
+	struct bytes trailer;
+
+	if (head->type == PERF_RECORD_SAMPLE) {
+		read_sample(&in, &e, pcs);
+		if (in.failed)
+			return;
+		counts->samples++;
+		if (!events_add(events, &e))
+			counts->refused++;
+		return;
+	}
+	if (in.left < TRAILER_LEN)
+		return;
+	trailer = bytes_of(in.p + in.left - TRAILER_LEN, TRAILER_LEN);
+	bytes_skip(&trailer, 8);
+	e.time_ns = bytes_u64(&trailer);
+	in.left -= TRAILER_LEN;
+	switch (head->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		e.pid = bytes_u32(&in);
+		e.tid = bytes_u32(&in);
+		read_mmap(&in, &e, head->type, head->misc);
+		break;
+	case PERF_RECORD_COMM:
+		e.kind = EVENT_COMM;
+		e.pid = bytes_u32(&in);
+		e.tid = bytes_u32(&in);
+		e.comm.is_exec = head->misc & PERF_RECORD_MISC_COMM_EXEC;
+		take_text(&in, &e);
+		break;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		e.kind = head->type == PERF_RECORD_FORK ? EVENT_FORK : EVENT_EXIT;
+		e.pid = bytes_u32(&in);
+		e.fork.parent_pid = bytes_u32(&in);
+		e.tid = bytes_u32(&in);
+		break;
+	case PERF_RECORD_LOST:
+		e.kind = EVENT_LOST;
+		bytes_skip(&in, 8);
+		counts->lost += bytes_u64(&in);
+		break;
+	case PERF_RECORD_THROTTLE:
+		counts->throttled++;
+		return;
+	default:
+		return;
+	}
+	if (!in.failed && !events_add(events, &e))
+		counts->lost++;
+}
+
+void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_counts *counts)
+{
+	struct perf_event_mmap_page *page = r->base;
+	const uint8_t *data = (const uint8_t *)r->base + r->page_len;
+	/* perf_event_open(2): what is before data_head may be read after reading data_head. */
+	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
+	uint64_t tail = page->data_tail;
+
+	while (tail < head) {
+		struct perf_event_header h;
+		size_t at = tail & (r->data_len - 1), first;
+		const uint8_t *p = data + at;
+
+		/* Records are multiples of 8, so a header never wraps. */
+		memcpy(&h, p, sizeof(h));
+		if (h.size < sizeof(h) || h.size > head - tail)
+			break; /* not ours to repair: skip all there is */
+		if (h.size > r->data_len - at) {
+			first = r->data_len - at;
+			memcpy(r->record, p, first);
+			memcpy(r->record + first, data, h.size - first);
+			p = r->record;
+		}
+		read_record(&h, bytes_of(p + sizeof(h), h.size - sizeof(h)), events, counts);
+		tail += h.size;
+	}
+	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_PERF_RING_H
+#define RAWSTACK_PERF_RING_H
+/*
+ * The ring of one perf event, and its records as struct event (perf_event_open(2)). The records of
+ * all our events carry the same identity: thread, time, CPU. One thread.
+ */
+#include "err.h"
+#include "events.h"
+
+struct perf_event_attr;
+
+struct perf_ring {
+	void *base;
+	size_t page_len, data_len;
+	uint8_t *record; /* one record that wraps around */
+};
+
+struct perf_counts {
+	uint64_t lost, throttled;
+	uint64_t samples, refused; /* samples delivered, and those the queue did not take */
+};
+
+/* An event that reports executable mappings with build ids, names, forks, exits. */
+void perf_attr_tracking(struct perf_event_attr *attr);
+
+/* perf_event_open(2) of the CPU or thread; the descriptor, or -errno. */
+int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd);
+
+/* Maps a ring of at most `pages` pages (a power of two), fewer when the kernel's limit on locked
+ * memory says so, at least `least`. */
+int perf_ring_map(struct perf_ring *r, int fd, size_t pages, size_t least, struct err *err);
+void perf_ring_unmap(struct perf_ring *r);
+
+/* Everything that is in the ring now. */
+void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_counts *counts);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The backend without privilege: perf_event_open(2) on the threads of named processes of the same
+ * user, user part of the stacks only. Children and threads to come are inherited. What an ordinary
+ * user may do is kernel.perf_event_paranoid 2 or less.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/sysinfo.h>
+#include <time.h>
+
+#include "backend.h"
+#include "perf_ring.h"
+
+enum {
+	RING_PAGES = 64, /* for each CPU; halved until kernel.perf_event_mlock_kb allows it */
+	RING_PAGES_MIN = 2,
+	EVENTS_MAX = 4096, /* descriptors: threads times CPUs, and the mapping events */
+};
+
+struct perf_self {
+	struct backend_options options;
+	size_t cpu_count;
+	struct perf_ring *rings; /* one for each CPU, in the first event opened on it */
+	int *ring_fds;
+	int *fds;
+	size_t fd_count, fd_cap;
+	struct perf_counts counts;
+};
+
+static void perf_self_close(void *self)
+{
+	struct perf_self *s = self;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->cpu_count && s->rings; i++)
+		perf_ring_unmap(&s->rings[i]);
+	for (size_t i = 0; i < s->fd_count; i++)
+		close(s->fds[i]);
+	free(s->fds);
+	free(s->ring_fds);
+	free(s->rings);
+	free(s);
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static int denied(struct err *err, int errnum, uint32_t pid)
+{
+	char text[16] = "?";
+	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+
+	if (f && fscanf(f, "%15s", text) != 1)
+		strcpy(text, "?");
+	if (f)
+		fclose(f);
+	if (errnum == EPERM || errnum == EACCES)
+		return err_set(err, ERR_DENIED,
+			       "sampling process %u is not permitted: CAP_PERFMON is missing, and "
+			       "without it only own processes can be sampled "
+			       "(kernel.perf_event_paranoid is %s)",
+			       pid, text);
+	return err_sys(err, errnum, "sampling process %u", pid);
+}
+
+/* One event of a thread on a CPU, into the ring of the CPU. */
+static int add_event(struct perf_self *s, struct perf_event_attr *attr, uint32_t pid, uint32_t tid,
+		     size_t cpu, struct err *err)
+{
+	int fd, rc;
+
+	if (!grow_array((void **)&s->fds, &s->fd_cap, s->fd_count + 1, sizeof(*s->fds), EVENTS_MAX))
+		return err_set(err, ERR_LIMIT, "more than %d threads times CPUs to sample",
+			       EVENTS_MAX);
+	fd = perf_open(attr, (int32_t)tid, (int)cpu, -1);
+	if (fd == -ESRCH || fd == -ENODEV) /* the thread ended, the CPU is off */
+		return 0;
+	if (fd < 0)
+		return denied(err, -fd, pid);
+	s->fds[s->fd_count++] = fd;
+	if (s->ring_fds[cpu] < 0) {
+		rc = perf_ring_map(&s->rings[cpu], fd, RING_PAGES, RING_PAGES_MIN, err);
+		if (!rc)
+			s->ring_fds[cpu] = fd;
+		return rc;
+	}
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, s->ring_fds[cpu]))
+		return err_sys(err, errno, "ring of process %u", pid);
+	return 0;
+}
+
+static int add_thread(struct perf_self *s, struct perf_event_attr *attr, uint32_t pid, uint32_t tid,
+		      struct err *err)
+{
+	int rc = 0;
+
+	for (size_t cpu = 0; cpu < s->cpu_count && !rc; cpu++)
+		rc = add_event(s, attr, pid, tid, cpu, err);
+	return rc;
+}
+
+/* Threads that start while this runs are inherited by the one that starts them. */
+static int add_process(struct perf_self *s, struct perf_event_attr *attr, uint32_t pid,
+		       struct err *err)
+{
+	struct dirent *entry;
+	char path[64];
+	int rc = 0;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	dir = opendir(path);
+	if (!dir)
+		return err_sys(err, errno, "process %u", pid);
+	while (!rc && (entry = readdir(dir))) {
+		unsigned long tid = strtoul(entry->d_name, NULL, 10);
+
+		if (tid)
+			rc = add_thread(s, attr, pid, (uint32_t)tid, err);
+	}
+	closedir(dir);
+	return rc;
+}
+
+static int add_all(struct perf_self *s, struct perf_event_attr *attr, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < s->options.pid_count && !rc; i++)
+		rc = add_process(s, attr, s->options.pids[i], err);
+	return rc;
+}
+
+/* --- backend --------------------------------------------------------------------------------- */
+
+static int perf_self_open(void **ret, const struct backend_options *options, struct err *err)
+{
+	struct perf_event_attr attr;
+	struct perf_self *s;
+	int rc;
+
+	if (!options->pid_count)
+		return err_set(err, ERR_USAGE,
+			       "without CAP_BPF and CAP_PERFMON only own processes can be sampled: "
+			       "name them with --pid");
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
+	s->options = *options;
+	s->cpu_count = (size_t)get_nprocs_conf();
+	s->rings = calloc(s->cpu_count, sizeof(*s->rings));
+	s->ring_fds = calloc(s->cpu_count, sizeof(*s->ring_fds));
+	if (!s->rings || !s->ring_fds) {
+		perf_self_close(s);
+		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
+	}
+	for (size_t i = 0; i < s->cpu_count; i++)
+		s->ring_fds[i] = -1;
+	perf_attr_tracking(&attr);
+	attr.inherit = 1;
+	attr.exclude_kernel = attr.exclude_hv = 1;
+	rc = add_all(s, &attr, err);
+	if (!rc && !s->fd_count)
+		rc = err_set(err, ERR_NOT_FOUND, "none of the processes is running");
+	if (rc) {
+		perf_self_close(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+static int perf_self_start(void *self, struct err *err)
+{
+	struct perf_self *s = self;
+	struct perf_event_attr attr = {
+		.size = sizeof(attr),
+		.type = PERF_TYPE_SOFTWARE,
+		.config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 1000000000 / s->options.hz,
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
+			       PERF_SAMPLE_CALLCHAIN,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.inherit = 1,
+		.exclude_kernel = 1,
+		.exclude_hv = 1,
+		.exclude_callchain_kernel = 1,
+		.watermark = 1,
+		.wakeup_watermark = UINT32_MAX,
+	};
+
+	return add_all(s, &attr, err);
+}
+
+static void perf_self_poll(void *self, struct events *events)
+{
+	struct perf_self *s = self;
+
+	for (size_t i = 0; i < s->cpu_count; i++)
+		if (s->rings[i].base)
+			perf_ring_drain(&s->rings[i], events, &s->counts);
+}
+
+static void perf_self_stop(void *self)
+{
+	struct perf_self *s = self;
+
+	for (size_t i = 0; i < s->fd_count; i++)
+		ioctl(s->fds[i], PERF_EVENT_IOC_DISABLE, 0);
+}
+
+/* The kernel tells no number of ticks: what it lost is in LOST records, mixed with mappings. */
+static void perf_self_stats(void *self, struct backend_stats *ret)
+{
+	const struct perf_self *s = self;
+
+	*ret = (struct backend_stats){
+		.runs = s->counts.samples,
+		.stored = s->counts.samples - s->counts.refused,
+		.ring_full = s->counts.refused,
+		.perf_lost = s->counts.lost,
+		.throttled = s->counts.throttled,
+	};
+}
+
+const struct backend backend_perf_self = {
+	.name = "perf-self",
+	.event = "cpu-clock:u",
+	.open = perf_self_open,
+	.start = perf_self_start,
+	.poll = perf_self_poll,
+	.stop = perf_self_stop,
+	.stats = perf_self_stats,
+	.close = perf_self_close,
+};

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procs.h"
+
+#include <string.h>
+
+#include "limits.h"
+
+/* Samples of a process come at most this much behind its exit; much more than the poll interval. */
+#define EXIT_KEEP_NS UINT64_C(5000000000)
+
+void procs_init(struct procs *ps, procs_scan_fn scan, void *scan_ctx)
+{
+	*ps = (struct procs){.scan = scan, .scan_ctx = scan_ctx, .scans_left = LIMIT_SCANS};
+	modules_init(&ps->modules);
+}
+
+static struct proc **slot_of(struct procs *ps, uint32_t pid)
+{
+	struct proc **at = &ps->buckets[pid % ARRAY_LEN(ps->buckets)];
+
+	while (*at && (*at)->pid != pid)
+		at = &(*at)->next;
+	return at;
+}
+
+static void set_exe(struct proc *p, struct module *exe)
+{
+	module_unref(p->exe);
+	p->exe = exe;
+}
+
+static void remove_proc(struct procs *ps, struct proc **at)
+{
+	struct proc *p = *at;
+
+	*at = p->next;
+	set_exe(p, NULL);
+	mappings_unref(p->maps);
+	free(p);
+	ps->count--;
+}
+
+void procs_done(struct procs *ps)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++)
+		while (ps->buckets[i])
+			remove_proc(ps, &ps->buckets[i]);
+	modules_done(&ps->modules);
+}
+
+/* The process of that pid, a fresh one if there is none. */
+static struct proc *get(struct procs *ps, uint32_t pid)
+{
+	struct proc **at = slot_of(ps, pid), *p = *at;
+
+	if (p)
+		return p;
+	if (ps->count >= LIMIT_PROCS)
+		return NULL;
+	p = calloc(1, sizeof(*p));
+	if (!p)
+		return NULL;
+	p->maps = mappings_new();
+	if (!p->maps) {
+		free(p);
+		return NULL;
+	}
+	p->pid = pid;
+	p->must_scan = true;
+	p->next = *at;
+	*at = p;
+	ps->count++;
+	return p;
+}
+
+/* Another process has this pid now, or another program this process. */
+static void clear(struct proc *p)
+{
+	struct mappings *fresh = mappings_new();
+
+	if (fresh) {
+		mappings_unref(p->maps);
+		p->maps = fresh;
+	} else {
+		p->must_scan = true;
+	}
+	set_exe(p, NULL);
+}
+
+static void restart(struct proc *p)
+{
+	clear(p);
+	p->start_ns = p->exec_ns = p->exit_ns = 0;
+	p->comm[0] = 0;
+	p->is_gone = false;
+}
+
+static void scan(struct procs *ps, struct proc *p, uint64_t now_ns)
+{
+	struct procscan found = {.maps = NULL};
+
+	if (!ps->scans_left)
+		return;
+	ps->scans_left--;
+	p->must_scan = false;
+	if (ps->scan(ps->scan_ctx, p->pid, &ps->modules, &found)) {
+		p->is_gone = true; /* what is known of it already stays */
+		return;
+	}
+	mappings_unref(p->maps);
+	p->maps = found.maps;
+	set_exe(p, found.exe);
+	memcpy(p->comm, found.comm, sizeof(p->comm));
+	p->as_of_ns = now_ns;
+}
+
+void procs_add_running(struct procs *ps, uint32_t pid, uint64_t now_ns)
+{
+	struct proc *p = get(ps, pid);
+
+	if (!p)
+		return;
+	ps->scans_left = LIMIT_SCANS; /* start-up is no poll */
+	scan(ps, p, now_ns);
+}
+
+/* --- events ---------------------------------------------------------------------------------- */
+
+static void on_fork(struct procs *ps, const struct event *e)
+{
+	struct proc *parent, *p;
+
+	if (e->pid == e->fork.parent_pid) /* a thread */
+		return;
+	p = get(ps, e->pid);
+	if (!p || e->time_ns < p->as_of_ns)
+		return;
+	restart(p);
+	p->as_of_ns = e->time_ns;
+	parent = *slot_of(ps, e->fork.parent_pid);
+	p->must_scan = !parent || parent->must_scan;
+	if (!parent)
+		return;
+	mappings_unref(p->maps);
+	p->maps = mappings_ref(parent->maps);
+	if (parent->exe)
+		set_exe(p, module_ref(parent->exe));
+	memcpy(p->comm, parent->comm, sizeof(p->comm));
+}
+
+static void on_comm(struct procs *ps, const struct event *e)
+{
+	struct proc *p = get(ps, e->pid);
+	size_t len = e->data_len < EVENT_COMM_LEN ? e->data_len : EVENT_COMM_LEN;
+
+	if (!p || e->time_ns < p->as_of_ns)
+		return;
+	if (e->comm.is_exec) {
+		clear(p);
+		p->exec_ns = p->as_of_ns = e->time_ns;
+		p->must_scan = false; /* all that it will have is reported from here on */
+	}
+	if (e->tid == e->pid) {
+		memcpy(p->comm, e->data, len);
+		p->comm[len] = 0;
+	}
+}
+
+static void on_map(struct procs *ps, const struct event *e)
+{
+	struct mapping row = {e->map.start, e->map.end, e->map.file_off, NULL};
+	struct build_id id = {.kind = BUILD_ID_NONE};
+	struct proc *p = get(ps, e->pid);
+
+	if (!p || e->time_ns < p->as_of_ns)
+		return;
+	if (e->map.id_len)
+		build_id_set(&id, BUILD_ID_GNU, e->map.id, e->map.id_len, NULL);
+	row.module = module_get(&ps->modules, &id, e->data, e->data_len);
+	if (!row.module || !mappings_add(&p->maps, &row)) {
+		p->must_scan = true;
+	} else if (row.module->kind == MODULE_FILE) {
+		/* The kernel maps the program itself first, then its interpreter. */
+		if (!p->exe)
+			set_exe(p, module_ref(row.module));
+		/* Its first page was not in memory, and could not be waited for: ask again. */
+		if (!id.len)
+			p->must_scan = true;
+	}
+	module_unref(row.module);
+}
+
+static void on_end(struct procs *ps, const struct event *e)
+{
+	struct proc *p = *slot_of(ps, e->pid);
+
+	if (p && e->tid == e->pid && e->time_ns >= p->as_of_ns)
+		p->exit_ns = e->time_ns;
+}
+
+static void on_lost(struct procs *ps)
+{
+	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++)
+		for (struct proc *p = ps->buckets[i]; p; p = p->next)
+			p->must_scan = true;
+}
+
+void procs_event(struct procs *ps, const struct event *e)
+{
+	switch ((enum event_kind)e->kind) {
+	case EVENT_FORK:
+		on_fork(ps, e);
+		break;
+	case EVENT_COMM:
+		on_comm(ps, e);
+		break;
+	case EVENT_MAP:
+		on_map(ps, e);
+		break;
+	case EVENT_EXIT:
+		on_end(ps, e);
+		break;
+	case EVENT_LOST:
+		on_lost(ps);
+		break;
+	case EVENT_SAMPLE:
+		break;
+	}
+}
+
+struct proc *procs_of_sample(struct procs *ps, const struct event *e)
+{
+	struct proc *p = get(ps, e->pid);
+
+	if (!p)
+		return NULL;
+	if (p->start_ns && e->sample.start_ns && p->start_ns != e->sample.start_ns) {
+		restart(p);
+		p->must_scan = true;
+	}
+	if (e->sample.start_ns)
+		p->start_ns = e->sample.start_ns;
+	if (p->must_scan && !(e->sample.flags & SAMPLE_KERNEL_THREAD))
+		scan(ps, p, e->time_ns);
+	return p;
+}
+
+void procs_poll(struct procs *ps, uint64_t now_ns)
+{
+	ps->scans_left = LIMIT_SCANS;
+	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++) {
+		struct proc **at = &ps->buckets[i];
+
+		while (*at) {
+			const struct proc *p = *at;
+
+			if (p->exit_ns && now_ns > p->exit_ns + EXIT_KEEP_NS)
+				remove_proc(ps, at);
+			else
+				at = &(*at)->next;
+		}
+	}
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "procscan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+
+#include "limits.h"
+#include "note_id.h"
+
+/* PROCMAP_QUERY of include/uapi/linux/fs.h, Linux 6.11; declared here for older headers. */
+struct procmap_query_arg {
+	uint64_t size, flags, address;
+	uint64_t start, end, vma_flags, page_len, file_off, inode;
+	uint32_t dev_major, dev_minor;
+	uint32_t name_len, id_len; /* in: room; out: what there is */
+	uint64_t name, id;         /* addresses of ours */
+};
+_Static_assert(sizeof(struct procmap_query_arg) == 104, "as the kernel has it");
+
+#define PROCMAP_IOCTL _IOWR('f', 17, struct procmap_query_arg)
+
+enum {
+	PROCMAP_EXECUTABLE = 0x04,
+	PROCMAP_COVERING_OR_NEXT = 0x10,
+};
+
+struct scan {
+	uint32_t pid;
+	struct modules *modules;
+	struct mappings *maps;
+	char name[LIMIT_PATH_LEN + 1];
+};
+
+static int add(struct scan *s, uint64_t start, uint64_t end, uint64_t off,
+	       const struct build_id *id, size_t name_len)
+{
+	struct mapping row = {start, end, off, NULL};
+	bool ok;
+
+	row.module = module_get(s->modules, id, s->name, name_len);
+	if (!row.module)
+		return -ENOMEM;
+	ok = mappings_add(&s->maps, &row);
+	module_unref(row.module);
+	return ok ? 0 : -ENOMEM;
+}
+
+/* -ENOTTY: this kernel has no such ioctl. */
+static int scan_ioctl(struct scan *s, int fd)
+{
+	uint8_t id_bytes[BUILD_ID_MAX];
+	uint64_t at = 0;
+
+	for (size_t i = 0; i < LIMIT_MAPPINGS; i++) {
+		struct procmap_query_arg q = {
+			.size = sizeof(q),
+			.flags = PROCMAP_EXECUTABLE | PROCMAP_COVERING_OR_NEXT,
+			.address = at,
+			.name_len = sizeof(s->name),
+			.id_len = sizeof(id_bytes),
+			.name = (uintptr_t)s->name,
+			.id = (uintptr_t)id_bytes,
+		};
+		struct build_id id = {.kind = BUILD_ID_NONE};
+		int rc;
+
+		if (ioctl(fd, PROCMAP_IOCTL, &q))
+			return errno == ENOENT ? 0 : -errno;
+		if (q.id_len && q.id_len <= sizeof(id_bytes))
+			build_id_set(&id, BUILD_ID_GNU, id_bytes, q.id_len, NULL);
+		/* The length counts the NUL. */
+		rc = add(s, q.start, q.end, q.file_off, &id, q.name_len ? q.name_len - 1 : 0);
+		if (rc)
+			return rc;
+		at = q.end;
+	}
+	return 0;
+}
+
+/* The mapped file itself, whatever is at its path now; where that is not permitted, what is at the
+ * path as the process sees it. */
+static int open_mapped(const struct scan *s, uint64_t start, uint64_t end)
+{
+	char path[LIMIT_PATH_LEN + 64];
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", s->pid,
+		 (unsigned long long)start, (unsigned long long)end);
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof(path), "/proc/%u/root%s", s->pid, s->name);
+	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* The next field of a line, NULL behind the last; *at moves on. */
+static const char *next_field(char **at)
+{
+	return strtok_r(NULL, " \n", at);
+}
+
+/* "<start>-<end> <perms> <off> <device> <inode>   <path>", proc_pid_maps(5) */
+static int scan_line(struct scan *s, char *line)
+{
+	struct build_id id = {.kind = BUILD_ID_NONE};
+	char *at, *rest = NULL;
+	uint64_t start = strtoull(line, &at, 16), end, off;
+	const char *perms, *off_text, *path;
+	size_t len;
+
+	if (*at != '-')
+		return 0;
+	end = strtoull(at + 1, &at, 16);
+	rest = at;
+	perms = next_field(&rest);
+	off_text = next_field(&rest);
+	next_field(&rest);
+	if (!perms || strlen(perms) < 3 || perms[2] != 'x' || !off_text || !next_field(&rest))
+		return 0;
+	off = strtoull(off_text, NULL, 16);
+	path = rest + strspn(rest, " ");
+	len = strcspn(path, "\n");
+	/* [vsyscall] lies in the kernel's half and is no memory of the process. */
+	if (len > LIMIT_PATH_LEN || start >> 63)
+		return 0;
+	memcpy(s->name, path, len);
+	s->name[len] = 0;
+	if (s->name[0] == '/') {
+		_cleanup_(closep) int fd = open_mapped(s, start, end);
+
+		if (fd >= 0 && note_id_of_file(fd, &id) != 1)
+			id = (struct build_id){.kind = BUILD_ID_NONE};
+	}
+	return add(s, start, end, off, &id, len);
+}
+
+static int scan_text(struct scan *s, int fd)
+{
+	_cleanup_(freep) char *line = NULL;
+	FILE *f = fdopen(fd, "re");
+	size_t cap = 0;
+	int rc = 0;
+
+	if (!f)
+		return -errno;
+	while (!rc && getline(&line, &cap, f) >= 0)
+		rc = scan_line(s, line);
+	fclose(f);
+	return rc;
+}
+
+static struct module *find_exe(const struct scan *s)
+{
+	char path[64], target[LIMIT_PATH_LEN];
+	ssize_t len;
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", s->pid);
+	len = readlink(path, target, sizeof(target));
+	for (size_t i = 0; i < s->maps->count; i++) {
+		struct module *m = s->maps->rows[i].module;
+
+		/* Without the right to read the link, the lowest file is the program: nearly
+		 * always so, and only a label. */
+		if (m->kind == MODULE_FILE && (len < 0 || ((size_t)len >= m->path_len &&
+							   !memcmp(target, m->path, m->path_len))))
+			return module_ref(m);
+	}
+	return NULL;
+}
+
+static void read_comm(uint32_t pid, char comm[static 17])
+{
+	char path[64];
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%u/comm", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? 0 : read(fd, comm, 16);
+	closep(&fd);
+	comm[len > 0 ? len : 0] = 0;
+	comm[strcspn(comm, "\n")] = 0;
+}
+
+int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
+		  struct procscan *ret)
+{
+	struct scan *s = calloc(1, sizeof(*s));
+	char path[64];
+	int fd, rc = -ENOTTY;
+
+	if (!s)
+		return -ENOMEM;
+	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	s->maps = fd < 0 ? NULL : mappings_new();
+	if (!s->maps) {
+		rc = fd < 0 ? -errno : -ENOMEM;
+		closep(&fd);
+		free(s);
+		return rc;
+	}
+	s->pid = pid;
+	s->modules = modules;
+	if (way == PROCSCAN_BEST)
+		rc = scan_ioctl(s, fd);
+	if (rc == -ENOTTY)
+		rc = scan_text(s, TAKE_FD(fd));
+	closep(&fd);
+	if (rc) {
+		mappings_unref(s->maps);
+	} else {
+		ret->exe = find_exe(s);
+		ret->maps = s->maps;
+		read_comm(pid, ret->comm);
+	}
+	free(s);
+	return rc;
+}
+
+void procscan_list(void (*each)(void *arg, uint32_t pid), void *arg)
+{
+	DIR *dir = opendir("/proc");
+	struct dirent *entry;
+
+	if (!dir)
+		return;
+	while ((entry = readdir(dir))) {
+		char *end;
+		unsigned long pid = strtoul(entry->d_name, &end, 10);
+
+		if (pid && !*end && pid <= UINT32_MAX)
+			each(arg, (uint32_t)pid);
+	}
+	closedir(dir);
+}

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-sampler: the subcommand table. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log.h"
+#include "sampler_command.h"
+
+static const struct {
+	const char *name, *what;
+	int (*run)(int argc, char **argv);
+} commands[] = {
+	{"run", "sample this machine into a spool, and ship it", cmd_run},
+	{"ship", "ship a spool to a service, without sampling", cmd_ship},
+	{"spool", "look into a spool: ls, cat, verify", cmd_spool},
+};
+
+static void print_help(FILE *f)
+{
+	fprintf(f, "usage: rawstack-sampler COMMAND [ARGUMENT...]\n\n"
+		   "Takes raw stacks on a host, keeps them on disk, ships them in batches.\n\n");
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		fprintf(f, "  %-6s %s\n", commands[i].name, commands[i].what);
+	fprintf(f, "\n`rawstack-sampler COMMAND --help` tells more. Also: --help, --version.\n"
+		   "Exit status: 0 done, 1 failed, 2 usage.\n");
+}
+
+int complain(const struct err *err)
+{
+	log_error("%s", err->message);
+	return err_exit_status(err->code);
+}
+
+int parse_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
+		 struct err *err)
+{
+	char *end;
+	uint64_t v;
+
+	errno = 0;
+	v = strtoull(text, &end, 10);
+	if (errno || end == text || *end || text[0] == '-' || v < min || v > max)
+		return err_set(err, ERR_USAGE,
+			       "%s: '%.40s' is not a number from %" PRIu64 " to %" PRIu64, option,
+			       text, min, max);
+	*ret = v;
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	log_init("rawstack-sampler");
+	if (argc < 2) {
+		print_help(stderr);
+		return 2;
+	}
+	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
+		print_help(stdout);
+		return 0;
+	}
+	if (!strcmp(argv[1], "--version")) {
+		printf("rawstack-sampler " RAWSTACK_VERSION "\n");
+		return 0;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(argv[1], commands[i].name))
+			return commands[i].run(argc - 1, argv + 1);
+	log_error("'%.40s' is no command; see rawstack-sampler --help", argv[1]);
+	return 2;
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef RAWSTACK_SAMPLER_EVENT_H
+#define RAWSTACK_SAMPLER_EVENT_H
+/*
+ * What sampler.bpf.c and collect.c tell each other: the one event of the ring buffer and the
+ * counters. Both sides are built together, so nothing here is a stored format. The including file
+ * has defined the fixed-width types.
+ */
+
+enum {
+	SAMPLER_DEPTH_MAX = 127, /* kernel.perf_event_max_stack */
+	SAMPLER_COMM_LEN = 16,
+	/* Two stacks behind each other, each cut at 1,023 bytes by a mask that the verifier
+	 * understands. */
+	SAMPLER_PCS_MAX = 256,
+	SAMPLER_STACK_MASK = 1023,
+};
+
+/* Every run of the program counts as RUNS and as exactly one of STORED, IDLE, FILTERED and
+ * RING_FULL; STACK_FAULT tells how many of the stored ones carry no address at all. */
+enum sampler_counter {
+	SAMPLER_RUNS,
+	SAMPLER_STORED,
+	SAMPLER_IDLE,
+	SAMPLER_FILTERED,
+	SAMPLER_RING_FULL,
+	SAMPLER_STACK_FAULT,
+	SAMPLER_COUNTER_COUNT,
+};
+
+enum sampler_filter {
+	SAMPLER_FILTER_NONE,
+	SAMPLER_FILTER_PIDS,
+	SAMPLER_FILTER_CGROUP,
+};
+
+enum sampler_flag {
+	SAMPLER_KERNEL_THREAD = 1 << 0,
+	SAMPLER_EXITING = 1 << 1,
+};
+
+struct sampler_event {
+	uint64_t time_ns;  /* CLOCK_MONOTONIC */
+	uint64_t start_ns; /* of the process, CLOCK_MONOTONIC */
+	uint64_t cgroup_id;
+	uint32_t pid, tid; /* of the initial namespace */
+	uint32_t cpu;
+	uint32_t flags;      /* enum sampler_flag */
+	int32_t syscall;     /* number of the system call it is in, -1: none */
+	int16_t kernel_err;  /* negative errno, or 0 */
+	int16_t user_err;    /* negative errno, or 0 */
+	uint16_t kernel_len; /* bytes of pcs, first */
+	uint16_t user_len;   /* bytes of pcs, behind them */
+	uint32_t reserved;
+	char comm[SAMPLER_COMM_LEN];
+	uint64_t pcs[SAMPLER_PCS_MAX]; /* leaf first; only what is used is sent */
+};
+
+#endif

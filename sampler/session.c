@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "session.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+
+#include "capabilities.h"
+#include "child_ship.h"
+#include "io.h"
+#include "log.h"
+#include "normalise.h"
+#include "procscan.h"
+
+/* With EVENTS_GRACE_NS it makes SPOOL_FLUSH_NS, which the spool promises. */
+#define POLL_NS        UINT64_C(200000000)
+#define SHIP_FINISH_NS UINT64_C(30000000000)
+
+_Static_assert(POLL_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
+
+struct session {
+	const struct session_options *options;
+	const struct io *io;
+	const struct backend *backend;
+	void *source;
+	struct spool_writer *spool;
+	struct events events;
+	struct normaliser normaliser;
+	struct child_ship ship;
+	uint64_t lost_events; /* refused by the queue, as far as it was told on */
+};
+
+/* --- where the samples come from ------------------------------------------------------------- */
+
+static void read_hex(const char *path, uint8_t *to, size_t len)
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	size_t text_len, digits = 0;
+
+	io_system()->random(NULL, to, len);
+	if (io_read_file(path, 4096, &text, &text_len, NULL))
+		return;
+	for (size_t i = 0; i < text_len && digits < 2 * len; i++) {
+		const char hex[2] = {(char)text[i], 0};
+		char *end;
+		unsigned long v = strtoul(hex, &end, 16);
+
+		if (end == hex)
+			continue;
+		to[digits / 2] = (uint8_t)(digits % 2 ? to[digits / 2] | v : v << 4);
+		digits++;
+	}
+}
+
+static void fill_origin(struct spool_origin *o, const struct session *s)
+{
+	*o = (struct spool_origin){
+		.period_ns = 1000000000 / s->options->target.hz,
+		.cpu_count = (uint32_t)get_nprocs(),
+	};
+	read_hex("/etc/machine-id", o->host_id, sizeof(o->host_id));
+	read_hex("/proc/sys/kernel/random/boot_id", o->boot_id, sizeof(o->boot_id));
+	if (gethostname(o->host_name, sizeof(o->host_name) - 1))
+		strcpy(o->host_name, "unknown");
+	snprintf(o->event, sizeof(o->event), "%s", s->backend->event);
+	snprintf(o->backend, sizeof(o->backend), "%s", s->backend->name);
+}
+
+static int open_backend(struct session *s, struct err *err)
+{
+	const struct session_options *o = s->options;
+	int rc;
+
+	s->backend = o->backend == SESSION_BACKEND_PERF_SELF ? &backend_perf_self : &backend_bpf;
+	rc = s->backend->open(&s->source, &o->target, err);
+	if (rc != ERR_DENIED || o->backend != SESSION_BACKEND_AUTO)
+		return rc;
+	if (!o->target.pid_count || o->target.cgroup_fd >= 0)
+		return err_prefix(err, "without eBPF only own processes named with --pid can be "
+				       "sampled");
+	log_warn("%s; sampling own processes with perf_event_open instead", err->message);
+	s->backend = &backend_perf_self;
+	return s->backend->open(&s->source, &o->target, err);
+}
+
+static int scan(void *ctx _unused_, uint32_t pid, struct modules *modules, struct procscan *ret)
+{
+	return procscan_read(pid, PROCSCAN_BEST, modules, ret);
+}
+
+static void scan_one(void *arg, uint32_t pid)
+{
+	struct session *s = arg;
+
+	procs_add_running(&s->normaliser.procs, pid, s->io->mono_ns(s->io->ctx));
+}
+
+/* Mapping records flow already: what changes meanwhile is told by them. */
+static void scan_running(struct session *s)
+{
+	const struct backend_options *t = &s->options->target;
+
+	for (size_t i = 0; i < t->pid_count; i++)
+		scan_one(s, t->pids[i]);
+	if (!t->pid_count)
+		procscan_list(scan_one, s);
+}
+
+/* --- the loop -------------------------------------------------------------------------------- */
+
+static void state_losses(struct session *s)
+{
+	struct backend_stats b;
+
+	s->backend->stats(s->source, &b);
+	spool_writer_loss(s->spool, SPOOL_LOSS_RING_FULL, b.ring_full);
+	spool_writer_loss(s->spool, SPOOL_LOSS_STACK_FAULT, b.stack_fault);
+	spool_writer_loss(s->spool, SPOOL_LOSS_PERF_LOST, b.perf_lost);
+	spool_writer_loss(s->spool, SPOOL_LOSS_THROTTLED, b.throttled);
+	spool_writer_loss(s->spool, SPOOL_LOSS_UNRESOLVED, s->normaliser.unresolved);
+}
+
+static void poll_once(struct session *s, bool is_last)
+{
+	const struct event *e;
+	uint64_t now = s->io->mono_ns(s->io->ctx);
+	struct err err;
+
+	s->backend->poll(s->source, &s->events);
+	state_losses(s);
+	while ((e = events_next(&s->events, is_last ? UINT64_MAX : now - EVENTS_GRACE_NS)))
+		normalise_event(&s->normaliser, e);
+	events_compact(&s->events);
+	procs_poll(&s->normaliser.procs, now);
+	if (spool_writer_flush(s->spool, &err))
+		log_warn("%s; sampling goes on, what cannot be stored is counted", err.message);
+}
+
+static void poll_ship(struct session *s)
+{
+	struct err err;
+	int status, rc;
+
+	if (!s->options->ship_server)
+		return;
+	rc = child_ship_poll(&s->ship, s->io->mono_ns(s->io->ctx), &status, &err);
+	if (rc < 0)
+		log_warn("%s", err.message);
+	else if (rc > 0)
+		log_warn("rawstack-ship ended with %s %d; it is started again, the spool keeps "
+			 "what is not shipped",
+			 WIFSIGNALED(status) ? "signal" : "status",
+			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+/* Waits for the next poll; true when it is time to end. */
+static bool wait_tick(const struct session *s, const sigset_t *ends, uint64_t next_ns,
+		      uint64_t end_ns)
+{
+	for (;;) {
+		uint64_t now = s->io->mono_ns(s->io->ctx), until = next_ns;
+		struct timespec left;
+
+		if (end_ns && end_ns < until)
+			until = end_ns;
+		if (end_ns && now >= end_ns)
+			return true;
+		if (now >= until)
+			return false;
+		left.tv_sec = (time_t)((until - now) / 1000000000);
+		left.tv_nsec = (long)((until - now) % 1000000000);
+		if (sigtimedwait(ends, NULL, &left) > 0)
+			return true;
+	}
+}
+
+static void loop(struct session *s, const sigset_t *ends)
+{
+	uint64_t now = s->io->mono_ns(s->io->ctx), next = now;
+	uint64_t end = s->options->duration_ns ? now + s->options->duration_ns : 0;
+
+	do {
+		poll_once(s, false);
+		poll_ship(s);
+		now = s->io->mono_ns(s->io->ctx);
+		/* A late poll does not make the next ones come in a burst. */
+		next = next + POLL_NS > now ? next + POLL_NS : now + POLL_NS;
+	} while (!wait_tick(s, ends, next, end));
+}
+
+/* --- start and stop -------------------------------------------------------------------------- */
+
+static int prepare(struct session *s, struct err *err)
+{
+	const struct session_options *o = s->options;
+	struct spool_origin origin;
+	struct err warning;
+	int rc;
+
+	rc = open_backend(s, err);
+	if (rc)
+		return rc;
+	fill_origin(&origin, s);
+	rc = spool_writer_open(&s->spool, o->spool_dir, &o->limits, &origin, NULL, err);
+	if (rc)
+		return rc;
+	if (o->ship_server)
+		rc = child_ship_init(&s->ship, o->spool_dir, o->ship_server, o->ship_out, err);
+	if (rc)
+		return rc;
+	normalise_init(&s->normaliser, s->spool, scan, NULL);
+	if (s->backend == &backend_bpf &&
+	    kernel_map_init(&s->normaliser.kernel, s->io->mono_ns(s->io->ctx), &warning))
+		log_warn("%s", warning.message);
+	scan_running(s);
+	/* The spool's directory is open and its own, BPF is loaded: the rest can go. */
+	return capabilities_keep_sampling(err);
+}
+
+static void fill_stats(struct session *s, struct session_stats *ret)
+{
+	*ret = (struct session_stats){
+		.backend = s->backend->name,
+		.user_frames = s->normaliser.user_frames,
+		.unresolved = s->normaliser.unresolved,
+	};
+	s->backend->stats(s->source, &ret->source);
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+		ret->losses[i] = spool_writer_lost(s->spool, i);
+	ret->stored = s->normaliser.samples - ret->losses[SPOOL_LOSS_SPOOL_ERROR];
+}
+
+static void finish(struct session *s, struct session_stats *ret)
+{
+	struct err err;
+
+	s->backend->stop(s->source);
+	poll_once(s, true);
+	fill_stats(s, ret);
+	spool_writer_close(TAKE_PTR(s->spool));
+	if (s->options->ship_server && child_ship_finish(&s->ship, SHIP_FINISH_NS, &err))
+		log_warn("%s", err.message);
+}
+
+int session_run(const struct session_options *options, struct session_stats *ret, struct err *err)
+{
+	struct session s = {.options = options, .io = io_system()};
+	sigset_t ends, before;
+	int rc;
+
+	/* Blocked from the beginning, so that one that comes early ends the first wait. */
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGTERM);
+	sigaddset(&ends, SIGINT);
+	sigprocmask(SIG_BLOCK, &ends, &before);
+	events_init(&s.events);
+	rc = prepare(&s, err);
+	if (!rc)
+		rc = s.backend->start(s.source, err);
+	if (!rc) {
+		loop(&s, &ends);
+		finish(&s, ret);
+	}
+	spool_writer_close(s.spool);
+	normalise_done(&s.normaliser);
+	if (s.source)
+		s.backend->close(s.source);
+	events_done(&s.events);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}

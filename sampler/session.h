@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SESSION_H
+#define RAWSTACK_SESSION_H
+/*
+ * One run of the sampler: backend to events to normaliser to spool, and the shipper beside it. The
+ * program around it parses options; this owns the order of start and stop. One thread.
+ */
+#include "backend.h"
+#include "spool.h"
+
+enum session_backend {
+	SESSION_BACKEND_AUTO, /* bpf; where that is not permitted, perf-self */
+	SESSION_BACKEND_BPF,
+	SESSION_BACKEND_PERF_SELF,
+};
+
+struct session_options {
+	const char *spool_dir;
+	struct spool_limits limits;
+	enum session_backend backend;
+	struct backend_options target;
+	uint64_t duration_ns;               /* 0: until a signal */
+	const char *ship_server, *ship_out; /* NULL: no shipper */
+};
+
+/* What became of every tick: runs = stored + idle + filtered + ring_full + spool_error, exactly. */
+struct session_stats {
+	const char *backend;
+	struct backend_stats source;
+	uint64_t stored; /* in the spool */
+	uint64_t losses[SPOOL_LOSS_COUNT];
+	uint64_t user_frames, unresolved;
+};
+
+/*
+ * Runs until duration_ns, SIGTERM or SIGINT; all three are the normal end. Logs what a person must
+ * know while it goes on. 0 and *ret; negative when it could not start. With `ship`, a shipper that
+ * did not deliver everything is logged, and no error: the spool has it.
+ */
+int session_run(const struct session_options *options, struct session_stats *ret, struct err *err);
+
+#endif

@@ -1,0 +1,393 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which file a pc belonged to at the time of a sample, from records in any order of arrival. */
+#include "events.h"
+#include "limits.h"
+#include "note_id.h"
+#include "procs.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int scan_calls;
+static const char *scan_path; /* NULL: the process is gone */
+
+/* What /proc would say: one mapping of scan_path at 0x1000. */
+static int fake_scan(void *ctx _unused_, uint32_t pid _unused_, struct modules *modules,
+		     struct procscan *ret)
+{
+	struct build_id id = {.kind = BUILD_ID_GNU, .len = 4};
+	struct mapping row = {0x1000, 0x2000, 0, NULL};
+
+	scan_calls++;
+	if (!scan_path)
+		return -ESRCH;
+	ret->maps = mappings_new();
+	row.module = module_get(modules, &id, scan_path, strlen(scan_path));
+	assert_true(mappings_add(&ret->maps, &row));
+	ret->exe = row.module;
+	strcpy(ret->comm, "scanned");
+	return 0;
+}
+
+static void map(struct events *q, uint64_t time_ns, uint32_t pid, uint64_t start, uint64_t end,
+		const char *path)
+{
+	struct event e = {
+		.time_ns = time_ns,
+		.pid = pid,
+		.tid = pid,
+		.kind = EVENT_MAP,
+		.map = {.start = start, .end = end, .file_off = start / 16, .id_len = 4, .id = {1}},
+		.data = path,
+		.data_len = strlen(path),
+	};
+
+	assert_true(events_add(q, &e));
+}
+
+static void fork_to(struct events *q, uint64_t time_ns, uint32_t parent, uint32_t pid)
+{
+	struct event e = {.time_ns = time_ns, .pid = pid, .tid = pid, .kind = EVENT_FORK};
+
+	e.fork.parent_pid = parent;
+	assert_true(events_add(q, &e));
+}
+
+static void exec(struct events *q, uint64_t time_ns, uint32_t pid, const char *comm)
+{
+	struct event e = {
+		.time_ns = time_ns,
+		.pid = pid,
+		.tid = pid,
+		.kind = EVENT_COMM,
+		.comm = {.is_exec = true},
+		.data = comm,
+		.data_len = strlen(comm),
+	};
+
+	assert_true(events_add(q, &e));
+}
+
+static void end(struct events *q, uint64_t time_ns, uint32_t pid)
+{
+	assert_true(events_add(
+		q,
+		&(struct event){.time_ns = time_ns, .pid = pid, .tid = pid, .kind = EVENT_EXIT}));
+}
+
+/* Everything older than `until` happens. */
+static void play(struct procs *ps, struct events *q, uint64_t until)
+{
+	const struct event *e;
+
+	while ((e = events_next(q, until)))
+		procs_event(ps, e);
+	events_compact(q);
+}
+
+/* The path that holds pc now, "" for none, and *ret_off the offset in it. */
+static const char *path_at(struct procs *ps, uint32_t pid, uint64_t start_ns, uint64_t pc,
+			   uint64_t *ret_off)
+{
+	struct event e = {.time_ns = 1000000, .pid = pid, .kind = EVENT_SAMPLE};
+	const struct mapping *m;
+	struct proc *p;
+
+	e.sample.start_ns = start_ns;
+	p = procs_of_sample(ps, &e);
+	assert_non_null(p);
+	m = mappings_find(p->maps, pc);
+	if (ret_off)
+		*ret_off = m ? pc - m->start + m->file_off : 0;
+	return m ? m->module->path : "";
+}
+
+static void test_overlap(void **state)
+{
+	struct modules ms;
+	struct mappings *m = mappings_new(), *shared;
+	struct build_id none = {.kind = BUILD_ID_NONE};
+	struct module *a, *b;
+
+	(void)state;
+	modules_init(&ms);
+	a = module_get(&ms, &none, "/a", 2);
+	b = module_get(&ms, &none, "/b (deleted)", 12);
+	assert_string_equal(b->path, "/b");
+	assert_ptr_equal(module_get(&ms, &none, "/a", 2), a);
+	module_unref(a);
+	assert_true(mappings_add(&m, &(struct mapping){0x1000, 0x5000, 0x100, a}));
+	assert_false(mappings_add(&m, &(struct mapping){0x1000, 0x1000, 0, a}));
+	shared = mappings_ref(m);
+	/* Cut in two: the left part keeps its offset, the right one moves on. */
+	assert_true(mappings_add(&m, &(struct mapping){0x2000, 0x3000, 0, b}));
+	assert_int_equal(shared->count, 1); /* the other owner sees nothing of it */
+	mappings_unref(shared);
+	assert_int_equal(m->count, 3);
+	assert_ptr_equal(mappings_find(m, 0x1fff)->module, a);
+	assert_ptr_equal(mappings_find(m, 0x2000)->module, b);
+	assert_ptr_equal(mappings_find(m, 0x3000)->module, a);
+	assert_int_equal(mappings_find(m, 0x3000)->file_off, 0x2100);
+	assert_null(mappings_find(m, 0xfff));
+	assert_null(mappings_find(m, 0x5000));
+	/* Over everything. */
+	assert_true(mappings_add(&m, &(struct mapping){0, 0x9000, 0, b}));
+	assert_int_equal(m->count, 1);
+	/* Over the ends of two. */
+	assert_true(mappings_add(&m, &(struct mapping){0x9000, 0xa000, 0, a}));
+	assert_true(mappings_add(&m, &(struct mapping){0x8000, 0x9800, 0x40, b}));
+	assert_int_equal(m->count, 3);
+	assert_int_equal(mappings_find(m, 0x9800)->file_off, 0x800);
+	mappings_unref(m);
+	module_unref(a);
+	module_unref(b);
+	assert_int_equal(ms.count, 0);
+	modules_done(&ms);
+}
+
+static void test_order_of_arrival(void **state)
+{
+	struct events q;
+	struct procs ps;
+	uint64_t off;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, fake_scan, NULL);
+	/* The ring of one CPU has the mappings after the exec, that of another the exec. */
+	map(&q, 30, 7, 0x400000, 0x500000, "/bin/new");
+	map(&q, 10, 7, 0x400000, 0x600000, "/bin/old");
+	exec(&q, 20, 7, "new");
+	play(&ps, &q, 30); /* what is at the horizon waits */
+	assert_string_equal(path_at(&ps, 7, 1, 0x400000, NULL), "");
+	map(&q, 25, 7, 0x400000, 0x401000, "/bin/between");
+	play(&ps, &q, 100);
+	assert_string_equal(path_at(&ps, 7, 1, 0x400010, &off), "/bin/new");
+	assert_int_equal(off, 0x40010);
+	assert_string_equal(path_at(&ps, 7, 1, 0x500000, NULL), "");
+	procs_done(&ps);
+	events_done(&q);
+}
+
+static void test_fork(void **state)
+{
+	struct events q;
+	struct procs ps;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, fake_scan, NULL);
+	scan_path = NULL;
+	exec(&q, 1, 7, "seven");
+	map(&q, 2, 7, 0x1000, 0x2000, "/a");
+	fork_to(&q, 3, 7, 8);
+	map(&q, 4, 8, 0x3000, 0x4000, "/child");
+	map(&q, 5, 7, 0x3000, 0x4000, "/parent");
+	fork_to(&q, 6, 8, 9);
+	exec(&q, 7, 8, "eight");
+	play(&ps, &q, 100);
+	scan_calls = 0;
+	assert_string_equal(path_at(&ps, 7, 1, 0x1000, NULL), "/a");
+	assert_string_equal(path_at(&ps, 7, 1, 0x3000, NULL), "/parent");
+	assert_string_equal(path_at(&ps, 9, 3, 0x1000, NULL), "/a");
+	assert_string_equal(path_at(&ps, 9, 3, 0x3000, NULL), "/child");
+	assert_string_equal(path_at(&ps, 8, 2, 0x1000, NULL), ""); /* exec cleared it */
+	assert_int_equal(scan_calls, 0);                           /* the records told everything */
+	procs_done(&ps);
+	events_done(&q);
+}
+
+static void test_pid_reuse(void **state)
+{
+	struct events q;
+	struct procs ps;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, fake_scan, NULL);
+	scan_path = "/scanned";
+	exec(&q, 1, 7, "seven");
+	map(&q, 2, 7, 0x1000, 0x2000, "/first");
+	end(&q, 3, 7);
+	play(&ps, &q, 100);
+	assert_string_equal(path_at(&ps, 7, 50, 0x1000, NULL), "/first"); /* a little late */
+	/* A fork of the same pid begins anew, though the old one is not forgotten yet. */
+	exec(&q, 101, 6, "six");
+	map(&q, 102, 6, 0x1000, 0x2000, "/second");
+	fork_to(&q, 103, 6, 7);
+	play(&ps, &q, 200);
+	assert_string_equal(path_at(&ps, 7, 103, 0x1000, NULL), "/second");
+	/* Without a record the start of the process tells, and /proc is asked. */
+	scan_calls = 0;
+	assert_string_equal(path_at(&ps, 7, 999, 0x1000, NULL), "/scanned");
+	assert_int_equal(scan_calls, 1);
+	procs_done(&ps);
+	events_done(&q);
+}
+
+static void test_exit_is_forgotten(void **state)
+{
+	struct events q;
+	struct procs ps;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, fake_scan, NULL);
+	for (uint32_t pid = 1; pid <= 1000; pid++) {
+		exec(&q, pid, pid, "x");
+		map(&q, pid, pid, 0x1000, 0x2000, "/bin/x");
+		end(&q, pid + 1, pid);
+	}
+	play(&ps, &q, 10000);
+	assert_int_equal(ps.count, 1000);
+	assert_int_equal(ps.modules.count, 1);
+	procs_poll(&ps, 2000);
+	assert_int_equal(ps.count, 1000);
+	procs_poll(&ps, UINT64_C(10000000000));
+	assert_int_equal(ps.count, 0);
+	assert_int_equal(ps.modules.count, 0);
+	procs_done(&ps);
+	events_done(&q);
+}
+
+static void test_lost_and_scan(void **state)
+{
+	struct events q;
+	struct procs ps;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, fake_scan, NULL);
+	scan_path = "/before";
+	procs_add_running(&ps, 7, 50);
+	map(&q, 40, 7, 0x1000, 0x2000, "/older than the scan");
+	map(&q, 60, 7, 0x5000, 0x6000, "/newer");
+	play(&ps, &q, 100);
+	assert_string_equal(path_at(&ps, 7, 1, 0x1000, NULL), "/before");
+	assert_string_equal(path_at(&ps, 7, 1, 0x5000, NULL), "/newer");
+	assert_true(events_add(&q, &(struct event){.time_ns = 110, .kind = EVENT_LOST}));
+	play(&ps, &q, 200);
+	scan_path = "/after";
+	assert_string_equal(path_at(&ps, 7, 1, 0x1000, NULL), "/after");
+	/* An unknown process is read at its first sample, and no more of them than allowed. */
+	procs_poll(&ps, 200);
+	scan_calls = 0;
+	for (uint32_t pid = 100; pid < 100 + 2 * LIMIT_SCANS; pid++)
+		path_at(&ps, pid, 1, 0x1000, NULL);
+	assert_int_equal(scan_calls, LIMIT_SCANS);
+	procs_poll(&ps, 200);
+	assert_string_equal(path_at(&ps, 100 + 2 * LIMIT_SCANS - 1, 1, 0x1000, NULL), "/after");
+	/* One that is gone stays without mappings, and is not asked again. */
+	scan_path = NULL;
+	assert_string_equal(path_at(&ps, 5000, 1, 0x1000, NULL), "");
+	scan_calls = 0;
+	assert_string_equal(path_at(&ps, 5000, 1, 0x1000, NULL), "");
+	assert_int_equal(scan_calls, 0);
+	procs_done(&ps);
+	events_done(&q);
+}
+
+static void test_queue(void **state)
+{
+	struct events q;
+	const struct event *e;
+	uint64_t last = 0, seen = 0, x = 1;
+
+	(void)state;
+	events_init(&q);
+	for (int round = 0; round < 50; round++) {
+		for (int i = 0; i < 100; i++) {
+			x = x * 6364136223846793005u + 1442695040888963407u;
+			/* Up to two rounds late or early. */
+			map(&q, (uint64_t)round * 100 + 200 + (x >> 33) % 200, 1, 1, 2, "/file");
+		}
+		while ((e = events_next(&q, (uint64_t)round * 100 + 200))) {
+			assert_true(e->time_ns >= last);
+			assert_int_equal(e->data_len, 5);
+			assert_memory_equal(e->data, "/file", 5);
+			last = e->time_ns;
+			seen++;
+		}
+		events_compact(&q);
+	}
+	while ((e = events_next(&q, UINT64_MAX)))
+		seen++;
+	assert_int_equal(seen, 5000);
+	assert_int_equal(q.refused, 0);
+	events_done(&q);
+}
+
+/* Both ways of reading /proc say the same of this process. */
+static void test_procscan(void **state)
+{
+	struct modules ms;
+	struct procscan best, text;
+
+	(void)state;
+	modules_init(&ms);
+	assert_int_equal(procscan_read((uint32_t)getpid(), PROCSCAN_BEST, &ms, &best), 0);
+	assert_int_equal(procscan_read((uint32_t)getpid(), PROCSCAN_TEXT, &ms, &text), 0);
+	assert_int_equal(best.maps->count, text.maps->count);
+	assert_true(best.maps->count >= 3); /* this program, libc, the dynamic linker */
+	for (size_t i = 0; i < best.maps->count; i++) {
+		const struct mapping *a = &best.maps->rows[i], *b = &text.maps->rows[i];
+
+		assert_int_equal(a->start, b->start);
+		assert_int_equal(a->end, b->end);
+		assert_string_equal(a->module->path, b->module->path);
+		if (a->module->kind != MODULE_FILE)
+			continue;
+		assert_int_equal(a->file_off, b->file_off);
+		assert_true(build_id_equal(&a->module->id, &b->module->id));
+		assert_true(a->module->id.len > 0);
+	}
+	assert_non_null(best.exe);
+	assert_ptr_equal(best.exe, text.exe);
+	assert_non_null(mappings_find(best.maps, (uintptr_t)test_procscan));
+	assert_ptr_equal(mappings_find(best.maps, (uintptr_t)test_procscan)->module, best.exe);
+	assert_string_equal(best.comm, "test_procs");
+	module_unref(best.exe);
+	module_unref(text.exe);
+	mappings_unref(best.maps);
+	mappings_unref(text.maps);
+	assert_int_equal(ms.count, 0);
+	assert_true(procscan_read(INT32_MAX, PROCSCAN_BEST, &ms, &best) < 0);
+	modules_done(&ms);
+}
+
+static void test_notes(void **state)
+{
+	static const uint8_t notes[] = {
+		4, 0, 0, 0, 5, 0, 0, 0, 1, 0, 0, 0, 'X', 'Y', 'Z', 0,   1,   2, 3, 4, 5, 0,
+		0, 0, 4, 0, 0, 0, 4, 0, 0, 0, 3, 0, 0,   0,   'G', 'N', 'U', 0, 9, 8, 7, 6,
+	};
+	struct build_id id;
+
+	(void)state;
+	assert_int_equal(note_id_find(bytes_of(notes, sizeof(notes)), &id), 1);
+	assert_int_equal(id.len, 4);
+	assert_memory_equal(id.bytes, "\x09\x08\x07\x06", 4);
+	for (size_t len = 0; len < sizeof(notes); len++)
+		assert_int_equal(note_id_find(bytes_of(notes, len), &id), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_overlap),
+		cmocka_unit_test(test_order_of_arrival),
+		cmocka_unit_test(test_fork),
+		cmocka_unit_test(test_pid_reuse),
+		cmocka_unit_test(test_exit_is_forgotten),
+		cmocka_unit_test(test_lost_and_scan),
+		cmocka_unit_test(test_queue),
+		cmocka_unit_test(test_procscan),
+		cmocka_unit_test(test_notes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
