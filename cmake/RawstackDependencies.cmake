@@ -48,6 +48,7 @@ rawstack_dependency(grpc PACKAGE libgrpc-dev HEADER grpc/grpc.h LIBS grpc gpr)
 rawstack_dependency(protobuf_c PACKAGE libprotobuf-c-dev HEADER protobuf-c/protobuf-c.h
 		    LIBS protobuf-c)
 rawstack_dependency(libbpf PACKAGE libbpf-dev HEADER bpf/libbpf.h LIBS bpf)
+rawstack_dependency(libseccomp PACKAGE libseccomp-dev HEADER seccomp.h LIBS seccomp)
 rawstack_dependency(jansson PACKAGE libjansson-dev HEADER jansson.h LIBS jansson)
 
 rawstack_program(RAWSTACK_PROTOC PACKAGE protobuf-compiler NAMES protoc)

@@ -17,19 +17,10 @@
 #include "dwarf_reader.h"
 #include "io.h"
 #include "limits.h"
+#include "sandbox.h"
+#include "sanitizer.h"
 #include "table_make.h"
 #include "worker_protocol.h"
-
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-#define UNDER_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-#define UNDER_SANITIZER 1
-#endif
-#endif
-#ifndef UNDER_SANITIZER
-#define UNDER_SANITIZER 0
-#endif
 
 static int limit(int what, uint64_t soft, uint64_t hard, const char *name, struct err *err)
 {
@@ -102,6 +93,8 @@ static int build(const struct worker_request *req, struct build_report *report, 
 		rc = map_input(WORKER_FD_INPUT, &source.p, &source.len, err);
 	if (!rc && req->has_stripped)
 		rc = map_input(WORKER_FD_STRIPPED, &source.stripped, &source.stripped_len, err);
+	if (!rc)
+		rc = sandbox_enter(err);
 	if (!rc)
 		rc = table_make(&source, &out, report, err);
 	if (!rc)

@@ -22,9 +22,10 @@ struct bytes {
 	bool failed;
 };
 
+/* p may be NULL when len is 0. */
 static inline struct bytes bytes_of(const void *p, size_t len)
 {
-	return (struct bytes){.p = p, .left = len};
+	return (struct bytes){.p = p ? p : (const uint8_t *)"", .left = len};
 }
 
 static inline bool bytes_fail(struct bytes *b)

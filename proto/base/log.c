@@ -19,7 +19,7 @@ void log_set_level(enum log_level level)
 	max_level = level;
 }
 
-static void emit(const char *head, const char *fmt, va_list ap, const char *tail)
+_printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, const char *tail)
 {
 	char line[1024];
 	size_t at, len, tail_len = strlen(tail);

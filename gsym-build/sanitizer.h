@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SANITIZER_H
+#define RAWSTACK_SANITIZER_H
+/*
+ * 1 when built with a sanitizer, which reserves terabytes of addresses and makes system calls of
+ * its own: limits and filters of the worker that stand in its way are then left out.
+ */
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define UNDER_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define UNDER_SANITIZER 1
+#endif
+#endif
+#ifndef UNDER_SANITIZER
+#define UNDER_SANITIZER 0
+#endif
+
+#endif
