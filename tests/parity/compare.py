@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Compares the answers of several readers, and decides each difference between LLVM and ours."""
+import bisect
+import collections
+import dataclasses
+import itertools
+import posixpath
+import re
+import subprocess
+
+import elffile
+import readers
+
+# Why an answer of ours that is not LLVM's stands or falls. The first four are in our favour.
+IN_FAVOUR = ("peer agrees", "beyond LLVM", "DWARF rows", "symbol table")
+AGAINST = "against us"
+UNEXPLAINED = "unexplained"
+CLASSES = IN_FAVOUR + (AGAINST, UNEXPLAINED)
+
+QUOTES_MAX = 5
+
+Difference = collections.namedtuple("Difference", "address llvm ours kind evidence")
+
+
+def places(answer):
+    """The chain without names. A name alone has no place: tools differ in what file they print
+    then."""
+    return (
+        tuple((f.file, f.line) if f.line or f.name is None else (None, 0) for f in answer)
+        if any(f.line for f in answer)
+        else ()
+    )
+
+
+def names(answer):
+    return tuple((f.name, *p) for f, p in zip(answer, places(answer) or ((None, 0),) * len(answer)))
+
+
+def path_alike(one, two):
+    """Where the directory of a unit is relative, binutils and elfutils put it before a path
+    twice."""
+    if one == two or not one or not two:
+        return one == two
+    return ("/" + one).endswith("/" + two) or ("/" + two).endswith("/" + one)
+
+
+def alike(one, two, with_names):
+    """As equality of chains, for a peer."""
+    if with_names and [f.name for f in one] != [f.name for f in two]:
+        return False
+    one, two = places(one), places(two)
+    return len(one) == len(two) and all(
+        a[1] == b[1] and path_alike(a[0], b[0]) for a, b in zip(one, two)
+    )
+
+
+class LineRows:
+    """The rows of the line tables that cover given addresses, as llvm-dwarfdump prints them. One
+    pass over all tables, for the addresses that nothing else decides."""
+
+    def __init__(self, path, addresses):
+        self.rows = collections.defaultdict(list)
+        self.addresses = sorted(addresses)
+        process = subprocess.Popen(
+            ["llvm-dwarfdump-19", "--debug-line", path],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            errors="surrogateescape",
+        )
+        with process.stdout as lines:
+            self._read(lines)
+        process.wait()
+
+    def _read(self, lines):
+        directories, files, number, last = {}, {}, None, None
+        for line in lines:
+            if line.startswith("0x"):
+                fields = line.split()
+                if len(fields) < 6:
+                    continue
+                address = int(fields[0], 16)
+                # Several rows at one address: the last counts, so a row is judged by the next one.
+                if last and address > last[0]:
+                    self._cover(last, address, directories, files)
+                last = (
+                    None
+                    if "end_sequence" in fields
+                    else (address, int(fields[1]), int(fields[3]), line)
+                )
+            elif line.startswith("debug_line["):
+                directories, files, last = {}, {}, None
+            elif match := re.match(r'include_directories\[ *(\d+)\] = "(.*)"', line):
+                directories[int(match[1])] = match[2]
+            elif match := re.match(r"file_names\[ *(\d+)\]:", line):
+                number = int(match[1])
+            elif match := re.match(r' +name: "(.*)"', line):
+                files[number] = [match[1], 0]
+            elif match := re.match(r" +dir_index: (\d+)", line):
+                files[number][1] = int(match[1])
+
+    def _cover(self, row, end, directories, files):
+        first = bisect.bisect_left(self.addresses, row[0])
+        for address in self.addresses[first : bisect.bisect_left(self.addresses, end)]:
+            name, directory = files.get(row[2], ["?", 0])
+            path = posixpath.normpath(posixpath.join(directories.get(directory, ""), name))
+            self.rows[address].append((path, row[1], row[3].strip()))
+
+    def match(self, address, frame):
+        """Whether a row says what `frame` says. The directory of a unit is not in every line table,
+        so that a relative path there is compared as the end of the frame's."""
+        for path, line, _ in self.rows[address]:
+            if (
+                frame.file
+                and line == frame.line
+                and ("/" + frame.file).endswith("/" + path.lstrip("./"))
+            ):
+                return True
+        return False
+
+    def quote(self, address):
+        return [f"row: {text}  [{path}]" for path, _, text in self.rows[address]]
+
+
+class Symbols:
+    """What the symbol table says about a name at an address."""
+
+    def __init__(self, elf):
+        self.sections = elf.code_sections()
+        self.by_name = collections.defaultdict(list)
+        for symbol in elf.code_symbols():
+            self.by_name[symbol.name].append(symbol)
+        self.starts = sorted(symbol.value for symbol in elf.code_symbols())
+
+    def section_of(self, address):
+        return next((s for s in self.sections if s.addr <= address < s.addr + s.size), None)
+
+    def covers(self, name, address):
+        """(strength, start) of the best symbol of that name at the address, or None. Strength 2:
+        the address lies within its size; 1: it has no size and is the last before the address in
+        its section. A PLT stub has a name, but no symbol."""
+        if name and name.endswith("@plt"):
+            section = self.section_of(address)
+            return (2, address) if section and section.name.startswith((".plt", ".iplt")) else None
+        best = None
+        for s in self.by_name.get(name, ()):
+            section = self.section_of(address)
+            if s.value <= address < s.value + s.size:
+                best = max(best or (2, s.value), (2, s.value))
+            elif not s.size and section and section.addr <= s.value <= address:
+                i = bisect.bisect_right(self.starts, address)
+                if self.starts[i - 1] == s.value:
+                    best = max(best or (1, s.value), (1, s.value))
+        return best
+
+
+class Judge:
+    """Decides the differences of one input."""
+
+    def __init__(self, path, reference, addresses, answers):
+        self.path, self.reference, self.addresses, self.answers = (
+            path,
+            reference,
+            addresses,
+            answers,
+        )
+        self.symbols = Symbols(elffile.ElfFile(path))
+        self.peers = [p for p in ("addr2line", "eu-addr2line") if self.competent(p)]
+        self.rows = None
+
+    def differences(self):
+        llvm, ours = self.answers["llvm"], self.answers["rawstack"]
+        different = [i for i in range(len(self.addresses)) if names(llvm[i]) != names(ours[i])]
+        found, undecided = {}, []
+        for i in different:
+            kind, evidence = self.by_peers(i) or self.by_symbols(i) or (None, None)
+            if kind:
+                found[i] = kind, evidence
+            else:
+                undecided.append(i)
+        if undecided:
+            self.rows = LineRows(self.reference, [self.addresses[i] for i in undecided])
+        for i in undecided:
+            found[i] = self.by_rows(i) or (UNEXPLAINED, self.rows.quote(self.addresses[i]))
+        quoted = 0
+        result = []
+        for i in different:
+            kind, evidence = found[i]
+            if kind in (UNEXPLAINED, AGAINST) and quoted < QUOTES_MAX:
+                quoted += 1
+                evidence = evidence + self.lookup(self.addresses[i])
+            result.append(Difference(self.addresses[i], llvm[i], ours[i], kind, evidence))
+        return result
+
+    def lookup(self, address):
+        """What LLVM's dumper prints of the DIEs there, as a quote."""
+        argv = ["llvm-dwarfdump-19", f"--lookup=0x{address:x}", self.reference]
+        wanted = r"^0x|DW_AT_(name|linkage_name|low_pc|high_pc|ranges|abstract_origin|call_line)"
+        wanted += r"|^\s+\[0x|Line info"
+        text = readers.run(argv, good=(0, 1))
+        return [line.rstrip() for line in text.splitlines() if re.search(wanted, line)][:24]
+
+    def competent(self, peer):
+        """Whether a peer reads this file at all: most chains with inlined calls are LLVM's. Else
+        that it agrees with us only says that neither of us reads it."""
+        pairs = [(x, y) for x, y in zip(self.answers["llvm"], self.answers[peer]) if len(x) > 1]
+        return sum(alike(x, y, False) for x, y in pairs) * 2 > len(pairs)
+
+    def by_peers(self, i):
+        """A peer says the same as we, and that is not less than LLVM says. Where only names differ,
+        it must say the same names."""
+        llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
+        if not ours or (places(llvm) and not places(ours)):
+            return None
+        with_names = places(llvm) == places(ours)
+        for peer in self.peers:
+            theirs = self.answers[peer][i]
+            if alike(theirs, ours, with_names) and theirs and theirs[-1].name == ours[-1].name:
+                return "peer agrees", [f"{peer} says the same"]
+        return None
+
+    def by_symbols(self, i):
+        """Same lines (or none), but another symbol: the one whose size holds the address wins over
+        one without a size, and the innermost of two. One in another section is wrong."""
+        llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
+        if places(llvm) != places(ours) or names(llvm[:-1]) != names(ours[:-1]):
+            return None
+        a = self.addresses[i]
+        our_name, their_name = (x[-1].name if x else None for x in (ours, llvm))
+        mine, other = self.symbols.covers(our_name, a), self.symbols.covers(their_name, a)
+        evidence = [f"ours {our_name} {mine}, LLVM's {their_name} {other} (strength, start)"]
+        if not llvm and mine:
+            return "beyond LLVM", evidence
+        if (mine and not other) or (mine and other and mine >= other):
+            return "symbol table", evidence
+        if our_name is None and not other:
+            return "symbol table", evidence + ["no symbol is right"]
+        return None
+
+    def by_rows(self, i):
+        a = self.addresses[i]
+        llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
+        mine = bool(places(ours)) and self.rows.match(a, ours[0])
+        other = bool(places(llvm)) and self.rows.match(a, llvm[0])
+        quote = self.rows.quote(a)
+        if mine and not places(llvm) and len(ours) == 1:
+            if self.symbols.covers(ours[0].name, a):
+                return "beyond LLVM", quote
+        if mine and not other and len(ours) == len(llvm) and places(llvm[1:]) == places(ours[1:]):
+            return "DWARF rows", quote
+        if other and not mine:
+            return AGAINST, quote
+        return None
+
+
+@dataclasses.dataclass
+class Comparison:
+    """Shares are of `count`."""
+
+    count: int
+    agreement: dict  # {(reader, reader): (share of equal places, share of equal chains with names)}
+    equal: float  # places as LLVM has them, and the names that LLVM has from DWARF
+    decided: float  # equal, or different in our favour
+    differences: list
+    plt_unnamed: int  # addresses in PLT stubs that we have no name for
+
+
+def same(llvm, ours, named_by_dwarf):
+    """Equal but for an outermost name that LLVM has from the symbol table: where a symbol has
+    several names at one address there is no right one."""
+    if named_by_dwarf:
+        return names(llvm) == names(ours)
+    return places(llvm) == places(ours) and names(llvm[:-1]) == names(ours[:-1])
+
+
+def compare(path, reference, addresses, answers, named_by_dwarf):
+    """`answers`: {reader: [answer]}, with "llvm" and "rawstack"."""
+    count = len(addresses)
+    agreement = {}
+    for one, two in itertools.combinations(answers, 2):
+        pairs = list(zip(answers[one], answers[two]))
+        if {one, two} == {"llvm", "rawstack"}:
+            equal = [(places(x) == places(y), names(x) == names(y)) for x, y in pairs]
+        else:
+            equal = [(alike(x, y, False), alike(x, y, True)) for x, y in pairs]
+        agreement[one, two] = tuple(sum(column) / count for column in zip(*equal))
+    judge = Judge(path, reference, addresses, answers)
+    differences = judge.differences()
+    against = sum(d.kind not in IN_FAVOUR for d in differences)
+    equal = sum(map(same, answers["llvm"], answers["rawstack"], named_by_dwarf))
+    unnamed = 0
+    for address, ours in zip(addresses, answers["rawstack"]):
+        section = judge.symbols.section_of(address)
+        unnamed += not ours and section is not None and section.name.startswith((".plt", ".iplt"))
+    return Comparison(count, agreement, equal / count, 1 - against / count, differences, unnamed)
