@@ -1,0 +1,18 @@
+# Manual pages, made of what the programs' --help prints.
+function(rawstack_manual program what)
+	set(page ${PROJECT_BINARY_DIR}/man/${program}.1)
+	add_custom_command(
+		OUTPUT ${page}
+		COMMAND ${CMAKE_COMMAND} -E make_directory ${PROJECT_BINARY_DIR}/man
+		COMMAND ${PROJECT_SOURCE_DIR}/cmake/man-page $<TARGET_FILE:${program}> ${what} ${ARGN}
+			> ${page}
+		DEPENDS ${program} ${PROJECT_SOURCE_DIR}/cmake/man-page
+		VERBATIM)
+	add_custom_target(${program}_manual ALL DEPENDS ${page})
+	install(FILES ${page} DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+endfunction()
+
+rawstack_manual(rawstack "resolve addresses, push binaries, look at profiles"
+		push ls missing resolve top flame)
+rawstack_manual(rawstack-gsym-build "make and read symbol lookup tables" build info lookup)
+rawstack_manual(rawstack-sampler "sample stacks as bare addresses into a spool" run ship spool)
