@@ -2,6 +2,7 @@
 #include "child_ship.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -51,14 +52,16 @@ int child_ship_init(struct child_ship *c, const char *spool, const char *server,
 	return child_ship_find(c->program, sizeof(c->program), err);
 }
 
-static void run_child(const struct child_ship *c, pid_t parent) __attribute__((noreturn));
+static void run_child(const struct child_ship *c, pid_t parent, bool once)
+	__attribute__((noreturn));
 
-static void run_child(const struct child_ship *c, pid_t parent)
+static void run_child(const struct child_ship *c, pid_t parent, bool once)
 {
-	const char *argv[] = {c->program, "--spool", c->spool, "--server",
-			      c->server,  "--out",   c->out,   NULL};
+	const char *argv[] = {c->program, "--spool", c->spool, "--server", c->server,
+			      "--out",    c->out,    NULL,     NULL};
 	sigset_t none;
 
+	argv[7] = once ? "--once" : NULL;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGINT, SIG_IGN); /* of the terminal: the parent says when to end */
@@ -70,12 +73,12 @@ static void run_child(const struct child_ship *c, pid_t parent)
 	_exit(127);
 }
 
-static int start(struct child_ship *c, uint64_t now_ns, struct err *err)
+static int start(struct child_ship *c, uint64_t now_ns, bool once, struct err *err)
 {
 	pid_t parent = getpid(), pid = fork();
 
 	if (pid == 0)
-		run_child(c, parent);
+		run_child(c, parent, once);
 	c->next_ns = now_ns + c->pause_ns;
 	if (pid < 0) {
 		if (c->failed_told)
@@ -91,7 +94,7 @@ static int start(struct child_ship *c, uint64_t now_ns, struct err *err)
 int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, struct err *err)
 {
 	if (!c->pid)
-		return now_ns >= c->next_ns ? start(c, now_ns, err) : 0;
+		return now_ns >= c->next_ns ? start(c, now_ns, false, err) : 0;
 	if (waitpid(c->pid, ret_status, WNOHANG) != c->pid)
 		return 0;
 	c->pid = 0;
@@ -107,32 +110,52 @@ int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, stru
 	return 1;
 }
 
-int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err)
+/* Waits until *left_ns is used up, then kills it: the status as by waitpid(2). */
+static int wait_for_end(struct child_ship *c, uint64_t *left_ns)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};
 	int status = 0;
 
-	if (!c->pid)
-		return err_set(err, ERR_UNAVAILABLE,
-			       PROGRAM " is not running: what is not shipped stays in the spool");
-	kill(c->pid, SIGTERM);
-	for (uint64_t waited = 0; waitpid(c->pid, &status, WNOHANG) == 0;
-	     waited += (uint64_t)pause.tv_nsec) {
-		if (waited >= timeout_ns) {
+	while (waitpid(c->pid, &status, WNOHANG) == 0) {
+		if (*left_ns < (uint64_t)pause.tv_nsec) {
 			kill(c->pid, SIGKILL);
 			waitpid(c->pid, &status, 0);
-			c->pid = 0;
-			return err_set(err, ERR_CANCELLED,
-				       PROGRAM " did not end in %llu s: what is not shipped stays "
-					       "in the spool",
-				       (unsigned long long)(timeout_ns / 1000000000));
+			break;
 		}
 		nanosleep(&pause, NULL);
+		*left_ns -= (uint64_t)pause.tv_nsec;
 	}
 	c->pid = 0;
+	return status;
+}
+
+int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err)
+{
+	uint64_t left = timeout_ns;
+	int status = -1;
+
+	if (c->pid) {
+		kill(c->pid, SIGTERM);
+		status = wait_for_end(c, &left);
+	}
+	/* It was in a pause, or so young that the signal was its end: what it would have shipped
+	 * is shipped now. */
+	if (status == -1 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)) {
+		c->failed_told = false;
+		if (start(c, 0, true, err))
+			return err->code;
+		status = wait_for_end(c, &left);
+	}
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	return err_set(err, ERR_UNAVAILABLE, PROGRAM " ended with %s %d",
+	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
+		return err_set(err, ERR_CANCELLED,
+			       PROGRAM " did not end in %" PRIu64
+				       " s: what is not shipped stays in "
+				       "the spool",
+			       timeout_ns / 1000000000);
+	return err_set(err, ERR_UNAVAILABLE,
+		       PROGRAM " ended with %s %d: what is not shipped stays in the spool",
 		       WIFSIGNALED(status) ? "signal" : "status",
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }

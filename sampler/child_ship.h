@@ -30,8 +30,9 @@ int child_ship_init(struct child_ship *c, const char *spool, const char *server,
  * cannot be started, once for each run of failures. */
 int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, struct err *err);
 
-/* Asks it to ship what is there and to end, and waits for timeout_ns at most, then kills it. 0
- * when it ended by itself with status 0. */
+/* Asks it to ship what is there and to end, starting it once more if it is not running, and waits
+ * for timeout_ns at most, then kills it. 0 when it ended by itself with status 0. err must be
+ * given. */
 int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err);
 
 #endif

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 
@@ -193,6 +194,22 @@ static void loop(struct session *s, const sigset_t *ends)
 
 /* --- start and stop -------------------------------------------------------------------------- */
 
+/* The shipper has no capability, so the directory it writes to is made while this process may. */
+static int make_out_dir(const char *dir, struct err *err)
+{
+	if (mkdir(dir, 0755) && errno != EEXIST)
+		return err_sys(err, errno, "--out %s", dir);
+	return 0;
+}
+
+static int check_targets(const struct backend_options *t, struct err *err)
+{
+	for (size_t i = 0; i < t->pid_count; i++)
+		if (kill((pid_t)t->pids[i], 0) && errno == ESRCH)
+			return err_set(err, ERR_NOT_FOUND, "process %u is not running", t->pids[i]);
+	return 0;
+}
+
 static int prepare(struct session *s, struct err *err)
 {
 	const struct session_options *o = s->options;
@@ -200,7 +217,9 @@ static int prepare(struct session *s, struct err *err)
 	struct err warning;
 	int rc;
 
-	rc = open_backend(s, err);
+	rc = check_targets(&o->target, err);
+	if (!rc)
+		rc = open_backend(s, err);
 	if (rc)
 		return rc;
 	fill_origin(&origin, s);
@@ -208,6 +227,8 @@ static int prepare(struct session *s, struct err *err)
 	if (rc)
 		return rc;
 	if (o->ship_server)
+		rc = make_out_dir(o->ship_out, err);
+	if (!rc && o->ship_server)
 		rc = child_ship_init(&s->ship, o->spool_dir, o->ship_server, o->ship_out, err);
 	if (rc)
 		return rc;
