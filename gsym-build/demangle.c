@@ -2,19 +2,30 @@
 #include "demangle.h"
 
 #include <libiberty/demangle.h>
+#include <setjmp.h>
 
 #include "limits.h"
 
-/* Text as libiberty hands it out, up to the limit. */
+/* Repeats the text of a few bytes: 2^n of it from n back references. Real D names have few. */
+#define D_REFERENCES_MAX 16
+
+/* Text as libiberty hands it out. */
 struct text {
 	struct buf buf;
+	jmp_buf full;
 };
 
+/*
+ * Leaves the demangler when the limit is reached: it would go on for exponential time, as back
+ * references repeat text that holds back references. It keeps nothing on the heap meanwhile, but
+ * for one decoded identifier of Rust's rare non-ASCII names.
+ */
 static void add_text(const char *p, size_t len, void *ctx)
 {
 	struct text *t = ctx;
 
-	buf_append(&t->buf, p, len);
+	if (!buf_append(&t->buf, p, len))
+		longjmp(t->full, 1);
 }
 
 static bool starts(const char *name, const char *prefix)
@@ -22,29 +33,43 @@ static bool starts(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/*
- * The streaming entry points, which cannot be made to allocate an exponential text: what exceeds
- * the buffer is dropped on the way. libiberty bounds its own recursion unless told not to.
- */
+/* D has no streaming interface, so what can grow is refused beforehand. */
+static bool demangle_d(const char *name, int options, struct text *t)
+{
+	unsigned int references = 0;
+	char *p;
+
+	for (const char *c = name; *c; c++)
+		references += *c == 'Q';
+	p = references > D_REFERENCES_MAX ? NULL : dlang_demangle(name, options);
+	if (p)
+		buf_str(&t->buf, p);
+	free(p);
+	return p != NULL;
+}
+
+static bool by_scheme(const char *name, int options, struct text *t)
+{
+	if (starts(name, "_R"))
+		return rust_demangle_callback(name, options, add_text, t);
+	if (starts(name, "_D"))
+		return demangle_d(name, options, t);
+	if (!starts(name, "_Z"))
+		return false;
+	/* The legacy Rust scheme looks like C++ with a hash at the end. */
+	if (rust_demangle_callback(name, options, add_text, t))
+		return true;
+	buf_reset(&t->buf);
+	/* libiberty's own limit leaves names above 1 KiB alone; ours bounds the parser's depth, and
+	 * its printer's is bounded anyway. */
+	return cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, add_text, t);
+}
+
 static bool demangle(const char *name, int options, struct text *t)
 {
-	bool ok = false;
-
-	if (starts(name, "_Z"))
-		/* The legacy Rust scheme looks like C++ with a hash at the end. */
-		ok = rust_demangle_callback(name, options, add_text, t) ||
-		     (buf_reset(&t->buf), cplus_demangle_v3_callback(name, options, add_text, t));
-	else if (starts(name, "_R"))
-		ok = rust_demangle_callback(name, options, add_text, t);
-	else if (starts(name, "_D")) {
-		char *p = dlang_demangle(name, options);
-
-		ok = p != NULL;
-		if (p)
-			buf_str(&t->buf, p);
-		free(p);
-	}
-	return ok && !t->buf.failed && t->buf.len > 0;
+	if (setjmp(t->full))
+		return false;
+	return by_scheme(name, options, t) && !t->buf.failed && t->buf.len > 0;
 }
 
 bool demangle_append(enum demangle_style style, const void *name, size_t len, struct buf *out)

@@ -31,27 +31,31 @@ static uint64_t or_default(uint64_t v, uint64_t constant)
 	return v ? v : constant;
 }
 
-/* Beside the running program, as in a build tree, else where it is installed. */
+/* Beside the running program, as in a build tree; else where it is installed, seen from the program
+ * so that a tree can be moved, and as it was configured. */
 static int find_worker(char path[static LIMIT_PATH_LEN], struct err *err)
 {
-	static const char name[] = "rawstack-table-worker";
-	static const char installed[] = RAWSTACK_LIBEXECDIR "/rawstack-table-worker";
-	ssize_t n = readlink("/proc/self/exe", path, LIMIT_PATH_LEN - sizeof(name));
+	static const char *const places[] = {
+		"rawstack-table-worker",
+		"../" RAWSTACK_LIBEXECDIR_RELATIVE "/rawstack/rawstack-table-worker",
+		RAWSTACK_LIBEXECDIR "/rawstack/rawstack-table-worker",
+	};
+	char self[LIMIT_PATH_LEN];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 	char *slash;
 
-	if (n > 0) {
-		path[n] = 0;
-		slash = strrchr(path, '/');
-		if (slash) {
-			memcpy(slash + 1, name, sizeof(name));
-			if (access(path, X_OK) == 0)
-				return 0;
-		}
+	self[n > 0 ? n : 0] = 0;
+	slash = strrchr(self, '/');
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		int dir_len = slash && *places[i] != '/' ? (int)(slash + 1 - self) : 0;
+
+		if (snprintf(path, LIMIT_PATH_LEN, "%.*s%s", dir_len, self, places[i]) <
+			    (int)LIMIT_PATH_LEN &&
+		    *path == '/' && access(path, X_OK) == 0)
+			return 0;
 	}
-	memcpy(path, installed, sizeof(installed));
-	if (access(path, X_OK) == 0)
-		return 0;
-	return err_set(err, ERR_NOT_FOUND, "%s: neither beside this program nor in %s", name,
+	return err_set(err, ERR_NOT_FOUND,
+		       "rawstack-table-worker: neither beside this program nor in %s/rawstack",
 		       RAWSTACK_LIBEXECDIR);
 }
 

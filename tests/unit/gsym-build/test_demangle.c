@@ -50,20 +50,33 @@ static void test_styles(void **state _unused_)
 /* Too long, exponential, too deep, or with a NUL: as it was. */
 static void test_hostile(void **state _unused_)
 {
-	char name[LIMIT_DEMANGLE_IN + 2];
-	size_t len = 0;
+	char name[LIMIT_DEMANGLE_IN + 100];
+	static const char digits[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	size_t len;
 
+	/* One identifier, as long as is allowed, and one byte longer. */
+	memset(name, 'x', sizeof(name));
+	memcpy(name, "_Z4090", 6);
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, LIMIT_DEMANGLE_IN), "xxxx", 4);
+	memcpy(name, "_Z4091", 6);
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, LIMIT_DEMANGLE_IN + 1), "_Z4091", 6);
+	/* f(int, int, ...): five times as long as its name */
+	memset(name, 'i', sizeof(name));
+	memcpy(name, "_Z1f", 4);
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, 1000), "f(int, int", 10);
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, LIMIT_DEMANGLE_IN), "_Z1fiii", 7);
+	/* Each pair<S, S> refers twice to the one before it: 2^34 of text. */
+	len = (size_t)snprintf(name, sizeof(name), "_Z1fSt4pairIiiE");
+	for (int i = 0; i < 34; i++)
+		len += (size_t)snprintf(name + len, sizeof(name) - len, "S_IS%c_S%c_E", digits[i],
+					digits[i]);
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, len), "_Z1fSt4pair", 11);
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, 15 + 12), "f(std::pair<int, int>, ", 23);
+	/* Pointers to pointers, 4000 deep. */
 	memset(name, 'P', sizeof(name));
 	memcpy(name, "_Z1f", 4);
-	name[sizeof(name) - 1] = 'i';
-	assert_memory_equal(demangled(DEMANGLE_FULL, name, sizeof(name)), name, sizeof(name));
-	/* Each std::pair<S, S> refers to the one before it twice: 2^n text from n bytes. */
-	len = (size_t)snprintf(name, sizeof(name), "_Z1fSt4pairIiiE");
-	for (int i = 0; i < 60; i++)
-		len += (size_t)snprintf(name + len, sizeof(name) - len, "St4pairIS%c_S%c_E",
-					"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i % 36],
-					"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i % 36]);
-	demangled(DEMANGLE_FULL, name, len);
+	name[4000] = 'i';
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, 4001), "_Z1fPP", 6);
 	assert_memory_equal(demangled(DEMANGLE_FULL, "_ZN1S1fEi\0x", 11), "_ZN1S1fEi\0x", 11);
 }
 
