@@ -54,7 +54,7 @@ static int quiet(enum libbpf_print_level level _unused_, const char *fmt _unused
 	return 0;
 }
 
-static void bpf_backend_stop(void *self)
+static void collect_stop(void *self)
 {
 	struct collect *c = self;
 
@@ -64,13 +64,13 @@ static void bpf_backend_stop(void *self)
 	}
 }
 
-static void bpf_backend_close(void *self)
+static void collect_close(void *self)
 {
 	struct collect *c = self;
 
 	if (!c)
 		return;
-	bpf_backend_stop(c);
+	collect_stop(c);
 	for (size_t i = 0; i < c->cpu_count; i++) {
 		perf_ring_unmap(&c->cpus[i].mapping);
 		closep(&c->cpus[i].mapping_fd);
@@ -123,7 +123,7 @@ static int take_sample(void *ctx, void *data, size_t len)
 	return 0;
 }
 
-static void bpf_backend_poll(void *self, struct events *events)
+static void collect_poll(void *self, struct events *events)
 {
 	struct collect *c = self;
 
@@ -134,7 +134,7 @@ static void bpf_backend_poll(void *self, struct events *events)
 	ring_buffer__consume(c->ring);
 }
 
-static void bpf_backend_stats(void *self, struct backend_stats *ret)
+static void collect_stats(void *self, struct backend_stats *ret)
 {
 	struct collect *c = self;
 	int cpus = libbpf_num_possible_cpus();
@@ -241,7 +241,7 @@ static int open_mappings(struct collect *c, struct err *err)
 	return any ? 0 : err_set(err, ERR_IO, "no CPU to sample");
 }
 
-static int bpf_backend_open(void **ret, const struct backend_options *options, struct err *err)
+static int collect_open(void **ret, const struct backend_options *options, struct err *err)
 {
 	struct collect *c = calloc(1, sizeof(*c));
 	int rc;
@@ -253,7 +253,7 @@ static int bpf_backend_open(void **ret, const struct backend_options *options, s
 	c->cpus = calloc(c->cpu_count, sizeof(*c->cpus));
 	if (!c->cpus) {
 		c->cpu_count = 0;
-		bpf_backend_close(c);
+		collect_close(c);
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	}
 	for (size_t i = 0; i < c->cpu_count; i++)
@@ -262,7 +262,7 @@ static int bpf_backend_open(void **ret, const struct backend_options *options, s
 	if (!rc)
 		rc = open_mappings(c, err);
 	if (rc) {
-		bpf_backend_close(c);
+		collect_close(c);
 		return rc;
 	}
 	*ret = c;
@@ -303,7 +303,7 @@ static int start_cpu(struct collect *c, size_t cpu, struct err *err)
 	return 0;
 }
 
-static int bpf_backend_start(void *self, struct err *err)
+static int collect_start(void *self, struct err *err)
 {
 	struct collect *c = self;
 
@@ -319,10 +319,10 @@ static int bpf_backend_start(void *self, struct err *err)
 const struct backend backend_bpf = {
 	.name = "bpf",
 	.event = "cpu-clock",
-	.open = bpf_backend_open,
-	.start = bpf_backend_start,
-	.poll = bpf_backend_poll,
-	.stop = bpf_backend_stop,
-	.stats = bpf_backend_stats,
-	.close = bpf_backend_close,
+	.open = collect_open,
+	.start = collect_start,
+	.poll = collect_poll,
+	.stop = collect_stop,
+	.stats = collect_stats,
+	.close = collect_close,
 };

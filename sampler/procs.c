@@ -90,7 +90,7 @@ static void clear(struct proc *p)
 static void restart(struct proc *p)
 {
 	clear(p);
-	p->start_ns = p->exec_ns = p->exit_ns = 0;
+	p->start_ns = p->exit_ns = 0;
 	p->comm[0] = 0;
 	p->is_gone = false;
 }
@@ -157,7 +157,7 @@ static void on_comm(struct procs *ps, const struct event *e)
 		return;
 	if (e->comm.is_exec) {
 		clear(p);
-		p->exec_ns = p->as_of_ns = e->time_ns;
+		p->as_of_ns = e->time_ns;
 		p->must_scan = false; /* all that it will have is reported from here on */
 	}
 	if (e->tid == e->pid) {

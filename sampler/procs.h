@@ -25,7 +25,6 @@ struct proc {
 	struct module *exe; /* with a reference; NULL: unknown */
 	char comm[EVENT_COMM_LEN + 1];
 	uint64_t as_of_ns; /* older events say nothing new */
-	uint64_t exec_ns;  /* the last exec seen; 0: none */
 	uint64_t exit_ns;  /* its first thread ended; 0: it did not */
 	bool must_scan;    /* mappings may be missing */
 	bool is_gone;      /* scanning failed */

@@ -31,7 +31,6 @@ struct session {
 	struct events events;
 	struct normaliser normaliser;
 	struct child_ship ship;
-	uint64_t lost_events; /* refused by the queue, as far as it was told on */
 };
 
 /* --- where the samples come from ------------------------------------------------------------- */
