@@ -134,6 +134,7 @@ static int begin(struct state *s, struct upload_result *r, struct err *err)
 static int send(struct state *s, struct upload_result *r, struct err *err)
 {
 	_cleanup_(rpc_stream_closep) struct rpc_stream *stream = NULL;
+	_cleanup_(remote_free_reply) ProtobufCMessage *reply = NULL;
 	int rc = rpc_stream_open(&stream, s->c, "/rawstack.v1.Binaries/Upload",
 				 &rawstack__v1__upload_reply__descriptor, UPLOAD_TIMEOUT_MS, err);
 
@@ -155,8 +156,14 @@ static int send(struct state *s, struct upload_result *r, struct err *err)
 			     100.0 * (double)s->offset / (double)s->size,
 			     (double)s->size / (double)MIB);
 	}
-	/* The status says more of a broken stream than the failed send does. */
-	return stream ? rpc_stream_finish(stream, err) : rc;
+	if (!stream)
+		return rc;
+	/* The status of a call comes only after its reply was taken. */
+	if (!rc)
+		rc = rpc_stream_half_close(stream, err);
+	if (!rc)
+		rc = rpc_stream_receive(stream, &reply, err);
+	return rc < 0 ? rc : rpc_stream_finish(stream, err);
 }
 
 static int finish(struct state *s, struct upload_result *r, struct err *err)
