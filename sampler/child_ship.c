@@ -2,6 +2,7 @@
 #include "child_ship.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
@@ -48,8 +49,36 @@ int child_ship_init(struct child_ship *c, const char *spool, const char *server,
 		.server = server,
 		.out = out,
 		.pause_ns = PAUSE_MIN_NS,
+		.spool_fd = -1,
+		.out_fd = -1,
 	};
-	return child_ship_find(c->program, sizeof(c->program), err);
+	if (child_ship_find(c->program, sizeof(c->program), err))
+		return err->code;
+	c->spool_fd = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	c->out_fd = open(out, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (c->spool_fd >= 0 && c->out_fd >= 0)
+		return 0;
+	err_sys(err, errno, "%s", c->spool_fd < 0 ? spool : out);
+	child_ship_done(c);
+	return err->code;
+}
+
+void child_ship_done(struct child_ship *c)
+{
+	closep(&c->spool_fd);
+	closep(&c->out_fd);
+	c->spool_fd = c->out_fd = -1;
+}
+
+/* A path as the child can use it: a directory above may be closed to a process without
+ * capabilities, though the directory itself is its own; then the descriptor is the way in. */
+static const char *reachable(const char *path, int fd, char text[static 32])
+{
+	if (fd < 0 || faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0)
+		return path;
+	fcntl(fd, F_SETFD, 0);
+	snprintf(text, 32, "/proc/self/fd/%d", fd);
+	return text;
 }
 
 static void run_child(const struct child_ship *c, pid_t parent, bool once)
@@ -59,6 +88,7 @@ static void run_child(const struct child_ship *c, pid_t parent, bool once)
 {
 	const char *argv[] = {c->program, "--spool", c->spool, "--server", c->server,
 			      "--out",    c->out,    NULL,     NULL};
+	char spool[32], out[32];
 	sigset_t none;
 
 	argv[7] = once ? "--once" : NULL;
@@ -66,10 +96,12 @@ static void run_child(const struct child_ship *c, pid_t parent, bool once)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGINT, SIG_IGN); /* of the terminal: the parent says when to end */
 	/* A capturer that is killed takes its shipper along: the next one starts its own. */
-	if (prctl(PR_SET_PDEATHSIG, SIGTERM) == 0 && getppid() == parent &&
-	    capabilities_drop_all() == 0)
-		/* Nothing writes to them; execv(3) takes them as it does since before const. */
-		execv(c->program, (char *const *)(uintptr_t)argv);
+	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent || capabilities_drop_all())
+		_exit(127);
+	argv[2] = reachable(c->spool, c->spool_fd, spool);
+	argv[6] = reachable(c->out, c->out_fd, out);
+	/* Nothing writes to them; execv(3) takes them as it does since before const. */
+	execv(c->program, (char *const *)(uintptr_t)argv);
 	_exit(127);
 }
 

@@ -261,8 +261,11 @@ static void finish(struct session *s, struct session_stats *ret)
 	poll_once(s, true);
 	fill_stats(s, ret);
 	spool_writer_close(TAKE_PTR(s->spool));
-	if (s->options->ship_server && child_ship_finish(&s->ship, SHIP_FINISH_NS, &err))
+	if (!s->options->ship_server)
+		return;
+	if (child_ship_finish(&s->ship, SHIP_FINISH_NS, &err))
 		log_warn("%s", err.message);
+	child_ship_done(&s->ship);
 }
 
 int session_run(const struct session_options *options, struct session_stats *ret, struct err *err)
