@@ -89,7 +89,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 				return rc;
 			break;
 		default:
-			return gsym_bad_option(&gsym_command_build, argv, option, err);
+			gsym_bad_option(&gsym_command_build, argv, option, err);
+			return ERR_USAGE;
 		}
 	}
 	if (optind + 1 != argc)

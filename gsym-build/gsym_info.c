@@ -38,8 +38,10 @@ static int run(int argc, char **argv, struct err *err)
 	int option, rc;
 
 	while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-		if (option != 'j')
-			return gsym_bad_option(&gsym_command_info, argv, option, err);
+		if (option != 'j') {
+			gsym_bad_option(&gsym_command_info, argv, option, err);
+			return ERR_USAGE;
+		}
 		json = true;
 	}
 	if (optind + 1 != argc)

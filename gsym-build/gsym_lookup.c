@@ -143,7 +143,8 @@ static int run(int argc, char **argv, struct err *err)
 			demangle = option == 'C';
 			break;
 		default:
-			return gsym_bad_option(&gsym_command_lookup, argv, option, err);
+			gsym_bad_option(&gsym_command_lookup, argv, option, err);
+			return ERR_USAGE;
 		}
 	}
 	if (optind >= argc)

@@ -24,13 +24,14 @@ static void print_help(void)
 	       "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
 }
 
-int gsym_bad_option(const struct gsym_command *command, char **argv, int option, struct err *err)
+void gsym_bad_option(const struct gsym_command *command, char **argv, int option, struct err *err)
 {
 	const char *text = argv[optind - 1];
 
 	if (option == ':')
-		return err_set(err, ERR_USAGE, "%s: %s needs a value", command->name, text);
-	return err_set(err, ERR_USAGE, "%s: unknown option %s; see --help", command->name, text);
+		err_set(err, ERR_USAGE, "%s: %s needs a value", command->name, text);
+	else
+		err_set(err, ERR_USAGE, "%s: unknown option %s; see --help", command->name, text);
 }
 
 static int run(const struct gsym_command *command, int argc, char **argv)
