@@ -23,7 +23,8 @@ import subprocess
 import sys
 import tempfile
 
-import elffile
+sys.dont_write_bytecode = True
+import elffile  # noqa: E402
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fixtures", "parity")
 BUILDS_MAX = 40
@@ -265,8 +266,9 @@ class Builder:
 
     def make(self):
         b = self.build
-        if shutil.which(self.driver()) is None:
-            return Fixture(b.name, b, skipped=f"{self.driver()} is not installed")
+        missing = [tool for tool in self.tools() if shutil.which(tool) is None]
+        if missing:
+            return Fixture(b.name, b, skipped=f"{', '.join(missing)}: not installed")
         shutil.rmtree(self.dir, ignore_errors=True)
         os.makedirs(self.dir)
         try:
@@ -286,7 +288,37 @@ class Builder:
             "gcc": "gcc-12",
         }.get(self.build.compiler, self.build.compiler)
 
+    def dwp(self):
+        """The packer that goes with the compiler, but the GNU one crashes on DWARF 5."""
+        b = self.build
+        if b.clang:
+            return "llvm-dwp-" + b.compiler[-2:]
+        return "dwp" if b.dwarf == "4" else "llvm-dwp-19"
+
+    def objcopy(self):
+        # llvm-objcopy mixes up the section names of Go, whose string table is not the last section.
+        b = self.build
+        return "llvm-objcopy-19" if b.packing == "zstd" and b.compiler != "go" else "objcopy"
+
+    def tools(self):
+        b = self.build
+        tools = [self.driver(), self.objcopy()]
+        if b.compiler in C_FAMILY:
+            tools.append(self.cxx())
+        if b.shape in ("icf", "gc-lld") or (b.clang and b.level == "lto"):
+            tools.append("ld.lld-19")
+        if b.shape == "gc-gold":
+            tools.append("ld.gold")
+        if b.kind == "dwp" and b.compiler != "rustc":
+            tools.append(self.dwp())
+        if b.dwz:
+            tools.append("dwz")
+        return tools
+
     # Compilers.
+
+    def cxx(self):
+        return self.driver().replace("gcc", "g++").replace("clang", "clang++")
 
     def debug_flags(self):
         b = self.build
@@ -346,7 +378,7 @@ class Builder:
     def c(self):
         b = self.build
         cc = self.driver()
-        cxx = cc.replace("gcc", "g++").replace("clang", "clang++")
+        cxx = self.cxx()
         compile_, link = self.shape_flags()
         debug = self.debug_flags()
         define = ["-DPARITY_ASM"]
@@ -499,10 +531,7 @@ class Builder:
             return self.file + ".before"
 
         if b.kind == "dwp" and b.compiler != "rustc":
-            # The packer that goes with the compiler, but the GNU one crashes on DWARF 5.
-            tool = {"clang-16": "llvm-dwp-16", "clang-19": "llvm-dwp-19"}.get(b.compiler)
-            tool = tool or ("dwp" if b.dwarf == "4" else "llvm-dwp-19")
-            self.run(tool, "-e", self.file, "-o", self.file + ".dwp")
+            self.run(self.dwp(), "-e", self.file, "-o", self.file + ".dwp")
             for name in os.listdir(self.dir):
                 if name.endswith(".dwo"):
                     os.remove(os.path.join(self.dir, name))
@@ -525,10 +554,7 @@ class Builder:
         if b.packing != "none" and not (b.compiler == "go" and b.packing == "zlib"):
             if b.packing == "zlib-gnu" and reference == self.file:
                 reference = before()
-            # llvm-objcopy mixes up the section names of Go, whose string table is not the last
-            # section.
-            tool = "llvm-objcopy-19" if b.packing == "zstd" and b.compiler != "go" else "objcopy"
-            self.run(tool, f"--compress-debug-sections={b.packing}", self.file)
+            self.run(self.objcopy(), f"--compress-debug-sections={b.packing}", self.file)
         return reference
 
     def inspect(self, reference):

@@ -293,7 +293,8 @@ class Plan(unittest.TestCase):
     def test_missing_compiler_is_skipped_and_said(self):
         with tempfile.TemporaryDirectory() as root:
             build = dataclasses.replace(fixtures.plan()[0][0], compiler="clang-1")
-            self.assertIn("clang-1 is not installed", fixtures.Builder(root, build).make().skipped)
+            skipped = fixtures.Builder(root, build).make().skipped
+            self.assertRegex(skipped, "clang-1.*: not installed")
 
 
 if __name__ == "__main__":
