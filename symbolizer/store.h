@@ -110,6 +110,10 @@ struct store_missing {
 int store_note_missing(struct store *s, struct kv_bytes batch_id, const struct store_missing *notes,
 		       size_t count, struct err *err);
 
+/* 1 and the record of an id, or 0. */
+int store_missing_get(struct store_read *r, const struct build_id *id, struct store_missing *ret,
+		      struct err *err);
+
 /* As store_binary_next(), in order of id. */
 int store_missing_next(struct store_read *r, const struct build_id *after,
 		       struct store_missing *ret, struct err *err);

@@ -12,6 +12,18 @@
 #define PATHS_LEN_MAX  2048
 #define RECORD_LEN_MAX (PATHS_LEN_MAX + 128)
 
+int store_missing_get(struct store_read *r, const struct build_id *id, struct store_missing *ret,
+		      struct err *err)
+{
+	struct kv_bytes value;
+	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, key_of(id), &value, err);
+
+	if (rc <= 0)
+		return rc;
+	rc = store_missing_decode(ret, key_of(id), value, err);
+	return rc ? rc : 1;
+}
+
 int store_missing_next(struct store_read *r, const struct build_id *after,
 		       struct store_missing *ret, struct err *err)
 {

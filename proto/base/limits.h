@@ -60,6 +60,7 @@
 #define LIMIT_REPLY_LEN         (3 * MIB + MIB / 2)
 /* One request once unpacked: a message of 2-byte submessages grows forty-fold. */
 #define LIMIT_REQUEST_MEMORY    (64 * MIB)
+#define LIMIT_REPLY_MEMORY      (64 * MIB) /* of one reply before it is packed */
 /* Calls at a time: each may hold one message. Of one connection: a quarter. */
 #define LIMIT_CALLS             LIMIT(512)
 #define LIMIT_CONNECTION_CALLS  LIMIT(128)
@@ -77,6 +78,10 @@
 #define LIMIT_PATH_LEN          LIMIT(4096) /* PATH_MAX */
 #define LIMIT_UPLOAD_CHUNK      MIB         /* what our client sends; up to a message is taken */
 #define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
+#define LIMIT_UPLOADS           LIMIT(64)             /* begun and not finished */
+#define LIMIT_UPLOAD_IDLE_NS    LIMIT(86400000000000) /* a day: then a part is dropped */
+/* What uploads leave free on the disk of the data directory. */
+#define LIMIT_DISK_FLOOR        (256 * MIB)
 #define LIMIT_PAGE              LIMIT(1000) /* rows of one page of List or Missing */
 #define LIMIT_MISSING_IDS       LIMIT(10000)
 #define LIMIT_BATCH_IDS         LIMIT(16384)  /* remembered, so that Missing counts each once */

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_BUILD_QUEUE_H
+#define RAWSTACK_BUILD_QUEUE_H
+/*
+ * Threads that turn complete uploads into stored tables, each one upload at a time: size, digest
+ * and build id are held against what was declared, the table is built by a worker process,
+ * validated, and stored with one commit. A mismatch stores nothing; a failed build leaves its
+ * reason on the id, unless a table is there.
+ */
+#include "store.h"
+#include "uploads.h"
+
+struct build_queue;
+
+struct build_queue_config {
+	struct store *store;
+	struct uploads *uploads;
+	unsigned int builders;   /* threads; 0: 1 */
+	const char *worker_path; /* NULL: found beside the program */
+};
+
+int build_queue_open(struct build_queue **ret, const struct build_queue_config *config,
+		     struct err *err) _must_check_;
+
+/*
+ * After uploads_stop(): waits up to timeout_ms for the builders to end what they do. False when one
+ * is still at it: it uses the store, so that the process has to exit without closing that, which
+ * loses nothing; the upload is taken up at the next start.
+ */
+bool build_queue_stop(struct build_queue *q, unsigned int timeout_ms) _must_check_;
+void build_queue_close(struct build_queue *q); /* after a stop that returned true */
+
+#endif

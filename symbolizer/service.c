@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "binary_meta.h"
+#include "limits.h"
+#include "rsym_format.h"
+#include "service_priv.h"
+
+enum {
+	MAINTAIN_SECONDS = 60,
+	STOP_BUILDERS_MS = 2000
+};
+
+uint64_t service_now_ns(void)
+{
+	const struct io *io = io_system();
+
+	return io->real_ns(io->ctx);
+}
+
+int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err *err)
+{
+	if (build_id_set(id, BUILD_ID_GNU, field->data, field->len, err))
+		return err_set(err, ERR_DATA, "build_id: %zu bytes, not %d to %d", field->len,
+			       BUILD_ID_MIN, BUILD_ID_MAX);
+	return 0;
+}
+
+/* --- open and close ------------------------------------------------------------------------ */
+
+static int lock_data(struct service *s, const char *dir, struct err *err)
+{
+	if (mkdir(dir, 0700) && errno != EEXIST)
+		return err_sys(err, errno, "%s", dir);
+	s->data_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (s->data_fd < 0)
+		return err_sys(err, errno, "%s", dir);
+	s->lock_fd = openat(s->data_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (s->lock_fd < 0)
+		return err_sys(err, errno, "%s/lock", dir);
+	if (flock(s->lock_fd, LOCK_EX | LOCK_NB)) {
+		if (errno == EWOULDBLOCK)
+			return err_set(err, ERR_EXISTS, "%s: in use by another process", dir);
+		return err_sys(err, errno, "%s/lock", dir);
+	}
+	return 0;
+}
+
+static void *keep(void *arg)
+{
+	struct service *s = arg;
+
+	pthread_mutex_lock(&s->lock);
+	while (!s->stopped) {
+		struct timespec until;
+
+		clock_gettime(CLOCK_REALTIME, &until);
+		until.tv_sec += MAINTAIN_SECONDS;
+		if (pthread_cond_timedwait(&s->wake, &s->lock, &until) != ETIMEDOUT)
+			continue;
+		pthread_mutex_unlock(&s->lock);
+		store_maintain(s->store);
+		pthread_mutex_lock(&s->lock);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+static int open_parts(struct service *s, const struct service_config *config, struct err *err)
+{
+	struct build_queue_config queue = {.builders = config->builders,
+					   .worker_path = config->worker_path};
+	struct kv *kv;
+	int rc = lock_data(s, config->data_dir, err);
+
+	if (rc)
+		return rc;
+	rc = config->memory_store
+		     ? store_kv_open_memory(&kv, config->store_bytes, err)
+		     : store_kv_open_lmdb(&kv, config->data_dir, config->store_bytes, err);
+	if (rc)
+		return rc;
+	rc = store_open(&s->store, kv, config->store_bytes, err);
+	if (rc)
+		return rc;
+	s->tables = tables_new(err);
+	if (!s->tables)
+		return ERR_MEMORY;
+	rc = uploads_open(&s->uploads, s->data_fd, err);
+	if (rc)
+		return rc;
+	queue.store = s->store;
+	queue.uploads = s->uploads;
+	s->builders = config->builders ? config->builders : 1;
+	rc = build_queue_open(&s->queue, &queue, err);
+	if (rc)
+		return rc;
+	rc = pthread_create(&s->keeper, NULL, keep, s);
+	if (rc)
+		return err_sys(err, rc, "maintenance thread");
+	s->keeper_running = true;
+	return 0;
+}
+
+int service_open(struct service **ret, const struct service_config *config, struct err *err)
+{
+	struct service *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	s->data_fd = s->lock_fd = -1;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->wake, NULL);
+	rc = open_parts(s, config, err);
+	if (rc) {
+		service_close(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+void service_stop(struct service *s)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stopped = true;
+	pthread_cond_broadcast(&s->wake);
+	pthread_mutex_unlock(&s->lock);
+	if (s->uploads)
+		uploads_stop(s->uploads);
+}
+
+bool service_close(struct service *s)
+{
+	if (!s)
+		return true;
+	service_stop(s);
+	if (s->keeper_running)
+		pthread_join(s->keeper, NULL);
+	s->keeper_running = false;
+	if (s->queue && !build_queue_stop(s->queue, STOP_BUILDERS_MS))
+		return false;
+	build_queue_close(s->queue);
+	uploads_close(s->uploads);
+	tables_free(s->tables);
+	store_close(s->store);
+	closep(&s->lock_fd);
+	closep(&s->data_fd);
+	pthread_cond_destroy(&s->wake);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+	return true;
+}
+
+/* --- Symbolizer ---------------------------------------------------------------------------- */
+
+static bool is_building(void *ctx, const struct build_id *id)
+{
+	return uploads_is_building(ctx, id);
+}
+
+struct symbolize_env service_env(struct service *s)
+{
+	return (struct symbolize_env){
+		.store = s->store,
+		.tables = s->tables,
+		.is_building = is_building,
+		.ctx = s->uploads,
+		.now_ns = service_now_ns(),
+	};
+}
+
+int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
+		      bool (*cancelled)(void *arg), void *arg, struct symbolize **ret,
+		      struct err *err)
+{
+	_cleanup_(symbolize_freep) struct symbolize *work = symbolize_new(err);
+	struct symbolize_env env = service_env(s);
+	int rc;
+
+	if (!work)
+		return ERR_MEMORY;
+	env.cancelled = cancelled;
+	env.cancelled_arg = arg;
+	rc = symbolize_run(work, &env, batch, err);
+	if (!rc)
+		*ret = TAKE_PTR(work);
+	return rc;
+}
+
+/* --- uploads ------------------------------------------------------------------------------- */
+
+static bool is_supported(Rawstack__V1__BinaryKind kind)
+{
+	switch (kind) {
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_UNSPECIFIED:
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DEBUG:
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE:
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_BOTH:
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS:
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_VDSO:
+		return true;
+	default:
+		return false;
+	}
+}
+
+int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, struct arena *arena,
+		  Rawstack__V1__BeginReply *reply, struct err *err)
+{
+	_cleanup_(service_read_endp) struct store_read *r = NULL;
+	const char *reason = NULL;
+	struct store_binary b;
+	struct build_id id;
+	int rc = service_id(&id, &request->build_id, err);
+
+	if (rc)
+		return rc;
+	if (!is_supported(request->kind)) {
+		reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_UNSUPPORTED;
+		reply->reason = binary_meta_text("this kind of file is not read");
+		return 0;
+	}
+	if (!request->replace) {
+		rc = store_read_begin(s->store, &r, err);
+		if (rc)
+			return rc;
+		if (store_binary(r, &id, &b, NULL) == 1 && b.status == STORE_READY) {
+			Rawstack__V1__Binary *m = binary_meta_message(&b, arena);
+
+			if (!m)
+				return err_set(err, ERR_MEMORY, "out of memory");
+			reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT;
+			reply->report = m->report;
+			return 0;
+		}
+		store_read_end(TAKE_PTR(r));
+	}
+	reply->upload_id.data = arena_alloc(arena, UPLOAD_TOKEN_LEN);
+	if (!reply->upload_id.data)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	rc = uploads_begin(s->uploads, request, &reply->status, reply->upload_id.data,
+			   &reply->offset, &reason, err);
+	if (reason)
+		reply->reason = binary_meta_text(reason);
+	else
+		reply->upload_id.len = UPLOAD_TOKEN_LEN;
+	return rc;
+}
+
+int service_upload(struct service *s, struct upload **up, const Rawstack__V1__UploadChunk *chunk,
+		   uint64_t *ret_received, struct err *err)
+{
+	int rc;
+
+	if (!*up) {
+		rc = uploads_attach(s->uploads, chunk->upload_id.data, chunk->upload_id.len, up,
+				    err);
+		if (rc) {
+			*up = NULL;
+			return rc;
+		}
+	} else if (chunk->upload_id.len &&
+		   (chunk->upload_id.len != UPLOAD_TOKEN_LEN ||
+		    memcmp(chunk->upload_id.data, (*up)->token, UPLOAD_TOKEN_LEN) != 0)) {
+		return err_set(err, ERR_DATA, "upload_id: changed inside a stream");
+	}
+	return uploads_append(s->uploads, *up, chunk->offset, chunk->data.data, chunk->data.len,
+			      ret_received, err);
+}
+
+void service_upload_end(struct service *s, struct upload *up)
+{
+	if (up)
+		uploads_detach(s->uploads, up);
+}
+
+int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request,
+		   struct upload_waiter *waiter, struct arena *arena,
+		   Rawstack__V1__FinishReply *reply, struct err *err)
+{
+	enum upload_state state = UPLOAD_QUEUED;
+	struct build_id id;
+	int rc = uploads_finish(s->uploads, request->upload_id.data, request->upload_id.len, waiter,
+				&id, &state, err);
+
+	if (rc)
+		return rc;
+	reply->state = state == UPLOAD_RUNNING ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_RUNNING
+					       : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_QUEUED;
+	reply->ticket.data = (uint8_t *)arena_copy(arena, id.bytes, id.len);
+	reply->ticket.len = reply->ticket.data ? id.len : 0;
+	return 0;
+}
+
+void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
+{
+	struct store_stat stat;
+
+	store_stat(s->store, &stat);
+	reply->message_bytes = LIMIT_MESSAGE_LEN;
+	reply->reply_bytes = LIMIT_REPLY_LEN;
+	reply->batch_locations = LIMIT_BATCH_LOCATIONS;
+	reply->batch_modules = LIMIT_BATCH_MODULES;
+	reply->batch_strings = LIMIT_BATCH_STRINGS;
+	reply->string_bytes = LIMIT_STRING_LEN;
+	reply->resolve_addresses = LIMIT_RESOLVE_ADDRESSES;
+	reply->upload_bytes = LIMIT_UPLOAD_LEN;
+	reply->upload_chunk_bytes = LIMIT_UPLOAD_CHUNK;
+	reply->labels = LIMIT_LABELS;
+	reply->label_bytes = LIMIT_LABEL_LEN;
+	reply->page_rows = LIMIT_PAGE;
+	reply->missing_ids = LIMIT_MISSING_IDS;
+	reply->worker_memory_bytes = LIMIT_WORKER_MEMORY;
+	reply->worker_cpu_seconds = LIMIT_WORKER_CPU_SECONDS;
+	reply->worker_wall_ms = LIMIT_WORKER_WALL_MS;
+	reply->workers = s->builders;
+	reply->store_bytes = stat.max_bytes;
+	reply->store_used_bytes = stat.table_bytes;
+	reply->table_bytes = LIMIT_TABLE_LEN;
+	reply->table_major = RSYM_MAJOR;
+	reply->table_minor = RSYM_MINOR;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SERVICE_H
+#define RAWSTACK_SERVICE_H
+/*
+ * The service without its connections: each method of rawstack.v1 as a function from request struct
+ * to reply struct. service_rpc.h puts them on a server. Safe from any thread.
+ *
+ * Replies live in the arena that is given, and borrow from the request. Requests come from
+ * strangers: what is wrong with one is ERR_DATA with a line that names the field.
+ */
+#include "arena.h"
+#include "rawstack/v1/binaries.pb-c.h"
+#include "rawstack/v1/symbolizer.pb-c.h"
+#include "store.h"
+#include "symbolize.h"
+#include "uploads.h"
+
+struct service;
+
+struct service_config {
+	const char *data_dir;    /* made if it is not there; one service at a time */
+	uint64_t store_bytes;    /* of the disk, for tables */
+	unsigned int builders;   /* builds at once; 0: 1 */
+	const char *worker_path; /* of the table worker; NULL: beside the program */
+	bool memory_store;       /* for tests: nothing is kept */
+};
+
+/* ERR_EXISTS when another process has the data directory. */
+int service_open(struct service **ret, const struct service_config *config,
+		 struct err *err) _must_check_;
+
+/* Who waits for a build is told ERR_UNAVAILABLE; nothing new is built. */
+void service_stop(struct service *s);
+
+/*
+ * Ends what service_stop() left, waiting a little for a build that runs. False when that does not
+ * end: the process then has to exit as it is, which loses nothing.
+ */
+bool service_close(struct service *s);
+
+/* --- Symbolizer ---------------------------------------------------------------------------- */
+
+/* cancelled may be NULL; see symbolize.h. */
+int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
+		      bool (*cancelled)(void *arg), void *arg, struct symbolize **ret,
+		      struct err *err) _must_check_;
+int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *request,
+		    struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err);
+
+/* --- Binaries: uploads --------------------------------------------------------------------- */
+
+int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, struct arena *arena,
+		  Rawstack__V1__BeginReply *reply, struct err *err);
+
+/*
+ * One chunk of a stream whose state is *up: NULL before the first chunk, which names the upload.
+ * The caller ends the stream with service_upload_end(), however it ended.
+ */
+int service_upload(struct service *s, struct upload **up, const Rawstack__V1__UploadChunk *chunk,
+		   uint64_t *ret_received, struct err *err);
+void service_upload_end(struct service *s, struct upload *up);
+
+/* waiter as in uploads.h; with one, the reply says what is known now and done() the rest. */
+int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request,
+		   struct upload_waiter *waiter, struct arena *arena,
+		   Rawstack__V1__FinishReply *reply, struct err *err);
+
+/* --- Binaries: the rest -------------------------------------------------------------------- */
+
+int service_get(struct service *s, const Rawstack__V1__GetRequest *request, struct arena *arena,
+		Rawstack__V1__Binary **ret, struct err *err);
+int service_list(struct service *s, const Rawstack__V1__ListRequest *request, struct arena *arena,
+		 Rawstack__V1__ListReply *reply, struct err *err);
+int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request,
+		   Rawstack__V1__DeleteReply *reply, struct err *err);
+int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, struct err *err);
+int service_missing(struct service *s, const Rawstack__V1__MissingRequest *request,
+		    struct arena *arena, Rawstack__V1__MissingReply *reply, struct err *err);
+void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
+
+#endif

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Binaries.Get, List, Delete, Pin and Missing. */
+#include <endian.h>
+#include <string.h>
+
+#include "binary_meta.h"
+#include "limits.h"
+#include "service_priv.h"
+
+enum {
+	PAGE_DEFAULT = 100,
+	ROW_COST = 64 /* of a row without its variable parts, in a reply */
+};
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+static size_t page_size(uint32_t asked)
+{
+	return asked == 0 ? PAGE_DEFAULT : asked < LIMIT_PAGE ? asked : LIMIT_PAGE;
+}
+
+int service_get(struct service *s, const Rawstack__V1__GetRequest *request, struct arena *arena,
+		Rawstack__V1__Binary **ret, struct err *err)
+{
+	_cleanup_(service_read_endp) struct store_read *r = NULL;
+	bool building;
+	char hex[BUILD_ID_HEX_MAX];
+	struct store_binary b = {0};
+	struct build_id id;
+	int rc = service_id(&id, &request->build_id, err);
+
+	if (!rc)
+		rc = store_read_begin(s->store, &r, err);
+	if (rc)
+		return rc;
+	building = uploads_is_building(s->uploads, &id);
+	rc = store_binary(r, &id, &b, err);
+	if (rc < 0)
+		return rc;
+	if (rc == 0 && !building)
+		return err_set(err, ERR_NOT_FOUND, "no binary %s", build_id_hex(&id, hex));
+	b.id = id;
+	*ret = binary_meta_message(&b, arena);
+	if (!*ret)
+		return out_of_memory(err);
+	if (building && b.status != STORE_READY)
+		(*ret)->status = RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_BUILDING;
+	return 0;
+}
+
+static bool has_label(const Rawstack__V1__Binary *m, const Rawstack__V1__Label *want)
+{
+	for (size_t i = 0; i < m->n_labels; i++) {
+		const Rawstack__V1__Label *l = m->labels[i];
+
+		if (l->key.len == want->key.len && l->value.len == want->value.len &&
+		    !memcmp(l->key.data, want->key.data, want->key.len) &&
+		    !memcmp(l->value.data, want->value.data, want->value.len))
+			return true;
+	}
+	return false;
+}
+
+static bool matches(const Rawstack__V1__Binary *m, const Rawstack__V1__ListRequest *request)
+{
+	if (request->name.len && (request->name.len != m->name.len ||
+				  memcmp(request->name.data, m->name.data, m->name.len) != 0))
+		return false;
+	for (size_t i = 0; i < request->n_labels; i++)
+		if (!has_label(m, request->labels[i]))
+			return false;
+	return true;
+}
+
+/* Tables only: what failed or was purged is told by Get and Missing. */
+int service_list(struct service *s, const Rawstack__V1__ListRequest *request, struct arena *arena,
+		 Rawstack__V1__ListReply *reply, struct err *err)
+{
+	_cleanup_(service_read_endp) struct store_read *r = NULL;
+	const struct build_id *after = NULL;
+	size_t max = page_size(request->page_size), size = 0;
+	struct store_binary b;
+	struct build_id at;
+	int rc = 0;
+
+	if (request->n_labels > LIMIT_LABELS)
+		return err_set(err, ERR_DATA, "labels: %zu, at most %llu", request->n_labels,
+			       (unsigned long long)LIMIT_LABELS);
+	if (request->page_token.len) {
+		if (build_id_set(&at, BUILD_ID_GNU, request->page_token.data,
+				 request->page_token.len, err))
+			return err_set(err, ERR_DATA, "page_token: not one of ours");
+		after = &at;
+	}
+	reply->binaries = arena_array(arena, max, sizeof(reply->binaries[0]));
+	if (!reply->binaries)
+		return out_of_memory(err);
+	rc = store_read_begin(s->store, &r, err);
+	if (rc)
+		return rc;
+	while ((rc = store_binary_next(r, after, &b, err)) == 1) {
+		Rawstack__V1__Binary *m;
+
+		if (reply->n_binaries == max || size + b.meta_len + ROW_COST > LIMIT_REPLY_LEN) {
+			/* More may follow; the token names the last one that was looked at. */
+			reply->next_page_token.data =
+				(uint8_t *)arena_copy(arena, after->bytes, after->len);
+			reply->next_page_token.len = after->len;
+			return reply->next_page_token.data ? 0 : out_of_memory(err);
+		}
+		at = b.id;
+		after = &at;
+		if (b.status != STORE_READY)
+			continue;
+		m = binary_meta_message(&b, arena);
+		if (!m)
+			return out_of_memory(err);
+		if (!matches(m, request))
+			continue;
+		reply->binaries[reply->n_binaries++] = m;
+		size += b.meta_len + b.id.len + ROW_COST;
+	}
+	return rc;
+}
+
+int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request,
+		   Rawstack__V1__DeleteReply *reply, struct err *err)
+{
+	struct build_id id;
+	int rc = service_id(&id, &request->build_id, err);
+
+	if (!rc)
+		rc = store_purge(s->store, &id, err);
+	reply->deleted = rc == 1;
+	return rc < 0 ? rc : 0;
+}
+
+int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, struct err *err)
+{
+	char hex[BUILD_ID_HEX_MAX];
+	struct build_id id;
+	int rc = service_id(&id, &request->build_id, err);
+
+	if (!rc)
+		rc = store_pin(s->store, &id, request->pinned, err);
+	else
+		return rc;
+	if (rc == 0)
+		return err_set(err, ERR_NOT_FOUND, "no binary %s", build_id_hex(&id, hex));
+	return rc < 0 ? rc : 0;
+}
+
+/* --- Missing ------------------------------------------------------------------------------- */
+
+/* Place in the order of Missing, and so the page token: weight (big-endian), id. */
+struct rank {
+	uint64_t weight;
+	struct build_id id;
+};
+
+static int compare_ids(const struct build_id *a, const struct build_id *b)
+{
+	int c = memcmp(a->bytes, b->bytes, BUILD_ID_MAX);
+
+	return c ? c : (int)a->len - (int)b->len;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+	const struct rank *x = a, *y = b;
+
+	if (x->weight != y->weight)
+		return x->weight > y->weight ? -1 : 1;
+	return compare_ids(&x->id, &y->id);
+}
+
+static int read_token(const ProtobufCBinaryData *token, struct rank *ret, struct err *err)
+{
+	uint64_t weight;
+
+	if (token->len < sizeof(weight) ||
+	    build_id_set(&ret->id, BUILD_ID_GNU, token->data + sizeof(weight),
+			 token->len - sizeof(weight), err))
+		return err_set(err, ERR_DATA, "page_token: not one of ours");
+	memcpy(&weight, token->data, sizeof(weight));
+	ret->weight = be64toh(weight);
+	return 0;
+}
+
+static int write_token(const struct rank *rank, struct arena *arena, ProtobufCBinaryData *token,
+		       struct err *err)
+{
+	uint64_t weight = htobe64(rank->weight);
+
+	token->data = arena_alloc(arena, sizeof(weight) + rank->id.len);
+	if (!token->data)
+		return out_of_memory(err);
+	memcpy(token->data, &weight, sizeof(weight));
+	memcpy(token->data + sizeof(weight), rank->id.bytes, rank->id.len);
+	token->len = sizeof(weight) + rank->id.len;
+	return 0;
+}
+
+static Rawstack__V1__ModuleStatus missing_status(struct store_read *r, const struct build_id *id)
+{
+	struct store_binary b;
+
+	if (store_binary(r, id, &b, NULL) != 1)
+		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING;
+	return b.status == STORE_FAILED ? RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_FAILED
+					: RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED;
+}
+
+static int fill_missing(struct store_read *r, const struct store_missing *from, struct arena *arena,
+			Rawstack__V1__MissingBinary **ret, struct err *err)
+{
+	Rawstack__V1__MissingBinary *m = arena_alloc(arena, sizeof(*m));
+
+	if (!m)
+		return out_of_memory(err);
+	rawstack__v1__missing_binary__init(m);
+	m->build_id.data = (uint8_t *)arena_copy(arena, from->id.bytes, from->id.len);
+	m->build_id.len = from->id.len;
+	m->id_kind = from->id.kind;
+	m->weight = from->weight;
+	m->first_unix_ns = from->first_ns;
+	m->last_unix_ns = from->last_ns;
+	m->paths = arena_array(arena, from->path_count, sizeof(m->paths[0]));
+	if (!m->build_id.data || !m->paths)
+		return out_of_memory(err);
+	for (size_t i = 0; i < from->path_count; i++) {
+		m->paths[i].data =
+			(uint8_t *)arena_copy(arena, from->paths[i].p, from->paths[i].len);
+		m->paths[i].len = from->paths[i].len;
+		if (!m->paths[i].data)
+			return out_of_memory(err);
+	}
+	m->n_paths = from->path_count;
+	m->status = missing_status(r, &from->id);
+	*ret = m;
+	return 0;
+}
+
+/* All ids by rank; at most LIMIT_MISSING_IDS. */
+static int rank_all(struct store_read *r, struct arena *arena, struct rank **ret, size_t *ret_count,
+		    struct err *err)
+{
+	const struct build_id *after = NULL;
+	struct store_missing m;
+	struct rank *rows = arena_array(arena, LIMIT_MISSING_IDS, sizeof(*rows));
+	struct build_id at;
+	size_t count = 0;
+	int rc;
+
+	if (!rows)
+		return out_of_memory(err);
+	while (count < LIMIT_MISSING_IDS && (rc = store_missing_next(r, after, &m, err)) != 0) {
+		if (rc < 0)
+			return rc;
+		at = m.id;
+		after = &at;
+		rows[count++] = (struct rank){m.weight, m.id};
+	}
+	qsort(rows, count, sizeof(*rows), by_rank);
+	*ret = rows;
+	*ret_count = count;
+	return 0;
+}
+
+int service_missing(struct service *s, const Rawstack__V1__MissingRequest *request,
+		    struct arena *arena, Rawstack__V1__MissingReply *reply, struct err *err)
+{
+	_cleanup_(service_read_endp) struct store_read *r = NULL;
+	size_t max = page_size(request->page_size), count, at = 0, size = 0;
+	struct rank *rows, last;
+	int rc = store_read_begin(s->store, &r, err);
+
+	if (!rc)
+		rc = rank_all(r, arena, &rows, &count, err);
+	if (!rc && request->page_token.len)
+		rc = read_token(&request->page_token, &last, err);
+	if (rc)
+		return rc;
+	while (request->page_token.len && at < count && by_rank(&rows[at], &last) <= 0)
+		at++;
+	reply->binaries = arena_array(arena, max, sizeof(reply->binaries[0]));
+	if (!reply->binaries)
+		return out_of_memory(err);
+	for (; at < count && reply->n_binaries < max && size < LIMIT_REPLY_LEN / 2; at++) {
+		struct store_missing m;
+
+		if (store_missing_get(r, &rows[at].id, &m, err) != 1)
+			continue;
+		rc = fill_missing(r, &m, arena, &reply->binaries[reply->n_binaries], err);
+		if (rc)
+			return rc;
+		size += protobuf_c_message_get_packed_size(
+			&reply->binaries[reply->n_binaries]->base);
+		reply->n_binaries++;
+	}
+	return at < count && at ? write_token(&rows[at - 1], arena, &reply->next_page_token, err)
+				: 0;
+}

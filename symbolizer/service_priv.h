@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SERVICE_PRIV_H
+#define RAWSTACK_SERVICE_PRIV_H
+/* What the parts of the service share: service.c, service_catalog.c, service_resolve.c. */
+#include <pthread.h>
+
+#include "build_queue.h"
+#include "service.h"
+
+struct service {
+	int data_fd, lock_fd;
+	struct store *store;
+	struct tables *tables;
+	struct uploads *uploads;
+	struct build_queue *queue;
+	unsigned int builders;
+
+	pthread_t keeper; /* maintains the store once a minute */
+	bool keeper_running;
+	pthread_mutex_t lock;
+	pthread_cond_t wake;
+	bool stopped;
+};
+
+uint64_t service_now_ns(void);
+
+/* The id of a request's field; ERR_DATA when it is none. */
+int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err *err);
+
+/* What symbolizing needs of the service. */
+struct symbolize_env service_env(struct service *s);
+
+static inline void service_read_endp(struct store_read **r)
+{
+	store_read_end(*r);
+}
+
+#endif

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "service_rpc.h"
+
+#include "binary_meta.h"
+#include "limits.h"
+
+const char *const service_rpc_names[] = {"rawstack.v1.Symbolizer", "rawstack.v1.Binaries", NULL};
+
+/* --- Symbolizer ---------------------------------------------------------------------------- */
+
+static bool is_cancelled(void *arg)
+{
+	return rpc_call_cancelled(arg);
+}
+
+static int on_symbolize(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	_cleanup_(symbolize_freep) struct symbolize *work = NULL;
+	int rc = service_symbolize(rpc_call_ctx(c), (const Rawstack__V1__StackBatch *)request,
+				   is_cancelled, c, &work, err);
+
+	if (rc || !work)
+		return rc;
+	return rpc_call_reply(c, &symbolize_reply(work)->base, err);
+}
+
+/* The body of a unary method whose function takes (service, request, arena, reply, err). */
+#define UNARY(handler, function, Request, Reply, init)                                             \
+	static int handler(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)   \
+	{                                                                                          \
+		_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);         \
+		Reply reply = init;                                                                \
+		int rc = function(rpc_call_ctx(c), (const Request *)request, &arena, &reply, err); \
+                                                                                                   \
+		return rc ? rc : rpc_call_reply(c, &reply.base, err);                              \
+	}
+
+UNARY(on_resolve, service_resolve, Rawstack__V1__ResolveRequest, Rawstack__V1__ResolveReply,
+      RAWSTACK__V1__RESOLVE_REPLY__INIT)
+UNARY(on_begin, service_begin, Rawstack__V1__BeginRequest, Rawstack__V1__BeginReply,
+      RAWSTACK__V1__BEGIN_REPLY__INIT)
+UNARY(on_list, service_list, Rawstack__V1__ListRequest, Rawstack__V1__ListReply,
+      RAWSTACK__V1__LIST_REPLY__INIT)
+UNARY(on_missing, service_missing, Rawstack__V1__MissingRequest, Rawstack__V1__MissingReply,
+      RAWSTACK__V1__MISSING_REPLY__INIT)
+
+static int on_get(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
+	Rawstack__V1__Binary *reply = NULL;
+	int rc = service_get(rpc_call_ctx(c), (const Rawstack__V1__GetRequest *)request, &arena,
+			     &reply, err);
+
+	return rc || !reply ? rc : rpc_call_reply(c, &reply->base, err);
+}
+
+static int on_delete(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	Rawstack__V1__DeleteReply reply = RAWSTACK__V1__DELETE_REPLY__INIT;
+	int rc = service_delete(rpc_call_ctx(c), (const Rawstack__V1__DeleteRequest *)request,
+				&reply, err);
+
+	return rc ? rc : rpc_call_reply(c, &reply.base, err);
+}
+
+static int on_pin(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	Rawstack__V1__PinReply reply = RAWSTACK__V1__PIN_REPLY__INIT;
+	int rc = service_pin(rpc_call_ctx(c), (const Rawstack__V1__PinRequest *)request, err);
+
+	return rc ? rc : rpc_call_reply(c, &reply.base, err);
+}
+
+static int on_limits(struct rpc_call *c, const ProtobufCMessage *request _unused_, struct err *err)
+{
+	Rawstack__V1__LimitsReply reply = RAWSTACK__V1__LIMITS_REPLY__INIT;
+
+	service_limits(rpc_call_ctx(c), &reply);
+	return rpc_call_reply(c, &reply.base, err);
+}
+
+/* --- Upload: the call's state is the upload it has ------------------------------------------ */
+
+static int reply_received(struct rpc_call *c, uint64_t received, struct err *err)
+{
+	Rawstack__V1__UploadReply reply = RAWSTACK__V1__UPLOAD_REPLY__INIT;
+
+	reply.received = received;
+	return rpc_call_reply(c, &reply.base, err);
+}
+
+static int on_chunk(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	struct upload *up = rpc_call_state(c);
+	uint64_t received;
+	int rc = service_upload(rpc_call_ctx(c), &up, (const Rawstack__V1__UploadChunk *)request,
+				&received, err);
+
+	rpc_call_set_state(c, up);
+	return rc;
+}
+
+static int on_upload_end(struct rpc_call *c, struct err *err)
+{
+	struct upload *up = rpc_call_state(c);
+	uint64_t received;
+
+	if (!up)
+		return err_set(err, ERR_DATA, "an upload without a chunk");
+	/* The stream lets go before its reply, so that Finish may follow at once. */
+	received = up->received;
+	rpc_call_set_state(c, NULL);
+	service_upload_end(rpc_call_ctx(c), up);
+	return reply_received(c, received, err);
+}
+
+static void on_upload_closed(struct rpc_call *c)
+{
+	service_upload_end(rpc_call_ctx(c), rpc_call_state(c));
+}
+
+/* --- Finish: answered when the build ends --------------------------------------------------- */
+
+struct finish_waiter {
+	struct upload_waiter waiter;
+	struct rpc_call *call; /* referenced */
+	struct build_id id;
+};
+
+static void on_built(struct upload_waiter *waiter, const struct upload_result *result)
+{
+	struct finish_waiter *w = (struct finish_waiter *)waiter;
+	Rawstack__V1__FinishReply reply = RAWSTACK__V1__FINISH_REPLY__INIT;
+	union {
+		const Rawstack__V1__BuildReport *in;
+		Rawstack__V1__BuildReport *out;
+	} borrowed = {result->report}; /* protobuf-c reads only; its type lacks the const */
+	struct err err = {0};
+	int rc = 0;
+
+	if (result->code == ERR_DATA || result->code == ERR_UNAVAILABLE) {
+		rpc_call_finish(w->call, result->code, result->message);
+	} else {
+		reply.state = result->code ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_FAILED
+					   : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_DONE;
+		reply.ticket = (ProtobufCBinaryData){w->id.len, w->id.bytes};
+		reply.report = borrowed.out;
+		if (result->code)
+			reply.reason = binary_meta_text(result->message);
+		rc = rpc_call_reply(w->call, &reply.base, &err);
+		rpc_call_finish(w->call, rc, err.message);
+	}
+	rpc_call_unref(w->call);
+	free(w);
+}
+
+static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct err *err)
+{
+	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
+	const Rawstack__V1__FinishRequest *request = (const Rawstack__V1__FinishRequest *)message;
+	Rawstack__V1__FinishReply reply = RAWSTACK__V1__FINISH_REPLY__INIT;
+	struct finish_waiter *w;
+	int rc;
+
+	if (!request->wait) {
+		rc = service_finish(rpc_call_ctx(c), request, NULL, &arena, &reply, err);
+		return rc ? rc : rpc_call_reply(c, &reply.base, err);
+	}
+	w = calloc(1, sizeof(*w));
+	if (!w)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	w->waiter.done = on_built;
+	w->call = c;
+	rpc_call_ref(c);
+	rc = service_finish(rpc_call_ctx(c), request, &w->waiter, &arena, &reply, err);
+	if (rc) {
+		rpc_call_unref(c);
+		free(w);
+		return rc;
+	}
+	return RPC_OPEN;
+}
+
+/* --- the table ----------------------------------------------------------------------------- */
+
+#define METHOD(name, k, type, ...)                                          \
+	{                                                                   \
+		.path = "/rawstack.v1." name, .kind = k,                    \
+		.request = &rawstack__v1__##type##__descriptor, __VA_ARGS__ \
+	}
+
+/* Without a handler: planned, and UNIMPLEMENTED until then. */
+static const struct rpc_method templates[] = {
+	METHOD("Symbolizer/Symbolize", RPC_UNARY, stack_batch, .message = on_symbolize),
+	METHOD("Symbolizer/SymbolizeStream", RPC_BIDI, stack_batch, .message = NULL),
+	METHOD("Symbolizer/Resolve", RPC_UNARY, resolve_request, .message = on_resolve),
+	METHOD("Binaries/Begin", RPC_UNARY, begin_request, .message = on_begin),
+	METHOD("Binaries/Upload", RPC_CLIENT_STREAM, upload_chunk, .message = on_chunk,
+	       .end = on_upload_end, .closed = on_upload_closed),
+	METHOD("Binaries/Finish", RPC_UNARY, finish_request, .message = on_finish),
+	METHOD("Binaries/Get", RPC_UNARY, get_request, .message = on_get),
+	METHOD("Binaries/List", RPC_UNARY, list_request, .message = on_list),
+	METHOD("Binaries/Delete", RPC_UNARY, delete_request, .message = on_delete),
+	METHOD("Binaries/Pin", RPC_UNARY, pin_request, .message = on_pin),
+	METHOD("Binaries/Missing", RPC_UNARY, missing_request, .message = on_missing),
+	METHOD("Binaries/Watch", RPC_SERVER_STREAM, watch_request, .message = NULL),
+	METHOD("Binaries/Limits", RPC_UNARY, limits_request, .message = on_limits),
+};
+
+struct service_rpc {
+	struct rpc_method methods[ARRAY_LEN(templates)];
+};
+
+int service_rpc_open(struct service_rpc **ret, struct rpc_server *server, struct service *service,
+		     struct err *err)
+{
+	struct service_rpc *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < ARRAY_LEN(templates); i++) {
+		r->methods[i] = templates[i];
+		r->methods[i].ctx = service;
+	}
+	*ret = r;
+	return rpc_server_add(server, r->methods, ARRAY_LEN(r->methods), err);
+}
+
+void service_rpc_close(struct service_rpc *r)
+{
+	free(r);
+}

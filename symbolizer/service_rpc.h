@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SERVICE_RPC_H
+#define RAWSTACK_SERVICE_RPC_H
+/* The methods of rawstack.v1 on a server: which function of service.h answers which path. */
+#include "rpc_server.h"
+#include "service.h"
+
+struct service_rpc;
+
+/* Adds the methods. The service must outlive the server. */
+int service_rpc_open(struct service_rpc **ret, struct rpc_server *server, struct service *service,
+		     struct err *err) _must_check_;
+
+/* After the server was closed. */
+void service_rpc_close(struct service_rpc *r);
+
+/* Full names of the services, ending in NULL. */
+extern const char *const service_rpc_names[];
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SYMBOLIZE_H
+#define RAWSTACK_SYMBOLIZE_H
+/*
+ * One batch of locations answered from the store: request struct in, columnar reply struct out.
+ * Knows nothing of connections. A struct symbolize holds the memory of one reply, bounded by
+ * LIMIT_REPLY_LEN, and belongs to one thread.
+ *
+ *	struct symbolize *s = symbolize_new(&err);
+ *
+ *	if (!symbolize_run(s, &env, batch, &err))
+ *		send(&s->reply);
+ *	symbolize_free(s);
+ */
+#include "rawstack/v1/symbolizer.pb-c.h"
+#include "store.h"
+#include "tables.h"
+
+struct symbolize_env {
+	struct store *store;
+	struct tables *tables;
+	/* Whether a table of the id is being made right now. */
+	bool (*is_building)(void *ctx, const struct build_id *id);
+	void *ctx;
+	uint64_t now_ns; /* unix */
+	bool uncounted;  /* leave Missing as it is */
+	/* Asked now and then: true stops the work with ERR_CANCELLED. May be NULL. */
+	bool (*cancelled)(void *arg);
+	void *cancelled_arg;
+};
+
+struct symbolize;
+
+struct symbolize *symbolize_new(struct err *err) _must_check_;
+void symbolize_free(struct symbolize *s);
+DEFINE_FREEP(struct symbolize, symbolize_free);
+
+/*
+ * Fills the reply: one status per location, one per module. ERR_DATA when the batch is malformed
+ * (batch_check.h), ERR_CANCELLED, ERR_MEMORY, or what the store says. Modules that are not there
+ * are counted in Missing, those that answered are noted as used. Once per struct.
+ */
+int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
+		  const Rawstack__V1__StackBatch *batch, struct err *err) _must_check_;
+
+/* Valid until the free. */
+const Rawstack__V1__SymbolizedBatch *symbolize_reply(const struct symbolize *s);
+
+#endif

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-symbolizer: keeps tables, and answers raw stacks with functions, files and lines. */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <libgen.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io.h"
+#include "limits.h"
+#include "log.h"
+#include "rpc_health.h"
+#include "rpc_reflection.h"
+#include "rpc_server.h"
+#include "service.h"
+#include "service_rpc.h"
+
+enum {
+	STOP_GRACE_MS = 5000
+};
+
+struct options {
+	const char *listen;
+	const char *port_file;
+	struct service_config service;
+	struct rpc_server_config server;
+};
+
+static void print_help(void)
+{
+	printf("Usage: rawstack-symbolizer --data DIR [--listen ADDRESS] ...\n\n"
+	       "Takes debug binaries in, keeps lookup tables, and answers raw stacks with "
+	       "functions,\n"
+	       "files and lines, over gRPC (rawstack.v1).\n\n"
+	       "  --data DIR             where everything is kept; made if it is not there\n"
+	       "  --listen ADDRESS       HOST:PORT on loopback, or unix:PATH (127.0.0.1:7077);\n"
+	       "                         port 0 takes any free one\n"
+	       "  --port-file FILE       write the port there once it listens\n"
+	       "  --store-bytes N        disk for tables; K, M, G may follow (10G)\n"
+	       "  --workers N            threads that answer requests (4)\n"
+	       "  --builds N             tables built at once (1)\n"
+	       "  --table-worker PATH    program that reads debug files (beside this one)\n"
+	       "  --version, --help\n\n"
+	       "SIGTERM and SIGINT end it. Exit status: 0 done, 1 failed, 2 wrong usage.\n");
+}
+
+static int parse_number(const char *option, const char *text, uint64_t max, uint64_t *ret,
+			struct err *err)
+{
+	static const char suffixes[] = "KMG";
+	const char *suffix;
+	char *end;
+	uint64_t n;
+
+	errno = 0;
+	n = strtoull(text, &end, 10);
+	suffix = *end ? strchr(suffixes, *end) : NULL;
+	if (suffix && !end[1]) {
+		end++;
+		if (!CHECKED_MUL(n, UINT64_C(1) << (10 * (suffix - suffixes + 1)), &n))
+			n = 0;
+	}
+	if (text[0] < '0' || text[0] > '9' || *end || errno || n == 0 || n > max)
+		return err_set(err, ERR_USAGE, "%s: '%s' is not a number from 1 to %llu", option,
+			       text, (unsigned long long)max);
+	*ret = n;
+	return 0;
+}
+
+/* 1 when there is nothing more to do. */
+static int parse(int argc, char **argv, struct options *o, struct err *err)
+{
+	enum {
+		DATA = 1,
+		LISTEN,
+		PORT_FILE,
+		STORE_BYTES,
+		WORKERS,
+		BUILDS,
+		TABLE_WORKER,
+		HELP,
+		VERSION
+	};
+	static const struct option options[] = {
+		{"data", required_argument, NULL, DATA},
+		{"listen", required_argument, NULL, LISTEN},
+		{"port-file", required_argument, NULL, PORT_FILE},
+		{"store-bytes", required_argument, NULL, STORE_BYTES},
+		{"workers", required_argument, NULL, WORKERS},
+		{"builds", required_argument, NULL, BUILDS},
+		{"table-worker", required_argument, NULL, TABLE_WORKER},
+		{"help", no_argument, NULL, HELP},
+		{"version", no_argument, NULL, VERSION},
+		{0},
+	};
+	uint64_t n;
+	int c, rc = 0;
+
+	opterr = 0;
+	while (!rc && (c = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		switch (c) {
+		case DATA:
+			o->service.data_dir = optarg;
+			break;
+		case LISTEN:
+			o->listen = optarg;
+			break;
+		case PORT_FILE:
+			o->port_file = optarg;
+			break;
+		case STORE_BYTES:
+			rc = parse_number("--store-bytes", optarg, UINT64_C(1) << 46,
+					  &o->service.store_bytes, err);
+			break;
+		case WORKERS:
+			rc = parse_number("--workers", optarg, 256, &n, err);
+			if (!rc)
+				o->server.workers = (unsigned int)n;
+			break;
+		case BUILDS:
+			rc = parse_number("--builds", optarg, 64, &n, err);
+			if (!rc)
+				o->service.builders = (unsigned int)n;
+			break;
+		case TABLE_WORKER:
+			o->service.worker_path = optarg;
+			break;
+		case HELP:
+			print_help();
+			return 1;
+		case VERSION:
+			puts("rawstack-symbolizer " RAWSTACK_VERSION);
+			return 1;
+		case ':':
+			return err_set(err, ERR_USAGE, "%s needs a value", argv[optind - 1]);
+		default:
+			return err_set(err, ERR_USAGE, "unknown option %s; see --help",
+				       argv[optind - 1]);
+		}
+	}
+	if (rc)
+		return rc;
+	if (optind < argc)
+		return err_set(err, ERR_USAGE, "unexpected argument '%s'; see --help",
+			       argv[optind]);
+	if (!o->service.data_dir)
+		return err_set(err, ERR_USAGE, "--data DIR is required; see --help");
+	return 0;
+}
+
+static int write_port(const char *path, int port, struct err *err)
+{
+	_cleanup_(freep) char *for_dir = strdup(path), *for_name = strdup(path);
+	_cleanup_(closep) int dir = -1;
+	char text[16];
+	int len = snprintf(text, sizeof(text), "%d\n", port);
+
+	if (!for_dir || !for_name)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	dir = open(dirname(for_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return err_sys(err, errno, "%s", path);
+	return io_replace_file(io_system(), dir, basename(for_name), text, (size_t)len, err);
+}
+
+/* What stands around the service, in order of opening. */
+struct program {
+	struct rpc_server *server;
+	struct rpc_health *health;
+	struct rpc_reflection *reflection;
+	struct service *service;
+	struct service_rpc *rpc;
+};
+
+static int start(struct program *p, const struct options *o, struct err *err)
+{
+	size_t len;
+	const void *set = rpc_reflection_descriptors(&len);
+	int port, rc;
+
+	if ((rc = service_open(&p->service, &o->service, err)) ||
+	    (rc = rpc_server_open(&p->server, &o->server, err)) ||
+	    (rc = service_rpc_open(&p->rpc, p->server, p->service, err)) ||
+	    (rc = rpc_health_open(&p->health, p->server, service_rpc_names, err)) ||
+	    (rc = rpc_reflection_open(&p->reflection, p->server, set, len, err)) ||
+	    (rc = rpc_server_listen(p->server, o->listen, &port, err)) ||
+	    (rc = rpc_server_start(p->server, err)))
+		return rc;
+	rpc_health_set(p->health, true);
+	if (strncmp(o->listen, "unix:", 5) == 0)
+		log_info("listening on %s", o->listen);
+	else
+		log_info("listening on %.*s:%d", (int)(strrchr(o->listen, ':') - o->listen),
+			 o->listen, port);
+	return o->port_file ? write_port(o->port_file, port, err) : 0;
+}
+
+/* False when a build goes on that cannot be waited for. */
+static bool stop(struct program *p)
+{
+	if (p->health && p->server)
+		rpc_health_stop(p->health);
+	if (p->service)
+		service_stop(p->service);
+	rpc_server_close(p->server); /* drains, then cancels */
+	rpc_reflection_close(p->reflection);
+	rpc_health_close(p->health);
+	service_rpc_close(p->rpc);
+	return service_close(p->service);
+}
+
+int main(int argc, char **argv)
+{
+	struct options o = {.listen = "127.0.0.1:7077", .service.store_bytes = 10 * GIB};
+	struct program program = {0};
+	struct err err = {0};
+	sigset_t signals;
+	int rc, sig;
+
+	log_init("rawstack-symbolizer");
+	rc = parse(argc, argv, &o, &err);
+	if (rc) {
+		if (rc < 0)
+			log_error("%s", err.message);
+		return rc < 0 ? err_exit_status(rc) : 0;
+	}
+	/* Before any thread is there, so that all of them leave the signals to sigwait(). */
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of the write */
+
+	rc = start(&program, &o, &err);
+	if (rc) {
+		log_error("%s", err.message);
+	} else {
+		sigwait(&signals, &sig);
+		rpc_health_stop(program.health);
+		service_stop(program.service);
+		rpc_server_stop(program.server, STOP_GRACE_MS);
+	}
+	if (!stop(&program))
+		_exit(err_exit_status(rc));
+	return err_exit_status(rc);
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "tables.h"
+
+#include <pthread.h>
+
+#include "intern.h"
+
+enum {
+	TABLES_MAX = 4096
+};
+
+struct tables {
+	pthread_mutex_t lock;
+	struct intern numbers; /* of the store's writes */
+	struct rsym *opened;   /* of numbers' ids */
+	size_t opened_cap;
+};
+
+struct tables *tables_new(struct err *err)
+{
+	struct tables *t = calloc(1, sizeof(*t));
+
+	if (!t) {
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	t->numbers = (struct intern)INTERN_INIT(TABLES_MAX, TABLES_MAX * sizeof(uint64_t));
+	pthread_mutex_init(&t->lock, NULL);
+	return t;
+}
+
+void tables_free(struct tables *t)
+{
+	if (!t)
+		return;
+	intern_done(&t->numbers);
+	free(t->opened);
+	pthread_mutex_destroy(&t->lock);
+	free(t);
+}
+
+/* A number names bytes that never change; where they are mapped could. */
+static bool find(struct tables *t, const struct store_table *table, struct rsym *ret)
+{
+	bool found = false;
+	uint32_t i;
+
+	pthread_mutex_lock(&t->lock);
+	i = intern_find(&t->numbers, &table->number, sizeof(table->number));
+	if (i != INTERN_FULL && t->opened[i].p == table->p && t->opened[i].len == table->len) {
+		*ret = t->opened[i];
+		found = true;
+	}
+	pthread_mutex_unlock(&t->lock);
+	return found;
+}
+
+static void keep(struct tables *t, uint64_t number, const struct rsym *opened)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&t->lock);
+	if (t->numbers.count == TABLES_MAX)
+		intern_reset(&t->numbers);
+	if (grow_array((void **)&t->opened, &t->opened_cap, t->numbers.count + 1,
+		       sizeof(t->opened[0]), TABLES_MAX)) {
+		i = intern_add(&t->numbers, &number, sizeof(number), NULL);
+		if (i != INTERN_FULL)
+			t->opened[i] = *opened;
+	}
+	pthread_mutex_unlock(&t->lock);
+}
+
+int tables_get(struct tables *t, struct store_read *r, const struct build_id *id, struct rsym *ret,
+	       struct err *err)
+{
+	struct store_table table;
+	int rc = store_table(r, id, &table, err);
+
+	if (rc <= 0)
+		return rc;
+	if (find(t, &table, ret))
+		return 1;
+	rc = rsym_open(ret, table.p, table.len, err);
+	if (rc)
+		return err_set(err, ERR_DATA, "the stored table is not readable");
+	keep(t, table.number, ret);
+	return 1;
+}

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_UPLOADS_H
+#define RAWSTACK_UPLOADS_H
+/*
+ * Files on their way in: bytes received so far under DATA/uploads, one upload per build id at a
+ * time. A cut stream and a restart keep what was received; what nobody continued for a day is
+ * dropped. Does not look at the bytes: the builder does. Safe from any thread.
+ *
+ * On disk: <token>.begin, the packed BeginRequest, and <token>.part, the bytes. The length of the
+ * part is what was received.
+ */
+#include "io.h"
+#include "rawstack/v1/binaries.pb-c.h"
+#include "store.h"
+
+enum {
+	UPLOAD_TOKEN_LEN = 16
+};
+
+enum upload_state {
+	UPLOAD_RECEIVING,
+	UPLOAD_QUEUED,
+	UPLOAD_RUNNING,
+};
+
+/* Fields are fixed at Begin, but for those named at the end, which `uploads` guards. */
+struct upload {
+	struct upload *next;
+	uint8_t token[UPLOAD_TOKEN_LEN];
+	struct build_id id;
+	Rawstack__V1__BeginRequest *begin;
+	int fd; /* of the part */
+
+	enum upload_state state;
+	uint64_t received;
+	uint64_t touched_ns; /* unix */
+	bool streaming;      /* a stream has it */
+	struct upload_waiter *waiters;
+};
+
+/* How a build ended. */
+struct upload_result {
+	int code; /* 0; ERR_DATA: the bytes are not what was declared; else the build failed */
+	const char *message;
+	const Rawstack__V1__BuildReport *report; /* when code is 0 */
+};
+
+/* Somebody who waits for the end of a build; done() is called once, from any thread. */
+struct upload_waiter {
+	struct upload_waiter *next;
+	void (*done)(struct upload_waiter *w, const struct upload_result *result);
+};
+
+struct uploads;
+
+/* Takes up what earlier runs left in DATA/uploads. */
+int uploads_open(struct uploads **ret, int data_fd, struct err *err) _must_check_;
+void uploads_close(struct uploads *u);
+
+/*
+ * The upload that this request begins or continues: *ret_status is NEEDED with token and offset
+ * filled, or IN_PROGRESS, OVER_QUOTA with *reason set to a line. ERR_DATA when a field is not
+ * legal.
+ */
+int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
+		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
+		  uint64_t *ret_offset, const char **ret_reason, struct err *err);
+
+/*
+ * For the length of one stream. ERR_NOT_FOUND when no upload has the token, ERR_MISMATCH when
+ * another stream has it or it is complete and queued.
+ */
+int uploads_attach(struct uploads *u, const void *token, size_t len, struct upload **ret,
+		   struct err *err);
+void uploads_detach(struct uploads *u, struct upload *up);
+
+/* Appends to an upload that is attached. ERR_DATA when offset is not what was received, or the
+ * bytes exceed the declared size; ERR_IO. *ret_received is the new total. */
+int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const void *p, size_t len,
+		   uint64_t *ret_received, struct err *err);
+
+/*
+ * Queues a complete upload for building (again: no harm) and adds the waiter, if there is one.
+ * ERR_NOT_FOUND, ERR_MISMATCH when bytes are missing or a stream is still on it. On failure the
+ * waiter was not taken. *ret_id is the build id.
+ */
+int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
+		   struct build_id *ret_id, enum upload_state *ret_state, struct err *err);
+
+/* Whether a table of the id is queued or being built. */
+bool uploads_is_building(struct uploads *u, const struct build_id *id);
+
+/* For builders: waits for a queued upload and marks it RUNNING; NULL after uploads_stop(). */
+struct upload *uploads_take(struct uploads *u);
+
+/* Ends it: removes its files and calls its waiters. */
+void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result);
+
+/* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. */
+void uploads_stop(struct uploads *u);
+
+/* The directory of the parts, for temporary files beside them. */
+int uploads_dir(const struct uploads *u);
+
+#endif
