@@ -182,7 +182,7 @@ static void work(struct build_queue *q, struct upload *up)
 	struct build_report report = {0};
 	Rawstack__V1__BuildReport message = RAWSTACK__V1__BUILD_REPORT__INIT;
 	ProtobufCBinaryData skipped;
-	struct upload_result result = {0};
+	struct upload_result result = {.id = up->id};
 	struct rsym opened = {0};
 	struct err err = {0}, ignored;
 

@@ -124,7 +124,6 @@ static void on_upload_closed(struct rpc_call *c)
 struct finish_waiter {
 	struct upload_waiter waiter;
 	struct rpc_call *call; /* referenced */
-	struct build_id id;
 };
 
 static void on_built(struct upload_waiter *waiter, const struct upload_result *result)
@@ -135,6 +134,7 @@ static void on_built(struct upload_waiter *waiter, const struct upload_result *r
 		const Rawstack__V1__BuildReport *in;
 		Rawstack__V1__BuildReport *out;
 	} borrowed = {result->report}; /* protobuf-c reads only; its type lacks the const */
+	struct build_id id = result->id;
 	struct err err = {0};
 	int rc = 0;
 
@@ -143,7 +143,7 @@ static void on_built(struct upload_waiter *waiter, const struct upload_result *r
 	} else {
 		reply.state = result->code ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_FAILED
 					   : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_DONE;
-		reply.ticket = (ProtobufCBinaryData){w->id.len, w->id.bytes};
+		reply.ticket = (ProtobufCBinaryData){id.len, id.bytes};
 		reply.report = borrowed.out;
 		if (result->code)
 			reply.reason = binary_meta_text(result->message);

@@ -42,6 +42,7 @@ struct upload {
 struct upload_result {
 	int code; /* 0; ERR_DATA: the bytes are not what was declared; else the build failed */
 	const char *message;
+	struct build_id id;                      /* unless it did not come to a build */
 	const Rawstack__V1__BuildReport *report; /* when code is 0 */
 };
 

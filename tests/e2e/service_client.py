@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the service tests share: a service of their own, and a client of it that is not ours, made
+of Debian's python3-grpcio and code that protoc and grpc_python_plugin write here and now."""
+import ctypes
+import faulthandler
+import hashlib
+import importlib
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+faulthandler.dump_traceback_later(90, exit=True)
+LIBC = ctypes.CDLL(None)
+BIN = os.environ["RAWSTACK_BIN"]
+SRC = os.environ["RAWSTACK_SRC"]
+PLUGIN = shutil.which("grpc_python_plugin")
+
+
+def skip(reason):
+    print(f"SKIP: {reason}")
+    sys.exit(77)
+
+
+try:
+    import grpc
+    from google.protobuf import descriptor_pb2
+except ImportError:
+    skip("python3-grpcio is not installed")
+if not PLUGIN:
+    skip("protobuf-compiler-grpc is not installed")
+
+PROTOS = ["rawstack/v1/common.proto", "rawstack/v1/symbolizer.proto", "rawstack/v1/binaries.proto",
+          "grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto",
+          "grpc/reflection/v1alpha/reflection.proto"]
+
+
+def generate():
+    """The folder grpc/ would hide the package grpc, so ours are generated as wire_*/."""
+    out = os.path.abspath("generated")
+    shutil.rmtree(out, ignore_errors=True)
+    os.makedirs(out)
+    subprocess.run(["protoc", "-I", os.path.join(SRC, "proto"), f"--python_out={out}",
+                    f"--grpc_python_out={out}",
+                    f"--plugin=protoc-gen-grpc_python={PLUGIN}", *PROTOS], check=True)
+    os.rename(os.path.join(out, "grpc"), os.path.join(out, "wire_grpc"))
+    for top, _, names in os.walk(out):
+        for name in names:
+            path = os.path.join(top, name)
+            with open(path, encoding="utf-8") as f:
+                text = f.read()
+            text = re.sub(r"from grpc\.(health|reflection)", r"from wire_grpc.\1", text)
+            with open(path, "w", encoding="utf-8") as f:
+                f.write(text)
+    sys.path.insert(0, out)
+
+
+generate()
+common = importlib.import_module("rawstack.v1.common_pb2")
+sym = importlib.import_module("rawstack.v1.symbolizer_pb2")
+sym_grpc = importlib.import_module("rawstack.v1.symbolizer_pb2_grpc")
+bins = importlib.import_module("rawstack.v1.binaries_pb2")
+bins_grpc = importlib.import_module("rawstack.v1.binaries_pb2_grpc")
+health = importlib.import_module("wire_grpc.health.v1.health_pb2")
+health_grpc = importlib.import_module("wire_grpc.health.v1.health_pb2_grpc")
+reflection = {v: (importlib.import_module(f"wire_grpc.reflection.{v}.reflection_pb2"),
+                  importlib.import_module(f"wire_grpc.reflection.{v}.reflection_pb2_grpc"))
+              for v in ("v1", "v1alpha")}
+
+
+class Service:
+    """A rawstack-symbolizer on a free port."""
+
+    def __init__(self, data, *args):
+        shutil.rmtree(data, ignore_errors=True)
+        self.data = data
+        self.args = args
+        self.start()
+
+    def start(self):
+        port_file = os.path.abspath("port")
+        if os.path.exists(port_file):
+            os.remove(port_file)
+        self.process = subprocess.Popen(
+            [os.path.join(BIN, "rawstack-symbolizer"), "--data", self.data, "--listen",
+             "127.0.0.1:0", "--port-file", port_file, *self.args],
+            preexec_fn=lambda: LIBC.prctl(1, signal.SIGKILL))  # it dies with the test
+        deadline = time.monotonic() + 30
+        while not os.path.exists(port_file):
+            if self.process.poll() is not None or time.monotonic() > deadline:
+                raise AssertionError("the service did not start")
+            time.sleep(0.01)
+        with open(port_file, encoding="ascii") as f:
+            self.address = f"127.0.0.1:{int(f.read())}"
+        self.channel = grpc.insecure_channel(self.address)
+        self.symbolizer = sym_grpc.SymbolizerStub(self.channel)
+        self.binaries = bins_grpc.BinariesStub(self.channel)
+
+    def stop(self, how=signal.SIGTERM):
+        self.channel.close()
+        self.process.send_signal(how)
+        return self.process.wait(timeout=30)
+
+    def listed(self):
+        return [b.build_id for b in self.binaries.List(bins.ListRequest()).binaries]
+
+    def begin(self, build_id, content, **more):
+        """A cut stream takes a moment to be noticed."""
+        request = bins.BeginRequest(build_id=build_id, size=len(content),
+                                    **{"sha256": hashlib.sha256(content).digest(), **more})
+        deadline = time.monotonic() + 10
+        while True:
+            reply = self.binaries.Begin(request)
+            if reply.status != bins.BEGIN_STATUS_IN_PROGRESS or time.monotonic() > deadline:
+                return reply
+            time.sleep(0.05)
+
+    def push(self, build_id, content, chunk=1 << 20, **more):
+        reply = self.begin(build_id, content, **more)
+        assert reply.status == bins.BEGIN_STATUS_NEEDED, reply
+        chunks = (bins.UploadChunk(upload_id=reply.upload_id, offset=at,
+                                   data=content[at:at + chunk])
+                  for at in range(reply.offset, len(content), chunk))
+        got = self.binaries.Upload(chunks)
+        assert got.received == len(content), got
+        return self.binaries.Finish(bins.FinishRequest(upload_id=reply.upload_id, wait=True),
+                                    timeout=120)
+
+
+def failed(code, function, *args, text="", **kwargs):
+    """The call must fail with this status, and its details hold the text."""
+    try:
+        reply = function(*args, **kwargs)
+        if hasattr(reply, "__next__"):
+            reply = list(reply)
+    except grpc.RpcError as e:
+        assert e.code() == code, f"{e.code()}: {e.details()}, expected {code}"
+        assert text in e.details(), f"'{e.details()}' does not say '{text}'"
+        assert "\n" not in e.details()
+        return
+    raise AssertionError(f"expected {code}, got {reply}")
+
+
+def run(*command):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def read(path):
+    with open(path, "rb") as f:
+        return f.read()
+
+
+def write(path, content):
+    with open(path, "wb") as f:
+        f.write(content)
+
+
+def build_id_of(path):
+    return bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", path))[1])
+
+
+PROGRAM = r"""
+#include <stdio.h>
+static volatile int sink;
+static inline __attribute__((always_inline)) int innermost(int n)
+{
+	sink = n;
+	return sink * 3;
+}
+static inline __attribute__((always_inline)) int middle(int n)
+{
+	return innermost(n + 1) + 1;
+}
+__attribute__((noinline)) int outer(int n)
+{
+	return middle(n) * 2;
+}
+int main(int argc, char **argv)
+{
+	(void)argv;
+	printf("%d\n", outer(argc));
+	return 0;
+}
+"""
+
+
+def compile_program(name, *flags):
+    """A binary with a build id, inlined calls and debug information; its path."""
+    write("program.c", PROGRAM.encode())
+    run(os.environ.get("CC", "cc"), "-O2", "-g", "-Wl,--build-id=sha1", *flags, "-o", name,
+        "program.c")
+    return os.path.abspath(name)
+
+
+def addresses_of(path, function):
+    """(start, length) of a function, from the symbol table."""
+    for line in run("nm", "-S", path).splitlines():
+        fields = line.split()
+        if len(fields) == 4 and fields[3] == function:
+            return int(fields[0], 16), int(fields[1], 16)
+    raise AssertionError(f"no symbol {function}")
+
+
+def addr2line(path, addresses):
+    """For each address the chain as [(function, file:line)], innermost first."""
+    text = run("addr2line", "-a", "-f", "-i", "-e", path, *[hex(a) for a in addresses])
+    chains = []
+    lines = iter(text.splitlines())
+    for line in lines:
+        if line.startswith("0x"):
+            chains.append([])
+        else:
+            where = next(lines).split(" (discriminator")[0]
+            chains[-1].append((line, where))
+    return chains
