@@ -75,7 +75,7 @@ static void fill_known(void)
 	sample("worker", 7, (uint32_t[]){entry, hot, main_at}, 3, 3);
 	sample("worker", 7, (uint32_t[]){warm, main_at}, 2, 2);
 	sample("other", 8, (uint32_t[]){unnamed, main_at}, 2, 1);
-	sample("other", 8, (uint32_t[]){hostile, main_at}, 2, 1);
+	sample("other", 8, (uint32_t[]){hostile, main_at, main_at}, 3, 1); /* recursion */
 }
 
 static void fill_big(void)
