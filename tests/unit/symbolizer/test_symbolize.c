@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Batches answered from a store in memory, without a connection. */
+#include "symbolize.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "limits.h"
+#include "location.h"
+#include "rsym_writer.h"
+
+enum {
+	KIND_VADDR = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_VADDR,
+	FUNCTIONS = 3000, /* long names: together more than a reply may hold */
+	NAME_LEN = 2000,
+};
+
+#define STATUS(name) RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_##name
+
+static struct store *store;
+static struct tables *tables;
+static struct build_id there, absent;
+
+/*
+ * Function i stands at 0x1000 + 16 * i, line i + 1; the file begins at offset 0x100. The second
+ * half of each is a call of "inner" at line 7. Function 1 has no line, function 2 is a symbol.
+ */
+static void write_table(struct buf *out)
+{
+	struct rsym_writer_info info = {.id = there, .flags = RSYM_HAS_DWARF | RSYM_HAS_SYMBOLS};
+	struct rsym_writer_segment segment = {0x1000, 0x100000, 0x100, 0x100000, 5};
+	struct rsym_writer_function inner = {.name = "inner", .name_len = 5, .file = RSYM_NONE};
+	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
+	uint32_t file = rsym_writer_file(w, "/src", 4, "a.c", 3);
+	uint32_t callee = rsym_writer_function(w, &inner);
+	char name[NAME_LEN + 1];
+	struct err err;
+
+	memset(name, 'x', sizeof(name));
+	for (uint32_t i = 0; i < FUNCTIONS; i++) {
+		uint64_t vaddr = 0x1000 + 16 * (uint64_t)i;
+		struct rsym_writer_function f = {
+			.name = name,
+			.name_len = NAME_LEN,
+			.vaddr = vaddr,
+			.file = file,
+			.has_entry = true,
+			.from_symbol = i == 2,
+		};
+		uint32_t node;
+
+		name[snprintf(name, 16, "f%u", i)] = '_';
+		node = rsym_writer_node(w, RSYM_NONE, rsym_writer_function(w, &f), RSYM_NONE, 0);
+		rsym_writer_row(w, vaddr, node, i == 2 ? RSYM_NONE : file,
+				i == 1 || i == 2 ? 0 : i + 1);
+		rsym_writer_row(w, vaddr + 8, rsym_writer_node(w, node, callee, file, 7), file, 3);
+	}
+	rsym_writer_row(w, 0x1000 + 16 * FUNCTIONS, RSYM_NONE, RSYM_NONE, 0);
+	rsym_writer_segment(w, &segment);
+	if (rsym_writer_finish(w, &info, out, &err))
+		fail_msg("%s", err.message);
+}
+
+static int setup(void **state _unused_)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(64 << 20);
+	struct store_binary b = {.status = STORE_READY, .changed_ns = 1};
+	struct err err;
+	struct kv *kv;
+
+	assert_int_equal(build_id_parse(&there, "aabbccdd", &err), 0);
+	assert_int_equal(build_id_parse(&absent, "00112233", &err), 0);
+	write_table(&out);
+	b.id = there;
+	b.table_len = out.len;
+	tables = tables_new(&err);
+	return store_kv_open_memory(&kv, 64 << 20, &err) ||
+	       store_open(&store, kv, 64 << 20, &err) || store_put(store, &b, out.p, &err) ||
+	       !tables;
+}
+
+static int teardown(void **state _unused_)
+{
+	tables_free(tables);
+	store_close(store);
+	return 0;
+}
+
+/* A batch under construction, of two modules and one string. */
+struct request {
+	Rawstack__V1__StackBatch batch;
+	Rawstack__V1__Locations locations;
+	Rawstack__V1__Module modules[2], *module_list[2];
+	ProtobufCBinaryData strings[1];
+	Rawstack__V1__LocationKind kind[FUNCTIONS * 2];
+	uint32_t module[FUNCTIONS * 2], string[FUNCTIONS * 2];
+	uint64_t address[FUNCTIONS * 2];
+	Rawstack__V1__AddressMode mode[FUNCTIONS * 2];
+};
+
+static struct request *request_new(void)
+{
+	static char jit[] = "jit::code";
+	struct request *r = calloc(1, sizeof(*r));
+
+	assert_non_null(r);
+	rawstack__v1__stack_batch__init(&r->batch);
+	rawstack__v1__locations__init(&r->locations);
+	for (size_t i = 0; i < 2; i++) {
+		struct build_id *id = i ? &absent : &there;
+
+		rawstack__v1__module__init(&r->modules[i]);
+		r->modules[i].build_id = (ProtobufCBinaryData){id->len, id->bytes};
+		r->module_list[i] = &r->modules[i];
+	}
+	r->strings[0] = (ProtobufCBinaryData){9, (uint8_t *)jit};
+	r->batch.modules = r->module_list;
+	r->batch.n_modules = 2;
+	r->batch.strings = r->strings;
+	r->batch.n_strings = 1;
+	r->batch.locations = &r->locations;
+	r->locations.kind = r->kind;
+	r->locations.module = r->module;
+	r->locations.address = r->address;
+	r->locations.mode = r->mode;
+	r->locations.string = r->string;
+	return r;
+}
+
+static void add(struct request *r, int kind, uint32_t module, uint64_t address, bool is_return)
+{
+	size_t i = r->locations.n_kind++;
+
+	r->kind[i] = kind;
+	r->module[i] = module;
+	r->address[i] = address;
+	r->mode[i] = is_return;
+	r->locations.n_module = r->locations.n_address = r->locations.n_mode =
+		r->locations.n_string = r->locations.n_kind;
+}
+
+static struct symbolize *answer(struct request *r)
+{
+	struct symbolize_env env = {.store = store, .tables = tables, .now_ns = 5};
+	struct symbolize *s;
+	struct err err;
+
+	s = symbolize_new(&err);
+	assert_non_null(s);
+	if (symbolize_run(s, &env, &r->batch, &err))
+		fail_msg("%s", err.message);
+	return s;
+}
+
+static void test_statuses(void **state _unused_)
+{
+	static const struct {
+		int kind;
+		uint32_t module;
+		uint64_t address;
+		bool is_return;
+		int status;
+		uint32_t frames, line;
+		const char *name; /* begins with it; of the innermost frame */
+	} rows[] = {
+		{KIND_VADDR, 0, 0x1000, false, STATUS(RESOLVED), 1, 1, "f0_"},
+		{KIND_VADDR, 0, 0x1000, false, STATUS(RESOLVED), 1, 1, "f0_"}, /* again */
+		{KIND_VADDR, 0, 0x1008, false, STATUS(RESOLVED), 2, 3, "inner"},
+		{KIND_VADDR, 0, 0x1008, true, STATUS(RESOLVED), 1, 1, "f0_"},
+		{LOCATION_FILE_OFF, 0, 0x130, false, STATUS(RESOLVED), 1, 4, "f3_"},
+		{LOCATION_FILE_OFF, 0, 0x131, true, STATUS(RESOLVED), 1, 4, "f3_"},
+		{LOCATION_FILE_OFF, 0, 0, true, STATUS(NOT_IN_MODULE), 0, 0, NULL},
+		{LOCATION_FILE_OFF, 0, 0xff, false, STATUS(NOT_IN_MODULE), 0, 0, NULL},
+		{KIND_VADDR, 0, 0x1010, false, STATUS(NO_LINE), 1, 0, "f1_"},
+		{KIND_VADDR, 0, 0x1020, false, STATUS(SYMBOL_ONLY), 1, 0, "f2_"},
+		{KIND_VADDR, 0, UINT64_MAX, false, STATUS(NOT_IN_MODULE), 0, 0, NULL},
+		{KIND_VADDR, 1, 0x1000, false, STATUS(UNKNOWN_MODULE), 0, 0, NULL},
+		{LOCATION_KERNEL_TEXT, 0, 0, false, STATUS(NOT_IN_MODULE), 0, 0, NULL},
+		{LOCATION_KERNEL_MODULE, 1, 0, false, STATUS(UNKNOWN_MODULE), 0, 0, NULL},
+		{LOCATION_HOST_NAMED, 9, 0, false, STATUS(HOST_NAMED), 1, 0, "jit::code"},
+		{LOCATION_UNRESOLVED, 9, 1, false, STATUS(UNRESOLVED), 0, 0, NULL},
+		{LOCATION_NONE, 9, 1, false, STATUS(MALFORMED), 0, 0, NULL},
+		{77, 9, 1, false, STATUS(MALFORMED), 0, 0, NULL},
+	};
+	_cleanup_(symbolize_freep) struct symbolize *s = NULL;
+	struct request *r = request_new();
+	const Rawstack__V1__SymbolizedBatch *reply;
+	size_t at = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		add(r, rows[i].kind, rows[i].module, rows[i].address, rows[i].is_return);
+	s = answer(r);
+	reply = symbolize_reply(s);
+	assert_int_equal(reply->n_status, ARRAY_LEN(rows));
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		if ((int)reply->status[i] != rows[i].status ||
+		    reply->frame_count[i] != rows[i].frames)
+			fail_msg("row %zu: status %d, %u frames", i, (int)reply->status[i],
+				 reply->frame_count[i]);
+		if (rows[i].name) {
+			uint32_t row = reply->frame_function[at];
+			ProtobufCBinaryData name = reply->strings[reply->functions->name[row]];
+
+			assert_memory_equal(name.data, rows[i].name, strlen(rows[i].name));
+			assert_int_equal(reply->frame_line[at], rows[i].line);
+		}
+		at += reply->frame_count[i];
+	}
+	assert_int_equal(reply->n_frame_function, at);
+	assert_int_equal(reply->deferred, 0);
+	assert_int_equal(reply->modules[0]->status,
+			 RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
+	assert_int_equal(reply->modules[1]->status,
+			 RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING);
+	assert_int_not_equal(reply->modules[0]->generation, 0);
+	assert_int_equal(reply->strings[0].len, 0);
+	free(r);
+}
+
+/* More than a reply holds: what fits is answered, the rest is told, and asking on gets it all. */
+static void test_deferred(void **state _unused_)
+{
+	struct request *r = request_new();
+	size_t answered = 0, rounds = 0;
+
+	while (answered < FUNCTIONS) {
+		_cleanup_(symbolize_freep) struct symbolize *s = NULL;
+		const Rawstack__V1__SymbolizedBatch *reply;
+		size_t count = 0;
+
+		r->locations.n_kind = 0;
+		for (size_t i = answered; i < FUNCTIONS; i++)
+			add(r, KIND_VADDR, 0, 0x1000 + 16 * i, false);
+		s = answer(r);
+		reply = symbolize_reply(s);
+		assert_true(rawstack__v1__symbolized_batch__get_packed_size(reply) <=
+			    LIMIT_REPLY_LEN);
+		while (count < reply->n_status && reply->status[count] != STATUS(DEFERRED))
+			count++;
+		assert_int_equal(reply->deferred, reply->n_status - count);
+		for (size_t i = count; i < reply->n_status; i++)
+			assert_int_equal(reply->status[i], STATUS(DEFERRED));
+		assert_true(count > 0);
+		answered += count;
+		rounds++;
+	}
+	assert_int_equal(rounds, 2);
+	free(r);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_statuses),
+		cmocka_unit_test(test_deferred),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
