@@ -2,6 +2,7 @@
 #include "image_priv.h"
 
 #include <string.h>
+#include <sys/mman.h>
 
 #include "bytes.h"
 #include "inflate.h"
@@ -206,73 +207,67 @@ int image_add_code(const struct image *im, struct paint *code, struct err *err)
 
 /* The stream inside a compressed section: gABI "Compressed sections", or the older GNU form
  * ".zdebug_*": "ZLIB" and the size as 8 bytes, big-endian. */
-static int inflate_part(struct image *im, struct image_part *part, const uint8_t *p, size_t len,
-			struct err *err)
+static int find_stream(struct image *im, const struct image_part *part, struct image_packed *ret,
+		       struct err *err)
 {
-	struct bytes in = bytes_of(p, len);
-	enum inflate_kind kind = INFLATE_ZLIB;
-	uint64_t out_len = 0;
+	struct bytes in = bytes_of(ret->p, ret->len);
 
+	ret->kind = INFLATE_ZLIB;
+	ret->plain_len = 0;
 	if (!(part->shdr.sh_flags & SHF_COMPRESSED)) {
 		const uint8_t *magic = bytes_take(&in, 4);
 
 		if (!magic || memcmp(magic, "ZLIB", 4) != 0)
 			return err_set(err, ERR_DATA, "no ZLIB header");
 		for (int i = 0; i < 8; i++)
-			out_len = out_len << 8 | bytes_u8(&in);
+			ret->plain_len = ret->plain_len << 8 | bytes_u8(&in);
 	} else {
 		uint32_t type = bytes_u32(&in);
 
 		if (image_is_64(im)) {
 			bytes_u32(&in); /* reserved */
-			out_len = bytes_u64(&in);
+			ret->plain_len = bytes_u64(&in);
 			bytes_u64(&in); /* alignment */
 		} else {
-			out_len = bytes_u32(&in);
+			ret->plain_len = bytes_u32(&in);
 			bytes_u32(&in);
 		}
 		if (type != ELFCOMPRESS_ZLIB && type != COMPRESS_ZSTD)
 			return err_set(err, ERR_UNSUPPORTED, "unknown compression %u", type);
-		kind = type == ELFCOMPRESS_ZLIB ? INFLATE_ZLIB : INFLATE_ZSTD;
+		ret->kind = type == ELFCOMPRESS_ZLIB ? INFLATE_ZLIB : INFLATE_ZSTD;
 	}
 	if (in.failed)
 		return err_set(err, ERR_DATA, "its compression header is cut");
-	part->inflated_len = out_len;
-	return inflate_bytes(kind, in.p, in.left, out_len, &part->inflated, err);
+	ret->p = in.p;
+	ret->len = in.left;
+	return 0;
 }
 
-static int part_bytes(struct image *im, struct image_part *part, const uint8_t **ret_p,
-		      size_t *ret_len, struct err *err)
+static int part_packed(struct image *im, const struct image_part *part, struct image_packed *ret,
+		       struct err *err)
 {
 	const GElf_Shdr *sh = &part->shdr;
-	bool old = strncmp(part->name, ".zdebug_", 8) == 0;
-	int rc = 0;
+	int rc;
 
 	if (sh->sh_type == SHT_NOBITS || !sh->sh_size)
 		return 0;
-	if (!part->inflated) {
-		if (sh->sh_offset > im->len || sh->sh_size > im->len - sh->sh_offset)
-			return err_set(err, ERR_DATA,
-				       "truncated ELF: section %s ends at %llu, the file at %zu",
-				       part->name, (unsigned long long)sh->sh_offset + sh->sh_size,
-				       im->len);
-		if (sh->sh_size > LIMIT_SECTION_LEN)
-			return err_set(err, ERR_LIMIT, "section %s is too long", part->name);
-		*ret_p = im->p + sh->sh_offset;
-		*ret_len = sh->sh_size;
-		if (!old && !(sh->sh_flags & SHF_COMPRESSED))
-			return 1;
-		rc = inflate_part(im, part, *ret_p, *ret_len, err);
+	if (sh->sh_offset > im->len || sh->sh_size > im->len - sh->sh_offset)
+		return err_set(
+			err, ERR_DATA, "truncated ELF: section %s ends at %llu, the file at %zu",
+			part->name, (unsigned long long)sh->sh_offset + sh->sh_size, im->len);
+	if (sh->sh_size > LIMIT_SECTION_LEN)
+		return err_set(err, ERR_LIMIT, "section %s is too long", part->name);
+	*ret = (struct image_packed){
+		.p = im->p + sh->sh_offset, .len = sh->sh_size, .plain_len = sh->sh_size};
+	if (strncmp(part->name, ".zdebug_", 8) == 0 || sh->sh_flags & SHF_COMPRESSED) {
+		rc = find_stream(im, part, ret, err);
 		if (rc)
 			return err_prefix(err, "section %s", part->name);
 	}
-	*ret_p = part->inflated;
-	*ret_len = part->inflated_len;
-	return part->inflated_len != 0;
+	return ret->plain_len != 0;
 }
 
-int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
-		  struct err *err)
+static struct image_part *find_part(const struct image *im, const char *name)
 {
 	for (size_t i = 1; i < im->part_count; i++) {
 		const char *have = im->parts[i].name;
@@ -280,7 +275,55 @@ int image_section(struct image *im, const char *name, const uint8_t **ret_p, siz
 		if (strcmp(have, name) == 0 ||
 		    (strncmp(have, ".zdebug_", 8) == 0 && strncmp(name, ".debug_", 7) == 0 &&
 		     strcmp(have + 8, name + 7) == 0))
-			return part_bytes(im, &im->parts[i], ret_p, ret_len, err);
+			return &im->parts[i];
 	}
-	return 0;
+	return NULL;
+}
+
+int image_section_packed(struct image *im, const char *name, struct image_packed *ret,
+			 struct err *err)
+{
+	const struct image_part *part = find_part(im, name);
+
+	*ret = (struct image_packed){0};
+	return part ? part_packed(im, part, ret, err) : 0;
+}
+
+int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
+		  struct err *err)
+{
+	struct image_part *part = find_part(im, name);
+	struct image_packed packed;
+	int rc = part ? part_packed(im, part, &packed, err) : 0;
+
+	if (rc <= 0)
+		return rc;
+	*ret_p = packed.p;
+	*ret_len = packed.plain_len;
+	if (packed.kind == INFLATE_NONE)
+		return 1;
+	if (!part->inflated) {
+		rc = inflate_bytes(packed.kind, packed.p, packed.len, packed.plain_len,
+				   &part->inflated, err);
+		if (rc)
+			return err_prefix(err, "section %s", part->name);
+	}
+	*ret_p = part->inflated;
+	return 1;
+}
+
+void image_set_mapped(struct image *im)
+{
+	im->mapped = true;
+}
+
+void image_drop(const struct image *im, const uint8_t *p, size_t len)
+{
+	uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+	uintptr_t first = ((uintptr_t)p + page - 1) & ~(page - 1);
+	uintptr_t end = ((uintptr_t)p + len) & ~(page - 1);
+
+	/* A failure costs memory and nothing else. */
+	if (im->mapped && first < end)
+		(void)madvise((void *)first, end - first, MADV_DONTNEED);
 }

@@ -9,6 +9,7 @@
  * The bytes must stay mapped and unchanged as long as the image. One thread at a time.
  */
 #include "facts.h"
+#include "inflate.h"
 #include "paint.h"
 #include "symbols.h"
 
@@ -35,6 +36,26 @@ bool image_is_debug_only(const struct image *im);
  */
 int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
 		  struct err *err);
+
+/* A section as it stands in the file, for those who read it piece by piece. */
+struct image_packed {
+	const uint8_t *p; /* borrowed from the image's bytes */
+	size_t len;
+	enum inflate_kind kind;
+	uint64_t plain_len; /* after decompression */
+};
+
+/* As image_section(), but decompresses nothing. */
+int image_section_packed(struct image *im, const char *name, struct image_packed *ret,
+			 struct err *err);
+
+/*
+ * Says that the bytes are a private read-only mapping of a file, from a page boundary on; then
+ * image_drop() gives memory of bytes that were read back to the system, and the file brings them
+ * again when they are needed. Without it, image_drop() does nothing.
+ */
+void image_set_mapped(struct image *im);
+void image_drop(const struct image *im, const uint8_t *p, size_t len);
 
 struct image_segment {
 	uint64_t vaddr, mem_len, file_off, file_len;

@@ -10,7 +10,6 @@ struct image_part {
 	GElf_Shdr shdr;
 	const char *name;  /* in the file's string table */
 	uint8_t *inflated; /* owned */
-	size_t inflated_len;
 };
 
 struct image {
@@ -22,7 +21,7 @@ struct image {
 	size_t part_count;
 	struct image_segment *segments;
 	size_t segment_count;
-	bool debug_only;
+	bool debug_only, mapped;
 };
 
 #endif

@@ -11,80 +11,156 @@ enum {
 	PAD = 64
 };
 
-static int wrong_length(uint64_t got, uint64_t want, struct err *err)
+struct inflate_stream {
+	enum inflate_kind kind;
+	const uint8_t *in;
+	size_t in_left;    /* not yet given to the library */
+	uint64_t out_left; /* not yet asked for */
+	uint64_t out_len;
+	z_stream zlib;
+	ZSTD_DStream *zstd;
+	ZSTD_inBuffer zstd_in;
+};
+
+static int wrong_length(const struct inflate_stream *s, const char *how, struct err *err)
 {
-	return err_set(err, ERR_DATA, "it inflates to %llu bytes instead of %llu",
-		       (unsigned long long)got, (unsigned long long)want);
+	return err_set(err, ERR_DATA, "it inflates to %s than %llu bytes", how,
+		       (unsigned long long)s->out_len);
 }
 
-static int zlib_bytes(const uint8_t *in, size_t in_len, uint8_t *out, size_t out_len,
-		      struct err *err)
+/* Fills out as far as the stream goes. 1: it goes on; 0: it ended, with *left bytes missing. */
+static int zlib_read(struct inflate_stream *s, uint8_t *out, size_t *left, struct err *err)
 {
-	z_stream z = {0};
-	size_t in_left = in_len, out_left = out_len;
+	z_stream *z = &s->zlib;
 	int rc = Z_OK;
 
-	if (inflateInit(&z) != Z_OK)
-		return err_set(err, ERR_MEMORY, "zlib: out of memory");
 	/* The library counts in 32 bits; sections may be longer. */
-	z.next_in = (Bytef *)(uintptr_t)in;
-	z.next_out = out;
-	while (rc == Z_OK) {
-		if (!z.avail_in && in_left) {
-			z.avail_in = in_left > UINT32_MAX ? UINT32_MAX : (uInt)in_left;
-			in_left -= z.avail_in;
+	while (rc == Z_OK && *left) {
+		uInt room = *left > UINT32_MAX ? UINT32_MAX : (uInt)*left;
+
+		if (!z->avail_in && s->in_left) {
+			z->next_in = (Bytef *)(uintptr_t)s->in;
+			z->avail_in = s->in_left > UINT32_MAX ? UINT32_MAX : (uInt)s->in_left;
+			s->in += z->avail_in;
+			s->in_left -= z->avail_in;
 		}
-		if (!z.avail_out && out_left) {
-			z.avail_out = out_left > UINT32_MAX ? UINT32_MAX : (uInt)out_left;
-			out_left -= z.avail_out;
-		}
-		rc = inflate(&z, Z_NO_FLUSH);
+		z->next_out = out;
+		z->avail_out = room;
+		rc = inflate(z, Z_NO_FLUSH);
+		out += room - z->avail_out;
+		*left -= room - z->avail_out;
 	}
-	out_left += z.avail_out;
-	inflateEnd(&z);
-	if (rc == Z_STREAM_END)
-		return out_left ? wrong_length(out_len - out_left, out_len, err) : 0;
-	if (rc == Z_BUF_ERROR && !out_left)
-		return err_set(err, ERR_DATA, "it inflates to more than %zu bytes", out_len);
 	if (rc == Z_MEM_ERROR)
 		return err_set(err, ERR_MEMORY, "zlib: out of memory");
-	return err_set(err, ERR_DATA, "damaged zlib stream");
+	if (rc != Z_OK && rc != Z_STREAM_END)
+		return err_set(err, ERR_DATA, "damaged zlib stream");
+	return rc == Z_OK;
 }
 
-static int zstd_bytes(const uint8_t *in, size_t in_len, uint8_t *out, size_t out_len,
-		      struct err *err)
+static int zstd_read(struct inflate_stream *s, uint8_t *out, size_t *left, struct err *err)
 {
-	size_t rc = ZSTD_decompress(out, out_len, in, in_len);
+	ZSTD_outBuffer o = {.dst = out, .size = *left};
+	size_t rc = 1;
 
-	if (ZSTD_isError(rc))
-		return err_set(err, ERR_DATA, "damaged zstd stream: %s", ZSTD_getErrorName(rc));
-	return rc == out_len ? 0 : wrong_length(rc, out_len, err);
+	while (rc && o.pos < o.size) {
+		size_t before = o.pos + s->zstd_in.pos;
+
+		rc = ZSTD_decompressStream(s->zstd, &o, &s->zstd_in);
+		if (ZSTD_isError(rc))
+			return err_set(err, ERR_DATA, "damaged zstd stream: %s",
+				       ZSTD_getErrorName(rc));
+		if (rc && o.pos + s->zstd_in.pos == before)
+			return err_set(err, ERR_DATA, "damaged zstd stream: it is cut");
+	}
+	*left -= o.pos;
+	return rc != 0;
+}
+
+static int stream_read(struct inflate_stream *s, uint8_t *out, size_t *left, struct err *err)
+{
+	return s->kind == INFLATE_ZLIB ? zlib_read(s, out, left, err)
+				       : zstd_read(s, out, left, err);
+}
+
+int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, const void *in,
+			size_t in_len, uint64_t out_len, struct err *err)
+{
+	_cleanup_(inflate_stream_freep) struct inflate_stream *s = NULL;
+	bool ok;
+
+	if (kind != INFLATE_ZLIB && kind != INFLATE_ZSTD)
+		return err_set(err, ERR_UNSUPPORTED, "unknown compression %d", (int)kind);
+	if (out_len > LIMIT_SECTION_LEN || out_len / LIMIT_INFLATE_RATIO > in_len)
+		return err_set(err, ERR_LIMIT, "%zu bytes claim to inflate to %llu", in_len,
+			       (unsigned long long)out_len);
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	s->in = in;
+	s->in_left = in_len;
+	s->out_left = s->out_len = out_len;
+	if (kind == INFLATE_ZLIB) {
+		ok = inflateInit(&s->zlib) == Z_OK;
+	} else {
+		s->zstd = ZSTD_createDStream();
+		s->zstd_in = (ZSTD_inBuffer){.src = in, .size = in_len};
+		ok = s->zstd && !ZSTD_isError(ZSTD_initDStream(s->zstd));
+	}
+	if (!ok)
+		return err_set(err, ERR_MEMORY, "out of memory to decompress");
+	s->kind = kind;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+int inflate_stream_read(struct inflate_stream *s, void *out, size_t len, struct err *err)
+{
+	size_t left = len, one = 1;
+	uint8_t behind;
+	int rc = 1;
+
+	if (left)
+		rc = stream_read(s, out, &left, err);
+	if (rc < 0)
+		return rc;
+	if (left)
+		return wrong_length(s, "less", err);
+	s->out_left -= len;
+	if (s->out_left)
+		return rc ? 0 : wrong_length(s, "less", err);
+	/* Only asking for more tells that there is none, and verifies the checksum. */
+	if (rc)
+		rc = stream_read(s, &behind, &one, err);
+	if (rc < 0)
+		return rc;
+	return one ? 0 : wrong_length(s, "more", err);
+}
+
+void inflate_stream_free(struct inflate_stream *s)
+{
+	if (!s)
+		return;
+	if (s->kind == INFLATE_ZLIB)
+		inflateEnd(&s->zlib);
+	ZSTD_freeDStream(s->zstd);
+	free(s);
 }
 
 int inflate_bytes(enum inflate_kind kind, const void *in, size_t in_len, uint64_t out_len,
 		  uint8_t **ret_p, struct err *err)
 {
+	_cleanup_(inflate_stream_freep) struct inflate_stream *s = NULL;
 	_cleanup_(freep) uint8_t *out = NULL;
-	int rc;
+	int rc = inflate_stream_open(&s, kind, in, in_len, out_len, err);
 
-	if (out_len > LIMIT_SECTION_LEN || out_len / LIMIT_INFLATE_RATIO > in_len)
-		return err_set(err, ERR_LIMIT, "%zu bytes claim to inflate to %llu", in_len,
-			       (unsigned long long)out_len);
+	if (rc)
+		return rc;
 	/* Pages that the stream does not fill are never touched. */
 	out = malloc(out_len + PAD);
 	if (!out)
 		return err_set(err, ERR_MEMORY, "no memory to inflate to %llu bytes",
 			       (unsigned long long)out_len);
-	switch (kind) {
-	case INFLATE_ZLIB:
-		rc = zlib_bytes(in, in_len, out, out_len, err);
-		break;
-	case INFLATE_ZSTD:
-		rc = zstd_bytes(in, in_len, out, out_len, err);
-		break;
-	default:
-		return err_set(err, ERR_UNSUPPORTED, "unknown compression %d", (int)kind);
-	}
+	rc = inflate_stream_read(s, out, out_len, err);
 	if (rc)
 		return rc;
 	memset(out + out_len, 0, PAD);

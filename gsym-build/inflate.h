@@ -2,12 +2,13 @@
 #ifndef RAWSTACK_INFLATE_H
 #define RAWSTACK_INFLATE_H
 /*
- * Decompression of whole sections, into memory of a size known beforehand. Bombs are stopped twice:
- * the declared size is checked against the input's, and output beyond it is an error.
+ * Decompression of sections, whole or piece by piece, to a size known beforehand. Bombs are stopped
+ * twice: the declared size is checked against the input's, and output beyond it is an error.
  */
 #include "err.h"
 
 enum inflate_kind {
+	INFLATE_NONE = 0, /* not compressed */
 	INFLATE_ZLIB = 1, /* RFC 1950; ELFCOMPRESS_ZLIB */
 	INFLATE_ZSTD = 2, /* RFC 8878; ELFCOMPRESS_ZSTD */
 };
@@ -19,5 +20,19 @@ enum inflate_kind {
  */
 int inflate_bytes(enum inflate_kind kind, const void *in, size_t in_len, uint64_t out_len,
 		  uint8_t **ret_p, struct err *err) _must_check_;
+
+/* The same from front to end, into memory of the caller. The input must stay as it is. One thread
+ * at a time. */
+struct inflate_stream;
+
+int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, const void *in,
+			size_t in_len, uint64_t out_len, struct err *err) _must_check_;
+
+/* The next len bytes, which must not reach beyond out_len. The last ones are given only when the
+ * stream ends with them. Errors as inflate_bytes(); the stream is then of no more use. */
+int inflate_stream_read(struct inflate_stream *s, void *out, size_t len,
+			struct err *err) _must_check_;
+void inflate_stream_free(struct inflate_stream *s);
+DEFINE_FREEP(struct inflate_stream, inflate_stream_free);
 
 #endif
