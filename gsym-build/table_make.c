@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "builder.h"
-#include "dwarf_reader.h"
+#include "die_scan.h"
 #include "image.h"
 #include "kallsyms.h"
 
@@ -86,6 +86,8 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 		if (rc)
 			err_prefix(err, "stripped partner");
 	}
+	if (!rc && source->mapped)
+		image_set_mapped(im);
 	if (!rc)
 		rc = image_add_code(im, &bu->flat.code, err);
 	if (!rc)
@@ -93,7 +95,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	if (!rc)
 		rc = read_symbols(b, im, stripped, err);
 	if (!rc)
-		rc = debug_read(im, &bu->text, &sink, &debug, err);
+		rc = die_scan(im, &bu->text, &sink, &debug, err);
 	if (rc)
 		return rc;
 	add_segments(b, im, stripped);

@@ -11,6 +11,7 @@
 struct table_source {
 	const void *p; /* the file */
 	size_t len;
+	bool mapped;          /* p is a private read-only mapping of a file: see image.h */
 	const void *stripped; /* its partner, or NULL */
 	size_t stripped_len;
 	enum table_input input;

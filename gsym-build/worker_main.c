@@ -85,7 +85,8 @@ static int build(const struct worker_request *req, struct build_report *report, 
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(req->table_len_max);
 	_cleanup_(closep) int status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	struct table_source source = {.input = (enum table_input)req->input, .id = req->id};
+	struct table_source source = {
+		.input = (enum table_input)req->input, .id = req->id, .mapped = true};
 	struct timespec cpu;
 	int rc = take_limits(req, err);
 

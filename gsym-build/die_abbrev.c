@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "die_abbrev.h"
+
+#include "limits.h"
+
+/*
+ * An op is a word: its kind in the low 4 bits, its argument above. Neighbouring fixed-size
+ * attributes become one OP_ADVANCE, neighbouring LEBs one OP_LEBS.
+ */
+enum op_kind {
+	OP_END,
+	OP_ADVANCE, /* so many bytes */
+	OP_LEBS,    /* so many LEB128 */
+	OP_STRING,
+	OP_BLOCK1,
+	OP_BLOCK2,
+	OP_BLOCK4,
+	OP_BLOCK,    /* a LEB128 gives the length */
+	OP_INDIRECT, /* a LEB128 gives the form */
+	OP_TAKE,     /* slot in 8 bits, form above */
+	OP_CONST,    /* slot; the value stands in the next two words */
+};
+
+#define OP(kind, arg) ((uint32_t)(kind) | (uint32_t)(arg) << 4)
+#define OP_ARG(op)    ((op) >> 4)
+#define OP_ARG_MAX    (UINT32_MAX >> 4)
+
+/* What stepping over a form takes; OP_END: unknown form. */
+static uint32_t skip_op(uint64_t form, struct die_shape s)
+{
+	switch (form) {
+	case DIE_FORM_FLAG_PRESENT:
+	case DIE_FORM_IMPLICIT_CONST:
+		return OP(OP_ADVANCE, 0);
+	case DIE_FORM_DATA1:
+	case DIE_FORM_FLAG:
+	case DIE_FORM_REF1:
+	case DIE_FORM_STRX1:
+	case DIE_FORM_ADDRX1:
+		return OP(OP_ADVANCE, 1);
+	case DIE_FORM_DATA2:
+	case DIE_FORM_REF2:
+	case DIE_FORM_STRX2:
+	case DIE_FORM_ADDRX2:
+		return OP(OP_ADVANCE, 2);
+	case DIE_FORM_STRX3:
+	case DIE_FORM_ADDRX3:
+		return OP(OP_ADVANCE, 3);
+	case DIE_FORM_DATA4:
+	case DIE_FORM_REF4:
+	case DIE_FORM_REF_SUP4:
+	case DIE_FORM_STRX4:
+	case DIE_FORM_ADDRX4:
+		return OP(OP_ADVANCE, 4);
+	case DIE_FORM_DATA8:
+	case DIE_FORM_REF8:
+	case DIE_FORM_REF_SUP8:
+	case DIE_FORM_REF_SIG8:
+		return OP(OP_ADVANCE, 8);
+	case DIE_FORM_DATA16:
+		return OP(OP_ADVANCE, 16);
+	case DIE_FORM_ADDR:
+		return OP(OP_ADVANCE, s.address_size);
+	case DIE_FORM_REF_ADDR: /* DWARF 2 made it the size of an address */
+		return OP(OP_ADVANCE, s.version == 2 ? s.address_size : s.offset_size);
+	case DIE_FORM_STRP:
+	case DIE_FORM_LINE_STRP:
+	case DIE_FORM_SEC_OFFSET:
+	case DIE_FORM_STRP_SUP:
+	case DIE_FORM_GNU_REF_ALT:
+	case DIE_FORM_GNU_STRP_ALT:
+		return OP(OP_ADVANCE, s.offset_size);
+	case DIE_FORM_SDATA:
+	case DIE_FORM_UDATA:
+	case DIE_FORM_REF_UDATA:
+	case DIE_FORM_STRX:
+	case DIE_FORM_ADDRX:
+	case DIE_FORM_LOCLISTX:
+	case DIE_FORM_RNGLISTX:
+	case DIE_FORM_GNU_ADDR_INDEX:
+	case DIE_FORM_GNU_STR_INDEX:
+		return OP(OP_LEBS, 1);
+	case DIE_FORM_STRING:
+		return OP(OP_STRING, 0);
+	case DIE_FORM_BLOCK1:
+		return OP(OP_BLOCK1, 0);
+	case DIE_FORM_BLOCK2:
+		return OP(OP_BLOCK2, 0);
+	case DIE_FORM_BLOCK4:
+		return OP(OP_BLOCK4, 0);
+	case DIE_FORM_BLOCK:
+	case DIE_FORM_EXPRLOC:
+		return OP(OP_BLOCK, 0);
+	case DIE_FORM_INDIRECT:
+		return OP(OP_INDIRECT, 0);
+	default:
+		return OP(OP_END, 0);
+	}
+}
+
+/* The slot of an attribute of a scope or unit; DIE_SLOTS: not needed. */
+static enum die_slot slot_of(uint64_t attribute)
+{
+	switch (attribute) {
+	case DIE_AT_LOW_PC:
+		return DIE_LOW;
+	case DIE_AT_HIGH_PC:
+		return DIE_HIGH;
+	case DIE_AT_RANGES:
+		return DIE_RANGES;
+	case DIE_AT_ENTRY_PC:
+		return DIE_ENTRY;
+	case DIE_AT_ABSTRACT_ORIGIN:
+		return DIE_ORIGIN;
+	case DIE_AT_SPECIFICATION:
+		return DIE_SPECIFICATION;
+	case DIE_AT_LINKAGE_NAME:
+	case DIE_AT_MIPS_LINKAGE_NAME:
+		return DIE_LINKAGE_NAME;
+	case DIE_AT_NAME:
+		return DIE_NAME;
+	case DIE_AT_DECL_FILE:
+		return DIE_DECL_FILE;
+	case DIE_AT_DECL_LINE:
+		return DIE_DECL_LINE;
+	case DIE_AT_CALL_FILE:
+		return DIE_CALL_FILE;
+	case DIE_AT_CALL_LINE:
+		return DIE_CALL_LINE;
+	case DIE_AT_STMT_LIST:
+		return DIE_STMT_LIST;
+	case DIE_AT_COMP_DIR:
+		return DIE_COMP_DIR;
+	case DIE_AT_STR_OFFSETS_BASE:
+		return DIE_STR_OFFSETS_BASE;
+	case DIE_AT_ADDR_BASE:
+	case DIE_AT_GNU_ADDR_BASE:
+		return DIE_ADDR_BASE;
+	case DIE_AT_RNGLISTS_BASE:
+		return DIE_RNGLISTS_BASE;
+	default:
+		return DIE_SLOTS;
+	}
+}
+
+static uint32_t flags_of(uint32_t tag)
+{
+	switch (tag) {
+	case DIE_TAG_SUBPROGRAM:
+	case DIE_TAG_INLINED_SUBROUTINE:
+		return DIE_IS_SCOPE;
+	case DIE_TAG_FORMAL_PARAMETER:
+	case DIE_TAG_VARIABLE:
+	case DIE_TAG_CALL_SITE:
+	case DIE_TAG_GNU_CALL_SITE:
+	case DIE_TAG_ENUMERATION_TYPE:
+	case DIE_TAG_ARRAY_TYPE:
+	case DIE_TAG_SUBROUTINE_TYPE:
+		return DIE_NO_CODE;
+	default:
+		return 0;
+	}
+}
+
+static bool is_unit_tag(uint32_t tag)
+{
+	return tag == DIE_TAG_COMPILE_UNIT || tag == DIE_TAG_PARTIAL_UNIT ||
+	       tag == DIE_TAG_SKELETON_UNIT || tag == DIE_TAG_TYPE_UNIT;
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for abbreviations");
+}
+
+static bool put_op(struct die_table *t, uint32_t op)
+{
+	if (!grow_array((void **)&t->ops, &t->ops_cap, t->op_count + 1, sizeof(*t->ops),
+			DIE_NO_PROGRAM - 1))
+		return false;
+	t->ops[t->op_count++] = op;
+	return true;
+}
+
+/* Adds a step, joined with the one before it when both are of a kind. `first` is where this program
+ * begins: it never joins across. */
+static bool put_skip(struct die_table *t, uint32_t first, uint32_t op)
+{
+	uint32_t kind = op & 15;
+	uint32_t *last = t->op_count > first ? &t->ops[t->op_count - 1] : NULL;
+
+	if (kind == OP_ADVANCE && !OP_ARG(op))
+		return true;
+	if (last && (kind == OP_ADVANCE || kind == OP_LEBS) && (*last & 15) == kind &&
+	    OP_ARG(*last) < OP_ARG_MAX - OP_ARG(op)) {
+		*last += OP(0, OP_ARG(op));
+		return true;
+	}
+	return put_op(t, op);
+}
+
+/* One attribute specification as it stands in the section. */
+struct spec {
+	uint64_t attribute, form;
+	int64_t value; /* of DW_FORM_implicit_const */
+};
+
+static bool next_spec(struct bytes *in, struct spec *ret)
+{
+	*ret = (struct spec){.attribute = bytes_uleb(in), .form = bytes_uleb(in)};
+	if (ret->form == DIE_FORM_IMPLICIT_CONST)
+		ret->value = bytes_sleb(in);
+	return !in->failed && (ret->attribute || ret->form);
+}
+
+/* The step-over program, which becomes a plain length when every attribute has one. */
+static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes in, struct err *err)
+{
+	uint32_t first = (uint32_t)t->op_count;
+	uint32_t len = 0;
+	bool fixed = true;
+	struct spec s;
+
+	a->sibling_at = DIE_NO_SIBLING;
+	while (next_spec(&in, &s)) {
+		uint32_t op = skip_op(s.form, t->shape);
+
+		if ((op & 15) == OP_END) {
+			t->op_count = first;
+			a->flags |= DIE_UNKNOWN;
+			a->skip = s.form < DIE_NO_PROGRAM ? (uint32_t)s.form : DIE_NO_PROGRAM - 1;
+			return 0;
+		}
+		if (s.attribute == DIE_AT_SIBLING && s.form == DIE_FORM_REF4 && fixed)
+			a->sibling_at = len;
+		if (s.attribute == DIE_AT_LOW_PC || s.attribute == DIE_AT_RANGES)
+			a->flags |= a->flags & DIE_IS_SCOPE ? DIE_HAS_CODE : 0;
+		fixed &= (op & 15) == OP_ADVANCE;
+		if (fixed)
+			len += OP_ARG(op);
+		if (!put_skip(t, first, op))
+			return no_memory(err);
+	}
+	a->skip = first;
+	if (fixed) {
+		t->op_count = first;
+		a->skip = DIE_NO_PROGRAM;
+		a->fixed_len = len;
+		return 0;
+	}
+	return put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);
+}
+
+static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes in, struct err *err)
+{
+	uint32_t first = (uint32_t)t->op_count;
+	bool ok = true;
+	struct spec s;
+
+	a->take = first;
+	while (ok && next_spec(&in, &s)) {
+		enum die_slot slot = slot_of(s.attribute);
+
+		if (slot == DIE_SLOTS) {
+			ok = put_skip(t, first, skip_op(s.form, t->shape));
+		} else if (s.form == DIE_FORM_IMPLICIT_CONST) {
+			uint64_t v = (uint64_t)s.value;
+
+			ok = put_op(t, OP(OP_CONST, slot)) && put_op(t, (uint32_t)v) &&
+			     put_op(t, (uint32_t)(v >> 32));
+			first = (uint32_t)t->op_count; /* a step never joins with a constant */
+		} else {
+			ok = put_op(t, OP(OP_TAKE, (uint32_t)slot | (uint32_t)s.form << 8));
+		}
+	}
+	return ok && put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);
+}
+
+static int compile_one(struct die_table *t, struct die_abbrev *a, const struct bytes *specs,
+		       struct err *err)
+{
+	int rc = compile_skip(t, a, *specs, err);
+
+	a->take = DIE_NO_PROGRAM;
+	if (!rc && !(a->flags & DIE_UNKNOWN) && (a->flags & DIE_IS_SCOPE || is_unit_tag(a->tag)))
+		rc = compile_take(t, a, *specs, err);
+	return rc;
+}
+
+static int by_code(const void *va, const void *vb)
+{
+	const struct die_abbrev *a = va, *b = vb;
+
+	return (a->code > b->code) - (a->code < b->code);
+}
+
+/* Compilers number from 1 without gaps; then an array finds a code. Others are searched. */
+static int index_codes(struct die_table *t, struct err *err)
+{
+	uint64_t max = 0;
+
+	for (size_t i = 0; i < t->abbrev_count; i++)
+		if (t->abbrevs[i].code > max)
+			max = t->abbrevs[i].code;
+	if (max > 4 * (uint64_t)t->abbrev_count + 64) {
+		qsort(t->abbrevs, t->abbrev_count, sizeof(*t->abbrevs), by_code);
+		return 0;
+	}
+	t->by_code = calloc(max + 1, sizeof(*t->by_code));
+	if (!t->by_code)
+		return no_memory(err);
+	t->by_code_len = max + 1;
+	for (size_t i = 0; i < t->abbrev_count; i++)
+		t->by_code[t->abbrevs[i].code] = (uint32_t)i + 1;
+	return 0;
+}
+
+static int compile(struct die_table *t, struct bytes *in, struct err *err)
+{
+	for (;;) {
+		struct die_abbrev a = {.code = bytes_uleb(in)};
+		struct bytes specs;
+		struct spec s;
+		uint64_t tag;
+		int rc;
+
+		/* A table at the end of its section may lack the closing 0. */
+		if (!a.code && (!in->failed || t->abbrev_count))
+			return index_codes(t, err);
+		tag = bytes_uleb(in);
+		a.tag = tag > UINT32_MAX ? UINT32_MAX : (uint32_t)tag;
+		a.flags = flags_of(a.tag) | (bytes_u8(in) ? DIE_HAS_CHILDREN : 0);
+		specs = *in;
+		while (next_spec(in, &s))
+			;
+		if (in->failed)
+			return err_set(err, ERR_DATA,
+				       "abbreviation table at 0x%llx leaves .debug_abbrev",
+				       (unsigned long long)t->off);
+		if (t->abbrev_count >= LIMIT_ABBREVS)
+			return err_set(err, ERR_LIMIT, "more than %llu abbreviations in one table",
+				       (unsigned long long)LIMIT_ABBREVS);
+		rc = compile_one(t, &a, &specs, err);
+		if (rc)
+			return rc;
+		if (!grow_array((void **)&t->abbrevs, &t->abbrevs_cap, t->abbrev_count + 1,
+				sizeof(*t->abbrevs), LIMIT_ABBREVS))
+			return no_memory(err);
+		t->abbrevs[t->abbrev_count++] = a;
+	}
+}
+
+int die_table_compile(struct die_table *t, const uint8_t *section, size_t section_len, uint64_t off,
+		      struct die_shape shape, struct err *err)
+{
+	struct bytes in = bytes_of(section, section_len);
+	int rc;
+
+	*t = (struct die_table){.off = off, .shape = shape};
+	bytes_skip(&in, off);
+	rc = compile(t, &in, err);
+	if (rc)
+		die_table_done(t);
+	return rc;
+}
+
+void die_table_done(struct die_table *t)
+{
+	free(t->abbrevs);
+	free(t->ops);
+	free(t->by_code);
+	*t = (struct die_table){0};
+}
+
+const struct die_abbrev *die_table_search(const struct die_table *t, uint64_t code)
+{
+	struct die_abbrev key = {.code = code};
+
+	if (t->by_code || !t->abbrev_count)
+		return NULL;
+	return bsearch(&key, t->abbrevs, t->abbrev_count, sizeof(key), by_code);
+}
+
+static void skip_leb(struct bytes *in)
+{
+	while (bytes_u8(in) & 0x80)
+		;
+}
+
+static void run_skip(uint32_t op, struct die_shape shape, struct bytes *in)
+{
+	size_t ignored;
+	uint64_t form;
+
+	switch (op & 15) {
+	case OP_ADVANCE:
+		bytes_skip(in, OP_ARG(op));
+		break;
+	case OP_LEBS:
+		for (uint32_t n = OP_ARG(op); n; n--)
+			skip_leb(in);
+		break;
+	case OP_STRING:
+		bytes_cstr(in, &ignored);
+		break;
+	case OP_BLOCK1:
+		bytes_skip(in, bytes_u8(in));
+		break;
+	case OP_BLOCK2:
+		bytes_skip(in, bytes_u16(in));
+		break;
+	case OP_BLOCK4:
+		bytes_skip(in, bytes_u32(in));
+		break;
+	case OP_BLOCK:
+		bytes_skip(in, bytes_uleb(in));
+		break;
+	case OP_INDIRECT:
+		form = bytes_uleb(in);
+		op = skip_op(form, shape);
+		/* Its value stands in the abbreviation, or it leads back here: neither may be. */
+		if (form == DIE_FORM_IMPLICIT_CONST || (op & 15) == OP_INDIRECT ||
+		    (op & 15) == OP_END)
+			bytes_fail(in);
+		else
+			run_skip(op, shape, in);
+		break;
+	default:
+		bytes_fail(in);
+		break;
+	}
+}
+
+void die_skip(const struct die_table *t, const struct die_abbrev *a, struct bytes *in)
+{
+	for (const uint32_t *op = &t->ops[a->skip]; *op != OP_END && !in->failed; op++)
+		run_skip(*op, t->shape, in);
+}
+
+static uint64_t bytes_sized(struct bytes *in, unsigned int size)
+{
+	const uint8_t *p = bytes_take(in, size);
+	uint64_t v = 0;
+
+	if (p)
+		memcpy(&v, p, size);
+	return v;
+}
+
+/* The value of a form: numbers as they are, blocks as 0, DW_FORM_string as its place. */
+static uint64_t take_form(uint32_t form, struct die_shape shape, const uint8_t *start,
+			  struct bytes *in)
+{
+	uint32_t op = skip_op(form, shape);
+
+	if (form == DIE_FORM_SDATA)
+		return (uint64_t)bytes_sleb(in);
+	if (form == DIE_FORM_FLAG_PRESENT)
+		return 1;
+	if ((op & 15) == OP_ADVANCE && OP_ARG(op) <= 8)
+		return bytes_sized(in, OP_ARG(op));
+	if ((op & 15) == OP_LEBS)
+		return bytes_uleb(in);
+	if ((op & 15) == OP_STRING) {
+		uint64_t at = (uint64_t)(in->p - start);
+
+		run_skip(op, shape, in);
+		return at;
+	}
+	run_skip(op, shape, in);
+	return 0;
+}
+
+static void take(uint32_t arg, struct die_shape shape, const uint8_t *start, struct bytes *in,
+		 struct die_values *ret)
+{
+	enum die_slot slot = (enum die_slot)(arg & 255);
+	uint64_t form = arg >> 8;
+
+	if (form == DIE_FORM_INDIRECT) {
+		form = bytes_uleb(in);
+		if (form == DIE_FORM_INDIRECT || form == DIE_FORM_IMPLICIT_CONST ||
+		    form > UINT16_MAX) {
+			bytes_fail(in);
+			return;
+		}
+	}
+	ret->value[slot] = take_form((uint32_t)form, shape, start, in);
+	ret->form[slot] = (uint16_t)form;
+}
+
+void die_take(const struct die_table *t, const struct die_abbrev *a, struct bytes *in,
+	      struct die_values *ret)
+{
+	const uint8_t *start = in->p;
+
+	memset(ret->form, 0, sizeof(ret->form));
+	for (const uint32_t *op = &t->ops[a->take]; *op != OP_END && !in->failed; op++) {
+		switch (*op & 15) {
+		case OP_TAKE:
+			take(OP_ARG(*op), t->shape, start, in, ret);
+			break;
+		case OP_CONST:
+			ret->form[OP_ARG(*op)] = DIE_FORM_IMPLICIT_CONST;
+			ret->value[OP_ARG(*op)] = op[1] | (uint64_t)op[2] << 32;
+			op += 2;
+			break;
+		default:
+			run_skip(*op, t->shape, in);
+			break;
+		}
+	}
+}
+
+bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len)
+{
+	struct bytes in = bytes_of(section, section_len);
+
+	while (in.left) {
+		struct spec s;
+
+		if (!bytes_uleb(&in))
+			continue; /* the end of a table, or padding */
+		bytes_uleb(&in);
+		bytes_u8(&in);
+		while (next_spec(&in, &s))
+			if ((s.attribute == DIE_AT_ABSTRACT_ORIGIN ||
+			     s.attribute == DIE_AT_SPECIFICATION) &&
+			    (s.form == DIE_FORM_REF_ADDR || s.form == DIE_FORM_INDIRECT))
+				return true;
+		if (in.failed)
+			return true;
+	}
+	return in.failed;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DIE_SCAN_H
+#define RAWSTACK_DIE_SCAN_H
+/*
+ * DWARF 2 to 5 of an image as facts: the reader of every build. Second stage; it reports what the
+ * file says and leaves every choice to the builder. Gives the facts that the plain reader of
+ * dwarf_reader.h gives, in the same order, at a tenth of its cost:
+ *
+ *	- units are scanned in place with compiled abbreviations (die_abbrev.h);
+ *	- .debug_info is inflated forward and forgotten behind (die_window.h), unless units refer to
+ *	  each other;
+ *	- names are followed for scopes with code only, once for each origin, and read once.
+ *
+ * Every read is bounded by its unit and its section, depth, hops, ranges and rows by limits.h.
+ */
+#include "dwarf_reader.h"
+
+/*
+ * Gives each compile unit to the sink, in order of offset. A unit that cannot be read is skipped,
+ * counted and named in the report, and the rest goes on; a damaged line table costs a unit its
+ * lines only. Fails when a section cannot be loaded at all, for memory, or when the sink does. An
+ * image without .debug_info has no units. One thread at a time for each image and text.
+ */
+int die_scan(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+	     struct debug_report *report, struct err *err) _must_check_;
+
+#endif

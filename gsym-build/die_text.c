@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "die_text.h"
+
+#include <string.h>
+
+#include "bytes.h"
+#include "limits.h"
+
+int die_section_load(struct die_section *ret, struct image *im, const char *name, struct err *err)
+{
+	int rc = image_section(im, name, &ret->p, &ret->len, err);
+
+	if (rc <= 0)
+		*ret = (struct die_section){0};
+	return rc < 0 ? rc : 0;
+}
+
+int die_text_open(struct die_text *t, struct image *im, struct facts_text *text, struct err *err)
+{
+	int rc;
+
+	*t = (struct die_text){
+		.text = text,
+		.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
+	};
+	rc = die_section_load(&t->str, im, ".debug_str", err);
+	if (!rc)
+		rc = die_section_load(&t->line_str, im, ".debug_line_str", err);
+	if (!rc)
+		rc = die_section_load(&t->str_offsets, im, ".debug_str_offsets", err);
+	return rc;
+}
+
+void die_text_close(struct die_text *t)
+{
+	intern_done(&t->seen);
+	free(t->ids);
+	*t = (struct die_text){0};
+}
+
+const char *die_text_at(const struct die_section *s, uint64_t off)
+{
+	if (off >= s->len || !memchr(s->p + off, 0, s->len - off))
+		return NULL;
+	return (const char *)s->p + off;
+}
+
+const char *die_text_index(const struct die_text *t, uint64_t base, uint64_t index,
+			   unsigned int offset_size)
+{
+	struct bytes in = bytes_of(t->str_offsets.p, t->str_offsets.len);
+	uint64_t at;
+
+	if (!CHECKED_MUL(index, offset_size, &at) || !CHECKED_ADD(at, base, &at))
+		return NULL;
+	bytes_skip(&in, at);
+	at = offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
+	return in.failed ? NULL : die_text_at(&t->str, at);
+}
+
+int die_text_id(struct die_text *t, const char *s, uint32_t *ret, struct err *err)
+{
+	uint64_t off = (uintptr_t)s - (uintptr_t)t->str.p;
+	bool merged = t->str.p && off < t->str.len;
+	uint32_t *id = ret, seen;
+	bool is_new = true;
+
+	*ret = FACTS_NONE;
+	if (!s || !*s)
+		return 0;
+	if (merged) {
+		seen = intern_add(&t->seen, &off, sizeof(off), &is_new);
+		if (seen == INTERN_FULL || !grow_array((void **)&t->ids, &t->ids_cap,
+						       (size_t)seen + 1, sizeof(*t->ids), SIZE_MAX))
+			return err_set(err, ERR_MEMORY, "out of memory for names");
+		id = &t->ids[seen];
+	}
+	if (is_new)
+		*id = facts_string(t->text, s, strnlen(s, LIMIT_NAME_LEN));
+	*ret = *id;
+	return *ret != FACTS_NONE ? 1 : err_set(err, ERR_MEMORY, "out of memory for names");
+}

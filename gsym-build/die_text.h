@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DIE_TEXT_H
+#define RAWSTACK_DIE_TEXT_H
+/*
+ * The string sections of DWARF (DWARF 5 section 7.26). A string is handed around as a pointer to
+ * its first byte: linkers merge equal strings of .debug_str, so its place tells whether it was seen
+ * before and its text is looked at once. One thread at a time.
+ */
+#include "facts.h"
+#include "image.h"
+
+/* The content of a section, owned by the image; p is NULL when there is none. */
+struct die_section {
+	const uint8_t *p;
+	size_t len;
+};
+
+/* Loads a section; one that is not there is empty. Errors as image_section(). */
+int die_section_load(struct die_section *ret, struct image *im, const char *name, struct err *err);
+
+struct die_text {
+	struct facts_text *text;
+	struct die_section str, line_str, str_offsets;
+	struct intern seen; /* offsets in .debug_str */
+	uint32_t *ids;      /* by index in `seen` */
+	size_t ids_cap;
+};
+
+int die_text_open(struct die_text *t, struct image *im, struct facts_text *text, struct err *err);
+void die_text_close(struct die_text *t);
+
+/* The string at an offset; NULL when none begins and ends inside the section. */
+const char *die_text_at(const struct die_section *s, uint64_t off);
+
+/* The string of an index: `base` is where the offsets of the unit begin in .debug_str_offsets. */
+const char *die_text_index(const struct die_text *t, uint64_t base, uint64_t index,
+			   unsigned int offset_size);
+
+/*
+ * The id of a string in text->strings, wherever it stands: 1; 0 for NULL and for the empty string,
+ * *ret is then FACTS_NONE; ERR_MEMORY. Names are cut at LIMIT_NAME_LEN.
+ */
+int die_text_id(struct die_text *t, const char *s, uint32_t *ret, struct err *err);
+
+#endif

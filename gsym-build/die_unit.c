@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Unit headers, and what the values of a DIE mean (DWARF 5 sections 7.5.1 and 7.5.5). */
+#include "die_priv.h"
+
+int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_t off,
+		    uint64_t section_len, struct err *err)
+{
+	struct bytes in = bytes_of(p, have);
+	uint64_t len = bytes_u32(&in);
+	uint8_t length_len = 4;
+	unsigned int version;
+
+	*ret = (struct die_unit){.off = off, .type = DIE_UT_COMPILE};
+	ret->shape.offset_size = 4;
+	if (len == UINT32_MAX) {
+		len = bytes_u64(&in);
+		length_len = 12;
+		ret->shape.offset_size = 8;
+	}
+	if (in.failed || len > section_len - off - (uint64_t)length_len)
+		return err_set(err, ERR_DATA, "its length leaves .debug_info");
+	ret->end = off + length_len + len;
+	if (in.left > len)
+		in.left = len;
+	version = bytes_u16(&in);
+	if (!in.failed && (version < 2 || version > 5))
+		return err_set(err, ERR_UNSUPPORTED, "unknown DWARF version %u", version);
+	ret->shape.version = (uint8_t)version;
+	if (version >= 5) {
+		ret->type = bytes_u8(&in);
+		ret->shape.address_size = bytes_u8(&in);
+	}
+	ret->abbrev_off = ret->shape.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
+	if (version < 5)
+		ret->shape.address_size = bytes_u8(&in);
+	switch (ret->type) {
+	case DIE_UT_COMPILE:
+	case DIE_UT_PARTIAL:
+		break;
+	case DIE_UT_SKELETON:
+	case DIE_UT_SPLIT_COMPILE:
+		bytes_skip(&in, 8); /* id of the .dwo file */
+		break;
+	case DIE_UT_TYPE:
+	case DIE_UT_SPLIT_TYPE:
+		bytes_skip(&in, 8 + ret->shape.offset_size); /* signature, type */
+		break;
+	default:
+		return err_set(err, ERR_UNSUPPORTED, "unknown unit type %u", ret->type);
+	}
+	if (in.failed)
+		return err_set(err, ERR_UNSUPPORTED, "it ends inside its header");
+	if (ret->shape.address_size != 4 && ret->shape.address_size != 8)
+		return err_set(err, ERR_UNSUPPORTED, "addresses of %u bytes",
+			       ret->shape.address_size);
+	ret->header_len = (uint8_t)(in.p - p);
+	return 0;
+}
+
+int die_next(const struct die_unit *u, const struct die_table *t, struct bytes *in, struct die *ret,
+	     struct err *err)
+{
+	uint64_t off = u->off + (uint64_t)(in->p - u->p), code = bytes_uleb(in);
+
+	ret->unit = u;
+	ret->abbrev = NULL;
+	if (!code && !in->failed)
+		return 0;
+	ret->abbrev = die_table_find(t, code);
+	if (!in->failed && !ret->abbrev)
+		return err_set(err, ERR_DATA, "DIE at 0x%llx: no abbreviation %llu",
+			       (unsigned long long)off, (unsigned long long)code);
+	if (!in->failed && ret->abbrev->flags & DIE_UNKNOWN)
+		return err_set(err, ERR_UNSUPPORTED, "DIE at 0x%llx: unknown form 0x%x",
+			       (unsigned long long)off, ret->abbrev->skip);
+	ret->attributes = in->p;
+	if (in->failed)
+		;
+	else if (ret->abbrev->take != DIE_NO_PROGRAM)
+		die_take(t, ret->abbrev, in, &ret->v);
+	else if (ret->abbrev->skip == DIE_NO_PROGRAM)
+		bytes_skip(in, ret->abbrev->fixed_len);
+	else
+		die_skip(t, ret->abbrev, in);
+	if (in->failed)
+		return err_set(err, ERR_DATA, "DIE at 0x%llx leaves its unit, or is damaged",
+			       (unsigned long long)off);
+	return 0;
+}
+
+int die_unit_open(struct die_scan *s, struct die_unit *u, const struct die_table **ret_table,
+		  struct bytes *in, struct die *ret, struct err *err)
+{
+	uint64_t base;
+	int rc = die_table_of(s, u, ret_table, err);
+
+	if (rc)
+		return rc;
+	*in = bytes_of(u->p + u->header_len, u->end - u->off - u->header_len);
+	rc = die_next(u, *ret_table, in, ret, err);
+	if (rc)
+		return rc;
+	if (!ret->abbrev)
+		return 0;
+	if (ret->abbrev->take == DIE_NO_PROGRAM || ret->abbrev->flags & DIE_IS_SCOPE)
+		return err_set(err, ERR_DATA, "its first DIE is not that of a unit");
+	u->has_bases = true;
+	u->str_base = die_section_offset(ret, DIE_STR_OFFSETS_BASE, &base) ? base : 0;
+	u->addr_base = die_section_offset(ret, DIE_ADDR_BASE, &base) ? base : 0;
+	return 0;
+}
+
+bool die_form_is_address(unsigned int form)
+{
+	switch (form) {
+	case DIE_FORM_ADDR:
+	case DIE_FORM_ADDRX:
+	case DIE_FORM_ADDRX1:
+	case DIE_FORM_ADDRX2:
+	case DIE_FORM_ADDRX3:
+	case DIE_FORM_ADDRX4:
+	case DIE_FORM_GNU_ADDR_INDEX:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Producers use every constant form; a negative number is none. */
+bool die_number(const struct die *d, enum die_slot slot, uint64_t *ret)
+{
+	switch (d->v.form[slot]) {
+	case DIE_FORM_SDATA:
+	case DIE_FORM_IMPLICIT_CONST:
+		if ((int64_t)d->v.value[slot] < 0)
+			return false;
+		break;
+	case DIE_FORM_DATA1:
+	case DIE_FORM_DATA2:
+	case DIE_FORM_DATA4:
+	case DIE_FORM_DATA8:
+	case DIE_FORM_UDATA:
+	case DIE_FORM_LOCLISTX:
+	case DIE_FORM_RNGLISTX:
+		break;
+	default:
+		return false;
+	}
+	*ret = d->v.value[slot];
+	return true;
+}
+
+bool die_address(const struct die_scan *s, const struct die *d, enum die_slot slot, uint64_t *ret)
+{
+	struct bytes in = bytes_of(s->addr.p, s->addr.len);
+	unsigned int size = d->unit->shape.address_size;
+	uint64_t at;
+
+	if (!die_form_is_address(d->v.form[slot]))
+		return false;
+	if (d->v.form[slot] == DIE_FORM_ADDR) {
+		*ret = d->v.value[slot];
+		return true;
+	}
+	if (!CHECKED_MUL(d->v.value[slot], size, &at) || !CHECKED_ADD(at, d->unit->addr_base, &at))
+		return false;
+	bytes_skip(&in, at);
+	at = size == 4 ? bytes_u32(&in) : bytes_u64(&in);
+	if (in.failed)
+		return false;
+	*ret = at;
+	return true;
+}
+
+bool die_section_offset(const struct die *d, enum die_slot slot, uint64_t *ret)
+{
+	switch (d->v.form[slot]) {
+	case DIE_FORM_SEC_OFFSET:
+	case DIE_FORM_DATA4: /* up to DWARF 3 */
+	case DIE_FORM_DATA8:
+		*ret = d->v.value[slot];
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool die_reference(const struct die *d, enum die_slot slot, uint64_t *ret)
+{
+	uint64_t off = d->v.value[slot];
+
+	switch (d->v.form[slot]) {
+	case DIE_FORM_REF_ADDR:
+		*ret = off;
+		return true;
+	case DIE_FORM_REF1:
+	case DIE_FORM_REF2:
+	case DIE_FORM_REF4:
+	case DIE_FORM_REF8:
+	case DIE_FORM_REF_UDATA:
+		if (off >= d->unit->end - d->unit->off)
+			return false;
+		*ret = d->unit->off + off;
+		return true;
+	default:
+		return false;
+	}
+}
+
+const char *die_string(const struct die_scan *s, const struct die *d, enum die_slot slot)
+{
+	uint64_t v = d->v.value[slot];
+
+	switch (d->v.form[slot]) {
+	case DIE_FORM_STRING: /* it was found to end inside the unit */
+		return (const char *)d->attributes + v;
+	case DIE_FORM_STRP:
+		return die_text_at(&s->strings.str, v);
+	case DIE_FORM_LINE_STRP:
+		return die_text_at(&s->strings.line_str, v);
+	case DIE_FORM_STRX:
+	case DIE_FORM_STRX1:
+	case DIE_FORM_STRX2:
+	case DIE_FORM_STRX3:
+	case DIE_FORM_STRX4:
+	case DIE_FORM_GNU_STR_INDEX:
+		return die_text_index(&s->strings, d->unit->str_base, v,
+				      d->unit->shape.offset_size);
+	default:
+		return NULL;
+	}
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the DIEs of one unit to its scopes and spans. */
+#include "die_priv.h"
+#include "limits.h"
+
+/*
+ * One level of the DIE tree. A scope without code is only noted: it becomes a fact when something
+ * below it has code, which for nine in ten never happens.
+ */
+struct level {
+	uint32_t owner; /* level below the scope that holds these DIEs, 0: none does */
+	/* Of the DIE above this level, when it is a scope: */
+	uint32_t scope;       /* the fact, or ... */
+	const uint8_t *noted; /* ... where its DIE begins */
+	bool function;        /* not an inlined call */
+};
+
+struct walk {
+	struct die_scan *s;
+	const struct die_table *table;
+	uint32_t depth; /* of the DIEs at hand: 1 below the unit's own */
+	uint32_t muted; /* DIEs from this depth on hold no code, or are too deep; 0: none */
+	struct level levels[LIMIT_DIE_DEPTH + 1];
+};
+
+int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err)
+{
+	uint64_t low, high, off;
+
+	s->scratch.count = 0;
+	if (d->v.form[DIE_RANGES] == DIE_FORM_RNGLISTX)
+		return range_list_read_index(&s->ranges, d->v.value[DIE_RANGES], &s->scratch, err);
+	if (die_section_offset(d, DIE_RANGES, &off))
+		return range_list_read(&s->ranges, off, &s->scratch, err);
+	if (!die_address(s, d, DIE_LOW, &low))
+		return 0;
+	if (!die_address(s, d, DIE_HIGH, &high)) {
+		if (!die_number(d, DIE_HIGH, &high))
+			return 0;
+		high += low;
+	}
+	return range_list_add(&s->scratch, low, high)
+		       ? 0
+		       : err_set(err, ERR_MEMORY, "out of memory for address ranges");
+}
+
+/* Where the first range starts, unless the DIE knows better: cold parts often lie below it. */
+static uint64_t entry_of(const struct die_scan *s, const struct die *d,
+			 const struct range_list *ranges)
+{
+	uint64_t entry;
+
+	/* A constant would be an offset (DWARF 5 section 2.18); no producer writes one. */
+	return die_address(s, d, DIE_ENTRY, &entry) ? entry : ranges->list[0].start;
+}
+
+static int add_scope(struct die_scan *s, const struct die *d, const struct range_list *ranges,
+		     uint32_t parent, uint32_t *ret, struct err *err)
+{
+	bool inlined = d->abbrev->tag == DIE_TAG_INLINED_SUBROUTINE;
+	uint64_t file = 0, line = 0;
+	struct facts_scope *scope;
+
+	if (!grow_array((void **)&s->scopes, &s->scopes_cap, s->scope_count + 1, sizeof(*s->scopes),
+			FACTS_NONE) ||
+	    !grow_array((void **)&s->names, &s->names_cap, s->scope_count + 1, sizeof(*s->names),
+			FACTS_NONE) ||
+	    !grow_array((void **)&s->spans, &s->spans_cap, s->span_count + ranges->count + 1,
+			sizeof(*s->spans), SIZE_MAX))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (s->span_count + ranges->count > LIMIT_UNIT_SPANS)
+		return err_set(err, ERR_LIMIT, "more than %llu address ranges",
+			       (unsigned long long)LIMIT_UNIT_SPANS);
+	*ret = (uint32_t)s->scope_count++;
+	scope = &s->scopes[*ret];
+	*scope = (struct facts_scope){
+		.parent = inlined ? parent : FACTS_NONE,
+		.name = FACTS_NONE,
+		.decl_file = FACTS_NONE,
+		.call_file = FACTS_NONE,
+		.has_entry = !inlined && ranges->count,
+	};
+	if (scope->has_entry)
+		scope->entry = entry_of(s, d, ranges);
+	if (die_number(d, DIE_DECL_FILE, &file))
+		scope->decl_file = line_table_file(&s->lines, file, s->comp_dir, s->text);
+	if (die_number(d, DIE_DECL_LINE, &line))
+		scope->decl_line = (uint32_t)line;
+	if (inlined) {
+		/* Number 0 when absent, as LLVM has it: the unit's own file in DWARF 5. */
+		file = line = 0;
+		(void)die_number(d, DIE_CALL_FILE, &file);
+		(void)die_number(d, DIE_CALL_LINE, &line);
+		scope->call_file = line_table_file(&s->lines, file, s->comp_dir, s->text);
+		scope->call_line = (uint32_t)line;
+	}
+	s->names[*ret] = die_scope_name(s, d);
+	for (size_t i = 0; i < ranges->count; i++)
+		s->spans[s->span_count++] = (struct facts_span){
+			.start = ranges->list[i].start,
+			.end = ranges->list[i].end,
+			.scope = *ret,
+		};
+	return 0;
+}
+
+static int read_die(const struct walk *w, const uint8_t *p, struct bytes *in, struct die *ret,
+		    struct err *err)
+{
+	const struct die_unit *u = &w->s->unit;
+
+	*in = bytes_of(p, u->end - u->off - (uint64_t)(p - u->p));
+	return die_next(u, w->table, in, ret, err);
+}
+
+/* The scope of a level's owner, made a fact with all the inlined calls that hold it. */
+static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err *err)
+{
+	static const struct range_list no_code;
+	uint32_t stack[LIMIT_DIE_DEPTH + 1], at = w->levels[level].owner;
+	size_t count = 0;
+
+	while (at && w->levels[at].noted) {
+		stack[count++] = at;
+		at = w->levels[at].function ? 0 : w->levels[at - 1].owner;
+	}
+	*ret = at ? w->levels[at].scope : FACTS_NONE;
+	while (count) {
+		struct level *l = &w->levels[stack[--count]];
+		struct bytes in;
+		struct die d;
+		int rc = read_die(w, l->noted, &in, &d, err);
+
+		if (rc)
+			return rc;
+		rc = add_scope(w->s, &d, &no_code, *ret, ret, err);
+		if (rc)
+			return rc;
+		l->noted = NULL;
+		l->scope = *ret;
+	}
+	return 0;
+}
+
+/* A scope that may have code: its DIE begins at p, and *in steps over it. */
+static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, struct level *ret,
+			   struct err *err)
+{
+	uint32_t parent = FACTS_NONE;
+	struct die d;
+	int rc = read_die(w, p, in, &d, err);
+
+	if (!rc)
+		rc = die_ranges_read(w->s, &d, err);
+	if (rc || !w->s->scratch.count)
+		return rc;
+	if (d.abbrev->tag == DIE_TAG_INLINED_SUBROUTINE)
+		rc = owner_scope(w, w->depth, &parent, err);
+	ret->noted = NULL;
+	return rc ? rc : add_scope(w->s, &d, &w->s->scratch, parent, &ret->scope, err);
+}
+
+/* Where the children of a DIE end, when it says so and that is not behind us: NULL otherwise. */
+static const uint8_t *sibling_of(const struct walk *w, const struct die_abbrev *a,
+				 const uint8_t *attributes, const struct bytes *in)
+{
+	const struct die_unit *u = &w->s->unit;
+	const uint8_t *p;
+	uint32_t off;
+
+	if (a->sibling_at == DIE_NO_SIBLING)
+		return NULL;
+	memcpy(&off, attributes + a->sibling_at, sizeof(off));
+	if (off >= u->end - u->off)
+		return NULL;
+	p = u->p + off;
+	return p > in->p ? p : NULL;
+}
+
+static void enter(struct walk *w, const struct die_abbrev *a, struct level below)
+{
+	w->depth++;
+	if (w->muted)
+		return;
+	if (a->flags & DIE_NO_CODE || w->depth > LIMIT_DIE_DEPTH) {
+		w->muted = w->depth;
+		return;
+	}
+	below.owner = a->flags & DIE_IS_SCOPE ? w->depth : w->levels[w->depth - 1].owner;
+	below.function = a->tag == DIE_TAG_SUBPROGRAM;
+	w->levels[w->depth] = below;
+}
+
+static int walk(struct walk *w, struct bytes in, struct err *err)
+{
+	const struct die_unit *u = &w->s->unit;
+
+	w->depth = 1;
+	while (in.left) {
+		const uint8_t *start = in.p, *attributes, *sibling;
+		struct level below = {.noted = start};
+		uint64_t code = bytes_uleb(&in);
+		const struct die_abbrev *a;
+		int rc = 0;
+
+		if (!code && !in.failed) {
+			if (!--w->depth)
+				return 0; /* the rest is padding */
+			if (w->depth < w->muted)
+				w->muted = 0;
+			continue;
+		}
+		a = die_table_find(w->table, code);
+		attributes = in.p;
+		if (in.failed || !a || a->flags & DIE_UNKNOWN) {
+			in = bytes_of(start, u->end - u->off - (uint64_t)(start - u->p));
+			return die_next(u, w->table, &in, &(struct die){0}, err);
+		}
+		if (a->flags & DIE_HAS_CODE && !w->muted)
+			rc = scope_with_code(w, start, &in, &below, err);
+		else if (a->skip == DIE_NO_PROGRAM)
+			bytes_skip(&in, a->fixed_len);
+		else
+			die_skip(w->table, a, &in);
+		if (rc)
+			return rc;
+		if (in.failed)
+			return err_set(err, ERR_DATA, "DIE at 0x%llx leaves its unit",
+				       (unsigned long long)u->off +
+					       (unsigned long long)(start - u->p));
+		if (!(a->flags & DIE_HAS_CHILDREN))
+			continue;
+		sibling = a->flags & DIE_NO_CODE ? sibling_of(w, a, attributes, &in) : NULL;
+		if (sibling)
+			in = bytes_of(sibling, u->end - u->off - (uint64_t)(sibling - u->p));
+		else
+			enter(w, a, below);
+	}
+	return 0; /* some producers leave out the closing nulls */
+}
+
+int die_walk(struct die_scan *s, const struct die_table *t, const struct bytes *in, struct err *err)
+{
+	struct walk w;
+
+	w.s = s;
+	w.table = t;
+	w.muted = 0;
+	w.levels[0] = w.levels[1] = (struct level){0};
+	return walk(&w, *in, err);
+}

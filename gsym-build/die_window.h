@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DIE_WINDOW_H
+#define RAWSTACK_DIE_WINDOW_H
+/*
+ * A view of a large section that moves forward: .debug_info, which inflates to hundreds of
+ * megabytes and is read once, unit by unit. Of a compressed section only the unit at hand is in
+ * memory, with what was inflated ahead; of a plain one the pages behind are given back. One thread
+ * at a time.
+ */
+#include "image.h"
+#include "inflate.h"
+
+struct die_window {
+	uint64_t len; /* of the section */
+	/* The part that can be seen: [off, off + have). */
+	const uint8_t *p;
+	uint64_t off, have;
+
+	struct image *im;
+	struct inflate_stream *stream; /* NULL: the section is plain */
+	uint8_t *memory;
+	size_t memory_len;
+	uint64_t dropped; /* up to here */
+};
+
+/* 1 opened, 0 no such section or empty; negative as image_section(). The image must stay open. */
+int die_window_open(struct die_window *w, struct image *im, const char *name, struct err *err);
+void die_window_close(struct die_window *w);
+
+/*
+ * Makes [off, off + len) visible and forgets what lies before off: *ret is valid until the next
+ * call. off never falls. 1; 0 when the section ends before; ERR_DATA (damaged stream), ERR_MEMORY.
+ */
+int die_window_move(struct die_window *w, uint64_t off, uint64_t len, const uint8_t **ret,
+		    struct err *err);
+
+#endif
