@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "die_fixture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "die_const.h"
+#include "die_scan.h"
+
+void fixture_init(struct fixture *f)
+{
+	made_init(&f->m);
+	buf_init(&f->elf, SIZE_MAX);
+	buf_init(&f->got, SIZE_MAX);
+}
+
+void fixture_done(struct fixture *f)
+{
+	made_done(&f->m);
+	buf_done(&f->elf);
+	buf_done(&f->got);
+}
+
+const char *facts(struct fixture *f, made_reader *reader)
+{
+	struct err err = {0};
+
+	buf_reset(&f->elf);
+	buf_reset(&f->got);
+	made_elf(&f->m, &f->elf);
+	if (made_facts(reader, f->elf.p, f->elf.len, &f->got, &err))
+		fail_msg("%s", err.message);
+	return buf_cstr(&f->got);
+}
+
+void expect(struct fixture *f, const char *want)
+{
+	assert_string_equal(facts(f, die_scan), want);
+}
+
+void expect_both(struct fixture *f, const char *want)
+{
+	expect(f, want);
+	assert_string_equal(facts(f, debug_read), want);
+}
+
+void expect_skipped(struct fixture *f, const char *reason)
+{
+	const char *got = facts(f, die_scan);
+
+	if (!strstr(got, "skipped 1: ") || !strstr(got, reason))
+		fail_msg("'%s' does not say '%s'", got, reason);
+}
+
+void unit_abbrev(struct made *m)
+{
+	made_abbrev(m, 1, DIE_TAG_COMPILE_UNIT, 1, -1);
+}
+
+void function_abbrev(struct made *m)
+{
+	made_abbrev(m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_NAME, DIE_FORM_STRING, DIE_AT_LOW_PC,
+		    DIE_FORM_ADDR, DIE_AT_HIGH_PC, DIE_FORM_DATA4, -1);
+}
+
+void put_function(struct made *m, const char *name, uint64_t low)
+{
+	made_leb(m, 2);
+	made_text(m, name);
+	made_u(m, m->address_size, low);
+	made_u(m, 4, 0x10);
+}
+
+void end_abbrevs(struct made *m)
+{
+	buf_u8(&m->sections[MADE_ABBREV], 0);
+}
+
+void good_unit(struct made *m)
+{
+	uint64_t abbrevs = m->sections[MADE_ABBREV].len;
+
+	unit_abbrev(m);
+	function_abbrev(m);
+	end_abbrevs(m);
+	made_unit(m, 4, 4, 8, abbrevs);
+	made_leb(m, 1);
+	put_function(m, "good", 0x9000);
+	made_u(m, 1, 0);
+	made_unit_end(m);
+}
+
+void ups(struct made *m, unsigned int count)
+{
+	while (count--)
+		made_u(m, 1, 0);
+}
