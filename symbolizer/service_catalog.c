@@ -104,7 +104,8 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request, st
 	while ((rc = store_binary_next(r, after, &b, err)) == 1) {
 		Rawstack__V1__Binary *m;
 
-		if (reply->n_binaries == max || size + b.meta_len + ROW_COST > LIMIT_REPLY_LEN) {
+		if (after &&
+		    (reply->n_binaries == max || size + b.meta_len + ROW_COST > LIMIT_REPLY_LEN)) {
 			/* More may follow; the token names the last one that was looked at. */
 			reply->next_page_token.data =
 				(uint8_t *)arena_copy(arena, after->bytes, after->len);

@@ -30,8 +30,8 @@ struct uploads {
 static void file_name(const struct upload *up, const char *suffix, char name[static NAME_LEN])
 {
 	for (size_t i = 0; i < UPLOAD_TOKEN_LEN; i++)
-		sprintf(name + 2 * i, "%02x", up->token[i]);
-	strcpy(name + 2 * UPLOAD_TOKEN_LEN, suffix);
+		snprintf(name + 2 * i, 3, "%02x", up->token[i]);
+	snprintf(name + 2 * UPLOAD_TOKEN_LEN, NAME_LEN - 2 * UPLOAD_TOKEN_LEN, "%s", suffix);
 }
 
 static void upload_free(struct upload *up)

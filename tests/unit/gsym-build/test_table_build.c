@@ -22,7 +22,7 @@ static int self = -1;
 /* Something to find: its line, and the call inlined into it. */
 static inline __attribute__((always_inline)) int inlined_part(int x)
 {
-	__asm__ volatile("" : "+r"(x));
+	__asm__ volatile("nop" : "+r"(x)); /* code of its own at any level */
 	return x * 3;
 }
 
