@@ -152,8 +152,9 @@ static int run_resolve(int argc, char **argv, struct err *err)
 		return rc;
 	fwrite(out.p, 1, out.len, stdout);
 	if (unknown)
-		return err_set(err, ERR_NOT_FOUND, "%zu of %zu addresses are in no function of it",
-			       unknown, q.count);
+		return err_set(err, ERR_NOT_FOUND, "%s%s: %zu of %zu addresses are in no function",
+			       o.file ? "" : "build id ", o.file ? o.file : o.build_id, unknown,
+			       q.count);
 	return 0;
 }
 
