@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "command.h"
 #include "flame_html.h"
@@ -72,21 +73,43 @@ static int parse(int argc, char **argv, struct flame_options *o, struct err *err
 	return ERR_USAGE;
 }
 
-/* "-" is standard output. A page is a thing to be given on, so it gets the usual mode. */
+/* Whole or not at all: a page that was there stays when the disk is full. A page is a thing to be
+ * given on, so it gets the usual mode. */
+static int replace_page(const char *path, const struct buf *page, struct err *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_(buf_done) struct buf dir = BUF_INIT(LIMIT_PATH_LEN);
+	_cleanup_(closep) int dir_fd = -1;
+	mode_t mask = umask(0);
+
+	umask(mask);
+	if (slash)
+		buf_printf(&dir, "%.*s", (int)(name - path), path);
+	else
+		buf_str(&dir, ".");
+	dir_fd = open(buf_cstr(&dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return err_sys(err, errno, "%s", path);
+	if (io_replace_file(io_system(), dir_fd, name, page->p, page->len, err))
+		return slash ? err_prefix(err, "%s", buf_cstr(&dir)) : err->code;
+	if (fchmodat(dir_fd, name, 0666 & ~mask, 0))
+		return err_sys(err, errno, "%s", path);
+	return 0;
+}
+
+/* "-" is standard output. */
 static int write_page(const char *path, const struct buf *page, struct err *err)
 {
-	_cleanup_(closep) int fd = -1;
-	int rc;
+	struct stat st;
 
 	if (strcmp(path, "-") == 0) {
 		fwrite(page->p, 1, page->len, stdout);
 		return 0;
 	}
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (fd < 0)
-		return err_sys(err, errno, "%s", path);
-	rc = io_write_all(io_system(), fd, page->p, page->len, 0, err);
-	return rc ? err_prefix(err, "%s", path) : 0;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return err_set(err, ERR_UNSUPPORTED,
+			       "%s: not a regular file (- is standard output)", path);
+	return replace_page(path, page, err);
 }
 
 static void done_tree(struct flame_tree *t)
