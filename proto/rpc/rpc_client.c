@@ -256,7 +256,11 @@ int rpc_stream_receive(struct rpc_stream *s, ProtobufCMessage **ret_reply, struc
 		return status_error(s, err);
 	rc = rpc_unpack(bytes, s->reply_type, NULL, ret_reply, err);
 	grpc_byte_buffer_destroy(bytes);
-	return rc ? err_prefix(err, "%s", s->client->target) : 1;
+	if (!rc)
+		return 1;
+	/* ERR_DATA is what the server says of our request; this is its own doing. */
+	return err_set(err, ERR_INTERNAL, "%s: the reply is not a valid %s", s->client->target,
+		       s->reply_type->name);
 }
 
 int rpc_stream_finish(struct rpc_stream *s, struct err *err)

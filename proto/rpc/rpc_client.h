@@ -38,7 +38,8 @@ DEFINE_FREEP(struct rpc_client, rpc_client_close);
 
 /*
  * One request, one reply. timeout_ms bounds the whole call. *ret_reply is freed by the caller with
- * protobuf_c_message_free_unpacked(). A reply that does not parse is ERR_DATA.
+ * protobuf_c_message_free_unpacked(). A reply that does not parse is ERR_INTERNAL: never ERR_DATA,
+ * which says that the request is wrong, and will be the next time.
  */
 int rpc_client_call(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
 		    const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,

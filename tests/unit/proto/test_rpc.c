@@ -264,6 +264,25 @@ static void test_wrong_message(void **state)
 	assert_non_null(strstr(err.message, "rawstack.v1.UploadChunk: not a valid message"));
 }
 
+/* A reply that is no message of the type asked for is not the request's fault. */
+static void test_wrong_reply(void **state)
+{
+	struct fixture *f = *state;
+	Rawstack__V1__UploadChunk chunk = RAWSTACK__V1__UPLOAD_CHUNK__INIT;
+	ProtobufCMessage *reply = NULL;
+	struct err err;
+
+	chunk.data.len =
+		3; /* field 1 is then a number in the reply, and a message in MissingReply */
+	chunk.data.data = (uint8_t[3]){0};
+	assert_int_equal(rpc_client_call(f->client, "/test.T/Unary", &chunk.base,
+					 &rawstack__v1__missing_reply__descriptor, 5000, &reply,
+					 &err),
+			 ERR_INTERNAL);
+	assert_null(reply);
+	assert_non_null(strstr(err.message, "the reply is not a valid rawstack.v1.MissingReply"));
+}
+
 static void open_stream(struct rpc_stream **s, struct fixture *f, const char *method)
 {
 	struct err err;
@@ -672,6 +691,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unary, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refusals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_message, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_wrong_reply, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_client_stream, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_cut, setup, teardown),
