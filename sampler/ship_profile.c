@@ -293,6 +293,9 @@ int ship_profile_answer(struct ship_profile *p, const struct ship_request *reque
 
 		if (reply->status[i] == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED)
 			deferred[left++] = request->locations[i];
+		else if (reply->status[i] ==
+			 RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING)
+			p->building++;
 		else if (has_names(reply, first, count))
 			p->locations[request->locations[i]] =
 				named(p, request->locations[i], reply, first, count);

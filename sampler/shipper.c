@@ -20,6 +20,7 @@ struct shipper {
 	struct spool_reader *reader; /* NULL until the spool exists */
 	struct arena arena;          /* of the batch in hand */
 	uint64_t delivered;
+	uint64_t building_since_ns; /* a wait for tables began, or failed, then; 0: none */
 };
 
 int shipper_open(struct shipper **ret, const struct shipper_options *options, struct err *err)
@@ -95,6 +96,26 @@ static int ask(struct shipper *s, struct ship_profile *p, uint32_t part, uint32_
 	return 0;
 }
 
+/* Whether a batch with these answers waits for tables: ERR_UNAVAILABLE, else 0. */
+static int wait_for_tables(struct shipper *s, const struct ship_profile *p, struct err *err)
+{
+	uint64_t now_ns = s->o.io->mono_ns(s->o.io->ctx);
+	uint64_t waited_ns = now_ns - s->building_since_ns;
+
+	if (!p->building) {
+		if (waited_ns < SHIPPER_BUILDING_NS)
+			s->building_since_ns = 0;
+		return 0;
+	}
+	if (!s->building_since_ns || waited_ns >= SHIPPER_BUILDING_NS + SHIPPER_BUILDING_REST_NS)
+		s->building_since_ns = now_ns;
+	else if (waited_ns >= SHIPPER_BUILDING_NS)
+		return 0;
+	return err_set(err, ERR_UNAVAILABLE,
+		       "symbolize: the service is still making the tables of %zu locations",
+		       p->building);
+}
+
 static int symbolize(struct shipper *s, struct ship_profile *p, struct err *err)
 {
 	const struct spool_batch *b = p->batch;
@@ -114,7 +135,7 @@ static int symbolize(struct shipper *s, struct ship_profile *p, struct err *err)
 		profile_comment(&p->profile, "not symbolized: %s", err->message);
 		return 0;
 	}
-	return rc;
+	return rc ? rc : wait_for_tables(s, p, err);
 }
 
 static int deliver(struct shipper *s, const struct spool_batch *b, struct err *err)

@@ -27,6 +27,9 @@ struct shipper_options {
 	uint32_t timeout_ms;  /* of one call; 0: 10,000 */
 };
 
+#define SHIPPER_BUILDING_NS      UINT64_C(30000000000)
+#define SHIPPER_BUILDING_REST_NS UINT64_C(600000000000)
+
 struct shipper;
 
 /* Copies the options. */
@@ -37,7 +40,10 @@ int shipper_open(struct shipper **ret, const struct shipper_options *options,
  * Ships one batch. 1: it is at the sink and acknowledged; 0: there is nothing to ship now;
  * negative: it is still in the spool, as is all after it, and the next call tries again.
  * A batch that the service calls malformed (ERR_DATA) is delivered without names, with the reason
- * as a comment: it must not hold up what comes after it.
+ * as a comment: it must not hold up what comes after it. One whose tables the service is still
+ * making fails with ERR_UNAVAILABLE, but for SHIPPER_BUILDING_NS at most; then it is delivered with
+ * the names there are, and so is all of the next SHIPPER_BUILDING_REST_NS: a build may take half an
+ * hour, and the spool must not fill up meanwhile.
  */
 int shipper_step(struct shipper *s, struct err *err) _must_check_;
 

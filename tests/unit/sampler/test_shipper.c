@@ -18,6 +18,7 @@ struct service {
 	size_t defer_all_but; /* locations answered in one reply, the others are deferred */
 	unsigned int calls, locations;
 	bool bad_columns;
+	bool building; /* no table is ready */
 };
 
 static struct service service;
@@ -55,6 +56,10 @@ static int fake_call(void *ctx, const Rawstack__V1__StackBatch *q, uint32_t time
 		svc->locations++;
 		if (svc->defer_all_but && answered++ >= svc->defer_all_but) {
 			status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED;
+			continue;
+		}
+		if (svc->building) {
+			status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING;
 			continue;
 		}
 		if (m->build_id.data[0] != 0xaa) {
@@ -178,10 +183,21 @@ struct fixture {
 	struct shipper *s;
 };
 
+/* A clock that stands still unless a test moves it. */
+static uint64_t now_ns = 1000;
+
+static uint64_t still_clock(void *ctx _unused_)
+{
+	return now_ns;
+}
+
 static void open_shipper(struct fixture *f, const char *name, size_t batch_samples)
 {
+	static struct io io;
 	struct err err = {0};
 
+	io = *io_system();
+	io.mono_ns = still_clock;
 	memset(&service, 0, sizeof(service));
 	snprintf(f->spool, sizeof(f->spool), "%s/%s.spool", dir, name);
 	snprintf(f->out, sizeof(f->out), "%s/%s.out", dir, name);
@@ -189,6 +205,7 @@ static void open_shipper(struct fixture *f, const char *name, size_t batch_sampl
 	    shipper_open(&f->s,
 			 &(struct shipper_options){.spool = f->spool,
 						   .sink = f->sink,
+						   .io = &io,
 						   .call = fake_call,
 						   .call_ctx = &service,
 						   .batch_samples = batch_samples},
@@ -366,6 +383,46 @@ static void test_refused(void **state _unused_)
 	assert_int_equal(total(&p), 2);
 }
 
+/* Tables that are being made are waited for, for a while; then nothing is, for a longer while. */
+static void test_building(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	struct fixture f;
+	struct err err = {0};
+	int named = 0;
+
+	open_shipper(&f, "building", 5);
+	fill_spool(f.spool, 0x100, 25);
+	service.building = true;
+	assert_int_equal(shipper_step(f.s, &err), ERR_UNAVAILABLE);
+	assert_non_null(strstr(err.message, "still making the tables of 7 locations"));
+	now_ns += SHIPPER_BUILDING_NS - 1;
+	assert_int_equal(shipper_step(f.s, &err), ERR_UNAVAILABLE);
+	service.building = false;
+	assert_int_equal(shipper_step(f.s, &err), 1); /* in time: 5 with names */
+
+	service.building = true;
+	assert_int_equal(shipper_step(f.s, &err), ERR_UNAVAILABLE);
+	now_ns += SHIPPER_BUILDING_NS;
+	assert_int_equal(shipper_step(f.s, &err), 1); /* too late: 5 without */
+	assert_int_equal(shipper_step(f.s, &err), 1); /* not waited for: 5 without */
+	service.building = false;
+	assert_int_equal(shipper_step(f.s, &err), 1); /* 5 with names */
+	service.building = true;
+	now_ns += SHIPPER_BUILDING_REST_NS;
+	assert_int_equal(shipper_step(f.s, &err), ERR_UNAVAILABLE); /* waited for again */
+	service.building = false;
+	assert_int_equal(shipper_step(f.s, &err), 1); /* 5 with names */
+	assert_int_equal(shipper_step(f.s, &err), 0);
+	close_shipper(&f);
+
+	assert_int_equal(read_sink(f.out, &p), 5);
+	assert_int_equal(total(&p), 50);
+	for (uint32_t i = 0; i < p.samples.count; i++)
+		named += !strcmp(name_of(&p, profile_sample(&p, i).stack, 1, 0), "inner");
+	assert_int_equal(named, 15);
+}
+
 /* A crash between sink and acknowledgement: the same name again, so one file. */
 static void test_second_delivery(void **state _unused_)
 {
@@ -427,11 +484,9 @@ static void test_full_disk(void **state _unused_)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ship),
-		cmocka_unit_test(test_deferred),
-		cmocka_unit_test(test_server_away),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_second_delivery),
+		cmocka_unit_test(test_ship),        cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_server_away), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_building),    cmocka_unit_test(test_second_delivery),
 		cmocka_unit_test(test_full_disk),
 	};
 
