@@ -11,6 +11,7 @@ static const struct gsym_command *const commands[] = {
 	&gsym_command_build,
 	&gsym_command_info,
 	&gsym_command_lookup,
+	&gsym_command_verify,
 };
 
 static void print_help(void)

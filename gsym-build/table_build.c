@@ -105,10 +105,13 @@ static int spawn(const char *path, const struct passing *p, pid_t *ret_pid)
 	for (int fd = WORKER_FD_REQUEST; fd < WORKER_FD_COUNT && !rc; fd++)
 		if (p->fds[fd] >= 0)
 			rc = posix_spawn_file_actions_adddup2(&actions, p->fds[fd], fd);
-	if (!rc && p->fds[WORKER_FD_STRIPPED] < 0)
-		rc = posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD_STRIPPED);
-	else if (!rc)
+	if (!rc)
 		rc = posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD_COUNT);
+	/* Closing what is not open is no error here (POSIX, posix_spawn_file_actions_addclose()).
+	 */
+	for (int fd = WORKER_FD_STRIPPED; fd < WORKER_FD_COUNT && !rc; fd++)
+		if (p->fds[fd] < 0)
+			rc = posix_spawn_file_actions_addclose(&actions, fd);
 	if (!rc)
 		rc = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
 	posix_spawnattr_destroy(&attr);
@@ -116,10 +119,10 @@ static int spawn(const char *path, const struct passing *p, pid_t *ret_pid)
 	return rc;
 }
 
-static int start(struct worker *w, const struct table_request *req,
+static int start(struct worker *w, const struct table_request *req, int table_fd,
 		 const struct worker_request *request, struct err *err)
 {
-	_cleanup_(passing_done) struct passing p = {{-1, -1, -1, -1, -1, -1, -1, -1}};
+	_cleanup_(passing_done) struct passing p = {{-1, -1, -1, -1, -1, -1, -1, -1, -1}};
 	char found[LIMIT_PATH_LEN];
 	const char *path = req->worker_path;
 	int to[2], from[2], rc = 0;
@@ -151,6 +154,8 @@ static int start(struct worker *w, const struct table_request *req,
 		rc = pass(&p, WORKER_FD_OUTPUT, req->output_fd, err);
 	if (!rc && request->has_stripped)
 		rc = pass(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
+	if (!rc && table_fd >= 0)
+		rc = pass(&p, WORKER_FD_TABLE, table_fd, err);
 	close(to[0]);
 	close(to[1]);
 	close(from[1]);
@@ -309,38 +314,66 @@ static int identify(const struct table_request *req, struct worker_request *requ
 	return 0;
 }
 
-int table_build(const struct table_request *req, struct build_report *report, struct err *err)
+/* One worker from start to reply. table_fd: what it is to verify, or -1. */
+static int run_worker(const struct table_request *req, int table_fd, struct worker_request *request,
+		      struct worker_reply *reply, struct err *err)
 {
 	_cleanup_(worker_done) struct worker w = {.pidfd = -1, .reply_fd = -1};
-	struct worker_request request;
-	struct worker_reply reply;
-	const struct io *io = io_system();
-	uint64_t start_ns = io->mono_ns(io->ctx);
 	uint64_t wall_ms = or_default(req->wall_ms_max, LIMIT_WORKER_WALL_MS);
 	int rc;
 
-	memset(&request, 0, sizeof(request)); /* padding included: it is written to a pipe */
-	request.magic = WORKER_MAGIC;
-	request.input = req->input;
-	request.memory_max = or_default(req->memory_max, LIMIT_WORKER_MEMORY);
-	request.cpu_seconds_max = or_default(req->cpu_seconds_max, LIMIT_WORKER_CPU_SECONDS);
-	request.table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
-	request.has_stripped = req->stripped_fd >= 0;
-	*report = (struct build_report){0};
-	rc = identify(req, &request, err);
+	memset(request, 0, sizeof(*request)); /* padding included: it is written to a pipe */
+	request->magic = WORKER_MAGIC;
+	request->input = req->input;
+	request->memory_max = or_default(req->memory_max, LIMIT_WORKER_MEMORY);
+	request->cpu_seconds_max = or_default(req->cpu_seconds_max, LIMIT_WORKER_CPU_SECONDS);
+	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
+	request->has_stripped = req->stripped_fd >= 0;
+	request->verify = table_fd >= 0;
+	rc = identify(req, request, err);
 	if (!rc)
-		rc = start(&w, req, &request, err);
+		rc = start(&w, req, table_fd, request, err);
 	if (!rc)
 		rc = await(&w, wall_ms, err);
 	if (rc)
 		return rc;
 	/* An answer counts only if the worker also ended well. */
 	if (w.timed_out || w.end.si_code != CLD_EXITED || w.end.si_status != 0 ||
-	    !read_reply(&w, &reply))
-		return explain_end(&w, &request, wall_ms, err);
+	    !read_reply(&w, reply))
+		return explain_end(&w, request, wall_ms, err);
+	return 0;
+}
+
+int table_build(const struct table_request *req, struct build_report *report, struct err *err)
+{
+	struct worker_request request;
+	struct worker_reply reply;
+	const struct io *io = io_system();
+	uint64_t start_ns = io->mono_ns(io->ctx);
+	int rc;
+
+	*report = (struct build_report){0};
+	rc = run_worker(req, -1, &request, &reply, err);
+	if (rc)
+		return rc;
 	*report = reply.report;
 	report->wall_ns = io->mono_ns(io->ctx) - start_ns;
 	if (reply.code)
 		return err_set(err, reply.code, "%s", reply.message);
 	return check_table(req->output_fd, &request, err);
+}
+
+int table_verify(const struct table_request *req, int table_fd, struct verify_report *report,
+		 struct err *err)
+{
+	struct worker_request request;
+	struct worker_reply reply;
+	int rc;
+
+	*report = (struct verify_report){0};
+	rc = run_worker(req, table_fd, &request, &reply, err);
+	if (rc)
+		return rc;
+	*report = reply.verified;
+	return reply.code ? err_set(err, reply.code, "%s", reply.message) : 0;
 }

@@ -60,6 +60,24 @@ struct build_report {
 int table_build(const struct table_request *req, struct build_report *report,
 		struct err *err) _must_check_;
 
+/* What a verification compared. */
+struct verify_report {
+	uint64_t range_count; /* of the table, each compared from end to end */
+	uint64_t place_count; /* pieces between two changes of the table or of the file */
+	uint64_t difference_count;
+	uint64_t unit_count, units_skipped; /* of the plain reader */
+	uint64_t cpu_ns, peak_memory;
+};
+
+/*
+ * Compares a table with what libdwarf reads in its file, in a worker process as table_build() does.
+ * req->output_fd gets the first LIMIT_VERIFY_PRINTED differences as lines of text, untrusted bytes;
+ * its input must be ELF. Differences are no error. Errors as table_build(); ERR_MISMATCH: the table
+ * is of another file.
+ */
+int table_verify(const struct table_request *req, int table_fd, struct verify_report *report,
+		 struct err *err) _must_check_;
+
 /*
  * The identity of an ELF file by its own bytes: the GNU build id, else the htlhash. Reads headers
  * and notes only, in this process, with bounds: safe on hostile files. ERR_UNSUPPORTED when not

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * rawstack-table-worker: builds one table and ends. Started by table_build() only; it finds its
- * descriptors by number (worker_protocol.h), takes its limits before it reads the first byte of
- * input, prints nothing and answers over the reply pipe.
+ * rawstack-table-worker: builds or verifies one table and ends. Started by table_build() and
+ * table_verify() only; it finds its descriptors by number (worker_protocol.h), takes its limits
+ * before it reads the first byte of input, prints nothing and answers over the reply pipe.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,6 +16,7 @@
 
 #include "dwarf_reader.h"
 #include "io.h"
+#include "judge.h"
 #include "limits.h"
 #include "sandbox.h"
 #include "sanitizer.h"
@@ -106,6 +107,43 @@ static int build(const struct worker_request *req, struct build_report *report, 
 	return rc;
 }
 
+static int verify(const struct worker_request *req, struct verify_report *report, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(req->table_len_max);
+	_cleanup_(closep) int status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	_cleanup_(image_freep) struct image *im = NULL, *partner = NULL;
+	const void *file, *stripped = NULL, *table;
+	size_t file_len, stripped_len = 0, table_len;
+	struct rsym t;
+	struct timespec cpu;
+	int rc = take_limits(req, err);
+
+	if (!rc)
+		rc = map_input(WORKER_FD_INPUT, &file, &file_len, err);
+	if (!rc)
+		rc = map_input(WORKER_FD_TABLE, &table, &table_len, err);
+	if (!rc && req->has_stripped)
+		rc = map_input(WORKER_FD_STRIPPED, &stripped, &stripped_len, err);
+	if (!rc)
+		rc = sandbox_enter(err);
+	if (!rc)
+		rc = rsym_open(&t, table, table_len, err);
+	if (!rc && !build_id_equal(&t.id, &req->id))
+		rc = err_set(err, ERR_MISMATCH, "the table is of a file with another build id");
+	if (!rc)
+		rc = image_open(&im, file, file_len, err);
+	if (!rc && stripped)
+		rc = image_open(&partner, stripped, stripped_len, err);
+	if (!rc)
+		rc = judge_table(im, partner, &t, report, &out, err);
+	if (!rc)
+		rc = io_write_all(io_system(), WORKER_FD_OUTPUT, out.p, out.len, 0, err);
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
+	report->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+	report->peak_memory = peak_memory(status_fd);
+	return rc;
+}
+
 int main(void)
 {
 	struct worker_request req;
@@ -120,7 +158,8 @@ int main(void)
 		return write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 1 : 2;
 	}
 	debug_untracked();
-	reply.code = build(&req, &reply.report, &err);
+	reply.code =
+		req.verify ? verify(&req, &reply.verified, &err) : build(&req, &reply.report, &err);
 	memcpy(reply.message, err.message, sizeof(reply.message));
 	return write(WORKER_FD_REPLY, &reply, sizeof(reply)) != (ssize_t)sizeof(reply);
 }

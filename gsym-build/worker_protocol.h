@@ -14,10 +14,11 @@ enum worker_fd {
 	WORKER_FD_INPUT = 5,
 	WORKER_FD_OUTPUT = 6,
 	WORKER_FD_STRIPPED = 7, /* closed when there is none */
-	WORKER_FD_COUNT = 8,
+	WORKER_FD_TABLE = 8,    /* to be verified; closed when there is none */
+	WORKER_FD_COUNT = 9,
 };
 
-#define WORKER_MAGIC 0x72777332u /* changes with either struct */
+#define WORKER_MAGIC 0x72777333u /* changes with either struct */
 
 struct worker_request {
 	uint32_t magic;
@@ -25,6 +26,8 @@ struct worker_request {
 	uint64_t memory_max, cpu_seconds_max, table_len_max;
 	struct build_id id;
 	bool has_stripped;
+	bool verify; /* compare WORKER_FD_TABLE with the input, write the differences to the output
+		      */
 };
 
 struct worker_reply {
@@ -32,6 +35,7 @@ struct worker_reply {
 	int32_t code; /* enum err_code */
 	char message[ERR_MESSAGE_MAX];
 	struct build_report report;
+	struct verify_report verified;
 };
 
 /* A reply is one write: the reader never sees a part of it (pipe(7)). */

@@ -53,6 +53,8 @@
 #define LIMIT_WORKER_MEMORY      (8 * GIB) /* RLIMIT_AS, the input's mapping included */
 #define LIMIT_WORKER_CPU_SECONDS LIMIT(600)
 #define LIMIT_WORKER_WALL_MS     LIMIT(1800000)
+/* Differences that a verification spells out; all are counted. */
+#define LIMIT_VERIFY_PRINTED     LIMIT(100)
 #define LIMIT_TABLE_LEN          (4 * GIB) /* RLIMIT_FSIZE; offsets in a table are 32 bits */
 
 /* --- requests --------------------------------------------------------------------------------- */

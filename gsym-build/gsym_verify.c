@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-gsym-build verify */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "gsym_command.h"
+#include "table_build.h"
+
+static int open_file(const char *path, int *ret, struct err *err)
+{
+	*ret = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	return *ret < 0 ? err_sys(err, errno, "%s", path) : 0;
+}
+
+/* What the worker wrote is of an untrusted file, and the worker itself is not trusted. */
+static int print_differences(int fd, struct err *err)
+{
+	char chunk[65536];
+	ssize_t n;
+	off_t off = 0;
+
+	while ((n = pread(fd, chunk, sizeof(chunk), off)) > 0) {
+		for (ssize_t i = 0; i < n; i++)
+			if ((chunk[i] >= 0 && chunk[i] < 0x20 && chunk[i] != '\n') ||
+			    chunk[i] == 0x7f)
+				chunk[i] = '?';
+		fwrite(chunk, 1, (size_t)n, stdout);
+		off += n;
+	}
+	return n < 0 ? err_sys(err, errno, "differences") : 0;
+}
+
+static int verify(const char *table, const char *file, const char *stripped, struct err *err)
+{
+	_cleanup_(closep) int table_fd = -1, file_fd = -1, stripped_fd = -1;
+	_cleanup_(closep) int out_fd = memfd_create("differences", MFD_CLOEXEC);
+	struct verify_report report;
+	struct table_request req;
+	int rc = out_fd < 0 ? err_sys(err, errno, "memfd_create") : 0;
+
+	if (!rc)
+		rc = open_file(table, &table_fd, err);
+	if (!rc)
+		rc = open_file(file, &file_fd, err);
+	if (!rc && stripped)
+		rc = open_file(stripped, &stripped_fd, err);
+	if (rc)
+		return rc;
+	req = (struct table_request){.input_fd = file_fd,
+				     .stripped_fd = stripped_fd,
+				     .output_fd = out_fd,
+				     .input = TABLE_INPUT_ELF};
+	rc = table_verify(&req, table_fd, &report, err);
+	if (rc)
+		return err_prefix(err, "%s", file);
+	rc = print_differences(out_fd, err);
+	if (rc)
+		return rc;
+	printf("%s: %llu ranges of %s compared in %llu places, %llu differences; %llu units "
+	       "(%llu skipped), %.2f s of CPU, %.0f MB\n",
+	       table, (unsigned long long)report.range_count, file,
+	       (unsigned long long)report.place_count, (unsigned long long)report.difference_count,
+	       (unsigned long long)report.unit_count, (unsigned long long)report.units_skipped,
+	       (double)report.cpu_ns / 1e9, (double)report.peak_memory / 1048576);
+	if (report.difference_count)
+		return err_set(err, ERR_MISMATCH, "%s does not say what %s says", table, file);
+	return 0;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	static const struct option longs[] = {{"stripped", required_argument, NULL, 's'}, {0}};
+	const char *stripped = NULL;
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+		if (option != 's') {
+			gsym_bad_option(&gsym_command_verify, argv, option, err);
+			return ERR_USAGE;
+		}
+		stripped = optarg;
+	}
+	if (optind + 2 != argc)
+		return err_set(err, ERR_USAGE, "verify: give TABLE and FILE; see --help");
+	return verify(argv[optind], argv[optind + 1], stripped, err);
+}
+
+const struct gsym_command gsym_command_verify = {
+	.name = "verify",
+	.summary = "compares a table with the file it was built from",
+	.usage = "Usage: rawstack-gsym-build verify TABLE FILE [--stripped FILE]\n\n"
+		 "Reads the debug information of FILE a second time, in another and plain way\n"
+		 "(libdwarf), and compares every range of TABLE with it. Prints how many were\n"
+		 "compared and the first 100 differences. Exits 1 when there is any.\n\n"
+		 "      --stripped=FILE  the executable that FILE is the debug file of, as in "
+		 "build\n",
+	.run = run,
+};

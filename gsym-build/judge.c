@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge.h"
+
+#include <string.h>
+
+#include "judge_priv.h"
+#include "limits.h"
+
+struct trial {
+	struct judge_facts facts;
+	const struct rsym *t;
+	struct verify_report *report;
+	struct buf *out;
+	/* Texts of the table and of the file under common numbers, by id; FACTS_NONE until asked.
+	 */
+	uint32_t *function_name, *file_path, *facts_path;
+	struct buf text;
+};
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+static uint32_t *none_array(size_t count)
+{
+	uint32_t *p = malloc((count + 1) * sizeof(*p));
+
+	for (size_t i = 0; p && i < count; i++)
+		p[i] = FACTS_NONE;
+	return p;
+}
+
+/* The number of the name of a function of the table. */
+static int name_of(struct trial *j, uint32_t function, uint32_t *ret, struct err *err)
+{
+	uint32_t *id = &j->function_name[function];
+	int rc;
+
+	if (*id == FACTS_NONE) {
+		buf_reset(&j->text);
+		rc = rsym_name(j->t, function, &j->text, err);
+		if (rc)
+			return rc;
+		*id = facts_string(&j->facts.text, j->text.p, j->text.len);
+		if (*id == FACTS_NONE)
+			return no_memory(err);
+	}
+	*ret = *id;
+	return 0;
+}
+
+static int path_of(struct trial *j, uint32_t file, uint32_t *ret, struct err *err)
+{
+	int rc;
+
+	*ret = FACTS_NONE;
+	if (file == RSYM_NONE)
+		return 0;
+	if (j->file_path[file] == FACTS_NONE) {
+		buf_reset(&j->text);
+		rc = rsym_file(j->t, file, &j->text, err);
+		if (rc)
+			return rc;
+		j->file_path[file] = facts_string(&j->facts.text, j->text.p, j->text.len);
+		if (j->file_path[file] == FACTS_NONE)
+			return no_memory(err);
+	}
+	*ret = j->file_path[file];
+	return 0;
+}
+
+/* The same of a file of the facts: directory, a slash unless there is one, base. */
+static int facts_path_of(struct trial *j, uint32_t file, uint32_t *ret, struct err *err)
+{
+	struct facts_text *text = &j->facts.text;
+	struct facts_file f;
+	size_t dir_len, base_len;
+	const void *p;
+
+	*ret = FACTS_NONE;
+	if (file == FACTS_NONE)
+		return 0;
+	if (j->facts_path[file] == FACTS_NONE) {
+		memcpy(&f, intern_get(&text->files, file, NULL), sizeof(f));
+		buf_reset(&j->text);
+		p = intern_get(&text->strings, f.dir, &dir_len);
+		buf_append(&j->text, p, dir_len);
+		if (dir_len && j->text.p[dir_len - 1] != '/')
+			buf_u8(&j->text, '/');
+		p = intern_get(&text->strings, f.base, &base_len);
+		buf_append(&j->text, p, base_len);
+		j->facts_path[file] = facts_string(text, j->text.p, j->text.len);
+		if (j->facts_path[file] == FACTS_NONE)
+			return no_memory(err);
+	}
+	*ret = j->facts_path[file];
+	return 0;
+}
+
+/* One frame in numbers that can be compared. `entry` and what follows are of the function that
+ * holds the inlined calls: the only one that must have code of its own. */
+struct frame {
+	uint32_t name, path, line, decl_path, decl_line;
+	bool has_entry, from_symbol;
+	uint64_t entry;
+};
+
+static int expected(struct trial *j, const struct judge_frame *e, uint32_t empty, struct frame *ret,
+		    struct err *err)
+{
+	int rc;
+
+	*ret = (struct frame){
+		.name = e->name == FACTS_NONE ? empty : e->name,
+		.line = e->line,
+		.decl_path = FACTS_NONE,
+		.from_symbol = e->symbol != NULL,
+	};
+	rc = facts_path_of(j, e->file, &ret->path, err);
+	if (!rc && e->scope) {
+		ret->decl_line = e->scope->decl_line;
+		rc = facts_path_of(j, e->scope->decl_file, &ret->decl_path, err);
+	}
+	if (e->scope && e->scope->parent == FACTS_NONE) {
+		ret->has_entry = e->scope->has_entry;
+		ret->entry = e->scope->entry;
+	} else if (e->symbol) {
+		ret->has_entry = true;
+		ret->entry = e->symbol->vaddr;
+	}
+	return rc;
+}
+
+static int found(struct trial *j, const struct rsym_frame *r, bool outermost, struct frame *ret,
+		 struct err *err)
+{
+	struct rsym_function f;
+	int rc = rsym_function(j->t, r->function, &f, err);
+
+	*ret = (struct frame){.line = r->line};
+	if (!rc)
+		rc = name_of(j, r->function, &ret->name, err);
+	if (!rc)
+		rc = path_of(j, r->file, &ret->path, err);
+	if (!rc)
+		rc = path_of(j, f.file, &ret->decl_path, err);
+	if (rc)
+		return rc;
+	ret->decl_line = f.start_line;
+	ret->from_symbol = f.from_symbol;
+	if (outermost && f.has_entry) {
+		ret->has_entry = true;
+		ret->entry = f.vaddr;
+	}
+	return 0;
+}
+
+static bool same(const struct frame *a, const struct frame *b)
+{
+	return a->name == b->name && a->path == b->path && a->line == b->line &&
+	       a->decl_path == b->decl_path && a->decl_line == b->decl_line &&
+	       a->has_entry == b->has_entry && a->from_symbol == b->from_symbol &&
+	       a->entry == b->entry;
+}
+
+/* Untrusted text on one line. */
+static void put_text(struct trial *j, uint32_t string)
+{
+	size_t len = 0;
+	const uint8_t *p =
+		string == FACTS_NONE ? NULL : intern_get(&j->facts.text.strings, string, &len);
+
+	if (!len)
+		buf_str(j->out, "??");
+	for (size_t i = 0; i < len; i++)
+		buf_u8(j->out, p[i] < 0x20 || p[i] == 0x7f ? '?' : p[i]);
+}
+
+static void put_chain(struct trial *j, const char *who, const struct frame *frames, int count)
+{
+	buf_printf(j->out, "  %s:", who);
+	if (!count)
+		buf_str(j->out, " nothing");
+	for (int i = 0; i < count; i++) {
+		const struct frame *f = &frames[i];
+
+		buf_str(j->out, i ? " < " : " ");
+		put_text(j, f->name);
+		buf_str(j->out, " ");
+		put_text(j, f->path);
+		buf_printf(j->out, ":%u (of ", f->line);
+		put_text(j, f->decl_path);
+		buf_printf(j->out, ":%u", f->decl_line);
+		if (f->has_entry)
+			buf_printf(j->out, ", at 0x%llx", (unsigned long long)f->entry);
+		buf_str(j->out, f->from_symbol ? ", a symbol)" : ")");
+	}
+	buf_str(j->out, "\n");
+}
+
+/* The answers from start to end, which neither the file nor the table change in between. */
+static int compare(struct trial *j, uint64_t start, uint64_t end, uint32_t empty, struct err *err)
+{
+	struct judge_frame want[RSYM_FRAMES_MAX];
+	struct rsym_frame have[RSYM_FRAMES_MAX];
+	struct frame a[RSYM_FRAMES_MAX], b[RSYM_FRAMES_MAX];
+	int want_count = judge_expect(&j->facts, start, want, ARRAY_LEN(want));
+	int have_count = rsym_lookup(j->t, start, have, ARRAY_LEN(have));
+	bool equal = want_count == have_count;
+	int rc = want_count < 0 ? no_memory(err) : 0;
+
+	for (int i = 0; i < want_count && !rc; i++)
+		rc = expected(j, &want[i], empty, &a[i], err);
+	for (int i = 0; i < have_count && !rc; i++)
+		rc = found(j, &have[i], i + 1 == have_count, &b[i], err);
+	for (int i = 0; i < want_count && equal && !rc; i++)
+		equal = same(&a[i], &b[i]);
+	j->report->place_count++;
+	if (rc || equal || j->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
+		return rc;
+	buf_printf(j->out, "0x%llx to 0x%llx:\n", (unsigned long long)start,
+		   (unsigned long long)end);
+	put_chain(j, "file ", a, want_count);
+	put_chain(j, "table", b, have_count);
+	return 0;
+}
+
+/* Adds where the table's answers change. */
+static int add_ranges(struct trial *j, struct err *err)
+{
+	uint64_t at = 0, start, end;
+
+	do {
+		j->report->range_count += rsym_range(j->t, at, &start, &end) != 0;
+		if (!judge_add_edge(&j->facts, start))
+			return no_memory(err);
+		if (end <= at)
+			break; /* the last one */
+		at = end;
+	} while (at != UINT64_MAX);
+	return 0;
+}
+
+static int run(struct trial *j, struct image *im, struct image *partner, struct err *err)
+{
+	struct judge_facts *f = &j->facts;
+	uint32_t empty;
+	int rc = judge_facts_read(f, im, partner, j->report, err);
+
+	if (!rc)
+		rc = add_ranges(j, err);
+	if (rc)
+		return rc;
+	judge_facts_sort(f);
+	empty = facts_string(&f->text, "", 0);
+	j->function_name = none_array(j->t->function_count);
+	j->file_path = none_array(j->t->file_count);
+	j->facts_path = none_array(f->text.files.count);
+	if (empty == FACTS_NONE || !j->function_name || !j->file_path || !j->facts_path)
+		return no_memory(err);
+	for (size_t i = 0; i < f->edge_count && !rc; i++) {
+		uint64_t end = i + 1 < f->edge_count ? f->edges[i + 1] : UINT64_MAX;
+
+		if (f->edges[i] != UINT64_MAX)
+			rc = compare(j, f->edges[i], end, empty, err);
+	}
+	return rc ? rc : j->out->failed ? no_memory(err) : 0;
+}
+
+int judge_table(struct image *im, struct image *partner, const struct rsym *t,
+		struct verify_report *report, struct buf *out, struct err *err)
+{
+	struct trial j = {
+		.t = t, .report = report, .out = out, .text = BUF_INIT(4 * LIMIT_NAME_LEN)};
+	int rc;
+
+	*report = (struct verify_report){0};
+	judge_facts_init(&j.facts);
+	rc = run(&j, im, partner, err);
+	judge_facts_done(&j.facts);
+	free(j.function_name);
+	free(j.file_path);
+	free(j.facts_path);
+	buf_done(&j.text);
+	return rc;
+}

@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the answer at one address should be, from all that covers it (FORMAT.md, "Which answer"):
+ *
+ *	1. the unit with the lowest offset that has a function there: its last DIE that covers the
+ *	   address, and the inlined calls and the function that hold it; the line is that unit's;
+ *	2. else a line of a unit that claims the address, the lowest again, under the symbol's name
+ *	   or under none;
+ *	3. else a symbol, with the line of a unit that does not claim the address if there is one.
+ */
+#include "judge_priv.h"
+
+/* Makes exactly those active that cover vaddr. */
+static bool activate(struct judge_spans *s, uint64_t vaddr)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < s->active_count; i++)
+		if (s->list[s->active[i]].end > vaddr)
+			s->active[kept++] = s->active[i];
+	s->active_count = kept;
+	for (; s->next < s->count && s->list[s->next].start <= vaddr; s->next++) {
+		if (s->list[s->next].end <= vaddr)
+			continue;
+		if (!grow_array((void **)&s->active, &s->active_cap, s->active_count + 1,
+				sizeof(*s->active), SIZE_MAX))
+			return false;
+		s->active[s->active_count++] = (uint32_t)s->next;
+	}
+	return true;
+}
+
+static const struct judge_span *active_at(const struct judge_spans *s, size_t i)
+{
+	return &s->list[s->active[i]];
+}
+
+static const struct judge_span *function_at(const struct judge_facts *f)
+{
+	const struct judge_span *best = NULL;
+
+	for (size_t i = 0; i < f->functions.active_count; i++) {
+		const struct judge_span *s = active_at(&f->functions, i);
+
+		if (!best || s->unit < best->unit ||
+		    (s->unit == best->unit && s->index > best->index))
+			best = s;
+	}
+	return best;
+}
+
+static bool claims(const struct judge_facts *f, uint32_t unit)
+{
+	for (size_t i = 0; i < f->covered.active_count; i++)
+		if (active_at(&f->covered, i)->unit == unit)
+			return true;
+	return false;
+}
+
+/* Of several sequences of one unit the one that ends first has the address. */
+static const struct judge_span *sequence_of(const struct judge_facts *f, uint32_t unit)
+{
+	const struct judge_span *best = NULL;
+
+	for (size_t i = 0; i < f->lines.active_count; i++) {
+		const struct judge_span *s = active_at(&f->lines, i);
+
+		if (s->unit == unit && (!best || s->end < best->end ||
+					(s->end == best->end && s->index < best->index)))
+			best = s;
+	}
+	return best;
+}
+
+/* The unit whose line counts where no unit has a function; false: no unit has a line. */
+static bool line_unit(const struct judge_facts *f, uint32_t *ret_unit, bool *ret_claimed)
+{
+	bool found = false;
+
+	*ret_claimed = false;
+	for (size_t i = 0; i < f->lines.active_count; i++) {
+		uint32_t unit = active_at(&f->lines, i)->unit;
+		bool claimed = claims(f, unit);
+
+		if (found &&
+		    (claimed < *ret_claimed || (claimed == *ret_claimed && unit >= *ret_unit)))
+			continue;
+		found = true;
+		*ret_unit = unit;
+		*ret_claimed = claimed;
+	}
+	return found;
+}
+
+/* The last row at or before vaddr. */
+static void line_at(const struct judge_facts *f, uint32_t unit, uint64_t vaddr,
+		    struct judge_frame *ret)
+{
+	const struct judge_span *span = sequence_of(f, unit);
+	const struct judge_sequence *s;
+	size_t low = 0, high;
+
+	ret->file = FACTS_NONE;
+	ret->line = 0;
+	if (!span)
+		return;
+	s = &f->sequences[span->index];
+	high = s->count;
+	while (high - low > 1) {
+		size_t middle = low + (high - low) / 2;
+
+		if (f->rows[s->first + middle].vaddr <= vaddr)
+			low = middle;
+		else
+			high = middle;
+	}
+	ret->file = f->rows[s->first + low].file;
+	ret->line = f->rows[s->first + low].line;
+}
+
+/* Of two symbols at one address; names are numbered in the order of the symbol table. */
+static bool is_better(const struct symbol *a, const struct symbol *b)
+{
+	if (a->default_version != b->default_version)
+		return a->default_version;
+	if (a->is_function != b->is_function)
+		return a->is_function;
+	if (a->binding != b->binding)
+		return a->binding > b->binding;
+	if (a->name_len != b->name_len)
+		return a->name_len < b->name_len;
+	if (a->name != b->name)
+		return a->name < b->name;
+	return a->len > b->len;
+}
+
+/* A symbol that has a size and covers vaddr, the one that starts last; else one without a size, if
+ * no other symbol stands between. */
+static const struct symbol *symbol_at(const struct judge_facts *f, uint64_t vaddr)
+{
+	const struct symbol *list = f->symbols.list, *best = NULL;
+	size_t low = 0, high = f->symbols.count;
+
+	for (size_t i = 0; i < f->sized.active_count; i++) {
+		const struct symbol *s = &list[active_at(&f->sized, i)->index];
+
+		if (!best || s->vaddr > best->vaddr ||
+		    (s->vaddr == best->vaddr && is_better(s, best)))
+			best = s;
+	}
+	if (best)
+		return best;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (list[middle].vaddr <= vaddr)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t i = low; i-- > 0 && list[i].vaddr == list[low - 1].vaddr;)
+		if (!list[i].len && (!best || is_better(&list[i], best)))
+			best = &list[i];
+	return best;
+}
+
+/* Whether a symbol without a size reaches vaddr: within its section, or without sections its first
+ * byte. */
+static bool reaches(const struct judge_facts *f, const struct symbol *s, uint64_t vaddr)
+{
+	uint64_t end = f->code.count ? 0 : s->vaddr + 1;
+
+	if (s->len)
+		return true;
+	for (size_t i = 0; i < f->code.count; i++)
+		if (f->code.spans[i].start <= s->vaddr && s->vaddr < f->code.spans[i].end &&
+		    f->code.spans[i].end > end)
+			end = f->code.spans[i].end;
+	return vaddr < end;
+}
+
+static int chain(const struct judge_facts *f, const struct judge_span *span, uint64_t vaddr,
+		 struct judge_frame *frames, size_t cap)
+{
+	struct judge_frame at = {0};
+	uint32_t scope = span->index;
+	int count = 0;
+
+	line_at(f, span->unit, vaddr, &at);
+	for (; scope != FACTS_NONE && (size_t)count < cap; scope = at.scope->parent) {
+		at.scope = &f->scopes[scope];
+		at.name = at.scope->name;
+		frames[count++] = at;
+		at.file = at.scope->call_file;
+		at.line = at.scope->call_line;
+	}
+	return count;
+}
+
+int judge_expect(struct judge_facts *f, uint64_t vaddr, struct judge_frame *frames, size_t cap)
+{
+	const struct judge_span *function;
+	const struct symbol *symbol;
+	uint32_t unit = 0;
+	bool claimed, has_line;
+
+	if (!activate(&f->functions, vaddr) || !activate(&f->lines, vaddr) ||
+	    !activate(&f->covered, vaddr) || !activate(&f->sized, vaddr))
+		return ERR_MEMORY;
+	function = function_at(f);
+	if (function)
+		return chain(f, function, vaddr, frames, cap);
+	has_line = line_unit(f, &unit, &claimed);
+	symbol = symbol_at(f, vaddr);
+	if (symbol && !reaches(f, symbol, vaddr))
+		symbol = NULL;
+	if (!symbol && !(has_line && claimed))
+		return 0;
+	frames[0] = (struct judge_frame){
+		.symbol = symbol,
+		.name = symbol ? symbol->name : FACTS_NONE,
+		.file = FACTS_NONE,
+	};
+	if (has_line)
+		line_at(f, unit, vaddr, &frames[0]);
+	return 1;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All that a file says, kept as it was said. */
+#include "dwarf_reader.h"
+#include "judge_priv.h"
+#include "limits.h"
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+void judge_facts_init(struct judge_facts *f)
+{
+	*f = (struct judge_facts){.symbols = SYMBOLS_INIT, .code = PAINT_INIT(SIZE_MAX)};
+	facts_text_init(&f->text);
+}
+
+static void spans_done(struct judge_spans *s)
+{
+	free(s->list);
+	free(s->active);
+}
+
+void judge_facts_done(struct judge_facts *f)
+{
+	facts_text_done(&f->text);
+	free(f->scopes);
+	free(f->rows);
+	free(f->sequences);
+	free(f->edges);
+	spans_done(&f->functions);
+	spans_done(&f->lines);
+	spans_done(&f->covered);
+	spans_done(&f->sized);
+	symbols_done(&f->symbols);
+	paint_done(&f->code);
+}
+
+bool judge_add_edge(struct judge_facts *f, uint64_t vaddr)
+{
+	if (!grow_array((void **)&f->edges, &f->edges_cap, f->edge_count + 1, sizeof(*f->edges),
+			SIZE_MAX))
+		return false;
+	f->edges[f->edge_count++] = vaddr;
+	return true;
+}
+
+static bool add_span(struct judge_facts *f, struct judge_spans *s, const struct judge_span *span)
+{
+	if (!grow_array((void **)&s->list, &s->cap, s->count + 1, sizeof(*s->list), UINT32_MAX))
+		return false;
+	s->list[s->count++] = *span;
+	return judge_add_edge(f, span->start) && judge_add_edge(f, span->end);
+}
+
+/* The end of the code section that holds an address; 0: none does. Debug information of code that
+ * the linker dropped stands at addresses that have none. */
+static uint64_t code_end(const struct judge_facts *f, uint64_t vaddr)
+{
+	uint64_t end = 0;
+
+	if (!f->code.count)
+		return vaddr && vaddr < UINT64_MAX - 1 &&
+				       (vaddr < UINT32_MAX - 1 || vaddr > UINT32_MAX)
+			       ? UINT64_MAX
+			       : 0;
+	for (size_t i = 0; i < f->code.count; i++)
+		if (f->code.spans[i].start <= vaddr && vaddr < f->code.spans[i].end &&
+		    f->code.spans[i].end > end)
+			end = f->code.spans[i].end;
+	return end;
+}
+
+static bool add_sequence(struct judge_facts *f, const struct facts_row *rows, size_t count)
+{
+	struct judge_sequence s = {.first = f->row_count};
+
+	if (!code_end(f, rows[0].vaddr))
+		return true;
+	for (size_t i = 0; i < count; i++) {
+		if (s.count && rows[i].vaddr < f->rows[f->row_count - 1].vaddr)
+			continue;
+		if (!grow_array((void **)&f->rows, &f->rows_cap, f->row_count + 1, sizeof(*f->rows),
+				SIZE_MAX) ||
+		    !judge_add_edge(f, rows[i].vaddr))
+			return false;
+		f->rows[f->row_count++] = rows[i];
+		s.count++;
+	}
+	s.high = f->rows[f->row_count - 1].vaddr;
+	if (s.high == rows[0].vaddr)
+		return true;
+	if (!grow_array((void **)&f->sequences, &f->sequences_cap, f->sequence_count + 1,
+			sizeof(*f->sequences), UINT32_MAX))
+		return false;
+	f->sequences[f->sequence_count] = s;
+	return add_span(f, &f->lines,
+			&(struct judge_span){.start = rows[0].vaddr,
+					     .end = s.high,
+					     .unit = f->unit_count,
+					     .index = (uint32_t)f->sequence_count++});
+}
+
+static bool add_unit(struct judge_facts *f, const struct facts_unit *u)
+{
+	uint32_t base = (uint32_t)f->scope_count;
+	size_t first = 0;
+	bool ok = grow_array((void **)&f->scopes, &f->scopes_cap, f->scope_count + u->scope_count,
+			     sizeof(*f->scopes), UINT32_MAX);
+
+	for (size_t i = 0; i < u->scope_count && ok; i++) {
+		f->scopes[base + i] = u->scopes[i];
+		if (u->scopes[i].parent != FACTS_NONE)
+			f->scopes[base + i].parent += base;
+		f->scope_count++;
+	}
+	for (size_t i = 0; i < u->span_count && ok; i++)
+		if (code_end(f, u->spans[i].start))
+			ok = add_span(f, &f->functions,
+				      &(struct judge_span){.start = u->spans[i].start,
+							   .end = u->spans[i].end,
+							   .unit = f->unit_count,
+							   .index = base + u->spans[i].scope});
+	for (size_t i = 0; i < u->range_count && ok; i++)
+		ok = add_span(f, &f->covered,
+			      &(struct judge_span){.start = u->ranges[i].start,
+						   .end = u->ranges[i].end,
+						   .unit = f->unit_count});
+	for (size_t i = 0; i < u->row_count && ok; i++) {
+		if (!u->rows[i].end)
+			continue;
+		ok = add_sequence(f, u->rows + first, i + 1 - first);
+		first = i + 1;
+	}
+	f->unit_count++;
+	return ok;
+}
+
+static int take_unit(void *ctx, const struct facts_unit *u, struct err *err)
+{
+	return add_unit(ctx, u) ? 0 : no_memory(err);
+}
+
+static int by_address(const void *va, const void *vb)
+{
+	const struct symbol *a = va, *b = vb;
+
+	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
+}
+
+static int add_symbols(struct judge_facts *f, struct err *err)
+{
+	struct symbols *s = &f->symbols;
+
+	if (s->count)
+		qsort(s->list, s->count, sizeof(*s->list), by_address);
+	for (size_t i = 0; i < s->count; i++) {
+		const struct symbol *sym = &s->list[i];
+		uint64_t end = code_end(f, sym->vaddr);
+		bool ok = judge_add_edge(f, sym->vaddr);
+
+		if (end && !f->code.count && !sym->len)
+			end = sym->vaddr + 1;
+		if (end && ok)
+			ok = judge_add_edge(f, end);
+		if (end && sym->len && sym->len < end - sym->vaddr)
+			end = sym->vaddr + sym->len;
+		if (end && sym->len && ok)
+			ok = add_span(f, &f->sized,
+				      &(struct judge_span){.start = sym->vaddr,
+							   .end = end,
+							   .index = (uint32_t)i});
+		if (!ok)
+			return no_memory(err);
+	}
+	return 0;
+}
+
+int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
+		     struct verify_report *report, struct err *err)
+{
+	struct facts_sink sink = {.ctx = f, .unit = take_unit};
+	struct debug_report debug = {0};
+	uint64_t count = 0;
+	int rc = image_add_code(im, &f->code, err);
+
+	if (!rc)
+		rc = image_add_symbols(im, &f->text, &f->symbols, &count, err);
+	if (!rc && !count && partner)
+		rc = image_add_symbols(partner, &f->text, &f->symbols, &count, err);
+	if (!rc)
+		rc = debug_read(im, &f->text, &sink, &debug, err);
+	report->unit_count = debug.unit_count;
+	report->units_skipped = debug.units_skipped;
+	return rc ? rc : add_symbols(f, err);
+}
+
+static int by_start(const void *va, const void *vb)
+{
+	const struct judge_span *a = va, *b = vb;
+
+	return (a->start > b->start) - (a->start < b->start);
+}
+
+static int by_value(const void *va, const void *vb)
+{
+	uint64_t a = *(const uint64_t *)va, b = *(const uint64_t *)vb;
+
+	return (a > b) - (a < b);
+}
+
+static void sort_spans(struct judge_spans *s)
+{
+	if (s->count)
+		qsort(s->list, s->count, sizeof(*s->list), by_start);
+}
+
+void judge_facts_sort(struct judge_facts *f)
+{
+	size_t kept = 0;
+
+	sort_spans(&f->functions);
+	sort_spans(&f->lines);
+	sort_spans(&f->covered);
+	sort_spans(&f->sized);
+	if (f->edge_count)
+		qsort(f->edges, f->edge_count, sizeof(*f->edges), by_value);
+	for (size_t i = 0; i < f->edge_count; i++)
+		if (!kept || f->edges[i] != f->edges[kept - 1])
+			f->edges[kept++] = f->edges[i];
+	f->edge_count = kept;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_JUDGE_PRIV_H
+#define RAWSTACK_JUDGE_PRIV_H
+/* Shared by the judge*.c files only: all that the file says, and what covers one address. */
+#include "judge.h"
+
+struct judge_span {
+	uint64_t start, end;
+	uint32_t unit;
+	uint32_t index; /* of a scope, sequence or symbol; nothing for what a unit covers */
+};
+
+/* Sorted by start; those that cover the address at hand are `active`, by index. */
+struct judge_spans {
+	struct judge_span *list;
+	uint32_t *active;
+	size_t count, cap, active_count, active_cap, next;
+};
+
+/* A sequence of a line table: rows that never fall. */
+struct judge_sequence {
+	size_t first, count; /* in rows */
+	uint64_t high;
+};
+
+struct judge_facts {
+	struct facts_text text;
+	struct facts_scope *scopes; /* of all units; parents are indexes here */
+	struct facts_row *rows;
+	struct judge_sequence *sequences;
+	struct judge_spans functions, lines, covered, sized;
+	struct symbols symbols; /* only the list; sorted by address */
+	struct paint code;      /* sections of code, as they stand in the file */
+	uint64_t *edges;        /* where an answer may change: sorted, each once */
+	size_t scope_count, scopes_cap, row_count, rows_cap, sequence_count, sequences_cap;
+	size_t edge_count, edges_cap;
+	uint32_t unit_count;
+};
+
+void judge_facts_init(struct judge_facts *f);
+void judge_facts_done(struct judge_facts *f);
+
+/* Everything that the file says. */
+int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
+		     struct verify_report *report, struct err *err);
+
+bool judge_add_edge(struct judge_facts *f, uint64_t vaddr);
+
+/* Sorts spans and edges: nothing can be added any more. */
+void judge_facts_sort(struct judge_facts *f);
+
+/* One frame as it should be. */
+struct judge_frame {
+	const struct facts_scope *scope; /* NULL: a symbol, or nothing but a line */
+	const struct symbol *symbol;     /* NULL: none */
+	uint32_t name, file, line;       /* FACTS_NONE: none */
+};
+
+/* The frames at vaddr, innermost first, up to cap; 0 in a gap. Addresses must rise from call to
+ * call. Negative: ERR_MEMORY. */
+int judge_expect(struct judge_facts *f, uint64_t vaddr, struct judge_frame *frames, size_t cap);
+
+#endif

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The judge finds nothing in a good table and every fault in a bad one: the table of this program
+ * is copied through the reader and the writer with one thing changed, 200 times.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#include <cmocka.h>
+
+#include "io.h"
+#include "judge.h"
+#include "limits.h"
+#include "rsym_writer.h"
+#include "table_make.h"
+
+#define MUTATIONS_OF_A_KIND 40
+#define SEED                20240607u
+
+enum mutation {
+	NOTHING,
+	LINE,
+	FILE_OF_LINE,
+	PARENT,
+	EDGE,
+	NAME,
+	KINDS,
+};
+
+static const char *const kind_names[KINDS] = {"nothing", "line", "file", "parent", "edge", "name"};
+
+static struct {
+	uint8_t *p;
+	size_t len;
+	struct buf table;
+	struct rsym t;
+	uint64_t *starts; /* of ranges that have an answer */
+	size_t count, cap;
+	uint64_t random;
+} g;
+
+/* xorshift64* */
+static size_t draw(size_t below)
+{
+	g.random ^= g.random >> 12;
+	g.random ^= g.random << 25;
+	g.random ^= g.random >> 27;
+	return (size_t)((g.random * UINT64_C(2685821657736338717)) >> 33) % below;
+}
+
+static int setup(void **state _unused_)
+{
+	struct table_source source = {0};
+	struct build_report report;
+	struct err err = {0};
+	uint64_t at = 0, start, end;
+
+	g.random = SEED;
+	buf_init(&g.table, LIMIT_TABLE_LEN);
+	assert_int_equal(io_read_file("/proc/self/exe", SIZE_MAX, &g.p, &g.len, &err), 0);
+	source.p = g.p;
+	source.len = g.len;
+	assert_int_equal(build_id_set(&source.id, BUILD_ID_GNU, "self", 4, &err), 0);
+	if (table_make(&source, &g.table, &report, &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(rsym_open(&g.t, g.table.p, g.table.len, &err), 0);
+	for (;; at = end) {
+		if (rsym_range(&g.t, at, &start, &end)) {
+			assert_true(grow_array((void **)&g.starts, &g.cap, g.count + 1,
+					       sizeof(*g.starts), SIZE_MAX));
+			g.starts[g.count++] = start;
+		}
+		if (end <= at || end == UINT64_MAX)
+			break;
+	}
+	assert_true(g.count > 1000);
+	return 0;
+}
+
+static int teardown(void **state _unused_)
+{
+	buf_done(&g.table);
+	free(g.p);
+	free(g.starts);
+	return 0;
+}
+
+static uint32_t copy_file(struct rsym_writer *w, uint32_t file)
+{
+	_cleanup_(buf_done) struct buf path = BUF_INIT(4 * LIMIT_NAME_LEN);
+
+	if (file == RSYM_NONE)
+		return RSYM_NONE;
+	assert_int_equal(rsym_file(&g.t, file, &path, NULL), 0);
+	return rsym_writer_file(w, "", 0, path.p, path.len);
+}
+
+static uint32_t copy_function(struct rsym_writer *w, uint32_t function, bool rename)
+{
+	_cleanup_(buf_done) struct buf name = BUF_INIT(4 * LIMIT_NAME_LEN);
+	struct rsym_function f;
+
+	assert_int_equal(rsym_function(&g.t, function, &f, NULL), 0);
+	assert_int_equal(rsym_name(&g.t, function, &name, NULL), 0);
+	if (rename)
+		buf_u8(&name, '_');
+	return rsym_writer_function(w, &(struct rsym_writer_function){
+					       .name = name.p ? (const char *)name.p : "",
+					       .name_len = name.len,
+					       .vaddr = f.vaddr,
+					       .file = copy_file(w, f.file),
+					       .start_line = f.start_line,
+					       .from_symbol = f.from_symbol,
+					       .has_entry = f.has_entry,
+				       });
+}
+
+/* Whether a range can be changed that way. */
+static bool can(uint64_t start, enum mutation kind)
+{
+	struct rsym_frame frames[RSYM_FRAMES_MAX];
+	int count = rsym_lookup(&g.t, start, frames, ARRAY_LEN(frames));
+	uint64_t first, end;
+
+	if (kind == PARENT)
+		return count > 1;
+	rsym_range(&g.t, start, &first, &end);
+	return kind != EDGE || end - start > 1;
+}
+
+static void change(struct rsym_frame *frames, int *count, enum mutation kind)
+{
+	struct rsym_frame *f = &frames[draw((size_t)*count)];
+
+	switch (kind) {
+	case LINE:
+		f->line += (uint32_t)(1 + draw(3));
+		break;
+	case FILE_OF_LINE:
+		f->file = f->file == 0 ? 1 : f->file == RSYM_NONE ? 0 : f->file - 1;
+		break;
+	case PARENT: /* the call one level up is lost */
+		for (int i = 1; i + 1 < *count; i++)
+			frames[i] = frames[i + 1];
+		--*count;
+		break;
+	default:
+		break;
+	}
+}
+
+static void copy_range(struct rsym_writer *w, uint64_t start, enum mutation kind)
+{
+	struct rsym_frame frames[RSYM_FRAMES_MAX];
+	int count = rsym_lookup(&g.t, start, frames, ARRAY_LEN(frames)), renamed;
+	uint32_t node = RSYM_NONE;
+
+	change(frames, &count, kind);
+	renamed = kind == NAME ? (int)draw((size_t)count) : -1;
+	for (int i = count; i-- > 0;)
+		node = rsym_writer_node(w, node, copy_function(w, frames[i].function, i == renamed),
+					i + 1 < count ? copy_file(w, frames[i + 1].file)
+						      : RSYM_NONE,
+					i + 1 < count ? frames[i + 1].line : 0);
+	rsym_writer_row(w, start + (kind == EDGE), node, copy_file(w, frames[0].file),
+			frames[0].line);
+}
+
+/* The table again, with the range at `where` changed. */
+static void copy(uint64_t where, enum mutation kind, struct buf *out)
+{
+	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
+	struct rsym_writer_info info = {.id = g.t.id, .flags = g.t.flags};
+	struct err err = {0};
+	uint64_t last_end = 0;
+
+	assert_non_null(w);
+	for (size_t i = 0; i < g.count; i++) {
+		uint64_t start, end;
+
+		rsym_range(&g.t, g.starts[i], &start, &end);
+		if (last_end && start != last_end)
+			rsym_writer_row(w, last_end, RSYM_NONE, RSYM_NONE, 0);
+		copy_range(w, start, start == where ? kind : NOTHING);
+		last_end = end;
+	}
+	if (last_end != UINT64_MAX)
+		rsym_writer_row(w, last_end, RSYM_NONE, RSYM_NONE, 0);
+	if (rsym_writer_finish(w, &info, out, &err))
+		fail_msg("%s", err.message);
+}
+
+static uint64_t judge(const struct buf *table, struct buf *out)
+{
+	_cleanup_(image_freep) struct image *im = NULL;
+	struct verify_report report;
+	struct err err = {0};
+	struct rsym t;
+
+	assert_int_equal(rsym_open(&t, table->p, table->len, &err), 0);
+	assert_int_equal(image_open(&im, g.p, g.len, &err), 0);
+	if (judge_table(im, NULL, &t, &report, out, &err))
+		fail_msg("%s", err.message);
+	assert_true(report.range_count >= 1000);
+	assert_true(report.place_count >= report.range_count);
+	return report.difference_count;
+}
+
+static void test_good(void **state _unused_)
+{
+	_cleanup_(buf_done) struct buf copied = BUF_INIT(LIMIT_TABLE_LEN),
+				       text = BUF_INIT(SIZE_MAX);
+
+	assert_int_equal(judge(&g.table, &text), 0);
+	copy(0, NOTHING, &copied);
+	if (judge(&copied, &text))
+		fail_msg("an unchanged copy differs: %s", buf_cstr(&text));
+	assert_int_equal(text.len, 0);
+}
+
+static void test_mutations(void **state _unused_)
+{
+	for (int kind = LINE; kind < KINDS; kind++) {
+		for (int i = 0; i < MUTATIONS_OF_A_KIND; i++) {
+			_cleanup_(buf_done) struct buf changed = BUF_INIT(LIMIT_TABLE_LEN);
+			_cleanup_(buf_done) struct buf text = BUF_INIT(SIZE_MAX);
+			uint64_t where;
+
+			do
+				where = g.starts[draw(g.count)];
+			while (!can(where, (enum mutation)kind));
+			copy(where, (enum mutation)kind, &changed);
+			if (!judge(&changed, &text))
+				fail_msg("%s %d at 0x%llx: not found", kind_names[kind], i,
+					 (unsigned long long)where);
+			assert_non_null(strstr(buf_cstr(&text), "table:"));
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_good),
+		cmocka_unit_test(test_mutations),
+	};
+
+	return cmocka_run_group_tests(tests, setup, teardown);
+}
