@@ -11,14 +11,13 @@
 
 #include "log.h"
 #include "rpc_client.h"
+#include "ship_back_off.h"
 #include "shipper.h"
 
-#define NS_PER_MS         UINT64_C(1000000)
-#define POLL_MS           1000 /* how often an empty spool is looked at */
-#define BACK_OFF_FIRST_MS 500
-#define BACK_OFF_MAX_MS   30000
-#define STOP_MS           9000 /* from SIGTERM on, after the call under way (10 s at most) */
-#define STOP_CALL_MS      4000
+#define NS_PER_MS    UINT64_C(1000000)
+#define POLL_MS      1000 /* how often an empty spool is looked at */
+#define STOP_MS      9000 /* from SIGTERM on, after the call under way (10 s at most) */
+#define STOP_CALL_MS 4000
 
 static volatile sig_atomic_t stopping;
 
@@ -135,21 +134,6 @@ static void pause_ms(uint32_t ms)
 	ppoll(NULL, 0, &time, &none);
 }
 
-/* Doubles, with a fifth of jitter to either side, so that a fleet does not come back as one. */
-static uint32_t back_off_ms(unsigned int failures)
-{
-	const struct io *io = io_system();
-	uint64_t ms = BACK_OFF_FIRST_MS;
-	uint32_t random;
-
-	while (failures-- > 1 && ms < BACK_OFF_MAX_MS)
-		ms *= 2;
-	if (ms > BACK_OFF_MAX_MS)
-		ms = BACK_OFF_MAX_MS;
-	io->random(io->ctx, &random, sizeof(random));
-	return (uint32_t)(ms * 4 / 5 + random % (ms * 2 / 5));
-}
-
 static uint64_t now_ms(void)
 {
 	const struct io *io = io_system();
@@ -160,8 +144,10 @@ static uint64_t now_ms(void)
 /* Until a signal comes. */
 static void ship_on(struct shipper *s, const struct ship_options *o)
 {
+	const struct io *io = io_system();
 	struct state state = {0};
 	unsigned int failures = 0;
+	uint32_t random;
 
 	while (!stopping) {
 		struct err err = {0};
@@ -169,7 +155,8 @@ static void ship_on(struct shipper *s, const struct ship_options *o)
 
 		if (rc < 0) {
 			say_waiting(&state, &err);
-			pause_ms(back_off_ms(++failures));
+			io->random(io->ctx, &random, sizeof(random));
+			pause_ms(ship_back_off_ms(++failures, random));
 			continue;
 		}
 		if (rc > 0 || failures) {

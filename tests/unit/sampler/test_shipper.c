@@ -4,6 +4,7 @@
  * address of module "aa", defers, refuses or is away, as each test wants.
  */
 #include "pprof_read.h"
+#include "ship_back_off.h"
 #include "shipper.h"
 
 #include <dirent.h>
@@ -481,13 +482,32 @@ static void test_full_disk(void **state _unused_)
 	close_shipper(&f);
 }
 
+static void test_back_off(void **state _unused_)
+{
+	static const struct {
+		unsigned int failures;
+		uint32_t ms;
+	} rows[] = {
+		{1, 500},   {2, 1000},  {3, 2000},           {6, 16000},
+		{7, 30000}, {8, 30000}, {UINT32_MAX, 30000},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint32_t ms = rows[i].ms, spread = ms * 2 / 5;
+
+		assert_int_equal(ship_back_off_ms(rows[i].failures, 0), ms - ms / 5);
+		assert_int_equal(ship_back_off_ms(rows[i].failures, spread - 1), ms + ms / 5 - 1);
+		assert_int_equal(ship_back_off_ms(rows[i].failures, spread), ms - ms / 5);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ship),        cmocka_unit_test(test_deferred),
 		cmocka_unit_test(test_server_away), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_building),    cmocka_unit_test(test_second_delivery),
-		cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_back_off),
 	};
 
 	if (!mkdtemp(dir))

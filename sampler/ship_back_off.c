@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ship_back_off.h"
+
+uint32_t ship_back_off_ms(unsigned int failures, uint32_t random)
+{
+	uint32_t ms = BACK_OFF_FIRST_MS;
+
+	while (failures-- > 1 && ms < BACK_OFF_MAX_MS)
+		ms *= 2;
+	if (ms > BACK_OFF_MAX_MS)
+		ms = BACK_OFF_MAX_MS;
+	return ms * 4 / 5 + random % (ms * 2 / 5);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SHIP_BACK_OFF_H
+#define RAWSTACK_SHIP_BACK_OFF_H
+/* How long the shipper waits before it tries again. Pure: the caller sleeps. */
+#include <stdint.h>
+
+#define BACK_OFF_FIRST_MS 500
+#define BACK_OFF_MAX_MS   30000
+
+/* After so many failures in a row, 1 or more: doubles from the first to the most, with a fifth of
+ * jitter to either side by `random`, so that a fleet does not come back as one. */
+uint32_t ship_back_off_ms(unsigned int failures, uint32_t random);
+
+#endif
