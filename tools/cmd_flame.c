@@ -7,10 +7,10 @@
 #include <sys/stat.h>
 
 #include "command.h"
+#include "filter_option.h"
 #include "flame_html.h"
 #include "flame_tree.h"
 #include "io.h"
-#include "profile_input.h"
 
 /* A page of so many nodes still opens in a second; what is lighter is summed up. */
 #define NODES_SHOWN 100000
@@ -23,38 +23,21 @@ struct flame_options {
 static int parse(int argc, char **argv, struct flame_options *o, struct err *err)
 {
 	enum {
-		OPT_PID = 256,
-		OPT_THREAD,
-		OPT_MODULE,
-		OPT_TITLE,
+		OPT_TITLE = 256,
 		OPT_VALUE
 	};
 	static const struct option options[] = {
-		{"pid", required_argument, NULL, OPT_PID},
-		{"thread", required_argument, NULL, OPT_THREAD},
-		{"module", required_argument, NULL, OPT_MODULE},
+		FILTER_OPTIONS,
 		{"title", required_argument, NULL, OPT_TITLE},
 		{"value", required_argument, NULL, OPT_VALUE},
 		{0},
 	};
-	uint64_t n;
 	int c;
 
 	while ((c = command_option(argc, argv, ":o:", options, err)) != -1) {
 		switch (c) {
 		case 'o':
 			o->out = optarg;
-			break;
-		case OPT_PID:
-			if (command_number("--pid", optarg, 0, INT32_MAX, &n, err))
-				return ERR_USAGE;
-			o->filter.pid = (int64_t)n;
-			break;
-		case OPT_THREAD:
-			o->filter.thread = optarg;
-			break;
-		case OPT_MODULE:
-			o->filter.module = optarg;
 			break;
 		case OPT_TITLE:
 			o->title = optarg;
@@ -63,7 +46,8 @@ static int parse(int argc, char **argv, struct flame_options *o, struct err *err
 			o->value = optarg;
 			break;
 		default:
-			return ERR_USAGE;
+			if (filter_option(c, optarg, &o->filter, err) <= 0)
+				return ERR_USAGE;
 		}
 	}
 	if (optind < argc && o->out)
@@ -161,9 +145,6 @@ const struct command cmd_flame = {
 		"matches, inlined calls, kernel frames and frames without names marked.\n"
 		"\n"
 		"  -o OUT.html      where to write; - is standard output\n"
-		"  --title TEXT     the page's heading\n"
-		"  --pid PID        only this process\n"
-		"  --thread NAME    only threads of this name\n"
-		"  --module PART    only stacks through a binary whose path contains PART\n"
+		"  --title TEXT     the page's heading\n" FILTER_HELP
 		"  --value TYPE     what to weigh: samples, cpu, ...\n",
 };

@@ -1,25 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `rawstack missing`: what samples came from and nobody pushed. */
 #include <inttypes.h>
-#include <stdio.h>
 
-#include "command.h"
-#include "io.h"
 #include "json_line.h"
 #include "limits.h"
-#include "remote.h"
-#include "text.h"
-
-/* Pages, not rows: a service that never ends its list must not keep us for ever. */
-#define PAGES_MAX 10000
+#include "remote_list.h"
 
 static void append(struct buf *out, const ProtobufCBinaryData *bytes)
 {
 	text_append(out, bytes->data, bytes->len);
 }
 
-static void json_binary(struct buf *out, const Rawstack__V1__MissingBinary *b)
+static void json_binary(struct buf *out, const ProtobufCMessage *row)
 {
+	const Rawstack__V1__MissingBinary *b = (const Rawstack__V1__MissingBinary *)row;
 	_cleanup_(buf_done) struct buf hex = BUF_INIT(LIMIT_MESSAGE_LEN);
 
 	remote_append_hex(&hex, &b->build_id);
@@ -40,9 +34,10 @@ static void json_binary(struct buf *out, const Rawstack__V1__MissingBinary *b)
 		out->failed = true;
 }
 
-static void table_binary(struct text_table *t, const Rawstack__V1__MissingBinary *b,
-			 uint64_t now_ns)
+static void table_binary(struct text_table *t, const ProtobufCMessage *row, uint64_t now_ns)
 {
+	const Rawstack__V1__MissingBinary *b = (const Rawstack__V1__MissingBinary *)row;
+
 	remote_append_hex(text_table_cell(t), &b->build_id);
 	text_table_end(t);
 	buf_printf(text_table_cell(t), "%" PRIu64, b->weight);
@@ -58,85 +53,44 @@ static void table_binary(struct text_table *t, const Rawstack__V1__MissingBinary
 	text_table_end(t);
 }
 
-static void table_head(struct text_table *t)
-{
-	static const char *const heads[] = {"build id", "samples", "status", "last asked", "path"};
-
-	text_table_init(t, ARRAY_LEN(heads), 1u << 1);
-	t->width_max = 2 * 64;
-	for (size_t i = 0; i < ARRAY_LEN(heads); i++)
-		text_table_cstr(t, heads[i]);
-}
-
-static int list(struct rpc_client *c, bool json, struct text_table *t, struct buf *out,
+static int call(struct rpc_client *c, ProtobufCBinaryData token, ProtobufCMessage **ret,
 		struct err *err)
 {
-	const struct io *io = io_system();
-	ProtobufCMessage *page = NULL;
-	int rc = 0;
+	Rawstack__V1__MissingRequest q = RAWSTACK__V1__MISSING_REQUEST__INIT;
 
-	for (int pages = 0; pages < PAGES_MAX; pages++) {
-		Rawstack__V1__MissingRequest q = RAWSTACK__V1__MISSING_REQUEST__INIT;
-		_cleanup_(remote_free_reply) ProtobufCMessage *last = page;
-		const Rawstack__V1__MissingReply *reply = (const Rawstack__V1__MissingReply *)page;
+	q.page_token = token;
+	q.page_size = LIMIT_PAGE;
+	return rpc_client_call(c, "/rawstack.v1.Binaries/Missing", &q.base,
+			       &rawstack__v1__missing_reply__descriptor, REMOTE_TIMEOUT_MS, ret,
+			       err);
+}
 
-		page = NULL;
-		if (reply && !reply->next_page_token.len)
-			return 0;
-		if (reply)
-			q.page_token = reply->next_page_token;
-		q.page_size = LIMIT_PAGE;
-		rc = rpc_client_call(c, "/rawstack.v1.Binaries/Missing", &q.base,
-				     &rawstack__v1__missing_reply__descriptor, REMOTE_TIMEOUT_MS,
-				     &page, err);
-		if (rc)
-			return rc;
-		reply = (const Rawstack__V1__MissingReply *)page;
-		for (size_t i = 0; i < reply->n_binaries; i++) {
-			if (json)
-				json_binary(out, reply->binaries[i]);
-			else
-				table_binary(t, reply->binaries[i], io->real_ns(io->ctx));
-		}
-	}
-	remote_free_reply(&page);
-	return err_set(err, ERR_LIMIT, "missing: the service's list does not end");
+static struct remote_page page(const ProtobufCMessage *message)
+{
+	const Rawstack__V1__MissingReply *reply = (const Rawstack__V1__MissingReply *)message;
+
+	return (struct remote_page){
+		(const ProtobufCMessage *const *)reply->binaries,
+		reply->n_binaries,
+		reply->next_page_token,
+	};
 }
 
 static int run_missing(int argc, char **argv, struct err *err)
 {
-	static const struct option options[] = {
-		{"server", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
+	static const char *const heads[] = {"build id", "samples", "status", "last asked", "path"};
+	static const struct remote_list list = {
+		.command = &cmd_missing,
+		.heads = heads,
+		.head_count = ARRAY_LEN(heads),
+		.right_mask = 1u << 1,
+		.call = call,
+		.page = page,
+		.json = json_binary,
+		.table = table_binary,
 	};
-	_cleanup_(rpc_client_closep) struct rpc_client *c = NULL;
-	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
-	_cleanup_(text_table_done) struct text_table t;
-	const char *server = NULL;
-	bool json = false;
-	int rc, o;
 
-	table_head(&t);
-	while ((o = command_option(argc, argv, ":", options, err)) != -1) {
-		if (o == 's')
-			server = optarg;
-		else if (o == 'j')
-			json = true;
-		else
-			return ERR_USAGE;
-	}
-	if (optind < argc)
-		return command_usage(&cmd_missing, "takes no arguments", err);
-	rc = remote_open(&c, server, err);
-	if (!rc)
-		rc = list(c, json, &t, &out, err);
-	if (rc)
-		return rc;
-	if ((!json && text_table_print(&t, &out)) || out.failed)
-		return err_set(err, ERR_MEMORY, "missing: out of memory");
-	fwrite(out.p, 1, out.len, stdout);
-	return 0;
+	return remote_list_run(&list, argc, argv, err);
 }
 
 const struct command cmd_missing = {

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "command.h"
+#include "filter_option.h"
 #include "json_line.h"
-#include "profile_input.h"
 #include "ranking.h"
 #include "text.h"
 
@@ -176,23 +176,17 @@ static int print_json(struct buf *out, const struct profile *p, const struct ran
 static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 {
 	enum {
-		OPT_PID = 256,
-		OPT_THREAD,
-		OPT_MODULE,
-		OPT_CUM,
+		OPT_CUM = 256,
 		OPT_JSON,
 		OPT_VALUE
 	};
 	static const struct option options[] = {
-		{"pid", required_argument, NULL, OPT_PID},
-		{"thread", required_argument, NULL, OPT_THREAD},
-		{"module", required_argument, NULL, OPT_MODULE},
+		FILTER_OPTIONS,
 		{"cum", no_argument, NULL, OPT_CUM},
 		{"json", no_argument, NULL, OPT_JSON},
 		{"value", required_argument, NULL, OPT_VALUE},
 		{0},
 	};
-	uint64_t n;
 	int c;
 
 	while ((c = command_option(argc, argv, ":n:", options, err)) != -1) {
@@ -200,17 +194,6 @@ static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 		case 'n':
 			if (command_number("-n", optarg, 1, UINT32_MAX, &o->rows, err))
 				return ERR_USAGE;
-			break;
-		case OPT_PID:
-			if (command_number("--pid", optarg, 0, INT32_MAX, &n, err))
-				return ERR_USAGE;
-			o->filter.pid = (int64_t)n;
-			break;
-		case OPT_THREAD:
-			o->filter.thread = optarg;
-			break;
-		case OPT_MODULE:
-			o->filter.module = optarg;
 			break;
 		case OPT_CUM:
 			o->cum = true;
@@ -222,7 +205,8 @@ static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 			o->value = optarg;
 			break;
 		default:
-			return ERR_USAGE;
+			if (filter_option(c, optarg, &o->filter, err) <= 0)
+				return ERR_USAGE;
 		}
 	}
 	if (optind == argc)
@@ -278,10 +262,7 @@ const struct command cmd_top = {
 		"named, by binary.\n"
 		"\n"
 		"  -n N             rows, 20 if not given\n"
-		"  --cum            order by cum\n"
-		"  --pid PID        only this process\n"
-		"  --thread NAME    only threads of this name\n"
-		"  --module PART    only stacks through a binary whose path contains PART\n"
+		"  --cum            order by cum\n" FILTER_HELP
 		"  --value TYPE     what to weigh: samples, cpu, ...\n"
 		"  --json           one object per line\n",
 };

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remote_list.h"
+
+#include <stdio.h>
+
+#include "io.h"
+
+/* Pages, not rows: a service that never ends its list must not keep us for ever. */
+#define PAGES_MAX 10000
+
+static int read_pages(const struct remote_list *l, struct rpc_client *c, bool json,
+		      struct text_table *t, struct buf *out, struct err *err)
+{
+	const struct io *io = io_system();
+	_cleanup_(remote_free_reply) ProtobufCMessage *reply = NULL;
+	struct remote_page page = {0};
+
+	for (int pages = 0; pages < PAGES_MAX; pages++) {
+		/* The token is borrowed from the reply before. */
+		_cleanup_(remote_free_reply) ProtobufCMessage *last = TAKE_PTR(reply);
+		int rc = l->call(c, page.next_token, &reply, err);
+
+		if (rc)
+			return rc;
+		page = l->page(reply);
+		for (size_t i = 0; i < page.count; i++) {
+			if (json)
+				l->json(out, page.rows[i]);
+			else
+				l->table(t, page.rows[i], io->real_ns(io->ctx));
+		}
+		if (!page.next_token.len)
+			return 0;
+	}
+	return err_set(err, ERR_LIMIT, "%s: the service's list does not end", l->command->name);
+}
+
+int remote_list_run(const struct remote_list *l, int argc, char **argv, struct err *err)
+{
+	static const struct option options[] = {
+		{"server", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{0},
+	};
+	_cleanup_(rpc_client_closep) struct rpc_client *c = NULL;
+	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	_cleanup_(text_table_done) struct text_table t;
+	const char *server = NULL;
+	bool json = false;
+	int rc, o;
+
+	text_table_init(&t, l->head_count, l->right_mask);
+	t.width_max = 2 * 64;
+	for (size_t i = 0; i < l->head_count; i++)
+		text_table_cstr(&t, l->heads[i]);
+	while ((o = command_option(argc, argv, ":", options, err)) != -1) {
+		if (o == 's')
+			server = optarg;
+		else if (o == 'j')
+			json = true;
+		else
+			return ERR_USAGE;
+	}
+	if (optind < argc)
+		return command_usage(l->command, "takes no arguments", err);
+	rc = remote_open(&c, server, err);
+	if (!rc)
+		rc = read_pages(l, c, json, &t, &out, err);
+	if (rc)
+		return rc;
+	if ((!json && text_table_print(&t, &out)) || out.failed)
+		return err_set(err, ERR_MEMORY, "%s: out of memory", l->command->name);
+	fwrite(out.p, 1, out.len, stdout);
+	return 0;
+}
