@@ -138,6 +138,9 @@ static enum die_slot slot_of(uint64_t attribute)
 		return DIE_ADDR_BASE;
 	case DIE_AT_RNGLISTS_BASE:
 		return DIE_RNGLISTS_BASE;
+	case DIE_AT_DWO_NAME:
+	case DIE_AT_GNU_DWO_NAME:
+		return DIE_DWO_NAME;
 	default:
 		return DIE_SLOTS;
 	}

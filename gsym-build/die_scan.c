@@ -36,6 +36,23 @@ static void note_skipped(struct die_scan *s, const struct err *why)
 			 (unsigned long long)s->unit.off, why->message);
 }
 
+/*
+ * A skeleton unit (DWARF 5 section 3.1.2; DW_AT_GNU_dwo_name before) whose code is described in
+ * another file. One that covers no code misses nothing: clang describes modules by such units.
+ */
+static void note_split(struct die_scan *s, const struct die *d)
+{
+	const char *name = die_string(s, d, DIE_DWO_NAME);
+	struct err why;
+
+	if (!s->unit_ranges.count || (!name && s->unit.type != DIE_UT_SKELETON))
+		return;
+	err_set(&why, ERR_NOT_FOUND, "its code is described in '%s', which is not there",
+		name ? name : "?");
+	s->report->units_skipped++;
+	note_skipped(s, &why);
+}
+
 /* A damaged line table is no reason to lose the functions. */
 static void read_lines(struct die_scan *s, const struct die *d)
 {
@@ -89,6 +106,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 		if (!range_list_add(&s->unit_ranges, s->scratch.list[i].start,
 				    s->scratch.list[i].end))
 			return err_set(err, ERR_MEMORY, "out of memory for address ranges");
+	note_split(s, &d);
 	read_lines(s, &d);
 	if (d.abbrev->flags & DIE_HAS_CHILDREN)
 		rc = die_walk(s, t, &in, err);

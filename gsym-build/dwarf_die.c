@@ -95,6 +95,10 @@ static void read_attribute(Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name,
 	case DW_AT_comp_dir:
 		ret->comp_dir = read_string(dbg, at);
 		break;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
+		ret->dwo_name = read_string(dbg, at);
+		break;
 	case DW_AT_specification:
 	case DW_AT_abstract_origin:
 		if ((name == DW_AT_specification || !ret->origin) && form != DW_FORM_ref_sig8 &&

@@ -28,7 +28,7 @@ int object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *
 
 /* What a DIE says about itself; nothing is followed. Strings lie in the image's sections. */
 struct die_facts {
-	const char *linkage_name, *name, *comp_dir;
+	const char *linkage_name, *name, *comp_dir, *dwo_name;
 	Dwarf_Off origin; /* DW_AT_specification, else DW_AT_abstract_origin; 0: none */
 	uint64_t low, high, ranges, entry;
 	uint64_t decl_file, decl_line, call_file, call_line;
@@ -59,6 +59,7 @@ struct reader {
 	struct line_table lines;
 	const char *comp_dir;
 	Dwarf_Off unit_off, unit_end;
+	Dwarf_Half unit_kind;
 	struct facts_scope *scopes;
 	struct scope_names *scope_names; /* beside scopes */
 	struct facts_span *spans;

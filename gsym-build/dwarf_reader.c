@@ -189,6 +189,19 @@ static void note_skipped(struct reader *r, const struct err *why)
 			 (unsigned long long)r->unit_off, why->message);
 }
 
+/* As note_split() of the scanner. */
+static void note_split(struct reader *r, const struct die_facts *d)
+{
+	struct err why;
+
+	if (!r->unit_ranges.count || (!d->dwo_name && r->unit_kind != DW_UT_skeleton))
+		return;
+	err_set(&why, ERR_NOT_FOUND, "its code is described in '%s', which is not there",
+		d->dwo_name ? d->dwo_name : "?");
+	r->report->units_skipped++;
+	note_skipped(r, &why);
+}
+
 /* A damaged line table is no reason to lose the functions. */
 static void read_lines(struct reader *r, const struct die_facts *d)
 {
@@ -228,6 +241,8 @@ static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
 		if (!range_list_add(&r->unit_ranges, r->scratch.list[i].start,
 				    r->scratch.list[i].end))
 			rc = err_set(err, ERR_MEMORY, "out of memory");
+	if (!rc)
+		note_split(r, &d);
 	if (!rc && d.has_lines)
 		read_lines(r, &d);
 	if (!rc && dwarf_child(die, &child, &e) == DW_DLV_OK) {
@@ -336,6 +351,7 @@ static int read_batch(struct reader *r, uint64_t *index, bool *ret_more, struct 
 			continue;
 		r->unit_off = off;
 		r->unit_end = next;
+		r->unit_kind = kind;
 		r->source.version = version;
 		r->source.address_size = address_size == 4 ? 4 : 8;
 		r->source.offset_size = offset_size == 4 ? 4 : 8;

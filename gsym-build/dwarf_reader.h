@@ -11,10 +11,12 @@
 #include "image.h"
 
 struct debug_report {
-	uint64_t unit_count;    /* given to the sink */
-	uint64_t units_skipped; /* could not be read */
-	bool needs_alt_file;    /* names lie in a dwz file (.gnu_debugaltlink) */
-	char skipped[256];      /* the first reason, or "" */
+	uint64_t unit_count; /* given to the sink */
+	/* Could not be read; of split units whose .dwo is not there the lines are given all the
+	 * same, so they count in both. */
+	uint64_t units_skipped;
+	bool needs_alt_file; /* names lie in a dwz file (.gnu_debugaltlink) */
+	char skipped[256];   /* the first reason, or "" */
 };
 
 /*

@@ -313,6 +313,47 @@ static void test_unit_kinds(void **state _unused_)
 	fixture_done(&f);
 }
 
+/* A skeleton unit: it covers [0x1000, 0x1000 + len). */
+static void skeleton(struct made *m, unsigned int version, unsigned int len)
+{
+	uint64_t abbrevs = m->sections[MADE_ABBREV].len;
+
+	made_abbrev(m, 1, version == 5 ? DIE_TAG_SKELETON_UNIT : DIE_TAG_COMPILE_UNIT, 0,
+		    version == 5 ? DIE_AT_DWO_NAME : DIE_AT_GNU_DWO_NAME, DIE_FORM_STRING,
+		    DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_HIGH_PC, DIE_FORM_DATA1, -1);
+	end_abbrevs(m);
+	made_unit(m, version, 4, 8, abbrevs);
+	if (version == 5) {
+		m->sections[MADE_INFO].p[m->unit + 6] = DIE_UT_SKELETON;
+		made_u(m, 8, 0x1122334455667788); /* id of the .dwo file */
+	}
+	made_leb(m, 1);
+	made_text(m, "a.dwo");
+	made_u(m, 8, 0x1000);
+	made_u(m, 1, len);
+	made_unit_end(m);
+}
+
+/* What is described in a .dwo file is missed, and said so; where there is no code, nothing is. */
+static void test_skeletons(void **state _unused_)
+{
+	for (unsigned int version = 4; version <= 5; version++) {
+		struct fixture f;
+
+		fixture_init(&f);
+		good_unit(&f.m);
+		skeleton(&f.m, version, 0);
+		expect_both(&f, GOOD_UNIT "unit\n");
+		f.m.sections[MADE_INFO].len = f.m.unit;
+		skeleton(&f.m, version, 0x10);
+		expect_both(&f, GOOD_UNIT
+			    "unit\nrange 1000 1010\n"
+			    "skipped 1: unit at 0x1f: its code is described in 'a.dwo', which "
+			    "is not there\n");
+		fixture_done(&f);
+	}
+}
+
 /* A file with something of everything, for cuts and flips. */
 static void whole(struct made *m)
 {
@@ -362,7 +403,7 @@ int main(void)
 		cmocka_unit_test(test_scopes),     cmocka_unit_test(test_sibling),
 		cmocka_unit_test(test_depth),      cmocka_unit_test(test_hops),
 		cmocka_unit_test(test_other_unit), cmocka_unit_test(test_unit_kinds),
-		cmocka_unit_test(test_every_byte),
+		cmocka_unit_test(test_every_byte), cmocka_unit_test(test_skeletons),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
