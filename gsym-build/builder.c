@@ -278,6 +278,8 @@ static uint32_t function_id(struct answer *a, struct rsym_writer *w, const struc
 		f.has_entry = home != INTERN_FULL;
 		f.vaddr = f.has_entry ? a->home_entry[home] : 0;
 	}
+	f.has_entry = f.has_entry && f.vaddr >= a->b->bias;
+	f.vaddr = f.has_entry ? f.vaddr - a->b->bias : 0;
 	return rsym_writer_function(w, &f);
 }
 
@@ -335,8 +337,8 @@ static int write_answer(struct answer *a, struct rsym_writer *w, struct builder_
 	for (size_t i = 0; i < a->row_count; i++) {
 		const struct flat_row *row = &a->rows[i];
 
-		rsym_writer_row(w, row->start, node_id(a, w, row->node), file_id(a, w, row->file),
-				row->line);
+		rsym_writer_row(w, row->start - a->b->bias, node_id(a, w, row->node),
+				file_id(a, w, row->file), row->line);
 	}
 	rsym_writer_counts(w, &counts);
 	*ret = (struct builder_counts){

@@ -117,6 +117,9 @@ static void print_report(const char *path, const struct build_report *r)
 	if (r->skipped[0])
 		log_warn("%s: %llu units skipped; the first: %s", path,
 			 (unsigned long long)r->units_skipped, r->skipped);
+	if (r->relocations_skipped)
+		log_warn("%s: %llu relocations not applied; the first: %s", path,
+			 (unsigned long long)r->relocations_skipped, r->relocation_skipped);
 	if (r->needs_alt_file)
 		log_warn("%s: some names lie in a dwz file (.gnu_debugaltlink), which is not read",
 			 path);
@@ -174,9 +177,11 @@ const struct gsym_command gsym_command_build = {
 	.summary = "make a lookup table from a binary",
 	.usage = "Usage: rawstack-gsym-build build [OPTION]... FILE\n\n"
 		 "Reads the debug information and symbols of an ELF file (an executable, a shared\n"
-		 "object, or a separate debug file) and writes a lookup table. The file is read in "
-		 "a\n"
-		 "process of its own with limits; a damaged one cannot do harm.\n\n"
+		 "object, an object file or kernel module, or a separate debug file) and writes a\n"
+		 "lookup table. The file is read in a process of its own with limits; a damaged "
+		 "one\n"
+		 "cannot do harm. In an object file or module the first code section starts at "
+		 "0.\n\n"
 		 "  -o, --output=OUT     the table; default: FILE.rsym\n"
 		 "      --stripped=FILE  the executable that FILE is the debug file of; it knows\n"
 		 "                       where the code lies in the file\n"

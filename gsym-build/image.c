@@ -138,9 +138,6 @@ int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 	im->elf = elf_memory((char *)(uintptr_t)p, len);
 	if (!im->elf || elf_kind(im->elf) != ELF_K_ELF || !gelf_getehdr(im->elf, &im->ehdr))
 		return elf_failed("file header", err);
-	if (im->ehdr.e_type == ET_REL)
-		return err_set(err, ERR_UNSUPPORTED,
-			       "relocatable files (.o, .ko) are not supported");
 	if (im->ehdr.e_type == ET_CORE)
 		return err_set(err, ERR_UNSUPPORTED, "a core dump is not a program");
 	rc = check_tables(im, err);
@@ -148,6 +145,8 @@ int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 		rc = read_segments(im, err);
 	if (!rc)
 		rc = read_sections(im, err);
+	if (!rc && im->ehdr.e_type == ET_REL)
+		rc = image_lay_out(im, err);
 	if (rc)
 		return rc;
 	*ret = TAKE_PTR(im);
@@ -171,6 +170,11 @@ bool image_is_64(const struct image *im)
 	return im->ehdr.e_ident[EI_CLASS] == ELFCLASS64;
 }
 
+uint64_t image_bias(const struct image *im)
+{
+	return im->ehdr.e_type == ET_REL ? IMAGE_BASE_REL : 0;
+}
+
 bool image_is_debug_only(const struct image *im)
 {
 	return im->debug_only;
@@ -190,7 +194,7 @@ int image_add_code(const struct image *im, struct paint *code, struct err *err)
 		const GElf_Shdr *sh = &im->parts[i].shdr;
 		uint64_t end;
 
-		if (!(sh->sh_flags & SHF_EXECINSTR) || !(sh->sh_flags & SHF_ALLOC))
+		if (!image_part_is_code(&im->parts[i]))
 			continue;
 		if (!CHECKED_ADD(sh->sh_addr, sh->sh_size, &end))
 			end = UINT64_MAX;
@@ -286,6 +290,13 @@ int image_section_packed(struct image *im, const char *name, struct image_packed
 	const struct image_part *part = find_part(im, name);
 
 	*ret = (struct image_packed){0};
+	if (part && image_bias(im)) {
+		/* Relocations need the whole of it. */
+		int rc = image_section(im, name, &ret->p, &ret->len, err);
+
+		ret->plain_len = ret->len;
+		return rc;
+	}
 	return part ? part_packed(im, part, ret, err) : 0;
 }
 
@@ -300,15 +311,19 @@ int image_section(struct image *im, const char *name, const uint8_t **ret_p, siz
 		return rc;
 	*ret_p = packed.p;
 	*ret_len = packed.plain_len;
-	if (packed.kind == INFLATE_NONE)
-		return 1;
-	if (!part->inflated) {
+	if (packed.kind != INFLATE_NONE && !part->inflated) {
 		rc = inflate_bytes(packed.kind, packed.p, packed.len, packed.plain_len,
 				   &part->inflated, err);
 		if (rc)
 			return err_prefix(err, "section %s", part->name);
 	}
-	*ret_p = part->inflated;
+	if (image_bias(im)) {
+		rc = image_relocate(im, part, packed.p, packed.plain_len, err);
+		if (rc)
+			return rc;
+	}
+	if (part->inflated)
+		*ret_p = part->inflated;
 	return 1;
 }
 
@@ -323,7 +338,8 @@ void image_drop(const struct image *im, const uint8_t *p, size_t len)
 	uintptr_t first = ((uintptr_t)p + page - 1) & ~(page - 1);
 	uintptr_t end = ((uintptr_t)p + len) & ~(page - 1);
 
-	/* A failure costs memory and nothing else. */
-	if (im->mapped && first < end)
+	/* What was copied or decompressed is ours, and would not come back. A failure costs memory
+	 * and nothing else. */
+	if (im->mapped && first < end && p >= im->p && p < im->p + im->len)
 		(void)madvise((void *)first, end - first, MADV_DONTNEED);
 }

@@ -16,8 +16,8 @@
 struct image;
 
 /*
- * ERR_UNSUPPORTED: not ELF, big-endian, or a relocatable file. ERR_DATA: truncated or damaged
- * headers. ERR_LIMIT, ERR_MEMORY. Nothing is copied; sections are read when asked for.
+ * ERR_UNSUPPORTED: not ELF, big-endian, or a core dump. ERR_DATA: truncated or damaged headers.
+ * ERR_LIMIT, ERR_MEMORY. Nothing is copied; sections are read when asked for.
  */
 int image_open(struct image **ret, const void *p, size_t len, struct err *err) _must_check_;
 void image_free(struct image *im);
@@ -25,14 +25,28 @@ DEFINE_FREEP(struct image, image_free);
 
 bool image_is_64(const struct image *im);
 
+/*
+ * A relocatable file (.o, .ko) has no addresses, so each of its loaded sections gets one: first
+ * those with code, then the rest, in the order of the section headers, the first at 0, each at the
+ * next multiple of its alignment that leaves a byte free behind the one before; empty sections get
+ * none. Inside an image all addresses are higher by this bias, so that 0 is free to mean "no code";
+ * who writes a table subtracts it. 0 for linked files.
+ */
+uint64_t image_bias(const struct image *im);
+
+/* Relocations of the sections read so far that were not applied; *ret_first, of the image, tells
+ * where the first is and why. */
+uint64_t image_relocations_skipped(const struct image *im, const char **ret_first);
+
 /* A separate debug file keeps headers but not the code (its sections are NOBITS): what its segments
  * say about file offsets is not that of the executable. */
 bool image_is_debug_only(const struct image *im);
 
 /*
  * The content of a section by its plain name (".debug_info"; a ".zdebug_info" answers to it):
- * decompressed, owned by the image. 1 found; 0 no such section, or it has no content; negative with
- * the section's name in the message: ERR_DATA, ERR_LIMIT, ERR_UNSUPPORTED, ERR_MEMORY.
+ * decompressed and relocated, owned by the image. 1 found; 0 no such section, or it has no content;
+ * negative with the section's name in the message: ERR_DATA, ERR_LIMIT, ERR_UNSUPPORTED,
+ * ERR_MEMORY.
  */
 int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
 		  struct err *err);
@@ -62,7 +76,8 @@ struct image_segment {
 	uint32_t flags; /* PF_X, PF_W, PF_R */
 };
 
-/* The PT_LOAD segments in order of the file; owned by the image. */
+/* The PT_LOAD segments in order of the file, or the code sections of a relocatable file (none when
+ * there are more than LIMIT_SEGMENTS), without bias; owned by the image. */
 const struct image_segment *image_segments(const struct image *im, size_t *ret_count);
 
 /* Adds the addresses of all sections with SHF_EXECINSTR, or without sections those of executable

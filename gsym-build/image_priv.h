@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_IMAGE_PRIV_H
 #define RAWSTACK_IMAGE_PRIV_H
-/* Shared by image.c and image_symbols.c only. */
+/* Shared by the image*.c files only. */
 #include <gelf.h>
 
 #include "image.h"
@@ -10,6 +10,7 @@ struct image_part {
 	GElf_Shdr shdr;
 	const char *name;  /* in the file's string table */
 	uint8_t *inflated; /* owned */
+	bool relocated;    /* `inflated` is, where there is something to relocate */
 };
 
 struct image {
@@ -22,6 +23,43 @@ struct image {
 	struct image_segment *segments;
 	size_t segment_count;
 	bool debug_only, mapped;
+	uint64_t relocations_skipped;
+	char relocation_skipped[128]; /* the first */
 };
+
+/*
+ * Relocatable files only. Gives each loaded section its address and makes segments of the code (see
+ * image.h). The base keeps addresses that no relocation filled in (code that `ld -r` dropped) below
+ * all sections. ERR_DATA, ERR_MEMORY.
+ */
+#define IMAGE_BASE_REL UINT64_C(0x10000)
+int image_lay_out(struct image *im, struct err *err) _must_check_;
+
+/* Once for a section that is not loaded: applies its relocations to part->inflated, which becomes a
+ * copy of the len bytes at p when the section was not compressed. ERR_DATA, ERR_MEMORY. */
+int image_relocate(struct image *im, struct image_part *part, const uint8_t *p, size_t len,
+		   struct err *err);
+
+/* Zero bytes behind what is decompressed or copied, so that a reader may look ahead. */
+#define SECTION_PAD 64
+
+static inline bool image_part_is_code(const struct image_part *part)
+{
+	return part->shdr.sh_flags & SHF_EXECINSTR && part->shdr.sh_flags & SHF_ALLOC &&
+	       part->shdr.sh_size;
+}
+
+/* The content of a section for gelf_get...(), or NULL when the file does not hold all of it. */
+Elf_Data *image_data(const struct image *im, size_t index);
+
+/* The section numbers that do not fit into the symbols of a table (SHT_SYMTAB_SHNDX), or NULL. */
+Elf_Data *image_extended(const struct image *im, size_t symtab);
+
+/* The section a symbol is defined in: 0 when it is in none or the number makes no sense. */
+size_t image_symbol_section(const struct image *im, const GElf_Sym *sym, uint32_t extended);
+
+/* Of a symbol of a relocatable file, as laid out. False: undefined, or no such symbol. */
+bool image_symbol_vaddr(const struct image *im, Elf_Data *symbols, Elf_Data *extended, size_t index,
+			uint64_t *ret_vaddr);
 
 #endif

@@ -7,11 +7,55 @@
 #include "limits.h"
 
 struct table {
-	Elf_Data *data;
+	Elf_Data *data, *extended;
 	size_t strings; /* section index */
 	size_t count;
 	Elf_Data *versions; /* .gnu.version, for .dynsym */
 };
+
+Elf_Data *image_data(const struct image *im, size_t index)
+{
+	const GElf_Shdr *sh = &im->parts[index].shdr;
+
+	if (sh->sh_type == SHT_NOBITS || sh->sh_offset > im->len ||
+	    sh->sh_size > im->len - sh->sh_offset)
+		return NULL;
+	return elf_getdata(elf_getscn(im->elf, index), NULL);
+}
+
+Elf_Data *image_extended(const struct image *im, size_t symtab)
+{
+	for (size_t i = 1; i < im->part_count; i++)
+		if (im->parts[i].shdr.sh_type == SHT_SYMTAB_SHNDX &&
+		    im->parts[i].shdr.sh_link == symtab)
+			return image_data(im, i);
+	return NULL;
+}
+
+size_t image_symbol_section(const struct image *im, const GElf_Sym *sym, uint32_t extended)
+{
+	size_t section = sym->st_shndx == SHN_XINDEX ? extended : sym->st_shndx;
+
+	if (sym->st_shndx >= SHN_LORESERVE && sym->st_shndx != SHN_XINDEX)
+		return 0;
+	return section < im->part_count ? section : 0;
+}
+
+bool image_symbol_vaddr(const struct image *im, Elf_Data *symbols, Elf_Data *extended, size_t index,
+			uint64_t *ret_vaddr)
+{
+	Elf32_Word number = 0;
+	GElf_Sym sym;
+	size_t section;
+
+	if (index > INT32_MAX || !gelf_getsymshndx(symbols, extended, (int)index, &sym, &number))
+		return false;
+	section = image_symbol_section(im, &sym, number);
+	if (!section && sym.st_shndx != SHN_ABS)
+		return false;
+	*ret_vaddr = sym.st_value + (section ? im->parts[section].shdr.sh_addr : 0);
+	return true;
+}
 
 static bool open_table(struct image *im, uint32_t type, struct table *t)
 {
@@ -22,9 +66,8 @@ static bool open_table(struct image *im, uint32_t type, struct table *t)
 
 		if (sh->sh_type != type || t->data)
 			continue;
-		if (sh->sh_offset > im->len || sh->sh_size > im->len - sh->sh_offset)
-			continue; /* a separate debug file may keep the header only */
-		t->data = elf_getdata(elf_getscn(im->elf, i), NULL);
+		t->data = image_data(im, i); /* a separate debug file may keep the header only */
+		t->extended = image_extended(im, i);
 		t->strings = sh->sh_link;
 		t->count = t->data ? t->data->d_size / entry : 0;
 	}
@@ -41,7 +84,7 @@ static bool is_mapping_symbol(const char *name)
 	       (name[2] == 0 || name[2] == '.');
 }
 
-static bool is_candidate(const struct image *im, const GElf_Sym *sym)
+static bool is_candidate(const struct image *im, const GElf_Sym *sym, size_t section)
 {
 	unsigned int type = GELF_ST_TYPE(sym->st_info);
 
@@ -52,10 +95,9 @@ static bool is_candidate(const struct image *im, const GElf_Sym *sym)
 	/* Absolute labels are constants of linker scripts; absolute functions exist. */
 	if (sym->st_shndx == SHN_ABS)
 		return type != STT_NOTYPE;
-	if (sym->st_shndx >= SHN_LORESERVE)
-		return true; /* the section's number is elsewhere; the address decides */
-	return sym->st_shndx < im->part_count &&
-	       im->parts[sym->st_shndx].shdr.sh_flags & SHF_EXECINSTR;
+	/* Of a section of a relocatable file it cannot be outside, but for its end. */
+	return section && im->parts[section].shdr.sh_flags & SHF_EXECINSTR &&
+	       (!image_bias(im) || sym->st_value < im->parts[section].shdr.sh_size);
 }
 
 static enum symbol_binding binding_of(const GElf_Sym *sym)
@@ -75,10 +117,14 @@ static int add_symbol(struct image *im, const struct table *t, size_t index,
 {
 	struct symbol s = {.default_version = true};
 	const char *name, *at;
+	Elf32_Word number = 0;
 	GElf_Sym sym;
-	size_t len;
+	size_t len, section;
 
-	if (!gelf_getsym(t->data, (int)index, &sym) || !is_candidate(im, &sym))
+	if (!gelf_getsymshndx(t->data, t->extended, (int)index, &sym, &number))
+		return 0;
+	section = image_symbol_section(im, &sym, number);
+	if (!is_candidate(im, &sym, section))
 		return 0;
 	name = elf_strptr(im->elf, t->strings, sym.st_name);
 	if (!name || !*name || is_mapping_symbol(name))
@@ -105,6 +151,8 @@ static int add_symbol(struct image *im, const struct table *t, size_t index,
 	/* Bit 0 of an ARM function's address says "Thumb" (AAELF32 section 5.5.3). */
 	if (im->ehdr.e_machine == EM_ARM && s.is_function)
 		s.vaddr &= ~UINT64_C(1);
+	if (image_bias(im))
+		s.vaddr += im->parts[section].shdr.sh_addr;
 	if (s.name == FACTS_NONE || !symbols_add(symbols, &s))
 		return err_set(err, ERR_MEMORY, "out of memory for symbols");
 	return 1;

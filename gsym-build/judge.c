@@ -15,6 +15,7 @@ struct trial {
 	 */
 	uint32_t *function_name, *file_path, *facts_path;
 	struct buf text;
+	uint64_t bias; /* of what the image says, over the table */
 };
 
 static int no_memory(struct err *err)
@@ -151,7 +152,7 @@ static int found(struct trial *j, const struct rsym_frame *r, bool outermost, st
 	ret->from_symbol = f.from_symbol;
 	if (outermost && f.has_entry) {
 		ret->has_entry = true;
-		ret->entry = f.vaddr;
+		ret->entry = f.vaddr + j->bias;
 	}
 	return 0;
 }
@@ -193,7 +194,7 @@ static void put_chain(struct trial *j, const char *who, const struct frame *fram
 		put_text(j, f->decl_path);
 		buf_printf(j->out, ":%u", f->decl_line);
 		if (f->has_entry)
-			buf_printf(j->out, ", at 0x%llx", (unsigned long long)f->entry);
+			buf_printf(j->out, ", at 0x%llx", (unsigned long long)(f->entry - j->bias));
 		buf_str(j->out, f->from_symbol ? ", a symbol)" : ")");
 	}
 	buf_str(j->out, "\n");
@@ -206,7 +207,7 @@ static int compare(struct trial *j, uint64_t start, uint64_t end, uint32_t empty
 	struct rsym_frame have[RSYM_FRAMES_MAX];
 	struct frame a[RSYM_FRAMES_MAX], b[RSYM_FRAMES_MAX];
 	int want_count = judge_expect(&j->facts, start, want, ARRAY_LEN(want));
-	int have_count = rsym_lookup(j->t, start, have, ARRAY_LEN(have));
+	int have_count = rsym_lookup(j->t, start - j->bias, have, ARRAY_LEN(have));
 	bool equal = want_count == have_count;
 	int rc = want_count < 0 ? no_memory(err) : 0;
 
@@ -219,8 +220,8 @@ static int compare(struct trial *j, uint64_t start, uint64_t end, uint32_t empty
 	j->report->place_count++;
 	if (rc || equal || j->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
 		return rc;
-	buf_printf(j->out, "0x%llx to 0x%llx:\n", (unsigned long long)start,
-		   (unsigned long long)end);
+	buf_printf(j->out, "0x%llx to 0x%llx:\n", (unsigned long long)(start - j->bias),
+		   (unsigned long long)(end - j->bias));
 	put_chain(j, "file ", a, want_count);
 	put_chain(j, "table", b, have_count);
 	return 0;
@@ -233,7 +234,7 @@ static int add_ranges(struct trial *j, struct err *err)
 
 	do {
 		j->report->range_count += rsym_range(j->t, at, &start, &end) != 0;
-		if (!judge_add_edge(&j->facts, start))
+		if (!judge_add_edge(&j->facts, start + j->bias))
 			return no_memory(err);
 		if (end <= at)
 			break; /* the last one */
@@ -271,8 +272,11 @@ static int run(struct trial *j, struct image *im, struct image *partner, struct 
 int judge_table(struct image *im, struct image *partner, const struct rsym *t,
 		struct verify_report *report, struct buf *out, struct err *err)
 {
-	struct trial j = {
-		.t = t, .report = report, .out = out, .text = BUF_INIT(4 * LIMIT_NAME_LEN)};
+	struct trial j = {.t = t,
+			  .report = report,
+			  .out = out,
+			  .bias = image_bias(im),
+			  .text = BUF_INIT(4 * LIMIT_NAME_LEN)};
 	int rc;
 
 	*report = (struct verify_report){0};

@@ -260,6 +260,7 @@ static int read_reply(const struct worker *w, struct worker_reply *reply)
 		return 0;
 	reply->message[sizeof(reply->message) - 1] = 0;
 	reply->report.skipped[sizeof(reply->report.skipped) - 1] = 0;
+	reply->report.relocation_skipped[sizeof(reply->report.relocation_skipped) - 1] = 0;
 	return 1;
 }
 

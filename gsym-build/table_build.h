@@ -49,7 +49,9 @@ struct build_report {
 	uint64_t table_len;
 	uint64_t cpu_ns, wall_ns, peak_memory;
 	bool has_dwarf, has_segments, needs_alt_file;
-	char skipped[256]; /* why units were skipped: the first reason, or "" */
+	uint64_t relocations_skipped;
+	char relocation_skipped[128]; /* where the first is, and why; or "" */
+	char skipped[256];            /* why units were skipped: the first reason, or "" */
 };
 
 /*

@@ -45,7 +45,8 @@ static void find_text_base(struct build *b, struct image *im)
 	const uint8_t *p;
 	size_t len;
 
-	if (name == INTERN_FULL || image_section(im, "__ksymtab", &p, &len, NULL) != 1)
+	if (name == INTERN_FULL || image_bias(im) ||
+	    image_section(im, "__ksymtab", &p, &len, NULL) != 1)
 		return;
 	for (size_t i = 0; i < b->builder.symbols.count; i++) {
 		if (b->builder.symbols.list[i].name != name)
@@ -73,6 +74,14 @@ static int read_symbols(struct build *b, struct image *im, struct image *strippe
 	return 0;
 }
 
+static void report_relocations(struct build *b, const struct image *im)
+{
+	const char *first;
+
+	b->report->relocations_skipped = image_relocations_skipped(im, &first);
+	snprintf(b->report->relocation_skipped, sizeof(b->report->relocation_skipped), "%s", first);
+}
+
 static int read_elf(struct build *b, const struct table_source *source, struct err *err)
 {
 	_cleanup_(image_freep) struct image *im = NULL, *stripped = NULL;
@@ -88,8 +97,10 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	}
 	if (!rc && source->mapped)
 		image_set_mapped(im);
-	if (!rc)
+	if (!rc) {
+		bu->bias = image_bias(im);
 		rc = image_add_code(im, &bu->flat.code, err);
+	}
 	if (!rc)
 		rc = paint_flatten(&bu->flat.code, err);
 	if (!rc)
@@ -99,6 +110,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	if (rc)
 		return rc;
 	add_segments(b, im, stripped);
+	report_relocations(b, im);
 	b->report->unit_count = debug.unit_count;
 	b->report->units_skipped = debug.units_skipped;
 	b->report->needs_alt_file = debug.needs_alt_file;

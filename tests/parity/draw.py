@@ -17,7 +17,8 @@ def dwarf_ranges(path, elf):
     size = sum(s.size for s in elf.sections if s.name in (".debug_info", ".zdebug_info"))
     if not 0 < size <= DWARF_RANGES_BYTES_MAX:
         return []
-    # It exits with 1 after lists of locations that it does not know; the ranges are there.
+    # It exits with 1 after lists of locations that it does not know, or where `ld -r` left several
+    # void relocations at one place; the ranges are there.
     text = readers.run(["llvm-dwarfdump-19", "--debug-info", path], good=(0, 1))
     ranges = re.findall(r"\[(0x[0-9a-f]+), (0x[0-9a-f]+)\)", text)
     ranges += re.findall(

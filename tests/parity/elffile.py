@@ -10,7 +10,7 @@ SHF_ALLOC, SHF_EXECINSTR = 2, 4
 STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION, STT_FILE, STT_IFUNC = 0, 1, 2, 3, 4, 10
 ET_REL = 1
 
-Section = collections.namedtuple("Section", "index name type flags addr offset size link entsize")
+Section = collections.namedtuple("Section", "index name type flags addr offset size link align entsize")
 Symbol = collections.namedtuple("Symbol", "name type bind section value size info_offset")
 
 
@@ -35,12 +35,13 @@ class ElfFile:
             (shoff,) = struct.unpack_from("<I", data, 32)
             shentsize, count, names = struct.unpack_from("<HHH", data, 46)
             form = "<IIIIIIIIII"
+        self.shoff, self.shentsize = shoff, shentsize
         raw = [struct.unpack_from(form, data, shoff + i * shentsize) for i in range(count)]
         if not raw:
             return []
         at = raw[names][4]
         return [
-            Section(i, _text(data, at + r[0]), r[1], r[2], r[3], r[4], r[5], r[6], r[9])
+            Section(i, _text(data, at + r[0]), r[1], r[2], r[3], r[4], r[5], r[6], r[8], r[9])
             for i, r in enumerate(raw)
         ]
 
@@ -56,9 +57,16 @@ class ElfFile:
                 else:
                     name, value, size, info, _, shndx = struct.unpack_from("<IIIBBH", data, at)
                     info_at = at + 12
+                # In a relocatable file values count from the section's start.
+                if self.type == ET_REL and shndx < len(self.sections):
+                    value += self.sections[shndx].addr
                 yield Symbol(
                     _text(data, strings + name), info & 15, info >> 4, shndx, value, size, info_at
                 )
+
+    def section_header(self, index):
+        """Where it is in the file."""
+        return self.shoff + index * self.shentsize
 
     def code_sections(self):
         return [

@@ -19,6 +19,7 @@ INPUTS = [
     ("valgrind-dbg", "*.debug", 0, 2),
     ("libgsl-dbg", "*.debug", 0, 2),
     ("linux-image-cloud-amd64-dbg", "vmlinux-*", 0, 1),
+    ("linux-image-cloud-amd64-dbg", "*.ko", 0, 50),
 ]
 
 
@@ -84,6 +85,9 @@ def files(full):
             paths = largest(unpacked(package), pattern, count)
         except Unavailable as e:
             result.append((package, "", str(e)))
+            continue
+        if pattern == "*.ko":
+            result += [(f"{package}-{os.path.basename(p)}", p, "") for p in paths]
             continue
         result += [(package + (f"-{i}" if i > 1 else ""), p, "") for i, p in enumerate(paths, 1)]
     return result
