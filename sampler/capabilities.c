@@ -91,11 +91,21 @@ int capabilities_keep_sampling(struct err *err)
 	return 0;
 }
 
-int capabilities_drop_all(void)
+static int keep_quietly(uint64_t caps)
 {
 	lock_root_out();
-	bound(0);
+	bound(caps);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
-	return set_sets(0);
+	return set_sets(caps);
+}
+
+int capabilities_keep_ptrace(void)
+{
+	return keep_quietly(effective() & BIT(CAP_SYS_PTRACE));
+}
+
+int capabilities_drop_all(void)
+{
+	return keep_quietly(0);
 }

@@ -11,6 +11,10 @@ const char *capabilities_missing(char *text, size_t len);
 /* Keeps CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYSLOG at most, in every set, for good. */
 int capabilities_keep_sampling(struct err *err);
 
+/* Keeps CAP_SYS_PTRACE at most, for looking into other processes and nothing else. Returns 0 or
+ * -errno. */
+int capabilities_keep_ptrace(void);
+
 /* Gives up everything, for good and for every program executed later. The user id stays. Safe
  * between fork() and exec(). Returns 0 or -errno. */
 int capabilities_drop_all(void);

@@ -42,7 +42,8 @@ struct event {
 			uint64_t start, end; /* pc */
 			uint64_t file_off;   /* of start */
 			uint8_t id_len, id[EVENT_ID_MAX];
-		} map; /* data: the path as the kernel writes it, no NUL */
+			uint64_t dev, inode; /* when there is no id; 0: unknown */
+		} map;                       /* data: the path as the kernel writes it, no NUL */
 		struct {
 			bool is_exec;
 		} comm; /* data: the name, no NUL */

@@ -26,8 +26,7 @@ void modules_done(struct modules *ms)
 }
 
 /* FNV-1a; a bucket that is hit on purpose is as long as one process may have mappings. */
-static struct module **bucket_of(struct modules *ms, const struct build_id *id, const char *path,
-				 size_t len)
+static uint32_t hash_of(const struct build_id *id, const char *path, size_t len)
 {
 	uint32_t h = 2166136261u;
 
@@ -35,7 +34,12 @@ static struct module **bucket_of(struct modules *ms, const struct build_id *id, 
 		h = (h ^ id->bytes[i]) * 16777619u;
 	for (size_t i = 0; i < len; i++)
 		h = (h ^ (unsigned char)path[i]) * 16777619u;
-	return &ms->buckets[h % ARRAY_LEN(ms->buckets)];
+	return h;
+}
+
+static struct module **bucket_of(struct modules *ms, uint32_t hash)
+{
+	return &ms->buckets[hash % ARRAY_LEN(ms->buckets)];
 }
 
 static enum module_kind kind_of(const char *path, size_t len)
@@ -54,18 +58,30 @@ static enum module_kind kind_of(const char *path, size_t len)
 	return MODULE_FILE;
 }
 
-struct module *module_get(struct modules *ms, const struct build_id *id, const char *path,
-			  size_t path_len)
+/* An id that was found later names no module: the next mapping of the file comes without it. */
+static bool is_same(const struct module *m, const struct build_id *id, const struct file_key *file)
+{
+	if (id->len)
+		return !m->is_id_found && build_id_equal(&m->id, id);
+	return (!m->id.len || m->is_id_found) && m->file.dev == file->dev &&
+	       m->file.inode == file->inode;
+}
+
+struct module *module_get(struct modules *ms, const struct build_id *id,
+			  const struct file_key *file, const char *path, size_t path_len)
 {
 	static const char deleted[] = " (deleted)";
 	const size_t deleted_len = sizeof(deleted) - 1;
+	const struct file_key key = file && !id->len ? *file : (struct file_key){0};
 	struct module **bucket, *m;
+	uint32_t hash;
 
 	if (path_len > deleted_len && !memcmp(path + path_len - deleted_len, deleted, deleted_len))
 		path_len -= deleted_len;
-	bucket = bucket_of(ms, id, path, path_len);
+	hash = hash_of(id, path, path_len);
+	bucket = bucket_of(ms, hash);
 	for (m = *bucket; m; m = m->next)
-		if (build_id_equal(&m->id, id) && m->path_len == path_len &&
+		if (m->hash == hash && is_same(m, id, &key) && m->path_len == path_len &&
 		    !memcmp(m->path, path, path_len))
 			return module_ref(m);
 	m = calloc(1, sizeof(*m) + path_len + 1);
@@ -74,6 +90,9 @@ struct module *module_get(struct modules *ms, const struct build_id *id, const c
 	m->refs = 1;
 	m->kind = kind_of(path, path_len);
 	m->id = *id;
+	m->id_state = m->kind == MODULE_FILE && !id->len ? MODULE_ID_UNASKED : MODULE_ID_KNOWN;
+	m->file = key;
+	m->hash = hash;
 	m->owner = ms;
 	m->path_len = path_len;
 	memcpy(m->path, path, path_len);
@@ -81,6 +100,13 @@ struct module *module_get(struct modules *ms, const struct build_id *id, const c
 	*bucket = m;
 	ms->count++;
 	return m;
+}
+
+void module_set_id(struct module *m, const struct build_id *id)
+{
+	m->id = *id;
+	m->id_state = MODULE_ID_KNOWN;
+	m->is_id_found = true;
 }
 
 struct module *module_ref(struct module *m)
@@ -95,7 +121,7 @@ void module_unref(struct module *m)
 
 	if (!m || --m->refs)
 		return;
-	for (at = bucket_of(m->owner, &m->id, m->path, m->path_len); *at != m; at = &(*at)->next)
+	for (at = bucket_of(m->owner, m->hash); *at != m; at = &(*at)->next)
 		;
 	*at = m->next;
 	m->owner->count--;

@@ -6,6 +6,7 @@
  * are shared between a process and what it forked until one of them maps something. One thread.
  */
 #include "build_id.h"
+#include "file_id.h"
 
 enum module_kind {
 	MODULE_FILE, /* path, and an id if it has one */
@@ -13,13 +14,27 @@ enum module_kind {
 	MODULE_ANONYMOUS,
 };
 
-/* One file as it was mapped; equal ones are one object. Immutable; counted references. */
+/* Of a file that the kernel tells no build id of. */
+enum module_id_state {
+	MODULE_ID_KNOWN,
+	MODULE_ID_UNASKED,
+	MODULE_ID_ASKED,
+	MODULE_ID_FAILED, /* to be asked again after retry_ns */
+};
+
+/* One file as it was mapped; equal ones are one object. Counted references. Only the id comes
+ * later. */
 struct module {
 	unsigned int refs;
 	enum module_kind kind;
 	struct build_id id;
+	enum module_id_state id_state; /* struct file_ids drives it */
+	uint64_t retry_ns;
+	struct file_key file; /* zeros when the id was told */
 	struct modules *owner;
 	struct module *next;
+	uint32_t hash;
+	bool is_id_found; /* in the file, not told */
 	size_t path_len;
 	char path[]; /* untrusted bytes, NUL-terminated */
 };
@@ -34,10 +49,14 @@ void modules_done(struct modules *ms); /* after the last reference is gone */
 
 /*
  * The module of a mapping, as the kernel writes its path: "[vdso]" and what is no file are told
- * apart, " (deleted)" is cut off. A reference for the caller; NULL without memory.
+ * apart, " (deleted)" is cut off. Without an id, files are told apart by `file`, which may be NULL.
+ * A reference for the caller; NULL without memory.
  */
-struct module *module_get(struct modules *ms, const struct build_id *id, const char *path,
-			  size_t path_len);
+struct module *module_get(struct modules *ms, const struct build_id *id,
+			  const struct file_key *file, const char *path, size_t path_len);
+
+/* The id of a module that had none, found in its file. */
+void module_set_id(struct module *m, const struct build_id *id);
 struct module *module_ref(struct module *m);
 void module_unref(struct module *m);
 

@@ -7,6 +7,9 @@
 #include "io.h"
 #include "limits.h"
 
+/* How long a sample waits for an id: the answer is there at the next poll but one, if ever. */
+#define HOLD_NS UINT64_C(500000000)
+
 /* A stack on its way into the spool. */
 struct stack {
 	uint32_t frames[LIMIT_STACK_FRAMES];
@@ -21,7 +24,8 @@ void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan
 	unsigned long depth;
 	size_t len;
 
-	*n = (struct normaliser){.spool = spool, .depth_max = 127};
+	*n = (struct normaliser){.spool = spool, .depth_max = 127, .ids = {.fd = -1}};
+	held_init(&n->held);
 	procs_init(&n->procs, scan, scan_ctx);
 	if (io_read_file("/proc/sys/kernel/perf_event_max_stack", 64, &text, &len, NULL))
 		return;
@@ -32,6 +36,8 @@ void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan
 
 void normalise_done(struct normaliser *n)
 {
+	held_done(&n->held);
+	file_ids_done(&n->ids);
 	procs_done(&n->procs);
 	kernel_map_done(&n->kernel);
 }
@@ -119,13 +125,26 @@ static bool is_in_exec(const struct event *e)
 	return e->sample.syscall == __NR_execve || e->sample.syscall == __NR_execveat;
 }
 
-static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
-			   const struct event *e, uint64_t pc, enum location_mode mode)
+static enum location_mode user_mode(const struct event *e, size_t frame)
+{
+	const bool in_kernel = e->sample.kernel_count > 0;
+
+	return frame > 0 || (in_kernel && e->sample.syscall >= 0) ? LOCATION_RETURN
+								  : LOCATION_EXACT;
+}
+
+static const struct mapping *user_mapping(const struct proc *p, uint64_t pc,
+					  enum location_mode mode)
 {
 	/* The byte looked at is the one of the call, not of the instruction after it: a call may
 	 * be the last one of its mapping. */
-	const uint64_t at = mode == LOCATION_RETURN && pc ? pc - 1 : pc;
-	const struct mapping *m = p ? mappings_find(p->maps, at) : NULL;
+	return p ? mappings_find(p->maps, mode == LOCATION_RETURN && pc ? pc - 1 : pc) : NULL;
+}
+
+static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
+			   const struct event *e, uint64_t pc, enum location_mode mode)
+{
+	const struct mapping *m = user_mapping(p, pc, mode);
 	enum unresolved_reason reason = UNRESOLVED_NO_MAPPING;
 	struct spool_module module;
 	struct location l;
@@ -178,13 +197,8 @@ static void put_user_frame(struct normaliser *n, struct stack *s, const struct p
 static void put_user(struct normaliser *n, struct stack *s, const struct proc *p,
 		     const struct event *e, const uint64_t *pcs)
 {
-	bool in_kernel = e->sample.kernel_count > 0;
-
-	for (uint16_t i = 0; i < e->sample.user_count; i++) {
-		bool is_return = i > 0 || (in_kernel && e->sample.syscall >= 0);
-
-		put_user_frame(n, s, p, e, pcs[i], is_return ? LOCATION_RETURN : LOCATION_EXACT);
-	}
+	for (uint16_t i = 0; i < e->sample.user_count; i++)
+		put_user_frame(n, s, p, e, pcs[i], user_mode(e, i));
 	if (e->sample.user_count >= n->depth_max)
 		s->flags |= SPOOL_STACK_USER_TRUNCATED;
 	if (e->sample.user_count || e->sample.flags & SAMPLE_KERNEL_THREAD)
@@ -215,9 +229,8 @@ static uint32_t put_thread(struct normaliser *n, const struct proc *p, const str
 	return spool_writer_thread(n->spool, &t);
 }
 
-static void on_sample(struct normaliser *n, const struct event *e)
+static void write_sample(struct normaliser *n, const struct event *e, const struct proc *p)
 {
-	const struct proc *p = procs_of_sample(&n->procs, e);
 	const uint64_t *pcs = e->data;
 	struct stack s = {.count = 0};
 	uint32_t thread = put_thread(n, p, e);
@@ -235,6 +248,46 @@ static void on_sample(struct normaliser *n, const struct event *e)
 				  .cpu = e->sample.cpu,
 				  .weight = 1,
 			  });
+}
+
+/* Whether an id is missing that may come, of a file that the sample is in. */
+static bool must_wait(struct normaliser *n, const struct event *e, const struct proc *p)
+{
+	const uint64_t *pcs = (const uint64_t *)e->data + e->sample.kernel_count;
+	bool wait = false;
+
+	for (uint16_t i = 0; i < e->sample.user_count; i++) {
+		const struct mapping *m = user_mapping(p, pcs[i], user_mode(e, i));
+
+		if (m && m->module->id_state != MODULE_ID_KNOWN)
+			wait |= file_ids_want(&n->ids, m->module, e->pid, e->time_ns);
+	}
+	return wait;
+}
+
+static void on_sample(struct normaliser *n, const struct event *e)
+{
+	const struct proc *p = procs_of_sample(&n->procs, e);
+
+	if (!must_wait(n, e, p) || !held_add(&n->held, e, p, e->time_ns + HOLD_NS))
+		write_sample(n, e, p);
+}
+
+void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
+{
+	struct held **at = &n->held.first;
+
+	file_ids_poll(&n->ids, now_ns);
+	while (*at) {
+		const struct proc *p = (*at)->has_proc ? &(*at)->proc : NULL;
+
+		if (!is_last && now_ns < (*at)->until_ns && must_wait(n, &(*at)->sample, p)) {
+			at = &(*at)->next;
+			continue;
+		}
+		write_sample(n, &(*at)->sample, p);
+		held_remove(&n->held, at);
+	}
 }
 
 void normalise_event(struct normaliser *n, const struct event *e)

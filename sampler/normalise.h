@@ -10,7 +10,12 @@
  * callers are RETURN. The user leaf below kernel frames is RETURN in a system call (the saved pc is
  * that of the instruction after it), EXACT in a fault or interrupt (the saved pc is that of the
  * instruction that will run again).
+ *
+ * A sample in a file that the kernel told no build id of waits for the helper process that reads
+ * the file, half a second at most; then its frame is stored as unresolved.
  */
+#include "file_ids.h"
+#include "held.h"
 #include "kernel_map.h"
 #include "procs.h"
 #include "spool.h"
@@ -19,8 +24,10 @@ struct normaliser {
 	struct procs procs;
 	struct kernel_map kernel;
 	struct spool_writer *spool; /* borrowed */
-	uint16_t depth_max;         /* a stack this deep was cut: kernel.perf_event_max_stack */
-	uint64_t samples;           /* handed to the spool */
+	struct file_ids ids;        /* closed until file_ids_init() */
+	struct held_list held;
+	uint16_t depth_max; /* a stack this deep was cut: kernel.perf_event_max_stack */
+	uint64_t samples;   /* handed to the spool */
 	uint64_t user_frames, unresolved;
 };
 
@@ -30,5 +37,9 @@ void normalise_done(struct normaliser *n);
 
 /* Any event; samples end in the spool. */
 void normalise_event(struct normaliser *n, const struct event *e);
+
+/* Once for each poll, behind its events: what waited goes to the spool if its time has come; all of
+ * it when this is the last poll. */
+void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last);
 
 #endif

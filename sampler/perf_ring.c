@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <time.h>
 
 #include "bytes.h"
@@ -102,6 +103,7 @@ static void read_mmap(struct bytes *in, struct event *e, uint32_t type, uint16_t
 	if (!CHECKED_ADD(e->map.start, len, &e->map.end))
 		in->failed = true;
 	e->map.id_len = 0;
+	e->map.dev = e->map.inode = 0;
 	if (type == PERF_RECORD_MMAP2) {
 		if (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) {
 			uint8_t id_len = bytes_u8(in);
@@ -114,7 +116,11 @@ static void read_mmap(struct bytes *in, struct event *e, uint32_t type, uint16_t
 				memcpy(e->map.id, id, id_len);
 			}
 		} else {
-			bytes_skip(in, 24); /* device and inode */
+			uint32_t major = bytes_u32(in), minor = bytes_u32(in);
+
+			e->map.dev = makedev(major, minor);
+			e->map.inode = bytes_u64(in);
+			bytes_skip(in, 8); /* its generation */
 		}
 		bytes_skip(in, 8); /* protection and flags */
 	}

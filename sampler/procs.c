@@ -169,6 +169,7 @@ static void on_comm(struct procs *ps, const struct event *e)
 static void on_map(struct procs *ps, const struct event *e)
 {
 	struct mapping row = {e->map.start, e->map.end, e->map.file_off, NULL};
+	struct file_key file = {e->map.dev, e->map.inode};
 	struct build_id id = {.kind = BUILD_ID_NONE};
 	struct proc *p = get(ps, e->pid);
 
@@ -176,7 +177,7 @@ static void on_map(struct procs *ps, const struct event *e)
 		return;
 	if (e->map.id_len)
 		build_id_set(&id, BUILD_ID_GNU, e->map.id, e->map.id_len, NULL);
-	row.module = module_get(&ps->modules, &id, e->data, e->data_len);
+	row.module = module_get(&ps->modules, &id, &file, e->data, e->data_len);
 	if (!row.module || !mappings_add(&p->maps, &row)) {
 		p->must_scan = true;
 	} else if (row.module->kind == MODULE_FILE) {

@@ -7,9 +7,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/sysmacros.h>
 
 #include "limits.h"
-#include "note_id.h"
 
 /* PROCMAP_QUERY of include/uapi/linux/fs.h, Linux 6.11; declared here for older headers. */
 struct procmap_query_arg {
@@ -36,12 +36,12 @@ struct scan {
 };
 
 static int add(struct scan *s, uint64_t start, uint64_t end, uint64_t off,
-	       const struct build_id *id, size_t name_len)
+	       const struct build_id *id, const struct file_key *file, size_t name_len)
 {
 	struct mapping row = {start, end, off, NULL};
 	bool ok;
 
-	row.module = module_get(s->modules, id, s->name, name_len);
+	row.module = module_get(s->modules, id, file, s->name, name_len);
 	if (!row.module)
 		return -ENOMEM;
 	ok = mappings_add(&s->maps, &row);
@@ -66,35 +66,22 @@ static int scan_ioctl(struct scan *s, int fd)
 			.id = (uintptr_t)id_bytes,
 		};
 		struct build_id id = {.kind = BUILD_ID_NONE};
+		struct file_key file;
 		int rc;
 
 		if (ioctl(fd, PROCMAP_IOCTL, &q))
 			return errno == ENOENT ? 0 : -errno;
 		if (q.id_len && q.id_len <= sizeof(id_bytes))
 			build_id_set(&id, BUILD_ID_GNU, id_bytes, q.id_len, NULL);
+		file = (struct file_key){makedev(q.dev_major, q.dev_minor), q.inode};
 		/* The length counts the NUL. */
-		rc = add(s, q.start, q.end, q.file_off, &id, q.name_len ? q.name_len - 1 : 0);
+		rc = add(s, q.start, q.end, q.file_off, &id, &file,
+			 q.name_len ? q.name_len - 1 : 0);
 		if (rc)
 			return rc;
 		at = q.end;
 	}
 	return 0;
-}
-
-/* The mapped file itself, whatever is at its path now; where that is not permitted, what is at the
- * path as the process sees it. */
-static int open_mapped(const struct scan *s, uint64_t start, uint64_t end)
-{
-	char path[LIMIT_PATH_LEN + 64];
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%u/map_files/%llx-%llx", s->pid,
-		 (unsigned long long)start, (unsigned long long)end);
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof(path), "/proc/%u/root%s", s->pid, s->name);
-	return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
 /* The next field of a line, NULL behind the last; *at moves on. */
@@ -103,13 +90,23 @@ static const char *next_field(char **at)
 	return strtok_r(NULL, " \n", at);
 }
 
+static struct file_key read_key(const char *dev, const char *inode)
+{
+	char *colon;
+	unsigned int major = (unsigned int)strtoul(dev, &colon, 16);
+	unsigned int minor = *colon ? (unsigned int)strtoul(colon + 1, NULL, 16) : 0;
+
+	return (struct file_key){makedev(major, minor), strtoull(inode, NULL, 10)};
+}
+
 /* "<start>-<end> <perms> <off> <device> <inode>   <path>", proc_pid_maps(5) */
 static int scan_line(struct scan *s, char *line)
 {
-	struct build_id id = {.kind = BUILD_ID_NONE};
+	const struct build_id id = {.kind = BUILD_ID_NONE};
 	char *at, *rest = NULL;
 	uint64_t start = strtoull(line, &at, 16), end, off;
-	const char *perms, *off_text, *path;
+	const char *perms, *off_text, *dev, *inode, *path;
+	struct file_key file;
 	size_t len;
 
 	if (*at != '-')
@@ -118,10 +115,12 @@ static int scan_line(struct scan *s, char *line)
 	rest = at;
 	perms = next_field(&rest);
 	off_text = next_field(&rest);
-	next_field(&rest);
-	if (!perms || strlen(perms) < 3 || perms[2] != 'x' || !off_text || !next_field(&rest))
+	dev = next_field(&rest);
+	inode = next_field(&rest);
+	if (!perms || strlen(perms) < 3 || perms[2] != 'x' || !off_text || !dev || !inode)
 		return 0;
 	off = strtoull(off_text, NULL, 16);
+	file = read_key(dev, inode);
 	path = rest + strspn(rest, " ");
 	len = strcspn(path, "\n");
 	/* [vsyscall] lies in the kernel's half and is no memory of the process. */
@@ -129,13 +128,7 @@ static int scan_line(struct scan *s, char *line)
 		return 0;
 	memcpy(s->name, path, len);
 	s->name[len] = 0;
-	if (s->name[0] == '/') {
-		_cleanup_(closep) int fd = open_mapped(s, start, end);
-
-		if (fd >= 0 && note_id_of_file(fd, &id) != 1)
-			id = (struct build_id){.kind = BUILD_ID_NONE};
-	}
-	return add(s, start, end, off, &id, len);
+	return add(s, start, end, off, &id, &file, len);
 }
 
 static int scan_text(struct scan *s, int fd)

@@ -3,8 +3,8 @@
 #define RAWSTACK_PROCSCAN_H
 /*
  * The executable mappings a process has now, from /proc: by PROCMAP_QUERY (Linux 6.11), which gives
- * build ids without opening a file; else from the text of maps, with ids read from the files. For
- * processes older than the sampler, and when records were lost. One thread.
+ * build ids without opening a file; else from the text of maps, which has none: struct file_ids
+ * finds them. For processes older than the sampler, and when records were lost. One thread.
  */
 #include "mappings.h"
 

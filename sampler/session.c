@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
+#include <time.h>
 
 #include "capabilities.h"
 #include "child_ship.h"
@@ -134,6 +135,7 @@ static void poll_once(struct session *s, bool is_last)
 	while ((e = events_next(&s->events, is_last ? UINT64_MAX : now - EVENTS_GRACE_NS)))
 		normalise_event(&s->normaliser, e);
 	events_compact(&s->events);
+	normalise_poll(&s->normaliser, now, is_last);
 	procs_poll(&s->normaliser.procs, now);
 	if (spool_writer_flush(s->spool, &err))
 		log_warn("%s; sampling goes on, what cannot be stored is counted", err.message);
@@ -217,8 +219,12 @@ static int prepare(struct session *s, struct err *err)
 	int rc;
 
 	rc = check_targets(&o->target, err);
-	if (!rc)
-		rc = open_backend(s, err);
+	if (rc)
+		return rc;
+	/* While there is nothing that the helper should not inherit. */
+	if (file_ids_init(&s->normaliser.ids, s->io->mono_ns(s->io->ctx), &warning))
+		log_warn("%s", warning.message);
+	rc = open_backend(s, err);
 	if (rc)
 		return rc;
 	fill_origin(&origin, s);
@@ -231,7 +237,7 @@ static int prepare(struct session *s, struct err *err)
 		rc = child_ship_init(&s->ship, o->spool_dir, o->ship_server, o->ship_out, err);
 	if (rc)
 		return rc;
-	normalise_init(&s->normaliser, s->spool, scan, NULL);
+	s->normaliser.spool = s->spool;
 	if (s->backend == &backend_bpf &&
 	    kernel_map_init(&s->normaliser.kernel, s->io->mono_ns(s->io->ctx), &warning))
 		log_warn("%s", warning.message);
@@ -255,9 +261,14 @@ static void fill_stats(struct session *s, struct session_stats *ret)
 
 static void finish(struct session *s, struct session_stats *ret)
 {
+	const struct timespec moment = {.tv_nsec = 100000000};
 	struct err err;
 
 	s->backend->stop(s->source);
+	poll_once(s, false);
+	/* For ids that were asked for right now. */
+	if (s->normaliser.held.count)
+		nanosleep(&moment, NULL);
 	poll_once(s, true);
 	fill_stats(s, ret);
 	spool_writer_close(TAKE_PTR(s->spool));
@@ -280,6 +291,7 @@ int session_run(const struct session_options *options, struct session_stats *ret
 	sigaddset(&ends, SIGINT);
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	events_init(&s.events);
+	normalise_init(&s.normaliser, NULL, scan, NULL);
 	rc = prepare(&s, err);
 	if (!rc)
 		rc = s.backend->start(s.source, err);

@@ -126,21 +126,29 @@
 
 /* --- what processes of the host make the sampler hold ----------------------------------------- */
 /* Events between two polls: the rings hold fewer. */
-#define LIMIT_EVENTS        LIMIT(1048576)
-#define LIMIT_EVENTS_LEN    (64 * MIB)
+#define LIMIT_EVENTS             LIMIT(1048576)
+#define LIMIT_EVENTS_LEN         (64 * MIB)
 /* Ten times what kernel.pid_max is by default on small machines. */
-#define LIMIT_PROCS         LIMIT(65536)
+#define LIMIT_PROCS              LIMIT(65536)
 /* Executable mappings of one process; vm.max_map_count is 65530 by default. */
-#define LIMIT_MAPPINGS      LIMIT(65536)
+#define LIMIT_MAPPINGS           LIMIT(65536)
 /* Symbols of BPF programs and modules in /proc/kallsyms that are kept. */
-#define LIMIT_HOST_SYMBOLS  LIMIT(262144)
+#define LIMIT_HOST_SYMBOLS       LIMIT(262144)
 /* Bytes of ELF notes read in search of a build id: it stands among the first. */
-#define LIMIT_NOTES_LEN     LIMIT(65536)
+#define LIMIT_NOTES_LEN          LIMIT(65536)
 /* Program headers looked at for it; linkers write a dozen. */
-#define LIMIT_NOTE_SEGMENTS LIMIT(256)
+#define LIMIT_NOTE_SEGMENTS      LIMIT(256)
+/* Samples that wait for the id of a file: of 2 KiB each at most. */
+#define LIMIT_HELD               LIMIT(2048)
+/* What opening and reading one file may take before it is given up. */
+#define LIMIT_FILE_MS            1000
+/* Ids that the reader of files remembers. */
+#define LIMIT_FILE_CACHE         LIMIT(1024)
+/* Its workers that hang in the kernel though they were killed; then no more files are read. */
+#define LIMIT_FILE_WORKERS_STUCK LIMIT(8)
 /* Processes whose mappings are read from /proc in one poll. */
-#define LIMIT_SCANS         LIMIT(64)
+#define LIMIT_SCANS              LIMIT(64)
 /* Targets named with --pid; the size of the kernel's set. */
-#define LIMIT_TARGET_PIDS   LIMIT(1024)
+#define LIMIT_TARGET_PIDS        LIMIT(1024)
 
 #endif

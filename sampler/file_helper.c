@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include "capabilities.h"
+
+/* What tells one content from another, without reading it. */
+struct version {
+	uint64_t dev, inode, size;
+	struct timespec mtime, ctime;
+};
+
+/* From a worker to the helper: in one write, so whole or not at all. */
+struct answer {
+	int32_t rc;
+	bool is_version_known;
+	struct version version;
+	struct build_id id;
+};
+
+struct helper {
+	int fd;
+	struct answer cache[LIMIT_FILE_CACHE]; /* the oldest makes room */
+	size_t cache_count, cache_next;
+	size_t stuck_count; /* workers that did not die when told to */
+};
+
+/* --- the worker ------------------------------------------------------------------------------ */
+
+static const struct answer *cache_find(const struct helper *h, const struct version *v)
+{
+	for (size_t i = 0; i < h->cache_count; i++)
+		if (!memcmp(&h->cache[i].version, v, sizeof(*v)))
+			return &h->cache[i];
+	return NULL;
+}
+
+static void answer_one(const struct helper *h, const struct file_request *req, struct answer *ret)
+{
+	_cleanup_(closep) int fd = file_id_open(req->pid, req->path, &req->key);
+	const struct answer *known;
+	struct stat st;
+	int rc = capabilities_drop_all();
+
+	ret->rc = fd < 0 ? fd : rc;
+	if (ret->rc)
+		return;
+	if (fstat(fd, &st)) {
+		ret->rc = -errno;
+		return;
+	}
+	ret->is_version_known = true;
+	ret->version = (struct version){st.st_dev, st.st_ino, (uint64_t)st.st_size, st.st_mtim,
+					st.st_ctim};
+	known = cache_find(h, &ret->version);
+	if (known) {
+		*ret = *known;
+		return;
+	}
+	if (file_id_of(fd, &ret->id))
+		ret->rc = -ENOEXEC;
+}
+
+static void run_worker(const struct helper *h, const struct file_request *req, int fd)
+	__attribute__((noreturn));
+
+static void run_worker(const struct helper *h, const struct file_request *req, int fd)
+{
+	struct answer a;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	memset(&a, 0, sizeof(a));
+	answer_one(h, req, &a);
+	_exit(write(fd, &a, sizeof(a)) == sizeof(a) ? 0 : 1);
+}
+
+/* --- the helper ------------------------------------------------------------------------------ */
+
+static void reap(struct helper *h)
+{
+	while (h->stuck_count && waitpid(-1, NULL, WNOHANG) > 0)
+		h->stuck_count--;
+}
+
+/* The worker has answered or had its time. One that sits in the kernel dies when that lets it. */
+static void end_worker(struct helper *h, pid_t pid)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	kill(pid, SIGKILL);
+	for (int i = 0; i < 20; i++) {
+		if (waitpid(pid, NULL, WNOHANG) == pid)
+			return;
+		nanosleep(&pause, NULL);
+	}
+	h->stuck_count++;
+}
+
+static void ask_worker(struct helper *h, const struct file_request *req, struct answer *ret)
+{
+	struct pollfd p;
+	int pipe_fds[2];
+	pid_t pid;
+
+	*ret = (struct answer){.rc = -EAGAIN};
+	reap(h);
+	if (h->stuck_count >= LIMIT_FILE_WORKERS_STUCK || pipe2(pipe_fds, O_CLOEXEC))
+		return;
+	pid = fork();
+	if (pid == 0)
+		run_worker(h, req, pipe_fds[1]);
+	close(pipe_fds[1]);
+	p = (struct pollfd){.fd = pipe_fds[0], .events = POLLIN};
+	if (pid > 0) {
+		if (poll(&p, 1, LIMIT_FILE_MS) <= 0)
+			ret->rc = -ETIMEDOUT;
+		else if (read(pipe_fds[0], ret, sizeof(*ret)) != sizeof(*ret))
+			*ret = (struct answer){.rc = -EIO};
+		end_worker(h, pid);
+	}
+	close(pipe_fds[0]);
+}
+
+static void remember(struct helper *h, const struct answer *a)
+{
+	if (!a->is_version_known || cache_find(h, &a->version))
+		return;
+	h->cache[h->cache_next] = *a;
+	h->cache_next = (h->cache_next + 1) % ARRAY_LEN(h->cache);
+	if (h->cache_count < ARRAY_LEN(h->cache))
+		h->cache_count++;
+}
+
+static void run_helper(int fd, pid_t parent) __attribute__((noreturn));
+
+static void run_helper(int fd, pid_t parent)
+{
+	static struct helper h;
+	static struct file_request req;
+
+	/* Of the capturer's descriptors none is needed here; a capability neither. */
+	if (dup2(fd, STDIN_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0u, 0) ||
+	    capabilities_keep_ptrace())
+		_exit(1);
+	signal(SIGINT, SIG_IGN); /* of the terminal: the capturer's end is the helper's */
+	prctl(PR_SET_NAME, "rawstack-files");
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
+		_exit(1);
+	h.fd = STDIN_FILENO;
+	for (;;) {
+		ssize_t len = recv(h.fd, &req, sizeof(req) - 1, 0);
+		struct file_reply reply = {.slot = req.slot};
+		struct answer a;
+
+		if (len < 0 && errno == EINTR)
+			continue;
+		if (len <= (ssize_t)offsetof(struct file_request, path))
+			_exit(0);
+		((char *)&req)[len] = 0;
+		reply.slot = req.slot;
+		ask_worker(&h, &req, &a);
+		remember(&h, &a);
+		reply.rc = a.rc;
+		reply.id = a.id;
+		if (send(h.fd, &reply, sizeof(reply), MSG_NOSIGNAL) < 0)
+			_exit(0);
+	}
+}
+
+pid_t file_helper_start(int *ret_fd)
+{
+	pid_t parent = getpid(), pid;
+	int fds[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, fds))
+		return -errno;
+	pid = fork();
+	if (pid == 0)
+		run_helper(fds[1], parent);
+	close(fds[1]);
+	if (pid < 0) {
+		int errnum = errno;
+
+		close(fds[0]);
+		return -errnum;
+	}
+	*ret_fd = fds[0];
+	return pid;
+}

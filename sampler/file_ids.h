@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_FILE_IDS_H
+#define RAWSTACK_FILE_IDS_H
+/*
+ * The capturer's side of the helper process (file_helper.h): asks for ids of modules that the
+ * kernel told none of, and writes the answers into them. Never waits; asks for a bounded number at
+ * a time; starts the helper again when it died. One thread.
+ */
+#include <sys/types.h>
+
+#include "err.h"
+#include "mappings.h"
+
+struct file_ids {
+	int fd;    /* -1: no helper */
+	pid_t pid; /* 0: none to wait for */
+	uint64_t start_ns;
+	struct module *slots[64]; /* asked for; each with a reference */
+};
+
+/* Starts the helper. Call it early, while the process is small. An error leaves modules without
+ * ids, and nothing else. */
+int file_ids_init(struct file_ids *f, uint64_t now_ns, struct err *err);
+void file_ids_done(struct file_ids *f); /* before modules_done() */
+
+/* Whether the id of a module that a process uses is to be waited for: asks for it if nobody did. */
+bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t now_ns);
+
+/* Takes all answers there are. */
+void file_ids_poll(struct file_ids *f, uint64_t now_ns);
+
+#endif

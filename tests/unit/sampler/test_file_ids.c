@@ -1,0 +1,289 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ids of files that the kernel tells none of: by the helper, as the service computes them, and
+ * never waited for. */
+#include "file_ids.h"
+#include "io.h"
+#include "table_build.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static const uint8_t gnu_note[] = {4, 0, 0, 0, 20, 0, 0, 0, 3, 0, 0, 0, 'G', 'N', 'U', 0};
+
+static void write_file(const char *path, const void *p, size_t len)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0700);
+
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, p, len), len);
+	close(fd);
+}
+
+/* This program; without its build id. */
+static void write_copy(const char *path, bool with_id)
+{
+	uint8_t *p, *note;
+	size_t len;
+
+	assert_int_equal(io_read_file("/proc/self/exe", 256 << 20, &p, &len, NULL), 0);
+	note = memmem(p, len, gnu_note, sizeof(gnu_note));
+	assert_non_null(note);
+	if (!with_id)
+		note[12] = 'X';
+	write_file(path, p, len);
+	free(p);
+}
+
+static void identify(const char *path, struct build_id *ret, struct build_id *ret_service)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct err err;
+
+	assert_true(fd >= 0);
+	assert_int_equal(table_identify(fd, ret_service, &err), 0);
+	assert_int_equal(file_id_of(fd, ret), 0);
+	close(fd);
+}
+
+static void test_as_the_service(void **state)
+{
+	uint8_t small[100] = {0x7f, 'E', 'L', 'F', 2, 1, 1};
+	struct build_id ours, theirs;
+
+	(void)state;
+	small[18] = 62; /* x86-64 */
+	small[54] = 56; /* length of a program header; there is none */
+	write_copy("with", true);
+	write_copy("without", false);
+	write_file("small", small, sizeof(small));
+	identify("with", &ours, &theirs);
+	assert_int_equal(ours.kind, BUILD_ID_GNU);
+	assert_memory_equal(&ours, &theirs, sizeof(ours));
+	identify("without", &ours, &theirs);
+	assert_int_equal(ours.kind, BUILD_ID_HTLHASH);
+	assert_memory_equal(&ours, &theirs, sizeof(ours));
+	identify("small", &ours, &theirs);
+	assert_int_equal(ours.kind, BUILD_ID_HTLHASH);
+	assert_memory_equal(&ours, &theirs, sizeof(ours));
+}
+
+/* --- through the helper ---------------------------------------------------------------------- */
+
+static uint64_t clock_ns = 1;
+
+static struct module *module_of(struct modules *ms, const char *path)
+{
+	const struct build_id none = {.kind = BUILD_ID_NONE};
+	char full[5000], dir[4096];
+	struct file_key key = {0, 0};
+	struct stat st;
+
+	assert_non_null(getcwd(dir, sizeof(dir)));
+	snprintf(full, sizeof(full), "%s/%s", dir, path);
+	if (!stat(full, &st))
+		key = (struct file_key){st.st_dev, st.st_ino};
+	return module_get(ms, &none, &key, full, strlen(full));
+}
+
+static enum module_id_state answer_of(struct file_ids *f, struct module *m)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+
+	for (int i = 0; i < 20000 && m->id_state == MODULE_ID_ASKED; i++) {
+		file_ids_poll(f, clock_ns);
+		nanosleep(&pause, NULL);
+	}
+	return m->id_state;
+}
+
+static enum module_id_state ask(struct file_ids *f, struct module *m, pid_t pid)
+{
+	assert_true(file_ids_want(f, m, (uint32_t)pid, clock_ns));
+	assert_int_equal(m->id_state, MODULE_ID_ASKED);
+	assert_true(file_ids_want(f, m, (uint32_t)pid, clock_ns)); /* once is enough */
+	return answer_of(f, m);
+}
+
+static void test_helper(void **state)
+{
+	struct module *m, *other, *gone;
+	struct build_id ours, theirs;
+	struct file_ids f;
+	struct modules ms;
+
+	(void)state;
+	modules_init(&ms);
+	assert_int_equal(file_ids_init(&f, 1, NULL), 0);
+	write_copy("without", false);
+	identify("without", &ours, &theirs);
+	m = module_of(&ms, "without");
+	assert_int_equal(ask(&f, m, getpid()), MODULE_ID_KNOWN);
+	assert_memory_equal(&m->id, &theirs, sizeof(theirs));
+	/* The next mapping of the file, which comes without an id again, is the same module. */
+	other = module_of(&ms, "without");
+	assert_ptr_equal(other, m);
+	module_unref(other);
+	/* One written over it is another file; the old one is not taken for it. */
+	rename("without", "moved");
+	write_copy("without", true);
+	other = module_of(&ms, "without");
+	assert_ptr_not_equal(other, m);
+	rename("moved", "without");
+	assert_int_equal(ask(&f, other, getpid()), MODULE_ID_FAILED);
+	/* It is asked for again, but not at once. */
+	assert_false(file_ids_want(&f, other, (uint32_t)getpid(), clock_ns));
+	clock_ns += UINT64_C(60000000000);
+	assert_int_equal(ask(&f, other, getpid()), MODULE_ID_FAILED);
+	/* A process that is gone: by the path here, for it is the same file. */
+	gone = module_of(&ms, "../unit_file_ids/without");
+	assert_int_equal(ask(&f, gone, INT32_MAX), MODULE_ID_KNOWN);
+	/* The helper dies: nothing hangs, and later there is another one. */
+	kill(f.pid, SIGKILL);
+	clock_ns += UINT64_C(60000000000);
+	file_ids_want(&f, other, (uint32_t)getpid(), clock_ns);
+	for (int i = 0; i < 1000 && (f.fd < 0 || other->id_state != MODULE_ID_FAILED); i++) {
+		usleep(1000);
+		file_ids_poll(&f, clock_ns);
+	}
+	write_copy("moved", false);
+	module_unref(gone);
+	gone = module_of(&ms, "moved");
+	assert_int_equal(ask(&f, gone, getpid()), MODULE_ID_KNOWN);
+	module_unref(gone);
+	module_unref(other);
+	module_unref(m);
+	file_ids_done(&f);
+	assert_int_equal(ms.count, 0);
+	modules_done(&ms);
+}
+
+/* A program that was deleted is found as long as it runs. */
+static void test_deleted(void **state)
+{
+	struct build_id theirs, ours;
+	struct file_ids f;
+	struct modules ms;
+	struct module *m;
+	int fds[2];
+	pid_t pid;
+
+	(void)state;
+	modules_init(&ms);
+	write_copy("deleted", false);
+	identify("deleted", &ours, &theirs);
+	m = module_of(&ms, "deleted");
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		execl("./deleted", "deleted", "--wait", NULL);
+		_exit(127);
+	}
+	close(fds[1]);
+	/* exec closes the other end. */
+	assert_int_equal(read(fds[0], &(char){0}, 1), 0);
+	close(fds[0]);
+	unlink("deleted");
+	assert_int_equal(file_ids_init(&f, 1, NULL), 0);
+	assert_int_equal(ask(&f, m, pid), MODULE_ID_KNOWN);
+	assert_memory_equal(&m->id, &theirs, sizeof(theirs));
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	module_unref(m);
+	file_ids_done(&f);
+	modules_done(&ms);
+}
+
+/* A file system whose daemon never says a word, in a mount namespace of its own. */
+static pid_t start_silent(int ready_fd)
+{
+	char options[100];
+	pid_t pid = fork();
+	int fd;
+
+	if (pid)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	fd = open("/dev/fuse", O_RDWR);
+	snprintf(options, sizeof(options), "fd=%d,rootmode=40000,user_id=0,group_id=0", fd);
+	if (fd < 0 || unshare(CLONE_NEWNS) || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
+	    mount("silent", "silent", "fuse", 0, options))
+		_exit(1);
+	if (write(ready_fd, "r", 1) != 1)
+		_exit(1);
+	for (;;)
+		pause();
+}
+
+static void test_never_waits(void **state)
+{
+	struct module *fifo, *device, *silent, *good;
+	struct file_ids f;
+	struct modules ms;
+	bool has_silent;
+	pid_t pid;
+	int fds[2];
+
+	(void)state;
+	modules_init(&ms);
+	unlink("fifo");
+	assert_int_equal(mkfifo("fifo", 0600), 0);
+	mkdir("silent", 0700);
+	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+	pid = start_silent(fds[1]);
+	close(fds[1]);
+	has_silent = read(fds[0], &(char){0}, 1) == 1;
+	close(fds[0]);
+	assert_int_equal(file_ids_init(&f, 1, NULL), 0);
+	fifo = module_of(&ms, "fifo");
+	assert_int_equal(ask(&f, fifo, getpid()), MODULE_ID_FAILED);
+	device = module_get(&ms, &(struct build_id){.kind = BUILD_ID_NONE}, NULL, "/dev/zero", 9);
+	assert_int_equal(ask(&f, device, getpid()), MODULE_ID_FAILED);
+	write_copy("without", false);
+	good = module_of(&ms, "without");
+	silent = module_of(&ms, "silent/file");
+	if (has_silent) {
+		/* Asked one behind the other: the second is answered though the first never is. */
+		assert_true(file_ids_want(&f, silent, (uint32_t)pid, clock_ns));
+		assert_int_equal(ask(&f, good, getpid()), MODULE_ID_KNOWN);
+		assert_int_equal(answer_of(&f, silent), MODULE_ID_FAILED);
+	} else {
+		print_message("no FUSE here: a file system that never answers is not tried\n");
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	module_unref(fifo);
+	module_unref(device);
+	module_unref(good);
+	module_unref(silent);
+	file_ids_done(&f);
+	assert_int_equal(ms.count, 0);
+	modules_done(&ms);
+}
+
+int main(int argc, char **argv)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_as_the_service),
+		cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_deleted),
+		cmocka_unit_test(test_never_waits),
+	};
+
+	if (argc > 1 && !strcmp(argv[1], "--wait"))
+		for (;;)
+			pause();
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
