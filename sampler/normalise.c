@@ -194,12 +194,38 @@ static void put_user_frame(struct normaliser *n, struct stack *s, const struct p
 	put(n, s, &l);
 }
 
+/*
+ * How many of the user frames are to be believed. Code without frame pointers leaves anything in
+ * their register, and the kernel follows it: a caller in no executable memory is not one, and what
+ * comes behind is chance. It is kept, to be seen, as the last one. Nothing can be said of a process
+ * whose mappings are not all known. *ret_cut tells whether such a frame ends the stack.
+ */
+static uint16_t plausible_count(const struct proc *p, const struct event *e, const uint64_t *pcs,
+				bool *ret_cut)
+{
+	*ret_cut = false;
+	if (!p || !p->maps->count || p->must_scan || is_in_exec(e))
+		return e->sample.user_count;
+	for (uint16_t i = 1; i < e->sample.user_count; i++) {
+		if (user_mapping(p, pcs[i], LOCATION_RETURN))
+			continue;
+		*ret_cut = true;
+		return i + 1;
+	}
+	return e->sample.user_count;
+}
+
 static void put_user(struct normaliser *n, struct stack *s, const struct proc *p,
 		     const struct event *e, const uint64_t *pcs)
 {
-	for (uint16_t i = 0; i < e->sample.user_count; i++)
+	bool is_cut;
+	uint16_t count = plausible_count(p, e, pcs, &is_cut);
+
+	for (uint16_t i = 0; i < count; i++)
 		put_user_frame(n, s, p, e, pcs[i], user_mode(e, i));
-	if (e->sample.user_count >= n->depth_max)
+	if (is_cut)
+		s->flags |= SPOOL_STACK_IMPLAUSIBLE;
+	else if (count >= n->depth_max)
 		s->flags |= SPOOL_STACK_USER_TRUNCATED;
 	if (e->sample.user_count || e->sample.flags & SAMPLE_KERNEL_THREAD)
 		return;
@@ -254,9 +280,10 @@ static void write_sample(struct normaliser *n, const struct event *e, const stru
 static bool must_wait(struct normaliser *n, const struct event *e, const struct proc *p)
 {
 	const uint64_t *pcs = (const uint64_t *)e->data + e->sample.kernel_count;
-	bool wait = false;
+	bool is_cut, wait = false;
+	uint16_t count = plausible_count(p, e, pcs, &is_cut);
 
-	for (uint16_t i = 0; i < e->sample.user_count; i++) {
+	for (uint16_t i = 0; i < count; i++) {
 		const struct mapping *m = user_mapping(p, pcs[i], user_mode(e, i));
 
 		if (m && m->module->id_state != MODULE_ID_KNOWN)

@@ -45,6 +45,8 @@ enum spool_stack_flag {
 						  frame with the reason stands for it */
 	SPOOL_STACK_NO_KERNEL = 1 << 3,
 	SPOOL_STACK_STALE_EXEC = 1 << 4,
+	SPOOL_STACK_IMPLAUSIBLE = 1 << 5, /* implausible frame pointer: the user part ends with a
+					     caller that is in no executable memory */
 };
 
 struct spool_sample {
