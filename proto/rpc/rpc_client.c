@@ -243,15 +243,23 @@ int rpc_stream_half_close(struct rpc_stream *s, struct err *err)
 	return wait_for(s, BATCH_SEND) ? 0 : broken(s, err);
 }
 
-int rpc_stream_receive(struct rpc_stream *s, ProtobufCMessage **ret_reply, struct err *err)
+/* The bytes of the next reply, NULL when there is none. */
+static grpc_byte_buffer *next_reply(struct rpc_stream *s)
 {
 	grpc_byte_buffer *bytes = NULL;
 	grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
-	int rc;
 
 	op.data.recv_message.recv_message = &bytes;
 	start(s, &op, 1, BATCH_RECEIVE);
 	wait_for(s, BATCH_RECEIVE);
+	return bytes;
+}
+
+int rpc_stream_receive(struct rpc_stream *s, ProtobufCMessage **ret_reply, struct err *err)
+{
+	grpc_byte_buffer *bytes = next_reply(s);
+	int rc;
+
 	if (!bytes)
 		return status_error(s, err);
 	rc = rpc_unpack(bytes, s->reply_type, NULL, ret_reply, err);
@@ -266,8 +274,14 @@ int rpc_stream_receive(struct rpc_stream *s, ProtobufCMessage **ret_reply, struc
 int rpc_stream_finish(struct rpc_stream *s, struct err *err)
 {
 	int rc = rpc_stream_half_close(s, err);
+	grpc_byte_buffer *bytes;
 
-	return rc ? rc : status_error(s, err);
+	if (rc)
+		return rc;
+	/* gRPC gives the status away only behind the last reply. */
+	while (!s->ended && (bytes = next_reply(s)))
+		grpc_byte_buffer_destroy(bytes);
+	return status_error(s, err);
 }
 
 void rpc_stream_close(struct rpc_stream *s)

@@ -64,7 +64,10 @@ int rpc_stream_half_close(struct rpc_stream *s, struct err *err) _must_check_;
 int rpc_stream_receive(struct rpc_stream *s, ProtobufCMessage **ret_reply,
 		       struct err *err) _must_check_;
 
-/* Half-closes if that was not done, waits for the status: 0, or the call's error. */
+/*
+ * Half-closes if that was not done, drops the replies that were not received, waits for the status:
+ * 0, or the call's error. Returns by the call's deadline at the latest.
+ */
 int rpc_stream_finish(struct rpc_stream *s, struct err *err) _must_check_;
 
 /* Cancels what is not finished. */

@@ -330,6 +330,46 @@ static void test_client_stream(void **state)
 	assert_becomes(&closed_count, 1);
 }
 
+/* finish() tells the status and close() returns also where replies were left unread. */
+static void test_finish_unread(void **state)
+{
+	static const struct {
+		const char *method;
+		uint64_t offset; /* replies, of Count */
+		uint32_t timeout_ms;
+		int code;
+	} rows[] = {
+		{"/test.T/Sum", 0, 4000, 0},
+		{"/test.T/Unary", 0, 4000, 0},
+		{"/test.T/Unary", 7, 4000, ERR_NOT_FOUND},
+		{"/test.T/Count", 50, 4000, 0},
+		{"/test.T/Echo", 9, 4000, 0},
+		{"/test.T/Park", 0, 200, ERR_UNAVAILABLE},
+	};
+	struct fixture *f = *state;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		for (int finish = 0; finish < 2; finish++) {
+			struct rpc_stream *s = NULL;
+			struct err err = {0};
+			int rc = 0;
+
+			assert_int_equal(rpc_stream_open(&s, f->client, rows[i].method,
+							 &rawstack__v1__upload_reply__descriptor,
+							 rows[i].timeout_ms, &err),
+					 0);
+			assert_int_equal(send_chunk(s, rows[i].offset, 1, &err), 0);
+			if (finish)
+				rc = rpc_stream_finish(s, &err);
+			else
+				wait_ms(50); /* the replies arrive */
+			rpc_stream_close(s);
+			if (finish && rc != rows[i].code)
+				fail_msg("row %zu: %d, '%s'", i, rc, err.message);
+		}
+	}
+}
+
 /* A handler's error ends the stream while the client still sends. */
 static void test_stream_refused(void **state)
 {
@@ -693,6 +733,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_wrong_message, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_wrong_reply, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_client_stream, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_finish_unread, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_refused, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_stream_cut, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_server_stream, setup, teardown),
