@@ -65,6 +65,18 @@ static grpc_arg int_arg(const char *key, int value)
 	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = name.out, .value.integer = value};
 }
 
+static void on_drained(struct rpc_tag *tag, bool ok _unused_)
+{
+	struct rpc_server *s =
+		(struct rpc_server *)(void *)((char *)tag -
+					      offsetof(struct rpc_server, drained_tag));
+
+	pthread_mutex_lock(&s->calls.lock);
+	s->drained = true;
+	pthread_cond_broadcast(&s->calls.changed);
+	pthread_mutex_unlock(&s->calls.lock);
+}
+
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
 		    struct err *err)
 {
@@ -94,6 +106,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	s->queue_count = queue_count;
 	pthread_mutex_init(&s->calls.lock, NULL);
 	pthread_cond_init(&s->calls.changed, NULL);
+	s->drained_tag.done = on_drained;
 	s->server = grpc_server_create(&channel_args, NULL);
 	for (unsigned int i = 0; i < queue_count; i++) {
 		s->queues[i].cq = grpc_completion_queue_create_for_next(NULL);
@@ -186,18 +199,6 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 		arm(a);
 }
 
-static void on_drained(struct rpc_tag *tag, bool ok _unused_)
-{
-	struct rpc_server *s =
-		(struct rpc_server *)(void *)((char *)tag -
-					      offsetof(struct rpc_server, drained_tag));
-
-	pthread_mutex_lock(&s->calls.lock);
-	s->drained = true;
-	pthread_cond_broadcast(&s->calls.changed);
-	pthread_mutex_unlock(&s->calls.lock);
-}
-
 static void *serve(void *arg)
 {
 	struct queue *q = arg;
@@ -239,6 +240,7 @@ int rpc_server_start(struct rpc_server *s, struct err *err)
 static bool wait_drained(struct rpc_server *s, unsigned int ms)
 {
 	struct timespec until;
+	bool drained;
 	int rc = 0;
 
 	clock_gettime(CLOCK_REALTIME, &until);
@@ -255,8 +257,9 @@ static bool wait_drained(struct rpc_server *s, unsigned int ms)
 		else
 			rc = pthread_cond_timedwait(&s->calls.changed, &s->calls.lock, &until);
 	}
+	drained = s->drained;
 	pthread_mutex_unlock(&s->calls.lock);
-	return s->drained;
+	return drained;
 }
 
 void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms)
@@ -264,7 +267,6 @@ void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms)
 	if (s->stopped)
 		return;
 	s->stopped = true;
-	s->drained_tag.done = on_drained;
 	grpc_server_shutdown_and_notify(s->server, s->queues[0].cq, &s->drained_tag);
 	if (!s->queues[0].running) {
 		/* Never started: the close takes the notice from the queue. */
