@@ -3,7 +3,6 @@
 
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "crc32c.h"
 #include "limits.h"
@@ -12,7 +11,8 @@
 
 enum {
 	EVICTION_ROUNDS = 8,
-	EVICTION_PAUSE_MS = 64,
+	PURGE_TRIES = 2,
+	SETTLE_MS = 2000, /* a request takes less, also on a busy machine */
 	USED_MAX = 1 << 20,
 	VERIFIED_MAX = 1 << 20,
 };
@@ -270,6 +270,11 @@ static int purge(struct store *s, const struct build_id *id, struct err *err)
 		if (!encoded)
 			return err_set(err, ERR_MEMORY, "out of memory");
 		rc = s->kv->ops->commit(s->kv, writes, ARRAY_LEN(writes), err);
+		/* Taking away needs pages too, and snapshots may hold all that are free. */
+		for (int i = 0; rc == ERR_LIMIT && i < PURGE_TRIES; i++) {
+			s->kv->ops->settle(s->kv, SETTLE_MS);
+			rc = s->kv->ops->commit(s->kv, writes, ARRAY_LEN(writes), err);
+		}
 		if (rc)
 			return rc;
 		account(s, &old, &record.binary);
@@ -307,9 +312,8 @@ static int evict(struct store *s, uint64_t needed, uint64_t least, struct err *e
 }
 
 /*
- * One more commit, because what a commit frees is usable only after the next, and not before the
- * snapshots that see it have ended: those last as long as a request, so that waiting a little is
- * better than evicting more.
+ * What a commit frees is usable only after the next one, and not before the snapshots that see it
+ * have ended: those last as long as a request, so that waiting is better than evicting more.
  */
 static int retry(struct store *s, const struct kv_write *writes, size_t count, struct err *err)
 {
@@ -317,21 +321,12 @@ static int retry(struct store *s, const struct kv_write *writes, size_t count, s
 	uint8_t number[STORE_NUMBER_LEN];
 	struct kv_write tick = {
 		KV_META, {tick_key, sizeof(tick_key) - 1}, {number, sizeof(number)}};
-	long pause_ms = 0;
 	int rc;
 
 	store_number_encode(s->next_number, number);
-	for (;;) {
-		struct timespec pause = {0, pause_ms * 1000000};
-
-		nanosleep(&pause, NULL);
-		rc = s->kv->ops->commit(s->kv, &tick, 1, err);
-		if (!rc)
-			rc = s->kv->ops->commit(s->kv, writes, count, err);
-		if (rc != ERR_LIMIT || pause_ms >= EVICTION_PAUSE_MS)
-			return rc;
-		pause_ms = pause_ms ? pause_ms * 2 : 1;
-	}
+	s->kv->ops->settle(s->kv, SETTLE_MS);
+	rc = s->kv->ops->commit(s->kv, &tick, 1, err);
+	return rc ? rc : s->kv->ops->commit(s->kv, writes, count, err);
 }
 
 int store_commit(struct store *s, const struct kv_write *writes, size_t count, uint64_t needed,

@@ -55,6 +55,10 @@ struct kv_ops {
 	 * a commit deletes may be usable only after one more commit.
 	 */
 	int (*commit)(struct kv *kv, const struct kv_write *writes, size_t count, struct err *err);
+	/* Waits until the snapshots that there are have ended, at most timeout_ms: the pages that
+	 * they see cannot be used again before. False when the time was over. One thread at a time,
+	 * which has no snapshot. */
+	bool (*settle)(struct kv *kv, unsigned int timeout_ms);
 	void (*maintain)(struct kv *kv); /* now and then: frees what dead readers hold */
 	void (*close)(struct kv *kv);
 };

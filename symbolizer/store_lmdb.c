@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <time.h>
 
 #include "limits.h"
 #include "store_kv.h"
@@ -27,15 +28,21 @@ struct kv_lmdb {
 	MDB_dbi tables[KV_TABLE_COUNT];
 	int fd; /* LMDB's own descriptor of the file */
 	char path[LIMIT_PATH_LEN];
-	pthread_mutex_t lock; /* of the pool and the writer's turn is LMDB's own */
+	pthread_mutex_t lock; /* of what follows; the writer's turn is LMDB's own */
 	struct kv_read *pool; /* reset, each keeps its reader slot */
 	size_t pool_count;
+	/* Snapshots that are in use, by the phase in which they began: a new phase is begun only
+	 * when the one before the last is empty, so that there are two. */
+	unsigned int phase;
+	size_t active[2];
+	pthread_cond_t ended; /* the last of a phase */
 };
 
 struct kv_read {
 	struct kv_read *next;
 	struct kv_lmdb *m;
 	MDB_txn *txn;
+	unsigned int phase;
 };
 
 static int fail(struct kv_lmdb *m, int rc, const char *what, struct err *err)
@@ -76,10 +83,18 @@ static MDB_val val_of(struct kv_bytes b)
 	return v;
 }
 
+/* With `lock` held. */
+static void leave(struct kv_lmdb *m, unsigned int phase)
+{
+	if (--m->active[phase] == 0)
+		pthread_cond_signal(&m->ended);
+}
+
 static int lmdb_read_begin(struct kv *kv, struct kv_read **ret, struct err *err)
 {
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
 	struct kv_read *r;
+	unsigned int phase;
 	int rc;
 
 	pthread_mutex_lock(&m->lock);
@@ -88,22 +103,26 @@ static int lmdb_read_begin(struct kv *kv, struct kv_read **ret, struct err *err)
 		m->pool = r->next;
 		m->pool_count--;
 	}
+	phase = m->phase;
+	m->active[phase]++;
 	pthread_mutex_unlock(&m->lock);
 	if (r) {
 		rc = mdb_txn_renew(r->txn);
 	} else {
 		r = calloc(1, sizeof(*r));
-		if (!r)
-			return err_set(err, ERR_MEMORY, "out of memory");
-		r->m = m;
-		rc = mdb_txn_begin(m->env, NULL, MDB_RDONLY, &r->txn);
+		rc = r ? mdb_txn_begin(m->env, NULL, MDB_RDONLY, &r->txn) : ENOMEM;
 	}
 	if (rc) {
-		if (r->txn)
+		if (r && r->txn)
 			mdb_txn_abort(r->txn);
 		free(r);
+		pthread_mutex_lock(&m->lock);
+		leave(m, phase);
+		pthread_mutex_unlock(&m->lock);
 		return fail(m, rc, "read", err);
 	}
+	r->m = m;
+	r->phase = phase;
 	*ret = r;
 	return 0;
 }
@@ -115,6 +134,7 @@ static void lmdb_read_end(struct kv_read *r)
 
 	mdb_txn_reset(r->txn);
 	pthread_mutex_lock(&m->lock);
+	leave(m, r->phase);
 	pooled = m->pool_count < POOL_MAX;
 	if (pooled) {
 		r->next = m->pool;
@@ -218,6 +238,40 @@ static int lmdb_commit(struct kv *kv, const struct kv_write *writes, size_t coun
 	return rc ? fail(m, rc, "commit", err) : 0;
 }
 
+/* With `lock` held: whether all snapshots of the phase have ended in time. */
+static bool wait_phase(struct kv_lmdb *m, unsigned int phase, const struct timespec *until)
+{
+	int rc = 0;
+
+	while (m->active[phase] && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&m->ended, &m->lock, until);
+	return m->active[phase] == 0;
+}
+
+static bool lmdb_settle(struct kv *kv, unsigned int timeout_ms)
+{
+	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+	struct timespec until;
+	bool settled;
+
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += timeout_ms / 1000;
+	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	pthread_mutex_lock(&m->lock);
+	/* First those of the phase before, then, in a new phase, those of the last one. */
+	settled = wait_phase(m, !m->phase, &until);
+	if (settled) {
+		m->phase = !m->phase;
+		settled = wait_phase(m, !m->phase, &until);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return settled;
+}
+
 static void lmdb_maintain(struct kv *kv)
 {
 	int dead;
@@ -238,6 +292,7 @@ static void lmdb_close(struct kv *kv)
 	}
 	if (m->env)
 		mdb_env_close(m->env);
+	pthread_cond_destroy(&m->ended);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -316,6 +371,7 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, str
 		.get = lmdb_get,
 		.next = lmdb_next,
 		.commit = lmdb_commit,
+		.settle = lmdb_settle,
 		.maintain = lmdb_maintain,
 		.close = lmdb_close,
 	};
@@ -326,6 +382,7 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, str
 		return err_set(err, ERR_MEMORY, "out of memory");
 	m->kv.ops = &ops;
 	pthread_mutex_init(&m->lock, NULL);
+	pthread_cond_init(&m->ended, NULL);
 	if (snprintf(m->path, sizeof(m->path), "%s/store.mdb", dir) >= (int)sizeof(m->path))
 		rc = err_set(err, ERR_USAGE, "data directory: name too long");
 	else

@@ -167,6 +167,12 @@ static int memory_commit(struct kv *kv, const struct kv_write *writes, size_t co
 	return rc;
 }
 
+/* Its commits wait for snapshots anyway. */
+static bool memory_settle(struct kv *kv _unused_, unsigned int timeout_ms _unused_)
+{
+	return true;
+}
+
 static void memory_maintain(struct kv *kv _unused_)
 {
 }
@@ -192,6 +198,7 @@ int store_kv_open_memory(struct kv **ret, uint64_t max_bytes, struct err *err)
 		.get = memory_get,
 		.next = memory_next,
 		.commit = memory_commit,
+		.settle = memory_settle,
 		.maintain = memory_maintain,
 		.close = memory_close,
 	};

@@ -4,11 +4,13 @@
 
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -485,6 +487,44 @@ static void test_threads(void **state)
 	store_close(race.s);
 }
 
+/* A request that takes long, under a full store: puts wait for it and evict no more than before. */
+static void *slow_reader(void *arg)
+{
+	struct race *race = arg;
+	struct timespec t = {1, 200000000};
+	struct store_read *r;
+
+	if (store_read_begin(race->s, &r, NULL))
+		return arg;
+	atomic_store(&race->stop, true);
+	nanosleep(&t, NULL);
+	store_read_end(r);
+	return NULL;
+}
+
+static void test_slow_reader(void **state)
+{
+	struct race race = {.s = open_fresh(state)};
+	struct store_stat stat;
+	pthread_t thread;
+	struct err err;
+	void *failed;
+
+	for (uint32_t i = 1; i < 30; i++)
+		assert_int_equal(put(race.s, i, 300000, false, &err), 0);
+	assert_int_equal(pthread_create(&thread, NULL, slow_reader, &race), 0);
+	while (!atomic_load(&race.stop))
+		sched_yield();
+	for (uint32_t i = 30; i < 60; i++)
+		if (put(race.s, i, 300000, false, &err))
+			fail_msg("table %u: %s", i, err.message);
+	pthread_join(thread, &failed);
+	assert_null(failed);
+	store_stat(race.s, &stat);
+	assert_true(stat.ready_count >= 7);
+	store_close(race.s);
+}
+
 /* cmocka passes the engine on, and frees nothing. */
 #define ON(engine, test)                                                           \
 	{                                                                          \
@@ -502,6 +542,7 @@ int main(void)
 		ON(lmdb, test_missing),        ON(memory, test_missing),
 		ON(lmdb, test_missing_bound),  ON(memory, test_missing_bound),
 		ON(lmdb, test_threads),        ON(memory, test_threads),
+		ON(lmdb, test_slow_reader),    ON(memory, test_slow_reader),
 		ON(lmdb, test_reopen),         ON(lmdb, test_truncated),
 		ON(lmdb, test_damaged),
 	};
