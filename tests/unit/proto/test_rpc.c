@@ -443,9 +443,9 @@ static void test_deadline(void **state)
 	uint64_t n;
 	struct err err;
 
-	assert_int_equal(call(f, "/test.T/Park", 0, 0, 100, &n, &err), ERR_UNAVAILABLE);
+	assert_int_equal(call(f, "/test.T/Park", 0, 0, 1000, &n, &err), ERR_UNAVAILABLE);
 	assert_non_null(strstr(err.message, "no answer in time"));
-	assert_int_equal(call(f, "/test.T/Busy", 0, 0, 100, &n, &err), ERR_UNAVAILABLE);
+	assert_int_equal(call(f, "/test.T/Busy", 0, 0, 1000, &n, &err), ERR_UNAVAILABLE);
 	assert_becomes(&busy_count, 0);
 	assert_becomes(&closed_count, 2);
 }
