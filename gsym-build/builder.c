@@ -326,6 +326,7 @@ static int write_answer(struct answer *a, struct rsym_writer *w, struct builder_
 	if (!a->symbol_node)
 		return no_memory(err);
 	rc = choose(a, err);
+	flat_done_rows(&a->b->flat);
 	if (!rc)
 		rc = find_homes(a, err);
 	if (rc)

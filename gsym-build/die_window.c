@@ -5,7 +5,7 @@
 
 /* Inflated ahead of what is asked for. Below it calls cost more, above it caches suffer. */
 #define AHEAD ((size_t)512 << 10)
-/* Plain pages are given back in runs of this length. */
+/* Pages of the file are given back in runs of this length. */
 #define DROP  ((uint64_t)8 << 20)
 
 int die_window_open(struct die_window *w, struct image *im, const char *name, struct err *err)
@@ -13,7 +13,7 @@ int die_window_open(struct die_window *w, struct image *im, const char *name, st
 	struct image_packed packed;
 	int rc = image_section_packed(im, name, &packed, err);
 
-	*w = (struct die_window){.im = im, .len = packed.plain_len};
+	*w = (struct die_window){.im = im, .len = packed.plain_len, .source = packed.p};
 	if (rc <= 0)
 		return rc;
 	if (packed.kind == INFLATE_NONE) {
@@ -31,6 +31,15 @@ void die_window_close(struct die_window *w)
 	inflate_stream_free(w->stream);
 	free(w->memory);
 	*w = (struct die_window){0};
+}
+
+/* The file is not read again before `off` of the section's bytes in it. */
+static void drop(struct die_window *w, uint64_t off)
+{
+	if (off - w->dropped < DROP)
+		return;
+	image_drop(w->im, w->source + w->dropped, off - w->dropped);
+	w->dropped = off;
 }
 
 /* Room for len bytes at the front of which stands what is kept of the old view. */
@@ -81,6 +90,7 @@ static int inflate_to(struct die_window *w, uint64_t off, uint64_t len, struct e
 	w->p = w->memory;
 	w->off = off;
 	w->have = rc ? 0 : want;
+	drop(w, inflate_stream_position(w->stream));
 	return rc;
 }
 
@@ -96,9 +106,8 @@ int die_window_move(struct die_window *w, uint64_t off, uint64_t len, const uint
 		rc = inflate_to(w, off, len, err);
 		if (rc)
 			return rc;
-	} else if (!w->stream && off - w->dropped >= DROP) {
-		image_drop(w->im, w->p + w->dropped, off - w->dropped);
-		w->dropped = off;
+	} else if (!w->stream) {
+		drop(w, off);
 	}
 	*ret = w->p + (off - w->off);
 	return 1;

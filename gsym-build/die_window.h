@@ -4,7 +4,7 @@
 /*
  * A view of a large section that moves forward: .debug_info, which inflates to hundreds of
  * megabytes and is read once, unit by unit. Of a compressed section only the unit at hand is in
- * memory, with what was inflated ahead; of a plain one the pages behind are given back. One thread
+ * memory, with what was inflated ahead; and of the file the pages behind are given back. One thread
  * at a time.
  */
 #include "image.h"
@@ -20,7 +20,8 @@ struct die_window {
 	struct inflate_stream *stream; /* NULL: the section is plain */
 	uint8_t *memory;
 	size_t memory_len;
-	uint64_t dropped; /* up to here */
+	const uint8_t *source; /* the bytes in the file */
+	uint64_t dropped;      /* of them, up to here */
 };
 
 /* 1 opened, 0 no such section or empty; negative as image_section(). The image must stay open. */

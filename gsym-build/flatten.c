@@ -39,11 +39,19 @@ static void work_done(struct work *w)
 	paint_done(&w->covered);
 }
 
-void flat_done(struct flat *f)
+void flat_done_rows(struct flat *f)
 {
 	free(f->rows);
-	free(f->nodes);
 	free(f->pieces);
+	f->rows = NULL;
+	f->pieces = NULL;
+	f->row_count = f->rows_cap = f->piece_count = f->pieces_cap = 0;
+}
+
+void flat_done(struct flat *f)
+{
+	flat_done_rows(f);
+	free(f->nodes);
 	paint_done(&f->code);
 	*f = (struct flat){.code = PAINT_INIT(SIZE_MAX)};
 }

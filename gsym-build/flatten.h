@@ -56,6 +56,9 @@ struct flat {
 
 void flat_done(struct flat *f);
 
+/* Releases rows and pieces only, most of the memory: nodes stay. */
+void flat_done_rows(struct flat *f);
+
 /* Adds a unit; the next number is its own. ERR_MEMORY, ERR_LIMIT. */
 int flat_add_unit(struct flat *f, const struct facts_unit *unit, struct err *err) _must_check_;
 

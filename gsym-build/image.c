@@ -327,6 +327,15 @@ int image_section(struct image *im, const char *name, const uint8_t **ret_p, siz
 	return 1;
 }
 
+void image_forget(struct image *im)
+{
+	for (size_t i = 0; i < im->part_count; i++) {
+		free(im->parts[i].inflated);
+		im->parts[i].inflated = NULL;
+	}
+	image_drop(im, im->p, im->len);
+}
+
 void image_set_mapped(struct image *im)
 {
 	im->mapped = true;

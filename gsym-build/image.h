@@ -71,6 +71,9 @@ int image_section_packed(struct image *im, const char *name, struct image_packed
 void image_set_mapped(struct image *im);
 void image_drop(const struct image *im, const uint8_t *p, size_t len);
 
+/* Gives back all memory of sections; what image_section() gave is no longer valid. */
+void image_forget(struct image *im);
+
 struct image_segment {
 	uint64_t vaddr, mem_len, file_off, file_len;
 	uint32_t flags; /* PF_X, PF_W, PF_R */

@@ -14,6 +14,7 @@ enum {
 struct inflate_stream {
 	enum inflate_kind kind;
 	const uint8_t *in;
+	size_t in_len;
 	size_t in_left;    /* not yet given to the library */
 	uint64_t out_left; /* not yet asked for */
 	uint64_t out_len;
@@ -97,7 +98,7 @@ int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, con
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	s->in = in;
-	s->in_left = in_len;
+	s->in_len = s->in_left = in_len;
 	s->out_left = s->out_len = out_len;
 	if (kind == INFLATE_ZLIB) {
 		ok = inflateInit(&s->zlib) == Z_OK;
@@ -134,6 +135,13 @@ int inflate_stream_read(struct inflate_stream *s, void *out, size_t len, struct 
 	if (rc < 0)
 		return rc;
 	return one ? 0 : wrong_length(s, "more", err);
+}
+
+size_t inflate_stream_position(const struct inflate_stream *s)
+{
+	if (s->kind == INFLATE_ZSTD)
+		return s->zstd_in.pos;
+	return s->in_len - s->in_left - s->zlib.avail_in;
 }
 
 void inflate_stream_free(struct inflate_stream *s)

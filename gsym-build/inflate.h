@@ -32,6 +32,8 @@ int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, con
  * stream ends with them. Errors as inflate_bytes(); the stream is then of no more use. */
 int inflate_stream_read(struct inflate_stream *s, void *out, size_t len,
 			struct err *err) _must_check_;
+/* How many bytes of the input will not be read again. */
+size_t inflate_stream_position(const struct inflate_stream *s);
 void inflate_stream_free(struct inflate_stream *s);
 DEFINE_FREEP(struct inflate_stream, inflate_stream_free);
 

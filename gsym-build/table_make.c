@@ -109,6 +109,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 		rc = die_scan(im, &bu->text, &sink, &debug, err);
 	if (rc)
 		return rc;
+	image_forget(im);
 	add_segments(b, im, stripped);
 	report_relocations(b, im);
 	b->report->unit_count = debug.unit_count;
@@ -159,6 +160,7 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 		rc = symbols_choose(&b->builder.symbols, &b->builder.flat.code, err);
 	if (!rc)
 		rc = builder_write(&b->builder, b->writer, &counts, err);
+	builder_done(&b->builder); /* the writer has a copy of what it needs */
 	if (!rc)
 		rc = rsym_writer_finish(b->writer, &b->info, out, err);
 	if (rc)
