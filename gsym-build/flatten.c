@@ -324,10 +324,16 @@ static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct
 
 static int add_orphans(struct work *w, struct err *err)
 {
+	size_t first = 0; /* of the scopes: both are sorted */
+
 	for (size_t i = 0; i < w->line_count; i++) {
 		const struct line *l = &w->lines[i];
-		size_t at = paint_find(&w->scopes, l->start);
 		uint64_t pos = l->start;
+		size_t at;
+
+		while (first < w->scopes.count && w->scopes.spans[first].end <= l->start)
+			first++;
+		at = first;
 
 		while (pos < l->end) {
 			const struct paint_span *s =

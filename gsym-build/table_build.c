@@ -348,7 +348,7 @@ static int run_worker(const struct table_request *req, int table_fd, struct work
 int table_build(const struct table_request *req, struct build_report *report, struct err *err)
 {
 	struct worker_request request;
-	struct worker_reply reply;
+	struct worker_reply reply = {0};
 	const struct io *io = io_system();
 	uint64_t start_ns = io->mono_ns(io->ctx);
 	int rc;
@@ -368,7 +368,7 @@ int table_verify(const struct table_request *req, int table_fd, struct verify_re
 		 struct err *err)
 {
 	struct worker_request request;
-	struct worker_reply reply;
+	struct worker_reply reply = {0};
 	int rc;
 
 	*report = (struct verify_report){0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base.h"
 
-bool grow_array(void **p, size_t *cap, size_t want, size_t size, size_t ceiling)
+bool grow_array_more(void **p, size_t *cap, size_t want, size_t size, size_t ceiling)
 {
 	size_t next = *cap ? *cap : 16, bytes;
 	void *grown;

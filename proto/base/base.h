@@ -62,10 +62,16 @@ static inline void closep(int *fd)
 #define CHECKED_ADD(a, b, ret) (!__builtin_add_overflow(a, b, ret))
 #define CHECKED_MUL(a, b, ret) (!__builtin_mul_overflow(a, b, ret))
 
+bool grow_array_more(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;
+
 /*
  * Grows *p to hold at least want elements of size bytes, doubling. Returns false, with *p and *cap
  * as they were, when want exceeds ceiling or memory is out.
  */
-bool grow_array(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;
+static inline bool _must_check_ grow_array(void **p, size_t *cap, size_t want, size_t size,
+					   size_t ceiling)
+{
+	return (want <= *cap && want <= ceiling) || grow_array_more(p, cap, want, size, ceiling);
+}
 
 #endif

@@ -76,6 +76,10 @@ static inline uint64_t bytes_uleb(struct bytes *b)
 	uint64_t v = 0;
 	unsigned int shift = 0;
 
+	if (b->left && *b->p < 0x80) { /* nearly all are short */
+		b->left--;
+		return *b->p++;
+	}
 	for (;;) {
 		uint8_t byte = bytes_u8(b);
 
