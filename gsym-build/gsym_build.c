@@ -114,9 +114,11 @@ static void print_report(const char *path, const struct build_report *r)
 	       (unsigned long long)r->unit_count);
 	printf(", %llu symbols; %.2f s of CPU, %.0f MB\n", (unsigned long long)r->symbol_count,
 	       (double)r->cpu_ns / 1e9, (double)r->peak_memory / 1048576);
-	if (r->skipped[0])
+	if (r->units_skipped)
 		log_warn("%s: %llu units skipped; the first: %s", path,
 			 (unsigned long long)r->units_skipped, r->skipped);
+	else if (r->skipped[0])
+		log_warn("%s: not all could be read: %s", path, r->skipped);
 	if (r->relocations_skipped)
 		log_warn("%s: %llu relocations not applied; the first: %s", path,
 			 (unsigned long long)r->relocations_skipped, r->relocation_skipped);

@@ -94,4 +94,12 @@ int image_add_code(const struct image *im, struct paint *code, struct err *err) 
 int image_add_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
 		      uint64_t *ret_count, struct err *err) _must_check_;
 
+/*
+ * Adds the symbols of MiniDebugInfo (.gnu_debugdata) of an image that has no .symtab: what it holds
+ * stands beside .dynsym. *ret_count: how many, 0 without it. ERR_DATA, ERR_LIMIT, ERR_UNSUPPORTED:
+ * it cannot be read, which is no reason to do without the rest. ERR_MEMORY.
+ */
+int image_add_mini_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+			   uint64_t *ret_count, struct err *err) _must_check_;
+
 #endif

@@ -181,12 +181,14 @@ int judge_facts_read(struct judge_facts *f, struct image *im, struct image *part
 {
 	struct facts_sink sink = {.ctx = f, .unit = take_unit};
 	struct debug_report debug = {0};
-	uint64_t count = 0;
+	uint64_t count = 0, mini = 0;
 	int rc = image_add_code(im, &f->code, err);
 
 	if (!rc)
 		rc = image_add_symbols(im, &f->text, &f->symbols, &count, err);
-	if (!rc && !count && partner)
+	if (!rc)
+		rc = image_add_mini_symbols(im, &f->text, &f->symbols, &mini, err);
+	if (!rc && !(count + mini) && partner)
 		rc = image_add_symbols(partner, &f->text, &f->symbols, &count, err);
 	if (!rc)
 		rc = debug_read(im, &f->text, &sink, &debug, err);

@@ -51,7 +51,8 @@ struct build_report {
 	bool has_dwarf, has_segments, needs_alt_file;
 	uint64_t relocations_skipped;
 	char relocation_skipped[128]; /* where the first is, and why; or "" */
-	char skipped[256];            /* why units were skipped: the first reason, or "" */
+	char skipped[256];            /* why units or other parts were skipped: the first
+				       * reason, or "" */
 };
 
 /*

@@ -57,14 +57,37 @@ static void find_text_base(struct build *b, struct image *im)
 	}
 }
 
-static int read_symbols(struct build *b, struct image *im, struct image *stripped, struct err *err)
+/* What is wrong with a part that the rest can do without: the first of these is reported. */
+static int note(struct build *b, const struct err *why, int rc, struct err *err)
+{
+	if (rc == ERR_MEMORY)
+		return err_set(err, rc, "%s", why->message);
+	if (rc && !b->report->skipped[0])
+		snprintf(b->report->skipped, sizeof(b->report->skipped), "%s", why->message);
+	return 0;
+}
+
+static int add_symbols(struct build *b, struct image *im, uint64_t *ret_count, struct err *err)
 {
 	struct builder *bu = &b->builder;
+	uint64_t mini = 0;
+	struct err why;
+	int rc = image_add_symbols(im, &bu->text, &bu->symbols, ret_count, err);
+
+	if (rc)
+		return rc;
+	rc = image_add_mini_symbols(im, &bu->text, &bu->symbols, &mini, &why);
+	*ret_count += mini;
+	return note(b, &why, rc, err);
+}
+
+static int read_symbols(struct build *b, struct image *im, struct image *stripped, struct err *err)
+{
 	uint64_t count = 0;
-	int rc = image_add_symbols(im, &bu->text, &bu->symbols, &count, err);
+	int rc = add_symbols(b, im, &count, err);
 
 	if (!rc && !count && stripped)
-		rc = image_add_symbols(stripped, &bu->text, &bu->symbols, &count, err);
+		rc = add_symbols(b, stripped, &count, err);
 	if (rc)
 		return rc;
 	b->report->symbol_count = count;
@@ -115,7 +138,8 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	b->report->unit_count = debug.unit_count;
 	b->report->units_skipped = debug.units_skipped;
 	b->report->needs_alt_file = debug.needs_alt_file;
-	memcpy(b->report->skipped, debug.skipped, sizeof(b->report->skipped));
+	if (debug.skipped[0])
+		memcpy(b->report->skipped, debug.skipped, sizeof(b->report->skipped));
 	b->report->has_dwarf = debug.unit_count > 0;
 	if (debug.unit_count)
 		b->info.flags |= RSYM_HAS_DWARF;

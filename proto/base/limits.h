@@ -15,34 +15,37 @@
 
 /* --- ELF and DWARF input ------------------------------------------------------------------- */
 /* The largest debug files known (browsers, vendor kernels) are 5 to 9 GB. */
-#define LIMIT_ELF_FILE_LEN  (16 * GIB)
+#define LIMIT_ELF_FILE_LEN   (16 * GIB)
 /* Section counts above 2^16 need the extended numbering of ELF and exist only with
  * -ffunction-sections in relocatable files. */
-#define LIMIT_ELF_SECTIONS  LIMIT(262144)
+#define LIMIT_ELF_SECTIONS   LIMIT(262144)
 /* One section after decompression: what a worker may have to map. */
-#define LIMIT_SECTION_LEN   (8 * GIB)
+#define LIMIT_SECTION_LEN    (8 * GIB)
 /* zlib cannot exceed 1:1032 and zstd goes far above; real DWARF stays below 1:20. */
-#define LIMIT_INFLATE_RATIO LIMIT(1100)
+#define LIMIT_INFLATE_RATIO  LIMIT(1100)
+/* Symbols only: 1 % of the file they are of. A decoder of `xz -9` takes 65 MiB. */
+#define LIMIT_MINI_DEBUG_LEN (256 * MIB)
+#define LIMIT_XZ_MEMORY      (128 * MIB)
 /* A note section or segment: build ids, ABI tags, the kernel's ELF notes; 1 KiB in practice. */
-#define LIMIT_NOTE_LEN      MIB
+#define LIMIT_NOTE_LEN       MIB
 /* PT_LOAD segments; linkers make 2 to 6, kernels and patched files some more. A lookup by file
  * offset looks at each. */
-#define LIMIT_SEGMENTS      LIMIT(128)
+#define LIMIT_SEGMENTS       LIMIT(128)
 /* Address ranges of the functions and inlined calls of one unit; the largest unit seen has 0.4
  * million. Many entries may share one range list, so the file's length does not bound them. */
-#define LIMIT_UNIT_SPANS    LIMIT(16000000)
+#define LIMIT_UNIT_SPANS     LIMIT(16000000)
 /* Abbreviations in one table; link-time optimisation and dwz reach some ten thousand. */
-#define LIMIT_ABBREVS       LIMIT(1000000)
+#define LIMIT_ABBREVS        LIMIT(1000000)
 /* Depth of the DIE tree; template-heavy C++ reaches about 60. */
-#define LIMIT_DIE_DEPTH     LIMIT(1024)
+#define LIMIT_DIE_DEPTH      LIMIT(1024)
 /* Inlined calls above one address; the deepest seen in real code is about 110. */
-#define LIMIT_INLINE_DEPTH  LIMIT(512)
+#define LIMIT_INLINE_DEPTH   LIMIT(512)
 /* Hops along DW_AT_abstract_origin and DW_AT_specification; real chains have 1 to 4. */
-#define LIMIT_ORIGIN_HOPS   LIMIT(16)
+#define LIMIT_ORIGIN_HOPS    LIMIT(16)
 /* Rows of one line table; the largest unit seen has about 3 million. */
-#define LIMIT_LINE_ROWS     LIMIT(64000000)
+#define LIMIT_LINE_ROWS      LIMIT(64000000)
 /* A symbol name; the longest mangled names in the wild are about 60 KB. */
-#define LIMIT_NAME_LEN      LIMIT(65536)
+#define LIMIT_NAME_LEN       LIMIT(65536)
 
 /* --- demangling ------------------------------------------------------------------------------- */
 /* Longer names stay mangled: expansion is up to exponential in their length. */

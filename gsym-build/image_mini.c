@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * MiniDebugInfo: distributions strip .symtab and put one with the functions that .dynsym lacks into
+ * the section .gnu_debugdata, as a whole ELF file under xz (GDB manual, "MiniDebugInfo").
+ */
+#include "image_priv.h"
+
+#include "buf.h"
+#include "inflate_xz.h"
+#include "limits.h"
+
+static bool has_symtab(const struct image *im)
+{
+	for (size_t i = 1; i < im->part_count; i++)
+		if (im->parts[i].shdr.sh_type == SHT_SYMTAB && image_data(im, i))
+			return true;
+	return false;
+}
+
+int image_add_mini_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+			   uint64_t *ret_count, struct err *err)
+{
+	_cleanup_(buf_done) struct buf elf = BUF_INIT(LIMIT_MINI_DEBUG_LEN);
+	_cleanup_(image_freep) struct image *mini = NULL;
+	const uint8_t *p;
+	size_t len;
+	int rc = 0;
+
+	*ret_count = 0;
+	if (!has_symtab(im))
+		rc = image_section(im, ".gnu_debugdata", &p, &len, err);
+	if (rc <= 0)
+		return rc;
+	rc = inflate_xz(p, len, &elf, err);
+	if (!rc)
+		rc = image_open(&mini, elf.p, elf.len, err);
+	if (!rc && image_bias(mini) != image_bias(im))
+		rc = err_set(err, ERR_DATA, "a relocatable file inside a linked one");
+	if (!rc)
+		rc = image_add_symbols(mini, text, symbols, ret_count, err);
+	return rc ? err_prefix(err, "section .gnu_debugdata") : 0;
+}
