@@ -20,7 +20,8 @@ static void print_info(const char *path, const struct rsym *t)
 	       t->flags & RSYM_HAS_SYMBOLS ? "symbols" : "");
 	printf("  functions:  %u\n", t->function_count);
 	printf("  ranges:     %llu\n", (unsigned long long)t->range_count);
-	printf("  nodes:      %u (functions, and inlined calls in their place)\n", t->node_count);
+	printf("  nodes:      %llu (functions, and inlined calls in their place)\n",
+	       (unsigned long long)t->node_count);
 	printf("  files:      %u\n", t->file_count);
 	if (t->flags & RSYM_HAS_SEGMENTS)
 		printf("  segments:   %u\n", t->segment_count);

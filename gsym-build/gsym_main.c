@@ -8,10 +8,8 @@
 #include "log.h"
 
 static const struct gsym_command *const commands[] = {
-	&gsym_command_build,
-	&gsym_command_info,
-	&gsym_command_lookup,
-	&gsym_command_verify,
+	&gsym_command_build,  &gsym_command_info,  &gsym_command_lookup,
+	&gsym_command_verify, &gsym_command_bench,
 };
 
 static void print_help(void)

@@ -2,49 +2,53 @@
 #include "rsym.h"
 
 #include "crc32c.h"
+#include "rsym_bits.h"
+#include "rsym_check.h"
 #include "rsym_format.h"
+#include "rsym_text.h"
 
-/* What rsym_open() has validated is read in place: sections are aligned to 16 bytes. */
-static const void *section_at(const struct rsym *t, enum rsym_section_id id)
-{
-	return t->sections[id].p;
-}
+#define POINTER_ALIGN 16 /* what stores and maps give */
 
-#define NODES(t)    ((const struct rsym_disk_node *)section_at(t, RSYM_SECTION_NODES))
-#define ROWS(t)     ((const struct rsym_disk_row *)section_at(t, RSYM_SECTION_ROWS))
-#define STARTS(t)   ((const uint64_t *)section_at(t, RSYM_SECTION_STARTS))
-#define SEGMENTS(t) ((const struct rsym_disk_segment *)section_at(t, RSYM_SECTION_SEGMENTS))
+struct section {
+	const uint8_t *p;
+	uint64_t len;
+};
 
-/* Element sizes by section id; 0 for one that is not a table. */
+/* Sections by id; p is NULL for one that is not there. */
+struct sections {
+	struct section by_id[RSYM_SECTION_KNOWN];
+};
+
+/* Sizes of elements by section id; 1 for what has none. */
 static const uint8_t element_len[RSYM_SECTION_KNOWN] = {
-	[RSYM_SECTION_STARTS] = sizeof(uint64_t),
-	[RSYM_SECTION_ROWS] = sizeof(struct rsym_disk_row),
-	[RSYM_SECTION_NODES] = sizeof(struct rsym_disk_node),
-	[RSYM_SECTION_FUNCTIONS] = sizeof(struct rsym_disk_function),
-	[RSYM_SECTION_FILES] = sizeof(struct rsym_disk_file),
-	[RSYM_SECTION_STRING_ENDS] = sizeof(uint32_t),
-	[RSYM_SECTION_STRINGS] = 1,
+	[RSYM_SECTION_SHAPE] = sizeof(struct rsym_disk_shape),
+	[RSYM_SECTION_SPANS] = sizeof(struct rsym_disk_span),
+	[RSYM_SECTION_TREE] = RSYM_TREE_WAYS * sizeof(uint32_t),
+	[RSYM_SECTION_LEAVES] = sizeof(struct rsym_disk_leaf),
+	[RSYM_SECTION_BLOCKS] = 1,
+	[RSYM_SECTION_ENTITIES] = 1,
+	[RSYM_SECTION_BASES] = sizeof(struct rsym_disk_base),
+	[RSYM_SECTION_HOT] = sizeof(uint32_t),
+	[RSYM_SECTION_FUNCTIONS] = 1,
+	[RSYM_SECTION_DECLS] = sizeof(struct rsym_disk_decl),
+	[RSYM_SECTION_ENTRIES] = 1,
+	[RSYM_SECTION_NAMES] = 1,
+	[RSYM_SECTION_FILES] = 1,
 	[RSYM_SECTION_SEGMENTS] = sizeof(struct rsym_disk_segment),
 };
 
-static uint64_t count_of(const struct rsym *t, enum rsym_section_id id)
+static int bad_section(struct err *err, uint32_t id)
 {
-	return t->sections[id].len / element_len[id];
+	return err_set(err, ERR_DATA, "damaged table: section %u does not fit the others", id);
 }
 
-static int damaged(struct err *err, const char *what, uint64_t index)
+static int check_header(struct rsym *t, struct rsym_disk_header *h, struct err *err)
 {
-	return err_set(err, ERR_DATA, "damaged table: %s %llu is out of order or out of range",
-		       what, (unsigned long long)index);
-}
-
-static int check_header(struct rsym *t, struct err *err)
-{
-	const struct rsym_disk_header *h = (const void *)t->p;
 	uint64_t directory_len;
 
-	if (t->len < sizeof(*h) || memcmp(h->magic, RSYM_MAGIC, sizeof(h->magic)) != 0)
+	if (t->len < sizeof(*h) || memcmp(t->p, RSYM_MAGIC, sizeof(h->magic)) != 0)
 		return err_set(err, ERR_DATA, "not a Rawstack table");
+	memcpy(h, t->p, sizeof(*h));
 	if (h->byte_order != RSYM_BYTE_ORDER)
 		return err_set(err, ERR_UNSUPPORTED, "table of another byte order");
 	if (h->major != RSYM_MAJOR)
@@ -59,7 +63,7 @@ static int check_header(struct rsym *t, struct err *err)
 	directory_len = (uint64_t)h->section_count * sizeof(struct rsym_disk_entry);
 	if (h->section_count > RSYM_SECTIONS_MAX || directory_len > t->len - sizeof(*h))
 		return err_set(err, ERR_DATA, "damaged table: %u sections", h->section_count);
-	if (crc32c(0, h + 1, directory_len) != h->directory_crc)
+	if (crc32c(0, t->p + sizeof(*h), directory_len) != h->directory_crc)
 		return err_set(err, ERR_DATA, "damaged table: checksum of the directory");
 	if (h->id_kind != BUILD_ID_NONE &&
 	    (h->id_kind > BUILD_ID_HTLHASH ||
@@ -71,272 +75,186 @@ static int check_header(struct rsym *t, struct err *err)
 	return 0;
 }
 
-static int open_sections(struct rsym *t, struct err *err)
+static int find_sections(const struct rsym *t, uint32_t count, bool check_crc, struct sections *s,
+			 struct err *err)
 {
-	const struct rsym_disk_header *h = (const void *)t->p;
-	const struct rsym_disk_entry *e = (const void *)(h + 1);
+	const uint8_t *p = t->p + sizeof(struct rsym_disk_header);
 
-	for (uint32_t i = 0; i < h->section_count; i++, e++) {
-		if (e->off > t->len || e->len > t->len - e->off || e->off % RSYM_ALIGN)
-			return damaged(err, "section", i);
-		if (e->id == 0 || e->id >= RSYM_SECTION_KNOWN)
+	for (uint32_t i = 0; i < count; i++, p += sizeof(struct rsym_disk_entry)) {
+		struct rsym_disk_entry e;
+
+		memcpy(&e, p, sizeof(e));
+		/* Packed numbers are read by loads that may end RSYM_PAD bytes farther. */
+		if (e.off > t->len || e.len > t->len - e.off || e.off % RSYM_ALIGN ||
+		    t->len - e.off - e.len < RSYM_PAD)
+			return err_set(err, ERR_DATA, "damaged table: entry %u of the directory",
+				       i);
+		if (e.id == 0 || e.id >= RSYM_SECTION_KNOWN)
 			continue; /* of a later minor version */
-		if (t->sections[e->id].p || e->len % element_len[e->id])
-			return damaged(err, "section", i);
-		if (crc32c(0, t->p + e->off, e->len) != e->crc)
+		if (s->by_id[e.id].p || e.len % element_len[e.id] || e.len > UINT32_MAX)
+			return bad_section(err, e.id);
+		if (check_crc && crc32c(0, t->p + e.off, e.len) != e.crc)
 			return err_set(err, ERR_DATA, "damaged table: checksum of section %u",
-				       e->id);
-		t->sections[e->id] = (struct rsym_section){.p = t->p + e->off, .len = e->len};
+				       e.id);
+		s->by_id[e.id] = (struct section){.p = t->p + e.off, .len = e.len};
 	}
-	for (uint32_t id = 1; id < RSYM_SECTION_KNOWN; id++) {
-		if (!t->sections[id].p && id != RSYM_SECTION_SEGMENTS)
+	for (uint32_t id = 1; id < RSYM_SECTION_KNOWN; id++)
+		if (!s->by_id[id].p && id != RSYM_SECTION_SEGMENTS)
 			return err_set(err, ERR_DATA, "damaged table: section %u is missing", id);
-		/* Ids are 32 bits and one value is taken; ranges are numbered by nobody. */
-		if (id != RSYM_SECTION_STRINGS && count_of(t, id) >= RSYM_DISK_NONE)
-			return damaged(err, "section", id);
-	}
 	return 0;
 }
 
-static bool is_file(const struct rsym *t, uint32_t file)
+static uint32_t count_of(const struct sections *s, enum rsym_section_id id)
 {
-	return file == RSYM_DISK_NONE || file < t->file_count;
+	return (uint32_t)(s->by_id[id].len / element_len[id]);
 }
 
-static int check_ranges(const struct rsym *t, struct err *err)
+static uint64_t groups_len(uint32_t count, uint32_t stride)
 {
-	const uint64_t *starts = STARTS(t);
-	const struct rsym_disk_row *row = ROWS(t);
+	return ((uint64_t)count + RSYM_GROUP - 1) / RSYM_GROUP * stride;
+}
 
-	if (count_of(t, RSYM_SECTION_ROWS) != t->range_count)
-		return err_set(err, ERR_DATA, "damaged table: not one row for each range");
-	for (uint64_t i = 0; i < t->range_count; i++, row++) {
-		if (i && starts[i] <= starts[i - 1])
-			return damaged(err, "range", i);
-		if (row->node == RSYM_DISK_NONE
-			    ? row->file != RSYM_DISK_NONE || row->line
-			    : row->node >= t->node_count || !is_file(t, row->file))
-			return damaged(err, "row", i);
-	}
-	/* The last range has no end, so it must be a gap. */
-	if (t->range_count && row[-1].node != RSYM_DISK_NONE)
-		return damaged(err, "row", t->range_count - 1);
+/* Everything packed is as long as its counts and widths say. */
+static int open_shape(struct rsym *t, const struct sections *s, struct err *err)
+{
+	struct rsym_disk_shape shape;
+
+	if (count_of(s, RSYM_SECTION_SHAPE) != 1)
+		return bad_section(err, RSYM_SECTION_SHAPE);
+	memcpy(&shape, s->by_id[RSYM_SECTION_SHAPE].p, sizeof(shape));
+	if (shape.block_rows < 1 || shape.block_rows > RSYM_ROWS_MAX || shape.entity_bits > 32 ||
+	    shape.hot_bits > 32 || shape.file_bits > 32 || shape.line_bits > 32 ||
+	    shape.decl_bits > 32 || shape.entry_bits > 64 || shape.entity_count == UINT32_MAX ||
+	    shape.function_count > shape.entity_count || shape.entry_count > shape.function_count)
+		return bad_section(err, RSYM_SECTION_SHAPE);
+	t->range_count = shape.row_count;
+	t->node_count = shape.node_count;
+	t->entry_base = shape.entry_base;
+	t->entity_count = shape.entity_count;
+	t->function_count = shape.function_count;
+	t->entry_count = shape.entry_count;
+	t->block_rows = shape.block_rows;
+	t->entity_bits = shape.entity_bits;
+	t->hot_bits = shape.hot_bits;
+	t->file_bits = shape.file_bits;
+	t->line_bits = shape.line_bits;
+	t->decl_bits = shape.decl_bits;
+	t->entry_bits = shape.entry_bits;
+	t->entity_stride = (uint32_t)sizeof(struct rsym_disk_entities) +
+			   RSYM_GROUP / 8 * (t->file_bits + t->line_bits);
+	t->function_stride =
+		(uint32_t)sizeof(struct rsym_disk_functions) + RSYM_GROUP / 8 * t->decl_bits;
+	if (groups_len(t->entity_count, t->entity_stride) != s->by_id[RSYM_SECTION_ENTITIES].len)
+		return bad_section(err, RSYM_SECTION_ENTITIES);
+	if (groups_len(t->function_count, t->function_stride) !=
+	    s->by_id[RSYM_SECTION_FUNCTIONS].len)
+		return bad_section(err, RSYM_SECTION_FUNCTIONS);
+	if (((uint64_t)t->entry_count * t->entry_bits + 7) / 8 !=
+	    s->by_id[RSYM_SECTION_ENTRIES].len)
+		return bad_section(err, RSYM_SECTION_ENTRIES);
 	return 0;
 }
 
-/* Parents stand before their children, so there is no cycle, and one pass proves the depth. */
-static int check_nodes(const struct rsym *t, struct err *err)
+static int open_sections(struct rsym *t, const struct sections *s, struct err *err)
 {
-	const struct rsym_disk_node *nodes = NODES(t);
+	int rc;
 
-	for (uint32_t i = 0; i < t->node_count; i++) {
-		const struct rsym_disk_node *n = &nodes[i];
-		bool root = n->parent == RSYM_DISK_NONE;
-
-		if (n->function >= t->function_count || !is_file(t, n->call_file) ||
-		    n->depth > LIMIT_INLINE_DEPTH)
-			return damaged(err, "node", i);
-		if (root ? n->depth != 0 : n->parent >= i || n->depth != nodes[n->parent].depth + 1)
-			return damaged(err, "node", i);
-	}
-	return 0;
+	t->spans = s->by_id[RSYM_SECTION_SPANS].p;
+	t->tree = s->by_id[RSYM_SECTION_TREE].p;
+	t->leaves = s->by_id[RSYM_SECTION_LEAVES].p;
+	t->blocks = s->by_id[RSYM_SECTION_BLOCKS].p;
+	t->entities = s->by_id[RSYM_SECTION_ENTITIES].p;
+	t->bases = s->by_id[RSYM_SECTION_BASES].p;
+	t->hot = s->by_id[RSYM_SECTION_HOT].p;
+	t->functions = s->by_id[RSYM_SECTION_FUNCTIONS].p;
+	t->decls = s->by_id[RSYM_SECTION_DECLS].p;
+	t->entries = s->by_id[RSYM_SECTION_ENTRIES].p;
+	t->segments = s->by_id[RSYM_SECTION_SEGMENTS].p;
+	t->blocks_len = s->by_id[RSYM_SECTION_BLOCKS].len;
+	t->span_count = count_of(s, RSYM_SECTION_SPANS);
+	t->tree_count = count_of(s, RSYM_SECTION_TREE);
+	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
+	t->base_count = count_of(s, RSYM_SECTION_BASES);
+	t->hot_count = count_of(s, RSYM_SECTION_HOT);
+	t->decl_count = count_of(s, RSYM_SECTION_DECLS);
+	t->segment_count = count_of(s, RSYM_SECTION_SEGMENTS);
+	rc = open_shape(t, s, err);
+	if (!rc)
+		rc = rsym_texts_open(&t->names, s->by_id[RSYM_SECTION_NAMES].p,
+				     s->by_id[RSYM_SECTION_NAMES].len, err);
+	if (!rc)
+		rc = rsym_texts_open(&t->files, s->by_id[RSYM_SECTION_FILES].p,
+				     s->by_id[RSYM_SECTION_FILES].len, err);
+	if (rc)
+		return rc;
+	t->file_count = t->files.count;
+	return rsym_check_heads(t, err);
 }
 
-static int check_texts(const struct rsym *t, struct err *err)
+static int open_table(struct rsym *t, const void *p, size_t len, bool trusted, struct err *err)
 {
-	const struct rsym_disk_function *f = section_at(t, RSYM_SECTION_FUNCTIONS);
-	const struct rsym_disk_file *file = section_at(t, RSYM_SECTION_FILES);
-	const uint32_t *ends = section_at(t, RSYM_SECTION_STRING_ENDS);
-	uint64_t string_count = count_of(t, RSYM_SECTION_STRING_ENDS);
+	struct rsym_disk_header h;
+	struct sections s = {0};
+	int rc;
 
-	for (uint64_t i = 0; i < string_count; i++)
-		if (ends[i] > t->sections[RSYM_SECTION_STRINGS].len || (i && ends[i] < ends[i - 1]))
-			return damaged(err, "string", i);
-	for (uint32_t i = 0; i < t->file_count; i++, file++)
-		if (file->dir >= string_count || file->base >= string_count)
-			return damaged(err, "file", i);
-	for (uint32_t i = 0; i < t->function_count; i++, f++)
-		if (f->name >= string_count || !is_file(t, f->file))
-			return damaged(err, "function", i);
-	return 0;
-}
-
-static int check_segments(const struct rsym *t, struct err *err)
-{
-	const struct rsym_disk_segment *s = SEGMENTS(t);
-	uint64_t end;
-
-	if (t->segment_count > LIMIT_SEGMENTS || (t->flags & RSYM_HAS_SEGMENTS && !s))
-		return err_set(err, ERR_DATA, "damaged table: %u segments", t->segment_count);
-	for (uint32_t i = 0; i < t->segment_count; i++, s++)
-		if (!CHECKED_ADD(s->vaddr, s->mem_len, &end) ||
-		    !CHECKED_ADD(s->file_off, s->file_len, &end) || s->file_len > s->mem_len)
-			return damaged(err, "segment", i);
-	return 0;
+	*t = (struct rsym){.p = p, .len = len};
+	if ((uintptr_t)p % POINTER_ALIGN)
+		return err_set(err, ERR_USAGE, "a table must be mapped on a multiple of %d bytes",
+			       POINTER_ALIGN);
+	rc = check_header(t, &h, err);
+	if (!rc)
+		rc = find_sections(t, h.section_count, !trusted, &s, err);
+	return rc ? rc : open_sections(t, &s, err);
 }
 
 int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 {
-	int rc;
+	int rc = open_table(t, p, len, false, err);
 
-	*t = (struct rsym){.p = p, .len = len};
-	if ((uintptr_t)p % RSYM_ALIGN)
-		return err_set(err, ERR_USAGE, "a table must be mapped on a multiple of %d bytes",
-			       RSYM_ALIGN);
-	rc = check_header(t, err);
-	if (!rc)
-		rc = open_sections(t, err);
-	if (rc)
-		return rc;
-	t->range_count = count_of(t, RSYM_SECTION_STARTS);
-	t->node_count = (uint32_t)count_of(t, RSYM_SECTION_NODES);
-	t->function_count = (uint32_t)count_of(t, RSYM_SECTION_FUNCTIONS);
-	t->file_count = (uint32_t)count_of(t, RSYM_SECTION_FILES);
-	t->segment_count = (uint32_t)count_of(t, RSYM_SECTION_SEGMENTS);
-	rc = check_ranges(t, err);
-	if (!rc)
-		rc = check_nodes(t, err);
-	if (!rc)
-		rc = check_texts(t, err);
-	return rc ? rc : check_segments(t, err);
+	return rc ? rc : rsym_check(t, err);
 }
 
-/* How many ranges start at or below vaddr. */
-static uint64_t ranges_below(const struct rsym *t, uint64_t vaddr)
+int rsym_open_trusted(struct rsym *t, const void *p, size_t len, struct err *err)
 {
-	const uint64_t *starts = STARTS(t);
-	uint64_t low = 0, count = t->range_count;
-
-	while (count) {
-		uint64_t half = count / 2;
-
-		if (starts[low + half] <= vaddr) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low;
+	return open_table(t, p, len, true, err);
 }
 
-int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap)
+static struct rsym_disk_segment segment_at(const struct rsym *t, uint32_t i)
 {
-	uint64_t below = ranges_below(t, vaddr);
-	const struct rsym_disk_row *row;
-	const struct rsym_disk_node *node;
-	uint32_t file, line;
-	size_t n = 0;
+	struct rsym_disk_segment s;
 
-	if (!below || !cap)
-		return 0;
-	row = &ROWS(t)[below - 1];
-	if (row->node == RSYM_DISK_NONE)
-		return 0;
-	node = &NODES(t)[row->node];
-	file = row->file;
-	line = row->line;
-	for (;;) {
-		/* A full array keeps its last place for the outermost function. */
-		frames[n < cap ? n++ : cap - 1] =
-			(struct rsym_frame){.function = node->function, .file = file, .line = line};
-		if (node->parent == RSYM_DISK_NONE)
-			return (int)n;
-		file = node->call_file;
-		line = node->call_line;
-		node = &NODES(t)[node->parent];
-	}
-}
-
-int rsym_range(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
-{
-	uint64_t below = ranges_below(t, vaddr);
-
-	*ret_start = below ? STARTS(t)[below - 1] : 0;
-	*ret_end = below < t->range_count ? STARTS(t)[below] : UINT64_MAX;
-	return below && ROWS(t)[below - 1].node != RSYM_DISK_NONE;
-}
-
-int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function *ret,
-		  struct err *err)
-{
-	const struct rsym_disk_function *f = section_at(t, RSYM_SECTION_FUNCTIONS);
-
-	if (function >= t->function_count)
-		return err_set(err, ERR_USAGE, "function %u of %u", function, t->function_count);
-	f += function;
-	*ret = (struct rsym_function){
-		.vaddr = f->vaddr,
-		.start_line = f->start_line,
-		.file = f->file,
-		.from_symbol = f->flags & RSYM_FUNCTION_FROM_SYMBOL,
-		.has_entry = f->flags & RSYM_FUNCTION_HAS_ENTRY,
-	};
-	return 0;
-}
-
-static bool append_string(const struct rsym *t, uint32_t string, struct buf *out)
-{
-	const uint32_t *ends = section_at(t, RSYM_SECTION_STRING_ENDS);
-	uint32_t from = string ? ends[string - 1] : 0;
-
-	return buf_append(out, t->sections[RSYM_SECTION_STRINGS].p + from, ends[string] - from);
-}
-
-static int appended(const struct buf *out, struct err *err)
-{
-	if (out->failed)
-		return err_set(err, ERR_LIMIT, "text longer than the %zu bytes allowed", out->max);
-	return 0;
-}
-
-int rsym_name(const struct rsym *t, uint32_t function, struct buf *out, struct err *err)
-{
-	const struct rsym_disk_function *f = section_at(t, RSYM_SECTION_FUNCTIONS);
-
-	if (function >= t->function_count)
-		return err_set(err, ERR_USAGE, "function %u of %u", function, t->function_count);
-	append_string(t, f[function].name, out);
-	return appended(out, err);
-}
-
-int rsym_file(const struct rsym *t, uint32_t file, struct buf *out, struct err *err)
-{
-	const struct rsym_disk_file *f = section_at(t, RSYM_SECTION_FILES);
-	size_t before = out->len;
-
-	if (file >= t->file_count)
-		return err_set(err, ERR_USAGE, "file %u of %u", file, t->file_count);
-	append_string(t, f[file].dir, out);
-	if (!out->failed && out->len > before && out->p[out->len - 1] != '/')
-		buf_u8(out, '/');
-	append_string(t, f[file].base, out);
-	return appended(out, err);
+	memcpy(&s, t->segments + i * sizeof(s), sizeof(s));
+	return s;
 }
 
 int rsym_vaddr_of_file_off(const struct rsym *t, uint64_t file_off, uint64_t *ret_vaddr)
 {
-	const struct rsym_disk_segment *s = SEGMENTS(t), *found = NULL;
+	bool found = false, in_code = false;
 
 	/* An executable segment first: the file's pages may be loaded twice. */
-	for (uint32_t i = 0; i < t->segment_count; i++)
-		if (file_off >= s[i].file_off && file_off - s[i].file_off < s[i].file_len &&
-		    (!found || (s[i].flags & 1 && !(found->flags & 1))))
-			found = &s[i];
-	if (!found)
-		return 0;
-	*ret_vaddr = found->vaddr + (file_off - found->file_off);
-	return 1;
+	for (uint32_t i = 0; i < t->segment_count; i++) {
+		struct rsym_disk_segment s = segment_at(t, i);
+		bool is_code = s.flags & 1;
+
+		if (file_off < s.file_off || file_off - s.file_off >= s.file_len ||
+		    (found && (in_code || !is_code)))
+			continue;
+		*ret_vaddr = s.vaddr + (file_off - s.file_off);
+		found = true;
+		in_code = is_code;
+	}
+	return found;
 }
 
 bool rsym_in_segments(const struct rsym *t, uint64_t vaddr)
 {
-	const struct rsym_disk_segment *s = SEGMENTS(t);
-
 	if (!t->segment_count)
 		return true;
-	for (uint32_t i = 0; i < t->segment_count; i++)
-		if (s[i].flags & 1 && vaddr >= s[i].vaddr && vaddr - s[i].vaddr < s[i].mem_len)
+	for (uint32_t i = 0; i < t->segment_count; i++) {
+		struct rsym_disk_segment s = segment_at(t, i);
+
+		if (s.flags & 1 && vaddr >= s.vaddr && vaddr - s.vaddr < s.mem_len)
 			return true;
+	}
 	return false;
 }

@@ -27,12 +27,15 @@
 #define RSYM_FRAMES_MAX (LIMIT_INLINE_DEPTH + 1)
 #define RSYM_NONE       UINT32_MAX /* no function, no file */
 
-struct rsym_section {
-	const uint8_t *p;
-	uint64_t len;
+/* Sorted strings in compressed blocks; the fields belong to rsym_text.h. */
+struct rsym_texts {
+	const uint8_t *ends, *dictionary, *blocks;
+	uint64_t blocks_len;
+	uint32_t count, block_count, block_max, dictionary_len;
+	uint8_t block_strings, end_bits;
 };
 
-/* Filled by rsym_open(). Fields are read through the functions below; `generation` may be read. */
+/* Filled by rsym_open(). The fields above the line may be read, the others through functions. */
 struct rsym {
 	const uint8_t *p;
 	size_t len;
@@ -40,9 +43,18 @@ struct rsym {
 	uint64_t generation; /* of the content: equal bytes, equal number */
 	uint64_t text_base;  /* kernel tables: link address of _text */
 	uint32_t flags;      /* RSYM_HAS_... */
-	uint32_t function_count, file_count, node_count, segment_count;
+	uint32_t function_count, file_count, segment_count;
 	uint64_t range_count;
-	struct rsym_section sections[16];
+	uint64_t node_count; /* functions and inlined calls, once for each block that needs them */
+	/* --------------------------------------------------------------------------------- */
+	const uint8_t *spans, *tree, *leaves, *blocks, *entities, *bases, *hot, *functions, *decls,
+		*entries, *segments;
+	uint64_t blocks_len, entry_base;
+	uint32_t span_count, tree_count, leaf_count, entity_count, base_count, hot_count,
+		decl_count, entry_count;
+	uint32_t entity_stride, function_stride; /* bytes of a group */
+	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;
+	struct rsym_texts names, files;
 };
 
 enum rsym_flag {
@@ -53,11 +65,18 @@ enum rsym_flag {
 };
 
 /*
- * Validates the whole table (magic, version, bounds, order, references, checksums) so that lookups
- * need no more than cheap checks. ERR_UNSUPPORTED for an unknown major version or another byte
- * order, ERR_DATA for anything damaged; *t is then undefined.
+ * Validates the whole table: magic, version, bounds, checksums, and every block, row, record and
+ * string decoded once. ERR_UNSUPPORTED for an unknown major version or another byte order, ERR_DATA
+ * for anything damaged; *t is then undefined. p must be a multiple of 16.
  */
 int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err) _must_check_;
+
+/*
+ * The same for bytes that rsym_open() has accepted before, as a store does with each table it
+ * takes: reads the header, the directory and the heads of sections, below 1 % of the table. Damage
+ * since then may give wrong answers, but no lookup leaves the bytes or runs on.
+ */
+int rsym_open_trusted(struct rsym *t, const void *p, size_t len, struct err *err) _must_check_;
 
 struct rsym_frame {
 	uint32_t function; /* id for rsym_function() and rsym_name(); never RSYM_NONE */
@@ -74,6 +93,15 @@ struct rsym_frame {
  * whose function has an empty name.
  */
 int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap);
+
+/*
+ * Many addresses at once, the way to have them fast: sorted ones are read on from each other,
+ * others have their memory fetched ahead. Works in order and stops where fewer than RSYM_FRAMES_MAX
+ * places are left in frames; returns how many addresses are done. The frames of address i, as
+ * rsym_lookup() gives them, are frames[ends[i - 1]] (0 for the first) to frames[ends[i] - 1].
+ */
+size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t count,
+			 struct rsym_frame *frames, size_t cap, uint32_t *ends);
 
 /* The half-open range of addresses that has vaddr's answer; 1, or 0 when vaddr is in a gap (the
  * range is then that gap). For verification and for caches. */
@@ -93,10 +121,32 @@ int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function 
 
 /*
  * Append to `out` the linkage name of a function (mangled, untrusted bytes, no NUL added) and the
- * path of a file. May decompress: decode an id once and keep the text.
+ * path of a file. Each call sets up zstd and unpacks 16 or 32 strings: some 20 microseconds. Who
+ * wants more than a few takes a struct rsym_reader.
  */
 int rsym_name(const struct rsym *t, uint32_t function, struct buf *out, struct err *err);
 int rsym_file(const struct rsym *t, uint32_t file, struct buf *out, struct err *err);
+
+/*
+ * Reads names and paths of one table, whose bytes must outlive it: unpacked blocks are kept, up to
+ * cache_max bytes for the names and as much for the paths, so each is unpacked once while they fit.
+ * Memory beside the cache: about 200 KB. One thread at a time. rsym_reader_new() gives NULL out of
+ * memory; texts are valid until the next call with the same reader.
+ */
+struct rsym_reader;
+
+struct rsym_reader *rsym_reader_new(const struct rsym *t, size_t cache_max, struct err *err);
+void rsym_reader_free(struct rsym_reader *r);
+DEFINE_FREEP(struct rsym_reader, rsym_reader_free);
+
+int rsym_reader_name(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
+		     struct err *err);
+int rsym_reader_file(struct rsym_reader *r, uint32_t file, const uint8_t **ret, size_t *ret_len,
+		     struct err *err);
+
+/* Functions of one name share this number, which is below t->function_count; RSYM_NONE for an id
+ * out of range. Costs no decoding: who prints names keys their texts by it. */
+uint32_t rsym_name_id(const struct rsym *t, uint32_t function);
 
 /* Address conversion through the segments of the executable: 1 and *ret_vaddr, or 0 when file_off
  * is in no loaded segment. */

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_RSYM_FORMAT_H
 #define RAWSTACK_RSYM_FORMAT_H
 /*
- * The bytes of a table file, for its reader and its writer only; FORMAT.md says why they are so.
- * Little-endian, naturally aligned, no hidden padding. A file is
+ * The bytes of a table file, for its reader and its writer only; FORMAT.md describes each of them
+ * and says why. Little-endian. A file is
  *
  *	header | directory: one entry per section | sections, each on a multiple of RSYM_ALIGN
  *
@@ -17,11 +17,14 @@
 #define RSYM_BYTE_ORDER 0x01020304u
 
 enum {
-	RSYM_MAJOR = 1, /* a reader of another major cannot read the file */
+	RSYM_MAJOR = 2, /* a reader of another major cannot read the file */
 	RSYM_MINOR = 0, /* sections were added that a reader may skip */
-	RSYM_ALIGN = 16,
+	RSYM_ALIGN = 64,
 	RSYM_FILE_MIN = 4096,
 	RSYM_SECTIONS_MAX = 1024,
+	/* Bytes of the file behind the last section, so that packed numbers are read by loads of 8
+	 * bytes, at most two. */
+	RSYM_PAD = 16,
 };
 
 struct rsym_disk_header {
@@ -47,53 +50,103 @@ struct rsym_disk_entry {
 	uint64_t len;
 };
 
-/* Ids below 16 fit struct rsym.sections. Reserved: 9 columns, 10 discriminators, 11 type
- * signatures, 12 aliases. */
+/* Reserved: 32 columns, 33 discriminators, 34 type signatures, 35 aliases. */
 enum rsym_section_id {
-	RSYM_SECTION_STARTS = 1,      /* u64, strictly rising: first address of each range */
-	RSYM_SECTION_ROWS = 2,        /* struct rsym_disk_row, one per start; the last is a gap */
-	RSYM_SECTION_NODES = 3,       /* struct rsym_disk_node */
-	RSYM_SECTION_FUNCTIONS = 4,   /* struct rsym_disk_function */
-	RSYM_SECTION_FILES = 5,       /* struct rsym_disk_file */
-	RSYM_SECTION_STRING_ENDS = 6, /* u32, never falling: end of each string in STRINGS */
-	RSYM_SECTION_STRINGS = 7,     /* bytes, no NUL between them */
-	RSYM_SECTION_SEGMENTS = 8,    /* struct rsym_disk_segment, may be absent */
-	RSYM_SECTION_KNOWN = 9,
+	RSYM_SECTION_SHAPE = 1,     /* struct rsym_disk_shape */
+	RSYM_SECTION_SPANS = 2,     /* struct rsym_disk_span, rising */
+	RSYM_SECTION_TREE = 3,      /* groups of RSYM_TREE_WAYS u32 */
+	RSYM_SECTION_LEAVES = 4,    /* struct rsym_disk_leaf */
+	RSYM_SECTION_BLOCKS = 5,    /* packed rows and nodes */
+	RSYM_SECTION_ENTITIES = 6,  /* groups of RSYM_GROUP */
+	RSYM_SECTION_BASES = 7,     /* struct rsym_disk_base, rising by entity */
+	RSYM_SECTION_HOT = 8,       /* u32: entities */
+	RSYM_SECTION_FUNCTIONS = 9, /* groups of RSYM_GROUP */
+	RSYM_SECTION_DECLS = 10,    /* struct rsym_disk_decl, rising by function */
+	RSYM_SECTION_ENTRIES = 11,  /* packed addresses */
+	RSYM_SECTION_NAMES = 12,    /* a text pool */
+	RSYM_SECTION_FILES = 13,    /* a text pool */
+	RSYM_SECTION_SEGMENTS = 14, /* struct rsym_disk_segment, may be empty */
+	RSYM_SECTION_KNOWN = 15,
 };
 
-/* No node, no file, no parent. */
-#define RSYM_DISK_NONE UINT32_MAX
-
-struct rsym_disk_row {
-	uint32_t node; /* RSYM_DISK_NONE: no answer here */
-	uint32_t file;
-	uint32_t line;
+/* Counts and widths of everything packed. */
+struct rsym_disk_shape {
+	uint64_t row_count;
+	uint64_t node_count; /* in all blocks, copies included */
+	uint64_t entry_base; /* lowest entry of a function */
+	uint32_t entity_count;
+	uint32_t function_count;
+	uint32_t entry_count;
+	uint8_t block_rows;  /* of a full block: 64 or 128 */
+	uint8_t entity_bits; /* an entity, in a node */
+	uint8_t hot_bits;    /* an index into HOT, in a node */
+	uint8_t file_bits;   /* a file, in an entity; the count of files means none */
+	uint8_t line_bits;   /* a lowest line, in an entity; all ones: look into BASES */
+	uint8_t decl_bits;   /* lowest line - declaration, in a function; all ones: into DECLS */
+	uint8_t entry_bits;  /* entry - entry_base, in ENTRIES */
+	uint8_t reserved[5]; /* zero */
 };
 
-/* One function or inlined call with all that holds it. A parent stands before its children. */
-struct rsym_disk_node {
-	uint32_t parent;
-	uint32_t function;
-	uint32_t call_file, call_line; /* of this call in the parent; none and 0 without a parent */
-	uint32_t depth;                /* parents above it, at most LIMIT_INLINE_DEPTH */
+/* Addresses base .. base + last, less than 4 GiB apart: deltas below are to base. */
+struct rsym_disk_span {
+	uint64_t base; /* first address of the first row */
+	uint32_t last; /* delta of the last row */
+	uint32_t leaf_first, leaf_count;
+	uint32_t tree_first; /* group */
 };
 
-enum rsym_disk_function_flag {
-	RSYM_FUNCTION_HAS_ENTRY = 1 << 0,
-	RSYM_FUNCTION_FROM_SYMBOL = 1 << 1,
+enum {
+	RSYM_TREE_WAYS = 16,
+	RSYM_LEAF_BLOCKS = 14,
+	RSYM_LEAF_FAR = UINT16_MAX,
+	RSYM_GROUP = 64,
+	RSYM_ROWS_MAX = 128,
+	RSYM_NODES_MAX = 1023, /* in a block; a number of 10 bits, with one to spare for "none" */
 };
 
-struct rsym_disk_function {
-	uint64_t vaddr;
-	uint32_t name; /* string */
-	uint32_t file;
-	uint32_t start_line;
-	uint32_t flags;
+/*
+ * Fourteen blocks in one cache line. start[i] and end[i] are where block i ends, as address delta
+ * and as offset, both from the leaf's own: the next block begins there. Unused places hold
+ * RSYM_LEAF_FAR; the last used start holds it too when the next leaf is farther away.
+ */
+struct rsym_disk_leaf {
+	uint32_t start; /* delta of the first row */
+	uint32_t off;   /* of the first block in BLOCKS */
+	uint16_t starts[RSYM_LEAF_BLOCKS];
+	uint16_t ends[RSYM_LEAF_BLOCKS];
 };
 
-/* The path is dir, a '/' unless dir is empty or ends in one, and base. */
-struct rsym_disk_file {
-	uint32_t dir, base; /* strings */
+/* In front of the packed records of a group of entities: (file, lowest line). */
+struct rsym_disk_entities {
+	uint32_t functions_before;      /* bits of `first` set before this group */
+	uint32_t first_low, first_high; /* a bit for each entity that begins a function */
+};
+
+/* In front of the packed records of a group of functions. */
+struct rsym_disk_functions {
+	uint32_t names_before, entries_before;
+	uint64_t name;   /* a bit for each function that begins a name */
+	uint64_t entry;  /* has an address */
+	uint64_t symbol; /* named by a symbol */
+};
+
+struct rsym_disk_base {
+	uint32_t entity, line;
+};
+
+struct rsym_disk_decl {
+	uint32_t function, file, line;
+};
+
+/* In front of a text pool: sorted strings in blocks. Then the ends of the blocks, packed, whole
+ * bytes; the dictionary; the blocks. */
+struct rsym_disk_texts {
+	uint32_t count; /* strings */
+	uint32_t dictionary_len;
+	uint32_t block_max;    /* bytes of the largest block, unpacked */
+	uint8_t block_strings; /* of a full block */
+	uint8_t end_bits;
+	uint8_t reserved[2]; /* zero */
 };
 
 /* A PT_LOAD of the executable. */
@@ -104,15 +157,22 @@ struct rsym_disk_segment {
 	uint32_t reserved;
 };
 
+#define RSYM_DISK_NONE UINT32_MAX
+
 _Static_assert(sizeof(struct rsym_disk_header) == 128, "layout");
 _Static_assert(offsetof(struct rsym_disk_header, generation) == 24, "layout");
 _Static_assert(offsetof(struct rsym_disk_header, id) == 56, "layout");
 _Static_assert(offsetof(struct rsym_disk_header, header_crc) == 124, "layout");
 _Static_assert(sizeof(struct rsym_disk_entry) == 24, "layout");
-_Static_assert(sizeof(struct rsym_disk_row) == 12, "layout");
-_Static_assert(sizeof(struct rsym_disk_node) == 20, "layout");
-_Static_assert(sizeof(struct rsym_disk_function) == 24, "layout");
-_Static_assert(sizeof(struct rsym_disk_file) == 8, "layout");
+_Static_assert(sizeof(struct rsym_disk_shape) == 48, "layout");
+_Static_assert(offsetof(struct rsym_disk_shape, block_rows) == 36, "layout");
+_Static_assert(sizeof(struct rsym_disk_span) == 24, "layout");
+_Static_assert(sizeof(struct rsym_disk_leaf) == 64, "layout");
+_Static_assert(sizeof(struct rsym_disk_entities) == 12, "layout");
+_Static_assert(sizeof(struct rsym_disk_functions) == 32, "layout");
+_Static_assert(sizeof(struct rsym_disk_base) == 8, "layout");
+_Static_assert(sizeof(struct rsym_disk_decl) == 12, "layout");
+_Static_assert(sizeof(struct rsym_disk_texts) == 16, "layout");
 _Static_assert(sizeof(struct rsym_disk_segment) == 40, "layout");
 
 #endif

@@ -6,16 +6,29 @@
 #include "crc32c.h"
 #include "intern.h"
 #include "rsym_format.h"
+#include "rsym_pack.h"
+#include "rsym_text_writer.h"
 
-/* Ids are 32 bits with one value taken; bytes of strings are addressed with 32 bits. */
+/* Ids are 32 bits with one value taken. */
 #define MAX_IDS ((size_t)UINT32_MAX - 1)
 
+enum {
+	NAMES_BLOCK = 16,
+	FILES_BLOCK = 32,
+	STRETCH_SHALLOW = 32,
+	STRETCH_DEEP = 7,
+};
+
 struct rsym_writer {
-	/* Each table is the set of its on-disk elements, in order of first sight. */
-	struct intern strings, files, functions, nodes;
-	struct buf starts, rows, segments;
-	struct rsym_disk_row last;
-	bool failed, unordered;
+	/* In order of first sight; rsym_writer_finish() puts the ids into their final order. */
+	struct intern names, files; /* files: whole paths */
+	struct intern functions;    /* struct rsym_content_function */
+	struct intern nodes;        /* struct rsym_content_node */
+	struct buf starts, rows;    /* uint64_t, struct rsym_content_row */
+	struct buf segments;        /* struct rsym_disk_segment */
+	struct buf path;            /* scratch */
+	struct rsym_content_row last;
+	bool failed, unordered, finished;
 };
 
 struct rsym_writer *rsym_writer_new(struct err *err)
@@ -26,14 +39,15 @@ struct rsym_writer *rsym_writer_new(struct err *err)
 		err_set(err, ERR_MEMORY, "out of memory");
 		return NULL;
 	}
-	w->strings = (struct intern)INTERN_INIT(MAX_IDS, UINT32_MAX);
+	w->names = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
 	w->files = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
 	w->functions = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
-	w->nodes = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
-	buf_init(&w->starts, LIMIT_TABLE_LEN);
-	buf_init(&w->rows, LIMIT_TABLE_LEN);
+	w->nodes = (struct intern)INTERN_INIT(MAX_IDS, SIZE_MAX);
+	buf_init(&w->starts, SIZE_MAX);
+	buf_init(&w->rows, SIZE_MAX);
 	buf_init(&w->segments, LIMIT_TABLE_LEN);
-	w->last.node = RSYM_DISK_NONE;
+	buf_init(&w->path, LIMIT_TABLE_LEN);
+	w->last.node = RSYM_NONE;
 	return w;
 }
 
@@ -41,13 +55,14 @@ void rsym_writer_free(struct rsym_writer *w)
 {
 	if (!w)
 		return;
-	intern_done(&w->strings);
+	intern_done(&w->names);
 	intern_done(&w->files);
 	intern_done(&w->functions);
 	intern_done(&w->nodes);
 	buf_done(&w->starts);
 	buf_done(&w->rows);
 	buf_done(&w->segments);
+	buf_done(&w->path);
 	free(w);
 }
 
@@ -63,41 +78,45 @@ static uint32_t add(struct rsym_writer *w, struct intern *in, const void *p, siz
 uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
 			  size_t base_len)
 {
-	struct rsym_disk_file f = {
-		.dir = add(w, &w->strings, dir, dir_len),
-		.base = add(w, &w->strings, base, base_len),
-	};
-
-	return add(w, &w->files, &f, sizeof(f));
+	buf_reset(&w->path);
+	buf_append(&w->path, dir, dir_len);
+	if (w->path.len && w->path.p[w->path.len - 1] != '/')
+		buf_u8(&w->path, '/');
+	buf_append(&w->path, base, base_len);
+	if (w->path.failed) {
+		w->failed = true;
+		return RSYM_NONE;
+	}
+	return add(w, &w->files, w->path.p, w->path.len);
 }
 
 uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_function *f)
 {
-	struct rsym_disk_function disk = {
+	struct rsym_content_function content = {
 		.vaddr = f->has_entry ? f->vaddr : 0,
-		.name = add(w, &w->strings, f->name, f->name_len),
+		.name = add(w, &w->names, f->name, f->name_len),
 		.file = f->file,
-		.start_line = f->start_line,
+		.line = f->start_line,
 		.flags = (f->has_entry ? RSYM_FUNCTION_HAS_ENTRY : 0u) |
 			 (f->from_symbol ? RSYM_FUNCTION_FROM_SYMBOL : 0u),
 	};
 
-	return add(w, &w->functions, &disk, sizeof(disk));
+	return add(w, &w->functions, &content, sizeof(content));
 }
 
 uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t function,
 			  uint32_t call_file, uint32_t call_line)
 {
-	struct rsym_disk_node n = {
-		.parent = RSYM_DISK_NONE,
+	struct rsym_content_node n = {
+		.parent = RSYM_NONE,
 		.function = function,
-		.call_file = RSYM_DISK_NONE,
+		.call_file = RSYM_NONE,
 	};
 
 	if (w->failed)
 		return RSYM_NONE;
 	if (parent != RSYM_NONE) {
-		struct rsym_disk_node above;
+		struct rsym_content_node above;
 
 		memcpy(&above, intern_get(&w->nodes, parent, NULL), sizeof(above));
 		if (above.depth == LIMIT_INLINE_DEPTH) {
@@ -116,10 +135,10 @@ uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t funct
 void rsym_writer_row(struct rsym_writer *w, uint64_t vaddr, uint32_t node, uint32_t file,
 		     uint32_t line)
 {
-	struct rsym_disk_row row = {.node = node, .file = file, .line = line};
+	struct rsym_content_row row = {.node = node, .file = file, .line = line};
 
 	if (node == RSYM_NONE)
-		row = (struct rsym_disk_row){.node = RSYM_DISK_NONE, .file = RSYM_DISK_NONE};
+		row = (struct rsym_content_row){.node = RSYM_NONE, .file = RSYM_NONE};
 	if (w->starts.len) {
 		uint64_t before;
 
@@ -159,34 +178,211 @@ void rsym_writer_counts(const struct rsym_writer *w, struct rsym_writer_counts *
 	};
 }
 
+/* The parts of a table in the making. */
+struct parts {
+	struct rsym_content content;
+	struct rsym_content_function *functions; /* sorted; the content's */
+	struct rsym_string *names, *files;       /* sorted */
+	struct rsym_entities entities;
+	struct rsym_disk_shape shape;
+	struct rsym_index_writer index;
+	struct buf packed[RSYM_SECTION_KNOWN]; /* by section; some stay empty */
+};
+
+static void parts_done(struct parts *p)
+{
+	free(p->functions);
+	free(p->names);
+	free(p->files);
+	rsym_entities_done(&p->entities);
+	rsym_index_writer_done(&p->index);
+	for (size_t i = 0; i < ARRAY_LEN(p->packed); i++)
+		buf_done(&p->packed[i]);
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* What is sorted and where it was. */
+struct sorted_string {
+	struct rsym_string s;
+	uint32_t id;
+};
+
+static int by_text(const void *va, const void *vb)
+{
+	const struct sorted_string *a = va, *b = vb;
+	size_t shared = a->s.len < b->s.len ? a->s.len : b->s.len;
+	int order = shared ? memcmp(a->s.p, b->s.p, shared) : 0;
+
+	return order ? order : (a->s.len > b->s.len) - (a->s.len < b->s.len);
+}
+
+/* The strings in order, and by old id the new one. Both freed by the caller. */
+static int sort_strings(const struct intern *in, struct rsym_string **ret, uint32_t **ret_new_id,
+			struct err *err)
+{
+	_cleanup_(freep) struct sorted_string *sorted = calloc(in->count + 1, sizeof(*sorted));
+	_cleanup_(freep) uint32_t *new_id = calloc(in->count + 1, sizeof(*new_id));
+
+	*ret = calloc(in->count + 1, sizeof(**ret));
+	if (!sorted || !new_id || !*ret)
+		return no_memory(err);
+	for (uint32_t i = 0; i < in->count; i++) {
+		sorted[i].s.p = intern_get(in, i, &sorted[i].s.len);
+		sorted[i].id = i;
+	}
+	qsort(sorted, in->count, sizeof(*sorted), by_text);
+	for (uint32_t i = 0; i < in->count; i++) {
+		(*ret)[i] = sorted[i].s;
+		new_id[sorted[i].id] = i;
+	}
+	*ret_new_id = TAKE_PTR(new_id);
+	return 0;
+}
+
+struct sorted_function {
+	struct rsym_content_function f;
+	uint32_t id;
+};
+
+/* By name, entry, declaration: functions are distinct, so this is an order without ties. */
+static int by_function(const void *va, const void *vb)
+{
+	const struct rsym_content_function *a = &((const struct sorted_function *)va)->f;
+	const struct rsym_content_function *b = &((const struct sorted_function *)vb)->f;
+
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	if (a->vaddr != b->vaddr)
+		return a->vaddr < b->vaddr ? -1 : 1;
+	if (a->file != b->file)
+		return a->file < b->file ? -1 : 1;
+	if (a->line != b->line)
+		return a->line < b->line ? -1 : 1;
+	return (a->flags > b->flags) - (a->flags < b->flags);
+}
+
+static uint32_t new_file(const uint32_t *new_id, uint32_t file)
+{
+	return file == RSYM_NONE ? RSYM_NONE : new_id[file];
+}
+
+static int sort_functions(const struct rsym_writer *w, struct parts *p, const uint32_t *name_id,
+			  const uint32_t *file_id, uint32_t **ret_new_id, struct err *err)
+{
+	size_t count = w->functions.count;
+	_cleanup_(freep) struct sorted_function *sorted = calloc(count + 1, sizeof(*sorted));
+	_cleanup_(freep) uint32_t *new_id = calloc(count + 1, sizeof(*new_id));
+
+	p->functions = calloc(count + 1, sizeof(*p->functions));
+	if (!sorted || !new_id || !p->functions)
+		return no_memory(err);
+	for (uint32_t i = 0; i < count; i++) {
+		memcpy(&sorted[i].f, intern_get(&w->functions, i, NULL), sizeof(sorted[i].f));
+		sorted[i].f.name = name_id[sorted[i].f.name];
+		sorted[i].f.file = new_file(file_id, sorted[i].f.file);
+		sorted[i].id = i;
+	}
+	qsort(sorted, count, sizeof(*sorted), by_function);
+	for (uint32_t i = 0; i < count; i++) {
+		p->functions[i] = sorted[i].f;
+		new_id[sorted[i].id] = i;
+	}
+	*ret_new_id = TAKE_PTR(new_id);
+	return 0;
+}
+
+/* Sorts what has names and gives nodes and rows the new ids, in place: no more can be added. */
+static int order(struct rsym_writer *w, struct parts *p, struct err *err)
+{
+	_cleanup_(freep) uint32_t *name_id = NULL;
+	_cleanup_(freep) uint32_t *file_id = NULL;
+	_cleanup_(freep) uint32_t *function_id = NULL;
+	struct rsym_content_node *nodes = (void *)w->nodes.data;
+	struct rsym_content_row *rows = (void *)w->rows.p;
+	size_t row_count = w->starts.len / sizeof(uint64_t);
+	int rc = sort_strings(&w->names, &p->names, &name_id, err);
+
+	if (!rc)
+		rc = sort_strings(&w->files, &p->files, &file_id, err);
+	if (!rc)
+		rc = sort_functions(w, p, name_id, file_id, &function_id, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < w->nodes.count; i++) {
+		nodes[i].function = function_id[nodes[i].function];
+		nodes[i].call_file = new_file(file_id, nodes[i].call_file);
+	}
+	for (size_t i = 0; i < row_count; i++)
+		rows[i].file = new_file(file_id, rows[i].file);
+	p->content = (struct rsym_content){
+		.functions = p->functions,
+		.nodes = nodes,
+		.rows = rows,
+		.starts = (const void *)w->starts.p,
+		.function_count = w->functions.count,
+		.node_count = w->nodes.count,
+		.row_count = row_count,
+		.file_count = (uint32_t)w->files.count,
+		.name_count = (uint32_t)w->names.count,
+	};
+	return 0;
+}
+
+static int pack(struct parts *p, struct err *err)
+{
+	struct rsym_entities_out entities_out = {
+		.entities = &p->packed[RSYM_SECTION_ENTITIES],
+		.bases = &p->packed[RSYM_SECTION_BASES],
+		.functions = &p->packed[RSYM_SECTION_FUNCTIONS],
+		.decls = &p->packed[RSYM_SECTION_DECLS],
+		.entries = &p->packed[RSYM_SECTION_ENTRIES],
+	};
+	struct rsym_pack_out pack_out = {
+		.blocks = &p->packed[RSYM_SECTION_BLOCKS],
+		.hot = &p->packed[RSYM_SECTION_HOT],
+		.index = &p->index,
+	};
+	bool shallow = rsym_pack_is_shallow(&p->content);
+	int rc = rsym_entities_make(&p->entities, &p->content,
+				    shallow ? STRETCH_SHALLOW : STRETCH_DEEP, err);
+
+	if (rc)
+		return rc;
+	rsym_entities_pack(&p->entities, &entities_out, &p->shape);
+	rc = rsym_pack(&p->content, &p->entities, &pack_out, &p->shape, err);
+	if (!rc)
+		rc = rsym_text_write(p->names, p->content.name_count, NAMES_BLOCK,
+				     &p->packed[RSYM_SECTION_NAMES], err);
+	if (!rc)
+		rc = rsym_text_write(p->files, p->content.file_count, FILES_BLOCK,
+				     &p->packed[RSYM_SECTION_FILES], err);
+	if (!rc && !rsym_index_writer_end(&p->index))
+		rc = no_memory(err);
+	buf_append(&p->packed[RSYM_SECTION_SHAPE], &p->shape, sizeof(p->shape));
+	return rc;
+}
+
 struct layout {
 	struct buf *out;
 	struct rsym_disk_entry entries[RSYM_SECTION_KNOWN - 1];
 	uint32_t count;
+	bool failed; /* some section is not whole */
 };
 
-static void put_section(struct layout *l, enum rsym_section_id id, const void *p, size_t len)
+static void put_section(struct layout *l, enum rsym_section_id id, const struct buf *b)
 {
 	struct rsym_disk_entry *e = &l->entries[l->count++];
 
+	/* Offsets inside a section are 32 bits. */
+	l->failed |= b->failed || b->len > UINT32_MAX;
 	buf_align(l->out, RSYM_ALIGN);
 	*e = (struct rsym_disk_entry){
-		.id = id, .crc = crc32c(0, p, len), .off = l->out->len, .len = len};
-	buf_append(l->out, p, len);
-}
-
-static void put_string_ends(struct layout *l, const struct intern *strings, struct buf *ends)
-{
-	uint32_t end = 0;
-
-	for (uint32_t id = 0; id < strings->count; id++) {
-		size_t len;
-
-		intern_get(strings, id, &len);
-		end += (uint32_t)len; /* their sum is bounded by the intern's ceiling */
-		buf_u32(ends, end);
-	}
-	put_section(l, RSYM_SECTION_STRING_ENDS, ends->p, ends->len);
+		.id = id, .crc = crc32c(0, b->p, b->len), .off = l->out->len, .len = b->len};
+	buf_append(l->out, b->p, b->len);
 }
 
 /*
@@ -209,26 +405,80 @@ static uint64_t mix(uint64_t h, const uint8_t *p, size_t len)
 	return h;
 }
 
+static void put_zeros(struct buf *out, size_t len)
+{
+	uint8_t *p = buf_extend(out, len);
+
+	if (p)
+		memset(p, 0, len);
+}
+
+static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rsym_disk_header *h,
+		   struct buf *out, struct err *err)
+{
+	struct layout l = {.out = out};
+
+	/* Room first; both are filled in when the sections are known. */
+	buf_append(out, h, sizeof(*h));
+	buf_append(out, l.entries, sizeof(l.entries));
+	for (uint32_t id = 1; id < RSYM_SECTION_KNOWN; id++) {
+		const struct buf *b = &p->packed[id];
+
+		if (id == RSYM_SECTION_SPANS)
+			b = &p->index.spans;
+		else if (id == RSYM_SECTION_TREE)
+			b = &p->index.tree;
+		else if (id == RSYM_SECTION_LEAVES)
+			b = &p->index.leaves;
+		else if (id == RSYM_SECTION_SEGMENTS)
+			b = &w->segments;
+		put_section(&l, id, b);
+	}
+	put_zeros(out, RSYM_PAD);
+	buf_align(out, RSYM_ALIGN);
+	if (!out->failed && out->len < RSYM_FILE_MIN)
+		put_zeros(out, RSYM_FILE_MIN - out->len);
+	if (l.failed || out->failed)
+		return err_set(err, ERR_LIMIT, "the table does not fit into %zu bytes or memory",
+			       out->max);
+
+	h->file_len = out->len;
+	h->section_count = l.count;
+	h->directory_crc = crc32c(0, l.entries, sizeof(l.entries));
+	memcpy(out->p + sizeof(*h), l.entries, sizeof(l.entries));
+	h->generation = mix(0, (const uint8_t *)h, sizeof(*h));
+	h->generation = mix(h->generation, out->p + sizeof(*h), out->len - sizeof(*h));
+	h->header_crc = crc32c(0, h, offsetof(struct rsym_disk_header, header_crc));
+	memcpy(out->p, h, sizeof(*h));
+	return 0;
+}
+
 int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info, struct buf *out,
 		       struct err *err)
 {
-	_cleanup_(buf_done) struct buf ends = BUF_INIT(LIMIT_TABLE_LEN);
-	struct layout l = {.out = out};
+	_cleanup_(parts_done) struct parts p = {0};
 	struct rsym_disk_header h = {
 		.magic = RSYM_MAGIC,
 		.byte_order = RSYM_BYTE_ORDER,
 		.major = RSYM_MAJOR,
 		.minor = RSYM_MINOR,
 		.text_base = info->text_base,
-		.flags = info->flags,
+		.flags = info->flags & ~(uint32_t)RSYM_HAS_SEGMENTS,
 		.id_kind = info->id.kind,
 		.id_len = info->id.len,
 	};
+	int rc;
 
-	if (w->last.node != RSYM_DISK_NONE)
+	for (size_t i = 0; i < ARRAY_LEN(p.packed); i++)
+		buf_init(&p.packed[i], LIMIT_TABLE_LEN);
+	rsym_index_writer_init(&p.index);
+	if (w->last.node != RSYM_NONE)
 		rsym_writer_row(w, UINT64_MAX, RSYM_NONE, RSYM_NONE, 0);
-	if (w->unordered)
+	if (w->unordered || w->finished)
 		return err_set(err, ERR_INTERNAL, "rows of a table out of order");
+	if (w->failed || w->starts.failed || w->rows.failed || w->segments.failed)
+		return err_set(err, ERR_LIMIT, "the table does not fit into %zu bytes or memory",
+			       out->max);
 	if (w->segments.len) {
 		if (w->segments.len / sizeof(struct rsym_disk_segment) > LIMIT_SEGMENTS)
 			return err_set(err, ERR_LIMIT, "more than %d loaded segments",
@@ -236,38 +486,9 @@ int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *inf
 		h.flags |= RSYM_HAS_SEGMENTS;
 	}
 	memcpy(h.id, info->id.bytes, sizeof(h.id));
-
-	/* Room first; both are filled in when the sections are known. */
-	buf_append(out, &h, sizeof(h));
-	buf_append(out, l.entries, sizeof(l.entries));
-	put_section(&l, RSYM_SECTION_STARTS, w->starts.p, w->starts.len);
-	put_section(&l, RSYM_SECTION_ROWS, w->rows.p, w->rows.len);
-	put_section(&l, RSYM_SECTION_NODES, w->nodes.data, w->nodes.data_len);
-	put_section(&l, RSYM_SECTION_FUNCTIONS, w->functions.data, w->functions.data_len);
-	put_section(&l, RSYM_SECTION_FILES, w->files.data, w->files.data_len);
-	put_string_ends(&l, &w->strings, &ends);
-	put_section(&l, RSYM_SECTION_STRINGS, w->strings.data, w->strings.data_len);
-	put_section(&l, RSYM_SECTION_SEGMENTS, w->segments.p, w->segments.len);
-	buf_align(out, RSYM_ALIGN);
-	if (!out->failed && out->len < RSYM_FILE_MIN) {
-		size_t pad = RSYM_FILE_MIN - out->len;
-		uint8_t *p = buf_extend(out, pad);
-
-		if (p)
-			memset(p, 0, pad);
-	}
-	if (w->failed || w->starts.failed || w->rows.failed || w->segments.failed || ends.failed ||
-	    out->failed)
-		return err_set(err, ERR_LIMIT, "the table does not fit into %zu bytes or memory",
-			       out->max);
-
-	h.file_len = out->len;
-	h.section_count = l.count;
-	h.directory_crc = crc32c(0, l.entries, sizeof(l.entries));
-	memcpy(out->p + sizeof(h), l.entries, sizeof(l.entries));
-	h.generation = mix(0, (const uint8_t *)&h, sizeof(h));
-	h.generation = mix(h.generation, out->p + sizeof(h), out->len - sizeof(h));
-	h.header_crc = crc32c(0, &h, offsetof(struct rsym_disk_header, header_crc));
-	memcpy(out->p, &h, sizeof(h));
-	return 0;
+	w->finished = true;
+	rc = order(w, &p, err);
+	if (!rc)
+		rc = pack(&p, err);
+	return rc ? rc : lay_out(w, &p, &h, out, err);
 }

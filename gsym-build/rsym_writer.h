@@ -24,7 +24,8 @@ struct rsym_writer *rsym_writer_new(struct err *err) _must_check_;
 void rsym_writer_free(struct rsym_writer *w);
 DEFINE_FREEP(struct rsym_writer, rsym_writer_free);
 
-/* These give an id, the same one for equal input. All text is copied. */
+/* These give an id of the writer, the same one for equal input; the table has ids of its own. All
+ * text is copied. */
 uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
 			  size_t base_len);
 
@@ -65,7 +66,8 @@ struct rsym_writer_info {
 
 /*
  * Appends the whole table to out, which must be empty; its ceiling is that of the table. A last row
- * that is no gap is closed at UINT64_MAX. ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order).
+ * that is no gap is closed at UINT64_MAX. May be called once, and nothing can be added after it.
+ * ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order, a second call).
  */
 int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info, struct buf *out,
 		       struct err *err) _must_check_;

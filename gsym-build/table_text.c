@@ -6,6 +6,9 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+/* Unpacked names and paths that are kept, of each: tables of large programs have less. */
+#define CACHE_MAX (32 * MIB)
+
 int table_text_open(struct table_text *t, const char *path, struct err *err)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -24,6 +27,10 @@ int table_text_open(struct table_text *t, const char *path, struct err *err)
 	}
 	t->map_len = (size_t)st.st_size;
 	rc = rsym_open(&t->table, t->map, t->map_len, err);
+	if (!rc) {
+		t->reader = rsym_reader_new(&t->table, CACHE_MAX, err);
+		rc = t->reader ? 0 : ERR_MEMORY;
+	}
 	if (rc) {
 		table_text_close(t);
 		return err_prefix(err, "%s", path);
@@ -33,6 +40,7 @@ int table_text_open(struct table_text *t, const char *path, struct err *err)
 
 void table_text_close(struct table_text *t)
 {
+	rsym_reader_free(t->reader);
 	if (t->map)
 		munmap(t->map, t->map_len);
 	*t = (struct table_text){0};
@@ -40,17 +48,27 @@ void table_text_close(struct table_text *t)
 
 int table_text_name(const struct table_text *t, uint32_t function, struct buf *out, struct err *err)
 {
-	_cleanup_(buf_done) struct buf raw = BUF_INIT(LIMIT_NAME_LEN);
-	int rc = rsym_name(&t->table, function, &raw, err);
+	const uint8_t *raw;
+	size_t len;
+	int rc = rsym_reader_name(t->reader, function, &raw, &len, err);
 
 	buf_reset(out);
-	if (!rc && !demangle_append(t->style, raw.p, raw.len, out))
+	if (!rc && !demangle_append(t->style, raw, len, out))
 		rc = err_set(err, ERR_MEMORY, "out of memory for a name");
 	return rc;
 }
 
 int table_text_file(const struct table_text *t, uint32_t file, struct buf *out, struct err *err)
 {
+	const uint8_t *raw;
+	size_t len;
+	int rc;
+
 	buf_reset(out);
-	return file == RSYM_NONE ? 0 : rsym_file(&t->table, file, out, err);
+	if (file == RSYM_NONE)
+		return 0;
+	rc = rsym_reader_file(t->reader, file, &raw, &len, err);
+	if (!rc && !buf_append(out, raw, len))
+		rc = err_set(err, ERR_LIMIT, "path longer than the %zu bytes allowed", out->max);
+	return rc;
 }

@@ -10,6 +10,7 @@
 
 struct table_text {
 	struct rsym table;
+	struct rsym_reader *reader;
 	enum demangle_style style;
 	void *map;
 	size_t map_len;

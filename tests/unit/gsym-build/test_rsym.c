@@ -13,6 +13,9 @@
 
 #include <cmocka.h>
 
+#define SECTIONS  (RSYM_SECTION_KNOWN - 1)
+#define HEADS_LEN (sizeof(struct rsym_disk_header) + SECTIONS * sizeof(struct rsym_disk_entry))
+
 /* main() at 0x1000 calls inner() inlined from 0x1010 to 0x1020, which has leaf() inlined in its
  * second half; a gap; a symbol at 0x2000. */
 static void write_sample(struct buf *out)
@@ -90,6 +93,7 @@ static void test_round_trip(void **state _unused_)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(1 << 20);
 	_cleanup_(freep) uint8_t *p = NULL;
+	struct rsym_frame frame;
 	struct rsym_function f;
 	struct rsym t;
 	uint64_t a, b;
@@ -117,8 +121,10 @@ static void test_round_trip(void **state _unused_)
 	assert_true(a == 0x2010 && b == UINT64_MAX);
 	assert_int_equal(rsym_range(&t, 1, &a, &b), 0);
 	assert_true(a == 0 && b == 0x1000);
-	assert_int_equal(rsym_function(&t, 0, &f, NULL), 0);
+	assert_int_equal(rsym_lookup(&t, 0x1000, &frame, 1), 1);
+	assert_int_equal(rsym_function(&t, frame.function, &f, NULL), 0);
 	assert_true(f.has_entry && f.vaddr == 0x1000 && f.start_line == 3 && !f.from_symbol);
+	assert_int_equal(f.file, frame.file);
 	assert_int_equal(rsym_function(&t, t.function_count, &f, NULL), ERR_USAGE);
 	assert_int_equal(rsym_name(&t, RSYM_NONE, &out, NULL), ERR_USAGE);
 	assert_int_equal(rsym_file(&t, RSYM_NONE, &out, NULL), ERR_USAGE);
@@ -151,7 +157,7 @@ static void test_versions(void **state _unused_)
 	h->major++;
 	assert_int_equal(rsym_open(&t, out.p, out.len, &err), ERR_UNSUPPORTED);
 	assert_string_equal(err.message,
-			    "table format 2.0; this program reads 1.x: rebuild the table");
+			    "table format 3.0; this program reads 2.x: rebuild the table");
 	h->major--;
 	h->byte_order = __builtin_bswap32(h->byte_order);
 	assert_int_equal(rsym_open(&t, out.p, out.len, &err), ERR_UNSUPPORTED);
@@ -181,14 +187,15 @@ static void test_unknown_section(void **state _unused_)
 
 	write_sample(&out);
 	e = (void *)(out.p + sizeof(struct rsym_disk_header));
-	assert_int_equal(e[7].id, RSYM_SECTION_SEGMENTS);
-	e[7].id = 4711;
+	e += SECTIONS - 1;
+	assert_int_equal(e->id, RSYM_SECTION_SEGMENTS);
+	e->id = 4711;
 	((struct rsym_disk_header *)out.p)->flags &= ~(uint32_t)RSYM_HAS_SEGMENTS;
 	seal(out.p);
 	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), 0);
 	assert_int_equal(t.segment_count, 0);
 	assert_true(rsym_in_segments(&t, 0x777777));
-	e[2].id = 4712; /* but the nodes must be there */
+	e[-1].id = 4712; /* but the files must be there */
 	seal(out.p);
 	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), ERR_DATA);
 }
@@ -196,9 +203,11 @@ static void test_unknown_section(void **state _unused_)
 /* Reads everything a table answers. */
 static void use(const struct rsym *t)
 {
+	_cleanup_(rsym_reader_freep) struct rsym_reader *r = rsym_reader_new(t, 0, NULL);
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	uint64_t a, b;
 
+	assert_non_null(r);
 	for (uint64_t vaddr = 0xff0; vaddr < 0x2020; vaddr += 4) {
 		int n = rsym_lookup(t, vaddr, frames, ARRAY_LEN(frames));
 
@@ -207,13 +216,16 @@ static void use(const struct rsym *t)
 		rsym_vaddr_of_file_off(t, vaddr, &a);
 		rsym_in_segments(t, vaddr);
 		for (int i = 0; i < n; i++) {
-			_cleanup_(buf_done) struct buf text = BUF_INIT(1 << 16);
 			struct rsym_function f;
+			const uint8_t *text;
+			size_t len;
 
 			assert_int_equal(rsym_function(t, frames[i].function, &f, NULL), 0);
-			assert_int_equal(rsym_name(t, frames[i].function, &text, NULL), 0);
+			assert_int_equal(rsym_reader_name(r, frames[i].function, &text, &len, NULL),
+					 0);
 			if (frames[i].file != RSYM_NONE)
-				assert_int_equal(rsym_file(t, frames[i].file, &text, NULL), 0);
+				assert_int_equal(
+					rsym_reader_file(r, frames[i].file, &text, &len, NULL), 0);
 		}
 	}
 }
@@ -226,12 +238,14 @@ static void test_damage(void **state _unused_)
 {
 	static const uint8_t masks[] = {0xff, 0x01, 0x80};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(1 << 20);
-	size_t sections_end, noticed = 0;
+	size_t sections_end, noticed = 0, covered = HEADS_LEN;
 	const struct rsym_disk_entry *e;
 
 	write_sample(&out);
 	e = (void *)(out.p + sizeof(struct rsym_disk_header));
-	sections_end = e[7].off + e[7].len;
+	sections_end = e[SECTIONS - 1].off + e[SECTIONS - 1].len;
+	for (size_t i = 0; i < SECTIONS; i++)
+		covered += e[i].len;
 	for (size_t i = 0; i < sections_end; i++) {
 		for (size_t m = 0; m < ARRAY_LEN(masks); m++) {
 			_cleanup_(freep) uint8_t *p = copy_of(&out);
@@ -244,14 +258,14 @@ static void test_damage(void **state _unused_)
 			if (!rc)
 				use(&t); /* a byte of padding between sections */
 			noticed += rc != 0;
-			if (h->section_count != 8 || (i >= 128 && i < 128 + 8 * 24))
+			if (h->section_count != SECTIONS || (i >= sizeof(*h) && i < HEADS_LEN))
 				continue;
 			seal(p);
 			if (!rsym_open(&t, p, out.len, NULL))
 				use(&t);
 		}
 	}
-	assert_true(noticed > 3 * (sections_end - 16 * 8));
+	assert_int_equal(noticed, covered * ARRAY_LEN(masks));
 }
 
 /* Directory entries with good checksums that point anywhere. */
@@ -261,7 +275,7 @@ static void test_damaged_directory(void **state _unused_)
 	_cleanup_(buf_done) struct buf out = BUF_INIT(1 << 20);
 
 	write_sample(&out);
-	for (size_t s = 0; s < 8; s++) {
+	for (size_t s = 0; s < SECTIONS; s++) {
 		for (size_t v = 0; v < 2 * ARRAY_LEN(values); v++) {
 			_cleanup_(freep) uint8_t *p = copy_of(&out);
 			struct rsym_disk_header *h = (void *)p;
@@ -274,7 +288,7 @@ static void test_damaged_directory(void **state _unused_)
 				e[s].len = values[v / 2];
 			if (e[s].off <= out.len && e[s].len <= out.len - e[s].off)
 				e[s].crc = crc32c(0, p + e[s].off, e[s].len);
-			h->directory_crc = crc32c(0, e, 8 * sizeof(*e));
+			h->directory_crc = crc32c(0, e, SECTIONS * sizeof(*e));
 			h->header_crc = crc32c(0, h, offsetof(struct rsym_disk_header, header_crc));
 			if (!rsym_open(&t, p, out.len, NULL))
 				use(&t);
@@ -286,25 +300,28 @@ static void test_damaged_directory(void **state _unused_)
 static void test_depth(void **state _unused_)
 {
 	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
-	_cleanup_(buf_done) struct buf out = BUF_INIT(1 << 20);
+	_cleanup_(buf_done) struct buf out = BUF_INIT(1 << 20), name = BUF_INIT(100);
 	struct rsym_writer_info info = {0};
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	uint32_t node = RSYM_NONE;
 	struct rsym t;
 
 	for (uint32_t i = 0; i < 2 * LIMIT_INLINE_DEPTH; i++) {
-		char name[16];
-		struct rsym_writer_function f = {.name = name, .file = RSYM_NONE};
+		char text[16];
+		struct rsym_writer_function f = {.name = text, .file = RSYM_NONE};
 
-		f.name_len = (size_t)snprintf(name, sizeof(name), "f%u", i);
+		f.name_len = (size_t)snprintf(text, sizeof(text), "f%u", i);
 		node = rsym_writer_node(w, node, rsym_writer_function(w, &f), RSYM_NONE, i);
 	}
 	rsym_writer_row(w, 1, node, RSYM_NONE, 5);
 	assert_int_equal(rsym_writer_finish(w, &info, &out, NULL), 0);
 	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), 0);
 	assert_int_equal(rsym_lookup(&t, 1, frames, ARRAY_LEN(frames)), RSYM_FRAMES_MAX);
-	assert_int_equal(frames[0].function, 2 * LIMIT_INLINE_DEPTH - 1);
-	assert_int_equal(frames[RSYM_FRAMES_MAX - 1].function, 0);
+	assert_int_equal(rsym_name(&t, frames[0].function, &name, NULL), 0);
+	assert_string_equal(buf_cstr(&name), "f1023");
+	buf_reset(&name);
+	assert_int_equal(rsym_name(&t, frames[RSYM_FRAMES_MAX - 1].function, &name, NULL), 0);
+	assert_string_equal(buf_cstr(&name), "f0");
 	assert_int_equal(rsym_lookup(&t, UINT64_MAX - 1, frames, 1), 1);
 	assert_int_equal(rsym_lookup(&t, UINT64_MAX, frames, 1), 0);
 }

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-gsym-build bench: what a lookup costs on this machine. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "gsym_command.h"
+#include "rsym_lookup.h"
+#include "table_text.h"
+
+enum {
+	PASSES = 9, /* the median is printed: other programs disturb single passes */
+	BATCH = 4096,
+	FRAMES = 1 << 16,
+};
+
+/* As many names and paths as there are; the service's caches are bounded in the same way. */
+#define CACHE_MAX (256 * MIB)
+
+struct bench {
+	struct table_text text;
+	const struct rsym *table; /* that of text */
+	const struct rsym_variant *variant;
+	uint64_t *vaddrs;
+	size_t count, cap;
+	struct rsym_frame *frames; /* FRAMES */
+	uint32_t ends[BATCH];
+	uint8_t *name_seen, *file_seen; /* by id */
+	uint64_t sum;                   /* of all answers, so that none is left out */
+	struct err *err;
+};
+
+static void bench_done(struct bench *b)
+{
+	table_text_close(&b->text);
+	free(b->vaddrs);
+	free(b->frames);
+	free(b->name_seen);
+	free(b->file_seen);
+}
+
+/* Time of this thread: others that run on the processor do not count. */
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+static int read_addresses(struct bench *b, const char *path, struct err *err)
+{
+	FILE *f = fopen(path, "re");
+	char line[64], *end;
+
+	if (!f)
+		return err_sys(err, errno, "%s", path);
+	while (fgets(line, sizeof(line), f)) {
+		if (!grow_array((void **)&b->vaddrs, &b->cap, b->count + 1, sizeof(*b->vaddrs),
+				SIZE_MAX)) {
+			fclose(f);
+			return err_set(err, ERR_MEMORY, "out of memory");
+		}
+		b->vaddrs[b->count++] = strtoull(line, &end, 16);
+		if (end == line || (*end && *end != '\n')) {
+			fclose(f);
+			return err_set(err, ERR_USAGE, "%s: line %zu is not a hexadecimal address",
+				       path, b->count);
+		}
+	}
+	fclose(f);
+	if (!b->count)
+		return err_set(err, ERR_USAGE, "%s: no addresses", path);
+	return 0;
+}
+
+static int one_by_one(struct bench *b)
+{
+	for (size_t i = 0; i < b->count; i++) {
+		int n = b->variant->lookup(b->table, b->vaddrs[i], b->frames, RSYM_FRAMES_MAX);
+
+		for (int j = 0; j < n; j++)
+			b->sum += b->frames[j].function ^ b->frames[j].file ^ b->frames[j].line;
+	}
+	return 0;
+}
+
+/* Hands the frames of each batch to take(), when it is given. */
+static int batches(struct bench *b, int (*take)(struct bench *b, size_t frame_count, void *ctx),
+		   void *ctx)
+{
+	for (size_t i = 0; i < b->count;) {
+		size_t want = b->count - i < BATCH ? b->count - i : BATCH, frame_count;
+		size_t done = b->variant->batch(b->table, b->vaddrs + i, want, b->frames, FRAMES,
+						b->ends);
+
+		frame_count = b->ends[done - 1];
+		b->sum += frame_count ? b->frames[frame_count - 1].function : 0;
+		if (take && take(b, frame_count, ctx))
+			return -1;
+		i += done;
+	}
+	return 0;
+}
+
+static int in_batches(struct bench *b)
+{
+	return batches(b, NULL, NULL);
+}
+
+static int decode_new(struct bench *b, size_t frame_count, void *ctx)
+{
+	struct rsym_reader *reader = ctx;
+
+	for (size_t i = 0; i < frame_count; i++) {
+		uint32_t name = rsym_name_id(b->table, b->frames[i].function);
+		uint32_t file = b->frames[i].file;
+		const uint8_t *text;
+		size_t len = 0;
+
+		if (!b->name_seen[name]) {
+			b->name_seen[name] = 1;
+			if (rsym_reader_name(reader, b->frames[i].function, &text, &len, b->err))
+				return -1;
+			b->sum += len;
+		}
+		if (file != RSYM_NONE && !b->file_seen[file]) {
+			b->file_seen[file] = 1;
+			if (rsym_reader_file(reader, file, &text, &len, b->err))
+				return -1;
+			b->sum += len;
+		}
+	}
+	return 0;
+}
+
+/* Everything anew in each pass: the first sight of a string is part of the cost. */
+static int with_strings(struct bench *b)
+{
+	_cleanup_(rsym_reader_freep) struct rsym_reader *reader =
+		rsym_reader_new(b->table, CACHE_MAX, b->err);
+
+	if (!reader)
+		return -1;
+	memset(b->name_seen, 0, b->table->function_count);
+	memset(b->file_seen, 0, b->table->file_count);
+	return batches(b, decode_new, reader);
+}
+
+static int by_number(const void *va, const void *vb)
+{
+	uint64_t a, b;
+
+	memcpy(&a, va, sizeof(a));
+	memcpy(&b, vb, sizeof(b));
+	return (a > b) - (a < b);
+}
+
+static int measure(struct bench *b, const char *what, int (*pass)(struct bench *b))
+{
+	uint64_t ns[PASSES];
+
+	for (size_t i = 0; i < PASSES; i++) {
+		uint64_t start = now_ns();
+
+		if (pass(b))
+			return b->err->code;
+		ns[i] = now_ns() - start;
+	}
+	qsort(ns, PASSES, sizeof(ns[0]), by_number);
+	printf("%s: %.1f ns/address (%.1f to %.1f in %d passes)\n", what,
+	       (double)ns[PASSES / 2] / (double)b->count, (double)ns[0] / (double)b->count,
+	       (double)ns[PASSES - 1] / (double)b->count, PASSES);
+	return 0;
+}
+
+/* Names one by one, far from each other and nothing kept: the price of the first. */
+static int measure_cold_name(struct bench *b)
+{
+	_cleanup_(rsym_reader_freep) struct rsym_reader *reader =
+		rsym_reader_new(b->table, 0, b->err);
+	uint32_t count = b->table->function_count, step = count / 2 + 1, id = 0;
+	uint64_t start = now_ns();
+
+	if (!reader)
+		return b->err->code;
+	for (uint32_t i = 0; i < count; i++, id = (id + step) % count) {
+		const uint8_t *text;
+		size_t len;
+		int rc = rsym_reader_name(reader, id, &text, &len, b->err);
+
+		if (rc)
+			return rc;
+		b->sum += len;
+	}
+	printf("cold name: %.0f ns/name\n", (double)(now_ns() - start) / (count ? count : 1));
+	return 0;
+}
+
+static int run_all(struct bench *b)
+{
+	int rc;
+
+	/* Once through, so that the table and the code are in memory. */
+	one_by_one(b);
+	rc = measure(b, "random, no strings", one_by_one);
+	if (!rc)
+		rc = measure(b, "random batches, no strings", in_batches);
+	if (!rc)
+		rc = measure(b, "random, with strings", with_strings);
+	qsort(b->vaddrs, b->count, sizeof(*b->vaddrs), by_number);
+	if (!rc)
+		rc = measure(b, "sorted, no strings", in_batches);
+	if (!rc)
+		rc = measure(b, "sorted, with strings", with_strings);
+	return rc ? rc : measure_cold_name(b);
+}
+
+static int bench(struct bench *b, const char *path, const char *addresses)
+{
+	int rc = table_text_open(&b->text, path, b->err);
+
+	if (!rc)
+		rc = read_addresses(b, addresses, b->err);
+	if (rc)
+		return rc;
+	b->table = &b->text.table;
+	b->frames = calloc(FRAMES, sizeof(*b->frames));
+	b->name_seen = calloc((size_t)b->table->function_count + 1, 1);
+	b->file_seen = calloc((size_t)b->table->file_count + 1, 1);
+	if (!b->frames || !b->name_seen || !b->file_seen)
+		return err_set(b->err, ERR_MEMORY, "out of memory");
+	printf("%s: %zu addresses, %s\n", path, b->count, b->variant->name);
+	rc = run_all(b);
+	/* Printed, the sum keeps the compiler from leaving lookups out. */
+	printf("check: %016llx\n", (unsigned long long)b->sum);
+	return rc;
+}
+
+static int run(int argc, char **argv, struct err *err)
+{
+	static const struct option longs[] = {{"base", no_argument, NULL, 'b'}, {0}};
+	_cleanup_(bench_done) struct bench b = {.variant = rsym_variant_v3(), .err = err};
+	int option;
+
+	while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
+		if (option != 'b') {
+			gsym_bad_option(&gsym_command_bench, argv, option, err);
+			return ERR_USAGE;
+		}
+		b.variant = NULL;
+	}
+	if (optind + 2 != argc)
+		return err_set(err, ERR_USAGE,
+			       "bench: give one TABLE and one ADDRFILE; see --help");
+	if (!b.variant)
+		b.variant = rsym_variant_base();
+	return bench(&b, argv[optind], argv[optind + 1]);
+}
+
+const struct gsym_command gsym_command_bench = {
+	.name = "bench",
+	.summary = "nanoseconds per lookup",
+	.usage = "Usage: rawstack-gsym-build bench [--base] TABLE ADDRFILE\n\n"
+		 "Looks up the addresses of ADDRFILE (hexadecimal, one a line, in random order)\n"
+		 "again and again and prints what one costs: one by one, in batches of 4096, "
+		 "sorted,\n"
+		 "and with each distinct name and path decoded once.\n\n"
+		 "      --base  without the processor's vector and bit instructions\n",
+	.run = run,
+};

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RSYM_BLOCK_WRITER_H
+#define RAWSTACK_RSYM_BLOCK_WRITER_H
+/*
+ * Packs one block: rows and nodes in, bits out, in the smallest of the shapes that rsym_block.h
+ * reads. What belongs into a block is decided by rsym_pack.c.
+ */
+#include "buf.h"
+#include "rsym_format.h"
+
+#define RSYM_BLOCK_NONE UINT32_MAX
+
+struct rsym_block_row {
+	uint32_t start; /* above the block's first address; that of row 0 is 0 */
+	uint32_t node;  /* in nodes, or RSYM_BLOCK_NONE: no answer */
+	uint32_t line;  /* above the lowest of the node's entity */
+};
+
+struct rsym_block_node {
+	uint32_t parent; /* in nodes, or RSYM_BLOCK_NONE */
+	uint32_t call;   /* line, above the lowest of the parent's entity */
+	uint32_t entity;
+	uint32_t hot; /* index into HOT, or RSYM_BLOCK_NONE */
+};
+
+struct rsym_block_writer {
+	/* Of the table. */
+	unsigned int block_rows, entity_bits, hot_bits;
+	/* Of this block. */
+	uint32_t row_count, node_count;
+	struct rsym_block_row rows[RSYM_ROWS_MAX];
+	struct rsym_block_node nodes[RSYM_NODES_MAX];
+};
+
+/* Appends the block, whose rows all start below limit; row_count > 0. Failure sticks in out. */
+void rsym_block_write(const struct rsym_block_writer *w, uint32_t limit, struct buf *out);
+
+#endif

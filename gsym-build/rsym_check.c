@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rsym_check.h"
+
+#include "rsym_block.h"
+#include "rsym_index.h"
+#include "rsym_records.h"
+#include "rsym_text.h"
+
+static int damaged(struct err *err, const char *what, uint64_t index)
+{
+	return err_set(err, ERR_DATA, "damaged table: %s %llu is out of order or out of range",
+		       what, (unsigned long long)index);
+}
+
+static int check_segments(const struct rsym *t, struct err *err)
+{
+	uint64_t end;
+
+	if (t->segment_count > LIMIT_SEGMENTS ||
+	    !(t->flags & RSYM_HAS_SEGMENTS) != !t->segment_count)
+		return err_set(err, ERR_DATA, "damaged table: %u segments", t->segment_count);
+	for (uint32_t i = 0; i < t->segment_count; i++) {
+		struct rsym_disk_segment s;
+
+		memcpy(&s, t->segments + i * sizeof(s), sizeof(s));
+		if (!CHECKED_ADD(s.vaddr, s.mem_len, &end) ||
+		    !CHECKED_ADD(s.file_off, s.file_len, &end) || s.file_len > s.mem_len)
+			return damaged(err, "segment", i);
+	}
+	return 0;
+}
+
+static uint64_t tree_groups(uint32_t leaf_count)
+{
+	uint64_t sum = 0;
+
+	for (unsigned int level = rsym_tree_levels(leaf_count); level--;)
+		sum += rsym_tree_groups(leaf_count, level);
+	return sum;
+}
+
+int rsym_check_heads(const struct rsym *t, struct err *err)
+{
+	uint64_t leaves = 0, groups = 0, end = 0;
+
+	for (uint32_t i = 0; i < t->span_count; i++) {
+		struct rsym_disk_span s;
+
+		rsym_span_read(t, i, &s);
+		if (s.leaf_count == 0 || s.leaf_first != leaves || s.tree_first != groups ||
+		    (i && s.base <= end) || !CHECKED_ADD(s.base, s.last, &end) ||
+		    s.last == UINT32_MAX)
+			return damaged(err, "span", i);
+		leaves += s.leaf_count;
+		groups += tree_groups(s.leaf_count);
+		if (leaves > t->leaf_count || groups > t->tree_count)
+			return damaged(err, "span", i);
+	}
+	if (leaves != t->leaf_count || groups != t->tree_count)
+		return err_set(err, ERR_DATA, "damaged table: index of another length");
+	return check_segments(t, err);
+}
+
+/* The tree holds every 16th, 256th, ... start of the leaves and nothing else. */
+static int check_tree(const struct rsym *t, const struct rsym_disk_span *s, struct err *err)
+{
+	uint64_t group = s->tree_first;
+
+	for (unsigned int level = rsym_tree_levels(s->leaf_count); level--;) {
+		uint64_t places = (uint64_t)rsym_tree_groups(s->leaf_count, level) * RSYM_TREE_WAYS;
+
+		for (uint64_t i = 0; i < places; i++) {
+			uint64_t leaf = i << 4 * level;
+			uint32_t want =
+				leaf < s->leaf_count
+					? load32(rsym_leaf(t, s->leaf_first + (uint32_t)leaf))
+					: UINT32_MAX;
+
+			if (load32(t->tree + group * 64 + 4 * i) != want)
+				return damaged(err, "tree group", group + i / RSYM_TREE_WAYS);
+		}
+		group += places / RSYM_TREE_WAYS;
+	}
+	return 0;
+}
+
+/* Counted through a walk over all blocks. */
+struct walk {
+	const struct rsym *t;
+	uint64_t rows, nodes, blocks, off;
+	uint64_t next;      /* where the next block must start, in the span */
+	bool ends_in_a_gap; /* the last row seen */
+	uint16_t depth[RSYM_NODES_MAX];
+};
+
+static int check_nodes(struct walk *w, const struct rsym_block *b, struct err *err)
+{
+	enum {
+		UNKNOWN = 0,
+		PENDING = UINT16_MAX
+	};
+	const struct rsym *t = w->t;
+	struct rsym_node n;
+
+	memset(w->depth, UNKNOWN, sizeof(w->depth));
+	for (uint32_t i = 0; i < b->node_count; i++) {
+		uint32_t at = i, steps = 0, depth;
+
+		rsym_block_node(b, i, &n);
+		if (n.is_hot ? n.entity >= t->hot_count : n.entity >= t->entity_count)
+			return damaged(err, "node of block", w->blocks);
+		/* Up to a node whose depth is known; a node met twice on the way is a cycle. */
+		while (w->depth[at] == UNKNOWN && at >= b->root_count) {
+			w->depth[at] = PENDING;
+			rsym_block_node(b, at, &n);
+			at = n.parent;
+			steps++;
+			if (at >= b->node_count)
+				return damaged(err, "node of block", w->blocks);
+		}
+		if (at < b->root_count)
+			w->depth[at] = 1;
+		depth = w->depth[at] + steps;
+		if (w->depth[at] == PENDING || depth > LIMIT_INLINE_DEPTH + 1)
+			return damaged(err, "node of block", w->blocks);
+		for (at = i; steps--; at = n.parent) {
+			w->depth[at] = (uint16_t)depth--;
+			rsym_block_node(b, at, &n);
+		}
+	}
+	return 0;
+}
+
+static int check_rows(struct walk *w, const struct rsym_block *b, struct err *err)
+{
+	struct rsym_lines lines = {0};
+	uint32_t before = UINT32_MAX, ones = bits_count_range(b->p, b->upper_at, b->upper_len);
+
+	if (ones != b->row_count - 1)
+		return damaged(err, "starts of block", w->blocks);
+	if (b->by_delta) {
+		lines = rsym_lines_from(b, 0);
+		if (!rsym_lines_to(b, b->row_count - 1, &lines))
+			return damaged(err, "lines of block", w->blocks);
+	}
+	for (uint32_t i = 0; i < b->row_count; i++) {
+		uint32_t start = rsym_block_start(b, i);
+		uint32_t node = rsym_block_index(b, rsym_block_change(b, i));
+
+		if (node > b->node_count || start >= b->limit ||
+		    (i && (start <= before || rsym_block_row(b, start) != i)))
+			return damaged(err, "row of block", w->blocks);
+		before = start;
+		w->ends_in_a_gap = node == b->node_count;
+	}
+	return 0;
+}
+
+/* Anchors say what the stream says there. */
+static int check_anchors(struct walk *w, const struct rsym_block *b, struct err *err)
+{
+	for (uint32_t row = RSYM_ANCHOR_ROWS; b->by_delta && row < b->row_count;
+	     row += RSYM_ANCHOR_ROWS) {
+		struct rsym_lines before = rsym_lines_from(b, row - 1);
+		struct rsym_lines anchor = rsym_lines_from(b, row);
+
+		if (!rsym_lines_to(b, row - 1, &before) || before.at != anchor.at ||
+		    !rsym_lines_to(b, row, &before) || !rsym_lines_to(b, row, &anchor) ||
+		    before.line != anchor.line)
+			return damaged(err, "lines of block", w->blocks);
+	}
+	return 0;
+}
+
+static int check_block(struct walk *w, const struct rsym_place *place, struct err *err)
+{
+	const struct rsym *t = w->t;
+	struct rsym_block b;
+	int rc;
+
+	if (place->off != w->off ||
+	    !rsym_block_open(&b, t->blocks + place->off, place->len, place->limit, t->block_rows,
+			     t->entity_bits, t->hot_bits))
+		return damaged(err, "block", w->blocks);
+	rc = check_nodes(w, &b, err);
+	if (!rc)
+		rc = check_rows(w, &b, err);
+	if (!rc)
+		rc = check_anchors(w, &b, err);
+	w->off += place->len;
+	w->rows += b.row_count;
+	w->nodes += b.node_count;
+	w->blocks++;
+	return rc;
+}
+
+static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
+{
+	const uint8_t *leaf = rsym_leaf(w->t, path->leaf);
+	bool is_last = path->leaf + 1 == path->span.leaf_first + path->span.leaf_count;
+	bool is_far = false;
+	uint32_t i;
+
+	if (load32(leaf) != w->next || RSYM_LEAF_END(leaf, 0) == RSYM_LEAF_FAR)
+		return damaged(err, "leaf", path->leaf);
+	for (i = 0; i < RSYM_LEAF_BLOCKS && RSYM_LEAF_END(leaf, i) != RSYM_LEAF_FAR && !is_far;
+	     i++) {
+		struct rsym_place place;
+		int rc;
+
+		/* The walk itself says where a block starts: it is looked up as its address. */
+		path->key = (uint32_t)w->next;
+		if (w->next > path->span.last || !rsym_leaf_block(w->t, path, i, &place) ||
+		    place.x != 0)
+			return damaged(err, "leaf", path->leaf);
+		rc = check_block(w, &place, err);
+		if (rc)
+			return rc;
+		w->next += place.limit;
+		/* Only the last block of a leaf may end far away. */
+		is_far = RSYM_LEAF_START(leaf, i) == RSYM_LEAF_FAR;
+	}
+	for (; i < RSYM_LEAF_BLOCKS; i++)
+		if (RSYM_LEAF_START(leaf, i) != RSYM_LEAF_FAR ||
+		    RSYM_LEAF_END(leaf, i) != RSYM_LEAF_FAR)
+			return damaged(err, "leaf", path->leaf);
+	if (is_last && w->next != (uint64_t)path->span.last + 1)
+		return damaged(err, "leaf", path->leaf);
+	return 0;
+}
+
+static int check_blocks(const struct rsym *t, struct err *err)
+{
+	_cleanup_(freep) struct walk *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	w->t = t;
+	w->ends_in_a_gap = true;
+	for (uint32_t i = 0; i < t->span_count; i++) {
+		struct rsym_path path;
+		int rc;
+
+		rsym_span_read(t, i, &path.span);
+		rc = check_tree(t, &path.span, err);
+		w->next = 0;
+		for (uint32_t j = 0; j < path.span.leaf_count && !rc; j++) {
+			path.leaf = path.span.leaf_first + j;
+			rc = check_leaf(w, &path, err);
+		}
+		if (rc)
+			return rc;
+	}
+	/* The last row has no end, so it must be a gap. */
+	if (w->off != t->blocks_len || w->rows != t->range_count || w->nodes != t->node_count ||
+	    !w->ends_in_a_gap)
+		return err_set(err, ERR_DATA, "damaged table: blocks do not end where they must");
+	return 0;
+}
+
+static int check_entities(const struct rsym *t, struct err *err)
+{
+	uint32_t functions = 0, listed = 0;
+
+	for (uint32_t i = 0; i < t->entity_count; i++) {
+		const uint8_t *group = rsym_entity_group(t, i);
+		uint32_t at = i % RSYM_GROUP * (t->file_bits + t->line_bits), file, line;
+
+		if (i % RSYM_GROUP == 0 && load32(group) != functions)
+			return damaged(err, "entity", i);
+		functions += load64(group + 4) >> i % RSYM_GROUP & 1;
+		group += sizeof(struct rsym_disk_entities);
+		file = (uint32_t)bits_get(group, at, t->file_bits);
+		line = (uint32_t)bits_get(group, at + t->file_bits, t->line_bits);
+		if (file > t->file_count || !functions)
+			return damaged(err, "entity", i);
+		if (line == (UINT64_C(1) << t->line_bits) - 1 &&
+		    (listed >= t->base_count ||
+		     load32(t->bases + listed++ * sizeof(struct rsym_disk_base)) != i))
+			return damaged(err, "entity", i);
+	}
+	if (functions != t->function_count || listed != t->base_count)
+		return damaged(err, "entity", t->entity_count);
+	for (uint32_t i = 0; i < t->hot_count; i++)
+		if (load32(t->hot + 4 * (size_t)i) >= t->entity_count)
+			return damaged(err, "hot entity", i);
+	return 0;
+}
+
+static int check_functions(const struct rsym *t, struct err *err)
+{
+	uint32_t names = 0, entries = 0, listed = 0;
+
+	for (uint32_t i = 0; i < t->function_count; i++) {
+		const uint8_t *p = t->functions + (size_t)(i / RSYM_GROUP) * t->function_stride;
+		struct rsym_disk_functions head;
+		uint32_t bit = i % RSYM_GROUP, delta;
+
+		memcpy(&head, p, sizeof(head));
+		if (!bit && (head.names_before != names || head.entries_before != entries))
+			return damaged(err, "function", i);
+		names += head.name >> bit & 1;
+		entries += head.entry >> bit & 1;
+		delta = (uint32_t)bits_get(p + sizeof(head), bit * t->decl_bits, t->decl_bits);
+		if (delta == (UINT64_C(1) << t->decl_bits) - 1) {
+			struct rsym_disk_decl d;
+
+			if (listed >= t->decl_count)
+				return damaged(err, "function", i);
+			memcpy(&d, t->decls + listed++ * sizeof(d), sizeof(d));
+			if (d.function != i ||
+			    (d.file != RSYM_DISK_NONE && d.file >= t->file_count))
+				return damaged(err, "function", i);
+		}
+		if (!names)
+			return damaged(err, "function", i);
+	}
+	if (names != t->names.count || entries != t->entry_count || listed != t->decl_count)
+		return damaged(err, "function", t->function_count);
+	return 0;
+}
+
+int rsym_check(const struct rsym *t, struct err *err)
+{
+	int rc = check_blocks(t, err);
+
+	if (!rc)
+		rc = check_entities(t, err);
+	if (!rc)
+		rc = check_functions(t, err);
+	if (!rc)
+		rc = rsym_texts_check(&t->names, err);
+	return rc ? rc : rsym_texts_check(&t->files, err);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RSYM_CONTENT_H
+#define RAWSTACK_RSYM_CONTENT_H
+/*
+ * Everything a table says, as the writer's stages hand it on: rsym_writer.c collects it and puts
+ * ids into their final order, rsym_entities.c makes entities of it, rsym_pack.c blocks.
+ */
+#include "rsym.h"
+
+/* Below, ids are RSYM_NONE for none. */
+struct rsym_content_function {
+	uint64_t vaddr; /* 0 without an entry */
+	uint32_t name;
+	uint32_t file, line;
+	uint32_t flags; /* RSYM_FUNCTION_... */
+};
+
+enum {
+	RSYM_FUNCTION_HAS_ENTRY = 1 << 0,
+	RSYM_FUNCTION_FROM_SYMBOL = 1 << 1,
+};
+
+/* A parent stands before its children. */
+struct rsym_content_node {
+	uint32_t parent;
+	uint32_t function;
+	uint32_t call_file, call_line; /* none and 0 without a parent */
+	uint32_t depth;                /* parents above it */
+};
+
+/* node RSYM_NONE: a gap. The last row is one. */
+struct rsym_content_row {
+	uint32_t node;
+	uint32_t file, line;
+};
+
+struct rsym_content {
+	const struct rsym_content_function *functions; /* by name, all distinct */
+	const struct rsym_content_node *nodes;
+	const struct rsym_content_row *rows;
+	const uint64_t *starts; /* of the rows, rising */
+	size_t function_count, node_count, row_count;
+	uint32_t file_count, name_count;
+};
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rsym_lookup.h"
+
+#include "rsym_bits.h"
+#include "rsym_format.h"
+
+const struct rsym_variant *rsym_variant_base(void)
+{
+	static const struct rsym_variant base = {
+		.name = "base",
+		.lookup = rsym_lookup_base,
+		.batch = rsym_lookup_batch_base,
+		.range = rsym_range_base,
+	};
+
+	return &base;
+}
+
+const struct rsym_variant *rsym_variant_v3(void)
+{
+#if defined(__x86_64__)
+	static const struct rsym_variant v3 = {
+		.name = "x86-64-v3",
+		.lookup = rsym_lookup_v3,
+		.batch = rsym_lookup_batch_v3,
+		.range = rsym_range_v3,
+	};
+
+	if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") &&
+	    __builtin_cpu_supports("bmi2") && __builtin_cpu_supports("popcnt") &&
+	    __builtin_cpu_supports("fma"))
+		return &v3;
+#endif
+	return NULL;
+}
+
+static const struct rsym_variant *best(void)
+{
+	static const struct rsym_variant *chosen;
+	const struct rsym_variant *v = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
+
+	if (!v) { /* threads that come together all choose the same */
+		v = rsym_variant_v3();
+		if (!v)
+			v = rsym_variant_base();
+		__atomic_store_n(&chosen, v, __ATOMIC_RELAXED);
+	}
+	return v;
+}
+
+int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap)
+{
+	return best()->lookup(t, vaddr, frames, cap);
+}
+
+size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t count,
+			 struct rsym_frame *frames, size_t cap, uint32_t *ends)
+{
+	return best()->batch(t, vaddrs, count, frames, cap, ends);
+}
+
+int rsym_range(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
+{
+	return best()->range(t, vaddr, ret_start, ret_end);
+}
+
+uint64_t rsym_next_span(const struct rsym *t, uint64_t vaddr)
+{
+	uint32_t low = 0, count = t->span_count;
+
+	while (count) {
+		uint32_t half = count / 2;
+
+		if (load64(t->spans + (low + half) * sizeof(struct rsym_disk_span)) <= vaddr) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return low < t->span_count ? load64(t->spans + low * sizeof(struct rsym_disk_span))
+				   : UINT64_MAX;
+}

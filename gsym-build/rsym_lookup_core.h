@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The lookups, to be compiled once for each kind of processor: rsym_lookup_base.c and
+ * rsym_lookup_v3.c include this file and say with RSYM_VARIANT() what their functions are called;
+ * rsym_lookup.c chooses between them. Not for anyone else.
+ */
+#include "rsym_block.h"
+#include "rsym_index.h"
+#include "rsym_lookup.h"
+#include "rsym_records.h"
+
+/* Addresses that are looked up side by side: enough for memory to answer the first when the last
+ * has been asked for. */
+#define GROUP 16
+
+/* Of a block, at most this much is fetched ahead; the median is 200 to 300 bytes. */
+#define FETCH_MAX 512
+
+static RSYM_INLINE void fetch(const uint8_t *p, uint32_t len)
+{
+	for (uint32_t i = 0; i < len && i < FETCH_MAX; i += 64)
+		__builtin_prefetch(p + i);
+}
+
+static RSYM_INLINE bool open_block(const struct rsym *t, const struct rsym_place *place,
+				   struct rsym_block *b)
+{
+	return rsym_block_open(b, t->blocks + place->off, place->len, place->limit, t->block_rows,
+			       t->entity_bits, t->hot_bits);
+}
+
+/*
+ * The nodes from i outward as frames whose `function` is an entity and whose line is above its
+ * lowest one. Full arrays keep their last place for the outermost.
+ */
+static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block *b, uint32_t i,
+				  uint32_t line, struct rsym_frame *frames, size_t cap)
+{
+	struct rsym_node node;
+	size_t n = 0;
+
+	for (size_t steps = 0; steps < RSYM_FRAMES_MAX && i < b->node_count; steps++) {
+		uint32_t entity;
+
+		rsym_block_node(b, i, &node);
+		entity = node.entity;
+		if (node.is_hot)
+			entity = entity < t->hot_count ? load32(t->hot + 4 * (size_t)entity)
+						       : UINT32_MAX;
+		if (entity >= t->entity_count)
+			return 0; /* damaged, as everything that is not the end below */
+		__builtin_prefetch(rsym_entity_group(t, entity));
+		frames[n < cap ? n++ : cap - 1] =
+			(struct rsym_frame){.function = entity, .line = line};
+		if (i < b->root_count)
+			return n;
+		line = node.call;
+		i = node.parent;
+	}
+	return 0;
+}
+
+static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct rsym_entity e;
+
+		rsym_entity_read(t, frames[i].function, &e);
+		frames[i].function = e.function;
+		frames[i].file = e.file;
+		frames[i].line += e.line;
+	}
+}
+
+/* The frames of address x of a block, still without their entities. */
+static RSYM_INLINE size_t look_into(const struct rsym *t, const struct rsym_block *b, uint32_t x,
+				    struct rsym_frame *frames, size_t cap)
+{
+	uint32_t row = rsym_block_row(b, x), line;
+	uint32_t node = rsym_block_index(b, rsym_block_change(b, row));
+
+	if (node >= b->node_count)
+		return 0;
+	if (b->by_delta) {
+		struct rsym_lines lines = rsym_lines_from(b, row);
+
+		if (!rsym_lines_to(b, row, &lines))
+			return 0;
+		line = lines.line;
+	} else {
+		line = (uint32_t)bits_get(b->p, b->line_at + row * b->line_bits, b->line_bits);
+	}
+	return collect(t, b, node, line, frames, cap);
+}
+
+int RSYM_VARIANT(rsym_lookup)(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames,
+			      size_t cap)
+{
+	struct rsym_path path;
+	struct rsym_place place;
+	struct rsym_block b;
+	size_t n;
+
+	if (!cap || !rsym_find_leaf(t, vaddr, &path) || !rsym_find_block(t, &path, &place))
+		return 0;
+	fetch(t->blocks + place.off, place.len);
+	if (!open_block(t, &place, &b))
+		return 0;
+	n = look_into(t, &b, place.x, frames, cap);
+	resolve(t, frames, n);
+	return (int)n;
+}
+
+/* Each step for all of a group before the next one, so that their waits for memory overlap. */
+static size_t look_up_group(const struct rsym *t, const uint64_t *vaddrs, size_t count,
+			    struct rsym_frame *frames, size_t cap, size_t used, uint32_t *ends)
+{
+	struct rsym_path paths[GROUP];
+	struct rsym_place places[GROUP];
+	bool found[GROUP];
+	size_t from = used, i;
+
+	for (i = 0; i < count; i++) {
+		found[i] = rsym_find_leaf(t, vaddrs[i], &paths[i]);
+		if (found[i])
+			__builtin_prefetch(rsym_leaf(t, paths[i].leaf));
+	}
+	for (i = 0; i < count; i++) {
+		found[i] = found[i] && rsym_find_block(t, &paths[i], &places[i]);
+		if (found[i])
+			fetch(t->blocks + places[i].off, places[i].len);
+	}
+	for (i = 0; i < count && cap - used >= RSYM_FRAMES_MAX; i++) {
+		struct rsym_block b;
+
+		if (found[i] && open_block(t, &places[i], &b))
+			used += look_into(t, &b, places[i].x, frames + used, RSYM_FRAMES_MAX);
+		ends[i] = (uint32_t)used;
+	}
+	resolve(t, frames + from, used - from);
+	return i;
+}
+
+/* Where the address before was found: the next one is often near. */
+struct cursor {
+	uint64_t from, to;   /* addresses of the row; none at first: from == to */
+	uint64_t base, stop; /* of the block; a stop of 0: no block */
+	struct rsym_block block;
+	struct rsym_lines lines;
+};
+
+static bool move_to_block(const struct rsym *t, uint64_t vaddr, struct cursor *c)
+{
+	struct rsym_path path;
+	struct rsym_place place;
+
+	c->stop = 0;
+	if (!rsym_find_leaf(t, vaddr, &path) || !rsym_find_block(t, &path, &place) ||
+	    !open_block(t, &place, &c->block))
+		return false;
+	c->base = place.base;
+	c->stop = place.base + place.limit;
+	if (c->stop < c->base)
+		c->stop = UINT64_MAX;
+	/* Blocks stand in the order of addresses. */
+	fetch(t->blocks + place.off + place.len, FETCH_MAX);
+	if (c->block.by_delta)
+		c->lines = rsym_lines_from(&c->block, 0);
+	return true;
+}
+
+static size_t look_up_next(const struct rsym *t, uint64_t vaddr, struct cursor *c,
+			   struct rsym_frame *frames)
+{
+	struct rsym_block *b = &c->block;
+	uint32_t row, node, line, x;
+	size_t n;
+
+	c->from = c->to = 0;
+	if (vaddr < c->base || vaddr >= c->stop) {
+		if (!move_to_block(t, vaddr, c))
+			return 0;
+		/* Behind the last row of a span there are only its gap's addresses. */
+		if (vaddr >= c->stop) {
+			c->stop = 0;
+			return (size_t)RSYM_VARIANT(rsym_lookup)(t, vaddr, frames, RSYM_FRAMES_MAX);
+		}
+	}
+	x = (uint32_t)(vaddr - c->base);
+	row = rsym_block_row(b, x);
+	c->from = c->base + rsym_block_start(b, row);
+	c->to = c->base + rsym_block_start(b, row + 1);
+	node = rsym_block_index(b, rsym_block_change(b, row));
+	if (node >= b->node_count)
+		return 0;
+	if (b->by_delta) {
+		struct rsym_lines anchor = rsym_lines_from(b, row);
+
+		if (c->lines.row > row || c->lines.row < anchor.row)
+			c->lines = anchor;
+		if (!rsym_lines_to(b, row, &c->lines)) {
+			c->lines = anchor;
+			return 0;
+		}
+		line = c->lines.line;
+	} else {
+		line = (uint32_t)bits_get(b->p, b->line_at + row * b->line_bits, b->line_bits);
+	}
+	n = collect(t, b, node, line, frames, RSYM_FRAMES_MAX);
+	resolve(t, frames, n);
+	return n;
+}
+
+static size_t look_up_sorted(const struct rsym *t, const uint64_t *vaddrs, size_t count,
+			     struct rsym_frame *frames, size_t cap, uint32_t *ends)
+{
+	struct cursor c = {0};
+	size_t used = 0, last = 0, i;
+
+	for (i = 0; i < count && cap - used >= RSYM_FRAMES_MAX; i++) {
+		if (vaddrs[i] >= c.from && vaddrs[i] < c.to)
+			memcpy(frames + used, frames + used - last, last * sizeof(*frames));
+		else
+			last = look_up_next(t, vaddrs[i], &c, frames + used);
+		used += last;
+		ends[i] = (uint32_t)used;
+	}
+	return i;
+}
+
+size_t RSYM_VARIANT(rsym_lookup_batch)(const struct rsym *t, const uint64_t *vaddrs, size_t count,
+				       struct rsym_frame *frames, size_t cap, uint32_t *ends)
+{
+	size_t done = 0, used = 0, sorted = 1;
+
+	if (cap > UINT32_MAX)
+		cap = UINT32_MAX; /* what ends[] can say */
+	while (sorted < count && vaddrs[sorted - 1] <= vaddrs[sorted])
+		sorted++;
+	if (sorted >= count)
+		return look_up_sorted(t, vaddrs, count, frames, cap, ends);
+	while (done < count && cap - used >= RSYM_FRAMES_MAX) {
+		size_t group = count - done < GROUP ? count - done : GROUP;
+
+		done += look_up_group(t, vaddrs + done, group, frames, cap, used, ends + done);
+		used = ends[done - 1];
+	}
+	return done;
+}
+
+int RSYM_VARIANT(rsym_range)(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start,
+			     uint64_t *ret_end)
+{
+	struct rsym_path path;
+	struct rsym_place place;
+	struct rsym_block b;
+	uint32_t row, node;
+
+	*ret_start = 0;
+	*ret_end = t->span_count ? load64(t->spans) : UINT64_MAX;
+	if (!rsym_find_leaf(t, vaddr, &path) || !rsym_find_block(t, &path, &place) ||
+	    !open_block(t, &place, &b))
+		return 0;
+	row = rsym_block_row(&b, place.x);
+	node = rsym_block_index(&b, rsym_block_change(&b, row));
+	*ret_start = place.base + rsym_block_start(&b, row);
+	*ret_end = place.base + rsym_block_start(&b, row + 1);
+	/* The last row of a span reaches to the next one. */
+	if (*ret_start == path.span.base + path.span.last)
+		*ret_end = rsym_next_span(t, vaddr);
+	return node < b.node_count;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RSYM_PACK_H
+#define RAWSTACK_RSYM_PACK_H
+/*
+ * Cuts the rows of a table into blocks, gives each the nodes it needs, picks the hot entities, and
+ * writes blocks, index and hot list.
+ */
+#include "rsym_entities.h"
+#include "rsym_index_writer.h"
+
+struct rsym_pack_out {
+	struct buf *blocks, *hot;
+	struct rsym_index_writer *index;
+};
+
+/* The shape must be filled by rsym_entities_pack() already; what concerns rows is added.
+ * ERR_MEMORY; failure sticks in the buffers. */
+int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e,
+	      const struct rsym_pack_out *out, struct rsym_disk_shape *shape,
+	      struct err *err) _must_check_;
+
+/* Whether few calls are inlined: frames per row below 1.5. Such tables take larger blocks and
+ * entities of any length, for their lines are mostly streams of differences. */
+bool rsym_pack_is_shallow(const struct rsym_content *c);
+
+#endif

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Functions, names and files of a table by their ids. */
+#include "rsym.h"
+
+#include "rsym_records.h"
+#include "rsym_text.h"
+
+struct rsym_reader {
+	const struct rsym *t;
+	struct rsym_text_reader *names, *files;
+};
+
+static int no_function(const struct rsym *t, uint32_t function, struct err *err)
+{
+	return err_set(err, ERR_USAGE, "function %u of %u", function, t->function_count);
+}
+
+static int no_file(const struct rsym *t, uint32_t file, struct err *err)
+{
+	return err_set(err, ERR_USAGE, "file %u of %u", file, t->file_count);
+}
+
+static const uint8_t *function_group(const struct rsym *t, uint32_t function)
+{
+	return t->functions + (size_t)(function / RSYM_GROUP) * t->function_stride;
+}
+
+/* Bits set in a map of a group up to and with the function's. */
+static uint32_t count_through(const uint8_t *group, size_t map, uint32_t function)
+{
+	return bits_count(load64(group + map) &
+			  (UINT64_MAX >> (RSYM_GROUP - 1 - function % RSYM_GROUP)));
+}
+
+static bool has_bit(const uint8_t *group, size_t map, uint32_t function)
+{
+	return load64(group + map) >> function % RSYM_GROUP & 1;
+}
+
+uint32_t rsym_name_id(const struct rsym *t, uint32_t function)
+{
+	const uint8_t *group = function_group(t, function);
+	uint32_t id;
+
+	if (function >= t->function_count)
+		return RSYM_NONE;
+	id = load32(group) +
+	     count_through(group, offsetof(struct rsym_disk_functions, name), function) - 1;
+	return id < t->names.count ? id : RSYM_NONE;
+}
+
+/* The first entity of a function: by the group it must be in, then the bit in its map. */
+static bool first_entity(const struct rsym *t, uint32_t function, struct rsym_entity *e)
+{
+	uint32_t low = 0, count = (t->entity_count + RSYM_GROUP - 1) / RSYM_GROUP, k;
+	const uint8_t *group;
+
+	while (count > 1) { /* the last group with at most `function` functions before it */
+		uint32_t half = count / 2;
+
+		if (load32(t->entities + (size_t)(low + half) * t->entity_stride) <= function)
+			low += half;
+		count -= half;
+	}
+	group = t->entities + (size_t)low * t->entity_stride;
+	k = function - load32(group);
+	if (!t->entity_count || k >= bits_count(load64(group + 4)))
+		return false;
+	low = low * RSYM_GROUP + bits_select(load64(group + 4), k);
+	if (low >= t->entity_count)
+		return false;
+	rsym_entity_read(t, low, e);
+	return true;
+}
+
+static bool listed_decl(const struct rsym *t, uint32_t function, struct rsym_function *ret)
+{
+	uint32_t low = 0, count = t->decl_count;
+
+	while (count) {
+		uint32_t half = count / 2;
+		const uint8_t *p = t->decls + (size_t)(low + half) * sizeof(struct rsym_disk_decl);
+		uint32_t at = load32(p);
+
+		if (at == function) {
+			ret->file = load32(p + 4);
+			ret->start_line = load32(p + 8);
+			return true;
+		}
+		if (at < function) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return false;
+}
+
+/* A number of up to 64 bits. */
+static uint64_t entry_of(const struct rsym *t, uint32_t i)
+{
+	uint64_t at = (uint64_t)i * t->entry_bits, v = bits_word(t->entries, at);
+
+	return t->entry_base + (t->entry_bits < 64 ? bits_low(v, t->entry_bits) : v);
+}
+
+int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function *ret,
+		  struct err *err)
+{
+	const uint8_t *group;
+	struct rsym_entity e = {.file = RSYM_NONE};
+	uint32_t delta;
+
+	if (function >= t->function_count)
+		return no_function(t, function, err);
+	group = function_group(t, function);
+	*ret = (struct rsym_function){
+		.file = RSYM_NONE,
+		.from_symbol =
+			has_bit(group, offsetof(struct rsym_disk_functions, symbol), function),
+		.has_entry = has_bit(group, offsetof(struct rsym_disk_functions, entry), function),
+	};
+	delta = (uint32_t)bits_get(group + sizeof(struct rsym_disk_functions),
+				   function % RSYM_GROUP * t->decl_bits, t->decl_bits);
+	if (delta == (UINT64_C(1) << t->decl_bits) - 1) {
+		listed_decl(t, function, ret);
+	} else if (!ret->from_symbol && first_entity(t, function, &e)) {
+		ret->file = e.file;
+		ret->start_line = e.line - delta;
+	}
+	if (ret->has_entry) {
+		uint32_t i =
+			load32(group + 4) - 1 +
+			count_through(group, offsetof(struct rsym_disk_functions, entry), function);
+
+		ret->vaddr = i < t->entry_count ? entry_of(t, i) : 0;
+	}
+	return 0;
+}
+
+struct rsym_reader *rsym_reader_new(const struct rsym *t, size_t cache_max, struct err *err)
+{
+	struct rsym_reader *r = calloc(1, sizeof(*r));
+
+	if (r) {
+		r->t = t;
+		r->names = rsym_text_reader_new(&t->names, cache_max);
+		r->files = rsym_text_reader_new(&t->files, cache_max);
+	}
+	if (!r || !r->names || !r->files) {
+		rsym_reader_free(r);
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	return r;
+}
+
+void rsym_reader_free(struct rsym_reader *r)
+{
+	if (!r)
+		return;
+	rsym_text_reader_free(r->names);
+	rsym_text_reader_free(r->files);
+	free(r);
+}
+
+int rsym_reader_name(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
+		     struct err *err)
+{
+	uint32_t name = rsym_name_id(r->t, function);
+
+	if (name == RSYM_NONE)
+		return no_function(r->t, function, err);
+	return rsym_text_get(r->names, name, ret, ret_len, err);
+}
+
+int rsym_reader_file(struct rsym_reader *r, uint32_t file, const uint8_t **ret, size_t *ret_len,
+		     struct err *err)
+{
+	if (file >= r->t->file_count)
+		return no_file(r->t, file, err);
+	return rsym_text_get(r->files, file, ret, ret_len, err);
+}
+
+static int append_text(const struct rsym_texts *texts, uint32_t i, struct buf *out, struct err *err)
+{
+	struct rsym_text_reader *r = rsym_text_reader_new(texts, 0);
+	const uint8_t *p;
+	size_t len;
+	int rc;
+
+	if (!r)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	rc = rsym_text_get(r, i, &p, &len, err);
+	if (!rc && !buf_append(out, p, len))
+		rc = err_set(err, ERR_LIMIT, "text longer than the %zu bytes allowed", out->max);
+	rsym_text_reader_free(r);
+	return rc;
+}
+
+int rsym_name(const struct rsym *t, uint32_t function, struct buf *out, struct err *err)
+{
+	uint32_t name = rsym_name_id(t, function);
+
+	if (name == RSYM_NONE)
+		return no_function(t, function, err);
+	return append_text(&t->names, name, out, err);
+}
+
+int rsym_file(const struct rsym *t, uint32_t file, struct buf *out, struct err *err)
+{
+	if (file >= t->file_count)
+		return no_file(t, file, err);
+	return append_text(&t->files, file, out, err);
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RSYM_RECORDS_H
+#define RAWSTACK_RSYM_RECORDS_H
+/*
+ * Entities and functions of an open table, read in place. Inline, for a lookup reads one entity for
+ * each frame and is compiled once for each kind of processor. Written by rsym_entities.c.
+ */
+#include "rsym.h"
+#include "rsym_bits.h"
+#include "rsym_format.h"
+
+struct rsym_entity {
+	uint32_t function, file, line; /* line: the lowest; file may be RSYM_NONE */
+};
+
+/* The lowest line of an entity whose record says "listed"; 0 when it is not there: damaged. */
+static RSYM_INLINE uint32_t rsym_base_line(const struct rsym *t, uint32_t entity)
+{
+	uint32_t low = 0, count = t->base_count;
+
+	while (count) {
+		uint32_t half = count / 2;
+		const uint8_t *p = t->bases + (size_t)(low + half) * sizeof(struct rsym_disk_base);
+		uint32_t at = load32(p);
+
+		if (at == entity)
+			return load32(p + 4);
+		if (at < entity) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return 0;
+}
+
+static RSYM_INLINE const uint8_t *rsym_entity_group(const struct rsym *t, uint32_t entity)
+{
+	return t->entities + (size_t)(entity / RSYM_GROUP) * t->entity_stride;
+}
+
+/* Entity below t->entity_count. */
+static RSYM_INLINE void rsym_entity_read(const struct rsym *t, uint32_t entity,
+					 struct rsym_entity *e)
+{
+	const uint8_t *p = rsym_entity_group(t, entity);
+	uint32_t i = entity % RSYM_GROUP, at = i * (t->file_bits + t->line_bits);
+	uint64_t through = load64(p + 4) & (UINT64_MAX >> (RSYM_GROUP - 1 - i));
+
+	e->function = load32(p) + bits_count(through) - 1;
+	p += sizeof(struct rsym_disk_entities);
+	e->file = (uint32_t)bits_get(p, at, t->file_bits);
+	if (e->file >= t->file_count)
+		e->file = RSYM_NONE;
+	e->line = (uint32_t)bits_get(p, at + t->file_bits, t->line_bits);
+	if (e->line == (UINT64_C(1) << t->line_bits) - 1)
+		e->line = rsym_base_line(t, entity);
+}
+
+#endif

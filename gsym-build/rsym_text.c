@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#define ZSTD_STATIC_LINKING_ONLY /* for the frame format without magic number */
+#include "rsym_text.h"
+
+#include <zstd.h>
+
+#include "bytes.h"
+#include "rsym_bits.h"
+#include "rsym_format.h"
+
+enum {
+	STRINGS_MAX = 32
+}; /* of a block */
+
+struct rsym_text_reader {
+	const struct rsym_texts *t;
+	ZSTD_DCtx *zstd;
+	ZSTD_DDict *digested;
+	size_t *at;       /* by block: where it is in `cache`, plus one; NULL: only one is kept */
+	struct buf cache; /* unpacked blocks, each behind its length (size_t) */
+	struct buf string;
+};
+
+static int damaged(struct err *err, const char *what, uint32_t index)
+{
+	return err_set(err, ERR_DATA, "damaged table: %s %u of the texts", what, index);
+}
+
+int rsym_texts_open(struct rsym_texts *t, const uint8_t *p, uint64_t len, struct err *err)
+{
+	struct rsym_disk_texts head;
+	uint64_t ends_len;
+
+	if (len < sizeof(head))
+		return damaged(err, "head", 0);
+	memcpy(&head, p, sizeof(head));
+	if (head.block_strings == 0 || head.block_strings > STRINGS_MAX || head.end_bits > 40 ||
+	    head.block_max > RSYM_TEXT_BLOCK_MAX)
+		return damaged(err, "head", 0);
+	*t = (struct rsym_texts){
+		.count = head.count,
+		.block_count = (uint32_t)(((uint64_t)head.count + head.block_strings - 1) /
+					  head.block_strings),
+		.block_max = head.block_max,
+		.dictionary_len = head.dictionary_len,
+		.block_strings = head.block_strings,
+		.end_bits = head.end_bits,
+	};
+	ends_len = ((uint64_t)t->block_count * t->end_bits + 7) / 8;
+	len -= sizeof(head);
+	if (ends_len > len || t->dictionary_len > len - ends_len)
+		return damaged(err, "head", 0);
+	t->ends = p + sizeof(head);
+	t->dictionary = t->ends + ends_len;
+	t->blocks = t->dictionary + t->dictionary_len;
+	t->blocks_len = len - ends_len - t->dictionary_len;
+	return 0;
+}
+
+void rsym_text_reader_free(struct rsym_text_reader *r)
+{
+	if (!r)
+		return;
+	ZSTD_freeDCtx(r->zstd);
+	ZSTD_freeDDict(r->digested);
+	free(r->at);
+	buf_done(&r->cache);
+	buf_done(&r->string);
+	free(r);
+}
+
+struct rsym_text_reader *rsym_text_reader_new(const struct rsym_texts *t, size_t cache_max)
+{
+	struct rsym_text_reader *r = calloc(1, sizeof(*r));
+	size_t one = t->block_max + sizeof(size_t);
+
+	if (!r)
+		return NULL;
+	r->t = t;
+	buf_init(&r->cache, cache_max > one ? cache_max : one);
+	buf_init(&r->string, RSYM_TEXT_BLOCK_MAX * STRINGS_MAX);
+	r->zstd = ZSTD_createDCtx();
+	r->at = calloc((size_t)t->block_count + 1, sizeof(*r->at));
+	/* The dictionary stays where it is: in the table. */
+	if (t->dictionary_len)
+		r->digested = ZSTD_createDDict_byReference(t->dictionary, t->dictionary_len);
+	if (!r->zstd || !r->at || (t->dictionary_len && !r->digested)) {
+		rsym_text_reader_free(r);
+		return NULL;
+	}
+	ZSTD_DCtx_setParameter(r->zstd, ZSTD_d_format, ZSTD_f_zstd1_magicless);
+	ZSTD_DCtx_refDDict(r->zstd, r->digested);
+	return r;
+}
+
+static uint64_t block_end(const struct rsym_texts *t, uint32_t block)
+{
+	return bits_get(t->ends, (uint64_t)block * t->end_bits, t->end_bits);
+}
+
+/* Unpacks a block to the end of the cache, which is emptied when it is full. */
+static int unpack(struct rsym_text_reader *r, uint32_t block, struct err *err)
+{
+	const struct rsym_texts *t = r->t;
+	uint64_t from = block ? block_end(t, block - 1) : 0, to = block_end(t, block);
+	size_t want = t->block_max + sizeof(size_t), len, before;
+	uint8_t *p;
+
+	if (to < from || to > t->blocks_len)
+		return damaged(err, "block", block);
+	if (want > r->cache.max - r->cache.len) {
+		buf_reset(&r->cache);
+		memset(r->at, 0, (size_t)t->block_count * sizeof(*r->at));
+	}
+	before = r->cache.len;
+	p = buf_extend(&r->cache, want);
+	if (!p)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	len = ZSTD_decompressDCtx(r->zstd, p + sizeof(len), t->block_max, t->blocks + from,
+				  to - from);
+	if (ZSTD_isError(len)) {
+		r->cache.len = before;
+		return damaged(err, "block", block);
+	}
+	memcpy(p, &len, sizeof(len));
+	r->cache.len = before + sizeof(len) + len;
+	r->at[block] = before + 1;
+	return 0;
+}
+
+/* String `index` of an unpacked block of `count`, built up from those before it. */
+static int pick(struct rsym_text_reader *r, struct bytes lens, uint32_t count, uint32_t index,
+		struct err *err)
+{
+	struct bytes texts = lens;
+
+	for (uint32_t i = 0; i < count; i++) {
+		bytes_uleb(&texts);
+		bytes_uleb(&texts);
+	}
+	buf_reset(&r->string);
+	for (uint32_t i = 0; i <= index; i++) {
+		uint64_t shared = bytes_uleb(&lens), added = bytes_uleb(&lens);
+		const uint8_t *p = bytes_take(&texts, added);
+
+		if (lens.failed || !p || shared > r->string.len)
+			return damaged(err, "string", index);
+		r->string.len = shared;
+		if (!buf_append(&r->string, p, added))
+			return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	return 0;
+}
+
+/* The unpacked block that holds string i. */
+static int get_block(struct rsym_text_reader *r, uint32_t i, struct bytes *ret, uint32_t *ret_count,
+		     struct err *err)
+{
+	const struct rsym_texts *t = r->t;
+	uint32_t block = i / t->block_strings, first = block * t->block_strings;
+	size_t len;
+
+	if (!r->at[block]) {
+		int rc = unpack(r, block, err);
+
+		if (rc)
+			return rc;
+	}
+	memcpy(&len, r->cache.p + r->at[block] - 1, sizeof(len));
+	*ret = bytes_of(r->cache.p + r->at[block] - 1 + sizeof(len), len);
+	*ret_count = t->count - first < t->block_strings ? t->count - first : t->block_strings;
+	return 0;
+}
+
+int rsym_text_get(struct rsym_text_reader *r, uint32_t i, const uint8_t **ret, size_t *ret_len,
+		  struct err *err)
+{
+	struct bytes block;
+	uint32_t count;
+	int rc = get_block(r, i, &block, &count, err);
+
+	if (!rc)
+		rc = pick(r, block, count, i % r->t->block_strings, err);
+	*ret = r->string.p ? r->string.p : (const uint8_t *)"";
+	*ret_len = r->string.len;
+	return rc;
+}
+
+static int check_order(struct buf *before, const uint8_t *p, size_t len, uint32_t i,
+		       struct err *err)
+{
+	size_t shared = len < before->len ? len : before->len;
+	int order = shared ? memcmp(before->p, p, shared) : 0;
+
+	if (i && (order > 0 || (order == 0 && before->len >= len)))
+		return damaged(err, "string", i);
+	buf_reset(before);
+	if (!buf_append(before, p, len))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	return 0;
+}
+
+int rsym_texts_check(const struct rsym_texts *t, struct err *err)
+{
+	_cleanup_(buf_done) struct buf before = BUF_INIT(RSYM_TEXT_BLOCK_MAX * STRINGS_MAX);
+	struct rsym_text_reader *r = rsym_text_reader_new(t, 0);
+	int rc = 0;
+
+	if (!r)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (uint32_t i = 0; i < t->count && !rc; i++) {
+		const uint8_t *p;
+		size_t len;
+
+		rc = rsym_text_get(r, i, &p, &len, err);
+		if (!rc)
+			rc = check_order(&before, p, len, i, err);
+	}
+	rsym_text_reader_free(r);
+	return rc;
+}
