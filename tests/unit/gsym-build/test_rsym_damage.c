@@ -146,9 +146,36 @@ static void test_cut_and_noise(void **state)
 	model_done(&m);
 }
 
+/* A place of a leaf that no block has must say so, or a search would count it. */
+static void test_unused_places(void **state _unused_)
+{
+	static const size_t arrays[] = {offsetof(struct rsym_disk_leaf, starts),
+					offsetof(struct rsym_disk_leaf, ends)};
+	_cleanup_(buf_done) struct buf out = BUF_INIT(1 << 20);
+	struct model m;
+
+	model_make(&m, &kinds[1], 1);
+	model_write(&m, &out);
+	for (size_t i = 0; i < ARRAY_LEN(arrays); i++) {
+		size_t at = section_of(&out, RSYM_SECTION_LEAVES).off + arrays[i] +
+			    (RSYM_LEAF_BLOCKS - 1) * sizeof(uint16_t);
+		struct rsym t;
+
+		assert_memory_equal(out.p + at, "\xff\xff", 2);
+		memset(out.p + at, 0, 2);
+		seal(out.p, out.len);
+		assert_int_equal(rsym_open(&t, out.p, out.len, NULL), ERR_DATA);
+		memset(out.p + at, 0xff, 2);
+	}
+	seal(out.p, out.len);
+	model_done(&m);
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[2 * ARRAY_LEN(kinds)];
+	struct CMUnitTest tests[2 * ARRAY_LEN(kinds) + 1] = {
+		[2 * ARRAY_LEN(kinds)] = cmocka_unit_test(test_unused_places),
+	};
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
 		void *kind = (void *)(uintptr_t)&kinds[i];

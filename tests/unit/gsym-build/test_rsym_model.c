@@ -11,6 +11,8 @@ static const struct model_kind kinds[] = {
 	{"wild lines that drift", 1200, 100, 10, 1, 95, 30, 0, 0x1000, UINT32_MAX, true},
 	{"deep", 1200, 300, 30, LIMIT_INLINE_DEPTH, 5, 10, 0, 0xffffffff81000000, 1000, false},
 	{"long gaps", 1600, 100, 10, 3, 40, 50, UINT64_C(3) << 30, 0x1000, 1000, false},
+	{"gaps above 16 bits", 1600, 100, 10, 3, 40, 20, 70000, 0x1000, 1000, false},
+	{"crowds", 1600, 30, 5, 0, 90, 1, 1 << 24, 0x1000, 1000, true},
 	{"far gaps", 1200, 100, 10, 3, 40, 5, UINT64_C(1) << 40, 0x1000, 1000, false},
 	{"a row a gap", 600, 50, 10, 2, 40, UINT32_MAX, UINT64_C(1) << 33, 5, 90, false},
 	{"huge functions", 3200, 3, 2, 0, 99, 9, 0, 0x2000, 100000, true},
