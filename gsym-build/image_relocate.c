@@ -109,6 +109,9 @@ static int code_segments(struct image *im, struct err *err)
 
 		if (!image_part_is_code(&im->parts[i]) || sh->sh_type == SHT_NOBITS)
 			continue;
+		if (sh->sh_offset > im->len || sh->sh_size > im->len - sh->sh_offset)
+			return err_set(err, ERR_DATA, "truncated ELF: section %s is cut",
+				       im->parts[i].name);
 		im->segments[im->segment_count++] = (struct image_segment){
 			.vaddr = sh->sh_addr - IMAGE_BASE_REL,
 			.mem_len = sh->sh_size,
