@@ -141,6 +141,10 @@ static enum die_slot slot_of(uint64_t attribute)
 	case DIE_AT_DWO_NAME:
 	case DIE_AT_GNU_DWO_NAME:
 		return DIE_DWO_NAME;
+	case DIE_AT_GNU_DWO_ID:
+		return DIE_DWO_ID;
+	case DIE_AT_GNU_RANGES_BASE:
+		return DIE_RANGES_BASE;
 	default:
 		return DIE_SLOTS;
 	}

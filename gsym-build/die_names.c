@@ -8,21 +8,6 @@
 #include "die_priv.h"
 #include "limits.h"
 
-/* A name in the file that dwz shares between programs (.gnu_debugaltlink). */
-static bool is_alt_form(unsigned int form)
-{
-	switch (form) {
-	case DIE_FORM_REF_SUP4:
-	case DIE_FORM_REF_SUP8:
-	case DIE_FORM_STRP_SUP:
-	case DIE_FORM_GNU_REF_ALT:
-	case DIE_FORM_GNU_STRP_ALT:
-		return true;
-	default:
-		return false;
-	}
-}
-
 struct scope_name die_scope_name(struct die_scan *s, const struct die *d)
 {
 	struct scope_name n = {
@@ -30,39 +15,41 @@ struct scope_name die_scope_name(struct die_scan *s, const struct die *d)
 		.name = die_string(s, d, DIE_NAME),
 	};
 
-	if (!die_reference(d, DIE_SPECIFICATION, &n.origin) &&
-	    !die_reference(d, DIE_ORIGIN, &n.origin))
+	if (!die_reference(s, d, DIE_SPECIFICATION, &n.file, &n.origin) &&
+	    !die_reference(s, d, DIE_ORIGIN, &n.file, &n.origin))
 		n.origin = 0;
-	if (is_alt_form(d->v.form[DIE_LINKAGE_NAME]) || is_alt_form(d->v.form[DIE_NAME]) ||
-	    is_alt_form(d->v.form[DIE_SPECIFICATION]) || is_alt_form(d->v.form[DIE_ORIGIN]))
+	if (!s->alt &&
+	    (die_form_is_alt(d->v.form[DIE_LINKAGE_NAME]) || die_form_is_alt(d->v.form[DIE_NAME]) ||
+	     die_form_is_alt(d->v.form[DIE_SPECIFICATION]) ||
+	     die_form_is_alt(d->v.form[DIE_ORIGIN])))
 		s->report->needs_alt_file = true;
 	return n;
 }
 
-/* The unit that holds an offset: the current one, or any when all are kept. */
-static struct die_unit *unit_at(struct die_scan *s, uint64_t off)
+/* The unit that holds an offset: the current one, or any when all of a file are kept. */
+static struct die_unit *unit_at(struct die_scan *s, const struct die_file *f, uint64_t off)
 {
-	size_t low = 0, count = s->unit_count;
+	size_t low = 0, count = f->unit_count;
 
-	if (off >= s->unit.off && off < s->unit.end)
+	if (f == s->unit.file && off >= s->unit.off && off < s->unit.end)
 		return &s->unit;
 	while (count) {
 		size_t half = count / 2;
 
-		if (s->units[low + half].end <= off) {
+		if (f->units[low + half].end <= off) {
 			low += half + 1;
 			count -= half + 1;
 		} else {
 			count = half;
 		}
 	}
-	return low < s->unit_count && s->units[low].off <= off ? &s->units[low] : NULL;
+	return low < f->unit_count && f->units[low].off <= off ? &f->units[low] : NULL;
 }
 
 /* Reads the scope at an offset; false when nothing there can be one. */
-static bool scope_at(struct die_scan *s, uint64_t off, struct die *ret)
+static bool scope_at(struct die_scan *s, const struct die_file *f, uint64_t off, struct die *ret)
 {
-	struct die_unit *u = unit_at(s, off);
+	struct die_unit *u = unit_at(s, f, off);
 	const struct die_table *t;
 	struct bytes in;
 
@@ -77,7 +64,8 @@ static bool scope_at(struct die_scan *s, uint64_t off, struct die *ret)
 	       ret->abbrev->take != DIE_NO_PROGRAM;
 }
 
-static int follow(struct die_scan *s, uint64_t off, struct origin_name *ret, struct err *err)
+static int follow(struct die_scan *s, const struct die_file *f, uint64_t off,
+		  struct origin_name *ret, struct err *err)
 {
 	const char *linkage_name = NULL, *name = NULL;
 	struct die d;
@@ -88,7 +76,7 @@ static int follow(struct die_scan *s, uint64_t off, struct origin_name *ret, str
 		struct scope_name n;
 		uint64_t line, file;
 
-		if (!scope_at(s, off, &d))
+		if (!scope_at(s, f, off, &d))
 			break;
 		n = die_scope_name(s, &d);
 		linkage_name = n.linkage_name;
@@ -104,23 +92,26 @@ static int follow(struct die_scan *s, uint64_t off, struct origin_name *ret, str
 			}
 		}
 		off = n.origin;
+		f = n.file;
 	}
 	ret->is_linkage = linkage_name != NULL;
-	rc = die_text_id(&s->strings, linkage_name ? linkage_name : name, &ret->name, err);
+	rc = die_text_id(&s->file.strings, linkage_name ? linkage_name : name, &ret->name, err);
 	return rc < 0 ? rc : 0;
 }
 
-static int name_at(struct die_scan *s, uint64_t off, struct origin_name *ret, struct err *err)
+static int name_at(struct die_scan *s, struct die_file *f, uint64_t off, struct origin_name *ret,
+		   struct err *err)
 {
+	uint64_t key[2] = {(uintptr_t)f, off};
 	bool is_new;
-	uint32_t id = intern_add(&s->origins, &off, sizeof(off), &is_new);
+	uint32_t id = intern_add(&s->origins, key, sizeof(key), &is_new);
 	int rc = 0;
 
 	if (id == INTERN_FULL || !grow_array((void **)&s->origin_names, &s->origin_names_cap,
 					     (size_t)id + 1, sizeof(*s->origin_names), SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for names");
 	if (is_new)
-		rc = follow(s, off, &s->origin_names[id], err);
+		rc = follow(s, f, off, &s->origin_names[id], err);
 	*ret = s->origin_names[id];
 	return rc;
 }
@@ -130,14 +121,14 @@ static int resolve(struct die_scan *s, const struct scope_name *n, struct facts_
 {
 	struct origin_name o = {.name = FACTS_NONE};
 	const char *own;
-	int rc = n->origin ? name_at(s, n->origin, &o, err) : 0;
+	int rc = n->origin ? name_at(s, n->file, n->origin, &o, err) : 0;
 
 	if (rc)
 		return rc;
 	own = n->linkage_name ? n->linkage_name : o.is_linkage ? NULL : n->name;
 	scope->name = o.name;
 	if (own)
-		rc = die_text_id(&s->strings, own, &scope->name, err);
+		rc = die_text_id(&s->file.strings, own, &scope->name, err);
 	if (!scope->decl_line) {
 		scope->decl_line = o.decl_line;
 		if (o.has_decl_file)

@@ -3,18 +3,37 @@
 #define RAWSTACK_DIE_PRIV_H
 /* Shared by the die_*.c files only: the scanner's state, units, and what values of DIEs mean. */
 #include "die_abbrev.h"
+#include "die_dwp.h"
 #include "die_scan.h"
 #include "die_text.h"
 #include "die_window.h"
 #include "dwarf_lines.h"
 #include "dwarf_ranges.h"
 
+/*
+ * What units of one file point into: the image's own sections, those of a dwz alternate file, or of
+ * a file of split units (DWARF 5 section 7.3.2).
+ */
+struct die_file {
+	struct die_section abbrev;
+	struct die_text strings;
+	struct die_section whole; /* .debug_info, unless it is read unit by unit */
+	struct die_unit *units;   /* of `whole`, by offset */
+	size_t unit_count, units_cap;
+	/* Of split units only: */
+	struct die_section line, rnglists;
+};
+
 /* One unit of .debug_info (DWARF 5 section 7.5.1). */
 struct die_unit {
+	struct die_file *file;
 	uint64_t off, end; /* in the section */
 	const uint8_t *p;  /* the byte at off; all up to end can be read */
 	uint64_t abbrev_off;
-	uint64_t str_base, addr_base; /* valid when has_bases */
+	uint64_t str_base, addr_base; /* valid when has_bases; before, str_base is the default */
+	uint64_t dwo_id;              /* of a skeleton or split unit of DWARF 5 */
+	/* Of a split unit in a package: where its parts of these sections begin. */
+	uint64_t line_base, rnglists_base;
 	struct die_shape shape;
 	uint8_t type;       /* enum die_unit_type; DIE_UT_COMPILE before DWARF 5 */
 	uint8_t header_len; /* the unit's own DIE stands behind it */
@@ -43,7 +62,8 @@ struct die {
 /* What a scope says of its name, and where else to look. */
 struct scope_name {
 	const char *linkage_name, *name;
-	uint64_t origin; /* offset of a DIE in .debug_info; 0: none */
+	struct die_file *file; /* where the origin is */
+	uint64_t origin;       /* offset of a DIE in its .debug_info; 0: none */
 };
 
 /* What the chain of origins that starts at one DIE gives. */
@@ -51,6 +71,20 @@ struct origin_name {
 	uint32_t name; /* string: the linkage name, else the plain one; FACTS_NONE */
 	uint32_t decl_file, decl_line;
 	bool is_linkage, has_decl_file;
+};
+
+/* A unit of a .dwo file, by its id. */
+struct die_split_unit {
+	uint64_t id;
+	struct die_unit unit;
+};
+
+struct die_split {
+	struct die_file *files; /* of loose .dwo files, behind them the .dwp file */
+	size_t file_count;
+	struct die_split_unit *units; /* of the loose files, by id */
+	size_t unit_count, units_cap;
+	struct dwp_index index; /* of the .dwp file; without one no id is found in it */
 };
 
 /* Compiled tables that are kept: compilers make one for each unit, or one for all. */
@@ -62,18 +96,20 @@ struct die_scan {
 	const struct facts_sink *sink;
 	struct debug_report *report;
 
-	struct die_section abbrev, addr;
-	struct die_text strings;
-	struct die_window info;   /* the units one after the other, or ... */
-	struct die_section whole; /* ... all at once, when they refer to each other */
-	struct die_unit *units;   /* then: all of them, by offset */
-	size_t unit_count, units_cap;
+	struct buf *missing; /* see struct die_companions */
+	struct die_section addr, rnglists;
+	struct die_file file;   /* of the image; whole when its units refer to each other */
+	struct die_file *alt;   /* the dwz alternate file, or NULL */
+	struct die_split split; /* files of split units */
+	struct die_window info; /* the units one after the other, when the file is not whole */
 	struct die_table tables[DIE_TABLES];
-	size_t table_next; /* the one to be replaced */
+	const uint8_t *table_sections[DIE_TABLES]; /* beside it: the .debug_abbrev of each */
+	size_t table_next;                         /* the one to be replaced */
 
 	/* Of the current unit. */
 	struct die_unit unit;
 	struct range_source ranges;
+	uint64_t ranges_bias; /* where what split units say of range lists counts from */
 	struct line_sections line_sections;
 	struct line_table lines;
 	struct line_rows rows;
@@ -111,13 +147,41 @@ bool die_address(const struct die_scan *s, const struct die *d, enum die_slot sl
 bool die_section_offset(const struct die *d, enum die_slot slot, uint64_t *ret);
 const char *die_string(const struct die_scan *s, const struct die *d, enum die_slot slot);
 
-/* Offset in .debug_info of the DIE that is referred to; one outside of its unit is none. */
-bool die_reference(const struct die *d, enum die_slot slot, uint64_t *ret);
+/* File, and offset in its .debug_info, of the DIE that is referred to; one outside of its unit, or
+ * in an alternate file that is not there, is none. */
+bool die_reference(const struct die_scan *s, const struct die *d, enum die_slot slot,
+		   struct die_file **ret_file, uint64_t *ret);
 
 bool die_form_is_address(unsigned int form);
 
+/* Whether a form points into an alternate file. */
+bool die_form_is_alt(unsigned int form);
+
 /* Names and origin of a scope; tells the report of names that lie in a dwz file. */
 struct scope_name die_scope_name(struct die_scan *s, const struct die *d);
+
+/* All units of f->whole, for references between them. Those that cannot be read are left out; the
+ * scan says why. ERR_MEMORY. */
+int die_units_list(struct die_file *f, struct err *err) _must_check_;
+
+/*
+ * Opens what goes with the image. A damaged companion is left out, as if it were not there, and the
+ * report says why; ERR_MEMORY.
+ */
+int die_companions_open(struct die_scan *s, const struct die_companions *c,
+			struct err *err) _must_check_;
+void die_companions_close(struct die_scan *s);
+void die_file_close(struct die_file *f);
+
+/* The split unit of a skeleton whose DIE is d: 1; 0: there is none, or it is in no file at hand. */
+int die_split_find(struct die_scan *s, const struct die *d, struct die_unit *ret);
+
+/*
+ * Makes a split unit the current one: its DIE is read, and ranges and file numbers are those it
+ * means. The lines of the skeleton have been read. Errors as die_unit_open().
+ */
+int die_split_enter(struct die_scan *s, const struct die *skeleton, const struct die_unit *split,
+		    const struct die_table **ret_table, struct bytes *in, struct err *err);
 
 /* The ranges that a DIE gives, into s->scratch. ERR_DATA, ERR_LIMIT, ERR_MEMORY. */
 int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err) _must_check_;

@@ -13,7 +13,8 @@ int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_
 
 	for (size_t i = 0; i < DIE_TABLES; i++) {
 		t = &s->tables[(s->table_next + DIE_TABLES - 1 - i) % DIE_TABLES];
-		if (t->abbrevs && t->off == u->abbrev_off &&
+		if (t->abbrevs && s->table_sections[t - s->tables] == u->file->abbrev.p &&
+		    t->off == u->abbrev_off &&
 		    memcmp(&t->shape, &u->shape, sizeof(t->shape)) == 0) {
 			*ret = t;
 			return 0;
@@ -21,9 +22,11 @@ int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_
 	}
 	t = &s->tables[s->table_next];
 	die_table_done(t);
-	rc = die_table_compile(t, s->abbrev.p, s->abbrev.len, u->abbrev_off, u->shape, err);
+	rc = die_table_compile(t, u->file->abbrev.p, u->file->abbrev.len, u->abbrev_off, u->shape,
+			       err);
 	if (rc)
 		return rc;
+	s->table_sections[s->table_next] = u->file->abbrev.p;
 	s->table_next = (s->table_next + 1) % DIE_TABLES;
 	*ret = t;
 	return 0;
@@ -42,13 +45,19 @@ static void note_skipped(struct die_scan *s, const struct err *why)
  */
 static void note_split(struct die_scan *s, const struct die *d)
 {
-	const char *name = die_string(s, d, DIE_DWO_NAME);
+	const char *name = die_string(s, d, DIE_DWO_NAME), *dir = die_string(s, d, DIE_COMP_DIR);
 	struct err why;
 
 	if (!s->unit_ranges.count || (!name && s->unit.type != DIE_UT_SKELETON))
 		return;
 	err_set(&why, ERR_NOT_FOUND, "its code is described in '%s', which is not there",
 		name ? name : "?");
+	if (s->missing && name) {
+		buf_str(s->missing, dir ? dir : "");
+		buf_u8(s->missing, 0);
+		buf_str(s->missing, name);
+		buf_u8(s->missing, 0);
+	}
 	s->report->units_skipped++;
 	note_skipped(s, &why);
 }
@@ -79,6 +88,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 {
 	struct die_unit *u = &s->unit;
 	const struct die_table *t;
+	struct die_unit split;
 	struct bytes in;
 	struct die d;
 	uint64_t base;
@@ -93,6 +103,9 @@ static int read_unit(struct die_scan *s, struct err *err)
 	if (rc || !d.abbrev || d.abbrev->tag == DIE_TAG_PARTIAL_UNIT ||
 	    d.abbrev->tag == DIE_TAG_TYPE_UNIT)
 		return rc;
+	s->ranges.rnglists = s->rnglists.p;
+	s->ranges.rnglists_len = s->rnglists.len;
+	s->ranges_bias = 0;
 	s->ranges.version = u->shape.version;
 	s->ranges.address_size = u->shape.address_size;
 	s->ranges.offset_size = u->shape.offset_size;
@@ -106,9 +119,14 @@ static int read_unit(struct die_scan *s, struct err *err)
 		if (!range_list_add(&s->unit_ranges, s->scratch.list[i].start,
 				    s->scratch.list[i].end))
 			return err_set(err, ERR_MEMORY, "out of memory for address ranges");
-	note_split(s, &d);
+	if (!(d.abbrev->flags & DIE_HAS_CHILDREN))
+		in = bytes_of(NULL, 0);
 	read_lines(s, &d);
-	if (d.abbrev->flags & DIE_HAS_CHILDREN)
+	if (die_split_find(s, &d, &split))
+		rc = die_split_enter(s, &d, &split, &t, &in, err);
+	else
+		note_split(s, &d);
+	if (!rc && in.left)
 		rc = die_walk(s, t, &in, err);
 	if (!rc)
 		rc = die_names_resolve(s, err);
@@ -136,11 +154,11 @@ static int give_unit(struct die_scan *s, struct err *err)
 static int view(struct die_scan *s, uint64_t off, uint64_t len, const uint8_t **ret,
 		struct err *err)
 {
-	if (!s->whole.p)
+	if (!s->file.whole.p)
 		return die_window_move(&s->info, off, len, ret, err);
-	if (off > s->whole.len || len > s->whole.len - off)
+	if (off > s->file.whole.len || len > s->file.whole.len - off)
 		return 0;
-	*ret = s->whole.p + off;
+	*ret = s->file.whole.p + off;
 	return 1;
 }
 
@@ -150,15 +168,16 @@ static int view(struct die_scan *s, uint64_t off, uint64_t len, const uint8_t **
  */
 static int unit_at_offset(struct die_scan *s, uint64_t off, struct die_unit *ret, struct err *why)
 {
-	uint64_t len = s->whole.p ? s->whole.len : s->info.len;
+	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len;
 	uint64_t have = len - off < DIE_HEADER_MAX ? len - off : DIE_HEADER_MAX;
 	const uint8_t *p;
 	int rc = view(s, off, have, &p, why), header;
 
-	*ret = (struct die_unit){.off = off};
+	*ret = (struct die_unit){.off = off, .file = &s->file};
 	if (rc <= 0)
 		return rc;
 	header = die_unit_header(ret, p, have, off, len, why);
+	ret->file = &s->file;
 	if (header && header != ERR_UNSUPPORTED)
 		return header;
 	rc = view(s, off, ret->end - off, &ret->p, why);
@@ -183,37 +202,17 @@ static int one_unit(struct die_scan *s, int found, struct err *why, struct err *
 
 static int read_units(struct die_scan *s, struct err *err)
 {
-	uint64_t len = s->whole.p ? s->whole.len : s->info.len;
+	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len;
 
 	for (uint64_t off = 0; off < len; off = s->unit.end) {
 		struct err why = {0};
 		int found = unit_at_offset(s, off, &s->unit, &why);
+		uint64_t end = s->unit.end;
 		int rc = one_unit(s, found, &why, err);
 
+		s->unit.end = end; /* a split unit may have taken its place */
 		if (rc || found < 0)
 			return rc;
-	}
-	return 0;
-}
-
-/* All units, for references between them. Those that cannot be read are left out; the scan will
- * say why. */
-static int list_units(struct die_scan *s, struct err *err)
-{
-	struct err why;
-	int found = 1;
-
-	for (uint64_t off = 0; off < s->whole.len && found >= 0;) {
-		struct die_unit u;
-
-		found = unit_at_offset(s, off, &u, &why);
-		off = u.end;
-		if (found <= 0)
-			continue;
-		if (!grow_array((void **)&s->units, &s->units_cap, s->unit_count + 1,
-				sizeof(*s->units), SIZE_MAX))
-			return err_set(err, ERR_MEMORY, "out of memory for units");
-		s->units[s->unit_count++] = u;
 	}
 	return 0;
 }
@@ -223,12 +222,12 @@ static int open_info(struct die_scan *s, struct err *err)
 {
 	int rc;
 
-	if (!die_abbrevs_cross_units(s->abbrev.p, s->abbrev.len))
+	if (!die_abbrevs_cross_units(s->file.abbrev.p, s->file.abbrev.len))
 		return die_window_open(&s->info, s->im, ".debug_info", err);
-	rc = die_section_load(&s->whole, s->im, ".debug_info", err);
+	rc = die_section_load(&s->file.whole, s->im, ".debug_info", err);
 	if (!rc)
-		rc = list_units(s, err);
-	return rc ? rc : s->whole.p != NULL;
+		rc = die_units_list(&s->file, err);
+	return rc ? rc : s->file.whole.p != NULL;
 }
 
 /* Everything that units point into. */
@@ -239,13 +238,13 @@ static int load(struct die_scan *s, struct err *err)
 		const uint8_t **p;
 		size_t *len;
 	} wanted[] = {
-		{".debug_abbrev", &s->abbrev.p, &s->abbrev.len},
+		{".debug_abbrev", &s->file.abbrev.p, &s->file.abbrev.len},
 		{".debug_addr", &s->addr.p, &s->addr.len},
 		{".debug_ranges", &s->ranges.ranges, &s->ranges.ranges_len},
-		{".debug_rnglists", &s->ranges.rnglists, &s->ranges.rnglists_len},
+		{".debug_rnglists", &s->rnglists.p, &s->rnglists.len},
 		{".debug_line", &s->line_sections.line, &s->line_sections.line_len},
 	};
-	int rc = die_text_open(&s->strings, s->im, s->text, err);
+	int rc = die_text_open(&s->file.strings, s->im, false, s->text, err);
 
 	for (size_t i = 0; i < ARRAY_LEN(wanted) && rc >= 0; i++)
 		rc = image_section(s->im, wanted[i].name, wanted[i].p, wanted[i].len, err);
@@ -253,10 +252,10 @@ static int load(struct die_scan *s, struct err *err)
 		return rc;
 	s->ranges.addr = s->addr.p;
 	s->ranges.addr_len = s->addr.len;
-	s->line_sections.str = s->strings.str.p;
-	s->line_sections.str_len = s->strings.str.len;
-	s->line_sections.line_str = s->strings.line_str.p;
-	s->line_sections.line_str_len = s->strings.line_str.len;
+	s->line_sections.str = s->file.strings.str.p;
+	s->line_sections.str_len = s->file.strings.str.len;
+	s->line_sections.line_str = s->file.strings.line_str.p;
+	s->line_sections.line_str_len = s->file.strings.line_str.len;
 	return 0;
 }
 
@@ -265,9 +264,9 @@ static void scan_done(struct die_scan *s)
 	for (size_t i = 0; i < DIE_TABLES; i++)
 		die_table_done(&s->tables[i]);
 	die_window_close(&s->info);
-	die_text_close(&s->strings);
+	die_file_close(&s->file);
+	die_companions_close(s);
 	intern_done(&s->origins);
-	free(s->units);
 	free(s->scopes);
 	free(s->names);
 	free(s->spans);
@@ -277,14 +276,16 @@ static void scan_done(struct die_scan *s)
 	free(s->origin_names);
 }
 
-int die_scan(struct image *im, struct facts_text *text, const struct facts_sink *sink,
-	     struct debug_report *report, struct err *err)
+int die_scan_with(struct image *im, const struct die_companions *companions,
+		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_report *report, struct err *err)
 {
 	struct die_scan s = {
 		.im = im,
 		.text = text,
 		.sink = sink,
 		.report = report,
+		.missing = companions->missing,
 		.origins = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
 	};
 	int rc;
@@ -292,9 +293,19 @@ int die_scan(struct image *im, struct facts_text *text, const struct facts_sink 
 	*report = (struct debug_report){0};
 	rc = load(&s, err);
 	if (!rc)
+		rc = die_companions_open(&s, companions, err);
+	if (!rc)
 		rc = open_info(&s, err);
 	if (rc > 0)
 		rc = read_units(&s, err);
 	scan_done(&s);
 	return rc;
+}
+
+int die_scan(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+	     struct debug_report *report, struct err *err)
+{
+	static const struct die_companions none;
+
+	return die_scan_with(im, &none, text, sink, report, err);
 }

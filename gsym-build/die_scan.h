@@ -13,6 +13,7 @@
  *
  * Every read is bounded by its unit and its section, depth, hops, ranges and rows by limits.h.
  */
+#include "buf.h"
 #include "dwarf_reader.h"
 
 /*
@@ -23,5 +24,23 @@
  */
 int die_scan(struct image *im, struct facts_text *text, const struct facts_sink *sink,
 	     struct debug_report *report, struct err *err) _must_check_;
+
+/* Files that go with an image. */
+struct die_companions {
+	struct image *alt; /* dwz alternate file (.gnu_debugaltlink), or NULL */
+	struct image *dwp; /* package of split units, or NULL */
+	struct image **dwos;
+	size_t dwo_count;
+	/*
+	 * Gets a "comp_dir NUL name NUL" for each split unit that none of them has; up to its
+	 * ceiling, no error beyond. NULL: nobody asks.
+	 */
+	struct buf *missing;
+};
+
+/* die_scan() with companions, which stay open as long. */
+int die_scan_with(struct image *im, const struct die_companions *companions,
+		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_report *report, struct err *err) _must_check_;
 
 #endif

@@ -15,7 +15,8 @@ int die_section_load(struct die_section *ret, struct image *im, const char *name
 	return rc < 0 ? rc : 0;
 }
 
-int die_text_open(struct die_text *t, struct image *im, struct facts_text *text, struct err *err)
+int die_text_open(struct die_text *t, struct image *im, bool split, struct facts_text *text,
+		  struct err *err)
 {
 	int rc;
 
@@ -23,11 +24,12 @@ int die_text_open(struct die_text *t, struct image *im, struct facts_text *text,
 		.text = text,
 		.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
 	};
-	rc = die_section_load(&t->str, im, ".debug_str", err);
-	if (!rc)
+	rc = die_section_load(&t->str, im, split ? ".debug_str.dwo" : ".debug_str", err);
+	if (!rc && !split)
 		rc = die_section_load(&t->line_str, im, ".debug_line_str", err);
 	if (!rc)
-		rc = die_section_load(&t->str_offsets, im, ".debug_str_offsets", err);
+		rc = die_section_load(&t->str_offsets, im,
+				      split ? ".debug_str_offsets.dwo" : ".debug_str_offsets", err);
 	return rc;
 }
 

@@ -26,7 +26,9 @@ struct die_text {
 	size_t ids_cap;
 };
 
-int die_text_open(struct die_text *t, struct image *im, struct facts_text *text, struct err *err);
+/* The sections of an image, or of split units: `split` takes .debug_str.dwo for .debug_str. */
+int die_text_open(struct die_text *t, struct image *im, bool split, struct facts_text *text,
+		  struct err *err);
 void die_text_close(struct die_text *t);
 
 /* The string at an offset; NULL when none begins and ends inside the section. */

@@ -39,7 +39,7 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 		break;
 	case DIE_UT_SKELETON:
 	case DIE_UT_SPLIT_COMPILE:
-		bytes_skip(&in, 8); /* id of the .dwo file */
+		ret->dwo_id = bytes_u64(&in);
 		break;
 	case DIE_UT_TYPE:
 	case DIE_UT_SPLIT_TYPE:
@@ -105,7 +105,8 @@ int die_unit_open(struct die_scan *s, struct die_unit *u, const struct die_table
 	if (ret->abbrev->take == DIE_NO_PROGRAM || ret->abbrev->flags & DIE_IS_SCOPE)
 		return err_set(err, ERR_DATA, "its first DIE is not that of a unit");
 	u->has_bases = true;
-	u->str_base = die_section_offset(ret, DIE_STR_OFFSETS_BASE, &base) ? base : 0;
+	if (die_section_offset(ret, DIE_STR_OFFSETS_BASE, &base))
+		u->str_base = base;
 	u->addr_base = die_section_offset(ret, DIE_ADDR_BASE, &base) ? base : 0;
 	return 0;
 }
@@ -185,11 +186,33 @@ bool die_section_offset(const struct die *d, enum die_slot slot, uint64_t *ret)
 	}
 }
 
-bool die_reference(const struct die *d, enum die_slot slot, uint64_t *ret)
+bool die_form_is_alt(unsigned int form)
+{
+	switch (form) {
+	case DIE_FORM_REF_SUP4:
+	case DIE_FORM_REF_SUP8:
+	case DIE_FORM_STRP_SUP:
+	case DIE_FORM_GNU_REF_ALT:
+	case DIE_FORM_GNU_STRP_ALT:
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool die_reference(const struct die_scan *s, const struct die *d, enum die_slot slot,
+		   struct die_file **ret_file, uint64_t *ret)
 {
 	uint64_t off = d->v.value[slot];
 
+	*ret_file = d->unit->file;
 	switch (d->v.form[slot]) {
+	case DIE_FORM_REF_SUP4:
+	case DIE_FORM_REF_SUP8:
+	case DIE_FORM_GNU_REF_ALT:
+		*ret_file = s->alt;
+		*ret = off;
+		return s->alt && off;
 	case DIE_FORM_REF_ADDR:
 		*ret = off;
 		return true;
@@ -209,23 +232,26 @@ bool die_reference(const struct die *d, enum die_slot slot, uint64_t *ret)
 
 const char *die_string(const struct die_scan *s, const struct die *d, enum die_slot slot)
 {
+	const struct die_text *t = &d->unit->file->strings;
 	uint64_t v = d->v.value[slot];
 
 	switch (d->v.form[slot]) {
 	case DIE_FORM_STRING: /* it was found to end inside the unit */
 		return (const char *)d->attributes + v;
 	case DIE_FORM_STRP:
-		return die_text_at(&s->strings.str, v);
+		return die_text_at(&t->str, v);
+	case DIE_FORM_STRP_SUP:
+	case DIE_FORM_GNU_STRP_ALT:
+		return s->alt ? die_text_at(&s->alt->strings.str, v) : NULL;
 	case DIE_FORM_LINE_STRP:
-		return die_text_at(&s->strings.line_str, v);
+		return die_text_at(&t->line_str, v);
 	case DIE_FORM_STRX:
 	case DIE_FORM_STRX1:
 	case DIE_FORM_STRX2:
 	case DIE_FORM_STRX3:
 	case DIE_FORM_STRX4:
 	case DIE_FORM_GNU_STR_INDEX:
-		return die_text_index(&s->strings, d->unit->str_base, v,
-				      d->unit->shape.offset_size);
+		return die_text_index(t, d->unit->str_base, v, d->unit->shape.offset_size);
 	default:
 		return NULL;
 	}

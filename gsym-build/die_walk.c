@@ -30,8 +30,11 @@ int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err)
 	s->scratch.count = 0;
 	if (d->v.form[DIE_RANGES] == DIE_FORM_RNGLISTX)
 		return range_list_read_index(&s->ranges, d->v.value[DIE_RANGES], &s->scratch, err);
-	if (die_section_offset(d, DIE_RANGES, &off))
+	if (die_section_offset(d, DIE_RANGES, &off)) {
+		if (!CHECKED_ADD(off, s->ranges_bias, &off))
+			return err_set(err, ERR_DATA, "range list beyond its section");
 		return range_list_read(&s->ranges, off, &s->scratch, err);
+	}
 	if (!die_address(s, d, DIE_LOW, &low))
 		return 0;
 	if (!die_address(s, d, DIE_HIGH, &high)) {

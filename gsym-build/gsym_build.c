@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "gsym_command.h"
+#include "gsym_companions.h"
 #include "limits.h"
 #include "log.h"
 #include "table_build.h"
@@ -56,8 +57,8 @@ static int output_commit(struct output *o, const char *path, struct err *err)
 }
 
 struct options {
-	const char *input, *output, *stripped;
-	bool kallsyms;
+	const char *input, *output, *stripped, *dwp, *alt;
+	bool kallsyms, no_dwo;
 	struct build_id id;
 };
 
@@ -66,6 +67,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 	static const struct option longs[] = {
 		{"output", required_argument, NULL, 'o'},
 		{"stripped", required_argument, NULL, 's'},
+		{"dwp", required_argument, NULL, 'p'},
+		{"alt", required_argument, NULL, 'a'},
+		{"no-dwo", no_argument, NULL, 'n'},
 		{"kallsyms", no_argument, NULL, 'k'},
 		{"build-id", required_argument, NULL, 'b'},
 		{0},
@@ -79,6 +83,15 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			break;
 		case 's':
 			o->stripped = optarg;
+			break;
+		case 'p':
+			o->dwp = optarg;
+			break;
+		case 'a':
+			o->alt = optarg;
+			break;
+		case 'n':
+			o->no_dwo = true;
 			break;
 		case 'k':
 			o->kallsyms = true;
@@ -123,8 +136,44 @@ static void print_report(const char *path, const struct build_report *r)
 		log_warn("%s: %llu relocations not applied; the first: %s", path,
 			 (unsigned long long)r->relocations_skipped, r->relocation_skipped);
 	if (r->needs_alt_file)
-		log_warn("%s: some names lie in a dwz file (.gnu_debugaltlink), which is not read",
+		log_warn("%s: some names lie in a dwz file (.gnu_debugaltlink), which is not there",
 			 path);
+}
+
+/* Builds; and once more when the file asks for others that can be found. */
+static int build(const struct options *o, struct table_request *req, struct build_report *report,
+		 struct err *err)
+{
+	_cleanup_(companions_close) struct companions c = {0};
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
+	struct err why = {0};
+	int rc = 0;
+
+	if (o->dwp)
+		rc = companions_add(&c, o->dwp, TABLE_COMPANION_DWP, err);
+	else
+		companions_add_package(&c, o->input);
+	c.alt_path = o->alt;
+	if (rc)
+		return rc;
+	req->companions = c.list;
+	req->companion_count = c.count;
+	req->missing = &missing;
+	rc = table_build(req, report, err);
+	if (rc ||
+	    !companions_find(&c, o->input, bytes_of(missing.p, missing.len), !o->no_dwo, &why)) {
+		if (!rc && why.code)
+			log_warn("%s", why.message);
+		return rc;
+	}
+	if (c.left_out)
+		log_warn("%s: %zu .dwo files are left out, at most %llu are read: make a .dwp file",
+			 o->input, c.left_out, (unsigned long long)LIMIT_COMPANIONS);
+	if (ftruncate(req->output_fd, 0))
+		return err_sys(err, errno, "%s", o->output);
+	req->companion_count = c.count;
+	req->missing = NULL;
+	return table_build(req, report, err);
 }
 
 static int run(int argc, char **argv, struct err *err)
@@ -164,7 +213,7 @@ static int run(int argc, char **argv, struct err *err)
 		.id = o.id,
 	};
 	log_progress("reading %s", o.input);
-	rc = table_build(&req, &report, err);
+	rc = build(&o, &req, &report, err);
 	log_progress("%s", "");
 	if (rc)
 		return err_prefix(err, "%s", o.input);
@@ -187,6 +236,10 @@ const struct gsym_command gsym_command_build = {
 		 "  -o, --output=OUT     the table; default: FILE.rsym\n"
 		 "      --stripped=FILE  the executable that FILE is the debug file of; it knows\n"
 		 "                       where the code lies in the file\n"
+		 "      --dwp=DWP        the package of its split units; default: FILE.dwp\n"
+		 "      --alt=ALT        the dwz file it shares names with; default: by its "
+		 "debug link\n"
+		 "      --no-dwo         do not look for .dwo files where FILE says they are\n"
 		 "      --kallsyms       FILE is the text of /proc/kallsyms\n"
 		 "      --build-id=ID    the identity, instead of the file's own\n",
 	.run = run,

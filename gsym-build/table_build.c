@@ -70,10 +70,20 @@ static void passing_done(struct passing *p)
 		closep(&p->fds[i]);
 }
 
-static int pass(struct passing *p, enum worker_fd number, int fd, struct err *err)
+static int pass(struct passing *p, int number, int fd, struct err *err)
 {
 	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, 2 * WORKER_FD_COUNT);
 	return p->fds[number] < 0 ? err_sys(err, errno, "descriptor for the worker") : 0;
+}
+
+/* Behind the last companion's number. */
+static int companions_end(const struct passing *p)
+{
+	int end = WORKER_FD_COMPANIONS;
+
+	while (end < WORKER_FD_COUNT && p->fds[end] >= 0)
+		end++;
+	return end;
 }
 
 /* posix_spawn() and its helpers return an error number. */
@@ -105,13 +115,13 @@ static int spawn(const char *path, const struct passing *p, pid_t *ret_pid)
 	for (int fd = WORKER_FD_REQUEST; fd < WORKER_FD_COUNT && !rc; fd++)
 		if (p->fds[fd] >= 0)
 			rc = posix_spawn_file_actions_adddup2(&actions, p->fds[fd], fd);
-	if (!rc)
-		rc = posix_spawn_file_actions_addclosefrom_np(&actions, WORKER_FD_COUNT);
 	/* Closing what is not open is no error here (POSIX, posix_spawn_file_actions_addclose()).
 	 */
-	for (int fd = WORKER_FD_STRIPPED; fd < WORKER_FD_COUNT && !rc; fd++)
+	for (int fd = WORKER_FD_STRIPPED; fd < WORKER_FD_COMPANIONS && !rc; fd++)
 		if (p->fds[fd] < 0)
 			rc = posix_spawn_file_actions_addclose(&actions, fd);
+	if (!rc)
+		rc = posix_spawn_file_actions_addclosefrom_np(&actions, companions_end(p));
 	if (!rc)
 		rc = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
 	posix_spawnattr_destroy(&attr);
@@ -119,14 +129,15 @@ static int spawn(const char *path, const struct passing *p, pid_t *ret_pid)
 	return rc;
 }
 
-static int start(struct worker *w, const struct table_request *req, int table_fd,
+static int start(struct worker *w, const struct table_request *req, int table_fd, int missing_fd,
 		 const struct worker_request *request, struct err *err)
 {
-	_cleanup_(passing_done) struct passing p = {{-1, -1, -1, -1, -1, -1, -1, -1, -1}};
+	_cleanup_(passing_done) struct passing p;
 	char found[LIMIT_PATH_LEN];
 	const char *path = req->worker_path;
 	int to[2], from[2], rc = 0;
 
+	memset(p.fds, 0xff, sizeof(p.fds)); /* -1 each */
 	if (!path) {
 		rc = find_worker(found, err);
 		if (rc)
@@ -156,6 +167,10 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 		rc = pass(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
 	if (!rc && table_fd >= 0)
 		rc = pass(&p, WORKER_FD_TABLE, table_fd, err);
+	if (!rc && missing_fd >= 0)
+		rc = pass(&p, WORKER_FD_MISSING, missing_fd, err);
+	for (size_t i = 0; i < req->companion_count && !rc; i++)
+		rc = pass(&p, WORKER_FD_COMPANIONS + (int)i, req->companions[i].fd, err);
 	close(to[0]);
 	close(to[1]);
 	close(from[1]);
@@ -315,9 +330,40 @@ static int identify(const struct table_request *req, struct worker_request *requ
 	return 0;
 }
 
-/* One worker from start to reply. table_fd: what it is to verify, or -1. */
-static int run_worker(const struct table_request *req, int table_fd, struct worker_request *request,
-		      struct worker_reply *reply, struct err *err)
+static int name_companions(const struct table_request *req, struct worker_request *request,
+			   struct err *err)
+{
+	struct stat st;
+
+	if (req->companion_count > LIMIT_COMPANIONS)
+		return err_set(err, ERR_LIMIT, "%zu files that go with it; the limit is %llu",
+			       req->companion_count, (unsigned long long)LIMIT_COMPANIONS);
+	for (size_t i = 0; i < req->companion_count; i++) {
+		if (fstat(req->companions[i].fd, &st))
+			return err_sys(err, errno, "stat of a companion");
+		if (!S_ISREG(st.st_mode))
+			return err_set(err, ERR_UNSUPPORTED, "a companion is not a regular file");
+		request->companion_kinds[i] = (uint8_t)req->companions[i].kind;
+	}
+	request->companion_count = (uint32_t)req->companion_count;
+	return 0;
+}
+
+static int read_missing(int fd, struct buf *out, struct err *err)
+{
+	char chunk[4096];
+	ssize_t n;
+
+	for (off_t off = 0; (n = pread(fd, chunk, sizeof(chunk), off)) > 0; off += n)
+		if (off >= (off_t)LIMIT_MISSING_LEN || !buf_append(out, chunk, (size_t)n))
+			break;
+	return n < 0 ? err_sys(err, errno, "what the worker misses") : 0;
+}
+
+/* One worker from start to reply. table_fd: what it is to verify, or -1; missing_fd: where it says
+ * what the input asks for, or -1. */
+static int run_worker(const struct table_request *req, int table_fd, int missing_fd,
+		      struct worker_request *request, struct worker_reply *reply, struct err *err)
 {
 	_cleanup_(worker_done) struct worker w = {.pidfd = -1, .reply_fd = -1};
 	uint64_t wall_ms = or_default(req->wall_ms_max, LIMIT_WORKER_WALL_MS);
@@ -331,9 +377,12 @@ static int run_worker(const struct table_request *req, int table_fd, struct work
 	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
 	request->has_stripped = req->stripped_fd >= 0;
 	request->verify = table_fd >= 0;
+	request->wants_missing = missing_fd >= 0;
 	rc = identify(req, request, err);
 	if (!rc)
-		rc = start(&w, req, table_fd, request, err);
+		rc = name_companions(req, request, err);
+	if (!rc)
+		rc = start(&w, req, table_fd, missing_fd, request, err);
 	if (!rc)
 		rc = await(&w, wall_ms, err);
 	if (rc)
@@ -347,6 +396,7 @@ static int run_worker(const struct table_request *req, int table_fd, struct work
 
 int table_build(const struct table_request *req, struct build_report *report, struct err *err)
 {
+	_cleanup_(closep) int missing_fd = -1;
 	struct worker_request request;
 	struct worker_reply reply = {0};
 	const struct io *io = io_system();
@@ -354,14 +404,21 @@ int table_build(const struct table_request *req, struct build_report *report, st
 	int rc;
 
 	*report = (struct build_report){0};
-	rc = run_worker(req, -1, &request, &reply, err);
+	if (req->missing) {
+		missing_fd = memfd_create("missing", MFD_CLOEXEC);
+		if (missing_fd < 0)
+			return err_sys(err, errno, "memfd_create");
+	}
+	rc = run_worker(req, -1, missing_fd, &request, &reply, err);
 	if (rc)
 		return rc;
 	*report = reply.report;
 	report->wall_ns = io->mono_ns(io->ctx) - start_ns;
 	if (reply.code)
 		return err_set(err, reply.code, "%s", reply.message);
-	return check_table(req->output_fd, &request, err);
+	if (req->missing)
+		rc = read_missing(missing_fd, req->missing, err);
+	return rc ? rc : check_table(req->output_fd, &request, err);
 }
 
 int table_verify(const struct table_request *req, int table_fd, struct verify_report *report,
@@ -372,7 +429,7 @@ int table_verify(const struct table_request *req, int table_fd, struct verify_re
 	int rc;
 
 	*report = (struct verify_report){0};
-	rc = run_worker(req, table_fd, &request, &reply, err);
+	rc = run_worker(req, table_fd, -1, &request, &reply, err);
 	if (rc)
 		return rc;
 	*report = reply.verified;

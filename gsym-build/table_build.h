@@ -14,6 +14,7 @@
  *	if (table_build(&req, &report, &err))
  *		return err.code;
  */
+#include "buf.h"
 #include "build_id.h"
 #include "err.h"
 
@@ -23,12 +24,35 @@ enum table_input {
 	TABLE_INPUT_KALLSYMS = 2, /* `id` names the kernel */
 };
 
+/* A file that the input refers to. */
+enum table_companion_kind {
+	TABLE_COMPANION_ALT = 0, /* dwz alternate file: its identity is the caller's to check */
+	TABLE_COMPANION_DWP = 1, /* a package of split units */
+	TABLE_COMPANION_DWO = 2, /* one file of them */
+};
+
+struct table_companion {
+	int fd; /* a regular file. Kept by the caller */
+	enum table_companion_kind kind;
+};
+
 struct table_request {
 	int input_fd;    /* a regular file; its offset is not used. Kept by the caller */
 	int stripped_fd; /* the partner that holds segments and .dynsym, or -1 */
 	int output_fd;   /* an empty regular file or memfd, read and write. Kept by the caller */
 	enum table_input input;
 	struct build_id id; /* kallsyms: the kernel's; ELF: kind NONE takes what the file says */
+
+	/* At most one alternate file, one package, LIMIT_COMPANIONS in all. What is damaged or does
+	 * not belong to the input is left out. */
+	const struct table_companion *companions;
+	size_t companion_count;
+	/*
+	 * NULL, or gets what the input asks for and was not given: first the content of
+	 * .gnu_debugaltlink behind its length (32 bits; 0: not needed), then for each split unit
+	 * "comp_dir NUL name NUL". Untrusted bytes, up to LIMIT_MISSING_LEN.
+	 */
+	struct buf *missing;
 
 	/* Limits; 0 takes the constant of limits.h. */
 	uint64_t memory_max;

@@ -8,6 +8,12 @@
 #include "buf.h"
 #include "table_build.h"
 
+struct table_companion_bytes {
+	const void *p; /* NULL: it was empty */
+	size_t len;
+	enum table_companion_kind kind;
+};
+
 struct table_source {
 	const void *p; /* the file */
 	size_t len;
@@ -16,6 +22,9 @@ struct table_source {
 	size_t stripped_len;
 	enum table_input input;
 	struct build_id id; /* to be written into the table */
+	const struct table_companion_bytes *companions;
+	size_t companion_count;
+	struct buf *missing; /* as in struct table_request */
 };
 
 /*

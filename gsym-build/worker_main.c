@@ -82,12 +82,34 @@ static uint64_t peak_memory(int status_fd)
 	return at ? strtoull(at + 6, NULL, 10) * 1024 : 0;
 }
 
+static int map_companions(const struct worker_request *req, struct table_companion_bytes *ret,
+			  struct err *err)
+{
+	for (uint32_t i = 0; i < req->companion_count; i++) {
+		int rc = map_input(WORKER_FD_COMPANIONS + (int)i, &ret[i].p, &ret[i].len, err);
+
+		/* An empty one says nothing. */
+		if (rc && rc != ERR_UNSUPPORTED)
+			return rc;
+		ret[i].kind = (enum table_companion_kind)req->companion_kinds[i];
+	}
+	return 0;
+}
+
 static int build(const struct worker_request *req, struct build_report *report, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(req->table_len_max);
 	_cleanup_(closep) int status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
+	static struct table_companion_bytes companions[LIMIT_COMPANIONS];
 	struct table_source source = {
-		.input = (enum table_input)req->input, .id = req->id, .mapped = true};
+		.input = (enum table_input)req->input,
+		.id = req->id,
+		.mapped = true,
+		.companions = companions,
+		.companion_count = req->companion_count,
+		.missing = req->wants_missing ? &missing : NULL,
+	};
 	struct timespec cpu;
 	int rc = take_limits(req, err);
 
@@ -96,11 +118,15 @@ static int build(const struct worker_request *req, struct build_report *report, 
 	if (!rc && req->has_stripped)
 		rc = map_input(WORKER_FD_STRIPPED, &source.stripped, &source.stripped_len, err);
 	if (!rc)
+		rc = map_companions(req, companions, err);
+	if (!rc)
 		rc = sandbox_enter(err);
 	if (!rc)
 		rc = table_make(&source, &out, report, err);
 	if (!rc)
 		rc = io_write_all(io_system(), WORKER_FD_OUTPUT, out.p, out.len, 0, err);
+	if (!rc && req->wants_missing)
+		rc = io_write_all(io_system(), WORKER_FD_MISSING, missing.p, missing.len, 0, err);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	report->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	report->peak_memory = peak_memory(status_fd);

@@ -5,6 +5,7 @@
  * Between table_build() and the worker program, both of one build of Rawstack: one fixed struct in
  * each direction over a pipe. The worker is not trusted: the caller checks every field.
  */
+#include "limits.h"
 #include "table_build.h"
 
 /* Descriptors of the worker; 0 to 2 are /dev/null. */
@@ -15,7 +16,9 @@ enum worker_fd {
 	WORKER_FD_OUTPUT = 6,
 	WORKER_FD_STRIPPED = 7, /* closed when there is none */
 	WORKER_FD_TABLE = 8,    /* to be verified; closed when there is none */
-	WORKER_FD_COUNT = 9,
+	WORKER_FD_MISSING = 9,  /* gets what the input asks for; closed when nobody wants to know */
+	WORKER_FD_COMPANIONS = 10,
+	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
 #define WORKER_MAGIC 0x72777333u /* changes with either struct */
@@ -28,6 +31,9 @@ struct worker_request {
 	bool has_stripped;
 	bool verify; /* compare WORKER_FD_TABLE with the input, write the differences to the output
 		      */
+	bool wants_missing;
+	uint32_t companion_count;
+	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
 };
 
 struct worker_reply {
@@ -37,6 +43,9 @@ struct worker_reply {
 	struct build_report report;
 	struct verify_report verified;
 };
+
+/* A request fits into an empty pipe, however short pipes are. */
+_Static_assert(sizeof(struct worker_request) <= 4096, "at most a page");
 
 /* A reply is one write: the reader never sees a part of it (pipe(7)). */
 _Static_assert(sizeof(struct worker_reply) <= 4096, "at most PIPE_BUF");

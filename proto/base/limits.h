@@ -44,6 +44,11 @@
 #define LIMIT_ORIGIN_HOPS    LIMIT(16)
 /* Rows of one line table; the largest unit seen has about 3 million. */
 #define LIMIT_LINE_ROWS      LIMIT(64000000)
+/* Files that go with one: .dwo files of its split units, each with a descriptor and a mapping; half
+ * of what a process may have open by default. Larger programs come with a .dwp file. */
+#define LIMIT_COMPANIONS     LIMIT(256)
+/* Names of companions that a file asks for, in bytes. */
+#define LIMIT_MISSING_LEN    LIMIT(1048576)
 /* A symbol name; the longest mangled names in the wild are about 60 KB. */
 #define LIMIT_NAME_LEN       LIMIT(65536)
 

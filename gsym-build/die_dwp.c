@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "die_dwp.h"
+
+/* DW_SECT_*; 2, 5 and 7 are of no use here. In version 2, 8 is .debug_macro.dwo. */
+static enum dwp_section section_of(uint32_t number, uint32_t version)
+{
+	switch (number) {
+	case 1:
+		return DWP_INFO;
+	case 3:
+		return DWP_ABBREV;
+	case 4:
+		return DWP_LINE;
+	case 6:
+		return DWP_STR_OFFSETS;
+	case 8:
+		return version >= 5 ? DWP_RNGLISTS : DWP_SECTIONS;
+	default:
+		return DWP_SECTIONS;
+	}
+}
+
+/* count * a * b bytes: all three are 32-bit numbers of the file. */
+static const uint8_t *take_table(struct bytes *in, uint64_t count, uint64_t a, uint64_t b)
+{
+	uint64_t len;
+
+	if (!CHECKED_MUL(count, a, &len) || !CHECKED_MUL(len, b, &len)) {
+		bytes_fail(in);
+		return NULL;
+	}
+	return bytes_take(in, len);
+}
+
+int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len, struct err *err)
+{
+	struct bytes in = bytes_of(p, len);
+	/* 16 bits and padding in DWARF 5, 32 bits before: the same when the padding is 0. */
+	uint32_t version = bytes_u32(&in);
+	struct dwp_index x = {
+		.column_count = bytes_u32(&in),
+		.unit_count = bytes_u32(&in),
+		.slot_count = bytes_u32(&in),
+	};
+
+	*ret = (struct dwp_index){0};
+	if (!in.failed && version != 2 && version != 5)
+		return err_set(err, ERR_UNSUPPORTED, ".debug_cu_index of version %u", version);
+	x.hashes = take_table(&in, x.slot_count, 8, 1);
+	x.rows = take_table(&in, x.slot_count, 4, 1);
+	for (int i = 0; i < DWP_SECTIONS; i++)
+		x.columns[i] = DWP_NO_COLUMN;
+	for (uint32_t i = 0; i < x.column_count && !in.failed; i++) {
+		enum dwp_section s = section_of(bytes_u32(&in), version);
+
+		if (s != DWP_SECTIONS)
+			x.columns[s] = i;
+	}
+	x.offsets = take_table(&in, x.unit_count, x.column_count, 4);
+	x.lens = take_table(&in, x.unit_count, x.column_count, 4);
+	if (in.failed)
+		return err_set(err, ERR_DATA, ".debug_cu_index is cut, or its counts are wrong");
+	/* Ids are spread over slots by their low bits. */
+	if (x.slot_count & (x.slot_count - 1))
+		return err_set(err, ERR_DATA, ".debug_cu_index of %u slots, no power of 2",
+			       x.slot_count);
+	*ret = x;
+	return 0;
+}
+
+static uint32_t u32_at(const uint8_t *table, uint64_t index)
+{
+	uint32_t v;
+
+	memcpy(&v, table + 4 * index, sizeof(v));
+	return v;
+}
+
+static void read_row(const struct dwp_index *x, uint32_t unit, struct dwp_row *ret)
+{
+	*ret = (struct dwp_row){0};
+	for (int i = 0; i < DWP_SECTIONS; i++) {
+		uint64_t at = (uint64_t)unit * x->column_count + x->columns[i];
+
+		if (x->columns[i] == DWP_NO_COLUMN)
+			continue;
+		ret->off[i] = u32_at(x->offsets, at);
+		ret->len[i] = u32_at(x->lens, at);
+	}
+}
+
+int dwp_index_find(const struct dwp_index *x, uint64_t id, struct dwp_row *ret)
+{
+	uint64_t mask = (uint64_t)x->slot_count - 1;
+	uint64_t slot = id & mask, step = ((id >> 32) & mask) | 1;
+
+	/* A free slot ends the search; a full table has none. */
+	for (uint32_t i = 0; i < x->slot_count; i++, slot = (slot + step) & mask) {
+		uint32_t unit = u32_at(x->rows, slot);
+		uint64_t hash;
+
+		if (!unit)
+			return 0;
+		memcpy(&hash, x->hashes + 8 * slot, sizeof(hash));
+		if (hash != id)
+			continue;
+		if (unit > x->unit_count)
+			return 0;
+		read_row(x, unit - 1, ret);
+		return 1;
+	}
+	return 0;
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DIE_DWP_H
+#define RAWSTACK_DIE_DWP_H
+/*
+ * The index of a package of split units (.debug_cu_index of a .dwp file): which part of each of its
+ * sections belongs to the unit with an id. DWARF 5 section 7.3.5, and the GNU extension to DWARF 4,
+ * whose index says version 2 and numbers two sections otherwise.
+ */
+#include "bytes.h"
+#include "err.h"
+
+enum dwp_section {
+	DWP_INFO,
+	DWP_ABBREV,
+	DWP_LINE,
+	DWP_STR_OFFSETS,
+	DWP_RNGLISTS,
+	DWP_SECTIONS,
+};
+
+/* Borrows the section. Zero is an index of nothing. */
+struct dwp_index {
+	const uint8_t *hashes;  /* an id for each slot */
+	const uint8_t *rows;    /* beside it: number of the unit from 1 on, 0 when it is free */
+	const uint8_t *offsets; /* a row of 32-bit numbers for each unit, one for each column */
+	const uint8_t *lens;    /* likewise */
+	uint32_t column_count, unit_count, slot_count;
+	uint32_t columns[DWP_SECTIONS]; /* of each section, or DWP_NO_COLUMN */
+};
+
+#define DWP_NO_COLUMN UINT32_MAX
+
+/* What belongs to one unit. A section without a column has length 0. */
+struct dwp_row {
+	uint32_t off[DWP_SECTIONS], len[DWP_SECTIONS];
+};
+
+/* ERR_UNSUPPORTED: another version; ERR_DATA: it leaves its section; *ret is then empty. */
+int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len,
+		   struct err *err) _must_check_;
+
+/* 1 and *ret; 0: no unit has this id. What a row says is not compared with any section. */
+int dwp_index_find(const struct dwp_index *index, uint64_t id, struct dwp_row *ret);
+
+#endif
