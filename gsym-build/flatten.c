@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "flatten.h"
 
+#include <assert.h>
+
 #include "limits.h"
 
 #define FLAT_MAX ((size_t)UINT32_MAX - 1)
@@ -240,6 +242,7 @@ static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t
 		if (!grow_array((void **)&f->pieces, &f->pieces_cap, f->piece_count + 1,
 				sizeof(*f->pieces), FLAT_MAX))
 			return no_memory(err);
+		assert(f->pieces);
 		p = &f->pieces[f->piece_count++];
 		*p = (struct flat_piece){.start = start,
 					 .row_first = f->row_count,
@@ -253,6 +256,7 @@ static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t
 	if (!grow_array((void **)&f->rows, &f->rows_cap, f->row_count + 1, sizeof(*f->rows),
 			SIZE_MAX))
 		return no_memory(err);
+	assert(f->rows);
 	f->rows[f->row_count] = *row;
 	f->rows[f->row_count++].start = start;
 	p->row_count++;

@@ -141,9 +141,10 @@ static void print_report(const char *path, const struct build_report *r)
 }
 
 /* Builds; and once more when the file asks for others that can be found. */
-static int build(const struct options *o, struct table_request *req, struct build_report *report,
-		 struct err *err)
+static int build(const struct options *o, const struct table_request *without,
+		 struct build_report *report, struct err *err)
 {
+	struct table_request req = *without;
 	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
 	struct err why = {0};
@@ -156,10 +157,10 @@ static int build(const struct options *o, struct table_request *req, struct buil
 	c.alt_path = o->alt;
 	if (rc)
 		return rc;
-	req->companions = c.list;
-	req->companion_count = c.count;
-	req->missing = &missing;
-	rc = table_build(req, report, err);
+	req.companions = c.list;
+	req.companion_count = c.count;
+	req.missing = &missing;
+	rc = table_build(&req, report, err);
 	if (rc ||
 	    !companions_find(&c, o->input, bytes_of(missing.p, missing.len), !o->no_dwo, &why)) {
 		if (!rc && why.code)
@@ -169,11 +170,11 @@ static int build(const struct options *o, struct table_request *req, struct buil
 	if (c.left_out)
 		log_warn("%s: %zu .dwo files are left out, at most %llu are read: make a .dwp file",
 			 o->input, c.left_out, (unsigned long long)LIMIT_COMPANIONS);
-	if (ftruncate(req->output_fd, 0))
+	if (ftruncate(req.output_fd, 0))
 		return err_sys(err, errno, "%s", o->output);
-	req->companion_count = c.count;
-	req->missing = NULL;
-	return table_build(req, report, err);
+	req.companion_count = c.count;
+	req.missing = NULL;
+	return table_build(&req, report, err);
 }
 
 static int run(int argc, char **argv, struct err *err)

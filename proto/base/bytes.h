@@ -76,7 +76,7 @@ static inline uint64_t bytes_uleb(struct bytes *b)
 	uint64_t v = 0;
 	unsigned int shift = 0;
 
-	if (b->left && *b->p < 0x80) { /* nearly all are short */
+	if (b->left && b->p && *b->p < 0x80) { /* nearly all are short */
 		b->left--;
 		return *b->p++;
 	}
