@@ -2,7 +2,7 @@
 /* `rawstack ls`: the binaries that the service has. */
 #include <inttypes.h>
 
-#include "json_line.h"
+#include "json.h"
 #include "limits.h"
 #include "remote_list.h"
 

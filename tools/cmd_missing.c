@@ -2,7 +2,7 @@
 /* `rawstack missing`: what samples came from and nobody pushed. */
 #include <inttypes.h>
 
-#include "json_line.h"
+#include "json.h"
 #include "limits.h"
 #include "remote_list.h"
 

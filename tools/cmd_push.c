@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "command.h"
-#include "json_line.h"
+#include "json.h"
 #include "kernel_symbols.h"
 #include "limits.h"
 #include "log.h"

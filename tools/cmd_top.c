@@ -6,7 +6,7 @@
 
 #include "command.h"
 #include "filter_option.h"
-#include "json_line.h"
+#include "json.h"
 #include "ranking.h"
 #include "text.h"
 

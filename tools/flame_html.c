@@ -5,7 +5,7 @@
 
 #include "digest.h"
 #include "flame_assets.h"
-#include "json_line.h"
+#include "json.h"
 
 /* Strings and frames as the page numbers them: in order of use. */
 struct page_writer {

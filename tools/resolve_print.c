@@ -3,7 +3,7 @@
 
 #include <inttypes.h>
 
-#include "json_line.h"
+#include "json.h"
 #include "text.h"
 
 void resolve_begin(struct resolve_printer *p, uint64_t address, const char *status)

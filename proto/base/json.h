@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_JSON_LINE_H
-#define RAWSTACK_JSON_LINE_H
+#ifndef RAWSTACK_JSON_H
+#define RAWSTACK_JSON_H
 /*
- * JSON (RFC 8259) as --json prints it: one object per line, keys in the order written. Bytes that
- * are not UTF-8 become U+FFFD. Also safe inside HTML: '<', '>' and '&' are written as \u00NN.
+ * JSON (RFC 8259), written: for --json, one object per line, and for file formats of others. Keys
+ * stand in the order written. Bytes that are not UTF-8 become U+FFFD. Also safe inside HTML: '<',
+ * '>' and '&' are written as \u00NN.
  *
  *	json_open(out, '{');
  *	json_key_text(out, "path", p, len);
@@ -22,6 +23,7 @@ void json_key(struct buf *out, const char *key);
 void json_text(struct buf *out, const void *p, size_t len);
 void json_number(struct buf *out, int64_t v);
 void json_bool(struct buf *out, bool v);
+void json_null(struct buf *out);
 
 void json_key_text(struct buf *out, const char *key, const void *p, size_t len);
 void json_key_cstr(struct buf *out, const char *key, const char *s);

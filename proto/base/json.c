@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "json_line.h"
+#include "json.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -7,10 +7,10 @@
 #include "utf8.h"
 
 /* A value that follows another one, in its container, needs a comma before it. What ends a value:
- * a quote, a bracket, a digit, the last letter of true and false. */
+ * a quote, a bracket, a digit, the last letter of true, false and null. */
 static void separate(struct buf *out)
 {
-	if (out->len && memchr("\"}]0123456789e", out->p[out->len - 1], 14))
+	if (out->len && memchr("\"}]0123456789el", out->p[out->len - 1], 15))
 		buf_u8(out, ',');
 }
 
@@ -68,6 +68,12 @@ void json_bool(struct buf *out, bool v)
 {
 	separate(out);
 	buf_str(out, v ? "true" : "false");
+}
+
+void json_null(struct buf *out)
+{
+	separate(out);
+	buf_str(out, "null");
 }
 
 void json_key_text(struct buf *out, const char *key, const void *p, size_t len)
