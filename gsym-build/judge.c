@@ -6,16 +6,27 @@
 #include "judge_priv.h"
 #include "limits.h"
 
-struct trial {
+enum {
+	TEXTS_MAX = 32 << 20 /* of unpacked names, and as much of paths: each is unpacked once */
+};
+
+struct judge {
 	struct judge_facts facts;
+	uint32_t *facts_path; /* common number of a file of the facts; FACTS_NONE until asked */
+	struct buf text;
+	uint32_t empty; /* number of the empty text */
+	uint64_t bias;  /* of what the image says, over the table */
+};
+
+/* One table before the judge. */
+struct trial {
+	struct judge *judge;
 	const struct rsym *t;
+	struct rsym_reader *texts;
 	struct verify_report *report;
 	struct buf *out;
-	/* Texts of the table and of the file under common numbers, by id; FACTS_NONE until asked.
-	 */
-	uint32_t *function_name, *file_path, *facts_path;
-	struct buf text;
-	uint64_t bias; /* of what the image says, over the table */
+	/* Common numbers of the table's texts, by id; FACTS_NONE until asked. */
+	uint32_t *function_name, *file_path;
 };
 
 static int no_memory(struct err *err)
@@ -36,14 +47,15 @@ static uint32_t *none_array(size_t count)
 static int name_of(struct trial *j, uint32_t function, uint32_t *ret, struct err *err)
 {
 	uint32_t *id = &j->function_name[function];
+	const uint8_t *p;
+	size_t len;
 	int rc;
 
 	if (*id == FACTS_NONE) {
-		buf_reset(&j->text);
-		rc = rsym_name(j->t, function, &j->text, err);
+		rc = rsym_reader_name(j->texts, function, &p, &len, err);
 		if (rc)
 			return rc;
-		*id = facts_string(&j->facts.text, j->text.p, j->text.len);
+		*id = facts_string(&j->judge->facts.text, p, len);
 		if (*id == FACTS_NONE)
 			return no_memory(err);
 	}
@@ -53,17 +65,18 @@ static int name_of(struct trial *j, uint32_t function, uint32_t *ret, struct err
 
 static int path_of(struct trial *j, uint32_t file, uint32_t *ret, struct err *err)
 {
+	const uint8_t *p;
+	size_t len;
 	int rc;
 
 	*ret = FACTS_NONE;
 	if (file == RSYM_NONE)
 		return 0;
 	if (j->file_path[file] == FACTS_NONE) {
-		buf_reset(&j->text);
-		rc = rsym_file(j->t, file, &j->text, err);
+		rc = rsym_reader_file(j->texts, file, &p, &len, err);
 		if (rc)
 			return rc;
-		j->file_path[file] = facts_string(&j->facts.text, j->text.p, j->text.len);
+		j->file_path[file] = facts_string(&j->judge->facts.text, p, len);
 		if (j->file_path[file] == FACTS_NONE)
 			return no_memory(err);
 	}
@@ -72,7 +85,7 @@ static int path_of(struct trial *j, uint32_t file, uint32_t *ret, struct err *er
 }
 
 /* The same of a file of the facts: directory, a slash unless there is one, base. */
-static int facts_path_of(struct trial *j, uint32_t file, uint32_t *ret, struct err *err)
+static int facts_path_of(struct judge *j, uint32_t file, uint32_t *ret, struct err *err)
 {
 	struct facts_text *text = &j->facts.text;
 	struct facts_file f;
@@ -107,21 +120,21 @@ struct frame {
 	uint64_t entry;
 };
 
-static int expected(struct trial *j, const struct judge_frame *e, uint32_t empty, struct frame *ret,
+static int expected(struct trial *j, const struct judge_frame *e, struct frame *ret,
 		    struct err *err)
 {
 	int rc;
 
 	*ret = (struct frame){
-		.name = e->name == FACTS_NONE ? empty : e->name,
+		.name = e->name == FACTS_NONE ? j->judge->empty : e->name,
 		.line = e->line,
 		.decl_path = FACTS_NONE,
 		.from_symbol = e->symbol != NULL,
 	};
-	rc = facts_path_of(j, e->file, &ret->path, err);
+	rc = facts_path_of(j->judge, e->file, &ret->path, err);
 	if (!rc && e->scope) {
 		ret->decl_line = e->scope->decl_line;
-		rc = facts_path_of(j, e->scope->decl_file, &ret->decl_path, err);
+		rc = facts_path_of(j->judge, e->scope->decl_file, &ret->decl_path, err);
 	}
 	if (e->scope && e->scope->parent == FACTS_NONE) {
 		ret->has_entry = e->scope->has_entry;
@@ -152,7 +165,7 @@ static int found(struct trial *j, const struct rsym_frame *r, bool outermost, st
 	ret->from_symbol = f.from_symbol;
 	if (outermost && f.has_entry) {
 		ret->has_entry = true;
-		ret->entry = f.vaddr + j->bias;
+		ret->entry = f.vaddr + j->judge->bias;
 	}
 	return 0;
 }
@@ -169,8 +182,9 @@ static bool same(const struct frame *a, const struct frame *b)
 static void put_text(struct trial *j, uint32_t string)
 {
 	size_t len = 0;
-	const uint8_t *p =
-		string == FACTS_NONE ? NULL : intern_get(&j->facts.text.strings, string, &len);
+	const uint8_t *p = string == FACTS_NONE
+				   ? NULL
+				   : intern_get(&j->judge->facts.text.strings, string, &len);
 
 	if (!len)
 		buf_str(j->out, "??");
@@ -194,25 +208,26 @@ static void put_chain(struct trial *j, const char *who, const struct frame *fram
 		put_text(j, f->decl_path);
 		buf_printf(j->out, ":%u", f->decl_line);
 		if (f->has_entry)
-			buf_printf(j->out, ", at 0x%llx", (unsigned long long)(f->entry - j->bias));
+			buf_printf(j->out, ", at 0x%llx",
+				   (unsigned long long)(f->entry - j->judge->bias));
 		buf_str(j->out, f->from_symbol ? ", a symbol)" : ")");
 	}
 	buf_str(j->out, "\n");
 }
 
 /* The answers from start to end, which neither the file nor the table change in between. */
-static int compare(struct trial *j, uint64_t start, uint64_t end, uint32_t empty, struct err *err)
+static int compare(struct trial *j, uint64_t start, uint64_t end, struct err *err)
 {
 	struct judge_frame want[RSYM_FRAMES_MAX];
 	struct rsym_frame have[RSYM_FRAMES_MAX];
 	struct frame a[RSYM_FRAMES_MAX], b[RSYM_FRAMES_MAX];
-	int want_count = judge_expect(&j->facts, start, want, ARRAY_LEN(want));
-	int have_count = rsym_lookup(j->t, start - j->bias, have, ARRAY_LEN(have));
+	int want_count = judge_expect(&j->judge->facts, start, want, ARRAY_LEN(want));
+	int have_count = rsym_lookup(j->t, start - j->judge->bias, have, ARRAY_LEN(have));
 	bool equal = want_count == have_count;
 	int rc = want_count < 0 ? no_memory(err) : 0;
 
 	for (int i = 0; i < want_count && !rc; i++)
-		rc = expected(j, &want[i], empty, &a[i], err);
+		rc = expected(j, &want[i], &a[i], err);
 	for (int i = 0; i < have_count && !rc; i++)
 		rc = found(j, &have[i], i + 1 == have_count, &b[i], err);
 	for (int i = 0; i < want_count && equal && !rc; i++)
@@ -220,72 +235,94 @@ static int compare(struct trial *j, uint64_t start, uint64_t end, uint32_t empty
 	j->report->place_count++;
 	if (rc || equal || j->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
 		return rc;
-	buf_printf(j->out, "0x%llx to 0x%llx:\n", (unsigned long long)(start - j->bias),
-		   (unsigned long long)(end - j->bias));
+	buf_printf(j->out, "0x%llx to 0x%llx:\n", (unsigned long long)(start - j->judge->bias),
+		   (unsigned long long)(end - j->judge->bias));
 	put_chain(j, "file ", a, want_count);
 	put_chain(j, "table", b, have_count);
 	return 0;
 }
 
-/* Adds where the table's answers change. */
-static int add_ranges(struct trial *j, struct err *err)
+/* Piece by piece: each range of the table, cut where the file's answer may change. */
+static int compare_all(struct trial *j, struct err *err)
 {
-	uint64_t at = 0, start, end;
+	const struct judge_facts *f = &j->judge->facts;
+	uint64_t at = 0, start, end, bias = j->judge->bias;
+	size_t edge = 0;
+	int rc = 0;
 
 	do {
+		uint64_t to;
+
 		j->report->range_count += rsym_range(j->t, at, &start, &end) != 0;
-		if (!judge_add_edge(&j->facts, start + j->bias))
-			return no_memory(err);
+		to = end > UINT64_MAX - bias ? UINT64_MAX : end + bias;
+		for (uint64_t from = at + bias, next; from < to && !rc; from = next) {
+			while (edge < f->edge_count && f->edges[edge] <= from)
+				edge++;
+			next = edge < f->edge_count && f->edges[edge] < to ? f->edges[edge] : to;
+			rc = compare(j, from, next, err);
+		}
 		if (end <= at)
 			break; /* the last one */
 		at = end;
-	} while (at != UINT64_MAX);
-	return 0;
-}
-
-static int run(struct trial *j, struct image *im, struct image *partner, struct err *err)
-{
-	struct judge_facts *f = &j->facts;
-	uint32_t empty;
-	int rc = judge_facts_read(f, im, partner, j->report, err);
-
-	if (!rc)
-		rc = add_ranges(j, err);
-	if (rc)
-		return rc;
-	judge_facts_sort(f);
-	empty = facts_string(&f->text, "", 0);
-	j->function_name = none_array(j->t->function_count);
-	j->file_path = none_array(j->t->file_count);
-	j->facts_path = none_array(f->text.files.count);
-	if (empty == FACTS_NONE || !j->function_name || !j->file_path || !j->facts_path)
-		return no_memory(err);
-	for (size_t i = 0; i < f->edge_count && !rc; i++) {
-		uint64_t end = i + 1 < f->edge_count ? f->edges[i + 1] : UINT64_MAX;
-
-		if (f->edges[i] != UINT64_MAX)
-			rc = compare(j, f->edges[i], end, empty, err);
-	}
+	} while (at < UINT64_MAX - bias && !rc);
 	return rc ? rc : j->out->failed ? no_memory(err) : 0;
 }
 
-int judge_table(struct image *im, struct image *partner, const struct rsym *t,
-		struct verify_report *report, struct buf *out, struct err *err)
+int judge_open(struct judge **ret, struct image *im, struct image *partner, struct err *err)
 {
-	struct trial j = {.t = t,
-			  .report = report,
-			  .out = out,
-			  .bias = image_bias(im),
-			  .text = BUF_INIT(4 * LIMIT_NAME_LEN)};
+	struct judge *j = calloc(1, sizeof(*j));
 	int rc;
 
-	*report = (struct verify_report){0};
-	judge_facts_init(&j.facts);
-	rc = run(&j, im, partner, err);
-	judge_facts_done(&j.facts);
+	if (!j)
+		return no_memory(err);
+	j->bias = image_bias(im);
+	buf_init(&j->text, 4 * LIMIT_NAME_LEN);
+	judge_facts_init(&j->facts);
+	rc = judge_facts_read(&j->facts, im, partner, err);
+	if (!rc) {
+		j->facts_path = none_array(j->facts.text.files.count);
+		j->empty = facts_string(&j->facts.text, "", 0);
+		if (!j->facts_path || j->empty == FACTS_NONE)
+			rc = no_memory(err);
+	}
+	if (rc) {
+		judge_free(j);
+		return rc;
+	}
+	*ret = j;
+	return 0;
+}
+
+void judge_free(struct judge *j)
+{
+	if (!j)
+		return;
+	judge_facts_done(&j->facts);
+	free(j->facts_path);
+	buf_done(&j->text);
+	free(j);
+}
+
+int judge_table(struct judge *judge, const struct rsym *t, struct verify_report *report,
+		struct buf *out, struct err *err)
+{
+	struct trial j = {.judge = judge, .t = t, .report = report, .out = out};
+	int rc;
+
+	*report = (struct verify_report){
+		.unit_count = judge->facts.unit_count,
+		.units_skipped = judge->facts.units_skipped,
+	};
+	judge_facts_rewind(&judge->facts);
+	j.function_name = none_array(t->function_count);
+	j.file_path = none_array(t->file_count);
+	j.texts = rsym_reader_new(t, TEXTS_MAX, err);
+	if (!j.function_name || !j.file_path || !j.texts)
+		rc = no_memory(err);
+	else
+		rc = compare_all(&j, err);
+	rsym_reader_free(j.texts);
 	free(j.function_name);
 	free(j.file_path);
-	free(j.facts_path);
-	buf_done(&j.text);
 	return rc;
 }

@@ -16,13 +16,24 @@
 #include "rsym.h"
 #include "table_build.h"
 
+struct judge;
+
 /*
- * Compares the table with the file at each address where either of them changes, so every range is
- * seen from end to end. Each of the first LIMIT_VERIFY_PRINTED differences becomes a line of out,
- * control bytes replaced by '?'. `partner` is the stripped file or NULL. Errors are those of
- * reading; differences are no error.
+ * Reads all that a file says; `partner` is the stripped file or NULL. Neither is needed any more
+ * afterwards. Errors are those of reading.
  */
-int judge_table(struct image *im, struct image *partner, const struct rsym *t,
-		struct verify_report *report, struct buf *out, struct err *err) _must_check_;
+int judge_open(struct judge **ret, struct image *im, struct image *partner,
+	       struct err *err) _must_check_;
+void judge_free(struct judge *j);
+DEFINE_FREEP(struct judge, judge_free);
+
+/*
+ * Compares a table with the file at each address where either of them changes, so every range is
+ * seen from end to end. Each of the first LIMIT_VERIFY_PRINTED differences becomes a line of out,
+ * control bytes replaced by '?'. Differences are no error. Any number of tables, one after the
+ * other; one thread at a time. ERR_DATA, ERR_MEMORY.
+ */
+int judge_table(struct judge *j, const struct rsym *t, struct verify_report *report,
+		struct buf *out, struct err *err) _must_check_;
 
 #endif

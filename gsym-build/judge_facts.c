@@ -36,7 +36,7 @@ void judge_facts_done(struct judge_facts *f)
 	paint_done(&f->code);
 }
 
-bool judge_add_edge(struct judge_facts *f, uint64_t vaddr)
+static bool add_edge(struct judge_facts *f, uint64_t vaddr)
 {
 	if (!grow_array((void **)&f->edges, &f->edges_cap, f->edge_count + 1, sizeof(*f->edges),
 			SIZE_MAX))
@@ -50,7 +50,7 @@ static bool add_span(struct judge_facts *f, struct judge_spans *s, const struct 
 	if (!grow_array((void **)&s->list, &s->cap, s->count + 1, sizeof(*s->list), UINT32_MAX))
 		return false;
 	s->list[s->count++] = *span;
-	return judge_add_edge(f, span->start) && judge_add_edge(f, span->end);
+	return add_edge(f, span->start) && add_edge(f, span->end);
 }
 
 /* The end of the code section that holds an address; 0: none does. Debug information of code that
@@ -82,7 +82,7 @@ static bool add_sequence(struct judge_facts *f, const struct facts_row *rows, si
 			continue;
 		if (!grow_array((void **)&f->rows, &f->rows_cap, f->row_count + 1, sizeof(*f->rows),
 				SIZE_MAX) ||
-		    !judge_add_edge(f, rows[i].vaddr))
+		    !add_edge(f, rows[i].vaddr))
 			return false;
 		f->rows[f->row_count++] = rows[i];
 		s.count++;
@@ -157,12 +157,12 @@ static int add_symbols(struct judge_facts *f, struct err *err)
 	for (size_t i = 0; i < s->count; i++) {
 		const struct symbol *sym = &s->list[i];
 		uint64_t end = code_end(f, sym->vaddr);
-		bool ok = judge_add_edge(f, sym->vaddr);
+		bool ok = add_edge(f, sym->vaddr);
 
 		if (end && !f->code.count && !sym->len)
 			end = sym->vaddr + 1;
 		if (end && ok)
-			ok = judge_add_edge(f, end);
+			ok = add_edge(f, end);
 		if (end && sym->len && sym->len < end - sym->vaddr)
 			end = sym->vaddr + sym->len;
 		if (end && sym->len && ok)
@@ -174,27 +174,6 @@ static int add_symbols(struct judge_facts *f, struct err *err)
 			return no_memory(err);
 	}
 	return 0;
-}
-
-int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
-		     struct verify_report *report, struct err *err)
-{
-	struct facts_sink sink = {.ctx = f, .unit = take_unit};
-	struct debug_report debug = {0};
-	uint64_t count = 0, mini = 0;
-	int rc = image_add_code(im, &f->code, err);
-
-	if (!rc)
-		rc = image_add_symbols(im, &f->text, &f->symbols, &count, err);
-	if (!rc)
-		rc = image_add_mini_symbols(im, &f->text, &f->symbols, &mini, err);
-	if (!rc && !(count + mini) && partner)
-		rc = image_add_symbols(partner, &f->text, &f->symbols, &count, err);
-	if (!rc)
-		rc = debug_read(im, &f->text, &sink, &debug, err);
-	report->unit_count = debug.unit_count;
-	report->units_skipped = debug.units_skipped;
-	return rc ? rc : add_symbols(f, err);
 }
 
 static int by_start(const void *va, const void *vb)
@@ -217,7 +196,7 @@ static void sort_spans(struct judge_spans *s)
 		qsort(s->list, s->count, sizeof(*s->list), by_start);
 }
 
-void judge_facts_sort(struct judge_facts *f)
+static void sort_all(struct judge_facts *f)
 {
 	size_t kept = 0;
 
@@ -231,4 +210,41 @@ void judge_facts_sort(struct judge_facts *f)
 		if (!kept || f->edges[i] != f->edges[kept - 1])
 			f->edges[kept++] = f->edges[i];
 	f->edge_count = kept;
+}
+
+int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
+		     struct err *err)
+{
+	struct facts_sink sink = {.ctx = f, .unit = take_unit};
+	struct debug_report debug = {0};
+	uint64_t count = 0, mini = 0;
+	int rc = image_add_code(im, &f->code, err);
+
+	if (!rc)
+		rc = image_add_symbols(im, &f->text, &f->symbols, &count, err);
+	if (!rc)
+		rc = image_add_mini_symbols(im, &f->text, &f->symbols, &mini, err);
+	if (!rc && !(count + mini) && partner)
+		rc = image_add_symbols(partner, &f->text, &f->symbols, &count, err);
+	if (!rc)
+		rc = debug_read(im, &f->text, &sink, &debug, err);
+	f->units_skipped = debug.units_skipped;
+	if (!rc)
+		rc = add_symbols(f, err);
+	if (!rc)
+		sort_all(f);
+	return rc;
+}
+
+static void rewind_spans(struct judge_spans *s)
+{
+	s->active_count = s->next = 0;
+}
+
+void judge_facts_rewind(struct judge_facts *f)
+{
+	rewind_spans(&f->functions);
+	rewind_spans(&f->lines);
+	rewind_spans(&f->covered);
+	rewind_spans(&f->sized);
 }

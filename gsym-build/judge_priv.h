@@ -35,6 +35,7 @@ struct judge_facts {
 	size_t scope_count, scopes_cap, row_count, rows_cap, sequence_count, sequences_cap;
 	size_t edge_count, edges_cap;
 	uint32_t unit_count;
+	uint64_t units_skipped;
 };
 
 void judge_facts_init(struct judge_facts *f);
@@ -42,12 +43,10 @@ void judge_facts_done(struct judge_facts *f);
 
 /* Everything that the file says. */
 int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
-		     struct verify_report *report, struct err *err);
+		     struct err *err);
 
-bool judge_add_edge(struct judge_facts *f, uint64_t vaddr);
-
-/* Sorts spans and edges: nothing can be added any more. */
-void judge_facts_sort(struct judge_facts *f);
+/* Back to the lowest address. */
+void judge_facts_rewind(struct judge_facts *f);
 
 /* One frame as it should be. */
 struct judge_frame {

@@ -138,6 +138,7 @@ static int verify(const struct worker_request *req, struct verify_report *report
 	_cleanup_(buf_done) struct buf out = BUF_INIT(req->table_len_max);
 	_cleanup_(closep) int status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	_cleanup_(image_freep) struct image *im = NULL, *partner = NULL;
+	_cleanup_(judge_freep) struct judge *judge = NULL;
 	const void *file, *stripped = NULL, *table;
 	size_t file_len, stripped_len = 0, table_len;
 	struct rsym t;
@@ -161,7 +162,9 @@ static int verify(const struct worker_request *req, struct verify_report *report
 	if (!rc && stripped)
 		rc = image_open(&partner, stripped, stripped_len, err);
 	if (!rc)
-		rc = judge_table(im, partner, &t, report, &out, err);
+		rc = judge_open(&judge, im, partner, err);
+	if (!rc)
+		rc = judge_table(judge, &t, report, &out, err);
 	if (!rc)
 		rc = io_write_all(io_system(), WORKER_FD_OUTPUT, out.p, out.len, 0, err);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);

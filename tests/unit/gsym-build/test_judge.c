@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -37,8 +38,12 @@ static const char *const kind_names[KINDS] = {"nothing", "line", "file", "parent
 static struct {
 	uint8_t *p;
 	size_t len;
+	struct judge *judge;
 	struct buf table;
 	struct rsym t;
+	struct rsym_reader *texts;
+	/* Ids of the copy being written, by id; RSYM_NONE until asked. */
+	uint32_t *function_copy, *file_copy;
 	uint64_t *starts; /* of ranges that have an answer */
 	size_t count, cap;
 	uint64_t random;
@@ -55,6 +60,7 @@ static size_t draw(size_t below)
 
 static int setup(void **state _unused_)
 {
+	_cleanup_(image_freep) struct image *im = NULL;
 	struct table_source source = {0};
 	struct build_report report;
 	struct err err = {0};
@@ -69,6 +75,13 @@ static int setup(void **state _unused_)
 	if (table_make(&source, &g.table, &report, &err))
 		fail_msg("%s", err.message);
 	assert_int_equal(rsym_open(&g.t, g.table.p, g.table.len, &err), 0);
+	assert_int_equal(image_open(&im, g.p, g.len, &err), 0);
+	if (judge_open(&g.judge, im, NULL, &err))
+		fail_msg("%s", err.message);
+	g.texts = rsym_reader_new(&g.t, LIMIT_TABLE_LEN, &err);
+	g.function_copy = calloc(g.t.function_count, sizeof(*g.function_copy));
+	g.file_copy = calloc(g.t.file_count, sizeof(*g.file_copy));
+	assert_true(g.texts && g.function_copy && g.file_copy);
 	for (;; at = end) {
 		if (rsym_range(&g.t, at, &start, &end)) {
 			assert_true(grow_array((void **)&g.starts, &g.cap, g.count + 1,
@@ -84,6 +97,10 @@ static int setup(void **state _unused_)
 
 static int teardown(void **state _unused_)
 {
+	judge_free(g.judge);
+	rsym_reader_free(g.texts);
+	free(g.function_copy);
+	free(g.file_copy);
 	buf_done(&g.table);
 	free(g.p);
 	free(g.starts);
@@ -92,21 +109,28 @@ static int teardown(void **state _unused_)
 
 static uint32_t copy_file(struct rsym_writer *w, uint32_t file)
 {
-	_cleanup_(buf_done) struct buf path = BUF_INIT(4 * LIMIT_NAME_LEN);
+	const uint8_t *p;
+	size_t len;
 
 	if (file == RSYM_NONE)
 		return RSYM_NONE;
-	assert_int_equal(rsym_file(&g.t, file, &path, NULL), 0);
-	return rsym_writer_file(w, "", 0, path.p, path.len);
+	if (g.file_copy[file] == RSYM_NONE) {
+		assert_int_equal(rsym_reader_file(g.texts, file, &p, &len, NULL), 0);
+		g.file_copy[file] = rsym_writer_file(w, "", 0, p, len);
+	}
+	return g.file_copy[file];
 }
 
-static uint32_t copy_function(struct rsym_writer *w, uint32_t function, bool rename)
+static uint32_t add_function(struct rsym_writer *w, uint32_t function, bool rename)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT(4 * LIMIT_NAME_LEN);
 	struct rsym_function f;
+	const uint8_t *p;
+	size_t len;
 
 	assert_int_equal(rsym_function(&g.t, function, &f, NULL), 0);
-	assert_int_equal(rsym_name(&g.t, function, &name, NULL), 0);
+	assert_int_equal(rsym_reader_name(g.texts, function, &p, &len, NULL), 0);
+	buf_append(&name, p, len);
 	if (rename)
 		buf_u8(&name, '_');
 	return rsym_writer_function(w, &(struct rsym_writer_function){
@@ -118,6 +142,15 @@ static uint32_t copy_function(struct rsym_writer *w, uint32_t function, bool ren
 					       .from_symbol = f.from_symbol,
 					       .has_entry = f.has_entry,
 				       });
+}
+
+static uint32_t copy_function(struct rsym_writer *w, uint32_t function, bool rename)
+{
+	if (rename)
+		return add_function(w, function, true);
+	if (g.function_copy[function] == RSYM_NONE)
+		g.function_copy[function] = add_function(w, function, false);
+	return g.function_copy[function];
 }
 
 /* Whether a range can be changed that way. */
@@ -180,6 +213,8 @@ static void copy(uint64_t where, enum mutation kind, struct buf *out)
 	uint64_t last_end = 0;
 
 	assert_non_null(w);
+	memset(g.function_copy, 0xff, g.t.function_count * sizeof(*g.function_copy));
+	memset(g.file_copy, 0xff, g.t.file_count * sizeof(*g.file_copy));
 	for (size_t i = 0; i < g.count; i++) {
 		uint64_t start, end;
 
@@ -197,14 +232,12 @@ static void copy(uint64_t where, enum mutation kind, struct buf *out)
 
 static uint64_t judge(const struct buf *table, struct buf *out)
 {
-	_cleanup_(image_freep) struct image *im = NULL;
 	struct verify_report report;
 	struct err err = {0};
 	struct rsym t;
 
 	assert_int_equal(rsym_open(&t, table->p, table->len, &err), 0);
-	assert_int_equal(image_open(&im, g.p, g.len, &err), 0);
-	if (judge_table(im, NULL, &t, &report, out, &err))
+	if (judge_table(g.judge, &t, &report, out, &err))
 		fail_msg("%s", err.message);
 	assert_true(report.range_count >= 1000);
 	assert_true(report.place_count >= report.range_count);
