@@ -3,50 +3,8 @@
 #include <fcntl.h>
 #include <string.h>
 
-#include "arena.h"
-#include "bytes.h"
 #include "spool_segment.h"
-
-/* Frames take four bytes in memory and at least one in the file; strings their own length. */
-#define TABLES_MAX (8 * LIMIT_SPOOL_SEGMENT)
-
-static const char damaged_name[] = "[spool: damaged]";
-
-/* An array that grows; count elements of one type. */
-struct rows {
-	void *p;
-	size_t count, cap;
-};
-
-/* Entries that damage took: strings have no p, modules and locations this kind, stacks this count,
- * threads are zeros. */
-enum {
-	KIND_MISSING = 0xff
-};
-#define COUNT_MISSING UINT32_MAX
-
-enum table_kind {
-	TABLE_STRINGS,
-	TABLE_MODULES,
-	TABLE_LOCATIONS,
-	TABLE_STACKS,
-	TABLE_THREADS,
-	TABLE_COUNT,
-};
-
-static const size_t row_sizes[TABLE_COUNT] = {
-	[TABLE_STRINGS] = sizeof(struct spool_string),
-	[TABLE_MODULES] = sizeof(struct spool_module),
-	[TABLE_LOCATIONS] = sizeof(struct location),
-	[TABLE_STACKS] = sizeof(struct spool_stack),
-	[TABLE_THREADS] = sizeof(struct spool_thread),
-};
-
-/* Bytes of the shortest entry. */
-static const uint8_t entry_min[TABLE_COUNT] = {
-	[TABLE_STRINGS] = 1, [TABLE_MODULES] = 4, [TABLE_LOCATIONS] = 6,
-	[TABLE_STACKS] = 2,  [TABLE_THREADS] = 6,
-};
+#include "spool_slice.h"
 
 struct spool_reader {
 	const struct io *io;
@@ -61,8 +19,7 @@ struct spool_reader {
 	int fd;
 	struct spool_segment_info info;
 	struct spool_cursor cursor;
-	struct rows tables[TABLE_COUNT]; /* of the segment, as far as it was read */
-	struct arena memory;             /* what the tables point to */
+	struct spool_tables tables; /* of the segment, as far as it was read */
 	uint64_t losses[SPOOL_LOSS_COUNT];
 
 	/* The SAMPLES record being handed out; borrowed from the cursor. */
@@ -71,30 +28,11 @@ struct spool_reader {
 	uint32_t record_off, record_count, record_taken;
 	uint64_t record_time_ns;
 
-	/* The batch, and where each row of the segment's tables went in it: index + 1, 0 nowhere.
-	 */
-	struct rows batch[TABLE_COUNT], samples;
-	struct rows maps[TABLE_COUNT];
-	uint32_t damaged_stack, damaged_string; /* index + 1 in the batch */
-	struct arena batch_memory;
+	struct spool_slice slice;
 	uint64_t damaged_before; /* cursor.damaged_len when the batch began */
 };
 
-static void *row_new(struct rows *r, size_t size)
-{
-	if (!grow_array(&r->p, &r->cap, r->count + 1, size, UINT32_MAX - 1))
-		return NULL;
-	return memset((char *)r->p + r->count++ * size, 0, size);
-}
-
-/* --- reading a segment's tables -------------------------------------------------------------- */
-
-static uint32_t get_ref(struct bytes *in, const struct rows *table)
-{
-	uint64_t v = bytes_uleb(in);
-
-	return v == 0 || v > table->count ? LOCATION_NO_INDEX : (uint32_t)v - 1;
-}
+/* --- records --------------------------------------------------------------------------------- */
 
 static uint32_t get_u32(struct bytes *in)
 {
@@ -103,177 +41,6 @@ static uint32_t get_u32(struct bytes *in)
 	if (v > UINT32_MAX)
 		bytes_fail(in);
 	return (uint32_t)v;
-}
-
-static void get_string(struct spool_reader *r, struct bytes *in, struct spool_string *ret)
-{
-	uint64_t len = bytes_uleb(in);
-	const uint8_t *p;
-
-	if (len > LIMIT_PATH_LEN)
-		bytes_fail(in);
-	p = bytes_take(in, len);
-	if (in->failed)
-		return;
-	ret->p = arena_copy(&r->memory, p, len);
-	ret->len = ret->p ? (uint32_t)len : 0;
-}
-
-static void get_module(struct spool_reader *r, struct bytes *in, struct spool_module *ret)
-{
-	uint8_t flags = bytes_u8(in), kind = bytes_u8(in), len = bytes_u8(in);
-	const uint8_t *p;
-
-	if (len > BUILD_ID_MAX)
-		bytes_fail(in);
-	p = bytes_take(in, len);
-	ret->path = get_ref(in, &r->tables[TABLE_STRINGS]);
-	if (in->failed)
-		return;
-	ret->is_kernel = flags & SPOOL_MODULE_KERNEL;
-	ret->id.kind = BUILD_ID_NONE;
-	if (len && kind != BUILD_ID_NONE &&
-	    build_id_set(&ret->id, (enum build_id_kind)kind, p, len, NULL))
-		ret->id = (struct build_id){.kind = BUILD_ID_NONE};
-}
-
-static void get_location(struct spool_reader *r, struct bytes *in, struct location *ret)
-{
-	struct location l = {
-		.kind = bytes_u8(in),
-		.mode = bytes_u8(in),
-		.reason = bytes_u8(in),
-	};
-	const struct spool_module *m;
-
-	l.module = get_ref(in, &r->tables[TABLE_MODULES]);
-	l.address = bytes_uleb(in);
-	l.name = get_ref(in, &r->tables[TABLE_STRINGS]);
-	if (in->failed || l.kind == KIND_MISSING)
-		return;
-	m = l.module == LOCATION_NO_INDEX
-		    ? NULL
-		    : (const struct spool_module *)r->tables[TABLE_MODULES].p + l.module;
-	if (m && m->id.kind == KIND_MISSING)
-		m = NULL;
-	if (!m)
-		l.module = LOCATION_NO_INDEX;
-	if (!m && (l.kind == LOCATION_FILE_OFF || l.kind == LOCATION_KERNEL_TEXT ||
-		   l.kind == LOCATION_KERNEL_MODULE)) {
-		l.kind = LOCATION_UNRESOLVED;
-		l.reason = UNRESOLVED_NO_ID;
-	}
-	*ret = l;
-}
-
-static void get_stack(struct spool_reader *r, struct bytes *in, struct spool_stack *ret)
-{
-	const struct rows *table = &r->tables[TABLE_LOCATIONS];
-	uint32_t flags = get_u32(in), count = get_u32(in), *to;
-	bool whole = true;
-
-	if (count > LIMIT_STACK_FRAMES)
-		bytes_fail(in);
-	if (in->failed)
-		return;
-	to = arena_array(&r->memory, count ? count : 1, sizeof(*to));
-	for (uint32_t i = 0; i < count; i++) {
-		uint32_t index = get_u32(in);
-
-		if (index >= table->count ||
-		    ((const struct location *)table->p)[index].kind == KIND_MISSING)
-			whole = false;
-		else if (to)
-			to[i] = index;
-	}
-	if (!in->failed && to && whole)
-		*ret = (struct spool_stack){to, count, flags};
-}
-
-static void get_thread(struct spool_reader *r, struct bytes *in, struct spool_thread *ret)
-{
-	struct spool_thread t = {.pid = get_u32(in), .tid = get_u32(in)};
-
-	t.start_ns = bytes_uleb(in);
-	t.comm = get_ref(in, &r->tables[TABLE_STRINGS]);
-	t.exe = get_ref(in, &r->tables[TABLE_STRINGS]);
-	t.cgroup_id = bytes_uleb(in);
-	if (!in->failed)
-		*ret = t;
-}
-
-static void *missing_row(struct rows *table, enum table_kind kind)
-{
-	void *row = row_new(table, row_sizes[kind]);
-
-	if (!row)
-		return NULL;
-	switch (kind) {
-	case TABLE_MODULES:
-		*(struct spool_module *)row = (struct spool_module){
-			.id.kind = KIND_MISSING,
-			.path = LOCATION_NO_INDEX,
-		};
-		break;
-	case TABLE_LOCATIONS:
-		((struct location *)row)->kind = KIND_MISSING;
-		break;
-	case TABLE_STACKS:
-		((struct spool_stack *)row)->count = COUNT_MISSING;
-		break;
-	case TABLE_THREADS:
-		*(struct spool_thread *)row = (struct spool_thread){
-			.comm = LOCATION_NO_INDEX,
-			.exe = LOCATION_NO_INDEX,
-		};
-		break;
-	default:
-		break;
-	}
-	return row;
-}
-
-/* Entries that cannot be are left as missing: the checksum was right, so the writer was wrong. */
-static int read_table(struct spool_reader *r, enum table_kind kind, struct bytes in,
-		      struct err *err)
-{
-	struct rows *table = &r->tables[kind];
-	uint32_t first = bytes_u32(&in), count = bytes_u32(&in);
-
-	/* Every entry took some bytes, those lost to damage too: so memory is bounded by the file,
-	 * whatever the numbers say. */
-	if (in.failed || count > in.left / entry_min[kind] || first < table->count ||
-	    first - table->count > r->cursor.damaged_len / entry_min[kind]) {
-		r->cursor.damaged_len += in.left;
-		return 0;
-	}
-	while (table->count < first + (size_t)count) {
-		bool is_read = table->count >= first;
-		void *row = missing_row(table, kind);
-
-		if (!row)
-			return err_set(err, ERR_MEMORY, "out of memory for a spool segment");
-		if (!is_read || in.failed)
-			continue;
-		switch (kind) {
-		case TABLE_STRINGS:
-			get_string(r, &in, row);
-			break;
-		case TABLE_MODULES:
-			get_module(r, &in, row);
-			break;
-		case TABLE_LOCATIONS:
-			get_location(r, &in, row);
-			break;
-		case TABLE_STACKS:
-			get_stack(r, &in, row);
-			break;
-		default:
-			get_thread(r, &in, row);
-			break;
-		}
-	}
-	return 0;
 }
 
 static void read_losses(struct spool_reader *r, struct bytes in)
@@ -318,182 +85,12 @@ static void begin_samples(struct spool_reader *r, const struct spool_record *rec
 	}
 }
 
-/* --- the batch ------------------------------------------------------------------------------- */
-
-static uint32_t *map_slot(struct spool_reader *r, enum table_kind kind, uint32_t index)
-{
-	return (uint32_t *)r->maps[kind].p + index;
-}
-
-/* A copy of a row in the batch; *ret_index is where. NULL without memory. */
-static void *batch_row(struct spool_reader *r, enum table_kind kind, const void *from,
-		       uint32_t *slot)
-{
-	void *row = row_new(&r->batch[kind], row_sizes[kind]);
-
-	if (!row)
-		return NULL;
-	memcpy(row, from, row_sizes[kind]);
-	*slot = (uint32_t)r->batch[kind].count;
-	return row;
-}
-
-/* Each batch_*() gives the batch's index of a row of the segment, LOCATION_NO_INDEX for none and
- * without memory. */
-static uint32_t batch_string(struct spool_reader *r, uint32_t index)
-{
-	const struct spool_string *from = r->tables[TABLE_STRINGS].p;
-	uint32_t *slot;
-
-	if (index == LOCATION_NO_INDEX || !from[index].p)
-		return LOCATION_NO_INDEX;
-	slot = map_slot(r, TABLE_STRINGS, index);
-	if (!*slot)
-		batch_row(r, TABLE_STRINGS, &from[index], slot);
-	return *slot - 1;
-}
-
-static uint32_t batch_module(struct spool_reader *r, uint32_t index)
-{
-	const struct spool_module *from = r->tables[TABLE_MODULES].p;
-	struct spool_module m;
-	uint32_t *slot;
-
-	if (index == LOCATION_NO_INDEX)
-		return LOCATION_NO_INDEX;
-	slot = map_slot(r, TABLE_MODULES, index);
-	if (!*slot) {
-		m = from[index];
-		m.path = batch_string(r, m.path);
-		batch_row(r, TABLE_MODULES, &m, slot);
-	}
-	return *slot - 1;
-}
-
-static uint32_t batch_location(struct spool_reader *r, uint32_t index)
-{
-	const struct location *from = r->tables[TABLE_LOCATIONS].p;
-	uint32_t *slot = map_slot(r, TABLE_LOCATIONS, index);
-	struct location l;
-
-	if (!*slot) {
-		l = from[index];
-		l.module = batch_module(r, l.module);
-		l.name = batch_string(r, l.name);
-		batch_row(r, TABLE_LOCATIONS, &l, slot);
-	}
-	return *slot - 1;
-}
-
-static uint32_t damaged_stack(struct spool_reader *r)
-{
-	const struct spool_string name = {damaged_name, sizeof(damaged_name) - 1};
-	struct location l = {
-		.kind = LOCATION_HOST_NAMED,
-		.reason = HOST_SOURCE_PSEUDO,
-		.module = LOCATION_NO_INDEX,
-	};
-	uint32_t *frames, location;
-
-	if (r->damaged_stack)
-		return r->damaged_stack - 1;
-	frames = arena_array(&r->batch_memory, 1, sizeof(*frames));
-	if (!frames || !batch_row(r, TABLE_STRINGS, &name, &r->damaged_string))
-		return LOCATION_NO_INDEX;
-	l.name = r->damaged_string - 1;
-	if (!batch_row(r, TABLE_LOCATIONS, &l, &location))
-		return LOCATION_NO_INDEX;
-	frames[0] = location - 1;
-	batch_row(r, TABLE_STACKS, &(struct spool_stack){frames, 1, SPOOL_STACK_NO_USER},
-		  &r->damaged_stack);
-	return r->damaged_stack - 1;
-}
-
-static uint32_t batch_stack(struct spool_reader *r, uint32_t index)
-{
-	const struct spool_stack *from = r->tables[TABLE_STACKS].p;
-	uint32_t *slot, *frames;
-
-	if (index >= r->tables[TABLE_STACKS].count || from[index].count == COUNT_MISSING)
-		return damaged_stack(r);
-	slot = map_slot(r, TABLE_STACKS, index);
-	if (!*slot) {
-		const uint32_t count = from[index].count;
-
-		frames = arena_array(&r->batch_memory, count ? count : 1, sizeof(*frames));
-		if (!frames)
-			return LOCATION_NO_INDEX;
-		for (uint32_t i = 0; i < count; i++) {
-			frames[i] = batch_location(r, from[index].locations[i]);
-			if (frames[i] == LOCATION_NO_INDEX)
-				return LOCATION_NO_INDEX;
-		}
-		batch_row(r, TABLE_STACKS, &(struct spool_stack){frames, count, from[index].flags},
-			  slot);
-	}
-	return *slot - 1;
-}
-
-static uint32_t batch_thread(struct spool_reader *r, uint32_t index)
-{
-	const struct spool_thread *from = r->tables[TABLE_THREADS].p;
-	struct spool_thread t = {.comm = LOCATION_NO_INDEX, .exe = LOCATION_NO_INDEX};
-	uint32_t unknown = 0, *slot = &unknown;
-
-	if (index < r->tables[TABLE_THREADS].count) {
-		slot = map_slot(r, TABLE_THREADS, index);
-		t = from[index];
-	}
-	if (!*slot) {
-		t.comm = batch_string(r, t.comm);
-		t.exe = batch_string(r, t.exe);
-		batch_row(r, TABLE_THREADS, &t, slot);
-	}
-	return *slot - 1;
-}
-
-static void begin_batch(struct spool_reader *r)
-{
-	for (int i = 0; i < TABLE_COUNT; i++) {
-		r->batch[i].count = 0;
-		r->maps[i].count = 0;
-	}
-	r->samples.count = 0;
-	r->damaged_stack = r->damaged_string = 0;
-	arena_reset(&r->batch_memory);
-	r->damaged_before = r->cursor.damaged_len;
-}
-
-/* Tables grow while a batch is made; new rows are in no batch yet. */
-static int grow_maps(struct spool_reader *r, struct err *err)
-{
-	for (int i = 0; i < TABLE_COUNT; i++) {
-		struct rows *map = &r->maps[i];
-		size_t count = r->tables[i].count;
-
-		if (!grow_array(&map->p, &map->cap, count, sizeof(uint32_t), UINT32_MAX))
-			return err_set(err, ERR_MEMORY, "out of memory for a spool batch");
-		if (count > map->count)
-			memset((uint32_t *)map->p + map->count, 0,
-			       (count - map->count) * sizeof(uint32_t));
-		map->count = count;
-	}
-	return 0;
-}
-
-static bool batch_is_full(const struct spool_reader *r, size_t max_samples)
-{
-	return r->samples.count >= max_samples ||
-	       r->batch[TABLE_LOCATIONS].count + LIMIT_STACK_FRAMES > LIMIT_BATCH_LOCATIONS ||
-	       r->batch[TABLE_MODULES].count + LIMIT_STACK_FRAMES > LIMIT_BATCH_MODULES ||
-	       r->batch[TABLE_STRINGS].count + 2 * LIMIT_STACK_FRAMES + 3 > LIMIT_BATCH_STRINGS;
-}
-
 /* Moves samples of the current record into the batch, until either ends. */
 static int take_samples(struct spool_reader *r, size_t max_samples, struct err *err)
 {
-	while (r->record_taken < r->record_count && !batch_is_full(r, max_samples)) {
-		struct spool_sample s, *row;
+	while (r->record_taken < r->record_count && !spool_slice_is_full(&r->slice, max_samples)) {
+		struct spool_sample s;
+		int rc;
 
 		s.thread = get_u32(&r->record);
 		s.stack = get_u32(&r->record);
@@ -507,14 +104,9 @@ static int take_samples(struct spool_reader *r, size_t max_samples, struct err *
 		}
 		r->record_taken++;
 		s.time_ns = r->record_time_ns;
-		s.thread = batch_thread(r, s.thread);
-		s.stack = batch_stack(r, s.stack);
-		row = s.thread == LOCATION_NO_INDEX || s.stack == LOCATION_NO_INDEX
-			      ? NULL
-			      : row_new(&r->samples, sizeof(*row));
-		if (!row)
-			return err_set(err, ERR_MEMORY, "out of memory for a spool batch");
-		*row = s;
+		rc = spool_slice_add(&r->slice, &s, err);
+		if (rc)
+			return rc;
 	}
 	if (r->record_taken == r->record_count)
 		r->in_record = false;
@@ -525,22 +117,11 @@ static void end_batch(struct spool_reader *r, uint64_t from_place, struct spool_
 {
 	*ret = (struct spool_batch){
 		.origin = r->info.origin,
-		.strings = r->batch[TABLE_STRINGS].p,
-		.modules = r->batch[TABLE_MODULES].p,
-		.locations = r->batch[TABLE_LOCATIONS].p,
-		.stacks = r->batch[TABLE_STACKS].p,
-		.threads = r->batch[TABLE_THREADS].p,
-		.samples = r->samples.p,
-		.string_count = r->batch[TABLE_STRINGS].count,
-		.module_count = r->batch[TABLE_MODULES].count,
-		.location_count = r->batch[TABLE_LOCATIONS].count,
-		.stack_count = r->batch[TABLE_STACKS].count,
-		.thread_count = r->batch[TABLE_THREADS].count,
-		.sample_count = r->samples.count,
 		.damaged_len = r->cursor.damaged_len - r->damaged_before,
 		.segment = r->segment,
 		.end_offset = r->place,
 	};
+	spool_slice_end(&r->slice, ret);
 	memcpy(ret->losses, r->losses, sizeof(ret->losses));
 	memcpy(ret->id, r->info.origin.host_id, 16);
 	memcpy(ret->id + 16, r->info.origin.boot_id, 16);
@@ -593,9 +174,7 @@ static int open_segment(struct spool_reader *r, uint64_t number, uint64_t place,
 	r->fd = fd;
 	r->place = place ? place : r->info.records_off;
 	spool_cursor_init(&r->cursor, r->io, fd, r->info.records_off);
-	for (int i = 0; i < TABLE_COUNT; i++)
-		r->tables[i].count = 0;
-	arena_reset(&r->memory);
+	spool_tables_reset(&r->tables);
 	memset(r->losses, 0, sizeof(r->losses));
 	return 1;
 }
@@ -625,8 +204,9 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 	struct spool_record rec;
 	int rc = 0;
 
-	begin_batch(r);
-	while (!rc && !batch_is_full(r, max_samples)) {
+	spool_slice_begin(&r->slice);
+	r->damaged_before = r->cursor.damaged_len;
+	while (!rc && !spool_slice_is_full(&r->slice, max_samples)) {
 		if (!r->in_record) {
 			rc = spool_cursor_next(&r->cursor, finished, &rec, err);
 			if (rc <= 0)
@@ -638,13 +218,15 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 				read_losses(r, bytes_of(rec.payload, rec.len));
 			else if (rec.type >= SPOOL_RECORD_STRINGS &&
 				 rec.type <= SPOOL_RECORD_THREADS)
-				rc = read_table(r,
-						(enum table_kind)(rec.type - SPOOL_RECORD_STRINGS),
-						bytes_of(rec.payload, rec.len), err);
+				rc = spool_tables_read(
+					&r->tables,
+					(enum spool_table_kind)(rec.type - SPOOL_RECORD_STRINGS),
+					bytes_of(rec.payload, rec.len), &r->cursor.damaged_len,
+					err);
 			if (rc || !r->in_record)
 				continue;
 		}
-		rc = grow_maps(r, err);
+		rc = spool_slice_grow(&r->slice, err);
 		if (!rc)
 			rc = take_samples(r, max_samples, err);
 		if (!rc)
@@ -657,7 +239,7 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 		r->segment--;
 		return rc;
 	}
-	if (!r->samples.count)
+	if (!r->slice.samples.count)
 		return 0;
 	end_batch(r, from_place, ret);
 	r->next_segment = r->segment;
@@ -710,8 +292,8 @@ int spool_reader_open(struct spool_reader **ret, const char *dir, const struct i
 		return err_set(err, ERR_MEMORY, "out of memory for the spool");
 	r->io = io ? io : io_system();
 	r->fd = -1;
-	r->memory = (struct arena)ARENA_INIT(TABLES_MAX);
-	r->batch_memory = (struct arena)ARENA_INIT(TABLES_MAX);
+	spool_tables_init(&r->tables);
+	spool_slice_init(&r->slice, &r->tables);
 	r->dir_fd = r->io->open(r->io->ctx, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
 	if (r->dir_fd < 0) {
 		rc = err_sys(err, -r->dir_fd, "%s", dir);
@@ -767,14 +349,8 @@ void spool_reader_close(struct spool_reader *r)
 	if (!r)
 		return;
 	close_segment(r);
-	for (int i = 0; i < TABLE_COUNT; i++) {
-		free(r->tables[i].p);
-		free(r->batch[i].p);
-		free(r->maps[i].p);
-	}
-	free(r->samples.p);
-	arena_done(&r->memory);
-	arena_done(&r->batch_memory);
+	spool_tables_done(&r->tables);
+	spool_slice_done(&r->slice);
 	if (r->dir_fd >= 0)
 		r->io->close(r->io->ctx, r->dir_fd);
 	free(r);

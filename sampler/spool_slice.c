@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spool_slice.h"
+
+#include <string.h>
+
+/* Stacks take four bytes a frame, from tables that are bounded. */
+#define SLICE_MAX (8 * LIMIT_SPOOL_SEGMENT)
+
+static const char damaged_name[] = "[spool: damaged]";
+
+void spool_slice_init(struct spool_slice *s, const struct spool_tables *from)
+{
+	*s = (struct spool_slice){.from = from, .memory = ARENA_INIT(SLICE_MAX)};
+}
+
+void spool_slice_done(struct spool_slice *s)
+{
+	for (int i = 0; i < SPOOL_TABLE_COUNT; i++) {
+		free(s->rows[i].p);
+		free(s->maps[i].p);
+	}
+	free(s->samples.p);
+	arena_done(&s->memory);
+}
+
+/* --- rows ------------------------------------------------------------------------------------ */
+
+static uint32_t *map_slot(struct spool_slice *s, enum spool_table_kind kind, uint32_t index)
+{
+	return (uint32_t *)s->maps[kind].p + index;
+}
+
+/* A copy of a row in the batch; *slot says where. NULL without memory. */
+static void *batch_row(struct spool_slice *s, enum spool_table_kind kind, const void *from,
+		       uint32_t *slot)
+{
+	void *row = spool_row_new(&s->rows[kind], spool_row_sizes[kind]);
+
+	if (!row)
+		return NULL;
+	memcpy(row, from, spool_row_sizes[kind]);
+	*slot = (uint32_t)s->rows[kind].count;
+	return row;
+}
+
+/* Each batch_*() gives the batch's index of a row of the segment, LOCATION_NO_INDEX for none and
+ * without memory. */
+static uint32_t batch_string(struct spool_slice *s, uint32_t index)
+{
+	const struct spool_string *from = s->from->rows[SPOOL_TABLE_STRINGS].p;
+	uint32_t *slot;
+
+	if (index == LOCATION_NO_INDEX || !from[index].p)
+		return LOCATION_NO_INDEX;
+	slot = map_slot(s, SPOOL_TABLE_STRINGS, index);
+	if (!*slot)
+		batch_row(s, SPOOL_TABLE_STRINGS, &from[index], slot);
+	return *slot - 1;
+}
+
+static uint32_t batch_module(struct spool_slice *s, uint32_t index)
+{
+	const struct spool_module *from = s->from->rows[SPOOL_TABLE_MODULES].p;
+	struct spool_module m;
+	uint32_t *slot;
+
+	if (index == LOCATION_NO_INDEX)
+		return LOCATION_NO_INDEX;
+	slot = map_slot(s, SPOOL_TABLE_MODULES, index);
+	if (!*slot) {
+		m = from[index];
+		m.path = batch_string(s, m.path);
+		batch_row(s, SPOOL_TABLE_MODULES, &m, slot);
+	}
+	return *slot - 1;
+}
+
+static uint32_t batch_location(struct spool_slice *s, uint32_t index)
+{
+	const struct location *from = s->from->rows[SPOOL_TABLE_LOCATIONS].p;
+	uint32_t *slot = map_slot(s, SPOOL_TABLE_LOCATIONS, index);
+	struct location l;
+
+	if (!*slot) {
+		l = from[index];
+		l.module = batch_module(s, l.module);
+		l.name = batch_string(s, l.name);
+		batch_row(s, SPOOL_TABLE_LOCATIONS, &l, slot);
+	}
+	return *slot - 1;
+}
+
+static uint32_t damaged_stack(struct spool_slice *s)
+{
+	const struct spool_string name = {damaged_name, sizeof(damaged_name) - 1};
+	struct location l = {
+		.kind = LOCATION_HOST_NAMED,
+		.reason = HOST_SOURCE_PSEUDO,
+		.module = LOCATION_NO_INDEX,
+	};
+	uint32_t *frames, location;
+
+	if (s->damaged_stack)
+		return s->damaged_stack - 1;
+	frames = arena_array(&s->memory, 1, sizeof(*frames));
+	if (!frames || !batch_row(s, SPOOL_TABLE_STRINGS, &name, &s->damaged_string))
+		return LOCATION_NO_INDEX;
+	l.name = s->damaged_string - 1;
+	if (!batch_row(s, SPOOL_TABLE_LOCATIONS, &l, &location))
+		return LOCATION_NO_INDEX;
+	frames[0] = location - 1;
+	batch_row(s, SPOOL_TABLE_STACKS, &(struct spool_stack){frames, 1, SPOOL_STACK_NO_USER},
+		  &s->damaged_stack);
+	return s->damaged_stack - 1;
+}
+
+static uint32_t batch_stack(struct spool_slice *s, uint32_t index)
+{
+	const struct spool_stack *from = s->from->rows[SPOOL_TABLE_STACKS].p;
+	uint32_t *slot, *frames;
+
+	if (index >= s->from->rows[SPOOL_TABLE_STACKS].count ||
+	    from[index].count == SPOOL_COUNT_MISSING)
+		return damaged_stack(s);
+	slot = map_slot(s, SPOOL_TABLE_STACKS, index);
+	if (!*slot) {
+		const uint32_t count = from[index].count;
+
+		frames = arena_array(&s->memory, count ? count : 1, sizeof(*frames));
+		if (!frames)
+			return LOCATION_NO_INDEX;
+		for (uint32_t i = 0; i < count; i++) {
+			frames[i] = batch_location(s, from[index].locations[i]);
+			if (frames[i] == LOCATION_NO_INDEX)
+				return LOCATION_NO_INDEX;
+		}
+		batch_row(s, SPOOL_TABLE_STACKS,
+			  &(struct spool_stack){frames, count, from[index].flags}, slot);
+	}
+	return *slot - 1;
+}
+
+static uint32_t batch_thread(struct spool_slice *s, uint32_t index)
+{
+	const struct spool_thread *from = s->from->rows[SPOOL_TABLE_THREADS].p;
+	struct spool_thread t = {.comm = LOCATION_NO_INDEX, .exe = LOCATION_NO_INDEX};
+	uint32_t unknown = 0, *slot = &unknown;
+
+	if (index < s->from->rows[SPOOL_TABLE_THREADS].count) {
+		slot = map_slot(s, SPOOL_TABLE_THREADS, index);
+		t = from[index];
+	}
+	if (!*slot) {
+		t.comm = batch_string(s, t.comm);
+		t.exe = batch_string(s, t.exe);
+		batch_row(s, SPOOL_TABLE_THREADS, &t, slot);
+	}
+	return *slot - 1;
+}
+
+/* --- the slice ------------------------------------------------------------------------------- */
+
+void spool_slice_begin(struct spool_slice *s)
+{
+	for (int i = 0; i < SPOOL_TABLE_COUNT; i++) {
+		s->rows[i].count = 0;
+		s->maps[i].count = 0;
+	}
+	s->samples.count = 0;
+	s->damaged_stack = s->damaged_string = 0;
+	arena_reset(&s->memory);
+}
+
+/* Tables grow while a batch is made; new rows are in no batch yet. */
+int spool_slice_grow(struct spool_slice *s, struct err *err)
+{
+	for (int i = 0; i < SPOOL_TABLE_COUNT; i++) {
+		struct spool_rows *map = &s->maps[i];
+		size_t count = s->from->rows[i].count;
+
+		if (!grow_array(&map->p, &map->cap, count, sizeof(uint32_t), UINT32_MAX))
+			return err_set(err, ERR_MEMORY, "out of memory for a spool batch");
+		if (count > map->count)
+			memset((uint32_t *)map->p + map->count, 0,
+			       (count - map->count) * sizeof(uint32_t));
+		map->count = count;
+	}
+	return 0;
+}
+
+bool spool_slice_is_full(const struct spool_slice *s, size_t max_samples)
+{
+	const struct spool_rows *rows = s->rows;
+
+	return s->samples.count >= max_samples ||
+	       rows[SPOOL_TABLE_LOCATIONS].count + LIMIT_STACK_FRAMES > LIMIT_BATCH_LOCATIONS ||
+	       rows[SPOOL_TABLE_MODULES].count + LIMIT_STACK_FRAMES > LIMIT_BATCH_MODULES ||
+	       rows[SPOOL_TABLE_STRINGS].count + 2 * LIMIT_STACK_FRAMES + 3 > LIMIT_BATCH_STRINGS;
+}
+
+int spool_slice_add(struct spool_slice *s, const struct spool_sample *sample, struct err *err)
+{
+	struct spool_sample to = *sample, *row;
+
+	to.thread = batch_thread(s, sample->thread);
+	to.stack = batch_stack(s, sample->stack);
+	row = to.thread == LOCATION_NO_INDEX || to.stack == LOCATION_NO_INDEX
+		      ? NULL
+		      : spool_row_new(&s->samples, sizeof(*row));
+	if (!row)
+		return err_set(err, ERR_MEMORY, "out of memory for a spool batch");
+	*row = to;
+	return 0;
+}
+
+void spool_slice_end(const struct spool_slice *s, struct spool_batch *ret)
+{
+	ret->strings = s->rows[SPOOL_TABLE_STRINGS].p;
+	ret->modules = s->rows[SPOOL_TABLE_MODULES].p;
+	ret->locations = s->rows[SPOOL_TABLE_LOCATIONS].p;
+	ret->stacks = s->rows[SPOOL_TABLE_STACKS].p;
+	ret->threads = s->rows[SPOOL_TABLE_THREADS].p;
+	ret->samples = s->samples.p;
+	ret->string_count = s->rows[SPOOL_TABLE_STRINGS].count;
+	ret->module_count = s->rows[SPOOL_TABLE_MODULES].count;
+	ret->location_count = s->rows[SPOOL_TABLE_LOCATIONS].count;
+	ret->stack_count = s->rows[SPOOL_TABLE_STACKS].count;
+	ret->thread_count = s->rows[SPOOL_TABLE_THREADS].count;
+	ret->sample_count = s->samples.count;
+}

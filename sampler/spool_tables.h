@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_TABLES_H
+#define RAWSTACK_SPOOL_TABLES_H
+/*
+ * The dictionary of one segment as a reader knows it: tables of strings, modules, locations, stacks
+ * and threads, filled record by record. What damage took leaves a row that says so: strings have no
+ * p, modules and locations the kind SPOOL_KIND_MISSING, stacks the count SPOOL_COUNT_MISSING,
+ * threads are zeros. Internal to the spool library. One thread at a time.
+ */
+#include "arena.h"
+#include "bytes.h"
+#include "spool.h"
+#include "spool_format.h"
+
+/* An array that grows; count elements of one type. */
+struct spool_rows {
+	void *p;
+	size_t count, cap;
+};
+
+/* A zeroed row at the end; NULL without memory. Moves the others. */
+void *spool_row_new(struct spool_rows *r, size_t size);
+
+enum {
+	SPOOL_KIND_MISSING = 0xff
+};
+#define SPOOL_COUNT_MISSING UINT32_MAX
+
+/* In the order of their record types. */
+enum spool_table_kind {
+	SPOOL_TABLE_STRINGS,
+	SPOOL_TABLE_MODULES,
+	SPOOL_TABLE_LOCATIONS,
+	SPOOL_TABLE_STACKS,
+	SPOOL_TABLE_THREADS,
+	SPOOL_TABLE_COUNT,
+};
+
+extern const size_t spool_row_sizes[SPOOL_TABLE_COUNT];
+
+struct spool_tables {
+	struct spool_rows rows[SPOOL_TABLE_COUNT];
+	struct arena memory; /* what the rows point to */
+};
+
+void spool_tables_init(struct spool_tables *t);
+void spool_tables_reset(struct spool_tables *t);
+void spool_tables_done(struct spool_tables *t);
+
+/*
+ * Takes a dictionary record. Entries that cannot be are left as missing, and a record that cannot
+ * be is added to *damaged_len, which is what the segment lost so far and bounds the hole in front
+ * of the record. ERR_MEMORY.
+ */
+int spool_tables_read(struct spool_tables *t, enum spool_table_kind kind, struct bytes in,
+		      uint64_t *damaged_len, struct err *err);
+
+#endif
