@@ -26,6 +26,7 @@
  */
 #include <protobuf-c/protobuf-c.h>
 
+#include "arena.h"
 #include "base.h"
 #include "err.h"
 
@@ -44,6 +45,15 @@ DEFINE_FREEP(struct rpc_client, rpc_client_close);
 int rpc_client_call(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
 		    const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
 		    ProtobufCMessage **ret_reply, struct err *err) _must_check_;
+
+/*
+ * The same with the reply in an arena, which bounds its memory (ERR_INTERNAL above it) and is
+ * reset by the caller: one allocation for a large reply instead of one for each of its strings.
+ */
+int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
+		       const ProtobufCMessageDescriptor *reply_type, uint32_t timeout_ms,
+		       struct arena *arena, ProtobufCMessage **ret_reply,
+		       struct err *err) _must_check_;
 
 /*
  * A stream of requests and/or replies. Client streaming: open, send..., finish. Server streaming:

@@ -1,0 +1,657 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Load on the service, as fleets make it; tests/bench/service runs it and says what is measured.
+ *
+ *	service_load draw TABLE COUNT
+ *	service_load bare TABLE SECONDS
+ *	service_load lookup|stacks SERVER TABLE SECONDS THREADS [RATE]
+ *	service_load upload SERVER MEGABYTES COUNT
+ *	service_load hold SERVER CONNECTIONS
+ *	service_load storm SERVER SECONDS THREADS ID...
+ *
+ * Addresses are drawn from the bytes of code that TABLE knows, each at most once in a run. RATE is
+ * in batches per second: each then has a time at which it is due, and its latency counts from
+ *there. Prints `key value` lines. hold keeps its connections until its standard input ends.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include "arena.h"
+#include "digest.h"
+#include "io.h"
+#include "log.h"
+#include "rawstack/v1/binaries.pb-c.h"
+#include "rawstack/v1/symbolizer.pb-c.h"
+#include "rpc_client.h"
+#include "rsym.h"
+
+enum {
+	BATCH = 8192,
+	STACKS = 1000,
+	DEPTH = 40,
+	STACK_LOCATIONS =
+		2000, /* distinct ones of a batch of stacks; half of them were in one before */
+	POOL_MAX = 1 << 23,
+	THREADS_MAX = 64,
+	LATENCIES_MAX = 1 << 20,
+	CALL_MS = 60000,
+	CHUNK = 1 << 20,
+};
+
+struct load {
+	const char *server;
+	bool stacks;
+	double seconds, rate;
+	struct rsym table;
+	uint64_t *pool; /* distinct addresses in random order */
+	size_t pool_count;
+	atomic_size_t next;         /* in the pool */
+	const struct build_id *ids; /* of a storm */
+	size_t id_count;
+	uint64_t start_ns, end_ns;
+	atomic_size_t due; /* batches that were given out, with a rate */
+};
+
+struct worker {
+	struct load *load;
+	pthread_t thread;
+	unsigned int number;
+	uint64_t addresses, frames, strings, bytes, deferred, failed;
+	uint64_t *latencies;
+	size_t latency_count;
+	uint64_t sum; /* of what was read, so that nothing is left out */
+	uint32_t *location;
+	struct arena arena;
+};
+
+static uint64_t mono_ns(void)
+{
+	const struct io *io = io_system();
+
+	return io->mono_ns(io->ctx);
+}
+
+static uint64_t random_next(uint64_t *state)
+{
+	/* splitmix64 */
+	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+
+	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
+	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
+	return z ^ (z >> 31);
+}
+
+_Noreturn static void die(const char *what, const struct err *err)
+{
+	log_error("%s: %s", what, err ? err->message : strerror(errno));
+	exit(1);
+}
+
+/* --- addresses ----------------------------------------------------------------------------- */
+
+static void open_table(struct load *l, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct err err = {0};
+	struct stat st;
+	void *p;
+
+	if (fd < 0 || fstat(fd, &st))
+		die(path, NULL);
+	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+	if (p == MAP_FAILED || rsym_open(&l->table, p, (size_t)st.st_size, &err))
+		die(path, &err);
+	close(fd);
+}
+
+/* Every byte of code, shuffled, and as many of them as are wanted. */
+static void draw(struct load *l)
+{
+	uint64_t at = 0, start, end, total = 0, seed = 1;
+	struct rsym_frame frame[RSYM_FRAMES_MAX];
+	uint64_t *starts = NULL, *sums = NULL;
+	size_t count = 0, cap = 0, cap2 = 0;
+
+	do {
+		bool known = rsym_range(&l->table, at, &start, &end);
+
+		if (known && rsym_lookup(&l->table, start, frame, ARRAY_LEN(frame)) > 0) {
+			if (!grow_array((void **)&starts, &cap, count + 1, 8, SIZE_MAX / 8) ||
+			    !grow_array((void **)&sums, &cap2, count + 1, 8, SIZE_MAX / 8))
+				die("addresses", NULL);
+			starts[count] = start;
+			sums[count++] = total;
+			total += end - start;
+		}
+		at = end;
+	} while (end > start && end != UINT64_MAX && end != 0);
+	l->pool_count = total < POOL_MAX ? (size_t)total : POOL_MAX;
+	l->pool = malloc(l->pool_count * sizeof(l->pool[0]));
+	if (!l->pool)
+		die("addresses", NULL);
+	/* Of each part of equal length one byte, then shuffled: distinct and uniform. */
+	for (size_t i = 0, r = 0; i < l->pool_count; i++) {
+		uint64_t low = (uint64_t)((unsigned __int128)total * i / l->pool_count);
+		uint64_t high = (uint64_t)((unsigned __int128)total * (i + 1) / l->pool_count);
+		uint64_t byte = low + random_next(&seed) % (high - low);
+
+		while (r + 1 < count && sums[r + 1] <= byte)
+			r++;
+		l->pool[i] = starts[r] + (byte - sums[r]);
+	}
+	for (size_t i = l->pool_count; i > 1; i--) {
+		size_t k = random_next(&seed) % i;
+		uint64_t t = l->pool[i - 1];
+
+		l->pool[i - 1] = l->pool[k];
+		l->pool[k] = t;
+	}
+	free(starts);
+	free(sums);
+}
+
+/* The next count addresses; the pool begins again when it is used up. */
+static const uint64_t *take(struct load *l, size_t count)
+{
+	size_t parts = l->pool_count / count;
+
+	if (!parts)
+		die("the table has too few addresses", NULL);
+	return l->pool + atomic_fetch_add(&l->next, 1) % parts * count;
+}
+
+/* --- in process ---------------------------------------------------------------------------- */
+
+static void bare(struct load *l)
+{
+	static struct rsym_frame frames[BATCH * 8 + RSYM_FRAMES_MAX];
+	static uint32_t ends[BATCH];
+	uint32_t *function_seen = calloc(l->table.function_count + 1, sizeof(uint32_t));
+	uint32_t *file_seen = calloc(l->table.file_count + 1, sizeof(uint32_t));
+	struct err err = {0};
+	struct rsym_reader *r = rsym_reader_new(&l->table, 256 * MIB, &err);
+	uint64_t done = 0, frame_count = 0, names = 0, sum = 0, start = mono_ns(), now;
+	uint32_t pass = 0;
+
+	if (!r || !function_seen || !file_seen)
+		die("bare", &err);
+	do {
+		const uint64_t *vaddr = take(l, BATCH);
+
+		pass++;
+		for (size_t at = 0; at < BATCH;) {
+			size_t n = rsym_lookup_batch(&l->table, vaddr + at, BATCH - at, frames,
+						     ARRAY_LEN(frames), ends);
+
+			for (size_t i = 0; i < ends[n - 1]; i++) {
+				uint32_t name = rsym_name_id(&l->table, frames[i].function);
+				uint32_t file = frames[i].file;
+				const uint8_t *text;
+				size_t len = 0;
+
+				if (function_seen[name] != pass) {
+					function_seen[name] = pass;
+					if (rsym_reader_name(r, frames[i].function, &text, &len,
+							     &err))
+						die("name", &err);
+					sum += len;
+					names++;
+				}
+				if (file != RSYM_NONE && file_seen[file] != pass) {
+					file_seen[file] = pass;
+					if (rsym_reader_file(r, file, &text, &len, &err))
+						die("file", &err);
+					sum += len;
+					names++;
+				}
+				sum += frames[i].line;
+			}
+			frame_count += ends[n - 1];
+			at += n;
+		}
+		done += BATCH;
+		now = mono_ns();
+	} while ((double)(now - start) < l->seconds * 1e9);
+	printf("addresses_per_s %.0f\nframes_per_address %.2f\ntexts_per_batch %" PRIu64
+	       "\nsum %" PRIu64 "\n",
+	       (double)done * 1e9 / (double)(now - start), (double)frame_count / (double)done,
+	       names / pass, sum);
+	rsym_reader_free(r);
+	free(function_seen);
+	free(file_seen);
+}
+
+/* --- requests ------------------------------------------------------------------------------ */
+
+struct request {
+	Rawstack__V1__StackBatch batch;
+	Rawstack__V1__Module module, *modules[1];
+	Rawstack__V1__Locations locations;
+	Rawstack__V1__Stacks stacks;
+	Rawstack__V1__LocationKind kind[BATCH];
+	uint32_t of_module[BATCH];
+	uint64_t address[BATCH];
+	uint32_t count[STACKS], location[STACKS * DEPTH];
+	uint64_t seed;
+};
+
+static void request_init(struct request *q, const struct build_id *id, size_t count)
+{
+	rawstack__v1__stack_batch__init(&q->batch);
+	rawstack__v1__module__init(&q->module);
+	rawstack__v1__locations__init(&q->locations);
+	rawstack__v1__stacks__init(&q->stacks);
+	q->module.build_id = (ProtobufCBinaryData){id->len, (uint8_t *)(uintptr_t)id->bytes};
+	q->modules[0] = &q->module;
+	q->batch.modules = q->modules;
+	q->batch.n_modules = 1;
+	q->batch.locations = &q->locations;
+	for (size_t i = 0; i < count; i++)
+		q->kind[i] = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_VADDR;
+	q->locations.kind = q->kind;
+	q->locations.module = q->of_module;
+	q->locations.address = q->address;
+	q->locations.n_kind = q->locations.n_module = q->locations.n_address = count;
+}
+
+/* Stacks that use every location at least once: the first DEPTH * STACKS places walk through them,
+ * the others draw. */
+static void fill_stacks(struct request *q, struct load *l)
+{
+	const size_t fresh = STACK_LOCATIONS / 2;
+
+	/* What was new in the batch before is the known half of this one. */
+	memcpy(q->address + fresh, q->address, fresh * sizeof(q->address[0]));
+	memcpy(q->address, take(l, fresh), fresh * sizeof(q->address[0]));
+	for (size_t i = 0; i < STACKS * DEPTH; i++)
+		q->location[i] =
+			(uint32_t)(i < STACK_LOCATIONS ? i
+						       : random_next(&q->seed) % STACK_LOCATIONS);
+}
+
+static void request_stacks_init(struct request *q, struct load *l)
+{
+	for (size_t i = 0; i < STACKS; i++)
+		q->count[i] = DEPTH;
+	q->stacks.count = q->count;
+	q->stacks.n_count = STACKS;
+	q->stacks.location = q->location;
+	q->stacks.n_location = STACKS * DEPTH;
+	q->batch.stacks = &q->stacks;
+	memcpy(q->address, take(l, STACK_LOCATIONS / 2), STACK_LOCATIONS / 2 * sizeof(uint64_t));
+}
+
+/* --- replies ------------------------------------------------------------------------------- */
+
+static uint64_t frame_sum(const Rawstack__V1__SymbolizedBatch *r, size_t frame)
+{
+	uint32_t function = r->frame_function[frame];
+	const Rawstack__V1__Functions *f = r->functions;
+
+	if (function >= f->n_name || f->name[function] >= r->n_strings ||
+	    f->file[function] >= r->n_strings)
+		die("an index of the reply is out of range", NULL);
+	return r->strings[f->name[function]].len + r->strings[f->file[function]].len +
+	       r->frame_line[frame];
+}
+
+/* Where each location's frames begin. */
+static void index_frames(struct worker *w, const Rawstack__V1__SymbolizedBatch *r)
+{
+	uint32_t at = 0;
+
+	for (size_t i = 0; i < r->n_frame_count; i++) {
+		w->location[i] = at;
+		at += r->frame_count[i];
+	}
+	w->location[r->n_frame_count] = at;
+	if (at != r->n_frame_function || at != r->n_frame_line || !r->functions)
+		die("columns of the reply are not of equal length", NULL);
+}
+
+/* Reads the name, the file and the line of every frame. */
+static void read_reply(struct worker *w, const struct request *q,
+		       const Rawstack__V1__SymbolizedBatch *r)
+{
+	index_frames(w, r);
+	w->deferred += r->deferred;
+	w->strings += r->n_strings;
+	w->frames += r->n_frame_function;
+	if (!w->load->stacks) {
+		for (size_t i = 0; i < r->n_frame_function; i++)
+			w->sum += frame_sum(r, i);
+		w->addresses += r->n_status - r->deferred;
+		return;
+	}
+	/* A frame of a stack is a location with all that is inlined there. */
+	for (size_t i = 0; i < q->stacks.n_location; i++)
+		for (uint32_t k = w->location[q->location[i]]; k < w->location[q->location[i] + 1];
+		     k++)
+			w->sum += frame_sum(r, k);
+	w->addresses += q->stacks.n_location;
+}
+
+/* --- threads ------------------------------------------------------------------------------- */
+
+static void note_latency(struct worker *w, uint64_t ns)
+{
+	if (w->latency_count < LATENCIES_MAX)
+		w->latencies[w->latency_count++] = ns;
+}
+
+/* When the next batch of all threads is due; without a rate, now. False at the end. */
+static bool wait_due(struct load *l, uint64_t *ret_due)
+{
+	struct timespec until;
+	uint64_t due = mono_ns();
+
+	if (l->rate > 0) {
+		due = l->start_ns +
+		      (uint64_t)((double)atomic_fetch_add(&l->due, 1) * 1e9 / l->rate);
+		until.tv_sec = (time_t)(due / 1000000000);
+		until.tv_nsec = (long)(due % 1000000000);
+		if (due < l->end_ns)
+			while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &until, NULL))
+				;
+	}
+	*ret_due = due;
+	return due < l->end_ns;
+}
+
+static void *run(void *arg)
+{
+	struct worker *w = arg;
+	struct load *l = w->load;
+	struct request *q = calloc(1, sizeof(*q));
+	struct rpc_client *c;
+	struct err err = {0};
+	uint64_t due;
+
+	w->latencies = malloc(LATENCIES_MAX * sizeof(w->latencies[0]));
+	w->location = malloc((BATCH + 1) * sizeof(w->location[0]));
+	w->arena = (struct arena)ARENA_INIT(64 * MIB);
+	if (!q || !w->latencies || !w->location || rpc_client_open(&c, l->server, &err))
+		die("client", &err);
+	q->seed = w->number + 1;
+	request_init(q, &l->ids[0], l->stacks ? STACK_LOCATIONS : BATCH);
+	if (l->stacks)
+		request_stacks_init(q, l);
+	while (wait_due(l, &due)) {
+		ProtobufCMessage *reply;
+
+		if (l->stacks)
+			fill_stacks(q, l);
+		else if (l->pool)
+			memcpy(q->address, take(l, BATCH), sizeof(q->address));
+		else
+			for (size_t i = 0; i < BATCH; i++)
+				q->address[i] = random_next(&q->seed) & 0xffffff;
+		if (l->id_count > 1) {
+			const struct build_id *id = &l->ids[random_next(&q->seed) % l->id_count];
+
+			q->module.build_id.data = (uint8_t *)(uintptr_t)id->bytes;
+			q->module.build_id.len = id->len;
+		}
+		if (rpc_client_call_in(c, "/rawstack.v1.Symbolizer/Symbolize", &q->batch.base,
+				       &rawstack__v1__symbolized_batch__descriptor, CALL_MS,
+				       &w->arena, &reply, &err)) {
+			if (!w->failed++)
+				log_warn("%s", err.message);
+			continue;
+		}
+		read_reply(w, q, (const Rawstack__V1__SymbolizedBatch *)reply);
+		arena_reset(&w->arena);
+		note_latency(w, mono_ns() - due);
+	}
+	rpc_client_close(c);
+	arena_done(&w->arena);
+	free(w->location);
+	free(q);
+	return NULL;
+}
+
+static int by_value(const void *a, const void *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return x < y ? -1 : x > y;
+}
+
+static void print_latencies(struct worker *workers, unsigned int threads)
+{
+	uint64_t *all = malloc(threads * LATENCIES_MAX * sizeof(*all));
+	size_t count = 0;
+
+	if (!all)
+		die("latencies", NULL);
+	for (unsigned int i = 0; i < threads; i++) {
+		memcpy(all + count, workers[i].latencies, workers[i].latency_count * sizeof(*all));
+		count += workers[i].latency_count;
+		free(workers[i].latencies);
+	}
+	qsort(all, count, sizeof(*all), by_value);
+	if (count)
+		printf("p50_us %.0f\np99_us %.0f\nmax_us %.0f\n", (double)all[count / 2] / 1e3,
+		       (double)all[count * 99 / 100] / 1e3, (double)all[count - 1] / 1e3);
+	free(all);
+}
+
+static void run_all(struct load *l, unsigned int threads)
+{
+	static struct worker workers[THREADS_MAX];
+	uint64_t addresses = 0, frames = 0, strings = 0, deferred = 0, failed = 0, batches = 0;
+	double seconds;
+
+	l->start_ns = mono_ns();
+	l->end_ns = l->start_ns + (uint64_t)(l->seconds * 1e9);
+	for (unsigned int i = 0; i < threads; i++) {
+		workers[i].load = l;
+		workers[i].number = i;
+		if (pthread_create(&workers[i].thread, NULL, run, &workers[i]))
+			die("thread", NULL);
+	}
+	for (unsigned int i = 0; i < threads; i++) {
+		pthread_join(workers[i].thread, NULL);
+		addresses += workers[i].addresses;
+		frames += workers[i].frames;
+		strings += workers[i].strings;
+		deferred += workers[i].deferred;
+		failed += workers[i].failed;
+		batches += workers[i].latency_count;
+	}
+	seconds = (double)(mono_ns() - l->start_ns) / 1e9;
+	printf("batches %" PRIu64 "\nseconds %.2f\n%s_per_s %.0f\n", batches, seconds,
+	       l->stacks ? "stack_frames" : "addresses", (double)addresses / seconds);
+	printf("reply_frames_per_batch %.0f\nstrings_per_batch %.0f\n",
+	       (double)frames / (double)(batches + !batches),
+	       (double)strings / (double)(batches + !batches));
+	printf("deferred %" PRIu64 "\nfailed %" PRIu64 "\n", deferred, failed);
+	print_latencies(workers, threads);
+}
+
+/* --- uploads ------------------------------------------------------------------------------- */
+
+static ProtobufCMessage *call(struct rpc_client *c, const char *method, const ProtobufCMessage *q,
+			      const ProtobufCMessageDescriptor *type)
+{
+	ProtobufCMessage *reply;
+	struct err err = {0};
+
+	if (rpc_client_call(c, method, q, type, CALL_MS, &reply, &err))
+		die(method, &err);
+	return reply;
+}
+
+/* One file of random bytes, which is no ELF file: Begin to the answer of Finish, without a build.
+ */
+static void upload_one(struct rpc_client *c, uint8_t *p, size_t len, uint64_t *seed)
+{
+	Rawstack__V1__BeginRequest b = RAWSTACK__V1__BEGIN_REQUEST__INIT;
+	Rawstack__V1__FinishRequest f = RAWSTACK__V1__FINISH_REQUEST__INIT;
+	struct digest *d = digest_new(NULL);
+	uint8_t sha256[DIGEST_LEN], id[16];
+	struct rpc_stream *s;
+	ProtobufCMessage *begun, *received;
+	Rawstack__V1__BeginReply *reply;
+	struct err err = {0};
+	uint64_t start;
+
+	for (size_t i = 0; i + 8 <= len; i += 512) {
+		uint64_t r = random_next(seed);
+
+		memcpy(p + i, &r, sizeof(r));
+	}
+	memcpy(id, p, sizeof(id));
+	if (!d || digest_update(d, p, len, &err) || digest_finish(d, sha256, &err))
+		die("digest", &err);
+	digest_free(d);
+	b.build_id = (ProtobufCBinaryData){sizeof(id), id};
+	b.size = len;
+	b.sha256 = (ProtobufCBinaryData){sizeof(sha256), sha256};
+	start = mono_ns();
+	begun = call(c, "/rawstack.v1.Binaries/Begin", &b.base,
+		     &rawstack__v1__begin_reply__descriptor);
+	reply = (Rawstack__V1__BeginReply *)begun;
+	if (reply->status != RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_NEEDED)
+		die("Begin refuses", NULL);
+	if (rpc_stream_open(&s, c, "/rawstack.v1.Binaries/Upload",
+			    &rawstack__v1__upload_reply__descriptor, CALL_MS, &err))
+		die("Upload", &err);
+	for (size_t at = 0; at < len; at += CHUNK) {
+		Rawstack__V1__UploadChunk k = RAWSTACK__V1__UPLOAD_CHUNK__INIT;
+
+		k.upload_id = reply->upload_id;
+		k.offset = at;
+		k.data = (ProtobufCBinaryData){len - at < CHUNK ? len - at : CHUNK, p + at};
+		if (rpc_stream_send(s, &k.base, &err))
+			die("Upload", &err);
+	}
+	if (rpc_stream_half_close(s, &err) || rpc_stream_receive(s, &received, &err) != 1 ||
+	    rpc_stream_finish(s, &err))
+		die("Upload", &err);
+	rpc_stream_close(s);
+	f.upload_id = reply->upload_id;
+	protobuf_c_message_free_unpacked(received, NULL);
+	protobuf_c_message_free_unpacked(call(c, "/rawstack.v1.Binaries/Finish", &f.base,
+					      &rawstack__v1__finish_reply__descriptor),
+					 NULL);
+	printf("upload_mb_per_s %.0f\n", (double)len * 1e3 / (double)(mono_ns() - start));
+	protobuf_c_message_free_unpacked(begun, NULL);
+}
+
+static void upload(const char *server, size_t len, unsigned long count)
+{
+	uint8_t *p = calloc(1, len);
+	struct rpc_client *c;
+	struct err err = {0};
+	uint64_t seed = mono_ns();
+
+	if (!p || rpc_client_open(&c, server, &err))
+		die("client", &err);
+	for (; count; count--)
+		upload_one(c, p, len, &seed);
+	rpc_client_close(c);
+	free(p);
+}
+
+static void hold(const char *server, size_t count)
+{
+	Rawstack__V1__LimitsRequest q = RAWSTACK__V1__LIMITS_REQUEST__INIT;
+	struct rpc_client **c = calloc(count, sizeof(*c));
+	struct err err = {0};
+
+	if (!c)
+		die("connections", NULL);
+	for (size_t i = 0; i < count; i++) {
+		if (rpc_client_open(&c[i], server, &err))
+			die("client", &err);
+		protobuf_c_message_free_unpacked(call(c[i], "/rawstack.v1.Binaries/Limits", &q.base,
+						      &rawstack__v1__limits_reply__descriptor),
+						 NULL);
+	}
+	printf("held %zu\n", count);
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	for (size_t i = 0; i < count; i++)
+		rpc_client_close(c[i]);
+	free(c);
+}
+
+static unsigned int number(const char *text, unsigned int max)
+{
+	unsigned long n = strtoul(text, NULL, 10);
+
+	if (n == 0 || n > max) {
+		log_error("'%s' is not a number from 1 to %u", text, max);
+		exit(2);
+	}
+	return (unsigned int)n;
+}
+
+static int storm(int argc, char **argv, struct load *l)
+{
+	struct build_id *ids = calloc((size_t)argc, sizeof(*ids));
+	struct err err = {0};
+
+	if (!ids)
+		die("ids", NULL);
+	for (int i = 5; i < argc; i++)
+		if (build_id_parse(&ids[l->id_count++], argv[i], &err))
+			die(argv[i], &err);
+	l->server = argv[2];
+	l->seconds = strtod(argv[3], NULL);
+	l->ids = ids;
+	run_all(l, number(argv[4], THREADS_MAX));
+	free(ids);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	struct load l = {0};
+
+	log_init("service_load");
+	if (argc == 4 && !strcmp(argv[1], "draw")) {
+		open_table(&l, argv[2]);
+		draw(&l);
+		for (size_t i = 0, n = number(argv[3], POOL_MAX); i < n && i < l.pool_count; i++)
+			printf("0x%" PRIx64 "\n", l.pool[i]);
+	} else if (argc == 4 && !strcmp(argv[1], "bare")) {
+		open_table(&l, argv[2]);
+		draw(&l);
+		l.seconds = strtod(argv[3], NULL);
+		bare(&l);
+	} else if (argc >= 6 && (!strcmp(argv[1], "lookup") || !strcmp(argv[1], "stacks"))) {
+		open_table(&l, argv[3]);
+		draw(&l);
+		l.server = argv[2];
+		l.stacks = argv[1][0] == 's';
+		l.ids = &l.table.id;
+		l.id_count = 1;
+		l.seconds = strtod(argv[4], NULL);
+		l.rate = argc > 6 ? strtod(argv[6], NULL) : 0;
+		run_all(&l, number(argv[5], THREADS_MAX));
+	} else if (argc == 5 && !strcmp(argv[1], "upload")) {
+		upload(argv[2], (size_t)number(argv[3], 4096) << 20, number(argv[4], 1000));
+	} else if (argc == 4 && !strcmp(argv[1], "hold")) {
+		hold(argv[2], number(argv[3], 100000));
+	} else if (argc > 5 && !strcmp(argv[1], "storm")) {
+		return storm(argc, argv, &l);
+	} else {
+		log_error("see the head of its source");
+		return 2;
+	}
+	free(l.pool);
+	return 0;
+}
