@@ -2,9 +2,9 @@
 #include "inflate.h"
 
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
+#include "inflate_zlib.h"
 #include "limits.h"
 
 enum {
@@ -13,12 +13,9 @@ enum {
 
 struct inflate_stream {
 	enum inflate_kind kind;
-	const uint8_t *in;
-	size_t in_len;
-	size_t in_left;    /* not yet given to the library */
 	uint64_t out_left; /* not yet asked for */
 	uint64_t out_len;
-	z_stream zlib;
+	struct zlib_stream *zlib;
 	ZSTD_DStream *zstd;
 	ZSTD_inBuffer zstd_in;
 };
@@ -29,35 +26,7 @@ static int wrong_length(const struct inflate_stream *s, const char *how, struct 
 		       (unsigned long long)s->out_len);
 }
 
-/* Fills out as far as the stream goes. 1: it goes on; 0: it ended, with *left bytes missing. */
-static int zlib_read(struct inflate_stream *s, uint8_t *out, size_t *left, struct err *err)
-{
-	z_stream *z = &s->zlib;
-	int rc = Z_OK;
-
-	/* The library counts in 32 bits; sections may be longer. */
-	while (rc == Z_OK && *left) {
-		uInt room = *left > UINT32_MAX ? UINT32_MAX : (uInt)*left;
-
-		if (!z->avail_in && s->in_left) {
-			z->next_in = (Bytef *)(uintptr_t)s->in;
-			z->avail_in = s->in_left > UINT32_MAX ? UINT32_MAX : (uInt)s->in_left;
-			s->in += z->avail_in;
-			s->in_left -= z->avail_in;
-		}
-		z->next_out = out;
-		z->avail_out = room;
-		rc = inflate(z, Z_NO_FLUSH);
-		out += room - z->avail_out;
-		*left -= room - z->avail_out;
-	}
-	if (rc == Z_MEM_ERROR)
-		return err_set(err, ERR_MEMORY, "zlib: out of memory");
-	if (rc != Z_OK && rc != Z_STREAM_END)
-		return err_set(err, ERR_DATA, "damaged zlib stream");
-	return rc == Z_OK;
-}
-
+/* As zlib_stream_read(). */
 static int zstd_read(struct inflate_stream *s, uint8_t *out, size_t *left, struct err *err)
 {
 	ZSTD_outBuffer o = {.dst = out, .size = *left};
@@ -79,7 +48,7 @@ static int zstd_read(struct inflate_stream *s, uint8_t *out, size_t *left, struc
 
 static int stream_read(struct inflate_stream *s, uint8_t *out, size_t *left, struct err *err)
 {
-	return s->kind == INFLATE_ZLIB ? zlib_read(s, out, left, err)
+	return s->kind == INFLATE_ZLIB ? zlib_stream_read(s->zlib, out, left, err)
 				       : zstd_read(s, out, left, err);
 }
 
@@ -97,11 +66,10 @@ int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, con
 	s = calloc(1, sizeof(*s));
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	s->in = in;
-	s->in_len = s->in_left = in_len;
 	s->out_left = s->out_len = out_len;
 	if (kind == INFLATE_ZLIB) {
-		ok = inflateInit(&s->zlib) == Z_OK;
+		s->zlib = zlib_stream_new(in, in_len);
+		ok = s->zlib != NULL;
 	} else {
 		s->zstd = ZSTD_createDStream();
 		s->zstd_in = (ZSTD_inBuffer){.src = in, .size = in_len};
@@ -141,15 +109,14 @@ size_t inflate_stream_position(const struct inflate_stream *s)
 {
 	if (s->kind == INFLATE_ZSTD)
 		return s->zstd_in.pos;
-	return s->in_len - s->in_left - s->zlib.avail_in;
+	return zlib_stream_position(s->zlib);
 }
 
 void inflate_stream_free(struct inflate_stream *s)
 {
 	if (!s)
 		return;
-	if (s->kind == INFLATE_ZLIB)
-		inflateEnd(&s->zlib);
+	zlib_stream_free(s->zlib);
 	ZSTD_freeDStream(s->zstd);
 	free(s);
 }
