@@ -25,8 +25,8 @@ struct facts_file {
 
 /*
  * A function or an inlined call. Scopes stand in the order of their DIEs, a parent before its
- * children, so of two that cover an address the later one is the inner one, or an alias (the last
- * one counts).
+ * children; which of several that cover an address is meant is decided by their ranges
+ * (flatten.h).
  */
 struct facts_scope {
 	uint64_t entry;  /* valid when has_entry */

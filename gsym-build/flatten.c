@@ -371,7 +371,7 @@ static int add_unit(struct work *w, struct err *err)
 		w->node_of[i] = FACTS_NONE;
 	for (size_t i = 0; i < u->span_count; i++)
 		if (is_code(w->f, u->spans[i].start) &&
-		    !paint_add(&w->scopes, u->spans[i].start, u->spans[i].end, u->spans[i].scope,
+		    !paint_add(&w->scopes, u->spans[i].start, u->spans[i].end, u->spans[i].start,
 			       u->spans[i].scope))
 			return no_memory(err);
 	for (size_t i = 0; i < u->range_count; i++)

@@ -2,8 +2,9 @@
 /*
  * What the answer at one address should be, from all that covers it (FORMAT.md, "Which answer"):
  *
- *	1. the unit with the lowest offset that has a function there: its last DIE that covers the
- *	   address, and the inlined calls and the function that hold it; the line is that unit's;
+ *	1. the unit with the lowest offset that has a function there: its innermost DIE that covers
+ *	   the address, and the inlined calls and the function that hold it; the line is that
+ *	   unit's;
  *	2. else a line of a unit that claims the address, the lowest again, under the symbol's name
  *	   or under none;
  *	3. else a symbol, with the line of a unit that does not claim the address if there is one.
@@ -35,6 +36,18 @@ static const struct judge_span *active_at(const struct judge_spans *s, size_t i)
 	return &s->list[s->active[i]];
 }
 
+/* Units in order of offset; in one, the range that starts last, then the shorter, then the last. */
+static bool is_inner(const struct judge_span *a, const struct judge_span *b)
+{
+	if (a->unit != b->unit)
+		return a->unit < b->unit;
+	if (a->start != b->start)
+		return a->start > b->start;
+	if (a->end != b->end)
+		return a->end < b->end;
+	return a->index > b->index;
+}
+
 static const struct judge_span *function_at(const struct judge_facts *f)
 {
 	const struct judge_span *best = NULL;
@@ -42,8 +55,7 @@ static const struct judge_span *function_at(const struct judge_facts *f)
 	for (size_t i = 0; i < f->functions.active_count; i++) {
 		const struct judge_span *s = active_at(&f->functions, i);
 
-		if (!best || s->unit < best->unit ||
-		    (s->unit == best->unit && s->index > best->index))
+		if (!best || is_inner(s, best))
 			best = s;
 	}
 	return best;

@@ -18,7 +18,8 @@ void paint_done(struct paint *p)
 	*p = (struct paint)PAINT_INIT(p->max);
 }
 
-/* By start; the better one first, so that a covered span never becomes the top of the heap. */
+/* By start; the better one first, so that a covered span never becomes the top of the heap, which
+ * takes the first of equals. */
 static int by_start(const void *va, const void *vb)
 {
 	const struct paint_span *a = va, *b = vb;
@@ -28,8 +29,8 @@ static int by_start(const void *va, const void *vb)
 	if (a->rank != b->rank)
 		return a->rank > b->rank ? -1 : 1;
 	if (a->end != b->end)
-		return a->end > b->end ? -1 : 1;
-	return (a->value > b->value) - (a->value < b->value);
+		return a->end < b->end ? -1 : 1;
+	return (a->value < b->value) - (a->value > b->value);
 }
 
 /* A binary heap of indexes of spans that have begun, highest rank on top. */

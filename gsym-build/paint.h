@@ -8,7 +8,8 @@
  */
 #include "err.h"
 
-/* start < end; ranks of overlapping spans differ. */
+/* start < end. Of equal rank the shorter is seen where both start together, then the higher value.
+ */
 struct paint_span {
 	uint64_t start, end;
 	uint64_t rank;

@@ -11,8 +11,8 @@ import subprocess
 import elffile
 import readers
 
-# Why an answer of ours that is not LLVM's stands or falls. The first four are in our favour.
-IN_FAVOUR = ("peer agrees", "beyond LLVM", "DWARF rows", "symbol table")
+# Why an answer of ours that is not LLVM's stands or falls. The first five are in our favour.
+IN_FAVOUR = ("peer agrees", "beyond LLVM", "DWARF rows", "DWARF functions", "symbol table")
 AGAINST = "against us"
 UNEXPLAINED = "unexplained"
 CLASSES = IN_FAVOUR + (AGAINST, UNEXPLAINED)
@@ -122,6 +122,41 @@ class LineRows:
         return [f"row: {text}  [{path}]" for path, _, text in self.rows[address]]
 
 
+class Functions:
+    """The functions that cover given addresses, as llvm-dwarfdump prints their DIEs: those with one
+    range and a name of their own. Its own lookup, and llvm-symbolizer's, lose a function behind the
+    end of an inlined call that is not below it, as gcc writes them in DWARF 2."""
+
+    SIZE_MAX = 4 << 20  # beyond this much .debug_info its text takes too long
+
+    def __init__(self, path, addresses):
+        self.functions = collections.defaultdict(list)
+        self.addresses = sorted(addresses)
+        size = sum(s.size for s in elffile.ElfFile(path).sections if s.name == ".debug_info")
+        text = readers.run(["llvm-dwarfdump-19", "--debug-info", path], good=(0, 1))
+        self._read(text if size <= self.SIZE_MAX else "")
+
+    def _read(self, text):
+        for match in re.finditer(
+            r"^(0x[0-9a-f]+): +DW_TAG_subprogram\n((?: +DW_AT_.*\n| +\[.*\n)*)", text, re.M
+        ):
+            values = dict(re.findall(r"DW_AT_(\w+)\t\((.*)\)$", match[2], re.M))
+            name = values.get("linkage_name", values.get("MIPS_linkage_name", values.get("name")))
+            if not name or "low_pc" not in values or "high_pc" not in values:
+                continue
+            name = name.strip('"')
+            start, end = int(values["low_pc"], 16), int(values["high_pc"], 16)
+            first = bisect.bisect_left(self.addresses, start)
+            for address in self.addresses[first : bisect.bisect_left(self.addresses, end)]:
+                self.functions[address].append((name, f"{match[1]} [0x{start:x}, 0x{end:x})"))
+
+    def match(self, address, name):
+        return any(name == found for found, _ in self.functions[address])
+
+    def quote(self, address):
+        return [f"function: {name} {where}" for name, where in self.functions[address]]
+
+
 class Symbols:
     """What the symbol table says about a name at an address."""
 
@@ -157,7 +192,8 @@ class Symbols:
 class Judge:
     """Decides the differences of one input."""
 
-    def __init__(self, path, reference, addresses, answers):
+    def __init__(self, path, reference, addresses, answers, named_by_dwarf):
+        self.named_by_dwarf = named_by_dwarf
         self.path, self.reference, self.addresses, self.answers = (
             path,
             reference,
@@ -166,7 +202,7 @@ class Judge:
         )
         self.symbols = Symbols(elffile.ElfFile(path))
         self.peers = [p for p in ("addr2line", "eu-addr2line") if self.competent(p)]
-        self.rows = None
+        self.rows = self.functions = None
 
     def differences(self):
         llvm, ours = self.answers["llvm"], self.answers["rawstack"]
@@ -180,8 +216,9 @@ class Judge:
                 undecided.append(i)
         if undecided:
             self.rows = LineRows(self.reference, [self.addresses[i] for i in undecided])
+            self.functions = Functions(self.reference, [self.addresses[i] for i in undecided])
         for i in undecided:
-            found[i] = self.by_rows(i) or (UNEXPLAINED, self.rows.quote(self.addresses[i]))
+            found[i] = self.by_functions(i) or self.by_rows(i) or (UNEXPLAINED, self.rows.quote(self.addresses[i]))
         quoted = 0
         result = []
         for i in different:
@@ -237,6 +274,17 @@ class Judge:
             return "symbol table", evidence + ["no symbol is right"]
         return None
 
+    def by_functions(self, i):
+        """Same lines, and LLVM has no name from DWARF although a function with a name, ours, covers
+        the address."""
+        llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
+        if self.named_by_dwarf[i] or len(ours) != 1 or places(llvm) != places(ours):
+            return None
+        a = self.addresses[i]
+        if self.functions.match(a, ours[0].name):
+            return "DWARF functions", self.functions.quote(a)
+        return None
+
     def by_rows(self, i):
         a = self.addresses[i]
         llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
@@ -284,7 +332,7 @@ def compare(path, reference, addresses, answers, named_by_dwarf):
         else:
             equal = [(alike(x, y, False), alike(x, y, True)) for x, y in pairs]
         agreement[one, two] = tuple(sum(column) / count for column in zip(*equal))
-    judge = Judge(path, reference, addresses, answers)
+    judge = Judge(path, reference, addresses, answers, named_by_dwarf)
     differences = judge.differences()
     against = sum(d.kind not in IN_FAVOUR for d in differences)
     equal = sum(map(same, answers["llvm"], answers["rawstack"], named_by_dwarf))

@@ -172,6 +172,30 @@ static void test_copies(void **state _unused_)
 	assert_string_equal(answer(), "1000:memmove.5 1010:copy.66 1020:- ");
 }
 
+/*
+ * As gcc splits a function in DWARF 2: the call inlined into the cold half stands under the hot
+ * one, before the cold half's own DIE. The innermost range has the address, whatever comes last.
+ */
+static void test_second_section(void **state _unused_)
+{
+	const struct facts_scope scopes[] = {
+		scope("f", FACTS_NONE, 0),      scope("hot", 0, 7),           scope("cold", 0, 8),
+		scope("second", FACTS_NONE, 0), scope("last", FACTS_NONE, 0),
+	};
+	static const struct facts_span spans[] = {{0x1000, 0x1040, 0},
+						  {0x1010, 0x1020, 1},
+						  {0x1810, 0x1820, 2},
+						  {0x1800, 0x1840, 3},
+						  {0x1810, 0x1818, 4}};
+
+	give(&(struct facts_unit){.scopes = scopes,
+				  .scope_count = ARRAY_LEN(scopes),
+				  .spans = spans,
+				  .span_count = ARRAY_LEN(spans)});
+	assert_string_equal(answer(), "1000:f.0 1010:hot.0<f.7 1020:f.0 1040:- 1800:second.0 "
+				      "1810:last.0 1818:cold.0<f.8 1820:second.0 1840:- ");
+}
+
 /* Lines without a function: with the unit's claim nameless, with a symbol named, else nothing. */
 static void test_orphans(void **state _unused_)
 {
@@ -271,10 +295,11 @@ static void test_kallsyms_bad(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paint),  BUILDER_TEST(test_unit),
-		BUILDER_TEST(test_copies),     BUILDER_TEST(test_orphans),
-		BUILDER_TEST(test_tombstones), BUILDER_TEST(test_symbols),
-		BUILDER_TEST(test_kallsyms),   BUILDER_TEST(test_kallsyms_bad),
+		cmocka_unit_test(test_paint),      BUILDER_TEST(test_unit),
+		BUILDER_TEST(test_copies),         BUILDER_TEST(test_orphans),
+		BUILDER_TEST(test_second_section), BUILDER_TEST(test_tombstones),
+		BUILDER_TEST(test_symbols),        BUILDER_TEST(test_kallsyms),
+		BUILDER_TEST(test_kallsyms_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
