@@ -6,6 +6,7 @@
 #include "die_dwp.h"
 #include "die_scan.h"
 #include "die_text.h"
+#include "die_wanted.h"
 #include "die_window.h"
 #include "dwarf_lines.h"
 #include "dwarf_ranges.h"
@@ -97,6 +98,7 @@ struct die_scan {
 	struct debug_report *report;
 
 	struct buf *missing; /* see struct die_companions */
+	struct die_wanted wanted;
 	struct die_section addr, rnglists;
 	struct die_file file;   /* of the image; whole when its units refer to each other */
 	struct die_file *alt;   /* the dwz alternate file, or NULL */

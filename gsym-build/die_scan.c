@@ -97,6 +97,8 @@ static int read_unit(struct die_scan *s, struct err *err)
 	s->scope_count = s->span_count = s->unit_ranges.count = s->rows.count = 0;
 	if (u->type == DIE_UT_TYPE || u->type == DIE_UT_SPLIT_TYPE || u->type == DIE_UT_PARTIAL)
 		return 0;
+	if (!u->p)
+		return 0; /* nobody wants it */
 	rc = die_unit_open(s, u, &t, &in, &d, err);
 	/* Types and shared declarations are read when something refers to them. Their line table is
 	 * that of another unit. */
@@ -119,6 +121,9 @@ static int read_unit(struct die_scan *s, struct err *err)
 		if (!range_list_add(&s->unit_ranges, s->scratch.list[i].start,
 				    s->scratch.list[i].end))
 			return err_set(err, ERR_MEMORY, "out of memory for address ranges");
+	if (die_wanted_need(&s->wanted, u->off) == DIE_WANTED_ASK && s->unit_ranges.count &&
+	    !die_wanted_in(&s->wanted, s->unit_ranges.list, s->unit_ranges.count))
+		return 0;
 	if (!(d.abbrev->flags & DIE_HAS_CHILDREN))
 		in = bytes_of(NULL, 0);
 	read_lines(s, &d);
@@ -130,6 +135,8 @@ static int read_unit(struct die_scan *s, struct err *err)
 		rc = die_walk(s, t, &in, err);
 	if (!rc)
 		rc = die_names_resolve(s, err);
+	if (!rc)
+		die_wanted_found(&s->wanted, s->spans, s->span_count);
 	return rc ? rc : 1;
 }
 
@@ -180,6 +187,8 @@ static int unit_at_offset(struct die_scan *s, uint64_t off, struct die_unit *ret
 	ret->file = &s->file;
 	if (header && header != ERR_UNSUPPORTED)
 		return header;
+	if (die_wanted_need(&s->wanted, off) == DIE_WANTED_NOT)
+		return !header;
 	rc = view(s, off, ret->end - off, &ret->p, why);
 	return rc > 0 ? !header : rc;
 }
@@ -204,7 +213,7 @@ static int read_units(struct die_scan *s, struct err *err)
 {
 	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len;
 
-	for (uint64_t off = 0; off < len; off = s->unit.end) {
+	for (uint64_t off = 0; off < len && !die_wanted_over(&s->wanted, off); off = s->unit.end) {
 		struct err why = {0};
 		int found = unit_at_offset(s, off, &s->unit, &why);
 		uint64_t end = s->unit.end;
@@ -266,6 +275,7 @@ static void scan_done(struct die_scan *s)
 	die_window_close(&s->info);
 	die_file_close(&s->file);
 	die_companions_close(s);
+	die_wanted_close(&s->wanted);
 	intern_done(&s->origins);
 	free(s->scopes);
 	free(s->names);
@@ -294,6 +304,9 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 	rc = load(&s, err);
 	if (!rc)
 		rc = die_companions_open(&s, companions, err);
+	if (!rc && companions->wanted_count)
+		rc = die_wanted_open(&s.wanted, im, companions->wanted, companions->wanted_count,
+				     err);
 	if (!rc)
 		rc = open_info(&s, err);
 	if (rc > 0)

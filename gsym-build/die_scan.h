@@ -36,6 +36,10 @@ struct die_companions {
 	 * ceiling, no error beyond. NULL: nobody asks.
 	 */
 	struct buf *missing;
+	/* Only what names these addresses (vaddr, with the image's bias) has to be given. Count 0:
+	 * everything. */
+	const uint64_t *wanted;
+	size_t wanted_count;
 };
 
 /* die_scan() with companions, which stay open as long. */

@@ -378,6 +378,12 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->has_stripped = req->stripped_fd >= 0;
 	request->verify = table_fd >= 0;
 	request->wants_missing = missing_fd >= 0;
+	if (req->wanted_count > LIMIT_WANTED)
+		return err_set(err, ERR_LIMIT, "%zu addresses are wanted; the limit is %llu",
+			       req->wanted_count, (unsigned long long)LIMIT_WANTED);
+	request->wanted_count = (uint32_t)req->wanted_count;
+	if (req->wanted_count)
+		memcpy(request->wanted, req->wanted, req->wanted_count * sizeof(*req->wanted));
 	rc = identify(req, request, err);
 	if (!rc)
 		rc = name_companions(req, request, err);

@@ -53,6 +53,12 @@ struct table_request {
 	 * "comp_dir NUL name NUL". Untrusted bytes, up to LIMIT_MISSING_LEN.
 	 */
 	struct buf *missing;
+	/*
+	 * Up to LIMIT_WANTED link-time addresses: the table need only answer these, and what names
+	 * none of them is not read where the file has an index. Count 0: a whole table.
+	 */
+	const uint64_t *wanted;
+	size_t wanted_count;
 
 	/* Limits; 0 takes the constant of limits.h. */
 	uint64_t memory_max;

@@ -113,6 +113,7 @@ static void companions_done(struct die_companions *c)
 	for (size_t i = 0; i < c->dwo_count; i++)
 		image_free(c->dwos[i]);
 	free(c->dwos);
+	free((void *)(uintptr_t)c->wanted);
 }
 
 /* A companion that is no ELF file is left out: what it would say is then missing, and said so. */
@@ -155,6 +156,40 @@ static int put_missing(struct image *im, const struct debug_report *debug, const
 	return out->failed ? err_set(err, ERR_MEMORY, "out of memory") : 0;
 }
 
+static int want_addresses(struct die_companions *c, const struct table_source *source,
+			  uint64_t bias, struct err *err)
+{
+	uint64_t *list;
+
+	if (!source->wanted_count)
+		return 0;
+	list = calloc(source->wanted_count, sizeof(*list));
+	if (!list)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < source->wanted_count; i++)
+		list[i] = source->wanted[i] + bias;
+	c->wanted = list;
+	c->wanted_count = source->wanted_count;
+	return 0;
+}
+
+/* Of the symbols only those at a wanted address are worth writing down. */
+static void keep_wanted(struct paint *spans, const struct table_source *source, uint64_t bias)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < spans->count; i++)
+		for (size_t k = 0; k < source->wanted_count; k++) {
+			uint64_t vaddr = source->wanted[k] + bias;
+
+			if (vaddr < spans->spans[i].start || vaddr >= spans->spans[i].end)
+				continue;
+			spans->spans[kept++] = spans->spans[i];
+			break;
+		}
+	spans->count = kept;
+}
+
 static int read_dwarf(struct build *b, struct image *im, const struct table_source *source,
 		      struct debug_report *debug, struct err *err)
 {
@@ -164,6 +199,8 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	int rc = open_companions(&c, source, err);
 
 	c.missing = source->missing ? &units : NULL;
+	if (!rc)
+		rc = want_addresses(&c, source, image_bias(im), err);
 	if (!rc)
 		rc = die_scan_with(im, &c, &b->builder.text, &sink, debug, err);
 	if (!rc && source->missing)
@@ -247,6 +284,8 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 	rc = text ? read_kallsyms(b, source, err) : read_elf(b, source, err);
 	if (!rc)
 		rc = symbols_choose(&b->builder.symbols, &b->builder.flat.code, err);
+	if (!rc && source->wanted_count)
+		keep_wanted(&b->builder.symbols.spans, source, b->builder.bias);
 	if (!rc)
 		rc = builder_write(&b->builder, b->writer, &counts, err);
 	builder_done(&b->builder); /* the writer has a copy of what it needs */

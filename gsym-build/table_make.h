@@ -24,7 +24,9 @@ struct table_source {
 	struct build_id id; /* to be written into the table */
 	const struct table_companion_bytes *companions;
 	size_t companion_count;
-	struct buf *missing; /* as in struct table_request */
+	struct buf *missing;    /* as in struct table_request */
+	const uint64_t *wanted; /* likewise */
+	size_t wanted_count;
 };
 
 /*

@@ -109,6 +109,8 @@ static int build(const struct worker_request *req, struct build_report *report, 
 		.companions = companions,
 		.companion_count = req->companion_count,
 		.missing = req->wants_missing ? &missing : NULL,
+		.wanted = req->wanted,
+		.wanted_count = req->wanted_count,
 	};
 	struct timespec cpu;
 	int rc = take_limits(req, err);

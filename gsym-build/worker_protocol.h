@@ -21,7 +21,7 @@ enum worker_fd {
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
-#define WORKER_MAGIC 0x72777333u /* changes with either struct */
+#define WORKER_MAGIC 0x72777334u /* changes with either struct */
 
 struct worker_request {
 	uint32_t magic;
@@ -34,6 +34,8 @@ struct worker_request {
 	bool wants_missing;
 	uint32_t companion_count;
 	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
+	uint32_t wanted_count;
+	uint64_t wanted[LIMIT_WANTED];
 };
 
 struct worker_reply {

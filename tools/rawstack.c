@@ -55,16 +55,39 @@ static int run(const struct command *c, int argc, char **argv)
 	return rc ? fail(&err) : 0;
 }
 
+/* Called by that name: a link to this program stands in for it. */
+static bool is_addr2line(const char *path)
+{
+	static const char name[] = "addr2line";
+	size_t len = strlen(path);
+
+	return len >= sizeof(name) - 1 && strcmp(path + len - (sizeof(name) - 1), name) == 0;
+}
+
+static int run_addr2line(int argc, char **argv)
+{
+	static char name[] = "addr2line";
+
+	if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0)) {
+		printf("addr2line (rawstack) %s\n", RAWSTACK_VERSION);
+		return 0;
+	}
+	argv[0] = name;
+	return run(&cmd_resolve, argc, argv);
+}
+
 int main(int argc, char **argv)
 {
 	struct err err;
 
 	log_init("rawstack");
 	signal(SIGPIPE, SIG_IGN);
-	if (argc < 2) {
+	if (argc < 1 || (argc < 2 && !is_addr2line(argv[0]))) {
 		err_set(&err, ERR_USAGE, "no command given (see rawstack --help)");
 		return fail(&err);
 	}
+	if (is_addr2line(argv[0]))
+		return run_addr2line(argc, argv);
 	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	    strcmp(argv[1], "help") == 0) {
 		print_help();

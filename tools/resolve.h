@@ -3,6 +3,7 @@
 #define RAWSTACK_RESOLVE_H
 /* Addresses of one binary to lines: by a service, or from the file itself. */
 #include "build_id.h"
+#include "local_table.h"
 #include "resolve_print.h"
 #include "rpc_client.h"
 
@@ -19,14 +20,13 @@ struct resolve_query {
 	enum resolve_demangle demangle;
 };
 
-/* Both print every address and count in *ret_unknown those without an answer. ERR_NOT_FOUND: the
+/* Both print every address and add to *unknown those without an answer. ERR_NOT_FOUND: the
  * service has no table for the id; the message says what to do. */
 int resolve_remote(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
-		   struct resolve_printer *printer, size_t *ret_unknown,
-		   struct err *err) _must_check_;
+		   struct resolve_printer *printer, size_t *unknown, struct err *err) _must_check_;
 
-/* Builds the table of the file first, in the worker process. */
-int resolve_local(const char *path, const struct resolve_query *q, struct resolve_printer *printer,
-		  size_t *ret_unknown, struct err *err) _must_check_;
+/* The table is made when it is not there. */
+int resolve_local(struct local_table *t, const struct resolve_query *q,
+		  struct resolve_printer *printer, size_t *unknown, struct err *err) _must_check_;
 
 #endif

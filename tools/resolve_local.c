@@ -1,114 +1,171 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-
 #include "demangle.h"
 #include "limits.h"
 #include "resolve.h"
-#include "rsym.h"
-#include "table_build.h"
 
-struct mapped {
-	void *p;
-	size_t len;
+/* Unpacked names and paths that are kept: those of the hot parts of a large program. */
+#define READER_CACHE (16 * MIB)
+/* Frames of one turn of lookups. */
+#define FRAMES       (4 * RSYM_FRAMES_MAX)
+#define TURN         1024
+
+struct lookup {
+	const struct rsym *t;
+	struct rsym_reader *reader;
+	enum demangle_style style;
+	/* Names as shown, each made once: template names take long to demangle. */
+	struct buf names;
+	struct shown {
+		size_t off;
+		uint32_t len, known;
+	} * shown; /* by rsym_name_id() */
+	struct rsym_frame *frames;
 };
 
-static void mapped_done(struct mapped *m)
+static void lookup_done(struct lookup *l)
 {
-	if (m->p)
-		munmap(m->p, m->len);
+	rsym_reader_free(l->reader);
+	buf_done(&l->names);
+	free(l->shown);
+	free(l->frames);
 }
 
-static int build(const char *path, struct mapped *ret, struct err *err)
+static int lookup_init(struct lookup *l, const struct rsym *t, const struct resolve_query *q,
+		       struct err *err)
 {
-	_cleanup_(closep) int in = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	_cleanup_(closep) int out = -1;
-	struct build_report report;
-	struct stat st;
+	*l = (struct lookup){
+		.t = t,
+		.style = q->demangle == RESOLVE_DEMANGLED ? DEMANGLE_FULL : DEMANGLE_NONE,
+		.names = BUF_INIT(LIMIT_TABLE_LEN),
+		.shown = calloc(t->function_count + 1, sizeof(*l->shown)),
+		.frames = malloc(FRAMES * sizeof(*l->frames)),
+	};
+	if (!l->shown || !l->frames)
+		return err_set(err, ERR_MEMORY, "resolve: out of memory");
+	l->reader = rsym_reader_new(t, READER_CACHE, err);
+	return l->reader ? 0 : err->code;
+}
+
+static int shown_name(struct lookup *l, uint32_t function, const struct shown **ret,
+		      struct err *err)
+{
+	uint32_t id = rsym_name_id(l->t, function);
+	const uint8_t *p;
+	size_t len;
 	int rc;
 
-	if (in < 0 || fstat(in, &st))
-		return err_sys(err, errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_UNSUPPORTED, "%s: not a regular file", path);
-	out = memfd_create("table", MFD_CLOEXEC);
-	if (out < 0)
-		return err_sys(err, errno, "memfd");
-	rc = table_build(
-		&(struct table_request){.input_fd = in, .stripped_fd = -1, .output_fd = out},
-		&report, err);
+	if (id >= l->t->function_count)
+		return err_set(err, ERR_DATA, "table: function %u without a name", function);
+	*ret = &l->shown[id];
+	if (l->shown[id].known)
+		return 0;
+	rc = rsym_reader_name(l->reader, function, &p, &len, err);
 	if (rc)
-		return err_prefix(err, "%s", path);
-	if (fstat(out, &st))
-		return err_sys(err, errno, "memfd");
-	ret->len = (size_t)st.st_size;
-	ret->p = mmap(NULL, ret->len, PROT_READ, MAP_PRIVATE, out, 0);
-	if (ret->p == MAP_FAILED) {
-		ret->p = NULL;
-		return err_sys(err, errno, "%s: table", path);
-	}
+		return rc;
+	l->shown[id] = (struct shown){.off = l->names.len, .known = 1};
+	if (!demangle_append(l->style, p, len, &l->names))
+		return err_set(err, ERR_MEMORY, "resolve: out of memory");
+	l->shown[id].len = (uint32_t)(l->names.len - l->shown[id].off);
 	return 0;
 }
 
-static int print_frame(const struct rsym *t, const struct rsym_frame *f, bool inlined,
-		       const struct resolve_query *q, struct resolve_printer *printer,
-		       struct err *err)
+static int print_frame(struct lookup *l, const struct rsym_frame *f, bool inlined,
+		       struct resolve_printer *printer, struct err *err)
 {
-	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_NAME_LEN);
-	_cleanup_(buf_done) struct buf file = BUF_INIT(LIMIT_STRING_LEN);
-	_cleanup_(buf_done) struct buf shown = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
-	int rc = rsym_name(t, f->function, &name, err);
+	const struct shown *name;
+	const uint8_t *file = NULL;
+	size_t file_len = 0;
+	int rc = shown_name(l, f->function, &name, err);
 
 	if (!rc && f->file != RSYM_NONE)
-		rc = rsym_file(t, f->file, &file, err);
+		rc = rsym_reader_file(l->reader, f->file, &file, &file_len, err);
 	if (rc)
 		return rc;
-	demangle_append(q->demangle == RESOLVE_DEMANGLED ? DEMANGLE_FULL : DEMANGLE_NONE, name.p,
-			name.len, &shown);
 	resolve_frame(printer, &(struct resolve_frame){
-				       .function = shown.p,
-				       .function_len = shown.len,
-				       .file = file.p,
-				       .file_len = file.len,
+				       .function = l->names.p ? l->names.p + name->off : NULL,
+				       .function_len = name->len,
+				       .file = file,
+				       .file_len = file_len,
 				       .line = f->line,
 				       .inlined = inlined,
 			       });
 	return 0;
 }
 
-static int resolve_one(const struct rsym *t, uint64_t address, const struct resolve_query *q,
-		       struct resolve_printer *printer, size_t *unknown, struct err *err)
+static int print_address(struct lookup *l, uint64_t address, const struct rsym_frame *frames,
+			 size_t count, struct resolve_printer *printer, size_t *unknown,
+			 struct err *err)
 {
-	struct rsym_frame frames[RSYM_FRAMES_MAX];
-	uint64_t vaddr = address;
-	int count = 0, rc = 0;
+	int rc = 0;
 
-	if (!q->file_off || rsym_vaddr_of_file_off(t, address, &vaddr) == 1)
-		count = rsym_lookup(t, vaddr - (q->return_address && vaddr), frames,
-				    ARRAY_LEN(frames));
-	if (count < 0)
-		return err_set(err, ERR_INTERNAL, "table: lookup fails");
 	resolve_begin(printer, address, count ? "resolved" : "not_in_module");
-	for (int i = 0; !rc && i < count; i++)
-		rc = print_frame(t, &frames[i], i + 1 < count, q, printer, err);
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = print_frame(l, &frames[i], i + 1 < count, printer, err);
 	resolve_end(printer);
 	*unknown += count == 0;
 	return rc;
 }
 
-int resolve_local(const char *path, const struct resolve_query *q, struct resolve_printer *printer,
-		  size_t *ret_unknown, struct err *err)
+static uint64_t looked_up(const struct rsym *t, uint64_t address, const struct resolve_query *q)
 {
-	_cleanup_(mapped_done) struct mapped table = {0};
-	struct rsym t;
-	int rc = build(path, &table, err);
+	/* What is in no segment is in no function either. */
+	if (q->file_off && rsym_vaddr_of_file_off(t, address, &address) != 1)
+		return UINT64_MAX;
+	return address - (q->return_address && address);
+}
 
-	*ret_unknown = 0;
+static int print_turn(struct lookup *l, const uint64_t *addresses, size_t count,
+		      const struct resolve_query *q, struct resolve_printer *printer,
+		      size_t *unknown, struct err *err)
+{
+	uint64_t vaddrs[TURN];
+	uint32_t ends[TURN];
+	int rc = 0;
+
+	for (size_t i = 0; i < count; i++)
+		vaddrs[i] = looked_up(l->t, addresses[i], q);
+	for (size_t at = 0; !rc && at < count;) {
+		size_t n =
+			rsym_lookup_batch(l->t, vaddrs + at, count - at, l->frames, FRAMES, ends);
+
+		if (!n)
+			return err_set(err, ERR_INTERNAL, "table: lookup fails");
+		for (size_t i = 0; !rc && i < n; i++) {
+			uint32_t first = i ? ends[i - 1] : 0;
+
+			rc = print_address(l, addresses[at + i], l->frames + first, ends[i] - first,
+					   printer, unknown, err);
+		}
+		at += n;
+	}
+	return rc;
+}
+
+/* The addresses as the table has them; NULL: only the table itself can say. */
+static int need(struct local_table *t, const struct resolve_query *q, struct err *err)
+{
+	_cleanup_(freep) uint64_t *vaddrs = NULL;
+
+	if (q->file_off)
+		return local_table_need(t, NULL, 0, err);
+	vaddrs = malloc((q->count + 1) * sizeof(*vaddrs));
+	if (!vaddrs)
+		return err_set(err, ERR_MEMORY, "resolve: out of memory");
+	for (size_t i = 0; i < q->count; i++)
+		vaddrs[i] = q->addresses[i] - (q->return_address && q->addresses[i]);
+	return local_table_need(t, vaddrs, q->count, err);
+}
+
+int resolve_local(struct local_table *t, const struct resolve_query *q,
+		  struct resolve_printer *printer, size_t *unknown, struct err *err)
+{
+	_cleanup_(lookup_done) struct lookup l = {0};
+	int rc = need(t, q, err);
+
 	if (!rc)
-		rc = rsym_open(&t, table.p, table.len, err);
-	for (size_t i = 0; !rc && i < q->count; i++)
-		rc = resolve_one(&t, q->addresses[i], q, printer, ret_unknown, err);
+		rc = lookup_init(&l, &t->rsym, q, err);
+	for (size_t i = 0; !rc && i < q->count; i += TURN)
+		rc = print_turn(&l, q->addresses + i, q->count - i < TURN ? q->count - i : TURN, q,
+				printer, unknown, err);
 	return rc;
 }

@@ -2,6 +2,7 @@
 #include "resolve_print.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "json.h"
 #include "text.h"
@@ -10,8 +11,9 @@ void resolve_begin(struct resolve_printer *p, uint64_t address, const char *stat
 {
 	p->address = address;
 	p->frames = 0;
-	if (p->style == RESOLVE_GNU)
-		buf_printf(p->out, "0x%016" PRIx64 "\n", address);
+	if (p->style == RESOLVE_GNU && p->gnu.addresses)
+		buf_printf(p->out, "0x%0*" PRIx64 "%s", p->gnu.address_bytes == 4 ? 8 : 16, address,
+			   p->gnu.pretty ? ": " : "\n");
 	if (p->style != RESOLVE_JSON)
 		return;
 	json_open(p->out, '{');
@@ -54,6 +56,36 @@ static void json_frame(const struct resolve_printer *p, const struct resolve_fra
 	json_close(p->out, '}');
 }
 
+static void llvm_frame(const struct resolve_printer *p, const struct resolve_frame *f)
+{
+	name_or(p->out, f->function, f->function_len, "??");
+	buf_str(p->out, "\n");
+	name_or(p->out, f->file, f->file_len, "??");
+	buf_printf(p->out, ":%u:0\n", f->line);
+}
+
+static void gnu_frame(const struct resolve_printer *p, const struct resolve_frame *f)
+{
+	const uint8_t *file = f->file;
+	size_t file_len = f->file_len;
+	const uint8_t *slash = file_len && p->gnu.base_names ? memrchr(file, '/', file_len) : NULL;
+
+	if (p->frames && !p->gnu.inlines)
+		return;
+	if (slash) {
+		file_len -= (size_t)(slash + 1 - file);
+		file = slash + 1;
+	}
+	if (p->frames && p->gnu.pretty)
+		buf_str(p->out, " (inlined by) ");
+	if (p->gnu.functions) {
+		name_or(p->out, f->function, f->function_len, "??");
+		buf_str(p->out, p->gnu.pretty ? " at " : "\n");
+	}
+	name_or(p->out, file, file_len, "??");
+	buf_printf(p->out, f->line ? ":%u\n" : ":?\n", f->line);
+}
+
 void resolve_frame(struct resolve_printer *p, const struct resolve_frame *f)
 {
 	switch (p->style) {
@@ -64,27 +96,38 @@ void resolve_frame(struct resolve_printer *p, const struct resolve_frame *f)
 		json_frame(p, f);
 		break;
 	case RESOLVE_LLVM:
+		llvm_frame(p, f);
+		break;
 	case RESOLVE_GNU:
-		name_or(p->out, f->function, f->function_len, "??");
-		buf_str(p->out, "\n");
-		name_or(p->out, f->file, f->file_len, "??");
-		if (p->style == RESOLVE_LLVM)
-			buf_printf(p->out, ":%u:0\n", f->line);
-		else
-			buf_printf(p->out, f->line ? ":%u\n" : ":?\n", f->line);
+		gnu_frame(p, f);
 		break;
 	}
 	p->frames++;
 }
 
+static void print_nothing(const struct resolve_printer *p)
+{
+	switch (p->style) {
+	case RESOLVE_TEXT:
+		buf_printf(p->out, "0x%" PRIx64 ": ??\n", p->address);
+		break;
+	case RESOLVE_JSON:
+		break;
+	case RESOLVE_LLVM:
+		buf_str(p->out, "??\n??:0:0\n");
+		break;
+	case RESOLVE_GNU:
+		if (p->gnu.functions)
+			buf_str(p->out, p->gnu.pretty ? "?? " : "??\n");
+		buf_str(p->out, "??:0\n");
+		break;
+	}
+}
+
 void resolve_end(struct resolve_printer *p)
 {
-	if (!p->frames && p->style == RESOLVE_TEXT)
-		buf_printf(p->out, "0x%" PRIx64 ": ??\n", p->address);
-	if (!p->frames && p->style == RESOLVE_LLVM)
-		buf_str(p->out, "??\n??:0:0\n");
-	if (!p->frames && p->style == RESOLVE_GNU)
-		buf_str(p->out, "??\n??:0\n");
+	if (!p->frames)
+		print_nothing(p);
 	if (p->style == RESOLVE_LLVM)
 		buf_str(p->out, "\n");
 	if (p->style == RESOLVE_JSON) {

@@ -11,7 +11,13 @@ enum resolve_style {
 	RESOLVE_TEXT, /* "0x12: f at /a.c:3", then " (inlined by) g at /b.c:4" */
 	RESOLVE_JSON, /* one object per address */
 	RESOLVE_LLVM, /* as `llvm-symbolizer --inlines`: function, file:line:column, empty line */
-	RESOLVE_GNU,  /* as `addr2line -a -f -i` */
+	RESOLVE_GNU,  /* as addr2line */
+};
+
+/* What addr2line calls -a -f -i -p -s. */
+struct resolve_gnu {
+	bool addresses, functions, inlines, pretty, base_names;
+	unsigned int address_bytes; /* 4, else 8: how wide -a prints */
 };
 
 struct resolve_frame {
@@ -23,6 +29,7 @@ struct resolve_frame {
 
 struct resolve_printer {
 	enum resolve_style style;
+	struct resolve_gnu gnu;
 	struct buf *out;
 	uint64_t address;
 	size_t frames; /* of this address so far */

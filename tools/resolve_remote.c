@@ -100,17 +100,16 @@ static int ask(struct rpc_client *c, const struct build_id *id, const struct res
 }
 
 int resolve_remote(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
-		   struct resolve_printer *printer, size_t *ret_unknown, struct err *err)
+		   struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
 	int rc = 0;
 
-	*ret_unknown = 0;
 	for (size_t i = 0; !rc && i < q->count; i += LIMIT_RESOLVE_ADDRESSES) {
 		size_t left = q->count - i;
 
 		rc = ask(c, id, q, i,
 			 left < LIMIT_RESOLVE_ADDRESSES ? left : LIMIT_RESOLVE_ADDRESSES, printer,
-			 ret_unknown, err);
+			 unknown, err);
 	}
 	return rc;
 }

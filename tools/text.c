@@ -31,13 +31,32 @@ static bool is_tricky(uint32_t c)
 	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
 }
 
+/* Bytes at the front that mean themselves: nearly all there are. */
+static size_t plain_run(const uint8_t *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && s[n] >= 0x20 && s[n] < 0x7f)
+		n++;
+	return n;
+}
+
 void text_append(struct buf *out, const void *p, size_t len)
 {
 	const uint8_t *s = p;
 
 	while (len) {
-		size_t n = utf8_sequence(s, len);
-		uint32_t c = n ? code_point(s, n) : 0;
+		size_t n = plain_run(s, len);
+		uint32_t c;
+
+		if (n) {
+			buf_append(out, s, n);
+			s += n;
+			len -= n;
+			continue;
+		}
+		n = utf8_sequence(s, len);
+		c = n ? code_point(s, n) : 0;
 
 		if (!n || c < 0x20 || c == 0x7f)
 			buf_printf(out, "\\x%02x", s[0]);

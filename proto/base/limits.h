@@ -49,6 +49,9 @@
 #define LIMIT_COMPANIONS     LIMIT(256)
 /* Names of companions that a file asks for, in bytes. */
 #define LIMIT_MISSING_LEN    LIMIT(1048576)
+/* Addresses of a build that is not to be kept. A request to the worker fits a page; more are better
+ * served by a whole table. */
+#define LIMIT_WANTED         LIMIT(256)
 /* A symbol name; the longest mangled names in the wild are about 60 KB. */
 #define LIMIT_NAME_LEN       LIMIT(65536)
 

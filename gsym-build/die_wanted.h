@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DIE_WANTED_H
+#define RAWSTACK_DIE_WANTED_H
+/*
+ * Which units a scan for a few addresses has to read. The index of the file (.debug_aranges,
+ * DWARF 5 section 6.1.2) names the units of an address; a unit that it does not list is asked for
+ * its own ranges. An address is found with the first unit that has a function there, because the
+ * builder prefers the lowest unit: what comes behind is not read.
+ *
+ * A listed unit is taken at the index's word: one that leaves out ranges of a unit hides them here,
+ * as it does from everyone else who uses it. A damaged index counts as none.
+ */
+#include "dwarf_ranges.h"
+#include "image.h"
+
+struct die_wanted {
+	struct wanted_address *list; /* by vaddr; NULL: all is wanted */
+	size_t count, open_count;    /* open: no unit had a function there yet */
+	size_t unlisted_count;       /* the index knows no unit of them */
+	uint64_t *listed;            /* offsets of the units in the index, rising */
+	size_t listed_count, listed_cap;
+	struct wanted_pair *pairs; /* what the index says of wanted addresses, by unit */
+	size_t pair_count, pairs_cap;
+};
+
+/* `vaddrs` as linked, with the image's bias. ERR_MEMORY. */
+int die_wanted_open(struct die_wanted *w, struct image *im, const uint64_t *vaddrs, size_t count,
+		    struct err *err) _must_check_;
+void die_wanted_close(struct die_wanted *w);
+
+/* Whether no unit at this offset or behind it is needed. */
+bool die_wanted_over(const struct die_wanted *w, uint64_t unit_off);
+
+/* What to do with the unit at an offset. */
+enum die_wanted_need {
+	DIE_WANTED_NOT, /* pass over it */
+	DIE_WANTED_ASK, /* its own ranges decide: die_wanted_in() */
+	DIE_WANTED_YES,
+};
+
+enum die_wanted_need die_wanted_need(const struct die_wanted *w, uint64_t unit_off);
+
+/* Whether an address that is not found yet lies in one of the ranges. */
+bool die_wanted_in(const struct die_wanted *w, const struct facts_range *ranges, size_t count);
+
+/* Finds the addresses that lie in functions of the unit just read. */
+void die_wanted_found(struct die_wanted *w, const struct facts_span *spans, size_t count);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "image_debug_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "limits.h"
+#include "table_build.h"
+
+#define DEBUG_ROOT   "/usr/lib/debug"
+/* Names of sections that are looked at; the ones sought are short. */
+#define NAME_MAX_LEN 32
+
+struct elf_file {
+	int fd;
+	uint64_t len, sections_off, names_off, names_len;
+	uint32_t count;
+	bool is_64;
+};
+
+struct section {
+	uint32_t name, type, link;
+	uint64_t off, len;
+};
+
+static bool get(const struct elf_file *f, void *p, size_t len, uint64_t off)
+{
+	return off <= f->len && len <= f->len - off &&
+	       pread(f->fd, p, len, (off_t)off) == (ssize_t)len;
+}
+
+static bool get_section(const struct elf_file *f, uint32_t i, struct section *ret)
+{
+	Elf64_Shdr s64;
+	Elf32_Shdr s32;
+
+	if (f->is_64) {
+		if (!get(f, &s64, sizeof(s64), f->sections_off + i * sizeof(s64)))
+			return false;
+		*ret = (struct section){s64.sh_name, s64.sh_type, s64.sh_link, s64.sh_offset,
+					s64.sh_size};
+		return true;
+	}
+	if (!get(f, &s32, sizeof(s32), f->sections_off + i * sizeof(s32)))
+		return false;
+	*ret = (struct section){s32.sh_name, s32.sh_type, s32.sh_link, s32.sh_offset, s32.sh_size};
+	return true;
+}
+
+static bool open_elf(struct elf_file *f, int fd)
+{
+	union {
+		uint8_t ident[EI_NIDENT];
+		Elf64_Ehdr h64;
+		Elf32_Ehdr h32;
+	} h = {0};
+	struct section names;
+	struct stat st;
+	uint32_t names_index, entry_len;
+
+	*f = (struct elf_file){.fd = fd};
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return false;
+	f->len = (uint64_t)st.st_size;
+	if (!get(f, &h, sizeof(h.h32), 0) || memcmp(h.ident, ELFMAG, SELFMAG) != 0 ||
+	    h.ident[EI_DATA] != ELFDATA2LSB)
+		return false;
+	f->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
+	if (f->is_64 && !get(f, &h.h64, sizeof(h.h64), 0))
+		return false;
+	f->sections_off = f->is_64 ? h.h64.e_shoff : h.h32.e_shoff;
+	f->count = f->is_64 ? h.h64.e_shnum : h.h32.e_shnum;
+	names_index = f->is_64 ? h.h64.e_shstrndx : h.h32.e_shstrndx;
+	entry_len = f->is_64 ? h.h64.e_shentsize : h.h32.e_shentsize;
+	if (!f->sections_off || f->sections_off > f->len ||
+	    entry_len != (f->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr)) ||
+	    names_index >= f->count || !get_section(f, names_index, &names))
+		return false;
+	f->names_off = names.off;
+	f->names_len = names.len;
+	return true;
+}
+
+/* A section with content, by name. */
+static bool find(const struct elf_file *f, const char *name, struct section *ret)
+{
+	size_t len = strlen(name) + 1;
+	char text[NAME_MAX_LEN];
+
+	for (uint32_t i = 1; i < f->count; i++)
+		if (get_section(f, i, ret) && ret->type != SHT_NOBITS && ret->name < f->names_len &&
+		    len <= sizeof(text) && get(f, text, len, f->names_off + ret->name) &&
+		    memcmp(text, name, len) == 0)
+			return true;
+	return false;
+}
+
+static bool has_dwarf(const struct elf_file *f)
+{
+	struct section s;
+
+	return find(f, ".debug_info", &s) || find(f, ".zdebug_info", &s);
+}
+
+/* The file of a candidate name, when it is the one; O_NONBLOCK: a named pipe would wait. */
+static int try_open(const char *path, const struct build_id *id, const struct stat *self)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct elf_file f;
+	struct build_id got;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || (st.st_dev == self->st_dev && st.st_ino == self->st_ino) ||
+	    !open_elf(&f, fd) || !has_dwarf(&f) || table_identify(fd, &got, NULL) ||
+	    !build_id_equal(&got, id))
+		return -1;
+	return TAKE_FD(fd);
+}
+
+static int try_link(const struct elf_file *f, const char *path, const struct build_id *id,
+		    const struct stat *self)
+{
+	_cleanup_(freep) char *real = realpath(path, NULL);
+	char name[NAME_MAX + 1], candidate[LIMIT_PATH_LEN];
+	static const char *const places[][2] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_ROOT, "/"}};
+	struct section s;
+	size_t len;
+
+	if (!real || !find(f, ".gnu_debuglink", &s))
+		return -1;
+	len = s.len < sizeof(name) ? s.len : sizeof(name);
+	/* A name, then padding and a checksum; a path would lead anywhere. */
+	if (!get(f, name, len, s.off) || !memchr(name, 0, len) || !*name || strchr(name, '/'))
+		return -1;
+	*strrchr(real, '/') = 0;
+	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
+		int fd;
+
+		if (snprintf(candidate, sizeof(candidate), "%s%s%s%s", places[i][0], real,
+			     places[i][1], name) >= (int)sizeof(candidate))
+			continue;
+		fd = try_open(candidate, id, self);
+		if (fd >= 0)
+			return fd;
+	}
+	return -1;
+}
+
+int image_debug_file_open(int fd, const char *path, const struct build_id *id, int *ret_fd)
+{
+	char hex[BUILD_ID_HEX_MAX], candidate[BUILD_ID_HEX_MAX + 64];
+	struct elf_file f;
+	struct stat self;
+
+	*ret_fd = -1;
+	if (id->kind != BUILD_ID_GNU || !open_elf(&f, fd) || has_dwarf(&f) || fstat(fd, &self))
+		return 0;
+	build_id_hex(id, hex);
+	snprintf(candidate, sizeof(candidate), DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2);
+	*ret_fd = try_open(candidate, id, &self);
+	if (*ret_fd < 0)
+		*ret_fd = try_link(&f, path, id, &self);
+	return *ret_fd >= 0;
+}
+
+unsigned int image_debug_file_class(int fd)
+{
+	uint8_t ident[EI_NIDENT];
+
+	return pread(fd, ident, sizeof(ident), 0) == sizeof(ident) &&
+			       memcmp(ident, ELFMAG, SELFMAG) == 0 && ident[EI_CLASS] == ELFCLASS32
+		       ? 4
+		       : 8;
+}

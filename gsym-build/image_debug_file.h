@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_IMAGE_DEBUG_FILE_H
+#define RAWSTACK_IMAGE_DEBUG_FILE_H
+/*
+ * Where the debug information of a stripped file is installed, for whoever works on the command
+ * line: /usr/lib/debug/.build-id, and what .gnu_debuglink names beside the file, in .debug beside
+ * it, and below /usr/lib/debug. Runs in the caller's process on untrusted files: bounded reads of
+ * headers. A candidate counts only when it has the build id of the file; so files without one have
+ * no separate debug file here.
+ */
+#include "build_id.h"
+#include "err.h"
+
+/*
+ * 1 with a descriptor of the debug file, for the caller to close; 0 when the file at `fd` has its
+ * own debug information, or none is installed. `path` is where fd was opened. Never fails: what is
+ * damaged has no debug file.
+ */
+int image_debug_file_open(int fd, const char *path, const struct build_id *id, int *ret_fd);
+
+/* Address bytes of an ELF file: 4, or 8 also for what is none. */
+unsigned int image_debug_file_class(int fd);
+
+#endif

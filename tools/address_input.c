@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "address_input.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* Longer than any address with blanks around it. */
+#define LINE_MAX_LEN ((size_t)4096)
+#define CHUNK        ((size_t)65536)
+
+int address_parse(const char *text, uint64_t *ret, struct err *err)
+{
+	char *end;
+
+	errno = 0;
+	*ret = strtoull(text, &end, 16);
+	if (errno || end == text || *end || text[0] == '-' || text[0] == '+')
+		return err_set(err, ERR_USAGE, "resolve: %s: not a hex address of 64 bits", text);
+	return 0;
+}
+
+void address_input_init(struct address_input *in, int fd, bool lenient)
+{
+	*in = (struct address_input){
+		.fd = fd, .lenient = lenient, .text = BUF_INIT(LINE_MAX_LEN + CHUNK)};
+}
+
+void address_input_done(struct address_input *in)
+{
+	buf_done(&in->text);
+	free(in->list);
+}
+
+static int take_line(struct address_input *in, const uint8_t *p, size_t len, struct err *err)
+{
+	char line[LINE_MAX_LEN + 1];
+	uint64_t address = 0;
+	const char *start = line;
+
+	while (len && (p[len - 1] == '\r' || p[len - 1] == ' ' || p[len - 1] == '\t'))
+		len--;
+	memcpy(line, p, len);
+	line[len] = 0;
+	while (*start == ' ' || *start == '\t')
+		start++;
+	if (in->lenient)
+		address = *start == '-' || *start == '+' ? 0 : strtoull(start, NULL, 16);
+	else if (!*start)
+		return 0;
+	else if (address_parse(start, &address, err))
+		return err->code;
+	if (!grow_array((void **)&in->list, &in->cap, in->count + 1, sizeof(*in->list), SIZE_MAX))
+		return err_set(err, ERR_MEMORY, "resolve: out of memory");
+	in->list[in->count++] = address;
+	return 0;
+}
+
+/* All whole lines; the last needs no newline. */
+static int take_lines(struct address_input *in, struct err *err)
+{
+	size_t at = 0;
+	int rc = 0;
+
+	in->count = 0;
+	while (!rc && at < in->text.len) {
+		const uint8_t *p = in->text.p + at;
+		const uint8_t *newline = memchr(p, '\n', in->text.len - at);
+		size_t len = newline ? (size_t)(newline - p) : in->text.len - at;
+
+		if (len > LINE_MAX_LEN)
+			return err_set(err, ERR_LIMIT, "resolve: a line of more than %zu bytes",
+				       LINE_MAX_LEN);
+		if (!newline && !in->end)
+			break;
+		rc = take_line(in, p, len, err);
+		at += len + (newline != NULL);
+	}
+	if (at)
+		memmove(in->text.p, in->text.p + at, in->text.len - at);
+	in->text.len -= at;
+	return rc;
+}
+
+int address_input_next(struct address_input *in, struct err *err)
+{
+	int rc;
+
+	for (;;) {
+		uint8_t *room;
+		ssize_t n;
+
+		if (in->end)
+			return 0;
+		room = buf_extend(&in->text, CHUNK);
+		if (!room)
+			return err_set(err, ERR_MEMORY, "resolve: out of memory");
+		in->text.len -= CHUNK;
+		do
+			n = read(in->fd, room, CHUNK);
+		while (n < 0 && errno == EINTR);
+		if (n < 0)
+			return err_sys(err, errno, "standard input");
+		in->text.len += (size_t)n;
+		in->end = n == 0;
+		rc = take_lines(in, err);
+		if (rc || in->count)
+			return rc ? rc : 1;
+	}
+}

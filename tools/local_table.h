@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_LOCAL_TABLE_H
+#define RAWSTACK_LOCAL_TABLE_H
+/*
+ * The table of a file on this machine, without a service: from the cache (table_cache.h), else made
+ * in the worker process and kept. For the first few questions about a few addresses only what
+ * names them is read, and nothing is kept. A stripped file is read together with its installed
+ * debug file, a debug file with what it refers to.
+ */
+#include "rsym.h"
+#include "table_cache.h"
+
+struct local_table {
+	struct rsym rsym; /* after local_table_need() */
+	struct build_id id;
+	unsigned int address_bytes; /* of the machine: 4 or 8 */
+
+	const char *path;
+	int fd, debug_fd;
+	struct table_cache cache;
+	void *p;
+	size_t len;
+	bool whole;
+};
+
+#define LOCAL_TABLE_NONE                                           \
+	{                                                          \
+		.fd = -1, .debug_fd = -1, .cache = {.dir_fd = -1 } \
+	}
+
+/* `path` is borrowed. ERR_SYSTEM, ERR_UNSUPPORTED: not a regular ELF file. */
+int local_table_open(struct local_table *t, const char *path, bool use_cache,
+		     struct err *err) _must_check_;
+void local_table_close(struct local_table *t);
+
+/*
+ * Makes t->rsym answer these link-time addresses; vaddrs NULL: all. What it answered before may be
+ * gone. Errors as table_build(), with the path in the message.
+ */
+int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count,
+		     struct err *err) _must_check_;
+
+#endif

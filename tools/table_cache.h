@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_TABLE_CACHE_H
+#define RAWSTACK_TABLE_CACHE_H
+/*
+ * Tables of local files, kept in $XDG_CACHE_HOME/rawstack (else ~/.cache/rawstack) between calls of
+ * `rawstack resolve -e`. A table is found by the build id, length and time of change of the file
+ * and of its debug file, and by the program that made it, so none is ever stale. What was not used
+ * for longest goes when all together exceed TABLE_CACHE_MAX. Without a place to keep them, nothing
+ * is found and nothing kept; that is no error. Several processes may use it at a time.
+ */
+#include "build_id.h"
+#include "err.h"
+
+/* Tables of about a hundred large programs. */
+#define TABLE_CACHE_MAX (UINT64_C(2) << 30)
+
+struct table_cache {
+	int dir_fd;      /* -1: there is none */
+	char name[192];  /* of the table asked for */
+	char aside[224]; /* while it is written */
+};
+
+/* `fds`: the file and what was read with it; -1 for what is not there. */
+void table_cache_open(struct table_cache *c, const struct build_id *id, const int *fds,
+		      size_t count);
+void table_cache_close(struct table_cache *c);
+
+/* A descriptor of the table, or -1. */
+int table_cache_find(const struct table_cache *c);
+
+/* A descriptor to write the table to, or -1; then commit or abandon it. */
+int table_cache_begin(struct table_cache *c);
+void table_cache_commit(struct table_cache *c);
+void table_cache_abandon(struct table_cache *c);
+
+/* Counts that the file was read without making a table; how often so far, this time included. 0
+ * without a cache. */
+unsigned int table_cache_count(const struct table_cache *c);
+
+#endif
