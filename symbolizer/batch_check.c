@@ -35,8 +35,8 @@ static bool has_string(int kind)
 	       kind == RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_HOST_NAMED;
 }
 
-static int check_locations(const Rawstack__V1__StackBatch *b, const Rawstack__V1__Locations *l,
-			   struct err *err)
+static int check_locations(const Rawstack__V1__Locations *l, size_t module_count,
+			   size_t string_count, struct err *err)
 {
 	const struct {
 		const char *field;
@@ -60,14 +60,14 @@ static int check_locations(const Rawstack__V1__StackBatch *b, const Rawstack__V1
 	for (size_t i = 0; i < rows; i++) {
 		int kind = (int)l->kind[i];
 
-		if (batch_kind_has_module(kind) && l->module[i] >= b->n_modules)
-			return out_of_range("locations.module", i, l->module[i], b->n_modules, err);
+		if (batch_kind_has_module(kind) && l->module[i] >= module_count)
+			return out_of_range("locations.module", i, l->module[i], module_count, err);
 		if (has_string(kind) && !l->n_string)
 			return err_set(err, ERR_DATA,
 				       "locations.string: empty, and locations.kind[%zu] has one",
 				       i);
-		if (has_string(kind) && l->string[i] >= b->n_strings)
-			return out_of_range("locations.string", i, l->string[i], b->n_strings, err);
+		if (has_string(kind) && l->string[i] >= string_count)
+			return out_of_range("locations.string", i, l->string[i], string_count, err);
 	}
 	return 0;
 }
@@ -101,14 +101,15 @@ static int check_samples(const Rawstack__V1__Samples *s, size_t stack_count, str
 	return 0;
 }
 
-static int check_dictionaries(const Rawstack__V1__StackBatch *b, struct err *err)
+static int check_dictionaries(const Rawstack__V1__StackBatch *b, size_t old_modules,
+			      size_t old_strings, struct err *err)
 {
 	if (b->batch_id.len > LIMIT_BATCH_ID_LEN)
 		return over("batch_id: length", b->batch_id.len, LIMIT_BATCH_ID_LEN, err);
-	if (b->n_strings > LIMIT_BATCH_STRINGS)
-		return over("strings", b->n_strings, LIMIT_BATCH_STRINGS, err);
-	if (b->n_modules > LIMIT_BATCH_MODULES)
-		return over("modules", b->n_modules, LIMIT_BATCH_MODULES, err);
+	if (b->n_strings > LIMIT_BATCH_STRINGS - old_strings)
+		return over("strings", old_strings + b->n_strings, LIMIT_BATCH_STRINGS, err);
+	if (b->n_modules > LIMIT_BATCH_MODULES - old_modules)
+		return over("modules", old_modules + b->n_modules, LIMIT_BATCH_MODULES, err);
 	for (size_t i = 0; i < b->n_strings; i++)
 		if (b->strings[i].len > LIMIT_STRING_LEN)
 			return err_set(err, ERR_DATA, "strings[%zu]: %zu bytes, at most %llu", i,
@@ -127,14 +128,16 @@ static int check_dictionaries(const Rawstack__V1__StackBatch *b, struct err *err
 	return 0;
 }
 
-int batch_check(const Rawstack__V1__StackBatch *b, struct err *err)
+int batch_check(const Rawstack__V1__StackBatch *b, size_t old_modules, size_t old_strings,
+		struct err *err)
 {
 	size_t location_count = b->locations ? b->locations->n_kind : 0;
 	size_t stack_count = b->stacks ? b->stacks->n_count : 0;
-	int rc = check_dictionaries(b, err);
+	int rc = check_dictionaries(b, old_modules, old_strings, err);
 
 	if (!rc && b->locations)
-		rc = check_locations(b, b->locations, err);
+		rc = check_locations(b->locations, old_modules + b->n_modules,
+				     old_strings + b->n_strings, err);
 	if (!rc && b->stacks)
 		rc = check_stacks(b->stacks, location_count, err);
 	if (!rc && b->samples)

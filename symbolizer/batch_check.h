@@ -8,8 +8,12 @@
 #include "err.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
 
-/* 0, or ERR_DATA with one line that names the field and the index. */
-int batch_check(const Rawstack__V1__StackBatch *b, struct err *err) _must_check_;
+/*
+ * 0, or ERR_DATA with one line that names the field and the index. old_...: entries of earlier
+ * batches of a stream, to which this one may refer; within the limits.
+ */
+int batch_check(const Rawstack__V1__StackBatch *b, size_t old_modules, size_t old_strings,
+		struct err *err) _must_check_;
 
 /* Whether locations of this kind (enum location_kind, or VADDR) belong to a module. */
 bool batch_kind_has_module(int kind);

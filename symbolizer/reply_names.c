@@ -6,181 +6,444 @@
 #include "limits.h"
 
 enum {
-	STRING_COST = 5,    /* tag and length of a string */
+	STRING_COST = 6,    /* tag and length of a string */
 	FUNCTION_COST = 10, /* two columns of up to 5 bytes */
 	DETAIL_COST = 18,
-	ROWS_MAX = 1 << 20
+	READER_CACHE = 4 << 20,
+	AHEAD = 16, /* keys whose memory is fetched ahead */
 };
 
-int reply_names_init(struct reply_names *n, enum demangle_style style, bool details, size_t base,
-		     size_t max, struct err *err)
-{
-	const struct intern pairs = INTERN_INIT(ROWS_MAX, (size_t)ROWS_MAX * 8);
+/* What all replies of a stream may have. */
+#define ROWS_MAX    (UINT64_C(1) << 20)
+#define STRINGS_MAX (16 * MIB)
+/* Texts that are prepared; a reply holds fewer, but which ones is not known yet. */
+#define BYTES_MAX   (8 * MIB)
 
+/* A function in a file. Offsets are into bytes. */
+struct reply_place {
+	uint32_t function, file; /* of its table */
+	uint32_t name, name_len;
+	uint32_t linkage, linkage_len;
+	uint32_t path; /* of files, or RSYM_NONE */
+	uint32_t start_line;
+	uint64_t start_address;
+};
+
+struct reply_file {
+	uint32_t file; /* of its table */
+	uint32_t off, len;
+	uint32_t string; /* RSYM_NONE until it is in a reply */
+};
+
+void reply_names_init(struct reply_names *n)
+{
 	*n = (struct reply_names){
-		.strings = INTERN_INIT(ROWS_MAX, max),
-		.functions = INTERN_INIT(ROWS_MAX, ROWS_MAX * sizeof(struct reply_function)),
-		.name_keys = pairs,
-		.file_keys = pairs,
-		.linkage_keys = pairs,
-		.raw = BUF_INIT(LIMIT_NAME_LEN + LIMIT_PATH_LEN),
-		.text = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT),
-		.style = style,
-		.details = details,
-		.size = base,
-		.max = max,
+		.strings = INTERN_INIT(ROWS_MAX, STRINGS_MAX),
+		.plain_ids = ID_MAP_INIT(ROWS_MAX),
+		.numbers = INTERN_INIT(ROWS_MAX, ROWS_MAX * sizeof(uint64_t)),
+		.place_ids = ID_MAP_INIT(ROWS_MAX),
+		.file_ids = ID_MAP_INIT(ROWS_MAX),
+		.bytes = BUF_INIT(BYTES_MAX),
+		.raw = BUF_INIT(LIMIT_DEMANGLE_OUT + LIMIT_NAME_LEN),
 	};
-	if (intern_add(&n->strings, "", 0, NULL) != 0)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	return 0;
+}
+
+void reply_names_leave_table(struct reply_names *n)
+{
+	rsym_reader_free(TAKE_PTR(n->reader));
+	n->t = NULL;
 }
 
 void reply_names_done(struct reply_names *n)
 {
+	reply_names_leave_table(n);
 	intern_done(&n->strings);
-	intern_done(&n->functions);
-	intern_done(&n->name_keys);
-	intern_done(&n->file_keys);
-	intern_done(&n->linkage_keys);
-	free(n->names);
+	free(n->functions);
+	id_map_done(&n->plain_ids);
+	intern_done(&n->numbers);
+	id_map_done(&n->place_ids);
+	free(n->places);
+	free(n->rows);
+	id_map_done(&n->file_ids);
 	free(n->files);
-	free(n->linkages);
+	free(n->asks);
+	buf_done(&n->bytes);
 	buf_done(&n->raw);
-	buf_done(&n->text);
 }
 
-bool reply_names_weigh(struct reply_names *n, size_t len)
+static void forget_prepared(struct reply_names *n)
 {
-	if (len > n->max - n->size)
+	intern_reset(&n->numbers);
+	id_map_reset(&n->place_ids);
+	id_map_reset(&n->file_ids);
+	n->place_count = n->file_count = 0;
+	n->first_place = n->first_file = n->batch_place = n->batch_file = 0;
+	buf_reset(&n->bytes);
+}
+
+void reply_names_reset(struct reply_names *n)
+{
+	reply_names_leave_table(n);
+	forget_prepared(n);
+	intern_reset(&n->strings);
+	id_map_reset(&n->plain_ids);
+	n->function_count = n->first_string = n->first_function = 0;
+}
+
+size_t reply_names_memory(const struct reply_names *n)
+{
+	return n->strings.data_cap + n->strings.slot_count * sizeof(uint32_t) +
+	       n->strings.entries_cap * 16 + n->functions_cap * sizeof(n->functions[0]) +
+	       (n->plain_ids.slot_count + n->place_ids.slot_count + n->file_ids.slot_count) *
+		       sizeof(struct id_map_slot) +
+	       n->places_cap * sizeof(n->places[0]) + n->rows_cap * sizeof(n->rows[0]) +
+	       n->files_cap * sizeof(n->files[0]) + n->asks_cap * sizeof(n->asks[0]) +
+	       n->bytes.cap + n->raw.cap;
+}
+
+int reply_names_begin(struct reply_names *n, enum demangle_style style, bool details, size_t base,
+		      struct err *err)
+{
+	bool is_first;
+
+	/* Places know how their names look; and in a stream they need not be kept for ever. */
+	if (n->style != style || n->details != details || n->bytes.len > BYTES_MAX / 2 ||
+	    n->place_count > ROWS_MAX / 4)
+		forget_prepared(n);
+	n->style = style;
+	n->details = details;
+	n->bytes.max = BYTES_MAX;
+	n->bytes.failed = n->is_full = false;
+	n->size = base;
+	if (intern_add(&n->strings, "", 0, &is_first) != 0)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (n->strings.data_len > STRINGS_MAX - LIMIT_REPLY_LEN ||
+	    n->strings.count > ROWS_MAX / 2 || n->function_count > ROWS_MAX / 2)
+		return err_set(err, ERR_LIMIT, "the tables of this stream are full: open another");
+	n->batch_place = n->place_count;
+	n->batch_file = n->file_count;
+	n->batch_bytes = n->bytes.len;
+	n->first_string = is_first ? 0 : (uint32_t)n->strings.count;
+	n->first_function = (uint32_t)n->function_count;
+	return 0;
+}
+
+int reply_names_table(struct reply_names *n, uint64_t number, const struct rsym *t, struct err *err)
+{
+	if (n->t && n->number == number) {
+		n->t = t;
+		return 0;
+	}
+	reply_names_leave_table(n);
+	n->number = number;
+	n->t = t;
+	n->table = intern_add(&n->numbers, &number, sizeof(number), NULL);
+	return n->table == INTERN_FULL ? err_set(err, ERR_MEMORY, "out of memory") : 0;
+}
+
+/* --- texts --------------------------------------------------------------------------------- */
+
+static bool make_asks(struct reply_names *n, size_t count)
+{
+	return grow_array((void **)&n->asks, &n->asks_cap, count, sizeof(n->asks[0]), ROWS_MAX);
+}
+
+/* Appends a text to raw. id: of a function or file. */
+static bool decode(struct reply_names *n, enum name_kind kind, uint32_t id)
+{
+	const uint8_t *p = NULL;
+	size_t len = 0;
+	int rc;
+
+	buf_reset(&n->raw);
+	if (!n->reader)
+		n->reader = rsym_reader_new(n->t, READER_CACHE, NULL);
+	if (!n->reader)
 		return false;
-	n->size += len;
+	rc = kind == NAME_FILE ? rsym_reader_file(n->reader, id, &p, &len, NULL)
+			       : rsym_reader_name(n->reader, id, &p, &len, NULL);
+	if (rc)
+		return false;
+	return kind == NAME_FILE ? buf_append(&n->raw, p, len)
+				 : demangle_append((enum demangle_style)kind, p, len, &n->raw);
+}
+
+/* Fills all asks; false when bytes are full. Tables are validated when they are stored: what does
+ * not decode is empty. */
+static bool fetch(struct reply_names *n, size_t count,
+		  uint32_t (*id_of)(struct reply_names *, size_t))
+{
+	size_t lacking = 0;
+
+	if (!name_cache_get(n->cache, n->number, n->asks, count, &n->bytes))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		struct name_ask *a = &n->asks[i];
+
+		if (a->found)
+			continue;
+		a->off = (uint32_t)n->bytes.len;
+		a->found = !decode(n, a->kind, id_of(n, i)); /* what failed is not kept */
+		a->len = a->found ? 0 : (uint32_t)n->raw.len;
+		lacking += !a->found;
+		if (!buf_append(&n->bytes, n->raw.p, a->len))
+			return false;
+	}
+	if (lacking)
+		name_cache_put(n->cache, n->number, n->asks, count, &n->bytes);
 	return true;
 }
 
+static uint32_t function_of_ask(struct reply_names *n, size_t i)
+{
+	return n->places[n->first_place + i].function;
+}
+
+static uint32_t file_of_ask(struct reply_names *n, size_t i)
+{
+	return n->files[n->first_file + i].file;
+}
+
+static bool fetch_names(struct reply_names *n, enum name_kind kind)
+{
+	size_t count = n->place_count - n->first_place;
+
+	if (!make_asks(n, count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		n->asks[i] = (struct name_ask){
+			.string = rsym_name_id(n->t, function_of_ask(n, i)),
+			.kind = kind,
+		};
+	return fetch(n, count, function_of_ask);
+}
+
+static bool fetch_files(struct reply_names *n)
+{
+	size_t count = n->file_count - n->first_file;
+
+	if (!make_asks(n, count))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		n->asks[i] = (struct name_ask){.string = file_of_ask(n, i), .kind = NAME_FILE};
+	if (!fetch(n, count, file_of_ask))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		n->files[n->first_file + i].off = n->asks[i].off;
+		n->files[n->first_file + i].len = n->asks[i].len;
+	}
+	return true;
+}
+
+/* --- places -------------------------------------------------------------------------------- */
+
+static uint64_t in_table(const struct reply_names *n, uint32_t id)
+{
+	return (uint64_t)n->table << 32 | id;
+}
+
+static bool add_place(struct reply_names *n, uint32_t function, uint32_t file, uint32_t *ret)
+{
+	if (!grow_array((void **)&n->places, &n->places_cap, n->place_count + 1,
+			sizeof(n->places[0]), ROWS_MAX) ||
+	    !grow_array((void **)&n->rows, &n->rows_cap, n->place_count + 1, sizeof(n->rows[0]),
+			ROWS_MAX))
+		return false;
+	*ret = (uint32_t)n->place_count++;
+	n->places[*ret] = (struct reply_place){.function = function, .file = file};
+	n->rows[*ret] = RSYM_NONE;
+	return true;
+}
+
+/* Puts places into the frames; new ones stand behind first_place. */
+static bool find_places(struct reply_names *n, struct rsym_frame *frames, size_t count)
+{
+	bool all = true;
+
+	for (size_t i = 0; i < count; i++) {
+		struct rsym_frame *f = &frames[i];
+		uint32_t *place;
+		bool is_new;
+
+		if (i + AHEAD < count)
+			id_map_fetch(&n->place_ids, in_table(n, f[AHEAD].function), f[AHEAD].file);
+		place = id_map_add(&n->place_ids, in_table(n, f->function), f->file, &is_new);
+		if (place && is_new && !add_place(n, f->function, f->file, place))
+			*place = RSYM_NONE;
+		f->function = place ? *place : RSYM_NONE;
+		all = all && f->function != RSYM_NONE;
+	}
+	return all;
+}
+
+/* The file of each new place; new ones stand behind first_file. */
+static bool find_files(struct reply_names *n)
+{
+	for (size_t i = n->first_place; i < n->place_count; i++) {
+		struct reply_place *p = &n->places[i];
+		uint32_t *file;
+		bool is_new;
+
+		p->path = RSYM_NONE;
+		if (p->file == RSYM_NONE)
+			continue;
+		file = id_map_add(&n->file_ids, in_table(n, p->file), 0, &is_new);
+		if (!file ||
+		    (is_new && !grow_array((void **)&n->files, &n->files_cap, n->file_count + 1,
+					   sizeof(n->files[0]), ROWS_MAX)))
+			return false;
+		if (is_new) {
+			*file = (uint32_t)n->file_count++;
+			n->files[*file] = (struct reply_file){.file = p->file, .string = RSYM_NONE};
+		}
+		p->path = *file;
+	}
+	return true;
+}
+
+static bool fill_places(struct reply_names *n)
+{
+	size_t count = n->place_count - n->first_place;
+	struct reply_place *places = n->places + n->first_place;
+	struct rsym_function info;
+
+	if (!find_files(n) || !fetch_files(n))
+		return false;
+	if (!fetch_names(n, (enum name_kind)n->style))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		places[i].name = n->asks[i].off;
+		places[i].name_len = n->asks[i].len;
+	}
+	if (!n->details)
+		return true;
+	if (!fetch_names(n, NAME_LINKAGE))
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		places[i].linkage = n->asks[i].off;
+		places[i].linkage_len = n->asks[i].len;
+		if (rsym_function(n->t, places[i].function, &info, NULL))
+			continue;
+		places[i].start_line = info.start_line;
+		places[i].start_address = info.has_entry ? info.vaddr : 0;
+	}
+	return true;
+}
+
+static bool give_up(struct rsym_frame *frames, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		frames[i].function = RSYM_NONE;
+	return !count;
+}
+
+bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_t count)
+{
+	size_t len = n->bytes.len;
+	bool all;
+
+	if (n->is_full)
+		return give_up(frames, count);
+	all = find_places(n, frames, count);
+	if (n->first_place == n->place_count)
+		return all;
+	if (fill_places(n)) {
+		n->first_place = n->place_count;
+		n->first_file = n->file_count;
+		return all;
+	}
+	/* Not all of the new ones have their texts: none of them is one. */
+	for (size_t i = 0; i < count; i++)
+		if (frames[i].function != RSYM_NONE && frames[i].function >= n->first_place)
+			frames[i].function = RSYM_NONE;
+	n->is_full = true;
+	n->bytes.len = len;
+	n->place_count = n->first_place;
+	n->file_count = n->first_file;
+	/* The maps know numbers that are gone. Places given out before stay good. */
+	id_map_reset(&n->place_ids);
+	id_map_reset(&n->file_ids);
+	return false;
+}
+
+/* --- the reply ----------------------------------------------------------------------------- */
+
 static uint32_t add_string(struct reply_names *n, const void *p, size_t len)
 {
-	uint32_t id = intern_find(&n->strings, p, len);
+	bool is_new, fits = len + STRING_COST <= LIMIT_REPLY_LEN - n->size;
+	uint32_t id =
+		fits ? intern_add(&n->strings, p, len, &is_new) : intern_find(&n->strings, p, len);
 
-	if (id != INTERN_FULL)
-		return id;
-	if (!reply_names_weigh(n, len + STRING_COST))
-		return RSYM_NONE;
-	return intern_add(&n->strings, p, len, NULL);
+	if (fits && id != INTERN_FULL && is_new)
+		n->size += len + STRING_COST;
+	return id;
 }
 
-/* The string that was stored for (module, id), or RSYM_NONE. */
-static uint32_t known(const struct intern *keys, const uint32_t *values, uint32_t module,
-		      uint32_t id)
+static uint32_t path_of(struct reply_names *n, uint32_t path)
 {
-	uint32_t key[2] = {module, id};
-	uint32_t i = intern_find(keys, key, sizeof(key));
+	struct reply_file *f = &n->files[path];
 
-	return i == INTERN_FULL ? RSYM_NONE : values[i];
-}
-
-static uint32_t remember(struct intern *keys, uint32_t **values, size_t *cap, uint32_t module,
-			 uint32_t id, uint32_t string)
-{
-	uint32_t key[2] = {module, id};
-	uint32_t i;
-
-	if (string == RSYM_NONE ||
-	    !grow_array((void **)values, cap, keys->count + 1, sizeof(**values), ROWS_MAX))
-		return RSYM_NONE;
-	i = intern_add(keys, key, sizeof(key), NULL);
-	if (i == INTERN_FULL)
-		return RSYM_NONE;
-	(*values)[i] = string;
-	return string;
-}
-
-/* Tables are validated when they are opened: a name that does not decode is empty. */
-static void decode_name(struct reply_names *n, const struct rsym *t, uint32_t function)
-{
-	buf_reset(&n->raw);
-	if (rsym_name(t, function, &n->raw, NULL))
-		buf_reset(&n->raw);
-}
-
-static uint32_t name_of(struct reply_names *n, uint32_t module, const struct rsym *t,
-			uint32_t function)
-{
-	uint32_t string = known(&n->name_keys, n->names, module, function);
-
-	if (string != RSYM_NONE)
-		return string;
-	decode_name(n, t, function);
-	buf_reset(&n->text);
-	if (!demangle_append(n->style, n->raw.p, n->raw.len, &n->text))
-		buf_reset(&n->text);
-	string = add_string(n, n->text.p, n->text.len);
-	return remember(&n->name_keys, &n->names, &n->names_cap, module, function, string);
-}
-
-static uint32_t linkage_of(struct reply_names *n, uint32_t module, const struct rsym *t,
-			   uint32_t function)
-{
-	uint32_t string = known(&n->linkage_keys, n->linkages, module, function);
-
-	if (string != RSYM_NONE)
-		return string;
-	decode_name(n, t, function);
-	string = add_string(n, n->raw.p, n->raw.len);
-	return remember(&n->linkage_keys, &n->linkages, &n->linkages_cap, module, function, string);
-}
-
-static uint32_t file_of(struct reply_names *n, uint32_t module, const struct rsym *t, uint32_t file)
-{
-	uint32_t string;
-
-	if (file == RSYM_NONE)
+	if (path == RSYM_NONE)
 		return 0;
-	string = known(&n->file_keys, n->files, module, file);
-	if (string != RSYM_NONE)
-		return string;
-	buf_reset(&n->raw);
-	if (rsym_file(t, file, &n->raw, NULL))
-		buf_reset(&n->raw);
-	string = add_string(n, n->raw.p, n->raw.len);
-	return remember(&n->file_keys, &n->files, &n->files_cap, module, file, string);
+	if (f->string == RSYM_NONE)
+		f->string = add_string(n, n->bytes.p + f->off, f->len);
+	return f->string;
 }
 
 static uint32_t add_function(struct reply_names *n, const struct reply_function *f)
 {
-	uint32_t row = intern_find(&n->functions, f, sizeof(*f));
-
-	if (row != INTERN_FULL)
-		return row;
-	if (!reply_names_weigh(n, FUNCTION_COST + (n->details ? DETAIL_COST : 0)))
+	if (!reply_names_weigh(n, FUNCTION_COST + (n->details ? DETAIL_COST : 0)) ||
+	    !grow_array((void **)&n->functions, &n->functions_cap, n->function_count + 1,
+			sizeof(n->functions[0]), ROWS_MAX))
 		return RSYM_NONE;
-	return intern_add(&n->functions, f, sizeof(*f), NULL);
+	n->functions[n->function_count] = *f;
+	return (uint32_t)n->function_count++;
 }
 
-uint32_t reply_names_function(struct reply_names *n, uint32_t module, const struct rsym *t,
-			      uint32_t function, uint32_t file)
+uint32_t reply_names_add_row(struct reply_names *n, uint32_t place)
 {
-	struct rsym_function info;
-	struct reply_function f = {0};
+	struct reply_place *p = &n->places[place];
+	struct reply_function f = {
+		.name = add_string(n, n->bytes.p + p->name, p->name_len),
+		.file = path_of(n, p->path),
+		.start_line = p->start_line,
+		.start_address = p->start_address,
+	};
 
-	f.name = name_of(n, module, t, function);
-	f.file = file_of(n, module, t, file);
-	if (f.name == RSYM_NONE || f.file == RSYM_NONE)
-		return RSYM_NONE;
-	if (n->details) {
-		f.linkage_name = linkage_of(n, module, t, function);
-		if (f.linkage_name == RSYM_NONE)
-			return RSYM_NONE;
-		if (!rsym_function(t, function, &info, NULL)) {
-			f.start_line = info.start_line;
-			f.start_address = info.has_entry ? info.vaddr : 0;
-		}
-	}
-	return add_function(n, &f);
+	if (n->details)
+		f.linkage_name = add_string(n, n->bytes.p + p->linkage, p->linkage_len);
+	if (f.name != RSYM_NONE && f.file != RSYM_NONE && f.linkage_name != RSYM_NONE)
+		n->rows[place] = add_function(n, &f);
+	return n->rows[place];
+}
+
+void reply_names_commit(struct reply_names *n, size_t more)
+{
+	size_t count = n->place_count - n->batch_place, files = n->file_count - n->batch_file;
+	size_t weight = n->size + more + n->bytes.len - n->batch_bytes;
+
+	weight += (count + files) * STRING_COST + count * FUNCTION_COST;
+	if (n->details)
+		weight += count * (STRING_COST + DETAIL_COST);
+	if (weight <= LIMIT_REPLY_LEN)
+		for (size_t i = n->batch_place; i < n->place_count; i++)
+			reply_names_row(n, (uint32_t)i);
+	n->bytes.max = BYTES_MAX + 2 * (LIMIT_REPLY_LEN + LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
+	n->bytes.failed = n->is_full = false;
 }
 
 uint32_t reply_names_plain(struct reply_names *n, const void *name, size_t len)
 {
 	struct reply_function f = {.name = add_string(n, name, len)};
+	uint32_t *row;
+	bool is_new;
 
-	return f.name == RSYM_NONE ? RSYM_NONE : add_function(n, &f);
+	if (f.name == RSYM_NONE)
+		return RSYM_NONE;
+	row = id_map_add(&n->plain_ids, f.name, 0, &is_new);
+	if (row && is_new)
+		*row = RSYM_NONE;
+	if (row && *row == RSYM_NONE)
+		*row = add_function(n, &f);
+	return row ? *row : RSYM_NONE;
 }

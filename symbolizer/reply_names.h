@@ -2,26 +2,21 @@
 #ifndef RAWSTACK_REPLY_NAMES_H
 #define RAWSTACK_REPLY_NAMES_H
 /*
- * The string and function tables of one reply. Every text is decoded, demangled and stored once,
- * and everything is weighed before it is added: *_add give RSYM_NONE when the reply would exceed
- * its budget, and what was there stays good.
+ * The string and function tables of a reply, or of the replies of one stream, over which they grow.
+ * In two steps: reply_names_prepare() finds the texts of many frames of one table, so that each is
+ * unpacked and demangled once; reply_names_row() puts them into the reply, in the order of its
+ * frames, and weighs everything before it is added. One thread at a time.
+ *
+ *	reply_names_begin(n, style, details, base_weight);
+ *	reply_names_table(n, number, &table), reply_names_prepare(n, frames, count);  for each table
+ *	reply_names_commit(n);
+ *	row = reply_names_row(n, frame->function);		for what goes into the reply
  */
 #include "demangle.h"
+#include "id_map.h"
 #include "intern.h"
+#include "name_cache.h"
 #include "rsym.h"
-
-struct reply_names {
-	struct intern strings;   /* the reply's strings; 0 is the empty one */
-	struct intern functions; /* struct reply_function */
-	struct intern name_keys, file_keys, linkage_keys; /* (module, id) -> below */
-	uint32_t *names, *files, *linkages;               /* string of each key */
-	size_t names_cap, files_cap, linkages_cap;
-	struct buf raw, text;
-	enum demangle_style style;
-	bool details;
-	size_t size; /* upper bound of the reply's bytes so far, as packed */
-	size_t max;
-};
 
 /* A row of the reply's functions. Without `details` the last three are 0. */
 struct reply_function {
@@ -30,18 +25,87 @@ struct reply_function {
 	uint64_t start_address;
 };
 
-int reply_names_init(struct reply_names *n, enum demangle_style style, bool details, size_t base,
-		     size_t max, struct err *err) _must_check_;
+struct reply_names {
+	struct name_cache *cache; /* of all requests; may be NULL */
+
+	/* What the replies have; of the present one are those from first_... on. */
+	struct intern strings; /* 0 is the empty one */
+	struct reply_function *functions;
+	size_t function_count, functions_cap;
+	uint32_t first_string, first_function;
+	struct id_map plain_ids; /* string -> row, of names without a table */
+
+	/* What was prepared: functions in files. */
+	struct intern numbers;   /* of tables */
+	struct id_map place_ids; /* (table, function), file -> place */
+	struct reply_place *places;
+	uint32_t *rows; /* of places; RSYM_NONE until it is in a reply */
+	size_t place_count, places_cap, rows_cap;
+	struct id_map file_ids; /* (table, file) -> file */
+	struct reply_file *files;
+	size_t file_count, files_cap;
+	struct buf bytes;                            /* of names and paths */
+	size_t first_place, first_file;              /* of what came last */
+	size_t batch_place, batch_file, batch_bytes; /* where the present reply began */
+	bool is_full;                                /* nothing more is prepared in advance */
+	struct name_ask *asks;
+	size_t asks_cap;
+
+	/* The table in hand. */
+	uint64_t number;
+	uint32_t table; /* of numbers */
+	const struct rsym *t;
+	struct rsym_reader *reader; /* opened when the cache lacks something */
+	struct buf raw;
+
+	enum demangle_style style;
+	bool details;
+	size_t size; /* upper bound of the reply's bytes so far, as packed */
+};
+
+void reply_names_init(struct reply_names *n);
 void reply_names_done(struct reply_names *n);
+void reply_names_reset(struct reply_names *n); /* for the first reply again; memory is kept */
+size_t reply_names_memory(const struct reply_names *n);
 
-/* The row of a table's function in a file (RSYM_NONE: not known). module tells tables apart. */
-uint32_t reply_names_function(struct reply_names *n, uint32_t module, const struct rsym *t,
-			      uint32_t function, uint32_t file);
+/* A reply whose other parts weigh `base`. ERR_MEMORY; ERR_LIMIT when a stream's tables are full. */
+int reply_names_begin(struct reply_names *n, enum demangle_style style, bool details, size_t base,
+		      struct err *err) _must_check_;
 
-/* The row of a name that needs no table. */
+/* Takes a table in hand. number: of struct store_table. t must stay until the next one. */
+int reply_names_table(struct reply_names *n, uint64_t number, const struct rsym *t,
+		      struct err *err) _must_check_;
+void reply_names_leave_table(struct reply_names *n);
+
+/* Replaces each frame's function by its place, or by RSYM_NONE. False when some have none, for
+ * there is no memory for all texts. */
+bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_t count);
+
+/*
+ * Ends what is done in advance: what is prepared from now on must go into the reply at once, and
+ * has room. Rows of all that was prepared are made in the order of the places, if they fit together
+ * with `more` bytes.
+ */
+void reply_names_commit(struct reply_names *n, size_t more);
+
+/* The row of a place, RSYM_NONE when the reply would exceed its budget; what was there stays. */
+uint32_t reply_names_add_row(struct reply_names *n, uint32_t place);
+
+static inline uint32_t reply_names_row(struct reply_names *n, uint32_t place)
+{
+	return n->rows[place] != RSYM_NONE ? n->rows[place] : reply_names_add_row(n, place);
+}
+
+/* The row of a name that needs no table, likewise. */
 uint32_t reply_names_plain(struct reply_names *n, const void *name, size_t len);
 
 /* Room for len more bytes of the reply; false when there is none. */
-bool reply_names_weigh(struct reply_names *n, size_t len);
+static inline bool reply_names_weigh(struct reply_names *n, size_t len)
+{
+	if (len > LIMIT_REPLY_LEN - n->size)
+		return false;
+	n->size += len;
+	return true;
+}
 
 #endif

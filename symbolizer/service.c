@@ -91,7 +91,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	if (rc)
 		return rc;
 	s->tables = tables_new(err);
-	if (!s->tables)
+	s->names = name_cache_new(LIMIT_NAME_CACHE, err);
+	s->pool = symbolize_pool_new(LIMIT_IDLE_REPLIES, err);
+	if (!s->tables || !s->names || !s->pool)
 		return ERR_MEMORY;
 	rc = uploads_open(&s->uploads, s->data_fd, err);
 	if (rc)
@@ -151,6 +153,8 @@ bool service_close(struct service *s)
 	build_queue_close(s->queue);
 	uploads_close(s->uploads);
 	tables_free(s->tables);
+	name_cache_free(s->names);
+	symbolize_pool_free(s->pool);
 	store_close(s->store);
 	closep(&s->lock_fd);
 	closep(&s->data_fd);
@@ -172,6 +176,7 @@ struct symbolize_env service_env(struct service *s)
 	return (struct symbolize_env){
 		.store = s->store,
 		.tables = s->tables,
+		.names = s->names,
 		.is_building = is_building,
 		.ctx = s->uploads,
 		.now_ns = service_now_ns(),
@@ -182,7 +187,7 @@ int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
 		      bool (*cancelled)(void *arg), void *arg, struct symbolize **ret,
 		      struct err *err)
 {
-	_cleanup_(symbolize_freep) struct symbolize *work = symbolize_new(err);
+	struct symbolize *work = symbolize_pool_get(s->pool, err);
 	struct symbolize_env env = service_env(s);
 	int rc;
 
@@ -191,9 +196,16 @@ int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
 	env.cancelled = cancelled;
 	env.cancelled_arg = arg;
 	rc = symbolize_run(work, &env, batch, err);
-	if (!rc)
-		*ret = TAKE_PTR(work);
+	if (rc)
+		service_symbolize_done(s, work);
+	else
+		*ret = work;
 	return rc;
+}
+
+void service_symbolize_done(struct service *s, struct symbolize *work)
+{
+	symbolize_pool_put(s->pool, work);
 }
 
 /* --- uploads ------------------------------------------------------------------------------- */

@@ -40,10 +40,11 @@ bool service_close(struct service *s);
 
 /* --- Symbolizer ---------------------------------------------------------------------------- */
 
-/* cancelled may be NULL; see symbolize.h. */
+/* cancelled may be NULL; see symbolize.h. The reply is *ret's, which is given back with _done(). */
 int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
 		      bool (*cancelled)(void *arg), void *arg, struct symbolize **ret,
 		      struct err *err) _must_check_;
+void service_symbolize_done(struct service *s, struct symbolize *work);
 int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *request,
 		    struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err);
 

@@ -6,11 +6,14 @@
 
 #include "build_queue.h"
 #include "service.h"
+#include "symbolize_pool.h"
 
 struct service {
 	int data_fd, lock_fd;
 	struct store *store;
 	struct tables *tables;
+	struct name_cache *names;
+	struct symbolize_pool *pool;
 	struct uploads *uploads;
 	struct build_queue *queue;
 	unsigned int builders;

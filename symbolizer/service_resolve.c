@@ -190,7 +190,7 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 			return rc;
 	}
 	rc = fill_batch(request, arena, &locations, err);
-	work = symbolize_new(err);
+	work = symbolize_new(false, err);
 	if (rc || !work)
 		return out_of_memory(err);
 	module.build_id = reply->build_id;

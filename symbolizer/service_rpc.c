@@ -15,13 +15,15 @@ static bool is_cancelled(void *arg)
 
 static int on_symbolize(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
-	_cleanup_(symbolize_freep) struct symbolize *work = NULL;
+	struct symbolize *work = NULL;
 	int rc = service_symbolize(rpc_call_ctx(c), (const Rawstack__V1__StackBatch *)request,
 				   is_cancelled, c, &work, err);
 
 	if (rc || !work)
 		return rc;
-	return rpc_call_reply(c, &symbolize_reply(work)->base, err);
+	rc = rpc_call_reply(c, &symbolize_reply(work)->base, err);
+	service_symbolize_done(rpc_call_ctx(c), work);
+	return rc;
 }
 
 /* The body of a unary method whose function takes (service, request, arena, reply, err). */

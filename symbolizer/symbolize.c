@@ -1,64 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbolize.h"
 
-#include <stdio.h>
 #include <string.h>
 
-#include "arena.h"
 #include "batch_check.h"
-#include "binary_meta.h"
-#include "limits.h"
 #include "location.h"
-#include "reply_names.h"
-
-#define STATUS(name) RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_##name
-#define MODULE(name) RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_##name
+#include "symbolize_priv.h"
 
 enum {
 	LOCATION_COST = 4, /* status and frame count, as varints */
 	FRAME_COST = 10,   /* function and line */
 	COLUMN_COST = 5,
-	MODULE_COST = 24,
 	FRAMING_COST = 256, /* tags and lengths of the columns, the batch id */
 	FRAMES_MAX = 1 << 20,
 	CANCEL_INTERVAL = 1024, /* locations */
+	AHEAD = 16,             /* locations whose memory is fetched ahead */
+	NOT_YET = -1,           /* a location's status: it is among the lookups */
 };
 
-struct module {
-	struct build_id id;
-	struct rsym table; /* when status is READY */
-	Rawstack__V1__ModuleStatus status;
-	char reason[128];
-	bool damaged;
-	bool asked;      /* a location refers to it */
-	uint64_t weight; /* of its locations, saturating */
-};
-
-/* The frames of an address that was resolved before in this batch. */
-struct known {
-	uint32_t first, count;
-	uint32_t status;
-};
-
-struct symbolize {
-	const struct symbolize_env *env;
-	const Rawstack__V1__StackBatch *batch;
-	const Rawstack__V1__Locations *locations;
-	Rawstack__V1__SymbolizedBatch reply;
-	struct arena arena; /* of what has a size known from the request */
-	struct module *modules;
-	struct reply_names names;
-
-	struct intern addresses; /* (module, vaddr) */
-	struct known *known;     /* of each */
-	size_t known_cap;
-
-	uint32_t *frame_function, *frame_line, *frame_column;
-	size_t frame_count, function_cap, line_cap, column_cap;
-	struct rsym_frame frames[RSYM_FRAMES_MAX];
-};
-
-struct symbolize *symbolize_new(struct err *err)
+struct symbolize *symbolize_new(bool is_stream, struct err *err)
 {
 	struct symbolize *s = calloc(1, sizeof(*s));
 
@@ -66,10 +26,10 @@ struct symbolize *symbolize_new(struct err *err)
 		err_set(err, ERR_MEMORY, "out of memory");
 		return NULL;
 	}
+	s->is_stream = is_stream;
 	s->arena = (struct arena)ARENA_INIT(LIMIT_REPLY_MEMORY);
-	s->addresses =
-		(struct intern)INTERN_INIT(LIMIT_BATCH_LOCATIONS, LIMIT_BATCH_LOCATIONS * 16);
-	rawstack__v1__symbolized_batch__init(&s->reply);
+	s->copies = (struct arena)ARENA_INIT(LIMIT_STREAM_MEMORY);
+	reply_names_init(&s->names);
 	return s;
 }
 
@@ -78,13 +38,23 @@ void symbolize_free(struct symbolize *s)
 	if (!s)
 		return;
 	arena_done(&s->arena);
+	arena_done(&s->copies);
 	reply_names_done(&s->names);
-	intern_done(&s->addresses);
-	free(s->known);
+	lookups_done(&s->lookups);
+	free(s->modules);
+	free(s->strings);
 	free(s->frame_function);
 	free(s->frame_line);
 	free(s->frame_column);
 	free(s);
+}
+
+size_t symbolize_memory(const struct symbolize *s)
+{
+	return sizeof(*s) + s->arena.used + s->copies.used + reply_names_memory(&s->names) +
+	       lookups_memory(&s->lookups) + s->modules_cap * sizeof(s->modules[0]) +
+	       s->strings_cap * sizeof(s->strings[0]) +
+	       (s->function_cap + s->line_cap + s->column_cap) * sizeof(uint32_t);
 }
 
 const Rawstack__V1__SymbolizedBatch *symbolize_reply(const struct symbolize *s)
@@ -92,184 +62,17 @@ const Rawstack__V1__SymbolizedBatch *symbolize_reply(const struct symbolize *s)
 	return &s->reply;
 }
 
-/* --- modules ------------------------------------------------------------------------------- */
-
-static void without_table(struct symbolize *s, struct store_read *r, struct module *m)
+static bool is_cancelled(const struct symbolize *s)
 {
-	struct store_binary b;
-	int rc = store_binary(r, &m->id, &b, NULL);
-
-	m->status = MODULE(MISSING);
-	if (rc == 1 && b.status == STORE_FAILED) {
-		m->status = MODULE(FAILED);
-		binary_meta_reason(&b, m->reason, sizeof(m->reason));
-	} else if (rc != 0) {
-		m->status = MODULE(PURGED);
-	}
-	if (s->env->is_building && s->env->is_building(s->env->ctx, &m->id))
-		m->status = MODULE(BUILDING);
+	return s->env->cancelled && s->env->cancelled(s->env->cancelled_arg);
 }
 
-static int open_module(struct symbolize *s, struct store_read *r, const Rawstack__V1__Module *from,
-		       struct module *m, Rawstack__V1__ModuleReply *reply, struct err *err)
+static int cancelled(struct err *err)
 {
-	int kind = from->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH &&
-				   from->build_id.len == HTLHASH_LEN
-			   ? BUILD_ID_HTLHASH
-			   : BUILD_ID_GNU;
-	int rc = build_id_set(&m->id, kind, from->build_id.data, from->build_id.len, err);
-
-	if (rc)
-		return rc;
-	rc = tables_get(s->env->tables, r, &m->id, &m->table, err);
-	if (rc == 1) {
-		m->status = MODULE(READY);
-		reply->generation = m->table.generation;
-		reply->has_dwarf = (m->table.flags & RSYM_HAS_DWARF) != 0;
-	} else if (rc == ERR_DATA) {
-		m->status = MODULE(PURGED);
-		m->damaged = true;
-		snprintf(m->reason, sizeof(m->reason), "the stored table was damaged");
-	} else if (rc < 0) {
-		return rc;
-	} else {
-		without_table(s, r, m);
-	}
-	reply->status = m->status;
-	reply->reason.data = (uint8_t *)m->reason;
-	reply->reason.len = strlen(m->reason);
-	return reply_names_weigh(&s->names, MODULE_COST + reply->reason.len)
-		       ? 0
-		       : err_set(err, ERR_LIMIT, "the modules alone fill a reply");
+	return err_set(err, ERR_CANCELLED, "nobody waits for the answer");
 }
 
-static int open_modules(struct symbolize *s, struct store_read *r, struct err *err)
-{
-	size_t count = s->batch->n_modules;
-	Rawstack__V1__ModuleReply *replies = arena_array(&s->arena, count, sizeof(*replies));
-
-	s->modules = arena_array(&s->arena, count, sizeof(s->modules[0]));
-	s->reply.modules = arena_array(&s->arena, count, sizeof(s->reply.modules[0]));
-	if (!replies || !s->modules || !s->reply.modules)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	s->reply.n_modules = count;
-	for (size_t i = 0; i < count; i++) {
-		int rc;
-
-		rawstack__v1__module_reply__init(&replies[i]);
-		s->reply.modules[i] = &replies[i];
-		rc = open_module(s, r, s->batch->modules[i], &s->modules[i], &replies[i], err);
-		if (rc)
-			return rc;
-	}
-	return 0;
-}
-
-/* --- locations ----------------------------------------------------------------------------- */
-
-enum outcome {
-	FITS,
-	FULL
-};
-
-static bool append_frame(struct symbolize *s, uint32_t function, uint32_t line, uint32_t column)
-{
-	bool columns = s->batch->want_columns;
-	size_t want = s->frame_count + 1;
-
-	if (function == RSYM_NONE ||
-	    !reply_names_weigh(&s->names, FRAME_COST + (columns ? COLUMN_COST : 0)) ||
-	    !grow_array((void **)&s->frame_function, &s->function_cap, want, sizeof(uint32_t),
-			FRAMES_MAX) ||
-	    !grow_array((void **)&s->frame_line, &s->line_cap, want, sizeof(uint32_t),
-			FRAMES_MAX) ||
-	    (columns && !grow_array((void **)&s->frame_column, &s->column_cap, want,
-				    sizeof(uint32_t), FRAMES_MAX)))
-		return false;
-	s->frame_function[s->frame_count] = function;
-	s->frame_line[s->frame_count] = line;
-	if (columns)
-		s->frame_column[s->frame_count] = column;
-	s->frame_count++;
-	return true;
-}
-
-static bool repeat(struct symbolize *s, const struct known *k)
-{
-	for (uint32_t i = k->first; i < k->first + k->count; i++)
-		if (!append_frame(s, s->frame_function[i], s->frame_line[i],
-				  s->batch->want_columns ? s->frame_column[i] : 0))
-			return false;
-	return true;
-}
-
-static bool append_frames(struct symbolize *s, uint32_t module, int count)
-{
-	const struct rsym *t = &s->modules[module].table;
-	const struct rsym_frame *inner = &s->frames[0], *outer = &s->frames[count - 1];
-
-	switch (s->batch->detail) {
-	case RAWSTACK__V1__DETAIL__DETAIL_NAMES:
-		return append_frame(
-			s, reply_names_function(&s->names, module, t, outer->function, RSYM_NONE),
-			0, 0);
-	case RAWSTACK__V1__DETAIL__DETAIL_LINES:
-		return append_frame(
-			s, reply_names_function(&s->names, module, t, outer->function, inner->file),
-			inner->line, inner->column);
-	default:
-		for (int i = 0; i < count; i++)
-			if (!append_frame(s,
-					  reply_names_function(&s->names, module, t,
-							       s->frames[i].function,
-							       s->frames[i].file),
-					  s->frames[i].line, s->frames[i].column))
-				return false;
-		return true;
-	}
-}
-
-static int status_of_frames(const struct symbolize *s, uint32_t module, int count)
-{
-	struct rsym_function f;
-
-	if (s->frames[0].line)
-		return STATUS(RESOLVED);
-	if (!rsym_function(&s->modules[module].table, s->frames[count - 1].function, &f, NULL) &&
-	    f.from_symbol)
-		return STATUS(SYMBOL_ONLY);
-	return STATUS(NO_LINE);
-}
-
-static enum outcome look_up(struct symbolize *s, uint32_t module, uint64_t vaddr, int *status)
-{
-	struct {
-		uint64_t module, vaddr;
-	} key = {module, vaddr};
-	uint32_t first = (uint32_t)s->frame_count;
-	uint32_t i = intern_find(&s->addresses, &key, sizeof(key));
-	int count;
-
-	if (i != INTERN_FULL) {
-		*status = (int)s->known[i].status;
-		return repeat(s, &s->known[i]) ? FITS : FULL;
-	}
-	*status = STATUS(NOT_IN_MODULE);
-	count = rsym_lookup(&s->modules[module].table, vaddr, s->frames, ARRAY_LEN(s->frames));
-	if (count > 0) {
-		if (!append_frames(s, module, count))
-			return FULL;
-		*status = status_of_frames(s, module, count);
-	}
-	if (grow_array((void **)&s->known, &s->known_cap, s->addresses.count + 1,
-		       sizeof(s->known[0]), LIMIT_BATCH_LOCATIONS)) {
-		i = intern_add(&s->addresses, &key, sizeof(key), NULL);
-		if (i != INTERN_FULL)
-			s->known[i] = (struct known){first, (uint32_t)s->frame_count - first,
-						     (uint32_t)*status};
-	}
-	return FITS;
-}
+/* --- which addresses are looked up ------------------------------------------------------------ */
 
 /* The link-time address of a location in a module that is ready; false: it has none there. */
 static bool vaddr_of(const struct rsym *t, int kind, uint64_t address, bool is_return,
@@ -291,50 +94,260 @@ static bool vaddr_of(const struct rsym *t, int kind, uint64_t address, bool is_r
 	}
 }
 
-static enum outcome in_module(struct symbolize *s, size_t i, int *status)
+static bool is_return(const struct symbolize *s, size_t i)
 {
 	const Rawstack__V1__Locations *l = s->locations;
-	struct module *m = &s->modules[l->module[i]];
-	bool is_return = l->n_mode && l->mode[i] == RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN;
-	uint64_t vaddr;
 
-	m->asked = true;
-	if (!CHECKED_ADD(m->weight, l->n_weight ? l->weight[i] : 1, &m->weight))
-		m->weight = UINT64_MAX;
-	if (m->status == MODULE(BUILDING)) {
-		*status = STATUS(BUILDING);
-	} else if (m->status != MODULE(READY)) {
-		*status = STATUS(UNKNOWN_MODULE);
-	} else if (!vaddr_of(&m->table, (int)l->kind[i], l->address[i], is_return, &vaddr)) {
-		*status = STATUS(NOT_IN_MODULE);
-	} else {
-		return look_up(s, l->module[i], vaddr, status);
+	return l->n_mode && l->mode[i] == RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN;
+}
+
+/* A status that is known at once, or NOT_YET with *vaddr filled. */
+static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
+{
+	const Rawstack__V1__Locations *l = s->locations;
+	int kind = (int)l->kind[i];
+	const struct module *m;
+
+	if (kind == LOCATION_HOST_NAMED)
+		return LOCATION_STATUS(HOST_NAMED);
+	if (kind == LOCATION_UNRESOLVED)
+		return LOCATION_STATUS(UNRESOLVED);
+	if (!batch_kind_has_module(kind))
+		return LOCATION_STATUS(MALFORMED);
+	m = &s->modules[l->module[i]];
+	if (m->status == MODULE_STATUS(BUILDING))
+		return LOCATION_STATUS(BUILDING);
+	if (m->status != MODULE_STATUS(READY))
+		return LOCATION_STATUS(UNKNOWN_MODULE);
+	if (!vaddr_of(&m->table, kind, l->address[i], is_return(s, i), vaddr))
+		return LOCATION_STATUS(NOT_IN_MODULE);
+	return NOT_YET;
+}
+
+static int gather(struct symbolize *s, struct err *err)
+{
+	uint64_t vaddr = 0;
+
+	lookups_reset(&s->lookups);
+	for (size_t i = 0; i < s->reply.n_status; i++) {
+		int status = first_status(s, i, &vaddr);
+
+		s->reply.status[i] = status;
+		if (status == NOT_YET &&
+		    !lookups_add(&s->lookups, s->locations->module[i], vaddr, (uint32_t)i))
+			return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	return lookups_sort(&s->lookups) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* --- looking up ------------------------------------------------------------------------------- */
+
+/* What of a chain was asked for, in place: the new number of frames. */
+static uint32_t reduce(const struct symbolize *s, struct rsym_frame *frames, uint32_t count)
+{
+	switch (s->batch->detail) {
+	case RAWSTACK__V1__DETAIL__DETAIL_NAMES:
+		frames[0] = (struct rsym_frame){frames[count - 1].function, RSYM_NONE, 0, 0};
+		return 1;
+	case RAWSTACK__V1__DETAIL__DETAIL_LINES:
+		frames[0].function = frames[count - 1].function;
+		return 1;
+	default:
+		return count;
+	}
+}
+
+static int status_of(const struct rsym *t, const struct rsym_frame *frames, uint32_t count)
+{
+	struct rsym_function f;
+
+	if (!count)
+		return LOCATION_STATUS(NOT_IN_MODULE);
+	if (frames[0].line)
+		return LOCATION_STATUS(RESOLVED);
+	if (!rsym_function(t, frames[count - 1].function, &f, NULL) && f.from_symbol)
+		return LOCATION_STATUS(SYMBOL_ONLY);
+	return LOCATION_STATUS(NO_LINE);
+}
+
+/* Fills the statuses of a group, and leaves the frames that were asked for: how many. */
+static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
+{
+	const struct module *m = &s->modules[g->module];
+	struct lookup_answer *a = &s->lookups.answers[g->first];
+	uint32_t first = a->first, used = first;
+
+	for (uint32_t i = g->first; i < g->end && a->done; i++, a++) {
+		struct rsym_frame *frames = s->lookups.frames + a->first;
+
+		a->status = (uint8_t)status_of(&m->table, frames, a->count);
+		if (a->count)
+			a->count = reduce(s, frames, a->count);
+		if (used != a->first)
+			memmove(s->lookups.frames + used, frames, a->count * sizeof(*frames));
+		a->first = used;
+		used += a->count;
+	}
+	return used - first;
+}
+
+/* Those with a frame that has no place are left out. */
+static void leave_out(struct lookups *l, const struct lookup_group *g)
+{
+	for (uint32_t i = g->first; i < g->end; i++) {
+		struct lookup_answer *a = &l->answers[i];
+
+		for (uint32_t k = a->first; a->done && k < a->first + a->count; k++)
+			a->done = l->frames[k].function != RSYM_NONE;
+	}
+}
+
+static int look_up_group(struct symbolize *s, const struct lookup_group *g, struct err *err)
+{
+	struct lookups *l = &s->lookups;
+	const struct module *m = &s->modules[g->module];
+	int rc = reply_names_table(&s->names, m->number, &m->table, err);
+	uint32_t count;
+
+	if (rc)
+		return rc;
+	if (is_cancelled(s))
+		return cancelled(err);
+	if (!lookups_run(l, g, &m->table))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (!l->answers[g->first].done)
+		return 0;
+	count = reduce_group(s, g);
+	if (!reply_names_prepare(&s->names, l->frames + l->answers[g->first].first, count))
+		leave_out(l, g);
+	return is_cancelled(s) ? cancelled(err) : 0;
+}
+
+/* --- the frames of the reply ------------------------------------------------------------------ */
+
+enum outcome {
+	FITS,
+	FULL
+};
+
+static bool make_room(struct symbolize *s, uint32_t count)
+{
+	bool columns = s->batch->want_columns;
+	size_t want = s->frame_count + count;
+
+	return reply_names_weigh(&s->names,
+				 (size_t)count * (FRAME_COST + (columns ? COLUMN_COST : 0))) &&
+	       grow_array((void **)&s->frame_function, &s->function_cap, want, sizeof(uint32_t),
+			  FRAMES_MAX) &&
+	       grow_array((void **)&s->frame_line, &s->line_cap, want, sizeof(uint32_t),
+			  FRAMES_MAX) &&
+	       (!columns || grow_array((void **)&s->frame_column, &s->column_cap, want,
+				       sizeof(uint32_t), FRAMES_MAX));
+}
+
+static void append_frame(struct symbolize *s, uint32_t function, uint32_t line, uint32_t column)
+{
+	s->frame_function[s->frame_count] = function;
+	s->frame_line[s->frame_count] = line;
+	if (s->batch->want_columns)
+		s->frame_column[s->frame_count] = column;
+	s->frame_count++;
+}
+
+/* Frames whose functions are places. */
+static enum outcome append_frames(struct symbolize *s, const struct rsym_frame *frames,
+				  uint32_t count)
+{
+	if (!make_room(s, count))
+		return FULL;
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t row = reply_names_row(&s->names, frames[i].function);
+
+		if (row == RSYM_NONE)
+			return FULL;
+		append_frame(s, row, frames[i].line, frames[i].column);
 	}
 	return FITS;
 }
 
-static enum outcome answer(struct symbolize *s, size_t i, int *status)
+static enum outcome append_host_named(struct symbolize *s, size_t i)
+{
+	struct kv_bytes name = s->strings[s->locations->string[i]];
+	uint32_t row = make_room(s, 1) ? reply_names_plain(&s->names, name.p, name.len) : RSYM_NONE;
+
+	if (row == RSYM_NONE)
+		return FULL;
+	append_frame(s, row, 0, 0);
+	return FITS;
+}
+
+/* An address that was left out, since there was no memory for all that were asked. */
+static enum outcome append_late(struct symbolize *s, const struct module *m, uint64_t vaddr,
+				int *status)
+{
+	uint32_t count = (uint32_t)rsym_lookup(&m->table, vaddr, s->scratch, ARRAY_LEN(s->scratch));
+
+	*status = status_of(&m->table, s->scratch, count);
+	if (!count)
+		return FITS;
+	count = reduce(s, s->scratch, count);
+	if (reply_names_table(&s->names, m->number, &m->table, NULL) ||
+	    !reply_names_prepare(&s->names, s->scratch, count))
+		return FULL;
+	return append_frames(s, s->scratch, count);
+}
+
+static void add_weight(struct symbolize *s, size_t i)
 {
 	const Rawstack__V1__Locations *l = s->locations;
-	int kind = (int)l->kind[i];
-	const ProtobufCBinaryData *name;
+	struct module *m;
 
-	if (batch_kind_has_module(kind))
-		return in_module(s, i, status);
-	switch (kind) {
-	case LOCATION_HOST_NAMED:
-		*status = STATUS(HOST_NAMED);
-		name = &s->batch->strings[l->string[i]];
-		return append_frame(s, reply_names_plain(&s->names, name->data, name->len), 0, 0)
-			       ? FITS
-			       : FULL;
-	case LOCATION_UNRESOLVED:
-		*status = STATUS(UNRESOLVED);
+	if (!batch_kind_has_module((int)l->kind[i]))
+		return;
+	m = &s->modules[l->module[i]];
+	if (!CHECKED_ADD(m->weight, l->n_weight ? l->weight[i] : 1, &m->weight))
+		m->weight = UINT64_MAX;
+}
+
+static enum outcome answer(struct symbolize *s, size_t i, int *status)
+{
+	const struct lookups *l = &s->lookups;
+	const struct lookup_answer *a;
+
+	add_weight(s, i);
+	*status = (int)s->reply.status[i];
+	if (*status == LOCATION_STATUS(HOST_NAMED))
+		return append_host_named(s, i);
+	if (*status != NOT_YET)
 		return FITS;
-	default:
-		*status = STATUS(MALFORMED);
-		return FITS;
-	}
+	a = &l->answers[l->address_of[i]];
+	if (!a->done)
+		return append_late(s, &s->modules[s->locations->module[i]],
+				   l->vaddrs[l->address_of[i]], status);
+	*status = a->status;
+	return append_frames(s, l->frames + a->first, a->count);
+}
+
+/* An upper bound, if all locations are answered. */
+static size_t weight_of_frames(const struct symbolize *s)
+{
+	const struct lookups *l = &s->lookups;
+	size_t frames = s->reply.n_status; /* names of the host */
+
+	for (size_t i = 0; i < l->count; i++)
+		frames += l->answers[l->address_of[l->items[i].location]].count;
+	return frames * (FRAME_COST + (s->batch->want_columns ? COLUMN_COST : 0));
+}
+
+/* Locations stand in any order, and their answers in order of address. */
+static void fetch_ahead(const struct symbolize *s, size_t i)
+{
+	const struct lookups *l = &s->lookups;
+
+	if ((int)s->reply.status[i + AHEAD] == NOT_YET)
+		__builtin_prefetch(&l->answers[l->address_of[i + AHEAD]]);
+	if ((int)s->reply.status[i + AHEAD / 2] == NOT_YET)
+		__builtin_prefetch(&l->frames[l->answers[l->address_of[i + AHEAD / 2]].first]);
 }
 
 /* Everything from the first location that does not fit is deferred. */
@@ -342,22 +355,25 @@ static int answer_all(struct symbolize *s, struct err *err)
 {
 	size_t count = s->reply.n_status;
 
+	reply_names_commit(&s->names, weight_of_frames(s));
 	for (size_t i = 0; i < count; i++) {
 		size_t first = s->frame_count;
 		int status;
 
-		if (i % CANCEL_INTERVAL == 0 && s->env->cancelled &&
-		    s->env->cancelled(s->env->cancelled_arg))
-			return err_set(err, ERR_CANCELLED, "nobody waits for the answer");
+		if (i + AHEAD < count)
+			fetch_ahead(s, i);
+
+		if (i % CANCEL_INTERVAL == 0 && is_cancelled(s))
+			return cancelled(err);
 		if (answer(s, i, &status) == FULL) {
 			s->frame_count = first;
 			if (first == 0) {
 				/* Fills a reply all by itself: asking again would not help. */
-				s->reply.status[i] = STATUS(MALFORMED);
+				s->reply.status[i] = LOCATION_STATUS(MALFORMED);
 				continue;
 			}
 			for (; i < count; i++, s->reply.deferred++)
-				s->reply.status[i] = STATUS(DEFERRED);
+				s->reply.status[i] = LOCATION_STATUS(DEFERRED);
 			break;
 		}
 		s->reply.status[i] = status;
@@ -371,7 +387,7 @@ static int answer_all(struct symbolize *s, struct err *err)
 static int fill_functions(struct symbolize *s, Rawstack__V1__Functions *f, struct err *err)
 {
 	const struct reply_names *n = &s->names;
-	size_t count = n->functions.count;
+	size_t count = n->function_count - n->first_function;
 
 	f->name = arena_array(&s->arena, count, sizeof(f->name[0]));
 	f->file = arena_array(&s->arena, count, sizeof(f->file[0]));
@@ -380,16 +396,14 @@ static int fill_functions(struct symbolize *s, Rawstack__V1__Functions *f, struc
 	f->start_address = arena_array(&s->arena, count, sizeof(f->start_address[0]));
 	if (!f->name || !f->file || !f->linkage_name || !f->start_line || !f->start_address)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	for (uint32_t i = 0; i < count; i++) {
-		struct reply_function row;
-		size_t len;
+	for (size_t i = 0; i < count; i++) {
+		const struct reply_function *row = &n->functions[n->first_function + i];
 
-		memcpy(&row, intern_get(&n->functions, i, &len), sizeof(row));
-		f->name[i] = row.name;
-		f->file[i] = row.file;
-		f->linkage_name[i] = row.linkage_name;
-		f->start_line[i] = row.start_line;
-		f->start_address[i] = row.start_address;
+		f->name[i] = row->name;
+		f->file[i] = row->file;
+		f->linkage_name[i] = row->linkage_name;
+		f->start_line[i] = row->start_line;
+		f->start_address[i] = row->start_address;
 	}
 	f->n_name = f->n_file = count;
 	if (n->details)
@@ -400,7 +414,8 @@ static int fill_functions(struct symbolize *s, Rawstack__V1__Functions *f, struc
 static int fill_reply(struct symbolize *s, struct err *err)
 {
 	Rawstack__V1__SymbolizedBatch *reply = &s->reply;
-	size_t count = s->names.strings.count;
+	uint32_t first = s->names.first_string;
+	size_t count = s->names.strings.count - first;
 	int rc;
 
 	reply->batch_id = s->batch->batch_id;
@@ -420,57 +435,12 @@ static int fill_reply(struct symbolize *s, struct err *err)
 	reply->n_strings = count;
 	for (uint32_t i = 0; i < count; i++) {
 		size_t len;
-		const void *p = intern_get(&s->names.strings, i, &len);
+		const void *p = intern_get(&s->names.strings, first + i, &len);
 
 		/* Lives in the arena of strings, which does not grow any more. */
 		memcpy(&reply->strings[i].data, &p, sizeof(p));
 		reply->strings[i].len = len;
 	}
-	return rc;
-}
-
-/* What the store learns of the batch, once the read has ended. */
-static int take_note(struct symbolize *s, struct err *err)
-{
-	_cleanup_(freep) struct store_missing *notes = NULL;
-	struct intern ids = INTERN_INIT(LIMIT_BATCH_MODULES, LIMIT_BATCH_MODULES * BUILD_ID_MAX);
-	struct kv_bytes batch_id = {s->batch->batch_id.data, s->batch->batch_id.len};
-	size_t count = s->batch->n_modules;
-	int rc = 0;
-
-	notes = calloc(count + 1, sizeof(*notes));
-	if (!notes)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < count; i++) {
-		const ProtobufCBinaryData *path = &s->batch->modules[i]->path;
-		struct module *m = &s->modules[i];
-		uint32_t row;
-		bool is_new;
-
-		if (m->damaged)
-			store_purge(s->env->store, &m->id, NULL);
-		if (!m->asked || m->status == MODULE(BUILDING))
-			continue;
-		if (m->status == MODULE(READY)) {
-			store_note_used(s->env->store, &m->id, s->env->now_ns);
-			continue;
-		}
-		row = intern_add(&ids, m->id.bytes, m->id.len, &is_new);
-		if (row == INTERN_FULL)
-			continue;
-		if (is_new)
-			notes[row] = (struct store_missing){
-				.id = m->id,
-				.last_ns = s->env->now_ns,
-				.paths = {{path->data, path->len}},
-				.path_count = 1,
-			};
-		if (!CHECKED_ADD(notes[row].weight, m->weight, &notes[row].weight))
-			notes[row].weight = UINT64_MAX;
-	}
-	if (!s->env->uncounted)
-		rc = store_note_missing(s->env->store, batch_id, notes, ids.count, err);
-	intern_done(&ids);
 	return rc;
 }
 
@@ -486,38 +456,67 @@ static enum demangle_style style_of(Rawstack__V1__Demangle d)
 	}
 }
 
-int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
-		  const Rawstack__V1__StackBatch *batch, struct err *err)
+static int begin(struct symbolize *s, struct err *err)
 {
-	static const Rawstack__V1__Locations none = RAWSTACK__V1__LOCATIONS__INIT;
-	struct store_read *r;
-	size_t count;
-	int rc = batch_check(batch, err);
+	const Rawstack__V1__StackBatch *batch = s->batch;
+	size_t count = s->locations->n_kind;
+	int rc = reply_names_begin(&s->names, style_of(batch->demangle),
+				   batch->want_function_details,
+				   FRAMING_COST + count * LOCATION_COST, err);
 
 	if (rc)
 		return rc;
-	s->env = env;
-	s->batch = batch;
-	s->locations = batch->locations ? batch->locations : &none;
-	count = s->locations->n_kind;
-	rc = reply_names_init(&s->names, style_of(batch->demangle), batch->want_function_details,
-			      FRAMING_COST + count * LOCATION_COST, LIMIT_REPLY_LEN, err);
-	if (rc)
-		return rc;
+	s->frame_count = 0;
 	s->reply.status = arena_array(&s->arena, count, sizeof(s->reply.status[0]));
 	s->reply.frame_count = arena_array(&s->arena, count, sizeof(s->reply.frame_count[0]));
 	if (!s->reply.status || !s->reply.frame_count)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	s->reply.n_status = s->reply.n_frame_count = count;
+	return symbolize_dictionaries_add(s, err);
+}
 
-	rc = store_read_begin(env->store, &r, err);
+/* Inside one read, from which tables borrow. */
+static int resolve(struct symbolize *s, struct store_read *r, struct err *err)
+{
+	const struct lookups *l = &s->lookups;
+	int rc = symbolize_modules_open(s, r, err);
+
+	if (!rc)
+		rc = gather(s, err);
+	for (size_t i = 0; !rc && i < l->group_count; i++)
+		rc = look_up_group(s, &l->groups[i], err);
+	return rc ? rc : answer_all(s, err);
+}
+
+int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
+		  const Rawstack__V1__StackBatch *batch, struct err *err)
+{
+	static const Rawstack__V1__Locations none = RAWSTACK__V1__LOCATIONS__INIT;
+	struct store_read *r;
+	int rc;
+
+	if (!s->is_stream) {
+		reply_names_reset(&s->names);
+		s->module_count = s->string_count = 0;
+	}
+	rc = batch_check(batch, s->module_count, s->string_count, err);
 	if (rc)
 		return rc;
-	rc = open_modules(s, r, err);
+	arena_reset(&s->arena);
+	rawstack__v1__symbolized_batch__init(&s->reply);
+	s->env = env;
+	s->names.cache = env->names;
+	s->batch = batch;
+	s->locations = batch->locations ? batch->locations : &none;
+	rc = begin(s, err);
 	if (!rc)
-		rc = answer_all(s, err);
+		rc = store_read_begin(env->store, &r, err);
+	if (rc)
+		return rc;
+	rc = resolve(s, r, err);
+	reply_names_leave_table(&s->names);
 	store_read_end(r);
 	if (!rc)
 		rc = fill_reply(s, err);
-	return rc ? rc : take_note(s, err);
+	return rc ? rc : symbolize_take_note(s, err);
 }

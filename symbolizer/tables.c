@@ -72,16 +72,17 @@ static void keep(struct tables *t, uint64_t number, const struct rsym *opened)
 }
 
 int tables_get(struct tables *t, struct store_read *r, const struct build_id *id, struct rsym *ret,
-	       struct err *err)
+	       uint64_t *ret_number, struct err *err)
 {
 	struct store_table table;
 	int rc = store_table(r, id, &table, err);
 
 	if (rc <= 0)
 		return rc;
+	*ret_number = table.number;
 	if (find(t, &table, ret))
 		return 1;
-	rc = rsym_open(ret, table.p, table.len, err);
+	rc = rsym_open_trusted(ret, table.p, table.len, err);
 	if (rc)
 		return err_set(err, ERR_DATA, "the stored table is not readable");
 	keep(t, table.number, ret);

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_TABLES_H
 #define RAWSTACK_TABLES_H
 /*
- * Opened tables: validating one takes a pass over all of it, so that is done once per write of the
- * table and remembered. Safe from any thread.
+ * Opened tables, remembered per write of a table. Each was validated whole before it was stored,
+ * and the store has its checksum: opening reads its heads only. Safe from any thread.
  */
 #include "rsym.h"
 #include "store.h"
@@ -15,9 +15,9 @@ void tables_free(struct tables *t);
 
 /*
  * 1 and the table of the id, 0 when there is none, ERR_DATA when it is damaged. *ret borrows from
- * the read.
+ * the read; *ret_number is the one of struct store_table.
  */
 int tables_get(struct tables *t, struct store_read *r, const struct build_id *id, struct rsym *ret,
-	       struct err *err);
+	       uint64_t *ret_number, struct err *err);
 
 #endif

@@ -84,6 +84,12 @@
 #define LIMIT_QUEUE_JOBS        LIMIT(256)
 #define LIMIT_QUEUE_LEN         (64 * MIB)
 #define LIMIT_CALL_REPLIES      LIMIT(64) /* of one call, that wait for a slow reader */
+/* Names and paths kept from one request for the next; twice those of a large program. */
+#define LIMIT_NAME_CACHE        (20 * MIB)
+#define LIMIT_IDLE_REPLIES      (24 * MIB) /* memory of replies that waits for the next request */
+/* Dictionaries of one SymbolizeStream, and of all of them. */
+#define LIMIT_STREAM_MEMORY     (32 * MIB)
+#define LIMIT_STREAMS_MEMORY    (128 * MIB)
 #define LIMIT_BATCH_LOCATIONS   LIMIT(65536)
 #define LIMIT_BATCH_MODULES     LIMIT(8192)
 #define LIMIT_BATCH_STRINGS     LIMIT(65536)

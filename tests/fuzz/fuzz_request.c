@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	batch = rawstack__v1__stack_batch__unpack(NULL, len, p);
 	if (!batch)
 		return 0;
-	s = symbolize_new(&err);
+	s = symbolize_new(false, &err);
 	if (s && !symbolize_run(s, &env, batch, &err)) {
 		const Rawstack__V1__SymbolizedBatch *reply = symbolize_reply(s);
 

@@ -22,6 +22,7 @@ enum {
 
 static struct store *store;
 static struct tables *tables;
+static struct name_cache *names;
 static struct build_id there, absent;
 
 /*
@@ -77,14 +78,16 @@ static int setup(void **state _unused_)
 	b.id = there;
 	b.table_len = out.len;
 	tables = tables_new(&err);
+	names = name_cache_new(4 << 20, &err);
 	return store_kv_open_memory(&kv, 64 << 20, &err) ||
 	       store_open(&store, kv, 64 << 20, &err) || store_put(store, &b, out.p, &err) ||
-	       !tables;
+	       !tables || !names;
 }
 
 static int teardown(void **state _unused_)
 {
 	tables_free(tables);
+	name_cache_free(names);
 	store_close(store);
 	return 0;
 }
@@ -144,11 +147,11 @@ static void add(struct request *r, int kind, uint32_t module, uint64_t address, 
 
 static struct symbolize *answer(struct request *r)
 {
-	struct symbolize_env env = {.store = store, .tables = tables, .now_ns = 5};
+	struct symbolize_env env = {.store = store, .tables = tables, .names = names, .now_ns = 5};
 	struct symbolize *s;
 	struct err err;
 
-	s = symbolize_new(&err);
+	s = symbolize_new(false, &err);
 	assert_non_null(s);
 	if (symbolize_run(s, &env, &r->batch, &err))
 		fail_msg("%s", err.message);
@@ -220,12 +223,28 @@ static void test_statuses(void **state _unused_)
 	free(r);
 }
 
-/* More than a reply holds: what fits is answered, the rest is told, and asking on gets it all. */
-static void test_deferred(void **state _unused_)
+static void check_name(const struct symbolize *s, size_t frame, size_t function)
+{
+	const Rawstack__V1__SymbolizedBatch *reply = symbolize_reply(s);
+	ProtobufCBinaryData name =
+		reply->strings[reply->functions->name[reply->frame_function[frame]]];
+	char want[16];
+	int len = snprintf(want, sizeof(want), "f%zu_", function);
+
+	assert_int_equal(name.len, NAME_LEN);
+	assert_memory_equal(name.data, want, (size_t)len);
+	assert_int_equal(reply->frame_line[frame],
+			 function == 1 || function == 2 ? 0 : function + 1);
+}
+
+/* More than a reply holds: what fits is answered, the rest is told, and asking on gets it all. With
+ * details there are more texts than are prepared in advance. */
+static void ask_for_all(bool details)
 {
 	struct request *r = request_new();
 	size_t answered = 0, rounds = 0;
 
+	r->batch.want_function_details = details;
 	while (answered < FUNCTIONS) {
 		_cleanup_(symbolize_freep) struct symbolize *s = NULL;
 		const Rawstack__V1__SymbolizedBatch *reply;
@@ -244,6 +263,8 @@ static void test_deferred(void **state _unused_)
 		for (size_t i = count; i < reply->n_status; i++)
 			assert_int_equal(reply->status[i], STATUS(DEFERRED));
 		assert_true(count > 0);
+		for (size_t i = 0; i < count; i++)
+			check_name(s, i, answered + i);
 		answered += count;
 		rounds++;
 	}
@@ -251,11 +272,103 @@ static void test_deferred(void **state _unused_)
 	free(r);
 }
 
+static void test_deferred(void **state _unused_)
+{
+	ask_for_all(false);
+	ask_for_all(true);
+	ask_for_all(false); /* with names in the cache */
+}
+
+/* Addresses in any order, some of them twice: the same reply from fresh memory, from used memory,
+ * and with names from the cache. */
+static void test_again(void **state _unused_)
+{
+	struct symbolize_env env = {.store = store, .tables = tables, .now_ns = 5};
+	_cleanup_(symbolize_freep) struct symbolize *s = NULL, *fresh = symbolize_new(false, NULL);
+	struct request *r = request_new();
+	uint8_t *packed[2];
+	size_t len[2];
+
+	for (size_t i = 0; i < 1000; i++)
+		add(r, KIND_VADDR, 0, 0x1000 + 8 * (i * 7919 % 1200), i % 3 == 0);
+	s = answer(r);
+	if (symbolize_run(s, &env, &r->batch, NULL) || symbolize_run(fresh, &env, &r->batch, NULL))
+		fail();
+	for (size_t i = 0; i < 2; i++) {
+		const Rawstack__V1__SymbolizedBatch *reply = symbolize_reply(i ? fresh : s);
+
+		len[i] = rawstack__v1__symbolized_batch__get_packed_size(reply);
+		packed[i] = malloc(len[i]);
+		assert_non_null(packed[i]);
+		rawstack__v1__symbolized_batch__pack(reply, packed[i]);
+	}
+	assert_int_equal(len[0], len[1]);
+	assert_memory_equal(packed[0], packed[1], len[0]);
+	free(packed[0]);
+	free(packed[1]);
+	free(r);
+}
+
+/* Each location has its own answer, whatever the order and however often it is asked for. */
+static void test_order(void **state _unused_)
+{
+	_cleanup_(symbolize_freep) struct symbolize *s = NULL;
+	struct request *r = request_new();
+
+	for (size_t i = 0; i < 1000; i++)
+		add(r, KIND_VADDR, 0, 0x1000 + 16 * (i * 7919 % 700), false);
+	s = answer(r);
+	assert_int_equal(symbolize_reply(s)->n_frame_function, 1000);
+	assert_int_equal(symbolize_reply(s)->functions->n_name, 700);
+	for (size_t i = 0; i < 1000; i++)
+		check_name(s, i, i * 7919 % 700);
+	free(r);
+}
+
+/* Of a chain, what was asked for. */
+static void test_detail(void **state _unused_)
+{
+	static const struct {
+		int detail;
+		uint32_t frames, line; /* of the first */
+		const char *name, *file;
+	} rows[] = {
+		{RAWSTACK__V1__DETAIL__DETAIL_NAMES, 1, 0, "f5_", ""},
+		{RAWSTACK__V1__DETAIL__DETAIL_LINES, 1, 3, "f5_", "/src/a.c"},
+		{RAWSTACK__V1__DETAIL__DETAIL_INLINES, 2, 3, "inner", "/src/a.c"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(symbolize_freep) struct symbolize *s = NULL;
+		struct request *r = request_new();
+		const Rawstack__V1__SymbolizedBatch *reply;
+		const Rawstack__V1__Functions *f;
+		ProtobufCBinaryData text;
+
+		add(r, KIND_VADDR, 0, 0x1000 + 5 * 16 + 9, false);
+		add(r, KIND_VADDR, 0, 0x1000 + 5 * 16 + 8, false);
+		r->batch.detail = rows[i].detail;
+		s = answer(r);
+		reply = symbolize_reply(s);
+		f = reply->functions;
+		assert_int_equal(reply->n_frame_function, 2 * rows[i].frames);
+		assert_int_equal(reply->frame_count[1], rows[i].frames);
+		assert_int_equal(reply->frame_line[0], rows[i].line);
+		text = reply->strings[f->name[reply->frame_function[0]]];
+		assert_memory_equal(text.data, rows[i].name, strlen(rows[i].name));
+		text = reply->strings[f->file[reply->frame_function[0]]];
+		assert_int_equal(text.len, strlen(rows[i].file));
+		assert_memory_equal(text.data, rows[i].file, text.len);
+		free(r);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_statuses),
-		cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_statuses), cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_again),    cmocka_unit_test(test_order),
+		cmocka_unit_test(test_detail),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);

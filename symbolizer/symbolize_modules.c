@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The modules of a batch: which tables there are, and what the store learns of those asked for. */
+#include <stdio.h>
+#include <string.h>
+
+#include "batch_check.h"
+#include "binary_meta.h"
+#include "symbolize_priv.h"
+
+enum {
+	MODULE_COST = 30
+};
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* --- dictionaries --------------------------------------------------------------------------- */
+
+/* A stream's entries outlive their batch. */
+static bool keep_bytes(struct symbolize *s, const ProtobufCBinaryData *from, struct kv_bytes *to)
+{
+	*to = (struct kv_bytes){from->data, from->len};
+	if (s->is_stream)
+		to->p = arena_copy(&s->copies, from->data, from->len);
+	return !s->is_stream || to->p;
+}
+
+static int add_module(struct symbolize *s, const Rawstack__V1__Module *from, struct err *err)
+{
+	int kind = from->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH &&
+				   from->build_id.len == HTLHASH_LEN
+			   ? BUILD_ID_HTLHASH
+			   : BUILD_ID_GNU;
+	struct module *m;
+
+	if (!grow_array((void **)&s->modules, &s->modules_cap, s->module_count + 1,
+			sizeof(s->modules[0]), LIMIT_BATCH_MODULES))
+		return out_of_memory(err);
+	m = &s->modules[s->module_count];
+	*m = (struct module){0};
+	if (!keep_bytes(s, &from->path, &m->path))
+		return out_of_memory(err);
+	s->module_count++;
+	return build_id_set(&m->id, kind, from->build_id.data, from->build_id.len, err);
+}
+
+int symbolize_dictionaries_add(struct symbolize *s, struct err *err)
+{
+	const Rawstack__V1__StackBatch *b = s->batch;
+	int rc = 0;
+
+	s->first_module = s->module_count;
+	s->first_string = s->string_count;
+	for (size_t i = 0; !rc && i < b->n_modules; i++)
+		rc = add_module(s, b->modules[i], err);
+	if (rc)
+		return rc;
+	if (!grow_array((void **)&s->strings, &s->strings_cap, s->string_count + b->n_strings,
+			sizeof(s->strings[0]), LIMIT_BATCH_STRINGS))
+		return out_of_memory(err);
+	for (size_t i = 0; i < b->n_strings; i++)
+		if (!keep_bytes(s, &b->strings[i], &s->strings[s->string_count++]))
+			return out_of_memory(err);
+	return 0;
+}
+
+/* --- tables --------------------------------------------------------------------------------- */
+
+static void without_table(struct symbolize *s, struct store_read *r, struct module *m, char *reason,
+			  size_t reason_len)
+{
+	struct store_binary b;
+	int rc = store_binary(r, &m->id, &b, NULL);
+
+	m->status = MODULE_STATUS(MISSING);
+	if (rc == 1 && b.status == STORE_FAILED) {
+		m->status = MODULE_STATUS(FAILED);
+		binary_meta_reason(&b, reason, reason_len);
+	} else if (rc != 0) {
+		m->status = MODULE_STATUS(PURGED);
+	}
+	if (s->env->is_building && s->env->is_building(s->env->ctx, &m->id))
+		m->status = MODULE_STATUS(BUILDING);
+}
+
+static int open_module(struct symbolize *s, struct store_read *r, struct module *m,
+		       Rawstack__V1__ModuleReply *reply, struct err *err)
+{
+	char reason[128] = "";
+	int rc = tables_get(s->env->tables, r, &m->id, &m->table, &m->number, err);
+
+	m->damaged = false;
+	m->generation = 0;
+	if (rc == 1) {
+		m->status = MODULE_STATUS(READY);
+		m->generation = m->table.generation;
+		reply->has_dwarf = (m->table.flags & RSYM_HAS_DWARF) != 0;
+	} else if (rc == ERR_DATA) {
+		m->status = MODULE_STATUS(PURGED);
+		m->damaged = true;
+		snprintf(reason, sizeof(reason), "the stored table was damaged");
+	} else if (rc < 0) {
+		return rc;
+	} else {
+		without_table(s, r, m, reason, sizeof(reason));
+	}
+	reply->generation = m->generation;
+	reply->status = m->status;
+	reply->reason.len = strlen(reason);
+	reply->reason.data = (uint8_t *)arena_copy(&s->arena, reason, reply->reason.len);
+	return reply->reason.data ? 0 : out_of_memory(err);
+}
+
+/* Whether the reply has a row for the module: each new one, and in a stream those that changed. */
+static int open_and_tell(struct symbolize *s, struct store_read *r, size_t i, struct err *err)
+{
+	Rawstack__V1__ModuleReply *reply = arena_alloc(&s->arena, sizeof(*reply));
+	struct module *m = &s->modules[i];
+	Rawstack__V1__ModuleStatus status = m->status;
+	uint64_t generation = m->generation;
+	size_t row = s->reply.n_modules;
+	int rc;
+
+	if (!reply)
+		return out_of_memory(err);
+	rawstack__v1__module_reply__init(reply);
+	rc = open_module(s, r, m, reply, err);
+	if (rc || (i < s->first_module && m->status == status && m->generation == generation))
+		return rc;
+	if (s->is_stream) {
+		s->reply.module_index[row] = (uint32_t)i;
+		s->reply.n_module_index++;
+	}
+	s->reply.modules[s->reply.n_modules++] = reply;
+	return reply_names_weigh(&s->names, MODULE_COST + reply->reason.len)
+		       ? 0
+		       : err_set(err, ERR_LIMIT, "the modules alone fill a reply");
+}
+
+int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err *err)
+{
+	const Rawstack__V1__Locations *l = s->locations;
+	size_t count = s->module_count;
+	int rc = 0;
+
+	s->reply.modules = arena_array(&s->arena, count, sizeof(s->reply.modules[0]));
+	s->reply.module_index = arena_array(&s->arena, count, sizeof(s->reply.module_index[0]));
+	if (!s->reply.modules || !s->reply.module_index)
+		return out_of_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		s->modules[i].asked = false;
+		s->modules[i].weight = 0;
+	}
+	for (size_t i = 0; i < l->n_kind; i++)
+		if (batch_kind_has_module((int)l->kind[i]))
+			s->modules[l->module[i]].asked = true;
+	for (size_t i = s->first_module; !rc && i < count; i++)
+		rc = open_and_tell(s, r, i, err);
+	/* Of a stream's older ones, those that this batch uses. */
+	for (size_t i = 0; !rc && i < s->first_module; i++)
+		if (s->modules[i].asked)
+			rc = open_and_tell(s, r, i, err);
+	return rc;
+}
+
+/* --- afterwards ----------------------------------------------------------------------------- */
+
+int symbolize_take_note(struct symbolize *s, struct err *err)
+{
+	_cleanup_(freep) struct store_missing *notes = NULL;
+	struct intern ids = INTERN_INIT(LIMIT_BATCH_MODULES, LIMIT_BATCH_MODULES * BUILD_ID_MAX);
+	struct kv_bytes batch_id = {s->batch->batch_id.data, s->batch->batch_id.len};
+	int rc = 0;
+
+	for (size_t i = 0; i < s->module_count; i++) {
+		struct module *m = &s->modules[i];
+		uint32_t row;
+		bool is_new;
+
+		if (m->damaged)
+			store_purge(s->env->store, &m->id, NULL);
+		m->damaged = false;
+		if (!m->asked || m->status == MODULE_STATUS(BUILDING))
+			continue;
+		if (m->status == MODULE_STATUS(READY)) {
+			store_note_used(s->env->store, &m->id, s->env->now_ns);
+			continue;
+		}
+		if (!notes)
+			notes = calloc(s->module_count, sizeof(*notes));
+		if (!notes)
+			break;
+		row = intern_add(&ids, m->id.bytes, m->id.len, &is_new);
+		if (row == INTERN_FULL)
+			continue;
+		if (is_new)
+			notes[row] = (struct store_missing){
+				.id = m->id,
+				.last_ns = s->env->now_ns,
+				.paths = {m->path},
+				.path_count = 1,
+			};
+		if (!CHECKED_ADD(notes[row].weight, m->weight, &notes[row].weight))
+			notes[row].weight = UINT64_MAX;
+	}
+	if (!s->env->uncounted && ids.count)
+		rc = store_note_missing(s->env->store, batch_id, notes, ids.count, err);
+	intern_done(&ids);
+	return rc;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SYMBOLIZE_PRIV_H
+#define RAWSTACK_SYMBOLIZE_PRIV_H
+/* What the parts of symbolize share: symbolize.c (locations, the reply), symbolize_modules.c. */
+#include "arena.h"
+#include "limits.h"
+#include "lookups.h"
+#include "reply_names.h"
+#include "symbolize.h"
+
+#define LOCATION_STATUS(name) RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_##name
+#define MODULE_STATUS(name)   RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_##name
+
+struct module {
+	struct build_id id;
+	struct kv_bytes path; /* the batch's, or a copy in a stream */
+	Rawstack__V1__ModuleStatus status;
+	uint64_t generation;
+	/* Of the present batch. */
+	bool damaged;
+	bool asked;      /* a location refers to it */
+	uint64_t weight; /* of its locations, saturating */
+	uint64_t number; /* of the table, as below when status is READY */
+	struct rsym table;
+};
+
+struct symbolize {
+	const struct symbolize_env *env;
+	const Rawstack__V1__StackBatch *batch;
+	const Rawstack__V1__Locations *locations;
+	Rawstack__V1__SymbolizedBatch reply;
+	struct arena arena; /* of one reply: what has a size known from the request */
+
+	/* The dictionaries: of the batch, or of a stream's batches so far. */
+	bool is_stream;
+	struct arena copies; /* a stream's */
+	struct module *modules;
+	size_t module_count, modules_cap, first_module;
+	struct kv_bytes *strings;
+	size_t string_count, strings_cap, first_string;
+
+	struct reply_names names;
+	struct lookups lookups;
+	uint32_t *frame_function, *frame_line, *frame_column;
+	size_t frame_count, function_cap, line_cap, column_cap;
+	struct rsym_frame scratch[RSYM_FRAMES_MAX];
+};
+
+/* Adds the batch's modules and strings to the dictionaries. ERR_MEMORY, ERR_LIMIT. */
+int symbolize_dictionaries_add(struct symbolize *s, struct err *err) _must_check_;
+
+/* Opens the tables of the batch and fills the replies of its modules. */
+int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err *err) _must_check_;
+
+/* What the store learns of the batch, once the read has ended. */
+int symbolize_take_note(struct symbolize *s, struct err *err) _must_check_;
+
+#endif
