@@ -243,7 +243,8 @@ static int prepare(struct session *s, struct err *err)
 		log_warn("%s", warning.message);
 	scan_running(s);
 	/* The spool's directory is open and its own, BPF is loaded: the rest can go. */
-	return capabilities_keep_sampling(err);
+	rc = capabilities_keep_sampling(err);
+	return rc ? rc : spool_writer_detach(s->spool, err);
 }
 
 static void fill_stats(struct session *s, struct session_stats *ret)

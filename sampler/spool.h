@@ -106,6 +106,15 @@ int spool_writer_open(struct spool_writer **ret, const char *dir, const struct s
 		      const struct spool_origin *origin, const struct io *io, struct err *err);
 
 /*
+ * From now on two threads of the writer's own do all file work: no other call waits for a disk, but
+ * close. What the disk does not take in time is lost and counted once LIMIT_SPOOL_QUEUE of it
+ * waits. Sealed segments are packed then. Call it where no fork follows that does not exec, and
+ * behind any change of capabilities, which threads have each for itself. ERR_IO, ERR_MEMORY:
+ * nothing changed.
+ */
+int spool_writer_detach(struct spool_writer *w, struct err *err);
+
+/*
  * Dictionary entries: each returns the index in the current segment, LOCATION_NO_INDEX when it
  * cannot be stored. Indexes are valid until the next spool_writer_sample(), which may start a new
  * segment: intern, then add the sample, each time. Interning what is known costs one hash.
@@ -128,9 +137,9 @@ void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cu
 /* As last stated, or counted by the writer itself. */
 uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss);
 
-/* Hands everything to the kernel in one write, syncs when sync_ns has passed, applies the limits.
- * An error is reported once, when things begin to fail, and does not stop the writer: it starts a
- * new segment as soon as that is possible. */
+/* Hands everything to the kernel in one write (detached: to the thread that does so at once), syncs
+ * when sync_ns has passed, applies the limits. An error is reported once, when things begin to
+ * fail, and does not stop the writer: it starts a new segment as soon as that is possible. */
 int spool_writer_flush(struct spool_writer *w, struct err *err);
 
 /* Flushes, syncs, seals the segment. */

@@ -8,7 +8,8 @@
  * bytes behind the entries it knows in a header entry.
  *
  *	lock                            empty; flock(2)ed by the writer
- *	segment-<16 hex digits>.spool   spool_header, its directory, then records, then zero bytes
+ *	segment-<16 hex digits>.spool   spool_header, its directory, then records, then zero bytes;
+ *	                                once sealed, header, directory, packed blocks of all that
  *	ack                             spool_ack
  *	.<name>...tmp                   not finished; removed by the next writer
  */
@@ -18,12 +19,15 @@
 #define SPOOL_ACK_MAGIC "RAWSPACK"
 
 enum {
-	SPOOL_MAJOR = 1,
+	SPOOL_MAJOR = 1,        /* as it is appended to */
+	SPOOL_MAJOR_PACKED = 2, /* packed, after it was sealed */
 	SPOOL_MINOR = 0,
 	SPOOL_HEADER_LEN = 512,      /* what this version writes */
 	SPOOL_HEADER_MAX = 4096,     /* what it accepts */
 	SPOOL_HEADER_ENTRY_MAX = 64, /* directory entries it accepts */
 	SPOOL_RECORD_ALIGN = 8,
+	SPOOL_BLOCK_LEN = 256 << 10, /* what a block of a packed segment unpacks to, at most */
+	SPOOL_BLOCKS_MAX = 256,      /* of them: LIMIT_SPOOL_SEGMENT */
 };
 
 struct spool_header {
@@ -40,6 +44,7 @@ _Static_assert(sizeof(struct spool_header) == 40, "on disk");
 enum spool_header_kind {
 	SPOOL_HEADER_ORIGIN = 1, /* struct spool_header_origin; must be there */
 	SPOOL_HEADER_BOUNDS = 2, /* struct spool_header_bounds */
+	SPOOL_HEADER_BLOCKS = 3, /* struct spool_header_blocks; in a packed segment only */
 };
 
 struct spool_header_entry {
@@ -63,6 +68,22 @@ struct spool_header_bounds {
 	uint64_t flush_ns, sync_ns;
 };
 _Static_assert(sizeof(struct spool_header_bounds) == 16, "on disk");
+
+/* Block i unpacks to the bytes from i * block_len on of the segment as it was, header included; the
+ * last one to what is left of raw_len. Behind it block_count times struct spool_header_block. */
+struct spool_header_blocks {
+	uint64_t raw_len;
+	uint32_t block_len, block_count;
+	uint32_t records_off; /* where records begin in what they unpack to */
+	uint32_t reserved;    /* zero */
+};
+_Static_assert(sizeof(struct spool_header_blocks) == 24, "on disk");
+
+struct spool_header_block {
+	uint32_t off, len; /* in the file; as long as what it unpacks to: not packed */
+	uint32_t crc;      /* CRC-32C of these bytes */
+};
+_Static_assert(sizeof(struct spool_header_block) == 12, "on disk");
 
 #define SPOOL_RECORD_MAGIC UINT32_C(0x43455273) /* "sREC" */
 

@@ -14,10 +14,9 @@ struct spool_reader {
 	uint64_t ack_segment, ack_place;   /* where rewind goes */
 	uint64_t next_segment, next_place; /* the end of the last batch that was returned */
 
-	uint64_t segment; /* the one being read; with no fd: read the next one above it */
+	uint64_t segment; /* the one being read; with no file: read the next one above it */
 	uint64_t place;   /* in it, the end of the last sample taken */
-	int fd;
-	struct spool_segment_info info;
+	struct spool_file file;
 	struct spool_cursor cursor;
 	struct spool_tables tables; /* of the segment, as far as it was read */
 	uint64_t losses[SPOOL_LOSS_COUNT];
@@ -116,15 +115,15 @@ static int take_samples(struct spool_reader *r, size_t max_samples, struct err *
 static void end_batch(struct spool_reader *r, uint64_t from_place, struct spool_batch *ret)
 {
 	*ret = (struct spool_batch){
-		.origin = r->info.origin,
+		.origin = r->file.info.origin,
 		.damaged_len = r->cursor.damaged_len - r->damaged_before,
 		.segment = r->segment,
 		.end_offset = r->place,
 	};
 	spool_slice_end(&r->slice, ret);
 	memcpy(ret->losses, r->losses, sizeof(ret->losses));
-	memcpy(ret->id, r->info.origin.host_id, 16);
-	memcpy(ret->id + 16, r->info.origin.boot_id, 16);
+	memcpy(ret->id, r->file.info.origin.host_id, 16);
+	memcpy(ret->id + 16, r->file.info.origin.boot_id, 16);
 	/* Big-endian, so that ids of one boot sort in order. */
 	for (int i = 0; i < 8; i++) {
 		ret->id[32 + i] = (uint8_t)(r->segment >> (56 - 8 * i));
@@ -136,12 +135,11 @@ static void end_batch(struct spool_reader *r, uint64_t from_place, struct spool_
 
 static void close_segment(struct spool_reader *r)
 {
-	if (r->fd < 0)
+	if (r->file.fd < 0)
 		return;
 	r->damaged_len += r->cursor.damaged_len;
 	spool_cursor_done(&r->cursor);
-	r->io->close(r->io->ctx, r->fd);
-	r->fd = -1;
+	spool_file_close(&r->file);
 	r->in_record = false;
 }
 
@@ -149,31 +147,18 @@ static void close_segment(struct spool_reader *r)
  * behind it. */
 static int open_segment(struct spool_reader *r, uint64_t number, uint64_t place, struct err *err)
 {
-	char name[SPOOL_NAME_MAX];
-	int rc, fd;
+	int rc = spool_file_open(&r->file, r->io, r->dir_fd, number, err);
 
-	fd = r->io->open(r->io->ctx, r->dir_fd, spool_segment_name(number, name),
-			 O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-	if (fd == -ENOENT) {
-		r->segment = number;
-		return 0;
-	}
-	if (fd < 0)
-		return err_sys(err, -fd, "%s", name);
-	rc = spool_header_read(r->io, fd, &r->info, err);
-	if (rc || r->info.segment != number) {
-		r->io->close(r->io->ctx, fd);
-		if (rc && rc != ERR_DATA)
-			return err_prefix(err, "%s", name);
-		/* At least its header is damaged; what behind it would be is not known. */
-		r->damaged_len += SPOOL_HEADER_LEN;
-		r->segment = number;
-		return 0;
-	}
+	if (rc && rc != ERR_DATA && rc != ERR_NOT_FOUND)
+		return rc;
 	r->segment = number;
-	r->fd = fd;
-	r->place = place ? place : r->info.records_off;
-	spool_cursor_init(&r->cursor, r->io, fd, r->info.records_off);
+	/* Its header is damaged: how much was behind it is not known. */
+	if (rc == ERR_DATA)
+		r->damaged_len += SPOOL_HEADER_LEN;
+	if (rc)
+		return 0;
+	r->place = place ? place : r->file.info.records_off;
+	spool_cursor_init(&r->cursor, &r->file, r->file.info.records_off);
 	spool_tables_reset(&r->tables);
 	memset(r->losses, 0, sizeof(r->losses));
 	return 1;
@@ -261,7 +246,7 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 		rc = find_segment(r, r->segment + 1, &next, err);
 		if (rc < 0)
 			return rc;
-		if (r->fd >= 0) {
+		if (r->file.fd >= 0) {
 			bool finished = rc == 1;
 
 			rc = next_in_segment(r, finished || r->only_looks, max_samples, ret, err);
@@ -269,7 +254,7 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 				return rc;
 			close_segment(r);
 		}
-		if (rc == 0 && r->fd < 0) {
+		if (rc == 0 && r->file.fd < 0) {
 			rc = find_segment(r, r->segment + 1, &next, err);
 			if (rc <= 0)
 				return rc;
@@ -291,7 +276,7 @@ int spool_reader_open(struct spool_reader **ret, const char *dir, const struct i
 	if (!r)
 		return err_set(err, ERR_MEMORY, "out of memory for the spool");
 	r->io = io ? io : io_system();
-	r->fd = -1;
+	r->file.fd = -1;
 	spool_tables_init(&r->tables);
 	spool_slice_init(&r->slice, &r->tables);
 	r->dir_fd = r->io->open(r->io->ctx, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
@@ -341,7 +326,7 @@ void spool_reader_from_start(struct spool_reader *r)
 
 uint64_t spool_reader_damaged_len(const struct spool_reader *r)
 {
-	return r->damaged_len + (r->fd >= 0 ? r->cursor.damaged_len : 0);
+	return r->damaged_len + (r->file.fd >= 0 ? r->cursor.damaged_len : 0);
 }
 
 void spool_reader_close(struct spool_reader *r)

@@ -120,6 +120,8 @@
 #define LIMIT_SPOOL_SEGMENT_MIN LIMIT(65536)
 /* Segments in one directory: 256 GiB of the default length. */
 #define LIMIT_SPOOL_FILES       LIMIT(65536)
+/* Records that wait for a disk that does not answer: at 999 Hz on 64 CPUs about two seconds. */
+#define LIMIT_SPOOL_QUEUE       (4 * MIB)
 /* Bytes checksummed in vain while looking for the next whole record of one damaged segment. */
 #define LIMIT_SPOOL_RESYNC      (256 * MIB)
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A spool directory made of the input, read to its end twice and acknowledged. The first byte says
- * what the rest is: a segment file as it is (0), or (other) the records of one with a good header,
- * each {u8 type, u16 len, payload}, framed and checksummed here, so that what lies behind the
- * checksums is reached.
+ * A spool directory made of the input, read to its end twice and acknowledged, then packed and read
+ * again. The first byte says what the rest is: a segment file as it is (0); the blocks of a packed
+ * one (0xff), {u32 raw_len, u32 block_len}, then each {u16 len, bytes}, with a header and checksums
+ * made here; or (other) the records of one, each {u8 type, u16 len, payload}, likewise, so that
+ * what lies behind the checksums is reached.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,18 +16,18 @@
 #include "memory_io.h"
 #include "spool.h"
 #include "spool_segment.h"
+#include "spool_squeeze.h"
 
 #define NAME "segment-0000000000000001.spool"
 
 static void put_segment(struct memory_io *m, const uint8_t *p, size_t len)
 {
 	const struct spool_segment_info info = {.segment = 1, .segment_len = 1 << 20};
-	uint8_t header[SPOOL_HEADER_LEN];
+	uint8_t header[SPOOL_HEADER_MAX];
 	struct buf out = BUF_INIT(LIMIT_SPOOL_SEGMENT);
 	struct bytes in = bytes_of(p, len);
 
-	spool_header_encode(&info, 1, header);
-	buf_append(&out, header, sizeof(header));
+	buf_append(&out, header, spool_header_encode(&info, header));
 	while (in.left) {
 		struct spool_record_head head = {SPOOL_RECORD_MAGIC, bytes_u8(&in), 0, 0};
 		size_t want = bytes_u16(&in);
@@ -41,6 +42,36 @@ static void put_segment(struct memory_io *m, const uint8_t *p, size_t len)
 		buf_append(&out, &head, sizeof(head));
 		buf_append(&out, payload, want);
 		buf_align(&out, SPOOL_RECORD_ALIGN);
+	}
+	memory_io_put(m, NAME, out.p, out.len);
+	buf_done(&out);
+}
+
+static void put_packed(struct memory_io *m, const uint8_t *p, size_t len)
+{
+	struct spool_segment_info info = {.segment = 1, .segment_len = 1 << 20, .records_off = 512};
+	struct buf out = BUF_INIT(LIMIT_SPOOL_SEGMENT);
+	struct bytes in = bytes_of(p, len);
+	uint8_t header[SPOOL_HEADER_MAX] = {0};
+
+	info.raw_len = bytes_u32(&in);
+	info.block_len = bytes_u32(&in);
+	buf_append(&out, header, sizeof(header));
+	while (in.left && info.block_count < SPOOL_BLOCKS_MAX) {
+		struct spool_header_block *b = &info.blocks[info.block_count++];
+		size_t want = bytes_u16(&in);
+		const uint8_t *bytes;
+
+		want = want < in.left ? want : in.left;
+		bytes = bytes_take(&in, want);
+		b->off = (uint32_t)out.len;
+		b->len = (uint32_t)want;
+		b->crc = crc32c(0, bytes, want);
+		buf_append(&out, bytes, want);
+	}
+	if (info.block_count) {
+		len = spool_header_encode(&info, header);
+		memcpy(out.p, header, len);
 	}
 	memory_io_put(m, NAME, out.p, out.len);
 	buf_done(&out);
@@ -84,6 +115,19 @@ static size_t read_all(struct spool_reader *r, bool ack)
 	return count;
 }
 
+/* Packed, it holds what it held. */
+static void pack(struct memory_io *m)
+{
+	uint64_t before = spool_segment_samples(&m->io, 0, 1, 0), packed_len;
+	char temp[SPOOL_SQUEEZED_NAME_MAX];
+
+	if (spool_squeeze(&m->io, 0, 1, &packed_len, NULL) != 1)
+		return;
+	m->io.rename(m, 0, spool_squeezed_name(1, temp), NAME);
+	if (spool_segment_samples(&m->io, 0, 1, 0) != before)
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
@@ -95,7 +139,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	if (!len)
 		return 0;
 	memory_io_init(&m);
-	if (p[0])
+	if (p[0] == 0xff)
+		put_packed(&m, p + 1, len - 1);
+	else if (p[0])
 		put_segment(&m, p + 1, len - 1);
 	else
 		memory_io_put(&m, NAME, p + 1, len - 1);
@@ -109,7 +155,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		read_all(r, true);
 		spool_reader_close(r);
 	}
-	spool_segment_samples(&m.io, 0, 1, 0);
+	pack(&m);
 	memory_io_done(&m);
 	return 0;
 }

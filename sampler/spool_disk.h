@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_DISK_H
+#define RAWSTACK_SPOOL_DISK_H
+/*
+ * The file side of a spool's writer: segments are begun, appended to, synced, sealed, packed, and
+ * dropped when limits say so. The other side (spool_writer.c) makes the bytes and hands them over
+ * as chunks; it never waits for the disk once spool_disk_detach() has been called. Internal to the
+ * spool library. One thread calls; after spool_disk_detach() two of its own do the work.
+ */
+#include "spool_segment.h"
+
+struct spool_disk;
+
+/* Bytes to be appended to a segment, in order. A chunk that begins a segment ends the one before;
+ * with `ends` nothing follows in its own. */
+struct spool_chunk {
+	struct spool_chunk *next;
+	uint64_t segment;
+	bool begins, ends;
+	uint64_t mono_ns, real_ns; /* of the segment's start, in one that begins it */
+	uint64_t samples;          /* lost when it cannot be written */
+	size_t len;
+	uint8_t bytes[];
+};
+
+/* What the disk did so far. */
+struct spool_disk_state {
+	uint64_t given_up; /* the newest segment that cannot be appended to any more; 0: none */
+	uint64_t lost;     /* samples that could not be written */
+	uint64_t dropped;  /* samples in segments that limits removed unsent */
+};
+
+/* Creates dir if needed, takes its lock, takes stock. `limits` are whole. `origin` and `io` must
+ * outlive it. ERR_EXISTS, ERR_IO, ... */
+int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool_limits *limits,
+		    const struct spool_origin *origin, const struct io *io, struct err *err);
+
+/* The number that the first segment gets. */
+uint64_t spool_disk_first(const struct spool_disk *d);
+
+/* From now on threads of its own do all file work. Once, before or between any calls. ERR_MEMORY,
+ * ERR_IO. */
+int spool_disk_detach(struct spool_disk *d, struct err *err);
+
+/* Memory for a chunk of len bytes, zeroed but for len; NULL without. */
+struct spool_chunk *spool_chunk_new(size_t len);
+
+/* Takes the chunk. False when too much waits for the disk already: its samples are counted as lost,
+ * and its segment is given up. */
+bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk);
+
+/* What is due by time: sync, limits. Of no effect when threads do that. */
+void spool_disk_poll(struct spool_disk *d);
+
+void spool_disk_look(struct spool_disk *d, struct spool_disk_state *ret);
+
+/* An error that was not told yet: its code and *err; 0 when there is none. A run of failures is one
+ * error. */
+int spool_disk_error(struct spool_disk *d, struct err *err);
+
+/* A failure outside, which ends the segment: as if writing had failed. */
+void spool_disk_fail(struct spool_disk *d, uint64_t segment, const struct err *why);
+
+/* Does what was handed over, ends the threads, closes. */
+void spool_disk_close(struct spool_disk *d);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_HEADER_H
+#define RAWSTACK_SPOOL_HEADER_H
+/*
+ * The header of a segment, in memory and on the disk. Internal to the spool library.
+ */
+#include "spool.h"
+#include "spool_format.h"
+
+struct spool_segment_info {
+	uint64_t segment, segment_len;
+	uint64_t sync_ns;     /* the writer's promise */
+	uint32_t records_off; /* of a packed segment: in what it unpacks to */
+	struct spool_origin origin;
+	/* Only of a packed segment; block_count is 0 otherwise. */
+	uint64_t raw_len; /* what the blocks unpack to */
+	uint32_t block_len, block_count;
+	struct spool_header_block blocks[SPOOL_BLOCKS_MAX];
+};
+
+/* Of a segment packed into so many blocks; 0 blocks: not packed. */
+size_t spool_header_len(uint32_t block_count);
+
+/* Writes the header this version makes; returns its length. */
+size_t spool_header_encode(const struct spool_segment_info *info,
+			   uint8_t out[static SPOOL_HEADER_MAX]);
+
+/* ERR_DATA for damage, ERR_UNSUPPORTED for another major number, ERR_IO. Numbers of what it fills
+ * in are within their limits. */
+int spool_header_read(const struct io *io, int fd, struct spool_segment_info *ret, struct err *err);
+
+#endif

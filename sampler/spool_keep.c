@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spool_keep.h"
+
+#include <fcntl.h>
+#include <string.h>
+
+bool spool_keep_add(struct spool_keep *k, uint64_t number, uint64_t len,
+		    const struct spool_origin *origin)
+{
+	if (!grow_array((void **)&k->all, &k->cap, k->count + 1, sizeof(*k->all),
+			LIMIT_SPOOL_FILES))
+		return false;
+	k->all[k->count++] = (struct spool_kept){number, len, *origin, false};
+	return true;
+}
+
+struct spool_kept *spool_keep_find(struct spool_keep *k, uint64_t number)
+{
+	for (size_t i = k->count; i-- > 0;)
+		if (k->all[i].number == number)
+			return &k->all[i];
+	return NULL;
+}
+
+struct spool_kept *spool_keep_unpacked(struct spool_keep *k)
+{
+	for (size_t i = k->count; i-- > 0;)
+		if (!k->all[i].is_final)
+			return &k->all[i];
+	return NULL;
+}
+
+/* --- limits ---------------------------------------------------------------------------------- */
+
+uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *o)
+{
+	uint64_t now, then;
+
+	/* Within one boot a clock that is set does not matter. */
+	if (!memcmp(o->boot_id, k->boot_id, sizeof(o->boot_id))) {
+		now = k->io->mono_ns(k->io->ctx);
+		then = o->mono_ns;
+	} else {
+		now = k->io->real_ns(k->io->ctx);
+		then = o->real_ns;
+	}
+	return now > then ? now - then : 0;
+}
+
+/* Removes the oldest segment; sent ones are always older than unsent ones. */
+static void drop_oldest(struct spool_keep *k, uint64_t ack_segment, uint64_t ack_place)
+{
+	const struct spool_kept *oldest = &k->all[0];
+	uint64_t lost = 0;
+	char name[SPOOL_NAME_MAX];
+	int rc;
+
+	if (oldest->number >= ack_segment)
+		lost = spool_segment_samples(k->io, k->dir_fd, oldest->number,
+					     oldest->number == ack_segment ? ack_place : 0);
+	rc = k->io->unlink(k->io->ctx, k->dir_fd, spool_segment_name(oldest->number, name));
+	if (rc == 0)
+		k->dropped += lost;
+	/* One that cannot be removed is not ours to wait for. */
+	memmove(k->all, k->all + 1, --k->count * sizeof(*k->all));
+}
+
+bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
+{
+	uint64_t total = held_len + more, ack_segment = 0, ack_place = 0, free_len;
+
+	for (size_t i = 0; i < k->count; i++)
+		total += k->all[i].len;
+	spool_ack_read(k->io, k->dir_fd, &ack_segment, &ack_place, NULL);
+	for (;;) {
+		free_len = k->io->free_bytes(k->io->ctx, k->dir_fd);
+		if (!k->count)
+			break;
+		if (total <= k->limits.total_len && free_len >= k->limits.free_floor + more &&
+		    !(k->limits.age_ns && spool_keep_age(k, &k->all[0].origin) > k->limits.age_ns))
+			break;
+		total -= k->all[0].len;
+		drop_oldest(k, ack_segment, ack_place);
+	}
+	return free_len >= k->limits.free_floor + more;
+}
+
+/* --- taking stock
+ * --------------------------------------------------------------------------------- */
+
+/* The room a killed writer left unused behind its last record is given back. Returns the length
+ * now, 0 when it stays as it was. */
+static uint64_t trim_segment(const struct spool_keep *k, int fd, uint64_t len)
+{
+	static const uint8_t zeros[4096];
+	uint8_t block[4096];
+
+	while (len > sizeof(block)) {
+		off_t at = (off_t)((len - 1) / sizeof(block) * sizeof(block));
+		ssize_t n = k->io->pread(k->io->ctx, fd, block, sizeof(block), at);
+
+		if (n < 0)
+			return 0;
+		if (memcmp(block, zeros, (size_t)n)) {
+			len = len < (uint64_t)(at + n) ? len : (uint64_t)(at + n);
+			break;
+		}
+		len = (uint64_t)at;
+	}
+	return k->io->truncate(k->io->ctx, fd, (off_t)len) ? 0 : len;
+}
+
+/* The length of an open file of at most LIMIT_SPOOL_SEGMENT and a header. */
+static uint64_t length_of(const struct spool_keep *k, int fd)
+{
+	uint64_t low = 0, high = LIMIT_SPOOL_SEGMENT + SPOOL_HEADER_MAX;
+
+	/* The last offset with a byte is searched for: struct io does not tell lengths. */
+	while (low < high) {
+		uint64_t middle = low + (high - low) / 2;
+		uint8_t byte;
+
+		if (k->io->pread(k->io->ctx, fd, &byte, 1, (off_t)middle) > 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+static int adopt(struct spool_keep *k, uint64_t number, bool is_last,
+		 const struct spool_origin *origin)
+{
+	struct spool_segment_info info = {.origin = *origin};
+	char name[SPOOL_NAME_MAX];
+	uint64_t len = k->limits.segment_len;
+	int fd;
+
+	fd = k->io->open(k->io->ctx, k->dir_fd, spool_segment_name(number, name),
+			 O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd >= 0) {
+		/* A damaged header leaves age 0 of this boot: only the byte limit removes it. */
+		if (spool_header_read(k->io, fd, &info, NULL)) {
+			info = (struct spool_segment_info){.origin = *origin};
+			info.origin.mono_ns = k->io->mono_ns(k->io->ctx);
+		}
+		len = length_of(k, fd);
+		if (is_last && !info.block_count) {
+			uint64_t trimmed = trim_segment(k, fd, len);
+
+			len = trimmed ? trimmed : len;
+		}
+		k->io->close(k->io->ctx, fd);
+	}
+	if (!spool_keep_add(k, number, len, &info.origin))
+		return ERR_MEMORY;
+	k->all[k->count - 1].is_final = info.block_count;
+	return 0;
+}
+
+int spool_keep_init(struct spool_keep *k, const struct io *io, int dir_fd,
+		    const struct spool_limits *limits, const struct spool_origin *origin,
+		    uint64_t *ret_last, struct err *err)
+{
+	struct spool_segments found;
+	uint64_t ack_place;
+	int rc;
+
+	*k = (struct spool_keep){.io = io, .dir_fd = dir_fd, .limits = *limits};
+	memcpy(k->boot_id, origin->boot_id, sizeof(k->boot_id));
+	rc = spool_segments_list(io, dir_fd, &found, err);
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < found.count && !rc; i++)
+		rc = adopt(k, found.numbers[i], i + 1 == found.count, origin);
+	if (rc)
+		err_set(err, rc, "out of memory for the spool");
+	if (!rc)
+		rc = spool_ack_read(io, dir_fd, ret_last, &ack_place, err);
+	if (found.count && found.numbers[found.count - 1] > *ret_last)
+		*ret_last = found.numbers[found.count - 1];
+	free(found.numbers);
+	return rc;
+}
+
+void spool_keep_done(struct spool_keep *k)
+{
+	free(k->all);
+	*k = (struct spool_keep){.count = 0};
+}

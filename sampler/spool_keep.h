@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_KEEP_H
+#define RAWSTACK_SPOOL_KEEP_H
+/*
+ * The segments of a spool that nobody writes to any more, and the limits that drop the oldest of
+ * them. Internal to the spool library. One thread at a time.
+ */
+#include "spool_segment.h"
+
+/* A segment on the disk that is not the current one. */
+struct spool_kept {
+	uint64_t number, len;
+	struct spool_origin origin; /* for its age */
+	bool is_final;              /* packed, or not worth it */
+};
+
+struct spool_keep {
+	const struct io *io;
+	int dir_fd;
+	struct spool_limits limits;
+	uint8_t boot_id[16];
+	struct spool_kept *all; /* ascending */
+	size_t count, cap;
+	uint64_t dropped; /* samples that went unsent */
+};
+
+/* Takes stock of a directory whose newest segment nobody writes to any more. *ret_last is the
+ * highest number ever used there, as far as that is known. ERR_IO, ERR_MEMORY, ERR_LIMIT. */
+int spool_keep_init(struct spool_keep *k, const struct io *io, int dir_fd,
+		    const struct spool_limits *limits, const struct spool_origin *origin,
+		    uint64_t *ret_last, struct err *err);
+void spool_keep_done(struct spool_keep *k);
+
+/* False without memory: then limits do not see the segment until the next start. */
+bool spool_keep_add(struct spool_keep *k, uint64_t number, uint64_t len,
+		    const struct spool_origin *origin);
+
+/* The newest that may still be packed; NULL. Valid until the next call. */
+struct spool_kept *spool_keep_unpacked(struct spool_keep *k);
+struct spool_kept *spool_keep_find(struct spool_keep *k, uint64_t number);
+
+/* Drops the oldest until the limits are kept beside a current segment of held_len bytes and `more`
+ * to come. Whether the floor of the file system is kept then. */
+bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more);
+
+/* How long ago a segment of this origin was begun. */
+uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *origin);
+
+#endif

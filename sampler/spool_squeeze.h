@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_SQUEEZE_H
+#define RAWSTACK_SPOOL_SQUEEZE_H
+/*
+ * Makes the packed form of a sealed segment beside it. Reads nothing but its bytes: damage stays
+ * where it is, places stay what they are. Internal to the spool library. Any thread.
+ */
+#include "spool_segment.h"
+
+/*
+ * Writes ".<name>.packed.tmp" with everything of the segment, synced; the caller renames it over
+ * the segment, or removes it. 1 and *ret_len, its length; 0 when the segment is packed already or
+ * packing gains nothing: then there is no file. Negative: ERR_NOT_FOUND, ERR_DATA, ERR_IO, ...; no
+ * file either.
+ */
+int spool_squeeze(const struct io *io, int dir_fd, uint64_t segment, uint64_t *ret_len,
+		  struct err *err);
+
+enum {
+	SPOOL_SQUEEZED_NAME_MAX = SPOOL_NAME_MAX + 16
+};
+const char *spool_squeezed_name(uint64_t segment, char name[static SPOOL_SQUEEZED_NAME_MAX]);
+
+#endif

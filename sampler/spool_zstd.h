@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_ZSTD_H
+#define RAWSTACK_SPOOL_ZSTD_H
+/*
+ * Blocks of at most SPOOL_BLOCK_LEN bytes, packed and unpacked with zstd (RFC 8878), each one frame
+ * of its own. The one file of the spool that knows zstd. One thread at a time for each object.
+ */
+#include "base.h"
+
+struct spool_packer;
+struct spool_unpacker;
+
+struct spool_packer *spool_packer_new(void); /* NULL without memory */
+void spool_packer_free(struct spool_packer *p);
+DEFINE_FREEP(struct spool_packer, spool_packer_free);
+
+/* The length of what is now in `to`, which has room for `len` bytes: less than len, or len when
+ * packing gains nothing, and then it is a copy. */
+size_t spool_pack_block(struct spool_packer *p, const uint8_t *from, size_t len, uint8_t *to);
+
+struct spool_unpacker *spool_unpacker_new(void); /* NULL without memory */
+void spool_unpacker_free(struct spool_unpacker *u);
+
+/* Whether `from` unpacks to exactly want bytes; they are in `to` then. Never writes more, whatever
+ * the block says of itself. */
+bool spool_unpack(struct spool_unpacker *u, const uint8_t *from, size_t len, uint8_t *to,
+		  size_t want);
+
+#endif
