@@ -51,7 +51,6 @@ rawstack_dependency(protobuf_c PACKAGE libprotobuf-c-dev HEADER protobuf-c/proto
 		    LIBS protobuf-c)
 rawstack_dependency(libbpf PACKAGE libbpf-dev HEADER bpf/libbpf.h LIBS bpf)
 rawstack_dependency(libseccomp PACKAGE libseccomp-dev HEADER seccomp.h LIBS seccomp)
-rawstack_dependency(jansson PACKAGE libjansson-dev HEADER jansson.h LIBS jansson)
 
 rawstack_program(RAWSTACK_PROTOC PACKAGE protobuf-compiler NAMES protoc)
 rawstack_program(RAWSTACK_PROTOC_C PACKAGE protobuf-c-compiler NAMES protoc-gen-c)

@@ -97,7 +97,7 @@ struct die_scan {
 	const struct facts_sink *sink;
 	struct debug_report *report;
 
-	struct buf *missing; /* see struct die_companions */
+	struct buf *missing, *notes; /* see struct die_companions */
 	struct die_wanted wanted;
 	struct die_section addr, rnglists;
 	struct die_file file;   /* of the image; whole when its units refer to each other */
@@ -110,6 +110,7 @@ struct die_scan {
 
 	/* Of the current unit. */
 	struct die_unit unit;
+	const char *unit_name; /* or NULL */
 	struct range_source ranges;
 	uint64_t ranges_bias; /* where what split units say of range lists counts from */
 	struct line_sections line_sections;

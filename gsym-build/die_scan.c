@@ -4,6 +4,7 @@
 
 #include "die_priv.h"
 #include "limits.h"
+#include "rsym_report.h"
 
 int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_table **ret,
 		 struct err *err)
@@ -32,11 +33,17 @@ int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_
 	return 0;
 }
 
-static void note_skipped(struct die_scan *s, const struct err *why)
+/* what: of the unit, or "". */
+static void note_skipped(struct die_scan *s, const char *what, const struct err *why)
 {
+	char part[64];
+
+	snprintf(part, sizeof(part), "%sunit at 0x%llx", what, (unsigned long long)s->unit.off);
 	if (!s->report->skipped[0])
-		snprintf(s->report->skipped, sizeof(s->report->skipped), "unit at 0x%llx: %s",
-			 (unsigned long long)s->unit.off, why->message);
+		snprintf(s->report->skipped, sizeof(s->report->skipped), "%s: %s", part,
+			 why->message);
+	if (s->notes)
+		rsym_report_note(s->notes, part, s->unit_name ? s->unit_name : "", why->message);
 }
 
 /*
@@ -59,7 +66,7 @@ static void note_split(struct die_scan *s, const struct die *d)
 		buf_u8(s->missing, 0);
 	}
 	s->report->units_skipped++;
-	note_skipped(s, &why);
+	note_skipped(s, "", &why);
 }
 
 /* A damaged line table is no reason to lose the functions. */
@@ -72,7 +79,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 	if (!die_section_offset(d, DIE_STMT_LIST, &off))
 		return;
 	if (line_table_read(&s->lines, &s->line_sections, off, &s->rows, &why))
-		note_skipped(s, &why);
+		note_skipped(s, "line table of ", &why);
 	for (size_t i = 0; i < s->rows.count; i++) {
 		struct facts_row *row = &s->rows.rows[i];
 
@@ -95,6 +102,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 	int rc;
 
 	s->scope_count = s->span_count = s->unit_ranges.count = s->rows.count = 0;
+	s->unit_name = NULL;
 	if (u->type == DIE_UT_TYPE || u->type == DIE_UT_SPLIT_TYPE || u->type == DIE_UT_PARTIAL)
 		return 0;
 	if (!u->p)
@@ -105,6 +113,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 	if (rc || !d.abbrev || d.abbrev->tag == DIE_TAG_PARTIAL_UNIT ||
 	    d.abbrev->tag == DIE_TAG_TYPE_UNIT)
 		return rc;
+	s->unit_name = die_string(s, &d, DIE_NAME);
 	s->ranges.rnglists = s->rnglists.p;
 	s->ranges.rnglists_len = s->rnglists.len;
 	s->ranges_bias = 0;
@@ -151,6 +160,8 @@ static int give_unit(struct die_scan *s, struct err *err)
 		.span_count = s->span_count,
 		.row_count = s->rows.count,
 		.range_count = s->unit_ranges.count,
+		.done = s->unit.end,
+		.all = s->file.whole.p ? s->file.whole.len : s->info.len,
 	};
 
 	s->report->unit_count++;
@@ -204,7 +215,7 @@ static int one_unit(struct die_scan *s, int found, struct err *why, struct err *
 		return err_set(err, rc, "%s", why->message);
 	if (rc < 0) {
 		s->report->units_skipped++;
-		note_skipped(s, why);
+		note_skipped(s, "", why);
 	}
 	return 0;
 }
@@ -296,6 +307,7 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 		.sink = sink,
 		.report = report,
 		.missing = companions->missing,
+		.notes = companions->notes,
 		.origins = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
 	};
 	int rc;

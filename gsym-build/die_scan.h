@@ -40,6 +40,9 @@ struct die_companions {
 	 * everything. */
 	const uint64_t *wanted;
 	size_t wanted_count;
+	/* Gets a note (rsym_report.h) for each part that cannot be read; up to its ceiling. NULL:
+	 * nobody asks. */
+	struct buf *notes;
 };
 
 /* die_scan() with companions, which stay open as long. */

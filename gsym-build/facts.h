@@ -61,6 +61,7 @@ struct facts_unit {
 	const struct facts_row *rows;
 	const struct facts_range *ranges; /* what the unit itself says it covers */
 	size_t scope_count, span_count, row_count, range_count;
+	uint64_t done, all; /* bytes of .debug_info, up to this unit's end and whole; or 0 */
 };
 
 struct facts_sink {

@@ -9,6 +9,7 @@
 
 #include "gsym_command.h"
 #include "gsym_companions.h"
+#include "gsym_report.h"
 #include "limits.h"
 #include "log.h"
 #include "table_build.h"
@@ -58,7 +59,7 @@ static int output_commit(struct output *o, const char *path, struct err *err)
 
 struct options {
 	const char *input, *output, *stripped, *dwp, *alt;
-	bool kallsyms, no_dwo;
+	bool kallsyms, no_dwo, json;
 	struct build_id id;
 };
 
@@ -72,6 +73,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"no-dwo", no_argument, NULL, 'n'},
 		{"kallsyms", no_argument, NULL, 'k'},
 		{"build-id", required_argument, NULL, 'b'},
+		{"report", required_argument, NULL, 'r'},
 		{0},
 	};
 	int option, rc;
@@ -92,6 +94,12 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			break;
 		case 'n':
 			o->no_dwo = true;
+			break;
+		case 'r':
+			o->json = strcmp(optarg, "json") == 0;
+			if (!o->json && strcmp(optarg, "text") != 0)
+				return err_set(err, ERR_USAGE,
+					       "build: report '%.40s' is not text or json", optarg);
 			break;
 		case 'k':
 			o->kallsyms = true;
@@ -114,39 +122,22 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 	return 0;
 }
 
-static void print_report(const char *path, const struct build_report *r)
+static void show_progress(void *ctx, enum table_stage stage, uint64_t done, uint64_t all)
 {
-	char hex[BUILD_ID_HEX_MAX];
+	const struct options *o = ctx;
 
-	printf("%s: %llu bytes, build id %s%s, %llu functions, %llu ranges, %llu inlined calls, "
-	       "%llu files; %llu units read",
-	       path, (unsigned long long)r->table_len, build_id_hex(&r->id, hex),
-	       r->id.kind == BUILD_ID_HTLHASH ? " (hash)" : "",
-	       (unsigned long long)r->function_count, (unsigned long long)r->range_count,
-	       (unsigned long long)r->inline_count, (unsigned long long)r->file_count,
-	       (unsigned long long)r->unit_count);
-	printf(", %llu symbols; %.2f s of CPU, %.0f MB\n", (unsigned long long)r->symbol_count,
-	       (double)r->cpu_ns / 1e9, (double)r->peak_memory / 1048576);
-	if (r->units_skipped)
-		log_warn("%s: %llu units skipped; the first: %s", path,
-			 (unsigned long long)r->units_skipped, r->skipped);
-	else if (r->skipped[0])
-		log_warn("%s: not all could be read: %s", path, r->skipped);
-	if (r->relocations_skipped)
-		log_warn("%s: %llu relocations not applied; the first: %s", path,
-			 (unsigned long long)r->relocations_skipped, r->relocation_skipped);
-	if (r->needs_alt_file)
-		log_warn("%s: some names lie in a dwz file (.gnu_debugaltlink), which is not there",
-			 path);
+	if (stage == TABLE_STAGE_DWARF && all)
+		log_progress("reading %s: %3.0f %%", o->input, 100 * (double)done / (double)all);
+	else
+		log_progress("%s %s", stage == TABLE_STAGE_PACK ? "packing" : "reading", o->input);
 }
 
 /* Builds; and once more when the file asks for others that can be found. */
 static int build(const struct options *o, const struct table_request *without,
-		 struct build_report *report, struct err *err)
+		 struct build_report *report, struct buf *missing, struct err *err)
 {
 	struct table_request req = *without;
 	_cleanup_(companions_close) struct companions c = {0};
-	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
 	struct err why = {0};
 	int rc = 0;
 
@@ -159,10 +150,10 @@ static int build(const struct options *o, const struct table_request *without,
 		return rc;
 	req.companions = c.list;
 	req.companion_count = c.count;
-	req.missing = &missing;
+	req.missing = missing;
 	rc = table_build(&req, report, err);
 	if (rc ||
-	    !companions_find(&c, o->input, bytes_of(missing.p, missing.len), !o->no_dwo, &why)) {
+	    !companions_find(&c, o->input, bytes_of(missing->p, missing->len), !o->no_dwo, &why)) {
 		if (!rc && why.code)
 			log_warn("%s", why.message);
 		return rc;
@@ -173,7 +164,7 @@ static int build(const struct options *o, const struct table_request *without,
 	if (ftruncate(req.output_fd, 0))
 		return err_sys(err, errno, "%s", o->output);
 	req.companion_count = c.count;
-	req.missing = NULL;
+	buf_reset(missing);
 	return table_build(&req, report, err);
 }
 
@@ -184,8 +175,11 @@ static int run(int argc, char **argv, struct err *err)
 	_cleanup_(output_done) struct output out = {.dir_fd = -1, .fd = -1};
 	struct options o = {0};
 	char path[LIMIT_PATH_LEN];
-	struct build_report report;
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
+	struct build_report report = {0};
+	struct gsym_outcome outcome = {.report = &report};
 	struct table_request req;
+	struct err ignored;
 	int rc = parse(argc, argv, &o, err);
 
 	if (rc)
@@ -212,15 +206,23 @@ static int run(int argc, char **argv, struct err *err)
 		.output_fd = out.fd,
 		.input = o.kallsyms ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_AUTO,
 		.id = o.id,
+		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
+		.progress_ctx = &o,
 	};
-	log_progress("reading %s", o.input);
-	rc = build(&o, &req, &report, err);
+	rc = build(&o, &req, &report, &missing, err);
 	log_progress("%s", "");
 	if (rc)
-		return err_prefix(err, "%s", o.input);
-	rc = output_commit(&out, o.output, err);
+		rc = err_prefix(err, "%s", o.input);
+	else
+		rc = output_commit(&out, o.output, err);
+	outcome.input = o.input;
+	outcome.output = o.output;
+	outcome.missing = bytes_of(missing.p, missing.len);
+	outcome.failed = rc ? err : NULL;
+	if (o.json)
+		return gsym_report_print_json(&outcome, rc ? &ignored : err) ? err->code : rc;
 	if (!rc)
-		print_report(o.output, &report);
+		gsym_report_print(&outcome);
 	return rc;
 }
 
@@ -242,6 +244,10 @@ const struct gsym_command gsym_command_build = {
 		 "debug link\n"
 		 "      --no-dwo         do not look for .dwo files where FILE says they are\n"
 		 "      --kallsyms       FILE is the text of /proc/kallsyms\n"
-		 "      --build-id=ID    the identity, instead of the file's own\n",
+		 "      --build-id=ID    the identity, instead of the file's own\n"
+		 "      --report=json    what was understood, each unit that could not be read, "
+		 "and\n"
+		 "                       files that are missing, as one JSON object; default: "
+		 "text\n",
 	.run = run,
 };

@@ -2,13 +2,49 @@
 /* rawstack-gsym-build info */
 #include <getopt.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "gsym_command.h"
+#include "json.h"
 #include "json_out.h"
+#include "rsym_report.h"
+
+static void print_report(const struct rsym *t)
+{
+	struct rsym_report r;
+	struct rsym_note note;
+
+	if (!rsym_report_read(t, &r))
+		return;
+	printf("  built from: %llu bytes, %llu units, %llu symbols\n",
+	       (unsigned long long)r.input_len, (unsigned long long)r.unit_count,
+	       (unsigned long long)r.symbol_count);
+	printf("  inlined:    %llu calls with code\n", (unsigned long long)r.inline_count);
+	if (r.relocations_skipped)
+		printf("  skipped:    %llu relocations\n",
+		       (unsigned long long)r.relocations_skipped);
+	if (r.units_skipped)
+		printf("  skipped:    %llu units\n", (unsigned long long)r.units_skipped);
+	if (r.needs_alt_file)
+		printf("  skipped:    names in a dwz file (.gnu_debugaltlink)\n");
+	while (rsym_report_next(&r, &note)) {
+		fputs("  skipped:    ", stdout);
+		table_text_put(note.part, strlen(note.part));
+		if (*note.name) {
+			fputs(" (", stdout);
+			table_text_put(note.name, strlen(note.name));
+			putchar(')');
+		}
+		fputs(": ", stdout);
+		table_text_put(note.why, strlen(note.why));
+		putchar('\n');
+	}
+}
 
 static void print_info(const char *path, const struct rsym *t)
 {
 	char hex[BUILD_ID_HEX_MAX];
+	struct rsym_section s;
 
 	printf("%s\n", path);
 	printf("  build id:   %s%s\n", t->id.len ? build_id_hex(&t->id, hex) : "none",
@@ -22,6 +58,7 @@ static void print_info(const char *path, const struct rsym *t)
 	printf("  ranges:     %llu\n", (unsigned long long)t->range_count);
 	printf("  nodes:      %llu (functions, and inlined calls in their place)\n",
 	       (unsigned long long)t->node_count);
+	printf("  names:      %u\n", t->names.count);
 	printf("  files:      %u\n", t->file_count);
 	if (t->flags & RSYM_HAS_SEGMENTS)
 		printf("  segments:   %u\n", t->segment_count);
@@ -29,12 +66,16 @@ static void print_info(const char *path, const struct rsym *t)
 		printf("  segments:   none: file offsets cannot be resolved, only addresses\n");
 	if (t->flags & RSYM_IS_KERNEL)
 		printf("  _text:      0x%llx\n", (unsigned long long)t->text_base);
+	for (uint32_t i = 0; rsym_section(t, i, &s); i++)
+		printf("  %-11s %llu bytes\n", s.name, (unsigned long long)s.len);
+	print_report(t);
 }
 
 static int run(int argc, char **argv, struct err *err)
 {
 	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	_cleanup_(table_text_close) struct table_text text = {0};
+	_cleanup_(buf_done) struct buf line = BUF_INIT(SIZE_MAX / 2);
 	bool json = false;
 	int option, rc;
 
@@ -50,11 +91,15 @@ static int run(int argc, char **argv, struct err *err)
 	rc = table_text_open(&text, argv[optind], err);
 	if (rc)
 		return rc;
-	if (json)
-		json_print_info(argv[optind], &text.table);
-	else
+	if (!json) {
 		print_info(argv[optind], &text.table);
-	return 0;
+		return 0;
+	}
+	json_open(&line, '{');
+	json_key_cstr(&line, "table", argv[optind]);
+	json_table(&line, &text.table);
+	json_close(&line, '}');
+	return json_print(&line, err);
 }
 
 const struct gsym_command gsym_command_info = {

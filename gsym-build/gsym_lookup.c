@@ -17,14 +17,11 @@ enum style {
 static const char *const style_names[] = {
 	[STYLE_LLVM] = "llvm", [STYLE_GNU] = "gnu", [STYLE_JSON] = "json"};
 
-/* A name or path from the file on a line of its own: control bytes must not break the line or
- * reach the terminal. */
 static void put_text(const struct buf *text)
 {
 	if (!text->len)
 		fputs("??", stdout);
-	for (size_t i = 0; i < text->len; i++)
-		putchar(text->p[i] < 0x20 || text->p[i] == 0x7f ? '?' : text->p[i]);
+	table_text_put(text->p, text->len);
 }
 
 static int print_frame(const struct table_text *t, enum style style, const struct rsym_frame *f,

@@ -7,7 +7,14 @@
  */
 #include "table_text.h"
 
-void json_print_info(const char *path, const struct rsym *t);
+/* Closes the line and prints it. ERR_LIMIT: it is not whole. */
+int json_print(struct buf *line, struct err *err);
+
+/* The keys "build_id" and "build_id_kind". */
+void json_identity(struct buf *out, const struct build_id *id);
+
+/* The keys of what a table holds, and of what its build could not read. */
+void json_table(struct buf *out, const struct rsym *t);
 
 /* {"address":"0x1139","frames":[{"function":"f","file":"/a.c","line":3}]}; file is null when
  * unknown. */

@@ -5,22 +5,18 @@
 #include "rsym_bits.h"
 #include "rsym_check.h"
 #include "rsym_format.h"
+#include "rsym_report.h"
 #include "rsym_text.h"
 
 #define POINTER_ALIGN 16 /* what stores and maps give */
 
-struct section {
-	const uint8_t *p;
-	uint64_t len;
-};
-
 /* Sections by id; p is NULL for one that is not there. */
 struct sections {
-	struct section by_id[RSYM_SECTION_KNOWN];
+	struct rsym_optional by_id[RSYM_SECTION_END];
 };
 
-/* Sizes of elements by section id; 1 for what has none. */
-static const uint8_t element_len[RSYM_SECTION_KNOWN] = {
+/* Sizes of elements by section id; 1 for what has none, 0 for what is not known. */
+static const uint8_t element_len[RSYM_SECTION_END] = {
 	[RSYM_SECTION_SHAPE] = sizeof(struct rsym_disk_shape),
 	[RSYM_SECTION_SPANS] = sizeof(struct rsym_disk_span),
 	[RSYM_SECTION_TREE] = RSYM_TREE_WAYS * sizeof(uint32_t),
@@ -35,6 +31,7 @@ static const uint8_t element_len[RSYM_SECTION_KNOWN] = {
 	[RSYM_SECTION_NAMES] = 1,
 	[RSYM_SECTION_FILES] = 1,
 	[RSYM_SECTION_SEGMENTS] = sizeof(struct rsym_disk_segment),
+	[RSYM_SECTION_REPORT] = 1,
 };
 
 static int bad_section(struct err *err, uint32_t id)
@@ -89,14 +86,14 @@ static int find_sections(const struct rsym *t, uint32_t count, bool check_crc, s
 		    t->len - e.off - e.len < RSYM_PAD)
 			return err_set(err, ERR_DATA, "damaged table: entry %u of the directory",
 				       i);
-		if (e.id == 0 || e.id >= RSYM_SECTION_KNOWN)
+		if (e.id >= RSYM_SECTION_END || !element_len[e.id])
 			continue; /* of a later minor version */
 		if (s->by_id[e.id].p || e.len % element_len[e.id] || e.len > UINT32_MAX)
 			return bad_section(err, e.id);
 		if (check_crc && crc32c(0, t->p + e.off, e.len) != e.crc)
 			return err_set(err, ERR_DATA, "damaged table: checksum of section %u",
 				       e.id);
-		s->by_id[e.id] = (struct section){.p = t->p + e.off, .len = e.len};
+		s->by_id[e.id] = (struct rsym_optional){.p = t->p + e.off, .len = e.len};
 	}
 	for (uint32_t id = 1; id < RSYM_SECTION_KNOWN; id++)
 		if (!s->by_id[id].p && id != RSYM_SECTION_SEGMENTS)
@@ -171,6 +168,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->entries = s->by_id[RSYM_SECTION_ENTRIES].p;
 	t->segments = s->by_id[RSYM_SECTION_SEGMENTS].p;
 	t->blocks_len = s->by_id[RSYM_SECTION_BLOCKS].len;
+	t->report = s->by_id[RSYM_SECTION_REPORT];
 	t->span_count = count_of(s, RSYM_SECTION_SPANS);
 	t->tree_count = count_of(s, RSYM_SECTION_TREE);
 	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
@@ -211,12 +209,39 @@ int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 {
 	int rc = open_table(t, p, len, false, err);
 
-	return rc ? rc : rsym_check(t, err);
+	if (!rc)
+		rc = rsym_check(t, err);
+	return rc ? rc : rsym_report_check(t, err);
 }
 
 int rsym_open_trusted(struct rsym *t, const void *p, size_t len, struct err *err)
 {
 	return open_table(t, p, len, true, err);
+}
+
+int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret)
+{
+	static const char *const names[RSYM_SECTION_END] = {
+		[RSYM_SECTION_SHAPE] = "shape",         [RSYM_SECTION_SPANS] = "spans",
+		[RSYM_SECTION_TREE] = "tree",           [RSYM_SECTION_LEAVES] = "leaves",
+		[RSYM_SECTION_BLOCKS] = "blocks",       [RSYM_SECTION_ENTITIES] = "entities",
+		[RSYM_SECTION_BASES] = "bases",         [RSYM_SECTION_HOT] = "hot",
+		[RSYM_SECTION_FUNCTIONS] = "functions", [RSYM_SECTION_DECLS] = "declarations",
+		[RSYM_SECTION_ENTRIES] = "entries",     [RSYM_SECTION_NAMES] = "names",
+		[RSYM_SECTION_FILES] = "files",         [RSYM_SECTION_SEGMENTS] = "segments",
+		[RSYM_SECTION_REPORT] = "report",
+	};
+	struct rsym_disk_header h;
+	struct rsym_disk_entry e;
+
+	memcpy(&h, t->p, sizeof(h));
+	if (i >= h.section_count || (i + UINT64_C(1)) * sizeof(e) > t->len - sizeof(h))
+		return 0;
+	memcpy(&e, t->p + sizeof(h) + i * sizeof(e), sizeof(e));
+	ret->id = e.id;
+	ret->len = e.len;
+	ret->name = e.id < RSYM_SECTION_END && names[e.id] ? names[e.id] : "unknown";
+	return 1;
 }
 
 static struct rsym_disk_segment segment_at(const struct rsym *t, uint32_t i)

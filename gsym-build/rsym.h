@@ -35,6 +35,12 @@ struct rsym_texts {
 	uint8_t block_strings, end_bits;
 };
 
+/* A section that a table can be without: p is NULL then. */
+struct rsym_optional {
+	const uint8_t *p;
+	uint64_t len;
+};
+
 /* Filled by rsym_open(). The fields above the line may be read, the others through functions. */
 struct rsym {
 	const uint8_t *p;
@@ -55,6 +61,7 @@ struct rsym {
 	uint32_t entity_stride, function_stride; /* bytes of a group */
 	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;
 	struct rsym_texts names, files;
+	struct rsym_optional report;
 };
 
 enum rsym_flag {
@@ -77,6 +84,15 @@ int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err) _must_
  * since then may give wrong answers, but no lookup leaves the bytes or runs on.
  */
 int rsym_open_trusted(struct rsym *t, const void *p, size_t len, struct err *err) _must_check_;
+
+/* The i-th section of the file, of unknown ones too: 1, or 0 behind the last. For reports. */
+struct rsym_section {
+	uint32_t id;
+	const char *name; /* "unknown" */
+	uint64_t len;
+};
+
+int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret);
 
 struct rsym_frame {
 	uint32_t function; /* id for rsym_function() and rsym_name(); never RSYM_NONE */

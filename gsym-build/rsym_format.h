@@ -50,7 +50,6 @@ struct rsym_disk_entry {
 	uint64_t len;
 };
 
-/* Reserved: 32 columns, 33 discriminators, 34 type signatures, 35 aliases. */
 enum rsym_section_id {
 	RSYM_SECTION_SHAPE = 1,     /* struct rsym_disk_shape */
 	RSYM_SECTION_SPANS = 2,     /* struct rsym_disk_span, rising */
@@ -67,6 +66,11 @@ enum rsym_section_id {
 	RSYM_SECTION_FILES = 13,    /* a text pool */
 	RSYM_SECTION_SEGMENTS = 14, /* struct rsym_disk_segment, may be empty */
 	RSYM_SECTION_KNOWN = 15,
+
+	/* What a table can be without; a reader may skip them. */
+	RSYM_SECTION_OPTIONAL = 32, /* the first id */
+	RSYM_SECTION_REPORT = 36,   /* struct rsym_disk_report, then text */
+	RSYM_SECTION_END = 40,
 };
 
 /* Counts and widths of everything packed. */
@@ -157,6 +161,17 @@ struct rsym_disk_segment {
 	uint32_t reserved;
 };
 
+/* What the build understood. Behind it come the notes on what it did not: three strings each, every
+ * one closed by a NUL. */
+struct rsym_disk_report {
+	uint64_t input_len;
+	uint64_t unit_count, units_skipped;
+	uint64_t symbol_count, inline_count;
+	uint64_t relocations_skipped;
+	uint32_t note_count; /* at most LIMIT_SKIPPED_LEN bytes of them */
+	uint32_t flags;      /* 1: names lie in a dwz file that was not there */
+};
+
 #define RSYM_DISK_NONE UINT32_MAX
 
 _Static_assert(sizeof(struct rsym_disk_header) == 128, "layout");
@@ -174,5 +189,6 @@ _Static_assert(sizeof(struct rsym_disk_base) == 8, "layout");
 _Static_assert(sizeof(struct rsym_disk_decl) == 12, "layout");
 _Static_assert(sizeof(struct rsym_disk_texts) == 16, "layout");
 _Static_assert(sizeof(struct rsym_disk_segment) == 40, "layout");
+_Static_assert(sizeof(struct rsym_disk_report) == 56, "layout");
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rsym_writer.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "crc32c.h"
@@ -27,6 +28,7 @@ struct rsym_writer {
 	struct buf starts, rows;    /* uint64_t, struct rsym_content_row */
 	struct buf segments;        /* struct rsym_disk_segment */
 	struct buf path;            /* scratch */
+	struct buf optional[RSYM_SECTION_END - RSYM_SECTION_OPTIONAL];
 	struct rsym_content_row last;
 	bool failed, unordered, finished;
 };
@@ -47,6 +49,8 @@ struct rsym_writer *rsym_writer_new(struct err *err)
 	buf_init(&w->rows, SIZE_MAX);
 	buf_init(&w->segments, LIMIT_TABLE_LEN);
 	buf_init(&w->path, LIMIT_TABLE_LEN);
+	for (size_t i = 0; i < ARRAY_LEN(w->optional); i++)
+		buf_init(&w->optional[i], LIMIT_TABLE_LEN);
 	w->last.node = RSYM_NONE;
 	return w;
 }
@@ -63,6 +67,8 @@ void rsym_writer_free(struct rsym_writer *w)
 	buf_done(&w->rows);
 	buf_done(&w->segments);
 	buf_done(&w->path);
+	for (size_t i = 0; i < ARRAY_LEN(w->optional); i++)
+		buf_done(&w->optional[i]);
 	free(w);
 }
 
@@ -166,6 +172,12 @@ void rsym_writer_segment(struct rsym_writer *w, const struct rsym_writer_segment
 	};
 
 	buf_append(&w->segments, &disk, sizeof(disk));
+}
+
+struct buf *rsym_writer_optional(struct rsym_writer *w, uint32_t id)
+{
+	assert(id >= RSYM_SECTION_OPTIONAL && id < RSYM_SECTION_END);
+	return &w->optional[id - RSYM_SECTION_OPTIONAL];
 }
 
 void rsym_writer_counts(const struct rsym_writer *w, struct rsym_writer_counts *ret)
@@ -368,12 +380,12 @@ static int pack(struct parts *p, struct err *err)
 
 struct layout {
 	struct buf *out;
-	struct rsym_disk_entry entries[RSYM_SECTION_KNOWN - 1];
+	struct rsym_disk_entry entries[RSYM_SECTION_END];
 	uint32_t count;
 	bool failed; /* some section is not whole */
 };
 
-static void put_section(struct layout *l, enum rsym_section_id id, const struct buf *b)
+static void put_section(struct layout *l, uint32_t id, const struct buf *b)
 {
 	struct rsym_disk_entry *e = &l->entries[l->count++];
 
@@ -413,6 +425,15 @@ static void put_zeros(struct buf *out, size_t len)
 		memset(p, 0, len);
 }
 
+static uint32_t section_count(const struct rsym_writer *w)
+{
+	uint32_t count = RSYM_SECTION_KNOWN - 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(w->optional); i++)
+		count += w->optional[i].len || w->optional[i].failed;
+	return count;
+}
+
 static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rsym_disk_header *h,
 		   struct buf *out, struct err *err)
 {
@@ -420,7 +441,8 @@ static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rs
 
 	/* Room first; both are filled in when the sections are known. */
 	buf_append(out, h, sizeof(*h));
-	buf_append(out, l.entries, sizeof(l.entries));
+	h->section_count = section_count(w);
+	buf_append(out, l.entries, h->section_count * sizeof(l.entries[0]));
 	for (uint32_t id = 1; id < RSYM_SECTION_KNOWN; id++) {
 		const struct buf *b = &p->packed[id];
 
@@ -434,6 +456,9 @@ static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rs
 			b = &w->segments;
 		put_section(&l, id, b);
 	}
+	for (uint32_t i = 0; i < ARRAY_LEN(w->optional); i++)
+		if (w->optional[i].len || w->optional[i].failed)
+			put_section(&l, RSYM_SECTION_OPTIONAL + i, &w->optional[i]);
 	put_zeros(out, RSYM_PAD);
 	buf_align(out, RSYM_ALIGN);
 	if (!out->failed && out->len < RSYM_FILE_MIN)
@@ -443,9 +468,8 @@ static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rs
 			       out->max);
 
 	h->file_len = out->len;
-	h->section_count = l.count;
-	h->directory_crc = crc32c(0, l.entries, sizeof(l.entries));
-	memcpy(out->p + sizeof(*h), l.entries, sizeof(l.entries));
+	h->directory_crc = crc32c(0, l.entries, l.count * sizeof(l.entries[0]));
+	memcpy(out->p + sizeof(*h), l.entries, l.count * sizeof(l.entries[0]));
 	h->generation = mix(0, (const uint8_t *)h, sizeof(*h));
 	h->generation = mix(h->generation, out->p + sizeof(*h), out->len - sizeof(*h));
 	h->header_crc = crc32c(0, h, offsetof(struct rsym_disk_header, header_crc));

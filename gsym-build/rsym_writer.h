@@ -58,6 +58,12 @@ struct rsym_writer_segment {
 
 void rsym_writer_segment(struct rsym_writer *w, const struct rsym_writer_segment *s);
 
+/*
+ * What a section beside the answers will hold (an id of rsym_format.h from RSYM_SECTION_OPTIONAL
+ * on): append to it before rsym_writer_finish(). One that stays empty is not written.
+ */
+struct buf *rsym_writer_optional(struct rsym_writer *w, uint32_t id);
+
 struct rsym_writer_info {
 	struct build_id id;
 	uint32_t flags; /* RSYM_HAS_...; RSYM_HAS_SEGMENTS is added by the writer */

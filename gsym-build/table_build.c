@@ -18,10 +18,16 @@
 #include "rsym.h"
 #include "worker_protocol.h"
 
+enum {
+	PROGRESS_MS = 100
+};
+
 struct worker {
 	pid_t pid; /* 0: none, or reaped */
 	int pidfd;
 	int reply_fd;
+	int progress_fd;
+	struct table_progress *progress; /* shared with it, or NULL */
 	bool timed_out;
 	siginfo_t end;
 };
@@ -169,6 +175,8 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 		rc = pass(&p, WORKER_FD_TABLE, table_fd, err);
 	if (!rc && missing_fd >= 0)
 		rc = pass(&p, WORKER_FD_MISSING, missing_fd, err);
+	if (!rc && w->progress)
+		rc = pass(&p, WORKER_FD_PROGRESS, w->progress_fd, err);
 	for (size_t i = 0; i < req->companion_count && !rc; i++)
 		rc = pass(&p, WORKER_FD_COMPANIONS + (int)i, req->companions[i].fd, err);
 	close(to[0]);
@@ -186,21 +194,52 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 	return w->pidfd < 0 ? err_sys(err, errno, "pidfd_open") : 0;
 }
 
+static void tell_progress(const struct worker *w, const struct table_request *req)
+{
+	uint32_t stage = atomic_load_explicit(&w->progress->stage, memory_order_relaxed);
+	uint64_t done = atomic_load_explicit(&w->progress->done, memory_order_relaxed);
+	uint64_t all = atomic_load_explicit(&w->progress->all, memory_order_relaxed);
+
+	if (stage <= TABLE_STAGE_PACK)
+		req->progress(req->progress_ctx, (enum table_stage)stage, done < all ? done : all,
+			      all);
+}
+
+/* Memory to watch the worker by. Without it there is nothing to see, and no harm. */
+static void share_progress(struct worker *w)
+{
+	void *p;
+
+	w->progress_fd = memfd_create("progress", MFD_CLOEXEC);
+	if (w->progress_fd < 0 || ftruncate(w->progress_fd, sizeof(*w->progress)))
+		return;
+	p = mmap(NULL, sizeof(*w->progress), PROT_READ, MAP_SHARED, w->progress_fd, 0);
+	w->progress = p == MAP_FAILED ? NULL : p;
+}
+
 /* Waits for the end, up to the wall clock limit; then the worker is killed. Reaps it. */
-static int await(struct worker *w, uint64_t wall_ms, struct err *err)
+static int await(struct worker *w, const struct table_request *req, uint64_t wall_ms,
+		 struct err *err)
 {
 	const struct io *io = io_system();
 	uint64_t deadline = io->mono_ns(io->ctx) + wall_ms * 1000000u;
 	struct pollfd pfd = {.fd = w->pidfd, .events = POLLIN};
 	int rc;
 
+	if (w->progress)
+		tell_progress(w, req);
 	for (;;) {
 		uint64_t now = io->mono_ns(io->ctx);
 		uint64_t left = now < deadline ? (deadline - now) / 1000000u + 1 : 0;
+		int pause = w->progress ? PROGRESS_MS : INT32_MAX;
 
-		rc = left ? poll(&pfd, 1, left > INT32_MAX ? INT32_MAX : (int)left) : 0;
+		if (left < (uint64_t)pause)
+			pause = (int)left;
+		rc = left ? poll(&pfd, 1, pause) : 0;
 		if (rc > 0)
 			break;
+		if (w->progress)
+			tell_progress(w, req);
 		if (rc < 0 && errno != EINTR)
 			return err_sys(err, errno, "poll");
 		if (!left) {
@@ -224,6 +263,9 @@ static void worker_done(struct worker *w)
 		kill(w->pid, SIGKILL);
 		waitid(P_PID, (id_t)w->pid, &w->end, WEXITED);
 	}
+	if (w->progress)
+		munmap(w->progress, sizeof(*w->progress));
+	closep(&w->progress_fd);
 	closep(&w->pidfd);
 	closep(&w->reply_fd);
 }
@@ -365,7 +407,7 @@ static int read_missing(int fd, struct buf *out, struct err *err)
 static int run_worker(const struct table_request *req, int table_fd, int missing_fd,
 		      struct worker_request *request, struct worker_reply *reply, struct err *err)
 {
-	_cleanup_(worker_done) struct worker w = {.pidfd = -1, .reply_fd = -1};
+	_cleanup_(worker_done) struct worker w = {.pidfd = -1, .reply_fd = -1, .progress_fd = -1};
 	uint64_t wall_ms = or_default(req->wall_ms_max, LIMIT_WORKER_WALL_MS);
 	int rc;
 
@@ -384,13 +426,16 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->wanted_count = (uint32_t)req->wanted_count;
 	if (req->wanted_count)
 		memcpy(request->wanted, req->wanted, req->wanted_count * sizeof(*req->wanted));
+	if (req->progress)
+		share_progress(&w);
+	request->wants_progress = w.progress != NULL;
 	rc = identify(req, request, err);
 	if (!rc)
 		rc = name_companions(req, request, err);
 	if (!rc)
 		rc = start(&w, req, table_fd, missing_fd, request, err);
 	if (!rc)
-		rc = await(&w, wall_ms, err);
+		rc = await(&w, req, wall_ms, err);
 	if (rc)
 		return rc;
 	/* An answer counts only if the worker also ended well. */

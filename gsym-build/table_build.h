@@ -24,6 +24,12 @@ enum table_input {
 	TABLE_INPUT_KALLSYMS = 2, /* `id` names the kernel */
 };
 
+enum table_stage {
+	TABLE_STAGE_OPEN = 0,  /* sections and symbols */
+	TABLE_STAGE_DWARF = 1, /* debug information, in bytes */
+	TABLE_STAGE_PACK = 2,  /* answers are chosen, and the table is written */
+};
+
 /* A file that the input refers to. */
 enum table_companion_kind {
 	TABLE_COMPANION_ALT = 0, /* dwz alternate file: its identity is the caller's to check */
@@ -60,6 +66,13 @@ struct table_request {
 	const uint64_t *wanted;
 	size_t wanted_count;
 
+	/*
+	 * NULL, or called some times a second by the thread that waits: what is being done, and how
+	 * much of it in parts of `all`, which is 0 when nobody knows.
+	 */
+	void (*progress)(void *ctx, enum table_stage stage, uint64_t done, uint64_t all);
+	void *progress_ctx;
+
 	/* Limits; 0 takes the constant of limits.h. */
 	uint64_t memory_max;
 	uint64_t cpu_seconds_max;
@@ -76,6 +89,7 @@ struct build_report {
 	uint64_t unit_count, units_skipped;
 	uint64_t function_count, range_count, inline_count;
 	uint64_t symbol_count, file_count;
+	uint64_t input_len;
 	uint64_t table_len;
 	uint64_t cpu_ns, wall_ns, peak_memory;
 	bool has_dwarf, has_segments, needs_alt_file;

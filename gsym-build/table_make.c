@@ -9,13 +9,27 @@
 #include "image.h"
 #include "kallsyms.h"
 #include "limits.h"
+#include "rsym_format.h"
+#include "rsym_report.h"
+#include "worker_protocol.h"
 
 struct build {
 	struct builder builder;
 	struct rsym_writer *writer;
 	struct rsym_writer_info info;
 	struct build_report *report;
+	struct buf notes; /* what could not be read, for the table */
+	struct table_progress *progress;
 };
+
+static void tell(const struct build *b, enum table_stage stage, uint64_t done, uint64_t all)
+{
+	if (!b->progress)
+		return;
+	atomic_store_explicit(&b->progress->stage, stage, memory_order_relaxed);
+	atomic_store_explicit(&b->progress->done, done, memory_order_relaxed);
+	atomic_store_explicit(&b->progress->all, all, memory_order_relaxed);
+}
 
 /* The segments of the executable: its own, or those of the partner. A debug file's own are of no
  * use: objcopy rewrites their file offsets. */
@@ -58,13 +72,16 @@ static void find_text_base(struct build *b, struct image *im)
 	}
 }
 
-/* What is wrong with a part that the rest can do without: the first of these is reported. */
-static int note(struct build *b, const struct err *why, int rc, struct err *err)
+/* What is wrong with a part that the rest can do without. */
+static int note(struct build *b, const char *part, const struct err *why, int rc, struct err *err)
 {
 	if (rc == ERR_MEMORY)
 		return err_set(err, rc, "%s", why->message);
-	if (rc && !b->report->skipped[0])
+	if (!rc)
+		return 0;
+	if (!b->report->skipped[0])
 		snprintf(b->report->skipped, sizeof(b->report->skipped), "%s", why->message);
+	rsym_report_note(&b->notes, part, "", why->message);
 	return 0;
 }
 
@@ -79,7 +96,7 @@ static int add_symbols(struct build *b, struct image *im, uint64_t *ret_count, s
 		return rc;
 	rc = image_add_mini_symbols(im, &bu->text, &bu->symbols, &mini, &why);
 	*ret_count += mini;
-	return note(b, &why, rc, err);
+	return note(b, "MiniDebugInfo", &why, rc, err);
 }
 
 static int read_symbols(struct build *b, struct image *im, struct image *stripped, struct err *err)
@@ -190,15 +207,25 @@ static void keep_wanted(struct paint *spans, const struct table_source *source, 
 	spans->count = kept;
 }
 
+static int add_unit(void *ctx, const struct facts_unit *unit, struct err *err)
+{
+	struct build *b = ctx;
+	struct facts_sink sink = builder_sink(&b->builder);
+
+	tell(b, TABLE_STAGE_DWARF, unit->done, unit->all);
+	return sink.unit(sink.ctx, unit, err);
+}
+
 static int read_dwarf(struct build *b, struct image *im, const struct table_source *source,
 		      struct debug_report *debug, struct err *err)
 {
 	_cleanup_(buf_done) struct buf units = BUF_INIT(LIMIT_MISSING_LEN - LIMIT_PATH_LEN - 4);
 	_cleanup_(companions_done) struct die_companions c = {0};
-	struct facts_sink sink = builder_sink(&b->builder);
+	struct facts_sink sink = {.ctx = b, .unit = add_unit};
 	int rc = open_companions(&c, source, err);
 
 	c.missing = source->missing ? &units : NULL;
+	c.notes = &b->notes;
 	if (!rc)
 		rc = want_addresses(&c, source, image_bias(im), err);
 	if (!rc)
@@ -273,6 +300,7 @@ static int read_kallsyms(struct build *b, const struct table_source *source, str
 static int run(struct build *b, const struct table_source *source, struct buf *out, struct err *err)
 {
 	struct builder_counts counts;
+	struct rsym_report kept;
 	bool text = source->input == TABLE_INPUT_KALLSYMS ||
 		    (source->input == TABLE_INPUT_AUTO && kallsyms_detect(source->p, source->len));
 	int rc;
@@ -282,6 +310,7 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 		return ERR_MEMORY;
 	b->info.id = source->id;
 	rc = text ? read_kallsyms(b, source, err) : read_elf(b, source, err);
+	tell(b, TABLE_STAGE_PACK, 0, 0);
 	if (!rc)
 		rc = symbols_choose(&b->builder.symbols, &b->builder.flat.code, err);
 	if (!rc && source->wanted_count)
@@ -289,6 +318,17 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 	if (!rc)
 		rc = builder_write(&b->builder, b->writer, &counts, err);
 	builder_done(&b->builder); /* the writer has a copy of what it needs */
+	b->report->input_len = source->len;
+	kept = (struct rsym_report){
+		.input_len = source->len,
+		.unit_count = b->report->unit_count,
+		.units_skipped = b->report->units_skipped,
+		.symbol_count = b->report->symbol_count,
+		.inline_count = rc ? 0 : counts.inline_count,
+		.relocations_skipped = b->report->relocations_skipped,
+		.needs_alt_file = b->report->needs_alt_file,
+	};
+	rsym_report_put(rsym_writer_optional(b->writer, RSYM_SECTION_REPORT), &kept, &b->notes);
 	if (!rc)
 		rc = rsym_writer_finish(b->writer, &b->info, out, err);
 	if (rc)
@@ -305,7 +345,11 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 int table_make(const struct table_source *source, struct buf *out, struct build_report *report,
 	       struct err *err)
 {
-	struct build b = {.report = report};
+	struct build b = {
+		.report = report,
+		.notes = BUF_INIT(LIMIT_SKIPPED_LEN),
+		.progress = source->progress,
+	};
 	int rc;
 
 	*report = (struct build_report){0};
@@ -313,5 +357,6 @@ int table_make(const struct table_source *source, struct buf *out, struct build_
 	rc = run(&b, source, out, err);
 	rsym_writer_free(b.writer);
 	builder_done(&b.builder);
+	buf_done(&b.notes);
 	return rc;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -71,4 +72,12 @@ int table_text_file(const struct table_text *t, uint32_t file, struct buf *out, 
 	if (!rc && !buf_append(out, raw, len))
 		rc = err_set(err, ERR_LIMIT, "path longer than the %zu bytes allowed", out->max);
 	return rc;
+}
+
+void table_text_put(const void *p, size_t len)
+{
+	const uint8_t *s = p;
+
+	for (size_t i = 0; i < len; i++)
+		putchar(s[i] < 0x20 || s[i] == 0x7f ? '?' : s[i]);
 }

@@ -26,4 +26,7 @@ int table_text_name(const struct table_text *t, uint32_t function, struct buf *o
 		    struct err *err);
 int table_text_file(const struct table_text *t, uint32_t file, struct buf *out, struct err *err);
 
+/* Prints untrusted bytes on stdout: control bytes must not break the line or reach the terminal. */
+void table_text_put(const void *p, size_t len);
+
 #endif

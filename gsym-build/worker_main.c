@@ -115,6 +115,12 @@ static int build(const struct worker_request *req, struct build_report *report, 
 	struct timespec cpu;
 	int rc = take_limits(req, err);
 
+	if (req->wants_progress) {
+		void *p = mmap(NULL, sizeof(*source.progress), PROT_READ | PROT_WRITE, MAP_SHARED,
+			       WORKER_FD_PROGRESS, 0);
+
+		source.progress = p == MAP_FAILED ? NULL : p;
+	}
 	if (!rc)
 		rc = map_input(WORKER_FD_INPUT, &source.p, &source.len, err);
 	if (!rc && req->has_stripped)

@@ -5,6 +5,8 @@
  * Between table_build() and the worker program, both of one build of Rawstack: one fixed struct in
  * each direction over a pipe. The worker is not trusted: the caller checks every field.
  */
+#include <stdatomic.h>
+
 #include "limits.h"
 #include "table_build.h"
 
@@ -17,7 +19,8 @@ enum worker_fd {
 	WORKER_FD_STRIPPED = 7, /* closed when there is none */
 	WORKER_FD_TABLE = 8,    /* to be verified; closed when there is none */
 	WORKER_FD_MISSING = 9,  /* gets what the input asks for; closed when nobody wants to know */
-	WORKER_FD_COMPANIONS = 10,
+	WORKER_FD_PROGRESS = 10, /* a struct table_progress; closed when nobody looks */
+	WORKER_FD_COMPANIONS = 11,
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
@@ -31,11 +34,17 @@ struct worker_request {
 	bool has_stripped;
 	bool verify; /* compare WORKER_FD_TABLE with the input, write the differences to the output
 		      */
-	bool wants_missing;
+	bool wants_missing, wants_progress;
 	uint32_t companion_count;
 	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
 	uint32_t wanted_count;
 	uint64_t wanted[LIMIT_WANTED];
+};
+
+/* In memory shared by both, while the worker runs. The caller believes nothing of it. */
+struct table_progress {
+	_Atomic uint32_t stage; /* enum table_stage */
+	_Atomic uint64_t done, all;
 };
 
 struct worker_reply {

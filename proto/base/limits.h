@@ -47,6 +47,8 @@
 /* Files that go with one: .dwo files of its split units, each with a descriptor and a mapping; half
  * of what a process may have open by default. Larger programs come with a .dwp file. */
 #define LIMIT_COMPANIONS     LIMIT(256)
+/* What a build could not read, as a table keeps it: some 2,000 notes; all are counted. */
+#define LIMIT_SKIPPED_LEN    LIMIT(262144)
 /* Names of companions that a file asks for, in bytes. */
 #define LIMIT_MISSING_LEN    LIMIT(1048576)
 /* Addresses of a build that is not to be kept. A request to the worker fits a page; more are better

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RSYM_REPORT_H
+#define RAWSTACK_RSYM_REPORT_H
+/*
+ * What the build of a table understood of its input, and what not: kept in the table, so that
+ * whoever has it can tell why an answer is missing. No lookup reads it.
+ *
+ *	struct rsym_report report;
+ *	struct rsym_note note;
+ *
+ *	if (rsym_report_read(&table, &report))
+ *		while (rsym_report_next(&report, &note))
+ *			printf("%s: %s\n", note.part, note.why);
+ */
+#include "bytes.h"
+#include "rsym.h"
+
+struct rsym_report {
+	uint64_t input_len;
+	uint64_t unit_count, units_skipped; /* of DWARF */
+	uint64_t symbol_count;
+	uint64_t inline_count; /* inlined calls with code */
+	uint64_t relocations_skipped;
+	uint32_t note_count;
+	bool needs_alt_file; /* names lie in a dwz file that was not there */
+	struct bytes notes;  /* those to come */
+};
+
+/* A part of the input that could not be read. Untrusted bytes. */
+struct rsym_note {
+	const char *part; /* where it is: "unit at 0x1f3", "line table of unit at 0x1f3" */
+	const char *name; /* of the unit, as its compiler says; or "" */
+	const char *why;
+};
+
+/* Adds a note to those of a report in the making, unless that would go beyond their ceiling. True:
+ * it was added. */
+bool rsym_report_note(struct buf *notes, const char *part, const char *name, const char *why);
+
+/* Makes the section of a report whose notes are *notes. */
+void rsym_report_put(struct buf *out, const struct rsym_report *report, const struct buf *notes);
+
+/* 1 and *ret, whose texts stay in the table; 0: the table has none. */
+int rsym_report_read(const struct rsym *t, struct rsym_report *ret);
+
+/* The next note: 1, or 0 behind the last. */
+int rsym_report_next(struct rsym_report *r, struct rsym_note *ret);
+
+/* For rsym_open(): ERR_DATA when the section is damaged. */
+int rsym_report_check(const struct rsym *t, struct err *err);
+
+#endif
