@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `rawstack push`: debug binaries, and the kernel's symbols, to the service. */
-#include <errno.h>
-#include <fcntl.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "command.h"
-#include "json.h"
 #include "kernel_symbols.h"
 #include "limits.h"
-#include "log.h"
-#include "table_build.h"
-#include "text.h"
-#include "upload.h"
+#include "push_send.h"
 
-struct push_options {
-	const char *server, *name, *version, *kallsyms, *build_id;
-	bool kernel, json;
-	Rawstack__V1__Label labels[LIMIT_LABELS];
-	Rawstack__V1__Label *label_pointers[LIMIT_LABELS];
-	size_t label_count;
+enum {
+	JOBS_DEFAULT = 4,
+	JOBS_MAX = 64,
+	PATIENCE_DEFAULT_S = 60,
+	PATIENCE_MAX_S = 86400,
 };
 
-static int add_label(struct push_options *o, const char *text, struct err *err)
+struct arguments {
+	struct push_options push;
+	const char *kallsyms, *build_id;
+	bool kernel;
+	Rawstack__V1__Label labels[LIMIT_LABELS];
+	Rawstack__V1__Label *label_pointers[LIMIT_LABELS];
+};
+
+static int add_label(struct arguments *o, const char *text, struct err *err)
 {
 	const char *equals = strchr(text, '=');
-	Rawstack__V1__Label *l = &o->labels[o->label_count];
+	Rawstack__V1__Label *l = &o->labels[o->push.label_count];
 
 	if (!equals || equals == text)
 		return err_set(err, ERR_USAGE, "--label %s: not KEY=VALUE", text);
-	if (o->label_count == LIMIT_LABELS)
+	if (o->push.label_count == LIMIT_LABELS)
 		return err_set(err, ERR_USAGE, "--label: more than %d of them", (int)LIMIT_LABELS);
 	if (strlen(equals + 1) > LIMIT_LABEL_LEN || (size_t)(equals - text) > LIMIT_LABEL_LEN)
 		return err_set(err, ERR_USAGE, "--label %.40s...: longer than %d bytes", text,
@@ -41,11 +40,11 @@ static int add_label(struct push_options *o, const char *text, struct err *err)
 	l->key.len = (size_t)(equals - text);
 	l->value.data = (uint8_t *)(uintptr_t)(equals + 1);
 	l->value.len = strlen(equals + 1);
-	o->label_pointers[o->label_count++] = l;
+	o->label_pointers[o->push.label_count++] = l;
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct push_options *o, struct err *err)
+static int parse(int argc, char **argv, struct arguments *o, struct err *err)
 {
 	enum {
 		OPT_SERVER = 256,
@@ -55,6 +54,12 @@ static int parse(int argc, char **argv, struct push_options *o, struct err *err)
 		OPT_KALLSYMS,
 		OPT_BUILD_ID,
 		OPT_KERNEL,
+		OPT_TABLE,
+		OPT_ALONE,
+		OPT_PIN,
+		OPT_REPLACE,
+		OPT_JOBS,
+		OPT_RETRY,
 		OPT_JSON
 	};
 	static const struct option options[] = {
@@ -65,21 +70,28 @@ static int parse(int argc, char **argv, struct push_options *o, struct err *err)
 		{"kallsyms", required_argument, NULL, OPT_KALLSYMS},
 		{"build-id", required_argument, NULL, OPT_BUILD_ID},
 		{"kernel", no_argument, NULL, OPT_KERNEL},
+		{"table", no_argument, NULL, OPT_TABLE},
+		{"alone", no_argument, NULL, OPT_ALONE},
+		{"pin", no_argument, NULL, OPT_PIN},
+		{"replace", no_argument, NULL, OPT_REPLACE},
+		{"jobs", required_argument, NULL, OPT_JOBS},
+		{"retry", required_argument, NULL, OPT_RETRY},
 		{"json", no_argument, NULL, OPT_JSON},
 		{0},
 	};
+	uint64_t jobs = JOBS_DEFAULT, patience = PATIENCE_DEFAULT_S;
 	int c;
 
 	while ((c = command_option(argc, argv, ":", options, err)) != -1) {
 		switch (c) {
 		case OPT_SERVER:
-			o->server = optarg;
+			o->push.server = optarg;
 			break;
 		case OPT_NAME:
-			o->name = optarg;
+			o->push.name = optarg;
 			break;
 		case OPT_VERSION:
-			o->version = optarg;
+			o->push.version = optarg;
 			break;
 		case OPT_LABEL:
 			if (add_label(o, optarg, err))
@@ -94,8 +106,28 @@ static int parse(int argc, char **argv, struct push_options *o, struct err *err)
 		case OPT_KERNEL:
 			o->kernel = true;
 			break;
+		case OPT_TABLE:
+			o->push.table = true;
+			break;
+		case OPT_ALONE:
+			o->push.alone = true;
+			break;
+		case OPT_PIN:
+			o->push.pin = true;
+			break;
+		case OPT_REPLACE:
+			o->push.replace = true;
+			break;
+		case OPT_JOBS:
+			if (command_number("--jobs", optarg, 1, JOBS_MAX, &jobs, err))
+				return ERR_USAGE;
+			break;
+		case OPT_RETRY:
+			if (command_number("--retry", optarg, 0, PATIENCE_MAX_S, &patience, err))
+				return ERR_USAGE;
+			break;
 		case OPT_JSON:
-			o->json = true;
+			o->push.json = true;
 			break;
 		default:
 			return ERR_USAGE;
@@ -107,154 +139,67 @@ static int parse(int argc, char **argv, struct push_options *o, struct err *err)
 		return command_usage(&cmd_push, "--kallsyms needs --build-id", err);
 	if (o->build_id && !o->kallsyms)
 		return command_usage(&cmd_push, "--build-id is for --kallsyms", err);
+	if (o->push.table && (o->kernel || o->kallsyms))
+		return command_usage(&cmd_push, "--table is for files", err);
+	o->push.jobs = (uint32_t)jobs;
+	o->push.patience_ms = (uint32_t)patience * 1000;
+	o->push.labels = o->label_pointers;
 	if (optind == argc && !o->kernel && !o->kallsyms)
 		return command_usage(&cmd_push, "no file given", err);
 	return 0;
 }
 
-static int print_line(const struct push_options *o, const char *shown, const struct build_id *id,
-		      const struct upload_result *r, struct err *err)
+static int open_kallsyms(const struct arguments *o, struct push_kallsyms *k, struct err *err)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(MIB);
-	char hex[BUILD_ID_HEX_MAX];
+	int rc = o->kernel ? kernel_id(&k->id, err) : build_id_parse(&k->id, o->build_id, err);
 
-	if (o->json) {
-		json_open(&out, '{');
-		json_key_cstr(&out, "file", shown);
-		json_key_cstr(&out, "build_id", build_id_hex(id, hex));
-		json_key_bool(&out, "already_there", r->present);
-		json_key_number(&out, "functions", (int64_t)r->functions);
-		json_key_number(&out, "inlined_calls", (int64_t)r->inline_nodes);
-		json_key_bool(&out, "dwarf", r->has_dwarf);
-		json_key_number(&out, "units", (int64_t)r->units);
-		json_key_number(&out, "units_skipped", (int64_t)r->units_skipped);
-		json_key_number(&out, "symbols", (int64_t)r->symbols);
-		json_key_number(&out, "table_bytes", (int64_t)r->table_bytes);
-		json_close(&out, '}');
-	} else {
-		text_cstr(&out, shown);
-		buf_printf(&out,
-			   ": %s build id %s: %" PRIu64 " functions, %" PRIu64
-			   " inlined calls, %s, table ",
-			   r->present ? "already there," : "pushed,", build_id_hex(id, hex),
-			   r->functions, r->inline_nodes, r->has_dwarf ? "DWARF" : "symbols only");
-		text_bytes(&out, r->table_bytes);
-		if (r->units_skipped)
-			buf_printf(&out, " (%" PRIu64 " of %" PRIu64 " units could not be read)",
-				   r->units_skipped, r->units);
-	}
-	buf_str(&out, "\n");
-	if (out.failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	fwrite(out.p, 1, out.len, stdout);
-	fflush(stdout);
-	return 0;
-}
-
-static int push(struct rpc_client *c, const struct push_options *o, struct upload *u,
-		struct err *err)
-{
-	struct upload_result result;
-	int rc;
-
-	u->version = o->version;
-	u->labels = (Rawstack__V1__Label **)(uintptr_t)o->label_pointers;
-	u->label_count = o->label_count;
-	rc = upload_run(c, u, &result, err);
-	if (rc)
-		return err_prefix(err, "%s", u->shown);
-	return print_line(o, u->shown, &u->id, &result, err);
-}
-
-static int push_file(struct rpc_client *c, const struct push_options *o, const char *path,
-		     struct err *err)
-{
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	const char *slash = strrchr(path, '/');
-	struct upload u = {.fd = fd, .shown = path};
-	struct stat st;
-	int rc;
-
-	if (fd < 0 || fstat(fd, &st))
-		return err_sys(err, errno, "%s", path);
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_UNSUPPORTED, "%s: not a regular file", path);
-	rc = table_identify(fd, &u.id, err);
-	if (rc)
-		return err_prefix(err, "%s", path);
-	u.name = o->name ? o->name : slash ? slash + 1 : path;
-	return push(c, o, &u, err);
-}
-
-static int push_kallsyms(struct rpc_client *c, const struct push_options *o, struct err *err)
-{
-	_cleanup_(closep) int fd = -1;
-	const char *path = o->kernel ? "/proc/kallsyms" : o->kallsyms;
-	struct upload u = {
-		.shown = path,
-		.name = o->name ? o->name : "kernel",
-		.kind = RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS,
-	};
-	int rc = o->kernel ? kernel_id(&u.id, err) : build_id_parse(&u.id, o->build_id, err);
-
-	if (!rc)
-		rc = kernel_symbols_open(path, &fd, err);
-	if (rc)
-		return rc;
-	u.fd = fd;
-	return push(c, o, &u, err);
-}
-
-/* Keeps the last failure for main() to print; prints the one before it. */
-static void note(struct err *pending, const struct err *now)
-{
-	if (pending->code)
-		log_error("%s", pending->message);
-	*pending = *now;
+	k->path = o->kernel ? "/proc/kallsyms" : o->kallsyms;
+	return rc ? rc : kernel_symbols_open(k->path, &k->fd, err);
 }
 
 static int run_push(int argc, char **argv, struct err *err)
 {
-	_cleanup_(rpc_client_closep) struct rpc_client *c = NULL;
-	struct push_options o = {0};
-	struct err pending = {0};
+	_cleanup_(push_files_done) struct push_files files = {0};
+	_cleanup_(closep) int kernel_fd = -1;
+	struct push_kallsyms kernel = {.fd = -1};
+	struct arguments o = {0};
 	int rc = parse(argc, argv, &o, err);
 
-	if (!rc)
-		rc = remote_open(&c, o.server, err);
-	if (rc)
-		return rc;
-	if (o.kernel || o.kallsyms) {
-		rc = push_kallsyms(c, &o, err);
-		if (rc)
-			note(&pending, err);
-	}
-	/* One bad file does not stop the others; a service that is away does. */
-	for (int i = optind; i < argc && rc != ERR_UNAVAILABLE; i++) {
-		rc = push_file(c, &o, argv[i], err);
-		if (rc)
-			note(&pending, err);
-	}
-	if (pending.code)
-		*err = pending;
-	return pending.code;
+	for (int i = optind; i < argc && !rc; i++)
+		rc = push_files_add(&files, argv[i], err);
+	if (!rc && (o.kernel || o.kallsyms))
+		rc = open_kallsyms(&o, &kernel, err);
+	kernel_fd = kernel.fd;
+	return rc ? rc : push_send(&o.push, &files, kernel_fd >= 0 ? &kernel : NULL, err);
 }
 
 const struct command cmd_push = {
 	.name = "push",
 	.run = run_push,
 	.summary = "upload debug binaries, or the kernel's symbols",
-	.help = "usage: rawstack push [OPTIONS] FILE...\n"
+	.help = "usage: rawstack push [OPTIONS] FILE|DIRECTORY|-...\n"
 		"       rawstack push [OPTIONS] --kernel\n"
 		"       rawstack push [OPTIONS] --kallsyms FILE --build-id ID\n"
 		"\n"
 		"Uploads ELF files with their debug information and prints what was understood of\n"
-		"each. What the service has already is not sent again.\n"
+		"each: of a directory, every file in it that has a build id; of -, the files "
+		"whose\n"
+		"paths are on standard input, one a line. What the service has already is not "
+		"sent\n"
+		"again. What goes with a file is found and sent too: the program of a debug file\n"
+		"and the reverse, its dwz file, its .dwp package. A broken connection is taken up\n"
+		"again where it broke. Fails when anything was not understood.\n"
 		"\n"
 		"  --server HOST:PORT     the service\n"
 		"  --name NAME            instead of the file's name\n"
 		"  --version-label V      the release it belongs to\n"
 		"  --label KEY=VALUE      to find it by; up to 32\n"
+		"  --pin                  never to be evicted\n"
+		"  --replace              instead of what the service has of it\n"
+		"  --table                build the table here and send only that\n"
+		"  --alone                without the files that go with it\n"
+		"  --jobs N               files at a time (4)\n"
+		"  --retry SECONDS        how long to go on when nothing moves (60)\n"
 		"  --kernel               symbols of the running kernel (/proc/kallsyms; root)\n"
 		"  --kallsyms FILE        symbols of a kernel, in the format of /proc/kallsyms\n"
 		"  --build-id ID          whose they are\n"

@@ -9,12 +9,15 @@
 #include "digest.h"
 #include "io.h"
 #include "limits.h"
-#include "log.h"
 
-/* A broken connection is tried again so often, if each time more has arrived. */
-#define ATTEMPTS          5
-#define UPLOAD_TIMEOUT_MS 3600000
-#define BUILD_TIMEOUT_MS  LIMIT_WORKER_WALL_MS
+enum {
+	UPLOAD_TIMEOUT_MS = 3600000,
+	PAUSE_MIN_MS = 100,
+	PAUSE_MAX_MS = 5000,
+	CONTACT_MS = 3000, /* patience with a service that was never there */
+};
+
+#define BUILD_TIMEOUT_MS LIMIT_WORKER_WALL_MS
 
 struct state {
 	struct rpc_client *c;
@@ -25,6 +28,8 @@ struct state {
 	uint8_t id[64]; /* the upload's, from Begin */
 	size_t id_len;
 	uint64_t offset; /* where the service stands */
+	bool building;   /* somebody's build of it is under way */
+	bool answered;   /* the service has, at least once */
 };
 
 static void state_done(struct state *s)
@@ -59,17 +64,19 @@ static int hash_file(struct state *s, struct err *err)
 	return rc ? rc : digest_finish(d, s->sha256, err);
 }
 
-static void take_report(struct upload_result *r, const Rawstack__V1__BuildReport *report)
+/* The message belongs to the result from here on. */
+static void take_report(struct upload_result *r, ProtobufCMessage **message,
+			const Rawstack__V1__BuildReport *report)
 {
-	if (!report)
-		return;
-	r->functions = report->functions;
-	r->inline_nodes = report->inline_nodes;
-	r->symbols = report->symbols;
-	r->units = report->units;
-	r->units_skipped = report->units_skipped;
-	r->table_bytes = report->table_bytes;
-	r->has_dwarf = report->has_dwarf;
+	upload_result_done(r);
+	r->message = TAKE_PTR(*message);
+	r->report = report;
+}
+
+static void show(const struct state *s)
+{
+	if (s->u->progress)
+		s->u->progress(s->u->ctx, s->offset);
 }
 
 static int refused(const Rawstack__V1__BeginReply *reply, struct err *err)
@@ -80,7 +87,8 @@ static int refused(const Rawstack__V1__BeginReply *reply, struct err *err)
 	len = len ? len : (int)strlen(reason);
 	switch (reply->status) {
 	case RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_IN_PROGRESS:
-		return err_set(err, ERR_EXISTS, "another upload of it is under way: %.*s", len,
+		/* Perhaps our own, whose connection broke a moment ago. */
+		return err_set(err, ERR_UNAVAILABLE, "another upload of it is under way: %.*s", len,
 			       reason);
 	case RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_OVER_QUOTA:
 		return err_set(err, ERR_LIMIT, "the service has no room: %.*s", len, reason);
@@ -90,6 +98,20 @@ static int refused(const Rawstack__V1__BeginReply *reply, struct err *err)
 		return err_set(err, ERR_INTERNAL, "the service answers Begin with status %d",
 			       (int)reply->status);
 	}
+}
+
+/* Whether the service makes a table of it at this moment. */
+static bool is_building(struct state *s)
+{
+	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
+	Rawstack__V1__GetRequest q = RAWSTACK__V1__GET_REQUEST__INIT;
+
+	q.build_id = borrow(s->u->id.bytes, s->u->id.len);
+	return !rpc_client_call(s->c, "/rawstack.v1.Binaries/Get", &q.base,
+				&rawstack__v1__binary__descriptor, REMOTE_TIMEOUT_MS, &message,
+				NULL) &&
+	       ((const Rawstack__V1__Binary *)message)->status ==
+		       RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_BUILDING;
 }
 
 /* 1: needed from s->offset on; 0: it is there; negative. */
@@ -110,17 +132,23 @@ static int begin(struct state *s, struct upload_result *r, struct err *err)
 	q.version = borrow_cstr(s->u->version);
 	q.labels = s->u->labels;
 	q.n_labels = s->u->label_count;
+	q.pin = s->u->pin;
+	q.replace = s->u->replace;
 	rc = rpc_client_call(s->c, "/rawstack.v1.Binaries/Begin", &q.base,
 			     &rawstack__v1__begin_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
 			     err);
 	if (rc)
 		return rc;
+	s->answered = true;
 	reply = (const Rawstack__V1__BeginReply *)message;
 	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT) {
-		take_report(r, reply->report);
-		r->present = true;
+		r->present = r->tries == 1 || !r->sent;
+		take_report(r, &message, reply->report);
 		return 0;
 	}
+	s->building = false;
+	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_IN_PROGRESS)
+		s->building = is_building(s);
 	if (reply->status != RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_NEEDED)
 		return refused(reply, err);
 	if (reply->upload_id.len > sizeof(s->id) || reply->offset > s->size)
@@ -128,6 +156,7 @@ static int begin(struct state *s, struct upload_result *r, struct err *err)
 	memcpy(s->id, reply->upload_id.data, reply->upload_id.len);
 	s->id_len = reply->upload_id.len;
 	s->offset = reply->offset;
+	show(s);
 	return 1;
 }
 
@@ -152,9 +181,7 @@ static int send(struct state *s, struct upload_result *r, struct err *err)
 		rc = rpc_stream_send(stream, &chunk.base, err);
 		s->offset += n;
 		r->sent += n;
-		log_progress("%s: %3.0f %% of %.1f MiB sent", s->u->shown,
-			     100.0 * (double)s->offset / (double)s->size,
-			     (double)s->size / (double)MIB);
+		show(s);
 	}
 	if (!stream)
 		return rc;
@@ -173,7 +200,6 @@ static int finish(struct state *s, struct upload_result *r, struct err *err)
 	const Rawstack__V1__FinishReply *reply;
 	int rc;
 
-	log_progress("%s: building its table", s->u->shown);
 	q.upload_id = borrow(s->id, s->id_len);
 	q.wait = true;
 	rc = rpc_client_call(s->c, "/rawstack.v1.Binaries/Finish", &q.base,
@@ -184,7 +210,7 @@ static int finish(struct state *s, struct upload_result *r, struct err *err)
 	reply = (const Rawstack__V1__FinishReply *)message;
 	switch (reply->state) {
 	case RAWSTACK__V1__BUILD_STATE__BUILD_STATE_DONE:
-		take_report(r, reply->report);
+		take_report(r, &message, reply->report);
 		return 0;
 	case RAWSTACK__V1__BUILD_STATE__BUILD_STATE_FAILED:
 		return err_set(err, ERR_DATA, "%.*s", (int)reply->reason.len,
@@ -194,24 +220,51 @@ static int finish(struct state *s, struct upload_result *r, struct err *err)
 	}
 }
 
-/* 1: all bytes are there; 0: they were before; negative. */
-static int transfer(struct state *s, struct upload_result *r, struct err *err)
+/* Once through; what came of it is in s and r. */
+static int attempt(struct state *s, struct upload_result *r, struct err *err)
 {
-	uint64_t before = 0;
 	int rc = begin(s, r, err);
 
-	for (int attempt = 0; rc > 0 && s->offset < s->size; attempt++) {
-		before = s->offset;
-		if (send(s, r, err) == 0)
-			break;
-		if (err->code != ERR_UNAVAILABLE || attempt == ATTEMPTS)
-			return err->code;
-		rc = begin(s, r, err);
-		if (rc > 0 && s->offset <= before)
-			return err_set(err, ERR_UNAVAILABLE, "the connection breaks at byte %llu",
-				       (unsigned long long)s->offset);
+	if (rc <= 0)
+		return rc;
+	rc = s->offset < s->size ? send(s, r, err) : 0;
+	return rc ? rc : finish(s, r, err);
+}
+
+/* A service that is away, or forgot what it was told of this upload: Begin tells. */
+static bool is_passing(int code)
+{
+	return code == ERR_UNAVAILABLE || code == ERR_NOT_FOUND || code == ERR_MISMATCH ||
+	       code == ERR_CANCELLED;
+}
+
+static int attempts(struct state *s, struct upload_result *r, struct err *err)
+{
+	const struct io *io = io_system();
+	uint64_t pause_ms = PAUSE_MIN_MS, moved_ns = io->mono_ns(io->ctx), high = 0;
+
+	for (;;) {
+		uint32_t patience_ms = s->u->patience_ms;
+		uint64_t now;
+		int rc;
+
+		r->tries++;
+		rc = attempt(s, r, err);
+		if (!is_passing(rc))
+			return rc;
+		now = io->mono_ns(io->ctx);
+		if (s->offset > high || s->building) {
+			high = s->offset > high ? s->offset : high;
+			moved_ns = now;
+			pause_ms = s->building ? pause_ms : PAUSE_MIN_MS;
+		}
+		if (!s->answered && patience_ms > CONTACT_MS)
+			patience_ms = CONTACT_MS;
+		if (now - moved_ns >= patience_ms * UINT64_C(1000000))
+			return rc;
+		usleep((useconds_t)pause_ms * 1000);
+		pause_ms = pause_ms * 2 < PAUSE_MAX_MS ? pause_ms * 2 : PAUSE_MAX_MS;
 	}
-	return rc;
 }
 
 int upload_run(struct rpc_client *c, const struct upload *u, struct upload_result *ret,
@@ -224,19 +277,21 @@ int upload_run(struct rpc_client *c, const struct upload *u, struct upload_resul
 	*ret = (struct upload_result){0};
 	if (fstat(u->fd, &st))
 		return err_sys(err, errno, "stat");
-	if ((uint64_t)st.st_size > LIMIT_UPLOAD_LEN)
-		return err_set(err, ERR_LIMIT, "larger than %llu bytes",
-			       (unsigned long long)LIMIT_UPLOAD_LEN);
+	if (st.st_size == 0 || (uint64_t)st.st_size > LIMIT_UPLOAD_LEN)
+		return err_set(err, ERR_LIMIT, "%lld bytes, must be 1 to %llu",
+			       (long long)st.st_size, (unsigned long long)LIMIT_UPLOAD_LEN);
 	s.size = (uint64_t)st.st_size;
 	s.chunk = malloc(LIMIT_UPLOAD_CHUNK);
 	if (!s.chunk)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	rc = hash_file(&s, err);
-	if (rc)
-		return rc;
-	rc = transfer(&s, ret, err);
-	if (rc > 0)
-		rc = finish(&s, ret, err);
-	log_progress("%s", "");
-	return rc;
+	return rc ? rc : attempts(&s, ret, err);
+}
+
+void upload_result_done(struct upload_result *r)
+{
+	if (r->message)
+		protobuf_c_message_free_unpacked(r->message, NULL);
+	r->message = NULL;
+	r->report = NULL;
 }

@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "push_partners.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define DEBUG_ROOT "/usr/lib/debug"
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static void put(struct push_partners *p, int fd, enum image_kind kind, const struct build_id *id,
+		const char *path)
+{
+	struct push_partner *to = &p->list[p->count++];
+
+	*to = (struct push_partner){.fd = fd, .kind = kind, .id = *id};
+	snprintf(to->name, sizeof(to->name), "%s", base_name(path));
+}
+
+/* The other half of a file, when it has the same build id and is of one of the two kinds. */
+static bool try_half(struct push_partners *p, const char *path, const struct build_id *id,
+		     enum image_kind a, enum image_kind b)
+{
+	/* O_NONBLOCK: a named pipe would wait. */
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct image_links links;
+	struct build_id got;
+	struct stat st;
+
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || table_identify(fd, &got, NULL) ||
+	    !build_id_equal(&got, id) || image_links_read(fd, &links, NULL) ||
+	    (links.kind != a && links.kind != b))
+		return false;
+	put(p, TAKE_FD(fd), links.kind, id, path);
+	return true;
+}
+
+/* Whether it was made. */
+static bool join(char path[static LIMIT_PATH_LEN], const char *a, const char *b, const char *c)
+{
+	return snprintf(path, LIMIT_PATH_LEN, "%s%s%s", a, b, c) < (int)LIMIT_PATH_LEN;
+}
+
+/* .build-id/ab/cdef, as debug packages install links. */
+static bool by_id(char path[static LIMIT_PATH_LEN], const struct build_id *id, const char *suffix)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	build_id_hex(id, hex);
+	return snprintf(path, LIMIT_PATH_LEN, DEBUG_ROOT "/.build-id/%.2s/%s%s", hex, hex + 2,
+			suffix) < (int)LIMIT_PATH_LEN;
+}
+
+static void find_debug(struct push_partners *p, const char *dir, const struct image_links *links,
+		       const struct build_id *id)
+{
+	static const char *const folders[][2] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_ROOT, "/"}};
+	char folder[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN];
+
+	for (size_t i = 0; i < ARRAY_LEN(folders) && links->debug_name[0]; i++)
+		if (join(folder, folders[i][0], dir, folders[i][1]) &&
+		    join(path, folder, links->debug_name, "") &&
+		    try_half(p, path, id, IMAGE_DEBUG, IMAGE_BOTH))
+			return;
+	if (by_id(path, id, ".debug"))
+		try_half(p, path, id, IMAGE_DEBUG, IMAGE_BOTH);
+}
+
+/* DIR/x.debug, DIR/.debug/x.debug and /usr/lib/debug/DIR/x.debug are all of DIR/x. */
+static void find_program(struct push_partners *p, const char *dir, const char *name,
+			 const struct build_id *id)
+{
+	static const char *const suffixes[] = {".debug", ".dbg", ""};
+	char folder[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN], bare[LIMIT_PATH_LEN];
+	size_t len = strlen(dir), root = strlen(DEBUG_ROOT);
+
+	if (len > 7 && !strcmp(dir + len - 7, "/.debug"))
+		len -= 7;
+	if (!strncmp(dir, DEBUG_ROOT "/", root + 1))
+		snprintf(folder, sizeof(folder), "%s", dir + root);
+	else
+		snprintf(folder, sizeof(folder), "%.*s", (int)len, dir);
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		size_t end = strlen(name), cut = strlen(suffixes[i]);
+
+		if (end <= cut || strcmp(name + end - cut, suffixes[i]) != 0)
+			continue;
+		snprintf(bare, sizeof(bare), "%.*s", (int)(end - cut), name);
+		if (join(path, folder, "/", bare) &&
+		    try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH))
+			return;
+	}
+	if (by_id(path, id, ""))
+		try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH);
+}
+
+static void find_others(struct push_partners *p, const char *path, const struct image_links *links,
+			const struct build_id *id)
+{
+	_cleanup_(companions_close) struct companions c = {0};
+	_cleanup_(buf_done) struct buf wanted = BUF_INIT(LIMIT_PATH_LEN + BUILD_ID_MAX + 8);
+	uint32_t len = (uint32_t)(strlen(links->alt_name) + 1 + links->alt_id.len);
+
+	if (links->alt_name[0]) {
+		/* As table_build() says what a file asks for. */
+		buf_append(&wanted, &len, sizeof(len));
+		buf_append(&wanted, links->alt_name, strlen(links->alt_name) + 1);
+		buf_append(&wanted, links->alt_id.bytes, links->alt_id.len);
+		companions_find(&c, path, bytes_of(wanted.p, wanted.len), false, &p->why);
+	}
+	companions_add_package(&c, path);
+	for (size_t i = 0; i < c.count; i++) {
+		bool alt = c.list[i].kind == TABLE_COMPANION_ALT;
+		char package[LIMIT_PATH_LEN];
+
+		if (alt)
+			put(p, TAKE_FD(c.list[i].fd), IMAGE_ALT, &links->alt_id, links->alt_name);
+		else if (join(package, path, ".dwp", ""))
+			put(p, TAKE_FD(c.list[i].fd), IMAGE_PACKAGE, id, package);
+	}
+}
+
+void push_partners_find(struct push_partners *p, const char *path, const struct image_links *links,
+			const struct build_id *id)
+{
+	_cleanup_(freep) char *real = realpath(path, NULL);
+	const char *name = base_name(path);
+
+	if (real) {
+		/* The name it was given by counts, and the folder where it really lies. */
+		*strrchr(real, '/') = 0;
+		if (links->kind == IMAGE_EXECUTABLE)
+			find_debug(p, real, links, id);
+		else if (links->kind == IMAGE_DEBUG)
+			find_program(p, real, name, id);
+	}
+	find_others(p, path, links, id);
+}
+
+void push_partners_close(struct push_partners *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		closep(&p->list[i].fd);
+	p->count = 0;
+}

@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "push_send.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "io.h"
+#include "log.h"
+#include "push_partners.h"
+#include "push_report.h"
+#include "upload.h"
+
+enum {
+	PROGRESS_MS = 100
+};
+
+struct push {
+	const struct push_options *options;
+	const struct push_files *files;
+	pthread_mutex_t lock; /* of all below, and of printing */
+	size_t next, done;
+	uint64_t shown_ns;
+	struct err failure; /* the last one, not printed yet */
+	bool away;          /* the service: nothing more is begun */
+};
+
+/* One thread of them; gRPC's clients belong to one thread each. */
+struct sender {
+	struct push *push;
+	struct rpc_client *client;
+	pthread_t thread;
+	bool running;
+	const char *shown; /* what it sends now */
+	uint64_t size;
+};
+
+/* Keeps the last failure for main() to print; prints the one before it. */
+static void note(struct push *p, const struct err *now)
+{
+	if (p->failure.code)
+		log_error("%s", p->failure.message);
+	p->failure = *now;
+}
+
+static void fail(struct sender *s, const struct err *err)
+{
+	pthread_mutex_lock(&s->push->lock);
+	log_progress("%s", "");
+	note(s->push, err);
+	if (err->code == ERR_UNAVAILABLE)
+		s->push->away = true;
+	pthread_mutex_unlock(&s->push->lock);
+}
+
+static void progress(void *ctx, uint64_t done)
+{
+	struct sender *s = ctx;
+	struct push *p = s->push;
+	const struct io *io = io_system();
+	uint64_t now = io->mono_ns(io->ctx);
+
+	pthread_mutex_lock(&p->lock);
+	if (now - p->shown_ns >= PROGRESS_MS * UINT64_C(1000000)) {
+		p->shown_ns = now;
+		if (done < s->size)
+			log_progress("%zu of %zu, %s: %3.0f %% of %.1f MiB", p->done + 1,
+				     p->files->count, s->shown,
+				     100.0 * (double)done / (double)s->size,
+				     (double)s->size / (double)MIB);
+		else
+			log_progress("%zu of %zu, %s: its table is being built", p->done + 1,
+				     p->files->count, s->shown);
+	}
+	pthread_mutex_unlock(&p->lock);
+}
+
+/* What was not understood is a failure, though the table is there. */
+static void print(struct sender *s, const struct push_line *line)
+{
+	struct push *p = s->push;
+	struct err err = {0};
+	int rc;
+
+	pthread_mutex_lock(&p->lock);
+	log_progress("%s", "");
+	rc = push_report_print(line, p->options->json, &err);
+	if (!rc)
+		rc = push_report_judge(line, &err);
+	if (rc)
+		note(p, &err);
+	pthread_mutex_unlock(&p->lock);
+}
+
+static int upload(struct sender *s, struct upload *u, struct push_line *line, struct err *err)
+{
+	const struct push_options *o = s->push->options;
+	struct upload_result result;
+	struct stat st;
+	int rc;
+
+	if (fstat(u->fd, &st))
+		return err_sys(err, errno, "%s", line->shown);
+	s->shown = line->shown;
+	s->size = (uint64_t)st.st_size;
+	u->version = o->version;
+	u->labels = o->labels;
+	u->label_count = o->label_count;
+	u->pin = o->pin;
+	u->replace = o->replace;
+	u->patience_ms = o->patience_ms;
+	u->progress = progress;
+	u->ctx = s;
+	rc = upload_run(s->client, u, &result, err);
+	line->id = u->id;
+	line->kind = u->kind;
+	line->present = result.present;
+	line->sent = result.sent;
+	line->report = result.report;
+	if (rc)
+		err_prefix(err, "%s", line->shown);
+	else
+		print(s, line);
+	upload_result_done(&result);
+	return rc;
+}
+
+static Rawstack__V1__BinaryKind wire_kind(enum image_kind kind)
+{
+	switch (kind) {
+	case IMAGE_EXECUTABLE:
+		return RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE;
+	case IMAGE_BOTH:
+		return RAWSTACK__V1__BINARY_KIND__BINARY_KIND_BOTH;
+	case IMAGE_DEBUG:
+		return RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DEBUG;
+	case IMAGE_ALT:
+		return RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT;
+	case IMAGE_PACKAGE:
+		return RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP;
+	default:
+		return RAWSTACK__V1__BINARY_KIND__BINARY_KIND_UNSPECIFIED;
+	}
+}
+
+/* One file as the commands see it. */
+struct subject {
+	const char *path;
+	int fd;
+	struct build_id id;
+	struct image_links links;
+	bool has_links;
+};
+
+/* What a program alone has may be too little for a table, so it comes after its debug file. */
+static bool comes_last(const struct push_partner *p)
+{
+	return p->kind == IMAGE_EXECUTABLE || p->kind == IMAGE_BOTH;
+}
+
+static int send_partners(struct sender *s, const struct subject *f, const struct push_partners *p,
+			 bool last, struct err *err)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct push_partner *partner = &p->list[i];
+		struct push_line line = {.shown = partner->name, .of = f->path};
+		struct upload u = {
+			.fd = partner->fd,
+			.id = partner->id,
+			.kind = wire_kind(partner->kind),
+			.name = partner->name,
+		};
+		int rc;
+
+		if (comes_last(partner) != last)
+			continue;
+		rc = upload(s, &u, &line, err);
+		/* A service that has no use for it still has one for the file itself. */
+		if (rc == ERR_UNAVAILABLE)
+			return rc;
+		if (rc)
+			log_warn("%s", err->message);
+	}
+	return 0;
+}
+
+/* The table, built here with all that can be found. */
+static int build_table(const struct subject *f, const struct push_partners *p, int out,
+		       struct err *err)
+{
+	_cleanup_(companions_close) struct companions c = {0};
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
+	struct table_request req = {
+		.input_fd = f->fd,
+		.stripped_fd = -1,
+		.output_fd = out,
+		.missing = &missing,
+	};
+	struct build_report report;
+	struct err why = {0};
+	int rc;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (comes_last(&p->list[i])) {
+			req.stripped_fd = p->list[i].fd;
+		} else if (p->list[i].kind == IMAGE_DEBUG) {
+			req.stripped_fd = f->fd;
+			req.input_fd = p->list[i].fd;
+		}
+	}
+	companions_add_package(&c, f->path);
+	req.companions = c.list;
+	req.companion_count = c.count;
+	rc = table_build(&req, &report, err);
+	if (rc || !companions_find(&c, f->path, bytes_of(missing.p, missing.len), true, &why))
+		return rc;
+	if (ftruncate(out, 0))
+		return err_sys(err, errno, "memfd");
+	req.companion_count = c.count;
+	req.missing = NULL;
+	return table_build(&req, &report, err);
+}
+
+static int send_subject(struct sender *s, struct subject *f, struct err *err)
+{
+	const struct push_options *o = s->push->options;
+	_cleanup_(push_partners_close) struct push_partners partners = {.count = 0};
+	_cleanup_(closep) int table = -1;
+	const char *slash = strrchr(f->path, '/');
+	struct push_line line = {.shown = f->path};
+	struct upload u = {
+		.fd = f->fd,
+		.id = f->id,
+		.kind = f->has_links ? wire_kind(f->links.kind)
+				     : RAWSTACK__V1__BINARY_KIND__BINARY_KIND_UNSPECIFIED,
+		.name = o->name ? o->name
+			: slash ? slash + 1
+				: f->path,
+	};
+	int rc;
+
+	if (f->has_links && !o->alone)
+		push_partners_find(&partners, f->path, &f->links, &f->id);
+	if (partners.why.code)
+		log_warn("%s: %s", f->path, partners.why.message);
+	if (o->table) {
+		table = memfd_create("table", MFD_CLOEXEC);
+		rc = table < 0 ? err_sys(err, errno, "memfd_create")
+			       : build_table(f, &partners, table, err);
+		if (rc)
+			return err_prefix(err, "%s", f->path);
+		u.fd = table;
+		u.kind = RAWSTACK__V1__BINARY_KIND__BINARY_KIND_TABLE;
+	} else {
+		rc = send_partners(s, f, &partners, false, err);
+		if (rc)
+			return rc;
+	}
+	rc = upload(s, &u, &line, err);
+	return rc || o->table ? rc : send_partners(s, f, &partners, true, err);
+}
+
+/* 1: a binary; 0: none, and nobody said it was; negative. */
+static int open_subject(const struct push_file *file, struct subject *f, struct err *err)
+{
+	struct stat st;
+	int rc;
+
+	*f = (struct subject){.path = file->path};
+	/* O_NONBLOCK: a named pipe would wait. */
+	f->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (f->fd < 0 || fstat(f->fd, &st))
+		return err_sys(err, errno, "%s", file->path);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_UNSUPPORTED, "%s: not a regular file", file->path);
+	rc = table_identify(f->fd, &f->id, err);
+	if (rc)
+		return file->found ? 0 : err_prefix(err, "%s", file->path);
+	f->has_links = !image_links_read(f->fd, &f->links, NULL);
+	/* Objects on their way to the linker have no id that anybody will ask for. */
+	return !file->found || f->id.kind == BUILD_ID_GNU;
+}
+
+static int send_file(struct sender *s, const struct push_file *file, struct err *err)
+{
+	struct subject f;
+	int rc = open_subject(file, &f, err);
+
+	if (rc > 0)
+		rc = send_subject(s, &f, err);
+	closep(&f.fd);
+	return rc;
+}
+
+static void *run(void *arg)
+{
+	struct sender *s = arg;
+	struct push *p = s->push;
+	struct err err;
+
+	pthread_mutex_lock(&p->lock);
+	while (p->next < p->files->count && !p->away) {
+		const struct push_file *file = &p->files->list[p->next++];
+
+		pthread_mutex_unlock(&p->lock);
+		if (send_file(s, file, &err) < 0)
+			fail(s, &err);
+		pthread_mutex_lock(&p->lock);
+		p->done++;
+	}
+	pthread_mutex_unlock(&p->lock);
+	return NULL;
+}
+
+static void send_kallsyms(struct sender *s, const struct push_kallsyms *kernel)
+{
+	const struct push_options *o = s->push->options;
+	struct push_line line = {.shown = kernel->path};
+	struct upload u = {
+		.fd = kernel->fd,
+		.id = kernel->id,
+		.kind = RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS,
+		.name = o->name ? o->name : "kernel",
+	};
+	struct err err;
+
+	if (upload(s, &u, &line, &err))
+		fail(s, &err);
+}
+
+static int start(struct push *p, struct sender *senders, size_t count, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < count && !rc; i++) {
+		senders[i].push = p;
+		rc = remote_open(&senders[i].client, p->options->server, err);
+		/* The first is this thread. */
+		if (rc || i == 0)
+			continue;
+		if (pthread_create(&senders[i].thread, NULL, run, &senders[i]))
+			rc = err_set(err, ERR_MEMORY, "a thread cannot be started");
+		else
+			senders[i].running = true;
+	}
+	return rc;
+}
+
+int push_send(const struct push_options *o, const struct push_files *files,
+	      const struct push_kallsyms *kernel, struct err *err)
+{
+	struct push p = {.options = o, .files = files};
+	size_t count = files->count < o->jobs ? files->count : o->jobs;
+	_cleanup_(freep) struct sender *senders = NULL;
+	int rc;
+
+	count = count ? count : 1;
+	senders = calloc(count, sizeof(*senders));
+	if (!senders)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	pthread_mutex_init(&p.lock, NULL);
+	rc = start(&p, senders, count, err);
+	if (rc) {
+		pthread_mutex_lock(&p.lock);
+		p.away = true;
+		pthread_mutex_unlock(&p.lock);
+	} else {
+		if (kernel)
+			send_kallsyms(&senders[0], kernel);
+		run(&senders[0]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		if (senders[i].running)
+			pthread_join(senders[i].thread, NULL);
+		rpc_client_close(senders[i].client);
+	}
+	pthread_mutex_destroy(&p.lock);
+	if (p.failure.code && rc)
+		log_error("%s", p.failure.message);
+	else if (p.failure.code)
+		*err = p.failure;
+	return rc ? rc : p.failure.code;
+}
