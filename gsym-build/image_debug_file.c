@@ -166,6 +166,32 @@ int image_debug_file_open(int fd, const char *path, const struct build_id *id, i
 	return *ret_fd >= 0;
 }
 
+int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr)
+{
+	struct elf_file f = {.fd = fd};
+	struct stat st;
+	Elf64_Ehdr h;
+	Elf64_Phdr p;
+
+	/* 64-bit files only: others are looked up by their table. */
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		return 0;
+	f.len = (uint64_t)st.st_size;
+	if (!get(&f, &h, sizeof(h), 0) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
+	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_phentsize != sizeof(p))
+		return 0;
+	for (uint32_t i = 0; i < h.e_phnum; i++) {
+		if (h.e_phoff > f.len || !get(&f, &p, sizeof(p), h.e_phoff + i * sizeof(p)))
+			return 0;
+		if (p.p_type == PT_LOAD && file_off >= p.p_offset &&
+		    file_off - p.p_offset < p.p_filesz) {
+			*ret_vaddr = p.p_vaddr + (file_off - p.p_offset);
+			return 1;
+		}
+	}
+	return 0;
+}
+
 unsigned int image_debug_file_class(int fd)
 {
 	uint8_t ident[EI_NIDENT];

@@ -6,15 +6,27 @@
 #include "address_input.h"
 #include "command.h"
 #include "remote.h"
+#include "remote_name.h"
 #include "resolve.h"
+#include "resolve_log.h"
+#include "resolve_process.h"
+
+/* Of --filter: a program and the libraries that are not where the log says. */
+#define FILES_MAX 64
 
 struct resolve_options {
-	const char *server, *build_id, *file;
+	const char *server, *build_id, *name;
+	const char *labels[LIMIT_LABELS];
+	size_t label_count;
+	const char *files[FILES_MAX]; /* one, but for --filter */
+	size_t file_count;
+	const char *pid;
 	enum resolve_style style;
 	struct resolve_gnu gnu;
 	bool file_off, return_address;
 	bool drop_in; /* called as addr2line, or with its letters */
 	bool mangled, demangled, no_cache;
+	bool filter, kernel, source, links;
 };
 
 static int parse_style(const char *text, enum resolve_style *ret, struct err *err)
@@ -63,20 +75,75 @@ static bool parse_letter(int c, struct resolve_options *o)
 	return true;
 }
 
+static int check_filter(const struct resolve_options *o, int address_count, struct err *err)
+{
+	if (o->build_id || o->name || o->server)
+		return command_usage(&cmd_resolve, "--filter reads files of this machine", err);
+	if (address_count || o->drop_in || o->style != RESOLVE_TEXT)
+		return command_usage(&cmd_resolve, "--filter copies a log, and nothing else", err);
+	return 0;
+}
+
+/* Where answers come from: one of four. */
+static int check_source(const struct resolve_options *o, struct err *err)
+{
+	int count = (o->file_count != 0) + (o->build_id != NULL) + (o->name != NULL) +
+		    (o->pid || o->kernel);
+
+	if (count != 1)
+		return command_usage(
+			&cmd_resolve,
+			"give either -e FILE or --build-id ID, --name, --pid, --kernel", err);
+	if (!o->build_id && !o->name && o->server)
+		return command_usage(&cmd_resolve, "only --build-id and --name need --server", err);
+	if (o->label_count && !o->name)
+		return command_usage(&cmd_resolve, "--label chooses among those of a --name", err);
+	if (o->file_count > 1)
+		return command_usage(&cmd_resolve, "more than one -e is for --filter", err);
+	if ((o->pid || o->kernel) && o->file_off)
+		return command_usage(&cmd_resolve, "addresses of a process are no file offsets",
+				     err);
+	return 0;
+}
+
 static int check(struct resolve_options *o, int address_count, struct err *err)
 {
-	if (o->drop_in && !o->build_id && !o->file)
-		o->file = "a.out"; /* as every binutil */
-	if (!o->file == !o->build_id)
-		return command_usage(&cmd_resolve, "give either -e FILE or --build-id ID", err);
-	if (o->file && o->server)
-		return command_usage(&cmd_resolve, "-e FILE needs no --server", err);
+	int rc;
+
+	if (o->filter)
+		return check_filter(o, address_count, err);
+	if (o->drop_in && !o->build_id && !o->file_count && !o->name && !o->pid && !o->kernel)
+		o->files[o->file_count++] = "a.out"; /* as every binutil */
+	rc = check_source(o, err);
+	if (rc)
+		return rc;
 	if (!address_count && isatty(STDIN_FILENO) && !o->drop_in)
 		return command_usage(&cmd_resolve, "no address given", err);
 	if (o->drop_in)
 		o->style = RESOLVE_GNU;
 	else if (o->style == RESOLVE_GNU)
 		o->gnu.addresses = o->gnu.functions = o->gnu.inlines = true;
+	return 0;
+}
+
+static int add_text(const char **list, size_t *count, size_t max, const char *what,
+		    const char *text, struct err *err)
+{
+	if (*count == max)
+		return err_set(err, ERR_USAGE, "more than %zu %s", max, what);
+	list[(*count)++] = text;
+	return 0;
+}
+
+static int parse_links(const char *when, bool *ret, struct err *err)
+{
+	const char *term = getenv("TERM");
+
+	*ret = strcmp(when, "always") == 0;
+	if (strcmp(when, "auto") == 0)
+		*ret = isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+	else if (!*ret && strcmp(when, "never") != 0)
+		return err_set(err, ERR_USAGE, "--hyperlinks %s: not auto, always or never", when);
 	return 0;
 }
 
@@ -90,7 +157,14 @@ static int parse(int argc, char **argv, struct resolve_options *o, struct err *e
 		OPT_STYLE,
 		OPT_JSON,
 		OPT_NO_DEMANGLE,
-		OPT_NO_CACHE
+		OPT_NO_CACHE,
+		OPT_NAME,
+		OPT_LABEL,
+		OPT_PID,
+		OPT_KERNEL,
+		OPT_FILTER,
+		OPT_SOURCE,
+		OPT_LINKS
 	};
 	static const struct option options[] = {
 		{"server", required_argument, NULL, OPT_SERVER},
@@ -101,6 +175,13 @@ static int parse(int argc, char **argv, struct resolve_options *o, struct err *e
 		{"json", no_argument, NULL, OPT_JSON},
 		{"no-demangle", no_argument, NULL, OPT_NO_DEMANGLE},
 		{"no-cache", no_argument, NULL, OPT_NO_CACHE},
+		{"name", required_argument, NULL, OPT_NAME},
+		{"label", required_argument, NULL, OPT_LABEL},
+		{"pid", required_argument, NULL, OPT_PID},
+		{"kernel", no_argument, NULL, OPT_KERNEL},
+		{"filter", no_argument, NULL, OPT_FILTER},
+		{"source", no_argument, NULL, OPT_SOURCE},
+		{"hyperlinks", required_argument, NULL, OPT_LINKS},
 		{"exe", required_argument, NULL, 'e'},
 		{"addresses", no_argument, NULL, 'a'},
 		{"functions", no_argument, NULL, 'f'},
@@ -112,10 +193,37 @@ static int parse(int argc, char **argv, struct resolve_options *o, struct err *e
 	};
 	int c;
 
+	if (parse_links("auto", &o->links, err))
+		return ERR_USAGE;
 	while ((c = command_option(argc, argv, ":e:afipsC", options, err)) != -1) {
 		switch (c) {
 		case 'e':
-			o->file = optarg;
+			if (add_text(o->files, &o->file_count, FILES_MAX, "-e", optarg, err))
+				return ERR_USAGE;
+			break;
+		case OPT_NAME:
+			o->name = optarg;
+			break;
+		case OPT_LABEL:
+			if (add_text(o->labels, &o->label_count, LIMIT_LABELS, "--label", optarg,
+				     err))
+				return ERR_USAGE;
+			break;
+		case OPT_PID:
+			o->pid = optarg;
+			break;
+		case OPT_KERNEL:
+			o->kernel = true;
+			break;
+		case OPT_FILTER:
+			o->filter = true;
+			break;
+		case OPT_SOURCE:
+			o->source = true;
+			break;
+		case OPT_LINKS:
+			if (parse_links(optarg, &o->links, err))
+				return ERR_USAGE;
 			break;
 		case OPT_SERVER:
 			o->server = optarg;
@@ -150,27 +258,54 @@ static int parse(int argc, char **argv, struct resolve_options *o, struct err *e
 	return check(o, argc - optind, err);
 }
 
-/* Where answers come from: one of the two. */
+/* Where answers come from. */
 struct source {
 	struct local_table local;
 	struct rpc_client *client;
 	struct build_id id;
+	struct module_set modules;
+	struct process_map process;
+	struct source_lines lines;
 };
 
 static void source_close(struct source *s)
 {
 	local_table_close(&s->local);
 	rpc_client_close(s->client);
+	module_set_done(&s->modules);
+	process_map_done(&s->process);
+	source_lines_done(&s->lines);
+}
+
+static int open_process(struct process_map *m, const char *pid, struct err *err)
+{
+	uint64_t number;
+
+	if (command_number("--pid", pid, 1, INT32_MAX, &number, err))
+		return ERR_USAGE;
+	return process_map_read(m, (int64_t)number, err);
 }
 
 static int source_open(struct source *s, const struct resolve_options *o, struct err *err)
 {
 	int rc;
 
-	if (o->file)
-		return local_table_open(&s->local, o->file, !o->no_cache, err);
-	rc = build_id_parse(&s->id, o->build_id, err);
-	return rc ? rc : remote_open(&s->client, o->server, err);
+	s->modules.use_cache = !o->no_cache;
+	s->modules.demangle = !o->mangled && (o->style != RESOLVE_GNU || o->demangled);
+	if (o->file_count)
+		return local_table_open(&s->local, o->files[0], !o->no_cache, err);
+	if (o->pid)
+		return open_process(&s->process, o->pid, err);
+	if (o->kernel)
+		return 0;
+	rc = o->build_id ? build_id_parse(&s->id, o->build_id, err) : 0;
+	if (!rc)
+		rc = remote_open(&s->client, o->server, err);
+	if (!rc && o->name)
+		rc = remote_name_find(s->client,
+				      &(struct remote_name){o->name, o->labels, o->label_count},
+				      &s->id, err);
+	return rc;
 }
 
 struct totals {
@@ -195,10 +330,17 @@ static int answer(struct source *s, const struct resolve_options *o, const uint6
 	/* addr2line demangles only when told to; everybody else does. */
 	if (o->mangled || (o->style == RESOLVE_GNU && !o->demangled))
 		q.demangle = RESOLVE_MANGLED;
-	printer.gnu.address_bytes = o->file ? s->local.address_bytes : 8;
+	printer.gnu.address_bytes = o->file_count ? s->local.address_bytes : 8;
+	printer.source = o->source ? &s->lines : NULL;
+	printer.links = o->links;
 	totals->asked += count;
-	rc = o->file ? resolve_local(&s->local, &q, &printer, &totals->unknown, err)
-		     : resolve_remote(s->client, &s->id, &q, &printer, &totals->unknown, err);
+	if (o->file_count)
+		rc = resolve_local(&s->local, &q, &printer, &totals->unknown, err);
+	else if (o->pid || o->kernel)
+		rc = resolve_process(&s->modules, o->pid ? &s->process : NULL, &q, &printer,
+				     &totals->unknown, err);
+	else
+		rc = resolve_remote(s->client, &s->id, &q, &printer, &totals->unknown, err);
 	if (!rc && out.failed)
 		rc = err_set(err, ERR_MEMORY, "resolve: out of memory");
 	if (!rc)
@@ -237,6 +379,35 @@ static int answer_lines(struct source *s, const struct resolve_options *o, struc
 	return rc ? rc : more;
 }
 
+static int filter_log(const struct resolve_options *o, struct err *err)
+{
+	_cleanup_(process_map_done) struct process_map process = {0};
+	struct log_filter f = {
+		.modules = {.use_cache = !o->no_cache, .demangle = !o->mangled},
+		.files = o->files,
+		.file_count = o->file_count,
+		.process = o->pid ? &process : NULL,
+		.return_address = o->return_address,
+	};
+	int rc = o->pid ? open_process(&process, o->pid, err) : 0;
+
+	/* A file that was named must be there; one that the log names need not. */
+	for (size_t i = 0; !rc && i < o->file_count; i++)
+		if (!module_set_get(&f.modules, o->files[i], strlen(o->files[i]), NULL, err))
+			rc = err->code;
+	if (!rc)
+		rc = resolve_log(&f, STDIN_FILENO, err);
+	module_set_done(&f.modules);
+	return rc;
+}
+
+static const char *asked_of(const struct resolve_options *o)
+{
+	if (o->file_count)
+		return o->files[0];
+	return o->pid ? o->pid : o->kernel ? "kernel" : o->name ? o->name : o->build_id;
+}
+
 static int run_resolve(int argc, char **argv, struct err *err)
 {
 	_cleanup_(source_close) struct source s = {.local = LOCAL_TABLE_NONE};
@@ -246,6 +417,8 @@ static int run_resolve(int argc, char **argv, struct err *err)
 
 	if (rc)
 		return rc;
+	if (o.filter)
+		return filter_log(&o, err);
 	if (optind < argc)
 		rc = answer_arguments(&s, &o, argv + optind, (size_t)(argc - optind), &totals, err);
 	else
@@ -253,8 +426,10 @@ static int run_resolve(int argc, char **argv, struct err *err)
 	/* addr2line tells by ?? only. */
 	if (!rc && totals.unknown && !o.drop_in)
 		return err_set(err, ERR_NOT_FOUND, "%s%s: %zu of %zu addresses are in no function",
-			       o.file ? "" : "build id ", o.file ? o.file : o.build_id,
-			       totals.unknown, totals.asked);
+			       o.build_id ? "build id "
+			       : o.pid    ? "process "
+					  : "",
+			       asked_of(&o), totals.unknown, totals.asked);
 	return rc;
 }
 
@@ -262,24 +437,40 @@ const struct command cmd_resolve = {
 	.name = "resolve",
 	.run = run_resolve,
 	.summary = "addresses of a binary to functions, files and lines",
-	.help = "usage: rawstack resolve [OPTIONS] --build-id ID [ADDR...]\n"
-		"       rawstack resolve [OPTIONS] -e FILE [ADDR...]\n"
+	.help = "usage: rawstack resolve [OPTIONS] -e FILE [ADDR...]\n"
+		"       rawstack resolve [OPTIONS] --build-id ID | --name NAME [ADDR...]\n"
+		"       rawstack resolve [OPTIONS] --pid PID | --kernel [ADDR...]\n"
+		"       rawstack resolve --filter [-e FILE]... [--pid PID] <LOG\n"
 		"\n"
-		"Asks the service, or with -e reads the file itself. Addresses are hex, as linked\n"
-		"(what nm and objdump print); without any they are read from standard input, one\n"
-		"a line. Inlined calls come innermost first. An address in no function is\n"
-		"answered with ??, and makes the exit status 1.\n"
+		"Functions, files and lines of addresses: from the service, or from files of this\n"
+		"machine. Addresses are hex, as linked (what nm and objdump print), or those of a\n"
+		"running process or kernel; without any they are read from standard input, one a\n"
+		"line. Inlined calls come innermost first. An address in no function is answered\n"
+		"with ??, and makes the exit status 1.\n"
 		"\n"
-		"  --server HOST:PORT     the service\n"
-		"  --build-id ID          which binary\n"
 		"  -e FILE                an ELF file; its installed debug file is found\n"
+		"  --build-id ID          a binary that the service has\n"
+		"  --name NAME            the same, by its name\n"
+		"  --label KEY=VALUE      and by a label it was pushed with; may be repeated\n"
+		"  --server HOST:PORT     the service\n"
+		"  --pid PID              a running process: addresses are program counters\n"
+		"  --kernel               the running kernel (/proc/kallsyms; root)\n"
+		"  --filter               copy a log, with names behind the addresses in it\n"
 		"  --file-off             addresses are offsets in the file\n"
 		"  --return               addresses are of the instruction after a call\n"
 		"  --output-style STYLE   text, json, llvm (as llvm-symbolizer), gnu (as addr2line "
 		"-afi)\n"
 		"  --json                 the same as --output-style json\n"
+		"  --source               print the lines around, where the file is here\n"
+		"  --hyperlinks WHEN      auto (on a terminal), always, never\n"
 		"  --no-demangle          names as the linker knows them\n"
 		"  --no-cache             neither read nor keep tables in ~/.cache/rawstack\n"
+		"\n"
+		"--filter knows what backtrace_symbols() of glibc, sanitizers, Go and Linux "
+		"print,\n"
+		"and PATH+0xOFF anywhere. Files that the log names are read from this machine; -e\n"
+		"gives those that are elsewhere (a program, libraries, vmlinux, modules). Bare\n"
+		"addresses are of --pid, else of the first -e.\n"
 		"\n"
 		"With the letters of addr2line (-a -f -i -p -s -C, or called as addr2line), it\n"
 		"prints what addr2line prints, reads a.out without -e, and ends with status 0. It\n"

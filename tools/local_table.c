@@ -36,6 +36,20 @@ int local_table_open(struct local_table *t, const char *path, bool use_cache, st
 	return 0;
 }
 
+int local_table_open_kernel(struct local_table *t, int fd, const struct build_id *id,
+			    struct err *err)
+{
+	*t = (struct local_table)LOCAL_TABLE_NONE;
+	if (fd < 0)
+		return err_set(err, ERR_USAGE, "no kernel symbols");
+	t->path = "/proc/kallsyms";
+	t->fd = fd;
+	t->id = *id;
+	t->address_bytes = 8;
+	t->kernel = true;
+	return 0;
+}
+
 static void unmap(struct local_table *t)
 {
 	if (t->p)
@@ -86,7 +100,8 @@ static int build(const struct local_table *t, const uint64_t *vaddrs, size_t cou
 		.input_fd = t->debug_fd >= 0 ? t->debug_fd : t->fd,
 		.stripped_fd = t->debug_fd >= 0 ? t->fd : -1,
 		.output_fd = out,
-		.input = TABLE_INPUT_ELF,
+		.input = t->kernel ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_ELF,
+		.id = t->kernel ? t->id : (struct build_id){0},
 		.wanted = vaddrs,
 		.wanted_count = count,
 		.missing = &missing,
@@ -94,7 +109,8 @@ static int build(const struct local_table *t, const uint64_t *vaddrs, size_t cou
 	};
 	int rc;
 
-	companions_add_package(&c, t->path);
+	if (!t->kernel)
+		companions_add_package(&c, t->path);
 	req.companion_count = c.count;
 	rc = table_build(&req, &report, err);
 	if (!rc && companions_find(&c, t->path, bytes_of(missing.p, missing.len), true, &why)) {
@@ -133,7 +149,7 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count, struct err *err)
 {
 	_cleanup_(closep) int kept = -1;
-	bool few = vaddrs && count <= LIMIT_WANTED && !t->p;
+	bool few = vaddrs && !t->kernel && count <= LIMIT_WANTED && !t->p;
 	int rc;
 
 	if (t->whole)

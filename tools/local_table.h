@@ -20,7 +20,7 @@ struct local_table {
 	struct table_cache cache;
 	void *p;
 	size_t len;
-	bool whole;
+	bool whole, kernel;
 };
 
 #define LOCAL_TABLE_NONE                                           \
@@ -31,6 +31,10 @@ struct local_table {
 /* `path` is borrowed. ERR_SYSTEM, ERR_UNSUPPORTED: not a regular ELF file. */
 int local_table_open(struct local_table *t, const char *path, bool use_cache,
 		     struct err *err) _must_check_;
+/* The kernel whose text of /proc/kallsyms `fd` holds; takes the descriptor. Its addresses are those
+ * of the running kernel, and nothing is kept. */
+int local_table_open_kernel(struct local_table *t, int fd, const struct build_id *id,
+			    struct err *err) _must_check_;
 void local_table_close(struct local_table *t);
 
 /*

@@ -31,6 +31,72 @@ static void name_or(struct buf *out, const void *p, size_t len, const char *none
 		buf_str(out, none);
 }
 
+/* Printed around the line of a frame. */
+#define SOURCE_AROUND 2
+
+static void append_source(const struct resolve_printer *p, const struct resolve_frame *f)
+{
+	uint32_t first = f->line > SOURCE_AROUND ? f->line - SOURCE_AROUND : 1;
+	const char *line;
+	size_t len;
+
+	if (!f->line)
+		return;
+	for (uint32_t i = first; i <= f->line + SOURCE_AROUND; i++) {
+		if (!source_line(p->source, f->file, f->file_len, i, &line, &len))
+			continue;
+		buf_printf(p->out, "  %c%6u  ", i == f->line ? '>' : ' ', i);
+		for (size_t k = 0; k < len;) {
+			const char *tab = memchr(line + k, '\t', len - k);
+			size_t n = tab ? (size_t)(tab - line) - k : len - k;
+
+			text_append(p->out, line + k, n);
+			if (tab)
+				buf_str(p->out, "\t");
+			k += n + (tab != NULL);
+		}
+		buf_str(p->out, "\n");
+	}
+}
+
+/* OSC 8 of terminals: the text becomes a link to the file. */
+static bool begin_link(const struct resolve_printer *p, const struct resolve_frame *f)
+{
+	const uint8_t *path = f->file;
+
+	if (!p->links || !f->file_len || path[0] != '/')
+		return false;
+	buf_str(p->out, "\033]8;;file://");
+	for (size_t i = 0; i < f->file_len; i++) {
+		bool plain = path[i] > 0x20 && path[i] < 0x7f && path[i] != '%' && path[i] != '"';
+
+		buf_printf(p->out, plain ? "%c" : "%%%02X", path[i]);
+	}
+	buf_str(p->out, "\033\\");
+	return true;
+}
+
+static void append_place(const struct resolve_printer *p, const struct resolve_frame *f)
+{
+	bool linked;
+
+	if (!f->file_len)
+		return;
+	buf_str(p->out, " at ");
+	linked = begin_link(p, f);
+	text_append(p->out, f->file, f->file_len);
+	buf_printf(p->out, f->line ? ":%u" : ":?", f->line);
+	if (linked)
+		buf_str(p->out, "\033]8;;\033\\");
+}
+
+static void line_frame(const struct resolve_printer *p, const struct resolve_frame *f)
+{
+	buf_str(p->out, p->frames ? ", inlined into " : " ");
+	name_or(p->out, f->function, f->function_len, "??");
+	append_place(p, f);
+}
+
 static void text_frame(const struct resolve_printer *p, const struct resolve_frame *f)
 {
 	if (p->frames)
@@ -38,12 +104,10 @@ static void text_frame(const struct resolve_printer *p, const struct resolve_fra
 	else
 		buf_printf(p->out, "0x%" PRIx64 ": ", p->address);
 	name_or(p->out, f->function, f->function_len, "??");
-	if (f->file_len) {
-		buf_str(p->out, " at ");
-		text_append(p->out, f->file, f->file_len);
-		buf_printf(p->out, f->line ? ":%u" : ":?", f->line);
-	}
+	append_place(p, f);
 	buf_str(p->out, "\n");
+	if (p->source)
+		append_source(p, f);
 }
 
 static void json_frame(const struct resolve_printer *p, const struct resolve_frame *f)
@@ -101,6 +165,9 @@ void resolve_frame(struct resolve_printer *p, const struct resolve_frame *f)
 	case RESOLVE_GNU:
 		gnu_frame(p, f);
 		break;
+	case RESOLVE_LINE:
+		line_frame(p, f);
+		break;
 	}
 	p->frames++;
 }
@@ -112,6 +179,7 @@ static void print_nothing(const struct resolve_printer *p)
 		buf_printf(p->out, "0x%" PRIx64 ": ??\n", p->address);
 		break;
 	case RESOLVE_JSON:
+	case RESOLVE_LINE:
 		break;
 	case RESOLVE_LLVM:
 		buf_str(p->out, "??\n??:0:0\n");

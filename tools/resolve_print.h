@@ -5,13 +5,14 @@
  * Answers for single addresses, as people and scripts want them. For each address begin, then its
  * frames innermost first, then end.
  */
-#include "buf.h"
+#include "source_lines.h"
 
 enum resolve_style {
 	RESOLVE_TEXT, /* "0x12: f at /a.c:3", then " (inlined by) g at /b.c:4" */
 	RESOLVE_JSON, /* one object per address */
 	RESOLVE_LLVM, /* as `llvm-symbolizer --inlines`: function, file:line:column, empty line */
 	RESOLVE_GNU,  /* as addr2line */
+	RESOLVE_LINE, /* " f at /a.c:3, inlined into g at /b.c:4", nothing without a name */
 };
 
 /* What addr2line calls -a -f -i -p -s. */
@@ -31,6 +32,8 @@ struct resolve_printer {
 	enum resolve_style style;
 	struct resolve_gnu gnu;
 	struct buf *out;
+	struct source_lines *source; /* text style: lines around are printed; or NULL */
+	bool links;                  /* text style: files are hyperlinks of the terminal */
 	uint64_t address;
 	size_t frames; /* of this address so far */
 };

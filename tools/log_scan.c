@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "log_scan.h"
+
+#include <string.h>
+
+struct scan {
+	const char *p;
+	size_t len;
+};
+
+static int hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Hex of at most 64 bits at `at`; behind it, or `at` when there is none. */
+static size_t hex(const struct scan *s, size_t at, uint64_t *ret)
+{
+	size_t end = at;
+
+	*ret = 0;
+	while (end < s->len && hex_digit(s->p[end]) >= 0 && end - at < 16)
+		*ret = *ret << 4 | (uint64_t)hex_digit(s->p[end++]);
+	if (end < s->len && hex_digit(s->p[end]) >= 0)
+		return at;
+	return end;
+}
+
+static bool is(const struct scan *s, size_t at, const char *text)
+{
+	size_t len = strlen(text);
+
+	return at <= s->len && len <= s->len - at && memcmp(s->p + at, text, len) == 0;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* Ends a path in a log, seen from behind. */
+static bool is_break(char c)
+{
+	return is_space(c) || c == '(' || c == '[' || c == '<' || c == '"' || c == '\'' ||
+	       c == '=' || c == '`';
+}
+
+static size_t word_start(const struct scan *s, size_t end, size_t floor)
+{
+	while (end > floor && !is_break(s->p[end - 1]))
+		end--;
+	return end;
+}
+
+static struct log_text text(const struct scan *s, size_t start, size_t end)
+{
+	return (struct log_text){s->p + start, end - start};
+}
+
+/* "[0x...]" or "[<...>]" at `at`: behind it, or `at`. */
+static size_t bracket(const struct scan *s, size_t at, uint64_t *ret)
+{
+	bool angle = is(s, at, "[<");
+	size_t start = at + (angle ? 2 : 1), end;
+
+	if (!angle && !is(s, at, "[0x"))
+		return at;
+	if (is(s, start, "0x"))
+		start += 2;
+	end = hex(s, start, ret);
+	if (end == start || !is(s, end, angle ? ">]" : "]"))
+		return at;
+	return end + (angle ? 2 : 1);
+}
+
+/* Behind the blanks at `at`. */
+static size_t skip_space(const struct scan *s, size_t at)
+{
+	while (at < s->len && is_space(s->p[at]))
+		at++;
+	return at;
+}
+
+/* "name+0x12/0x40" and "[module]" behind it, which Linux prints. */
+static bool kernel_frame(const struct scan *s, size_t start, size_t plus, size_t at,
+			 uint64_t offset, struct log_frame *ret)
+{
+	uint64_t size;
+	size_t end = hex(s, at + 3, &size), next = skip_space(s, end), close;
+	/* "0010:do_exit": the segment stands before the name. */
+	const char *colon = memrchr(s->p + start, ':', plus - start);
+
+	if (end == at + 3 || start == plus)
+		return false;
+	if (colon)
+		start = (size_t)(colon + 1 - s->p);
+	*ret = (struct log_frame){
+		.kind = LOG_KERNEL,
+		.symbol = text(s, start, plus),
+		.address = offset,
+		.return_address = !(s->len >= 4 && memmem(s->p, start, "RIP:", 4)),
+		.end = end,
+	};
+	if (next < s->len && s->p[next] == '[') {
+		close = next + 1;
+		while (close < s->len && (s->p[close] == '_' || s->p[close] == '-' ||
+					  (s->p[close] >= '0' && s->p[close] <= '9') ||
+					  (s->p[close] >= 'a' && s->p[close] <= 'z') ||
+					  (s->p[close] >= 'A' && s->p[close] <= 'Z')))
+			close++;
+		if (close < s->len && s->p[close] == ']' && close > next + 1) {
+			ret->module = text(s, next + 1, close);
+			ret->end = close + 1;
+		}
+	}
+	return true;
+}
+
+/* "path(+0x12) [0x...]" and "path(symbol+0x12) [0x...]", the parenthesis at `open`. */
+static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t end, size_t floor,
+			struct log_frame *ret)
+{
+	size_t start = open, next;
+	uint64_t pc;
+
+	while (start > floor && !is_space(s->p[start - 1]))
+		start--;
+	if (start == open || end >= s->len || s->p[end] != ')')
+		return false;
+	ret->module = text(s, start, open);
+	ret->symbol = text(s, open + 1, plus);
+	ret->kind = ret->symbol.len ? LOG_SYMBOL : LOG_MODULE;
+	ret->return_address = true;
+	next = skip_space(s, end + 1);
+	ret->end = bracket(s, next, &pc);
+	if (ret->end == next)
+		ret->end = end + 1;
+	return true;
+}
+
+/* A frame around the '+' at `plus`; `floor`: where the one before ended. */
+static bool plus_frame(const struct scan *s, size_t plus, size_t floor, struct log_frame *ret)
+{
+	size_t at = skip_space(s, plus + 1), word_end = plus, start, end;
+	bool spaced = at > plus + 1;
+	uint64_t offset;
+
+	if (!is(s, at, "0x"))
+		return false;
+	end = hex(s, at + 2, &offset);
+	if (end == at + 2)
+		return false;
+	while (spaced && word_end > floor && is_space(s->p[word_end - 1]))
+		word_end--;
+	start = word_start(s, word_end, floor);
+	*ret = (struct log_frame){.address = offset, .end = end};
+	if (!spaced && is(s, end, "/0x"))
+		return kernel_frame(s, start, plus, end, offset, ret);
+	if (!spaced && start > floor && s->p[start - 1] == '(' &&
+	    glibc_frame(s, start - 1, plus, end, floor, ret))
+		return true;
+	if (start == word_end)
+		return false;
+	/* The end of a word, or of what stands in parentheses. */
+	if (end < s->len && !is_space(s->p[end]) && !strchr(")]>,;:\"'`\r", s->p[end]))
+		return false;
+	ret->kind = LOG_MODULE;
+	ret->module = text(s, start, word_end);
+	if (end < s->len && s->p[end] == ')')
+		ret->end = end + 1;
+	return true;
+}
+
+static bool bare_frame(const struct scan *s, size_t at, struct log_frame *ret)
+{
+	uint64_t pc;
+	size_t end;
+
+	if (s->p[at] == '[') {
+		end = bracket(s, at, &pc);
+		if (end == at)
+			return false;
+	} else {
+		end = hex(s, at + 5, &pc);
+		if (end == at + 5)
+			return false;
+	}
+	*ret = (struct log_frame){.kind = LOG_PC, .address = pc, .end = end};
+	return true;
+}
+
+size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG_FRAMES_MAX])
+{
+	struct scan s = {line, len};
+	size_t count = 0, floor = 0;
+
+	for (size_t at = 0; at < len && count < LOG_FRAMES_MAX; at++) {
+		struct log_frame *f = &frames[count];
+		bool found = false;
+
+		if (line[at] == '+')
+			found = plus_frame(&s, at, floor, f);
+		else if (line[at] == '[' || is(&s, at, "pc=0x"))
+			found = bare_frame(&s, at, f);
+		if (!found)
+			continue;
+		count++;
+		floor = f->end;
+		at = f->end - 1;
+	}
+	return count;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_LOG_SCAN_H
+#define RAWSTACK_LOG_SCAN_H
+/*
+ * Finds the addresses in a line of text that programs write when they fail:
+ *
+ *	./server(+0x1139) [0x55d7c4f1a139]          backtrace_symbols() of glibc
+ *	./server(main+0x1d) [0x55d7c4f1a139]        the same, with a symbol
+ *	#1 0x7f12 (/usr/lib/libx.so+0x2345)         sanitizers, for what they cannot name
+ *	#2 0x00007f12 n/a (/usr/lib/libx.so + 0x2345)
+ *	/usr/lib/libx.so+0x2345                     anybody
+ *	RIP: 0010:do_exit+0x12/0x40 [ext4]          Linux
+ *	[0x55d7c4f1a139]  [<ffffffff81000010>]  pc=0x4805a1   bare: of the process, also Go's
+ *
+ * Knows no files and resolves nothing. What is found points into the line.
+ */
+#include "base.h"
+
+enum log_frame_kind {
+	LOG_MODULE, /* vaddr in `module` */
+	LOG_SYMBOL, /* vaddr behind the entry of `symbol`, in `module` */
+	LOG_KERNEL, /* the same, of the kernel or of one of its modules by name */
+	LOG_PC,     /* an address of the process */
+};
+
+struct log_text {
+	const char *p;
+	size_t len;
+};
+
+struct log_frame {
+	enum log_frame_kind kind;
+	struct log_text module, symbol;
+	uint64_t address;    /* or offset from the symbol */
+	bool return_address; /* of the instruction after a call, as far as the format tells */
+	size_t end;          /* where in the line the frame ends */
+};
+
+/* At most so many frames of a line are looked at. */
+#define LOG_FRAMES_MAX 16
+
+size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG_FRAMES_MAX]);
+
+#endif

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "namer.h"
+
+#include "demangle.h"
+#include "intern.h"
+#include "limits.h"
+
+/* Unpacked names and paths that are kept: those of the hot parts of a large program. */
+#define READER_CACHE (16 * MIB)
+/* Frames of one turn of lookups. */
+#define FRAMES       (4 * RSYM_FRAMES_MAX)
+#define TURN         1024
+
+struct namer {
+	const struct rsym *t;
+	struct rsym_reader *reader;
+	enum demangle_style style;
+	/* Names as shown, each made once: template names take long to demangle. */
+	struct buf names;
+	struct shown {
+		size_t off;
+		uint32_t len, known;
+	} * shown; /* by rsym_name_id() */
+	struct rsym_frame *frames;
+	/* For namer_find(): names to entries. */
+	struct intern index;
+	uint64_t *entries;
+	size_t entries_cap;
+};
+
+void namer_free(struct namer *n)
+{
+	if (!n)
+		return;
+	rsym_reader_free(n->reader);
+	buf_done(&n->names);
+	intern_done(&n->index);
+	free(n->entries);
+	free(n->shown);
+	free(n->frames);
+	free(n);
+}
+
+struct namer *namer_new(const struct rsym *t, bool demangle, struct err *err)
+{
+	_cleanup_(namer_freep) struct namer *n = malloc(sizeof(*n));
+
+	if (!n) {
+		err_set(err, ERR_MEMORY, "out of memory for names");
+		return NULL;
+	}
+	*n = (struct namer){
+		.t = t,
+		.style = demangle ? DEMANGLE_FULL : DEMANGLE_NONE,
+		.names = BUF_INIT(LIMIT_TABLE_LEN),
+		.shown = calloc((size_t)t->function_count + 1, sizeof(*n->shown)),
+		.frames = malloc(FRAMES * sizeof(*n->frames)),
+		.index = INTERN_INIT(UINT32_MAX - 1, LIMIT_TABLE_LEN),
+	};
+	n->reader = rsym_reader_new(t, READER_CACHE, err);
+	if (n->reader && (!n->shown || !n->frames))
+		err_set(err, ERR_MEMORY, "out of memory for names");
+	if (!n->reader || !n->shown || !n->frames)
+		return NULL;
+	return TAKE_PTR(n);
+}
+
+static int shown_name(struct namer *n, uint32_t function, const struct shown **ret, struct err *err)
+{
+	uint32_t id = rsym_name_id(n->t, function);
+	const uint8_t *p;
+	size_t len;
+	int rc;
+
+	if (id >= n->t->function_count)
+		return err_set(err, ERR_DATA, "table: function %u without a name", function);
+	*ret = &n->shown[id];
+	if (n->shown[id].known)
+		return 0;
+	rc = rsym_reader_name(n->reader, function, &p, &len, err);
+	if (rc)
+		return rc;
+	n->shown[id] = (struct shown){.off = n->names.len, .known = 1};
+	if (!demangle_append(n->style, p, len, &n->names))
+		return err_set(err, ERR_MEMORY, "out of memory for names");
+	n->shown[id].len = (uint32_t)(n->names.len - n->shown[id].off);
+	return 0;
+}
+
+static int print_frame(struct namer *n, const struct rsym_frame *f, bool inlined,
+		       struct resolve_printer *printer, struct err *err)
+{
+	const struct shown *name;
+	const uint8_t *file = NULL;
+	size_t file_len = 0;
+	int rc = shown_name(n, f->function, &name, err);
+
+	if (!rc && f->file != RSYM_NONE)
+		rc = rsym_reader_file(n->reader, f->file, &file, &file_len, err);
+	if (rc)
+		return rc;
+	resolve_frame(printer, &(struct resolve_frame){
+				       .function = n->names.p ? n->names.p + name->off : NULL,
+				       .function_len = name->len,
+				       .file = file,
+				       .file_len = file_len,
+				       .line = f->line,
+				       .inlined = inlined,
+			       });
+	return 0;
+}
+
+static int print_address(struct namer *n, uint64_t address, const struct rsym_frame *frames,
+			 size_t count, struct resolve_printer *printer, size_t *unknown,
+			 struct err *err)
+{
+	int rc = 0;
+
+	resolve_begin(printer, address, count ? "resolved" : "not_in_module");
+	for (size_t i = 0; !rc && i < count; i++)
+		rc = print_frame(n, &frames[i], i + 1 < count, printer, err);
+	resolve_end(printer);
+	*unknown += count == 0;
+	return rc;
+}
+
+static int print_turn(struct namer *n, const uint64_t *shown, const uint64_t *vaddrs, size_t count,
+		      struct resolve_printer *printer, size_t *unknown, struct err *err)
+{
+	uint32_t ends[TURN];
+	int rc = 0;
+
+	for (size_t at = 0; !rc && at < count;) {
+		size_t done =
+			rsym_lookup_batch(n->t, vaddrs + at, count - at, n->frames, FRAMES, ends);
+
+		if (!done)
+			return err_set(err, ERR_INTERNAL, "table: lookup fails");
+		for (size_t i = 0; !rc && i < done; i++) {
+			uint32_t first = i ? ends[i - 1] : 0;
+
+			rc = print_address(n, shown[at + i], n->frames + first, ends[i] - first,
+					   printer, unknown, err);
+		}
+		at += done;
+	}
+	return rc;
+}
+
+int namer_print(struct namer *n, const uint64_t *shown, const uint64_t *vaddrs, size_t count,
+		struct resolve_printer *printer, size_t *unknown, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < count; i += TURN)
+		rc = print_turn(n, shown + i, vaddrs + i, count - i < TURN ? count - i : TURN,
+				printer, unknown, err);
+	return rc;
+}
+
+/* Of several functions with one name the first counts. */
+static int index_names(struct namer *n, struct err *err)
+{
+	for (uint32_t i = 0; i < n->t->function_count; i++) {
+		struct rsym_function f;
+		const uint8_t *p;
+		size_t len;
+		bool fresh;
+		uint32_t id;
+		int rc = rsym_function(n->t, i, &f, err);
+
+		if (!rc && f.has_entry)
+			rc = rsym_reader_name(n->reader, i, &p, &len, err);
+		if (rc)
+			return rc;
+		if (!f.has_entry)
+			continue;
+		id = intern_add(&n->index, p, len, &fresh);
+		if (id == INTERN_FULL ||
+		    !grow_array((void **)&n->entries, &n->entries_cap, (size_t)id + 1,
+				sizeof(*n->entries), SIZE_MAX / sizeof(*n->entries)))
+			return err_set(err, ERR_MEMORY, "out of memory for names");
+		if (fresh)
+			n->entries[id] = f.vaddr;
+	}
+	return 0;
+}
+
+int namer_find(struct namer *n, const void *name, size_t len, uint64_t *ret_vaddr, struct err *err)
+{
+	uint32_t id;
+	int rc = n->index.count ? 0 : index_names(n, err);
+
+	if (rc)
+		return rc;
+	id = intern_find(&n->index, name, len);
+	if (id == INTERN_FULL)
+		return 0;
+	*ret_vaddr = n->entries[id];
+	return 1;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "process_map.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "io.h"
+#include "limits.h"
+
+#define MAPS_MAX (64 * MIB)
+
+void process_map_done(struct process_map *m)
+{
+	for (size_t i = 0; i < m->count; i++)
+		free(m->list[i].path);
+	free(m->list);
+	*m = (struct process_map){0};
+}
+
+/* "55d7-55d8 r-xp 00001000 fe:01 131 /usr/bin/x": 1 when it is an executable mapping of a file. */
+static int parse_line(const char *line, struct process_mapping *ret)
+{
+	char permissions[5] = "";
+	int at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &ret->start,
+		   &ret->end, permissions, &ret->file_off, &at) != 4 ||
+	    !at || permissions[2] != 'x' || line[at] != '/' || ret->start >= ret->end)
+		return 0;
+	ret->path = strdup(line + at);
+	return ret->path ? 1 : -1;
+}
+
+int process_map_parse(struct process_map *m, const char *text, size_t len, struct err *err)
+{
+	while (len) {
+		const char *newline = memchr(text, '\n', len);
+		size_t line_len = newline ? (size_t)(newline - text) : len;
+		char line[LIMIT_PATH_LEN + 128];
+		struct process_mapping one;
+		int found = 0;
+
+		if (line_len < sizeof(line)) {
+			memcpy(line, text, line_len);
+			line[line_len] = 0;
+			found = parse_line(line, &one);
+		}
+		if (found > 0 && !grow_array((void **)&m->list, &m->cap, m->count + 1,
+					     sizeof(*m->list), LIMIT_MAPPINGS)) {
+			free(one.path);
+			found = -1;
+		}
+		if (found < 0)
+			return err_set(err, ERR_MEMORY, "out of memory for mappings");
+		if (found)
+			m->list[m->count++] = one;
+		line_len += newline != NULL;
+		text += line_len;
+		len -= line_len;
+	}
+	return 0;
+}
+
+int process_map_read(struct process_map *m, int64_t pid, struct err *err)
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	char path[64];
+	size_t len;
+	int rc;
+
+	m->pid = pid;
+	snprintf(path, sizeof(path), "/proc/%" PRId64 "/maps", pid);
+	rc = io_read_file(path, MAPS_MAX, &text, &len, err);
+	return rc ? rc : process_map_parse(m, (const char *)text, len, err);
+}
+
+const struct process_mapping *process_map_find(const struct process_map *m, uint64_t pc)
+{
+	size_t low = 0, high = m->count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (m->list[middle].end <= pc)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < m->count && m->list[low].start <= pc ? &m->list[low] : NULL;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remote_name.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "limits.h"
+#include "text.h"
+
+/* Candidates that a message lists. */
+#define SHOWN 6
+
+struct labels {
+	Rawstack__V1__Label list[LIMIT_LABELS];
+	Rawstack__V1__Label *pointers[LIMIT_LABELS];
+};
+
+static int parse_labels(const struct remote_name *n, struct labels *ret, struct err *err)
+{
+	if (n->label_count > LIMIT_LABELS)
+		return err_set(err, ERR_USAGE, "more than %d --label", (int)LIMIT_LABELS);
+	for (size_t i = 0; i < n->label_count; i++) {
+		const char *text = n->labels[i], *equal = strchr(text, '=');
+
+		if (!equal || equal == text)
+			return err_set(err, ERR_USAGE, "--label %s: not KEY=VALUE", text);
+		rawstack__v1__label__init(&ret->list[i]);
+		ret->list[i].key.data = (uint8_t *)(uintptr_t)text;
+		ret->list[i].key.len = (size_t)(equal - text);
+		ret->list[i].value.data = (uint8_t *)(uintptr_t)(equal + 1);
+		ret->list[i].value.len = strlen(equal + 1);
+		ret->pointers[i] = &ret->list[i];
+	}
+	return 0;
+}
+
+static void describe(struct buf *out, const Rawstack__V1__Binary *b)
+{
+	remote_append_hex(out, &b->build_id);
+	buf_str(out, " (");
+	if (b->version.len) {
+		buf_str(out, "version ");
+		text_append(out, b->version.data, b->version.len);
+	}
+	for (size_t i = 0; i < b->n_labels && i < SHOWN; i++) {
+		buf_str(out, i || b->version.len ? " " : "");
+		text_append(out, b->labels[i]->key.data, b->labels[i]->key.len);
+		buf_str(out, "=");
+		text_append(out, b->labels[i]->value.data, b->labels[i]->value.len);
+	}
+	buf_str(out, ")");
+}
+
+static int several(const struct remote_name *n, const Rawstack__V1__ListReply *reply,
+		   struct err *err)
+{
+	_cleanup_(buf_done) struct buf list = BUF_INIT(MIB);
+
+	for (size_t i = 0; i < reply->n_binaries && i < SHOWN; i++) {
+		buf_str(&list, i ? ", " : "");
+		describe(&list, reply->binaries[i]);
+	}
+	if (reply->n_binaries > SHOWN || reply->next_page_token.len)
+		buf_str(&list, ", ...");
+	return err_set(err, ERR_NOT_FOUND,
+		       "%s: several binaries have this name: give --label, or --build-id of: %s",
+		       n->name, buf_cstr(&list));
+}
+
+static bool has_base(ProtobufCBinaryData path, const char *name)
+{
+	size_t len = strlen(name);
+
+	return path.len >= len && memcmp(path.data + path.len - len, name, len) == 0 &&
+	       (path.len == len || path.data[path.len - len - 1] == '/');
+}
+
+static void asked(const struct remote_name *n, const Rawstack__V1__MissingBinary *b,
+		  ProtobufCBinaryData path, struct buf *out)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	buf_printf(out, "; %" PRIu64 " samples asked for build id ", b->weight);
+	remote_append_hex(out, &b->build_id);
+	buf_str(out, ", last ");
+	text_age(out, b->last_unix_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
+	buf_str(out, ", from a host that has it as ");
+	text_append(out, path.data, path.len);
+	buf_printf(out, ": rawstack push --name %s ", n->name);
+	for (size_t i = 0; i < n->label_count; i++)
+		buf_printf(out, "--label %s ", n->labels[i]);
+	text_append(out, path.data, path.len);
+}
+
+/* Who asked for something of that name last. */
+static int unknown(struct rpc_client *c, const struct remote_name *n, struct err *err)
+{
+	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
+	_cleanup_(buf_done) struct buf why = BUF_INIT(MIB);
+	Rawstack__V1__MissingRequest q = RAWSTACK__V1__MISSING_REQUEST__INIT;
+	const Rawstack__V1__MissingReply *reply;
+	const Rawstack__V1__MissingBinary *last = NULL;
+	ProtobufCBinaryData path = {0};
+
+	q.page_size = LIMIT_PAGE;
+	if (rpc_client_call(c, "/rawstack.v1.Binaries/Missing", &q.base,
+			    &rawstack__v1__missing_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
+			    err))
+		return err->code;
+	reply = (const Rawstack__V1__MissingReply *)message;
+	for (size_t i = 0; i < reply->n_binaries; i++) {
+		const Rawstack__V1__MissingBinary *b = reply->binaries[i];
+
+		for (size_t k = 0; k < b->n_paths; k++)
+			if (has_base(b->paths[k], n->name) &&
+			    (!last || b->last_unix_ns > last->last_unix_ns)) {
+				last = b;
+				path = b->paths[k];
+			}
+	}
+	if (last)
+		asked(n, last, path, &why);
+	else
+		buf_str(&why, ", and nobody asked for one: rawstack push --name NAME FILE");
+	return err_set(err, ERR_NOT_FOUND, "%s: the service has no such binary%s%s", n->name,
+		       n->label_count ? " with these labels" : "", buf_cstr(&why));
+}
+
+int remote_name_find(struct rpc_client *c, const struct remote_name *n, struct build_id *ret,
+		     struct err *err)
+{
+	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
+	Rawstack__V1__ListRequest q = RAWSTACK__V1__LIST_REQUEST__INIT;
+	const Rawstack__V1__ListReply *reply;
+	struct labels labels;
+	int rc = parse_labels(n, &labels, err);
+
+	if (rc)
+		return rc;
+	q.name.data = (uint8_t *)(uintptr_t)n->name;
+	q.name.len = strlen(n->name);
+	q.labels = labels.pointers;
+	q.n_labels = n->label_count;
+	rc = rpc_client_call(c, "/rawstack.v1.Binaries/List", &q.base,
+			     &rawstack__v1__list_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
+			     err);
+	if (rc)
+		return rc;
+	reply = (const Rawstack__V1__ListReply *)message;
+	if (reply->n_binaries > 1)
+		return several(n, reply, err);
+	if (!reply->n_binaries)
+		return unknown(c, n, err);
+	return build_id_set(ret, BUILD_ID_GNU, reply->binaries[0]->build_id.data,
+			    reply->binaries[0]->build_id.len, err);
+}

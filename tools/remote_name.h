@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_REMOTE_NAME_H
+#define RAWSTACK_REMOTE_NAME_H
+/* Which binary of the service is meant by a name and labels. */
+#include "build_id.h"
+#include "remote.h"
+
+struct remote_name {
+	const char *name;
+	const char *const *labels; /* KEY=VALUE; all must match */
+	size_t label_count;
+};
+
+/*
+ * ERR_NOT_FOUND: there is none, and the message says who asked for one of that name and how to
+ * push it; or there are several, and the message lists them. ERR_USAGE: a label is not KEY=VALUE.
+ */
+int remote_name_find(struct rpc_client *c, const struct remote_name *n, struct build_id *ret,
+		     struct err *err) _must_check_;
+
+#endif

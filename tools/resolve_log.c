@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "resolve_log.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "log_scan.h"
+#include "resolve_process.h"
+
+#define CHUNK ((size_t)65536)
+
+/* A frame of the lines at hand. */
+struct place {
+	size_t end; /* in the text: its name goes here */
+	struct module *module;
+	uint64_t vaddr;
+};
+
+struct places {
+	struct place *list;
+	size_t count, cap;
+};
+
+static const char *base_of(const char *path, size_t len, size_t *ret_len)
+{
+	const char *slash = memrchr(path, '/', len);
+	const char *base = slash ? slash + 1 : path;
+
+	*ret_len = len - (size_t)(base - path);
+	return base;
+}
+
+static bool same_base(const char *path, struct log_text name)
+{
+	size_t a_len, b_len;
+	const char *a = base_of(path, strlen(path), &a_len);
+	const char *b = base_of(name.p, name.len, &b_len);
+
+	return a_len == b_len && memcmp(a, b, a_len) == 0;
+}
+
+/* The file of a path in the log: one that was named, by base name, else the path itself. */
+static struct module *module_of(struct log_filter *f, struct log_text path)
+{
+	for (size_t i = 0; i < f->file_count; i++)
+		if (same_base(f->files[i], path))
+			return module_set_get(&f->modules, f->files[i], strlen(f->files[i]), NULL,
+					      NULL);
+	/* A bare name says nothing about where. */
+	if (!memchr(path.p, '/', path.len))
+		return NULL;
+	return module_set_get(&f->modules, path.p, path.len, NULL, NULL);
+}
+
+static char plain(char c)
+{
+	return c == '-' ? '_' : c;
+}
+
+/* Whether a file is the kernel module of a name: "/lib/x-y.ko" is x_y. */
+static bool is_kernel_module(const char *path, struct log_text name)
+{
+	size_t len;
+	const char *base = base_of(path, strlen(path), &len);
+
+	if (len < name.len || (len > name.len && base[name.len] != '.'))
+		return false;
+	for (size_t i = 0; i < name.len; i++)
+		if (plain(base[i]) != plain(name.p[i]))
+			return false;
+	return true;
+}
+
+static struct module *kernel_module_of(struct log_filter *f, struct log_text name)
+{
+	const char *file = NULL;
+
+	for (size_t i = 0; i < f->file_count && !file; i++)
+		if (name.len ? is_kernel_module(f->files[i], name)
+			     : strncmp(base_of(f->files[i], strlen(f->files[i]), &(size_t){0}),
+				       "vmlinu", 6) == 0)
+			file = f->files[i];
+	return file ? module_set_get(&f->modules, file, strlen(file), NULL, NULL) : NULL;
+}
+
+/* Symbols are found in a whole table only. */
+static struct module *by_symbol(struct log_filter *f, struct module *m, struct log_text symbol,
+				uint64_t offset, uint64_t *ret)
+{
+	uint64_t entry;
+
+	if (!m || module_whole(&f->modules, m, NULL) ||
+	    namer_find(m->namer, symbol.p, symbol.len, &entry, NULL) != 1)
+		return NULL;
+	*ret = entry + offset;
+	return m;
+}
+
+static struct module *bare(struct log_filter *f, uint64_t pc, uint64_t *ret)
+{
+	*ret = pc;
+	if (f->process || (process_pc_is_kernel(pc) && !f->file_count))
+		return process_module(&f->modules, f->process, pc, ret);
+	return f->file_count
+		       ? module_set_get(&f->modules, f->files[0], strlen(f->files[0]), NULL, NULL)
+		       : NULL;
+}
+
+static bool add_place(struct log_filter *f, struct places *all, const struct log_frame *frame,
+		      size_t line_off)
+{
+	struct module *m = NULL;
+	uint64_t vaddr = frame->address;
+
+	switch (frame->kind) {
+	case LOG_MODULE:
+		m = module_of(f, frame->module);
+		break;
+	case LOG_SYMBOL:
+		m = by_symbol(f, module_of(f, frame->module), frame->symbol, frame->address,
+			      &vaddr);
+		break;
+	case LOG_KERNEL:
+		m = by_symbol(f, kernel_module_of(f, frame->module), frame->symbol, frame->address,
+			      &vaddr);
+		break;
+	case LOG_PC:
+		m = bare(f, frame->address, &vaddr);
+		break;
+	}
+	f->found++;
+	vaddr -= vaddr && (frame->return_address || f->return_address);
+	if (!m)
+		return true;
+	if (!module_want(m, vaddr) ||
+	    !grow_array((void **)&all->list, &all->cap, all->count + 1, sizeof(*all->list),
+			SIZE_MAX / sizeof(*all->list)))
+		return false;
+	all->list[all->count++] = (struct place){line_off + frame->end, m, vaddr};
+	return true;
+}
+
+static bool scan_lines(struct log_filter *f, struct places *all, const char *text, size_t len)
+{
+	struct log_frame frames[LOG_FRAMES_MAX];
+
+	for (size_t at = 0; at < len;) {
+		const char *newline = memchr(text + at, '\n', len - at);
+		size_t line_len = newline ? (size_t)(newline - text) - at : len - at;
+		size_t count = log_scan(text + at, line_len, frames);
+
+		for (size_t i = 0; i < count; i++)
+			if (!add_place(f, all, &frames[i], at))
+				return false;
+		at += line_len + 1;
+	}
+	return true;
+}
+
+static int print_lines(struct log_filter *f, const struct places *all, const char *text, size_t len,
+		       struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	struct resolve_printer printer = {.style = RESOLVE_LINE, .out = &out};
+	size_t at = 0, unknown = 0;
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < all->count; i++) {
+		const struct place *p = &all->list[i];
+
+		buf_append(&out, text + at, p->end - at);
+		at = p->end;
+		if (p->module->failed || !p->module->namer)
+			continue;
+		unknown = 0;
+		rc = namer_print(p->module->namer, &p->vaddr, &p->vaddr, 1, &printer, &unknown,
+				 err);
+		f->named += !unknown;
+	}
+	buf_append(&out, text + at, len - at);
+	if (!rc && out.failed)
+		rc = err_set(err, ERR_MEMORY, "resolve: out of memory");
+	if (rc)
+		return rc;
+	fwrite(out.p, 1, out.len, stdout);
+	return fflush(stdout) ? err_set(err, ERR_IO, "standard output: cannot write") : 0;
+}
+
+static int give_lines(struct log_filter *f, const char *text, size_t len, struct err *err)
+{
+	struct places all = {0};
+	int rc = scan_lines(f, &all, text, len)
+			 ? module_set_prepare(&f->modules, err)
+			 : err_set(err, ERR_MEMORY, "resolve: out of memory");
+
+	if (!rc)
+		rc = print_lines(f, &all, text, len, err);
+	free(all.list);
+	return rc;
+}
+
+int resolve_log(struct log_filter *f, int fd, struct err *err)
+{
+	_cleanup_(buf_done) struct buf in = BUF_INIT(LOG_LINE_MAX + CHUNK);
+	int rc = 0;
+
+	while (!rc) {
+		uint8_t *room = buf_extend(&in, CHUNK), *newline;
+		size_t len;
+		ssize_t n;
+
+		if (!room)
+			return err_set(err, ERR_MEMORY, "resolve: out of memory");
+		in.len -= CHUNK;
+		do
+			n = read(fd, room, CHUNK);
+		while (n < 0 && errno == EINTR);
+		if (n < 0)
+			return err_sys(err, errno, "standard input");
+		in.len += (size_t)n;
+		newline = in.len ? memrchr(in.p, '\n', in.len) : NULL;
+		len = newline ? (size_t)(newline - in.p) + 1 : 0;
+		/* The end, or a line without one. */
+		if (n == 0 || (!len && in.len > LOG_LINE_MAX))
+			len = in.len;
+		if (len) {
+			rc = give_lines(f, (const char *)in.p, len, err);
+			memmove(in.p, in.p + len, in.len - len);
+			in.len -= len;
+		}
+		if (n == 0)
+			break;
+	}
+	return rc;
+}

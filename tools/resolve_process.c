@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "resolve_process.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Through the mapping itself: right even when the file was replaced or lies in a container. That
+ * needs rights that few have; then by path. */
+static struct module *open_mapping(struct module_set *s, const struct process_map *process,
+				   const struct process_mapping *m)
+{
+	char path[LIMIT_PATH_LEN + 64];
+
+	snprintf(path, sizeof(path), "/proc/%" PRId64 "/map_files/%" PRIx64 "-%" PRIx64,
+		 process->pid, m->start, m->end);
+	if (access(path, R_OK))
+		snprintf(path, sizeof(path), "/proc/%" PRId64 "/root%s", process->pid, m->path);
+	return module_set_get(s, m->path, strlen(m->path), path, NULL);
+}
+
+struct module *process_module(struct module_set *s, const struct process_map *process, uint64_t pc,
+			      uint64_t *ret_vaddr)
+{
+	const struct process_mapping *m;
+	struct module *module;
+
+	*ret_vaddr = pc;
+	if (process_pc_is_kernel(pc))
+		return module_set_kernel(s, NULL);
+	m = process ? process_map_find(process, pc) : NULL;
+	module = m ? open_mapping(s, process, m) : NULL;
+	if (module && !module_vaddr(module, pc - m->start + m->file_off, ret_vaddr))
+		return NULL;
+	return module;
+}
+
+static void print_unmapped(uint64_t pc, struct resolve_printer *printer, size_t *unknown)
+{
+	resolve_begin(printer, pc, "not_in_module");
+	resolve_end(printer);
+	++*unknown;
+}
+
+int resolve_process(struct module_set *s, const struct process_map *process,
+		    const struct resolve_query *q, struct resolve_printer *printer, size_t *unknown,
+		    struct err *err)
+{
+	struct module *m;
+	uint64_t vaddr, pc;
+	int rc;
+
+	for (size_t i = 0; i < q->count; i++) {
+		pc = q->addresses[i] - (q->return_address && q->addresses[i]);
+		m = process_module(s, process, pc, &vaddr);
+		/* Why the kernel's symbols cannot be read is worth a line. */
+		if (!m && process_pc_is_kernel(pc) && !module_set_kernel(s, err) && err->code)
+			return err->code;
+		if (m && !module_want(m, vaddr))
+			return err_set(err, ERR_MEMORY, "resolve: out of memory");
+	}
+	rc = module_set_prepare(s, err);
+	for (size_t i = 0; !rc && i < q->count; i++) {
+		pc = q->addresses[i] - (q->return_address && q->addresses[i]);
+		m = process_module(s, process, pc, &vaddr);
+		if (m && m->namer)
+			rc = namer_print(m->namer, &q->addresses[i], &vaddr, 1, printer, unknown,
+					 err);
+		else
+			print_unmapped(q->addresses[i], printer, unknown);
+	}
+	return rc;
+}
