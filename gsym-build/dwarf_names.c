@@ -95,8 +95,8 @@ int names_resolve(struct reader *r, struct err *err)
 		if (!scope->decl_line) {
 			scope->decl_line = (uint32_t)o->decl_line;
 			if (o->has_decl_file)
-				scope->decl_file = line_table_file(&r->lines, o->decl_file,
-								   r->comp_dir, r->text);
+				scope->decl_file =
+					rows_file(&r->lines, o->decl_file, r->comp_dir, r->text);
 		}
 	}
 	return 0;

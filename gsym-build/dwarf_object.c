@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libdwarf fed by our own section loader. It gets only what it needs, decompressed, and never
- * .debug_rnglists and .debug_loclists (see dwarf_ranges.h).
+ * .debug_rnglists and .debug_loclists (see dwarf_spans.h).
  */
 #include "dwarf_priv.h"
 
@@ -12,8 +12,8 @@ struct object_section {
 };
 
 static const char *const wanted[] = {
-	".debug_info",        ".debug_abbrev",   ".debug_str",   ".debug_addr",
-	".debug_str_offsets", ".debug_line_str", ".debug_types",
+	".debug_info",        ".debug_abbrev",   ".debug_str",  ".debug_addr",
+	".debug_str_offsets", ".debug_line_str", ".debug_line", ".debug_types",
 };
 
 static int get_info(void *obj, Dwarf_Half index, Dwarf_Obj_Access_Section *ret, int *error _unused_)

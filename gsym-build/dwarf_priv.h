@@ -6,9 +6,9 @@
 #include <dwarf.h>
 #include <libdwarf.h>
 
-#include "dwarf_lines.h"
-#include "dwarf_ranges.h"
 #include "dwarf_reader.h"
+#include "dwarf_rows.h"
+#include "dwarf_spans.h"
 
 /* One libdwarf instance over an image. It holds on to the image. */
 struct dwarf_object {
@@ -56,7 +56,7 @@ struct reader {
 	/* of the current unit */
 	struct range_source source;
 	struct line_sections line_sections;
-	struct line_table lines;
+	struct rows_table lines;
 	const char *comp_dir;
 	Dwarf_Off unit_off, unit_end;
 	Dwarf_Half unit_kind;

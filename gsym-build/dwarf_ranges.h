@@ -3,8 +3,7 @@
 #define RAWSTACK_DWARF_RANGES_H
 /*
  * Range lists read from the raw sections: DWARF 2 to 4 section 2.17.3 (.debug_ranges), DWARF 5
- * section 2.17.3 (.debug_rnglists). libdwarf never sees these sections: a damaged .debug_rnglists
- * header makes its version 20210528 free memory twice.
+ * section 2.17.3 (.debug_rnglists). The plain reader has a decoder of its own, dwarf_spans.h.
  */
 #include "bytes.h"
 #include "facts.h"

@@ -44,8 +44,8 @@ static int read_ranges(struct reader *r, const struct die_facts *d, struct err *
 	r->scratch.count = 0;
 	if (d->has_ranges)
 		return d->ranges_is_index
-			       ? range_list_read_index(&r->source, d->ranges, &r->scratch, err)
-			       : range_list_read(&r->source, d->ranges, &r->scratch, err);
+			       ? spans_read_index(&r->source, d->ranges, &r->scratch, err)
+			       : spans_read(&r->source, d->ranges, &r->scratch, err);
 	if (d->has_low && d->has_high &&
 	    !range_list_add(&r->scratch, d->low, d->high_is_length ? d->low + d->high : d->high))
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -54,7 +54,7 @@ static int read_ranges(struct reader *r, const struct die_facts *d, struct err *
 
 static uint32_t file_id(struct reader *r, uint64_t number)
 {
-	return line_table_file(&r->lines, number, r->comp_dir, r->text);
+	return rows_file(&r->lines, number, r->comp_dir, r->text);
 }
 
 static int add_scope(struct reader *r, Dwarf_Die die, bool inlined, uint32_t parent,
@@ -203,12 +203,16 @@ static void note_split(struct reader *r, const struct die_facts *d)
 }
 
 /* A damaged line table is no reason to lose the functions. */
-static void read_lines(struct reader *r, const struct die_facts *d)
+static int read_lines(struct reader *r, Dwarf_Die die, const struct die_facts *d, struct err *err)
 {
 	struct err why;
+	int rc = rows_read(&r->lines, r->object.dbg, die, &r->line_sections, d->lines, &r->rows,
+			   &why);
 
-	r->comp_dir = d->comp_dir;
-	if (line_table_read(&r->lines, &r->line_sections, d->lines, &r->rows, &why))
+	if (rc < 0)
+		return err_set(err, rc, "%s", why.message);
+	r->report->lines_refused += rc == 0;
+	if (why.code)
 		note_skipped(r, &why);
 	for (size_t i = 0; i < r->rows.count; i++) {
 		struct facts_row *row = &r->rows.rows[i];
@@ -218,6 +222,7 @@ static void read_lines(struct reader *r, const struct die_facts *d)
 		if (row->file == FACTS_NONE)
 			row->line = 0;
 	}
+	return 0;
 }
 
 /* Facts of one unit, whose DIE is die (freed). */
@@ -243,8 +248,11 @@ static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
 			rc = err_set(err, ERR_MEMORY, "out of memory");
 	if (!rc)
 		note_split(r, &d);
-	if (!rc && d.has_lines)
-		read_lines(r, &d);
+	if (!rc) {
+		r->comp_dir = d.comp_dir;
+		if (d.has_lines)
+			rc = read_lines(r, die, &d, err);
+	}
 	if (!rc && dwarf_child(die, &child, &e) == DW_DLV_OK) {
 		stack[depth++] = (struct level){.die = child, .scope = FACTS_NONE};
 		rc = walk(r, stack, &depth, err);
@@ -306,7 +314,7 @@ static int one_unit(struct reader *r, Dwarf_Half kind, struct err *err)
 	if (rc > 0) {
 		r->rows.count = 0;
 		rc = read_unit(r, die, &why);
-		line_table_done(&r->lines);
+		rows_done(&r->lines);
 		if (!rc)
 			return give_unit(r, err);
 	}

@@ -2,10 +2,12 @@
 #ifndef RAWSTACK_DWARF_READER_H
 #define RAWSTACK_DWARF_READER_H
 /*
- * DWARF 2 to 5 of an image as facts: DIEs through libdwarf, line tables and range lists by our own
- * code. Second stage of a build: it reports
- * what the file says and leaves every choice to the builder. Runs in the worker process only: the
- * library behind it was not written for hostile files.
+ * DWARF 2 to 5 of an image as facts, the plain way: DIEs and line tables through libdwarf
+ * (dwarf_rows.h), range lists by a decoder of its own (dwarf_spans.h). Every build uses die_scan.h
+ * instead; this one is its judge, and shares no decoder with it, except that the files and rows of
+ * a line table that libdwarf refuses come from dwarf_lines.h. It reports what the file says and
+ * leaves every choice to others. Runs in the worker process only: the library behind it was not
+ * written for hostile files.
  */
 #include "facts.h"
 #include "image.h"
@@ -15,8 +17,9 @@ struct debug_report {
 	/* Could not be read; of split units whose .dwo is not there the lines are given all the
 	 * same, so they count in both. */
 	uint64_t units_skipped;
-	bool needs_alt_file; /* names lie in a dwz file (.gnu_debugaltlink) */
-	char skipped[256];   /* the first reason, or "" */
+	uint64_t lines_refused; /* plain reader: line tables that libdwarf does not read */
+	bool needs_alt_file;    /* names lie in a dwz file (.gnu_debugaltlink) */
+	char skipped[256];      /* the first reason, or "" */
 };
 
 /*

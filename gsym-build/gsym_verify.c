@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 
 #include "gsym_command.h"
+#include "log.h"
 #include "table_build.h"
 
 static int open_file(const char *path, int *ret, struct err *err)
@@ -66,6 +67,10 @@ static int verify(const char *table, const char *file, const char *stripped, str
 	       (unsigned long long)report.place_count, (unsigned long long)report.difference_count,
 	       (unsigned long long)report.unit_count, (unsigned long long)report.units_skipped,
 	       (double)report.cpu_ns / 1e9, (double)report.peak_memory / 1048576);
+	if (report.lines_refused)
+		log_warn("%s: libdwarf does not read %llu of its line tables: no second opinion "
+			 "about their lines",
+			 file, (unsigned long long)report.lines_refused);
 	if (report.difference_count)
 		return err_set(err, ERR_MISMATCH, "%s does not say what %s says", table, file);
 	return 0;

@@ -312,6 +312,7 @@ int judge_table(struct judge *judge, const struct rsym *t, struct verify_report 
 	*report = (struct verify_report){
 		.unit_count = judge->facts.unit_count,
 		.units_skipped = judge->facts.units_skipped,
+		.lines_refused = judge->facts.lines_refused,
 	};
 	judge_facts_rewind(&judge->facts);
 	j.function_name = none_array(t->function_count);

@@ -4,10 +4,10 @@
 /*
  * Whether a table says what its file says. The expectation is made the plain way: the DWARF read
  * through libdwarf, everything kept, and at each address all that covers it is looked at, by the
- * rules of FORMAT.md. Of the builder's own code it shares neither the scanner, nor flattening, nor
- * the choice of symbols or units. What it does share: the section loader, the reader of tables, and
- * below libdwarf's DIEs the decoders of line programs and range lists (dwarf_lines.h,
- * dwarf_ranges.h), which libdwarf 20210528 gets wrong or crashes in.
+ * rules of FORMAT.md. Of the builder's own code it shares the section loader and the reader of
+ * tables, and nothing else: not the scanner, the decoders of lines and ranges, flattening, nor the
+ * choice of symbols or units. Only a line table that libdwarf refuses is read as the builder reads
+ * it, and counted.
  *
  * Slow and large on purpose. Runs in the worker process.
  */

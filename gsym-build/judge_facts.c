@@ -229,6 +229,7 @@ int judge_facts_read(struct judge_facts *f, struct image *im, struct image *part
 	if (!rc)
 		rc = debug_read(im, &f->text, &sink, &debug, err);
 	f->units_skipped = debug.units_skipped;
+	f->lines_refused = debug.lines_refused;
 	if (!rc)
 		rc = add_symbols(f, err);
 	if (!rc)

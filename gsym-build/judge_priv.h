@@ -35,7 +35,7 @@ struct judge_facts {
 	size_t scope_count, scopes_cap, row_count, rows_cap, sequence_count, sequences_cap;
 	size_t edge_count, edges_cap;
 	uint32_t unit_count;
-	uint64_t units_skipped;
+	uint64_t units_skipped, lines_refused;
 };
 
 void judge_facts_init(struct judge_facts *f);

@@ -113,6 +113,8 @@ struct verify_report {
 	uint64_t place_count; /* pieces between two changes of the table or of the file */
 	uint64_t difference_count;
 	uint64_t unit_count, units_skipped; /* of the plain reader */
+	uint64_t lines_refused; /* line tables that libdwarf does not read: their lines are
+				 * compared with those of our own decoder, which proves little */
 	uint64_t cpu_ns, peak_memory;
 };
 
