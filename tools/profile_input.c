@@ -8,7 +8,7 @@
 
 #include "buf.h"
 #include "log.h"
-#include "pprof_read.h"
+#include "profile_file.h"
 
 static bool text_is(struct profile_text t, const char *s)
 {
@@ -69,7 +69,7 @@ static int read_one(const char *path, const struct profile_filter *filter, struc
 	int rc;
 
 	profile_init(&one);
-	rc = pprof_read_file(path, &one, err);
+	rc = profile_file_read(path, &one, err);
 	if (rc)
 		return rc;
 	rc = profile_merge(ret, &one, keep, (void *)(uintptr_t)filter, err);

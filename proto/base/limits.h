@@ -144,6 +144,16 @@
 #define LIMIT_PROFILE_VALUES   LIMIT(16) /* sample types */
 /* Frames, called one from another, that one stack unfolds to with its inlined calls. */
 #define LIMIT_PROFILE_FRAMES   LIMIT(131072)
+/* A perf.data file is read whole. An hour of two CPUs at 999 Hz with stacks takes some 2 GiB. */
+#define LIMIT_PERF_DATA_LEN    (4 * GIB)
+/* What it tells of: kinds of events, their ids (one for each CPU), records, processes, mapped
+ * files, and mappings of all processes together. */
+#define LIMIT_PERF_ATTRS       LIMIT(4096)
+#define LIMIT_PERF_IDS         LIMIT(1048576)
+#define LIMIT_PERF_RECORDS     LIMIT(134217728)
+#define LIMIT_PERF_PIDS        LIMIT(4194304) /* the kernel's own ceiling, PID_MAX_LIMIT */
+#define LIMIT_PERF_OBJECTS     LIMIT(1048576)
+#define LIMIT_PERF_MAPPINGS    LIMIT(16777216)
 
 /* --- what processes of the host make the sampler hold ----------------------------------------- */
 /* Events between two polls: the rings hold fewer. */

@@ -1,0 +1,622 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* perf.data: the file around the events, and their order. Two passes: the first learns what was
+ * recorded and the time of each record, the second applies them by time, because each CPU has a
+ * buffer of its own. */
+#include "perf_data.h"
+
+#include <inttypes.h>
+#include <linux/perf_event.h>
+
+#include "buf.h"
+#include "perf_data_priv.h"
+
+/* "PERFILE2" as little-endian bytes, and as a big-endian machine writes it. */
+static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
+
+/* What perf itself adds to the kernel's records (perf.data-file-format.txt). */
+enum {
+	RECORD_HEADER_ATTR = 64,
+	RECORD_HEADER_TRACING_DATA = 66,
+	RECORD_HEADER_BUILD_ID = 67,
+	RECORD_AUXTRACE = 71,
+	RECORD_COMPRESSED = 81,
+	RECORD_COMPRESSED2 = 83,
+};
+
+enum {
+	FEATURE_BUILD_ID = 2,
+	FEATURE_HOSTNAME = 3,
+	FEATURE_EVENT_DESC = 12,
+	FEATURE_COUNT = 256,
+};
+
+#define FILE_HEADER_LEN   104
+#define PIPE_HEADER_LEN   16
+#define RECORD_HEADER_LEN 8
+/* perf_event_attr up to the flags; its later fields say nothing that is needed */
+#define ATTR_LEN_MIN      48
+#define ATTR_FREQ         (1u << 10)
+#define ATTR_ID_ALL       (1u << 18)
+#define ATTR_BUILD_ID     (UINT64_C(1) << 34)
+
+/* With this misc bit a build id record says how long its id is; else it has 20 bytes. */
+#define MISC_BUILD_ID_SIZE (1u << 15)
+#define BUILD_ID_MAX       20
+
+/* One record that matters, as the second pass takes them. */
+struct record {
+	uint64_t time; /* 0: of the start */
+	uint64_t off;  /* of its header in the file */
+};
+
+struct records {
+	struct record *v;
+	size_t count, cap;
+};
+
+static void records_done(struct records *r)
+{
+	free(r->v);
+}
+
+static void reader_done(struct perf_reader **rp)
+{
+	struct perf_reader *r = *rp;
+
+	if (!r)
+		return;
+	free(r->attrs);
+	free(r->id_attrs);
+	free(r->path_ids);
+	free(r->object_rows);
+	free(r->comms);
+	intern_done(&r->ids);
+	intern_done(&r->paths);
+	intern_done(&r->objects);
+	intern_done(&r->tids);
+	perf_maps_done(&r->maps);
+	free(r);
+}
+
+static struct perf_reader *reader_new(struct profile *p, struct err *err)
+{
+	struct perf_reader *r = calloc(1, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	r->p = p;
+	r->err = err;
+	r->first_ns = UINT64_MAX;
+	perf_maps_init(&r->maps);
+	r->ids = (struct intern)INTERN_INIT(LIMIT_PERF_IDS, LIMIT_PERF_IDS * sizeof(uint64_t));
+	r->paths = (struct intern)INTERN_INIT(LIMIT_PERF_OBJECTS, LIMIT_PROFILE_BYTES);
+	r->objects = (struct intern)INTERN_INIT(LIMIT_PERF_OBJECTS, LIMIT_PROFILE_BYTES);
+	r->tids = (struct intern)INTERN_INIT(LIMIT_PERF_PIDS, LIMIT_PERF_PIDS * sizeof(int32_t));
+	return r;
+}
+
+static int damaged(struct perf_reader *r, const char *what)
+{
+	return err_set(r->err, ERR_DATA, "perf.data: damaged %s", what);
+}
+
+/* --- what was recorded ----------------------------------------------------------------------- */
+
+/* The usual names; other events have one when perf wrote descriptions. */
+static const char *attr_name(const struct perf_attr *a)
+{
+	static const char *const software[] = {
+		"cpu-clock",        "task-clock",   "page-faults",  "context-switches",
+		"cpu-migrations",   "minor-faults", "major-faults", "alignment-faults",
+		"emulation-faults", "dummy",        "bpf-output",   "cgroup-switches",
+	};
+	static const char *const hardware[] = {
+		"cycles",
+		"instructions",
+		"cache-references",
+		"cache-misses",
+		"branches",
+		"branch-misses",
+		"bus-cycles",
+		"stalled-cycles-frontend",
+		"stalled-cycles-backend",
+		"ref-cycles",
+	};
+
+	if (a->type == PERF_TYPE_SOFTWARE && a->config < ARRAY_LEN(software))
+		return software[a->config];
+	if (a->type == PERF_TYPE_HARDWARE && a->config < ARRAY_LEN(hardware))
+		return hardware[a->config];
+	return NULL;
+}
+
+static bool counts_time(const struct perf_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE &&
+	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
+}
+
+static bool is_dummy(const struct perf_attr *a)
+{
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
+}
+
+static int add_attr(struct perf_reader *r, struct bytes in)
+{
+	struct perf_attr a = {0};
+	const char *name;
+	uint64_t flags;
+
+	a.type = bytes_u32(&in);
+	bytes_skip(&in, 4);
+	a.config = bytes_u64(&in);
+	a.period = bytes_u64(&in);
+	a.sample_type = bytes_u64(&in);
+	a.read_format = bytes_u64(&in);
+	flags = bytes_u64(&in);
+	if (in.failed)
+		return damaged(r, "event attributes");
+	a.sample_id_all = flags & ATTR_ID_ALL;
+	a.fixed_period = !(flags & ATTR_FREQ);
+	r->asked_build_ids |= (flags & ATTR_BUILD_ID) != 0;
+	name = attr_name(&a);
+	if (name)
+		a.name = profile_cstr(r->p, name);
+	if (!grow_array((void **)&r->attrs, &r->attrs_cap, r->attr_count + 1, sizeof(a),
+			LIMIT_PERF_ATTRS))
+		return perf_reader_full(r);
+	r->attrs[r->attr_count++] = a;
+	return 0;
+}
+
+/* Event ids of attribute number `attr`. */
+static int add_ids(struct perf_reader *r, struct bytes in, uint32_t attr)
+{
+	while (in.left) {
+		uint64_t id = bytes_u64(&in);
+		bool fresh;
+		uint32_t row;
+
+		if (in.failed)
+			return damaged(r, "list of event ids");
+		if (!grow_array((void **)&r->id_attrs, &r->id_attrs_cap, r->ids.count + 1,
+				sizeof(*r->id_attrs), LIMIT_PERF_IDS + 1))
+			return perf_reader_full(r);
+		row = intern_add(&r->ids, &id, sizeof(id), &fresh);
+		if (row == INTERN_FULL)
+			return perf_reader_full(r);
+		r->id_attrs[row] = attr;
+	}
+	return 0;
+}
+
+/* A part of the file, which must lie in it. */
+static bool part(struct bytes file, uint64_t off, uint64_t len, struct bytes *ret)
+{
+	if (off > file.left || len > file.left - off)
+		return false;
+	*ret = bytes_of(file.p + off, len);
+	return true;
+}
+
+static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes attrs,
+		      uint64_t attr_len)
+{
+	if (attr_len < ATTR_LEN_MIN + 16 || attr_len > 4096)
+		return damaged(r, "header");
+	while (attrs.left) {
+		const uint8_t *p = bytes_take(&attrs, attr_len);
+		struct bytes tail, ids;
+		uint64_t off, len;
+		int rc;
+
+		if (!p)
+			return damaged(r, "list of events");
+		tail = bytes_of(p + attr_len - 16, 16);
+		off = bytes_u64(&tail);
+		len = bytes_u64(&tail);
+		if (!part(file, off, len, &ids))
+			return damaged(r, "list of event ids");
+		rc = add_attr(r, bytes_of(p, attr_len - 16));
+		if (!rc)
+			rc = add_ids(r, ids, (uint32_t)r->attr_count - 1);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* In a pipe each event comes as a record: the attribute, in its own length, then its ids. */
+static int read_attr_record(struct perf_reader *r, struct bytes body)
+{
+	struct bytes head = body;
+	uint32_t len;
+	int rc;
+
+	bytes_skip(&head, 4);
+	len = bytes_u32(&head);
+	if (len < ATTR_LEN_MIN || len > body.left)
+		return damaged(r, "event attributes");
+	rc = add_attr(r, bytes_of(body.p, len));
+	bytes_skip(&body, len);
+	return rc ? rc : add_ids(r, body, (uint32_t)r->attr_count - 1);
+}
+
+/* --- features -------------------------------------------------------------------------------- */
+
+static int read_build_id_record(struct perf_reader *r, uint16_t misc, struct bytes body)
+{
+	static const char kernel[] = "[kernel.kallsyms]";
+	uint32_t len = BUILD_ID_MAX;
+	const uint8_t *id;
+	const char *path;
+	size_t path_len;
+
+	bytes_skip(&body, 4); /* pid */
+	id = bytes_take(&body, 24);
+	path = bytes_cstr(&body, &path_len);
+	if (!path)
+		return damaged(r, "build id record");
+	if (misc & MISC_BUILD_ID_SIZE)
+		len = id[BUILD_ID_MAX];
+	if (len > BUILD_ID_MAX)
+		return damaged(r, "build id record");
+	if (path_len >= sizeof(kernel) - 1 && memcmp(path, kernel, sizeof(kernel) - 1) == 0)
+		path_len = sizeof(kernel) - 1;
+	if (path_len <= LIMIT_PATH_LEN && !perf_reader_build_id(r, path, path_len, id, len))
+		return perf_reader_full(r);
+	return 0;
+}
+
+static int read_build_ids(struct perf_reader *r, struct bytes in)
+{
+	while (in.left) {
+		struct bytes head = in, body;
+		uint16_t misc, len;
+		int rc;
+
+		bytes_skip(&head, 4);
+		misc = bytes_u16(&head);
+		len = bytes_u16(&head);
+		if (len < RECORD_HEADER_LEN || !part(in, 0, len, &body))
+			return damaged(r, "table of build ids");
+		bytes_skip(&in, len);
+		bytes_skip(&body, RECORD_HEADER_LEN);
+		rc = read_build_id_record(r, misc, body);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* A length and so many bytes, of which text ends at the first NUL. */
+static uint32_t read_text(struct perf_reader *r, struct bytes *in)
+{
+	uint32_t len = bytes_u32(in);
+	const uint8_t *p = bytes_take(in, len);
+
+	return p ? profile_string(r->p, p, strnlen((const char *)p, len)) : 0;
+}
+
+/* Names as the user gave them; they stand in the order of the attributes. */
+static int read_event_names(struct perf_reader *r, struct bytes in)
+{
+	uint32_t count = bytes_u32(&in), attr_len = bytes_u32(&in);
+
+	for (uint32_t i = 0; i < count && i < r->attr_count; i++) {
+		uint32_t id_count, name;
+
+		bytes_skip(&in, attr_len);
+		id_count = bytes_u32(&in);
+		name = read_text(r, &in);
+		bytes_skip(&in, (size_t)id_count * 8);
+		if (in.failed)
+			return damaged(r, "event descriptions");
+		if (name && name != PROFILE_NONE)
+			r->attrs[i].name = name;
+	}
+	return 0;
+}
+
+static int read_feature(struct perf_reader *r, unsigned int feature, struct bytes in)
+{
+	switch (feature) {
+	case FEATURE_BUILD_ID:
+		return read_build_ids(r, in);
+	case FEATURE_EVENT_DESC:
+		return read_event_names(r, in);
+	case FEATURE_HOSTNAME: {
+		struct profile_text host = profile_text(r->p, read_text(r, &in));
+
+		if (in.failed)
+			return damaged(r, "host name");
+		profile_comment(r->p, "host %.*s", (int)host.len, host.p);
+		return 0;
+	}
+	}
+	return 0;
+}
+
+/* Behind the data stands a table: where each feature that has its bit begins and how long it is. */
+static int read_features(struct perf_reader *r, struct bytes file, uint64_t table_off,
+			 struct bytes bits)
+{
+	struct bytes table;
+
+	if (!part(file, table_off, 0, &table))
+		return damaged(r, "header");
+	table = bytes_of(file.p + table_off, file.left - table_off);
+	for (unsigned int i = 0; i < FEATURE_COUNT; i++) {
+		uint64_t off, len;
+		struct bytes in;
+		int rc;
+
+		if (!(bits.p[i / 8] >> (i % 8) & 1))
+			continue;
+		off = bytes_u64(&table);
+		len = bytes_u64(&table);
+		if (table.failed || !part(file, off, len, &in))
+			return damaged(r, "table of features");
+		rc = read_feature(r, i, in);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* --- records --------------------------------------------------------------------------------- */
+
+struct record_head {
+	uint32_t type;
+	uint16_t misc, len; /* with the header */
+};
+
+static bool record_at(struct bytes file, uint64_t off, struct record_head *h, struct bytes *body)
+{
+	struct bytes in;
+
+	if (!part(file, off, RECORD_HEADER_LEN, &in))
+		return false;
+	h->type = bytes_u32(&in);
+	h->misc = bytes_u16(&in);
+	h->len = bytes_u16(&in);
+	if (h->len < RECORD_HEADER_LEN || !part(file, off, h->len, body))
+		return false;
+	bytes_skip(body, RECORD_HEADER_LEN);
+	return true;
+}
+
+/* Fields in front of the time in a sample; behind it, at a record's end (struct sample_id). */
+static unsigned int words_before_time(uint64_t t)
+{
+	return !!(t & PERF_SAMPLE_IDENTIFIER) + !!(t & PERF_SAMPLE_IP) + !!(t & PERF_SAMPLE_TID);
+}
+
+static unsigned int words_from_time(uint64_t t)
+{
+	return 1 + !!(t & PERF_SAMPLE_ID) + !!(t & PERF_SAMPLE_STREAM_ID) +
+	       !!(t & PERF_SAMPLE_CPU) + !!(t & PERF_SAMPLE_IDENTIFIER);
+}
+
+static uint64_t word_at(struct bytes body, size_t off)
+{
+	if (off > body.left)
+		return 0;
+	bytes_skip(&body, off);
+	return bytes_u64(&body);
+}
+
+/* The attribute that a sample is of: by its id, which stands first or at a place all agree on. */
+static const struct perf_attr *attr_of_sample(const struct perf_reader *r, struct bytes body)
+{
+	const struct perf_attr *a = &r->attrs[0];
+	uint64_t t = a->sample_type, id;
+	size_t at = 0;
+	uint32_t row;
+
+	if (r->attr_count == 1)
+		return a;
+	if (!(t & PERF_SAMPLE_IDENTIFIER)) {
+		if (!(t & PERF_SAMPLE_ID))
+			return a;
+		at = 8 *
+		     (words_before_time(t) + !!(t & PERF_SAMPLE_TIME) + !!(t & PERF_SAMPLE_ADDR));
+	}
+	id = word_at(body, at);
+	row = intern_find(&r->ids, &id, sizeof(id));
+	return row == INTERN_FULL ? a : &r->attrs[r->id_attrs[row]];
+}
+
+static uint64_t record_time(const struct perf_reader *r, uint32_t type, struct bytes body)
+{
+	const struct perf_attr *a = &r->attrs[0];
+	uint64_t time = 0;
+	size_t tail;
+
+	if (type == PERF_RECORD_SAMPLE) {
+		a = attr_of_sample(r, body);
+		if (a->sample_type & PERF_SAMPLE_TIME)
+			time = word_at(body, (size_t)8 * words_before_time(a->sample_type));
+	} else if (a->sample_id_all && (a->sample_type & PERF_SAMPLE_TIME)) {
+		tail = (size_t)8 * words_from_time(a->sample_type);
+		if (tail <= body.left)
+			time = word_at(body, body.left - tail);
+	}
+	return time == UINT64_MAX ? 0 : time;
+}
+
+/* The first pass over one record. *ret_skip: bytes behind it that are not records. */
+static int note_record(struct perf_reader *r, const struct record_head *h, struct bytes body,
+		       uint64_t off, struct records *records, uint64_t *ret_skip)
+{
+	uint64_t len;
+
+	*ret_skip = 0;
+	switch (h->type) {
+	case RECORD_HEADER_ATTR:
+		return read_attr_record(r, body);
+	case RECORD_HEADER_BUILD_ID:
+		return read_build_id_record(r, h->misc, body);
+	case RECORD_HEADER_TRACING_DATA:
+		len = bytes_u32(&body);
+		*ret_skip = (len + 7) / 8 * 8;
+		return 0;
+	case RECORD_COMPRESSED:
+	case RECORD_COMPRESSED2:
+		return err_set(r->err, ERR_UNSUPPORTED,
+			       "perf.data: compressed records: record without -z");
+	case RECORD_AUXTRACE:
+		return err_set(r->err, ERR_UNSUPPORTED, "perf.data: a hardware trace, not samples");
+	}
+	if (h->type >= RECORD_HEADER_ATTR)
+		return 0;
+	if (!r->attr_count)
+		return damaged(r, "file: events before their description");
+	if (!grow_array((void **)&records->v, &records->cap, records->count + 1,
+			sizeof(*records->v), LIMIT_PERF_RECORDS))
+		return perf_reader_full(r);
+	records->v[records->count++] = (struct record){record_time(r, h->type, body), off};
+	return 0;
+}
+
+/* The data may end in the middle of a record, when perf was killed: what is whole counts. */
+static int note_records(struct perf_reader *r, struct bytes data, struct records *records)
+{
+	uint64_t off = 0, skip;
+	struct record_head h;
+	struct bytes body;
+
+	while (off < data.left) {
+		int rc;
+
+		if (!record_at(data, off, &h, &body)) {
+			profile_comment(r->p, "damaged: the last %zu bytes of the recording",
+					(size_t)(data.left - off));
+			return 0;
+		}
+		rc = note_record(r, &h, body, off, records, &skip);
+		if (rc)
+			return rc;
+		off += h.len + skip;
+	}
+	return 0;
+}
+
+static int by_time(const void *a, const void *b)
+{
+	const struct record *x = a, *y = b;
+
+	if (x->time != y->time)
+		return x->time < y->time ? -1 : 1;
+	return x->off < y->off ? -1 : x->off > y->off;
+}
+
+static void describe(struct perf_reader *r)
+{
+	struct profile *p = r->p;
+	size_t real = 0;
+
+	r->clocks = true;
+	for (size_t i = 0; i < r->attr_count; i++) {
+		if (is_dummy(&r->attrs[i]))
+			continue;
+		real++;
+		r->clocks &= counts_time(&r->attrs[i]);
+	}
+	profile_value_type(p, "samples", "count");
+	profile_value_type(p, r->clocks && real ? "cpu" : "period",
+			   r->clocks && real ? "nanoseconds" : "count");
+	p->default_type = p->value_types[1].type;
+}
+
+static int apply_all(struct perf_reader *r, struct bytes data, const struct records *records)
+{
+	struct record_head h;
+	struct bytes body;
+
+	for (size_t i = 0; i < records->count; i++) {
+		int rc;
+
+		if (!record_at(data, records->v[i].off, &h, &body))
+			return damaged(r, "record");
+		rc = perf_event_apply(r, h.type, h.misc, body,
+				      h.type == PERF_RECORD_SAMPLE ? attr_of_sample(r, body)
+								   : NULL);
+		if (rc)
+			return rc;
+	}
+	if (r->last_ns > r->first_ns)
+		r->p->duration_ns = (int64_t)(r->last_ns - r->first_ns);
+	if (r->lost)
+		profile_comment(r->p, "lost: %" PRIu64 " samples, by perf's count", r->lost);
+	return r->p->failed ? perf_reader_full(r) : 0;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+bool perf_data_is(const void *file, size_t len)
+{
+	return len >= 8 && (memcmp(file, magic, 8) == 0 || memcmp(file, magic_swapped, 8) == 0);
+}
+
+/* Reads what stands around the data, and finds it. */
+static int read_header(struct perf_reader *r, struct bytes file, struct bytes *data)
+{
+	struct bytes in = file, attrs, bits;
+	uint64_t len, attr_len, attrs_off, attrs_len, off, data_len;
+	int rc;
+
+	bytes_skip(&in, 8);
+	len = bytes_u64(&in);
+	if (in.failed)
+		return damaged(r, "header");
+	if (len == PIPE_HEADER_LEN) {
+		*data = in;
+		return 0;
+	}
+	attr_len = bytes_u64(&in);
+	attrs_off = bytes_u64(&in);
+	attrs_len = bytes_u64(&in);
+	off = bytes_u64(&in);
+	data_len = bytes_u64(&in);
+	bytes_skip(&in, 16);
+	bits = bytes_of(bytes_take(&in, FEATURE_COUNT / 8), FEATURE_COUNT / 8);
+	if (in.failed || len < FILE_HEADER_LEN || !part(file, attrs_off, attrs_len, &attrs))
+		return damaged(r, "header");
+	rc = read_attrs(r, file, attrs, attr_len);
+	if (rc)
+		return rc;
+	/* perf writes the length when it ends: 0 says that it was killed */
+	if (!data_len && off <= file.left)
+		return part(file, off, file.left - off, data) ? 0 : damaged(r, "header");
+	if (!part(file, off, data_len, data))
+		return damaged(r, "header: it is longer than the file");
+	return read_features(r, file, off + data_len, bits);
+}
+
+int perf_data_read(const void *file, size_t len, struct profile *p, struct err *err)
+{
+	_cleanup_(reader_done) struct perf_reader *r = NULL;
+	_cleanup_(records_done) struct records records = {0};
+	struct bytes data;
+	int rc;
+
+	if (!perf_data_is(file, len))
+		return err_set(err, ERR_DATA, "perf.data: not such a file");
+	if (memcmp(file, magic, 8) != 0)
+		return err_set(err, ERR_UNSUPPORTED, "perf.data: of a big-endian machine");
+	r = reader_new(p, err);
+	if (!r)
+		return err_set(err, ERR_MEMORY, "perf.data: out of memory");
+	rc = read_header(r, bytes_of(file, len), &data);
+	if (!rc)
+		rc = note_records(r, data, &records);
+	if (rc)
+		return rc;
+	if (!r->attr_count)
+		return damaged(r, "file: no events");
+	describe(r);
+	if (records.count)
+		qsort(records.v, records.count, sizeof(*records.v), by_time);
+	return apply_all(r, data, &records);
+}

@@ -1,0 +1,512 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "perf_script.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct reader {
+	struct profile *p;
+	struct err *err;
+	const char *at, *end;
+	size_t line; /* number of the one last read, from 1 */
+
+	/* what the first pass learns */
+	size_t samples;
+	bool clocks, events_differ;
+	struct profile_text event;
+
+	/* the sample being read */
+	uint32_t labels;
+	int64_t values[2];
+	uint32_t stack[LIMIT_PROFILE_STACK];
+	size_t depth;
+	/* and its last location, whose frames still gather: inlined ones first */
+	struct call {
+		uint32_t name, file, line;
+		bool is_name;
+	} calls[LIMIT_INLINE_DEPTH + 1];
+	size_t call_count;
+	bool whole; /* the frame that is not inlined was there */
+	uint32_t module;
+	uint64_t address;
+
+	uint64_t first_us, last_us;
+};
+
+/* The head of a sample. */
+struct head {
+	struct profile_text comm, event, frame; /* frame: what stands behind, if anything */
+	uint64_t pid, tid, time_us, period;
+	bool has_pid, has_time, has_period;
+};
+
+static int damaged(const struct reader *r, const char *what)
+{
+	return err_set(r->err, ERR_DATA, "perf script: line %zu: %s", r->line, what);
+}
+
+/* --- words ----------------------------------------------------------------------------------- */
+
+static bool next_line(struct reader *r, struct profile_text *ret)
+{
+	const char *nl;
+
+	if (r->at == r->end)
+		return false;
+	nl = memchr(r->at, '\n', (size_t)(r->end - r->at));
+	*ret = (struct profile_text){r->at, (size_t)((nl ? nl : r->end) - r->at)};
+	r->at = nl ? nl + 1 : r->end;
+	r->line++;
+	if (ret->len && ret->p[ret->len - 1] == '\r')
+		ret->len--;
+	return true;
+}
+
+static bool is_space(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static struct profile_text trim(struct profile_text t)
+{
+	while (t.len && is_space(t.p[0])) {
+		t.p++;
+		t.len--;
+	}
+	while (t.len && is_space(t.p[t.len - 1]))
+		t.len--;
+	return t;
+}
+
+/* Takes the first word off *rest; an empty one at the end. */
+static struct profile_text word(struct profile_text *rest)
+{
+	struct profile_text w;
+
+	*rest = trim(*rest);
+	w = (struct profile_text){rest->p, 0};
+	while (w.len < rest->len && !is_space(w.p[w.len]))
+		w.len++;
+	rest->p += w.len;
+	rest->len -= w.len;
+	return w;
+}
+
+/* All of the word is a number in this base (10 or 16) below 2^64. */
+static bool number(struct profile_text w, unsigned int base, uint64_t *ret)
+{
+	uint64_t v = 0;
+
+	for (size_t i = 0; i < w.len; i++) {
+		unsigned int c = (unsigned char)w.p[i], digit = 99;
+
+		if (c >= '0' && c <= '9')
+			digit = c - '0';
+		else if (c >= 'a' && c <= 'f')
+			digit = c - 'a' + 10;
+		if (digit >= base || !CHECKED_MUL(v, base, &v) || !CHECKED_ADD(v, digit, &v))
+			return false;
+	}
+	*ret = v;
+	return w.len > 0;
+}
+
+/* "4711" is a thread, "4711/4712" a process and a thread. */
+static bool parse_ids(struct profile_text w, struct head *h)
+{
+	const char *slash = memchr(w.p, '/', w.len);
+	struct profile_text left = {w.p, slash ? (size_t)(slash - w.p) : 0}, right = w;
+
+	if (slash)
+		right = (struct profile_text){slash + 1, w.len - left.len - 1};
+	h->has_pid = slash && number(left, 10, &h->pid);
+	return number(right, 10, &h->tid) && (!slash || h->has_pid);
+}
+
+/* "13795.288363:" */
+static bool parse_time(struct profile_text w, uint64_t *ret_us)
+{
+	const char *dot = memchr(w.p, '.', w.len);
+	uint64_t s, part, scale = 1000000;
+	struct profile_text left, right;
+
+	if (!dot || w.p[w.len - 1] != ':')
+		return false;
+	left = (struct profile_text){w.p, (size_t)(dot - w.p)};
+	right = (struct profile_text){dot + 1, w.len - left.len - 2};
+	if (right.len > 6) /* nanoseconds with --ns */
+		right.len = 6;
+	if (!number(left, 10, &s) || !number(right, 10, &part) || !CHECKED_MUL(s, scale, &s))
+		return false;
+	for (size_t i = right.len; i < 6; i++)
+		part *= 10;
+	return CHECKED_ADD(s, part, ret_us);
+}
+
+/* Flags (".....") and the cpu ("[001]") may stand between the ids and the time. */
+static bool is_filler(struct profile_text w)
+{
+	return (w.len > 2 && w.p[0] == '[' && w.p[w.len - 1] == ']') ||
+	       (w.len == 5 && memchr(w.p, '.', 5) && !memchr(w.p, ':', 5));
+}
+
+/* What follows the ids: [cpu] time: period event: ... */
+static bool parse_behind_ids(struct profile_text rest, struct head *h)
+{
+	struct profile_text w = word(&rest);
+
+	while (w.len && is_filler(w))
+		w = word(&rest);
+	h->has_time = parse_time(w, &h->time_us);
+	if (h->has_time)
+		w = word(&rest);
+	h->has_period = number(w, 10, &h->period);
+	if (h->has_period)
+		w = word(&rest);
+	if (w.len < 2 || w.p[w.len - 1] != ':')
+		return false;
+	h->event = (struct profile_text){w.p, w.len - 1};
+	h->frame = trim(rest);
+	return true;
+}
+
+/* A thread's name may hold anything: the ids are the first word behind it that fits the rest. */
+static bool parse_head(struct profile_text line, struct head *h)
+{
+	struct profile_text rest = trim(line), w;
+	const char *start = rest.p;
+
+	w = word(&rest);
+	while (w.len) {
+		struct profile_text before =
+			trim((struct profile_text){start, (size_t)(rest.p - start)});
+
+		w = word(&rest);
+		*h = (struct head){.comm = before};
+		if (w.len && parse_ids(w, h) && parse_behind_ids(rest, h))
+			return true;
+	}
+	return false;
+}
+
+/* --- frames ---------------------------------------------------------------------------------- */
+
+static bool text_is(struct profile_text t, const char *s)
+{
+	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
+}
+
+static struct profile_text cut_front(struct profile_text t, size_t n)
+{
+	return (struct profile_text){t.p + n, t.len - n};
+}
+
+/* The last part in brackets, which may hold brackets itself: "f (int) (/tmp/x (deleted))". */
+static bool split_object(struct profile_text *name, struct profile_text *object)
+{
+	size_t depth = 0;
+
+	if (!name->len || name->p[name->len - 1] != ')')
+		return false;
+	for (size_t i = name->len; i-- > 0;) {
+		depth += name->p[i] == ')';
+		depth -= name->p[i] == '(';
+		if (depth)
+			continue;
+		*object = (struct profile_text){name->p + i + 1, name->len - i - 2};
+		*name = trim((struct profile_text){name->p, i});
+		return true;
+	}
+	return false;
+}
+
+/* "+0x1f" behind a name is where in the function; functions are not called so. */
+static struct profile_text without_offset(struct profile_text name)
+{
+	uint64_t v;
+
+	for (size_t i = name.len; i-- > 1;) {
+		struct profile_text hex = cut_front(name, i + 1);
+
+		if (name.p[i] != '+')
+			continue;
+		if (hex.len > 2 && memcmp(hex.p, "0x", 2) == 0 && number(cut_front(hex, 2), 16, &v))
+			name.len = i;
+		break;
+	}
+	return name;
+}
+
+static uint32_t module_of(struct reader *r, struct profile_text object, uint64_t address)
+{
+	struct profile_module m = {0};
+	char name[256];
+
+	if (!object.len || text_is(object, "[unknown]"))
+		return PROFILE_NONE;
+	/* a kernel module: [nf_conntrack] */
+	if (object.p[0] == '[' && (int64_t)address < 0 && object.len < sizeof(name) - 16 &&
+	    memcmp(object.p, PROFILE_KERNEL_PREFIX, object.len < 7 ? object.len : 7) != 0) {
+		int len = snprintf(name, sizeof(name), PROFILE_KERNEL_PREFIX ":%.*s",
+				   (int)object.len - 1, object.p + 1);
+
+		m.path = profile_string(r->p, name, (size_t)len);
+	} else {
+		m.path = profile_string(r->p, object.p, object.len);
+	}
+	return profile_add_module(r->p, &m);
+}
+
+/* Ends the location whose frames have gathered. */
+static int end_location(struct reader *r)
+{
+	struct profile_line lines[ARRAY_LEN(r->calls)];
+
+	if (!r->call_count)
+		return 0;
+	if (r->depth == ARRAY_LEN(r->stack))
+		return damaged(r, "too many frames");
+	for (size_t i = 0; i < r->call_count; i++) {
+		const struct call *c = &r->calls[i];
+		struct profile_function f = {
+			.name = c->name,
+			.system_name = c->is_name ? c->name : 0,
+			.file = c->file,
+		};
+
+		lines[i] = (struct profile_line){profile_add_function(r->p, &f), c->line};
+	}
+	r->stack[r->depth++] =
+		profile_add_location(r->p, &(struct profile_location){.address = r->address,
+								      .module = r->module,
+								      .lines = lines,
+								      .line_count = r->call_count});
+	r->call_count = 0;
+	return 0;
+}
+
+/* "  92c1 name+0x21 (/path)" */
+static int read_frame(struct reader *r, struct profile_text line)
+{
+	struct profile_text name = line, object = {"", 0};
+	struct profile_text w = word(&name);
+	uint64_t address;
+	struct call c;
+	int rc = 0;
+
+	if (!number(w, 16, &address))
+		return damaged(r, "neither a frame nor an empty line");
+	name = trim(name);
+	split_object(&name, &object);
+	name = without_offset(name);
+	if (r->whole || address != r->address)
+		rc = end_location(r);
+	if (!rc && r->call_count == ARRAY_LEN(r->calls))
+		return damaged(r, "too many inlined frames");
+	if (rc)
+		return rc;
+	r->address = address;
+	r->whole = !text_is(object, "inlined");
+	r->module = r->whole ? module_of(r, object, address) : PROFILE_NONE;
+	c = (struct call){.is_name = name.len && !profile_is_placeholder(name)};
+	if (!name.len || text_is(name, "[unknown]"))
+		c.name = profile_placeholder(r->p, r->module, address);
+	else
+		c.name = profile_string(r->p, name.p, name.len);
+	r->calls[r->call_count++] = c;
+	return 0;
+}
+
+/* "  mixer.cpp:9" below a frame */
+static bool read_srcline(struct reader *r, struct profile_text line)
+{
+	struct profile_text t = trim(line);
+	size_t colon = t.len;
+	uint64_t v;
+
+	while (colon && t.p[colon - 1] != ':')
+		colon--;
+	if (colon < 2 || !r->call_count || !number(cut_front(t, colon), 10, &v) || v > UINT32_MAX)
+		return false;
+	r->calls[r->call_count - 1].file = profile_string(r->p, t.p, colon - 1);
+	r->calls[r->call_count - 1].line = (uint32_t)v;
+	return true;
+}
+
+/* --- samples --------------------------------------------------------------------------------- */
+
+static bool same_text(struct profile_text a, struct profile_text b)
+{
+	return a.len == b.len && memcmp(a.p, b.p, a.len) == 0;
+}
+
+static bool is_clock(struct profile_text event)
+{
+	return (event.len >= 9 && memcmp(event.p, "cpu-clock", 9) == 0) ||
+	       (event.len >= 10 && memcmp(event.p, "task-clock", 10) == 0);
+}
+
+/* ":4711" is what perf writes for a thread whose name it does not know. */
+static bool is_name(const struct head *h)
+{
+	uint64_t id;
+
+	return !(h->comm.len > 1 && h->comm.p[0] == ':' && number(cut_front(h->comm, 1), 10, &id) &&
+		 (id == h->tid || id == h->pid));
+}
+
+static uint32_t labels_of(struct reader *r, const struct head *h)
+{
+	struct profile_label labels[3] = {0};
+	size_t n = 0;
+
+	if (is_name(h)) {
+		labels[n].key = profile_cstr(r->p, "thread");
+		labels[n++].text = profile_string(r->p, h->comm.p, h->comm.len);
+	}
+	labels[n].key = profile_cstr(r->p, h->has_pid ? "pid" : "tid");
+	labels[n++].num = (int64_t)(h->has_pid ? h->pid : h->tid);
+	if (r->events_differ) {
+		labels[n].key = profile_cstr(r->p, "event");
+		labels[n++].text = profile_string(r->p, h->event.p, h->event.len);
+	}
+	return profile_add_labels(r->p, labels, n);
+}
+
+static int begin_sample(struct reader *r, const struct head *h)
+{
+	uint64_t period = h->has_period ? h->period : 1;
+
+	r->labels = labels_of(r, h);
+	r->values[0] = 1;
+	r->values[1] = period > INT64_MAX ? INT64_MAX : (int64_t)period;
+	r->depth = r->call_count = 0;
+	if (h->has_time) {
+		r->first_us = h->time_us < r->first_us ? h->time_us : r->first_us;
+		r->last_us = h->time_us > r->last_us ? h->time_us : r->last_us;
+	}
+	return h->frame.len ? read_frame(r, h->frame) : 0;
+}
+
+static int end_sample(struct reader *r)
+{
+	int rc = end_location(r);
+
+	if (rc)
+		return rc;
+	profile_add_sample(r->p, profile_add_stack(r->p, r->stack, r->depth), r->labels, r->values);
+	return r->p->failed ? err_set(r->err, ERR_LIMIT,
+				      "perf script: more than memory or the limits allow")
+			    : 0;
+}
+
+/* Whether what stands behind the event is a frame; tracepoints print their fields there. */
+static bool frame_behind(const struct head *h)
+{
+	struct profile_text rest = h->frame, w = word(&rest);
+	uint64_t address;
+
+	return number(w, 16, &address) && h->frame.p[h->frame.len - 1] == ')';
+}
+
+static int read_sample(struct reader *r, struct head *h)
+{
+	struct profile_text line;
+	bool stack_follows;
+	int rc;
+
+	if (!frame_behind(h))
+		h->frame.len = 0;
+	stack_follows = !h->frame.len;
+	rc = begin_sample(r, h);
+	while (!rc && stack_follows && next_line(r, &line)) {
+		if (!trim(line).len)
+			break;
+		if (!read_srcline(r, line))
+			rc = read_frame(r, line);
+	}
+	return rc ? rc : end_sample(r);
+}
+
+static void note_sample(struct reader *r, const struct head *h)
+{
+	struct profile_text line;
+
+	if (!r->samples++) {
+		r->event = h->event;
+		r->clocks = true;
+	}
+	r->clocks &= is_clock(h->event) && h->has_period;
+	r->events_differ |= !same_text(h->event, r->event);
+	if (frame_behind(h))
+		return;
+	while (next_line(r, &line) && trim(line).len)
+		continue;
+}
+
+static int walk(struct reader *r, bool note)
+{
+	struct profile_text line;
+	struct head h;
+	int rc = 0;
+
+	r->line = 0;
+	while (!rc && next_line(r, &line)) {
+		if (!trim(line).len || trim(line).p[0] == '#')
+			continue;
+		if (!parse_head(line, &h))
+			return damaged(r, "not the head of a sample (thread, id, time, event)");
+		if (note)
+			note_sample(r, &h);
+		else
+			rc = read_sample(r, &h);
+	}
+	return rc;
+}
+
+bool perf_script_is(const void *text, size_t len)
+{
+	struct reader r = {.at = text, .end = (const char *)text + len};
+	struct profile_text line;
+	struct head h;
+
+	while (next_line(&r, &line)) {
+		if (!trim(line).len || trim(line).p[0] == '#')
+			continue;
+		return line.len < LIMIT_STRING_LEN && !memchr(line.p, 0, line.len) &&
+		       parse_head(line, &h);
+	}
+	return false;
+}
+
+static void free_reader(struct reader **r)
+{
+	free(*r);
+}
+
+int perf_script_read(const void *text, size_t len, struct profile *p, struct err *err)
+{
+	_cleanup_(free_reader) struct reader *r = calloc(1, sizeof(*r));
+	int rc;
+
+	if (!r)
+		return err_set(err, ERR_MEMORY, "perf script: out of memory");
+	r->p = p;
+	r->err = err;
+	r->first_us = UINT64_MAX;
+	r->at = text;
+	r->end = r->at + len;
+	rc = walk(r, true);
+	if (rc)
+		return rc;
+	if (!r->samples)
+		return damaged(r, "no samples");
+	profile_value_type(p, "samples", "count");
+	profile_value_type(p, r->clocks ? "cpu" : "period", r->clocks ? "nanoseconds" : "count");
+	p->default_type = p->value_types[1].type;
+	r->at = text;
+	rc = walk(r, false);
+	if (!rc && r->last_us > r->first_us)
+		p->duration_ns = (int64_t)((r->last_us - r->first_us) * 1000);
+	return rc;
+}

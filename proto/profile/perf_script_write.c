@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <inttypes.h>
+
+#include "frames.h"
+#include "perf_script.h"
+
+struct writer {
+	const struct profile *p;
+	struct text_out *out;
+	uint32_t count_value, weight_value; /* rows of value_types, or PROFILE_NONE */
+	struct profile_text event;          /* where no label says another */
+	uint64_t records, written;          /* in all, so far: they share the duration */
+
+	/* frames of one stack, root first; names are copied, for they live until the next */
+	struct buf lines;
+	size_t *starts;
+	size_t starts_cap, start_count;
+};
+
+static void writer_done(struct writer *w)
+{
+	buf_done(&w->lines);
+	free(w->starts);
+}
+
+/* Text of others in a format of lines: control characters would end or hide one. */
+static void append_text(struct buf *out, struct profile_text t)
+{
+	for (size_t i = 0; i < t.len; i++) {
+		uint8_t c = (uint8_t)t.p[i];
+
+		buf_u8(out, c < 0x20 || c == 0x7f ? '?' : c);
+	}
+}
+
+static struct profile_text label(const struct profile *p, uint32_t set, const char *key,
+				 int64_t *ret_num)
+{
+	const struct profile_label *labels;
+	size_t count;
+
+	labels = profile_labels(p, set, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct profile_text k = profile_text(p, labels[i].key);
+
+		if (k.len != strlen(key) || memcmp(k.p, key, k.len) != 0)
+			continue;
+		*ret_num = labels[i].num;
+		return profile_text(p, labels[i].text);
+	}
+	return (struct profile_text){"", 0};
+}
+
+/* --- a stack --------------------------------------------------------------------------------- */
+
+static void append_frame(struct writer *w, const struct frame *frame)
+{
+	struct buf *to = &w->lines;
+	struct profile_text path = {"[unknown]", 9};
+	bool unnamed = profile_is_placeholder(frame->name) && frame->module != PROFILE_NONE;
+
+	if (frame->module != PROFILE_NONE)
+		path = profile_text(w->p, w->p->modules[frame->module].path);
+	buf_printf(to, "\t%16" PRIx64 " ", frame->address);
+	append_text(to, unnamed ? (struct profile_text){"[unknown]", 9} : frame->name);
+	buf_str(to, " (");
+	if (frame->inlined)
+		buf_str(to, "inlined");
+	else
+		append_text(to, path);
+	buf_str(to, ")\n");
+	if (frame->file.len && frame->line) {
+		buf_str(to, "  ");
+		append_text(to, frame->file);
+		buf_printf(to, ":%u\n", frame->line);
+	}
+}
+
+/* perf prints the leaf first. */
+static bool gather_stack(struct writer *w, uint32_t stack)
+{
+	struct frames f = FRAMES_INIT(w->p);
+	struct frame frame;
+	bool ok = true;
+
+	buf_reset(&w->lines);
+	w->start_count = 0;
+	frames_begin(&f, stack);
+	while (ok && frames_next(&f, &frame)) {
+		ok = grow_array((void **)&w->starts, &w->starts_cap, w->start_count + 1,
+				sizeof(*w->starts), LIMIT_PROFILE_STACK * 64);
+		if (!ok)
+			break;
+		w->starts[w->start_count++] = w->lines.len;
+		append_frame(w, &frame);
+	}
+	frames_done(&f);
+	return ok && !w->lines.failed;
+}
+
+static void append_stack(struct writer *w)
+{
+	size_t end = w->lines.len;
+
+	for (size_t i = w->start_count; i-- > 0;) {
+		buf_append(&w->out->buf, w->lines.p + w->starts[i], end - w->starts[i]);
+		end = w->starts[i];
+	}
+	buf_str(&w->out->buf, "\n");
+}
+
+/* --- samples --------------------------------------------------------------------------------- */
+
+static void append_head(struct writer *w, uint32_t labels, int64_t weight)
+{
+	struct buf *out = &w->out->buf;
+	struct profile_text thread, event;
+	int64_t pid = -1, tid = -1, none;
+	uint64_t us = 0;
+
+	thread = label(w->p, labels, "thread", &none);
+	event = label(w->p, labels, "event", &none);
+	label(w->p, labels, "pid", &pid);
+	label(w->p, labels, "tid", &tid);
+	if (thread.len)
+		append_text(out, thread);
+	else
+		buf_printf(out, ":%" PRId64, tid >= 0 ? tid : pid >= 0 ? pid : 0);
+	if (w->p->duration_ns > 0 && w->records > 1)
+		us = (uint64_t)((double)w->p->duration_ns / 1000 * (double)w->written /
+				(double)(w->records - 1));
+	if (pid >= 0)
+		buf_printf(out, " %" PRId64 "/%" PRId64, pid, tid >= 0 ? tid : pid);
+	else
+		buf_printf(out, " %" PRId64, tid >= 0 ? tid : 0);
+	buf_printf(out, " %" PRIu64 ".%06" PRIu64 ": %10" PRId64 " ", us / 1000000, us % 1000000,
+		   weight);
+	append_text(out, event.len ? event : w->event);
+	buf_str(out, ": \n");
+	w->written++;
+}
+
+/* Records that a row becomes: as many as it counts, where its weight divides evenly. */
+static int64_t records_of(const struct writer *w, uint32_t sample, int64_t *ret_weight)
+{
+	const int64_t *values = profile_values(w->p, sample);
+	int64_t count = w->count_value == PROFILE_NONE ? 1 : values[w->count_value];
+	int64_t weight = values[w->weight_value];
+
+	*ret_weight = weight;
+	if (count <= 0 || weight < 0)
+		return weight > 0;
+	*ret_weight = weight / count;
+	return count;
+}
+
+static int write_sample(struct writer *w, uint32_t sample, struct err *err)
+{
+	struct profile_sample s = profile_sample(w->p, sample);
+	int64_t weight, total = profile_values(w->p, sample)[w->weight_value];
+	int64_t count = records_of(w, sample, &weight);
+	int rc = 0;
+
+	if (!count)
+		return 0;
+	if (!gather_stack(w, s.stack))
+		return err_set(err, ERR_LIMIT, "perf script: a stack is too long");
+	for (int64_t i = 0; i < count && !rc; i++) {
+		/* what does not divide goes to the first, so that the sum stays */
+		append_head(w, s.labels, i ? weight : weight + (total - weight * count));
+		append_stack(w);
+		rc = text_out_spill(w->out, err);
+	}
+	return rc;
+}
+
+static bool unit_is_ns(const struct profile *p, uint32_t value)
+{
+	struct profile_text unit = profile_text(p, p->value_types[value].unit);
+
+	return unit.len == 11 && memcmp(unit.p, "nanoseconds", 11) == 0;
+}
+
+int perf_script_write(const struct profile *p, struct text_out *out, struct err *err)
+{
+	_cleanup_(writer_done) struct writer w = {
+		.p = p,
+		.out = out,
+		.lines = BUF_INIT(TEXT_OUT_MAX),
+		.count_value = profile_value_index(p, "samples"),
+	};
+	int64_t weight;
+
+	if (!p->value_count)
+		return text_out_end(out, err);
+	w.weight_value = p->value_count - 1;
+	if (unit_is_ns(p, w.weight_value))
+		w.event = (struct profile_text){"cpu-clock", 9};
+	else
+		w.event = profile_text(p, p->value_types[w.weight_value].type);
+	for (uint32_t i = 0; i < p->samples.count; i++)
+		w.records += (uint64_t)records_of(&w, i, &weight);
+	for (uint32_t i = 0; i < p->samples.count; i++) {
+		int rc = write_sample(&w, i, err);
+
+		if (rc)
+			return rc;
+	}
+	return text_out_end(out, err);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile_file.h"
+
+#include "io.h"
+#include "perf_data.h"
+#include "perf_script.h"
+#include "pprof_read.h"
+
+static int read_bytes(const uint8_t *file, size_t len, struct profile *p, struct err *err)
+{
+	if (perf_data_is(file, len))
+		return perf_data_read(file, len, p, err);
+	if (perf_script_is(file, len))
+		return perf_script_read(file, len, p, err);
+	return pprof_read(file, len, p, err);
+}
+
+int profile_file_read(const char *path, struct profile *p, struct err *err)
+{
+	_cleanup_(freep) uint8_t *file = NULL;
+	size_t len;
+	int rc = io_read_file(path, LIMIT_PERF_DATA_LEN, &file, &len, err);
+
+	if (rc)
+		return rc;
+	rc = read_bytes(file, len, p, err);
+	return rc ? err_prefix(err, "%s", path) : 0;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_TEXT_OUT_H
+#define RAWSTACK_TEXT_OUT_H
+/*
+ * Where the writers of text formats write: a buffer that is handed on whenever it is full, so that
+ * a file of any length takes constant memory. Writers append to `buf` and call text_out_spill()
+ * after each row.
+ */
+#include "buf.h"
+#include "err.h"
+
+/* Takes len bytes, or fails: 0 or an error with its message. */
+typedef int text_out_fn(void *ctx, const void *p, size_t len, struct err *err);
+
+struct text_out {
+	struct buf buf;
+	text_out_fn *write;
+	void *ctx;
+};
+
+/* One row may have so many bytes: the deepest stack with the longest names is cut before. */
+#define TEXT_OUT_MAX (256 * MIB)
+
+#define TEXT_OUT_INIT(fn, fn_ctx)                                             \
+	{                                                                     \
+		.buf = BUF_INIT(TEXT_OUT_MAX), .write = (fn), .ctx = (fn_ctx) \
+	}
+
+/* Hands on what has gathered, once there is enough; the last byte stays, for json.h looks at it. */
+int text_out_spill(struct text_out *out, struct err *err) _must_check_;
+
+/* Hands on everything. */
+int text_out_end(struct text_out *out, struct err *err) _must_check_;
+
+void text_out_done(struct text_out *out);
+
+/* A text_out_fn that appends to a struct buf. */
+int text_out_to_buf(void *buf, const void *p, size_t len, struct err *err);
+
+#endif

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bytes as perf.data or as the text of perf script: refused, or a profile whose text reads back
+ * with the same samples and weights. */
+
+#include "perf_data.h"
+#include "perf_script.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
+
+static int64_t total(const struct profile *p)
+{
+	uint64_t sum = 0;
+
+	for (uint32_t i = 0; i < p->samples.count; i++)
+		sum += (uint64_t)profile_values(p, i)[0];
+	return (int64_t)sum;
+}
+
+static void write_and_read(const struct profile *p)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT(GIB);
+	struct text_out out = TEXT_OUT_INIT(text_out_to_buf, &text);
+	_cleanup_(profile_done) struct profile back;
+	struct err err;
+
+	if (perf_script_write(p, &out, &err))
+		abort();
+	text_out_done(&out);
+	profile_init(&back);
+	if (text.len && perf_script_read(text.p, text.len, &back, &err) == 0 &&
+	    total(&back) != total(p))
+		abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
+{
+	_cleanup_(profile_done) struct profile profile;
+	struct err err;
+	int rc;
+
+	profile_init(&profile);
+	if (perf_data_is(p, len))
+		rc = perf_data_read(p, len, &profile, &err);
+	else if (perf_script_is(p, len))
+		rc = perf_script_read(p, len, &profile, &err);
+	else
+		return 0;
+	if (rc == 0)
+		write_and_read(&profile);
+	else if (rc > 0 || !err.message[0])
+		abort();
+	return 0;
+}
