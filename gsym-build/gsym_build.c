@@ -9,53 +9,11 @@
 
 #include "gsym_command.h"
 #include "gsym_companions.h"
+#include "gsym_output.h"
 #include "gsym_report.h"
 #include "limits.h"
 #include "log.h"
 #include "table_build.h"
-
-/* Takes the place of the output only when it is whole, so a crash leaves the old file or none. */
-struct output {
-	int dir_fd, fd;
-	const char *name; /* in dir_fd */
-	char temp[256];
-};
-
-static void output_done(struct output *o)
-{
-	if (o->fd >= 0)
-		unlinkat(o->dir_fd, o->temp, 0);
-	closep(&o->fd);
-	closep(&o->dir_fd);
-}
-
-static int output_open(struct output *o, const char *path, struct err *err)
-{
-	const char *slash = strrchr(path, '/');
-	char dir[LIMIT_PATH_LEN] = ".";
-
-	o->name = slash ? slash + 1 : path;
-	if (slash &&
-	    snprintf(dir, sizeof(dir), "%.*s", (int)(slash - path + 1), path) >= (int)sizeof(dir))
-		return err_set(err, ERR_USAGE, "%s: path too long", path);
-	if (snprintf(o->temp, sizeof(o->temp), ".%.200s.%d.tmp", o->name, getpid()) < 0 ||
-	    !*o->name)
-		return err_set(err, ERR_USAGE, "'%s' is not a file name", path);
-	o->dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (o->dir_fd < 0)
-		return err_sys(err, errno, "%s", dir);
-	o->fd = openat(o->dir_fd, o->temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		       0666);
-	return o->fd < 0 ? err_sys(err, errno, "%s", path) : 0;
-}
-
-static int output_commit(struct output *o, const char *path, struct err *err)
-{
-	if (fsync(o->fd) || renameat(o->dir_fd, o->temp, o->dir_fd, o->name))
-		return err_sys(err, errno, "%s", path);
-	close(TAKE_FD(o->fd));
-	return 0;
-}
 
 struct options {
 	const char *input, *output, *stripped, *dwp, *alt;
@@ -172,7 +130,7 @@ static int run(int argc, char **argv, struct err *err)
 {
 	_cleanup_(closep) int input = -1;
 	_cleanup_(closep) int stripped = -1;
-	_cleanup_(output_done) struct output out = {.dir_fd = -1, .fd = -1};
+	_cleanup_(gsym_output_done) struct gsym_output out = GSYM_OUTPUT_INIT;
 	struct options o = {0};
 	char path[LIMIT_PATH_LEN];
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
@@ -197,7 +155,7 @@ static int run(int argc, char **argv, struct err *err)
 		if (stripped < 0)
 			return err_sys(err, errno, "%s", o.stripped);
 	}
-	rc = output_open(&out, o.output, err);
+	rc = gsym_output_open(&out, o.output, err);
 	if (rc)
 		return rc;
 	req = (struct table_request){
@@ -214,7 +172,7 @@ static int run(int argc, char **argv, struct err *err)
 	if (rc)
 		rc = err_prefix(err, "%s", o.input);
 	else
-		rc = output_commit(&out, o.output, err);
+		rc = gsym_output_commit(&out, o.output, err);
 	outcome.input = o.input;
 	outcome.output = o.output;
 	outcome.missing = bytes_of(missing.p, missing.len);

@@ -20,6 +20,7 @@ extern const struct gsym_command gsym_command_info;
 extern const struct gsym_command gsym_command_lookup;
 extern const struct gsym_command gsym_command_verify;
 extern const struct gsym_command gsym_command_bench;
+extern const struct gsym_command gsym_command_export;
 
 /* Explains the answer of getopt_long() to a bad option; the caller returns ERR_USAGE. */
 void gsym_bad_option(const struct gsym_command *command, char **argv, int option, struct err *err);

@@ -8,8 +8,8 @@
 #include "log.h"
 
 static const struct gsym_command *const commands[] = {
-	&gsym_command_build,  &gsym_command_info,  &gsym_command_lookup,
-	&gsym_command_verify, &gsym_command_bench,
+	&gsym_command_build,  &gsym_command_info,   &gsym_command_lookup,
+	&gsym_command_verify, &gsym_command_export, &gsym_command_bench,
 };
 
 static void print_help(void)
@@ -18,7 +18,7 @@ static void print_help(void)
 	       "Turns a binary with debug information into a lookup table, and reads tables.\n\n"
 	       "Commands:\n");
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		printf("  %-8s %s\n", commands[i]->name, commands[i]->summary);
+		printf("  %-11s %s\n", commands[i]->name, commands[i]->summary);
 	printf("\n'rawstack-gsym-build COMMAND --help' explains a command.\n"
 	       "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
 }
