@@ -143,6 +143,7 @@ static int put(const struct build_queue *q, const struct upload *up, const struc
 		.generation = report ? report->generation : 0,
 		.table_len = table ? table->len : 0,
 	};
+	int rc;
 
 	meta.kind = up->begin->kind;
 	meta.name = up->begin->name;
@@ -160,7 +161,10 @@ static int put(const struct build_queue *q, const struct upload *up, const struc
 		return err_set(err, ERR_MEMORY, "out of memory");
 	rawstack__v1__binary__pack(&meta, packed);
 	b.meta = packed;
-	return store_put(q->config.store, &b, table ? table->p : NULL, err);
+	rc = store_put(q->config.store, &b, table ? table->p : NULL, err);
+	if (!rc && q->config.ended)
+		q->config.ended(q->config.ctx, &b.id, !table, b.generation);
+	return rc;
 }
 
 static bool has_table(const struct build_queue *q, const struct build_id *id)

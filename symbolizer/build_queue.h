@@ -17,6 +17,11 @@ struct build_queue_config {
 	struct uploads *uploads;
 	unsigned int builders;   /* threads; 0: 1 */
 	const char *worker_path; /* NULL: found beside the program */
+	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
+	 * not.
+	 */
+	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
+	void *ctx;
 };
 
 int build_queue_open(struct build_queue **ret, const struct build_queue_config *config,

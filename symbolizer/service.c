@@ -73,6 +73,13 @@ static void *keep(void *arg)
 	return NULL;
 }
 
+static void on_build_ended(void *ctx, const struct build_id *id, bool failed, uint64_t generation)
+{
+	struct service *s = ctx;
+
+	watches_tell(s->watches, &(struct watch_event){*id, failed, generation});
+}
+
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
 	struct build_queue_config queue = {.builders = config->builders,
@@ -98,7 +105,12 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	rc = uploads_open(&s->uploads, s->data_fd, err);
 	if (rc)
 		return rc;
+	s->watches = watches_new(err);
+	if (!s->watches)
+		return ERR_MEMORY;
 	queue.store = s->store;
+	queue.ended = on_build_ended;
+	queue.ctx = s;
 	queue.uploads = s->uploads;
 	s->builders = config->builders ? config->builders : 1;
 	rc = build_queue_open(&s->queue, &queue, err);
@@ -138,6 +150,8 @@ void service_stop(struct service *s)
 	pthread_mutex_unlock(&s->lock);
 	if (s->uploads)
 		uploads_stop(s->uploads);
+	if (s->watches)
+		watches_stop(s->watches);
 }
 
 bool service_close(struct service *s)
@@ -152,6 +166,7 @@ bool service_close(struct service *s)
 		return false;
 	build_queue_close(s->queue);
 	uploads_close(s->uploads);
+	watches_free(s->watches);
 	tables_free(s->tables);
 	name_cache_free(s->names);
 	symbolize_pool_free(s->pool);

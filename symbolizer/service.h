@@ -14,6 +14,7 @@
 #include "store.h"
 #include "symbolize.h"
 #include "uploads.h"
+#include "watches.h"
 
 struct service;
 
@@ -48,6 +49,16 @@ void service_symbolize_done(struct service *s, struct symbolize *work);
 int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *request,
 		    struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err);
 
+struct service_stream;
+
+/* One batch of a stream whose state is *stream: NULL before the first, ended with _end() however it
+ * went. *ret is valid until the next batch. An error ends the stream. */
+int service_stream_batch(struct service *s, struct service_stream **stream,
+			 const Rawstack__V1__StackBatch *batch, bool (*cancelled)(void *arg),
+			 void *arg, const Rawstack__V1__SymbolizedBatch **ret,
+			 struct err *err) _must_check_;
+void service_stream_end(struct service *s, struct service_stream *stream);
+
 /* --- Binaries: uploads --------------------------------------------------------------------- */
 
 int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, struct arena *arena,
@@ -77,6 +88,10 @@ int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request
 int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, struct err *err);
 int service_missing(struct service *s, const Rawstack__V1__MissingRequest *request,
 		    struct arena *arena, Rawstack__V1__MissingReply *reply, struct err *err);
+/* Opens a watch and tells it what is ready already; *ret may be set on failure too, to be closed.
+ */
+int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,
+		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 
 #endif

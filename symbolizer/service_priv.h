@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SERVICE_PRIV_H
 #define RAWSTACK_SERVICE_PRIV_H
-/* What the parts of the service share: service.c, service_catalog.c, service_resolve.c. */
+/* What the parts of the service share: service.c, service_catalog.c, service_resolve.c,
+ * service_stream.c. */
 #include <pthread.h>
 
 #include "build_queue.h"
@@ -17,6 +18,8 @@ struct service {
 	struct uploads *uploads;
 	struct build_queue *queue;
 	unsigned int builders;
+	struct watches *watches;
+	_Atomic size_t stream_bytes; /* of all SymbolizeStream calls */
 
 	pthread_t keeper; /* maintains the store once a minute */
 	bool keeper_running;

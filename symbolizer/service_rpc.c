@@ -26,6 +26,24 @@ static int on_symbolize(struct rpc_call *c, const ProtobufCMessage *request, str
 	return rc;
 }
 
+/* The call's state is the stream. */
+static int on_stream_batch(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	struct service_stream *stream = rpc_call_state(c);
+	const Rawstack__V1__SymbolizedBatch *reply;
+	int rc = service_stream_batch(rpc_call_ctx(c), &stream,
+				      (const Rawstack__V1__StackBatch *)request, is_cancelled, c,
+				      &reply, err);
+
+	rpc_call_set_state(c, stream);
+	return rc ? rc : rpc_call_reply(c, &reply->base, err);
+}
+
+static void on_stream_closed(struct rpc_call *c)
+{
+	service_stream_end(rpc_call_ctx(c), rpc_call_state(c));
+}
+
 /* The body of a unary method whose function takes (service, request, arena, reply, err). */
 #define UNARY(handler, function, Request, Reply, init)                                             \
 	static int handler(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)   \
@@ -183,6 +201,56 @@ static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct
 	return RPC_OPEN;
 }
 
+/* --- Watch: the call's state is the watch ---------------------------------------------------- */
+
+enum {
+	EVENTS_WAITING = 16 /* of a call; the others wait in the watch, once for each id */
+};
+
+static bool send_event(void *arg, const struct watch_event *event)
+{
+	Rawstack__V1__WatchEvent message = RAWSTACK__V1__WATCH_EVENT__INIT;
+	struct build_id id = event->id;
+	struct err err;
+
+	if (rpc_call_waiting(arg) >= EVENTS_WAITING)
+		return false;
+	message.build_id = (ProtobufCBinaryData){id.len, id.bytes};
+	message.status = event->failed ? RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_FAILED
+				       : RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY;
+	message.generation = event->generation;
+	return !rpc_call_reply(arg, &message.base, &err);
+}
+
+static void end_watch(void *arg, int code, const char *message)
+{
+	rpc_call_finish(arg, code, message);
+}
+
+static int on_watch(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	static const struct watch_ops ops = {send_event, end_watch};
+	struct watch *watch = NULL;
+	int rc = service_watch(rpc_call_ctx(c), (const Rawstack__V1__WatchRequest *)request, &ops,
+			       c, &watch, err);
+
+	rpc_call_set_state(c, watch);
+	return rc ? rc : RPC_OPEN;
+}
+
+static void on_watch_sent(struct rpc_call *c)
+{
+	struct watch *watch = rpc_call_state(c);
+
+	if (watch)
+		watch_pump(watch);
+}
+
+static void on_watch_closed(struct rpc_call *c)
+{
+	watch_close(rpc_call_state(c));
+}
+
 /* --- the table ----------------------------------------------------------------------------- */
 
 #define METHOD(name, k, type, ...)                                          \
@@ -191,10 +259,10 @@ static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct
 		.request = &rawstack__v1__##type##__descriptor, __VA_ARGS__ \
 	}
 
-/* Without a handler: planned, and UNIMPLEMENTED until then. */
 static const struct rpc_method templates[] = {
 	METHOD("Symbolizer/Symbolize", RPC_UNARY, stack_batch, .message = on_symbolize),
-	METHOD("Symbolizer/SymbolizeStream", RPC_BIDI, stack_batch, .message = NULL),
+	METHOD("Symbolizer/SymbolizeStream", RPC_BIDI, stack_batch, .message = on_stream_batch,
+	       .closed = on_stream_closed),
 	METHOD("Symbolizer/Resolve", RPC_UNARY, resolve_request, .message = on_resolve),
 	METHOD("Binaries/Begin", RPC_UNARY, begin_request, .message = on_begin),
 	METHOD("Binaries/Upload", RPC_CLIENT_STREAM, upload_chunk, .message = on_chunk,
@@ -205,7 +273,8 @@ static const struct rpc_method templates[] = {
 	METHOD("Binaries/Delete", RPC_UNARY, delete_request, .message = on_delete),
 	METHOD("Binaries/Pin", RPC_UNARY, pin_request, .message = on_pin),
 	METHOD("Binaries/Missing", RPC_UNARY, missing_request, .message = on_missing),
-	METHOD("Binaries/Watch", RPC_SERVER_STREAM, watch_request, .message = NULL),
+	METHOD("Binaries/Watch", RPC_SERVER_STREAM, watch_request, .message = on_watch,
+	       .sent = on_watch_sent, .closed = on_watch_closed),
 	METHOD("Binaries/Limits", RPC_UNARY, limits_request, .message = on_limits),
 };
 

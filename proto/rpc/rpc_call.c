@@ -35,6 +35,8 @@ struct rpc_call {
 	grpc_byte_buffer *incoming; /* filled by gRPC at a receive, then the job's */
 	bool incoming_end;          /* the job is a clean half-close */
 	bool receiving, sending, working;
+	bool telling;        /* `sent` runs */
+	bool tell_again;     /* and replies were out once more meanwhile */
 	bool receive_wanted; /* when all replies are out: that is the flow control */
 	bool handled;        /* a handler has run */
 	bool over, closed;   /* the close came; `closed` was called */
@@ -155,10 +157,41 @@ static void finish(struct rpc_call *c, int code, const char *message)
 /* Whether the caller, who holds the lock and drops it next, has to call closed(). */
 static bool take_closed(struct rpc_call *c)
 {
-	if (!c->over || c->working || c->closed)
+	if (!c->over || c->working || c->telling || c->closed)
 		return false;
 	c->closed = true;
 	return c->handled && c->method->closed;
+}
+
+/* Whether the caller, who holds the lock and drops it next, has to call tell_sent(). */
+static bool begin_telling(struct rpc_call *c)
+{
+	if (!c->method || !c->method->sent || c->working || c->sending || c->reply_count ||
+	    c->broken || c->finish || c->over)
+		return false;
+	c->tell_again = c->telling;
+	if (c->telling)
+		return false;
+	c->telling = true;
+	return true;
+}
+
+/* The close waits for it, as for a handler. */
+static void tell_sent(struct rpc_call *c)
+{
+	bool again, closed;
+
+	do {
+		c->method->sent(c);
+		pthread_mutex_lock(&c->lock);
+		again = c->tell_again && !c->over;
+		c->telling = again;
+		c->tell_again = false;
+		closed = take_closed(c);
+		pthread_mutex_unlock(&c->lock);
+	} while (again);
+	if (closed)
+		c->method->closed(c);
 }
 
 static void on_close(struct rpc_tag *tag, bool ok _unused_)
@@ -180,14 +213,28 @@ static void on_close(struct rpc_tag *tag, bool ok _unused_)
 static void on_send(struct rpc_tag *tag, bool ok)
 {
 	struct rpc_call *c = OWNER_OF(tag, struct rpc_call, send_tag);
+	bool tells;
 
 	pthread_mutex_lock(&c->lock);
 	c->sending = false;
 	c->broken = c->broken || !ok;
 	send_next(c);
 	receive_next(c);
+	tells = begin_telling(c);
 	pthread_mutex_unlock(&c->lock);
+	if (tells)
+		tell_sent(c);
 	rpc_call_unref(c);
+}
+
+size_t rpc_call_waiting(struct rpc_call *c)
+{
+	size_t count;
+
+	pthread_mutex_lock(&c->lock);
+	count = c->reply_count;
+	pthread_mutex_unlock(&c->lock);
+	return count;
 }
 
 static void on_receive(struct rpc_tag *tag, bool ok)
@@ -236,7 +283,7 @@ static void run(struct rpc_job *job)
 {
 	struct rpc_call *c = OWNER_OF(job, struct rpc_call, job);
 	struct err err = {0};
-	bool closed, skip, more;
+	bool closed, skip, more, tells;
 	int rc = RPC_OPEN;
 
 	pthread_mutex_lock(&c->lock);
@@ -258,9 +305,12 @@ static void run(struct rpc_job *job)
 	send_next(c);
 	receive_next(c);
 	closed = take_closed(c);
+	tells = begin_telling(c);
 	pthread_mutex_unlock(&c->lock);
 	if (closed)
 		c->method->closed(c);
+	if (tells)
+		tell_sent(c);
 	rpc_call_unref(c);
 }
 

@@ -53,6 +53,9 @@ struct rpc_method {
 	/* Once, last, however the call ended, if any handler of it may have run. May be NULL. Runs
 	 * on a thread of the transport: it must not block. */
 	void (*closed)(struct rpc_call *c);
+	/* The last of the queued replies has gone out: there is room for more. Beside other events,
+	 * not after `closed`; must not block either. May be NULL. */
+	void (*sent)(struct rpc_call *c);
 	void *ctx;
 };
 
@@ -108,6 +111,9 @@ uint32_t rpc_call_left_ms(const struct rpc_call *c);
  * that is over is dropped silently.
  */
 int rpc_call_reply(struct rpc_call *c, const ProtobufCMessage *reply, struct err *err);
+
+/* Replies that wait to go out. */
+size_t rpc_call_waiting(struct rpc_call *c);
 
 /* Ends a call that was left RPC_OPEN, with OK when code is 0. Any thread; the first one counts. */
 void rpc_call_finish(struct rpc_call *c, int code, const char *message);

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Calls that last: SymbolizeStream and Watch. */
+#include <stdatomic.h>
+
+#include "limits.h"
+#include "service_priv.h"
+
+/* --- SymbolizeStream ----------------------------------------------------------------------------
+ */
+
+struct service_stream {
+	struct symbolize *work;
+	size_t counted; /* of its memory, in the sum of all */
+};
+
+static int open_stream(struct service_stream **ret, struct err *err)
+{
+	_cleanup_(freep) struct service_stream *st = calloc(1, sizeof(*st));
+
+	if (!st)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	st->work = symbolize_new(true, err);
+	if (!st->work)
+		return ERR_MEMORY;
+	*ret = TAKE_PTR(st);
+	return 0;
+}
+
+/* What the streams hold together is a sum that each corrects after its batch. */
+static int count_memory(struct service *s, struct service_stream *st, struct err *err)
+{
+	size_t now = symbolize_memory(st->work), all;
+
+	all = atomic_fetch_add(&s->stream_bytes, now - st->counted) + now - st->counted;
+	st->counted = now;
+	if (now > LIMIT_STREAM_MEMORY)
+		return err_set(err, ERR_LIMIT, "the tables of this stream are full: open another");
+	if (all > LIMIT_STREAMS_MEMORY)
+		return err_set(err, ERR_LIMIT, "the tables of all streams are too large together");
+	return 0;
+}
+
+int service_stream_batch(struct service *s, struct service_stream **stream,
+			 const Rawstack__V1__StackBatch *batch, bool (*cancelled)(void *arg),
+			 void *arg, const Rawstack__V1__SymbolizedBatch **ret, struct err *err)
+{
+	struct symbolize_env env = service_env(s);
+	int rc = *stream ? 0 : open_stream(stream, err);
+
+	if (rc)
+		return rc;
+	env.cancelled = cancelled;
+	env.cancelled_arg = arg;
+	rc = symbolize_run((*stream)->work, &env, batch, err);
+	if (!rc)
+		rc = count_memory(s, *stream, err);
+	*ret = symbolize_reply((*stream)->work);
+	return rc;
+}
+
+void service_stream_end(struct service *s, struct service_stream *stream)
+{
+	if (!stream)
+		return;
+	atomic_fetch_sub(&s->stream_bytes, stream->counted);
+	symbolize_free(stream->work);
+	free(stream);
+}
+
+/* --- Watch
+ * ---------------------------------------------------------------------------------------- */
+
+static int read_ids(const Rawstack__V1__WatchRequest *request, struct build_id **ret,
+		    struct err *err)
+{
+	size_t count = request->n_build_ids;
+	_cleanup_(freep) struct build_id *ids = calloc(count + 1, sizeof(*ids));
+
+	if (!ids)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (count > LIMIT_BATCH_MODULES)
+		return err_set(err, ERR_DATA, "build_ids: %zu, at most %llu", count,
+			       (unsigned long long)LIMIT_BATCH_MODULES);
+	for (size_t i = 0; i < count; i++)
+		if (build_id_set(&ids[i], BUILD_ID_GNU, request->build_ids[i].data,
+				 request->build_ids[i].len, err))
+			return err_set(err, ERR_DATA, "build_ids[%zu]: %zu bytes, not %d to %d", i,
+				       request->build_ids[i].len, BUILD_ID_MIN, BUILD_ID_MAX);
+	*ret = TAKE_PTR(ids);
+	return 0;
+}
+
+/* Those that are there already. What becomes ready meanwhile may be told twice, never not at all:
+ * the watch is open. */
+static int tell_present(struct service *s, struct watch *w, const struct build_id *ids,
+			size_t count, struct err *err)
+{
+	struct store_read *r;
+	struct store_binary b;
+	int rc = store_read_begin(s->store, &r, err);
+
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < count; i++)
+		if (store_binary(r, &ids[i], &b, NULL) == 1 && b.status == STORE_READY)
+			watch_tell(w,
+				   &(struct watch_event){.id = b.id, .generation = b.generation});
+	store_read_end(r);
+	return 0;
+}
+
+int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,
+		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err)
+{
+	_cleanup_(freep) struct build_id *ids = NULL;
+	int rc = read_ids(request, &ids, err);
+
+	if (!rc)
+		rc = watch_open(ret, s->watches, ids, request->n_build_ids, ops, arg, err);
+	return rc ? rc : tell_present(s, *ret, ids, request->n_build_ids, err);
+}

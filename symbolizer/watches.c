@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watches.h"
+
+#include <pthread.h>
+
+#include "intern.h"
+#include "limits.h"
+
+/* What is to be said of an id; of a watch for all ids the list grows and shrinks. */
+struct pending {
+	struct watch_event event;
+	bool waits;
+};
+
+struct watch {
+	struct watches *all;
+	struct watch *next;
+	const struct watch_ops *ops;
+	void *arg;
+	struct intern ids; /* named, or with something pending */
+	struct pending *events;
+	size_t events_cap;
+	uint32_t *queue; /* a ring of ids that wait */
+	size_t queue_cap, queue_first, queue_count;
+	size_t named; /* 0: all */
+	bool ended;
+};
+
+struct watches {
+	pthread_mutex_t lock;
+	struct watch *list;
+	size_t count, id_count;
+	bool stopped;
+};
+
+struct watches *watches_new(struct err *err)
+{
+	struct watches *w = calloc(1, sizeof(*w));
+
+	if (!w) {
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
+	pthread_mutex_init(&w->lock, NULL);
+	return w;
+}
+
+void watches_free(struct watches *w)
+{
+	if (!w)
+		return;
+	pthread_mutex_destroy(&w->lock);
+	free(w);
+}
+
+static void watch_free(struct watch *w)
+{
+	intern_done(&w->ids);
+	free(w->events);
+	free(w->queue);
+	free(w);
+}
+
+static struct watch *watch_new(const struct build_id *ids, size_t count)
+{
+	size_t room = count ? count : LIMIT_WATCH_PENDING;
+	struct watch *w = calloc(1, sizeof(*w));
+
+	if (!w)
+		return NULL;
+	w->ids = (struct intern)INTERN_INIT(room, room * BUILD_ID_MAX);
+	w->queue_cap = room;
+	w->queue = calloc(room, sizeof(w->queue[0]));
+	for (size_t i = 0; w->queue && i < count; i++)
+		if (intern_add(&w->ids, ids[i].bytes, ids[i].len, NULL) == INTERN_FULL)
+			break;
+	w->named = w->ids.count;
+	if (!w->queue || (count && !w->named) ||
+	    !grow_array((void **)&w->events, &w->events_cap, w->named, sizeof(w->events[0]),
+			room)) {
+		watch_free(w);
+		return NULL;
+	}
+	for (size_t i = 0; i < w->named; i++)
+		w->events[i] = (struct pending){0};
+	return w;
+}
+
+int watch_open(struct watch **ret, struct watches *all, const struct build_id *ids, size_t count,
+	       const struct watch_ops *ops, void *arg, struct err *err)
+{
+	struct watch *w = watch_new(ids, count);
+	int rc = 0;
+
+	if (!w)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	w->all = all;
+	w->ops = ops;
+	w->arg = arg;
+	pthread_mutex_lock(&all->lock);
+	if (all->stopped) {
+		rc = err_set(err, ERR_UNAVAILABLE, "the service is stopping");
+	} else if (all->count >= LIMIT_WATCHES) {
+		rc = err_set(err, ERR_LIMIT, "more than %llu watches at a time",
+			     (unsigned long long)LIMIT_WATCHES);
+	} else if (all->id_count + w->named > LIMIT_WATCHED_IDS) {
+		rc = err_set(err, ERR_LIMIT, "more than %llu ids are watched",
+			     (unsigned long long)LIMIT_WATCHED_IDS);
+	} else {
+		w->next = all->list;
+		all->list = w;
+		all->count++;
+		all->id_count += w->named;
+	}
+	pthread_mutex_unlock(&all->lock);
+	if (rc)
+		watch_free(w);
+	else
+		*ret = w;
+	return rc;
+}
+
+void watch_close(struct watch *w)
+{
+	struct watch **at;
+
+	if (!w)
+		return;
+	pthread_mutex_lock(&w->all->lock);
+	for (at = &w->all->list; *at != w; at = &(*at)->next)
+		;
+	*at = w->next;
+	w->all->count--;
+	w->all->id_count -= w->named;
+	pthread_mutex_unlock(&w->all->lock);
+	watch_free(w);
+}
+
+/* --- with the lock held ----------------------------------------------------------------------- */
+
+static void end(struct watch *w, int code, const char *message)
+{
+	if (!w->ended)
+		w->ops->end(w->arg, code, message);
+	w->ended = true;
+}
+
+static void pump(struct watch *w)
+{
+	while (w->queue_count && !w->ended) {
+		struct pending *p = &w->events[w->queue[w->queue_first]];
+
+		if (!w->ops->send(w->arg, &p->event))
+			return;
+		p->waits = false;
+		w->queue_first = (w->queue_first + 1) % w->queue_cap;
+		w->queue_count--;
+	}
+	/* A watch for all ids has nothing to remember of those that it told. */
+	if (!w->named && !w->queue_count)
+		intern_reset(&w->ids);
+}
+
+/* The id's place, INTERN_FULL when it is not watched; ends a watch for all that has no room. */
+static uint32_t place_of(struct watch *w, const struct build_id *id)
+{
+	uint32_t i;
+	bool is_new;
+
+	if (w->named)
+		return intern_find(&w->ids, id->bytes, id->len);
+	i = intern_add(&w->ids, id->bytes, id->len, &is_new);
+	if (i == INTERN_FULL || !grow_array((void **)&w->events, &w->events_cap, w->ids.count,
+					    sizeof(w->events[0]), LIMIT_WATCH_PENDING)) {
+		end(w, ERR_LIMIT, "the client reads too slowly");
+		return INTERN_FULL;
+	}
+	if (is_new)
+		w->events[i] = (struct pending){0};
+	return i;
+}
+
+static void tell(struct watch *w, const struct watch_event *event)
+{
+	uint32_t i = w->ended ? INTERN_FULL : place_of(w, &event->id);
+
+	if (i == INTERN_FULL)
+		return;
+	w->events[i].event = *event;
+	if (!w->events[i].waits) {
+		w->queue[(w->queue_first + w->queue_count++) % w->queue_cap] = i;
+		w->events[i].waits = true;
+	}
+	pump(w);
+}
+
+/* --- from outside ------------------------------------------------------------------------------
+ */
+
+void watch_tell(struct watch *w, const struct watch_event *event)
+{
+	pthread_mutex_lock(&w->all->lock);
+	tell(w, event);
+	pthread_mutex_unlock(&w->all->lock);
+}
+
+void watch_pump(struct watch *w)
+{
+	pthread_mutex_lock(&w->all->lock);
+	pump(w);
+	pthread_mutex_unlock(&w->all->lock);
+}
+
+void watches_tell(struct watches *all, const struct watch_event *event)
+{
+	pthread_mutex_lock(&all->lock);
+	for (struct watch *w = all->list; w; w = w->next)
+		tell(w, event);
+	pthread_mutex_unlock(&all->lock);
+}
+
+void watches_stop(struct watches *all)
+{
+	pthread_mutex_lock(&all->lock);
+	all->stopped = true;
+	for (struct watch *w = all->list; w; w = w->next)
+		end(w, ERR_UNAVAILABLE, "the service is stopping");
+	pthread_mutex_unlock(&all->lock);
+}
