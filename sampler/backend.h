@@ -8,26 +8,40 @@
 #include "err.h"
 #include "events.h"
 
+enum backend_event {
+	BACKEND_EVENT_AUTO,   /* cycles where there is a PMU, else the clock */
+	BACKEND_EVENT_CLOCK,  /* "cpu-clock": time */
+	BACKEND_EVENT_CYCLES, /* "cycles": work; about hz a second on a busy CPU */
+};
+
 struct backend_options {
 	uint32_t hz;
+	enum backend_event event;
 	const uint32_t *pids; /* only these processes; none: every process */
 	size_t pid_count;
-	int cgroup_fd; /* only below this cgroup2 directory; -1: no matter */
+	bool with_children;    /* and what they start from now on */
+	const int *cgroup_fds; /* only below these cgroup2 directories; none: no matter */
+	size_t cgroup_count;
 };
 
 /* Cumulative. runs = stored + idle + filtered + ring_full, exact once stopped. */
 struct backend_stats {
 	uint64_t runs, stored, idle, filtered, ring_full;
+	uint64_t missed;      /* ticks that did not come: no run; a clock's only */
 	uint64_t stack_fault; /* of stored: without any address */
 	uint64_t perf_lost;   /* records that found no room */
 	uint64_t throttled;   /* times the kernel stopped an event for a while */
 };
 
 struct backend {
-	const char *name;  /* as spool_origin.backend */
-	const char *event; /* as spool_origin.event */
+	const char *name; /* as spool_origin.backend */
 	/* Mapping records flow from here on, samples do not. ERR_DENIED names what is missing. */
 	int (*open)(void **ret, const struct backend_options *options, struct err *err);
+	const char *(*event)(const void *self); /* as spool_origin.event */
+	/* One more process to sample, where pids were given; NULL: not needed. -errno. */
+	int (*add_pid)(void *self, uint32_t pid);
+	/* Where the kernel's text lies; NULL, or -errno: it does not know. */
+	int (*find_text)(void *self, uint64_t *ret_text, uint64_t *ret_etext);
 	int (*start)(void *self, struct err *err);
 	/* Everything there is now; never waits. */
 	void (*poll)(void *self, struct events *events);

@@ -75,6 +75,7 @@ struct args {
 	struct session_options session;
 	uint32_t pids[LIMIT_TARGET_PIDS];
 	const char *cgroup;
+	int cgroup_fd;
 	bool all, stats, help;
 };
 
@@ -202,9 +203,11 @@ static int check(struct args *a, int rest, struct err *err)
 	if (a->all + (s->target.pid_count > 0) + (a->cgroup != NULL) > 1)
 		return err_set(err, ERR_USAGE, "--all, --pid and --cgroup exclude each other");
 	if (a->cgroup) {
-		s->target.cgroup_fd = open(a->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (s->target.cgroup_fd < 0)
+		a->cgroup_fd = open(a->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		if (a->cgroup_fd < 0)
 			return err_sys(err, errno, "--cgroup %s", a->cgroup);
+		s->target.cgroup_fds = &a->cgroup_fd;
+		s->target.cgroup_count = 1;
 	}
 	return 0;
 }
@@ -256,7 +259,7 @@ int cmd_run(int argc, char **argv)
 	struct args a = {
 		.session =
 			{
-				.target = {.hz = 99, .cgroup_fd = -1},
+				.target = {.hz = 99},
 				.limits = {.age_ns = UINT64_C(604800000000000)},
 			},
 	};

@@ -12,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 
@@ -24,9 +25,10 @@
 #include "sampler.skel.h"
 
 enum {
-	MAPPING_PAGES = 64, /* 256 KiB of ring for each CPU: 1,700 records between polls */
-	RING_SECONDS = 4,   /* of samples the ring holds: how long a poll may be late */
-	RING_SAMPLE_LEN = 1024,
+	MAPPING_PAGES = 64,    /* 256 KiB of ring for each CPU: 1,700 records between polls */
+	RING_SECONDS = 4,      /* of samples the ring holds: how long a poll may be late */
+	RING_SAMPLE_LEN = 512, /* half as much again as with 40 frames */
+	PIDS_MIN = 8192,       /* a set of processes and their children: 100 bytes each */
 	RING_LEN_MIN = 256 << 10,
 	RING_LEN_MAX = 64 << 20,
 };
@@ -37,12 +39,21 @@ struct cpu {
 	struct bpf_link *link; /* owns the clock event */
 };
 
+/* The memory of an array that BPF programs write to. */
+struct counters {
+	struct sampler_counters *rows;
+	size_t count, len;
+};
+
 struct collect {
 	struct sampler *skel;
 	struct ring_buffer *ring;
 	struct cpu *cpus;
 	size_t cpu_count;
-	uint32_t hz;
+	struct counters counters;
+	struct bpf_link *fork_link, *exit_link;
+	uint64_t period_ns;
+	enum backend_event event;
 	struct events *events; /* while polling */
 	struct perf_counts counts;
 	uint64_t refused;
@@ -76,6 +87,10 @@ static void collect_close(void *self)
 		closep(&c->cpus[i].mapping_fd);
 	}
 	free(c->cpus);
+	bpf_link__destroy(c->fork_link);
+	bpf_link__destroy(c->exit_link);
+	if (c->counters.rows)
+		munmap(c->counters.rows, c->counters.len);
 	ring_buffer__free(c->ring);
 	sampler__destroy(c->skel);
 	free(c);
@@ -109,6 +124,7 @@ static int take_sample(void *ctx, void *data, size_t len)
 									   : 0) |
 					 (in.flags & SAMPLER_EXITING ? SAMPLE_EXITING : 0),
 				.syscall = in.syscall,
+				.state = in.state,
 				.kernel_err = in.kernel_err,
 				.user_err = in.user_err,
 				.kernel_count = in.kernel_len / 8,
@@ -134,33 +150,42 @@ static void collect_poll(void *self, struct events *events)
 	ring_buffer__consume(c->ring);
 }
 
+/* How many ticks did not come between the first and the last one of a CPU: its virtual processor
+ * was away, or another program of BPF ran. Ticks stay in phase. */
+static uint64_t missed(const struct collect *c, const struct sampler_counters *n)
+{
+	uint64_t due;
+
+	if (c->event != BACKEND_EVENT_CLOCK || !n->runs)
+		return 0;
+	due = (n->last_ns - n->first_ns + c->period_ns / 2) / c->period_ns + 1;
+	return due > n->runs ? due - n->runs : 0;
+}
+
+/* Rows are written while they are read: each number is one that was there, no more. */
 static void collect_stats(void *self, struct backend_stats *ret)
 {
-	struct collect *c = self;
-	int cpus = libbpf_num_possible_cpus();
-	uint64_t sums[SAMPLER_COUNTER_COUNT] = {0}, *values;
+	const struct collect *c = self;
 
-	*ret = (struct backend_stats){0};
-	values = cpus > 0 ? calloc((size_t)cpus, sizeof(*values)) : NULL;
-	if (!values)
-		return;
-	for (uint32_t i = 0; i < SAMPLER_COUNTER_COUNT; i++) {
-		if (bpf_map_lookup_elem(bpf_map__fd(c->skel->maps.counters), &i, values))
-			continue;
-		for (int cpu = 0; cpu < cpus; cpu++)
-			sums[i] += values[cpu];
-	}
-	free(values);
 	*ret = (struct backend_stats){
-		.runs = sums[SAMPLER_RUNS],
-		.stored = sums[SAMPLER_STORED] - c->refused,
-		.idle = sums[SAMPLER_IDLE],
-		.filtered = sums[SAMPLER_FILTERED],
-		.ring_full = sums[SAMPLER_RING_FULL] + c->refused,
-		.stack_fault = sums[SAMPLER_STACK_FAULT],
+		.stored = -c->refused,
+		.ring_full = c->refused,
 		.perf_lost = c->counts.lost,
 		.throttled = c->counts.throttled,
 	};
+	for (size_t i = 0; i < c->counters.count; i++) {
+		const struct sampler_counters n = c->counters.rows[i];
+
+		ret->runs += n.runs;
+		ret->stored += n.stored;
+		ret->idle += n.idle;
+		ret->filtered += n.filtered;
+		ret->ring_full += n.ring_full;
+		ret->stack_fault += n.stack_fault;
+		ret->missed += missed(c, &n);
+	}
+	if (c->skel->bss)
+		ret->perf_lost += c->skel->bss->children_missed;
 }
 
 /* --- opening --------------------------------------------------------------------------------- */
@@ -185,21 +210,25 @@ static uint32_t ring_len(uint32_t hz, size_t cpu_count)
 	return len;
 }
 
-static int load(struct collect *c, const struct backend_options *o, struct err *err)
+static int map_counters(struct collect *c, struct err *err)
+{
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct counters *n = &c->counters;
+	void *rows;
+
+	n->count = (size_t)libbpf_num_possible_cpus();
+	n->len = (n->count * sizeof(*n->rows) + page - 1) / page * page;
+	rows = mmap(NULL, n->len, PROT_READ, MAP_SHARED, bpf_map__fd(c->skel->maps.counters), 0);
+	if (rows == MAP_FAILED)
+		return err_sys(err, errno, "counters of the BPF program");
+	n->rows = rows;
+	return 0;
+}
+
+static int fill_targets(struct collect *c, const struct backend_options *o, struct err *err)
 {
 	int rc;
 
-	libbpf_set_print(quiet);
-	c->skel = sampler__open();
-	if (!c->skel)
-		return denied(err, errno, "opening the BPF program");
-	c->skel->rodata->filter = o->pid_count        ? SAMPLER_FILTER_PIDS
-				  : o->cgroup_fd >= 0 ? SAMPLER_FILTER_CGROUP
-						      : SAMPLER_FILTER_NONE;
-	bpf_map__set_max_entries(c->skel->maps.ring, ring_len(o->hz, c->cpu_count));
-	rc = sampler__load(c->skel);
-	if (rc)
-		return denied(err, -rc, "loading the BPF program");
 	for (size_t i = 0; i < o->pid_count; i++) {
 		const uint8_t one = 1;
 
@@ -207,14 +236,67 @@ static int load(struct collect *c, const struct backend_options *o, struct err *
 		if (rc)
 			return err_sys(err, -rc, "set of process ids");
 	}
-	if (o->cgroup_fd >= 0) {
-		const uint32_t zero = 0;
-
-		rc = bpf_map_update_elem(bpf_map__fd(c->skel->maps.cgroups), &zero, &o->cgroup_fd,
+	for (uint32_t i = 0; i < o->cgroup_count; i++) {
+		rc = bpf_map_update_elem(bpf_map__fd(c->skel->maps.cgroups), &i, &o->cgroup_fds[i],
 					 0);
 		if (rc)
 			return err_sys(err, -rc, "that is no directory of a cgroup2 file system");
 	}
+	return 0;
+}
+
+/* Opens and loads what this run needs. A program that this kernel does not know fails all of them:
+ * the one that is only for speed is left out then. */
+static int load_programs(struct collect *c, const struct backend_options *o, bool find_text,
+			 struct err *err)
+{
+	const bool has_children = o->pid_count && o->with_children;
+	int rc;
+
+	sampler__destroy(c->skel);
+	c->skel = sampler__open();
+	if (!c->skel)
+		return denied(err, errno, "opening the BPF program");
+	c->skel->rodata->filter = o->pid_count      ? SAMPLER_FILTER_PIDS
+				  : o->cgroup_count ? SAMPLER_FILTER_CGROUP
+						    : SAMPLER_FILTER_NONE;
+	c->skel->rodata->cgroup_count = (uint32_t)o->cgroup_count;
+	bpf_program__set_autoload(c->skel->progs.sampler_fork, has_children);
+	bpf_program__set_autoload(c->skel->progs.sampler_exit, has_children);
+	bpf_program__set_autoload(c->skel->progs.sampler_find_text, find_text);
+	bpf_map__set_max_entries(c->skel->maps.ring, ring_len(o->hz, c->cpu_count));
+	bpf_map__set_max_entries(c->skel->maps.counters, (uint32_t)libbpf_num_possible_cpus());
+	if (o->pid_count)
+		bpf_map__set_max_entries(c->skel->maps.pids,
+					 (uint32_t)o->pid_count + (has_children ? PIDS_MIN : 0));
+	rc = sampler__load(c->skel);
+	return rc ? denied(err, -rc, "loading the BPF program") : 0;
+}
+
+static int attach_children(struct collect *c, struct err *err)
+{
+	c->fork_link = bpf_program__attach(c->skel->progs.sampler_fork);
+	if (c->fork_link)
+		c->exit_link = bpf_program__attach(c->skel->progs.sampler_exit);
+	return c->exit_link ? 0 : denied(err, errno, "watching for children");
+}
+
+static int load(struct collect *c, const struct backend_options *o, struct err *err)
+{
+	int rc;
+
+	libbpf_set_print(quiet);
+	rc = load_programs(c, o, true, err);
+	if (rc)
+		rc = load_programs(c, o, false, err);
+	if (!rc)
+		rc = map_counters(c, err);
+	if (!rc)
+		rc = fill_targets(c, o, err);
+	if (!rc && o->pid_count && o->with_children)
+		rc = attach_children(c, err);
+	if (rc)
+		return rc;
 	c->ring = ring_buffer__new(bpf_map__fd(c->skel->maps.ring), take_sample, c, NULL);
 	return c->ring ? 0 : err_sys(err, errno, "ring buffer");
 }
@@ -241,6 +323,22 @@ static int open_mappings(struct collect *c, struct err *err)
 	return any ? 0 : err_set(err, ERR_IO, "no CPU to sample");
 }
 
+/* The processor's own clock where there is one that may be used. */
+static enum backend_event choose_event(enum backend_event wanted)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	if (wanted != BACKEND_EVENT_AUTO)
+		return wanted;
+	perf_attr_sampling(&attr, BACKEND_EVENT_CYCLES, 1000000000 / 99);
+	fd = perf_open(&attr, -1, 0, -1);
+	if (fd < 0)
+		return BACKEND_EVENT_CLOCK;
+	close(fd);
+	return BACKEND_EVENT_CYCLES;
+}
+
 static int collect_open(void **ret, const struct backend_options *options, struct err *err)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -248,7 +346,8 @@ static int collect_open(void **ret, const struct backend_options *options, struc
 
 	if (!c)
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
-	c->hz = options->hz;
+	c->period_ns = 1000000000 / options->hz;
+	c->event = choose_event(options->event);
 	c->cpu_count = (size_t)get_nprocs_conf();
 	c->cpus = calloc(c->cpu_count, sizeof(*c->cpus));
 	if (!c->cpus) {
@@ -269,21 +368,42 @@ static int collect_open(void **ret, const struct backend_options *options, struc
 	return 0;
 }
 
+/* As of another process that sampling may begin to see: one that is added too early is no loss. */
+static int collect_add_pid(void *self, uint32_t pid)
+{
+	const struct collect *c = self;
+	const uint8_t one = 1;
+
+	return bpf_map_update_elem(bpf_map__fd(c->skel->maps.pids), &pid, &one, 0);
+}
+
+static int collect_find_text(void *self, uint64_t *ret_text, uint64_t *ret_etext)
+{
+	const struct collect *c = self;
+	LIBBPF_OPTS(bpf_test_run_opts, opts);
+	int fd = bpf_program__fd(c->skel->progs.sampler_find_text);
+
+	if (fd < 0 || bpf_prog_test_run_opts(fd, &opts) || opts.retval)
+		return -ENOENT;
+	*ret_text = c->skel->bss->kernel_text;
+	*ret_etext = c->skel->bss->kernel_etext;
+	return 0;
+}
+
+static const char *collect_event(const void *self)
+{
+	const struct collect *c = self;
+
+	return c->event == BACKEND_EVENT_CYCLES ? "cycles" : "cpu-clock";
+}
+
 static int start_cpu(struct collect *c, size_t cpu, struct err *err)
 {
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000 / c->hz,
-		/* As perf_attr_tracking(), so that its THROTTLE records are read alike. */
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-	};
-	int fd = perf_open(&attr, -1, (int)cpu, -1);
+	struct perf_event_attr attr;
+	int fd;
 
+	perf_attr_sampling(&attr, c->event, c->period_ns);
+	fd = perf_open(&attr, -1, (int)cpu, -1);
 	if (fd < 0)
 		return denied(err, -fd, "sampling a CPU");
 	/* The program keeps samples from the ring; what remains is THROTTLE. */
@@ -318,7 +438,9 @@ static int collect_start(void *self, struct err *err)
 
 const struct backend backend_bpf = {
 	.name = "bpf",
-	.event = "cpu-clock",
+	.event = collect_event,
+	.add_pid = collect_add_pid,
+	.find_text = collect_find_text,
 	.open = collect_open,
 	.start = collect_start,
 	.poll = collect_poll,

@@ -3,17 +3,27 @@
 
 #include "limits.h"
 
+enum {
+	KEEP_LEN = 1 << 20, /* bytes of memory kept between polls, and rows */
+	KEEP_ROWS = 4096,
+};
+
 /* data is an offset until it is handed out: the buffer moves when it grows. */
 void events_init(struct events *q)
 {
-	*q = (struct events){.data = BUF_INIT(LIMIT_EVENTS_LEN)};
+	*q = (struct events){
+		.data = BUF_INIT(LIMIT_EVENTS_LEN),
+		.spare_data = BUF_INIT(LIMIT_EVENTS_LEN),
+	};
 }
 
 void events_done(struct events *q)
 {
 	free(q->rows);
+	free(q->spare_rows);
 	free(q->order);
 	buf_done(&q->data);
+	buf_done(&q->spare_data);
 }
 
 bool events_add(struct events *q, const struct event *e)
@@ -72,33 +82,53 @@ const struct event *events_next(struct events *q, uint64_t horizon_ns)
 	return e;
 }
 
+/* What a burst needed is not kept for ever. */
+static void swap_spare(struct events *q)
+{
+	struct buf data = q->data;
+	struct event *rows = q->rows;
+	size_t cap = q->cap;
+
+	q->data = q->spare_data;
+	q->rows = q->spare_rows;
+	q->cap = q->spare_cap;
+	q->spare_data = data;
+	q->spare_rows = rows;
+	q->spare_cap = cap;
+	if (data.cap <= KEEP_LEN && cap <= KEEP_ROWS)
+		return;
+	buf_done(&q->spare_data);
+	free(q->spare_rows);
+	q->spare_rows = NULL;
+	q->spare_cap = 0;
+}
+
 void events_compact(struct events *q)
 {
-	struct buf kept = BUF_INIT(q->data.max);
-	struct event *rows;
-	size_t count = q->order_count - q->order_at;
+	const size_t count = q->order_count - q->order_at;
+	const struct event *from = q->rows;
+	size_t kept = 0;
 
 	if (!q->order_at)
 		return;
-	rows = count ? calloc(count, sizeof(*rows)) : NULL;
-	if (count && !rows)
-		count = 0;
-	for (size_t i = 0; i < count; i++) {
-		struct event *e = &rows[i];
-
-		*e = q->rows[q->order[q->order_at + i]];
-		e->data = q->data.p + (uintptr_t)e->data;
-		buf_append(&kept, e->data, e->data_len);
-		e->data = (const void *)(uintptr_t)(kept.len - e->data_len);
-		buf_align(&kept, 8);
+	buf_reset(&q->spare_data);
+	if (!grow_array((void **)&q->spare_rows, &q->spare_cap, count, sizeof(*q->rows),
+			LIMIT_EVENTS)) {
+		q->refused += count;
+		q->order_at = q->order_count;
 	}
-	if (kept.failed)
-		count = 0;
-	q->refused += q->order_count - q->order_at - count;
-	free(q->rows);
-	q->rows = rows;
-	q->count = q->cap = count;
-	buf_done(&q->data);
-	q->data = kept;
+	for (; q->order_at < q->order_count; q->order_at++) {
+		struct event e = from[q->order[q->order_at]];
+		const uint8_t *data = q->data.p + (uintptr_t)e.data;
+
+		e.data = (const void *)(uintptr_t)q->spare_data.len;
+		if (buf_append(&q->spare_data, data, e.data_len) && buf_align(&q->spare_data, 8))
+			q->spare_rows[kept++] = e;
+		else
+			q->refused++;
+	}
+	q->spare_data.failed = false;
+	q->count = kept;
 	q->order_count = q->order_at = 0;
+	swap_spare(q);
 }

@@ -54,6 +54,7 @@ struct event {
 			uint64_t start_ns; /* of the process, 0: unknown */
 			uint64_t cgroup_id;
 			uint32_t cpu, flags; /* enum sample_flag */
+			uint32_t state;      /* of the thread, as the kernel has it; 0: running */
 			int32_t syscall;     /* -1: in none */
 			int16_t kernel_err, user_err;
 			uint16_t kernel_count, user_count; /* pcs */
@@ -65,11 +66,11 @@ struct event {
 };
 
 struct events {
-	struct event *rows;
-	size_t count, cap;
+	struct event *rows, *spare_rows; /* the spare ones take turns with those in use */
+	size_t count, cap, spare_cap;
 	uint32_t *order; /* of rows by time */
 	size_t order_count, order_cap, order_at;
-	struct buf data;
+	struct buf data, spare_data;
 	uint64_t refused; /* events there was no room for */
 };
 

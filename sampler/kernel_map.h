@@ -27,16 +27,21 @@ struct kernel_map {
 	uint64_t text, etext;
 	struct kernel_symbol *symbols; /* outside the text, ascending */
 	size_t count, cap;
-	uint64_t read_ns; /* when kallsyms was read */
+	uint64_t read_ns;   /* when kallsyms was read; 0: not yet */
+	uint64_t reread_ns; /* how old that must be to be read again */
 };
 
-/* What cannot be read leaves *ret with less; the message says what. 0, or negative with a *ret
- * that works all the same. */
-int kernel_map_init(struct kernel_map *ret, uint64_t now_ns, struct err *err);
+/*
+ * text and etext are where the symbols _text and _etext lie; 0: find them in kallsyms, which
+ * otherwise is read when something outside the text is met. What cannot be read leaves *ret with
+ * less; the message says what. 0, or negative with a *ret that works all the same.
+ */
+int kernel_map_init(struct kernel_map *ret, uint64_t text, uint64_t etext, uint64_t now_ns,
+		    struct err *err);
 void kernel_map_done(struct kernel_map *k);
 
-/* Reads kallsyms again when an address is not known and the last time is long ago: BPF programs
- * come and go. */
+/* Reads kallsyms when an address is not known and the last time is long ago: BPF programs come and
+ * go. */
 struct kernel_place kernel_map_find(struct kernel_map *k, uint64_t pc, uint64_t now_ns);
 
 #endif

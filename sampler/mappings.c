@@ -91,6 +91,7 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 	m->kind = kind_of(path, path_len);
 	m->id = *id;
 	m->id_state = m->kind == MODULE_FILE && !id->len ? MODULE_ID_UNASKED : MODULE_ID_KNOWN;
+	ms->unknown_count += m->id_state != MODULE_ID_KNOWN;
 	m->file = key;
 	m->hash = hash;
 	m->owner = ms;
@@ -104,9 +105,11 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 
 void module_set_id(struct module *m, const struct build_id *id)
 {
+	m->owner->unknown_count -= m->id_state != MODULE_ID_KNOWN;
 	m->id = *id;
 	m->id_state = MODULE_ID_KNOWN;
 	m->is_id_found = true;
+	m->spool_segment = 0; /* there it stands without */
 }
 
 struct module *module_ref(struct module *m)
@@ -125,17 +128,27 @@ void module_unref(struct module *m)
 		;
 	*at = m->next;
 	m->owner->count--;
+	m->owner->unknown_count -= m->id_state != MODULE_ID_KNOWN;
 	free(m);
 }
 
 /* --- mappings -------------------------------------------------------------------------------- */
 
+static uint64_t next_version(void)
+{
+	static uint64_t last;
+
+	return ++last;
+}
+
 struct mappings *mappings_new(void)
 {
 	struct mappings *m = calloc(1, sizeof(*m));
 
-	if (m)
+	if (m) {
 		m->refs = 1;
+		m->version = next_version();
+	}
 	return m;
 }
 
@@ -226,6 +239,7 @@ bool mappings_add(struct mappings **ret, const struct mapping *row)
 	memmove(m->rows + first + put_count, m->rows + last, (m->count - last) * sizeof(*m->rows));
 	memcpy(m->rows + first, put, put_count * sizeof(*put));
 	m->count = m->count - (last - first) + put_count;
+	m->version = next_version();
 	return true;
 }
 

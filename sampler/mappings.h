@@ -35,6 +35,9 @@ struct module {
 	struct module *next;
 	uint32_t hash;
 	bool is_id_found; /* in the file, not told */
+	/* What the normaliser remembers: the row of this module in a segment of the spool. */
+	uint64_t spool_segment;
+	uint32_t spool_module;
 	size_t path_len;
 	char path[]; /* untrusted bytes, NUL-terminated */
 };
@@ -42,6 +45,7 @@ struct module {
 struct modules {
 	struct module *buckets[4096];
 	size_t count;
+	size_t unknown_count; /* without an id that may come */
 };
 
 void modules_init(struct modules *ms);
@@ -68,6 +72,7 @@ struct mapping {
 
 struct mappings {
 	unsigned int refs;
+	uint64_t version; /* equal only in tables that hold the same */
 	size_t count, cap;
 	struct mapping *rows; /* ascending, disjoint; each with a reference to its module */
 };

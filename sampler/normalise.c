@@ -26,6 +26,7 @@ void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan
 
 	*n = (struct normaliser){.spool = spool, .depth_max = 127, .ids = {.fd = -1}};
 	held_init(&n->held);
+	sample_cache_init(&n->cache);
 	procs_init(&n->procs, scan, scan_ctx);
 	if (io_read_file("/proc/sys/kernel/perf_event_max_stack", 64, &text, &len, NULL))
 		return;
@@ -37,6 +38,7 @@ void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan
 void normalise_done(struct normaliser *n)
 {
 	held_done(&n->held);
+	sample_cache_done(&n->cache);
 	file_ids_done(&n->ids);
 	procs_done(&n->procs);
 	kernel_map_done(&n->kernel);
@@ -102,6 +104,7 @@ static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
 		put(n, s, &l);
 		return;
 	case KERNEL_PLACE_UNKNOWN:
+		n->is_final = false;
 		put_unresolved(n, s, pc, mode, UNRESOLVED_KERNEL, LOCATION_NO_INDEX);
 	}
 }
@@ -141,50 +144,56 @@ static const struct mapping *user_mapping(const struct proc *p, uint64_t pc,
 	return p ? mappings_find(p->maps, mode == LOCATION_RETURN && pc ? pc - 1 : pc) : NULL;
 }
 
-static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
-			   const struct event *e, uint64_t pc, enum location_mode mode)
+static uint32_t module_row(struct normaliser *n, struct module *m)
 {
-	const struct mapping *m = user_mapping(p, pc, mode);
-	enum unresolved_reason reason = UNRESOLVED_NO_MAPPING;
-	struct spool_module module;
-	struct location l;
+	struct spool_module row = {.id = m->id};
 
-	n->user_frames++;
-	if (!m) {
-		if (is_in_exec(e)) {
-			reason = UNRESOLVED_STALE_EXEC;
-			s->flags |= SPOOL_STACK_STALE_EXEC;
-		} else if (!p || (p->is_gone && !p->maps->count)) {
-			reason = UNRESOLVED_PROCESS_GONE;
-		}
-		n->unresolved++;
-		put_unresolved(n, s, pc, mode, reason, LOCATION_NO_INDEX);
-		return;
+	if (m->spool_segment != n->cache.segment) {
+		row.path = spool_writer_string(n->spool, m->path, m->path_len);
+		m->spool_module = spool_writer_module(n->spool, &row);
+		m->spool_segment = n->cache.segment;
 	}
-	if (m->module->kind == MODULE_ANONYMOUS) {
-		n->unresolved++;
-		put_unresolved(n, s, pc, mode, UNRESOLVED_ANONYMOUS, LOCATION_NO_INDEX);
-		return;
+	return m->spool_module;
+}
+
+/* A frame in no mapping: why. */
+static enum unresolved_reason no_mapping(struct stack *s, const struct proc *p,
+					 const struct event *e)
+{
+	if (is_in_exec(e)) {
+		s->flags |= SPOOL_STACK_STALE_EXEC;
+		return UNRESOLVED_STALE_EXEC;
 	}
-	l = (struct location){
+	return !p || (p->is_gone && !p->maps->count) ? UNRESOLVED_PROCESS_GONE
+						     : UNRESOLVED_NO_MAPPING;
+}
+
+static void put_mapped(struct normaliser *n, struct stack *s, const struct mapping *m, uint64_t pc,
+		       enum location_mode mode)
+{
+	struct location l = {
 		.mode = (uint8_t)mode,
 		.module = LOCATION_NO_INDEX,
 		.address = pc - m->start + m->file_off,
 		.name = LOCATION_NO_INDEX,
 	};
-	if (m->module->kind == MODULE_VDSO) {
+
+	switch (m->module->kind) {
+	case MODULE_ANONYMOUS:
+		n->unresolved++;
+		put_unresolved(n, s, pc, mode, UNRESOLVED_ANONYMOUS, LOCATION_NO_INDEX);
+		return;
+	case MODULE_VDSO:
 		l.kind = LOCATION_HOST_NAMED;
 		l.reason = HOST_SOURCE_VDSO;
 		l.name = spool_writer_string(n->spool, "[vdso]", 6);
 		put(n, s, &l);
 		return;
+	case MODULE_FILE:
+		break;
 	}
-	module = (struct spool_module){
-		.id = m->module->id,
-		.path = spool_writer_string(n->spool, m->module->path, m->module->path_len),
-	};
-	l.module = spool_writer_module(n->spool, &module);
-	if (!module.id.len) {
+	l.module = module_row(n, m->module);
+	if (!m->module->id.len) {
 		/* The module keeps the path, so that somebody can see what lacks an id. */
 		n->unresolved++;
 		put_unresolved(n, s, pc, mode, UNRESOLVED_NO_ID, l.module);
@@ -192,6 +201,31 @@ static void put_user_frame(struct normaliser *n, struct stack *s, const struct p
 	}
 	l.kind = LOCATION_FILE_OFF;
 	put(n, s, &l);
+}
+
+static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
+			   const struct event *e, uint64_t pc, enum location_mode mode)
+{
+	struct cached_frame *known =
+		p ? sample_cache_frame(&n->cache, p->maps->version, pc, mode) : NULL;
+	const struct mapping *m;
+
+	n->user_frames++;
+	if (known && known->location != LOCATION_NO_INDEX && s->count < ARRAY_LEN(s->frames)) {
+		s->frames[s->count++] = known->location;
+		return;
+	}
+	m = user_mapping(p, pc, mode);
+	if (!m) {
+		n->unresolved++;
+		put_unresolved(n, s, pc, mode, no_mapping(s, p, e), LOCATION_NO_INDEX);
+		return;
+	}
+	if (m->module->id_state != MODULE_ID_KNOWN)
+		n->is_final = false;
+	put_mapped(n, s, m, pc, mode);
+	if (known && m->module->kind == MODULE_FILE && m->module->id.len && s->count)
+		known->location = s->frames[s->count - 1];
 }
 
 /*
@@ -255,25 +289,93 @@ static uint32_t put_thread(struct normaliser *n, const struct proc *p, const str
 	return spool_writer_thread(n->spool, &t);
 }
 
+/* False: what is known of the process may change without notice. */
+static bool get_context(const struct normaliser *n, const struct event *e, const struct proc *p,
+			struct sample_context *ret)
+{
+	const bool is_kernel = e->sample.flags & SAMPLE_KERNEL_THREAD;
+
+	*ret = (struct sample_context){
+		.maps_version = is_kernel || !p ? 0 : p->maps->version,
+		.kernel_version = n->kernel.read_ns,
+		.in_exec = is_in_exec(e),
+	};
+	return is_kernel || (p && !p->must_scan && !p->is_gone);
+}
+
+static uint32_t thread_of(struct normaliser *n, const struct proc *p, const struct event *e,
+			  const struct sample_context *ctx)
+{
+	/* A name that is the process's, not the sample's, may change. */
+	const bool is_final = ctx && e->sample.comm[0];
+	uint32_t thread = is_final ? sample_cache_thread(&n->cache, e, ctx) : INTERN_FULL;
+
+	if (thread == INTERN_FULL) {
+		thread = put_thread(n, p, e);
+		if (is_final)
+			sample_cache_add_thread(&n->cache, e, ctx, thread);
+	}
+	return thread;
+}
+
+static void write_to_spool(struct normaliser *n, const struct event *e, uint32_t thread,
+			   uint32_t stack)
+{
+	n->samples++;
+	spool_writer_sample(n->spool, &(struct spool_sample){
+					      .time_ns = e->time_ns,
+					      .thread = thread,
+					      .stack = stack,
+					      .cpu = e->sample.cpu,
+					      .weight = 1,
+				      });
+}
+
 static void write_sample(struct normaliser *n, const struct event *e, const struct proc *p)
 {
-	const uint64_t *pcs = e->data;
-	struct stack s = {.count = 0};
-	uint32_t thread = put_thread(n, p, e);
+	const uint64_t *pcs = e->data, frames = n->user_frames, unresolved = n->unresolved;
+	struct sample_context ctx;
+	const bool is_known = get_context(n, e, p, &ctx);
+	struct stack s;
+	uint32_t thread, stack;
 
+	sample_cache_begin(&n->cache, spool_writer_segment(n->spool));
+	thread = thread_of(n, p, e, is_known ? &ctx : NULL);
+	n->is_final = is_known;
+	s.count = s.flags = 0;
 	put_kernel(n, &s, e, pcs);
 	put_user(n, &s, p, e, pcs + e->sample.kernel_count);
 	if (!s.count)
 		put_pseudo(n, &s, "[no stack: read fault]");
-	n->samples++;
-	spool_writer_sample(
-		n->spool, &(struct spool_sample){
-				  .time_ns = e->time_ns,
-				  .thread = thread,
-				  .stack = spool_writer_stack(n->spool, s.frames, s.count, s.flags),
-				  .cpu = e->sample.cpu,
-				  .weight = 1,
-			  });
+	stack = spool_writer_stack(n->spool, s.frames, s.count, s.flags);
+	if (n->is_final && stack != LOCATION_NO_INDEX) {
+		const struct cached_stack row = {
+			.stack = stack,
+			.user_frames = (uint32_t)(n->user_frames - frames),
+			.unresolved = (uint32_t)(n->unresolved - unresolved),
+		};
+
+		sample_cache_add_stack(&n->cache, e, &ctx, &row);
+	}
+	write_to_spool(n, e, thread, stack);
+}
+
+/* Whether a stack like that was placed already. */
+static bool write_again(struct normaliser *n, const struct event *e, const struct proc *p)
+{
+	const struct cached_stack *row;
+	struct sample_context ctx;
+
+	if (!get_context(n, e, p, &ctx))
+		return false;
+	sample_cache_begin(&n->cache, spool_writer_segment(n->spool));
+	row = sample_cache_stack(&n->cache, e, &ctx);
+	if (!row)
+		return false;
+	n->user_frames += row->user_frames;
+	n->unresolved += row->unresolved;
+	write_to_spool(n, e, thread_of(n, p, e, &ctx), row->stack);
+	return true;
 }
 
 /* Whether an id is missing that may come, of a file that the sample is in. */
@@ -281,8 +383,11 @@ static bool must_wait(struct normaliser *n, const struct event *e, const struct 
 {
 	const uint64_t *pcs = (const uint64_t *)e->data + e->sample.kernel_count;
 	bool is_cut, wait = false;
-	uint16_t count = plausible_count(p, e, pcs, &is_cut);
+	uint16_t count;
 
+	if (!n->procs.modules.unknown_count)
+		return false;
+	count = plausible_count(p, e, pcs, &is_cut);
 	for (uint16_t i = 0; i < count; i++) {
 		const struct mapping *m = user_mapping(p, pcs[i], user_mode(e, i));
 
@@ -296,6 +401,8 @@ static void on_sample(struct normaliser *n, const struct event *e)
 {
 	const struct proc *p = procs_of_sample(&n->procs, e);
 
+	if (write_again(n, e, p))
+		return;
 	if (!must_wait(n, e, p) || !held_add(&n->held, e, p, e->time_ns + HOLD_NS))
 		write_sample(n, e, p);
 }

@@ -18,6 +18,7 @@
 #include "held.h"
 #include "kernel_map.h"
 #include "procs.h"
+#include "sample_cache.h"
 #include "spool.h"
 
 struct normaliser {
@@ -26,9 +27,11 @@ struct normaliser {
 	struct spool_writer *spool; /* borrowed */
 	struct file_ids ids;        /* closed until file_ids_init() */
 	struct held_list held;
+	struct sample_cache cache;
 	uint16_t depth_max; /* a stack this deep was cut: kernel.perf_event_max_stack */
 	uint64_t samples;   /* handed to the spool */
 	uint64_t user_frames, unresolved;
+	bool is_final; /* of the stack at hand: it would be placed alike later */
 };
 
 void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan_fn scan,

@@ -40,6 +40,30 @@ void perf_attr_tracking(struct perf_event_attr *attr)
 	};
 }
 
+void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, uint64_t period_ns)
+{
+	const bool is_clock = event != BACKEND_EVENT_CYCLES;
+
+	*attr = (struct perf_event_attr){
+		.size = sizeof(*attr),
+		.type = is_clock ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
+		.config = is_clock ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_HW_CPU_CYCLES,
+		/* As perf_attr_tracking(), so that records of other types are read alike. */
+		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
+		.sample_id_all = 1,
+		.use_clockid = 1,
+		.clockid = CLOCK_MONOTONIC,
+		.watermark = 1,
+		.wakeup_watermark = UINT32_MAX,
+	};
+	if (is_clock) {
+		attr->sample_period = period_ns;
+	} else {
+		attr->freq = 1;
+		attr->sample_freq = (1000000000 + period_ns / 2) / period_ns;
+	}
+}
+
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd)
 {
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);

@@ -5,6 +5,7 @@
  * The ring of one perf event, and its records as struct event (perf_event_open(2)). The records of
  * all our events carry the same identity: thread, time, CPU. One thread.
  */
+#include "backend.h"
 #include "err.h"
 #include "events.h"
 
@@ -23,6 +24,9 @@ struct perf_counts {
 
 /* An event that reports executable mappings with build ids, names, forks, exits. */
 void perf_attr_tracking(struct perf_event_attr *attr);
+
+/* An event that samples: by time, every period_ns; by cycles, as often on a busy CPU. */
+void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, uint64_t period_ns);
 
 /* perf_event_open(2) of the CPU or thread; the descriptor, or -errno. */
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd);

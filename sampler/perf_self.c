@@ -178,24 +178,12 @@ static int perf_self_open(void **ret, const struct backend_options *options, str
 static int perf_self_start(void *self, struct err *err)
 {
 	struct perf_self *s = self;
-	struct perf_event_attr attr = {
-		.size = sizeof(attr),
-		.type = PERF_TYPE_SOFTWARE,
-		.config = PERF_COUNT_SW_CPU_CLOCK,
-		.sample_period = 1000000000 / s->options.hz,
-		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU |
-			       PERF_SAMPLE_CALLCHAIN,
-		.sample_id_all = 1,
-		.use_clockid = 1,
-		.clockid = CLOCK_MONOTONIC,
-		.inherit = 1,
-		.exclude_kernel = 1,
-		.exclude_hv = 1,
-		.exclude_callchain_kernel = 1,
-		.watermark = 1,
-		.wakeup_watermark = UINT32_MAX,
-	};
+	struct perf_event_attr attr;
 
+	perf_attr_sampling(&attr, BACKEND_EVENT_CLOCK, 1000000000 / s->options.hz);
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr.inherit = 1;
+	attr.exclude_kernel = attr.exclude_hv = attr.exclude_callchain_kernel = 1;
 	return add_all(s, &attr, err);
 }
 
@@ -230,9 +218,14 @@ static void perf_self_stats(void *self, struct backend_stats *ret)
 	};
 }
 
+static const char *perf_self_event(const void *self _unused_)
+{
+	return "cpu-clock:u";
+}
+
 const struct backend backend_perf_self = {
 	.name = "perf-self",
-	.event = "cpu-clock:u",
+	.event = perf_self_event,
 	.open = perf_self_open,
 	.start = perf_self_start,
 	.poll = perf_self_poll,

@@ -7,6 +7,8 @@
 
 /* Samples of a process come at most this much behind its exit; much more than the poll interval. */
 #define EXIT_KEEP_NS UINT64_C(5000000000)
+/* Looking at all processes that are known costs more than keeping some a little longer. */
+#define SWEEP_NS     UINT64_C(1000000000)
 
 void procs_init(struct procs *ps, procs_scan_fn scan, void *scan_ctx)
 {
@@ -29,10 +31,18 @@ static void set_exe(struct proc *p, struct module *exe)
 	p->exe = exe;
 }
 
+static void set_exit(struct procs *ps, struct proc *p, uint64_t exit_ns)
+{
+	ps->ended_count += !p->exit_ns && exit_ns;
+	ps->ended_count -= p->exit_ns && !exit_ns;
+	p->exit_ns = exit_ns;
+}
+
 static void remove_proc(struct procs *ps, struct proc **at)
 {
 	struct proc *p = *at;
 
+	set_exit(ps, p, 0);
 	*at = p->next;
 	set_exe(p, NULL);
 	mappings_unref(p->maps);
@@ -87,10 +97,11 @@ static void clear(struct proc *p)
 	set_exe(p, NULL);
 }
 
-static void restart(struct proc *p)
+static void restart(struct procs *ps, struct proc *p)
 {
 	clear(p);
-	p->start_ns = p->exit_ns = 0;
+	set_exit(ps, p, 0);
+	p->start_ns = 0;
 	p->comm[0] = 0;
 	p->is_gone = false;
 }
@@ -135,7 +146,7 @@ static void on_fork(struct procs *ps, const struct event *e)
 	p = get(ps, e->pid);
 	if (!p || e->time_ns < p->as_of_ns)
 		return;
-	restart(p);
+	restart(ps, p);
 	p->as_of_ns = e->time_ns;
 	parent = *slot_of(ps, e->fork.parent_pid);
 	p->must_scan = !parent || parent->must_scan;
@@ -193,10 +204,10 @@ static void on_map(struct procs *ps, const struct event *e)
 
 static void on_end(struct procs *ps, const struct event *e)
 {
-	struct proc *p = *slot_of(ps, e->pid);
+	struct proc *p = e->tid == e->pid ? *slot_of(ps, e->pid) : NULL;
 
-	if (p && e->tid == e->pid && e->time_ns >= p->as_of_ns)
-		p->exit_ns = e->time_ns;
+	if (p && e->time_ns >= p->as_of_ns)
+		set_exit(ps, p, e->time_ns);
 }
 
 static void on_lost(struct procs *ps)
@@ -236,7 +247,7 @@ struct proc *procs_of_sample(struct procs *ps, const struct event *e)
 	if (!p)
 		return NULL;
 	if (p->start_ns && e->sample.start_ns && p->start_ns != e->sample.start_ns) {
-		restart(p);
+		restart(ps, p);
 		p->must_scan = true;
 	}
 	if (e->sample.start_ns)
@@ -249,6 +260,9 @@ struct proc *procs_of_sample(struct procs *ps, const struct event *e)
 void procs_poll(struct procs *ps, uint64_t now_ns)
 {
 	ps->scans_left = LIMIT_SCANS;
+	if (!ps->ended_count || now_ns - ps->swept_ns < SWEEP_NS)
+		return;
+	ps->swept_ns = now_ns;
 	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++) {
 		struct proc **at = &ps->buckets[i];
 

@@ -40,7 +40,9 @@ struct procs {
 	size_t count;
 	procs_scan_fn scan;
 	void *scan_ctx;
-	size_t scans_left; /* in this poll */
+	size_t scans_left;  /* in this poll */
+	size_t ended_count; /* with exit_ns */
+	uint64_t swept_ns;
 };
 
 void procs_init(struct procs *ps, procs_scan_fn scan, void *scan_ctx);

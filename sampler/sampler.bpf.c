@@ -20,10 +20,19 @@ enum {
 	TASK_KERNEL_THREAD = 0x00200000, /* PF_KTHREAD */
 };
 
+struct signal_struct {
+	struct {
+		int counter;
+	} live;
+} __attribute__((preserve_access_index));
+
 struct task_struct {
 	unsigned int flags;
+	unsigned int __state;
+	int pid, tgid;
 	uint64_t start_time;
 	struct task_struct *group_leader;
+	struct signal_struct *signal;
 } __attribute__((preserve_access_index));
 
 struct pt_regs___x86 {
@@ -35,6 +44,13 @@ struct pt_regs___arm64 {
 } __attribute__((preserve_access_index));
 
 const volatile uint32_t filter = SAMPLER_FILTER_NONE;
+const volatile uint32_t cgroup_count = 0;
+
+/* What sampler_find_text() found. */
+__u64 kernel_text, kernel_etext;
+static const char text_name[] = "_text", etext_name[] = "_etext";
+
+uint64_t children_missed; /* no room in `pids` */
 
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
@@ -48,33 +64,37 @@ struct {
 	__type(value, struct sampler_event);
 } scratch SEC(".maps");
 
+/* One row for each CPU, which alone writes it; mapped by the sampler, so that reading costs it no
+ * system call. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, SAMPLER_COUNTER_COUNT);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
+	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, uint64_t);
+	__type(value, struct sampler_counters);
 } counters SEC(".maps");
 
+/* Process ids to sample. Filled by the sampler, and kept by the programs below. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 1024);
+	__uint(max_entries, 1);
 	__type(key, uint32_t);
 	__type(value, uint8_t);
 } pids SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_CGROUP_ARRAY);
-	__uint(max_entries, 1);
+	__uint(max_entries, SAMPLER_CGROUPS_MAX);
 	__uint(key_size, sizeof(uint32_t));
 	__uint(value_size, sizeof(uint32_t));
 } cgroups SEC(".maps");
 
-static void count(uint32_t which)
+static bool is_in_cgroups(void)
 {
-	uint64_t *n = bpf_map_lookup_elem(&counters, &which);
-
-	if (n)
-		(*n)++;
+	for (uint32_t i = 0; i < SAMPLER_CGROUPS_MAX && i < cgroup_count; i++)
+		if (bpf_current_task_under_cgroup(&cgroups, i) == 1)
+			return true;
+	return false;
 }
 
 static bool is_filtered(uint32_t pid)
@@ -82,7 +102,7 @@ static bool is_filtered(uint32_t pid)
 	if (filter == SAMPLER_FILTER_PIDS)
 		return !bpf_map_lookup_elem(&pids, &pid);
 	if (filter == SAMPLER_FILTER_CGROUP)
-		return bpf_current_task_under_cgroup(&cgroups, 0) != 1;
+		return !is_in_cgroups();
 	return false;
 }
 
@@ -102,32 +122,36 @@ SEC("perf_event")
 int sampler_tick(void *ctx)
 {
 	const uint64_t id = bpf_get_current_pid_tgid();
-	const uint32_t pid = id >> 32, zero = 0;
+	const uint32_t pid = id >> 32, zero = 0, cpu = bpf_get_smp_processor_id();
+	struct sampler_counters *counts = bpf_map_lookup_elem(&counters, &cpu);
+	struct sampler_event *e = bpf_map_lookup_elem(&scratch, &zero);
 	struct task_struct *task;
-	struct sampler_event *e;
 	long kernel_len, user_len;
-	uint64_t len;
+	uint64_t len, now;
 
-	count(SAMPLER_RUNS);
+	if (!counts || !e)
+		return 0; /* cannot be: there are as many rows as CPUs */
+	now = bpf_ktime_get_ns();
+	if (!counts->first_ns)
+		counts->first_ns = now;
+	counts->last_ns = now;
+	counts->runs++;
 	if ((uint32_t)id == 0) {
-		count(SAMPLER_IDLE);
+		counts->idle++;
 		return 0;
 	}
 	if (is_filtered(pid)) {
-		count(SAMPLER_FILTERED);
+		counts->filtered++;
 		return 0;
 	}
-	e = bpf_map_lookup_elem(&scratch, &zero);
-	if (!e)
-		return 0; /* cannot be: the map has an entry 0 */
 	task = (struct task_struct *)bpf_get_current_task_btf();
-	e->time_ns = bpf_ktime_get_ns();
+	e->time_ns = now;
 	e->start_ns = BPF_CORE_READ(task, group_leader, start_time);
 	e->cgroup_id = bpf_get_current_cgroup_id();
 	e->pid = pid;
 	e->tid = (uint32_t)id;
-	e->cpu = bpf_get_smp_processor_id();
-	e->reserved = 0;
+	e->cpu = cpu;
+	e->state = task->__state;
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
 	e->flags = (task->flags & TASK_KERNEL_THREAD ? SAMPLER_KERNEL_THREAD : 0) |
 		   (task->flags & TASK_EXITING ? SAMPLER_EXITING : 0);
@@ -153,13 +177,50 @@ int sampler_tick(void *ctx)
 
 	len = offsetof(struct sampler_event, pcs) + (uint64_t)kernel_len + (uint64_t)user_len;
 	if (bpf_ringbuf_output(&ring, e, len, BPF_RB_NO_WAKEUP)) {
-		count(SAMPLER_RING_FULL);
+		counts->ring_full++;
 		return 0;
 	}
-	count(SAMPLER_STORED);
+	counts->stored++;
 	if (!kernel_len && !user_len)
-		count(SAMPLER_STACK_FAULT);
+		counts->stack_fault++;
 	return 0;
+}
+
+/* --- children of sampled processes; loaded only with a set of process ids ------------------- */
+
+SEC("tp_btf/sched_process_fork")
+int sampler_fork(uint64_t *ctx)
+{
+	const struct task_struct *parent = (const void *)ctx[0], *child = (const void *)ctx[1];
+	const uint32_t parent_pid = parent->tgid, pid = child->tgid;
+	const uint8_t one = 1;
+
+	if (pid != parent_pid && bpf_map_lookup_elem(&pids, &parent_pid) &&
+	    bpf_map_update_elem(&pids, &pid, &one, BPF_ANY))
+		__sync_fetch_and_add(&children_missed, 1);
+	return 0;
+}
+
+SEC("tp_btf/sched_process_exit")
+int sampler_exit(uint64_t *ctx)
+{
+	const struct task_struct *task = (const void *)ctx[0];
+	const uint32_t pid = task->tgid;
+
+	/* The first thread may end before others. */
+	if (task->signal->live.counter == 0)
+		bpf_map_delete_elem(&pids, &pid);
+	return 0;
+}
+
+/* --- where the kernel lies: run once; reading /proc/kallsyms takes 50 ms ------------------- */
+
+SEC("syscall")
+int sampler_find_text(void *ctx __attribute__((unused)))
+{
+	long rc = bpf_kallsyms_lookup_name(text_name, sizeof(text_name), 0, &kernel_text);
+
+	return rc ? rc : bpf_kallsyms_lookup_name(etext_name, sizeof(etext_name), 0, &kernel_etext);
 }
 
 char program_license[] SEC("license") = "Dual BSD/GPL";

@@ -14,18 +14,17 @@ enum {
 	 * understands. */
 	SAMPLER_PCS_MAX = 256,
 	SAMPLER_STACK_MASK = 1023,
+	SAMPLER_CGROUPS_MAX = 16, /* each costs a call of 30 ns at a tick */
 };
 
-/* Every run of the program counts as RUNS and as exactly one of STORED, IDLE, FILTERED and
- * RING_FULL; STACK_FAULT tells how many of the stored ones carry no address at all. */
-enum sampler_counter {
-	SAMPLER_RUNS,
-	SAMPLER_STORED,
-	SAMPLER_IDLE,
-	SAMPLER_FILTERED,
-	SAMPLER_RING_FULL,
-	SAMPLER_STACK_FAULT,
-	SAMPLER_COUNTER_COUNT,
+/*
+ * Of one CPU. Every run of the program counts as runs and as exactly one of stored, idle, filtered
+ * and ring_full; stack_fault tells how many of the stored ones carry no address at all. The ticks
+ * of a clock are a period apart, so first_ns and last_ns tell how many there should have been.
+ */
+struct sampler_counters {
+	uint64_t runs, stored, idle, filtered, ring_full, stack_fault;
+	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC */
 };
 
 enum sampler_filter {
@@ -51,7 +50,7 @@ struct sampler_event {
 	int16_t user_err;    /* negative errno, or 0 */
 	uint16_t kernel_len; /* bytes of pcs, first */
 	uint16_t user_len;   /* bytes of pcs, behind them */
-	uint32_t reserved;
+	uint32_t state;      /* of the thread, task_struct::__state */
 	char comm[SAMPLER_COMM_LEN];
 	uint64_t pcs[SAMPLER_PCS_MAX]; /* leaf first; only what is used is sent */
 };

@@ -66,7 +66,7 @@ static void fill_origin(struct spool_origin *o, const struct session *s)
 	read_hex("/proc/sys/kernel/random/boot_id", o->boot_id, sizeof(o->boot_id));
 	if (gethostname(o->host_name, sizeof(o->host_name) - 1))
 		strcpy(o->host_name, "unknown");
-	snprintf(o->event, sizeof(o->event), "%s", s->backend->event);
+	snprintf(o->event, sizeof(o->event), "%s", s->backend->event(s->source));
 	snprintf(o->backend, sizeof(o->backend), "%s", s->backend->name);
 }
 
@@ -79,7 +79,7 @@ static int open_backend(struct session *s, struct err *err)
 	rc = s->backend->open(&s->source, &o->target, err);
 	if (rc != ERR_DENIED || o->backend != SESSION_BACKEND_AUTO)
 		return rc;
-	if (!o->target.pid_count || o->target.cgroup_fd >= 0)
+	if (!o->target.pid_count)
 		return err_prefix(err, "without eBPF only own processes named with --pid can be "
 				       "sampled");
 	log_warn("%s; sampling own processes with perf_event_open instead", err->message);
@@ -122,6 +122,7 @@ static void state_losses(struct session *s)
 	spool_writer_loss(s->spool, SPOOL_LOSS_PERF_LOST, b.perf_lost);
 	spool_writer_loss(s->spool, SPOOL_LOSS_THROTTLED, b.throttled);
 	spool_writer_loss(s->spool, SPOOL_LOSS_UNRESOLVED, s->normaliser.unresolved);
+	spool_writer_loss(s->spool, SPOOL_LOSS_MISSED, b.missed);
 }
 
 static void poll_once(struct session *s, bool is_last)
@@ -211,6 +212,15 @@ static int check_targets(const struct backend_options *t, struct err *err)
 	return 0;
 }
 
+static int init_kernel(struct session *s, struct err *err)
+{
+	uint64_t text = 0, etext = 0;
+
+	if (s->backend->find_text(s->source, &text, &etext))
+		text = etext = 0;
+	return kernel_map_init(&s->normaliser.kernel, text, etext, s->io->mono_ns(s->io->ctx), err);
+}
+
 static int prepare(struct session *s, struct err *err)
 {
 	const struct session_options *o = s->options;
@@ -238,8 +248,7 @@ static int prepare(struct session *s, struct err *err)
 	if (rc)
 		return rc;
 	s->normaliser.spool = s->spool;
-	if (s->backend == &backend_bpf &&
-	    kernel_map_init(&s->normaliser.kernel, s->io->mono_ns(s->io->ctx), &warning))
+	if (s->backend->find_text && init_kernel(s, &warning))
 		log_warn("%s", warning.message);
 	scan_running(s);
 	/* The spool's directory is open and its own, BPF is loaded: the rest can go. */

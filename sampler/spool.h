@@ -65,6 +65,7 @@ enum spool_loss {
 	SPOOL_LOSS_SPOOL_DROPPED, /* samples in segments removed unsent: byte or age limit */
 	SPOOL_LOSS_SPOOL_ERROR,   /* samples that could not be written: disk full, read-only */
 	SPOOL_LOSS_UNRESOLVED,    /* user frames without a module; still stored, as UNRESOLVED */
+	SPOOL_LOSS_MISSED,        /* ticks of the clock that did not come */
 	SPOOL_LOSS_COUNT,
 };
 
@@ -125,6 +126,9 @@ uint32_t spool_writer_location(struct spool_writer *w, const struct location *l)
 uint32_t spool_writer_stack(struct spool_writer *w, const uint32_t *locations, size_t count,
 			    uint32_t flags);
 uint32_t spool_writer_thread(struct spool_writer *w, const struct spool_thread *t);
+
+/* The segment that indexes are of: they hold as long as it stays the same. */
+uint64_t spool_writer_segment(const struct spool_writer *w);
 
 /* Touches the disk only when the segment is full. A sample that cannot be stored, because there is
  * no segment or its thread or stack is LOCATION_NO_INDEX, is counted as SPOOL_LOSS_SPOOL_ERROR. */

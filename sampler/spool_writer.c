@@ -182,6 +182,11 @@ uint32_t spool_writer_thread(struct spool_writer *w, const struct spool_thread *
 	return !w->is_open ? LOCATION_NO_INDEX : spool_pack_thread(&w->pack, t);
 }
 
+uint64_t spool_writer_segment(const struct spool_writer *w)
+{
+	return w->segment;
+}
+
 /* --- samples --------------------------------------------------------------------------------- */
 
 void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s)

@@ -176,6 +176,10 @@
 #define LIMIT_NOTE_SEGMENTS      LIMIT(256)
 /* Samples that wait for the id of a file: of 2 KiB each at most. */
 #define LIMIT_HELD               LIMIT(2048)
+/* Raw stacks and threads whose place in the spool is remembered: those of a busy minute. */
+#define LIMIT_CACHED_STACKS      LIMIT(8192)
+#define LIMIT_CACHED_STACKS_LEN  (2 * MIB)
+#define LIMIT_CACHED_THREADS     LIMIT(4096)
 /* What opening and reading one file may take before it is given up. */
 #define LIMIT_FILE_MS            1000
 /* Ids that the reader of files remembers. */
