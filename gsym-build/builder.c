@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "builder.h"
 
-/* The answer of the whole table, before unused nodes, files and names are left out. */
+/*
+ * The answer of the whole table, one row after the other. It is gone through twice, which costs
+ * less than to keep it: first for the functions that have code of their own, then to be written.
+ */
 struct answer {
 	struct builder *b;
-	struct flat_row *rows; /* node FACTS_NONE: a gap */
-	size_t row_count, rows_cap;
+	bool (*take)(struct answer *a, const struct flat_row *row); /* node FACTS_NONE: a gap */
+	struct rsym_writer *w;
+	struct flat_row last;  /* that was taken; node FACTS_NONE at first */
 	uint32_t *symbol_node; /* by symbol, FACTS_NONE until used */
 	uint32_t nameless;     /* the node of lines without function and symbol, or FACTS_NONE */
 	uint32_t *node_id;     /* of the writer, by node */
@@ -13,6 +17,17 @@ struct answer {
 	struct intern homes;   /* struct home_key -> entry, of functions that exist out of line */
 	uint64_t *home_entry;
 	size_t home_cap;
+	uint32_t last_root; /* that find_home() saw */
+	/* What was asked of the writer, so that a name is hashed once and not for each call. */
+	struct function_memo *memos;
+	uint32_t *function_of_name; /* by name: the last of the memos that has it */
+	size_t memo_count, memos_cap;
+};
+
+struct function_memo {
+	uint64_t entry; /* 0 for an inlined call: its home has it */
+	uint32_t file, line, kind;
+	uint32_t id;
 };
 
 struct home_key {
@@ -21,12 +36,13 @@ struct home_key {
 
 static void answer_done(struct answer *a)
 {
-	free(a->rows);
 	free(a->symbol_node);
 	free(a->node_id);
 	free(a->file_id);
 	free(a->home_entry);
 	intern_done(&a->homes);
+	free(a->memos);
+	free(a->function_of_name);
 }
 
 void builder_init(struct builder *b)
@@ -64,21 +80,16 @@ static int no_memory(struct err *err)
 
 static bool emit(struct answer *a, uint64_t start, uint32_t node, uint32_t file, uint32_t line)
 {
-	const struct flat_row *last = a->row_count ? &a->rows[a->row_count - 1] : NULL;
+	const struct flat_row *last = &a->last;
 
 	if (node == FACTS_NONE) {
 		file = FACTS_NONE;
 		line = 0;
 	}
-	if (last ? last->node == node && last->file == file && last->line == line
-		 : node == FACTS_NONE)
+	if (last->node == node && last->file == file && last->line == line)
 		return true;
-	if (!grow_array((void **)&a->rows, &a->rows_cap, a->row_count + 1, sizeof(*a->rows),
-			SIZE_MAX))
-		return false;
-	a->rows[a->row_count++] =
-		(struct flat_row){.start = start, .node = node, .file = file, .line = line};
-	return true;
+	a->last = (struct flat_row){.start = start, .node = node, .file = file, .line = line};
+	return a->take(a, &a->last);
 }
 
 static bool emit_symbol(struct answer *a, uint64_t start, uint32_t symbol, uint32_t file,
@@ -175,35 +186,37 @@ static bool emit_piece(struct answer *a, const struct flat_piece *p, uint64_t st
 	return true;
 }
 
-static int choose(struct answer *a, struct err *err)
+/* Of all pieces what is seen of them; kind first, then the lowest unit. The value is the piece. */
+static int choose(const struct flat *f, struct paint *ret, struct err *err)
 {
-	struct flat *f = &a->b->flat;
-	struct paint p = PAINT_INIT(SIZE_MAX);
-	uint64_t at = 0;
-	bool ok = true;
-	int rc;
-
-	for (size_t i = 0; i < f->piece_count && ok; i++) {
+	for (size_t i = 0; i < f->piece_count; i++) {
 		const struct flat_piece *piece = &f->pieces[i];
 
-		/* Kind first, then the lowest unit. */
-		ok = paint_add(&p, piece->start, piece->end,
+		if (!paint_add(ret, piece->start, piece->end,
 			       ((uint64_t)piece->kind << 32) | (UINT32_MAX - piece->unit),
-			       (uint32_t)i);
+			       (uint32_t)i))
+			return no_memory(err);
 	}
-	rc = ok ? paint_flatten(&p, err) : no_memory(err);
-	for (size_t i = 0; i < p.count && !rc; i++) {
-		const struct paint_span *s = &p.spans[i];
+	return paint_flatten(ret, err);
+}
+
+/* Gives every row of the answer to take(). */
+static int go_through(struct answer *a, const struct paint *seen,
+		      bool (*take)(struct answer *a, const struct flat_row *row), struct err *err)
+{
+	uint64_t at = 0;
+
+	a->take = take;
+	a->last = (struct flat_row){.node = FACTS_NONE, .file = FACTS_NONE};
+	for (size_t i = 0; i < seen->count; i++) {
+		const struct paint_span *s = &seen->spans[i];
 
 		if (!emit_plain(a, at, s->start, FACTS_NONE, 0, false) ||
-		    !emit_piece(a, &f->pieces[s->value], s->start, s->end))
-			rc = no_memory(err);
+		    !emit_piece(a, &a->b->flat.pieces[s->value], s->start, s->end))
+			return no_memory(err);
 		at = s->end;
 	}
-	if (!rc && !emit_plain(a, at, UINT64_MAX, FACTS_NONE, 0, false))
-		rc = no_memory(err);
-	paint_done(&p);
-	return rc;
+	return emit_plain(a, at, UINT64_MAX, FACTS_NONE, 0, false) ? 0 : no_memory(err);
 }
 
 static struct home_key home_of(const struct flat_node *n)
@@ -213,34 +226,34 @@ static struct home_key home_of(const struct flat_node *n)
 
 /* Of each function that has code of its own in the answer, the lowest entry: calls inlined from it
  * are then shown as the same function. */
-static int find_homes(struct answer *a, struct err *err)
+static bool find_home(struct answer *a, const struct flat_row *row)
 {
-	for (size_t i = 0; i < a->row_count; i++) {
-		const struct flat_node *n;
-		struct home_key key;
-		uint32_t at = a->rows[i].node, home;
-		bool is_new;
+	const struct flat_node *n;
+	struct home_key key;
+	uint32_t at = row->node, home;
+	bool is_new;
 
-		if (at == FACTS_NONE)
-			continue;
-		while (a->b->flat.nodes[at].parent != FACTS_NONE)
-			at = a->b->flat.nodes[at].parent;
-		n = &a->b->flat.nodes[at];
-		if (!n->has_entry || n->from_symbol)
-			continue;
-		key = home_of(n);
-		home = intern_add(&a->homes, &key, sizeof(key), &is_new);
-		if (home == INTERN_FULL ||
-		    !grow_array((void **)&a->home_entry, &a->home_cap, (size_t)home + 1,
-				sizeof(*a->home_entry), SIZE_MAX))
-			return no_memory(err);
-		if (is_new || n->entry < a->home_entry[home])
-			a->home_entry[home] = n->entry;
-	}
-	return 0;
+	if (at == FACTS_NONE)
+		return true;
+	while (a->b->flat.nodes[at].parent != FACTS_NONE)
+		at = a->b->flat.nodes[at].parent;
+	if (at == a->last_root)
+		return true;
+	a->last_root = at;
+	n = &a->b->flat.nodes[at];
+	if (!n->has_entry || n->from_symbol)
+		return true;
+	key = home_of(n);
+	home = intern_add(&a->homes, &key, sizeof(key), &is_new);
+	if (home == INTERN_FULL || !grow_array((void **)&a->home_entry, &a->home_cap,
+					       (size_t)home + 1, sizeof(*a->home_entry), SIZE_MAX))
+		return false;
+	if (is_new || n->entry < a->home_entry[home])
+		a->home_entry[home] = n->entry;
+	return true;
 }
 
-static uint32_t file_id(struct answer *a, struct rsym_writer *w, uint32_t file)
+static uint32_t file_id(struct answer *a, uint32_t file)
 {
 	const struct facts_text *t = &a->b->text;
 	struct facts_file f;
@@ -253,19 +266,19 @@ static uint32_t file_id(struct answer *a, struct rsym_writer *w, uint32_t file)
 		memcpy(&f, intern_get(&t->files, file, NULL), sizeof(f));
 		dir = intern_get(&t->strings, f.dir, &dir_len);
 		base = intern_get(&t->strings, f.base, &base_len);
-		a->file_id[file] = rsym_writer_file(w, dir, dir_len, base, base_len);
+		a->file_id[file] = rsym_writer_file(a->w, dir, dir_len, base, base_len);
 	}
 	return a->file_id[file];
 }
 
-static uint32_t function_id(struct answer *a, struct rsym_writer *w, const struct flat_node *n)
+static uint32_t make_function(struct answer *a, const struct flat_node *n)
 {
 	struct rsym_writer_function f = {
 		.name = "",
 		.vaddr = n->entry,
 		.has_entry = n->has_entry,
 		.from_symbol = n->from_symbol,
-		.file = file_id(a, w, n->decl_file),
+		.file = file_id(a, n->decl_file),
 		.start_line = n->decl_line,
 	};
 
@@ -280,11 +293,40 @@ static uint32_t function_id(struct answer *a, struct rsym_writer *w, const struc
 	}
 	f.has_entry = f.has_entry && f.vaddr >= a->b->bias;
 	f.vaddr = f.has_entry ? f.vaddr - a->b->bias : 0;
-	return rsym_writer_function(w, &f);
+	return rsym_writer_function(a->w, &f);
+}
+
+static uint32_t function_id(struct answer *a, const struct flat_node *n)
+{
+	bool inlined = n->parent != FACTS_NONE;
+	struct function_memo memo = {
+		.entry = inlined || !n->has_entry ? 0 : n->entry,
+		.file = n->decl_file,
+		.line = n->decl_line,
+		.kind = inlined | n->has_entry << 1 | n->from_symbol << 2,
+	};
+	uint32_t *at = n->name != FACTS_NONE ? &a->function_of_name[n->name] : NULL;
+
+	if (at && *at != FACTS_NONE) {
+		const struct function_memo *m = &a->memos[*at];
+
+		if (m->entry == memo.entry && m->file == memo.file && m->line == memo.line &&
+		    m->kind == memo.kind)
+			return m->id;
+	}
+	memo.id = make_function(a, n);
+	/* What cannot be remembered is asked for anew. */
+	if (!at || !grow_array((void **)&a->memos, &a->memos_cap, a->memo_count + 1,
+			       sizeof(*a->memos), FACTS_NONE))
+		return memo.id;
+	if (*at == FACTS_NONE)
+		*at = (uint32_t)a->memo_count++;
+	a->memos[*at] = memo;
+	return memo.id;
 }
 
 /* Nodes get their ids on first use, parents first. */
-static uint32_t node_id(struct answer *a, struct rsym_writer *w, uint32_t node)
+static uint32_t node_id(struct answer *a, uint32_t node)
 {
 	const struct flat_node *nodes = a->b->flat.nodes;
 	uint32_t stack[LIMIT_DIE_DEPTH + 1];
@@ -301,8 +343,8 @@ static uint32_t node_id(struct answer *a, struct rsym_writer *w, uint32_t node)
 		const struct flat_node *n = &nodes[at];
 		uint32_t parent = n->parent == FACTS_NONE ? RSYM_NONE : a->node_id[n->parent];
 
-		a->node_id[at] = rsym_writer_node(w, parent, function_id(a, w, n),
-						  file_id(a, w, n->call_file), n->call_line);
+		a->node_id[at] = rsym_writer_node(a->w, parent, function_id(a, n),
+						  file_id(a, n->call_file), n->call_line);
 	}
 	return a->node_id[node];
 }
@@ -316,32 +358,18 @@ static uint32_t *none_array(size_t count)
 	return p;
 }
 
-static int write_answer(struct answer *a, struct rsym_writer *w, struct builder_counts *ret,
-			struct err *err)
+static bool write_row(struct answer *a, const struct flat_row *row)
+{
+	rsym_writer_row(a->w, row->start - a->b->bias, node_id(a, row->node), file_id(a, row->file),
+			row->line);
+	return true;
+}
+
+static void count_all(const struct answer *a, struct builder_counts *ret)
 {
 	struct rsym_writer_counts counts;
-	int rc;
 
-	a->symbol_node = none_array(a->b->symbols.count);
-	if (!a->symbol_node)
-		return no_memory(err);
-	rc = choose(a, err);
-	flat_done_rows(&a->b->flat);
-	if (!rc)
-		rc = find_homes(a, err);
-	if (rc)
-		return rc;
-	a->node_id = none_array(a->b->flat.node_count);
-	a->file_id = none_array(a->b->text.files.count);
-	if (!a->node_id || !a->file_id)
-		return no_memory(err);
-	for (size_t i = 0; i < a->row_count; i++) {
-		const struct flat_row *row = &a->rows[i];
-
-		rsym_writer_row(w, row->start - a->b->bias, node_id(a, w, row->node),
-				file_id(a, w, row->file), row->line);
-	}
-	rsym_writer_counts(w, &counts);
+	rsym_writer_counts(a->w, &counts);
 	*ret = (struct builder_counts){
 		.function_count = counts.function_count,
 		.range_count = counts.range_count,
@@ -350,19 +378,46 @@ static int write_answer(struct answer *a, struct rsym_writer *w, struct builder_
 	for (size_t i = 0; i < a->b->flat.node_count; i++)
 		ret->inline_count +=
 			a->node_id[i] != RSYM_NONE && a->b->flat.nodes[i].parent != FACTS_NONE;
-	return 0;
+}
+
+static int write_answer(struct answer *a, struct paint *seen, struct err *err)
+{
+	int rc;
+
+	a->symbol_node = none_array(a->b->symbols.count);
+	a->file_id = none_array(a->b->text.files.count);
+	a->function_of_name = none_array(a->b->text.strings.count);
+	if (!a->symbol_node || !a->file_id || !a->function_of_name)
+		return no_memory(err);
+	rc = choose(&a->b->flat, seen, err);
+	if (!rc)
+		rc = go_through(a, seen, find_home, err);
+	if (rc)
+		return rc;
+	/* The nodes of symbols were made on the way; now there are all. */
+	a->node_id = none_array(a->b->flat.node_count);
+	if (!a->node_id)
+		return no_memory(err);
+	return go_through(a, seen, write_row, err);
 }
 
 int builder_write(struct builder *b, struct rsym_writer *w, struct builder_counts *ret,
 		  struct err *err)
 {
+	struct paint seen = PAINT_INIT(SIZE_MAX);
 	struct answer a = {
 		.b = b,
+		.w = w,
+		.last_root = FACTS_NONE,
 		.nameless = FACTS_NONE,
 		.homes = INTERN_INIT(UINT32_MAX - 1, LIMIT_TABLE_LEN),
 	};
-	int rc = write_answer(&a, w, ret, err);
+	int rc = write_answer(&a, &seen, err);
 
+	if (!rc)
+		count_all(&a, ret);
+	flat_done_rows(&b->flat);
+	paint_done(&seen);
 	answer_done(&a);
 	return rc;
 }

@@ -102,18 +102,19 @@ static int follow(struct die_scan *s, const struct die_file *f, uint64_t off,
 static int name_at(struct die_scan *s, struct die_file *f, uint64_t off, struct origin_name *ret,
 		   struct err *err)
 {
-	uint64_t key[2] = {(uintptr_t)f, off};
-	bool is_new;
-	uint32_t id = intern_add(&s->origins, key, sizeof(key), &is_new);
-	int rc = 0;
+	uint64_t hash = off * UINT64_C(0x9e3779b97f4a7c15);
+	struct origin_memo *m = &s->origins[hash >> (64 - DIE_ORIGINS_BITS)];
 
-	if (id == INTERN_FULL || !grow_array((void **)&s->origin_names, &s->origin_names_cap,
-					     (size_t)id + 1, sizeof(*s->origin_names), SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory for names");
-	if (is_new)
-		rc = follow(s, f, off, &s->origin_names[id], err);
-	*ret = s->origin_names[id];
-	return rc;
+	if (m->stamp != s->origins_stamp || m->off != off || m->file != f) {
+		int rc = follow(s, f, off, ret, err);
+
+		if (rc)
+			return rc;
+		*m = (struct origin_memo){
+			.file = f, .off = off, .stamp = s->origins_stamp, .name = *ret};
+	}
+	*ret = m->name;
+	return 0;
 }
 
 static int resolve(struct die_scan *s, const struct scope_name *n, struct facts_scope *scope,
@@ -141,7 +142,7 @@ int die_names_resolve(struct die_scan *s, struct err *err)
 {
 	int rc = 0;
 
-	intern_reset(&s->origins);
+	s->origins_stamp++;
 	for (size_t i = 0; i < s->scope_count && !rc; i++)
 		rc = resolve(s, &s->names[i], &s->scopes[i], err);
 	return rc;

@@ -74,6 +74,18 @@ struct origin_name {
 	bool is_linkage, has_decl_file;
 };
 
+/* What was found for an origin, in the place that its offset gives. One that takes the place of
+ * another costs the other its memory, and no more. */
+struct origin_memo {
+	const struct die_file *file;
+	uint64_t off;
+	uint32_t stamp; /* of the unit: file numbers of names differ between units; 0: free */
+	struct origin_name name;
+};
+
+#define DIE_ORIGINS_BITS 14
+#define DIE_ORIGINS      ((size_t)1 << DIE_ORIGINS_BITS)
+
 /* A unit of a .dwo file, by its id. */
 struct die_split_unit {
 	uint64_t id;
@@ -123,10 +135,8 @@ struct die_scan {
 	struct range_list unit_ranges, scratch;
 	size_t scope_count, scopes_cap, names_cap, span_count, spans_cap;
 
-	/* Memo of origins by DIE offset, for the current unit. */
-	struct intern origins;
-	struct origin_name *origin_names;
-	size_t origin_names_cap;
+	struct origin_memo *origins; /* DIE_ORIGINS of them */
+	uint32_t origins_stamp;      /* of the current unit */
 };
 
 /* The compiled abbreviations of a unit; valid until DIE_TABLES others were asked for. */

@@ -72,6 +72,7 @@ static void note_split(struct die_scan *s, const struct die *d)
 /* A damaged line table is no reason to lose the functions. */
 static void read_lines(struct die_scan *s, const struct die *d)
 {
+	uint32_t number = 0, id = FACTS_NONE; /* of the file of the row before */
 	struct err why;
 	uint64_t off;
 
@@ -83,7 +84,11 @@ static void read_lines(struct die_scan *s, const struct die *d)
 	for (size_t i = 0; i < s->rows.count; i++) {
 		struct facts_row *row = &s->rows.rows[i];
 
-		row->file = line_table_file(&s->lines, row->file, s->comp_dir, s->text);
+		if (!i || row->file != number) {
+			number = row->file;
+			id = line_table_file(&s->lines, number, s->comp_dir, s->text);
+		}
+		row->file = id;
 		/* A line of a file that is not there is nothing to show. */
 		if (row->file == FACTS_NONE)
 			row->line = 0;
@@ -287,14 +292,13 @@ static void scan_done(struct die_scan *s)
 	die_file_close(&s->file);
 	die_companions_close(s);
 	die_wanted_close(&s->wanted);
-	intern_done(&s->origins);
+	free(s->origins);
 	free(s->scopes);
 	free(s->names);
 	free(s->spans);
 	free(s->rows.rows);
 	free(s->unit_ranges.list);
 	free(s->scratch.list);
-	free(s->origin_names);
 }
 
 int die_scan_with(struct image *im, const struct die_companions *companions,
@@ -308,12 +312,12 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 		.report = report,
 		.missing = companions->missing,
 		.notes = companions->notes,
-		.origins = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
+		.origins = calloc(DIE_ORIGINS, sizeof(struct origin_memo)),
 	};
 	int rc;
 
 	*report = (struct debug_report){0};
-	rc = load(&s, err);
+	rc = s.origins ? load(&s, err) : err_set(err, ERR_MEMORY, "out of memory");
 	if (!rc)
 		rc = die_companions_open(&s, companions, err);
 	if (!rc && companions->wanted_count)

@@ -18,6 +18,7 @@ int die_section_load(struct die_section *ret, struct image *im, const char *name
 int die_text_open(struct die_text *t, struct image *im, bool split, struct facts_text *text,
 		  struct err *err)
 {
+	struct die_section *strings[] = {&t->str, &t->line_str};
 	int rc;
 
 	*t = (struct die_text){
@@ -30,6 +31,10 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct facts
 	if (!rc)
 		rc = die_section_load(&t->str_offsets, im,
 				      split ? ".debug_str_offsets.dwo" : ".debug_str_offsets", err);
+	/* What is behind the last NUL is no string, and in front of it all end. */
+	for (size_t i = 0; i < ARRAY_LEN(strings); i++)
+		while (strings[i]->len && strings[i]->p[strings[i]->len - 1])
+			strings[i]->len--;
 	return rc;
 }
 
@@ -42,9 +47,7 @@ void die_text_close(struct die_text *t)
 
 const char *die_text_at(const struct die_section *s, uint64_t off)
 {
-	if (off >= s->len || !memchr(s->p + off, 0, s->len - off))
-		return NULL;
-	return (const char *)s->p + off;
+	return off < s->len ? (const char *)s->p + off : NULL;
 }
 
 const char *die_text_index(const struct die_text *t, uint64_t base, uint64_t index,

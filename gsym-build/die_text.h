@@ -20,7 +20,8 @@ int die_section_load(struct die_section *ret, struct image *im, const char *name
 
 struct die_text {
 	struct facts_text *text;
-	struct die_section str, line_str, str_offsets;
+	struct die_section str, line_str; /* up to their last NUL */
+	struct die_section str_offsets;
 	struct intern seen; /* offsets in .debug_str */
 	uint32_t *ids;      /* by index in `seen` */
 	size_t ids_cap;
@@ -31,7 +32,7 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct facts
 		  struct err *err);
 void die_text_close(struct die_text *t);
 
-/* The string at an offset; NULL when none begins and ends inside the section. */
+/* The string at an offset of str or line_str; NULL when none begins and ends inside it. */
 const char *die_text_at(const struct die_section *s, uint64_t off);
 
 /* The string of an index: `base` is where the offsets of the unit begin in .debug_str_offsets. */

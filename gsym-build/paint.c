@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "paint.h"
 
+#include "sort.h"
+
 bool paint_add(struct paint *p, uint64_t start, uint64_t end, uint64_t rank, uint32_t value)
 {
 	if (start >= end)
@@ -20,18 +22,18 @@ void paint_done(struct paint *p)
 
 /* By start; the better one first, so that a covered span never becomes the top of the heap, which
  * takes the first of equals. */
-static int by_start(const void *va, const void *vb)
+static inline bool before(const struct paint_span *a, const struct paint_span *b)
 {
-	const struct paint_span *a = va, *b = vb;
-
 	if (a->start != b->start)
-		return a->start < b->start ? -1 : 1;
+		return a->start < b->start;
 	if (a->rank != b->rank)
-		return a->rank > b->rank ? -1 : 1;
+		return a->rank > b->rank;
 	if (a->end != b->end)
-		return a->end < b->end ? -1 : 1;
-	return (a->value < b->value) - (a->value > b->value);
+		return a->end < b->end;
+	return a->value > b->value;
 }
+
+DEFINE_SORT(sort_spans, struct paint_span, before)
 
 /* A binary heap of indexes of spans that have begun, highest rank on top. */
 struct heap {
@@ -118,6 +120,7 @@ static bool sweep(struct heap *h, const struct paint *in, struct paint *out)
 
 int paint_flatten(struct paint *p, struct err *err)
 {
+	_cleanup_(freep) struct paint_span *tmp = NULL;
 	struct paint out = PAINT_INIT(SIZE_MAX);
 	struct heap heap;
 	bool ok;
@@ -126,7 +129,10 @@ int paint_flatten(struct paint *p, struct err *err)
 		return 0;
 	if (p->count > UINT32_MAX)
 		return err_set(err, ERR_LIMIT, "more than 2^32 address ranges");
-	qsort(p->spans, p->count, sizeof(*p->spans), by_start);
+	tmp = malloc((p->count / 2 + 1) * sizeof(*tmp));
+	if (!tmp)
+		return err_set(err, ERR_MEMORY, "out of memory for %zu address ranges", p->count);
+	sort_spans(p->spans, tmp, p->count);
 	heap = (struct heap){.spans = p->spans, .items = malloc(p->count * sizeof(uint32_t))};
 	ok = heap.items && sweep(&heap, p, &out);
 	free(heap.items);

@@ -133,8 +133,10 @@ static int check_nodes(struct walk *w, const struct rsym_block *b, struct err *e
 
 static int check_rows(struct walk *w, const struct rsym_block *b, struct err *err)
 {
-	struct rsym_lines lines = {0};
-	uint32_t before = UINT32_MAX, ones = bits_count_range(b->p, b->upper_at, b->upper_len);
+	uint32_t ones = bits_count_range(b->p, b->upper_at, b->upper_len);
+	uint32_t before = 0, at = 0, change = 0;
+	struct rsym_lines lines;
+	uint64_t word = 0;
 
 	if (ones != b->row_count - 1)
 		return damaged(err, "starts of block", w->blocks);
@@ -143,12 +145,25 @@ static int check_rows(struct walk *w, const struct rsym_block *b, struct err *er
 		if (!rsym_lines_to(b, b->row_count - 1, &lines))
 			return damaged(err, "lines of block", w->blocks);
 	}
+	/* The bits once from front to back. Starts that rise and are all there are found again by
+	 * rsym_block_row(), whichever way it takes. */
 	for (uint32_t i = 0; i < b->row_count; i++) {
-		uint32_t start = rsym_block_start(b, i);
-		uint32_t node = rsym_block_index(b, rsym_block_change(b, i));
+		uint32_t start = 0, node;
 
-		if (node > b->node_count || start >= b->limit ||
-		    (i && (start <= before || rsym_block_row(b, start) != i)))
+		if (i) {
+			while (!word) {
+				word = bits_word(b->p, b->upper_at + at);
+				at += 64;
+			}
+			start = (at - 64 + (uint32_t)__builtin_ctzll(word) - (i - 1))
+					<< b->low_bits |
+				(uint32_t)bits_get(b->p, b->low_at + (i - 1) * b->low_bits,
+						   b->low_bits);
+			word &= word - 1;
+			change += !b->by_change || (bits_word(b->p, b->changed_at + i - 1) & 1);
+		}
+		node = rsym_block_index(b, change);
+		if (node > b->node_count || start >= b->limit || (i && start <= before))
 			return damaged(err, "row of block", w->blocks);
 		before = start;
 		w->ends_in_a_gap = node == b->node_count;

@@ -5,6 +5,7 @@
 
 #include "rsym_bits.h"
 #include "rsym_format.h"
+#include "sort.h"
 
 /*
  * A use is a line of a function in a file, as one number that sorts the way entities stand: the
@@ -86,14 +87,12 @@ static void add_uses(const struct rsym_entities *e, struct use_sink *s)
 	}
 }
 
-static int by_key(const void *va, const void *vb)
+static inline bool is_below(const uint64_t *a, const uint64_t *b)
 {
-	uint64_t a, b;
-
-	memcpy(&a, va, sizeof(a));
-	memcpy(&b, vb, sizeof(b));
-	return (a > b) - (a < b);
+	return *a < *b;
 }
+
+DEFINE_SORT(sort_keys, uint64_t, is_below)
 
 /* Of sorted uses, those that begin an entity; in place. Returns their number. */
 static uint32_t keep_first(uint64_t *keys, uint32_t count, unsigned int stretch_bits)
@@ -113,7 +112,7 @@ static uint32_t keep_first(uint64_t *keys, uint32_t count, unsigned int stretch_
 }
 
 /* Sorts the uses of each function, which stand together, and keeps its entities. */
-static void make_keys(struct rsym_entities *e, const uint32_t *ends)
+static void make_keys(struct rsym_entities *e, const uint32_t *ends, uint64_t *tmp)
 {
 	const struct rsym_content *c = e->content;
 	uint32_t from = 0;
@@ -122,7 +121,7 @@ static void make_keys(struct rsym_entities *e, const uint32_t *ends)
 		/* One that has no use keeps the place that was left for it. */
 		uint32_t count = ends[f] > from ? ends[f] - from : 1, kept;
 
-		qsort(e->keys + from, count, sizeof(*e->keys), by_key);
+		sort_keys(e->keys + from, tmp, count);
 		kept = keep_first(e->keys + from, count, e->stretch_bits);
 		memmove(e->keys + e->count, e->keys + from, kept * sizeof(*e->keys));
 		e->first[f] = e->count;
@@ -136,8 +135,9 @@ int rsym_entities_make(struct rsym_entities *e, const struct rsym_content *c,
 		       unsigned int stretch_bits, struct err *err)
 {
 	_cleanup_(freep) uint32_t *at = calloc(c->function_count + 1, sizeof(*at));
+	_cleanup_(freep) uint64_t *tmp = NULL;
 	struct use_sink s = {.at = at};
-	uint64_t sum = 0;
+	uint64_t sum = 0, most = 0;
 
 	*e = (struct rsym_entities){.content = c, .stretch_bits = stretch_bits};
 	e->first = calloc(c->function_count + 1, sizeof(*e->first));
@@ -154,16 +154,19 @@ int rsym_entities_make(struct rsym_entities *e, const struct rsym_content *c,
 
 		at[f] = (uint32_t)sum;
 		sum += count;
+		if (count > most)
+			most = count;
 	}
 	e->keys = malloc((sum + 1) * sizeof(*e->keys));
-	if (!e->keys)
+	tmp = malloc((most / 2 + 1) * sizeof(*tmp));
+	if (!e->keys || !tmp)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	for (size_t f = 0; f < c->function_count; f++)
 		e->keys[at[f]] =
 			key_of(&c->functions[f], c->functions[f].file, c->functions[f].line);
 	s.keys = e->keys;
 	add_uses(e, &s);
-	make_keys(e, at);
+	make_keys(e, at, tmp);
 	return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "rsym_format.h"
 #include "rsym_pack.h"
 #include "rsym_text_writer.h"
+#include "sort.h"
 
 /* Ids are 32 bits with one value taken. */
 #define MAX_IDS ((size_t)UINT32_MAX - 1)
@@ -18,13 +19,20 @@ enum {
 	FILES_BLOCK = 32,
 	STRETCH_SHALLOW = 32,
 	STRETCH_DEEP = 7,
+	RECENT_BITS = 13,
+};
+
+struct recent_node {
+	struct rsym_content_node node;
+	uint32_t next_id; /* id + 1; 0: free */
 };
 
 struct rsym_writer {
 	/* In order of first sight; rsym_writer_finish() puts the ids into their final order. */
 	struct intern names, files; /* files: whole paths */
 	struct intern functions;    /* struct rsym_content_function */
-	struct intern nodes;        /* struct rsym_content_node */
+	struct buf nodes;           /* struct rsym_content_node */
+	struct recent_node *recent; /* by recent_slot() */
 	struct buf starts, rows;    /* uint64_t, struct rsym_content_row */
 	struct buf segments;        /* struct rsym_disk_segment */
 	struct buf path;            /* scratch */
@@ -44,7 +52,13 @@ struct rsym_writer *rsym_writer_new(struct err *err)
 	w->names = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
 	w->files = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
 	w->functions = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
-	w->nodes = (struct intern)INTERN_INIT(MAX_IDS, SIZE_MAX);
+	buf_init(&w->nodes, MAX_IDS * sizeof(struct rsym_content_node));
+	w->recent = calloc((size_t)1 << RECENT_BITS, sizeof(*w->recent));
+	if (!w->recent) {
+		rsym_writer_free(w);
+		err_set(err, ERR_MEMORY, "out of memory");
+		return NULL;
+	}
 	buf_init(&w->starts, SIZE_MAX);
 	buf_init(&w->rows, SIZE_MAX);
 	buf_init(&w->segments, LIMIT_TABLE_LEN);
@@ -62,7 +76,8 @@ void rsym_writer_free(struct rsym_writer *w)
 	intern_done(&w->names);
 	intern_done(&w->files);
 	intern_done(&w->functions);
-	intern_done(&w->nodes);
+	buf_done(&w->nodes);
+	free(w->recent);
 	buf_done(&w->starts);
 	buf_done(&w->rows);
 	buf_done(&w->segments);
@@ -110,6 +125,43 @@ uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_fu
 	return add(w, &w->functions, &content, sizeof(content));
 }
 
+static size_t node_count(const struct rsym_writer *w)
+{
+	return w->nodes.len / sizeof(struct rsym_content_node);
+}
+
+static struct rsym_content_node *node_at(const struct rsym_writer *w, uint32_t i)
+{
+	return (struct rsym_content_node *)(void *)w->nodes.p + i;
+}
+
+/* Not seeded: equal calls must give equal tables. Nodes chosen to collide are not made one, and
+ * nothing takes longer. */
+static struct recent_node *recent_slot(const struct rsym_writer *w,
+				       const struct rsym_content_node *n)
+{
+	uint64_t h = n->parent + UINT64_C(0x9e3779b97f4a7c15) * n->function;
+
+	h = (h ^ h >> 32) + UINT64_C(0xc2b2ae3d27d4eb4f) * n->call_line + n->call_file;
+	return &w->recent[(h * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - RECENT_BITS)];
+}
+
+/* Equal nodes are nearly always near: they are calls inside of one function. So the last ones are
+ * remembered in a cache that stays in the processor's, not all in a table that would not. */
+static uint32_t add_node(struct rsym_writer *w, const struct rsym_content_node *n)
+{
+	struct recent_node *slot = recent_slot(w, n);
+
+	if (slot->next_id && memcmp(&slot->node, n, sizeof(*n)) == 0)
+		return slot->next_id - 1;
+	if (!buf_append(&w->nodes, n, sizeof(*n))) {
+		w->failed = true;
+		return RSYM_NONE;
+	}
+	*slot = (struct recent_node){.node = *n, .next_id = (uint32_t)node_count(w)};
+	return slot->next_id - 1;
+}
+
 uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t function,
 			  uint32_t call_file, uint32_t call_line)
 {
@@ -122,9 +174,8 @@ uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t funct
 	if (w->failed)
 		return RSYM_NONE;
 	if (parent != RSYM_NONE) {
-		struct rsym_content_node above;
+		struct rsym_content_node above = *node_at(w, parent);
 
-		memcpy(&above, intern_get(&w->nodes, parent, NULL), sizeof(above));
 		if (above.depth == LIMIT_INLINE_DEPTH) {
 			n = above;
 			n.function = function;
@@ -135,7 +186,7 @@ uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t funct
 			n.depth = above.depth + 1;
 		}
 	}
-	return add(w, &w->nodes, &n, sizeof(n));
+	return add_node(w, &n);
 }
 
 void rsym_writer_row(struct rsym_writer *w, uint64_t vaddr, uint32_t node, uint32_t file,
@@ -185,7 +236,7 @@ void rsym_writer_counts(const struct rsym_writer *w, struct rsym_writer_counts *
 	*ret = (struct rsym_writer_counts){
 		.function_count = w->functions.count,
 		.range_count = w->starts.len / sizeof(uint64_t),
-		.node_count = w->nodes.count,
+		.node_count = node_count(w),
 		.file_count = w->files.count,
 	};
 }
@@ -223,30 +274,32 @@ struct sorted_string {
 	uint32_t id;
 };
 
-static int by_text(const void *va, const void *vb)
+static inline bool is_before(const struct sorted_string *a, const struct sorted_string *b)
 {
-	const struct sorted_string *a = va, *b = vb;
 	size_t shared = a->s.len < b->s.len ? a->s.len : b->s.len;
 	int order = shared ? memcmp(a->s.p, b->s.p, shared) : 0;
 
-	return order ? order : (a->s.len > b->s.len) - (a->s.len < b->s.len);
+	return order ? order < 0 : a->s.len < b->s.len;
 }
+
+DEFINE_SORT(sort_texts, struct sorted_string, is_before)
 
 /* The strings in order, and by old id the new one. Both freed by the caller. */
 static int sort_strings(const struct intern *in, struct rsym_string **ret, uint32_t **ret_new_id,
 			struct err *err)
 {
 	_cleanup_(freep) struct sorted_string *sorted = calloc(in->count + 1, sizeof(*sorted));
+	_cleanup_(freep) struct sorted_string *tmp = malloc((in->count / 2 + 1) * sizeof(*tmp));
 	_cleanup_(freep) uint32_t *new_id = calloc(in->count + 1, sizeof(*new_id));
 
 	*ret = calloc(in->count + 1, sizeof(**ret));
-	if (!sorted || !new_id || !*ret)
+	if (!sorted || !tmp || !new_id || !*ret)
 		return no_memory(err);
 	for (uint32_t i = 0; i < in->count; i++) {
 		sorted[i].s.p = intern_get(in, i, &sorted[i].s.len);
 		sorted[i].id = i;
 	}
-	qsort(sorted, in->count, sizeof(*sorted), by_text);
+	sort_texts(sorted, tmp, in->count);
 	for (uint32_t i = 0; i < in->count; i++) {
 		(*ret)[i] = sorted[i].s;
 		new_id[sorted[i].id] = i;
@@ -261,21 +314,22 @@ struct sorted_function {
 };
 
 /* By name, entry, declaration: functions are distinct, so this is an order without ties. */
-static int by_function(const void *va, const void *vb)
+static inline bool is_first(const struct sorted_function *x, const struct sorted_function *y)
 {
-	const struct rsym_content_function *a = &((const struct sorted_function *)va)->f;
-	const struct rsym_content_function *b = &((const struct sorted_function *)vb)->f;
+	const struct rsym_content_function *a = &x->f, *b = &y->f;
 
 	if (a->name != b->name)
-		return a->name < b->name ? -1 : 1;
+		return a->name < b->name;
 	if (a->vaddr != b->vaddr)
-		return a->vaddr < b->vaddr ? -1 : 1;
+		return a->vaddr < b->vaddr;
 	if (a->file != b->file)
-		return a->file < b->file ? -1 : 1;
+		return a->file < b->file;
 	if (a->line != b->line)
-		return a->line < b->line ? -1 : 1;
-	return (a->flags > b->flags) - (a->flags < b->flags);
+		return a->line < b->line;
+	return a->flags < b->flags;
 }
+
+DEFINE_SORT(sort_by_name, struct sorted_function, is_first)
 
 static uint32_t new_file(const uint32_t *new_id, uint32_t file)
 {
@@ -287,10 +341,11 @@ static int sort_functions(const struct rsym_writer *w, struct parts *p, const ui
 {
 	size_t count = w->functions.count;
 	_cleanup_(freep) struct sorted_function *sorted = calloc(count + 1, sizeof(*sorted));
+	_cleanup_(freep) struct sorted_function *tmp = malloc((count / 2 + 1) * sizeof(*tmp));
 	_cleanup_(freep) uint32_t *new_id = calloc(count + 1, sizeof(*new_id));
 
 	p->functions = calloc(count + 1, sizeof(*p->functions));
-	if (!sorted || !new_id || !p->functions)
+	if (!sorted || !tmp || !new_id || !p->functions)
 		return no_memory(err);
 	for (uint32_t i = 0; i < count; i++) {
 		memcpy(&sorted[i].f, intern_get(&w->functions, i, NULL), sizeof(sorted[i].f));
@@ -298,7 +353,7 @@ static int sort_functions(const struct rsym_writer *w, struct parts *p, const ui
 		sorted[i].f.file = new_file(file_id, sorted[i].f.file);
 		sorted[i].id = i;
 	}
-	qsort(sorted, count, sizeof(*sorted), by_function);
+	sort_by_name(sorted, tmp, count);
 	for (uint32_t i = 0; i < count; i++) {
 		p->functions[i] = sorted[i].f;
 		new_id[sorted[i].id] = i;
@@ -313,7 +368,7 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 	_cleanup_(freep) uint32_t *name_id = NULL;
 	_cleanup_(freep) uint32_t *file_id = NULL;
 	_cleanup_(freep) uint32_t *function_id = NULL;
-	struct rsym_content_node *nodes = (void *)w->nodes.data;
+	struct rsym_content_node *nodes = node_at(w, 0);
 	struct rsym_content_row *rows = (void *)w->rows.p;
 	size_t row_count = w->starts.len / sizeof(uint64_t);
 	int rc = sort_strings(&w->names, &p->names, &name_id, err);
@@ -324,7 +379,7 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 		rc = sort_functions(w, p, name_id, file_id, &function_id, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < w->nodes.count; i++) {
+	for (size_t i = 0; i < node_count(w); i++) {
 		nodes[i].function = function_id[nodes[i].function];
 		nodes[i].call_file = new_file(file_id, nodes[i].call_file);
 	}
@@ -336,7 +391,7 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 		.rows = rows,
 		.starts = (const void *)w->starts.p,
 		.function_count = w->functions.count,
-		.node_count = w->nodes.count,
+		.node_count = node_count(w),
 		.row_count = row_count,
 		.file_count = (uint32_t)w->files.count,
 		.name_count = (uint32_t)w->names.count,

@@ -24,8 +24,8 @@ struct rsym_writer *rsym_writer_new(struct err *err) _must_check_;
 void rsym_writer_free(struct rsym_writer *w);
 DEFINE_FREEP(struct rsym_writer, rsym_writer_free);
 
-/* These give an id of the writer, the same one for equal input; the table has ids of its own. All
- * text is copied. */
+/* These give an id of the writer, the same one for equal input (of nodes: when it was seen not long
+ * ago); the table has ids of its own. All text is copied. */
 uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
 			  size_t base_len);
 

@@ -11,7 +11,13 @@
 struct intern_entry {
 	size_t off;
 	uint32_t len;
+};
+
+/* The hash stands here, so that nearly all keys that differ are told apart without a look at them:
+ * each look costs a wait for memory. */
+struct intern_slot {
 	uint32_t hash;
+	uint32_t next_id; /* id + 1; 0 is free */
 };
 
 static uint32_t hash_of(const void *key, size_t len)
@@ -33,13 +39,15 @@ static uint32_t hash_of(const void *key, size_t len)
 	return (uint32_t)XXH3_64bits_withSeed(key, len, s);
 }
 
-static bool matches(const struct intern *in, uint32_t id, uint32_t hash, const void *key,
-		    size_t len)
+static bool matches(const struct intern *in, const struct intern_slot *slot, uint32_t hash,
+		    const void *key, size_t len)
 {
-	const struct intern_entry *e = &in->entries[id];
+	const struct intern_entry *e;
 
-	return e->hash == hash && e->len == len &&
-	       (len == 0 || memcmp(in->data + e->off, key, len) == 0);
+	if (slot->hash != hash)
+		return false;
+	e = &in->entries[slot->next_id - 1];
+	return e->len == len && (len == 0 || memcmp(in->data + e->off, key, len) == 0);
 }
 
 /* The slot that holds the key, or the free one where it belongs. */
@@ -47,7 +55,7 @@ static size_t slot_of(const struct intern *in, uint32_t hash, const void *key, s
 {
 	size_t mask = in->slot_count - 1, i = hash & mask;
 
-	while (in->slots[i] && !matches(in, in->slots[i] - 1, hash, key, len))
+	while (in->slots[i].next_id && !matches(in, &in->slots[i], hash, key, len))
 		i = (i + 1) & mask;
 	return i;
 }
@@ -55,16 +63,18 @@ static size_t slot_of(const struct intern *in, uint32_t hash, const void *key, s
 static bool rehash(struct intern *in)
 {
 	size_t next = in->slot_count ? in->slot_count * 2 : 64;
-	uint32_t *slots = calloc(next, sizeof(*slots));
+	struct intern_slot *slots = calloc(next, sizeof(*slots));
 
 	if (!slots)
 		return false;
-	for (size_t id = 0; id < in->count; id++) {
-		size_t i = in->entries[id].hash & (next - 1);
+	for (size_t from = 0; from < in->slot_count; from++) {
+		size_t i = in->slots[from].hash & (next - 1);
 
-		while (slots[i])
+		if (!in->slots[from].next_id)
+			continue;
+		while (slots[i].next_id)
 			i = (i + 1) & (next - 1);
-		slots[i] = (uint32_t)id + 1;
+		slots[i] = in->slots[from];
 	}
 	free(in->slots);
 	in->slots = slots;
@@ -76,37 +86,38 @@ uint32_t intern_find(const struct intern *in, const void *key, size_t len)
 {
 	if (!in->slot_count)
 		return INTERN_FULL;
-	return in->slots[slot_of(in, hash_of(key, len), key, len)] - 1;
+	return in->slots[slot_of(in, hash_of(key, len), key, len)].next_id - 1;
 }
 
 uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_new)
 {
 	uint32_t hash = hash_of(key, len);
-	size_t slot, want;
+	size_t slot = 0, want;
 
 	if (ret_new)
 		*ret_new = false;
 	if (in->slot_count) {
 		slot = slot_of(in, hash, key, len);
-		if (in->slots[slot])
-			return in->slots[slot] - 1;
+		if (in->slots[slot].next_id)
+			return in->slots[slot].next_id - 1;
 	}
 	if (len > UINT32_MAX || in->count >= UINT32_MAX - 1)
-		return INTERN_FULL;
-	if (2 * (in->count + 1) > in->slot_count && !rehash(in))
 		return INTERN_FULL;
 	if (!CHECKED_ADD(in->data_len, len, &want) ||
 	    !grow_array((void **)&in->data, &in->data_cap, want, 1, in->max_data) ||
 	    !grow_array((void **)&in->entries, &in->entries_cap, in->count + 1,
 			sizeof(*in->entries), in->max_count))
 		return INTERN_FULL;
-	slot = slot_of(in, hash, key, len);
-	in->entries[in->count] =
-		(struct intern_entry){.off = in->data_len, .len = (uint32_t)len, .hash = hash};
+	if (2 * (in->count + 1) > in->slot_count) {
+		if (!rehash(in))
+			return INTERN_FULL;
+		slot = slot_of(in, hash, key, len);
+	}
+	in->entries[in->count] = (struct intern_entry){.off = in->data_len, .len = (uint32_t)len};
 	if (len)
 		memcpy(in->data + in->data_len, key, len);
 	in->data_len = want;
-	in->slots[slot] = (uint32_t)++in->count;
+	in->slots[slot] = (struct intern_slot){.hash = hash, .next_id = (uint32_t)++in->count};
 	if (ret_new)
 		*ret_new = true;
 	return (uint32_t)in->count - 1;

@@ -12,7 +12,7 @@
 struct intern {
 	struct intern_entry *entries; /* in order of id */
 	size_t count, entries_cap;
-	uint32_t *slots; /* open addressing, id + 1, 0 is free; a power of two of them */
+	struct intern_slot *slots; /* open addressing, a power of two of them */
 	size_t slot_count;
 	uint8_t *data; /* the keys, one behind the other */
 	size_t data_len, data_cap;

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SORT_H
+#define RAWSTACK_SORT_H
+/*
+ * Sorting where qsort() is too slow: it calls back for every comparison, and builds sort millions
+ * of small records. Stable; what is in order already costs one pass.
+ */
+#include <stddef.h>
+#include <string.h>
+
+/*
+ * DEFINE_SORT(name, type, before) makes `static void name(type *a, type *tmp, size_t n)`.
+ * before(const type *x, const type *y): x must stand in front of y. tmp has room for n / 2.
+ */
+#define DEFINE_SORT(name, type, before)                                      \
+	static void name(type *a, type *tmp, size_t n)                       \
+	{                                                                    \
+		size_t half = n / 2, i = 0, j = half, k = 0;                 \
+                                                                             \
+		if (n <= 12) {                                               \
+			for (i = 1; i < n; i++) {                            \
+				type x = a[i];                               \
+                                                                             \
+				for (j = i; j && before(&x, &a[j - 1]); j--) \
+					a[j] = a[j - 1];                     \
+				a[j] = x;                                    \
+			}                                                    \
+			return;                                              \
+		}                                                            \
+		name(a, tmp, half);                                          \
+		name(a + half, tmp, n - half);                               \
+		if (!before(&a[half], &a[half - 1]))                         \
+			return;                                              \
+		memcpy(tmp, a, half * sizeof(type));                         \
+		while (i < half && j < n)                                    \
+			a[k++] = before(&a[j], &tmp[i]) ? a[j++] : tmp[i++]; \
+		memcpy(a + k, tmp + i, (half - i) * sizeof(type));           \
+	}
+
+#endif
