@@ -21,6 +21,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -446,11 +447,20 @@ static void print_latencies(struct worker *workers, unsigned int threads)
 	free(all);
 }
 
+static double cpu_seconds(void)
+{
+	struct rusage r;
+
+	getrusage(RUSAGE_SELF, &r);
+	return (double)(r.ru_utime.tv_sec + r.ru_stime.tv_sec) +
+	       (double)(r.ru_utime.tv_usec + r.ru_stime.tv_usec) / 1e6;
+}
+
 static void run_all(struct load *l, unsigned int threads)
 {
 	static struct worker workers[THREADS_MAX];
 	uint64_t addresses = 0, frames = 0, strings = 0, deferred = 0, failed = 0, batches = 0;
-	double seconds;
+	double seconds, cpu = cpu_seconds();
 
 	l->start_ns = mono_ns();
 	l->end_ns = l->start_ns + (uint64_t)(l->seconds * 1e9);
@@ -470,6 +480,7 @@ static void run_all(struct load *l, unsigned int threads)
 		batches += workers[i].latency_count;
 	}
 	seconds = (double)(mono_ns() - l->start_ns) / 1e9;
+	printf("cpu_seconds %.3f\n", cpu_seconds() - cpu);
 	printf("batches %" PRIu64 "\nseconds %.2f\n%s_per_s %.0f\n", batches, seconds,
 	       l->stacks ? "stack_frames" : "addresses", (double)addresses / seconds);
 	printf("reply_frames_per_batch %.0f\nstrings_per_batch %.0f\n",
