@@ -14,6 +14,7 @@
 #include "digest.h"
 #include "limits.h"
 #include "rsym.h"
+#include "timed_wait.h"
 
 struct build_queue {
 	struct build_queue_config config;
@@ -237,7 +238,7 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 		return err_set(err, ERR_MEMORY, "out of memory");
 	q->config = *config;
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_cond_init(&q->ended, NULL);
+	timed_wait_init(&q->ended);
 	for (; q->thread_count < count; q->thread_count++) {
 		int rc;
 
@@ -257,12 +258,10 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 
 bool build_queue_stop(struct build_queue *q, unsigned int timeout_ms)
 {
-	struct timespec until;
+	const struct timespec until = timed_wait_until(timeout_ms);
 	bool ended;
 	int rc = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += timeout_ms / 1000 + 1;
 	pthread_mutex_lock(&q->lock);
 	while (q->running && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&q->ended, &q->lock, &until);

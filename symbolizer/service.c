@@ -12,6 +12,7 @@
 #include "limits.h"
 #include "rsym_format.h"
 #include "service_priv.h"
+#include "timed_wait.h"
 
 enum {
 	MAINTAIN_SECONDS = 60,
@@ -59,10 +60,8 @@ static void *keep(void *arg)
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->stopped) {
-		struct timespec until;
+		const struct timespec until = timed_wait_until(MAINTAIN_SECONDS * 1000);
 
-		clock_gettime(CLOCK_REALTIME, &until);
-		until.tv_sec += MAINTAIN_SECONDS;
 		if (pthread_cond_timedwait(&s->wake, &s->lock, &until) != ETIMEDOUT)
 			continue;
 		pthread_mutex_unlock(&s->lock);
@@ -132,7 +131,7 @@ int service_open(struct service **ret, const struct service_config *config, stru
 		return err_set(err, ERR_MEMORY, "out of memory");
 	s->data_fd = s->lock_fd = -1;
 	pthread_mutex_init(&s->lock, NULL);
-	pthread_cond_init(&s->wake, NULL);
+	timed_wait_init(&s->wake);
 	rc = open_parts(s, config, err);
 	if (rc) {
 		service_close(s);

@@ -16,6 +16,7 @@
 
 #include "limits.h"
 #include "store_kv.h"
+#include "timed_wait.h"
 
 enum {
 	READERS_MAX = 1024,
@@ -251,16 +252,9 @@ static bool wait_phase(struct kv_lmdb *m, unsigned int phase, const struct times
 static bool lmdb_settle(struct kv *kv, unsigned int timeout_ms)
 {
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
-	struct timespec until;
+	const struct timespec until = timed_wait_until(timeout_ms);
 	bool settled;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += timeout_ms / 1000;
-	until.tv_nsec += (long)(timeout_ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_mutex_lock(&m->lock);
 	/* First those of the phase before, then, in a new phase, those of the last one. */
 	settled = wait_phase(m, !m->phase, &until);
@@ -382,7 +376,7 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, str
 		return err_set(err, ERR_MEMORY, "out of memory");
 	m->kv.ops = &ops;
 	pthread_mutex_init(&m->lock, NULL);
-	pthread_cond_init(&m->ended, NULL);
+	timed_wait_init(&m->ended);
 	if (snprintf(m->path, sizeof(m->path), "%s/store.mdb", dir) >= (int)sizeof(m->path))
 		rc = err_set(err, ERR_USAGE, "data directory: name too long");
 	else

@@ -41,6 +41,7 @@ static void print_help(void)
 	       "  --store-bytes N        disk for tables; K, M, G may follow (10G)\n"
 	       "  --workers N            threads that answer requests (4)\n"
 	       "  --builds N             tables built at once (1)\n"
+	       "  --keepalive SECONDS    how long a silent peer is believed to be there (20)\n"
 	       "  --table-worker PATH    program that reads debug files (beside this one)\n"
 	       "  --version, --help\n\n"
 	       "SIGTERM and SIGINT end it. Exit status: 0 done, 1 failed, 2 wrong usage.\n");
@@ -79,6 +80,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		STORE_BYTES,
 		WORKERS,
 		BUILDS,
+		KEEPALIVE,
 		TABLE_WORKER,
 		HELP,
 		VERSION
@@ -90,6 +92,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"store-bytes", required_argument, NULL, STORE_BYTES},
 		{"workers", required_argument, NULL, WORKERS},
 		{"builds", required_argument, NULL, BUILDS},
+		{"keepalive", required_argument, NULL, KEEPALIVE},
 		{"table-worker", required_argument, NULL, TABLE_WORKER},
 		{"help", no_argument, NULL, HELP},
 		{"version", no_argument, NULL, VERSION},
@@ -123,6 +126,11 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			rc = parse_number("--builds", optarg, 64, &n, err);
 			if (!rc)
 				o->service.builders = (unsigned int)n;
+			break;
+		case KEEPALIVE:
+			rc = parse_number("--keepalive", optarg, 86400, &n, err);
+			if (!rc)
+				o->server.keepalive_ms = (uint32_t)n * 1000;
 			break;
 		case TABLE_WORKER:
 			o->service.worker_path = optarg;

@@ -98,6 +98,11 @@ static struct upload *find_id(struct uploads *u, const struct build_id *id)
 	return NULL;
 }
 
+static int64_t mono_ns(const struct uploads *u)
+{
+	return (int64_t)u->io->mono_ns(u->io->ctx);
+}
+
 /* --- Begin --------------------------------------------------------------------------------- */
 
 static int check_begin(const Rawstack__V1__BeginRequest *r, struct build_id *id, struct err *err)
@@ -167,14 +172,14 @@ static bool same_content(const struct upload *up, const Rawstack__V1__BeginReque
 	       !memcmp(up->begin->sha256.data, r->sha256.data, DIGEST_LEN);
 }
 
-static void drop_stale(struct uploads *u, uint64_t now)
+static void drop_stale(struct uploads *u, int64_t now)
 {
 	struct upload *next;
 
 	for (struct upload *up = u->list; up; up = next) {
 		next = up->next;
 		if (up->state == UPLOAD_RECEIVING && !up->streaming &&
-		    now - up->touched_ns > LIMIT_UPLOAD_IDLE_NS && now > up->touched_ns)
+		    now - up->touched_ns > (int64_t)LIMIT_UPLOAD_IDLE_NS)
 			drop(u, up);
 	}
 }
@@ -193,7 +198,7 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 		 Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
 		 const char **ret_reason, struct err *err)
 {
-	uint64_t now = u->io->real_ns(u->io->ctx);
+	int64_t now = mono_ns(u);
 	struct upload *up;
 	size_t count = 0;
 	int rc;
@@ -297,7 +302,7 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
 		return rc;
 	pthread_mutex_lock(&u->lock);
 	up->received += len;
-	up->touched_ns = u->io->real_ns(u->io->ctx);
+	up->touched_ns = mono_ns(u);
 	*ret_received = up->received;
 	pthread_mutex_unlock(&u->lock);
 	return 0;
@@ -415,6 +420,7 @@ static bool take_up(struct uploads *u, const char *hex)
 	struct build_id token;
 	char name[NAME_LEN];
 	struct stat st;
+	int64_t idle_ns;
 	ssize_t len;
 
 	if (!up || build_id_parse(&token, hex, NULL) || token.len != UPLOAD_TOKEN_LEN)
@@ -435,7 +441,9 @@ static bool take_up(struct uploads *u, const char *hex)
 	    find_id(u, &up->id))
 		return false;
 	up->received = (uint64_t)st.st_size;
-	up->touched_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000u;
+	/* A clock that was set back must not make it old. */
+	idle_ns = (int64_t)u->io->real_ns(u->io->ctx) - st.st_mtim.tv_sec * INT64_C(1000000000);
+	up->touched_ns = mono_ns(u) - (idle_ns > 0 ? idle_ns : 0);
 	append(u, TAKE_PTR(up));
 	return true;
 }

@@ -33,8 +33,8 @@ struct upload {
 
 	enum upload_state state;
 	uint64_t received;
-	uint64_t touched_ns; /* unix */
-	bool streaming;      /* a stream has it */
+	int64_t touched_ns; /* monotonic; below 0 when that was before the machine's start */
+	bool streaming;     /* a stream has it */
 	struct upload_waiter *waiters;
 };
 

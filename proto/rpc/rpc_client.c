@@ -87,6 +87,10 @@ int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err
 		int_arg(GRPC_ARG_ENABLE_RETRIES, 0),                            /* callers do */
 		int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
 		int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
+		/* A service that vanished without a word is noticed within the patience of callers.
+		 */
+		int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
+		int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),
 		/* A service that comes back is found within seconds, not gRPC's two minutes. */
 		int_arg(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200),
 		int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000),

@@ -14,9 +14,12 @@
 #include "rpc_codec.h"
 #include "rpc_listen.h"
 #include "rpc_pool.h"
+#include "timed_wait.h"
 
 enum {
 	ACCEPTS_PER_QUEUE = 8,
+	KEEPALIVE_MS = 20000, /* half of the patience that our clients have */
+	ANSWER_MS = 10000,    /* for an answer of the transport itself */
 	TABLES_MAX = 8
 };
 
@@ -81,6 +84,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 		    struct err *err)
 {
 	unsigned int queue_count = config->queues ? config->queues : 1;
+	uint32_t keepalive_ms = config->keepalive_ms ? config->keepalive_ms : KEEPALIVE_MS;
 	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
 	/*
 	 * Identity only: gRPC inflates a whole message before it looks at the limit. Without port
@@ -92,9 +96,19 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 		int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0),
 		int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, (int)LIMIT_CONNECTION_CALLS),
 		int_arg(GRPC_ARG_MAX_METADATA_SIZE, (int)LIMIT_METADATA_LEN),
-		/* A peer that vanished without a word is noticed, and its calls are cancelled. */
-		int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 60000),
-		int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 20000),
+		/*
+		 * A peer that vanished without a word is noticed, its calls are cancelled, and what
+		 * it was sending can be sent by another; an idle one too, and one that never
+		 * finished its handshake.
+		 */
+		int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, (int)keepalive_ms),
+		int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+			(int)(keepalive_ms < ANSWER_MS ? keepalive_ms : ANSWER_MS)),
+		int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+		int_arg(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
+		int_arg(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ANSWER_MS),
+		/* Clients may look after their side: ours does. */
+		int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
 
@@ -105,7 +119,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	s->workers = config->workers ? config->workers : 4;
 	s->queue_count = queue_count;
 	pthread_mutex_init(&s->calls.lock, NULL);
-	pthread_cond_init(&s->calls.changed, NULL);
+	timed_wait_init(&s->calls.changed);
 	s->drained_tag.done = on_drained;
 	s->server = grpc_server_create(&channel_args, NULL);
 	for (unsigned int i = 0; i < queue_count; i++) {
@@ -239,17 +253,10 @@ int rpc_server_start(struct rpc_server *s, struct err *err)
 /* Waits until gRPC has let go of every call; with a limit in ms, or UINT_MAX for none. */
 static bool wait_drained(struct rpc_server *s, unsigned int ms)
 {
-	struct timespec until;
+	const struct timespec until = timed_wait_until(ms == UINT_MAX ? 0 : ms);
 	bool drained;
 	int rc = 0;
 
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_sec++;
-		until.tv_nsec -= 1000000000;
-	}
 	pthread_mutex_lock(&s->calls.lock);
 	while (!s->drained && rc != ETIMEDOUT) {
 		if (ms == UINT_MAX)

@@ -60,8 +60,9 @@ struct rpc_method {
 };
 
 struct rpc_server_config {
-	unsigned int queues;  /* completion queues, one thread each; 0: 1 */
-	unsigned int workers; /* threads that run handlers; 0: 4 */
+	unsigned int queues;   /* completion queues, one thread each; 0: 1 */
+	unsigned int workers;  /* threads that run handlers; 0: 4 */
+	uint32_t keepalive_ms; /* a silent peer is asked then, and soon given up; 0: 20 s */
 };
 
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_TIMED_WAIT_H
+#define RAWSTACK_TIMED_WAIT_H
+/*
+ * Condition variables that are waited for until a time of the monotonic clock: pthread's default is
+ * the wall clock, and a wait of a minute lasts a day when that is set back.
+ */
+#include <pthread.h>
+#include <time.h>
+
+#include "base.h"
+
+static inline void timed_wait_init(pthread_cond_t *cond)
+{
+	pthread_condattr_t attr;
+
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(cond, &attr);
+	pthread_condattr_destroy(&attr);
+}
+
+/* For pthread_cond_timedwait() on a condition of timed_wait_init(). */
+static inline struct timespec timed_wait_until(uint64_t ms)
+{
+	struct timespec until;
+
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += (time_t)(ms / 1000);
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_sec++;
+		until.tv_nsec -= 1000000000;
+	}
+	return until;
+}
+
+#endif
