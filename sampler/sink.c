@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "limits.h"
 
@@ -18,6 +17,7 @@ struct sink {
 int sink_open(struct sink **ret, const char *dir, const struct io *io, struct err *err)
 {
 	_cleanup_(sink_closep) struct sink *s = calloc(1, sizeof(*s));
+	int rc;
 
 	if (!s)
 		return err_set(err, ERR_MEMORY, "sink: out of memory");
@@ -26,8 +26,9 @@ int sink_open(struct sink **ret, const char *dir, const struct io *io, struct er
 	s->dir = strdup(dir);
 	if (!s->dir)
 		return err_set(err, ERR_MEMORY, "sink: out of memory");
-	if (mkdir(dir, 0700) && errno != EEXIST)
-		return err_sys(err, errno, "%s", dir);
+	rc = s->io->make_dir(s->io->ctx, AT_FDCWD, dir, 0700);
+	if (rc && rc != -EEXIST)
+		return err_sys(err, -rc, "%s", dir);
 	s->dir_fd = s->io->open(s->io->ctx, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
 	if (s->dir_fd < 0)
 		return err_sys(err, -s->dir_fd, "%s", dir);

@@ -11,6 +11,7 @@
  *	segment-<16 hex digits>.spool   spool_header, its directory, then records, then zero bytes;
  *	                                once sealed, header, directory, packed blocks of all that
  *	ack                             spool_ack
+ *	dropped                         spool_dropped, twice
  *	.<name>...tmp                   not finished; removed by the next writer
  */
 #include <stdint.h>
@@ -130,5 +131,23 @@ struct spool_ack {
 	uint64_t place; /* everything before it is at the sink */
 };
 _Static_assert(sizeof(struct spool_ack) == 32, "on disk");
+
+/* Two of them, at 0 and SPOOL_DROPPED_STRIDE of the file; the one with the greater sequence counts.
+ * A segment whose number is not above `segment` is dropped, whether its file is still there or not.
+ */
+#define SPOOL_DROPPED_MAGIC "RAWSPDRP"
+enum {
+	SPOOL_DROPPED_STRIDE = 4096
+};
+
+struct spool_dropped {
+	char magic[8];
+	uint16_t major, minor;
+	uint32_t crc; /* CRC-32C of all bytes, these four as zero */
+	uint64_t sequence;
+	uint64_t samples; /* that limits removed unsent, since the directory was made */
+	uint64_t segment;
+};
+_Static_assert(sizeof(struct spool_dropped) == 40, "on disk");
 
 #endif

@@ -47,21 +47,31 @@ uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *o
 	return now > then ? now - then : 0;
 }
 
-/* Removes the oldest segment; sent ones are always older than unsent ones. */
+/* Removes the oldest segment; sent ones are always older than unsent ones. What goes unsent is
+ * stated first: a power cut then finds it counted, and dropped even if its file is still there. A
+ * disk that takes no statement does not keep it: then the count is in the data only. */
 static void drop_oldest(struct spool_keep *k, uint64_t ack_segment, uint64_t ack_place)
 {
-	const struct spool_kept *oldest = &k->all[0];
+	const uint64_t number = k->all[0].number;
 	uint64_t lost = 0;
 	char name[SPOOL_NAME_MAX];
 	int rc;
 
-	if (oldest->number >= ack_segment)
-		lost = spool_segment_samples(k->io, k->dir_fd, oldest->number,
-					     oldest->number == ack_segment ? ack_place : 0);
-	rc = k->io->unlink(k->io->ctx, k->dir_fd, spool_segment_name(oldest->number, name));
-	if (rc == 0)
+	if (number >= ack_segment)
+		lost = spool_segment_samples(k->io, k->dir_fd, number,
+					     number == ack_segment ? ack_place : 0);
+	if (lost) {
+		k->drops.samples += lost;
+		k->drops.segment = number;
+		if (spool_drops_write(k->io, k->dir_fd, &k->drops, NULL))
+			k->drops.segment = 0;
+	}
+	rc = k->io->unlink(k->io->ctx, k->dir_fd, spool_segment_name(number, name));
+	/* One that cannot be removed is not ours to wait for; if it was stated, nobody reads it. */
+	if (rc == 0 || k->drops.segment == number)
 		k->dropped += lost;
-	/* One that cannot be removed is not ours to wait for. */
+	else
+		k->drops.samples -= lost;
 	memmove(k->all, k->all + 1, --k->count * sizeof(*k->all));
 }
 
@@ -171,14 +181,23 @@ int spool_keep_init(struct spool_keep *k, const struct io *io, int dir_fd,
 	rc = spool_segments_list(io, dir_fd, &found, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < found.count && !rc; i++)
-		rc = adopt(k, found.numbers[i], i + 1 == found.count, origin);
+	spool_drops_read(io, dir_fd, &k->drops);
+	for (size_t i = 0; i < found.count && !rc; i++) {
+		char name[SPOOL_NAME_MAX];
+
+		if (found.numbers[i] > k->drops.segment)
+			rc = adopt(k, found.numbers[i], i + 1 == found.count, origin);
+		else
+			io->unlink(io->ctx, dir_fd, spool_segment_name(found.numbers[i], name));
+	}
 	if (rc)
 		err_set(err, rc, "out of memory for the spool");
 	if (!rc)
 		rc = spool_ack_read(io, dir_fd, ret_last, &ack_place, err);
 	if (found.count && found.numbers[found.count - 1] > *ret_last)
 		*ret_last = found.numbers[found.count - 1];
+	if (k->drops.segment > *ret_last)
+		*ret_last = k->drops.segment;
 	free(found.numbers);
 	return rc;
 }

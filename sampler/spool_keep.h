@@ -21,7 +21,8 @@ struct spool_keep {
 	uint8_t boot_id[16];
 	struct spool_kept *all; /* ascending */
 	size_t count, cap;
-	uint64_t dropped; /* samples that went unsent */
+	struct spool_drops drops; /* as on the disk */
+	uint64_t dropped;         /* samples that went unsent since init */
 };
 
 /* Takes stock of a directory whose newest segment nobody writes to any more. *ret_last is the

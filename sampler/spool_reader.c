@@ -168,11 +168,16 @@ static int open_segment(struct spool_reader *r, uint64_t number, uint64_t place,
 static int find_segment(struct spool_reader *r, uint64_t from, uint64_t *ret, struct err *err)
 {
 	struct spool_segments found;
+	struct spool_drops drops;
 	int rc = spool_segments_list(r->io, r->dir_fd, &found, err);
 	size_t i = 0;
 
 	if (rc)
 		return rc;
+	/* A dropped one that is still there is counted already. */
+	spool_drops_read(r->io, r->dir_fd, &drops);
+	if (from <= drops.segment)
+		from = drops.segment + 1;
 	while (i < found.count && found.numbers[i] < from)
 		i++;
 	rc = i < found.count;

@@ -12,6 +12,7 @@
 #define SEGMENT_PREFIX "segment-"
 #define SEGMENT_SUFFIX ".spool"
 #define ACK_NAME       "ack"
+#define DROPPED_NAME   "dropped"
 
 enum {
 	NUMBER_DIGITS = 16
@@ -165,6 +166,71 @@ int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t 
 
 	ack.crc = ack_crc(ack);
 	return io_replace_file(io, dir_fd, ACK_NAME, &ack, sizeof(ack), err);
+}
+
+/* --- what limits dropped ---------------------------------------------------------------------- */
+
+static uint32_t dropped_crc(struct spool_dropped dropped)
+{
+	dropped.crc = 0;
+	return crc32c(0, &dropped, sizeof(dropped));
+}
+
+void spool_drops_read(const struct io *io, int dir_fd, struct spool_drops *ret)
+{
+	int fd = io->open(io->ctx, dir_fd, DROPPED_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+
+	*ret = (struct spool_drops){0};
+	for (int i = 0; fd >= 0 && i < 2; i++) {
+		struct spool_dropped d;
+
+		if (io_read_all(io, fd, &d, sizeof(d), i * (off_t)SPOOL_DROPPED_STRIDE, NULL) ||
+		    memcmp(d.magic, SPOOL_DROPPED_MAGIC, sizeof(d.magic)) ||
+		    d.crc != dropped_crc(d) || d.major != SPOOL_MAJOR ||
+		    d.sequence <= ret->sequence)
+			continue;
+		*ret = (struct spool_drops){d.samples, d.segment, d.sequence};
+	}
+	if (fd >= 0)
+		io->close(io->ctx, fd);
+}
+
+/* One of the two is whole at any time: they take turns, each in a block of its own. */
+static int write_dropped(const struct io *io, int fd, const struct spool_dropped *d)
+{
+	struct err err;
+	int rc = io->allocate(io->ctx, fd, 2 * (off_t)SPOOL_DROPPED_STRIDE);
+
+	if (!rc && io_write_all(io, fd, d, sizeof(*d),
+				(off_t)(d->sequence % 2 * SPOOL_DROPPED_STRIDE), &err))
+		return -EIO;
+	return rc ? rc : io->sync(io->ctx, fd);
+}
+
+int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops, struct err *err)
+{
+	struct spool_dropped d = {
+		.magic = SPOOL_DROPPED_MAGIC,
+		.major = SPOOL_MAJOR,
+		.sequence = drops->sequence + 1,
+		.samples = drops->samples,
+		.segment = drops->segment,
+	};
+	int fd = io->open(io->ctx, dir_fd, DROPPED_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+			  0600),
+	    rc = fd < 0 ? fd : 0;
+
+	d.crc = dropped_crc(d);
+	if (!rc)
+		rc = write_dropped(io, fd, &d);
+	if (fd >= 0)
+		io->close(io->ctx, fd);
+	if (!rc && !drops->sequence)
+		rc = io->sync(io->ctx, dir_fd);
+	if (rc)
+		return err_sys(err, -rc, "statement of what the spool dropped");
+	drops->sequence++;
+	return 0;
 }
 
 /* --- counting -------------------------------------------------------------------------------- */

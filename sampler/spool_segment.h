@@ -52,6 +52,21 @@ int spool_ack_read(const struct io *io, int dir_fd, uint64_t *ret_segment, uint6
 int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t place,
 		    struct err *err);
 
+/* --- what limits dropped ---------------------------------------------------------------------- */
+
+/* Everything up to `segment` is dropped, with so many samples that were never sent. */
+struct spool_drops {
+	uint64_t samples, segment;
+	uint64_t sequence; /* of the statement on the disk; 0: none */
+};
+
+/* Zeros when there is none. */
+void spool_drops_read(const struct io *io, int dir_fd, struct spool_drops *ret);
+
+/* Makes the statement durable, with the next sequence. The file takes its room when it is first
+ * written, so that a full disk does not hinder it later. */
+int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops, struct err *err);
+
 /* How many samples stand behind a place of a segment nobody writes to; 0 when it cannot be read. */
 uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment, uint64_t place);
 

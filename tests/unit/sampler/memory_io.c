@@ -31,7 +31,7 @@ static struct memory_file *create(struct memory_io *m, const char *name)
 
 		if (f->in_use || strlen(name) >= sizeof(f->name))
 			continue;
-		*f = (struct memory_file){.in_use = true};
+		*f = (struct memory_file){.in_use = true, .id = ++m->next_id};
 		strcpy(f->name, name);
 		return f;
 	}
@@ -77,7 +77,7 @@ static int mem_open(void *ctx, int dir_fd _unused_, const char *path, int flags,
 	return -EMFILE;
 }
 
-static struct memory_file *file_of(struct memory_io *m, int fd)
+struct memory_file *memory_io_of(struct memory_io *m, int fd)
 {
 	if (fd < FIRST_FD || fd >= FIRST_FD + MEMORY_HANDLES || !m->handles[fd - FIRST_FD].in_use)
 		abort();
@@ -87,7 +87,7 @@ static struct memory_file *file_of(struct memory_io *m, int fd)
 static ssize_t mem_pread(void *ctx, int fd, void *p, size_t len, off_t off)
 {
 	struct memory_io *m = ctx;
-	struct memory_file *f = file_of(m, fd);
+	struct memory_file *f = memory_io_of(m, fd);
 	size_t n;
 
 	if (fails(m, false))
@@ -115,7 +115,7 @@ static int resize(struct memory_file *f, size_t len)
 static ssize_t mem_pwrite(void *ctx, int fd, const void *p, size_t len, off_t off)
 {
 	struct memory_io *m = ctx;
-	struct memory_file *f = file_of(m, fd);
+	struct memory_file *f = memory_io_of(m, fd);
 
 	if (fails(m, true)) {
 		/* The beginning may well have got there. */
@@ -132,7 +132,7 @@ static ssize_t mem_pwrite(void *ctx, int fd, const void *p, size_t len, off_t of
 static int mem_allocate(void *ctx, int fd, off_t len)
 {
 	struct memory_io *m = ctx;
-	struct memory_file *f = file_of(m, fd);
+	struct memory_file *f = memory_io_of(m, fd);
 
 	if (fails(m, true))
 		return m->error;
@@ -145,14 +145,14 @@ static int mem_truncate(void *ctx, int fd, off_t len)
 
 	if (fails(m, true))
 		return m->error;
-	return resize(file_of(m, fd), (size_t)len);
+	return resize(memory_io_of(m, fd), (size_t)len);
 }
 
 static int mem_sync(void *ctx, int fd)
 {
 	struct memory_io *m = ctx;
 
-	file_of(m, fd);
+	memory_io_of(m, fd);
 	m->sync_count++;
 	return fails(m, true) ? m->error : 0;
 }
@@ -189,7 +189,7 @@ static int mem_rename(void *ctx, int dir_fd, const char *from, const char *to)
 static int mem_close(void *ctx, int fd)
 {
 	struct memory_io *m = ctx;
-	struct memory_file *f = file_of(m, fd);
+	struct memory_file *f = memory_io_of(m, fd);
 
 	if (f) {
 		if (m->handles[fd - FIRST_FD].has_lock)
@@ -228,7 +228,7 @@ static int mem_list(void *ctx, int dir_fd _unused_, void (*each)(void *arg, cons
 static int mem_lock(void *ctx, int fd)
 {
 	struct memory_io *m = ctx;
-	struct memory_file *f = file_of(m, fd);
+	struct memory_file *f = memory_io_of(m, fd);
 
 	if (fails(m, true))
 		return m->error;

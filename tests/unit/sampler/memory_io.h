@@ -13,7 +13,8 @@ enum {
 };
 
 struct memory_file {
-	char name[64]; /* empty: unlinked */
+	char name[128]; /* empty: unlinked */
+	uint64_t id;    /* no other has had it */
 	uint8_t *p;
 	size_t len;
 	int handles;
@@ -28,7 +29,7 @@ struct memory_io {
 		bool in_use, has_lock;
 	} handles[MEMORY_HANDLES];
 	uint64_t mono_ns, real_ns, free_bytes;
-	uint64_t random;
+	uint64_t random, next_id;
 	/* Each call but close and the clocks counts down; the one that reaches 0 fails. */
 	long fail_after; /* -1: never */
 	bool fail_on;    /* every call that writes fails, with error */
@@ -42,6 +43,9 @@ void memory_io_done(struct memory_io *m);
 /* NULL when there is none. `index` counts the files whose name starts with prefix, sorted. */
 struct memory_file *memory_io_file(struct memory_io *m, const char *prefix, size_t index);
 size_t memory_io_count(struct memory_io *m, const char *prefix);
+
+/* Of an open descriptor; NULL: the directory. */
+struct memory_file *memory_io_of(struct memory_io *m, int fd);
 
 /* A file with these bytes, replacing one of the name. */
 void memory_io_put(struct memory_io *m, const char *name, const void *p, size_t len);
