@@ -25,26 +25,6 @@
 int die_scan(struct image *im, struct facts_text *text, const struct facts_sink *sink,
 	     struct debug_report *report, struct err *err) _must_check_;
 
-/* Files that go with an image. */
-struct die_companions {
-	struct image *alt; /* dwz alternate file (.gnu_debugaltlink), or NULL */
-	struct image *dwp; /* package of split units, or NULL */
-	struct image **dwos;
-	size_t dwo_count;
-	/*
-	 * Gets a "comp_dir NUL name NUL" for each split unit that none of them has; up to its
-	 * ceiling, no error beyond. NULL: nobody asks.
-	 */
-	struct buf *missing;
-	/* Only what names these addresses (vaddr, with the image's bias) has to be given. Count 0:
-	 * everything. */
-	const uint64_t *wanted;
-	size_t wanted_count;
-	/* Gets a note (rsym_report.h) for each part that cannot be read; up to its ceiling. NULL:
-	 * nobody asks. */
-	struct buf *notes;
-};
-
 /* die_scan() with companions, which stay open as long. */
 int die_scan_with(struct image *im, const struct die_companions *companions,
 		  struct facts_text *text, const struct facts_sink *sink,

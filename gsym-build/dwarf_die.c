@@ -2,6 +2,8 @@
 /* The attributes of one DIE that a table needs. */
 #include "dwarf_priv.h"
 
+#include <string.h>
+
 static void forget(Dwarf_Debug dbg, Dwarf_Error e)
 {
 	if (e)
@@ -29,13 +31,39 @@ static bool read_number(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 	return false;
 }
 
-static bool read_address(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
+static bool read_address(struct reader *r, Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half form,
+			 uint64_t *ret)
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Addr a;
+	Dwarf_Unsigned index;
+
+	/* The addresses of a split unit stand in the file with its skeleton. */
+	if (r->in_split && form != DW_FORM_addr) {
+		if (dwarf_get_debug_addr_index(at, &index, &e) == DW_DLV_OK)
+			return spans_address(&r->source, index, ret);
+		forget(dbg, e);
+		return false;
+	}
 
 	if (dwarf_formaddr(at, &a, &e) == DW_DLV_OK) {
 		*ret = a;
+		return true;
+	}
+	forget(dbg, e);
+	return false;
+}
+
+/* Eight bytes that some producers take for a number and some for a signature. */
+static bool read_id(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
+{
+	Dwarf_Error e = NULL;
+	Dwarf_Sig8 id;
+
+	if (read_number(dbg, at, ret))
+		return true;
+	if (dwarf_formsig8_const(at, &id, &e) == DW_DLV_OK) {
+		memcpy(ret, &id, sizeof(*ret));
 		return true;
 	}
 	forget(dbg, e);
@@ -79,8 +107,8 @@ static bool is_alt_form(Dwarf_Half form)
 	       form == DW_FORM_strp_sup || form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
 }
 
-static void read_attribute(Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name, Dwarf_Half form,
-			   struct die_facts *ret)
+static void read_attribute(struct reader *r, Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name,
+			   Dwarf_Half form, struct die_facts *ret)
 {
 	uint64_t v;
 
@@ -101,17 +129,18 @@ static void read_attribute(Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name,
 		break;
 	case DW_AT_specification:
 	case DW_AT_abstract_origin:
-		if ((name == DW_AT_specification || !ret->origin) && form != DW_FORM_ref_sig8 &&
+		if ((name == DW_AT_specification || !ret->origin.off) && form != DW_FORM_ref_sig8 &&
 		    read_reference(dbg, at, &v))
-			ret->origin = v;
+			ret->origin = (struct die_ref){
+				.off = v, .in_alt = is_alt_form(form) || dbg == r->alt.dbg};
 		break;
 	case DW_AT_low_pc:
-		ret->has_low = read_address(dbg, at, &ret->low);
+		ret->has_low = read_address(r, dbg, at, form, &ret->low);
 		break;
 	case DW_AT_high_pc:
 		ret->high_is_length = !is_address_form(form);
 		ret->has_high = ret->high_is_length ? read_number(dbg, at, &ret->high)
-						    : read_address(dbg, at, &ret->high);
+						    : read_address(r, dbg, at, form, &ret->high);
 		break;
 	case DW_AT_ranges:
 		ret->ranges_is_index = form == DW_FORM_rnglistx;
@@ -119,7 +148,8 @@ static void read_attribute(Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name,
 						       : read_reference(dbg, at, &ret->ranges);
 		break;
 	case DW_AT_entry_pc: /* an offset from low_pc when it is a constant (DWARF 5) */
-		ret->has_entry = is_address_form(form) && read_address(dbg, at, &ret->entry);
+		ret->has_entry =
+			is_address_form(form) && read_address(r, dbg, at, form, &ret->entry);
 		break;
 	case DW_AT_decl_file:
 		ret->has_decl_file = read_number(dbg, at, &ret->decl_file);
@@ -136,6 +166,13 @@ static void read_attribute(Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name,
 	case DW_AT_stmt_list:
 		ret->has_lines = read_reference(dbg, at, &ret->lines);
 		break;
+	case DW_AT_GNU_dwo_id:
+		ret->has_dwo_id = read_id(dbg, at, &ret->dwo_id);
+		break;
+	case DW_AT_GNU_ranges_base:
+		read_reference(dbg, at, &ret->ranges_base);
+		break;
+	case DW_AT_GNU_addr_base:
 	case DW_AT_addr_base:
 		read_reference(dbg, at, &ret->addr_base);
 		break;
@@ -147,7 +184,8 @@ static void read_attribute(Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name,
 	}
 }
 
-int die_read(Dwarf_Debug dbg, Dwarf_Die die, struct die_facts *ret, struct err *err)
+int die_read(struct reader *r, Dwarf_Debug dbg, Dwarf_Die die, struct die_facts *ret,
+	     struct err *err)
 {
 	Dwarf_Attribute *list = NULL;
 	Dwarf_Signed count = 0;
@@ -165,13 +203,13 @@ int die_read(Dwarf_Debug dbg, Dwarf_Die die, struct die_facts *ret, struct err *
 
 		if (dwarf_whatattr(list[i], &name, &e) == DW_DLV_OK &&
 		    dwarf_whatform(list[i], &form, &e) == DW_DLV_OK) {
-			if (is_alt_form(form))
+			if (is_alt_form(form) && !r->alt.dbg)
 				ret->in_alt_file |= name == DW_AT_name ||
 						    name == DW_AT_linkage_name ||
 						    name == DW_AT_abstract_origin ||
 						    name == DW_AT_specification;
 			else
-				read_attribute(dbg, list[i], name, form, ret);
+				read_attribute(r, dbg, list[i], name, form, ret);
 		} else {
 			forget(dbg, e);
 			e = NULL;

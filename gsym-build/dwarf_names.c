@@ -17,23 +17,23 @@ struct origin_names {
 	bool has_decl_file;
 };
 
-static void follow(struct reader *r, Dwarf_Off off, struct origin_names *ret)
+static void follow(struct reader *r, struct die_ref at, struct origin_names *ret)
 {
-	Dwarf_Debug dbg = r->object.dbg;
 
 	*ret = (struct origin_names){0};
-	for (uint64_t hops = 0; off && hops < LIMIT_ORIGIN_HOPS && !ret->linkage_name; hops++) {
+	for (uint64_t hops = 0; at.off && hops < LIMIT_ORIGIN_HOPS && !ret->linkage_name; hops++) {
+		Dwarf_Debug dbg = at.in_alt ? r->alt.dbg : r->dbg;
 		Dwarf_Error e = NULL;
 		Dwarf_Die die = NULL;
 		struct die_facts d;
 		int rc;
 
-		if (dwarf_offdie_b(dbg, off, 1, &die, &e) != DW_DLV_OK) {
+		if (dwarf_offdie_b(dbg, at.off, 1, &die, &e) != DW_DLV_OK) {
 			if (e)
 				dwarf_dealloc(dbg, e, DW_DLA_ERROR);
 			return;
 		}
-		rc = die_read(dbg, die, &d, NULL);
+		rc = die_read(r, dbg, die, &d, NULL);
 		dwarf_dealloc(dbg, die, DW_DLA_DIE);
 		if (rc)
 			return;
@@ -44,25 +44,27 @@ static void follow(struct reader *r, Dwarf_Off off, struct origin_names *ret)
 		if (!ret->decl_line) {
 			ret->decl_line = d.decl_line;
 			/* File numbers count in the unit of the DIE that has them. */
-			if (d.has_decl_file && off >= r->unit_off && off < r->unit_end) {
+			if (d.has_decl_file && !at.in_alt && at.off >= r->unit_off &&
+			    at.off < r->unit_end) {
 				ret->has_decl_file = true;
 				ret->decl_file = d.decl_file;
 			}
 		}
-		off = d.origin;
+		at = d.origin;
 	}
 }
 
-static const struct origin_names *names_at(struct reader *r, Dwarf_Off off)
+static const struct origin_names *names_at(struct reader *r, struct die_ref at)
 {
+	uint64_t key[2] = {at.off, at.in_alt};
 	bool is_new;
-	uint32_t id = intern_add(&r->origins, &off, sizeof(off), &is_new);
+	uint32_t id = intern_add(&r->origins, key, sizeof(key), &is_new);
 
 	if (id == INTERN_FULL || !grow_array((void **)&r->origin_names, &r->origin_names_cap,
 					     (size_t)id + 1, sizeof(*r->origin_names), SIZE_MAX))
 		return NULL;
 	if (is_new)
-		follow(r, off, &r->origin_names[id]);
+		follow(r, at, &r->origin_names[id]);
 	return &r->origin_names[id];
 }
 
@@ -79,7 +81,7 @@ int names_resolve(struct reader *r, struct err *err)
 
 		if (!s->needed)
 			continue;
-		if (s->origin)
+		if (s->origin.off)
 			o = names_at(r, s->origin);
 		if (!o)
 			return err_set(err, ERR_MEMORY, "out of memory");

@@ -11,6 +11,12 @@ struct object_section {
 	size_t len;
 };
 
+/* Of .dwo files. */
+static const char *const split_wanted[] = {
+	".debug_info.dwo", ".debug_abbrev.dwo", ".debug_str.dwo",  ".debug_str_offsets.dwo",
+	".debug_line.dwo", ".debug_cu_index",   ".debug_tu_index",
+};
+
 static const char *const wanted[] = {
 	".debug_info",        ".debug_abbrev",   ".debug_str",  ".debug_addr",
 	".debug_str_offsets", ".debug_line_str", ".debug_line", ".debug_types",
@@ -55,7 +61,7 @@ static int load(void *obj, Dwarf_Half index, Dwarf_Small **ret, int *error _unus
 	return DW_DLV_OK;
 }
 
-int object_open(struct dwarf_object *o, struct image *im, struct err *err)
+int object_open(struct dwarf_object *o, struct image *im, bool split, struct err *err)
 {
 	static const Dwarf_Obj_Access_Methods methods = {
 		.get_section_info = get_info,
@@ -65,18 +71,20 @@ int object_open(struct dwarf_object *o, struct image *im, struct err *err)
 		.get_section_count = get_count,
 		.load_section = load,
 	};
+	const char *const *names = split ? split_wanted : wanted;
+	size_t count = split ? ARRAY_LEN(split_wanted) : ARRAY_LEN(wanted);
 	Dwarf_Error e = NULL;
 	int rc;
 
 	*o = (struct dwarf_object){.is_64 = image_is_64(im)};
 	o->access = (Dwarf_Obj_Access_Interface){.object = o, .methods = &methods};
 	/* Section 0 is the null section of ELF; libdwarf does not look at it. */
-	o->sections = calloc(ARRAY_LEN(wanted) + 1, sizeof(*o->sections));
+	o->sections = calloc(count + 1, sizeof(*o->sections));
 	if (!o->sections)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	o->sections[o->section_count++].name = "";
-	for (size_t i = 0; i < ARRAY_LEN(wanted); i++) {
-		struct object_section s = {.name = wanted[i]};
+	for (size_t i = 0; i < count; i++) {
+		struct object_section s = {.name = names[i]};
 
 		rc = image_section(im, s.name, &s.p, &s.len, err);
 		if (rc < 0) {
@@ -92,7 +100,8 @@ int object_open(struct dwarf_object *o, struct image *im, struct err *err)
 		object_close(o);
 		return 0;
 	}
-	rc = dwarf_object_init_b(&o->access, NULL, NULL, DW_GROUPNUMBER_ANY, &o->dbg, &e);
+	rc = dwarf_object_init_b(&o->access, NULL, NULL,
+				 split ? DW_GROUPNUMBER_DWO : DW_GROUPNUMBER_ANY, &o->dbg, &e);
 	if (rc == DW_DLV_OK)
 		return 1;
 	rc = object_failed(NULL, e, "libdwarf", err);

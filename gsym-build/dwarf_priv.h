@@ -19,41 +19,73 @@ struct dwarf_object {
 	bool is_64;
 };
 
-/* 1 opened, 0 when there is no .debug_info, negative. */
-int object_open(struct dwarf_object *o, struct image *im, struct err *err);
+/* Opens the plain sections or, for a split file, those of .dwo. 1 opened, 0 when there is no
+ * .debug_info, negative. */
+int object_open(struct dwarf_object *o, struct image *im, bool split, struct err *err);
 void object_close(struct dwarf_object *o);
 
 /* The message of a libdwarf error, which is freed. Returns ERR_DATA. */
 int object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *err);
 
+/* A DIE of the file at hand, or of its dwz alternate file. */
+struct die_ref {
+	Dwarf_Off off; /* 0: none */
+	bool in_alt;
+};
+
 /* What a DIE says about itself; nothing is followed. Strings lie in the image's sections. */
 struct die_facts {
 	const char *linkage_name, *name, *comp_dir, *dwo_name;
-	Dwarf_Off origin; /* DW_AT_specification, else DW_AT_abstract_origin; 0: none */
+	struct die_ref origin;        /* DW_AT_specification, else DW_AT_abstract_origin */
+	uint64_t dwo_id, ranges_base; /* GNU extension to DWARF 4 */
 	uint64_t low, high, ranges, entry;
 	uint64_t decl_file, decl_line, call_file, call_line;
 	uint64_t addr_base, rnglists_base, lines;
 	bool has_low, has_high, high_is_length, has_ranges, ranges_is_index, has_entry;
-	bool has_decl_file, has_call_file, has_lines;
-	bool in_alt_file; /* a name or reference points into a dwz file */
+	bool has_decl_file, has_call_file, has_lines, has_dwo_id;
+	bool in_alt_file; /* a name or reference points into a dwz file that is not there */
 };
 
-int die_read(Dwarf_Debug dbg, Dwarf_Die die, struct die_facts *ret, struct err *err);
-
 struct scope_names {
-	Dwarf_Off origin;
+	struct die_ref origin;
 	const char *linkage_name, *name;
 	bool has_decl_file, needed;
 };
 
+/* A .dwo file or a package of them. */
+struct split_file {
+	struct dwarf_object object;
+	const uint8_t *rnglists;
+	size_t rnglists_len;
+	struct line_sections lines;
+};
+
+/* A unit of one, for which a skeleton asks by its id. */
+struct split_unit {
+	uint64_t id;
+	struct split_file *file;
+	Dwarf_Off off, end, die;
+	Dwarf_Half version;
+	unsigned int address_size, offset_size;
+};
+
 struct reader {
 	struct image *im;
+	const struct die_companions *companions;
 	struct facts_text *text;
 	const struct facts_sink *sink;
 	struct debug_report *report;
-	struct dwarf_object object;
+	struct dwarf_object object, alt; /* alt.dbg is NULL when there is none */
+	struct split_file *split_files;
+	struct split_unit *split_units; /* by id */
+	size_t split_file_count, split_unit_count, split_units_cap;
+	const uint8_t *rnglists; /* of the file itself; `source` has those of the current unit */
+	size_t rnglists_len;
 
 	/* of the current unit */
+	Dwarf_Debug dbg; /* that of object, or of a split file */
+	bool in_split;
+	uint64_t unit_id, ranges_bias;
 	struct range_source source;
 	struct line_sections line_sections;
 	struct rows_table lines;
@@ -72,6 +104,22 @@ struct reader {
 	struct origin_names *origin_names;
 	size_t origin_names_cap;
 };
+
+/* A DIE of r->dbg, or of r->alt.dbg when it is in the alternate file. */
+int die_read(struct reader *r, Dwarf_Debug dbg, Dwarf_Die die, struct die_facts *ret,
+	     struct err *err);
+
+/* The files that go with an image. */
+int split_open(struct reader *r, struct err *err);
+void split_close(struct reader *r);
+
+/* The split unit whose skeleton is `d`, or NULL. */
+const struct split_unit *split_find(const struct reader *r, const struct die_facts *d);
+
+/* Makes it the current unit: *die, which is replaced, its DIE. Undone by split_leave(). */
+int split_enter(struct reader *r, const struct split_unit *u, const struct die_facts *skeleton,
+		Dwarf_Die *die, struct err *err);
+void split_leave(struct reader *r);
 
 /* Fills in name and declaration of the scopes marked as needed. */
 int names_resolve(struct reader *r, struct err *err);

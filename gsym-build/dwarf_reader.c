@@ -2,6 +2,7 @@
 #include "dwarf_priv.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "limits.h"
 
@@ -41,11 +42,15 @@ static int add_span(struct reader *r, uint64_t start, uint64_t end, uint32_t sco
 /* The ranges that a DIE gives, into r->scratch. */
 static int read_ranges(struct reader *r, const struct die_facts *d, struct err *err)
 {
+	uint64_t off;
+
 	r->scratch.count = 0;
+	if (d->has_ranges && d->ranges_is_index)
+		return spans_read_index(&r->source, d->ranges, &r->scratch, err);
 	if (d->has_ranges)
-		return d->ranges_is_index
-			       ? spans_read_index(&r->source, d->ranges, &r->scratch, err)
-			       : spans_read(&r->source, d->ranges, &r->scratch, err);
+		return CHECKED_ADD(d->ranges, r->ranges_bias, &off)
+			       ? spans_read(&r->source, off, &r->scratch, err)
+			       : err_set(err, ERR_DATA, "range list beyond its section");
 	if (d->has_low && d->has_high &&
 	    !range_list_add(&r->scratch, d->low, d->high_is_length ? d->low + d->high : d->high))
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -63,7 +68,7 @@ static int add_scope(struct reader *r, Dwarf_Die die, bool inlined, uint32_t par
 	uint32_t scope = (uint32_t)r->scope_count;
 	struct die_facts d;
 	struct facts_scope s;
-	int rc = die_read(r->object.dbg, die, &d, err);
+	int rc = die_read(r, r->dbg, die, &d, err);
 
 	if (rc)
 		return rc;
@@ -118,7 +123,7 @@ struct level {
 /* Frees the DIE at the top of the stack and puts its next sibling there, or goes up. */
 static int next_die(struct reader *r, struct level *stack, size_t *depth, struct err *err)
 {
-	Dwarf_Debug dbg = r->object.dbg;
+	Dwarf_Debug dbg = r->dbg;
 
 	while (*depth) {
 		struct level *top = &stack[*depth - 1];
@@ -140,7 +145,7 @@ static int next_die(struct reader *r, struct level *stack, size_t *depth, struct
 /* All scopes below the unit's DIE, which is freed with the rest of the stack. */
 static int walk(struct reader *r, struct level *stack, size_t *depth, struct err *err)
 {
-	Dwarf_Debug dbg = r->object.dbg;
+	Dwarf_Debug dbg = r->dbg;
 	Dwarf_Off last = 0;
 
 	while (*depth) {
@@ -198,6 +203,12 @@ static void note_split(struct reader *r, const struct die_facts *d)
 		return;
 	err_set(&why, ERR_NOT_FOUND, "its code is described in '%s', which is not there",
 		d->dwo_name ? d->dwo_name : "?");
+	if (r->companions->missing && d->dwo_name) {
+		buf_str(r->companions->missing, d->comp_dir ? d->comp_dir : "");
+		buf_u8(r->companions->missing, 0);
+		buf_str(r->companions->missing, d->dwo_name);
+		buf_u8(r->companions->missing, 0);
+	}
 	r->report->units_skipped++;
 	note_skipped(r, &why);
 }
@@ -206,8 +217,7 @@ static void note_split(struct reader *r, const struct die_facts *d)
 static int read_lines(struct reader *r, Dwarf_Die die, const struct die_facts *d, struct err *err)
 {
 	struct err why;
-	int rc = rows_read(&r->lines, r->object.dbg, die, &r->line_sections, d->lines, &r->rows,
-			   &why);
+	int rc = rows_read(&r->lines, r->dbg, die, &r->line_sections, d->lines, &r->rows, &why);
 
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.message);
@@ -230,11 +240,13 @@ static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
 {
 	struct level stack[LIMIT_DIE_DEPTH];
 	size_t depth = 0;
+	const struct split_unit *split = NULL;
 	struct die_facts d;
 	Dwarf_Error e = NULL;
 	Dwarf_Die child = NULL;
-	int rc = die_read(r->object.dbg, die, &d, err);
+	int rc = die_read(r, r->dbg, die, &d, err);
 
+	r->ranges_bias = 0;
 	r->scope_count = r->span_count = r->unit_ranges.count = 0;
 	if (!rc) {
 		r->source.base = d.has_low ? d.low : 0;
@@ -246,23 +258,29 @@ static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
 		if (!range_list_add(&r->unit_ranges, r->scratch.list[i].start,
 				    r->scratch.list[i].end))
 			rc = err_set(err, ERR_MEMORY, "out of memory");
-	if (!rc)
-		note_split(r, &d);
 	if (!rc) {
 		r->comp_dir = d.comp_dir;
 		if (d.has_lines)
 			rc = read_lines(r, die, &d, err);
+		split = split_find(r, &d);
 	}
+	if (!rc && split)
+		rc = split_enter(r, split, &d, &die, err);
+	else if (!rc)
+		note_split(r, &d);
 	if (!rc && dwarf_child(die, &child, &e) == DW_DLV_OK) {
 		stack[depth++] = (struct level){.die = child, .scope = FACTS_NONE};
 		rc = walk(r, stack, &depth, err);
 	} else if (e) {
-		rc = object_failed(r->object.dbg, e, "first DIE", err);
+		rc = object_failed(r->dbg, e, "first DIE", err);
 	}
 	while (depth)
-		dwarf_dealloc(r->object.dbg, stack[--depth].die, DW_DLA_DIE);
-	dwarf_dealloc(r->object.dbg, die, DW_DLA_DIE);
-	return rc ? rc : names_resolve(r, err);
+		dwarf_dealloc(r->dbg, stack[--depth].die, DW_DLA_DIE);
+	dwarf_dealloc(r->dbg, die, DW_DLA_DIE);
+	if (!rc)
+		rc = names_resolve(r, err);
+	split_leave(r);
+	return rc;
 }
 
 static int give_unit(struct reader *r, struct err *err)
@@ -287,19 +305,19 @@ static int unit_die(struct reader *r, Dwarf_Half kind, Dwarf_Die *ret, struct er
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Half tag = 0;
-	int rc = dwarf_siblingof_b(r->object.dbg, NULL, 1, ret, &e);
+	int rc = dwarf_siblingof_b(r->dbg, NULL, 1, ret, &e);
 
 	if (rc == DW_DLV_NO_ENTRY)
 		return 0;
 	if (rc != DW_DLV_OK)
-		return object_failed(r->object.dbg, e, "unit DIE", err);
+		return object_failed(r->dbg, e, "unit DIE", err);
 	if (dwarf_tag(*ret, &tag, &e) != DW_DLV_OK || kind == DW_UT_type ||
 	    kind == DW_UT_split_type || tag == DW_TAG_partial_unit || tag == DW_TAG_type_unit) {
 		/* Types and shared declarations; they are read when something refers to them. Their
 		 * line table is that of another unit. */
 		if (e)
-			dwarf_dealloc(r->object.dbg, e, DW_DLA_ERROR);
-		dwarf_dealloc(r->object.dbg, *ret, DW_DLA_DIE);
+			dwarf_dealloc(r->dbg, e, DW_DLA_ERROR);
+		dwarf_dealloc(r->dbg, *ret, DW_DLA_DIE);
 		return 0;
 	}
 	return 1;
@@ -338,7 +356,7 @@ static int read_batch(struct reader *r, uint64_t *index, bool *ret_more, struct 
 		Dwarf_Unsigned header_len, type_off, off = next;
 		Dwarf_Half version, address_size, offset_size, extension, kind = 0;
 		Dwarf_Off abbrev_off;
-		Dwarf_Sig8 signature;
+		Dwarf_Sig8 signature = {0};
 		Dwarf_Error e = NULL;
 		struct err why;
 		int rc = dwarf_next_cu_header_d(dbg, 1, &header_len, &version, &abbrev_off,
@@ -360,6 +378,7 @@ static int read_batch(struct reader *r, uint64_t *index, bool *ret_more, struct 
 		r->unit_off = off;
 		r->unit_end = next;
 		r->unit_kind = kind;
+		memcpy(&r->unit_id, &signature, sizeof(r->unit_id));
 		r->source.version = version;
 		r->source.address_size = address_size == 4 ? 4 : 8;
 		r->source.offset_size = offset_size == 4 ? 4 : 8;
@@ -386,7 +405,7 @@ static int load_sections(struct reader *r, struct err *err)
 		size_t *len;
 	} wanted[] = {
 		{".debug_ranges", &s->ranges, &s->ranges_len},
-		{".debug_rnglists", &s->rnglists, &s->rnglists_len},
+		{".debug_rnglists", &r->rnglists, &r->rnglists_len},
 		{".debug_addr", &s->addr, &s->addr_len},
 		{".debug_line", &l->line, &l->line_len},
 		{".debug_line_str", &l->line_str, &l->line_str_len},
@@ -399,6 +418,8 @@ static int load_sections(struct reader *r, struct err *err)
 		if (rc < 0)
 			return rc;
 	}
+	s->rnglists = r->rnglists;
+	s->rnglists_len = r->rnglists_len;
 	return 0;
 }
 
@@ -412,13 +433,24 @@ static void reader_done(struct reader *r)
 	free(r->scratch.list);
 	free(r->origin_names);
 	intern_done(&r->origins);
+	split_close(r);
 }
 
 int debug_read(struct image *im, struct facts_text *text, const struct facts_sink *sink,
 	       struct debug_report *report, struct err *err)
 {
+	static const struct die_companions none;
+
+	return debug_read_with(im, &none, text, sink, report, err);
+}
+
+int debug_read_with(struct image *im, const struct die_companions *companions,
+		    struct facts_text *text, const struct facts_sink *sink,
+		    struct debug_report *report, struct err *err)
+{
 	struct reader r = {
 		.im = im,
+		.companions = companions,
 		.text = text,
 		.sink = sink,
 		.report = report,
@@ -430,10 +462,15 @@ int debug_read(struct image *im, struct facts_text *text, const struct facts_sin
 
 	*report = (struct debug_report){0};
 	rc = load_sections(&r, err);
+	if (!rc)
+		rc = split_open(&r, err);
 	while (!rc && more) {
-		rc = object_open(&r.object, im, err);
+		rc = object_open(&r.object, im, false, err);
 		if (rc <= 0)
 			break;
+		r.dbg = r.object.dbg;
+		if (r.alt.dbg) /* for its strings; references are followed by us */
+			dwarf_set_tied_dbg(r.dbg, r.alt.dbg, NULL);
 		rc = read_batch(&r, &index, &more, err);
 		object_close(&r.object);
 	}

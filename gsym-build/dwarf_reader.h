@@ -9,6 +9,7 @@
  * leaves every choice to others. Runs in the worker process only: the library behind it was not
  * written for hostile files.
  */
+#include "buf.h"
 #include "facts.h"
 #include "image.h"
 
@@ -29,6 +30,31 @@ struct debug_report {
  */
 int debug_read(struct image *im, struct facts_text *text, const struct facts_sink *sink,
 	       struct debug_report *report, struct err *err) _must_check_;
+
+/* Files that go with an image. */
+struct die_companions {
+	struct image *alt; /* dwz alternate file (.gnu_debugaltlink), or NULL */
+	struct image *dwp; /* package of split units, or NULL */
+	struct image **dwos;
+	size_t dwo_count;
+	/*
+	 * Gets a "comp_dir NUL name NUL" for each split unit that none of them has; up to its
+	 * ceiling, no error beyond. NULL: nobody asks.
+	 */
+	struct buf *missing;
+	/* Only what names these addresses (vaddr, with the image's bias) has to be given. Count 0:
+	 * everything. */
+	const uint64_t *wanted;
+	size_t wanted_count;
+	/* Gets a note (rsym_report.h) for each part that cannot be read; up to its ceiling. NULL:
+	 * nobody asks. */
+	struct buf *notes;
+};
+
+/* debug_read() with companions, which stay open as long. One that cannot be read is left out. */
+int debug_read_with(struct image *im, const struct die_companions *companions,
+		    struct facts_text *text, const struct facts_sink *sink,
+		    struct debug_report *report, struct err *err) _must_check_;
 
 /*
  * Once, before the first debug_read() of a process that will end soon: libdwarf stops tracking its

@@ -6,8 +6,10 @@
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "gsym_command.h"
+#include "gsym_companions.h"
 #include "log.h"
 #include "table_build.h"
 
@@ -35,8 +37,46 @@ static int print_differences(int fd, struct err *err)
 	return n < 0 ? err_sys(err, errno, "differences") : 0;
 }
 
-static int verify(const char *table, const char *file, const char *stripped, struct err *err)
+struct options {
+	const char *table, *file, *stripped, *dwp, *alt;
+	bool no_dwo;
+};
+
+/* Compares; and once more when the file asks for others that can be found, as build does. */
+static int compare(const struct options *o, struct table_request *req, int table_fd,
+		   struct verify_report *report, struct err *err)
 {
+	_cleanup_(companions_close) struct companions c = {.alt_path = o->alt};
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
+	struct err why = {0};
+	int rc = 0;
+
+	if (o->dwp)
+		rc = companions_add(&c, o->dwp, TABLE_COMPANION_DWP, err);
+	else
+		companions_add_package(&c, o->file);
+	if (rc)
+		return rc;
+	req->companions = c.list;
+	req->companion_count = c.count;
+	req->missing = &missing;
+	rc = table_verify(req, table_fd, report, err);
+	if (rc ||
+	    !companions_find(&c, o->file, bytes_of(missing.p, missing.len), !o->no_dwo, &why)) {
+		if (!rc && why.code)
+			log_warn("%s", why.message);
+		return rc;
+	}
+	if (ftruncate(req->output_fd, 0))
+		return err_sys(err, errno, "differences");
+	req->companion_count = c.count;
+	req->missing = NULL;
+	return table_verify(req, table_fd, report, err);
+}
+
+static int verify(const struct options *o, struct err *err)
+{
+	const char *table = o->table, *file = o->file, *stripped = o->stripped;
 	_cleanup_(closep) int table_fd = -1, file_fd = -1, stripped_fd = -1;
 	_cleanup_(closep) int out_fd = memfd_create("differences", MFD_CLOEXEC);
 	struct verify_report report;
@@ -55,7 +95,7 @@ static int verify(const char *table, const char *file, const char *stripped, str
 				     .stripped_fd = stripped_fd,
 				     .output_fd = out_fd,
 				     .input = TABLE_INPUT_ELF};
-	rc = table_verify(&req, table_fd, &report, err);
+	rc = compare(o, &req, table_fd, &report, err);
 	if (rc)
 		return err_prefix(err, "%s", file);
 	rc = print_differences(out_fd, err);
@@ -78,30 +118,54 @@ static int verify(const char *table, const char *file, const char *stripped, str
 
 static int run(int argc, char **argv, struct err *err)
 {
-	static const struct option longs[] = {{"stripped", required_argument, NULL, 's'}, {0}};
-	const char *stripped = NULL;
+	static const struct option longs[] = {
+		{"stripped", required_argument, NULL, 's'},
+		{"dwp", required_argument, NULL, 'p'},
+		{"alt", required_argument, NULL, 'a'},
+		{"no-dwo", no_argument, NULL, 'n'},
+		{0},
+	};
+	struct options o = {0};
 	int option;
 
 	while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-		if (option != 's') {
+		switch (option) {
+		case 's':
+			o.stripped = optarg;
+			break;
+		case 'p':
+			o.dwp = optarg;
+			break;
+		case 'a':
+			o.alt = optarg;
+			break;
+		case 'n':
+			o.no_dwo = true;
+			break;
+		default:
 			gsym_bad_option(&gsym_command_verify, argv, option, err);
 			return ERR_USAGE;
 		}
-		stripped = optarg;
 	}
 	if (optind + 2 != argc)
 		return err_set(err, ERR_USAGE, "verify: give TABLE and FILE; see --help");
-	return verify(argv[optind], argv[optind + 1], stripped, err);
+	o.table = argv[optind];
+	o.file = argv[optind + 1];
+	return verify(&o, err);
 }
 
 const struct gsym_command gsym_command_verify = {
 	.name = "verify",
 	.summary = "compares a table with the file it was built from",
-	.usage = "Usage: rawstack-gsym-build verify TABLE FILE [--stripped FILE]\n\n"
+	.usage = "Usage: rawstack-gsym-build verify [OPTION]... TABLE FILE\n\n"
 		 "Reads the debug information of FILE a second time, in another and plain way\n"
 		 "(libdwarf), and compares every range of TABLE with it. Prints how many were\n"
 		 "compared and the first 100 differences. Exits 1 when there is any.\n\n"
 		 "      --stripped=FILE  the executable that FILE is the debug file of, as in "
-		 "build\n",
+		 "build\n"
+		 "      --dwp=DWP        the package of its split units; default: FILE.dwp\n"
+		 "      --alt=ALT        the dwz file it shares names with; default: by its "
+		 "debug link\n"
+		 "      --no-dwo         do not look for .dwo files where FILE says they are\n",
 	.run = run,
 };

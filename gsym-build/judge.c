@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "companion_images.h"
 #include "judge_priv.h"
 #include "limits.h"
 
@@ -268,7 +269,8 @@ static int compare_all(struct trial *j, struct err *err)
 	return rc ? rc : j->out->failed ? no_memory(err) : 0;
 }
 
-int judge_open(struct judge **ret, struct image *im, struct image *partner, struct err *err)
+int judge_open(struct judge **ret, struct image *im, struct image *partner,
+	       const struct die_companions *companions, struct debug_report *debug, struct err *err)
 {
 	struct judge *j = calloc(1, sizeof(*j));
 	int rc;
@@ -278,7 +280,7 @@ int judge_open(struct judge **ret, struct image *im, struct image *partner, stru
 	j->bias = image_bias(im);
 	buf_init(&j->text, 4 * LIMIT_NAME_LEN);
 	judge_facts_init(&j->facts);
-	rc = judge_facts_read(&j->facts, im, partner, err);
+	rc = judge_facts_read(&j->facts, im, partner, companions, debug, err);
 	if (!rc) {
 		j->facts_path = none_array(j->facts.text.files.count);
 		j->empty = facts_string(&j->facts.text, "", 0);
@@ -325,5 +327,29 @@ int judge_table(struct judge *judge, const struct rsym *t, struct verify_report 
 	rsym_reader_free(j.texts);
 	free(j.function_name);
 	free(j.file_path);
+	return rc;
+}
+
+int judge_source(const struct table_source *source, const struct rsym *t,
+		 struct verify_report *report, struct buf *out, struct err *err)
+{
+	_cleanup_(buf_done) struct buf units = BUF_INIT(LIMIT_MISSING_LEN - LIMIT_PATH_LEN - 4);
+	_cleanup_(companion_images_close) struct die_companions c = {0};
+	_cleanup_(image_freep) struct image *im = NULL, *partner = NULL;
+	_cleanup_(judge_freep) struct judge *j = NULL;
+	struct debug_report debug = {0};
+	int rc = image_open(&im, source->p, source->len, err);
+
+	if (!rc && source->stripped)
+		rc = image_open(&partner, source->stripped, source->stripped_len, err);
+	if (!rc)
+		rc = companion_images_open(&c, source, err);
+	c.missing = source->missing ? &units : NULL;
+	if (!rc)
+		rc = judge_open(&j, im, partner, &c, &debug, err);
+	if (!rc)
+		rc = judge_table(j, t, report, out, err);
+	if (!rc && source->missing)
+		rc = companion_images_missing(im, &debug, &units, source->missing, err);
 	return rc;
 }

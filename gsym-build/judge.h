@@ -12,17 +12,18 @@
  * Slow and large on purpose. Runs in the worker process.
  */
 #include "buf.h"
-#include "image.h"
+#include "dwarf_reader.h"
 #include "rsym.h"
-#include "table_build.h"
+#include "table_make.h"
 
 struct judge;
 
 /*
- * Reads all that a file says; `partner` is the stripped file or NULL. Neither is needed any more
- * afterwards. Errors are those of reading.
+ * Reads all that a file says; `partner` is the stripped file or NULL. None of them is needed any
+ * more afterwards. *debug tells what could not be read. Errors are those of reading.
  */
 int judge_open(struct judge **ret, struct image *im, struct image *partner,
+	       const struct die_companions *companions, struct debug_report *debug,
 	       struct err *err) _must_check_;
 void judge_free(struct judge *j);
 DEFINE_FREEP(struct judge, judge_free);
@@ -35,5 +36,10 @@ DEFINE_FREEP(struct judge, judge_free);
  */
 int judge_table(struct judge *j, const struct rsym *t, struct verify_report *report,
 		struct buf *out, struct err *err) _must_check_;
+
+/* All of it, from bytes, as table_make() builds. What the file asks for and was not given goes to
+ * source->missing. */
+int judge_source(const struct table_source *source, const struct rsym *t,
+		 struct verify_report *report, struct buf *out, struct err *err) _must_check_;
 
 #endif

@@ -213,10 +213,10 @@ static void sort_all(struct judge_facts *f)
 }
 
 int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
+		     const struct die_companions *companions, struct debug_report *debug,
 		     struct err *err)
 {
 	struct facts_sink sink = {.ctx = f, .unit = take_unit};
-	struct debug_report debug = {0};
 	uint64_t count = 0, mini = 0;
 	int rc = image_add_code(im, &f->code, err);
 
@@ -227,9 +227,9 @@ int judge_facts_read(struct judge_facts *f, struct image *im, struct image *part
 	if (!rc && !(count + mini) && partner)
 		rc = image_add_symbols(partner, &f->text, &f->symbols, &count, err);
 	if (!rc)
-		rc = debug_read(im, &f->text, &sink, &debug, err);
-	f->units_skipped = debug.units_skipped;
-	f->lines_refused = debug.lines_refused;
+		rc = debug_read_with(im, companions, &f->text, &sink, debug, err);
+	f->units_skipped = debug->units_skipped;
+	f->lines_refused = debug->lines_refused;
 	if (!rc)
 		rc = add_symbols(f, err);
 	if (!rc)

@@ -43,6 +43,7 @@ void judge_facts_done(struct judge_facts *f);
 
 /* Everything that the file says. */
 int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
+		     const struct die_companions *companions, struct debug_report *debug,
 		     struct err *err);
 
 /* Back to the lowest address. */

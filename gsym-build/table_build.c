@@ -475,14 +475,22 @@ int table_build(const struct table_request *req, struct build_report *report, st
 int table_verify(const struct table_request *req, int table_fd, struct verify_report *report,
 		 struct err *err)
 {
+	_cleanup_(closep) int missing_fd = -1;
 	struct worker_request request;
 	struct worker_reply reply = {0};
 	int rc;
 
 	*report = (struct verify_report){0};
-	rc = run_worker(req, table_fd, -1, &request, &reply, err);
+	if (req->missing) {
+		missing_fd = memfd_create("missing", MFD_CLOEXEC);
+		if (missing_fd < 0)
+			return err_sys(err, errno, "memfd_create");
+	}
+	rc = run_worker(req, table_fd, missing_fd, &request, &reply, err);
 	if (rc)
 		return rc;
 	*report = reply.verified;
-	return reply.code ? err_set(err, reply.code, "%s", reply.message) : 0;
+	if (reply.code)
+		return err_set(err, reply.code, "%s", reply.message);
+	return req->missing ? read_missing(missing_fd, req->missing, err) : 0;
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "builder.h"
+#include "companion_images.h"
 #include "die_scan.h"
 #include "image.h"
 #include "kallsyms.h"
@@ -123,56 +124,6 @@ static void report_relocations(struct build *b, const struct image *im)
 	snprintf(b->report->relocation_skipped, sizeof(b->report->relocation_skipped), "%s", first);
 }
 
-static void companions_done(struct die_companions *c)
-{
-	image_free(c->alt);
-	image_free(c->dwp);
-	for (size_t i = 0; i < c->dwo_count; i++)
-		image_free(c->dwos[i]);
-	free(c->dwos);
-	free((void *)(uintptr_t)c->wanted);
-}
-
-/* A companion that is no ELF file is left out: what it would say is then missing, and said so. */
-static int open_companions(struct die_companions *c, const struct table_source *source,
-			   struct err *err)
-{
-	c->dwos = calloc(source->companion_count + 1, sizeof(struct image *));
-	if (!c->dwos)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < source->companion_count; i++) {
-		const struct table_companion_bytes *b = &source->companions[i];
-		struct image *im = NULL, **place;
-		struct err why;
-
-		if (!b->p || image_open(&im, b->p, b->len, &why))
-			continue;
-		place = b->kind == TABLE_COMPANION_ALT   ? &c->alt
-			: b->kind == TABLE_COMPANION_DWP ? &c->dwp
-							 : &c->dwos[c->dwo_count++];
-		image_free(*place);
-		*place = im;
-	}
-	return 0;
-}
-
-/* See struct table_request. The link comes first, so room is left for it. */
-static int put_missing(struct image *im, const struct debug_report *debug, const struct buf *units,
-		       struct buf *out, struct err *err)
-{
-	const uint8_t *link = NULL;
-	size_t len = 0;
-
-	if (debug->needs_alt_file && image_section(im, ".gnu_debugaltlink", &link, &len, err) < 0)
-		return err->code;
-	if (len > LIMIT_PATH_LEN)
-		len = 0;
-	buf_u32(out, (uint32_t)len);
-	buf_append(out, link, len);
-	buf_append(out, units->p, units->len);
-	return out->failed ? err_set(err, ERR_MEMORY, "out of memory") : 0;
-}
-
 static int want_addresses(struct die_companions *c, const struct table_source *source,
 			  uint64_t bias, struct err *err)
 {
@@ -220,9 +171,9 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 		      struct debug_report *debug, struct err *err)
 {
 	_cleanup_(buf_done) struct buf units = BUF_INIT(LIMIT_MISSING_LEN - LIMIT_PATH_LEN - 4);
-	_cleanup_(companions_done) struct die_companions c = {0};
+	_cleanup_(companion_images_close) struct die_companions c = {0};
 	struct facts_sink sink = {.ctx = b, .unit = add_unit};
-	int rc = open_companions(&c, source, err);
+	int rc = companion_images_open(&c, source, err);
 
 	c.missing = source->missing ? &units : NULL;
 	c.notes = &b->notes;
@@ -231,7 +182,7 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	if (!rc)
 		rc = die_scan_with(im, &c, &b->builder.text, &sink, debug, err);
 	if (!rc && source->missing)
-		rc = put_missing(im, debug, &units, source->missing, err);
+		rc = companion_images_missing(im, debug, &units, source->missing, err);
 	return rc;
 }
 

@@ -144,21 +144,28 @@ static int build(const struct worker_request *req, struct build_report *report, 
 static int verify(const struct worker_request *req, struct verify_report *report, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(req->table_len_max);
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
 	_cleanup_(closep) int status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	_cleanup_(image_freep) struct image *im = NULL, *partner = NULL;
-	_cleanup_(judge_freep) struct judge *judge = NULL;
-	const void *file, *stripped = NULL, *table;
-	size_t file_len, stripped_len = 0, table_len;
+	static struct table_companion_bytes companions[LIMIT_COMPANIONS];
+	struct table_source source = {
+		.companions = companions,
+		.companion_count = req->companion_count,
+		.missing = req->wants_missing ? &missing : NULL,
+	};
+	const void *table;
+	size_t table_len;
 	struct rsym t;
 	struct timespec cpu;
 	int rc = take_limits(req, err);
 
 	if (!rc)
-		rc = map_input(WORKER_FD_INPUT, &file, &file_len, err);
+		rc = map_input(WORKER_FD_INPUT, &source.p, &source.len, err);
 	if (!rc)
 		rc = map_input(WORKER_FD_TABLE, &table, &table_len, err);
 	if (!rc && req->has_stripped)
-		rc = map_input(WORKER_FD_STRIPPED, &stripped, &stripped_len, err);
+		rc = map_input(WORKER_FD_STRIPPED, &source.stripped, &source.stripped_len, err);
+	if (!rc)
+		rc = map_companions(req, companions, err);
 	if (!rc)
 		rc = sandbox_enter(err);
 	if (!rc)
@@ -166,15 +173,11 @@ static int verify(const struct worker_request *req, struct verify_report *report
 	if (!rc && !build_id_equal(&t.id, &req->id))
 		rc = err_set(err, ERR_MISMATCH, "the table is of a file with another build id");
 	if (!rc)
-		rc = image_open(&im, file, file_len, err);
-	if (!rc && stripped)
-		rc = image_open(&partner, stripped, stripped_len, err);
-	if (!rc)
-		rc = judge_open(&judge, im, partner, err);
-	if (!rc)
-		rc = judge_table(judge, &t, report, &out, err);
+		rc = judge_source(&source, &t, report, &out, err);
 	if (!rc)
 		rc = io_write_all(io_system(), WORKER_FD_OUTPUT, out.p, out.len, 0, err);
+	if (!rc && req->wants_missing)
+		rc = io_write_all(io_system(), WORKER_FD_MISSING, missing.p, missing.len, 0, err);
 	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
 	report->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
 	report->peak_memory = peak_memory(status_fd);

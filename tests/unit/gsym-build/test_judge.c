@@ -62,6 +62,8 @@ static int setup(void **state _unused_)
 {
 	_cleanup_(image_freep) struct image *im = NULL;
 	struct table_source source = {0};
+	static const struct die_companions none;
+	struct debug_report debug;
 	struct build_report report;
 	struct err err = {0};
 	uint64_t at = 0, start, end;
@@ -76,7 +78,7 @@ static int setup(void **state _unused_)
 		fail_msg("%s", err.message);
 	assert_int_equal(rsym_open(&g.t, g.table.p, g.table.len, &err), 0);
 	assert_int_equal(image_open(&im, g.p, g.len, &err), 0);
-	if (judge_open(&g.judge, im, NULL, &err))
+	if (judge_open(&g.judge, im, NULL, &none, &debug, &err))
 		fail_msg("%s", err.message);
 	g.texts = rsym_reader_new(&g.t, LIMIT_TABLE_LEN, &err);
 	g.function_copy = calloc(g.t.function_count, sizeof(*g.function_copy));

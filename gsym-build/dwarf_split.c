@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plain reader's way to files that go with an image: units of .dwo files and packages, found by
+ * going through all of them, and the dwz alternate file. libdwarf finds what belongs to a unit of a
+ * package; addresses are looked up by us, so that no objects are tied for them.
+ */
+#include <string.h>
+
+#include "dwarf_priv.h"
+
+static int by_id(const void *va, const void *vb)
+{
+	const struct split_unit *a = va, *b = vb;
+
+	if (a->id != b->id)
+		return a->id > b->id ? 1 : -1;
+	return (a->file > b->file) - (a->file < b->file); /* loose files before the package */
+}
+
+/* Adds the unit whose header was just read, if a skeleton can ask for it. */
+static int add_unit(struct reader *r, struct split_unit *u, Dwarf_Half kind, struct err *err)
+{
+	Dwarf_Debug dbg = u->file->object.dbg;
+	Dwarf_Error e = NULL;
+	Dwarf_Die die = NULL;
+	struct die_facts d = {0};
+	int rc = 0;
+
+	if (dwarf_siblingof_b(dbg, NULL, 1, &die, &e) != DW_DLV_OK ||
+	    dwarf_dieoffset(die, &u->die, &e) != DW_DLV_OK)
+		rc = object_failed(dbg, e, "unit DIE", err);
+	if (!rc && u->version < 5) {
+		rc = die_read(r, dbg, die, &d, err);
+		u->id = d.dwo_id;
+	}
+	if (die)
+		dwarf_dealloc(dbg, die, DW_DLA_DIE);
+	if (rc || (u->version >= 5 ? kind != DW_UT_split_compile : !d.has_dwo_id))
+		return 0; /* one that cannot be read is not there */
+	if (!grow_array((void **)&r->split_units, &r->split_units_cap, r->split_unit_count + 1,
+			sizeof(*r->split_units), SIZE_MAX))
+		return err_set(err, ERR_MEMORY, "out of memory for split units");
+	r->split_units[r->split_unit_count++] = *u;
+	return 0;
+}
+
+static int list_units(struct reader *r, struct split_file *f, struct err *err)
+{
+	Dwarf_Unsigned next = 0;
+
+	for (;;) {
+		Dwarf_Unsigned header_len, type_off;
+		Dwarf_Half address_size, offset_size, extension, kind = 0;
+		Dwarf_Off abbrev_off;
+		Dwarf_Sig8 signature = {0};
+		Dwarf_Error e = NULL;
+		struct split_unit u = {.file = f, .off = next};
+		int rc = dwarf_next_cu_header_d(
+			f->object.dbg, 1, &header_len, &u.version, &abbrev_off, &address_size,
+			&offset_size, &extension, &signature, &type_off, &next, &kind, &e);
+
+		if (e)
+			dwarf_dealloc(f->object.dbg, e, DW_DLA_ERROR);
+		if (rc != DW_DLV_OK || next <= u.off)
+			return 0;
+		u.end = next;
+		u.address_size = address_size == 4 ? 4 : 8;
+		u.offset_size = offset_size == 4 ? 4 : 8;
+		memcpy(&u.id, &signature, sizeof(u.id));
+		rc = add_unit(r, &u, kind, err);
+		if (rc)
+			return rc;
+	}
+}
+
+static int open_file(struct reader *r, struct image *im, struct err *err)
+{
+	struct split_file *f = &r->split_files[r->split_file_count++];
+	struct err why;
+	int rc = object_open(&f->object, im, true, &why);
+
+	if (rc > 0)
+		rc = image_section(im, ".debug_rnglists.dwo", &f->rnglists, &f->rnglists_len, &why);
+	f->lines = r->line_sections;
+	if (rc >= 0)
+		rc = image_section(im, ".debug_line.dwo", &f->lines.line, &f->lines.line_len, &why);
+	if (rc >= 0)
+		rc = image_section(im, ".debug_str.dwo", &f->lines.str, &f->lines.str_len, &why);
+	if (rc < 0)
+		return rc == ERR_MEMORY ? err_set(err, rc, "%s", why.message) : 0;
+	return f->object.dbg ? list_units(r, f, err) : 0;
+}
+
+int split_open(struct reader *r, struct err *err)
+{
+	const struct die_companions *c = r->companions;
+	struct err why;
+	int rc = 0;
+
+	if (c->alt && object_open(&r->alt, c->alt, false, &why) == ERR_MEMORY)
+		return err_set(err, ERR_MEMORY, "%s", why.message);
+	if (!c->dwo_count && !c->dwp)
+		return 0;
+	r->split_files = calloc(c->dwo_count + 1, sizeof(*r->split_files));
+	if (!r->split_files)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < c->dwo_count && !rc; i++)
+		rc = open_file(r, c->dwos[i], err);
+	if (c->dwp && !rc)
+		rc = open_file(r, c->dwp, err);
+	if (r->split_unit_count)
+		qsort(r->split_units, r->split_unit_count, sizeof(*r->split_units), by_id);
+	return rc;
+}
+
+void split_close(struct reader *r)
+{
+	for (size_t i = 0; i < r->split_file_count; i++)
+		object_close(&r->split_files[i].object);
+	free(r->split_files);
+	free(r->split_units);
+	object_close(&r->alt);
+}
+
+const struct split_unit *split_find(const struct reader *r, const struct die_facts *d)
+{
+	bool standard = r->unit_kind == DW_UT_skeleton;
+	uint64_t id = standard ? r->unit_id : d->dwo_id;
+	size_t low = 0, count = r->split_unit_count;
+
+	if (!standard && !(d->dwo_name && d->has_dwo_id))
+		return NULL;
+	while (count) { /* the first of that id */
+		size_t half = count / 2;
+
+		if (r->split_units[low + half].id < id) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return low < r->split_unit_count && r->split_units[low].id == id ? &r->split_units[low]
+									 : NULL;
+}
+
+/* Where the unit's part of a section of a package begins; 0 in a loose file. */
+static uint64_t part_of(Dwarf_Debug dbg, Dwarf_Die die, int section)
+{
+	Dwarf_Debug_Fission_Per_CU parts;
+	Dwarf_Error e = NULL;
+	int rc;
+
+	memset(&parts, 0, sizeof(parts));
+	rc = dwarf_get_debugfission_for_die(die, &parts, &e);
+	if (e)
+		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
+	return rc == DW_DLV_OK ? parts.pcu_offset[section] : 0;
+}
+
+/* File numbers count in a table of the split unit's own, when it has one. Its rows are none. */
+static int read_files(struct reader *r, const struct split_file *f, Dwarf_Die die, uint64_t off,
+		      struct err *err)
+{
+	struct line_rows ignored = {0};
+	struct err why;
+	int rc;
+
+	rows_done(&r->lines);
+	rc = rows_read(&r->lines, r->dbg, die, &f->lines, off, &ignored, &why);
+	free(ignored.rows);
+	if (rc < 0)
+		return err_set(err, rc, "%s", why.message);
+	r->report->lines_refused += rc == 0;
+	return 0;
+}
+
+int split_enter(struct reader *r, const struct split_unit *u, const struct die_facts *skeleton,
+		Dwarf_Die *die, struct err *err)
+{
+	struct split_file *f = u->file;
+	uint64_t lines_off;
+	struct die_facts d;
+	Dwarf_Error e = NULL;
+	int rc;
+
+	dwarf_dealloc(r->dbg, *die, DW_DLA_DIE);
+	*die = NULL;
+	r->dbg = f->object.dbg;
+	r->in_split = true;
+	if (dwarf_offdie_b(r->dbg, u->die, 1, die, &e) != DW_DLV_OK)
+		return object_failed(r->dbg, e, "split unit", err);
+	r->unit_off = u->off;
+	r->unit_end = u->end;
+	r->source.version = u->version;
+	r->source.address_size = u->address_size;
+	r->source.offset_size = u->offset_size;
+	r->ranges_bias = skeleton->ranges_base;
+	if (u->version >= 5) {
+		/* Indexes count behind the header of the unit's own list table. */
+		r->ranges_bias = part_of(r->dbg, *die, DW_SECT_RNGLISTS);
+		r->source.rnglists = f->rnglists;
+		r->source.rnglists_len = f->rnglists_len;
+		r->source.rnglists_base = r->ranges_bias + (u->offset_size == 4 ? 12 : 20);
+	}
+	rc = die_read(r, r->dbg, *die, &d, err);
+	if (!rc && d.has_lines && f->lines.line &&
+	    CHECKED_ADD(d.lines, part_of(r->dbg, *die, DW_SECT_LINE), &lines_off))
+		rc = read_files(r, f, *die, lines_off, err);
+	return rc;
+}
+
+void split_leave(struct reader *r)
+{
+	if (!r->in_split)
+		return;
+	r->in_split = false;
+	r->dbg = r->object.dbg;
+	r->source.rnglists = r->rnglists;
+	r->source.rnglists_len = r->rnglists_len;
+}
