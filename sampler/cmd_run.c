@@ -19,9 +19,17 @@ static const char help[] =
 	"\n"
 	"  --spool DIR          where samples are kept until they are shipped; made if needed\n"
 	"  --hz N               samples a second and CPU, 1 to 10000 [99]\n"
-	"  --pid PID[,PID...]   only these processes\n"
-	"  --cgroup PATH        only below this cgroup2 directory\n"
+	"  --pid PID[,PID...]   only these processes and what they start\n"
+	"  --no-children        with --pid: without what they start\n"
+	"  --cgroup PATH        only below this cgroup2 directory; up to 16 times\n"
 	"  --all                every process [unless --pid or --cgroup is given]\n"
+	"  --comm REGEX         of these, only threads with such a name\n"
+	"  --exe REGEX          of these, only programs with such a path\n"
+	"  --event WHICH        cpu-clock; cycles, of the processor; auto: cycles where there is\n"
+	"                       such a counter [auto]\n"
+	"  --services FILE      rules that name services: lines of 'exe|cgroup|unit GLOB NAME'\n"
+	"                       [the systemd unit]\n"
+	"  --label KEY=VALUE    with every sample; up to 12 times\n"
 	"  --duration SECONDS   end after that time\n"
 	"  --backend WHICH      bpf; perf-self: own processes, no privilege; auto [auto]\n"
 	"  --ship HOST:PORT     start rawstack-ship beside it, towards this service\n"
@@ -40,6 +48,12 @@ enum {
 	OPT_HZ,
 	OPT_PID,
 	OPT_CGROUP,
+	OPT_NO_CHILDREN,
+	OPT_COMM,
+	OPT_EXE,
+	OPT_EVENT,
+	OPT_SERVICES,
+	OPT_LABEL,
 	OPT_ALL,
 	OPT_DURATION,
 	OPT_BACKEND,
@@ -57,6 +71,12 @@ static const struct option long_options[] = {
 	{"hz", required_argument, NULL, OPT_HZ},
 	{"pid", required_argument, NULL, OPT_PID},
 	{"cgroup", required_argument, NULL, OPT_CGROUP},
+	{"no-children", no_argument, NULL, OPT_NO_CHILDREN},
+	{"comm", required_argument, NULL, OPT_COMM},
+	{"exe", required_argument, NULL, OPT_EXE},
+	{"event", required_argument, NULL, OPT_EVENT},
+	{"services", required_argument, NULL, OPT_SERVICES},
+	{"label", required_argument, NULL, OPT_LABEL},
 	{"all", no_argument, NULL, OPT_ALL},
 	{"duration", required_argument, NULL, OPT_DURATION},
 	{"backend", required_argument, NULL, OPT_BACKEND},
@@ -74,8 +94,9 @@ static const struct option long_options[] = {
 struct args {
 	struct session_options session;
 	uint32_t pids[LIMIT_TARGET_PIDS];
-	const char *cgroup;
-	int cgroup_fd;
+	int cgroup_fds[16]; /* as many as the BPF program looks at */
+	char labels[4096];  /* with commas between them */
+	size_t label_count;
 	bool all, stats, help;
 };
 
@@ -127,6 +148,50 @@ static int parse_backend(struct args *a, const char *text, struct err *err)
 	return err_set(err, ERR_USAGE, "--backend: '%.40s' is not auto, bpf or perf-self", text);
 }
 
+static int open_cgroup(struct args *a, const char *path, struct err *err)
+{
+	struct backend_options *t = &a->session.target;
+	int fd;
+
+	if (t->cgroup_count == ARRAY_LEN(a->cgroup_fds))
+		return err_set(err, ERR_USAGE, "--cgroup: more than %zu directories",
+			       ARRAY_LEN(a->cgroup_fds));
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0)
+		return err_sys(err, errno, "--cgroup %s", path);
+	a->cgroup_fds[t->cgroup_count++] = fd;
+	t->cgroup_fds = a->cgroup_fds;
+	return 0;
+}
+
+static int parse_event(struct args *a, const char *text, struct err *err)
+{
+	static const char *const names[] = {"auto", "cpu-clock", "cycles"};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strcmp(text, names[i]))
+			continue;
+		a->session.target.event = (enum backend_event)i;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "--event: '%.40s' is not auto, cpu-clock or cycles", text);
+}
+
+static int add_label(struct args *a, const char *text, struct err *err)
+{
+	const size_t len = strlen(a->labels), more = strlen(text);
+	const char *equals = strchr(text, '=');
+
+	if (!equals || equals == text || strchr(text, ','))
+		return err_set(err, ERR_USAGE, "--label: '%.60s' is not KEY=VALUE without a comma",
+			       text);
+	if (++a->label_count > 12 || len + more + 2 > sizeof(a->labels))
+		return err_set(err, ERR_USAGE, "--label: more than 12, or more than 4 KiB");
+	snprintf(a->labels + len, sizeof(a->labels) - len, "%s%s", len ? "," : "", text);
+	a->session.labels = a->labels;
+	return 0;
+}
+
 static int parse_one(struct args *a, int option, char *value, struct err *err)
 {
 	struct session_options *s = &a->session;
@@ -145,7 +210,25 @@ static int parse_one(struct args *a, int option, char *value, struct err *err)
 		rc = parse_pids(a, value, err);
 		break;
 	case OPT_CGROUP:
-		a->cgroup = value;
+		rc = open_cgroup(a, value, err);
+		break;
+	case OPT_NO_CHILDREN:
+		s->target.with_children = false;
+		break;
+	case OPT_COMM:
+		s->comm = value;
+		break;
+	case OPT_EXE:
+		s->exe = value;
+		break;
+	case OPT_EVENT:
+		rc = parse_event(a, value, err);
+		break;
+	case OPT_SERVICES:
+		s->services = value;
+		break;
+	case OPT_LABEL:
+		rc = add_label(a, value, err);
 		break;
 	case OPT_ALL:
 		a->all = true;
@@ -200,15 +283,8 @@ static int check(struct args *a, int rest, struct err *err)
 		return err_set(err, ERR_USAGE, "--spool DIR is missing");
 	if (!s->ship_server != !s->ship_out)
 		return err_set(err, ERR_USAGE, "--ship and --out go together");
-	if (a->all + (s->target.pid_count > 0) + (a->cgroup != NULL) > 1)
+	if (a->all + (s->target.pid_count > 0) + (s->target.cgroup_count > 0) > 1)
 		return err_set(err, ERR_USAGE, "--all, --pid and --cgroup exclude each other");
-	if (a->cgroup) {
-		a->cgroup_fd = open(a->cgroup, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-		if (a->cgroup_fd < 0)
-			return err_sys(err, errno, "--cgroup %s", a->cgroup);
-		s->target.cgroup_fds = &a->cgroup_fd;
-		s->target.cgroup_count = 1;
-	}
 	return 0;
 }
 
@@ -259,7 +335,7 @@ int cmd_run(int argc, char **argv)
 	struct args a = {
 		.session =
 			{
-				.target = {.hz = 99},
+				.target = {.hz = 99, .with_children = true},
 				.limits = {.age_ns = UINT64_C(604800000000000)},
 			},
 	};

@@ -111,6 +111,21 @@ static void print_json_frame(const struct spool_batch *b, const struct location 
 	printf(",\"address\":%" PRIu64 "}", l->address);
 }
 
+/* A member that is there only when the text is. */
+static void print_json_member(const struct spool_batch *b, const char *key, uint32_t index)
+{
+	if (index >= b->string_count)
+		return;
+	printf(",\"%s\":", key);
+	print_json_text(b, index);
+}
+
+/* Bits of task_struct::__state, as ps(1) writes them; stable since Linux 4.14. */
+static const char *state_name(uint32_t state)
+{
+	return !state ? "R" : state & 1 ? "S" : state & 2 ? "D" : state & 0xc ? "T" : "X";
+}
+
 static void print_json(const struct spool_batch *b, const struct spool_sample *s)
 {
 	const struct spool_thread *t = &b->threads[s->thread];
@@ -121,7 +136,12 @@ static void print_json(const struct spool_batch *b, const struct spool_sample *s
 	print_json_text(b, t->comm);
 	printf(",\"exe\":");
 	print_json_text(b, t->exe);
-	printf(",\"cgroup\":%" PRIu64 ",\"flags\":%u,\"frames\":[", t->cgroup_id, stack->flags);
+	printf(",\"state\":\"%s\"", state_name(t->state));
+	print_json_member(b, "cgroup", t->cgroup);
+	print_json_member(b, "container", t->container);
+	print_json_member(b, "service", t->service);
+	print_json_member(b, "labels", t->labels);
+	printf(",\"cgroup_id\":%" PRIu64 ",\"flags\":%u,\"frames\":[", t->cgroup_id, stack->flags);
 	for (uint32_t i = 0; i < stack->count; i++) {
 		if (i)
 			putchar(',');

@@ -307,8 +307,15 @@ static int open_mappings(struct collect *c, struct err *err)
 	bool any = false;
 
 	perf_attr_tracking(&attr);
+	attr.cgroup = 1;
 	for (size_t i = 0; i < c->cpu_count; i++) {
 		int fd = perf_open(&attr, -1, (int)i, -1), rc;
+
+		if (fd == -EINVAL && attr.cgroup) {
+			/* A kernel without it: new ones are looked for. */
+			attr.cgroup = 0;
+			fd = perf_open(&attr, -1, (int)i, -1);
+		}
 
 		if (fd == -ENODEV) /* a CPU that is off */
 			continue;

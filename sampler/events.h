@@ -18,7 +18,8 @@ enum event_kind {
 	EVENT_COMM, /* a thread has another name; is_exec: the process another program */
 	EVENT_FORK,
 	EVENT_EXIT,
-	EVENT_LOST, /* records of one ring are missing here */
+	EVENT_LOST,   /* records of one ring are missing here */
+	EVENT_CGROUP, /* a new one */
 	EVENT_SAMPLE,
 };
 
@@ -50,6 +51,9 @@ struct event {
 		struct {
 			uint32_t parent_pid; /* of a thread: pid */
 		} fork;
+		struct {
+			uint64_t id;
+		} cgroup; /* data: its path, no NUL */
 		struct {
 			uint64_t start_ns; /* of the process, 0: unknown */
 			uint64_t cgroup_id;

@@ -37,6 +37,9 @@ void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan
 
 void normalise_done(struct normaliser *n)
 {
+	cgroups_done(&n->cgroups);
+	services_done(&n->services);
+	targets_done(&n->targets);
 	held_done(&n->held);
 	sample_cache_done(&n->cache);
 	file_ids_done(&n->ids);
@@ -272,20 +275,58 @@ static void put_user(struct normaliser *n, struct stack *s, const struct proc *p
 
 /* --- samples --------------------------------------------------------------------------------- */
 
+/* Also "not a target", where a row of threads is expected. */
+#define THREAD_FILTERED (INTERN_FULL - 1)
+
+static const char *comm_of(const struct event *e, const struct proc *p)
+{
+	return e->sample.comm[0] || !p ? e->sample.comm : p->comm;
+}
+
+/* Which group it runs in, what that says of its container and its service. */
+static void put_origin(struct normaliser *n, struct spool_thread *t, const struct proc *p,
+		       const struct event *e)
+{
+	const struct cgroup *g = cgroups_find(&n->cgroups, e->sample.cgroup_id, e->time_ns);
+	struct service_subject subject = {.exe = p && p->exe ? p->exe->path : NULL};
+	_cleanup_(freep) char *unit = NULL;
+	const char *at, *service;
+	size_t len;
+
+	if (g) {
+		subject.cgroup = g->path;
+		t->cgroup = spool_writer_string(n->spool, g->path, g->path_len);
+		len = cgroup_container(g->path, g->path_len, &at);
+		if (len)
+			t->container = spool_writer_string(n->spool, at, len);
+		len = cgroup_unit(g->path, g->path_len, &at);
+		if (len)
+			subject.unit = unit = strndup(at, len);
+	}
+	service = services_find(&n->services, &subject);
+	if (service)
+		t->service = spool_writer_string(n->spool, service, strlen(service));
+	if (n->labels)
+		t->labels = spool_writer_string(n->spool, n->labels, strlen(n->labels));
+}
+
 static uint32_t put_thread(struct normaliser *n, const struct proc *p, const struct event *e)
 {
-	struct spool_thread t = {
-		.pid = e->pid,
-		.tid = e->tid,
-		.start_ns = e->sample.start_ns,
-		.exe = LOCATION_NO_INDEX,
-		.cgroup_id = e->sample.cgroup_id,
-	};
-	const char *comm = e->sample.comm[0] || !p ? e->sample.comm : p->comm;
+	struct spool_thread t = SPOOL_THREAD_INIT;
+	char comm[EVENT_COMM_LEN + 1] = {0};
 
-	t.comm = spool_writer_string(n->spool, comm, strnlen(comm, EVENT_COMM_LEN));
+	memcpy(comm, comm_of(e, p), strnlen(comm_of(e, p), EVENT_COMM_LEN));
+	if (!targets_match(&n->targets, comm, p && p->exe ? p->exe->path : NULL))
+		return THREAD_FILTERED;
+	t.pid = e->pid;
+	t.tid = e->tid;
+	t.start_ns = e->sample.start_ns;
+	t.state = e->sample.state;
+	t.cgroup_id = e->sample.cgroup_id;
+	t.comm = spool_writer_string(n->spool, comm, strlen(comm));
 	if (p && p->exe)
 		t.exe = spool_writer_string(n->spool, p->exe->path, p->exe->path_len);
+	put_origin(n, &t, p, e);
 	return spool_writer_thread(n->spool, &t);
 }
 
@@ -341,6 +382,10 @@ static void write_sample(struct normaliser *n, const struct event *e, const stru
 
 	sample_cache_begin(&n->cache, spool_writer_segment(n->spool));
 	thread = thread_of(n, p, e, is_known ? &ctx : NULL);
+	if (thread == THREAD_FILTERED) {
+		n->filtered++;
+		return;
+	}
 	n->is_final = is_known;
 	s.count = s.flags = 0;
 	put_kernel(n, &s, e, pcs);
@@ -365,16 +410,22 @@ static bool write_again(struct normaliser *n, const struct event *e, const struc
 {
 	const struct cached_stack *row;
 	struct sample_context ctx;
+	uint32_t thread;
 
 	if (!get_context(n, e, p, &ctx))
 		return false;
 	sample_cache_begin(&n->cache, spool_writer_segment(n->spool));
+	thread = thread_of(n, p, e, &ctx);
+	if (thread == THREAD_FILTERED) {
+		n->filtered++;
+		return true;
+	}
 	row = sample_cache_stack(&n->cache, e, &ctx);
 	if (!row)
 		return false;
 	n->user_frames += row->user_frames;
 	n->unresolved += row->unresolved;
-	write_to_spool(n, e, thread_of(n, p, e, &ctx), row->stack);
+	write_to_spool(n, e, thread, row->stack);
 	return true;
 }
 
@@ -428,6 +479,8 @@ void normalise_event(struct normaliser *n, const struct event *e)
 {
 	if (e->kind == EVENT_SAMPLE)
 		on_sample(n, e);
+	else if (e->kind == EVENT_CGROUP)
+		cgroups_add(&n->cgroups, e->cgroup.id, e->data, e->data_len, e->time_ns);
 	else
 		procs_event(&n->procs, e);
 }

@@ -14,22 +14,30 @@
  * A sample in a file that the kernel told no build id of waits for the helper process that reads
  * the file, half a second at most; then its frame is stored as unresolved.
  */
+#include "cgroups.h"
 #include "file_ids.h"
 #include "held.h"
 #include "kernel_map.h"
 #include "procs.h"
 #include "sample_cache.h"
+#include "services.h"
 #include "spool.h"
+#include "targets.h"
 
 struct normaliser {
 	struct procs procs;
 	struct kernel_map kernel;
 	struct spool_writer *spool; /* borrowed */
+	struct cgroups cgroups;     /* empty until cgroups_init() */
+	struct services services;   /* without rules until services_init() */
+	struct targets targets;     /* every process until targets_init() */
+	const char *labels;         /* "key=value,...", borrowed; NULL: none */
 	struct file_ids ids;        /* closed until file_ids_init() */
 	struct held_list held;
 	struct sample_cache cache;
 	uint16_t depth_max; /* a stack this deep was cut: kernel.perf_event_max_stack */
 	uint64_t samples;   /* handed to the spool */
+	uint64_t filtered;  /* of processes that are no target */
 	uint64_t user_frames, unresolved;
 	bool is_final; /* of the stack at hand: it would be placed alike later */
 };

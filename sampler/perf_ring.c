@@ -222,6 +222,11 @@ static void read_record(const struct perf_event_header *head, struct bytes in,
 		e.fork.parent_pid = bytes_u32(&in);
 		e.tid = bytes_u32(&in);
 		break;
+	case PERF_RECORD_CGROUP:
+		e.kind = EVENT_CGROUP;
+		e.cgroup.id = bytes_u64(&in);
+		take_text(&in, &e);
+		break;
 	case PERF_RECORD_LOST:
 		e.kind = EVENT_LOST;
 		bytes_skip(&in, 8);

@@ -236,6 +236,7 @@ void procs_event(struct procs *ps, const struct event *e)
 		on_lost(ps);
 		break;
 	case EVENT_SAMPLE:
+	case EVENT_CGROUP:
 		break;
 	}
 }

@@ -13,6 +13,7 @@
 #include "capabilities.h"
 #include "child_ship.h"
 #include "io.h"
+#include "limits.h"
 #include "log.h"
 #include "normalise.h"
 #include "procscan.h"
@@ -99,6 +100,26 @@ static void scan_one(void *arg, uint32_t pid)
 	procs_add_running(&s->normaliser.procs, pid, s->io->mono_ns(s->io->ctx));
 }
 
+/* Those that started before the kernel was asked to look for them. */
+static void add_children(struct session *s)
+{
+	const struct backend_options *t = &s->options->target;
+	_cleanup_(freep) uint32_t *pids = NULL;
+	size_t count;
+
+	if (!t->with_children || !t->pid_count || !s->backend->add_pid)
+		return;
+	pids = calloc(LIMIT_CHILDREN, sizeof(*pids));
+	if (!pids)
+		return;
+	memcpy(pids, t->pids, t->pid_count * sizeof(*pids));
+	count = targets_add_children(pids, t->pid_count, LIMIT_CHILDREN);
+	for (size_t i = t->pid_count; i < count; i++) {
+		s->backend->add_pid(s->source, pids[i]);
+		scan_one(s, pids[i]);
+	}
+}
+
 /* Mapping records flow already: what changes meanwhile is told by them. */
 static void scan_running(struct session *s)
 {
@@ -106,6 +127,7 @@ static void scan_running(struct session *s)
 
 	for (size_t i = 0; i < t->pid_count; i++)
 		scan_one(s, t->pids[i]);
+	add_children(s);
 	if (!t->pid_count)
 		procscan_list(scan_one, s);
 }
@@ -229,6 +251,10 @@ static int prepare(struct session *s, struct err *err)
 	int rc;
 
 	rc = check_targets(&o->target, err);
+	if (!rc)
+		rc = targets_init(&s->normaliser.targets, o->comm, o->exe, err);
+	if (!rc)
+		rc = services_init(&s->normaliser.services, o->services, err);
 	if (rc)
 		return rc;
 	/* While there is nothing that the helper should not inherit. */
@@ -250,6 +276,8 @@ static int prepare(struct session *s, struct err *err)
 	s->normaliser.spool = s->spool;
 	if (s->backend->find_text && init_kernel(s, &warning))
 		log_warn("%s", warning.message);
+	s->normaliser.labels = o->labels;
+	cgroups_init(&s->normaliser.cgroups, s->io->mono_ns(s->io->ctx));
 	scan_running(s);
 	/* The spool's directory is open and its own, BPF is loaded: the rest can go. */
 	rc = capabilities_keep_sampling(err);
@@ -264,6 +292,8 @@ static void fill_stats(struct session *s, struct session_stats *ret)
 		.unresolved = s->normaliser.unresolved,
 	};
 	s->backend->stats(s->source, &ret->source);
+	ret->source.filtered += s->normaliser.filtered;
+	ret->source.stored -= s->normaliser.filtered;
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
 		ret->losses[i] = spool_writer_lost(s->spool, i);
 	ret->stored = s->normaliser.samples - ret->losses[SPOOL_LOSS_SPOOL_ERROR];

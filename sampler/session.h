@@ -16,6 +16,9 @@ enum session_backend {
 
 struct session_options {
 	const char *spool_dir;
+	const char *comm, *exe; /* regular expressions; NULL: any */
+	const char *services;   /* file of rules; NULL: none */
+	const char *labels;     /* "key=value,..."; NULL: none */
 	struct spool_limits limits;
 	enum session_backend backend;
 	struct backend_options target;

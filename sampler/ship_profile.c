@@ -331,19 +331,57 @@ static uint32_t stack_of(struct ship_profile *p, uint32_t stack)
 	return profile_add_stack(&p->profile, ids, count);
 }
 
+enum {
+	LABELS_MAX = 16 /* our own, and the first ones of --label */
+};
+
+static void put_label(struct ship_profile *p, struct profile_label *labels, size_t *count,
+		      const char *key, uint32_t string)
+{
+	const struct profile_text text = batch_text(p, string);
+
+	if (!text.len && string >= p->batch->string_count && strcmp(key, "thread"))
+		return;
+	labels[*count].key = profile_cstr(&p->profile, key);
+	labels[(*count)++].text = profile_string(&p->profile, text.p, text.len);
+}
+
+/* "key=value,key=value" */
+static void put_own_labels(struct ship_profile *p, struct profile_label *labels, size_t *count,
+			   struct profile_text text)
+{
+	const char *at = text.p, *end = text.p + text.len;
+
+	while (at < end && *count < LABELS_MAX) {
+		const char *comma = memchr(at, ',', (size_t)(end - at));
+		const char *stop = comma ? comma : end;
+		const char *equals = memchr(at, '=', (size_t)(stop - at));
+
+		if (equals) {
+			labels[*count].key = profile_string(&p->profile, at, (size_t)(equals - at));
+			labels[(*count)++].text = profile_string(&p->profile, equals + 1,
+								 (size_t)(stop - equals - 1));
+		}
+		at = stop + 1;
+	}
+}
+
 static uint32_t labels_of(struct ship_profile *p, uint32_t thread)
 {
-	struct profile_label labels[2] = {0};
-	struct profile_text comm;
+	struct profile_label labels[LABELS_MAX] = {0};
+	const struct spool_thread *t;
+	size_t count = 0;
 
 	if (thread >= p->batch->thread_count)
 		return profile_add_labels(&p->profile, NULL, 0);
-	comm = batch_text(p, p->batch->threads[thread].comm);
-	labels[0].key = profile_cstr(&p->profile, "thread");
-	labels[0].text = profile_string(&p->profile, comm.p, comm.len);
-	labels[1].key = profile_cstr(&p->profile, "pid");
-	labels[1].num = p->batch->threads[thread].pid;
-	return profile_add_labels(&p->profile, labels, 2);
+	t = &p->batch->threads[thread];
+	put_label(p, labels, &count, "thread", t->comm);
+	labels[count].key = profile_cstr(&p->profile, "pid");
+	labels[count++].num = t->pid;
+	put_label(p, labels, &count, "container", t->container);
+	put_label(p, labels, &count, "service", t->service);
+	put_own_labels(p, labels, &count, batch_text(p, t->labels));
+	return profile_add_labels(&p->profile, labels, count);
 }
 
 int ship_profile_end(struct ship_profile *p, struct err *err)

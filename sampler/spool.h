@@ -36,7 +36,19 @@ struct spool_thread {
 	uint64_t start_ns;  /* of the process, monotonic; tells a reused pid apart; 0: unknown */
 	uint32_t comm, exe; /* strings */
 	uint64_t cgroup_id;
+	uint32_t state; /* of the thread as the kernel has it: 0 running, else task_struct::__state
+			 */
+	uint32_t cgroup, container, service, labels; /* strings: path below the cgroup2 root; id;
+							name; "key=value,..." */
 };
+
+/* Without any string. */
+#define SPOOL_THREAD_INIT                                                                         \
+	{                                                                                         \
+		.comm = LOCATION_NO_INDEX, .exe = LOCATION_NO_INDEX, .cgroup = LOCATION_NO_INDEX, \
+		.container = LOCATION_NO_INDEX, .service = LOCATION_NO_INDEX,                     \
+		.labels = LOCATION_NO_INDEX,                                                      \
+	}
 
 enum spool_stack_flag {
 	SPOOL_STACK_USER_TRUNCATED = 1 << 0,   /* depth limit */

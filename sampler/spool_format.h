@@ -108,7 +108,8 @@ enum spool_record_type {
 				       ref name */
 	SPOOL_RECORD_STACKS = 4,    /* uleb flags, uleb count, uleb location... leaf first */
 	SPOOL_RECORD_THREADS = 5,   /* uleb pid, uleb tid, uleb start_ns, ref comm, ref exe,
-				       uleb cgroup */
+				       uleb cgroup id, uleb state, ref cgroup, ref container,
+				       ref service, ref labels */
 	SPOOL_RECORD_SAMPLES = 6,   /* u64 time_ns, u32 count, u32 0, then each: uleb thread,
 				       uleb stack, uleb cpu, uleb weight, sleb nanoseconds since
 				       the sample before (the first: since time_ns) */

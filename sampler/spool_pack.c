@@ -267,7 +267,9 @@ uint32_t spool_pack_stack(struct spool_pack *p, const uint32_t *locations, size_
 
 uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 {
-	uint64_t key[] = {t->pid, t->tid, t->start_ns, t->comm, t->exe, t->cgroup_id};
+	const uint64_t key[] = {t->pid,       t->tid,       t->start_ns, t->comm,
+				t->exe,       t->cgroup_id, t->state,    t->cgroup,
+				t->container, t->service,   t->labels};
 	struct buf *to;
 	uint32_t index;
 	size_t before;
@@ -281,6 +283,11 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 		put_ref(to, t->comm);
 		put_ref(to, t->exe);
 		buf_uleb(to, t->cgroup_id);
+		buf_uleb(to, t->state);
+		put_ref(to, t->cgroup);
+		put_ref(to, t->container);
+		put_ref(to, t->service);
+		put_ref(to, t->labels);
 		end_entry(p, to, before);
 	}
 	return index;

@@ -143,7 +143,7 @@ static uint32_t batch_stack(struct spool_slice *s, uint32_t index)
 static uint32_t batch_thread(struct spool_slice *s, uint32_t index)
 {
 	const struct spool_thread *from = s->from->rows[SPOOL_TABLE_THREADS].p;
-	struct spool_thread t = {.comm = LOCATION_NO_INDEX, .exe = LOCATION_NO_INDEX};
+	struct spool_thread t = SPOOL_THREAD_INIT;
 	uint32_t unknown = 0, *slot = &unknown;
 
 	if (index < s->from->rows[SPOOL_TABLE_THREADS].count) {
@@ -153,6 +153,10 @@ static uint32_t batch_thread(struct spool_slice *s, uint32_t index)
 	if (!*slot) {
 		t.comm = batch_string(s, t.comm);
 		t.exe = batch_string(s, t.exe);
+		t.cgroup = batch_string(s, t.cgroup);
+		t.container = batch_string(s, t.container);
+		t.service = batch_string(s, t.service);
+		t.labels = batch_string(s, t.labels);
 		batch_row(s, SPOOL_TABLE_THREADS, &t, slot);
 	}
 	return *slot - 1;

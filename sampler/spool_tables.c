@@ -157,6 +157,11 @@ static void get_thread(struct spool_tables *t, struct bytes *in, struct spool_th
 	thread.comm = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
 	thread.exe = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
 	thread.cgroup_id = bytes_uleb(in);
+	thread.state = get_u32(in);
+	thread.cgroup = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
+	thread.container = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
+	thread.service = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
+	thread.labels = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
 	if (!in->failed)
 		*ret = thread;
 }
@@ -181,10 +186,7 @@ static void *missing_row(struct spool_rows *table, enum spool_table_kind kind)
 		((struct spool_stack *)row)->count = SPOOL_COUNT_MISSING;
 		break;
 	case SPOOL_TABLE_THREADS:
-		*(struct spool_thread *)row = (struct spool_thread){
-			.comm = LOCATION_NO_INDEX,
-			.exe = LOCATION_NO_INDEX,
-		};
+		*(struct spool_thread *)row = (struct spool_thread)SPOOL_THREAD_INIT;
 		break;
 	default:
 		break;

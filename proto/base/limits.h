@@ -180,6 +180,11 @@
 #define LIMIT_CACHED_STACKS      LIMIT(8192)
 #define LIMIT_CACHED_STACKS_LEN  (2 * MIB)
 #define LIMIT_CACHED_THREADS     LIMIT(4096)
+/* Groups of processes whose paths are kept; kubernetes makes a few for each container. */
+#define LIMIT_CGROUPS            LIMIT(16384)
+/* Rules that name services, and the file they stand in. */
+#define LIMIT_SERVICE_RULES      LIMIT(4096)
+#define LIMIT_SERVICE_FILE_LEN   MIB
 /* What opening and reading one file may take before it is given up. */
 #define LIMIT_FILE_MS            1000
 /* Ids that the reader of files remembers. */
@@ -190,5 +195,7 @@
 #define LIMIT_SCANS              LIMIT(64)
 /* Targets named with --pid; the size of the kernel's set. */
 #define LIMIT_TARGET_PIDS        LIMIT(1024)
+/* Targets and the processes they have started already. */
+#define LIMIT_CHILDREN           LIMIT(8192)
 
 #endif

@@ -14,7 +14,7 @@ static void add(struct spool_writer *w, uint64_t n)
 		.id = {.kind = BUILD_ID_GNU, .len = 20, .bytes = {0xab, 0xcd}},
 		.path = spool_writer_string(w, "/bin/workload", 13),
 	};
-	struct spool_thread thread = {.pid = 42, .tid = 42, .exe = module.path};
+	struct spool_thread thread = SPOOL_THREAD_INIT;
 	struct location location = {
 		.kind = LOCATION_FILE_OFF,
 		.module = spool_writer_module(w, &module),
@@ -23,6 +23,8 @@ static void add(struct spool_writer *w, uint64_t n)
 	};
 	uint32_t frame = spool_writer_location(w, &location);
 
+	thread.pid = thread.tid = 42;
+	thread.exe = module.path;
 	thread.comm = spool_writer_string(w, "worker", 6);
 	spool_writer_sample(w, &(struct spool_sample){
 				       .time_ns = 1 + n,

@@ -46,7 +46,7 @@ struct spool_reader *reader(struct memory_io *m)
 void add(struct spool_writer *w, uint64_t n)
 {
 	struct spool_module m = {.id = {.kind = BUILD_ID_GNU, .len = 20}};
-	struct spool_thread t = {.pid = (uint32_t)(n % 10), .tid = (uint32_t)(n % 10) + 1};
+	struct spool_thread t = SPOOL_THREAD_INIT;
 	struct location l[3] = {
 		{.kind = LOCATION_FILE_OFF, .address = 0x1000 + n, .name = LOCATION_NO_INDEX},
 		{.kind = LOCATION_HOST_NAMED, .reason = HOST_SOURCE_BPF, .module = UINT32_MAX},
@@ -70,7 +70,13 @@ void add(struct spool_writer *w, uint64_t n)
 	t.comm = spool_writer_string(w, "comm", 4);
 	t.exe = LOCATION_NO_INDEX;
 	t.start_ns = 77;
-	t.cgroup_id = 1;
+	t.cgroup_id = 5;
+	t.pid = (uint32_t)(n % 10);
+	t.tid = t.pid + 1;
+	t.state = t.pid / 5;
+	t.cgroup = spool_writer_string(w, "/a.service", 10);
+	t.service = spool_writer_string(w, "service", 7);
+	t.labels = spool_writer_string(w, "key=value", 9);
 	spool_writer_sample(
 		w, &(struct spool_sample){
 			   .time_ns = n,
@@ -112,6 +118,12 @@ static uint64_t check(const struct spool_batch *b, size_t i)
 	assert_int_equal(t->tid, n % 10 + 1);
 	assert_true(is_text(b, t->comm, "comm"));
 	assert_int_equal(t->exe, LOCATION_NO_INDEX);
+	assert_int_equal(t->cgroup_id, 5);
+	assert_int_equal(t->state, n % 10 / 5);
+	assert_true(is_text(b, t->service, "service"));
+	assert_true(is_text(b, t->labels, "key=value"));
+	assert_int_equal(t->container, LOCATION_NO_INDEX);
+	assert_true(is_text(b, t->cgroup, "/a.service"));
 	assert_int_equal(t->start_ns, 77);
 	stack = &b->stacks[s->stack];
 	assert_int_equal(stack->count, 3);

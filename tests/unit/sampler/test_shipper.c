@@ -161,18 +161,23 @@ static void fill_spool(const char *spool, uint64_t base, unsigned int count)
 			add_location(w, LOCATION_HOST_NAMED, 0, HOST_SOURCE_PSEUDO,
 				     LOCATION_NO_INDEX, 0, add_string(w, "[no user stack: test]"));
 		spool_writer_sample(
-			w,
-			&(struct spool_sample){
-				.time_ns = 2000 + i,
-				.thread = spool_writer_thread(
-					w,
-					&(struct spool_thread){.pid = 42,
-							       .tid = 43,
-							       .comm = add_string(w, "worker"),
-							       .exe = add_string(w, "/bin/known")}),
-				.stack = spool_writer_stack(w, frames, 6,
-							    SPOOL_STACK_USER_TRUNCATED),
-				.weight = 2});
+			w, &(struct spool_sample){
+				   .time_ns = 2000 + i,
+				   .thread = spool_writer_thread(
+					   w,
+					   &(struct spool_thread){
+						   .pid = 42,
+						   .tid = 43,
+						   .comm = add_string(w, "worker"),
+						   .exe = add_string(w, "/bin/known"),
+						   .cgroup = LOCATION_NO_INDEX,
+						   .container = add_string(w, "c0ffee"),
+						   .service = LOCATION_NO_INDEX,
+						   .labels = add_string(w, "zone=eu,bad,tier=3"),
+					   }),
+				   .stack = spool_writer_stack(w, frames, 6,
+							       SPOOL_STACK_USER_TRUNCATED),
+				   .weight = 2});
 	}
 	if (spool_writer_flush(w, &err))
 		fail_msg("%s", err.message);
@@ -315,6 +320,7 @@ static void test_ship(void **state _unused_)
 	assert_int_equal(l.lines[0].line, 0x100); /* the service saw the address as it was */
 	assert_int_equal(l.address, 0xff);
 	assert_int_equal(profile_labels(&p, profile_sample(&p, 0).labels, &count)[1].num, 42);
+	assert_int_equal(count, 5); /* thread, pid, container, zone, tier */
 }
 
 static void test_deferred(void **state _unused_)

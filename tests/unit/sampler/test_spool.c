@@ -251,9 +251,10 @@ static void test_large_samples(void **state)
 	memset(path, 'x', sizeof(path));
 	assert_int_equal(spool_writer_string(w, path, sizeof(path)), LOCATION_NO_INDEX);
 	for (uint32_t n = 0; n < 200; n++) {
-		struct spool_thread t = {.pid = n, .comm = LOCATION_NO_INDEX};
+		struct spool_thread t = SPOOL_THREAD_INIT;
 		size_t depth = n % 50 == 49 ? LIMIT_STACK_FRAMES + 1 : LIMIT_STACK_FRAMES;
 
+		t.pid = n;
 		memcpy(path, &n, sizeof(n));
 		t.exe = spool_writer_string(w, path, LIMIT_PATH_LEN);
 		for (uint32_t i = 0; i < depth; i++)

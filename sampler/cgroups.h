@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_CGROUPS_H
+#define RAWSTACK_CGROUPS_H
+/*
+ * From ids of cgroups, as samples carry them, to paths below the root of the cgroup2 hierarchy.
+ * Read from its file system at the start; the kernel tells of each new one, so that a container
+ * that lives for a moment is named after it is gone. One thread.
+ */
+#include "base.h"
+
+struct cgroup {
+	struct cgroup *next;
+	uint64_t id;
+	uint64_t seen_ns; /* looked up last, for making room */
+	size_t path_len;
+	char path[]; /* untrusted bytes, NUL-terminated; "/" is the root */
+};
+
+struct cgroups {
+	struct cgroup *buckets[1024];
+	size_t count;
+	uint64_t scan_ns; /* when the file system was read */
+};
+
+/* Reads what there is below the first cgroup2 mount; without one nothing has a name. */
+void cgroups_init(struct cgroups *c, uint64_t now_ns);
+void cgroups_done(struct cgroups *c);
+
+/* What the kernel told. */
+void cgroups_add(struct cgroups *c, uint64_t id, const char *path, size_t path_len,
+		 uint64_t now_ns);
+
+/* NULL: unknown. Reads the file system again when the last time is long ago. Borrowed until the
+ * next call. */
+const struct cgroup *cgroups_find(struct cgroups *c, uint64_t id, uint64_t now_ns);
+
+/*
+ * The id of the container a path belongs to: the last 64 hex digits between other characters, as
+ * Docker, containerd, CRI-O and Podman name their groups. Its length, 0: none; *ret points into
+ * the path.
+ */
+size_t cgroup_container(const char *path, size_t len, const char **ret);
+
+/* The systemd service, without instance and suffix ("getty" of getty@tty1.service): the innermost
+ * one. As above. */
+size_t cgroup_unit(const char *path, size_t len, const char **ret);
+
+#endif
