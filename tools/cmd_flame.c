@@ -102,9 +102,15 @@ static void done_tree(struct flame_tree *t)
 		flame_tree_done(t);
 }
 
+static void done(struct flame_options *o)
+{
+	profile_filter_done(&o->filter);
+}
+
 static int run_flame(int argc, char **argv, struct err *err)
 {
-	struct flame_options o = {.title = "Rawstack", .filter = PROFILE_FILTER_NONE};
+	_cleanup_(done) struct flame_options o = {.title = "Rawstack",
+						  .filter = PROFILE_FILTER_NONE};
 	_cleanup_(profile_done) struct profile p;
 	_cleanup_(done_tree) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf page = BUF_INIT(GIB), unit = BUF_INIT(LIMIT_STRING_LEN);
@@ -145,6 +151,6 @@ const struct command cmd_flame = {
 		"matches, inlined calls, kernel frames and frames without names marked.\n"
 		"\n"
 		"  -o OUT.html      where to write; - is standard output\n"
-		"  --title TEXT     the page's heading\n" FILTER_HELP
-		"  --value TYPE     what to weigh: samples, cpu, ...\n",
+		"  --title TEXT     the page's heading\n"
+		"  --value TYPE     what to weigh: samples, cpu, ...\n" FILTER_HELP,
 };

@@ -60,7 +60,7 @@ static void print_head(struct buf *out, const struct profile *p, uint32_t value,
 
 static void append_place(struct buf *out, const struct ranking_row *row)
 {
-	if (row->kernel && !row->file.len) {
+	if (row->kernel && !row->file.len && row->named) {
 		buf_str(out, "[kernel]");
 		return;
 	}
@@ -214,9 +214,14 @@ static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 	return 0;
 }
 
+static void done(struct top_options *o)
+{
+	profile_filter_done(&o->filter);
+}
+
 static int run_top(int argc, char **argv, struct err *err)
 {
-	struct top_options o = {.rows = 20, .filter = PROFILE_FILTER_NONE};
+	_cleanup_(done) struct top_options o = {.rows = 20, .filter = PROFILE_FILTER_NONE};
 	_cleanup_(profile_done) struct profile p;
 	_cleanup_(ranking_done) struct ranking r = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
@@ -234,6 +239,9 @@ static int run_top(int argc, char **argv, struct err *err)
 	rc = ranking_make(&r, &p, value, o.cum, err);
 	if (rc)
 		return rc;
+	/* Rows of a group are no functions: that they have no name says nothing. */
+	if (o.filter.group != GROUP_FUNCTION)
+		r.unnamed_self = (int64_t)(r.unnamed_count = 0);
 	if (o.json) {
 		rc = print_json(&out, &p, &r, o.rows);
 	} else {
@@ -262,7 +270,7 @@ const struct command cmd_top = {
 		"named, by binary.\n"
 		"\n"
 		"  -n N             rows, 20 if not given\n"
-		"  --cum            order by cum\n" FILTER_HELP
+		"  --cum            order by cum\n"
 		"  --value TYPE     what to weigh: samples, cpu, ...\n"
-		"  --json           one object per line\n",
+		"  --json           one object per line\n" FILTER_HELP,
 };

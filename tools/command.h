@@ -19,7 +19,8 @@ struct command {
 	const char *help; /* usage and options, ends in a newline */
 };
 
-extern const struct command cmd_push, cmd_ls, cmd_missing, cmd_resolve, cmd_top, cmd_flame;
+extern const struct command cmd_push, cmd_ls, cmd_missing, cmd_resolve, cmd_top, cmd_flame,
+	cmd_tree, cmd_peek, cmd_list, cmd_stats, cmd_diff;
 
 /* The next option as getopt_long() gives it, or -1 after the last. For an unknown or incomplete
  * one '?', with *err set to ERR_USAGE. */

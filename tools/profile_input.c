@@ -10,59 +10,7 @@
 #include "log.h"
 #include "profile_file.h"
 
-static bool text_is(struct profile_text t, const char *s)
-{
-	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
-}
-
-static bool labels_match(const struct profile *p, uint32_t set, const struct profile_filter *filter)
-{
-	bool pid = filter->pid < 0, thread = !filter->thread;
-	const struct profile_label *labels;
-	size_t count;
-
-	labels = profile_labels(p, set, &count);
-	for (size_t i = 0; i < count; i++) {
-		struct profile_text key = profile_text(p, labels[i].key);
-
-		if (text_is(key, "pid") && labels[i].num == filter->pid)
-			pid = true;
-		if (filter->thread && text_is(key, "thread") &&
-		    text_is(profile_text(p, labels[i].text), filter->thread))
-			thread = true;
-	}
-	return pid && thread;
-}
-
-static bool stack_has_module(const struct profile *p, uint32_t stack, const char *part)
-{
-	const uint32_t *locations;
-	size_t count;
-
-	locations = profile_stack(p, stack, &count);
-	for (size_t i = 0; i < count; i++) {
-		uint32_t module = profile_location(p, locations[i]).module;
-		struct profile_text path;
-
-		if (module == PROFILE_NONE)
-			continue;
-		path = profile_text(p, p->modules[module].path);
-		if (memmem(path.p, path.len, part, strlen(part)))
-			return true;
-	}
-	return false;
-}
-
-static bool keep(void *ctx, const struct profile *p, uint32_t sample)
-{
-	const struct profile_filter *filter = ctx;
-	struct profile_sample s = profile_sample(p, sample);
-
-	return labels_match(p, s.labels, filter) &&
-	       (!filter->module || stack_has_module(p, s.stack, filter->module));
-}
-
-static int read_one(const char *path, const struct profile_filter *filter, struct profile *ret,
+static int read_one(const char *path, struct profile_filter *filter, struct profile *ret,
 		    struct err *err)
 {
 	_cleanup_(profile_done) struct profile one;
@@ -70,9 +18,9 @@ static int read_one(const char *path, const struct profile_filter *filter, struc
 
 	profile_init(&one);
 	rc = profile_file_read(path, &one, err);
-	if (rc)
+	if (rc || !profile_filter_in_time(filter, &one))
 		return rc;
-	rc = profile_merge(ret, &one, keep, (void *)(uintptr_t)filter, err);
+	rc = profile_merge(ret, &one, profile_filter_keep, filter, err);
 	return rc ? err_prefix(err, "%s", path) : 0;
 }
 
@@ -90,7 +38,7 @@ static int is_profile(const struct dirent *entry)
 		ends_with(entry->d_name, ".pprof"));
 }
 
-static int read_dir(const char *dir, const struct profile_filter *filter, struct profile *ret,
+static int read_dir(const char *dir, struct profile_filter *filter, struct profile *ret,
 		    struct err *err)
 {
 	struct dirent **entries = NULL;
@@ -114,8 +62,8 @@ static int read_dir(const char *dir, const struct profile_filter *filter, struct
 	return rc;
 }
 
-int profile_input_read(char *const *paths, size_t count, const struct profile_filter *filter,
-		       struct profile *ret, struct err *err)
+static int read_all(char *const *paths, size_t count, struct profile_filter *filter,
+		    struct profile *ret, struct err *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct stat st;
@@ -131,6 +79,19 @@ int profile_input_read(char *const *paths, size_t count, const struct profile_fi
 			return rc;
 	}
 	return 0;
+}
+
+int profile_input_read(char *const *paths, size_t count, struct profile_filter *filter,
+		       struct profile *ret, struct err *err)
+{
+	_cleanup_(profile_done) struct profile all;
+	int rc;
+
+	profile_init(&all);
+	if (!profile_filter_edits(filter))
+		return read_all(paths, count, filter, ret, err);
+	rc = read_all(paths, count, filter, &all, err);
+	return rc ? rc : profile_filter_edit(filter, &all, ret, err);
 }
 
 int profile_input_value(const struct profile *p, const char *type, uint32_t *ret, struct err *err)

@@ -2,28 +2,17 @@
 #ifndef RAWSTACK_PROFILE_INPUT_H
 #define RAWSTACK_PROFILE_INPUT_H
 /*
- * What `top` and `flame` read: pprof files and directories of them (a shipper's --out), filtered
+ * What commands read: profiles and directories of them (a shipper's --out), filtered
  * and merged to one profile. Files of a directory are those named *.pb.gz, *.pb and *.pprof, in the
  * order of their names; what begins with a dot is somebody's work in progress.
  */
-#include "profile.h"
-
-struct profile_filter {
-	const char *thread; /* name of the thread; NULL: any */
-	const char *module; /* part of the path of a module in the stack; NULL: any */
-	int64_t pid;        /* -1: any */
-};
-
-#define PROFILE_FILTER_NONE \
-	{                   \
-		.pid = -1   \
-	}
+#include "profile_filter.h"
 
 /*
  * Fills *ret, which must be empty (profile_init()), from `count` paths. ERR_NOT_FOUND when a
  * directory has no profile; any damaged file ends it, with its name in the message.
  */
-int profile_input_read(char *const *paths, size_t count, const struct profile_filter *filter,
+int profile_input_read(char *const *paths, size_t count, struct profile_filter *filter,
 		       struct profile *ret, struct err *err) _must_check_;
 
 /* The row of value_types to show: the one named `type`, else the file's default, else the last.

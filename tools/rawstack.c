@@ -12,7 +12,8 @@
 #endif
 
 static const struct command *const commands[] = {
-	&cmd_push, &cmd_ls, &cmd_missing, &cmd_resolve, &cmd_top, &cmd_flame,
+	&cmd_push, &cmd_ls,   &cmd_missing, &cmd_resolve, &cmd_top,   &cmd_tree,
+	&cmd_peek, &cmd_list, &cmd_flame,   &cmd_diff,    &cmd_stats,
 };
 
 static void print_help(void)

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "call_graph.h"
+
+struct pair {
+	uint32_t caller, callee;
+};
+
+void call_graph_done(struct call_graph *g)
+{
+	intern_done(&g->names);
+	intern_done(&g->pairs);
+	free(g->nodes);
+	free(g->edges);
+	free(g->seen_node);
+	free(g->seen_edge);
+	*g = (struct call_graph){0};
+}
+
+static uint32_t node_of(struct call_graph *g, uint32_t name)
+{
+	bool fresh;
+	uint32_t id = intern_add(&g->names, &name, sizeof(name), &fresh);
+
+	if (id == INTERN_FULL ||
+	    !grow_array((void **)&g->nodes, &g->nodes_cap, (size_t)id + 1, sizeof(*g->nodes),
+			LIMIT_PROFILE_ENTRIES) ||
+	    !grow_array((void **)&g->seen_node, &g->seen_node_cap, (size_t)id + 1,
+			sizeof(*g->seen_node), LIMIT_PROFILE_ENTRIES))
+		return PROFILE_NONE;
+	if (fresh) {
+		g->nodes[id] = (struct call_node){.name = name};
+		g->seen_node[id] = 0;
+	}
+	return id;
+}
+
+static bool count_edge(struct call_graph *g, uint32_t sample, uint32_t caller, uint32_t callee,
+		       int64_t weight)
+{
+	struct pair key = {caller, callee};
+	bool fresh;
+	uint32_t id = intern_add(&g->pairs, &key, sizeof(key), &fresh);
+
+	if (id == INTERN_FULL ||
+	    !grow_array((void **)&g->edges, &g->edges_cap, (size_t)id + 1, sizeof(*g->edges),
+			LIMIT_PROFILE_ENTRIES) ||
+	    !grow_array((void **)&g->seen_edge, &g->seen_edge_cap, (size_t)id + 1,
+			sizeof(*g->seen_edge), LIMIT_PROFILE_ENTRIES))
+		return false;
+	if (fresh) {
+		g->edges[id] = (struct call_edge){caller, callee, 0};
+		g->seen_edge[id] = 0;
+	}
+	if (g->seen_edge[id] != sample + 1)
+		g->edges[id].weight += weight;
+	g->seen_edge[id] = sample + 1;
+	return true;
+}
+
+/* One frame, whose callee is *callee; it becomes the callee of the next. */
+static bool count_frame(struct call_graph *g, uint32_t sample, uint32_t name, uint32_t *callee,
+			int64_t weight)
+{
+	uint32_t node = node_of(g, name);
+
+	if (node == PROFILE_NONE)
+		return false;
+	if (*callee == PROFILE_NONE)
+		g->nodes[node].self += weight;
+	if (g->seen_node[node] != sample + 1)
+		g->nodes[node].cum += weight;
+	g->seen_node[node] = sample + 1;
+	if (!count_edge(g, sample, node, *callee, weight))
+		return false;
+	*callee = node;
+	return true;
+}
+
+static bool count_sample(struct call_graph *g, const struct profile *p, uint32_t sample,
+			 int64_t weight)
+{
+	const uint32_t *locations;
+	uint32_t callee = PROFILE_NONE;
+	size_t count;
+
+	locations = profile_stack(p, profile_sample(p, sample).stack, &count);
+	g->total += weight;
+	for (size_t i = 0; i < count; i++) {
+		struct profile_location l = profile_location(p, locations[i]);
+
+		for (size_t k = 0; k < l.line_count; k++)
+			if (!count_frame(g, sample, profile_function(p, l.lines[k].function).name,
+					 &callee, weight))
+				return false;
+	}
+	return callee == PROFILE_NONE || count_edge(g, sample, PROFILE_NONE, callee, weight);
+}
+
+int call_graph_make(struct call_graph *g, const struct profile *p, uint32_t value, struct err *err)
+{
+	static const struct intern table = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
+	bool ok = true;
+
+	*g = (struct call_graph){.names = table, .pairs = table};
+	for (uint32_t i = 0; ok && i < p->samples.count; i++)
+		ok = count_sample(g, p, i, profile_values(p, i)[value]);
+	if (ok)
+		return 0;
+	call_graph_done(g);
+	return err_set(err, ERR_LIMIT, "call graph: more than memory or the limits allow");
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_CALL_GRAPH_H
+#define RAWSTACK_CALL_GRAPH_H
+/*
+ * Functions by name with what each calls and is called by: `peek`. Inlined calls are calls. A
+ * sample counts once for a function and once for a call, however often recursion repeats them.
+ */
+#include "profile.h"
+
+struct call_node {
+	uint32_t name; /* string of the profile */
+	int64_t self, cum;
+};
+
+/* PROFILE_NONE as caller: nobody; as callee: the function itself is innermost. */
+struct call_edge {
+	uint32_t caller, callee; /* nodes */
+	int64_t weight;
+};
+
+struct call_graph {
+	struct intern names; /* string -> node */
+	struct intern pairs;
+	struct call_node *nodes;
+	struct call_edge *edges;
+	uint32_t *seen_node, *seen_edge; /* number of the last sample that counted, plus 1 */
+	size_t nodes_cap, edges_cap, seen_node_cap, seen_edge_cap;
+	int64_t total;
+};
+
+int call_graph_make(struct call_graph *g, const struct profile *p, uint32_t value,
+		    struct err *err) _must_check_;
+void call_graph_done(struct call_graph *g);
+
+#endif

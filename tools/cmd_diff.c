@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `rawstack diff`: what changed between two profiles. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "profile_view.h"
+#include "ranking.h"
+
+struct diff_options {
+	struct profile_view before, after;
+	uint64_t rows;
+	bool cum;
+};
+
+static void done(struct diff_options *o)
+{
+	profile_view_done(&o->before);
+	profile_view_done(&o->after);
+}
+
+/* A function in either profile; by name and file. */
+struct change {
+	struct profile_text name, file;
+	uint32_t line;
+	double before, after; /* shares */
+	int64_t before_weight, after_weight;
+};
+
+struct changes {
+	struct intern keys;
+	struct change *list;
+	size_t cap;
+};
+
+static void changes_done(struct changes *c)
+{
+	intern_done(&c->keys);
+	free(c->list);
+}
+
+static bool add(struct changes *c, const struct ranking *r, bool cum, bool after)
+{
+	for (size_t i = 0; i < r->row_count; i++) {
+		_cleanup_(buf_done) struct buf key = BUF_INIT(LIMIT_STRING_LEN * 3);
+		const struct ranking_row *row = &r->rows[i];
+		int64_t weight = cum ? row->cum : row->self;
+		double share = r->total ? (double)weight / (double)r->total : 0;
+		struct change *at;
+		bool fresh;
+		uint32_t id;
+
+		buf_append(&key, row->name.p, row->name.len);
+		buf_u8(&key, 0);
+		buf_append(&key, row->file.p, row->file.len);
+		id = key.failed ? INTERN_FULL : intern_add(&c->keys, key.p, key.len, &fresh);
+		if (id == INTERN_FULL || !grow_array((void **)&c->list, &c->cap, (size_t)id + 1,
+						     sizeof(*c->list), LIMIT_PROFILE_ENTRIES))
+			return false;
+		at = &c->list[id];
+		if (fresh)
+			*at = (struct change){.name = row->name, .file = row->file};
+		if (!at->line || after)
+			at->line = row->line;
+		/* An inlined and an own copy of a function are two rows of one name. */
+		*(after ? &at->after : &at->before) += share;
+		*(after ? &at->after_weight : &at->before_weight) += weight;
+	}
+	return true;
+}
+
+static double size_of(const struct change *c)
+{
+	double d = c->after - c->before;
+
+	return d < 0 ? -d : d;
+}
+
+static int by_size(const void *x, const void *y)
+{
+	const struct change *a = x, *b = y;
+	double d = size_of(a) - size_of(b);
+	size_t len = a->name.len < b->name.len ? a->name.len : b->name.len;
+	int rc;
+
+	if (d != 0)
+		return d < 0 ? 1 : -1;
+	rc = memcmp(a->name.p, b->name.p, len);
+	return rc ? rc : (a->name.len > b->name.len) - (a->name.len < b->name.len);
+}
+
+static void print_json(const struct changes *c, uint64_t rows, struct buf *out)
+{
+	for (size_t i = 0; i < c->keys.count && i < rows; i++) {
+		const struct change *at = &c->list[i];
+
+		json_open(out, '{');
+		json_key_text(out, "function", at->name.p, at->name.len);
+		json_key_text(out, "file", at->file.p, at->file.len);
+		json_key_number(out, "line", at->line);
+		json_key_number(out, "before", at->before_weight);
+		json_key_number(out, "after", at->after_weight);
+		json_key_share(out, "before_share", at->before);
+		json_key_share(out, "after_share", at->after);
+		json_close(out, '}');
+		buf_str(out, "\n");
+	}
+}
+
+static int print_table(const struct changes *c, uint64_t rows, struct buf *out)
+{
+	_cleanup_(text_table_done) struct text_table t;
+
+	text_table_init(&t, 5, 7);
+	text_table_cstr(&t, "before");
+	text_table_cstr(&t, "after");
+	text_table_cstr(&t, "change");
+	text_table_cstr(&t, "function");
+	text_table_cstr(&t, "file:line");
+	for (size_t i = 0; i < c->keys.count && i < rows; i++) {
+		const struct change *at = &c->list[i];
+
+		text_share(text_table_cell(&t), at->before, 1);
+		text_table_end(&t);
+		text_share(text_table_cell(&t), at->after, 1);
+		text_table_end(&t);
+		buf_printf(text_table_cell(&t), "%+.1f", 100 * (at->after - at->before));
+		text_table_end(&t);
+		profile_view_text(text_table_cell(&t), at->name);
+		text_table_end(&t);
+		profile_view_text(text_table_cell(&t), at->file);
+		if (at->file.len && at->line)
+			buf_printf(text_table_cell(&t), ":%u", at->line);
+		text_table_end(&t);
+	}
+	return text_table_print(&t, out);
+}
+
+static int compare(const struct diff_options *o, struct changes *c, struct buf *out,
+		   struct err *err)
+{
+	_cleanup_(ranking_done) struct ranking before = {0}, after = {0};
+	int rc = ranking_make(&before, &o->before.p, o->before.row, o->cum, err);
+
+	if (!rc)
+		rc = ranking_make(&after, &o->after.p, o->after.row, o->cum, err);
+	if (rc)
+		return rc;
+	if (!add(c, &before, o->cum, false) || !add(c, &after, o->cum, true))
+		return err_set(err, ERR_MEMORY, "diff: out of memory");
+	if (c->keys.count)
+		qsort(c->list, c->keys.count, sizeof(*c->list), by_size);
+	if (o->before.json) {
+		print_json(c, o->rows, out);
+		return 0;
+	}
+	buf_str(out, "before: ");
+	profile_view_amount(&o->before, before.total, out);
+	buf_str(out, "; after: ");
+	profile_view_amount(&o->after, after.total, out);
+	buf_str(out, "; shares are of each\n");
+	return print_table(c, o->rows, out) ? err_set(err, ERR_MEMORY, "diff: out of memory") : 0;
+}
+
+/* Both profiles are read through equal filters: options are parsed twice. */
+static int parse(int argc, char **argv, struct diff_options *o, struct profile_view *v,
+		 struct err *err)
+{
+	enum {
+		OPT_CUM = 256
+	};
+	static const struct option options[] = {
+		VIEW_OPTIONS, {"cum", no_argument, NULL, OPT_CUM}, {0}};
+	int c;
+
+	optind = 0;
+	while ((c = command_option(argc, argv, ":n:", options, err)) != -1) {
+		if (c == OPT_CUM)
+			o->cum = true;
+		else if (c == 'n' && command_number("-n", optarg, 1, UINT32_MAX, &o->rows, err))
+			return ERR_USAGE;
+		else if (c != 'n' && profile_view_option(c, optarg, v, err) <= 0)
+			return ERR_USAGE;
+	}
+	return argc - optind != 2 ? command_usage(&cmd_diff, "give two profiles", err) : 0;
+}
+
+static int run_diff(int argc, char **argv, struct err *err)
+{
+	_cleanup_(done) struct diff_options o = {.rows = 20};
+	_cleanup_(changes_done) struct changes c = {
+		.keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
+	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	int rc;
+
+	profile_view_init(&o.before);
+	profile_view_init(&o.after);
+	rc = parse(argc, argv, &o, &o.before, err);
+	if (!rc)
+		rc = parse(argc, argv, &o, &o.after, err);
+	if (!rc)
+		rc = profile_view_read(&o.before, argv + optind, 1, err);
+	if (!rc)
+		rc = profile_view_read(&o.after, argv + optind + 1, 1, err);
+	if (!rc)
+		rc = compare(&o, &c, &out, err);
+	return rc ? rc : profile_view_print(&out, "diff", err);
+}
+
+const struct command cmd_diff = {
+	.name = "diff",
+	.run = run_diff,
+	.summary = "what changed between two profiles",
+	.help = "usage: rawstack diff [OPTIONS] BEFORE AFTER\n"
+		"\n"
+		"Each is a profile or a directory of them. Prints the functions whose share\n"
+		"changed most, with their share of either profile and the change in points of\n"
+		"per cent.\n"
+		"\n"
+		"  -n N               rows, 20 if not given\n"
+		"  --cum              compare shares with all that is called\n" VIEW_HELP,
+};

@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `rawstack peek`: a function between its callers and its callees. */
+#include <inttypes.h>
+#include <string.h>
+
+#include "call_graph.h"
+#include "profile_view.h"
+
+struct peek_options {
+	struct profile_view view;
+	struct text_match match;
+	uint64_t functions;
+};
+
+static void done(struct peek_options *o)
+{
+	profile_view_done(&o->view);
+	text_match_done(&o->match);
+}
+
+static int parse(int argc, char **argv, struct peek_options *o, struct err *err)
+{
+	static const struct option options[] = {VIEW_OPTIONS, {0}};
+	int c;
+
+	while ((c = command_option(argc, argv, ":n:", options, err)) != -1)
+		if (c == 'n') {
+			if (command_number("-n", optarg, 1, UINT32_MAX, &o->functions, err))
+				return ERR_USAGE;
+		} else if (profile_view_option(c, optarg, &o->view, err) <= 0) {
+			return ERR_USAGE;
+		}
+	if (argc - optind < 2)
+		return command_usage(&cmd_peek, "give a REGEX and a profile", err);
+	return text_match_compile(&o->match, "peek", argv[optind], err);
+}
+
+struct side {
+	uint32_t node;
+	int64_t weight;
+};
+
+static int by_weight(const void *x, const void *y)
+{
+	const struct side *a = x, *b = y;
+
+	if (a->weight != b->weight)
+		return a->weight < b->weight ? 1 : -1;
+	return a->node < b->node ? -1 : a->node > b->node;
+}
+
+static const char *const nobody[] = {"[nobody: outermost]", "[itself]"};
+
+static struct profile_text name_of(const struct peek_options *o, const struct call_graph *g,
+				   uint32_t node)
+{
+	struct profile_text t = profile_text(&o->view.p, g->nodes[node].name);
+
+	return t.len ? t : (struct profile_text){"[no name]", 9};
+}
+
+static void print_side(const struct peek_options *o, const struct call_graph *g, uint32_t node,
+		       const struct side *s, bool callers, struct buf *out)
+{
+	bool none = s->node == PROFILE_NONE;
+	const char *no_name = nobody[!callers];
+	struct profile_text name =
+		none ? (struct profile_text){no_name, strlen(no_name)} : name_of(o, g, s->node);
+	int64_t cum = g->nodes[node].cum;
+
+	if (o->view.json) {
+		struct profile_text function = name_of(o, g, node);
+
+		json_open(out, '{');
+		json_key_cstr(out, "kind", callers ? "caller" : "callee");
+		json_key_text(out, "of", function.p, function.len);
+		json_key_text(out, "function", none ? "" : name.p, none ? 0 : name.len);
+		json_key_number(out, "weight", s->weight);
+		json_key_share(out, "share", cum ? (double)s->weight / (double)cum : 0);
+		json_close(out, '}');
+		buf_str(out, "\n");
+		return;
+	}
+	buf_str(out, callers ? "  " : "      ");
+	text_share(out, (double)s->weight, (double)cum);
+	buf_str(out, callers ? "  called by " : "  calls ");
+	profile_view_text(out, name);
+	buf_str(out, "\n");
+}
+
+static int print_sides(const struct peek_options *o, const struct call_graph *g, uint32_t node,
+		       bool callers, struct buf *out, struct err *err)
+{
+	_cleanup_(freep) struct side *sides = NULL;
+	size_t count = 0, cap = 0;
+
+	for (size_t i = 0; i < g->pairs.count; i++) {
+		const struct call_edge *e = &g->edges[i];
+
+		if ((callers ? e->callee : e->caller) != node || !e->weight)
+			continue;
+		if (!grow_array((void **)&sides, &cap, count + 1, sizeof(*sides),
+				LIMIT_PROFILE_ENTRIES))
+			return err_set(err, ERR_MEMORY, "peek: out of memory");
+		sides[count++] = (struct side){callers ? e->caller : e->callee, e->weight};
+	}
+	if (count)
+		qsort(sides, count, sizeof(*sides), by_weight);
+	for (size_t i = 0; i < count; i++)
+		print_side(o, g, node, &sides[i], callers, out);
+	return 0;
+}
+
+static void print_head(const struct peek_options *o, const struct call_graph *g, uint32_t node,
+		       struct buf *out)
+{
+	const struct call_node *n = &g->nodes[node];
+	struct profile_text name = name_of(o, g, node);
+
+	if (o->view.json) {
+		json_open(out, '{');
+		json_key_cstr(out, "kind", "function");
+		json_key_text(out, "function", name.p, name.len);
+		json_key_number(out, "self", n->self);
+		json_key_number(out, "cum", n->cum);
+		json_key_share(out, "cum_share", g->total ? (double)n->cum / (double)g->total : 0);
+		json_close(out, '}');
+		buf_str(out, "\n");
+		return;
+	}
+	text_share(out, (double)n->self, (double)g->total);
+	buf_str(out, " self  ");
+	text_share(out, (double)n->cum, (double)g->total);
+	buf_str(out, " cum  ");
+	profile_view_text(out, name);
+	buf_str(out, "\n");
+}
+
+/* Functions that match, heaviest first. */
+static int print_all(const struct peek_options *o, const struct call_graph *g, struct buf *out,
+		     struct err *err)
+{
+	_cleanup_(freep) struct side *found = NULL;
+	size_t count = 0, cap = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; i < g->names.count; i++) {
+		struct profile_text t = profile_text(&o->view.p, g->nodes[i].name);
+
+		if (!text_match(&o->match, t.p, t.len))
+			continue;
+		if (!grow_array((void **)&found, &cap, count + 1, sizeof(*found),
+				LIMIT_PROFILE_ENTRIES))
+			return err_set(err, ERR_MEMORY, "peek: out of memory");
+		found[count++] = (struct side){i, g->nodes[i].cum};
+	}
+	if (!count)
+		return err_set(err, ERR_NOT_FOUND, "peek: no function of the profile matches");
+	qsort(found, count, sizeof(*found), by_weight);
+	for (size_t i = 0; !rc && i < count && i < o->functions; i++) {
+		if (i && !o->view.json)
+			buf_str(out, "\n");
+		if (!o->view.json)
+			rc = print_sides(o, g, found[i].node, true, out, err);
+		print_head(o, g, found[i].node, out);
+		if (!rc && o->view.json)
+			rc = print_sides(o, g, found[i].node, true, out, err);
+		if (!rc)
+			rc = print_sides(o, g, found[i].node, false, out, err);
+	}
+	if (count > o->functions && !o->view.json)
+		buf_printf(out, "\n%zu more functions match (-n)\n", count - (size_t)o->functions);
+	return rc;
+}
+
+static int run_peek(int argc, char **argv, struct err *err)
+{
+	_cleanup_(done) struct peek_options o = {.functions = 10};
+	_cleanup_(call_graph_done) struct call_graph g = {0};
+	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	int rc;
+
+	profile_view_init(&o.view);
+	rc = parse(argc, argv, &o, err);
+	if (!rc)
+		rc = profile_view_read(&o.view, argv + optind + 1, (size_t)(argc - optind - 1),
+				       err);
+	if (!rc)
+		rc = call_graph_make(&g, &o.view.p, o.view.row, err);
+	if (!rc)
+		rc = print_all(&o, &g, &out, err);
+	return rc ? rc : profile_view_print(&out, "peek", err);
+}
+
+const struct command cmd_peek = {
+	.name = "peek",
+	.run = run_peek,
+	.summary = "a function between its callers and its callees",
+	.help = "usage: rawstack peek [OPTIONS] REGEX DIR|FILE...\n"
+		"\n"
+		"For each function whose name matches: who calls it, its own share and its share\n"
+		"with all it calls, and what it calls; shares of callers and callees are of the\n"
+		"function's.\n"
+		"\n"
+		"  -n N               functions, 10 if not given\n" VIEW_HELP,
+};

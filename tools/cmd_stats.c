@@ -1,0 +1,298 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `rawstack stats`: what is in a profile, and what is missing. */
+#include <inttypes.h>
+#include <string.h>
+#include <time.h>
+
+#include "profile_view.h"
+#include "ranking.h"
+
+#define MODULES_SHOWN 10
+#define VALUES_SHOWN  8
+
+struct counts {
+	int64_t total, frames, named, with_line, truncated;
+	uint64_t stacks_seen;
+};
+
+static bool starts(struct profile_text t, const char *with)
+{
+	return t.len >= strlen(with) && memcmp(t.p, with, strlen(with)) == 0;
+}
+
+static void count_stack(const struct profile *p, uint32_t stack, int64_t weight, struct counts *c)
+{
+	const uint32_t *locations;
+	size_t count;
+
+	locations = profile_stack(p, stack, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct profile_location l = profile_location(p, locations[i]);
+		struct profile_text name = {"", 0};
+		bool named;
+
+		if (l.line_count)
+			name = profile_text(p, profile_function(p, l.lines[0].function).name);
+		named = !profile_is_placeholder(name);
+		c->frames += weight;
+		c->named += named ? weight : 0;
+		c->with_line += named && l.lines[0].line ? weight : 0;
+		if (starts(name, "[truncated"))
+			c->truncated += weight;
+	}
+}
+
+static void count_all(const struct profile_view *v, struct counts *c)
+{
+	for (uint32_t i = 0; i < v->p.samples.count; i++) {
+		int64_t weight = profile_view_weight(v, i);
+
+		c->total += weight;
+		count_stack(&v->p, profile_sample(&v->p, i).stack, weight, c);
+	}
+}
+
+static double share(int64_t part, int64_t whole)
+{
+	return whole ? 100 * (double)part / (double)whole : 0;
+}
+
+static void print_time(struct buf *out, const struct profile *p)
+{
+	time_t seconds = (time_t)(p->time_ns / 1000000000);
+	struct tm tm;
+	char text[64];
+
+	if (!p->time_ns || !gmtime_r(&seconds, &tm) ||
+	    !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm))
+		return;
+	buf_printf(out, "from %s", text);
+	if (p->duration_ns)
+		buf_printf(out, ", %.1f s", (double)p->duration_ns / 1e9);
+	buf_str(out, "\n");
+}
+
+/* What to do about a binary without names. */
+static void print_advice(struct buf *out, const struct profile *p, uint32_t module)
+{
+	struct profile_text path, id;
+
+	if (module == PROFILE_NONE) {
+		buf_str(out, "[no module]: generated code, or mappings that were gone\n");
+		return;
+	}
+	path = profile_text(p, p->modules[module].path);
+	id = profile_text(p, p->modules[module].build_id);
+	profile_view_text(out, path);
+	if (id.len) {
+		buf_str(out, "  build id ");
+		profile_view_text(out, id);
+	}
+	if (profile_is_kernel(p, module))
+		buf_str(out, ": rawstack push --kernel\n");
+	else if (path.len && path.p[0] == '/') {
+		buf_str(out, ": rawstack push ");
+		profile_view_text(out, path);
+		buf_str(out, "\n");
+	} else {
+		buf_str(out, ": no file to push\n");
+	}
+}
+
+struct label_value {
+	struct profile_label label;
+	int64_t weight;
+};
+
+static int by_key_then_weight(const void *x, const void *y)
+{
+	const struct label_value *a = x, *b = y;
+
+	if (a->label.key != b->label.key)
+		return a->label.key < b->label.key ? -1 : 1;
+	if (a->weight != b->weight)
+		return a->weight < b->weight ? 1 : -1;
+	return a->label.text < b->label.text ? -1 : a->label.text > b->label.text;
+}
+
+static int gather_labels(const struct profile_view *v, struct intern *keys,
+			 struct label_value **ret, struct err *err)
+{
+	size_t cap = 0;
+
+	for (uint32_t i = 0; i < v->p.samples.count; i++) {
+		const struct profile_label *labels;
+		size_t count;
+
+		labels = profile_labels(&v->p, profile_sample(&v->p, i).labels, &count);
+		for (size_t k = 0; k < count; k++) {
+			bool fresh;
+			uint32_t id = intern_add(keys, &labels[k], sizeof(labels[k]), &fresh);
+
+			if (id == INTERN_FULL || !grow_array((void **)ret, &cap, (size_t)id + 1,
+							     sizeof(**ret), LIMIT_PROFILE_ENTRIES))
+				return err_set(err, ERR_MEMORY, "stats: out of memory");
+			if (fresh)
+				(*ret)[id] = (struct label_value){labels[k], 0};
+			(*ret)[id].weight += profile_view_weight(v, i);
+		}
+	}
+	if (keys->count)
+		qsort(*ret, keys->count, sizeof(**ret), by_key_then_weight);
+	return 0;
+}
+
+static void append_label(struct buf *out, const struct profile *p, const struct profile_label *l)
+{
+	if (l->text)
+		profile_view_text(out, profile_text(p, l->text));
+	else
+		buf_printf(out, "%" PRId64, l->num);
+}
+
+static void print_labels(const struct profile_view *v, const struct label_value *list, size_t count,
+			 int64_t total, struct buf *out)
+{
+	for (size_t i = 0; i < count;) {
+		size_t end = i;
+
+		while (end < count && list[end].label.key == list[i].label.key)
+			end++;
+		buf_str(out, "label ");
+		profile_view_text(out, profile_text(&v->p, list[i].label.key));
+		buf_printf(out, ", %zu values:", end - i);
+		for (size_t k = i; k < end && k < i + VALUES_SHOWN; k++) {
+			buf_str(out, k > i ? ", " : " ");
+			append_label(out, &v->p, &list[k].label);
+			buf_printf(out, " %.1f %%", share(list[k].weight, total));
+		}
+		buf_str(out, end - i > VALUES_SHOWN ? ", ...\n" : "\n");
+		i = end;
+	}
+}
+
+static void print_text(const struct profile_view *v, const struct counts *c,
+		       const struct ranking *r, struct buf *out)
+{
+	profile_view_amount(v, c->total, out);
+	buf_printf(out, " in %zu distinct samples: %zu stacks, %zu functions, %zu binaries\n",
+		   v->p.samples.count, v->p.stacks.count, v->p.functions.count,
+		   v->p.module_keys.count);
+	print_time(out, &v->p);
+	buf_printf(out, "frames: %.1f %% named, %.1f %% with a line", share(c->named, c->frames),
+		   share(c->with_line, c->frames));
+	if (c->truncated)
+		buf_printf(out, "; %.1f %% of stacks are cut", share(c->truncated, c->total));
+	buf_printf(out, "\ninnermost frames without a name: %.1f %%\n",
+		   share(r->unnamed_self, c->total));
+	for (size_t i = 0; i < r->unnamed_count && i < MODULES_SHOWN; i++) {
+		text_share(out, (double)r->unnamed[i].self, (double)c->total);
+		buf_str(out, "  ");
+		print_advice(out, &v->p, r->unnamed[i].module);
+	}
+	if (r->unnamed_count > MODULES_SHOWN)
+		buf_printf(out, "         and %zu more binaries\n",
+			   r->unnamed_count - MODULES_SHOWN);
+}
+
+static void print_json(const struct profile_view *v, const struct counts *c,
+		       const struct ranking *r, const struct label_value *labels,
+		       size_t label_count, struct buf *out)
+{
+	json_open(out, '{');
+	json_key_cstr(out, "kind", "total");
+	json_key_number(out, "weight", c->total);
+	json_key_number(out, "samples", (int64_t)v->p.samples.count);
+	json_key_number(out, "stacks", (int64_t)v->p.stacks.count);
+	json_key_number(out, "functions", (int64_t)v->p.functions.count);
+	json_key_number(out, "time_ns", v->p.time_ns);
+	json_key_number(out, "duration_ns", v->p.duration_ns);
+	json_key_share(out, "frames_named", share(c->named, c->frames) / 100);
+	json_key_share(out, "frames_with_line", share(c->with_line, c->frames) / 100);
+	json_key_share(out, "unnamed_share", share(r->unnamed_self, c->total) / 100);
+	json_close(out, '}');
+	buf_str(out, "\n");
+	for (size_t i = 0; i < r->unnamed_count; i++) {
+		uint32_t m = r->unnamed[i].module;
+		struct profile_text path = {"", 0}, id = {"", 0};
+
+		if (m != PROFILE_NONE) {
+			path = profile_text(&v->p, v->p.modules[m].path);
+			id = profile_text(&v->p, v->p.modules[m].build_id);
+		}
+		json_open(out, '{');
+		json_key_cstr(out, "kind", "unnamed");
+		json_key_text(out, "path", path.p, path.len);
+		json_key_text(out, "build_id", id.p, id.len);
+		json_key_share(out, "share", share(r->unnamed[i].self, c->total) / 100);
+		json_close(out, '}');
+		buf_str(out, "\n");
+	}
+	for (size_t i = 0; i < label_count; i++) {
+		struct profile_text key = profile_text(&v->p, labels[i].label.key);
+		_cleanup_(buf_done) struct buf value = BUF_INIT(MIB);
+
+		append_label(&value, &v->p, &labels[i].label);
+		json_open(out, '{');
+		json_key_cstr(out, "kind", "label");
+		json_key_text(out, "key", key.p, key.len);
+		json_key_text(out, "value", value.p, value.len);
+		json_key_share(out, "share", share(labels[i].weight, c->total) / 100);
+		json_close(out, '}');
+		buf_str(out, "\n");
+	}
+}
+
+static int parse(int argc, char **argv, struct profile_view *v, struct err *err)
+{
+	static const struct option options[] = {VIEW_OPTIONS, {0}};
+	int c;
+
+	while ((c = command_option(argc, argv, ":", options, err)) != -1)
+		if (profile_view_option(c, optarg, v, err) <= 0)
+			return ERR_USAGE;
+	return optind == argc ? command_usage(&cmd_stats, "no profile given", err) : 0;
+}
+
+static int run_stats(int argc, char **argv, struct err *err)
+{
+	_cleanup_(profile_view_done) struct profile_view v;
+	_cleanup_(ranking_done) struct ranking r = {0};
+	_cleanup_(intern_done) struct intern keys =
+		INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
+	_cleanup_(freep) struct label_value *labels = NULL;
+	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	struct counts c = {0};
+	int rc;
+
+	profile_view_init(&v);
+	rc = parse(argc, argv, &v, err);
+	if (!rc)
+		rc = profile_view_read(&v, argv + optind, (size_t)(argc - optind), err);
+	if (!rc && v.p.value_count)
+		rc = ranking_make(&r, &v.p, v.row, false, err);
+	if (!rc)
+		rc = gather_labels(&v, &keys, &labels, err);
+	if (rc)
+		return rc;
+	count_all(&v, &c);
+	if (v.json) {
+		print_json(&v, &c, &r, labels, keys.count, &out);
+	} else {
+		print_text(&v, &c, &r, &out);
+		print_labels(&v, labels, keys.count, c.total, &out);
+	}
+	return profile_view_print(&out, "stats", err);
+}
+
+const struct command cmd_stats = {
+	.name = "stats",
+	.run = run_stats,
+	.summary = "what is in a profile, and which names are missing",
+	.help = "usage: rawstack stats [OPTIONS] DIR|FILE...\n"
+		"\n"
+		"Prints how much was measured and when, how many frames have names and lines, by\n"
+		"weight, from which binaries names are missing and what to do about it, and the\n"
+		"labels with their most frequent values.\n"
+		"\n" VIEW_HELP,
+};

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* `rawstack tree`: who calls whom, and for how much. */
+#include <inttypes.h>
+
+#include "flame_tree.h"
+#include "profile_view.h"
+
+/* Deeper trees are cut here when they are printed; flame graphs show all. */
+#define DEPTH_MAX 512
+
+struct tree_options {
+	struct profile_view view;
+	uint64_t nodes, depth;
+	double min; /* per cent */
+};
+
+static void done(struct tree_options *o)
+{
+	profile_view_done(&o->view);
+}
+
+static void done_tree(struct flame_tree *t)
+{
+	if (t->p)
+		flame_tree_done(t);
+}
+
+static int parse_share(const char *text, double *ret, struct err *err)
+{
+	char *end;
+
+	*ret = strtod(text, &end);
+	if (end == text || *end || !(*ret >= 0 && *ret <= 100))
+		return err_set(err, ERR_USAGE, "--min %s: not a share from 0 to 100", text);
+	return 0;
+}
+
+static int parse(int argc, char **argv, struct tree_options *o, struct err *err)
+{
+	enum {
+		OPT_DEPTH = 256,
+		OPT_MIN
+	};
+	static const struct option options[] = {
+		VIEW_OPTIONS,
+		{"depth", required_argument, NULL, OPT_DEPTH},
+		{"min", required_argument, NULL, OPT_MIN},
+		{0},
+	};
+	int c;
+
+	while ((c = command_option(argc, argv, ":n:", options, err)) != -1) {
+		switch (c) {
+		case 'n':
+			if (command_number("-n", optarg, 1, UINT32_MAX, &o->nodes, err))
+				return ERR_USAGE;
+			break;
+		case OPT_DEPTH:
+			if (command_number("--depth", optarg, 1, DEPTH_MAX, &o->depth, err))
+				return ERR_USAGE;
+			break;
+		case OPT_MIN:
+			if (parse_share(optarg, &o->min, err))
+				return ERR_USAGE;
+			break;
+		default:
+			if (profile_view_option(c, optarg, &o->view, err) <= 0)
+				return ERR_USAGE;
+		}
+	}
+	return optind == argc ? command_usage(&cmd_tree, "no profile given", err) : 0;
+}
+
+static void print_name(const struct profile *p, const struct flame_frame *f, struct buf *out)
+{
+	struct profile_text name = profile_text(p, f->name);
+
+	if (name.len)
+		profile_view_text(out, name);
+	else
+		buf_str(out, "[no name]");
+}
+
+static void text_node(const struct tree_options *o, const struct flame_tree *t, uint32_t node,
+		      uint32_t depth, struct buf *out)
+{
+	const struct flame_node *n = &t->nodes[node];
+	struct flame_frame f = flame_tree_frame(t, n->frame);
+	double total = (double)t->nodes[0].weight;
+	struct profile_text file = profile_text(&o->view.p, f.file);
+
+	text_share(out, (double)n->weight, total);
+	buf_printf(out, "  %*s", (int)(2 * depth), "");
+	print_name(&o->view.p, &f, out);
+	if (f.kind & FLAME_INLINED)
+		buf_str(out, " (inlined)");
+	if (file.len) {
+		buf_str(out, "  ");
+		profile_view_text(out, file);
+		if (n->line)
+			buf_printf(out, ":%u", n->line);
+	}
+	buf_str(out, "\n");
+}
+
+static void json_node(const struct tree_options *o, const struct flame_tree *t, uint32_t node,
+		      uint32_t depth, struct buf *out)
+{
+	const struct flame_node *n = &t->nodes[node];
+	struct flame_frame f = flame_tree_frame(t, n->frame);
+	struct profile_text name = profile_text(&o->view.p, f.name);
+	struct profile_text file = profile_text(&o->view.p, f.file);
+	double total = t->nodes[0].weight ? (double)t->nodes[0].weight : 1;
+
+	json_open(out, '{');
+	json_key_number(out, "depth", depth);
+	json_key_text(out, "function", name.p, name.len);
+	json_key_text(out, "file", file.p, file.len);
+	json_key_number(out, "line", n->line);
+	json_key_bool(out, "inlined", f.kind & FLAME_INLINED);
+	json_key_bool(out, "kernel", f.kind & FLAME_KERNEL);
+	json_key_bool(out, "thread", f.kind & FLAME_THREAD);
+	json_key_number(out, "weight", n->weight);
+	json_key_share(out, "share", (double)n->weight / total);
+	json_close(out, '}');
+	buf_str(out, "\n");
+}
+
+/* Depth first, without recursion: the way up is in the nodes. */
+static void print_tree(const struct tree_options *o, const struct flame_tree *t, struct buf *out)
+{
+	int64_t least = (int64_t)((double)t->nodes[0].weight * o->min / 100);
+	uint32_t at = t->nodes[0].first_child, depth = 0;
+
+	while (at != PROFILE_NONE && at != 0) {
+		const struct flame_node *n = &t->nodes[at];
+		bool shown = n->weight >= least && n->weight >= t->cutoff && n->weight > 0;
+
+		if (shown && o->view.json)
+			json_node(o, t, at, depth, out);
+		else if (shown)
+			text_node(o, t, at, depth, out);
+		if (shown && depth + 1 < o->depth && n->first_child != PROFILE_NONE) {
+			at = n->first_child;
+			depth++;
+			continue;
+		}
+		while (at != 0 && t->nodes[at].next_sibling == PROFILE_NONE) {
+			at = t->nodes[at].parent;
+			depth -= depth != 0;
+		}
+		at = at ? t->nodes[at].next_sibling : 0;
+	}
+}
+
+static int run_tree(int argc, char **argv, struct err *err)
+{
+	_cleanup_(done) struct tree_options o = {.nodes = 1000, .depth = DEPTH_MAX, .min = 1};
+	_cleanup_(done_tree) struct flame_tree tree = {0};
+	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	int rc;
+
+	profile_view_init(&o.view);
+	rc = parse(argc, argv, &o, err);
+	if (!rc)
+		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
+	if (!rc)
+		rc = flame_tree_make(&tree, &o.view.p, o.view.row, err);
+	if (!rc)
+		rc = flame_tree_arrange(&tree, o.nodes, err);
+	if (rc)
+		return rc;
+	if (!o.view.json) {
+		profile_view_amount(&o.view, tree.nodes[0].weight, &out);
+		buf_str(&out, "\n");
+	}
+	print_tree(&o, &tree, &out);
+	return profile_view_print(&out, "tree", err);
+}
+
+const struct command cmd_tree = {
+	.name = "tree",
+	.run = run_tree,
+	.summary = "who calls whom, with the share of each call",
+	.help = "usage: rawstack tree [OPTIONS] DIR|FILE...\n"
+		"\n"
+		"Prints the call tree, outermost callers first, heavier branches before lighter\n"
+		"ones; threads come first where samples name them.\n"
+		"\n"
+		"  -n N               at most so many calls, 1000 if not given\n"
+		"  --depth N          and so deep\n"
+		"  --min SHARE        not those below this share, 1 (per cent) if not "
+		"given\n" VIEW_HELP,
+};

@@ -1,0 +1,570 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The second half of profile_filter.h. A stack is unfolded to frames (each line of each location),
+ * edited, and folded again: lines of one location stay together. Frames refer to functions and
+ * modules of the new profile from the start, so that what rules rename can be matched by the next.
+ */
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "demangle.h"
+#include "profile_filter.h"
+
+/* A stack that is gone, in the memo; PROFILE_NONE: not edited yet. */
+#define DROPPED (PROFILE_NONE - 1)
+
+struct edit {
+	struct profile_filter *f;
+	const struct profile *from;
+	struct profile *into;
+	uint32_t *strings, *modules, *functions; /* by row of from: row of into */
+	uint32_t *stacks, *stack_tags;           /* by stack of from: stack and label set of into */
+	struct frame *frames;
+	size_t count, cap;
+	struct profile_label tags[LIMIT_PROFILE_LABELS];
+	int64_t priorities[LIMIT_PROFILE_LABELS];
+	size_t tag_count;
+};
+
+static void edit_done(struct edit *e)
+{
+	free(e->strings);
+	free(e->modules);
+	free(e->functions);
+	free(e->stacks);
+	free(e->stack_tags);
+	free(e->frames);
+}
+
+static uint32_t *new_map(size_t count)
+{
+	uint32_t *map = malloc((count + 1) * sizeof(*map));
+
+	if (map)
+		memset(map, 0xff, (count + 1) * sizeof(*map));
+	return map;
+}
+
+static uint32_t map_string(struct edit *e, uint32_t id)
+{
+	if (e->strings[id] == PROFILE_NONE) {
+		struct profile_text t = profile_text(e->from, id);
+
+		e->strings[id] = profile_string(e->into, t.p, t.len);
+	}
+	return e->strings[id];
+}
+
+static uint32_t map_module(struct edit *e, uint32_t id)
+{
+	if (id != PROFILE_NONE && e->modules[id] == PROFILE_NONE) {
+		struct profile_module m = e->from->modules[id];
+
+		m.path = map_string(e, m.path);
+		m.build_id = map_string(e, m.build_id);
+		e->modules[id] = profile_add_module(e->into, &m);
+	}
+	return id == PROFILE_NONE ? PROFILE_NONE : e->modules[id];
+}
+
+/* The name as asked for; of functions that have one from the linker only. */
+static uint32_t shown_name(struct edit *e, const struct profile_function *f)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
+	struct profile_text t = profile_text(e->from, f->system_name);
+
+	if (e->f->names == NAMES_AS_THEY_ARE || !t.len)
+		return map_string(e, f->name);
+	if (e->f->names == NAMES_MANGLED)
+		return map_string(e, f->system_name);
+	demangle_append(e->f->names == NAMES_SHORT ? DEMANGLE_SHORT : DEMANGLE_FULL, t.p, t.len,
+			&out);
+	return profile_string(e->into, out.p, out.len);
+}
+
+static uint32_t map_function(struct edit *e, uint32_t id)
+{
+	if (e->functions[id] == PROFILE_NONE) {
+		struct profile_function f = profile_function(e->from, id);
+
+		f.name = shown_name(e, &f);
+		f.system_name = map_string(e, f.system_name);
+		f.file = map_string(e, f.file);
+		e->functions[id] = profile_add_function(e->into, &f);
+	}
+	return e->functions[id];
+}
+
+static bool put(struct edit *e, struct frame f)
+{
+	if (!grow_array((void **)&e->frames, &e->cap, e->count + 1, sizeof(*e->frames),
+			LIMIT_PROFILE_FRAMES)) {
+		e->into->failed = true;
+		return false;
+	}
+	e->frames[e->count++] = f;
+	return true;
+}
+
+static void unfold(struct edit *e, uint32_t stack)
+{
+	const uint32_t *locations;
+	size_t count;
+
+	e->count = 0;
+	locations = profile_stack(e->from, stack, &count);
+	for (size_t i = 0; i < count; i++) {
+		struct profile_location l = profile_location(e->from, locations[i]);
+		struct frame f = {.location = locations[i],
+				  .place = (uint32_t)i,
+				  .function = PROFILE_NONE,
+				  .module = map_module(e, l.module)};
+		/* Without inlined calls only the function that holds them is left. */
+		size_t first = e->f->no_inlines && l.line_count ? l.line_count - 1 : 0;
+
+		if (!l.line_count && !put(e, f))
+			return;
+		for (size_t k = first; k < l.line_count; k++) {
+			f.function = map_function(e, l.lines[k].function);
+			f.line = l.lines[k].line;
+			if (!put(e, f))
+				return;
+		}
+	}
+}
+
+/* --- schemas --------------------------------------------------------------------------------- */
+
+static bool is_under(struct edit *e, struct frame_match *m, size_t at)
+{
+	for (size_t i = at + 1; i < e->count; i++)
+		if (frame_match(m, e->into, &e->frames[i]))
+			return true;
+	return false;
+}
+
+static bool rule_matches(struct edit *e, struct schema_rule *r, size_t at)
+{
+	if ((r->where == SCHEMA_LEAF && at != 0) || (r->where == SCHEMA_ROOT && at + 1 != e->count))
+		return false;
+	return frame_match(&r->match, e->into, &e->frames[at]) &&
+	       !(frame_match_is_set(&r->not_under) && is_under(e, &r->not_under, at));
+}
+
+static bool any_matches(struct edit *e, struct schema_rule *r)
+{
+	for (size_t i = 0; i < e->count; i++)
+		if (rule_matches(e, r, i))
+			return true;
+	return false;
+}
+
+static void tag(struct edit *e, const struct schema_rule *r)
+{
+	struct profile_label l = {.key = profile_cstr(e->into, r->key),
+				  .text = profile_cstr(e->into, r->text)};
+
+	for (size_t i = 0; i < e->tag_count; i++) {
+		if (e->tags[i].key != l.key)
+			continue;
+		if (r->priority > e->priorities[i]) {
+			e->tags[i] = l;
+			e->priorities[i] = r->priority;
+		}
+		return;
+	}
+	if (e->tag_count < ARRAY_LEN(e->tags)) {
+		e->priorities[e->tag_count] = r->priority;
+		e->tags[e->tag_count++] = l;
+	}
+}
+
+/* The frame's function under another name, in the same file. */
+static void name_frame(struct edit *e, struct frame *frame, const void *name, size_t len)
+{
+	struct profile_function f = {0};
+
+	if (frame->function != PROFILE_NONE)
+		f = profile_function(e->into, frame->function);
+	f.name = f.system_name = profile_string(e->into, name, len);
+	frame->function = profile_add_function(e->into, &f);
+}
+
+static void rename_frame(struct edit *e, const struct schema_rule *r, struct frame *frame)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN * 4);
+	struct profile_text t = {"", 0};
+
+	if (frame->function != PROFILE_NONE)
+		t = profile_text(e->into, profile_function(e->into, frame->function).name);
+	if (r->action == SCHEMA_MARK) {
+		buf_append(&out, t.p, t.len);
+		buf_printf(&out, " {%s}", r->text);
+	} else if (!text_match_replace(&r->match.function, t.p, t.len, r->text, &out)) {
+		buf_str(&out, r->text);
+	}
+	if (!out.failed)
+		name_frame(e, frame, out.p, out.len);
+}
+
+/* The outermost of a run of frames stays. */
+static void collapse(struct edit *e, struct schema_rule *r)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < e->count; i++) {
+		bool here = rule_matches(e, r, i);
+		bool next = here && i + 1 < e->count && rule_matches(e, r, i + 1);
+
+		if (next)
+			continue;
+		e->frames[kept] = e->frames[i];
+		if (here && r->text)
+			name_frame(e, &e->frames[kept], r->text, strlen(r->text));
+		kept++;
+	}
+	e->count = kept;
+}
+
+static void drop_frames(struct edit *e, struct schema_rule *r)
+{
+	size_t kept = 0, count = e->count;
+
+	for (size_t i = 0; i < count; i++)
+		if (!rule_matches(e, r, i))
+			e->frames[kept++] = e->frames[i];
+	e->count = kept;
+	if (!kept && count) {
+		static const char text[] = "[all frames dropped]";
+		struct frame f = {
+			.location = PROFILE_NONE, .function = PROFILE_NONE, .module = PROFILE_NONE};
+
+		name_frame(e, &f, text, sizeof(text) - 1);
+		put(e, f);
+	}
+}
+
+/* False: the stack is dropped. */
+static bool apply_rule(struct edit *e, struct schema_rule *r)
+{
+	switch (r->action) {
+	case SCHEMA_TAG:
+		if (any_matches(e, r))
+			tag(e, r);
+		break;
+	case SCHEMA_MARK:
+	case SCHEMA_RENAME:
+		for (size_t i = 0; i < e->count; i++)
+			if (rule_matches(e, r, i))
+				rename_frame(e, r, &e->frames[i]);
+		break;
+	case SCHEMA_COLLAPSE:
+		collapse(e, r);
+		break;
+	case SCHEMA_DROP_FRAME:
+		drop_frames(e, r);
+		break;
+	case SCHEMA_DROP_STACK:
+		return !any_matches(e, r);
+	}
+	return true;
+}
+
+/* --- pprof's options ------------------------------------------------------------------------- */
+
+static bool has(struct edit *e, struct frame_match *m)
+{
+	for (size_t i = 0; i < e->count; i++)
+		if (frame_match(m, e->into, &e->frames[i]))
+			return true;
+	return false;
+}
+
+static void keep_frames(struct edit *e, struct frame_match *m, bool matching)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < e->count; i++)
+		if (frame_match(m, e->into, &e->frames[i]) == matching)
+			e->frames[kept++] = e->frames[i];
+	e->count = kept;
+}
+
+/* Callers of the outermost match go; without one all. */
+static void show_from(struct edit *e, struct frame_match *m)
+{
+	while (e->count && !frame_match(m, e->into, &e->frames[e->count - 1]))
+		e->count--;
+}
+
+static bool choose(struct edit *e)
+{
+	struct profile_filter *f = e->f;
+
+	if ((f->focus.any.set && !has(e, &f->focus)) || (f->ignore.any.set && has(e, &f->ignore)))
+		return false;
+	if (f->show_from.any.set)
+		show_from(e, &f->show_from);
+	if (f->hide.any.set)
+		keep_frames(e, &f->hide, false);
+	if (f->show.any.set)
+		keep_frames(e, &f->show, true);
+	return e->count || !(f->show_from.any.set || f->hide.any.set || f->show.any.set);
+}
+
+/* --- groups ---------------------------------------------------------------------------------- */
+
+static void group_name(struct edit *e, const struct frame *frame, struct buf *out)
+{
+	struct profile_text file = {"", 0}, path = {"", 0};
+
+	if (frame->function != PROFILE_NONE)
+		file = profile_text(e->into, profile_function(e->into, frame->function).file);
+	if (frame->module != PROFILE_NONE)
+		path = profile_text(e->into, e->into->modules[frame->module].path);
+	if (e->f->group == GROUP_MODULE) {
+		buf_append(out, path.p, path.len);
+		if (!path.len)
+			buf_str(out, "[no module]");
+		return;
+	}
+	buf_append(out, file.p, file.len);
+	if (!file.len)
+		buf_str(out, "[no file]");
+	else if (e->f->group == GROUP_LINE)
+		buf_printf(out, ":%u", frame->line);
+}
+
+/* Frames become what they are grouped by; equal ones beside each other are one. */
+static void group(struct edit *e)
+{
+	size_t kept = 0;
+
+	if (e->f->group == GROUP_FUNCTION || e->f->group == GROUP_LABEL)
+		return;
+	for (size_t i = 0; i < e->count; i++) {
+		_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_STRING_LEN * 2);
+		struct frame f = e->frames[i];
+		struct profile_function function = {0};
+
+		group_name(e, &f, &name);
+		function.name = profile_string(e->into, name.p, name.len);
+		f = (struct frame){.location = PROFILE_NONE,
+				   .place = (uint32_t)i,
+				   .function = profile_add_function(e->into, &function),
+				   .module = e->f->group == GROUP_MODULE ? f.module : PROFILE_NONE};
+		if (!kept || e->frames[kept - 1].function != f.function)
+			e->frames[kept++] = f;
+	}
+	e->count = kept;
+}
+
+/* --- folding --------------------------------------------------------------------------------- */
+
+static uint32_t fold(struct edit *e)
+{
+	_cleanup_(freep) uint32_t *ids = malloc((e->count + 1) * sizeof(*ids));
+	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
+	size_t count = 0;
+
+	if (!ids) {
+		e->into->failed = true;
+		return PROFILE_NONE;
+	}
+	for (size_t i = 0; i < e->count;) {
+		const struct frame *f = &e->frames[i];
+		struct profile_location l = {.module = f->module, .lines = lines};
+		size_t end = i;
+
+		if (f->location != PROFILE_NONE) {
+			l.address = profile_location(e->from, f->location).address;
+			l.folded = profile_location(e->from, f->location).folded;
+		}
+		while (end < e->count && e->frames[end].place == f->place &&
+		       e->frames[end].location == f->location && l.line_count < ARRAY_LEN(lines)) {
+			if (e->frames[end].function != PROFILE_NONE)
+				lines[l.line_count++] = (struct profile_line){
+					e->frames[end].function, e->frames[end].line};
+			end++;
+		}
+		ids[count++] = profile_add_location(e->into, &l);
+		i = end;
+	}
+	return profile_add_stack(e->into, ids, count);
+}
+
+static void edit_stack(struct edit *e, uint32_t stack)
+{
+	bool kept = true;
+
+	e->tag_count = 0;
+	unfold(e, stack);
+	for (size_t i = 0; kept && i < e->f->schema.count; i++)
+		kept = apply_rule(e, &e->f->schema.rules[i]);
+	if (kept)
+		kept = choose(e);
+	if (kept)
+		group(e);
+	e->stacks[stack] = kept ? fold(e) : DROPPED;
+	e->stack_tags[stack] = kept ? profile_add_labels(e->into, e->tags, e->tag_count) : 0;
+}
+
+/* --- labels ---------------------------------------------------------------------------------- */
+
+/* The value as people write it. */
+static struct profile_text label_text(const struct profile *p, const struct profile_label *l,
+				      char number[static 32])
+{
+	if (l->text)
+		return profile_text(p, l->text);
+	return (struct profile_text){number, (size_t)snprintf(number, 32, "%" PRId64, l->num)};
+}
+
+static bool label_is(const struct profile *p, const struct profile_label *l,
+		     const struct label_filter *f)
+{
+	struct profile_text key = profile_text(p, l->key), text;
+	char number[32];
+
+	if (key.len != strlen(f->key) || memcmp(key.p, f->key, key.len) != 0)
+		return false;
+	text = label_text(p, l, number);
+	return f->value ? text.len == strlen(f->value) && memcmp(text.p, f->value, text.len) == 0
+			: text_match(&f->match, text.p, text.len);
+}
+
+static bool labels_pass(const struct edit *e, const struct profile_label *labels, size_t count)
+{
+	for (size_t i = 0; i < e->f->label_count; i++) {
+		const struct label_filter *f = &e->f->labels[i];
+		bool found = false;
+
+		for (size_t k = 0; k < count && !found; k++)
+			found = label_is(e->into, &labels[k], f);
+		if (found == f->differs)
+			return false;
+	}
+	return true;
+}
+
+/* The sample's labels, then the tags of its stack. */
+static size_t gather_labels(struct edit *e, struct profile_sample s,
+			    struct profile_label labels[static 2 * LIMIT_PROFILE_LABELS])
+{
+	const struct profile_label *list;
+	size_t count, tags;
+
+	list = profile_labels(e->from, s.labels, &count);
+	for (size_t i = 0; i < count; i++) {
+		labels[i] = list[i];
+		labels[i].key = map_string(e, list[i].key);
+		labels[i].text = map_string(e, list[i].text);
+		labels[i].unit = map_string(e, list[i].unit);
+	}
+	if (e->into->failed)
+		return 0;
+	list = profile_labels(e->into, e->stack_tags[s.stack], &tags);
+	for (size_t i = 0; i < tags && count < LIMIT_PROFILE_LABELS; i++)
+		labels[count++] = list[i];
+	return count;
+}
+
+/* One frame with the value of a label. */
+static uint32_t label_stack(struct edit *e, const struct profile_label *labels, size_t count)
+{
+	struct profile_text text = {"", 0};
+	struct profile_function f = {0};
+	struct profile_line line;
+	char number[32], none[300];
+	uint32_t location;
+
+	for (size_t i = 0; i < count && !text.len; i++) {
+		struct profile_text key = profile_text(e->into, labels[i].key);
+
+		if (key.len == strlen(e->f->group_label) &&
+		    memcmp(key.p, e->f->group_label, key.len) == 0)
+			text = label_text(e->into, &labels[i], number);
+	}
+	if (!text.len) {
+		snprintf(none, sizeof(none), "[no %.200s]", e->f->group_label);
+		text = (struct profile_text){none, strlen(none)};
+	}
+	f.name = f.system_name = profile_string(e->into, text.p, text.len);
+	line = (struct profile_line){.function = profile_add_function(e->into, &f)};
+	location = profile_add_location(e->into, &(struct profile_location){.module = PROFILE_NONE,
+									    .lines = &line,
+									    .line_count = 1});
+	return profile_add_stack(e->into, &location, 1);
+}
+
+static void edit_sample(struct edit *e, uint32_t sample)
+{
+	struct profile_sample s = profile_sample(e->from, sample);
+	struct profile_label labels[2 * LIMIT_PROFILE_LABELS];
+	uint32_t stack;
+	size_t count;
+
+	if (e->stacks[s.stack] == PROFILE_NONE)
+		edit_stack(e, s.stack);
+	stack = e->stacks[s.stack];
+	if (stack == DROPPED || e->into->failed)
+		return;
+	count = gather_labels(e, s, labels);
+	if (e->into->failed || !labels_pass(e, labels, count))
+		return;
+	if (e->f->group == GROUP_LABEL)
+		stack = label_stack(e, labels, count);
+	profile_add_sample(e->into, stack, profile_add_labels(e->into, labels, count),
+			   profile_values(e->from, sample));
+}
+
+static bool keep_none(void *ctx, const struct profile *from, uint32_t sample)
+{
+	(void)ctx;
+	(void)from;
+	(void)sample;
+	return false;
+}
+
+static void reset_matches(struct profile_filter *f)
+{
+	frame_match_reset(&f->focus);
+	frame_match_reset(&f->ignore);
+	frame_match_reset(&f->show);
+	frame_match_reset(&f->hide);
+	frame_match_reset(&f->show_from);
+	for (size_t i = 0; i < f->schema.count; i++) {
+		frame_match_reset(&f->schema.rules[i].match);
+		frame_match_reset(&f->schema.rules[i].not_under);
+	}
+}
+
+int profile_filter_edit(struct profile_filter *f, const struct profile *from, struct profile *into,
+			struct err *err)
+{
+	_cleanup_(edit_done) struct edit e = {
+		.f = f,
+		.from = from,
+		.into = into,
+		.strings = new_map(from->strings.count),
+		.modules = new_map(from->module_keys.count),
+		.functions = new_map(from->functions.count),
+		.stacks = new_map(from->stacks.count),
+		.stack_tags = new_map(from->stacks.count),
+	};
+	/* What is not of samples: types of values, modules, times, comments. */
+	int rc = profile_merge(into, from, keep_none, NULL, err);
+
+	if (rc)
+		return rc;
+	if (!e.strings || !e.modules || !e.functions || !e.stacks || !e.stack_tags)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	reset_matches(f);
+	for (uint32_t i = 0; i < from->samples.count && !into->failed; i++)
+		edit_sample(&e, i);
+	if (into->failed)
+		return err_set(err, ERR_LIMIT,
+			       "the edited profile is larger than the limits allow");
+	return 0;
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_PROFILE_VIEW_H
+#define RAWSTACK_PROFILE_VIEW_H
+/* What every command that shows profiles begins with: its common options, and the profile. */
+#include <getopt.h>
+
+#include "command.h"
+#include "filter_option.h"
+#include "json.h"
+#include "profile_input.h"
+#include "text.h"
+
+struct profile_view {
+	struct profile_filter filter;
+	const char *value; /* which type of value; NULL: the profile's own choice */
+	bool json;
+	struct profile p;
+	uint32_t row; /* of p.value_types */
+};
+
+enum {
+	VIEW_VALUE = 600, /* above those of filters */
+	VIEW_JSON,
+};
+
+/* Rows for an array of struct option. */
+#define VIEW_OPTIONS                                                    \
+	FILTER_OPTIONS, {"value", required_argument, NULL, VIEW_VALUE}, \
+	{                                                               \
+		"json", no_argument, NULL, VIEW_JSON                    \
+	}
+
+#define VIEW_HELP                                                 \
+	"  --value TYPE       what to weigh: samples, cpu, ...\n" \
+	"  --json             one object per line\n" FILTER_HELP
+
+void profile_view_init(struct profile_view *v);
+void profile_view_done(struct profile_view *v);
+
+/* As filter_option(). */
+int profile_view_option(int option, const char *value, struct profile_view *v, struct err *err);
+
+/* Reads, filters and merges; v->row is what to weigh. */
+int profile_view_read(struct profile_view *v, char *const *paths, size_t count,
+		      struct err *err) _must_check_;
+
+/* "0.10 s of cpu", "12 samples". */
+void profile_view_amount(const struct profile_view *v, int64_t amount, struct buf *out);
+
+static inline int64_t profile_view_weight(const struct profile_view *v, uint32_t sample)
+{
+	return v->p.value_count ? profile_values(&v->p, sample)[v->row] : 0;
+}
+
+static inline void profile_view_text(struct buf *out, struct profile_text t)
+{
+	text_append(out, t.p, t.len);
+}
+
+/* Prints what a command made, or says that it did not fit. */
+int profile_view_print(const struct buf *out, const char *command, struct err *err);
+
+#endif

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "schema.h"
+
+#include <string.h>
+
+#include "io.h"
+#include "schema_assets.h"
+
+#define SCHEMA_MAX (4 * MIB)
+#define WORDS_MAX  64
+
+/* A line as words; a quoted one keeps its blanks. */
+struct words {
+	char *list[WORDS_MAX];
+	bool quoted[WORDS_MAX];
+	size_t count, at;
+	const char *name;
+	unsigned int line;
+};
+
+static void words_done(struct words *w)
+{
+	for (size_t i = 0; i < w->count; i++)
+		free(w->list[i]);
+	w->count = 0;
+}
+
+static int wrong(const struct words *w, const char *what, struct err *err)
+{
+	return err_set(err, ERR_USAGE, "%s: line %u: %s", w->name, w->line, what);
+}
+
+static int split(struct words *w, const char *p, size_t len, struct err *err)
+{
+	for (size_t i = 0; i < len;) {
+		bool quoted = p[i] == '"';
+		size_t start = i + quoted, end = start;
+
+		if (p[i] == ' ' || p[i] == '\t' || p[i] == '\r') {
+			i++;
+			continue;
+		}
+		if (p[i] == '#')
+			break;
+		while (end < len &&
+		       (quoted ? p[end] != '"' : p[end] != ' ' && p[end] != '\t' && p[end] != '\r'))
+			end++;
+		if (quoted && end == len)
+			return wrong(w, "a quote is not closed", err);
+		if (w->count == WORDS_MAX)
+			return wrong(w, "too many words", err);
+		w->quoted[w->count] = quoted;
+		w->list[w->count] = strndup(p + start, end - start);
+		if (!w->list[w->count])
+			return err_set(err, ERR_MEMORY, "out of memory");
+		w->count++;
+		i = end + quoted;
+	}
+	return 0;
+}
+
+/* Takes the next word when it is this one. */
+static bool next_is(struct words *w, const char *word)
+{
+	if (w->at == w->count || w->quoted[w->at] || strcmp(w->list[w->at], word) != 0)
+		return false;
+	w->at++;
+	return true;
+}
+
+static const char *next(struct words *w)
+{
+	return w->at < w->count ? w->list[w->at++] : NULL;
+}
+
+static int parse_pattern(struct words *w, struct text_match *m, const char *what, struct err *err)
+{
+	const char *pattern;
+	struct err why;
+
+	if (!next_is(w, "~"))
+		return wrong(w, "~ \"REGEX\" is missing", err);
+	pattern = next(w);
+	if (!pattern)
+		return wrong(w, "a pattern is missing", err);
+	if (m->set)
+		return wrong(w, "two patterns for the same", err);
+	return text_match_compile(m, what, pattern, &why) ? wrong(w, why.message, err) : 0;
+}
+
+/* function|file|module ~ "REGEX" [and ...] */
+static int parse_match(struct words *w, struct frame_match *m, struct err *err)
+{
+	int rc;
+
+	do {
+		if (next_is(w, "function"))
+			rc = parse_pattern(w, &m->function, "function", err);
+		else if (next_is(w, "file"))
+			rc = parse_pattern(w, &m->file, "file", err);
+		else if (next_is(w, "module"))
+			rc = parse_pattern(w, &m->module, "module", err);
+		else
+			return wrong(w, "function, file or module is expected", err);
+	} while (!rc && next_is(w, "and"));
+	return rc;
+}
+
+static int take_text(struct words *w, char **ret, const char *what, struct err *err)
+{
+	const char *text = next(w);
+
+	if (!text || !*text)
+		return wrong(w, what, err);
+	*ret = strdup(text);
+	return *ret ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* KEY=VALUE [priority N] */
+static int parse_tag(struct words *w, struct schema_rule *r, struct err *err)
+{
+	int rc = take_text(w, &r->key, "a tag KEY=VALUE is missing", err);
+	char *equal = rc ? NULL : strchr(r->key, '='), *end;
+
+	if (rc)
+		return rc;
+	if (!equal || equal == r->key || !equal[1])
+		return wrong(w, "a tag is KEY=VALUE", err);
+	r->text = strdup(equal + 1);
+	if (!r->text)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	*equal = 0;
+	if (next_is(w, "priority")) {
+		const char *number = next(w);
+
+		r->priority = number ? strtol(number, &end, 10) : 0;
+		if (!number || end == number || *end)
+			return wrong(w, "priority is a number", err);
+	}
+	return 0;
+}
+
+static int parse_where(struct words *w, struct schema_rule *r, struct err *err)
+{
+	int rc;
+
+	if (next_is(w, "leaf"))
+		r->where = SCHEMA_LEAF;
+	else if (next_is(w, "root"))
+		r->where = SCHEMA_ROOT;
+	rc = parse_match(w, &r->match, err);
+	if (!rc && next_is(w, "unless"))
+		rc = next_is(w, "under") ? parse_match(w, &r->not_under, err)
+					 : wrong(w, "unless under is expected", err);
+	return rc;
+}
+
+static int parse_rule(struct words *w, struct schema_rule *r, struct err *err)
+{
+	int rc;
+
+	if (next_is(w, "tag")) {
+		r->action = SCHEMA_TAG;
+		rc = parse_tag(w, r, err);
+		if (!rc && !next_is(w, "when"))
+			rc = wrong(w, "when is missing", err);
+		if (!rc)
+			rc = parse_where(w, r, err);
+	} else if (next_is(w, "mark")) {
+		r->action = SCHEMA_MARK;
+		rc = take_text(w, &r->text, "a mark is missing", err);
+		if (!rc && !next_is(w, "on"))
+			rc = wrong(w, "on is missing", err);
+		if (!rc)
+			rc = parse_where(w, r, err);
+	} else if (next_is(w, "rename")) {
+		r->action = SCHEMA_RENAME;
+		rc = parse_where(w, r, err);
+		if (!rc && !next_is(w, "to"))
+			rc = wrong(w, "to is missing", err);
+		if (!rc)
+			rc = take_text(w, &r->text, "a name is missing", err);
+	} else if (next_is(w, "collapse")) {
+		r->action = SCHEMA_COLLAPSE;
+		rc = parse_where(w, r, err);
+		if (!rc && next_is(w, "to"))
+			rc = take_text(w, &r->text, "a name is missing", err);
+	} else if (next_is(w, "drop")) {
+		bool stack = next_is(w, "stack");
+
+		if (!stack && !next_is(w, "frame"))
+			return wrong(w, "drop frame or drop stack is expected", err);
+		r->action = stack ? SCHEMA_DROP_STACK : SCHEMA_DROP_FRAME;
+		rc = parse_where(w, r, err);
+	} else {
+		return wrong(w, "not tag, mark, rename, collapse or drop", err);
+	}
+	return rc ? rc : w->at < w->count ? wrong(w, "more than a rule", err) : 0;
+}
+
+static void rule_done(struct schema_rule *r)
+{
+	frame_match_done(&r->match);
+	frame_match_done(&r->not_under);
+	free(r->key);
+	free(r->text);
+}
+
+static int parse_line(struct schema *s, struct words *w, const char *p, size_t len, struct err *err)
+{
+	struct schema_rule r = {0};
+	int rc = split(w, p, len, err);
+
+	if (rc || !w->count)
+		return rc;
+	w->at = 0;
+	rc = parse_rule(w, &r, err);
+	if (!rc && !grow_array((void **)&s->rules, &s->cap, s->count + 1, sizeof(*s->rules),
+			       SCHEMA_RULES_MAX))
+		rc = wrong(w, "too many rules", err);
+	if (rc)
+		rule_done(&r);
+	else
+		s->rules[s->count++] = r;
+	return rc;
+}
+
+int schema_parse(struct schema *s, const char *name, const char *text, size_t len, struct err *err)
+{
+	struct words w = {.name = name};
+	int rc = 0;
+
+	while (len && !rc) {
+		const char *newline = memchr(text, '\n', len);
+		size_t n = newline ? (size_t)(newline - text) : len;
+
+		w.line++;
+		rc = memchr(text, 0, n) ? wrong(&w, "not text", err)
+					: parse_line(s, &w, text, n, err);
+		words_done(&w);
+		n += newline != NULL;
+		text += n;
+		len -= n;
+	}
+	return rc;
+}
+
+static const struct shipped {
+	const char *name;
+	const uint8_t *text;
+	const size_t *len;
+} shipped[] = {
+	{"copies", copies_schema, &copies_schema_len},
+	{"locks", locks_schema, &locks_schema_len},
+	{"tax", tax_schema, &tax_schema_len},
+};
+
+int schema_read(struct schema *s, const char *name, struct err *err)
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	size_t len;
+	int rc;
+
+	for (size_t i = 0; i < ARRAY_LEN(shipped); i++)
+		if (strcmp(name, shipped[i].name) == 0)
+			return schema_parse(s, name, (const char *)shipped[i].text, *shipped[i].len,
+					    err);
+	rc = io_read_file(name, SCHEMA_MAX, &text, &len, err);
+	return rc ? rc : schema_parse(s, name, (const char *)text, len, err);
+}
+
+void schema_done(struct schema *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		rule_done(&s->rules[i]);
+	free(s->rules);
+	*s = (struct schema){0};
+}

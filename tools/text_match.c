@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "text_match.h"
+
+#include "limits.h"
+
+#define GROUPS 10
+
+int text_match_compile(struct text_match *m, const char *what, const char *pattern, struct err *err)
+{
+	int rc;
+
+	text_match_done(m);
+	rc = regcomp(&m->re, pattern, REG_EXTENDED);
+	if (rc) {
+		char why[128];
+
+		regerror(rc, &m->re, why, sizeof(why));
+		return err_set(err, ERR_USAGE, "%s %s: %s", what, pattern, why);
+	}
+	m->set = true;
+	return 0;
+}
+
+void text_match_done(struct text_match *m)
+{
+	if (m->set)
+		regfree(&m->re);
+	m->set = false;
+}
+
+static bool run(const struct text_match *m, const void *p, size_t len, regmatch_t groups[GROUPS])
+{
+	_cleanup_(buf_done) struct buf copy = BUF_INIT(LIMIT_NAME_LEN + 1);
+
+	groups[0] = (regmatch_t){.rm_so = 0, .rm_eo = (regoff_t)len};
+	/* Longer names say nothing more, and take long. regexec() looks for a NUL behind them. */
+	if (!m->set || len > LIMIT_NAME_LEN || (len && !buf_append(&copy, p, len)))
+		return false;
+	return regexec(&m->re, buf_cstr(&copy), GROUPS, groups, REG_STARTEND) == 0;
+}
+
+bool text_match(const struct text_match *m, const void *p, size_t len)
+{
+	regmatch_t groups[GROUPS];
+
+	return run(m, p, len, groups);
+}
+
+bool text_match_replace(const struct text_match *m, const void *p, size_t len, const char *with,
+			struct buf *out)
+{
+	const char *text = p;
+	regmatch_t groups[GROUPS];
+
+	if (!run(m, p, len, groups))
+		return false;
+	buf_append(out, text, (size_t)groups[0].rm_so);
+	for (const char *w = with; *w; w++) {
+		if (w[0] == '\\' && w[1] >= '0' && w[1] <= '9') {
+			const regmatch_t *g = &groups[*++w - '0'];
+
+			if (g->rm_so >= 0)
+				buf_append(out, text + g->rm_so, (size_t)(g->rm_eo - g->rm_so));
+		} else {
+			buf_append(out, w, 1);
+		}
+	}
+	buf_append(out, text + groups[0].rm_eo, len - (size_t)groups[0].rm_eo);
+	return true;
+}
