@@ -17,11 +17,12 @@ struct answer {
 	struct intern homes;   /* struct home_key -> entry, of functions that exist out of line */
 	uint64_t *home_entry;
 	size_t home_cap;
-	uint32_t last_root; /* that find_home() saw */
+	uint32_t last_root;     /* that find_home() saw */
+	struct aliases entered; /* functions that answer at their entry, by entry */
 	/* What was asked of the writer, so that a name is hashed once and not for each call. */
 	struct function_memo *memos;
 	uint32_t *function_of_name; /* by name: the last of the memos that has it */
-	size_t memo_count, memos_cap;
+	size_t memo_count, memos_cap, alias_count;
 };
 
 struct function_memo {
@@ -40,6 +41,7 @@ static void answer_done(struct answer *a)
 	free(a->node_id);
 	free(a->file_id);
 	free(a->home_entry);
+	aliases_done(&a->entered);
 	intern_done(&a->homes);
 	free(a->memos);
 	free(a->function_of_name);
@@ -99,9 +101,12 @@ static bool emit_symbol(struct answer *a, uint64_t start, uint32_t symbol, uint3
 
 	if (*node == FACTS_NONE) {
 		const struct symbol *s = &a->b->symbols.list[symbol];
+		uint64_t entry;
 
+		if (!symbols_entry(&a->b->symbols, &a->b->text, symbol, &entry))
+			return false;
 		*node = flat_add_node(&a->b->flat, &(struct flat_node){
-							   .entry = s->vaddr,
+							   .entry = entry,
 							   .has_entry = true,
 							   .from_symbol = true,
 							   .parent = FACTS_NONE,
@@ -237,10 +242,13 @@ static bool find_home(struct answer *a, const struct flat_row *row)
 		return true;
 	while (a->b->flat.nodes[at].parent != FACTS_NONE)
 		at = a->b->flat.nodes[at].parent;
+	n = &a->b->flat.nodes[at];
+	if (n->entry == row->start && n->has_entry && n->name != FACTS_NONE &&
+	    !aliases_add(&a->entered, &(struct alias){.entry = n->entry, .name = n->name}))
+		return false;
 	if (at == a->last_root)
 		return true;
 	a->last_root = at;
-	n = &a->b->flat.nodes[at];
 	if (!n->has_entry || n->from_symbol)
 		return true;
 	key = home_of(n);
@@ -365,6 +373,58 @@ static bool write_row(struct answer *a, const struct flat_row *row)
 	return true;
 }
 
+/* Everyone who might have another name for the entry of a function. */
+static bool collect_aliases(const struct answer *a, struct aliases *list)
+{
+	const struct flat *f = &a->b->flat;
+	const struct symbols *s = &a->b->symbols;
+	bool ok = true;
+
+	for (size_t i = 0; i < f->hidden.count && ok; i++)
+		ok = aliases_add(list, &f->hidden.list[i]);
+	for (size_t i = 0; i < f->node_count && ok; i++) {
+		const struct flat_node *n = &f->nodes[i];
+
+		/* Shown by its unit, but another unit's function lies on it. */
+		if (a->node_id[i] == RSYM_NONE && n->parent == FACTS_NONE && n->has_entry &&
+		    !n->from_symbol && n->name != FACTS_NONE)
+			ok = aliases_add(list, &(struct alias){.entry = n->entry,
+							       .name = n->name,
+							       .decl_file = n->decl_file,
+							       .decl_line = n->decl_line});
+	}
+	for (size_t i = 0; i < s->count && ok; i++)
+		if (s->list[i].is_function || s->list[i].binding != SYMBOL_LOCAL)
+			ok = aliases_add(list, &(struct alias){.entry = s->list[i].vaddr,
+							       .name = s->list[i].name,
+							       .decl_file = FACTS_NONE,
+							       .from_symbol = true});
+	return ok;
+}
+
+static int write_aliases(struct answer *a, struct err *err)
+{
+	struct aliases list = {0};
+	bool ok = collect_aliases(a, &list);
+
+	aliases_sort(&list);
+	aliases_choose(&list, &a->entered, &a->b->text);
+	for (size_t i = 0; i < list.count && ok; i++)
+		rsym_writer_alias(a->w,
+				  function_id(a, &(struct flat_node){
+							 .entry = list.list[i].entry,
+							 .has_entry = true,
+							 .from_symbol = list.list[i].from_symbol,
+							 .parent = FACTS_NONE,
+							 .name = list.list[i].name,
+							 .decl_file = list.list[i].decl_file,
+							 .decl_line = list.list[i].decl_line,
+						 }));
+	a->alias_count = list.count;
+	aliases_done(&list);
+	return ok ? 0 : no_memory(err);
+}
+
 static void count_all(const struct answer *a, struct builder_counts *ret)
 {
 	struct rsym_writer_counts counts;
@@ -374,6 +434,7 @@ static void count_all(const struct answer *a, struct builder_counts *ret)
 		.function_count = counts.function_count,
 		.range_count = counts.range_count,
 		.file_count = counts.file_count,
+		.alias_count = a->alias_count,
 	};
 	for (size_t i = 0; i < a->b->flat.node_count; i++)
 		ret->inline_count +=
@@ -398,7 +459,8 @@ static int write_answer(struct answer *a, struct paint *seen, struct err *err)
 	a->node_id = none_array(a->b->flat.node_count);
 	if (!a->node_id)
 		return no_memory(err);
-	return go_through(a, seen, write_row, err);
+	rc = go_through(a, seen, write_row, err);
+	return rc ? rc : write_aliases(a, err);
 }
 
 int builder_write(struct builder *b, struct rsym_writer *w, struct builder_counts *ret,

@@ -18,7 +18,7 @@ struct builder {
 };
 
 struct builder_counts {
-	uint64_t function_count, range_count, inline_count, file_count;
+	uint64_t function_count, range_count, inline_count, file_count, alias_count;
 };
 
 void builder_init(struct builder *b);

@@ -54,6 +54,7 @@ void flat_done(struct flat *f)
 {
 	flat_done_rows(f);
 	free(f->nodes);
+	aliases_done(&f->hidden);
 	paint_done(&f->code);
 	*f = (struct flat){.code = PAINT_INIT(SIZE_MAX)};
 }
@@ -359,6 +360,24 @@ static int add_orphans(struct work *w, struct err *err)
 	return 0;
 }
 
+static int add_hidden(struct work *w, struct err *err)
+{
+	const struct facts_unit *u = w->unit;
+
+	for (size_t i = 0; i < u->scope_count; i++) {
+		const struct facts_scope *s = &u->scopes[i];
+
+		if (s->parent == FACTS_NONE && s->has_entry && s->name != FACTS_NONE &&
+		    w->node_of[i] == FACTS_NONE && is_code(w->f, s->entry) &&
+		    !aliases_add(&w->f->hidden, &(struct alias){.entry = s->entry,
+								.name = s->name,
+								.decl_file = s->decl_file,
+								.decl_line = s->decl_line}))
+			return no_memory(err);
+	}
+	return 0;
+}
+
 static int add_unit(struct work *w, struct err *err)
 {
 	const struct facts_unit *u = w->unit;
@@ -384,6 +403,8 @@ static int add_unit(struct work *w, struct err *err)
 		rc = make_lines(w, err);
 	if (!rc)
 		rc = add_functions(w, err);
+	if (!rc)
+		rc = add_hidden(w, err);
 	return rc ? rc : add_orphans(w, err);
 }
 

@@ -7,6 +7,7 @@
  * unit owns an address, and where symbols speak, is the builder's choice later. The rules and what
  * each is worth were measured against LLVM's DWARF reader; FORMAT.md lists them.
  */
+#include "alias.h"
 #include "facts.h"
 #include "paint.h"
 
@@ -48,6 +49,7 @@ struct flat {
 	struct flat_piece *pieces;
 	size_t row_count, rows_cap, node_count, nodes_cap, piece_count, pieces_cap;
 	uint32_t unit_count;
+	struct aliases hidden; /* functions that their unit shows nowhere, for others lie on them */
 
 	/* Executable addresses (flattened); what starts outside is dead code's tombstone and is
 	 * dropped. Without spans, only 0 and the two highest addresses count as tombstones. */

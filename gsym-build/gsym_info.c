@@ -55,6 +55,7 @@ static void print_info(const char *path, const struct rsym *t)
 	       t->flags & RSYM_HAS_DWARF && t->flags & RSYM_HAS_SYMBOLS ? ", " : "",
 	       t->flags & RSYM_HAS_SYMBOLS ? "symbols" : "");
 	printf("  functions:  %u\n", t->function_count);
+	printf("  aliases:    %u (among the functions)\n", t->alias_count);
 	printf("  ranges:     %llu\n", (unsigned long long)t->range_count);
 	printf("  nodes:      %llu (functions, and inlined calls in their place)\n",
 	       (unsigned long long)t->node_count);

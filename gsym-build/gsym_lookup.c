@@ -24,9 +24,69 @@ static void put_text(const struct buf *text)
 	table_text_put(text->p, text->len);
 }
 
-static int print_frame(const struct table_text *t, enum style style, const struct rsym_frame *f,
-		       struct err *err)
+struct options {
+	enum style style;
+	bool verbose, aliases;
+};
+
+/* As llvm-symbolizer --verbose; what is not known has no line. */
+static int print_verbose(const struct table_text *t, const struct rsym_frame *f, struct err *err)
 {
+	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_NAME_LEN * 4);
+	struct rsym_function function;
+	int rc = table_text_file(t, f->file, &text, err);
+
+	if (rc)
+		return rc;
+	fputs("  Filename: ", stdout);
+	put_text(&text);
+	putchar('\n');
+	rc = rsym_function(&t->table, f->function, &function, err);
+	if (!rc)
+		rc = table_text_file(t, function.file, &text, err);
+	if (rc)
+		return rc;
+	if (text.len) {
+		fputs("  Function start filename: ", stdout);
+		put_text(&text);
+		putchar('\n');
+	}
+	if (function.start_line)
+		printf("  Function start line: %u\n", function.start_line);
+	if (function.has_entry)
+		printf("  Function start address: 0x%llx\n", (unsigned long long)function.vaddr);
+	printf("  Line: %u\n  Column: %u\n", f->line, f->column);
+	return 0;
+}
+
+static int print_aliases(const struct table_text *t, uint32_t function, struct err *err)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_NAME_LEN * 4);
+	_cleanup_(freep) uint32_t *list = NULL;
+	struct rsym_function f;
+	uint32_t count;
+	int rc = rsym_function(&t->table, function, &f, err);
+
+	if (rc || !f.has_entry)
+		return rc;
+	count = rsym_aliases(&t->table, f.vaddr, NULL, 0);
+	list = calloc(count + 1, sizeof(*list));
+	if (!list)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	rsym_aliases(&t->table, f.vaddr, list, count);
+	for (uint32_t i = 0; i < count && !rc; i++) {
+		rc = table_text_name(t, list[i], &text, err);
+		fputs("  Alias: ", stdout);
+		put_text(&text);
+		putchar('\n');
+	}
+	return rc;
+}
+
+static int print_frame(const struct table_text *t, const struct options *o,
+		       const struct rsym_frame *f, struct err *err)
+{
+	enum style style = o->style;
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_NAME_LEN * 4);
 	int rc = table_text_name(t, f->function, &text, err);
 
@@ -34,6 +94,8 @@ static int print_frame(const struct table_text *t, enum style style, const struc
 		return rc;
 	put_text(&text);
 	putchar('\n');
+	if (o->verbose)
+		return print_verbose(t, f, err);
 	rc = table_text_file(t, f->file, &text, err);
 	if (rc)
 		return rc;
@@ -47,17 +109,21 @@ static int print_frame(const struct table_text *t, enum style style, const struc
 	return 0;
 }
 
-static int lookup(const struct table_text *t, enum style style, uint64_t vaddr, struct err *err)
+static int lookup(const struct table_text *t, const struct options *o, uint64_t vaddr,
+		  struct err *err)
 {
+	enum style style = o->style;
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	int count = rsym_lookup(&t->table, vaddr, frames, ARRAY_LEN(frames)), rc = 0;
 
 	if (style == STYLE_JSON)
-		return json_print_frames(t, vaddr, frames, count, err);
+		return json_print_frames(t, vaddr, frames, count, o->aliases, err);
 	if (style == STYLE_GNU)
 		printf("0x%016llx\n", (unsigned long long)vaddr);
 	for (int i = 0; i < count && !rc; i++)
-		rc = print_frame(t, style, &frames[i], err);
+		rc = print_frame(t, o, &frames[i], err);
+	if (count && o->aliases && !rc)
+		rc = print_aliases(t, frames[count - 1].function, err);
 	if (!count)
 		puts(style == STYLE_GNU ? "??\n??:0" : "??\n??:0:0");
 	if (style == STYLE_LLVM)
@@ -80,7 +146,7 @@ static int parse_address(const char *text, uint64_t *ret, struct err *err)
 	return 0;
 }
 
-static int lookup_lines(const struct table_text *t, enum style style, struct err *err)
+static int lookup_lines(const struct table_text *t, const struct options *o, struct err *err)
 {
 	_cleanup_(freep) char *line = NULL;
 	size_t cap = 0;
@@ -97,7 +163,7 @@ static int lookup_lines(const struct table_text *t, enum style style, struct err
 				       "standard input, line %zu: '%.100s' is not a hexadecimal "
 				       "address",
 				       number, line);
-		rc = lookup(t, style, vaddr, err);
+		rc = lookup(t, o, vaddr, err);
 		/* Somebody may be waiting at the other end of a pipe. */
 		fflush(stdout);
 	}
@@ -122,18 +188,26 @@ static int run(int argc, char **argv, struct err *err)
 		{"output-style", required_argument, NULL, 's'},
 		{"demangle", no_argument, NULL, 'C'},
 		{"no-demangle", no_argument, NULL, 'n'},
+		{"verbose", no_argument, NULL, 'v'},
+		{"aliases", no_argument, NULL, 'a'},
 		{0},
 	};
 	_cleanup_(table_text_close) struct table_text text = {0};
-	enum style style = STYLE_LLVM;
+	struct options o = {.style = STYLE_LLVM};
 	int option, demangle = -1, rc;
 
 	while ((option = getopt_long(argc, argv, ":C", longs, NULL)) != -1) {
 		switch (option) {
 		case 's':
-			rc = parse_style(optarg, &style, err);
+			rc = parse_style(optarg, &o.style, err);
 			if (rc)
 				return rc;
+			break;
+		case 'v':
+			o.verbose = true;
+			break;
+		case 'a':
+			o.aliases = true;
 			break;
 		case 'C':
 		case 'n':
@@ -150,16 +224,16 @@ static int run(int argc, char **argv, struct err *err)
 	if (rc)
 		return rc;
 	/* Each style does by default what its model does. */
-	text.style = demangle > 0 || (demangle < 0 && style != STYLE_GNU) ? DEMANGLE_FULL
-									  : DEMANGLE_NONE;
+	text.style = demangle > 0 || (demangle < 0 && o.style != STYLE_GNU) ? DEMANGLE_FULL
+									    : DEMANGLE_NONE;
 	if (optind + 1 == argc)
-		return lookup_lines(&text, style, err);
+		return lookup_lines(&text, &o, err);
 	for (int i = optind + 1; i < argc && !rc; i++) {
 		uint64_t vaddr;
 
 		rc = parse_address(argv[i], &vaddr, err);
 		if (!rc)
-			rc = lookup(&text, style, vaddr, err);
+			rc = lookup(&text, &o, vaddr, err);
 	}
 	return rc;
 }
@@ -175,7 +249,14 @@ const struct gsym_command gsym_command_lookup = {
 		"line.\n\n"
 		"      --output-style=llvm  as llvm-symbolizer --inlines (default); columns are 0\n"
 		"      --output-style=gnu   as addr2line -a -f -i\n"
-		"      --output-style=json  one object per address\n"
+		"      --output-style=json  one object per address, with where each function "
+		"starts\n"
+		"      --verbose            as llvm-symbolizer --verbose: also where each "
+		"function\n"
+		"                           starts; that of a cold part is its function's\n"
+		"      --aliases            also the other names of the function, and functions "
+		"with\n"
+		"                           the same code that the linker folded into it\n"
 		"  -C, --demangle           readable names (default but for gnu)\n"
 		"      --no-demangle        linkage names\n",
 	.run = run,

@@ -6,6 +6,11 @@
 #include "json.h"
 #include "rsym_report.h"
 
+/* Of one function; folded constructors of large programs have some thousand. */
+enum {
+	JSON_ALIASES_MAX = 16384
+};
+
 int json_print(struct buf *line, struct err *err)
 {
 	buf_u8(line, '\n');
@@ -25,6 +30,38 @@ void json_identity(struct buf *out, const struct build_id *id)
 		      id->kind == BUILD_ID_GNU       ? "gnu"
 		      : id->kind == BUILD_ID_HTLHASH ? "htlhash"
 						     : "none");
+}
+
+/* Where the function of a frame starts, and its other names when they are asked for. */
+static int put_function(struct buf *out, const struct table_text *text, uint32_t function,
+			bool aliases, struct buf *name, struct err *err)
+{
+	uint32_t list[JSON_ALIASES_MAX], count = 0;
+	struct rsym_function f;
+	int rc = rsym_function(&text->table, function, &f, err);
+
+	if (rc)
+		return rc;
+	if (f.has_entry)
+		json_key_hex(out, "start_address", f.vaddr);
+	if (f.start_line)
+		json_key_number(out, "start_line", f.start_line);
+	if (f.file != RSYM_NONE) {
+		rc = table_text_file(text, f.file, name, err);
+		json_key_text(out, "start_file", name->p, name->len);
+	}
+	if (!aliases || rc)
+		return rc;
+	if (f.has_entry)
+		count = rsym_aliases(&text->table, f.vaddr, list, ARRAY_LEN(list));
+	json_key(out, "aliases");
+	json_open(out, '[');
+	for (uint32_t i = 0; i < count && i < ARRAY_LEN(list) && !rc; i++) {
+		rc = table_text_name(text, list[i], name, err);
+		json_text(out, name->p, name->len);
+	}
+	json_close(out, ']');
+	return rc;
 }
 
 static void put_sections(struct buf *out, const struct rsym *t)
@@ -54,6 +91,7 @@ void json_table(struct buf *out, const struct rsym *t)
 	json_key_cstr(out, "generation", text);
 	json_key_number(out, "bytes", (int64_t)t->len);
 	json_key_number(out, "functions", t->function_count);
+	json_key_number(out, "aliases", t->alias_count);
 	json_key_number(out, "ranges", (int64_t)t->range_count);
 	json_key_number(out, "nodes", (int64_t)t->node_count);
 	json_key_number(out, "names", t->names.count);
@@ -88,7 +126,7 @@ void json_table(struct buf *out, const struct rsym *t)
 }
 
 int json_print_frames(const struct table_text *text, uint64_t vaddr,
-		      const struct rsym_frame *frames, int count, struct err *err)
+		      const struct rsym_frame *frames, int count, bool aliases, struct err *err)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_NAME_LEN * 4);
 	_cleanup_(buf_done) struct buf out = BUF_INIT(SIZE_MAX / 2);
@@ -110,6 +148,9 @@ int json_print_frames(const struct table_text *text, uint64_t vaddr,
 		else
 			json_text(&out, name.p, name.len);
 		json_key_number(&out, "line", frames[i].line);
+		if (!rc)
+			rc = put_function(&out, text, frames[i].function, aliases && i + 1 == count,
+					  &name, err);
 		json_close(&out, '}');
 	}
 	json_close(&out, ']');

@@ -16,9 +16,10 @@ void json_identity(struct buf *out, const struct build_id *id);
 /* The keys of what a table holds, and of what its build could not read. */
 void json_table(struct buf *out, const struct rsym *t);
 
-/* {"address":"0x1139","frames":[{"function":"f","file":"/a.c","line":3}]}; file is null when
- * unknown. */
+/* {"address":"0x1139","frames":[{"function":"f","file":"/a.c","line":3,"start_address":"0x1130",
+ * "start_line":2,"start_file":"/a.c"}]}; file is null when unknown, and what starts nowhere, or in
+ * no file, lacks the key. The last frame has "aliases":["g"] when they are asked for. */
 int json_print_frames(const struct table_text *text, uint64_t vaddr,
-		      const struct rsym_frame *frames, int count, struct err *err);
+		      const struct rsym_frame *frames, int count, bool aliases, struct err *err);
 
 #endif

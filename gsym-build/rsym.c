@@ -2,6 +2,7 @@
 #include "rsym.h"
 
 #include "crc32c.h"
+#include "rsym_alias.h"
 #include "rsym_bits.h"
 #include "rsym_check.h"
 #include "rsym_format.h"
@@ -32,6 +33,7 @@ static const uint8_t element_len[RSYM_SECTION_END] = {
 	[RSYM_SECTION_FILES] = 1,
 	[RSYM_SECTION_SEGMENTS] = sizeof(struct rsym_disk_segment),
 	[RSYM_SECTION_REPORT] = 1,
+	[RSYM_SECTION_ALIASES] = 1,
 };
 
 static int bad_section(struct err *err, uint32_t id)
@@ -169,6 +171,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->segments = s->by_id[RSYM_SECTION_SEGMENTS].p;
 	t->blocks_len = s->by_id[RSYM_SECTION_BLOCKS].len;
 	t->report = s->by_id[RSYM_SECTION_REPORT];
+	t->aliases = s->by_id[RSYM_SECTION_ALIASES];
 	t->span_count = count_of(s, RSYM_SECTION_SPANS);
 	t->tree_count = count_of(s, RSYM_SECTION_TREE);
 	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
@@ -186,7 +189,8 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	if (rc)
 		return rc;
 	t->file_count = t->files.count;
-	return rsym_check_heads(t, err);
+	rc = rsym_aliases_open(t, err);
+	return rc ? rc : rsym_check_heads(t, err);
 }
 
 static int open_table(struct rsym *t, const void *p, size_t len, bool trusted, struct err *err)
@@ -211,6 +215,8 @@ int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 
 	if (!rc)
 		rc = rsym_check(t, err);
+	if (!rc)
+		rc = rsym_aliases_check(t, err);
 	return rc ? rc : rsym_report_check(t, err);
 }
 
@@ -229,7 +235,7 @@ int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret)
 		[RSYM_SECTION_FUNCTIONS] = "functions", [RSYM_SECTION_DECLS] = "declarations",
 		[RSYM_SECTION_ENTRIES] = "entries",     [RSYM_SECTION_NAMES] = "names",
 		[RSYM_SECTION_FILES] = "files",         [RSYM_SECTION_SEGMENTS] = "segments",
-		[RSYM_SECTION_REPORT] = "report",
+		[RSYM_SECTION_REPORT] = "report",       [RSYM_SECTION_ALIASES] = "aliases",
 	};
 	struct rsym_disk_header h;
 	struct rsym_disk_entry e;

@@ -49,7 +49,7 @@ struct rsym {
 	uint64_t generation; /* of the content: equal bytes, equal number */
 	uint64_t text_base;  /* kernel tables: link address of _text */
 	uint32_t flags;      /* RSYM_HAS_... */
-	uint32_t function_count, file_count, segment_count;
+	uint32_t function_count, file_count, segment_count, alias_count;
 	uint64_t range_count;
 	uint64_t node_count; /* functions and inlined calls, once for each block that needs them */
 	/* --------------------------------------------------------------------------------- */
@@ -61,7 +61,7 @@ struct rsym {
 	uint32_t entity_stride, function_stride; /* bytes of a group */
 	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;
 	struct rsym_texts names, files;
-	struct rsym_optional report;
+	struct rsym_optional report, aliases;
 };
 
 enum rsym_flag {
@@ -134,6 +134,13 @@ struct rsym_function {
 /* Ids come from rsym_lookup(), or are any number below t->function_count. ERR_USAGE otherwise. */
 int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function *ret,
 		  struct err *err);
+
+/*
+ * Other names of the function whose entry is vaddr (as rsym_function() says it): aliases, and
+ * functions with the same code that the linker folded into this one. Returns how many there are,
+ * and puts up to cap of them, which are functions like others, into *functions.
+ */
+uint32_t rsym_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions, uint32_t cap);
 
 /*
  * Append to `out` the linkage name of a function (mangled, untrusted bytes, no NUL added) and the

@@ -69,6 +69,7 @@ enum rsym_section_id {
 
 	/* What a table can be without; a reader may skip them. */
 	RSYM_SECTION_OPTIONAL = 32, /* the first id */
+	RSYM_SECTION_ALIASES = 35,  /* u32 count, packed functions by entry */
 	RSYM_SECTION_REPORT = 36,   /* struct rsym_disk_report, then text */
 	RSYM_SECTION_END = 40,
 };

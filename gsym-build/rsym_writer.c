@@ -6,6 +6,7 @@
 
 #include "crc32c.h"
 #include "intern.h"
+#include "rsym_alias.h"
 #include "rsym_format.h"
 #include "rsym_pack.h"
 #include "rsym_text_writer.h"
@@ -35,6 +36,7 @@ struct rsym_writer {
 	struct recent_node *recent; /* by recent_slot() */
 	struct buf starts, rows;    /* uint64_t, struct rsym_content_row */
 	struct buf segments;        /* struct rsym_disk_segment */
+	struct buf aliases;         /* uint32_t: functions */
 	struct buf path;            /* scratch */
 	struct buf optional[RSYM_SECTION_END - RSYM_SECTION_OPTIONAL];
 	struct rsym_content_row last;
@@ -62,6 +64,7 @@ struct rsym_writer *rsym_writer_new(struct err *err)
 	buf_init(&w->starts, SIZE_MAX);
 	buf_init(&w->rows, SIZE_MAX);
 	buf_init(&w->segments, LIMIT_TABLE_LEN);
+	buf_init(&w->aliases, LIMIT_TABLE_LEN);
 	buf_init(&w->path, LIMIT_TABLE_LEN);
 	for (size_t i = 0; i < ARRAY_LEN(w->optional); i++)
 		buf_init(&w->optional[i], LIMIT_TABLE_LEN);
@@ -81,6 +84,7 @@ void rsym_writer_free(struct rsym_writer *w)
 	buf_done(&w->starts);
 	buf_done(&w->rows);
 	buf_done(&w->segments);
+	buf_done(&w->aliases);
 	buf_done(&w->path);
 	for (size_t i = 0; i < ARRAY_LEN(w->optional); i++)
 		buf_done(&w->optional[i]);
@@ -225,6 +229,12 @@ void rsym_writer_segment(struct rsym_writer *w, const struct rsym_writer_segment
 	buf_append(&w->segments, &disk, sizeof(disk));
 }
 
+void rsym_writer_alias(struct rsym_writer *w, uint32_t function)
+{
+	if (function != RSYM_NONE)
+		buf_u32(&w->aliases, function);
+}
+
 struct buf *rsym_writer_optional(struct rsym_writer *w, uint32_t id)
 {
 	assert(id >= RSYM_SECTION_OPTIONAL && id < RSYM_SECTION_END);
@@ -362,6 +372,42 @@ static int sort_functions(const struct rsym_writer *w, struct parts *p, const ui
 	return 0;
 }
 
+struct entry_order {
+	uint64_t vaddr;
+	uint32_t function;
+};
+
+static int by_entry(const void *va, const void *vb)
+{
+	const struct entry_order *a = va, *b = vb;
+
+	if (a->vaddr != b->vaddr)
+		return a->vaddr < b->vaddr ? -1 : 1;
+	return (a->function > b->function) - (a->function < b->function);
+}
+
+static int order_aliases(struct rsym_writer *w, const struct parts *p, const uint32_t *function_id,
+			 struct err *err)
+{
+	uint32_t count = (uint32_t)(w->aliases.len / sizeof(uint32_t)), kept = 0;
+	uint32_t *list = (void *)w->aliases.p;
+	_cleanup_(freep) struct entry_order *sorted = calloc(count + 1, sizeof(*sorted));
+
+	if (!sorted || w->aliases.failed)
+		return no_memory(err);
+	for (uint32_t i = 0; i < count; i++) {
+		sorted[i].function = function_id[list[i]];
+		sorted[i].vaddr = p->functions[sorted[i].function].vaddr;
+	}
+	qsort(sorted, count, sizeof(*sorted), by_entry);
+	for (uint32_t i = 0; i < count; i++)
+		if (!kept || list[kept - 1] != sorted[i].function)
+			list[kept++] = sorted[i].function;
+	rsym_aliases_put(rsym_writer_optional(w, RSYM_SECTION_ALIASES), list, kept,
+			 (uint32_t)w->functions.count);
+	return 0;
+}
+
 /* Sorts what has names and gives nodes and rows the new ids, in place: no more can be added. */
 static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 {
@@ -377,6 +423,8 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 		rc = sort_strings(&w->files, &p->files, &file_id, err);
 	if (!rc)
 		rc = sort_functions(w, p, name_id, file_id, &function_id, err);
+	if (!rc)
+		rc = order_aliases(w, p, function_id, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < node_count(w); i++) {

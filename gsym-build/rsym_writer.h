@@ -46,6 +46,9 @@ uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_fu
 uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t function,
 			  uint32_t call_file, uint32_t call_line);
 
+/* Says that a function, with an entry, is another name of the one that answers there. */
+void rsym_writer_alias(struct rsym_writer *w, uint32_t function);
+
 /* From vaddr on, up to the next row, the answer is this. Addresses must rise; equal neighbours
  * become one. node RSYM_NONE: no answer. */
 void rsym_writer_row(struct rsym_writer *w, uint64_t vaddr, uint32_t node, uint32_t file,

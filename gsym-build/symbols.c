@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "symbols.h"
 
+#include <string.h>
+
+/* In by_name: no symbol, or several at different addresses. */
+#define NAME_NONE UINT32_MAX
+#define NAME_MANY (UINT32_MAX - 1)
+
 bool symbols_add(struct symbols *s, const struct symbol *sym)
 {
 	if (!grow_array((void **)&s->list, &s->cap, s->count + 1, sizeof(*s->list), UINT32_MAX - 1))
@@ -13,6 +19,7 @@ void symbols_done(struct symbols *s)
 {
 	free(s->list);
 	paint_done(&s->spans);
+	free(s->by_name);
 	*s = (struct symbols)SYMBOLS_INIT;
 }
 
@@ -68,4 +75,48 @@ int symbols_choose(struct symbols *s, const struct paint *code, struct err *err)
 			return err_set(err, ERR_MEMORY, "out of memory for %zu symbols", s->count);
 	}
 	return paint_flatten(&s->spans, err);
+}
+
+static bool list_names(struct symbols *s, size_t name_count)
+{
+	s->by_name = malloc((name_count + 1) * sizeof(*s->by_name));
+	if (!s->by_name)
+		return false;
+	for (size_t i = 0; i < name_count; i++)
+		s->by_name[i] = NAME_NONE;
+	for (size_t i = 0; i < s->count; i++) {
+		uint32_t *is = &s->by_name[s->list[i].name];
+
+		if (*is == NAME_NONE)
+			*is = (uint32_t)i;
+		else if (*is != NAME_MANY && s->list[*is].vaddr != s->list[i].vaddr)
+			*is = NAME_MANY;
+	}
+	return true;
+}
+
+bool symbols_entry(struct symbols *s, const struct facts_text *text, uint32_t symbol, uint64_t *ret)
+{
+	static const char cold[] = {'.', 'c', 'o', 'l', 'd'};
+	size_t whole, len;
+	const char *name = intern_get(&text->strings, s->list[symbol].name, &whole);
+	uint32_t home;
+
+	*ret = s->list[symbol].vaddr;
+	for (len = whole; len && name[len - 1] >= '0' && name[len - 1] <= '9';)
+		len--;
+	if (len && len < whole && name[len - 1] == '.')
+		len--;
+	else
+		len = whole;
+	if (len <= sizeof(cold) || memcmp(name + len - sizeof(cold), cold, sizeof(cold)) != 0)
+		return true;
+	home = intern_find(&text->strings, name, len - sizeof(cold));
+	if (home == INTERN_FULL)
+		return true;
+	if (!s->by_name && !list_names(s, text->strings.count))
+		return false;
+	if (s->by_name[home] < NAME_MANY)
+		*ret = s->list[s->by_name[home]].vaddr;
+	return true;
 }

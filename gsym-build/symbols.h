@@ -33,6 +33,7 @@ struct symbols {
 	struct symbol *list;
 	size_t count, cap;
 	struct paint spans; /* after symbols_choose(): disjoint; value: index into list */
+	uint32_t *by_name;  /* index into list, or one of symbols.c's marks; NULL: not needed yet */
 };
 
 #define SYMBOLS_INIT                          \
@@ -45,6 +46,14 @@ bool symbols_add(struct symbols *s, const struct symbol *sym);
 /* `code` holds the executable addresses, flattened; symbols outside are dropped. Without spans all
  * count, and one without size or successor covers its first byte. Sorts the list. ERR_MEMORY. */
 int symbols_choose(struct symbols *s, const struct paint *code, struct err *err) _must_check_;
+
+/*
+ * Where the function of a symbol is entered. That of "f.cold", or "f.cold.1" of older compilers, is
+ * f's entry, if there is one f: GCC moves unlikely code away from its function and names it so.
+ * After symbols_choose(). False: out of memory.
+ */
+bool symbols_entry(struct symbols *s, const struct facts_text *text, uint32_t symbol,
+		   uint64_t *ret);
 
 void symbols_done(struct symbols *s);
 

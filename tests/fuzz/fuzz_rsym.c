@@ -10,6 +10,7 @@
 #include "crc32c.h"
 #include "rsym.h"
 #include "rsym_format.h"
+#include "rsym_report.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
 
@@ -56,6 +57,8 @@ static void ask(const struct rsym *t, struct rsym_reader *r, uint64_t vaddr)
 static void ask_all(const struct rsym *t)
 {
 	struct rsym_reader *r = rsym_reader_new(t, 1 << 16, NULL);
+	struct rsym_report report;
+	struct rsym_note note;
 	uint64_t vaddr, end = 0;
 
 	if (!r)
@@ -68,6 +71,20 @@ static void ask_all(const struct rsym *t)
 		(void)rsym_in_segments(t, vaddr);
 	}
 	ask(t, r, UINT64_MAX);
+	for (uint32_t i = 0; i < t->function_count && i < 64; i++) {
+		uint32_t aliases[8], count;
+		struct rsym_function f;
+
+		if (rsym_function(t, i, &f, NULL))
+			abort();
+		count = rsym_aliases(t, f.vaddr, aliases, ARRAY_LEN(aliases));
+		for (uint32_t k = 0; k < count && k < ARRAY_LEN(aliases); k++)
+			assert(aliases[k] < t->function_count);
+	}
+	if (rsym_report_read(t, &report))
+		while (rsym_report_next(&report, &note))
+			assert(strlen(note.part) + strlen(note.name) + strlen(note.why) <
+			       t->report.len);
 	rsym_reader_free(r);
 }
 

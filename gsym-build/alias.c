@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "alias.h"
+
+#include <string.h>
+
+bool aliases_add(struct aliases *a, const struct alias *alias)
+{
+	if (!grow_array((void **)&a->list, &a->cap, a->count + 1, sizeof(*a->list), SIZE_MAX))
+		return false;
+	a->list[a->count++] = *alias;
+	return true;
+}
+
+/* Every field counts, so that the order is that of the content alone. */
+static int by_entry(const void *va, const void *vb)
+{
+	const struct alias *a = va, *b = vb;
+
+	if (a->entry != b->entry)
+		return a->entry < b->entry ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	if (a->from_symbol != b->from_symbol)
+		return a->from_symbol - b->from_symbol;
+	if (a->decl_file != b->decl_file)
+		return a->decl_file < b->decl_file ? -1 : 1;
+	return (a->decl_line > b->decl_line) - (a->decl_line < b->decl_line);
+}
+
+void aliases_sort(struct aliases *a)
+{
+	size_t kept = 0;
+
+	if (!a->count)
+		return;
+	qsort(a->list, a->count, sizeof(*a->list), by_entry);
+	for (size_t i = 0; i < a->count; i++)
+		if (!kept || a->list[i].entry != a->list[kept - 1].entry ||
+		    a->list[i].name != a->list[kept - 1].name)
+			a->list[kept++] = a->list[i];
+	a->count = kept;
+}
+
+/* "f.constprop.0" and the like: how compilers call a changed copy of f, to which DWARF gives the
+ * name f. Nobody calls it so, and in programs made by link-time optimisation they are half of the
+ * symbols. */
+static bool is_copy(const struct facts_text *t, uint32_t name, uint32_t of)
+{
+	size_t len, of_len;
+	const char *p = intern_get(&t->strings, name, &len);
+	const char *q = intern_get(&t->strings, of, &of_len);
+
+	return len > of_len && p[of_len] == '.' && memcmp(p, q, of_len) == 0;
+}
+
+void aliases_choose(struct aliases *a, const struct aliases *answers, const struct facts_text *text)
+{
+	size_t kept = 0, at = 0;
+
+	for (size_t i = 0; i < a->count; i++) {
+		const struct alias *al = &a->list[i], *is;
+
+		while (at < answers->count && answers->list[at].entry < al->entry)
+			at++;
+		if (at == answers->count)
+			break;
+		is = &answers->list[at];
+		if (is->entry != al->entry || is->name == al->name ||
+		    (al->from_symbol && is_copy(text, al->name, is->name)))
+			continue;
+		a->list[kept++] = *al;
+	}
+	a->count = kept;
+}
+
+void aliases_done(struct aliases *a)
+{
+	free(a->list);
+	*a = (struct aliases){0};
+}

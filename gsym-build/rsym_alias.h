@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RSYM_ALIAS_H
+#define RAWSTACK_RSYM_ALIAS_H
+/* The section of aliases, for the reader and the writer of tables; who asks uses rsym_aliases(). */
+#include "rsym.h"
+
+/* Functions of the table in order of their entry. Failure sticks in out. */
+void rsym_aliases_put(struct buf *out, const uint32_t *functions, uint32_t count,
+		      uint32_t function_count);
+
+/* The count against the length; then every alias. ERR_DATA. */
+int rsym_aliases_open(struct rsym *t, struct err *err) _must_check_;
+int rsym_aliases_check(const struct rsym *t, struct err *err) _must_check_;
+
+#endif
