@@ -109,12 +109,27 @@ static bool put_alt(struct companions *c, int fd, const struct build_id *want, c
 	return false;
 }
 
+/* What is before /usr/lib/debug in a directory; NULL: nothing, or it is not below that. */
+static char *root_of(const char *dir)
+{
+	const char *at = strstr(dir, "/usr/lib/debug/");
+
+	return at && at > dir ? strndup(dir, (size_t)(at - dir)) : NULL;
+}
+
 /* The link is a name, NUL, a build id (GNU extension; DWARF 5 section 7.3.6 is the standard's). */
 static bool find_alt(struct companions *c, const char *dir, struct bytes link, struct err *ret_why)
 {
 	char hex[BUILD_ID_HEX_MAX], by_id[BUILD_ID_HEX_MAX + 16];
 	struct build_id want = {.kind = BUILD_ID_GNU};
-	const char *places[3][2] = {{dir, ""}, {"/usr/lib/debug", ".dwz"}, {"/usr/lib/debug", ""}};
+	/* In the root of an unpacked package, when the file lies in one: its links are absolute. */
+	_cleanup_(freep) char *root = root_of(dir);
+	const char *places[][2] = {
+		{root ? root : dir, ""},
+		{dir, ""},
+		{"/usr/lib/debug", ".dwz"},
+		{"/usr/lib/debug", ""},
+	};
 	size_t len;
 	const char *name = bytes_cstr(&link, &len), *base;
 
@@ -135,7 +150,10 @@ static bool find_alt(struct companions *c, const char *dir, struct bytes link, s
 	base = strrchr(name, '/');
 	base = base ? base + 1 : name;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		const char *file = i == 0 ? name : i == 1 ? base : by_id;
+		const char *file = i == 0 && root ? name + strspn(name, "/")
+				   : i <= 1       ? name
+				   : i == 2       ? base
+						  : by_id;
 		int fd = open_at(places[i][0], places[i][1], file, 0);
 
 		if (fd >= 0 && put_alt(c, fd, &want, file, ret_why))

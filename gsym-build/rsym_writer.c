@@ -414,7 +414,7 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 	_cleanup_(freep) uint32_t *name_id = NULL;
 	_cleanup_(freep) uint32_t *file_id = NULL;
 	_cleanup_(freep) uint32_t *function_id = NULL;
-	struct rsym_content_node *nodes = node_at(w, 0);
+	struct rsym_content_node *nodes = (void *)w->nodes.p;
 	struct rsym_content_row *rows = (void *)w->rows.p;
 	size_t row_count = w->starts.len / sizeof(uint64_t);
 	int rc = sort_strings(&w->names, &p->names, &name_id, err);
