@@ -13,7 +13,7 @@ function(rawstack_manual program what)
 endfunction()
 
 rawstack_manual(rawstack "resolve addresses, push binaries, look at profiles"
-		push ls missing resolve top flame)
+		push ls missing resolve top tree peek list flame diff stats convert merge)
 rawstack_manual(rawstack-gsym-build "make and read symbol lookup tables" build info lookup verify
 		export-gsym bench)
 rawstack_manual(rawstack-sampler "sample stacks as bare addresses into a spool" run ship spool)

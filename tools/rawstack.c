@@ -12,8 +12,8 @@
 #endif
 
 static const struct command *const commands[] = {
-	&cmd_push, &cmd_ls,   &cmd_missing, &cmd_resolve, &cmd_top,   &cmd_tree,
-	&cmd_peek, &cmd_list, &cmd_flame,   &cmd_diff,    &cmd_stats,
+	&cmd_push, &cmd_ls,    &cmd_missing, &cmd_resolve, &cmd_top,     &cmd_tree,  &cmd_peek,
+	&cmd_list, &cmd_flame, &cmd_diff,    &cmd_stats,   &cmd_convert, &cmd_merge,
 };
 
 static void print_help(void)

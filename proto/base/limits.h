@@ -159,6 +159,8 @@
 #define LIMIT_PERF_PIDS        LIMIT(4194304) /* the kernel's own ceiling, PID_MAX_LIMIT */
 #define LIMIT_PERF_OBJECTS     LIMIT(1048576)
 #define LIMIT_PERF_MAPPINGS    LIMIT(16777216)
+/* Records of perf script text that the counts of a profile are unfolded to: some 5 GiB. */
+#define LIMIT_SCRIPT_RECORDS   LIMIT(16777216)
 
 /* --- what processes of the host make the sampler hold ----------------------------------------- */
 /* Events between two polls: the rings hold fewer. */

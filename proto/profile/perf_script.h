@@ -15,7 +15,8 @@
  * Lost on the way: cpu and time of each sample, offsets in functions.
  *
  * Written: one record for each sample that a row stands for, since readers count records; times
- * are spread over the profile's duration. So reading gives the same rows and values.
+ * are spread over the profile's duration. So reading gives the same rows and values. Counts beyond
+ * LIMIT_SCRIPT_RECORDS in all are not unfolded: then each row is one record, with its whole weight.
  */
 #include "profile.h"
 #include "text_out.h"

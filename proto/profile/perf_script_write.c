@@ -10,6 +10,7 @@ struct writer {
 	uint32_t count_value, weight_value; /* rows of value_types, or PROFILE_NONE */
 	struct profile_text event;          /* where no label says another */
 	uint64_t records, written;          /* in all, so far: they share the duration */
+	bool one_each;                      /* a record for a row, whatever it counts */
 
 	/* frames of one stack, root first; names are copied, for they live until the next */
 	struct buf lines;
@@ -144,7 +145,7 @@ static void append_head(struct writer *w, uint32_t labels, int64_t weight)
 static int64_t records_of(const struct writer *w, uint32_t sample, int64_t *ret_weight)
 {
 	const int64_t *values = profile_values(w->p, sample);
-	int64_t count = w->count_value == PROFILE_NONE ? 1 : values[w->count_value];
+	int64_t count = w->count_value == PROFILE_NONE || w->one_each ? 1 : values[w->count_value];
 	int64_t weight = values[w->weight_value];
 
 	*ret_weight = weight;
@@ -152,6 +153,17 @@ static int64_t records_of(const struct writer *w, uint32_t sample, int64_t *ret_
 		return weight > 0;
 	*ret_weight = weight / count;
 	return count;
+}
+
+static uint64_t count_records(const struct writer *w)
+{
+	uint64_t sum = 0;
+	int64_t weight;
+
+	for (uint32_t i = 0; i < w->p->samples.count; i++)
+		if (!CHECKED_ADD(sum, (uint64_t)records_of(w, i, &weight), &sum))
+			return UINT64_MAX;
+	return sum;
 }
 
 static int write_sample(struct writer *w, uint32_t sample, struct err *err)
@@ -189,7 +201,6 @@ int perf_script_write(const struct profile *p, struct text_out *out, struct err 
 		.lines = BUF_INIT(TEXT_OUT_MAX),
 		.count_value = profile_value_index(p, "samples"),
 	};
-	int64_t weight;
 
 	if (!p->value_count)
 		return text_out_end(out, err);
@@ -198,8 +209,11 @@ int perf_script_write(const struct profile *p, struct text_out *out, struct err 
 		w.event = (struct profile_text){"cpu-clock", 9};
 	else
 		w.event = profile_text(p, p->value_types[w.weight_value].type);
-	for (uint32_t i = 0; i < p->samples.count; i++)
-		w.records += (uint64_t)records_of(&w, i, &weight);
+	w.records = count_records(&w);
+	if (w.records > LIMIT_SCRIPT_RECORDS) {
+		w.one_each = true;
+		w.records = count_records(&w);
+	}
 	for (uint32_t i = 0; i < p->samples.count; i++) {
 		int rc = write_sample(&w, i, err);
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile_file.h"
 
+#include "folded.h"
 #include "io.h"
 #include "perf_data.h"
 #include "perf_script.h"
@@ -12,6 +13,8 @@ static int read_bytes(const uint8_t *file, size_t len, struct profile *p, struct
 		return perf_data_read(file, len, p, err);
 	if (perf_script_is(file, len))
 		return perf_script_read(file, len, p, err);
+	if (folded_is(file, len))
+		return folded_read(file, len, p, err);
 	return pprof_read(file, len, p, err);
 }
 

@@ -6,6 +6,7 @@
  *
  *	perf.data     (perf_data.h)
  *	perf script   (perf_script.h)
+ *	folded        (folded.h)
  *	pprof         (pprof_read.h)  everything else
  */
 #include "profile.h"

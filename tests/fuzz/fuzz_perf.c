@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Any bytes as perf.data or as the text of perf script: refused, or a profile whose text reads back
- * with the same samples and weights. */
+/* Any bytes as perf.data, the text of perf script, or folded stacks: refused, or a profile whose
+ * text reads back with the same samples. */
 
+#include "folded.h"
 #include "perf_data.h"
 #include "perf_script.h"
 
@@ -32,6 +33,21 @@ static void write_and_read(const struct profile *p)
 		abort();
 }
 
+static void fold_and_read(const struct profile *p)
+{
+	_cleanup_(buf_done) struct buf text = BUF_INIT(GIB);
+	struct text_out out = TEXT_OUT_INIT(text_out_to_buf, &text);
+	_cleanup_(profile_done) struct profile back;
+	struct err err;
+
+	if (folded_write(p, 0, true, &out, &err))
+		abort();
+	text_out_done(&out);
+	profile_init(&back);
+	if (text.len && (folded_read(text.p, text.len, &back, &err) || total(&back) != total(p)))
+		abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
 	_cleanup_(profile_done) struct profile profile;
@@ -43,11 +59,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		rc = perf_data_read(p, len, &profile, &err);
 	else if (perf_script_is(p, len))
 		rc = perf_script_read(p, len, &profile, &err);
+	else if (folded_is(p, len))
+		rc = folded_read(p, len, &profile, &err);
 	else
 		return 0;
-	if (rc == 0)
-		write_and_read(&profile);
-	else if (rc > 0 || !err.message[0])
+	if (rc == 0) {
+		/* a count is unfolded to as many records: millions say no more than some */
+		if (total(&profile) >= 0 && total(&profile) < 1000)
+			write_and_read(&profile);
+		fold_and_read(&profile);
+	} else if (rc > 0 || !err.message[0])
 		abort();
 	return 0;
 }

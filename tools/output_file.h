@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_OUTPUT_FILE_H
+#define RAWSTACK_OUTPUT_FILE_H
+/*
+ * The file that -o names, written whole or not at all: what was there stays when the disk is full
+ * or the program ends early. "-" is standard output. It gets the mode that umask leaves.
+ */
+#include "base.h"
+#include "err.h"
+
+struct output_file {
+	int fd;
+	char *path, *temporary; /* NULL: standard output */
+};
+
+#define OUTPUT_FILE_NONE \
+	{                \
+		.fd = -1 \
+	}
+
+/* ERR_UNSUPPORTED when there is something that is not a regular file; ERR_IO. `path` is borrowed
+ * until the end. */
+int output_file_open(struct output_file *f, const char *path, struct err *err) _must_check_;
+
+/* A text_out_fn for a struct output_file. */
+int output_file_write(void *file, const void *p, size_t len, struct err *err);
+
+/* Puts it in place, on disk. */
+int output_file_commit(struct output_file *f, struct err *err) _must_check_;
+
+/* Without a commit before: nothing is left. */
+void output_file_done(struct output_file *f);
+
+#endif
