@@ -83,6 +83,9 @@ struct table_request {
 	const char *worker_path;
 };
 
+/* Raised when the same file gives a better table: who kept the file then builds it anew. */
+#define TABLE_BUILDER_VERSION 1
+
 /* What was understood. All counts are of this build. */
 struct build_report {
 	struct build_id id;

@@ -2,39 +2,33 @@
 #include "build_queue.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "binary_meta.h"
+#include "build_table.h"
 #include "digest.h"
+#include "intern.h"
 #include "limits.h"
-#include "rsym.h"
+#include "log.h"
 #include "timed_wait.h"
 
 struct build_queue {
 	struct build_queue_config config;
 	pthread_mutex_t lock;
-	pthread_cond_t ended;
+	pthread_cond_t ended, wake;
+	struct intern again; /* ids whose tables are to be made again, done up to again_next */
+	size_t again_next;
+	bool stopped;
+	pthread_mutex_t turn; /* of build_table() */
 	unsigned int running;
 	unsigned int thread_count;
 	pthread_t threads[];
 };
 
-struct mapping {
-	void *p;
-	size_t len;
-};
-
-static void mapping_done(struct mapping *m)
-{
-	if (m->p)
-		munmap(m->p, m->len);
-}
+static void rebuild_users(struct build_queue *q, const struct build_id *alt);
+static void build_queue_stop_again(struct build_queue *q);
 
 static int check_digest(const struct upload *up, struct err *err)
 {
@@ -73,8 +67,14 @@ static int check_id(const struct upload *up, struct err *err)
 	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
 	struct build_id id;
 
-	if (up->begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS)
+	switch (up->begin->kind) {
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS:
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_TABLE: /* has its own check */
+	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP:   /* has no id */
 		return 0;
+	default:
+		break;
+	}
 	if (table_identify(up->fd, &id, err)) {
 		err->code = ERR_DATA;
 		return ERR_DATA;
@@ -85,133 +85,148 @@ static int check_id(const struct upload *up, struct err *err)
 	return 0;
 }
 
-/* The table in an unnamed file of the data directory, mapped. */
-static int build(const struct build_queue *q, const struct upload *up, struct build_report *report,
-		 struct mapping *table, struct rsym *opened, struct err *err)
+static struct build_env env_of(struct build_queue *q)
 {
-	_cleanup_(closep) int out =
-		openat(uploads_dir(q->config.uploads), ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	bool kallsyms = up->begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS;
-	struct table_request request = {
-		.input_fd = up->fd,
-		.stripped_fd = -1,
-		.output_fd = out,
-		.input = kallsyms ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_ELF,
-		.id = up->id,
+	return (struct build_env){
+		.store = q->config.store,
+		.kept = q->config.kept,
+		.temporary_fd = uploads_dir(q->config.uploads),
 		.worker_path = q->config.worker_path,
+		.keep_all = q->config.keep_all,
+		.ended = q->config.ended,
+		.ctx = q->config.ctx,
+		.turn = &q->turn,
 	};
-	struct stat st;
-	int rc;
-
-	if (out < 0)
-		return err_sys(err, errno, "temporary file for the table");
-	rc = table_build(&request, report, err);
-	if (rc)
-		return rc;
-	if (fstat(out, &st) || st.st_size <= 0)
-		return err_set(err, ERR_INTERNAL, "the worker left no table");
-	table->len = (size_t)st.st_size;
-	table->p = mmap(NULL, table->len, PROT_READ, MAP_PRIVATE, out, 0);
-	if (table->p == MAP_FAILED) {
-		table->p = NULL;
-		return err_sys(err, errno, "mapping the table");
-	}
-	return rsym_open(opened, table->p, table->len, err);
-}
-
-static uint64_t now_ns(void)
-{
-	const struct io *io = io_system();
-
-	return io->real_ns(io->ctx);
-}
-
-/* Writes the record, with what Begin said of the binary. table NULL: the build failed. */
-static int put(const struct build_queue *q, const struct upload *up, const struct mapping *table,
-	       const Rawstack__V1__BuildReport *report, const char *reason, struct err *err)
-{
-	Rawstack__V1__Binary meta = RAWSTACK__V1__BINARY__INIT;
-	_cleanup_(freep) uint8_t *packed = NULL;
-	union {
-		const Rawstack__V1__BuildReport *in;
-		Rawstack__V1__BuildReport *out;
-	} borrowed = {report}; /* protobuf-c reads only; its type lacks the const */
-	struct store_binary b = {
-		.id = up->id,
-		.status = table ? STORE_READY : STORE_FAILED,
-		.pinned = table && up->begin->pin,
-		.changed_ns = now_ns(),
-		.generation = report ? report->generation : 0,
-		.table_len = table ? table->len : 0,
-	};
-	int rc;
-
-	meta.kind = up->begin->kind;
-	meta.name = up->begin->name;
-	meta.version = up->begin->version;
-	meta.labels = up->begin->labels;
-	meta.n_labels = up->begin->n_labels;
-	meta.sha256 = up->begin->sha256;
-	meta.uploaded_unix_ns = b.changed_ns;
-	meta.report = borrowed.out;
-	if (reason)
-		meta.reason = binary_meta_text(reason);
-	b.meta_len = rawstack__v1__binary__get_packed_size(&meta);
-	packed = malloc(b.meta_len + 1);
-	if (!packed)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	rawstack__v1__binary__pack(&meta, packed);
-	b.meta = packed;
-	rc = store_put(q->config.store, &b, table ? table->p : NULL, err);
-	if (!rc && q->config.ended)
-		q->config.ended(q->config.ctx, &b.id, !table, b.generation);
-	return rc;
-}
-
-static bool has_table(const struct build_queue *q, const struct build_id *id)
-{
-	struct store_read *r;
-	struct store_binary b;
-	bool ready;
-
-	if (store_read_begin(q->config.store, &r, NULL))
-		return false;
-	ready = store_binary(r, id, &b, NULL) == 1 && b.status == STORE_READY;
-	store_read_end(r);
-	return ready;
 }
 
 static void work(struct build_queue *q, struct upload *up)
 {
-	_cleanup_(mapping_done) struct mapping table = {NULL, 0};
-	struct build_report report = {0};
-	Rawstack__V1__BuildReport message = RAWSTACK__V1__BUILD_REPORT__INIT;
-	ProtobufCBinaryData skipped;
+	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
+	const struct build_env env = env_of(q);
+	const struct build_job job = {.id = up->id, .begin = up->begin, .fd = up->fd};
 	struct upload_result result = {.id = up->id};
-	struct rsym opened = {0};
-	struct err err = {0}, ignored;
+	Rawstack__V1__BuildReport *report = NULL;
+	struct err err = {0};
 
 	result.code = check_digest(up, &err);
 	if (!result.code)
 		result.code = check_id(up, &err);
-	if (!result.code) {
-		result.code = build(q, up, &report, &table, &opened, &err);
-		if (!result.code) {
-			binary_meta_report(&message, &report, up->begin->size, opened.generation,
-					   &skipped);
-			message.table_bytes = table.len;
-			result.code = put(q, up, &table, &message, NULL, &err);
-		} else {
-			/* Not the client's lie, but a file that cannot be read. */
-			if (result.code == ERR_DATA)
-				result.code = ERR_UNSUPPORTED;
-			if (!has_table(q, &up->id))
-				put(q, up, NULL, NULL, err.message, &ignored);
-		}
-	}
+	if (!result.code)
+		result.code = build_table(&env, &job, &arena, &report, &err);
+	if (!result.code && up->begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT)
+		rebuild_users(q, &up->id);
 	result.message = err.message;
-	result.report = result.code ? NULL : &message;
+	result.report = result.code ? NULL : report;
 	uploads_done(q->config.uploads, up, &result);
+}
+
+/* --- tables that are made again -------------------------------------------------------------- */
+
+void build_queue_rebuild(struct build_queue *q, const struct build_id *id)
+{
+	pthread_mutex_lock(&q->lock);
+	if (intern_add(&q->again, id->bytes, id->len, NULL) != INTERN_FULL)
+		pthread_cond_broadcast(&q->wake);
+	pthread_mutex_unlock(&q->lock);
+}
+
+/* All ids whose record makes wanted() say so. */
+static void rebuild_where(struct build_queue *q,
+			  bool (*wanted)(struct build_queue *q, const struct store_binary *b,
+					 const Rawstack__V1__Binary *m, const struct build_id *alt),
+			  const struct build_id *alt)
+{
+	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
+	const struct build_id *after = NULL;
+	struct store_binary b;
+	struct store_read *r;
+	struct build_id at;
+
+	if (store_read_begin(q->config.store, &r, NULL))
+		return;
+	while (store_binary_next(r, after, &b, NULL) == 1) {
+		const Rawstack__V1__Binary *m = binary_meta_message(&b, &arena);
+
+		at = b.id;
+		after = &at;
+		if (m && wanted(q, &b, m, alt))
+			build_queue_rebuild(q, &b.id);
+		arena_reset(&arena);
+	}
+	store_read_end(r);
+}
+
+static bool is_user(struct build_queue *q _unused_, const struct store_binary *b,
+		    const Rawstack__V1__Binary *m, const struct build_id *alt)
+{
+	if (b->status != STORE_READY || !m->report)
+		return false;
+	for (size_t i = 0; i < m->report->n_missing; i++) {
+		const ProtobufCBinaryData *id = &m->report->missing[i]->build_id;
+
+		if (m->report->missing[i]->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT &&
+		    id->len == alt->len && !memcmp(id->data, alt->bytes, alt->len))
+			return true;
+	}
+	return false;
+}
+
+static void rebuild_users(struct build_queue *q, const struct build_id *alt)
+{
+	rebuild_where(q, is_user, alt);
+}
+
+static bool is_outdated(struct build_queue *q, const struct store_binary *b,
+			const Rawstack__V1__Binary *m, const struct build_id *alt _unused_)
+{
+	return b->status == STORE_READY && m->report &&
+	       m->report->builder_version < q->config.builder_version && !m->report->client_built &&
+	       (kept_files_have(q->config.kept, &b->id, KEPT_DEBUG) ||
+		kept_files_have(q->config.kept, &b->id, KEPT_EXECUTABLE));
+}
+
+/* The next id to be made again, when no upload of it is about to do the same; false at the end. */
+static bool take_again(struct build_queue *q, struct build_id *ret)
+{
+	const void *p;
+	size_t len;
+
+	pthread_mutex_lock(&q->lock);
+	while (!q->stopped && q->again_next == q->again.count) {
+		intern_reset(&q->again);
+		q->again_next = 0;
+		pthread_cond_wait(&q->wake, &q->lock);
+	}
+	if (!q->stopped) {
+		p = intern_get(&q->again, (uint32_t)q->again_next++, &len);
+		build_id_set(ret, BUILD_ID_GNU, p, len, NULL);
+	}
+	pthread_mutex_unlock(&q->lock);
+	return !q->stopped;
+}
+
+static void *rebuilder(void *arg)
+{
+	struct build_queue *q = arg;
+	const struct build_env env = env_of(q);
+	struct build_job job = {.fd = -1};
+	struct err err;
+
+	rebuild_where(q, is_outdated, NULL);
+	while (take_again(q, &job.id)) {
+		_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
+		Rawstack__V1__BuildReport *report;
+
+		if (uploads_is_building(q->config.uploads, &job.id))
+			continue;
+		if (build_table(&env, &job, &arena, &report, &err) && err.code != ERR_NOT_FOUND)
+			log_warn("%s", err.message);
+	}
+	pthread_mutex_lock(&q->lock);
+	q->running--;
+	pthread_cond_broadcast(&q->ended);
+	pthread_mutex_unlock(&q->lock);
+	return NULL;
 }
 
 static void *builder(void *arg)
@@ -232,22 +247,32 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 		     struct err *err)
 {
 	unsigned int count = config->builders ? config->builders : 1;
-	struct build_queue *q = calloc(1, sizeof(*q) + count * sizeof(q->threads[0]));
+	struct build_queue *q = calloc(1, sizeof(*q) + (count + 1) * sizeof(q->threads[0]));
 
 	if (!q)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	q->config = *config;
 	pthread_mutex_init(&q->lock, NULL);
+	pthread_mutex_init(&q->turn, NULL);
 	timed_wait_init(&q->ended);
-	for (; q->thread_count < count; q->thread_count++) {
+	pthread_cond_init(&q->wake, NULL);
+	q->again = (struct intern)INTERN_INIT(LIMIT_REBUILDS, LIMIT_REBUILDS * BUILD_ID_MAX);
+	if (!q->config.builder_version)
+		q->config.builder_version = TABLE_BUILDER_VERSION;
+	for (; q->thread_count <= count; q->thread_count++) {
 		int rc;
 
 		pthread_mutex_lock(&q->lock);
 		q->running++;
 		pthread_mutex_unlock(&q->lock);
-		rc = pthread_create(&q->threads[q->thread_count], NULL, builder, q);
+		rc = pthread_create(&q->threads[q->thread_count], NULL,
+				    q->thread_count ? builder : rebuilder, q);
 		if (rc) {
+			pthread_mutex_lock(&q->lock);
+			q->running--;
+			pthread_mutex_unlock(&q->lock);
 			uploads_stop(config->uploads);
+			build_queue_stop_again(q);
 			build_queue_close(q);
 			return err_sys(err, rc, "builder thread");
 		}
@@ -256,12 +281,21 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 	return 0;
 }
 
+static void build_queue_stop_again(struct build_queue *q)
+{
+	pthread_mutex_lock(&q->lock);
+	q->stopped = true;
+	pthread_cond_broadcast(&q->wake);
+	pthread_mutex_unlock(&q->lock);
+}
+
 bool build_queue_stop(struct build_queue *q, unsigned int timeout_ms)
 {
 	const struct timespec until = timed_wait_until(timeout_ms);
 	bool ended;
 	int rc = 0;
 
+	build_queue_stop_again(q);
 	pthread_mutex_lock(&q->lock);
 	while (q->running && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&q->ended, &q->lock, &until);
@@ -277,6 +311,9 @@ void build_queue_close(struct build_queue *q)
 	for (unsigned int i = 0; i < q->thread_count; i++)
 		pthread_join(q->threads[i], NULL);
 	pthread_cond_destroy(&q->ended);
+	pthread_cond_destroy(&q->wake);
+	pthread_mutex_destroy(&q->turn);
+	intern_done(&q->again);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
 }

@@ -3,10 +3,10 @@
 #define RAWSTACK_BUILD_QUEUE_H
 /*
  * Threads that turn complete uploads into stored tables, each one upload at a time: size, digest
- * and build id are held against what was declared, the table is built by a worker process,
- * validated, and stored with one commit. A mismatch stores nothing; a failed build leaves its
- * reason on the id, unless a table is there.
+ * and build id are held against what was declared, and build_table() does the rest. A mismatch
+ * stores nothing.
  */
+#include "kept_files.h"
 #include "store.h"
 #include "uploads.h"
 
@@ -15,6 +15,8 @@ struct build_queue;
 struct build_queue_config {
 	struct store *store;
 	struct uploads *uploads;
+	struct kept_files *kept;
+	bool keep_all;           /* see build_table.h */
 	unsigned int builders;   /* threads; 0: 1 */
 	const char *worker_path; /* NULL: found beside the program */
 	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
@@ -22,10 +24,18 @@ struct build_queue_config {
 	 */
 	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
 	void *ctx;
+	uint32_t builder_version; /* 0: that of this program; for tests */
 };
 
 int build_queue_open(struct build_queue **ret, const struct build_queue_config *config,
 		     struct err *err) _must_check_;
+
+/*
+ * Has the table of an id made again from kept files, in the background, by a thread of its own. At
+ * the start that is done to all tables of an older builder. One that is not there any more is no
+ * error.
+ */
+void build_queue_rebuild(struct build_queue *q, const struct build_id *id);
 
 /*
  * After uploads_stop(): waits up to timeout_ms for the builders to end what they do. False when one

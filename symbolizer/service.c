@@ -107,7 +107,13 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	s->watches = watches_new(err);
 	if (!s->watches)
 		return ERR_MEMORY;
+	rc = kept_files_open(&s->kept, s->data_fd,
+			     config->kept_bytes ? config->kept_bytes : LIMIT_KEPT_LEN, err);
+	if (rc)
+		return rc;
 	queue.store = s->store;
+	queue.kept = s->kept;
+	queue.keep_all = config->keep_debug;
 	queue.ended = on_build_ended;
 	queue.ctx = s;
 	queue.uploads = s->uploads;
@@ -165,6 +171,7 @@ bool service_close(struct service *s)
 		return false;
 	build_queue_close(s->queue);
 	uploads_close(s->uploads);
+	kept_files_close(s->kept);
 	watches_free(s->watches);
 	tables_free(s->tables);
 	name_cache_free(s->names);
@@ -182,7 +189,12 @@ bool service_close(struct service *s)
 
 static bool is_building(void *ctx, const struct build_id *id)
 {
-	return uploads_is_building(ctx, id);
+	return uploads_is_building(((struct service *)ctx)->uploads, id);
+}
+
+static void on_damaged(void *ctx, const struct build_id *id)
+{
+	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
 
 struct symbolize_env service_env(struct service *s)
@@ -192,7 +204,8 @@ struct symbolize_env service_env(struct service *s)
 		.tables = s->tables,
 		.names = s->names,
 		.is_building = is_building,
-		.ctx = s->uploads,
+		.damaged = on_damaged,
+		.ctx = s,
 		.now_ns = service_now_ns(),
 	};
 }
@@ -222,110 +235,8 @@ void service_symbolize_done(struct service *s, struct symbolize *work)
 	symbolize_pool_put(s->pool, work);
 }
 
-/* --- uploads ------------------------------------------------------------------------------- */
-
-static bool is_supported(Rawstack__V1__BinaryKind kind)
-{
-	switch (kind) {
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_UNSPECIFIED:
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DEBUG:
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE:
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_BOTH:
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS:
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_VDSO:
-		return true;
-	default:
-		return false;
-	}
-}
-
-int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, struct arena *arena,
-		  Rawstack__V1__BeginReply *reply, struct err *err)
-{
-	_cleanup_(service_read_endp) struct store_read *r = NULL;
-	const char *reason = NULL;
-	struct store_binary b;
-	struct build_id id;
-	int rc = service_id(&id, &request->build_id, err);
-
-	if (rc)
-		return rc;
-	if (!is_supported(request->kind)) {
-		reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_UNSUPPORTED;
-		reply->reason = binary_meta_text("this kind of file is not read");
-		return 0;
-	}
-	if (!request->replace) {
-		rc = store_read_begin(s->store, &r, err);
-		if (rc)
-			return rc;
-		if (store_binary(r, &id, &b, NULL) == 1 && b.status == STORE_READY) {
-			Rawstack__V1__Binary *m = binary_meta_message(&b, arena);
-
-			if (!m)
-				return err_set(err, ERR_MEMORY, "out of memory");
-			reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT;
-			reply->report = m->report;
-			return 0;
-		}
-		store_read_end(TAKE_PTR(r));
-	}
-	reply->upload_id.data = arena_alloc(arena, UPLOAD_TOKEN_LEN);
-	if (!reply->upload_id.data)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	rc = uploads_begin(s->uploads, request, &reply->status, reply->upload_id.data,
-			   &reply->offset, &reason, err);
-	if (reason)
-		reply->reason = binary_meta_text(reason);
-	else
-		reply->upload_id.len = UPLOAD_TOKEN_LEN;
-	return rc;
-}
-
-int service_upload(struct service *s, struct upload **up, const Rawstack__V1__UploadChunk *chunk,
-		   uint64_t *ret_received, struct err *err)
-{
-	int rc;
-
-	if (!*up) {
-		rc = uploads_attach(s->uploads, chunk->upload_id.data, chunk->upload_id.len, up,
-				    err);
-		if (rc) {
-			*up = NULL;
-			return rc;
-		}
-	} else if (chunk->upload_id.len &&
-		   (chunk->upload_id.len != UPLOAD_TOKEN_LEN ||
-		    memcmp(chunk->upload_id.data, (*up)->token, UPLOAD_TOKEN_LEN) != 0)) {
-		return err_set(err, ERR_DATA, "upload_id: changed inside a stream");
-	}
-	return uploads_append(s->uploads, *up, chunk->offset, chunk->data.data, chunk->data.len,
-			      ret_received, err);
-}
-
-void service_upload_end(struct service *s, struct upload *up)
-{
-	if (up)
-		uploads_detach(s->uploads, up);
-}
-
-int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request,
-		   struct upload_waiter *waiter, struct arena *arena,
-		   Rawstack__V1__FinishReply *reply, struct err *err)
-{
-	enum upload_state state = UPLOAD_QUEUED;
-	struct build_id id;
-	int rc = uploads_finish(s->uploads, request->upload_id.data, request->upload_id.len, waiter,
-				&id, &state, err);
-
-	if (rc)
-		return rc;
-	reply->state = state == UPLOAD_RUNNING ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_RUNNING
-					       : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_QUEUED;
-	reply->ticket.data = (uint8_t *)arena_copy(arena, id.bytes, id.len);
-	reply->ticket.len = reply->ticket.data ? id.len : 0;
-	return 0;
-}
+/* --- limits ------------------------------------------------------------------------------------
+ */
 
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
 {

@@ -23,6 +23,8 @@ struct service_config {
 	uint64_t store_bytes;    /* of the disk, for tables */
 	unsigned int builders;   /* builds at once; 0: 1 */
 	const char *worker_path; /* of the table worker; NULL: beside the program */
+	uint64_t kept_bytes;     /* of the disk, for uploaded files; 0: LIMIT_KEPT_LEN */
+	bool keep_debug;         /* keep files also when their table lacks nothing */
 	bool memory_store;       /* for tests: nothing is kept */
 };
 

@@ -136,6 +136,9 @@ int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request
 	if (!rc)
 		rc = store_purge(s->store, &id, err);
 	reply->deleted = rc == 1;
+	/* Nothing may make the table again. */
+	for (int role = 0; rc >= 0 && role < KEPT_ROLES; role++)
+		kept_files_remove(s->kept, &id, (enum kept_role)role);
 	return rc < 0 ? rc : 0;
 }
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SERVICE_PRIV_H
 #define RAWSTACK_SERVICE_PRIV_H
-/* What the parts of the service share: service.c, service_catalog.c, service_resolve.c,
- * service_stream.c. */
+/* What the parts of the service share: service.c, service_uploads.c, service_catalog.c,
+ * service_resolve.c, service_stream.c. */
 #include <pthread.h>
 
 #include "build_queue.h"
@@ -16,6 +16,7 @@ struct service {
 	struct name_cache *names;
 	struct symbolize_pool *pool;
 	struct uploads *uploads;
+	struct kept_files *kept;
 	struct build_queue *queue;
 	unsigned int builders;
 	struct watches *watches;

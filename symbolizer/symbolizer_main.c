@@ -39,6 +39,10 @@ static void print_help(void)
 	       "                         port 0 takes any free one\n"
 	       "  --port-file FILE       write the port there once it listens\n"
 	       "  --store-bytes N        disk for tables; K, M, G may follow (10G)\n"
+	       "  --keep-debug           keep every uploaded file, so that a new version of the "
+	       "builder\n"
+	       "                         makes tables anew; else those that wait for a partner\n"
+	       "  --kept-bytes N         disk for kept files (2G)\n"
 	       "  --workers N            threads that answer requests (4)\n"
 	       "  --builds N             tables built at once (1)\n"
 	       "  --keepalive SECONDS    how long a silent peer is believed to be there (20)\n"
@@ -78,6 +82,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		LISTEN,
 		PORT_FILE,
 		STORE_BYTES,
+		KEEP_DEBUG,
+		KEPT_BYTES,
 		WORKERS,
 		BUILDS,
 		KEEPALIVE,
@@ -90,6 +96,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"listen", required_argument, NULL, LISTEN},
 		{"port-file", required_argument, NULL, PORT_FILE},
 		{"store-bytes", required_argument, NULL, STORE_BYTES},
+		{"keep-debug", no_argument, NULL, KEEP_DEBUG},
+		{"kept-bytes", required_argument, NULL, KEPT_BYTES},
 		{"workers", required_argument, NULL, WORKERS},
 		{"builds", required_argument, NULL, BUILDS},
 		{"keepalive", required_argument, NULL, KEEPALIVE},
@@ -116,6 +124,13 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		case STORE_BYTES:
 			rc = parse_number("--store-bytes", optarg, UINT64_C(1) << 46,
 					  &o->service.store_bytes, err);
+			break;
+		case KEEP_DEBUG:
+			o->service.keep_debug = true;
+			break;
+		case KEPT_BYTES:
+			rc = parse_number("--kept-bytes", optarg, UINT64_C(1) << 46,
+					  &o->service.kept_bytes, err);
 			break;
 		case WORKERS:
 			rc = parse_number("--workers", optarg, 256, &n, err);

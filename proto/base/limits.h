@@ -108,6 +108,10 @@
 #define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
 #define LIMIT_UPLOADS           LIMIT(64)             /* begun and not finished */
 #define LIMIT_UPLOAD_IDLE_NS    LIMIT(86400000000000) /* a day: then a part is dropped */
+/* Files kept to be used again, in number, and by default in bytes: they wait for a partner. */
+#define LIMIT_KEPT_FILES        LIMIT(100000)
+#define LIMIT_KEPT_LEN          (2 * GIB)
+#define LIMIT_REBUILDS          LIMIT(100000) /* tables that wait to be made again */
 /* What uploads leave free on the disk of the data directory. */
 #define LIMIT_DISK_FLOOR        (256 * MIB)
 #define LIMIT_PAGE              LIMIT(1000) /* rows of one page of List or Missing */

@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "build_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "binary_meta.h"
+#include "bytes.h"
+#include "io.h"
+#include "limits.h"
+#include "rsym_report.h"
+
+#define KIND(name) RAWSTACK__V1__BINARY_KIND__BINARY_KIND_##name
+
+/* A table on its way into the store. */
+struct made {
+	void *p;
+	size_t len;
+	struct rsym opened;
+	Rawstack__V1__BuildReport *report;
+};
+
+static void made_done(struct made *m)
+{
+	if (m->p)
+		munmap(m->p, m->len);
+}
+
+static int out_of_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* --- what a report says
+ * --------------------------------------------------------------------------- */
+
+static bool misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
+{
+	for (size_t i = 0; i < r->n_missing; i++)
+		if (r->missing[i]->kind == kind)
+			return true;
+	return false;
+}
+
+int build_score(const Rawstack__V1__BuildReport *r)
+{
+	return 4 * r->has_dwarf + 2 * r->has_segments +
+	       !(misses(r, KIND(ALT)) || misses(r, KIND(DWP)));
+}
+
+static bool add_missing(Rawstack__V1__BuildReport *r, struct arena *arena,
+			Rawstack__V1__BinaryKind kind, const struct build_id *id, const char *name)
+{
+	Rawstack__V1__Companion *c = arena_alloc(arena, sizeof(*c));
+
+	if (!c)
+		return false;
+	rawstack__v1__companion__init(c);
+	c->kind = kind;
+	c->build_id.data = (uint8_t *)arena_copy(arena, id->bytes, id->len);
+	c->build_id.len = id->len;
+	c->name.len = strlen(name);
+	c->name.data = (uint8_t *)arena_copy(arena, name, c->name.len);
+	r->missing[r->n_missing++] = c;
+	return c->build_id.data && c->name.data;
+}
+
+/* From what the worker says: untrusted bytes, as table_build.h describes them. */
+static bool add_companions(Rawstack__V1__BuildReport *r, struct arena *arena,
+			   const struct build_id *id, const struct buf *missing)
+{
+	struct bytes in = bytes_of(missing->p, missing->len);
+	uint32_t link_len = bytes_u32(&in);
+	struct bytes link = bytes_of(in.p, link_len <= in.left ? link_len : 0);
+	struct build_id alt = {0};
+	const char *dir, *name;
+	size_t len;
+
+	bytes_skip(&in, link_len);
+	name = bytes_cstr(&link, &len);
+	if (!link.failed && len && len < LIMIT_PATH_LEN) {
+		build_id_set(&alt, BUILD_ID_GNU, link.p, link.left, NULL);
+		if (!add_missing(r, arena, KIND(ALT), &alt, name))
+			return false;
+	}
+	dir = bytes_cstr(&in, &len);
+	name = bytes_cstr(&in, &len);
+	return in.failed || !dir || len >= LIMIT_PATH_LEN ||
+	       add_missing(r, arena, KIND(DWP), id, name);
+}
+
+static Rawstack__V1__BuildReport *new_report(struct arena *arena)
+{
+	Rawstack__V1__BuildReport *r = arena_alloc(arena, sizeof(*r));
+
+	if (!r)
+		return NULL;
+	rawstack__v1__build_report__init(r);
+	r->missing = arena_array(arena, 4, sizeof(r->missing[0]));
+	return r->missing ? r : NULL;
+}
+
+static int fill_report(struct made *m, const struct build_job *job, struct arena *arena,
+		       const struct build_report *build, uint64_t input_len,
+		       const struct buf *missing, struct err *err)
+{
+	ProtobufCBinaryData *skipped = arena_alloc(arena, sizeof(*skipped));
+	Rawstack__V1__BuildReport *r = new_report(arena);
+	char *why = arena_copy(arena, build->skipped, strlen(build->skipped));
+
+	if (!skipped || !r || !why)
+		return out_of_memory(err);
+	binary_meta_report(r, build, input_len, m->opened.generation, skipped);
+	*skipped = binary_meta_text(why);
+	r->missing = arena_array(arena, 4, sizeof(r->missing[0]));
+	r->table_bytes = m->len;
+	r->builder_version = TABLE_BUILDER_VERSION;
+	m->report = r;
+	if (!r->missing || !add_companions(r, arena, &job->id, missing))
+		return out_of_memory(err);
+	if (job->begin && job->begin->kind == KIND(KALLSYMS))
+		return 0;
+	if ((!r->has_segments && !add_missing(r, arena, KIND(EXECUTABLE), &job->id, "")) ||
+	    (!r->has_dwarf && !add_missing(r, arena, KIND(DEBUG), &job->id, "")))
+		return out_of_memory(err);
+	return 0;
+}
+
+/* --- making it
+ * ------------------------------------------------------------------------------------ */
+
+static int map_table(struct made *m, int fd, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(fd, &st))
+		return err_sys(err, errno, "table");
+	if (st.st_size <= 0)
+		return err_set(err, ERR_DATA, "the table is empty");
+	m->len = (size_t)st.st_size;
+	m->p = mmap(NULL, m->len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (m->p == MAP_FAILED) {
+		m->p = NULL;
+		return err_sys(err, errno, "mapping the table");
+	}
+	return rsym_open(&m->opened, m->p, m->len, err);
+}
+
+/* The table in an unnamed file of the data directory, mapped. */
+static int make(const struct build_env *env, const struct build_job *job,
+		const struct build_inputs *in, struct arena *arena, struct made *m, struct err *err)
+{
+	_cleanup_(closep) int out =
+		openat(env->temporary_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
+	bool kallsyms = job->begin && job->begin->kind == KIND(KALLSYMS);
+	struct table_request request = {
+		.input_fd = in->input,
+		.stripped_fd = in->stripped,
+		.output_fd = out,
+		.input = kallsyms ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_ELF,
+		.id = job->id,
+		.companions = in->companions,
+		.companion_count = in->companion_count,
+		.missing = kallsyms ? NULL : &missing,
+		.worker_path = env->worker_path,
+	};
+	struct build_report report = {0};
+	struct stat st;
+	int rc;
+
+	if (out < 0)
+		return err_sys(err, errno, "temporary file for the table");
+	rc = table_build(&request, &report, err);
+	if (!rc)
+		rc = map_table(m, out, err);
+	if (rc)
+		return rc;
+	if (fstat(in->input, &st))
+		return err_sys(err, errno, "input");
+	return fill_report(m, job, arena, &report, (uint64_t)st.st_size, &missing, err);
+}
+
+/* A table that the client built: as untrusted as any file, and its report is its own. */
+static int take_table(const struct build_job *job, struct arena *arena, struct made *m,
+		      struct err *err)
+{
+	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
+	struct rsym_report report;
+	int rc = map_table(m, job->fd, err);
+
+	if (rc)
+		return err_set(err, ERR_DATA, "not a table that this service reads: %s",
+			       err->message);
+	if (!build_id_equal(&m->opened.id, &job->id))
+		return err_set(err, ERR_DATA, "the table has build id %s, declared was %s",
+			       build_id_hex(&m->opened.id, found),
+			       build_id_hex(&job->id, declared));
+	m->report = new_report(arena);
+	if (!m->report)
+		return out_of_memory(err);
+	m->report->client_built = true;
+	m->report->functions = m->opened.function_count;
+	m->report->ranges = m->opened.range_count;
+	m->report->files = m->opened.file_count;
+	m->report->has_dwarf = (m->opened.flags & RSYM_HAS_DWARF) != 0;
+	m->report->has_segments = (m->opened.flags & RSYM_HAS_SEGMENTS) != 0;
+	m->report->table_bytes = m->report->input_bytes = m->len;
+	m->report->generation = m->opened.generation;
+	m->report->builder_version = TABLE_BUILDER_VERSION;
+	if (rsym_report_read(&m->opened, &report)) {
+		m->report->units = report.unit_count;
+		m->report->units_skipped = report.units_skipped;
+		m->report->symbols = report.symbol_count;
+		m->report->inline_nodes = report.inline_count;
+		m->report->input_bytes = report.input_len;
+	}
+	return 0;
+}
+
+/* --- storing it
+ * ----------------------------------------------------------------------------------- */
+
+/* What is known of the id: 1 with *ret in the arena and *b, which then borrows nothing, or 0. */
+static int read_old(const struct build_env *env, const struct build_id *id, struct arena *arena,
+		    struct store_binary *b, Rawstack__V1__Binary **ret, struct err *err)
+{
+	struct store_read *r;
+	int rc = store_read_begin(env->store, &r, err);
+
+	if (rc)
+		return rc;
+	rc = store_binary(r, id, b, NULL) == 1;
+	if (rc)
+		*ret = binary_meta_message(b, arena);
+	b->meta = NULL;
+	store_read_end(r);
+	return rc && !*ret ? out_of_memory(err) : rc;
+}
+
+/* m NULL: the build failed, and the reason is what is left. */
+static int put(const struct build_env *env, const struct build_job *job,
+	       const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
+	       const char *reason, struct err *err)
+{
+	const Rawstack__V1__BeginRequest *begin = job->begin;
+	Rawstack__V1__Binary meta = RAWSTACK__V1__BINARY__INIT;
+	_cleanup_(freep) uint8_t *packed = NULL;
+	struct store_binary b = {
+		.id = job->id,
+		.status = m ? STORE_READY : STORE_FAILED,
+		.pinned = m && (was_pinned || (begin && begin->pin)),
+		.changed_ns = io_system()->real_ns(NULL),
+		.generation = m ? m->report->generation : 0,
+		.table_len = m ? m->len : 0,
+	};
+	int rc;
+
+	/* Of files that go together the first gives the name, unless it had none. */
+	if (old)
+		meta = *old;
+	if (begin && (!old || !old->report || begin->replace)) {
+		meta.kind = begin->kind;
+		meta.name = begin->name;
+		meta.version = begin->version;
+		meta.labels = begin->labels;
+		meta.n_labels = begin->n_labels;
+		meta.sha256 = begin->sha256;
+	}
+	meta.uploaded_unix_ns = b.changed_ns;
+	meta.report = m ? m->report : NULL;
+	meta.reason = reason ? binary_meta_text(reason) : (ProtobufCBinaryData){0, NULL};
+	b.meta_len = rawstack__v1__binary__get_packed_size(&meta);
+	packed = malloc(b.meta_len + 1);
+	if (!packed)
+		return out_of_memory(err);
+	rawstack__v1__binary__pack(&meta, packed);
+	b.meta = packed;
+	rc = store_put(env->store, &b, m ? m->p : NULL, err);
+	if (!rc && env->ended)
+		env->ended(env->ctx, &b.id, !m, b.generation);
+	return rc;
+}
+
+/* Whether the new table takes the place of an old one. A client that says so replaces, but a
+ * program alone never what its debug file gave. */
+static bool adds(const struct build_job *job, const Rawstack__V1__Binary *old,
+		 const Rawstack__V1__BuildReport *new)
+{
+	const Rawstack__V1__BuildReport *was = old ? old->report : NULL;
+	int before = was ? build_score(was) : -1, now = build_score(new);
+
+	if (!was || now > before)
+		return true;
+	return (!job->begin || job->begin->replace) && new->has_dwarf >= was->has_dwarf;
+}
+
+static int store_made(const struct build_env *env, const struct build_job *job, struct arena *arena,
+		      const struct made *m, Rawstack__V1__BuildReport **ret, struct err *err)
+{
+	Rawstack__V1__Binary *old = NULL;
+	struct store_binary b = {0};
+	bool ready;
+	int rc;
+
+	pthread_mutex_lock(env->turn);
+	rc = read_old(env, &job->id, arena, &b, &old, err);
+	ready = rc == 1 && b.status == STORE_READY;
+	if (rc == 1 && !ready)
+		old->report = NULL;
+	*ret = m->report;
+	if (rc >= 0 && adds(job, old, m->report))
+		rc = put(env, job, old, ready && b.pinned, m, NULL, err);
+	else if (rc >= 0)
+		*ret = old->report;
+	pthread_mutex_unlock(env->turn);
+	return rc < 0 ? rc : 0;
+}
+
+/* Leaves the reason on the id, unless it has a table. */
+static int failed(const struct build_env *env, const struct build_job *job, struct arena *arena,
+		  int rc, struct err *err)
+{
+	Rawstack__V1__Binary *old = NULL;
+	struct store_binary b = {0};
+
+	pthread_mutex_lock(env->turn);
+	if (read_old(env, &job->id, arena, &b, &old, NULL) >= 0 && b.status != STORE_READY)
+		put(env, job, NULL, false, NULL, err->message, NULL);
+	pthread_mutex_unlock(env->turn);
+	/* Not the client's lie, but a file that cannot be read. */
+	if (rc == ERR_DATA)
+		err->code = rc = ERR_UNSUPPORTED;
+	return rc;
+}
+
+/* --- one build
+ * ------------------------------------------------------------------------------------ */
+
+static int keep(const struct build_env *env, const struct build_job *job, enum kept_role role,
+		struct err *err)
+{
+	return job->begin
+		       ? kept_files_put(env->kept, &job->id, role, job->fd, job->begin->size, err)
+		       : 0;
+}
+
+/* What a table that lacks nothing was made of is of no more use, but to make it anew. */
+static void keep_or_drop(const struct build_env *env, const struct build_job *job,
+			 enum kept_role role, const Rawstack__V1__BuildReport *report)
+{
+	if (env->keep_all || build_score(report) < BUILD_COMPLETE) {
+		keep(env, job, role, NULL); /* without it, a partner needs it sent again */
+		return;
+	}
+	kept_files_remove(env->kept, &job->id, KEPT_DEBUG);
+	kept_files_remove(env->kept, &job->id, KEPT_EXECUTABLE);
+	kept_files_remove(env->kept, &job->id, KEPT_DWP);
+}
+
+/* A program without symbols makes no table, but gives its debug file the segments. */
+static int await_debug(const struct build_env *env, const struct build_job *job,
+		       struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
+{
+	Rawstack__V1__Binary *old;
+	struct store_binary b;
+	struct err why = *err;
+
+	if (keep(env, job, KEPT_EXECUTABLE, NULL))
+		return ERR_UNSUPPORTED;
+	if (read_old(env, &job->id, arena, &b, &old, NULL) == 1 && b.status == STORE_READY &&
+	    old->report) {
+		*ret = old->report;
+		return 0;
+	}
+	return err_set(err, ERR_UNSUPPORTED, "%s; kept until its debug file comes", why.message);
+}
+
+static int build_from(const struct build_env *env, const struct build_job *job, enum kept_role role,
+		      struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
+{
+	_cleanup_(build_inputs_done) struct build_inputs in = {0};
+	_cleanup_(made_done) struct made made = {0};
+	bool has_file = role == KEPT_DEBUG || role == KEPT_EXECUTABLE;
+	int rc = build_inputs_gather(&in, env->kept, &job->id, role,
+				     has_file && job->begin ? job->fd : -1, err);
+
+	if (rc)
+		return rc;
+	rc = make(env, job, &in, arena, &made, err);
+	if (rc) {
+		rc = failed(env, job, arena, rc, err);
+		return rc == ERR_UNSUPPORTED && role == KEPT_EXECUTABLE && job->begin
+			       ? await_debug(env, job, arena, ret, err)
+			       : rc;
+	}
+	rc = store_made(env, job, arena, &made, ret, err);
+	if (!rc && has_file)
+		keep_or_drop(env, job, role, *ret);
+	return rc;
+}
+
+/* A file that is of no use by itself: kept, and what waits for it under its id is made again. */
+static int build_companion(const struct build_env *env, const struct build_job *job,
+			   enum kept_role role, struct arena *arena,
+			   Rawstack__V1__BuildReport **ret, struct err *err)
+{
+	struct build_job again = {.id = job->id, .fd = -1};
+	int rc = keep(env, job, role, err);
+
+	if (rc)
+		return rc;
+	*ret = new_report(arena);
+	if (!*ret)
+		return out_of_memory(err);
+	(*ret)->input_bytes = job->begin->size;
+	if (role == KEPT_ALT)
+		return 0;
+	rc = build_from(env, &again, role, arena, ret, err);
+	return rc == ERR_NOT_FOUND ? 0 : rc;
+}
+
+int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
+		Rawstack__V1__BuildReport **ret, struct err *err)
+{
+	Rawstack__V1__BinaryKind kind = job->begin ? job->begin->kind : KIND(UNSPECIFIED);
+	_cleanup_(made_done) struct made made = {0};
+	enum kept_role role;
+	int rc;
+
+	if (kind == KIND(TABLE)) {
+		rc = take_table(job, arena, &made, err);
+		return rc ? rc : store_made(env, job, arena, &made, ret, err);
+	}
+	if (kind == KIND(KALLSYMS)) {
+		const struct build_inputs in = {.input = job->fd, .stripped = -1};
+
+		rc = make(env, job, &in, arena, &made, err);
+		return rc ? failed(env, job, arena, rc, err)
+			  : store_made(env, job, arena, &made, ret, err);
+	}
+	role = job->begin ? build_role(job->fd, kind) : KEPT_ROLES;
+	if (role == KEPT_ALT || role == KEPT_DWP)
+		return build_companion(env, job, role, arena, ret, err);
+	return build_from(env, job, role, arena, ret, err);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_BUILD_TABLE_H
+#define RAWSTACK_BUILD_TABLE_H
+/*
+ * One build, from a checked file to a stored table: gathers what belongs to the file, has the
+ * worker make the table, validates it, and stores it if it says more than what is there. A file
+ * that others need, or that needs others, is kept.
+ */
+#include "arena.h"
+#include "build_inputs.h"
+#include "store.h"
+
+struct build_env {
+	struct store *store;
+	struct kept_files *kept;
+	int temporary_fd; /* directory for unnamed files */
+	const char *worker_path;
+	bool keep_all; /* keep files also when a table lacks nothing */
+	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
+	 * not.
+	 */
+	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
+	void *ctx;
+	pthread_mutex_t *turn; /* from reading what is there to storing more */
+};
+
+struct build_job {
+	struct build_id id;
+	const Rawstack__V1__BeginRequest *begin; /* NULL: made again, from kept files */
+	int fd;                                  /* with begin */
+};
+
+/*
+ * *ret is in the arena: the report of the table that the id has now, which may be the old one when
+ * the file adds nothing. ERR_UNSUPPORTED and others of table_build(): the reason stays on the id,
+ * unless it has a table. ERR_DATA: the file is not what was declared. ERR_NOT_FOUND: nothing was
+ * kept to make it from.
+ */
+int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
+		Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;
+
+/* How much a table knows; a larger number is better, BUILD_COMPLETE the best. */
+enum {
+	BUILD_COMPLETE = 7
+};
+int build_score(const Rawstack__V1__BuildReport *r);
+
+#endif

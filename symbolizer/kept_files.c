@@ -1,0 +1,297 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kept_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "io.h"
+#include "limits.h"
+#include "zstd_file.h"
+
+enum {
+	NAME_LEN = BUILD_ID_HEX_MAX + 16
+};
+
+struct kept {
+	struct build_id id;
+	enum kept_role role;
+	uint64_t bytes, used_ns;
+};
+
+struct kept_files {
+	int dir_fd;
+	pthread_mutex_t lock;
+	struct kept *list;
+	size_t count, cap;
+	uint64_t bytes, max_bytes;
+};
+
+static const char *const role_names[KEPT_ROLES] = {"debug", "executable", "alt", "dwp"};
+
+static void file_name(const struct build_id *id, enum kept_role role, char name[static NAME_LEN])
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	snprintf(name, NAME_LEN, "%s.%s", build_id_hex(id, hex), role_names[role]);
+}
+
+/* --- with the lock held ------------------------------------------------------------------------
+ */
+
+static struct kept *find(struct kept_files *k, const struct build_id *id, enum kept_role role)
+{
+	for (size_t i = 0; i < k->count; i++)
+		if (k->list[i].role == role && build_id_equal(&k->list[i].id, id))
+			return &k->list[i];
+	return NULL;
+}
+
+static void forget(struct kept_files *k, struct kept *f)
+{
+	k->bytes -= f->bytes;
+	*f = k->list[--k->count];
+}
+
+static void drop(struct kept_files *k, struct kept *f)
+{
+	char name[NAME_LEN];
+
+	file_name(&f->id, f->role, name);
+	unlinkat(k->dir_fd, name, 0);
+	forget(k, f);
+}
+
+static bool add(struct kept_files *k, const struct kept *f)
+{
+	if (!grow_array((void **)&k->list, &k->cap, k->count + 1, sizeof(k->list[0]),
+			LIMIT_KEPT_FILES))
+		return false;
+	k->list[k->count++] = *f;
+	k->bytes += f->bytes;
+	return true;
+}
+
+/* Room for one more file of so many bytes. */
+static void make_room(struct kept_files *k, uint64_t bytes)
+{
+	while (k->count && (k->bytes + bytes > k->max_bytes || k->count >= LIMIT_KEPT_FILES)) {
+		struct kept *oldest = &k->list[0];
+
+		for (size_t i = 1; i < k->count; i++)
+			if (k->list[i].used_ns < oldest->used_ns)
+				oldest = &k->list[i];
+		drop(k, oldest);
+	}
+}
+
+/* --- from outside ------------------------------------------------------------------------------
+ */
+
+/* Room on the disk is looked at before, and what is written is not there until it has its name. */
+static int write_packed(struct kept_files *k, int fd, uint64_t len, int out, uint64_t *ret_len,
+			struct err *err)
+{
+	int rc;
+
+	if (io_system()->free_bytes(NULL, k->dir_fd) < len + LIMIT_DISK_FLOOR)
+		return err_set(err, ERR_LIMIT, "not enough free disk space");
+	rc = zstd_file_pack(fd, len, out, ret_len, err);
+	if (!rc && fsync(out))
+		rc = err_sys(err, errno, "kept file");
+	if (!rc && *ret_len > k->max_bytes)
+		rc = err_set(err, ERR_LIMIT, "a kept file of %llu bytes, the budget is %llu",
+			     (unsigned long long)*ret_len, (unsigned long long)k->max_bytes);
+	return rc;
+}
+
+int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_role role, int fd,
+		   uint64_t len, struct err *err)
+{
+	char name[NAME_LEN], temporary[NAME_LEN + 8];
+	struct kept f = {.id = *id, .role = role}, *old;
+	_cleanup_(closep) int out = -1;
+	int rc;
+
+	if (k->max_bytes == 0)
+		return err_set(err, ERR_LIMIT, "nothing is kept");
+	file_name(id, role, name);
+	snprintf(temporary, sizeof(temporary), "%s.new", name);
+	out = openat(k->dir_fd, temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (out < 0)
+		return err_sys(err, errno, "kept/%s", temporary);
+	rc = write_packed(k, fd, len, out, &f.bytes, err);
+	if (rc) {
+		unlinkat(k->dir_fd, temporary, 0);
+		return rc;
+	}
+	f.used_ns = io_system()->real_ns(NULL);
+	pthread_mutex_lock(&k->lock);
+	old = find(k, id, role);
+	if (old)
+		forget(k, old);
+	make_room(k, f.bytes);
+	if (renameat(k->dir_fd, temporary, k->dir_fd, name) || fsync(k->dir_fd))
+		rc = err_sys(err, errno, "kept/%s", name);
+	else if (!add(k, &f))
+		rc = err_set(err, ERR_MEMORY, "out of memory");
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
+bool kept_files_have(struct kept_files *k, const struct build_id *id, enum kept_role role)
+{
+	bool have;
+
+	pthread_mutex_lock(&k->lock);
+	have = find(k, id, role) != NULL;
+	pthread_mutex_unlock(&k->lock);
+	return have;
+}
+
+void kept_files_remove(struct kept_files *k, const struct build_id *id, enum kept_role role)
+{
+	struct kept *f;
+
+	pthread_mutex_lock(&k->lock);
+	f = find(k, id, role);
+	if (f)
+		drop(k, f);
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* The packed file, noted as used; -1 when there is none. */
+static int open_kept(struct kept_files *k, const struct build_id *id, enum kept_role role)
+{
+	struct kept *f;
+	char name[NAME_LEN];
+	int fd = -1;
+
+	file_name(id, role, name);
+	pthread_mutex_lock(&k->lock);
+	f = find(k, id, role);
+	if (f) {
+		f->used_ns = io_system()->real_ns(NULL);
+		fd = openat(k->dir_fd, name, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			forget(k, f);
+		else
+			futimens(fd, NULL);
+	}
+	pthread_mutex_unlock(&k->lock);
+	return fd;
+}
+
+int kept_files_get(struct kept_files *k, const struct build_id *id, enum kept_role role,
+		   int *ret_fd, struct err *err)
+{
+	_cleanup_(closep) int packed = open_kept(k, id, role), out = -1;
+	int rc;
+
+	if (packed < 0)
+		return 0;
+	out = openat(k->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (out < 0)
+		return err_sys(err, errno, "temporary file for a kept one");
+	rc = zstd_file_unpack(packed, out, LIMIT_UPLOAD_LEN, err);
+	if (rc == ERR_DATA)
+		kept_files_remove(k, id, role);
+	if (rc)
+		return rc;
+	*ret_fd = TAKE_FD(out);
+	return 1;
+}
+
+void kept_files_stat(struct kept_files *k, struct kept_files_stat *ret)
+{
+	pthread_mutex_lock(&k->lock);
+	*ret = (struct kept_files_stat){k->count, k->bytes, k->max_bytes};
+	pthread_mutex_unlock(&k->lock);
+}
+
+/* --- open ------------------------------------------------------------------------------------ */
+
+static bool parse_name(const char *name, struct kept *f)
+{
+	const char *dot = strchr(name, '.');
+	char hex[BUILD_ID_HEX_MAX];
+
+	if (!dot || dot - name >= (int)sizeof(hex))
+		return false;
+	snprintf(hex, sizeof(hex), "%.*s", (int)(dot - name), name);
+	for (int role = 0; role < KEPT_ROLES; role++)
+		if (!strcmp(dot + 1, role_names[role])) {
+			f->role = (enum kept_role)role;
+			return !build_id_parse(&f->id, hex, NULL);
+		}
+	return false;
+}
+
+static int scan(struct kept_files *k, struct err *err)
+{
+	int fd = openat(k->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!dir) {
+		closep(&fd);
+		return err_sys(err, errno, "kept");
+	}
+	while ((e = readdir(dir))) {
+		struct kept f = {0};
+		struct stat st;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		if (!parse_name(e->d_name, &f) || fstatat(k->dir_fd, e->d_name, &st, 0)) {
+			unlinkat(k->dir_fd, e->d_name, 0);
+			continue;
+		}
+		f.bytes = (uint64_t)st.st_size;
+		f.used_ns =
+			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
+		if (!add(k, &f))
+			break;
+	}
+	closedir(dir);
+	make_room(k, 0);
+	return 0;
+}
+
+int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes, struct err *err)
+{
+	struct kept_files *k = calloc(1, sizeof(*k));
+	int rc;
+
+	if (!k)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	k->max_bytes = max_bytes;
+	pthread_mutex_init(&k->lock, NULL);
+	k->dir_fd = -1;
+	if (mkdirat(data_fd, "kept", 0700) && errno != EEXIST)
+		rc = err_sys(err, errno, "kept");
+	else if ((k->dir_fd = openat(data_fd, "kept", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		rc = err_sys(err, errno, "kept");
+	else
+		rc = scan(k, err);
+	if (rc) {
+		kept_files_close(k);
+		return rc;
+	}
+	*ret = k;
+	return 0;
+}
+
+void kept_files_close(struct kept_files *k)
+{
+	if (!k)
+		return;
+	closep(&k->dir_fd);
+	free(k->list);
+	pthread_mutex_destroy(&k->lock);
+	free(k);
+}
