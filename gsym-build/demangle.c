@@ -9,6 +9,8 @@
 /* Repeats the text of a few bytes: 2^n of it from n back references. Real D names have few. */
 #define D_REFERENCES_MAX 16
 
+#define PLT "@plt"
+
 /* Text as libiberty hands it out. */
 struct text {
 	struct buf buf;
@@ -78,15 +80,21 @@ bool demangle_append(enum demangle_style style, const void *name, size_t len, st
 	int options = style == DEMANGLE_SHORT ? DMGL_ANSI : DMGL_ANSI | DMGL_PARAMS;
 	struct text t = {.buf = BUF_INIT(LIMIT_DEMANGLE_OUT)};
 	char copy[LIMIT_DEMANGLE_IN + 1];
+	size_t stub_len = strlen(PLT), plain_len;
 	bool ok;
 
 	if (style == DEMANGLE_NONE || len < 3 || len > LIMIT_DEMANGLE_IN ||
 	    *(const char *)name != '_' || memchr(name, 0, len))
 		return buf_append(out, name, len);
 	memcpy(copy, name, len);
-	copy[len] = 0;
+	/* A stub is named after its function. */
+	plain_len = len > stub_len && memcmp(copy + len - stub_len, PLT, stub_len) == 0
+			    ? len - stub_len
+			    : len;
+	copy[plain_len] = 0;
 	if (demangle(copy, options, &t))
-		ok = buf_append(out, t.buf.p, t.buf.len);
+		ok = buf_append(out, t.buf.p, t.buf.len) &&
+		     buf_append(out, (const char *)name + plain_len, len - plain_len);
 	else
 		ok = buf_append(out, name, len);
 	buf_done(&t.buf);

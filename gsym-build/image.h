@@ -102,4 +102,12 @@ int image_add_symbols(struct image *im, struct facts_text *text, struct symbols 
 int image_add_mini_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
 			   uint64_t *ret_count, struct err *err) _must_check_;
 
+/*
+ * Adds the stubs of procedure linkage tables (.plt, .plt.sec, .plt.got; x86-64, i386, AArch64),
+ * named "function@plt". *ret_count: how many; a separate debug file has none, but its executable
+ * does. ERR_MEMORY.
+ */
+int image_add_plt_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+			  uint64_t *ret_count, struct err *err) _must_check_;
+
 #endif

@@ -17,6 +17,9 @@ struct judge {
 	struct buf text;
 	uint32_t empty; /* number of the empty text */
 	uint64_t bias;  /* of what the image says, over the table */
+	/* A symbol of a cold part, the last that was asked for, and where its function starts. */
+	const struct symbol *last_cold;
+	uint64_t last_cold_entry;
 };
 
 /* One table before the judge. */
@@ -121,6 +124,46 @@ struct frame {
 	uint64_t entry;
 };
 
+/* "f.cold" and "f.cold.N" are parts of f, if all symbols f stand at one address. */
+static uint64_t symbol_entry(struct judge *j, const struct symbol *s)
+{
+	const struct symbols *all = &j->facts.symbols;
+	const struct symbol *home = NULL;
+	const char *name = intern_get(&j->facts.text.strings, s->name, NULL), *cold = NULL;
+	uint32_t base;
+
+	if (s == j->last_cold)
+		return j->last_cold_entry;
+	for (size_t i = 1; i + 5 <= s->name_len; i++)
+		if (memcmp(name + i, ".cold", 5) == 0)
+			cold = name + i;
+	if (!cold)
+		return s->vaddr;
+	if (cold + 5 < name + s->name_len) {
+		const char *digit = cold + 6;
+
+		if (cold[5] != '.')
+			return s->vaddr;
+		while (digit < name + s->name_len && *digit >= '0' && *digit <= '9')
+			digit++;
+		if (digit == cold + 6 || digit < name + s->name_len)
+			return s->vaddr;
+	}
+	j->last_cold = s;
+	j->last_cold_entry = s->vaddr;
+	base = intern_find(&j->facts.text.strings, name, (size_t)(cold - name));
+	for (size_t i = 0; i < all->count && base != INTERN_FULL; i++) {
+		if (all->list[i].name != base)
+			continue;
+		if (home && home->vaddr != all->list[i].vaddr)
+			return s->vaddr;
+		home = &all->list[i];
+	}
+	if (home)
+		j->last_cold_entry = home->vaddr;
+	return j->last_cold_entry;
+}
+
 static int expected(struct trial *j, const struct judge_frame *e, struct frame *ret,
 		    struct err *err)
 {
@@ -142,7 +185,7 @@ static int expected(struct trial *j, const struct judge_frame *e, struct frame *
 		ret->entry = e->scope->entry;
 	} else if (e->symbol) {
 		ret->has_entry = true;
-		ret->entry = e->symbol->vaddr;
+		ret->entry = symbol_entry(j->judge, e->symbol);
 	}
 	return rc;
 }

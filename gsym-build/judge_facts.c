@@ -227,6 +227,9 @@ int judge_facts_read(struct judge_facts *f, struct image *im, struct image *part
 	if (!rc && !(count + mini) && partner)
 		rc = image_add_symbols(partner, &f->text, &f->symbols, &count, err);
 	if (!rc)
+		rc = image_add_plt_symbols(image_is_debug_only(im) && partner ? partner : im,
+					   &f->text, &f->symbols, &count, err);
+	if (!rc)
 		rc = debug_read_with(im, companions, &f->text, &sink, debug, err);
 	f->units_skipped = debug->units_skipped;
 	f->lines_refused = debug->lines_refused;

@@ -105,10 +105,7 @@ bool symbols_entry(struct symbols *s, const struct facts_text *text, uint32_t sy
 	*ret = s->list[symbol].vaddr;
 	for (len = whole; len && name[len - 1] >= '0' && name[len - 1] <= '9';)
 		len--;
-	if (len && len < whole && name[len - 1] == '.')
-		len--;
-	else
-		len = whole;
+	len = len && len < whole && name[len - 1] == '.' ? len - 1 : whole;
 	if (len <= sizeof(cold) || memcmp(name + len - sizeof(cold), cold, sizeof(cold)) != 0)
 		return true;
 	home = intern_find(&text->strings, name, len - sizeof(cold));

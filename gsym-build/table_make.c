@@ -102,13 +102,17 @@ static int add_symbols(struct build *b, struct image *im, uint64_t *ret_count, s
 
 static int read_symbols(struct build *b, struct image *im, struct image *stripped, struct err *err)
 {
-	uint64_t count = 0;
+	uint64_t count = 0, stubs;
 	int rc = add_symbols(b, im, &count, err);
 
 	if (!rc && !count && stripped)
 		rc = add_symbols(b, stripped, &count, err);
+	if (!rc)
+		rc = image_add_plt_symbols(image_is_debug_only(im) && stripped ? stripped : im,
+					   &b->builder.text, &b->builder.symbols, &stubs, err);
 	if (rc)
 		return rc;
+	count += stubs;
 	b->report->symbol_count = count;
 	if (count)
 		b->info.flags |= RSYM_HAS_SYMBOLS;
