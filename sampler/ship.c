@@ -3,19 +3,23 @@
  * The program `rawstack-ship`: unprivileged, sees the spool, the service and the sink, nothing
  * else. Says one line whenever its state changes (shipping, waiting and why), not more.
  */
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
 
 #include "log.h"
-#include "rpc_client.h"
 #include "ship_back_off.h"
+#include "ship_endpoint.h"
+#include "ship_options.h"
+#include "ship_status.h"
 #include "shipper.h"
 
 #define NS_PER_MS    UINT64_C(1000000)
 #define POLL_MS      1000 /* how often an empty spool is looked at */
+#define SWEEP_MS     600000
 #define STOP_MS      9000 /* from SIGTERM on, after the call under way (10 s at most) */
 #define STOP_CALL_MS 4000
 
@@ -24,83 +28,6 @@ static volatile sig_atomic_t stopping;
 static void on_signal(int signum _unused_)
 {
 	stopping = 1;
-}
-
-struct ship_options {
-	const char *spool, *server, *out;
-	bool once;
-};
-
-static const char help_text[] =
-	"usage: rawstack-ship --spool DIR --server HOST:PORT --out DIR [--once]\n"
-	"\n"
-	"Ships what a sampler spools: each batch is symbolized by the service, written as a pprof\n"
-	"file into the output directory, and only then acknowledged. While the service is away\n"
-	"nothing is lost; it goes on when the service is back.\n"
-	"\n"
-	"  --spool DIR         the sampler's spool\n"
-	"  --server HOST:PORT  the service\n"
-	"  --out DIR           where <batch id>.pb.gz files go; made if needed\n"
-	"  --once              ship what is there now, then exit\n"
-	"\n"
-	"SIGTERM and SIGINT do what --once does: exit status 0 when everything that was there is\n"
-	"delivered, 1 (and how many samples stay in the spool) when it could not be.\n";
-
-/* 1: done, exit 0; 0: go on; negative: usage. */
-static int parse(int argc, char **argv, struct ship_options *o, struct err *err)
-{
-	static const struct option options[] = {
-		{"spool", required_argument, NULL, 's'}, {"server", required_argument, NULL, 'S'},
-		{"out", required_argument, NULL, 'o'},   {"once", no_argument, NULL, '1'},
-		{"help", no_argument, NULL, 'h'},        {0},
-	};
-	int c;
-
-	opterr = 0;
-	while ((c = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (c) {
-		case 's':
-			o->spool = optarg;
-			break;
-		case 'S':
-			o->server = optarg;
-			break;
-		case 'o':
-			o->out = optarg;
-			break;
-		case '1':
-			o->once = true;
-			break;
-		case 'h':
-			fputs(help_text, stdout);
-			return 1;
-		default:
-			return err_set(err, ERR_USAGE,
-				       "%s: unknown option, or no value (see --help)",
-				       argv[optind - 1]);
-		}
-	}
-	if (optind < argc)
-		return err_set(err, ERR_USAGE, "%s: unexpected argument (see --help)",
-			       argv[optind]);
-	if (!o->spool || !o->server || !o->out)
-		return err_set(err, ERR_USAGE,
-			       "--spool, --server and --out are needed (see --help)");
-	return 0;
-}
-
-static int call_service(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
-			Rawstack__V1__SymbolizedBatch **ret, struct err *err)
-{
-	ProtobufCMessage *reply = NULL;
-	int rc = rpc_client_call(ctx, "/rawstack.v1.Symbolizer/Symbolize", &request->base,
-				 &rawstack__v1__symbolized_batch__descriptor, timeout_ms, &reply,
-				 err);
-
-	if (rc)
-		return rc;
-	*ret = (Rawstack__V1__SymbolizedBatch *)reply;
-	return 0;
 }
 
 /* What was said last. Only a change is worth a line. */
@@ -141,8 +68,50 @@ static uint64_t now_ms(void)
 	return io->mono_ns(io->ctx) / NS_PER_MS;
 }
 
+struct ship {
+	const struct ship_options *o;
+	struct ship_endpoint endpoint;
+	struct ship_status status;
+	struct shipper *shipper;
+	struct sink *sink;
+	uint64_t swept_ms; /* when the sink was last looked through; 0: never */
+};
+
+static void tell(struct ship *s, const char *state, const char *why)
+{
+	struct shipper_stats stats;
+
+	if (s->o->once)
+		return;
+	shipper_stats(s->shipper, &stats);
+	ship_status_tell(&s->status, state, why, s->endpoint.server, &stats);
+}
+
+/* Old batches go; how many is worth a line. */
+static void sweep(struct ship *s)
+{
+	uint64_t now = now_ms(), removed;
+	struct err err;
+
+	if (s->swept_ms && now - s->swept_ms < SWEEP_MS)
+		return;
+	s->swept_ms = now ? now : 1;
+	if (sink_sweep(s->sink, &s->o->keep, &removed, &err))
+		log_warn("%s", err.message);
+	if (removed)
+		log_info("%" PRIu64 " old batches removed from %s", removed, s->o->out);
+}
+
+/* How long what was sent takes at the rate that is allowed. */
+static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
+{
+	uint64_t sent = s->endpoint.sent_bytes - sent_before;
+
+	return s->o->rate_bytes ? (uint32_t)(sent * 1000 / s->o->rate_bytes) : 0;
+}
+
 /* Until a signal comes. */
-static void ship_on(struct shipper *s, const struct ship_options *o)
+static void ship_on(struct ship *s)
 {
 	const struct io *io = io_system();
 	struct state state = {0};
@@ -150,20 +119,27 @@ static void ship_on(struct shipper *s, const struct ship_options *o)
 	uint32_t random;
 
 	while (!stopping) {
+		uint64_t sent = s->endpoint.sent_bytes;
 		struct err err = {0};
-		int rc = shipper_step(s, &err);
+		int rc = shipper_step(s->shipper, &err);
 
 		if (rc < 0) {
 			say_waiting(&state, &err);
+			tell(s, "waiting", err.message);
 			io->random(io->ctx, &random, sizeof(random));
 			pause_ms(ship_back_off_ms(++failures, random));
 			continue;
 		}
 		if (rc > 0 || failures) {
-			say_shipping(&state, o->server);
+			say_shipping(&state, s->endpoint.server);
 			failures = 0;
 		}
-		pause_ms(rc ? 0 : POLL_MS);
+		tell(s, rc ? "shipping" : "idle", NULL);
+		sweep(s);
+		pause_ms(rc ? pace_ms(s, sent)
+			    : (uint32_t)(shipper_due_ns(s->shipper, POLL_MS * NS_PER_MS) /
+						 NS_PER_MS +
+					 1));
 	}
 }
 
@@ -190,44 +166,64 @@ static int drain(struct shipper *s, struct err *err)
 	return err_prefix(err, "%" PRIu64 " samples stay in the spool", left);
 }
 
+/* Behind everything else on the host: nobody waits for a profile. */
+static void step_back(int nice_level)
+{
+	const int who_process = 1, best_effort_last = 2 << 13 | 7;
+
+	if (setpriority(PRIO_PROCESS, 0, nice_level) ||
+	    syscall(SYS_ioprio_set, who_process, 0, best_effort_last))
+		log_debug("the priority stays as it is");
+}
+
 static int run(const struct ship_options *o, struct err *err)
 {
-	_cleanup_(rpc_client_closep) struct rpc_client *client = NULL;
+	_cleanup_(ship_endpoint_closep) struct ship_endpoint *endpoint = NULL;
 	_cleanup_(sink_closep) struct sink *sink = NULL;
-	_cleanup_(shipper_closep) struct shipper *s = NULL;
-	int rc = sink_open(&sink, o->out, NULL, err);
+	_cleanup_(shipper_closep) struct shipper *shipper = NULL;
+	struct ship s = {.o = o, .status = {.io = io_system(), .spool = o->spool}};
+	int rc = ship_route_init(&s.endpoint.route, o->servers, o->routes, o->cluster, err);
 
+	endpoint = &s.endpoint;
 	if (!rc)
-		rc = rpc_client_open(&client, o->server, err);
+		rc = sink_open(&sink, o->out, o->kind, NULL, err);
 	if (!rc)
-		rc = shipper_open(&s,
+		rc = shipper_open(&shipper,
 				  &(struct shipper_options){
 					  .spool = o->spool,
 					  .sink = sink,
-					  .call = call_service,
-					  .call_ctx = client,
+					  .call = ship_endpoint_call,
+					  .watch = ship_endpoint_watch,
+					  .call_ctx = &s.endpoint,
+					  .batch_samples = o->batch_samples,
+					  .batch_age_ns = o->batch_age_ns,
 				  },
 				  err);
 	if (rc)
 		return rc;
+	s.shipper = shipper;
+	s.sink = sink;
+	step_back(o->nice_level);
 	if (!o->once)
-		ship_on(s, o);
-	rc = drain(s, err);
+		ship_on(&s);
+	shipper_set_hurry(shipper);
+	rc = drain(shipper, err);
+	tell(&s, "stopped", rc ? err->message : NULL);
 	if (!rc)
-		log_info("%" PRIu64 " samples delivered to %s", shipper_delivered(s), o->out);
+		log_info("%" PRIu64 " samples delivered to %s", shipper_delivered(shipper), o->out);
 	return rc;
 }
 
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_signal};
-	struct ship_options o = {0};
+	struct ship_options o;
 	struct err err = {0};
 	sigset_t blocked;
 	int rc;
 
 	log_init("rawstack-ship");
-	rc = parse(argc, argv, &o, &err);
+	rc = ship_options_parse(argc, argv, &o, &err);
 	if (rc > 0)
 		return 0;
 	sigemptyset(&blocked);

@@ -44,7 +44,8 @@ int ship_profile_begin(struct ship_profile *p, const struct spool_batch *batch, 
 	profile_init(&p->profile);
 	p->modules = malloc((batch->module_count + 1) * sizeof(*p->modules));
 	p->locations = malloc((batch->location_count + 1) * sizeof(*p->locations));
-	if (!p->modules || !p->locations) {
+	p->missing = calloc(batch->module_count + 1, sizeof(*p->missing));
+	if (!p->modules || !p->locations || !p->missing) {
 		ship_profile_done(p);
 		return err_set(err, ERR_MEMORY, "batch: out of memory");
 	}
@@ -59,6 +60,7 @@ void ship_profile_done(struct ship_profile *p)
 	profile_done(&p->profile);
 	free(p->modules);
 	free(p->locations);
+	free(p->missing);
 	*p = (struct ship_profile){0};
 }
 
@@ -279,6 +281,18 @@ static bool has_names(const Rawstack__V1__SymbolizedBatch *r, size_t first, uint
 	return count > 0;
 }
 
+/* Whether a table that comes later may name it. */
+static void note_missing(struct ship_profile *p, uint32_t location,
+			 Rawstack__V1__LocationStatus status)
+{
+	const struct location *l = &p->batch->locations[location];
+
+	if ((status == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING ||
+	     status == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_UNKNOWN_MODULE) &&
+	    l->module < p->batch->module_count)
+		p->missing[l->module] = true;
+}
+
 int ship_profile_answer(struct ship_profile *p, const struct ship_request *request,
 			const Rawstack__V1__SymbolizedBatch *reply, uint32_t *deferred,
 			size_t *ret_deferred, struct err *err)
@@ -291,6 +305,7 @@ int ship_profile_answer(struct ship_profile *p, const struct ship_request *reque
 	for (size_t i = 0; i < request->count; i++) {
 		uint32_t count = reply->frame_count[i];
 
+		note_missing(p, request->locations[i], reply->status[i]);
 		if (reply->status[i] == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED)
 			deferred[left++] = request->locations[i];
 		else if (reply->status[i] ==

@@ -18,7 +18,8 @@ struct ship_profile {
 	const struct spool_batch *batch;
 	uint32_t *modules;   /* of the batch -> of the profile, PROFILE_NONE: not yet */
 	uint32_t *locations; /* likewise */
-	size_t building;     /* locations whose table the service is making */
+	bool *missing;   /* of the batch's modules: a location had no answer for want of a table */
+	size_t building; /* locations whose table the service is making */
 };
 
 int ship_profile_begin(struct ship_profile *p, const struct spool_batch *batch,

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "buf.h"
-#include "pprof_write.h"
+#include "ship_again.h"
 #include "ship_profile.h"
 #include "ship_request.h"
 
@@ -19,7 +18,12 @@ struct shipper {
 	char *spool;
 	struct spool_reader *reader; /* NULL until the spool exists */
 	struct arena arena;          /* of the batch in hand */
-	uint64_t delivered;
+	struct shipper_stats stats;
+	bool in_hurry;
+	uint64_t due_ns; /* when what was looked at last is old enough; 0: nothing was */
+	struct ship_again again;
+	struct spool_reader *second; /* of batches to be delivered again */
+	uint64_t watched_ns;
 	uint64_t building_since_ns; /* a wait for tables began, or failed, then; 0: none */
 };
 
@@ -49,9 +53,29 @@ void shipper_set_timeout(struct shipper *s, uint32_t timeout_ms)
 	s->o.timeout_ms = timeout_ms;
 }
 
+void shipper_set_hurry(struct shipper *s)
+{
+	s->in_hurry = true;
+}
+
+uint64_t shipper_due_ns(const struct shipper *s, uint64_t most)
+{
+	uint64_t now = s->o.io->mono_ns(s->o.io->ctx);
+
+	if (!s->due_ns)
+		return most;
+	return s->due_ns <= now ? 0 : s->due_ns - now < most ? s->due_ns - now : most;
+}
+
 uint64_t shipper_delivered(const struct shipper *s)
 {
-	return s->delivered;
+	return s->stats.samples;
+}
+
+void shipper_stats(const struct shipper *s, struct shipper_stats *ret)
+{
+	*ret = s->stats;
+	ret->waiting = s->again.count;
 }
 
 void shipper_close(struct shipper *s)
@@ -59,6 +83,9 @@ void shipper_close(struct shipper *s)
 	if (!s)
 		return;
 	spool_reader_close(s->reader);
+	spool_reader_close(s->second);
+	if (s->again.io)
+		ship_again_close(&s->again);
 	arena_done(&s->arena);
 	free(s->spool);
 	free(s);
@@ -116,7 +143,8 @@ static int wait_for_tables(struct shipper *s, const struct ship_profile *p, stru
 		       p->building);
 }
 
-static int symbolize(struct shipper *s, struct ship_profile *p, struct err *err)
+/* `may_wait`: for tables that are being made. */
+static int symbolize(struct shipper *s, struct ship_profile *p, bool may_wait, struct err *err)
 {
 	const struct spool_batch *b = p->batch;
 	_cleanup_(freep) uint32_t *wanted = malloc((b->location_count + 1) * sizeof(*wanted));
@@ -135,30 +163,126 @@ static int symbolize(struct shipper *s, struct ship_profile *p, struct err *err)
 		profile_comment(&p->profile, "not symbolized: %s", err->message);
 		return 0;
 	}
-	return rc ? rc : wait_for_tables(s, p, err);
+	return rc || !may_wait ? rc : wait_for_tables(s, p, err);
 }
 
-static int deliver(struct shipper *s, const struct spool_batch *b, struct err *err)
+static int deliver(struct shipper *s, const struct spool_batch *b, bool is_first, struct err *err)
 {
 	_cleanup_(ship_profile_done) struct ship_profile p;
-	_cleanup_(buf_done) struct buf file = BUF_INIT(LIMIT_PPROF_FILE_LEN);
 	int rc = ship_profile_begin(&p, b, err);
 
 	if (rc)
 		return rc;
-	rc = symbolize(s, &p, err);
+	arena_reset(&s->arena);
+	rc = symbolize(s, &p, is_first, err);
 	if (!rc)
 		rc = ship_profile_end(&p, err);
 	if (!rc)
-		rc = pprof_write(&p.profile, &file, err);
-	if (!rc)
-		rc = sink_write(s->o.sink, b->id, sizeof(b->id), file.p, file.len, err);
+		rc = sink_write_profile(s->o.sink, b->id, sizeof(b->id), &p.profile, err);
+	/* Noted before it is acknowledged; a file that cannot be written costs names, no samples.
+	 */
+	if (!rc && s->o.watch)
+		(void)ship_again_note(&s->again, b, p.missing, NULL);
 	return rc;
 }
 
 static int open_spool(struct shipper *s, struct err *err)
 {
-	return s->reader ? 0 : spool_reader_open(&s->reader, s->spool, s->o.io, err);
+	int rc;
+
+	if (s->reader)
+		return 0;
+	rc = spool_reader_open(&s->reader, s->spool, s->o.io, err);
+	if (!rc && s->o.watch && !s->again.io)
+		rc = ship_again_open(&s->again, s->spool, s->o.io, err);
+	if (rc) {
+		spool_reader_close(s->reader);
+		s->reader = NULL;
+	}
+	return rc;
+}
+
+/* --- again ----------------------------------------------------------------------------------- */
+
+static void on_ready(void *arg, const void *id, size_t len)
+{
+	ship_again_ready(arg, id, len);
+}
+
+/* Asks for the ids that batches wait for. */
+static void watch(struct shipper *s)
+{
+	_cleanup_(freep) ProtobufCBinaryData *ids = NULL;
+	uint64_t now = s->o.io->mono_ns(s->o.io->ctx);
+	size_t count = 0, cap = 0;
+
+	if (!s->again.count || (s->watched_ns && now - s->watched_ns < SHIPPER_WATCH_NS))
+		return;
+	s->watched_ns = now;
+	for (uint32_t i = 0; i < s->again.ids.count && count < LIMIT_BATCH_MODULES; i++) {
+		size_t len;
+		const void *p = intern_get(&s->again.ids, i, &len);
+
+		if (!ship_again_waits_for(&s->again, i))
+			continue;
+		if (!grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
+			return;
+		ids[count++] = (ProtobufCBinaryData){len, (uint8_t *)(uintptr_t)p};
+	}
+	/* Not told now: asked again next time. */
+	(void)s->o.watch(s->o.call_ctx, ids, count, on_ready, &s->again, NULL);
+}
+
+/* One batch that is due: 1 it was delivered again, 0 there is none, or it is gone. */
+static int step_again(struct shipper *s, struct err *err)
+{
+	const struct ship_again_batch *due;
+	struct ship_again_batch want;
+	struct spool_batch batch;
+	int rc;
+
+	if (!s->o.watch || s->in_hurry)
+		return 0;
+	watch(s);
+	due = ship_again_due(&s->again);
+	if (!due)
+		return 0;
+	want = *due;
+	if (!s->second && spool_reader_open(&s->second, s->spool, s->o.io, err))
+		return err->code;
+	spool_reader_seek(s->second, want.segment, want.place);
+	rc = spool_reader_next(s->second, want.samples, &batch, err);
+	if (rc < 0)
+		return rc;
+	/* The segment may have been dropped, the file at the sink too. */
+	if (rc == 0 || batch.segment != want.segment || batch.place != want.place ||
+	    batch.sample_count != want.samples ||
+	    !sink_has(s->o.sink, batch.id, sizeof(batch.id))) {
+		rc = ship_again_forget(&s->again, want.segment, want.place, err);
+		return rc < 0 ? rc : 0;
+	}
+	rc = deliver(s, &batch, false, err);
+	if (rc)
+		return rc;
+	s->stats.again++;
+	return 1;
+}
+
+/* --- stepping -------------------------------------------------------------------------------- */
+
+/* Whether a batch is to be shipped, or might yet grow. */
+static bool is_ripe(struct shipper *s, const struct spool_batch *b)
+{
+	uint64_t now = s->o.io->mono_ns(s->o.io->ctx), first = b->samples[0].time_ns;
+
+	/* The first of a run shows whether the way is clear. Of another boot, or a clock that makes
+	 * no sense: now. */
+	if (!s->stats.batches || s->in_hurry || b->is_final ||
+	    b->sample_count >= s->o.batch_samples || first > now ||
+	    now - first >= s->o.batch_age_ns)
+		return true;
+	s->due_ns = first + s->o.batch_age_ns;
+	return false;
 }
 
 int shipper_step(struct shipper *s, struct err *err)
@@ -168,18 +292,23 @@ int shipper_step(struct shipper *s, struct err *err)
 
 	if (rc)
 		return rc;
+	s->due_ns = 0;
 	rc = spool_reader_next(s->reader, s->o.batch_samples, &batch, err);
+	if (rc == 1 && !is_ripe(s, &batch)) {
+		spool_reader_back(s->reader);
+		rc = 0;
+	}
 	if (rc <= 0)
-		return rc;
-	arena_reset(&s->arena);
-	rc = batch.sample_count ? deliver(s, &batch, err) : 0;
+		return rc ? rc : step_again(s, err);
+	rc = deliver(s, &batch, true, err);
 	if (!rc)
 		rc = spool_reader_ack(s->reader, &batch, err);
 	if (rc) {
 		spool_reader_rewind(s->reader);
 		return rc;
 	}
-	s->delivered += batch.sample_count;
+	s->stats.samples += batch.sample_count;
+	s->stats.batches++;
 	return 1;
 }
 

@@ -17,15 +17,29 @@
 typedef int shipper_call_fn(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
 			    Rawstack__V1__SymbolizedBatch **ret, struct err *err);
 
+/*
+ * Says which of these ids have a table: calls ready() for each that has. 0, or negative when the
+ * service does not tell now.
+ */
+typedef int shipper_watch_fn(void *ctx, const ProtobufCBinaryData *ids, size_t count,
+			     void (*ready)(void *arg, const void *id, size_t len), void *arg,
+			     struct err *err);
+
 struct shipper_options {
 	const char *spool;   /* directory; need not exist yet */
 	struct sink *sink;   /* kept by the caller, outlives the shipper */
 	const struct io *io; /* for the spool; NULL is io_system() */
 	shipper_call_fn *call;
-	void *call_ctx;
-	size_t batch_samples; /* most samples of a batch; 0: 50,000 */
-	uint32_t timeout_ms;  /* of one call; 0: 10,000 */
+	shipper_watch_fn *watch; /* NULL: batches are delivered once, whatever they lack */
+	void *call_ctx;          /* of both */
+	size_t batch_samples;    /* most samples of a batch; 0: 50,000 */
+	/* Fewer are not shipped before the first is as old, but for the first batch; 0: at once. */
+	uint64_t batch_age_ns;
+	uint32_t timeout_ms; /* of one call; 0: 10,000 */
 };
+
+/* How often `watch` is asked. */
+#define SHIPPER_WATCH_NS UINT64_C(10000000000)
 
 #define SHIPPER_BUILDING_NS      UINT64_C(30000000000)
 #define SHIPPER_BUILDING_REST_NS UINT64_C(600000000000)
@@ -37,13 +51,15 @@ int shipper_open(struct shipper **ret, const struct shipper_options *options,
 		 struct err *err) _must_check_;
 
 /*
- * Ships one batch. 1: it is at the sink and acknowledged; 0: there is nothing to ship now;
- * negative: it is still in the spool, as is all after it, and the next call tries again.
- * A batch that the service calls malformed (ERR_DATA) is delivered without names, with the reason
- * as a comment: it must not hold up what comes after it. One whose tables the service is still
- * making fails with ERR_UNAVAILABLE, but for SHIPPER_BUILDING_NS at most; then it is delivered with
- * the names there are, and so is all of the next SHIPPER_BUILDING_REST_NS: a build may take half an
- * hour, and the spool must not fill up meanwhile.
+ * Ships one batch; when there is none, one that lacked names is delivered again, under its id, if
+ * `watch` says that tables came and the spool still holds its segment. 1: it is at the sink and
+ * acknowledged; 0: there is nothing to ship now; negative: it is still in the spool, as is all
+ * after it, and the next call tries again. A batch that the service calls malformed (ERR_DATA) is
+ * delivered without names, with the reason as a comment: it must not hold up what comes after it.
+ * One whose tables the service is still making fails with ERR_UNAVAILABLE, but for
+ * SHIPPER_BUILDING_NS at most; then it is delivered with the names there are, and so is all of the
+ * next SHIPPER_BUILDING_REST_NS: a build may take half an hour, and the spool must not fill up
+ * meanwhile.
  */
 int shipper_step(struct shipper *s, struct err *err) _must_check_;
 
@@ -53,8 +69,21 @@ void shipper_set_timeout(struct shipper *s, uint32_t timeout_ms);
 /* Samples in the spool that are not acknowledged. */
 int shipper_backlog(struct shipper *s, uint64_t *ret_samples, struct err *err);
 
+/* No batch waits for its age any more: when everything is to be shipped. */
+void shipper_set_hurry(struct shipper *s);
+
+/* How long from now until the youngest batch is old enough, at most `most`. */
+uint64_t shipper_due_ns(const struct shipper *s, uint64_t most);
+
 /* Samples delivered since the start. */
 uint64_t shipper_delivered(const struct shipper *s);
+
+struct shipper_stats {
+	uint64_t samples, batches; /* delivered since the start */
+	uint64_t again;            /* batches delivered another time, with more names */
+	uint64_t waiting;          /* batches that wait for names now */
+};
+void shipper_stats(const struct shipper *s, struct shipper_stats *ret);
 
 void shipper_close(struct shipper *s);
 DEFINE_FREEP(struct shipper, shipper_close);

@@ -5,16 +5,47 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "limits.h"
+#include "sink_render.h"
+
+/* Nobody writes one file for as long. */
+#define UNFINISHED_NS UINT64_C(3600000000000)
+
+enum {
+	NAME_MAX_LEN = 2 * LIMIT_BATCH_ID_LEN + 16
+};
 
 struct sink {
 	const struct io *io;
 	char *dir;
 	int dir_fd;
+	enum sink_kind kind;
 };
 
-int sink_open(struct sink **ret, const char *dir, const struct io *io, struct err *err)
+static const struct {
+	const char *name, *suffix;
+	int (*render)(const struct profile *p, struct buf *out, struct err *err);
+} kinds[SINK_KINDS] = {
+	[SINK_PPROF] = {"pprof", ".pb.gz", sink_render_pprof},
+	[SINK_JSON] = {"json", ".jsonl", sink_render_json},
+	[SINK_FOLDED] = {"folded", ".folded", sink_render_folded},
+};
+
+int sink_kind_of(const char *name, enum sink_kind *ret, struct err *err)
+{
+	for (int i = 0; i < SINK_KINDS; i++) {
+		if (strcmp(name, kinds[i].name))
+			continue;
+		*ret = (enum sink_kind)i;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "'%.40s' is not pprof, json or folded", name);
+}
+
+int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const struct io *io,
+	      struct err *err)
 {
 	_cleanup_(sink_closep) struct sink *s = calloc(1, sizeof(*s));
 	int rc;
@@ -22,6 +53,7 @@ int sink_open(struct sink **ret, const char *dir, const struct io *io, struct er
 	if (!s)
 		return err_set(err, ERR_MEMORY, "sink: out of memory");
 	s->dir_fd = -1;
+	s->kind = kind;
 	s->io = io ? io : io_system();
 	s->dir = strdup(dir);
 	if (!s->dir)
@@ -36,19 +68,157 @@ int sink_open(struct sink **ret, const char *dir, const struct io *io, struct er
 	return 0;
 }
 
-int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *file, size_t len,
-	       struct err *err)
+/* ERR_USAGE for an id of no legal length. */
+static int name_of(const struct sink *s, const uint8_t *id, size_t id_len,
+		   char name[static NAME_MAX_LEN], struct err *err)
 {
-	char name[2 * LIMIT_BATCH_ID_LEN + sizeof(".pb.gz")];
-	int rc;
-
 	if (!id_len || id_len > LIMIT_BATCH_ID_LEN)
 		return err_set(err, ERR_USAGE, "sink: batch id of %zu bytes", id_len);
 	for (size_t i = 0; i < id_len; i++)
 		snprintf(name + 2 * i, 3, "%02x", id[i]);
-	snprintf(name + 2 * id_len, sizeof(".pb.gz"), ".pb.gz");
+	snprintf(name + 2 * id_len, NAME_MAX_LEN - 2 * id_len, "%s", kinds[s->kind].suffix);
+	return 0;
+}
+
+int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *file, size_t len,
+	       struct err *err)
+{
+	char name[NAME_MAX_LEN];
+	int rc = name_of(s, id, id_len, name, err);
+
+	if (rc)
+		return rc;
 	rc = io_replace_file(s->io, s->dir_fd, name, file, len, err);
 	return rc ? err_prefix(err, "%s", s->dir) : 0;
+}
+
+int sink_write_profile(struct sink *s, const uint8_t *id, size_t id_len, const struct profile *p,
+		       struct err *err)
+{
+	_cleanup_(buf_done) struct buf file = BUF_INIT(LIMIT_PPROF_FILE_LEN);
+	int rc;
+
+	if (p->failed)
+		return err_set(err, ERR_LIMIT, "sink: the profile is not whole");
+	rc = kinds[s->kind].render(p, &file, err);
+	if (!rc && file.failed)
+		rc = err_set(err, ERR_LIMIT, "sink: a batch of more than %llu MiB",
+			     (unsigned long long)(LIMIT_PPROF_FILE_LEN / MIB));
+	return rc ? rc : sink_write(s, id, id_len, file.p, file.len, err);
+}
+
+int sink_has(struct sink *s, const uint8_t *id, size_t id_len)
+{
+	char name[NAME_MAX_LEN];
+	int fd;
+
+	if (name_of(s, id, id_len, name, NULL))
+		return 0;
+	fd = s->io->open(s->io->ctx, s->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	if (fd < 0)
+		return 0;
+	s->io->close(s->io->ctx, fd);
+	return 1;
+}
+
+/* --- retention ------------------------------------------------------------------------------- */
+
+struct found {
+	uint64_t time_ns, len;
+	char name[NAME_MAX_LEN];
+};
+
+struct sweep {
+	const struct sink *s;
+	uint64_t now_ns, total;
+	struct found *files;
+	size_t count, cap;
+	bool failed;
+};
+
+static bool is_ours(const struct sink *s, const char *name)
+{
+	const char *suffix = kinds[s->kind].suffix;
+	size_t hex = strspn(name, "0123456789abcdef");
+
+	return hex && hex % 2 == 0 && strlen(name) < NAME_MAX_LEN && !strcmp(name + hex, suffix);
+}
+
+/* ".<name>.<16 hex digits>.tmp" of io_replace_file(). */
+static bool is_unfinished(const struct sink *s, const char *name)
+{
+	size_t len = strlen(name);
+	char of[NAME_MAX_LEN];
+
+	if (name[0] != '.' || len < 22 || len - 22 >= sizeof(of) || strcmp(name + len - 4, ".tmp"))
+		return false;
+	memcpy(of, name + 1, len - 22);
+	of[len - 22] = 0;
+	return is_ours(s, of);
+}
+
+static void sweep_one(void *arg, const char *name)
+{
+	struct sweep *w = arg;
+	bool unfinished = is_unfinished(w->s, name);
+	struct found *f;
+	struct stat st;
+	uint64_t time_ns;
+
+	if ((!unfinished && !is_ours(w->s, name)) ||
+	    fstatat(w->s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		return;
+	time_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	if (unfinished) {
+		if (w->now_ns > time_ns && w->now_ns - time_ns > UNFINISHED_NS)
+			unlinkat(w->s->dir_fd, name, 0);
+		return;
+	}
+	if (!grow_array((void **)&w->files, &w->cap, w->count + 1, sizeof(*w->files),
+			LIMIT_SINK_FILES)) {
+		w->failed = true;
+		return;
+	}
+	f = &w->files[w->count++];
+	*f = (struct found){.time_ns = time_ns, .len = (uint64_t)st.st_size};
+	strcpy(f->name, name);
+	w->total += f->len;
+}
+
+/* Oldest first; among equals by name, which is by place. */
+static int compare_found(const void *a, const void *b)
+{
+	const struct found *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	return strcmp(x->name, y->name);
+}
+
+int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
+	       struct err *err)
+{
+	struct sweep w = {.s = s, .now_ns = s->io->real_ns(s->io->ctx)};
+	int rc = s->io->list(s->io->ctx, s->dir_fd, sweep_one, &w);
+
+	*ret_removed = 0;
+	if (!rc && w.count)
+		qsort(w.files, w.count, sizeof(*w.files), compare_found);
+	for (size_t i = 0; !rc && i < w.count; i++) {
+		const struct found *f = &w.files[i];
+		bool old = limits->age_ns && w.now_ns > f->time_ns &&
+			   w.now_ns - f->time_ns > limits->age_ns;
+
+		if (!old && !(limits->bytes && w.total > limits->bytes))
+			break;
+		if (unlinkat(s->dir_fd, f->name, 0) && errno != ENOENT)
+			rc = -errno;
+		else
+			++*ret_removed;
+		w.total -= f->len;
+	}
+	free(w.files);
+	return rc ? err_sys(err, -rc, "%s: removing old batches", s->dir) : 0;
 }
 
 void sink_close(struct sink *s)

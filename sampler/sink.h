@@ -2,23 +2,53 @@
 #ifndef RAWSTACK_SINK_H
 #define RAWSTACK_SINK_H
 /*
- * Where symbolized batches end: a directory (0700) with one pprof file (0600) for each batch, named
- * <hex of its id>.pb.gz, so that names sort by host, boot and time, and a second delivery of an id
+ * Where symbolized batches end: a directory (0700) with one file (0600) for each batch, named
+ * <hex of its id>.<kind>, so that names sort by host, boot and time, and a second delivery of an id
  * replaces the first. When sink_write() has returned 0 the file survives a power cut: only then is
- * a batch acknowledged. Several processes may write to one directory.
+ * a batch acknowledged. Several processes may write to one directory, of one kind each.
  */
 #include "err.h"
 #include "io.h"
+#include "profile.h"
+
+enum sink_kind {
+	SINK_PPROF,  /* .pb.gz */
+	SINK_JSON,   /* .jsonl: an object a line for each stack, leaf first */
+	SINK_FOLDED, /* .folded: "comm;root;...;leaf weight" */
+	SINK_KINDS,
+};
+
+/* "pprof", "json", "folded" to its kind; ERR_USAGE. */
+int sink_kind_of(const char *name, enum sink_kind *ret, struct err *err);
 
 struct sink;
 
 /* Creates the directory, but not its parents. `io` must outlive the sink; NULL is io_system(). */
-int sink_open(struct sink **ret, const char *dir, const struct io *io,
+int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const struct io *io,
 	      struct err *err) _must_check_;
 
 /* Whole or not at all. id_len is at most LIMIT_BATCH_ID_LEN. */
 int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *file, size_t len,
 	       struct err *err) _must_check_;
+
+/* The same, of a profile in the sink's kind. ERR_LIMIT when that is over LIMIT_PPROF_FILE_LEN. */
+int sink_write_profile(struct sink *s, const uint8_t *id, size_t id_len, const struct profile *p,
+		       struct err *err) _must_check_;
+
+/* 1 when there is a file of this id, else 0. */
+int sink_has(struct sink *s, const uint8_t *id, size_t id_len);
+
+struct sink_limits {
+	uint64_t age_ns; /* by the time of delivery; 0: no limit */
+	uint64_t bytes;  /* of all files of the sink's kind; 0: no limit */
+};
+
+/*
+ * Removes what is over the limits, the oldest first, and what killed writers left unfinished an
+ * hour ago. Other files are left alone. *ret_removed: batches. Works on the file system itself.
+ */
+int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
+	       struct err *err);
 
 void sink_close(struct sink *s);
 DEFINE_FREEP(struct sink, sink_close);

@@ -190,6 +190,8 @@ struct spool_batch {
 	uint64_t damaged_len;              /* bytes of the slice that failed their checksum */
 	uint64_t segment, end_offset;      /* what spool_reader_ack() stores: low half the offset
 					      of a record, high half the samples taken of it */
+	uint64_t place;                    /* where it begins, likewise */
+	bool is_final;                     /* nothing can be added: the segment ended here */
 };
 
 struct spool_reader;
@@ -212,6 +214,12 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 /* Remembers, durably, that everything up to this batch is at the sink. Sent segments may then be
  * dropped first. */
 int spool_reader_ack(struct spool_reader *r, const struct spool_batch *batch, struct err *err);
+
+/* Gives the last batch back: the next call returns it again, with what was added since. */
+void spool_reader_back(struct spool_reader *r);
+
+/* The next batch begins at this place, or in a later segment when that one is gone. */
+void spool_reader_seek(struct spool_reader *r, uint64_t segment, uint64_t place);
 
 /* Goes back to the last acknowledged position. */
 void spool_reader_rewind(struct spool_reader *r);

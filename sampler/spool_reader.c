@@ -13,6 +13,7 @@ struct spool_reader {
 	bool only_looks;                   /* does not wait for writes that are not whole */
 	uint64_t ack_segment, ack_place;   /* where rewind goes */
 	uint64_t next_segment, next_place; /* the end of the last batch that was returned */
+	uint64_t last_place;               /* its beginning */
 
 	uint64_t segment; /* the one being read; with no file: read the next one above it */
 	uint64_t place;   /* in it, the end of the last sample taken */
@@ -119,6 +120,7 @@ static void end_batch(struct spool_reader *r, uint64_t from_place, struct spool_
 		.damaged_len = r->cursor.damaged_len - r->damaged_before,
 		.segment = r->segment,
 		.end_offset = r->place,
+		.place = from_place,
 	};
 	spool_slice_end(&r->slice, ret);
 	memcpy(ret->losses, r->losses, sizeof(ret->losses));
@@ -255,6 +257,10 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 			bool finished = rc == 1;
 
 			rc = next_in_segment(r, finished || r->only_looks, max_samples, ret, err);
+			if (rc == 1) {
+				ret->is_final = finished;
+				r->last_place = ret->place;
+			}
 			if (rc || !finished)
 				return rc;
 			close_segment(r);
@@ -309,6 +315,19 @@ int spool_reader_ack(struct spool_reader *r, const struct spool_batch *batch, st
 	r->ack_segment = batch->segment;
 	r->ack_place = batch->end_offset;
 	return 0;
+}
+
+void spool_reader_seek(struct spool_reader *r, uint64_t segment, uint64_t place)
+{
+	close_segment(r);
+	r->segment = segment - 1;
+	r->next_segment = segment;
+	r->next_place = place;
+}
+
+void spool_reader_back(struct spool_reader *r)
+{
+	spool_reader_seek(r, r->next_segment, r->last_place);
 }
 
 void spool_reader_rewind(struct spool_reader *r)

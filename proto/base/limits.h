@@ -133,6 +133,12 @@
 #define LIMIT_SPOOL_FILES       LIMIT(65536)
 /* Records that wait for a disk that does not answer: at 999 Hz on 64 CPUs about two seconds. */
 #define LIMIT_SPOOL_QUEUE       (4 * MIB)
+/* Batches that wait for names to come: at one in ten seconds, a day and a half; what is remembered
+ * of them in a file. */
+#define LIMIT_SHIP_AGAIN        LIMIT(16384)
+#define LIMIT_SHIP_AGAIN_LEN    (16 * MIB)
+/* Batches in one directory of a sink: at one in ten seconds, four months. */
+#define LIMIT_SINK_FILES        LIMIT(1048576)
 /* Bytes checksummed in vain while looking for the next whole record of one damaged segment. */
 #define LIMIT_SPOOL_RESYNC      (256 * MIB)
 

@@ -67,7 +67,7 @@ static uint64_t ship(const struct io *io, int max)
 	struct err err;
 
 	assert_int_equal(spool_reader_open(&r, "spool", io, &err), 0);
-	assert_int_equal(sink_open(&sink, "out", io, &err), 0);
+	assert_int_equal(sink_open(&sink, "out", SINK_PPROF, io, &err), 0);
 	while (max-- && spool_reader_next(r, BATCH, &b, &err) == 1) {
 		assert_int_equal(deliver(sink, &b, &end), 0);
 		assert_int_equal(spool_reader_ack(r, &b, &err), 0);

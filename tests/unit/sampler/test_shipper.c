@@ -20,6 +20,8 @@ struct service {
 	unsigned int calls, locations;
 	bool bad_columns;
 	bool building; /* no table is ready */
+	bool came;     /* so is module "bb", from now on */
+	unsigned int watched;
 };
 
 static struct service service;
@@ -63,7 +65,7 @@ static int fake_call(void *ctx, const Rawstack__V1__StackBatch *q, uint32_t time
 			status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING;
 			continue;
 		}
-		if (m->build_id.data[0] != 0xaa) {
+		if (m->build_id.data[0] != 0xaa && !svc->came) {
 			status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_UNKNOWN_MODULE;
 			continue;
 		}
@@ -98,6 +100,20 @@ static int fake_call(void *ctx, const Rawstack__V1__StackBatch *q, uint32_t time
 	free(functions);
 	free(lines);
 	return svc->fail ? err_set(err, svc->fail, "fake: told to fail") : 0;
+}
+
+static int fake_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,
+		      void (*ready)(void *arg, const void *id, size_t len), void *arg,
+		      struct err *err _unused_)
+{
+	struct service *svc = ctx;
+
+	svc->watched++;
+	assert_int_equal(count, 1);
+	assert_int_equal(ids[0].data[0], 0xbb);
+	if (svc->came)
+		ready(arg, ids[0].data, ids[0].len);
+	return 0;
 }
 
 static uint32_t add_string(struct spool_writer *w, const char *s)
@@ -207,7 +223,7 @@ static void open_shipper(struct fixture *f, const char *name, size_t batch_sampl
 	memset(&service, 0, sizeof(service));
 	snprintf(f->spool, sizeof(f->spool), "%s/%s.spool", dir, name);
 	snprintf(f->out, sizeof(f->out), "%s/%s.out", dir, name);
-	if (sink_open(&f->sink, f->out, NULL, &err) ||
+	if (sink_open(&f->sink, f->out, SINK_PPROF, NULL, &err) ||
 	    shipper_open(&f->s,
 			 &(struct shipper_options){.spool = f->spool,
 						   .sink = f->sink,
@@ -440,7 +456,7 @@ static void test_second_delivery(void **state _unused_)
 	size_t len;
 
 	snprintf(path, sizeof(path), "%s/second", dir);
-	assert_int_equal(sink_open(&sink, path, NULL, &err), 0);
+	assert_int_equal(sink_open(&sink, path, SINK_PPROF, NULL, &err), 0);
 	assert_int_equal(sink_write(sink, (const uint8_t *)"\x01\xff", 2, "first", 5, &err), 0);
 	assert_int_equal(sink_write(sink, (const uint8_t *)"\x01\xff", 2, "again", 5, &err), 0);
 	assert_int_equal(sink_write(sink, (const uint8_t *)"\x02\xff", 2, "other", 5, &err), 0);
@@ -452,7 +468,7 @@ static void test_second_delivery(void **state _unused_)
 	free(p);
 	snprintf(path, sizeof(path), "ls -A %s/second | wc -l | grep -qx 2", dir);
 	assert_int_equal(system(path), 0);
-	assert_int_equal(sink_open(&sink, "/absent/a/b", NULL, &err), ERR_NOT_FOUND);
+	assert_int_equal(sink_open(&sink, "/absent/a/b", SINK_PPROF, NULL, &err), ERR_NOT_FOUND);
 }
 
 /* The sink cannot be written: the batch stays. */
@@ -473,7 +489,7 @@ static void test_full_disk(void **state _unused_)
 	open_shipper(&f, "full", 0);
 	sink_close(f.sink);
 	shipper_close(f.s);
-	assert_int_equal(sink_open(&f.sink, f.out, &io, &err), 0);
+	assert_int_equal(sink_open(&f.sink, f.out, SINK_PPROF, &io, &err), 0);
 	assert_int_equal(shipper_open(&f.s,
 				      &(struct shipper_options){.spool = f.spool,
 								.sink = f.sink,
@@ -486,6 +502,100 @@ static void test_full_disk(void **state _unused_)
 	assert_int_equal(shipper_backlog(f.s, &left, &err), 0);
 	assert_int_equal(left, 4);
 	close_shipper(&f);
+}
+
+static void open_watching(struct fixture *f, const char *name)
+{
+	static struct io io;
+	struct err err = {0};
+
+	open_shipper(f, name, 0);
+	shipper_close(f->s);
+	io = *io_system();
+	io.mono_ns = still_clock;
+	assert_int_equal(shipper_open(&f->s,
+				      &(struct shipper_options){.spool = f->spool,
+								.sink = f->sink,
+								.io = &io,
+								.call = fake_call,
+								.watch = fake_watch,
+								.call_ctx = &service,
+								.batch_samples = 10,
+								.batch_age_ns = SHIPPER_WATCH_NS},
+				      &err),
+			 0);
+}
+
+/* What lacked names is at the sink at once, and again under the same id when they came: after a
+ * restart as well. */
+static void test_again(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p, more;
+	struct shipper_stats stats;
+	struct fixture f;
+	struct err err = {0};
+	unsigned int files;
+
+	open_watching(&f, "again");
+	fill_spool(f.spool, 0x100, 20);
+	now_ns = 1000000;
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	assert_int_equal(shipper_step(f.s, &err), 0);
+	assert_int_equal(service.watched, 1);
+	assert_int_equal(shipper_step(f.s, &err), 0);
+	assert_int_equal(service.watched, 1); /* not all the time */
+	files = read_sink(f.out, &p);
+	assert_int_equal(files, 2);
+	assert_string_equal(name_of(&p, profile_sample(&p, 0).stack, 2, 0), "/bin/missing+0x500");
+	shipper_stats(f.s, &stats);
+	assert_int_equal(stats.waiting, 2);
+	close_shipper(&f);
+	open_watching(&f, "again");
+	service.came = true;
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	assert_int_equal(shipper_step(f.s, &err), 0);
+	shipper_stats(f.s, &stats);
+	assert_int_equal(stats.again, 2);
+	assert_int_equal(stats.waiting, 0);
+	assert_int_equal(stats.batches, 0);
+	assert_int_equal(read_sink(f.out, &more), files);
+	assert_int_equal(total(&more), total(&p));
+	assert_string_equal(name_of(&more, profile_sample(&more, 0).stack, 2, 0), "inner");
+	now_ns += SHIPPER_WATCH_NS;
+	assert_int_equal(shipper_step(f.s, &err), 0);
+	assert_int_equal(service.watched, 1); /* nobody waits */
+	close_shipper(&f);
+}
+
+/* A batch that is not full waits for its age, or for the end. */
+static void test_batch_age(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	struct fixture f;
+	struct err err = {0};
+
+	open_watching(&f, "age");
+	fill_spool(f.spool, 0x100, 13);
+	now_ns = 3000;
+	assert_int_equal(shipper_step(f.s, &err), 1); /* ten */
+	assert_int_equal(shipper_step(f.s, &err), 0);
+	assert_int_equal(shipper_delivered(f.s), 10);
+	assert_int_equal(shipper_due_ns(f.s, UINT64_MAX), 2010 + SHIPPER_WATCH_NS - 3000);
+	assert_int_equal(shipper_due_ns(f.s, 5), 5);
+	now_ns = 2010 + SHIPPER_WATCH_NS;
+	assert_int_equal(shipper_due_ns(f.s, 5), 0);
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	assert_int_equal(shipper_delivered(f.s), 13);
+	now_ns = 3000;
+	fill_spool(f.spool, 0x300, 2); /* another segment */
+	assert_int_equal(shipper_step(f.s, &err), 0);
+	shipper_set_hurry(f.s);
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	close_shipper(&f);
+	assert_int_equal(read_sink(f.out, &p), 3);
+	assert_int_equal(total(&p), 30);
 }
 
 static void test_back_off(void **state _unused_)
@@ -514,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_server_away), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_building),    cmocka_unit_test(test_second_delivery),
 		cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_back_off),
+		cmocka_unit_test(test_again),       cmocka_unit_test(test_batch_age),
 	};
 
 	if (!mkdtemp(dir))

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ship_again.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "buf.h"
+#include "limits.h"
+
+#define NAME "again"
+
+/* Rewritten when it is longer than this, and than twice what is needed. */
+#define REWRITE_LEN (1 * MIB)
+
+static void drop(struct ship_again *a, size_t i)
+{
+	a->due -= a->batches[i].is_due;
+	free(a->batches[i].ids);
+	memmove(a->batches + i, a->batches + i + 1, (--a->count - i) * sizeof(*a->batches));
+}
+
+static size_t find(const struct ship_again *a, uint64_t segment, uint64_t place)
+{
+	for (size_t i = a->count; i-- > 0;)
+		if (a->batches[i].segment == segment && a->batches[i].place == place)
+			return i;
+	return SIZE_MAX;
+}
+
+/* Takes ids over. */
+static bool add(struct ship_again *a, uint64_t segment, uint64_t place, uint32_t samples,
+		uint32_t *ids, uint32_t id_count)
+{
+	size_t i = find(a, segment, place);
+
+	if (i != SIZE_MAX)
+		drop(a, i);
+	if (a->count == LIMIT_SHIP_AGAIN)
+		drop(a, 0);
+	if (!grow_array((void **)&a->batches, &a->cap, a->count + 1, sizeof(*a->batches),
+			LIMIT_SHIP_AGAIN)) {
+		free(ids);
+		return false;
+	}
+	a->batches[a->count++] =
+		(struct ship_again_batch){segment, place, samples, false, id_count, ids};
+	return true;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static void print_batch(struct buf *out, const struct ship_again_batch *b)
+{
+	buf_printf(out, "batch %" PRIu64 " %" PRIu64 " %u", b->segment, b->place, b->samples);
+	for (uint32_t i = 0; i < b->id_count; i++)
+		buf_printf(out, " %u", b->ids[i]);
+	buf_str(out, "\n");
+}
+
+static void print_id(struct buf *out, const struct ship_again *a, uint32_t id)
+{
+	size_t len;
+	const uint8_t *p = intern_get(&a->ids, id, &len);
+
+	buf_str(out, "id ");
+	for (size_t i = 0; i < len; i++)
+		buf_printf(out, "%02x", p[i]);
+	buf_str(out, "\n");
+}
+
+static void read_id(struct ship_again *a, const char *hex)
+{
+	struct build_id id;
+
+	if (build_id_parse(&id, hex, NULL) == 0)
+		intern_add(&a->ids, id.bytes, id.len, NULL);
+}
+
+static void read_batch(struct ship_again *a, char *at)
+{
+	uint64_t segment = strtoull(at, &at, 10), place = strtoull(at, &at, 10);
+	uint32_t samples = (uint32_t)strtoul(at, &at, 10), *ids = NULL, count = 0;
+	size_t cap = 0;
+
+	while (*at) {
+		char *end;
+		unsigned long id = strtoul(at, &end, 10);
+
+		if (end == at || id >= a->ids.count ||
+		    !grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
+			break;
+		ids[count++] = (uint32_t)id;
+		at = end;
+	}
+	if (segment && samples && count)
+		add(a, segment, place, samples, ids, count);
+	else
+		free(ids);
+}
+
+static void read_line(struct ship_again *a, char *line)
+{
+	if (!strncmp(line, "id ", 3)) {
+		read_id(a, line + 3);
+	} else if (!strncmp(line, "batch ", 6)) {
+		read_batch(a, line + 6);
+	} else if (!strncmp(line, "done ", 5)) {
+		char *at = line + 5;
+		uint64_t segment = strtoull(at, &at, 10);
+		size_t i = find(a, segment, strtoull(at, &at, 10));
+
+		if (i != SIZE_MAX)
+			drop(a, i);
+	}
+}
+
+static int load(struct ship_again *a, struct err *err)
+{
+	_cleanup_(freep) char *text = malloc(LIMIT_SHIP_AGAIN_LEN + 1);
+	int fd = a->io->open(a->io->ctx, a->dir_fd, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
+	size_t len = 0;
+	ssize_t n = 1;
+
+	if (fd == -ENOENT)
+		return 0;
+	if (fd < 0)
+		return err_sys(err, -fd, NAME " of the spool");
+	while (text && n > 0 && len < LIMIT_SHIP_AGAIN_LEN) {
+		n = a->io->pread(a->io->ctx, fd, text + len, LIMIT_SHIP_AGAIN_LEN - len,
+				 (off_t)len);
+		len += n > 0 ? (size_t)n : 0;
+	}
+	a->io->close(a->io->ctx, fd);
+	if (!text)
+		return err_set(err, ERR_MEMORY, "out of memory for " NAME);
+	if (n < 0)
+		return err_sys(err, (int)-n, NAME " of the spool");
+	text[len] = 0;
+	for (char *at = text, *end; (end = memchr(at, '\n', len - (size_t)(at - text)));
+	     at = end + 1) {
+		*end = 0;
+		read_line(a, at);
+		/* A torn line is written over. */
+		a->file_len = (uint64_t)(end + 1 - text);
+	}
+	return 0;
+}
+
+/* Everything anew; ids keep their numbers. */
+static int rewrite(struct ship_again *a, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_SHIP_AGAIN_LEN);
+	int rc;
+
+	for (uint32_t i = 0; i < a->ids.count; i++)
+		print_id(&out, a, i);
+	for (size_t i = 0; i < a->count; i++)
+		print_batch(&out, &a->batches[i]);
+	if (out.failed)
+		return err_set(err, ERR_LIMIT, NAME " of the spool is full");
+	rc = io_replace_file(a->io, a->dir_fd, NAME, out.p, out.len, err);
+	if (!rc)
+		a->file_len = out.len;
+	return rc;
+}
+
+static int append(struct ship_again *a, const struct buf *out, struct err *err)
+{
+	int fd, rc;
+
+	if (a->file_len + out->len > REWRITE_LEN &&
+	    a->file_len > 2 * (64 * (uint64_t)a->ids.count + 128 * (uint64_t)a->count))
+		return rewrite(a, err);
+	fd = a->io->open(a->io->ctx, a->dir_fd, NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
+			 0600);
+	if (fd < 0)
+		return err_sys(err, -fd, NAME " of the spool");
+	rc = io_write_all(a->io, fd, out->p, out->len, (off_t)a->file_len, err);
+	a->io->close(a->io->ctx, fd);
+	if (!rc)
+		a->file_len += out->len;
+	return rc;
+}
+
+/* --- the public rest ------------------------------------------------------------------------- */
+
+int ship_again_open(struct ship_again *a, const char *spool, const struct io *io, struct err *err)
+{
+	int rc;
+
+	*a = (struct ship_again){
+		.io = io,
+		.ids = INTERN_INIT(LIMIT_MISSING_IDS, LIMIT_MISSING_IDS * BUILD_ID_MAX),
+	};
+	a->dir_fd = io->open(io->ctx, AT_FDCWD, spool, O_RDONLY | O_DIRECTORY, 0);
+	if (a->dir_fd < 0)
+		return err_sys(err, -a->dir_fd, "%s", spool);
+	rc = load(a, err);
+	if (rc)
+		ship_again_close(a);
+	return rc;
+}
+
+void ship_again_close(struct ship_again *a)
+{
+	while (a->count)
+		free(a->batches[--a->count].ids);
+	free(a->batches);
+	intern_done(&a->ids);
+	if (a->io && a->dir_fd >= 0)
+		a->io->close(a->io->ctx, a->dir_fd);
+	*a = (struct ship_again){.dir_fd = -1};
+}
+
+int ship_again_note(struct ship_again *a, const struct spool_batch *batch, const bool *missing,
+		    struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_SHIP_AGAIN_LEN);
+	_cleanup_(freep) uint32_t *ids = NULL;
+	uint32_t count = 0;
+	size_t cap = 0;
+
+	for (uint32_t i = 0; i < batch->module_count; i++) {
+		const struct build_id *id = &batch->modules[i].id;
+		uint32_t number;
+		bool is_new;
+
+		if (!missing[i] || !id->len)
+			continue;
+		number = intern_add(&a->ids, id->bytes, id->len, &is_new);
+		if (number == INTERN_FULL ||
+		    !grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
+			continue;
+		if (is_new)
+			print_id(&out, a, number);
+		ids[count++] = number;
+	}
+	if (!count)
+		return ship_again_forget(a, batch->segment, batch->place, err);
+	if (!add(a, batch->segment, batch->place, (uint32_t)batch->sample_count, TAKE_PTR(ids),
+		 count))
+		return err_set(err, ERR_MEMORY, "out of memory for " NAME);
+	print_batch(&out, &a->batches[a->count - 1]);
+	return append(a, &out, err);
+}
+
+int ship_again_forget(struct ship_again *a, uint64_t segment, uint64_t place, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(128);
+	size_t i = find(a, segment, place);
+
+	if (i == SIZE_MAX)
+		return 0;
+	drop(a, i);
+	buf_printf(&out, "done %" PRIu64 " %" PRIu64 "\n", segment, place);
+	return append(a, &out, err);
+}
+
+static bool has_id(const struct ship_again_batch *b, uint32_t id)
+{
+	for (uint32_t i = 0; i < b->id_count; i++)
+		if (b->ids[i] == id)
+			return true;
+	return false;
+}
+
+void ship_again_ready(struct ship_again *a, const void *id, size_t len)
+{
+	uint32_t number = intern_find(&a->ids, id, len);
+
+	if (number == INTERN_FULL)
+		return;
+	for (size_t i = 0; i < a->count; i++) {
+		struct ship_again_batch *b = &a->batches[i];
+
+		if (b->is_due || !has_id(b, number))
+			continue;
+		b->is_due = true;
+		a->due++;
+	}
+}
+
+const struct ship_again_batch *ship_again_due(struct ship_again *a)
+{
+	for (size_t i = 0; a->due && i < a->count; i++)
+		if (a->batches[i].is_due)
+			return &a->batches[i];
+	return NULL;
+}
+
+bool ship_again_waits_for(const struct ship_again *a, uint32_t id)
+{
+	for (size_t i = 0; i < a->count; i++)
+		if (has_id(&a->batches[i], id))
+			return true;
+	return false;
+}

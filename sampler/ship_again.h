@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SHIP_AGAIN_H
+#define RAWSTACK_SHIP_AGAIN_H
+/*
+ * The batches that were delivered without some names, because the service had no table yet, and
+ * the build ids that they wait for. Kept in the file `again` of the spool, so that it survives the
+ * shipper; a batch can be delivered again as long as the spool still holds its segment. Losing the
+ * file loses names, never samples. One thread.
+ *
+ * The file is text, appended to: "id <hex>" (they count from 0), "batch <segment> <place> <samples>
+ * <id> <id>...", "done <segment> <place>"; a last line without its end is not read.
+ */
+#include "build_id.h"
+#include "intern.h"
+#include "io.h"
+#include "spool.h"
+
+struct ship_again_batch {
+	uint64_t segment, place;
+	uint32_t samples;
+	bool is_due; /* one of its ids came */
+	uint32_t id_count;
+	uint32_t *ids; /* numbers of struct ship_again.ids */
+};
+
+struct ship_again {
+	const struct io *io;
+	int dir_fd;
+	struct intern ids; /* bytes of build ids */
+	struct ship_again_batch *batches;
+	size_t count, cap, due;
+	uint64_t file_len;
+};
+
+/* Reads what there is; damage in it is passed over. ERR_IO, ERR_MEMORY. */
+int ship_again_open(struct ship_again *a, const char *spool, const struct io *io, struct err *err);
+void ship_again_close(struct ship_again *a);
+
+/* Notes that a batch lacks the modules marked; replaces what was noted of it, and none marked
+ * forgets it. Above LIMIT_SHIP_AGAIN the oldest is forgotten. */
+int ship_again_note(struct ship_again *a, const struct spool_batch *batch, const bool *missing,
+		    struct err *err);
+
+/* A table came: the batches that lack it are due. */
+void ship_again_ready(struct ship_again *a, const void *id, size_t len);
+
+/* The oldest that is due, NULL. Valid until the next call. */
+const struct ship_again_batch *ship_again_due(struct ship_again *a);
+
+/* It cannot or need not be delivered again. */
+int ship_again_forget(struct ship_again *a, uint64_t segment, uint64_t place, struct err *err);
+
+/* Whether any batch waits for the id of this number. */
+bool ship_again_waits_for(const struct ship_again *a, uint32_t id);
+
+#endif

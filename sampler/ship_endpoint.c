@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ship_endpoint.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "io.h"
+#include "log.h"
+#include "rawstack/v1/binaries.pb-c.h"
+#include "rpc_client.h"
+
+/* The events of tables that are there come at once; this is for the way. */
+#define WATCH_MS 1000
+
+void ship_endpoint_close(struct ship_endpoint *e)
+{
+	if (!e)
+		return;
+	rpc_client_close(e->client);
+	e->client = NULL;
+}
+
+static uint64_t now_ns(void)
+{
+	const struct io *io = io_system();
+
+	return io->mono_ns(io->ctx);
+}
+
+/* Makes e->client one of the server to use. */
+static int use_server(struct ship_endpoint *e, struct err *err)
+{
+	struct err warning;
+	const char *server;
+
+	if (ship_route_refresh(&e->route, &warning) < 0)
+		log_warn("%s; the servers stay as they were", warning.message);
+	server = ship_route_server(&e->route, now_ns());
+	if (e->client && !strcmp(e->server, server))
+		return 0;
+	ship_endpoint_close(e);
+	snprintf(e->server, sizeof(e->server), "%s", server);
+	return rpc_client_open(&e->client, server, err);
+}
+
+static int call_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *request,
+		     uint32_t timeout_ms, Rawstack__V1__SymbolizedBatch **ret, struct err *err)
+{
+	ProtobufCMessage *reply = NULL;
+	int rc = use_server(e, err);
+
+	if (rc)
+		return rc;
+	e->sent_bytes += protobuf_c_message_get_packed_size(&request->base);
+	rc = rpc_client_call(e->client, "/rawstack.v1.Symbolizer/Symbolize", &request->base,
+			     &rawstack__v1__symbolized_batch__descriptor, timeout_ms, &reply, err);
+	if (!rc)
+		*ret = (Rawstack__V1__SymbolizedBatch *)reply;
+	return rc;
+}
+
+int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
+		       Rawstack__V1__SymbolizedBatch **ret, struct err *err)
+{
+	struct ship_endpoint *e = ctx;
+	int rc;
+
+	for (;;) {
+		rc = call_once(e, request, timeout_ms, ret, err);
+		if (rc != ERR_UNAVAILABLE)
+			break;
+		if (!ship_route_bad(&e->route, now_ns()))
+			return rc;
+	}
+	if (!rc)
+		ship_route_good(&e->route);
+	return rc;
+}
+
+static int watch(struct ship_endpoint *e, const Rawstack__V1__WatchRequest *request,
+		 void (*ready)(void *arg, const void *id, size_t len), void *arg, struct err *err)
+{
+	_cleanup_(rpc_stream_closep) struct rpc_stream *stream = NULL;
+	ProtobufCMessage *reply = NULL;
+	size_t told = 0;
+	int rc = rpc_stream_open(&stream, e->client, "/rawstack.v1.Binaries/Watch",
+				 &rawstack__v1__watch_event__descriptor, WATCH_MS, err);
+
+	if (!rc)
+		rc = rpc_stream_send(stream, &request->base, err);
+	if (!rc)
+		rc = rpc_stream_half_close(stream, err);
+	if (rc)
+		return rc;
+	/* Until the time is over, or each id was told: a watch has no end of its own. */
+	while (told < request->n_build_ids && rpc_stream_receive(stream, &reply, err) == 1) {
+		const Rawstack__V1__WatchEvent *event = (Rawstack__V1__WatchEvent *)reply;
+
+		if (event->status == RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY)
+			ready(arg, event->build_id.data, event->build_id.len);
+		protobuf_c_message_free_unpacked(reply, NULL);
+		reply = NULL;
+		told++;
+	}
+	return 0;
+}
+
+int ship_endpoint_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,
+			void (*ready)(void *arg, const void *id, size_t len), void *arg,
+			struct err *err)
+{
+	Rawstack__V1__WatchRequest request = RAWSTACK__V1__WATCH_REQUEST__INIT;
+	int rc = use_server(ctx, err);
+
+	request.n_build_ids = count;
+	request.build_ids = (ProtobufCBinaryData *)(uintptr_t)ids;
+	return rc ? rc : watch(ctx, &request, ready, arg, err);
+}

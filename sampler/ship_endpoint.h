@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SHIP_ENDPOINT_H
+#define RAWSTACK_SHIP_ENDPOINT_H
+/*
+ * The shipper's calls to the service in use: connects, fails over to the next server, counts what
+ * it sends. The one file of the shipper that sees rpc_client.h. One thread.
+ */
+#include "rawstack/v1/symbolizer.pb-c.h"
+#include "ship_route.h"
+
+struct rpc_client;
+
+struct ship_endpoint {
+	struct ship_route route;
+	struct rpc_client *client;          /* NULL: none */
+	char server[SHIP_ROUTE_SERVER_LEN]; /* of the client */
+	uint64_t sent_bytes;                /* of requests, since the start */
+};
+
+/* e->route is set. */
+void ship_endpoint_close(struct ship_endpoint *e);
+DEFINE_FREEP(struct ship_endpoint, ship_endpoint_close);
+
+/* shipper_call_fn and shipper_watch_fn; ctx is a struct ship_endpoint. A server that is away is
+ * left for the next one; ERR_UNAVAILABLE when all are. */
+int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
+		       Rawstack__V1__SymbolizedBatch **ret, struct err *err);
+int ship_endpoint_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,
+			void (*ready)(void *arg, const void *id, size_t len), void *arg,
+			struct err *err);
+
+#endif

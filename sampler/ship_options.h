@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SHIP_OPTIONS_H
+#define RAWSTACK_SHIP_OPTIONS_H
+/* The command line of rawstack-ship. */
+#include "sink.h"
+
+struct ship_options {
+	const char *spool, *out;
+	const char *servers, *routes, *cluster; /* one of the first two; NULL */
+	enum sink_kind kind;
+	struct sink_limits keep;
+	size_t batch_samples;
+	uint64_t batch_age_ns;
+	uint64_t rate_bytes; /* of requests in a second; 0: no limit */
+	int nice_level;
+	bool once;
+};
+
+/* 1: it said what was asked for, exit 0; 0: go on; ERR_USAGE. Strings are borrowed from argv. */
+int ship_options_parse(int argc, char **argv, struct ship_options *ret, struct err *err);
+
+#endif

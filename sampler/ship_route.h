@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SHIP_ROUTE_H
+#define RAWSTACK_SHIP_ROUTE_H
+/*
+ * Which service is asked: a list of servers, given or from a routing file, and the one of them in
+ * use. Opens no connection; waits for nothing. One thread.
+ *
+ * A routing file has lines "CLUSTER SERVER[,SERVER...]"; '#' begins a comment. The line of one's
+ * own cluster counts, else that of "*". It is read again when it has changed; one that cannot be
+ * read or has no line for us leaves the servers as they were, with a warning.
+ */
+#include "err.h"
+
+enum {
+	SHIP_ROUTE_SERVERS = 16,
+	SHIP_ROUTE_SERVER_LEN = 256,
+};
+
+/* How long another than the first is used before the first is tried again. */
+#define SHIP_ROUTE_STAY_NS UINT64_C(60000000000)
+
+struct ship_route {
+	char servers[SHIP_ROUTE_SERVERS][SHIP_ROUTE_SERVER_LEN];
+	size_t count, at;
+	size_t failed_in_row; /* servers that were away one after the other */
+	uint64_t left_first_ns;
+	const char *file, *cluster; /* borrowed; NULL: a given list */
+	uint64_t stamp[4];          /* of the file that was read */
+};
+
+/* Exactly one of servers ("A:1,B:2") and file is given. ERR_USAGE, ERR_IO, ERR_NOT_FOUND. */
+int ship_route_init(struct ship_route *r, const char *servers, const char *file,
+		    const char *cluster, struct err *err);
+
+/* Looks at the routing file: 1 when the servers have changed, 0 when not, negative when it cannot
+ * be used now; that is said once for each state of the file. */
+int ship_route_refresh(struct ship_route *r, struct err *err);
+
+/* The server to use. Goes back to the first when another was in use for long enough. */
+const char *ship_route_server(struct ship_route *r, uint64_t now_ns);
+
+/* It answered. */
+void ship_route_good(struct ship_route *r);
+
+/* It is away: the next one is used from now on. True when another is left to be tried at once,
+ * false when all were away in a row: then it is time to wait. */
+bool ship_route_bad(struct ship_route *r, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Parts of the shipper alone: which server, what a sink holds and for how long, who waits. */
+#include "ship_again.h"
+#include "ship_route.h"
+#include "sink.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+static char dir[] = "ship-parts-XXXXXX";
+
+static void write_file(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	assert_int_equal(fclose(f), 0);
+}
+
+/* --- routes ---------------------------------------------------------------------------------- */
+
+static void test_fail_over(void **state _unused_)
+{
+	struct ship_route r;
+	struct err err;
+	uint64_t now = 1000;
+
+	assert_int_equal(ship_route_init(&r, "a:1,b:2,c:3", NULL, NULL, &err), 0);
+	assert_string_equal(ship_route_server(&r, now), "a:1");
+	assert_true(ship_route_bad(&r, now));
+	assert_string_equal(ship_route_server(&r, now), "b:2");
+	assert_true(ship_route_bad(&r, now));
+	assert_string_equal(ship_route_server(&r, now), "c:3");
+	assert_false(ship_route_bad(&r, now)); /* all of them: time to wait */
+	assert_string_equal(ship_route_server(&r, now), "a:1");
+	assert_true(ship_route_bad(&r, now));
+	ship_route_good(&r);
+	assert_string_equal(ship_route_server(&r, now + SHIP_ROUTE_STAY_NS - 1), "b:2");
+	assert_string_equal(ship_route_server(&r, now + SHIP_ROUTE_STAY_NS), "a:1");
+	assert_int_equal(ship_route_init(&r, "a:1", NULL, NULL, &err), 0);
+	assert_false(ship_route_bad(&r, now));
+	assert_int_equal(ship_route_init(&r, "", NULL, NULL, &err), ERR_USAGE);
+	assert_int_equal(ship_route_init(&r, "a:1,,b:2", NULL, NULL, &err), ERR_USAGE);
+	assert_int_equal(ship_route_init(&r, "1,2,3,4,5,6,7,8,9,0,1,2,3,4,5,6,7", NULL, NULL, &err),
+			 ERR_USAGE);
+}
+
+static void test_routing_file(void **state _unused_)
+{
+	struct ship_route r;
+	struct err err;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/routes", dir);
+	assert_int_equal(ship_route_init(&r, NULL, path, "east", &err), ERR_NOT_FOUND);
+	write_file(path, "# cluster servers\nwest w:1\n  east  e:1,e:2 # two\n* any:1");
+	assert_int_equal(ship_route_init(&r, NULL, path, "east", &err), 0);
+	assert_int_equal(r.count, 2);
+	assert_string_equal(ship_route_server(&r, 0), "e:1");
+	assert_int_equal(ship_route_refresh(&r, &err), 0);
+	write_file(path, "west w:1\neast e:9\n");
+	assert_int_equal(ship_route_refresh(&r, &err), 1);
+	assert_string_equal(ship_route_server(&r, 0), "e:9");
+	write_file(path, "west w:1\neastern e:7\neast\n");
+	assert_int_equal(ship_route_refresh(&r, &err), ERR_NOT_FOUND);
+	assert_int_equal(ship_route_refresh(&r, &err), 0); /* said once */
+	assert_string_equal(ship_route_server(&r, 0), "e:9");
+	assert_int_equal(unlink(path), 0);
+	assert_true(ship_route_refresh(&r, &err) < 0);
+	assert_string_equal(ship_route_server(&r, 0), "e:9");
+	write_file(path, "* any:1\n");
+	assert_int_equal(ship_route_refresh(&r, &err), 1);
+	assert_string_equal(ship_route_server(&r, 0), "any:1");
+}
+
+/* --- sinks ----------------------------------------------------------------------------------- */
+
+static void make_profile(struct profile *p)
+{
+	struct profile_line lines[2] = {{0}};
+	struct profile_label labels[2] = {{0}};
+	uint32_t stack[2], module, kernel;
+
+	profile_init(p);
+	profile_value_type(p, "samples", "count");
+	profile_value_type(p, "cpu", "nanoseconds");
+	module = profile_add_module(p,
+				    &(struct profile_module){.path = profile_cstr(p, "/bin/a"),
+							     .build_id = profile_cstr(p, "abcd")});
+	kernel = profile_add_module(
+		p, &(struct profile_module){.path = profile_cstr(p, PROFILE_KERNEL_TEXT)});
+	lines[0].function = profile_add_function(
+		p, &(struct profile_function){.name = profile_cstr(p, "in\"ner;\n"),
+					      .file = profile_cstr(p, "/a.c")});
+	lines[0].line = 7;
+	lines[1].function = profile_add_function(
+		p, &(struct profile_function){.name = profile_cstr(p, "main")});
+	stack[1] = profile_add_location(
+		p, &(struct profile_location){
+			   .address = 16, .module = module, .lines = lines, .line_count = 2});
+	lines[0].function = profile_add_function(
+		p, &(struct profile_function){.name = profile_cstr(p, "do_read")});
+	stack[0] = profile_add_location(
+		p, &(struct profile_location){
+			   .address = 32, .module = kernel, .lines = lines, .line_count = 1});
+	labels[0].key = profile_cstr(p, "thread");
+	labels[0].text = profile_cstr(p, "wor;ker");
+	labels[1].key = profile_cstr(p, "pid");
+	labels[1].num = 42;
+	profile_add_sample(p, profile_add_stack(p, stack, 2), profile_add_labels(p, labels, 2),
+			   (int64_t[]){3, 30});
+}
+
+static void expect_file(const char *name, const char *text)
+{
+	_cleanup_(freep) uint8_t *p = NULL;
+	char path[128];
+	struct err err;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/%s", dir, name);
+	if (io_read_file(path, 10000, &p, &len, &err))
+		fail_msg("%s", err.message);
+	assert_string_equal((char *)p, text);
+}
+
+static void test_kinds(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	enum sink_kind kind;
+	struct err err;
+
+	make_profile(&p);
+	for (int i = 0; i < SINK_KINDS; i++) {
+		_cleanup_(sink_closep) struct sink *s = NULL;
+		char path[64];
+
+		snprintf(path, sizeof(path), "%s/kinds", dir);
+		assert_int_equal(sink_open(&s, path, (enum sink_kind)i, NULL, &err), 0);
+		assert_int_equal(sink_has(s, (const uint8_t *)"\x01\xff", 2), 0);
+		assert_int_equal(sink_write_profile(s, (const uint8_t *)"\x01\xff", 2, &p, &err),
+				 0);
+		assert_int_equal(sink_has(s, (const uint8_t *)"\x01\xff", 2), 1);
+	}
+	expect_file("kinds/01ff.folded", "wor?ker;main;in\"ner??_[i];do_read_[k] 3\n");
+	expect_file("kinds/01ff.jsonl",
+		    "{\"time_ns\":0,\"duration_ns\":0,\"samples\":3,\"cpu\":30,"
+		    "\"labels\":{\"thread\":\"wor;ker\",\"pid\":42},\"frames\":["
+		    "{\"function\":\"do_read\",\"line\":7,\"module\":\"[kernel.kallsyms]\","
+		    "\"address\":\"0x20\"},"
+		    "{\"function\":\"in\\u0022ner;\\u000a\",\"file\":\"/"
+		    "a.c\",\"line\":7,\"inlined\":true,"
+		    "\"module\":\"/bin/a\",\"build_id\":\"abcd\",\"address\":\"0x10\"},"
+		    "{\"function\":\"main\",\"module\":\"/bin/a\",\"build_id\":\"abcd\","
+		    "\"address\":\"0x10\"}]}\n");
+	assert_int_equal(sink_kind_of("folded", &kind, &err), 0);
+	assert_int_equal(kind, SINK_FOLDED);
+	assert_int_equal(sink_kind_of("svg", &kind, &err), ERR_USAGE);
+}
+
+static void set_age(const char *path, const char *name, time_t seconds)
+{
+	struct timespec times[2] = {{.tv_sec = time(NULL) - seconds}};
+	char file[128];
+
+	times[1] = times[0];
+	snprintf(file, sizeof(file), "%s/%s", path, name);
+	assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+}
+
+static bool is_there(const char *path, const char *name)
+{
+	char file[128];
+
+	snprintf(file, sizeof(file), "%s/%s", path, name);
+	return access(file, F_OK) == 0;
+}
+
+static void test_sweep(void **state _unused_)
+{
+	static const struct {
+		const char *name;
+		time_t age;
+	} files[] = {
+		{"01.pb.gz", 1000},
+		{"02.pb.gz", 500},
+		{"03.pb.gz", 10},
+		{"mine.pb.gz", 9000},
+		{"01.jsonl", 9000},
+		{"notes.txt", 9000},
+		{".04.pb.gz.0123456789abcdef.tmp", 9000},
+		{".05.pb.gz.0123456789abcdef.tmp", 10},
+	};
+	_cleanup_(sink_closep) struct sink *s = NULL;
+	struct sink_limits limits = {.age_ns = UINT64_C(600000000000)};
+	char path[64], file[160];
+	uint64_t removed;
+	struct err err;
+
+	snprintf(path, sizeof(path), "%s/sweep", dir);
+	assert_int_equal(sink_open(&s, path, SINK_PPROF, NULL, &err), 0);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++) {
+		snprintf(file, sizeof(file), "%s/%s", path, files[i].name);
+		write_file(file, "0123456789");
+		set_age(path, files[i].name, files[i].age);
+	}
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 1);
+	for (size_t i = 0; i < ARRAY_LEN(files); i++)
+		assert_int_equal(is_there(path, files[i].name), i != 0 && i != 6);
+	limits.bytes = 20;
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 0);
+	limits.bytes = 19;
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 1);
+	assert_false(is_there(path, "02.pb.gz"));
+	assert_true(is_there(path, "03.pb.gz"));
+	limits = (struct sink_limits){0};
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 0);
+}
+
+/* --- who waits for names --------------------------------------------------------------------- */
+
+static struct spool_batch batch_at(uint64_t segment, uint64_t place,
+				   const struct spool_module *modules, size_t count)
+{
+	return (struct spool_batch){.segment = segment,
+				    .place = place,
+				    .modules = modules,
+				    .module_count = count,
+				    .sample_count = 5};
+}
+
+static void test_again(void **state _unused_)
+{
+	struct spool_module modules[3];
+	const bool all[3] = {true, true, true}, first[3] = {true}, last[3] = {[2] = true},
+		   none[3] = {false};
+	const struct ship_again_batch *due;
+	struct spool_batch b;
+	struct ship_again a;
+	struct err err;
+	char file[64];
+	FILE *f;
+
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(build_id_set(&modules[i].id, BUILD_ID_GNU,
+					      (const uint8_t[]){(uint8_t)i, 2, 3}, 3, &err),
+				 0);
+	assert_int_equal(ship_again_open(&a, dir, io_system(), &err), 0);
+	b = batch_at(7, 512, modules, 3);
+	assert_int_equal(ship_again_note(&a, &b, all, &err), 0);
+	b = batch_at(7, 900, modules, 3);
+	assert_int_equal(ship_again_note(&a, &b, first, &err), 0);
+	b = batch_at(8, 512, modules, 3);
+	assert_int_equal(ship_again_note(&a, &b, last, &err), 0);
+	b = batch_at(8, 700, modules, 3);
+	assert_int_equal(ship_again_note(&a, &b, none, &err), 0);
+	assert_int_equal(a.count, 3);
+	assert_null(ship_again_due(&a));
+	ship_again_close(&a);
+	/* Another run of it; the last line is torn. */
+	snprintf(file, sizeof(file), "%s/again", dir);
+	f = fopen(file, "a");
+	assert_non_null(f);
+	fputs("batch 9 512 5", f);
+	fclose(f);
+	assert_int_equal(ship_again_open(&a, dir, io_system(), &err), 0);
+	assert_int_equal(a.count, 3);
+	ship_again_ready(&a, "\x00\x02\x04", 3); /* nobody's */
+	assert_null(ship_again_due(&a));
+	ship_again_ready(&a, "\x00\x02\x03", 3);
+	due = ship_again_due(&a);
+	assert_non_null(due);
+	assert_int_equal(due->segment, 7);
+	assert_int_equal(due->place, 512);
+	assert_int_equal(due->samples, 5);
+	/* Delivered again, and one is still missing. */
+	b = batch_at(7, 512, modules, 3);
+	assert_int_equal(ship_again_note(&a, &b, last, &err), 0);
+	due = ship_again_due(&a);
+	assert_non_null(due);
+	assert_int_equal(due->place, 900);
+	assert_int_equal(ship_again_forget(&a, 7, 900, &err), 0);
+	assert_null(ship_again_due(&a));
+	assert_false(ship_again_waits_for(&a, 0));
+	assert_true(ship_again_waits_for(&a, 2));
+	ship_again_close(&a);
+	assert_int_equal(ship_again_open(&a, dir, io_system(), &err), 0);
+	assert_int_equal(a.count, 2);
+	for (uint64_t i = 0; i < LIMIT_SHIP_AGAIN + 10; i++) {
+		b = batch_at(100 + i, 512, modules, 3);
+		assert_int_equal(ship_again_note(&a, &b, last, &err), 0);
+	}
+	assert_int_equal(a.count, LIMIT_SHIP_AGAIN);
+	assert_int_equal(a.batches[0].segment, 110);
+	ship_again_close(&a);
+	assert_int_equal(ship_again_open(&a, dir, io_system(), &err), 0);
+	assert_int_equal(a.count, LIMIT_SHIP_AGAIN);
+	assert_true(a.file_len < 4 * MIB);
+	ship_again_close(&a);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_fail_over), cmocka_unit_test(test_routing_file),
+		cmocka_unit_test(test_kinds),     cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_again),
+	};
+
+	if (!mkdtemp(dir))
+		return 1;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
