@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_BACKEND_H
 #define RAWSTACK_BACKEND_H
 /*
- * A way to get samples and mapping records out of the kernel. Two exist: collect.c (BPF, the whole
- * machine) and perf_self.c (no privilege, own processes). Both deliver into a struct events.
+ * A way to get samples and mapping records out of the kernel. Three exist: collect.c (BPF, the
+ * whole machine), perf_all.c (CAP_PERFMON, the whole machine) and perf_self.c (no privilege, named
+ * processes). All deliver into a struct events.
  */
 #include "err.h"
 #include "events.h"
@@ -35,6 +36,7 @@ struct backend_stats {
 
 struct backend {
 	const char *name; /* as spool_origin.backend */
+	bool has_kernel;  /* stacks have a kernel part */
 	/* Mapping records flow from here on, samples do not. ERR_DENIED names what is missing. */
 	int (*open)(void **ret, const struct backend_options *options, struct err *err);
 	const char *(*event)(const void *self); /* as spool_origin.event */
@@ -52,6 +54,7 @@ struct backend {
 };
 
 extern const struct backend backend_bpf;
+extern const struct backend backend_perf_all;
 extern const struct backend backend_perf_self;
 
 #endif

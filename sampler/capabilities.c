@@ -38,6 +38,11 @@ static uint64_t effective(void)
 	return get_sets(data) ? 0 : data[0].effective | (uint64_t)data[1].effective << 32;
 }
 
+bool capabilities_have(int capability)
+{
+	return effective() & BIT(capability);
+}
+
 const char *capabilities_missing(char *text, size_t len)
 {
 	uint64_t have = effective();

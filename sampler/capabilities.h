@@ -8,6 +8,9 @@
  * (lockdown, seccomp or LSM)". Returns text. */
 const char *capabilities_missing(char *text, size_t len);
 
+/* Whether this process has one of linux/capability.h in effect. */
+bool capabilities_have(int capability);
+
 /* Keeps CAP_BPF, CAP_PERFMON, CAP_SYS_PTRACE and CAP_SYSLOG at most, in every set, for good. */
 int capabilities_keep_sampling(struct err *err);
 

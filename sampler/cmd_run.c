@@ -31,7 +31,9 @@ static const char help[] =
 	"                       [the systemd unit]\n"
 	"  --label KEY=VALUE    with every sample; up to 12 times\n"
 	"  --duration SECONDS   end after that time\n"
-	"  --backend WHICH      bpf; perf-self: own processes, no privilege; auto [auto]\n"
+	"  --backend WHICH      bpf; perf: call chains of every process, with CAP_PERFMON alone;\n"
+	"                       perf-self: own processes, no privilege; auto: the first of these\n"
+	"                       that is permitted [auto]\n"
 	"  --ship HOST:PORT     start rawstack-ship beside it, towards this service\n"
 	"  --out DIR            where rawstack-ship puts symbolized profiles\n"
 	"  --spool-size MIB     of all segments together [256]\n"
@@ -136,6 +138,7 @@ static int parse_backend(struct args *a, const char *text, struct err *err)
 	static const char *const names[] = {
 		[SESSION_BACKEND_AUTO] = "auto",
 		[SESSION_BACKEND_BPF] = "bpf",
+		[SESSION_BACKEND_PERF] = "perf",
 		[SESSION_BACKEND_PERF_SELF] = "perf-self",
 	};
 
@@ -145,7 +148,8 @@ static int parse_backend(struct args *a, const char *text, struct err *err)
 		a->session.backend = (enum session_backend)i;
 		return 0;
 	}
-	return err_set(err, ERR_USAGE, "--backend: '%.40s' is not auto, bpf or perf-self", text);
+	return err_set(err, ERR_USAGE, "--backend: '%.40s' is not auto, bpf, perf or perf-self",
+		       text);
 }
 
 static int open_cgroup(struct args *a, const char *path, struct err *err)

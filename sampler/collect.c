@@ -330,22 +330,6 @@ static int open_mappings(struct collect *c, struct err *err)
 	return any ? 0 : err_set(err, ERR_IO, "no CPU to sample");
 }
 
-/* The processor's own clock where there is one that may be used. */
-static enum backend_event choose_event(enum backend_event wanted)
-{
-	struct perf_event_attr attr;
-	int fd;
-
-	if (wanted != BACKEND_EVENT_AUTO)
-		return wanted;
-	perf_attr_sampling(&attr, BACKEND_EVENT_CYCLES, 1000000000 / 99);
-	fd = perf_open(&attr, -1, 0, -1);
-	if (fd < 0)
-		return BACKEND_EVENT_CLOCK;
-	close(fd);
-	return BACKEND_EVENT_CYCLES;
-}
-
 static int collect_open(void **ret, const struct backend_options *options, struct err *err)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -354,7 +338,7 @@ static int collect_open(void **ret, const struct backend_options *options, struc
 	if (!c)
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	c->period_ns = 1000000000 / options->hz;
-	c->event = choose_event(options->event);
+	c->event = perf_choose_event(options->event);
 	c->cpu_count = (size_t)get_nprocs_conf();
 	c->cpus = calloc(c->cpu_count, sizeof(*c->cpus));
 	if (!c->cpus) {
@@ -401,7 +385,7 @@ static const char *collect_event(const void *self)
 {
 	const struct collect *c = self;
 
-	return c->event == BACKEND_EVENT_CYCLES ? "cycles" : "cpu-clock";
+	return perf_event_name(c->event);
 }
 
 static int start_cpu(struct collect *c, size_t cpu, struct err *err)
@@ -445,6 +429,7 @@ static int collect_start(void *self, struct err *err)
 
 const struct backend backend_bpf = {
 	.name = "bpf",
+	.has_kernel = true,
 	.event = collect_event,
 	.add_pid = collect_add_pid,
 	.find_text = collect_find_text,

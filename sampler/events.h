@@ -27,6 +27,9 @@ enum sample_flag {
 	SAMPLE_KERNEL_THREAD = 1 << 0,
 	SAMPLE_EXITING = 1 << 1,
 	SAMPLE_NO_KERNEL_PART = 1 << 2, /* the backend does not look at the kernel */
+	SAMPLE_SHARED_DEPTH = 1 << 3,   /* the depth limit is of both parts together */
+	/* Whether it is in one: nearly all that a thread does in the kernel is by system calls. */
+	SAMPLE_SYSCALL_UNKNOWN = 1 << 4,
 };
 
 enum {

@@ -135,8 +135,9 @@ static enum location_mode user_mode(const struct event *e, size_t frame)
 {
 	const bool in_kernel = e->sample.kernel_count > 0;
 
-	return frame > 0 || (in_kernel && e->sample.syscall >= 0) ? LOCATION_RETURN
-								  : LOCATION_EXACT;
+	const bool in_syscall = e->sample.syscall >= 0 || e->sample.flags & SAMPLE_SYSCALL_UNKNOWN;
+
+	return frame > 0 || (in_kernel && in_syscall) ? LOCATION_RETURN : LOCATION_EXACT;
 }
 
 static const struct mapping *user_mapping(const struct proc *p, uint64_t pc,
@@ -255,6 +256,7 @@ static uint16_t plausible_count(const struct proc *p, const struct event *e, con
 static void put_user(struct normaliser *n, struct stack *s, const struct proc *p,
 		     const struct event *e, const uint64_t *pcs)
 {
+	const uint16_t shared = e->sample.flags & SAMPLE_SHARED_DEPTH ? e->sample.kernel_count : 0;
 	bool is_cut;
 	uint16_t count = plausible_count(p, e, pcs, &is_cut);
 
@@ -262,7 +264,7 @@ static void put_user(struct normaliser *n, struct stack *s, const struct proc *p
 		put_user_frame(n, s, p, e, pcs[i], user_mode(e, i));
 	if (is_cut)
 		s->flags |= SPOOL_STACK_IMPLAUSIBLE;
-	else if (count >= n->depth_max)
+	else if (count + shared >= n->depth_max)
 		s->flags |= SPOOL_STACK_USER_TRUNCATED;
 	if (e->sample.user_count || e->sample.flags & SAMPLE_KERNEL_THREAD)
 		return;

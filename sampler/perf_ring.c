@@ -64,11 +64,49 @@ void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, 
 	}
 }
 
+enum backend_event perf_choose_event(enum backend_event wanted)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	if (wanted != BACKEND_EVENT_AUTO)
+		return wanted;
+	perf_attr_sampling(&attr, BACKEND_EVENT_CYCLES, 1000000000 / 99);
+	fd = perf_open(&attr, -1, 0, -1);
+	if (fd < 0)
+		return BACKEND_EVENT_CLOCK;
+	close(fd);
+	return BACKEND_EVENT_CYCLES;
+}
+
+const char *perf_event_name(enum backend_event event)
+{
+	return event == BACKEND_EVENT_CYCLES ? "cycles" : "cpu-clock";
+}
+
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd)
 {
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+void perf_check_features(void (*say)(const char *what, bool ok, const char *why))
+{
+	struct perf_event_attr attrs[3];
+	static const char *const names[] = {"mappings with build ids", "names of new cgroups",
+					    "counter of cycles (PMU)"};
+
+	perf_attr_tracking(&attrs[0]);
+	perf_attr_tracking(&attrs[1]);
+	attrs[1].cgroup = 1;
+	perf_attr_sampling(&attrs[2], BACKEND_EVENT_CYCLES, 1000000000 / 99);
+	for (size_t i = 0; i < ARRAY_LEN(attrs); i++) {
+		int fd = perf_open(&attrs[i], -1, 0, -1);
+
+		say(names[i], fd >= 0, fd >= 0 ? "" : strerror(-fd));
+		closep(&fd);
+	}
 }
 
 int perf_ring_map(struct perf_ring *r, int fd, size_t pages, size_t least, struct err *err)
@@ -151,11 +189,11 @@ static void read_mmap(struct bytes *in, struct event *e, uint32_t type, uint16_t
 	take_text(in, e);
 }
 
-/* The user part of a call chain; marks of context stand between the addresses. */
-static void read_sample(struct bytes *in, struct event *e, uint64_t *pcs)
+/* A call chain, kernel part first; marks of context stand between the addresses. */
+static void read_sample(const struct perf_ring *r, struct bytes *in, struct event *e, uint64_t *pcs)
 {
+	uint16_t *part = NULL, total = 0;
 	uint64_t count;
-	bool is_user = false;
 
 	e->kind = EVENT_SAMPLE;
 	memset(&e->sample, 0, sizeof(e->sample));
@@ -165,29 +203,40 @@ static void read_sample(struct bytes *in, struct event *e, uint64_t *pcs)
 	e->sample.cpu = bytes_u32(in);
 	bytes_skip(in, 4);
 	e->sample.syscall = -1;
-	e->sample.flags = SAMPLE_NO_KERNEL_PART;
+	e->sample.flags = SAMPLE_SHARED_DEPTH |
+			  (r->has_kernel ? SAMPLE_SYSCALL_UNKNOWN : SAMPLE_NO_KERNEL_PART);
 	count = bytes_u64(in);
 	for (uint64_t i = 0; i < count && !in->failed; i++) {
 		uint64_t pc = bytes_u64(in);
 
-		if (pc >= (uint64_t)PERF_CONTEXT_MAX)
-			is_user = pc == (uint64_t)PERF_CONTEXT_USER;
-		else if (is_user && e->sample.user_count < LIMIT_STACK_FRAMES)
-			pcs[e->sample.user_count++] = pc;
+		if (pc == (uint64_t)PERF_CONTEXT_USER) {
+			part = &e->sample.user_count;
+		} else if (pc >= (uint64_t)PERF_CONTEXT_MAX) {
+			/* The user part comes last; the kernel's would get mixed with it. */
+			part = r->has_kernel && pc == (uint64_t)PERF_CONTEXT_KERNEL &&
+					       !e->sample.user_count
+				       ? &e->sample.kernel_count
+				       : NULL;
+		} else if (part && total < LIMIT_STACK_FRAMES) {
+			pcs[total++] = pc;
+			(*part)++;
+		}
 	}
+	if (r->has_cgroup)
+		e->sample.cgroup_id = bytes_u64(in);
 	e->data = pcs;
-	e->data_len = e->sample.user_count * sizeof(*pcs);
+	e->data_len = total * sizeof(*pcs);
 }
 
-static void read_record(const struct perf_event_header *head, struct bytes in,
-			struct events *events, struct perf_counts *counts)
+static void read_record(const struct perf_ring *r, const struct perf_event_header *head,
+			struct bytes in, struct events *events, struct perf_counts *counts)
 {
 	uint64_t pcs[LIMIT_STACK_FRAMES];
 	struct event e = {.pid = 0};
 	struct bytes trailer;
 
 	if (head->type == PERF_RECORD_SAMPLE) {
-		read_sample(&in, &e, pcs);
+		read_sample(r, &in, &e, pcs);
 		if (in.failed)
 			return;
 		counts->samples++;
@@ -265,7 +314,7 @@ void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_cou
 			memcpy(r->record + first, data, h.size - first);
 			p = r->record;
 		}
-		read_record(&h, bytes_of(p + sizeof(h), h.size - sizeof(h)), events, counts);
+		read_record(r, &h, bytes_of(p + sizeof(h), h.size - sizeof(h)), events, counts);
 		tail += h.size;
 	}
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);

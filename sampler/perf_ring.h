@@ -14,7 +14,8 @@ struct perf_event_attr;
 struct perf_ring {
 	void *base;
 	size_t page_len, data_len;
-	uint8_t *record; /* one record that wraps around */
+	uint8_t *record;             /* one record that wraps around */
+	bool has_kernel, has_cgroup; /* of its samples */
 };
 
 struct perf_counts {
@@ -28,8 +29,16 @@ void perf_attr_tracking(struct perf_event_attr *attr);
 /* An event that samples: by time, every period_ns; by cycles, as often on a busy CPU. */
 void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, uint64_t period_ns);
 
+/* The event that BACKEND_EVENT_AUTO is here, by trial; others are as they are. */
+enum backend_event perf_choose_event(enum backend_event wanted);
+const char *perf_event_name(enum backend_event event);
+
 /* perf_event_open(2) of the CPU or thread; the descriptor, or -errno. */
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd);
+
+/* Tries what the kernel can tell, and says each by name: whether, and why not. Nothing of it is
+ * needed; without it less is known. */
+void perf_check_features(void (*say)(const char *what, bool ok, const char *why));
 
 /* Maps a ring of at most `pages` pages (a power of two), fewer when the kernel's limit on locked
  * memory says so, at least `least`. */

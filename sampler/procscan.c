@@ -199,9 +199,9 @@ int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
 	}
 	s->pid = pid;
 	s->modules = modules;
-	if (way == PROCSCAN_BEST)
+	if (way != PROCSCAN_TEXT)
 		rc = scan_ioctl(s, fd);
-	if (rc == -ENOTTY)
+	if (rc == -ENOTTY && way != PROCSCAN_IOCTL)
 		rc = scan_text(s, TAKE_FD(fd));
 	closep(&fd);
 	if (rc) {

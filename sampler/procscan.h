@@ -10,7 +10,8 @@
 
 enum procscan_way {
 	PROCSCAN_BEST,
-	PROCSCAN_TEXT, /* as on a kernel without the ioctl */
+	PROCSCAN_IOCTL, /* -ENOTTY without it */
+	PROCSCAN_TEXT,  /* as on a kernel without the ioctl */
 };
 
 /* All of it is the caller's. */

@@ -14,6 +14,8 @@ static const struct {
 } commands[] = {
 	{"run", "sample this machine into a spool, and ship it", cmd_run},
 	{"ship", "ship a spool to a service, without sampling", cmd_ship},
+	{"doctor", "what can be sampled here, and which binaries have no frame pointers",
+	 cmd_doctor},
 	{"spool", "look into a spool: ls, cat, verify", cmd_spool},
 };
 

@@ -7,6 +7,7 @@
 
 int cmd_run(int argc, char **argv);
 int cmd_ship(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_spool(int argc, char **argv);
 
 /* A whole decimal number of min to max: 0, or ERR_USAGE naming the option. */

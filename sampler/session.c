@@ -73,19 +73,36 @@ static void fill_origin(struct spool_origin *o, const struct session *s)
 
 static int open_backend(struct session *s, struct err *err)
 {
+	static const struct backend *const backends[] = {
+		[SESSION_BACKEND_AUTO] = &backend_bpf,
+		[SESSION_BACKEND_BPF] = &backend_bpf,
+		[SESSION_BACKEND_PERF] = &backend_perf_all,
+		[SESSION_BACKEND_PERF_SELF] = &backend_perf_self,
+	};
 	const struct session_options *o = s->options;
+	struct err why;
 	int rc;
 
-	s->backend = o->backend == SESSION_BACKEND_PERF_SELF ? &backend_perf_self : &backend_bpf;
+	s->backend = backends[o->backend];
 	rc = s->backend->open(&s->source, &o->target, err);
 	if (rc != ERR_DENIED || o->backend != SESSION_BACKEND_AUTO)
 		return rc;
-	if (!o->target.pid_count)
-		return err_prefix(err, "without eBPF only own processes named with --pid can be "
-				       "sampled");
-	log_warn("%s; sampling own processes with perf_event_open instead", err->message);
-	s->backend = &backend_perf_self;
-	return s->backend->open(&s->source, &o->target, err);
+	if (o->target.cgroup_count)
+		return err_prefix(err, "without eBPF no cgroup can be sampled");
+	s->backend = o->target.pid_count ? &backend_perf_self : &backend_perf_all;
+	rc = s->backend->open(&s->source, &o->target, &why);
+	if (rc && !o->target.pid_count)
+		return err_prefix(err, "without eBPF and CAP_PERFMON only own processes named "
+				       "with --pid can be sampled");
+	if (rc) {
+		log_warn("%s; trying perf_event_open", err->message);
+		*err = why;
+		return rc;
+	}
+	log_warn("%s; sampling %s instead", err->message,
+		 o->target.pid_count ? "own processes with perf_event_open"
+				     : "with perf call chains");
+	return 0;
 }
 
 static int scan(void *ctx _unused_, uint32_t pid, struct modules *modules, struct procscan *ret)
@@ -238,7 +255,7 @@ static int init_kernel(struct session *s, struct err *err)
 {
 	uint64_t text = 0, etext = 0;
 
-	if (s->backend->find_text(s->source, &text, &etext))
+	if (!s->backend->find_text || s->backend->find_text(s->source, &text, &etext))
 		text = etext = 0;
 	return kernel_map_init(&s->normaliser.kernel, text, etext, s->io->mono_ns(s->io->ctx), err);
 }
@@ -274,7 +291,7 @@ static int prepare(struct session *s, struct err *err)
 	if (rc)
 		return rc;
 	s->normaliser.spool = s->spool;
-	if (s->backend->find_text && init_kernel(s, &warning))
+	if (s->backend->has_kernel && init_kernel(s, &warning))
 		log_warn("%s", warning.message);
 	s->normaliser.labels = o->labels;
 	cgroups_init(&s->normaliser.cgroups, s->io->mono_ns(s->io->ctx));

@@ -9,8 +9,9 @@
 #include "spool.h"
 
 enum session_backend {
-	SESSION_BACKEND_AUTO, /* bpf; where that is not permitted, perf-self */
+	SESSION_BACKEND_AUTO, /* bpf; where that is not permitted, perf, or perf-self with --pid */
 	SESSION_BACKEND_BPF,
+	SESSION_BACKEND_PERF,
 	SESSION_BACKEND_PERF_SELF,
 };
 

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The backend with CAP_PERFMON alone: perf call chains of every process, kernel part included. What
+ * the kernel does not tell this way: the number of ticks (so runs are the samples that came), the
+ * system call a thread is in, its state and the start of its process. Which processes are meant is
+ * told apart by name and program only.
+ */
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sys/ioctl.h>
+#include <sys/sysinfo.h>
+
+#include "backend.h"
+#include "perf_ring.h"
+
+enum {
+	RING_PAGES = 512, /* 2 MiB for each CPU: six seconds of deep stacks at 999 Hz */
+	RING_PAGES_MIN = 8,
+};
+
+struct cpu {
+	int tracking_fd, sampling_fd; /* -1: the CPU is off */
+	struct perf_ring ring;
+};
+
+struct perf_all {
+	struct cpu *cpus;
+	size_t cpu_count;
+	enum backend_event event;
+	struct perf_counts counts;
+};
+
+static void perf_all_close(void *self)
+{
+	struct perf_all *s = self;
+
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->cpu_count; i++) {
+		perf_ring_unmap(&s->cpus[i].ring);
+		closep(&s->cpus[i].sampling_fd);
+		closep(&s->cpus[i].tracking_fd);
+	}
+	free(s->cpus);
+	free(s);
+}
+
+static int denied(struct err *err, int errnum, const char *what)
+{
+	if (errnum == EPERM || errnum == EACCES)
+		return err_set(err, ERR_DENIED, "%s is not permitted: CAP_PERFMON is missing",
+			       what);
+	return err_sys(err, errnum, "%s", what);
+}
+
+/* Samples go to the ring of the mapping records, and begin with perf_all_start(). */
+static int open_cpu(struct perf_all *s, const struct backend_options *o, int cpu, struct err *err)
+{
+	struct cpu *c = &s->cpus[cpu];
+	struct perf_event_attr attr;
+	int rc;
+
+	perf_attr_tracking(&attr);
+	attr.cgroup = 1;
+	c->tracking_fd = perf_open(&attr, -1, cpu, -1);
+	if (c->tracking_fd == -ENODEV)
+		return 0;
+	if (c->tracking_fd < 0)
+		return denied(err, -c->tracking_fd, "watching mappings");
+	rc = perf_ring_map(&c->ring, c->tracking_fd, RING_PAGES, RING_PAGES_MIN, err);
+	if (rc)
+		return rc;
+	c->ring.has_kernel = c->ring.has_cgroup = true;
+	perf_attr_sampling(&attr, s->event, 1000000000 / o->hz);
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP;
+	attr.exclude_idle = 1;
+	attr.disabled = 1;
+	c->sampling_fd = perf_open(&attr, -1, cpu, -1);
+	if (c->sampling_fd < 0)
+		return denied(err, -c->sampling_fd, "sampling every process");
+	return ioctl(c->sampling_fd, PERF_EVENT_IOC_SET_OUTPUT, c->tracking_fd)
+		       ? err_sys(err, errno, "ring of a clock event")
+		       : 0;
+}
+
+static int perf_all_open(void **ret, const struct backend_options *options, struct err *err)
+{
+	struct perf_all *s;
+	bool any = false;
+	int rc = 0;
+
+	if (options->pid_count || options->cgroup_count)
+		return err_set(err, ERR_USAGE,
+			       "without CAP_BPF every process is sampled: --pid works with backend "
+			       "perf-self, --cgroup not at all");
+	s = calloc(1, sizeof(*s));
+	if (s)
+		s->cpus = calloc((size_t)get_nprocs_conf(), sizeof(*s->cpus));
+	if (!s || !s->cpus) {
+		free(s);
+		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
+	}
+	s->cpu_count = (size_t)get_nprocs_conf();
+	s->event = perf_choose_event(options->event);
+	for (size_t i = 0; i < s->cpu_count; i++)
+		s->cpus[i].tracking_fd = s->cpus[i].sampling_fd = -1;
+	for (size_t i = 0; i < s->cpu_count && !rc; i++) {
+		rc = open_cpu(s, options, (int)i, err);
+		any |= s->cpus[i].tracking_fd >= 0;
+	}
+	if (!rc && !any)
+		rc = err_set(err, ERR_IO, "no CPU to sample");
+	if (rc) {
+		perf_all_close(s);
+		return rc;
+	}
+	*ret = s;
+	return 0;
+}
+
+static int control(struct perf_all *s, unsigned long request)
+{
+	for (size_t i = 0; i < s->cpu_count; i++)
+		if (s->cpus[i].sampling_fd >= 0 && ioctl(s->cpus[i].sampling_fd, request, 0))
+			return -errno;
+	return 0;
+}
+
+static int perf_all_start(void *self, struct err *err)
+{
+	int rc = control(self, PERF_EVENT_IOC_ENABLE);
+
+	return rc ? err_sys(err, -rc, "sampling a CPU") : 0;
+}
+
+static void perf_all_stop(void *self)
+{
+	control(self, PERF_EVENT_IOC_DISABLE);
+}
+
+static void perf_all_poll(void *self, struct events *events)
+{
+	struct perf_all *s = self;
+
+	for (size_t i = 0; i < s->cpu_count; i++)
+		if (s->cpus[i].ring.base)
+			perf_ring_drain(&s->cpus[i].ring, events, &s->counts);
+}
+
+static void perf_all_stats(void *self, struct backend_stats *ret)
+{
+	const struct perf_all *s = self;
+
+	*ret = (struct backend_stats){
+		.runs = s->counts.samples,
+		.stored = s->counts.samples - s->counts.refused,
+		.ring_full = s->counts.refused,
+		.perf_lost = s->counts.lost,
+		.throttled = s->counts.throttled,
+	};
+}
+
+static const char *perf_all_event(const void *self)
+{
+	return perf_event_name(((const struct perf_all *)self)->event);
+}
+
+const struct backend backend_perf_all = {
+	.name = "perf",
+	.has_kernel = true,
+	.event = perf_all_event,
+	.open = perf_all_open,
+	.start = perf_all_start,
+	.poll = perf_all_poll,
+	.stop = perf_all_stop,
+	.stats = perf_all_stats,
+	.close = perf_all_close,
+};
