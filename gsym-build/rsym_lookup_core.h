@@ -18,7 +18,11 @@
 
 static RSYM_INLINE void fetch(const uint8_t *p, uint32_t len)
 {
-	for (uint32_t i = 0; i < len && i < FETCH_MAX; i += 64)
+	/* Asking for a few bytes too many costs less than to count them. */
+	__builtin_prefetch(p);
+	__builtin_prefetch(p + 64);
+	__builtin_prefetch(p + 128);
+	for (uint32_t i = 192; i < len && i < FETCH_MAX; i += 64)
 		__builtin_prefetch(p + i);
 }
 
@@ -31,15 +35,17 @@ static RSYM_INLINE bool open_block(const struct rsym *t, const struct rsym_place
 
 /*
  * The nodes from i outward as frames whose `function` is an entity and whose line is above its
- * lowest one. Full arrays keep their last place for the outermost.
+ * lowest one. Full arrays keep their last place for the outermost. is_far: entities are not those
+ * that the address before had.
  */
 static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block *b, uint32_t i,
-				  uint32_t line, struct rsym_frame *frames, size_t cap)
+				  uint32_t line, struct rsym_frame *frames, size_t cap, bool is_far)
 {
 	struct rsym_node node;
 	size_t n = 0;
 
 	for (size_t steps = 0; steps < RSYM_FRAMES_MAX && i < b->node_count; steps++) {
+		struct rsym_frame *f;
 		uint32_t entity;
 
 		rsym_block_node(b, i, &node);
@@ -49,9 +55,12 @@ static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block 
 						       : UINT32_MAX;
 		if (entity >= t->entity_count)
 			return 0; /* damaged, as everything that is not the end below */
-		__builtin_prefetch(rsym_entity_group(t, entity));
-		frames[n < cap ? n++ : cap - 1] =
-			(struct rsym_frame){.function = entity, .line = line};
+		if (is_far)
+			rsym_entity_fetch(t, entity);
+		f = &frames[n < cap ? n : cap - 1];
+		n += n < cap;
+		f->function = entity;
+		f->line = line;
 		if (i < b->root_count)
 			return n;
 		line = node.call;
@@ -68,6 +77,7 @@ static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *frames,
 		rsym_entity_read(t, frames[i].function, &e);
 		frames[i].function = e.function;
 		frames[i].file = e.file;
+		frames[i].column = 0;
 		frames[i].line += e.line;
 	}
 }
@@ -90,7 +100,7 @@ static RSYM_INLINE size_t look_into(const struct rsym *t, const struct rsym_bloc
 	} else {
 		line = (uint32_t)bits_get(b->p, b->line_at + row * b->line_bits, b->line_bits);
 	}
-	return collect(t, b, node, line, frames, cap);
+	return collect(t, b, node, line, frames, cap, true);
 }
 
 int RSYM_VARIANT(rsym_lookup)(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames,
@@ -206,7 +216,7 @@ static size_t look_up_next(const struct rsym *t, uint64_t vaddr, struct cursor *
 	} else {
 		line = (uint32_t)bits_get(b->p, b->line_at + row * b->line_bits, b->line_bits);
 	}
-	n = collect(t, b, node, line, frames, RSYM_FRAMES_MAX);
+	n = collect(t, b, node, line, frames, RSYM_FRAMES_MAX, false);
 	resolve(t, frames, n);
 	return n;
 }

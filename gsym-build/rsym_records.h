@@ -40,6 +40,16 @@ static RSYM_INLINE const uint8_t *rsym_entity_group(const struct rsym *t, uint32
 	return t->entities + (size_t)(entity / RSYM_GROUP) * t->entity_stride;
 }
 
+/* Has memory bring what rsym_entity_read() will read: the head of the group, and the record. */
+static RSYM_INLINE void rsym_entity_fetch(const struct rsym *t, uint32_t entity)
+{
+	const uint8_t *p = rsym_entity_group(t, entity);
+
+	__builtin_prefetch(p);
+	__builtin_prefetch(p + sizeof(struct rsym_disk_entities) +
+			   entity % RSYM_GROUP * (t->file_bits + t->line_bits) / 8);
+}
+
 /* Entity below t->entity_count. */
 static RSYM_INLINE void rsym_entity_read(const struct rsym *t, uint32_t entity,
 					 struct rsym_entity *e)
