@@ -6,6 +6,7 @@
 #include "firefox_write.h"
 #include "folded.h"
 #include "json_lines_write.h"
+#include "otlp_write.h"
 #include "output_file.h"
 #include "perf_script.h"
 #include "pprof_write.h"
@@ -68,6 +69,14 @@ static int to_json(const struct profile *p, uint32_t value, const struct convert
 	return json_lines_write(p, out, err);
 }
 
+static int to_otlp(const struct profile *p, uint32_t value, const struct convert_options *o,
+		   struct text_out *out, struct err *err)
+{
+	(void)value;
+	(void)o;
+	return otlp_write(p, out, err);
+}
+
 static const struct format {
 	const char *name;
 	format_fn *write;
@@ -79,6 +88,7 @@ static const struct format {
 	{"firefox", to_firefox, {".firefox.json"}},
 	{"perf-script", to_perf_script, {".perf", ".perf.txt"}},
 	{"json", to_json, {".jsonl", ".ndjson"}},
+	{"otlp", to_otlp, {".otlp", ".otlp.pb"}},
 };
 
 static bool ends_with(const char *s, const char *end)
@@ -101,7 +111,8 @@ static const struct format *find_format(const struct convert_options *o, struct 
 	}
 	if (o->to)
 		err_set(err, ERR_USAGE,
-			"--to %s: not pprof, folded, speedscope, firefox, perf-script or json",
+			"--to %s: not pprof, folded, speedscope, firefox, perf-script, json or "
+			"otlp",
 			o->to);
 	else
 		err_set(err, ERR_USAGE, "%s: its name says no format: --to FORMAT does", o->out);
@@ -210,6 +221,8 @@ const struct command cmd_convert = {
 		"  firefox            .firefox.json          profiler.firefox.com\n"
 		"  perf-script        .perf .perf.txt        what reads `perf script`\n"
 		"  json               .jsonl .ndjson         a line for each sample, nothing lost\n"
+		"  otlp               .otlp .otlp.pb         OpenTelemetry, ProfilesData "
+		"of " OTLP_VERSION "\n"
 		"\n"
 		"  -o OUT             where to write; - is standard output\n"
 		"  --to FORMAT        one of the names above\n"
