@@ -84,16 +84,20 @@ static bool open_elf(struct elf_file *f, int fd)
 	return true;
 }
 
-/* A section with content, by name. */
-static bool find(const struct elf_file *f, const char *name, struct section *ret)
+static bool is_named(const struct elf_file *f, const struct section *s, const char *name)
 {
 	size_t len = strlen(name) + 1;
 	char text[NAME_MAX_LEN];
 
+	return s->name < f->names_len && len <= sizeof(text) &&
+	       get(f, text, len, f->names_off + s->name) && memcmp(text, name, len) == 0;
+}
+
+/* A section with content, by name. */
+static bool find(const struct elf_file *f, const char *name, struct section *ret)
+{
 	for (uint32_t i = 1; i < f->count; i++)
-		if (get_section(f, i, ret) && ret->type != SHT_NOBITS && ret->name < f->names_len &&
-		    len <= sizeof(text) && get(f, text, len, f->names_off + ret->name) &&
-		    memcmp(text, name, len) == 0)
+		if (get_section(f, i, ret) && ret->type != SHT_NOBITS && is_named(f, ret, name))
 			return true;
 	return false;
 }
@@ -164,6 +168,19 @@ int image_debug_file_open(int fd, const char *path, const struct build_id *id, i
 	if (*ret_fd < 0)
 		*ret_fd = try_link(&f, path, id, &self);
 	return *ret_fd >= 0;
+}
+
+bool image_debug_file_is_separate(int fd)
+{
+	struct elf_file f;
+	struct section s;
+
+	if (!open_elf(&f, fd))
+		return false;
+	for (uint32_t i = 1; i < f.count; i++)
+		if (get_section(&f, i, &s) && s.type == SHT_NOBITS && is_named(&f, &s, ".text"))
+			return true;
+	return false;
 }
 
 int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr)

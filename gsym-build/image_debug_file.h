@@ -21,6 +21,10 @@ int image_debug_file_open(int fd, const char *path, const struct build_id *id, i
 /* The link-time address of an offset in an executable file, by its PT_LOAD segments: 1, or 0. */
 int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr);
 
+/* Whether a file keeps headers but not the code (its .text is NOBITS): a separate debug file, whose
+ * segments say nothing about file offsets of the executable. */
+bool image_debug_file_is_separate(int fd);
+
 /* Address bytes of an ELF file: 4, or 8 also for what is none. */
 unsigned int image_debug_file_class(int fd);
 

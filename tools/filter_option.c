@@ -173,6 +173,9 @@ int filter_option(int option, const char *value, struct profile_filter *f, struc
 		return frames(&f->hide, "--hide", value, err);
 	case FILTER_SHOW_FROM:
 		return frames(&f->show_from, "--show-from", value, err);
+	case FILTER_NO_SYMBOLIZE:
+		f->no_symbolize = true;
+		return 1;
 	case FILTER_NO_INLINES:
 		f->no_inlines = true;
 		return 1;

@@ -23,6 +23,7 @@ enum {
 	FILTER_DEMANGLE,
 	FILTER_GROUP_BY,
 	FILTER_SCHEMA,
+	FILTER_NO_SYMBOLIZE,
 };
 
 /* Rows for an array of struct option. */
@@ -44,6 +45,7 @@ enum {
 	{"no-inlines", no_argument, NULL, FILTER_NO_INLINES},       \
 	{"demangle", required_argument, NULL, FILTER_DEMANGLE},     \
 	{"group-by", required_argument, NULL, FILTER_GROUP_BY},     \
+	{"no-symbolize", no_argument, NULL, FILTER_NO_SYMBOLIZE},   \
 	{"schema", required_argument, NULL, FILTER_SCHEMA}
 /* clang-format on */
 
@@ -69,6 +71,9 @@ enum {
 	"  --hide REGEX       without frames that match\n"                                         \
 	"  --show REGEX       only frames that match\n"                                            \
 	"  --no-inlines       inlined calls count for the function that holds them\n"              \
+	"  --no-symbolize     leave addresses without names as they are; else files of this "      \
+	"machine\n"                                                                                \
+	"                     with the same build id name them\n"                                  \
 	"  --demangle HOW     none, short (no parameters) or full\n"                               \
 	"  --group-by WHAT    function, file, line, module, or label:KEY\n"
 

@@ -93,7 +93,7 @@ static bool module_matches(struct frame_match *m, const struct profile *p, uint3
 	return *kept == YES;
 }
 
-bool frame_match(struct frame_match *m, const struct profile *p, const struct frame *f)
+bool frame_match(struct frame_match *m, const struct profile *p, const struct view_frame *f)
 {
 	if (m->any.set)
 		return function_matches(m, p, f->function) || module_matches(m, p, f->module);

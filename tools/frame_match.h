@@ -9,7 +9,7 @@
 #include "text_match.h"
 
 /* A frame: one line of a location. */
-struct frame {
+struct view_frame {
 	uint32_t location; /* of the profile it comes from */
 	uint32_t place;    /* of the location in its stack: equal ones belong together */
 	uint32_t function; /* of the profile; PROFILE_NONE: nobody named it */
@@ -31,6 +31,6 @@ bool frame_match_is_set(const struct frame_match *m);
 void frame_match_reset(struct frame_match *m);
 
 /* Functions added to the profile since the last call are fine. */
-bool frame_match(struct frame_match *m, const struct profile *p, const struct frame *f);
+bool frame_match(struct frame_match *m, const struct profile *p, const struct view_frame *f);
 
 #endif

@@ -30,6 +30,7 @@ int local_table_open(struct local_table *t, const char *path, bool use_cache, st
 	if (rc)
 		return err_prefix(err, "%s", path);
 	t->address_bytes = image_debug_file_class(t->fd);
+	t->debug_only = image_debug_file_is_separate(t->fd);
 	image_debug_file_open(t->fd, path, &t->id, &t->debug_fd);
 	if (use_cache)
 		table_cache_open(&t->cache, &t->id, (const int[]){t->fd, t->debug_fd}, 2);

@@ -21,6 +21,7 @@ struct local_table {
 	void *p;
 	size_t len;
 	bool whole, kernel;
+	bool debug_only; /* its segments are not those of the executable */
 };
 
 #define LOCAL_TABLE_NONE                                           \

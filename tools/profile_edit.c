@@ -20,7 +20,7 @@ struct edit {
 	struct profile *into;
 	uint32_t *strings, *modules, *functions; /* by row of from: row of into */
 	uint32_t *stacks, *stack_tags;           /* by stack of from: stack and label set of into */
-	struct frame *frames;
+	struct view_frame *frames;
 	size_t count, cap;
 	struct profile_label tags[LIMIT_PROFILE_LABELS];
 	int64_t priorities[LIMIT_PROFILE_LABELS];
@@ -96,7 +96,7 @@ static uint32_t map_function(struct edit *e, uint32_t id)
 	return e->functions[id];
 }
 
-static bool put(struct edit *e, struct frame f)
+static bool put(struct edit *e, struct view_frame f)
 {
 	if (!grow_array((void **)&e->frames, &e->cap, e->count + 1, sizeof(*e->frames),
 			LIMIT_PROFILE_FRAMES)) {
@@ -116,10 +116,10 @@ static void unfold(struct edit *e, uint32_t stack)
 	locations = profile_stack(e->from, stack, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct profile_location l = profile_location(e->from, locations[i]);
-		struct frame f = {.location = locations[i],
-				  .place = (uint32_t)i,
-				  .function = PROFILE_NONE,
-				  .module = map_module(e, l.module)};
+		struct view_frame f = {.location = locations[i],
+				       .place = (uint32_t)i,
+				       .function = PROFILE_NONE,
+				       .module = map_module(e, l.module)};
 		/* Without inlined calls only the function that holds them is left. */
 		size_t first = e->f->no_inlines && l.line_count ? l.line_count - 1 : 0;
 
@@ -181,7 +181,7 @@ static void tag(struct edit *e, const struct schema_rule *r)
 }
 
 /* The frame's function under another name, in the same file. */
-static void name_frame(struct edit *e, struct frame *frame, const void *name, size_t len)
+static void name_frame(struct edit *e, struct view_frame *frame, const void *name, size_t len)
 {
 	struct profile_function f = {0};
 
@@ -191,7 +191,7 @@ static void name_frame(struct edit *e, struct frame *frame, const void *name, si
 	frame->function = profile_add_function(e->into, &f);
 }
 
-static void rename_frame(struct edit *e, const struct schema_rule *r, struct frame *frame)
+static void rename_frame(struct edit *e, const struct schema_rule *r, struct view_frame *frame)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN * 4);
 	struct profile_text t = {"", 0};
@@ -237,7 +237,7 @@ static void drop_frames(struct edit *e, struct schema_rule *r)
 	e->count = kept;
 	if (!kept && count) {
 		static const char text[] = "[all frames dropped]";
-		struct frame f = {
+		struct view_frame f = {
 			.location = PROFILE_NONE, .function = PROFILE_NONE, .module = PROFILE_NONE};
 
 		name_frame(e, &f, text, sizeof(text) - 1);
@@ -315,7 +315,7 @@ static bool choose(struct edit *e)
 
 /* --- groups ---------------------------------------------------------------------------------- */
 
-static void group_name(struct edit *e, const struct frame *frame, struct buf *out)
+static void group_name(struct edit *e, const struct view_frame *frame, struct buf *out)
 {
 	struct profile_text file = {"", 0}, path = {"", 0};
 
@@ -345,15 +345,16 @@ static void group(struct edit *e)
 		return;
 	for (size_t i = 0; i < e->count; i++) {
 		_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_STRING_LEN * 2);
-		struct frame f = e->frames[i];
+		struct view_frame f = e->frames[i];
 		struct profile_function function = {0};
 
 		group_name(e, &f, &name);
 		function.name = profile_string(e->into, name.p, name.len);
-		f = (struct frame){.location = PROFILE_NONE,
-				   .place = (uint32_t)i,
-				   .function = profile_add_function(e->into, &function),
-				   .module = e->f->group == GROUP_MODULE ? f.module : PROFILE_NONE};
+		f = (struct view_frame){.location = PROFILE_NONE,
+					.place = (uint32_t)i,
+					.function = profile_add_function(e->into, &function),
+					.module = e->f->group == GROUP_MODULE ? f.module
+									      : PROFILE_NONE};
 		if (!kept || e->frames[kept - 1].function != f.function)
 			e->frames[kept++] = f;
 	}
@@ -373,7 +374,7 @@ static uint32_t fold(struct edit *e)
 		return PROFILE_NONE;
 	}
 	for (size_t i = 0; i < e->count;) {
-		const struct frame *f = &e->frames[i];
+		const struct view_frame *f = &e->frames[i];
 		struct profile_location l = {.module = f->module, .lines = lines};
 		size_t end = i;
 

@@ -27,7 +27,7 @@ enum profile_group {
 	GROUP_LABEL,
 };
 
-enum profile_names {
+enum name_style {
 	NAMES_AS_THEY_ARE,
 	NAMES_MANGLED, /* as the linker knows them, where the profile says so */
 	NAMES_SHORT,   /* without parameters */
@@ -44,8 +44,8 @@ struct profile_filter {
 	size_t label_count;
 	struct frame_match focus, ignore, show, hide, show_from;
 	struct schema schema;
-	bool no_inlines;
-	enum profile_names names;
+	bool no_inlines, no_symbolize, no_cache;
+	enum name_style names;
 	enum profile_group group;
 	const char *group_label;
 };

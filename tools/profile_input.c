@@ -9,9 +9,10 @@
 #include "buf.h"
 #include "log.h"
 #include "profile_file.h"
+#include "profile_names.h"
 
-static int read_one(const char *path, struct profile_filter *filter, struct profile *ret,
-		    struct err *err)
+static int read_one(const char *path, struct profile_filter *filter, struct profile_names *names,
+		    struct profile *ret, struct err *err)
 {
 	_cleanup_(profile_done) struct profile one;
 	int rc;
@@ -20,7 +21,11 @@ static int read_one(const char *path, struct profile_filter *filter, struct prof
 	rc = profile_file_read(path, &one, err);
 	if (rc || !profile_filter_in_time(filter, &one))
 		return rc;
-	rc = profile_merge(ret, &one, profile_filter_keep, filter, err);
+	if (!filter->no_symbolize)
+		rc = profile_names_prepare(names, &one, err);
+	if (!rc)
+		rc = profile_merge_named(ret, &one, profile_filter_keep, filter,
+					 profile_names_lines, names, err);
 	return rc ? err_prefix(err, "%s", path) : 0;
 }
 
@@ -38,8 +43,8 @@ static int is_profile(const struct dirent *entry)
 		ends_with(entry->d_name, ".pprof"));
 }
 
-static int read_dir(const char *dir, struct profile_filter *filter, struct profile *ret,
-		    struct err *err)
+static int read_dir(const char *dir, struct profile_filter *filter, struct profile_names *names,
+		    struct profile *ret, struct err *err)
 {
 	struct dirent **entries = NULL;
 	int rc = 0, count = scandir(dir, &entries, is_profile, alphasort);
@@ -53,7 +58,7 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 
 		log_progress("reading %d of %d", i + 1, count);
 		buf_printf(&path, "%s/%s", dir, entries[i]->d_name);
-		rc = read_one(buf_cstr(&path), filter, ret, err);
+		rc = read_one(buf_cstr(&path), filter, names, ret, err);
 	}
 	log_progress("%s", "");
 	for (int i = 0; i < count; i++)
@@ -62,8 +67,8 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 	return rc;
 }
 
-static int read_all(char *const *paths, size_t count, struct profile_filter *filter,
-		    struct profile *ret, struct err *err)
+static int read_paths(char *const *paths, size_t count, struct profile_filter *filter,
+		      struct profile_names *names, struct profile *ret, struct err *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct stat st;
@@ -72,13 +77,25 @@ static int read_all(char *const *paths, size_t count, struct profile_filter *fil
 		if (stat(paths[i], &st))
 			return err_sys(err, errno, "%s", paths[i]);
 		if (S_ISDIR(st.st_mode))
-			rc = read_dir(paths[i], filter, ret, err);
+			rc = read_dir(paths[i], filter, names, ret, err);
 		else
-			rc = read_one(paths[i], filter, ret, err);
+			rc = read_one(paths[i], filter, names, ret, err);
 		if (rc)
 			return rc;
 	}
 	return 0;
+}
+
+static int read_all(char *const *paths, size_t count, struct profile_filter *filter,
+		    struct profile *ret, struct err *err)
+{
+	struct profile_names names;
+	int rc;
+
+	profile_names_init(&names, !filter->no_cache);
+	rc = read_paths(paths, count, filter, &names, ret, err);
+	profile_names_done(&names);
+	return rc;
 }
 
 int profile_input_read(char *const *paths, size_t count, struct profile_filter *filter,

@@ -166,6 +166,11 @@ bool profile_is_kernel(const struct profile *p, uint32_t module);
 
 /* --- merging --------------------------------------------------------------------------------- */
 
+/* Lines for a location of `from` that has none, with functions added to `into`: how many of max. */
+typedef size_t profile_lines_fn(void *ctx, const struct profile *from,
+				const struct profile_location *l, struct profile *into,
+				struct profile_line *lines, size_t max);
+
 /* Which samples of `from` take part; NULL takes all. */
 typedef bool profile_keep_fn(void *ctx, const struct profile *from, uint32_t sample);
 
@@ -177,5 +182,10 @@ typedef bool profile_keep_fn(void *ctx, const struct profile *from, uint32_t sam
  */
 int profile_merge(struct profile *into, const struct profile *from, profile_keep_fn *keep,
 		  void *ctx, struct err *err) _must_check_;
+
+/* The same, and names what has no lines; NULL names nothing. */
+int profile_merge_named(struct profile *into, const struct profile *from, profile_keep_fn *keep,
+			void *keep_ctx, profile_lines_fn *name, void *name_ctx,
+			struct err *err) _must_check_;
 
 #endif

@@ -11,6 +11,8 @@ struct merge {
 	struct profile *into;
 	const struct profile *from;
 	uint32_t *strings, *modules, *functions, *locations, *stacks, *label_sets;
+	profile_lines_fn *name;
+	void *name_ctx;
 	uint32_t value_of[LIMIT_PROFILE_VALUES]; /* row of `from` for each value of `into` */
 };
 
@@ -85,6 +87,8 @@ static uint32_t map_location(struct merge *m, uint32_t id)
 	for (size_t i = 0; i < l.line_count; i++)
 		lines[i] = (struct profile_line){map_function(m, l.lines[i].function),
 						 l.lines[i].line};
+	if (!l.line_count && m->name)
+		l.line_count = m->name(m->name_ctx, m->from, &l, m->into, lines, ARRAY_LEN(lines));
 	l.lines = lines;
 	l.module = map_module(m, l.module);
 	m->locations[id] = profile_add_location(m->into, &l);
@@ -170,7 +174,14 @@ static int match_values(struct merge *m, struct err *err)
 int profile_merge(struct profile *into, const struct profile *from, profile_keep_fn *keep,
 		  void *ctx, struct err *err)
 {
-	_cleanup_(merge_done) struct merge m = {.into = into, .from = from};
+	return profile_merge_named(into, from, keep, ctx, NULL, NULL, err);
+}
+
+int profile_merge_named(struct profile *into, const struct profile *from, profile_keep_fn *keep,
+			void *keep_ctx, profile_lines_fn *name, void *name_ctx, struct err *err)
+{
+	_cleanup_(merge_done) struct merge m = {
+		.into = into, .from = from, .name = name, .name_ctx = name_ctx};
 	int rc;
 
 	if (!new_map(&m.strings, &from->strings) || !new_map(&m.modules, &from->module_keys) ||
@@ -187,7 +198,7 @@ int profile_merge(struct profile *into, const struct profile *from, profile_keep
 		const int64_t *v = profile_values(from, i);
 		int64_t values[LIMIT_PROFILE_VALUES] = {0};
 
-		if (keep && !keep(ctx, from, i))
+		if (keep && !keep(keep_ctx, from, i))
 			continue;
 		for (uint32_t k = 0; k < into->value_count; k++)
 			values[k] = m.value_of[k] == PROFILE_NONE ? 0 : v[m.value_of[k]];
