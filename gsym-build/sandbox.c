@@ -2,8 +2,14 @@
 #include "sandbox.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "sanitizer.h"
 
@@ -30,7 +36,6 @@ static const int allowed[] = {
 	SCMP_SYS(rt_sigaction),
 	SCMP_SYS(gettid),
 	SCMP_SYS(getpid),
-	SCMP_SYS(tgkill),
 	SCMP_SYS(exit_group),
 	SCMP_SYS(exit),
 	SCMP_SYS(restart_syscall),
@@ -42,6 +47,43 @@ static const int refused[] = {
 	SCMP_SYS(openat), SCMP_SYS(readlink), SCMP_SYS(ioctl), SCMP_SYS(prlimit64), SCMP_SYS(fcntl),
 };
 
+static int set_limit(int what, uint64_t soft, uint64_t hard, const char *name, struct err *err)
+{
+	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard};
+
+	return setrlimit((__rlimit_resource_t)what, &l) ? err_sys(err, errno, "%s", name) : 0;
+}
+
+/* What a kernel or a container does not allow here costs others time, and no more. */
+static void go_to_background(void)
+{
+	static const struct sched_param none = {0};
+	const int idle_class = 3 << 13; /* IOPRIO_CLASS_IDLE, ioprio_set(2) */
+
+	(void)setpriority(PRIO_PROCESS, 0, 19);
+	(void)sched_setscheduler(0, SCHED_IDLE, &none);
+	(void)syscall(SYS_ioprio_set, 1, 0, idle_class);
+}
+
+int sandbox_limit(const struct sandbox_limits *l, struct err *err)
+{
+	int rc = set_limit(RLIMIT_CORE, 0, 0, "RLIMIT_CORE", err);
+
+	if (!rc)
+		rc = set_limit(RLIMIT_CPU, l->cpu_seconds, l->cpu_seconds + 2, "RLIMIT_CPU", err);
+	if (!rc)
+		rc = set_limit(RLIMIT_FSIZE, l->file_len, l->file_len, "RLIMIT_FSIZE", err);
+	if (!rc && !UNDER_SANITIZER)
+		rc = set_limit(RLIMIT_AS, l->memory, l->memory, "RLIMIT_AS", err);
+	if (!rc && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
+		rc = err_sys(err, errno, "PR_SET_NO_NEW_PRIVS");
+	if (!rc && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
+		rc = err_sys(err, errno, "PR_SET_PDEATHSIG");
+	if (!rc && l->background)
+		go_to_background();
+	return rc;
+}
+
 static int add_rules(scmp_filter_ctx ctx)
 {
 	int rc = 0;
@@ -50,6 +92,10 @@ static int add_rules(scmp_filter_ctx ctx)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
 	for (size_t i = 0; i < ARRAY_LEN(refused) && !rc; i++)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), refused[i], 0);
+	/* Signals to itself only: abort() raises one. */
+	if (!rc)
+		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
+				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
 	/* Memory, but never to be executed. */
 	if (!rc)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,

@@ -7,6 +7,20 @@
  */
 #include "err.h"
 
+struct sandbox_limits {
+	uint64_t memory;      /* bytes of addresses */
+	uint64_t cpu_seconds; /* then SIGXCPU, two seconds later SIGKILL */
+	uint64_t file_len;    /* of what is written; then SIGXFSZ */
+	bool background;      /* idle priority, for processor and disk */
+};
+
+/*
+ * Before the filter. Also: no core file, no new privileges by execve(2), and it dies with the
+ * thread that started it. Sanitizers reserve terabytes of addresses: without the limit on memory
+ * then.
+ */
+int sandbox_limit(const struct sandbox_limits *l, struct err *err) _must_check_;
+
 /*
  * From here on this process can compute, allocate, read and write the descriptors it has, and end.
  * Nothing can be opened, started or connected. Without effect under sanitizers, which need more.

@@ -419,6 +419,7 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
 	request->has_stripped = req->stripped_fd >= 0;
 	request->verify = table_fd >= 0;
+	request->background = req->background;
 	request->wants_missing = missing_fd >= 0;
 	if (req->wanted_count > LIMIT_WANTED)
 		return err_set(err, ERR_LIMIT, "%zu addresses are wanted; the limit is %llu",

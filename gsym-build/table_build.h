@@ -73,6 +73,9 @@ struct table_request {
 	void (*progress)(void *ctx, enum table_stage stage, uint64_t done, uint64_t all);
 	void *progress_ctx;
 
+	/* Runs only when nobody else wants the processor, as a service's builds do. */
+	bool background;
+
 	/* Limits; 0 takes the constant of limits.h. */
 	uint64_t memory_max;
 	uint64_t cpu_seconds_max;

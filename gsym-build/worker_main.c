@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -23,30 +21,16 @@
 #include "table_make.h"
 #include "worker_protocol.h"
 
-static int limit(int what, uint64_t soft, uint64_t hard, const char *name, struct err *err)
-{
-	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard};
-
-	return setrlimit((__rlimit_resource_t)what, &l) ? err_sys(err, errno, "%s", name) : 0;
-}
-
 static int take_limits(const struct worker_request *req, struct err *err)
 {
-	int rc = limit(RLIMIT_CORE, 0, 0, "RLIMIT_CORE", err);
+	const struct sandbox_limits limits = {
+		.memory = req->memory_max,
+		.cpu_seconds = req->cpu_seconds_max,
+		.file_len = req->table_len_max,
+		.background = req->background,
+	};
 
-	/* SIGXCPU comes first and says why; the hard limit is for those who ignore it. */
-	if (!rc)
-		rc = limit(RLIMIT_CPU, req->cpu_seconds_max, req->cpu_seconds_max + 2, "RLIMIT_CPU",
-			   err);
-	if (!rc)
-		rc = limit(RLIMIT_FSIZE, req->table_len_max, req->table_len_max, "RLIMIT_FSIZE",
-			   err);
-	/* Sanitizers reserve terabytes of addresses. */
-	if (!rc && !UNDER_SANITIZER)
-		rc = limit(RLIMIT_AS, req->memory_max, req->memory_max, "RLIMIT_AS", err);
-	if (!rc && prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
-		rc = err_sys(err, errno, "PR_SET_NO_NEW_PRIVS");
-	return rc;
+	return sandbox_limit(&limits, err);
 }
 
 static int map_input(int fd, const void **ret_p, size_t *ret_len, struct err *err)

@@ -24,7 +24,7 @@ enum worker_fd {
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
-#define WORKER_MAGIC 0x72777334u /* changes with either struct */
+#define WORKER_MAGIC 0x72777335u /* changes with either struct */
 
 struct worker_request {
 	uint32_t magic;
@@ -35,6 +35,7 @@ struct worker_request {
 	bool verify; /* compare WORKER_FD_TABLE with the input, write the differences to the output
 		      */
 	bool wants_missing, wants_progress;
+	bool background; /* leave the processor to everybody else */
 	uint32_t companion_count;
 	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
 	uint32_t wanted_count;

@@ -168,6 +168,7 @@ static int make(const struct build_env *env, const struct build_job *job,
 		.companion_count = in->companion_count,
 		.missing = kallsyms ? NULL : &missing,
 		.worker_path = env->worker_path,
+		.background = true,
 	};
 	struct build_report report = {0};
 	struct stat st;

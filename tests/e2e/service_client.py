@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the service tests share: a service of their own, and a client of it that is not ours, made
 of Debian's python3-grpcio and code that protoc and grpc_python_plugin write here and now."""
-import ctypes
 import faulthandler
 import hashlib
 import importlib
@@ -14,7 +13,6 @@ import sys
 import time
 
 faulthandler.dump_traceback_later(90, exit=True)
-LIBC = ctypes.CDLL(None)
 BIN = os.environ["RAWSTACK_BIN"]
 SRC = os.environ["RAWSTACK_SRC"]
 PLUGIN = shutil.which("grpc_python_plugin")
@@ -84,10 +82,11 @@ class Service:
         port_file = os.path.abspath("port")
         if os.path.exists(port_file):
             os.remove(port_file)
+        # It dies with the thread that started it. Not by preexec_fn: that makes Python fork, and what
+        # gRPC does at a fork aborts now and then.
         self.process = subprocess.Popen(
-            [os.path.join(BIN, "rawstack-symbolizer"), "--data", self.data, "--listen",
-             "127.0.0.1:0", "--port-file", port_file, *self.args],
-            preexec_fn=lambda: LIBC.prctl(1, signal.SIGKILL))  # it dies with the test
+            ["setpriv", "--pdeathsig", "KILL", os.path.join(BIN, "rawstack-symbolizer"), "--data",
+             self.data, "--listen", "127.0.0.1:0", "--port-file", port_file, *self.args])
         deadline = time.monotonic() + 30
         while not os.path.exists(port_file):
             if self.process.poll() is not None or time.monotonic() > deadline:
