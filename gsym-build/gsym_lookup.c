@@ -26,7 +26,8 @@ static void put_text(const struct buf *text)
 
 struct options {
 	enum style style;
-	bool verbose, aliases;
+	bool verbose, aliases, file_off;
+	const char *section; /* addresses are offsets in it; or NULL */
 };
 
 /* As llvm-symbolizer --verbose; what is not known has no line. */
@@ -109,17 +110,31 @@ static int print_frame(const struct table_text *t, const struct options *o,
 	return 0;
 }
 
-static int lookup(const struct table_text *t, const struct options *o, uint64_t vaddr,
+/* What was given, as link-time address; 0 when it has none in this table. */
+static int vaddr_of(const struct table_text *t, const struct options *o, uint64_t given,
+		    uint64_t *ret)
+{
+	*ret = given;
+	if (o->file_off)
+		return rsym_vaddr_of_file_off(&t->table, given, ret);
+	if (o->section)
+		return rsym_vaddr_of_section(&t->table, o->section, strlen(o->section), given, ret);
+	return 1;
+}
+
+static int lookup(const struct table_text *t, const struct options *o, uint64_t given,
 		  struct err *err)
 {
+	uint64_t vaddr;
+	bool placed = vaddr_of(t, o, given, &vaddr);
 	enum style style = o->style;
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
-	int count = rsym_lookup(&t->table, vaddr, frames, ARRAY_LEN(frames)), rc = 0;
+	int count = placed ? rsym_lookup(&t->table, vaddr, frames, ARRAY_LEN(frames)) : 0, rc = 0;
 
 	if (style == STYLE_JSON)
-		return json_print_frames(t, vaddr, frames, count, o->aliases, err);
+		return json_print_frames(t, given, frames, count, o->aliases, err);
 	if (style == STYLE_GNU)
-		printf("0x%016llx\n", (unsigned long long)vaddr);
+		printf("0x%016llx\n", (unsigned long long)given);
 	for (int i = 0; i < count && !rc; i++)
 		rc = print_frame(t, o, &frames[i], err);
 	if (count && o->aliases && !rc)
@@ -188,6 +203,8 @@ static int run(int argc, char **argv, struct err *err)
 		{"output-style", required_argument, NULL, 's'},
 		{"demangle", no_argument, NULL, 'C'},
 		{"no-demangle", no_argument, NULL, 'n'},
+		{"file-offset", no_argument, NULL, 'f'},
+		{"section", required_argument, NULL, 'S'},
 		{"verbose", no_argument, NULL, 'v'},
 		{"aliases", no_argument, NULL, 'a'},
 		{0},
@@ -202,6 +219,12 @@ static int run(int argc, char **argv, struct err *err)
 			rc = parse_style(optarg, &o.style, err);
 			if (rc)
 				return rc;
+			break;
+		case 'f':
+			o.file_off = true;
+			break;
+		case 'S':
+			o.section = optarg;
 			break;
 		case 'v':
 			o.verbose = true;
@@ -220,9 +243,16 @@ static int run(int argc, char **argv, struct err *err)
 	}
 	if (optind >= argc)
 		return err_set(err, ERR_USAGE, "lookup: give a TABLE; see --help");
+	if (o.file_off && o.section)
+		return err_set(err, ERR_USAGE, "lookup: --file-offset or --section, not both");
 	rc = table_text_open(&text, argv[optind], err);
 	if (rc)
 		return rc;
+	if (o.file_off && !text.table.segment_count)
+		return err_set(
+			err, ERR_NOT_FOUND,
+			"%s: has no segments; build it with --stripped, or from the executable",
+			argv[optind]);
 	/* Each style does by default what its model does. */
 	text.style = demangle > 0 || (demangle < 0 && o.style != STYLE_GNU) ? DEMANGLE_FULL
 									    : DEMANGLE_NONE;
@@ -251,6 +281,11 @@ const struct gsym_command gsym_command_lookup = {
 		"      --output-style=gnu   as addr2line -a -f -i\n"
 		"      --output-style=json  one object per address, with where each function "
 		"starts\n"
+		"      --file-offset        addresses are offsets in the executable's file, as\n"
+		"                           samplers send them\n"
+		"      --section=NAME       addresses are offsets in this section of an object "
+		"file\n"
+		"                           or kernel module\n"
 		"      --verbose            as llvm-symbolizer --verbose: also where each "
 		"function\n"
 		"                           starts; that of a cold part is its function's\n"

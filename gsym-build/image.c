@@ -186,6 +186,21 @@ const struct image_segment *image_segments(const struct image *im, size_t *ret_c
 	return im->segments;
 }
 
+int image_code_section(const struct image *im, size_t *index, struct image_code_section *ret)
+{
+	while (image_bias(im) && ++*index < im->part_count) {
+		const struct image_part *part = &im->parts[*index];
+
+		if (!image_part_is_code(part))
+			continue;
+		*ret = (struct image_code_section){.name = part->name,
+						   .vaddr = part->shdr.sh_addr - IMAGE_BASE_REL,
+						   .len = part->shdr.sh_size};
+		return 1;
+	}
+	return 0;
+}
+
 int image_add_code(const struct image *im, struct paint *code, struct err *err)
 {
 	bool ok = true;

@@ -83,6 +83,15 @@ struct image_segment {
  * there are more than LIMIT_SEGMENTS), without bias; owned by the image. */
 const struct image_segment *image_segments(const struct image *im, size_t *ret_count);
 
+/* A section with code of a relocatable file. */
+struct image_code_section {
+	const char *name;
+	uint64_t vaddr, len; /* without bias */
+};
+
+/* The next one from *index on, which starts at 0: 1, or 0 behind the last and in linked files. */
+int image_code_section(const struct image *im, size_t *index, struct image_code_section *ret);
+
 /* Adds the addresses of all sections with SHF_EXECINSTR, or without sections those of executable
  * segments. The caller flattens. ERR_MEMORY. */
 int image_add_code(const struct image *im, struct paint *code, struct err *err) _must_check_;

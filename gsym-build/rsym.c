@@ -5,6 +5,7 @@
 #include "rsym_alias.h"
 #include "rsym_bits.h"
 #include "rsym_check.h"
+#include "rsym_code.h"
 #include "rsym_format.h"
 #include "rsym_report.h"
 #include "rsym_text.h"
@@ -34,6 +35,7 @@ static const uint8_t element_len[RSYM_SECTION_END] = {
 	[RSYM_SECTION_SEGMENTS] = sizeof(struct rsym_disk_segment),
 	[RSYM_SECTION_REPORT] = 1,
 	[RSYM_SECTION_ALIASES] = 1,
+	[RSYM_SECTION_CODE] = 1,
 };
 
 static int bad_section(struct err *err, uint32_t id)
@@ -172,6 +174,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->blocks_len = s->by_id[RSYM_SECTION_BLOCKS].len;
 	t->report = s->by_id[RSYM_SECTION_REPORT];
 	t->aliases = s->by_id[RSYM_SECTION_ALIASES];
+	t->code = s->by_id[RSYM_SECTION_CODE];
 	t->span_count = count_of(s, RSYM_SECTION_SPANS);
 	t->tree_count = count_of(s, RSYM_SECTION_TREE);
 	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
@@ -217,6 +220,8 @@ int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 		rc = rsym_check(t, err);
 	if (!rc)
 		rc = rsym_aliases_check(t, err);
+	if (!rc)
+		rc = rsym_code_check(t, err);
 	return rc ? rc : rsym_report_check(t, err);
 }
 

@@ -61,7 +61,7 @@ struct rsym {
 	uint32_t entity_stride, function_stride; /* bytes of a group */
 	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;
 	struct rsym_texts names, files;
-	struct rsym_optional report, aliases;
+	struct rsym_optional report, aliases, code;
 };
 
 enum rsym_flag {
@@ -174,6 +174,12 @@ uint32_t rsym_name_id(const struct rsym *t, uint32_t function);
 /* Address conversion through the segments of the executable: 1 and *ret_vaddr, or 0 when file_off
  * is in no loaded segment. */
 int rsym_vaddr_of_file_off(const struct rsym *t, uint64_t file_off, uint64_t *ret_vaddr);
+
+/* The same for an offset in a section with code of a relocatable file: how loaded kernel modules
+ * are known. 1, or 0 when the table has no such section (tables of linked files have none) or off
+ * is behind its end. */
+int rsym_vaddr_of_section(const struct rsym *t, const void *name, size_t name_len, uint64_t off,
+			  uint64_t *ret_vaddr);
 
 /* Whether vaddr lies in an executable segment (true when the table has no segments). */
 bool rsym_in_segments(const struct rsym *t, uint64_t vaddr);

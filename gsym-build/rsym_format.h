@@ -71,6 +71,7 @@ enum rsym_section_id {
 	RSYM_SECTION_OPTIONAL = 32, /* the first id */
 	RSYM_SECTION_ALIASES = 35,  /* u32 count, packed functions by entry */
 	RSYM_SECTION_REPORT = 36,   /* struct rsym_disk_report, then text */
+	RSYM_SECTION_CODE = 37,     /* u64 count, struct rsym_disk_code by name, names */
 	RSYM_SECTION_END = 40,
 };
 
@@ -173,6 +174,12 @@ struct rsym_disk_report {
 	uint32_t flags;      /* 1: names lie in a dwz file that was not there */
 };
 
+/* A section with code of a relocatable file. */
+struct rsym_disk_code {
+	uint64_t vaddr, len;
+	uint32_t name_at, name_len; /* in the names behind the last of these */
+};
+
 #define RSYM_DISK_NONE UINT32_MAX
 
 _Static_assert(sizeof(struct rsym_disk_header) == 128, "layout");
@@ -191,5 +198,6 @@ _Static_assert(sizeof(struct rsym_disk_decl) == 12, "layout");
 _Static_assert(sizeof(struct rsym_disk_texts) == 16, "layout");
 _Static_assert(sizeof(struct rsym_disk_segment) == 40, "layout");
 _Static_assert(sizeof(struct rsym_disk_report) == 56, "layout");
+_Static_assert(sizeof(struct rsym_disk_code) == 24, "layout");
 
 #endif

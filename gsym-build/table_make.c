@@ -10,6 +10,7 @@
 #include "image.h"
 #include "kallsyms.h"
 #include "limits.h"
+#include "rsym_code.h"
 #include "rsym_format.h"
 #include "rsym_report.h"
 #include "worker_protocol.h"
@@ -52,6 +53,23 @@ static void add_segments(struct build *b, const struct image *im, const struct i
 						       .flags = s->flags,
 					       });
 	b->report->has_segments = count > 0;
+}
+
+/* A loaded module is known by its sections. */
+static int add_code_sections(struct build *b, const struct image *im, struct err *err)
+{
+	_cleanup_(freep) struct rsym_code_section *list = NULL;
+	struct image_code_section s;
+	size_t count = 0, cap = 0;
+
+	for (size_t i = 0; image_code_section(im, &i, &s); count++) {
+		if (!grow_array((void **)&list, &cap, count + 1, sizeof(*list), SIZE_MAX))
+			return err_set(err, ERR_MEMORY, "out of memory");
+		list[count] = (struct rsym_code_section){
+			.name = s.name, .name_len = strlen(s.name), .vaddr = s.vaddr, .len = s.len};
+	}
+	rsym_code_put(rsym_writer_optional(b->writer, RSYM_SECTION_CODE), list, count);
+	return 0;
 }
 
 /* A linked kernel exports symbols to modules and knows where its text starts. */
@@ -218,6 +236,9 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 		return rc;
 	image_forget(im);
 	add_segments(b, im, stripped);
+	rc = add_code_sections(b, im, err);
+	if (rc)
+		return rc;
 	report_relocations(b, im);
 	b->report->unit_count = debug.unit_count;
 	b->report->units_skipped = debug.units_skipped;

@@ -75,8 +75,8 @@ static int cancelled(struct err *err)
 /* --- which addresses are looked up ------------------------------------------------------------ */
 
 /* The link-time address of a location in a module that is ready; false: it has none there. */
-static bool vaddr_of(const struct rsym *t, int kind, uint64_t address, bool is_return,
-		     uint64_t *ret)
+static bool vaddr_of(const struct rsym *t, int kind, const struct kv_bytes *section,
+		     uint64_t address, bool is_return, uint64_t *ret)
 {
 	if (is_return && address == 0)
 		return false;
@@ -87,7 +87,7 @@ static bool vaddr_of(const struct rsym *t, int kind, uint64_t address, bool is_r
 	case LOCATION_KERNEL_TEXT:
 		return (t->flags & RSYM_IS_KERNEL) && CHECKED_ADD(t->text_base, address, ret);
 	case LOCATION_KERNEL_MODULE:
-		return false; /* tables do not know where sections of modules begin */
+		return rsym_vaddr_of_section(t, section->p, section->len, address, ret) == 1;
 	default:
 		*ret = address;
 		return true;
@@ -106,6 +106,7 @@ static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
 {
 	const Rawstack__V1__Locations *l = s->locations;
 	int kind = (int)l->kind[i];
+	const struct kv_bytes *section = NULL;
 	const struct module *m;
 
 	if (kind == LOCATION_HOST_NAMED)
@@ -119,7 +120,10 @@ static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
 		return LOCATION_STATUS(BUILDING);
 	if (m->status != MODULE_STATUS(READY))
 		return LOCATION_STATUS(UNKNOWN_MODULE);
-	if (!vaddr_of(&m->table, kind, l->address[i], is_return(s, i), vaddr))
+	/* batch_check() has seen that a module's location has a string. */
+	if (kind == LOCATION_KERNEL_MODULE)
+		section = &s->strings[l->string[i]];
+	if (!vaddr_of(&m->table, kind, section, l->address[i], is_return(s, i), vaddr))
 		return LOCATION_STATUS(NOT_IN_MODULE);
 	return NOT_YET;
 }

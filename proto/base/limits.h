@@ -34,6 +34,8 @@
 /* Address ranges of the functions and inlined calls of one unit; the largest unit seen has 0.4
  * million. Many entries may share one range list, so the file's length does not bound them. */
 #define LIMIT_UNIT_SPANS     LIMIT(16000000)
+/* Code sections of a relocatable file whose places a table keeps; kernel modules have some ten. */
+#define LIMIT_CODE_SECTIONS  LIMIT(4096)
 /* Abbreviations in one table; link-time optimisation and dwz reach some ten thousand. */
 #define LIMIT_ABBREVS        LIMIT(1000000)
 /* Depth of the DIE tree; template-heavy C++ reaches about 60. */

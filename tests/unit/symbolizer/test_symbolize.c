@@ -10,6 +10,8 @@
 
 #include "limits.h"
 #include "location.h"
+#include "rsym_code.h"
+#include "rsym_format.h"
 #include "rsym_writer.h"
 
 enum {
@@ -28,11 +30,14 @@ static struct build_id there, absent;
 /*
  * Function i stands at 0x1000 + 16 * i, line i + 1; the file begins at offset 0x100. The second
  * half of each is a call of "inner" at line 7. Function 1 has no line, function 2 is a symbol.
+ * Functions 4 and 5 are the section that the only string of a request names.
  */
 static void write_table(struct buf *out)
 {
 	struct rsym_writer_info info = {.id = there, .flags = RSYM_HAS_DWARF | RSYM_HAS_SYMBOLS};
 	struct rsym_writer_segment segment = {0x1000, 0x100000, 0x100, 0x100000, 5};
+	struct rsym_code_section sections[] = {{".text", 5, 0x1000, 0x40},
+					       {"jit::code", 9, 0x1040, 0x20}};
 	struct rsym_writer_function inner = {.name = "inner", .name_len = 5, .file = RSYM_NONE};
 	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
 	uint32_t file = rsym_writer_file(w, "/src", 4, "a.c", 3);
@@ -61,6 +66,7 @@ static void write_table(struct buf *out)
 	}
 	rsym_writer_row(w, 0x1000 + 16 * FUNCTIONS, RSYM_NONE, RSYM_NONE, 0);
 	rsym_writer_segment(w, &segment);
+	rsym_code_put(rsym_writer_optional(w, RSYM_SECTION_CODE), sections, ARRAY_LEN(sections));
 	if (rsym_writer_finish(w, &info, out, &err))
 		fail_msg("%s", err.message);
 }
@@ -182,6 +188,10 @@ static void test_statuses(void **state _unused_)
 		{KIND_VADDR, 0, UINT64_MAX, false, STATUS(NOT_IN_MODULE), 0, 0, NULL},
 		{KIND_VADDR, 1, 0x1000, false, STATUS(UNKNOWN_MODULE), 0, 0, NULL},
 		{LOCATION_KERNEL_TEXT, 0, 0, false, STATUS(NOT_IN_MODULE), 0, 0, NULL},
+		{LOCATION_KERNEL_MODULE, 0, 0x10, false, STATUS(RESOLVED), 1, 6, "f5_"},
+		{LOCATION_KERNEL_MODULE, 0, 0x11, true, STATUS(RESOLVED), 1, 6, "f5_"},
+		{LOCATION_KERNEL_MODULE, 0, 0, true, STATUS(NOT_IN_MODULE), 0, 0, NULL},
+		{LOCATION_KERNEL_MODULE, 0, 0x20, false, STATUS(NOT_IN_MODULE), 0, 0, NULL},
 		{LOCATION_KERNEL_MODULE, 1, 0, false, STATUS(UNKNOWN_MODULE), 0, 0, NULL},
 		{LOCATION_HOST_NAMED, 9, 0, false, STATUS(HOST_NAMED), 1, 0, "jit::code"},
 		{LOCATION_UNRESOLVED, 9, 1, false, STATUS(UNRESOLVED), 0, 0, NULL},
