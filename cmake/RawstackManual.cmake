@@ -16,5 +16,7 @@ rawstack_manual(rawstack "resolve addresses, push binaries, look at profiles"
 		push ls missing resolve top tree peek list flame diff stats convert merge)
 rawstack_manual(rawstack-gsym-build "make and read symbol lookup tables" build info lookup verify
 		export-gsym bench)
-rawstack_manual(rawstack-sampler "sample stacks as bare addresses into a spool" run doctor ship spool)
+rawstack_manual(rawstack-sampler "sample stacks as bare addresses into a spool" run doctor ship spool
+		status)
+rawstack_manual(rawstack-ship "ship what a sampler spools")
 rawstack_manual(rawstack-symbolizer "turn raw addresses into functions, files and lines")

@@ -42,12 +42,13 @@ int child_ship_find(char *path, size_t len, struct err *err)
 }
 
 int child_ship_init(struct child_ship *c, const char *spool, const char *server, const char *out,
-		    struct err *err)
+		    const char *const *args, struct err *err)
 {
 	*c = (struct child_ship){
 		.spool = spool,
 		.server = server,
 		.out = out,
+		.args = args,
 		.pause_ns = PAUSE_MIN_NS,
 		.spool_fd = -1,
 		.out_fd = -1,
@@ -86,12 +87,15 @@ static void run_child(const struct child_ship *c, pid_t parent, bool once)
 
 static void run_child(const struct child_ship *c, pid_t parent, bool once)
 {
-	const char *argv[] = {c->program, "--spool", c->spool, "--server", c->server,
-			      "--out",    c->out,    NULL,     NULL};
+	const char *argv[48] = {c->program, "--spool", c->spool, "--server",
+				c->server,  "--out",   c->out};
+	size_t count = 7;
 	char spool[32], out[32];
 	sigset_t none;
 
-	argv[7] = once ? "--once" : NULL;
+	for (const char *const *arg = c->args; *arg && count + 2 < ARRAY_LEN(argv); arg++)
+		argv[count++] = *arg;
+	argv[count] = once ? "--once" : NULL;
 	sigemptyset(&none);
 	sigprocmask(SIG_SETMASK, &none, NULL);
 	signal(SIGINT, SIG_IGN); /* of the terminal: the parent says when to end */

@@ -13,6 +13,7 @@
 struct child_ship {
 	char program[4096];
 	const char *spool, *server, *out; /* borrowed */
+	const char *const *args;          /* further arguments, NULL at the end; borrowed */
 	int spool_fd, out_fd;             /* the same directories, opened when that was allowed */
 	pid_t pid;                        /* 0: not running */
 	uint64_t start_ns, next_ns;       /* when it was started; when to start it again */
@@ -26,7 +27,7 @@ int child_ship_find(char *path, size_t len, struct err *err);
 /* While this process may still do what the child may not: both directories are opened. err must be
  * given. */
 int child_ship_init(struct child_ship *c, const char *spool, const char *server, const char *out,
-		    struct err *err);
+		    const char *const *args, struct err *err);
 void child_ship_done(struct child_ship *c); /* behind child_ship_finish() */
 
 /* Starts it, or starts it again when it ended and its pause is over. Never waits. Call once for

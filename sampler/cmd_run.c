@@ -36,6 +36,7 @@ static const char help[] =
 	"                       that is permitted [auto]\n"
 	"  --ship HOST:PORT     start rawstack-ship beside it, towards this service\n"
 	"  --out DIR            where rawstack-ship puts symbolized profiles\n"
+	"  --ship-arg ARG       an argument more for rawstack-ship; may be repeated\n"
 	"  --spool-size MIB     of all segments together [256]\n"
 	"  --segment-size KIB   of one segment [4096]\n"
 	"  --spool-age SECONDS  older segments go [604800]\n"
@@ -61,6 +62,7 @@ enum {
 	OPT_BACKEND,
 	OPT_SHIP,
 	OPT_OUT,
+	OPT_SHIP_ARG,
 	OPT_SPOOL_SIZE,
 	OPT_SEGMENT_SIZE,
 	OPT_SPOOL_AGE,
@@ -84,6 +86,7 @@ static const struct option long_options[] = {
 	{"backend", required_argument, NULL, OPT_BACKEND},
 	{"ship", required_argument, NULL, OPT_SHIP},
 	{"out", required_argument, NULL, OPT_OUT},
+	{"ship-arg", required_argument, NULL, OPT_SHIP_ARG},
 	{"spool-size", required_argument, NULL, OPT_SPOOL_SIZE},
 	{"segment-size", required_argument, NULL, OPT_SEGMENT_SIZE},
 	{"spool-age", required_argument, NULL, OPT_SPOOL_AGE},
@@ -248,6 +251,12 @@ static int parse_one(struct args *a, int option, char *value, struct err *err)
 		break;
 	case OPT_OUT:
 		s->ship_out = value;
+		break;
+	case OPT_SHIP_ARG:
+		if (s->ship_arg_count == SESSION_SHIP_ARGS)
+			return err_set(err, ERR_USAGE, "--ship-arg: more than %d",
+				       SESSION_SHIP_ARGS);
+		s->ship_args[s->ship_arg_count++] = value;
 		break;
 	case OPT_SPOOL_SIZE:
 		rc = parse_number("--spool-size", value, 1, 1 << 24, &n, err);

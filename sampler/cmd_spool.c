@@ -7,7 +7,7 @@
 
 #include "log.h"
 #include "sampler_command.h"
-#include "spool.h"
+#include "spool_stats.h"
 
 enum {
 	BATCH_SAMPLES = 4096
@@ -17,16 +17,18 @@ static const char help[] =
 	"usage: rawstack-sampler spool ls DIR\n"
 	"       rawstack-sampler spool cat [--format json|folded] [--pid PID] DIR\n"
 	"       rawstack-sampler spool verify DIR\n"
+	"       rawstack-sampler spool stats [--json] DIR\n"
 	"\n"
 	"  ls      one line for each segment: samples, time, origin\n"
 	"  cat     every sample: an object a line (json), or its stack, root first, and its "
 	"weight\n"
 	"          (folded)\n"
-	"  verify  reads everything; exit 1 when bytes fail their checksum\n";
+	"  verify  reads everything; exit 1 when bytes fail their checksum\n"
+	"  stats   what the bytes are spent on, and how many a sample takes\n";
 
 struct view {
 	const char *dir;
-	bool folded;
+	bool folded, json;
 	uint32_t pid; /* 0: all */
 };
 
@@ -291,6 +293,54 @@ static int run_verify(const struct view *v, struct err *err)
 	return 0;
 }
 
+/* --- stats ----------------------------------------------------------------------------------- */
+
+static const char *const type_names[SPOOL_STATS_TYPES] = {
+	NULL, "strings", "modules", "locations", "stacks", "threads", "samples", "losses", "seal",
+};
+
+static double per(uint64_t a, uint64_t b)
+{
+	return b ? (double)a / (double)b : 0;
+}
+
+static int run_stats(const struct view *v, struct err *err)
+{
+	struct spool_stats s;
+	int rc = spool_stats_read(&s, v->dir, err);
+
+	if (rc)
+		return rc;
+	if (v->json)
+		printf("{\"segments\":%" PRIu64 ",\"packed\":%" PRIu64 ",\"bytes\":%" PRIu64
+		       ",\"raw_bytes\":%" PRIu64 ",\"samples\":%" PRIu64
+		       ",\"damaged_bytes\":%" PRIu64 ",\"bytes_per_sample\":%.2f,\"types\":{",
+		       s.segments, s.packed, s.len, s.raw_len, s.samples, s.damaged_len,
+		       per(s.len, s.samples));
+	else
+		printf("%" PRIu64 " segments, %" PRIu64 " of them packed: %" PRIu64
+		       " bytes on the disk, %" PRIu64 " unpacked\n%" PRIu64
+		       " samples, %.2f bytes each (%.2f unpacked)\n\n"
+		       "%-10s %10s %10s %12s %8s\n",
+		       s.segments, s.packed, s.len, s.raw_len, s.samples, per(s.len, s.samples),
+		       per(s.raw_len, s.samples), "record", "records", "entries", "bytes",
+		       "/sample");
+	for (int i = 1; i < SPOOL_STATS_TYPES; i++) {
+		if (v->json)
+			printf("%s\"%s\":{\"records\":%" PRIu64 ",\"entries\":%" PRIu64
+			       ",\"bytes\":%" PRIu64 "}",
+			       i > 1 ? "," : "", type_names[i], s.types[i].records,
+			       s.types[i].entries, s.types[i].len);
+		else
+			printf("%-10s %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %8.2f\n",
+			       type_names[i], s.types[i].records, s.types[i].entries,
+			       s.types[i].len, per(s.types[i].len, s.samples));
+	}
+	if (v->json)
+		printf("}}\n");
+	return 0;
+}
+
 /* --- arguments ------------------------------------------------------------------------------- */
 
 static int parse_options(struct view *v, int argc, char **argv, struct err *err)
@@ -298,6 +348,7 @@ static int parse_options(struct view *v, int argc, char **argv, struct err *err)
 	static const struct option options[] = {
 		{"format", required_argument, NULL, 'f'},
 		{"pid", required_argument, NULL, 'p'},
+		{"json", no_argument, NULL, 'j'},
 		{0},
 	};
 	uint64_t n;
@@ -310,6 +361,9 @@ static int parse_options(struct view *v, int argc, char **argv, struct err *err)
 			v->folded = !strcmp(optarg, "folded");
 			if (!v->folded && strcmp(optarg, "json"))
 				return err_set(err, ERR_USAGE, "--format: json or folded");
+			break;
+		case 'j':
+			v->json = true;
 			break;
 		case 'p':
 			rc = parse_number("--pid", optarg, 1, INT32_MAX, &n, err);
@@ -335,7 +389,8 @@ int cmd_spool(int argc, char **argv)
 	static const struct {
 		const char *name;
 		int (*run)(const struct view *v, struct err *err);
-	} verbs[] = {{"ls", run_ls}, {"cat", run_cat}, {"verify", run_verify}};
+	} verbs[] = {
+		{"ls", run_ls}, {"cat", run_cat}, {"verify", run_verify}, {"stats", run_stats}};
 	struct view v = {.dir = NULL};
 	struct err err;
 
@@ -350,6 +405,6 @@ int cmd_spool(int argc, char **argv)
 			return complain(&err);
 		return 0;
 	}
-	log_error("spool: ls, cat or verify; see rawstack-sampler spool --help");
+	log_error("spool: ls, cat, verify or stats; see rawstack-sampler spool --help");
 	return 2;
 }

@@ -16,7 +16,8 @@ static const struct {
 	{"ship", "ship a spool to a service, without sampling", cmd_ship},
 	{"doctor", "what can be sampled here, and which binaries have no frame pointers",
 	 cmd_doctor},
-	{"spool", "look into a spool: ls, cat, verify", cmd_spool},
+	{"spool", "look into a spool: ls, cat, verify, stats", cmd_spool},
+	{"status", "how capture, spool and shipping are", cmd_status},
 };
 
 static void print_help(FILE *f)
@@ -24,7 +25,7 @@ static void print_help(FILE *f)
 	fprintf(f, "usage: rawstack-sampler COMMAND [ARGUMENT...]\n\n"
 		   "Takes raw stacks on a host, keeps them on disk, ships them in batches.\n\n");
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		fprintf(f, "  %-6s %s\n", commands[i].name, commands[i].what);
+		fprintf(f, "  %-8s %s\n", commands[i].name, commands[i].what);
 	fprintf(f, "\n`rawstack-sampler COMMAND --help` tells more. Also: --help, --version.\n"
 		   "Exit status: 0 done, 1 failed, 2 usage.\n");
 }

@@ -9,6 +9,7 @@ int cmd_run(int argc, char **argv);
 int cmd_ship(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_spool(int argc, char **argv);
+int cmd_status(int argc, char **argv);
 
 /* A whole decimal number of min to max: 0, or ERR_USAGE naming the option. */
 int parse_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,

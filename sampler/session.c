@@ -287,7 +287,8 @@ static int prepare(struct session *s, struct err *err)
 	if (o->ship_server)
 		rc = make_out_dir(o->ship_out, err);
 	if (!rc && o->ship_server)
-		rc = child_ship_init(&s->ship, o->spool_dir, o->ship_server, o->ship_out, err);
+		rc = child_ship_init(&s->ship, o->spool_dir, o->ship_server, o->ship_out,
+				     o->ship_args, err);
 	if (rc)
 		return rc;
 	s->normaliser.spool = s->spool;

@@ -15,6 +15,10 @@ enum session_backend {
 	SESSION_BACKEND_PERF_SELF,
 };
 
+enum {
+	SESSION_SHIP_ARGS = 32
+};
+
 struct session_options {
 	const char *spool_dir;
 	const char *comm, *exe; /* regular expressions; NULL: any */
@@ -23,8 +27,10 @@ struct session_options {
 	struct spool_limits limits;
 	enum session_backend backend;
 	struct backend_options target;
-	uint64_t duration_ns;               /* 0: until a signal */
-	const char *ship_server, *ship_out; /* NULL: no shipper */
+	uint64_t duration_ns;                         /* 0: until a signal */
+	const char *ship_server, *ship_out;           /* NULL: no shipper */
+	const char *ship_args[SESSION_SHIP_ARGS + 1]; /* NULL behind the last */
+	size_t ship_arg_count;
 };
 
 /* What became of every tick: runs = stored + idle + filtered + ring_full + spool_error, exactly. */

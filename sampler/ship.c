@@ -181,7 +181,8 @@ static int run(const struct ship_options *o, struct err *err)
 	_cleanup_(ship_endpoint_closep) struct ship_endpoint *endpoint = NULL;
 	_cleanup_(sink_closep) struct sink *sink = NULL;
 	_cleanup_(shipper_closep) struct shipper *shipper = NULL;
-	struct ship s = {.o = o, .status = {.io = io_system(), .spool = o->spool}};
+	struct ship s = {.o = o,
+			 .status = {.io = io_system(), .spool = o->spool, .metrics = o->metrics}};
 	int rc = ship_route_init(&s.endpoint.route, o->servers, o->routes, o->cluster, err);
 
 	endpoint = &s.endpoint;

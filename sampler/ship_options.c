@@ -33,6 +33,7 @@ static const char help_text[] =
 	"  --batch-age SECONDS    fewer are shipped when the oldest is as old [10]\n"
 	"  --rate KIB             of requests in a second, 0: no limit [0]\n"
 	"  --nice N               priority, 0 to 19 [10]\n"
+	"  --metrics FILE         the state as OpenMetrics text, every ten seconds\n"
 	"  --once                 ship what is there now, then exit\n"
 	"\n"
 	"SIGTERM and SIGINT do what --once does: exit status 0 when everything that was there is\n"
@@ -51,6 +52,7 @@ enum {
 	OPT_BATCH_AGE,
 	OPT_RATE,
 	OPT_NICE,
+	OPT_METRICS,
 	OPT_ONCE,
 };
 
@@ -67,6 +69,7 @@ static const struct option long_options[] = {
 	{"batch-age", required_argument, NULL, OPT_BATCH_AGE},
 	{"rate", required_argument, NULL, OPT_RATE},
 	{"nice", required_argument, NULL, OPT_NICE},
+	{"metrics", required_argument, NULL, OPT_METRICS},
 	{"once", no_argument, NULL, OPT_ONCE},
 	{"help", no_argument, NULL, 'h'},
 	{0},
@@ -134,6 +137,9 @@ static int parse_one(struct ship_options *o, int option, const char *value, stru
 	case OPT_NICE:
 		rc = number("--nice", value, 0, 19, &n, err);
 		o->nice_level = (int)n;
+		break;
+	case OPT_METRICS:
+		o->metrics = value;
 		break;
 	default:
 		o->once = true;

@@ -5,7 +5,7 @@
 #include "sink.h"
 
 struct ship_options {
-	const char *spool, *out;
+	const char *spool, *out, *metrics;
 	const char *servers, *routes, *cluster; /* one of the first two; NULL */
 	enum sink_kind kind;
 	struct sink_limits keep;

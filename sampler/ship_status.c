@@ -2,13 +2,25 @@
 #include "ship_status.h"
 
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "json.h"
+#include "spool_status.h"
 
 #define EVERY_NS UINT64_C(10000000000)
+
+static void write_metrics(const struct ship_status *s)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(65536);
+	struct spool_status status;
+
+	if (!s->metrics || spool_status_read(&status, s->spool, NULL))
+		return;
+	spool_status_metrics(&status, &out);
+	if (!out.failed)
+		(void)io_write_file(s->metrics, out.p, out.len, 0644, NULL);
+}
 
 void ship_status_tell(struct ship_status *s, const char *state, const char *why, const char *server,
 		      const struct shipper_stats *stats)
@@ -24,20 +36,16 @@ void ship_status_tell(struct ship_status *s, const char *state, const char *why,
 		return;
 	snprintf(s->state, sizeof(s->state), "%s", state);
 	s->written_ns = now;
-	json_open(&out, '{');
-	json_key_cstr(&out, "state", state);
+	buf_printf(&out, "state %s\nserver %s\n", state, server);
 	if (why)
-		json_key_cstr(&out, "why", why);
-	json_key_cstr(&out, "server", server);
-	json_key_number(&out, "pid", getpid());
-	json_key_number(&out, "unix_ns", (int64_t)s->io->real_ns(s->io->ctx));
-	json_key_number(&out, "delivered_samples", (int64_t)stats->samples);
-	json_key_number(&out, "delivered_batches", (int64_t)stats->batches);
-	json_key_number(&out, "delivered_again", (int64_t)stats->again);
-	json_key_number(&out, "waiting_for_names", (int64_t)stats->waiting);
-	json_close(&out, '}');
-	buf_str(&out, "\n");
+		buf_printf(&out, "why %s\n", why);
+	buf_printf(&out,
+		   "unix_ns %" PRIu64 "\nsamples %" PRIu64 "\nbatches %" PRIu64 "\nagain %" PRIu64
+		   "\nwaiting %" PRIu64 "\n",
+		   s->io->real_ns(s->io->ctx), stats->samples, stats->batches, stats->again,
+		   stats->waiting);
 	if (!out.failed)
-		(void)io_replace_file(s->io, dir, SHIP_STATUS_NAME, out.p, out.len, NULL);
+		(void)io_replace_file(s->io, dir, SPOOL_SHIPPER_NAME, out.p, out.len, NULL);
 	s->io->close(s->io->ctx, dir);
+	write_metrics(s);
 }

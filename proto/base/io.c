@@ -244,6 +244,22 @@ int io_replace_file(const struct io *io, int dir_fd, const char *name, const voi
 	return rc ? err_sys(err, -rc, "%s: sync of its directory", name) : 0;
 }
 
+int io_write_file(const char *path, const void *p, size_t len, mode_t mode, struct err *err)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+	_cleanup_(freep) char *dir =
+		slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
+	_cleanup_(closep) int dir_fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+	int rc;
+
+	if (dir_fd < 0)
+		return err_sys(err, dir ? errno : ENOMEM, "%s", path);
+	rc = io_replace_file(io_system(), dir_fd, name, p, len, err);
+	if (!rc && fchmodat(dir_fd, name, mode, 0))
+		rc = err_sys(err, errno, "%s", path);
+	return rc;
+}
+
 int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len, struct err *err)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);

@@ -53,6 +53,9 @@ int io_read_all(const struct io *io, int fd, void *p, size_t len, off_t off, str
 int io_replace_file(const struct io *io, int dir_fd, const char *name, const void *p, size_t len,
 		    struct err *err);
 
+/* The same by path, with any mode, on the real system; for files that others read. */
+int io_write_file(const char *path, const void *p, size_t len, mode_t mode, struct err *err);
+
 /*
  * Reads a whole regular file of at most max bytes into fresh memory (*ret_p, freed by the caller,
  * with a NUL behind it). ERR_LIMIT when it is larger. Works on /proc files, whose size is 0.

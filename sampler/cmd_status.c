@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rawstack-sampler status: how capture, spool and shipping are, from the spool's directory. */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "json.h"
+#include "sampler_command.h"
+#include "spool_status.h"
+
+static const char help[] =
+	"usage: rawstack-sampler status [--json | --openmetrics] [--output FILE] DIR\n"
+	"\n"
+	"Says how capture, spool and shipping are, from what they leave in the spool DIR; nobody "
+	"is\n"
+	"asked, so it works whatever hangs.\n"
+	"\n"
+	"  --json         one object\n"
+	"  --openmetrics  OpenMetrics text, as a collector of text files takes it\n"
+	"  --output FILE  into a file, replaced as a whole, instead of standard output\n";
+
+enum form {
+	FORM_TEXT,
+	FORM_JSON,
+	FORM_METRICS,
+};
+
+static uint64_t age_of(const struct spool_status *s, uint64_t ns)
+{
+	return ns && s->unix_ns > ns ? s->unix_ns - ns : 0;
+}
+
+static void put_text(const struct spool_status *s, struct buf *out)
+{
+	bool lost = false;
+
+	buf_printf(out, "capturer  %s", s->is_written ? "running" : "not running");
+	if (s->has_data)
+		buf_printf(out, ", %.1f samples a second (%s, %s); the newest is %.1f s old",
+			   s->rate, s->origin.backend, s->origin.event,
+			   (double)age_of(s, s->newest_ns) / 1e9);
+	buf_printf(out, "\nspool     %" PRIu64 " segments, %.1f MiB\n", s->segment_count,
+		   (double)s->len / (double)MIB);
+	if (s->oldest_ns)
+		buf_printf(out, "backlog   %.1f MiB, the oldest sample is %.1f s old\n",
+			   (double)s->unsent_len / (double)MIB,
+			   (double)age_of(s, s->oldest_ns) / 1e9);
+	else
+		buf_str(out, "backlog   none\n");
+	buf_str(out, "losses    ");
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
+		if (!s->losses[i])
+			continue;
+		buf_printf(out, "%s%s %" PRIu64, lost ? ", " : "",
+			   spool_loss_name((enum spool_loss)i), s->losses[i]);
+		lost = true;
+	}
+	buf_printf(out, "%s\ndropped   %" PRIu64 " samples, unsent\n", lost ? "" : "none",
+		   s->dropped);
+	buf_printf(out, "shipper   %s", s->ship.state[0] ? s->ship.state : "says nothing");
+	if (s->ship.server[0])
+		buf_printf(out, ", %s, %" PRIu64 " samples in %" PRIu64 " batches", s->ship.server,
+			   s->ship.samples, s->ship.batches);
+	if (s->ship.waiting || s->ship.again)
+		buf_printf(out, ", %" PRIu64 " again, %" PRIu64 " wait for names", s->ship.again,
+			   s->ship.waiting);
+	if (s->ship.unix_ns)
+		buf_printf(out, "; %.0f s ago", (double)age_of(s, s->ship.unix_ns) / 1e9);
+	if (s->ship.why[0])
+		buf_printf(out, "\n          %s", s->ship.why);
+	if (s->ack_ns)
+		buf_printf(out, "\nack       %.0f s ago\n", (double)age_of(s, s->ack_ns) / 1e9);
+	else
+		buf_str(out, "\nack       never\n");
+}
+
+static void put_json(const struct spool_status *s, struct buf *out)
+{
+	json_open(out, '{');
+	json_key_bool(out, "running", s->is_written);
+	json_key_number(out, "unix_ns", (int64_t)s->unix_ns);
+	json_key_number(out, "samples_per_1000_s", (int64_t)(s->rate * 1000));
+	if (s->has_data) {
+		json_key_cstr(out, "host", s->origin.host_name);
+		json_key_cstr(out, "backend", s->origin.backend);
+		json_key_cstr(out, "event", s->origin.event);
+		json_key_number(out, "period_ns", (int64_t)s->origin.period_ns);
+		json_key_number(out, "newest_unix_ns", (int64_t)s->newest_ns);
+	}
+	json_key_number(out, "segments", (int64_t)s->segment_count);
+	json_key_number(out, "bytes", (int64_t)s->len);
+	json_key_number(out, "backlog_bytes", (int64_t)s->unsent_len);
+	json_key_number(out, "backlog_age_ns", (int64_t)age_of(s, s->oldest_ns));
+	json_key_number(out, "last_ack_unix_ns", (int64_t)s->ack_ns);
+	json_key(out, "losses");
+	json_open(out, '{');
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+		json_key_number(out, spool_loss_name((enum spool_loss)i), (int64_t)s->losses[i]);
+	json_close(out, '}');
+	json_key_number(out, "dropped_unsent", (int64_t)s->dropped);
+	if (s->ship.state[0]) {
+		json_key(out, "ship");
+		json_open(out, '{');
+		json_key_cstr(out, "state", s->ship.state);
+		json_key_cstr(out, "server", s->ship.server);
+		json_key_cstr(out, "why", s->ship.why);
+		json_key_number(out, "unix_ns", (int64_t)s->ship.unix_ns);
+		json_key_number(out, "samples", (int64_t)s->ship.samples);
+		json_key_number(out, "batches", (int64_t)s->ship.batches);
+		json_key_number(out, "again", (int64_t)s->ship.again);
+		json_key_number(out, "waiting", (int64_t)s->ship.waiting);
+		json_close(out, '}');
+	}
+	json_close(out, '}');
+	buf_str(out, "\n");
+}
+
+static int run(const char *dir, enum form form, const char *output, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(65536);
+	struct spool_status s;
+	int rc = spool_status_read(&s, dir, err);
+
+	if (rc)
+		return rc;
+	if (form == FORM_JSON)
+		put_json(&s, &out);
+	else if (form == FORM_METRICS)
+		spool_status_metrics(&s, &out);
+	else
+		put_text(&s, &out);
+	if (out.failed)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (output)
+		return io_write_file(output, out.p, out.len, 0644, err);
+	if (fwrite(out.p, 1, out.len, stdout) != out.len || fflush(stdout))
+		return err_set(err, ERR_IO, "writing the output failed");
+	return 0;
+}
+
+int cmd_status(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{"json", no_argument, NULL, 'j'},
+		{"openmetrics", no_argument, NULL, 'm'},
+		{"output", required_argument, NULL, 'o'},
+		{"help", no_argument, NULL, 'h'},
+		{0},
+	};
+	enum form form = FORM_TEXT;
+	const char *output = NULL;
+	struct err err;
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return 0;
+		}
+		if (option == '?') {
+			err_set(&err, ERR_USAGE,
+				"'%.60s' is not understood; see rawstack-sampler status --help",
+				argv[optind - 1]);
+			return complain(&err);
+		}
+		if (option == 'o')
+			output = optarg;
+		else
+			form = option == 'j' ? FORM_JSON : FORM_METRICS;
+	}
+	if (argc - optind != 1) {
+		err_set(&err, ERR_USAGE, "one DIR is needed");
+		return complain(&err);
+	}
+	return run(argv[optind], form, output, &err) ? complain(&err) : 0;
+}

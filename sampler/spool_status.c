@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spool_status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+
+#include "spool_segment.h"
+
+#define RATE_NS UINT64_C(60000000000)
+
+enum {
+	BATCH = 4096
+};
+
+static uint64_t ns_of(const struct timespec *ts)
+{
+	return (uint64_t)ts->tv_sec * 1000000000 + (uint64_t)ts->tv_nsec;
+}
+
+/* Whether somebody holds flock(2) on the file, by /proc/locks: trying it would get in the way of a
+ * capturer that starts. */
+static bool is_locked(int dir_fd, const char *name)
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	char want[64];
+	struct stat st;
+	size_t len;
+
+	if (fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    io_read_file("/proc/locks", 4 * MIB, &text, &len, NULL))
+		return false;
+	snprintf(want, sizeof(want), " %02x:%02x:%llu ", major(st.st_dev), minor(st.st_dev),
+		 (unsigned long long)st.st_ino);
+	for (const char *at = (const char *)text; *at; at += strcspn(at, "\n"), at += *at != 0) {
+		const char *hit = strstr(at, want);
+
+		if (hit && memchr(at, '\n', (size_t)(hit - at)) == NULL &&
+		    memmem(at, (size_t)(hit - at), " FLOCK ", 7))
+			return true;
+	}
+	return false;
+}
+
+/* --- the shipper ----------------------------------------------------------------------------- */
+
+static void ship_field(struct spool_status *s, const char *field, const char *value)
+{
+	const struct {
+		const char *field;
+		char *text;
+		size_t len;
+	} texts[] = {
+		{"state", s->ship.state, sizeof(s->ship.state)},
+		{"server", s->ship.server, sizeof(s->ship.server)},
+		{"why", s->ship.why, sizeof(s->ship.why)},
+	};
+	const struct {
+		const char *field;
+		uint64_t *number;
+	} numbers[] = {
+		{"unix_ns", &s->ship.unix_ns}, {"samples", &s->ship.samples},
+		{"batches", &s->ship.batches}, {"again", &s->ship.again},
+		{"waiting", &s->ship.waiting},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
+		if (strcmp(field, texts[i].field))
+			continue;
+		snprintf(texts[i].text, texts[i].len, "%s", value);
+		/* Whoever prints it need not look at it. */
+		for (char *c = texts[i].text; *c; c++)
+			if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
+				*c = '?';
+	}
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
+		if (!strcmp(field, numbers[i].field))
+			*numbers[i].number = strtoull(value, NULL, 10);
+}
+
+static void read_ship(struct spool_status *s, int dir_fd)
+{
+	char text[2048], *line, *save = NULL;
+	int fd = openat(dir_fd, SPOOL_SHIPPER_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	ssize_t len = fd < 0 ? 0 : read(fd, text, sizeof(text) - 1);
+
+	closep(&fd);
+	text[len > 0 ? len : 0] = 0;
+	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		char *space = strchr(line, ' ');
+
+		if (!space)
+			continue;
+		*space = 0;
+		ship_field(s, line, space + 1);
+	}
+}
+
+/* --- the data -------------------------------------------------------------------------------- */
+
+/* Bytes of a segment behind a place, as it was written. */
+static uint64_t len_behind(int dir_fd, uint64_t number, uint64_t place)
+{
+	_cleanup_(spool_file_close) struct spool_file file;
+	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
+	struct spool_record rec;
+
+	if (spool_file_open(&file, io_system(), dir_fd, number, NULL))
+		return 0;
+	spool_cursor_init(&c, &file, file.info.records_off);
+	while (spool_cursor_next(&c, true, &rec, NULL) == 1)
+		;
+	return c.off > spool_place_off(place) ? c.off - spool_place_off(place) : 0;
+}
+
+static void read_sizes(struct spool_status *s, int dir_fd, const struct spool_segments *found)
+{
+	uint64_t ack_segment, ack_place;
+	char name[SPOOL_NAME_MAX];
+	struct stat st;
+
+	spool_ack_read(io_system(), dir_fd, &ack_segment, &ack_place, NULL);
+	if (ack_segment && fstatat(dir_fd, "ack", &st, AT_SYMLINK_NOFOLLOW) == 0)
+		s->ack_ns = ns_of(&st.st_mtim);
+	for (size_t i = 0; i < found->count; i++) {
+		const uint64_t number = found->numbers[i];
+
+		if (fstatat(dir_fd, spool_segment_name(number, name), &st, AT_SYMLINK_NOFOLLOW))
+			continue;
+		s->segment_count++;
+		s->len += (uint64_t)st.st_size;
+		/* The newest has room that is not used yet; of the acknowledged one a part counts.
+		 */
+		if (number == ack_segment || (number > ack_segment && i + 1 == found->count))
+			s->unsent_len +=
+				len_behind(dir_fd, number, number == ack_segment ? ack_place : 0);
+		else if (number > ack_segment)
+			s->unsent_len += (uint64_t)st.st_size;
+	}
+}
+
+static uint64_t unix_of(const struct spool_origin *o, uint64_t mono_ns)
+{
+	return o->real_ns + (mono_ns - o->mono_ns);
+}
+
+/* The last two segments: rate, losses, the newest sample. */
+static int read_newest(struct spool_status *s, struct spool_reader *r,
+		       const struct spool_segments *found, struct err *err)
+{
+	uint64_t counted = 0, first = UINT64_MAX;
+	struct spool_batch b;
+	int rc;
+
+	spool_reader_seek(r, found->numbers[found->count > 1 ? found->count - 2 : 0], 0);
+	while ((rc = spool_reader_next(r, BATCH, &b, err)) == 1) {
+		s->has_data = true;
+		s->origin = b.origin;
+		memcpy(s->losses, b.losses, sizeof(s->losses));
+		for (size_t i = 0; i < b.sample_count; i++) {
+			uint64_t at = unix_of(&b.origin, b.samples[i].time_ns);
+
+			s->newest_ns = at > s->newest_ns ? at : s->newest_ns;
+			if (at + RATE_NS < s->unix_ns)
+				continue;
+			counted++;
+			first = at < first ? at : first;
+		}
+	}
+	if (counted && s->unix_ns > first)
+		s->rate = (double)counted * 1e9 / (double)(s->unix_ns - first);
+	return rc;
+}
+
+int spool_status_read(struct spool_status *ret, const char *dir, struct err *err)
+{
+	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
+	_cleanup_(closep) int dir_fd = -1;
+	const struct io *io = io_system();
+	struct spool_segments found = {0};
+	struct spool_drops drops;
+	struct spool_batch b;
+	int rc = spool_reader_open(&r, dir, io, err);
+
+	if (rc)
+		return rc;
+	*ret = (struct spool_status){.unix_ns = io->real_ns(io->ctx)};
+	dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (dir_fd < 0)
+		return err_sys(err, errno, "%s", dir);
+	rc = spool_segments_list(io, dir_fd, &found, err);
+	if (rc)
+		return rc;
+	ret->is_written = is_locked(dir_fd, "lock");
+	spool_drops_read(io, dir_fd, &drops);
+	ret->dropped = drops.samples;
+	read_ship(ret, dir_fd);
+	read_sizes(ret, dir_fd, &found);
+	if (found.count) {
+		rc = spool_reader_next(r, 1, &b, err);
+		if (rc == 1)
+			ret->oldest_ns = unix_of(&b.origin, b.samples[0].time_ns);
+		rc = read_newest(ret, r, &found, err);
+	}
+	free(found.numbers);
+	return rc < 0 ? rc : 0;
+}
+
+/* --- OpenMetrics ----------------------------------------------------------------------------- */
+
+static void family(struct buf *out, const char *name, const char *type, const char *unit,
+		   const char *help)
+{
+	buf_printf(out, "# TYPE %s %s\n", name, type);
+	if (unit)
+		buf_printf(out, "# UNIT %s %s\n", name, unit);
+	buf_printf(out, "# HELP %s %s\n", name, help);
+}
+
+static void gauge(struct buf *out, const char *name, const char *unit, const char *help,
+		  double value)
+{
+	family(out, name, "gauge", unit, help);
+	buf_printf(out, "%s %.15g\n", name, value);
+}
+
+static void counter(struct buf *out, const char *name, const char *help, uint64_t value)
+{
+	family(out, name, "counter", NULL, help);
+	buf_printf(out, "%s_total %llu\n", name, (unsigned long long)value);
+}
+
+static double seconds_since(const struct spool_status *s, uint64_t ns)
+{
+	return ns && s->unix_ns > ns ? (double)(s->unix_ns - ns) / 1e9 : 0;
+}
+
+void spool_status_metrics(const struct spool_status *s, struct buf *out)
+{
+	gauge(out, "rawstack_sampler_running", NULL, "Whether a capturer writes the spool.",
+	      s->is_written);
+	gauge(out, "rawstack_sampler_samples_per_second", NULL, "Over the last minute.", s->rate);
+	family(out, "rawstack_sampler_lost", "counter", NULL,
+	       "Samples lost or incomplete since the capturer's start, by reason.");
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+		buf_printf(out, "rawstack_sampler_lost_total{reason=\"%s\"} %llu\n",
+			   spool_loss_name((enum spool_loss)i), (unsigned long long)s->losses[i]);
+	gauge(out, "rawstack_spool_segments", NULL, "Segments on the disk.",
+	      (double)s->segment_count);
+	gauge(out, "rawstack_spool_bytes", "bytes", "Of all segments.", (double)s->len);
+	gauge(out, "rawstack_spool_backlog_bytes", "bytes", "Of what is not acknowledged.",
+	      (double)s->unsent_len);
+	gauge(out, "rawstack_spool_backlog_seconds", "seconds",
+	      "Age of the first sample that is not acknowledged.", seconds_since(s, s->oldest_ns));
+	counter(out, "rawstack_spool_dropped_samples",
+		"Removed unsent by limits since the directory was made.", s->dropped);
+	gauge(out, "rawstack_ship_last_ack_timestamp_seconds", "seconds",
+	      "When a batch was last acknowledged, since 1970; 0: never.", (double)s->ack_ns / 1e9);
+	if (s->ship.state[0]) {
+		family(out, "rawstack_ship_state", "stateset", NULL,
+		       "What the shipper says that it does.");
+		for (size_t i = 0; i < 4; i++) {
+			static const char *const states[] = {"shipping", "idle", "waiting",
+							     "stopped"};
+
+			buf_printf(out, "rawstack_ship_state{rawstack_ship_state=\"%s\"} %d\n",
+				   states[i], !strcmp(states[i], s->ship.state));
+		}
+		counter(out, "rawstack_ship_samples", "Delivered since the shipper's start.",
+			s->ship.samples);
+		counter(out, "rawstack_ship_batches", "Delivered since the shipper's start.",
+			s->ship.batches);
+		counter(out, "rawstack_ship_again",
+			"Batches delivered another time, with more names.", s->ship.again);
+		gauge(out, "rawstack_ship_waiting", NULL, "Batches that wait for names.",
+		      (double)s->ship.waiting);
+	}
+	buf_str(out, "# EOF\n");
+}

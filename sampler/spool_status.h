@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_STATUS_H
+#define RAWSTACK_SPOOL_STATUS_H
+/*
+ * How a spool, its capturer and its shipper are, from what they leave in the directory: nobody is
+ * asked, so it works whatever hangs. Reads two segments at most. Works on the file system itself.
+ */
+#include "buf.h"
+#include "spool.h"
+
+struct spool_status {
+	bool is_written; /* a capturer holds the lock */
+	bool has_data;   /* origin and newest_ns are known */
+	struct spool_origin origin;
+	uint64_t unix_ns, newest_ns; /* now, and of the newest sample; since 1970 */
+	double rate;                 /* samples a second, over the last minute */
+	uint64_t losses[SPOOL_LOSS_COUNT];
+	uint64_t dropped; /* samples that limits removed unsent, since the directory was made */
+
+	uint64_t segment_count, len; /* all of them, on the disk */
+	uint64_t unsent_len;         /* of what is not acknowledged, about */
+	uint64_t oldest_ns;          /* of the first sample that is not acknowledged; 0: none */
+	uint64_t ack_ns;             /* of the last acknowledgement; 0: none */
+
+	/* As the shipper says of itself; empty: it says nothing. */
+	struct {
+		char state[16], server[256], why[480];
+		uint64_t unix_ns, samples, batches, again, waiting;
+	} ship;
+};
+
+/* The file of the shipper: lines "<field> <value>". */
+#define SPOOL_SHIPPER_NAME "shipper.status"
+
+/* ERR_NOT_FOUND, ERR_IO, ERR_DATA, ERR_UNSUPPORTED. */
+int spool_status_read(struct spool_status *ret, const char *dir, struct err *err);
+
+/* Appends it as OpenMetrics 1.0 text, "# EOF" included. */
+void spool_status_metrics(const struct spool_status *s, struct buf *out);
+
+#endif
