@@ -227,7 +227,7 @@ static int one_unit(struct die_scan *s, int found, struct err *why, struct err *
 
 static int read_units(struct die_scan *s, struct err *err)
 {
-	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len;
+	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len, unread = 0;
 
 	for (uint64_t off = 0; off < len && !die_wanted_over(&s->wanted, off); off = s->unit.end) {
 		struct err why = {0};
@@ -238,6 +238,9 @@ static int read_units(struct die_scan *s, struct err *err)
 		s->unit.end = end; /* a split unit may have taken its place */
 		if (rc || found < 0)
 			return rc;
+		unread += !found;
+		if (unread == LIMIT_UNITS_SKIPPED)
+			return 0;
 	}
 	return 0;
 }

@@ -61,6 +61,44 @@ static int load(void *obj, Dwarf_Half index, Dwarf_Small **ret, int *error _unus
 	return DW_DLV_OK;
 }
 
+/*
+ * What a damaged compressed .debug_info still gives: the units in front of the damage are good. The
+ * bytes are o->partial.
+ */
+static int load_partial(struct dwarf_object *o, struct image *im, struct object_section *s,
+			struct err *err)
+{
+	size_t step = 4096;
+	struct image_packed packed;
+	int rc = image_bias(im) ? 0 : image_section_packed(im, s->name, &packed, NULL);
+
+	if (rc <= 0 || packed.kind == INFLATE_NONE)
+		return err->code;
+	o->partial = malloc(packed.plain_len + 1);
+	if (!o->partial)
+		return err_set(err, ERR_MEMORY, "out of memory for %s", s->name);
+	s->p = o->partial;
+	/* A stream is of no use after an error: up to the last good step, then by bytes. */
+	for (; step; step = step == 1 ? 0 : 1) {
+		_cleanup_(inflate_stream_freep) struct inflate_stream *in = NULL;
+		size_t goal = s->len;
+
+		if (inflate_stream_open(&in, packed.kind, packed.p, packed.len, packed.plain_len,
+					NULL))
+			return err->code;
+		s->len = 0;
+		while (s->len < packed.plain_len) {
+			size_t left = packed.plain_len - s->len;
+			size_t len = s->len < goal ? 4096 : left < step ? left : step;
+
+			if (inflate_stream_read(in, o->partial + s->len, len, NULL))
+				break;
+			s->len += len;
+		}
+	}
+	return 1;
+}
+
 int object_open(struct dwarf_object *o, struct image *im, bool split, struct err *err)
 {
 	static const Dwarf_Obj_Access_Methods methods = {
@@ -87,11 +125,13 @@ int object_open(struct dwarf_object *o, struct image *im, bool split, struct err
 		struct object_section s = {.name = names[i]};
 
 		rc = image_section(im, s.name, &s.p, &s.len, err);
+		if (rc == ERR_DATA && i == 0 && !split)
+			rc = load_partial(o, im, &s, err);
 		if (rc < 0) {
 			object_close(o);
 			return rc;
 		}
-		if (rc)
+		if (rc && s.len) /* libdwarf refuses an empty one */
 			o->sections[o->section_count++] = s;
 		else if (i == 0)
 			break; /* no .debug_info */
@@ -116,6 +156,7 @@ void object_close(struct dwarf_object *o)
 	if (o->dbg)
 		dwarf_object_finish(o->dbg, &e);
 	free(o->sections);
+	free(o->partial);
 	*o = (struct dwarf_object){0};
 }
 

@@ -16,6 +16,7 @@ struct dwarf_object {
 	struct object_section *sections;
 	Dwarf_Obj_Access_Interface access;
 	size_t section_count;
+	uint8_t *partial; /* .debug_info up to where it is damaged, or NULL */
 	bool is_64;
 };
 

@@ -47,8 +47,10 @@ static bool find_program(struct opcodes *o, const struct line_sections *s, uint6
 	o->p = in.p + header_len;
 	o->end = in.p + in.left;
 	in.left = header_len;
-	/* Shortest instruction, operations in one, first statement, line base and range. */
-	bytes_skip(&in, version >= 4 ? 5 : 4);
+	bytes_skip(&in, 1); /* shortest instruction */
+	if (version >= 4 && bytes_u8(&in) > 1)
+		return false; /* libdwarf knows no operations within an instruction */
+	bytes_skip(&in, 3);   /* first statement, line base and range */
 	o->base = bytes_u8(&in);
 	o->operands = bytes_take(&in, o->base ? o->base - 1u : 0);
 	return o->base >= 10 && o->operands;

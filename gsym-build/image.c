@@ -140,6 +140,10 @@ int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 		return elf_failed("file header", err);
 	if (im->ehdr.e_type == ET_CORE)
 		return err_set(err, ERR_UNSUPPORTED, "a core dump is not a program");
+	if (im->ehdr.e_type < ET_REL || im->ehdr.e_type > ET_DYN)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "ELF type %u is no program, library or object file",
+			       im->ehdr.e_type);
 	rc = check_tables(im, err);
 	if (!rc)
 		rc = read_segments(im, err);

@@ -16,8 +16,8 @@
 struct image;
 
 /*
- * ERR_UNSUPPORTED: not ELF, big-endian, or a core dump. ERR_DATA: truncated or damaged headers.
- * ERR_LIMIT, ERR_MEMORY. Nothing is copied; sections are read when asked for.
+ * ERR_UNSUPPORTED: not ELF, big-endian, a core dump or of another type. ERR_DATA: truncated or
+ * damaged headers. ERR_LIMIT, ERR_MEMORY. Nothing is copied; sections are read when asked for.
  */
 int image_open(struct image **ret, const void *p, size_t len, struct err *err) _must_check_;
 void image_free(struct image *im);

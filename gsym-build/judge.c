@@ -181,8 +181,8 @@ static int expected(struct trial *j, const struct judge_frame *e, struct frame *
 		rc = facts_path_of(j->judge, e->scope->decl_file, &ret->decl_path, err);
 	}
 	if (e->scope && e->scope->parent == FACTS_NONE) {
-		ret->has_entry = e->scope->has_entry;
-		ret->entry = e->scope->entry;
+		ret->has_entry = e->scope->has_entry && e->scope->entry >= j->judge->bias;
+		ret->entry = ret->has_entry ? e->scope->entry : 0;
 	} else if (e->symbol) {
 		ret->has_entry = true;
 		ret->entry = symbol_entry(j->judge, e->symbol);

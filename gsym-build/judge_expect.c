@@ -180,15 +180,7 @@ static const struct symbol *symbol_at(const struct judge_facts *f, uint64_t vadd
  * byte. */
 static bool reaches(const struct judge_facts *f, const struct symbol *s, uint64_t vaddr)
 {
-	uint64_t end = f->code.count ? 0 : s->vaddr + 1;
-
-	if (s->len)
-		return true;
-	for (size_t i = 0; i < f->code.count; i++)
-		if (f->code.spans[i].start <= s->vaddr && s->vaddr < f->code.spans[i].end &&
-		    f->code.spans[i].end > end)
-			end = f->code.spans[i].end;
-	return vaddr < end;
+	return s->len || vaddr < (f->code.count ? judge_code_end(f, s->vaddr) : s->vaddr + 1);
 }
 
 static int chain(const struct judge_facts *f, const struct judge_span *span, uint64_t vaddr,

@@ -53,21 +53,34 @@ static bool add_span(struct judge_facts *f, struct judge_spans *s, const struct 
 	return add_edge(f, span->start) && add_edge(f, span->end);
 }
 
-/* The end of the code section that holds an address; 0: none does. Debug information of code that
- * the linker dropped stands at addresses that have none. */
-static uint64_t code_end(const struct judge_facts *f, uint64_t vaddr)
+/* Debug information of code that the linker dropped stands at addresses that have no section. */
+uint64_t judge_code_end(const struct judge_facts *f, uint64_t vaddr)
 {
-	uint64_t end = 0;
+	const struct paint_span *holds = NULL;
+	uint64_t end;
 
 	if (!f->code.count)
 		return vaddr && vaddr < UINT64_MAX - 1 &&
 				       (vaddr < UINT32_MAX - 1 || vaddr > UINT32_MAX)
 			       ? UINT64_MAX
 			       : 0;
-	for (size_t i = 0; i < f->code.count; i++)
-		if (f->code.spans[i].start <= vaddr && vaddr < f->code.spans[i].end &&
-		    f->code.spans[i].end > end)
-			end = f->code.spans[i].end;
+	for (size_t i = 0; i < f->code.count; i++) {
+		const struct paint_span *s = &f->code.spans[i];
+
+		if (s->start <= vaddr && vaddr < s->end && (!holds || s->rank > holds->rank))
+			holds = s;
+	}
+	if (!holds)
+		return 0;
+	/* Sections do not overlap but in damaged files; then the later one has the address. */
+	end = holds->end;
+	for (size_t i = 0; i < f->code.count; i++) {
+		const struct paint_span *s = &f->code.spans[i];
+
+		if (s->rank > holds->rank && s->start > vaddr && s->start < end &&
+		    s->end > s->start)
+			end = s->start;
+	}
 	return end;
 }
 
@@ -75,7 +88,7 @@ static bool add_sequence(struct judge_facts *f, const struct facts_row *rows, si
 {
 	struct judge_sequence s = {.first = f->row_count};
 
-	if (!code_end(f, rows[0].vaddr))
+	if (!judge_code_end(f, rows[0].vaddr))
 		return true;
 	for (size_t i = 0; i < count; i++) {
 		if (s.count && rows[i].vaddr < f->rows[f->row_count - 1].vaddr)
@@ -115,7 +128,7 @@ static bool add_unit(struct judge_facts *f, const struct facts_unit *u)
 		f->scope_count++;
 	}
 	for (size_t i = 0; i < u->span_count && ok; i++)
-		if (code_end(f, u->spans[i].start))
+		if (judge_code_end(f, u->spans[i].start))
 			ok = add_span(f, &f->functions,
 				      &(struct judge_span){.start = u->spans[i].start,
 							   .end = u->spans[i].end,
@@ -156,7 +169,7 @@ static int add_symbols(struct judge_facts *f, struct err *err)
 		qsort(s->list, s->count, sizeof(*s->list), by_address);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct symbol *sym = &s->list[i];
-		uint64_t end = code_end(f, sym->vaddr);
+		uint64_t end = judge_code_end(f, sym->vaddr);
 		bool ok = add_edge(f, sym->vaddr);
 
 		if (end && !f->code.count && !sym->len)

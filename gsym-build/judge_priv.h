@@ -46,6 +46,9 @@ int judge_facts_read(struct judge_facts *f, struct image *im, struct image *part
 		     const struct die_companions *companions, struct debug_report *debug,
 		     struct err *err);
 
+/* The end of the code section that holds an address; 0: none does. */
+uint64_t judge_code_end(const struct judge_facts *f, uint64_t vaddr);
+
 /* Back to the lowest address. */
 void judge_facts_rewind(struct judge_facts *f);
 

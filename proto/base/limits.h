@@ -36,6 +36,9 @@
 #define LIMIT_UNIT_SPANS     LIMIT(16000000)
 /* Code sections of a relocatable file whose places a table keeps; kernel modules have some ten. */
 #define LIMIT_CODE_SECTIONS  LIMIT(4096)
+/* Units with a header that cannot be read, after which the rest is left out: of zeros, every four
+ * bytes are one. */
+#define LIMIT_UNITS_SKIPPED  LIMIT(100000)
 /* Abbreviations in one table; link-time optimisation and dwz reach some ten thousand. */
 #define LIMIT_ABBREVS        LIMIT(1000000)
 /* Depth of the DIE tree; template-heavy C++ reaches about 60. */
