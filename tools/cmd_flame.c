@@ -1,35 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `rawstack flame`: a profile as one HTML page. */
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include "command.h"
-#include "filter_option.h"
 #include "flame_html.h"
 #include "flame_tree.h"
-#include "io.h"
+#include "output_file.h"
+#include "profile_view.h"
 
 /* A page of so many nodes still opens in a second; what is lighter is summed up. */
 #define NODES_SHOWN 100000
 
 struct flame_options {
-	const char *out, *title, *value;
-	struct profile_filter filter;
+	const char *out, *title;
+	struct profile_view view;
 };
 
 static int parse(int argc, char **argv, struct flame_options *o, struct err *err)
 {
 	enum {
-		OPT_TITLE = 256,
-		OPT_VALUE
+		OPT_TITLE = 256
 	};
 	static const struct option options[] = {
 		FILTER_OPTIONS,
 		{"title", required_argument, NULL, OPT_TITLE},
-		{"value", required_argument, NULL, OPT_VALUE},
+		{"value", required_argument, NULL, VIEW_VALUE},
 		{0},
 	};
 	int c;
@@ -42,11 +34,8 @@ static int parse(int argc, char **argv, struct flame_options *o, struct err *err
 		case OPT_TITLE:
 			o->title = optarg;
 			break;
-		case OPT_VALUE:
-			o->value = optarg;
-			break;
 		default:
-			if (filter_option(c, optarg, &o->filter, err) <= 0)
+			if (profile_view_option(c, optarg, &o->view, err) <= 0)
 				return ERR_USAGE;
 		}
 	}
@@ -57,43 +46,14 @@ static int parse(int argc, char **argv, struct flame_options *o, struct err *err
 	return ERR_USAGE;
 }
 
-/* Whole or not at all: a page that was there stays when the disk is full. A page is a thing to be
- * given on, so it gets the usual mode. */
-static int replace_page(const char *path, const struct buf *page, struct err *err)
-{
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
-	_cleanup_(buf_done) struct buf dir = BUF_INIT(LIMIT_PATH_LEN);
-	_cleanup_(closep) int dir_fd = -1;
-	mode_t mask = umask(0);
-
-	umask(mask);
-	if (slash)
-		buf_printf(&dir, "%.*s", (int)(name - path), path);
-	else
-		buf_str(&dir, ".");
-	dir_fd = open(buf_cstr(&dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir_fd < 0)
-		return err_sys(err, errno, "%s", path);
-	if (io_replace_file(io_system(), dir_fd, name, page->p, page->len, err))
-		return slash ? err_prefix(err, "%s", buf_cstr(&dir)) : err->code;
-	if (fchmodat(dir_fd, name, 0666 & ~mask, 0))
-		return err_sys(err, errno, "%s", path);
-	return 0;
-}
-
-/* "-" is standard output. */
 static int write_page(const char *path, const struct buf *page, struct err *err)
 {
-	struct stat st;
+	_cleanup_(output_file_done) struct output_file file = OUTPUT_FILE_NONE;
+	int rc = output_file_open(&file, path, err);
 
-	if (strcmp(path, "-") == 0) {
-		fwrite(page->p, 1, page->len, stdout);
-		return 0;
-	}
-	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
-		return err_set(err, ERR_UNSUPPORTED,
-			       "%s: not a regular file (- is standard output)", path);
-	return replace_page(path, page, err);
+	if (!rc)
+		rc = output_file_write(&file, page->p, page->len, err);
+	return rc ? rc : output_file_commit(&file, err);
 }
 
 static void done_tree(struct flame_tree *t)
@@ -104,34 +64,30 @@ static void done_tree(struct flame_tree *t)
 
 static void done(struct flame_options *o)
 {
-	profile_filter_done(&o->filter);
+	profile_view_done(&o->view);
 }
 
 static int run_flame(int argc, char **argv, struct err *err)
 {
-	_cleanup_(done) struct flame_options o = {.title = "Rawstack",
-						  .filter = PROFILE_FILTER_NONE};
-	_cleanup_(profile_done) struct profile p;
+	_cleanup_(done) struct flame_options o = {.title = "Rawstack"};
 	_cleanup_(done_tree) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf page = BUF_INIT(GIB), unit = BUF_INIT(LIMIT_STRING_LEN);
+	const struct profile *p = &o.view.p;
 	struct profile_text t;
-	uint32_t value;
 	int rc;
 
-	profile_init(&p);
+	profile_view_init(&o.view);
 	rc = parse(argc, argv, &o, err);
 	if (!rc)
-		rc = profile_input_read(argv + optind, (size_t)(argc - optind), &o.filter, &p, err);
+		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
 	if (!rc)
-		rc = profile_input_value(&p, o.value, &value, err);
-	if (!rc)
-		rc = flame_tree_make(&tree, &p, value, err);
+		rc = flame_tree_make(&tree, p, o.view.row, err);
 	if (!rc)
 		rc = flame_tree_arrange(&tree, NODES_SHOWN, err);
 	if (rc)
 		return rc;
-	if (p.value_count) {
-		t = profile_text(&p, p.value_types[value].unit);
+	if (p->value_count) {
+		t = profile_text(p, p->value_types[o.view.row].unit);
 		buf_append(&unit, t.p, t.len);
 	}
 	rc = flame_html(&tree, &(struct flame_page){o.title, buf_cstr(&unit)}, &page, err);
@@ -144,7 +100,7 @@ const struct command cmd_flame = {
 	.summary = "a flame graph of a profile, as one HTML page",
 	.help = "usage: rawstack flame [OPTIONS] DIR|FILE... -o OUT.html\n"
 		"\n"
-		"Reads pprof files, and directories of them such as the shipper's --out, and "
+		"Reads profiles, and directories of them such as the shipper's --out, and "
 		"writes\n"
 		"one page that needs no network: zoom by click or keys, search with the share of "
 		"what\n"

@@ -4,17 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "command.h"
-#include "filter_option.h"
-#include "json.h"
+#include "profile_view.h"
 #include "ranking.h"
-#include "text.h"
 
 struct top_options {
 	uint64_t rows;
-	bool cum, json;
-	const char *value;
-	struct profile_filter filter;
+	bool cum;
+	struct profile_view view;
 };
 
 /* At most so many modules without names are listed; the rest is in their sum. */
@@ -25,32 +21,14 @@ static void append(struct buf *out, struct profile_text t)
 	text_append(out, t.p, t.len);
 }
 
-static bool unit_is_ns(const struct profile *p, uint32_t value)
+static void print_head(struct buf *out, const struct profile_view *v, const struct ranking *r)
 {
-	struct profile_text unit = profile_text(p, p->value_types[value].unit);
-
-	return unit.len == 11 && memcmp(unit.p, "nanoseconds", 11) == 0;
-}
-
-static void append_amount(struct buf *out, const struct profile *p, uint32_t value, int64_t amount)
-{
-	if (unit_is_ns(p, value)) {
-		buf_printf(out, "%.2f s of ", (double)amount / 1e9);
-		append(out, profile_text(p, p->value_types[value].type));
-		return;
-	}
-	buf_printf(out, "%" PRId64 " ", amount);
-	append(out, profile_text(p, p->value_types[value].type));
-}
-
-static void print_head(struct buf *out, const struct profile *p, uint32_t value,
-		       const struct ranking *r)
-{
+	const struct profile *p = &v->p;
 	int64_t samples = 0;
 	uint32_t type = profile_value_index(p, "samples");
 
-	append_amount(out, p, value, r->total);
-	if (type != PROFILE_NONE && type != value) {
+	profile_view_amount(v, r->total, out);
+	if (type != PROFILE_NONE && type != v->row) {
 		for (uint32_t i = 0; i < p->samples.count; i++)
 			samples += profile_values(p, i)[type];
 		buf_printf(out, " in %" PRId64 " samples", samples);
@@ -176,15 +154,11 @@ static int print_json(struct buf *out, const struct profile *p, const struct ran
 static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 {
 	enum {
-		OPT_CUM = 256,
-		OPT_JSON,
-		OPT_VALUE
+		OPT_CUM = 256
 	};
 	static const struct option options[] = {
-		FILTER_OPTIONS,
+		VIEW_OPTIONS,
 		{"cum", no_argument, NULL, OPT_CUM},
-		{"json", no_argument, NULL, OPT_JSON},
-		{"value", required_argument, NULL, OPT_VALUE},
 		{0},
 	};
 	int c;
@@ -198,14 +172,8 @@ static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 		case OPT_CUM:
 			o->cum = true;
 			break;
-		case OPT_JSON:
-			o->json = true;
-			break;
-		case OPT_VALUE:
-			o->value = optarg;
-			break;
 		default:
-			if (filter_option(c, optarg, &o->filter, err) <= 0)
+			if (profile_view_option(c, optarg, &o->view, err) <= 0)
 				return ERR_USAGE;
 		}
 	}
@@ -216,43 +184,37 @@ static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 
 static void done(struct top_options *o)
 {
-	profile_filter_done(&o->filter);
+	profile_view_done(&o->view);
 }
 
 static int run_top(int argc, char **argv, struct err *err)
 {
-	_cleanup_(done) struct top_options o = {.rows = 20, .filter = PROFILE_FILTER_NONE};
-	_cleanup_(profile_done) struct profile p;
+	_cleanup_(done) struct top_options o = {.rows = 20};
 	_cleanup_(ranking_done) struct ranking r = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
-	uint32_t value;
+	const struct profile *p = &o.view.p;
 	int rc;
 
-	profile_init(&p);
+	profile_view_init(&o.view);
 	rc = parse(argc, argv, &o, err);
 	if (!rc)
-		rc = profile_input_read(argv + optind, (size_t)(argc - optind), &o.filter, &p, err);
+		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
 	if (!rc)
-		rc = profile_input_value(&p, o.value, &value, err);
-	if (rc)
-		return rc;
-	rc = ranking_make(&r, &p, value, o.cum, err);
+		rc = ranking_make(&r, p, o.view.row, o.cum, err);
 	if (rc)
 		return rc;
 	/* Rows of a group are no functions: that they have no name says nothing. */
-	if (o.filter.group != GROUP_FUNCTION)
+	if (o.view.filter.group != GROUP_FUNCTION)
 		r.unnamed_self = (int64_t)(r.unnamed_count = 0);
-	if (o.json) {
-		rc = print_json(&out, &p, &r, o.rows);
+	if (o.view.json) {
+		rc = print_json(&out, p, &r, o.rows);
 	} else {
-		print_head(&out, &p, value, &r);
+		print_head(&out, &o.view, &r);
 		rc = print_rows(&out, &r, o.rows);
-		print_unnamed(&out, &p, &r);
+		print_unnamed(&out, p, &r);
 	}
-	if (rc || out.failed)
-		return err_set(err, ERR_MEMORY, "top: out of memory");
-	fwrite(out.p, 1, out.len, stdout);
-	return 0;
+	out.failed |= rc != 0;
+	return profile_view_print(&out, "top", err);
 }
 
 const struct command cmd_top = {
@@ -261,7 +223,7 @@ const struct command cmd_top = {
 	.summary = "the functions that cost most in a profile",
 	.help = "usage: rawstack top [OPTIONS] DIR|FILE...\n"
 		"\n"
-		"Reads pprof files, and directories of them such as the shipper's --out, and "
+		"Reads profiles, and directories of them such as the shipper's --out, and "
 		"prints\n"
 		"the functions with the most weight: share of samples that end in them (self), "
 		"share\n"
@@ -270,7 +232,5 @@ const struct command cmd_top = {
 		"named, by binary.\n"
 		"\n"
 		"  -n N             rows, 20 if not given\n"
-		"  --cum            order by cum\n"
-		"  --value TYPE     what to weigh: samples, cpu, ...\n"
-		"  --json           one object per line\n" FILTER_HELP,
+		"  --cum            order by cum\n" VIEW_HELP,
 };

@@ -50,7 +50,8 @@ int output_file_write(void *file, const void *p, size_t len, struct err *err)
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return err_sys(err, errno, "%s", f->path ? f->path : "standard output");
+			return err_sys(err, errno, "%s: write",
+				       f->path ? f->path : "standard output");
 		at += n;
 		len -= (size_t)n;
 	}
