@@ -10,6 +10,7 @@
 
 #include "binary_meta.h"
 #include "limits.h"
+#include "log.h"
 #include "rsym_format.h"
 #include "service_priv.h"
 #include "timed_wait.h"
@@ -54,18 +55,32 @@ static int lock_data(struct service *s, const char *dir, struct err *err)
 	return 0;
 }
 
+static void on_damaged(void *ctx, const struct build_id *id)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	log_warn("the table of %s was damaged and is taken away", build_id_hex(id, hex));
+	build_queue_rebuild(((struct service *)ctx)->queue, id);
+}
+
+/* Once a second what is missing is written, once a minute the rest is looked after. */
 static void *keep(void *arg)
 {
 	struct service *s = arg;
+	unsigned int seconds = 0;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->stopped) {
-		const struct timespec until = timed_wait_until(MAINTAIN_SECONDS * 1000);
+		const struct timespec until = timed_wait_until(1000);
 
 		if (pthread_cond_timedwait(&s->wake, &s->lock, &until) != ETIMEDOUT)
 			continue;
 		pthread_mutex_unlock(&s->lock);
-		store_maintain(s->store);
+		store_flush_missing(s->store, NULL);
+		if (++seconds % s->maintain_seconds == 0) {
+			store_maintain(s->store);
+			store_scrub(s->store, LIMIT_SCRUB_LEN, on_damaged, s);
+		}
 		pthread_mutex_lock(&s->lock);
 	}
 	pthread_mutex_unlock(&s->lock);
@@ -88,9 +103,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 
 	if (rc)
 		return rc;
-	rc = config->memory_store
-		     ? store_kv_open_memory(&kv, config->store_bytes, err)
-		     : store_kv_open_lmdb(&kv, config->data_dir, config->store_bytes, err);
+	rc = config->memory_store ? store_kv_open_memory(&kv, config->store_bytes, err)
+				  : store_kv_open_lmdb(&kv, config->data_dir, config->store_bytes,
+						       LIMIT_DISK_FLOOR, err);
 	if (rc)
 		return rc;
 	rc = store_open(&s->store, kv, config->store_bytes, err);
@@ -136,6 +151,8 @@ int service_open(struct service **ret, const struct service_config *config, stru
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	s->data_fd = s->lock_fd = -1;
+	s->maintain_seconds =
+		config->maintain_seconds ? config->maintain_seconds : MAINTAIN_SECONDS;
 	pthread_mutex_init(&s->lock, NULL);
 	timed_wait_init(&s->wake);
 	rc = open_parts(s, config, err);
@@ -190,11 +207,6 @@ bool service_close(struct service *s)
 static bool is_building(void *ctx, const struct build_id *id)
 {
 	return uploads_is_building(((struct service *)ctx)->uploads, id);
-}
-
-static void on_damaged(void *ctx, const struct build_id *id)
-{
-	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
 
 struct symbolize_env service_env(struct service *s)

@@ -280,8 +280,10 @@ int service_missing(struct service *s, const Rawstack__V1__MissingRequest *reque
 	_cleanup_(service_read_endp) struct store_read *r = NULL;
 	size_t max = page_size(request->page_size), count, at = 0, size = 0;
 	struct rank *rows, last;
-	int rc = store_read_begin(s->store, &r, err);
+	int rc;
 
+	store_flush_missing(s->store, NULL);
+	rc = store_read_begin(s->store, &r, err);
 	if (!rc)
 		rc = rank_all(r, arena, &rows, &count, err);
 	if (!rc && request->page_token.len)

@@ -22,8 +22,9 @@ struct service {
 	struct watches *watches;
 	_Atomic size_t stream_bytes; /* of all SymbolizeStream calls */
 
-	pthread_t keeper; /* maintains the store once a minute */
+	pthread_t keeper; /* maintains the store */
 	bool keeper_running;
+	unsigned int maintain_seconds;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stopped;

@@ -82,6 +82,9 @@ int store_put(struct store *s, const struct store_binary *b, const void *table,
 /* Takes the table away and leaves PURGED behind: 1, or 0 when there was none. */
 int store_purge(struct store *s, const struct build_id *id, struct err *err);
 
+/* The same, if the table is there and damaged: whoever found it so may be late. */
+int store_purge_damaged(struct store *s, const struct build_id *id, struct err *err);
+
 /* 1, or 0 when the id has no table. */
 int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err);
 
@@ -90,6 +93,14 @@ void store_note_used(struct store *s, const struct build_id *id, uint64_t now_ns
 
 /* Once a minute: writes uses, clears dead readers. */
 void store_maintain(struct store *s);
+
+/*
+ * Compares checksums of some tables, about max_bytes of them, and goes on there at the next call;
+ * at the end of a round it compares the ids of tables with those of records. A damaged table is
+ * taken away, like one that a lookup finds, and told. How many were found.
+ */
+size_t store_scrub(struct store *s, uint64_t max_bytes,
+		   void (*damaged)(void *ctx, const struct build_id *id), void *ctx);
 
 /* --- what is missing ----------------------------------------------------------------------- */
 
@@ -103,12 +114,16 @@ struct store_missing {
 
 /*
  * Adds weights of one batch: ids are distinct, of each note only the first path counts, and
- * first_ns is ignored. A
- * batch id that was counted before (of the last LIMIT_BATCH_IDS) changes nothing; an empty one
- * always counts. Above LIMIT_MISSING_IDS the lightest ids are forgotten.
+ * first_ns is ignored. A batch id that was counted before (of the last LIMIT_BATCH_IDS) changes
+ * nothing; an empty one always counts. Gathered in memory: written by store_flush_missing(), or at
+ * once when there is much of it, in one commit with the batch ids, so that a crash loses both.
+ * Above LIMIT_MISSING_IDS the lightest ids are forgotten.
  */
 int store_note_missing(struct store *s, struct kv_bytes batch_id, const struct store_missing *notes,
 		       size_t count, struct err *err);
+
+/* Once a second, and before reading; what cannot be written is lost. */
+int store_flush_missing(struct store *s, struct err *err);
 
 /* 1 and the record of an id, or 0. */
 int store_missing_get(struct store_read *r, const struct build_id *id, struct store_missing *ret,
@@ -118,9 +133,22 @@ int store_missing_get(struct store_read *r, const struct build_id *id, struct st
 int store_missing_next(struct store_read *r, const struct build_id *after,
 		       struct store_missing *ret, struct err *err);
 
+/* Tells every table that is damaged, gone, or in no record; changes nothing. How many. */
+size_t store_verify(struct store *s,
+		    void (*tell)(void *ctx, const struct build_id *id, const char *what),
+		    void *ctx);
+
+/* A compacted copy of the whole store into an empty file, durable at return. Puts may wait for it.
+ */
+int store_copy(struct store *s, int fd, struct err *err) _must_check_;
+
 struct store_stat {
 	uint64_t max_bytes, table_bytes;
 	uint64_t ready_count, missing_count;
+	uint64_t file_bytes;
+	uint64_t oldest_read_ns; /* how long the oldest snapshot has been there; 0: none */
+	uint64_t damaged_count;  /* tables found damaged since the start */
+	uint64_t scrub_rounds;   /* ended since the start */
 };
 
 void store_stat(struct store *s, struct store_stat *ret);

@@ -59,6 +59,12 @@ struct kv_ops {
 	 * they see cannot be used again before. False when the time was over. One thread at a time,
 	 * which has no snapshot. */
 	bool (*settle)(struct kv *kv, unsigned int timeout_ms);
+	/* Whether the disk has room for the file to grow by so many bytes, as far as it may. */
+	bool (*has_room)(struct kv *kv, uint64_t bytes);
+	/* Size of the file, and the age of the oldest snapshot, 0: none. */
+	void (*stat)(struct kv *kv, uint64_t *ret_bytes, uint64_t *ret_oldest_ns);
+	/* Writes a compacted copy to an empty file, durable at return; ERR_UNSUPPORTED. */
+	int (*copy)(struct kv *kv, int fd, struct err *err);
 	void (*maintain)(struct kv *kv); /* now and then: frees what dead readers hold */
 	void (*close)(struct kv *kv);
 };
@@ -69,9 +75,10 @@ struct kv {
 
 /*
  * The file DATA/store.mdb, never larger than max_bytes (rounded up to pages, or the present size of
- * the file if that is more). ERR_DATA when the file is truncated or foreign.
+ * the file if that is more); 0: read only, beside a process that has it open. It does not grow when
+ * the disk would be left with less than disk_floor. ERR_DATA when the file is truncated or foreign.
  */
-int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes,
+int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uint64_t disk_floor,
 		       struct err *err) _must_check_;
 int store_kv_open_memory(struct kv **ret, uint64_t max_bytes, struct err *err) _must_check_;
 

@@ -14,6 +14,7 @@
 #include <sys/statvfs.h>
 #include <time.h>
 
+#include "io.h"
 #include "limits.h"
 #include "store_kv.h"
 #include "timed_wait.h"
@@ -36,11 +37,15 @@ struct kv_lmdb {
 	 * when the one before the last is empty, so that there are two. */
 	unsigned int phase;
 	size_t active[2];
-	pthread_cond_t ended; /* the last of a phase */
+	pthread_cond_t ended;            /* the last of a phase */
+	struct kv_read *oldest, *newest; /* of those in use, by begin */
+	uint64_t max_bytes, disk_floor;
+	bool read_only;
 };
 
 struct kv_read {
-	struct kv_read *next;
+	struct kv_read *next, *previous; /* of the pool, or of those in use */
+	uint64_t begin_ns;
 	struct kv_lmdb *m;
 	MDB_txn *txn;
 	unsigned int phase;
@@ -124,6 +129,13 @@ static int lmdb_read_begin(struct kv *kv, struct kv_read **ret, struct err *err)
 	}
 	r->m = m;
 	r->phase = phase;
+	r->begin_ns = io_system()->mono_ns(NULL);
+	r->next = NULL;
+	pthread_mutex_lock(&m->lock);
+	r->previous = m->newest;
+	*(m->newest ? &m->newest->next : &m->oldest) = r;
+	m->newest = r;
+	pthread_mutex_unlock(&m->lock);
 	*ret = r;
 	return 0;
 }
@@ -135,6 +147,8 @@ static void lmdb_read_end(struct kv_read *r)
 
 	mdb_txn_reset(r->txn);
 	pthread_mutex_lock(&m->lock);
+	*(r->previous ? &r->previous->next : &m->oldest) = r->next;
+	*(r->next ? &r->next->previous : &m->newest) = r->previous;
 	leave(m, r->phase);
 	pooled = m->pool_count < POOL_MAX;
 	if (pooled) {
@@ -266,6 +280,42 @@ static bool lmdb_settle(struct kv *kv, unsigned int timeout_ms)
 	return settled;
 }
 
+static bool lmdb_has_room(struct kv *kv, uint64_t bytes)
+{
+	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+	struct statvfs vfs;
+	struct stat st;
+	uint64_t growth;
+
+	if (fstat(m->fd, &st) || fstatvfs(m->fd, &vfs))
+		return true; /* the commit will tell */
+	growth = m->max_bytes > (uint64_t)st.st_size ? m->max_bytes - (uint64_t)st.st_size : 0;
+	growth = growth < bytes ? growth : bytes;
+	return !growth || (uint64_t)vfs.f_bavail * vfs.f_frsize >= growth + m->disk_floor;
+}
+
+static void lmdb_stat(struct kv *kv, uint64_t *ret_bytes, uint64_t *ret_oldest_ns)
+{
+	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+	uint64_t now = io_system()->mono_ns(NULL);
+	struct stat st;
+
+	*ret_bytes = fstat(m->fd, &st) ? 0 : (uint64_t)st.st_size;
+	pthread_mutex_lock(&m->lock);
+	*ret_oldest_ns = m->oldest && now > m->oldest->begin_ns ? now - m->oldest->begin_ns : 0;
+	pthread_mutex_unlock(&m->lock);
+}
+
+static int lmdb_copy(struct kv *kv, int fd, struct err *err)
+{
+	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+	int rc = mdb_env_copyfd2(m->env, fd, MDB_CP_COMPACT);
+
+	if (!rc && fsync(fd))
+		rc = errno;
+	return rc ? fail(m, rc, "copy", err) : 0;
+}
+
 static void lmdb_maintain(struct kv *kv)
 {
 	int dead;
@@ -316,18 +366,18 @@ static int open_tables(struct kv_lmdb *m, struct err *err)
 		[KV_META] = "meta",
 	};
 	MDB_txn *txn;
-	int rc = mdb_txn_begin(m->env, NULL, 0, &txn);
+	int rc = mdb_txn_begin(m->env, NULL, m->read_only ? MDB_RDONLY : 0, &txn);
 
 	if (rc)
 		return fail(m, rc, "open", err);
 	for (size_t i = 0; i < KV_TABLE_COUNT && !rc; i++)
-		rc = mdb_dbi_open(txn, names[i], MDB_CREATE, &m->tables[i]);
+		rc = mdb_dbi_open(txn, names[i], m->read_only ? 0 : MDB_CREATE, &m->tables[i]);
 	if (rc) {
 		mdb_txn_abort(txn);
 		return fail(m, rc, "open", err);
 	}
 	rc = mdb_txn_commit(txn);
-	if (!rc)
+	if (!rc && !m->read_only)
 		rc = keep_length(m);
 	return rc ? fail(m, rc, "open", err) : 0;
 }
@@ -341,6 +391,7 @@ static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 	if (!stat(m->path, &st) && (uint64_t)st.st_size > max_bytes)
 		max_bytes = (uint64_t)st.st_size;
 	max_bytes = (max_bytes + page - 1) / page * page;
+	m->max_bytes = max_bytes;
 	rc = mdb_env_create(&m->env);
 	if (!rc)
 		rc = mdb_env_set_mapsize(m->env, max_bytes);
@@ -349,7 +400,10 @@ static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 	if (!rc)
 		rc = mdb_env_set_maxreaders(m->env, READERS_MAX);
 	if (!rc)
-		rc = mdb_env_open(m->env, m->path, MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD, 0600);
+		rc = mdb_env_open(m->env, m->path,
+				  MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD |
+					  (m->read_only ? MDB_RDONLY : 0),
+				  0600);
 	if (!rc)
 		rc = mdb_env_get_fd(m->env, &m->fd);
 	if (rc)
@@ -357,7 +411,8 @@ static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 	return check_length(m, err);
 }
 
-int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, struct err *err)
+int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uint64_t disk_floor,
+		       struct err *err)
 {
 	static const struct kv_ops ops = {
 		.read_begin = lmdb_read_begin,
@@ -366,6 +421,9 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, str
 		.next = lmdb_next,
 		.commit = lmdb_commit,
 		.settle = lmdb_settle,
+		.has_room = lmdb_has_room,
+		.stat = lmdb_stat,
+		.copy = lmdb_copy,
 		.maintain = lmdb_maintain,
 		.close = lmdb_close,
 	};
@@ -375,6 +433,8 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, str
 	if (!m)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	m->kv.ops = &ops;
+	m->disk_floor = disk_floor;
+	m->read_only = max_bytes == 0;
 	pthread_mutex_init(&m->lock, NULL);
 	timed_wait_init(&m->ended);
 	if (snprintf(m->path, sizeof(m->path), "%s/store.mdb", dir) >= (int)sizeof(m->path))
@@ -382,7 +442,8 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, str
 	else
 		rc = open_env(m, max_bytes, err);
 	if (!rc) {
-		lmdb_maintain(&m->kv);
+		if (!m->read_only)
+			lmdb_maintain(&m->kv);
 		rc = open_tables(m, err);
 	}
 	if (rc) {

@@ -173,6 +173,21 @@ static bool memory_settle(struct kv *kv _unused_, unsigned int timeout_ms _unuse
 	return true;
 }
 
+static bool memory_has_room(struct kv *kv _unused_, uint64_t bytes _unused_)
+{
+	return true;
+}
+
+static void memory_stat(struct kv *kv _unused_, uint64_t *ret_bytes, uint64_t *ret_oldest_ns)
+{
+	*ret_bytes = *ret_oldest_ns = 0;
+}
+
+static int memory_copy(struct kv *kv _unused_, int fd _unused_, struct err *err)
+{
+	return err_set(err, ERR_UNSUPPORTED, "a store in memory has no file");
+}
+
 static void memory_maintain(struct kv *kv _unused_)
 {
 }
@@ -199,6 +214,9 @@ int store_kv_open_memory(struct kv **ret, uint64_t max_bytes, struct err *err)
 		.next = memory_next,
 		.commit = memory_commit,
 		.settle = memory_settle,
+		.has_room = memory_has_room,
+		.stat = memory_stat,
+		.copy = memory_copy,
 		.maintain = memory_maintain,
 		.close = memory_close,
 	};

@@ -119,23 +119,26 @@ static int note(struct store_read *r, struct change *c, const struct store_missi
 		struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(RECORD_LEN_MAX);
+	struct store_record record;
 	struct store_missing m;
 	struct kv_bytes value;
 	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, key_of(&n->id), &value, err);
 
 	if (rc < 0)
 		return rc;
+	if (store_get_record(r, &n->id, &record, NULL) == 1 && record.binary.status == STORE_READY)
+		return 0; /* it came meanwhile */
 	/* A damaged record is begun anew. */
 	if (rc == 0 || store_missing_decode(&m, key_of(&n->id), value, NULL)) {
-		m = (struct store_missing){.id = n->id, .first_ns = n->last_ns};
+		m = (struct store_missing){.id = n->id, .first_ns = n->first_ns};
 		c->added += rc == 0;
 	}
 	if (!CHECKED_ADD(m.weight, n->weight, &m.weight))
 		m.weight = UINT64_MAX;
 	if (n->last_ns > m.last_ns)
 		m.last_ns = n->last_ns;
-	if (n->path_count)
-		add_path(&m, n->paths[0]);
+	for (size_t i = 0; i < n->path_count; i++)
+		add_path(&m, n->paths[i]);
 	if (!store_missing_encode(&m, &out))
 		return err_set(err, ERR_MEMORY, "out of memory");
 	return change_add(c, KV_MISSING, key_of(&n->id), (struct kv_bytes){out.p, out.len}, err);
@@ -155,17 +158,9 @@ static int by_weight(const void *a, const void *b)
 	return x->last_ns < y->last_ns ? -1 : x->last_ns > y->last_ns;
 }
 
-static bool is_noted(const struct build_id *id, const struct store_missing *notes, size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (build_id_equal(id, &notes[i].id))
-			return true;
-	return false;
-}
-
 /* Makes room for what the change adds: the lightest ids that are not in it go. */
-static int forget(struct store_read *r, struct change *c, const struct store_missing *notes,
-		  size_t note_count, struct err *err)
+static int forget(struct store_read *r, struct change *c, const struct intern *noted,
+		  struct err *err)
 {
 	int64_t excess = (int64_t)r->s->stat.missing_count + c->added - (int64_t)LIMIT_MISSING_IDS;
 	_cleanup_(freep) struct light *rows = NULL;
@@ -187,7 +182,7 @@ static int forget(struct store_read *r, struct change *c, const struct store_mis
 	if (count)
 		qsort(rows, count, sizeof(*rows), by_weight);
 	for (size_t i = 0; !rc && i < count && excess > 0; i++) {
-		if (is_noted(&rows[i].id, notes, note_count))
+		if (intern_find(noted, rows[i].id.bytes, rows[i].id.len) != INTERN_FULL)
 			continue;
 		rc = change_add(c, KV_MISSING, key_of(&rows[i].id), (struct kv_bytes){NULL, 0},
 				err);
@@ -197,7 +192,7 @@ static int forget(struct store_read *r, struct change *c, const struct store_mis
 	return rc;
 }
 
-/* 1 when the batch id was counted before; else it is remembered, and the oldest one forgotten. */
+/* The batch id, which is new, is remembered, and the oldest one forgotten. */
 static int remember_batch(struct store_read *r, struct change *c, struct kv_bytes batch_id,
 			  uint64_t *first, uint64_t *next, struct err *err)
 {
@@ -205,10 +200,8 @@ static int remember_batch(struct store_read *r, struct change *c, struct kv_byte
 	uint8_t number[STORE_NUMBER_LEN];
 	struct kv_bytes old;
 	uint64_t big_endian;
-	int rc = s->kv->ops->get(r->kv, KV_BATCHES, batch_id, &old, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
 	if (*next - *first >= LIMIT_BATCH_IDS) {
 		struct kv_bytes key = {&big_endian, sizeof(big_endian)};
 
@@ -229,26 +222,29 @@ static int remember_batch(struct store_read *r, struct change *c, struct kv_byte
 	return rc;
 }
 
-static int note_all(struct store *s, struct kv_bytes batch_id, const struct store_missing *notes,
-		    size_t count, struct err *err)
+/* Everything that is flushing, as one commit. */
+static int note_all(struct store *s, struct err *err)
 {
 	_cleanup_(change_done) struct change c = {.arena = ARENA_INIT(SIZE_MAX)};
 	uint64_t first = s->batch_first, next = s->batch_next;
+	const struct store_pending *p = &s->flushing;
 	struct store_read *r;
 	int rc = store_read_begin(s, &r, err);
 
 	if (rc)
 		return rc;
-	if (batch_id.len)
-		rc = remember_batch(r, &c, batch_id, &first, &next, err);
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = note(r, &c, &notes[i], err);
+	for (uint32_t i = 0; !rc && i < p->batches.count; i++) {
+		struct kv_bytes id;
+
+		id.p = intern_get(&p->batches, i, &id.len);
+		rc = remember_batch(r, &c, id, &first, &next, err);
+	}
+	for (size_t i = 0; !rc && i < p->ids.count; i++)
+		rc = note(r, &c, &p->notes[i], err);
 	if (!rc)
-		rc = forget(r, &c, notes, count, err);
+		rc = forget(r, &c, &p->ids, err);
 	store_read_end(r);
-	if (rc == 1)
-		return 0;
-	if (!rc)
+	if (!rc && c.count)
 		rc = store_commit(s, c.writes, c.count, c.arena.used, err);
 	if (rc)
 		return rc;
@@ -260,17 +256,149 @@ static int note_all(struct store *s, struct kv_bytes batch_id, const struct stor
 	return 0;
 }
 
+/* --- gathered in memory --------------------------------------------------------------------- */
+
+enum {
+	PENDING_IDS = 16384, /* twice the modules of a batch */
+	PENDING_BATCHES = 4096,
+	PENDING_PATHS_LEN = 4 << 20,
+};
+
+void store_pending_init(struct store_pending *p)
+{
+	*p = (struct store_pending){
+		.ids = INTERN_INIT(PENDING_IDS, PENDING_IDS * BUILD_ID_MAX),
+		.batches = INTERN_INIT(PENDING_BATCHES, PENDING_BATCHES * LIMIT_BATCH_ID_LEN),
+		.paths = ARENA_INIT(PENDING_PATHS_LEN),
+	};
+}
+
+void store_pending_done(struct store_pending *p)
+{
+	intern_done(&p->ids);
+	intern_done(&p->batches);
+	arena_done(&p->paths);
+	free(p->notes);
+}
+
+static void pending_reset(struct store_pending *p)
+{
+	intern_reset(&p->ids);
+	intern_reset(&p->batches);
+	arena_reset(&p->paths);
+}
+
+/* A path that cannot be kept is left out. */
+static void gather_path(struct store_pending *p, struct store_missing *m, struct kv_bytes path)
+{
+	size_t before = m->path_count;
+
+	add_path(m, path);
+	if (m->path_count == before)
+		return;
+	m->paths[before].p = arena_copy(&p->paths, path.p, path.len);
+	if (!m->paths[before].p)
+		m->path_count--;
+}
+
+/* With `lock` held. What does not fit any more is lost: it is one batch at most. */
+static void gather(struct store_pending *p, struct kv_bytes batch_id,
+		   const struct store_missing *notes, size_t count)
+{
+	if (batch_id.len)
+		intern_add(&p->batches, batch_id.p, batch_id.len, NULL);
+	for (size_t i = 0; i < count; i++) {
+		const struct store_missing *n = &notes[i];
+		bool is_new;
+		uint32_t at = intern_add(&p->ids, n->id.bytes, n->id.len, &is_new);
+		struct store_missing *m;
+
+		if (at == INTERN_FULL || !grow_array((void **)&p->notes, &p->notes_cap,
+						     p->ids.count, sizeof(*m), PENDING_IDS))
+			return;
+		m = &p->notes[at];
+		if (is_new)
+			*m = (struct store_missing){.id = n->id, .first_ns = n->last_ns};
+		if (!CHECKED_ADD(m->weight, n->weight, &m->weight))
+			m->weight = UINT64_MAX;
+		if (n->last_ns > m->last_ns)
+			m->last_ns = n->last_ns;
+		if (n->path_count)
+			gather_path(p, m, n->paths[0]);
+	}
+}
+
+static bool was_counted(struct store_read *r, struct kv_bytes batch_id)
+{
+	struct store *s = r->s;
+	struct kv_bytes value;
+
+	return intern_find(&s->pending.batches, batch_id.p, batch_id.len) != INTERN_FULL ||
+	       intern_find(&s->flushing.batches, batch_id.p, batch_id.len) != INTERN_FULL ||
+	       s->kv->ops->get(r->kv, KV_BATCHES, batch_id, &value, NULL) == 1;
+}
+
+/* *ret_stale: a flush came between the snapshot and the lock, so that neither shows its batches. */
+static int gather_batch(struct store *s, struct kv_bytes batch_id,
+			const struct store_missing *notes, size_t count, bool *ret_stale,
+			struct err *err)
+{
+	struct store_read *r;
+	uint64_t flushes;
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	flushes = s->flush_count;
+	pthread_mutex_unlock(&s->lock);
+	rc = store_read_begin(s, &r, err);
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&s->lock);
+	*ret_stale = s->flush_count != flushes;
+	if (!*ret_stale && !(batch_id.len && was_counted(r, batch_id)))
+		gather(&s->pending, batch_id, notes, count);
+	pthread_mutex_unlock(&s->lock);
+	store_read_end(r);
+	return 0;
+}
+
+int store_flush_missing(struct store *s, struct err *err)
+{
+	struct store_pending taken;
+	int rc;
+
+	pthread_mutex_lock(&s->writer);
+	pthread_mutex_lock(&s->lock);
+	taken = s->pending;
+	s->pending = s->flushing;
+	s->flushing = taken;
+	pthread_mutex_unlock(&s->lock);
+	rc = s->flushing.ids.count || s->flushing.batches.count ? note_all(s, err) : 0;
+	pthread_mutex_lock(&s->lock);
+	pending_reset(&s->flushing);
+	s->flush_count++;
+	pthread_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->writer);
+	return rc;
+}
+
 int store_note_missing(struct store *s, struct kv_bytes batch_id, const struct store_missing *notes,
 		       size_t count, struct err *err)
 {
+	bool full, stale;
 	int rc;
 
 	if (!count)
 		return 0;
 	if (batch_id.len > LIMIT_BATCH_ID_LEN)
 		return err_set(err, ERR_USAGE, "a batch id of %zu bytes", batch_id.len);
-	pthread_mutex_lock(&s->writer);
-	rc = note_all(s, batch_id, notes, count, err);
-	pthread_mutex_unlock(&s->writer);
-	return rc;
+	do {
+		rc = gather_batch(s, batch_id, notes, count, &stale, err);
+	} while (!rc && stale);
+	pthread_mutex_lock(&s->lock);
+	full = s->pending.ids.count > PENDING_IDS / 2 ||
+	       s->pending.batches.count > PENDING_BATCHES / 2 ||
+	       s->pending.paths.used > PENDING_PATHS_LEN / 2;
+	pthread_mutex_unlock(&s->lock);
+	return rc || !full ? rc : store_flush_missing(s, err);
 }

@@ -179,7 +179,8 @@ int symbolize_take_note(struct symbolize *s, struct err *err)
 		uint32_t row;
 		bool is_new;
 
-		if (m->damaged && store_purge(s->env->store, &m->id, NULL) == 1 && s->env->damaged)
+		if (m->damaged && store_purge_damaged(s->env->store, &m->id, NULL) == 1 &&
+		    s->env->damaged)
 			s->env->damaged(s->env->ctx, &m->id);
 		m->damaged = false;
 		if (!m->asked || m->status == MODULE_STATUS(BUILDING))

@@ -16,6 +16,7 @@
 #include "rpc_server.h"
 #include "service.h"
 #include "service_rpc.h"
+#include "symbolizer_admin.h"
 
 enum {
 	STOP_GRACE_MS = 5000
@@ -30,7 +31,8 @@ struct options {
 
 static void print_help(void)
 {
-	printf("Usage: rawstack-symbolizer --data DIR [--listen ADDRESS] ...\n\n"
+	printf("Usage: rawstack-symbolizer --data DIR [--listen ADDRESS] ...\n"
+	       "       rawstack-symbolizer backup|compact|verify --data DIR ...\n\n"
 	       "Takes debug binaries in, keeps lookup tables, and answers raw stacks with "
 	       "functions,\n"
 	       "files and lines, over gRPC (rawstack.v1).\n\n"
@@ -243,6 +245,8 @@ int main(int argc, char **argv)
 	int rc, sig;
 
 	log_init("rawstack-symbolizer");
+	if (argc > 1 && symbolizer_admin_knows(argv[1]))
+		return symbolizer_admin(argc - 1, argv + 1);
 	rc = parse(argc, argv, &o, &err);
 	if (rc) {
 		if (rc < 0)

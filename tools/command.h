@@ -20,7 +20,7 @@ struct command {
 };
 
 extern const struct command cmd_push, cmd_ls, cmd_missing, cmd_resolve, cmd_top, cmd_flame,
-	cmd_tree, cmd_peek, cmd_list, cmd_stats, cmd_diff, cmd_convert, cmd_merge;
+	cmd_tree, cmd_peek, cmd_list, cmd_stats, cmd_diff, cmd_convert, cmd_merge, cmd_admin;
 
 /* The next option as getopt_long() gives it, or -1 after the last. For an unknown or incomplete
  * one '?', with *err set to ERR_USAGE. */

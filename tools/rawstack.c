@@ -13,7 +13,7 @@
 
 static const struct command *const commands[] = {
 	&cmd_push, &cmd_ls,    &cmd_missing, &cmd_resolve, &cmd_top,     &cmd_tree,  &cmd_peek,
-	&cmd_list, &cmd_flame, &cmd_diff,    &cmd_stats,   &cmd_convert, &cmd_merge,
+	&cmd_list, &cmd_flame, &cmd_diff,    &cmd_stats,   &cmd_convert, &cmd_merge, &cmd_admin,
 };
 
 static void print_help(void)

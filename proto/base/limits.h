@@ -113,6 +113,8 @@
 #define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
 #define LIMIT_UPLOADS           LIMIT(64)             /* begun and not finished */
 #define LIMIT_UPLOAD_IDLE_NS    LIMIT(86400000000000) /* a day: then a part is dropped */
+/* Tables whose checksums are compared in one round of maintenance: 10 GB in forty minutes. */
+#define LIMIT_SCRUB_LEN         (256 * MIB)
 /* Files kept to be used again, in number, and by default in bytes: they wait for a partner. */
 #define LIMIT_KEPT_FILES        LIMIT(100000)
 #define LIMIT_KEPT_LEN          (2 * GIB)

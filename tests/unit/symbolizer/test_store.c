@@ -32,7 +32,7 @@ static struct store *open_budget(const struct engine *e, uint64_t max)
 	struct store *s;
 	struct kv *kv;
 	struct err err;
-	int rc = e->durable ? store_kv_open_lmdb(&kv, ".", max, &err)
+	int rc = e->durable ? store_kv_open_lmdb(&kv, ".", max, 0, &err)
 			    : store_kv_open_memory(&kv, max, &err);
 
 	if (rc || store_open(&s, kv, max, &err))
@@ -273,6 +273,7 @@ static uint64_t weight_of(struct store *s, uint32_t n, struct store_missing *ret
 	struct err err;
 	int rc;
 
+	assert_int_equal(store_flush_missing(s, &err), 0);
 	assert_int_equal(store_read_begin(s, &r, &err), 0);
 	rc = store_missing_next(r, &before, &m, &err);
 	store_read_end(r);
@@ -343,6 +344,7 @@ static void test_missing_bound(void **state)
 		}
 		if (store_note_missing(s, (struct kv_bytes){NULL, 0}, notes, 5000, &err))
 			fail_msg("%s", err.message);
+		assert_int_equal(store_flush_missing(s, &err), 0);
 	}
 	store_stat(s, &stat);
 	assert_int_equal(stat.missing_count, LIMIT_MISSING_IDS);
@@ -392,28 +394,20 @@ static void test_truncated(void **state)
 	store_close(s);
 	assert_int_equal(stat("store.mdb", &st), 0);
 	assert_int_equal(truncate("store.mdb", st.st_size - 4096), 0);
-	assert_int_equal(store_kv_open_lmdb(&kv, ".", BUDGET, &err), ERR_DATA);
+	assert_int_equal(store_kv_open_lmdb(&kv, ".", BUDGET, 0, &err), ERR_DATA);
 	assert_non_null(strstr(err.message, "store.mdb: truncated"));
 	assert_int_equal(truncate("store.mdb", 100), 0);
-	assert_int_equal(store_kv_open_lmdb(&kv, ".", BUDGET, &err), ERR_DATA);
+	assert_int_equal(store_kv_open_lmdb(&kv, ".", BUDGET, 0, &err), ERR_DATA);
 }
 
 /* Flips one byte in the middle of a table, where LMDB itself would notice nothing. */
-static void test_damaged(void **state)
+static void damage(uint32_t n)
 {
-	struct store *s = open_fresh(state);
-	struct build_id id = id_of(1);
 	_cleanup_(closep) int fd = -1;
-	struct store_read *r;
-	struct store_table t;
 	uint8_t page[4096];
-	struct err err;
 	bool found = false;
 
-	assert_int_equal(put(s, 1, 100000, false, &err), 0);
-	assert_int_equal(put(s, 2, 100000, false, &err), 0);
-	store_close(s);
-	fill(1, 100000);
+	fill(n, 100000);
 	fd = open("store.mdb", O_RDWR | O_CLOEXEC);
 	for (off_t at = 0; !found && pread(fd, page, 4096, at) == 4096; at += 4096) {
 		if (memcmp(page + 16, table, 4000) != 0)
@@ -423,6 +417,20 @@ static void test_damaged(void **state)
 		assert_int_equal(pwrite(fd, page, 4096, at), 4096);
 	}
 	assert_true(found);
+}
+
+static void test_damaged(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct build_id id = id_of(1);
+	struct store_read *r;
+	struct store_table t;
+	struct err err;
+
+	assert_int_equal(put(s, 1, 100000, false, &err), 0);
+	assert_int_equal(put(s, 2, 100000, false, &err), 0);
+	store_close(s);
+	damage(1);
 
 	s = open_budget(*state, BUDGET);
 	assert_int_equal(store_read_begin(s, &r, &err), 0);
@@ -433,6 +441,146 @@ static void test_damaged(void **state)
 	assert_int_equal(store_purge(s, &id, &err), 1);
 	assert_int_equal(put(s, 1, 100000, false, &err), 0);
 	assert_int_equal(status_of(s, 1), STORE_READY);
+	store_close(s);
+}
+
+struct found {
+	struct build_id ids[8];
+	size_t count;
+};
+
+static void note_damaged(void *ctx, const struct build_id *id)
+{
+	struct found *f = ctx;
+
+	assert_in_range(f->count, 0, ARRAY_LEN(f->ids) - 1);
+	f->ids[f->count++] = *id;
+}
+
+/* One change below the store. */
+static void write_below(enum kv_table in, uint32_t n, const void *p, size_t len)
+{
+	struct build_id id = id_of(n);
+	struct kv_write write = {in, {id.bytes, id.len}, {p, len}};
+	struct kv *kv;
+	struct err err;
+
+	if (store_kv_open_lmdb(&kv, ".", BUDGET, 0, &err) || kv->ops->commit(kv, &write, 1, &err))
+		fail_msg("%s", err.message);
+	kv->ops->close(kv);
+}
+
+/* A scrub finds a damaged table, one that is gone, and one of which no record tells. */
+static void test_scrub(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct found found = {.count = 0};
+	struct store_stat stat;
+	struct err err;
+
+	for (uint32_t n = 1; n <= 5; n++)
+		assert_int_equal(put(s, n, 100000, n == 5, &err), 0);
+	assert_int_equal(store_scrub(s, UINT64_MAX, note_damaged, &found), 0);
+	store_close(s);
+	damage(2);
+	write_below(KV_TABLES, 4, NULL, 0);
+	fill(9, 4096);
+	write_below(KV_TABLES, 9, table, 4096);
+
+	s = open_budget(*state, BUDGET);
+	for (int calls = 0; calls < 5; calls++) /* one table each */
+		assert_in_range(store_scrub(s, 1, note_damaged, &found), 0, 1);
+	assert_int_equal(found.count, 2);
+	store_stat(s, &stat);
+	assert_int_equal(stat.scrub_rounds, 0);
+	assert_int_equal(store_scrub(s, 1, note_damaged, &found), 1);
+	assert_int_equal(found.count, 3);
+	assert_int_equal(found.ids[0].bytes[2], 2);
+	assert_int_equal(found.ids[1].bytes[2], 4);
+	assert_int_equal(found.ids[2].bytes[2], 9);
+	assert_int_equal(store_scrub(s, UINT64_MAX, note_damaged, &found), 0);
+	store_stat(s, &stat);
+	assert_int_equal(stat.scrub_rounds, 2);
+	assert_int_equal(stat.damaged_count, 2);
+	assert_int_equal(stat.ready_count, 3);
+	for (uint32_t n = 1; n <= 5; n++)
+		assert_int_equal(status_of(s, n), n == 2 || n == 4 ? STORE_PURGED : STORE_READY);
+	/* Who finds damage late does no harm to what came since. */
+	assert_int_equal(put(s, 2, 100000, false, &err), 0);
+	assert_int_equal(store_purge_damaged(s, &found.ids[0], &err), 0);
+	assert_int_equal(status_of(s, 2), STORE_READY);
+	store_close(s);
+}
+
+/* The disk's floor refuses what would make the file grow, and nothing else. */
+static void test_disk_floor(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct build_id id = id_of(1);
+	struct kv *kv;
+	struct err err;
+
+	assert_int_equal(put(s, 1, 100000, false, &err), 0);
+	store_close(s);
+	if (store_kv_open_lmdb(&kv, ".", BUDGET, UINT64_MAX / 2, &err) ||
+	    store_open(&s, kv, BUDGET, &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(put(s, 2, 100000, false, &err), ERR_LIMIT);
+	assert_non_null(strstr(err.message, "free disk space"));
+	assert_int_equal(status_of(s, 1), STORE_READY);
+	assert_int_equal(store_pin(s, &id, true, &err), 1);
+	store_close(s);
+}
+
+static void test_oldest_read(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct store_read *reads[3];
+	struct store_stat stat;
+	struct err err;
+
+	store_stat(s, &stat);
+	assert_int_equal(stat.oldest_read_ns, 0);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(store_read_begin(s, &reads[i], &err), 0);
+		usleep(1000);
+	}
+	store_read_end(reads[1]);
+	store_stat(s, &stat);
+	assert_true(stat.oldest_read_ns >= 3000000);
+	assert_true(stat.file_bytes > 0);
+	store_read_end(reads[0]);
+	store_read_end(reads[2]);
+	store_stat(s, &stat);
+	assert_int_equal(stat.oldest_read_ns, 0);
+	store_close(s);
+}
+
+/* A copy is made beside its user, opens by itself, and can be read while another has it open. */
+static void test_copy(void **state)
+{
+	struct store *s = open_fresh(state), *copy;
+	struct kv *kv;
+	struct err err;
+	int fd;
+
+	assert_int_equal(put(s, 1, 100000, false, &err), 0);
+	assert_int_equal(put(s, 2, 100000, true, &err), 0);
+	mkdir("copy", 0700);
+	fd = open("copy/store.mdb", O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	unlink("copy/store.mdb-lock");
+	assert_int_equal(store_copy(s, fd, &err), 0);
+	close(fd);
+	assert_int_equal(put(s, 1, 50000, false, &err), 0);
+	for (int read_only = 0; read_only < 2; read_only++) {
+		if (store_kv_open_lmdb(&kv, "copy", read_only ? 0 : BUDGET, 0, &err) ||
+		    store_open(&copy, kv, BUDGET, &err))
+			fail_msg("%s", err.message);
+		assert_int_equal(status_of(copy, 1), STORE_READY);
+		assert_int_equal(status_of(copy, 2), STORE_READY);
+		assert_int_equal(put(copy, 3, 100000, false, &err) != 0, read_only);
+		store_close(copy);
+	}
 	store_close(s);
 }
 
@@ -544,7 +692,9 @@ int main(void)
 		ON(lmdb, test_threads),        ON(memory, test_threads),
 		ON(lmdb, test_slow_reader),    ON(memory, test_slow_reader),
 		ON(lmdb, test_reopen),         ON(lmdb, test_truncated),
-		ON(lmdb, test_damaged),
+		ON(lmdb, test_damaged),        ON(lmdb, test_scrub),
+		ON(lmdb, test_disk_floor),     ON(lmdb, test_oldest_read),
+		ON(lmdb, test_copy),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Puts, pins and uses. */
+#include <string.h>
+
+#include "crc32c.h"
+#include "limits.h"
+#include "store_priv.h"
+
+static int put(struct store *s, const struct store_binary *b, const void *table, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
+	bool ready = b->status == STORE_READY;
+	struct store_record record = {.binary = *b}, old;
+	struct kv_bytes none = {NULL, 0};
+	struct store_read *r;
+	bool had_missing;
+	int known, rc = store_read_begin(s, &r, err);
+
+	if (rc)
+		return rc;
+	known = store_get_record(r, &b->id, &old, NULL); /* a damaged one is written over */
+	had_missing = s->kv->ops->get(r->kv, KV_MISSING, key_of(&b->id), &none, NULL) == 1;
+	store_read_end(r);
+	record.number = s->next_number++;
+	record.table_crc = ready ? crc32c(0, table, b->table_len) : 0;
+	if (!store_record_encode(&record, &out))
+		return err_set(err, ERR_LIMIT, "a record of more than %llu bytes",
+			       (unsigned long long)LIMIT_BINARY_META_LEN);
+
+	struct kv_write writes[] = {
+		{KV_BINARIES, key_of(&b->id), {out.p, out.len}},
+		{KV_TABLES,
+		 key_of(&b->id),
+		 {ready ? table : NULL, ready ? (size_t)b->table_len : 0}},
+		{KV_USED, key_of(&b->id), {NULL, 0}},
+		{KV_MISSING, key_of(&b->id), {NULL, 0}},
+	};
+
+	rc = store_commit(s, writes, ready ? 4 : 3, out.len + (ready ? b->table_len : 0), err);
+	if (rc)
+		return rc;
+	store_account(s, known == 1 ? &old : NULL, b);
+	if (ready && had_missing) {
+		pthread_mutex_lock(&s->lock);
+		s->stat.missing_count--;
+		pthread_mutex_unlock(&s->lock);
+	}
+	return store_trim_tombstones(s, err);
+}
+
+int store_put(struct store *s, const struct store_binary *b, const void *table, struct err *err)
+{
+	int rc;
+
+	if (b->status == STORE_READY && !s->kv->ops->has_room(s->kv, b->table_len))
+		return err_set(err, ERR_LIMIT, "not enough free disk space for the store to grow");
+	if (b->status == STORE_READY && b->table_len > s->max_bytes)
+		return err_set(err, ERR_LIMIT, "a table of %llu bytes, the store has %llu",
+			       (unsigned long long)b->table_len, (unsigned long long)s->max_bytes);
+	pthread_mutex_lock(&s->writer);
+	rc = put(s, b, table, err);
+	pthread_mutex_unlock(&s->writer);
+	return rc;
+}
+
+int store_purge(struct store *s, const struct build_id *id, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->writer);
+	rc = store_purge_locked(s, id, err);
+	pthread_mutex_unlock(&s->writer);
+	return rc;
+}
+
+static int pin(struct store *s, const struct build_id *id, bool pinned, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
+	struct store_record record;
+	struct store_read *r;
+	bool encoded = false;
+	int rc = store_read_begin(s, &r, err);
+
+	if (rc)
+		return rc;
+	rc = store_get_record(r, id, &record, err);
+	if (rc == 1 && record.binary.status == STORE_READY) {
+		record.binary.pinned = pinned;
+		encoded = store_record_encode(&record, &out);
+	}
+	store_read_end(r);
+	if (rc == 1 && encoded) {
+		struct kv_write write = {KV_BINARIES, key_of(id), {out.p, out.len}};
+
+		rc = store_commit(s, &write, 1, out.len, err);
+		return rc ? rc : 1;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->writer);
+	rc = pin(s, id, pinned, err);
+	pthread_mutex_unlock(&s->writer);
+	return rc;
+}
+
+void store_note_used(struct store *s, const struct build_id *id, uint64_t now_ns)
+{
+	uint32_t i;
+
+	pthread_mutex_lock(&s->lock);
+	i = intern_add(&s->used, id->bytes, id->len, NULL);
+	if (i != INTERN_FULL && grow_array((void **)&s->used_ns, &s->used_cap, i + 1,
+					   sizeof(s->used_ns[0]), STORE_USED_MAX))
+		s->used_ns[i] = now_ns;
+	pthread_mutex_unlock(&s->lock);
+}
+
+void store_write_used(struct store *s)
+{
+	_cleanup_(freep) struct kv_write *writes = NULL;
+	_cleanup_(freep) uint8_t *copies = NULL; /* of each: the key, the value */
+	const size_t each = BUILD_ID_MAX + STORE_NUMBER_LEN;
+	size_t count;
+
+	pthread_mutex_lock(&s->lock);
+	count = s->used.count;
+	writes = calloc(count + 1, sizeof(*writes));
+	copies = calloc(count + 1, each);
+	for (uint32_t i = 0; writes && copies && i < count; i++) {
+		uint8_t *at = copies + i * each;
+		size_t len;
+		const void *key = intern_get(&s->used, i, &len);
+
+		memcpy(at, key, len);
+		store_number_encode(s->used_ns[i], at + BUILD_ID_MAX);
+		writes[i] = (struct kv_write){
+			KV_USED, {at, len}, {at + BUILD_ID_MAX, STORE_NUMBER_LEN}};
+	}
+	intern_reset(&s->used);
+	pthread_mutex_unlock(&s->lock);
+	if (!writes || !copies || !count)
+		return;
+	pthread_mutex_lock(&s->writer);
+	s->kv->ops->commit(s->kv, writes, count, NULL);
+	pthread_mutex_unlock(&s->writer);
+}
+
+void store_maintain(struct store *s)
+{
+	store_write_used(s);
+	s->kv->ops->maintain(s->kv);
+}

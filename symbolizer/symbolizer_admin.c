@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "symbolizer_admin.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+
+#include "limits.h"
+#include "log.h"
+#include "rsym.h"
+#include "store.h"
+
+struct admin {
+	const char *data;
+	const char *out; /* of a backup */
+};
+
+/* Beside a service that runs, if need be: what is read is one snapshot. */
+static int open_store(struct store **ret, const char *data, struct err *err)
+{
+	struct kv *kv;
+	int rc = store_kv_open_lmdb(&kv, data, 0, 0, err);
+
+	return rc ? rc : store_open(ret, kv, UINT64_MAX, err);
+}
+
+static int copy_to(const char *data, const char *path, uint64_t *ret_len, struct err *err)
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	_cleanup_(closep) int fd = -1;
+	int rc = open_store(&s, data, err);
+	struct stat st;
+
+	if (rc)
+		return rc;
+	fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(err, errno, "%s", path);
+	rc = store_copy(s, fd, err);
+	if (!rc && fstat(fd, &st))
+		rc = err_sys(err, errno, "%s", path);
+	if (rc)
+		unlink(path);
+	else
+		*ret_len = (uint64_t)st.st_size;
+	return rc;
+}
+
+static int sync_dir(const char *path, struct err *err)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	return fd < 0 || fsync(fd) ? err_sys(err, errno, "%s", path) : 0;
+}
+
+static int backup(const struct admin *a, struct err *err)
+{
+	char path[LIMIT_PATH_LEN];
+	uint64_t len;
+	int rc;
+
+	if (mkdir(a->out, 0700) && errno != EEXIST)
+		return err_sys(err, errno, "%s", a->out);
+	if (snprintf(path, sizeof(path), "%s/store.mdb", a->out) >= (int)sizeof(path))
+		return err_set(err, ERR_USAGE, "%s: name too long", a->out);
+	rc = copy_to(a->data, path, &len, err);
+	if (!rc)
+		rc = sync_dir(a->out, err);
+	if (!rc)
+		printf("%s: %llu bytes\n", path, (unsigned long long)len);
+	return rc;
+}
+
+/* The file is exchanged whole, so nobody may have it open. */
+static int compact(const struct admin *a, struct err *err)
+{
+	char lock[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN], next[LIMIT_PATH_LEN];
+	_cleanup_(closep) int fd = -1;
+	struct stat before;
+	uint64_t len;
+	int rc;
+
+	if (snprintf(lock, sizeof(lock), "%s/lock", a->data) >= (int)sizeof(lock) ||
+	    snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
+	    snprintf(next, sizeof(next), "%s/store.mdb.compact", a->data) >= (int)sizeof(next))
+		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
+	if (stat(path, &before))
+		return err_sys(err, errno, "%s", path);
+	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(err, errno, "%s", lock);
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return err_set(err, ERR_EXISTS, "%s: in use; stop the service first", a->data);
+	unlink(next); /* of an earlier attempt */
+	rc = copy_to(a->data, next, &len, err);
+	if (rc)
+		return rc;
+	if (rename(next, path))
+		return err_sys(err, errno, "%s", path);
+	printf("%s: %llu bytes, %llu before\n", path, (unsigned long long)len,
+	       (unsigned long long)before.st_size);
+	return sync_dir(a->data, err);
+}
+
+static void tell(void *ctx _unused_, const struct build_id *id, const char *what)
+{
+	char hex[BUILD_ID_HEX_MAX];
+
+	printf("%s: %s\n", build_id_hex(id, hex), what);
+}
+
+/* Each sound table is also read whole as what it is to be. */
+static size_t verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count)
+{
+	const struct build_id *after = NULL;
+	struct store_binary b;
+	struct store_table t;
+	struct store_read *r;
+	struct build_id at;
+	size_t bad = 0;
+
+	if (store_read_begin(s, &r, NULL))
+		return 1;
+	while (store_binary_next(r, after, &b, NULL) == 1) {
+		struct rsym table;
+		struct err err;
+
+		at = b.id;
+		after = &at;
+		if (store_table(r, &b.id, &t, NULL) != 1)
+			continue; /* told already, if it should be there */
+		(*ret_count)++;
+		*ret_bytes += t.len;
+		if (rsym_open(&table, t.p, t.len, &err)) {
+			tell(NULL, &b.id, err.message);
+			bad++;
+		}
+	}
+	store_read_end(r);
+	return bad;
+}
+
+static int verify(const struct admin *a, struct err *err)
+{
+	_cleanup_(store_closep) struct store *s = NULL;
+	uint64_t bytes = 0;
+	size_t count = 0, bad;
+	int rc = open_store(&s, a->data, err);
+
+	if (rc)
+		return rc;
+	bad = store_verify(s, tell, NULL);
+	bad += verify_tables(s, &bytes, &count);
+	printf("%zu tables, %llu bytes, %zu damaged\n", count, (unsigned long long)bytes, bad);
+	return bad ? err_set(err, ERR_DATA,
+			     "%s: %zu damaged; the service makes them anew, or asks for "
+			     "them again",
+			     a->data, bad)
+		   : 0;
+}
+
+static const struct command {
+	const char *name;
+	int (*run)(const struct admin *a, struct err *err);
+	bool has_out;
+	const char *help;
+} commands[] = {
+	{"backup", backup, true,
+	 "Copies the store, compacted, into OUT/store.mdb, also while the service runs: a data\n"
+	 "directory to start from. Uploads under way and kept files are not in it."},
+	{"compact", compact, false,
+	 "Gives space that the store does not use back to the disk. The service must be stopped."},
+	{"verify", verify, false,
+	 "Reads every table, compares checksums, validates it, and compares the ids of tables and\n"
+	 "records; also while the service runs. Prints what is damaged; exit status 1 then."},
+};
+
+static const struct command *find(const char *word)
+{
+	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
+		if (!strcmp(commands[i].name, word))
+			return &commands[i];
+	return NULL;
+}
+
+int symbolizer_admin_knows(const char *word)
+{
+	return find(word) != NULL;
+}
+
+/* 1 when there is nothing more to do. */
+static int parse(const struct command *c, int argc, char **argv, struct admin *a, struct err *err)
+{
+	static const struct option options[] = {
+		{"data", required_argument, NULL, 'd'}, {"help", no_argument, NULL, 'h'}, {0}};
+	int option;
+
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
+		if (option == 'h') {
+			printf("Usage: rawstack-symbolizer %s --data DIR%s\n\n%s\n", c->name,
+			       c->has_out ? " OUT" : "", c->help);
+			return 1;
+		}
+		if (option != 'd')
+			return err_set(err, ERR_USAGE, "%s: unknown option or no value; see --help",
+				       argv[optind - 1]);
+		a->data = optarg;
+	}
+	if (!a->data)
+		return err_set(err, ERR_USAGE, "--data DIR is required; see --help");
+	if (argc - optind != c->has_out)
+		return err_set(err, ERR_USAGE,
+			       c->has_out ? "one directory to write to is needed"
+					  : "unexpected argument; see --help");
+	a->out = argv[optind];
+	return 0;
+}
+
+int symbolizer_admin(int argc, char **argv)
+{
+	const struct command *c = find(argv[0]);
+	struct admin a = {NULL, NULL};
+	struct err err;
+	int rc = parse(c, argc, argv, &a, &err);
+
+	if (!rc)
+		rc = c->run(&a, &err);
+	if (rc < 0)
+		log_error("%s", err.message);
+	return rc < 0 ? err_exit_status(rc) : 0;
+}
