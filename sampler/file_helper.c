@@ -26,18 +26,27 @@ struct answer {
 	bool is_version_known;
 	struct version version;
 	struct build_id id;
+	uint32_t row_count;
+	struct perf_map_row rows[LIMIT_PERF_MAP_ROWS];
+};
+_Static_assert(sizeof(struct answer) <= 4096, "PIPE_BUF");
+
+struct known {
+	struct version version;
+	int32_t rc;
+	struct build_id id;
 };
 
 struct helper {
 	int fd;
-	struct answer cache[LIMIT_FILE_CACHE]; /* the oldest makes room */
+	struct known cache[LIMIT_FILE_CACHE]; /* the oldest makes room */
 	size_t cache_count, cache_next;
 	size_t stuck_count; /* workers that did not die when told to */
 };
 
 /* --- the worker ------------------------------------------------------------------------------ */
 
-static const struct answer *cache_find(const struct helper *h, const struct version *v)
+static const struct known *cache_find(const struct helper *h, const struct version *v)
 {
 	for (size_t i = 0; i < h->cache_count; i++)
 		if (!memcmp(&h->cache[i].version, v, sizeof(*v)))
@@ -48,7 +57,7 @@ static const struct answer *cache_find(const struct helper *h, const struct vers
 static void answer_one(const struct helper *h, const struct file_request *req, struct answer *ret)
 {
 	_cleanup_(closep) int fd = file_id_open(req->pid, req->path, &req->key);
-	const struct answer *known;
+	const struct known *known;
 	struct stat st;
 	int rc = capabilities_drop_all();
 
@@ -64,11 +73,24 @@ static void answer_one(const struct helper *h, const struct file_request *req, s
 					st.st_ctim};
 	known = cache_find(h, &ret->version);
 	if (known) {
-		*ret = *known;
+		ret->rc = known->rc;
+		ret->id = known->id;
 		return;
 	}
 	if (file_id_of(fd, &ret->id))
 		ret->rc = -ENOEXEC;
+}
+
+static void answer_perf_map(const struct file_request *req, struct answer *ret)
+{
+	_cleanup_(closep) int fd = perf_map_open(req->pid);
+	int rc = capabilities_drop_all();
+
+	ret->rc = fd < 0 ? fd : rc;
+	if (ret->rc)
+		return;
+	ret->rc = perf_map_find(fd, req->pcs, req->pc_count, ret->rows);
+	ret->row_count = ret->rc ? 0 : req->pc_count;
 }
 
 static void run_worker(const struct helper *h, const struct file_request *req, int fd)
@@ -80,7 +102,10 @@ static void run_worker(const struct helper *h, const struct file_request *req, i
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	memset(&a, 0, sizeof(a));
-	answer_one(h, req, &a);
+	if (req->kind == FILE_REQUEST_PERF_MAP)
+		answer_perf_map(req, &a);
+	else
+		answer_one(h, req, &a);
 	_exit(write(fd, &a, sizeof(a)) == sizeof(a) ? 0 : 1);
 }
 
@@ -135,7 +160,7 @@ static void remember(struct helper *h, const struct answer *a)
 {
 	if (!a->is_version_known || cache_find(h, &a->version))
 		return;
-	h->cache[h->cache_next] = *a;
+	h->cache[h->cache_next] = (struct known){a->version, a->rc, a->id};
 	h->cache_next = (h->cache_next + 1) % ARRAY_LEN(h->cache);
 	if (h->cache_count < ARRAY_LEN(h->cache))
 		h->cache_count++;
@@ -159,20 +184,28 @@ static void run_helper(int fd, pid_t parent)
 	h.fd = STDIN_FILENO;
 	for (;;) {
 		ssize_t len = recv(h.fd, &req, sizeof(req) - 1, 0);
-		struct file_reply reply = {.slot = req.slot};
-		struct answer a;
+		static struct file_reply reply;
+		static struct answer a;
 
 		if (len < 0 && errno == EINTR)
 			continue;
 		if (len <= (ssize_t)offsetof(struct file_request, path))
 			_exit(0);
 		((char *)&req)[len] = 0;
+		if (req.kind == FILE_REQUEST_PERF_MAP &&
+		    (req.pc_count > LIMIT_PERF_MAP_ROWS ||
+		     len != (ssize_t)(offsetof(struct file_request, pcs) + 8 * req.pc_count)))
+			_exit(0);
 		reply.slot = req.slot;
 		ask_worker(&h, &req, &a);
 		remember(&h, &a);
 		reply.rc = a.rc;
 		reply.id = a.id;
-		if (send(h.fd, &reply, sizeof(reply), MSG_NOSIGNAL) < 0)
+		reply.row_count = a.row_count;
+		memcpy(reply.rows, a.rows, a.row_count * sizeof(*a.rows));
+		if (send(h.fd, &reply,
+			 offsetof(struct file_reply, rows) + a.row_count * sizeof(*a.rows),
+			 MSG_NOSIGNAL) < 0)
 			_exit(0);
 	}
 }

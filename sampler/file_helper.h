@@ -5,7 +5,8 @@
  * The process beside the capturer that reads other processes' files. It holds CAP_SYS_PTRACE and no
  * other capability, forks a worker for each file, and gives that one up after a time limit: a file
  * may be on a file system that never answers. A worker opens the file, drops the last capability,
- * and only then reads. What was read is remembered by device, inode, size and times of change.
+ * and only then reads. What was read of build ids is remembered by device, inode, size and times of
+ * change.
  *
  * One request and one reply are one packet each, in any order; internal to the sampler, which
  * forks the helper from itself.
@@ -14,18 +15,31 @@
 
 #include "file_id.h"
 #include "limits.h"
+#include "perf_map.h"
+
+enum file_request_kind {
+	FILE_REQUEST_ID,       /* the build id of a file */
+	FILE_REQUEST_PERF_MAP, /* what its perf map says of some addresses */
+};
 
 struct file_request {
 	uint32_t slot; /* comes back in the reply */
 	uint32_t pid;
+	uint32_t kind;     /* enum file_request_kind */
+	uint32_t pc_count; /* of PERF_MAP, LIMIT_PERF_MAP_ROWS at most */
 	struct file_key key;
-	char path[LIMIT_PATH_LEN + 1]; /* NUL-terminated; only what is used is sent */
+	union {
+		char path[LIMIT_PATH_LEN + 1]; /* NUL-terminated; only what is used is sent */
+		uint64_t pcs[LIMIT_PERF_MAP_ROWS];
+	};
 };
 
 struct file_reply {
 	uint32_t slot;
 	int32_t rc; /* 0, or negative errno */
 	struct build_id id;
+	uint32_t row_count;                            /* as pc_count, or 0 */
+	struct perf_map_row rows[LIMIT_PERF_MAP_ROWS]; /* only those are sent */
 };
 
 /* Starts it: its pid, and *ret_fd, a socket that never waits; -errno. It ends when the socket is

@@ -3,13 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 
 #include "digest.h"
+#include "file_open.h"
 #include "note_id.h"
 
 enum {
@@ -18,44 +17,19 @@ enum {
 
 /* --- opening --------------------------------------------------------------------------------- */
 
-/* glibc has no wrapper. O_PATH: nothing is opened yet that could wait or notice. */
-static int find_below(int root_fd, const char *path)
-{
-	struct open_how how = {
-		.flags = O_PATH | O_CLOEXEC,
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-	};
-	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
-
-	return fd < 0 ? -errno : (int)fd;
-}
-
-static int find_in_root(const char *root, const char *path)
-{
-	_cleanup_(closep) int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
-
-	return root_fd < 0 ? -errno : find_below(root_fd, path);
-}
-
 /* Takes fd, of O_PATH. The same file for reading, or -errno. */
 static int open_found(int fd, const struct file_key *key, bool same_dev)
 {
-	_cleanup_(closep) int found = fd;
-	char link[32];
 	struct stat st;
-	int ret;
 
-	if (found < 0)
-		return found;
-	if (fstat(found, &st))
-		return -errno;
-	if (!S_ISREG(st.st_mode))
-		return -EINVAL;
-	if ((key->inode && st.st_ino != key->inode) || (same_dev && st.st_dev != key->dev))
+	if (fd < 0)
+		return fd;
+	if (!fstat(fd, &st) && S_ISREG(st.st_mode) &&
+	    ((key->inode && st.st_ino != key->inode) || (same_dev && st.st_dev != key->dev))) {
+		close(fd);
 		return -ESTALE;
-	snprintf(link, sizeof(link), "/proc/self/fd/%d", found);
-	ret = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	return ret < 0 ? -errno : ret;
+	}
+	return file_reopen(fd);
 }
 
 int file_id_open(uint32_t pid, const char *path, const struct file_key *key)
@@ -64,7 +38,7 @@ int file_id_open(uint32_t pid, const char *path, const struct file_key *key)
 	int fd, rc;
 
 	snprintf(proc, sizeof(proc), "/proc/%u/root", pid);
-	rc = open_found(find_in_root(proc, path), key, false);
+	rc = open_found(file_find_in_root(proc, path, 0), key, false);
 	/* Without an inode nothing would say that what is found elsewhere is this file. */
 	if (rc >= 0 || !key->inode)
 		return rc;
@@ -73,7 +47,7 @@ int file_id_open(uint32_t pid, const char *path, const struct file_key *key)
 	fd = open(proc, O_PATH | O_CLOEXEC);
 	fd = open_found(fd < 0 ? -errno : fd, key, false);
 	if (fd < 0)
-		fd = open_found(find_in_root("/", path), key, true);
+		fd = open_found(file_find_in_root("/", path, 0), key, true);
 	return fd >= 0 ? fd : rc;
 }
 

@@ -27,21 +27,32 @@ int file_ids_init(struct file_ids *f, uint64_t now_ns, struct err *err)
 
 static void release(struct file_ids *f, size_t slot, uint64_t now_ns)
 {
-	struct module *m = f->slots[slot];
+	struct module *m = f->slots[slot].module;
+	struct jit *j = f->slots[slot].jit;
 
-	if (m->id_state == MODULE_ID_ASKED) {
+	if (m && m->id_state == MODULE_ID_ASKED) {
 		m->id_state = MODULE_ID_FAILED;
 		m->retry_ns = now_ns + RETRY_NS;
 	}
-	f->slots[slot] = NULL;
+	if (j && j->is_asked)
+		jit_answer(j, -EIO, NULL, 0, now_ns);
+	f->slots[slot].module = NULL;
+	f->slots[slot].jit = NULL;
+	f->asked_count--;
 	module_unref(m);
+	jit_unref(j);
+}
+
+static bool is_used(const struct file_ids *f, size_t slot)
+{
+	return f->slots[slot].module || f->slots[slot].jit;
 }
 
 /* Nothing that was asked will be answered. */
 static void give_up(struct file_ids *f, uint64_t now_ns)
 {
 	for (size_t i = 0; i < ARRAY_LEN(f->slots); i++)
-		if (f->slots[i])
+		if (is_used(f, i))
 			release(f, i, now_ns);
 	closep(&f->fd);
 	f->fd = -1;
@@ -57,24 +68,63 @@ void file_ids_done(struct file_ids *f)
 	f->pid = 0;
 }
 
-static bool ask(struct file_ids *f, struct module *m, uint32_t pid)
+/* The slot it was sent under; -1: it was not. No room is no error: a later sample asks again. A
+ * helper that died shows in the poll. */
+static int send_request(struct file_ids *f, struct file_request *req, size_t len)
 {
-	struct file_request req = {.pid = pid, .key = m->file};
-	size_t len = offsetof(struct file_request, path) + m->path_len;
 	size_t slot = 0;
 
-	while (slot < ARRAY_LEN(f->slots) && f->slots[slot])
+	while (slot < ARRAY_LEN(f->slots) && is_used(f, slot))
 		slot++;
-	if (f->fd < 0 || slot == ARRAY_LEN(f->slots) || m->path_len > LIMIT_PATH_LEN)
+	if (f->fd < 0 || slot == ARRAY_LEN(f->slots))
+		return -1;
+	req->slot = (uint32_t)slot;
+	if (send(f->fd, req, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
+		return -1;
+	f->asked_count++;
+	return (int)slot;
+}
+
+static bool ask(struct file_ids *f, struct module *m, uint32_t pid)
+{
+	struct file_request req;
+	int slot;
+
+	if (m->path_len > LIMIT_PATH_LEN)
 		return false;
-	req.slot = (uint32_t)slot;
+	memset(&req, 0, offsetof(struct file_request, path));
+	req.pid = pid;
+	req.kind = FILE_REQUEST_ID;
+	req.key = m->file;
 	memcpy(req.path, m->path, m->path_len);
-	/* No room is no error: a later sample asks again. A helper that died shows in the poll. */
-	if (send(f->fd, &req, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
+	slot = send_request(f, &req, offsetof(struct file_request, path) + m->path_len);
+	if (slot < 0)
 		return false;
-	f->slots[slot] = module_ref(m);
+	f->slots[slot].module = module_ref(m);
 	m->id_state = MODULE_ID_ASKED;
 	return true;
+}
+
+void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t pid)
+{
+	struct file_request req;
+	int slot;
+
+	if (j->is_asked || !j->pc_count)
+		return;
+	memset(&req, 0, offsetof(struct file_request, path));
+	req.pid = pid;
+	req.kind = FILE_REQUEST_PERF_MAP;
+	req.pc_count = (uint32_t)j->pc_count;
+	memcpy(req.pcs, j->pcs, j->pc_count * sizeof(*j->pcs));
+	slot = send_request(f, &req,
+			    offsetof(struct file_request, pcs) + j->pc_count * sizeof(*j->pcs));
+	if (slot < 0) {
+		j->pc_count = 0;
+		return;
+	}
+	f->slots[slot].jit = jit_ref(j);
+	j->is_asked = true;
 }
 
 bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t now_ns)
@@ -94,6 +144,7 @@ bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t 
 
 void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 {
+	const size_t head_len = offsetof(struct file_reply, rows);
 	struct file_reply reply;
 	ssize_t len;
 
@@ -101,13 +152,17 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 		len = recv(f->fd, &reply, sizeof(reply), MSG_DONTWAIT);
 		if (len < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
-		if (len != sizeof(reply) || reply.slot >= ARRAY_LEN(f->slots) ||
-		    !f->slots[reply.slot]) {
+		if (len < (ssize_t)head_len || reply.row_count > ARRAY_LEN(reply.rows) ||
+		    len != (ssize_t)(head_len + reply.row_count * sizeof(*reply.rows)) ||
+		    reply.slot >= ARRAY_LEN(f->slots) || !is_used(f, reply.slot)) {
 			give_up(f, now_ns);
 			break;
 		}
-		if (!reply.rc)
-			module_set_id(f->slots[reply.slot], &reply.id);
+		if (f->slots[reply.slot].jit)
+			jit_answer(f->slots[reply.slot].jit, reply.rc, reply.rows, reply.row_count,
+				   now_ns);
+		else if (!reply.rc)
+			module_set_id(f->slots[reply.slot].module, &reply.id);
 		release(f, reply.slot, now_ns);
 	}
 	if (f->fd >= 0 || now_ns - f->start_ns < RESTART_NS)

@@ -3,19 +3,25 @@
 #define RAWSTACK_FILE_IDS_H
 /*
  * The capturer's side of the helper process (file_helper.h): asks for ids of modules that the
- * kernel told none of, and writes the answers into them. Never waits; asks for a bounded number at
- * a time; starts the helper again when it died. One thread.
+ * kernel told none of and for parts of perf maps, and writes the answers into them. Never waits;
+ * asks for a bounded number at a time; starts the helper again when it died. One thread.
  */
 #include <sys/types.h>
 
 #include "err.h"
+#include "jit.h"
 #include "mappings.h"
 
 struct file_ids {
 	int fd;    /* -1: no helper */
 	pid_t pid; /* 0: none to wait for */
 	uint64_t start_ns;
-	struct module *slots[64]; /* asked for; each with a reference */
+	/* Asked for; one of both, with a reference. */
+	struct {
+		struct module *module;
+		struct jit *jit;
+	} slots[64];
+	size_t asked_count;
 };
 
 /* Starts the helper. Call it early, while the process is small. An error leaves modules without
@@ -25,6 +31,9 @@ void file_ids_done(struct file_ids *f); /* before modules_done() */
 
 /* Whether the id of a module that a process uses is to be waited for: asks for it if nobody did. */
 bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t now_ns);
+
+/* Asks for the addresses that are noted down in j, if there are any and nobody did. */
+void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t pid);
 
 /* Takes all answers there are. */
 void file_ids_poll(struct file_ids *f, uint64_t now_ns);

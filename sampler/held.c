@@ -37,6 +37,8 @@ bool held_add(struct held_list *l, const struct event *sample, const struct proc
 		h->proc.maps = mappings_ref(p->maps);
 		if (p->exe)
 			module_ref(p->exe);
+		if (p->jit)
+			jit_ref(p->jit);
 	}
 	*l->end = h;
 	l->end = &h->next;
@@ -54,6 +56,7 @@ void held_remove(struct held_list *l, struct held **at)
 	if (h->has_proc) {
 		mappings_unref(h->proc.maps);
 		module_unref(h->proc.exe);
+		jit_unref(h->proc.jit);
 	}
 	free(h);
 	l->count--;

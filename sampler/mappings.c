@@ -185,6 +185,7 @@ static bool make_own(struct mappings **m)
 		module_ref(own->rows[i].module);
 	}
 	own->count = (*m)->count;
+	own->has_anonymous = (*m)->has_anonymous;
 	mappings_unref(*m);
 	*m = own;
 	return true;
@@ -240,6 +241,7 @@ bool mappings_add(struct mappings **ret, const struct mapping *row)
 	memcpy(m->rows + first, put, put_count * sizeof(*put));
 	m->count = m->count - (last - first) + put_count;
 	m->version = next_version();
+	m->has_anonymous |= row->module->kind == MODULE_ANONYMOUS;
 	return true;
 }
 

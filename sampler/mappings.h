@@ -72,7 +72,8 @@ struct mapping {
 
 struct mappings {
 	unsigned int refs;
-	uint64_t version; /* equal only in tables that hold the same */
+	uint64_t version;   /* equal only in tables that hold the same */
+	bool has_anonymous; /* memory of code without a file, now or before */
 	size_t count, cap;
 	struct mapping *rows; /* ascending, disjoint; each with a reference to its module */
 };

@@ -172,6 +172,29 @@ static enum unresolved_reason no_mapping(struct stack *s, const struct proc *p,
 						     : UNRESOLVED_NO_MAPPING;
 }
 
+/* Code that a process made itself, by the name it gave it. */
+static void put_anonymous(struct normaliser *n, struct stack *s, const struct proc *p, uint64_t pc,
+			  enum location_mode mode, uint64_t now_ns)
+{
+	const char *name =
+		p->jit ? jit_find(p->jit, mode == LOCATION_RETURN ? pc - 1 : pc, now_ns) : NULL;
+
+	n->is_final = false;
+	if (!name) {
+		n->unresolved++;
+		put_unresolved(n, s, pc, mode, UNRESOLVED_ANONYMOUS, LOCATION_NO_INDEX);
+		return;
+	}
+	put(n, s,
+	    &(struct location){
+		    .kind = LOCATION_HOST_NAMED,
+		    .mode = (uint8_t)mode,
+		    .reason = HOST_SOURCE_PERF_MAP,
+		    .module = LOCATION_NO_INDEX,
+		    .name = spool_writer_string(n->spool, name, strlen(name)),
+	    });
+}
+
 static void put_mapped(struct normaliser *n, struct stack *s, const struct mapping *m, uint64_t pc,
 		       enum location_mode mode)
 {
@@ -184,9 +207,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct mappi
 
 	switch (m->module->kind) {
 	case MODULE_ANONYMOUS:
-		n->unresolved++;
-		put_unresolved(n, s, pc, mode, UNRESOLVED_ANONYMOUS, LOCATION_NO_INDEX);
-		return;
+		return; /* put_anonymous() */
 	case MODULE_VDSO:
 		l.kind = LOCATION_HOST_NAMED;
 		l.reason = HOST_SOURCE_VDSO;
@@ -227,7 +248,10 @@ static void put_user_frame(struct normaliser *n, struct stack *s, const struct p
 	}
 	if (m->module->id_state != MODULE_ID_KNOWN)
 		n->is_final = false;
-	put_mapped(n, s, m, pc, mode);
+	if (m->module->kind == MODULE_ANONYMOUS)
+		put_anonymous(n, s, p, pc, mode, e->time_ns);
+	else
+		put_mapped(n, s, m, pc, mode);
 	if (known && m->module->kind == MODULE_FILE && m->module->id.len && s->count)
 		known->location = s->frames[s->count - 1];
 }
@@ -431,28 +455,36 @@ static bool write_again(struct normaliser *n, const struct event *e, const struc
 	return true;
 }
 
-/* Whether an id is missing that may come, of a file that the sample is in. */
-static bool must_wait(struct normaliser *n, const struct event *e, const struct proc *p)
+/* Whether something is missing that may come: an id of a file, names of code made at run time. */
+static bool must_wait(struct normaliser *n, const struct event *e, struct proc *p)
 {
 	const uint64_t *pcs = (const uint64_t *)e->data + e->sample.kernel_count;
 	bool is_cut, wait = false;
 	uint16_t count;
 
-	if (!n->procs.modules.unknown_count)
+	if (!p || (!n->procs.modules.unknown_count && !p->maps->has_anonymous))
 		return false;
+	if (p->maps->has_anonymous && !p->jit)
+		p->jit = jit_new();
 	count = plausible_count(p, e, pcs, &is_cut);
 	for (uint16_t i = 0; i < count; i++) {
-		const struct mapping *m = user_mapping(p, pcs[i], user_mode(e, i));
+		const enum location_mode mode = user_mode(e, i);
+		const struct mapping *m = user_mapping(p, pcs[i], mode);
 
-		if (m && m->module->id_state != MODULE_ID_KNOWN)
+		if (m && m->module->kind == MODULE_ANONYMOUS && p->jit)
+			wait |= jit_want(p->jit, mode == LOCATION_RETURN ? pcs[i] - 1 : pcs[i],
+					 e->time_ns);
+		else if (m && m->module->id_state != MODULE_ID_KNOWN)
 			wait |= file_ids_want(&n->ids, m->module, e->pid, e->time_ns);
 	}
+	if (p->jit)
+		file_ids_ask_jit(&n->ids, p->jit, e->pid);
 	return wait;
 }
 
 static void on_sample(struct normaliser *n, const struct event *e)
 {
-	const struct proc *p = procs_of_sample(&n->procs, e);
+	struct proc *p = procs_of_sample(&n->procs, e);
 
 	if (write_again(n, e, p))
 		return;
@@ -466,7 +498,7 @@ void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 
 	file_ids_poll(&n->ids, now_ns);
 	while (*at) {
-		const struct proc *p = (*at)->has_proc ? &(*at)->proc : NULL;
+		struct proc *p = (*at)->has_proc ? &(*at)->proc : NULL;
 
 		if (!is_last && now_ns < (*at)->until_ns && must_wait(n, &(*at)->sample, p)) {
 			at = &(*at)->next;

@@ -45,6 +45,7 @@ static void remove_proc(struct procs *ps, struct proc **at)
 	set_exit(ps, p, 0);
 	*at = p->next;
 	set_exe(p, NULL);
+	jit_unref(p->jit);
 	mappings_unref(p->maps);
 	free(p);
 	ps->count--;
@@ -95,6 +96,8 @@ static void clear(struct proc *p)
 		p->must_scan = true;
 	}
 	set_exe(p, NULL);
+	jit_unref(p->jit);
+	p->jit = NULL;
 }
 
 static void restart(struct procs *ps, struct proc *p)

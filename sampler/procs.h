@@ -14,6 +14,7 @@
  * process.
  */
 #include "events.h"
+#include "jit.h"
 #include "mappings.h"
 #include "procscan.h"
 
@@ -23,6 +24,7 @@ struct proc {
 	uint64_t start_ns; /* 0: not known yet */
 	struct mappings *maps;
 	struct module *exe; /* with a reference; NULL: unknown */
+	struct jit *jit;    /* with a reference; NULL until it is asked for */
 	char comm[EVENT_COMM_LEN + 1];
 	uint64_t as_of_ns; /* older events say nothing new */
 	uint64_t exit_ns;  /* its first thread ended; 0: it did not */

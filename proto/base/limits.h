@@ -206,6 +206,11 @@
 #define LIMIT_SERVICE_FILE_LEN   MIB
 /* What opening and reading one file may take before it is given up. */
 #define LIMIT_FILE_MS            1000
+/* A perf map: those of large JITs reach some 50 MB. Addresses asked for at a time, so that an
+ * answer is one write to a pipe; ranges kept of one process. */
+#define LIMIT_PERF_MAP_LEN       (128 * MIB)
+#define LIMIT_PERF_MAP_ROWS      16
+#define LIMIT_JIT_RANGES         LIMIT(4096)
 /* Ids that the reader of files remembers. */
 #define LIMIT_FILE_CACHE         LIMIT(1024)
 /* Its workers that hang in the kernel though they were killed; then no more files are read. */

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "jit.h"
+
+#include <string.h>
+
+#define KEEP_NS    UINT64_C(10000000000)
+#define MISS_NS    UINT64_C(1000000000)  /* not in the map yet: JITs write it late */
+#define NO_FILE_NS UINT64_C(30000000000) /* there is no map, or none that may be read */
+
+struct jit_range {
+	uint64_t start, end;
+	char *name;
+};
+
+struct jit *jit_new(void)
+{
+	struct jit *j = calloc(1, sizeof(*j));
+
+	if (j)
+		j->refs = 1;
+	return j;
+}
+
+struct jit *jit_ref(struct jit *j)
+{
+	j->refs++;
+	return j;
+}
+
+static void forget(struct jit *j)
+{
+	for (size_t i = 0; i < j->count; i++)
+		free(j->ranges[i].name);
+	j->count = 0;
+}
+
+void jit_unref(struct jit *j)
+{
+	if (!j || --j->refs)
+		return;
+	forget(j);
+	free(j->ranges);
+	free(j);
+}
+
+/* The first range that ends behind pc. */
+static size_t range_at(const struct jit *j, uint64_t pc)
+{
+	size_t low = 0, high = j->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+
+		if (j->ranges[mid].end > pc)
+			high = mid;
+		else
+			low = mid + 1;
+	}
+	return low;
+}
+
+const char *jit_find(struct jit *j, uint64_t pc, uint64_t now_ns)
+{
+	size_t i;
+
+	if (now_ns > j->until_ns)
+		forget(j);
+	i = range_at(j, pc);
+	return i < j->count && j->ranges[i].start <= pc ? j->ranges[i].name : NULL;
+}
+
+bool jit_want(struct jit *j, uint64_t pc, uint64_t now_ns)
+{
+	if (jit_find(j, pc, now_ns))
+		return false;
+	if (j->is_asked)
+		return true;
+	if (now_ns < j->ask_again_ns || j->pc_count == ARRAY_LEN(j->pcs))
+		return j->pc_count > 0;
+	for (size_t i = 0; i < j->pc_count; i++)
+		if (j->pcs[i] == pc)
+			return true;
+	j->pcs[j->pc_count++] = pc;
+	return true;
+}
+
+/* The newer one wins; what it leaves of older ones stays. */
+static void add(struct jit *j, const struct perf_map_row *row)
+{
+	struct jit_range put[3] = {{.name = NULL}};
+	size_t first, last, n = 0;
+	uint64_t end;
+
+	if (!row->len || !CHECKED_ADD(row->start, row->len, &end) ||
+	    !grow_array((void **)&j->ranges, &j->cap, j->count + 2, sizeof(*j->ranges),
+			LIMIT_JIT_RANGES))
+		return;
+	first = range_at(j, row->start);
+	for (last = first; last < j->count && j->ranges[last].start < end; last++)
+		;
+	if (first < last && j->ranges[first].start < row->start)
+		put[n++] = (struct jit_range){j->ranges[first].start, row->start,
+					      strdup(j->ranges[first].name)};
+	put[n++] = (struct jit_range){row->start, end, strndup(row->name, sizeof(row->name))};
+	if (first < last && j->ranges[last - 1].end > end)
+		put[n++] = (struct jit_range){end, j->ranges[last - 1].end,
+					      strdup(j->ranges[last - 1].name)};
+	for (size_t i = 0; i < n; i++) {
+		if (put[i].name)
+			continue;
+		for (size_t k = 0; k < n; k++)
+			free(put[k].name);
+		return;
+	}
+	for (size_t i = first; i < last; i++)
+		free(j->ranges[i].name);
+	memmove(j->ranges + first + n, j->ranges + last, (j->count - last) * sizeof(*j->ranges));
+	memcpy(j->ranges + first, put, n * sizeof(*put));
+	j->count = j->count - (last - first) + n;
+}
+
+void jit_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count,
+		uint64_t now_ns)
+{
+	bool missed = false;
+
+	if (!j->count || now_ns > j->until_ns)
+		j->until_ns = now_ns + KEEP_NS;
+	for (size_t i = 0; i < count && !rc; i++) {
+		add(j, &rows[i]);
+		missed |= !rows[i].len;
+	}
+	j->is_asked = false;
+	j->pc_count = 0;
+	j->ask_again_ns = rc ? now_ns + NO_FILE_NS : missed ? now_ns + MISS_NS : 0;
+}

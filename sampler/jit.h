@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_JIT_H
+#define RAWSTACK_JIT_H
+/*
+ * What is known of the code one process makes at run time: parts of its perf map, for the addresses
+ * that samples had. Believed for a while only, for such code moves and goes. Counted references: a
+ * sample that waits keeps it. One thread.
+ */
+#include "base.h"
+#include "limits.h"
+#include "perf_map.h"
+
+struct jit {
+	unsigned int refs;
+	struct jit_range *ranges; /* ascending, disjoint */
+	size_t count, cap;
+	uint64_t pcs[LIMIT_PERF_MAP_ROWS]; /* to ask for */
+	size_t pc_count;
+	bool is_asked;         /* an answer will come */
+	uint64_t ask_again_ns; /* not before */
+	uint64_t until_ns;     /* then nothing of it is believed any more */
+};
+
+struct jit *jit_new(void); /* NULL without memory */
+struct jit *jit_ref(struct jit *j);
+void jit_unref(struct jit *j); /* NULL does nothing */
+
+/* The name of the code at pc, NULL: not known. Borrowed until the next jit_answer(). */
+const char *jit_find(struct jit *j, uint64_t pc, uint64_t now_ns);
+
+/* Whether it is worth asking for pc; notes it down. */
+bool jit_want(struct jit *j, uint64_t pc, uint64_t now_ns);
+
+/* What the perf map says of the addresses noted down; rc: why it says nothing. */
+void jit_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count,
+		uint64_t now_ns);
+
+#endif

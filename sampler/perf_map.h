@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_PERF_MAP_H
+#define RAWSTACK_PERF_MAP_H
+/*
+ * The file in which a JIT writes down what it made: /tmp/perf-<pid>.map, lines of start and length
+ * in hex and a name (linux/tools/perf/Documentation/jit-interface.txt). For the helper process:
+ * the file is another user's, and may be large or never end.
+ */
+#include <stddef.h>
+
+#include "limits.h"
+
+struct perf_map_row {
+	uint64_t start, len; /* len 0: not found */
+	char name[224];      /* untrusted bytes, NUL-terminated, cut */
+};
+
+/*
+ * The map of a process, as it sees its own pid and file system: a regular file of the process's
+ * user that nobody else may write to and that is not older than it, or -errno. -EPERM: it is
+ * somebody else's. Needs
+ * CAP_SYS_PTRACE for processes of others.
+ */
+int perf_map_open(uint32_t pid);
+
+/* For each pc the last line that holds it. 0, or -errno: it is no such file. */
+int perf_map_find(int fd, const uint64_t *pcs, size_t count, struct perf_map_row *ret);
+
+#endif
