@@ -7,8 +7,9 @@
 #include "io.h"
 #include "limits.h"
 
-/* How long a sample waits for an id: the answer is there at the next poll but one, if ever. */
-#define HOLD_NS UINT64_C(500000000)
+/* How long a sample waits for what the helper reads. The answer is there at the next poll but one,
+ * unless the machine is so busy that the helper does not get to run. */
+#define HOLD_NS UINT64_C(2000000000)
 
 /* A stack on its way into the spool. */
 struct stack {

@@ -12,7 +12,7 @@
  * instruction that will run again).
  *
  * A sample in a file that the kernel told no build id of waits for the helper process that reads
- * the file, half a second at most; then its frame is stored as unresolved.
+ * the file, two seconds at most; then its frame is stored as unresolved.
  */
 #include "cgroups.h"
 #include "file_ids.h"

@@ -319,14 +319,16 @@ static void fill_stats(struct session *s, struct session_stats *ret)
 
 static void finish(struct session *s, struct session_stats *ret)
 {
-	const struct timespec moment = {.tv_nsec = 100000000};
+	const struct timespec moment = {.tv_nsec = 50000000};
 	struct err err;
 
 	s->backend->stop(s->source);
 	poll_once(s, false);
-	/* For ids that were asked for right now. */
-	if (s->normaliser.held.count)
+	/* For what was asked for right now; as long as a sample waits, at most. */
+	for (int i = 0; i < 40 && s->normaliser.held.count; i++) {
 		nanosleep(&moment, NULL);
+		poll_once(s, false);
+	}
 	poll_once(s, true);
 	fill_stats(s, ret);
 	spool_writer_close(TAKE_PTR(s->spool));

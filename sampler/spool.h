@@ -8,7 +8,7 @@
  *
  * What can be lost: killed process, what was added since the last spool_writer_flush() (one poll
  * interval, 250 ms), and samples in files seen for the first time, which the capturer holds back
- * for half a second at most; power cut, what was flushed since the last sync (2 s) too. What the
+ * for two seconds at most; power cut, what was flushed since the last sync (2 s) too. What the
  * limits drop is counted inside the data. Nothing acknowledged is delivered again, nothing else is
  * left out.
  *
