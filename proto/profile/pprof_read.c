@@ -19,8 +19,14 @@ struct field {
 	struct bytes data; /* BYTES */
 };
 
-/* pprof's ids are any numbers but 0; rows[i] is our row of the i-th id seen. */
+/*
+ * pprof's ids are any numbers but 0, and in nearly all files 1, 2, 3: those below dense_max index
+ * an array, whose length the message bounds; of the others rows[i] is our row of the i-th
+ * id seen.
+ */
 struct id_map {
+	uint32_t *dense; /* by id; PROFILE_NONE: not seen */
+	size_t dense_cap, dense_max;
 	struct intern ids;
 	uint32_t *rows;
 	size_t rows_cap;
@@ -37,9 +43,13 @@ struct reader {
 	size_t stack_len, stack_cap;
 };
 
-static void id_map_init(struct id_map *map)
+/* No row of a message takes less than two bytes. */
+static void id_map_init(struct id_map *map, size_t message_len)
 {
-	*map = (struct id_map){.ids = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
+	*map = (struct id_map){
+		.dense_max = message_len / 2 + 1,
+		.ids = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),
+	};
 }
 
 static void reader_done(struct reader *r)
@@ -49,6 +59,7 @@ static void reader_done(struct reader *r)
 	for (size_t i = 0; i < ARRAY_LEN(maps); i++) {
 		intern_done(&maps[i]->ids);
 		free(maps[i]->rows);
+		free(maps[i]->dense);
 	}
 	free(r->strings);
 	free(r->stack);
@@ -126,6 +137,22 @@ static int string_of(struct reader *r, const struct bytes *at, uint64_t index, u
 	return 0;
 }
 
+static int put_dense(struct reader *r, const struct bytes *at, struct id_map *map, size_t id,
+		     uint32_t row)
+{
+	size_t before = map->dense_cap;
+
+	if (!grow_array((void **)&map->dense, &map->dense_cap, id + 1, sizeof(*map->dense),
+			LIMIT_PPROF_LEN))
+		return full(r);
+	if (map->dense_cap > before)
+		memset(map->dense + before, 0xff, (map->dense_cap - before) * sizeof(*map->dense));
+	if (map->dense[id] != PROFILE_NONE)
+		return bad(r, at, "two rows with one id");
+	map->dense[id] = row;
+	return 0;
+}
+
 static int map_put(struct reader *r, const struct bytes *at, struct id_map *map, uint64_t id,
 		   uint32_t row)
 {
@@ -136,6 +163,8 @@ static int map_put(struct reader *r, const struct bytes *at, struct id_map *map,
 		return full(r);
 	if (!id)
 		return bad(r, at, "row without an id");
+	if (id < map->dense_max)
+		return put_dense(r, at, map, id, row);
 	index = intern_add(&map->ids, &id, sizeof(id), &fresh);
 	if (index == INTERN_FULL)
 		return full(r);
@@ -151,8 +180,14 @@ static int map_put(struct reader *r, const struct bytes *at, struct id_map *map,
 static int map_get(struct reader *r, const struct bytes *at, const struct id_map *map, uint64_t id,
 		   uint32_t *ret)
 {
-	uint32_t index = intern_find(&map->ids, &id, sizeof(id));
+	uint32_t index;
 
+	if (id < map->dense_cap && id < map->dense_max) {
+		*ret = map->dense[id];
+		return *ret == PROFILE_NONE ? bad(r, at, "reference to a row that does not exist")
+					    : 0;
+	}
+	index = intern_find(&map->ids, &id, sizeof(id));
 	if (index == INTERN_FULL || !map->rows)
 		return bad(r, at, "reference to a row that does not exist");
 	*ret = map->rows[index];
@@ -506,9 +541,9 @@ int pprof_read(const void *file, size_t len, struct profile *p, struct err *err)
 		file = plain.p;
 		len = plain.len;
 	}
-	id_map_init(&r.modules);
-	id_map_init(&r.functions);
-	id_map_init(&r.locations);
+	id_map_init(&r.modules, len);
+	id_map_init(&r.functions, len);
+	id_map_init(&r.locations, len);
 	r.base = file;
 	for (enum level level = 0; level < LEVEL_COUNT; level++) {
 		rc = walk(&r, level, bytes_of(file, len));

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * make_profile known|big OUT: writes a pprof file for tests of the tools.
+ * make_profile sink DIR FILES ROWS SAMPLES: a directory of them, as shippers fill it.
  *
  * known: 10 samples of 10 ms. hot() at app.cpp:42 is innermost in 6, of which 3 below a kernel
  * entry are do_syscall_64; tiny() exists only inlined (vec.h:7, in 2); 1 has no name; 1 has a
- * hostile one. big: 40,000 distinct stacks, whose tree has more nodes than a page shows.
+ * hostile one. big: 40,000 distinct stacks, whose tree has more nodes than a page shows. sink:
+ * FILES files of ROWS rows, SAMPLES samples in all, from 20,000 stacks of 15 to 34 frames, some
+ * much more frequent than others, over 8,000 functions with the long names of C++.
  */
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "pprof_write.h"
 
@@ -96,19 +100,102 @@ static void fill_big(void)
 	}
 }
 
-int main(int argc, char **argv)
+static uint32_t draw(uint32_t *state)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_PPROF_FILE_LEN);
-	struct err err;
-	FILE *f;
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
 
-	if (argc != 3)
-		return 2;
+static uint32_t sink_frame(uint32_t f, const uint32_t modules[8])
+{
+	struct profile_line lines[2];
+	size_t count = 1 + (f % 5 == 0);
+	char name[128], file[96];
+
+	for (uint32_t i = 0; i < count; i++) {
+		snprintf(name, sizeof(name),
+			 "ns%u::Class%u<int, std::allocator<int> >::method_%u(unsigned long)",
+			 f % 17, f % 201, f + i * 10000);
+		snprintf(file, sizeof(file), "/build/src/module%u/file_%u.cpp", f % 23, f % 400);
+		lines[i] = line_of(name, file, 10 + f % 500);
+	}
+	return location(modules[f % 8], 0x1000 + f * 64, lines, count);
+}
+
+static void fill_sink(uint32_t rows, int64_t samples, uint32_t *state)
+{
+	uint32_t modules[8], stack[34];
+	char path[64];
+
+	for (uint32_t i = 0; i < 8; i++) {
+		snprintf(path, sizeof(path), "/usr/lib/lib%u.so", i);
+		modules[i] = profile_add_module(
+			&p, &(struct profile_module){.path = profile_cstr(&p, path),
+						     .build_id = profile_cstr(&p, "aabbccdd")});
+	}
+	for (uint32_t row = 0; row < rows; row++) {
+		uint32_t seed =
+			(draw(state) % 100 < 60 ? draw(state) % 2000 : draw(state) % 20000) *
+			2654435761u;
+		uint32_t depth = 15 + seed % 20;
+
+		for (uint32_t k = 0; k < depth; k++)
+			stack[k] = sink_frame((draw(&seed) >> 2) % (k < depth / 2 ? 4000 : 300),
+					      modules);
+		sample("worker", 100 + draw(state) % 4, stack, depth, samples / rows);
+	}
+}
+
+static void begin(void)
+{
 	profile_init(&p);
 	profile_value_type(&p, "samples", "count");
 	profile_value_type(&p, "cpu", "nanoseconds");
 	p.period_type = p.value_types[1];
 	p.period = 10000000;
+}
+
+static int finish(const char *path)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_PPROF_FILE_LEN);
+	struct err err;
+	FILE *f;
+
+	if (pprof_write(&p, &out, &err)) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	profile_done(&p);
+	f = fopen(path, "w");
+	return !f || fwrite(out.p, 1, out.len, f) != out.len || fclose(f);
+}
+
+static int make_sink(char **argv)
+{
+	uint32_t files = (uint32_t)atoi(argv[3]), rows = (uint32_t)atoi(argv[4]), state = 1;
+	int64_t samples = atoll(argv[5]);
+	char path[256];
+	int rc = 0;
+
+	mkdir(argv[2], 0755);
+	for (uint32_t i = 0; !rc && files && rows && i < files; i++) {
+		begin();
+		p.time_ns = 1769860800000000000 + (int64_t)i * 10000000000;
+		p.duration_ns = 10000000000;
+		fill_sink(rows, samples / files, &state);
+		snprintf(path, sizeof(path), "%s/batch%06u.pb.gz", argv[2], i);
+		rc = finish(path);
+	}
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	if (argc == 6 && strcmp(argv[1], "sink") == 0)
+		return make_sink(argv);
+	if (argc != 3)
+		return 2;
+	begin();
 	app = profile_add_module(
 		&p, &(struct profile_module){.path = profile_cstr(&p, "/usr/bin/app"),
 					     .build_id = profile_cstr(&p, "aabbccdd"),
@@ -124,11 +211,5 @@ int main(int argc, char **argv)
 		fill_big();
 	else
 		fill_known();
-	if (pprof_write(&p, &out, &err)) {
-		fprintf(stderr, "%s\n", err.message);
-		return 1;
-	}
-	profile_done(&p);
-	f = fopen(argv[2], "w");
-	return !f || fwrite(out.p, 1, out.len, f) != out.len || fclose(f);
+	return finish(argv[2]);
 }
