@@ -158,17 +158,20 @@ static void set_length(struct inode *in, uint64_t len)
 	push_length(in, len);
 }
 
+/* Its newest content is durable. */
+static void sync_block(struct block *b)
+{
+	for (size_t v = 0; v + 1 < b->count; v++)
+		free(b->versions[v]);
+	if (b->count)
+		b->versions[0] = b->versions[b->count - 1];
+	b->count = b->count ? 1 : 0;
+}
+
 static void sync_inode(struct inode *in)
 {
-	for (size_t i = 0; i < in->block_count; i++) {
-		struct block *b = &in->blocks[i];
-
-		for (size_t v = 0; v + 1 < b->count; v++)
-			free(b->versions[v]);
-		if (b->count)
-			b->versions[0] = b->versions[b->count - 1];
-		b->count = b->count ? 1 : 0;
-	}
+	for (size_t i = 0; i < in->block_count; i++)
+		sync_block(&in->blocks[i]);
 	in->lengths[0] = in->lengths[in->length_count - 1];
 	in->length_count = 1;
 }
@@ -259,6 +262,15 @@ bool crash_disk_step(struct crash_disk *d)
 	switch (e->op) {
 	case CRASH_WRITE:
 		write_data(inode_of(d, e->id), e->off, e->data, e->len);
+		break;
+	case CRASH_WRITE_DURABLE:
+		write_data(inode_of(d, e->id), e->off, e->data, e->len);
+		for (uint64_t i = e->off / BLOCK; i * BLOCK < e->off + e->len; i++)
+			sync_block(block_of(inode_of(d, e->id), i));
+		/* What is needed to read it is durable too. */
+		inode_of(d, e->id)->lengths[0] =
+			inode_of(d, e->id)->lengths[inode_of(d, e->id)->length_count - 1];
+		inode_of(d, e->id)->length_count = 1;
 		break;
 	case CRASH_LENGTH:
 		set_length(inode_of(d, e->id), e->off);

@@ -14,14 +14,16 @@
 #include "base.h"
 
 enum crash_op {
-	CRASH_CREATE,   /* name: an empty file `id` */
-	CRASH_WRITE,    /* id, off, data */
-	CRASH_LENGTH,   /* id, off: its length is that now; grown with zeros */
-	CRASH_SYNC,     /* id */
-	CRASH_SYNC_DIR, /* names */
-	CRASH_RENAME,   /* name -> to */
-	CRASH_UNLINK,   /* name */
-	CRASH_MARK,     /* off, len: means something to the checker */
+	CRASH_CREATE,        /* name: an empty file `id` */
+	CRASH_WRITE,         /* id, off, data */
+	CRASH_WRITE_DURABLE, /* the same, by O_DSYNC: these blocks are on the disk then, no others
+			      */
+	CRASH_LENGTH,        /* id, off: its length is that now; grown with zeros */
+	CRASH_SYNC,          /* id */
+	CRASH_SYNC_DIR,      /* names */
+	CRASH_RENAME,        /* name -> to */
+	CRASH_UNLINK,        /* name */
+	CRASH_MARK,          /* off, len: means something to the checker */
 };
 
 struct crash_entry {

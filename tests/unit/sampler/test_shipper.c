@@ -598,6 +598,39 @@ static void test_batch_age(void **state _unused_)
 	assert_int_equal(total(&p), 30);
 }
 
+/* Away for an hour, as the shipper's waits see it, with data that comes all the time: it is asked
+ * as often as the back-off says, and everything is there in the end, once. */
+static void test_hour_away(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	struct fixture f;
+	struct err err = {0};
+	uint64_t start, next_data;
+	unsigned int failures = 0, rounds = 0;
+
+	open_watching(&f, "hour");
+	start = next_data = now_ns = 2000;
+	service.fail = ERR_UNAVAILABLE;
+	while (now_ns - start < UINT64_C(3600000000000)) {
+		if (now_ns >= next_data) {
+			fill_spool(f.spool, 0x100 + 100 * rounds++, 7);
+			next_data += UINT64_C(300000000000);
+		}
+		assert_int_equal(shipper_step(f.s, &err), ERR_UNAVAILABLE);
+		failures++;
+		now_ns += ship_back_off_ms(failures, failures * 7919) * UINT64_C(1000000);
+	}
+	assert_in_range(service.calls, 100, 160); /* an hour of 30 s, less the jitter */
+	assert_int_equal(shipper_delivered(f.s), 0);
+	service.fail = 0;
+	while (shipper_step(f.s, &err) > 0)
+		;
+	assert_int_equal(shipper_delivered(f.s), 7 * rounds);
+	close_shipper(&f);
+	read_sink(f.out, &p);
+	assert_int_equal(total(&p), 2 * 7 * (int64_t)rounds);
+}
+
 static void test_back_off(void **state _unused_)
 {
 	static const struct {
@@ -625,6 +658,7 @@ int main(void)
 		cmocka_unit_test(test_building),    cmocka_unit_test(test_second_delivery),
 		cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_back_off),
 		cmocka_unit_test(test_again),       cmocka_unit_test(test_batch_age),
+		cmocka_unit_test(test_hour_away),
 	};
 
 	if (!mkdtemp(dir))

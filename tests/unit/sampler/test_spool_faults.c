@@ -2,6 +2,7 @@
 /* The spool when writers die, bits flip and the disk refuses: samples are read or counted. */
 #include "spool_format.h"
 #include "spool_samples.h"
+#include "spool_segment.h"
 
 #include <errno.h>
 #include <string.h>
@@ -243,6 +244,96 @@ static void test_every_call_fails_once(void **state)
 	}
 }
 
+/* Nobody ships, until a hundred times the limit was added: at no time is there more on the disk
+ * than allowed; what is left is delivered once, what is not is counted, in the data and beside it.
+ */
+static void test_hundred_times_the_limit(void **state)
+{
+	struct memory_io *m = *state;
+	struct spool_limits limits = small;
+	struct spool_writer *w;
+	struct spool_reader *r;
+	struct spool_batch b;
+	struct spool_drops drops;
+	struct seen seen = {0};
+	uint64_t n = 0, added_len = 0, last_id = 0, dropped;
+	struct err err;
+
+	limits.total_len = 3 * limits.segment_len;
+	w = writer(m, &limits);
+	while (added_len < 100 * limits.total_len) {
+		uint64_t len = 0;
+		const struct memory_file *f;
+
+		add_many(w, n, 50);
+		n += 50;
+		m->mono_ns += SECOND / 4;
+		for (size_t i = 0; (f = memory_io_file(m, SEGMENT, i)); i++)
+			len += f->len;
+		assert_true(len <= limits.total_len);
+		f = memory_io_file(m, SEGMENT, memory_io_count(m, SEGMENT) - 1);
+		/* A segment is full: the last of them has another number. */
+		if (f->id != last_id) {
+			added_len += limits.segment_len;
+			last_id = f->id;
+		}
+	}
+	assert_int_equal(spool_writer_lost(w, SPOOL_LOSS_SPOOL_ERROR), 0);
+	dropped = spool_writer_lost(w, SPOOL_LOSS_SPOOL_DROPPED);
+	r = reader(m);
+	while (spool_reader_next(r, 100, &b, &err) == 1) {
+		see(&seen, &b);
+		assert_int_equal(spool_reader_ack(r, &b, &err), 0);
+	}
+	spool_reader_close(r);
+	assert_int_equal(seen.count + dropped, n);
+	assert_int_equal(seen.gaps, 1);
+	assert_int_equal(seen.losses[SPOOL_LOSS_SPOOL_DROPPED], dropped);
+	spool_drops_read(&m->io, 0, &drops);
+	assert_int_equal(drops.samples, dropped);
+	assert_true(dropped > n * 9 / 10);
+	spool_writer_close(w);
+	assert_int_equal(drain_all(m).count, seen.count);
+}
+
+/* Clocks that jump, forwards and back, by an hour and by years, lose and repeat nothing. */
+static void test_clock_jumps(void **state)
+{
+	static const int64_t jumps[] = {3600, -7200, 315360000, -315360000, -1, 86400};
+	struct memory_io *m = *state;
+	struct spool_writer *w = writer(m, &small);
+	struct spool_reader *r;
+	struct spool_batch b;
+	struct seen seen = {0};
+	struct err err;
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(jumps); i++) {
+		m->real_ns += (uint64_t)(jumps[i] * (int64_t)SECOND);
+		add_many(w, n, 300);
+		n += 300;
+		m->mono_ns += SECOND;
+		r = reader(m);
+		if (i % 2 && spool_reader_next(r, 250, &b, &err) == 1) {
+			see(&seen, &b);
+			assert_int_equal(spool_reader_ack(r, &b, &err), 0);
+		}
+		spool_reader_close(r);
+		if (i % 3 != 2)
+			continue;
+		spool_writer_close(w); /* numbers go up all the same */
+		w = writer(m, &small);
+	}
+	r = reader(m);
+	while (spool_reader_next(r, 250, &b, &err) == 1)
+		see(&seen, &b);
+	spool_reader_close(r);
+	assert_int_equal(seen.count, n);
+	assert_int_equal(seen.gaps, 0);
+	assert_int_equal(spool_writer_lost(w, SPOOL_LOSS_SPOOL_DROPPED), 0);
+	spool_writer_close(w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +344,8 @@ int main(void)
 		TEST(test_free_floor),
 		TEST(test_write_errors),
 		TEST(test_every_call_fails_once),
+		TEST(test_hundred_times_the_limit),
+		TEST(test_clock_jumps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * spool_feeder DIR PROGRESS FIRST SAMPLES SPOOL-MIB BUILD-ID: what a capturer is to its spool,
+ * without a kernel to sample: every 10 ms so many samples, each of one frame at the offset of its
+ * own number, from FIRST on. The next number stands in the file PROGRESS, eight bytes, whatever
+ * happens to this process. SIGTERM ends it in order: then it prints what it added and what its
+ * writer lost.
+ */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+
+#include "spool.h"
+
+static volatile sig_atomic_t stopping;
+
+static void on_signal(int signum _unused_)
+{
+	stopping = 1;
+}
+
+static void add(struct spool_writer *w, uint64_t n, const struct build_id *id)
+{
+	struct spool_module module = {
+		.id = *id,
+		.path = spool_writer_string(w, "/bin/feeder", 11),
+	};
+	struct spool_thread thread = {.pid = 42, .tid = 42, .exe = module.path};
+	struct location location = {
+		.kind = LOCATION_FILE_OFF,
+		.module = spool_writer_module(w, &module),
+		.address = n,
+		.name = LOCATION_NO_INDEX,
+	};
+	uint32_t frame = spool_writer_location(w, &location);
+	const struct io *io = io_system();
+
+	thread.comm = spool_writer_string(w, "feeder", 6);
+	spool_writer_sample(w, &(struct spool_sample){
+				       .time_ns = io->mono_ns(io->ctx),
+				       .thread = spool_writer_thread(w, &thread),
+				       .stack = spool_writer_stack(w, &frame, 1, 0),
+				       .weight = 1,
+			       });
+}
+
+static int feed(char **argv, struct err *err)
+{
+	struct spool_limits limits = {
+		.segment_len = 256 << 10, .free_floor = 1, .sync_ns = 200000000};
+	const struct spool_origin origin = {
+		.host_name = "host",
+		.event = "cpu-clock",
+		.backend = "feeder",
+		.boot_id = "one boot",
+		.period_ns = 10000000,
+	};
+	_cleanup_(closep) int fd = open(argv[2], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	uint64_t first = strtoull(argv[3], NULL, 10), count = strtoull(argv[4], NULL, 10),
+		 n = first;
+	struct spool_writer *w = NULL;
+	struct build_id id;
+	uint64_t *progress;
+	int rc;
+
+	limits.total_len = strtoull(argv[5], NULL, 10) * MIB;
+	if (fd < 0 || ftruncate(fd, 8))
+		return err_set(err, ERR_IO, "%s", argv[2]);
+	progress = mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (progress == MAP_FAILED)
+		return err_set(err, ERR_IO, "%s: mmap", argv[2]);
+	*progress = first;
+	rc = build_id_parse(&id, argv[6], err);
+	if (!rc)
+		rc = spool_writer_open(&w, argv[1], &limits, &origin, NULL, err);
+	if (!rc)
+		rc = spool_writer_detach(w, err);
+	while (!rc && !stopping) {
+		const struct timespec pause = {.tv_nsec = 10000000};
+
+		for (uint64_t i = 0; i < count; i++, n++)
+			add(w, n, &id);
+		*progress = n;
+		if (spool_writer_flush(w, err))
+			fprintf(stderr, "%s\n", err->message);
+		nanosleep(&pause, NULL);
+	}
+	if (!rc)
+		printf("{\"added\":%" PRIu64 ",\"spool_error\":%" PRIu64
+		       ",\"spool_dropped\":%" PRIu64 "}\n",
+		       n - first, spool_writer_lost(w, SPOOL_LOSS_SPOOL_ERROR),
+		       spool_writer_lost(w, SPOOL_LOSS_SPOOL_DROPPED));
+	spool_writer_close(w);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct sigaction action = {.sa_handler = on_signal};
+	struct err err = {0};
+
+	sigaction(SIGTERM, &action, NULL);
+	if (argc != 7)
+		return 2;
+	if (feed(argv, &err)) {
+		fprintf(stderr, "%s\n", err.message);
+		return 1;
+	}
+	return 0;
+}
