@@ -75,10 +75,29 @@ static bool matches(const Rawstack__V1__Binary *m, const Rawstack__V1__ListReque
 	return true;
 }
 
-/* Tables only: what failed or was purged is told by Get and Missing. */
+/* 1 with the message in the reply's arena, 0 when it does not match. What does not is unpacked
+ * apart, or a search among many would fill the reply's memory. */
+static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequest *request,
+		      struct arena *scratch, struct arena *arena, Rawstack__V1__Binary **ret,
+		      struct err *err)
+{
+	const Rawstack__V1__Binary *m = binary_meta_message(b, scratch);
+	bool is_match = m && matches(m, request);
+
+	arena_reset(scratch);
+	if (!m)
+		return out_of_memory(err);
+	if (!is_match)
+		return 0;
+	*ret = binary_meta_message(b, arena);
+	return *ret ? 1 : out_of_memory(err);
+}
+
+/* Tables and failed builds; what was purged is told by Get and Missing. */
 int service_list(struct service *s, const Rawstack__V1__ListRequest *request, struct arena *arena,
 		 Rawstack__V1__ListReply *reply, struct err *err)
 {
+	_cleanup_(arena_done) struct arena scratch = ARENA_INIT(LIMIT_REPLY_MEMORY);
 	_cleanup_(service_read_endp) struct store_read *r = NULL;
 	const struct build_id *after = NULL;
 	size_t max = page_size(request->page_size), size = 0;
@@ -114,12 +133,12 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request, st
 		}
 		at = b.id;
 		after = &at;
-		if (b.status != STORE_READY)
+		if (b.status == STORE_PURGED)
 			continue;
-		m = binary_meta_message(&b, arena);
-		if (!m)
-			return out_of_memory(err);
-		if (!matches(m, request))
+		rc = take_match(&b, request, &scratch, arena, &m, err);
+		if (rc < 0)
+			return rc;
+		if (rc == 0)
 			continue;
 		reply->binaries[reply->n_binaries++] = m;
 		size += b.meta_len + b.id.len + ROW_COST;

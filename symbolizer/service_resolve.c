@@ -25,6 +25,7 @@ static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *reques
 {
 	Rawstack__V1__ListRequest list = RAWSTACK__V1__LIST_REQUEST__INIT;
 	Rawstack__V1__ListReply found = RAWSTACK__V1__LIST_REPLY__INIT;
+	size_t ready = 0;
 	int rc;
 
 	list.name = request->name;
@@ -34,6 +35,10 @@ static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *reques
 	rc = service_list(s, &list, arena, &found, err);
 	if (rc)
 		return rc;
+	for (size_t i = 0; i < found.n_binaries; i++)
+		if (found.binaries[i]->status == RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY)
+			found.binaries[ready++] = found.binaries[i];
+	found.n_binaries = ready;
 	if (!found.n_binaries)
 		return err_set(err, ERR_NOT_FOUND, "no binary of that name and these labels");
 	for (size_t i = 1; i < found.n_binaries; i++)

@@ -3,6 +3,7 @@
 
 #include <assert.h>
 #include <grpc/slice.h>
+#include <grpc/support/alloc.h>
 #include <grpc/support/time.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -314,6 +315,18 @@ static void run(struct rpc_job *job)
 	rpc_call_unref(c);
 }
 
+/* A number for the connection, which on loopback is the client. */
+static uint32_t client_of(grpc_call *call)
+{
+	char *peer = grpc_call_get_peer(call);
+	uint32_t hash = 2166136261u; /* FNV-1a */
+
+	for (const char *p = peer; p && *p; p++)
+		hash = (hash ^ (uint8_t)*p) * 16777619u;
+	gpr_free(peer);
+	return hash ^ hash >> 16;
+}
+
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
 		    gpr_timespec deadline, int refuse_code, const char *refuse_message)
 {
@@ -333,6 +346,7 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	c->receive_tag.done = on_receive;
 	c->send_tag.done = on_send;
 	c->job.run = run;
+	c->job.client = client_of(call);
 	atomic_init(&c->refs, 1);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_lock(&calls->lock);

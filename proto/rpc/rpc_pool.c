@@ -3,16 +3,54 @@
 
 #include <pthread.h>
 
+enum {
+	LANES = 64
+};
+
+/* What waits of the clients with one number, modulo LANES. */
+struct lane {
+	struct rpc_job *head, **tail;
+	size_t count, bytes;
+};
+
 struct rpc_pool {
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
-	struct rpc_job *head, **tail;
+	struct lane lanes[LANES];
+	uint64_t waiting;  /* lanes that have jobs, as bits */
+	unsigned int next; /* whose turn it is */
 	size_t count, bytes;
 	size_t max_count, max_bytes;
 	bool closing;
 	unsigned int thread_count;
 	pthread_t threads[];
 };
+
+/* The first job of the next lane that has one; NULL when there is none. */
+static struct rpc_job *take(struct rpc_pool *pool)
+{
+	uint64_t from_next = pool->waiting >> pool->next << pool->next;
+	unsigned int i;
+	struct rpc_job *job;
+	struct lane *lane;
+
+	if (!pool->waiting)
+		return NULL;
+	i = (unsigned int)__builtin_ctzll(from_next ? from_next : pool->waiting);
+	pool->next = (i + 1) % LANES;
+	lane = &pool->lanes[i];
+	job = lane->head;
+	lane->head = job->next;
+	if (!lane->head) {
+		lane->tail = &lane->head;
+		pool->waiting &= ~(UINT64_C(1) << i);
+	}
+	lane->count--;
+	lane->bytes -= job->bytes;
+	pool->count--;
+	pool->bytes -= job->bytes;
+	return job;
+}
 
 static void *worker(void *arg)
 {
@@ -21,16 +59,11 @@ static void *worker(void *arg)
 
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
-		while (!pool->head && !pool->closing)
+		while (!pool->count && !pool->closing)
 			pthread_cond_wait(&pool->wake, &pool->lock);
-		job = pool->head;
+		job = take(pool);
 		if (!job)
 			break;
-		pool->head = job->next;
-		if (!pool->head)
-			pool->tail = &pool->head;
-		pool->count--;
-		pool->bytes -= job->bytes;
 		pthread_mutex_unlock(&pool->lock);
 		job->run(job);
 		pthread_mutex_lock(&pool->lock);
@@ -48,7 +81,8 @@ int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, 
 		return err_set(err, ERR_MEMORY, "out of memory");
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->wake, NULL);
-	pool->tail = &pool->head;
+	for (size_t i = 0; i < LANES; i++)
+		pool->lanes[i].tail = &pool->lanes[i].head;
 	pool->max_count = max_jobs;
 	pool->max_bytes = max_bytes;
 	for (; pool->thread_count < threads; pool->thread_count++) {
@@ -63,16 +97,29 @@ int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, 
 	return 0;
 }
 
+static bool has_room(const struct rpc_pool *pool, const struct lane *lane)
+{
+	return pool->count == 0 ||
+	       (pool->count < pool->max_count && pool->bytes < pool->max_bytes &&
+		lane->count < pool->max_count - pool->max_count / 4 &&
+		lane->bytes < pool->max_bytes - pool->max_bytes / 4);
+}
+
 bool rpc_pool_submit(struct rpc_pool *pool, struct rpc_job *job)
 {
+	unsigned int i = job->client % LANES;
+	struct lane *lane = &pool->lanes[i];
 	bool room;
 
 	pthread_mutex_lock(&pool->lock);
-	room = pool->count == 0 || (pool->count < pool->max_count && pool->bytes < pool->max_bytes);
+	room = has_room(pool, lane);
 	if (room) {
 		job->next = NULL;
-		*pool->tail = job;
-		pool->tail = &job->next;
+		*lane->tail = job;
+		lane->tail = &job->next;
+		lane->count++;
+		lane->bytes += job->bytes;
+		pool->waiting |= UINT64_C(1) << i;
 		pool->count++;
 		pool->bytes += job->bytes;
 		pthread_cond_signal(&pool->wake);

@@ -2,8 +2,10 @@
 #ifndef RAWSTACK_RPC_POOL_H
 #define RAWSTACK_RPC_POOL_H
 /*
- * A fixed number of threads that run jobs in order of arrival, behind a queue bounded in jobs and
- * in the bytes that they hold. Safe from any thread.
+ * A fixed number of threads that run jobs, behind a queue bounded in jobs and in the bytes that
+ * they hold. Clients take turns: of those with something queued each gets one job done, then the
+ * next client; the jobs of one are done in order of arrival. No client may take the last quarter of
+ * the queue, so that there is room for another. Safe from any thread.
  */
 #include "base.h"
 #include "err.h"
@@ -15,12 +17,14 @@ struct rpc_job {
 	struct rpc_job *next;
 	void (*run)(struct rpc_job *job);
 	size_t bytes;
+	uint32_t client; /* any number; clients that share one share its turn */
 };
 
 int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, size_t max_bytes,
 		  struct err *err) _must_check_;
 
-/* False when the queue is full. One job is always taken, however many bytes it holds. */
+/* False when the queue, or the client's part of it, is full. One job is always taken, however many
+ * bytes it holds. */
 bool rpc_pool_submit(struct rpc_pool *pool, struct rpc_job *job) _must_check_;
 
 /* Runs what is queued, then joins the threads. Nothing may be submitted any more. */

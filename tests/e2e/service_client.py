@@ -104,7 +104,8 @@ class Service:
         return self.process.wait(timeout=30)
 
     def listed(self):
-        return [b.build_id for b in self.binaries.List(bins.ListRequest()).binaries]
+        return [b.build_id for b in self.binaries.List(bins.ListRequest()).binaries
+                if b.status == common.MODULE_STATUS_READY]
 
     def begin(self, build_id, content, **more):
         """A cut stream takes a moment to be noticed."""
