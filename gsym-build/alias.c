@@ -22,6 +22,8 @@ static int by_entry(const void *va, const void *vb)
 		return a->name < b->name ? -1 : 1;
 	if (a->from_symbol != b->from_symbol)
 		return a->from_symbol - b->from_symbol;
+	if (a->internal != b->internal)
+		return a->internal - b->internal;
 	if (a->decl_file != b->decl_file)
 		return a->decl_file < b->decl_file ? -1 : 1;
 	return (a->decl_line > b->decl_line) - (a->decl_line < b->decl_line);
@@ -66,7 +68,8 @@ void aliases_choose(struct aliases *a, const struct aliases *answers, const stru
 			break;
 		is = &answers->list[at];
 		if (is->entry != al->entry || is->name == al->name ||
-		    (al->from_symbol && is_copy(text, al->name, is->name)))
+		    (al->from_symbol &&
+		     ((al->internal && !is->from_symbol) || is_copy(text, al->name, is->name))))
 			continue;
 		a->list[kept++] = *al;
 	}

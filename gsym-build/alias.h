@@ -14,6 +14,7 @@ struct alias {
 	uint32_t name;
 	uint32_t decl_file, decl_line;
 	bool from_symbol; /* then there is no declaration */
+	bool internal;    /* a local symbol where an exported one stands too */
 };
 
 /* Of names at the entries of functions: candidates, and the names that answer there. */
@@ -29,7 +30,8 @@ void aliases_sort(struct aliases *a);
 
 /*
  * Keeps of the candidates, sorted, those that are another name of a function that answers at its
- * entry (`answers`, by entry), and no compiler's copy of it.
+ * entry (`answers`, by entry), and no compiler's copy of it. Internal names count only where no
+ * DWARF names the function: "__GI_read" beside "read" is how a library calls itself.
  */
 void aliases_choose(struct aliases *a, const struct aliases *answers,
 		    const struct facts_text *text);

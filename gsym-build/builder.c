@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "builder.h"
 
+#include "rsym_columns.h"
+#include "rsym_format.h"
+
 /*
  * The answer of the whole table, one row after the other. It is gone through twice, which costs
  * less than to keep it: first for the functions that have code of their own, then to be written.
@@ -23,6 +26,8 @@ struct answer {
 	struct function_memo *memos;
 	uint32_t *function_of_name; /* by name: the last of the memos that has it */
 	size_t memo_count, memos_cap, alias_count;
+	struct rsym_columns *columns; /* NULL: not wanted */
+	uint32_t *chain_of;           /* of columns, by node; UINT32_MAX: not made yet */
 };
 
 struct function_memo {
@@ -41,6 +46,7 @@ static void answer_done(struct answer *a)
 	free(a->node_id);
 	free(a->file_id);
 	free(a->home_entry);
+	free(a->chain_of);
 	aliases_done(&a->entered);
 	intern_done(&a->homes);
 	free(a->memos);
@@ -80,22 +86,26 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-static bool emit(struct answer *a, uint64_t start, uint32_t node, uint32_t file, uint32_t line)
+/* Neither file nor line. */
+static const struct flat_row nowhere = {.file = FACTS_NONE};
+
+static bool emit(struct answer *a, uint64_t start, uint32_t node, const struct flat_row *at)
 {
 	const struct flat_row *last = &a->last;
 
-	if (node == FACTS_NONE) {
-		file = FACTS_NONE;
-		line = 0;
-	}
-	if (last->node == node && last->file == file && last->line == line)
+	if (node == FACTS_NONE)
+		at = &nowhere;
+	if (last->node == node && last->file == at->file && last->line == at->line &&
+	    last->spot == at->spot)
 		return true;
-	a->last = (struct flat_row){.start = start, .node = node, .file = file, .line = line};
+	a->last = *at;
+	a->last.start = start;
+	a->last.node = node;
 	return a->take(a, &a->last);
 }
 
-static bool emit_symbol(struct answer *a, uint64_t start, uint32_t symbol, uint32_t file,
-			uint32_t line)
+static bool emit_symbol(struct answer *a, uint64_t start, uint32_t symbol,
+			const struct flat_row *at)
 {
 	uint32_t *node = &a->symbol_node[symbol];
 
@@ -115,14 +125,14 @@ static bool emit_symbol(struct answer *a, uint64_t start, uint32_t symbol, uint3
 							   .call_file = FACTS_NONE,
 						   });
 	}
-	return *node != FACTS_NONE && emit(a, start, *node, file, line);
+	return *node != FACTS_NONE && emit(a, start, *node, at);
 }
 
 /* A line with neither function nor symbol: an answer where the unit claims the address. */
-static bool emit_bare(struct answer *a, uint64_t start, uint32_t file, uint32_t line, bool claimed)
+static bool emit_bare(struct answer *a, uint64_t start, const struct flat_row *at, bool claimed)
 {
 	if (!claimed)
-		return emit(a, start, FACTS_NONE, FACTS_NONE, 0);
+		return emit(a, start, FACTS_NONE, at);
 	if (a->nameless == FACTS_NONE) {
 		a->nameless = flat_add_node(&a->b->flat, &(struct flat_node){
 								 .parent = FACTS_NONE,
@@ -133,11 +143,11 @@ static bool emit_bare(struct answer *a, uint64_t start, uint32_t file, uint32_t 
 		if (a->nameless == FACTS_NONE)
 			return false;
 	}
-	return emit(a, start, a->nameless, file, line);
+	return emit(a, start, a->nameless, at);
 }
 
 /* [start, end) has no function in DWARF: symbols name what they can. */
-static bool emit_plain(struct answer *a, uint64_t start, uint64_t end, uint32_t file, uint32_t line,
+static bool emit_plain(struct answer *a, uint64_t start, uint64_t end, const struct flat_row *at,
 		       bool claimed)
 {
 	const struct paint *symbols = &a->b->symbols.spans;
@@ -146,13 +156,13 @@ static bool emit_plain(struct answer *a, uint64_t start, uint64_t end, uint32_t 
 		const struct paint_span *s = i < symbols->count ? &symbols->spans[i] : NULL;
 
 		if (!s || s->start >= end)
-			return emit_bare(a, start, file, line, claimed);
+			return emit_bare(a, start, at, claimed);
 		if (s->start > start) {
-			if (!emit_bare(a, start, file, line, claimed))
+			if (!emit_bare(a, start, at, claimed))
 				return false;
 			start = s->start;
 		}
-		if (!emit_symbol(a, start, s->value, file, line))
+		if (!emit_symbol(a, start, s->value, at))
 			return false;
 		start = s->end;
 	}
@@ -181,9 +191,8 @@ static bool emit_piece(struct answer *a, const struct flat_piece *p, uint64_t st
 		uint64_t to =
 			i + 1 < p->row_count && rows[i + 1].start < end ? rows[i + 1].start : end;
 		bool ok = p->kind == FLAT_FUNCTION
-				  ? emit(a, from, rows[i].node, rows[i].file, rows[i].line)
-				  : emit_plain(a, from, to, rows[i].file, rows[i].line,
-					       p->kind == FLAT_LINES);
+				  ? emit(a, from, rows[i].node, &rows[i])
+				  : emit_plain(a, from, to, &rows[i], p->kind == FLAT_LINES);
 
 		if (!ok)
 			return false;
@@ -216,12 +225,12 @@ static int go_through(struct answer *a, const struct paint *seen,
 	for (size_t i = 0; i < seen->count; i++) {
 		const struct paint_span *s = &seen->spans[i];
 
-		if (!emit_plain(a, at, s->start, FACTS_NONE, 0, false) ||
+		if (!emit_plain(a, at, s->start, &nowhere, false) ||
 		    !emit_piece(a, &a->b->flat.pieces[s->value], s->start, s->end))
 			return no_memory(err);
 		at = s->end;
 	}
-	return emit_plain(a, at, UINT64_MAX, FACTS_NONE, 0, false) ? 0 : no_memory(err);
+	return emit_plain(a, at, UINT64_MAX, &nowhere, false) ? 0 : no_memory(err);
 }
 
 static struct home_key home_of(const struct flat_node *n)
@@ -244,7 +253,9 @@ static bool find_home(struct answer *a, const struct flat_row *row)
 		at = a->b->flat.nodes[at].parent;
 	n = &a->b->flat.nodes[at];
 	if (n->entry == row->start && n->has_entry && n->name != FACTS_NONE &&
-	    !aliases_add(&a->entered, &(struct alias){.entry = n->entry, .name = n->name}))
+	    !aliases_add(&a->entered, &(struct alias){.entry = n->entry,
+						      .name = n->name,
+						      .from_symbol = n->from_symbol}))
 		return false;
 	if (at == a->last_root)
 		return true;
@@ -366,11 +377,54 @@ static uint32_t *none_array(size_t count)
 	return p;
 }
 
+/* The spots of the calls that hold a node, as a chain; none for what is too deep to be kept whole.
+ */
+static uint32_t chain_of_node(struct answer *a, uint32_t node)
+{
+	const struct flat_node *nodes = a->b->flat.nodes;
+	uint32_t stack[LIMIT_INLINE_DEPTH], chain = 0;
+	size_t depth = 0;
+
+	while (nodes[node].parent != FACTS_NONE && a->chain_of[node] == UINT32_MAX) {
+		if (depth == ARRAY_LEN(stack))
+			return 0;
+		stack[depth++] = node;
+		node = nodes[node].parent;
+	}
+	if (nodes[node].parent != FACTS_NONE)
+		chain = a->chain_of[node];
+	while (depth) {
+		node = stack[--depth];
+		chain = rsym_columns_chain(a->columns, chain, nodes[node].call_spot);
+		a->chain_of[node] = chain;
+	}
+	return chain;
+}
+
+static uint32_t chain_of_row(struct answer *a, const struct flat_row *row)
+{
+	if (row->node == FACTS_NONE)
+		return 0;
+	return rsym_columns_chain(a->columns, chain_of_node(a, row->node), row->spot);
+}
+
 static bool write_row(struct answer *a, const struct flat_row *row)
 {
-	rsym_writer_row(a->w, row->start - a->b->bias, node_id(a, row->node), file_id(a, row->file),
-			row->line);
+	uint64_t vaddr = row->start - a->b->bias;
+
+	rsym_writer_row(a->w, vaddr, node_id(a, row->node), file_id(a, row->file), row->line);
+	if (a->columns)
+		rsym_columns_row(a->columns, vaddr, chain_of_row(a, row));
 	return true;
+}
+
+/* Of the symbols at one address, which begin at `first`. */
+static bool has_exported(const struct symbols *s, size_t first)
+{
+	for (size_t i = first; i < s->count && s->list[i].vaddr == s->list[first].vaddr; i++)
+		if (s->list[i].binding != SYMBOL_LOCAL)
+			return true;
+	return false;
 }
 
 /* Everyone who might have another name for the entry of a function. */
@@ -378,7 +432,7 @@ static bool collect_aliases(const struct answer *a, struct aliases *list)
 {
 	const struct flat *f = &a->b->flat;
 	const struct symbols *s = &a->b->symbols;
-	bool ok = true;
+	bool ok = true, exported = false;
 
 	for (size_t i = 0; i < f->hidden.count && ok; i++)
 		ok = aliases_add(list, &f->hidden.list[i]);
@@ -393,12 +447,18 @@ static bool collect_aliases(const struct answer *a, struct aliases *list)
 							       .decl_file = n->decl_file,
 							       .decl_line = n->decl_line});
 	}
-	for (size_t i = 0; i < s->count && ok; i++)
+	for (size_t i = 0; i < s->count && ok; i++) {
+		if (i == 0 || s->list[i].vaddr != s->list[i - 1].vaddr)
+			exported = has_exported(s, i);
 		if (s->list[i].is_function || s->list[i].binding != SYMBOL_LOCAL)
 			ok = aliases_add(list, &(struct alias){.entry = s->list[i].vaddr,
 							       .name = s->list[i].name,
 							       .decl_file = FACTS_NONE,
-							       .from_symbol = true});
+							       .from_symbol = true,
+							       .internal = exported &&
+									   s->list[i].binding ==
+										   SYMBOL_LOCAL});
+	}
 	return ok;
 }
 
@@ -459,7 +519,14 @@ static int write_answer(struct answer *a, struct paint *seen, struct err *err)
 	a->node_id = none_array(a->b->flat.node_count);
 	if (!a->node_id)
 		return no_memory(err);
+	if (a->columns) {
+		a->chain_of = none_array(a->b->flat.node_count);
+		if (!a->chain_of)
+			return no_memory(err);
+	}
 	rc = go_through(a, seen, write_row, err);
+	if (!rc && a->columns)
+		rsym_columns_put(a->columns, rsym_writer_optional(a->w, RSYM_SECTION_COLUMNS));
 	return rc ? rc : write_aliases(a, err);
 }
 
@@ -474,8 +541,12 @@ int builder_write(struct builder *b, struct rsym_writer *w, struct builder_count
 		.nameless = FACTS_NONE,
 		.homes = INTERN_INIT(UINT32_MAX - 1, LIMIT_TABLE_LEN),
 	};
-	int rc = write_answer(&a, &seen, err);
+	_cleanup_(rsym_columns_done) struct rsym_columns columns;
+	int rc;
 
+	rsym_columns_init(&columns);
+	a.columns = b->columns ? &columns : NULL;
+	rc = write_answer(&a, &seen, err);
 	if (!rc)
 		count_all(&a, ret);
 	flat_done_rows(&b->flat);

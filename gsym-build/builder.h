@@ -14,6 +14,7 @@ struct builder {
 	struct facts_text text;
 	struct flat flat;
 	struct symbols symbols;
+	bool columns;  /* are kept */
 	uint64_t bias; /* of all addresses given; the table's are lower by it */
 };
 

@@ -99,7 +99,7 @@ static uint32_t skip_op(uint64_t form, struct die_shape s)
 }
 
 /* The slot of an attribute of a scope or unit; DIE_SLOTS: not needed. */
-static enum die_slot slot_of(uint64_t attribute)
+static enum die_slot slot_of(uint64_t attribute, bool columns)
 {
 	switch (attribute) {
 	case DIE_AT_LOW_PC:
@@ -127,6 +127,10 @@ static enum die_slot slot_of(uint64_t attribute)
 		return DIE_CALL_FILE;
 	case DIE_AT_CALL_LINE:
 		return DIE_CALL_LINE;
+	case DIE_AT_CALL_COLUMN:
+		return columns ? DIE_CALL_COLUMN : DIE_SLOTS;
+	case DIE_AT_GNU_DISCRIMINATOR:
+		return columns ? DIE_DISCRIMINATOR : DIE_SLOTS;
 	case DIE_AT_STMT_LIST:
 		return DIE_STMT_LIST;
 	case DIE_AT_COMP_DIR:
@@ -266,7 +270,7 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 
 	a->take = first;
 	while (ok && next_spec(&in, &s)) {
-		enum die_slot slot = slot_of(s.attribute);
+		enum die_slot slot = slot_of(s.attribute, t->shape.columns);
 
 		if (slot == DIE_SLOTS) {
 			ok = put_skip(t, first, skip_op(s.form, t->shape));

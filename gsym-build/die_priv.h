@@ -111,6 +111,7 @@ struct die_scan {
 
 	struct buf *missing, *notes; /* see struct die_companions */
 	struct die_wanted wanted;
+	bool columns; /* are wanted */
 	struct die_section addr, rnglists;
 	struct die_file file;   /* of the image; whole when its units refer to each other */
 	struct die_file *alt;   /* the dwz alternate file, or NULL */

@@ -9,21 +9,22 @@
 int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_table **ret,
 		 struct err *err)
 {
+	struct die_shape shape = u->shape;
 	struct die_table *t;
 	int rc;
 
+	shape.columns = s->columns;
 	for (size_t i = 0; i < DIE_TABLES; i++) {
 		t = &s->tables[(s->table_next + DIE_TABLES - 1 - i) % DIE_TABLES];
 		if (t->abbrevs && s->table_sections[t - s->tables] == u->file->abbrev.p &&
-		    t->off == u->abbrev_off &&
-		    memcmp(&t->shape, &u->shape, sizeof(t->shape)) == 0) {
+		    t->off == u->abbrev_off && memcmp(&t->shape, &shape, sizeof(t->shape)) == 0) {
 			*ret = t;
 			return 0;
 		}
 	}
 	t = &s->tables[s->table_next];
 	die_table_done(t);
-	rc = die_table_compile(t, u->file->abbrev.p, u->file->abbrev.len, u->abbrev_off, u->shape,
+	rc = die_table_compile(t, u->file->abbrev.p, u->file->abbrev.len, u->abbrev_off, shape,
 			       err);
 	if (rc)
 		return rc;
@@ -79,6 +80,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 	s->comp_dir = die_string(s, d, DIE_COMP_DIR);
 	if (!die_section_offset(d, DIE_STMT_LIST, &off))
 		return;
+	s->lines.want_spots = s->columns;
 	if (line_table_read(&s->lines, &s->line_sections, off, &s->rows, &why))
 		note_skipped(s, "line table of ", &why);
 	for (size_t i = 0; i < s->rows.count; i++) {
@@ -315,6 +317,7 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 		.report = report,
 		.missing = companions->missing,
 		.notes = companions->notes,
+		.columns = companions->columns,
 		.origins = calloc(DIE_ORIGINS, sizeof(struct origin_memo)),
 	};
 	int rc;

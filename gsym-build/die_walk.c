@@ -96,6 +96,13 @@ static int add_scope(struct die_scan *s, const struct die *d, const struct range
 		(void)die_number(d, DIE_CALL_LINE, &line);
 		scope->call_file = line_table_file(&s->lines, file, s->comp_dir, s->text);
 		scope->call_line = (uint32_t)line;
+		if (s->columns) {
+			uint64_t column = 0, discriminator = 0;
+
+			(void)die_number(d, DIE_CALL_COLUMN, &column);
+			(void)die_number(d, DIE_DISCRIMINATOR, &discriminator);
+			scope->call_spot = facts_spot(column, discriminator);
+		}
 	}
 	s->names[*ret] = die_scope_name(s, d);
 	for (size_t i = 0; i < ranges->count; i++)

@@ -30,7 +30,7 @@ struct program {
 };
 
 struct registers {
-	uint64_t address, op_index, file;
+	uint64_t address, op_index, file, column, discriminator;
 	uint32_t line;
 };
 
@@ -246,7 +246,7 @@ static void advance(const struct program *p, struct registers *r, uint64_t opera
 	r->op_index = operations % p->max_ops;
 }
 
-static bool emit(struct line_rows *out, const struct registers *r, bool end)
+static bool emit(struct line_rows *out, struct registers *r, bool end)
 {
 	if (!grow_array((void **)&out->rows, &out->cap, out->count + 1, sizeof(*out->rows),
 			LIMIT_LINE_ROWS))
@@ -256,8 +256,10 @@ static bool emit(struct line_rows *out, const struct registers *r, bool end)
 		.vaddr = r->address,
 		.file = r->file > UINT32_MAX ? UINT32_MAX : (uint32_t)r->file,
 		.line = r->line,
+		.spot = facts_spot(r->column, r->discriminator),
 		.end = end,
 	};
+	r->discriminator = 0;
 	return true;
 }
 
@@ -287,13 +289,18 @@ static bool extended(struct program *p, struct line_table *t, struct registers *
 		dir = bytes_uleb(&in);
 		ok = !name || add_file(t, name, dir);
 		break;
-	default: /* discriminators, and what producers invent */
+	case DW_LNE_set_discriminator:
+		if (t->want_spots)
+			r->discriminator = bytes_uleb(&in);
+		break;
+	default: /* what producers invent */
 		break;
 	}
 	return ok;
 }
 
-static bool standard(struct program *p, uint8_t opcode, struct registers *r, struct line_rows *out)
+static bool standard(struct program *p, uint8_t opcode, bool want_spots, struct registers *r,
+		     struct line_rows *out)
 {
 	switch (opcode) {
 	case DW_LNS_copy:
@@ -306,6 +313,11 @@ static bool standard(struct program *p, uint8_t opcode, struct registers *r, str
 		break;
 	case DW_LNS_set_file:
 		r->file = bytes_uleb(&p->in);
+		break;
+	case DW_LNS_set_column:
+		r->column = bytes_uleb(&p->in);
+		if (!want_spots)
+			r->column = 0;
 		break;
 	case DW_LNS_const_add_pc:
 		advance(p, r, (255 - p->opcode_base) / p->line_range);
@@ -338,7 +350,8 @@ static int run(struct program *p, struct line_table *t, uint64_t off, struct lin
 			r.line += (uint32_t)(p->line_base + (int)(special % p->line_range));
 			ok = emit(out, &r, false);
 		} else {
-			ok = opcode ? standard(p, opcode, &r, out) : extended(p, t, &r, out);
+			ok = opcode ? standard(p, opcode, t->want_spots, &r, out)
+				    : extended(p, t, &r, out);
 		}
 		if (!ok)
 			return err_set(err, ERR_LIMIT,

@@ -25,6 +25,7 @@ struct line_table {
 	struct line_file *files;
 	size_t dir_count, dirs_cap, file_count, files_cap;
 	unsigned int version;
+	bool want_spots; /* columns and discriminators: set before reading */
 };
 
 /* Reused from unit to unit. */

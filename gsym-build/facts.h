@@ -34,6 +34,7 @@ struct facts_scope {
 	uint32_t name;   /* string: linkage name, else plain name; FACTS_NONE */
 	uint32_t decl_file, decl_line;
 	uint32_t call_file, call_line; /* of an inlined call */
+	uint32_t call_spot;            /* likewise */
 	bool has_entry;
 };
 
@@ -48,8 +49,19 @@ struct facts_span {
 struct facts_row {
 	uint64_t vaddr;
 	uint32_t file, line;
+	uint32_t spot;
 	bool end;
 };
+
+/*
+ * Where in a line: the column in the low 16 bits, the discriminator above; 0 is none, and what does
+ * not fit counts as none. Always 0 when columns are not asked for.
+ */
+static inline uint32_t facts_spot(uint64_t column, uint64_t discriminator)
+{
+	return (column <= UINT16_MAX ? (uint32_t)column : 0) |
+	       (discriminator <= UINT16_MAX ? (uint32_t)discriminator : 0) << 16;
+}
 
 struct facts_range {
 	uint64_t start, end;

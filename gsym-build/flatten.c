@@ -15,7 +15,7 @@ struct sequence {
 
 struct line {
 	uint64_t start, end;
-	uint32_t file, line;
+	uint32_t file, line, spot;
 };
 
 /* What lives for one unit. */
@@ -127,8 +127,11 @@ static int add_line(struct work *w, uint64_t start, uint64_t end, const struct f
 	if (!grow_array((void **)&w->lines, &w->lines_cap, w->line_count + 1, sizeof(*w->lines),
 			SIZE_MAX))
 		return no_memory(err);
-	w->lines[w->line_count++] =
-		(struct line){.start = start, .end = end, .file = row->file, .line = row->line};
+	w->lines[w->line_count++] = (struct line){.start = start,
+						  .end = end,
+						  .file = row->file,
+						  .line = row->line,
+						  .spot = row->spot};
 	return 0;
 }
 
@@ -222,6 +225,7 @@ static uint32_t node_of(struct work *w, uint32_t scope)
 			.decl_line = sc->decl_line,
 			.call_file = sc->call_file,
 			.call_line = sc->call_line,
+			.call_spot = sc->call_spot,
 		};
 
 		w->node_of[s] = flat_add_node(w->f, &n);
@@ -252,7 +256,8 @@ static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t
 	}
 	p->end = end;
 	last = p->row_count ? &f->rows[f->row_count - 1] : NULL;
-	if (last && last->node == row->node && last->file == row->file && last->line == row->line)
+	if (last && last->node == row->node && last->file == row->file && last->line == row->line &&
+	    last->spot == row->spot)
 		return 0;
 	if (!grow_array((void **)&f->rows, &f->rows_cap, f->row_count + 1, sizeof(*f->rows),
 			SIZE_MAX))
@@ -286,9 +291,11 @@ static int add_functions(struct work *w, struct err *err)
 			l = at < w->line_count ? &w->lines[at] : NULL;
 			row.file = FACTS_NONE;
 			row.line = 0;
+			row.spot = 0;
 			if (l && l->start <= pos) {
 				row.file = l->file;
 				row.line = l->line;
+				row.spot = l->spot;
 				if (l->end < end)
 					end = l->end;
 			} else if (l && l->start < end) {
@@ -307,7 +314,8 @@ static int add_functions(struct work *w, struct err *err)
 static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct line *l,
 		      struct err *err)
 {
-	struct flat_row row = {.node = FACTS_NONE, .file = l->file, .line = l->line};
+	struct flat_row row = {
+		.node = FACTS_NONE, .file = l->file, .line = l->line, .spot = l->spot};
 	size_t i = paint_find(&w->covered, start);
 
 	while (start < end) {

@@ -16,6 +16,7 @@ struct flat_row {
 	uint32_t node; /* index into nodes; FACTS_NONE in pieces without a function */
 	uint32_t file; /* FACTS_NONE */
 	uint32_t line;
+	uint32_t spot; /* as facts_spot() */
 };
 
 /* A function, an inlined call, or a symbol. */
@@ -24,7 +25,7 @@ struct flat_node {
 	uint32_t parent; /* index into nodes, or FACTS_NONE */
 	uint32_t name;   /* string, or FACTS_NONE */
 	uint32_t decl_file, decl_line;
-	uint32_t call_file, call_line;
+	uint32_t call_file, call_line, call_spot;
 	bool has_entry, from_symbol;
 };
 

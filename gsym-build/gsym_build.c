@@ -17,7 +17,7 @@
 
 struct options {
 	const char *input, *output, *stripped, *dwp, *alt;
-	bool kallsyms, no_dwo, json;
+	bool kallsyms, no_dwo, json, columns;
 	struct build_id id;
 };
 
@@ -32,6 +32,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"kallsyms", no_argument, NULL, 'k'},
 		{"build-id", required_argument, NULL, 'b'},
 		{"report", required_argument, NULL, 'r'},
+		{"columns", no_argument, NULL, 'c'},
 		{0},
 	};
 	int option, rc;
@@ -52,6 +53,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			break;
 		case 'n':
 			o->no_dwo = true;
+			break;
+		case 'c':
+			o->columns = true;
 			break;
 		case 'r':
 			o->json = strcmp(optarg, "json") == 0;
@@ -164,6 +168,7 @@ static int run(int argc, char **argv, struct err *err)
 		.output_fd = out.fd,
 		.input = o.kallsyms ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_AUTO,
 		.id = o.id,
+		.columns = o.columns,
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 		.progress_ctx = &o,
 	};
@@ -203,6 +208,8 @@ const struct gsym_command gsym_command_build = {
 		 "      --no-dwo         do not look for .dwo files where FILE says they are\n"
 		 "      --kallsyms       FILE is the text of /proc/kallsyms\n"
 		 "      --build-id=ID    the identity, instead of the file's own\n"
+		 "      --columns        keep columns and discriminators; the table grows by half "
+		 "or more\n"
 		 "      --report=json    what was understood, each unit that could not be read, "
 		 "and\n"
 		 "                       files that are missing, as one JSON object; default: "

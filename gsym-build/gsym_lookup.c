@@ -31,7 +31,8 @@ struct options {
 };
 
 /* As llvm-symbolizer --verbose; what is not known has no line. */
-static int print_verbose(const struct table_text *t, const struct rsym_frame *f, struct err *err)
+static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
+			 uint32_t discriminator, struct err *err)
 {
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_NAME_LEN * 4);
 	struct rsym_function function;
@@ -57,6 +58,8 @@ static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
 	if (function.has_entry)
 		printf("  Function start address: 0x%llx\n", (unsigned long long)function.vaddr);
 	printf("  Line: %u\n  Column: %u\n", f->line, f->column);
+	if (discriminator)
+		printf("  Discriminator: %u\n", discriminator);
 	return 0;
 }
 
@@ -85,7 +88,7 @@ static int print_aliases(const struct table_text *t, uint32_t function, struct e
 }
 
 static int print_frame(const struct table_text *t, const struct options *o,
-		       const struct rsym_frame *f, struct err *err)
+		       const struct rsym_frame *f, uint32_t discriminator, struct err *err)
 {
 	enum style style = o->style;
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_NAME_LEN * 4);
@@ -96,7 +99,7 @@ static int print_frame(const struct table_text *t, const struct options *o,
 	put_text(&text);
 	putchar('\n');
 	if (o->verbose)
-		return print_verbose(t, f, err);
+		return print_verbose(t, f, discriminator, err);
 	rc = table_text_file(t, f->file, &text, err);
 	if (rc)
 		return rc;
@@ -126,17 +129,29 @@ static int lookup(const struct table_text *t, const struct options *o, uint64_t 
 		  struct err *err)
 {
 	uint64_t vaddr;
+	uint32_t discriminators[RSYM_FRAMES_MAX];
+	bool has_spots = false;
 	bool placed = vaddr_of(t, o, given, &vaddr);
 	enum style style = o->style;
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	int count = placed ? rsym_lookup(&t->table, vaddr, frames, ARRAY_LEN(frames)) : 0, rc = 0;
 
+	if (count) {
+		struct rsym_spot spots[RSYM_FRAMES_MAX];
+
+		has_spots = rsym_spots(&t->table, vaddr, spots, (size_t)count);
+		for (int i = 0; i < count; i++) {
+			frames[i].column = spots[i].column;
+			discriminators[i] = spots[i].discriminator;
+		}
+	}
 	if (style == STYLE_JSON)
-		return json_print_frames(t, given, frames, count, o->aliases, err);
+		return json_print_frames(t, given, frames, has_spots ? discriminators : NULL, count,
+					 o->aliases, err);
 	if (style == STYLE_GNU)
 		printf("0x%016llx\n", (unsigned long long)given);
 	for (int i = 0; i < count && !rc; i++)
-		rc = print_frame(t, o, &frames[i], err);
+		rc = print_frame(t, o, &frames[i], discriminators[i], err);
 	if (count && o->aliases && !rc)
 		rc = print_aliases(t, frames[count - 1].function, err);
 	if (!count)
@@ -278,6 +293,7 @@ const struct gsym_command gsym_command_lookup = {
 		"inlined call first. Without addresses reads them from standard input, one a "
 		"line.\n\n"
 		"      --output-style=llvm  as llvm-symbolizer --inlines (default); columns are 0\n"
+		"                           in tables that were built without --columns\n"
 		"      --output-style=gnu   as addr2line -a -f -i\n"
 		"      --output-style=json  one object per address, with where each function "
 		"starts\n"

@@ -126,7 +126,8 @@ void json_table(struct buf *out, const struct rsym *t)
 }
 
 int json_print_frames(const struct table_text *text, uint64_t vaddr,
-		      const struct rsym_frame *frames, int count, bool aliases, struct err *err)
+		      const struct rsym_frame *frames, const uint32_t *discriminators, int count,
+		      bool aliases, struct err *err)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_NAME_LEN * 4);
 	_cleanup_(buf_done) struct buf out = BUF_INIT(SIZE_MAX / 2);
@@ -148,6 +149,10 @@ int json_print_frames(const struct table_text *text, uint64_t vaddr,
 		else
 			json_text(&out, name.p, name.len);
 		json_key_number(&out, "line", frames[i].line);
+		if (discriminators) {
+			json_key_number(&out, "column", frames[i].column);
+			json_key_number(&out, "discriminator", discriminators[i]);
+		}
 		if (!rc)
 			rc = put_function(&out, text, frames[i].function, aliases && i + 1 == count,
 					  &name, err);

@@ -61,7 +61,7 @@ struct rsym {
 	uint32_t entity_stride, function_stride; /* bytes of a group */
 	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;
 	struct rsym_texts names, files;
-	struct rsym_optional report, aliases, code;
+	struct rsym_optional report, aliases, code, columns;
 };
 
 enum rsym_flag {
@@ -98,7 +98,7 @@ struct rsym_frame {
 	uint32_t function; /* id for rsym_function() and rsym_name(); never RSYM_NONE */
 	uint32_t file;     /* id for rsym_file(), or RSYM_NONE: a symbol without a line */
 	uint32_t line;     /* 0: none known */
-	uint32_t column;   /* 0: none stored */
+	uint32_t column;   /* 0: see rsym_spots() */
 };
 
 /*
@@ -118,6 +118,17 @@ int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames,
  */
 size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t count,
 			 struct rsym_frame *frames, size_t cap, uint32_t *ends);
+
+struct rsym_spot {
+	uint32_t column, discriminator; /* 0: none known */
+};
+
+/*
+ * Columns and discriminators of the first `count` frames at vaddr, in the order of rsym_lookup().
+ * False, and zeros, when the table has none (they are kept by `build --columns` only). Takes a
+ * microsecond or two.
+ */
+bool rsym_spots(const struct rsym *t, uint64_t vaddr, struct rsym_spot *spots, size_t count);
 
 /* The half-open range of addresses that has vaddr's answer; 1, or 0 when vaddr is in a gap (the
  * range is then that gap). For verification and for caches. */

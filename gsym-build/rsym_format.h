@@ -69,6 +69,7 @@ enum rsym_section_id {
 
 	/* What a table can be without; a reader may skip them. */
 	RSYM_SECTION_OPTIONAL = 32, /* the first id */
+	RSYM_SECTION_COLUMNS = 32,  /* struct rsym_disk_columns, index, chains, rows */
 	RSYM_SECTION_ALIASES = 35,  /* u32 count, packed functions by entry */
 	RSYM_SECTION_REPORT = 36,   /* struct rsym_disk_report, then text */
 	RSYM_SECTION_CODE = 37,     /* u64 count, struct rsym_disk_code by name, names */
@@ -180,6 +181,27 @@ struct rsym_disk_code {
 	uint32_t name_at, name_len; /* in the names behind the last of these */
 };
 
+enum {
+	RSYM_COLUMNS_ROWS = 64, /* of a block */
+};
+
+/* In front of the index of blocks, the chains, and the rows. */
+struct rsym_disk_columns {
+	uint32_t row_count, chain_count;
+};
+
+struct rsym_disk_columns_block {
+	uint64_t vaddr; /* of the first row */
+	uint32_t off;   /* in the rows */
+	uint32_t reserved;
+};
+
+/* Numbered from 1. */
+struct rsym_disk_chain {
+	uint32_t around; /* the chain of the frames around: a lower number, or 0 */
+	uint32_t spot;   /* column in the low 16 bits, discriminator above */
+};
+
 #define RSYM_DISK_NONE UINT32_MAX
 
 _Static_assert(sizeof(struct rsym_disk_header) == 128, "layout");
@@ -199,5 +221,8 @@ _Static_assert(sizeof(struct rsym_disk_texts) == 16, "layout");
 _Static_assert(sizeof(struct rsym_disk_segment) == 40, "layout");
 _Static_assert(sizeof(struct rsym_disk_report) == 56, "layout");
 _Static_assert(sizeof(struct rsym_disk_code) == 24, "layout");
+_Static_assert(sizeof(struct rsym_disk_columns) == 8, "layout");
+_Static_assert(sizeof(struct rsym_disk_columns_block) == 16, "layout");
+_Static_assert(sizeof(struct rsym_disk_chain) == 8, "layout");
 
 #endif

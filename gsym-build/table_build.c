@@ -421,6 +421,7 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->verify = table_fd >= 0;
 	request->background = req->background;
 	request->wants_missing = missing_fd >= 0;
+	request->columns = req->columns;
 	if (req->wanted_count > LIMIT_WANTED)
 		return err_set(err, ERR_LIMIT, "%zu addresses are wanted; the limit is %llu",
 			       req->wanted_count, (unsigned long long)LIMIT_WANTED);

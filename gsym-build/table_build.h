@@ -76,6 +76,8 @@ struct table_request {
 	/* Runs only when nobody else wants the processor, as a service's builds do. */
 	bool background;
 
+	bool columns; /* are kept in the table, and discriminators: it grows by half or more */
+
 	/* Limits; 0 takes the constant of limits.h. */
 	uint64_t memory_max;
 	uint64_t cpu_seconds_max;

@@ -199,6 +199,7 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 
 	c.missing = source->missing ? &units : NULL;
 	c.notes = &b->notes;
+	c.columns = source->columns;
 	if (!rc)
 		rc = want_addresses(&c, source, image_bias(im), err);
 	if (!rc)
@@ -281,6 +282,7 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 		    (source->input == TABLE_INPUT_AUTO && kallsyms_detect(source->p, source->len));
 	int rc;
 
+	b->builder.columns = source->columns;
 	b->writer = rsym_writer_new(err);
 	if (!b->writer)
 		return ERR_MEMORY;

@@ -128,9 +128,9 @@ static void test_unit(void **state _unused_)
 	static const struct facts_span spans[] = {
 		{0x1000, 0x1040, 0}, {0x1010, 0x1020, 1}, {0x3000, 0x3010, 0}, {0x3008, 0x3010, 1}};
 	static const struct facts_row rows[] = {
-		{0x1000, 0, 1, false}, {0x1000, 0, 2, false}, {0x1010, 0, 3, false},
-		{0x1018, 0, 0, false}, {0x1030, 0, 0, true},  {0x2ff0, 0, 8, false},
-		{0x3010, 0, 0, true},
+		{0x1000, 0, 1, 0, false}, {0x1000, 0, 2, 0, false}, {0x1010, 0, 3, 0, false},
+		{0x1018, 0, 0, 0, false}, {0x1030, 0, 0, 0, true},  {0x2ff0, 0, 8, 0, false},
+		{0x3010, 0, 0, 0, true},
 	};
 
 	give(&(struct facts_unit){.scopes = scopes,
@@ -153,9 +153,10 @@ static void test_copies(void **state _unused_)
 					      scope("memmove", FACTS_NONE, 0)};
 	const struct facts_scope other[] = {scope("copy", FACTS_NONE, 0)};
 	static const struct facts_span spans[] = {{0x1000, 0x1010, 0}, {0x1000, 0x1010, 1}};
-	static const struct facts_row rows[] = {{0x1000, 0, 5, false}, {0x1010, 0, 5, true}};
+	static const struct facts_row rows[] = {{0x1000, 0, 5, 0, false}, {0x1010, 0, 5, 0, true}};
 	static const struct facts_span wider[] = {{0x1000, 0x1020, 0}};
-	static const struct facts_row wrong[] = {{0x1000, 0, 66, false}, {0x1020, 0, 66, true}};
+	static const struct facts_row wrong[] = {{0x1000, 0, 66, 0, false},
+						 {0x1020, 0, 66, 0, true}};
 
 	give(&(struct facts_unit){.scopes = aliases,
 				  .scope_count = 2,
@@ -199,7 +200,7 @@ static void test_second_section(void **state _unused_)
 /* Lines without a function: with the unit's claim nameless, with a symbol named, else nothing. */
 static void test_orphans(void **state _unused_)
 {
-	static const struct facts_row rows[] = {{0x1000, 0, 5, false}, {0x1040, 0, 5, true}};
+	static const struct facts_row rows[] = {{0x1000, 0, 5, 0, false}, {0x1040, 0, 5, 0, true}};
 	static const struct facts_range claims[] = {{0x1000, 0x1010}};
 
 	give(&(struct facts_unit){
@@ -217,7 +218,7 @@ static void test_tombstones(void **state _unused_)
 						  {0x80, 0x90, 1},
 						  {UINT64_MAX - 1, UINT64_MAX, 0},
 						  {UINT32_MAX - 1, UINT32_MAX, 0}};
-	static const struct facts_row rows[] = {{0, 0, 5, false}, {0x100, 0, 5, true}};
+	static const struct facts_row rows[] = {{0, 0, 5, 0, false}, {0x100, 0, 5, 0, true}};
 
 	give(&(struct facts_unit){.scopes = scopes,
 				  .scope_count = 2,
