@@ -58,11 +58,15 @@ static int set_limit(int what, uint64_t soft, uint64_t hard, const char *name, s
 static void go_to_background(void)
 {
 	static const struct sched_param none = {0};
-	const int idle_class = 3 << 13; /* IOPRIO_CLASS_IDLE, ioprio_set(2) */
+	const int lowest = 2 << 13 | 7; /* IOPRIO_CLASS_BE, ioprio_set(2) */
 
-	(void)setpriority(PRIO_PROCESS, 0, 19);
-	(void)sched_setscheduler(0, SCHED_IDLE, &none);
-	(void)syscall(SYS_ioprio_set, 1, 0, idle_class);
+	/*
+	 * A tenth of what others have, and anyone who wakes up goes first. Not SCHED_IDLE, nor nice
+	 * 19: on a machine that is busy all day, no table would ever be made.
+	 */
+	(void)setpriority(PRIO_PROCESS, 0, 10);
+	(void)sched_setscheduler(0, SCHED_BATCH, &none);
+	(void)syscall(SYS_ioprio_set, 1, 0, lowest);
 }
 
 int sandbox_limit(const struct sandbox_limits *l, struct err *err)
@@ -95,7 +99,7 @@ static int add_rules(scmp_filter_ctx ctx)
 	/* Signals to itself only: abort() raises one. */
 	if (!rc)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
 	/* Memory, but never to be executed. */
 	if (!rc)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,

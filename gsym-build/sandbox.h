@@ -11,7 +11,7 @@ struct sandbox_limits {
 	uint64_t memory;      /* bytes of addresses */
 	uint64_t cpu_seconds; /* then SIGXCPU, two seconds later SIGKILL */
 	uint64_t file_len;    /* of what is written; then SIGXFSZ */
-	bool background;      /* idle priority, for processor and disk */
+	bool background;      /* a tenth of the processor when others want it too */
 };
 
 /*

@@ -73,7 +73,7 @@ struct table_request {
 	void (*progress)(void *ctx, enum table_stage stage, uint64_t done, uint64_t all);
 	void *progress_ctx;
 
-	/* Runs only when nobody else wants the processor, as a service's builds do. */
+	/* Others on the machine go first, as in a service: see sandbox.h. */
 	bool background;
 
 	bool columns; /* are kept in the table, and discriminators: it grows by half or more */

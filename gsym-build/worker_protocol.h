@@ -35,7 +35,7 @@ struct worker_request {
 	bool verify; /* compare WORKER_FD_TABLE with the input, write the differences to the output
 		      */
 	bool wants_missing, wants_progress, columns;
-	bool background; /* leave the processor to everybody else */
+	bool background; /* others go first */
 	uint32_t companion_count;
 	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
 	uint32_t wanted_count;

@@ -381,10 +381,11 @@ static uint32_t add_string(struct reply_names *n, const void *p, size_t len)
 
 static uint32_t path_of(struct reply_names *n, uint32_t path)
 {
-	struct reply_file *f = &n->files[path];
+	struct reply_file *f;
 
 	if (path == RSYM_NONE)
 		return 0;
+	f = &n->files[path];
 	if (f->string == RSYM_NONE)
 		f->string = add_string(n, n->bytes.p + f->off, f->len);
 	return f->string;

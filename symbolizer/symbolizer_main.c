@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 
 #include "io.h"
 #include "limits.h"
@@ -236,6 +237,17 @@ static bool stop(struct program *p)
 	return service_close(p->service);
 }
 
+/* As many descriptors as the system gives: each connection is one. */
+static void allow_connections(void)
+{
+	struct rlimit l;
+
+	if (getrlimit(RLIMIT_NOFILE, &l))
+		return;
+	l.rlim_cur = l.rlim_max;
+	(void)setrlimit(RLIMIT_NOFILE, &l);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {.listen = "127.0.0.1:7077", .service.store_bytes = 10 * GIB};
@@ -261,6 +273,7 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of the write */
 
+	allow_connections();
 	rc = start(&program, &o, &err);
 	if (rc) {
 		log_error("%s", err.message);

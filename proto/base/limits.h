@@ -87,6 +87,9 @@
 #define LIMIT_CALLS             LIMIT(512)
 #define LIMIT_CONNECTION_CALLS  LIMIT(128)
 #define LIMIT_METADATA_LEN      LIMIT(16384) /* headers of a call; gRPC's own default is 8 KiB */
+/* What the transport holds of messages that arrive, of all connections together: a quarter of what
+ * LIMIT_CALLS could. Beyond it gRPC ends calls, of whomever. */
+#define LIMIT_TRANSPORT_MEMORY  (512 * MIB)
 /* Requests that wait for a worker: in number, and together in bytes. */
 #define LIMIT_QUEUE_JOBS        LIMIT(256)
 #define LIMIT_QUEUE_LEN         (64 * MIB)

@@ -68,6 +68,19 @@ static grpc_arg int_arg(const char *key, int value)
 	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = name.out, .value.integer = value};
 }
 
+/* Its quota is filled in later. */
+static grpc_arg quota_arg(void)
+{
+	union {
+		const char *in;
+		char *out;
+	} name = {GRPC_ARG_RESOURCE_QUOTA};
+
+	return (grpc_arg){.type = GRPC_ARG_POINTER,
+			  .key = name.out,
+			  .value.pointer.vtable = grpc_resource_quota_arg_vtable()};
+}
+
 static void on_drained(struct rpc_tag *tag, bool ok _unused_)
 {
 	struct rpc_server *s =
@@ -109,8 +122,10 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 		int_arg(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ANSWER_MS),
 		/* Clients may look after their side: ours does. */
 		int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
+		quota_arg(),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
+	grpc_resource_quota *quota;
 
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -121,7 +136,13 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	pthread_mutex_init(&s->calls.lock, NULL);
 	timed_wait_init(&s->calls.changed);
 	s->drained_tag.done = on_drained;
+	/* Messages that arrive, on all connections together: beyond it gRPC stops reading, then
+	 * ends calls and connections. */
+	quota = grpc_resource_quota_create("rpc_server");
+	grpc_resource_quota_resize(quota, LIMIT_TRANSPORT_MEMORY);
+	args[ARRAY_LEN(args) - 1].value.pointer.p = quota;
 	s->server = grpc_server_create(&channel_args, NULL);
+	grpc_resource_quota_unref(quota);
 	for (unsigned int i = 0; i < queue_count; i++) {
 		s->queues[i].cq = grpc_completion_queue_create_for_next(NULL);
 		grpc_server_register_completion_queue(s->server, s->queues[i].cq, NULL);
