@@ -46,6 +46,7 @@ rawstack_dependency(libiberty PACKAGE libiberty-dev HEADER libiberty/demangle.h 
 rawstack_dependency(xxhash PACKAGE libxxhash-dev HEADER xxhash.h LIBS)
 rawstack_dependency(libcrypto PACKAGE libssl-dev HEADER openssl/evp.h LIBS crypto)
 rawstack_dependency(lmdb PACKAGE liblmdb-dev HEADER lmdb.h LIBS lmdb)
+rawstack_dependency(microhttpd PACKAGE libmicrohttpd-dev HEADER microhttpd.h LIBS microhttpd)
 rawstack_dependency(grpc PACKAGE libgrpc-dev HEADER grpc/grpc.h LIBS grpc gpr)
 rawstack_dependency(protobuf_c PACKAGE libprotobuf-c-dev HEADER protobuf-c/protobuf-c.h
 		    LIBS protobuf-c)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -91,6 +92,7 @@ static void on_build_ended(void *ctx, const struct build_id *id, bool failed, ui
 {
 	struct service *s = ctx;
 
+	atomic_fetch_add(failed ? &s->counts.builds_failed : &s->counts.builds, 1);
 	watches_tell(s->watches, &(struct watch_event){*id, failed, generation});
 }
 
@@ -238,8 +240,16 @@ int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
 	if (rc)
 		service_symbolize_done(s, work);
 	else
-		*ret = work;
+		service_count_reply(s, symbolize_reply(*ret = work));
 	return rc;
+}
+
+void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch *reply)
+{
+	atomic_fetch_add(&s->counts.batches, 1);
+	atomic_fetch_add(&s->counts.locations, reply->n_status);
+	atomic_fetch_add(&s->counts.frames, reply->n_frame_function);
+	atomic_fetch_add(&s->counts.deferred, reply->deferred);
 }
 
 void service_symbolize_done(struct service *s, struct symbolize *work)

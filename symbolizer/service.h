@@ -97,4 +97,7 @@ int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 
+/* Appends the state of the service as OpenMetrics text. */
+void service_metrics(struct service *s, struct buf *out);
+
 #endif

@@ -21,6 +21,9 @@ struct service {
 	unsigned int builders;
 	struct watches *watches;
 	_Atomic size_t stream_bytes; /* of all SymbolizeStream calls */
+	struct {
+		_Atomic uint64_t builds, builds_failed, batches, locations, frames, deferred;
+	} counts;
 
 	pthread_t keeper; /* maintains the store */
 	bool keeper_running;
@@ -34,6 +37,9 @@ uint64_t service_now_ns(void);
 
 /* The id of a request's field; ERR_DATA when it is none. */
 int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err *err);
+
+/* Counts a reply to a batch. */
+void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch *reply);
 
 /* What symbolizing needs of the service. */
 struct symbolize_env service_env(struct service *s);

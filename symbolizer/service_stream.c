@@ -55,6 +55,8 @@ int service_stream_batch(struct service *s, struct service_stream **stream,
 	if (!rc)
 		rc = count_memory(s, *stream, err);
 	*ret = symbolize_reply((*stream)->work);
+	if (!rc)
+		service_count_reply(s, *ret);
 	return rc;
 }
 

@@ -12,6 +12,7 @@
 #include "io.h"
 #include "limits.h"
 #include "log.h"
+#include "metrics_http.h"
 #include "rpc_health.h"
 #include "rpc_reflection.h"
 #include "rpc_server.h"
@@ -26,6 +27,7 @@ enum {
 struct options {
 	const char *listen;
 	const char *port_file;
+	const char *metrics, *metrics_port_file;
 	struct service_config service;
 	struct rpc_server_config server;
 };
@@ -41,6 +43,8 @@ static void print_help(void)
 	       "  --listen ADDRESS       HOST:PORT on loopback, or unix:PATH (127.0.0.1:7077);\n"
 	       "                         port 0 takes any free one\n"
 	       "  --port-file FILE       write the port there once it listens\n"
+	       "  --metrics ADDRESS      serve /metrics over HTTP: PORT or 127.0.0.1:PORT\n"
+	       "  --metrics-port-file FILE  write that port there\n"
 	       "  --store-bytes N        disk for tables; K, M, G may follow (10G)\n"
 	       "  --keep-debug           keep every uploaded file, so that a new version of the "
 	       "builder\n"
@@ -84,6 +88,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		DATA = 1,
 		LISTEN,
 		PORT_FILE,
+		METRICS,
+		METRICS_PORT_FILE,
 		STORE_BYTES,
 		KEEP_DEBUG,
 		KEPT_BYTES,
@@ -98,6 +104,8 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"data", required_argument, NULL, DATA},
 		{"listen", required_argument, NULL, LISTEN},
 		{"port-file", required_argument, NULL, PORT_FILE},
+		{"metrics", required_argument, NULL, METRICS},
+		{"metrics-port-file", required_argument, NULL, METRICS_PORT_FILE},
 		{"store-bytes", required_argument, NULL, STORE_BYTES},
 		{"keep-debug", no_argument, NULL, KEEP_DEBUG},
 		{"kept-bytes", required_argument, NULL, KEPT_BYTES},
@@ -123,6 +131,12 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			break;
 		case PORT_FILE:
 			o->port_file = optarg;
+			break;
+		case METRICS:
+			o->metrics = optarg;
+			break;
+		case METRICS_PORT_FILE:
+			o->metrics_port_file = optarg;
 			break;
 		case STORE_BYTES:
 			rc = parse_number("--store-bytes", optarg, UINT64_C(1) << 46,
@@ -198,7 +212,23 @@ struct program {
 	struct rpc_reflection *reflection;
 	struct service *service;
 	struct service_rpc *rpc;
+	struct metrics_http *metrics;
 };
+
+static void fill_metrics(void *ctx, struct buf *out)
+{
+	service_metrics(ctx, out);
+}
+
+static int start_metrics(struct program *p, const struct options *o, struct err *err)
+{
+	int port, rc;
+
+	if (!o->metrics)
+		return 0;
+	rc = metrics_http_open(&p->metrics, o->metrics, &port, fill_metrics, p->service, err);
+	return rc || !o->metrics_port_file ? rc : write_port(o->metrics_port_file, port, err);
+}
 
 static int start(struct program *p, const struct options *o, struct err *err)
 {
@@ -206,7 +236,7 @@ static int start(struct program *p, const struct options *o, struct err *err)
 	const void *set = rpc_reflection_descriptors(&len);
 	int port, rc;
 
-	if ((rc = service_open(&p->service, &o->service, err)) ||
+	if ((rc = service_open(&p->service, &o->service, err)) || (rc = start_metrics(p, o, err)) ||
 	    (rc = rpc_server_open(&p->server, &o->server, err)) ||
 	    (rc = service_rpc_open(&p->rpc, p->server, p->service, err)) ||
 	    (rc = rpc_health_open(&p->health, p->server, service_rpc_names, err)) ||
@@ -234,6 +264,7 @@ static bool stop(struct program *p)
 	rpc_reflection_close(p->reflection);
 	rpc_health_close(p->health);
 	service_rpc_close(p->rpc);
+	metrics_http_close(p->metrics);
 	return service_close(p->service);
 }
 

@@ -527,3 +527,15 @@ int uploads_dir(const struct uploads *u)
 {
 	return u->dir_fd;
 }
+
+void uploads_stat(struct uploads *u, struct uploads_stat *ret)
+{
+	*ret = (struct uploads_stat){0};
+	pthread_mutex_lock(&u->lock);
+	for (struct upload *up = u->list; up; up = up->next) {
+		ret->count++;
+		ret->building += up->state != UPLOAD_RECEIVING;
+		ret->received += up->received;
+	}
+	pthread_mutex_unlock(&u->lock);
+}

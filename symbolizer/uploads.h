@@ -100,6 +100,13 @@ void uploads_done(struct uploads *u, struct upload *up, const struct upload_resu
 /* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. */
 void uploads_stop(struct uploads *u);
 
+struct uploads_stat {
+	size_t count, building;
+	uint64_t received; /* bytes on disk */
+};
+
+void uploads_stat(struct uploads *u, struct uploads_stat *ret);
+
 /* The directory of the parts, for temporary files beside them. */
 int uploads_dir(const struct uploads *u);
 

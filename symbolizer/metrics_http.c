@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "metrics_http.h"
+
+#include <arpa/inet.h>
+#include <microhttpd.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+
+enum {
+	CONNECTIONS = 16,
+	TIMEOUT_S = 10,
+	MEMORY = 16 << 10, /* of a connection, for the request and the headers */
+};
+
+struct metrics_http {
+	struct MHD_Daemon *daemon;
+	void (*fill)(void *ctx, struct buf *out);
+	void *ctx;
+};
+
+static enum MHD_Result reply(struct MHD_Connection *c, unsigned int status, const char *type,
+			     void *text, size_t len, enum MHD_ResponseMemoryMode mode)
+{
+	struct MHD_Response *r = MHD_create_response_from_buffer(len, text, mode);
+	enum MHD_Result result;
+
+	if (!r)
+		return MHD_NO;
+	MHD_add_response_header(r, "Content-Type", type);
+	result = MHD_queue_response(c, status, r);
+	MHD_destroy_response(r);
+	return result;
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *c, unsigned int status, char *text)
+{
+	return reply(c, status, "text/plain", text, strlen(text), MHD_RESPMEM_PERSISTENT);
+}
+
+static enum MHD_Result handle(void *cls, struct MHD_Connection *c, const char *url,
+			      const char *method, const char *version _unused_,
+			      const char *data _unused_, size_t *data_len, void **state _unused_)
+{
+	static char not_found[] = "only /metrics is here\n", not_allowed[] = "GET only\n";
+	struct metrics_http *m = cls;
+	struct buf out = BUF_INIT(MIB);
+
+	if (strcmp(method, "GET") != 0 || *data_len)
+		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, not_allowed);
+	if (strcmp(url, "/metrics") != 0)
+		return refuse(c, MHD_HTTP_NOT_FOUND, not_found);
+	m->fill(m->ctx, &out);
+	if (out.failed || !out.p) {
+		buf_done(&out);
+		return MHD_NO;
+	}
+	/* The response frees it. */
+	return reply(c, MHD_HTTP_OK, "application/openmetrics-text; version=1.0.0; charset=utf-8",
+		     out.p, out.len, MHD_RESPMEM_MUST_FREE);
+}
+
+static int parse(const char *address, struct sockaddr_in *to, struct err *err)
+{
+	const char *colon = strrchr(address, ':'), *port = colon ? colon + 1 : address;
+	char host[64], *end;
+	unsigned long n = strtoul(port, &end, 10);
+
+	*to = (struct sockaddr_in){.sin_family = AF_INET};
+	snprintf(host, sizeof(host), "%.*s", colon ? (int)(colon - address) : 9,
+		 colon ? address : "127.0.0.1");
+	if (*port < '0' || *port > '9' || *end || n > UINT16_MAX ||
+	    inet_pton(AF_INET, host, &to->sin_addr) != 1)
+		return err_set(err, ERR_USAGE, "%s: not PORT nor 127.0.0.1:PORT", address);
+	if (ntohl(to->sin_addr.s_addr) >> 24 != 127)
+		return err_set(err, ERR_DENIED, "%s: metrics are served on loopback only", address);
+	to->sin_port = htons((uint16_t)n);
+	return 0;
+}
+
+int metrics_http_open(struct metrics_http **ret, const char *address, int *ret_port,
+		      void (*fill)(void *ctx, struct buf *out), void *ctx, struct err *err)
+{
+	struct metrics_http *m = calloc(1, sizeof(*m));
+	const union MHD_DaemonInfo *info;
+	struct sockaddr_in to;
+	int rc;
+
+	if (!m)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	rc = parse(address, &to, err);
+	if (rc) {
+		free(m);
+		return rc;
+	}
+	m->fill = fill;
+	m->ctx = ctx;
+	m->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, handle, m,
+				     MHD_OPTION_SOCK_ADDR, &to, MHD_OPTION_CONNECTION_LIMIT,
+				     (unsigned int)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
+				     (unsigned int)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+				     (size_t)MEMORY, MHD_OPTION_END);
+	if (!m->daemon) {
+		free(m);
+		return err_set(err, ERR_EXISTS, "cannot listen on %s for metrics: is it in use?",
+			       address);
+	}
+	info = MHD_get_daemon_info(m->daemon, MHD_DAEMON_INFO_BIND_PORT);
+	*ret_port = info && info->port ? info->port : ntohs(to.sin_port);
+	*ret = m;
+	return 0;
+}
+
+void metrics_http_close(struct metrics_http *m)
+{
+	if (!m)
+		return;
+	MHD_stop_daemon(m->daemon);
+	free(m);
+}
