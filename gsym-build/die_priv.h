@@ -108,6 +108,7 @@ struct die_scan {
 	struct facts_text *text;
 	const struct facts_sink *sink;
 	struct debug_report *report;
+	uint64_t from, until; /* units that begin there are this scan's */
 
 	struct buf *missing, *notes; /* see struct die_companions */
 	struct die_wanted wanted;

@@ -205,7 +205,7 @@ static int unit_at_offset(struct die_scan *s, uint64_t off, struct die_unit *ret
 	ret->file = &s->file;
 	if (header && header != ERR_UNSUPPORTED)
 		return header;
-	if (die_wanted_need(&s->wanted, off) == DIE_WANTED_NOT)
+	if (off < s->from || die_wanted_need(&s->wanted, off) == DIE_WANTED_NOT)
 		return !header;
 	rc = view(s, off, ret->end - off, &ret->p, why);
 	return rc > 0 ? !header : rc;
@@ -231,11 +231,13 @@ static int read_units(struct die_scan *s, struct err *err)
 {
 	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len, unread = 0;
 
+	if (len > s->until)
+		len = s->until;
 	for (uint64_t off = 0; off < len && !die_wanted_over(&s->wanted, off); off = s->unit.end) {
 		struct err why = {0};
 		int found = unit_at_offset(s, off, &s->unit, &why);
 		uint64_t end = s->unit.end;
-		int rc = one_unit(s, found, &why, err);
+		int rc = off < s->from ? 0 : one_unit(s, found, &why, err);
 
 		s->unit.end = end; /* a split unit may have taken its place */
 		if (rc || found < 0)
@@ -306,34 +308,103 @@ static void scan_done(struct die_scan *s)
 	free(s->scratch.list);
 }
 
-int die_scan_with(struct image *im, const struct die_companions *companions,
-		  struct facts_text *text, const struct facts_sink *sink,
-		  struct debug_report *report, struct err *err)
+/* 1: units can be read; 0: there are none; negative. What is missing and noted, and where the scan
+ * ends, is the caller's to say. */
+static int scan_open(struct die_scan *s, struct image *im, const struct die_companions *companions,
+		     struct facts_text *text, const struct facts_sink *sink,
+		     struct debug_report *report, struct err *err)
 {
-	struct die_scan s = {
+	int rc;
+
+	*s = (struct die_scan){
 		.im = im,
 		.text = text,
 		.sink = sink,
 		.report = report,
+		.until = UINT64_MAX,
 		.missing = companions->missing,
 		.notes = companions->notes,
 		.columns = companions->columns,
 		.origins = calloc(DIE_ORIGINS, sizeof(struct origin_memo)),
 	};
-	int rc;
-
 	*report = (struct debug_report){0};
-	rc = s.origins ? load(&s, err) : err_set(err, ERR_MEMORY, "out of memory");
+	rc = s->origins ? load(s, err) : err_set(err, ERR_MEMORY, "out of memory");
 	if (!rc)
-		rc = die_companions_open(&s, companions, err);
+		rc = die_companions_open(s, companions, err);
 	if (!rc && companions->wanted_count)
-		rc = die_wanted_open(&s.wanted, im, companions->wanted, companions->wanted_count,
+		rc = die_wanted_open(&s->wanted, im, companions->wanted, companions->wanted_count,
 				     err);
-	if (!rc)
-		rc = open_info(&s, err);
+	return rc ? rc : open_info(s, err);
+}
+
+int die_scan_with(struct image *im, const struct die_companions *companions,
+		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_report *report, struct err *err)
+{
+	struct die_scan s;
+	int rc = scan_open(&s, im, companions, text, sink, report, err);
+
 	if (rc > 0)
 		rc = read_units(&s, err);
 	scan_done(&s);
+	return rc;
+}
+
+struct second {
+	struct die_scan s;
+	struct err err;
+	int rc;
+};
+
+static void read_second(void *ctx)
+{
+	struct second *second = ctx;
+
+	second->rc = read_units(&second->s, &second->err);
+}
+
+/*
+ * Where the second part begins. Inflating is a third of what a compressed section costs, and the
+ * second scan has to inflate the first part too: it gets 42 of 100 bytes.
+ */
+static uint64_t middle(const struct die_scan *s)
+{
+	if (s->file.whole.p)
+		return s->file.whole.len / 2;
+	return s->info.stream ? s->info.len / 100 * 58 : s->info.len / 2;
+}
+
+int die_scan_two(struct image *im, const struct die_companions *companions,
+		 struct die_part parts[2], struct helper *helper, struct err *err)
+{
+	struct die_companions c = *companions;
+	struct second second = {.rc = 0};
+	struct die_scan first;
+	int rc, found;
+
+	/* Sections are loaded by one thread, and only read from then on. */
+	c.missing = parts[0].missing;
+	c.notes = parts[0].notes;
+	rc = scan_open(&first, im, &c, parts[0].text, parts[0].sink, &parts[0].report, err);
+	c.missing = parts[1].missing;
+	c.notes = NULL; /* the same companions: noted once */
+	found = rc > 0 ? scan_open(&second.s, im, &c, parts[1].text, parts[1].sink,
+				   &parts[1].report, err)
+		       : 0;
+	if (found > 0) {
+		second.s.notes = parts[1].notes;
+		first.until = second.s.from = middle(&first);
+		helper_start(helper, read_second, &second);
+		rc = read_units(&first, err);
+		helper_wait(helper);
+		if (!rc && second.rc)
+			rc = err_set(err, second.rc, "%s", second.err.message);
+	} else if (rc > 0) {
+		rc = found;
+	}
+	scan_done(&first);
+	if (found)
+		scan_done(&second.s);
 	return rc;
 }
 

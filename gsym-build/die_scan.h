@@ -15,6 +15,7 @@
  */
 #include "buf.h"
 #include "dwarf_reader.h"
+#include "helper.h"
 
 /*
  * Gives each compile unit to the sink, in order of offset. A unit that cannot be read is skipped,
@@ -29,5 +30,22 @@ int die_scan(struct image *im, struct facts_text *text, const struct facts_sink 
 int die_scan_with(struct image *im, const struct die_companions *companions,
 		  struct facts_text *text, const struct facts_sink *sink,
 		  struct debug_report *report, struct err *err) _must_check_;
+
+/* Where one of two scans puts what it finds; each has its own of everything. */
+struct die_part {
+	struct facts_text *text;
+	const struct facts_sink *sink;
+	struct debug_report report;
+	struct buf *missing, *notes; /* as in struct die_companions */
+};
+
+/*
+ * die_scan_with() in two threads: the units up to somewhere in the middle go to the first part, by
+ * the caller's thread, those behind it to the second, by the helper. Both inflate what they read
+ * and pass over, so the first has the larger half of a compressed section. companions must want no
+ * addresses; their missing and notes are not used.
+ */
+int die_scan_two(struct image *im, const struct die_companions *companions,
+		 struct die_part parts[2], struct helper *helper, struct err *err) _must_check_;
 
 #endif

@@ -18,6 +18,7 @@
 struct options {
 	const char *input, *output, *stripped, *dwp, *alt;
 	bool kallsyms, no_dwo, json, columns;
+	unsigned int jobs;
 	struct build_id id;
 };
 
@@ -33,11 +34,14 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"build-id", required_argument, NULL, 'b'},
 		{"report", required_argument, NULL, 'r'},
 		{"columns", no_argument, NULL, 'c'},
+		{"jobs", required_argument, NULL, 'j'},
 		{0},
 	};
+	unsigned long jobs;
 	int option, rc;
+	char *end;
 
-	while ((option = getopt_long(argc, argv, ":o:", longs, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, ":o:j:", longs, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			o->output = optarg;
@@ -62,6 +66,13 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			if (!o->json && strcmp(optarg, "text") != 0)
 				return err_set(err, ERR_USAGE,
 					       "build: report '%.40s' is not text or json", optarg);
+			break;
+		case 'j':
+			jobs = strtoul(optarg, &end, 10);
+			if (end == optarg || *end || !jobs || jobs > 1024)
+				return err_set(err, ERR_USAGE,
+					       "build: '%.40s' is no number of threads", optarg);
+			o->jobs = (unsigned int)jobs;
 			break;
 		case 'k':
 			o->kallsyms = true;
@@ -169,6 +180,7 @@ static int run(int argc, char **argv, struct err *err)
 		.input = o.kallsyms ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_AUTO,
 		.id = o.id,
 		.columns = o.columns,
+		.jobs = o.jobs,
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 		.progress_ctx = &o,
 	};
@@ -210,6 +222,7 @@ const struct gsym_command gsym_command_build = {
 		 "      --build-id=ID    the identity, instead of the file's own\n"
 		 "      --columns        keep columns and discriminators; the table grows by half "
 		 "or more\n"
+		 "  -j, --jobs=N         threads; a second one makes it faster, more do not\n"
 		 "      --report=json    what was understood, each unit that could not be read, "
 		 "and\n"
 		 "                       files that are missing, as one JSON object; default: "

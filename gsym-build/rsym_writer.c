@@ -447,7 +447,25 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 	return 0;
 }
 
-static int pack(struct parts *p, struct err *err)
+struct text_job {
+	struct parts *p;
+	struct err err;
+	int rc;
+};
+
+static void write_texts(void *ctx)
+{
+	struct text_job *job = ctx;
+	struct parts *p = job->p;
+
+	job->rc = rsym_text_write(p->names, p->content.name_count, NAMES_BLOCK,
+				  &p->packed[RSYM_SECTION_NAMES], &job->err);
+	if (!job->rc)
+		job->rc = rsym_text_write(p->files, p->content.file_count, FILES_BLOCK,
+					  &p->packed[RSYM_SECTION_FILES], &job->err);
+}
+
+static int pack_rows(struct parts *p, struct err *err)
 {
 	struct rsym_entities_out entities_out = {
 		.entities = &p->packed[RSYM_SECTION_ENTITIES],
@@ -469,15 +487,22 @@ static int pack(struct parts *p, struct err *err)
 		return rc;
 	rsym_entities_pack(&p->entities, &entities_out, &p->shape);
 	rc = rsym_pack(&p->content, &p->entities, &pack_out, &p->shape, err);
-	if (!rc)
-		rc = rsym_text_write(p->names, p->content.name_count, NAMES_BLOCK,
-				     &p->packed[RSYM_SECTION_NAMES], err);
-	if (!rc)
-		rc = rsym_text_write(p->files, p->content.file_count, FILES_BLOCK,
-				     &p->packed[RSYM_SECTION_FILES], err);
 	if (!rc && !rsym_index_writer_end(&p->index))
 		rc = no_memory(err);
 	buf_append(&p->packed[RSYM_SECTION_SHAPE], &p->shape, sizeof(p->shape));
+	return rc;
+}
+
+static int pack(struct parts *p, struct helper *helper, struct err *err)
+{
+	struct text_job texts = {.p = p};
+	int rc;
+
+	helper_start(helper, write_texts, &texts);
+	rc = pack_rows(p, err);
+	helper_wait(helper);
+	if (!rc && texts.rc)
+		rc = err_set(err, texts.rc, "%s", texts.err.message);
 	return rc;
 }
 
@@ -580,8 +605,8 @@ static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rs
 	return 0;
 }
 
-int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info, struct buf *out,
-		       struct err *err)
+int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info,
+		       struct helper *helper, struct buf *out, struct err *err)
 {
 	_cleanup_(parts_done) struct parts p = {0};
 	struct rsym_disk_header h = {
@@ -616,6 +641,6 @@ int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *inf
 	w->finished = true;
 	rc = order(w, &p, err);
 	if (!rc)
-		rc = pack(&p, err);
+		rc = pack(&p, helper, err);
 	return rc ? rc : lay_out(w, &p, &h, out, err);
 }

@@ -16,6 +16,7 @@
  * Failure sticks (memory, or a count above 32 bits): calls then return RSYM_NONE or do nothing, and
  * rsym_writer_finish() reports it. One thread at a time.
  */
+#include "helper.h"
 #include "rsym.h"
 
 struct rsym_writer;
@@ -76,10 +77,11 @@ struct rsym_writer_info {
 /*
  * Appends the whole table to out, which must be empty; its ceiling is that of the table. A last row
  * that is no gap is closed at UINT64_MAX. May be called once, and nothing can be added after it.
- * ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order, a second call).
+ * ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order, a second call). A helper, or NULL,
+ * compresses the names meanwhile: the bytes are the same.
  */
-int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info, struct buf *out,
-		       struct err *err) _must_check_;
+int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info,
+		       struct helper *helper, struct buf *out, struct err *err) _must_check_;
 
 /* So far, for reports. */
 struct rsym_writer_counts {

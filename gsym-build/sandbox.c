@@ -39,7 +39,8 @@ static const int allowed[] = {
 	SCMP_SYS(exit_group),
 	SCMP_SYS(exit),
 	SCMP_SYS(restart_syscall),
-	SCMP_SYS(sysinfo), /* qsort() asks for the size of memory */
+	SCMP_SYS(sched_getaffinity), /* the first malloc() of a second thread */
+	SCMP_SYS(sysinfo),           /* qsort() asks for the size of memory */
 };
 
 /* Libraries probe these and live with a refusal. */
@@ -119,6 +120,9 @@ int sandbox_enter(struct err *err)
 		return 0;
 	ctx = seccomp_init(SCMP_ACT_KILL_PROCESS);
 	rc = ctx ? add_rules(ctx) : -ENOMEM;
+	/* Threads that are there already are locked in too; new ones cannot be made. */
+	if (!rc)
+		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
 	if (!rc)
 		rc = seccomp_load(ctx);
 	seccomp_release(ctx);

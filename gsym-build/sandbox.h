@@ -24,7 +24,7 @@ int sandbox_limit(const struct sandbox_limits *l, struct err *err) _must_check_;
 /*
  * From here on this process can compute, allocate, read and write the descriptors it has, and end.
  * Nothing can be opened, started or connected. Without effect under sanitizers, which need more.
- * One thread only. ERR_INTERNAL when the kernel refuses the filter.
+ * Holds for all threads there are. ERR_INTERNAL when the kernel refuses the filter.
  */
 int sandbox_enter(struct err *err) _must_check_;
 

@@ -422,6 +422,7 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->background = req->background;
 	request->wants_missing = missing_fd >= 0;
 	request->columns = req->columns;
+	request->in_two = req->jobs > 1;
 	if (req->wanted_count > LIMIT_WANTED)
 		return err_set(err, ERR_LIMIT, "%zu addresses are wanted; the limit is %llu",
 			       req->wanted_count, (unsigned long long)LIMIT_WANTED);

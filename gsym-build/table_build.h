@@ -75,6 +75,8 @@ struct table_request {
 
 	/* Others on the machine go first, as in a service: see sandbox.h. */
 	bool background;
+	/* Threads, at most two of which are used; 0 is one. The table is the same. */
+	unsigned int jobs;
 
 	bool columns; /* are kept in the table, and discriminators: it grows by half or more */
 

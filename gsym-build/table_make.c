@@ -5,11 +5,13 @@
 #include <string.h>
 
 #include "builder.h"
+#include "bytes.h"
 #include "companion_images.h"
 #include "die_scan.h"
 #include "image.h"
 #include "kallsyms.h"
 #include "limits.h"
+#include "merge.h"
 #include "rsym_code.h"
 #include "rsym_format.h"
 #include "rsym_report.h"
@@ -189,6 +191,67 @@ static int add_unit(void *ctx, const struct facts_unit *unit, struct err *err)
 	return sink.unit(sink.ctx, unit, err);
 }
 
+static void report_both(struct debug_report *to, const struct debug_report *from)
+{
+	to->unit_count += from->unit_count;
+	to->units_skipped += from->units_skipped;
+	to->needs_alt_file |= from->needs_alt_file;
+	if (!to->skipped[0])
+		memcpy(to->skipped, from->skipped, sizeof(to->skipped));
+}
+
+/* What is said of the second half, behind what is said of the first, up to the ceiling. */
+static void join_notes(struct buf *to, const struct buf *from)
+{
+	struct bytes in = bytes_of(from->p, from->len);
+	const char *part, *name, *why;
+	size_t ignored;
+
+	while ((part = bytes_cstr(&in, &ignored)) && (name = bytes_cstr(&in, &ignored)) &&
+	       (why = bytes_cstr(&in, &ignored)) && rsym_report_note(to, part, name, why))
+		;
+}
+
+/* By two threads: each reads and flattens half of the units. */
+static int read_in_two(struct build *b, struct image *im, const struct table_source *source,
+		       const struct die_companions *c, struct debug_report *debug, struct err *err)
+{
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
+	_cleanup_(buf_done) struct buf notes = BUF_INIT(LIMIT_SKIPPED_LEN);
+	struct facts_sink first = {.ctx = b, .unit = add_unit}, second;
+	struct builder half;
+	struct die_part parts[2];
+	int rc = 0;
+
+	builder_init(&half);
+	second = builder_sink(&half);
+	for (size_t i = 0; i < b->builder.flat.code.count && !rc; i++) {
+		const struct paint_span *s = &b->builder.flat.code.spans[i];
+
+		if (!paint_add(&half.flat.code, s->start, s->end, s->rank, s->value))
+			rc = err_set(err, ERR_MEMORY, "out of memory");
+	}
+	parts[0] = (struct die_part){
+		.text = &b->builder.text, .sink = &first, .missing = c->missing, .notes = c->notes};
+	parts[1] = (struct die_part){.text = &half.text,
+				     .sink = &second,
+				     .missing = c->missing ? &missing : NULL,
+				     .notes = &notes};
+	if (!rc)
+		rc = die_scan_two(im, c, parts, source->helper, err);
+	if (!rc)
+		rc = merge_flat(&b->builder.flat, &b->builder.text, &half.flat, &half.text, err);
+	builder_done(&half);
+	if (rc)
+		return rc;
+	*debug = parts[0].report;
+	report_both(debug, &parts[1].report);
+	join_notes(c->notes, &notes);
+	if (c->missing)
+		buf_append(c->missing, missing.p, missing.len);
+	return 0;
+}
+
 static int read_dwarf(struct build *b, struct image *im, const struct table_source *source,
 		      struct debug_report *debug, struct err *err)
 {
@@ -203,7 +266,9 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	if (!rc)
 		rc = want_addresses(&c, source, image_bias(im), err);
 	if (!rc)
-		rc = die_scan_with(im, &c, &b->builder.text, &sink, debug, err);
+		rc = source->helper && !c.wanted_count
+			     ? read_in_two(b, im, source, &c, debug, err)
+			     : die_scan_with(im, &c, &b->builder.text, &sink, debug, err);
 	if (!rc && source->missing)
 		rc = companion_images_missing(im, debug, &units, source->missing, err);
 	return rc;
@@ -308,7 +373,7 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 	};
 	rsym_report_put(rsym_writer_optional(b->writer, RSYM_SECTION_REPORT), &kept, &b->notes);
 	if (!rc)
-		rc = rsym_writer_finish(b->writer, &b->info, out, err);
+		rc = rsym_writer_finish(b->writer, &b->info, source->helper, out, err);
 	if (rc)
 		return rc;
 	b->report->id = source->id;

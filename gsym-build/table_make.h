@@ -6,6 +6,7 @@
  * Everyone else calls table_build(), which puts a process boundary around it.
  */
 #include "buf.h"
+#include "helper.h"
 #include "table_build.h"
 
 struct table_companion_bytes {
@@ -29,6 +30,7 @@ struct table_source {
 	size_t wanted_count;
 	bool columns;                    /* as in struct table_request */
 	struct table_progress *progress; /* NULL, or told how far it is; shared memory */
+	struct helper *helper;           /* NULL, or does half of the work; the same table */
 };
 
 /*

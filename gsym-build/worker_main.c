@@ -86,6 +86,7 @@ static int build(const struct worker_request *req, struct build_report *report, 
 	_cleanup_(closep) int status_fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
 	static struct table_companion_bytes companions[LIMIT_COMPANIONS];
+	_cleanup_(helper_freep) struct helper *helper = NULL;
 	struct table_source source = {
 		.input = (enum table_input)req->input,
 		.id = req->id,
@@ -112,6 +113,9 @@ static int build(const struct worker_request *req, struct build_report *report, 
 		rc = map_input(WORKER_FD_STRIPPED, &source.stripped, &source.stripped_len, err);
 	if (!rc)
 		rc = map_companions(req, companions, err);
+	if (!rc && req->in_two)
+		rc = helper_new(&helper, err);
+	source.helper = helper;
 	if (!rc)
 		rc = sandbox_enter(err);
 	if (!rc)

@@ -24,7 +24,7 @@ enum worker_fd {
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
-#define WORKER_MAGIC 0x72777335u /* changes with either struct */
+#define WORKER_MAGIC 0x72777338u /* changes with either struct */
 
 struct worker_request {
 	uint32_t magic;
@@ -36,6 +36,7 @@ struct worker_request {
 		      */
 	bool wants_missing, wants_progress, columns;
 	bool background; /* others go first */
+	bool in_two;     /* threads */
 	uint32_t companion_count;
 	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
 	uint32_t wanted_count;

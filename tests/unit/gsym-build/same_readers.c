@@ -52,7 +52,7 @@ static int build(struct builder *b, struct buf *out, struct err *err)
 
 	if (!rc)
 		rc = builder_write(b, w, &counts, err);
-	return rc ? rc : rsym_writer_finish(w, &(struct rsym_writer_info){0}, out, err);
+	return rc ? rc : rsym_writer_finish(w, &(struct rsym_writer_info){0}, NULL, out, err);
 }
 
 static int ask(made_reader *reader, const void *p, size_t len, struct answer *ret, struct err *err)

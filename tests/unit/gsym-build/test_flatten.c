@@ -96,7 +96,7 @@ static const char *answer(void)
 
 	assert_int_equal(symbols_choose(&b.symbols, &b.flat.code, NULL), 0);
 	assert_int_equal(builder_write(&b, w, &counts, NULL), 0);
-	assert_int_equal(rsym_writer_finish(w, &info, &bytes, NULL), 0);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, &bytes, NULL), 0);
 	assert_int_equal(rsym_open(&t, bytes.p, bytes.len, NULL), 0);
 	out[0] = 0;
 	while (end != UINT64_MAX) {

@@ -228,7 +228,7 @@ static void copy(uint64_t where, enum mutation kind, struct buf *out)
 	}
 	if (last_end != UINT64_MAX)
 		rsym_writer_row(w, last_end, RSYM_NONE, RSYM_NONE, 0);
-	if (rsym_writer_finish(w, &info, out, &err))
+	if (rsym_writer_finish(w, &info, NULL, out, &err))
 		fail_msg("%s", err.message);
 }
 

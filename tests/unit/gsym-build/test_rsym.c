@@ -56,7 +56,7 @@ static void write_sample(struct buf *out)
 							     .file_off = 0x400,
 							     .file_len = 0x2000,
 							     .flags = 5});
-	assert_int_equal(rsym_writer_finish(w, &info, out, NULL), 0);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, out, NULL), 0);
 }
 
 /* malloc() aligns to 16 bytes and no more, and shows a sanitizer the end. */
@@ -314,7 +314,7 @@ static void test_depth(void **state _unused_)
 		node = rsym_writer_node(w, node, rsym_writer_function(w, &f), RSYM_NONE, i);
 	}
 	rsym_writer_row(w, 1, node, RSYM_NONE, 5);
-	assert_int_equal(rsym_writer_finish(w, &info, &out, NULL), 0);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, &out, NULL), 0);
 	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), 0);
 	assert_int_equal(rsym_lookup(&t, 1, frames, ARRAY_LEN(frames)), RSYM_FRAMES_MAX);
 	assert_int_equal(rsym_name(&t, frames[0].function, &name, NULL), 0);
@@ -335,9 +335,9 @@ static void test_writer_errors(void **state _unused_)
 	uint32_t node = rsym_writer_node(w, RSYM_NONE, rsym_writer_function(w, &f), RSYM_NONE, 0);
 
 	rsym_writer_row(w, 10, node, RSYM_NONE, 1);
-	assert_int_equal(rsym_writer_finish(w, &info, &small, NULL), ERR_LIMIT);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, &small, NULL), ERR_LIMIT);
 	rsym_writer_row(w, 9, RSYM_NONE, RSYM_NONE, 0);
-	assert_int_equal(rsym_writer_finish(w, &info, &out, NULL), ERR_INTERNAL);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, &out, NULL), ERR_INTERNAL);
 }
 
 int main(void)

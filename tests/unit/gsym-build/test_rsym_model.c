@@ -230,7 +230,7 @@ static void test_empty(void **state _unused_)
 
 	rsym_writer_function(
 		w, &(struct rsym_writer_function){.name = "f", .name_len = 1, .file = RSYM_NONE});
-	assert_int_equal(rsym_writer_finish(w, &info, &out, NULL), 0);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, &out, NULL), 0);
 	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), 0);
 	assert_int_equal(rsym_lookup(&t, 0, &frame, 1), 0);
 	assert_int_equal(rsym_range(&t, 17, &start, &end), 0);
@@ -256,7 +256,7 @@ static void test_name_ids(void **state _unused_)
 		f.has_entry = true;
 		rsym_writer_function(w, &f);
 	}
-	assert_int_equal(rsym_writer_finish(w, &info, &out, NULL), 0);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, &out, NULL), 0);
 	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), 0);
 	for (uint32_t i = 0; i < 300; i++)
 		assert_int_equal(rsym_name_id(&t, i), i / 3);

@@ -229,7 +229,7 @@ static inline void model_write(const struct model *m, struct buf *out)
 		rsym_writer_row(w, r->vaddr, r->node == RSYM_NONE ? RSYM_NONE : nodes[r->node],
 				model_write_file(w, r->file), r->line);
 	}
-	assert_int_equal(rsym_writer_finish(w, &info, out, NULL), 0);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, out, NULL), 0);
 }
 
 #endif

@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "crc32c.h"
 #include "err.h"
+#include "helper.h"
 #include "intern.h"
 #include "io.h"
 
@@ -203,6 +204,31 @@ static void test_io(void **state _unused_)
 	assert_true(len > 0);
 }
 
+static void add_one(void *ctx)
+{
+	++*(int *)ctx;
+}
+
+static void test_helper(void **state _unused_)
+{
+	_cleanup_(helper_freep) struct helper *h = NULL;
+	int count = 0;
+
+	assert_int_equal(helper_new(&h, NULL), 0);
+	helper_wait(h);
+	for (int i = 1; i <= 1000; i++) {
+		helper_start(h, add_one, &count);
+		helper_wait(h);
+		assert_int_equal(count, i);
+	}
+	helper_start(NULL, add_one, &count);
+	assert_int_equal(count, 1001);
+	helper_wait(NULL);
+	helper_start(h, add_one, &count); /* done before the thread ends */
+	helper_free(TAKE_PTR(h));
+	assert_int_equal(count, 1002);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -210,7 +236,7 @@ int main(void)
 		cmocka_unit_test(test_leb),    cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_arena),  cmocka_unit_test(test_build_id),
 		cmocka_unit_test(test_intern), cmocka_unit_test(test_crc32c),
-		cmocka_unit_test(test_io),
+		cmocka_unit_test(test_io),     cmocka_unit_test(test_helper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

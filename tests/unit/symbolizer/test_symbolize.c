@@ -67,7 +67,7 @@ static void write_table(struct buf *out)
 	rsym_writer_row(w, 0x1000 + 16 * FUNCTIONS, RSYM_NONE, RSYM_NONE, 0);
 	rsym_writer_segment(w, &segment);
 	rsym_code_put(rsym_writer_optional(w, RSYM_SECTION_CODE), sections, ARRAY_LEN(sections));
-	if (rsym_writer_finish(w, &info, out, &err))
+	if (rsym_writer_finish(w, &info, NULL, out, &err))
 		fail_msg("%s", err.message);
 }
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_MERGE_H
+#define RAWSTACK_MERGE_H
+/*
+ * What two threads read of one file becomes one again: the units of `from` follow those of `to`, as
+ * if one had read them all. Ids of names and files differ from what one would have given them; no
+ * table depends on them.
+ */
+#include "flatten.h"
+
+/* *from is as good as empty afterwards. ERR_MEMORY. */
+int merge_flat(struct flat *to, struct facts_text *to_text, struct flat *from,
+	       const struct facts_text *from_text, struct err *err) _must_check_;
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "helper.h"
+
+#include <pthread.h>
+#include <signal.h>
+
+struct helper {
+	pthread_t thread;
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	/* Under the lock: */
+	void (*fn)(void *ctx); /* NULL: nothing to do */
+	void *ctx;
+	bool ends;
+};
+
+static void *serve(void *arg)
+{
+	struct helper *h = arg;
+
+	pthread_mutex_lock(&h->lock);
+	while (h->fn || !h->ends) {
+		if (!h->fn) {
+			pthread_cond_wait(&h->changed, &h->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&h->lock);
+		h->fn(h->ctx); /* nobody changes it before it is done */
+		pthread_mutex_lock(&h->lock);
+		h->fn = NULL;
+		pthread_cond_broadcast(&h->changed);
+	}
+	pthread_mutex_unlock(&h->lock);
+	return NULL;
+}
+
+static void begin(void *ctx _unused_)
+{
+}
+
+int helper_new(struct helper **ret, struct err *err)
+{
+	struct helper *h = calloc(1, sizeof(*h));
+	sigset_t all, before;
+	int rc;
+
+	if (!h)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	pthread_mutex_init(&h->lock, NULL);
+	pthread_cond_init(&h->changed, NULL);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &before);
+	rc = pthread_create(&h->thread, NULL, serve, h);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	if (rc) {
+		free(h);
+		return err_sys(err, rc, "starting a thread");
+	}
+	/* A thread is only through with its start when it does what it is told. */
+	helper_start(h, begin, NULL);
+	helper_wait(h);
+	*ret = h;
+	return 0;
+}
+
+void helper_start(struct helper *h, void (*fn)(void *ctx), void *ctx)
+{
+	if (!h) {
+		fn(ctx);
+		return;
+	}
+	pthread_mutex_lock(&h->lock);
+	h->fn = fn;
+	h->ctx = ctx;
+	pthread_cond_broadcast(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+}
+
+void helper_wait(struct helper *h)
+{
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->lock);
+	while (h->fn)
+		pthread_cond_wait(&h->changed, &h->lock);
+	pthread_mutex_unlock(&h->lock);
+}
+
+void helper_free(struct helper *h)
+{
+	if (!h)
+		return;
+	pthread_mutex_lock(&h->lock);
+	h->ends = true;
+	pthread_cond_broadcast(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+	pthread_join(h->thread, NULL);
+	pthread_cond_destroy(&h->changed);
+	pthread_mutex_destroy(&h->lock);
+	free(h);
+}
