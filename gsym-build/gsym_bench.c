@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-gsym-build bench: what a lookup costs on this machine. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 
 #include "gsym_command.h"
+#include "rsym_format.h"
 #include "rsym_lookup.h"
 #include "table_text.h"
 
@@ -14,6 +17,7 @@ enum {
 	PASSES = 9, /* the median is printed: other programs disturb single passes */
 	BATCH = 4096,
 	FRAMES = 1 << 16,
+	OPENINGS = 101,
 };
 
 /* As many names and paths as there are; the service's caches are bounded in the same way. */
@@ -199,7 +203,78 @@ static int measure_cold_name(struct bench *b)
 	return 0;
 }
 
-static int run_all(struct bench *b)
+/* What rsym_open_trusted() looks at: header, directory, shape, spans, segments, heads of texts. */
+static uint64_t opening_reads(const struct rsym *t)
+{
+	struct rsym_disk_header h;
+
+	memcpy(&h, t->p, sizeof(h));
+	return sizeof(h) + h.section_count * sizeof(struct rsym_disk_entry) +
+	       sizeof(struct rsym_disk_shape) + t->span_count * sizeof(struct rsym_disk_span) +
+	       t->segment_count * sizeof(struct rsym_disk_segment) +
+	       2 * sizeof(struct rsym_disk_texts);
+}
+
+/* A mapping of its own each time: nothing is there but the page cache. */
+static int open_once(struct bench *b, int fd, uint64_t vaddr, uint64_t *ret_open_ns,
+		     uint64_t *ret_first_ns)
+{
+	_cleanup_(rsym_reader_freep) struct rsym_reader *reader = NULL;
+	uint64_t start = now_ns();
+	void *p = mmap(NULL, b->table->len, PROT_READ, MAP_SHARED, fd, 0);
+	const uint8_t *text;
+	struct rsym t;
+	size_t len;
+	int rc, n;
+
+	if (p == MAP_FAILED)
+		return err_sys(b->err, errno, "mapping the table");
+	rc = rsym_open_trusted(&t, p, b->table->len, b->err);
+	*ret_open_ns = now_ns() - start;
+	n = rc ? 0 : b->variant->lookup(&t, vaddr, b->frames, RSYM_FRAMES_MAX);
+	if (!rc && !(reader = rsym_reader_new(&t, CACHE_MAX, b->err)))
+		rc = b->err->code;
+	for (int i = 0; i < n && !rc; i++) {
+		rc = rsym_reader_name(reader, b->frames[i].function, &text, &len, b->err);
+		if (!rc && b->frames[i].file != RSYM_NONE)
+			rc = rsym_reader_file(reader, b->frames[i].file, &text, &len, b->err);
+		b->sum += len;
+	}
+	*ret_first_ns = now_ns() - start;
+	munmap(p, b->table->len);
+	return rc;
+}
+
+/* Opening a table that was validated before, and the first answer from it with all its strings. */
+static int measure_open(struct bench *b, const char *path)
+{
+	uint64_t open_ns[OPENINGS], first_ns[OPENINGS], start, check_ns;
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	struct rsym t;
+	int rc = 0;
+
+	if (fd < 0)
+		return err_sys(b->err, errno, "%s", path);
+	for (size_t i = 0; i < OPENINGS && !rc; i++)
+		rc = open_once(b, fd, b->vaddrs[i * b->count / OPENINGS], &open_ns[i],
+			       &first_ns[i]);
+	if (rc)
+		return rc;
+	start = now_ns();
+	rc = rsym_open(&t, b->table->p, b->table->len, b->err);
+	check_ns = now_ns() - start;
+	qsort(open_ns, OPENINGS, sizeof(open_ns[0]), by_number);
+	qsort(first_ns, OPENINGS, sizeof(first_ns[0]), by_number);
+	printf("open: %.1f us, reads %llu of %zu bytes\n", (double)open_ns[OPENINGS / 2] / 1000,
+	       (unsigned long long)opening_reads(b->table), b->table->len);
+	printf("first answer: %.1f us (%.1f to %.1f in %d openings)\n",
+	       (double)first_ns[OPENINGS / 2] / 1000, (double)first_ns[0] / 1000,
+	       (double)first_ns[OPENINGS - 1] / 1000, OPENINGS);
+	printf("check all: %.1f us\n", (double)check_ns / 1000);
+	return rc;
+}
+
+static int run_all(struct bench *b, const char *path)
 {
 	int rc;
 
@@ -215,7 +290,9 @@ static int run_all(struct bench *b)
 		rc = measure(b, "sorted, no strings", in_batches);
 	if (!rc)
 		rc = measure(b, "sorted, with strings", with_strings);
-	return rc ? rc : measure_cold_name(b);
+	if (!rc)
+		rc = measure_cold_name(b);
+	return rc ? rc : measure_open(b, path);
 }
 
 static int bench(struct bench *b, const char *path, const char *addresses)
@@ -233,7 +310,7 @@ static int bench(struct bench *b, const char *path, const char *addresses)
 	if (!b->frames || !b->name_seen || !b->file_seen)
 		return err_set(b->err, ERR_MEMORY, "out of memory");
 	printf("%s: %zu addresses, %s\n", path, b->count, b->variant->name);
-	rc = run_all(b);
+	rc = run_all(b, path);
 	/* Printed, the sum keeps the compiler from leaving lookups out. */
 	printf("check: %016llx\n", (unsigned long long)b->sum);
 	return rc;
@@ -267,7 +344,8 @@ const struct gsym_command gsym_command_bench = {
 		 "Looks up the addresses of ADDRFILE (hexadecimal, one a line, in random order)\n"
 		 "again and again and prints what one costs: one by one, in batches of 4096, "
 		 "sorted,\n"
-		 "and with each distinct name and path decoded once.\n\n"
+		 "and with each distinct name and path decoded once. Then what opening the table\n"
+		 "costs, and the first answer from it.\n\n"
 		 "      --base  without the processor's vector and bit instructions\n",
 	.run = run,
 };

@@ -11,7 +11,7 @@
  *	node = rsym_writer_node(w, RSYM_NONE, main, RSYM_NONE, 0);
  *	rsym_writer_row(w, 0x1139, node, file, 3);
  *	rsym_writer_row(w, 0x1150, RSYM_NONE, RSYM_NONE, 0);
- *	rsym_writer_finish(w, &info, &out, &err);
+ *	rsym_writer_finish(w, &info, NULL, &out, &err);
  *
  * Failure sticks (memory, or a count above 32 bits): calls then return RSYM_NONE or do nothing, and
  * rsym_writer_finish() reports it. One thread at a time.

@@ -182,10 +182,25 @@ static void test_requests(void **state _unused_)
 
 /* Every byte of the file header and of each section header: a table or an error, in this process,
  * so that a sanitizer sees everything. */
+/* Two threads say what one said. */
+static void check_two(const struct table_source *one, struct helper *helper, int rc,
+		      const struct buf *want)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(64 << 20);
+	struct table_source source = *one;
+	struct build_report report;
+
+	source.helper = helper;
+	assert_int_equal(table_make(&source, &out, &report, NULL), rc);
+	if (rc)
+		return;
+	assert_int_equal(out.len, want->len);
+	assert_memory_equal(out.p, want->p, out.len);
+}
+
 static void test_damage(void **state _unused_)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(64 << 20);
-	_cleanup_(buf_done) struct buf two = BUF_INIT(64 << 20);
 	_cleanup_(helper_freep) struct helper *helper = NULL;
 	struct build_report report;
 	const Elf64_Ehdr *e;
@@ -209,14 +224,8 @@ static void test_damage(void **state _unused_)
 		rc = table_make(&source, &out, &report, NULL);
 		if (!rc)
 			assert_true(out.len >= 4096);
-		/* Two threads say the same, of damaged units too. */
-		source.helper = helper;
-		buf_reset(&two);
-		assert_int_equal(table_make(&source, &two, &report, NULL), rc);
-		if (!rc) {
-			assert_int_equal(two.len, out.len);
-			assert_memory_equal(two.p, out.p, out.len);
-		}
+		if (i % 35 < 2)
+			check_two(&source, helper, rc, &out);
 		*at ^= 0xff;
 	}
 	for (size_t len = 0; len < (size_t)st.st_size; len += (size_t)st.st_size / 50 + 1) {
