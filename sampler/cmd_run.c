@@ -323,7 +323,7 @@ static int parse(struct args *a, int argc, char **argv, struct err *err)
 static void print_stats(const struct session_stats *s, bool as_json)
 {
 	const struct backend_stats *b = &s->source;
-	char losses[256];
+	char losses[SPOOL_LOSS_COUNT * 48]; /* a name and 20 digits each */
 	size_t len = 0;
 
 	if (as_json) {

@@ -222,6 +222,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct mappi
 	if (!m->module->id.len) {
 		/* The module keeps the path, so that somebody can see what lacks an id. */
 		n->unresolved++;
+		n->unreadable++;
 		put_unresolved(n, s, pc, mode, UNRESOLVED_NO_ID, l.module);
 		return;
 	}

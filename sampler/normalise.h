@@ -39,6 +39,7 @@ struct normaliser {
 	uint64_t samples;   /* handed to the spool */
 	uint64_t filtered;  /* of processes that are no target */
 	uint64_t user_frames, unresolved;
+	uint64_t unreadable; /* of unresolved: in files that could not be read */
 	bool is_final; /* of the stack at hand: it would be placed alike later */
 };
 

@@ -162,6 +162,7 @@ static void state_losses(struct session *s)
 	spool_writer_loss(s->spool, SPOOL_LOSS_THROTTLED, b.throttled);
 	spool_writer_loss(s->spool, SPOOL_LOSS_UNRESOLVED, s->normaliser.unresolved);
 	spool_writer_loss(s->spool, SPOOL_LOSS_MISSED, b.missed);
+	spool_writer_loss(s->spool, SPOOL_LOSS_UNREADABLE, s->normaliser.unreadable);
 }
 
 static void poll_once(struct session *s, bool is_last)

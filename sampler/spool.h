@@ -78,6 +78,7 @@ enum spool_loss {
 	SPOOL_LOSS_SPOOL_ERROR,   /* samples that could not be written: disk full, read-only */
 	SPOOL_LOSS_UNRESOLVED,    /* user frames without a module; still stored, as UNRESOLVED */
 	SPOOL_LOSS_MISSED,        /* ticks of the clock that did not come */
+	SPOOL_LOSS_UNREADABLE,    /* of UNRESOLVED: in files without an id that could not be read */
 	SPOOL_LOSS_COUNT,
 };
 

@@ -23,6 +23,7 @@ static const char *const loss_names[] = {
 	[SPOOL_LOSS_PERF_LOST] = "perf_lost",         [SPOOL_LOSS_THROTTLED] = "throttled",
 	[SPOOL_LOSS_SPOOL_DROPPED] = "spool_dropped", [SPOOL_LOSS_SPOOL_ERROR] = "spool_error",
 	[SPOOL_LOSS_UNRESOLVED] = "unresolved",       [SPOOL_LOSS_MISSED] = "missed",
+	[SPOOL_LOSS_UNREADABLE] = "unreadable",
 };
 _Static_assert(ARRAY_LEN(loss_names) == SPOOL_LOSS_COUNT, "every loss has a name");
 
