@@ -18,6 +18,7 @@
 
 #include "backend.h"
 #include "capabilities.h"
+#include "kernel_types.h"
 #include "limits.h"
 #include "perf_ring.h"
 #include "sampler_event.h"
@@ -245,16 +246,34 @@ static int fill_targets(struct collect *c, const struct backend_options *o, stru
 	return 0;
 }
 
-/* Opens and loads what this run needs. A program that this kernel does not know fails all of them:
- * the one that is only for speed is left out then. */
-static int load_programs(struct collect *c, const struct backend_options *o, bool find_text,
-			 struct err *err)
+/* A file that is only in memory with the types the programs need; -1: libbpf shall look itself. */
+static int open_types(void)
 {
+	_cleanup_(buf_done) struct buf types = BUF_INIT(65536);
+	int fd;
+
+	if (kernel_types_cut(&types))
+		return -1;
+	fd = memfd_create("rawstack-types", MFD_CLOEXEC);
+	if (fd >= 0 && write(fd, types.p, types.len) != (ssize_t)types.len) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* Opens and loads what this run needs. types: NULL, or a file with them. A program that this kernel
+ * does not know fails all of them: the one that is only for speed is left out then. */
+static int load_programs(struct collect *c, const struct backend_options *o, bool find_text,
+			 const char *types, struct err *err)
+{
+	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	const bool has_children = o->pid_count && o->with_children;
 	int rc;
 
 	sampler__destroy(c->skel);
-	c->skel = sampler__open();
+	opts.btf_custom_path = types;
+	c->skel = sampler__open_opts(&opts);
 	if (!c->skel)
 		return denied(err, errno, "opening the BPF program");
 	c->skel->rodata->filter = o->pid_count      ? SAMPLER_FILTER_PIDS
@@ -283,12 +302,18 @@ static int attach_children(struct collect *c, struct err *err)
 
 static int load(struct collect *c, const struct backend_options *o, struct err *err)
 {
+	_cleanup_(closep) int types_fd = open_types();
+	char types[32];
 	int rc;
 
 	libbpf_set_print(quiet);
-	rc = load_programs(c, o, true, err);
+	if (types_fd >= 0)
+		snprintf(types, sizeof(types), "/proc/self/fd/%d", types_fd);
+	rc = load_programs(c, o, true, types_fd < 0 ? NULL : types, err);
 	if (rc)
-		rc = load_programs(c, o, false, err);
+		rc = load_programs(c, o, true, NULL, err);
+	if (rc)
+		rc = load_programs(c, o, false, NULL, err);
 	if (!rc)
 		rc = map_counters(c, err);
 	if (!rc)

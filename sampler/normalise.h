@@ -40,7 +40,7 @@ struct normaliser {
 	uint64_t filtered;  /* of processes that are no target */
 	uint64_t user_frames, unresolved;
 	uint64_t unreadable; /* of unresolved: in files that could not be read */
-	bool is_final; /* of the stack at hand: it would be placed alike later */
+	bool is_final;       /* of the stack at hand: it would be placed alike later */
 };
 
 void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan_fn scan,

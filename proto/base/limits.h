@@ -194,6 +194,9 @@
 #define LIMIT_HOST_SYMBOLS       LIMIT(262144)
 /* Bytes of ELF notes read in search of a build id: it stands among the first. */
 #define LIMIT_NOTES_LEN          LIMIT(65536)
+/* Types of the running kernel: 130,000 in 6 MB, and modules beside. */
+#define LIMIT_KERNEL_TYPES       LIMIT(4194304)
+#define LIMIT_KERNEL_TYPES_LEN   INT64_C(134217728)
 /* Program headers looked at for it; linkers write a dozen. */
 #define LIMIT_NOTE_SEGMENTS      LIMIT(256)
 /* Samples that wait for the id of a file: of 2 KiB each at most. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * core_relocs OBJECT BTF: relocates the BPF programs of OBJECT against the types of another kernel
- * and prints for each relocation its kind and type, and what it became. Exit 1 when the place of a
- * field has no answer there; one of a flavour ("pt_regs___arm64") may be that of another machine.
- * The programs are handed to the running kernel then, which may refuse them: they are not for it.
+ * core_relocs OBJECT BTF [CUT]: relocates the BPF programs of OBJECT against the types of another
+ * kernel and prints for each relocation its kind and type, and what it became. Exit 1 when the
+ * place of a field has no answer there; one of a flavour ("pt_regs___arm64") may be that of another
+ * machine. With CUT it first writes there what the sampler cuts out of BTF, and uses that. The
+ * programs are handed to the running kernel then, which may refuse them: they are not for it.
  */
 #include <stdarg.h>
 #include <stdbool.h>
@@ -12,6 +13,10 @@
 #include <string.h>
 
 #include <bpf/libbpf.h>
+
+#include "io.h"
+#include "kernel_types.h"
+#include "limits.h"
 
 static int resolved, failed;
 
@@ -37,14 +42,35 @@ static int listen(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return 0;
 }
 
+static int cut(const char *from, const char *to)
+{
+	_cleanup_(buf_done) struct buf types = BUF_INIT(65536);
+	_cleanup_(freep) uint8_t *p = NULL;
+	struct err err;
+	size_t len;
+	FILE *f;
+
+	if (io_read_file(from, 256 * MIB, &p, &len, &err) ||
+	    kernel_types_cut_from(p, len, &types)) {
+		fprintf(stderr, "%s: cannot be cut\n", from);
+		return 1;
+	}
+	f = fopen(to, "w");
+	if (!f || fwrite(types.p, 1, types.len, f) != types.len || fclose(f))
+		return 1;
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	LIBBPF_OPTS(bpf_object_open_opts, opts);
 	struct bpf_object *object;
 
-	if (argc != 3)
+	if (argc != 3 && argc != 4)
 		return 2;
-	opts.btf_custom_path = argv[2];
+	if (argc == 4 && cut(argv[2], argv[3]))
+		return 1;
+	opts.btf_custom_path = argv[argc - 1];
 	libbpf_set_print(listen);
 	object = bpf_object__open_file(argv[1], &opts);
 	if (!object) {

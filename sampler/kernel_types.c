@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "kernel_types.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "limits.h"
+
+#define BTF_PATH "/sys/kernel/btf/vmlinux"
+
+enum {
+	BTF_MAGIC = 0xeb9f,
+	HEADER_LEN = 24,
+	TYPE_LEN = 12,
+	MEMBER_LEN = 12,
+};
+
+enum kind {
+	KIND_INT = 1,
+	KIND_PTR = 2,
+	KIND_ARRAY = 3,
+	KIND_STRUCT = 4,
+	KIND_UNION = 5,
+	KIND_ENUM = 6,
+	KIND_TYPEDEF = 8,
+	KIND_VOLATILE = 9,
+	KIND_CONST = 10,
+	KIND_RESTRICT = 11,
+	KIND_FUNC_PROTO = 13,
+	KIND_VAR = 14,
+	KIND_DATASEC = 15,
+	KIND_DECL_TAG = 17,
+	KIND_TYPE_TAG = 18,
+	KIND_ENUM64 = 19,
+	KIND_MAX = KIND_ENUM64,
+};
+
+/* The types written, in order of their ids. */
+enum out {
+	OUT_U32 = 1,
+	OUT_U64,
+	OUT_TASK,
+	OUT_TASK_PTR,
+	OUT_SIGNAL,
+	OUT_SIGNAL_PTR,
+	OUT_COUNTER, /* atomic_t */
+	OUT_REGS,
+};
+
+struct field {
+	const char *name;
+	enum out type;
+	bool is_optional; /* of another machine */
+};
+
+static const struct field task_fields[] = {
+	{"flags", OUT_U32, false},         {"__state", OUT_U32, false},
+	{"pid", OUT_U32, false},           {"tgid", OUT_U32, false},
+	{"start_time", OUT_U64, false},    {"group_leader", OUT_TASK_PTR, false},
+	{"signal", OUT_SIGNAL_PTR, false},
+};
+static const struct field signal_fields[] = {{"live", OUT_COUNTER, false}};
+static const struct field counter_fields[] = {{"counter", OUT_U32, false}};
+static const struct field regs_fields[] = {
+	{"orig_ax", OUT_U64, true},
+	{"syscallno", OUT_U32, true},
+};
+
+struct btf {
+	const uint8_t *types, *strings;
+	size_t types_len, strings_len;
+	uint32_t *offs; /* of each type, by id - 1 */
+	size_t count, cap;
+};
+
+struct type {
+	uint32_t name, info, size_or_type;
+	const uint8_t *rest; /* members and the like */
+};
+
+static uint32_t get_u32(const uint8_t *p)
+{
+	uint32_t v;
+
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static uint32_t kind_of(const struct type *t)
+{
+	return t->info >> 24 & 0x1f;
+}
+
+static uint32_t count_of(const struct type *t)
+{
+	return t->info & 0xffff;
+}
+
+static size_t rest_len(const struct type *t)
+{
+	switch (kind_of(t)) {
+	case KIND_INT:
+	case KIND_VAR:
+	case KIND_DECL_TAG:
+		return 4;
+	case KIND_ARRAY:
+		return 12;
+	case KIND_STRUCT:
+	case KIND_UNION:
+	case KIND_DATASEC:
+	case KIND_ENUM64:
+		return 12 * (size_t)count_of(t);
+	case KIND_ENUM:
+	case KIND_FUNC_PROTO:
+		return 8 * (size_t)count_of(t);
+	default:
+		return 0;
+	}
+}
+
+static bool read_type(const struct btf *b, size_t off, struct type *ret)
+{
+	if (off > b->types_len || b->types_len - off < TYPE_LEN)
+		return false;
+	*ret = (struct type){get_u32(b->types + off), get_u32(b->types + off + 4),
+			     get_u32(b->types + off + 8), b->types + off + TYPE_LEN};
+	return kind_of(ret) && kind_of(ret) <= KIND_MAX &&
+	       b->types_len - off - TYPE_LEN >= rest_len(ret);
+}
+
+static bool has_name(const struct btf *b, uint32_t off, const char *name)
+{
+	size_t len = strlen(name) + 1;
+
+	return off < b->strings_len && b->strings_len - off >= len &&
+	       !memcmp(b->strings + off, name, len);
+}
+
+static bool index_types(struct btf *b)
+{
+	struct type t;
+
+	for (size_t off = 0; off < b->types_len; off += TYPE_LEN + rest_len(&t)) {
+		if (!read_type(b, off, &t) || !grow_array((void **)&b->offs, &b->cap, b->count + 1,
+							  sizeof(*b->offs), LIMIT_KERNEL_TYPES))
+			return false;
+		b->offs[b->count++] = (uint32_t)off;
+	}
+	return true;
+}
+
+static bool open_btf(struct btf *b, const uint8_t *p, size_t len)
+{
+	uint64_t header_len, type_off, type_len, str_off, str_len;
+
+	if (len < HEADER_LEN || len > UINT32_MAX || (get_u32(p) & 0xffff) != BTF_MAGIC)
+		return false;
+	header_len = get_u32(p + 4);
+	type_off = get_u32(p + 8);
+	type_len = get_u32(p + 12);
+	str_off = get_u32(p + 16);
+	str_len = get_u32(p + 20);
+	if (header_len + type_off + type_len > len || header_len + str_off + str_len > len)
+		return false;
+	b->types = p + header_len + type_off;
+	b->types_len = type_len;
+	b->strings = p + header_len + str_off;
+	b->strings_len = str_len;
+	return index_types(b);
+}
+
+static bool by_id(const struct btf *b, uint32_t id, struct type *ret)
+{
+	return id && id <= b->count && read_type(b, b->offs[id - 1], ret);
+}
+
+/* What a type is without its names and qualifiers. */
+static bool resolve(const struct btf *b, uint32_t id, struct type *ret)
+{
+	for (int hops = 0; hops < 16; hops++) {
+		if (!by_id(b, id, ret))
+			return false;
+		switch (kind_of(ret)) {
+		case KIND_TYPEDEF:
+		case KIND_VOLATILE:
+		case KIND_CONST:
+		case KIND_RESTRICT:
+		case KIND_TYPE_TAG:
+			id = ret->size_or_type;
+			continue;
+		default:
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Whether a field is of the type that is written for it. */
+static bool is_type(const struct btf *b, uint32_t id, enum out wanted, struct type *ret)
+{
+	struct type target;
+
+	if (!resolve(b, id, ret))
+		return false;
+	switch (wanted) {
+	case OUT_U32:
+	case OUT_U64:
+		return kind_of(ret) == KIND_INT && ret->size_or_type == (wanted == OUT_U32 ? 4 : 8);
+	case OUT_TASK_PTR:
+	case OUT_SIGNAL_PTR:
+		return kind_of(ret) == KIND_PTR && resolve(b, ret->size_or_type, &target) &&
+		       kind_of(&target) == KIND_STRUCT &&
+		       has_name(b, target.name,
+				wanted == OUT_TASK_PTR ? "task_struct" : "signal_struct");
+	default:
+		return kind_of(ret) == KIND_STRUCT;
+	}
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+struct cut {
+	const struct btf *from;
+	struct buf types, strings;
+};
+
+static uint32_t add_string(struct cut *c, const char *text)
+{
+	uint32_t off = (uint32_t)c->strings.len;
+
+	buf_append(&c->strings, text, strlen(text) + 1);
+	return off;
+}
+
+static void add_type(struct cut *c, const char *name, uint32_t kind, uint32_t count, uint32_t size)
+{
+	buf_u32(&c->types, *name ? add_string(c, name) : 0);
+	buf_u32(&c->types, kind << 24 | count);
+	buf_u32(&c->types, size);
+}
+
+static void add_int(struct cut *c, const char *name, uint32_t len)
+{
+	add_type(c, name, KIND_INT, 0, len);
+	buf_u32(&c->types, len * 8);
+}
+
+/* The member of that name: its offset in bits, and its type as far as it was looked at. */
+static bool find_field(const struct btf *b, const struct type *t, const struct field *f,
+		       uint32_t *ret_bits, struct type *ret_type)
+{
+	const bool has_bitfields = t->info >> 31;
+
+	for (uint32_t i = 0; i < count_of(t); i++) {
+		const uint8_t *m = t->rest + (size_t)i * MEMBER_LEN;
+
+		if (!has_name(b, get_u32(m), f->name))
+			continue;
+		*ret_bits = get_u32(m + 8);
+		/* Eight bits of a bit field's length stand above. */
+		return !(has_bitfields && *ret_bits >> 24) &&
+		       is_type(b, get_u32(m + 4), f->type, ret_type);
+	}
+	return false;
+}
+
+static bool add_struct(struct cut *c, const char *name, const struct type *t,
+		       const struct field *fields, size_t count, struct type *ret_last)
+{
+	uint32_t bits[ARRAY_LEN(task_fields)], found = 0;
+	const struct field *present[ARRAY_LEN(task_fields)];
+
+	for (size_t i = 0; i < count; i++) {
+		if (find_field(c->from, t, &fields[i], &bits[found], ret_last))
+			present[found++] = &fields[i];
+		else if (!fields[i].is_optional)
+			return false;
+	}
+	add_type(c, name, KIND_STRUCT, found, t->size_or_type);
+	for (uint32_t i = 0; i < found; i++) {
+		buf_u32(&c->types, add_string(c, present[i]->name));
+		buf_u32(&c->types, present[i]->type);
+		buf_u32(&c->types, bits[i]);
+	}
+	return found > 0;
+}
+
+/* The struct of that name, if there is just one. */
+static bool find_struct(const struct btf *b, const char *name, struct type *ret)
+{
+	size_t found = 0;
+
+	for (size_t i = 0; i < b->count; i++) {
+		struct type t;
+
+		if (!read_type(b, b->offs[i], &t) || kind_of(&t) != KIND_STRUCT ||
+		    !has_name(b, t.name, name))
+			continue;
+		*ret = t;
+		found++;
+	}
+	return found == 1;
+}
+
+static bool write_types(struct cut *c)
+{
+	struct type task, signal, regs, last;
+
+	if (!find_struct(c->from, "task_struct", &task) ||
+	    !find_struct(c->from, "signal_struct", &signal) ||
+	    !find_struct(c->from, "pt_regs", &regs))
+		return false;
+	buf_u8(&c->strings, 0);
+	/* In the order of enum out. */
+	add_int(c, "u32", 4);
+	add_int(c, "u64", 8);
+	if (!add_struct(c, "task_struct", &task, task_fields, ARRAY_LEN(task_fields), &last))
+		return false;
+	add_type(c, "", KIND_PTR, 0, OUT_TASK);
+	if (!add_struct(c, "signal_struct", &signal, signal_fields, ARRAY_LEN(signal_fields),
+			&last))
+		return false;
+	add_type(c, "", KIND_PTR, 0, OUT_SIGNAL);
+	return add_struct(c, "", &last, counter_fields, ARRAY_LEN(counter_fields), &task) &&
+	       add_struct(c, "pt_regs", &regs, regs_fields, ARRAY_LEN(regs_fields), &last);
+}
+
+int kernel_types_cut_from(const uint8_t *p, size_t len, struct buf *ret)
+{
+	struct btf b = {.count = 0};
+	struct cut c = {.from = &b, .types = BUF_INIT(65536), .strings = BUF_INIT(65536)};
+	int rc = -EINVAL;
+
+	if (open_btf(&b, p, len) && write_types(&c) && !c.types.failed && !c.strings.failed) {
+		buf_u16(ret, BTF_MAGIC);
+		buf_u16(ret, 1); /* version 1, no flags */
+		buf_u32(ret, HEADER_LEN);
+		buf_u32(ret, 0);
+		buf_u32(ret, (uint32_t)c.types.len);
+		buf_u32(ret, (uint32_t)c.types.len);
+		buf_u32(ret, (uint32_t)c.strings.len);
+		buf_append(ret, c.types.p, c.types.len);
+		buf_append(ret, c.strings.p, c.strings.len);
+		rc = ret->failed ? -ENOMEM : 0;
+	}
+	free(b.offs);
+	buf_done(&c.types);
+	buf_done(&c.strings);
+	return rc;
+}
+
+int kernel_types_cut(struct buf *ret)
+{
+	_cleanup_(closep) int fd = open(BTF_PATH, O_RDONLY | O_CLOEXEC);
+	struct stat st;
+	uint8_t *p;
+	size_t len;
+	int rc = -EIO;
+
+	if (fd < 0 || fstat(fd, &st) || st.st_size <= 0 || st.st_size > LIMIT_KERNEL_TYPES_LEN)
+		return -ENOENT;
+	len = (size_t)st.st_size;
+	/* Since Linux 6.16; else it is read, by the page. */
+	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (p != MAP_FAILED) {
+		rc = kernel_types_cut_from(p, len, ret);
+		munmap(p, len);
+		return rc;
+	}
+	p = malloc(len);
+	if (!p)
+		return -ENOMEM;
+	for (size_t have = 0; have < len;) {
+		ssize_t n = read(fd, p + have, len - have);
+
+		if (n <= 0)
+			break;
+		have += (size_t)n;
+		if (have == len)
+			rc = kernel_types_cut_from(p, len, ret);
+	}
+	free(p);
+	return rc;
+}
