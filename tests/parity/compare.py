@@ -317,6 +317,8 @@ class Judge:
         if mine and not places(llvm) and len(ours) == 1:
             if self.symbols.covers(ours[0].name, a):
                 return "beyond LLVM", quote
+            if not llvm and not ours[0].name:  # the gap behind a function
+                return "DWARF rows", quote
         if mine and not other and len(ours) == len(llvm) and places(llvm[1:]) == places(ours[1:]):
             return "DWARF rows", quote
         if other and not mine:
@@ -326,13 +328,16 @@ class Judge:
 
 @dataclasses.dataclass
 class Comparison:
-    """Shares are of `count`."""
+    """Shares are of `count`, where nothing else is said."""
 
     count: int
     agreement: dict  # {(reader, reader): (share of equal places, share of equal chains with names)}
-    equal: float  # places as LLVM has them, and the names that LLVM has from DWARF
+    # Places as LLVM has them, and the names that LLVM has from DWARF; of the addresses that are not
+    # beyond LLVM.
+    equal: float
     decided: float  # equal, or different in our favour
     differences: list
+    beyond: int  # LLVM has no line there and we have, decided in our favour
     plt_unnamed: int  # addresses in PLT stubs that we have no name for
 
 
@@ -367,4 +372,15 @@ def compare(path, reference, addresses, answers, named_by_dwarf):
     for address, ours in zip(addresses, answers["rawstack"]):
         section = judge.symbols.section_of(address)
         unnamed += not ours and section is not None and section.name.startswith((".plt", ".iplt"))
-    return Comparison(count, agreement, equal / count, 1 - against / count, differences, unnamed)
+    beyond = sum(
+        d.kind in IN_FAVOUR and bool(places(d.ours)) and not places(d.llvm) for d in differences
+    )
+    return Comparison(
+        count,
+        agreement,
+        equal / max(count - beyond, 1),
+        1 - against / count,
+        differences,
+        beyond,
+        unnamed,
+    )
