@@ -19,12 +19,14 @@
 struct service;
 
 struct service_config {
-	const char *data_dir;          /* made if it is not there; one service at a time */
-	uint64_t store_bytes;          /* of the disk, for tables */
-	unsigned int builders;         /* builds at once; 0: 1 */
-	const char *worker_path;       /* of the table worker; NULL: beside the program */
-	uint64_t kept_bytes;           /* of the disk, for uploaded files; 0: LIMIT_KEPT_LEN */
-	bool keep_debug;               /* keep files also when their table lacks nothing */
+	const char *data_dir;    /* made if it is not there; one service at a time */
+	uint64_t store_bytes;    /* of the disk, for tables */
+	unsigned int builders;   /* builds at once; 0: 1 */
+	const char *worker_path; /* of the table worker; NULL: beside the program */
+	uint64_t kept_bytes;     /* of the disk, for uploaded files; 0: LIMIT_KEPT_LEN */
+	bool keep_debug;         /* keep files also when their table lacks nothing */
+	uint32_t
+		builder_version; /* tables of an older one are made anew; 0: that of this program */
 	unsigned int maintain_seconds; /* between rounds of maintenance; 0: 60 */
 	bool memory_store;             /* for tests: nothing is kept */
 };

@@ -113,6 +113,8 @@ static void work(struct service *s, struct buf *out)
 	counter(out, "frames", "Frames in the answers.", atomic_load(&s->counts.frames));
 	counter(out, "deferred", "Locations that did not fit an answer.",
 		atomic_load(&s->counts.deferred));
+	gauge(out, "streams", NULL, "SymbolizeStream calls that are open.",
+	      atomic_load(&s->stream_count));
 	gauge(out, "stream_bytes", "bytes", "Dictionaries of all open streams.",
 	      atomic_load(&s->stream_bytes));
 }

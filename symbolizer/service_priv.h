@@ -21,6 +21,7 @@ struct service {
 	unsigned int builders;
 	struct watches *watches;
 	_Atomic size_t stream_bytes; /* of all SymbolizeStream calls */
+	_Atomic unsigned int stream_count;
 	struct {
 		_Atomic uint64_t builds, builds_failed, batches, locations, frames, deferred;
 	} counts;

@@ -13,7 +13,7 @@ struct service_stream {
 	size_t counted; /* of its memory, in the sum of all */
 };
 
-static int open_stream(struct service_stream **ret, struct err *err)
+static int open_stream(struct service *s, struct service_stream **ret, struct err *err)
 {
 	_cleanup_(freep) struct service_stream *st = calloc(1, sizeof(*st));
 
@@ -22,6 +22,12 @@ static int open_stream(struct service_stream **ret, struct err *err)
 	st->work = symbolize_new(true, err);
 	if (!st->work)
 		return ERR_MEMORY;
+	if (atomic_fetch_add(&s->stream_count, 1) >= LIMIT_STREAMS) {
+		atomic_fetch_sub(&s->stream_count, 1);
+		symbolize_free(st->work);
+		return err_set(err, ERR_LIMIT, "more than %llu streams at a time",
+			       (unsigned long long)LIMIT_STREAMS);
+	}
 	*ret = TAKE_PTR(st);
 	return 0;
 }
@@ -45,7 +51,7 @@ int service_stream_batch(struct service *s, struct service_stream **stream,
 			 void *arg, const Rawstack__V1__SymbolizedBatch **ret, struct err *err)
 {
 	struct symbolize_env env = service_env(s);
-	int rc = *stream ? 0 : open_stream(stream, err);
+	int rc = *stream ? 0 : open_stream(s, stream, err);
 
 	if (rc)
 		return rc;
@@ -65,6 +71,7 @@ void service_stream_end(struct service *s, struct service_stream *stream)
 	if (!stream)
 		return;
 	atomic_fetch_sub(&s->stream_bytes, stream->counted);
+	atomic_fetch_sub(&s->stream_count, 1);
 	symbolize_free(stream->work);
 	free(stream);
 }

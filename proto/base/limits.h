@@ -102,6 +102,7 @@
 #define LIMIT_WATCHES           LIMIT(128)
 #define LIMIT_WATCHED_IDS       LIMIT(262144)
 #define LIMIT_WATCH_PENDING     LIMIT(8192)
+#define LIMIT_STREAMS           LIMIT(256) /* SymbolizeStream calls at a time: half of all calls */
 /* Dictionaries of one SymbolizeStream, and of all of them. */
 #define LIMIT_STREAM_MEMORY     (32 * MIB)
 #define LIMIT_STREAMS_MEMORY    (128 * MIB)

@@ -3,7 +3,9 @@
 #include "service.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <setjmp.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +14,7 @@
 #include "digest.h"
 #include "limits.h"
 #include "service_priv.h"
+#include "table_build.h"
 
 #define BEGIN(name) RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_##name
 
@@ -22,16 +25,20 @@ enum {
 
 static struct arena arena = ARENA_INIT(64 << 20);
 
-static struct service *open_service(bool memory)
+static struct service *open_with(const struct service_config *config)
 {
-	struct service_config config = {
-		.data_dir = "data", .store_bytes = 64 << 20, .memory_store = memory};
 	struct service *s;
 	struct err err;
 
-	if (service_open(&s, &config, &err))
+	if (service_open(&s, config, &err))
 		fail_msg("%s", err.message);
 	return s;
+}
+
+static struct service *open_service(bool memory)
+{
+	return open_with(&(struct service_config){
+		.data_dir = "data", .store_bytes = 64 << 20, .memory_store = memory});
 }
 
 static struct service *open_fresh(void)
@@ -352,6 +359,104 @@ static void test_refused(void **state _unused_)
 	assert_true(service_close(s));
 }
 
+/* --- builds --------------------------------------------------------------------------------- */
+
+struct built {
+	struct upload_waiter waiter;
+	atomic_int code; /* 1: not yet */
+};
+
+static void on_built(struct upload_waiter *w, const struct upload_result *result)
+{
+	atomic_store(&((struct built *)w)->code, result->code);
+}
+
+static void wait_until(struct service *s, uint64_t builds)
+{
+	for (int i = 0; i < 6000 && atomic_load(&s->counts.builds) < builds; i++)
+		usleep(10000);
+	assert_int_equal(atomic_load(&s->counts.builds), builds);
+}
+
+/* Sends a file whole, and waits for its table. */
+static struct build_id push(struct service *s, const char *path)
+{
+	Rawstack__V1__FinishRequest finish = RAWSTACK__V1__FINISH_REQUEST__INIT;
+	Rawstack__V1__FinishReply done = RAWSTACK__V1__FINISH_REPLY__INIT;
+	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
+	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
+	Rawstack__V1__UploadChunk chunk = RAWSTACK__V1__UPLOAD_CHUNK__INIT;
+	_cleanup_(digest_freep) struct digest *d = digest_new(NULL);
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(freep) uint8_t *content = NULL;
+	struct built built = {.waiter.done = on_built, .code = 1};
+	uint8_t sum[DIGEST_LEN];
+	struct upload *up = NULL;
+	uint64_t received;
+	struct build_id id;
+	struct err err;
+
+	assert_int_equal(io_read_file(path, 256 << 20, &content, &request.size, &err), 0);
+	assert_int_equal(table_identify(fd, &id, &err), 0);
+	assert_int_equal(digest_update(d, content, request.size, &err), 0);
+	assert_int_equal(digest_finish(d, sum, &err), 0);
+	request.build_id = bytes_of_id(&id);
+	request.sha256 = (ProtobufCBinaryData){DIGEST_LEN, sum};
+	assert_int_equal(service_begin(s, &request, &arena, &reply, &err), 0);
+	chunk.upload_id = finish.upload_id = reply.upload_id;
+	chunk.data = (ProtobufCBinaryData){request.size, content};
+	assert_int_equal(service_upload(s, &up, &chunk, &received, &err), 0);
+	service_upload_end(s, up);
+	if (service_finish(s, &finish, &built.waiter, &arena, &done, &err))
+		fail_msg("%s", err.message);
+	for (int i = 0; i < 6000 && atomic_load(&built.code) == 1; i++)
+		usleep(10000);
+	assert_int_equal(atomic_load(&built.code), 0);
+	return id;
+}
+
+/* A newer builder makes the table again from the file that was kept, and from nothing else. */
+static void test_newer_builder(void **state _unused_)
+{
+	char worker[LIMIT_PATH_LEN];
+	struct service_config config = {.data_dir = "data",
+					.store_bytes = 64 << 20,
+					.worker_path = worker,
+					.keep_debug = true};
+	const char *bin = getenv("RAWSTACK_BIN");
+	struct build_id other = id_of(1);
+	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
+	Rawstack__V1__Binary *binary;
+	struct service *s;
+	struct build_id id;
+	struct err err;
+
+	if (!bin)
+		skip();
+	snprintf(worker, sizeof(worker), "%s/rawstack-table-worker", bin);
+	assert_int_equal(system("rm -rf data"), 0);
+	s = open_with(&config);
+	id = push(s, worker); /* a program with debug information, like any other */
+	put(s, 1, STORE_READY, "main");
+	assert_int_equal(atomic_load(&s->counts.builds), 1);
+	assert_true(service_close(s));
+	config.builder_version = TABLE_BUILDER_VERSION + 1;
+	s = open_with(&config);
+	wait_until(s, 1);
+	get.build_id = bytes_of_id(&id);
+	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
+	assert_true(binary->report->has_dwarf);
+	assert_true(service_close(s));
+	/* Without the file nothing is made again. */
+	s = open_with(&config);
+	wait_until(s, 1);
+	kept_files_remove(s->kept, &id, KEPT_DEBUG);
+	build_queue_rebuild(s->queue, &id);
+	build_queue_rebuild(s->queue, &other);
+	assert_true(service_close(s));
+	assert_int_equal(system("rm -rf data"), 0);
+}
+
 static int teardown(void **state _unused_)
 {
 	arena_done(&arena);
@@ -361,9 +466,10 @@ static int teardown(void **state _unused_)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),    cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_pin),     cmocka_unit_test(test_upload),
-		cmocka_unit_test(test_restart), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_list),          cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_pin),           cmocka_unit_test(test_upload),
+		cmocka_unit_test(test_restart),       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_newer_builder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
