@@ -35,9 +35,13 @@ enum name_style {
 };
 
 struct profile_filter {
-	const char *thread;         /* name of the thread; NULL: any */
-	const char *module;         /* part of the path of a module in the stack; NULL: any */
-	int64_t pid;                /* -1: any */
+	const char *thread; /* name of the thread; NULL: any */
+	const char *module; /* part of the path of a module in the stack; NULL: any */
+	int64_t pid;        /* -1: any */
+	/* For profile_input_read(): what is subtracted, or NULL; and what each of its values adds
+	 * up to, by row of the result. */
+	const char *diff_base;
+	int64_t diff_totals[LIMIT_PROFILE_VALUES];
 	int64_t since_ns, until_ns; /* files that tell no time in between are left out; 0: any */
 
 	struct label_filter labels[PROFILE_FILTER_LABELS];

@@ -98,7 +98,7 @@ static int read_all(char *const *paths, size_t count, struct profile_filter *fil
 	return rc;
 }
 
-int profile_input_read(char *const *paths, size_t count, struct profile_filter *filter,
+static int read_edited(char *const *paths, size_t count, struct profile_filter *filter,
 		       struct profile *ret, struct err *err)
 {
 	_cleanup_(profile_done) struct profile all;
@@ -109,6 +109,48 @@ int profile_input_read(char *const *paths, size_t count, struct profile_filter *
 		return read_all(paths, count, filter, ret, err);
 	rc = read_all(paths, count, filter, &all, err);
 	return rc ? rc : profile_filter_edit(filter, &all, ret, err);
+}
+
+static int64_t negated(int64_t v)
+{
+	return v == INT64_MIN ? INT64_MAX : -v;
+}
+
+/* Every value with the other sign; what they were adds up to totals by row of `like`. */
+static void negate(struct profile *p, const struct profile *like, int64_t *totals)
+{
+	for (uint32_t k = 0; k < p->value_count; k++) {
+		struct profile_text type = profile_text(p, p->value_types[k].type);
+		_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_STRING_LEN + 1);
+		uint32_t row;
+
+		buf_append(&name, type.p, type.len);
+		row = profile_value_index(like, buf_cstr(&name));
+		for (size_t i = 0; i < p->samples.count; i++) {
+			int64_t *v = &p->values[i * p->value_count + k];
+
+			if (row != PROFILE_NONE && !CHECKED_ADD(totals[row], *v, &totals[row]))
+				totals[row] = INT64_MAX;
+			*v = negated(*v);
+		}
+	}
+}
+
+int profile_input_read(char *const *paths, size_t count, struct profile_filter *filter,
+		       struct profile *ret, struct err *err)
+{
+	_cleanup_(profile_done) struct profile base;
+	char *base_path = (char *)(uintptr_t)filter->diff_base;
+	int rc = read_edited(paths, count, filter, ret, err);
+
+	profile_init(&base);
+	if (rc || !base_path)
+		return rc;
+	rc = read_edited(&base_path, 1, filter, &base, err);
+	if (rc)
+		return rc;
+	negate(&base, ret, filter->diff_totals);
+	return profile_merge(ret, &base, NULL, NULL, err);
 }
 
 int profile_input_value(const struct profile *p, const char *type, uint32_t *ret, struct err *err)
