@@ -13,6 +13,7 @@
 #include "log.h"
 #include "ship_back_off.h"
 #include "ship_endpoint.h"
+#include "ship_lanes.h"
 #include "ship_options.h"
 #include "ship_status.h"
 #include "shipper.h"
@@ -70,21 +71,30 @@ static uint64_t now_ms(void)
 
 struct ship {
 	const struct ship_options *o;
-	struct ship_endpoint endpoint;
+	/* Each connects for itself; the first also for what goes alone. */
+	struct ship_endpoint lanes[SHIP_LANES_MAX];
 	struct ship_status status;
 	struct shipper *shipper;
 	struct sink *sink;
 	uint64_t swept_ms; /* when the sink was last looked through; 0: never */
 };
 
+/* The server that the first batch goes to. */
+static const char *server_of(struct ship *s, char server[static SHIP_ROUTE_SERVER_LEN])
+{
+	ship_endpoint_server(&s->lanes[0], server);
+	return server;
+}
+
 static void tell(struct ship *s, const char *state, const char *why)
 {
+	char server[SHIP_ROUTE_SERVER_LEN];
 	struct shipper_stats stats;
 
 	if (s->o->once)
 		return;
 	shipper_stats(s->shipper, &stats);
-	ship_status_tell(&s->status, state, why, s->endpoint.server, &stats);
+	ship_status_tell(&s->status, state, why, server_of(s, server), &stats);
 }
 
 /* Old batches go; how many is worth a line. */
@@ -102,10 +112,19 @@ static void sweep(struct ship *s)
 		log_info("%" PRIu64 " old batches removed from %s", removed, s->o->out);
 }
 
+static uint64_t sent_bytes(const struct ship *s)
+{
+	uint64_t sent = 0;
+
+	for (unsigned int i = 0; i < s->o->in_flight; i++)
+		sent += s->lanes[i].sent_bytes;
+	return sent;
+}
+
 /* How long what was sent takes at the rate that is allowed. */
 static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 {
-	uint64_t sent = s->endpoint.sent_bytes - sent_before;
+	uint64_t sent = sent_bytes(s) - sent_before;
 
 	return s->o->rate_bytes ? (uint32_t)(sent * 1000 / s->o->rate_bytes) : 0;
 }
@@ -119,7 +138,8 @@ static void ship_on(struct ship *s)
 	uint32_t random;
 
 	while (!stopping) {
-		uint64_t sent = s->endpoint.sent_bytes;
+		char server[SHIP_ROUTE_SERVER_LEN];
+		uint64_t sent = sent_bytes(s);
 		struct err err = {0};
 		int rc = shipper_step(s->shipper, &err);
 
@@ -131,7 +151,7 @@ static void ship_on(struct ship *s)
 			continue;
 		}
 		if (rc > 0 || failures) {
-			say_shipping(&state, s->endpoint.server);
+			say_shipping(&state, server_of(s, server));
 			failures = 0;
 		}
 		tell(s, rc ? "shipping" : "idle", NULL);
@@ -176,42 +196,71 @@ static void step_back(int nice_level)
 		log_debug("the priority stays as it is");
 }
 
+static void close_endpoints(struct ship *s)
+{
+	for (unsigned int i = 0; i < s->o->in_flight; i++)
+		ship_endpoint_close(&s->lanes[i]);
+}
+
+static int open_shipper(struct ship *s, struct err *err)
+{
+	const struct ship_options *o = s->o;
+	void *lanes[SHIP_LANES_MAX];
+
+	for (unsigned int i = 0; i < o->in_flight; i++)
+		lanes[i] = &s->lanes[i];
+	return shipper_open(&s->shipper,
+			    &(struct shipper_options){
+				    .spool = o->spool,
+				    .sink = s->sink,
+				    .call = ship_endpoint_call,
+				    .watch = ship_endpoint_watch,
+				    .call_ctx = &s->lanes[0],
+				    .lane_ctxs = lanes,
+				    .lane_count = o->in_flight,
+				    .batch_samples = o->batch_samples,
+				    .batch_age_ns = o->batch_age_ns,
+			    },
+			    err);
+}
+
+static int ship(struct ship *s, struct err *err)
+{
+	int rc;
+
+	step_back(s->o->nice_level);
+	if (!s->o->once)
+		ship_on(s);
+	shipper_set_hurry(s->shipper);
+	rc = drain(s->shipper, err);
+	tell(s, "stopped", rc ? err->message : NULL);
+	if (!rc)
+		log_info("%" PRIu64 " samples delivered to %s", shipper_delivered(s->shipper),
+			 s->o->out);
+	return rc;
+}
+
 static int run(const struct ship_options *o, struct err *err)
 {
-	_cleanup_(ship_endpoint_closep) struct ship_endpoint *endpoint = NULL;
-	_cleanup_(sink_closep) struct sink *sink = NULL;
-	_cleanup_(shipper_closep) struct shipper *shipper = NULL;
 	struct ship s = {.o = o,
 			 .status = {.io = io_system(), .spool = o->spool, .metrics = o->metrics}};
-	int rc = ship_route_init(&s.endpoint.route, o->servers, o->routes, o->cluster, err);
+	struct ship_route route;
+	int rc = ship_route_init(&route, o->servers, o->routes, o->cluster, err);
 
-	endpoint = &s.endpoint;
-	if (!rc)
-		rc = sink_open(&sink, o->out, o->kind, NULL, err);
-	if (!rc)
-		rc = shipper_open(&shipper,
-				  &(struct shipper_options){
-					  .spool = o->spool,
-					  .sink = sink,
-					  .call = ship_endpoint_call,
-					  .watch = ship_endpoint_watch,
-					  .call_ctx = &s.endpoint,
-					  .batch_samples = o->batch_samples,
-					  .batch_age_ns = o->batch_age_ns,
-				  },
-				  err);
 	if (rc)
 		return rc;
-	s.shipper = shipper;
-	s.sink = sink;
-	step_back(o->nice_level);
-	if (!o->once)
-		ship_on(&s);
-	shipper_set_hurry(shipper);
-	rc = drain(shipper, err);
-	tell(&s, "stopped", rc ? err->message : NULL);
+	for (unsigned int i = 0; i < o->in_flight; i++) {
+		ship_endpoint_init(&s.lanes[i], &route);
+		s.lanes[i].is_quiet = i > 0;
+	}
+	rc = sink_open(&s.sink, o->out, o->kind, NULL, err);
 	if (!rc)
-		log_info("%" PRIu64 " samples delivered to %s", shipper_delivered(shipper), o->out);
+		rc = open_shipper(&s, err);
+	if (!rc)
+		rc = ship(&s, err);
+	shipper_close(s.shipper);
+	sink_close(s.sink);
+	close_endpoints(&s);
 	return rc;
 }
 

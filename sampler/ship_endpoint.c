@@ -12,12 +12,25 @@
 /* The events of tables that are there come at once; this is for the way. */
 #define WATCH_MS 1000
 
+void ship_endpoint_init(struct ship_endpoint *e, const struct ship_route *route)
+{
+	*e = (struct ship_endpoint){.route = *route};
+	pthread_mutex_init(&e->lock, NULL);
+}
+
 void ship_endpoint_close(struct ship_endpoint *e)
 {
 	if (!e)
 		return;
 	rpc_client_close(e->client);
 	e->client = NULL;
+}
+
+void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE_SERVER_LEN])
+{
+	pthread_mutex_lock(&e->lock);
+	snprintf(server, SHIP_ROUTE_SERVER_LEN, "%s", e->route.servers[e->route.at]);
+	pthread_mutex_unlock(&e->lock);
 }
 
 static uint64_t now_ns(void)
@@ -30,12 +43,16 @@ static uint64_t now_ns(void)
 /* Makes e->client one of the server to use. */
 static int use_server(struct ship_endpoint *e, struct err *err)
 {
+	char server[SHIP_ROUTE_SERVER_LEN];
 	struct err warning;
-	const char *server;
+	int rc;
 
-	if (ship_route_refresh(&e->route, &warning) < 0)
+	pthread_mutex_lock(&e->lock);
+	rc = ship_route_refresh(&e->route, &warning);
+	snprintf(server, sizeof(server), "%s", ship_route_server(&e->route, now_ns()));
+	pthread_mutex_unlock(&e->lock);
+	if (rc < 0 && !e->is_quiet)
 		log_warn("%s; the servers stay as they were", warning.message);
-	server = ship_route_server(&e->route, now_ns());
 	if (e->client && !strcmp(e->server, server))
 		return 0;
 	ship_endpoint_close(e);
@@ -51,7 +68,7 @@ static int call_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *re
 
 	if (rc)
 		return rc;
-	e->sent_bytes += protobuf_c_message_get_packed_size(&request->base);
+	atomic_fetch_add(&e->sent_bytes, protobuf_c_message_get_packed_size(&request->base));
 	rc = rpc_client_call(e->client, "/rawstack.v1.Symbolizer/Symbolize", &request->base,
 			     &rawstack__v1__symbolized_batch__descriptor, timeout_ms, &reply, err);
 	if (!rc)
@@ -63,17 +80,24 @@ int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint3
 		       Rawstack__V1__SymbolizedBatch **ret, struct err *err)
 {
 	struct ship_endpoint *e = ctx;
+	bool others;
 	int rc;
 
 	for (;;) {
 		rc = call_once(e, request, timeout_ms, ret, err);
 		if (rc != ERR_UNAVAILABLE)
 			break;
-		if (!ship_route_bad(&e->route, now_ns()))
+		pthread_mutex_lock(&e->lock);
+		others = ship_route_bad(&e->route, now_ns());
+		pthread_mutex_unlock(&e->lock);
+		if (!others)
 			return rc;
 	}
-	if (!rc)
+	if (!rc) {
+		pthread_mutex_lock(&e->lock);
 		ship_route_good(&e->route);
+		pthread_mutex_unlock(&e->lock);
+	}
 	return rc;
 }
 

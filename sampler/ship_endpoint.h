@@ -3,23 +3,33 @@
 #define RAWSTACK_SHIP_ENDPOINT_H
 /*
  * The shipper's calls to the service in use: connects, fails over to the next server, counts what
- * it sends. The one file of the shipper that sees rpc_client.h. One thread.
+ * it sends. The one file of the shipper that sees rpc_client.h. One thread calls; any may ask which
+ * server is in use, and how much was sent.
  */
+#include <pthread.h>
+#include <stdatomic.h>
+
 #include "rawstack/v1/symbolizer.pb-c.h"
 #include "ship_route.h"
 
 struct rpc_client;
 
 struct ship_endpoint {
+	pthread_mutex_t lock; /* of route */
 	struct ship_route route;
+	bool is_quiet;                      /* another one tells what is wrong with the route */
 	struct rpc_client *client;          /* NULL: none */
 	char server[SHIP_ROUTE_SERVER_LEN]; /* of the client */
-	uint64_t sent_bytes;                /* of requests, since the start */
+	_Atomic uint64_t sent_bytes;        /* of requests, since the start; any thread */
 };
 
-/* e->route is set. */
+/* Takes the route over. */
+void ship_endpoint_init(struct ship_endpoint *e, const struct ship_route *route);
 void ship_endpoint_close(struct ship_endpoint *e);
 DEFINE_FREEP(struct ship_endpoint, ship_endpoint_close);
+
+/* Copies the name of the server in use. */
+void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE_SERVER_LEN]);
 
 /* shipper_call_fn and shipper_watch_fn; ctx is a struct ship_endpoint. A server that is away is
  * left for the next one; ERR_UNAVAILABLE when all are. */

@@ -31,6 +31,7 @@ static const char help_text[] =
 	"  --keep-mib N           the oldest go when there are more MiB, 0: no limit [0]\n"
 	"  --batch-samples N      of one batch at most [50000]\n"
 	"  --batch-age SECONDS    fewer are shipped when the oldest is as old [10]\n"
+	"  --in-flight N          batches under way at a time, 1 to 16 [3]\n"
 	"  --rate KIB             of requests in a second, 0: no limit [0]\n"
 	"  --nice N               priority, 0 to 19 [10]\n"
 	"  --metrics FILE         the state as OpenMetrics text, every ten seconds\n"
@@ -50,6 +51,7 @@ enum {
 	OPT_KEEP_MIB,
 	OPT_BATCH_SAMPLES,
 	OPT_BATCH_AGE,
+	OPT_IN_FLIGHT,
 	OPT_RATE,
 	OPT_NICE,
 	OPT_METRICS,
@@ -67,6 +69,7 @@ static const struct option long_options[] = {
 	{"keep-mib", required_argument, NULL, OPT_KEEP_MIB},
 	{"batch-samples", required_argument, NULL, OPT_BATCH_SAMPLES},
 	{"batch-age", required_argument, NULL, OPT_BATCH_AGE},
+	{"in-flight", required_argument, NULL, OPT_IN_FLIGHT},
 	{"rate", required_argument, NULL, OPT_RATE},
 	{"nice", required_argument, NULL, OPT_NICE},
 	{"metrics", required_argument, NULL, OPT_METRICS},
@@ -130,6 +133,10 @@ static int parse_one(struct ship_options *o, int option, const char *value, stru
 		rc = number("--batch-age", value, 0, 3600, &n, err);
 		o->batch_age_ns = n * UINT64_C(1000000000);
 		break;
+	case OPT_IN_FLIGHT:
+		rc = number("--in-flight", value, 1, 16, &n, err);
+		o->in_flight = (unsigned int)n;
+		break;
 	case OPT_RATE:
 		rc = number("--rate", value, 0, 1 << 30, &n, err);
 		o->rate_bytes = n * 1024;
@@ -157,6 +164,7 @@ int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err
 		.batch_samples = 50000,
 		.batch_age_ns = UINT64_C(10000000000),
 		.nice_level = 10,
+		.in_flight = 3,
 	};
 	opterr = 0;
 	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {

@@ -13,6 +13,7 @@ struct ship_options {
 	uint64_t batch_age_ns;
 	uint64_t rate_bytes; /* of requests in a second; 0: no limit */
 	int nice_level;
+	unsigned int in_flight; /* batches at a time */
 	bool once;
 };
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "shipper.h"
 
+#include <pthread.h>
 #include <string.h>
 
 #include "ship_again.h"
+#include "ship_lanes.h"
 #include "ship_profile.h"
 #include "ship_request.h"
 
@@ -13,11 +15,21 @@
 /* Requests of one batch: far above what a segment's locations need. */
 #define ARENA_MAX (1 * GIB)
 
+/* What delivering one batch takes. */
+struct work {
+	void *call_ctx;
+	struct arena arena;
+};
+
 struct shipper {
 	struct shipper_options o;
 	char *spool;
 	struct spool_reader *reader; /* NULL until the spool exists */
-	struct arena arena;          /* of the batch in hand */
+	struct work own, works[SHIP_LANES_MAX];
+	struct ship_lanes *lanes; /* NULL: one batch at a time */
+	bool is_careful;          /* something failed: one at a time, until that is over */
+	bool may_follow;          /* the last batch that was put has an end that stays */
+	pthread_mutex_t lock;     /* of building_since_ns */
 	struct shipper_stats stats;
 	bool in_hurry;
 	uint64_t due_ns; /* when what was looked at last is old enough; 0: nothing was */
@@ -26,6 +38,8 @@ struct shipper {
 	uint64_t watched_ns;
 	uint64_t building_since_ns; /* a wait for tables began, or failed, then; 0: none */
 };
+
+static ship_lane_fn deliver_in_lane;
 
 int shipper_open(struct shipper **ret, const struct shipper_options *options, struct err *err)
 {
@@ -40,10 +54,19 @@ int shipper_open(struct shipper **ret, const struct shipper_options *options, st
 		s->o.batch_samples = BATCH_SAMPLES;
 	if (!s->o.timeout_ms)
 		s->o.timeout_ms = TIMEOUT_MS;
-	s->arena.max = ARENA_MAX;
+	pthread_mutex_init(&s->lock, NULL);
+	s->own = (struct work){s->o.call_ctx, ARENA_INIT(ARENA_MAX)};
+	for (unsigned int i = 0; i < s->o.lane_count && i < SHIP_LANES_MAX; i++)
+		s->works[i] = (struct work){s->o.lane_ctxs[i], ARENA_INIT(ARENA_MAX)};
 	s->spool = strdup(options->spool);
 	if (!s->spool)
 		return err_set(err, ERR_MEMORY, "shipper: out of memory");
+	if (s->o.lane_count > 1) {
+		int rc = ship_lanes_open(&s->lanes, s->o.lane_count, deliver_in_lane, s, err);
+
+		if (rc)
+			return rc;
+	}
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -82,11 +105,15 @@ void shipper_close(struct shipper *s)
 {
 	if (!s)
 		return;
+	ship_lanes_close(s->lanes);
 	spool_reader_close(s->reader);
 	spool_reader_close(s->second);
 	if (s->again.io)
 		ship_again_close(&s->again);
-	arena_done(&s->arena);
+	arena_done(&s->own.arena);
+	for (unsigned int i = 0; i < SHIP_LANES_MAX; i++)
+		arena_done(&s->works[i].arena);
+	pthread_mutex_destroy(&s->lock);
 	free(s->spool);
 	free(s);
 }
@@ -98,18 +125,18 @@ static void free_reply(Rawstack__V1__SymbolizedBatch **reply)
 }
 
 /* One request and its answer; what the service deferred comes first in wanted[] afterwards. */
-static int ask(struct shipper *s, struct ship_profile *p, uint32_t part, uint32_t *wanted,
-	       size_t *count, const uint64_t *weights, struct err *err)
+static int ask(struct shipper *s, struct work *w, struct ship_profile *p, uint32_t part,
+	       uint32_t *wanted, size_t *count, const uint64_t *weights, struct err *err)
 {
 	_cleanup_(free_reply) Rawstack__V1__SymbolizedBatch *reply = NULL;
 	struct ship_request request;
 	size_t taken, deferred = 0;
 	int rc;
 
-	rc = ship_request_make(&request, p->batch, part, wanted, *count, weights, &s->arena, &taken,
+	rc = ship_request_make(&request, p->batch, part, wanted, *count, weights, &w->arena, &taken,
 			       err);
 	if (!rc)
-		rc = s->o.call(s->o.call_ctx, request.message, s->o.timeout_ms, &reply, err);
+		rc = s->o.call(w->call_ctx, request.message, s->o.timeout_ms, &reply, err);
 	/* Deferred ones are written over those of this request, which is not read behind them. */
 	if (!rc)
 		rc = ship_profile_answer(p, &request, reply, wanted, &deferred, err);
@@ -124,7 +151,7 @@ static int ask(struct shipper *s, struct ship_profile *p, uint32_t part, uint32_
 }
 
 /* Whether a batch with these answers waits for tables: ERR_UNAVAILABLE, else 0. */
-static int wait_for_tables(struct shipper *s, const struct ship_profile *p, struct err *err)
+static int wait_for_tables_locked(struct shipper *s, const struct ship_profile *p, struct err *err)
 {
 	uint64_t now_ns = s->o.io->mono_ns(s->o.io->ctx);
 	uint64_t waited_ns = now_ns - s->building_since_ns;
@@ -143,12 +170,23 @@ static int wait_for_tables(struct shipper *s, const struct ship_profile *p, stru
 		       p->building);
 }
 
+static int wait_for_tables(struct shipper *s, const struct ship_profile *p, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&s->lock);
+	rc = wait_for_tables_locked(s, p, err);
+	pthread_mutex_unlock(&s->lock);
+	return rc;
+}
+
 /* `may_wait`: for tables that are being made. */
-static int symbolize(struct shipper *s, struct ship_profile *p, bool may_wait, struct err *err)
+static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, bool may_wait,
+		     struct err *err)
 {
 	const struct spool_batch *b = p->batch;
 	_cleanup_(freep) uint32_t *wanted = malloc((b->location_count + 1) * sizeof(*wanted));
-	const uint64_t *weights = ship_request_weights(b, &s->arena);
+	const uint64_t *weights = ship_request_weights(b, &w->arena);
 	size_t count = 0;
 	int rc = 0;
 
@@ -158,7 +196,7 @@ static int symbolize(struct shipper *s, struct ship_profile *p, bool may_wait, s
 		if (ship_request_wanted(b, i))
 			wanted[count++] = i;
 	for (uint32_t part = 0; !rc && count; part++)
-		rc = ask(s, p, part, wanted, &count, weights, err);
+		rc = ask(s, w, p, part, wanted, &count, weights, err);
 	if (rc == ERR_DATA) {
 		profile_comment(&p->profile, "not symbolized: %s", err->message);
 		return 0;
@@ -166,23 +204,46 @@ static int symbolize(struct shipper *s, struct ship_profile *p, bool may_wait, s
 	return rc || !may_wait ? rc : wait_for_tables(s, p, err);
 }
 
-static int deliver(struct shipper *s, const struct spool_batch *b, bool is_first, struct err *err)
+/* To the sink, not acknowledged; missing[] says which modules had no table. */
+static int deliver(struct shipper *s, struct work *w, const struct spool_batch *b, bool is_first,
+		   bool *missing, struct err *err)
 {
 	_cleanup_(ship_profile_done) struct ship_profile p;
 	int rc = ship_profile_begin(&p, b, err);
 
 	if (rc)
 		return rc;
-	arena_reset(&s->arena);
-	rc = symbolize(s, &p, is_first, err);
+	arena_reset(&w->arena);
+	rc = symbolize(s, w, &p, is_first, err);
 	if (!rc)
 		rc = ship_profile_end(&p, err);
 	if (!rc)
 		rc = sink_write_profile(s->o.sink, b->id, sizeof(b->id), &p.profile, err);
+	if (!rc)
+		memcpy(missing, p.missing, b->module_count * sizeof(*missing));
+	return rc;
+}
+
+static int deliver_in_lane(void *ctx, unsigned int lane, const struct spool_batch *batch,
+			   bool *missing, struct err *err)
+{
+	struct shipper *s = ctx;
+
+	return deliver(s, &s->works[lane], batch, true, missing, err);
+}
+
+/* In this thread. */
+static int deliver_here(struct shipper *s, const struct spool_batch *b, bool is_first,
+			struct err *err)
+{
+	_cleanup_(freep) bool *missing = calloc(b->module_count + 1, sizeof(*missing));
+	int rc = missing ? deliver(s, &s->own, b, is_first, missing, err)
+			 : err_set(err, ERR_MEMORY, "shipper: out of memory");
+
 	/* Noted before it is acknowledged; a file that cannot be written costs names, no samples.
 	 */
 	if (!rc && s->o.watch)
-		(void)ship_again_note(&s->again, b, p.missing, NULL);
+		(void)ship_again_note(&s->again, b, missing, NULL);
 	return rc;
 }
 
@@ -261,7 +322,7 @@ static int step_again(struct shipper *s, struct err *err)
 		rc = ship_again_forget(&s->again, want.segment, want.place, err);
 		return rc < 0 ? rc : 0;
 	}
-	rc = deliver(s, &batch, false, err);
+	rc = deliver_here(s, &batch, false, err);
 	if (rc)
 		return rc;
 	s->stats.again++;
@@ -285,31 +346,95 @@ static bool is_ripe(struct shipper *s, const struct spool_batch *b)
 	return false;
 }
 
-int shipper_step(struct shipper *s, struct err *err)
+/* The next batch that is to be shipped: 1, 0, negative. */
+static int next_batch(struct shipper *s, struct spool_batch *ret, struct err *err)
+{
+	int rc = spool_reader_next(s->reader, s->o.batch_samples, ret, err);
+
+	if (rc != 1 || is_ripe(s, ret))
+		return rc;
+	spool_reader_back(s->reader);
+	return 0;
+}
+
+static int acknowledge(struct shipper *s, const struct spool_batch *b, struct err *err)
+{
+	int rc = spool_reader_ack(s->reader, b, err);
+
+	if (rc)
+		return rc;
+	s->stats.samples += b->sample_count;
+	s->stats.batches++;
+	return 0;
+}
+
+static int step_alone(struct shipper *s, struct err *err)
 {
 	struct spool_batch batch;
+	int rc = next_batch(s, &batch, err);
+
+	if (rc <= 0)
+		return rc;
+	rc = deliver_here(s, &batch, true, err);
+	if (!rc)
+		rc = acknowledge(s, &batch, err);
+	return rc ? rc : 1;
+}
+
+/*
+ * Fills the lanes, then takes the oldest. What a failure or a kill leaves at the sink, ahead of
+ * what is acknowledged, is replaced under the same ids; so no batch may go behind one that would
+ * hold more when it is read again, for then the two would overlap.
+ */
+static int step_lanes(struct shipper *s, struct err *err)
+{
+	const unsigned int most = s->is_careful ? 1 : s->o.lane_count;
+	const struct ship_lane_done *done;
+	struct spool_batch batch = {.is_stable = false};
+	int rc = 1;
+
+	while (rc == 1 && ship_lanes_busy(s->lanes) < most &&
+	       (s->may_follow || !ship_lanes_busy(s->lanes))) {
+		rc = next_batch(s, &batch, err);
+		if (rc == 1 && ship_lanes_put(s->lanes, &batch, err))
+			rc = err->code;
+		s->may_follow = batch.is_stable;
+	}
+	done = rc < 0 ? NULL : ship_lanes_take(s->lanes);
+	if (!done)
+		return rc;
+	if (done->rc) {
+		*err = done->err;
+		return done->rc;
+	}
+	if (s->o.watch)
+		(void)ship_again_note(&s->again, &done->batch, done->missing, NULL);
+	rc = acknowledge(s, &done->batch, err);
+	return rc ? rc : 1;
+}
+
+/* What is under way is not acknowledged; it comes again, under the same ids. */
+static void drop_lanes(struct shipper *s)
+{
+	while (s->lanes && ship_lanes_take(s->lanes))
+		;
+}
+
+int shipper_step(struct shipper *s, struct err *err)
+{
+	struct err unused;
 	int rc = open_spool(s, err);
 
 	if (rc)
 		return rc;
 	s->due_ns = 0;
-	rc = spool_reader_next(s->reader, s->o.batch_samples, &batch, err);
-	if (rc == 1 && !is_ripe(s, &batch)) {
-		spool_reader_back(s->reader);
-		rc = 0;
-	}
-	if (rc <= 0)
-		return rc ? rc : step_again(s, err);
-	rc = deliver(s, &batch, true, err);
-	if (!rc)
-		rc = spool_reader_ack(s->reader, &batch, err);
-	if (rc) {
+	rc = s->lanes ? step_lanes(s, err ? err : &unused) : step_alone(s, err);
+	s->is_careful = rc < 0;
+	if (rc < 0) {
+		drop_lanes(s);
 		spool_reader_rewind(s->reader);
-		return rc;
 	}
-	s->stats.samples += batch.sample_count;
-	s->stats.batches++;
-	return 1;
+	return rc ? rc : step_again(s, err);
 }
 
 int shipper_backlog(struct shipper *s, uint64_t *ret_samples, struct err *err)
@@ -320,6 +445,7 @@ int shipper_backlog(struct shipper *s, uint64_t *ret_samples, struct err *err)
 	*ret_samples = 0;
 	if (rc)
 		return rc;
+	drop_lanes(s);
 	spool_reader_rewind(s->reader);
 	while ((rc = spool_reader_next(s->reader, s->o.batch_samples, &batch, err)) > 0)
 		*ret_samples += batch.sample_count;

@@ -32,7 +32,11 @@ struct shipper_options {
 	shipper_call_fn *call;
 	shipper_watch_fn *watch; /* NULL: batches are delivered once, whatever they lack */
 	void *call_ctx;          /* of both */
-	size_t batch_samples;    /* most samples of a batch; 0: 50,000 */
+	/* Several batches at a time: contexts of `call` for each, used by a thread each; NULL and
+	 * 0: one at a time, in the caller's. */
+	void *const *lane_ctxs;
+	unsigned int lane_count;
+	size_t batch_samples; /* most samples of a batch; 0: 50,000 */
 	/* Fewer are not shipped before the first is as old, but for the first batch; 0: at once. */
 	uint64_t batch_age_ns;
 	uint32_t timeout_ms; /* of one call; 0: 10,000 */
@@ -51,15 +55,15 @@ int shipper_open(struct shipper **ret, const struct shipper_options *options,
 		 struct err *err) _must_check_;
 
 /*
- * Ships one batch; when there is none, one that lacked names is delivered again, under its id, if
- * `watch` says that tables came and the spool still holds its segment. 1: it is at the sink and
- * acknowledged; 0: there is nothing to ship now; negative: it is still in the spool, as is all
- * after it, and the next call tries again. A batch that the service calls malformed (ERR_DATA) is
- * delivered without names, with the reason as a comment: it must not hold up what comes after it.
- * One whose tables the service is still making fails with ERR_UNAVAILABLE, but for
- * SHIPPER_BUILDING_NS at most; then it is delivered with the names there are, and so is all of the
- * next SHIPPER_BUILDING_REST_NS: a build may take half an hour, and the spool must not fill up
- * meanwhile.
+ * Ships one batch, while others may be under way behind it; when there is none, one that lacked
+ * names is delivered again, under its id, if `watch` says that tables came and the spool still
+ * holds its segment. 1: it is at the sink and acknowledged; 0: there is nothing to ship now;
+ * negative: it is still in the spool, as is all after it, and the next call tries again. A batch
+ * that the service calls malformed (ERR_DATA) is delivered without names, with the reason as a
+ * comment: it must not hold up what comes after it. One whose tables the service is still making
+ * fails with ERR_UNAVAILABLE, but for SHIPPER_BUILDING_NS at most; then it is delivered with the
+ * names there are, and so is all of the next SHIPPER_BUILDING_REST_NS: a build may take half an
+ * hour, and the spool must not fill up meanwhile.
  */
 int shipper_step(struct shipper *s, struct err *err) _must_check_;
 

@@ -192,7 +192,9 @@ struct spool_batch {
 	uint64_t segment, end_offset;      /* what spool_reader_ack() stores: low half the offset
 					      of a record, high half the samples taken of it */
 	uint64_t place;                    /* where it begins, likewise */
-	bool is_final;                     /* nothing can be added: the segment ended here */
+	bool is_final;                     /* of a segment that nobody adds to any more */
+	bool is_stable;                    /* read again with the same max_samples, it ends at the
+					      same sample, whatever is added meanwhile */
 };
 
 struct spool_reader;

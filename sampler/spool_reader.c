@@ -259,6 +259,8 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 			rc = next_in_segment(r, finished || r->only_looks, max_samples, ret, err);
 			if (rc == 1) {
 				ret->is_final = finished;
+				ret->is_stable =
+					finished || spool_slice_is_full(&r->slice, max_samples);
 				r->last_place = ret->place;
 			}
 			if (rc || !finished)

@@ -8,6 +8,7 @@
 #include "shipper.h"
 
 #include <dirent.h>
+#include <pthread.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -631,6 +632,100 @@ static void test_hour_away(void **state _unused_)
 	assert_int_equal(total(&p), 2 * 7 * (int64_t)rounds);
 }
 
+/* A service of several threads: answers nothing, in the order that the test wants. */
+static struct {
+	pthread_mutex_t lock;
+	pthread_cond_t changed;
+	unsigned int inside, most; /* calls under way; the most at a time */
+	bool hold;                 /* none returns before three are there */
+	unsigned int fail_at;      /* this call and those after it fail; 0: none */
+	unsigned int calls;
+} crowd = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static int crowd_call(void *ctx _unused_, const Rawstack__V1__StackBatch *q,
+		      uint32_t timeout_ms _unused_, Rawstack__V1__SymbolizedBatch **ret,
+		      struct err *err)
+{
+	Rawstack__V1__SymbolizedBatch r = RAWSTACK__V1__SYMBOLIZED_BATCH__INIT;
+	_cleanup_(freep) Rawstack__V1__LocationStatus *status =
+		calloc(q->locations->n_kind, sizeof(*status));
+	_cleanup_(freep) uint32_t *counts = calloc(q->locations->n_kind, sizeof(*counts));
+	_cleanup_(freep) uint8_t *packed = NULL;
+	bool fails;
+	size_t len;
+
+	pthread_mutex_lock(&crowd.lock);
+	fails = crowd.fail_at && ++crowd.calls >= crowd.fail_at;
+	crowd.inside++;
+	crowd.most = crowd.inside > crowd.most ? crowd.inside : crowd.most;
+	pthread_cond_broadcast(&crowd.changed);
+	while (crowd.hold && crowd.most < 3)
+		pthread_cond_wait(&crowd.changed, &crowd.lock);
+	crowd.inside--;
+	pthread_mutex_unlock(&crowd.lock);
+	if (fails)
+		return err_set(err, ERR_UNAVAILABLE, "fake: told to fail");
+	r.n_status = r.n_frame_count = q->locations->n_kind;
+	r.status = status;
+	r.frame_count = counts;
+	len = rawstack__v1__symbolized_batch__get_packed_size(&r);
+	packed = malloc(len);
+	rawstack__v1__symbolized_batch__pack(&r, packed);
+	*ret = rawstack__v1__symbolized_batch__unpack(NULL, len, packed);
+	return 0;
+}
+
+/* Three batches are with the service at a time; each is acknowledged behind those before it, and
+ * what was under way when one failed is there once in the end. */
+static void test_in_flight(void **state _unused_)
+{
+	_cleanup_(profile_done) struct profile p;
+	void *lanes[3] = {NULL};
+	struct fixture f;
+	struct err err = {0};
+	uint64_t left;
+	int rc;
+
+	open_shipper(&f, "flight", 0);
+	shipper_close(f.s);
+	fill_spool(f.spool, 0x100, 100);
+	assert_int_equal(shipper_open(&f.s,
+				      &(struct shipper_options){.spool = f.spool,
+								.sink = f.sink,
+								.call = crowd_call,
+								.lane_ctxs = lanes,
+								.lane_count = 3,
+								.batch_samples = 7},
+				      &err),
+			 0);
+	crowd.hold = true;
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	assert_int_equal(crowd.most, 3);
+	assert_int_equal(shipper_delivered(f.s), 7);
+	crowd.hold = false;
+	pthread_mutex_lock(&crowd.lock);
+	crowd.fail_at = 5;
+	pthread_mutex_unlock(&crowd.lock);
+	while ((rc = shipper_step(f.s, &err)) > 0)
+		;
+	assert_int_equal(rc, ERR_UNAVAILABLE);
+	assert_int_equal(shipper_step(f.s, &err), ERR_UNAVAILABLE);
+	rc = (int)shipper_delivered(f.s);
+	assert_in_range(rc, 7, 7 * 8);
+	assert_int_equal(shipper_backlog(f.s, &left, &err), 0);
+	assert_int_equal(left, 100 - rc); /* acknowledged is what was delivered in order */
+	pthread_mutex_lock(&crowd.lock);
+	crowd.fail_at = 0;
+	pthread_mutex_unlock(&crowd.lock);
+	while ((rc = shipper_step(f.s, &err)) > 0)
+		;
+	assert_int_equal(rc, 0);
+	assert_int_equal(shipper_delivered(f.s), 100);
+	close_shipper(&f);
+	assert_int_equal(read_sink(f.out, &p), 15);
+	assert_int_equal(total(&p), 200);
+}
+
 static void test_back_off(void **state _unused_)
 {
 	static const struct {
@@ -658,7 +753,7 @@ int main(void)
 		cmocka_unit_test(test_building),    cmocka_unit_test(test_second_delivery),
 		cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_back_off),
 		cmocka_unit_test(test_again),       cmocka_unit_test(test_batch_age),
-		cmocka_unit_test(test_hour_away),
+		cmocka_unit_test(test_hour_away),   cmocka_unit_test(test_in_flight),
 	};
 
 	if (!mkdtemp(dir))
