@@ -4,6 +4,10 @@
 #include "rsym_columns.h"
 #include "rsym_format.h"
 
+struct home_key {
+	uint32_t name, file, line;
+};
+
 /*
  * The answer of the whole table, one row after the other. It is gone through twice, which costs
  * less than to keep it: first for the functions that have code of their own, then to be written.
@@ -36,10 +40,6 @@ struct function_memo {
 	uint32_t id;
 };
 
-struct home_key {
-	uint32_t name, file, line;
-};
-
 static void answer_done(struct answer *a)
 {
 	free(a->symbol_node);
@@ -58,6 +58,7 @@ void builder_init(struct builder *b)
 	*b = (struct builder){
 		.flat = {.code = PAINT_INIT(SIZE_MAX)},
 		.symbols = SYMBOLS_INIT,
+		.typed = INTERN_INIT(UINT32_MAX - 1, LIMIT_TABLE_LEN),
 	};
 	facts_text_init(&b->text);
 }
@@ -67,12 +68,39 @@ void builder_done(struct builder *b)
 	facts_text_done(&b->text);
 	flat_done(&b->flat);
 	symbols_done(&b->symbols);
+	intern_done(&b->typed);
+	free(b->types);
+	b->types = NULL;
+	b->types_cap = 0;
+}
+
+/* Kept beside the nodes: most builds want none. */
+static bool add_types(struct builder *b, const struct facts_unit *unit)
+{
+	for (size_t i = 0; i < unit->scope_count; i++) {
+		const struct facts_scope *s = &unit->scopes[i];
+		struct home_key key = {.name = s->name, .file = s->decl_file, .line = s->decl_line};
+		bool is_new;
+		uint32_t id;
+
+		if (unit->types[i] == FACTS_NONE || s->name == FACTS_NONE)
+			continue;
+		id = intern_add(&b->typed, &key, sizeof(key), &is_new);
+		if (id == INTERN_FULL || !grow_array((void **)&b->types, &b->types_cap,
+						     (size_t)id + 1, sizeof(*b->types), SIZE_MAX))
+			return false;
+		if (is_new)
+			b->types[id] = unit->types[i];
+	}
+	return true;
 }
 
 static int add_unit(void *ctx, const struct facts_unit *unit, struct err *err)
 {
 	struct builder *b = ctx;
 
+	if (unit->types && !add_types(b, unit))
+		return err_set(err, ERR_MEMORY, "out of memory for types");
 	return flat_add_unit(&b->flat, unit, err);
 }
 
@@ -303,6 +331,13 @@ static uint32_t make_function(struct answer *a, const struct flat_node *n)
 
 	if (n->name != FACTS_NONE)
 		f.name = intern_get(&a->b->text.strings, n->name, &f.name_len);
+	if (a->b->typed.count) {
+		struct home_key key = home_of(n);
+		uint32_t typed = intern_find(&a->b->typed, &key, sizeof(key));
+
+		if (typed != INTERN_FULL)
+			f.type = intern_get(&a->b->text.strings, a->b->types[typed], &f.type_len);
+	}
 	if (n->parent != FACTS_NONE) {
 		struct home_key key = home_of(n);
 		uint32_t home = intern_find(&a->homes, &key, sizeof(key));

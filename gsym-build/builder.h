@@ -14,7 +14,10 @@ struct builder {
 	struct facts_text text;
 	struct flat flat;
 	struct symbols symbols;
-	bool columns;  /* are kept */
+	bool columns;        /* are kept */
+	struct intern typed; /* functions with a signature: name and declaration */
+	uint32_t *types;     /* by index there: a string */
+	size_t types_cap;
 	uint64_t bias; /* of all addresses given; the table's are lower by it */
 };
 

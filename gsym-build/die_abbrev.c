@@ -99,7 +99,7 @@ static uint32_t skip_op(uint64_t form, struct die_shape s)
 }
 
 /* The slot of an attribute of a scope or unit; DIE_SLOTS: not needed. */
-static enum die_slot slot_of(uint64_t attribute, bool columns)
+static enum die_slot slot_of(uint64_t attribute, struct die_shape shape)
 {
 	switch (attribute) {
 	case DIE_AT_LOW_PC:
@@ -128,9 +128,11 @@ static enum die_slot slot_of(uint64_t attribute, bool columns)
 	case DIE_AT_CALL_LINE:
 		return DIE_CALL_LINE;
 	case DIE_AT_CALL_COLUMN:
-		return columns ? DIE_CALL_COLUMN : DIE_SLOTS;
+		return shape.columns ? DIE_CALL_COLUMN : DIE_SLOTS;
 	case DIE_AT_GNU_DISCRIMINATOR:
-		return columns ? DIE_DISCRIMINATOR : DIE_SLOTS;
+		return shape.columns ? DIE_DISCRIMINATOR : DIE_SLOTS;
+	case DIE_AT_TYPE:
+		return shape.types ? DIE_TYPE : DIE_SLOTS;
 	case DIE_AT_STMT_LIST:
 		return DIE_STMT_LIST;
 	case DIE_AT_COMP_DIR:
@@ -270,7 +272,7 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 
 	a->take = first;
 	while (ok && next_spec(&in, &s)) {
-		enum die_slot slot = slot_of(s.attribute, t->shape.columns);
+		enum die_slot slot = slot_of(s.attribute, t->shape);
 
 		if (slot == DIE_SLOTS) {
 			ok = put_skip(t, first, skip_op(s.form, t->shape));
@@ -287,13 +289,43 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 	return ok && put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);
 }
 
+/* What signatures are made of. */
+static bool is_of_types(uint32_t tag)
+{
+	switch (tag) {
+	case DIE_TAG_ARRAY_TYPE:
+	case DIE_TAG_CLASS_TYPE:
+	case DIE_TAG_ENUMERATION_TYPE:
+	case DIE_TAG_FORMAL_PARAMETER:
+	case DIE_TAG_POINTER_TYPE:
+	case DIE_TAG_REFERENCE_TYPE:
+	case DIE_TAG_STRUCTURE_TYPE:
+	case DIE_TAG_SUBROUTINE_TYPE:
+	case DIE_TAG_TYPEDEF:
+	case DIE_TAG_UNION_TYPE:
+	case DIE_TAG_PTR_TO_MEMBER_TYPE:
+	case DIE_TAG_BASE_TYPE:
+	case DIE_TAG_CONST_TYPE:
+	case DIE_TAG_VOLATILE_TYPE:
+	case DIE_TAG_RESTRICT_TYPE:
+	case DIE_TAG_UNSPECIFIED_TYPE:
+	case DIE_TAG_RVALUE_REFERENCE_TYPE:
+	case DIE_TAG_ATOMIC_TYPE:
+		return true;
+	default:
+		return false;
+	}
+}
+
 static int compile_one(struct die_table *t, struct die_abbrev *a, const struct bytes *specs,
 		       struct err *err)
 {
 	int rc = compile_skip(t, a, *specs, err);
 
 	a->take = DIE_NO_PROGRAM;
-	if (!rc && !(a->flags & DIE_UNKNOWN) && (a->flags & DIE_IS_SCOPE || is_unit_tag(a->tag)))
+	if (!rc && !(a->flags & DIE_UNKNOWN) &&
+	    (a->flags & DIE_IS_SCOPE || is_unit_tag(a->tag) ||
+	     (t->shape.types && is_of_types(a->tag))))
 		rc = compile_take(t, a, *specs, err);
 	return rc;
 }

@@ -19,7 +19,7 @@ struct die_shape {
 	uint8_t version;      /* 2 to 5 */
 	uint8_t address_size; /* 4 or 8 */
 	uint8_t offset_size;  /* 4 or 8: 32-bit or 64-bit DWARF */
-	bool columns;         /* are wanted */
+	bool columns, types;  /* are wanted */
 };
 
 /* The attributes that are taken out of a DIE. */
@@ -38,6 +38,7 @@ enum die_slot {
 	DIE_CALL_LINE,
 	DIE_CALL_COLUMN, /* only when columns are wanted, as is the next */
 	DIE_DISCRIMINATOR,
+	DIE_TYPE, /* only when types are wanted */
 	/* of units only */
 	DIE_STMT_LIST,
 	DIE_COMP_DIR,

@@ -13,6 +13,7 @@ struct scope_name die_scope_name(struct die_scan *s, const struct die *d)
 	struct scope_name n = {
 		.linkage_name = die_string(s, d, DIE_LINKAGE_NAME),
 		.name = die_string(s, d, DIE_NAME),
+		.off = d->off,
 	};
 
 	if (!die_reference(s, d, DIE_SPECIFICATION, &n.file, &n.origin) &&
@@ -46,21 +47,20 @@ static struct die_unit *unit_at(struct die_scan *s, const struct die_file *f, ui
 	return low < f->unit_count && f->units[low].off <= off ? &f->units[low] : NULL;
 }
 
-/* Reads the scope at an offset; false when nothing there can be one. */
-static bool scope_at(struct die_scan *s, const struct die_file *f, uint64_t off, struct die *ret)
+bool die_at(struct die_scan *s, const struct die_file *f, uint64_t off, struct bytes *ret_in,
+	    struct die *ret)
 {
 	struct die_unit *u = unit_at(s, f, off);
 	const struct die_table *t;
-	struct bytes in;
 
 	if (!u || off < u->off + u->header_len)
 		return false;
-	if (!u->has_bases && die_unit_open(s, u, &t, &in, ret, NULL))
+	if (!u->has_bases && die_unit_open(s, u, &t, ret_in, ret, NULL))
 		return false;
 	if (die_table_of(s, u, &t, NULL))
 		return false;
-	in = bytes_of(u->p + (off - u->off), u->end - off);
-	return die_next(u, t, &in, ret, NULL) == 0 && ret->abbrev &&
+	*ret_in = bytes_of(u->p + (off - u->off), u->end - off);
+	return die_next(u, t, ret_in, ret, NULL) == 0 && ret->abbrev &&
 	       ret->abbrev->take != DIE_NO_PROGRAM;
 }
 
@@ -68,6 +68,7 @@ static int follow(struct die_scan *s, const struct die_file *f, uint64_t off,
 		  struct origin_name *ret, struct err *err)
 {
 	const char *linkage_name = NULL, *name = NULL;
+	struct bytes in;
 	struct die d;
 	int rc;
 
@@ -76,7 +77,7 @@ static int follow(struct die_scan *s, const struct die_file *f, uint64_t off,
 		struct scope_name n;
 		uint64_t line, file;
 
-		if (!scope_at(s, f, off, &d))
+		if (!die_at(s, f, off, &in, &d))
 			break;
 		n = die_scope_name(s, &d);
 		linkage_name = n.linkage_name;

@@ -55,6 +55,7 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 /* A DIE at hand: its values mean something only with the unit and the place. */
 struct die {
 	const struct die_unit *unit;
+	uint64_t off;                    /* in the section */
 	const struct die_abbrev *abbrev; /* NULL: the null entry that ends siblings */
 	const uint8_t *attributes;       /* where they begin */
 	struct die_values v;
@@ -65,6 +66,7 @@ struct scope_name {
 	const char *linkage_name, *name;
 	struct die_file *file; /* where the origin is */
 	uint64_t origin;       /* offset of a DIE in its .debug_info; 0: none */
+	uint64_t off;          /* of its own DIE */
 };
 
 /* What the chain of origins that starts at one DIE gives. */
@@ -112,7 +114,11 @@ struct die_scan {
 
 	struct buf *missing, *notes; /* see struct die_companions */
 	struct die_wanted wanted;
-	bool columns; /* are wanted */
+	bool columns, want_types;
+	/* Signatures: of the scopes at hand, by scope; and all that were made, by DIE. */
+	uint32_t *types, *type_ids;
+	struct intern types_seen;
+	size_t types_cap, type_ids_cap;
 	struct die_section addr, rnglists;
 	struct die_file file;   /* of the image; whole when its units refer to each other */
 	struct die_file *alt;   /* the dwz alternate file, or NULL */
@@ -140,6 +146,14 @@ struct die_scan {
 	struct origin_memo *origins; /* DIE_ORIGINS of them */
 	uint32_t origins_stamp;      /* of the current unit */
 };
+
+/* Reads the DIE at an offset, of a kind whose values are taken, and steps over its values; false
+ * when there is none. */
+bool die_at(struct die_scan *s, const struct die_file *f, uint64_t off, struct bytes *ret_in,
+	    struct die *ret);
+
+/* Fills s->types, when they are wanted; after die_names_resolve(). */
+int die_types_resolve(struct die_scan *s, struct err *err);
 
 /* The compiled abbreviations of a unit; valid until DIE_TABLES others were asked for. */
 int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_table **ret,

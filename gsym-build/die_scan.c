@@ -14,6 +14,7 @@ int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_
 	int rc;
 
 	shape.columns = s->columns;
+	shape.types = s->want_types;
 	for (size_t i = 0; i < DIE_TABLES; i++) {
 		t = &s->tables[(s->table_next + DIE_TABLES - 1 - i) % DIE_TABLES];
 		if (t->abbrevs && s->table_sections[t - s->tables] == u->file->abbrev.p &&
@@ -152,6 +153,8 @@ static int read_unit(struct die_scan *s, struct err *err)
 	if (!rc)
 		rc = die_names_resolve(s, err);
 	if (!rc)
+		rc = die_types_resolve(s, err);
+	if (!rc)
 		die_wanted_found(&s->wanted, s->spans, s->span_count);
 	return rc ? rc : 1;
 }
@@ -167,6 +170,7 @@ static int give_unit(struct die_scan *s, struct err *err)
 		.span_count = s->span_count,
 		.row_count = s->rows.count,
 		.range_count = s->unit_ranges.count,
+		.types = s->want_types ? s->types : NULL,
 		.done = s->unit.end,
 		.all = s->file.whole.p ? s->file.whole.len : s->info.len,
 	};
@@ -301,6 +305,9 @@ static void scan_done(struct die_scan *s)
 	die_wanted_close(&s->wanted);
 	free(s->origins);
 	free(s->scopes);
+	free(s->types);
+	free(s->type_ids);
+	intern_done(&s->types_seen);
 	free(s->names);
 	free(s->spans);
 	free(s->rows.rows);
@@ -325,6 +332,8 @@ static int scan_open(struct die_scan *s, struct image *im, const struct die_comp
 		.missing = companions->missing,
 		.notes = companions->notes,
 		.columns = companions->columns,
+		.want_types = companions->types,
+		.types_seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
 		.origins = calloc(DIE_ORIGINS, sizeof(struct origin_memo)),
 	};
 	*report = (struct debug_report){0};

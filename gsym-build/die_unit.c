@@ -63,6 +63,7 @@ int die_next(const struct die_unit *u, const struct die_table *t, struct bytes *
 	uint64_t off = u->off + (uint64_t)(in->p - u->p), code = bytes_uleb(in);
 
 	ret->unit = u;
+	ret->off = off;
 	ret->abbrev = NULL;
 	if (!code && !in->failed)
 		return 0;

@@ -71,6 +71,8 @@ struct facts_unit {
 	const struct facts_scope *scopes;
 	const struct facts_span *spans;
 	const struct facts_row *rows;
+	const uint32_t
+		*types; /* by scope: a string, its signature, or FACTS_NONE; NULL: not wanted */
 	const struct facts_range *ranges; /* what the unit itself says it covers */
 	size_t scope_count, span_count, row_count, range_count;
 	uint64_t done, all; /* bytes of .debug_info, up to this unit's end and whole; or 0 */

@@ -17,7 +17,7 @@
 
 struct options {
 	const char *input, *output, *stripped, *dwp, *alt;
-	bool kallsyms, no_dwo, json, columns;
+	bool kallsyms, no_dwo, json, columns, types;
 	unsigned int jobs;
 	struct build_id id;
 };
@@ -35,6 +35,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"report", required_argument, NULL, 'r'},
 		{"columns", no_argument, NULL, 'c'},
 		{"jobs", required_argument, NULL, 'j'},
+		{"types", no_argument, NULL, 't'},
 		{0},
 	};
 	unsigned long jobs;
@@ -57,6 +58,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			break;
 		case 'n':
 			o->no_dwo = true;
+			break;
+		case 't':
+			o->types = true;
 			break;
 		case 'c':
 			o->columns = true;
@@ -181,6 +185,7 @@ static int run(int argc, char **argv, struct err *err)
 		.id = o.id,
 		.columns = o.columns,
 		.jobs = o.jobs,
+		.types = o.types,
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 		.progress_ctx = &o,
 	};
@@ -223,6 +228,7 @@ const struct gsym_command gsym_command_build = {
 		 "      --columns        keep columns and discriminators; the table grows by half "
 		 "or more\n"
 		 "  -j, --jobs=N         threads; a second one makes it faster, more do not\n"
+		 "      --types          keep what functions return and take\n"
 		 "      --report=json    what was understood, each unit that could not be read, "
 		 "and\n"
 		 "                       files that are missing, as one JSON object; default: "

@@ -57,6 +57,15 @@ static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
 		printf("  Function start line: %u\n", function.start_line);
 	if (function.has_entry)
 		printf("  Function start address: 0x%llx\n", (unsigned long long)function.vaddr);
+	buf_reset(&text);
+	rc = rsym_type(&t->table, f->function, &text, err);
+	if (rc < 0)
+		return rc;
+	if (rc) {
+		fputs("  Type: ", stdout);
+		put_text(&text);
+		putchar('\n');
+	}
 	printf("  Line: %u\n  Column: %u\n", f->line, f->column);
 	if (discriminator)
 		printf("  Discriminator: %u\n", discriminator);

@@ -50,8 +50,14 @@ static int put_function(struct buf *out, const struct table_text *text, uint32_t
 		rc = table_text_file(text, f.file, name, err);
 		json_key_text(out, "start_file", name->p, name->len);
 	}
-	if (!aliases || rc)
-		return rc;
+	buf_reset(name);
+	if (!rc)
+		rc = rsym_type(&text->table, function, name, err);
+	if (rc > 0)
+		json_key_text(out, "type", name->p, name->len);
+	if (!aliases || rc < 0)
+		return rc < 0 ? rc : 0;
+	rc = 0;
 	if (f.has_entry)
 		count = rsym_aliases(&text->table, f.vaddr, list, ARRAY_LEN(list));
 	json_key(out, "aliases");

@@ -10,6 +10,7 @@
 #include "rsym_format.h"
 #include "rsym_report.h"
 #include "rsym_text.h"
+#include "rsym_types.h"
 
 #define POINTER_ALIGN 16 /* what stores and maps give */
 
@@ -36,6 +37,7 @@ static const uint8_t element_len[RSYM_SECTION_END] = {
 	[RSYM_SECTION_SEGMENTS] = sizeof(struct rsym_disk_segment),
 	[RSYM_SECTION_REPORT] = 1,
 	[RSYM_SECTION_ALIASES] = 1,
+	[RSYM_SECTION_TYPES] = 1,
 	[RSYM_SECTION_COLUMNS] = 1,
 	[RSYM_SECTION_CODE] = 1,
 };
@@ -178,6 +180,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->aliases = s->by_id[RSYM_SECTION_ALIASES];
 	t->code = s->by_id[RSYM_SECTION_CODE];
 	t->columns = s->by_id[RSYM_SECTION_COLUMNS];
+	t->types = s->by_id[RSYM_SECTION_TYPES];
 	t->span_count = count_of(s, RSYM_SECTION_SPANS);
 	t->tree_count = count_of(s, RSYM_SECTION_TREE);
 	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
@@ -198,6 +201,8 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	rc = rsym_aliases_open(t, err);
 	if (!rc)
 		rc = rsym_columns_open(t, err);
+	if (!rc)
+		rc = rsym_types_open(t, err);
 	return rc ? rc : rsym_check_heads(t, err);
 }
 
@@ -229,6 +234,8 @@ int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 		rc = rsym_code_check(t, err);
 	if (!rc)
 		rc = rsym_columns_check(t, err);
+	if (!rc)
+		rc = rsym_types_check(t, err);
 	return rc ? rc : rsym_report_check(t, err);
 }
 
@@ -249,6 +256,7 @@ int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret)
 		[RSYM_SECTION_FILES] = "files",         [RSYM_SECTION_SEGMENTS] = "segments",
 		[RSYM_SECTION_REPORT] = "report",       [RSYM_SECTION_ALIASES] = "aliases",
 		[RSYM_SECTION_CODE] = "code",           [RSYM_SECTION_COLUMNS] = "columns",
+		[RSYM_SECTION_TYPES] = "types",
 	};
 	struct rsym_disk_header h;
 	struct rsym_disk_entry e;

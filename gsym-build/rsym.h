@@ -61,7 +61,8 @@ struct rsym {
 	uint32_t entity_stride, function_stride; /* bytes of a group */
 	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;
 	struct rsym_texts names, files;
-	struct rsym_optional report, aliases, code, columns;
+	struct rsym_optional report, aliases, code, columns, types;
+	struct rsym_texts signatures;
 };
 
 enum rsym_flag {
@@ -152,6 +153,12 @@ int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function 
  * and puts up to cap of them, which are functions like others, into *functions.
  */
 uint32_t rsym_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions, uint32_t cap);
+
+/*
+ * Appends to `out` the signature of a function as text, "int (char const *, ...)": 1, or 0 when the
+ * table has none for it (they are kept by `build --types` only). Costs what rsym_name() does.
+ */
+int rsym_type(const struct rsym *t, uint32_t function, struct buf *out, struct err *err);
 
 /*
  * Append to `out` the linkage name of a function (mangled, untrusted bytes, no NUL added) and the

@@ -13,6 +13,8 @@ struct rsym_content_function {
 	uint32_t name;
 	uint32_t file, line;
 	uint32_t flags; /* RSYM_FUNCTION_... */
+	uint32_t type;  /* a signature of the writer; RSYM_NONE */
+	uint32_t zero;  /* it is hashed whole */
 };
 
 enum {

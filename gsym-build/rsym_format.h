@@ -70,6 +70,7 @@ enum rsym_section_id {
 	/* What a table can be without; a reader may skip them. */
 	RSYM_SECTION_OPTIONAL = 32, /* the first id */
 	RSYM_SECTION_COLUMNS = 32,  /* struct rsym_disk_columns, index, chains, rows */
+	RSYM_SECTION_TYPES = 34,    /* u64 count, packed by function, a text pool */
 	RSYM_SECTION_ALIASES = 35,  /* u32 count, packed functions by entry */
 	RSYM_SECTION_REPORT = 36,   /* struct rsym_disk_report, then text */
 	RSYM_SECTION_CODE = 37,     /* u64 count, struct rsym_disk_code by name, names */

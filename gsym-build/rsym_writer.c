@@ -10,6 +10,7 @@
 #include "rsym_format.h"
 #include "rsym_pack.h"
 #include "rsym_text_writer.h"
+#include "rsym_types.h"
 #include "sort.h"
 
 /* Ids are 32 bits with one value taken. */
@@ -30,14 +31,14 @@ struct recent_node {
 
 struct rsym_writer {
 	/* In order of first sight; rsym_writer_finish() puts the ids into their final order. */
-	struct intern names, files; /* files: whole paths */
-	struct intern functions;    /* struct rsym_content_function */
-	struct buf nodes;           /* struct rsym_content_node */
-	struct recent_node *recent; /* by recent_slot() */
-	struct buf starts, rows;    /* uint64_t, struct rsym_content_row */
-	struct buf segments;        /* struct rsym_disk_segment */
-	struct buf aliases;         /* uint32_t: functions */
-	struct buf path;            /* scratch */
+	struct intern names, files, types; /* files: whole paths */
+	struct intern functions;           /* struct rsym_content_function */
+	struct buf nodes;                  /* struct rsym_content_node */
+	struct recent_node *recent;        /* by recent_slot() */
+	struct buf starts, rows;           /* uint64_t, struct rsym_content_row */
+	struct buf segments;               /* struct rsym_disk_segment */
+	struct buf aliases;                /* uint32_t: functions */
+	struct buf path;                   /* scratch */
 	struct buf optional[RSYM_SECTION_END - RSYM_SECTION_OPTIONAL];
 	struct rsym_content_row last;
 	bool failed, unordered, finished;
@@ -53,6 +54,7 @@ struct rsym_writer *rsym_writer_new(struct err *err)
 	}
 	w->names = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
 	w->files = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
+	w->types = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
 	w->functions = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
 	buf_init(&w->nodes, MAX_IDS * sizeof(struct rsym_content_node));
 	w->recent = calloc((size_t)1 << RECENT_BITS, sizeof(*w->recent));
@@ -78,6 +80,7 @@ void rsym_writer_free(struct rsym_writer *w)
 		return;
 	intern_done(&w->names);
 	intern_done(&w->files);
+	intern_done(&w->types);
 	intern_done(&w->functions);
 	buf_done(&w->nodes);
 	free(w->recent);
@@ -124,6 +127,7 @@ uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_fu
 		.line = f->start_line,
 		.flags = (f->has_entry ? RSYM_FUNCTION_HAS_ENTRY : 0u) |
 			 (f->from_symbol ? RSYM_FUNCTION_FROM_SYMBOL : 0u),
+		.type = f->type ? add(w, &w->types, f->type, f->type_len) : RSYM_NONE,
 	};
 
 	return add(w, &w->functions, &content, sizeof(content));
@@ -336,7 +340,9 @@ static inline bool is_first(const struct sorted_function *x, const struct sorted
 		return a->file < b->file;
 	if (a->line != b->line)
 		return a->line < b->line;
-	return a->flags < b->flags;
+	if (a->flags != b->flags)
+		return a->flags < b->flags;
+	return a->type < b->type;
 }
 
 DEFINE_SORT(sort_by_name, struct sorted_function, is_first)
@@ -408,6 +414,26 @@ static int order_aliases(struct rsym_writer *w, const struct parts *p, const uin
 	return 0;
 }
 
+static int order_types(struct rsym_writer *w, const struct parts *p, struct err *err)
+{
+	_cleanup_(freep) struct rsym_string *texts = NULL;
+	_cleanup_(freep) uint32_t *type_id = NULL;
+	_cleanup_(freep) uint32_t *of = NULL;
+	uint32_t count = (uint32_t)w->types.count;
+	int rc;
+
+	if (!count)
+		return 0;
+	rc = sort_strings(&w->types, &texts, &type_id, err);
+	of = calloc(w->functions.count + 1, sizeof(*of));
+	if (rc || !of)
+		return rc ? rc : no_memory(err);
+	for (size_t i = 0; i < w->functions.count; i++)
+		of[i] = p->functions[i].type == RSYM_NONE ? count : type_id[p->functions[i].type];
+	return rsym_types_put(rsym_writer_optional(w, RSYM_SECTION_TYPES), texts, count, of,
+			      (uint32_t)w->functions.count, err);
+}
+
 /* Sorts what has names and gives nodes and rows the new ids, in place: no more can be added. */
 static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 {
@@ -425,6 +451,8 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 		rc = sort_functions(w, p, name_id, file_id, &function_id, err);
 	if (!rc)
 		rc = order_aliases(w, p, function_id, err);
+	if (!rc)
+		rc = order_types(w, p, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < node_count(w); i++) {

@@ -36,6 +36,8 @@ struct rsym_writer_function {
 	uint64_t vaddr;
 	uint32_t file, start_line; /* of the declaration */
 	bool from_symbol, has_entry;
+	const void *type; /* its signature; NULL: none */
+	size_t type_len;
 };
 
 uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_function *f);

@@ -227,7 +227,7 @@ static int await(struct worker *w, const struct table_request *req, uint64_t wal
 	int rc;
 
 	if (w->progress)
-		tell_progress(w, req);
+		req->progress(req->progress_ctx, TABLE_STAGE_OPEN, 0, 0);
 	for (;;) {
 		uint64_t now = io->mono_ns(io->ctx);
 		uint64_t left = now < deadline ? (deadline - now) / 1000000u + 1 : 0;
@@ -423,6 +423,7 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->wants_missing = missing_fd >= 0;
 	request->columns = req->columns;
 	request->in_two = req->jobs > 1;
+	request->types = req->types;
 	if (req->wanted_count > LIMIT_WANTED)
 		return err_set(err, ERR_LIMIT, "%zu addresses are wanted; the limit is %llu",
 			       req->wanted_count, (unsigned long long)LIMIT_WANTED);

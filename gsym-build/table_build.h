@@ -78,6 +78,7 @@ struct table_request {
 	/* Threads, at most two of which are used; 0 is one. The table is the same. */
 	unsigned int jobs;
 
+	bool types;   /* signatures of functions are kept in the table */
 	bool columns; /* are kept in the table, and discriminators: it grows by half or more */
 
 	/* Limits; 0 takes the constant of limits.h. */

@@ -263,10 +263,12 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	c.missing = source->missing ? &units : NULL;
 	c.notes = &b->notes;
 	c.columns = source->columns;
+	c.types = source->types;
 	if (!rc)
 		rc = want_addresses(&c, source, image_bias(im), err);
 	if (!rc)
-		rc = source->helper && !c.wanted_count
+		/* Signatures of two halves would have to be joined; nobody waits for those. */
+		rc = source->helper && !c.wanted_count && !c.types
 			     ? read_in_two(b, im, source, &c, debug, err)
 			     : die_scan_with(im, &c, &b->builder.text, &sink, debug, err);
 	if (!rc && source->missing)

@@ -34,7 +34,7 @@ struct worker_request {
 	bool has_stripped;
 	bool verify; /* compare WORKER_FD_TABLE with the input, write the differences to the output
 		      */
-	bool wants_missing, wants_progress, columns;
+	bool wants_missing, wants_progress, columns, types;
 	bool background; /* others go first */
 	bool in_two;     /* threads */
 	uint32_t companion_count;

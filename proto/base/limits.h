@@ -39,6 +39,9 @@
 /* Units with a header that cannot be read, after which the rest is left out: of zeros, every four
  * bytes are one. */
 #define LIMIT_UNITS_SKIPPED  LIMIT(100000)
+/* A type signature as text; and references from type to type in it, where real ones have 5. */
+#define LIMIT_TYPE_LEN       LIMIT(4096)
+#define LIMIT_TYPE_HOPS      LIMIT(32)
 /* Abbreviations in one table; link-time optimisation and dwz reach some ten thousand. */
 #define LIMIT_ABBREVS        LIMIT(1000000)
 /* Depth of the DIE tree; template-heavy C++ reaches about 60. */

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {
-	struct table_source source = {.p = p, .len = len};
+	struct table_source source = {.columns = true, .types = true, .p = p, .len = len};
 	struct buf out = BUF_INIT(64 << 20);
 	struct build_report report;
 	struct rsym t;

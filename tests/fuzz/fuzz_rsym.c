@@ -59,6 +59,7 @@ static void ask(const struct rsym *t, struct rsym_reader *r, uint64_t vaddr)
 static void ask_all(const struct rsym *t)
 {
 	struct rsym_reader *r = rsym_reader_new(t, 1 << 16, NULL);
+	_cleanup_(buf_done) struct buf text = BUF_INIT(1 << 20);
 	struct rsym_report report;
 	struct rsym_note note;
 	uint64_t vaddr, end = 0;
@@ -78,6 +79,9 @@ static void ask_all(const struct rsym *t)
 		struct rsym_function f;
 
 		if (rsym_function(t, i, &f, NULL))
+			abort();
+		buf_reset(&text);
+		if (rsym_type(t, i, &text, NULL) < 0)
 			abort();
 		count = rsym_aliases(t, f.vaddr, aliases, ARRAY_LEN(aliases));
 		for (uint32_t k = 0; k < count && k < ARRAY_LEN(aliases); k++)

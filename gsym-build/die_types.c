@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Signatures of functions as text: what they return and take (DWARF 5 chapter 5, sections 3.3.2 and
+ * 4.1). Only when they are wanted. Names of types stand without the namespaces and classes around
+ * them; what cannot be read is "?".
+ */
+#include "die_priv.h"
+#include "limits.h"
+
+enum {
+	CHILDREN_MAX = 4096, /* DIEs looked at for the parameters of one function */
+};
+
+struct place {
+	struct die_file *file;
+	uint64_t off; /* 0: none */
+};
+
+static struct place reference(const struct die_scan *s, const struct die *d, enum die_slot slot)
+{
+	struct place p = {0};
+
+	if (!die_reference(s, d, slot, &p.file, &p.off))
+		p.off = 0;
+	return p;
+}
+
+/* C has tags of its own for structures; C++ and Rust name them like any other type. */
+static const char *keyword_of(uint32_t tag, bool is_c)
+{
+	if (!is_c)
+		return "";
+	switch (tag) {
+	case DIE_TAG_STRUCTURE_TYPE:
+		return "struct ";
+	case DIE_TAG_UNION_TYPE:
+		return "union ";
+	case DIE_TAG_ENUMERATION_TYPE:
+		return "enum ";
+	default:
+		return "";
+	}
+}
+
+static const char *suffix_of(uint32_t tag)
+{
+	switch (tag) {
+	case DIE_TAG_POINTER_TYPE:
+		return "*";
+	case DIE_TAG_REFERENCE_TYPE:
+		return "&";
+	case DIE_TAG_RVALUE_REFERENCE_TYPE:
+		return "&&";
+	case DIE_TAG_CONST_TYPE:
+		return "const";
+	case DIE_TAG_VOLATILE_TYPE:
+		return "volatile";
+	case DIE_TAG_RESTRICT_TYPE:
+		return "restrict";
+	case DIE_TAG_ATOMIC_TYPE:
+		return "_Atomic";
+	case DIE_TAG_ARRAY_TYPE:
+		return "[]";
+	case DIE_TAG_PTR_TO_MEMBER_TYPE:
+		return "::*";
+	default:
+		return NULL;
+	}
+}
+
+static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+			   struct buf *out);
+
+/*
+ * The text of a type. Those that say something of another one stand behind it, as in "char const
+ * *": so what is meant needs no parentheses.
+ */
+static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+		     struct buf *out)
+{
+	const char *suffix, *name;
+	struct place inner;
+	struct bytes in;
+	struct die d;
+
+	if (out->failed) /* long enough: what types say of each other may never end */
+		return;
+	if (!at.off) {
+		buf_str(out, "void");
+		return;
+	}
+	if (hops > LIMIT_TYPE_HOPS || !die_at(s, at.file, at.off, &in, &d)) {
+		buf_str(out, "?");
+		return;
+	}
+	suffix = suffix_of(d.abbrev->tag);
+	inner = reference(s, &d, DIE_TYPE);
+	if (suffix) {
+		put_type(s, inner, is_c, hops + 1, out);
+		/* Pointers to pointers stand together. */
+		if (!out->failed && out->len && !strchr("*&", out->p[out->len - 1]))
+			buf_u8(out, ' ');
+		else if (*suffix != '*' && *suffix != '&')
+			buf_u8(out, ' ');
+		buf_str(out, suffix);
+		return;
+	}
+	if (d.abbrev->tag == DIE_TAG_SUBROUTINE_TYPE) {
+		put_type(s, inner, is_c, hops + 1, out);
+		buf_str(out, " ");
+		put_parameters(s, at, is_c, hops + 1, out);
+		return;
+	}
+	name = die_string(s, &d, DIE_NAME);
+	buf_str(out, keyword_of(d.abbrev->tag, is_c));
+	buf_append(out, name ? name : "{...}", name ? strnlen(name, LIMIT_TYPE_LEN) : 5);
+}
+
+/* Whether what a function holds begins here: its parameters stand before it. */
+static bool is_body(uint32_t tag)
+{
+	return tag == DIE_TAG_LEXICAL_BLOCK || tag == DIE_TAG_INLINED_SUBROUTINE ||
+	       tag == DIE_TAG_CALL_SITE || tag == DIE_TAG_GNU_CALL_SITE;
+}
+
+/* The type of a parameter; that of a function's copy is with its origin. */
+static struct place type_of(struct die_scan *s, struct die *d)
+{
+	struct place type = reference(s, d, DIE_TYPE), origin;
+	struct bytes in;
+
+	for (unsigned int hops = 0; !type.off && hops < LIMIT_ORIGIN_HOPS; hops++) {
+		origin = reference(s, d, DIE_ORIGIN);
+		if (!origin.off || !die_at(s, origin.file, origin.off, &in, d))
+			break;
+		type = reference(s, d, DIE_TYPE);
+	}
+	return type;
+}
+
+/* "(int, char *)"; true when there is at least one. */
+static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+			   struct buf *out)
+{
+	const struct die_table *t;
+	unsigned int depth = 1, count = 0;
+	struct bytes in;
+	struct die d;
+
+	buf_u8(out, '(');
+	if (die_at(s, at.file, at.off, &in, &d) && d.abbrev->flags & DIE_HAS_CHILDREN) {
+		for (unsigned int i = 0; i < CHILDREN_MAX && in.left && depth && !out->failed;
+		     i++) {
+			const struct die_unit *u = d.unit;
+
+			/* Looked up each time: what put_type() reads may take its place. */
+			if (die_table_of(s, u, &t, NULL) || die_next(u, t, &in, &d, NULL))
+				break;
+			if (!d.abbrev) {
+				d.unit = u;
+				depth--;
+				continue;
+			}
+			if (depth == 1 && is_body(d.abbrev->tag))
+				break;
+			if (depth == 1 && (d.abbrev->tag == DIE_TAG_FORMAL_PARAMETER ||
+					   d.abbrev->tag == DIE_TAG_UNSPECIFIED_PARAMETERS)) {
+				struct die parameter = d;
+
+				buf_str(out, count++ ? ", " : "");
+				if (d.abbrev->tag == DIE_TAG_FORMAL_PARAMETER)
+					put_type(s, type_of(s, &parameter), is_c, hops + 1, out);
+				else
+					buf_str(out, "...");
+			}
+			depth += (d.abbrev->flags & DIE_HAS_CHILDREN) != 0;
+		}
+	}
+	if (!count && is_c)
+		buf_str(out, "void");
+	buf_u8(out, ')');
+	return count > 0;
+}
+
+/* The signature of the function whose DIE is at a place: what is said along its origins. */
+static void put_signature(struct die_scan *s, struct place at, bool is_c, struct buf *out)
+{
+	_cleanup_(buf_done) struct buf last = BUF_INIT(LIMIT_TYPE_LEN);
+	_cleanup_(buf_done) struct buf parameters = BUF_INIT(LIMIT_TYPE_LEN);
+	struct place result = {0};
+	struct bytes in;
+	struct die d;
+
+	for (unsigned int hops = 0; at.off && hops < LIMIT_ORIGIN_HOPS; hops++) {
+		struct place next;
+
+		if (!die_at(s, at.file, at.off, &in, &d))
+			break;
+		if (!result.off)
+			result = reference(s, &d, DIE_TYPE);
+		next = reference(s, &d, DIE_SPECIFICATION);
+		if (!next.off)
+			next = reference(s, &d, DIE_ORIGIN);
+		buf_reset(&last);
+		if (put_parameters(s, at, is_c, 0, &last) || !parameters.len) {
+			buf_reset(&parameters);
+			buf_append(&parameters, last.p, last.len);
+		}
+		at = next;
+	}
+	put_type(s, result, is_c, 0, out);
+	buf_u8(out, ' ');
+	buf_append(out, parameters.p, parameters.len);
+	out->failed |= parameters.failed || last.failed;
+}
+
+struct type_key {
+	const struct die_file *file;
+	uint64_t off;
+	uint64_t is_c;
+};
+
+/* Inlined calls share the signature of their origin. */
+static int signature_of(struct die_scan *s, const struct scope_name *n, bool is_c, uint32_t *ret,
+			struct err *err)
+{
+	struct place at = {.file = n->origin ? n->file : s->unit.file,
+			   .off = n->origin ? n->origin : n->off};
+	struct type_key key = {.file = at.file, .off = at.off, .is_c = is_c};
+	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_TYPE_LEN);
+	bool is_new;
+	uint32_t id = intern_add(&s->types_seen, &key, sizeof(key), &is_new);
+
+	*ret = FACTS_NONE;
+	if (id == INTERN_FULL || !grow_array((void **)&s->type_ids, &s->type_ids_cap,
+					     (size_t)id + 1, sizeof(*s->type_ids), SIZE_MAX))
+		return err_set(err, ERR_MEMORY, "out of memory for types");
+	if (is_new) {
+		s->type_ids[id] = FACTS_NONE;
+		put_signature(s, at, is_c, &text);
+		/* One that is too long is none. */
+		if (!text.failed) {
+			s->type_ids[id] = facts_string(s->text, text.p, text.len);
+			if (s->type_ids[id] == FACTS_NONE)
+				return err_set(err, ERR_MEMORY, "out of memory for types");
+		}
+	}
+	*ret = s->type_ids[id];
+	return 0;
+}
+
+int die_types_resolve(struct die_scan *s, struct err *err)
+{
+	int rc = 0;
+
+	if (!s->want_types)
+		return 0;
+	if (!grow_array((void **)&s->types, &s->types_cap, s->scope_count + 1, sizeof(*s->types),
+			SIZE_MAX))
+		return err_set(err, ERR_MEMORY, "out of memory for types");
+	for (size_t i = 0; i < s->scope_count && !rc; i++) {
+		const char *name = NULL;
+		size_t len = 0;
+
+		if (s->scopes[i].name != FACTS_NONE)
+			name = intern_get(&s->text->strings, s->scopes[i].name, &len);
+		rc = signature_of(
+			s, &s->names[i],
+			!(len > 1 && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R')),
+			&s->types[i], err);
+	}
+	return rc;
+}
