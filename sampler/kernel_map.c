@@ -75,6 +75,7 @@ static int read_kallsyms(struct kernel_map *k, uint64_t now_ns, struct err *err)
 
 	k->read_ns = now_ns;
 	k->count = 0;
+	kernel_modules_read(&k->modules, KERNEL_MODULES_PROC, KERNEL_MODULES_SYS);
 	if (!f)
 		return err_sys(err, errno, KALLSYMS);
 	/* By default it would be read by the kilobyte. */
@@ -110,6 +111,7 @@ int kernel_map_init(struct kernel_map *ret, uint64_t text, uint64_t etext, uint6
 
 void kernel_map_done(struct kernel_map *k)
 {
+	kernel_modules_done(&k->modules);
 	free(k->symbols);
 	*k = (struct kernel_map){0};
 }
@@ -138,6 +140,7 @@ static bool must_read(const struct kernel_map *k, uint64_t now_ns)
 
 struct kernel_place kernel_map_find(struct kernel_map *k, uint64_t pc, uint64_t now_ns)
 {
+	struct kernel_place module = {.kind = KERNEL_PLACE_MODULE};
 	const struct kernel_symbol *s;
 
 	if (k->text && pc >= k->text && pc < k->etext)
@@ -148,6 +151,8 @@ struct kernel_place kernel_map_find(struct kernel_map *k, uint64_t pc, uint64_t 
 		s = find_symbol(k, pc);
 		k->reread_ns = s ? REREAD_NS : 2 * k->reread_ns;
 	}
+	if (kernel_modules_find(&k->modules, pc, &module.module))
+		return module;
 	if (!s)
 		return (struct kernel_place){.kind = KERNEL_PLACE_UNKNOWN};
 	return (struct kernel_place){

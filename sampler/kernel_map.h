@@ -3,16 +3,18 @@
 #define RAWSTACK_KERNEL_MAP_H
 /*
  * The running kernel's text: its build id (/sys/kernel/notes), where it lies and what stands
- * outside it (/proc/kallsyms: BPF programs, modules). Addresses are zero there without CAP_SYSLOG,
- * and then no kernel address can be told. One thread.
+ * outside it (/proc/kallsyms: BPF programs, and modules that kernel_modules.h cannot place).
+ * Addresses are zero there without CAP_SYSLOG, and then no kernel address can be told. One thread.
  */
 #include "build_id.h"
 #include "err.h"
+#include "kernel_modules.h"
 
 enum kernel_place_kind {
 	KERNEL_PLACE_UNKNOWN,
-	KERNEL_PLACE_TEXT,  /* off: pc - _text */
-	KERNEL_PLACE_NAMED, /* name; is_bpf */
+	KERNEL_PLACE_TEXT,   /* off: pc - _text */
+	KERNEL_PLACE_MODULE, /* module */
+	KERNEL_PLACE_NAMED,  /* name; is_bpf */
 };
 
 struct kernel_place {
@@ -20,11 +22,13 @@ struct kernel_place {
 	uint64_t off;
 	const char *name; /* borrowed until the next kernel_map_find() */
 	bool is_bpf;
+	struct kernel_module_place module;
 };
 
 struct kernel_map {
 	struct build_id id; /* kind NONE: unknown */
 	uint64_t text, etext;
+	struct kernel_modules modules;
 	struct kernel_symbol *symbols; /* outside the text, ascending */
 	size_t count, cap;
 	uint64_t read_ns;   /* when kallsyms was read; 0: not yet */

@@ -101,6 +101,17 @@ static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
 		l.address = place.off;
 		put(n, s, &l);
 		return;
+	case KERNEL_PLACE_MODULE:
+		kernel.id = place.module.id;
+		kernel.path = spool_writer_string(n->spool, place.module.module,
+						  strlen(place.module.module));
+		l.kind = LOCATION_KERNEL_MODULE;
+		l.module = spool_writer_module(n->spool, &kernel);
+		l.name = spool_writer_string(n->spool, place.module.section,
+					     strlen(place.module.section));
+		l.address = place.module.off;
+		put(n, s, &l);
+		return;
 	case KERNEL_PLACE_NAMED:
 		l.kind = LOCATION_HOST_NAMED;
 		l.reason = place.is_bpf ? HOST_SOURCE_BPF : HOST_SOURCE_KALLSYMS;

@@ -198,6 +198,8 @@
 #define LIMIT_HOST_SYMBOLS       LIMIT(262144)
 /* Bytes of ELF notes read in search of a build id: it stands among the first. */
 #define LIMIT_NOTES_LEN          LIMIT(65536)
+/* Modules loaded; distributions' kernels have some 200 at a time. */
+#define LIMIT_KERNEL_MODULES     LIMIT(4096)
 /* Types of the running kernel: 130,000 in 6 MB, and modules beside. */
 #define LIMIT_KERNEL_TYPES       LIMIT(4194304)
 #define LIMIT_KERNEL_TYPES_LEN   INT64_C(134217728)
