@@ -77,6 +77,23 @@ static bool open_table(struct image *im, uint32_t type, struct table *t)
 	return t->count > 1;
 }
 
+/*
+ * The '@' before a name's version, or NULL. Versions begin as identifiers do; linkers also give
+ * names with an '@' and numbers behind it to code of their own (e843419@0041_0000042a_1924).
+ */
+static const char *version_of(const char *name, size_t len)
+{
+	const char *at = memchr(name + 1, '@', len - 1), *version;
+
+	if (!at)
+		return NULL;
+	version = at + 1 + (at[1] == '@');
+	if (version == name + len)
+		return NULL;
+	return *version == '_' || ((*version | 0x20) >= 'a' && (*version | 0x20) <= 'z') ? at
+											 : NULL;
+}
+
 /* Marks of ARM, AArch64 and RISC-V for the kind of bytes that follow: "$a", "$d.12". */
 static bool is_mapping_symbol(const char *name)
 {
@@ -130,7 +147,7 @@ static int add_symbol(struct image *im, const struct table *t, size_t index,
 	if (!name || !*name || is_mapping_symbol(name))
 		return 0;
 	len = strnlen(name, LIMIT_NAME_LEN);
-	at = memchr(name + 1, '@', len - 1);
+	at = version_of(name, len);
 	if (at) {
 		s.default_version = at[1] == '@';
 		len = (size_t)(at - name);
