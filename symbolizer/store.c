@@ -114,11 +114,20 @@ int store_binary_next(struct store_read *r, const struct build_id *after, struct
 	return 1;
 }
 
-/* The sum of a table is computed once per opening of the store. */
-static bool verify(struct store *s, const struct store_record *record, struct kv_bytes table)
+bool store_sum_is(struct kv_bytes table, uint32_t sum)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
 	uintptr_t start = (uintptr_t)table.p / page * page;
+
+	/* The map is read without read-ahead: ask for the whole, or the pass takes seconds. */
+	if (table.len >= MIB)
+		madvise((void *)start, (uintptr_t)table.p + table.len - start, MADV_WILLNEED);
+	return crc32c(0, table.p, table.len) == sum;
+}
+
+/* The sum of a table is computed once per opening of the store. */
+static bool verify(struct store *s, const struct store_record *record, struct kv_bytes table)
+{
 	bool known;
 
 	pthread_mutex_lock(&s->lock);
@@ -126,10 +135,7 @@ static bool verify(struct store *s, const struct store_record *record, struct kv
 	pthread_mutex_unlock(&s->lock);
 	if (known)
 		return true;
-	/* The map is read without read-ahead: ask for the whole, or the pass takes seconds. */
-	if (table.len >= MIB)
-		madvise((void *)start, (uintptr_t)table.p + table.len - start, MADV_WILLNEED);
-	if (crc32c(0, table.p, table.len) != record->table_crc)
+	if (!store_sum_is(table, record->table_crc))
 		return false;
 	pthread_mutex_lock(&s->lock);
 	if (intern_add(&s->verified, &record->number, sizeof(record->number), NULL) == INTERN_FULL)

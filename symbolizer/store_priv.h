@@ -71,6 +71,9 @@ int store_get_record(struct store_read *r, const struct build_id *id, struct sto
 int store_next_record(struct store_read *r, const struct build_id *after, struct store_record *ret,
 		      struct err *err);
 
+/* Whether a table's checksum is this one. */
+bool store_sum_is(struct kv_bytes table, uint32_t sum);
+
 /* Counts a record that took the place of another; either may be NULL. */
 void store_account(struct store *s, const struct store_record *old, const struct store_binary *now);
 

@@ -4,7 +4,6 @@
  * all tables are read now and then, and the ids of tables and of records are held against each
  * other.
  */
-#include "crc32c.h"
 #include "store_priv.h"
 
 static bool is_sound(struct store_read *r, const struct store_record *record)
@@ -13,8 +12,7 @@ static bool is_sound(struct store_read *r, const struct store_record *record)
 	struct kv_bytes table;
 
 	return r->s->kv->ops->get(r->kv, KV_TABLES, key_of(id), &table, NULL) == 1 &&
-	       table.len == record->binary.table_len &&
-	       crc32c(0, table.p, table.len) == record->table_crc;
+	       table.len == record->binary.table_len && store_sum_is(table, record->table_crc);
 }
 
 /* The next record that says READY, in a snapshot of its own: 1 with whether its table is sound. */
