@@ -80,15 +80,18 @@ static void emit_losses(struct spool_pack *p)
 			uint32_t loss, zero;
 			uint64_t cumulative;
 		} each[SPOOL_LOSS_COUNT];
-	} body = {.count = SPOOL_LOSS_COUNT};
+	} body = {.count = 0};
 
 	if (!p->losses_changed)
 		return;
+	/* All that are not zero, changed or not: a damaged record hides none of them for long. */
 	for (uint32_t i = 0; i < SPOOL_LOSS_COUNT; i++) {
-		body.each[i].loss = i;
-		body.each[i].cumulative = p->losses[i];
+		if (!p->losses[i])
+			continue;
+		body.each[body.count].loss = i;
+		body.each[body.count++].cumulative = p->losses[i];
 	}
-	emit_record(p, SPOOL_RECORD_LOSSES, &body, sizeof(body), NULL);
+	emit_record(p, SPOOL_RECORD_LOSSES, &body, 8 + body.count * sizeof(body.each[0]), NULL);
 	p->losses_changed = false;
 }
 
