@@ -40,11 +40,15 @@ def has_alternate(path):
     return any(s.name == ".gnu_debugaltlink" for s in elffile.ElfFile(path).sections)
 
 
-def without_unknown(llvm, ours):
-    """Ours without the names that LLVM does not know."""
+def without_unknown(llvm, ours, named_by_dwarf):
+    """Ours with LLVM's names where it has none of DWARF: none, or outermost that of a symbol."""
     if places(llvm) != places(ours):
         return None
-    return tuple(o._replace(name=f.name and o.name) for f, o in zip(llvm, ours))
+    last = len(ours) - 1
+    return tuple(
+        o._replace(name=o.name if f.name and (i < last or named_by_dwarf) else f.name)
+        for i, (f, o) in enumerate(zip(llvm, ours))
+    )
 
 
 def path_alike(one, two):
@@ -292,7 +296,7 @@ class Judge:
         """LLVM reads no dwz alternate file: frames whose names lie there have none. All it says is
         what we say, and the second reader, libdwarf, says the rest: `verify` was asked before."""
         llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
-        known = without_unknown(llvm, ours) if self.alternate else None
+        known = self.alternate and without_unknown(llvm, ours, self.named_by_dwarf[i])
         if known and names(known) == names(llvm):
             return "beyond LLVM", ["names of the alternate file, as libdwarf has them in verify"]
         return None
@@ -346,7 +350,7 @@ def same(llvm, ours, named_by_dwarf, alternate):
     several names at one address there is no right one. With an alternate file, which LLVM does not
     read, also but for names that it does not have."""
     if alternate:
-        ours = without_unknown(llvm, ours) or ours
+        ours = without_unknown(llvm, ours, named_by_dwarf) or ours
     if named_by_dwarf:
         return names(llvm) == names(ours)
     return places(llvm) == places(ours) and names(llvm[:-1]) == names(ours[:-1])
