@@ -28,7 +28,8 @@ struct answer {
 	struct aliases entered; /* functions that answer at their entry, by entry */
 	/* What was asked of the writer, so that a name is hashed once and not for each call. */
 	struct function_memo *memos;
-	uint32_t *function_of_name; /* by name: the last of the memos that has it */
+	uint32_t *function_of_name; /* by name, twice: the last of the memos that has it, of
+				     * functions and of inlined calls */
 	size_t memo_count, memos_cap, alias_count;
 	struct rsym_columns *columns; /* NULL: not wanted */
 	uint32_t *chain_of;           /* of columns, by node; UINT32_MAX: not made yet */
@@ -359,7 +360,8 @@ static uint32_t function_id(struct answer *a, const struct flat_node *n)
 		.line = n->decl_line,
 		.kind = inlined | n->has_entry << 1 | n->from_symbol << 2,
 	};
-	uint32_t *at = n->name != FACTS_NONE ? &a->function_of_name[n->name] : NULL;
+	uint32_t *at =
+		n->name != FACTS_NONE ? &a->function_of_name[2 * (size_t)n->name + inlined] : NULL;
 
 	if (at && *at != FACTS_NONE) {
 		const struct function_memo *m = &a->memos[*at];
@@ -542,7 +544,7 @@ static int write_answer(struct answer *a, struct paint *seen, struct err *err)
 
 	a->symbol_node = none_array(a->b->symbols.count);
 	a->file_id = none_array(a->b->text.files.count);
-	a->function_of_name = none_array(a->b->text.strings.count);
+	a->function_of_name = none_array(2 * a->b->text.strings.count);
 	if (!a->symbol_node || !a->file_id || !a->function_of_name)
 		return no_memory(err);
 	rc = choose(&a->b->flat, seen, err);

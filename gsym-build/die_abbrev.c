@@ -218,8 +218,15 @@ struct spec {
 	int64_t value; /* of DW_FORM_implicit_const */
 };
 
-static bool next_spec(struct bytes *in, struct spec *ret)
+static inline bool next_spec(struct bytes *in, struct spec *ret)
 {
+	/* Nearly all are two bytes, and there are millions. */
+	if (in->left >= 2 && !((in->p[0] | in->p[1]) & 0x80) &&
+	    in->p[1] != DIE_FORM_IMPLICIT_CONST) {
+		*ret = (struct spec){.attribute = in->p[0], .form = in->p[1]};
+		bytes_skip(in, 2);
+		return ret->attribute || ret->form;
+	}
 	*ret = (struct spec){.attribute = bytes_uleb(in), .form = bytes_uleb(in)};
 	if (ret->form == DIE_FORM_IMPLICIT_CONST)
 		ret->value = bytes_sleb(in);
