@@ -157,7 +157,7 @@ int rsym_entities_make(struct rsym_entities *e, const struct rsym_content *c,
 		if (count > most)
 			most = count;
 	}
-	e->keys = malloc((sum + 1) * sizeof(*e->keys));
+	e->keys = calloc(sum + 1, sizeof(*e->keys));
 	tmp = malloc((most / 2 + 1) * sizeof(*tmp));
 	if (!e->keys || !tmp)
 		return err_set(err, ERR_MEMORY, "out of memory");

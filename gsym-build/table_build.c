@@ -226,7 +226,7 @@ static int await(struct worker *w, const struct table_request *req, uint64_t wal
 	struct pollfd pfd = {.fd = w->pidfd, .events = POLLIN};
 	int rc;
 
-	if (w->progress)
+	if (w->progress && req->progress)
 		req->progress(req->progress_ctx, TABLE_STAGE_OPEN, 0, 0);
 	for (;;) {
 		uint64_t now = io->mono_ns(io->ctx);

@@ -67,7 +67,7 @@ static void read_line(struct kernel_modules *m, char *line)
 	    !grow_array((void **)&m->rows, &m->cap, m->count + 1, sizeof(*m->rows),
 			LIMIT_KERNEL_MODULES))
 		return;
-	strcpy(row.name, name);
+	memcpy(row.name, name, strlen(name) + 1);
 	m->rows[m->count++] = row;
 }
 
@@ -100,7 +100,7 @@ static void read_section(struct kernel_module *row, const char *dir, const char 
 	    io_read_file(path, 64, &text, &len, NULL))
 		return;
 	s.start = strtoull((const char *)text, NULL, 16);
-	strcpy(s.name, name);
+	memcpy(s.name, name, strlen(name) + 1);
 	if (s.start && grow_array((void **)&row->sections, &row->cap, row->count + 1,
 				  sizeof(*row->sections), LIMIT_ELF_SECTIONS))
 		row->sections[row->count++] = s;

@@ -340,7 +340,8 @@ static void put_origin(struct normaliser *n, struct spool_thread *t, const struc
 			t->container = spool_writer_string(n->spool, at, len);
 		len = cgroup_unit(g->path, g->path_len, &at);
 		if (len)
-			subject.unit = unit = strndup(at, len);
+			unit = strndup(at, len);
+		subject.unit = unit;
 	}
 	service = services_find(&n->services, &subject);
 	if (service)

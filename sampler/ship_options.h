@@ -18,6 +18,6 @@ struct ship_options {
 };
 
 /* 1: it said what was asked for, exit 0; 0: go on; ERR_USAGE. Strings are borrowed from argv. */
-int ship_options_parse(int argc, char **argv, struct ship_options *ret, struct err *err);
+int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err *err);
 
 #endif

@@ -309,8 +309,9 @@ static int step_again(struct shipper *s, struct err *err)
 	if (!due)
 		return 0;
 	want = *due;
-	if (!s->second && spool_reader_open(&s->second, s->spool, s->o.io, err))
-		return err->code;
+	rc = s->second ? 0 : spool_reader_open(&s->second, s->spool, s->o.io, err);
+	if (rc)
+		return rc;
 	spool_reader_seek(s->second, want.segment, want.place);
 	rc = spool_reader_next(s->second, want.samples, &batch, err);
 	if (rc < 0)

@@ -181,7 +181,7 @@ static void sweep_one(void *arg, const char *name)
 	}
 	f = &w->files[w->count++];
 	*f = (struct found){.time_ns = time_ns, .len = (uint64_t)st.st_size};
-	strcpy(f->name, name);
+	memcpy(f->name, name, strlen(name) + 1);
 	w->total += f->len;
 }
 

@@ -35,8 +35,7 @@ static int out_of_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* --- what a report says
- * --------------------------------------------------------------------------- */
+/* --- what a report says ---------------------------------------------------------------------- */
 
 static bool misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
 {
@@ -311,12 +310,12 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	pthread_mutex_lock(env->turn);
 	rc = read_old(env, &job->id, arena, &b, &old, err);
 	ready = rc == 1 && b.status == STORE_READY;
-	if (rc == 1 && !ready)
+	if (old && !ready)
 		old->report = NULL;
 	*ret = m->report;
 	if (rc >= 0 && adds(job, old, m->report))
 		rc = put(env, job, old, ready && b.pinned, m, NULL, err);
-	else if (rc >= 0)
+	else if (old)
 		*ret = old->report;
 	pthread_mutex_unlock(env->turn);
 	return rc < 0 ? rc : 0;
@@ -367,13 +366,13 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 static int await_debug(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
 {
-	Rawstack__V1__Binary *old;
-	struct store_binary b;
+	Rawstack__V1__Binary *old = NULL;
+	struct store_binary b = {0};
 	struct err why = *err;
 
 	if (keep(env, job, KEPT_EXECUTABLE, NULL))
 		return ERR_UNSUPPORTED;
-	if (read_old(env, &job->id, arena, &b, &old, NULL) == 1 && b.status == STORE_READY &&
+	if (read_old(env, &job->id, arena, &b, &old, NULL) == 1 && b.status == STORE_READY && old &&
 	    old->report) {
 		*ret = old->report;
 		return 0;
@@ -400,7 +399,7 @@ static int build_from(const struct build_env *env, const struct build_job *job, 
 			       : rc;
 	}
 	rc = store_made(env, job, arena, &made, ret, err);
-	if (!rc && has_file)
+	if (!rc && has_file && *ret)
 		keep_or_drop(env, job, role, *ret);
 	return rc;
 }

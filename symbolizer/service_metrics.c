@@ -45,14 +45,13 @@ static void seconds(struct buf *out, const char *name, const char *type, const c
 static uint64_t anonymous_bytes(void)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
-	unsigned long long kib = 0;
 	const char *at;
 	size_t len;
 
 	if (io_read_file("/proc/self/status", MIB, &text, &len, NULL))
 		return 0;
 	at = strstr((const char *)text, "RssAnon:");
-	return at && sscanf(at, "RssAnon: %llu", &kib) == 1 ? kib * 1024 : 0;
+	return at ? strtoull(at + sizeof("RssAnon:") - 1, NULL, 10) * 1024 : 0;
 }
 
 static void process(struct buf *out)

@@ -21,8 +21,8 @@ static int check_next(struct store *s, struct build_id *at, bool started, bool *
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	const struct build_id *after = started ? at : NULL;
-	struct store_record record;
-	struct build_id id;
+	struct store_record record = {0};
+	struct build_id id = {0};
 	int rc = store_read_begin(s, &r, NULL);
 
 	while (!rc && (rc = store_next_record(r, after, &record, NULL)) == 1) {

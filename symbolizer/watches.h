@@ -32,7 +32,7 @@ void watches_free(struct watches *w); /* all watches were closed */
 
 /* count 0: all ids. ERR_LIMIT when there are too many watches, or ids of all together;
  * ERR_UNAVAILABLE after watches_stop(). */
-int watch_open(struct watch **ret, struct watches *w, const struct build_id *ids, size_t count,
+int watch_open(struct watch **ret, struct watches *all, const struct build_id *ids, size_t count,
 	       const struct watch_ops *ops, void *arg, struct err *err) _must_check_;
 void watch_close(struct watch *w); /* NULL: nothing */
 
@@ -40,7 +40,7 @@ void watch_close(struct watch *w); /* NULL: nothing */
 void watch_tell(struct watch *w, const struct watch_event *event);
 void watch_pump(struct watch *w);
 
-void watches_tell(struct watches *w, const struct watch_event *event);
-void watches_stop(struct watches *w); /* ends all */
+void watches_tell(struct watches *all, const struct watch_event *event);
+void watches_stop(struct watches *all); /* ends all */
 
 #endif

@@ -29,11 +29,11 @@ struct log_text {
 };
 
 struct log_frame {
-	enum log_frame_kind kind;
 	struct log_text module, symbol;
-	uint64_t address;    /* or offset from the symbol */
+	uint64_t address; /* or offset from the symbol */
+	size_t end;       /* where in the line the frame ends */
+	enum log_frame_kind kind;
 	bool return_address; /* of the instruction after a call, as far as the format tells */
-	size_t end;          /* where in the line the frame ends */
 };
 
 /* At most so many frames of a line are looked at. */

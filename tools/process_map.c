@@ -21,14 +21,25 @@ void process_map_done(struct process_map *m)
 /* "55d7-55d8 r-xp 00001000 fe:01 131 /usr/bin/x": 1 when it is an executable mapping of a file. */
 static int parse_line(const char *line, struct process_mapping *ret)
 {
-	char permissions[5] = "";
-	int at = 0;
+	const char *permissions;
+	char *at;
 
-	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %*s %*s %n", &ret->start,
-		   &ret->end, permissions, &ret->file_off, &at) != 4 ||
-	    !at || permissions[2] != 'x' || line[at] != '/' || ret->start >= ret->end)
+	ret->start = strtoull(line, &at, 16);
+	if (at == line || *at != '-')
 		return 0;
-	ret->path = strdup(line + at);
+	ret->end = strtoull(at + 1, &at, 16);
+	permissions = at + 1;
+	if (*at != ' ' || strnlen(permissions, 5) < 5 || permissions[2] != 'x')
+		return 0;
+	ret->file_off = strtoull(permissions + 4, &at, 16);
+	for (int word = 0; word < 2; word++) { /* device, inode */
+		at += strspn(at, " ");
+		at += strcspn(at, " ");
+	}
+	at += strspn(at, " ");
+	if (*at != '/' || ret->start >= ret->end)
+		return 0;
+	ret->path = strdup(at);
 	return ret->path ? 1 : -1;
 }
 

@@ -120,7 +120,7 @@ static inline int64_t bytes_sleb(struct bytes *b)
 /* The next NUL-terminated string, or NULL when no NUL is left; *ret_len excludes the NUL. */
 static inline const char *bytes_cstr(struct bytes *b, size_t *ret_len)
 {
-	const uint8_t *end = b->left ? memchr(b->p, 0, b->left) : NULL;
+	const uint8_t *end = b->left && b->p ? memchr(b->p, 0, b->left) : NULL;
 	const char *s = (const char *)b->p;
 
 	if (!end) {
