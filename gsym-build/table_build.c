@@ -196,10 +196,14 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 
 static void tell_progress(const struct worker *w, const struct table_request *req)
 {
-	uint32_t stage = atomic_load_explicit(&w->progress->stage, memory_order_relaxed);
-	uint64_t done = atomic_load_explicit(&w->progress->done, memory_order_relaxed);
-	uint64_t all = atomic_load_explicit(&w->progress->all, memory_order_relaxed);
+	uint64_t done, all;
+	uint32_t stage;
 
+	if (!w->progress || !req->progress)
+		return;
+	stage = atomic_load_explicit(&w->progress->stage, memory_order_relaxed);
+	done = atomic_load_explicit(&w->progress->done, memory_order_relaxed);
+	all = atomic_load_explicit(&w->progress->all, memory_order_relaxed);
 	if (stage <= TABLE_STAGE_PACK)
 		req->progress(req->progress_ctx, (enum table_stage)stage, done < all ? done : all,
 			      all);
@@ -226,8 +230,7 @@ static int await(struct worker *w, const struct table_request *req, uint64_t wal
 	struct pollfd pfd = {.fd = w->pidfd, .events = POLLIN};
 	int rc;
 
-	if (w->progress && req->progress)
-		req->progress(req->progress_ctx, TABLE_STAGE_OPEN, 0, 0);
+	tell_progress(w, req);
 	for (;;) {
 		uint64_t now = io->mono_ns(io->ctx);
 		uint64_t left = now < deadline ? (deadline - now) / 1000000u + 1 : 0;
@@ -238,8 +241,7 @@ static int await(struct worker *w, const struct table_request *req, uint64_t wal
 		rc = left ? poll(&pfd, 1, pause) : 0;
 		if (rc > 0)
 			break;
-		if (w->progress)
-			tell_progress(w, req);
+		tell_progress(w, req);
 		if (rc < 0 && errno != EINTR)
 			return err_sys(err, errno, "poll");
 		if (!left) {
