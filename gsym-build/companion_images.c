@@ -10,7 +10,6 @@ void companion_images_close(struct die_companions *c)
 	for (size_t i = 0; i < c->dwo_count; i++)
 		image_free(c->dwos[i]);
 	free(c->dwos);
-	free((void *)(uintptr_t)c->wanted);
 }
 
 /* A companion that is no ELF file is left out: what it would say is then missing, and said so. */

@@ -84,6 +84,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 	s->lines.want_spots = s->columns;
 	if (line_table_read(&s->lines, &s->line_sections, off, &s->rows, &why))
 		note_skipped(s, "line table of ", &why);
+	die_wanted_rows(&s->wanted, &s->rows);
 	for (size_t i = 0; i < s->rows.count; i++) {
 		struct facts_row *row = &s->rows.rows[i];
 

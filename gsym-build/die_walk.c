@@ -162,7 +162,9 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 
 	if (!rc)
 		rc = die_ranges_read(w->s, &d, err);
-	if (rc || !w->s->scratch.count)
+	/* What holds no wanted address is treated as without code: what is below may have some. */
+	if (rc || !w->s->scratch.count ||
+	    !die_wanted_in(&w->s->wanted, w->s->scratch.list, w->s->scratch.count))
 		return rc;
 	if (d.abbrev->tag == DIE_TAG_INLINED_SUBROUTINE)
 		rc = owner_scope(w, w->depth, &parent, err);

@@ -5,13 +5,45 @@
 
 struct wanted_address {
 	uint64_t vaddr;
-	bool found, listed;
+	bool listed;
+	uint32_t open; /* the next one that is not found yet, or one on the way there */
 };
 
 struct wanted_pair {
 	uint64_t unit_off;
 	uint32_t address;
 };
+
+/*
+ * Most inlined calls are asked about, and are short and not wanted: a bit for each run of 64 bytes
+ * that has an address tells it with one look where a search takes a dozen. Runs share bits.
+ */
+#define RUN_SHIFT 6
+#define RUN_BITS  ((size_t)1 << 18)
+#define RUNS_MAX  8 /* of longer ranges, which are searched */
+
+static void mark_run(uint64_t *runs, uint64_t vaddr)
+{
+	uint64_t bit = vaddr >> RUN_SHIFT & (RUN_BITS - 1);
+
+	runs[bit / 64] |= UINT64_C(1) << bit % 64;
+}
+
+/* False: no address lies in [start, end). */
+static bool maybe_between(const uint64_t *runs, uint64_t start, uint64_t end)
+{
+	uint64_t run = start >> RUN_SHIFT, last = (end - 1) >> RUN_SHIFT;
+
+	if (last - run >= RUNS_MAX)
+		return true;
+	for (; run <= last; run++) {
+		uint64_t bit = run & (RUN_BITS - 1);
+
+		if (runs[bit / 64] >> bit % 64 & 1)
+			return true;
+	}
+	return false;
+}
 
 static int by_vaddr(const void *va, const void *vb)
 {
@@ -43,6 +75,16 @@ static size_t first_from(const struct die_wanted *w, uint64_t vaddr)
 			high = middle;
 	}
 	return low;
+}
+
+/* The first from index k on that is not found yet, or the count. */
+static size_t open_from(const struct die_wanted *w, size_t k)
+{
+	while (w->list[k].open != k) {
+		w->list[k].open = w->list[w->list[k].open].open;
+		k = w->list[k].open;
+	}
+	return k;
 }
 
 static bool add_range(struct die_wanted *w, uint64_t unit_off, uint64_t start, uint64_t len)
@@ -115,11 +157,16 @@ int die_wanted_open(struct die_wanted *w, struct image *im, const uint64_t *vadd
 
 	*w = (struct die_wanted){.count = count, .open_count = count};
 	w->list = calloc(count + 1, sizeof(*w->list));
-	if (!w->list)
+	w->runs = calloc(RUN_BITS / 64, sizeof(*w->runs));
+	if (!w->list || !w->runs)
 		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < count; i++)
+		mark_run(w->runs, vaddrs[i]);
 	for (size_t i = 0; i < count; i++)
 		w->list[i].vaddr = vaddrs[i];
 	qsort(w->list, count, sizeof(*w->list), by_vaddr);
+	for (size_t i = 0; i <= count; i++)
+		w->list[i].open = (uint32_t)i;
 	if (image_section(im, ".debug_aranges", &p, &len, NULL) != 1)
 		len = 0;
 	if (!read_index(w, bytes_of(p, len)))
@@ -136,6 +183,7 @@ int die_wanted_open(struct die_wanted *w, struct image *im, const uint64_t *vadd
 void die_wanted_close(struct die_wanted *w)
 {
 	free(w->list);
+	free(w->runs);
 	free(w->listed);
 	free(w->pairs);
 	*w = (struct die_wanted){0};
@@ -173,7 +221,7 @@ enum die_wanted_need die_wanted_need(const struct die_wanted *w, uint64_t unit_o
 		return DIE_WANTED_YES;
 	for (size_t i = first_pair(w, unit_off);
 	     i < w->pair_count && w->pairs[i].unit_off == unit_off; i++)
-		if (!w->list[w->pairs[i].address].found)
+		if (w->list[w->pairs[i].address].open == w->pairs[i].address)
 			return DIE_WANTED_YES;
 	if (w->listed_count &&
 	    bsearch(&unit_off, w->listed, w->listed_count, sizeof(*w->listed), by_offset))
@@ -181,14 +229,65 @@ enum die_wanted_need die_wanted_need(const struct die_wanted *w, uint64_t unit_o
 	return DIE_WANTED_ASK;
 }
 
+/* Whether an open address lies in [start, end). */
+static bool wanted_between(const struct die_wanted *w, uint64_t start, uint64_t end)
+{
+	size_t k;
+
+	if (start >= end || !maybe_between(w->runs, start, end))
+		return false;
+	k = open_from(w, first_from(w, start));
+	return k < w->count && w->list[k].vaddr < end;
+}
+
 bool die_wanted_in(const struct die_wanted *w, const struct facts_range *ranges, size_t count)
 {
-	for (size_t i = 0; i < count; i++)
-		for (size_t k = first_from(w, ranges[i].start);
-		     k < w->count && w->list[k].vaddr < ranges[i].end; k++)
-			if (!w->list[k].found)
-				return true;
-	return false;
+	bool in = !w->list;
+
+	for (size_t i = 0; i < count && !in; i++)
+		in = wanted_between(w, ranges[i].start, ranges[i].end);
+	return in;
+}
+
+/* One sequence, rows [first, last]; returns how many of them stand at `to` then. */
+static size_t keep_rows(const struct die_wanted *w, struct facts_row *rows, size_t first,
+			size_t last, size_t to)
+{
+	size_t kept = to, next = first; /* the first row that is not kept yet */
+
+	for (size_t i = first; i < last; i++)
+		if (rows[i].vaddr > rows[i + 1].vaddr) { /* someone else has to make sense of it */
+			memmove(rows + to, rows + first, (last + 1 - first) * sizeof(*rows));
+			return last + 1 - first;
+		}
+	if (!wanted_between(w, rows[first].vaddr, rows[last].vaddr))
+		return 0;
+	for (size_t i = first; i < last; i++) {
+		if (i != first && !wanted_between(w, rows[i].vaddr, rows[i + 1].vaddr))
+			continue;
+		if (next <= i)
+			rows[kept++] = rows[i];
+		rows[kept++] = rows[i + 1];
+		next = i + 2;
+	}
+	if (next <= last)
+		rows[kept++] = rows[last];
+	return kept - to;
+}
+
+void die_wanted_rows(const struct die_wanted *w, struct line_rows *rows)
+{
+	size_t first = 0, kept = 0;
+
+	if (!w->list)
+		return;
+	for (size_t i = 0; i < rows->count; i++) {
+		if (!rows->rows[i].end)
+			continue;
+		kept += keep_rows(w, rows->rows, first, i, kept);
+		first = i + 1;
+	}
+	rows->count = kept; /* what is not closed is no sequence */
 }
 
 void die_wanted_found(struct die_wanted *w, const struct facts_span *spans, size_t count)
@@ -196,14 +295,10 @@ void die_wanted_found(struct die_wanted *w, const struct facts_span *spans, size
 	if (!w->list)
 		return;
 	for (size_t i = 0; i < count; i++)
-		for (size_t k = first_from(w, spans[i].start);
-		     k < w->count && w->list[k].vaddr < spans[i].end; k++) {
-			struct wanted_address *a = &w->list[k];
-
-			if (a->found)
-				continue;
-			a->found = true;
+		for (size_t k = open_from(w, first_from(w, spans[i].start));
+		     k < w->count && w->list[k].vaddr < spans[i].end; k = open_from(w, k)) {
+			w->list[k].open = (uint32_t)k + 1;
 			w->open_count--;
-			w->unlisted_count -= !a->listed;
+			w->unlisted_count -= !w->list[k].listed;
 		}
 }

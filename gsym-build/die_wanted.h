@@ -10,14 +10,16 @@
  * A listed unit is taken at the index's word: one that leaves out ranges of a unit hides them here,
  * as it does from everyone else who uses it. A damaged index counts as none.
  */
+#include "dwarf_lines.h"
 #include "dwarf_ranges.h"
 #include "image.h"
 
 struct die_wanted {
 	struct wanted_address *list; /* by vaddr; NULL: all is wanted */
 	size_t count, open_count;    /* open: no unit had a function there yet */
-	size_t unlisted_count;       /* the index knows no unit of them */
-	uint64_t *listed;            /* offsets of the units in the index, rising */
+	uint64_t *runs;        /* bits of where they are, so that most ranges need no search */
+	size_t unlisted_count; /* the index knows no unit of them */
+	uint64_t *listed;      /* offsets of the units in the index, rising */
 	size_t listed_count, listed_cap;
 	struct wanted_pair *pairs; /* what the index says of wanted addresses, by unit */
 	size_t pair_count, pairs_cap;
@@ -40,8 +42,13 @@ enum die_wanted_need {
 
 enum die_wanted_need die_wanted_need(const struct die_wanted *w, uint64_t unit_off);
 
-/* Whether an address that is not found yet lies in one of the ranges. */
+/* Whether an address that is not found yet lies in one of the ranges; always when all are wanted.
+ */
 bool die_wanted_in(const struct die_wanted *w, const struct facts_range *ranges, size_t count);
+
+/* Leaves of a unit's rows those that answer such an address, and what bounds them: sequences keep
+ * their first and last row. */
+void die_wanted_rows(const struct die_wanted *w, struct line_rows *rows);
 
 /* Finds the addresses that lie in functions of the unit just read. */
 void die_wanted_found(struct die_wanted *w, const struct facts_span *spans, size_t count);

@@ -27,6 +27,7 @@ struct worker {
 	int pidfd;
 	int reply_fd;
 	int progress_fd;
+	int wanted_fd;
 	struct table_progress *progress; /* shared with it, or NULL */
 	bool timed_out;
 	siginfo_t end;
@@ -175,6 +176,8 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 		rc = pass(&p, WORKER_FD_TABLE, table_fd, err);
 	if (!rc && missing_fd >= 0)
 		rc = pass(&p, WORKER_FD_MISSING, missing_fd, err);
+	if (!rc && request->wanted_count)
+		rc = pass(&p, WORKER_FD_WANTED, w->wanted_fd, err);
 	if (!rc && w->progress)
 		rc = pass(&p, WORKER_FD_PROGRESS, w->progress_fd, err);
 	for (size_t i = 0; i < req->companion_count && !rc; i++)
@@ -219,6 +222,23 @@ static void share_progress(struct worker *w)
 		return;
 	p = mmap(NULL, sizeof(*w->progress), PROT_READ, MAP_SHARED, w->progress_fd, 0);
 	w->progress = p == MAP_FAILED ? NULL : p;
+}
+
+/* The addresses, as a file: a request has room for none. */
+static int share_wanted(struct worker *w, const struct table_request *req,
+			struct worker_request *request, struct err *err)
+{
+	if (!req->wanted_count)
+		return 0;
+	if (req->wanted_count > LIMIT_WANTED)
+		return err_set(err, ERR_LIMIT, "%zu addresses are wanted; the limit is %llu",
+			       req->wanted_count, (unsigned long long)LIMIT_WANTED);
+	w->wanted_fd = memfd_create("wanted", MFD_CLOEXEC);
+	if (w->wanted_fd < 0)
+		return err_sys(err, errno, "memfd_create");
+	request->wanted_count = (uint32_t)req->wanted_count;
+	return io_write_all(io_system(), w->wanted_fd, req->wanted,
+			    req->wanted_count * sizeof(*req->wanted), 0, err);
 }
 
 /* Waits for the end, up to the wall clock limit; then the worker is killed. Reaps it. */
@@ -268,6 +288,7 @@ static void worker_done(struct worker *w)
 	if (w->progress)
 		munmap(w->progress, sizeof(*w->progress));
 	closep(&w->progress_fd);
+	closep(&w->wanted_fd);
 	closep(&w->pidfd);
 	closep(&w->reply_fd);
 }
@@ -409,7 +430,8 @@ static int read_missing(int fd, struct buf *out, struct err *err)
 static int run_worker(const struct table_request *req, int table_fd, int missing_fd,
 		      struct worker_request *request, struct worker_reply *reply, struct err *err)
 {
-	_cleanup_(worker_done) struct worker w = {.pidfd = -1, .reply_fd = -1, .progress_fd = -1};
+	_cleanup_(worker_done) struct worker w = {
+		.pidfd = -1, .reply_fd = -1, .progress_fd = -1, .wanted_fd = -1};
 	uint64_t wall_ms = or_default(req->wall_ms_max, LIMIT_WORKER_WALL_MS);
 	int rc;
 
@@ -426,16 +448,12 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->columns = req->columns;
 	request->in_two = req->jobs > 1;
 	request->types = req->types;
-	if (req->wanted_count > LIMIT_WANTED)
-		return err_set(err, ERR_LIMIT, "%zu addresses are wanted; the limit is %llu",
-			       req->wanted_count, (unsigned long long)LIMIT_WANTED);
-	request->wanted_count = (uint32_t)req->wanted_count;
-	if (req->wanted_count)
-		memcpy(request->wanted, req->wanted, req->wanted_count * sizeof(*req->wanted));
 	if (req->progress)
 		share_progress(&w);
 	request->wants_progress = w.progress != NULL;
-	rc = identify(req, request, err);
+	rc = share_wanted(&w, req, request, err);
+	if (!rc)
+		rc = identify(req, request, err);
 	if (!rc)
 		rc = name_companions(req, request, err);
 	if (!rc)

@@ -24,6 +24,8 @@ struct build {
 	struct build_report *report;
 	struct buf notes; /* what could not be read, for the table */
 	struct table_progress *progress;
+	uint64_t *wanted; /* with the image's bias, rising, each once; NULL: all */
+	size_t wanted_count;
 };
 
 static void tell(const struct build *b, enum table_stage stage, uint64_t done, uint64_t all)
@@ -148,37 +150,41 @@ static void report_relocations(struct build *b, const struct image *im)
 	snprintf(b->report->relocation_skipped, sizeof(b->report->relocation_skipped), "%s", first);
 }
 
-static int want_addresses(struct die_companions *c, const struct table_source *source,
-			  uint64_t bias, struct err *err)
+static int by_value(const void *va, const void *vb)
 {
-	uint64_t *list;
+	const uint64_t *a = va, *b = vb;
 
+	return (*a > *b) - (*a < *b);
+}
+
+static int want_addresses(struct build *b, const struct table_source *source, uint64_t bias,
+			  struct err *err)
+{
 	if (!source->wanted_count)
 		return 0;
-	list = calloc(source->wanted_count, sizeof(*list));
-	if (!list)
+	b->wanted = calloc(source->wanted_count, sizeof(*b->wanted));
+	if (!b->wanted)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < source->wanted_count; i++)
-		list[i] = source->wanted[i] + bias;
-	c->wanted = list;
-	c->wanted_count = source->wanted_count;
+		b->wanted[i] = source->wanted[i] + bias;
+	qsort(b->wanted, source->wanted_count, sizeof(*b->wanted), by_value);
+	for (size_t i = 0; i < source->wanted_count; i++)
+		if (!i || b->wanted[i] != b->wanted[b->wanted_count - 1])
+			b->wanted[b->wanted_count++] = b->wanted[i];
 	return 0;
 }
 
 /* Of the symbols only those at a wanted address are worth writing down. */
-static void keep_wanted(struct paint *spans, const struct table_source *source, uint64_t bias)
+static void keep_wanted(const struct build *b, struct paint *spans)
 {
-	size_t kept = 0;
+	size_t kept = 0, at = 0;
 
-	for (size_t i = 0; i < spans->count; i++)
-		for (size_t k = 0; k < source->wanted_count; k++) {
-			uint64_t vaddr = source->wanted[k] + bias;
-
-			if (vaddr < spans->spans[i].start || vaddr >= spans->spans[i].end)
-				continue;
+	for (size_t i = 0; i < spans->count; i++) {
+		while (at < b->wanted_count && b->wanted[at] < spans->spans[i].start)
+			at++;
+		if (at < b->wanted_count && b->wanted[at] < spans->spans[i].end)
 			spans->spans[kept++] = spans->spans[i];
-			break;
-		}
+	}
 	spans->count = kept;
 }
 
@@ -264,8 +270,8 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	c.notes = &b->notes;
 	c.columns = source->columns;
 	c.types = source->types;
-	if (!rc)
-		rc = want_addresses(&c, source, image_bias(im), err);
+	c.wanted = b->wanted;
+	c.wanted_count = b->wanted_count;
 	if (!rc)
 		/* Signatures of two halves would have to be joined; nobody waits for those. */
 		rc = source->helper && !c.wanted_count && !c.types
@@ -298,6 +304,8 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 		rc = paint_flatten(&bu->flat.code, err);
 	if (!rc)
 		rc = read_symbols(b, im, stripped, err);
+	if (!rc)
+		rc = want_addresses(b, source, image_bias(im), err);
 	if (!rc)
 		rc = read_dwarf(b, im, source, &debug, err);
 	if (rc)
@@ -338,7 +346,7 @@ static int read_kallsyms(struct build *b, const struct table_source *source, str
 		return rc;
 	b->report->symbol_count = bu->symbols.count;
 	b->info.flags |= RSYM_HAS_SYMBOLS | RSYM_IS_KERNEL;
-	return 0;
+	return want_addresses(b, source, 0, err);
 }
 
 static int run(struct build *b, const struct table_source *source, struct buf *out, struct err *err)
@@ -358,8 +366,8 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 	tell(b, TABLE_STAGE_PACK, 0, 0);
 	if (!rc)
 		rc = symbols_choose(&b->builder.symbols, &b->builder.flat.code, err);
-	if (!rc && source->wanted_count)
-		keep_wanted(&b->builder.symbols.spans, source, b->builder.bias);
+	if (!rc && b->wanted_count)
+		keep_wanted(b, &b->builder.symbols.spans);
 	if (!rc)
 		rc = builder_write(&b->builder, b->writer, &counts, err);
 	builder_done(&b->builder); /* the writer has a copy of what it needs */
@@ -403,5 +411,6 @@ int table_make(const struct table_source *source, struct buf *out, struct build_
 	rsym_writer_free(b.writer);
 	builder_done(&b.builder);
 	buf_done(&b.notes);
+	free(b.wanted);
 	return rc;
 }

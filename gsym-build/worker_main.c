@@ -80,6 +80,26 @@ static int map_companions(const struct worker_request *req, struct table_compani
 	return 0;
 }
 
+/* The pages of the caller's file stay mapped to the end. */
+static int map_wanted(const struct worker_request *req, struct table_source *source,
+		      struct err *err)
+{
+	const void *p;
+	size_t len;
+	int rc;
+
+	if (!req->wanted_count)
+		return 0;
+	rc = map_input(WORKER_FD_WANTED, &p, &len, err);
+	if (rc)
+		return rc;
+	if (len / sizeof(*source->wanted) < req->wanted_count)
+		return err_set(err, ERR_INTERNAL, "fewer addresses than the request says");
+	source->wanted = p;
+	source->wanted_count = req->wanted_count;
+	return 0;
+}
+
 static int build(const struct worker_request *req, struct build_report *report, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(req->table_len_max);
@@ -96,8 +116,6 @@ static int build(const struct worker_request *req, struct build_report *report, 
 		.columns = req->columns,
 		.types = req->types,
 		.missing = req->wants_missing ? &missing : NULL,
-		.wanted = req->wanted,
-		.wanted_count = req->wanted_count,
 	};
 	struct timespec cpu;
 	int rc = take_limits(req, err);
@@ -114,6 +132,8 @@ static int build(const struct worker_request *req, struct build_report *report, 
 		rc = map_input(WORKER_FD_STRIPPED, &source.stripped, &source.stripped_len, err);
 	if (!rc)
 		rc = map_companions(req, companions, err);
+	if (!rc)
+		rc = map_wanted(req, &source, err);
 	if (!rc && req->in_two)
 		rc = helper_new(&helper, err);
 	source.helper = helper;

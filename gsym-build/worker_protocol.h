@@ -20,11 +20,12 @@ enum worker_fd {
 	WORKER_FD_TABLE = 8,    /* to be verified; closed when there is none */
 	WORKER_FD_MISSING = 9,  /* gets what the input asks for; closed when nobody wants to know */
 	WORKER_FD_PROGRESS = 10, /* a struct table_progress; closed when nobody looks */
-	WORKER_FD_COMPANIONS = 11,
+	WORKER_FD_WANTED = 11,   /* the addresses, 64 bits each; closed when all are wanted */
+	WORKER_FD_COMPANIONS = 12,
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
-#define WORKER_MAGIC 0x72777338u /* changes with either struct */
+#define WORKER_MAGIC 0x72777339u /* changes with either struct */
 
 struct worker_request {
 	uint32_t magic;
@@ -40,7 +41,6 @@ struct worker_request {
 	uint32_t companion_count;
 	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
 	uint32_t wanted_count;
-	uint64_t wanted[LIMIT_WANTED];
 };
 
 /* In memory shared by both, while the worker runs. The caller believes nothing of it. */

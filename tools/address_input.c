@@ -2,11 +2,20 @@
 #include "address_input.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <unistd.h>
 
+#include "limits.h"
+
 /* Longer than any address with blanks around it. */
-#define LINE_MAX_LEN ((size_t)4096)
-#define CHUNK        ((size_t)65536)
+#define LINE_MAX_LEN  ((size_t)4096)
+#define CHUNK         ((size_t)65536)
+/* Who has written so many addresses asks one question of many, and is not waiting for answers: the
+ * rest of it is worth a moment. */
+#define MANY          256
+#define MANY_PAUSE_MS 20
+/* One more than are answered without the whole table. */
+#define BATCH_MAX     (LIMIT_WANTED + 1)
 
 int address_parse(const char *text, uint64_t *ret, struct err *err)
 {
@@ -61,7 +70,6 @@ static int take_lines(struct address_input *in, struct err *err)
 	size_t at = 0;
 	int rc = 0;
 
-	in->count = 0;
 	while (!rc && at < in->text.len) {
 		const uint8_t *p = in->text.p + at;
 		const uint8_t *newline = memchr(p, '\n', in->text.len - at);
@@ -81,16 +89,26 @@ static int take_lines(struct address_input *in, struct err *err)
 	return rc;
 }
 
+/* Whether more is there, or will be at once. */
+static bool more_comes(const struct address_input *in)
+{
+	struct pollfd p = {.fd = in->fd, .events = POLLIN};
+
+	return !in->end && in->count < BATCH_MAX &&
+	       poll(&p, 1, in->count < MANY ? 0 : MANY_PAUSE_MS) > 0;
+}
+
 int address_input_next(struct address_input *in, struct err *err)
 {
 	int rc;
 
+	in->count = 0;
 	for (;;) {
 		uint8_t *room;
 		ssize_t n;
 
 		if (in->end)
-			return 0;
+			return in->count != 0;
 		room = buf_extend(&in->text, CHUNK);
 		if (!room)
 			return err_set(err, ERR_MEMORY, "resolve: out of memory");
@@ -103,7 +121,7 @@ int address_input_next(struct address_input *in, struct err *err)
 		in->text.len += (size_t)n;
 		in->end = n == 0;
 		rc = take_lines(in, err);
-		if (rc || in->count)
+		if (rc || (in->count && !more_comes(in)))
 			return rc ? rc : 1;
 	}
 }

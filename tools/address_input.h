@@ -4,7 +4,7 @@
 /*
  * Addresses as people and programs give them: hex, one by one as arguments, or a line each on a
  * pipe. What is on the pipe is handed out as it comes, so that a program can ask, wait for the
- * answer and ask again.
+ * answer and ask again; many at once are handed out together.
  */
 #include "buf.h"
 #include "err.h"

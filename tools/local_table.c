@@ -11,7 +11,7 @@
 #include "log.h"
 #include "table_build.h"
 
-/* Reading a part costs about a quarter of making the table, so this many of them pay for it. */
+/* Reading a part costs up to a third of making the table, so this many of them pay for it. */
 #define PARTS_MAX 3
 
 int local_table_open(struct local_table *t, const char *path, bool use_cache, struct err *err)
@@ -150,7 +150,7 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count, struct err *err)
 {
 	_cleanup_(closep) int kept = -1;
-	bool few = vaddrs && !t->kernel && count <= LIMIT_WANTED && !t->p;
+	bool part = vaddrs && !t->kernel && count <= LIMIT_WANTED && !t->p;
 	int rc;
 
 	if (t->whole)
@@ -160,7 +160,7 @@ int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count
 	t->whole = kept >= 0 && !map(t, kept, err);
 	if (t->whole)
 		return 0;
-	if (few && table_cache_count(&t->cache) <= PARTS_MAX &&
+	if (part && table_cache_count(&t->cache) <= PARTS_MAX &&
 	    !build_and_map(t, vaddrs, count, err))
 		return 0;
 	rc = build_and_map(t, NULL, 0, err);

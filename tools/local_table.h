@@ -3,8 +3,8 @@
 #define RAWSTACK_LOCAL_TABLE_H
 /*
  * The table of a file on this machine, without a service: from the cache (table_cache.h), else made
- * in the worker process and kept. For the first few questions about a few addresses only what
- * names them is read, and nothing is kept. A stripped file is read together with its installed
+ * in the worker process and kept. For the first few questions only what names the
+ * addresses is read, and nothing is kept. A stripped file is read together with its installed
  * debug file, a debug file with what it refers to.
  */
 #include "rsym.h"

@@ -59,9 +59,8 @@
 #define LIMIT_SKIPPED_LEN    LIMIT(262144)
 /* Names of companions that a file asks for, in bytes. */
 #define LIMIT_MISSING_LEN    LIMIT(1048576)
-/* Addresses of a build that is not to be kept. A request to the worker fits a page; more are better
- * served by a whole table. */
-#define LIMIT_WANTED         LIMIT(256)
+/* Addresses of a build that is not to be kept; more are better served by a whole table. */
+#define LIMIT_WANTED         LIMIT(65536)
 /* A symbol name; the longest mangled names in the wild are about 60 KB. */
 #define LIMIT_NAME_LEN       LIMIT(65536)
 
