@@ -346,6 +346,6 @@ const struct gsym_command gsym_command_bench = {
 		 "sorted,\n"
 		 "and with each distinct name and path decoded once. Then what opening the table\n"
 		 "costs, and the first answer from it.\n\n"
-		 "      --base  without the processor's vector and bit instructions\n",
+		 "      --base  with the instructions of every x86-64 processor only\n",
 	.run = run,
 };

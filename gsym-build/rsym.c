@@ -23,7 +23,7 @@ struct sections {
 static const uint8_t element_len[RSYM_SECTION_END] = {
 	[RSYM_SECTION_SHAPE] = sizeof(struct rsym_disk_shape),
 	[RSYM_SECTION_SPANS] = sizeof(struct rsym_disk_span),
-	[RSYM_SECTION_TREE] = RSYM_TREE_WAYS * sizeof(uint32_t),
+	[RSYM_SECTION_PLACES] = sizeof(uint32_t),
 	[RSYM_SECTION_LEAVES] = sizeof(struct rsym_disk_leaf),
 	[RSYM_SECTION_BLOCKS] = 1,
 	[RSYM_SECTION_ENTITIES] = 1,
@@ -129,7 +129,8 @@ static int open_shape(struct rsym *t, const struct sections *s, struct err *err)
 	memcpy(&shape, s->by_id[RSYM_SECTION_SHAPE].p, sizeof(shape));
 	if (shape.block_rows < 1 || shape.block_rows > RSYM_ROWS_MAX || shape.entity_bits > 32 ||
 	    shape.hot_bits > 32 || shape.file_bits > 32 || shape.line_bits > 32 ||
-	    shape.decl_bits > 32 || shape.entry_bits > 64 || shape.entity_count == UINT32_MAX ||
+	    shape.file_bits + shape.line_bits > RSYM_ENTITY_BITS_MAX || shape.decl_bits > 32 ||
+	    shape.entry_bits > 64 || shape.entity_count == UINT32_MAX ||
 	    shape.function_count > shape.entity_count || shape.entry_count > shape.function_count)
 		return bad_section(err, RSYM_SECTION_SHAPE);
 	t->range_count = shape.row_count;
@@ -165,7 +166,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	int rc;
 
 	t->spans = s->by_id[RSYM_SECTION_SPANS].p;
-	t->tree = s->by_id[RSYM_SECTION_TREE].p;
+	t->places = s->by_id[RSYM_SECTION_PLACES].p;
 	t->leaves = s->by_id[RSYM_SECTION_LEAVES].p;
 	t->blocks = s->by_id[RSYM_SECTION_BLOCKS].p;
 	t->entities = s->by_id[RSYM_SECTION_ENTITIES].p;
@@ -182,7 +183,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->columns = s->by_id[RSYM_SECTION_COLUMNS];
 	t->types = s->by_id[RSYM_SECTION_TYPES];
 	t->span_count = count_of(s, RSYM_SECTION_SPANS);
-	t->tree_count = count_of(s, RSYM_SECTION_TREE);
+	t->place_count = count_of(s, RSYM_SECTION_PLACES);
 	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
 	t->base_count = count_of(s, RSYM_SECTION_BASES);
 	t->hot_count = count_of(s, RSYM_SECTION_HOT);
@@ -248,7 +249,7 @@ int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret)
 {
 	static const char *const names[RSYM_SECTION_END] = {
 		[RSYM_SECTION_SHAPE] = "shape",         [RSYM_SECTION_SPANS] = "spans",
-		[RSYM_SECTION_TREE] = "tree",           [RSYM_SECTION_LEAVES] = "leaves",
+		[RSYM_SECTION_PLACES] = "places",       [RSYM_SECTION_LEAVES] = "leaves",
 		[RSYM_SECTION_BLOCKS] = "blocks",       [RSYM_SECTION_ENTITIES] = "entities",
 		[RSYM_SECTION_BASES] = "bases",         [RSYM_SECTION_HOT] = "hot",
 		[RSYM_SECTION_FUNCTIONS] = "functions", [RSYM_SECTION_DECLS] = "declarations",

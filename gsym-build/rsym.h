@@ -53,10 +53,10 @@ struct rsym {
 	uint64_t range_count;
 	uint64_t node_count; /* functions and inlined calls, once for each block that needs them */
 	/* --------------------------------------------------------------------------------- */
-	const uint8_t *spans, *tree, *leaves, *blocks, *entities, *bases, *hot, *functions, *decls,
-		*entries, *segments;
+	const uint8_t *spans, *places, *leaves, *blocks, *entities, *bases, *hot, *functions,
+		*decls, *entries, *segments;
 	uint64_t blocks_len, entry_base;
-	uint32_t span_count, tree_count, leaf_count, entity_count, base_count, hot_count,
+	uint32_t span_count, place_count, leaf_count, entity_count, base_count, hot_count,
 		decl_count, entry_count;
 	uint32_t entity_stride, function_stride; /* bytes of a group */
 	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;

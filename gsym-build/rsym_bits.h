@@ -56,6 +56,12 @@ static inline unsigned int bits_len(uint64_t v)
 	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
 }
 
+/* The same for 32 bits, without a branch on 0. */
+static inline uint32_t bits_len32(uint32_t v)
+{
+	return 63 - (uint32_t)__builtin_clzll(2 * (uint64_t)v + 1);
+}
+
 static inline unsigned int bits_count(uint64_t v)
 {
 #ifdef __POPCNT__
@@ -69,26 +75,27 @@ static inline unsigned int bits_count(uint64_t v)
 #endif
 }
 
-/* Position of the set bit that has k set bits below it; v has more than k. */
+/* Position of the set bit that has k < 64 set bits below it; some number below 512 when v has no
+ * such bit. */
 static inline unsigned int bits_select(uint64_t v, unsigned int k)
 {
 #ifdef __BMI2__
-	return (unsigned int)__builtin_ctzll(__builtin_ia32_pdep_di(UINT64_C(1) << k, v));
+	return (unsigned int)__builtin_ia32_tzcnt_u64(__builtin_ia32_pdep_di(UINT64_C(1) << k, v));
 #else
-	unsigned int at = 0;
+	/* Without a branch, for which way it takes would be chance. Sums of set bits up to each
+	 * byte (64 at most) say in which byte the bit is: as many have sums of k or less. Then the
+	 * byte's bits, each moved into a byte of its own, in the same way. */
+	const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
+	uint64_t sums = v - (v >> 1 & UINT64_C(0x5555555555555555)), bits;
+	unsigned int at;
 
-	for (unsigned int half = 32; half >= 8; half /= 2) {
-		unsigned int below = bits_count(bits_low(v, half));
-
-		if (below <= k) {
-			k -= below;
-			v >>= half;
-			at += half;
-		}
-	}
-	for (; k; k--)
-		v &= v - 1;
-	return at + (unsigned int)__builtin_ctzll(v);
+	sums = (sums & UINT64_C(0x3333333333333333)) + (sums >> 2 & UINT64_C(0x3333333333333333));
+	sums = ((sums + (sums >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * ones;
+	at = (unsigned int)((((k * ones | highs) - sums) & highs) / 128 * ones >> 56) % 8 * 8;
+	k -= (unsigned int)(sums << 8 >> at) & 255;
+	bits = (v >> at & 255) * ones & UINT64_C(0x8040201008040201);
+	bits = (((bits | highs) - ones) | bits) / 128 & ones;
+	return at + (unsigned int)((((k * ones | highs) - bits * ones) & highs) / 128 * ones >> 56);
 #endif
 }
 
@@ -100,6 +107,57 @@ static inline unsigned int bits_count_range(const uint8_t *p, uint64_t at, unsig
 	for (; n >= 64; n -= 64, at += 64)
 		sum += bits_count(bits_word(p, at));
 	return n ? sum + bits_count(bits_low(bits_word(p, at), n)) : sum;
+}
+
+/*
+ * Of n numbers of l bits each, 1 <= l <= 31 and n * l <= 57, that rise from position at on: how
+ * many are at most `most`, which has l bits too. All are compared at once: per number, the highest
+ * bit of (most | highest) - (number without highest) says how the lower bits compare.
+ */
+#define BITS_FIELDS(l) (57 / (l))
+#define BITS_ONES(l)   (((UINT64_C(1) << BITS_FIELDS(l) * (l)) - 1) / ((UINT64_C(1) << (l)) - 1))
+static inline unsigned int bits_rank(const uint8_t *p, uint64_t at, unsigned int l, unsigned int n,
+				     uint32_t most)
+{
+	/* A one in the lowest bit of as many numbers as fit. */
+	static const uint64_t ones[32] = {
+		0,
+		BITS_ONES(1),
+		BITS_ONES(2),
+		BITS_ONES(3),
+		BITS_ONES(4),
+		BITS_ONES(5),
+		BITS_ONES(6),
+		BITS_ONES(7),
+		BITS_ONES(8),
+		BITS_ONES(9),
+		BITS_ONES(10),
+		BITS_ONES(11),
+		BITS_ONES(12),
+		BITS_ONES(13),
+		BITS_ONES(14),
+		BITS_ONES(15),
+		BITS_ONES(16),
+		BITS_ONES(17),
+		BITS_ONES(18),
+		BITS_ONES(19),
+		BITS_ONES(20),
+		BITS_ONES(21),
+		BITS_ONES(22),
+		BITS_ONES(23),
+		BITS_ONES(24),
+		BITS_ONES(25),
+		BITS_ONES(26),
+		BITS_ONES(27),
+		BITS_ONES(28),
+		BITS_ONES(29),
+		BITS_ONES(30),
+		BITS_ONES(31),
+	};
+	uint64_t x = load64(p + at / 8) >> at % 8, y = ones[l] * most, high = ones[l] << (l - 1);
+	uint64_t lower = (y | high) - (x & ~high);
+
+	return bits_count(bits_low(((y & ~x) | (~(y ^ x) & lower)) & high, n * l));
 }
 
 /* Writes numbers to the end of a buffer, whose failure sticks. */

@@ -7,23 +7,28 @@
  * known length lies inside the block; each read after it is checked against what it counts, so no
  * bytes whatever make a reader leave the table or run on. Inline, for it is compiled once for each
  * kind of processor. Written by rsym_block_writer.c; the bits are described in FORMAT.md.
+ *
+ * Which block, row and node an address leads to is chance, so a branch on it is guessed wrong every
+ * other time, at the price of twenty instructions. What can be computed both ways is.
  */
 #include "rsym_bits.h"
 #include "rsym_format.h"
 
-/* Bits of a count and of a width in a block's header, by its form. */
-#define RSYM_FORM_COUNT_BITS(form) (0xa765u >> (4 * (form)) & 15)
-#define RSYM_FORM_WIDTH_BITS(form) (0x6544u >> (4 * (form)) & 15)
-
+/* The header: one word, from its lowest bit on. */
 enum {
-	RSYM_FORM_BITS = 2,
-	RSYM_FLAG_BITS = 3,
-	RSYM_PARTIAL_BITS = 7, /* rows - 1 of a block that is not full */
+	RSYM_BY_CHANGE_BITS = 1,
+	RSYM_BY_DELTA_BITS = 1,
+	RSYM_NODES_BITS = 10, /* nodes, roots, hot ones */
+	RSYM_WIDTH_BITS = 6,  /* bits of a call line, of a line */
+	RSYM_ROWS_BITS = 7,   /* rows - 1 */
 	RSYM_GOLOMB_STEP_BITS = 2,
 	RSYM_GOLOMB_FRESH_BITS = 3,
+	RSYM_ANCHOR_BITS_BITS = 4, /* bits of an anchor's offset in the stream */
+	RSYM_HEADER_ZERO_BITS = 4,
+
 	RSYM_GOLOMB_FRESH_MIN = 1, /* added to what is stored */
 	RSYM_ANCHOR_ROWS = 16,     /* an anchor in front of each so many rows, but the first */
-	RSYM_ANCHOR_BITS_BITS = 4, /* bits of an anchor's offset in the stream */
+	RSYM_CHANGED_ROWS = 64,    /* `changed` has whole words */
 };
 
 struct rsym_block {
@@ -31,22 +36,24 @@ struct rsym_block {
 	uint32_t bits;  /* of the whole block */
 	uint32_t limit; /* addresses: rows start below it */
 	uint32_t row_count, node_count, root_count, hot_count;
-	uint32_t index_count;
-	uint8_t low_bits, index_bits, parent_bits, call_bits, line_bits, entity_bits, hot_bits;
-	uint8_t step, fresh; /* orders of the exp-Golomb codes */
-	uint8_t anchor_bits;
+	uint32_t low_bits, index_bits, parent_bits, call_bits, line_bits, entity_bits, hot_bits;
+	uint32_t step, fresh; /* orders of the exp-Golomb codes */
+	uint32_t anchor_bits;
 	bool by_change; /* rows name their node only when it changes */
 	bool by_delta;  /* lines are a stream of differences */
-	/* Bit positions of the columns. */
-	uint32_t upper_at, upper_len, low_at, changed_at, index_at, root_at, cold_at, hot_at;
-	uint32_t line_at; /* or the anchors, in front of the stream */
-	uint32_t stream_at;
+	/* Bit positions of the columns. `changed` and `upper` start at bytes. */
+	uint32_t changed_at, upper_at, upper_len, low_at, root_at;
+	uint32_t line_at; /* or the anchors */
+	uint32_t index_at;
+	/* Of the other nodes and the hot ones: bits of each, and where node 0 would stand with such
+	 * bits, below 0 perhaps. */
+	uint32_t cold_len, hot_len, cold_zero, hot_zero;
 };
 
 struct rsym_node {
 	uint32_t parent; /* the node itself: none */
 	uint32_t call;   /* line of the call, above the lowest line of the parent's entity */
-	uint32_t entity; /* or index into HOT */
+	uint32_t entity; /* or, when it is hot, its place in the list of hot ones */
 	bool is_hot;
 };
 
@@ -56,11 +63,20 @@ struct rsym_lines {
 };
 
 /* Elias-Fano: the low bits of each start that are written plainly. */
-static RSYM_INLINE unsigned int rsym_low_bits(uint32_t limit, uint32_t row_count)
+static RSYM_INLINE uint32_t rsym_low_bits(uint32_t limit, uint32_t row_count)
 {
-	unsigned int limit_len = bits_len(limit), count_len = bits_len(row_count);
+	uint32_t limit_len = bits_len32(limit), count_len = bits_len32(row_count);
 
 	return limit_len > count_len ? limit_len - count_len : 0;
+}
+
+/* The next field of a header. */
+static RSYM_INLINE uint32_t rsym_header_take(uint64_t *header, unsigned int bits)
+{
+	uint32_t v = (uint32_t)bits_low(*header, bits);
+
+	*header >>= bits;
+	return v;
 }
 
 /*
@@ -68,114 +84,111 @@ static RSYM_INLINE unsigned int rsym_low_bits(uint32_t limit, uint32_t row_count
  * it cannot be one. entity_bits, hot_bits and block_rows are those of the table.
  */
 static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, uint32_t len,
-					uint32_t limit, unsigned int block_rows,
-					unsigned int entity_bits, unsigned int hot_bits)
+					uint32_t limit, uint32_t block_rows, uint32_t entity_bits,
+					uint32_t hot_bits)
 {
 	uint64_t header = load64(p);
-	unsigned int form = header & 3, count_bits = RSYM_FORM_COUNT_BITS(form);
-	unsigned int width_bits = RSYM_FORM_WIDTH_BITS(form), at = RSYM_FORM_BITS + RSYM_FLAG_BITS;
-	uint32_t inner;
+	uint32_t inner, cold_at, hot_at, line_count, line_len;
 
 	b->p = p;
 	b->bits = len * 8;
 	b->limit = limit;
-	b->row_count = block_rows;
-	b->by_change = header >> 3 & 1;
-	b->by_delta = header >> 4 & 1;
-	b->step = 0;
-	b->fresh = 0;
-	b->anchor_bits = 0;
-	if (header >> 2 & 1) {
-		b->row_count = (uint32_t)bits_low(header >> at, RSYM_PARTIAL_BITS) + 1;
-		at += RSYM_PARTIAL_BITS;
-	}
-	b->node_count = (uint32_t)bits_low(header >> at, count_bits);
-	b->root_count = (uint32_t)bits_low(header >> (at + count_bits), count_bits);
-	b->hot_count = (uint32_t)bits_low(header >> (at + 2 * count_bits), count_bits);
-	at += 3 * count_bits;
-	b->call_bits = (uint8_t)bits_low(header >> at, width_bits);
-	b->line_bits = (uint8_t)bits_low(header >> (at + width_bits), width_bits);
-	at += 2 * width_bits;
-	if (b->by_delta) {
-		b->step = (uint8_t)bits_low(header >> at, RSYM_GOLOMB_STEP_BITS);
-		at += RSYM_GOLOMB_STEP_BITS;
-		b->fresh = (uint8_t)(bits_low(header >> at, RSYM_GOLOMB_FRESH_BITS) +
-				     RSYM_GOLOMB_FRESH_MIN);
-		at += RSYM_GOLOMB_FRESH_BITS;
-		b->anchor_bits = (uint8_t)bits_low(header >> at, RSYM_ANCHOR_BITS_BITS);
-		at += RSYM_ANCHOR_BITS_BITS;
-	}
+	b->by_change = rsym_header_take(&header, RSYM_BY_CHANGE_BITS);
+	b->by_delta = rsym_header_take(&header, RSYM_BY_DELTA_BITS);
+	b->node_count = rsym_header_take(&header, RSYM_NODES_BITS);
+	b->root_count = rsym_header_take(&header, RSYM_NODES_BITS);
+	b->hot_count = rsym_header_take(&header, RSYM_NODES_BITS);
+	b->call_bits = rsym_header_take(&header, RSYM_WIDTH_BITS);
+	b->line_bits = rsym_header_take(&header, RSYM_WIDTH_BITS);
+	b->row_count = rsym_header_take(&header, RSYM_ROWS_BITS) + 1;
+	b->step = rsym_header_take(&header, RSYM_GOLOMB_STEP_BITS);
+	b->fresh = rsym_header_take(&header, RSYM_GOLOMB_FRESH_BITS) + RSYM_GOLOMB_FRESH_MIN;
+	b->anchor_bits = rsym_header_take(&header, RSYM_ANCHOR_BITS_BITS);
 	inner = b->node_count - b->root_count;
-	if (!limit || b->root_count > b->node_count || b->hot_count > inner || b->call_bits > 32 ||
-	    b->line_bits > 32 || (b->by_delta && !b->by_change))
+	if (!limit || b->row_count > block_rows || b->root_count > b->node_count ||
+	    b->hot_count > inner || b->call_bits > 32 || b->line_bits > 32 ||
+	    b->by_delta > b->by_change)
 		return false;
-	b->low_bits = (uint8_t)rsym_low_bits(limit, b->row_count);
-	b->index_bits = (uint8_t)bits_len(b->node_count);
-	b->parent_bits = b->node_count ? (uint8_t)bits_len(b->node_count - 1) : 0;
-	b->entity_bits = (uint8_t)entity_bits;
-	b->hot_bits = (uint8_t)hot_bits;
+	b->low_bits = rsym_low_bits(limit, b->row_count);
+	b->index_bits = bits_len32(b->node_count);
+	b->parent_bits = bits_len32(b->node_count - (b->node_count > 0));
+	b->entity_bits = entity_bits;
+	b->hot_bits = hot_bits;
 
 	/* The largest terms are 128 * 32 and 1023 * (10 + 32 + 32): no sum overflows. */
-	b->upper_at = at;
-	b->upper_len = b->row_count - 1 + ((limit - 1) >> b->low_bits);
+	b->changed_at = 8 * sizeof(header);
+	b->upper_at =
+		b->changed_at + (-(uint32_t)b->by_change &
+				 ((b->row_count + RSYM_CHANGED_ROWS - 1) & -RSYM_CHANGED_ROWS));
+	b->upper_len = b->row_count + ((limit - 1) >> b->low_bits);
 	b->low_at = b->upper_at + b->upper_len;
-	b->changed_at = b->low_at + (b->row_count - 1) * b->low_bits;
-	b->index_at = b->changed_at;
-	b->index_count = b->row_count;
-	if (b->by_change) {
-		b->index_at += b->row_count - 1;
-		if (b->index_at > b->bits)
-			return false;
-		b->index_count = 1 + bits_count_range(p, b->changed_at, b->row_count - 1);
+	b->root_at = b->low_at + (b->row_count - 1) * b->low_bits;
+	b->cold_len = b->parent_bits + b->call_bits + entity_bits;
+	b->hot_len = b->parent_bits + b->call_bits + hot_bits;
+	cold_at = b->root_at + b->root_count * entity_bits;
+	b->cold_zero = cold_at - b->root_count * b->cold_len;
+	hot_at = cold_at + (inner - b->hot_count) * b->cold_len;
+	b->hot_zero = hot_at - (b->node_count - b->hot_count) * b->hot_len;
+	b->line_at = hot_at + b->hot_count * b->hot_len;
+	line_count = b->by_delta ? (b->row_count - 1) / RSYM_ANCHOR_ROWS : b->row_count;
+	line_len = (-(uint32_t)b->by_delta & b->anchor_bits) + b->line_bits;
+	b->index_at = b->line_at + line_count * line_len;
+	return b->index_at <= b->bits;
+}
+
+/*
+ * Where in `upper` the starts with the high part `high` stand: behind so many zeros and one more,
+ * the first bit. Above upper_len when there are fewer, which is damage. `words`, a constant, is how
+ * many cover `upper`.
+ */
+static RSYM_INLINE uint32_t rsym_block_part(const struct rsym_block *b, uint32_t high,
+					    unsigned int words)
+{
+	const uint8_t *p = b->p + b->upper_at / 8, *end = p + b->upper_len / 8;
+	uint32_t word_at = 0, left = high, sum = 0;
+	uint64_t next = ~load64(p), zeros = next;
+
+#pragma GCC unroll 8
+	for (unsigned int i = 1; i < words; i++) {
+		uint64_t behind;
+
+		sum += bits_count(next);
+		p += 8;
+		next = ~load64(p < end ? p : end);
+		behind = -(uint64_t)(high >= sum);
+		word_at += behind & 64;
+		left ^= (left ^ (high - sum)) & (uint32_t)behind;
+		zeros ^= (zeros ^ next) & behind;
 	}
-	b->root_at = b->index_at + b->index_count * b->index_bits;
-	b->cold_at = b->root_at + b->root_count * entity_bits;
-	b->hot_at =
-		b->cold_at + (inner - b->hot_count) * (b->parent_bits + b->call_bits + entity_bits);
-	b->line_at = b->hot_at + b->hot_count * (b->parent_bits + b->call_bits + hot_bits);
-	b->stream_at = b->line_at;
-	if (b->by_delta)
-		b->stream_at += (b->row_count - 1) / RSYM_ANCHOR_ROWS *
-				((uint32_t)b->anchor_bits + b->line_bits);
-	else
-		b->stream_at += b->row_count * b->line_bits;
-	return b->stream_at <= b->bits;
+	return word_at + bits_select(zeros, left % 64) + 1;
 }
 
 /* The row that holds address x, below b->limit. */
 static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t x)
 {
-	uint32_t high = x >> b->low_bits, low = (uint32_t)bits_low(x, b->low_bits);
-	uint32_t at = 0, row, last = b->row_count - 1;
-	uint64_t ones = 0;
+	/* Without low bits, one that says "at most". */
+	uint32_t none = !b->low_bits, width = b->low_bits + none, high = x >> b->low_bits;
+	uint32_t low = (uint32_t)bits_low(x, b->low_bits) + none;
+	uint32_t last = b->row_count - 1, row, at;
 
 	/* Starts are written without that of row 0, which is 0. In `upper` each start is a one,
-	 * each step of the high part a zero: behind zero number `high` come the starts with that
-	 * part. */
-	if (high) {
-		uint32_t zeros = high - 1;
+	 * each step of the high part a zero. */
+	at = rsym_block_part(b, high, last < RSYM_ROWS_MAX / 2 ? 3 : 6);
+	if (at > b->upper_len)
+		return last; /* damaged: fewer zeros than there must be */
+	for (row = at - high - 1; row < last;) {
+		uint64_t word = load64(b->p + (b->upper_at + at) / 8) >> (b->upper_at + at) % 8;
+		uint32_t run = (uint32_t)__builtin_ctzll(~word | UINT64_C(1) << 57);
 
-		for (;; at += 64) {
-			uint64_t word = ~bits_word(b->p, b->upper_at + at);
-			uint32_t count = bits_count(word);
-
-			if (at >= b->upper_len)
-				return last; /* damaged: fewer zeros than there must be */
-			if (zeros < count) {
-				at += bits_select(word, zeros) + 1;
-				break;
-			}
-			zeros -= count;
-		}
-		if (at > b->upper_len)
-			return last;
-	}
-	row = at - high;
-	for (uint32_t i = 0; row < last; i++, row++, ones >>= 1) {
-		if (i % 64 == 0)
-			ones = bits_word(b->p, b->upper_at + at + i);
-		if (!(ones & 1) || bits_get(b->p, b->low_at + row * b->low_bits, b->low_bits) > low)
+		run = run < last - row ? run : last - row;
+		if (run * width <= 57 && run < 57)
+			return row +
+			       bits_rank(b->p, b->low_at + row * b->low_bits, width, run, low);
+		/* More than can be compared at once. */
+		if (bits_get(b->p, b->low_at + row * b->low_bits, b->low_bits) > low)
 			break;
+		row++;
+		at++;
 	}
 	return row < last ? row : last;
 }
@@ -183,21 +196,22 @@ static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t 
 /* First address of a row; the limit for one behind the last. */
 static RSYM_INLINE uint32_t rsym_block_start(const struct rsym_block *b, uint32_t row)
 {
+	const uint8_t *p = b->p + b->upper_at / 8;
 	uint32_t ones = row - 1;
 
 	if (row == 0)
 		return 0;
 	if (row >= b->row_count)
 		return b->limit;
-	for (uint32_t at = 0; at < b->upper_len; at += 64) {
-		uint64_t word = bits_word(b->p, b->upper_at + at);
+	for (uint32_t at = 0; at < b->upper_len; at += 64, p += 8) {
+		uint64_t word = load64(p);
 		uint32_t count;
 
 		if (b->upper_len - at < 64)
 			word = bits_low(word, b->upper_len - at);
 		count = bits_count(word);
 		if (ones < count) {
-			uint32_t high = at + bits_select(word, ones) - (row - 1);
+			uint32_t high = at + bits_select(word, ones) - row;
 
 			return (uint32_t)(high << b->low_bits |
 					  bits_get(b->p, b->low_at + (row - 1) * b->low_bits,
@@ -208,49 +222,64 @@ static RSYM_INLINE uint32_t rsym_block_start(const struct rsym_block *b, uint32_
 	return b->limit; /* damaged: fewer ones than there must be */
 }
 
-/* Which entry of the index belongs to a row. */
-static RSYM_INLINE uint32_t rsym_block_change(const struct rsym_block *b, uint32_t row)
+/* Rows up to and with `row` that name their node; row + 1 when all do. */
+static RSYM_INLINE uint32_t rsym_block_changes(const struct rsym_block *b, uint32_t row)
 {
-	return b->by_change ? bits_count_range(b->p, b->changed_at, row) : row;
+	const uint8_t *p = b->p + b->changed_at / 8;
+	uint64_t low = UINT64_MAX >> (63 - row % 64), all = -(uint64_t)(row / 64);
+	uint32_t count = bits_count(load64(p) & (low | all));
+
+	if (b->row_count > RSYM_CHANGED_ROWS)
+		count += bits_count(load64(p + 8) & low & all);
+	return b->by_change ? count : row + 1;
 }
 
 /* The node of a row; b->node_count or more: no answer. */
-static RSYM_INLINE uint32_t rsym_block_index(const struct rsym_block *b, uint32_t change)
+static RSYM_INLINE uint32_t rsym_block_index(const struct rsym_block *b, uint32_t row)
 {
-	if (change >= b->index_count)
+	uint32_t changes = rsym_block_changes(b, row);
+	uint32_t at = b->index_at + changes * b->index_bits;
+
+	/* Row 0 names its node, or the block is damaged; so is one that ends before the index. */
+	if (!changes || at > b->bits)
 		return b->node_count;
-	return (uint32_t)bits_get(b->p, b->index_at + change * b->index_bits, b->index_bits);
+	return (uint32_t)bits_get(b->p, at - b->index_bits, b->index_bits);
 }
 
 /* Node i, below b->node_count. */
 static RSYM_INLINE void rsym_block_node(const struct rsym_block *b, uint32_t i, struct rsym_node *n)
 {
-	uint32_t head = b->parent_bits + b->call_bits, cold_end = b->node_count - b->hot_count;
-	uint32_t at;
+	uint32_t at = b->cold_zero, len = b->cold_len, entity_len = b->entity_bits, hot;
+	uint64_t word;
 
-	n->is_hot = i >= cold_end;
+	n->is_hot = i >= b->node_count - b->hot_count;
 	if (i < b->root_count) {
 		n->parent = i;
 		n->call = 0;
-		n->entity =
-			(uint32_t)bits_get(b->p, b->root_at + i * b->entity_bits, b->entity_bits);
+		n->entity = (uint32_t)bits_get(b->p, b->root_at + i * entity_len, entity_len);
 		return;
 	}
-	at = n->is_hot ? b->hot_at + (i - cold_end) * (head + b->hot_bits)
-		       : b->cold_at + (i - b->root_count) * (head + b->entity_bits);
-	n->parent = (uint32_t)bits_get(b->p, at, b->parent_bits);
-	n->call = (uint32_t)bits_get(b->p, at + b->parent_bits, b->call_bits);
-	n->entity = (uint32_t)bits_get(b->p, at + head, n->is_hot ? b->hot_bits : b->entity_bits);
+	hot = -(uint32_t)n->is_hot;
+	at ^= (at ^ b->hot_zero) & hot;
+	len ^= (len ^ b->hot_len) & hot;
+	entity_len ^= (entity_len ^ b->hot_bits) & hot;
+	at += i * len;
+	word = load64(b->p + at / 8) >> at % 8;
+	n->parent = (uint32_t)bits_low(word, b->parent_bits);
+	n->call = (uint32_t)bits_low(word >> b->parent_bits, b->call_bits);
+	n->entity = (uint32_t)bits_get(b->p, at + len - entity_len, entity_len);
 }
 
 /* Before the first row of the stream that has row in its part: its start, or an anchor. */
 static RSYM_INLINE struct rsym_lines rsym_lines_from(const struct rsym_block *b, uint32_t row)
 {
 	uint32_t part = row / RSYM_ANCHOR_ROWS;
-	struct rsym_lines l = {.row = part * RSYM_ANCHOR_ROWS, .at = b->stream_at};
+	struct rsym_lines l = {.row = part * RSYM_ANCHOR_ROWS};
 
+	/* The stream stands behind all that rows name. */
+	l.at = b->index_at + rsym_block_changes(b, b->row_count - 1) * b->index_bits;
 	if (part) {
-		uint32_t at = b->line_at + (part - 1) * ((uint32_t)b->anchor_bits + b->line_bits);
+		uint32_t at = b->line_at + (part - 1) * (b->anchor_bits + b->line_bits);
 
 		l.at += (uint32_t)bits_get(b->p, at, b->anchor_bits);
 		l.line = (uint32_t)bits_get(b->p, at + b->anchor_bits, b->line_bits);
@@ -277,10 +306,9 @@ static RSYM_INLINE bool rsym_lines_to(const struct rsym_block *b, uint32_t row,
 		bool fresh;
 		uint32_t v;
 
-		if (!marks) { /* bit i - 1 belongs to row i; row 0 has none and names its node */
-			changed = i ? bits_word(b->p, b->changed_at + i - 1)
-				    : bits_word(b->p, b->changed_at) << 1 | 1;
-			marks = 64;
+		if (!marks) {
+			changed = load64(b->p + b->changed_at / 8 + i / 64 * 8) >> i % 64;
+			marks = 64 - i % 64;
 		}
 		fresh = changed & 1;
 		k = fresh ? b->fresh : b->step;

@@ -21,6 +21,9 @@ struct plan {
 	uint32_t limit;
 	uint32_t order[RSYM_NODES_MAX]; /* of nodes in the block: roots, others, hot ones */
 	uint32_t place[RSYM_NODES_MAX]; /* the inverse */
+	uint64_t changed[RSYM_ROWS_MAX /
+			 RSYM_CHANGED_ROWS]; /* a bit for each row that names its node */
+	uint32_t codes[RSYM_ROWS_MAX];       /* of a stream of lines */
 	uint32_t root_count, hot_count, change_count;
 	unsigned int low_bits, index_bits, parent_bits, call_bits, line_bits;
 	unsigned int step, fresh;
@@ -32,9 +35,14 @@ struct plan {
 	bool by_change, by_delta;
 };
 
-static bool is_change(const struct rsym_block_writer *w, uint32_t row)
+static bool is_change(const struct plan *p, uint32_t row)
 {
-	return row == 0 || w->rows[row].node != w->rows[row - 1].node;
+	return p->changed[row / RSYM_CHANGED_ROWS] >> row % RSYM_CHANGED_ROWS & 1;
+}
+
+static uint32_t changed_bits(const struct rsym_block_writer *w)
+{
+	return (w->row_count + RSYM_CHANGED_ROWS - 1) / RSYM_CHANGED_ROWS * RSYM_CHANGED_ROWS;
 }
 
 static void order_nodes(struct plan *p)
@@ -78,18 +86,25 @@ static void golomb_put(struct bits_out *b, uint32_t v, unsigned int k)
 	bits_put(b, rest, zeros + k);
 }
 
-/* The number that is coded for a row in a stream of lines; returns whether it is the line itself,
- * for a row that names its node. */
-static bool stream_code(const struct rsym_block_writer *w, uint32_t row, uint32_t *ret)
+/* Which rows name their node, and the number that is coded for each in a stream of lines: for those
+ * the line, for others the difference. Returns the largest line. */
+static uint32_t plan_codes(struct plan *p)
 {
-	const struct rsym_block_row *r = &w->rows[row];
+	const struct rsym_block_writer *w = p->w;
+	uint32_t line_max = 0;
 
-	if (is_change(w, row)) {
-		*ret = r->node == RSYM_BLOCK_NONE ? 0 : r->line;
-		return true;
+	for (uint32_t i = 0; i < w->row_count; i++) {
+		const struct rsym_block_row *r = &w->rows[i];
+		bool fresh = i == 0 || r->node != r[-1].node;
+		uint32_t line = r->node == RSYM_BLOCK_NONE ? 0 : r->line;
+
+		p->changed[i / RSYM_CHANGED_ROWS] |= (uint64_t)fresh << i % RSYM_CHANGED_ROWS;
+		p->change_count += fresh;
+		p->codes[i] = fresh ? line : delta_code(r->line, r[-1].line);
+		if (line > line_max)
+			line_max = line;
 	}
-	*ret = delta_code(r->line, r[-1].line);
-	return false;
+	return line_max;
 }
 
 /* The best orders of the codes; returns the bits of the stream. */
@@ -102,8 +117,8 @@ static uint32_t plan_stream(struct plan *p)
 	uint32_t step_len[STEPS] = {0}, fresh_len[FRESHES] = {0};
 
 	for (uint32_t i = 0; i < p->w->row_count; i++) {
-		uint32_t code;
-		bool fresh = stream_code(p->w, i, &code);
+		uint32_t code = p->codes[i];
+		bool fresh = is_change(p, i);
 
 		for (unsigned int k = 0; !fresh && k < STEPS; k++)
 			step_len[k] += golomb_len(code, k);
@@ -133,8 +148,7 @@ static uint32_t plan_anchors(struct plan *p)
 	uint32_t at = 0, line_max = 0;
 
 	for (uint32_t i = 0; i < w->row_count; i++) {
-		uint32_t code;
-		bool fresh = stream_code(w, i, &code);
+		bool fresh = is_change(p, i);
 
 		if (i && i % RSYM_ANCHOR_ROWS == 0) {
 			/* The line before counts only when no code says it anew. */
@@ -146,7 +160,7 @@ static uint32_t plan_anchors(struct plan *p)
 				line_max = line;
 			p->anchor_bits = bits_len(at);
 		}
-		at += golomb_len(code, order_of(p, fresh));
+		at += golomb_len(p->codes[i], order_of(p, fresh));
 	}
 	p->anchor_line_bits = bits_len(line_max);
 	return p->anchor_count * (p->anchor_bits + p->anchor_line_bits);
@@ -156,19 +170,13 @@ static void plan_rows(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
 	uint32_t worth = w->block_rows == RSYM_ROWS_MAX ? DELTA_WORTH_SHALLOW : DELTA_WORTH_DEEP;
-	uint32_t plain, changes, stream, line_max = 0;
+	uint32_t plain, changes, stream, line_max = plan_codes(p);
 
-	for (uint32_t i = 0; i < w->row_count; i++) {
-		p->change_count += is_change(w, i);
-		if (w->rows[i].node != RSYM_BLOCK_NONE && w->rows[i].line > line_max)
-			line_max = w->rows[i].line;
-	}
 	plain = w->row_count * p->index_bits;
-	changes = w->row_count - 1 + p->change_count * p->index_bits;
+	changes = changed_bits(w) + p->change_count * p->index_bits;
 	p->by_change = changes <= plain;
 	p->line_bits = bits_len(line_max);
-	stream = changes + plan_stream(p) + RSYM_GOLOMB_STEP_BITS + RSYM_GOLOMB_FRESH_BITS +
-		 RSYM_ANCHOR_BITS_BITS;
+	stream = changes + plan_stream(p);
 	stream += plan_anchors(p);
 	if (stream + w->row_count * worth / 8 <
 	    (p->by_change ? changes : plain) + w->row_count * p->line_bits) {
@@ -195,41 +203,42 @@ static void plan_nodes(struct plan *p)
 static void put_header(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
-	unsigned int form = 0;
-	bool partial = w->row_count != w->block_rows;
 
-	while (bits_len(w->node_count) > RSYM_FORM_COUNT_BITS(form) ||
-	       bits_len(p->call_bits) > RSYM_FORM_WIDTH_BITS(form) ||
-	       bits_len(p->line_bits) > RSYM_FORM_WIDTH_BITS(form))
-		form++;
-	bits_put(&p->bits, form, RSYM_FORM_BITS);
-	bits_put(&p->bits, partial | p->by_change << 1 | p->by_delta << 2, RSYM_FLAG_BITS);
-	if (partial)
-		bits_put(&p->bits, w->row_count - 1, RSYM_PARTIAL_BITS);
-	bits_put(&p->bits, w->node_count, RSYM_FORM_COUNT_BITS(form));
-	bits_put(&p->bits, p->root_count, RSYM_FORM_COUNT_BITS(form));
-	bits_put(&p->bits, p->hot_count, RSYM_FORM_COUNT_BITS(form));
-	bits_put(&p->bits, p->call_bits, RSYM_FORM_WIDTH_BITS(form));
-	bits_put(&p->bits, p->line_bits, RSYM_FORM_WIDTH_BITS(form));
-	if (p->by_delta) {
-		bits_put(&p->bits, p->step, RSYM_GOLOMB_STEP_BITS);
-		bits_put(&p->bits, p->fresh, RSYM_GOLOMB_FRESH_BITS);
-		bits_put(&p->bits, p->anchor_bits, RSYM_ANCHOR_BITS_BITS);
-	}
+	bits_put(&p->bits, p->by_change, RSYM_BY_CHANGE_BITS);
+	bits_put(&p->bits, p->by_delta, RSYM_BY_DELTA_BITS);
+	bits_put(&p->bits, w->node_count, RSYM_NODES_BITS);
+	bits_put(&p->bits, p->root_count, RSYM_NODES_BITS);
+	bits_put(&p->bits, p->hot_count, RSYM_NODES_BITS);
+	bits_put(&p->bits, p->call_bits, RSYM_WIDTH_BITS);
+	bits_put(&p->bits, p->line_bits, RSYM_WIDTH_BITS);
+	bits_put(&p->bits, w->row_count - 1, RSYM_ROWS_BITS);
+	bits_put(&p->bits, p->by_delta ? p->step : 0, RSYM_GOLOMB_STEP_BITS);
+	bits_put(&p->bits, p->by_delta ? p->fresh : 0, RSYM_GOLOMB_FRESH_BITS);
+	bits_put(&p->bits, p->by_delta ? p->anchor_bits : 0, RSYM_ANCHOR_BITS_BITS);
+	bits_put(&p->bits, 0, RSYM_HEADER_ZERO_BITS);
+	for (uint32_t i = 0; p->by_change && i < w->row_count; i += RSYM_CHANGED_ROWS)
+		bits_put(&p->bits, p->changed[i / RSYM_CHANGED_ROWS], RSYM_CHANGED_ROWS);
+}
+
+static void put_zeros(struct bits_out *b, uint32_t count)
+{
+	for (; count > 64; count -= 64)
+		bits_put(b, 0, 64);
+	bits_put(b, 0, count);
 }
 
 static void put_starts(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
-	uint32_t high = 0;
+	uint32_t high = 0, to;
 
-	for (uint32_t i = 1; i < w->row_count; i++) {
-		for (; high < w->rows[i].start >> p->low_bits; high++)
-			bits_put(&p->bits, 0, 1);
+	bits_put(&p->bits, 0, 1);
+	for (uint32_t i = 1; i < w->row_count; i++, high = to) {
+		to = w->rows[i].start >> p->low_bits;
+		put_zeros(&p->bits, to - high);
 		bits_put(&p->bits, 1, 1);
 	}
-	for (; high < (p->limit - 1) >> p->low_bits; high++)
-		bits_put(&p->bits, 0, 1);
+	put_zeros(&p->bits, ((p->limit - 1) >> p->low_bits) - high);
 	for (uint32_t i = 1; i < w->row_count; i++)
 		bits_put(&p->bits, bits_low(w->rows[i].start, p->low_bits), p->low_bits);
 }
@@ -238,12 +247,10 @@ static void put_index(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
 
-	for (uint32_t i = 1; p->by_change && i < w->row_count; i++)
-		bits_put(&p->bits, is_change(w, i), 1);
 	for (uint32_t i = 0; i < w->row_count; i++) {
 		uint32_t node = w->rows[i].node;
 
-		if (!p->by_change || is_change(w, i))
+		if (!p->by_change || is_change(p, i))
 			bits_put(&p->bits, node == RSYM_BLOCK_NONE ? w->node_count : p->place[node],
 				 p->index_bits);
 	}
@@ -267,26 +274,26 @@ static void put_nodes(struct plan *p)
 	}
 }
 
+/* Lines, or the anchors of a stream. */
 static void put_lines(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
 
-	if (!p->by_delta) {
-		for (uint32_t i = 0; i < w->row_count; i++)
-			bits_put(&p->bits, w->rows[i].node == RSYM_BLOCK_NONE ? 0 : w->rows[i].line,
-				 p->line_bits);
-		return;
-	}
-	for (uint32_t i = 0; i < p->anchor_count; i++) {
+	for (uint32_t i = 0; !p->by_delta && i < w->row_count; i++)
+		bits_put(&p->bits, w->rows[i].node == RSYM_BLOCK_NONE ? 0 : w->rows[i].line,
+			 p->line_bits);
+	for (uint32_t i = 0; p->by_delta && i < p->anchor_count; i++) {
 		bits_put(&p->bits, p->anchors[i].at, p->anchor_bits);
 		bits_put(&p->bits, p->anchors[i].line, p->line_bits);
 	}
-	for (uint32_t i = 0; i < w->row_count; i++) {
-		uint32_t code;
-		bool fresh = stream_code(w, i, &code);
+}
 
-		golomb_put(&p->bits, code, order_of(p, fresh));
-	}
+static void put_stream(struct plan *p)
+{
+	const struct rsym_block_writer *w = p->w;
+
+	for (uint32_t i = 0; p->by_delta && i < w->row_count; i++)
+		golomb_put(&p->bits, p->codes[i], order_of(p, is_change(p, i)));
 }
 
 void rsym_block_write(const struct rsym_block_writer *w, uint32_t limit, struct buf *out)
@@ -298,8 +305,9 @@ void rsym_block_write(const struct rsym_block_writer *w, uint32_t limit, struct 
 	plan_rows(&p);
 	put_header(&p);
 	put_starts(&p);
-	put_index(&p);
 	put_nodes(&p);
 	put_lines(&p);
+	put_index(&p);
+	put_stream(&p);
 	bits_flush(&p.bits);
 }

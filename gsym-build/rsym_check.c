@@ -30,56 +30,51 @@ static int check_segments(const struct rsym *t, struct err *err)
 	return 0;
 }
 
-static uint64_t tree_groups(uint32_t leaf_count)
-{
-	uint64_t sum = 0;
-
-	for (unsigned int level = rsym_tree_levels(leaf_count); level--;)
-		sum += rsym_tree_groups(leaf_count, level);
-	return sum;
-}
-
 int rsym_check_heads(const struct rsym *t, struct err *err)
 {
-	uint64_t leaves = 0, groups = 0, end = 0;
+	uint64_t leaves = 0, places = 0, end = 0;
 
 	for (uint32_t i = 0; i < t->span_count; i++) {
 		struct rsym_disk_span s;
 
 		rsym_span_read(t, i, &s);
-		if (s.leaf_count == 0 || s.leaf_first != leaves || s.tree_first != groups ||
+		if (s.leaf_count == 0 || s.leaf_first != leaves || s.places_first != places ||
 		    (i && s.base <= end) || !CHECKED_ADD(s.base, s.last, &end) ||
 		    s.last == UINT32_MAX)
 			return damaged(err, "span", i);
 		leaves += s.leaf_count;
-		groups += tree_groups(s.leaf_count);
-		if (leaves > t->leaf_count || groups > t->tree_count)
+		places += rsym_places_starts(s.leaf_count) + rsym_places_parts(&s);
+		if (leaves > t->leaf_count || places > t->place_count)
 			return damaged(err, "span", i);
 	}
-	if (leaves != t->leaf_count || groups != t->tree_count)
+	if (leaves != t->leaf_count || places != t->place_count)
 		return err_set(err, ERR_DATA, "damaged table: index of another length");
 	return check_segments(t, err);
 }
 
-/* The tree holds every 16th, 256th, ... start of the leaves and nothing else. */
-static int check_tree(const struct rsym *t, const struct rsym_disk_span *s, struct err *err)
+static uint32_t leaf_start(const struct rsym *t, const struct rsym_disk_span *s, uint32_t leaf)
 {
-	uint64_t group = s->tree_first;
+	return load32(rsym_leaf(t, s->leaf_first + leaf));
+}
 
-	for (unsigned int level = rsym_tree_levels(s->leaf_count); level--;) {
-		uint64_t places = (uint64_t)rsym_tree_groups(s->leaf_count, level) * RSYM_TREE_WAYS;
+/* The places of a span are the starts of its leaves, and which leaf each part begins in. */
+static int check_places(const struct rsym *t, const struct rsym_disk_span *s, struct err *err)
+{
+	uint32_t starts = rsym_places_starts(s->leaf_count), leaf = 0;
+	const uint8_t *p = t->places + 4 * (size_t)s->places_first;
 
-		for (uint64_t i = 0; i < places; i++) {
-			uint64_t leaf = i << 4 * level;
-			uint32_t want =
-				leaf < s->leaf_count
-					? load32(rsym_leaf(t, s->leaf_first + (uint32_t)leaf))
-					: UINT32_MAX;
+	for (uint32_t i = 0; i < starts; i++)
+		if (load32(p + 4 * (size_t)i) !=
+		    (i < s->leaf_count ? leaf_start(t, s, i) : UINT32_MAX))
+			return damaged(err, "start of leaf", i);
+	p += 4 * (size_t)starts;
+	for (uint32_t i = 0; i < rsym_places_parts(s); i++) {
+		uint32_t first = i << rsym_places_shift(s);
 
-			if (load32(t->tree + group * 64 + 4 * i) != want)
-				return damaged(err, "tree group", group + i / RSYM_TREE_WAYS);
-		}
-		group += places / RSYM_TREE_WAYS;
+		while (leaf + 1 < s->leaf_count && leaf_start(t, s, leaf + 1) <= first)
+			leaf++;
+		if (load32(p + 4 * (size_t)i) != leaf)
+			return damaged(err, "part of span", i);
 	}
 	return 0;
 }
@@ -134,11 +129,12 @@ static int check_nodes(struct walk *w, const struct rsym_block *b, struct err *e
 static int check_rows(struct walk *w, const struct rsym_block *b, struct err *err)
 {
 	uint32_t ones = bits_count_range(b->p, b->upper_at, b->upper_len);
-	uint32_t before = 0, at = 0, change = 0;
+	uint32_t before = 0, at = 1;
 	struct rsym_lines lines;
-	uint64_t word = 0;
 
-	if (ones != b->row_count - 1)
+	if (ones != b->row_count - 1 || (load64(b->p + b->upper_at / 8) & 1) ||
+	    (b->by_change && !(load64(b->p + b->changed_at / 8) & 1)) ||
+	    b->index_at + rsym_block_changes(b, b->row_count - 1) * b->index_bits > b->bits)
 		return damaged(err, "starts of block", w->blocks);
 	if (b->by_delta) {
 		lines = rsym_lines_from(b, 0);
@@ -151,18 +147,16 @@ static int check_rows(struct walk *w, const struct rsym_block *b, struct err *er
 		uint32_t start = 0, node;
 
 		if (i) {
-			while (!word) {
-				word = bits_word(b->p, b->upper_at + at);
+			uint64_t word = bits_word(b->p, b->upper_at + at);
+
+			for (; !word; word = bits_word(b->p, b->upper_at + at))
 				at += 64;
-			}
-			start = (at - 64 + (uint32_t)__builtin_ctzll(word) - (i - 1))
-					<< b->low_bits |
+			at += (uint32_t)__builtin_ctzll(word) + 1;
+			start = (at - 1 - i) << b->low_bits |
 				(uint32_t)bits_get(b->p, b->low_at + (i - 1) * b->low_bits,
 						   b->low_bits);
-			word &= word - 1;
-			change += !b->by_change || (bits_word(b->p, b->changed_at + i - 1) & 1);
 		}
-		node = rsym_block_index(b, change);
+		node = rsym_block_index(b, i);
 		if (node > b->node_count || start >= b->limit || (i && start <= before))
 			return damaged(err, "row of block", w->blocks);
 		before = start;
@@ -257,7 +251,7 @@ static int check_blocks(const struct rsym *t, struct err *err)
 		int rc;
 
 		rsym_span_read(t, i, &path.span);
-		rc = check_tree(t, &path.span, err);
+		rc = check_places(t, &path.span, err);
 		w->next = 0;
 		for (uint32_t j = 0; j < path.span.leaf_count && !rc; j++) {
 			path.leaf = path.span.leaf_first + j;

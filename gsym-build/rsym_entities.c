@@ -171,11 +171,16 @@ int rsym_entities_make(struct rsym_entities *e, const struct rsym_content *c,
 }
 
 uint32_t rsym_entities_find(const struct rsym_entities *e, uint32_t function, uint32_t file,
-			    uint32_t line, uint32_t *ret_offset)
+			    uint32_t line, uint32_t near, uint32_t *ret_offset)
 {
 	uint64_t key = key_of(&e->content->functions[function], file, line);
-	uint32_t low = e->first[function], count = e->first[function + 1] - low;
+	uint32_t low = e->first[function], end = e->first[function + 1], count = end - low;
 
+	if (near >= low && near < end && e->keys[near] <= key &&
+	    (near + 1 == end || e->keys[near + 1] > key)) {
+		low = near;
+		count = 1;
+	}
 	while (count > 1) {
 		uint32_t half = count / 2;
 
@@ -189,14 +194,16 @@ uint32_t rsym_entities_find(const struct rsym_entities *e, uint32_t function, ui
 
 /*
  * Bits for most of the values, so that those listed apart, at so many bits each, cost least in sum.
- * The largest value of the width means "listed": count_by_len has the lengths of value + 1.
+ * The largest value of the width, at most `most`, means "listed": count_by_len has the lengths of
+ * value + 1.
  */
-static uint8_t width_for(const uint64_t *count_by_len, uint64_t value_count, unsigned int listed)
+static uint8_t width_for(const uint64_t *count_by_len, uint64_t value_count, unsigned int listed,
+			 unsigned int most)
 {
 	uint64_t above = value_count, best_cost = UINT64_MAX;
 	uint8_t best = 0;
 
-	for (uint8_t width = 0; width <= 32; width++) {
+	for (uint8_t width = 0; width <= 32 && width <= most; width++) {
 		uint64_t cost;
 
 		above -= count_by_len[width];
@@ -222,7 +229,8 @@ static void pack_entities(const struct rsym_entities *e, const struct rsym_entit
 	shape->entity_count = e->count;
 	shape->entity_bits = e->count ? (uint8_t)bits_len(e->count - 1) : 0;
 	shape->file_bits = (uint8_t)bits_len(c->file_count);
-	shape->line_bits = width_for(count_by_len, e->count, 8 * sizeof(struct rsym_disk_base));
+	shape->line_bits = width_for(count_by_len, e->count, 8 * sizeof(struct rsym_disk_base),
+				     RSYM_ENTITY_BITS_MAX - shape->file_bits);
 	listed = (UINT64_C(1) << shape->line_bits) - 1;
 	for (uint32_t i = 0; i < e->count; i += RSYM_GROUP) {
 		struct rsym_disk_entities head = {.functions_before = function};
@@ -319,7 +327,7 @@ static void pack_functions(const struct rsym_entities *e, const struct rsym_enti
 		shape->entry_base = highest;
 	shape->entry_bits = (uint8_t)bits_len(highest - shape->entry_base);
 	shape->decl_bits =
-		width_for(count_by_len, c->function_count, 8 * sizeof(struct rsym_disk_decl));
+		width_for(count_by_len, c->function_count, 8 * sizeof(struct rsym_disk_decl), 32);
 	for (uint32_t i = 0; i < c->function_count; i += RSYM_GROUP) {
 		struct rsym_disk_functions head = {.names_before = names,
 						   .entries_before = entries};

@@ -25,9 +25,9 @@ int rsym_entities_make(struct rsym_entities *e, const struct rsym_content *c,
 void rsym_entities_done(struct rsym_entities *e);
 
 /* The entity for a line of a function, which must be one of the content; *ret_offset is the line
- * above its lowest. */
+ * above its lowest. near: the one it may well be, or RSYM_NONE. */
 uint32_t rsym_entities_find(const struct rsym_entities *e, uint32_t function, uint32_t file,
-			    uint32_t line, uint32_t *ret_offset);
+			    uint32_t line, uint32_t near, uint32_t *ret_offset);
 
 /* The packed sections, and the fields of the shape that describe them. Failure sticks in the
  * buffers. */

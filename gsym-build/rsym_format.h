@@ -17,7 +17,7 @@
 #define RSYM_BYTE_ORDER 0x01020304u
 
 enum {
-	RSYM_MAJOR = 2, /* a reader of another major cannot read the file */
+	RSYM_MAJOR = 3, /* a reader of another major cannot read the file */
 	RSYM_MINOR = 0, /* sections were added that a reader may skip */
 	RSYM_ALIGN = 64,
 	RSYM_FILE_MIN = 4096,
@@ -53,7 +53,7 @@ struct rsym_disk_entry {
 enum rsym_section_id {
 	RSYM_SECTION_SHAPE = 1,     /* struct rsym_disk_shape */
 	RSYM_SECTION_SPANS = 2,     /* struct rsym_disk_span, rising */
-	RSYM_SECTION_TREE = 3,      /* groups of RSYM_TREE_WAYS u32 */
+	RSYM_SECTION_PLACES = 3,    /* u32, of each span: starts of leaves, leaves of parts */
 	RSYM_SECTION_LEAVES = 4,    /* struct rsym_disk_leaf */
 	RSYM_SECTION_BLOCKS = 5,    /* packed rows and nodes */
 	RSYM_SECTION_ENTITIES = 6,  /* groups of RSYM_GROUP */
@@ -100,15 +100,16 @@ struct rsym_disk_span {
 	uint64_t base; /* first address of the first row */
 	uint32_t last; /* delta of the last row */
 	uint32_t leaf_first, leaf_count;
-	uint32_t tree_first; /* group */
+	uint32_t places_first;
 };
 
 enum {
-	RSYM_TREE_WAYS = 16,
+	RSYM_PLACES_AT_ONCE = 8, /* starts of leaves that are compared at once */
 	RSYM_LEAF_BLOCKS = 14,
 	RSYM_LEAF_FAR = UINT16_MAX,
 	RSYM_GROUP = 64,
 	RSYM_ROWS_MAX = 128,
+	RSYM_ENTITY_BITS_MAX = 57, /* of a file and a line: read by one load */
 	RSYM_NODES_MAX = 1023, /* in a block; a number of 10 bits, with one to spare for "none" */
 };
 

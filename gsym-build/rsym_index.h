@@ -2,13 +2,14 @@
 #ifndef RAWSTACK_RSYM_INDEX_H
 #define RAWSTACK_RSYM_INDEX_H
 /*
- * From an address to its block: the span it is in, down a tree of 16 ways over the starts of
- * leaves, then one leaf, which says where each of its 14 blocks starts, ends and stands. The upper
- * levels are small and stay in the processor's caches; of the rest a lookup reads one line.
- * Inline, for it is compiled once for each kind of processor. Written by rsym_index_writer.c.
+ * From an address to its block: the span it is in, the part of the span, which says in which leaf
+ * it begins, from there on the starts of eight leaves at once, and one leaf, which says where each
+ * of its 14 blocks starts, ends and stands. No step depends on how large the table is, but where
+ * many leaves are in one part. Inline, for it is compiled once for each kind of processor. Written
+ * by rsym_index_writer.c.
  */
-#ifdef __AVX2__
-#include <immintrin.h>
+#ifdef __SSE2__
+#include <emmintrin.h>
 #endif
 
 #include "rsym.h"
@@ -31,23 +32,23 @@ struct rsym_path {
 	uint32_t leaf;
 };
 
-/* How many of 16 are at most key. */
-static RSYM_INLINE uint32_t rsym_tree_rank(const uint8_t *group, uint32_t key)
+/* How many of 8 rising numbers are at most key. */
+static RSYM_INLINE uint32_t rsym_places_rank(const uint8_t *starts, uint32_t key)
 {
-#ifdef __AVX2__
-	__m256i k = _mm256_set1_epi32((int)key);
-	__m256i a = _mm256_loadu_si256((const void *)group);
-	__m256i b = _mm256_loadu_si256((const void *)(group + 32));
-	__m256i in_a = _mm256_cmpeq_epi32(_mm256_max_epu32(a, k), k);
-	__m256i in_b = _mm256_cmpeq_epi32(_mm256_max_epu32(b, k), k);
+#ifdef __SSE2__
+	/* Every x86-64 processor compares four, as signed numbers. Of those above, the first. */
+	__m128i flip = _mm_set1_epi32(INT32_MIN);
+	__m128i k = _mm_xor_si128(_mm_set1_epi32((int)key), flip);
+	__m128i a = _mm_xor_si128(_mm_loadu_si128((const void *)starts), flip);
+	__m128i b = _mm_xor_si128(_mm_loadu_si128((const void *)(starts + 16)), flip);
+	__m128i above = _mm_packs_epi32(_mm_cmpgt_epi32(a, k), _mm_cmpgt_epi32(b, k));
 
-	/* Pairs to 16 bits: the order is lost, the count is not. */
-	return bits_count((uint32_t)_mm256_movemask_epi8(_mm256_packs_epi32(in_a, in_b))) / 2;
+	return (uint32_t)__builtin_ctz((uint32_t)_mm_movemask_epi8(above) | 1u << 16) / 2;
 #else
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < RSYM_TREE_WAYS; i++)
-		count += load32(group + 4 * i) <= key;
+	for (size_t i = 0; i < RSYM_PLACES_AT_ONCE; i++)
+		count += load32(starts + 4 * i) <= key;
 	return count;
 #endif
 }
@@ -55,14 +56,16 @@ static RSYM_INLINE uint32_t rsym_tree_rank(const uint8_t *group, uint32_t key)
 /* How many of the first 13 starts of a leaf are at most key, that is: in which block it is. */
 static RSYM_INLINE uint32_t rsym_leaf_rank(const uint8_t *starts, uint32_t key)
 {
-#ifdef __AVX2__
-	__m256i k = _mm256_set1_epi16((short)key);
-	__m256i a = _mm256_loadu_si256((const void *)starts); /* and two of `ends` */
-	__m256i in = _mm256_cmpeq_epi16(_mm256_max_epu16(a, k), k);
+#ifdef __SSE2__
+	/* What is at most key leaves nothing when key is taken from it. */
+	__m128i k = _mm_set1_epi16((short)key);
+	__m128i a = _mm_subs_epu16(_mm_loadu_si128((const void *)starts), k);
+	__m128i b = _mm_subs_epu16(_mm_loadu_si128((const void *)(starts + 16)), k);
+	__m128i in = _mm_packs_epi16(_mm_cmpeq_epi16(a, _mm_setzero_si128()),
+				     _mm_cmpeq_epi16(b, _mm_setzero_si128()));
 
-	return bits_count((uint32_t)bits_low((uint32_t)_mm256_movemask_epi8(in),
-					     2 * (RSYM_LEAF_BLOCKS - 1))) /
-	       2;
+	return (uint32_t)__builtin_ctz(~(uint32_t)_mm_movemask_epi8(in) |
+				       1u << (RSYM_LEAF_BLOCKS - 1));
 #else
 	uint32_t count = 0;
 
@@ -78,27 +81,45 @@ static RSYM_INLINE uint32_t rsym_leaf_rank(const uint8_t *starts, uint32_t key)
 
 static RSYM_INLINE void rsym_span_read(const struct rsym *t, uint32_t i, struct rsym_disk_span *s)
 {
-	memcpy(s, t->spans + (size_t)i * sizeof(*s), sizeof(*s));
+	const uint8_t *p = t->spans + (size_t)i * sizeof(*s);
+
+	s->base = load64(p);
+	s->last = load32(p + offsetof(struct rsym_disk_span, last));
+	s->leaf_first = load32(p + offsetof(struct rsym_disk_span, leaf_first));
+	s->leaf_count = load32(p + offsetof(struct rsym_disk_span, leaf_count));
+	s->places_first = load32(p + offsetof(struct rsym_disk_span, places_first));
 }
 
-/* Levels of the tree above a number of leaves; at least one. */
-static RSYM_INLINE unsigned int rsym_tree_levels(uint32_t leaf_count)
+/* Places of a span: first the starts of its leaves, and as many above all as are read at once. */
+static RSYM_INLINE uint32_t rsym_places_starts(uint32_t leaf_count)
 {
-	return leaf_count > 1 ? (bits_len(leaf_count - 1) + 3) / 4 : 1;
+	return leaf_count + RSYM_PLACES_AT_ONCE;
 }
 
-/* Groups in a level; level 0 holds the starts of all leaves. */
-static RSYM_INLINE uint32_t rsym_tree_groups(uint32_t leaf_count, unsigned int level)
+/* Then which leaf each part begins in, of 2^shift addresses: two to four times as many parts as
+ * leaves. */
+static RSYM_INLINE uint32_t rsym_places_shift(const struct rsym_disk_span *s)
 {
-	unsigned int shift = 4 * (level + 1);
+	uint32_t last_len = bits_len32(s->last), parts_len = bits_len32(s->leaf_count) + 1;
 
-	return (uint32_t)(((uint64_t)leaf_count + (UINT64_C(1) << shift) - 1) >> shift);
+	return last_len > parts_len ? last_len - parts_len : 0;
+}
+
+static RSYM_INLINE uint32_t rsym_places_parts(const struct rsym_disk_span *s)
+{
+	return (s->last >> rsym_places_shift(s)) + 1;
+}
+
+static RSYM_INLINE const uint8_t *rsym_leaf(const struct rsym *t, uint32_t leaf)
+{
+	return t->leaves + (size_t)leaf * sizeof(struct rsym_disk_leaf);
 }
 
 /* The leaf of vaddr; false when it lies before every row. */
 static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, struct rsym_path *path)
 {
-	uint32_t low = 0, count = t->span_count, group, at = 0;
+	uint32_t low = 0, count = t->span_count, at, rank, part;
+	const uint8_t *places;
 	uint64_t delta;
 
 	if (!count)
@@ -115,24 +136,29 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 		return false;
 	delta = vaddr - path->span.base;
 	path->key = delta < path->span.last ? (uint32_t)delta : path->span.last;
-	group = path->span.tree_first;
-	for (unsigned int level = rsym_tree_levels(path->span.leaf_count); level--;) {
-		uint32_t rank = rsym_tree_rank(t->tree + ((size_t)group + at) * 64, path->key);
-		uint32_t below = level ? rsym_tree_groups(path->span.leaf_count, level - 1)
-				       : path->span.leaf_count;
+	places = t->places + 4 * (size_t)path->span.places_first;
+	part = path->key >> rsym_places_shift(&path->span);
+	at = load32(places + 4 * ((size_t)rsym_places_starts(path->span.leaf_count) + part));
+	if (at >= path->span.leaf_count)
+		return false; /* damaged, as below */
+	/* It is this leaf or the next one, nearly always. */
+	__builtin_prefetch(rsym_leaf(t, path->span.leaf_first + at));
+	__builtin_prefetch(rsym_leaf(t, path->span.leaf_first + at) +
+			   sizeof(struct rsym_disk_leaf));
+	rank = rsym_places_rank(places + 4 * ((size_t)at + 1), path->key);
+	at += rank;
+	if (at >= path->span.leaf_count)
+		return false;
+	/* Where the leaves crowd. */
+	for (count = rank == RSYM_PLACES_AT_ONCE ? path->span.leaf_count - at : 1; count > 1;) {
+		uint32_t half = count / 2;
 
-		group += rsym_tree_groups(path->span.leaf_count, level);
-		at = at * RSYM_TREE_WAYS + (rank ? rank - 1 : 0);
-		if (at >= below)
-			at = below - 1; /* only damage leads here */
+		if (load32(places + 4 * ((size_t)at + half)) <= path->key)
+			at += half;
+		count -= half;
 	}
 	path->leaf = path->span.leaf_first + at;
 	return true;
-}
-
-static RSYM_INLINE const uint8_t *rsym_leaf(const struct rsym *t, uint32_t leaf)
-{
-	return t->leaves + (size_t)leaf * sizeof(struct rsym_disk_leaf);
 }
 
 /* Where block i of a leaf begins and ends, as rsym_disk_leaf says it. */

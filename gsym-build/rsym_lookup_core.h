@@ -14,16 +14,13 @@
 #define GROUP 16
 
 /* Of a block, at most this much is fetched ahead; the median is 200 to 300 bytes. */
-#define FETCH_MAX 512
+#define FETCH_MAX 384
 
 static RSYM_INLINE void fetch(const uint8_t *p, uint32_t len)
 {
-	/* Asking for a few bytes too many costs less than to count them. */
-	__builtin_prefetch(p);
-	__builtin_prefetch(p + 64);
-	__builtin_prefetch(p + 128);
-	for (uint32_t i = 192; i < len && i < FETCH_MAX; i += 64)
-		__builtin_prefetch(p + i);
+	/* To ask for a line twice costs less than a wrong guess of how many there are. */
+	for (uint32_t i = 0; i < FETCH_MAX; i += 64)
+		__builtin_prefetch(p + (i < len ? i : len));
 }
 
 static RSYM_INLINE bool open_block(const struct rsym *t, const struct rsym_place *place,
@@ -33,34 +30,51 @@ static RSYM_INLINE bool open_block(const struct rsym *t, const struct rsym_place
 			       t->entity_bits, t->hot_bits);
 }
 
+/* Takes the entity from a frame whose line is above the lowest of it. */
+static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *f, uint32_t entity,
+				uint32_t line)
+{
+	struct rsym_entity e;
+
+	rsym_entity_read(t, entity, &e);
+	f->function = e.function;
+	f->file = e.file;
+	f->line = line + e.line;
+	f->column = 0;
+}
+
 /*
- * The nodes from i outward as frames whose `function` is an entity and whose line is above its
- * lowest one. Full arrays keep their last place for the outermost. is_far: entities are not those
- * that the address before had.
+ * The nodes from i outward as frames. Full arrays keep their last place for the outermost. later:
+ * entities are asked for, not read, and stand in `function` until resolve_all().
  */
 static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block *b, uint32_t i,
-				  uint32_t line, struct rsym_frame *frames, size_t cap, bool is_far)
+				  uint32_t line, struct rsym_frame *frames, size_t cap, bool later)
 {
 	struct rsym_node node;
 	size_t n = 0;
 
 	for (size_t steps = 0; steps < RSYM_FRAMES_MAX && i < b->node_count; steps++) {
 		struct rsym_frame *f;
-		uint32_t entity;
+		uint32_t entity, is_hot;
 
 		rsym_block_node(b, i, &node);
+		/* Without a branch: where there is no list, that is read which stands there. */
 		entity = node.entity;
-		if (node.is_hot)
-			entity = entity < t->hot_count ? load32(t->hot + 4 * (size_t)entity)
-						       : UINT32_MAX;
-		if (entity >= t->entity_count)
+		is_hot = -(uint32_t)node.is_hot;
+		if ((entity & is_hot) >= t->hot_count + !is_hot)
 			return 0; /* damaged, as everything that is not the end below */
-		if (is_far)
-			rsym_entity_fetch(t, entity);
+		entity ^= (entity ^ load32(t->hot + 4 * (size_t)(entity & is_hot))) & is_hot;
+		if (entity >= t->entity_count)
+			return 0;
 		f = &frames[n < cap ? n : cap - 1];
 		n += n < cap;
-		f->function = entity;
-		f->line = line;
+		if (later) {
+			rsym_entity_fetch(t, entity);
+			f->function = entity;
+			f->line = line;
+		} else {
+			resolve(t, f, entity, line);
+		}
 		if (i < b->root_count)
 			return n;
 		line = node.call;
@@ -69,25 +83,18 @@ static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block 
 	return 0;
 }
 
-static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *frames, size_t n)
+static RSYM_INLINE void resolve_all(const struct rsym *t, struct rsym_frame *frames, size_t n)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct rsym_entity e;
-
-		rsym_entity_read(t, frames[i].function, &e);
-		frames[i].function = e.function;
-		frames[i].file = e.file;
-		frames[i].column = 0;
-		frames[i].line += e.line;
-	}
+	for (size_t i = 0; i < n; i++)
+		resolve(t, &frames[i], frames[i].function, frames[i].line);
 }
 
-/* The frames of address x of a block, still without their entities. */
+/* The frames of address x of a block; later: still without their entities. */
 static RSYM_INLINE size_t look_into(const struct rsym *t, const struct rsym_block *b, uint32_t x,
-				    struct rsym_frame *frames, size_t cap)
+				    struct rsym_frame *frames, size_t cap, bool later)
 {
 	uint32_t row = rsym_block_row(b, x), line;
-	uint32_t node = rsym_block_index(b, rsym_block_change(b, row));
+	uint32_t node = rsym_block_index(b, row);
 
 	if (node >= b->node_count)
 		return 0;
@@ -100,7 +107,7 @@ static RSYM_INLINE size_t look_into(const struct rsym *t, const struct rsym_bloc
 	} else {
 		line = (uint32_t)bits_get(b->p, b->line_at + row * b->line_bits, b->line_bits);
 	}
-	return collect(t, b, node, line, frames, cap, true);
+	return collect(t, b, node, line, frames, cap, later);
 }
 
 int RSYM_VARIANT(rsym_lookup)(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames,
@@ -109,16 +116,13 @@ int RSYM_VARIANT(rsym_lookup)(const struct rsym *t, uint64_t vaddr, struct rsym_
 	struct rsym_path path;
 	struct rsym_place place;
 	struct rsym_block b;
-	size_t n;
 
 	if (!cap || !rsym_find_leaf(t, vaddr, &path) || !rsym_find_block(t, &path, &place))
 		return 0;
 	fetch(t->blocks + place.off, place.len);
 	if (!open_block(t, &place, &b))
 		return 0;
-	n = look_into(t, &b, place.x, frames, cap);
-	resolve(t, frames, n);
-	return (int)n;
+	return (int)look_into(t, &b, place.x, frames, cap, false);
 }
 
 /* Each step for all of a group before the next one, so that their waits for memory overlap. */
@@ -144,10 +148,10 @@ static size_t look_up_group(const struct rsym *t, const uint64_t *vaddrs, size_t
 		struct rsym_block b;
 
 		if (found[i] && open_block(t, &places[i], &b))
-			used += look_into(t, &b, places[i].x, frames + used, RSYM_FRAMES_MAX);
+			used += look_into(t, &b, places[i].x, frames + used, RSYM_FRAMES_MAX, true);
 		ends[i] = (uint32_t)used;
 	}
-	resolve(t, frames + from, used - from);
+	resolve_all(t, frames + from, used - from);
 	return i;
 }
 
@@ -184,7 +188,6 @@ static size_t look_up_next(const struct rsym *t, uint64_t vaddr, struct cursor *
 {
 	struct rsym_block *b = &c->block;
 	uint32_t row, node, line, x;
-	size_t n;
 
 	c->from = c->to = 0;
 	if (vaddr < c->base || vaddr >= c->stop) {
@@ -200,7 +203,7 @@ static size_t look_up_next(const struct rsym *t, uint64_t vaddr, struct cursor *
 	row = rsym_block_row(b, x);
 	c->from = c->base + rsym_block_start(b, row);
 	c->to = c->base + rsym_block_start(b, row + 1);
-	node = rsym_block_index(b, rsym_block_change(b, row));
+	node = rsym_block_index(b, row);
 	if (node >= b->node_count)
 		return 0;
 	if (b->by_delta) {
@@ -216,9 +219,7 @@ static size_t look_up_next(const struct rsym *t, uint64_t vaddr, struct cursor *
 	} else {
 		line = (uint32_t)bits_get(b->p, b->line_at + row * b->line_bits, b->line_bits);
 	}
-	n = collect(t, b, node, line, frames, RSYM_FRAMES_MAX, false);
-	resolve(t, frames, n);
-	return n;
+	return collect(t, b, node, line, frames, RSYM_FRAMES_MAX, false);
 }
 
 static size_t look_up_sorted(const struct rsym *t, const uint64_t *vaddrs, size_t count,
@@ -272,7 +273,7 @@ int RSYM_VARIANT(rsym_range)(const struct rsym *t, uint64_t vaddr, uint64_t *ret
 	    !open_block(t, &place, &b))
 		return 0;
 	row = rsym_block_row(&b, place.x);
-	node = rsym_block_index(&b, rsym_block_change(&b, row));
+	node = rsym_block_index(&b, row);
 	*ret_start = place.base + rsym_block_start(&b, row);
 	*ret_end = place.base + rsym_block_start(&b, row + 1);
 	/* The last row of a span reaches to the next one. */

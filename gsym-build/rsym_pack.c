@@ -80,7 +80,8 @@ static uint32_t local_of(struct pack *p, uint32_t node, uint32_t entity)
 		path[depth].call = 0;
 		if (n->parent != RSYM_NONE)
 			entity = rsym_entities_find(p->e, p->c->nodes[n->parent].function,
-						    n->call_file, n->call_line, &path[depth].call);
+						    n->call_file, n->call_line, RSYM_NONE,
+						    &path[depth].call);
 		node = n->parent;
 		depth++;
 	}
@@ -109,6 +110,8 @@ static uint32_t fill(struct pack *p, size_t first, uint64_t span_base)
 {
 	struct rsym_block_writer *b = &p->block;
 	const struct rsym_content *c = p->c;
+	uint32_t node = RSYM_NONE, entity = RSYM_NONE,
+		 local = RSYM_BLOCK_NONE; /* of the row before */
 
 	b->row_count = 0;
 	b->node_count = 0;
@@ -121,12 +124,16 @@ static uint32_t fill(struct pack *p, size_t first, uint64_t span_base)
 		if (c->starts[i] - span_base >= SPAN_MAX)
 			break;
 		if (r->node != RSYM_NONE) {
-			uint32_t entity = rsym_entities_find(p->e, c->nodes[r->node].function,
-							     r->file, r->line, &row.line);
+			uint32_t before = entity;
 
-			row.node = local_of(p, r->node, entity);
-			if (row.node == RSYM_BLOCK_NONE)
+			entity = rsym_entities_find(p->e, c->nodes[r->node].function, r->file,
+						    r->line, before, &row.line);
+			if (r->node != node || entity != before)
+				local = local_of(p, r->node, entity);
+			if (local == RSYM_BLOCK_NONE)
 				break;
+			node = r->node;
+			row.node = local;
 		}
 		b->rows[b->row_count++] = row;
 	}

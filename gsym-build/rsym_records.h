@@ -55,16 +55,17 @@ static RSYM_INLINE void rsym_entity_read(const struct rsym *t, uint32_t entity,
 					 struct rsym_entity *e)
 {
 	const uint8_t *p = rsym_entity_group(t, entity);
-	uint32_t i = entity % RSYM_GROUP, at = i * (t->file_bits + t->line_bits);
-	uint64_t through = load64(p + 4) & (UINT64_MAX >> (RSYM_GROUP - 1 - i));
+	uint32_t i = entity % RSYM_GROUP, at = i * (t->file_bits + t->line_bits), line;
+	uint64_t through = load64(p + 4) & (UINT64_MAX >> (RSYM_GROUP - 1 - i)), record;
 
 	e->function = load32(p) + bits_count(through) - 1;
 	p += sizeof(struct rsym_disk_entities);
-	e->file = (uint32_t)bits_get(p, at, t->file_bits);
-	if (e->file >= t->file_count)
-		e->file = RSYM_NONE;
-	e->line = (uint32_t)bits_get(p, at + t->file_bits, t->line_bits);
-	if (e->line == (UINT64_C(1) << t->line_bits) - 1)
+	record = load64(p + at / 8) >> at % 8;
+	e->file = (uint32_t)bits_low(record, t->file_bits);
+	line = (uint32_t)bits_low(record >> t->file_bits, t->line_bits);
+	e->file = e->file < t->file_count ? e->file : RSYM_NONE;
+	e->line = line;
+	if (line == (uint32_t)bits_low(UINT64_MAX, t->line_bits))
 		e->line = rsym_base_line(t, entity);
 }
 

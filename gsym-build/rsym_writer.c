@@ -604,8 +604,8 @@ static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rs
 
 		if (id == RSYM_SECTION_SPANS)
 			b = &p->index.spans;
-		else if (id == RSYM_SECTION_TREE)
-			b = &p->index.tree;
+		else if (id == RSYM_SECTION_PLACES)
+			b = &p->index.places;
 		else if (id == RSYM_SECTION_LEAVES)
 			b = &p->index.leaves;
 		else if (id == RSYM_SECTION_SEGMENTS)

@@ -157,7 +157,7 @@ static void test_versions(void **state _unused_)
 	h->major++;
 	assert_int_equal(rsym_open(&t, out.p, out.len, &err), ERR_UNSUPPORTED);
 	assert_string_equal(err.message,
-			    "table format 3.0; this program reads 2.x: rebuild the table");
+			    "table format 4.0; this program reads 3.x: rebuild the table");
 	h->major--;
 	h->byte_order = __builtin_bswap32(h->byte_order);
 	assert_int_equal(rsym_open(&t, out.p, out.len, &err), ERR_UNSUPPORTED);

@@ -89,6 +89,41 @@ static void test_count_range(void **state _unused_)
 	}
 }
 
+/* Every width, every count that fits, against one after the other. */
+static void test_rank(void **state _unused_)
+{
+	uint64_t rng = 11;
+
+	for (unsigned int round = 0; round < 40; round++) {
+		for (unsigned int l = 1; l < 32; l++) {
+			uint8_t bytes[16 + 8] = {0};
+			uint32_t values[57], max = (uint32_t)bits_low(UINT64_MAX, l);
+			unsigned int fit = 57 / l, at = round % 8, want = 0;
+			uint64_t word = 0, most;
+
+			for (unsigned int i = 0; i < fit; i++) {
+				uint32_t before = i ? values[i - 1] : 0;
+
+				values[i] = before + (uint32_t)random_next(&rng) % (max / fit + 2);
+				values[i] = values[i] < before || values[i] > max ? max : values[i];
+				word |= (uint64_t)values[i] << i * l;
+			}
+			for (unsigned int i = 0; i < sizeof(bytes); i++)
+				bytes[i] = (uint8_t)random_next(&rng); /* must not count */
+			for (unsigned int i = 0; i < fit * l; i++) {
+				uint8_t *byte = &bytes[(at + i) / 8], bit = 1 << (at + i) % 8;
+
+				*byte = word >> i & 1 ? *byte | bit : *byte & ~bit;
+			}
+			most = random_next(&rng) & max;
+			for (unsigned int n = 0; n <= fit; n++) {
+				assert_int_equal(bits_rank(bytes, at, l, n, (uint32_t)most), want);
+				want += n < fit && values[n] <= most;
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -96,6 +131,7 @@ int main(void)
 		cmocka_unit_test(test_len),
 		cmocka_unit_test(test_count_and_select),
 		cmocka_unit_test(test_count_range),
+		cmocka_unit_test(test_rank),
 	};
 
 #ifdef __BMI2__
