@@ -14,12 +14,24 @@
 #include "log.h"
 #include "timed_wait.h"
 
+enum {
+	TRIES = 256,
+	TRY_SECONDS = 60, /* between two of one id */
+};
+
 struct build_queue {
 	struct build_queue_config config;
 	pthread_mutex_t lock;
 	pthread_cond_t ended, wake;
 	struct intern again; /* ids whose tables are to be made again, done up to again_next */
+	struct intern later; /* of those done, the ones that are to be made once more */
 	size_t again_next;
+	bool again_runs; /* the one before again_next */
+	struct {
+		struct build_id id;
+		uint64_t mono_ns;
+	} tries[TRIES]; /* of what was asked for, a ring */
+	size_t next_try;
 	bool stopped;
 	pthread_mutex_t turn; /* of build_table() */
 	unsigned int running;
@@ -122,12 +134,82 @@ static void work(struct build_queue *q, struct upload *up)
 
 /* --- tables that are made again -------------------------------------------------------------- */
 
+/* With the lock held. */
+static bool is_waiting(const struct build_queue *q, const struct build_id *id)
+{
+	uint32_t i = intern_find(&q->again, id->bytes, id->len);
+
+	return (i != INTERN_FULL && i >= q->again_next) ||
+	       intern_find(&q->later, id->bytes, id->len) != INTERN_FULL;
+}
+
+static bool is_running(const struct build_queue *q, const struct build_id *id)
+{
+	uint32_t i = intern_find(&q->again, id->bytes, id->len);
+
+	return i != INTERN_FULL && q->again_runs && i + 1 == q->again_next;
+}
+
+static bool add_again(struct build_queue *q, const struct build_id *id)
+{
+	bool is_known = intern_find(&q->again, id->bytes, id->len) != INTERN_FULL;
+
+	if (is_waiting(q, id))
+		return true;
+	if (intern_add(is_known ? &q->later : &q->again, id->bytes, id->len, NULL) == INTERN_FULL)
+		return false;
+	pthread_cond_broadcast(&q->wake);
+	return true;
+}
+
+/* Notes that an id is tried; false when that was done a moment ago. */
+static bool note_try(struct build_queue *q, const struct build_id *id)
+{
+	uint64_t now = io_system()->mono_ns(NULL);
+
+	for (size_t i = 0; i < TRIES; i++)
+		if (q->tries[i].mono_ns && build_id_equal(&q->tries[i].id, id) &&
+		    now - q->tries[i].mono_ns < TRY_SECONDS * UINT64_C(1000000000))
+			return false;
+	q->tries[q->next_try].id = *id;
+	q->tries[q->next_try].mono_ns = now;
+	q->next_try = (q->next_try + 1) % TRIES;
+	return true;
+}
+
 void build_queue_rebuild(struct build_queue *q, const struct build_id *id)
 {
 	pthread_mutex_lock(&q->lock);
-	if (intern_add(&q->again, id->bytes, id->len, NULL) != INTERN_FULL)
-		pthread_cond_broadcast(&q->wake);
+	add_again(q, id);
 	pthread_mutex_unlock(&q->lock);
+}
+
+static bool has_kept(struct build_queue *q, const struct build_id *id)
+{
+	return kept_files_have(q->config.kept, id, KEPT_DEBUG) ||
+	       kept_files_have(q->config.kept, id, KEPT_EXECUTABLE);
+}
+
+bool build_queue_remake(struct build_queue *q, const struct build_id *id)
+{
+	bool ret;
+
+	if (!has_kept(q, id))
+		return false;
+	pthread_mutex_lock(&q->lock);
+	ret = is_waiting(q, id) || is_running(q, id) || (note_try(q, id) && add_again(q, id));
+	pthread_mutex_unlock(&q->lock);
+	return ret;
+}
+
+bool build_queue_is_rebuilding(struct build_queue *q, const struct build_id *id)
+{
+	bool ret;
+
+	pthread_mutex_lock(&q->lock);
+	ret = is_waiting(q, id) || is_running(q, id);
+	pthread_mutex_unlock(&q->lock);
+	return ret;
 }
 
 /* All ids whose record makes wanted() say so. */
@@ -181,8 +263,7 @@ static bool is_outdated(struct build_queue *q, const struct store_binary *b,
 {
 	return b->status == STORE_READY && m->report &&
 	       m->report->builder_version < q->config.builder_version && !m->report->client_built &&
-	       (kept_files_have(q->config.kept, &b->id, KEPT_DEBUG) ||
-		kept_files_have(q->config.kept, &b->id, KEPT_EXECUTABLE));
+	       has_kept(q, &b->id);
 }
 
 /* The next id to be made again, when no upload of it is about to do the same; false at the end. */
@@ -192,14 +273,21 @@ static bool take_again(struct build_queue *q, struct build_id *ret)
 	size_t len;
 
 	pthread_mutex_lock(&q->lock);
+	q->again_runs = false;
 	while (!q->stopped && q->again_next == q->again.count) {
-		intern_reset(&q->again);
+		struct intern done = q->again;
+
+		intern_reset(&done);
+		q->again = q->later;
+		q->later = done;
 		q->again_next = 0;
-		pthread_cond_wait(&q->wake, &q->lock);
+		if (!q->again.count)
+			pthread_cond_wait(&q->wake, &q->lock);
 	}
 	if (!q->stopped) {
 		p = intern_get(&q->again, (uint32_t)q->again_next++, &len);
 		build_id_set(ret, BUILD_ID_GNU, p, len, NULL);
+		q->again_runs = true;
 	}
 	pthread_mutex_unlock(&q->lock);
 	return !q->stopped;
@@ -257,6 +345,7 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 	timed_wait_init(&q->ended);
 	pthread_cond_init(&q->wake, NULL);
 	q->again = (struct intern)INTERN_INIT(LIMIT_REBUILDS, LIMIT_REBUILDS * BUILD_ID_MAX);
+	q->later = q->again;
 	if (!q->config.builder_version)
 		q->config.builder_version = TABLE_BUILDER_VERSION;
 	for (; q->thread_count <= count; q->thread_count++) {
@@ -314,6 +403,7 @@ void build_queue_close(struct build_queue *q)
 	pthread_cond_destroy(&q->wake);
 	pthread_mutex_destroy(&q->turn);
 	intern_done(&q->again);
+	intern_done(&q->later);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
 }

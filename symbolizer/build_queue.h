@@ -38,6 +38,16 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 void build_queue_rebuild(struct build_queue *q, const struct build_id *id);
 
 /*
+ * The same for a table that is wanted and was taken away: whether it is being made, now or soon.
+ * False when no file of it was kept, or when it was tried a moment ago: a store that is too small
+ * for what is asked for would do nothing else.
+ */
+bool build_queue_remake(struct build_queue *q, const struct build_id *id);
+
+/* Whether a rebuild of the id waits or runs. */
+bool build_queue_is_rebuilding(struct build_queue *q, const struct build_id *id);
+
+/*
  * After uploads_stop(): waits up to timeout_ms for the builders to end what they do. False when one
  * is still at it: it uses the store, so that the process has to exit without closing that, which
  * loses nothing; the upload is taken up at the next start.

@@ -271,7 +271,8 @@ static int put(const struct build_env *env, const struct build_job *job,
 		meta.n_labels = begin->n_labels;
 		meta.sha256 = begin->sha256;
 	}
-	meta.uploaded_unix_ns = b.changed_ns;
+	if (begin || !old)
+		meta.uploaded_unix_ns = b.changed_ns;
 	meta.report = m ? m->report : NULL;
 	meta.reason = reason ? binary_meta_text(reason) : (ProtobufCBinaryData){0, NULL};
 	b.meta_len = rawstack__v1__binary__get_packed_size(&meta);
@@ -330,7 +331,7 @@ static int failed(const struct build_env *env, const struct build_job *job, stru
 
 	pthread_mutex_lock(env->turn);
 	if (read_old(env, &job->id, arena, &b, &old, NULL) >= 0 && b.status != STORE_READY)
-		put(env, job, NULL, false, NULL, err->message, NULL);
+		put(env, job, job->begin ? NULL : old, false, NULL, err->message, NULL);
 	pthread_mutex_unlock(env->turn);
 	/* Not the client's lie, but a file that cannot be read. */
 	if (rc == ERR_DATA)

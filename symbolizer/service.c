@@ -207,9 +207,16 @@ bool service_close(struct service *s)
 
 /* --- Symbolizer ---------------------------------------------------------------------------- */
 
-static bool is_building(void *ctx, const struct build_id *id)
+bool service_is_building(void *ctx, const struct build_id *id)
 {
-	return uploads_is_building(((struct service *)ctx)->uploads, id);
+	struct service *s = ctx;
+
+	return uploads_is_building(s->uploads, id) || build_queue_is_rebuilding(s->queue, id);
+}
+
+static bool remake(void *ctx, const struct build_id *id)
+{
+	return build_queue_remake(((struct service *)ctx)->queue, id);
 }
 
 struct symbolize_env service_env(struct service *s)
@@ -218,7 +225,8 @@ struct symbolize_env service_env(struct service *s)
 		.store = s->store,
 		.tables = s->tables,
 		.names = s->names,
-		.is_building = is_building,
+		.is_building = service_is_building,
+		.remake = remake,
 		.damaged = on_damaged,
 		.ctx = s,
 		.now_ns = service_now_ns(),

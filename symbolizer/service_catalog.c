@@ -36,7 +36,7 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 		rc = store_read_begin(s->store, &r, err);
 	if (rc)
 		return rc;
-	building = uploads_is_building(s->uploads, &id);
+	building = service_is_building(s, &id);
 	rc = store_binary(r, &id, &b, err);
 	if (rc < 0)
 		return rc;

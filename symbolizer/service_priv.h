@@ -42,6 +42,9 @@ int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err
 /* Counts a reply to a batch. */
 void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch *reply);
 
+/* Whether a table of the id is being made, from an upload or from a kept file. ctx: the service. */
+bool service_is_building(void *ctx, const struct build_id *id);
+
 /* What symbolizing needs of the service. */
 struct symbolize_env service_env(struct service *s);
 

@@ -26,6 +26,8 @@ struct symbolize_env {
 	struct name_cache *names; /* may be NULL */
 	/* Whether a table of the id is being made right now. */
 	bool (*is_building)(void *ctx, const struct build_id *id);
+	/* Asked for a table that was taken away: whether it is now made again. May be NULL. */
+	bool (*remake)(void *ctx, const struct build_id *id);
 	/* Told of a table that was found damaged, and has been taken away. May be NULL. */
 	void (*damaged)(void *ctx, const struct build_id *id);
 	void *ctx;

@@ -81,7 +81,9 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 	} else if (rc != 0) {
 		m->status = MODULE_STATUS(PURGED);
 	}
-	if (s->env->is_building && s->env->is_building(s->env->ctx, &m->id))
+	if ((s->env->is_building && s->env->is_building(s->env->ctx, &m->id)) ||
+	    (m->status == MODULE_STATUS(PURGED) && s->env->remake &&
+	     s->env->remake(s->env->ctx, &m->id)))
 		m->status = MODULE_STATUS(BUILDING);
 }
 
