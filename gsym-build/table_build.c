@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 
 #include "io.h"
+#include "libexec.h"
 #include "limits.h"
 #include "rsym.h"
 #include "worker_protocol.h"
@@ -36,34 +37,6 @@ struct worker {
 static uint64_t or_default(uint64_t v, uint64_t constant)
 {
 	return v ? v : constant;
-}
-
-/* Beside the running program, as in a build tree; else where it is installed, seen from the program
- * so that a tree can be moved, and as it was configured. */
-static int find_worker(char path[static LIMIT_PATH_LEN], struct err *err)
-{
-	static const char *const places[] = {
-		"rawstack-table-worker",
-		"../" RAWSTACK_LIBEXECDIR_RELATIVE "/rawstack/rawstack-table-worker",
-		RAWSTACK_LIBEXECDIR "/rawstack/rawstack-table-worker",
-	};
-	char self[LIMIT_PATH_LEN];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-	char *slash;
-
-	self[n > 0 ? n : 0] = 0;
-	slash = strrchr(self, '/');
-	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
-		int dir_len = slash && *places[i] != '/' ? (int)(slash + 1 - self) : 0;
-
-		if (snprintf(path, LIMIT_PATH_LEN, "%.*s%s", dir_len, self, places[i]) <
-			    (int)LIMIT_PATH_LEN &&
-		    *path == '/' && access(path, X_OK) == 0)
-			return 0;
-	}
-	return err_set(err, ERR_NOT_FOUND,
-		       "rawstack-table-worker: neither beside this program nor in %s/rawstack",
-		       RAWSTACK_LIBEXECDIR);
 }
 
 /* Descriptors for the worker, moved above the numbers they will be put on. */
@@ -146,7 +119,7 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 
 	memset(p.fds, 0xff, sizeof(p.fds)); /* -1 each */
 	if (!path) {
-		rc = find_worker(found, err);
+		rc = libexec_find("rawstack-table-worker", found, err);
 		if (rc)
 			return rc;
 		path = found;

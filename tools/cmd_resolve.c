@@ -5,11 +5,10 @@
 
 #include "address_input.h"
 #include "command.h"
-#include "remote.h"
-#include "remote_name.h"
-#include "resolve.h"
+#include "program.h"
 #include "resolve_log.h"
 #include "resolve_process.h"
+#include "resolve_service.h"
 
 /* Of --filter: a program and the libraries that are not where the log says. */
 #define FILES_MAX 64
@@ -261,8 +260,7 @@ static int parse(int argc, char **argv, struct resolve_options *o, struct err *e
 /* Where answers come from. */
 struct source {
 	struct local_table local;
-	struct rpc_client *client;
-	struct build_id id;
+	struct resolve_service *service;
 	struct module_set modules;
 	struct process_map process;
 	struct source_lines lines;
@@ -271,7 +269,8 @@ struct source {
 static void source_close(struct source *s)
 {
 	local_table_close(&s->local);
-	rpc_client_close(s->client);
+	if (s->service)
+		program_resolve_service->close(s->service);
 	module_set_done(&s->modules);
 	process_map_done(&s->process);
 	source_lines_done(&s->lines);
@@ -288,7 +287,13 @@ static int open_process(struct process_map *m, const char *pid, struct err *err)
 
 static int source_open(struct source *s, const struct resolve_options *o, struct err *err)
 {
-	int rc;
+	struct resolve_service_of of = {
+		.server = o->server,
+		.build_id = o->build_id,
+		.name = o->name,
+		.labels = o->labels,
+		.label_count = o->label_count,
+	};
 
 	s->modules.use_cache = !o->no_cache;
 	s->modules.demangle = !o->mangled && (o->style != RESOLVE_GNU || o->demangled);
@@ -298,14 +303,10 @@ static int source_open(struct source *s, const struct resolve_options *o, struct
 		return open_process(&s->process, o->pid, err);
 	if (o->kernel)
 		return 0;
-	rc = o->build_id ? build_id_parse(&s->id, o->build_id, err) : 0;
-	if (!rc)
-		rc = remote_open(&s->client, o->server, err);
-	if (!rc && o->name)
-		rc = remote_name_find(s->client,
-				      &(struct remote_name){o->name, o->labels, o->label_count},
-				      &s->id, err);
-	return rc;
+	/* Nothing was read or printed so far, so another program can take over. */
+	if (!program_resolve_service)
+		return program_other(err);
+	return program_resolve_service->open(&s->service, &of, err);
 }
 
 struct totals {
@@ -340,7 +341,8 @@ static int answer(struct source *s, const struct resolve_options *o, const uint6
 		rc = resolve_process(&s->modules, o->pid ? &s->process : NULL, &q, &printer,
 				     &totals->unknown, err);
 	else
-		rc = resolve_remote(s->client, &s->id, &q, &printer, &totals->unknown, err);
+		rc = program_resolve_service->answer(s->service, &q, &printer, &totals->unknown,
+						     err);
 	if (!rc && out.failed)
 		rc = err_set(err, ERR_MEMORY, "resolve: out of memory");
 	if (!rc)

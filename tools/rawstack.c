@@ -1,26 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The program `rawstack`: what engineers and build pipelines use. Subcommands are in cmd_*.c. */
+/* The program `rawstack`, and its other half `rawstack-remote` (program.h): what engineers and
+ * build pipelines use. Subcommands are in cmd_*.c. */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "command.h"
 #include "log.h"
+#include "program.h"
 
 #ifndef RAWSTACK_VERSION
 #define RAWSTACK_VERSION "unknown"
 #endif
 
-static const struct command *const commands[] = {
-	&cmd_push, &cmd_ls,    &cmd_missing, &cmd_resolve, &cmd_top,     &cmd_tree,  &cmd_peek,
-	&cmd_list, &cmd_flame, &cmd_diff,    &cmd_stats,   &cmd_convert, &cmd_merge, &cmd_admin,
-};
-
 static void print_help(void)
 {
 	printf("usage: rawstack COMMAND [OPTIONS]\n\n");
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		printf("  %-9s %s\n", commands[i]->name, commands[i]->summary);
+	for (const struct command *const *c = program_commands; *c; c++)
+		printf("  %-9s %s\n", (*c)->name, (*c)->summary);
 	printf("\n`rawstack COMMAND --help` explains one. Exit status: 0 done, 1 failed, 2 usage.\n"
 	       "The service is --server HOST:PORT, else $RAWSTACK_SERVER, else 127.0.0.1:7077.\n");
 }
@@ -82,6 +79,7 @@ int main(int argc, char **argv)
 	struct err err;
 
 	log_init("rawstack");
+	program_init(argv);
 	signal(SIGPIPE, SIG_IGN);
 	if (argc < 1 || (argc < 2 && !is_addr2line(argv[0]))) {
 		err_set(&err, ERR_USAGE, "no command given (see rawstack --help)");
@@ -89,8 +87,9 @@ int main(int argc, char **argv)
 	}
 	if (is_addr2line(argv[0]))
 		return run_addr2line(argc, argv);
-	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
-	    strcmp(argv[1], "help") == 0) {
+	if (program_resolve_service &&
+	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	     strcmp(argv[1], "help") == 0)) {
 		print_help();
 		return 0;
 	}
@@ -98,9 +97,8 @@ int main(int argc, char **argv)
 		printf("rawstack %s\n", RAWSTACK_VERSION);
 		return 0;
 	}
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		if (strcmp(argv[1], commands[i]->name) == 0)
-			return run(commands[i], argc - 1, argv + 1);
-	err_set(&err, ERR_USAGE, "%s: no such command (see rawstack --help)", argv[1]);
-	return fail(&err);
+	for (const struct command *const *c = program_commands; *c; c++)
+		if (strcmp(argv[1], (*c)->name) == 0)
+			return run(*c, argc - 1, argv + 1);
+	return program_other(&err) ? fail(&err) : 0;
 }

@@ -5,7 +5,6 @@
 #include "build_id.h"
 #include "local_table.h"
 #include "resolve_print.h"
-#include "rpc_client.h"
 
 enum resolve_demangle {
 	RESOLVE_MANGLED,
@@ -20,12 +19,8 @@ struct resolve_query {
 	enum resolve_demangle demangle;
 };
 
-/* Both print every address and add to *unknown those without an answer. ERR_NOT_FOUND: the
- * service has no table for the id; the message says what to do. */
-int resolve_remote(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
-		   struct resolve_printer *printer, size_t *unknown, struct err *err) _must_check_;
-
-/* The table is made when it is not there. */
+/* Prints every address and adds to *unknown those without an answer. The table is made when it is
+ * not there. */
 int resolve_local(struct local_table *t, const struct resolve_query *q,
 		  struct resolve_printer *printer, size_t *unknown, struct err *err) _must_check_;
 

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <stdlib.h>
+
 #include "limits.h"
-#include "remote.h"
-#include "resolve.h"
+#include "remote_name.h"
+#include "resolve_service.h"
+
+struct resolve_service {
+	struct rpc_client *client;
+	struct build_id id;
+};
 
 static const char *location_status(Rawstack__V1__LocationStatus status)
 {
@@ -99,17 +106,52 @@ static int ask(struct rpc_client *c, const struct build_id *id, const struct res
 	return 0;
 }
 
-int resolve_remote(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
-		   struct resolve_printer *printer, size_t *unknown, struct err *err)
+static void close_service(struct resolve_service *s)
+{
+	if (s)
+		rpc_client_close(s->client);
+	free(s);
+}
+DEFINE_FREEP(struct resolve_service, close_service);
+
+static int open_service(struct resolve_service **ret, const struct resolve_service_of *of,
+			struct err *err)
+{
+	_cleanup_(close_servicep) struct resolve_service *s = calloc(1, sizeof(*s));
+	int rc;
+
+	if (!s)
+		return err_set(err, ERR_MEMORY, "resolve: out of memory");
+	rc = of->build_id ? build_id_parse(&s->id, of->build_id, err) : 0;
+	if (!rc)
+		rc = remote_open(&s->client, of->server, err);
+	if (!rc && of->name)
+		rc = remote_name_find(s->client,
+				      &(struct remote_name){of->name, of->labels, of->label_count},
+				      &s->id, err);
+	if (rc)
+		return rc;
+	*ret = TAKE_PTR(s);
+	return 0;
+}
+
+static int answer(struct resolve_service *s, const struct resolve_query *q,
+		  struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < q->count; i += LIMIT_RESOLVE_ADDRESSES) {
 		size_t left = q->count - i;
 
-		rc = ask(c, id, q, i,
+		rc = ask(s->client, &s->id, q, i,
 			 left < LIMIT_RESOLVE_ADDRESSES ? left : LIMIT_RESOLVE_ADDRESSES, printer,
 			 unknown, err);
 	}
 	return rc;
 }
+
+const struct resolve_service_ops resolve_remote = {
+	.open = open_service,
+	.answer = answer,
+	.close = close_service,
+};

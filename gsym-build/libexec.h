@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_LIBEXEC_H
+#define RAWSTACK_LIBEXEC_H
+/* Where the programs are that only other programs of Rawstack start. */
+#include "err.h"
+#include "limits.h"
+
+/*
+ * Beside the running program, as in a build tree; else where it is installed, seen from the program
+ * so that a tree can be moved, and as it was configured. ERR_NOT_FOUND.
+ */
+int libexec_find(const char *name, char path[static LIMIT_PATH_LEN], struct err *err) _must_check_;
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "libexec.h"
+#include "program.h"
+
+const struct command *const program_commands[] = {
+	&cmd_resolve, &cmd_top,   &cmd_tree,    &cmd_peek,  &cmd_list,  &cmd_flame,
+	&cmd_diff,    &cmd_stats, &cmd_convert, &cmd_merge, &cmd_admin, NULL,
+};
+
+const struct resolve_service_ops *const program_resolve_service = NULL;
+
+static char **arguments;
+
+void program_init(char **argv)
+{
+	arguments = argv;
+}
+
+int program_other(struct err *err)
+{
+	char path[LIMIT_PATH_LEN];
+	int rc = libexec_find("rawstack-remote", path, err);
+
+	if (rc)
+		return rc;
+	execv(path, arguments);
+	return err_sys(err, errno, "%s", path);
+}

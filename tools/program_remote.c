@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "program.h"
+
+const struct command *const program_commands[] = {
+	&cmd_push,  &cmd_ls,      &cmd_missing, &cmd_resolve, &cmd_top,
+	&cmd_tree,  &cmd_peek,    &cmd_list,    &cmd_flame,   &cmd_diff,
+	&cmd_stats, &cmd_convert, &cmd_merge,   &cmd_admin,   NULL,
+};
+
+const struct resolve_service_ops *const program_resolve_service = &resolve_remote;
+
+static const char *asked;
+
+void program_init(char **argv)
+{
+	asked = argv[0] ? argv[1] : NULL;
+}
+
+int program_other(struct err *err)
+{
+	return err_set(err, ERR_USAGE, "%s: no such command (see rawstack --help)",
+		       asked ? asked : "rawstack");
+}
