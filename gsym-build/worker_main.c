@@ -66,6 +66,25 @@ static uint64_t peak_memory(int status_fd)
 	return at ? strtoull(at + 6, NULL, 10) * 1024 : 0;
 }
 
+static uint64_t cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* What was made goes to the caller, who gave the files for it. */
+static int deliver(const struct worker_request *req, const struct buf *out,
+		   const struct buf *missing, struct err *err)
+{
+	int rc = io_write_all(io_system(), WORKER_FD_OUTPUT, out->p, out->len, 0, err);
+
+	if (!rc && req->wants_missing)
+		rc = io_write_all(io_system(), WORKER_FD_MISSING, missing->p, missing->len, 0, err);
+	return rc;
+}
+
 static int map_companions(const struct worker_request *req, struct table_companion_bytes *ret,
 			  struct err *err)
 {
@@ -117,7 +136,6 @@ static int build(const struct worker_request *req, struct build_report *report, 
 		.types = req->types,
 		.missing = req->wants_missing ? &missing : NULL,
 	};
-	struct timespec cpu;
 	int rc = take_limits(req, err);
 
 	if (req->wants_progress) {
@@ -142,11 +160,8 @@ static int build(const struct worker_request *req, struct build_report *report, 
 	if (!rc)
 		rc = table_make(&source, &out, report, err);
 	if (!rc)
-		rc = io_write_all(io_system(), WORKER_FD_OUTPUT, out.p, out.len, 0, err);
-	if (!rc && req->wants_missing)
-		rc = io_write_all(io_system(), WORKER_FD_MISSING, missing.p, missing.len, 0, err);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	report->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+		rc = deliver(req, &out, &missing, err);
+	report->cpu_ns = cpu_ns();
 	report->peak_memory = peak_memory(status_fd);
 	return rc;
 }
@@ -165,7 +180,6 @@ static int verify(const struct worker_request *req, struct verify_report *report
 	const void *table;
 	size_t table_len;
 	struct rsym t;
-	struct timespec cpu;
 	int rc = take_limits(req, err);
 
 	if (!rc)
@@ -185,11 +199,8 @@ static int verify(const struct worker_request *req, struct verify_report *report
 	if (!rc)
 		rc = judge_source(&source, &t, report, &out, err);
 	if (!rc)
-		rc = io_write_all(io_system(), WORKER_FD_OUTPUT, out.p, out.len, 0, err);
-	if (!rc && req->wants_missing)
-		rc = io_write_all(io_system(), WORKER_FD_MISSING, missing.p, missing.len, 0, err);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &cpu);
-	report->cpu_ns = (uint64_t)cpu.tv_sec * 1000000000u + (uint64_t)cpu.tv_nsec;
+		rc = deliver(req, &out, &missing, err);
+	report->cpu_ns = cpu_ns();
 	report->peak_memory = peak_memory(status_fd);
 	return rc;
 }
