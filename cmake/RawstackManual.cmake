@@ -1,4 +1,9 @@
-# Manual pages, made of what the programs' --help prints.
+# Manual pages, made of what the programs' --help prints: by running them, so not where another machine's
+# programs are compiled.
+if(CMAKE_CROSSCOMPILING)
+	return()
+endif()
+
 function(rawstack_manual program what)
 	set(page ${PROJECT_BINARY_DIR}/man/${program}.1)
 	add_custom_command(
@@ -13,7 +18,7 @@ function(rawstack_manual program what)
 endfunction()
 
 rawstack_manual(rawstack "resolve addresses, push binaries, look at profiles"
-		push ls missing resolve top tree peek list flame diff stats convert merge)
+		push ls missing resolve top tree peek list flame diff stats convert merge admin)
 rawstack_manual(rawstack-gsym-build "make and read symbol lookup tables" build info lookup verify
 		export-gsym bench)
 rawstack_manual(rawstack-sampler "sample stacks as bare addresses into a spool" run doctor ship spool

@@ -22,14 +22,13 @@ static int open_file(const char *path, int *ret, struct err *err)
 /* What the worker wrote is of an untrusted file, and the worker itself is not trusted. */
 static int print_differences(int fd, struct err *err)
 {
-	char chunk[65536];
+	unsigned char chunk[65536];
 	ssize_t n;
 	off_t off = 0;
 
 	while ((n = pread(fd, chunk, sizeof(chunk), off)) > 0) {
 		for (ssize_t i = 0; i < n; i++)
-			if ((chunk[i] >= 0 && chunk[i] < 0x20 && chunk[i] != '\n') ||
-			    chunk[i] == 0x7f)
+			if ((chunk[i] < 0x20 && chunk[i] != '\n') || chunk[i] == 0x7f)
 				chunk[i] = '?';
 		fwrite(chunk, 1, (size_t)n, stdout);
 		off += n;

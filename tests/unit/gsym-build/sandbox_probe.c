@@ -33,7 +33,11 @@ static long try_create(void)
 
 static long try_open_by_number(void)
 {
+#ifdef SYS_open
 	return syscall(SYS_open, "/etc/passwd", O_RDONLY);
+#else /* newer machines have only this one */
+	return syscall(SYS_openat, AT_FDCWD, "/etc/passwd", O_RDONLY);
+#endif
 }
 
 static long try_socket(void)
@@ -58,7 +62,11 @@ static long try_fork(void)
 
 static long try_vfork(void)
 {
+#ifdef SYS_vfork
 	return syscall(SYS_vfork);
+#else
+	return syscall(SYS_clone, CLONE_VFORK | CLONE_VM | SIGCHLD, 0, 0, 0, 0);
+#endif
 }
 
 static long try_clone(void)
