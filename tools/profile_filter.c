@@ -27,15 +27,21 @@ bool profile_filter_edits(const struct profile_filter *f)
 	       f->names != NAMES_AS_THEY_ARE || f->group != GROUP_FUNCTION;
 }
 
-bool profile_filter_in_time(const struct profile_filter *f, const struct profile *p)
+bool profile_filter_keeps_all(const struct profile_filter *f)
 {
+	return f->pid < 0 && !f->thread && !f->module;
+}
+
+bool profile_filter_in_time(void *ctx, int64_t time_ns, int64_t duration_ns)
+{
+	const struct profile_filter *f = ctx;
 	int64_t end;
 
 	if (!f->since_ns && !f->until_ns)
 		return true;
-	if (!p->time_ns || !CHECKED_ADD(p->time_ns, p->duration_ns, &end))
+	if (!time_ns || !CHECKED_ADD(time_ns, duration_ns, &end))
 		return false;
-	return (!f->since_ns || end >= f->since_ns) && (!f->until_ns || p->time_ns <= f->until_ns);
+	return (!f->since_ns || end >= f->since_ns) && (!f->until_ns || time_ns <= f->until_ns);
 }
 
 static bool text_is(struct profile_text t, const char *s)

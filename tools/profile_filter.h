@@ -67,8 +67,11 @@ bool profile_filter_edits(const struct profile_filter *f);
 /* For profile_merge(): chooses by thread, module and pid. ctx: the filter. */
 bool profile_filter_keep(void *ctx, const struct profile *p, uint32_t sample);
 
-/* Whether a profile was taken in the time that is asked for. */
-bool profile_filter_in_time(const struct profile_filter *f, const struct profile *p);
+/* Whether what was taken then is asked for: unix start and length. ctx: the filter. */
+bool profile_filter_in_time(void *ctx, int64_t time_ns, int64_t duration_ns);
+
+/* Whether all samples of a file that was taken in time take part. */
+bool profile_filter_keeps_all(const struct profile_filter *f);
 
 /*
  * Fills `into`, which must be empty, with what is left of `from`. Samples whose frames are all

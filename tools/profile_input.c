@@ -11,21 +11,20 @@
 #include "profile_file.h"
 #include "profile_names.h"
 
-static int read_one(const char *path, struct profile_filter *filter, struct profile_names *names,
-		    struct profile *ret, struct err *err)
+static int read_one(const char *path, struct profile_filter *filter, struct profile *ret,
+		    struct err *err)
 {
+	const struct pprof_time_filter between = {profile_filter_in_time, filter};
 	_cleanup_(profile_done) struct profile one;
 	int rc;
 
 	profile_init(&one);
+	if (profile_filter_keeps_all(filter))
+		return profile_file_add(path, &between, ret, err);
 	rc = profile_file_read(path, &one, err);
-	if (rc || !profile_filter_in_time(filter, &one))
+	if (rc || !profile_filter_in_time(filter, one.time_ns, one.duration_ns))
 		return rc;
-	if (!filter->no_symbolize)
-		rc = profile_names_prepare(names, &one, err);
-	if (!rc)
-		rc = profile_merge_named(ret, &one, profile_filter_keep, filter,
-					 profile_names_lines, names, err);
+	rc = profile_merge(ret, &one, profile_filter_keep, filter, err);
 	return rc ? err_prefix(err, "%s", path) : 0;
 }
 
@@ -43,8 +42,8 @@ static int is_profile(const struct dirent *entry)
 		ends_with(entry->d_name, ".pprof"));
 }
 
-static int read_dir(const char *dir, struct profile_filter *filter, struct profile_names *names,
-		    struct profile *ret, struct err *err)
+static int read_dir(const char *dir, struct profile_filter *filter, struct profile *ret,
+		    struct err *err)
 {
 	struct dirent **entries = NULL;
 	int rc = 0, count = scandir(dir, &entries, is_profile, alphasort);
@@ -58,7 +57,7 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 
 		log_progress("reading %d of %d", i + 1, count);
 		buf_printf(&path, "%s/%s", dir, entries[i]->d_name);
-		rc = read_one(buf_cstr(&path), filter, names, ret, err);
+		rc = read_one(buf_cstr(&path), filter, ret, err);
 	}
 	log_progress("%s", "");
 	for (int i = 0; i < count; i++)
@@ -68,7 +67,7 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 }
 
 static int read_paths(char *const *paths, size_t count, struct profile_filter *filter,
-		      struct profile_names *names, struct profile *ret, struct err *err)
+		      struct profile *ret, struct err *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		struct stat st;
@@ -77,25 +76,46 @@ static int read_paths(char *const *paths, size_t count, struct profile_filter *f
 		if (stat(paths[i], &st))
 			return err_sys(err, errno, "%s", paths[i]);
 		if (S_ISDIR(st.st_mode))
-			rc = read_dir(paths[i], filter, names, ret, err);
+			rc = read_dir(paths[i], filter, ret, err);
 		else
-			rc = read_one(paths[i], filter, names, ret, err);
+			rc = read_one(paths[i], filter, ret, err);
 		if (rc)
 			return rc;
 	}
 	return 0;
 }
 
-static int read_all(char *const *paths, size_t count, struct profile_filter *filter,
-		    struct profile *ret, struct err *err)
+/* Gives what has no names some, all at once: a table is made once, whatever asks for it. */
+static int name_all(struct profile *raw, struct profile_filter *filter, struct profile *ret,
+		    struct err *err)
 {
 	struct profile_names names;
 	int rc;
 
 	profile_names_init(&names, !filter->no_cache);
-	rc = read_paths(paths, count, filter, &names, ret, err);
+	rc = profile_names_prepare(&names, raw, err);
+	if (!rc && names.count) {
+		rc = profile_merge_named(ret, raw, NULL, NULL, profile_names_lines, &names, err);
+	} else if (!rc) {
+		profile_done(ret);
+		*ret = *raw;
+		*raw = (struct profile){0};
+	}
 	profile_names_done(&names);
 	return rc;
+}
+
+static int read_all(char *const *paths, size_t count, struct profile_filter *filter,
+		    struct profile *ret, struct err *err)
+{
+	_cleanup_(profile_done) struct profile raw;
+	int rc;
+
+	if (filter->no_symbolize)
+		return read_paths(paths, count, filter, ret, err);
+	profile_init(&raw);
+	rc = read_paths(paths, count, filter, &raw, err);
+	return rc ? rc : name_all(&raw, filter, ret, err);
 }
 
 static int read_edited(char *const *paths, size_t count, struct profile_filter *filter,

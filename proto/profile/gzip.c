@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "gzip.h"
 
+#include <isa-l/igzip_lib.h>
 #include <zlib.h>
 
 #define CHUNK       ((size_t)65536)
@@ -18,42 +19,44 @@ bool gzip_is(const void *p, size_t len)
 	return len >= 2 && b[0] == 0x1f && b[1] == 0x8b;
 }
 
-static void inflate_done(z_stream *z)
-{
-	inflateEnd(z);
-}
-
+/* ISA-L inflates in a third of zlib's time; it counts in 32 bits. */
 int gzip_inflate(const void *p, size_t len, struct buf *out, struct err *err)
 {
-	_cleanup_(inflate_done) z_stream z = {0};
-	uint8_t chunk[16384];
-	int rc;
+	_cleanup_(freep) struct inflate_state *s = malloc(sizeof(*s));
+	uint8_t chunk[32768];
 
 	if (len > UINT32_MAX)
 		return err_set(err, ERR_LIMIT, "gzip: %zu bytes are more than %u", len, UINT32_MAX);
-	if (inflateInit2(&z, GZIP_WINDOW) != Z_OK)
+	if (!s)
 		return err_set(err, ERR_MEMORY, "gzip: out of memory");
-	z.next_in = (z_const Bytef *)(uintptr_t)p;
-	z.avail_in = (unsigned int)len;
+	isal_inflate_init(s);
+	s->crc_flag = ISAL_GZIP;
+	s->next_in = (uint8_t *)(uintptr_t)p;
+	s->avail_in = (uint32_t)len;
 	for (;;) {
-		z.next_out = chunk;
-		z.avail_out = sizeof(chunk);
-		rc = inflate(&z, Z_NO_FLUSH);
-		if (rc != Z_OK && rc != Z_STREAM_END)
-			return err_set(err, ERR_DATA, "gzip: %s at byte %lu",
-				       rc == Z_BUF_ERROR ? "cut short"
-				       : z.msg           ? z.msg
-							 : "damaged",
-				       z.total_in);
-		if (!buf_append(out, chunk, sizeof(chunk) - z.avail_out))
+		uint32_t before = s->avail_in;
+		size_t made;
+		int rc;
+
+		s->next_out = chunk;
+		s->avail_out = sizeof(chunk);
+		rc = isal_inflate(s);
+		made = sizeof(chunk) - s->avail_out;
+		if (rc != ISAL_DECOMP_OK)
+			return err_set(err, ERR_DATA, "gzip: damaged at byte %zu",
+				       len - s->avail_in);
+		if (!buf_append(out, chunk, made))
 			return err_set(err, ERR_LIMIT, "gzip: inflates to more than %zu bytes",
 				       out->max);
-		if (rc != Z_STREAM_END)
+		if (s->block_state != ISAL_BLOCK_FINISH) {
+			if (!made && s->avail_in == before)
+				return err_set(err, ERR_DATA, "gzip: cut short at byte %zu", len);
 			continue;
-		if (!z.avail_in)
+		}
+		if (!s->avail_in)
 			return 0;
-		if (inflateReset(&z) != Z_OK)
-			return err_set(err, ERR_INTERNAL, "gzip: cannot reset");
+		isal_inflate_reset(s);
+		s->crc_flag = ISAL_GZIP;
 	}
 }
 

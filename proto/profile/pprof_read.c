@@ -32,8 +32,26 @@ struct id_map {
 	size_t rows_cap;
 };
 
+/* Top-level fields of one number that stand beside each other: of each kind there is one run in
+ * nearly all files, so the passes behind the first walk what they want and no more. */
+#define RUNS_MAX 64
+
+struct run {
+	uint32_t number; /* 0: any */
+	const uint8_t *p;
+	size_t len;
+};
+
 struct reader {
 	struct profile *profile;
+	const struct pprof_time_filter *between;
+	bool is_first; /* the profile has no value types yet, and takes those of the file */
+	struct profile_value_type types[LIMIT_PROFILE_VALUES], period_type;
+	uint32_t value_of[LIMIT_PROFILE_VALUES]; /* type of the file for each of the profile's */
+	uint32_t type_count, default_type;
+	int64_t period, time_ns, duration_ns;
+	struct run runs[RUNS_MAX];
+	size_t run_count;
 	const uint8_t *base;
 	struct err *err;
 	uint32_t *strings; /* of the file's table -> of the profile's */
@@ -217,8 +235,9 @@ static int read_value_type(struct reader *r, struct bytes in, struct profile_val
 	return rc;
 }
 
-static int read_mapping(struct reader *r, struct bytes in)
+static int read_mapping(struct reader *r, struct field *message)
 {
+	struct bytes in = message->data;
 	static const uint32_t flag_of[] = {PROFILE_HAS_FUNCTIONS, PROFILE_HAS_FILENAMES,
 					   PROFILE_HAS_LINES, PROFILE_HAS_INLINES};
 	struct profile_module m = {0};
@@ -260,8 +279,9 @@ static int read_mapping(struct reader *r, struct bytes in)
 	return rc ? rc : map_put(r, &in, &r->modules, id, profile_add_module(r->profile, &m));
 }
 
-static int read_function(struct reader *r, struct bytes in)
+static int read_function(struct reader *r, struct field *message)
 {
+	struct bytes in = message->data;
 	struct profile_function fn = {0};
 	struct field f;
 	uint64_t id = 0;
@@ -307,8 +327,9 @@ static int read_line(struct reader *r, struct bytes in, struct profile_line *ret
 	return rc ? rc : map_get(r, &in, &r->functions, function, &ret->function);
 }
 
-static int read_location(struct reader *r, struct bytes in)
+static int read_location(struct reader *r, struct field *message)
 {
+	struct bytes in = message->data;
 	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
 	struct profile_location l = {.module = PROFILE_NONE, .lines = lines};
 	struct field f;
@@ -388,10 +409,11 @@ static int read_stack(struct reader *r, const struct bytes *in, struct field *f)
 	return rc < 0 ? bad(r, in, "damaged list of locations") : 0;
 }
 
-static int read_sample(struct reader *r, struct bytes in)
+static int read_sample(struct reader *r, struct field *message)
 {
+	struct bytes in = message->data;
 	struct profile_label labels[LIMIT_PROFILE_LABELS];
-	int64_t values[LIMIT_PROFILE_VALUES];
+	int64_t values[LIMIT_PROFILE_VALUES], ours[LIMIT_PROFILE_VALUES];
 	size_t label_count = 0, value_count = 0;
 	struct profile *p = r->profile;
 	struct field f;
@@ -406,7 +428,7 @@ static int read_sample(struct reader *r, struct bytes in)
 			break;
 		case SAMPLE_VALUE:
 			while ((rc = next_number(&f, &v)) > 0) {
-				if (value_count == p->value_count)
+				if (value_count == r->type_count)
 					return bad(r, &in, "sample with more values than types");
 				values[value_count++] = (int64_t)v;
 			}
@@ -426,20 +448,22 @@ static int read_sample(struct reader *r, struct bytes in)
 	}
 	if (rc)
 		return rc;
-	if (value_count != p->value_count)
+	if (value_count != r->type_count)
 		return bad(r, &in, "sample with fewer values than types");
+	for (uint32_t i = 0; i < p->value_count; i++)
+		ours[i] = r->value_of[i] == PROFILE_NONE ? 0 : values[r->value_of[i]];
 	if (profile_add_sample(p, profile_add_stack(p, r->stack, r->stack_len),
-			       profile_add_labels(p, labels, label_count), values) == PROFILE_NONE)
+			       profile_add_labels(p, labels, label_count), ours) == PROFILE_NONE)
 		return full(r);
 	return 0;
 }
 
-static int read_string(struct reader *r, const struct bytes *in, const struct field *f)
+static int read_string(struct reader *r, struct field *f)
 {
 	if (f->type != WIRE_BYTES)
-		return bad(r, in, "string that is none");
+		return bad(r, &f->data, "string that is none");
 	if (!r->string_count && f->data.left)
-		return bad(r, in, "first string that is not empty");
+		return bad(r, &f->data, "first string that is not empty");
 	if (!grow_array((void **)&r->strings, &r->strings_cap, r->string_count + 1,
 			sizeof(*r->strings), LIMIT_PROFILE_ENTRIES))
 		return full(r);
@@ -447,112 +471,199 @@ static int read_string(struct reader *r, const struct bytes *in, const struct fi
 	return r->strings[r->string_count++] == PROFILE_NONE ? full(r) : 0;
 }
 
-static int read_comments(struct reader *r, const struct bytes *in, struct field *f)
+static int read_comments(struct reader *r, struct field *f)
 {
 	uint64_t index;
 	uint32_t string;
 	int rc;
 
 	while ((rc = next_number(f, &index)) > 0) {
-		rc = string_of(r, in, index, &string);
+		rc = string_of(r, &f->data, index, &string);
 		if (rc < 0)
 			return rc;
 		profile_comment_string(r->profile, string);
 	}
-	return rc < 0 ? bad(r, in, "damaged list of comments") : 0;
+	return rc < 0 ? bad(r, &f->data, "damaged list of comments") : 0;
 }
 
-static int read_head(struct reader *r, const struct bytes *in, struct field *f)
+static int read_head(struct reader *r, struct field *f)
 {
-	struct profile *p = r->profile;
-
 	switch (f->number) {
 	case PROFILE_SAMPLE_TYPE:
-		if (p->value_count == LIMIT_PROFILE_VALUES)
+		if (r->type_count == LIMIT_PROFILE_VALUES)
 			return err_set(r->err, ERR_LIMIT, "pprof: more than %zu sample types",
 				       (size_t)LIMIT_PROFILE_VALUES);
-		return read_value_type(r, f->data, &p->value_types[p->value_count++]);
-	case PROFILE_MAPPING:
-		return read_mapping(r, f->data);
-	case PROFILE_FUNCTION:
-		return read_function(r, f->data);
+		return read_value_type(r, f->data, &r->types[r->type_count++]);
 	case PROFILE_TIME_NANOS:
-		p->time_ns = (int64_t)f->value;
+		r->time_ns = (int64_t)f->value;
 		return 0;
 	case PROFILE_DURATION_NANOS:
-		p->duration_ns = (int64_t)f->value;
+		r->duration_ns = (int64_t)f->value;
 		return 0;
 	case PROFILE_PERIOD_TYPE:
-		return read_value_type(r, f->data, &p->period_type);
+		return read_value_type(r, f->data, &r->period_type);
 	case PROFILE_PERIOD:
-		p->period = (int64_t)f->value;
+		r->period = (int64_t)f->value;
 		return 0;
-	case PROFILE_COMMENT:
-		return read_comments(r, in, f);
 	case PROFILE_DEFAULT_SAMPLE_TYPE:
-		return string_of(r, in, f->value, &p->default_type);
+		return string_of(r, &f->data, f->value, &r->default_type);
 	}
 	return 0;
 }
 
-enum level {
-	LEVEL_STRINGS,
-	LEVEL_HEAD,
-	LEVEL_LOCATIONS,
-	LEVEL_SAMPLES,
-	LEVEL_COUNT
-};
-
-static int walk(struct reader *r, enum level level, struct bytes in)
+/* Which value of the profile each of the file's is: by type and unit. */
+static int match_values(struct reader *r)
 {
+	struct profile *p = r->profile;
+	bool common = false;
+
+	if (!r->type_count)
+		return err_set(r->err, ERR_DATA, "pprof: no sample types: not a profile");
+	if (r->is_first) {
+		memcpy(p->value_types, r->types, sizeof(r->types));
+		p->value_count = r->type_count;
+		p->default_type = r->default_type;
+		p->period_type = r->period_type;
+		p->period = r->period;
+	}
+	for (uint32_t i = 0; i < p->value_count; i++) {
+		r->value_of[i] = r->is_first ? i : PROFILE_NONE;
+		for (uint32_t k = 0; !r->is_first && k < r->type_count; k++)
+			if (r->types[k].type == p->value_types[i].type &&
+			    r->types[k].unit == p->value_types[i].unit) {
+				r->value_of[i] = k;
+				break;
+			}
+		common |= r->value_of[i] != PROFILE_NONE;
+	}
+	return common ? 0 : err_set(r->err, ERR_MISMATCH, "profiles count different things");
+}
+
+/* Finds the runs; where there are too many, all is one. */
+static int find_runs(struct reader *r, struct bytes in)
+{
+	const struct bytes all = in;
+	const uint8_t *at = in.p;
+	struct run *last = NULL;
 	struct field f;
 	int rc;
 
 	while ((rc = next_field(r, &in, &f)) > 0) {
-		if (level == LEVEL_STRINGS && f.number == PROFILE_STRING_TABLE)
-			rc = read_string(r, &in, &f);
-		else if (level == LEVEL_HEAD)
-			rc = read_head(r, &in, &f);
-		else if (level == LEVEL_LOCATIONS && f.number == PROFILE_LOCATION)
-			rc = read_location(r, f.data);
-		else if (level == LEVEL_SAMPLES && f.number == PROFILE_SAMPLE)
-			rc = read_sample(r, f.data);
-		if (rc < 0)
-			return rc;
+		if (!last || last->number != f.number) {
+			if (r->run_count == RUNS_MAX) {
+				r->runs[0] = (struct run){0, all.p, all.left};
+				r->run_count = 1;
+				return 0;
+			}
+			last = &r->runs[r->run_count++];
+			*last = (struct run){.number = f.number, .p = at};
+		}
+		at = in.p;
+		last->len = (size_t)(at - last->p);
 	}
 	return rc;
 }
 
-int pprof_read(const void *file, size_t len, struct profile *p, struct err *err)
+typedef int field_fn(struct reader *r, struct field *f);
+
+/* Calls fn for each top-level field of a number. */
+static int walk(struct reader *r, uint32_t number, field_fn *fn)
+{
+	for (size_t i = 0; i < r->run_count; i++) {
+		struct bytes in = bytes_of(r->runs[i].p, r->runs[i].len);
+		struct field f;
+		int rc;
+
+		if (r->runs[i].number && r->runs[i].number != number)
+			continue;
+		while ((rc = next_field(r, &in, &f)) > 0) {
+			if (f.number == number)
+				rc = fn(r, &f);
+			if (rc < 0)
+				return rc;
+		}
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int read_heads(struct reader *r)
+{
+	static const uint32_t numbers[] = {
+		PROFILE_SAMPLE_TYPE, PROFILE_TIME_NANOS, PROFILE_DURATION_NANOS,
+		PROFILE_PERIOD_TYPE, PROFILE_PERIOD,     PROFILE_DEFAULT_SAMPLE_TYPE,
+	};
+	int rc = 0;
+
+	for (size_t i = 0; !rc && i < ARRAY_LEN(numbers); i++)
+		rc = walk(r, numbers[i], read_head);
+	return rc;
+}
+
+static int read_tables(struct reader *r)
+{
+	int rc = walk(r, PROFILE_MAPPING, read_mapping);
+
+	if (!rc)
+		rc = walk(r, PROFILE_FUNCTION, read_function);
+	if (!rc)
+		rc = walk(r, PROFILE_LOCATION, read_location);
+	if (!rc)
+		rc = walk(r, PROFILE_SAMPLE, read_sample);
+	if (!rc)
+		rc = walk(r, PROFILE_COMMENT, read_comments);
+	return rc;
+}
+
+static int add(struct reader *r, const void *file, size_t len)
+{
+	struct profile *p = r->profile;
+	int rc;
+
+	id_map_init(&r->modules, len);
+	id_map_init(&r->functions, len);
+	id_map_init(&r->locations, len);
+	r->base = file;
+	r->is_first = !p->value_count && !p->samples.count;
+	rc = find_runs(r, bytes_of(file, len));
+	if (!rc)
+		rc = walk(r, PROFILE_STRING_TABLE, read_string);
+	if (!rc)
+		rc = read_heads(r);
+	if (rc)
+		return rc;
+	if (r->between && !r->between->wants(r->between->ctx, r->time_ns, r->duration_ns))
+		return 0;
+	rc = match_values(r);
+	if (!rc)
+		rc = read_tables(r);
+	if (!rc)
+		profile_add_time(p, r->time_ns, r->duration_ns);
+	return rc ? rc : p->failed ? full(r) : 0;
+}
+
+int pprof_add(const void *file, size_t len, const struct pprof_time_filter *between,
+	      struct profile *p, struct err *err)
 {
 	_cleanup_(buf_done) struct buf plain = BUF_INIT(LIMIT_PPROF_LEN);
-	_cleanup_(reader_done) struct reader r = {.profile = p, .err = err};
+	_cleanup_(reader_done) struct reader r = {.profile = p, .between = between, .err = err};
 	int rc;
 
 	if (len > LIMIT_PPROF_FILE_LEN)
 		return err_set(err, ERR_LIMIT, "pprof: more than %zu bytes",
 			       (size_t)LIMIT_PPROF_FILE_LEN);
-	if (gzip_is(file, len)) {
-		if (MIB + len * LIMIT_PPROF_RATIO < plain.max)
-			plain.max = MIB + len * LIMIT_PPROF_RATIO;
-		rc = gzip_inflate(file, len, &plain, err);
-		if (rc)
-			return rc;
-		file = plain.p;
-		len = plain.len;
-	}
-	id_map_init(&r.modules, len);
-	id_map_init(&r.functions, len);
-	id_map_init(&r.locations, len);
-	r.base = file;
-	for (enum level level = 0; level < LEVEL_COUNT; level++) {
-		rc = walk(&r, level, bytes_of(file, len));
-		if (rc)
-			return rc;
-		if (level == LEVEL_HEAD && !p->value_count)
-			return err_set(err, ERR_DATA, "pprof: no sample types: not a profile");
-	}
-	return p->failed ? full(&r) : 0;
+	if (!gzip_is(file, len))
+		return add(&r, file, len);
+	if (MIB + len * LIMIT_PPROF_RATIO < plain.max)
+		plain.max = MIB + len * LIMIT_PPROF_RATIO;
+	rc = gzip_inflate(file, len, &plain, err);
+	return rc ? rc : add(&r, plain.p, plain.len);
+}
+
+int pprof_read(const void *file, size_t len, struct profile *p, struct err *err)
+{
+	return pprof_add(file, len, NULL, p, err);
 }
 
 int pprof_read_file(const char *path, struct profile *p, struct err *err)

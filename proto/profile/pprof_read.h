@@ -16,7 +16,21 @@
  */
 int pprof_read(const void *file, size_t len, struct profile *p, struct err *err) _must_check_;
 
-/* The same for a file by name, with the name in the message; ERR_IO when it cannot be read. */
+/* Whether a file of this time is wanted: unix start and length, 0 where it does not say. */
+struct pprof_time_filter {
+	bool (*wants)(void *ctx, int64_t time_ns, int64_t duration_ns);
+	void *ctx;
+};
+
+/*
+ * Adds a file to a profile, as profile_merge() of the two, without a copy in between: for many
+ * files with much in common. `between` may be NULL; a file that it does not want adds nothing.
+ * Errors as pprof_read(), and ERR_MISMATCH when they count different things.
+ */
+int pprof_add(const void *file, size_t len, const struct pprof_time_filter *between,
+	      struct profile *p, struct err *err) _must_check_;
+
+/* pprof_read() for a file by name, with the name in the message; ERR_IO when it cannot be read. */
 int pprof_read_file(const char *path, struct profile *p, struct err *err) _must_check_;
 
 #endif

@@ -200,6 +200,14 @@ uint32_t profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
 	return id;
 }
 
+void profile_add_time(struct profile *p, int64_t time_ns, int64_t duration_ns)
+{
+	if (time_ns && (!p->time_ns || time_ns < p->time_ns))
+		p->time_ns = time_ns;
+	if (!CHECKED_ADD(p->duration_ns, duration_ns, &p->duration_ns))
+		p->duration_ns = INT64_MAX;
+}
+
 void profile_comment_string(struct profile *p, uint32_t string)
 {
 	if (string == PROFILE_NONE)

@@ -136,6 +136,9 @@ uint32_t profile_add_labels(struct profile *p, const struct profile_label *label
 uint32_t profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
 			    const int64_t *values);
 
+/* The time becomes the earliest, durations add up. */
+void profile_add_time(struct profile *p, int64_t time_ns, int64_t duration_ns);
+
 /* One line for people, kept in the file: losses, origin. Equal ones are kept once. */
 void profile_comment(struct profile *p, const char *fmt, ...) _printf_(2, 3);
 void profile_comment_string(struct profile *p, uint32_t string);

@@ -206,10 +206,7 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 	}
 	for (size_t i = 0; i < from->comment_count; i++)
 		profile_comment_string(into, map_string(&m, from->comments[i]));
-	if (from->time_ns && (!into->time_ns || from->time_ns < into->time_ns))
-		into->time_ns = from->time_ns;
-	if (!CHECKED_ADD(into->duration_ns, from->duration_ns, &into->duration_ns))
-		into->duration_ns = INT64_MAX;
+	profile_add_time(into, from->time_ns, from->duration_ns);
 	if (into->failed)
 		return err_set(err, ERR_LIMIT,
 			       "merge of profiles: more than memory or the limits allow");
