@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "batch_reply.h"
 #include "buf.h"
 
 static const char truncated_name[] = "[truncated stack]";
@@ -204,35 +205,6 @@ static uint32_t unnamed(struct ship_profile *p, uint32_t location)
 
 /* --- answers --------------------------------------------------------------------------------- */
 
-static int check_reply(const struct ship_request *request, const Rawstack__V1__SymbolizedBatch *r,
-		       struct err *err)
-{
-	const Rawstack__V1__Functions *f = r->functions;
-	size_t functions = f ? f->n_name : 0;
-	uint64_t frames = 0;
-
-	if (r->n_status != request->count || r->n_frame_count != request->count)
-		return err_set(err, ERR_INTERNAL, "reply with %zu statuses for %zu locations",
-			       r->n_status, request->count);
-	if (f && f->n_file != functions)
-		return err_set(err, ERR_INTERNAL, "reply with unequal columns of functions");
-	for (size_t i = 0; i < r->n_frame_count; i++) {
-		frames += r->frame_count[i];
-		if (r->frame_count[i] > LIMIT_INLINE_DEPTH + 1)
-			return err_set(err, ERR_INTERNAL, "reply with %u frames at one location",
-				       r->frame_count[i]);
-	}
-	if (r->n_frame_function != frames || r->n_frame_line != frames)
-		return err_set(err, ERR_INTERNAL, "reply with unequal columns of frames");
-	for (size_t i = 0; i < frames; i++)
-		if (r->frame_function[i] >= functions)
-			return err_set(err, ERR_INTERNAL, "reply with a function out of range");
-	for (size_t i = 0; i < functions; i++)
-		if (f->name[i] >= r->n_strings || f->file[i] >= r->n_strings)
-			return err_set(err, ERR_INTERNAL, "reply with a string out of range");
-	return 0;
-}
-
 static uint32_t function_of(struct ship_profile *p, const Rawstack__V1__SymbolizedBatch *r,
 			    uint32_t function)
 {
@@ -272,15 +244,6 @@ static uint32_t named(struct ship_profile *p, uint32_t location,
 	return profile_add_location(&p->profile, &to);
 }
 
-/* A frame whose name is empty (a line in no function) is not a name. */
-static bool has_names(const Rawstack__V1__SymbolizedBatch *r, size_t first, uint32_t count)
-{
-	for (uint32_t i = 0; i < count; i++)
-		if (!r->strings[r->functions->name[r->frame_function[first + i]]].len)
-			return false;
-	return count > 0;
-}
-
 /* Whether a table that comes later may name it. */
 static void note_missing(struct ship_profile *p, uint32_t location,
 			 Rawstack__V1__LocationStatus status)
@@ -298,7 +261,7 @@ int ship_profile_answer(struct ship_profile *p, const struct ship_request *reque
 			size_t *ret_deferred, struct err *err)
 {
 	size_t first = 0, left = 0;
-	int rc = check_reply(request, reply, err);
+	int rc = batch_reply_check(reply, request->count, err);
 
 	if (rc)
 		return rc;
@@ -311,7 +274,7 @@ int ship_profile_answer(struct ship_profile *p, const struct ship_request *reque
 		else if (reply->status[i] ==
 			 RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING)
 			p->building++;
-		else if (has_names(reply, first, count))
+		else if (batch_reply_names(reply, first, count))
 			p->locations[request->locations[i]] =
 				named(p, request->locations[i], reply, first, count);
 		first += count;

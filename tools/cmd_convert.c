@@ -138,7 +138,7 @@ static int parse(int argc, char **argv, const struct command *self, struct conve
 	};
 	int c;
 
-	while ((c = command_option(argc, argv, ":o:", options, err)) != -1) {
+	while ((c = command_option(argc, argv, VIEW_LETTERS "o:", options, err)) != -1) {
 		switch (c) {
 		case 'o':
 			o->out = optarg;

@@ -173,7 +173,7 @@ static int parse(int argc, char **argv, struct diff_options *o, struct profile_v
 	int c;
 
 	optind = 0;
-	while ((c = command_option(argc, argv, ":n:", options, err)) != -1) {
+	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1) {
 		if (c == OPT_CUM)
 			o->cum = true;
 		else if (c == 'n' && command_number("-n", optarg, 1, UINT32_MAX, &o->rows, err))

@@ -230,7 +230,7 @@ static int parse(int argc, char **argv, struct list_options *o, struct err *err)
 	static const struct option options[] = {VIEW_OPTIONS, {0}};
 	int c;
 
-	while ((c = command_option(argc, argv, ":", options, err)) != -1)
+	while ((c = command_option(argc, argv, VIEW_LETTERS, options, err)) != -1)
 		if (profile_view_option(c, optarg, &o->view, err) <= 0)
 			return ERR_USAGE;
 	if (argc - optind < 2)

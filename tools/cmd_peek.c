@@ -23,7 +23,7 @@ static int parse(int argc, char **argv, struct peek_options *o, struct err *err)
 	static const struct option options[] = {VIEW_OPTIONS, {0}};
 	int c;
 
-	while ((c = command_option(argc, argv, ":n:", options, err)) != -1)
+	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1)
 		if (c == 'n') {
 			if (command_number("-n", optarg, 1, UINT32_MAX, &o->functions, err))
 				return ERR_USAGE;

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "profile_view.h"
+#include "name_advice.h"
 #include "ranking.h"
 
 #define MODULES_SHOWN 10
@@ -70,33 +70,6 @@ static void print_time(struct buf *out, const struct profile *p)
 	if (p->duration_ns)
 		buf_printf(out, ", %.1f s", (double)p->duration_ns / 1e9);
 	buf_str(out, "\n");
-}
-
-/* What to do about a binary without names. */
-static void print_advice(struct buf *out, const struct profile *p, uint32_t module)
-{
-	struct profile_text path, id;
-
-	if (module == PROFILE_NONE) {
-		buf_str(out, "[no module]: generated code, or mappings that were gone\n");
-		return;
-	}
-	path = profile_text(p, p->modules[module].path);
-	id = profile_text(p, p->modules[module].build_id);
-	profile_view_text(out, path);
-	if (id.len) {
-		buf_str(out, "  build id ");
-		profile_view_text(out, id);
-	}
-	if (profile_is_kernel(p, module))
-		buf_str(out, ": rawstack push --kernel\n");
-	else if (path.len && path.p[0] == '/') {
-		buf_str(out, ": rawstack push ");
-		profile_view_text(out, path);
-		buf_str(out, "\n");
-	} else {
-		buf_str(out, ": no file to push\n");
-	}
 }
 
 struct label_value {
@@ -188,7 +161,7 @@ static void print_text(const struct profile_view *v, const struct counts *c,
 	for (size_t i = 0; i < r->unnamed_count && i < MODULES_SHOWN; i++) {
 		text_share(out, (double)r->unnamed[i].self, (double)c->total);
 		buf_str(out, "  ");
-		print_advice(out, &v->p, r->unnamed[i].module);
+		name_advice_text(out, v, r->unnamed[i].module);
 	}
 	if (r->unnamed_count > MODULES_SHOWN)
 		buf_printf(out, "         and %zu more binaries\n",
@@ -213,17 +186,9 @@ static void print_json(const struct profile_view *v, const struct counts *c,
 	json_close(out, '}');
 	buf_str(out, "\n");
 	for (size_t i = 0; i < r->unnamed_count; i++) {
-		uint32_t m = r->unnamed[i].module;
-		struct profile_text path = {"", 0}, id = {"", 0};
-
-		if (m != PROFILE_NONE) {
-			path = profile_text(&v->p, v->p.modules[m].path);
-			id = profile_text(&v->p, v->p.modules[m].build_id);
-		}
 		json_open(out, '{');
 		json_key_cstr(out, "kind", "unnamed");
-		json_key_text(out, "path", path.p, path.len);
-		json_key_text(out, "build_id", id.p, id.len);
+		name_advice_json(out, v, r->unnamed[i].module);
 		json_key_share(out, "share", share(r->unnamed[i].self, c->total) / 100);
 		json_close(out, '}');
 		buf_str(out, "\n");
@@ -248,7 +213,7 @@ static int parse(int argc, char **argv, struct profile_view *v, struct err *err)
 	static const struct option options[] = {VIEW_OPTIONS, {0}};
 	int c;
 
-	while ((c = command_option(argc, argv, ":", options, err)) != -1)
+	while ((c = command_option(argc, argv, VIEW_LETTERS, options, err)) != -1)
 		if (profile_view_option(c, optarg, v, err) <= 0)
 			return ERR_USAGE;
 	return optind == argc ? command_usage(&cmd_stats, "no profile given", err) : 0;

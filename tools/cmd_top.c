@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "profile_view.h"
+#include "name_advice.h"
 #include "ranking.h"
 
 struct top_options {
@@ -76,7 +76,7 @@ static int print_rows(struct buf *out, const struct ranking *r, uint64_t limit)
 	return text_table_print(&t, out);
 }
 
-static void print_unnamed(struct buf *out, const struct profile *p, const struct ranking *r)
+static void print_unnamed(struct buf *out, const struct profile_view *v, const struct ranking *r)
 {
 	if (!r->unnamed_self)
 		return;
@@ -84,25 +84,14 @@ static void print_unnamed(struct buf *out, const struct profile *p, const struct
 	text_share(out, (double)r->unnamed_self, (double)r->total);
 	buf_str(out, "\n");
 	for (size_t i = 0; i < r->unnamed_count && i < MODULES_SHOWN; i++) {
-		const struct ranking_module *u = &r->unnamed[i];
-
 		buf_str(out, "  ");
-		text_share(out, (double)u->self, (double)r->total);
+		text_share(out, (double)r->unnamed[i].self, (double)r->total);
 		buf_str(out, "  ");
-		if (u->module == PROFILE_NONE) {
-			buf_str(out, "[no module]\n");
-			continue;
-		}
-		append(out, profile_text(p, p->modules[u->module].path));
-		if (p->modules[u->module].build_id) {
-			buf_str(out, "  build id ");
-			append(out, profile_text(p, p->modules[u->module].build_id));
-		}
-		buf_str(out, "\n");
+		name_advice_text(out, v, r->unnamed[i].module);
 	}
 }
 
-static int print_json(struct buf *out, const struct profile *p, const struct ranking *r,
+static int print_json(struct buf *out, const struct profile_view *v, const struct ranking *r,
 		      uint64_t limit)
 {
 	double total = r->total ? (double)r->total : 1;
@@ -127,16 +116,9 @@ static int print_json(struct buf *out, const struct profile *p, const struct ran
 	}
 	for (size_t i = 0; i < r->unnamed_count; i++) {
 		const struct ranking_module *u = &r->unnamed[i];
-		struct profile_text path = {"", 0}, id = {"", 0};
-
-		if (u->module != PROFILE_NONE) {
-			path = profile_text(p, p->modules[u->module].path);
-			id = profile_text(p, p->modules[u->module].build_id);
-		}
 		json_open(out, '{');
 		json_key_cstr(out, "kind", "unnamed");
-		json_key_text(out, "path", path.p, path.len);
-		json_key_text(out, "build_id", id.p, id.len);
+		name_advice_json(out, v, u->module);
 		json_key_number(out, "self", u->self);
 		json_key_share(out, "self_share", (double)u->self / total);
 		json_close(out, '}');
@@ -165,7 +147,7 @@ static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 	};
 	int c;
 
-	while ((c = command_option(argc, argv, ":n:", options, err)) != -1) {
+	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1) {
 		switch (c) {
 		case 'n':
 			if (command_number("-n", optarg, 1, UINT32_MAX, &o->rows, err))
@@ -215,11 +197,11 @@ static int run_top(int argc, char **argv, struct err *err)
 	if (o.view.filter.group != GROUP_FUNCTION)
 		r.unnamed_self = (int64_t)(r.unnamed_count = 0);
 	if (o.view.json) {
-		rc = print_json(&out, p, &r, o.rows);
+		rc = print_json(&out, &o.view, &r, o.rows);
 	} else {
 		print_head(&out, &o.view, &r);
 		rc = print_rows(&out, &r, o.rows);
-		print_unnamed(&out, p, &r);
+		print_unnamed(&out, &o.view, &r);
 	}
 	out.failed |= rc != 0;
 	return profile_view_print(&out, "top", err);

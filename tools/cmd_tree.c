@@ -49,7 +49,7 @@ static int parse(int argc, char **argv, struct tree_options *o, struct err *err)
 	};
 	int c;
 
-	while ((c = command_option(argc, argv, ":n:", options, err)) != -1) {
+	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1) {
 		switch (c) {
 		case 'n':
 			if (command_number("-n", optarg, 1, UINT32_MAX, &o->nodes, err))

@@ -176,6 +176,20 @@ int filter_option(int option, const char *value, struct profile_filter *f, struc
 	case FILTER_NO_SYMBOLIZE:
 		f->no_symbolize = true;
 		return 1;
+	case FILTER_SERVER:
+		f->server = value;
+		return 1;
+	case FILTER_EXE:
+		if (f->naming.file_count == NAME_FILES_MAX)
+			return err_set(err, ERR_USAGE, "more than %d -e", NAME_FILES_MAX);
+		f->naming.files[f->naming.file_count++] = value;
+		return 1;
+	case FILTER_DEBUG_DIR:
+		if (f->naming.debug_dir_count == NAME_DEBUG_DIRS_MAX)
+			return err_set(err, ERR_USAGE, "more than %d --debug-dir",
+				       NAME_DEBUG_DIRS_MAX);
+		f->naming.debug_dirs[f->naming.debug_dir_count++] = value;
+		return 1;
 	case FILTER_NO_INLINES:
 		f->no_inlines = true;
 		return 1;

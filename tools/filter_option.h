@@ -24,6 +24,9 @@ enum {
 	FILTER_GROUP_BY,
 	FILTER_SCHEMA,
 	FILTER_NO_SYMBOLIZE,
+	FILTER_SERVER,
+	FILTER_EXE = 'e',
+	FILTER_DEBUG_DIR = FILTER_SERVER + 1,
 };
 
 /* Rows for an array of struct option. */
@@ -46,6 +49,9 @@ enum {
 	{"demangle", required_argument, NULL, FILTER_DEMANGLE},     \
 	{"group-by", required_argument, NULL, FILTER_GROUP_BY},     \
 	{"no-symbolize", no_argument, NULL, FILTER_NO_SYMBOLIZE},   \
+	{"server", required_argument, NULL, FILTER_SERVER},         \
+	{"exe", required_argument, NULL, FILTER_EXE},               \
+	{"debug-dir", required_argument, NULL, FILTER_DEBUG_DIR},   \
 	{"schema", required_argument, NULL, FILTER_SCHEMA}
 /* clang-format on */
 
@@ -71,11 +77,16 @@ enum {
 	"  --hide REGEX       without frames that match\n"                                         \
 	"  --show REGEX       only frames that match\n"                                            \
 	"  --no-inlines       inlined calls count for the function that holds them\n"              \
-	"  --no-symbolize     leave addresses without names as they are; else files of this "      \
-	"machine\n"                                                                                \
-	"                     with the same build id name them\n"                                  \
 	"  --demangle HOW     none, short (no parameters) or full\n"                               \
-	"  --group-by WHAT    function, file, line, module, or label:KEY\n"
+	"  --group-by WHAT    function, file, line, module, or label:KEY\n"                        \
+	"\n"                                                                                       \
+	"Names of addresses that come without, by build id:\n"                                     \
+	"  --server HOST:PORT from this service (or $RAWSTACK_SERVER), and what it lacks from "    \
+	"files\n"                                                                                  \
+	"                     of this machine, where the profile says they are or:\n"              \
+	"  -e FILE            a binary or its debug file; may be repeated\n"                       \
+	"  --debug-dir DIR    where debug files are: DIR/.build-id/ab/cdef.debug\n"                \
+	"  --no-symbolize     leave addresses as they are\n"
 
 /* What command_option() returned, with `value` for it: 1 when it was a filter's and is taken, 0
  * when it is not, ERR_USAGE. `value` must outlive the filter. */

@@ -51,6 +51,23 @@ int local_table_open_kernel(struct local_table *t, int fd, const struct build_id
 	return 0;
 }
 
+void local_table_debug_file(struct local_table *t, int fd)
+{
+	_cleanup_(closep) int debug_fd = fd;
+	struct build_id id;
+
+	if (t->p || t->debug_fd >= 0 || t->debug_only || t->kernel ||
+	    !image_debug_file_is_separate(fd) || table_identify(fd, &id, NULL) ||
+	    !build_id_equal(&id, &t->id))
+		return;
+	t->debug_fd = TAKE_FD(debug_fd);
+	/* What is kept is of both. */
+	if (t->cache.dir_fd >= 0) {
+		table_cache_close(&t->cache);
+		table_cache_open(&t->cache, &t->id, (const int[]){t->fd, t->debug_fd}, 2);
+	}
+}
+
 static void unmap(struct local_table *t)
 {
 	if (t->p)

@@ -36,6 +36,9 @@ int local_table_open(struct local_table *t, const char *path, bool use_cache,
  * of the running kernel, and nothing is kept. */
 int local_table_open_kernel(struct local_table *t, int fd, const struct build_id *id,
 			    struct err *err) _must_check_;
+/* Takes the descriptor of a debug file that was found elsewhere, if it is one of this file and none
+ * is known; closes it otherwise. Before the first local_table_need(). */
+void local_table_debug_file(struct local_table *t, int fd);
 void local_table_close(struct local_table *t);
 
 /*

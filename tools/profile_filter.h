@@ -8,6 +8,7 @@
  * calls, groups. The meaning of focus, ignore, show, hide and show-from is pprof's.
  */
 #include "frame_match.h"
+#include "profile_names.h"
 #include "schema.h"
 
 #define PROFILE_FILTER_LABELS  32
@@ -48,7 +49,9 @@ struct profile_filter {
 	size_t label_count;
 	struct frame_match focus, ignore, show, hide, show_from;
 	struct schema schema;
-	bool no_inlines, no_symbolize, no_cache;
+	bool no_inlines, no_symbolize;
+	struct name_options naming;
+	const char *server; /* HOST:PORT that is asked for names; NULL: not said */
 	enum name_style names;
 	enum profile_group group;
 	const char *group_label;

@@ -92,7 +92,7 @@ static int name_all(struct profile *raw, struct profile_filter *filter, struct p
 	struct profile_names names;
 	int rc;
 
-	profile_names_init(&names, !filter->no_cache);
+	profile_names_init(&names, &filter->naming);
 	rc = profile_names_prepare(&names, raw, err);
 	if (!rc && names.count) {
 		rc = profile_merge_named(ret, raw, NULL, NULL, profile_names_lines, &names, err);
@@ -111,9 +111,9 @@ static int read_all(char *const *paths, size_t count, struct profile_filter *fil
 	_cleanup_(profile_done) struct profile raw;
 	int rc;
 
+	profile_init(&raw);
 	if (filter->no_symbolize)
 		return read_paths(paths, count, filter, ret, err);
-	profile_init(&raw);
 	rc = read_paths(paths, count, filter, &raw, err);
 	return rc ? rc : name_all(&raw, filter, ret, err);
 }

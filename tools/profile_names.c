@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile_names.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "demangle.h"
 #include "kernel_symbols.h"
+#include "log.h"
 
-void profile_names_init(struct profile_names *n, bool use_cache)
+void profile_names_init(struct profile_names *n, const struct name_options *options)
 {
-	*n = (struct profile_names){.modules = {.use_cache = use_cache}};
+	*n = (struct profile_names){.options = options,
+				    .modules = {.use_cache = !options->no_cache}};
 }
 
 void profile_names_done(struct profile_names *n)
@@ -25,21 +28,91 @@ static bool has_id(const struct module *m, const struct profile *p, uint32_t bui
 	char hex[BUILD_ID_HEX_MAX];
 
 	build_id_hex(&m->table.id, hex);
+	if (!t.len || strlen(hex) > t.len || memcmp(hex, t.p, strlen(hex)) != 0)
+		return false;
 	/* perf cuts ids to 20 bytes and fills shorter ones up with zeros. */
-	return t.len && strlen(hex) <= t.len && memcmp(hex, t.p, strlen(hex)) == 0 &&
-	       strspn(t.p + strlen(hex), "0") >= t.len - strlen(hex);
+	for (size_t i = strlen(hex); i < t.len; i++)
+		if (t.p[i] != '0')
+			return false;
+	return true;
+}
+
+/* DIR/.build-id/ab/cdef.debug; false: it is no build id. */
+static bool debug_path(struct buf *path, const char *dir, const char *id, size_t len)
+{
+	if (len < 4 || len >= BUILD_ID_HEX_MAX)
+		return false;
+	for (size_t i = 0; i < len; i++)
+		if (!id[i] || !strchr("0123456789abcdef", id[i]))
+			return false;
+	buf_reset(path);
+	return buf_printf(path, "%s/.build-id/%.2s/%.*s.debug", dir, id, (int)len - 2, id + 2);
 }
 
 /* The debug file of a build id, when the binary itself is not here. */
-static struct module *installed(struct profile_names *n, struct profile_text id)
+static struct module *find_debug_file(struct profile_names *n, const struct profile *p,
+				      uint32_t build_id)
 {
-	char path[BUILD_ID_HEX_MAX + 64];
+	_cleanup_(buf_done) struct buf path = BUF_INIT(LIMIT_PATH_LEN + BUILD_ID_HEX_MAX + 64);
+	struct profile_text id = profile_text(p, build_id);
 
-	if (id.len < 4 || id.len >= BUILD_ID_HEX_MAX || strspn(id.p, "0123456789abcdef") < id.len)
-		return NULL;
-	snprintf(path, sizeof(path), "/usr/lib/debug/.build-id/%.2s/%.*s.debug", id.p,
-		 (int)id.len - 2, id.p + 2);
-	return module_set_get(&n->modules, path, strlen(path), NULL, NULL);
+	for (size_t i = 0; i <= n->options->debug_dir_count; i++) {
+		const char *dir = i < n->options->debug_dir_count ? n->options->debug_dirs[i]
+								  : "/usr/lib/debug";
+		struct module *m;
+
+		if (!debug_path(&path, dir, id.p, id.len))
+			return NULL;
+		m = module_set_get(&n->modules, buf_cstr(&path), path.len, NULL, NULL);
+		if (m && has_id(m, p, build_id))
+			return m;
+	}
+	return NULL;
+}
+
+/* Gives a binary its debug file in one of the directories that were named. */
+static struct module *with_debug_file(struct profile_names *n, struct module *m)
+{
+	_cleanup_(buf_done) struct buf path = BUF_INIT(LIMIT_PATH_LEN + BUILD_ID_HEX_MAX + 64);
+	char hex[BUILD_ID_HEX_MAX];
+
+	build_id_hex(&m->table.id, hex);
+	for (size_t i = 0; m->table.debug_fd < 0 && i < n->options->debug_dir_count; i++) {
+		int fd;
+
+		if (!debug_path(&path, n->options->debug_dirs[i], hex, strlen(hex)))
+			break;
+		fd = open(buf_cstr(&path), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+		if (fd >= 0)
+			local_table_debug_file(&m->table, fd);
+	}
+	return m;
+}
+
+/* One of the files that were named. */
+static struct module *find_given(struct profile_names *n, const struct profile *p,
+				 uint32_t build_id)
+{
+	for (size_t i = 0; i < n->options->file_count; i++) {
+		const char *path = n->options->files[i];
+		struct module *m = module_set_get(&n->modules, path, strlen(path), NULL, NULL);
+
+		if (m && has_id(m, p, build_id))
+			return m;
+	}
+	return NULL;
+}
+
+/* A file that was named must be there; one that a profile names need not. */
+static int open_given(struct profile_names *n, struct err *err)
+{
+	for (size_t i = 0; i < n->options->file_count; i++) {
+		const char *path = n->options->files[i];
+
+		if (!module_set_get(&n->modules, path, strlen(path), NULL, err))
+			return err->code;
+	}
+	return 0;
 }
 
 static struct module *find(struct profile_names *n, const struct profile *p, uint32_t module)
@@ -50,15 +123,17 @@ static struct module *find(struct profile_names *n, const struct profile *p, uin
 
 	if (!id.len)
 		return NULL;
+	m = find_given(n, p, pm->build_id);
+	if (m)
+		return with_debug_file(n, m);
 	if (path.len == strlen(PROFILE_KERNEL_TEXT) &&
 	    memcmp(path.p, PROFILE_KERNEL_TEXT, path.len) == 0)
 		m = module_set_kernel(&n->modules, NULL);
 	else if (path.len && path.p[0] == '/')
 		m = module_set_get(&n->modules, path.p, path.len, NULL, NULL);
 	if (m && has_id(m, p, pm->build_id))
-		return m;
-	m = installed(n, id);
-	return m && has_id(m, p, pm->build_id) ? m : NULL;
+		return with_debug_file(n, m);
+	return find_debug_file(n, p, pm->build_id);
 }
 
 /* The address as the table has it. Of a debug file only the whole table knows the segments. */
@@ -75,15 +150,41 @@ static bool vaddr_of(const struct module *m, const struct profile_module *pm, ui
 	       (m->table.whole && rsym_vaddr_of_file_off(&m->table.rsym, file_off, ret) == 1);
 }
 
+static bool source_names(const struct profile_names *n, const struct profile *p,
+			 const struct profile_location *l)
+{
+	const struct name_source *source = n->options->source;
+
+	return source && source->lines(source->ctx, p, l, NULL, NULL, SIZE_MAX);
+}
+
+/* The file of a module, made ready to be asked. */
+static struct module *ready(struct profile_names *n, const struct profile *p, uint32_t module)
+{
+	struct module *m = find(n, p, module);
+
+	/* The kernel's symbols, and a debug file's segments, are in whole tables only. */
+	if (m && (m->table.kernel || m->table.debug_only) && module_whole(&n->modules, m, NULL))
+		return NULL;
+	return m;
+}
+
 static int want_all(struct profile_names *n, const struct profile *p, struct err *err)
 {
+	_cleanup_(freep) bool *looked = calloc(n->count + 1, sizeof(*looked));
+
+	if (!looked)
+		return err_set(err, ERR_MEMORY, "out of memory for names");
 	for (uint32_t i = 0; i < p->locations.count; i++) {
 		struct profile_location l = profile_location(p, i);
 		struct module *m;
 		uint64_t vaddr;
 
-		if (l.line_count || l.module == PROFILE_NONE)
+		if (!profile_is_unnamed(p, &l) || source_names(n, p, &l))
 			continue;
+		if (!looked[l.module])
+			n->by_module[l.module] = ready(n, p, l.module);
+		looked[l.module] = true;
 		m = n->by_module[l.module];
 		if (!m || !vaddr_of(m, &p->modules[l.module], l.address, &vaddr))
 			vaddr = 0; /* any: the table is needed all the same */
@@ -91,6 +192,19 @@ static int want_all(struct profile_names *n, const struct profile *p, struct err
 			return err_set(err, ERR_MEMORY, "out of memory for names");
 	}
 	return 0;
+}
+
+static int ask_source(struct profile_names *n, const struct profile *p, struct err *err)
+{
+	const struct name_source *source = n->options->source;
+	struct err why;
+	int rc = source ? source->prepare(source->ctx, p, &why) : 0;
+
+	if (rc == ERR_UNAVAILABLE && n->options->may_be_away) {
+		log_warn("%s: only files of this machine give names", why.message);
+		return 0;
+	}
+	return rc ? err_set(err, rc, "%s", why.message) : 0;
 }
 
 int profile_names_prepare(struct profile_names *n, const struct profile *p, struct err *err)
@@ -101,30 +215,26 @@ int profile_names_prepare(struct profile_names *n, const struct profile *p, stru
 	free(n->by_module);
 	n->by_module = NULL;
 	n->count = 0;
+	rc = open_given(n, err);
 	for (uint32_t i = 0; !any && i < p->locations.count; i++) {
 		struct profile_location l = profile_location(p, i);
 
-		any = !l.line_count && l.module != PROFILE_NONE;
+		any = profile_is_unnamed(p, &l);
 	}
-	if (!any)
-		return 0;
+	if (rc || !any)
+		return rc;
 	n->by_module = calloc(p->module_keys.count + 1, sizeof(struct module *));
 	if (!n->by_module)
 		return err_set(err, ERR_MEMORY, "out of memory for names");
 	n->count = p->module_keys.count;
-	for (uint32_t i = 0; i < n->count; i++) {
-		n->by_module[i] = find(n, p, i);
-		/* The kernel's symbols, and a debug file's segments, are in whole tables only. */
-		if (n->by_module[i] &&
-		    (n->by_module[i]->table.kernel || n->by_module[i]->table.debug_only) &&
-		    module_whole(&n->modules, n->by_module[i], NULL))
-			n->by_module[i] = NULL;
-	}
-	rc = want_all(n, p, err);
+	rc = ask_source(n, p, err);
+	if (!rc)
+		rc = want_all(n, p, err);
 	return rc ? rc : module_set_prepare(&n->modules, err);
 }
 
-static uint32_t add_function(const struct rsym *t, struct rsym_frame frame, struct profile *into)
+static uint32_t add_function(const struct rsym *t, struct rsym_frame frame,
+			     enum demangle_style style, struct profile *into)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_NAME_LEN);
 	_cleanup_(buf_done) struct buf shown = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
@@ -135,7 +245,7 @@ static uint32_t add_function(const struct rsym *t, struct rsym_frame frame, stru
 	    rsym_function(t, frame.function, &f, NULL) ||
 	    (frame.file != RSYM_NONE && rsym_file(t, frame.file, &file, NULL)))
 		return PROFILE_NONE;
-	demangle_append(DEMANGLE_FULL, name.p, name.len, &shown);
+	demangle_append(style, name.p, name.len, &shown);
 	return profile_add_function(into,
 				    &(struct profile_function){
 					    .name = profile_string(into, shown.p, shown.len),
@@ -151,17 +261,23 @@ size_t profile_names_lines(void *ctx, const struct profile *from, const struct p
 	struct profile_names *n = ctx;
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	const struct module *m = l->module < n->count ? n->by_module[l->module] : NULL;
+	const struct name_source *source = n->options->source;
+	/* Rawstack's own profiles have short names; they get more of these. */
+	enum demangle_style style = l->line_count ? DEMANGLE_SHORT : DEMANGLE_FULL;
+	size_t named = source ? source->lines(source->ctx, from, l, into, lines, max) : 0;
 	uint64_t vaddr;
 	int count;
 
+	if (named)
+		return named;
 	if (!m || m->failed || !m->table.p ||
 	    !vaddr_of(m, &from->modules[l->module], l->address, &vaddr))
 		return 0;
 	count = rsym_lookup(&m->table.rsym, vaddr, frames,
 			    max < ARRAY_LEN(frames) ? max : ARRAY_LEN(frames));
 	for (int i = 0; i < count; i++) {
-		lines[i] = (struct profile_line){add_function(&m->table.rsym, frames[i], into),
-						 frames[i].line};
+		lines[i] = (struct profile_line){
+			add_function(&m->table.rsym, frames[i], style, into), frames[i].line};
 		if (lines[i].function == PROFILE_NONE)
 			return 0;
 	}

@@ -3,7 +3,10 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "program.h"
 
 void profile_view_init(struct profile_view *v)
 {
@@ -14,6 +17,8 @@ void profile_view_init(struct profile_view *v)
 void profile_view_done(struct profile_view *v)
 {
 	profile_filter_done(&v->filter);
+	if (v->remote)
+		program_remote_names->close(v->remote);
 	profile_done(&v->p);
 }
 
@@ -31,10 +36,31 @@ int profile_view_option(int option, const char *value, struct profile_view *v, s
 	}
 }
 
+static int open_remote(struct profile_view *v, struct err *err)
+{
+	struct profile_filter *f = &v->filter;
+	const char *usual = getenv("RAWSTACK_SERVER");
+	int rc;
+
+	if (f->no_symbolize || (!f->server && (!usual || !usual[0])))
+		return 0;
+	if (!program_remote_names)
+		return program_other(err);
+	rc = program_remote_names->open(&v->remote, f->server, err);
+	if (rc)
+		return rc;
+	f->naming.source = program_remote_names->source(v->remote);
+	/* Whoever has named a service for all commands did not ask for it in this one. */
+	f->naming.may_be_away = !f->server;
+	return 0;
+}
+
 int profile_view_read(struct profile_view *v, char *const *paths, size_t count, struct err *err)
 {
-	int rc = profile_input_read(paths, count, &v->filter, &v->p, err);
+	int rc = open_remote(v, err);
 
+	if (!rc)
+		rc = profile_input_read(paths, count, &v->filter, &v->p, err);
 	return rc ? rc : profile_input_value(&v->p, v->value, &v->row, err);
 }
 

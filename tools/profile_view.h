@@ -8,12 +8,14 @@
 #include "filter_option.h"
 #include "json.h"
 #include "profile_input.h"
+#include "remote_names.h"
 #include "text.h"
 
 struct profile_view {
 	struct profile_filter filter;
 	const char *value; /* which type of value; NULL: the profile's own choice */
 	bool json;
+	struct remote_names *remote; /* NULL: no service is asked */
 	struct profile p;
 	uint32_t row; /* of p.value_types */
 };
@@ -23,7 +25,8 @@ enum {
 	VIEW_JSON,
 };
 
-/* Rows for an array of struct option. */
+/* Letters of all commands, and rows for an array of struct option. */
+#define VIEW_LETTERS ":e:"
 #define VIEW_OPTIONS                                                    \
 	FILTER_OPTIONS, {"value", required_argument, NULL, VIEW_VALUE}, \
 	{                                                               \
@@ -40,7 +43,7 @@ void profile_view_done(struct profile_view *v);
 /* As filter_option(). */
 int profile_view_option(int option, const char *value, struct profile_view *v, struct err *err);
 
-/* Reads, filters and merges; v->row is what to weigh. */
+/* Reads, names, filters and merges; v->row is what to weigh. */
 int profile_view_read(struct profile_view *v, char *const *paths, size_t count,
 		      struct err *err) _must_check_;
 

@@ -8,10 +8,13 @@
  * knows every command and takes its place, with the same arguments.
  */
 #include "command.h"
+#include "remote_names.h"
 #include "resolve_service.h"
 
 extern const struct command *const program_commands[];                  /* a NULL ends them */
 extern const struct resolve_service_ops *const program_resolve_service; /* NULL: see the other */
+
+extern const struct remote_names_ops *const program_remote_names; /* likewise */
 
 /* The arguments of main(). */
 void program_init(char **argv);

@@ -12,6 +12,7 @@ const struct command *const program_commands[] = {
 };
 
 const struct resolve_service_ops *const program_resolve_service = NULL;
+const struct remote_names_ops *const program_remote_names = NULL;
 
 static char **arguments;
 

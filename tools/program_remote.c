@@ -8,6 +8,7 @@ const struct command *const program_commands[] = {
 };
 
 const struct resolve_service_ops *const program_resolve_service = &resolve_remote;
+const struct remote_names_ops *const program_remote_names = &remote_names_service;
 
 static const char *asked;
 

@@ -357,3 +357,15 @@ bool profile_is_kernel(const struct profile *p, uint32_t module)
 	path = profile_text(p, p->modules[module].path);
 	return path.len >= sizeof(prefix) - 1 && memcmp(path.p, prefix, sizeof(prefix) - 1) == 0;
 }
+
+bool profile_is_unnamed(const struct profile *p, const struct profile_location *l)
+{
+	struct profile_text name;
+
+	if (l->module == PROFILE_NONE || l->line_count > 1)
+		return false;
+	if (!l->line_count)
+		return true;
+	name = profile_text(p, profile_function(p, l->lines[0].function).name);
+	return name.len && name.p[name.len - 1] != ']' && profile_is_placeholder(name);
+}

@@ -167,9 +167,14 @@ uint32_t profile_value_index(const struct profile *p, const char *type);
 bool profile_is_placeholder(struct profile_text name);
 bool profile_is_kernel(const struct profile *p, uint32_t module);
 
+/* Whether a location is a place in a binary that nobody named: without lines, or with a placeholder
+ * of its own. */
+bool profile_is_unnamed(const struct profile *p, const struct profile_location *l);
+
 /* --- merging --------------------------------------------------------------------------------- */
 
-/* Lines for a location of `from` that has none, with functions added to `into`: how many of max. */
+/* Lines for a location of `from` that has no name (profile_is_unnamed()), with functions added to
+ * `into`: how many of max. */
 typedef size_t profile_lines_fn(void *ctx, const struct profile *from,
 				const struct profile_location *l, struct profile *into,
 				struct profile_line *lines, size_t max);
@@ -186,7 +191,7 @@ typedef bool profile_keep_fn(void *ctx, const struct profile *from, uint32_t sam
 int profile_merge(struct profile *into, const struct profile *from, profile_keep_fn *keep,
 		  void *ctx, struct err *err) _must_check_;
 
-/* The same, and names what has no lines; NULL names nothing. */
+/* The same, and names what has no name; NULL names nothing. */
 int profile_merge_named(struct profile *into, const struct profile *from, profile_keep_fn *keep,
 			void *keep_ctx, profile_lines_fn *name, void *name_ctx,
 			struct err *err) _must_check_;

@@ -76,21 +76,37 @@ static uint32_t map_function(struct merge *m, uint32_t id)
 	return m->functions[id];
 }
 
+/* What its module has, now that this has names. */
+static uint32_t flags_of(const struct profile_location *l)
+{
+	uint32_t flags = PROFILE_HAS_FUNCTIONS;
+
+	for (size_t i = 0; i < l->line_count; i++)
+		if (l->lines[i].line)
+			flags |= PROFILE_HAS_LINES | PROFILE_HAS_FILENAMES;
+	return l->line_count > 1 ? flags | PROFILE_HAS_INLINES : flags;
+}
+
 static uint32_t map_location(struct merge *m, uint32_t id)
 {
 	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
 	struct profile_location l;
+	size_t named = 0;
 
 	if (m->locations[id] != PROFILE_NONE)
 		return m->locations[id];
 	l = profile_location(m->from, id);
-	for (size_t i = 0; i < l.line_count; i++)
+	if (m->name && profile_is_unnamed(m->from, &l))
+		named = m->name(m->name_ctx, m->from, &l, m->into, lines, ARRAY_LEN(lines));
+	for (size_t i = 0; !named && i < l.line_count; i++)
 		lines[i] = (struct profile_line){map_function(m, l.lines[i].function),
 						 l.lines[i].line};
-	if (!l.line_count && m->name)
-		l.line_count = m->name(m->name_ctx, m->from, &l, m->into, lines, ARRAY_LEN(lines));
+	if (named)
+		l.line_count = named;
 	l.lines = lines;
 	l.module = map_module(m, l.module);
+	if (named)
+		profile_module_mark(m->into, l.module, flags_of(&l));
 	m->locations[id] = profile_add_location(m->into, &l);
 	return m->locations[id];
 }

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "name_advice.h"
+
+#include <string.h>
+
+static struct name_status status_of(const struct profile_view *v, struct profile_text id)
+{
+	const struct name_source *source = v->filter.naming.source;
+
+	if (!source || !id.len)
+		return (struct name_status){NULL, ""};
+	return source->status(source->ctx, id);
+}
+
+/* Why there are no names; false: no push helps. */
+static bool append_why(struct buf *out, const struct name_status *s)
+{
+	if (!s->status)
+		return true;
+	if (strcmp(s->status, "ready") == 0) {
+		buf_str(out, ": in none of its functions");
+		return false;
+	}
+	if (strcmp(s->status, "building") == 0) {
+		buf_str(out, ": the service is making its table: try again");
+		return false;
+	}
+	if (strcmp(s->status, "missing") == 0)
+		buf_str(out, ": unknown to the service");
+	else if (strcmp(s->status, "purged") == 0)
+		buf_str(out, ": no longer stored");
+	else
+		buf_printf(out, ": %s: %s", s->status, s->reason); /* escaped already */
+	return true;
+}
+
+void name_advice_text(struct buf *out, const struct profile_view *v, uint32_t module)
+{
+	struct profile_text path, id;
+	struct name_status status;
+
+	if (module == PROFILE_NONE) {
+		buf_str(out, "[no module]: generated code, or mappings that were gone\n");
+		return;
+	}
+	path = profile_text(&v->p, v->p.modules[module].path);
+	id = profile_text(&v->p, v->p.modules[module].build_id);
+	status = status_of(v, id);
+	profile_view_text(out, path);
+	if (id.len) {
+		buf_str(out, "  build id ");
+		profile_view_text(out, id);
+	}
+	if (append_why(out, &status)) {
+		if (profile_is_kernel(&v->p, module)) {
+			buf_str(out, ": rawstack push --kernel");
+		} else if (path.len && path.p[0] == '/') {
+			buf_str(out, ": rawstack push ");
+			profile_view_text(out, path);
+		} else {
+			buf_str(out, ": no file to push");
+		}
+	}
+	buf_str(out, "\n");
+}
+
+void name_advice_json(struct buf *out, const struct profile_view *v, uint32_t module)
+{
+	struct profile_text path = {"", 0}, id = {"", 0};
+	struct name_status status;
+
+	if (module != PROFILE_NONE) {
+		path = profile_text(&v->p, v->p.modules[module].path);
+		id = profile_text(&v->p, v->p.modules[module].build_id);
+	}
+	status = status_of(v, id);
+	json_key_text(out, "path", path.p, path.len);
+	json_key_text(out, "build_id", id.p, id.len);
+	if (!status.status)
+		return;
+	json_key_cstr(out, "status", status.status);
+	json_key_cstr(out, "reason", status.reason);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remote_names.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+#include "remote_names_priv.h"
+
+/* Of one request and its reply. */
+#define ARENA_MAX (1 * GIB)
+
+static void close_names(struct remote_names *n)
+{
+	if (!n)
+		return;
+	for (size_t i = 0; i < n->binary_ids.count; i++)
+		free(n->binaries[i].reason);
+	rpc_client_close(n->client);
+	intern_done(&n->binary_ids);
+	intern_done(&n->places);
+	profile_done(&n->found);
+	arena_done(&n->arena);
+	free(n->binaries);
+	free(n->answers);
+	free(n->weights);
+	free(n->paths);
+	free(n);
+}
+
+/* --- what to ask ----------------------------------------------------------------------------- */
+
+/* perf cuts ids to 20 bytes and fills shorter ones (16 of MD5, 8 of a fast hash) up with zeros. */
+static void unpad(struct build_id *id)
+{
+	static const uint8_t zeros[12];
+
+	if (id->len == 20 && !memcmp(id->bytes + 8, zeros, 12))
+		id->len = 8;
+	else if (id->len == 20 && !memcmp(id->bytes + 16, zeros, 4))
+		id->len = 16;
+}
+
+static uint32_t binary_of(struct remote_names *n, struct profile_text hex)
+{
+	char text[BUILD_ID_HEX_MAX];
+	bool fresh;
+	uint32_t row = intern_add(&n->binary_ids, hex.p, hex.len, &fresh);
+	struct binary *b;
+
+	if (row == INTERN_FULL || !grow_array((void **)&n->binaries, &n->binaries_cap,
+					      n->binary_ids.count, sizeof(*b), UINT32_MAX))
+		return PROFILE_NONE;
+	b = &n->binaries[row];
+	if (!fresh)
+		return row;
+	*b = (struct binary){.row = PROFILE_NONE};
+	if (hex.len >= sizeof(text))
+		return row;
+	memcpy(text, hex.p, hex.len);
+	text[hex.len] = '\0';
+	if (build_id_parse(&b->id, text, NULL))
+		b->id = (struct build_id){0};
+	unpad(&b->id);
+	return row;
+}
+
+static bool text_is(struct profile_text t, const char *s)
+{
+	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
+}
+
+/* "[kernel:<module>]" lies in .text, "[kernel:<module>.<section>]" in that one. */
+static uint32_t section_of(struct remote_names *n, struct profile_text path)
+{
+	const char *dot = memchr(path.p, '.', path.len);
+
+	if (!dot)
+		return profile_cstr(&n->found, ".text");
+	return profile_string(&n->found, dot, (size_t)(path.p + path.len - 1 - dot));
+}
+
+/* Where a location is, as the service is asked; false: it cannot be. */
+static bool place_of(struct remote_names *n, const struct profile *p,
+		     const struct profile_location *l, struct place *ret)
+{
+	const struct profile_module *m;
+	struct profile_text path;
+	bool own;
+
+	if (!profile_is_unnamed(p, l))
+		return false;
+	m = &p->modules[l->module];
+	*ret = (struct place){.binary = binary_of(n, profile_text(p, m->build_id))};
+	if (ret->binary == PROFILE_NONE || n->binaries[ret->binary].id.kind == BUILD_ID_NONE)
+		return false;
+	path = profile_text(p, m->path);
+	own = !m->start && !m->file_off;
+	ret->address = l->address - m->start + m->file_off;
+	if (!profile_is_kernel(p, l->module)) {
+		ret->kind = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_FILE_OFF;
+	} else if (own && text_is(path, PROFILE_KERNEL_TEXT)) {
+		ret->kind = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_KERNEL_TEXT;
+	} else if (own && path.len > strlen(PROFILE_KERNEL_PREFIX) &&
+		   path.p[strlen(PROFILE_KERNEL_PREFIX)] == ':') {
+		ret->kind = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_KERNEL_MODULE;
+		ret->section = section_of(n, path);
+	} else {
+		return false;
+	}
+	/* Rawstack's own profiles have short names; they get more of these. */
+	ret->style = l->line_count ? RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT
+				   : RAWSTACK__V1__DEMANGLE__DEMANGLE_FULL;
+	return !n->found.failed;
+}
+
+/* How many samples each location stands for. */
+static uint64_t *weights_of(const struct profile *p)
+{
+	uint32_t row = profile_value_index(p, "samples");
+	uint64_t *weights = calloc(p->locations.count + 1, sizeof(*weights));
+
+	for (uint32_t i = 0; weights && i < p->samples.count; i++) {
+		int64_t weight = row == PROFILE_NONE ? 1 : profile_values(p, i)[row];
+		const uint32_t *stack;
+		size_t count;
+
+		stack = profile_stack(p, profile_sample(p, i).stack, &count);
+		for (size_t k = 0; weight > 0 && k < count; k++)
+			if (!CHECKED_ADD(weights[stack[k]], (uint64_t)weight, &weights[stack[k]]))
+				weights[stack[k]] = UINT64_MAX;
+	}
+	return weights;
+}
+
+/* Notes places that were not asked for yet. */
+static int gather(struct remote_names *n, const struct profile *p, struct err *err)
+{
+	_cleanup_(freep) uint64_t *weights = weights_of(p);
+
+	if (!weights)
+		return remote_names_full(err);
+	for (uint32_t i = 0; i < p->locations.count; i++) {
+		struct profile_location l = profile_location(p, i);
+		struct place place;
+		uint32_t id;
+		size_t at;
+
+		if (!place_of(n, p, &l, &place))
+			continue;
+		id = intern_add(&n->places, &place, sizeof(place), NULL);
+		if (id == INTERN_FULL)
+			return remote_names_full(err);
+		if (id < n->asked)
+			continue;
+		at = id - n->asked;
+		if (!grow_array((void **)&n->weights, &n->weights_cap, at + 1, sizeof(*n->weights),
+				LIMIT_PROFILE_ENTRIES) ||
+		    !grow_array((void **)&n->paths, &n->paths_cap, at + 1, sizeof(*n->paths),
+				LIMIT_PROFILE_ENTRIES))
+			return remote_names_full(err);
+		if (id + 1 == n->places.count) {
+			struct profile_text path = profile_text(p, p->modules[l.module].path);
+
+			n->paths[at] = profile_string(&n->found, path.p, path.len);
+		}
+		n->weights[at] = weights[i];
+	}
+	return n->found.failed ? remote_names_full(err) : 0;
+}
+
+static int prepare(void *ctx, const struct profile *p, struct err *err)
+{
+	struct remote_names *n = ctx;
+	_cleanup_(freep) uint32_t *list = NULL;
+	uint32_t *ids;
+	size_t count = 0;
+	int rc = gather(n, p, err);
+
+	if (rc)
+		return rc;
+	list = malloc((n->places.count - n->asked + 1) * sizeof(*list));
+	if (!list || !grow_array((void **)&n->answers, &n->answers_cap, n->places.count + 1,
+				 sizeof(*n->answers), LIMIT_PROFILE_ENTRIES))
+		return remote_names_full(err);
+	/* One style behind the other: a request has one. */
+	for (uint32_t style = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
+	     style <= RAWSTACK__V1__DEMANGLE__DEMANGLE_FULL; style++)
+		for (size_t i = n->asked; i < n->places.count; i++)
+			if (place_at(n, i)->style == style)
+				list[count++] = (uint32_t)i;
+	memset(n->answers + n->asked, 0xff, (n->places.count - n->asked) * sizeof(*n->answers));
+	ids = list;
+	while (!rc && count) {
+		log_progress("asking for %zu names", count);
+		rc = remote_names_ask(n, &ids, &count, err);
+	}
+	log_progress("%s", "");
+	n->asked = n->places.count;
+	return rc;
+}
+
+/* --- the source ------------------------------------------------------------------------------ */
+
+static uint32_t copy_string(struct profile *into, const struct profile *from, uint32_t string)
+{
+	struct profile_text t = profile_text(from, string);
+
+	return profile_string(into, t.p, t.len);
+}
+
+static size_t lines(void *ctx, const struct profile *from, const struct profile_location *l,
+		    struct profile *into, struct profile_line *ret, size_t max)
+{
+	struct remote_names *n = ctx;
+	struct profile_location found;
+	struct place place;
+	uint32_t id;
+
+	if (!place_of(n, from, l, &place))
+		return 0;
+	id = intern_find(&n->places, &place, sizeof(place));
+	if (id >= n->asked || n->answers[id] == PROFILE_NONE)
+		return 0;
+	found = profile_location(&n->found, n->answers[id]);
+	if (found.line_count > max)
+		return 0;
+	for (size_t i = 0; into && i < found.line_count; i++) {
+		struct profile_function f = profile_function(&n->found, found.lines[i].function);
+
+		f.name = copy_string(into, &n->found, f.name);
+		f.system_name = copy_string(into, &n->found, f.system_name);
+		f.file = copy_string(into, &n->found, f.file);
+		ret[i] = (struct profile_line){profile_add_function(into, &f), found.lines[i].line};
+	}
+	return found.line_count;
+}
+
+static struct name_status status(void *ctx, struct profile_text build_id)
+{
+	const struct remote_names *n = ctx;
+	uint32_t row = intern_find(&n->binary_ids, build_id.p, build_id.len);
+
+	if (row == INTERN_FULL || !n->binaries[row].status)
+		return (struct name_status){NULL, ""};
+	return (struct name_status){n->binaries[row].status, n->binaries[row].reason};
+}
+
+DEFINE_FREEP(struct remote_names, close_names);
+
+static int open_names(struct remote_names **ret, const char *server, struct err *err)
+{
+	_cleanup_(close_namesp) struct remote_names *n = calloc(1, sizeof(*n));
+	int rc;
+
+	if (!n)
+		return remote_names_full(err);
+	profile_init(&n->found);
+	n->binary_ids = n->places =
+		(struct intern)INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
+	n->arena = (struct arena)ARENA_INIT(ARENA_MAX);
+	n->source = (struct name_source){n, prepare, lines, status};
+	rc = remote_open(&n->client, server, err);
+	if (!rc)
+		*ret = TAKE_PTR(n);
+	return rc;
+}
+
+static const struct name_source *source_of(struct remote_names *n)
+{
+	return &n->source;
+}
+
+const struct remote_names_ops remote_names_service = {open_names, source_of, close_names};

@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
+#include "batch_reply.h"
+#include "digest.h"
+#include "remote_names_priv.h"
+#include "text.h"
+
+/* Locations of one request: as many as are likely to be answered in one reply. */
+#define BATCH      ((size_t)LIMIT_BATCH_LOCATIONS / 4)
+#define TIMEOUT_MS 30000
+
+static ProtobufCBinaryData borrow(const void *p, size_t len)
+{
+	return (ProtobufCBinaryData){.len = len, .data = (uint8_t *)(uintptr_t)p};
+}
+
+static ProtobufCBinaryData borrow_string(const struct remote_names *n, uint32_t string, size_t max)
+{
+	struct profile_text t = profile_text(&n->found, string);
+
+	return borrow(t.p, t.len < max ? t.len : max);
+}
+
+static bool new_message(struct remote_names *n, Rawstack__V1__StackBatch **ret, size_t count)
+{
+	Rawstack__V1__StackBatch *q = arena_alloc(&n->arena, sizeof(*q));
+	Rawstack__V1__Locations *rows = arena_alloc(&n->arena, sizeof(*rows));
+
+	if (!q || !rows)
+		return false;
+	rawstack__v1__stack_batch__init(q);
+	rawstack__v1__locations__init(rows);
+	q->detail = RAWSTACK__V1__DETAIL__DETAIL_INLINES;
+	q->want_function_details = true;
+	q->locations = rows;
+	q->modules = arena_array(&n->arena, count, sizeof(void *));
+	q->strings = arena_array(&n->arena, count + 1, sizeof(*q->strings));
+	rows->kind = arena_array(&n->arena, count, sizeof(*rows->kind));
+	rows->module = arena_array(&n->arena, count, sizeof(*rows->module));
+	rows->address = arena_array(&n->arena, count, sizeof(*rows->address));
+	rows->string = arena_array(&n->arena, count, sizeof(*rows->string));
+	rows->weight = arena_array(&n->arena, count, sizeof(*rows->weight));
+	*ret = q;
+	return q->modules && q->strings && rows->kind && rows->module && rows->address &&
+	       rows->string && rows->weight;
+}
+
+static bool add_module(struct remote_names *n, Rawstack__V1__StackBatch *q, struct binary *b,
+		       uint32_t path)
+{
+	Rawstack__V1__Module *m = arena_alloc(&n->arena, sizeof(*m));
+
+	if (!m)
+		return false;
+	rawstack__v1__module__init(m);
+	m->build_id = borrow(b->id.bytes, b->id.len);
+	m->id_kind = RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
+	m->path = borrow_string(n, path, LIMIT_PATH_LEN);
+	b->row = (uint32_t)q->n_modules;
+	q->modules[q->n_modules++] = m;
+	return true;
+}
+
+/* Each section is said again: there are few, and few rows have one. */
+static bool add_row(struct remote_names *n, Rawstack__V1__StackBatch *q, size_t id, size_t first)
+{
+	const struct place *at = place_at(n, id);
+	struct binary *b = &n->binaries[at->binary];
+	Rawstack__V1__Locations *rows = q->locations;
+	size_t row = rows->n_kind++;
+
+	if (b->row == PROFILE_NONE && !add_module(n, q, b, n->paths[id - first]))
+		return false;
+	rows->kind[row] = (Rawstack__V1__LocationKind)at->kind;
+	rows->module[row] = b->row;
+	rows->address[row] = at->address;
+	rows->weight[row] = n->weights[id - first];
+	if (at->kind == RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_KERNEL_MODULE) {
+		rows->string[row] = (uint32_t)q->n_strings;
+		q->strings[q->n_strings++] = borrow_string(n, at->section, LIMIT_STRING_LEN);
+	}
+	return true;
+}
+
+/* The same question has the same id: it is counted in Missing once. */
+static int name_batch(struct remote_names *n, Rawstack__V1__StackBatch *q, struct err *err)
+{
+	_cleanup_(digest_freep) struct digest *d = digest_new(err);
+	uint8_t *sum = arena_alloc(&n->arena, DIGEST_LEN);
+	const Rawstack__V1__Locations *rows = q->locations;
+	int rc = !d ? ERR_MEMORY : !sum ? remote_names_full(err) : 0;
+
+	for (size_t i = 0; !rc && i < q->n_modules; i++)
+		rc = digest_update(d, q->modules[i]->build_id.data, q->modules[i]->build_id.len,
+				   err);
+	if (!rc)
+		rc = digest_update(d, rows->address, rows->n_address * sizeof(*rows->address), err);
+	if (!rc)
+		rc = digest_update(d, rows->weight, rows->n_weight * sizeof(*rows->weight), err);
+	if (!rc)
+		rc = digest_finish(d, sum, err);
+	q->batch_id = borrow(sum, DIGEST_LEN);
+	return rc;
+}
+
+/* A request for the first of the given places: those of one style, and as many as fit. */
+static int make_request(struct remote_names *n, const uint32_t *ids, size_t count, size_t first,
+			Rawstack__V1__StackBatch **ret, size_t *ret_taken, struct err *err)
+{
+	Rawstack__V1__StackBatch *q;
+	size_t taken = 0;
+
+	count = count < BATCH ? count : BATCH;
+	if (!new_message(n, &q, count))
+		return remote_names_full(err);
+	for (size_t i = 0; i < n->binary_ids.count; i++)
+		n->binaries[i].row = PROFILE_NONE;
+	q->strings[q->n_strings++] = borrow("", 0);
+	q->demangle = (Rawstack__V1__Demangle)place_at(n, ids[0])->style;
+	while (taken < count && place_at(n, ids[taken])->style == (uint32_t)q->demangle &&
+	       q->n_modules < LIMIT_BATCH_MODULES)
+		if (!add_row(n, q, ids[taken++], first))
+			return remote_names_full(err);
+	q->locations->n_module = q->locations->n_address = taken;
+	q->locations->n_string = q->locations->n_weight = taken;
+	*ret = q;
+	*ret_taken = taken;
+	return name_batch(n, q, err);
+}
+
+/* --- answers --------------------------------------------------------------------------------- */
+
+static uint32_t take_string(struct remote_names *n, const ProtobufCBinaryData *s)
+{
+	return profile_string(&n->found, s->data, s->len);
+}
+
+static uint32_t take_function(struct remote_names *n, const Rawstack__V1__SymbolizedBatch *r,
+			      uint32_t row)
+{
+	const Rawstack__V1__Functions *f = r->functions;
+	struct profile_function fn = {
+		.name = take_string(n, &r->strings[f->name[row]]),
+		.file = take_string(n, &r->strings[f->file[row]]),
+	};
+
+	fn.system_name =
+		f->n_linkage_name ? take_string(n, &r->strings[f->linkage_name[row]]) : fn.name;
+	if (f->n_start_line)
+		fn.start_line = f->start_line[row];
+	return profile_add_function(&n->found, &fn);
+}
+
+static uint32_t take_frames(struct remote_names *n, const Rawstack__V1__SymbolizedBatch *r,
+			    size_t first, uint32_t count)
+{
+	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
+
+	for (uint32_t i = 0; i < count; i++)
+		lines[i] = (struct profile_line){take_function(n, r, r->frame_function[first + i]),
+						 r->frame_line[first + i]};
+	return profile_add_location(&n->found, &(struct profile_location){.module = PROFILE_NONE,
+									  .lines = lines,
+									  .line_count = count});
+}
+
+static int take_modules(struct remote_names *n, const Rawstack__V1__SymbolizedBatch *r,
+			struct err *err)
+{
+	for (size_t i = 0; i < n->binary_ids.count; i++) {
+		struct binary *b = &n->binaries[i];
+		_cleanup_(buf_done) struct buf reason = BUF_INIT(MIB);
+		const Rawstack__V1__ModuleReply *m;
+
+		if (b->row == PROFILE_NONE)
+			continue;
+		if (b->row >= r->n_modules)
+			return err_set(err, ERR_INTERNAL, "the service does not say what it has");
+		m = r->modules[b->row];
+		b->status = remote_module_status(m->status);
+		text_append(&reason, m->reason.data, m->reason.len);
+		free(b->reason);
+		b->reason = strdup(buf_cstr(&reason));
+		if (!b->reason)
+			return remote_names_full(err);
+	}
+	return 0;
+}
+
+/* Takes what is answered; what is deferred comes to the front of ids. */
+static int take_reply(struct remote_names *n, const Rawstack__V1__SymbolizedBatch *r, uint32_t *ids,
+		      size_t count, size_t *ret_deferred, struct err *err)
+{
+	size_t first = 0, deferred = 0;
+	int rc = batch_reply_check(r, count, err);
+
+	if (!rc)
+		rc = take_modules(n, r, err);
+	for (size_t i = 0; !rc && i < count; i++) {
+		if (r->status[i] == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED)
+			ids[deferred++] = ids[i];
+		else if (batch_reply_names(r, first, r->frame_count[i]))
+			n->answers[ids[i]] = take_frames(n, r, first, r->frame_count[i]);
+		first += r->frame_count[i];
+	}
+	if (!rc && n->found.failed)
+		rc = err_set(err, ERR_LIMIT, "names: more than memory or the limits allow");
+	if (!rc && deferred == count)
+		rc = err_set(err, ERR_INTERNAL, "the service defers all of %zu places", count);
+	*ret_deferred = deferred;
+	return rc;
+}
+
+int remote_names_ask(struct remote_names *n, uint32_t **ids, size_t *count, struct err *err)
+{
+	ProtobufCMessage *reply;
+	Rawstack__V1__StackBatch *q;
+	size_t taken, deferred = 0;
+	int rc;
+
+	arena_reset(&n->arena);
+	rc = make_request(n, *ids, *count, n->asked, &q, &taken, err);
+	if (!rc)
+		rc = rpc_client_call_in(n->client, "/rawstack.v1.Symbolizer/Symbolize", &q->base,
+					&rawstack__v1__symbolized_batch__descriptor, TIMEOUT_MS,
+					&n->arena, &reply, err);
+	if (!rc)
+		rc = take_reply(n, (const Rawstack__V1__SymbolizedBatch *)reply, *ids, taken,
+				&deferred, err);
+	if (rc)
+		return rc;
+	/* What is deferred is asked again, with what comes behind it. */
+	memmove(*ids + taken - deferred, *ids, deferred * sizeof(**ids));
+	*ids += taken - deferred;
+	*count -= taken - deferred;
+	return 0;
+}
