@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "buf.h"
 #include "bytes.h"
 #include "inflate.h"
 #include "limits.h"
@@ -157,12 +158,23 @@ int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 	return 0;
 }
 
+static void free_parts(struct image *im)
+{
+	for (size_t i = 0; i < im->part_count; i++) {
+		struct image_part *part = &im->parts[i];
+
+		free(part->inflated);
+		free(part->joined);
+		part->inflated = part->joined = NULL;
+		part->relocated = false;
+	}
+}
+
 void image_free(struct image *im)
 {
 	if (!im)
 		return;
-	for (size_t i = 0; i < im->part_count; i++)
-		free(im->parts[i].inflated);
+	free_parts(im);
 	free(im->parts);
 	free(im->segments);
 	elf_end(im->elf);
@@ -290,26 +302,42 @@ static int part_packed(struct image *im, const struct image_part *part, struct i
 	return ret->plain_len != 0;
 }
 
-static struct image_part *find_part(const struct image *im, const char *name)
+static bool is_named(const struct image_part *part, const char *name)
 {
-	for (size_t i = 1; i < im->part_count; i++) {
-		const char *have = im->parts[i].name;
+	return strcmp(part->name, name) == 0 ||
+	       (strncmp(part->name, ".zdebug_", 8) == 0 && strncmp(name, ".debug_", 7) == 0 &&
+		strcmp(part->name + 8, name + 7) == 0);
+}
 
-		if (strcmp(have, name) == 0 ||
-		    (strncmp(have, ".zdebug_", 8) == 0 && strncmp(name, ".debug_", 7) == 0 &&
-		     strcmp(have + 8, name + 7) == 0))
+/* The next section of that name behind `after`, or the first (NULL). */
+static struct image_part *find_part(const struct image *im, const char *name,
+				    const struct image_part *after)
+{
+	for (size_t i = after ? (size_t)(after - im->parts) + 1 : 1; i < im->part_count; i++)
+		if (is_named(&im->parts[i], name))
 			return &im->parts[i];
-	}
 	return NULL;
+}
+
+/*
+ * A compiler puts each type unit into a section of its own, one of a COMDAT group; what is not
+ * linked, so relocatable files and .dwo files, has many of one name. Nothing counts from the start
+ * of such a section but its own units, so they can stand one behind the other.
+ */
+static bool is_split_by_units(const struct image *im, const char *name,
+			      const struct image_part *part)
+{
+	return (strncmp(name, ".debug_info", 11) == 0 || strncmp(name, ".debug_types", 12) == 0) &&
+	       find_part(im, name, part);
 }
 
 int image_section_packed(struct image *im, const char *name, struct image_packed *ret,
 			 struct err *err)
 {
-	const struct image_part *part = find_part(im, name);
+	const struct image_part *part = find_part(im, name, NULL);
 
 	*ret = (struct image_packed){0};
-	if (part && image_bias(im)) {
+	if (part && (image_bias(im) || is_split_by_units(im, name, part))) {
 		/* Relocations need the whole of it. */
 		int rc = image_section(im, name, &ret->p, &ret->len, err);
 
@@ -319,12 +347,11 @@ int image_section_packed(struct image *im, const char *name, struct image_packed
 	return part ? part_packed(im, part, ret, err) : 0;
 }
 
-int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
-		  struct err *err)
+static int part_content(struct image *im, struct image_part *part, const uint8_t **ret_p,
+			size_t *ret_len, struct err *err)
 {
-	struct image_part *part = find_part(im, name);
 	struct image_packed packed;
-	int rc = part ? part_packed(im, part, &packed, err) : 0;
+	int rc = part_packed(im, part, &packed, err);
 
 	if (rc <= 0)
 		return rc;
@@ -346,12 +373,53 @@ int image_section(struct image *im, const char *name, const uint8_t **ret_p, siz
 	return 1;
 }
 
+/* Into first->joined. 1; 0: they are all empty; negative. */
+static int join_parts(struct image *im, const char *name, struct image_part *first, struct err *err)
+{
+	_cleanup_(buf_done) struct buf all = BUF_INIT(LIMIT_SECTION_LEN);
+
+	for (struct image_part *part = first; part; part = find_part(im, name, part)) {
+		const uint8_t *p;
+		size_t len;
+		int rc = part_content(im, part, &p, &len, err);
+
+		if (rc < 0)
+			return rc;
+		if (rc)
+			buf_append(&all, p, len);
+		free(part->inflated);
+		part->inflated = NULL;
+		part->relocated = false;
+	}
+	first->joined_len = all.len;
+	buf_append(&all, (const uint8_t[SECTION_PAD]){0}, SECTION_PAD);
+	if (all.failed)
+		return err_set(err, ERR_LIMIT, "sections %s are too long, or no memory", name);
+	first->joined = TAKE_PTR(all.p);
+	return first->joined_len != 0;
+}
+
+int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
+		  struct err *err)
+{
+	struct image_part *part = find_part(im, name, NULL);
+	int rc;
+
+	if (!part)
+		return 0;
+	if (!is_split_by_units(im, name, part))
+		return part_content(im, part, ret_p, ret_len, err);
+	rc = part->joined ? part->joined_len != 0 : join_parts(im, name, part, err);
+	if (rc <= 0)
+		return rc;
+	*ret_p = part->joined;
+	*ret_len = part->joined_len;
+	return 1;
+}
+
 void image_forget(struct image *im)
 {
-	for (size_t i = 0; i < im->part_count; i++) {
-		free(im->parts[i].inflated);
-		im->parts[i].inflated = NULL;
-	}
+	free_parts(im);
 	image_drop(im, im->p, im->len);
 }
 

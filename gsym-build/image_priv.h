@@ -11,6 +11,8 @@ struct image_part {
 	const char *name;  /* in the file's string table */
 	uint8_t *inflated; /* owned */
 	bool relocated;    /* `inflated` is, where there is something to relocate */
+	uint8_t *joined;   /* owned: with the sections of this name behind it */
+	size_t joined_len;
 };
 
 struct image {
