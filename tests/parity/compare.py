@@ -3,6 +3,7 @@
 import bisect
 import collections
 import dataclasses
+import functools
 import itertools
 import posixpath
 import re
@@ -40,14 +41,42 @@ def has_alternate(path):
     return any(s.name == ".gnu_debugaltlink" for s in elffile.ElfFile(path).sections)
 
 
+def plain_name(mangled):
+    """Of a C++ name the part that DW_AT_name has, or None."""
+    done = subprocess.run(["c++filt", "-p", mangled], capture_output=True, text=True)
+    text = done.stdout.strip()
+    return None if done.returncode or text == mangled else without_arguments(text).split("::")[-1]
+
+
+def without_arguments(text):
+    """Without template arguments."""
+    while (shorter := re.sub(r"(?<!operator)<[^<>]*>", "", text)) != text:
+        text = shorter
+    return text.strip()
+
+
+@functools.cache
+def is_plain_name(name, mangled):
+    """Whether `name` is how a DIE calls the function whose linkage name is `mangled`."""
+    return plain_name(mangled) == without_arguments(name)
+
+
 def without_unknown(llvm, ours, named_by_dwarf):
-    """Ours with LLVM's names where it has none of DWARF: none, or outermost that of a symbol."""
+    """Ours with LLVM's names where it does not have all of DWARF's: none, the plain one of a
+    function whose linkage name it does not reach, or outermost that of a symbol."""
     if places(llvm) != places(ours):
         return None
     last = len(ours) - 1
+
+    def known_to_llvm(i, theirs, mine):
+        if not theirs.name or (i == last and not named_by_dwarf):
+            return theirs.name
+        if mine.name and theirs.name != mine.name and is_plain_name(theirs.name, mine.name):
+            return theirs.name
+        return mine.name
+
     return tuple(
-        o._replace(name=o.name if f.name and (i < last or named_by_dwarf) else f.name)
-        for i, (f, o) in enumerate(zip(llvm, ours))
+        o._replace(name=known_to_llvm(i, f, o)) for i, (f, o) in enumerate(zip(llvm, ours))
     )
 
 
@@ -337,11 +366,12 @@ class Comparison:
     count: int
     agreement: dict  # {(reader, reader): (share of equal places, share of equal chains with names)}
     # Places as LLVM has them, and the names that LLVM has from DWARF; of the addresses that are not
-    # beyond LLVM.
+    # beyond LLVM, and of all.
     equal: float
+    equal_of_all: float
     decided: float  # equal, or different in our favour
     differences: list
-    beyond: int  # LLVM has no line there and we have, decided in our favour
+    beyond: int  # LLVM has no line there; a symbol holds the address, and the line is in the rows
     plt_unnamed: int  # addresses in PLT stubs that we have no name for
 
 
@@ -377,12 +407,14 @@ def compare(path, reference, addresses, answers, named_by_dwarf):
         section = judge.symbols.section_of(address)
         unnamed += not ours and section is not None and section.name.startswith((".plt", ".iplt"))
     beyond = sum(
-        d.kind in IN_FAVOUR and bool(places(d.ours)) and not places(d.llvm) for d in differences
+        d.kind == "beyond LLVM" and bool(places(d.ours)) and not places(d.llvm)
+        for d in differences
     )
     return Comparison(
         count,
         agreement,
         equal / max(count - beyond, 1),
+        equal / count,
         1 - against / count,
         differences,
         beyond,
