@@ -133,6 +133,12 @@ static enum die_slot slot_of(uint64_t attribute, struct die_shape shape)
 		return shape.columns ? DIE_DISCRIMINATOR : DIE_SLOTS;
 	case DIE_AT_TYPE:
 		return shape.types ? DIE_TYPE : DIE_SLOTS;
+	case DIE_AT_CONTAINING_TYPE:
+		return shape.types ? DIE_CONTAINING_TYPE : DIE_SLOTS;
+	case DIE_AT_SIGNATURE:
+		return shape.types ? DIE_SIGNATURE : DIE_SLOTS;
+	case DIE_AT_LANGUAGE:
+		return shape.types ? DIE_LANGUAGE : DIE_SLOTS;
 	case DIE_AT_STMT_LIST:
 		return DIE_STMT_LIST;
 	case DIE_AT_COMP_DIR:
@@ -303,11 +309,20 @@ static bool is_of_types(uint32_t tag)
 	case DIE_TAG_ARRAY_TYPE:
 	case DIE_TAG_CLASS_TYPE:
 	case DIE_TAG_ENUMERATION_TYPE:
+	case DIE_TAG_FILE_TYPE:
 	case DIE_TAG_FORMAL_PARAMETER:
+	case DIE_TAG_INTERFACE_TYPE:
+	case DIE_TAG_MODULE:
+	case DIE_TAG_NAMESPACE:
+	case DIE_TAG_PACKED_TYPE:
 	case DIE_TAG_POINTER_TYPE:
 	case DIE_TAG_REFERENCE_TYPE:
+	case DIE_TAG_SET_TYPE:
+	case DIE_TAG_STRING_TYPE:
 	case DIE_TAG_STRUCTURE_TYPE:
+	case DIE_TAG_SUBRANGE_TYPE:
 	case DIE_TAG_SUBROUTINE_TYPE:
+	case DIE_TAG_TEMPLATE_ALIAS:
 	case DIE_TAG_TYPEDEF:
 	case DIE_TAG_UNION_TYPE:
 	case DIE_TAG_PTR_TO_MEMBER_TYPE:
@@ -562,7 +577,7 @@ void die_take(const struct die_table *t, const struct die_abbrev *a, struct byte
 	}
 }
 
-bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len)
+bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len, bool types)
 {
 	struct bytes in = bytes_of(section, section_len);
 
@@ -575,8 +590,12 @@ bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len)
 		bytes_u8(&in);
 		while (next_spec(&in, &s))
 			if ((s.attribute == DIE_AT_ABSTRACT_ORIGIN ||
-			     s.attribute == DIE_AT_SPECIFICATION) &&
-			    (s.form == DIE_FORM_REF_ADDR || s.form == DIE_FORM_INDIRECT))
+			     s.attribute == DIE_AT_SPECIFICATION ||
+			     (types && s.attribute == DIE_AT_TYPE)) &&
+			    (s.form == DIE_FORM_REF_ADDR || s.form == DIE_FORM_INDIRECT ||
+			     (types && s.form == DIE_FORM_REF_SIG8)))
+				return true;
+			else if (types && s.attribute == DIE_AT_SIGNATURE)
 				return true;
 		if (in.failed)
 			return true;

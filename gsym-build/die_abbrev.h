@@ -38,8 +38,11 @@ enum die_slot {
 	DIE_CALL_LINE,
 	DIE_CALL_COLUMN, /* only when columns are wanted, as is the next */
 	DIE_DISCRIMINATOR,
-	DIE_TYPE, /* only when types are wanted */
+	DIE_TYPE, /* only when types are wanted, as are the next */
+	DIE_CONTAINING_TYPE,
+	DIE_SIGNATURE,
 	/* of units only */
+	DIE_LANGUAGE, /* when types are wanted */
 	DIE_STMT_LIST,
 	DIE_COMP_DIR,
 	DIE_STR_OFFSETS_BASE,
@@ -118,8 +121,9 @@ void die_take(const struct die_table *t, const struct die_abbrev *a, struct byte
 /*
  * Whether a DIE anywhere may name another unit's DIE as its origin (DW_FORM_ref_addr: link-time
  * optimisation, dwz), so that units cannot be forgotten once they are read. True too when the
- * section cannot be read to its end.
+ * section cannot be read to its end. With `types` also whether types of other units, or type units,
+ * are referred to.
  */
-bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len);
+bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len, bool types);
 
 #endif

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "die_dwp.h"
 
-/* DW_SECT_*; 2, 5 and 7 are of no use here. In version 2, 8 is .debug_macro.dwo. */
+/* DW_SECT_*; 5 and 7 are of no use here. In version 2, 8 is .debug_macro.dwo. */
 static enum dwp_section section_of(uint32_t number, uint32_t version)
 {
 	switch (number) {
 	case 1:
 		return DWP_INFO;
+	case 2:
+		return version < 5 ? DWP_TYPES : DWP_SECTIONS;
 	case 3:
 		return DWP_ABBREV;
 	case 4:
@@ -110,4 +112,14 @@ int dwp_index_find(const struct dwp_index *x, uint64_t id, struct dwp_row *ret)
 		return 1;
 	}
 	return 0;
+}
+
+int dwp_index_slot(const struct dwp_index *x, uint32_t slot, struct dwp_row *ret)
+{
+	uint32_t unit = u32_at(x->rows, slot);
+
+	if (!unit || unit > x->unit_count)
+		return 0;
+	read_row(x, unit - 1, ret);
+	return 1;
 }

@@ -15,6 +15,7 @@ enum dwp_section {
 	DWP_LINE,
 	DWP_STR_OFFSETS,
 	DWP_RNGLISTS,
+	DWP_TYPES, /* version 2 only */
 	DWP_SECTIONS,
 };
 
@@ -41,5 +42,8 @@ int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len,
 
 /* 1 and *ret; 0: no unit has this id. What a row says is not compared with any section. */
 int dwp_index_find(const struct dwp_index *index, uint64_t id, struct dwp_row *ret);
+
+/* What a slot of the index says, below slot_count: 1 and *ret; 0: it is free. */
+int dwp_index_slot(const struct dwp_index *index, uint32_t slot, struct dwp_row *ret);
 
 #endif

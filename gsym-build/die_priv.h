@@ -23,6 +23,7 @@ struct die_file {
 	size_t unit_count, units_cap;
 	/* Of split units only: */
 	struct die_section line, rnglists;
+	bool is_types; /* `whole` is .debug_types */
 };
 
 /* One unit of .debug_info (DWARF 5 section 7.5.1). */
@@ -33,6 +34,7 @@ struct die_unit {
 	uint64_t abbrev_off;
 	uint64_t str_base, addr_base; /* valid when has_bases; before, str_base is the default */
 	uint64_t dwo_id;              /* of a skeleton or split unit of DWARF 5 */
+	uint64_t signature, type_off; /* of a type unit; the type's DIE counts from off */
 	/* Of a split unit in a package: where its parts of these sections begin. */
 	uint64_t line_base, rnglists_base;
 	struct die_shape shape;
@@ -46,11 +48,12 @@ struct die_unit {
 
 /*
  * Reads the header at `off` of a section of section_len bytes, of which `have` stand at p; sets no
- * ret->p. ERR_DATA: not even the unit's end is known, so nothing behind it can be found.
- * ERR_UNSUPPORTED (version, address size, unit type): off and end are valid.
+ * ret->p. In .debug_types, where `types` is true, it has more fields. ERR_DATA: not even the unit's
+ * end is known, so nothing behind it can be found. ERR_UNSUPPORTED (version, address size, unit
+ * type): off and end are valid.
  */
 int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_t off,
-		    uint64_t section_len, struct err *err);
+		    uint64_t section_len, bool types, struct err *err);
 
 /* A DIE at hand: its values mean something only with the unit and the place. */
 struct die {
@@ -102,6 +105,28 @@ struct die_split {
 	struct dwp_index index; /* of the .dwp file; without one no id is found in it */
 };
 
+/* A type unit, by its signature: where the DIE of its type is. */
+struct die_signature {
+	uint64_t id;
+	struct die_file *file;
+	uint64_t off;
+	size_t order; /* as found: of copies the first is taken */
+};
+
+struct die_signatures {
+	struct die_file *files;     /* of sections .debug_types and .debug_types.dwo */
+	struct die_signature *list; /* by id */
+	size_t file_count, count, cap;
+};
+
+/* What stands around types, of the units that were asked about (die_outer.c). */
+struct die_outers {
+	struct intern seen; /* a file and the offset of a unit */
+	struct die_outer_unit *units;
+	struct die_outer_range *ranges;
+	size_t units_cap, range_count, ranges_cap;
+};
+
 /* Compiled tables that are kept: compilers make one for each unit, or one for all. */
 #define DIE_TABLES 32
 
@@ -119,6 +144,9 @@ struct die_scan {
 	uint32_t *types, *type_ids;
 	struct intern types_seen;
 	size_t types_cap, type_ids_cap;
+	struct die_signatures signatures;
+	struct die_outers outers;
+	bool is_c; /* the current unit: tags are a name space of their own */
 	struct die_section addr, rnglists;
 	struct die_file file;   /* of the image; whole when its units refer to each other */
 	struct die_file *alt;   /* the dwz alternate file, or NULL */
@@ -154,6 +182,25 @@ bool die_at(struct die_scan *s, const struct die_file *f, uint64_t off, struct b
 
 /* Fills s->types, when they are wanted; after die_names_resolve(). */
 int die_types_resolve(struct die_scan *s, struct err *err);
+
+/* Notes the language of the current unit, whose DIE is d. */
+void die_types_language(struct die_scan *s, const struct die *d);
+
+/* After the image and its companions were opened, when types are wanted. ERR_MEMORY. */
+int die_signatures_open(struct die_scan *s, const struct die_companions *c,
+			struct err *err) _must_check_;
+void die_signatures_close(struct die_scan *s);
+
+/* The DIE of a type by the signature of its unit. */
+bool die_signatures_find(const struct die_scan *s, uint64_t id, struct die_file **ret_file,
+			 uint64_t *ret);
+
+/*
+ * Offsets of the namespaces and classes that hold a DIE, the nearest first, up to one that is in a
+ * function: their number, at most cap. Tables of abbreviations may be replaced meanwhile.
+ */
+size_t die_outers_find(struct die_scan *s, const struct die *d, uint64_t *ret, size_t cap);
+void die_outers_done(struct die_outers *x);
 
 /* The compiled abbreviations of a unit; valid until DIE_TABLES others were asked for. */
 int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_table **ret,
@@ -201,6 +248,10 @@ int die_companions_open(struct die_scan *s, const struct die_companions *c,
 			struct err *err) _must_check_;
 void die_companions_close(struct die_scan *s);
 void die_file_close(struct die_file *f);
+
+/* The unit of a package's file whose section `info` (or types) a row of its index describes. */
+int die_split_unit_of_row(struct die_file *f, enum dwp_section info, const struct dwp_row *row,
+			  struct die_unit *ret);
 
 /* The split unit of a skeleton whose DIE is d: 1; 0: there is none, or it is in no file at hand. */
 int die_split_find(struct die_scan *s, const struct die *d, struct die_unit *ret);

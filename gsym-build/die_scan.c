@@ -95,7 +95,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 		row->file = id;
 		/* A line of a file that is not there is nothing to show. */
 		if (row->file == FACTS_NONE)
-			row->line = 0;
+			row->line = row->spot = 0;
 	}
 }
 
@@ -145,6 +145,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 	if (!(d.abbrev->flags & DIE_HAS_CHILDREN))
 		in = bytes_of(NULL, 0);
 	read_lines(s, &d);
+	die_types_language(s, &d);
 	if (die_split_find(s, &d, &split))
 		rc = die_split_enter(s, &d, &split, &t, &in, err);
 	else
@@ -206,7 +207,7 @@ static int unit_at_offset(struct die_scan *s, uint64_t off, struct die_unit *ret
 	*ret = (struct die_unit){.off = off, .file = &s->file};
 	if (rc <= 0)
 		return rc;
-	header = die_unit_header(ret, p, have, off, len, why);
+	header = die_unit_header(ret, p, have, off, len, false, why);
 	ret->file = &s->file;
 	if (header && header != ERR_UNSUPPORTED)
 		return header;
@@ -259,7 +260,7 @@ static int open_info(struct die_scan *s, struct err *err)
 {
 	int rc;
 
-	if (!die_abbrevs_cross_units(s->file.abbrev.p, s->file.abbrev.len))
+	if (!die_abbrevs_cross_units(s->file.abbrev.p, s->file.abbrev.len, s->want_types))
 		return die_window_open(&s->info, s->im, ".debug_info", err);
 	rc = die_section_load(&s->file.whole, s->im, ".debug_info", err);
 	if (!rc)
@@ -309,6 +310,8 @@ static void scan_done(struct die_scan *s)
 	free(s->types);
 	free(s->type_ids);
 	intern_done(&s->types_seen);
+	die_signatures_close(s);
+	die_outers_done(&s->outers);
 	free(s->names);
 	free(s->spans);
 	free(s->rows.rows);
@@ -335,6 +338,7 @@ static int scan_open(struct die_scan *s, struct image *im, const struct die_comp
 		.columns = companions->columns,
 		.want_types = companions->types,
 		.types_seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
+		.outers = {.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN)},
 		.origins = calloc(DIE_ORIGINS, sizeof(struct origin_memo)),
 	};
 	*report = (struct debug_report){0};
@@ -344,7 +348,15 @@ static int scan_open(struct die_scan *s, struct image *im, const struct die_comp
 	if (!rc && companions->wanted_count)
 		rc = die_wanted_open(&s->wanted, im, companions->wanted, companions->wanted_count,
 				     err);
-	return rc ? rc : open_info(s, err);
+	if (rc)
+		return rc;
+	rc = open_info(s, err);
+	if (rc > 0 && s->want_types) {
+		int types = die_signatures_open(s, companions, err);
+
+		rc = types ? types : rc;
+	}
+	return rc;
 }
 
 int die_scan_with(struct image *im, const struct die_companions *companions,

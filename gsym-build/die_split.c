@@ -17,7 +17,7 @@ int die_units_list(struct die_file *f, struct err *err)
 		uint64_t len = f->whole.len;
 		uint64_t have = len - off < DIE_HEADER_MAX ? len - off : DIE_HEADER_MAX;
 		struct die_unit u;
-		int rc = die_unit_header(&u, f->whole.p + off, have, off, len, &why);
+		int rc = die_unit_header(&u, f->whole.p + off, have, off, len, f->is_types, &why);
 
 		if (rc && rc != ERR_UNSUPPORTED)
 			return 0;
@@ -192,16 +192,15 @@ int die_companions_open(struct die_scan *s, const struct die_companions *c, stru
 	return rc;
 }
 
-/* The unit that a row of the package's index describes. */
-static int unit_of_row(const struct die_split *x, const struct dwp_row *row, struct die_unit *ret)
+int die_split_unit_of_row(struct die_file *f, enum dwp_section info, const struct dwp_row *row,
+			  struct die_unit *ret)
 {
-	struct die_file *f = &x->files[x->file_count - 1];
-	uint64_t off = row->off[DWP_INFO], len = row->len[DWP_INFO];
+	uint64_t off = row->off[info], len = row->len[info];
 	struct err why;
 
 	if (off > f->whole.len || len > f->whole.len - off ||
 	    die_unit_header(ret, f->whole.p + off, len < DIE_HEADER_MAX ? len : DIE_HEADER_MAX, off,
-			    off + len, &why))
+			    off + len, f->is_types, &why))
 		return 0;
 	ret->file = f;
 	ret->p = f->whole.p + off;
@@ -227,7 +226,8 @@ int die_split_find(struct die_scan *s, const struct die *d, struct die_unit *ret
 		*ret = found->unit;
 		return 1;
 	}
-	return dwp_index_find(&x->index, key.id, &row) && unit_of_row(x, &row, ret);
+	return dwp_index_find(&x->index, key.id, &row) &&
+	       die_split_unit_of_row(&x->files[x->file_count - 1], DWP_INFO, &row, ret);
 }
 
 /* File numbers count in a table of the split unit's own, when it has one. */
@@ -269,6 +269,7 @@ int die_split_enter(struct die_scan *s, const struct die *skeleton, const struct
 		return err_prefix(err, "split unit"), rc;
 	if (!d.abbrev || !(d.abbrev->flags & DIE_HAS_CHILDREN))
 		*in = bytes_of(NULL, 0);
+	die_types_language(s, &d);
 	u->addr_base = addr_base;
 	s->ranges.version = u->shape.version;
 	s->ranges.address_size = u->shape.address_size;

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Signatures of functions as text: what they return and take (DWARF 5 chapter 5, sections 3.3.2 and
- * 4.1). Only when they are wanted. Names of types stand without the namespaces and classes around
- * them; what cannot be read is "?".
+ * 4.1). Only when they are wanted. Names of types stand with the namespaces and classes around
+ * them, but for what is inside a function; what cannot be read is "?".
  */
+#include <string.h>
+
 #include "die_priv.h"
+
 #include "limits.h"
 
 enum {
@@ -16,13 +19,96 @@ struct place {
 	uint64_t off; /* 0: none */
 };
 
+#define UNREADABLE UINT64_MAX
+
 static struct place reference(const struct die_scan *s, const struct die *d, enum die_slot slot)
 {
-	struct place p = {0};
+	struct place p = {.file = d->unit->file};
 
-	if (!die_reference(s, d, slot, &p.file, &p.off))
-		p.off = 0;
+	if (!d->v.form[slot])
+		return p;
+	if (d->v.form[slot] == DIE_FORM_REF_SIG8
+		    ? !die_signatures_find(s, d->v.value[slot], &p.file, &p.off)
+		    : !die_reference(s, d, slot, &p.file, &p.off))
+		p = (struct place){.file = d->unit->file, .off = UNREADABLE};
 	return p;
+}
+
+static bool die_at_place(struct die_scan *s, struct place at, struct bytes *in, struct die *d)
+{
+	return at.off != UNREADABLE && die_at(s, at.file, at.off, in, d);
+}
+
+/* The DIE of a type. One that only declares it may name the type unit that has it. */
+static bool type_at(struct die_scan *s, struct place *at, struct die *d)
+{
+	struct bytes in;
+
+	if (!die_at_place(s, *at, &in, d))
+		return false;
+	if (d->v.form[DIE_SIGNATURE] == DIE_FORM_REF_SIG8) {
+		struct place whole = reference(s, d, DIE_SIGNATURE);
+		struct die unit_die;
+
+		if (die_at_place(s, whole, &in, &unit_die)) {
+			*at = whole;
+			*d = unit_die;
+		}
+	}
+	return true;
+}
+
+static void put_text(const char *text, struct buf *out)
+{
+	buf_append(out, text, strnlen(text, LIMIT_TYPE_LEN));
+}
+
+/*
+ * The namespaces and classes around a type, the nearest first: their number, up to cap. In a type
+ * unit a type stands apart from them, and names the place where it is declared.
+ */
+static size_t find_outers(struct die_scan *s, struct die d, struct place *ret, size_t cap)
+{
+	uint64_t around[LIMIT_TYPE_HOPS];
+	size_t count = 0;
+
+	for (unsigned int hops = 0; hops < LIMIT_ORIGIN_HOPS; hops++) {
+		size_t more = die_outers_find(s, &d, around, ARRAY_LEN(around));
+		struct place declared;
+		struct bytes in;
+
+		for (size_t i = 0; i < more && count < cap; i++)
+			ret[count++] = (struct place){.file = d.unit->file, .off = around[i]};
+		if (more && !die_at_place(s, ret[count - 1], &in, &d))
+			break;
+		declared = reference(s, &d, DIE_SPECIFICATION);
+		if (!declared.off || !die_at_place(s, declared, &in, &d))
+			break;
+	}
+	return count;
+}
+
+/* The name of a type whose DIE is d, with what stands around it. */
+static void put_name(struct die_scan *s, const struct die *d, bool is_c, struct buf *out)
+{
+	struct place around[LIMIT_TYPE_HOPS];
+	const char *name = die_string(s, d, DIE_NAME);
+	size_t count = is_c ? 0 : find_outers(s, *d, around, ARRAY_LEN(around));
+
+	while (count) {
+		struct place at = around[--count];
+		const char *outer = NULL;
+		struct die o;
+
+		if (type_at(s, &at, &o)) {
+			outer = die_string(s, &o, DIE_NAME);
+			if (!outer && o.abbrev->tag == DIE_TAG_NAMESPACE)
+				outer = "(anonymous namespace)";
+		}
+		put_text(outer ? outer : "{...}", out);
+		buf_str(out, "::");
+	}
+	put_text(name ? name : "{...}", out);
 }
 
 /* C has tags of its own for structures; C++ and Rust name them like any other type. */
@@ -61,8 +147,6 @@ static const char *suffix_of(uint32_t tag)
 		return "_Atomic";
 	case DIE_TAG_ARRAY_TYPE:
 		return "[]";
-	case DIE_TAG_PTR_TO_MEMBER_TYPE:
-		return "::*";
 	default:
 		return NULL;
 	}
@@ -78,9 +162,8 @@ static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsig
 static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
 		     struct buf *out)
 {
-	const char *suffix, *name;
+	const char *suffix;
 	struct place inner;
-	struct bytes in;
 	struct die d;
 
 	if (out->failed) /* long enough: what types say of each other may never end */
@@ -89,7 +172,7 @@ static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned in
 		buf_str(out, "void");
 		return;
 	}
-	if (hops > LIMIT_TYPE_HOPS || !die_at(s, at.file, at.off, &in, &d)) {
+	if (hops > LIMIT_TYPE_HOPS || !type_at(s, &at, &d)) {
 		buf_str(out, "?");
 		return;
 	}
@@ -105,15 +188,34 @@ static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned in
 		buf_str(out, suffix);
 		return;
 	}
-	if (d.abbrev->tag == DIE_TAG_SUBROUTINE_TYPE) {
+	switch (d.abbrev->tag) {
+	case DIE_TAG_PTR_TO_MEMBER_TYPE: {
+		struct place of = reference(s, &d, DIE_CONTAINING_TYPE);
+
+		put_type(s, inner, is_c, hops + 1, out);
+		buf_u8(out, ' ');
+		if (of.off)
+			put_type(s, of, is_c, hops + 1, out);
+		buf_str(out, "::*");
+		return;
+	}
+	case DIE_TAG_SUBROUTINE_TYPE:
 		put_type(s, inner, is_c, hops + 1, out);
 		buf_str(out, " ");
 		put_parameters(s, at, is_c, hops + 1, out);
 		return;
+	case DIE_TAG_PACKED_TYPE:
+	case DIE_TAG_SUBRANGE_TYPE: /* one without a name is what it is a part of */
+		if (!die_string(s, &d, DIE_NAME) && inner.off) {
+			put_type(s, inner, is_c, hops + 1, out);
+			return;
+		}
+		break;
+	default:
+		break;
 	}
-	name = die_string(s, &d, DIE_NAME);
 	buf_str(out, keyword_of(d.abbrev->tag, is_c));
-	buf_append(out, name ? name : "{...}", name ? strnlen(name, LIMIT_TYPE_LEN) : 5);
+	put_name(s, &d, is_c, out);
 }
 
 /* Whether what a function holds begins here: its parameters stand before it. */
@@ -131,7 +233,7 @@ static struct place type_of(struct die_scan *s, struct die *d)
 
 	for (unsigned int hops = 0; !type.off && hops < LIMIT_ORIGIN_HOPS; hops++) {
 		origin = reference(s, d, DIE_ORIGIN);
-		if (!origin.off || !die_at(s, origin.file, origin.off, &in, d))
+		if (!origin.off || !die_at_place(s, origin, &in, d))
 			break;
 		type = reference(s, d, DIE_TYPE);
 	}
@@ -148,7 +250,7 @@ static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsig
 	struct die d;
 
 	buf_u8(out, '(');
-	if (die_at(s, at.file, at.off, &in, &d) && d.abbrev->flags & DIE_HAS_CHILDREN) {
+	if (die_at_place(s, at, &in, &d) && d.abbrev->flags & DIE_HAS_CHILDREN) {
 		for (unsigned int i = 0; i < CHILDREN_MAX && in.left && depth && !out->failed;
 		     i++) {
 			const struct die_unit *u = d.unit;
@@ -182,30 +284,39 @@ static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsig
 	return count > 0;
 }
 
-/* The signature of the function whose DIE is at a place: what is said along its origins. */
+/* The signature of the function whose DIE is at a place: what is said along its origins. Parameters
+ * are those of the definition: a copy of it may lack some, and a declaration calls them otherwise.
+ */
 static void put_signature(struct die_scan *s, struct place at, bool is_c, struct buf *out)
 {
 	_cleanup_(buf_done) struct buf last = BUF_INIT(LIMIT_TYPE_LEN);
 	_cleanup_(buf_done) struct buf parameters = BUF_INIT(LIMIT_TYPE_LEN);
 	struct place result = {0};
+	bool declaration = false, known = false;
 	struct bytes in;
 	struct die d;
 
 	for (unsigned int hops = 0; at.off && hops < LIMIT_ORIGIN_HOPS; hops++) {
 		struct place next;
 
-		if (!die_at(s, at.file, at.off, &in, &d))
+		if (!die_at_place(s, at, &in, &d))
 			break;
 		if (!result.off)
 			result = reference(s, &d, DIE_TYPE);
 		next = reference(s, &d, DIE_SPECIFICATION);
+		buf_reset(&last);
+		if (!declaration || !known) {
+			bool any = put_parameters(s, at, is_c, 0, &last);
+
+			if (any || !parameters.len) {
+				buf_reset(&parameters);
+				buf_append(&parameters, last.p, last.len);
+			}
+			known |= any;
+		}
+		declaration |= next.off != 0;
 		if (!next.off)
 			next = reference(s, &d, DIE_ORIGIN);
-		buf_reset(&last);
-		if (put_parameters(s, at, is_c, 0, &last) || !parameters.len) {
-			buf_reset(&parameters);
-			buf_append(&parameters, last.p, last.len);
-		}
 		at = next;
 	}
 	put_type(s, result, is_c, 0, out);
@@ -220,13 +331,15 @@ struct type_key {
 	uint64_t is_c;
 };
 
-/* Inlined calls share the signature of their origin. */
-static int signature_of(struct die_scan *s, const struct scope_name *n, bool is_c, uint32_t *ret,
-			struct err *err)
+/* Inlined calls share the signature of their origin. A function has one of its own: the declaration
+ * that it completes may be without parameters, when its class is in a type unit. */
+static int signature_of(struct die_scan *s, size_t scope, uint32_t *ret, struct err *err)
 {
-	struct place at = {.file = n->origin ? n->file : s->unit.file,
-			   .off = n->origin ? n->origin : n->off};
-	struct type_key key = {.file = at.file, .off = at.off, .is_c = is_c};
+	const struct scope_name *n = &s->names[scope];
+	bool shared = n->origin && s->scopes[scope].parent != FACTS_NONE;
+	struct place at = {.file = shared ? n->file : s->unit.file,
+			   .off = shared ? n->origin : n->off};
+	struct type_key key = {.file = at.file, .off = at.off, .is_c = s->is_c};
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_TYPE_LEN);
 	bool is_new;
 	uint32_t id = intern_add(&s->types_seen, &key, sizeof(key), &is_new);
@@ -237,7 +350,7 @@ static int signature_of(struct die_scan *s, const struct scope_name *n, bool is_
 		return err_set(err, ERR_MEMORY, "out of memory for types");
 	if (is_new) {
 		s->type_ids[id] = FACTS_NONE;
-		put_signature(s, at, is_c, &text);
+		put_signature(s, at, s->is_c, &text);
 		/* One that is too long is none. */
 		if (!text.failed) {
 			s->type_ids[id] = facts_string(s->text, text.p, text.len);
@@ -258,16 +371,28 @@ int die_types_resolve(struct die_scan *s, struct err *err)
 	if (!grow_array((void **)&s->types, &s->types_cap, s->scope_count + 1, sizeof(*s->types),
 			SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for types");
-	for (size_t i = 0; i < s->scope_count && !rc; i++) {
-		const char *name = NULL;
-		size_t len = 0;
-
-		if (s->scopes[i].name != FACTS_NONE)
-			name = intern_get(&s->text->strings, s->scopes[i].name, &len);
-		rc = signature_of(
-			s, &s->names[i],
-			!(len > 1 && name[0] == '_' && (name[1] == 'Z' || name[1] == 'R')),
-			&s->types[i], err);
-	}
+	for (size_t i = 0; i < s->scope_count && !rc; i++)
+		rc = signature_of(s, i, &s->types[i], err);
 	return rc;
+}
+
+/* DWARF 5 table 7.17, and what was added to it since. */
+void die_types_language(struct die_scan *s, const struct die *d)
+{
+	uint64_t language = 0;
+
+	(void)die_number(d, DIE_LANGUAGE, &language);
+	switch (language) {
+	case 0x01: /* C89 */
+	case 0x02: /* C */
+	case 0x0c: /* C99 */
+	case 0x10: /* Objective C */
+	case 0x1d: /* C11 */
+	case 0x2c: /* C17 */
+	case 0x3e: /* C23 */
+		s->is_c = true;
+		break;
+	default:
+		s->is_c = false;
+	}
 }

@@ -3,7 +3,7 @@
 #include "die_priv.h"
 
 int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_t off,
-		    uint64_t section_len, struct err *err)
+		    uint64_t section_len, bool types, struct err *err)
 {
 	struct bytes in = bytes_of(p, have);
 	uint64_t len = bytes_u32(&in);
@@ -31,8 +31,10 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 		ret->shape.address_size = bytes_u8(&in);
 	}
 	ret->abbrev_off = ret->shape.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
-	if (version < 5)
+	if (version < 5) {
 		ret->shape.address_size = bytes_u8(&in);
+		ret->type = types ? DIE_UT_TYPE : DIE_UT_COMPILE;
+	}
 	switch (ret->type) {
 	case DIE_UT_COMPILE:
 	case DIE_UT_PARTIAL:
@@ -43,7 +45,8 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 		break;
 	case DIE_UT_TYPE:
 	case DIE_UT_SPLIT_TYPE:
-		bytes_skip(&in, 8 + ret->shape.offset_size); /* signature, type */
+		ret->signature = bytes_u64(&in);
+		ret->type_off = ret->shape.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
 		break;
 	default:
 		return err_set(err, ERR_UNSUPPORTED, "unknown unit type %u", ret->type);

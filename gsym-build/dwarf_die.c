@@ -163,6 +163,12 @@ static void read_attribute(struct reader *r, Dwarf_Debug dbg, Dwarf_Attribute at
 	case DW_AT_call_line:
 		read_number(dbg, at, &ret->call_line);
 		break;
+	case DW_AT_call_column:
+		read_number(dbg, at, &ret->call_column);
+		break;
+	case DW_AT_GNU_discriminator:
+		read_number(dbg, at, &ret->discriminator);
+		break;
 	case DW_AT_stmt_list:
 		ret->has_lines = read_reference(dbg, at, &ret->lines);
 		break;
@@ -193,6 +199,8 @@ int die_read(struct reader *r, Dwarf_Debug dbg, Dwarf_Die die, struct die_facts 
 	int rc;
 
 	*ret = (struct die_facts){0};
+	if (dwarf_dieoffset(die, &ret->off, &e) != DW_DLV_OK)
+		return object_failed(dbg, e, "DIE", err);
 	rc = dwarf_attrlist(die, &list, &count, &e);
 	if (rc == DW_DLV_NO_ENTRY)
 		return 0;

@@ -14,7 +14,7 @@ struct object_section {
 /* Of .dwo files. */
 static const char *const split_wanted[] = {
 	".debug_info.dwo", ".debug_abbrev.dwo", ".debug_str.dwo",  ".debug_str_offsets.dwo",
-	".debug_line.dwo", ".debug_cu_index",   ".debug_tu_index",
+	".debug_line.dwo", ".debug_cu_index",   ".debug_tu_index", ".debug_types.dwo",
 };
 
 static const char *const wanted[] = {

@@ -37,10 +37,11 @@ struct die_ref {
 /* What a DIE says about itself; nothing is followed. Strings lie in the image's sections. */
 struct die_facts {
 	const char *linkage_name, *name, *comp_dir, *dwo_name;
+	Dwarf_Off off;
 	struct die_ref origin;        /* DW_AT_specification, else DW_AT_abstract_origin */
 	uint64_t dwo_id, ranges_base; /* GNU extension to DWARF 4 */
 	uint64_t low, high, ranges, entry;
-	uint64_t decl_file, decl_line, call_file, call_line;
+	uint64_t decl_file, decl_line, call_file, call_line, call_column, discriminator;
 	uint64_t addr_base, rnglists_base, lines;
 	bool has_low, has_high, high_is_length, has_ranges, ranges_is_index, has_entry;
 	bool has_decl_file, has_call_file, has_lines, has_dwo_id;
@@ -49,6 +50,7 @@ struct die_facts {
 
 struct scope_names {
 	struct die_ref origin;
+	Dwarf_Off off; /* of its own DIE */
 	const char *linkage_name, *name;
 	bool has_decl_file, needed;
 };
@@ -96,9 +98,11 @@ struct reader {
 	struct facts_scope *scopes;
 	struct scope_names *scope_names; /* beside scopes */
 	struct facts_span *spans;
+	struct type_reader *types_of; /* NULL: types are not wanted */
+	uint32_t *types;              /* beside scopes */
 	struct line_rows rows;
 	struct range_list unit_ranges, scratch;
-	size_t scope_count, scopes_cap, scope_names_cap, span_count, spans_cap;
+	size_t scope_count, scopes_cap, scope_names_cap, span_count, spans_cap, types_cap;
 
 	/* Memo of names by DIE offset, for the current unit. */
 	struct intern origins;
@@ -121,6 +125,12 @@ const struct split_unit *split_find(const struct reader *r, const struct die_fac
 int split_enter(struct reader *r, const struct split_unit *u, const struct die_facts *skeleton,
 		Dwarf_Die *die, struct err *err);
 void split_leave(struct reader *r);
+
+/* Signatures, when they are wanted: for each r->object; then of the scopes marked as needed, of a
+ * unit whose DIE is `unit`. */
+int types_open(struct reader *r, struct err *err);
+void types_close(struct reader *r);
+int types_resolve(struct reader *r, Dwarf_Die unit, struct err *err);
 
 /* Fills in name and declaration of the scopes marked as needed. */
 int names_resolve(struct reader *r, struct err *err);

@@ -88,6 +88,9 @@ static int add_scope(struct reader *r, Dwarf_Die die, bool inlined, uint32_t par
 		/* Number 0 when absent, as LLVM has it: the unit's own file in DWARF 5. */
 		.call_file = inlined ? file_id(r, d.call_file) : FACTS_NONE,
 		.call_line = (uint32_t)d.call_line,
+		.call_spot = inlined && r->companions->columns
+				     ? facts_spot(d.call_column, d.discriminator)
+				     : 0,
 	};
 	/* The entry is where the first range starts: cold parts often lie below it. */
 	if (!inlined && r->scratch.count) {
@@ -98,7 +101,7 @@ static int add_scope(struct reader *r, Dwarf_Die die, bool inlined, uint32_t par
 	}
 	r->scopes[scope] = s;
 	r->scope_names[scope] = (struct scope_names){
-		.origin = d.origin, .linkage_name = d.linkage_name, .name = d.name};
+		.off = d.off, .origin = d.origin, .linkage_name = d.linkage_name, .name = d.name};
 	r->scope_count++;
 	r->report->needs_alt_file |= d.in_alt_file;
 	for (size_t i = 0; i < r->scratch.count; i++) {
@@ -217,7 +220,8 @@ static void note_split(struct reader *r, const struct die_facts *d)
 static int read_lines(struct reader *r, Dwarf_Die die, const struct die_facts *d, struct err *err)
 {
 	struct err why;
-	int rc = rows_read(&r->lines, r->dbg, die, &r->line_sections, d->lines, &r->rows, &why);
+	int rc = rows_read(&r->lines, r->dbg, die, &r->line_sections, d->lines,
+			   r->companions->columns, &r->rows, &why);
 
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.message);
@@ -230,7 +234,7 @@ static int read_lines(struct reader *r, Dwarf_Die die, const struct die_facts *d
 		row->file = file_id(r, row->file);
 		/* A line of a file that is not there is nothing to show. */
 		if (row->file == FACTS_NONE)
-			row->line = 0;
+			row->line = row->spot = 0;
 	}
 	return 0;
 }
@@ -276,9 +280,11 @@ static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
 	}
 	while (depth)
 		dwarf_dealloc(r->dbg, stack[--depth].die, DW_DLA_DIE);
-	dwarf_dealloc(r->dbg, die, DW_DLA_DIE);
 	if (!rc)
 		rc = names_resolve(r, err);
+	if (!rc)
+		rc = types_resolve(r, die, err);
+	dwarf_dealloc(r->dbg, die, DW_DLA_DIE);
 	split_leave(r);
 	return rc;
 }
@@ -294,6 +300,7 @@ static int give_unit(struct reader *r, struct err *err)
 		.span_count = r->span_count,
 		.row_count = r->rows.count,
 		.range_count = r->unit_ranges.count,
+		.types = r->types_of ? r->types : NULL,
 	};
 
 	r->report->unit_count++;
@@ -432,6 +439,7 @@ static void reader_done(struct reader *r)
 	free(r->unit_ranges.list);
 	free(r->scratch.list);
 	free(r->origin_names);
+	free(r->types);
 	intern_done(&r->origins);
 	split_close(r);
 }
@@ -471,7 +479,10 @@ int debug_read_with(struct image *im, const struct die_companions *companions,
 		r.dbg = r.object.dbg;
 		if (r.alt.dbg) /* for its strings; references are followed by us */
 			dwarf_set_tied_dbg(r.dbg, r.alt.dbg, NULL);
-		rc = read_batch(&r, &index, &more, err);
+		rc = types_open(&r, err);
+		if (!rc)
+			rc = read_batch(&r, &index, &more, err);
+		types_close(&r);
 		object_close(&r.object);
 	}
 	reader_done(&r);

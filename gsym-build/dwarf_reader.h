@@ -49,8 +49,8 @@ struct die_companions {
 	/* Gets a note (rsym_report.h) for each part that cannot be read; up to its ceiling. NULL:
 	 * nobody asks. */
 	struct buf *notes;
-	bool types;   /* are wanted: facts_unit.types. The fast reader only */
-	bool columns; /* are wanted, and discriminators: spots of facts.h. The fast reader only */
+	bool types;   /* are wanted: facts_unit.types */
+	bool columns; /* are wanted, and discriminators: spots of facts.h */
 };
 
 /* debug_read() with companions, which stay open as long. One that cannot be read is left out. */

@@ -108,6 +108,20 @@ static bool mark_rows(const struct line_sections *s, uint64_t off, struct buf *m
 	return !marks->failed;
 }
 
+/* Column and discriminator. */
+static bool spot_of(Dwarf_Line line, uint32_t *ret, Dwarf_Error *e)
+{
+	Dwarf_Unsigned column = 0, isa, discriminator = 0;
+	Dwarf_Bool ignored;
+
+	if (dwarf_lineoff_b(line, &column, e) != DW_DLV_OK ||
+	    dwarf_prologue_end_etc(line, &ignored, &ignored, &isa, &discriminator, e) != DW_DLV_OK)
+		return false;
+	*ret = (column > UINT16_MAX ? 0 : (uint32_t)column) +
+	       ((discriminator > UINT16_MAX ? 0 : (uint32_t)discriminator) << 16);
+	return true;
+}
+
 static bool one_row(Dwarf_Line line, uint8_t mark, struct facts_row *ret, Dwarf_Error *e)
 {
 	Dwarf_Unsigned number = 0, file = 0;
@@ -127,7 +141,7 @@ static bool one_row(Dwarf_Line line, uint8_t mark, struct facts_row *ret, Dwarf_
 }
 
 /* 1; 0: libdwarf cannot say; negative. */
-static int take_rows(struct rows_table *t, const struct line_sections *s, uint64_t off,
+static int take_rows(struct rows_table *t, const struct line_sections *s, uint64_t off, bool spots,
 		     struct line_rows *out, Dwarf_Error *e, struct err *err)
 {
 	_cleanup_(buf_done) struct buf marks = BUF_INIT(LIMIT_LINE_ROWS);
@@ -150,7 +164,8 @@ static int take_rows(struct rows_table *t, const struct line_sections *s, uint64
 	for (Dwarf_Signed i = 0; i < count; i++) {
 		struct facts_row *row = &out->rows[i];
 
-		if (!one_row(lines[i], marks.p[i], row, e))
+		if (!one_row(lines[i], marks.p[i], row, e) ||
+		    (spots && !spot_of(lines[i], &row->spot, e)))
 			return 0;
 		if (t->version == 5 && !(marks.p[i] & SETS_FILE) && row->file == 0)
 			row->file = 1;
@@ -160,7 +175,7 @@ static int take_rows(struct rows_table *t, const struct line_sections *s, uint64
 }
 
 int rows_read(struct rows_table *t, Dwarf_Debug dbg, Dwarf_Die unit, const struct line_sections *s,
-	      uint64_t off, struct line_rows *out, struct err *err)
+	      uint64_t off, bool spots, struct line_rows *out, struct err *err)
 {
 	Dwarf_Small table_count = 0;
 	Dwarf_Error e = NULL;
@@ -170,7 +185,7 @@ int rows_read(struct rows_table *t, Dwarf_Debug dbg, Dwarf_Die unit, const struc
 	*err = (struct err){0};
 	out->count = 0;
 	if (dwarf_srclines_b(unit, &t->version, &table_count, &t->context, &e) == DW_DLV_OK)
-		rc = take_rows(t, s, off, out, &e, err);
+		rc = take_rows(t, s, off, spots, out, &e, err);
 	else
 		t->context = NULL;
 	if (e)
@@ -179,6 +194,7 @@ int rows_read(struct rows_table *t, Dwarf_Debug dbg, Dwarf_Die unit, const struc
 		return rc;
 	rows_done(t);
 	/* It also refuses what others read: content types it does not know, a line below 0. */
+	t->refused.want_spots = spots;
 	if (line_table_read(&t->refused, s, off, out, err) == 0)
 		err->code = 0;
 	return 0;

@@ -28,7 +28,7 @@ struct rows_table {
  * instead: *err says what is wrong, code 0 if that finds no fault. ERR_MEMORY.
  */
 int rows_read(struct rows_table *t, Dwarf_Debug dbg, Dwarf_Die unit, const struct line_sections *s,
-	      uint64_t off, struct line_rows *out, struct err *err) _must_check_;
+	      uint64_t off, bool spots, struct line_rows *out, struct err *err) _must_check_;
 void rows_done(struct rows_table *t);
 
 /* The file of a number as rows and DIEs of the unit count; FACTS_NONE when there is none. */

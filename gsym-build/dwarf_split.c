@@ -167,7 +167,7 @@ static int read_files(struct reader *r, const struct split_file *f, Dwarf_Die di
 	int rc;
 
 	rows_done(&r->lines);
-	rc = rows_read(&r->lines, r->dbg, die, &f->lines, off, &ignored, &why);
+	rc = rows_read(&r->lines, r->dbg, die, &f->lines, off, false, &ignored, &why);
 	free(ignored.rows);
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.message);

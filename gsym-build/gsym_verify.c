@@ -158,8 +158,9 @@ const struct gsym_command gsym_command_verify = {
 	.summary = "compares a table with the file it was built from",
 	.usage = "Usage: rawstack-gsym-build verify [OPTION]... TABLE FILE\n\n"
 		 "Reads the debug information of FILE a second time, in another and plain way\n"
-		 "(libdwarf), and compares every range of TABLE with it. Prints how many were\n"
-		 "compared and the first 100 differences. Exits 1 when there is any.\n\n"
+		 "(libdwarf), and compares every range of TABLE with it; columns, discriminators\n"
+		 "and types too, when TABLE has them. Prints how many were compared and the\n"
+		 "first 100 differences. Exits 1 when there is any.\n\n"
 		 "      --stripped=FILE  the executable that FILE is the debug file of, as in "
 		 "build\n"
 		 "      --dwp=DWP        the package of its split units; default: FILE.dwp\n"

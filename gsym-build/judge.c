@@ -31,7 +31,11 @@ struct trial {
 	struct buf *out;
 	/* Common numbers of the table's texts, by id; FACTS_NONE until asked. */
 	uint32_t *function_name, *file_path;
+	uint32_t *function_type; /* likewise, of signatures; NULL: the table has none */
+	bool has_spots;
 };
+
+#define TYPE_NONE (FACTS_NONE - 1) /* in function_type: asked for, and there is none */
 
 static int no_memory(struct err *err)
 {
@@ -116,10 +120,33 @@ static int facts_path_of(struct judge *j, uint32_t file, uint32_t *ret, struct e
 	return 0;
 }
 
+/* The number of the signature of a function of the table, FACTS_NONE for none. */
+static int type_of(struct trial *j, uint32_t function, uint32_t *ret, struct err *err)
+{
+	uint32_t *id = j->function_type ? &j->function_type[function] : NULL;
+	const uint8_t *p;
+	size_t len;
+
+	*ret = FACTS_NONE;
+	if (!id)
+		return 0;
+	if (*id == FACTS_NONE) {
+		int rc = rsym_reader_type(j->texts, function, &p, &len, err);
+
+		if (rc < 0)
+			return rc;
+		*id = rc ? facts_string(&j->judge->facts.text, p, len) : TYPE_NONE;
+		if (*id == FACTS_NONE)
+			return no_memory(err);
+	}
+	*ret = *id == TYPE_NONE ? FACTS_NONE : *id;
+	return 0;
+}
+
 /* One frame in numbers that can be compared. `entry` and what follows are of the function that
  * holds the inlined calls: the only one that must have code of its own. */
 struct frame {
-	uint32_t name, path, line, decl_path, decl_line;
+	uint32_t name, path, line, decl_path, decl_line, spot, type;
 	bool has_entry, from_symbol;
 	uint64_t entry;
 };
@@ -174,7 +201,16 @@ static int expected(struct trial *j, const struct judge_frame *e, struct frame *
 		.line = e->line,
 		.decl_path = FACTS_NONE,
 		.from_symbol = e->symbol != NULL,
+		.spot = j->has_spots ? e->spot : 0,
+		.type = FACTS_NONE,
 	};
+	if (j->function_type && e->name != FACTS_NONE)
+		ret->type = judge_type(&j->judge->facts,
+				       (struct judge_typed){
+					       .name = e->name,
+					       .file = e->scope ? e->scope->decl_file : FACTS_NONE,
+					       .line = e->scope ? e->scope->decl_line : 0,
+				       });
 	rc = facts_path_of(j->judge, e->file, &ret->path, err);
 	if (!rc && e->scope) {
 		ret->decl_line = e->scope->decl_line;
@@ -203,6 +239,8 @@ static int found(struct trial *j, const struct rsym_frame *r, bool outermost, st
 		rc = path_of(j, r->file, &ret->path, err);
 	if (!rc)
 		rc = path_of(j, f.file, &ret->decl_path, err);
+	if (!rc)
+		rc = type_of(j, r->function, &ret->type, err);
 	if (rc)
 		return rc;
 	ret->decl_line = f.start_line;
@@ -219,7 +257,7 @@ static bool same(const struct frame *a, const struct frame *b)
 	return a->name == b->name && a->path == b->path && a->line == b->line &&
 	       a->decl_path == b->decl_path && a->decl_line == b->decl_line &&
 	       a->has_entry == b->has_entry && a->from_symbol == b->from_symbol &&
-	       a->entry == b->entry;
+	       a->entry == b->entry && a->spot == b->spot && a->type == b->type;
 }
 
 /* Untrusted text on one line. */
@@ -248,12 +286,19 @@ static void put_chain(struct trial *j, const char *who, const struct frame *fram
 		put_text(j, f->name);
 		buf_str(j->out, " ");
 		put_text(j, f->path);
-		buf_printf(j->out, ":%u (of ", f->line);
+		buf_printf(j->out, ":%u", f->line);
+		if (j->has_spots)
+			buf_printf(j->out, ":%u.%u", f->spot & UINT16_MAX, f->spot >> 16);
+		buf_str(j->out, " (of ");
 		put_text(j, f->decl_path);
 		buf_printf(j->out, ":%u", f->decl_line);
 		if (f->has_entry)
 			buf_printf(j->out, ", at 0x%llx",
 				   (unsigned long long)(f->entry - j->judge->bias));
+		if (j->function_type) {
+			buf_str(j->out, ", type ");
+			put_text(j, f->type);
+		}
 		buf_str(j->out, f->from_symbol ? ", a symbol)" : ")");
 	}
 	buf_str(j->out, "\n");
@@ -265,6 +310,7 @@ static int compare(struct trial *j, uint64_t start, uint64_t end, struct err *er
 	struct judge_frame want[RSYM_FRAMES_MAX];
 	struct rsym_frame have[RSYM_FRAMES_MAX];
 	struct frame a[RSYM_FRAMES_MAX], b[RSYM_FRAMES_MAX];
+	struct rsym_spot spots[RSYM_FRAMES_MAX];
 	int want_count = judge_expect(&j->judge->facts, start, want, ARRAY_LEN(want));
 	int have_count = rsym_lookup(j->t, start - j->judge->bias, have, ARRAY_LEN(have));
 	bool equal = want_count == have_count;
@@ -272,8 +318,13 @@ static int compare(struct trial *j, uint64_t start, uint64_t end, struct err *er
 
 	for (int i = 0; i < want_count && !rc; i++)
 		rc = expected(j, &want[i], &a[i], err);
-	for (int i = 0; i < have_count && !rc; i++)
+	if (j->has_spots)
+		rsym_spots(j->t, start - j->judge->bias, spots, (size_t)have_count);
+	for (int i = 0; i < have_count && !rc; i++) {
 		rc = found(j, &have[i], i + 1 == have_count, &b[i], err);
+		if (j->has_spots)
+			b[i].spot = spots[i].column + (spots[i].discriminator << 16);
+	}
 	for (int i = 0; i < want_count && equal && !rc; i++)
 		equal = same(&a[i], &b[i]);
 	j->report->place_count++;
@@ -303,6 +354,12 @@ static int compare_all(struct trial *j, struct err *err)
 			while (edge < f->edge_count && f->edges[edge] <= from)
 				edge++;
 			next = edge < f->edge_count && f->edges[edge] < to ? f->edges[edge] : to;
+			if (j->has_spots) {
+				uint64_t changes = rsym_spots_end(j->t, from - bias);
+
+				if (changes < next - bias)
+					next = changes + bias;
+			}
 			rc = compare(j, from, next, err);
 		}
 		if (end <= at)
@@ -363,13 +420,17 @@ int judge_table(struct judge *judge, const struct rsym *t, struct verify_report 
 	j.function_name = none_array(t->function_count);
 	j.file_path = none_array(t->file_count);
 	j.texts = rsym_reader_new(t, TEXTS_MAX, err);
-	if (!j.function_name || !j.file_path || !j.texts)
+	j.has_spots = t->columns.p != NULL;
+	if (t->types.p)
+		j.function_type = none_array(t->function_count);
+	if (!j.function_name || !j.file_path || !j.texts || (t->types.p && !j.function_type))
 		rc = no_memory(err);
 	else
 		rc = compare_all(&j, err);
 	rsym_reader_free(j.texts);
 	free(j.function_name);
 	free(j.file_path);
+	free(j.function_type);
 	return rc;
 }
 
@@ -388,6 +449,8 @@ int judge_source(const struct table_source *source, const struct rsym *t,
 	if (!rc)
 		rc = companion_images_open(&c, source, err);
 	c.missing = source->missing ? &units : NULL;
+	c.columns = t->columns.p != NULL;
+	c.types = t->types.p != NULL;
 	if (!rc)
 		rc = judge_open(&j, im, partner, &c, &debug, err);
 	if (!rc)

@@ -113,7 +113,7 @@ static void line_at(const struct judge_facts *f, uint32_t unit, uint64_t vaddr,
 	size_t low = 0, high;
 
 	ret->file = FACTS_NONE;
-	ret->line = 0;
+	ret->line = ret->spot = 0;
 	if (!span)
 		return;
 	s = &f->sequences[span->index];
@@ -128,6 +128,7 @@ static void line_at(const struct judge_facts *f, uint32_t unit, uint64_t vaddr,
 	}
 	ret->file = f->rows[s->first + low].file;
 	ret->line = f->rows[s->first + low].line;
+	ret->spot = f->rows[s->first + low].spot;
 }
 
 /* Of two symbols at one address; names are numbered in the order of the symbol table. */
@@ -197,6 +198,7 @@ static int chain(const struct judge_facts *f, const struct judge_span *span, uin
 		frames[count++] = at;
 		at.file = at.scope->call_file;
 		at.line = at.scope->call_line;
+		at.spot = at.scope->call_spot;
 	}
 	return count;
 }

@@ -13,6 +13,7 @@ void judge_facts_init(struct judge_facts *f)
 {
 	*f = (struct judge_facts){.symbols = SYMBOLS_INIT, .code = PAINT_INIT(SIZE_MAX)};
 	facts_text_init(&f->text);
+	f->typed = (struct intern)INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN);
 }
 
 static void spans_done(struct judge_spans *s)
@@ -24,6 +25,8 @@ static void spans_done(struct judge_spans *s)
 void judge_facts_done(struct judge_facts *f)
 {
 	facts_text_done(&f->text);
+	intern_done(&f->typed);
+	free(f->types);
 	free(f->scopes);
 	free(f->rows);
 	free(f->sequences);
@@ -114,12 +117,40 @@ static bool add_sequence(struct judge_facts *f, const struct facts_row *rows, si
 					     .index = (uint32_t)f->sequence_count++});
 }
 
+static bool add_types(struct judge_facts *f, const struct facts_unit *u)
+{
+	for (size_t i = 0; u->types && i < u->scope_count; i++) {
+		const struct facts_scope *s = &u->scopes[i];
+		struct judge_typed key = {s->name, s->decl_file, s->decl_line};
+		bool is_new;
+		uint32_t id;
+
+		if (u->types[i] == FACTS_NONE || s->name == FACTS_NONE)
+			continue;
+		id = intern_add(&f->typed, &key, sizeof(key), &is_new);
+		if (id == INTERN_FULL || !grow_array((void **)&f->types, &f->types_cap,
+						     (size_t)id + 1, sizeof(*f->types), SIZE_MAX))
+			return false;
+		if (is_new)
+			f->types[id] = u->types[i];
+	}
+	return true;
+}
+
+uint32_t judge_type(const struct judge_facts *f, struct judge_typed function)
+{
+	uint32_t id = intern_find(&f->typed, &function, sizeof(function));
+
+	return id == INTERN_FULL ? FACTS_NONE : f->types[id];
+}
+
 static bool add_unit(struct judge_facts *f, const struct facts_unit *u)
 {
 	uint32_t base = (uint32_t)f->scope_count;
 	size_t first = 0;
 	bool ok = grow_array((void **)&f->scopes, &f->scopes_cap, f->scope_count + u->scope_count,
-			     sizeof(*f->scopes), UINT32_MAX);
+			     sizeof(*f->scopes), UINT32_MAX) &&
+		  add_types(f, u);
 
 	for (size_t i = 0; i < u->scope_count && ok; i++) {
 		f->scopes[base + i] = u->scopes[i];

@@ -36,7 +36,18 @@ struct judge_facts {
 	size_t edge_count, edges_cap;
 	uint32_t unit_count;
 	uint64_t units_skipped, lines_refused;
+	struct intern typed; /* struct judge_typed */
+	uint32_t *types;     /* beside it: a string, the signature */
+	size_t types_cap;
 };
+
+/* Which function has a signature: the first of a name and declaration that has one counts. */
+struct judge_typed {
+	uint32_t name, file, line;
+};
+
+/* The signature of a function; FACTS_NONE: it has none, or none were read. */
+uint32_t judge_type(const struct judge_facts *f, struct judge_typed function);
 
 void judge_facts_init(struct judge_facts *f);
 void judge_facts_done(struct judge_facts *f);
@@ -57,6 +68,7 @@ struct judge_frame {
 	const struct facts_scope *scope; /* NULL: a symbol, or nothing but a line */
 	const struct symbol *symbol;     /* NULL: none */
 	uint32_t name, file, line;       /* FACTS_NONE: none */
+	uint32_t spot;                   /* facts_spot() */
 };
 
 /* The frames at vaddr, innermost first, up to cap; 0 in a gap. Addresses must rise from call to

@@ -131,6 +131,9 @@ struct rsym_spot {
  */
 bool rsym_spots(const struct rsym *t, uint64_t vaddr, struct rsym_spot *spots, size_t count);
 
+/* Up to where the table has the spots of vaddr; UINT64_MAX behind the last. For verification. */
+uint64_t rsym_spots_end(const struct rsym *t, uint64_t vaddr);
+
 /* The half-open range of addresses that has vaddr's answer; 1, or 0 when vaddr is in a gap (the
  * range is then that gap). For verification and for caches. */
 int rsym_range(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
@@ -183,6 +186,9 @@ DEFINE_FREEP(struct rsym_reader, rsym_reader_free);
 int rsym_reader_name(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
 		     struct err *err);
 int rsym_reader_file(struct rsym_reader *r, uint32_t file, const uint8_t **ret, size_t *ret_len,
+		     struct err *err);
+/* Its signature: 1, or 0 as rsym_type(). */
+int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
 		     struct err *err);
 
 /* Functions of one name share this number, which is below t->function_count; RSYM_NONE for an id

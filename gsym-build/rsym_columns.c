@@ -148,28 +148,37 @@ static struct rsym_disk_chain chain_at(const struct parts *p, uint32_t id)
 	return c;
 }
 
-bool rsym_spots(const struct rsym *t, uint64_t vaddr, struct rsym_spot *spots, size_t count)
+/* Blocks that begin at or before vaddr: the last of them holds its row. */
+static uint32_t blocks_up_to(const struct parts *p, uint64_t vaddr)
 {
-	uint32_t low = 0, left, chain;
-	struct parts p;
-	struct rows r, next;
+	uint32_t low = 0, left = p->block_count;
 
-	memset(spots, 0, count * sizeof(*spots));
-	if (!find_parts(t, &p) || !p.block_count)
-		return false;
-	for (left = p.block_count; left;) {
+	while (left) {
 		uint32_t half = left / 2;
 
-		if (block_at(&p, low + half).vaddr <= vaddr) {
+		if (block_at(p, low + half).vaddr <= vaddr) {
 			low += half + 1;
 			left -= half + 1;
 		} else {
 			left = half;
 		}
 	}
-	if (!low)
+	return low;
+}
+
+bool rsym_spots(const struct rsym *t, uint64_t vaddr, struct rsym_spot *spots, size_t count)
+{
+	uint32_t blocks, chain;
+	struct parts p;
+	struct rows r, next;
+
+	memset(spots, 0, count * sizeof(*spots));
+	if (!find_parts(t, &p) || !p.block_count)
+		return false;
+	blocks = blocks_up_to(&p, vaddr);
+	if (!blocks)
 		return true;
-	r = next = rows_of(&p, low - 1);
+	r = next = rows_of(&p, blocks - 1);
 	while (next_row(&next) && next.vaddr <= vaddr)
 		r = next;
 	chain = r.chain > 0 && r.chain <= (int64_t)p.chain_count ? (uint32_t)r.chain : 0;
@@ -181,6 +190,24 @@ bool rsym_spots(const struct rsym *t, uint64_t vaddr, struct rsym_spot *spots, s
 		chain = c.around < chain ? c.around : 0;
 	}
 	return true;
+}
+
+uint64_t rsym_spots_end(const struct rsym *t, uint64_t vaddr)
+{
+	struct parts p;
+	uint32_t blocks;
+
+	if (!find_parts(t, &p))
+		return UINT64_MAX;
+	blocks = blocks_up_to(&p, vaddr);
+	if (blocks) {
+		struct rows next = rows_of(&p, blocks - 1);
+
+		while (next_row(&next))
+			if (next.vaddr > vaddr)
+				return next.vaddr;
+	}
+	return blocks < p.block_count ? block_at(&p, blocks).vaddr : UINT64_MAX;
 }
 
 static int damaged(struct err *err)

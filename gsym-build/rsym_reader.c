@@ -4,10 +4,13 @@
 
 #include "rsym_records.h"
 #include "rsym_text.h"
+#include "rsym_types.h"
 
 struct rsym_reader {
 	const struct rsym *t;
 	struct rsym_text_reader *names, *files;
+	struct rsym_text_reader *types; /* NULL until asked for */
+	size_t cache_max;
 };
 
 static int no_function(const struct rsym *t, uint32_t function, struct err *err)
@@ -145,6 +148,7 @@ struct rsym_reader *rsym_reader_new(const struct rsym *t, size_t cache_max, stru
 
 	if (r) {
 		r->t = t;
+		r->cache_max = cache_max;
 		r->names = rsym_text_reader_new(&t->names, cache_max);
 		r->files = rsym_text_reader_new(&t->files, cache_max);
 	}
@@ -162,6 +166,7 @@ void rsym_reader_free(struct rsym_reader *r)
 		return;
 	rsym_text_reader_free(r->names);
 	rsym_text_reader_free(r->files);
+	rsym_text_reader_free(r->types);
 	free(r);
 }
 
@@ -181,6 +186,22 @@ int rsym_reader_file(struct rsym_reader *r, uint32_t file, const uint8_t **ret, 
 	if (file >= r->t->file_count)
 		return no_file(r->t, file, err);
 	return rsym_text_get(r->files, file, ret, ret_len, err);
+}
+
+int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
+		     struct err *err)
+{
+	uint32_t type = rsym_types_index(r->t, function);
+	int rc;
+
+	if (type == RSYM_NONE)
+		return 0;
+	if (!r->types)
+		r->types = rsym_text_reader_new(&r->t->signatures, r->cache_max);
+	if (!r->types)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	rc = rsym_text_get(r->types, type, ret, ret_len, err);
+	return rc ? rc : 1;
 }
 
 static int append_text(const struct rsym_texts *texts, uint32_t i, struct buf *out, struct err *err)

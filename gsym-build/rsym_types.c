@@ -73,18 +73,23 @@ int rsym_types_check(const struct rsym *t, struct err *err)
 	return rsym_texts_check(&t->signatures, err);
 }
 
+uint32_t rsym_types_index(const struct rsym *t, uint32_t function)
+{
+	uint32_t index =
+		t->types.p && function < t->function_count ? index_of(t, function) : RSYM_NONE;
+
+	return index < t->signatures.count ? index : RSYM_NONE;
+}
+
 int rsym_type(const struct rsym *t, uint32_t function, struct buf *out, struct err *err)
 {
 	struct rsym_text_reader *r;
 	const uint8_t *p;
-	uint32_t index;
+	uint32_t index = rsym_types_index(t, function);
 	size_t len;
 	int rc;
 
-	if (!t->types.p || function >= t->function_count)
-		return 0;
-	index = index_of(t, function);
-	if (index >= t->signatures.count)
+	if (index == RSYM_NONE)
 		return 0;
 	r = rsym_text_reader_new(&t->signatures, 0);
 	if (!r)

@@ -17,4 +17,7 @@ int rsym_types_put(struct buf *out, const struct rsym_string *signatures, uint32
 int rsym_types_open(struct rsym *t, struct err *err) _must_check_;
 int rsym_types_check(const struct rsym *t, struct err *err) _must_check_;
 
+/* Which signature a function has; RSYM_NONE: none, or the table has none. */
+uint32_t rsym_types_index(const struct rsym *t, uint32_t function);
+
 #endif

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands around a type: namespaces and classes. A DIE does not say what holds it, so a unit
+ * that is asked about is gone through once, and what is in a namespace or a class is kept as ranges
+ * of offsets.
+ */
+#include "die_priv.h"
+#include "limits.h"
+
+enum {
+	/* Ranges kept of all units; beyond, the units asked about are forgotten. */
+	RANGES_MAX = 4 << 20,
+};
+
+#define NO_RANGE UINT32_MAX
+
+/* From the DIE of a namespace, class or function to where its children end. */
+struct die_outer_range {
+	uint64_t off, end;
+	uint32_t parent; /* index within the unit's, or NO_RANGE */
+	bool is_function;
+};
+
+struct die_outer_unit {
+	size_t first, count; /* in ranges */
+};
+
+struct unit_key {
+	const struct die_file *file;
+	uint64_t off;
+};
+
+/* What the DIEs of one depth are in. */
+struct level {
+	uint64_t off;   /* of the DIE above it */
+	uint32_t owner; /* level of the nearest namespace, class or function; 0: none */
+	uint32_t range; /* of the owner, at its level */
+	bool is_function;
+};
+
+struct walk {
+	struct die_outers *outers;
+	size_t first;
+	uint32_t depth;
+	struct level levels[LIMIT_DIE_DEPTH + 1];
+};
+
+void die_outers_done(struct die_outers *x)
+{
+	intern_done(&x->seen);
+	free(x->units);
+	free(x->ranges);
+}
+
+static bool holds_types(uint32_t tag)
+{
+	switch (tag) {
+	case DIE_TAG_NAMESPACE:
+	case DIE_TAG_MODULE:
+	case DIE_TAG_CLASS_TYPE:
+	case DIE_TAG_INTERFACE_TYPE:
+	case DIE_TAG_STRUCTURE_TYPE:
+	case DIE_TAG_UNION_TYPE:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool is_named_type(uint32_t tag)
+{
+	return holds_types(tag) || tag == DIE_TAG_TYPEDEF || tag == DIE_TAG_ENUMERATION_TYPE ||
+	       tag == DIE_TAG_SUBRANGE_TYPE || tag == DIE_TAG_TEMPLATE_ALIAS;
+}
+
+static bool add_range(struct walk *w, uint32_t level)
+{
+	struct die_outers *x = w->outers;
+	struct level *l = &w->levels[level];
+	uint32_t around = w->levels[level - 1].owner;
+
+	if (!grow_array((void **)&x->ranges, &x->ranges_cap, x->range_count + 1, sizeof(*x->ranges),
+			NO_RANGE))
+		return false;
+	l->range = (uint32_t)(x->range_count - w->first);
+	x->ranges[x->range_count++] = (struct die_outer_range){
+		.off = l->off,
+		.end = UINT64_MAX,
+		.parent = around ? w->levels[around].range : NO_RANGE,
+		.is_function = l->is_function,
+	};
+	return true;
+}
+
+/* Functions are only kept when there are types in them: outer ones first, so that ranges are sorted
+ * by where they begin. */
+static bool keep_functions(struct walk *w)
+{
+	uint32_t stack[LIMIT_DIE_DEPTH + 1];
+	size_t count = 0;
+
+	for (uint32_t at = w->levels[w->depth].owner; at && w->levels[at].range == NO_RANGE;
+	     at = w->levels[at - 1].owner)
+		stack[count++] = at;
+	while (count)
+		if (!add_range(w, stack[--count]))
+			return false;
+	return true;
+}
+
+static void leave(struct walk *w, uint64_t off)
+{
+	const struct level *l = &w->levels[w->depth];
+
+	if (l->owner == w->depth && l->range != NO_RANGE)
+		w->outers->ranges[w->first + l->range].end = off;
+	w->depth--;
+}
+
+static bool enter(struct walk *w, const struct die_abbrev *a, uint64_t off)
+{
+	uint32_t around = w->levels[w->depth].owner;
+	struct level *l = &w->levels[++w->depth];
+
+	*l = (struct level){.off = off, .owner = around, .range = NO_RANGE};
+	if (holds_types(a->tag)) {
+		l->owner = w->depth;
+		return add_range(w, w->depth);
+	}
+	if (a->tag == DIE_TAG_SUBPROGRAM) {
+		l->owner = w->depth;
+		l->is_function = true;
+	}
+	return true;
+}
+
+/* All of a unit; what is behind damage is in nothing. */
+static bool go_through(struct die_scan *s, const struct die_unit *u, struct walk *w)
+{
+	struct bytes in = bytes_of(u->p + u->header_len, u->end - u->off - u->header_len);
+	const struct die_table *t;
+	bool ok = true;
+
+	if (die_table_of(s, u, &t, NULL))
+		return true;
+	w->depth = 0;
+	w->levels[0] = (struct level){.range = NO_RANGE};
+	while (ok && in.left) {
+		uint64_t off = u->off + (uint64_t)(in.p - u->p), code = bytes_uleb(&in);
+		const struct die_abbrev *a;
+
+		if (!code && !in.failed) {
+			if (w->depth <= 1)
+				break;
+			leave(w, off);
+			continue;
+		}
+		a = die_table_find(t, code);
+		if (in.failed || !a || a->flags & DIE_UNKNOWN)
+			break;
+		if (a->skip == DIE_NO_PROGRAM)
+			bytes_skip(&in, a->fixed_len);
+		else
+			die_skip(t, a, &in);
+		if (is_named_type(a->tag))
+			ok = keep_functions(w);
+		if (!(a->flags & DIE_HAS_CHILDREN))
+			continue;
+		if (w->depth == LIMIT_DIE_DEPTH)
+			break;
+		ok = ok && enter(w, a, off);
+	}
+	return ok;
+}
+
+static const struct die_outer_unit *unit_ranges(struct die_scan *s, const struct die_unit *u)
+{
+	struct die_outers *x = &s->outers;
+	struct unit_key key = {.file = u->file, .off = u->off};
+	struct walk w;
+	bool is_new;
+	uint32_t id;
+
+	if (x->range_count > RANGES_MAX) {
+		intern_reset(&x->seen);
+		x->range_count = 0;
+	}
+	id = intern_add(&x->seen, &key, sizeof(key), &is_new);
+	if (id == INTERN_FULL || !grow_array((void **)&x->units, &x->units_cap, (size_t)id + 1,
+					     sizeof(*x->units), SIZE_MAX))
+		return NULL;
+	if (is_new) {
+		w.outers = x;
+		w.first = x->range_count;
+		x->units[id] = (struct die_outer_unit){.first = w.first};
+		if (!go_through(s, u, &w)) {
+			x->range_count = w.first;
+			return NULL;
+		}
+		x->units[id].count = x->range_count - w.first;
+	}
+	return &x->units[id];
+}
+
+size_t die_outers_find(struct die_scan *s, const struct die *d, uint64_t *ret, size_t cap)
+{
+	const struct die_outer_unit *u = unit_ranges(s, d->unit);
+	const struct die_outer_range *ranges;
+	size_t low = 0, left, count = 0;
+	uint32_t at;
+
+	if (!u)
+		return 0;
+	ranges = s->outers.ranges + u->first;
+	for (left = u->count; left;) { /* the last that begins before the DIE */
+		size_t half = left / 2;
+
+		if (ranges[low + half].off < d->off) {
+			low += half + 1;
+			left -= half + 1;
+		} else {
+			left = half;
+		}
+	}
+	for (at = low ? (uint32_t)low - 1 : NO_RANGE; at != NO_RANGE && count < cap;
+	     at = ranges[at].parent) {
+		if (ranges[at].end <= d->off)
+			continue;
+		if (ranges[at].is_function)
+			break;
+		ret[count++] = ranges[at].off;
+	}
+	return count;
+}
