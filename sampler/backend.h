@@ -37,6 +37,7 @@ struct backend_stats {
 struct backend {
 	const char *name; /* as spool_origin.backend */
 	bool has_kernel;  /* stacks have a kernel part */
+	uint64_t poll_ns; /* how often to poll at least; 0: no matter */
 	/* Mapping records flow from here on, samples do not. ERR_DENIED names what is missing. */
 	int (*open)(void **ret, const struct backend_options *options, struct err *err);
 	const char *(*event)(const void *self); /* as spool_origin.event */
@@ -47,6 +48,8 @@ struct backend {
 	int (*start)(void *self, struct err *err);
 	/* Everything there is now; never waits. */
 	void (*poll)(void *self, struct events *events);
+	/* Readable when it is time to poll, for a ring is half full; NULL: none. */
+	int (*wait_fd)(const void *self);
 	/* No more samples; what is in the rings can still be polled. */
 	void (*stop)(void *self);
 	void (*stats)(void *self, struct backend_stats *ret);

@@ -26,7 +26,7 @@
 #include "sampler.skel.h"
 
 enum {
-	MAPPING_PAGES = 64,    /* 256 KiB of ring for each CPU: 1,700 records between polls */
+	MAPPING_PAGES = 64,    /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
 	RING_SECONDS = 4,      /* of samples the ring holds: how long a poll may be late */
 	RING_SAMPLE_LEN = 512, /* half as much again as with 40 frames */
 	PIDS_MIN = 8192,       /* a set of processes and their children: 100 bytes each */
@@ -55,6 +55,7 @@ struct collect {
 	struct bpf_link *fork_link, *exit_link;
 	uint64_t period_ns;
 	enum backend_event event;
+	int wait_fd;
 	struct events *events; /* while polling */
 	struct perf_counts counts;
 	uint64_t refused;
@@ -87,6 +88,7 @@ static void collect_close(void *self)
 		perf_ring_unmap(&c->cpus[i].mapping);
 		closep(&c->cpus[i].mapping_fd);
 	}
+	closep(&c->wait_fd);
 	free(c->cpus);
 	bpf_link__destroy(c->fork_link);
 	bpf_link__destroy(c->exit_link);
@@ -138,6 +140,11 @@ static int take_sample(void *ctx, void *data, size_t len)
 	if (!events_add(c->events, &e))
 		c->refused++;
 	return 0;
+}
+
+static int collect_wait_fd(const void *self)
+{
+	return ((const struct collect *)self)->wait_fd;
 }
 
 static void collect_poll(void *self, struct events *events)
@@ -350,6 +357,9 @@ static int open_mappings(struct collect *c, struct err *err)
 		rc = perf_ring_map(&c->cpus[i].mapping, fd, MAPPING_PAGES, 8, err);
 		if (rc)
 			return rc;
+		rc = perf_ring_watch(&c->wait_fd, fd);
+		if (rc)
+			return err_sys(err, -rc, "waiting for mappings");
 		any = true;
 	}
 	return any ? 0 : err_set(err, ERR_IO, "no CPU to sample");
@@ -362,6 +372,7 @@ static int collect_open(void **ret, const struct backend_options *options, struc
 
 	if (!c)
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
+	c->wait_fd = -1;
 	c->period_ns = 1000000000 / options->hz;
 	c->event = perf_choose_event(options->event);
 	c->cpu_count = (size_t)get_nprocs_conf();
@@ -461,6 +472,7 @@ const struct backend backend_bpf = {
 	.open = collect_open,
 	.start = collect_start,
 	.poll = collect_poll,
+	.wait_fd = collect_wait_fd,
 	.stop = collect_stop,
 	.stats = collect_stats,
 	.close = collect_close,

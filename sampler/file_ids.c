@@ -79,8 +79,10 @@ static int send_request(struct file_ids *f, struct file_request *req, size_t len
 	if (f->fd < 0 || slot == ARRAY_LEN(f->slots))
 		return -1;
 	req->slot = (uint32_t)slot;
-	if (send(f->fd, req, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len)
+	if (send(f->fd, req, len, MSG_DONTWAIT | MSG_NOSIGNAL) != (ssize_t)len) {
+		f->is_refused = true;
 		return -1;
+	}
 	f->asked_count++;
 	return (int)slot;
 }
@@ -148,7 +150,9 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 	struct file_reply reply;
 	ssize_t len;
 
-	while (f->fd >= 0) {
+	/* Most of the time there is nothing to be heard, and asking would be a system call. */
+	while (f->fd >= 0 && (f->asked_count || f->is_refused)) {
+		f->is_refused = false;
 		len = recv(f->fd, &reply, sizeof(reply), MSG_DONTWAIT);
 		if (len < 0 && (errno == EAGAIN || errno == EINTR))
 			break;

@@ -22,6 +22,7 @@ struct file_ids {
 		struct jit *jit;
 	} slots[64];
 	size_t asked_count;
+	bool is_refused; /* a request could not be sent: perhaps the helper died */
 };
 
 /* Starts the helper. Call it early, while the process is small. An error leaves modules without

@@ -70,11 +70,30 @@ static const struct field regs_fields[] = {
 	{"syscallno", OUT_U32, true},
 };
 
+/* What is looked for, by name. */
+enum wanted {
+	WANTED_TASK,
+	WANTED_SIGNAL,
+	WANTED_REGS,
+	WANTED_COUNT,
+};
+
+static const char *const wanted_names[] = {
+	[WANTED_TASK] = "task_struct",
+	[WANTED_SIGNAL] = "signal_struct",
+	[WANTED_REGS] = "pt_regs",
+};
+_Static_assert(ARRAY_LEN(wanted_names) == WANTED_COUNT, "each has a name");
+
 struct btf {
 	const uint8_t *types, *strings;
 	size_t types_len, strings_len;
 	uint32_t *offs; /* of each type, by id - 1 */
 	size_t count, cap;
+	struct {
+		uint32_t off;
+		size_t count; /* structs of that name; just one is as it should be */
+	} found[WANTED_COUNT];
 };
 
 struct type {
@@ -134,12 +153,26 @@ static bool read_type(const struct btf *b, size_t off, struct type *ret)
 
 static bool has_name(const struct btf *b, uint32_t off, const char *name)
 {
-	size_t len = strlen(name) + 1;
+	size_t len;
 
-	return off < b->strings_len && b->strings_len - off >= len &&
-	       !memcmp(b->strings + off, name, len);
+	/* Nearly all differ in the first byte. */
+	if (off >= b->strings_len || b->strings[off] != (uint8_t)*name)
+		return false;
+	len = strlen(name) + 1;
+	return b->strings_len - off >= len && !memcmp(b->strings + off, name, len);
 }
 
+static void note_struct(struct btf *b, const struct type *t, size_t off)
+{
+	for (int i = 0; i < WANTED_COUNT; i++) {
+		if (!has_name(b, t->name, wanted_names[i]))
+			continue;
+		b->found[i].off = (uint32_t)off;
+		b->found[i].count++;
+	}
+}
+
+/* One way through all of it, for it is five megabytes. */
 static bool index_types(struct btf *b)
 {
 	struct type t;
@@ -149,6 +182,8 @@ static bool index_types(struct btf *b)
 							  sizeof(*b->offs), LIMIT_KERNEL_TYPES))
 			return false;
 		b->offs[b->count++] = (uint32_t)off;
+		if (kind_of(&t) == KIND_STRUCT)
+			note_struct(b, &t, off);
 	}
 	return true;
 }
@@ -289,30 +324,18 @@ static bool add_struct(struct cut *c, const char *name, const struct type *t,
 	return found > 0;
 }
 
-/* The struct of that name, if there is just one. */
-static bool find_struct(const struct btf *b, const char *name, struct type *ret)
+static bool find_struct(const struct btf *b, enum wanted wanted, struct type *ret)
 {
-	size_t found = 0;
-
-	for (size_t i = 0; i < b->count; i++) {
-		struct type t;
-
-		if (!read_type(b, b->offs[i], &t) || kind_of(&t) != KIND_STRUCT ||
-		    !has_name(b, t.name, name))
-			continue;
-		*ret = t;
-		found++;
-	}
-	return found == 1;
+	return b->found[wanted].count == 1 && read_type(b, b->found[wanted].off, ret);
 }
 
 static bool write_types(struct cut *c)
 {
 	struct type task, signal, regs, last;
 
-	if (!find_struct(c->from, "task_struct", &task) ||
-	    !find_struct(c->from, "signal_struct", &signal) ||
-	    !find_struct(c->from, "pt_regs", &regs))
+	if (!find_struct(c->from, WANTED_TASK, &task) ||
+	    !find_struct(c->from, WANTED_SIGNAL, &signal) ||
+	    !find_struct(c->from, WANTED_REGS, &regs))
 		return false;
 	buf_u8(&c->strings, 0);
 	/* In the order of enum out. */
@@ -365,7 +388,7 @@ int kernel_types_cut(struct buf *ret)
 		return -ENOENT;
 	len = (size_t)st.st_size;
 	/* Since Linux 6.16; else it is read, by the page. */
-	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
+	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
 	if (p != MAP_FAILED) {
 		rc = kernel_types_cut_from(p, len, ret);
 		munmap(p, len);

@@ -27,6 +27,7 @@ struct perf_all {
 	struct cpu *cpus;
 	size_t cpu_count;
 	enum backend_event event;
+	int wait_fd;
 	struct perf_counts counts;
 };
 
@@ -41,6 +42,7 @@ static void perf_all_close(void *self)
 		closep(&s->cpus[i].sampling_fd);
 		closep(&s->cpus[i].tracking_fd);
 	}
+	closep(&s->wait_fd);
 	free(s->cpus);
 	free(s);
 }
@@ -70,6 +72,9 @@ static int open_cpu(struct perf_all *s, const struct backend_options *o, int cpu
 	rc = perf_ring_map(&c->ring, c->tracking_fd, RING_PAGES, RING_PAGES_MIN, err);
 	if (rc)
 		return rc;
+	rc = perf_ring_watch(&s->wait_fd, c->tracking_fd);
+	if (rc)
+		return err_sys(err, -rc, "waiting for mappings");
 	c->ring.has_kernel = c->ring.has_cgroup = true;
 	perf_attr_sampling(&attr, s->event, 1000000000 / o->hz);
 	attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP;
@@ -101,6 +106,7 @@ static int perf_all_open(void **ret, const struct backend_options *options, stru
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	}
 	s->cpu_count = (size_t)get_nprocs_conf();
+	s->wait_fd = -1;
 	s->event = perf_choose_event(options->event);
 	for (size_t i = 0; i < s->cpu_count; i++)
 		s->cpus[i].tracking_fd = s->cpus[i].sampling_fd = -1;
@@ -147,6 +153,11 @@ static void perf_all_poll(void *self, struct events *events)
 			perf_ring_drain(&s->cpus[i].ring, events, &s->counts);
 }
 
+static int perf_all_wait_fd(const void *self)
+{
+	return ((const struct perf_all *)self)->wait_fd;
+}
+
 static void perf_all_stats(void *self, struct backend_stats *ret)
 {
 	const struct perf_all *s = self;
@@ -172,6 +183,7 @@ const struct backend backend_perf_all = {
 	.open = perf_all_open,
 	.start = perf_all_start,
 	.poll = perf_all_poll,
+	.wait_fd = perf_all_wait_fd,
 	.stop = perf_all_stop,
 	.stats = perf_all_stats,
 	.close = perf_all_close,

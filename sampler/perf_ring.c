@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -34,9 +35,7 @@ void perf_attr_tracking(struct perf_event_attr *attr)
 		.sample_id_all = 1,
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
-		/* Nobody waits for it: the rings are polled. */
-		.watermark = 1,
-		.wakeup_watermark = UINT32_MAX,
+		.watermark = 1, /* at half of the ring; else it is polled */
 	};
 }
 
@@ -54,7 +53,6 @@ void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, 
 		.use_clockid = 1,
 		.clockid = CLOCK_MONOTONIC,
 		.watermark = 1,
-		.wakeup_watermark = UINT32_MAX,
 	};
 	if (is_clock) {
 		attr->sample_period = period_ns;
@@ -141,6 +139,15 @@ void perf_ring_unmap(struct perf_ring *r)
 		munmap(r->base, r->data_len + r->page_len);
 	free(r->record);
 	*r = (struct perf_ring){0};
+}
+
+int perf_ring_watch(int *epoll_fd, int fd)
+{
+	struct epoll_event readable = {.events = EPOLLIN};
+
+	if (*epoll_fd < 0)
+		*epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	return *epoll_fd < 0 || epoll_ctl(*epoll_fd, EPOLL_CTL_ADD, fd, &readable) ? -errno : 0;
 }
 
 /* --- records --------------------------------------------------------------------------------- */

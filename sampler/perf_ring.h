@@ -45,6 +45,9 @@ void perf_check_features(void (*say)(const char *what, bool ok, const char *why)
 int perf_ring_map(struct perf_ring *r, int fd, size_t pages, size_t least, struct err *err);
 void perf_ring_unmap(struct perf_ring *r);
 
+/* Has *epoll_fd (-1: made) be readable when the ring of an event of a CPU is half full. -errno. */
+int perf_ring_watch(int *epoll_fd, int fd);
+
 /* Everything that is in the ring now. */
 void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_counts *counts);
 

@@ -225,6 +225,8 @@ static const char *perf_self_event(const void *self _unused_)
 
 const struct backend backend_perf_self = {
 	.name = "perf-self",
+	.poll_ns =
+		200000000, /* small rings; an event of a thread that ended is readable for ever */
 	.event = perf_self_event,
 	.open = perf_self_open,
 	.start = perf_self_start,

@@ -2,9 +2,11 @@
 #include "session.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
@@ -18,9 +20,19 @@
 #include "normalise.h"
 #include "procscan.h"
 
-/* With EVENTS_GRACE_NS it makes SPOOL_FLUSH_NS, which the spool promises. */
-#define POLL_NS        UINT64_C(200000000)
+/*
+ * Most of what sampling costs is waking up: so as seldom as SPOOL_FLUSH_NS permits, which the spool
+ * promises. Earlier when a ring of mapping records is half full, when more samples come than one
+ * round shall handle, and while samples wait for the helper.
+ */
+#define POLL_NS        UINT64_C(900000000)
+#define POLL_HELD_NS   UINT64_C(200000000)
+#define POLL_MIN_NS    UINT64_C(20000000)
 #define SHIP_FINISH_NS UINT64_C(30000000000)
+
+enum {
+	POLL_EVENTS = 2048, /* of one round, about; they fit into the caches */
+};
 
 _Static_assert(POLL_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
 
@@ -33,6 +45,8 @@ struct session {
 	struct events events;
 	struct normaliser normaliser;
 	struct child_ship ship;
+	int signal_fd;
+	size_t handled; /* events of the last round */
 };
 
 /* --- where the samples come from ------------------------------------------------------------- */
@@ -171,10 +185,13 @@ static void poll_once(struct session *s, bool is_last)
 	uint64_t now = s->io->mono_ns(s->io->ctx);
 	struct err err;
 
+	s->handled = 0;
 	s->backend->poll(s->source, &s->events);
 	state_losses(s);
-	while ((e = events_next(&s->events, is_last ? UINT64_MAX : now - EVENTS_GRACE_NS)))
+	while ((e = events_next(&s->events, is_last ? UINT64_MAX : now - EVENTS_GRACE_NS))) {
 		normalise_event(&s->normaliser, e);
+		s->handled++;
+	}
 	events_compact(&s->events);
 	normalise_poll(&s->normaliser, now, is_last);
 	procs_poll(&s->normaliser.procs, now);
@@ -199,39 +216,72 @@ static void poll_ship(struct session *s)
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* Waits for the next poll; true when it is time to end. */
-static bool wait_tick(const struct session *s, const sigset_t *ends, uint64_t next_ns,
-		      uint64_t end_ns)
+/* How long until the next round. */
+static uint64_t interval(const struct session *s)
 {
+	uint64_t ns = s->normaliser.held.count ? POLL_HELD_NS : s->backend->poll_ns;
+
+	if (ns > POLL_NS || !ns)
+		ns = POLL_NS;
+	if (s->handled > POLL_EVENTS)
+		ns = ns * POLL_EVENTS / s->handled;
+	return ns < POLL_MIN_NS ? POLL_MIN_NS : ns;
+}
+
+/* Whether the signal is about a process of ours that ended, and nothing else. */
+static bool is_child(const struct session *s)
+{
+	struct signalfd_siginfo info;
+	bool is_end = false;
+
+	while (read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		is_end |= info.ssi_signo != SIGCHLD;
+	return !is_end;
+}
+
+/* Waits for the time, a signal, or a ring that fills: true when it is time to end. */
+static bool wait_round(const struct session *s, uint64_t start_ns, uint64_t end_ns)
+{
+	struct pollfd fds[] = {
+		{.fd = s->signal_fd, .events = POLLIN},
+		{.fd = s->backend->wait_fd ? s->backend->wait_fd(s->source) : -1, .events = POLLIN},
+	};
+	uint64_t until = start_ns + interval(s);
+
+	if (end_ns && end_ns < until)
+		until = end_ns;
 	for (;;) {
-		uint64_t now = s->io->mono_ns(s->io->ctx), until = next_ns;
+		uint64_t now = s->io->mono_ns(s->io->ctx), left_ns;
 		struct timespec left;
 
-		if (end_ns && end_ns < until)
-			until = end_ns;
 		if (end_ns && now >= end_ns)
 			return true;
 		if (now >= until)
 			return false;
-		left.tv_sec = (time_t)((until - now) / 1000000000);
-		left.tv_nsec = (long)((until - now) % 1000000000);
-		if (sigtimedwait(ends, NULL, &left) > 0)
-			return true;
+		left_ns = until - now;
+		left.tv_sec = (time_t)(left_ns / 1000000000);
+		left.tv_nsec = (long)(left_ns % 1000000000);
+		if (ppoll(fds, ARRAY_LEN(fds), &left, NULL) <= 0)
+			continue;
+		if (fds[0].revents)
+			return !is_child(s);
+		/* However fast it fills, or when its CPU is gone: no busy loop. */
+		fds[1].fd = -1;
+		if (start_ns + POLL_MIN_NS < until)
+			until = start_ns + POLL_MIN_NS;
 	}
 }
 
-static void loop(struct session *s, const sigset_t *ends)
+static void loop(struct session *s)
 {
-	uint64_t now = s->io->mono_ns(s->io->ctx), next = now;
+	uint64_t now = s->io->mono_ns(s->io->ctx), start;
 	uint64_t end = s->options->duration_ns ? now + s->options->duration_ns : 0;
 
 	do {
+		start = s->io->mono_ns(s->io->ctx);
 		poll_once(s, false);
 		poll_ship(s);
-		now = s->io->mono_ns(s->io->ctx);
-		/* A late poll does not make the next ones come in a burst. */
-		next = next + POLL_NS > now ? next + POLL_NS : now + POLL_NS;
-	} while (!wait_tick(s, ends, next, end));
+	} while (!wait_round(s, start, end));
 }
 
 /* --- start and stop -------------------------------------------------------------------------- */
@@ -340,24 +390,38 @@ static void finish(struct session *s, struct session_stats *ret)
 	child_ship_done(&s->ship);
 }
 
+/* What was blocked and pending was meant for this run. */
+static void swallow(struct session *s)
+{
+	is_child(s);
+	closep(&s->signal_fd);
+}
+
 int session_run(const struct session_options *options, struct session_stats *ret, struct err *err)
 {
-	struct session s = {.options = options, .io = io_system()};
+	struct session s = {.options = options, .io = io_system(), .signal_fd = -1};
 	sigset_t ends, before;
 	int rc;
 
-	/* Blocked from the beginning, so that one that comes early ends the first wait. */
+	/* From the beginning, so that one that comes early ends the first wait. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ends, &before);
+	s.signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s.signal_fd < 0) {
+		rc = err_sys(err, errno, "waiting for signals");
+		sigprocmask(SIG_SETMASK, &before, NULL);
+		return rc;
+	}
 	events_init(&s.events);
 	normalise_init(&s.normaliser, NULL, scan, NULL);
 	rc = prepare(&s, err);
 	if (!rc)
 		rc = s.backend->start(s.source, err);
 	if (!rc) {
-		loop(&s, &ends);
+		loop(&s);
 		finish(&s, ret);
 	}
 	spool_writer_close(s.spool);
@@ -365,6 +429,7 @@ int session_run(const struct session_options *options, struct session_stats *ret
 	if (s.source)
 		s.backend->close(s.source);
 	events_done(&s.events);
+	swallow(&s);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }

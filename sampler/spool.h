@@ -7,7 +7,7 @@
  * ships and acknowledges; either may die at any moment. Layout: spool_format.h and FORMAT.md.
  *
  * What can be lost: killed process, what was added since the last spool_writer_flush() (one poll
- * interval, 250 ms), and samples in files seen for the first time, which the capturer holds back
+ * interval, 1 s), and samples in files seen for the first time, which the capturer holds back
  * for two seconds at most; power cut, what was flushed since the last sync (2 s) too. What the
  * limits drop is counted inside the data. Nothing acknowledged is delivered again, nothing else is
  * left out.
@@ -97,7 +97,7 @@ struct spool_origin {
 };
 
 /* How often a writer promises to call spool_writer_flush(); stated in each header. */
-#define SPOOL_FLUSH_NS UINT64_C(250000000)
+#define SPOOL_FLUSH_NS UINT64_C(1000000000)
 
 /* --- writing --------------------------------------------------------------------------------- */
 

@@ -194,11 +194,11 @@ static bool ask(struct spool_disk *d, enum chore_kind kind, int fd, uint64_t seg
 	}
 	pthread_mutex_lock(&d->lock);
 	taken = d->chore.state == CHORE_NONE;
-	if (taken) {
+	if (taken)
 		d->chore = c;
-		pthread_cond_signal(&d->wake_helper);
-	}
 	pthread_mutex_unlock(&d->lock);
+	if (taken)
+		pthread_cond_signal(&d->wake_helper);
 	return taken;
 }
 
@@ -350,17 +350,23 @@ static void append(struct spool_disk *d, const struct spool_chunk *c)
 
 /* --- by time --------------------------------------------------------------------------------- */
 
+/* For the thread, which is awake for a chunk, a little early saves waking up for it. */
+static bool is_due(const struct spool_disk *d, uint64_t last_ns)
+{
+	const uint64_t early_ns = d->detached ? d->limits.sync_ns / 8 : 0;
+
+	return now_ns(d) - last_ns >= d->limits.sync_ns - early_ns;
+}
+
 static void do_due(struct spool_disk *d)
 {
-	uint64_t now = now_ns(d);
-
 	finish_next(d);
-	if (d->fd >= 0 && now - d->synced_ns >= d->limits.sync_ns &&
+	if (d->fd >= 0 && is_due(d, d->synced_ns) &&
 	    (!d->dirty || ask(d, CHORE_SYNC, d->fd, d->segment))) {
 		d->synced_ns = now_ns(d);
 		d->dirty = false;
 	}
-	if (now - d->limits_ns >= d->limits.sync_ns)
+	if (is_due(d, d->limits_ns))
 		apply_limits(d, 0, NULL);
 	pack_next(d);
 }
@@ -447,6 +453,7 @@ static void *work(void *arg)
 static void *help(void *arg)
 {
 	struct spool_disk *d = arg;
+	bool is_urgent;
 
 	pthread_mutex_lock(&d->lock);
 	for (;;) {
@@ -456,9 +463,13 @@ static void *help(void *arg)
 			break;
 		pthread_mutex_unlock(&d->lock);
 		run_chore(d, &d->chore);
+		is_urgent = d->chore.rc != 0 || d->chore.kind != CHORE_SYNC;
 		pthread_mutex_lock(&d->lock);
 		d->chore.state = CHORE_DONE;
-		pthread_cond_signal(&d->wake);
+		/* The worker wakes up before long by itself: at the next chunk, or the next sync.
+		 */
+		if (is_urgent)
+			pthread_cond_signal(&d->wake);
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
@@ -541,14 +552,16 @@ bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk)
 		*d->queue_end = chunk;
 		d->queue_end = &chunk->next;
 		d->queue_len += len;
-		pthread_cond_signal(&d->wake);
 	} else {
 		d->state.lost += chunk->samples;
 		if (chunk->segment > d->state.given_up)
 			d->state.given_up = chunk->segment;
 	}
 	pthread_mutex_unlock(&d->lock);
-	if (!fits)
+	/* Not before: who is woken would wait for the lock. */
+	if (fits)
+		pthread_cond_signal(&d->wake);
+	else
 		free(chunk);
 	return fits;
 }

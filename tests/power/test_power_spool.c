@@ -192,10 +192,10 @@ static struct promise promise_of(const struct crash_log *l, size_t at)
 			p.acked = e->off;
 		if (e->id == MARK_ADDED && !last_ms)
 			last_ms = e->len;
-		/* In the spool as the header promises: SPOOL_FLUSH_NS and sync_ns ago, and the
-		 * step that was under way. */
+		/* In the spool as the header promises: the flush interval, here each step, and
+		 * sync_ns ago, and the step that was under way. */
 		if (e->id == MARK_ADDED && !p.durable &&
-		    e->len + (SPOOL_FLUSH_NS + limits.sync_ns + STEP_NS) / 1000000 <= last_ms)
+		    e->len + (STEP_NS + limits.sync_ns + STEP_NS) / 1000000 <= last_ms)
 			p.durable = e->off;
 	}
 	return p;
