@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Faults between a CPU and the sink, for tests/fault/run: capturer, shipper and service killed at
-random moments, a disk that is full or read-only. The capturer is spool_feeder, whose samples are
+random moments, a disk that is full or becomes read-only. The capturer is spool_feeder, whose samples are
 numbers; the sink is JSON lines, so that every number can be counted there."""
 import collections
+import errno
 import json
 import os
 import random
@@ -169,8 +170,21 @@ def ship_kill_rounds(rounds, seed):
             f"sink once, at most {max(tails, default=0)} lost with a capturer")
 
 
+def in_spool(feeder):
+    """What `spool stats` says, of samples and of bytes it could not read."""
+    return json.loads(subprocess.run(
+        [os.path.join(BIN, "rawstack-sampler"), "spool", "stats", "--json", feeder.spool],
+        check=True, capture_output=True, text=True).stdout)
+
+
+def account_of(feeder, run):
+    """Of a run that ended in order: what it added, and what of that it counted as lost."""
+    account = feeder.runs[run][2]
+    return account["added"], account["spool_error"] + account["spool_dropped"]
+
+
 def spool_disk(seed):
-    """A disk of its own is full, then read-only: the capturer goes on and counts."""
+    """A disk of its own is full for a while: the capturer goes on and counts."""
     del seed
     os.makedirs("disk", exist_ok=True)
     if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "tmpfs", "disk"],
@@ -178,12 +192,12 @@ def spool_disk(seed):
         print("left out spool_disk: no file system can be mounted here")
         return "left out"
     try:
-        return spool_disk_on("disk")
+        return spool_disk_full("disk")
     finally:
         subprocess.run(["umount", "-l", "disk"], check=True)
 
 
-def spool_disk_on(folder):
+def spool_disk_full(folder):
     feeder = Feeder(os.path.join(folder, "spool"), 50, 4)
     filler = os.path.join(folder, "filler")
     feeder.start()
@@ -198,16 +212,70 @@ def spool_disk_on(folder):
     feeder.wait_for(30000)
     os.remove(filler)
     feeder.wait_for(5000)
-    subprocess.run(["mount", "-o", "remount,ro", folder], check=False, capture_output=True)
-    feeder.wait_for(5000)
-    subprocess.run(["mount", "-o", "remount,rw", folder], check=False, capture_output=True)
+    feeder.end(signal.SIGTERM)
+    (added, lost), stats = account_of(feeder, 0), in_spool(feeder)
+    check(stats["samples"] + lost == added and not stats["damaged_bytes"],
+          f"{feeder.runs[0][2]}, {stats['samples']} in the spool")
+    return f"{added} samples: {stats['samples']} in the spool, {lost} counted as lost"
+
+
+def spool_read_only(seed):
+    """A file system that the kernel makes read-only under the capturer, as after an error of the
+    disk: it goes on and counts; the next one takes over what is there."""
+    del seed
+    os.makedirs("image", exist_ok=True)
+    shutil.rmtree("image.ext4", ignore_errors=True)
+    with open("image.ext4", "wb") as f:
+        f.truncate(32 << 20)
+    mkfs = ["/sbin/mkfs.ext4", "-q", "-F", "image.ext4"]
+    if subprocess.run(mkfs, capture_output=True).returncode or not mount_image():
+        print("left out spool_read_only: no image can be mounted here")
+        return "left out"
+    try:
+        return spool_read_only_on("image")
+    finally:
+        subprocess.run(["umount", "-l", "image"], check=True)
+
+
+def mount_image():
+    return subprocess.run(["mount", "-o", "loop", "image.ext4", "image"],
+                          capture_output=True).returncode == 0
+
+
+def spool_read_only_on(folder):
+    feeder = Feeder(os.path.join(folder, "spool"), 50, 4)
+    feeder.start()
+    feeder.wait_for(2000)
+    durable = feeder.next_number()
+    time.sleep(1.5)  # its flush and its sync interval, many times
+    # A remount alone is refused while a file is open for writing; this is what ext4 does on errors.
+    subprocess.run(["mount", "-o", "remount,abort", folder], check=True)
+    try:
+        with open(os.path.join(folder, "probe"), "wb"):
+            pass
+        raise ShippingLost("the file system is not read-only: the test proves nothing")
+    except OSError as e:
+        check(e.errno == errno.EROFS, str(e))
     feeder.wait_for(5000)
     feeder.end(signal.SIGTERM)
-    account = feeder.runs[0][2]
-    stats = json.loads(subprocess.run(
-        [os.path.join(BIN, "rawstack-sampler"), "spool", "stats", "--json", feeder.spool],
-        check=True, capture_output=True, text=True).stdout)
-    there = stats["samples"] + account["spool_error"] + account["spool_dropped"]
-    check(there == account["added"] and not stats["damaged_bytes"],
-          f"{account}, {stats['samples']} in the spool")
-    return f"{account['added']} samples: {stats['samples']} in the spool, the others counted: {account}"
+    (added, lost), stats = account_of(feeder, 0), in_spool(feeder)
+    check(stats["samples"] + lost == added, f"{feeder.runs[0][2]}, {stats['samples']} in the spool")
+    check(lost > 0, "nothing was lost, though nothing can have been written")
+    # Another one cannot start there, and says so.
+    feeder.start()
+    check(feeder.process.wait() != 0, "a capturer starts on a read-only file system")
+    feeder.process = None
+    subprocess.run(["umount", folder], check=True)
+    repaired = subprocess.run(["/sbin/e2fsck", "-fp", "image.ext4"], capture_output=True, text=True)
+    check(repaired.returncode in (0, 1) and mount_image(), repaired.stdout)
+    kept = in_spool(feeder)["samples"]
+    check(durable <= kept <= stats["samples"],
+          f"{durable} were synced, {kept} are there of {stats['samples']}")
+    feeder.start()
+    feeder.wait_for(1000)
+    feeder.end(signal.SIGTERM)
+    (again, lost_again), stats = account_of(feeder, 1), in_spool(feeder)
+    check(stats["samples"] == kept + again and not lost_again,
+          f"{kept} and {again} samples, {stats['samples']} in the spool")
+    return (f"{added} samples, {durable} when synced: {kept} there after a repair, {lost} counted; "
+            f"{again} more after that")
