@@ -34,6 +34,8 @@ static const char help[] =
 	"  --backend WHICH      bpf; perf: call chains of every process, with CAP_PERFMON alone;\n"
 	"                       perf-self: own processes, no privilege; auto: the first of these\n"
 	"                       that is permitted [auto]\n"
+	"  --maps WHICH         of processes that run already: query, by PROCMAP_QUERY of Linux\n"
+	"                       6.11; text, as before; auto: query if there is one [auto]\n"
 	"  --ship HOST:PORT     start rawstack-ship beside it, towards this service\n"
 	"  --out DIR            where rawstack-ship puts symbolized profiles\n"
 	"  --ship-arg ARG       an argument more for rawstack-ship; may be repeated\n"
@@ -60,6 +62,7 @@ enum {
 	OPT_ALL,
 	OPT_DURATION,
 	OPT_BACKEND,
+	OPT_MAPS,
 	OPT_SHIP,
 	OPT_OUT,
 	OPT_SHIP_ARG,
@@ -84,6 +87,7 @@ static const struct option long_options[] = {
 	{"all", no_argument, NULL, OPT_ALL},
 	{"duration", required_argument, NULL, OPT_DURATION},
 	{"backend", required_argument, NULL, OPT_BACKEND},
+	{"maps", required_argument, NULL, OPT_MAPS},
 	{"ship", required_argument, NULL, OPT_SHIP},
 	{"out", required_argument, NULL, OPT_OUT},
 	{"ship-arg", required_argument, NULL, OPT_SHIP_ARG},
@@ -153,6 +157,23 @@ static int parse_backend(struct args *a, const char *text, struct err *err)
 	}
 	return err_set(err, ERR_USAGE, "--backend: '%.40s' is not auto, bpf, perf or perf-self",
 		       text);
+}
+
+static int parse_maps(struct args *a, const char *text, struct err *err)
+{
+	static const char *const names[] = {
+		[PROCSCAN_BEST] = "auto",
+		[PROCSCAN_IOCTL] = "query",
+		[PROCSCAN_TEXT] = "text",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strcmp(text, names[i]))
+			continue;
+		a->session.maps = (enum procscan_way)i;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "--maps: '%.40s' is not auto, query or text", text);
 }
 
 static int open_cgroup(struct args *a, const char *path, struct err *err)
@@ -245,6 +266,9 @@ static int parse_one(struct args *a, int option, char *value, struct err *err)
 		break;
 	case OPT_BACKEND:
 		rc = parse_backend(a, value, err);
+		break;
+	case OPT_MAPS:
+		rc = parse_maps(a, value, err);
 		break;
 	case OPT_SHIP:
 		s->ship_server = value;

@@ -119,9 +119,11 @@ static int open_backend(struct session *s, struct err *err)
 	return 0;
 }
 
-static int scan(void *ctx _unused_, uint32_t pid, struct modules *modules, struct procscan *ret)
+static int scan(void *arg, uint32_t pid, struct modules *modules, struct procscan *ret)
 {
-	return procscan_read(pid, PROCSCAN_BEST, modules, ret);
+	const struct session_options *o = arg;
+
+	return procscan_read(pid, o->maps, modules, ret);
 }
 
 static void scan_one(void *arg, uint32_t pid)
@@ -416,7 +418,7 @@ int session_run(const struct session_options *options, struct session_stats *ret
 		return rc;
 	}
 	events_init(&s.events);
-	normalise_init(&s.normaliser, NULL, scan, NULL);
+	normalise_init(&s.normaliser, NULL, scan, (void *)(uintptr_t)options);
 	rc = prepare(&s, err);
 	if (!rc)
 		rc = s.backend->start(s.source, err);

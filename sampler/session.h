@@ -6,6 +6,7 @@
  * program around it parses options; this owns the order of start and stop. One thread.
  */
 #include "backend.h"
+#include "procscan.h"
 #include "spool.h"
 
 enum session_backend {
@@ -26,6 +27,7 @@ struct session_options {
 	const char *labels;     /* "key=value,..."; NULL: none */
 	struct spool_limits limits;
 	enum session_backend backend;
+	enum procscan_way maps; /* of processes that run already */
 	struct backend_options target;
 	uint64_t duration_ns;                         /* 0: until a signal */
 	const char *ship_server, *ship_out;           /* NULL: no shipper */
