@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/sysinfo.h>
 #include <time.h>
 
@@ -22,6 +23,7 @@
 #include "limits.h"
 #include "perf_ring.h"
 #include "sampler_event.h"
+#include "stack_table.h"
 
 #include "sampler.skel.h"
 
@@ -56,6 +58,7 @@ struct collect {
 	uint64_t period_ns;
 	enum backend_event event;
 	int wait_fd;
+	struct stack_table stacks;
 	struct events *events; /* while polling */
 	struct perf_counts counts;
 	uint64_t refused;
@@ -88,6 +91,7 @@ static void collect_close(void *self)
 		perf_ring_unmap(&c->cpus[i].mapping);
 		closep(&c->cpus[i].mapping_fd);
 	}
+	stack_table_done(&c->stacks);
 	closep(&c->wait_fd);
 	free(c->cpus);
 	bpf_link__destroy(c->fork_link);
@@ -97,6 +101,48 @@ static void collect_close(void *self)
 	ring_buffer__free(c->ring);
 	sampler__destroy(c->skel);
 	free(c);
+}
+
+/* --- stacks that are sent once --------------------------------------------------------------- */
+
+/* From now on other hashes are made, which nobody can foresee; or none. */
+static void set_hashes(struct collect *c, bool are_wanted)
+{
+	uint64_t start = 0;
+
+	if (are_wanted && getrandom(&start, sizeof(start), GRND_NONBLOCK) != (ssize_t)sizeof(start))
+		start = 0;
+	if (c->skel->bss)
+		__atomic_store_n(&c->skel->bss->control.hash_start, start, __ATOMIC_RELAXED);
+}
+
+/* The stack of a sample: sent with it, or before. */
+static void take_stack(struct collect *c, const struct sampler_event *in, const uint8_t *pcs,
+		       struct event *e)
+{
+	const size_t len = (size_t)in->kernel_len + in->user_len;
+	const struct stack_row *row = NULL;
+
+	e->data = pcs;
+	e->data_len = len;
+	if (in->flags & SAMPLER_STACK_SENT) {
+		row = stack_table_find(&c->stacks, in->stack_hash);
+		if (!row || row->len != len) {
+			/* Cannot be; the sample keeps its weight. */
+			c->stacks.unknown++;
+			e->data_len = 0;
+			e->sample.kernel_count = e->sample.user_count = 0;
+			e->sample.kernel_err = e->sample.user_err = -ENOENT;
+			return;
+		}
+	} else if (in->stack_hash) {
+		row = stack_table_add(&c->stacks, in->stack_hash, pcs, len);
+	}
+	if (!row)
+		return;
+	e->data = row->pcs;
+	e->is_lasting = true;
+	e->sample.stack_id = row->hash;
 }
 
 /* --- samples --------------------------------------------------------------------------------- */
@@ -111,7 +157,8 @@ static int take_sample(void *ctx, void *data, size_t len)
 	if (len < head_len)
 		return 0;
 	memcpy(&in, data, head_len);
-	if ((size_t)in.kernel_len + in.user_len > len - head_len)
+	if (!(in.flags & SAMPLER_STACK_SENT) &&
+	    (size_t)in.kernel_len + in.user_len > len - head_len)
 		return 0;
 	e = (struct event){
 		.time_ns = in.time_ns,
@@ -133,9 +180,8 @@ static int take_sample(void *ctx, void *data, size_t len)
 				.kernel_count = in.kernel_len / 8,
 				.user_count = in.user_len / 8,
 			},
-		.data = (const uint8_t *)data + head_len,
-		.data_len = (size_t)in.kernel_len + in.user_len,
 	};
+	take_stack(c, &in, (const uint8_t *)data + head_len, &e);
 	memcpy(e.sample.comm, in.comm, sizeof(e.sample.comm));
 	if (!events_add(c->events, &e))
 		c->refused++;
@@ -150,12 +196,18 @@ static int collect_wait_fd(const void *self)
 static void collect_poll(void *self, struct events *events)
 {
 	struct collect *c = self;
+	enum stack_table_state was;
+	bool is_fresh;
 
 	c->events = events;
 	for (size_t i = 0; i < c->cpu_count; i++)
 		if (c->cpus[i].mapping.base)
 			perf_ring_drain(&c->cpus[i].mapping, events, &c->counts);
 	ring_buffer__consume(c->ring);
+	was = c->stacks.state;
+	is_fresh = stack_table_poll(&c->stacks);
+	if (is_fresh || c->stacks.state != was)
+		set_hashes(c, is_fresh);
 }
 
 /* How many ticks did not come between the first and the last one of a CPU: its virtual processor
@@ -194,6 +246,7 @@ static void collect_stats(void *self, struct backend_stats *ret)
 	}
 	if (c->skel->bss)
 		ret->perf_lost += c->skel->bss->children_missed;
+	ret->stack_fault += c->stacks.unknown;
 }
 
 /* --- opening --------------------------------------------------------------------------------- */
@@ -384,7 +437,10 @@ static int collect_open(void **ret, const struct backend_options *options, struc
 	}
 	for (size_t i = 0; i < c->cpu_count; i++)
 		c->cpus[i].mapping_fd = -1;
+	stack_table_init(&c->stacks);
 	rc = load(c, options, err);
+	if (!rc)
+		set_hashes(c, true);
 	if (!rc)
 		rc = open_mappings(c, err);
 	if (rc) {

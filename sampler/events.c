@@ -26,14 +26,24 @@ void events_done(struct events *q)
 	buf_done(&q->spare_data);
 }
 
+/* Copies the data of a row, whose pointer becomes an offset. */
+static bool keep_data(struct buf *to, struct event *row)
+{
+	const void *data = row->data;
+
+	if (row->is_lasting)
+		return true;
+	row->data = (const void *)(uintptr_t)to->len;
+	return to->max - to->len >= row->data_len + 8 && buf_append(to, data, row->data_len) &&
+	       buf_align(to, 8);
+}
+
 bool events_add(struct events *q, const struct event *e)
 {
 	struct event row = *e;
 
-	row.data = (const void *)(uintptr_t)q->data.len;
-	if (q->data.max - q->data.len < e->data_len + 8 ||
-	    !grow_array((void **)&q->rows, &q->cap, q->count + 1, sizeof(*q->rows), LIMIT_EVENTS) ||
-	    !buf_append(&q->data, e->data, e->data_len) || !buf_align(&q->data, 8)) {
+	if (!grow_array((void **)&q->rows, &q->cap, q->count + 1, sizeof(*q->rows), LIMIT_EVENTS) ||
+	    !keep_data(&q->data, &row)) {
 		q->data.failed = false;
 		q->refused++;
 		return false;
@@ -78,7 +88,8 @@ const struct event *events_next(struct events *q, uint64_t horizon_ns)
 	if (e->time_ns >= horizon_ns)
 		return NULL;
 	q->order_at++;
-	e->data = q->data.p + (uintptr_t)e->data;
+	if (!e->is_lasting)
+		e->data = q->data.p + (uintptr_t)e->data;
 	return e;
 }
 
@@ -119,10 +130,10 @@ void events_compact(struct events *q)
 	}
 	for (; q->order_at < q->order_count; q->order_at++) {
 		struct event e = from[q->order[q->order_at]];
-		const uint8_t *data = q->data.p + (uintptr_t)e.data;
 
-		e.data = (const void *)(uintptr_t)q->spare_data.len;
-		if (buf_append(&q->spare_data, data, e.data_len) && buf_align(&q->spare_data, 8))
+		if (!e.is_lasting)
+			e.data = q->data.p + (uintptr_t)e.data;
+		if (keep_data(&q->spare_data, &e))
 			q->spare_rows[kept++] = e;
 		else
 			q->refused++;

@@ -66,10 +66,12 @@ struct event {
 			int16_t kernel_err, user_err;
 			uint16_t kernel_count, user_count; /* pcs */
 			char comm[EVENT_COMM_LEN];         /* empty: unknown */
-		} sample; /* data: the pcs, u64, kernel first, each leaf first */
+			uint64_t stack_id; /* same counts and pcs, same id; 0: has none */
+		} sample;                  /* data: the pcs, u64, kernel first, each leaf first */
 	};
-	const void *data; /* owned by the queue once added */
+	const void *data; /* owned by the queue once added; not if is_lasting */
 	size_t data_len;
+	bool is_lasting; /* data stays where it is until the event was handed out */
 };
 
 struct events {

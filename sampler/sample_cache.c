@@ -11,6 +11,7 @@ struct stack_key {
 	int32_t is_in_syscall;
 	int16_t kernel_err, user_err;
 	uint16_t kernel_count, user_count;
+	uint64_t stack_id;
 	uint64_t pcs[LIMIT_STACK_FRAMES];
 };
 
@@ -75,6 +76,9 @@ static size_t make_stack_key(struct stack_key *k, const struct event *e,
 	k->user_err = e->sample.user_err;
 	k->kernel_count = e->sample.kernel_count;
 	k->user_count = e->sample.user_count;
+	k->stack_id = e->sample.stack_id;
+	if (k->stack_id)
+		return offsetof(struct stack_key, pcs);
 	memcpy(k->pcs, e->data, e->data_len);
 	return offsetof(struct stack_key, pcs) + e->data_len;
 }

@@ -52,6 +52,8 @@ static const char text_name[] = "_text", etext_name[] = "_etext";
 
 uint64_t children_missed; /* no room in `pids` */
 
+volatile struct sampler_control control;
+
 struct {
 	__uint(type, BPF_MAP_TYPE_RINGBUF);
 	__uint(max_entries, 1 << 20);
@@ -63,6 +65,15 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct sampler_event);
 } scratch SEC(".maps");
+
+/* Hashes of stacks that a CPU has sent, by their upper bits: a stack that another one pushed out is
+ * sent once more. */
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1 << SAMPLER_SENT_BITS);
+	__type(key, uint32_t);
+	__type(value, uint64_t);
+} sent SEC(".maps");
 
 /* One row for each CPU, which alone writes it; mapped by the sampler, so that reading costs it no
  * system call. */
@@ -118,6 +129,24 @@ static int32_t syscall_of(struct task_struct *task)
 	return -1;
 }
 
+/* Each step is one to one for a given address, so stacks that differ in one frame never meet. 0: no
+ * hash is wanted. */
+static uint64_t hash_of(const struct sampler_event *e, uint32_t count)
+{
+	uint64_t h = control.hash_start;
+
+	if (!h)
+		return 0;
+	h ^= (uint64_t)e->kernel_len << 32 | e->user_len;
+	for (uint32_t i = 0; i < SAMPLER_PCS_MAX; i++) {
+		if (i >= count)
+			break;
+		h = (h ^ e->pcs[i]) * 0x9e3779b97f4a7c15;
+		h ^= h >> 32;
+	}
+	return h ? h : 1;
+}
+
 SEC("perf_event")
 int sampler_tick(void *ctx)
 {
@@ -127,7 +156,8 @@ int sampler_tick(void *ctx)
 	struct sampler_event *e = bpf_map_lookup_elem(&scratch, &zero);
 	struct task_struct *task;
 	long kernel_len, user_len;
-	uint64_t len, now;
+	uint64_t len, now, *sent_hash = NULL;
+	uint32_t slot;
 
 	if (!counts || !e)
 		return 0; /* cannot be: there are as many rows as CPUs */
@@ -176,10 +206,21 @@ int sampler_tick(void *ctx)
 	e->user_len = (uint16_t)user_len;
 
 	len = offsetof(struct sampler_event, pcs) + (uint64_t)kernel_len + (uint64_t)user_len;
+	e->stack_hash = hash_of(e, (uint32_t)(kernel_len + user_len) / 8);
+	if (e->stack_hash) {
+		slot = e->stack_hash >> (64 - SAMPLER_SENT_BITS);
+		sent_hash = bpf_map_lookup_elem(&sent, &slot);
+	}
+	if (sent_hash && *sent_hash == e->stack_hash) {
+		e->flags |= SAMPLER_STACK_SENT;
+		len = offsetof(struct sampler_event, pcs);
+	}
 	if (bpf_ringbuf_output(&ring, e, len, BPF_RB_NO_WAKEUP)) {
 		counts->ring_full++;
 		return 0;
 	}
+	if (sent_hash)
+		*sent_hash = e->stack_hash;
 	counts->stored++;
 	if (!kernel_len && !user_len)
 		counts->stack_fault++;

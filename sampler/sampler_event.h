@@ -15,6 +15,8 @@ enum {
 	SAMPLER_PCS_MAX = 256,
 	SAMPLER_STACK_MASK = 1023,
 	SAMPLER_CGROUPS_MAX = 16, /* each costs a call of 30 ns at a tick */
+	/* Stacks that a CPU remembers to have sent, a power of two: 32 KiB for each. */
+	SAMPLER_SENT_BITS = 12,
 };
 
 /*
@@ -36,6 +38,15 @@ enum sampler_filter {
 enum sampler_flag {
 	SAMPLER_KERNEL_THREAD = 1 << 0,
 	SAMPLER_EXITING = 1 << 1,
+	SAMPLER_STACK_SENT = 1 << 2, /* pcs are not sent: this CPU did, with the same hash */
+};
+
+/*
+ * What the sampler tells the program, at any time: how to begin hashes, so that all that was sent
+ * before is forgotten; 0: send all of every stack.
+ */
+struct sampler_control {
+	uint64_t hash_start;
 };
 
 struct sampler_event {
@@ -52,6 +63,7 @@ struct sampler_event {
 	uint16_t user_len;   /* bytes of pcs, behind them */
 	uint32_t state;      /* of the thread, task_struct::__state */
 	char comm[SAMPLER_COMM_LEN];
+	uint64_t stack_hash;           /* of lengths and pcs, and of the epoch; 0: none */
 	uint64_t pcs[SAMPLER_PCS_MAX]; /* leaf first; only what is used is sent */
 };
 
