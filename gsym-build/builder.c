@@ -203,7 +203,8 @@ static bool emit_piece(struct answer *a, const struct flat_piece *p, uint64_t st
 {
 	/* flat_add_node() may move the nodes but never the rows. */
 	const struct flat_row *rows = a->b->flat.rows + p->row_first;
-	size_t low = 0, count = p->row_count;
+	/* Most pieces are seen from their start. */
+	size_t low = start == p->start, count = low ? 0 : p->row_count;
 
 	while (count) {
 		size_t half = count / 2;

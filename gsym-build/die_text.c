@@ -6,6 +6,10 @@
 #include "bytes.h"
 #include "limits.h"
 
+/* 2 MB: as many as large programs have names in use. One that is pushed out is looked up by its
+ * text again. */
+#define SEEN_BITS 17
+
 int die_section_load(struct die_section *ret, struct image *im, const char *name, struct err *err)
 {
 	int rc = image_section(im, name, &ret->p, &ret->len, err);
@@ -23,8 +27,10 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct facts
 
 	*t = (struct die_text){
 		.text = text,
-		.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
+		.seen = calloc((size_t)1 << SEEN_BITS, sizeof(*t->seen)),
 	};
+	if (!t->seen)
+		return err_set(err, ERR_MEMORY, "out of memory for names");
 	rc = die_section_load(&t->str, im, split ? ".debug_str.dwo" : ".debug_str", err);
 	if (!rc && !split)
 		rc = die_section_load(&t->line_str, im, ".debug_line_str", err);
@@ -40,8 +46,7 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct facts
 
 void die_text_close(struct die_text *t)
 {
-	intern_done(&t->seen);
-	free(t->ids);
+	free(t->seen);
 	*t = (struct die_text){0};
 }
 
@@ -66,22 +71,20 @@ const char *die_text_index(const struct die_text *t, uint64_t base, uint64_t ind
 int die_text_id(struct die_text *t, const char *s, uint32_t *ret, struct err *err)
 {
 	uint64_t off = (uintptr_t)s - (uintptr_t)t->str.p;
-	bool merged = t->str.p && off < t->str.len;
-	uint32_t *id = ret, seen;
-	bool is_new = true;
+	struct die_text_seen *seen = NULL;
 
 	*ret = FACTS_NONE;
 	if (!s || !*s)
 		return 0;
-	if (merged) {
-		seen = intern_add(&t->seen, &off, sizeof(off), &is_new);
-		if (seen == INTERN_FULL || !grow_array((void **)&t->ids, &t->ids_cap,
-						       (size_t)seen + 1, sizeof(*t->ids), SIZE_MAX))
-			return err_set(err, ERR_MEMORY, "out of memory for names");
-		id = &t->ids[seen];
+	if (t->str.p && off < t->str.len) {
+		seen = &t->seen[(off * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - SEEN_BITS)];
+		if (seen->next_off == off + 1) {
+			*ret = seen->id;
+			return 1;
+		}
 	}
-	if (is_new)
-		*id = facts_string(t->text, s, strnlen(s, LIMIT_NAME_LEN));
-	*ret = *id;
+	*ret = facts_string(t->text, s, strnlen(s, LIMIT_NAME_LEN));
+	if (seen && *ret != FACTS_NONE)
+		*seen = (struct die_text_seen){.next_off = off + 1, .id = *ret};
 	return *ret != FACTS_NONE ? 1 : err_set(err, ERR_MEMORY, "out of memory for names");
 }

@@ -18,13 +18,16 @@ struct die_section {
 /* Loads a section; one that is not there is empty. Errors as image_section(). */
 int die_section_load(struct die_section *ret, struct image *im, const char *name, struct err *err);
 
+struct die_text_seen {
+	uint64_t next_off; /* off + 1; 0: none */
+	uint32_t id;
+};
+
 struct die_text {
 	struct facts_text *text;
 	struct die_section str, line_str; /* up to their last NUL */
 	struct die_section str_offsets;
-	struct intern seen; /* offsets in .debug_str */
-	uint32_t *ids;      /* by index in `seen` */
-	size_t ids_cap;
+	struct die_text_seen *seen; /* of .debug_str, by a hash of the offset: the last one met */
 };
 
 /* The sections of an image, or of split units: `split` takes .debug_str.dwo for .debug_str. */

@@ -172,12 +172,11 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 	return rc ? rc : add_scope(w->s, &d, &w->s->scratch, parent, &ret->scope, err);
 }
 
-/* Where the children of a DIE end, when it says so and that is not behind us: NULL otherwise. */
+/* Where the children of a DIE end, when it says so and that is behind p: NULL otherwise. */
 static const uint8_t *sibling_of(const struct walk *w, const struct die_abbrev *a,
-				 const uint8_t *attributes, const struct bytes *in)
+				 const uint8_t *attributes, const uint8_t *p)
 {
 	const struct die_unit *u = &w->s->unit;
-	const uint8_t *p;
 	uint32_t off;
 
 	if (a->sibling_at == DIE_NO_SIBLING)
@@ -185,8 +184,7 @@ static const uint8_t *sibling_of(const struct walk *w, const struct die_abbrev *
 	memcpy(&off, attributes + a->sibling_at, sizeof(off));
 	if (off >= u->end - u->off)
 		return NULL;
-	p = u->p + off;
-	return p > in->p ? p : NULL;
+	return u->p + off > p ? u->p + off : NULL;
 }
 
 static void enter(struct walk *w, const struct die_abbrev *a, struct level below)
@@ -203,48 +201,81 @@ static void enter(struct walk *w, const struct die_abbrev *a, struct level below
 	w->levels[w->depth] = below;
 }
 
-static int walk(struct walk *w, struct bytes in, struct err *err)
+/* Steps over the attributes at *p: those of fixed length, as most DIEs have, at once. Returns false
+ * when they leave the unit. */
+static inline bool step_over(const struct walk *w, const struct die_abbrev *a, const uint8_t *end,
+			     const uint8_t **p)
+{
+	struct bytes in;
+
+	if (a->skip == DIE_NO_PROGRAM) {
+		if (a->fixed_len > (size_t)(end - *p))
+			return false;
+		*p += a->fixed_len;
+		return true;
+	}
+	in = bytes_of(*p, (size_t)(end - *p));
+	die_skip(w->table, a, &in);
+	*p = in.p;
+	return !in.failed;
+}
+
+/* The cursor is a pair of pointers and no struct bytes: it stays in registers, and a unit has
+ * hundreds of thousands of DIEs. */
+static int walk(struct walk *w, const uint8_t *p, const uint8_t *end, struct err *err)
 {
 	const struct die_unit *u = &w->s->unit;
 
 	w->depth = 1;
-	while (in.left) {
-		const uint8_t *start = in.p, *attributes, *sibling;
+	while (p < end) {
+		const uint8_t *start = p, *attributes, *sibling;
 		struct level below = {.noted = start};
-		uint64_t code = bytes_uleb(&in);
+		uint64_t code = *p++;
 		const struct die_abbrev *a;
+		bool fits = true;
 		int rc = 0;
 
-		if (!code && !in.failed) {
+		if (code & 0x80) {
+			struct bytes in = bytes_of(start, (size_t)(end - start));
+
+			code = bytes_uleb(&in);
+			p = in.p;
+			fits = !in.failed;
+		}
+		if (!code && fits) {
 			if (!--w->depth)
 				return 0; /* the rest is padding */
 			if (w->depth < w->muted)
 				w->muted = 0;
 			continue;
 		}
-		a = die_table_find(w->table, code);
-		attributes = in.p;
-		if (in.failed || !a || a->flags & DIE_UNKNOWN) {
-			in = bytes_of(start, u->end - u->off - (uint64_t)(start - u->p));
+		a = fits ? die_table_find(w->table, code) : NULL;
+		attributes = p;
+		if (!a || a->flags & DIE_UNKNOWN) {
+			struct bytes in = bytes_of(start, (size_t)(end - start));
+
 			return die_next(u, w->table, &in, &(struct die){0}, err);
 		}
-		if (a->flags & DIE_HAS_CODE && !w->muted)
+		if (a->flags & DIE_HAS_CODE && !w->muted) {
+			struct bytes in = bytes_of(p, (size_t)(end - p));
+
 			rc = scope_with_code(w, start, &in, &below, err);
-		else if (a->skip == DIE_NO_PROGRAM)
-			bytes_skip(&in, a->fixed_len);
-		else
-			die_skip(w->table, a, &in);
+			p = in.p;
+			fits = !in.failed;
+		} else {
+			fits = step_over(w, a, end, &p);
+		}
 		if (rc)
 			return rc;
-		if (in.failed)
+		if (!fits)
 			return err_set(err, ERR_DATA, "DIE at 0x%llx leaves its unit",
 				       (unsigned long long)u->off +
 					       (unsigned long long)(start - u->p));
 		if (!(a->flags & DIE_HAS_CHILDREN))
 			continue;
-		sibling = a->flags & DIE_NO_CODE ? sibling_of(w, a, attributes, &in) : NULL;
+		sibling = a->flags & DIE_NO_CODE ? sibling_of(w, a, attributes, p) : NULL;
 		if (sibling)
-			in = bytes_of(sibling, u->end - u->off - (uint64_t)(sibling - u->p));
+			p = sibling;
 		else
 			enter(w, a, below);
 	}
@@ -259,5 +290,5 @@ int die_walk(struct die_scan *s, const struct die_table *t, const struct bytes *
 	w.table = t;
 	w.muted = 0;
 	w.levels[0] = w.levels[1] = (struct level){0};
-	return walk(&w, *in, err);
+	return walk(&w, in->p, in->p + in->left, err);
 }
