@@ -37,14 +37,14 @@ struct rsym_block {
 	uint32_t limit; /* addresses: rows start below it */
 	uint32_t row_count, node_count, root_count, hot_count;
 	uint32_t low_bits, index_bits, parent_bits, call_bits, line_bits, entity_bits, hot_bits;
-	uint32_t step, fresh; /* orders of the exp-Golomb codes */
-	uint32_t anchor_bits;
+	uint32_t delta; /* what the header says of a stream: see rsym_block_delta() */
 	bool by_change; /* rows name their node only when it changes */
 	bool by_delta;  /* lines are a stream of differences */
 	/* Bit positions of the columns. `changed` and `upper` start at bytes. */
 	uint32_t changed_at, upper_at, upper_len, low_at, root_at;
 	uint32_t line_at; /* or the anchors */
 	uint32_t index_at;
+	uint32_t hot_first; /* node */
 	/* Of the other nodes and the hot ones: bits of each, and where node 0 would stand with such
 	 * bits, below 0 perhaps. */
 	uint32_t cold_len, hot_len, cold_zero, hot_zero;
@@ -79,6 +79,23 @@ static RSYM_INLINE uint32_t rsym_header_take(uint64_t *header, unsigned int bits
 	return v;
 }
 
+/* How a stream of lines is written. */
+struct rsym_delta {
+	uint32_t step, fresh; /* orders of the exp-Golomb codes */
+	uint32_t anchor_bits;
+};
+
+static RSYM_INLINE struct rsym_delta rsym_block_delta(const struct rsym_block *b)
+{
+	uint64_t header = b->delta;
+	struct rsym_delta d;
+
+	d.step = rsym_header_take(&header, RSYM_GOLOMB_STEP_BITS);
+	d.fresh = rsym_header_take(&header, RSYM_GOLOMB_FRESH_BITS) + RSYM_GOLOMB_FRESH_MIN;
+	d.anchor_bits = rsym_header_take(&header, RSYM_ANCHOR_BITS_BITS);
+	return d;
+}
+
 /*
  * A block of len bytes at p whose rows start at addresses 0 .. limit - 1 of it. Returns false when
  * it cannot be one. entity_bits, hot_bits and block_rows are those of the table.
@@ -101,9 +118,7 @@ static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, 
 	b->call_bits = rsym_header_take(&header, RSYM_WIDTH_BITS);
 	b->line_bits = rsym_header_take(&header, RSYM_WIDTH_BITS);
 	b->row_count = rsym_header_take(&header, RSYM_ROWS_BITS) + 1;
-	b->step = rsym_header_take(&header, RSYM_GOLOMB_STEP_BITS);
-	b->fresh = rsym_header_take(&header, RSYM_GOLOMB_FRESH_BITS) + RSYM_GOLOMB_FRESH_MIN;
-	b->anchor_bits = rsym_header_take(&header, RSYM_ANCHOR_BITS_BITS);
+	b->delta = (uint32_t)header;
 	inner = b->node_count - b->root_count;
 	if (!limit || b->row_count > block_rows || b->root_count > b->node_count ||
 	    b->hot_count > inner || b->call_bits > 32 || b->line_bits > 32 ||
@@ -128,10 +143,11 @@ static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, 
 	cold_at = b->root_at + b->root_count * entity_bits;
 	b->cold_zero = cold_at - b->root_count * b->cold_len;
 	hot_at = cold_at + (inner - b->hot_count) * b->cold_len;
-	b->hot_zero = hot_at - (b->node_count - b->hot_count) * b->hot_len;
+	b->hot_first = b->node_count - b->hot_count;
+	b->hot_zero = hot_at - b->hot_first * b->hot_len;
 	b->line_at = hot_at + b->hot_count * b->hot_len;
 	line_count = b->by_delta ? (b->row_count - 1) / RSYM_ANCHOR_ROWS : b->row_count;
-	line_len = (-(uint32_t)b->by_delta & b->anchor_bits) + b->line_bits;
+	line_len = (-(uint32_t)b->by_delta & rsym_block_delta(b).anchor_bits) + b->line_bits;
 	b->index_at = b->line_at + line_count * line_len;
 	return b->index_at <= b->bits;
 }
@@ -252,7 +268,7 @@ static RSYM_INLINE void rsym_block_node(const struct rsym_block *b, uint32_t i, 
 	uint32_t at = b->cold_zero, len = b->cold_len, entity_len = b->entity_bits, hot;
 	uint64_t word;
 
-	n->is_hot = i >= b->node_count - b->hot_count;
+	n->is_hot = i >= b->hot_first;
 	if (i < b->root_count) {
 		n->parent = i;
 		n->call = 0;
@@ -275,14 +291,15 @@ static RSYM_INLINE struct rsym_lines rsym_lines_from(const struct rsym_block *b,
 {
 	uint32_t part = row / RSYM_ANCHOR_ROWS;
 	struct rsym_lines l = {.row = part * RSYM_ANCHOR_ROWS};
+	uint32_t anchor_bits = rsym_block_delta(b).anchor_bits;
 
 	/* The stream stands behind all that rows name. */
 	l.at = b->index_at + rsym_block_changes(b, b->row_count - 1) * b->index_bits;
 	if (part) {
-		uint32_t at = b->line_at + (part - 1) * (b->anchor_bits + b->line_bits);
+		uint32_t at = b->line_at + (part - 1) * (anchor_bits + b->line_bits);
 
-		l.at += (uint32_t)bits_get(b->p, at, b->anchor_bits);
-		l.line = (uint32_t)bits_get(b->p, at + b->anchor_bits, b->line_bits);
+		l.at += (uint32_t)bits_get(b->p, at, anchor_bits);
+		l.line = (uint32_t)bits_get(b->p, at + anchor_bits, b->line_bits);
 	}
 	return l;
 }
@@ -297,6 +314,7 @@ static RSYM_INLINE struct rsym_lines rsym_lines_from(const struct rsym_block *b,
 static RSYM_INLINE bool rsym_lines_to(const struct rsym_block *b, uint32_t row,
 				      struct rsym_lines *l)
 {
+	struct rsym_delta d = rsym_block_delta(b);
 	uint64_t word = 0, changed = 0;
 	uint32_t at = l->at, line = l->line, i = l->row;
 	unsigned int have = 0, marks = 0;
@@ -311,7 +329,7 @@ static RSYM_INLINE bool rsym_lines_to(const struct rsym_block *b, uint32_t row,
 			marks = 64 - i % 64;
 		}
 		fresh = changed & 1;
-		k = fresh ? b->fresh : b->step;
+		k = fresh ? d.fresh : d.step;
 		zeros = (unsigned int)__builtin_ctzll(word | UINT64_C(1) << 63);
 		n = zeros + k;
 		if (zeros + n + 1 > have) {

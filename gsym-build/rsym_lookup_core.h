@@ -19,6 +19,7 @@
 static RSYM_INLINE void fetch(const uint8_t *p, uint32_t len)
 {
 	/* To ask for a line twice costs less than a wrong guess of how many there are. */
+#pragma GCC unroll 8
 	for (uint32_t i = 0; i < FETCH_MAX; i += 64)
 		__builtin_prefetch(p + (i < len ? i : len));
 }
@@ -50,24 +51,25 @@ static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *f, uint
 static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block *b, uint32_t i,
 				  uint32_t line, struct rsym_frame *frames, size_t cap, bool later)
 {
+	/* Where there is no list, the first 4 bytes of what stands there are read, and not used. */
+	uint32_t hot_last = t->hot_count - (t->hot_count > 0);
 	struct rsym_node node;
 	size_t n = 0;
 
 	for (size_t steps = 0; steps < RSYM_FRAMES_MAX && i < b->node_count; steps++) {
 		struct rsym_frame *f;
-		uint32_t entity, is_hot;
+		uint32_t entity, is_hot, at;
 
 		rsym_block_node(b, i, &node);
-		/* Without a branch: where there is no list, that is read which stands there. */
-		entity = node.entity;
 		is_hot = -(uint32_t)node.is_hot;
-		if ((entity & is_hot) >= t->hot_count + !is_hot)
+		at = node.entity & is_hot;
+		if (at > hot_last)
 			return 0; /* damaged, as everything that is not the end below */
-		entity ^= (entity ^ load32(t->hot + 4 * (size_t)(entity & is_hot))) & is_hot;
+		entity = node.entity ^ ((node.entity ^ load32(t->hot + 4 * (size_t)at)) & is_hot);
 		if (entity >= t->entity_count)
 			return 0;
-		f = &frames[n < cap ? n : cap - 1];
-		n += n < cap;
+		n -= n == cap;
+		f = &frames[n++];
 		if (later) {
 			rsym_entity_fetch(t, entity);
 			f->function = entity;
