@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "builder.h"
 
+#include "builder_rows.h"
 #include "rsym_columns.h"
 #include "rsym_format.h"
 
@@ -8,20 +9,14 @@ struct home_key {
 	uint32_t name, file, line;
 };
 
-/*
- * The answer of the whole table, one row after the other. It is gone through twice, which costs
- * less than to keep it: first for the functions that have code of their own, then to be written.
- */
+/* The answer of the whole table. Its rows are gone through twice: first for the functions that have
+ * code of their own, then to be written. */
 struct answer {
 	struct builder *b;
-	bool (*take)(struct answer *a, const struct flat_row *row); /* node FACTS_NONE: a gap */
 	struct rsym_writer *w;
-	struct flat_row last;  /* that was taken; node FACTS_NONE at first */
-	uint32_t *symbol_node; /* by symbol, FACTS_NONE until used */
-	uint32_t nameless;     /* the node of lines without function and symbol, or FACTS_NONE */
-	uint32_t *node_id;     /* of the writer, by node */
-	uint32_t *file_id;     /* of the writer, by file */
-	struct intern homes;   /* struct home_key -> entry, of functions that exist out of line */
+	uint32_t *node_id;   /* of the writer, by node */
+	uint32_t *file_id;   /* of the writer, by file */
+	struct intern homes; /* struct home_key -> entry, of functions that exist out of line */
 	uint64_t *home_entry;
 	size_t home_cap;
 	uint32_t last_root;     /* that find_home() saw */
@@ -43,7 +38,6 @@ struct function_memo {
 
 static void answer_done(struct answer *a)
 {
-	free(a->symbol_node);
 	free(a->node_id);
 	free(a->file_id);
 	free(a->home_entry);
@@ -115,154 +109,6 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* Neither file nor line. */
-static const struct flat_row nowhere = {.file = FACTS_NONE};
-
-static bool emit(struct answer *a, uint64_t start, uint32_t node, const struct flat_row *at)
-{
-	const struct flat_row *last = &a->last;
-
-	if (node == FACTS_NONE)
-		at = &nowhere;
-	if (last->node == node && last->file == at->file && last->line == at->line &&
-	    last->spot == at->spot)
-		return true;
-	a->last = *at;
-	a->last.start = start;
-	a->last.node = node;
-	return a->take(a, &a->last);
-}
-
-static bool emit_symbol(struct answer *a, uint64_t start, uint32_t symbol,
-			const struct flat_row *at)
-{
-	uint32_t *node = &a->symbol_node[symbol];
-
-	if (*node == FACTS_NONE) {
-		const struct symbol *s = &a->b->symbols.list[symbol];
-		uint64_t entry;
-
-		if (!symbols_entry(&a->b->symbols, &a->b->text, symbol, &entry))
-			return false;
-		*node = flat_add_node(&a->b->flat, &(struct flat_node){
-							   .entry = entry,
-							   .has_entry = true,
-							   .from_symbol = true,
-							   .parent = FACTS_NONE,
-							   .name = s->name,
-							   .decl_file = FACTS_NONE,
-							   .call_file = FACTS_NONE,
-						   });
-	}
-	return *node != FACTS_NONE && emit(a, start, *node, at);
-}
-
-/* A line with neither function nor symbol: an answer where the unit claims the address. */
-static bool emit_bare(struct answer *a, uint64_t start, const struct flat_row *at, bool claimed)
-{
-	if (!claimed)
-		return emit(a, start, FACTS_NONE, at);
-	if (a->nameless == FACTS_NONE) {
-		a->nameless = flat_add_node(&a->b->flat, &(struct flat_node){
-								 .parent = FACTS_NONE,
-								 .name = FACTS_NONE,
-								 .decl_file = FACTS_NONE,
-								 .call_file = FACTS_NONE,
-							 });
-		if (a->nameless == FACTS_NONE)
-			return false;
-	}
-	return emit(a, start, a->nameless, at);
-}
-
-/* [start, end) has no function in DWARF: symbols name what they can. */
-static bool emit_plain(struct answer *a, uint64_t start, uint64_t end, const struct flat_row *at,
-		       bool claimed)
-{
-	const struct paint *symbols = &a->b->symbols.spans;
-
-	for (size_t i = paint_find(symbols, start); start < end; i++) {
-		const struct paint_span *s = i < symbols->count ? &symbols->spans[i] : NULL;
-
-		if (!s || s->start >= end)
-			return emit_bare(a, start, at, claimed);
-		if (s->start > start) {
-			if (!emit_bare(a, start, at, claimed))
-				return false;
-			start = s->start;
-		}
-		if (!emit_symbol(a, start, s->value, at))
-			return false;
-		start = s->end;
-	}
-	return true;
-}
-
-/* The rows of a piece that lie in [start, end). */
-static bool emit_piece(struct answer *a, const struct flat_piece *p, uint64_t start, uint64_t end)
-{
-	/* flat_add_node() may move the nodes but never the rows. */
-	const struct flat_row *rows = a->b->flat.rows + p->row_first;
-	/* Most pieces are seen from their start. */
-	size_t low = start == p->start, count = low ? 0 : p->row_count;
-
-	while (count) {
-		size_t half = count / 2;
-
-		if (rows[low + half].start <= start) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	for (size_t i = low - 1; i < p->row_count && rows[i].start < end; i++) {
-		uint64_t from = rows[i].start > start ? rows[i].start : start;
-		uint64_t to =
-			i + 1 < p->row_count && rows[i + 1].start < end ? rows[i + 1].start : end;
-		bool ok = p->kind == FLAT_FUNCTION
-				  ? emit(a, from, rows[i].node, &rows[i])
-				  : emit_plain(a, from, to, &rows[i], p->kind == FLAT_LINES);
-
-		if (!ok)
-			return false;
-	}
-	return true;
-}
-
-/* Of all pieces what is seen of them; kind first, then the lowest unit. The value is the piece. */
-static int choose(const struct flat *f, struct paint *ret, struct err *err)
-{
-	for (size_t i = 0; i < f->piece_count; i++) {
-		const struct flat_piece *piece = &f->pieces[i];
-
-		if (!paint_add(ret, piece->start, piece->end,
-			       ((uint64_t)piece->kind << 32) | (UINT32_MAX - piece->unit),
-			       (uint32_t)i))
-			return no_memory(err);
-	}
-	return paint_flatten(ret, err);
-}
-
-/* Gives every row of the answer to take(). */
-static int go_through(struct answer *a, const struct paint *seen,
-		      bool (*take)(struct answer *a, const struct flat_row *row), struct err *err)
-{
-	uint64_t at = 0;
-
-	a->take = take;
-	a->last = (struct flat_row){.node = FACTS_NONE, .file = FACTS_NONE};
-	for (size_t i = 0; i < seen->count; i++) {
-		const struct paint_span *s = &seen->spans[i];
-
-		if (!emit_plain(a, at, s->start, &nowhere, false) ||
-		    !emit_piece(a, &a->b->flat.pieces[s->value], s->start, s->end))
-			return no_memory(err);
-		at = s->end;
-	}
-	return emit_plain(a, at, UINT64_MAX, &nowhere, false) ? 0 : no_memory(err);
-}
-
 static struct home_key home_of(const struct flat_node *n)
 {
 	return (struct home_key){.name = n->name, .file = n->decl_file, .line = n->decl_line};
@@ -270,8 +116,9 @@ static struct home_key home_of(const struct flat_node *n)
 
 /* Of each function that has code of its own in the answer, the lowest entry: calls inlined from it
  * are then shown as the same function. */
-static bool find_home(struct answer *a, const struct flat_row *row)
+static bool find_home(void *ctx, const struct flat_row *row)
 {
+	struct answer *a = ctx;
 	const struct flat_node *n;
 	struct home_key key;
 	uint32_t at = row->node, home;
@@ -446,8 +293,9 @@ static uint32_t chain_of_row(struct answer *a, const struct flat_row *row)
 	return rsym_columns_chain(a->columns, chain_of_node(a, row->node), row->spot);
 }
 
-static bool write_row(struct answer *a, const struct flat_row *row)
+static bool write_row(void *ctx, const struct flat_row *row)
 {
+	struct answer *a = ctx;
 	uint64_t vaddr = row->start - a->b->bias;
 
 	rsym_writer_row(a->w, vaddr, node_id(a, row->node), file_id(a, row->file), row->line);
@@ -539,18 +387,17 @@ static void count_all(const struct answer *a, struct builder_counts *ret)
 			a->node_id[i] != RSYM_NONE && a->b->flat.nodes[i].parent != FACTS_NONE;
 }
 
-static int write_answer(struct answer *a, struct paint *seen, struct err *err)
+static int write_answer(struct answer *a, struct builder_rows *rows, struct err *err)
 {
 	int rc;
 
-	a->symbol_node = none_array(a->b->symbols.count);
 	a->file_id = none_array(a->b->text.files.count);
 	a->function_of_name = none_array(2 * a->b->text.strings.count);
-	if (!a->symbol_node || !a->file_id || !a->function_of_name)
+	if (!a->file_id || !a->function_of_name)
 		return no_memory(err);
-	rc = choose(&a->b->flat, seen, err);
+	rc = builder_rows_init(rows, a->b, err);
 	if (!rc)
-		rc = go_through(a, seen, find_home, err);
+		rc = builder_rows_each(rows, find_home, a, err);
 	if (rc)
 		return rc;
 	/* The nodes of symbols were made on the way; now there are all. */
@@ -562,7 +409,7 @@ static int write_answer(struct answer *a, struct paint *seen, struct err *err)
 		if (!a->chain_of)
 			return no_memory(err);
 	}
-	rc = go_through(a, seen, write_row, err);
+	rc = builder_rows_each(rows, write_row, a, err);
 	if (!rc && a->columns)
 		rsym_columns_put(a->columns, rsym_writer_optional(a->w, RSYM_SECTION_COLUMNS));
 	return rc ? rc : write_aliases(a, err);
@@ -571,12 +418,11 @@ static int write_answer(struct answer *a, struct paint *seen, struct err *err)
 int builder_write(struct builder *b, struct rsym_writer *w, struct builder_counts *ret,
 		  struct err *err)
 {
-	struct paint seen = PAINT_INIT(SIZE_MAX);
+	struct builder_rows rows = {0};
 	struct answer a = {
 		.b = b,
 		.w = w,
 		.last_root = FACTS_NONE,
-		.nameless = FACTS_NONE,
 		.homes = INTERN_INIT(UINT32_MAX - 1, LIMIT_TABLE_LEN),
 	};
 	_cleanup_(rsym_columns_done) struct rsym_columns columns;
@@ -584,11 +430,11 @@ int builder_write(struct builder *b, struct rsym_writer *w, struct builder_count
 
 	rsym_columns_init(&columns);
 	a.columns = b->columns ? &columns : NULL;
-	rc = write_answer(&a, &seen, err);
+	rc = write_answer(&a, &rows, err);
 	if (!rc)
 		count_all(&a, ret);
 	flat_done_rows(&b->flat);
-	paint_done(&seen);
+	builder_rows_done(&rows);
 	answer_done(&a);
 	return rc;
 }

@@ -4,14 +4,14 @@
 #include <assert.h>
 #include <string.h>
 
-#include "crc32c.h"
 #include "intern.h"
 #include "rsym_alias.h"
 #include "rsym_format.h"
+#include "rsym_layout.h"
+#include "rsym_order.h"
 #include "rsym_pack.h"
 #include "rsym_text_writer.h"
 #include "rsym_types.h"
-#include "sort.h"
 
 /* Ids are 32 bits with one value taken. */
 #define MAX_IDS ((size_t)UINT32_MAX - 1)
@@ -282,102 +282,6 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* What is sorted and where it was. */
-struct sorted_string {
-	struct rsym_string s;
-	uint32_t id;
-};
-
-static inline bool is_before(const struct sorted_string *a, const struct sorted_string *b)
-{
-	size_t shared = a->s.len < b->s.len ? a->s.len : b->s.len;
-	int order = shared ? memcmp(a->s.p, b->s.p, shared) : 0;
-
-	return order ? order < 0 : a->s.len < b->s.len;
-}
-
-DEFINE_SORT(sort_texts, struct sorted_string, is_before)
-
-/* The strings in order, and by old id the new one. Both freed by the caller. */
-static int sort_strings(const struct intern *in, struct rsym_string **ret, uint32_t **ret_new_id,
-			struct err *err)
-{
-	_cleanup_(freep) struct sorted_string *sorted = calloc(in->count + 1, sizeof(*sorted));
-	_cleanup_(freep) struct sorted_string *tmp = malloc((in->count / 2 + 1) * sizeof(*tmp));
-	_cleanup_(freep) uint32_t *new_id = calloc(in->count + 1, sizeof(*new_id));
-
-	*ret = calloc(in->count + 1, sizeof(**ret));
-	if (!sorted || !tmp || !new_id || !*ret)
-		return no_memory(err);
-	for (uint32_t i = 0; i < in->count; i++) {
-		sorted[i].s.p = intern_get(in, i, &sorted[i].s.len);
-		sorted[i].id = i;
-	}
-	sort_texts(sorted, tmp, in->count);
-	for (uint32_t i = 0; i < in->count; i++) {
-		(*ret)[i] = sorted[i].s;
-		new_id[sorted[i].id] = i;
-	}
-	*ret_new_id = TAKE_PTR(new_id);
-	return 0;
-}
-
-struct sorted_function {
-	struct rsym_content_function f;
-	uint32_t id;
-};
-
-/* By name, entry, declaration: functions are distinct, so this is an order without ties. */
-static inline bool is_first(const struct sorted_function *x, const struct sorted_function *y)
-{
-	const struct rsym_content_function *a = &x->f, *b = &y->f;
-
-	if (a->name != b->name)
-		return a->name < b->name;
-	if (a->vaddr != b->vaddr)
-		return a->vaddr < b->vaddr;
-	if (a->file != b->file)
-		return a->file < b->file;
-	if (a->line != b->line)
-		return a->line < b->line;
-	if (a->flags != b->flags)
-		return a->flags < b->flags;
-	return a->type < b->type;
-}
-
-DEFINE_SORT(sort_by_name, struct sorted_function, is_first)
-
-static uint32_t new_file(const uint32_t *new_id, uint32_t file)
-{
-	return file == RSYM_NONE ? RSYM_NONE : new_id[file];
-}
-
-static int sort_functions(const struct rsym_writer *w, struct parts *p, const uint32_t *name_id,
-			  const uint32_t *file_id, uint32_t **ret_new_id, struct err *err)
-{
-	size_t count = w->functions.count;
-	_cleanup_(freep) struct sorted_function *sorted = calloc(count + 1, sizeof(*sorted));
-	_cleanup_(freep) struct sorted_function *tmp = malloc((count / 2 + 1) * sizeof(*tmp));
-	_cleanup_(freep) uint32_t *new_id = calloc(count + 1, sizeof(*new_id));
-
-	p->functions = calloc(count + 1, sizeof(*p->functions));
-	if (!sorted || !tmp || !new_id || !p->functions)
-		return no_memory(err);
-	for (uint32_t i = 0; i < count; i++) {
-		memcpy(&sorted[i].f, intern_get(&w->functions, i, NULL), sizeof(sorted[i].f));
-		sorted[i].f.name = name_id[sorted[i].f.name];
-		sorted[i].f.file = new_file(file_id, sorted[i].f.file);
-		sorted[i].id = i;
-	}
-	sort_by_name(sorted, tmp, count);
-	for (uint32_t i = 0; i < count; i++) {
-		p->functions[i] = sorted[i].f;
-		new_id[sorted[i].id] = i;
-	}
-	*ret_new_id = TAKE_PTR(new_id);
-	return 0;
-}
-
 struct entry_order {
 	uint64_t vaddr;
 	uint32_t function;
@@ -424,7 +328,7 @@ static int order_types(struct rsym_writer *w, const struct parts *p, struct err 
 
 	if (!count)
 		return 0;
-	rc = sort_strings(&w->types, &texts, &type_id, err);
+	rc = rsym_order_strings(&w->types, &texts, &type_id, err);
 	of = calloc(w->functions.count + 1, sizeof(*of));
 	if (rc || !of)
 		return rc ? rc : no_memory(err);
@@ -443,12 +347,13 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 	struct rsym_content_node *nodes = (void *)w->nodes.p;
 	struct rsym_content_row *rows = (void *)w->rows.p;
 	size_t row_count = w->starts.len / sizeof(uint64_t);
-	int rc = sort_strings(&w->names, &p->names, &name_id, err);
+	int rc = rsym_order_strings(&w->names, &p->names, &name_id, err);
 
 	if (!rc)
-		rc = sort_strings(&w->files, &p->files, &file_id, err);
+		rc = rsym_order_strings(&w->files, &p->files, &file_id, err);
 	if (!rc)
-		rc = sort_functions(w, p, name_id, file_id, &function_id, err);
+		rc = rsym_order_functions(&w->functions, name_id, file_id, &p->functions,
+					  &function_id, err);
 	if (!rc)
 		rc = order_aliases(w, p, function_id, err);
 	if (!rc)
@@ -457,10 +362,10 @@ static int order(struct rsym_writer *w, struct parts *p, struct err *err)
 		return rc;
 	for (size_t i = 0; i < node_count(w); i++) {
 		nodes[i].function = function_id[nodes[i].function];
-		nodes[i].call_file = new_file(file_id, nodes[i].call_file);
+		nodes[i].call_file = rsym_order_file(file_id, nodes[i].call_file);
 	}
 	for (size_t i = 0; i < row_count; i++)
-		rows[i].file = new_file(file_id, rows[i].file);
+		rows[i].file = rsym_order_file(file_id, rows[i].file);
 	p->content = (struct rsym_content){
 		.functions = p->functions,
 		.nodes = nodes,
@@ -534,103 +439,21 @@ static int pack(struct parts *p, struct helper *helper, struct err *err)
 	return rc;
 }
 
-struct layout {
-	struct buf *out;
-	struct rsym_disk_entry entries[RSYM_SECTION_END];
-	uint32_t count;
-	bool failed; /* some section is not whole */
-};
-
-static void put_section(struct layout *l, uint32_t id, const struct buf *b)
-{
-	struct rsym_disk_entry *e = &l->entries[l->count++];
-
-	/* Offsets inside a section are 32 bits. */
-	l->failed |= b->failed || b->len > UINT32_MAX;
-	buf_align(l->out, RSYM_ALIGN);
-	*e = (struct rsym_disk_entry){
-		.id = id, .crc = crc32c(0, b->p, b->len), .off = l->out->len, .len = b->len};
-	buf_append(l->out, b->p, b->len);
-}
-
-/*
- * One number for the content: each 8 bytes are mixed in by a multiplication that spreads every bit
- * (the odd constant is 2^64 divided by the golden ratio). Tells versions apart for caches; damage
- * is the checksums' business.
- */
-static uint64_t mix(uint64_t h, const uint8_t *p, size_t len)
-{
-	while (len) {
-		uint64_t word = 0;
-		size_t n = len < sizeof(word) ? len : sizeof(word);
-
-		memcpy(&word, p, n);
-		h = (h ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-		h ^= h >> 29;
-		p += n;
-		len -= n;
-	}
-	return h;
-}
-
-static void put_zeros(struct buf *out, size_t len)
-{
-	uint8_t *p = buf_extend(out, len);
-
-	if (p)
-		memset(p, 0, len);
-}
-
-static uint32_t section_count(const struct rsym_writer *w)
-{
-	uint32_t count = RSYM_SECTION_KNOWN - 1;
-
-	for (size_t i = 0; i < ARRAY_LEN(w->optional); i++)
-		count += w->optional[i].len || w->optional[i].failed;
-	return count;
-}
-
 static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rsym_disk_header *h,
 		   struct buf *out, struct err *err)
 {
-	struct layout l = {.out = out};
+	const struct buf *sections[RSYM_SECTION_END] = {0};
 
-	/* Room first; both are filled in when the sections are known. */
-	buf_append(out, h, sizeof(*h));
-	h->section_count = section_count(w);
-	buf_append(out, l.entries, h->section_count * sizeof(l.entries[0]));
-	for (uint32_t id = 1; id < RSYM_SECTION_KNOWN; id++) {
-		const struct buf *b = &p->packed[id];
-
-		if (id == RSYM_SECTION_SPANS)
-			b = &p->index.spans;
-		else if (id == RSYM_SECTION_PLACES)
-			b = &p->index.places;
-		else if (id == RSYM_SECTION_LEAVES)
-			b = &p->index.leaves;
-		else if (id == RSYM_SECTION_SEGMENTS)
-			b = &w->segments;
-		put_section(&l, id, b);
-	}
+	for (uint32_t id = 1; id < RSYM_SECTION_KNOWN; id++)
+		sections[id] = &p->packed[id];
+	sections[RSYM_SECTION_SPANS] = &p->index.spans;
+	sections[RSYM_SECTION_PLACES] = &p->index.places;
+	sections[RSYM_SECTION_LEAVES] = &p->index.leaves;
+	sections[RSYM_SECTION_SEGMENTS] = &w->segments;
 	for (uint32_t i = 0; i < ARRAY_LEN(w->optional); i++)
 		if (w->optional[i].len || w->optional[i].failed)
-			put_section(&l, RSYM_SECTION_OPTIONAL + i, &w->optional[i]);
-	put_zeros(out, RSYM_PAD);
-	buf_align(out, RSYM_ALIGN);
-	if (!out->failed && out->len < RSYM_FILE_MIN)
-		put_zeros(out, RSYM_FILE_MIN - out->len);
-	if (l.failed || out->failed)
-		return err_set(err, ERR_LIMIT, "the table does not fit into %zu bytes or memory",
-			       out->max);
-
-	h->file_len = out->len;
-	h->directory_crc = crc32c(0, l.entries, l.count * sizeof(l.entries[0]));
-	memcpy(out->p + sizeof(*h), l.entries, l.count * sizeof(l.entries[0]));
-	h->generation = mix(0, (const uint8_t *)h, sizeof(*h));
-	h->generation = mix(h->generation, out->p + sizeof(*h), out->len - sizeof(*h));
-	h->header_crc = crc32c(0, h, offsetof(struct rsym_disk_header, header_crc));
-	memcpy(out->p, h, sizeof(*h));
-	return 0;
+			sections[RSYM_SECTION_OPTIONAL + i] = &w->optional[i];
+	return rsym_layout_write(h, sections, out, err);
 }
 
 int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info,

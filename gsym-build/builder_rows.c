@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "builder_rows.h"
+
+#include <stdlib.h>
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* Neither file nor line. */
+static const struct flat_row nowhere = {.file = FACTS_NONE};
+
+static bool emit(struct builder_rows *r, uint64_t start, uint32_t node, const struct flat_row *at)
+{
+	const struct flat_row *last = &r->last;
+
+	if (node == FACTS_NONE)
+		at = &nowhere;
+	if (last->node == node && last->file == at->file && last->line == at->line &&
+	    last->spot == at->spot)
+		return true;
+	r->last = *at;
+	r->last.start = start;
+	r->last.node = node;
+	return r->take(r->ctx, &r->last);
+}
+
+static bool emit_symbol(struct builder_rows *r, uint64_t start, uint32_t symbol,
+			const struct flat_row *at)
+{
+	uint32_t *node = &r->symbol_node[symbol];
+
+	if (*node == FACTS_NONE) {
+		const struct symbol *s = &r->b->symbols.list[symbol];
+		uint64_t entry;
+
+		if (!symbols_entry(&r->b->symbols, &r->b->text, symbol, &entry))
+			return false;
+		*node = flat_add_node(&r->b->flat, &(struct flat_node){
+							   .entry = entry,
+							   .has_entry = true,
+							   .from_symbol = true,
+							   .parent = FACTS_NONE,
+							   .name = s->name,
+							   .decl_file = FACTS_NONE,
+							   .call_file = FACTS_NONE,
+						   });
+	}
+	return *node != FACTS_NONE && emit(r, start, *node, at);
+}
+
+/* A line with neither function nor symbol: an answer where the unit claims the address. */
+static bool emit_bare(struct builder_rows *r, uint64_t start, const struct flat_row *at,
+		      bool claimed)
+{
+	if (!claimed)
+		return emit(r, start, FACTS_NONE, at);
+	if (r->nameless == FACTS_NONE) {
+		r->nameless = flat_add_node(&r->b->flat, &(struct flat_node){
+								 .parent = FACTS_NONE,
+								 .name = FACTS_NONE,
+								 .decl_file = FACTS_NONE,
+								 .call_file = FACTS_NONE,
+							 });
+		if (r->nameless == FACTS_NONE)
+			return false;
+	}
+	return emit(r, start, r->nameless, at);
+}
+
+/* [start, end) has no function in DWARF: symbols name what they can. */
+static bool emit_plain(struct builder_rows *r, uint64_t start, uint64_t end,
+		       const struct flat_row *at, bool claimed)
+{
+	const struct paint *symbols = &r->b->symbols.spans;
+
+	for (size_t i = paint_find(symbols, start); start < end; i++) {
+		const struct paint_span *s = i < symbols->count ? &symbols->spans[i] : NULL;
+
+		if (!s || s->start >= end)
+			return emit_bare(r, start, at, claimed);
+		if (s->start > start) {
+			if (!emit_bare(r, start, at, claimed))
+				return false;
+			start = s->start;
+		}
+		if (!emit_symbol(r, start, s->value, at))
+			return false;
+		start = s->end;
+	}
+	return true;
+}
+
+/* The rows of a piece that lie in [start, end). */
+static bool emit_piece(struct builder_rows *r, const struct flat_piece *p, uint64_t start,
+		       uint64_t end)
+{
+	/* flat_add_node() may move the nodes but never the rows. */
+	const struct flat_row *rows = r->b->flat.rows + p->row_first;
+	/* Most pieces are seen from their start. */
+	size_t low = start == p->start, count = low ? 0 : p->row_count;
+
+	while (count) {
+		size_t half = count / 2;
+
+		if (rows[low + half].start <= start) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	for (size_t i = low - 1; i < p->row_count && rows[i].start < end; i++) {
+		uint64_t from = rows[i].start > start ? rows[i].start : start;
+		uint64_t to =
+			i + 1 < p->row_count && rows[i + 1].start < end ? rows[i + 1].start : end;
+		bool ok = p->kind == FLAT_FUNCTION
+				  ? emit(r, from, rows[i].node, &rows[i])
+				  : emit_plain(r, from, to, &rows[i], p->kind == FLAT_LINES);
+
+		if (!ok)
+			return false;
+	}
+	return true;
+}
+
+/* Of all pieces what is seen of them; kind first, then the lowest unit. The value is the piece. */
+static int choose(const struct flat *f, struct paint *ret, struct err *err)
+{
+	for (size_t i = 0; i < f->piece_count; i++) {
+		const struct flat_piece *piece = &f->pieces[i];
+
+		if (!paint_add(ret, piece->start, piece->end,
+			       ((uint64_t)piece->kind << 32) | (UINT32_MAX - piece->unit),
+			       (uint32_t)i))
+			return no_memory(err);
+	}
+	return paint_flatten(ret, err);
+}
+
+int builder_rows_init(struct builder_rows *r, struct builder *b, struct err *err)
+{
+	size_t count = b->symbols.count;
+
+	*r = (struct builder_rows){
+		.b = b,
+		.seen = PAINT_INIT(SIZE_MAX),
+		.symbol_node = malloc((count + 1) * sizeof(*r->symbol_node)),
+		.nameless = FACTS_NONE,
+	};
+	if (!r->symbol_node)
+		return no_memory(err);
+	for (size_t i = 0; i < count; i++)
+		r->symbol_node[i] = FACTS_NONE;
+	return choose(&b->flat, &r->seen, err);
+}
+
+void builder_rows_done(struct builder_rows *r)
+{
+	free(r->symbol_node);
+	paint_done(&r->seen);
+}
+
+int builder_rows_each(struct builder_rows *r, bool (*take)(void *ctx, const struct flat_row *row),
+		      void *ctx, struct err *err)
+{
+	uint64_t at = 0;
+
+	r->take = take;
+	r->ctx = ctx;
+	r->last = (struct flat_row){.node = FACTS_NONE, .file = FACTS_NONE};
+	for (size_t i = 0; i < r->seen.count; i++) {
+		const struct paint_span *s = &r->seen.spans[i];
+
+		if (!emit_plain(r, at, s->start, &nowhere, false) ||
+		    !emit_piece(r, &r->b->flat.pieces[s->value], s->start, s->end))
+			return no_memory(err);
+		at = s->end;
+	}
+	return emit_plain(r, at, UINT64_MAX, &nowhere, false) ? 0 : no_memory(err);
+}

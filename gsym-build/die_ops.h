@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DIE_OPS_H
+#define RAWSTACK_DIE_OPS_H
+/*
+ * The programs that abbreviations become: die_abbrev.c compiles them, die_attributes.c runs them.
+ * For these two only.
+ */
+#include "die_abbrev.h"
+
+/*
+ * An op is a word: its kind in the low 4 bits, its argument above. Neighbouring fixed-size
+ * attributes become one OP_ADVANCE, neighbouring LEBs one OP_LEBS.
+ */
+enum op_kind {
+	OP_END,
+	OP_ADVANCE, /* so many bytes */
+	OP_LEBS,    /* so many LEB128 */
+	OP_STRING,
+	OP_BLOCK1,
+	OP_BLOCK2,
+	OP_BLOCK4,
+	OP_BLOCK,    /* a LEB128 gives the length */
+	OP_INDIRECT, /* a LEB128 gives the form */
+	OP_TAKE,     /* slot in 8 bits, form above */
+	OP_CONST,    /* slot; the value stands in the next two words */
+};
+
+#define OP(kind, arg) ((uint32_t)(kind) | (uint32_t)(arg) << 4)
+#define OP_ARG(op)    ((op) >> 4)
+#define OP_ARG_MAX    (UINT32_MAX >> 4)
+
+/* What stepping over a form takes; OP_END: unknown form. */
+uint32_t die_op_of_form(uint64_t form, struct die_shape s);
+
+#endif
