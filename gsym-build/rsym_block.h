@@ -190,9 +190,8 @@ static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t 
 	/* Starts are written without that of row 0, which is 0. In `upper` each start is a one,
 	 * each step of the high part a zero. */
 	at = rsym_block_part(b, high, last < RSYM_ROWS_MAX / 2 ? 3 : 6);
-	if (at > b->upper_len)
-		return last; /* damaged: fewer zeros than there must be */
-	for (row = at - high - 1; row < last;) {
+	/* Behind the end only when damaged: there are fewer zeros than there must be. */
+	for (row = at - high - 1; row < last && at <= b->upper_len;) {
 		uint64_t word = load64(b->p + (b->upper_at + at) / 8) >> (b->upper_at + at) % 8;
 		uint32_t run = (uint32_t)__builtin_ctzll(~word | UINT64_C(1) << 57);
 
