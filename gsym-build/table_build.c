@@ -56,6 +56,25 @@ static int pass(struct passing *p, int number, int fd, struct err *err)
 	return p->fds[number] < 0 ? err_sys(err, errno, "descriptor for the worker") : 0;
 }
 
+/* What is only to be read: the worker could write to a descriptor that allows it, and so alter what
+ * others read after it. */
+static int pass_read_only(struct passing *p, int number, int fd, struct err *err)
+{
+	_cleanup_(closep) int again = -1;
+	char path[32];
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return err_sys(err, errno, "descriptor for the worker");
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return pass(p, number, fd, err);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (again < 0)
+		return err_sys(err, errno, "%s, to be read only", path);
+	return pass(p, number, again, err);
+}
+
 /* Behind the last companion's number. */
 static int companions_end(const struct passing *p)
 {
@@ -140,13 +159,13 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 	if (!rc)
 		rc = pass(&p, WORKER_FD_REPLY, from[1], err);
 	if (!rc)
-		rc = pass(&p, WORKER_FD_INPUT, req->input_fd, err);
+		rc = pass_read_only(&p, WORKER_FD_INPUT, req->input_fd, err);
 	if (!rc)
 		rc = pass(&p, WORKER_FD_OUTPUT, req->output_fd, err);
 	if (!rc && request->has_stripped)
-		rc = pass(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
+		rc = pass_read_only(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
 	if (!rc && table_fd >= 0)
-		rc = pass(&p, WORKER_FD_TABLE, table_fd, err);
+		rc = pass_read_only(&p, WORKER_FD_TABLE, table_fd, err);
 	if (!rc && missing_fd >= 0)
 		rc = pass(&p, WORKER_FD_MISSING, missing_fd, err);
 	if (!rc && request->wanted_count)
@@ -154,7 +173,7 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 	if (!rc && w->progress)
 		rc = pass(&p, WORKER_FD_PROGRESS, w->progress_fd, err);
 	for (size_t i = 0; i < req->companion_count && !rc; i++)
-		rc = pass(&p, WORKER_FD_COMPANIONS + (int)i, req->companions[i].fd, err);
+		rc = pass_read_only(&p, WORKER_FD_COMPANIONS + (int)i, req->companions[i].fd, err);
 	close(to[0]);
 	close(to[1]);
 	close(from[1]);

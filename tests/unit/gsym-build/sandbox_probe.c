@@ -184,6 +184,23 @@ static long try_large_file(void)
 	return -1;
 }
 
+static long try_write_to_input(void)
+{
+	return pwrite(WORKER_FD_INPUT, "x", 1, 0);
+}
+
+static long try_map_input(void)
+{
+	void *p = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, WORKER_FD_INPUT, 0);
+
+	return p == MAP_FAILED ? -1 : 0;
+}
+
+static long try_cut_input(void)
+{
+	return ftruncate(WORKER_FD_INPUT, 0);
+}
+
 static long try_abort(void)
 {
 	abort();
@@ -234,6 +251,9 @@ static const struct {
 	{"10 minutes of CPU", try_ten_minutes},
 	{"sleep", try_sleep},
 	{"large file", try_large_file},
+	{"write to the input", try_write_to_input},
+	{"map the input", try_map_input},
+	{"cut the input", try_cut_input},
 };
 
 static int act(const char *name, struct err *err)

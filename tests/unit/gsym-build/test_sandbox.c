@@ -48,6 +48,9 @@ static const struct {
 	{"10 minutes of CPU", "more than 1 s of CPU"},
 	{"sleep", "longer than 1 s"},
 	{"large file", "larger than 1048576 bytes"},
+	{"write to the input", "refused (EBADF)"},
+	{"map the input", "refused (EACCES)"},
+	{"cut the input", killed},
 };
 
 static int input_with(const char *text)
