@@ -2,8 +2,8 @@
 #include "rpc_call.h"
 
 #include <assert.h>
+#include <grpc/grpc_security.h>
 #include <grpc/slice.h>
-#include <grpc/support/alloc.h>
 #include <grpc/support/time.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -315,16 +315,18 @@ static void run(struct rpc_job *job)
 	rpc_call_unref(c);
 }
 
-/* A number for the connection, which on loopback is the client. */
+/*
+ * A number for the connection. Its peer's address would not do: all clients of a Unix socket have
+ * the same. But each connection has a context of its own for identities, also where there are none.
+ */
 static uint32_t client_of(grpc_call *call)
 {
-	char *peer = grpc_call_get_peer(call);
-	uint32_t hash = 2166136261u; /* FNV-1a */
+	grpc_auth_context *context = grpc_call_auth_context(call);
+	uint64_t number = (uintptr_t)context * UINT64_C(0x9e3779b97f4a7c15);
 
-	for (const char *p = peer; p && *p; p++)
-		hash = (hash ^ (uint8_t)*p) * 16777619u;
-	gpr_free(peer);
-	return hash ^ hash >> 16;
+	if (context)
+		grpc_auth_context_release(context);
+	return (uint32_t)(number >> 32);
 }
 
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
@@ -421,6 +423,11 @@ void rpc_call_set_state(struct rpc_call *c, void *state)
 bool rpc_call_cancelled(const struct rpc_call *c)
 {
 	return atomic_load(&c->cancelled);
+}
+
+uint32_t rpc_call_client(const struct rpc_call *c)
+{
+	return c->job.client;
 }
 
 uint32_t rpc_call_left_ms(const struct rpc_call *c)

@@ -103,6 +103,9 @@ void rpc_call_set_state(struct rpc_call *c, void *state);
 /* The client went away, its deadline passed, or the server stops. Any thread. */
 bool rpc_call_cancelled(const struct rpc_call *c);
 
+/* A number of the client's connection, also over a Unix socket; two may have the same one. */
+uint32_t rpc_call_client(const struct rpc_call *c);
+
 /* What is left of the client's deadline, UINT32_MAX when it set none. */
 uint32_t rpc_call_left_ms(const struct rpc_call *c);
 

@@ -86,6 +86,11 @@ static int on_echo(struct rpc_call *c, const ProtobufCMessage *message, struct e
 						     : reply_received(c, chunk->data.len, err);
 }
 
+static int on_client(struct rpc_call *c, const ProtobufCMessage *message _unused_, struct err *err)
+{
+	return reply_received(c, rpc_call_client(c), err);
+}
+
 /* Stays open until the client gives up. */
 static int on_park(struct rpc_call *c _unused_, const ProtobufCMessage *message _unused_,
 		   struct err *err _unused_)
@@ -125,6 +130,7 @@ static const struct rpc_method methods[] = {
 	METHOD("Echo", RPC_BIDI, .message = on_echo, .closed = on_closed),
 	METHOD("Park", RPC_UNARY, .message = on_park, .closed = on_closed),
 	METHOD("Busy", RPC_UNARY, .message = on_busy, .closed = on_closed),
+	METHOD("Client", RPC_UNARY, .message = on_client, .closed = on_closed),
 	METHOD("Planned", RPC_UNARY, .message = NULL),
 };
 
@@ -620,6 +626,24 @@ static void test_two_servers(void **state)
 	assert_int_equal(rpc_server_listen(second, f->target, &port, &err), ERR_EXISTS);
 }
 
+/* Clients that cannot be told apart by an address have turns of their own all the same. */
+static void test_each_connection(struct fixture *f, const char *address)
+{
+	struct rpc_client *first = f->client, *second = NULL;
+	uint64_t mine, again, other;
+	struct err err;
+
+	assert_int_equal(rpc_client_open(&second, address, &err), 0);
+	assert_int_equal(call(f, "/test.T/Client", 0, 0, 5000, &mine, &err), 0);
+	f->client = second;
+	assert_int_equal(call(f, "/test.T/Client", 0, 0, 5000, &other, &err), 0);
+	f->client = first;
+	assert_int_equal(call(f, "/test.T/Client", 0, 0, 5000, &again, &err), 0);
+	assert_true(mine == again);
+	assert_true(mine != other);
+	rpc_client_close(second);
+}
+
 static void test_unix_socket(void **state _unused_)
 {
 	static const struct rpc_server_config config = {0};
@@ -641,6 +665,7 @@ static void test_unix_socket(void **state _unused_)
 	f.client = c;
 	assert_int_equal(call(&f, "/test.T/Unary", 5, 0, 5000, &n, &err), 0);
 	assert_int_equal(n, 5);
+	test_each_connection(&f, address);
 	rpc_client_close(c);
 	rpc_server_close(first);
 	rpc_server_close(second);
