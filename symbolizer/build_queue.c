@@ -105,6 +105,7 @@ static struct build_env env_of(struct build_queue *q)
 		.temporary_fd = uploads_dir(q->config.uploads),
 		.worker_path = q->config.worker_path,
 		.keep_all = q->config.keep_all,
+		.keep_failed = q->config.keep_failed,
 		.ended = q->config.ended,
 		.ctx = q->config.ctx,
 		.turn = &q->turn,

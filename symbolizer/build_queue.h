@@ -16,9 +16,9 @@ struct build_queue_config {
 	struct store *store;
 	struct uploads *uploads;
 	struct kept_files *kept;
-	bool keep_all;           /* see build_table.h */
-	unsigned int builders;   /* threads; 0: 1 */
-	const char *worker_path; /* NULL: found beside the program */
+	bool keep_all, keep_failed; /* see build_table.h */
+	unsigned int builders;      /* threads; 0: 1 */
+	const char *worker_path;    /* NULL: found beside the program */
 	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
 	 * not.
 	 */

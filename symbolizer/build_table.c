@@ -314,6 +314,7 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	if (old && !ready)
 		old->report = NULL;
 	*ret = m->report;
+	kept_files_remove(env->kept, &job->id, KEPT_FAILED);
 	if (rc >= 0 && adds(job, old, m->report))
 		rc = put(env, job, old, ready && b.pinned, m, NULL, err);
 	else if (old)
@@ -348,6 +349,12 @@ static int keep(const struct build_env *env, const struct build_job *job, enum k
 	return job->begin
 		       ? kept_files_put(env->kept, &job->id, role, job->fd, job->begin->size, err)
 		       : 0;
+}
+
+static void keep_failed(const struct build_env *env, const struct build_job *job)
+{
+	if (env->keep_failed)
+		keep(env, job, KEPT_FAILED, NULL); /* no room is no reason to fail otherwise */
 }
 
 /* What a table that lacks nothing was made of is of no more use, but to make it anew. */
@@ -395,9 +402,10 @@ static int build_from(const struct build_env *env, const struct build_job *job, 
 	rc = make(env, job, &in, arena, &made, err);
 	if (rc) {
 		rc = failed(env, job, arena, rc, err);
-		return rc == ERR_UNSUPPORTED && role == KEPT_EXECUTABLE && job->begin
-			       ? await_debug(env, job, arena, ret, err)
-			       : rc;
+		if (rc == ERR_UNSUPPORTED && role == KEPT_EXECUTABLE && job->begin)
+			return await_debug(env, job, arena, ret, err);
+		keep_failed(env, job);
+		return rc;
 	}
 	rc = store_made(env, job, arena, &made, ret, err);
 	if (!rc && has_file && *ret)
@@ -441,8 +449,10 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 		const struct build_inputs in = {.input = job->fd, .stripped = -1};
 
 		rc = make(env, job, &in, arena, &made, err);
-		return rc ? failed(env, job, arena, rc, err)
-			  : store_made(env, job, arena, &made, ret, err);
+		if (!rc)
+			return store_made(env, job, arena, &made, ret, err);
+		keep_failed(env, job);
+		return failed(env, job, arena, rc, err);
 	}
 	role = job->begin ? build_role(job->fd, kind) : KEPT_ROLES;
 	if (role == KEPT_ALT || role == KEPT_DWP)

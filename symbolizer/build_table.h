@@ -15,7 +15,8 @@ struct build_env {
 	struct kept_files *kept;
 	int temporary_fd; /* directory for unnamed files */
 	const char *worker_path;
-	bool keep_all; /* keep files also when a table lacks nothing */
+	bool keep_all;    /* keep files also when a table lacks nothing */
+	bool keep_failed; /* and those of which none could be made, as KEPT_FAILED */
 	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
 	 * not.
 	 */

@@ -31,7 +31,7 @@ struct kept_files {
 	uint64_t bytes, max_bytes;
 };
 
-static const char *const role_names[KEPT_ROLES] = {"debug", "executable", "alt", "dwp"};
+static const char *const role_names[KEPT_ROLES] = {"debug", "executable", "alt", "dwp", "failed"};
 
 static void file_name(const struct build_id *id, enum kept_role role, char name[static NAME_LEN])
 {

@@ -18,6 +18,7 @@ enum kept_role {
 	KEPT_EXECUTABLE, /* the stripped partner */
 	KEPT_ALT,        /* dwz alternate file, under its own id */
 	KEPT_DWP,        /* package of split units, under the id of the program */
+	KEPT_FAILED,     /* made no table; for people to look at */
 	KEPT_ROLES,
 };
 

@@ -131,6 +131,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	queue.store = s->store;
 	queue.kept = s->kept;
 	queue.keep_all = config->keep_debug;
+	queue.keep_failed = config->keep_failed;
 	queue.builder_version = config->builder_version;
 	queue.ended = on_build_ended;
 	queue.ctx = s;

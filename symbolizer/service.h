@@ -25,6 +25,7 @@ struct service_config {
 	const char *worker_path; /* of the table worker; NULL: beside the program */
 	uint64_t kept_bytes;     /* of the disk, for uploaded files; 0: LIMIT_KEPT_LEN */
 	bool keep_debug;         /* keep files also when their table lacks nothing */
+	bool keep_failed;        /* and those of which no table could be made */
 	uint32_t
 		builder_version; /* tables of an older one are made anew; 0: that of this program */
 	unsigned int maintain_seconds; /* between rounds of maintenance; 0: 60 */

@@ -50,6 +50,8 @@ static void print_help(void)
 	       "evicted\n"
 	       "                         ones, older builders'; else those that wait for a "
 	       "partner\n"
+	       "  --keep-failed          keep a file of which no table could be made, as\n"
+	       "                         DIR/kept/ID.failed, packed by zstd\n"
 	       "  --kept-bytes N         disk for kept files (2G)\n"
 	       "  --workers N            threads that answer requests (4)\n"
 	       "  --builds N             tables built at once (1)\n"
@@ -93,6 +95,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		METRICS_PORT_FILE,
 		STORE_BYTES,
 		KEEP_DEBUG,
+		KEEP_FAILED,
 		KEPT_BYTES,
 		WORKERS,
 		BUILDS,
@@ -109,6 +112,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"metrics-port-file", required_argument, NULL, METRICS_PORT_FILE},
 		{"store-bytes", required_argument, NULL, STORE_BYTES},
 		{"keep-debug", no_argument, NULL, KEEP_DEBUG},
+		{"keep-failed", no_argument, NULL, KEEP_FAILED},
 		{"kept-bytes", required_argument, NULL, KEPT_BYTES},
 		{"workers", required_argument, NULL, WORKERS},
 		{"builds", required_argument, NULL, BUILDS},
@@ -145,6 +149,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			break;
 		case KEEP_DEBUG:
 			o->service.keep_debug = true;
+			break;
+		case KEEP_FAILED:
+			o->service.keep_failed = true;
 			break;
 		case KEPT_BYTES:
 			rc = parse_number("--kept-bytes", optarg, UINT64_C(1) << 46,
