@@ -11,54 +11,29 @@
  *
  * Addresses are drawn from the bytes of code that TABLE knows, each at most once in a run. RATE is
  * in batches per second: each then has a time at which it is due, and its latency counts from
- *there. Prints `key value` lines. hold keeps its connections until its standard input ends.
+ * there. Prints `key value` lines. hold keeps its connections until its standard input ends.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "arena.h"
-#include "digest.h"
-#include "io.h"
 #include "log.h"
-#include "rawstack/v1/binaries.pb-c.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
 #include "rpc_client.h"
-#include "rsym.h"
+#include "service_load.h"
 
 enum {
-	BATCH = 8192,
 	STACKS = 1000,
 	DEPTH = 40,
 	STACK_LOCATIONS =
 		2000, /* distinct ones of a batch of stacks; half of them were in one before */
-	POOL_MAX = 1 << 23,
 	THREADS_MAX = 64,
 	LATENCIES_MAX = 1 << 20,
-	CALL_MS = 60000,
-	CHUNK = 1 << 20,
-};
-
-struct load {
-	const char *server;
-	bool stacks;
-	double seconds, rate;
-	struct rsym table;
-	uint64_t *pool; /* distinct addresses in random order */
-	size_t pool_count;
-	atomic_size_t next;         /* in the pool */
-	const struct build_id *ids; /* of a storm */
-	size_t id_count;
-	uint64_t start_ns, end_ns;
-	atomic_size_t due; /* batches that were given out, with a rate */
 };
 
 struct worker {
@@ -73,161 +48,10 @@ struct worker {
 	struct arena arena;
 };
 
-static uint64_t mono_ns(void)
-{
-	const struct io *io = io_system();
-
-	return io->mono_ns(io->ctx);
-}
-
-static uint64_t random_next(uint64_t *state)
-{
-	/* splitmix64 */
-	uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ (z >> 30)) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94d049bb133111eb);
-	return z ^ (z >> 31);
-}
-
-_Noreturn static void die(const char *what, const struct err *err)
+_Noreturn void die(const char *what, const struct err *err)
 {
 	log_error("%s: %s", what, err ? err->message : strerror(errno));
 	exit(1);
-}
-
-/* --- addresses ----------------------------------------------------------------------------- */
-
-static void open_table(struct load *l, const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	struct err err = {0};
-	struct stat st;
-	void *p;
-
-	if (fd < 0 || fstat(fd, &st))
-		die(path, NULL);
-	p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
-	if (p == MAP_FAILED || rsym_open(&l->table, p, (size_t)st.st_size, &err))
-		die(path, &err);
-	close(fd);
-}
-
-/* Every byte of code, shuffled, and as many of them as are wanted. */
-static void draw(struct load *l)
-{
-	uint64_t at = 0, start, end, total = 0, seed = 1;
-	struct rsym_frame frame[RSYM_FRAMES_MAX];
-	uint64_t *starts = NULL, *sums = NULL;
-	size_t count = 0, cap = 0, cap2 = 0;
-
-	do {
-		bool known = rsym_range(&l->table, at, &start, &end);
-
-		if (known && rsym_lookup(&l->table, start, frame, ARRAY_LEN(frame)) > 0) {
-			if (!grow_array((void **)&starts, &cap, count + 1, 8, SIZE_MAX / 8) ||
-			    !grow_array((void **)&sums, &cap2, count + 1, 8, SIZE_MAX / 8))
-				die("addresses", NULL);
-			starts[count] = start;
-			sums[count++] = total;
-			total += end - start;
-		}
-		at = end;
-	} while (end > start && end != UINT64_MAX && end != 0);
-	l->pool_count = total < POOL_MAX ? (size_t)total : POOL_MAX;
-	l->pool = malloc(l->pool_count * sizeof(l->pool[0]));
-	if (!l->pool)
-		die("addresses", NULL);
-	/* Of each part of equal length one byte, then shuffled: distinct and uniform. */
-	for (size_t i = 0, r = 0; i < l->pool_count; i++) {
-		uint64_t low = (uint64_t)((unsigned __int128)total * i / l->pool_count);
-		uint64_t high = (uint64_t)((unsigned __int128)total * (i + 1) / l->pool_count);
-		uint64_t byte = low + random_next(&seed) % (high - low);
-
-		while (r + 1 < count && sums[r + 1] <= byte)
-			r++;
-		l->pool[i] = starts[r] + (byte - sums[r]);
-	}
-	for (size_t i = l->pool_count; i > 1; i--) {
-		size_t k = random_next(&seed) % i;
-		uint64_t t = l->pool[i - 1];
-
-		l->pool[i - 1] = l->pool[k];
-		l->pool[k] = t;
-	}
-	free(starts);
-	free(sums);
-}
-
-/* The next count addresses; the pool begins again when it is used up. */
-static const uint64_t *take(struct load *l, size_t count)
-{
-	size_t parts = l->pool_count / count;
-
-	if (!parts)
-		die("the table has too few addresses", NULL);
-	return l->pool + atomic_fetch_add(&l->next, 1) % parts * count;
-}
-
-/* --- in process ---------------------------------------------------------------------------- */
-
-static void bare(struct load *l)
-{
-	static struct rsym_frame frames[BATCH * 8 + RSYM_FRAMES_MAX];
-	static uint32_t ends[BATCH];
-	uint32_t *function_seen = calloc(l->table.function_count + 1, sizeof(uint32_t));
-	uint32_t *file_seen = calloc(l->table.file_count + 1, sizeof(uint32_t));
-	struct err err = {0};
-	struct rsym_reader *r = rsym_reader_new(&l->table, 256 * MIB, &err);
-	uint64_t done = 0, frame_count = 0, names = 0, sum = 0, start = mono_ns(), now;
-	uint32_t pass = 0;
-
-	if (!r || !function_seen || !file_seen)
-		die("bare", &err);
-	do {
-		const uint64_t *vaddr = take(l, BATCH);
-
-		pass++;
-		for (size_t at = 0; at < BATCH;) {
-			size_t n = rsym_lookup_batch(&l->table, vaddr + at, BATCH - at, frames,
-						     ARRAY_LEN(frames), ends);
-
-			for (size_t i = 0; i < ends[n - 1]; i++) {
-				uint32_t name = rsym_name_id(&l->table, frames[i].function);
-				uint32_t file = frames[i].file;
-				const uint8_t *text;
-				size_t len = 0;
-
-				if (function_seen[name] != pass) {
-					function_seen[name] = pass;
-					if (rsym_reader_name(r, frames[i].function, &text, &len,
-							     &err))
-						die("name", &err);
-					sum += len;
-					names++;
-				}
-				if (file != RSYM_NONE && file_seen[file] != pass) {
-					file_seen[file] = pass;
-					if (rsym_reader_file(r, file, &text, &len, &err))
-						die("file", &err);
-					sum += len;
-					names++;
-				}
-				sum += frames[i].line;
-			}
-			frame_count += ends[n - 1];
-			at += n;
-		}
-		done += BATCH;
-		now = mono_ns();
-	} while ((double)(now - start) < l->seconds * 1e9);
-	printf("addresses_per_s %.0f\nframes_per_address %.2f\ntexts_per_batch %" PRIu64
-	       "\nsum %" PRIu64 "\n",
-	       (double)done * 1e9 / (double)(now - start), (double)frame_count / (double)done,
-	       names / pass, sum);
-	rsym_reader_free(r);
-	free(function_seen);
-	free(file_seen);
 }
 
 /* --- requests ------------------------------------------------------------------------------ */
@@ -488,115 +312,6 @@ static void run_all(struct load *l, unsigned int threads)
 	       (double)strings / (double)(batches + !batches));
 	printf("deferred %" PRIu64 "\nfailed %" PRIu64 "\n", deferred, failed);
 	print_latencies(workers, threads);
-}
-
-/* --- uploads ------------------------------------------------------------------------------- */
-
-static ProtobufCMessage *call(struct rpc_client *c, const char *method, const ProtobufCMessage *q,
-			      const ProtobufCMessageDescriptor *type)
-{
-	ProtobufCMessage *reply;
-	struct err err = {0};
-
-	if (rpc_client_call(c, method, q, type, CALL_MS, &reply, &err))
-		die(method, &err);
-	return reply;
-}
-
-/* One file of random bytes, which is no ELF file: Begin to the answer of Finish, without a build.
- */
-static void upload_one(struct rpc_client *c, uint8_t *p, size_t len, uint64_t *seed)
-{
-	Rawstack__V1__BeginRequest b = RAWSTACK__V1__BEGIN_REQUEST__INIT;
-	Rawstack__V1__FinishRequest f = RAWSTACK__V1__FINISH_REQUEST__INIT;
-	struct digest *d = digest_new(NULL);
-	uint8_t sha256[DIGEST_LEN], id[16];
-	struct rpc_stream *s;
-	ProtobufCMessage *begun, *received;
-	Rawstack__V1__BeginReply *reply;
-	struct err err = {0};
-	uint64_t start;
-
-	for (size_t i = 0; i + 8 <= len; i += 512) {
-		uint64_t r = random_next(seed);
-
-		memcpy(p + i, &r, sizeof(r));
-	}
-	memcpy(id, p, sizeof(id));
-	if (!d || digest_update(d, p, len, &err) || digest_finish(d, sha256, &err))
-		die("digest", &err);
-	digest_free(d);
-	b.build_id = (ProtobufCBinaryData){sizeof(id), id};
-	b.size = len;
-	b.sha256 = (ProtobufCBinaryData){sizeof(sha256), sha256};
-	start = mono_ns();
-	begun = call(c, "/rawstack.v1.Binaries/Begin", &b.base,
-		     &rawstack__v1__begin_reply__descriptor);
-	reply = (Rawstack__V1__BeginReply *)begun;
-	if (reply->status != RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_NEEDED)
-		die("Begin refuses", NULL);
-	if (rpc_stream_open(&s, c, "/rawstack.v1.Binaries/Upload",
-			    &rawstack__v1__upload_reply__descriptor, CALL_MS, &err))
-		die("Upload", &err);
-	for (size_t at = 0; at < len; at += CHUNK) {
-		Rawstack__V1__UploadChunk k = RAWSTACK__V1__UPLOAD_CHUNK__INIT;
-
-		k.upload_id = reply->upload_id;
-		k.offset = at;
-		k.data = (ProtobufCBinaryData){len - at < CHUNK ? len - at : CHUNK, p + at};
-		if (rpc_stream_send(s, &k.base, &err))
-			die("Upload", &err);
-	}
-	if (rpc_stream_half_close(s, &err) || rpc_stream_receive(s, &received, &err) != 1 ||
-	    rpc_stream_finish(s, &err))
-		die("Upload", &err);
-	rpc_stream_close(s);
-	f.upload_id = reply->upload_id;
-	protobuf_c_message_free_unpacked(received, NULL);
-	protobuf_c_message_free_unpacked(call(c, "/rawstack.v1.Binaries/Finish", &f.base,
-					      &rawstack__v1__finish_reply__descriptor),
-					 NULL);
-	printf("upload_mb_per_s %.0f\n", (double)len * 1e3 / (double)(mono_ns() - start));
-	protobuf_c_message_free_unpacked(begun, NULL);
-}
-
-static void upload(const char *server, size_t len, unsigned long count)
-{
-	uint8_t *p = calloc(1, len);
-	struct rpc_client *c;
-	struct err err = {0};
-	uint64_t seed = mono_ns();
-
-	if (!p || rpc_client_open(&c, server, &err))
-		die("client", &err);
-	for (; count; count--)
-		upload_one(c, p, len, &seed);
-	rpc_client_close(c);
-	free(p);
-}
-
-static void hold(const char *server, size_t count)
-{
-	Rawstack__V1__LimitsRequest q = RAWSTACK__V1__LIMITS_REQUEST__INIT;
-	struct rpc_client **c = calloc(count, sizeof(*c));
-	struct err err = {0};
-
-	if (!c)
-		die("connections", NULL);
-	for (size_t i = 0; i < count; i++) {
-		if (rpc_client_open(&c[i], server, &err))
-			die("client", &err);
-		protobuf_c_message_free_unpacked(call(c[i], "/rawstack.v1.Binaries/Limits", &q.base,
-						      &rawstack__v1__limits_reply__descriptor),
-						 NULL);
-	}
-	printf("held %zu\n", count);
-	fflush(stdout);
-	while (getchar() != EOF)
-		;
-	for (size_t i = 0; i < count; i++)
-		rpc_client_close(c[i]);
-	free(c);
 }
 
 static unsigned int number(const char *text, unsigned int max)
