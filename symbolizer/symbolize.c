@@ -15,7 +15,6 @@ enum {
 	FRAMES_MAX = 1 << 20,
 	CANCEL_INTERVAL = 1024, /* locations */
 	AHEAD = 16,             /* locations whose memory is fetched ahead */
-	NOT_YET = -1,           /* a location's status: it is among the lookups */
 };
 
 struct symbolize *symbolize_new(bool is_stream, struct err *err)
@@ -62,169 +61,14 @@ const Rawstack__V1__SymbolizedBatch *symbolize_reply(const struct symbolize *s)
 	return &s->reply;
 }
 
-static bool is_cancelled(const struct symbolize *s)
+bool symbolize_is_cancelled(const struct symbolize *s)
 {
 	return s->env->cancelled && s->env->cancelled(s->env->cancelled_arg);
 }
 
-static int cancelled(struct err *err)
+int symbolize_cancelled(struct err *err)
 {
 	return err_set(err, ERR_CANCELLED, "nobody waits for the answer");
-}
-
-/* --- which addresses are looked up ------------------------------------------------------------ */
-
-/* The link-time address of a location in a module that is ready; false: it has none there. */
-static bool vaddr_of(const struct rsym *t, int kind, const struct kv_bytes *section,
-		     uint64_t address, bool is_return, uint64_t *ret)
-{
-	if (is_return && address == 0)
-		return false;
-	address -= is_return;
-	switch (kind) {
-	case LOCATION_FILE_OFF:
-		return rsym_vaddr_of_file_off(t, address, ret) == 1;
-	case LOCATION_KERNEL_TEXT:
-		return (t->flags & RSYM_IS_KERNEL) && CHECKED_ADD(t->text_base, address, ret);
-	case LOCATION_KERNEL_MODULE:
-		return rsym_vaddr_of_section(t, section->p, section->len, address, ret) == 1;
-	default:
-		*ret = address;
-		return true;
-	}
-}
-
-static bool is_return(const struct symbolize *s, size_t i)
-{
-	const Rawstack__V1__Locations *l = s->locations;
-
-	return l->n_mode && l->mode[i] == RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN;
-}
-
-/* A status that is known at once, or NOT_YET with *vaddr filled. */
-static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
-{
-	const Rawstack__V1__Locations *l = s->locations;
-	int kind = (int)l->kind[i];
-	const struct kv_bytes *section = NULL;
-	const struct module *m;
-
-	if (kind == LOCATION_HOST_NAMED)
-		return LOCATION_STATUS(HOST_NAMED);
-	if (kind == LOCATION_UNRESOLVED)
-		return LOCATION_STATUS(UNRESOLVED);
-	if (!batch_kind_has_module(kind))
-		return LOCATION_STATUS(MALFORMED);
-	m = &s->modules[l->module[i]];
-	if (m->status == MODULE_STATUS(BUILDING))
-		return LOCATION_STATUS(BUILDING);
-	if (m->status != MODULE_STATUS(READY))
-		return LOCATION_STATUS(UNKNOWN_MODULE);
-	/* batch_check() has seen that a module's location has a string. */
-	if (kind == LOCATION_KERNEL_MODULE)
-		section = &s->strings[l->string[i]];
-	if (!vaddr_of(&m->table, kind, section, l->address[i], is_return(s, i), vaddr))
-		return LOCATION_STATUS(NOT_IN_MODULE);
-	return NOT_YET;
-}
-
-static int gather(struct symbolize *s, struct err *err)
-{
-	uint64_t vaddr = 0;
-
-	lookups_reset(&s->lookups);
-	for (size_t i = 0; i < s->reply.n_status; i++) {
-		int status = first_status(s, i, &vaddr);
-
-		s->reply.status[i] = status;
-		if (status == NOT_YET &&
-		    !lookups_add(&s->lookups, s->locations->module[i], vaddr, (uint32_t)i))
-			return err_set(err, ERR_MEMORY, "out of memory");
-	}
-	return lookups_sort(&s->lookups) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
-}
-
-/* --- looking up ------------------------------------------------------------------------------- */
-
-/* What of a chain was asked for, in place: the new number of frames. */
-static uint32_t reduce(const struct symbolize *s, struct rsym_frame *frames, uint32_t count)
-{
-	switch (s->batch->detail) {
-	case RAWSTACK__V1__DETAIL__DETAIL_NAMES:
-		frames[0] = (struct rsym_frame){frames[count - 1].function, RSYM_NONE, 0, 0};
-		return 1;
-	case RAWSTACK__V1__DETAIL__DETAIL_LINES:
-		frames[0].function = frames[count - 1].function;
-		return 1;
-	default:
-		return count;
-	}
-}
-
-static int status_of(const struct rsym *t, const struct rsym_frame *frames, uint32_t count)
-{
-	struct rsym_function f;
-
-	if (!count)
-		return LOCATION_STATUS(NOT_IN_MODULE);
-	if (frames[0].line)
-		return LOCATION_STATUS(RESOLVED);
-	if (!rsym_function(t, frames[count - 1].function, &f, NULL) && f.from_symbol)
-		return LOCATION_STATUS(SYMBOL_ONLY);
-	return LOCATION_STATUS(NO_LINE);
-}
-
-/* Fills the statuses of a group, and leaves the frames that were asked for: how many. */
-static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
-{
-	const struct module *m = &s->modules[g->module];
-	struct lookup_answer *a = &s->lookups.answers[g->first];
-	uint32_t first = a->first, used = first;
-
-	for (uint32_t i = g->first; i < g->end && a->done; i++, a++) {
-		struct rsym_frame *frames = s->lookups.frames + a->first;
-
-		a->status = (uint8_t)status_of(&m->table, frames, a->count);
-		if (a->count)
-			a->count = reduce(s, frames, a->count);
-		if (used != a->first)
-			memmove(s->lookups.frames + used, frames, a->count * sizeof(*frames));
-		a->first = used;
-		used += a->count;
-	}
-	return used - first;
-}
-
-/* Those with a frame that has no place are left out. */
-static void leave_out(struct lookups *l, const struct lookup_group *g)
-{
-	for (uint32_t i = g->first; i < g->end; i++) {
-		struct lookup_answer *a = &l->answers[i];
-
-		for (uint32_t k = a->first; a->done && k < a->first + a->count; k++)
-			a->done = l->frames[k].function != RSYM_NONE;
-	}
-}
-
-static int look_up_group(struct symbolize *s, const struct lookup_group *g, struct err *err)
-{
-	struct lookups *l = &s->lookups;
-	const struct module *m = &s->modules[g->module];
-	int rc = reply_names_table(&s->names, m->number, &m->table, err);
-	uint32_t count;
-
-	if (rc)
-		return rc;
-	if (is_cancelled(s))
-		return cancelled(err);
-	if (!lookups_run(l, g, &m->table))
-		return err_set(err, ERR_MEMORY, "out of memory");
-	if (!l->answers[g->first].done)
-		return 0;
-	count = reduce_group(s, g);
-	if (!reply_names_prepare(&s->names, l->frames + l->answers[g->first].first, count))
-		leave_out(l, g);
-	return is_cancelled(s) ? cancelled(err) : 0;
 }
 
 /* --- the frames of the reply ------------------------------------------------------------------ */
@@ -291,10 +135,10 @@ static enum outcome append_late(struct symbolize *s, const struct module *m, uin
 {
 	uint32_t count = (uint32_t)rsym_lookup(&m->table, vaddr, s->scratch, ARRAY_LEN(s->scratch));
 
-	*status = status_of(&m->table, s->scratch, count);
+	*status = symbolize_status(&m->table, s->scratch, count);
 	if (!count)
 		return FITS;
-	count = reduce(s, s->scratch, count);
+	count = symbolize_reduce(s, s->scratch, count);
 	if (reply_names_table(&s->names, m->number, &m->table, NULL) ||
 	    !reply_names_prepare(&s->names, s->scratch, count))
 		return FULL;
@@ -322,7 +166,7 @@ static enum outcome answer(struct symbolize *s, size_t i, int *status)
 	*status = (int)s->reply.status[i];
 	if (*status == LOCATION_STATUS(HOST_NAMED))
 		return append_host_named(s, i);
-	if (*status != NOT_YET)
+	if (*status != SYMBOLIZE_NOT_YET)
 		return FITS;
 	a = &l->answers[l->address_of[i]];
 	if (!a->done)
@@ -348,9 +192,9 @@ static void fetch_ahead(const struct symbolize *s, size_t i)
 {
 	const struct lookups *l = &s->lookups;
 
-	if ((int)s->reply.status[i + AHEAD] == NOT_YET)
+	if ((int)s->reply.status[i + AHEAD] == SYMBOLIZE_NOT_YET)
 		__builtin_prefetch(&l->answers[l->address_of[i + AHEAD]]);
-	if ((int)s->reply.status[i + AHEAD / 2] == NOT_YET)
+	if ((int)s->reply.status[i + AHEAD / 2] == SYMBOLIZE_NOT_YET)
 		__builtin_prefetch(&l->frames[l->answers[l->address_of[i + AHEAD / 2]].first]);
 }
 
@@ -367,8 +211,8 @@ static int answer_all(struct symbolize *s, struct err *err)
 		if (i + AHEAD < count)
 			fetch_ahead(s, i);
 
-		if (i % CANCEL_INTERVAL == 0 && is_cancelled(s))
-			return cancelled(err);
+		if (i % CANCEL_INTERVAL == 0 && symbolize_is_cancelled(s))
+			return symbolize_cancelled(err);
 		if (answer(s, i, &status) == FULL) {
 			s->frame_count = first;
 			if (first == 0) {
@@ -486,9 +330,9 @@ static int resolve(struct symbolize *s, struct store_read *r, struct err *err)
 	int rc = symbolize_modules_open(s, r, err);
 
 	if (!rc)
-		rc = gather(s, err);
+		rc = symbolize_gather(s, err);
 	for (size_t i = 0; !rc && i < l->group_count; i++)
-		rc = look_up_group(s, &l->groups[i], err);
+		rc = symbolize_look_up(s, &l->groups[i], err);
 	return rc ? rc : answer_all(s, err);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SYMBOLIZE_PRIV_H
 #define RAWSTACK_SYMBOLIZE_PRIV_H
-/* What the parts of symbolize share: symbolize.c (locations, the reply), symbolize_modules.c. */
+/* What the parts of symbolize share: symbolize.c (the reply), symbolize_lookups.c,
+ * symbolize_modules.c. */
 #include "arena.h"
 #include "limits.h"
 #include "lookups.h"
@@ -54,5 +55,24 @@ int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err
 
 /* What the store learns of the batch, once the read has ended. */
 int symbolize_take_note(struct symbolize *s, struct err *err) _must_check_;
+
+enum {
+	SYMBOLIZE_NOT_YET = -1, /* a location's status: it is among the lookups */
+};
+
+bool symbolize_is_cancelled(const struct symbolize *s);
+int symbolize_cancelled(struct err *err); /* fills err and returns its code */
+
+/* Statuses that are known at once; all other locations are then among the lookups, sorted. */
+int symbolize_gather(struct symbolize *s, struct err *err);
+
+/* Looks a group up and prepares its names. Those that are not done then had no room. */
+int symbolize_look_up(struct symbolize *s, const struct lookup_group *g, struct err *err);
+
+/* What of a chain was asked for, in place: the new number of frames. */
+uint32_t symbolize_reduce(const struct symbolize *s, struct rsym_frame *frames, uint32_t count);
+
+/* Of a location whose chain this is; no frames: it is not in the module. */
+int symbolize_status(const struct rsym *t, const struct rsym_frame *frames, uint32_t count);
 
 #endif

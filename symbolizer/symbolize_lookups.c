@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From the locations of a batch to the frames of each address, not yet in the order of the reply.
+ */
+#include <string.h>
+
+#include "batch_check.h"
+#include "location.h"
+#include "symbolize_priv.h"
+
+/* --- which addresses are looked up ------------------------------------------------------------ */
+
+/* The link-time address of a location in a module that is ready; false: it has none there. */
+static bool vaddr_of(const struct rsym *t, int kind, const struct kv_bytes *section,
+		     uint64_t address, bool is_return, uint64_t *ret)
+{
+	if (is_return && address == 0)
+		return false;
+	address -= is_return;
+	switch (kind) {
+	case LOCATION_FILE_OFF:
+		return rsym_vaddr_of_file_off(t, address, ret) == 1;
+	case LOCATION_KERNEL_TEXT:
+		return (t->flags & RSYM_IS_KERNEL) && CHECKED_ADD(t->text_base, address, ret);
+	case LOCATION_KERNEL_MODULE:
+		return rsym_vaddr_of_section(t, section->p, section->len, address, ret) == 1;
+	default:
+		*ret = address;
+		return true;
+	}
+}
+
+static bool is_return(const struct symbolize *s, size_t i)
+{
+	const Rawstack__V1__Locations *l = s->locations;
+
+	return l->n_mode && l->mode[i] == RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN;
+}
+
+/* A status that is known at once, or SYMBOLIZE_NOT_YET with *vaddr filled. */
+static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
+{
+	const Rawstack__V1__Locations *l = s->locations;
+	int kind = (int)l->kind[i];
+	const struct kv_bytes *section = NULL;
+	const struct module *m;
+
+	if (kind == LOCATION_HOST_NAMED)
+		return LOCATION_STATUS(HOST_NAMED);
+	if (kind == LOCATION_UNRESOLVED)
+		return LOCATION_STATUS(UNRESOLVED);
+	if (!batch_kind_has_module(kind))
+		return LOCATION_STATUS(MALFORMED);
+	m = &s->modules[l->module[i]];
+	if (m->status == MODULE_STATUS(BUILDING))
+		return LOCATION_STATUS(BUILDING);
+	if (m->status != MODULE_STATUS(READY))
+		return LOCATION_STATUS(UNKNOWN_MODULE);
+	/* batch_check() has seen that a module's location has a string. */
+	if (kind == LOCATION_KERNEL_MODULE)
+		section = &s->strings[l->string[i]];
+	if (!vaddr_of(&m->table, kind, section, l->address[i], is_return(s, i), vaddr))
+		return LOCATION_STATUS(NOT_IN_MODULE);
+	return SYMBOLIZE_NOT_YET;
+}
+
+int symbolize_gather(struct symbolize *s, struct err *err)
+{
+	uint64_t vaddr = 0;
+
+	lookups_reset(&s->lookups);
+	for (size_t i = 0; i < s->reply.n_status; i++) {
+		int status = first_status(s, i, &vaddr);
+
+		s->reply.status[i] = status;
+		if (status == SYMBOLIZE_NOT_YET &&
+		    !lookups_add(&s->lookups, s->locations->module[i], vaddr, (uint32_t)i))
+			return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	return lookups_sort(&s->lookups) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* --- looking up ------------------------------------------------------------------------------- */
+
+uint32_t symbolize_reduce(const struct symbolize *s, struct rsym_frame *frames, uint32_t count)
+{
+	switch (s->batch->detail) {
+	case RAWSTACK__V1__DETAIL__DETAIL_NAMES:
+		frames[0] = (struct rsym_frame){frames[count - 1].function, RSYM_NONE, 0, 0};
+		return 1;
+	case RAWSTACK__V1__DETAIL__DETAIL_LINES:
+		frames[0].function = frames[count - 1].function;
+		return 1;
+	default:
+		return count;
+	}
+}
+
+int symbolize_status(const struct rsym *t, const struct rsym_frame *frames, uint32_t count)
+{
+	struct rsym_function f;
+
+	if (!count)
+		return LOCATION_STATUS(NOT_IN_MODULE);
+	if (frames[0].line)
+		return LOCATION_STATUS(RESOLVED);
+	if (!rsym_function(t, frames[count - 1].function, &f, NULL) && f.from_symbol)
+		return LOCATION_STATUS(SYMBOL_ONLY);
+	return LOCATION_STATUS(NO_LINE);
+}
+
+/* Fills the statuses of a group, and leaves the frames that were asked for: how many. */
+static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
+{
+	const struct module *m = &s->modules[g->module];
+	struct lookup_answer *a = &s->lookups.answers[g->first];
+	uint32_t first = a->first, used = first;
+
+	for (uint32_t i = g->first; i < g->end && a->done; i++, a++) {
+		struct rsym_frame *frames = s->lookups.frames + a->first;
+
+		a->status = (uint8_t)symbolize_status(&m->table, frames, a->count);
+		if (a->count)
+			a->count = symbolize_reduce(s, frames, a->count);
+		if (used != a->first)
+			memmove(s->lookups.frames + used, frames, a->count * sizeof(*frames));
+		a->first = used;
+		used += a->count;
+	}
+	return used - first;
+}
+
+/* Those with a frame that has no place are left out. */
+static void leave_out(struct lookups *l, const struct lookup_group *g)
+{
+	for (uint32_t i = g->first; i < g->end; i++) {
+		struct lookup_answer *a = &l->answers[i];
+
+		for (uint32_t k = a->first; a->done && k < a->first + a->count; k++)
+			a->done = l->frames[k].function != RSYM_NONE;
+	}
+}
+
+int symbolize_look_up(struct symbolize *s, const struct lookup_group *g, struct err *err)
+{
+	struct lookups *l = &s->lookups;
+	const struct module *m = &s->modules[g->module];
+	int rc = reply_names_table(&s->names, m->number, &m->table, err);
+	uint32_t count;
+
+	if (rc)
+		return rc;
+	if (symbolize_is_cancelled(s))
+		return symbolize_cancelled(err);
+	if (!lookups_run(l, g, &m->table))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (!l->answers[g->first].done)
+		return 0;
+	count = reduce_group(s, g);
+	if (!reply_names_prepare(&s->names, l->frames + l->answers[g->first].first, count))
+		leave_out(l, g);
+	return symbolize_is_cancelled(s) ? symbolize_cancelled(err) : 0;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How uploads come to be: by Begin, and at the start those of earlier runs. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "digest.h"
+#include "limits.h"
+#include "uploads_priv.h"
+
+#define BEGIN_STATUS(name) RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_##name
+
+enum {
+	BEGIN_LEN = 8 * (int)LIMIT_PATH_LEN - 1, /* of a request, all its fields together */
+};
+
+static int check_begin(const Rawstack__V1__BeginRequest *r, struct build_id *id, struct err *err)
+{
+	bool htl = r->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH;
+	int rc = build_id_set(id, htl ? BUILD_ID_HTLHASH : BUILD_ID_GNU, r->build_id.data,
+			      r->build_id.len, err);
+
+	if (rc)
+		return err_set(err, ERR_DATA, "build_id: %zu bytes is no build id",
+			       r->build_id.len);
+	if (r->size == 0 || r->size > LIMIT_UPLOAD_LEN)
+		return err_set(err, ERR_DATA, "size: %llu, must be 1 to %llu",
+			       (unsigned long long)r->size, (unsigned long long)LIMIT_UPLOAD_LEN);
+	if (r->sha256.len != DIGEST_LEN)
+		return err_set(err, ERR_DATA, "sha256: %zu bytes, not %d", r->sha256.len,
+			       DIGEST_LEN);
+	/* Fields that are not known here count too: it is kept as it came. */
+	if (rawstack__v1__begin_request__get_packed_size(r) > BEGIN_LEN)
+		return err_set(err, ERR_DATA, "the request: more than %d bytes", (int)BEGIN_LEN);
+	if (r->name.len > LIMIT_PATH_LEN || r->version.len > LIMIT_PATH_LEN)
+		return err_set(err, ERR_DATA, "name, version: at most %llu bytes",
+			       (unsigned long long)LIMIT_PATH_LEN);
+	if (r->n_labels > LIMIT_LABELS)
+		return err_set(err, ERR_DATA, "labels: %zu, at most %llu", r->n_labels,
+			       (unsigned long long)LIMIT_LABELS);
+	for (size_t i = 0; i < r->n_labels; i++)
+		if (r->labels[i]->key.len > LIMIT_LABEL_LEN ||
+		    r->labels[i]->value.len > LIMIT_LABEL_LEN)
+			return err_set(err, ERR_DATA, "labels[%zu]: at most %llu bytes", i,
+				       (unsigned long long)LIMIT_LABEL_LEN);
+	return 0;
+}
+
+static int create(struct uploads *u, const Rawstack__V1__BeginRequest *r, const struct build_id *id,
+		  struct upload **ret, struct err *err)
+{
+	_cleanup_(upload_freep) struct upload *up = calloc(1, sizeof(*up));
+	size_t len = rawstack__v1__begin_request__get_packed_size(r);
+	_cleanup_(freep) uint8_t *packed = malloc(len + 1);
+	char name[NAME_LEN];
+	int rc;
+
+	if (!up || !packed)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	up->fd = -1;
+	up->id = *id;
+	u->io->random(u->io->ctx, up->token, sizeof(up->token));
+	rawstack__v1__begin_request__pack(r, packed);
+	up->begin = rawstack__v1__begin_request__unpack(NULL, len, packed);
+	if (!up->begin)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	upload_file_name(up, ".part", name);
+	up->fd = openat(u->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (up->fd < 0)
+		return err_sys(err, errno, "uploads/%s", name);
+	upload_file_name(up, ".begin", name);
+	rc = io_replace_file(u->io, u->dir_fd, name, packed, len, err);
+	if (rc) {
+		uploads_remove_files(u, up);
+		return rc;
+	}
+	*ret = TAKE_PTR(up);
+	return 0;
+}
+
+static bool same_content(const struct upload *up, const Rawstack__V1__BeginRequest *r)
+{
+	return up->begin->size == r->size && up->begin->kind == r->kind &&
+	       !memcmp(up->begin->sha256.data, r->sha256.data, DIGEST_LEN);
+}
+
+static void drop_stale(struct uploads *u, int64_t now)
+{
+	struct upload *next;
+
+	for (struct upload *up = u->list; up; up = next) {
+		next = up->next;
+		if (up->state == UPLOAD_RECEIVING && !up->streaming &&
+		    now - up->touched_ns > (int64_t)LIMIT_UPLOAD_IDLE_NS)
+			uploads_drop(u, up);
+	}
+}
+
+/* Whether the disk would keep its floor if every upload were to arrive whole. */
+static bool has_room(struct uploads *u, uint64_t size)
+{
+	uint64_t owed = size + LIMIT_DISK_FLOOR;
+
+	for (struct upload *up = u->list; up; up = up->next)
+		owed += up->begin->size - up->received;
+	return u->io->free_bytes(u->io->ctx, u->dir_fd) >= owed;
+}
+
+static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const struct build_id *id,
+		 Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
+		 const char **ret_reason, struct err *err)
+{
+	int64_t now = uploads_mono_ns(u);
+	struct upload *up;
+	size_t count = 0;
+	int rc;
+
+	drop_stale(u, now);
+	up = uploads_find_id(u, id);
+	if (up && (up->streaming || up->state != UPLOAD_RECEIVING)) {
+		*ret_status = BEGIN_STATUS(IN_PROGRESS);
+		*ret_reason =
+			up->streaming ? "another client is sending it" : "its table is being built";
+		return 0;
+	}
+	if (up && !same_content(up, r)) {
+		uploads_drop(u, up);
+		up = NULL;
+	}
+	for (struct upload *at = u->list; at; at = at->next)
+		count++;
+	if (!up && (count >= LIMIT_UPLOADS || !has_room(u, r->size))) {
+		*ret_status = BEGIN_STATUS(OVER_QUOTA);
+		*ret_reason = count >= LIMIT_UPLOADS ? "too many uploads at a time"
+						     : "not enough free disk space";
+		return 0;
+	}
+	if (!up) {
+		rc = create(u, r, id, &up, err);
+		if (rc)
+			return rc;
+		uploads_add(u, up);
+	}
+	up->touched_ns = now;
+	*ret_status = BEGIN_STATUS(NEEDED);
+	*ret = up;
+	return 0;
+}
+
+int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
+		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
+		  uint64_t *ret_offset, const char **ret_reason, struct err *err)
+{
+	struct upload *up = NULL;
+	struct build_id id;
+	int rc = check_begin(request, &id, err);
+
+	if (rc)
+		return rc;
+	pthread_mutex_lock(&u->lock);
+	rc = begin(u, request, &id, ret_status, &up, ret_reason, err);
+	if (!rc && up) {
+		memcpy(token, up->token, UPLOAD_TOKEN_LEN);
+		*ret_offset = up->received;
+	}
+	pthread_mutex_unlock(&u->lock);
+	return rc;
+}
+
+/* --- of earlier runs ------------------------------------------------------------------------ */
+
+/* An upload of an earlier run, from its .begin file; false when it is of no use. */
+static bool take_up(struct uploads *u, const char *hex)
+{
+	_cleanup_(upload_freep) struct upload *up = calloc(1, sizeof(*up));
+	_cleanup_(closep) int fd = -1;
+	uint8_t packed[BEGIN_LEN + 1];
+	struct build_id token;
+	char name[NAME_LEN];
+	struct stat st;
+	int64_t idle_ns;
+	ssize_t len;
+
+	if (!up || build_id_parse(&token, hex, NULL) || token.len != UPLOAD_TOKEN_LEN)
+		return false;
+	up->fd = -1;
+	memcpy(up->token, token.bytes, UPLOAD_TOKEN_LEN);
+	upload_file_name(up, ".begin", name);
+	fd = openat(u->dir_fd, name, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, packed, sizeof(packed));
+	if (len < 0 || (size_t)len == sizeof(packed))
+		return false;
+	up->begin = rawstack__v1__begin_request__unpack(NULL, (size_t)len, packed);
+	if (!up->begin || check_begin(up->begin, &up->id, NULL))
+		return false;
+	upload_file_name(up, ".part", name);
+	up->fd = openat(u->dir_fd, name, O_RDWR | O_CLOEXEC);
+	if (up->fd < 0 || fstat(up->fd, &st) || (uint64_t)st.st_size > up->begin->size ||
+	    uploads_find_id(u, &up->id))
+		return false;
+	up->received = (uint64_t)st.st_size;
+	/* A clock that was set back must not make it old. */
+	idle_ns = (int64_t)u->io->real_ns(u->io->ctx) - st.st_mtim.tv_sec * INT64_C(1000000000);
+	up->touched_ns = uploads_mono_ns(u) - (idle_ns > 0 ? idle_ns : 0);
+	uploads_add(u, TAKE_PTR(up));
+	return true;
+}
+
+/* Two passes: what is taken up, then the removal of everything else. */
+static int scan(struct uploads *u, bool clean, struct err *err)
+{
+	int fd = openat(u->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *e;
+
+	if (!dir) {
+		closep(&fd);
+		return err_sys(err, errno, "uploads");
+	}
+	while ((e = readdir(dir))) {
+		char hex[2 * UPLOAD_TOKEN_LEN + 1];
+		char *dot = strchr(e->d_name, '.');
+		size_t len = dot ? (size_t)(dot - e->d_name) : 0;
+		struct build_id token;
+
+		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+			continue;
+		hex[0] = 0;
+		if (len == 2 * UPLOAD_TOKEN_LEN)
+			snprintf(hex, sizeof(hex), "%s", e->d_name);
+		if (!clean && dot && !strcmp(dot, ".begin"))
+			take_up(u, hex);
+		else if (clean && (build_id_parse(&token, hex, NULL) ||
+				   !uploads_find_token(u, token.bytes, token.len)))
+			unlinkat(u->dir_fd, e->d_name, 0);
+	}
+	closedir(dir);
+	return 0;
+}
+
+int uploads_open(struct uploads **ret, int data_fd, struct err *err)
+{
+	struct uploads *u = calloc(1, sizeof(*u));
+	int rc;
+
+	if (!u)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	u->io = io_system();
+	pthread_mutex_init(&u->lock, NULL);
+	pthread_cond_init(&u->queued, NULL);
+	u->dir_fd = -1;
+	if (mkdirat(data_fd, "uploads", 0700) && errno != EEXIST)
+		rc = err_sys(err, errno, "uploads");
+	else if ((u->dir_fd = openat(data_fd, "uploads", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
+		rc = err_sys(err, errno, "uploads");
+	else
+		rc = scan(u, false, err);
+	if (!rc)
+		rc = scan(u, true, err);
+	if (rc) {
+		uploads_close(u);
+		return rc;
+	}
+	*ret = u;
+	return 0;
+}

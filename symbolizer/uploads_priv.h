@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_UPLOADS_PRIV_H
+#define RAWSTACK_UPLOADS_PRIV_H
+/* What the parts of `uploads` share. Functions that take `uploads` want its lock held. */
+#include <pthread.h>
+
+#include "io.h"
+#include "uploads.h"
+
+enum {
+	NAME_LEN = 2 * UPLOAD_TOKEN_LEN + sizeof(".begin")
+};
+
+struct uploads {
+	int dir_fd;
+	const struct io *io;
+	pthread_mutex_t lock;
+	pthread_cond_t queued;
+	struct upload *list; /* newest last */
+	bool stopped;
+};
+
+/* "<token><suffix>", in DATA/uploads. */
+void upload_file_name(const struct upload *up, const char *suffix, char name[static NAME_LEN]);
+
+void upload_free(struct upload *up);
+DEFINE_FREEP(struct upload, upload_free);
+
+/* NULL when it is not there. */
+struct upload *uploads_find_token(struct uploads *u, const void *token, size_t len);
+struct upload *uploads_find_id(struct uploads *u, const struct build_id *id);
+
+void uploads_add(struct uploads *u, struct upload *up);  /* to the list */
+void uploads_drop(struct uploads *u, struct upload *up); /* off the list and the disk; frees it */
+void uploads_remove_files(struct uploads *u, const struct upload *up);
+
+int64_t uploads_mono_ns(const struct uploads *u);
+
+#endif
