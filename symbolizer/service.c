@@ -113,6 +113,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	rc = store_open(&s->store, kv, config->store_bytes, err);
 	if (rc)
 		return rc;
+	store_fit(s->store, NULL); /* as far as pins let it */
 	s->tables = tables_new(err);
 	s->names = name_cache_new(LIMIT_NAME_CACHE, err);
 	s->pool = symbolize_pool_new(LIMIT_IDLE_REPLIES, err);

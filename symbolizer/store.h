@@ -85,6 +85,10 @@ int store_purge(struct store *s, const struct build_id *id, struct err *err);
 /* The same, if the table is there and damaged: whoever found it so may be late. */
 int store_purge_damaged(struct store *s, const struct build_id *id, struct err *err);
 
+/* After the budget was made smaller: evicts until the tables fit. The file keeps its length.
+ * ERR_LIMIT when all are pinned. */
+int store_fit(struct store *s, struct err *err);
+
 /* 1, or 0 when the id has no table. */
 int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err);
 

@@ -139,7 +139,7 @@ static int evict(struct store *s, uint64_t needed, uint64_t least, struct err *e
 	if (rc)
 		return rc;
 	/* What cannot fit drives nothing out. */
-	room = s->max_bytes - s->stat.table_bytes;
+	room = s->max_bytes > s->stat.table_bytes ? s->max_bytes - s->stat.table_bytes : 0;
 	for (size_t i = 0; i < c.count; i++)
 		room += c.rows[i].len;
 	if (room < least)
@@ -152,6 +152,17 @@ static int evict(struct store *s, uint64_t needed, uint64_t least, struct err *e
 	}
 	return freed ? 0
 		     : err_set(err, ERR_LIMIT, "the store is full and every table in it is pinned");
+}
+
+int store_fit(struct store *s, struct err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&s->writer);
+	if (s->stat.table_bytes > s->max_bytes)
+		rc = evict(s, s->stat.table_bytes - s->max_bytes, 0, err);
+	pthread_mutex_unlock(&s->writer);
+	return rc;
 }
 
 /*
