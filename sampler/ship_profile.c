@@ -1,209 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "ship_profile.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "batch_reply.h"
-#include "buf.h"
-
-static const char truncated_name[] = "[truncated stack]";
-
-static struct profile_text batch_text(const struct ship_profile *p, uint32_t string)
-{
-	if (string >= p->batch->string_count)
-		return (struct profile_text){"", 0};
-	return (struct profile_text){p->batch->strings[string].p, p->batch->strings[string].len};
-}
-
-static void describe(struct ship_profile *p)
-{
-	const struct spool_batch *b = p->batch;
-	const struct spool_origin *o = &b->origin;
-	struct profile *to = &p->profile;
-
-	profile_value_type(to, "samples", "count");
-	profile_value_type(to, "cpu", "nanoseconds");
-	to->default_type = to->value_types[1].type;
-	to->period_type = to->value_types[1];
-	to->period = (int64_t)o->period_ns;
-	profile_comment(to, "host %.*s", (int)sizeof(o->host_name), o->host_name);
-	profile_comment(to, "event %.*s, backend %.*s", (int)sizeof(o->event), o->event,
-			(int)sizeof(o->backend), o->backend);
-	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-		if (b->losses[i])
-			profile_comment(to, "lost: %s %" PRIu64 " since the sampler's start",
-					spool_loss_name(i), b->losses[i]);
-	if (b->damaged_len)
-		profile_comment(to, "damaged: %" PRIu64 " bytes of the spool", b->damaged_len);
-}
 
 int ship_profile_begin(struct ship_profile *p, const struct spool_batch *batch, struct err *err)
 {
-	*p = (struct ship_profile){.batch = batch};
-	profile_init(&p->profile);
-	p->modules = malloc((batch->module_count + 1) * sizeof(*p->modules));
-	p->locations = malloc((batch->location_count + 1) * sizeof(*p->locations));
+	int rc;
+
+	*p = (struct ship_profile){0};
+	rc = spool_profile_begin(&p->of, batch, err);
+	if (rc)
+		return rc;
 	p->missing = calloc(batch->module_count + 1, sizeof(*p->missing));
-	if (!p->modules || !p->locations || !p->missing) {
-		ship_profile_done(p);
-		return err_set(err, ERR_MEMORY, "batch: out of memory");
-	}
-	memset(p->modules, 0xff, (batch->module_count + 1) * sizeof(*p->modules));
-	memset(p->locations, 0xff, (batch->location_count + 1) * sizeof(*p->locations));
-	describe(p);
-	return 0;
+	if (p->missing)
+		return 0;
+	ship_profile_done(p);
+	return err_set(err, ERR_MEMORY, "batch: out of memory");
 }
 
 void ship_profile_done(struct ship_profile *p)
 {
-	profile_done(&p->profile);
-	free(p->modules);
-	free(p->locations);
+	spool_profile_done(&p->of);
 	free(p->missing);
 	*p = (struct ship_profile){0};
 }
-
-/* --- modules --------------------------------------------------------------------------------- */
-
-/* Kernel modules are "[kernel:<name>]" in profiles, whatever path or brackets the host gives. */
-static uint32_t kernel_module_path(struct ship_profile *p, struct profile_text path)
-{
-	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_PATH_LEN + 32);
-	const char *slash;
-	size_t start, len;
-
-	if (!path.len)
-		return profile_cstr(&p->profile, PROFILE_KERNEL_PREFIX ":?]");
-	slash = memrchr(path.p, '/', path.len);
-	start = slash ? (size_t)(slash + 1 - path.p) : 0;
-	len = path.len - start;
-
-	if (len >= 2 && path.p[start] == '[' && path.p[path.len - 1] == ']') {
-		start++;
-		len -= 2;
-	}
-	buf_printf(&name, "%s:%.*s]", PROFILE_KERNEL_PREFIX, (int)len, path.p + start);
-	return profile_string(&p->profile, name.p, name.len);
-}
-
-static uint32_t module_of(struct ship_profile *p, const struct location *l)
-{
-	struct profile_module m = {0};
-	const struct spool_module *from;
-	char hex[BUILD_ID_HEX_MAX];
-	struct profile_text path;
-
-	if (l->module >= p->batch->module_count)
-		return PROFILE_NONE;
-	if (p->modules[l->module] != PROFILE_NONE)
-		return p->modules[l->module];
-	from = &p->batch->modules[l->module];
-	path = batch_text(p, from->path);
-	if (l->kind == LOCATION_KERNEL_TEXT)
-		m.path = profile_cstr(&p->profile, PROFILE_KERNEL_TEXT);
-	else if (l->kind == LOCATION_KERNEL_MODULE)
-		m.path = kernel_module_path(p, path);
-	else
-		m.path = profile_string(&p->profile, path.p, path.len);
-	if (from->id.kind != BUILD_ID_NONE)
-		m.build_id = profile_cstr(&p->profile, build_id_hex(&from->id, hex));
-	p->modules[l->module] = profile_add_module(&p->profile, &m);
-	return p->modules[l->module];
-}
-
-/* A module that names itself, for code that lies in no file. */
-static uint32_t pseudo_module(struct ship_profile *p, const char *path)
-{
-	return profile_add_module(&p->profile, &(struct profile_module){
-						       .path = profile_cstr(&p->profile, path),
-						       .flags = PROFILE_HAS_FUNCTIONS,
-					       });
-}
-
-/* --- locations ------------------------------------------------------------------------------- */
-
-/* A profile's address is of the call, not of the instruction after it, so that whoever looks it up
- * again finds the same line. */
-static uint64_t address_of(const struct location *l)
-{
-	return l->address - (l->mode == LOCATION_RETURN && l->address);
-}
-
-static uint32_t one_line(struct ship_profile *p, uint32_t module, uint64_t address, uint32_t name,
-			 bool is_name)
-{
-	struct profile_line line = {
-		profile_add_function(&p->profile,
-				     &(struct profile_function){.name = name,
-								.system_name = is_name ? name : 0}),
-		0};
-
-	return profile_add_location(&p->profile, &(struct profile_location){.address = address,
-									    .module = module,
-									    .lines = &line,
-									    .line_count = 1});
-}
-
-static const char *reason_name(uint8_t reason)
-{
-	static const char *const names[] = {
-		[UNRESOLVED_NONE] = "[unknown]",
-		[UNRESOLVED_NO_MAPPING] = "[no mapping]",
-		[UNRESOLVED_ANONYMOUS] = "[anonymous memory]",
-		[UNRESOLVED_NO_ID] = "[file without an id]",
-		[UNRESOLVED_STALE_EXEC] = "[inside exec]",
-		[UNRESOLVED_KERNEL] = "[unknown kernel address]",
-		[UNRESOLVED_PROCESS_GONE] = "[process gone]",
-		[UNRESOLVED_READ_FAULT] = "[read fault]",
-	};
-
-	return reason < ARRAY_LEN(names) ? names[reason] : names[UNRESOLVED_NONE];
-}
-
-static uint32_t host_named(struct ship_profile *p, const struct location *l)
-{
-	static const char *const modules[] = {
-		[HOST_SOURCE_NONE] = NULL,
-		[HOST_SOURCE_PERF_MAP] = "[jit]",
-		[HOST_SOURCE_BPF] = "[kernel:bpf]",
-		[HOST_SOURCE_VDSO] = "[vdso]",
-		[HOST_SOURCE_KALLSYMS] = PROFILE_KERNEL_TEXT,
-		[HOST_SOURCE_PSEUDO] = NULL,
-	};
-	const char *module = l->reason < ARRAY_LEN(modules) ? modules[l->reason] : NULL;
-	struct profile_text t = batch_text(p, l->name);
-	uint32_t name = profile_string(&p->profile, t.p, t.len);
-
-	return one_line(p, module ? pseudo_module(p, module) : PROFILE_NONE, 0, name,
-			l->reason != HOST_SOURCE_PSEUDO);
-}
-
-/* A location that no service named. */
-static uint32_t unnamed(struct ship_profile *p, uint32_t location)
-{
-	const struct location *l = &p->batch->locations[location];
-	uint64_t address = address_of(l);
-	uint32_t module;
-
-	switch (l->kind) {
-	case LOCATION_HOST_NAMED:
-		return host_named(p, l);
-	case LOCATION_FILE_OFF:
-	case LOCATION_KERNEL_TEXT:
-	case LOCATION_KERNEL_MODULE:
-		module = module_of(p, l);
-		return one_line(p, module, address,
-				profile_placeholder(&p->profile, module, address), false);
-	default:
-		/* A pc without its process means nothing, and would make each sample its own. */
-		return one_line(p, PROFILE_NONE, 0,
-				profile_cstr(&p->profile, reason_name(l->reason)), false);
-	}
-}
-
-/* --- answers --------------------------------------------------------------------------------- */
 
 static uint32_t function_of(struct ship_profile *p, const Rawstack__V1__SymbolizedBatch *r,
 			    uint32_t function)
@@ -211,48 +31,34 @@ static uint32_t function_of(struct ship_profile *p, const Rawstack__V1__Symboliz
 	const ProtobufCBinaryData *name = &r->strings[r->functions->name[function]];
 	const ProtobufCBinaryData *file = &r->strings[r->functions->file[function]];
 	struct profile_function f = {
-		.name = profile_string(&p->profile, name->data, name->len),
-		.file = profile_string(&p->profile, file->data, file->len),
+		.name = profile_string(&p->of.profile, name->data, name->len),
+		.file = profile_string(&p->of.profile, file->data, file->len),
 	};
 
 	f.system_name = f.name;
-	return profile_add_function(&p->profile, &f);
+	return profile_add_function(&p->of.profile, &f);
 }
 
-static uint32_t named(struct ship_profile *p, uint32_t location,
-		      const Rawstack__V1__SymbolizedBatch *r, size_t first, uint32_t count)
+static void name(struct ship_profile *p, uint32_t location, const Rawstack__V1__SymbolizedBatch *r,
+		 size_t first, uint32_t count)
 {
-	const struct location *l = &p->batch->locations[location];
 	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
-	struct profile_location to = {
-		.address = address_of(l),
-		.module = module_of(p, l),
-		.lines = lines,
-		.line_count = count,
-	};
-	uint32_t flags = PROFILE_HAS_FUNCTIONS;
 
-	for (uint32_t i = 0; i < count; i++) {
+	for (uint32_t i = 0; i < count; i++)
 		lines[i] = (struct profile_line){function_of(p, r, r->frame_function[first + i]),
 						 r->frame_line[first + i]};
-		if (lines[i].line)
-			flags |= PROFILE_HAS_LINES | PROFILE_HAS_FILENAMES;
-	}
-	if (count > 1)
-		flags |= PROFILE_HAS_INLINES;
-	profile_module_mark(&p->profile, to.module, flags);
-	return profile_add_location(&p->profile, &to);
+	spool_profile_name(&p->of, location, lines, count);
 }
 
 /* Whether a table that comes later may name it. */
 static void note_missing(struct ship_profile *p, uint32_t location,
 			 Rawstack__V1__LocationStatus status)
 {
-	const struct location *l = &p->batch->locations[location];
+	const struct location *l = &p->of.batch->locations[location];
 
 	if ((status == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING ||
 	     status == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_UNKNOWN_MODULE) &&
-	    l->module < p->batch->module_count)
+	    l->module < p->of.batch->module_count)
 		p->missing[l->module] = true;
 }
 
@@ -275,117 +81,14 @@ int ship_profile_answer(struct ship_profile *p, const struct ship_request *reque
 			 RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING)
 			p->building++;
 		else if (batch_reply_names(reply, first, count))
-			p->locations[request->locations[i]] =
-				named(p, request->locations[i], reply, first, count);
+			name(p, request->locations[i], reply, first, count);
 		first += count;
 	}
 	*ret_deferred = left;
 	return 0;
 }
 
-/* --- samples --------------------------------------------------------------------------------- */
-
-static uint32_t stack_of(struct ship_profile *p, uint32_t stack)
-{
-	uint32_t ids[LIMIT_STACK_FRAMES + 2];
-	const struct spool_stack *s;
-	size_t count = 0;
-
-	if (stack >= p->batch->stack_count)
-		return profile_add_stack(&p->profile, NULL, 0);
-	s = &p->batch->stacks[stack];
-	for (uint32_t i = 0; i < s->count && count < LIMIT_STACK_FRAMES; i++) {
-		uint32_t l = s->locations[i];
-
-		if (l >= p->batch->location_count)
-			continue;
-		if (p->locations[l] == PROFILE_NONE)
-			p->locations[l] = unnamed(p, l);
-		ids[count++] = p->locations[l];
-	}
-	if (s->flags & SPOOL_STACK_USER_TRUNCATED)
-		ids[count++] = one_line(p, PROFILE_NONE, 0,
-					profile_cstr(&p->profile, truncated_name), false);
-	return profile_add_stack(&p->profile, ids, count);
-}
-
-enum {
-	LABELS_MAX = 16 /* our own, and the first ones of --label */
-};
-
-static void put_label(struct ship_profile *p, struct profile_label *labels, size_t *count,
-		      const char *key, uint32_t string)
-{
-	const struct profile_text text = batch_text(p, string);
-
-	if (!text.len && string >= p->batch->string_count && strcmp(key, "thread"))
-		return;
-	labels[*count].key = profile_cstr(&p->profile, key);
-	labels[(*count)++].text = profile_string(&p->profile, text.p, text.len);
-}
-
-/* "key=value,key=value" */
-static void put_own_labels(struct ship_profile *p, struct profile_label *labels, size_t *count,
-			   struct profile_text text)
-{
-	const char *at = text.p, *end = text.p + text.len;
-
-	while (at < end && *count < LABELS_MAX) {
-		const char *comma = memchr(at, ',', (size_t)(end - at));
-		const char *stop = comma ? comma : end;
-		const char *equals = memchr(at, '=', (size_t)(stop - at));
-
-		if (equals) {
-			labels[*count].key = profile_string(&p->profile, at, (size_t)(equals - at));
-			labels[(*count)++].text = profile_string(&p->profile, equals + 1,
-								 (size_t)(stop - equals - 1));
-		}
-		at = stop + 1;
-	}
-}
-
-static uint32_t labels_of(struct ship_profile *p, uint32_t thread)
-{
-	struct profile_label labels[LABELS_MAX] = {0};
-	const struct spool_thread *t;
-	size_t count = 0;
-
-	if (thread >= p->batch->thread_count)
-		return profile_add_labels(&p->profile, NULL, 0);
-	t = &p->batch->threads[thread];
-	put_label(p, labels, &count, "thread", t->comm);
-	labels[count].key = profile_cstr(&p->profile, "pid");
-	labels[count++].num = t->pid;
-	put_label(p, labels, &count, "container", t->container);
-	put_label(p, labels, &count, "service", t->service);
-	put_own_labels(p, labels, &count, batch_text(p, t->labels));
-	return profile_add_labels(&p->profile, labels, count);
-}
-
 int ship_profile_end(struct ship_profile *p, struct err *err)
 {
-	const struct spool_batch *b = p->batch;
-	const struct spool_origin *o = &b->origin;
-	uint64_t first = UINT64_MAX, last = 0;
-
-	for (size_t i = 0; i < b->sample_count && !p->profile.failed; i++) {
-		const struct spool_sample *s = &b->samples[i];
-		int64_t values[2] = {s->weight, 0};
-
-		if (!CHECKED_MUL((int64_t)o->period_ns, values[0], &values[1]))
-			values[1] = INT64_MAX;
-		if (s->time_ns < first)
-			first = s->time_ns;
-		if (s->time_ns > last)
-			last = s->time_ns;
-		profile_add_sample(&p->profile, stack_of(p, s->stack), labels_of(p, s->thread),
-				   values);
-	}
-	if (b->sample_count) {
-		p->profile.time_ns = (int64_t)(o->real_ns + (first - o->mono_ns));
-		p->profile.duration_ns = (int64_t)(last - first + o->period_ns);
-	}
-	if (p->profile.failed)
-		return err_set(err, ERR_LIMIT, "batch: more than memory or the limits allow");
-	return 0;
+	return spool_profile_end(&p->of, err);
 }

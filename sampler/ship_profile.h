@@ -2,22 +2,17 @@
 #ifndef RAWSTACK_SHIP_PROFILE_H
 #define RAWSTACK_SHIP_PROFILE_H
 /*
- * A spool batch and the answers of a service, made into a profile. Nothing is dropped: a location
- * that nobody named is shown as "<path>+0x<offset>" or "[reason]", a cut stack ends in "[truncated
- * stack]", losses are comments.
+ * A spool batch and the answers of a service, made into a profile (spool_profile.h).
  *
  *	ship_profile_begin(&p, batch);
  *	ship_profile_answer(&p, &request, reply, ...);		for each request
- *	ship_profile_end(&p);					p.profile is whole
+ *	ship_profile_end(&p);					p.of.profile is whole
  */
-#include "profile.h"
 #include "ship_request.h"
+#include "spool_profile.h"
 
 struct ship_profile {
-	struct profile profile;
-	const struct spool_batch *batch;
-	uint32_t *modules;   /* of the batch -> of the profile, PROFILE_NONE: not yet */
-	uint32_t *locations; /* likewise */
+	struct spool_profile of;
 	bool *missing;   /* of the batch's modules: a location had no answer for want of a table */
 	size_t building; /* locations whose table the service is making */
 };

@@ -133,8 +133,8 @@ static int ask(struct shipper *s, struct work *w, struct ship_profile *p, uint32
 	size_t taken, deferred = 0;
 	int rc;
 
-	rc = ship_request_make(&request, p->batch, part, wanted, *count, weights, &w->arena, &taken,
-			       err);
+	rc = ship_request_make(&request, p->of.batch, part, wanted, *count, weights, &w->arena,
+			       &taken, err);
 	if (!rc)
 		rc = s->o.call(w->call_ctx, request.message, s->o.timeout_ms, &reply, err);
 	/* Deferred ones are written over those of this request, which is not read behind them. */
@@ -184,7 +184,7 @@ static int wait_for_tables(struct shipper *s, const struct ship_profile *p, stru
 static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, bool may_wait,
 		     struct err *err)
 {
-	const struct spool_batch *b = p->batch;
+	const struct spool_batch *b = p->of.batch;
 	_cleanup_(freep) uint32_t *wanted = malloc((b->location_count + 1) * sizeof(*wanted));
 	const uint64_t *weights = ship_request_weights(b, &w->arena);
 	size_t count = 0;
@@ -198,7 +198,7 @@ static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, 
 	for (uint32_t part = 0; !rc && count; part++)
 		rc = ask(s, w, p, part, wanted, &count, weights, err);
 	if (rc == ERR_DATA) {
-		profile_comment(&p->profile, "not symbolized: %s", err->message);
+		profile_comment(&p->of.profile, "not symbolized: %s", err->message);
 		return 0;
 	}
 	return rc || !may_wait ? rc : wait_for_tables(s, p, err);
@@ -218,7 +218,7 @@ static int deliver(struct shipper *s, struct work *w, const struct spool_batch *
 	if (!rc)
 		rc = ship_profile_end(&p, err);
 	if (!rc)
-		rc = sink_write_profile(s->o.sink, b->id, sizeof(b->id), &p.profile, err);
+		rc = sink_write_profile(s->o.sink, b->id, sizeof(b->id), &p.of.profile, err);
 	if (!rc)
 		memcpy(missing, p.missing, b->module_count * sizeof(*missing));
 	return rc;

@@ -211,9 +211,10 @@ const struct command cmd_convert = {
 	.summary = "a profile in the format of another tool",
 	.help = "usage: rawstack convert [OPTIONS] DIR|FILE... -o OUT\n"
 		"\n"
-		"Reads pprof, perf.data, the text of perf script, folded stacks, and directories "
-		"of\n"
-		"pprof files; adds them up; writes one file. The end of OUT says the format:\n"
+		"Reads pprof, perf.data, the text of perf script, folded stacks, directories of "
+		"pprof\n"
+		"files, and spools; adds them up; writes one file. The end of OUT says the "
+		"format:\n"
 		"\n"
 		"  pprof              .pb.gz .pprof          go tool pprof\n"
 		"  folded             .folded .collapsed     flamegraph.pl, inferno\n"

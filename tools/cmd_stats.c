@@ -9,6 +9,7 @@
 
 #define MODULES_SHOWN 10
 #define VALUES_SHOWN  8
+#define NOTES_SHOWN   10
 
 struct counts {
 	int64_t total, frames, named, with_line, truncated;
@@ -144,6 +145,18 @@ static void print_labels(const struct profile_view *v, const struct label_value 
 	}
 }
 
+/* Losses, damage, origin: what the files say of themselves. */
+static void print_notes(struct buf *out, const struct profile *p)
+{
+	for (size_t i = 0; i < p->comment_count && i < NOTES_SHOWN; i++) {
+		buf_str(out, "note: ");
+		profile_view_text(out, profile_text(p, p->comments[i]));
+		buf_str(out, "\n");
+	}
+	if (p->comment_count > NOTES_SHOWN)
+		buf_printf(out, "and %zu more notes\n", p->comment_count - NOTES_SHOWN);
+}
+
 static void print_text(const struct profile_view *v, const struct counts *c,
 		       const struct ranking *r, struct buf *out)
 {
@@ -166,6 +179,7 @@ static void print_text(const struct profile_view *v, const struct counts *c,
 	if (r->unnamed_count > MODULES_SHOWN)
 		buf_printf(out, "         and %zu more binaries\n",
 			   r->unnamed_count - MODULES_SHOWN);
+	print_notes(out, &v->p);
 }
 
 static void print_json(const struct profile_view *v, const struct counts *c,

@@ -213,7 +213,7 @@ const struct command cmd_top = {
 	.summary = "the functions that cost most in a profile",
 	.help = "usage: rawstack top [OPTIONS] DIR|FILE...\n"
 		"\n"
-		"Reads profiles, and directories of them such as the shipper's --out, and "
+		"Reads profiles, directories of them such as the shipper's --out, and spools, and "
 		"prints\n"
 		"the functions with the most weight: share of samples that end in them (self), "
 		"share\n"

@@ -10,6 +10,7 @@
 #include "log.h"
 #include "profile_file.h"
 #include "profile_names.h"
+#include "spool_input.h"
 
 static int read_one(const char *path, struct profile_filter *filter, struct profile *ret,
 		    struct err *err)
@@ -42,16 +43,34 @@ static int is_profile(const struct dirent *entry)
 		ends_with(entry->d_name, ".pprof"));
 }
 
+static void free_entries(struct dirent ***list, int count)
+{
+	for (int i = 0; i < count; i++)
+		free((*list)[i]);
+	free(*list);
+	*list = NULL;
+}
+
+static int is_segment(const struct dirent *entry)
+{
+	return spool_input_is_segment(entry->d_name);
+}
+
 static int read_dir(const char *dir, struct profile_filter *filter, struct profile *ret,
 		    struct err *err)
 {
 	struct dirent **entries = NULL;
-	int rc = 0, count = scandir(dir, &entries, is_profile, alphasort);
+	int rc = 0, count = scandir(dir, &entries, is_segment, NULL);
 
+	free_entries(&entries, count);
+	if (count > 0)
+		return spool_input_read(dir, filter, ret, err);
+	count = scandir(dir, &entries, is_profile, alphasort);
 	if (count < 0)
 		return err_sys(err, errno, "%s", dir);
 	if (!count)
-		rc = err_set(err, ERR_NOT_FOUND, "%s: no profiles (*.pb.gz) here", dir);
+		rc = err_set(err, ERR_NOT_FOUND,
+			     "%s: no profiles (*.pb.gz) and no spool (segment-*.spool) here", dir);
 	for (int i = 0; !rc && i < count; i++) {
 		_cleanup_(buf_done) struct buf path = BUF_INIT(LIMIT_PATH_LEN * 2);
 
@@ -60,9 +79,7 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 		rc = read_one(buf_cstr(&path), filter, ret, err);
 	}
 	log_progress("%s", "");
-	for (int i = 0; i < count; i++)
-		free(entries[i]);
-	free(entries);
+	free_entries(&entries, count);
 	return rc;
 }
 
@@ -70,12 +87,16 @@ static int read_paths(char *const *paths, size_t count, struct profile_filter *f
 		      struct profile *ret, struct err *err)
 {
 	for (size_t i = 0; i < count; i++) {
+		const char *slash = strrchr(paths[i], '/');
 		struct stat st;
 		int rc;
 
 		if (stat(paths[i], &st))
 			return err_sys(err, errno, "%s", paths[i]);
-		if (S_ISDIR(st.st_mode))
+		if (S_ISREG(st.st_mode) && spool_input_is_segment(slash ? slash + 1 : paths[i]))
+			rc = err_set(err, ERR_UNSUPPORTED,
+				     "%s: a segment of a spool: give its directory", paths[i]);
+		else if (S_ISDIR(st.st_mode))
 			rc = read_dir(paths[i], filter, ret, err);
 		else
 			rc = read_one(paths[i], filter, ret, err);

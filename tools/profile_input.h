@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_PROFILE_INPUT_H
 #define RAWSTACK_PROFILE_INPUT_H
 /*
- * What commands read: profiles and directories of them (a shipper's --out), filtered
- * and merged to one profile. Files of a directory are those named *.pb.gz, *.pb and *.pprof, in the
- * order of their names; what begins with a dot is somebody's work in progress.
+ * What commands read: profiles, directories of them (a shipper's --out) and spools of samplers,
+ * filtered and merged to one profile. Files of a directory are those named *.pb.gz, *.pb and
+ * *.pprof, in the order of their names; what begins with a dot is somebody's work in progress.
  */
 #include "profile_filter.h"
 

@@ -1,15 +1,51 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_match.h"
 
+#include <string.h>
+
 #include "limits.h"
 
 #define GROUPS 10
+
+/* regcomp() writes a repeated part out as often as {m,n} says, and twice for a group with +; parts
+ * in parts multiply, so that forty bytes take gigabytes. The length times the product of all of
+ * them is more than it can come to; this many are some 100 MiB. */
+#define PARTS_MAX ((size_t)1000000)
+
+/* The largest number of {m,n}. */
+static size_t most_of(const char *at)
+{
+	size_t most = 1, n = 0;
+
+	for (; (*at >= '0' && *at <= '9') || *at == ','; at++) {
+		n = *at == ',' ? 0 : n * 10 + (size_t)(*at - '0');
+		n = n < PARTS_MAX ? n : PARTS_MAX;
+		most = n > most ? n : most;
+	}
+	return most;
+}
+
+static bool is_bounded(const char *pattern)
+{
+	size_t parts = strlen(pattern);
+
+	for (const char *at = pattern; *at && parts <= PARTS_MAX; at++) {
+		if (*at == '{')
+			parts *= most_of(at + 1);
+		else if (*at == '+' && at > pattern && (at[-1] == ')' || at[-1] == '+'))
+			parts *= 2;
+	}
+	return parts <= PARTS_MAX;
+}
 
 int text_match_compile(struct text_match *m, const char *what, const char *pattern, struct err *err)
 {
 	int rc;
 
 	text_match_done(m);
+	if (!is_bounded(pattern))
+		return err_set(err, ERR_USAGE,
+			       "%s: a pattern that is too long, or repeats too often", what);
 	rc = regcomp(&m->re, pattern, REG_EXTENDED);
 	if (rc) {
 		char why[128];

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "spool_input.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "log.h"
+#include "spool_profile.h"
+
+/* Of one turn: bounds memory, whatever the spool holds. */
+#define BATCH_SAMPLES 50000
+
+bool spool_input_is_segment(const char *name)
+{
+	static const char begin[] = "segment-", end[] = ".spool";
+	size_t len = strlen(name);
+
+	return len == strlen(begin) + 16 + strlen(end) && !strncmp(name, begin, strlen(begin)) &&
+	       !strcmp(name + strlen(begin) + 16, end);
+}
+
+static int add_batch(const struct spool_batch *batch, struct profile_filter *filter,
+		     struct profile *ret, struct err *err)
+{
+	_cleanup_(spool_profile_done) struct spool_profile p;
+	int rc = spool_profile_begin(&p, batch, err);
+
+	if (rc)
+		return rc;
+	p.since_ns = filter->since_ns;
+	p.until_ns = filter->until_ns;
+	rc = spool_profile_end(&p, err);
+	return rc ? rc : profile_merge(ret, &p.profile, profile_filter_keep, filter, err);
+}
+
+int spool_input_read(const char *dir, struct profile_filter *filter, struct profile *ret,
+		     struct err *err)
+{
+	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
+	struct spool_batch batch;
+	uint64_t samples = 0;
+	int rc = spool_reader_open(&r, dir, NULL, err);
+
+	if (rc)
+		return err_prefix(err, "%s", dir);
+	spool_reader_from_start(r);
+	while ((rc = spool_reader_next(r, BATCH_SAMPLES, &batch, err)) > 0) {
+		samples += batch.sample_count;
+		log_progress("reading %s: %" PRIu64 " samples", dir, samples);
+		rc = add_batch(&batch, filter, ret, err);
+		if (rc)
+			break;
+	}
+	log_progress("%s", "");
+	return rc < 0 ? err_prefix(err, "%s", dir) : 0;
+}
