@@ -18,6 +18,31 @@ enum action {
 	ADD = 3,      /* what is there + S + A */
 	SUBTRACT = 4,
 	IGNORE = 5, /* offsets of thread-local variables, and marks */
+	/* In a ULEB128, which keeps its length: */
+	SET_LEB = 6,
+	ADD_LEB = 7,
+	SUBTRACT_LEB = 8,
+};
+
+/* elf.h of the build machine may be older than these. */
+enum {
+	RISCV_SET_ULEB128 = 60,
+	RISCV_SUB_ULEB128 = 61,
+	LARCH_32 = 1,
+	LARCH_64 = 2,
+	LARCH_TLS_DTPREL32 = 8,
+	LARCH_TLS_DTPREL64 = 9,
+	LARCH_ADD8 = 47,
+	LARCH_ADD16 = 48,
+	LARCH_ADD32 = 50,
+	LARCH_ADD64 = 51,
+	LARCH_SUB8 = 52,
+	LARCH_SUB16 = 53,
+	LARCH_SUB32 = 55,
+	LARCH_SUB64 = 56,
+	LARCH_32_PCREL = 99,
+	LARCH_ADD_ULEB128 = 107,
+	LARCH_SUB_ULEB128 = 108,
 };
 
 struct rule {
@@ -69,7 +94,33 @@ static const struct rule rules[] = {
 	{EM_RISCV, R_RISCV_SUB16, 2, SUBTRACT},
 	{EM_RISCV, R_RISCV_SUB32, 4, SUBTRACT},
 	{EM_RISCV, R_RISCV_SUB64, 8, SUBTRACT},
+	{EM_RISCV, RISCV_SET_ULEB128, 0, SET_LEB},
+	{EM_RISCV, RISCV_SUB_ULEB128, 0, SUBTRACT_LEB},
 	{EM_RISCV, R_RISCV_NONE, 0, IGNORE},
+	/* Power ELFv2 ABI, section 3.5.3 */
+	{EM_PPC64, R_PPC64_ADDR64, 8, ADDRESS},
+	{EM_PPC64, R_PPC64_ADDR32, 4, ADDRESS},
+	{EM_PPC64, R_PPC64_REL64, 8, RELATIVE},
+	{EM_PPC64, R_PPC64_REL32, 4, RELATIVE},
+	{EM_PPC64, R_PPC64_NONE, 0, IGNORE},
+	{EM_PPC64, R_PPC64_DTPREL64, 0, IGNORE},
+	/* LoongArch ELF psABI, section "Relocations"; differences as in RISC-V */
+	{EM_LOONGARCH, LARCH_64, 8, ADDRESS},
+	{EM_LOONGARCH, LARCH_32, 4, ADDRESS},
+	{EM_LOONGARCH, LARCH_32_PCREL, 4, RELATIVE},
+	{EM_LOONGARCH, LARCH_ADD8, 1, ADD},
+	{EM_LOONGARCH, LARCH_ADD16, 2, ADD},
+	{EM_LOONGARCH, LARCH_ADD32, 4, ADD},
+	{EM_LOONGARCH, LARCH_ADD64, 8, ADD},
+	{EM_LOONGARCH, LARCH_SUB8, 1, SUBTRACT},
+	{EM_LOONGARCH, LARCH_SUB16, 2, SUBTRACT},
+	{EM_LOONGARCH, LARCH_SUB32, 4, SUBTRACT},
+	{EM_LOONGARCH, LARCH_SUB64, 8, SUBTRACT},
+	{EM_LOONGARCH, LARCH_ADD_ULEB128, 0, ADD_LEB},
+	{EM_LOONGARCH, LARCH_SUB_ULEB128, 0, SUBTRACT_LEB},
+	{EM_LOONGARCH, LARCH_TLS_DTPREL32, 0, IGNORE},
+	{EM_LOONGARCH, LARCH_TLS_DTPREL64, 0, IGNORE},
+	{EM_LOONGARCH, 0, 0, IGNORE},
 };
 
 /* One byte at least stays free behind each section, so that its end is no address of the next. */
@@ -221,6 +272,21 @@ static bool fits(uint64_t v, size_t len)
 	return bits == 64 || v >> bits == 0 || (int64_t)v >> (bits - 1) == -1;
 }
 
+/* Changes the number at p, of which `left` bytes are there; false when it does not end in them. */
+static bool apply_leb(uint8_t *p, size_t left, uint8_t action, uint64_t v)
+{
+	struct bytes in = bytes_of(p, left);
+	uint64_t there = bytes_uleb(&in);
+	size_t len = (size_t)(in.p - p);
+
+	if (in.failed)
+		return false;
+	v = action == ADD_LEB ? there + v : action == SUBTRACT_LEB ? there - v : v;
+	for (size_t i = 0; i < len; i++, v >>= 7)
+		p[i] = (uint8_t)((v & 0x7f) | (i + 1 < len ? 0x80 : 0));
+	return true;
+}
+
 /* len: of the section, decompressed */
 static void apply(struct image *im, const struct image_part *part, size_t len,
 		  const struct relocations *r, const GElf_Rela *rel)
@@ -244,6 +310,12 @@ static void apply(struct image *im, const struct image_part *part, size_t len,
 	if (!image_symbol_vaddr(im, r->symbols, r->extended, GELF_R_SYM(rel->r_info), &v))
 		return;
 	field = part->inflated + rel->r_offset;
+	if (rule->action >= SET_LEB) {
+		if (!apply_leb(field, len - rel->r_offset, rule->action,
+			       v + (uint64_t)rel->r_addend))
+			skip(im, part, rel->r_offset, "no number for relocation", type);
+		return;
+	}
 	memcpy(&there, field, rule->len);
 	v += r->has_addends ? (uint64_t)rel->r_addend : there;
 	if (rule->action == RELATIVE)

@@ -35,7 +35,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		TABLE_COMPANION_ALT, TABLE_COMPANION_DWP, TABLE_COMPANION_DWO};
 	struct table_companion_bytes companions[FILES - 1];
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
-	struct table_source source = {.companions = companions, .missing = &missing};
+	struct table_source source = {
+		.companions = companions, .missing = &missing, .columns = true, .types = true};
 	struct bytes in = bytes_of(p, len);
 	size_t lens[FILES];
 	void *files[FILES] = {NULL};

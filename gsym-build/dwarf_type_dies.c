@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * DIEs of types, for the plain reader: what they refer to, in which type unit, and what holds them,
+ * which is found by going through a unit and noting the parent of each DIE.
+ */
+#include "dwarf_type_dies.h"
+
+#include <string.h>
+
+#include "limits.h"
+
+void type_forget(Dwarf_Debug dbg, Dwarf_Error e)
+{
+	if (e)
+		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
+}
+
+Dwarf_Die type_die(struct spot at)
+{
+	Dwarf_Error e = NULL;
+	Dwarf_Die die = NULL;
+
+	if (!at.off || at.unreadable || !at.dbg)
+		return NULL;
+	if (dwarf_offdie_b(at.dbg, at.off, at.is_info, &die, &e) != DW_DLV_OK) {
+		type_forget(at.dbg, e);
+		return NULL;
+	}
+	return die;
+}
+
+struct spot type_spot(Dwarf_Debug dbg, Dwarf_Die die)
+{
+	struct spot s = {.dbg = dbg, .is_info = dwarf_get_die_infotypes_flag(die)};
+	Dwarf_Error e = NULL;
+
+	if (dwarf_dieoffset(die, &s.off, &e) != DW_DLV_OK)
+		type_forget(dbg, e);
+	return s;
+}
+
+Dwarf_Half type_tag(Dwarf_Debug dbg, Dwarf_Die die)
+{
+	Dwarf_Error e = NULL;
+	Dwarf_Half tag = 0;
+
+	if (dwarf_tag(die, &tag, &e) != DW_DLV_OK)
+		type_forget(dbg, e);
+	return tag;
+}
+
+static struct spot by_signature(const struct type_reader *t, uint64_t signature)
+{
+	size_t low = 0, count = t->unit_count;
+
+	while (count) {
+		size_t half = count / 2;
+
+		if (t->units[low + half].signature < signature) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	if (low < t->unit_count && t->units[low].signature == signature)
+		return t->units[low].type;
+	return (struct spot){.unreadable = true};
+}
+
+struct spot type_refers_to(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die die,
+			   Dwarf_Half name)
+{
+	struct spot ret = {.dbg = dbg, .is_info = dwarf_get_die_infotypes_flag(die)};
+	Dwarf_Attribute at = NULL;
+	Dwarf_Error e = NULL;
+	Dwarf_Half form = 0;
+	Dwarf_Sig8 id;
+
+	if (dwarf_attr(die, name, &at, &e) != DW_DLV_OK) {
+		type_forget(dbg, e);
+		return ret;
+	}
+	if (dwarf_whatform(at, &form, &e) != DW_DLV_OK) {
+		ret.unreadable = true;
+	} else if (form == DW_FORM_ref_sig8) {
+		ret.unreadable = true;
+		if (dwarf_formsig8(at, &id, &e) == DW_DLV_OK) {
+			uint64_t signature;
+
+			memcpy(&signature, &id, sizeof(signature));
+			ret = by_signature(t, signature);
+		}
+	} else {
+		if (form == DW_FORM_GNU_ref_alt || form == DW_FORM_ref_sup4 ||
+		    form == DW_FORM_ref_sup8)
+			ret.dbg = t->r->alt.dbg;
+		if (form != DW_FORM_ref1 && form != DW_FORM_ref2 && form != DW_FORM_ref4 &&
+		    form != DW_FORM_ref8 && form != DW_FORM_ref_udata)
+			ret.is_info = 1;
+		ret.unreadable = !ret.dbg || dwarf_global_formref(at, &ret.off, &e) != DW_DLV_OK;
+	}
+	type_forget(dbg, e);
+	dwarf_dealloc(dbg, at, DW_DLA_ATTR);
+	return ret;
+}
+
+const char *type_name(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die die)
+{
+	Dwarf_Attribute at = NULL;
+	Dwarf_Error e = NULL;
+	Dwarf_Half form = 0;
+	char *s = NULL;
+
+	if (dwarf_attr(die, DW_AT_name, &at, &e) != DW_DLV_OK) {
+		type_forget(dbg, e);
+		return NULL;
+	}
+	if (dwarf_whatform(at, &form, &e) == DW_DLV_OK &&
+	    ((form != DW_FORM_GNU_strp_alt && form != DW_FORM_strp_sup) || t->r->alt.dbg) &&
+	    dwarf_formstring(at, &s, &e) != DW_DLV_OK)
+		s = NULL;
+	type_forget(dbg, e);
+	dwarf_dealloc(dbg, at, DW_DLA_ATTR);
+	return s;
+}
+
+static bool holds_types(Dwarf_Half tag)
+{
+	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
+	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
+	       tag == DW_TAG_interface_type || tag == DW_TAG_subprogram;
+}
+
+static bool note_parents(struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die first, Dwarf_Off parent,
+			 unsigned int depth, struct unit_parents *ret)
+{
+	Dwarf_Die die = first;
+	bool ok = true;
+
+	while (die) {
+		struct parent p = {.off = type_spot(dbg, die).off,
+				   .parent = parent,
+				   .tag = type_tag(dbg, die)};
+		Dwarf_Die child = NULL, next = NULL;
+		Dwarf_Error e = NULL;
+
+		ok = ok && grow_array((void **)&ret->list, &ret->cap, ret->count + 1,
+				      sizeof(*ret->list), SIZE_MAX);
+		if (ok)
+			ret->list[ret->count++] = p;
+		if (ok && depth < LIMIT_DIE_DEPTH && dwarf_child(die, &child, &e) == DW_DLV_OK)
+			ok = note_parents(t, dbg, child, holds_types(p.tag) ? p.off : parent,
+					  depth + 1, ret);
+		type_forget(dbg, e);
+		e = NULL;
+		if (ok && dwarf_siblingof_b(dbg, die, dwarf_get_die_infotypes_flag(die), &next,
+					    &e) != DW_DLV_OK)
+			next = NULL;
+		type_forget(dbg, e);
+		/* DIEs are stored in the order of this walk; anything else is a loop. */
+		if (next && type_spot(dbg, next).off <= p.off) {
+			dwarf_dealloc(dbg, next, DW_DLA_DIE);
+			next = NULL;
+		}
+		dwarf_dealloc(dbg, die, DW_DLA_DIE);
+		die = next;
+	}
+	return ok;
+}
+
+/* Those of the unit that holds a DIE; NULL: out of memory, or the unit makes no sense. */
+static const struct unit_parents *parents_of(struct type_reader *t, struct spot at, Dwarf_Die die)
+{
+	struct {
+		Dwarf_Debug dbg;
+		uint64_t off, is_info;
+	} key = {.dbg = at.dbg, .is_info = (uint64_t)at.is_info};
+	Dwarf_Off unit = 0;
+	Dwarf_Error e = NULL;
+	bool is_new;
+	uint32_t id;
+
+	if (dwarf_CU_dieoffset_given_die(die, &unit, &e) != DW_DLV_OK) {
+		type_forget(at.dbg, e);
+		return NULL;
+	}
+	key.off = unit;
+	id = intern_add(&t->seen, &key, sizeof(key), &is_new);
+	if (id == INTERN_FULL || !grow_array((void **)&t->parents, &t->parents_cap, (size_t)id + 1,
+					     sizeof(*t->parents), SIZE_MAX))
+		return NULL;
+	if (is_new) {
+		Dwarf_Die top = type_die((struct spot){at.dbg, unit, at.is_info, false});
+
+		t->parents[id] = (struct unit_parents){0};
+		if (top && !note_parents(t, at.dbg, top, 0, 0, &t->parents[id]))
+			return NULL;
+	}
+	return &t->parents[id];
+}
+
+static struct parent parent_at(const struct unit_parents *u, Dwarf_Off off)
+{
+	size_t low = 0, count = u->count;
+
+	while (count) {
+		size_t half = count / 2;
+
+		if (u->list[low + half].off < off) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	return low < u->count && u->list[low].off == off ? u->list[low] : (struct parent){0};
+}
+
+struct parent type_parent(struct type_reader *t, struct spot at, Dwarf_Die die)
+{
+	const struct unit_parents *u = parents_of(t, at, die);
+	struct parent self = {0};
+
+	if (u)
+		self = parent_at(u, at.off);
+	return self.parent ? parent_at(u, self.parent) : (struct parent){0};
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory for types");
+}
+
+static int add_units(struct type_reader *t, Dwarf_Debug dbg, Dwarf_Bool is_info, struct err *err)
+{
+	Dwarf_Unsigned next = 0;
+
+	for (;;) {
+		Dwarf_Unsigned header_len, type_off = 0, off = next;
+		Dwarf_Half version, address_size, offset_size, extension, kind = 0;
+		Dwarf_Off abbrev_off;
+		Dwarf_Sig8 id = {0};
+		Dwarf_Error e = NULL;
+		struct type_unit u = {.type = {.dbg = dbg, .is_info = is_info}};
+		int rc = dwarf_next_cu_header_d(dbg, is_info, &header_len, &version, &abbrev_off,
+						&address_size, &offset_size, &extension, &id,
+						&type_off, &next, &kind, &e);
+
+		if (rc == DW_DLV_ERROR || (rc == DW_DLV_OK && next <= off)) {
+			type_forget(dbg, e);
+			return 0;
+		}
+		if (rc != DW_DLV_OK)
+			return 0;
+		if (kind != DW_UT_type && kind != DW_UT_split_type && is_info)
+			continue;
+		memcpy(&u.signature, &id, sizeof(u.signature));
+		u.type.off = off + type_off;
+		if (!grow_array((void **)&t->units, &t->units_cap, t->unit_count + 1,
+				sizeof(*t->units), SIZE_MAX))
+			return no_memory(err);
+		t->units[t->unit_count++] = u;
+	}
+}
+
+static int merge_by_signature(struct type_unit *list, size_t count)
+{
+	/* Stable and plain: there are thousands, and it is done once. */
+	struct type_unit *copy = malloc((count + 1) * sizeof(*copy));
+
+	if (!copy)
+		return ERR_MEMORY;
+	for (size_t width = 1; width < count; width *= 2) {
+		memcpy(copy, list, count * sizeof(*list));
+		for (size_t first = 0; first < count; first += 2 * width) {
+			size_t middle = first + width < count ? first + width : count;
+			size_t end = middle + width < count ? middle + width : count;
+			size_t a = first, b = middle;
+
+			for (size_t i = first; i < end; i++)
+				list[i] = b == end || (a < middle &&
+						       copy[a].signature <= copy[b].signature)
+						  ? copy[a++]
+						  : copy[b++];
+		}
+	}
+	free(copy);
+	return 0;
+}
+
+int types_open(struct reader *r, struct err *err)
+{
+	struct type_reader *t;
+	int rc;
+
+	if (!r->companions->types)
+		return 0;
+	t = calloc(1, sizeof(*t));
+	if (!t)
+		return no_memory(err);
+	r->types_of = t;
+	t->r = r;
+	t->seen = t->shared = (struct intern)INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN);
+	rc = add_units(t, r->object.dbg, 1, err);
+	if (!rc)
+		rc = add_units(t, r->object.dbg, 0, err);
+	for (size_t i = 0; i < r->split_file_count && !rc; i++) {
+		if (!r->split_files[i].object.dbg)
+			continue;
+		rc = add_units(t, r->split_files[i].object.dbg, 1, err);
+		if (!rc)
+			rc = add_units(t, r->split_files[i].object.dbg, 0, err);
+	}
+	if (!rc && merge_by_signature(t->units, t->unit_count))
+		rc = no_memory(err);
+	return rc;
+}
+
+void types_close(struct reader *r)
+{
+	struct type_reader *t = r->types_of;
+
+	if (!t)
+		return;
+	for (uint32_t i = 0; i < t->seen.count && i < t->parents_cap; i++)
+		free(t->parents[i].list);
+	free(t->parents);
+	free(t->units);
+	free(t->shared_types);
+	intern_done(&t->seen);
+	intern_done(&t->shared);
+	free(t);
+	r->types_of = NULL;
+}
