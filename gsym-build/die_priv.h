@@ -140,6 +140,7 @@ struct die_scan {
 	struct buf *missing, *notes; /* see struct die_companions */
 	struct die_wanted wanted;
 	bool columns, want_types;
+	struct helper *helper; /* inflates ahead, or NULL */
 	/* Signatures: of the scopes at hand, by scope; and all that were made, by DIE. */
 	uint32_t *types, *type_ids;
 	struct intern types_seen;

@@ -261,7 +261,7 @@ static int open_info(struct die_scan *s, struct err *err)
 	int rc;
 
 	if (!die_abbrevs_cross_units(s->file.abbrev.p, s->file.abbrev.len, s->want_types))
-		return die_window_open(&s->info, s->im, ".debug_info", err);
+		return die_window_open(&s->info, s->im, ".debug_info", s->helper, err);
 	rc = die_section_load(&s->file.whole, s->im, ".debug_info", err);
 	if (!rc)
 		rc = die_units_list(&s->file, err);
@@ -339,6 +339,7 @@ static int scan_open(struct die_scan *s, struct image *im, const struct die_comp
 		.want_types = companions->types,
 		.types_seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
 		.outers = {.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN)},
+		.helper = companions->helper,
 		.origins = calloc(DIE_ORIGINS, sizeof(struct origin_memo)),
 	};
 	*report = (struct debug_report){0};
@@ -405,6 +406,7 @@ int die_scan_two(struct image *im, const struct die_companions *companions,
 	int rc, found;
 
 	/* Sections are loaded by one thread, and only read from then on. */
+	c.helper = NULL; /* it has the second part */
 	c.missing = parts[0].missing;
 	c.notes = parts[0].notes;
 	rc = scan_open(&first, im, &c, parts[0].text, parts[0].sink, &parts[0].report, err);

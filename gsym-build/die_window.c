@@ -8,7 +8,36 @@
 /* Pages of the file are given back in runs of this length. */
 #define DROP  ((uint64_t)8 << 20)
 
-int die_window_open(struct die_window *w, struct image *im, const char *name, struct err *err)
+static void inflate_next(void *ctx)
+{
+	struct die_window *w = ctx;
+
+	w->next_rc = inflate_stream_read(w->stream, w->next, w->next_len, &w->next_err);
+}
+
+/* The file is not read again before `off` of the section's bytes in it. */
+static void drop(struct die_window *w, uint64_t off)
+{
+	if (off - w->dropped < DROP)
+		return;
+	image_drop(w->im, w->source + w->dropped, off - w->dropped);
+	w->dropped = off;
+}
+
+/* The helper rests: it goes on behind what it has done. */
+static void start_next(struct die_window *w)
+{
+	uint64_t left = w->len - w->inflated;
+
+	drop(w, inflate_stream_position(w->stream));
+	w->next_len = left < AHEAD ? (size_t)left : AHEAD;
+	w->inflated += w->next_len;
+	if (w->next_len)
+		helper_start(w->helper, inflate_next, w);
+}
+
+int die_window_open(struct die_window *w, struct image *im, const char *name, struct helper *helper,
+		    struct err *err)
 {
 	struct image_packed packed;
 	int rc = image_section_packed(im, name, &packed, err);
@@ -23,23 +52,24 @@ int die_window_open(struct die_window *w, struct image *im, const char *name, st
 	}
 	rc = inflate_stream_open(&w->stream, packed.kind, packed.p, packed.len, packed.plain_len,
 				 err);
-	return rc ? err_prefix(err, "section %s", name) : 1;
+	if (rc)
+		return err_prefix(err, "section %s", name);
+	w->next = helper ? malloc(AHEAD) : NULL;
+	if (helper && !w->next)
+		return err_set(err, ERR_MEMORY, "no memory to inflate ahead");
+	w->helper = helper;
+	if (helper)
+		start_next(w);
+	return 1;
 }
 
 void die_window_close(struct die_window *w)
 {
+	helper_wait(w->helper);
 	inflate_stream_free(w->stream);
 	free(w->memory);
+	free(w->next);
 	*w = (struct die_window){0};
-}
-
-/* The file is not read again before `off` of the section's bytes in it. */
-static void drop(struct die_window *w, uint64_t off)
-{
-	if (off - w->dropped < DROP)
-		return;
-	image_drop(w->im, w->source + w->dropped, off - w->dropped);
-	w->dropped = off;
 }
 
 /* Room for len bytes at the front of which stands what is kept of the old view. */
@@ -64,6 +94,36 @@ static bool make_room(struct die_window *w, size_t keep, uint64_t len)
 	w->memory = memory;
 	w->memory_len = len;
 	return true;
+}
+
+/* Up to what is wanted, from what the helper inflates: always all of it, so that it never rests. */
+static int take_ahead(struct die_window *w, uint64_t off, uint64_t len, struct err *err)
+{
+	uint64_t end = w->off + w->have; /* of what was taken */
+	size_t keep = off < end ? (size_t)(end - off) : 0;
+
+	if (!make_room(w, keep, len + AHEAD))
+		return err_set(err, ERR_MEMORY, "no memory for %llu bytes of a unit",
+			       (unsigned long long)len);
+	w->have = 0;
+	w->p = w->memory;
+	w->off = off;
+	while (end < off + len) {
+		size_t n = w->next_len, skip;
+
+		helper_wait(w->helper);
+		if (!n || w->next_rc)
+			return n ? err_set(err, w->next_rc, "%s", w->next_err.message)
+				 : err_set(err, ERR_DATA, "it ends too early");
+		/* What nobody asked to see is passed over. */
+		skip = off <= end ? 0 : off - end < n ? (size_t)(off - end) : n;
+		memcpy(w->memory + keep, w->next + skip, n - skip);
+		keep += n - skip;
+		end += n;
+		start_next(w);
+	}
+	w->have = keep;
+	return 0;
 }
 
 static int inflate_to(struct die_window *w, uint64_t off, uint64_t len, struct err *err)
@@ -103,7 +163,7 @@ int die_window_move(struct die_window *w, uint64_t off, uint64_t len, const uint
 		return 0;
 	if (w->stream &&
 	    (off < w->off || off - w->off > w->have || len > w->have - (off - w->off))) {
-		rc = inflate_to(w, off, len, err);
+		rc = w->helper ? take_ahead(w, off, len, err) : inflate_to(w, off, len, err);
 		if (rc)
 			return rc;
 	} else if (!w->stream) {

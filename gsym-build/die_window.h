@@ -5,8 +5,9 @@
  * A view of a large section that moves forward: .debug_info, which inflates to hundreds of
  * megabytes and is read once, unit by unit. Of a compressed section only the unit at hand is in
  * memory, with what was inflated ahead; and of the file the pages behind are given back. One thread
- * at a time.
+ * at a time; with a helper, that inflates the next part while this one is read.
  */
+#include "helper.h"
 #include "image.h"
 #include "inflate.h"
 
@@ -22,10 +23,22 @@ struct die_window {
 	size_t memory_len;
 	const uint8_t *source; /* the bytes in the file */
 	uint64_t dropped;      /* of them, up to here */
+
+	/* NULL, or inflates the next part into `next`, with this struct as its context. */
+	struct helper *helper;
+	uint8_t *next;
+	size_t next_len;   /* 0: there is none */
+	uint64_t inflated; /* of the section, `next` included */
+	struct err next_err;
+	int next_rc;
 };
 
-/* 1 opened, 0 no such section or empty; negative as image_section(). The image must stay open. */
-int die_window_open(struct die_window *w, struct image *im, const char *name, struct err *err);
+/*
+ * 1 opened, 0 no such section or empty; negative as image_section(). The image must stay open, and
+ * *w where it is. A helper has nothing else to do until the window is closed.
+ */
+int die_window_open(struct die_window *w, struct image *im, const char *name, struct helper *helper,
+		    struct err *err);
 void die_window_close(struct die_window *w);
 
 /*

@@ -11,6 +11,7 @@
  */
 #include "buf.h"
 #include "facts.h"
+#include "helper.h"
 #include "image.h"
 
 struct debug_report {
@@ -49,8 +50,9 @@ struct die_companions {
 	/* Gets a note (rsym_report.h) for each part that cannot be read; up to its ceiling. NULL:
 	 * nobody asks. */
 	struct buf *notes;
-	bool types;   /* are wanted: facts_unit.types */
-	bool columns; /* are wanted, and discriminators: spots of facts.h */
+	struct helper *helper; /* of the fast reader: NULL, or inflates ahead */
+	bool types;            /* are wanted: facts_unit.types */
+	bool columns;          /* are wanted, and discriminators: spots of facts.h */
 };
 
 /* debug_read() with companions, which stay open as long. One that cannot be read is left out. */

@@ -15,6 +15,7 @@ enum {
 	/* Level 19 and a search for the best parameters cost a fifth of a large build, and gave 2 %
 	 * more bytes with one table and 3 % less with another. */
 	LEVEL = 12,
+	LEVEL_QUICK = 1,
 	DICTIONARY_MAX = 110 << 10,
 	DICTIONARY_SHARE = 12, /* of the front-coded bytes, at most one in so many */
 	DICTIONARY_MIN = 1 << 10,
@@ -119,17 +120,17 @@ static void train(struct packer *p)
 	p->dictionary.len = ZDICT_isError(len) ? 0 : len;
 }
 
-static int compress(struct packer *p, struct err *err)
+static int compress(struct packer *p, int level, struct err *err)
 {
 	const size_t *lens = (const size_t *)(const void *)p->lens.p;
 	size_t block_count = p->lens.len / sizeof(*lens), from = 0;
 
 	p->zstd = ZSTD_createCCtx();
 	if (p->dictionary.len)
-		p->digested = ZSTD_createCDict(p->dictionary.p, p->dictionary.len, LEVEL);
+		p->digested = ZSTD_createCDict(p->dictionary.p, p->dictionary.len, level);
 	if (!p->zstd || (p->dictionary.len && !p->digested))
 		return err_set(err, ERR_MEMORY, "out of memory");
-	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, level);
 	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_format, ZSTD_f_zstd1_magicless);
 	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_contentSizeFlag, 0);
 	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_dictIDFlag, 0);
@@ -150,7 +151,7 @@ static int compress(struct packer *p, struct err *err)
 }
 
 int rsym_text_write(const struct rsym_string *strings, uint32_t count, unsigned int block_strings,
-		    struct buf *out, struct err *err)
+		    bool quick, struct buf *out, struct err *err)
 {
 	_cleanup_(packer_done) struct packer p = {
 		.raw = BUF_INIT(LIMIT_TABLE_LEN),
@@ -165,8 +166,9 @@ int rsym_text_write(const struct rsym_string *strings, uint32_t count, unsigned 
 
 	if (rc)
 		return rc;
-	train(&p);
-	rc = compress(&p, err);
+	if (!quick)
+		train(&p);
+	rc = compress(&p, quick ? LEVEL_QUICK : LEVEL, err);
 	if (rc)
 		return rc;
 	head.dictionary_len = (uint32_t)p.dictionary.len;

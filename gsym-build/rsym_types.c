@@ -29,7 +29,7 @@ int rsym_types_put(struct buf *out, const struct rsym_string *signatures, uint32
 		bits_put(&bits, type_of[i], bits_len(count));
 	bits_flush(&bits);
 	buf_align(out, POOL_ALIGN);
-	return rsym_text_write(signatures, count, TYPES_BLOCK, out, err);
+	return rsym_text_write(signatures, count, TYPES_BLOCK, false, out, err);
 }
 
 static int damaged(struct err *err)

@@ -263,6 +263,7 @@ struct parts {
 	struct rsym_entities entities;
 	struct rsym_disk_shape shape;
 	struct rsym_index_writer index;
+	bool quick;
 	struct buf packed[RSYM_SECTION_KNOWN]; /* by section; some stay empty */
 };
 
@@ -391,10 +392,10 @@ static void write_texts(void *ctx)
 	struct text_job *job = ctx;
 	struct parts *p = job->p;
 
-	job->rc = rsym_text_write(p->names, p->content.name_count, NAMES_BLOCK,
+	job->rc = rsym_text_write(p->names, p->content.name_count, NAMES_BLOCK, p->quick,
 				  &p->packed[RSYM_SECTION_NAMES], &job->err);
 	if (!job->rc)
-		job->rc = rsym_text_write(p->files, p->content.file_count, FILES_BLOCK,
+		job->rc = rsym_text_write(p->files, p->content.file_count, FILES_BLOCK, p->quick,
 					  &p->packed[RSYM_SECTION_FILES], &job->err);
 }
 
@@ -459,7 +460,7 @@ static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rs
 int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info,
 		       struct helper *helper, struct buf *out, struct err *err)
 {
-	_cleanup_(parts_done) struct parts p = {0};
+	_cleanup_(parts_done) struct parts p = {.quick = info->quick};
 	struct rsym_disk_header h = {
 		.magic = RSYM_MAGIC,
 		.byte_order = RSYM_BYTE_ORDER,

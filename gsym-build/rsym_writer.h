@@ -74,6 +74,7 @@ struct rsym_writer_info {
 	struct build_id id;
 	uint32_t flags; /* RSYM_HAS_...; RSYM_HAS_SEGMENTS is added by the writer */
 	uint64_t text_base;
+	bool quick; /* nobody keeps it: names are packed fast rather than small */
 };
 
 /*

@@ -270,6 +270,7 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	c.notes = &b->notes;
 	c.columns = source->columns;
 	c.types = source->types;
+	c.helper = source->helper;
 	c.wanted = b->wanted;
 	c.wanted_count = b->wanted_count;
 	if (!rc)
@@ -362,6 +363,7 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 	if (!b->writer)
 		return ERR_MEMORY;
 	b->info.id = source->id;
+	b->info.quick = source->wanted_count != 0;
 	rc = text ? read_kallsyms(b, source, err) : read_elf(b, source, err);
 	tell(b, TABLE_STAGE_PACK, 0, 0);
 	if (!rc)

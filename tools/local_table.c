@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "gsym_companions.h"
 #include "image_debug_file.h"
@@ -123,6 +124,7 @@ static int build(const struct local_table *t, const uint64_t *vaddrs, size_t cou
 		.wanted = vaddrs,
 		.wanted_count = count,
 		.missing = &missing,
+		.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1,
 		.companions = c.list,
 	};
 	int rc;
