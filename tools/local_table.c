@@ -146,12 +146,9 @@ static int build(const struct local_table *t, const uint64_t *vaddrs, size_t cou
 static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t count,
 			 struct err *err)
 {
-	_cleanup_(closep) int fd = vaddrs ? -1 : table_cache_begin(&t->cache);
-	bool keep = fd >= 0;
+	_cleanup_(closep) int fd = memfd_create("table", MFD_CLOEXEC);
 	int rc;
 
-	if (!keep)
-		fd = memfd_create("table", MFD_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, errno, "%s: memfd", t->path);
 	log_progress("reading %s", t->path);
@@ -159,10 +156,8 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 	log_progress("%s", "");
 	if (!rc)
 		rc = map(t, fd, err);
-	if (keep && !rc)
-		table_cache_commit(&t->cache);
-	else if (keep)
-		table_cache_abandon(&t->cache);
+	if (!rc && !vaddrs)
+		table_cache_keep(&t->cache, t->p, t->len);
 	return rc;
 }
 

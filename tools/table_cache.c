@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "digest.h"
+#include "io.h"
 #include "limits.h"
 
 /* Left by a process that was killed while it wrote. */
@@ -93,21 +94,6 @@ int table_cache_find(const struct table_cache *c)
 	return fd;
 }
 
-int table_cache_begin(struct table_cache *c)
-{
-	if (c->dir_fd < 0)
-		return -1;
-	snprintf(c->aside, sizeof(c->aside), ".%s.%d", c->name, getpid());
-	return openat(c->dir_fd, c->aside, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW,
-		      0600);
-}
-
-void table_cache_abandon(struct table_cache *c)
-{
-	if (c->dir_fd >= 0)
-		unlinkat(c->dir_fd, c->aside, 0);
-}
-
 struct kept {
 	struct timespec used;
 	uint64_t len;
@@ -163,16 +149,29 @@ static void trim(const struct table_cache *c)
 	}
 }
 
-void table_cache_commit(struct table_cache *c)
+/* Beside its place, and whole: what reads it meanwhile finds the old one or none. */
+static bool write_aside(const struct table_cache *c, const char *aside, const void *p, size_t len)
 {
-	char seen[sizeof(c->name) + 8];
+	_cleanup_(closep) int fd = openat(
+		c->dir_fd, aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	struct err ignored;
 
-	if (renameat(c->dir_fd, c->aside, c->dir_fd, c->name)) {
-		table_cache_abandon(c);
+	return fd >= 0 && !io_write_all(io_system(), fd, p, len, 0, &ignored);
+}
+
+void table_cache_keep(const struct table_cache *c, const void *p, size_t len)
+{
+	char other[sizeof(c->name) + 16];
+
+	if (c->dir_fd < 0 || len > TABLE_CACHE_MAX)
+		return;
+	snprintf(other, sizeof(other), ".%s.%d", c->name, getpid());
+	if (!write_aside(c, other, p, len) || renameat(c->dir_fd, other, c->dir_fd, c->name)) {
+		unlinkat(c->dir_fd, other, 0);
 		return;
 	}
-	snprintf(seen, sizeof(seen), "%s.seen", c->name);
-	unlinkat(c->dir_fd, seen, 0);
+	snprintf(other, sizeof(other), "%s.seen", c->name);
+	unlinkat(c->dir_fd, other, 0);
 	trim(c);
 }
 

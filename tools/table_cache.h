@@ -5,8 +5,9 @@
  * Tables of local files, kept in $XDG_CACHE_HOME/rawstack (else ~/.cache/rawstack) between calls of
  * `rawstack resolve -e`. A table is found by the build id, length and time of change of the file
  * and of its debug file, and by the program that made it, so none is ever stale. What was not used
- * for longest goes when all together exceed TABLE_CACHE_MAX. Without a place to keep them, nothing
- * is found and nothing kept; that is no error. Several processes may use it at a time.
+ * for longest goes when all together exceed TABLE_CACHE_MAX. Without a place to keep them, or on a
+ * full disk, nothing is found and nothing kept; that is no error. Several processes may use it at a
+ * time.
  */
 #include "build_id.h"
 #include "err.h"
@@ -15,9 +16,8 @@
 #define TABLE_CACHE_MAX (UINT64_C(2) << 30)
 
 struct table_cache {
-	int dir_fd;      /* -1: there is none */
-	char name[192];  /* of the table asked for */
-	char aside[224]; /* while it is written */
+	int dir_fd;     /* -1: there is none */
+	char name[192]; /* of the table asked for */
 };
 
 /* `fds`: the file and what was read with it; -1 for what is not there. */
@@ -28,10 +28,8 @@ void table_cache_close(struct table_cache *c);
 /* A descriptor of the table, or -1. */
 int table_cache_find(const struct table_cache *c);
 
-/* A descriptor to write the table to, or -1; then commit or abandon it. */
-int table_cache_begin(struct table_cache *c);
-void table_cache_commit(struct table_cache *c);
-void table_cache_abandon(struct table_cache *c);
+/* Keeps the bytes of the table, if there is a place and room. */
+void table_cache_keep(const struct table_cache *c, const void *p, size_t len);
 
 /* Counts that the file was read without making a table; how often so far, this time included. 0
  * without a cache. */
