@@ -18,12 +18,12 @@ struct elf_file {
 	int fd;
 	uint64_t len, sections_off, names_off, names_len;
 	uint32_t count;
-	bool is_64;
+	bool is_64, is_object;
 };
 
 struct section {
 	uint32_t name, type, link;
-	uint64_t off, len;
+	uint64_t off, len, vaddr;
 };
 
 static bool get(const struct elf_file *f, void *p, size_t len, uint64_t off)
@@ -40,13 +40,14 @@ static bool get_section(const struct elf_file *f, uint32_t i, struct section *re
 	if (f->is_64) {
 		if (!get(f, &s64, sizeof(s64), f->sections_off + i * sizeof(s64)))
 			return false;
-		*ret = (struct section){s64.sh_name, s64.sh_type, s64.sh_link, s64.sh_offset,
-					s64.sh_size};
+		*ret = (struct section){s64.sh_name,   s64.sh_type, s64.sh_link,
+					s64.sh_offset, s64.sh_size, s64.sh_addr};
 		return true;
 	}
 	if (!get(f, &s32, sizeof(s32), f->sections_off + i * sizeof(s32)))
 		return false;
-	*ret = (struct section){s32.sh_name, s32.sh_type, s32.sh_link, s32.sh_offset, s32.sh_size};
+	*ret = (struct section){s32.sh_name,   s32.sh_type, s32.sh_link,
+				s32.sh_offset, s32.sh_size, s32.sh_addr};
 	return true;
 }
 
@@ -71,6 +72,7 @@ static bool open_elf(struct elf_file *f, int fd)
 	f->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
 	if (f->is_64 && !get(f, &h.h64, sizeof(h.h64), 0))
 		return false;
+	f->is_object = (f->is_64 ? h.h64.e_type : h.h32.e_type) == ET_REL;
 	f->sections_off = f->is_64 ? h.h64.e_shoff : h.h32.e_shoff;
 	f->count = f->is_64 ? h.h64.e_shnum : h.h32.e_shnum;
 	names_index = f->is_64 ? h.h64.e_shstrndx : h.h32.e_shstrndx;
@@ -206,6 +208,21 @@ int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr)
 			return 1;
 		}
 	}
+	return 0;
+}
+
+int image_debug_file_section(int fd, const char *name, struct image_debug_file_place *ret)
+{
+	struct elf_file f;
+	struct section s;
+
+	if (!open_elf(&f, fd))
+		return 0;
+	for (uint32_t i = 1; i < f.count; i++)
+		if (get_section(&f, i, &s) && is_named(&f, &s, name)) {
+			*ret = (struct image_debug_file_place){s.vaddr, s.len, s.off, f.is_object};
+			return 1;
+		}
 	return 0;
 }
 

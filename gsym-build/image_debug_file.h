@@ -21,6 +21,17 @@ int image_debug_file_open(int fd, const char *path, const struct build_id *id, i
 /* The link-time address of an offset in an executable file, by its PT_LOAD segments: 1, or 0. */
 int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr);
 
+/*
+ * Where a section lies in memory as linked: 1 with its address, its length, and where its bytes are
+ * in the file (of an object file only that tells sections apart), or 0.
+ */
+struct image_debug_file_place {
+	uint64_t vaddr, len, file_off;
+	bool is_object; /* ET_REL: vaddr says nothing */
+};
+
+int image_debug_file_section(int fd, const char *name, struct image_debug_file_place *ret);
+
 /* Whether a file keeps headers but not the code (its .text is NOBITS): a separate debug file, whose
  * segments say nothing about file offsets of the executable. */
 bool image_debug_file_is_separate(int fd);

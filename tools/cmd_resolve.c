@@ -19,7 +19,7 @@ struct resolve_options {
 	size_t label_count;
 	const char *files[FILES_MAX]; /* one, but for --filter */
 	size_t file_count;
-	const char *pid;
+	const char *pid, *section;
 	enum resolve_style style;
 	struct resolve_gnu gnu;
 	bool file_off, return_address;
@@ -78,9 +78,18 @@ static int check_filter(const struct resolve_options *o, int address_count, stru
 {
 	if (o->build_id || o->name || o->server)
 		return command_usage(&cmd_resolve, "--filter reads files of this machine", err);
-	if (address_count || o->drop_in || o->style != RESOLVE_TEXT)
+	if (address_count || o->section || o->drop_in || o->style != RESOLVE_TEXT)
 		return command_usage(&cmd_resolve, "--filter copies a log, and nothing else", err);
 	return 0;
+}
+
+/* addr2line reads many formats, and is told which; here there is one. */
+static int check_target(const char *name, struct err *err)
+{
+	if (strncmp(name, "elf32-", 6) == 0 || strncmp(name, "elf64-", 6) == 0 ||
+	    strcmp(name, "default") == 0)
+		return 0;
+	return err_set(err, ERR_USAGE, "--target %s: not a format that is read here: ELF", name);
 }
 
 /* Where answers come from: one of four. */
@@ -99,6 +108,8 @@ static int check_source(const struct resolve_options *o, struct err *err)
 		return command_usage(&cmd_resolve, "--label chooses among those of a --name", err);
 	if (o->file_count > 1)
 		return command_usage(&cmd_resolve, "more than one -e is for --filter", err);
+	if (o->section && (!o->file_count || o->file_off))
+		return command_usage(&cmd_resolve, "--section is for addresses of a -e FILE", err);
 	if ((o->pid || o->kernel) && o->file_off)
 		return command_usage(&cmd_resolve, "addresses of a process are no file offsets",
 				     err);
@@ -188,18 +199,32 @@ static int parse(int argc, char **argv, struct resolve_options *o, struct err *e
 		{"pretty-print", no_argument, NULL, 'p'},
 		{"basenames", no_argument, NULL, 's'},
 		{"demangle", optional_argument, NULL, 'C'},
+		{"section", required_argument, NULL, 'j'},
+		{"target", required_argument, NULL, 'b'},
+		{"recurse-limit", no_argument, NULL, 'r'},
+		{"no-recurse-limit", no_argument, NULL, 'r'},
 		{0},
 	};
 	int c;
 
 	if (parse_links("auto", &o->links, err))
 		return ERR_USAGE;
-	while ((c = command_option(argc, argv, ":e:afipsC", options, err)) != -1) {
+	while ((c = command_option(argc, argv, ":e:afipsCj:b:rR", options, err)) != -1) {
 		switch (c) {
 		case 'e':
 			if (add_text(o->files, &o->file_count, FILES_MAX, "-e", optarg, err))
 				return ERR_USAGE;
 			break;
+		case 'j':
+			o->section = optarg;
+			break;
+		case 'b':
+			if (check_target(optarg, err))
+				return ERR_USAGE;
+			break;
+		case 'r':
+		case 'R':
+			break; /* demangling is bounded, always */
 		case OPT_NAME:
 			o->name = optarg;
 			break;
@@ -323,6 +348,7 @@ static int answer(struct source *s, const struct resolve_options *o, const uint6
 		.addresses = addresses,
 		.count = count,
 		.file_off = o->file_off,
+		.section = o->section,
 		.return_address = o->return_address,
 		.demangle = RESOLVE_DEMANGLED,
 	};
@@ -459,6 +485,7 @@ const struct command cmd_resolve = {
 		"  --kernel               the running kernel (/proc/kallsyms; root)\n"
 		"  --filter               copy a log, with names behind the addresses in it\n"
 		"  --file-off             addresses are offsets in the file\n"
+		"  -j, --section NAME     addresses are offsets in this section of it\n"
 		"  --return               addresses are of the instruction after a call\n"
 		"  --output-style STYLE   text, json, llvm (as llvm-symbolizer), gnu (as addr2line "
 		"-afi)\n"
@@ -475,7 +502,8 @@ const struct command cmd_resolve = {
 		"addresses are of --pid, else of the first -e.\n"
 		"\n"
 		"With the letters of addr2line (-a -f -i -p -s -C, or called as addr2line), it\n"
-		"prints what addr2line prints, reads a.out without -e, and ends with status 0. It\n"
+		"prints what addr2line prints, reads a.out without -e, and ends with status 0; by\n"
+		"that name it also reads arguments from @FILE. -b, -r and -R change nothing. It\n"
 		"differs where tools/README.md says so: no discriminators, and LLVM's answer "
 		"where\n"
 		"LLVM and addr2line differ.\n",

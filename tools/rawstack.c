@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "addr2line.h"
 #include "command.h"
 #include "log.h"
 #include "program.h"
@@ -53,27 +54,6 @@ static int run(const struct command *c, int argc, char **argv)
 	return rc ? fail(&err) : 0;
 }
 
-/* Called by that name: a link to this program stands in for it. */
-static bool is_addr2line(const char *path)
-{
-	static const char name[] = "addr2line";
-	size_t len = strlen(path);
-
-	return len >= sizeof(name) - 1 && strcmp(path + len - (sizeof(name) - 1), name) == 0;
-}
-
-static int run_addr2line(int argc, char **argv)
-{
-	static char name[] = "addr2line";
-
-	if (argc == 2 && (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-v") == 0)) {
-		printf("addr2line (rawstack) %s\n", RAWSTACK_VERSION);
-		return 0;
-	}
-	argv[0] = name;
-	return run(&cmd_resolve, argc, argv);
-}
-
 int main(int argc, char **argv)
 {
 	struct err err;
@@ -81,12 +61,14 @@ int main(int argc, char **argv)
 	log_init("rawstack");
 	program_init(argv);
 	signal(SIGPIPE, SIG_IGN);
-	if (argc < 1 || (argc < 2 && !is_addr2line(argv[0]))) {
+	if (argc < 1 || (argc < 2 && !addr2line_is_name(argv[0]))) {
 		err_set(&err, ERR_USAGE, "no command given (see rawstack --help)");
 		return fail(&err);
 	}
-	if (is_addr2line(argv[0]))
-		return run_addr2line(argc, argv);
+	if (addr2line_is_name(argv[0]))
+		return addr2line_begin(&argc, &argv, RAWSTACK_VERSION)
+			       ? 0
+			       : run(&cmd_resolve, argc, argv);
 	if (program_resolve_service &&
 	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	     strcmp(argv[1], "help") == 0)) {

@@ -15,6 +15,7 @@ struct resolve_query {
 	const uint64_t *addresses;
 	size_t count;
 	bool file_off;       /* addresses are file offsets, not link-time addresses */
+	const char *section; /* or NULL: addresses are offsets in this section. Of files only */
 	bool return_address; /* the instruction before is meant */
 	enum resolve_demangle demangle;
 };

@@ -1,6 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "image_debug_file.h"
 #include "namer.h"
 #include "resolve.h"
+
+/* What the query asks about, as addresses that its file_off says the kind of. */
+static int place(const struct local_table *t, struct resolve_query *q, uint64_t *places,
+		 struct err *err)
+{
+	struct image_debug_file_place s;
+
+	for (size_t i = 0; i < q->count; i++)
+		places[i] = q->addresses[i];
+	if (!q->section)
+		return 0;
+	if (!image_debug_file_section(t->fd, q->section, &s))
+		return err_set(err, ERR_NOT_FOUND, "%s: no section %s", t->path, q->section);
+	q->file_off = s.is_object;
+	for (size_t i = 0; i < q->count; i++)
+		places[i] = places[i] >= s.len ? UINT64_MAX
+					       : places[i] + (s.is_object ? s.file_off : s.vaddr);
+	return 0;
+}
 
 static uint64_t looked_up(const struct rsym *t, uint64_t address, const struct resolve_query *q)
 {
@@ -10,24 +30,27 @@ static uint64_t looked_up(const struct rsym *t, uint64_t address, const struct r
 	return address - (q->return_address && address);
 }
 
-int resolve_local(struct local_table *t, const struct resolve_query *q,
+int resolve_local(struct local_table *t, const struct resolve_query *query,
 		  struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
 	_cleanup_(namer_freep) struct namer *n = NULL;
-	_cleanup_(freep) uint64_t *vaddrs = malloc((q->count + 1) * sizeof(*vaddrs));
+	_cleanup_(freep) uint64_t *places = malloc((query->count + 1) * sizeof(*places));
+	_cleanup_(freep) uint64_t *vaddrs = malloc((query->count + 1) * sizeof(*vaddrs));
+	struct resolve_query q = *query;
 	int rc = 0;
 
-	if (!vaddrs)
+	if (!vaddrs || !places)
 		return err_set(err, ERR_MEMORY, "resolve: out of memory");
-	for (size_t i = 0; i < q->count; i++)
-		vaddrs[i] = q->addresses[i] - (q->return_address && q->addresses[i]);
+	rc = place(t, &q, places, err);
+	for (size_t i = 0; i < q.count && !rc; i++)
+		vaddrs[i] = places[i] - (q.return_address && places[i]);
 	/* Only the table can say where in memory an offset of the file is. */
-	rc = local_table_need(t, q->file_off ? NULL : vaddrs, q->count, err);
+	if (!rc)
+		rc = local_table_need(t, q.file_off ? NULL : vaddrs, q.count, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < q->count; i++)
-		vaddrs[i] = looked_up(&t->rsym, q->addresses[i], q);
-	n = namer_new(&t->rsym, q->demangle == RESOLVE_DEMANGLED, err);
-	return n ? namer_print(n, q->addresses, vaddrs, q->count, printer, unknown, err)
-		 : err->code;
+	for (size_t i = 0; i < q.count; i++)
+		vaddrs[i] = looked_up(&t->rsym, places[i], &q);
+	n = namer_new(&t->rsym, q.demangle == RESOLVE_DEMANGLED, err);
+	return n ? namer_print(n, q.addresses, vaddrs, q.count, printer, unknown, err) : err->code;
 }

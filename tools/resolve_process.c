@@ -53,10 +53,11 @@ int resolve_process(struct module_set *s, const struct process_map *process,
 
 	for (size_t i = 0; i < q->count; i++) {
 		pc = q->addresses[i] - (q->return_address && q->addresses[i]);
-		m = process_module(s, process, pc, &vaddr);
-		/* Why the kernel's symbols cannot be read is worth a line. */
-		if (!m && process_pc_is_kernel(pc) && !module_set_kernel(s, err) && err->code)
+		/* Why the kernel's symbols cannot be read is worth a line; only the first call
+		 * knows. */
+		if (process_pc_is_kernel(pc) && !module_set_kernel(s, err))
 			return err->code;
+		m = process_module(s, process, pc, &vaddr);
 		if (m && !module_want(m, vaddr))
 			return err_set(err, ERR_MEMORY, "resolve: out of memory");
 	}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "addr2line.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include <libiberty/libiberty.h>
+
+static const char name[] = "addr2line";
+
+bool addr2line_is_name(const char *path)
+{
+	size_t len = strlen(path);
+
+	return len >= sizeof(name) - 1 && strcmp(path + len - (sizeof(name) - 1), name) == 0;
+}
+
+bool addr2line_begin(int *argc, char ***argv, const char *version)
+{
+	static char own_name[] = "addr2line", help[] = "--help";
+
+	/* As every binutil does it: blanks, quotes, and a file that is not there is an argument. */
+	expandargv(argc, argv);
+	(*argv)[0] = own_name;
+	for (int i = 1; i < *argc && strcmp((*argv)[i], "--"); i++) {
+		const char *a = (*argv)[i];
+
+		if (strcmp(a, "--version") == 0 || strcmp(a, "-v") == 0 || strcmp(a, "-V") == 0) {
+			printf("addr2line (rawstack) %s\n", version);
+			return true;
+		}
+		if (strcmp(a, "-H") == 0)
+			(*argv)[i] = help;
+	}
+	return false;
+}
