@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "text.h"
+
 static struct name_status status_of(const struct profile_view *v, struct profile_text id)
 {
 	const struct name_source *source = v->filter.naming.source;
@@ -56,7 +58,7 @@ void name_advice_text(struct buf *out, const struct profile_view *v, uint32_t mo
 			buf_str(out, ": rawstack push --kernel");
 		} else if (path.len && path.p[0] == '/') {
 			buf_str(out, ": rawstack push ");
-			profile_view_text(out, path);
+			text_shell_word(out, path.p, path.len);
 		} else {
 			buf_str(out, ": no file to push");
 		}

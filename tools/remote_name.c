@@ -88,10 +88,14 @@ static void asked(const struct remote_name *n, const Rawstack__V1__MissingBinary
 	text_age(out, b->last_unix_ns, (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec);
 	buf_str(out, ", from a host that has it as ");
 	text_append(out, path.data, path.len);
-	buf_printf(out, ": rawstack push --name %s ", n->name);
-	for (size_t i = 0; i < n->label_count; i++)
-		buf_printf(out, "--label %s ", n->labels[i]);
-	text_append(out, path.data, path.len);
+	buf_str(out, ": rawstack push --name ");
+	text_shell_word(out, n->name, strlen(n->name));
+	for (size_t i = 0; i < n->label_count; i++) {
+		buf_str(out, " --label ");
+		text_shell_word(out, n->labels[i], strlen(n->labels[i]));
+	}
+	buf_str(out, " ");
+	text_shell_word(out, path.data, path.len);
 }
 
 /* Who asked for something of that name last. */

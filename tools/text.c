@@ -75,6 +75,30 @@ void text_cstr(struct buf *out, const char *s)
 	text_append(out, s, strlen(s));
 }
 
+void text_shell_word(struct buf *out, const void *p, size_t len)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "_./:=@%+,-";
+	const char *s = p;
+	bool quoted = !len || s[0] == '-';
+
+	for (size_t i = 0; i < len && !quoted; i++)
+		quoted = !s[i] || !strchr(plain, s[i]);
+	if (quoted)
+		buf_str(out, "'");
+	for (size_t i = 0; i < len;) {
+		const char *quote = memchr(s + i, '\'', len - i);
+		size_t n = quote ? (size_t)(quote - s) - i : len - i;
+
+		text_append(out, s + i, n);
+		if (quote)
+			buf_str(out, "'\\''");
+		i += n + (quote != NULL);
+	}
+	if (quoted)
+		buf_str(out, "'");
+}
+
 void text_bytes(struct buf *out, uint64_t n)
 {
 	static const char *const units[] = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};

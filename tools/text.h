@@ -14,6 +14,10 @@
 void text_append(struct buf *out, const void *p, size_t len);
 void text_cstr(struct buf *out, const char *s);
 
+/* The same as one word of a shell command that people are told to type: quoted where anything in it
+ * means something to a shell. */
+void text_shell_word(struct buf *out, const void *p, size_t len);
+
 /* "12.3 KiB" */
 void text_bytes(struct buf *out, uint64_t n);
 
