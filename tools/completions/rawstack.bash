@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Completion of `rawstack` for bash (zsh: bashcompinit). Commands and options are read from --help, so
-# that they are those of the program that is installed.
+# Completion of `rawstack` for bash. Commands and options are read from --help, so that they are those of
+# the program that is installed.
 
 _rawstack_words() {
 	"$1" --help 2>/dev/null | sed -n 's/^  \([a-z][a-z0-9-]*\)  .*/\1/p'
