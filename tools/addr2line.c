@@ -17,20 +17,21 @@ bool addr2line_is_name(const char *path)
 
 bool addr2line_begin(int *argc, char ***argv, const char *version)
 {
-	static char own_name[] = "addr2line", help[] = "--help";
+	static char own_name[] = "addr2line", **kept; /* to the end */
 
 	/* As every binutil does it: blanks, quotes, and a file that is not there is an argument. */
-	expandargv(argc, argv);
 	(*argv)[0] = own_name;
-	for (int i = 1; i < *argc && strcmp((*argv)[i], "--"); i++) {
-		const char *a = (*argv)[i];
+	expandargv(argc, argv);
+	kept = *argv;
+	for (int i = 1; i < *argc && strcmp(kept[i], "--"); i++) {
+		char *a = kept[i];
 
 		if (strcmp(a, "--version") == 0 || strcmp(a, "-v") == 0 || strcmp(a, "-V") == 0) {
 			printf("addr2line (rawstack) %s\n", version);
 			return true;
 		}
 		if (strcmp(a, "-H") == 0)
-			(*argv)[i] = help;
+			a[1] = 'h';
 	}
 	return false;
 }
