@@ -1,22 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "normalise.h"
 
-#include <asm/unistd.h>
 #include <string.h>
 
 #include "io.h"
 #include "limits.h"
+#include "normalise_frames.h"
 
 /* How long a sample waits for what the helper reads. The answer is there at the next poll but one,
  * unless the machine is so busy that the helper does not get to run. */
 #define HOLD_NS UINT64_C(2000000000)
-
-/* A stack on its way into the spool. */
-struct stack {
-	uint32_t frames[LIMIT_STACK_FRAMES];
-	size_t count;
-	uint32_t flags; /* enum spool_stack_flag */
-};
 
 void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan_fn scan,
 		    void *scan_ctx)
@@ -46,270 +39,6 @@ void normalise_done(struct normaliser *n)
 	file_ids_done(&n->ids);
 	procs_done(&n->procs);
 	kernel_map_done(&n->kernel);
-}
-
-static void put(struct normaliser *n, struct stack *s, const struct location *l)
-{
-	if (s->count < ARRAY_LEN(s->frames))
-		s->frames[s->count++] = spool_writer_location(n->spool, l);
-}
-
-/* A frame that is not code but a reason, so that the sample keeps its weight. */
-static void put_pseudo(struct normaliser *n, struct stack *s, const char *name)
-{
-	put(n, s,
-	    &(struct location){
-		    .kind = LOCATION_HOST_NAMED,
-		    .reason = HOST_SOURCE_PSEUDO,
-		    .module = LOCATION_NO_INDEX,
-		    .name = spool_writer_string(n->spool, name, strlen(name)),
-	    });
-}
-
-static void put_unresolved(struct normaliser *n, struct stack *s, uint64_t pc,
-			   enum location_mode mode, enum unresolved_reason reason, uint32_t module)
-{
-	put(n, s,
-	    &(struct location){
-		    .kind = LOCATION_UNRESOLVED,
-		    .mode = (uint8_t)mode,
-		    .reason = (uint8_t)reason,
-		    .module = module,
-		    .address = pc,
-		    .name = LOCATION_NO_INDEX,
-	    });
-}
-
-/* --- the kernel part ------------------------------------------------------------------------- */
-
-static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
-			     enum location_mode mode, uint64_t now_ns)
-{
-	struct kernel_place place = kernel_map_find(&n->kernel, pc, now_ns);
-	struct spool_module kernel = {.id = n->kernel.id, .is_kernel = true};
-	struct location l = {
-		.mode = (uint8_t)mode,
-		.module = LOCATION_NO_INDEX,
-		.name = LOCATION_NO_INDEX,
-	};
-
-	switch (place.kind) {
-	case KERNEL_PLACE_TEXT:
-		kernel.path = spool_writer_string(n->spool, "[kernel]", 8);
-		l.kind = LOCATION_KERNEL_TEXT;
-		l.module = spool_writer_module(n->spool, &kernel);
-		l.address = place.off;
-		put(n, s, &l);
-		return;
-	case KERNEL_PLACE_MODULE:
-		kernel.id = place.module.id;
-		kernel.path = spool_writer_string(n->spool, place.module.module,
-						  strlen(place.module.module));
-		l.kind = LOCATION_KERNEL_MODULE;
-		l.module = spool_writer_module(n->spool, &kernel);
-		l.name = spool_writer_string(n->spool, place.module.section,
-					     strlen(place.module.section));
-		l.address = place.module.off;
-		put(n, s, &l);
-		return;
-	case KERNEL_PLACE_NAMED:
-		l.kind = LOCATION_HOST_NAMED;
-		l.reason = place.is_bpf ? HOST_SOURCE_BPF : HOST_SOURCE_KALLSYMS;
-		l.name = spool_writer_string(n->spool, place.name, strlen(place.name));
-		put(n, s, &l);
-		return;
-	case KERNEL_PLACE_UNKNOWN:
-		n->is_final = false;
-		put_unresolved(n, s, pc, mode, UNRESOLVED_KERNEL, LOCATION_NO_INDEX);
-	}
-}
-
-static void put_kernel(struct normaliser *n, struct stack *s, const struct event *e,
-		       const uint64_t *pcs)
-{
-	for (uint16_t i = 0; i < e->sample.kernel_count; i++)
-		put_kernel_frame(n, s, pcs[i], i ? LOCATION_RETURN : LOCATION_EXACT, e->time_ns);
-	if (e->sample.kernel_count >= n->depth_max)
-		s->flags |= SPOOL_STACK_KERNEL_TRUNCATED;
-	if (e->sample.kernel_err)
-		s->flags |= SPOOL_STACK_NO_KERNEL;
-}
-
-/* --- the user part --------------------------------------------------------------------------- */
-
-/* Inside execve() the old image is gone and its registers are still there. */
-static bool is_in_exec(const struct event *e)
-{
-	return e->sample.syscall == __NR_execve || e->sample.syscall == __NR_execveat;
-}
-
-static enum location_mode user_mode(const struct event *e, size_t frame)
-{
-	const bool in_kernel = e->sample.kernel_count > 0;
-
-	const bool in_syscall = e->sample.syscall >= 0 || e->sample.flags & SAMPLE_SYSCALL_UNKNOWN;
-
-	return frame > 0 || (in_kernel && in_syscall) ? LOCATION_RETURN : LOCATION_EXACT;
-}
-
-static const struct mapping *user_mapping(const struct proc *p, uint64_t pc,
-					  enum location_mode mode)
-{
-	/* The byte looked at is the one of the call, not of the instruction after it: a call may
-	 * be the last one of its mapping. */
-	return p ? mappings_find(p->maps, mode == LOCATION_RETURN && pc ? pc - 1 : pc) : NULL;
-}
-
-static uint32_t module_row(struct normaliser *n, struct module *m)
-{
-	struct spool_module row = {.id = m->id};
-
-	if (m->spool_segment != n->cache.segment) {
-		row.path = spool_writer_string(n->spool, m->path, m->path_len);
-		m->spool_module = spool_writer_module(n->spool, &row);
-		m->spool_segment = n->cache.segment;
-	}
-	return m->spool_module;
-}
-
-/* A frame in no mapping: why. */
-static enum unresolved_reason no_mapping(struct stack *s, const struct proc *p,
-					 const struct event *e)
-{
-	if (is_in_exec(e)) {
-		s->flags |= SPOOL_STACK_STALE_EXEC;
-		return UNRESOLVED_STALE_EXEC;
-	}
-	return !p || (p->is_gone && !p->maps->count) ? UNRESOLVED_PROCESS_GONE
-						     : UNRESOLVED_NO_MAPPING;
-}
-
-/* Code that a process made itself, by the name it gave it. */
-static void put_anonymous(struct normaliser *n, struct stack *s, const struct proc *p, uint64_t pc,
-			  enum location_mode mode, uint64_t now_ns)
-{
-	const char *name =
-		p->jit ? jit_find(p->jit, mode == LOCATION_RETURN ? pc - 1 : pc, now_ns) : NULL;
-
-	n->is_final = false;
-	if (!name) {
-		n->unresolved++;
-		put_unresolved(n, s, pc, mode, UNRESOLVED_ANONYMOUS, LOCATION_NO_INDEX);
-		return;
-	}
-	put(n, s,
-	    &(struct location){
-		    .kind = LOCATION_HOST_NAMED,
-		    .mode = (uint8_t)mode,
-		    .reason = HOST_SOURCE_PERF_MAP,
-		    .module = LOCATION_NO_INDEX,
-		    .name = spool_writer_string(n->spool, name, strlen(name)),
-	    });
-}
-
-static void put_mapped(struct normaliser *n, struct stack *s, const struct mapping *m, uint64_t pc,
-		       enum location_mode mode)
-{
-	struct location l = {
-		.mode = (uint8_t)mode,
-		.module = LOCATION_NO_INDEX,
-		.address = pc - m->start + m->file_off,
-		.name = LOCATION_NO_INDEX,
-	};
-
-	switch (m->module->kind) {
-	case MODULE_ANONYMOUS:
-		return; /* put_anonymous() */
-	case MODULE_VDSO:
-		l.kind = LOCATION_HOST_NAMED;
-		l.reason = HOST_SOURCE_VDSO;
-		l.name = spool_writer_string(n->spool, "[vdso]", 6);
-		put(n, s, &l);
-		return;
-	case MODULE_FILE:
-		break;
-	}
-	l.module = module_row(n, m->module);
-	if (!m->module->id.len) {
-		/* The module keeps the path, so that somebody can see what lacks an id. */
-		n->unresolved++;
-		n->unreadable++;
-		put_unresolved(n, s, pc, mode, UNRESOLVED_NO_ID, l.module);
-		return;
-	}
-	l.kind = LOCATION_FILE_OFF;
-	put(n, s, &l);
-}
-
-static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
-			   const struct event *e, uint64_t pc, enum location_mode mode)
-{
-	struct cached_frame *known =
-		p ? sample_cache_frame(&n->cache, p->maps->version, pc, mode) : NULL;
-	const struct mapping *m;
-
-	n->user_frames++;
-	if (known && known->location != LOCATION_NO_INDEX && s->count < ARRAY_LEN(s->frames)) {
-		s->frames[s->count++] = known->location;
-		return;
-	}
-	m = user_mapping(p, pc, mode);
-	if (!m) {
-		n->unresolved++;
-		put_unresolved(n, s, pc, mode, no_mapping(s, p, e), LOCATION_NO_INDEX);
-		return;
-	}
-	if (m->module->id_state != MODULE_ID_KNOWN)
-		n->is_final = false;
-	if (m->module->kind == MODULE_ANONYMOUS)
-		put_anonymous(n, s, p, pc, mode, e->time_ns);
-	else
-		put_mapped(n, s, m, pc, mode);
-	if (known && m->module->kind == MODULE_FILE && m->module->id.len && s->count)
-		known->location = s->frames[s->count - 1];
-}
-
-/*
- * How many of the user frames are to be believed. Code without frame pointers leaves anything in
- * their register, and the kernel follows it: a caller in no executable memory is not one, and what
- * comes behind is chance. It is kept, to be seen, as the last one. Nothing can be said of a process
- * whose mappings are not all known. *ret_cut tells whether such a frame ends the stack.
- */
-static uint16_t plausible_count(const struct proc *p, const struct event *e, const uint64_t *pcs,
-				bool *ret_cut)
-{
-	*ret_cut = false;
-	if (!p || !p->maps->count || p->must_scan || is_in_exec(e))
-		return e->sample.user_count;
-	for (uint16_t i = 1; i < e->sample.user_count; i++) {
-		if (user_mapping(p, pcs[i], LOCATION_RETURN))
-			continue;
-		*ret_cut = true;
-		return i + 1;
-	}
-	return e->sample.user_count;
-}
-
-static void put_user(struct normaliser *n, struct stack *s, const struct proc *p,
-		     const struct event *e, const uint64_t *pcs)
-{
-	const uint16_t shared = e->sample.flags & SAMPLE_SHARED_DEPTH ? e->sample.kernel_count : 0;
-	bool is_cut;
-	uint16_t count = plausible_count(p, e, pcs, &is_cut);
-
-	for (uint16_t i = 0; i < count; i++)
-		put_user_frame(n, s, p, e, pcs[i], user_mode(e, i));
-	if (is_cut)
-		s->flags |= SPOOL_STACK_IMPLAUSIBLE;
-	else if (count + shared >= n->depth_max)
-		s->flags |= SPOOL_STACK_USER_TRUNCATED;
-	if (e->sample.user_count || e->sample.flags & SAMPLE_KERNEL_THREAD)
-		return;
-	s->flags |= SPOOL_STACK_NO_USER;
-	put_pseudo(n, s,
-		   is_in_exec(e)                      ? "[no user stack: exec]"
-		   : e->sample.flags & SAMPLE_EXITING ? "[no user stack: exiting]"
-						      : "[no user stack: read fault]");
 }
 
 /* --- samples --------------------------------------------------------------------------------- */
@@ -379,7 +108,7 @@ static bool get_context(const struct normaliser *n, const struct event *e, const
 	*ret = (struct sample_context){
 		.maps_version = is_kernel || !p ? 0 : p->maps->version,
 		.kernel_version = n->kernel.read_ns,
-		.in_exec = is_in_exec(e),
+		.in_exec = frames_in_exec(e),
 	};
 	return is_kernel || (p && !p->must_scan && !p->is_gone);
 }
@@ -428,10 +157,10 @@ static void write_sample(struct normaliser *n, const struct event *e, const stru
 	}
 	n->is_final = is_known;
 	s.count = s.flags = 0;
-	put_kernel(n, &s, e, pcs);
-	put_user(n, &s, p, e, pcs + e->sample.kernel_count);
+	frames_put_kernel(n, &s, e, pcs);
+	frames_put_user(n, &s, p, e, pcs + e->sample.kernel_count);
 	if (!s.count)
-		put_pseudo(n, &s, "[no stack: read fault]");
+		frames_put_pseudo(n, &s, "[no stack: read fault]");
 	stack = spool_writer_stack(n->spool, s.frames, s.count, s.flags);
 	if (n->is_final && stack != LOCATION_NO_INDEX) {
 		const struct cached_stack row = {
@@ -480,10 +209,10 @@ static bool must_wait(struct normaliser *n, const struct event *e, struct proc *
 		return false;
 	if (p->maps->has_anonymous && !p->jit)
 		p->jit = jit_new();
-	count = plausible_count(p, e, pcs, &is_cut);
+	count = frames_plausible_count(p, e, pcs, &is_cut);
 	for (uint16_t i = 0; i < count; i++) {
-		const enum location_mode mode = user_mode(e, i);
-		const struct mapping *m = user_mapping(p, pcs[i], mode);
+		const enum location_mode mode = frames_user_mode(e, i);
+		const struct mapping *m = frames_user_mapping(p, pcs[i], mode);
 
 		if (m && m->module->kind == MODULE_ANONYMOUS && p->jit)
 			wait |= jit_want(p->jit, mode == LOCATION_RETURN ? pcs[i] - 1 : pcs[i],

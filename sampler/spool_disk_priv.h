@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_DISK_PRIV_H
+#define RAWSTACK_SPOOL_DISK_PRIV_H
+/*
+ * What spool_disk.c (threads and the queue between them) and spool_disk_work.c (what they do)
+ * share.
+ */
+#include <pthread.h>
+
+#include "spool_disk.h"
+#include "spool_keep.h"
+
+enum {
+	CLOSING_MAX = 8
+};
+
+/* What may take long: a second thread does it, so that appending goes on meanwhile. */
+enum chore_kind {
+	CHORE_SYNC,
+	CHORE_FINISH, /* sync and close */
+	CHORE_PACK,
+};
+
+enum chore_state {
+	CHORE_NONE,
+	CHORE_ASKED,
+	CHORE_DONE,
+};
+
+struct chore {
+	enum chore_state state; /* under the lock; the rest belongs to who the state says */
+	enum chore_kind kind;
+	int fd, rc;
+	uint64_t segment, len;
+};
+
+struct spool_disk {
+	const struct io *io;
+	const struct spool_origin *origin;
+	struct spool_limits limits;
+	int dir_fd, lock_fd;
+	uint64_t first;
+
+	/* Of whoever does the work: the caller, or the first thread. */
+	int fd; /* the segment that is appended to; -1: none */
+	uint64_t segment, end;
+	struct spool_origin current; /* of that segment */
+	uint64_t synced_ns, limits_ns;
+	bool failing, dirty;
+	struct spool_keep keep;
+	struct {
+		int fd;
+		uint64_t segment;
+	} closing[CLOSING_MAX]; /* ended, not yet synced and closed */
+	size_t closing_count;
+
+	bool detached, has_lock;
+	pthread_t worker, helper;
+	pthread_mutex_t lock;
+	pthread_cond_t wake, wake_helper; /* of the two threads */
+	/* Under the lock. */
+	struct spool_chunk *queue, **queue_end;
+	uint64_t queue_len;
+	struct spool_disk_state state;
+	struct err err;
+	bool unreported, stopping, helper_stopping;
+	struct chore chore;
+};
+
+uint64_t spool_disk_now_ns(const struct spool_disk *d);
+
+/* What may take long: of the helper, or of who asks when there is none. */
+void spool_disk_run_chore(struct spool_disk *d, struct chore *c);
+
+/* All that follows is of whoever does the work. What became of a chore: */
+void spool_disk_take_chore(struct spool_disk *d, const struct chore *c);
+
+/* Whether a chore was taken on: there is one helper. */
+bool spool_disk_ask(struct spool_disk *d, enum chore_kind kind, int fd, uint64_t segment);
+
+void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c);
+
+/* Nothing is appended to the current segment any more. What is left of its room is given back if
+ * everything was written. */
+void spool_disk_end_segment(struct spool_disk *d, bool is_whole);
+
+/* Has segments that ended synced and closed, one after the other. */
+void spool_disk_finish_next(struct spool_disk *d);
+
+/* What time asks for: syncs, limits, packing; and when the next of it is due. */
+void spool_disk_do_due(struct spool_disk *d);
+uint64_t spool_disk_next_due(const struct spool_disk *d);
+
+#endif

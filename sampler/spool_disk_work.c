@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "spool_disk_priv.h"
+#include "spool_squeeze.h"
+
+uint64_t spool_disk_now_ns(const struct spool_disk *d)
+{
+	return d->io->mono_ns(d->io->ctx);
+}
+
+/* --- state ----------------------------------------------------------------------------------- */
+
+static void tell(struct spool_disk *d, const struct err *why)
+{
+	pthread_mutex_lock(&d->lock);
+	if (!d->failing) {
+		d->err = *why;
+		d->unreported = true;
+	}
+	pthread_mutex_unlock(&d->lock);
+	d->failing = true;
+}
+
+static void count_lost(struct spool_disk *d, uint64_t samples)
+{
+	pthread_mutex_lock(&d->lock);
+	d->state.lost += samples;
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void give_up(struct spool_disk *d, uint64_t segment)
+{
+	pthread_mutex_lock(&d->lock);
+	if (segment > d->state.given_up)
+		d->state.given_up = segment;
+	pthread_mutex_unlock(&d->lock);
+}
+
+static void apply_limits(struct spool_disk *d, uint64_t more, bool *ret_floor)
+{
+	bool floor = spool_keep_apply(&d->keep, d->fd >= 0 ? d->limits.segment_len : 0, more);
+
+	d->limits_ns = spool_disk_now_ns(d);
+	pthread_mutex_lock(&d->lock);
+	d->state.dropped = d->keep.dropped;
+	pthread_mutex_unlock(&d->lock);
+	if (ret_floor)
+		*ret_floor = floor;
+}
+
+/* --- chores ---------------------------------------------------------------------------------- */
+
+void spool_disk_run_chore(struct spool_disk *d, struct chore *c)
+{
+	const struct io *io = d->io;
+
+	switch (c->kind) {
+	case CHORE_SYNC:
+		c->rc = io->sync(io->ctx, c->fd);
+		break;
+	case CHORE_FINISH:
+		c->rc = io->sync(io->ctx, c->fd);
+		io->close(io->ctx, c->fd);
+		break;
+	case CHORE_PACK:
+		c->rc = spool_squeeze(io, d->dir_fd, c->segment, &c->len, NULL);
+		break;
+	}
+}
+
+/* After a failed sync nobody knows what of the file is on the disk, and asking again would only
+ * hide it: a new file it is. */
+static void take_sync(struct spool_disk *d, const struct chore *c)
+{
+	struct err err;
+
+	if (!c->rc)
+		return;
+	err_sys(&err, -c->rc, "sync of spool segment %016llx", (unsigned long long)c->segment);
+	tell(d, &err);
+	if (c->kind == CHORE_SYNC && d->fd >= 0 && c->segment == d->segment) {
+		give_up(d, d->segment);
+		spool_disk_end_segment(d, false);
+	}
+}
+
+static void take_packed(struct spool_disk *d, const struct chore *c)
+{
+	struct spool_kept *k = spool_keep_find(&d->keep, c->segment);
+	char temp[SPOOL_SQUEEZED_NAME_MAX], name[SPOOL_NAME_MAX];
+
+	if (k)
+		k->is_final = true;
+	if (c->rc != 1)
+		return;
+	spool_squeezed_name(c->segment, temp);
+	/* Limits may have dropped it meanwhile: then it must not come back. The directory is not
+	 * synced: after a power cut either of the two is there, and both are whole. */
+	if (k &&
+	    d->io->rename(d->io->ctx, d->dir_fd, temp, spool_segment_name(c->segment, name)) == 0)
+		k->len = c->len;
+	else
+		d->io->unlink(d->io->ctx, d->dir_fd, temp);
+}
+
+void spool_disk_take_chore(struct spool_disk *d, const struct chore *c)
+{
+	if (c->kind == CHORE_PACK)
+		take_packed(d, c);
+	else
+		take_sync(d, c);
+}
+
+bool spool_disk_ask(struct spool_disk *d, enum chore_kind kind, int fd, uint64_t segment)
+{
+	struct chore c = {CHORE_ASKED, kind, fd, 0, segment, 0};
+	bool taken;
+
+	if (!d->detached) {
+		spool_disk_run_chore(d, &c);
+		spool_disk_take_chore(d, &c);
+		return true;
+	}
+	pthread_mutex_lock(&d->lock);
+	taken = d->chore.state == CHORE_NONE;
+	if (taken)
+		d->chore = c;
+	pthread_mutex_unlock(&d->lock);
+	if (taken)
+		pthread_cond_signal(&d->wake_helper);
+	return taken;
+}
+
+void spool_disk_finish_next(struct spool_disk *d)
+{
+	while (d->closing_count &&
+	       spool_disk_ask(d, CHORE_FINISH, d->closing[0].fd, d->closing[0].segment))
+		memmove(d->closing, d->closing + 1, --d->closing_count * sizeof(*d->closing));
+}
+
+static void pack_next(struct spool_disk *d)
+{
+	const struct spool_kept *k = d->detached ? spool_keep_unpacked(&d->keep) : NULL;
+
+	/* While one is packed it is there twice: that is no reason to go below the floor. */
+	if (k && !d->closing_count &&
+	    d->io->free_bytes(d->io->ctx, d->dir_fd) >= d->limits.free_floor + k->len)
+		spool_disk_ask(d, CHORE_PACK, -1, k->number);
+}
+
+/* --- segments -------------------------------------------------------------------------------- */
+
+void spool_disk_end_segment(struct spool_disk *d, bool is_whole)
+{
+	uint64_t len = d->limits.segment_len;
+
+	if (d->fd < 0)
+		return;
+	if (is_whole && d->io->truncate(d->io->ctx, d->fd, (off_t)d->end) == 0)
+		len = d->end;
+	if (!is_whole || d->closing_count == CLOSING_MAX) {
+		if (is_whole)
+			d->io->sync(d->io->ctx, d->fd);
+		d->io->close(d->io->ctx, d->fd);
+	} else {
+		d->closing[d->closing_count].fd = d->fd;
+		d->closing[d->closing_count++].segment = d->segment;
+	}
+	d->fd = -1;
+	spool_keep_add(&d->keep, d->segment, len, &d->current);
+	spool_disk_finish_next(d);
+}
+
+static int fill_segment(struct spool_disk *d, int fd, struct err *err)
+{
+	const struct spool_segment_info info = {
+		.segment = d->segment,
+		.segment_len = d->limits.segment_len,
+		.sync_ns = d->limits.sync_ns,
+		.origin = d->current,
+	};
+	uint8_t header[SPOOL_HEADER_MAX];
+	int rc;
+
+	/* All of the room is taken now, so that a full disk is met here and not in the middle. */
+	rc = d->io->allocate(d->io->ctx, fd, (off_t)d->limits.segment_len);
+	if (rc)
+		return err_sys(err, -rc, "room for a spool segment");
+	d->end = spool_header_encode(&info, header);
+	rc = io_write_all(d->io, fd, header, d->end, 0, err);
+	if (rc)
+		return rc;
+	rc = d->io->sync(d->io->ctx, fd);
+	return rc ? err_sys(err, -rc, "sync of a spool segment") : 0;
+}
+
+static int create_segment(struct spool_disk *d, struct err *err)
+{
+	char name[SPOOL_NAME_MAX], temp[SPOOL_NAME_MAX + 8];
+	bool floor;
+	int fd, rc;
+
+	apply_limits(d, d->limits.segment_len, &floor);
+	if (!floor)
+		return err_set(err, ERR_LIMIT,
+			       "spool: the file system would have less than %llu MiB free",
+			       (unsigned long long)(d->limits.free_floor / MIB));
+	spool_segment_name(d->segment, name);
+	snprintf(temp, sizeof(temp), ".%s.tmp", name);
+	fd = d->io->open(d->io->ctx, d->dir_fd, temp, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (fd < 0)
+		return err_sys(err, -fd, "spool segment");
+	rc = fill_segment(d, fd, err);
+	if (!rc) {
+		rc = d->io->rename(d->io->ctx, d->dir_fd, temp, name);
+		if (rc)
+			rc = err_sys(err, -rc, "rename of a spool segment");
+	}
+	if (rc) {
+		d->io->close(d->io->ctx, fd);
+		d->io->unlink(d->io->ctx, d->dir_fd, temp);
+		return rc;
+	}
+	rc = d->io->sync(d->io->ctx, d->dir_fd);
+	if (rc) {
+		d->io->close(d->io->ctx, fd);
+		d->io->unlink(d->io->ctx, d->dir_fd, name);
+		return err_sys(err, -rc, "sync of the spool directory");
+	}
+	d->fd = fd;
+	d->synced_ns = spool_disk_now_ns(d);
+	d->dirty = false;
+	return 0;
+}
+
+static void begin_segment(struct spool_disk *d, const struct spool_chunk *c)
+{
+	struct err err;
+
+	spool_disk_end_segment(d, true);
+	d->segment = c->segment;
+	d->current = *d->origin;
+	d->current.mono_ns = c->mono_ns;
+	d->current.real_ns = c->real_ns;
+	if (create_segment(d, &err)) {
+		tell(d, &err);
+		give_up(d, d->segment);
+	} else {
+		d->failing = false;
+	}
+}
+
+/* A part of a chunk may get there on an error, and then later records cannot follow: the segment
+ * ends here. */
+void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
+{
+	struct err err;
+
+	if (c->begins)
+		begin_segment(d, c);
+	if (d->fd < 0 || c->segment != d->segment) {
+		count_lost(d, c->samples);
+		return;
+	}
+	if (c->len && io_write_all(d->io, d->fd, c->bytes, c->len, (off_t)d->end, &err)) {
+		err_prefix(&err, "spool segment %016llx", (unsigned long long)d->segment);
+		tell(d, &err);
+		count_lost(d, c->samples);
+		give_up(d, d->segment);
+		spool_disk_end_segment(d, false);
+		return;
+	}
+	d->end += c->len;
+	d->dirty |= c->len > 0;
+	if (c->ends)
+		spool_disk_end_segment(d, true);
+}
+
+/* --- by time --------------------------------------------------------------------------------- */
+
+/* For the thread, which is awake for a chunk, a little early saves waking up for it. */
+static bool is_due(const struct spool_disk *d, uint64_t last_ns)
+{
+	const uint64_t early_ns = d->detached ? d->limits.sync_ns / 8 : 0;
+
+	return spool_disk_now_ns(d) - last_ns >= d->limits.sync_ns - early_ns;
+}
+
+void spool_disk_do_due(struct spool_disk *d)
+{
+	spool_disk_finish_next(d);
+	if (d->fd >= 0 && is_due(d, d->synced_ns) &&
+	    (!d->dirty || spool_disk_ask(d, CHORE_SYNC, d->fd, d->segment))) {
+		d->synced_ns = spool_disk_now_ns(d);
+		d->dirty = false;
+	}
+	if (is_due(d, d->limits_ns))
+		apply_limits(d, 0, NULL);
+	pack_next(d);
+}
+
+uint64_t spool_disk_next_due(const struct spool_disk *d)
+{
+	uint64_t due = d->limits_ns + d->limits.sync_ns;
+
+	if (d->fd >= 0 && d->dirty && d->synced_ns + d->limits.sync_ns < due)
+		due = d->synced_ns + d->limits.sync_ns;
+	return due;
+}
