@@ -129,6 +129,17 @@ static int32_t syscall_of(struct task_struct *task)
 	return -1;
 }
 
+enum {
+	X86_CS_OFF = 136, /* in the registers that the context begins with, <asm/ptrace.h> */
+};
+
+/* Then there is no kernel part, and asking for it costs a microsecond of cold caches. */
+static bool was_in_user_mode(const void *ctx)
+{
+	return bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax) &&
+	       (*(const volatile uint64_t *)((const char *)ctx + X86_CS_OFF) & 3) == 3;
+}
+
 /* Each step is one to one for a given address, so stacks that differ in one frame never meet. 0: no
  * hash is wanted. */
 static uint64_t hash_of(const struct sampler_event *e, uint32_t count)
@@ -187,7 +198,8 @@ int sampler_tick(void *ctx)
 		   (task->flags & TASK_EXITING ? SAMPLER_EXITING : 0);
 	e->syscall = e->flags & SAMPLER_KERNEL_THREAD ? -1 : syscall_of(task);
 
-	kernel_len = bpf_get_stack(ctx, e->pcs, SAMPLER_DEPTH_MAX * 8, 0);
+	kernel_len =
+		was_in_user_mode(ctx) ? 0 : bpf_get_stack(ctx, e->pcs, SAMPLER_DEPTH_MAX * 8, 0);
 	e->kernel_err = kernel_len < 0 ? (int16_t)kernel_len : 0;
 	if (kernel_len < 0)
 		kernel_len = 0;
