@@ -313,16 +313,16 @@ static int compare(struct trial *j, uint64_t start, uint64_t end, struct err *er
 	struct rsym_spot spots[RSYM_FRAMES_MAX];
 	int want_count = judge_expect(&j->judge->facts, start, want, ARRAY_LEN(want));
 	int have_count = rsym_lookup(j->t, start - j->judge->bias, have, ARRAY_LEN(have));
-	bool equal = want_count == have_count;
+	bool equal = want_count == have_count, has_spots = j->has_spots;
 	int rc = want_count < 0 ? no_memory(err) : 0;
 
 	for (int i = 0; i < want_count && !rc; i++)
 		rc = expected(j, &want[i], &a[i], err);
-	if (j->has_spots)
+	if (has_spots)
 		rsym_spots(j->t, start - j->judge->bias, spots, (size_t)have_count);
 	for (int i = 0; i < have_count && !rc; i++) {
 		rc = found(j, &have[i], i + 1 == have_count, &b[i], err);
-		if (j->has_spots)
+		if (has_spots)
 			b[i].spot = spots[i].column + (spots[i].discriminator << 16);
 	}
 	for (int i = 0; i < want_count && equal && !rc; i++)

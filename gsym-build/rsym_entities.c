@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rsym_entities.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "rsym_bits.h"
@@ -288,9 +289,11 @@ static void pack_function(const struct rsym_entities *e, uint32_t function, stru
 			  unsigned int width, struct buf *decls)
 {
 	const struct rsym_content_function *f = &e->content->functions[function];
-	uint64_t listed = (UINT64_C(1) << width) - 1;
+	uint64_t listed;
 	uint32_t delta;
 
+	assert(width <= 32);
+	listed = (UINT64_C(1) << width) - 1;
 	if (decl_of(e, function, &delta) && delta < listed) {
 		bits_put(bits, delta, width);
 	} else {
