@@ -34,8 +34,8 @@ int resolve_local(struct local_table *t, const struct resolve_query *query,
 		  struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
 	_cleanup_(namer_freep) struct namer *n = NULL;
-	_cleanup_(freep) uint64_t *places = malloc((query->count + 1) * sizeof(*places));
-	_cleanup_(freep) uint64_t *vaddrs = malloc((query->count + 1) * sizeof(*vaddrs));
+	_cleanup_(freep) uint64_t *places = calloc(query->count + 1, sizeof(*places));
+	_cleanup_(freep) uint64_t *vaddrs = calloc(query->count + 1, sizeof(*vaddrs));
 	struct resolve_query q = *query;
 	int rc = 0;
 

@@ -371,7 +371,7 @@ class Comparison:
     equal_of_all: float
     decided: float  # equal, or different in our favour
     differences: list
-    beyond: int  # LLVM has no line there; a symbol holds the address, and the line is in the rows
+    beyond: int  # LLVM has no line there and we have; a symbol, a peer or the rows decided it
     plt_unnamed: int  # addresses in PLT stubs that we have no name for
 
 
@@ -407,7 +407,7 @@ def compare(path, reference, addresses, answers, named_by_dwarf):
         section = judge.symbols.section_of(address)
         unnamed += not ours and section is not None and section.name.startswith((".plt", ".iplt"))
     beyond = sum(
-        d.kind == "beyond LLVM" and bool(places(d.ours)) and not places(d.llvm)
+        d.kind in IN_FAVOUR and bool(places(d.ours)) and not places(d.llvm)
         for d in differences
     )
     return Comparison(
