@@ -13,7 +13,7 @@ __attribute__((constructor)) static void choose_seed(void)
 	seed[1] |= UINT64_C(1) << 63; /* never 0 with what is added to it */
 }
 
-static size_t hash_of(uint64_t a, uint32_t b)
+size_t id_map_hash(uint64_t a, uint32_t b)
 {
 	__extension__ unsigned __int128 product =
 		(unsigned __int128)(a ^ seed[0]) * (seed[1] ^ (uint64_t)b << 20);
@@ -22,9 +22,9 @@ static size_t hash_of(uint64_t a, uint32_t b)
 }
 
 /* The slot that holds the key, or the free one where it belongs. */
-static struct id_map_slot *slot_of(const struct id_map *m, uint64_t a, uint32_t b)
+static struct id_map_slot *slot_of(const struct id_map *m, size_t hash, uint64_t a, uint32_t b)
 {
-	size_t mask = m->slot_count - 1, i = hash_of(a, b) & mask;
+	size_t mask = m->slot_count - 1, i = hash & mask;
 
 	while (m->slots[i].epoch == m->epoch && (m->slots[i].a != a || m->slots[i].b != b))
 		i = (i + 1) & mask;
@@ -46,7 +46,7 @@ static bool grow(struct id_map *m)
 
 		if (from->epoch != m->epoch)
 			continue;
-		to = slot_of(&next, from->a, from->b);
+		to = slot_of(&next, id_map_hash(from->a, from->b), from->a, from->b);
 		*to = *from;
 		to->epoch = next.epoch;
 	}
@@ -55,38 +55,34 @@ static bool grow(struct id_map *m)
 	return true;
 }
 
-void id_map_fetch(const struct id_map *m, uint64_t a, uint32_t b)
-{
-	if (m->slot_count)
-		__builtin_prefetch(&m->slots[hash_of(a, b) & (m->slot_count - 1)]);
-}
-
-uint32_t *id_map_find(const struct id_map *m, uint64_t a, uint32_t b)
+uint32_t *id_map_find(const struct id_map *m, size_t hash, uint64_t a, uint32_t b)
 {
 	struct id_map_slot *s;
 
 	if (!m->count)
 		return NULL;
-	s = slot_of(m, a, b);
+	s = slot_of(m, hash, a, b);
 	return s->epoch == m->epoch ? &s->value : NULL;
 }
 
-uint32_t *id_map_add(struct id_map *m, uint64_t a, uint32_t b, bool *ret_new)
+uint32_t *id_map_add(struct id_map *m, size_t hash, uint64_t a, uint32_t b, bool *ret_new)
 {
-	struct id_map_slot *s;
+	struct id_map_slot *s = NULL;
 
 	*ret_new = false;
 	if (m->slot_count) {
-		s = slot_of(m, a, b);
+		s = slot_of(m, hash, a, b);
 		if (s->epoch == m->epoch)
 			return &s->value;
 	}
 	if (m->count == m->max)
 		return NULL;
 	/* Full at five eighths. */
-	if (8 * (m->count + 1) > 5 * m->slot_count && !grow(m))
-		return NULL;
-	s = slot_of(m, a, b);
+	if (8 * (m->count + 1) > 5 * m->slot_count) {
+		if (!grow(m))
+			return NULL;
+		s = slot_of(m, hash, a, b);
+	}
 	*s = (struct id_map_slot){a, b, 0, m->epoch};
 	m->count++;
 	*ret_new = true;

@@ -25,15 +25,22 @@ struct id_map {
 		.max = (max_count) \
 	}
 
-/* For many keys in a row: id_map_fetch() some keys ahead of the call that uses them. */
-void id_map_fetch(const struct id_map *m, uint64_t a, uint32_t b);
+size_t id_map_hash(uint64_t a, uint32_t b);
 
-/* The value of a key; NULL when it is not there. Valid until the next id_map_add(). */
-uint32_t *id_map_find(const struct id_map *m, uint64_t a, uint32_t b);
+/* For many keys in a row: fetches the slot of a key with this hash, some keys ahead of its use. */
+static inline void id_map_fetch(const struct id_map *m, size_t hash)
+{
+	if (m->slot_count)
+		__builtin_prefetch(&m->slots[hash & (m->slot_count - 1)]);
+}
+
+/* The value of a key, whose hash the caller has; NULL when it is not there. Valid until the next
+ * id_map_add(). */
+uint32_t *id_map_find(const struct id_map *m, size_t hash, uint64_t a, uint32_t b);
 
 /* The same, adding a key that is not there with value 0. NULL when the ceiling or memory is
  * reached. *ret_new says whether it was added. */
-uint32_t *id_map_add(struct id_map *m, uint64_t a, uint32_t b, bool *ret_new);
+uint32_t *id_map_add(struct id_map *m, size_t hash, uint64_t a, uint32_t b, bool *ret_new);
 
 void id_map_reset(struct id_map *m); /* empties it, keeps the memory */
 void id_map_done(struct id_map *m);

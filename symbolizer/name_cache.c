@@ -14,7 +14,7 @@ enum {
 	KIND_BITS = 2,
 	TEXT_COST = 48, /* of a text beside its bytes: its slot, at the map's worst load */
 	LONGEST_SHARE = 8,
-	GROUP = 16, /* texts whose memory is fetched ahead */
+	AHEAD = 16, /* texts between the steps of a look-up, each of which fetches for the next */
 };
 
 struct half {
@@ -65,50 +65,40 @@ static bool key_of(const struct name_ask *a, uint32_t *ret)
 	return a->string <= UINT32_MAX >> KIND_BITS;
 }
 
-/* Where the text of each stands; NULL for those that are not there. */
-static void find(struct name_cache *c, uint64_t number, struct name_ask *asks, size_t count,
-		 const uint8_t **at)
+/* A text on its way: both steps are waits for memory that is seldom near. */
+struct step {
+	size_t hash;
+	const uint8_t *at; /* NULL when it is not there */
+};
+
+static void find(struct name_cache *c, uint64_t number, struct name_ask *a, struct step *step)
 {
+	const uint32_t *off = NULL;
+	struct half *h = &c->young;
 	uint32_t key;
 
-	for (size_t i = 0; i < count; i++)
-		if (key_of(&asks[i], &key))
-			id_map_fetch(&c->young.ids, number, key);
-	for (size_t i = 0; i < count; i++) {
-		const uint32_t *off = NULL;
-		struct half *h = &c->young;
-
-		if (key_of(&asks[i], &key)) {
-			off = id_map_find(&h->ids, number, key);
-			if (!off)
-				off = id_map_find(&(h = &c->old)->ids, number, key);
-		}
-		at[i] = off ? h->texts.p + *off : NULL;
-		asks[i].found = off != NULL;
-		asks[i].old = off && h == &c->old;
-		if (off) {
-			__builtin_prefetch(at[i]);
-			__builtin_prefetch(at[i] + 64);
-		}
+	if (key_of(a, &key)) {
+		off = id_map_find(&h->ids, step->hash, number, key);
+		if (!off)
+			off = id_map_find(&(h = &c->old)->ids, step->hash, number, key);
+	}
+	step->at = off ? h->texts.p + *off : NULL;
+	a->old = off && h == &c->old;
+	if (off) {
+		__builtin_prefetch(step->at);
+		__builtin_prefetch(step->at + 64);
 	}
 }
 
-static bool copy(struct name_ask *asks, size_t count, const uint8_t *const *at, struct buf *to,
-		 bool *any_old)
+static bool copy(struct name_ask *a, const uint8_t *at, struct buf *to)
 {
-	for (size_t i = 0; i < count; i++) {
-		if (!at[i])
-			continue;
-		memcpy(&asks[i].len, at[i], sizeof(asks[i].len));
-		asks[i].off = (uint32_t)to->len;
-		*any_old = *any_old || asks[i].old;
-		if (buf_append(to, at[i] + sizeof(asks[i].len), asks[i].len))
-			continue;
-		for (; i < count; i++)
-			asks[i].found = asks[i].old = false;
-		return false;
-	}
-	return true;
+	if (!at)
+		return true;
+	memcpy(&a->len, at, sizeof(a->len));
+	a->off = (uint32_t)to->len;
+	a->found = buf_append(to, at + sizeof(a->len), a->len);
+	a->old = a->old && a->found;
+	return a->found;
 }
 
 /* With the lock held for writing. */
@@ -130,7 +120,7 @@ static void add(struct name_cache *c, uint64_t number, const struct name_ask *a,
 		buf_reset(&dropped.texts);
 		c->young = dropped;
 	}
-	at = id_map_add(&h->ids, number, key, &is_new);
+	at = id_map_add(&h->ids, id_map_hash(number, key), number, key, &is_new);
 	if (!at || !is_new)
 		return;
 	*at = (uint32_t)h->texts.len;
@@ -140,24 +130,47 @@ static void add(struct name_cache *c, uint64_t number, const struct name_ask *a,
 		half_done(h);
 }
 
+/* With the lock held for reading. */
+static bool get(struct name_cache *c, uint64_t number, struct name_ask *asks, size_t count,
+		struct buf *to)
+{
+	struct step steps[2 * AHEAD];
+	uint32_t key;
+
+	for (size_t i = 0; i < count + 2 * AHEAD; i++) {
+		struct step *step = &steps[i % (2 * AHEAD)];
+
+		/* The oldest first: its place is the newest's. */
+		if (i >= 2 * AHEAD && !copy(&asks[i - 2 * AHEAD], step->at, to)) {
+			for (size_t k = i - 2 * AHEAD; k < count; k++)
+				asks[k].old = false;
+			return false;
+		}
+		if (i < count) {
+			key_of(&asks[i], &key);
+			step->hash = id_map_hash(number, key);
+			id_map_fetch(&c->young.ids, step->hash);
+		}
+		if (i >= AHEAD && i - AHEAD < count)
+			find(c, number, &asks[i - AHEAD], &steps[(i - AHEAD) % (2 * AHEAD)]);
+	}
+	return true;
+}
+
 bool name_cache_get(struct name_cache *c, uint64_t number, struct name_ask *asks, size_t count,
 		    struct buf *to)
 {
-	const uint8_t *at[GROUP];
-	bool any_old = false, fits = true;
+	bool any_old = false, fits;
 
 	for (size_t i = 0; i < count; i++)
 		asks[i].found = asks[i].old = false;
 	if (!c)
 		return true;
 	pthread_rwlock_rdlock(&c->lock);
-	for (size_t i = 0; fits && i < count; i += GROUP) {
-		size_t n = count - i < GROUP ? count - i : GROUP;
-
-		find(c, number, asks + i, n, at);
-		fits = copy(asks + i, n, at, to, &any_old);
-	}
+	fits = get(c, number, asks, count, to);
 	pthread_rwlock_unlock(&c->lock);
+	for (size_t i = 0; i < count && !any_old; i++)
+		any_old = asks[i].old;
 	if (!any_old)
 		return fits;
 	pthread_rwlock_wrlock(&c->lock);

@@ -255,19 +255,31 @@ static bool add_place(struct reply_names *n, uint32_t function, uint32_t file, u
 	return true;
 }
 
+static size_t fetch_place(const struct reply_names *n, const struct rsym_frame *f)
+{
+	size_t hash = id_map_hash(in_table(n, f->function), f->file);
+
+	id_map_fetch(&n->place_ids, hash);
+	return hash;
+}
+
 /* Puts places into the frames; new ones stand behind first_place. */
 static bool find_places(struct reply_names *n, struct rsym_frame *frames, size_t count)
 {
+	size_t hashes[AHEAD];
 	bool all = true;
 
+	for (size_t i = 0; i < count && i < AHEAD; i++)
+		hashes[i] = fetch_place(n, &frames[i]);
 	for (size_t i = 0; i < count; i++) {
 		struct rsym_frame *f = &frames[i];
+		size_t hash = hashes[i % AHEAD];
 		uint32_t *place;
 		bool is_new;
 
 		if (i + AHEAD < count)
-			id_map_fetch(&n->place_ids, in_table(n, f[AHEAD].function), f[AHEAD].file);
-		place = id_map_add(&n->place_ids, in_table(n, f->function), f->file, &is_new);
+			hashes[i % AHEAD] = fetch_place(n, f + AHEAD);
+		place = id_map_add(&n->place_ids, hash, in_table(n, f->function), f->file, &is_new);
 		if (place && is_new && !add_place(n, f->function, f->file, place))
 			*place = RSYM_NONE;
 		f->function = place ? *place : RSYM_NONE;
@@ -282,12 +294,14 @@ static bool find_files(struct reply_names *n)
 	for (size_t i = n->first_place; i < n->place_count; i++) {
 		struct reply_place *p = &n->places[i];
 		uint32_t *file;
+		uint64_t key;
 		bool is_new;
 
 		p->path = RSYM_NONE;
 		if (p->file == RSYM_NONE)
 			continue;
-		file = id_map_add(&n->file_ids, in_table(n, p->file), 0, &is_new);
+		key = in_table(n, p->file);
+		file = id_map_add(&n->file_ids, id_map_hash(key, 0), key, 0, &is_new);
 		if (!file ||
 		    (is_new && !grow_array((void **)&n->files, &n->files_cap, n->file_count + 1,
 					   sizeof(n->files[0]), ROWS_MAX)))
@@ -368,15 +382,22 @@ bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_
 
 /* --- the reply ----------------------------------------------------------------------------- */
 
-static uint32_t add_string(struct reply_names *n, const void *p, size_t len)
+static uint32_t add_hashed(struct reply_names *n, uint32_t hash, const void *p, size_t len)
 {
-	bool is_new, fits = len + STRING_COST <= LIMIT_REPLY_LEN - n->size;
-	uint32_t id =
-		fits ? intern_add(&n->strings, p, len, &is_new) : intern_find(&n->strings, p, len);
+	bool is_new;
+	uint32_t id;
 
-	if (fits && id != INTERN_FULL && is_new)
+	if (len + STRING_COST > LIMIT_REPLY_LEN - n->size)
+		return intern_find(&n->strings, p, len);
+	id = intern_add_hashed(&n->strings, hash, p, len, &is_new);
+	if (id != INTERN_FULL && is_new)
 		n->size += len + STRING_COST;
 	return id;
+}
+
+static uint32_t add_string(struct reply_names *n, const void *p, size_t len)
+{
+	return add_hashed(n, intern_hash(p, len), p, len);
 }
 
 static uint32_t path_of(struct reply_names *n, uint32_t path)
@@ -401,11 +422,16 @@ static uint32_t add_function(struct reply_names *n, const struct reply_function 
 	return (uint32_t)n->function_count++;
 }
 
-uint32_t reply_names_add_row(struct reply_names *n, uint32_t place)
+static uint32_t hash_of_name(const struct reply_names *n, const struct reply_place *p)
+{
+	return intern_hash(n->bytes.p + p->name, p->name_len);
+}
+
+static uint32_t add_row(struct reply_names *n, uint32_t place, uint32_t hash)
 {
 	struct reply_place *p = &n->places[place];
 	struct reply_function f = {
-		.name = add_string(n, n->bytes.p + p->name, p->name_len),
+		.name = add_hashed(n, hash, n->bytes.p + p->name, p->name_len),
 		.file = path_of(n, p->path),
 		.start_line = p->start_line,
 		.start_address = p->start_address,
@@ -418,6 +444,28 @@ uint32_t reply_names_add_row(struct reply_names *n, uint32_t place)
 	return n->rows[place];
 }
 
+uint32_t reply_names_add_row(struct reply_names *n, uint32_t place)
+{
+	return add_row(n, place, hash_of_name(n, &n->places[place]));
+}
+
+static void add_rows(struct reply_names *n)
+{
+	uint32_t hashes[AHEAD];
+
+	for (size_t i = n->batch_place; i < n->place_count + AHEAD; i++) {
+		uint32_t *hash = &hashes[i % AHEAD];
+		size_t due = i - AHEAD;
+
+		if (i >= n->batch_place + AHEAD && n->rows[due] == RSYM_NONE)
+			add_row(n, (uint32_t)due, *hash);
+		if (i >= n->place_count)
+			continue;
+		*hash = hash_of_name(n, &n->places[i]);
+		intern_fetch(&n->strings, *hash);
+	}
+}
+
 void reply_names_commit(struct reply_names *n, size_t more)
 {
 	size_t count = n->place_count - n->batch_place, files = n->file_count - n->batch_file;
@@ -427,8 +475,7 @@ void reply_names_commit(struct reply_names *n, size_t more)
 	if (n->details)
 		weight += count * (STRING_COST + DETAIL_COST);
 	if (weight <= LIMIT_REPLY_LEN)
-		for (size_t i = n->batch_place; i < n->place_count; i++)
-			reply_names_row(n, (uint32_t)i);
+		add_rows(n);
 	n->bytes.max = BYTES_MAX + 2 * (LIMIT_REPLY_LEN + LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
 	n->bytes.failed = n->is_full = false;
 }
@@ -441,7 +488,7 @@ uint32_t reply_names_plain(struct reply_names *n, const void *name, size_t len)
 
 	if (f.name == RSYM_NONE)
 		return RSYM_NONE;
-	row = id_map_add(&n->plain_ids, f.name, 0, &is_new);
+	row = id_map_add(&n->plain_ids, id_map_hash(f.name, 0), f.name, 0, &is_new);
 	if (row && is_new)
 		*row = RSYM_NONE;
 	if (row && *row == RSYM_NONE)

@@ -194,8 +194,13 @@ static void fetch_ahead(const struct symbolize *s, size_t i)
 
 	if ((int)s->reply.status[i + AHEAD] == SYMBOLIZE_NOT_YET)
 		__builtin_prefetch(&l->answers[l->address_of[i + AHEAD]]);
-	if ((int)s->reply.status[i + AHEAD / 2] == SYMBOLIZE_NOT_YET)
-		__builtin_prefetch(&l->frames[l->answers[l->address_of[i + AHEAD / 2]].first]);
+	if ((int)s->reply.status[i + AHEAD / 2] == SYMBOLIZE_NOT_YET) {
+		const struct rsym_frame *f =
+			&l->frames[l->answers[l->address_of[i + AHEAD / 2]].first];
+
+		__builtin_prefetch(f);
+		__builtin_prefetch(f + 3); /* an address has three frames, often in two lines */
+	}
 }
 
 /* Everything from the first location that does not fit is deferred. */

@@ -31,7 +31,7 @@ static struct arena_block *block_new(size_t len)
 	return b;
 }
 
-void *arena_alloc(struct arena *a, size_t len)
+void *arena_take(struct arena *a, size_t len)
 {
 	struct arena_block *b = a->head;
 	size_t rounded, total;
@@ -52,7 +52,15 @@ void *arena_alloc(struct arena *a, size_t len)
 	p = b->data + b->used;
 	b->used += rounded;
 	a->used = total;
-	memset(p, 0, rounded);
+	return p;
+}
+
+void *arena_alloc(struct arena *a, size_t len)
+{
+	void *p = arena_take(a, len);
+
+	if (p)
+		memset(p, 0, len);
 	return p;
 }
 
@@ -65,10 +73,13 @@ void *arena_array(struct arena *a, size_t count, size_t size)
 
 char *arena_copy(struct arena *a, const void *p, size_t len)
 {
-	char *to = len < SIZE_MAX ? arena_alloc(a, len + 1) : NULL;
+	char *to = len < SIZE_MAX ? arena_take(a, len + 1) : NULL;
 
-	if (to && len)
+	if (!to)
+		return NULL;
+	if (len)
 		memcpy(to, p, len);
+	to[len] = 0;
 	return to;
 }
 

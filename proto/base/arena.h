@@ -22,6 +22,7 @@ struct arena {
 
 /* 16-byte aligned and zeroed; NULL when the ceiling or memory is reached. Valid until reset. */
 void *arena_alloc(struct arena *a, size_t len) _must_check_;
+void *arena_take(struct arena *a, size_t len) _must_check_; /* the same, not zeroed */
 void *arena_array(struct arena *a, size_t count, size_t size) _must_check_;
 
 /* A copy of len bytes, with a NUL behind it. */

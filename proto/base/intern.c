@@ -20,7 +20,7 @@ struct intern_slot {
 	uint32_t next_id; /* id + 1; 0 is free */
 };
 
-static uint32_t hash_of(const void *key, size_t len)
+uint32_t intern_hash(const void *key, size_t len)
 {
 	static uint64_t seed;
 	uint64_t s = __atomic_load_n(&seed, __ATOMIC_RELAXED);
@@ -86,12 +86,23 @@ uint32_t intern_find(const struct intern *in, const void *key, size_t len)
 {
 	if (!in->slot_count)
 		return INTERN_FULL;
-	return in->slots[slot_of(in, hash_of(key, len), key, len)].next_id - 1;
+	return in->slots[slot_of(in, intern_hash(key, len), key, len)].next_id - 1;
+}
+
+void intern_fetch(const struct intern *in, uint32_t hash)
+{
+	if (in->slot_count)
+		__builtin_prefetch(&in->slots[hash & (in->slot_count - 1)]);
 }
 
 uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_new)
 {
-	uint32_t hash = hash_of(key, len);
+	return intern_add_hashed(in, intern_hash(key, len), key, len, ret_new);
+}
+
+uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, size_t len,
+			   bool *ret_new)
+{
 	size_t slot = 0, want;
 
 	if (ret_new)

@@ -29,6 +29,13 @@ struct intern {
  * given, says whether it was new. */
 uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_new);
 
+/* The same for many keys in a row, whose slots are fetched some keys ahead of their use: each is a
+ * wait for memory else. The hash holds in this process only. */
+uint32_t intern_hash(const void *key, size_t len);
+void intern_fetch(const struct intern *in, uint32_t hash);
+uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, size_t len,
+			   bool *ret_new);
+
 /* The id of a known key, INTERN_FULL when it is not there. Adds nothing. */
 uint32_t intern_find(const struct intern *in, const void *key, size_t len);
 

@@ -52,7 +52,7 @@ struct unpack_memory {
 static void *unpack_alloc(void *data, size_t len)
 {
 	struct unpack_memory *memory = data;
-	void *p = arena_alloc(memory->arena, len ? len : 1);
+	void *p = arena_take(memory->arena, len ? len : 1);
 
 	if (!p)
 		memory->exhausted = true;

@@ -99,24 +99,31 @@ static void test_lengths(void **state _unused_)
 	name_cache_free(c);
 }
 
+static size_t hash_of(uint32_t i, uint32_t b)
+{
+	return id_map_hash((uint64_t)i << 32, b);
+}
+
 static void test_id_map(void **state _unused_)
 {
 	struct id_map m = ID_MAP_INIT(5000);
 	bool is_new;
 
 	for (int round = 0; round < 3; round++) {
-		assert_null(id_map_find(&m, 0, 0));
+		assert_null(id_map_find(&m, id_map_hash(0, 0), 0, 0));
 		for (uint32_t i = 0; i < 5000; i++) {
-			uint32_t *v = id_map_add(&m, (uint64_t)i << 32, i % 3, &is_new);
+			uint32_t *v = id_map_add(&m, hash_of(i, i % 3), (uint64_t)i << 32, i % 3,
+						 &is_new);
 
 			assert_non_null(v);
 			assert_true(is_new);
 			*v = i;
 		}
-		assert_null(id_map_add(&m, 1, 1, &is_new));
+		assert_null(id_map_add(&m, id_map_hash(1, 1), 1, 1, &is_new));
 		for (uint32_t i = 0; i < 5000; i++) {
-			assert_int_equal(*id_map_find(&m, (uint64_t)i << 32, i % 3), i);
-			assert_null(id_map_find(&m, (uint64_t)i << 32, 3));
+			assert_int_equal(
+				*id_map_find(&m, hash_of(i, i % 3), (uint64_t)i << 32, i % 3), i);
+			assert_null(id_map_find(&m, hash_of(i, 3), (uint64_t)i << 32, 3));
 		}
 		id_map_reset(&m);
 	}
