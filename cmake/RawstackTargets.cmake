@@ -45,3 +45,9 @@ function(rawstack_executable name)
 		install(TARGETS ${name} RUNTIME DESTINATION ${arg_DESTINATION})
 	endif()
 endfunction()
+
+# rawstack_unit_file(<unit>): a systemd unit that says @CMAKE_INSTALL_FULL_BINDIR@ and the like.
+function(rawstack_unit_file unit)
+	configure_file(${unit} ${unit} @ONLY)
+	install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${unit} DESTINATION lib/systemd/system)
+endfunction()
