@@ -68,32 +68,21 @@ static int target_uri(const char *target, char *uri, size_t len, struct err *err
 	return 0;
 }
 
-static grpc_arg int_arg(const char *key, int value)
-{
-	/* gRPC reads the key only; its type lacks the const. */
-	union {
-		const char *in;
-		char *out;
-	} name = {key};
-
-	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = name.out, .value.integer = value};
-}
-
 int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err)
 {
 	grpc_arg args[] = {
-		int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
-		int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1), /* identity */
-		int_arg(GRPC_ARG_ENABLE_RETRIES, 0),                            /* callers do */
-		int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
-		int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
+		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
+		rpc_int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1), /* identity */
+		rpc_int_arg(GRPC_ARG_ENABLE_RETRIES, 0),                            /* callers do */
+		rpc_int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
+		rpc_int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
 		/* A service that vanished without a word is noticed within the patience of callers.
 		 */
-		int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
-		int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),
+		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
+		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),
 		/* A service that comes back is found within seconds, not gRPC's two minutes. */
-		int_arg(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200),
-		int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000),
+		rpc_int_arg(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200),
+		rpc_int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
 	_cleanup_(freep) struct rpc_client *c = calloc(1, sizeof(*c));

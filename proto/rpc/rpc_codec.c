@@ -144,6 +144,29 @@ int rpc_code_of_status(grpc_status_code status)
 	}
 }
 
+/* gRPC reads the key only; its type lacks the const. */
+static char *key_of(const char *key)
+{
+	union {
+		const char *in;
+		char *out;
+	} name = {key};
+
+	return name.out;
+}
+
+grpc_arg rpc_int_arg(const char *key, int value)
+{
+	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = key_of(key), .value.integer = value};
+}
+
+grpc_arg rpc_pointer_arg(const char *key, const grpc_arg_pointer_vtable *vtable, void *p)
+{
+	return (grpc_arg){.type = GRPC_ARG_POINTER,
+			  .key = key_of(key),
+			  .value.pointer = {.p = p, .vtable = vtable}};
+}
+
 void rpc_slice_text(grpc_slice slice, char *to, size_t len)
 {
 	size_t n = GRPC_SLICE_LENGTH(slice);

@@ -36,6 +36,10 @@ int rpc_unpack(grpc_byte_buffer *bytes, const ProtobufCMessageDescriptor *type, 
 grpc_status_code rpc_status_of_code(int code);
 int rpc_code_of_status(grpc_status_code status);
 
+/* An option of a channel or a server; key is a literal. */
+grpc_arg rpc_int_arg(const char *key, int value);
+grpc_arg rpc_pointer_arg(const char *key, const grpc_arg_pointer_vtable *vtable, void *p);
+
 /* Writes a slice's bytes as text into to[len], cut at its end. */
 void rpc_slice_text(grpc_slice slice, char *to, size_t len);
 

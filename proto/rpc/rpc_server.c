@@ -57,30 +57,6 @@ struct rpc_server {
 	struct queue queues[];
 };
 
-static grpc_arg int_arg(const char *key, int value)
-{
-	/* gRPC reads the key only; its type lacks the const. */
-	union {
-		const char *in;
-		char *out;
-	} name = {key};
-
-	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = name.out, .value.integer = value};
-}
-
-/* Its quota is filled in later. */
-static grpc_arg quota_arg(void)
-{
-	union {
-		const char *in;
-		char *out;
-	} name = {GRPC_ARG_RESOURCE_QUOTA};
-
-	return (grpc_arg){.type = GRPC_ARG_POINTER,
-			  .key = name.out,
-			  .value.pointer.vtable = grpc_resource_quota_arg_vtable()};
-}
-
 static void on_drained(struct rpc_tag *tag, bool ok _unused_)
 {
 	struct rpc_server *s =
@@ -93,39 +69,50 @@ static void on_drained(struct rpc_tag *tag, bool ok _unused_)
 	pthread_mutex_unlock(&s->calls.lock);
 }
 
-int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
-		    struct err *err)
+static grpc_server *create(uint32_t keepalive_ms)
 {
-	unsigned int queue_count = config->queues ? config->queues : 1;
-	uint32_t keepalive_ms = config->keepalive_ms ? config->keepalive_ms : KEEPALIVE_MS;
-	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
+	grpc_resource_quota *quota = grpc_resource_quota_create("rpc_server");
+	grpc_server *server;
 	/*
 	 * Identity only: gRPC inflates a whole message before it looks at the limit. Without port
 	 * reuse, because a second server on the port would silently take half of the calls.
 	 */
 	grpc_arg args[] = {
-		int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
-		int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
-		int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0),
-		int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, (int)LIMIT_CONNECTION_CALLS),
-		int_arg(GRPC_ARG_MAX_METADATA_SIZE, (int)LIMIT_METADATA_LEN),
+		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
+		rpc_int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1),
+		rpc_int_arg(GRPC_ARG_ALLOW_REUSEPORT, 0),
+		rpc_int_arg(GRPC_ARG_MAX_CONCURRENT_STREAMS, (int)LIMIT_CONNECTION_CALLS),
+		rpc_int_arg(GRPC_ARG_MAX_METADATA_SIZE, (int)LIMIT_METADATA_LEN),
 		/*
 		 * A peer that vanished without a word is noticed, its calls are cancelled, and what
 		 * it was sending can be sent by another; an idle one too, and one that never
 		 * finished its handshake.
 		 */
-		int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, (int)keepalive_ms),
-		int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
-			(int)(keepalive_ms < ANSWER_MS ? keepalive_ms : ANSWER_MS)),
-		int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
-		int_arg(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
-		int_arg(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ANSWER_MS),
+		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, (int)keepalive_ms),
+		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS,
+			    (int)(keepalive_ms < ANSWER_MS ? keepalive_ms : ANSWER_MS)),
+		rpc_int_arg(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1),
+		rpc_int_arg(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0),
+		rpc_int_arg(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, ANSWER_MS),
 		/* Clients may look after their side: ours does. */
-		int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
-		quota_arg(),
+		rpc_int_arg(GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000),
+		rpc_pointer_arg(GRPC_ARG_RESOURCE_QUOTA, grpc_resource_quota_arg_vtable(), quota),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
-	grpc_resource_quota *quota;
+
+	/* Messages that arrive, on all connections together: beyond it gRPC stops reading, then
+	 * ends calls and connections. */
+	grpc_resource_quota_resize(quota, LIMIT_TRANSPORT_MEMORY);
+	server = grpc_server_create(&channel_args, NULL);
+	grpc_resource_quota_unref(quota);
+	return server;
+}
+
+int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
+		    struct err *err)
+{
+	unsigned int queue_count = config->queues ? config->queues : 1;
+	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
 
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -136,13 +123,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	pthread_mutex_init(&s->calls.lock, NULL);
 	timed_wait_init(&s->calls.changed);
 	s->drained_tag.done = on_drained;
-	/* Messages that arrive, on all connections together: beyond it gRPC stops reading, then
-	 * ends calls and connections. */
-	quota = grpc_resource_quota_create("rpc_server");
-	grpc_resource_quota_resize(quota, LIMIT_TRANSPORT_MEMORY);
-	args[ARRAY_LEN(args) - 1].value.pointer.p = quota;
-	s->server = grpc_server_create(&channel_args, NULL);
-	grpc_resource_quota_unref(quota);
+	s->server = create(config->keepalive_ms ? config->keepalive_ms : KEEPALIVE_MS);
 	for (unsigned int i = 0; i < queue_count; i++) {
 		s->queues[i].cq = grpc_completion_queue_create_for_next(NULL);
 		grpc_server_register_completion_queue(s->server, s->queues[i].cq, NULL);
