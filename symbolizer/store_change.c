@@ -76,26 +76,15 @@ int store_purge(struct store *s, const struct build_id *id, struct err *err)
 static int pin(struct store *s, const struct build_id *id, bool pinned, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
-	struct store_record record;
-	struct store_read *r;
-	bool encoded = false;
-	int rc = store_read_begin(s, &r, err);
+	struct store_record old;
+	struct kv_write write = {KV_BINARIES, key_of(id), {NULL, 0}};
+	int rc = store_change_ready(s, id, STORE_READY, pinned, &out, &old, err);
 
-	if (rc)
+	if (rc != 1)
 		return rc;
-	rc = store_get_record(r, id, &record, err);
-	if (rc == 1 && record.binary.status == STORE_READY) {
-		record.binary.pinned = pinned;
-		encoded = store_record_encode(&record, &out);
-	}
-	store_read_end(r);
-	if (rc == 1 && encoded) {
-		struct kv_write write = {KV_BINARIES, key_of(id), {out.p, out.len}};
-
-		rc = store_commit(s, &write, 1, out.len, err);
-		return rc ? rc : 1;
-	}
-	return rc < 0 ? rc : 0;
+	write.value = (struct kv_bytes){out.p, out.len};
+	rc = store_commit(s, &write, 1, out.len, err);
+	return rc ? rc : 1;
 }
 
 int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err)

@@ -82,48 +82,54 @@ void store_account(struct store *s, const struct store_record *old, const struct
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* With `writer` held: the table goes, the record says PURGED. 1, or 0 when there was no table. */
-int store_purge_locked(struct store *s, const struct build_id *id, struct err *err)
+int store_change_ready(struct store *s, const struct build_id *id, enum store_status status,
+		       bool pinned, struct buf *out, struct store_record *ret_old, struct err *err)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
-	struct store_record record, old;
+	struct store_record record;
 	struct store_read *r;
-	bool encoded = false;
+	bool encoded = true;
 	int rc = store_read_begin(s, &r, err);
 
 	if (rc)
 		return rc;
 	rc = store_get_record(r, id, &record, err);
-	if (rc == 1 && record.binary.status == STORE_READY) {
-		old = record;
-		record.binary.status = STORE_PURGED;
-		record.binary.pinned = false;
-		encoded = store_record_encode(&record, &out);
-	} else if (rc == 1) {
+	if (rc == 1 && record.binary.status != STORE_READY)
 		rc = 0;
+	if (rc == 1) {
+		*ret_old = record;
+		record.binary.status = status;
+		record.binary.pinned = pinned;
+		encoded = store_record_encode(&record, out);
 	}
 	store_read_end(r);
-	if (rc == 1) {
-		struct kv_write writes[] = {
-			{KV_TABLES, key_of(id), {NULL, 0}},
-			{KV_BINARIES, key_of(id), {out.p, out.len}},
-			{KV_USED, key_of(id), {NULL, 0}},
-		};
+	return encoded ? rc : err_set(err, ERR_MEMORY, "out of memory");
+}
 
-		if (!encoded)
-			return err_set(err, ERR_MEMORY, "out of memory");
+/* With `writer` held: the table goes, the record says PURGED. 1, or 0 when there was no table. */
+int store_purge_locked(struct store *s, const struct build_id *id, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
+	const struct store_binary purged = {.status = STORE_PURGED};
+	struct store_record old;
+	int rc = store_change_ready(s, id, STORE_PURGED, false, &out, &old, err);
+	struct kv_write writes[] = {
+		{KV_TABLES, key_of(id), {NULL, 0}},
+		{KV_BINARIES, key_of(id), {out.p, out.len}},
+		{KV_USED, key_of(id), {NULL, 0}},
+	};
+
+	if (rc != 1)
+		return rc;
+	rc = s->kv->ops->commit(s->kv, writes, ARRAY_LEN(writes), err);
+	/* Taking away needs pages too, and snapshots may hold all that are free. */
+	for (int i = 0; rc == ERR_LIMIT && i < PURGE_TRIES; i++) {
+		s->kv->ops->settle(s->kv, SETTLE_MS);
 		rc = s->kv->ops->commit(s->kv, writes, ARRAY_LEN(writes), err);
-		/* Taking away needs pages too, and snapshots may hold all that are free. */
-		for (int i = 0; rc == ERR_LIMIT && i < PURGE_TRIES; i++) {
-			s->kv->ops->settle(s->kv, SETTLE_MS);
-			rc = s->kv->ops->commit(s->kv, writes, ARRAY_LEN(writes), err);
-		}
-		if (rc)
-			return rc;
-		store_account(s, &old, &record.binary);
-		return 1;
 	}
-	return rc;
+	if (rc)
+		return rc;
+	store_account(s, &old, &purged);
+	return 1;
 }
 
 /*

@@ -77,6 +77,13 @@ bool store_sum_is(struct kv_bytes table, uint32_t sum);
 /* Counts a record that took the place of another; either may be NULL. */
 void store_account(struct store *s, const struct store_record *old, const struct store_binary *now);
 
+/*
+ * With `writer` held: the record of an id that has a table, with another status and pin, as bytes
+ * in `out`. 1, or 0 when the id has no table. What ret_old borrows is gone.
+ */
+int store_change_ready(struct store *s, const struct build_id *id, enum store_status status,
+		       bool pinned, struct buf *out, struct store_record *ret_old, struct err *err);
+
 /* With `writer` held: store_purge(), and the bound on records without a table. */
 int store_purge_locked(struct store *s, const struct build_id *id, struct err *err);
 int store_trim_tombstones(struct store *s, struct err *err);
