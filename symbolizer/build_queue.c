@@ -19,6 +19,14 @@ enum {
 	TRY_SECONDS = 60, /* between two of one id */
 };
 
+struct maker {
+	struct build_queue *q;
+	pthread_t thread;
+	/* Under `turn`. */
+	struct build_id id; /* of the build that runs */
+	bool busy, deleted;
+};
+
 struct build_queue {
 	struct build_queue_config config;
 	pthread_mutex_t lock;
@@ -36,7 +44,7 @@ struct build_queue {
 	pthread_mutex_t turn; /* of build_table() */
 	unsigned int running;
 	unsigned int thread_count;
-	pthread_t threads[];
+	struct maker makers[]; /* the first makes tables again, the others from uploads */
 };
 
 static void rebuild_users(struct build_queue *q, const struct build_id *alt);
@@ -97,8 +105,42 @@ static int check_id(const struct upload *up, struct err *err)
 	return 0;
 }
 
-static struct build_env env_of(struct build_queue *q)
+/* A build begins; what is deleted from now on is not stored. */
+static void begin(struct maker *m, const struct build_id *id)
 {
+	pthread_mutex_lock(&m->q->turn);
+	m->id = *id;
+	m->busy = true;
+	m->deleted = false;
+	pthread_mutex_unlock(&m->q->turn);
+}
+
+static void end(struct maker *m)
+{
+	pthread_mutex_lock(&m->q->turn);
+	m->busy = false;
+	pthread_mutex_unlock(&m->q->turn);
+}
+
+int build_queue_delete(struct build_queue *q, const struct build_id *id, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&q->turn);
+	for (unsigned int i = 0; i < q->thread_count; i++)
+		if (q->makers[i].busy && build_id_equal(&q->makers[i].id, id))
+			q->makers[i].deleted = true;
+	rc = store_purge(q->config.store, id, err);
+	for (int role = 0; rc >= 0 && role < KEPT_ROLES; role++)
+		kept_files_remove(q->config.kept, id, (enum kept_role)role);
+	pthread_mutex_unlock(&q->turn);
+	return rc;
+}
+
+static struct build_env env_of(struct maker *m)
+{
+	struct build_queue *q = m->q;
+
 	return (struct build_env){
 		.store = q->config.store,
 		.kept = q->config.kept,
@@ -109,23 +151,27 @@ static struct build_env env_of(struct build_queue *q)
 		.ended = q->config.ended,
 		.ctx = q->config.ctx,
 		.turn = &q->turn,
+		.deleted = &m->deleted,
 	};
 }
 
-static void work(struct build_queue *q, struct upload *up)
+static void work(struct maker *m, struct upload *up)
 {
+	struct build_queue *q = m->q;
 	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
-	const struct build_env env = env_of(q);
+	const struct build_env env = env_of(m);
 	const struct build_job job = {.id = up->id, .begin = up->begin, .fd = up->fd};
 	struct upload_result result = {.id = up->id};
 	Rawstack__V1__BuildReport *report = NULL;
 	struct err err = {0};
 
+	begin(m, &up->id);
 	result.code = check_digest(up, &err);
 	if (!result.code)
 		result.code = check_id(up, &err);
 	if (!result.code)
 		result.code = build_table(&env, &job, &arena, &report, &err);
+	end(m);
 	if (!result.code && up->begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT)
 		rebuild_users(q, &up->id);
 	result.message = err.message;
@@ -296,8 +342,9 @@ static bool take_again(struct build_queue *q, struct build_id *ret)
 
 static void *rebuilder(void *arg)
 {
-	struct build_queue *q = arg;
-	const struct build_env env = env_of(q);
+	struct maker *m = arg;
+	struct build_queue *q = m->q;
+	const struct build_env env = env_of(m);
 	struct build_job job = {.fd = -1};
 	struct err err;
 
@@ -308,8 +355,10 @@ static void *rebuilder(void *arg)
 
 		if (uploads_is_building(q->config.uploads, &job.id))
 			continue;
+		begin(m, &job.id);
 		if (build_table(&env, &job, &arena, &report, &err) && err.code != ERR_NOT_FOUND)
 			log_warn("%s", err.message);
+		end(m);
 	}
 	pthread_mutex_lock(&q->lock);
 	q->running--;
@@ -320,11 +369,12 @@ static void *rebuilder(void *arg)
 
 static void *builder(void *arg)
 {
-	struct build_queue *q = arg;
+	struct maker *m = arg;
+	struct build_queue *q = m->q;
 	struct upload *up;
 
 	while ((up = uploads_take(q->config.uploads)))
-		work(q, up);
+		work(m, up);
 	pthread_mutex_lock(&q->lock);
 	q->running--;
 	pthread_cond_broadcast(&q->ended);
@@ -336,7 +386,7 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 		     struct err *err)
 {
 	unsigned int count = config->builders ? config->builders : 1;
-	struct build_queue *q = calloc(1, sizeof(*q) + (count + 1) * sizeof(q->threads[0]));
+	struct build_queue *q = calloc(1, sizeof(*q) + (count + 1) * sizeof(q->makers[0]));
 
 	if (!q)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -355,8 +405,10 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 		pthread_mutex_lock(&q->lock);
 		q->running++;
 		pthread_mutex_unlock(&q->lock);
-		rc = pthread_create(&q->threads[q->thread_count], NULL,
-				    q->thread_count ? builder : rebuilder, q);
+		q->makers[q->thread_count].q = q;
+		rc = pthread_create(&q->makers[q->thread_count].thread, NULL,
+				    q->thread_count ? builder : rebuilder,
+				    &q->makers[q->thread_count]);
 		if (rc) {
 			pthread_mutex_lock(&q->lock);
 			q->running--;
@@ -399,7 +451,7 @@ void build_queue_close(struct build_queue *q)
 	if (!q)
 		return;
 	for (unsigned int i = 0; i < q->thread_count; i++)
-		pthread_join(q->threads[i], NULL);
+		pthread_join(q->makers[i].thread, NULL);
 	pthread_cond_destroy(&q->ended);
 	pthread_cond_destroy(&q->wake);
 	pthread_mutex_destroy(&q->turn);

@@ -44,6 +44,13 @@ void build_queue_rebuild(struct build_queue *q, const struct build_id *id);
  */
 bool build_queue_remake(struct build_queue *q, const struct build_id *id);
 
+/*
+ * Takes the table of an id away, with the files that were kept for it: 1, or 0 when there was no
+ * table. A build from kept files that runs meanwhile stores nothing.
+ */
+int build_queue_delete(struct build_queue *q, const struct build_id *id,
+		       struct err *err) _must_check_;
+
 /* Whether a rebuild of the id waits or runs. */
 bool build_queue_is_rebuilding(struct build_queue *q, const struct build_id *id);
 

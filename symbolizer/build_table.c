@@ -300,6 +300,12 @@ static bool adds(const struct build_job *job, const Rawstack__V1__Binary *old,
 	return (!job->begin || job->begin->replace) && new->has_dwarf >= was->has_dwarf;
 }
 
+/* With `turn` held. What a delete took away is not brought back from files that went with it. */
+static bool is_deleted(const struct build_env *env, const struct build_job *job)
+{
+	return !job->begin && *env->deleted;
+}
+
 static int store_made(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		      const struct made *m, Rawstack__V1__BuildReport **ret, struct err *err)
 {
@@ -309,6 +315,10 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	int rc;
 
 	pthread_mutex_lock(env->turn);
+	if (is_deleted(env, job)) {
+		pthread_mutex_unlock(env->turn);
+		return err_set(err, ERR_NOT_FOUND, "deleted while its table was made again");
+	}
 	rc = read_old(env, &job->id, arena, &b, &old, err);
 	ready = rc == 1 && b.status == STORE_READY;
 	if (old && !ready)
@@ -331,7 +341,8 @@ static int failed(const struct build_env *env, const struct build_job *job, stru
 	struct store_binary b = {0};
 
 	pthread_mutex_lock(env->turn);
-	if (read_old(env, &job->id, arena, &b, &old, NULL) >= 0 && b.status != STORE_READY)
+	if (!is_deleted(env, job) && read_old(env, &job->id, arena, &b, &old, NULL) >= 0 &&
+	    b.status != STORE_READY)
 		put(env, job, job->begin ? NULL : old, false, NULL, err->message, NULL);
 	pthread_mutex_unlock(env->turn);
 	/* Not the client's lie, but a file that cannot be read. */

@@ -23,6 +23,7 @@ struct build_env {
 	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
 	void *ctx;
 	pthread_mutex_t *turn; /* from reading what is there to storing more */
+	const bool *deleted;   /* under `turn`: the id was deleted since this build began */
 };
 
 struct build_job {
@@ -35,7 +36,8 @@ struct build_job {
  * *ret is in the arena: the report of the table that the id has now, which may be the old one when
  * the file adds nothing. ERR_UNSUPPORTED and others of table_build(): the reason stays on the id,
  * unless it has a table. ERR_DATA: the file is not what was declared. ERR_NOT_FOUND: nothing was
- * kept to make it from.
+ * kept to make it from, or it was deleted meanwhile. An upload that ends after a delete is newer
+ * than it, and is stored.
  */
 int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;

@@ -153,11 +153,8 @@ int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request
 	int rc = service_id(&id, &request->build_id, err);
 
 	if (!rc)
-		rc = store_purge(s->store, &id, err);
+		rc = build_queue_delete(s->queue, &id, err);
 	reply->deleted = rc == 1;
-	/* Nothing may make the table again. */
-	for (int role = 0; rc >= 0 && role < KEPT_ROLES; role++)
-		kept_files_remove(s->kept, &id, (enum kept_role)role);
 	return rc < 0 ? rc : 0;
 }
 

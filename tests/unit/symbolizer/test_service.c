@@ -8,6 +8,8 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -457,6 +459,86 @@ static void test_newer_builder(void **state _unused_)
 	assert_int_equal(system("rm -rf data"), 0);
 }
 
+/* A worker that waits while there is a file `gate`, and then fails if there is one named `fail`. */
+static void make_gated_worker(char *path, size_t len, const char *bin)
+{
+	char here[LIMIT_PATH_LEN];
+	FILE *f;
+
+	assert_non_null(getcwd(here, sizeof(here)));
+	snprintf(path, len, "%s/gated_worker", here);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f,
+		"#!/bin/sh\ncd %s\n[ ! -e gate ] || : >waiting\n"
+		"while [ -e gate ]; do sleep 0.01; done\n"
+		"[ ! -e fail ] || exit 1\nexec %s/rawstack-table-worker \"$@\"\n",
+		here, bin);
+	fclose(f);
+	assert_int_equal(chmod(path, 0700), 0);
+}
+
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void delete_while_made_again(struct service *s, struct build_id *id)
+{
+	Rawstack__V1__DeleteRequest request = RAWSTACK__V1__DELETE_REQUEST__INIT;
+	Rawstack__V1__DeleteReply reply = RAWSTACK__V1__DELETE_REPLY__INIT;
+	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
+	Rawstack__V1__Binary *binary;
+	struct err err;
+
+	assert_int_equal(system("rm -f waiting; : >gate"), 0);
+	build_queue_rebuild(s->queue, id);
+	for (int i = 0; i < 6000 && !is_there("waiting"); i++)
+		usleep(10000);
+	assert_true(is_there("waiting"));
+	request.build_id = get.build_id = bytes_of_id(id);
+	if (service_delete(s, &request, &reply, &err))
+		fail_msg("%s", err.message);
+	assert_true(reply.deleted);
+	assert_int_equal(unlink("gate"), 0);
+	for (int i = 0; i < 6000 && build_queue_is_rebuilding(s->queue, id); i++)
+		usleep(10000);
+	assert_false(build_queue_is_rebuilding(s->queue, id));
+	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
+	assert_int_equal(binary->status, RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED);
+	for (int role = 0; role < KEPT_ROLES; role++)
+		assert_false(kept_files_have(s->kept, id, (enum kept_role)role));
+}
+
+static void test_delete_while_made_again(void **state _unused_)
+{
+	char worker[LIMIT_PATH_LEN], program[LIMIT_PATH_LEN];
+	struct service_config config = {.data_dir = "data",
+					.store_bytes = 64 << 20,
+					.worker_path = worker,
+					.keep_debug = true};
+	const char *bin = getenv("RAWSTACK_BIN");
+	struct service *s;
+	struct build_id id;
+
+	if (!bin)
+		skip();
+	make_gated_worker(worker, sizeof(worker), bin);
+	snprintf(program, sizeof(program), "%s/rawstack-table-worker", bin);
+	assert_int_equal(system("rm -rf data gate fail waiting"), 0);
+	s = open_with(&config);
+	id = push(s, program);
+	delete_while_made_again(s, &id);
+	/* What is uploaded later is stored; and a build that fails leaves no reason either. */
+	id = push(s, program);
+	assert_int_equal(system(": >fail"), 0);
+	delete_while_made_again(s, &id);
+	assert_int_equal(atomic_load(&s->counts.builds), 2);
+	assert_int_equal(atomic_load(&s->counts.builds_failed), 0);
+	assert_true(service_close(s));
+	assert_int_equal(system("rm -rf data gate fail waiting gated_worker"), 0);
+}
+
 static int teardown(void **state _unused_)
 {
 	arena_done(&arena);
@@ -466,10 +548,14 @@ static int teardown(void **state _unused_)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),          cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_pin),           cmocka_unit_test(test_upload),
-		cmocka_unit_test(test_restart),       cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_list),
+		cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_pin),
+		cmocka_unit_test(test_upload),
+		cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_newer_builder),
+		cmocka_unit_test(test_delete_while_made_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
