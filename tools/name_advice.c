@@ -57,7 +57,8 @@ void name_advice_text(struct buf *out, const struct profile_view *v, uint32_t mo
 		if (profile_is_kernel(&v->p, module)) {
 			buf_str(out, ": rawstack push --kernel");
 		} else if (path.len && path.p[0] == '/') {
-			buf_str(out, ": rawstack push ");
+			buf_str(out, id.len ? ": rawstack push "
+					    : ": the profile says no build id; name its file: -e ");
 			text_shell_word(out, path.p, path.len);
 		} else {
 			buf_str(out, ": no file to push");

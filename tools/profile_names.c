@@ -103,6 +103,37 @@ static struct module *find_given(struct profile_names *n, const struct profile *
 	return NULL;
 }
 
+static const char *base_name(const char *path, size_t len, size_t *ret_len)
+{
+	const char *slash = memrchr(path, '/', len);
+	const char *base = slash ? slash + 1 : path;
+
+	*ret_len = len - (size_t)(base - path);
+	return base;
+}
+
+/* Of a binary whose build id the profile does not say: the named file of its path, or, as that may
+ * have been elsewhere, of its name. */
+static struct module *find_given_path(struct profile_names *n, struct profile_text path)
+{
+	const char *given = NULL, *wanted;
+	size_t len, wanted_len;
+
+	wanted = base_name(path.p, path.len, &wanted_len);
+	for (size_t i = 0; i < n->options->file_count; i++) {
+		const char *file = n->options->files[i];
+		const char *base = base_name(file, strlen(file), &len);
+
+		if (strlen(file) == path.len && memcmp(file, path.p, path.len) == 0) {
+			given = file;
+			break;
+		}
+		if (!given && len && len == wanted_len && memcmp(base, wanted, len) == 0)
+			given = file;
+	}
+	return given ? module_set_get(&n->modules, given, strlen(given), NULL, NULL) : NULL;
+}
+
 /* A file that was named must be there; one that a profile names need not. */
 static int open_given(struct profile_names *n, struct err *err)
 {
@@ -121,11 +152,11 @@ static struct module *find(struct profile_names *n, const struct profile *p, uin
 	struct profile_text path = profile_text(p, pm->path), id = profile_text(p, pm->build_id);
 	struct module *m = NULL;
 
-	if (!id.len)
-		return NULL;
-	m = find_given(n, p, pm->build_id);
+	m = id.len ? find_given(n, p, pm->build_id) : find_given_path(n, path);
 	if (m)
 		return with_debug_file(n, m);
+	if (!id.len)
+		return NULL;
 	if (path.len == strlen(PROFILE_KERNEL_TEXT) &&
 	    memcmp(path.p, PROFILE_KERNEL_TEXT, path.len) == 0)
 		m = module_set_kernel(&n->modules, NULL);

@@ -5,8 +5,9 @@
  * Names for what profiles have none for (perf.data, pprof of others, spools, what the shipper met
  * before it was pushed): of a service, if there is one; else, where a file of the path and the
  * build id that the profile says, or its debug file, is on this machine, its table gives
- * functions, files, lines and inlined calls. Without a build id nothing is looked up: the file may
- * be another by now. The kernel is looked up when it is the running one.
+ * functions, files, lines and inlined calls. Without a build id only a file that was named for it
+ * is looked into, by its path or name: any other may be another by now. The kernel is looked up
+ * when it is the running one.
  */
 #include "module_set.h"
 #include "name_source.h"
