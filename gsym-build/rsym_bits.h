@@ -62,41 +62,83 @@ static inline uint32_t bits_len32(uint32_t v)
 	return 63 - (uint32_t)__builtin_clzll(2 * (uint64_t)v + 1);
 }
 
-static inline unsigned int bits_count(uint64_t v)
+/* A word whose set bits were counted: what counting and selecting both need is done once. */
+struct bits_tally {
+	uint64_t word;
+	uint64_t sums; /* byte i: the set bits in bytes 0 to i; with BMI2: all, as one number */
+};
+
+static RSYM_INLINE struct bits_tally bits_tally(uint64_t v)
 {
-#ifdef __POPCNT__
-	return (unsigned int)__builtin_popcountll(v);
+	struct bits_tally t = {.word = v};
+
+#ifdef __BMI2__
+	t.sums = (uint64_t)__builtin_popcountll(v);
 #else
-	/* Sums of 2, 4 and 8 neighbours, then all bytes into the highest. */
+	/* Sums of 2, 4 and 8 neighbours; then all bytes below are added to each. */
 	v -= v >> 1 & UINT64_C(0x5555555555555555);
 	v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
 	v = (v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
-	return (unsigned int)(v * UINT64_C(0x0101010101010101) >> 56);
+	t.sums = v * UINT64_C(0x0101010101010101);
+#endif
+	return t;
+}
+
+static RSYM_INLINE unsigned int bits_tally_count(const struct bits_tally *t)
+{
+#ifdef __BMI2__
+	return (unsigned int)t->sums;
+#else
+	return (unsigned int)(t->sums >> 56);
 #endif
 }
 
-/* Position of the set bit that has k < 64 set bits below it; some number below 512 when v has no
+#ifndef __BMI2__
+/* bits_places[b][k]: where in byte b the set bit with k set ones below it is; 8: nowhere. */
+#define BITS_BELOW(b, k, at) (__builtin_popcount((b) & ((2 << (at)) - 1)) <= (k))
+#define BITS_PLACE(b, k)                                                                         \
+	(BITS_BELOW(b, k, 0) + BITS_BELOW(b, k, 1) + BITS_BELOW(b, k, 2) + BITS_BELOW(b, k, 3) + \
+	 BITS_BELOW(b, k, 4) + BITS_BELOW(b, k, 5) + BITS_BELOW(b, k, 6) + BITS_BELOW(b, k, 7))
+#define BITS_PLACES(b)                                                                         \
+	{                                                                                      \
+		BITS_PLACE(b, 0), BITS_PLACE(b, 1), BITS_PLACE(b, 2), BITS_PLACE(b, 3),        \
+			BITS_PLACE(b, 4), BITS_PLACE(b, 5), BITS_PLACE(b, 6), BITS_PLACE(b, 7) \
+	}
+#define BITS_PLACES_4(b) \
+	BITS_PLACES(b), BITS_PLACES((b) + 1), BITS_PLACES((b) + 2), BITS_PLACES((b) + 3)
+#define BITS_PLACES_16(b) \
+	BITS_PLACES_4(b), BITS_PLACES_4((b) + 4), BITS_PLACES_4((b) + 8), BITS_PLACES_4((b) + 12)
+#define BITS_PLACES_64(b)                                                      \
+	BITS_PLACES_16(b), BITS_PLACES_16((b) + 16), BITS_PLACES_16((b) + 32), \
+		BITS_PLACES_16((b) + 48)
+static const uint8_t bits_places[256][8] = {BITS_PLACES_64(0), BITS_PLACES_64(64),
+					    BITS_PLACES_64(128), BITS_PLACES_64(192)};
+#endif
+
+/* Position of the set bit that has k < 64 set bits below it; some number below 512 when there is no
  * such bit. */
-static inline unsigned int bits_select(uint64_t v, unsigned int k)
+static RSYM_INLINE unsigned int bits_tally_select(const struct bits_tally *t, unsigned int k)
 {
 #ifdef __BMI2__
-	return (unsigned int)__builtin_ia32_tzcnt_u64(__builtin_ia32_pdep_di(UINT64_C(1) << k, v));
+	return (unsigned int)__builtin_ia32_tzcnt_u64(
+		__builtin_ia32_pdep_di(UINT64_C(1) << k, t->word));
 #else
-	/* Without a branch, for which way it takes would be chance. Sums of set bits up to each
-	 * byte (64 at most) say in which byte the bit is: as many have sums of k or less. Then the
-	 * byte's bits, each moved into a byte of its own, in the same way. */
+	/* Without a branch, for which way it takes would be chance. As many bytes lie below the
+	 * bit's as have sums (64 at most) of k or less. */
 	const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
-	uint64_t sums = v - (v >> 1 & UINT64_C(0x5555555555555555)), bits;
-	unsigned int at;
+	uint64_t below = (((k * ones | highs) - t->sums) & highs) / 128;
+	unsigned int at = (unsigned int)(below * ones >> 56) % 8 * 8;
 
-	sums = (sums & UINT64_C(0x3333333333333333)) + (sums >> 2 & UINT64_C(0x3333333333333333));
-	sums = ((sums + (sums >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f)) * ones;
-	at = (unsigned int)((((k * ones | highs) - sums) & highs) / 128 * ones >> 56) % 8 * 8;
-	k -= (unsigned int)(sums << 8 >> at) & 255;
-	bits = (v >> at & 255) * ones & UINT64_C(0x8040201008040201);
-	bits = (((bits | highs) - ones) | bits) / 128 & ones;
-	return at + (unsigned int)((((k * ones | highs) - bits * ones) & highs) / 128 * ones >> 56);
+	k -= (unsigned int)(t->sums << 8 >> at) & 255;
+	return at + bits_places[t->word >> at & 255][k % 8];
 #endif
+}
+
+static RSYM_INLINE unsigned int bits_count(uint64_t v)
+{
+	struct bits_tally t = bits_tally(v);
+
+	return bits_tally_count(&t);
 }
 
 /* Set bits among the n at bit position at. */
@@ -116,8 +158,8 @@ static inline unsigned int bits_count_range(const uint8_t *p, uint64_t at, unsig
  */
 #define BITS_FIELDS(l) (57 / (l))
 #define BITS_ONES(l)   (((UINT64_C(1) << BITS_FIELDS(l) * (l)) - 1) / ((UINT64_C(1) << (l)) - 1))
-static inline unsigned int bits_rank(const uint8_t *p, uint64_t at, unsigned int l, unsigned int n,
-				     uint32_t most)
+static RSYM_INLINE unsigned int bits_rank(const uint8_t *p, uint64_t at, unsigned int l,
+					  unsigned int n, uint32_t most)
 {
 	/* A one in the lowest bit of as many numbers as fit. */
 	static const uint64_t ones[32] = {

@@ -162,21 +162,22 @@ static RSYM_INLINE uint32_t rsym_block_part(const struct rsym_block *b, uint32_t
 {
 	const uint8_t *p = b->p + b->upper_at / 8, *end = p + b->upper_len / 8;
 	uint32_t word_at = 0, left = high, sum = 0;
-	uint64_t next = ~load64(p), zeros = next;
+	struct bits_tally next = bits_tally(~load64(p)), zeros = next;
 
 #pragma GCC unroll 8
 	for (unsigned int i = 1; i < words; i++) {
 		uint64_t behind;
 
-		sum += bits_count(next);
+		sum += bits_tally_count(&next);
 		p += 8;
-		next = ~load64(p < end ? p : end);
+		next = bits_tally(~load64(p < end ? p : end));
 		behind = -(uint64_t)(high >= sum);
 		word_at += behind & 64;
 		left ^= (left ^ (high - sum)) & (uint32_t)behind;
-		zeros ^= (zeros ^ next) & behind;
+		zeros.word ^= (zeros.word ^ next.word) & behind;
+		zeros.sums ^= (zeros.sums ^ next.sums) & behind;
 	}
-	return word_at + bits_select(zeros, left % 64) + 1;
+	return word_at + bits_tally_select(&zeros, left % 64) + 1;
 }
 
 /* The row that holds address x, below b->limit. */
@@ -220,13 +221,15 @@ static RSYM_INLINE uint32_t rsym_block_start(const struct rsym_block *b, uint32_
 		return b->limit;
 	for (uint32_t at = 0; at < b->upper_len; at += 64, p += 8) {
 		uint64_t word = load64(p);
+		struct bits_tally t;
 		uint32_t count;
 
 		if (b->upper_len - at < 64)
 			word = bits_low(word, b->upper_len - at);
-		count = bits_count(word);
+		t = bits_tally(word);
+		count = bits_tally_count(&t);
 		if (ones < count) {
-			uint32_t high = at + bits_select(word, ones) - row;
+			uint32_t high = at + bits_tally_select(&t, ones) - row;
 
 			return (uint32_t)(high << b->low_bits |
 					  bits_get(b->p, b->low_at + (row - 1) * b->low_bits,

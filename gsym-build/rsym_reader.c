@@ -57,6 +57,7 @@ static bool first_entity(const struct rsym *t, uint32_t function, struct rsym_en
 {
 	uint32_t low = 0, count = (t->entity_count + RSYM_GROUP - 1) / RSYM_GROUP, k;
 	const uint8_t *group;
+	struct bits_tally map;
 
 	while (count > 1) { /* the last group with at most `function` functions before it */
 		uint32_t half = count / 2;
@@ -67,9 +68,12 @@ static bool first_entity(const struct rsym *t, uint32_t function, struct rsym_en
 	}
 	group = t->entities + (size_t)low * t->entity_stride;
 	k = function - load32(group);
-	if (!t->entity_count || k >= bits_count(load64(group + 4)))
+	if (!t->entity_count)
 		return false;
-	low = low * RSYM_GROUP + bits_select(load64(group + 4), k);
+	map = bits_tally(load64(group + 4));
+	if (k >= bits_tally_count(&map))
+		return false;
+	low = low * RSYM_GROUP + bits_tally_select(&map, k);
 	if (low >= t->entity_count)
 		return false;
 	rsym_entity_read(t, low, e);

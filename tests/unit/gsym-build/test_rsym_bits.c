@@ -54,6 +54,7 @@ static void test_len(void **state _unused_)
 static void test_count_and_select(void **state _unused_)
 {
 	uint64_t rng = 7;
+	struct bits_tally t;
 
 	for (int round = 0; round < 2000; round++) {
 		uint64_t v = random_next(&rng);
@@ -63,13 +64,16 @@ static void test_count_and_select(void **state _unused_)
 			v &= random_next(&rng) & random_next(&rng);
 		if (round % 3 == 2)
 			v = ~(v & random_next(&rng) & random_next(&rng));
+		t = bits_tally(v);
 		for (unsigned int i = 0; i < 64; i++)
 			if (v >> i & 1)
-				assert_int_equal(bits_select(v, count++), i);
+				assert_int_equal(bits_tally_select(&t, count++), i);
+		assert_int_equal(bits_tally_count(&t), count);
 		assert_int_equal(bits_count(v), count);
 	}
 	assert_int_equal(bits_count(0), 0);
-	assert_int_equal(bits_select(UINT64_MAX, 63), 63);
+	t = bits_tally(UINT64_MAX);
+	assert_int_equal(bits_tally_select(&t, 63), 63);
 }
 
 static void test_count_range(void **state _unused_)
