@@ -12,8 +12,18 @@ import subprocess
 import elffile
 import readers
 
-# Why an answer of ours that is not LLVM's stands or falls. The first five are in our favour.
-IN_FAVOUR = ("peer agrees", "beyond LLVM", "DWARF rows", "DWARF functions", "symbol table")
+# Why an answer of ours that is not LLVM's stands or falls. Those of IN_FAVOUR stand. BEYOND is not
+# held against how much is equal: LLVM's DWARF reader says nothing at all there, neither name nor
+# file nor line; a symbol holds the address; and our line is that of the rows or of another reader.
+BEYOND = "beyond LLVM"
+IN_FAVOUR = (
+    "peer agrees",
+    BEYOND,
+    "DWARF rows",
+    "DWARF functions",
+    "alternate file",
+    "symbol table",
+)
 AGAINST = "against us"
 UNEXPLAINED = "unexplained"
 CLASSES = IN_FAVOUR + (AGAINST, UNEXPLAINED)
@@ -209,10 +219,22 @@ class Symbols:
         self.by_name = collections.defaultdict(list)
         for symbol in elf.code_symbols():
             self.by_name[symbol.name].append(symbol)
-        self.starts = sorted(symbol.value for symbol in elf.code_symbols())
+        self.sorted = sorted(elf.code_symbols(), key=lambda symbol: symbol.value)
+        self.starts = [symbol.value for symbol in self.sorted]
+        # The highest end of a symbol and of all before it.
+        self.ends = list(itertools.accumulate((s.value + s.size for s in self.sorted), max))
 
     def section_of(self, address):
         return next((s for s in self.sections if s.addr <= address < s.addr + s.size), None)
+
+    def holding(self, address):
+        """The name of the last symbol whose size holds the address, or None."""
+        i = bisect.bisect_right(self.starts, address)
+        while i and self.ends[i - 1] > address:
+            i -= 1
+            if address < self.sorted[i].value + self.sorted[i].size:
+                return self.sorted[i].name
+        return None
 
     def covers(self, name, address):
         """(strength, start) of the best symbol of that name at the address, or None. Strength 2:
@@ -236,8 +258,8 @@ class Symbols:
 class Judge:
     """Decides the differences of one input."""
 
-    def __init__(self, path, reference, addresses, answers, named_by_dwarf):
-        self.named_by_dwarf = named_by_dwarf
+    def __init__(self, path, reference, addresses, answers, named_by_dwarf, silent):
+        self.named_by_dwarf, self.silent = named_by_dwarf, silent
         self.path, self.reference, self.addresses, self.answers = (
             path,
             reference,
@@ -265,16 +287,33 @@ class Judge:
             self.rows = LineRows(self.reference, [self.addresses[i] for i in undecided])
             self.functions = Functions(self.reference, [self.addresses[i] for i in undecided])
         for i in undecided:
-            found[i] = self.by_functions(i) or self.by_rows(i) or (UNEXPLAINED, self.rows.quote(self.addresses[i]))
+            found[i] = (
+                self.by_functions(i)
+                or self.by_rows(i)
+                or (UNEXPLAINED, self.rows.quote(self.addresses[i]))
+            )
         quoted = 0
         result = []
         for i in different:
-            kind, evidence = found[i]
+            kind, evidence = self.beyond(i, *found[i])
             if kind in (UNEXPLAINED, AGAINST) and quoted < QUOTES_MAX:
                 quoted += 1
                 evidence = evidence + self.lookup(self.addresses[i])
             result.append(Difference(self.addresses[i], llvm[i], ours[i], kind, evidence))
         return result
+
+    def beyond(self, i, kind, evidence):
+        """An answer with a line that stands goes to BEYOND where LLVM's DWARF reader has none and a
+        symbol holds the address."""
+        symbol = self.symbols.holding(self.addresses[i])
+        if (
+            self.silent[i]
+            and symbol
+            and kind in ("peer agrees", "DWARF rows")
+            and places(self.answers["rawstack"][i])
+        ):
+            return BEYOND, [f"symbol: {symbol}", *evidence]
+        return kind, evidence
 
     def lookup(self, address):
         """What LLVM's dumper prints of the DIEs there, as a quote."""
@@ -313,8 +352,6 @@ class Judge:
         our_name, their_name = (x[-1].name if x else None for x in (ours, llvm))
         mine, other = self.symbols.covers(our_name, a), self.symbols.covers(their_name, a)
         evidence = [f"ours {our_name} {mine}, LLVM's {their_name} {other} (strength, start)"]
-        if not llvm and mine:
-            return "beyond LLVM", evidence
         if (mine and not other) or (mine and other and mine >= other):
             return "symbol table", evidence
         if our_name is None and not other:
@@ -327,7 +364,7 @@ class Judge:
         llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
         known = self.alternate and without_unknown(llvm, ours, self.named_by_dwarf[i])
         if known and names(known) == names(llvm):
-            return "beyond LLVM", ["names of the alternate file, as libdwarf has them in verify"]
+            return "alternate file", ["names of the alternate file, as libdwarf has them in verify"]
         return None
 
     def by_functions(self, i):
@@ -348,8 +385,8 @@ class Judge:
         other = bool(places(llvm)) and self.rows.match(a, llvm[0])
         quote = self.rows.quote(a)
         if mine and not places(llvm) and len(ours) == 1:
-            if self.symbols.covers(ours[0].name, a):
-                return "beyond LLVM", quote
+            if self.symbols.covers(ours[0].name, a) or self.functions.match(a, ours[0].name):
+                return "DWARF rows", quote
             if not llvm and not ours[0].name:  # the gap behind a function
                 return "DWARF rows", quote
         if mine and not other and len(ours) == len(llvm) and places(llvm[1:]) == places(ours[1:]):
@@ -371,7 +408,7 @@ class Comparison:
     equal_of_all: float
     decided: float  # equal, or different in our favour
     differences: list
-    beyond: int  # LLVM has no line there and we have; a symbol, a peer or the rows decided it
+    beyond: int  # of BEYOND
     plt_unnamed: int  # addresses in PLT stubs that we have no name for
 
 
@@ -386,9 +423,12 @@ def same(llvm, ours, named_by_dwarf, alternate):
     return places(llvm) == places(ours) and names(llvm[:-1]) == names(ours[:-1])
 
 
-def compare(path, reference, addresses, answers, named_by_dwarf):
-    """`answers`: {reader: [answer]}, with "llvm" and "rawstack"."""
+def compare(path, reference, addresses, answers, named_by_dwarf, silent):
+    """`answers`: {reader: [answer]}, with "llvm" and "rawstack"; the last two as readers.Llvm has
+    them."""
     count = len(addresses)
+    if not count:
+        raise readers.ReaderError("no code in it")
     agreement = {}
     for one, two in itertools.combinations(answers, 2):
         pairs = list(zip(answers[one], answers[two]))
@@ -397,7 +437,7 @@ def compare(path, reference, addresses, answers, named_by_dwarf):
         else:
             equal = [(alike(x, y, False), alike(x, y, True)) for x, y in pairs]
         agreement[one, two] = tuple(sum(column) / count for column in zip(*equal))
-    judge = Judge(path, reference, addresses, answers, named_by_dwarf)
+    judge = Judge(path, reference, addresses, answers, named_by_dwarf, silent)
     differences = judge.differences()
     against = sum(d.kind not in IN_FAVOUR for d in differences)
     pairs = zip(answers["llvm"], answers["rawstack"], named_by_dwarf)
@@ -406,10 +446,7 @@ def compare(path, reference, addresses, answers, named_by_dwarf):
     for address, ours in zip(addresses, answers["rawstack"]):
         section = judge.symbols.section_of(address)
         unnamed += not ours and section is not None and section.name.startswith((".plt", ".iplt"))
-    beyond = sum(
-        d.kind in IN_FAVOUR and bool(places(d.ours)) and not places(d.llvm)
-        for d in differences
-    )
+    beyond = sum(d.kind == BEYOND for d in differences)
     return Comparison(
         count,
         agreement,

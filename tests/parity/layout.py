@@ -22,9 +22,11 @@ def addresses(sections):
 
 
 def write(path, to):
-    """Copies a relocatable file with these addresses in its section headers. LLVM reads
-    .debug_aranges without its relocations, so it loses its name, and the units say what they
-    cover."""
+    """Copies a relocatable file with these addresses in its section headers, and without the names
+    of two kinds of sections that LLVM trips over. It reads .debug_aranges without its relocations;
+    now the units say what they cover. And it looks for a unit by its offset among the units of
+    all sections named .debug_info, so that it misses those behind a type unit, each of which has
+    a section (a group) of its own; lines need none of these."""
     shutil.copyfile(path, to)
     elf = elffile.ElfFile(path)
     with open(to, "r+b") as f:
@@ -33,7 +35,8 @@ def write(path, to):
             f.seek(elf.section_header(index) + (16 if elf.is64 else 12))
             f.write(struct.pack("<Q" if elf.is64 else "<I", address))
         for section in elf.sections:
-            if section.name == ".debug_aranges":
+            grouped = section.name == ".debug_info" and section.flags & elffile.SHF_GROUP
+            if section.name == ".debug_aranges" or grouped:
                 f.seek(elf.section_header(section.index))
                 f.write(bytes(4))
     return to

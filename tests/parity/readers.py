@@ -128,6 +128,8 @@ class Llvm:
         self.path = path
         # For each answer, whether the outermost name is of DWARF.
         self.named_by_dwarf = []
+        # For each answer, whether DWARF gave nothing at all: no name, no file, no line.
+        self.silent = []
         self.copy = os.path.join(scratch, "no-symbols")
         shutil.copyfile(path, self.copy)
         elf = elffile.ElfFile(path)
@@ -154,6 +156,7 @@ class Llvm:
             for path in (self.copy, self.path)
         )
         self.named_by_dwarf = [bool(d and d[-1].name) for d in dwarf]
+        self.silent = [not d for d in dwarf]
         return [self.join(d, s) for d, s in zip(dwarf, symbols)]
 
     @staticmethod

@@ -144,7 +144,7 @@ class Known(unittest.TestCase):
             r.name: r.ask(cls.addresses)
             for r in (llvm, readers.Addr2line(cls.path), readers.EuAddr2line(cls.path))
         }
-        cls.named_by_dwarf = llvm.named_by_dwarf
+        cls.named_by_dwarf, cls.silent = llvm.named_by_dwarf, llvm.silent
 
     @classmethod
     def tearDownClass(cls):
@@ -165,7 +165,18 @@ class Known(unittest.TestCase):
         for name in ("rawstack", *peers_too):
             for i, answer in changes.items():
                 answers[name][i] = answer
-        return compare.compare(self.path, self.path, self.addresses, answers, self.named_by_dwarf)
+        return self.compared(answers)
+
+    def compared(self, answers, silent=()):
+        """`silent`: where LLVM's DWARF reader is to have said nothing."""
+        return compare.compare(
+            self.path,
+            self.path,
+            self.addresses,
+            answers,
+            self.named_by_dwarf,
+            [s or i in silent for i, s in enumerate(self.silent)],
+        )
 
     def test_drawing(self):
         code = self.elf.code_sections()
@@ -253,18 +264,43 @@ class Known(unittest.TestCase):
         self.assertEqual(difference.kind, "peer agrees")
 
     def test_wrong_llvm(self):
-        """A line that only LLVM has not: the row decides. Answers of none at all: beyond LLVM."""
+        """A line that only LLVM has not. Only where its DWARF has nothing at all is that beyond it,
+        whoever decides: a row, or a peer."""
         i = self.index(lambda a: a and a[0].name == "plain")
         (frame,) = self.answers["llvm"][i]
-        for theirs, kind in (((frame._replace(line=1),), "DWARF rows"), ((), "beyond LLVM")):
+        symbol = frame._replace(file=None, line=0)
+        for theirs, silent, peers, kind in (
+            ((frame._replace(line=1),), (), ("addr2line", "eu-addr2line"), "DWARF rows"),
+            ((symbol,), (), ("addr2line", "eu-addr2line"), "DWARF rows"),
+            ((symbol,), (), (), "peer agrees"),
+            ((symbol,), (i,), (), "beyond LLVM"),
+            ((), (i,), ("addr2line", "eu-addr2line"), "beyond LLVM"),
+        ):
             answers = {name: list(a) for name, a in self.answers.items()}
             answers["rawstack"] = list(answers["llvm"])
-            answers["llvm"][i] = answers["addr2line"][i] = answers["eu-addr2line"][i] = theirs
-            result = compare.compare(
-                self.path, self.path, self.addresses, answers, self.named_by_dwarf
-            )
+            for name in ("llvm", *peers):
+                answers[name][i] = theirs
+            result = self.compared(answers, silent)
             self.assertEqual([d.kind for d in result.differences], [kind])
             self.assertEqual(result.decided, 1)
+            self.assertEqual(result.beyond, kind == "beyond LLVM")
+            self.assertEqual(result.equal == 1, kind == "beyond LLVM")
+            self.assertLess(result.equal_of_all, 1)
+
+    def test_beyond_llvm_needs_a_symbol(self):
+        """Where no symbol holds the address, an answer of ours alone is a difference, even one that
+        a peer has too."""
+        symbols = compare.Symbols(self.elf)
+        i = next(i for i, a in enumerate(self.addresses) if not symbols.holding(a))
+        answers = {name: list(a) for name, a in self.answers.items()}
+        answers["rawstack"] = list(answers["llvm"])
+        (frame,) = self.answers["llvm"][self.index(lambda a: a and a[0].name == "plain")]
+        answers["llvm"][i] = ()
+        answers["rawstack"][i] = answers["addr2line"][i] = (frame,)
+        result = self.compared(answers, (i,))
+        self.assertEqual([d.kind for d in result.differences], ["peer agrees"])
+        self.assertEqual(result.beyond, 0)
+        self.assertLess(result.equal, 1)
 
     def test_symbol_that_does_not_hold_the_address(self):
         symbols = compare.Symbols(self.elf)
@@ -272,6 +308,8 @@ class Known(unittest.TestCase):
         self.assertEqual(symbols.covers("plain", a + 1), (2, a))
         self.assertIsNone(symbols.covers("outer", a + 1))
         self.assertIsNone(symbols.covers("puts@plt", a))
+        self.assertEqual(symbols.holding(a + 1), "plain")
+        self.assertIsNone(symbols.holding(a - 1 if symbols.section_of(a - 1) is None else 0))
 
 
 class Plan(unittest.TestCase):
