@@ -100,12 +100,14 @@ static int verify(const struct options *o, struct err *err)
 	rc = print_differences(out_fd, err);
 	if (rc)
 		return rc;
-	printf("%s: %llu ranges of %s compared in %llu places, %llu differences; %llu units "
+	printf("%s: %llu ranges of %s compared in %llu places, and %llu aliases, "
+	       "%llu differences; %llu units "
 	       "(%llu skipped), %.2f s of CPU, %.0f MB\n",
 	       table, (unsigned long long)report.range_count, file,
-	       (unsigned long long)report.place_count, (unsigned long long)report.difference_count,
-	       (unsigned long long)report.unit_count, (unsigned long long)report.units_skipped,
-	       (double)report.cpu_ns / 1e9, (double)report.peak_memory / 1048576);
+	       (unsigned long long)report.place_count, (unsigned long long)report.alias_count,
+	       (unsigned long long)report.difference_count, (unsigned long long)report.unit_count,
+	       (unsigned long long)report.units_skipped, (double)report.cpu_ns / 1e9,
+	       (double)report.peak_memory / 1048576);
 	if (report.lines_refused)
 		log_warn("%s: libdwarf does not read %llu of its line tables: no second opinion "
 			 "about their lines",
@@ -158,8 +160,9 @@ const struct gsym_command gsym_command_verify = {
 	.summary = "compares a table with the file it was built from",
 	.usage = "Usage: rawstack-gsym-build verify [OPTION]... TABLE FILE\n\n"
 		 "Reads the debug information of FILE a second time, in another and plain way\n"
-		 "(libdwarf), and compares every range of TABLE with it; columns, discriminators\n"
-		 "and types too, when TABLE has them. Prints how many were compared and the\n"
+		 "(libdwarf), and compares every range and alias of TABLE with it; columns,\n"
+		 "discriminators and types too, when TABLE has them. Prints how many were compared "
+		 "and the\n"
 		 "first 100 differences. Exits 1 when there is any.\n\n"
 		 "      --stripped=FILE  the executable that FILE is the debug file of, as in "
 		 "build\n"

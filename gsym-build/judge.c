@@ -4,38 +4,12 @@
 #include <string.h>
 
 #include "companion_images.h"
-#include "judge_priv.h"
+#include "judge_trial.h"
 #include "limits.h"
 
 enum {
 	TEXTS_MAX = 32 << 20 /* of unpacked names, and as much of paths: each is unpacked once */
 };
-
-struct judge {
-	struct judge_facts facts;
-	uint32_t *facts_path; /* common number of a file of the facts; FACTS_NONE until asked */
-	struct buf text;
-	uint32_t empty; /* number of the empty text */
-	uint64_t bias;  /* of what the image says, over the table */
-	/* A symbol of a cold part, the last that was asked for, and where its function starts. */
-	const struct symbol *last_cold;
-	uint64_t last_cold_entry;
-};
-
-/* One table before the judge. */
-struct trial {
-	struct judge *judge;
-	const struct rsym *t;
-	struct rsym_reader *texts;
-	struct verify_report *report;
-	struct buf *out;
-	/* Common numbers of the table's texts, by id; FACTS_NONE until asked. */
-	uint32_t *function_name, *file_path;
-	uint32_t *function_type; /* likewise, of signatures; NULL: the table has none */
-	bool has_spots;
-};
-
-#define TYPE_NONE (FACTS_NONE - 1) /* in function_type: asked for, and there is none */
 
 static int no_memory(struct err *err)
 {
@@ -49,98 +23,6 @@ static uint32_t *none_array(size_t count)
 	for (size_t i = 0; p && i < count; i++)
 		p[i] = FACTS_NONE;
 	return p;
-}
-
-/* The number of the name of a function of the table. */
-static int name_of(struct trial *j, uint32_t function, uint32_t *ret, struct err *err)
-{
-	uint32_t *id = &j->function_name[function];
-	const uint8_t *p;
-	size_t len;
-	int rc;
-
-	if (*id == FACTS_NONE) {
-		rc = rsym_reader_name(j->texts, function, &p, &len, err);
-		if (rc)
-			return rc;
-		*id = facts_string(&j->judge->facts.text, p, len);
-		if (*id == FACTS_NONE)
-			return no_memory(err);
-	}
-	*ret = *id;
-	return 0;
-}
-
-static int path_of(struct trial *j, uint32_t file, uint32_t *ret, struct err *err)
-{
-	const uint8_t *p;
-	size_t len;
-	int rc;
-
-	*ret = FACTS_NONE;
-	if (file == RSYM_NONE)
-		return 0;
-	if (j->file_path[file] == FACTS_NONE) {
-		rc = rsym_reader_file(j->texts, file, &p, &len, err);
-		if (rc)
-			return rc;
-		j->file_path[file] = facts_string(&j->judge->facts.text, p, len);
-		if (j->file_path[file] == FACTS_NONE)
-			return no_memory(err);
-	}
-	*ret = j->file_path[file];
-	return 0;
-}
-
-/* The same of a file of the facts: directory, a slash unless there is one, base. */
-static int facts_path_of(struct judge *j, uint32_t file, uint32_t *ret, struct err *err)
-{
-	struct facts_text *text = &j->facts.text;
-	struct facts_file f;
-	size_t dir_len, base_len;
-	const void *p;
-
-	*ret = FACTS_NONE;
-	if (file == FACTS_NONE)
-		return 0;
-	if (j->facts_path[file] == FACTS_NONE) {
-		memcpy(&f, intern_get(&text->files, file, NULL), sizeof(f));
-		buf_reset(&j->text);
-		p = intern_get(&text->strings, f.dir, &dir_len);
-		buf_append(&j->text, p, dir_len);
-		if (dir_len && j->text.p[dir_len - 1] != '/')
-			buf_u8(&j->text, '/');
-		p = intern_get(&text->strings, f.base, &base_len);
-		buf_append(&j->text, p, base_len);
-		j->facts_path[file] = facts_string(text, j->text.p, j->text.len);
-		if (j->facts_path[file] == FACTS_NONE)
-			return no_memory(err);
-	}
-	*ret = j->facts_path[file];
-	return 0;
-}
-
-/* The number of the signature of a function of the table, FACTS_NONE for none. */
-static int type_of(struct trial *j, uint32_t function, uint32_t *ret, struct err *err)
-{
-	uint32_t *id = j->function_type ? &j->function_type[function] : NULL;
-	const uint8_t *p;
-	size_t len;
-
-	*ret = FACTS_NONE;
-	if (!id)
-		return 0;
-	if (*id == FACTS_NONE) {
-		int rc = rsym_reader_type(j->texts, function, &p, &len, err);
-
-		if (rc < 0)
-			return rc;
-		*id = rc ? facts_string(&j->judge->facts.text, p, len) : TYPE_NONE;
-		if (*id == FACTS_NONE)
-			return no_memory(err);
-	}
-	*ret = *id == TYPE_NONE ? FACTS_NONE : *id;
-	return 0;
 }
 
 /* One frame in numbers that can be compared. `entry` and what follows are of the function that
@@ -191,7 +73,7 @@ static uint64_t symbol_entry(struct judge *j, const struct symbol *s)
 	return j->last_cold_entry;
 }
 
-static int expected(struct trial *j, const struct judge_frame *e, struct frame *ret,
+static int expected(struct judge_trial *j, const struct judge_frame *e, struct frame *ret,
 		    struct err *err)
 {
 	int rc;
@@ -211,10 +93,10 @@ static int expected(struct trial *j, const struct judge_frame *e, struct frame *
 					       .file = e->scope ? e->scope->decl_file : FACTS_NONE,
 					       .line = e->scope ? e->scope->decl_line : 0,
 				       });
-	rc = facts_path_of(j->judge, e->file, &ret->path, err);
+	rc = judge_facts_path(j->judge, e->file, &ret->path, err);
 	if (!rc && e->scope) {
 		ret->decl_line = e->scope->decl_line;
-		rc = facts_path_of(j->judge, e->scope->decl_file, &ret->decl_path, err);
+		rc = judge_facts_path(j->judge, e->scope->decl_file, &ret->decl_path, err);
 	}
 	if (e->scope && e->scope->parent == FACTS_NONE) {
 		ret->has_entry = e->scope->has_entry && e->scope->entry >= j->judge->bias;
@@ -226,21 +108,21 @@ static int expected(struct trial *j, const struct judge_frame *e, struct frame *
 	return rc;
 }
 
-static int found(struct trial *j, const struct rsym_frame *r, bool outermost, struct frame *ret,
-		 struct err *err)
+static int found(struct judge_trial *j, const struct rsym_frame *r, bool outermost,
+		 struct frame *ret, struct err *err)
 {
 	struct rsym_function f;
 	int rc = rsym_function(j->t, r->function, &f, err);
 
 	*ret = (struct frame){.line = r->line};
 	if (!rc)
-		rc = name_of(j, r->function, &ret->name, err);
+		rc = judge_name(j, r->function, &ret->name, err);
 	if (!rc)
-		rc = path_of(j, r->file, &ret->path, err);
+		rc = judge_path(j, r->file, &ret->path, err);
 	if (!rc)
-		rc = path_of(j, f.file, &ret->decl_path, err);
+		rc = judge_path(j, f.file, &ret->decl_path, err);
 	if (!rc)
-		rc = type_of(j, r->function, &ret->type, err);
+		rc = judge_signature(j, r->function, &ret->type, err);
 	if (rc)
 		return rc;
 	ret->decl_line = f.start_line;
@@ -260,21 +142,7 @@ static bool same(const struct frame *a, const struct frame *b)
 	       a->entry == b->entry && a->spot == b->spot && a->type == b->type;
 }
 
-/* Untrusted text on one line. */
-static void put_text(struct trial *j, uint32_t string)
-{
-	size_t len = 0;
-	const uint8_t *p = string == FACTS_NONE
-				   ? NULL
-				   : intern_get(&j->judge->facts.text.strings, string, &len);
-
-	if (!len)
-		buf_str(j->out, "??");
-	for (size_t i = 0; i < len; i++)
-		buf_u8(j->out, p[i] < 0x20 || p[i] == 0x7f ? '?' : p[i]);
-}
-
-static void put_chain(struct trial *j, const char *who, const struct frame *frames, int count)
+static void put_chain(struct judge_trial *j, const char *who, const struct frame *frames, int count)
 {
 	buf_printf(j->out, "  %s:", who);
 	if (!count)
@@ -283,29 +151,57 @@ static void put_chain(struct trial *j, const char *who, const struct frame *fram
 		const struct frame *f = &frames[i];
 
 		buf_str(j->out, i ? " < " : " ");
-		put_text(j, f->name);
+		judge_put_text(j, f->name);
 		buf_str(j->out, " ");
-		put_text(j, f->path);
+		judge_put_text(j, f->path);
 		buf_printf(j->out, ":%u", f->line);
 		if (j->has_spots)
 			buf_printf(j->out, ":%u.%u", f->spot & UINT16_MAX, f->spot >> 16);
 		buf_str(j->out, " (of ");
-		put_text(j, f->decl_path);
+		judge_put_text(j, f->decl_path);
 		buf_printf(j->out, ":%u", f->decl_line);
 		if (f->has_entry)
 			buf_printf(j->out, ", at 0x%llx",
 				   (unsigned long long)(f->entry - j->judge->bias));
 		if (j->function_type) {
 			buf_str(j->out, ", type ");
-			put_text(j, f->type);
+			judge_put_text(j, f->type);
 		}
 		buf_str(j->out, f->from_symbol ? ", a symbol)" : ")");
 	}
 	buf_str(j->out, "\n");
 }
 
+/* For the aliases: which function answers at `start`, where a range begins or not. */
+static bool note_function(struct judge_trial *j, const struct judge_frame *outer, uint64_t start,
+			  bool begins)
+{
+	const struct judge_facts *f = &j->judge->facts;
+	const struct facts_scope *s = outer->scope;
+	struct judge_entered is = {.entry = start, .name = outer->name};
+
+	/* A chain that is too long ends before its function. */
+	while (s && s->parent != FACTS_NONE)
+		s = &f->scopes[s->parent];
+	if (s)
+		j->seen[s - f->scopes] = 1;
+	is.from_symbol = !s;
+	if (s)
+		is.name = s->name;
+	if (!begins || is.name == FACTS_NONE ||
+	    (s ? !s->has_entry || s->entry != start
+	       : !outer->symbol || symbol_entry(j->judge, outer->symbol) != start))
+		return true;
+	if (!grow_array((void **)&j->entered, &j->entered_cap, j->entered_count + 1,
+			sizeof(*j->entered), SIZE_MAX))
+		return false;
+	j->entered[j->entered_count++] = is;
+	return true;
+}
+
 /* The answers from start to end, which neither the file nor the table change in between. */
-static int compare(struct trial *j, uint64_t start, uint64_t end, struct err *err)
+static int compare(struct judge_trial *j, uint64_t start, uint64_t end, bool begins,
+		   struct err *err)
 {
 	struct judge_frame want[RSYM_FRAMES_MAX];
 	struct rsym_frame have[RSYM_FRAMES_MAX];
@@ -316,6 +212,8 @@ static int compare(struct trial *j, uint64_t start, uint64_t end, struct err *er
 	bool equal = want_count == have_count, has_spots = j->has_spots;
 	int rc = want_count < 0 ? no_memory(err) : 0;
 
+	if (want_count > 0 && !note_function(j, &want[want_count - 1], start, begins))
+		rc = no_memory(err);
 	for (int i = 0; i < want_count && !rc; i++)
 		rc = expected(j, &want[i], &a[i], err);
 	if (has_spots)
@@ -338,7 +236,7 @@ static int compare(struct trial *j, uint64_t start, uint64_t end, struct err *er
 }
 
 /* Piece by piece: each range of the table, cut where the file's answer may change. */
-static int compare_all(struct trial *j, struct err *err)
+static int compare_all(struct judge_trial *j, struct err *err)
 {
 	const struct judge_facts *f = &j->judge->facts;
 	uint64_t at = 0, start, end, bias = j->judge->bias;
@@ -360,7 +258,7 @@ static int compare_all(struct trial *j, struct err *err)
 				if (changes < next - bias)
 					next = changes + bias;
 			}
-			rc = compare(j, from, next, err);
+			rc = compare(j, from, next, from == at + bias, err);
 		}
 		if (end <= at)
 			break; /* the last one */
@@ -408,7 +306,7 @@ void judge_free(struct judge *j)
 int judge_table(struct judge *judge, const struct rsym *t, struct verify_report *report,
 		struct buf *out, struct err *err)
 {
-	struct trial j = {.judge = judge, .t = t, .report = report, .out = out};
+	struct judge_trial j = {.judge = judge, .t = t, .report = report, .out = out};
 	int rc;
 
 	*report = (struct verify_report){
@@ -423,14 +321,20 @@ int judge_table(struct judge *judge, const struct rsym *t, struct verify_report 
 	j.has_spots = t->columns.p != NULL;
 	if (t->types.p)
 		j.function_type = none_array(t->function_count);
-	if (!j.function_name || !j.file_path || !j.texts || (t->types.p && !j.function_type))
+	j.seen = calloc(judge->facts.scope_count + 1, 1);
+	if (!j.function_name || !j.file_path || !j.texts || (t->types.p && !j.function_type) ||
+	    !j.seen)
 		rc = no_memory(err);
 	else
 		rc = compare_all(&j, err);
+	if (!rc)
+		rc = judge_compare_aliases(&j, err);
 	rsym_reader_free(j.texts);
 	free(j.function_name);
 	free(j.file_path);
 	free(j.function_type);
+	free(j.entered);
+	free(j.seen);
 	return rc;
 }
 

@@ -10,8 +10,7 @@ static uint32_t alias_bits(const struct rsym *t)
 	return t->function_count ? (uint32_t)bits_len(t->function_count - 1) : 0;
 }
 
-/* Index below t->alias_count. */
-static uint32_t alias_at(const struct rsym *t, uint32_t index)
+uint32_t rsym_alias_at(const struct rsym *t, uint32_t index)
 {
 	uint32_t bits = alias_bits(t);
 	uint64_t at = (uint64_t)index * bits;
@@ -34,7 +33,7 @@ uint32_t rsym_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions,
 	while (count) {
 		uint32_t half = count / 2;
 
-		if (entry_of(t, alias_at(t, low + half)) < vaddr) {
+		if (entry_of(t, rsym_alias_at(t, low + half)) < vaddr) {
 			low += half + 1;
 			count -= half + 1;
 		} else {
@@ -42,7 +41,7 @@ uint32_t rsym_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions,
 		}
 	}
 	for (; low < t->alias_count; low++, found++) {
-		uint32_t function = alias_at(t, low);
+		uint32_t function = rsym_alias_at(t, low);
 
 		if (entry_of(t, function) != vaddr)
 			break;
@@ -86,7 +85,8 @@ int rsym_aliases_check(const struct rsym *t, struct err *err)
 	for (uint32_t i = 0; i < t->alias_count; i++) {
 		struct rsym_function f;
 
-		if (rsym_function(t, alias_at(t, i), &f, NULL) || !f.has_entry || f.vaddr < before)
+		if (rsym_function(t, rsym_alias_at(t, i), &f, NULL) || !f.has_entry ||
+		    f.vaddr < before)
 			return err_set(err, ERR_DATA, "damaged table: alias %u is out of order", i);
 		before = f.vaddr;
 	}

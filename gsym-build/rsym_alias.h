@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_RSYM_ALIAS_H
 #define RAWSTACK_RSYM_ALIAS_H
-/* The section of aliases, for the reader and the writer of tables; who asks uses rsym_aliases(). */
+/* The section of aliases, for the reader, the writer and the judge of tables; who asks uses
+ * rsym_aliases(). */
 #include "rsym.h"
+
+/* The function of an index below t->alias_count; entries rise. For verification. */
+uint32_t rsym_alias_at(const struct rsym *t, uint32_t index);
 
 /* Functions of the table in order of their entry. Failure sticks in out. */
 void rsym_aliases_put(struct buf *out, const uint32_t *functions, uint32_t count,

@@ -122,6 +122,7 @@ int table_build(const struct table_request *req, struct build_report *report,
 struct verify_report {
 	uint64_t range_count; /* of the table, each compared from end to end */
 	uint64_t place_count; /* pieces between two changes of the table or of the file */
+	uint64_t alias_count; /* of the table and of the file, each once */
 	uint64_t difference_count;
 	uint64_t unit_count, units_skipped; /* of the plain reader */
 	uint64_t lines_refused; /* line tables that libdwarf does not read: their lines are

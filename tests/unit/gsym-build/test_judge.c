@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The judge finds nothing in a good table and every fault in a bad one: the table of this program
- * is copied through the reader and the writer with one thing changed, 280 times
- * (40 under a sanitizer). The table has columns, discriminators and types.
+ * is copied through the reader and the writer with one thing changed, 344 times
+ * (56 under a sanitizer). The table has columns, discriminators, types and aliases.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,6 +15,7 @@
 #include "io.h"
 #include "judge.h"
 #include "limits.h"
+#include "rsym_alias.h"
 #include "rsym_columns.h"
 #include "rsym_format.h"
 #include "rsym_writer.h"
@@ -37,12 +38,42 @@ enum mutation {
 	EDGE_OF_COLUMN,
 	TYPE,
 	NO_TYPE,
+	ALIAS_LOST,
+	ALIAS_NAME,
+	ALIAS_ENTRY,
+	ALIAS_MORE,
 	KINDS,
 };
 
-static const char *const kind_names[KINDS] = {
-	"nothing",          "line", "file",   "parent", "edge", "name", "column", "discriminator",
-	"edge of a column", "type", "no type"};
+static const char *const kind_names[KINDS] = {"nothing",
+					      "line",
+					      "file",
+					      "parent",
+					      "edge",
+					      "name",
+					      "column",
+					      "discriminator",
+					      "edge of a column",
+					      "type",
+					      "no type",
+					      "alias lost",
+					      "name of an alias",
+					      "entry of an alias",
+					      "alias more"};
+
+/* Other names of functions, so that the table has aliases. */
+#define ALIASED(name)                                                      \
+	static __attribute__((noinline, used)) int name(int a)             \
+	{                                                                  \
+		return a + __LINE__;                                       \
+	}                                                                  \
+	static __attribute__((used, alias(#name))) int also_##name(int a); \
+	static __attribute__((used, alias(#name))) int once_more_##name(int a)
+
+ALIASED(first_of_four);
+ALIASED(second_of_four);
+ALIASED(third_of_four);
+ALIASED(fourth_of_four);
 
 static struct {
 	uint8_t *p;
@@ -106,6 +137,7 @@ static int setup(void **state _unused_)
 			break;
 	}
 	assert_true(g.count > 1000);
+	assert_true(g.t.alias_count >= 8);
 	for (size_t i = 0; i < g.count; i++) {
 		rsym_range(&g.t, g.starts[i], &start, &end);
 		for (at = start; at < end; at = rsym_spots_end(&g.t, at)) {
@@ -288,7 +320,37 @@ static void copy_range(struct rsym_writer *w, uint64_t start, enum mutation kind
 			frames[0].line);
 }
 
-/* The table again, with the range at `where` changed. */
+static void copy_aliases(struct rsym_writer *w, uint64_t where, enum mutation kind)
+{
+	for (uint32_t i = 0; i < g.t.alias_count; i++) {
+		uint32_t function = rsym_alias_at(&g.t, i);
+		bool changes = i == where && kind >= ALIAS_LOST;
+		struct rsym_function f;
+		const uint8_t *name;
+		size_t len;
+
+		assert_int_equal(rsym_function(&g.t, function, &f, NULL), 0);
+		assert_int_equal(rsym_reader_name(g.texts, function, &name, &len, NULL), 0);
+		if (!changes || kind == ALIAS_MORE)
+			rsym_writer_alias(w, copy_function(w, function, false));
+		if (!changes || kind == ALIAS_LOST)
+			continue;
+		if (kind != ALIAS_ENTRY) {
+			rsym_writer_alias(w, copy_function(w, function, true));
+			continue;
+		}
+		rsym_writer_alias(w, rsym_writer_function(w, &(struct rsym_writer_function){
+								     .name = name,
+								     .name_len = len,
+								     .vaddr = f.vaddr + 1,
+								     .file = RSYM_NONE,
+								     .from_symbol = true,
+								     .has_entry = true,
+							     }));
+	}
+}
+
+/* The table again, with the range at `where` changed, or that alias. */
 static void copy(uint64_t where, enum mutation kind, struct buf *out)
 {
 	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
@@ -305,11 +367,12 @@ static void copy(uint64_t where, enum mutation kind, struct buf *out)
 		rsym_range(&g.t, g.starts[i], &start, &end);
 		if (last_end && start != last_end)
 			rsym_writer_row(w, last_end, RSYM_NONE, RSYM_NONE, 0);
-		copy_range(w, start, start == where ? kind : NOTHING);
+		copy_range(w, start, start == where && kind < ALIAS_LOST ? kind : NOTHING);
 		last_end = end;
 	}
 	if (last_end != UINT64_MAX)
 		rsym_writer_row(w, last_end, RSYM_NONE, RSYM_NONE, 0);
+	copy_aliases(w, where, kind);
 	copy_columns(where, kind, rsym_writer_optional(w, RSYM_SECTION_COLUMNS));
 	if (rsym_writer_finish(w, &info, NULL, out, &err))
 		fail_msg("%s", err.message);
@@ -326,6 +389,7 @@ static uint64_t judge(const struct buf *table, struct buf *out)
 		fail_msg("%s", err.message);
 	assert_true(report.range_count >= 1000);
 	assert_true(report.place_count >= report.range_count);
+	assert_true(report.alias_count >= g.t.alias_count);
 	return report.difference_count;
 }
 
@@ -350,11 +414,12 @@ static void test_mutations(void **state _unused_)
 			uint64_t where;
 
 			do
-				where = kind == COLUMN || kind == DISCRIMINATOR ||
+				where = kind >= ALIAS_LOST ? draw(g.t.alias_count)
+					: kind == COLUMN || kind == DISCRIMINATOR ||
 							kind == EDGE_OF_COLUMN
 						? g.spots[draw(g.spot_count)]
 						: g.starts[draw(g.count)];
-			while (!can(where, (enum mutation)kind));
+			while (kind < ALIAS_LOST && !can(where, (enum mutation)kind));
 			if (kind == TYPE || kind == NO_TYPE) {
 				struct rsym_frame frames[RSYM_FRAMES_MAX];
 

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which names stand beside the one that answers at the entry of a function (FORMAT.md, "aliases"):
+ *
+ *	functions of DWARF that are the function of no answer at all;
+ *	symbols there that are functions or not local, but no local one beside an exported one where
+ *	DWARF names the function, and none that is that name with a point and more behind it.
+ */
+#include "judge_trial.h"
+
+#include <string.h>
+
+#include "limits.h"
+#include "rsym_alias.h"
+
+/* One name at one entry, of the file or of the table. */
+struct name_at {
+	uint64_t entry;
+	uint32_t name;
+	bool from_symbol, internal;
+	const struct facts_scope *scope; /* of the file's, when DWARF says it */
+	uint32_t decl_path, decl_line;   /* of the table's */
+};
+
+struct names_at {
+	struct name_at *list;
+	size_t count, cap;
+};
+
+static void names_done(struct names_at *n)
+{
+	free(n->list);
+}
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+static bool add_name(struct names_at *n, const struct name_at *name)
+{
+	if (!grow_array((void **)&n->list, &n->cap, n->count + 1, sizeof(*n->list), SIZE_MAX))
+		return false;
+	n->list[n->count++] = *name;
+	return true;
+}
+
+/* Of one name at one entry DWARF's comes first, then what is exported. */
+static int by_entry_and_name(const void *va, const void *vb)
+{
+	const struct name_at *a = va, *b = vb;
+
+	if (a->entry != b->entry)
+		return a->entry < b->entry ? -1 : 1;
+	if (a->name != b->name)
+		return a->name < b->name ? -1 : 1;
+	if (a->from_symbol != b->from_symbol)
+		return a->from_symbol - b->from_symbol;
+	return a->internal - b->internal;
+}
+
+static void sort_names(struct names_at *n)
+{
+	if (n->count)
+		qsort(n->list, n->count, sizeof(*n->list), by_entry_and_name);
+}
+
+static const struct judge_entered *entered_at(const struct judge_trial *j, uint64_t entry)
+{
+	size_t low = 0, high = j->entered_count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (j->entered[middle].entry < entry)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < j->entered_count && j->entered[low].entry == entry ? &j->entered[low] : NULL;
+}
+
+static bool is_copy_of(const struct judge_trial *j, uint32_t name, uint32_t of)
+{
+	const struct intern *strings = &j->judge->facts.text.strings;
+	size_t len, of_len;
+	const char *p = intern_get(strings, name, &len), *q = intern_get(strings, of, &of_len);
+
+	return len > of_len && p[of_len] == '.' && memcmp(p, q, of_len) == 0;
+}
+
+static bool add_scopes(const struct judge_trial *j, struct names_at *ret)
+{
+	const struct judge_facts *f = &j->judge->facts;
+
+	for (size_t i = 0; i < f->scope_count; i++) {
+		const struct facts_scope *s = &f->scopes[i];
+		const struct judge_entered *is;
+
+		if (s->parent != FACTS_NONE || !s->has_entry || s->name == FACTS_NONE || j->seen[i])
+			continue;
+		is = entered_at(j, s->entry);
+		if (is && is->name != s->name &&
+		    !add_name(ret,
+			      &(struct name_at){.entry = s->entry, .name = s->name, .scope = s}))
+			return false;
+	}
+	return true;
+}
+
+/* The symbols at one address: [first, end). */
+static bool add_symbols(const struct judge_trial *j, size_t first, size_t end,
+			const struct judge_entered *is, struct names_at *ret)
+{
+	const struct symbol *list = j->judge->facts.symbols.list;
+	bool exported = false;
+
+	for (size_t i = first; i < end; i++)
+		exported = exported || list[i].binding != SYMBOL_LOCAL;
+	for (size_t i = first; i < end; i++) {
+		const struct symbol *s = &list[i];
+		bool internal = exported && s->binding == SYMBOL_LOCAL;
+
+		if ((!s->is_function && s->binding == SYMBOL_LOCAL) || s->name == is->name ||
+		    (internal && !is->from_symbol) || is_copy_of(j, s->name, is->name))
+			continue;
+		if (!add_name(ret, &(struct name_at){.entry = s->vaddr,
+						     .name = s->name,
+						     .from_symbol = true,
+						     .internal = internal}))
+			return false;
+	}
+	return true;
+}
+
+static bool expected(const struct judge_trial *j, struct names_at *ret)
+{
+	const struct symbols *s = &j->judge->facts.symbols;
+	bool ok = add_scopes(j, ret);
+
+	for (size_t i = 0, end; i < s->count && ok; i = end) {
+		const struct judge_entered *is = entered_at(j, s->list[i].vaddr);
+
+		for (end = i + 1; end < s->count && s->list[end].vaddr == s->list[i].vaddr;)
+			end++;
+		ok = !is || add_symbols(j, i, end, is, ret);
+	}
+	sort_names(ret);
+	return ok;
+}
+
+static int found(struct judge_trial *j, struct names_at *ret, struct err *err)
+{
+	for (uint32_t i = 0; i < j->t->alias_count; i++) {
+		uint32_t function = rsym_alias_at(j->t, i);
+		struct rsym_function f;
+		struct name_at n = {0};
+		int rc = rsym_function(j->t, function, &f, err);
+
+		if (!rc)
+			rc = judge_name(j, function, &n.name, err);
+		if (!rc)
+			rc = judge_path(j, f.file, &n.decl_path, err);
+		if (rc)
+			return rc;
+		n.entry = f.vaddr + j->judge->bias;
+		n.from_symbol = f.from_symbol;
+		n.decl_line = f.start_line;
+		if (!add_name(ret, &n))
+			return no_memory(err);
+	}
+	sort_names(ret);
+	return 0;
+}
+
+/* Whether the table's one is one of the file's, which are equal but for their declarations: where
+ * several units declare it, any will do. */
+static int is_one_of(struct judge_trial *j, const struct name_at *table, const struct name_at *file,
+		     size_t count, bool *ret, struct err *err)
+{
+	*ret = table->from_symbol == file->from_symbol;
+	if (file->from_symbol || !*ret) {
+		*ret = *ret && !table->decl_line && table->decl_path == FACTS_NONE;
+		return 0;
+	}
+	*ret = false;
+	for (size_t i = 0; i < count && file[i].scope && !*ret; i++) {
+		uint32_t path;
+		int rc = judge_facts_path(j->judge, file[i].scope->decl_file, &path, err);
+
+		if (rc)
+			return rc;
+		*ret = path == table->decl_path && file[i].scope->decl_line == table->decl_line;
+	}
+	return 0;
+}
+
+static void put(struct judge_trial *j, const char *who, const struct name_at *n, uint32_t path,
+		uint32_t line)
+{
+	buf_printf(j->out, "  %s:", who);
+	if (!n) {
+		buf_str(j->out, " nothing\n");
+		return;
+	}
+	buf_str(j->out, " ");
+	judge_put_text(j, n->name);
+	buf_str(j->out, " (of ");
+	judge_put_text(j, path);
+	buf_printf(j->out, ":%u%s)\n", line, n->from_symbol ? ", a symbol" : "");
+}
+
+/* Either may be NULL. */
+static int differs(struct judge_trial *j, const struct name_at *file, const struct name_at *table,
+		   struct err *err)
+{
+	uint32_t path = FACTS_NONE;
+	int rc = 0;
+
+	if (j->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
+		return 0;
+	if (file && file->scope)
+		rc = judge_facts_path(j->judge, file->scope->decl_file, &path, err);
+	buf_printf(j->out, "alias at 0x%llx:\n",
+		   (unsigned long long)((file ? file : table)->entry - j->judge->bias));
+	put(j, "file ", file, path, file && file->scope ? file->scope->decl_line : 0);
+	put(j, "table", table, table ? table->decl_path : FACTS_NONE, table ? table->decl_line : 0);
+	return rc;
+}
+
+static int order(const struct name_at *a, const struct name_at *b)
+{
+	if (a->entry != b->entry)
+		return a->entry < b->entry ? -1 : 1;
+	return (a->name > b->name) - (a->name < b->name);
+}
+
+static int compare_lists(struct judge_trial *j, const struct names_at *file,
+			 const struct names_at *table, struct err *err)
+{
+	size_t at = 0, have = 0;
+	int rc = 0;
+
+	while ((at < file->count || have < table->count) && !rc) {
+		const struct name_at *f = at < file->count ? &file->list[at] : NULL;
+		const struct name_at *t = have < table->count ? &table->list[have] : NULL;
+		int how = !f ? 1 : !t ? -1 : order(f, t);
+		size_t same = 0;
+		bool equal = false;
+
+		while (f && at + same < file->count && order(f, f + same) == 0)
+			same++;
+		if (how == 0)
+			rc = is_one_of(j, t, f, same, &equal, err);
+		if (!rc && !equal)
+			rc = differs(j, how <= 0 ? f : NULL, how >= 0 ? t : NULL, err);
+		at += how <= 0 ? same : 0;
+		have += how >= 0;
+		j->report->alias_count++;
+	}
+	return rc ? rc : j->out->failed ? no_memory(err) : 0;
+}
+
+int judge_compare_aliases(struct judge_trial *j, struct err *err)
+{
+	_cleanup_(names_done) struct names_at file = {0}, table = {0};
+	int rc = expected(j, &file) ? 0 : no_memory(err);
+
+	if (!rc)
+		rc = found(j, &table, err);
+	return rc ? rc : compare_lists(j, &file, &table, err);
+}

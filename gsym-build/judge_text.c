@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "judge_trial.h"
+
+#define TYPE_NONE (FACTS_NONE - 1) /* in function_type: asked for, and there is none */
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+/* The number of the name of a function of the table. */
+int judge_name(struct judge_trial *j, uint32_t function, uint32_t *ret, struct err *err)
+{
+	uint32_t *id = &j->function_name[function];
+	const uint8_t *p;
+	size_t len;
+	int rc;
+
+	if (*id == FACTS_NONE) {
+		rc = rsym_reader_name(j->texts, function, &p, &len, err);
+		if (rc)
+			return rc;
+		*id = facts_string(&j->judge->facts.text, p, len);
+		if (*id == FACTS_NONE)
+			return no_memory(err);
+	}
+	*ret = *id;
+	return 0;
+}
+
+int judge_path(struct judge_trial *j, uint32_t file, uint32_t *ret, struct err *err)
+{
+	const uint8_t *p;
+	size_t len;
+	int rc;
+
+	*ret = FACTS_NONE;
+	if (file == RSYM_NONE)
+		return 0;
+	if (j->file_path[file] == FACTS_NONE) {
+		rc = rsym_reader_file(j->texts, file, &p, &len, err);
+		if (rc)
+			return rc;
+		j->file_path[file] = facts_string(&j->judge->facts.text, p, len);
+		if (j->file_path[file] == FACTS_NONE)
+			return no_memory(err);
+	}
+	*ret = j->file_path[file];
+	return 0;
+}
+
+/* The same of a file of the facts: directory, a slash unless there is one, base. */
+int judge_facts_path(struct judge *j, uint32_t file, uint32_t *ret, struct err *err)
+{
+	struct facts_text *text = &j->facts.text;
+	struct facts_file f;
+	size_t dir_len, base_len;
+	const void *p;
+
+	*ret = FACTS_NONE;
+	if (file == FACTS_NONE)
+		return 0;
+	if (j->facts_path[file] == FACTS_NONE) {
+		memcpy(&f, intern_get(&text->files, file, NULL), sizeof(f));
+		buf_reset(&j->text);
+		p = intern_get(&text->strings, f.dir, &dir_len);
+		buf_append(&j->text, p, dir_len);
+		if (dir_len && j->text.p[dir_len - 1] != '/')
+			buf_u8(&j->text, '/');
+		p = intern_get(&text->strings, f.base, &base_len);
+		buf_append(&j->text, p, base_len);
+		j->facts_path[file] = facts_string(text, j->text.p, j->text.len);
+		if (j->facts_path[file] == FACTS_NONE)
+			return no_memory(err);
+	}
+	*ret = j->facts_path[file];
+	return 0;
+}
+
+/* The number of the signature of a function of the table, FACTS_NONE for none. */
+int judge_signature(struct judge_trial *j, uint32_t function, uint32_t *ret, struct err *err)
+{
+	uint32_t *id = j->function_type ? &j->function_type[function] : NULL;
+	const uint8_t *p;
+	size_t len;
+
+	*ret = FACTS_NONE;
+	if (!id)
+		return 0;
+	if (*id == FACTS_NONE) {
+		int rc = rsym_reader_type(j->texts, function, &p, &len, err);
+
+		if (rc < 0)
+			return rc;
+		*id = rc ? facts_string(&j->judge->facts.text, p, len) : TYPE_NONE;
+		if (*id == FACTS_NONE)
+			return no_memory(err);
+	}
+	*ret = *id == TYPE_NONE ? FACTS_NONE : *id;
+	return 0;
+}
+
+/* Untrusted text on one line. */
+void judge_put_text(struct judge_trial *j, uint32_t string)
+{
+	size_t len = 0;
+	const uint8_t *p = string == FACTS_NONE
+				   ? NULL
+				   : intern_get(&j->judge->facts.text.strings, string, &len);
+
+	if (!len)
+		buf_str(j->out, "??");
+	for (size_t i = 0; i < len; i++)
+		buf_u8(j->out, p[i] < 0x20 || p[i] == 0x7f ? '?' : p[i]);
+}
