@@ -80,6 +80,20 @@ static inline uint64_t bytes_uleb(struct bytes *b)
 		b->left--;
 		return *b->p++;
 	}
+	if (b->left >= 10) { /* the longest cannot run past the end */
+		const uint8_t *p = b->p;
+
+		do {
+			v |= (uint64_t)(*p & 0x7f) << shift;
+			shift += 7;
+		} while ((*p++ & 0x80) && shift < 63);
+		if (!(p[-1] & 0x80)) {
+			b->left -= (size_t)(p - b->p);
+			b->p = p;
+			return v;
+		}
+		v = shift = 0;
+	}
 	for (;;) {
 		uint8_t byte = bytes_u8(b);
 

@@ -95,11 +95,6 @@ void intern_fetch(const struct intern *in, uint32_t hash)
 		__builtin_prefetch(&in->slots[hash & (in->slot_count - 1)]);
 }
 
-uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_new)
-{
-	return intern_add_hashed(in, intern_hash(key, len), key, len, ret_new);
-}
-
 uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, size_t len,
 			   bool *ret_new)
 {
@@ -132,6 +127,66 @@ uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, si
 	if (ret_new)
 		*ret_new = true;
 	return (uint32_t)in->count - 1;
+}
+
+uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_new)
+{
+	return intern_add_hashed(in, intern_hash(key, len), key, len, ret_new);
+}
+
+/* Looked up at a time: more than memory answers at once, and few enough that what was fetched for
+ * the first is still there. */
+#define MANY       16
+#define CACHE_LINE 64
+
+/* The entry that a key of this hash has, if it has one; it may be another's of the same hash. */
+static const struct intern_entry *likely_entry(const struct intern *in, uint32_t hash)
+{
+	size_t mask = in->slot_count - 1, i = hash & mask;
+
+	while (in->slots[i].next_id && in->slots[i].hash != hash)
+		i = (i + 1) & mask;
+	return in->slots[i].next_id ? &in->entries[in->slots[i].next_id - 1] : NULL;
+}
+
+static void fetch(const struct intern *in, const uint32_t *hashes, size_t count)
+{
+	const struct intern_entry *entries[MANY];
+
+	for (size_t i = 0; i < count; i++)
+		intern_fetch(in, hashes[i]);
+	for (size_t i = 0; i < count; i++) {
+		entries[i] = likely_entry(in, hashes[i]);
+		if (entries[i])
+			__builtin_prefetch(entries[i]);
+	}
+	for (size_t i = 0; i < count; i++) {
+		const uint8_t *key = entries[i] ? in->data + entries[i]->off : NULL;
+
+		if (key && entries[i]->len) {
+			__builtin_prefetch(key);
+			__builtin_prefetch(key + (entries[i]->len - 1) % (2 * CACHE_LINE));
+		}
+	}
+}
+
+void intern_add_many(struct intern *in, const struct intern_key *keys, size_t count,
+		     uint32_t *ret_ids)
+{
+	while (count) {
+		size_t n = count < MANY ? count : MANY;
+		uint32_t hashes[MANY];
+
+		for (size_t i = 0; i < n; i++)
+			hashes[i] = intern_hash(keys[i].p, keys[i].len);
+		if (in->slot_count)
+			fetch(in, hashes, n);
+		for (size_t i = 0; i < n; i++)
+			ret_ids[i] = intern_add_hashed(in, hashes[i], keys[i].p, keys[i].len, NULL);
+		keys += n;
+		ret_ids += n;
+		count -= n;
+	}
 }
 
 const void *intern_get(const struct intern *in, uint32_t id, size_t *ret_len)

@@ -36,6 +36,17 @@ void intern_fetch(const struct intern *in, uint32_t hash);
 uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, size_t len,
 			   bool *ret_new);
 
+struct intern_key {
+	const void *p;
+	size_t len;
+};
+
+/* intern_add() of each, in order, with the ids to ret_ids: a look at a table that no cache of the
+ * processor holds waits for memory three times, and these wait for all of them at once. Keys are
+ * not in `in`. */
+void intern_add_many(struct intern *in, const struct intern_key *keys, size_t count,
+		     uint32_t *ret_ids);
+
 /* The id of a known key, INTERN_FULL when it is not there. Adds nothing. */
 uint32_t intern_find(const struct intern *in, const void *key, size_t len);
 

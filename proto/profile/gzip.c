@@ -23,7 +23,7 @@ bool gzip_is(const void *p, size_t len)
 int gzip_inflate(const void *p, size_t len, struct buf *out, struct err *err)
 {
 	_cleanup_(freep) struct inflate_state *s = malloc(sizeof(*s));
-	uint8_t chunk[32768];
+	uint8_t spare;
 
 	if (len > UINT32_MAX)
 		return err_set(err, ERR_LIMIT, "gzip: %zu bytes are more than %u", len, UINT32_MAX);
@@ -34,22 +34,28 @@ int gzip_inflate(const void *p, size_t len, struct buf *out, struct err *err)
 	s->next_in = (uint8_t *)(uintptr_t)p;
 	s->avail_in = (uint32_t)len;
 	for (;;) {
-		uint32_t before = s->avail_in;
-		size_t made;
+		/* When all is full, a byte to see whether there is more. */
+		size_t left = out->max - out->len;
+		uint32_t before = s->avail_in, space = (uint32_t)(left > CHUNK ? CHUNK
+								  : left       ? left
+									       : 1);
 		int rc;
 
-		s->next_out = chunk;
-		s->avail_out = sizeof(chunk);
+		s->next_out = left ? buf_extend(out, space) : &spare;
+		if (!s->next_out)
+			return err_set(err, ERR_MEMORY, "gzip: out of memory");
+		s->avail_out = space;
 		rc = isal_inflate(s);
-		made = sizeof(chunk) - s->avail_out;
+		if (left)
+			out->len -= s->avail_out;
+		else if (!s->avail_out)
+			return err_set(err, ERR_LIMIT, "gzip: inflates to more than %zu bytes",
+				       out->max);
 		if (rc != ISAL_DECOMP_OK)
 			return err_set(err, ERR_DATA, "gzip: damaged at byte %zu",
 				       len - s->avail_in);
-		if (!buf_append(out, chunk, made))
-			return err_set(err, ERR_LIMIT, "gzip: inflates to more than %zu bytes",
-				       out->max);
 		if (s->block_state != ISAL_BLOCK_FINISH) {
-			if (!made && s->avail_in == before)
+			if (s->avail_out == space && s->avail_in == before)
 				return err_set(err, ERR_DATA, "gzip: cut short at byte %zu", len);
 			continue;
 		}

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "profile_priv.h"
 
 /* A location as its table holds it: this head, then its lines. Keys are compared as bytes, so no
  * struct used as one has padding. */
@@ -123,12 +124,37 @@ uint32_t profile_add_function(struct profile *p, const struct profile_function *
 	return add(p, &p->functions, f, sizeof(*f));
 }
 
+size_t profile_location_len(const struct profile_location *l)
+{
+	return sizeof(struct location_key) + l->line_count * sizeof(*l->lines);
+}
+
+void profile_location_key(const struct profile_location *l, uint8_t *key)
+{
+	struct location_key head = {l->address, l->module, l->folded};
+
+	memcpy(key, &head, sizeof(head));
+	if (l->line_count)
+		memcpy(key + sizeof(head), l->lines, l->line_count * sizeof(*l->lines));
+}
+
+void profile_module_widen(struct profile *p, const struct profile_location *l)
+{
+	struct profile_module *m;
+
+	if (l->module >= p->module_keys.count) /* PROFILE_NONE too */
+		return;
+	m = &p->modules[l->module];
+	if (l->address >= m->limit)
+		m->limit =
+			l->address > UINT64_MAX - PAGE ? UINT64_MAX : (l->address | (PAGE - 1)) + 1;
+}
+
 uint32_t profile_add_location(struct profile *p, const struct profile_location *l)
 {
 	uint8_t small[sizeof(struct location_key) + 32 * sizeof(struct profile_line)];
 	_cleanup_(freep) uint8_t *large = NULL;
-	struct location_key head = {l->address, l->module, l->folded};
-	size_t len = sizeof(head) + l->line_count * sizeof(*l->lines);
+	size_t len = profile_location_len(l);
 	uint8_t *key = small;
 
 	if (l->line_count > LIMIT_INLINE_DEPTH + 1)
@@ -139,16 +165,8 @@ uint32_t profile_add_location(struct profile *p, const struct profile_location *
 			return fail(p);
 		key = large;
 	}
-	memcpy(key, &head, sizeof(head));
-	if (l->line_count)
-		memcpy(key + sizeof(head), l->lines, l->line_count * sizeof(*l->lines));
-	if (l->module != PROFILE_NONE && l->module < p->module_keys.count) {
-		struct profile_module *m = &p->modules[l->module];
-
-		if (l->address >= m->limit)
-			m->limit = l->address > UINT64_MAX - PAGE ? UINT64_MAX
-								  : (l->address | (PAGE - 1)) + 1;
-	}
+	profile_location_key(l, key);
+	profile_module_widen(p, l);
 	return add(p, &p->locations, key, len);
 }
 
@@ -175,11 +193,25 @@ static int64_t sum(int64_t a, int64_t b)
 	return b > 0 ? INT64_MAX : INT64_MIN;
 }
 
+void profile_put_values(struct profile *p, uint32_t sample, bool is_new, const int64_t *values)
+{
+	size_t n = p->value_count, at = sample * n;
+
+	if (is_new && n &&
+	    !grow_array((void **)&p->values, &p->values_cap, at + n, sizeof(*p->values),
+			LIMIT_PROFILE_BYTES / sizeof(*p->values))) {
+		p->failed = true;
+		return;
+	}
+	for (size_t i = 0; i < n; i++)
+		p->values[at + i] = is_new ? values[i] : sum(p->values[at + i], values[i]);
+}
+
 uint32_t profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
 			    const int64_t *values)
 {
 	struct profile_sample key = {stack, labels};
-	size_t known = p->samples.count, n = p->value_count;
+	size_t known = p->samples.count;
 	uint32_t id;
 
 	if (stack == PROFILE_NONE || labels == PROFILE_NONE)
@@ -187,17 +219,8 @@ uint32_t profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
 	id = add(p, &p->samples, &key, sizeof(key));
 	if (id == PROFILE_NONE)
 		return id;
-	if (id == known) {
-		if (n && !grow_array((void **)&p->values, &p->values_cap, (known + 1) * n,
-				     sizeof(*p->values), LIMIT_PROFILE_BYTES / sizeof(*p->values)))
-			return fail(p);
-		if (n)
-			memcpy(p->values + known * n, values, n * sizeof(*values));
-		return id;
-	}
-	for (size_t i = 0; i < n; i++)
-		p->values[id * n + i] = sum(p->values[id * n + i], values[i]);
-	return id;
+	profile_put_values(p, id, id == known, values);
+	return p->failed ? PROFILE_NONE : id;
 }
 
 void profile_add_time(struct profile *p, int64_t time_ns, int64_t duration_ns)

@@ -171,6 +171,37 @@ static void test_intern(void **state _unused_)
 	intern_done(&in);
 }
 
+/* Many at a time is one after the other, whatever repeats, within a turn and over several. */
+static void test_intern_many(void **state _unused_)
+{
+	struct intern one = INTERN_INIT(3000, 1 << 20), many = INTERN_INIT(3000, 1 << 20);
+	static char text[5000][24];
+	static struct intern_key keys[5000];
+	static uint32_t ids[5000];
+	uint32_t seed = 1;
+
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
+		seed = seed * 1664525u + 1013904223u;
+		keys[i].p = text[i];
+		keys[i].len =
+			(size_t)snprintf(text[i], sizeof(text[i]), "%.*s%u", (int)(seed >> 28),
+					 "----------------", (seed >> 8) % 1000);
+	}
+	keys[77].len = keys[78].len = 0;
+	for (size_t at = 0, n = 0; at < ARRAY_LEN(keys); at += n) {
+		n = 1 + at % 67;
+		if (n > ARRAY_LEN(keys) - at)
+			n = ARRAY_LEN(keys) - at;
+		intern_add_many(&many, keys + at, n, ids + at);
+	}
+	for (size_t i = 0; i < ARRAY_LEN(keys); i++)
+		assert_int_equal(ids[i], intern_add(&one, keys[i].p, keys[i].len, NULL));
+	assert_int_equal(many.count, 3000); /* and what did not fit had no id */
+	assert_int_equal(ids[ARRAY_LEN(ids) - 1], INTERN_FULL);
+	intern_done(&one);
+	intern_done(&many);
+}
+
 static void test_crc32c(void **state _unused_)
 {
 	uint8_t zeros[32] = {0};
@@ -235,8 +266,9 @@ int main(void)
 		cmocka_unit_test(test_err),    cmocka_unit_test(test_bytes),
 		cmocka_unit_test(test_leb),    cmocka_unit_test(test_buf),
 		cmocka_unit_test(test_arena),  cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_intern), cmocka_unit_test(test_crc32c),
-		cmocka_unit_test(test_io),     cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_intern), cmocka_unit_test(test_intern_many),
+		cmocka_unit_test(test_crc32c), cmocka_unit_test(test_io),
+		cmocka_unit_test(test_helper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

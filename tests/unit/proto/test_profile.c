@@ -173,6 +173,80 @@ static void test_inverse(void **state _unused_)
 	assert_memory_equal(once.p, twice.p, once.len);
 }
 
+static uint32_t draw(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+/* More of everything than the reader adds at a time: 600 functions, inlined calls as deep as is
+ * allowed, empty and long stacks, samples that repeat. */
+static void fill_many(struct profile *p)
+{
+	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
+	uint32_t stack[3000], seed = 7;
+
+	fill(p);
+	for (uint32_t i = 0; i < 600; i++) {
+		struct profile_location l = {.address = i * 16, .module = i % 3, .lines = lines};
+		char name[32];
+
+		snprintf(name, sizeof(name), "function_%u", i);
+		lines[i % ARRAY_LEN(lines)] = (struct profile_line){
+			profile_add_function(
+				p, &(struct profile_function){.name = profile_cstr(p, name)}),
+			i};
+		l.line_count = i % 97 ? i % 3 : i < ARRAY_LEN(lines) ? i : ARRAY_LEN(lines);
+		profile_add_location(p, &l);
+	}
+	for (uint32_t i = 0; i < 400; i++) {
+		size_t depth = i % 50 ? draw(&seed) % 20 : ARRAY_LEN(stack) * (i % 3) / 2;
+		struct profile_label label = {.key = 1, .num = draw(&seed) % 3};
+
+		for (size_t k = 0; k < depth; k++)
+			stack[k] = draw(&seed) % (i % 2 ? 600 : 2);
+		profile_add_sample(p, profile_add_stack(p, stack, depth),
+				   profile_add_labels(p, &label, i % 2),
+				   (int64_t[]){1 + i, -(int64_t)i});
+	}
+	assert_false(p->failed);
+}
+
+static void test_many(void **state _unused_)
+{
+	DONE_BUF once = BUF_INIT(16 * MIB), twice = BUF_INIT(16 * MIB);
+	DONE_PROFILE p, q;
+	struct err err = {0};
+
+	fill_many(&p);
+	write_of(&p, &once);
+	profile_init(&q);
+	for (int i = 1; i < 3; i++) {
+		assert_int_equal(pprof_read(once.p, once.len, &q, &err), 0);
+		assert_int_equal(q.samples.count, p.samples.count);
+		assert_int_equal(q.locations.count, p.locations.count);
+		assert_int_equal(q.duration_ns, i * p.duration_ns);
+		for (uint32_t k = 0; k < p.samples.count; k++) {
+			size_t a, b;
+
+			profile_stack(&p, profile_sample(&p, k).stack, &a);
+			profile_stack(&q, profile_sample(&q, k).stack, &b);
+			assert_int_equal(a, b);
+			assert_int_equal(profile_values(&q, k)[0], i * profile_values(&p, k)[0]);
+			assert_int_equal(profile_values(&q, k)[1], i * profile_values(&p, k)[1]);
+		}
+		if (i == 1)
+			write_of(&q, &twice);
+	}
+	profile_done(&q);
+	profile_init(&q);
+	assert_int_equal(pprof_read(twice.p, twice.len, &q, &err), 0);
+	buf_reset(&once);
+	write_of(&q, &once);
+	assert_int_equal(once.len, twice.len);
+	assert_memory_equal(once.p, twice.p, once.len);
+}
+
 static bool keep_first(void *ctx, const struct profile *from _unused_, uint32_t sample)
 {
 	++*(int *)ctx;
@@ -324,7 +398,7 @@ static void test_hostile(void **state _unused_)
 static void test_gzip(void **state _unused_)
 {
 	static const uint8_t zeros[65536];
-	DONE_BUF bomb = BUF_INIT(64 * MIB), out = BUF_INIT(MIB);
+	DONE_BUF bomb = BUF_INIT(64 * MIB), out = BUF_INIT(MIB), exact = BUF_INIT(64 * MIB);
 	_cleanup_(gzip_writer_closep) struct gzip_writer *w = NULL;
 	struct err err = {0};
 
@@ -333,6 +407,9 @@ static void test_gzip(void **state _unused_)
 		assert_int_equal(gzip_writer_add(w, zeros, sizeof(zeros), &err), 0);
 	assert_int_equal(gzip_writer_finish(w, &err), 0);
 	assert_int_equal(gzip_inflate(bomb.p, bomb.len, &out, &err), ERR_LIMIT);
+	assert_int_equal(out.len, out.max);
+	assert_int_equal(gzip_inflate(bomb.p, bomb.len, &exact, &err), 0);
+	assert_int_equal(exact.len, 64 * MIB);
 	assert_int_equal(read_bytes(bomb.p, bomb.len), ERR_LIMIT); /* 64 MiB in 64 KiB */
 	assert_int_equal(read_bytes("\x1f\x8b", 2), ERR_DATA);
 	assert_int_equal(read_bytes("\x1f\x8b\x08 no gzip at all....", 20), ERR_DATA);
@@ -383,11 +460,12 @@ static void test_utf8(void **state _unused_)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_model),      cmocka_unit_test(test_placeholder),
-		cmocka_unit_test(test_inverse),    cmocka_unit_test(test_merge),
-		cmocka_unit_test(test_truncated),  cmocka_unit_test(test_bit_flips),
-		cmocka_unit_test(test_hostile),    cmocka_unit_test(test_gzip),
-		cmocka_unit_test(test_many_lines), cmocka_unit_test(test_utf8),
+		cmocka_unit_test(test_model),     cmocka_unit_test(test_placeholder),
+		cmocka_unit_test(test_inverse),   cmocka_unit_test(test_many),
+		cmocka_unit_test(test_merge),     cmocka_unit_test(test_truncated),
+		cmocka_unit_test(test_bit_flips), cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_gzip),      cmocka_unit_test(test_many_lines),
+		cmocka_unit_test(test_utf8),
 	};
 
 	return cmocka_run_group_tests_name("profile", tests, NULL, NULL);
