@@ -2,6 +2,7 @@
 #ifndef RAWSTACK_SERVICE_LOAD_H
 #define RAWSTACK_SERVICE_LOAD_H
 /* What the parts of service_load share. Whatever goes wrong ends the program. */
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,7 +27,8 @@ struct load {
 	const struct build_id *ids; /* of a storm */
 	size_t id_count;
 	uint64_t start_ns, end_ns;
-	atomic_size_t due; /* batches that were given out, with a rate */
+	atomic_size_t due;       /* batches that were given out, with a rate */
+	pthread_barrier_t ready; /* of all threads, once each has had an answer */
 };
 
 static inline uint64_t mono_ns(void)
