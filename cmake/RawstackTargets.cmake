@@ -51,3 +51,25 @@ function(rawstack_unit_file unit)
 	configure_file(${unit} ${unit} @ONLY)
 	install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${unit} DESTINATION lib/systemd/system)
 endfunction()
+
+# rawstack_bpf_skeleton(<name> <source> <header>...): the BPF programs of a source and their
+# skeleton, <name>.skel.h, in the build tree. Freestanding: clang's own <stdint.h>, not that of a
+# machine it is not compiled for.
+function(rawstack_bpf_skeleton name source)
+	set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.bpf.o)
+	set(skeleton ${CMAKE_CURRENT_BINARY_DIR}/${name}.skel.h)
+	add_custom_command(
+		OUTPUT ${object}
+		COMMAND ${RAWSTACK_CLANG} -target bpf -mcpu=v3 -g -O2 -ffreestanding -Wall -Wextra -Werror
+			-I${CMAKE_SYSROOT}/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
+			-I${RAWSTACK_libbpf_INCLUDE} -I${PROJECT_SOURCE_DIR}/sampler
+			-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
+			-c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
+		DEPENDS ${source} ${ARGN}
+		VERBATIM)
+	add_custom_command(
+		OUTPUT ${skeleton}
+		COMMAND sh -c "'${RAWSTACK_BPFTOOL}' gen skeleton '${object}' name ${name} > '${skeleton}'"
+		DEPENDS ${object}
+		VERBATIM)
+endfunction()

@@ -3,9 +3,9 @@
 
 #include <string.h>
 
-#include "io.h"
 #include "limits.h"
 #include "normalise_frames.h"
+#include "perf_ring.h"
 
 /* How long a sample waits for what the helper reads. The answer is there at the next poll but one,
  * unless the machine is so busy that the helper does not get to run. */
@@ -14,19 +14,11 @@
 void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan_fn scan,
 		    void *scan_ctx)
 {
-	_cleanup_(freep) uint8_t *text = NULL;
-	unsigned long depth;
-	size_t len;
-
-	*n = (struct normaliser){.spool = spool, .depth_max = 127, .ids = {.fd = -1}};
+	*n = (struct normaliser){
+		.spool = spool, .depth_max = perf_stack_depth(), .ids = {.fd = -1}};
 	held_init(&n->held);
 	sample_cache_init(&n->cache);
 	procs_init(&n->procs, scan, scan_ctx);
-	if (io_read_file("/proc/sys/kernel/perf_event_max_stack", 64, &text, &len, NULL))
-		return;
-	depth = strtoul((const char *)text, NULL, 10);
-	if (depth && depth < n->depth_max)
-		n->depth_max = (uint16_t)depth;
 }
 
 void normalise_done(struct normaliser *n)

@@ -11,12 +11,17 @@
 #include <time.h>
 
 #include "bytes.h"
+#include "io.h"
 #include "limits.h"
 
 /* What PERF_SAMPLE_TID | TIME | CPU put behind every record that is no sample. */
 enum {
 	TRAILER_LEN = 24,
 	RECORD_MAX = 65536
+};
+
+enum {
+	PERF_STACK_DEPTH_MAX = 127
 };
 
 void perf_attr_tracking(struct perf_event_attr *attr)
@@ -80,6 +85,18 @@ enum backend_event perf_choose_event(enum backend_event wanted)
 const char *perf_event_name(enum backend_event event)
 {
 	return event == BACKEND_EVENT_CYCLES ? "cycles" : "cpu-clock";
+}
+
+uint16_t perf_stack_depth(void)
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	unsigned long depth;
+	size_t len;
+
+	if (io_read_file("/proc/sys/kernel/perf_event_max_stack", 64, &text, &len, NULL))
+		return PERF_STACK_DEPTH_MAX;
+	depth = strtoul((const char *)text, NULL, 10);
+	return depth && depth < PERF_STACK_DEPTH_MAX ? (uint16_t)depth : PERF_STACK_DEPTH_MAX;
 }
 
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd)

@@ -33,6 +33,10 @@ void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, 
 enum backend_event perf_choose_event(enum backend_event wanted);
 const char *perf_event_name(enum backend_event event);
 
+/* How many addresses of a stack the kernel takes at most: kernel.perf_event_max_stack, 127 or less,
+ * for that is what our events have room for. */
+uint16_t perf_stack_depth(void);
+
 /* perf_event_open(2) of the CPU or thread; the descriptor, or -errno. */
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd);
 

@@ -14,6 +14,7 @@
 #include <bpf/bpf_helpers.h>
 
 #include "sampler_event.h"
+#include "user_walk.bpf.h"
 
 enum {
 	TASK_EXITING = 0x00000004,       /* PF_EXITING */
@@ -35,16 +36,11 @@ struct task_struct {
 	struct signal_struct *signal;
 } __attribute__((preserve_access_index));
 
-struct pt_regs___x86 {
-	unsigned long orig_ax;
-} __attribute__((preserve_access_index));
-
-struct pt_regs___arm64 {
-	int32_t syscallno;
-} __attribute__((preserve_access_index));
-
 const volatile uint32_t filter = SAMPLER_FILTER_NONE;
 const volatile uint32_t cgroup_count = 0;
+/* Of user stacks, when the walk is ours; 0: it is the kernel's. */
+const volatile uint32_t walk_depth = 0;
+const volatile bool has_loop = false; /* the kernel has bpf_loop() */
 
 /* What sampler_find_text() found. */
 __u64 kernel_text, kernel_etext;
@@ -65,6 +61,13 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct sampler_event);
 } scratch SEC(".maps");
+
+struct {
+	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct user_walk);
+} walks SEC(".maps");
 
 /* Hashes of stacks that a CPU has sent, by their upper bits: a stack that another one pushed out is
  * sent once more. */
@@ -117,45 +120,53 @@ static bool is_filtered(uint32_t pid)
 	return false;
 }
 
-/* Entries by interrupt or fault store a number that no system call has. */
-static int32_t syscall_of(struct task_struct *task)
-{
-	void *regs = (void *)bpf_task_pt_regs(task);
-
-	if (bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax))
-		return (int32_t)BPF_CORE_READ((struct pt_regs___x86 *)regs, orig_ax);
-	if (bpf_core_field_exists(((struct pt_regs___arm64 *)0)->syscallno))
-		return BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
-	return -1;
-}
-
-enum {
-	X86_CS_OFF = 136, /* in the registers that the context begins with, <asm/ptrace.h> */
-};
-
 /* Then there is no kernel part, and asking for it costs a microsecond of cold caches. */
 static bool was_in_user_mode(const void *ctx)
 {
-	return bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax) &&
-	       (*(const volatile uint64_t *)((const char *)ctx + X86_CS_OFF) & 3) == 3;
+	return is_x86() && (*(const volatile uint64_t *)((const char *)ctx + X86_CS_OFF) & 3) == 3;
 }
 
-/* Each step is one to one for a given address, so stacks that differ in one frame never meet. 0: no
- * hash is wanted. */
+/* Bytes of addresses, at pcs[first] and on; or negative. */
+static long put_user_stack(void *ctx, struct sampler_event *e, const struct user_regs *regs,
+			   uint32_t task_flags, uint32_t first)
+{
+	const uint32_t zero = 0;
+	struct user_walk *walk = bpf_map_lookup_elem(&walks, &zero);
+
+	if (!walk_depth || !walk || !user_walk_suits(regs, task_flags))
+		return bpf_get_stack(ctx, (char *)e->pcs + first * 8, SAMPLER_DEPTH_MAX * 8,
+				     BPF_F_USER_STACK);
+	return 8 * (long)user_walk(walk, regs, e->pcs, first, walk_depth, has_loop);
+}
+
+struct hash_ctx {
+	const struct sampler_event *event;
+	uint64_t hash;
+};
+
+/* Each step is one to one for a given address, so stacks that differ in one frame never meet. */
+static long hash_step(uint64_t i, struct hash_ctx *ctx)
+{
+	uint64_t h = (ctx->hash ^ ctx->event->pcs[i & (SAMPLER_PCS_MAX - 1)]) * 0x9e3779b97f4a7c15;
+
+	ctx->hash = h ^ h >> 32;
+	return 0;
+}
+
+/* 0: no hash is wanted. */
 static uint64_t hash_of(const struct sampler_event *e, uint32_t count)
 {
-	uint64_t h = control.hash_start;
+	struct hash_ctx ctx = {e, control.hash_start};
 
-	if (!h)
+	if (!ctx.hash)
 		return 0;
-	h ^= (uint64_t)e->kernel_len << 32 | e->user_len;
-	for (uint32_t i = 0; i < SAMPLER_PCS_MAX; i++) {
-		if (i >= count)
-			break;
-		h = (h ^ e->pcs[i]) * 0x9e3779b97f4a7c15;
-		h ^= h >> 32;
-	}
-	return h ? h : 1;
+	ctx.hash ^= (uint64_t)e->kernel_len << 32 | e->user_len;
+	if (has_loop)
+		bpf_loop(count, hash_step, &ctx, 0);
+	else
+		for (uint32_t i = 0; i < SAMPLER_PCS_MAX && i < count; i++)
+			hash_step(i, &ctx);
+	return ctx.hash ? ctx.hash : 1;
 }
 
 SEC("perf_event")
@@ -165,7 +176,9 @@ int sampler_tick(void *ctx)
 	const uint32_t pid = id >> 32, zero = 0, cpu = bpf_get_smp_processor_id();
 	struct sampler_counters *counts = bpf_map_lookup_elem(&counters, &cpu);
 	struct sampler_event *e = bpf_map_lookup_elem(&scratch, &zero);
+	struct user_regs regs = {.syscall = -1};
 	struct task_struct *task;
+	uint32_t task_flags;
 	long kernel_len, user_len;
 	uint64_t len, now, *sent_hash = NULL;
 	uint32_t slot;
@@ -187,16 +200,19 @@ int sampler_tick(void *ctx)
 	}
 	task = (struct task_struct *)bpf_get_current_task_btf();
 	e->time_ns = now;
-	e->start_ns = BPF_CORE_READ(task, group_leader, start_time);
+	e->start_ns = task->group_leader->start_time;
 	e->cgroup_id = bpf_get_current_cgroup_id();
 	e->pid = pid;
 	e->tid = (uint32_t)id;
 	e->cpu = cpu;
 	e->state = task->__state;
 	bpf_get_current_comm(e->comm, sizeof(e->comm));
-	e->flags = (task->flags & TASK_KERNEL_THREAD ? SAMPLER_KERNEL_THREAD : 0) |
-		   (task->flags & TASK_EXITING ? SAMPLER_EXITING : 0);
-	e->syscall = e->flags & SAMPLER_KERNEL_THREAD ? -1 : syscall_of(task);
+	task_flags = task->flags;
+	e->flags = (task_flags & TASK_KERNEL_THREAD ? SAMPLER_KERNEL_THREAD : 0) |
+		   (task_flags & TASK_EXITING ? SAMPLER_EXITING : 0);
+	if (!(e->flags & SAMPLER_KERNEL_THREAD))
+		user_regs_read(&regs, task);
+	e->syscall = regs.syscall;
 
 	kernel_len =
 		was_in_user_mode(ctx) ? 0 : bpf_get_stack(ctx, e->pcs, SAMPLER_DEPTH_MAX * 8, 0);
@@ -208,8 +224,7 @@ int sampler_tick(void *ctx)
 	user_len = 0;
 	e->user_err = 0;
 	if (!(e->flags & SAMPLER_KERNEL_THREAD)) {
-		user_len = bpf_get_stack(ctx, (char *)e->pcs + kernel_len, SAMPLER_DEPTH_MAX * 8,
-					 BPF_F_USER_STACK);
+		user_len = put_user_stack(ctx, e, &regs, task_flags, (uint32_t)kernel_len / 8);
 		e->user_err = user_len < 0 ? (int16_t)user_len : 0;
 		if (user_len < 0)
 			user_len = 0;

@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef RAWSTACK_USER_WALK_BPF_H
+#define RAWSTACK_USER_WALK_BPF_H
+/*
+ * The user part of a stack by frame pointers, as bpf_get_stack(BPF_F_USER_STACK) has it, address by
+ * address: tests/e2e/user_walk.c holds both against each other. The kernel's walk waits for each
+ * frame in turn; this one copies the stack by the block of 1 KiB and follows frame
+ * pointers in the copy, which takes half the time once the caches have forgotten the stack.
+ *
+ * What ends a walk is what ends the kernel's: the depth limit; a record that cannot be read
+ * (nothing waits for a page here); on arm64 also one that does not lie above its predecessor, or
+ * is not aligned. On x86 anything else is followed, wherever it leads: whether a caller is
+ * plausible is for user space to say, which knows the mappings.
+ *
+ * For programs on perf events. The including file has defined the fixed-width types.
+ */
+#include <bpf/bpf_core_read.h>
+#include <bpf/bpf_helpers.h>
+
+enum {
+	USER_WALK_DEPTH = 127,
+	USER_WALK_BLOCK = 1024, /* of which a page is a multiple */
+	USER_WALK_RECORD = 16,  /* the caller's frame pointer, the return address */
+	USER_WALK_NULL = 4096,  /* no record lies below: the end of most chains */
+};
+
+/*
+ * A walk under way. It stands in a map and not in registers: of what comes out of there the
+ * verifier assumes nothing, so one step is to it like another, and it looks at what follows a walk
+ * once, and not once for each number of frames.
+ */
+struct user_walk {
+	uint64_t fp;
+	uint64_t count; /* addresses found */
+	uint64_t base;  /* where words are from */
+	uint64_t last;  /* in words: the last record there */
+	uint64_t words[(USER_WALK_BLOCK + USER_WALK_RECORD) / 8 + 1];
+};
+
+/* What a step gets. */
+struct user_walk_ctx {
+	struct user_walk *walk;
+	uint64_t *pcs; /* of 256 */
+	uint64_t first;
+};
+
+struct pt_regs___x86 {
+	unsigned long orig_ax;
+} __attribute__((preserve_access_index));
+
+struct pt_regs___arm64 {
+	int32_t syscallno;
+} __attribute__((preserve_access_index));
+
+/* Registers of user space when it was left. */
+struct user_regs {
+	uint64_t fp, pc;
+	/* Of the system call that a thread is in. Entries by interrupt or fault store a number that
+	 * no system call has. */
+	int32_t syscall;
+	bool is_64bit;
+};
+
+/* How the registers begin on the two machines is part of their interface to user space. */
+enum {
+	X86_BP_OFF = 32, /* <asm/ptrace.h>: struct pt_regs */
+	X86_CS_OFF = 136,
+	X86_USER_CS = 0x33,  /* of 64-bit code; of another, or below some hypervisors, another */
+	ARM64_FP_OFF = 232,  /* <asm/ptrace.h>: struct user_pt_regs, its regs[29] */
+	ARM64_MODE_32 = 0x10 /* PSR_MODE32_BIT */
+};
+
+enum {
+	USER_WALK_NOT = 0x00000004 | /* PF_EXITING: its memory may be gone */
+			/* PF_IO_WORKER, PF_USER_WORKER: threads that the kernel runs for a process.
+			 * The second was something harmless before Linux 6.4. */
+			0x00000010 | 0x00004000
+};
+
+static __always_inline bool is_x86(void)
+{
+	return bpf_core_field_exists(((struct pt_regs___x86 *)0)->orig_ax);
+}
+
+static __always_inline void user_regs_read(struct user_regs *ret, struct task_struct *task)
+{
+	const char *regs = (const char *)bpf_task_pt_regs(task);
+	struct {
+		uint64_t bp, others[10], orig_ax, ip, cs;
+	} x86;
+	struct {
+		uint64_t fp, lr, sp, pc, pstate;
+	} arm64;
+
+	*ret = (struct user_regs){.syscall = -1};
+	if (is_x86()) {
+		if (bpf_probe_read_kernel(&x86, sizeof(x86), regs + X86_BP_OFF))
+			return;
+		ret->fp = x86.bp;
+		ret->pc = x86.ip;
+		ret->syscall = (int32_t)x86.orig_ax;
+		/* Beside it lies what the processor says of the entry. */
+		ret->is_64bit = (uint16_t)x86.cs == X86_USER_CS;
+	} else if (bpf_core_field_exists(((struct pt_regs___arm64 *)0)->syscallno)) {
+		if (bpf_probe_read_kernel(&arm64, sizeof(arm64), regs + ARM64_FP_OFF))
+			return;
+		ret->fp = arm64.fp;
+		ret->pc = arm64.pc;
+		ret->syscall = BPF_CORE_READ((struct pt_regs___arm64 *)regs, syscallno);
+		ret->is_64bit = !(arm64.pstate & ARM64_MODE_32);
+	}
+}
+
+/* Whether the walk below is for that thread; others are rare, and left to the kernel. */
+static __always_inline bool user_walk_suits(const struct user_regs *regs, uint32_t task_flags)
+{
+	return regs->is_64bit && !(task_flags & USER_WALK_NOT);
+}
+
+/* One record more; nonzero: that was all. Each branch costs the verifier, so there are few. */
+static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_ctx *ctx)
+{
+	struct user_walk *w = ctx->walk;
+	uint64_t fp = w->fp, off = fp - w->base, next;
+
+	if (fp < USER_WALK_NULL || (!is_x86() && fp & 7))
+		return 1;
+	/* Rotated: one that is not a multiple of 8 is large then. */
+	if ((off >> 3 | off << 61) > w->last) {
+		/* To the end of its block; a record across the end is copied whole. */
+		uint64_t len = USER_WALK_BLOCK - (fp & (USER_WALK_BLOCK - 1));
+
+		len += (uint64_t)((int64_t)(len - USER_WALK_RECORD) >> 63) & USER_WALK_RECORD;
+		if (bpf_probe_read_user(w->words, len, (const void *)fp))
+			return 1;
+		w->base = fp;
+		w->last = (len - USER_WALK_RECORD) / 8;
+	}
+	off = (fp - w->base) / 8 & (USER_WALK_BLOCK / 8 - 1);
+	next = w->words[off];
+	ctx->pcs[(ctx->first + w->count) & 255] = w->words[off + 1];
+	w->count++;
+	w->fp = next;
+	return !is_x86() && next <= fp;
+}
+
+/*
+ * Writes the addresses to pcs[first] and on, and returns how many, at least 1 and at most `depth`,
+ * which is 127 or less. pcs has 256 rows; w needs no beginning. has_loop: a constant to the
+ * verifier, whether this kernel has bpf_loop() (Linux 5.17), which spares it most of its work.
+ */
+static __always_inline uint32_t user_walk(struct user_walk *w, const struct user_regs *regs,
+					  uint64_t *pcs, uint32_t first, uint32_t depth,
+					  bool has_loop)
+{
+	struct user_walk_ctx ctx = {w, pcs, first};
+
+	pcs[first & 255] = regs->pc;
+	w->fp = regs->fp;
+	w->count = 1;
+	w->base = regs->fp + 8; /* no record lies there */
+	w->last = 0;
+	if (has_loop)
+		bpf_loop(USER_WALK_DEPTH - 1, user_walk_step, &ctx, 0);
+	else
+		for (uint32_t i = 1; i < USER_WALK_DEPTH && !user_walk_step(i, &ctx); i++)
+			;
+	return w->count < depth ? (uint32_t)w->count : depth;
+}
+
+#endif
