@@ -86,6 +86,9 @@ static void store(struct service *s, struct buf *out)
 	seconds(out, "store_oldest_read_seconds", "gauge", "",
 		"Age of the oldest snapshot, which keeps pages from being used again.",
 		stat.oldest_read_ns);
+	gauge(out, "store_oldest_read_commits", NULL,
+	      "Commits since the oldest snapshot of any process, a backup's among them.",
+	      stat.oldest_read_commits);
 	counter(out, "store_damaged_tables", "Tables found damaged and taken away.",
 		stat.damaged_count);
 	counter(out, "store_scrub_rounds", "Times that all tables were compared with their sums.",

@@ -165,11 +165,16 @@ int store_table(struct store_read *r, const struct build_id *id, struct store_ta
 
 void store_stat(struct store *s, struct store_stat *ret)
 {
+	struct kv_stat kv;
+
 	pthread_mutex_lock(&s->lock);
 	*ret = s->stat;
 	pthread_mutex_unlock(&s->lock);
 	ret->max_bytes = s->max_bytes;
-	s->kv->ops->stat(s->kv, &ret->file_bytes, &ret->oldest_read_ns);
+	s->kv->ops->stat(s->kv, &kv);
+	ret->file_bytes = kv.file_bytes;
+	ret->oldest_read_ns = kv.oldest_ns;
+	ret->oldest_read_commits = kv.oldest_commits;
 }
 
 /* --- open and close ------------------------------------------------------------------------ */

@@ -150,9 +150,10 @@ struct store_stat {
 	uint64_t max_bytes, table_bytes;
 	uint64_t ready_count, missing_count;
 	uint64_t file_bytes;
-	uint64_t oldest_read_ns; /* how long the oldest snapshot has been there; 0: none */
-	uint64_t damaged_count;  /* tables found damaged since the start */
-	uint64_t scrub_rounds;   /* ended since the start */
+	uint64_t oldest_read_ns;      /* how long the oldest snapshot has been there; 0: none */
+	uint64_t oldest_read_commits; /* since the oldest of any process that reads the file */
+	uint64_t damaged_count;       /* tables found damaged since the start */
+	uint64_t scrub_rounds;        /* ended since the start */
 };
 
 void store_stat(struct store *s, struct store_stat *ret);

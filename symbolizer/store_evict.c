@@ -195,10 +195,14 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 	int rc = s->kv->ops->commit(s->kv, writes, count, err);
 
 	for (int round = 0; rc == ERR_LIMIT && round < EVICTION_ROUNDS; round++) {
-		s->kv->ops->maintain(s->kv);
-		/* Free pages must lie side by side, which may take more than what is needed. */
-		rc = evict(s, needed << round, needed, err);
-		if (rc)
+		/*
+		 * A process that died with a snapshot may have held all that is needed. Else tables
+		 * go: free pages must lie side by side, which may take more than what is needed.
+		 * When none may go, what this put takes the place of can be free once the requests
+		 * of this moment have ended.
+		 */
+		rc = s->kv->ops->maintain(s->kv) ? 0 : evict(s, needed << round, needed, err);
+		if (rc && (rc != ERR_LIMIT || round))
 			return rc;
 		rc = retry(s, writes, count, err);
 	}

@@ -39,6 +39,12 @@ struct kv_write {
 struct kv;
 struct kv_read;
 
+struct kv_stat {
+	uint64_t file_bytes;
+	uint64_t oldest_ns;      /* age of the oldest snapshot of this process; 0: none */
+	uint64_t oldest_commits; /* commits since the oldest one of any process, or its death */
+};
+
 struct kv_ops {
 	/* A snapshot; any number at a time, each used by one thread. What it gives out is valid
 	 * until its end. A thread ends its snapshot before it commits. */
@@ -61,11 +67,11 @@ struct kv_ops {
 	bool (*settle)(struct kv *kv, unsigned int timeout_ms);
 	/* Whether the disk has room for the file to grow by so many bytes, as far as it may. */
 	bool (*has_room)(struct kv *kv, uint64_t bytes);
-	/* Size of the file, and the age of the oldest snapshot, 0: none. */
-	void (*stat)(struct kv *kv, uint64_t *ret_bytes, uint64_t *ret_oldest_ns);
+	void (*stat)(struct kv *kv, struct kv_stat *ret);
 	/* Writes a compacted copy to an empty file, durable at return; ERR_UNSUPPORTED. */
 	int (*copy)(struct kv *kv, int fd, struct err *err);
-	void (*maintain)(struct kv *kv); /* now and then: frees what dead readers hold */
+	/* Now and then: frees what dead readers hold. Whether there were some. */
+	bool (*maintain)(struct kv *kv);
 	void (*close)(struct kv *kv);
 };
 

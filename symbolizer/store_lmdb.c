@@ -294,15 +294,31 @@ static bool lmdb_has_room(struct kv *kv, uint64_t bytes)
 	return !growth || (uint64_t)vfs.f_bavail * vfs.f_frsize >= growth + m->disk_floor;
 }
 
-static void lmdb_stat(struct kv *kv, uint64_t *ret_bytes, uint64_t *ret_oldest_ns)
+/* A line of mdb_reader_list(): process, thread, and the commit that it sees, or "-". */
+static int take_reader(const char *line, void *arg)
+{
+	uint64_t *oldest = arg;
+	size_t thread, seen;
+	int pid;
+
+	if (sscanf(line, "%d %zx %zu", &pid, &thread, &seen) == 3 && seen < *oldest)
+		*oldest = seen;
+	return 0;
+}
+
+static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 {
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
-	uint64_t now = io_system()->mono_ns(NULL);
+	uint64_t now = io_system()->mono_ns(NULL), oldest = UINT64_MAX;
+	MDB_envinfo info;
 	struct stat st;
 
-	*ret_bytes = fstat(m->fd, &st) ? 0 : (uint64_t)st.st_size;
+	mdb_env_info(m->env, &info);
+	mdb_reader_list(m->env, take_reader, &oldest);
+	ret->oldest_commits = oldest < info.me_last_txnid ? info.me_last_txnid - oldest : 0;
+	ret->file_bytes = fstat(m->fd, &st) ? 0 : (uint64_t)st.st_size;
 	pthread_mutex_lock(&m->lock);
-	*ret_oldest_ns = m->oldest && now > m->oldest->begin_ns ? now - m->oldest->begin_ns : 0;
+	ret->oldest_ns = m->oldest && now > m->oldest->begin_ns ? now - m->oldest->begin_ns : 0;
 	pthread_mutex_unlock(&m->lock);
 }
 
@@ -316,11 +332,11 @@ static int lmdb_copy(struct kv *kv, int fd, struct err *err)
 	return rc ? fail(m, rc, "copy", err) : 0;
 }
 
-static void lmdb_maintain(struct kv *kv)
+static bool lmdb_maintain(struct kv *kv)
 {
-	int dead;
+	int dead = 0;
 
-	mdb_reader_check(((struct kv_lmdb *)kv)->env, &dead);
+	return !mdb_reader_check(((struct kv_lmdb *)kv)->env, &dead) && dead > 0;
 }
 
 static void lmdb_close(struct kv *kv)

@@ -178,9 +178,9 @@ static bool memory_has_room(struct kv *kv _unused_, uint64_t bytes _unused_)
 	return true;
 }
 
-static void memory_stat(struct kv *kv _unused_, uint64_t *ret_bytes, uint64_t *ret_oldest_ns)
+static void memory_stat(struct kv *kv _unused_, struct kv_stat *ret)
 {
-	*ret_bytes = *ret_oldest_ns = 0;
+	*ret = (struct kv_stat){0};
 }
 
 static int memory_copy(struct kv *kv _unused_, int fd _unused_, struct err *err)
@@ -188,8 +188,9 @@ static int memory_copy(struct kv *kv _unused_, int fd _unused_, struct err *err)
 	return err_set(err, ERR_UNSUPPORTED, "a store in memory has no file");
 }
 
-static void memory_maintain(struct kv *kv _unused_)
+static bool memory_maintain(struct kv *kv _unused_)
 {
+	return false;
 }
 
 static void memory_close(struct kv *kv)

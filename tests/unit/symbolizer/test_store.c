@@ -6,11 +6,14 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -556,6 +559,81 @@ static void test_oldest_read(void **state)
 	store_close(s);
 }
 
+/* Another process that has a snapshot of the file, as a backup has, and does not end. */
+static pid_t start_reader(void)
+{
+	int ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		struct kv_read *r;
+		struct kv *kv;
+
+		if (store_kv_open_lmdb(&kv, ".", 0, 0, NULL) || kv->ops->read_begin(kv, &r, NULL) ||
+		    write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	return pid;
+}
+
+/*
+ * Pages that a snapshot sees are not used again, whosever it is: a process that was killed in the
+ * middle of reading would fill the store for ever. It is noticed when room is needed, and before
+ * that it can be seen.
+ */
+static void test_killed_reader(void **state)
+{
+	struct store *s = open_fresh(state);
+	struct store_stat stat;
+	struct err err;
+	pid_t pid;
+
+	assert_int_equal(put(s, 1, 100000, true, &err), 0);
+	store_close(s); /* before the fork: an environment is of one process */
+	pid = start_reader();
+	s = open_budget(*state, BUDGET);
+	for (int i = 0; i < 3; i++)
+		assert_int_equal(put(s, 2, 500000, true, &err), 0);
+	store_maintain(s); /* it lives, and keeps what it has */
+	store_stat(s, &stat);
+	assert_in_range(stat.oldest_read_commits, 3, 4);
+	assert_int_equal(stat.oldest_read_ns, 0); /* none of ours */
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	store_stat(s, &stat);
+	assert_in_range(stat.oldest_read_commits, 3, 4);
+	for (int i = 0; i < 20; i++)
+		if (put(s, 2, 500000, true, &err))
+			fail_msg("put %d: %s", i, err.message);
+	assert_int_equal(status_of(s, 1), STORE_READY);
+	assert_int_equal(status_of(s, 2), STORE_READY);
+	store_stat(s, &stat);
+	assert_int_equal(stat.oldest_read_commits, 0);
+	store_close(s);
+
+	/* And on the timer, when nothing needs room. */
+	pid = start_reader();
+	s = open_budget(*state, BUDGET);
+	assert_int_equal(put(s, 3, 5000, true, &err), 0);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	store_stat(s, &stat);
+	assert_true(stat.oldest_read_commits > 0);
+	store_maintain(s);
+	store_stat(s, &stat);
+	assert_int_equal(stat.oldest_read_commits, 0);
+	store_close(s);
+}
+
 /* A copy is made beside its user, opens by itself, and can be read while another has it open. */
 static void test_copy(void **state)
 {
@@ -694,7 +772,7 @@ int main(void)
 		ON(lmdb, test_reopen),         ON(lmdb, test_truncated),
 		ON(lmdb, test_damaged),        ON(lmdb, test_scrub),
 		ON(lmdb, test_disk_floor),     ON(lmdb, test_oldest_read),
-		ON(lmdb, test_copy),
+		ON(lmdb, test_copy),           ON(lmdb, test_killed_reader),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
