@@ -5,6 +5,7 @@
  */
 #include "dwarf_type_dies.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "limits.h"
@@ -49,23 +50,27 @@ Dwarf_Half type_tag(Dwarf_Debug dbg, Dwarf_Die die)
 	return tag;
 }
 
+/* Offsets and signatures: the first field of what is sorted by them. */
+static int by_number(const void *key, const void *record)
+{
+	uint64_t a, b;
+
+	memcpy(&a, key, sizeof(a));
+	memcpy(&b, record, sizeof(b));
+	return (a > b) - (a < b);
+}
+
+static const void *find_number(const void *list, size_t count, size_t len, uint64_t number)
+{
+	return count ? bsearch(&number, list, count, len, by_number) : NULL;
+}
+
 static struct spot by_signature(const struct type_reader *t, uint64_t signature)
 {
-	size_t low = 0, count = t->unit_count;
+	const struct type_unit *u =
+		find_number(t->units, t->unit_count, sizeof(*t->units), signature);
 
-	while (count) {
-		size_t half = count / 2;
-
-		if (t->units[low + half].signature < signature) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	if (low < t->unit_count && t->units[low].signature == signature)
-		return t->units[low].type;
-	return (struct spot){.unreadable = true};
+	return u ? u->type : (struct spot){.unreadable = true};
 }
 
 struct spot type_refers_to(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die die,
@@ -202,19 +207,9 @@ static const struct unit_parents *parents_of(struct type_reader *t, struct spot 
 
 static struct parent parent_at(const struct unit_parents *u, Dwarf_Off off)
 {
-	size_t low = 0, count = u->count;
+	const struct parent *p = find_number(u->list, u->count, sizeof(*u->list), off);
 
-	while (count) {
-		size_t half = count / 2;
-
-		if (u->list[low + half].off < off) {
-			low += half + 1;
-			count -= half + 1;
-		} else {
-			count = half;
-		}
-	}
-	return low < u->count && u->list[low].off == off ? u->list[low] : (struct parent){0};
+	return p ? *p : (struct parent){0};
 }
 
 struct parent type_parent(struct type_reader *t, struct spot at, Dwarf_Die die)

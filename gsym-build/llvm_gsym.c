@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "gsym_run.h"
 #include "intern.h"
 
 #define GSYM_MAGIC 0x4753594du /* "GSYM" */
@@ -18,45 +19,7 @@ enum {
 	INFO_LINES = 1,
 	INFO_INLINE = 2,
 
-	/* Operations of a line table. Those from LINE_SPECIAL on advance address and line in one
-	 * byte: in -O2 code nine of ten rows are at most this far from each other. */
-	LINE_END = 0,
-	LINE_FILE = 1,
-	LINE_PC = 2,
-	LINE_LINE = 3,
-	LINE_SPECIAL = 4,
-	LINE_DELTA_MIN = -6,
-	LINE_DELTA_MAX = 11,
-	LINE_RANGE = LINE_DELTA_MAX - LINE_DELTA_MIN + 1,
-
 	NAMES_CACHE = 32 << 20,
-};
-
-/* GSYM counts files from 1; 0 is none. */
-enum {
-	FILE_NONE = 0
-};
-
-/* An inlined call, or the function at its root, in a run of addresses. */
-struct call {
-	uint32_t function, call_file, call_line;
-	uint32_t first_child, last_child, next; /* UINT32_MAX: none */
-	uint32_t first_range, last_range;
-};
-
-struct range {
-	uint64_t start, end;
-	uint32_t next; /* of the same call; UINT32_MAX: none */
-};
-
-struct row {
-	uint64_t start;
-	uint32_t file, line;
-};
-
-/* What makes a call the same as another one. */
-struct call_key {
-	uint32_t parent, function, file, line;
 };
 
 struct export
@@ -67,27 +30,19 @@ struct export
 	struct buf string_bytes; /* of the string table */
 	uint32_t *string_off;    /* by string */
 	size_t string_cap;
-	uint32_t *name_off; /* by rsym_name_id(); UINT32_MAX: not written yet */
-	uint32_t unknown_file;
+	uint32_t *name_off;         /* by rsym_name_id(); UINT32_MAX: not written yet */
 	struct buf files;           /* u32 pairs: directory, base */
 	struct buf functions;       /* records, each on a multiple of 4 */
 	struct buf starts, offsets; /* uint64_t, uint32_t: by function */
 
-	/* The run of addresses at hand. */
-	uint64_t start, end;
-	struct intern keys; /* struct call_key -> call, but for the root */
-	struct call *calls;
-	struct range *ranges;
-	struct row *rows;
-	size_t call_count, calls_cap, range_count, ranges_cap, row_count, rows_cap;
-	bool has_lines;
+	struct gsym_run run; /* of addresses, at hand */
 };
 
 static void export_done(struct export *e)
 {
 	rsym_reader_free(e->reader);
 	intern_done(&e->strings);
-	intern_done(&e->keys);
+	gsym_run_done(&e->run);
 	buf_done(&e->string_bytes);
 	buf_done(&e->files);
 	buf_done(&e->functions);
@@ -95,9 +50,6 @@ static void export_done(struct export *e)
 	buf_done(&e->offsets);
 	free(e->string_off);
 	free(e->name_off);
-	free(e->calls);
-	free(e->ranges);
-	free(e->rows);
 }
 
 static int no_memory(struct err *err)
@@ -170,164 +122,27 @@ static int put_files(struct export *e, struct err *err)
 		if (!rc)
 			rc = put_file(e, path, len, err);
 	}
-	e->unknown_file = e->t->file_count + 1;
+	e->run.unknown_file = e->t->file_count + 1;
 	return rc ? rc : put_file(e, (const uint8_t *)"??", 2, err);
-}
-
-static uint32_t new_call(struct export *e, uint32_t function, uint32_t file, uint32_t line)
-{
-	if (!grow_array((void **)&e->calls, &e->calls_cap, e->call_count + 1, sizeof(*e->calls),
-			UINT32_MAX - 1))
-		return UINT32_MAX;
-	e->calls[e->call_count] = (struct call){.function = function,
-						.call_file = file,
-						.call_line = line,
-						.first_child = UINT32_MAX,
-						.last_child = UINT32_MAX,
-						.next = UINT32_MAX,
-						.first_range = UINT32_MAX,
-						.last_range = UINT32_MAX};
-	return (uint32_t)e->call_count++;
-}
-
-/* The call of a function in a parent, made when it is new. */
-static uint32_t call_in(struct export *e, uint32_t parent, uint32_t function, uint32_t file,
-			uint32_t line)
-{
-	struct call_key key = {.parent = parent, .function = function, .file = file, .line = line};
-	bool is_new;
-	uint32_t id = intern_add(&e->keys, &key, sizeof(key), &is_new), call;
-
-	if (id == INTERN_FULL)
-		return UINT32_MAX;
-	if (!is_new)
-		return id + 1; /* the root has no key */
-	call = new_call(e, function, file, line);
-	if (call == UINT32_MAX)
-		return call;
-	if (e->calls[parent].last_child == UINT32_MAX)
-		e->calls[parent].first_child = call;
-	else
-		e->calls[e->calls[parent].last_child].next = call;
-	e->calls[parent].last_child = call;
-	return call;
-}
-
-static bool cover(struct export *e, uint32_t call, uint64_t start, uint64_t end)
-{
-	struct call *c = &e->calls[call];
-
-	if (c->last_range != UINT32_MAX && e->ranges[c->last_range].end == start) {
-		e->ranges[c->last_range].end = end;
-		return true;
-	}
-	if (!grow_array((void **)&e->ranges, &e->ranges_cap, e->range_count + 1, sizeof(*e->ranges),
-			UINT32_MAX - 1))
-		return false;
-	e->ranges[e->range_count] = (struct range){.start = start, .end = end, .next = UINT32_MAX};
-	if (c->last_range == UINT32_MAX)
-		c->first_range = (uint32_t)e->range_count;
-	else
-		e->ranges[c->last_range].next = (uint32_t)e->range_count;
-	c->last_range = (uint32_t)e->range_count++;
-	return true;
-}
-
-static uint32_t file_number(uint32_t file)
-{
-	return file == RSYM_NONE ? FILE_NONE : file + 1;
-}
-
-/* Adds [start, end) to the run. */
-static int add_range(struct export *e, uint64_t start, uint64_t end,
-		     const struct rsym_frame *frames, int count, struct err *err)
-{
-	uint32_t at = 0;
-
-	if (end - start > UINT32_MAX)
-		return err_set(err, ERR_LIMIT, "a range of 4 GiB at 0x%llx: too long for GSYM",
-			       (unsigned long long)start);
-	if (!e->call_count && new_call(e, frames[count - 1].function, FILE_NONE, 0) == UINT32_MAX)
-		return no_memory(err);
-	if (!cover(e, 0, start, end))
-		return no_memory(err);
-	for (int i = count - 2; i >= 0; i--) {
-		uint32_t file = file_number(frames[i + 1].file);
-
-		at = call_in(e, at, frames[i].function, file ? file : e->unknown_file,
-			     frames[i + 1].line);
-		if (at == UINT32_MAX || !cover(e, at, start, end))
-			return no_memory(err);
-	}
-	if (!grow_array((void **)&e->rows, &e->rows_cap, e->row_count + 1, sizeof(*e->rows),
-			SIZE_MAX))
-		return no_memory(err);
-	e->rows[e->row_count++] = (struct row){
-		.start = start, .file = file_number(frames[0].file), .line = frames[0].line};
-	e->has_lines |= frames[0].file != RSYM_NONE || frames[0].line || count > 1;
-	e->end = end;
-	return 0;
-}
-
-static void put_rows(const struct export *e, struct buf *out)
-{
-	uint64_t at = e->start;
-	uint32_t file = 1, line = e->rows[0].line;
-
-	buf_sleb(out, LINE_DELTA_MIN);
-	buf_sleb(out, LINE_DELTA_MAX);
-	buf_uleb(out, line);
-	for (size_t i = 0; i < e->row_count; i++) {
-		const struct row *r = &e->rows[i];
-		int64_t delta = (int64_t)r->line - (int64_t)line;
-		uint64_t step = r->start - at;
-
-		if (i && r->file == r[-1].file && r->line == r[-1].line)
-			continue; /* only the call differs */
-		if (r->file != file) {
-			buf_u8(out, LINE_FILE);
-			buf_uleb(out, r->file);
-		}
-		if (delta < LINE_DELTA_MIN || delta > LINE_DELTA_MAX) {
-			buf_u8(out, LINE_LINE);
-			buf_sleb(out, delta);
-			delta = 0;
-		}
-		if (step <= (UINT8_MAX - LINE_SPECIAL) / LINE_RANGE - 1) {
-			buf_u8(out, (uint8_t)(LINE_SPECIAL + (delta - LINE_DELTA_MIN) +
-					      LINE_RANGE * (int64_t)step));
-		} else {
-			if (delta) {
-				buf_u8(out, LINE_LINE);
-				buf_sleb(out, delta);
-			}
-			buf_u8(out, LINE_PC);
-			buf_uleb(out, step);
-		}
-		at = r->start;
-		file = r->file;
-		line = r->line;
-	}
-	buf_u8(out, LINE_END);
 }
 
 /* A call and all in it; at most LIMIT_INLINE_DEPTH deep, as its table is. */
 static int put_call(struct export *e, uint32_t call, uint64_t base, struct buf *out,
 		    struct err *err)
 {
-	const struct call *c = &e->calls[call];
-	uint64_t first = e->ranges[c->first_range].start, count = 0;
+	const struct gsym_call *c = &e->run.calls[call];
+	uint64_t first = e->run.ranges[c->first_range].start, count = 0;
 	uint32_t name;
 	int rc = name_at(e, c->function, &name, err);
 
 	if (rc)
 		return rc;
-	for (uint32_t r = c->first_range; r != UINT32_MAX; r = e->ranges[r].next)
+	for (uint32_t r = c->first_range; r != UINT32_MAX; r = e->run.ranges[r].next)
 		count++;
 	buf_uleb(out, count);
-	for (uint32_t r = c->first_range; r != UINT32_MAX; r = e->ranges[r].next) {
-		buf_uleb(out, e->ranges[r].start - base);
-		buf_uleb(out, e->ranges[r].end - e->ranges[r].start);
+	for (uint32_t r = c->first_range; r != UINT32_MAX; r = e->run.ranges[r].next) {
+		buf_uleb(out, e->run.ranges[r].start - base);
+		buf_uleb(out, e->run.ranges[r].end - e->run.ranges[r].start);
 	}
 	buf_u8(out, c->first_child != UINT32_MAX);
 	buf_u32(out, name);
@@ -336,7 +151,7 @@ static int put_call(struct export *e, uint32_t call, uint64_t base, struct buf *
 	if (c->first_child == UINT32_MAX)
 		return 0;
 	for (uint32_t child = c->first_child; child != UINT32_MAX && !rc;
-	     child = e->calls[child].next)
+	     child = e->run.calls[child].next)
 		rc = put_call(e, child, first, out, err);
 	buf_uleb(out, 0); /* no ranges: the end of the children */
 	return rc;
@@ -358,35 +173,33 @@ static int put_run(struct export *e, struct err *err)
 	size_t at;
 	int rc;
 
-	if (!e->call_count)
+	if (!e->run.call_count)
 		return 0;
-	rc = name_at(e, e->calls[0].function, &name, err);
+	rc = name_at(e, e->run.calls[0].function, &name, err);
 	if (rc)
 		return rc;
 	buf_align(out, 4);
-	buf_u64(&e->starts, e->start);
+	buf_u64(&e->starts, e->run.start);
 	buf_u32(&e->offsets, (uint32_t)out->len);
-	buf_u32(out, (uint32_t)(e->end - e->start));
+	buf_u32(out, (uint32_t)(e->run.end - e->run.start));
 	buf_u32(out, name);
-	if (e->has_lines) {
+	if (e->run.has_lines) {
 		buf_u32(out, INFO_LINES);
 		at = out->len;
 		buf_u32(out, 0);
-		put_rows(e, out);
+		gsym_run_put_rows(&e->run, out);
 		put_u32_at(out, at, out->len - at - 4);
 	}
-	if (e->call_count > 1) {
+	if (e->run.call_count > 1) {
 		buf_u32(out, INFO_INLINE);
 		at = out->len;
 		buf_u32(out, 0);
-		rc = put_call(e, 0, e->start, out, err);
+		rc = put_call(e, 0, e->run.start, out, err);
 		put_u32_at(out, at, out->len - at - 4);
 	}
 	buf_u32(out, INFO_END);
 	buf_u32(out, 0);
-	intern_reset(&e->keys);
-	e->call_count = e->range_count = e->row_count = 0;
-	e->has_lines = false;
+	gsym_run_reset(&e->run);
 	return rc;
 }
 
@@ -403,15 +216,12 @@ static int put_functions(struct export *e, struct err *err)
 
 		if (end <= at && end)
 			return err_set(err, ERR_DATA, "damaged table: ranges out of order");
-		if (e->call_count &&
-		    (!count || frames[count - 1].function != e->calls[0].function ||
-		     end - e->start > UINT32_MAX))
+		if (e->run.call_count &&
+		    (!count || frames[count - 1].function != e->run.calls[0].function ||
+		     end - e->run.start > UINT32_MAX))
 			rc = put_run(e, err);
-		if (count && !rc) {
-			if (!e->call_count)
-				e->start = start;
-			rc = add_range(e, start, end, frames, count, err);
-		}
+		if (count && !rc)
+			rc = gsym_run_add(&e->run, start, end, frames, count, err);
 		if (end == 0 || end == UINT64_MAX)
 			break;
 	}
@@ -487,7 +297,7 @@ int llvm_gsym_write(const struct rsym *t, struct buf *out, struct err *err)
 	_cleanup_(export_done) struct export e = {
 		.t = t,
 		.strings = INTERN_INIT(UINT32_MAX - 1, UINT32_MAX),
-		.keys = INTERN_INIT(UINT32_MAX - 2, SIZE_MAX),
+		.run = GSYM_RUN_INIT,
 		.string_bytes = BUF_INIT(UINT32_MAX),
 		.files = BUF_INIT(UINT32_MAX),
 		.functions = BUF_INIT(UINT32_MAX),

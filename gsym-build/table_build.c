@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -18,6 +17,7 @@
 #include "limits.h"
 #include "rsym.h"
 #include "worker_protocol.h"
+#include "worker_spawn.h"
 
 enum {
 	PROGRESS_MS = 100
@@ -39,104 +39,15 @@ static uint64_t or_default(uint64_t v, uint64_t constant)
 	return v ? v : constant;
 }
 
-/* Descriptors for the worker, moved above the numbers they will be put on. */
-struct passing {
-	int fds[WORKER_FD_COUNT];
-};
-
-static void passing_done(struct passing *p)
-{
-	for (int i = WORKER_FD_REQUEST; i < WORKER_FD_COUNT; i++)
-		closep(&p->fds[i]);
-}
-
-static int pass(struct passing *p, int number, int fd, struct err *err)
-{
-	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, 2 * WORKER_FD_COUNT);
-	return p->fds[number] < 0 ? err_sys(err, errno, "descriptor for the worker") : 0;
-}
-
-/* What is only to be read: the worker could write to a descriptor that allows it, and so alter what
- * others read after it. */
-static int pass_read_only(struct passing *p, int number, int fd, struct err *err)
-{
-	_cleanup_(closep) int again = -1;
-	char path[32];
-	int flags = fcntl(fd, F_GETFL);
-
-	if (flags < 0)
-		return err_sys(err, errno, "descriptor for the worker");
-	if ((flags & O_ACCMODE) == O_RDONLY)
-		return pass(p, number, fd, err);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (again < 0)
-		return err_sys(err, errno, "%s, to be read only", path);
-	return pass(p, number, again, err);
-}
-
-/* Behind the last companion's number. */
-static int companions_end(const struct passing *p)
-{
-	int end = WORKER_FD_COMPANIONS;
-
-	while (end < WORKER_FD_COUNT && p->fds[end] >= 0)
-		end++;
-	return end;
-}
-
-/* posix_spawn() and its helpers return an error number. */
-static int spawn(const char *path, const struct passing *p, pid_t *ret_pid)
-{
-	char *const argv[] = {(char *)(uintptr_t) "rawstack-table-worker", NULL};
-	char *const envp[] = {NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
-	sigset_t none, all;
-	int rc = posix_spawn_file_actions_init(&actions);
-
-	if (rc)
-		return rc;
-	rc = posix_spawnattr_init(&attr);
-	if (rc) {
-		posix_spawn_file_actions_destroy(&actions);
-		return rc;
-	}
-	sigemptyset(&none);
-	sigfillset(&all);
-	rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	if (!rc)
-		rc = posix_spawnattr_setsigmask(&attr, &none);
-	if (!rc)
-		rc = posix_spawnattr_setsigdefault(&attr, &all);
-	for (int fd = 0; fd < 3 && !rc; fd++)
-		rc = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
-	for (int fd = WORKER_FD_REQUEST; fd < WORKER_FD_COUNT && !rc; fd++)
-		if (p->fds[fd] >= 0)
-			rc = posix_spawn_file_actions_adddup2(&actions, p->fds[fd], fd);
-	/* Closing what is not open is no error here (POSIX, posix_spawn_file_actions_addclose()).
-	 */
-	for (int fd = WORKER_FD_STRIPPED; fd < WORKER_FD_COMPANIONS && !rc; fd++)
-		if (p->fds[fd] < 0)
-			rc = posix_spawn_file_actions_addclose(&actions, fd);
-	if (!rc)
-		rc = posix_spawn_file_actions_addclosefrom_np(&actions, companions_end(p));
-	if (!rc)
-		rc = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
-	posix_spawnattr_destroy(&attr);
-	posix_spawn_file_actions_destroy(&actions);
-	return rc;
-}
-
 static int start(struct worker *w, const struct table_request *req, int table_fd, int missing_fd,
 		 const struct worker_request *request, struct err *err)
 {
-	_cleanup_(passing_done) struct passing p;
+	_cleanup_(worker_files_done) struct worker_files p;
 	char found[LIMIT_PATH_LEN];
 	const char *path = req->worker_path;
 	int to[2], from[2], rc = 0;
 
-	memset(p.fds, 0xff, sizeof(p.fds)); /* -1 each */
+	worker_files_init(&p);
 	if (!path) {
 		rc = libexec_find("rawstack-table-worker", found, err);
 		if (rc)
@@ -155,31 +66,32 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 	if (write(to[1], request, sizeof(*request)) != (ssize_t)sizeof(*request))
 		rc = err_sys(err, errno, "request to the worker");
 	if (!rc)
-		rc = pass(&p, WORKER_FD_REQUEST, to[0], err);
+		rc = worker_files_pass(&p, WORKER_FD_REQUEST, to[0], err);
 	if (!rc)
-		rc = pass(&p, WORKER_FD_REPLY, from[1], err);
+		rc = worker_files_pass(&p, WORKER_FD_REPLY, from[1], err);
 	if (!rc)
-		rc = pass_read_only(&p, WORKER_FD_INPUT, req->input_fd, err);
+		rc = worker_files_pass_read_only(&p, WORKER_FD_INPUT, req->input_fd, err);
 	if (!rc)
-		rc = pass(&p, WORKER_FD_OUTPUT, req->output_fd, err);
+		rc = worker_files_pass(&p, WORKER_FD_OUTPUT, req->output_fd, err);
 	if (!rc && request->has_stripped)
-		rc = pass_read_only(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
+		rc = worker_files_pass_read_only(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
 	if (!rc && table_fd >= 0)
-		rc = pass_read_only(&p, WORKER_FD_TABLE, table_fd, err);
+		rc = worker_files_pass_read_only(&p, WORKER_FD_TABLE, table_fd, err);
 	if (!rc && missing_fd >= 0)
-		rc = pass(&p, WORKER_FD_MISSING, missing_fd, err);
+		rc = worker_files_pass(&p, WORKER_FD_MISSING, missing_fd, err);
 	if (!rc && request->wanted_count)
-		rc = pass(&p, WORKER_FD_WANTED, w->wanted_fd, err);
+		rc = worker_files_pass(&p, WORKER_FD_WANTED, w->wanted_fd, err);
 	if (!rc && w->progress)
-		rc = pass(&p, WORKER_FD_PROGRESS, w->progress_fd, err);
+		rc = worker_files_pass(&p, WORKER_FD_PROGRESS, w->progress_fd, err);
 	for (size_t i = 0; i < req->companion_count && !rc; i++)
-		rc = pass_read_only(&p, WORKER_FD_COMPANIONS + (int)i, req->companions[i].fd, err);
+		rc = worker_files_pass_read_only(&p, WORKER_FD_COMPANIONS + (int)i,
+						 req->companions[i].fd, err);
 	close(to[0]);
 	close(to[1]);
 	close(from[1]);
 	if (rc)
 		return rc;
-	rc = spawn(path, &p, &w->pid);
+	rc = worker_spawn(path, &p, &w->pid);
 	if (rc) {
 		w->pid = 0;
 		return err_sys(err, rc, "%s", path);

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_GSYM_RUN_H
+#define RAWSTACK_GSYM_RUN_H
+/*
+ * For llvm_gsym.c: one run of addresses of one function, which is what GSYM has a record of. It
+ * collects the function's ranges, the tree of inlined calls in it with theirs, and the line rows.
+ */
+#include "buf.h"
+#include "intern.h"
+#include "rsym.h"
+
+/* An inlined call, or the function at its root, in a run of addresses. */
+struct gsym_call {
+	uint32_t function, call_file, call_line;
+	uint32_t first_child, last_child, next; /* UINT32_MAX: none */
+	uint32_t first_range, last_range;
+};
+
+struct gsym_range {
+	uint64_t start, end;
+	uint32_t next; /* of the same call; UINT32_MAX: none */
+};
+
+struct gsym_row {
+	uint64_t start;
+	uint32_t file, line;
+};
+
+struct gsym_run {
+	uint64_t start, end;
+	uint32_t unknown_file; /* the file of a call of which none is known */
+	struct intern keys;    /* what makes a call the same -> call, but for the root, calls[0] */
+	struct gsym_call *calls;
+	struct gsym_range *ranges;
+	struct gsym_row *rows;
+	size_t call_count, calls_cap, range_count, ranges_cap, row_count, rows_cap;
+	bool has_lines;
+};
+
+#define GSYM_RUN_INIT                                         \
+	{                                                     \
+		.keys = INTERN_INIT(UINT32_MAX - 2, SIZE_MAX) \
+	}
+
+void gsym_run_done(struct gsym_run *r);
+
+/* Forgets all but unknown_file. */
+void gsym_run_reset(struct gsym_run *r);
+
+/* Adds [start, end), behind all before, with its frames; the outermost is the run's function. The
+ * first one begins the run. ERR_LIMIT: longer than 4 GiB; ERR_MEMORY. */
+int gsym_run_add(struct gsym_run *r, uint64_t start, uint64_t end, const struct rsym_frame *frames,
+		 int count, struct err *err) _must_check_;
+
+/* Appends its line table. Failure sticks in out. */
+void gsym_run_put_rows(const struct gsym_run *r, struct buf *out);
+
+#endif

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "worker_spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+
+void worker_files_init(struct worker_files *p)
+{
+	memset(p->fds, 0xff, sizeof(p->fds)); /* -1 each */
+}
+
+void worker_files_done(struct worker_files *p)
+{
+	for (int i = WORKER_FD_REQUEST; i < WORKER_FD_COUNT; i++)
+		closep(&p->fds[i]);
+}
+
+int worker_files_pass(struct worker_files *p, int number, int fd, struct err *err)
+{
+	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, 2 * WORKER_FD_COUNT);
+	return p->fds[number] < 0 ? err_sys(err, errno, "descriptor for the worker") : 0;
+}
+
+int worker_files_pass_read_only(struct worker_files *p, int number, int fd, struct err *err)
+{
+	_cleanup_(closep) int again = -1;
+	char path[32];
+	int flags = fcntl(fd, F_GETFL);
+
+	if (flags < 0)
+		return err_sys(err, errno, "descriptor for the worker");
+	if ((flags & O_ACCMODE) == O_RDONLY)
+		return worker_files_pass(p, number, fd, err);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	again = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (again < 0)
+		return err_sys(err, errno, "%s, to be read only", path);
+	return worker_files_pass(p, number, again, err);
+}
+
+/* Behind the last companion's number. */
+static int companions_end(const struct worker_files *p)
+{
+	int end = WORKER_FD_COMPANIONS;
+
+	while (end < WORKER_FD_COUNT && p->fds[end] >= 0)
+		end++;
+	return end;
+}
+
+int worker_spawn(const char *path, const struct worker_files *p, pid_t *ret_pid)
+{
+	char *const argv[] = {(char *)(uintptr_t) "rawstack-table-worker", NULL};
+	char *const envp[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	sigset_t none, all;
+	int rc = posix_spawn_file_actions_init(&actions);
+
+	if (rc)
+		return rc;
+	rc = posix_spawnattr_init(&attr);
+	if (rc) {
+		posix_spawn_file_actions_destroy(&actions);
+		return rc;
+	}
+	sigemptyset(&none);
+	sigfillset(&all);
+	rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	if (!rc)
+		rc = posix_spawnattr_setsigmask(&attr, &none);
+	if (!rc)
+		rc = posix_spawnattr_setsigdefault(&attr, &all);
+	for (int fd = 0; fd < 3 && !rc; fd++)
+		rc = posix_spawn_file_actions_addopen(&actions, fd, "/dev/null", O_RDWR, 0);
+	for (int fd = WORKER_FD_REQUEST; fd < WORKER_FD_COUNT && !rc; fd++)
+		if (p->fds[fd] >= 0)
+			rc = posix_spawn_file_actions_adddup2(&actions, p->fds[fd], fd);
+	/* Closing what is not open is no error here (POSIX, posix_spawn_file_actions_addclose()).
+	 */
+	for (int fd = WORKER_FD_STRIPPED; fd < WORKER_FD_COMPANIONS && !rc; fd++)
+		if (p->fds[fd] < 0)
+			rc = posix_spawn_file_actions_addclose(&actions, fd);
+	if (!rc)
+		rc = posix_spawn_file_actions_addclosefrom_np(&actions, companions_end(p));
+	if (!rc)
+		rc = posix_spawn(ret_pid, path, &actions, &attr, argv, envp);
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return rc;
+}

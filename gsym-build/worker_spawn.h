@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_WORKER_SPAWN_H
+#define RAWSTACK_WORKER_SPAWN_H
+/*
+ * Starts a table worker with exactly the descriptors it is to have. What it is asked, and how it
+ * ends, is table_build.c's.
+ */
+#include <sys/types.h>
+
+#include "base.h"
+#include "err.h"
+#include "worker_protocol.h"
+
+/* Descriptors for the worker, by the number that each will have there; -1: none. They are copies
+ * above these numbers, so that none is overwritten before it is passed on. */
+struct worker_files {
+	int fds[WORKER_FD_COUNT];
+};
+
+void worker_files_init(struct worker_files *p);
+void worker_files_done(struct worker_files *p);
+
+/* Adds a copy of fd, which stays the caller's. ERR_SYS. */
+int worker_files_pass(struct worker_files *p, int number, int fd, struct err *err) _must_check_;
+
+/* The same for what is only to be read: the worker could write to a descriptor that allows it, and
+ * so alter what others read after it. */
+int worker_files_pass_read_only(struct worker_files *p, int number, int fd,
+				struct err *err) _must_check_;
+
+/*
+ * Starts the program at `path` with an empty environment, no blocked or caught signal, /dev/null as
+ * the first three descriptors, the given ones, and no other. Returns an error number as
+ * posix_spawn() does.
+ */
+int worker_spawn(const char *path, const struct worker_files *p, pid_t *ret_pid) _must_check_;
+
+#endif
