@@ -288,6 +288,47 @@ static void put_own_labels(struct spool_profile *p, struct profile_label *labels
 	}
 }
 
+/* The kernel's bits (TASK_* in sched.h) in words. Threads are met on a processor: another state
+ * than running is where one is about to wait, or what its last wait was. */
+static const char *state_name(uint32_t state)
+{
+	static const struct {
+		uint32_t bits;
+		const char *name;
+	} rows[] = {
+		{0x402, "idle"},    {0x001, "sleeping"}, {0x002, "blocked"}, {0x004, "stopped"},
+		{0x008, "stopped"}, {0x080, "dead"},     {0x040, "parked"},
+	};
+
+	if (!state)
+		return "running";
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		if ((state & rows[i].bits) == rows[i].bits)
+			return rows[i].name;
+	return "other";
+}
+
+static void put_text(struct spool_profile *p, struct profile_label *labels, size_t *count,
+		     const char *key, const char *text, size_t len)
+{
+	labels[*count].key = profile_cstr(&p->profile, key);
+	labels[(*count)++].text = profile_string(&p->profile, text, len);
+}
+
+/* What the origin and the kernel say; perf's own samples tell no state. */
+static void put_circumstances(struct spool_profile *p, struct profile_label *labels, size_t *count,
+			      const struct spool_thread *t)
+{
+	const struct spool_origin *o = &p->batch->origin;
+	const char *state = state_name(t->state);
+	size_t event_len = strnlen(o->event, sizeof(o->event));
+
+	if (strncmp(o->backend, "perf", 4) != 0)
+		put_text(p, labels, count, "state", state, strlen(state));
+	if (event_len)
+		put_text(p, labels, count, "event", o->event, event_len);
+}
+
 static uint32_t labels_of(struct spool_profile *p, uint32_t thread)
 {
 	struct profile_label labels[LABELS_MAX] = {0};
@@ -300,6 +341,7 @@ static uint32_t labels_of(struct spool_profile *p, uint32_t thread)
 	put_label(p, labels, &count, "thread", t->comm);
 	labels[count].key = profile_cstr(&p->profile, "pid");
 	labels[count++].num = t->pid;
+	put_circumstances(p, labels, &count, t);
 	put_label(p, labels, &count, "container", t->container);
 	put_label(p, labels, &count, "service", t->service);
 	put_own_labels(p, labels, &count, batch_text(p, t->labels));

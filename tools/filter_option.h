@@ -66,8 +66,10 @@ enum {
 	"                     KEY!~REGEX; may be repeated; --state X and --event X are "           \
 	"short for\n"                                                                              \
 	"                     --label state=X and --label event=X\n"                               \
-	"  --since TIME       only files of this time on: 2026-01-31, 2026-01-31T12:00:00Z,\n"     \
-	"                     seconds since 1970, or how long ago: 90s, 15m, 2h, 7d\n"             \
+	"  --since TIME       only files of this time on (of a spool: samples): 2026-01-31,\n"     \
+	"                     2026-01-31T12:00:00Z, seconds since 1970, or how long ago: 90s, "    \
+	"15m,\n"                                                                                   \
+	"                     2h, 7d; files that say no time are left out, and counted\n"          \
 	"  --until TIME       and up to this time\n"                                               \
 	"  --schema FILE      apply a stack schema first: a file, or copies, locks, tax; may be\n" \
 	"                     repeated (see tools/schemas/README.md)\n"                            \

@@ -34,13 +34,15 @@ bool profile_filter_keeps_all(const struct profile_filter *f)
 
 bool profile_filter_in_time(void *ctx, int64_t time_ns, int64_t duration_ns)
 {
-	const struct profile_filter *f = ctx;
+	struct profile_filter *f = ctx;
 	int64_t end;
 
 	if (!f->since_ns && !f->until_ns)
 		return true;
-	if (!time_ns || !CHECKED_ADD(time_ns, duration_ns, &end))
+	if (!time_ns || !CHECKED_ADD(time_ns, duration_ns, &end)) {
+		__atomic_add_fetch(&f->timeless, 1, __ATOMIC_RELAXED);
 		return false;
+	}
 	return (!f->since_ns || end >= f->since_ns) && (!f->until_ns || time_ns <= f->until_ns);
 }
 

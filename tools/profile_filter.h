@@ -44,6 +44,7 @@ struct profile_filter {
 	const char *diff_base;
 	int64_t diff_totals[LIMIT_PROFILE_VALUES];
 	int64_t since_ns, until_ns; /* files that tell no time in between are left out; 0: any */
+	size_t timeless;            /* files left out so far because they tell none at all */
 
 	struct label_filter labels[PROFILE_FILTER_LABELS];
 	size_t label_count;
@@ -70,7 +71,8 @@ bool profile_filter_edits(const struct profile_filter *f);
 /* For profile_merge(): chooses by thread, module and pid. ctx: the filter. */
 bool profile_filter_keep(void *ctx, const struct profile *p, uint32_t sample);
 
-/* Whether what was taken then is asked for: unix start and length. ctx: the filter. */
+/* Whether what was taken then is asked for: unix start and length. Counts what tells no time; from
+ * any thread. ctx: the filter. */
 bool profile_filter_in_time(void *ctx, int64_t time_ns, int64_t duration_ns);
 
 /* Whether all samples of a file that was taken in time take part. */

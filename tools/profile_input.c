@@ -6,28 +6,15 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "arena.h"
 #include "buf.h"
 #include "log.h"
-#include "profile_file.h"
+#include "profile_files.h"
 #include "profile_names.h"
 #include "spool_input.h"
 
-static int read_one(const char *path, struct profile_filter *filter, struct profile *ret,
-		    struct err *err)
-{
-	const struct pprof_time_filter between = {profile_filter_in_time, filter};
-	_cleanup_(profile_done) struct profile one;
-	int rc;
-
-	profile_init(&one);
-	if (profile_filter_keeps_all(filter))
-		return profile_file_add(path, &between, ret, err);
-	rc = profile_file_read(path, &one, err);
-	if (rc || !profile_filter_in_time(filter, one.time_ns, one.duration_ns))
-		return rc;
-	rc = profile_merge(ret, &one, profile_filter_keep, filter, err);
-	return rc ? err_prefix(err, "%s", path) : 0;
-}
+/* Names of files in one directory: a million of what a sink keeps. */
+#define NAMES_LEN (256 * MIB)
 
 static bool ends_with(const char *s, const char *end)
 {
@@ -56,6 +43,24 @@ static int is_segment(const struct dirent *entry)
 	return spool_input_is_segment(entry->d_name);
 }
 
+static int read_entries(const char *dir, struct dirent *const *entries, size_t count,
+			struct profile_filter *filter, struct profile *ret, struct err *err)
+{
+	_cleanup_(arena_done) struct arena names = ARENA_INIT(NAMES_LEN);
+	char **paths = arena_array(&names, count, sizeof(*paths));
+
+	for (size_t i = 0; paths && i < count; i++) {
+		_cleanup_(buf_done) struct buf path = BUF_INIT(LIMIT_PATH_LEN * 2);
+
+		buf_printf(&path, "%s/%s", dir, entries[i]->d_name);
+		paths[i] = arena_copy(&names, path.p, path.len);
+		if (!paths[i])
+			paths = NULL;
+	}
+	return paths ? profile_files_add(paths, count, filter, ret, err)
+		     : err_set(err, ERR_LIMIT, "%s: too many files", dir);
+}
+
 static int read_dir(const char *dir, struct profile_filter *filter, struct profile *ret,
 		    struct err *err)
 {
@@ -71,14 +76,8 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 	if (!count)
 		rc = err_set(err, ERR_NOT_FOUND,
 			     "%s: no profiles (*.pb.gz) and no spool (segment-*.spool) here", dir);
-	for (int i = 0; !rc && i < count; i++) {
-		_cleanup_(buf_done) struct buf path = BUF_INIT(LIMIT_PATH_LEN * 2);
-
-		log_progress("reading %d of %d", i + 1, count);
-		buf_printf(&path, "%s/%s", dir, entries[i]->d_name);
-		rc = read_one(buf_cstr(&path), filter, ret, err);
-	}
-	log_progress("%s", "");
+	if (!rc)
+		rc = read_entries(dir, entries, (size_t)count, filter, ret, err);
 	free_entries(&entries, count);
 	return rc;
 }
@@ -99,7 +98,7 @@ static int read_paths(char *const *paths, size_t count, struct profile_filter *f
 		else if (S_ISDIR(st.st_mode))
 			rc = read_dir(paths[i], filter, ret, err);
 		else
-			rc = read_one(paths[i], filter, ret, err);
+			rc = profile_files_add(&paths[i], 1, filter, ret, err);
 		if (rc)
 			return rc;
 	}
@@ -177,8 +176,8 @@ static void negate(struct profile *p, const struct profile *like, int64_t *total
 	}
 }
 
-int profile_input_read(char *const *paths, size_t count, struct profile_filter *filter,
-		       struct profile *ret, struct err *err)
+static int read_difference(char *const *paths, size_t count, struct profile_filter *filter,
+			   struct profile *ret, struct err *err)
 {
 	_cleanup_(profile_done) struct profile base;
 	char *base_path = (char *)(uintptr_t)filter->diff_base;
@@ -192,6 +191,17 @@ int profile_input_read(char *const *paths, size_t count, struct profile_filter *
 		return rc;
 	negate(&base, ret, filter->diff_totals);
 	return profile_merge(ret, &base, NULL, NULL, err);
+}
+
+int profile_input_read(char *const *paths, size_t count, struct profile_filter *filter,
+		       struct profile *ret, struct err *err)
+{
+	int rc = read_difference(paths, count, filter, ret, err);
+
+	if (filter->timeless)
+		log_warn("%zu %s no time: left out by --since and --until", filter->timeless,
+			 filter->timeless == 1 ? "file says" : "files say");
+	return rc;
 }
 
 int profile_input_value(const struct profile *p, const char *type, uint32_t *ret, struct err *err)

@@ -210,7 +210,15 @@ typedef bool profile_keep_fn(void *ctx, const struct profile *from, uint32_t sam
 int profile_merge(struct profile *into, const struct profile *from, profile_keep_fn *keep,
 		  void *ctx, struct err *err) _must_check_;
 
-/* The same, and names what has no name; NULL names nothing. */
+/*
+ * For threads that read some files each: a profile that counts what `like` does, and afterwards
+ * its rows behind those of `into`. When `into` was filled from the files before those of `from`,
+ * the result is, row by row, what one profile filled from all of them would be. ERR_LIMIT.
+ */
+void profile_init_like(struct profile *p, const struct profile *like);
+int profile_join(struct profile *into, const struct profile *from, struct err *err) _must_check_;
+
+/* The same as profile_merge(), and names what has no name; NULL names nothing. */
 int profile_merge_named(struct profile *into, const struct profile *from, profile_keep_fn *keep,
 			void *keep_ctx, profile_lines_fn *name, void *name_ctx,
 			struct err *err) _must_check_;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* make_spool DIR COUNT: a spool of so many samples, each of one frame of its own in /bin/workload,
- * so that tests of what reads spools need no kernel to sample. Its writer ends as if killed. */
+ * every third of a thread about to sleep, so that tests of what reads spools need no kernel to
+ * sample. Its writer ends as if killed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,6 +26,7 @@ static void add(struct spool_writer *w, uint64_t n)
 
 	thread.pid = thread.tid = 42;
 	thread.exe = module.path;
+	thread.state = n % 3 == 0; /* TASK_INTERRUPTIBLE */
 	thread.comm = spool_writer_string(w, "worker", 6);
 	spool_writer_sample(w, &(struct spool_sample){
 				       .time_ns = 1 + n,

@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "profile_files.h"
+
+#include <pthread.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+#include "log.h"
+#include "profile_file.h"
+
+/* Below it, a thread costs about as much as it saves. */
+#define PART_LEN MIB
+
+struct shared {
+	char *const *paths;
+	size_t count, done; /* files */
+	size_t failed;      /* the first part that did; those behind it need not go on */
+	struct profile_filter *filter;
+};
+
+struct part {
+	struct shared *shared;
+	size_t index;
+	size_t begin, end; /* of paths */
+	struct profile *into, own;
+	pthread_t thread;
+	int rc;
+	struct err err;
+};
+
+static int add_one(const char *path, struct profile_filter *filter, struct profile *ret,
+		   struct err *err)
+{
+	const struct pprof_time_filter between = {profile_filter_in_time, filter};
+	_cleanup_(profile_done) struct profile one;
+	int rc;
+
+	profile_init(&one);
+	if (profile_filter_keeps_all(filter))
+		return profile_file_add(path, &between, ret, err);
+	rc = profile_file_read(path, &one, err);
+	if (rc || !profile_filter_in_time(filter, one.time_ns, one.duration_ns))
+		return rc;
+	rc = profile_merge(ret, &one, profile_filter_keep, filter, err);
+	return rc ? err_prefix(err, "%s", path) : 0;
+}
+
+static void note_failed(struct shared *s, size_t part)
+{
+	size_t first = __atomic_load_n(&s->failed, __ATOMIC_RELAXED);
+
+	while (part < first && !__atomic_compare_exchange_n(&s->failed, &first, part, false,
+							    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+}
+
+static void *read_part(void *arg)
+{
+	struct part *part = arg;
+	struct shared *s = part->shared;
+
+	for (size_t i = part->begin; !part->rc && i < part->end; i++) {
+		size_t done = __atomic_add_fetch(&s->done, 1, __ATOMIC_RELAXED);
+
+		if (__atomic_load_n(&s->failed, __ATOMIC_RELAXED) < part->index)
+			break;
+		if (!part->index && s->count > 1)
+			log_progress("reading %zu of %zu", done, s->count);
+		part->rc = add_one(s->paths[i], s->filter, part->into, &part->err);
+	}
+	if (part->rc)
+		note_failed(s, part->index);
+	return NULL;
+}
+
+static size_t processors(void)
+{
+	cpu_set_t set;
+	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
+
+	return n < 1 ? 1 : n > PROFILE_FILES_THREADS ? PROFILE_FILES_THREADS : (size_t)n;
+}
+
+static uint64_t len_of(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+}
+
+/* Cuts files from `begin` on into parts of about equal length; their number. */
+static size_t cut(struct shared *s, size_t begin, struct part parts[PROFILE_FILES_THREADS])
+{
+	uint64_t all = 0, before = 0;
+	size_t n = processors(), at = begin;
+
+	for (size_t i = begin; n > 1 && i < s->count; i++)
+		all += len_of(s->paths[i]);
+	if (n > all / PART_LEN)
+		n = all < 2 * PART_LEN ? 1 : all / PART_LEN;
+	for (size_t i = 0; i < n; i++) {
+		parts[i] = (struct part){.shared = s, .index = i, .begin = at};
+		while (at < s->count && (i + 1 == n || before < all / n * (i + 1)))
+			before += n > 1 ? len_of(s->paths[at++]) : !!++at;
+		parts[i].end = at;
+	}
+	return n;
+}
+
+/* All but the first part, which goes to `ret` itself, have a thread; if none is to be had, then
+ * they come one after the other. */
+static int run_parts(struct part *parts, size_t n, struct profile *ret, struct err *err)
+{
+	bool has_thread[PROFILE_FILES_THREADS] = {false};
+	int rc = 0;
+
+	parts[0].into = ret;
+	for (size_t i = 1; i < n; i++) {
+		profile_init_like(&parts[i].own, ret);
+		parts[i].into = &parts[i].own;
+		has_thread[i] = !pthread_create(&parts[i].thread, NULL, read_part, &parts[i]);
+	}
+	for (size_t i = 0; i < n; i++) {
+		if (has_thread[i])
+			pthread_join(parts[i].thread, NULL);
+		else if (!rc)
+			read_part(&parts[i]);
+		if (!rc && parts[i].rc) {
+			*err = parts[i].err;
+			rc = parts[i].rc;
+		}
+		if (!rc && i)
+			rc = profile_join(ret, &parts[i].own, err);
+		if (i)
+			profile_done(&parts[i].own);
+	}
+	return rc;
+}
+
+int profile_files_add(char *const *paths, size_t count, struct profile_filter *filter,
+		      struct profile *ret, struct err *err)
+{
+	struct shared s = {.paths = paths, .count = count, .failed = SIZE_MAX, .filter = filter};
+	struct part parts[PROFILE_FILES_THREADS];
+	int rc = 0;
+
+	/* The first file says what is counted. */
+	while (!rc && s.done < count && !ret->value_count)
+		rc = add_one(paths[s.done++], filter, ret, err);
+	if (!rc && s.done < count)
+		rc = run_parts(parts, cut(&s, s.done, parts), ret, err);
+	log_progress("%s", "");
+	return rc;
+}
