@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The whole API by grpc++: what tests/e2e/service_clients says. Prints the methods it called.
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <functional>
@@ -11,6 +12,8 @@
 
 #include <grpcpp/grpcpp.h>
 
+#include "grpc/health/v1/health.grpc.pb.h"
+#include "grpc/reflection/v1/reflection.grpc.pb.h"
 #include "rawstack/v1/binaries.grpc.pb.h"
 #include "rawstack/v1/symbolizer.grpc.pb.h"
 
@@ -80,6 +83,12 @@ static void upload(Binaries::Stub &stub, const Subject &s)
 	called("Finish", stub.Finish(&finish_context, finish, &finished));
 	need(finished.state() == BUILD_STATE_DONE && finished.report().functions() > 1,
 	     "Finish: " + finished.DebugString());
+
+	ClientContext again;
+	BeginReply present;
+	need(stub.Begin(&again, begin, &present).ok() && present.status() == BEGIN_STATUS_PRESENT &&
+		     present.report().functions() == finished.report().functions(),
+	     "Begin of what is there: " + present.DebugString());
 }
 
 static void look_up(Symbolizer::Stub &stub, const Subject &s)
@@ -95,8 +104,16 @@ static void look_up(Symbolizer::Stub &stub, const Subject &s)
 	batch.mutable_locations()->add_kind(LOCATION_KIND_VADDR);
 	batch.mutable_locations()->add_module(0);
 	batch.mutable_locations()->add_address(s.address);
+	batch.mutable_locations()->add_weight(1);
+	batch.add_modules()->set_build_id("nobody has it, cpp");
+	batch.mutable_locations()->add_kind(LOCATION_KIND_VADDR);
+	batch.mutable_locations()->add_module(1);
+	batch.mutable_locations()->add_address(5);
+	batch.mutable_locations()->add_weight(41);
 	called("Symbolize", stub.Symbolize(&one, batch, &reply));
-	need(reply.status_size() == 1 && reply.status(0) == LOCATION_STATUS_RESOLVED,
+	need(reply.status_size() == 2 && reply.status(0) == LOCATION_STATUS_RESOLVED &&
+		     reply.status(1) == LOCATION_STATUS_UNKNOWN_MODULE &&
+		     reply.modules(1).status() == MODULE_STATUS_MISSING,
 	     "Symbolize: " + reply.DebugString());
 	auto name = [](const SymbolizedBatch &r) {
 		int last = r.frame_function(r.frame_function_size() - 1);
@@ -141,7 +158,7 @@ static void watch(Binaries::Stub &stub, const Subject &s)
 
 static void keep_books(Binaries::Stub &stub, const Subject &s)
 {
-	ClientContext get, list, pin, missing, limits, remove;
+	ClientContext get, get_pinned, list, pin, missing, limits, remove;
 	GetRequest get_request;
 	Binary binary;
 	ListRequest list_request;
@@ -163,12 +180,54 @@ static void keep_books(Binaries::Stub &stub, const Subject &s)
 	pin_request.set_build_id(s.id);
 	pin_request.set_pinned(true);
 	called("Pin", stub.Pin(&pin, pin_request, &pinned));
+	need(stub.Get(&get_pinned, get_request, &binary).ok() && binary.pinned(), "Pin: is not kept");
 	called("Missing", stub.Missing(&missing, missing_request, &lost));
+	// The batch went twice and counts once; what the stream asked then was without an id.
+	need(std::any_of(lost.binaries().begin(), lost.binaries().end(),
+			 [](const MissingBinary &m) {
+				 return m.build_id() == "nobody has it, cpp" && m.weight() == 2 * 41;
+			 }),
+	     "Missing: " + lost.DebugString());
 	called("Limits", stub.Limits(&limits, LimitsRequest(), &limit));
 	need(limit.batch_locations() >= 1000, limit.DebugString());
 	delete_request.set_build_id(s.id);
 	called("Delete", stub.Delete(&remove, delete_request, &deleted));
 	need(deleted.deleted(), "Delete: it was not there");
+}
+
+static void look_after(const std::shared_ptr<grpc::Channel> &channel)
+{
+	namespace health = grpc::health::v1;
+	namespace reflection = grpc::reflection::v1;
+	auto healthy = health::Health::NewStub(channel);
+	auto reflect = reflection::ServerReflection::NewStub(channel);
+	ClientContext check, watch, info;
+	health::HealthCheckRequest request;
+	health::HealthCheckResponse state;
+	reflection::ServerReflectionRequest question;
+	reflection::ServerReflectionResponse answer;
+
+	request.set_service("rawstack.v1.Binaries");
+	called("Health.Check", healthy->Check(&check, request, &state));
+	need(state.status() == health::HealthCheckResponse::SERVING, state.DebugString());
+	auto states = healthy->Watch(&watch, request);
+	need(states->Read(&state) && state.status() == health::HealthCheckResponse::SERVING,
+	     "Health.Watch: " + state.DebugString());
+	watch.TryCancel();
+	need(states->Finish().error_code() == grpc::StatusCode::CANCELLED, "Health.Watch");
+	called("Health.Watch", Status::OK);
+
+	auto stream = reflect->ServerReflectionInfo(&info);
+	question.set_list_services("");
+	need(stream->Write(question) && stream->Read(&answer) &&
+		     answer.list_services_response().service_size() == 5,
+	     "ServerReflectionInfo: " + answer.DebugString());
+	question.set_file_containing_symbol("rawstack.v1.Symbolizer");
+	need(stream->Write(question) && stream->Read(&answer) &&
+		     answer.file_descriptor_response().file_descriptor_proto_size() > 0,
+	     "ServerReflectionInfo: " + answer.DebugString());
+	stream->WritesDone();
+	called("ServerReflection.ServerReflectionInfo", stream->Finish());
 }
 
 int main(int argc, char **argv)
@@ -185,5 +244,6 @@ int main(int argc, char **argv)
 	look_up(*symbolizer, s);
 	watch(*binaries, s);
 	keep_books(*binaries, s);
+	look_after(channel);
 	return 0;
 }

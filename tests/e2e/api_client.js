@@ -13,19 +13,25 @@ const [protos, address, file, sha256, id, hex, name] = process.argv.slice(2);
 const vaddr = BigInt(hex).toString();
 const load = (path) => grpc.loadPackageDefinition(loader.loadSync(path, {
   keepCase: true, longs: String, enums: String, includeDirs: [protos], defaults: true,
-})).rawstack.v1;
-const { Binaries } = load("rawstack/v1/binaries.proto");
-const { Symbolizer } = load("rawstack/v1/symbolizer.proto");
+}));
+const { Binaries } = load("rawstack/v1/binaries.proto").rawstack.v1;
+const { Symbolizer } = load("rawstack/v1/symbolizer.proto").rawstack.v1;
+const { Health } = load("grpc/health/v1/health.proto").grpc.health.v1;
+const { ServerReflection } = load("grpc/reflection/v1/reflection.proto").grpc.reflection.v1;
 const binaries = new Binaries(address, grpc.credentials.createInsecure());
 const symbolizer = new Symbolizer(address, grpc.credentials.createInsecure());
 const buildId = Buffer.from(id, "hex");
+const nobodys = Buffer.from("nobody has it, node");
 
-function call(stub, method, request) {
-  return new Promise((resolve, reject) => stub[method](request, (error, reply) => {
-    if (error) return reject(new Error(`${method}: ${error.message}`));
-    console.log(method);
-    return resolve(reply);
-  }));
+function quietly(stub, method, request) {
+  return new Promise((resolve, reject) => stub[method](request, (error, reply) =>
+    (error ? reject(new Error(`${method}: ${error.message}`)) : resolve(reply))));
+}
+
+async function call(stub, method, request, shown = method) {
+  const reply = await quietly(stub, method, request);
+  console.log(shown);
+  return reply;
 }
 
 async function upload() {
@@ -45,6 +51,11 @@ async function upload() {
   assert.strictEqual(Number(received.received), content.length);
   const done = await call(binaries, "Finish", { upload_id: begun.upload_id, wait: true });
   assert.strictEqual(done.state, "BUILD_STATE_DONE");
+  const again = await quietly(binaries, "Begin", {
+    build_id: buildId, size: content.length, sha256: Buffer.from(sha256, "hex"),
+  });
+  assert.strictEqual(again.status, "BEGIN_STATUS_PRESENT");
+  assert.strictEqual(again.report.functions, done.report.functions);
 }
 
 const lastName = (reply) =>
@@ -52,9 +63,18 @@ const lastName = (reply) =>
 
 async function lookUp() {
   const locations = { kind: ["LOCATION_KIND_VADDR"], module: [0], address: [vaddr] };
-  const batch = { batch_id: Buffer.from("node"), modules: [{ build_id: buildId }], locations };
-  const reply = await call(symbolizer, "Symbolize", batch);
-  assert.deepStrictEqual(reply.status, ["LOCATION_STATUS_RESOLVED"]);
+  const batch = {
+    batch_id: Buffer.from("node"), modules: [{ build_id: buildId }, { build_id: nobodys }], locations,
+  };
+  const reply = await call(symbolizer, "Symbolize", {
+    ...batch,
+    locations: {
+      kind: ["LOCATION_KIND_VADDR", "LOCATION_KIND_VADDR"], module: [0, 1], address: [vaddr, 5],
+      weight: [1, 41],
+    },
+  });
+  assert.deepStrictEqual(reply.status, ["LOCATION_STATUS_RESOLVED", "LOCATION_STATUS_UNKNOWN_MODULE"]);
+  assert.strictEqual(reply.modules[1].status, "MODULE_STATUS_MISSING");
   assert.strictEqual(lastName(reply), name);
 
   const stream = symbolizer.SymbolizeStream();
@@ -71,20 +91,45 @@ async function lookUp() {
   assert.strictEqual(answer.addresses[0].frames.at(-1).function.toString(), name);
 }
 
-function watch() {
+// The first message of a stream that would last; then it is cancelled.
+function first(stream, shown) {
   return new Promise((resolve, reject) => {
-    const stream = binaries.Watch({ build_ids: [buildId] });
-    stream.on("data", (event) => {
-      if (event.status !== "MODULE_STATUS_READY" || !event.build_id.equals(buildId))
-        reject(new Error(`Watch: ${event.status}`));
+    let got;
+    stream.on("data", (message) => {
+      got = got || message;
       stream.cancel();
     });
     stream.on("error", (error) => {
-      if (error.code !== grpc.status.CANCELLED) return reject(error);
-      console.log("Watch");
-      return resolve();
+      if (error.code !== grpc.status.CANCELLED || !got) return reject(error);
+      console.log(shown);
+      return resolve(got);
     });
   });
+}
+
+async function watch() {
+  const event = await first(binaries.Watch({ build_ids: [buildId] }), "Watch");
+  assert.ok(event.status === "MODULE_STATUS_READY" && event.build_id.equals(buildId), event);
+}
+
+async function lookAfter() {
+  const health = new Health(address, grpc.credentials.createInsecure());
+  const reflection = new ServerReflection(address, grpc.credentials.createInsecure());
+  const asked = { service: "rawstack.v1.Binaries" };
+  assert.strictEqual((await call(health, "Check", asked, "Health.Check")).status, "SERVING");
+  assert.strictEqual((await first(health.Watch(asked), "Health.Watch")).status, "SERVING");
+
+  const stream = reflection.ServerReflectionInfo();
+  const answers = stream[Symbol.asyncIterator]();
+  stream.write({ list_services: "" });
+  assert.strictEqual((await answers.next()).value.list_services_response.service.length, 5);
+  stream.write({ file_containing_symbol: "rawstack.v1.Symbolizer" });
+  assert.ok((await answers.next()).value.file_descriptor_response.file_descriptor_proto.length > 0);
+  stream.end();
+  assert.ok((await answers.next()).done);
+  console.log("ServerReflection.ServerReflectionInfo");
+  health.close();
+  reflection.close();
 }
 
 async function keepBooks() {
@@ -93,7 +138,9 @@ async function keepBooks() {
   const listed = await call(binaries, "List", { name: Buffer.from("from-node") });
   assert.strictEqual(listed.binaries.length, 1);
   await call(binaries, "Pin", { build_id: buildId, pinned: true });
-  await call(binaries, "Missing", {});
+  assert.ok((await quietly(binaries, "Get", { build_id: buildId })).pinned);
+  const missing = await call(binaries, "Missing", {});
+  assert.strictEqual(missing.binaries.find((m) => m.build_id.equals(nobodys)).weight, "41");
   const limits = await call(binaries, "Limits", {});
   assert.ok(Number(limits.batch_locations) >= 1000);
   assert.ok((await call(binaries, "Delete", { build_id: buildId })).deleted);
@@ -104,6 +151,7 @@ async function keepBooks() {
   await lookUp();
   await watch();
   await keepBooks();
+  await lookAfter();
   binaries.close();
   symbolizer.close();
 })().catch((error) => {
