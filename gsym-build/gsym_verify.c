@@ -42,7 +42,7 @@ struct options {
 };
 
 /* Compares; and once more when the file asks for others that can be found, as build does. */
-static int compare(const struct options *o, struct table_request *req, int table_fd,
+static int compare(const struct options *o, struct table_request req, int table_fd,
 		   struct verify_report *report, struct err *err)
 {
 	_cleanup_(companions_close) struct companions c = {.alt_path = o->alt};
@@ -56,21 +56,21 @@ static int compare(const struct options *o, struct table_request *req, int table
 		companions_add_package(&c, o->file);
 	if (rc)
 		return rc;
-	req->companions = c.list;
-	req->companion_count = c.count;
-	req->missing = &missing;
-	rc = table_verify(req, table_fd, report, err);
+	req.companions = c.list;
+	req.companion_count = c.count;
+	req.missing = &missing;
+	rc = table_verify(&req, table_fd, report, err);
 	if (rc ||
 	    !companions_find(&c, o->file, bytes_of(missing.p, missing.len), !o->no_dwo, &why)) {
 		if (!rc && why.code)
 			log_warn("%s", why.message);
 		return rc;
 	}
-	if (ftruncate(req->output_fd, 0))
+	if (ftruncate(req.output_fd, 0))
 		return err_sys(err, errno, "differences");
-	req->companion_count = c.count;
-	req->missing = NULL;
-	return table_verify(req, table_fd, report, err);
+	req.companion_count = c.count;
+	req.missing = NULL;
+	return table_verify(&req, table_fd, report, err);
 }
 
 static int verify(const struct options *o, struct err *err)
@@ -94,7 +94,7 @@ static int verify(const struct options *o, struct err *err)
 				     .stripped_fd = stripped_fd,
 				     .output_fd = out_fd,
 				     .input = TABLE_INPUT_ELF};
-	rc = compare(o, &req, table_fd, &report, err);
+	rc = compare(o, req, table_fd, &report, err);
 	if (rc)
 		return err_prefix(err, "%s", file);
 	rc = print_differences(out_fd, err);
