@@ -20,7 +20,8 @@ struct gsym_output {
 		.dir_fd = -1, .fd = -1 \
 	}
 
-/* path is kept, not copied. ERR_USAGE, ERR_SYSTEM. */
+/* path is kept, not copied. ERR_USAGE, ERR_SYSTEM; ERR_UNSUPPORTED: there is a device or the like.
+ */
 int gsym_output_open(struct gsym_output *o, const char *path, struct err *err) _must_check_;
 
 /* Takes the place of the file at path. */

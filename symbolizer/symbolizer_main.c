@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-symbolizer: keeps tables, and answers raw stacks with functions, files and lines. */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
-#include <libgen.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -200,17 +198,10 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 
 static int write_port(const char *path, int port, struct err *err)
 {
-	_cleanup_(freep) char *for_dir = strdup(path), *for_name = strdup(path);
-	_cleanup_(closep) int dir = -1;
 	char text[16];
 	int len = snprintf(text, sizeof(text), "%d\n", port);
 
-	if (!for_dir || !for_name)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	dir = open(dirname(for_dir), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir < 0)
-		return err_sys(err, errno, "%s", path);
-	return io_replace_file(io_system(), dir, basename(for_name), text, (size_t)len, err);
+	return io_write_file(path, text, (size_t)len, 0600, err);
 }
 
 /* What stands around the service, in order of opening. */

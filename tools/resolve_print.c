@@ -37,15 +37,16 @@ static void name_or(struct buf *out, const void *p, size_t len, const char *none
 static void append_source(const struct resolve_printer *p, const struct resolve_frame *f)
 {
 	uint32_t first = f->line > SOURCE_AROUND ? f->line - SOURCE_AROUND : 1;
+	uint64_t last = (uint64_t)f->line + SOURCE_AROUND; /* a line may be any number */
 	const char *line;
 	size_t len;
 
 	if (!f->line)
 		return;
-	for (uint32_t i = first; i <= f->line + SOURCE_AROUND; i++) {
-		if (!source_line(p->source, f->file, f->file_len, i, &line, &len))
+	for (uint64_t i = first; i <= last && i <= UINT32_MAX; i++) {
+		if (!source_line(p->source, f->file, f->file_len, (uint32_t)i, &line, &len))
 			continue;
-		buf_printf(p->out, "  %c%6u  ", i == f->line ? '>' : ' ', i);
+		buf_printf(p->out, "  %c%6u  ", i == f->line ? '>' : ' ', (uint32_t)i);
 		for (size_t k = 0; k < len;) {
 			const char *tab = memchr(line + k, '\t', len - k);
 			size_t n = tab ? (size_t)(tab - line) - k : len - k;

@@ -50,6 +50,11 @@ static int check_module(const Rawstack__V1__ModuleReply *m, const struct build_i
 	}
 }
 
+static bool is_deferred(const Rawstack__V1__ResolvedAddress *a)
+{
+	return a->status == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED;
+}
+
 static void print_address(const Rawstack__V1__ResolvedAddress *a, struct resolve_printer *printer,
 			  size_t *unknown)
 {
@@ -70,13 +75,15 @@ static void print_address(const Rawstack__V1__ResolvedAddress *a, struct resolve
 	*unknown += a->n_frames == 0;
 }
 
+/* Prints the first of `count` addresses; the service defers what does not fit an answer. */
 static int ask(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
 	       size_t first, size_t count, struct resolve_printer *printer, size_t *unknown,
-	       struct err *err)
+	       size_t *ret_answered, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
 	const Rawstack__V1__ResolveReply *reply;
+	size_t i;
 	int rc;
 
 	request.build_id.data = (uint8_t *)(uintptr_t)id->bytes;
@@ -101,8 +108,10 @@ static int ask(struct rpc_client *c, const struct build_id *id, const struct res
 	if (reply->n_addresses != count)
 		return err_set(err, ERR_INTERNAL, "the service answers %zu of %zu addresses",
 			       reply->n_addresses, count);
-	for (size_t i = 0; i < count; i++)
+	/* One that is too long for an answer of its own stays deferred. */
+	for (i = 0; i < count && (i == 0 || !is_deferred(reply->addresses[i])); i++)
 		print_address(reply->addresses[i], printer, unknown);
+	*ret_answered = i;
 	return 0;
 }
 
@@ -138,14 +147,15 @@ static int open_service(struct resolve_service **ret, const struct resolve_servi
 static int answer(struct resolve_service *s, const struct resolve_query *q,
 		  struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
+	size_t answered = 0;
 	int rc = 0;
 
-	for (size_t i = 0; !rc && i < q->count; i += LIMIT_RESOLVE_ADDRESSES) {
+	for (size_t i = 0; !rc && i < q->count; i += answered) {
 		size_t left = q->count - i;
 
 		rc = ask(s->client, &s->id, q, i,
 			 left < LIMIT_RESOLVE_ADDRESSES ? left : LIMIT_RESOLVE_ADDRESSES, printer,
-			 unknown, err);
+			 unknown, &answered, err);
 	}
 	return rc;
 }

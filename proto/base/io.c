@@ -244,6 +244,15 @@ int io_replace_file(const struct io *io, int dir_fd, const char *name, const voi
 	return rc ? err_sys(err, -rc, "%s: sync of its directory", name) : 0;
 }
 
+int io_check_output(const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return err_set(err, ERR_UNSUPPORTED, "%s: not a regular file", path);
+	return 0;
+}
+
 int io_write_file(const char *path, const void *p, size_t len, mode_t mode, struct err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
@@ -254,7 +263,9 @@ int io_write_file(const char *path, const void *p, size_t len, mode_t mode, stru
 
 	if (dir_fd < 0)
 		return err_sys(err, dir ? errno : ENOMEM, "%s", path);
-	rc = io_replace_file(io_system(), dir_fd, name, p, len, err);
+	rc = io_check_output(path, err);
+	if (!rc)
+		rc = io_replace_file(io_system(), dir_fd, name, p, len, err);
 	if (!rc && fchmodat(dir_fd, name, mode, 0))
 		rc = err_sys(err, errno, "%s", path);
 	return rc;

@@ -53,7 +53,11 @@ int io_read_all(const struct io *io, int fd, void *p, size_t len, off_t off, str
 int io_replace_file(const struct io *io, int dir_fd, const char *name, const void *p, size_t len,
 		    struct err *err);
 
-/* The same by path, with any mode, on the real system; for files that others read. */
+/* Whether a file may take the place of what is at path: nothing, or a regular file. A device that
+ * is renamed over is gone for everyone. ERR_UNSUPPORTED. */
+int io_check_output(const char *path, struct err *err) _must_check_;
+
+/* io_replace_file() by path, with any mode, on the real system; for files that others read. */
 int io_write_file(const char *path, const void *p, size_t len, mode_t mode, struct err *err);
 
 /*
