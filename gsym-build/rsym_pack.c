@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rsym_pack.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 
 #include "rsym_bits.h"
@@ -11,6 +12,9 @@ enum {
 	SLOTS = 4096, /* above four times RSYM_NODES_MAX; a power of two */
 	HOT_BITS_MAX = 10,
 	SAMPLE = 4, /* one block in so many is looked at to find hot entities */
+	/* No block goes from one part into the next, so that parts can be packed at the same time.
+	 * A multiple of all sizes of blocks. */
+	PART_ROWS = 1 << 15,
 };
 
 /* Rows of a span are less than 4 GiB from its base, with room for the limit of its last block. */
@@ -105,8 +109,8 @@ static uint32_t local_of(struct pack *p, uint32_t node, uint32_t entity)
 	return local;
 }
 
-/* Fills the block with rows from `first` on; returns how many, at least one. */
-static uint32_t fill(struct pack *p, size_t first, uint64_t span_base)
+/* Fills the block with rows from `first` on, up to `end`; returns how many, at least one. */
+static uint32_t fill(struct pack *p, size_t first, size_t end, uint64_t span_base)
 {
 	struct rsym_block_writer *b = &p->block;
 	const struct rsym_content *c = p->c;
@@ -116,7 +120,7 @@ static uint32_t fill(struct pack *p, size_t first, uint64_t span_base)
 	b->row_count = 0;
 	b->node_count = 0;
 	p->stamp++;
-	for (size_t i = first; i < c->row_count && b->row_count < b->block_rows; i++) {
+	for (size_t i = first; i < end && b->row_count < b->block_rows; i++) {
 		const struct rsym_content_row *r = &c->rows[i];
 		struct rsym_block_row row = {.start = (uint32_t)(c->starts[i] - c->starts[first]),
 					     .node = RSYM_BLOCK_NONE};
@@ -189,7 +193,7 @@ static int choose_hot(struct pack *p, struct rsym_disk_shape *shape, struct buf 
 	for (uint32_t i = 0; i < shape->entity_count; i++)
 		heats[i].entity = i;
 	for (size_t i = 0; i < p->c->row_count; i += (size_t)SAMPLE * p->block.block_rows) {
-		fill(p, i, p->c->starts[i]);
+		fill(p, i, p->c->row_count, p->c->starts[i]);
 		for (uint32_t j = 0; j < p->block.node_count; j++)
 			heats[p->block.nodes[j].entity].count +=
 				p->block.nodes[j].parent != RSYM_BLOCK_NONE;
@@ -204,45 +208,167 @@ static int choose_hot(struct pack *p, struct rsym_disk_shape *shape, struct buf 
 	return 0;
 }
 
-static void pack_blocks(struct pack *p, const struct rsym_pack_out *out,
-			struct rsym_disk_shape *shape)
+/* A block that was packed. */
+struct mark {
+	uint64_t span;       /* its base */
+	uint32_t next_start; /* as rsym_index_writer_block() takes it */
+	uint32_t len;
+};
+
+struct part {
+	struct buf blocks, marks;
+	uint64_t span; /* base of the span at hand where the part begins */
+	uint64_t node_count;
+};
+
+/* All parts; whoever has time takes the next. */
+struct packing {
+	struct part *parts;
+	size_t part_count;
+	atomic_size_t taken;
+};
+
+struct packer {
+	struct packing *all;
+	struct pack p;
+};
+
+static void packing_done(struct packing *all)
+{
+	for (size_t i = 0; all->parts && i < all->part_count; i++) {
+		buf_done(&all->parts[i].blocks);
+		buf_done(&all->parts[i].marks);
+	}
+	free(all->parts);
+}
+
+/* Spans follow from the starts of rows alone: one ends before the first row that is too far. */
+static int plan(struct packing *all, const struct rsym_content *c, struct err *err)
+{
+	uint64_t span = c->row_count ? c->starts[0] : 0;
+
+	all->part_count = (c->row_count + PART_ROWS - 1) / PART_ROWS;
+	all->parts = calloc(all->part_count + 1, sizeof(*all->parts));
+	if (!all->parts)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < c->row_count; i++) {
+		if (c->starts[i] - span >= SPAN_MAX)
+			span = c->starts[i];
+		if (i % PART_ROWS == 0)
+			all->parts[i / PART_ROWS] = (struct part){
+				.blocks = BUF_INIT(LIMIT_TABLE_LEN),
+				.marks = BUF_INIT(SIZE_MAX),
+				.span = span,
+			};
+	}
+	return 0;
+}
+
+static void pack_part(struct pack *p, struct part *part, size_t first, size_t behind)
 {
 	const struct rsym_content *c = p->c;
-	uint64_t base = 0;
+	uint64_t span = part->span;
 
-	for (size_t i = 0; i < c->row_count;) {
-		uint32_t count, limit;
-		size_t next;
+	for (size_t i = first; i < behind;) {
+		struct mark mark;
+		size_t next, before = part->blocks.len;
 		uint64_t end;
 
-		if (i == 0 || c->starts[i] - base >= SPAN_MAX) {
-			base = c->starts[i];
-			rsym_index_writer_span(out->index, base, out->blocks->len);
-		}
-		count = fill(p, i, base);
-		next = i + count;
+		if (c->starts[i] - span >= SPAN_MAX)
+			span = c->starts[i];
+		next = i + fill(p, i, behind, span);
 		/* The last block of a span ends behind its last row's start. */
-		end = next < c->row_count && c->starts[next] - base < SPAN_MAX
+		end = next < c->row_count && c->starts[next] - span < SPAN_MAX
 			      ? c->starts[next]
 			      : c->starts[next - 1] + 1;
-		limit = (uint32_t)(end - c->starts[i]);
-		rsym_block_write(&p->block, limit, out->blocks);
-		rsym_index_writer_block(out->index, (uint32_t)(end - base), out->blocks->len);
-		shape->node_count += p->block.node_count;
+		rsym_block_write(&p->block, (uint32_t)(end - c->starts[i]), &part->blocks);
+		mark = (struct mark){.span = span,
+				     .next_start = (uint32_t)(end - span),
+				     .len = (uint32_t)(part->blocks.len - before)};
+		buf_append(&part->marks, &mark, sizeof(mark));
+		part->node_count += p->block.node_count;
 		i = next;
 	}
 }
 
-int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e,
+static void pack_parts(void *ctx)
+{
+	struct packer *packer = ctx;
+	struct packing *all = packer->all;
+	size_t row_count = packer->p.c->row_count, i;
+
+	while ((i = atomic_fetch_add_explicit(&all->taken, 1, memory_order_relaxed)) <
+	       all->part_count) {
+		size_t first = i * PART_ROWS;
+		size_t behind = row_count - first < PART_ROWS ? row_count : first + PART_ROWS;
+
+		pack_part(&packer->p, &all->parts[i], first, behind);
+	}
+}
+
+/* Puts the parts one behind the other. */
+static bool join(struct packing *all, const struct rsym_pack_out *out,
+		 struct rsym_disk_shape *shape)
+{
+	uint64_t span = 0, off = out->blocks->len;
+	bool open = false;
+
+	for (size_t i = 0; i < all->part_count; i++) {
+		struct part *part = &all->parts[i];
+
+		if (part->blocks.failed || part->marks.failed)
+			return false;
+		for (size_t at = 0; at < part->marks.len; at += sizeof(struct mark)) {
+			struct mark mark;
+
+			memcpy(&mark, part->marks.p + at, sizeof(mark));
+			if (!open || mark.span != span)
+				rsym_index_writer_span(out->index, mark.span, off);
+			open = true;
+			span = mark.span;
+			off += mark.len;
+			rsym_index_writer_block(out->index, mark.next_start, off);
+		}
+		buf_append(out->blocks, part->blocks.p, part->blocks.len);
+		shape->node_count += part->node_count;
+		buf_done(&part->blocks);
+	}
+	return true;
+}
+
+static int pack_blocks(struct packer *first, struct helper *helper, const struct rsym_pack_out *out,
+		       struct rsym_disk_shape *shape, struct err *err)
+{
+	_cleanup_(packing_done) struct packing all = {0};
+	_cleanup_(freep) struct packer *second = helper ? malloc(sizeof(*second)) : NULL;
+	int rc = plan(&all, first->p.c, err);
+
+	if (!rc && helper && !second)
+		rc = err_set(err, ERR_MEMORY, "out of memory");
+	if (rc)
+		return rc;
+	first->all = &all;
+	if (second) {
+		*second = *first;
+		helper_start(helper, pack_parts, second);
+	}
+	pack_parts(first);
+	helper_wait(helper);
+	return join(&all, out, shape) ? 0 : err_set(err, ERR_MEMORY, "out of memory for blocks");
+}
+
+int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e, struct helper *helper,
 	      const struct rsym_pack_out *out, struct rsym_disk_shape *shape, struct err *err)
 {
-	_cleanup_(freep) struct pack *p = calloc(1, sizeof(*p));
+	_cleanup_(freep) struct packer *packer = calloc(1, sizeof(*packer));
 	_cleanup_(freep) uint32_t *hot_of = malloc(((size_t)e->count + 1) * sizeof(*hot_of));
+	struct pack *p;
 	int rc;
 
-	if (!p || !hot_of)
+	if (!packer || !hot_of)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	memset(hot_of, 0xff, ((size_t)e->count + 1) * sizeof(*hot_of)); /* RSYM_BLOCK_NONE */
+	p = &packer->p;
 	p->c = c;
 	p->e = e;
 	p->hot_of = hot_of;
@@ -254,6 +380,5 @@ int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e,
 	if (rc)
 		return rc;
 	p->block.hot_bits = shape->hot_bits;
-	pack_blocks(p, out, shape);
-	return 0;
+	return pack_blocks(packer, helper, out, shape, err);
 }

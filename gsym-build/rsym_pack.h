@@ -5,6 +5,7 @@
  * Cuts the rows of a table into blocks, gives each the nodes it needs, picks the hot entities, and
  * writes blocks, index and hot list.
  */
+#include "helper.h"
 #include "rsym_entities.h"
 #include "rsym_index_writer.h"
 
@@ -13,9 +14,10 @@ struct rsym_pack_out {
 	struct rsym_index_writer *index;
 };
 
-/* The shape must be filled by rsym_entities_pack() already; what concerns rows is added.
- * ERR_MEMORY; failure sticks in the buffers. */
-int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e,
+/* The shape must be filled by rsym_entities_pack() already; what concerns rows is added. A helper
+ * packs with the caller, when it is through with what it was given before, and to the same bytes;
+ * it is waited for. ERR_MEMORY; failure sticks in the buffers. */
+int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e, struct helper *helper,
 	      const struct rsym_pack_out *out, struct rsym_disk_shape *shape,
 	      struct err *err) _must_check_;
 

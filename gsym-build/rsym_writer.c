@@ -399,7 +399,7 @@ static void write_texts(void *ctx)
 					  &p->packed[RSYM_SECTION_FILES], &job->err);
 }
 
-static int pack_rows(struct parts *p, struct err *err)
+static int pack_rows(struct parts *p, struct helper *helper, struct err *err)
 {
 	struct rsym_entities_out entities_out = {
 		.entities = &p->packed[RSYM_SECTION_ENTITIES],
@@ -420,7 +420,7 @@ static int pack_rows(struct parts *p, struct err *err)
 	if (rc)
 		return rc;
 	rsym_entities_pack(&p->entities, &entities_out, &p->shape);
-	rc = rsym_pack(&p->content, &p->entities, &pack_out, &p->shape, err);
+	rc = rsym_pack(&p->content, &p->entities, helper, &pack_out, &p->shape, err);
 	if (!rc && !rsym_index_writer_end(&p->index))
 		rc = no_memory(err);
 	buf_append(&p->packed[RSYM_SECTION_SHAPE], &p->shape, sizeof(p->shape));
@@ -433,7 +433,7 @@ static int pack(struct parts *p, struct helper *helper, struct err *err)
 	int rc;
 
 	helper_start(helper, write_texts, &texts);
-	rc = pack_rows(p, err);
+	rc = pack_rows(p, helper, err);
 	helper_wait(helper);
 	if (!rc && texts.rc)
 		rc = err_set(err, texts.rc, "%s", texts.err.message);

@@ -1,16 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "helper.h"
 
+#include <assert.h>
 #include <pthread.h>
 #include <signal.h>
+
+struct task {
+	void (*fn)(void *ctx); /* NULL: nothing to do */
+	void *ctx;
+};
 
 struct helper {
 	pthread_t thread;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	/* Under the lock: */
-	void (*fn)(void *ctx); /* NULL: nothing to do */
-	void *ctx;
+	struct task task, next;
 	bool ends;
 };
 
@@ -19,15 +24,16 @@ static void *serve(void *arg)
 	struct helper *h = arg;
 
 	pthread_mutex_lock(&h->lock);
-	while (h->fn || !h->ends) {
-		if (!h->fn) {
+	while (h->task.fn || !h->ends) {
+		if (!h->task.fn) {
 			pthread_cond_wait(&h->changed, &h->lock);
 			continue;
 		}
 		pthread_mutex_unlock(&h->lock);
-		h->fn(h->ctx); /* nobody changes it before it is done */
+		h->task.fn(h->task.ctx); /* nobody changes it before it is done */
 		pthread_mutex_lock(&h->lock);
-		h->fn = NULL;
+		h->task = h->next;
+		h->next = (struct task){0};
 		pthread_cond_broadcast(&h->changed);
 	}
 	pthread_mutex_unlock(&h->lock);
@@ -70,8 +76,8 @@ void helper_start(struct helper *h, void (*fn)(void *ctx), void *ctx)
 		return;
 	}
 	pthread_mutex_lock(&h->lock);
-	h->fn = fn;
-	h->ctx = ctx;
+	assert(!h->next.fn);
+	*(h->task.fn ? &h->next : &h->task) = (struct task){fn, ctx};
 	pthread_cond_broadcast(&h->changed);
 	pthread_mutex_unlock(&h->lock);
 }
@@ -81,7 +87,7 @@ void helper_wait(struct helper *h)
 	if (!h)
 		return;
 	pthread_mutex_lock(&h->lock);
-	while (h->fn)
+	while (h->task.fn)
 		pthread_cond_wait(&h->changed, &h->lock);
 	pthread_mutex_unlock(&h->lock);
 }

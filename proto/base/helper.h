@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_HELPER_H
 #define RAWSTACK_HELPER_H
 /*
- * A second thread that does one thing at a time for the first. Made before a process locks itself
- * in, for starting a thread takes system calls that nothing else needs; what it is to do comes
- * later:
+ * A second thread that does one thing after the other for the first. Made before a process locks
+ * itself in, for starting a thread takes system calls that nothing else needs; what it is to do
+ * comes later:
  *
  *	helper_start(h, half, &second);
  *	half(&first);
@@ -20,10 +20,11 @@ struct helper;
 /* ERR_SYSTEM. The thread blocks all signals. */
 int helper_new(struct helper **ret, struct err *err) _must_check_;
 
-/* The helper must have nothing to do. All that the caller did before is seen by fn. */
+/* All that the caller did before is seen by fn. What the helper was given before is done first; of
+ * such things one may wait, and then none may be given before helper_wait(). */
 void helper_start(struct helper *h, void (*fn)(void *ctx), void *ctx);
 
-/* Until fn has returned; what it did is seen by the caller. Nothing to do: returns at once. */
+/* Until all is done; what it did is seen by the caller. Nothing to do: returns at once. */
 void helper_wait(struct helper *h);
 
 /* Waits, and ends the thread. */

@@ -252,12 +252,16 @@ static void test_helper(void **state _unused_)
 		helper_wait(h);
 		assert_int_equal(count, i);
 	}
+	helper_start(h, add_one, &count);
+	helper_start(h, add_one, &count); /* after the one before */
+	helper_wait(h);
+	assert_int_equal(count, 1002);
 	helper_start(NULL, add_one, &count);
-	assert_int_equal(count, 1001);
+	assert_int_equal(count, 1003);
 	helper_wait(NULL);
 	helper_start(h, add_one, &count); /* done before the thread ends */
 	helper_free(TAKE_PTR(h));
-	assert_int_equal(count, 1002);
+	assert_int_equal(count, 1004);
 }
 
 int main(void)
