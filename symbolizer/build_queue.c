@@ -317,6 +317,7 @@ static bool is_outdated(struct build_queue *q, const struct store_binary *b,
 static bool take_again(struct build_queue *q, struct build_id *ret)
 {
 	const void *p;
+	bool goes_on;
 	size_t len;
 
 	pthread_mutex_lock(&q->lock);
@@ -336,8 +337,9 @@ static bool take_again(struct build_queue *q, struct build_id *ret)
 		build_id_set(ret, BUILD_ID_GNU, p, len, NULL);
 		q->again_runs = true;
 	}
+	goes_on = !q->stopped;
 	pthread_mutex_unlock(&q->lock);
-	return !q->stopped;
+	return goes_on;
 }
 
 static void *rebuilder(void *arg)

@@ -329,6 +329,7 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 		rc = put(env, job, old, ready && b.pinned, m, NULL, err);
 	else if (old)
 		*ret = old->report;
+	*env->deleted = false; /* an upload is newer than a delete before it */
 	pthread_mutex_unlock(env->turn);
 	return rc < 0 ? rc : 0;
 }
@@ -374,6 +375,11 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 {
 	if (env->keep_all || build_score(report) < BUILD_COMPLETE) {
 		keep(env, job, role, NULL); /* without it, a partner needs it sent again */
+		/* To pack it took a while. */
+		pthread_mutex_lock(env->turn);
+		if (*env->deleted)
+			kept_files_remove(env->kept, &job->id, role);
+		pthread_mutex_unlock(env->turn);
 		return;
 	}
 	kept_files_remove(env->kept, &job->id, KEPT_DEBUG);

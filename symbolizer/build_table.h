@@ -23,7 +23,7 @@ struct build_env {
 	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
 	void *ctx;
 	pthread_mutex_t *turn; /* from reading what is there to storing more */
-	const bool *deleted;   /* under `turn`: the id was deleted since this build began */
+	bool *deleted;         /* under `turn`: the id was deleted since this build began */
 };
 
 struct build_job {

@@ -137,10 +137,10 @@ int store_missing_get(struct store_read *r, const struct build_id *id, struct st
 int store_missing_next(struct store_read *r, const struct build_id *after,
 		       struct store_missing *ret, struct err *err);
 
-/* Tells every table that is damaged, gone, or in no record; changes nothing. How many. */
-size_t store_verify(struct store *s,
-		    void (*tell)(void *ctx, const struct build_id *id, const char *what),
-		    void *ctx);
+/* Tells every table that is damaged, gone, or in no record, and how many; changes nothing. */
+int store_verify(struct store *s,
+		 void (*tell)(void *ctx, const struct build_id *id, const char *what), void *ctx,
+		 size_t *ret_found, struct err *err) _must_check_;
 
 /* A compacted copy of the whole store into an empty file, durable at return. Puts may wait for it.
  */

@@ -404,12 +404,14 @@ static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 	struct stat st;
 	int rc;
 
-	if (!stat(m->path, &st) && (uint64_t)st.st_size > max_bytes)
+	/* Who only reads takes the size that the file says: the service may let it grow meanwhile.
+	 */
+	if (!m->read_only && !stat(m->path, &st) && (uint64_t)st.st_size > max_bytes)
 		max_bytes = (uint64_t)st.st_size;
 	max_bytes = (max_bytes + page - 1) / page * page;
 	m->max_bytes = max_bytes;
 	rc = mdb_env_create(&m->env);
-	if (!rc)
+	if (!rc && !m->read_only)
 		rc = mdb_env_set_mapsize(m->env, max_bytes);
 	if (!rc)
 		rc = mdb_env_set_maxdbs(m->env, KV_TABLE_COUNT);

@@ -15,17 +15,18 @@ static bool is_sound(struct store_read *r, const struct store_record *record)
 	       table.len == record->binary.table_len && store_sum_is(table, record->table_crc);
 }
 
-/* The next record that says READY, in a snapshot of its own: 1 with whether its table is sound. */
+/* The next record that says READY, in a snapshot of its own: 1 with whether its table is sound, 0
+ * at the end. */
 static int check_next(struct store *s, struct build_id *at, bool started, bool *ret_sound,
-		      uint64_t *ret_len)
+		      uint64_t *ret_len, struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	const struct build_id *after = started ? at : NULL;
 	struct store_record record = {0};
 	struct build_id id = {0};
-	int rc = store_read_begin(s, &r, NULL);
+	int rc = store_read_begin(s, &r, err);
 
-	while (!rc && (rc = store_next_record(r, after, &record, NULL)) == 1) {
+	while (!rc && (rc = store_next_record(r, after, &record, err)) == 1) {
 		id = record.binary.id;
 		after = &id;
 		if (record.binary.status == STORE_READY)
@@ -33,32 +34,34 @@ static int check_next(struct store *s, struct build_id *at, bool started, bool *
 		rc = 0;
 	}
 	if (rc != 1)
-		return 0;
+		return rc;
 	*at = id;
 	*ret_len = record.binary.table_len;
 	*ret_sound = is_sound(r, &record);
 	return 1;
 }
 
-/* The next table behind *after (NULL: the first) without a record that says READY. */
-static bool find_orphan(struct store *s, const struct build_id *after, struct build_id *ret)
+/* The next table behind *after (NULL: the first) without a record that says READY: 1, or 0. */
+static int find_orphan(struct store *s, const struct build_id *after, struct build_id *ret,
+		       struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	struct kv_bytes key = {NULL, 0}, value;
 	struct store_record record;
+	int rc = store_read_begin(s, &r, err);
 
-	if (store_read_begin(s, &r, NULL))
-		return false;
+	if (rc)
+		return rc;
 	if (after)
 		key = key_of(after);
-	while (s->kv->ops->next(r->kv, KV_TABLES, key, &key, &value, NULL) == 1) {
+	while ((rc = s->kv->ops->next(r->kv, KV_TABLES, key, &key, &value, err)) == 1) {
 		if (build_id_set(ret, BUILD_ID_GNU, key.p, key.len, NULL))
 			continue;
 		if (store_get_record(r, ret, &record, NULL) != 1 ||
 		    record.binary.status != STORE_READY)
-			return true;
+			return 1;
 	}
-	return false;
+	return rc;
 }
 
 /* Nothing says what it is: it goes. */
@@ -115,9 +118,9 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 	bool sound;
 
 	while (done < max_bytes) {
-		if (!check_next(s, &s->scrub_at, s->scrub_started, &sound, &len)) {
+		if (check_next(s, &s->scrub_at, s->scrub_started, &sound, &len, NULL) != 1) {
 			s->scrub_started = false;
-			for (; find_orphan(s, NULL, &id) && drop_orphan(s, &id); found++)
+			for (; find_orphan(s, NULL, &id, NULL) == 1 && drop_orphan(s, &id); found++)
 				damaged(ctx, &id);
 			count(s, false);
 			return found;
@@ -132,25 +135,31 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 	return found;
 }
 
-size_t store_verify(struct store *s,
-		    void (*tell)(void *ctx, const struct build_id *id, const char *what), void *ctx)
+int store_verify(struct store *s,
+		 void (*tell)(void *ctx, const struct build_id *id, const char *what), void *ctx,
+		 size_t *ret_found, struct err *err)
 {
 	struct build_id at, orphan;
 	bool started = false, sound;
 	size_t found = 0;
 	uint64_t len;
+	int rc;
 
-	for (; check_next(s, &at, started, &sound, &len); started = true)
+	for (; (rc = check_next(s, &at, started, &sound, &len, err)) == 1; started = true)
 		if (!sound) {
 			tell(ctx, &at, "the table is damaged");
 			found++;
 		}
-	for (started = false; find_orphan(s, started ? &at : NULL, &orphan); started = true) {
+	if (rc)
+		return rc;
+	started = false;
+	for (; (rc = find_orphan(s, started ? &at : NULL, &orphan, err)) == 1; started = true) {
 		at = orphan;
 		tell(ctx, &at, "a table without a record");
 		found++;
 	}
-	return found;
+	*ret_found = found;
+	return rc;
 }
 
 int store_copy(struct store *s, int fd, struct err *err)

@@ -114,20 +114,21 @@ static void tell(void *ctx _unused_, const struct build_id *id, const char *what
 }
 
 /* Each sound table is also read whole as what it is to be. */
-static size_t verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count)
+static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count, size_t *ret_bad,
+			 struct err *err)
 {
 	const struct build_id *after = NULL;
 	struct store_binary b;
 	struct store_table t;
 	struct store_read *r;
 	struct build_id at;
-	size_t bad = 0;
+	int rc = store_read_begin(s, &r, err);
 
-	if (store_read_begin(s, &r, NULL))
-		return 1;
-	while (store_binary_next(r, after, &b, NULL) == 1) {
+	if (rc)
+		return rc;
+	while ((rc = store_binary_next(r, after, &b, err)) == 1) {
 		struct rsym table;
-		struct err err;
+		struct err why;
 
 		at = b.id;
 		after = &at;
@@ -135,26 +136,28 @@ static size_t verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_co
 			continue; /* told already, if it should be there */
 		(*ret_count)++;
 		*ret_bytes += t.len;
-		if (rsym_open(&table, t.p, t.len, &err)) {
-			tell(NULL, &b.id, err.message);
-			bad++;
+		if (rsym_open(&table, t.p, t.len, &why)) {
+			tell(NULL, &b.id, why.message);
+			(*ret_bad)++;
 		}
 	}
 	store_read_end(r);
-	return bad;
+	return rc;
 }
 
 static int verify(const struct admin *a, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	uint64_t bytes = 0;
-	size_t count = 0, bad;
+	size_t count = 0, bad = 0;
 	int rc = open_store(&s, a->data, err);
 
+	if (!rc)
+		rc = store_verify(s, tell, NULL, &bad, err);
+	if (!rc)
+		rc = verify_tables(s, &bytes, &count, &bad, err);
 	if (rc)
 		return rc;
-	bad = store_verify(s, tell, NULL);
-	bad += verify_tables(s, &bytes, &count);
 	printf("%zu tables, %llu bytes, %zu damaged\n", count, (unsigned long long)bytes, bad);
 	return bad ? err_set(err, ERR_DATA,
 			     "%s: %zu damaged; the service makes them anew, or asks for "

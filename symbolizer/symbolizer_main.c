@@ -52,7 +52,7 @@ static void print_help(void)
 	       "                         DIR/kept/ID.failed, packed by zstd\n"
 	       "  --kept-bytes N         disk for kept files (2G)\n"
 	       "  --workers N            threads that answer requests (4)\n"
-	       "  --builds N             tables built at once (1)\n"
+	       "  --builds N             uploads built at once (1); and one table made anew\n"
 	       "  --keepalive SECONDS    how long a silent peer is believed to be there (20)\n"
 	       "  --table-worker PATH    program that reads debug files (beside this one)\n"
 	       "  --version, --help\n\n"

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store that another process has open to read, as `verify` and `backup` do, while it grows. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "store.h"
+
+enum {
+	BUDGET = 4 << 20,
+	TABLE_LEN = 1 << 20
+};
+
+static uint8_t table[TABLE_LEN];
+
+static void put(struct store *s, uint8_t n)
+{
+	struct store_binary b = {.status = STORE_READY, .generation = 1, .table_len = TABLE_LEN};
+	uint8_t bytes[20] = {n};
+	struct err err;
+
+	assert_int_equal(build_id_set(&b.id, BUILD_ID_GNU, bytes, sizeof(bytes), NULL), 0);
+	memset(table, n, sizeof(table));
+	if (store_put(s, &b, table, &err))
+		fail_msg("%s", err.message);
+}
+
+static struct store *open_store(uint64_t max)
+{
+	struct store *s = NULL;
+	struct kv *kv;
+	struct err err;
+
+	if (store_kv_open_lmdb(&kv, ".", max, 0, &err) || store_open(&s, kv, max, &err))
+		fail_msg("%s", err.message);
+	return s;
+}
+
+static void tell(void *ctx, const struct build_id *id, const char *what)
+{
+	(void)ctx;
+	(void)id;
+	(void)what;
+}
+
+/* Exit status: 0 found nothing, 1 damage, 2 could not look. */
+static void look(int ready, int go)
+{
+	struct store *s = NULL;
+	struct store_read *r;
+	struct kv *kv;
+	size_t found = 0;
+	char c = 0;
+
+	if (store_kv_open_lmdb(&kv, ".", 0, 0, NULL) || store_open(&s, kv, 0, NULL) ||
+	    store_read_begin(s, &r, NULL))
+		_exit(2);
+	store_read_end(r);
+	if (write(ready, &c, 1) != 1 || read(go, &c, 1) != 1 ||
+	    store_verify(s, tell, NULL, &found, NULL))
+		_exit(2);
+	_exit(found != 0);
+}
+
+static void test_grows_beside_a_reader(void **state)
+{
+	int ready[2], go[2], status;
+	struct store *s;
+	pid_t pid;
+	char c = 0;
+
+	(void)state;
+	unlink("store.mdb");
+	unlink("store.mdb-lock");
+	s = open_store(BUDGET);
+	put(s, 1);
+	store_close(s); /* before the fork: an environment is of one process */
+	assert_int_equal(pipe(ready) | pipe(go), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid)
+		look(ready[1], go[0]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	s = open_store(BUDGET);
+	put(s, 2);
+	put(s, 3);
+	assert_int_equal(write(go[1], &c, 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	store_close(s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_grows_beside_a_reader)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
