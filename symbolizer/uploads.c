@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "limits.h"
 #include "uploads_priv.h"
 
 void upload_file_name(const struct upload *up, const char *suffix, char name[static NAME_LEN])
@@ -39,7 +40,15 @@ void uploads_drop(struct uploads *u, struct upload *up)
 		at = &(*at)->next;
 	*at = up->next;
 	uploads_remove_files(u, up);
-	upload_free(up);
+	up->lost = up->streaming;
+	if (!up->lost)
+		upload_free(up);
+}
+
+void uploads_touch(struct uploads *u, struct upload *up)
+{
+	up->touched_at = up->received;
+	up->touched_ns = uploads_mono_ns(u);
 }
 
 void uploads_add(struct uploads *u, struct upload *up)
@@ -92,6 +101,8 @@ int uploads_attach(struct uploads *u, const void *token, size_t len, struct uplo
 		rc = err_set(err, ERR_MISMATCH, "this upload is complete");
 	else
 		up->streaming = true;
+	if (!rc)
+		uploads_touch(u, up);
 	pthread_mutex_unlock(&u->lock);
 	*ret = up;
 	return rc;
@@ -101,30 +112,49 @@ void uploads_detach(struct uploads *u, struct upload *up)
 {
 	pthread_mutex_lock(&u->lock);
 	up->streaming = false;
+	if (up->lost)
+		upload_free(up);
 	pthread_mutex_unlock(&u->lock);
+}
+
+/* Whether a chunk may be written; nobody takes the upload away meanwhile. */
+static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, size_t len,
+		       struct err *err)
+{
+	int rc = 0;
+
+	pthread_mutex_lock(&u->lock);
+	if (up->lost)
+		rc = err_set(err, ERR_MISMATCH,
+			     "too slow: this upload was given up, or to another; begin again");
+	else if (offset != up->received)
+		rc = err_set(err, ERR_DATA, "offset: %llu, received so far: %llu",
+			     (unsigned long long)offset, (unsigned long long)up->received);
+	else if (len > up->begin->size - up->received)
+		rc = err_set(err, ERR_DATA, "data: more than the %llu bytes declared",
+			     (unsigned long long)up->begin->size);
+	up->writing = !rc;
+	pthread_mutex_unlock(&u->lock);
+	return rc;
 }
 
 int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const void *p, size_t len,
 		   uint64_t *ret_received, struct err *err)
 {
-	int rc;
+	int rc = begin_write(u, up, offset, len, err);
 
-	/* Only the stream that has it changes `received`; others read it under the lock. */
-	if (offset != up->received)
-		return err_set(err, ERR_DATA, "offset: %llu, received so far: %llu",
-			       (unsigned long long)offset, (unsigned long long)up->received);
-	if (len > up->begin->size - up->received)
-		return err_set(err, ERR_DATA, "data: more than the %llu bytes declared",
-			       (unsigned long long)up->begin->size);
-	rc = io_write_all(u->io, up->fd, p, len, (off_t)offset, err);
 	if (rc)
 		return rc;
+	rc = io_write_all(u->io, up->fd, p, len, (off_t)offset, err);
 	pthread_mutex_lock(&u->lock);
-	up->received += len;
-	up->touched_ns = uploads_mono_ns(u);
+	up->writing = false;
+	up->received += rc ? 0 : len;
+	if (up->received - up->touched_at >= LIMIT_UPLOAD_PROGRESS ||
+	    up->received == up->begin->size)
+		uploads_touch(u, up);
 	*ret_received = up->received;
 	pthread_mutex_unlock(&u->lock);
-	return 0;
+	return rc;
 }
 
 /* --- building ------------------------------------------------------------------------------ */

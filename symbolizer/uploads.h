@@ -4,7 +4,8 @@
 /*
  * Files on their way in: bytes received so far under DATA/uploads, one upload per build id at a
  * time. A cut stream and a restart keep what was received; what nobody continued for a day is
- * dropped. Does not look at the bytes: the builder does. Safe from any thread.
+ * dropped, and sooner when others need the room. Who sends next to nothing is overtaken. Does not
+ * look at the bytes: the builder does. Safe from any thread.
  *
  * On disk: <token>.begin, the packed BeginRequest, and <token>.part, the bytes. The length of the
  * part is what was received.
@@ -33,8 +34,11 @@ struct upload {
 
 	enum upload_state state;
 	uint64_t received;
-	int64_t touched_ns; /* monotonic; below 0 when that was before the machine's start */
-	bool streaming;     /* a stream has it */
+	uint64_t touched_at; /* of `received`, at the time of: */
+	int64_t touched_ns;  /* monotonic; below 0 when that was before the machine's start */
+	bool streaming;      /* a stream has it */
+	bool writing;        /* which writes a chunk at this moment */
+	bool lost;           /* it is the stream's alone: another has taken its place, or none */
 	struct upload_waiter *waiters;
 };
 
@@ -76,7 +80,8 @@ int uploads_attach(struct uploads *u, const void *token, size_t len, struct uplo
 void uploads_detach(struct uploads *u, struct upload *up);
 
 /* Appends to an upload that is attached. ERR_DATA when offset is not what was received, or the
- * bytes exceed the declared size; ERR_IO. *ret_received is the new total. */
+ * bytes exceed the declared size; ERR_MISMATCH when it was too slow, and another client has it;
+ * ERR_IO. *ret_received is the new total. */
 int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const void *p, size_t len,
 		   uint64_t *ret_received, struct err *err);
 

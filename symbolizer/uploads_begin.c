@@ -87,26 +87,85 @@ static bool same_content(const struct upload *up, const Rawstack__V1__BeginReque
 	       !memcmp(up->begin->sha256.data, r->sha256.data, DIGEST_LEN);
 }
 
+static int64_t silence(const struct upload *up, int64_t now)
+{
+	return now - up->touched_ns;
+}
+
+static bool is_held(const struct upload *up, int64_t now)
+{
+	return up->writing || (up->streaming && silence(up, now) < (int64_t)LIMIT_UPLOAD_STALL_NS);
+}
+
 static void drop_stale(struct uploads *u, int64_t now)
 {
 	struct upload *next;
 
 	for (struct upload *up = u->list; up; up = next) {
 		next = up->next;
-		if (up->state == UPLOAD_RECEIVING && !up->streaming &&
-		    now - up->touched_ns > (int64_t)LIMIT_UPLOAD_IDLE_NS)
+		if (up->state == UPLOAD_RECEIVING && !is_held(up, now) &&
+		    silence(up, now) > (int64_t)LIMIT_UPLOAD_IDLE_NS)
 			uploads_drop(u, up);
 	}
 }
 
-/* Whether the disk would keep its floor if every upload were to arrive whole. */
-static bool has_room(struct uploads *u, uint64_t size)
+/* Of those that nobody continues the one of the longest silence, if that was long enough for what
+ * it has. False when there is none. */
+static bool drop_spare(struct uploads *u, int64_t now)
+{
+	struct upload *oldest = NULL;
+
+	for (struct upload *up = u->list; up; up = up->next) {
+		uint64_t patience = up->received ? LIMIT_UPLOAD_SPARE_NS : LIMIT_UPLOAD_EMPTY_NS;
+
+		if (up->state == UPLOAD_RECEIVING && !is_held(up, now) &&
+		    silence(up, now) > (int64_t)patience &&
+		    (!oldest || up->touched_ns < oldest->touched_ns))
+			oldest = up;
+	}
+	if (oldest)
+		uploads_drop(u, oldest);
+	return oldest != NULL;
+}
+
+/*
+ * What a stream holds that brings next to nothing goes on under the same token for whoever begins
+ * now; the stream keeps the old struct, with which it can do nothing. NULL when memory or
+ * descriptors are out.
+ */
+static struct upload *overtake(struct uploads *u, struct upload *up)
+{
+	struct upload *next = malloc(sizeof(*next)), **at = &u->list;
+	int fd = dup(up->fd);
+
+	if (!next || fd < 0) {
+		free(next);
+		closep(&fd);
+		return NULL;
+	}
+	*next = *up;
+	next->fd = fd;
+	next->streaming = false;
+	while (*at != up)
+		at = &(*at)->next;
+	*at = next;
+	up->begin = NULL;
+	up->lost = true;
+	return next;
+}
+
+/* Whether there is a place for one more, and the disk would keep its floor if every upload were to
+ * arrive whole; else what is lacking. */
+static bool is_room(struct uploads *u, uint64_t size, const char **ret_reason)
 {
 	uint64_t owed = size + LIMIT_DISK_FLOOR;
+	size_t count = 0;
 
-	for (struct upload *up = u->list; up; up = up->next)
+	for (struct upload *up = u->list; up; up = up->next, count++)
 		owed += up->begin->size - up->received;
-	return u->io->free_bytes(u->io->ctx, u->dir_fd) >= owed;
+	*ret_reason = count >= LIMIT_UPLOADS ? "too many uploads at a time"
+					     : "not enough free disk space";
+	return count < LIMIT_UPLOADS && u->io->free_bytes(u->io->ctx, u->dir_fd) >= owed;
 }
 
 static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const struct build_id *id,
@@ -114,12 +173,14 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 		 const char **ret_reason, struct err *err)
 {
 	int64_t now = uploads_mono_ns(u);
-	struct upload *up;
-	size_t count = 0;
+	struct upload *up, *fresh = NULL;
 	int rc;
 
 	drop_stale(u, now);
 	up = uploads_find_id(u, id);
+	if (up && up->streaming && !is_held(up, now))
+		fresh = overtake(u, up);
+	up = fresh ? fresh : up;
 	if (up && (up->streaming || up->state != UPLOAD_RECEIVING)) {
 		*ret_status = BEGIN_STATUS(IN_PROGRESS);
 		*ret_reason =
@@ -130,21 +191,19 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 		uploads_drop(u, up);
 		up = NULL;
 	}
-	for (struct upload *at = u->list; at; at = at->next)
-		count++;
-	if (!up && (count >= LIMIT_UPLOADS || !has_room(u, r->size))) {
-		*ret_status = BEGIN_STATUS(OVER_QUOTA);
-		*ret_reason = count >= LIMIT_UPLOADS ? "too many uploads at a time"
-						     : "not enough free disk space";
-		return 0;
-	}
+	while (!up && !is_room(u, r->size, ret_reason))
+		if (!drop_spare(u, now)) {
+			*ret_status = BEGIN_STATUS(OVER_QUOTA);
+			return 0;
+		}
 	if (!up) {
 		rc = create(u, r, id, &up, err);
 		if (rc)
 			return rc;
 		uploads_add(u, up);
 	}
-	up->touched_ns = now;
+	uploads_touch(u, up);
+	*ret_reason = NULL;
 	*ret_status = BEGIN_STATUS(NEEDED);
 	*ret = up;
 	return 0;

@@ -30,9 +30,13 @@ DEFINE_FREEP(struct upload, upload_free);
 struct upload *uploads_find_token(struct uploads *u, const void *token, size_t len);
 struct upload *uploads_find_id(struct uploads *u, const struct build_id *id);
 
-void uploads_add(struct uploads *u, struct upload *up);  /* to the list */
-void uploads_drop(struct uploads *u, struct upload *up); /* off the list and the disk; frees it */
+void uploads_add(struct uploads *u, struct upload *up); /* to the list */
+/* Off the list and the disk; frees it, unless a stream has it, which then does so. */
+void uploads_drop(struct uploads *u, struct upload *up);
 void uploads_remove_files(struct uploads *u, const struct upload *up);
+
+/* Notes that something moved. */
+void uploads_touch(struct uploads *u, struct upload *up);
 
 int64_t uploads_mono_ns(const struct uploads *u);
 

@@ -117,8 +117,16 @@
 #define LIMIT_PATH_LEN          LIMIT(4096) /* PATH_MAX */
 #define LIMIT_UPLOAD_CHUNK      MIB         /* what our client sends; up to a message is taken */
 #define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
-#define LIMIT_UPLOADS           LIMIT(64)             /* begun and not finished */
+#define LIMIT_UPLOADS           LIMIT(256)            /* begun and not finished */
 #define LIMIT_UPLOAD_IDLE_NS    LIMIT(86400000000000) /* a day: then a part is dropped */
+/* When there is no room for another upload, what nobody continues goes, that of the longest silence
+ * first: one that was begun and no more after 2 s, any after 10 minutes, in which a client that was
+ * cut off is back. */
+#define LIMIT_UPLOAD_EMPTY_NS   LIMIT(2000000000)
+#define LIMIT_UPLOAD_SPARE_NS   LIMIT(600000000000)
+/* A stream that brings less than this in a minute holds its upload against nobody. */
+#define LIMIT_UPLOAD_STALL_NS   LIMIT(60000000000)
+#define LIMIT_UPLOAD_PROGRESS   LIMIT(16384)
 /* Tables whose checksums are compared in one round of maintenance: 10 GB in forty minutes. */
 #define LIMIT_SCRUB_LEN         (256 * MIB)
 /* Files kept to be used again, in number, and by default in bytes: they wait for a partner. */

@@ -17,6 +17,7 @@
 #include "limits.h"
 #include "service_priv.h"
 #include "table_build.h"
+#include "uploads_priv.h"
 
 #define BEGIN(name) RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_##name
 
@@ -24,6 +25,8 @@ enum {
 	ROWS = 250,
 	PAGE = 100,
 };
+
+#define NS_PER_S UINT64_C(1000000000)
 
 static struct arena arena = ARENA_INIT(64 << 20);
 
@@ -336,9 +339,35 @@ static void test_restart(void **state _unused_)
 	assert_true(service_close(s));
 }
 
+static uint64_t clock_ns;
+
+static uint64_t stopped_clock(void *ctx _unused_)
+{
+	return clock_ns;
+}
+
+/* Hundreds of uploads are begun: no disk has to have them for good. */
+static int no_sync(void *ctx _unused_, int fd _unused_)
+{
+	return 0;
+}
+
+static struct service *open_with_clock(void)
+{
+	static struct io io;
+	struct service *s = open_fresh();
+
+	io = *io_system();
+	io.mono_ns = stopped_clock;
+	io.sync = no_sync;
+	clock_ns = 1000 * NS_PER_S;
+	s->uploads->io = &io;
+	return s;
+}
+
 static void test_refused(void **state _unused_)
 {
-	struct service *s = open_fresh();
+	struct service *s = open_with_clock();
 	Rawstack__V1__BeginReply reply;
 
 	for (uint32_t n = 0; n < LIMIT_UPLOADS; n++)
@@ -350,7 +379,7 @@ static void test_refused(void **state _unused_)
 	assert_true(service_close(s));
 
 	/* Small files, large promises: the disk would be full if all kept them. */
-	s = open_fresh();
+	s = open_with_clock();
 	for (uint32_t n = 0; n < LIMIT_UPLOADS; n++) {
 		reply = begin(s, n, LIMIT_UPLOAD_LEN, 1);
 		if (reply.status == BEGIN(OVER_QUOTA))
@@ -358,6 +387,97 @@ static void test_refused(void **state _unused_)
 	}
 	if (io_system()->free_bytes(NULL, s->data_fd) < LIMIT_UPLOADS * LIMIT_UPLOAD_LEN)
 		assert_int_equal(reply.status, BEGIN(OVER_QUOTA));
+	assert_true(service_close(s));
+}
+
+/* --- uploads, and time ---------------------------------------------------------------------- */
+
+static void pass(uint64_t ns)
+{
+	clock_ns += ns + 1000000;
+}
+
+/* Uploads that somebody begins by the hundred, and nothing more, take the place of nobody's. */
+static void test_begun_only(void **state _unused_)
+{
+	struct service *s = open_with_clock();
+	struct upload *up = NULL, *cut = NULL, *none = NULL;
+	Rawstack__V1__BeginReply first = begin(s, 0, 1000, 1), half = begin(s, 1, 1000, 1), other;
+	struct err err;
+
+	for (uint32_t n = 2; n < LIMIT_UPLOADS; n++)
+		other = begin(s, n, 1000, 1);
+	assert_int_equal(send(s, &up, first.upload_id, 0, 400, &err), 0);
+	assert_int_equal(send(s, &cut, half.upload_id, 0, 400, &err), 0);
+	service_upload_end(s, cut);
+	assert_int_equal(begin(s, 1000, 1000, 1).status, BEGIN(OVER_QUOTA));
+	pass(LIMIT_UPLOAD_EMPTY_NS);
+	/* Each takes the place of one that has nothing; what was begun a moment ago stays. */
+	for (uint32_t n = 2; n < LIMIT_UPLOADS; n++)
+		assert_int_equal(begin(s, 1000 + n, 1000, 1).status, BEGIN(NEEDED));
+	assert_int_equal(begin(s, 2000, 1000, 1).status, BEGIN(OVER_QUOTA));
+	assert_int_equal(send(s, &none, other.upload_id, 0, 1, &err), ERR_NOT_FOUND);
+	assert_int_equal(begin(s, 1, 1000, 1).offset, 400);
+	assert_int_equal(send(s, &up, first.upload_id, 400, 10, &err), 0);
+	/* In the end what was cut off goes, and even what a stream has that says nothing. */
+	for (uint32_t n = 2; n < LIMIT_UPLOADS; n++) {
+		other = begin(s, 1000 + n, 1000, 1);
+		assert_int_equal(send(s, &none, other.upload_id, 0, 1, &err), 0);
+		service_upload_end(s, none);
+		none = NULL;
+	}
+	pass(LIMIT_UPLOAD_SPARE_NS - 3 * NS_PER_S);
+	assert_int_equal(begin(s, 3000, 1000, 1).status, BEGIN(OVER_QUOTA));
+	pass(3 * NS_PER_S);
+	assert_int_equal(begin(s, 3000, 1000, 1).status, BEGIN(NEEDED));
+	assert_int_equal(begin(s, 3001, 1000, 1).status, BEGIN(NEEDED));
+	assert_int_equal(begin(s, 1, 1000, 1).offset, 0);
+	assert_int_equal(send(s, &up, first.upload_id, 410, 10, &err), ERR_MISMATCH);
+	service_upload_end(s, up);
+	assert_true(service_close(s));
+}
+
+/* A stream that brings nothing, or next to nothing, is overtaken, and what it brought is not lost.
+ */
+static void test_overtaken(void **state _unused_)
+{
+	struct service *s = open_with_clock();
+	Rawstack__V1__BeginReply first = begin(s, 1, 30000, 1), again;
+	struct upload *slow = NULL, *next = NULL;
+	struct err err;
+
+	assert_int_equal(send(s, &slow, first.upload_id, 0, 400, &err), 0);
+	pass(LIMIT_UPLOAD_STALL_NS / 2);
+	assert_int_equal(send(s, &slow, first.upload_id, 400, 100, &err), 0);
+	assert_int_equal(begin(s, 1, 30000, 1).status, BEGIN(IN_PROGRESS));
+	pass(LIMIT_UPLOAD_STALL_NS / 2);
+	again = begin(s, 1, 30000, 1);
+	assert_int_equal(again.status, BEGIN(NEEDED));
+	assert_int_equal(again.offset, 500);
+	assert_memory_equal(again.upload_id.data, first.upload_id.data, UPLOAD_TOKEN_LEN);
+	assert_int_equal(send(s, &next, again.upload_id, 500, 1000, &err), 0);
+	assert_int_equal(send(s, &slow, first.upload_id, 1500, 1, &err), ERR_MISMATCH);
+	service_upload_end(s, slow);
+	/* One that is merely slow is not. */
+	for (uint64_t at = 1500; at + 4096 <= 30000; at += 4096) {
+		assert_int_equal(send(s, &next, again.upload_id, at, 4096, &err), 0);
+		pass(LIMIT_UPLOAD_STALL_NS / 5);
+		assert_int_equal(begin(s, 1, 30000, 1).status, BEGIN(IN_PROGRESS));
+	}
+	service_upload_end(s, next);
+	assert_int_equal(begin(s, 1, 30000, 1).offset, 1500 + 6 * 4096);
+
+	/* Other content of the same id does not wait for it either. */
+	again = begin(s, 2, 1000, 1);
+	slow = NULL;
+	assert_int_equal(send(s, &slow, again.upload_id, 0, 100, &err), 0);
+	assert_int_equal(begin(s, 2, 1000, 2).status, BEGIN(IN_PROGRESS));
+	pass(LIMIT_UPLOAD_STALL_NS);
+	again = begin(s, 2, 1000, 2);
+	assert_int_equal(again.status, BEGIN(NEEDED));
+	assert_int_equal(again.offset, 0);
+	assert_int_equal(send(s, &slow, first.upload_id, 100, 1, &err), ERR_DATA);
+	service_upload_end(s, slow);
 	assert_true(service_close(s));
 }
 
@@ -554,6 +674,8 @@ int main(void)
 		cmocka_unit_test(test_upload),
 		cmocka_unit_test(test_restart),
 		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_begun_only),
+		cmocka_unit_test(test_overtaken),
 		cmocka_unit_test(test_newer_builder),
 		cmocka_unit_test(test_delete_while_made_again),
 	};
