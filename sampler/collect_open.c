@@ -20,7 +20,7 @@
 enum {
 	MAPPING_PAGES = 64,    /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
 	RING_SECONDS = 4,      /* of samples the ring holds: how long a poll may be late */
-	RING_SAMPLE_LEN = 512, /* half as much again as with 40 frames */
+	RING_SAMPLE_LEN = 256, /* most go by their hash, in 112 */
 	PIDS_MIN = 8192,       /* a set of processes and their children: 100 bytes each */
 	RING_LEN_MIN = 256 << 10,
 	RING_LEN_MAX = 64 << 20,
@@ -144,6 +144,7 @@ static int load_programs(struct collect *c, const struct backend_options *o,
 	bpf_program__set_autoload(c->skel->progs.sampler_find_text, a->find_text);
 	bpf_map__set_max_entries(c->skel->maps.ring, ring_len(o->hz, c->cpu_count));
 	bpf_map__set_max_entries(c->skel->maps.counters, (uint32_t)libbpf_num_possible_cpus());
+	bpf_map__set_max_entries(c->skel->maps.sent, (uint32_t)libbpf_num_possible_cpus());
 	if (o->pid_count)
 		bpf_map__set_max_entries(c->skel->maps.pids,
 					 (uint32_t)o->pid_count + (has_children ? PIDS_MIN : 0));

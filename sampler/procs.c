@@ -5,8 +5,8 @@
 
 #include "limits.h"
 
-/* Samples of a process come at most this much behind its exit; much more than the poll interval. */
-#define EXIT_KEEP_NS UINT64_C(5000000000)
+/* Samples of a process come at most this much behind its exit, and events in order of time. */
+#define EXIT_KEEP_NS UINT64_C(1000000000)
 /* Looking at all processes that are known costs more than keeping some a little longer. */
 #define SWEEP_NS     UINT64_C(1000000000)
 

@@ -70,12 +70,17 @@ struct {
 } walks SEC(".maps");
 
 /* Hashes of stacks that a CPU has sent, by their upper bits: a stack that another one pushed out is
- * sent once more. */
+ * sent once more. A row for each CPU: the kernel makes the rows of arrays of its own for each CPU
+ * one by one, which took a tenth of the whole start. */
+struct sent {
+	uint64_t hashes[1 << SAMPLER_SENT_BITS];
+};
+
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
-	__uint(max_entries, 1 << SAMPLER_SENT_BITS);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, uint64_t);
+	__type(value, struct sent);
 } sent SEC(".maps");
 
 /* One row for each CPU, which alone writes it; mapped by the sampler, so that reading costs it no
@@ -181,7 +186,7 @@ int sampler_tick(void *ctx)
 	uint32_t task_flags;
 	long kernel_len, user_len;
 	uint64_t len, now, *sent_hash = NULL;
-	uint32_t slot;
+	struct sent *row;
 
 	if (!counts || !e)
 		return 0; /* cannot be: there are as many rows as CPUs */
@@ -200,7 +205,7 @@ int sampler_tick(void *ctx)
 	}
 	task = (struct task_struct *)bpf_get_current_task_btf();
 	e->time_ns = now;
-	e->start_ns = task->group_leader->start_time;
+	e->start_ns = BPF_CORE_READ(task, group_leader, start_time);
 	e->cgroup_id = bpf_get_current_cgroup_id();
 	e->pid = pid;
 	e->tid = (uint32_t)id;
@@ -235,8 +240,9 @@ int sampler_tick(void *ctx)
 	len = offsetof(struct sampler_event, pcs) + (uint64_t)kernel_len + (uint64_t)user_len;
 	e->stack_hash = hash_of(e, (uint32_t)(kernel_len + user_len) / 8);
 	if (e->stack_hash) {
-		slot = e->stack_hash >> (64 - SAMPLER_SENT_BITS);
-		sent_hash = bpf_map_lookup_elem(&sent, &slot);
+		row = bpf_map_lookup_elem(&sent, &cpu);
+		if (row)
+			sent_hash = &row->hashes[e->stack_hash >> (64 - SAMPLER_SENT_BITS)];
 	}
 	if (sent_hash && *sent_hash == e->stack_hash) {
 		e->flags |= SAMPLER_STACK_SENT;

@@ -14,6 +14,7 @@
 
 #include "capabilities.h"
 #include "child_ship.h"
+#include "heap.h"
 #include "io.h"
 #include "limits.h"
 #include "log.h"
@@ -33,6 +34,11 @@
 enum {
 	POLL_EVENTS = 2048, /* of one round, about; they fit into the caches */
 };
+
+/* The heap's room: what tables come to in minutes of a busy machine at 999 Hz, and less of it where
+ * fewer samples come. */
+#define HEAP_LEN    (12 * MIB)
+#define HEAP_HZ_LEN LIMIT(12288)
 
 _Static_assert(POLL_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
 
@@ -330,6 +336,7 @@ static int prepare(struct session *s, struct err *err)
 	/* While there is nothing that the helper should not inherit. */
 	if (file_ids_init(&s->normaliser.ids, s->io->mono_ns(s->io->ctx), &warning))
 		log_warn("%s", warning.message);
+	heap_settle(o->target.hz * HEAP_HZ_LEN < HEAP_LEN ? o->target.hz * HEAP_HZ_LEN : HEAP_LEN);
 	rc = open_backend(s, err);
 	if (rc)
 		return rc;

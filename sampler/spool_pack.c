@@ -15,7 +15,8 @@ void spool_pack_init(struct spool_pack *p, uint64_t segment_len)
 	*p = (struct spool_pack){.segment_len = segment_len};
 	/* No entry takes less than a byte of the segment; keys are wider in memory than on disk. */
 	for (int i = 0; i < SPOOL_DICT_COUNT; i++) {
-		p->dicts[i].keys = (struct intern)INTERN_INIT(segment_len, 8 * segment_len);
+		p->dicts[i].keys =
+			(struct intern)INTERN_INIT(LIMIT_SPOOL_DICT, LIMIT_SPOOL_DICT_LEN);
 		buf_init(&p->dicts[i].pending, LIMIT_SPOOL_RECORD);
 	}
 	buf_init(&p->samples, LIMIT_SPOOL_RECORD);
@@ -135,6 +136,18 @@ void spool_pack_seal(struct spool_pack *p)
 bool spool_pack_has_room(const struct spool_pack *p, uint64_t len)
 {
 	return p->off + p->out.len + p->pending_len + OVERHEAD + len <= p->segment_len;
+}
+
+bool spool_pack_takes_sample(const struct spool_pack *p, uint64_t len)
+{
+	for (int i = 0; i < SPOOL_DICT_COUNT; i++) {
+		const struct intern *keys = &p->dicts[i].keys;
+
+		if (keys->count + 2 * LIMIT_STACK_FRAMES > keys->max_count ||
+		    keys->data_len + len > keys->max_data)
+			return false;
+	}
+	return !p->full && spool_pack_has_room(p, len);
 }
 
 /*

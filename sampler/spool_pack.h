@@ -61,6 +61,10 @@ bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s);
 /* Whether len more bytes of payload surely fit into the segment. */
 bool spool_pack_has_room(const struct spool_pack *p, uint64_t len);
 
+/* Whether the next sample, with len bytes of new things at most, can be taken: else the segment is
+ * to end here. */
+bool spool_pack_takes_sample(const struct spool_pack *p, uint64_t len);
+
 /* Makes records of everything pending. */
 void spool_pack_emit(struct spool_pack *p);
 

@@ -202,7 +202,7 @@ void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s)
 		w->pack.losses[SPOOL_LOSS_SPOOL_ERROR]++;
 		w->pack.losses_changed = true;
 	}
-	if (w->is_open && (w->pack.full || !spool_pack_has_room(&w->pack, margin)))
+	if (w->is_open && !spool_pack_takes_sample(&w->pack, margin))
 		rotate(w);
 }
 

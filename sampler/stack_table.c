@@ -6,8 +6,8 @@
 #include "limits.h"
 
 enum {
-	ROWS_FULL = 8192,   /* as many as each CPU's table in sampler.bpf.c, twice */
-	LEN_FULL = 3 << 20, /* bytes of addresses */
+	ROWS_FULL = 6144,   /* half as many again as each CPU's table in sampler.bpf.c */
+	LEN_FULL = 2 << 20, /* bytes of addresses */
 	ROWS_MAX = 1 << 20, /* while it drains: what a ring can hold, at most */
 	LEN_MAX = 64 << 20,
 	DRAIN_POLLS = 8, /* 20 ms apart at least, so that events of before are handled */

@@ -150,6 +150,10 @@
 #define LIMIT_SPOOL_SEGMENT     (64 * MIB)
 /* Below it the largest single sample would not fit beside a header. */
 #define LIMIT_SPOOL_SEGMENT_MIN LIMIT(65536)
+/* Entries of one dictionary of a segment, and bytes of their keys in memory: then the segment ends,
+ * which a machine that starts a compiler at every moment does after half a minute at 999 Hz. */
+#define LIMIT_SPOOL_DICT        LIMIT(32768)
+#define LIMIT_SPOOL_DICT_LEN    (2 * MIB)
 /* Segments in one directory: 256 GiB of the default length. */
 #define LIMIT_SPOOL_FILES       LIMIT(65536)
 /* Records that wait for a disk that does not answer: at 999 Hz on 64 CPUs about two seconds. */
