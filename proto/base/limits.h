@@ -184,8 +184,9 @@
 #define LIMIT_PROFILE_VALUES   LIMIT(16) /* sample types */
 /* Frames, called one from another, that one stack unfolds to with its inlined calls. */
 #define LIMIT_PROFILE_FRAMES   LIMIT(131072)
-/* A perf.data file is read whole. An hour of two CPUs at 999 Hz with stacks takes some 2 GiB. */
-#define LIMIT_PERF_DATA_LEN    (4 * GIB)
+/* A perf.data file, the text of perf script, folded stacks: mapped, not held. An hour of two CPUs
+ * at 999 Hz with stacks takes some 2 GiB, as text ten times that. */
+#define LIMIT_PERF_DATA_LEN    (64 * GIB)
 /* What it tells of: kinds of events, their ids (one for each CPU), records, processes, mapped
  * files, and mappings of all processes together. */
 #define LIMIT_PERF_ATTRS       LIMIT(4096)

@@ -161,10 +161,10 @@ static void free_stack(struct stack **s)
 	free(*s);
 }
 
-int folded_read(const void *text, size_t len, struct profile *p, struct err *err)
+int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
 {
 	_cleanup_(free_stack) struct stack *s = malloc(sizeof(*s));
-	struct profile_text rest = {text, len}, t;
+	struct profile_text rest = {(const char *)text->p, text->len}, t;
 	uint32_t labels = profile_add_labels(p, NULL, 0);
 	size_t number = 0;
 
@@ -176,6 +176,7 @@ int folded_read(const void *text, size_t len, struct profile *p, struct err *err
 		struct line line;
 
 		number++;
+		file_view_pass(text, t.len + 1);
 		if (is_blank(t))
 			continue;
 		if (!parse_line(t, &line))
@@ -193,6 +194,13 @@ int folded_read(const void *text, size_t len, struct profile *p, struct err *err
 	if (!p->samples.count)
 		return err_set(err, ERR_DATA, "folded stacks: line %zu: no stacks", number);
 	return 0;
+}
+
+int folded_read(const void *text, size_t len, struct profile *p, struct err *err)
+{
+	struct file_view view = FILE_VIEW_OF(text, len);
+
+	return folded_read_view(&view, p, err);
 }
 
 /* --- writing --------------------------------------------------------------------------------- */

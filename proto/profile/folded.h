@@ -13,6 +13,7 @@
  *
  * Lost in this format: addresses, modules, files, lines, labels but the thread, all values but one.
  */
+#include "file_view.h"
 #include "profile.h"
 #include "text_out.h"
 
@@ -21,6 +22,7 @@ bool folded_is(const void *text, size_t len);
 
 /* Fills *p, which must be empty; its one value is "samples" in count. ERR_DATA with the number of
  * the line; ERR_LIMIT. */
+int folded_read_view(struct file_view *text, struct profile *p, struct err *err) _must_check_;
 int folded_read(const void *text, size_t len, struct profile *p, struct err *err) _must_check_;
 
 /* Writes value number `value` of each sample, equal stacks added up, in order of first sight; zeros

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: the file around the events, and their order. Two passes: the first learns what was
- * recorded and the time of each record, the second applies them by time, because each CPU has a
- * buffer of its own. */
+/* perf.data: the file around the events. Their order is perf_records.c's, their meaning
+ * perf_events.c's. */
 #include "perf_data.h"
 
 #include <inttypes.h>
@@ -13,16 +12,6 @@
 /* "PERFILE2" as little-endian bytes, and as a big-endian machine writes it. */
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
 
-/* What perf itself adds to the kernel's records (perf.data-file-format.txt). */
-enum {
-	RECORD_HEADER_ATTR = 64,
-	RECORD_HEADER_TRACING_DATA = 66,
-	RECORD_HEADER_BUILD_ID = 67,
-	RECORD_AUXTRACE = 71,
-	RECORD_COMPRESSED = 81,
-	RECORD_COMPRESSED2 = 83,
-};
-
 enum {
 	FEATURE_BUILD_ID = 2,
 	FEATURE_HOSTNAME = 3,
@@ -30,34 +19,17 @@ enum {
 	FEATURE_COUNT = 256,
 };
 
-#define FILE_HEADER_LEN   104
-#define PIPE_HEADER_LEN   16
-#define RECORD_HEADER_LEN 8
+#define FILE_HEADER_LEN 104
+#define PIPE_HEADER_LEN 16
 /* perf_event_attr up to the flags; its later fields say nothing that is needed */
-#define ATTR_LEN_MIN      48
-#define ATTR_FREQ         (1u << 10)
-#define ATTR_ID_ALL       (1u << 18)
-#define ATTR_BUILD_ID     (UINT64_C(1) << 34)
+#define ATTR_LEN_MIN    48
+#define ATTR_FREQ       (1u << 10)
+#define ATTR_ID_ALL     (1u << 18)
+#define ATTR_BUILD_ID   (UINT64_C(1) << 34)
 
 /* With this misc bit a build id record says how long its id is; else it has 20 bytes. */
 #define MISC_BUILD_ID_SIZE (1u << 15)
 #define BUILD_ID_MAX       20
-
-/* One record that matters, as the second pass takes them. */
-struct record {
-	uint64_t time; /* 0: of the start */
-	uint64_t off;  /* of its header in the file */
-};
-
-struct records {
-	struct record *v;
-	size_t count, cap;
-};
-
-static void records_done(struct records *r)
-{
-	free(r->v);
-}
 
 static void reader_done(struct perf_reader **rp)
 {
@@ -130,17 +102,6 @@ static const char *attr_name(const struct perf_attr *a)
 	return NULL;
 }
 
-static bool counts_time(const struct perf_attr *a)
-{
-	return a->type == PERF_TYPE_SOFTWARE &&
-	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
-}
-
-static bool is_dummy(const struct perf_attr *a)
-{
-	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
-}
-
 static int add_attr(struct perf_reader *r, struct bytes in)
 {
 	struct perf_attr a = {0};
@@ -190,8 +151,7 @@ static int add_ids(struct perf_reader *r, struct bytes in, uint32_t attr)
 	return 0;
 }
 
-/* A part of the file, which must lie in it. */
-static bool part(struct bytes file, uint64_t off, uint64_t len, struct bytes *ret)
+bool perf_part(struct bytes file, uint64_t off, uint64_t len, struct bytes *ret)
 {
 	if (off > file.left || len > file.left - off)
 		return false;
@@ -215,7 +175,7 @@ static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes att
 		tail = bytes_of(p + attr_len - 16, 16);
 		off = bytes_u64(&tail);
 		len = bytes_u64(&tail);
-		if (!part(file, off, len, &ids))
+		if (!perf_part(file, off, len, &ids))
 			return damaged(r, "list of event ids");
 		rc = add_attr(r, bytes_of(p, attr_len - 16));
 		if (!rc)
@@ -227,7 +187,7 @@ static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes att
 }
 
 /* In a pipe each event comes as a record: the attribute, in its own length, then its ids. */
-static int read_attr_record(struct perf_reader *r, struct bytes body)
+int perf_reader_attr(struct perf_reader *r, struct bytes body)
 {
 	struct bytes head = body;
 	uint32_t len;
@@ -244,7 +204,7 @@ static int read_attr_record(struct perf_reader *r, struct bytes body)
 
 /* --- features -------------------------------------------------------------------------------- */
 
-static int read_build_id_record(struct perf_reader *r, uint16_t misc, struct bytes body)
+int perf_reader_build_id_record(struct perf_reader *r, uint16_t misc, struct bytes body)
 {
 	static const char kernel[] = "[kernel.kallsyms]";
 	uint32_t len = BUILD_ID_MAX;
@@ -278,11 +238,11 @@ static int read_build_ids(struct perf_reader *r, struct bytes in)
 		bytes_skip(&head, 4);
 		misc = bytes_u16(&head);
 		len = bytes_u16(&head);
-		if (len < RECORD_HEADER_LEN || !part(in, 0, len, &body))
+		if (len < PERF_HEADER_LEN || !perf_part(in, 0, len, &body))
 			return damaged(r, "table of build ids");
 		bytes_skip(&in, len);
-		bytes_skip(&body, RECORD_HEADER_LEN);
-		rc = read_build_id_record(r, misc, body);
+		bytes_skip(&body, PERF_HEADER_LEN);
+		rc = perf_reader_build_id_record(r, misc, body);
 		if (rc)
 			return rc;
 	}
@@ -343,7 +303,7 @@ static int read_features(struct perf_reader *r, struct bytes file, uint64_t tabl
 {
 	struct bytes table;
 
-	if (!part(file, table_off, 0, &table))
+	if (!perf_part(file, table_off, 0, &table))
 		return damaged(r, "header");
 	table = bytes_of(file.p + table_off, file.left - table_off);
 	for (unsigned int i = 0; i < FEATURE_COUNT; i++) {
@@ -355,7 +315,7 @@ static int read_features(struct perf_reader *r, struct bytes file, uint64_t tabl
 			continue;
 		off = bytes_u64(&table);
 		len = bytes_u64(&table);
-		if (table.failed || !part(file, off, len, &in))
+		if (table.failed || !perf_part(file, off, len, &in))
 			return damaged(r, "table of features");
 		rc = read_feature(r, i, in);
 		if (rc)
@@ -364,151 +324,15 @@ static int read_features(struct perf_reader *r, struct bytes file, uint64_t tabl
 	return 0;
 }
 
-/* --- records --------------------------------------------------------------------------------- */
-
-struct record_head {
-	uint32_t type;
-	uint16_t misc, len; /* with the header */
-};
-
-static bool record_at(struct bytes file, uint64_t off, struct record_head *h, struct bytes *body)
+static bool counts_time(const struct perf_attr *a)
 {
-	struct bytes in;
-
-	if (!part(file, off, RECORD_HEADER_LEN, &in))
-		return false;
-	h->type = bytes_u32(&in);
-	h->misc = bytes_u16(&in);
-	h->len = bytes_u16(&in);
-	if (h->len < RECORD_HEADER_LEN || !part(file, off, h->len, body))
-		return false;
-	bytes_skip(body, RECORD_HEADER_LEN);
-	return true;
+	return a->type == PERF_TYPE_SOFTWARE &&
+	       (a->config == PERF_COUNT_SW_CPU_CLOCK || a->config == PERF_COUNT_SW_TASK_CLOCK);
 }
 
-/* Fields in front of the time in a sample; behind it, at a record's end (struct sample_id). */
-static unsigned int words_before_time(uint64_t t)
+static bool is_dummy(const struct perf_attr *a)
 {
-	return !!(t & PERF_SAMPLE_IDENTIFIER) + !!(t & PERF_SAMPLE_IP) + !!(t & PERF_SAMPLE_TID);
-}
-
-static unsigned int words_from_time(uint64_t t)
-{
-	return 1 + !!(t & PERF_SAMPLE_ID) + !!(t & PERF_SAMPLE_STREAM_ID) +
-	       !!(t & PERF_SAMPLE_CPU) + !!(t & PERF_SAMPLE_IDENTIFIER);
-}
-
-static uint64_t word_at(struct bytes body, size_t off)
-{
-	if (off > body.left)
-		return 0;
-	bytes_skip(&body, off);
-	return bytes_u64(&body);
-}
-
-/* The attribute that a sample is of: by its id, which stands first or at a place all agree on. */
-static const struct perf_attr *attr_of_sample(const struct perf_reader *r, struct bytes body)
-{
-	const struct perf_attr *a = &r->attrs[0];
-	uint64_t t = a->sample_type, id;
-	size_t at = 0;
-	uint32_t row;
-
-	if (r->attr_count == 1)
-		return a;
-	if (!(t & PERF_SAMPLE_IDENTIFIER)) {
-		if (!(t & PERF_SAMPLE_ID))
-			return a;
-		at = 8 *
-		     (words_before_time(t) + !!(t & PERF_SAMPLE_TIME) + !!(t & PERF_SAMPLE_ADDR));
-	}
-	id = word_at(body, at);
-	row = intern_find(&r->ids, &id, sizeof(id));
-	return row == INTERN_FULL ? a : &r->attrs[r->id_attrs[row]];
-}
-
-static uint64_t record_time(const struct perf_reader *r, uint32_t type, struct bytes body)
-{
-	const struct perf_attr *a = &r->attrs[0];
-	uint64_t time = 0;
-	size_t tail;
-
-	if (type == PERF_RECORD_SAMPLE) {
-		a = attr_of_sample(r, body);
-		if (a->sample_type & PERF_SAMPLE_TIME)
-			time = word_at(body, (size_t)8 * words_before_time(a->sample_type));
-	} else if (a->sample_id_all && (a->sample_type & PERF_SAMPLE_TIME)) {
-		tail = (size_t)8 * words_from_time(a->sample_type);
-		if (tail <= body.left)
-			time = word_at(body, body.left - tail);
-	}
-	return time == UINT64_MAX ? 0 : time;
-}
-
-/* The first pass over one record. *ret_skip: bytes behind it that are not records. */
-static int note_record(struct perf_reader *r, const struct record_head *h, struct bytes body,
-		       uint64_t off, struct records *records, uint64_t *ret_skip)
-{
-	uint64_t len;
-
-	*ret_skip = 0;
-	switch (h->type) {
-	case RECORD_HEADER_ATTR:
-		return read_attr_record(r, body);
-	case RECORD_HEADER_BUILD_ID:
-		return read_build_id_record(r, h->misc, body);
-	case RECORD_HEADER_TRACING_DATA:
-		len = bytes_u32(&body);
-		*ret_skip = (len + 7) / 8 * 8;
-		return 0;
-	case RECORD_COMPRESSED:
-	case RECORD_COMPRESSED2:
-		return err_set(r->err, ERR_UNSUPPORTED,
-			       "perf.data: compressed records: record without -z");
-	case RECORD_AUXTRACE:
-		return err_set(r->err, ERR_UNSUPPORTED, "perf.data: a hardware trace, not samples");
-	}
-	if (h->type >= RECORD_HEADER_ATTR)
-		return 0;
-	if (!r->attr_count)
-		return damaged(r, "file: events before their description");
-	if (!grow_array((void **)&records->v, &records->cap, records->count + 1,
-			sizeof(*records->v), LIMIT_PERF_RECORDS))
-		return perf_reader_full(r);
-	records->v[records->count++] = (struct record){record_time(r, h->type, body), off};
-	return 0;
-}
-
-/* The data may end in the middle of a record, when perf was killed: what is whole counts. */
-static int note_records(struct perf_reader *r, struct bytes data, struct records *records)
-{
-	uint64_t off = 0, skip;
-	struct record_head h;
-	struct bytes body;
-
-	while (off < data.left) {
-		int rc;
-
-		if (!record_at(data, off, &h, &body)) {
-			profile_comment(r->p, "damaged: the last %zu bytes of the recording",
-					(size_t)(data.left - off));
-			return 0;
-		}
-		rc = note_record(r, &h, body, off, records, &skip);
-		if (rc)
-			return rc;
-		off += h.len + skip;
-	}
-	return 0;
-}
-
-static int by_time(const void *a, const void *b)
-{
-	const struct record *x = a, *y = b;
-
-	if (x->time != y->time)
-		return x->time < y->time ? -1 : 1;
-	return x->off < y->off ? -1 : x->off > y->off;
+	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
 }
 
 static void describe(struct perf_reader *r)
@@ -527,29 +351,6 @@ static void describe(struct perf_reader *r)
 	profile_value_type(p, r->clocks && real ? "cpu" : "period",
 			   r->clocks && real ? "nanoseconds" : "count");
 	p->default_type = p->value_types[1].type;
-}
-
-static int apply_all(struct perf_reader *r, struct bytes data, const struct records *records)
-{
-	struct record_head h;
-	struct bytes body;
-
-	for (size_t i = 0; i < records->count; i++) {
-		int rc;
-
-		if (!record_at(data, records->v[i].off, &h, &body))
-			return damaged(r, "record");
-		rc = perf_event_apply(r, h.type, h.misc, body,
-				      h.type == PERF_RECORD_SAMPLE ? attr_of_sample(r, body)
-								   : NULL);
-		if (rc)
-			return rc;
-	}
-	if (r->last_ns > r->first_ns)
-		r->p->duration_ns = (int64_t)(r->last_ns - r->first_ns);
-	if (r->lost)
-		profile_comment(r->p, "lost: %" PRIu64 " samples, by perf's count", r->lost);
-	return r->p->failed ? perf_reader_full(r) : 0;
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -581,42 +382,59 @@ static int read_header(struct perf_reader *r, struct bytes file, struct bytes *d
 	data_len = bytes_u64(&in);
 	bytes_skip(&in, 16);
 	bits = bytes_of(bytes_take(&in, FEATURE_COUNT / 8), FEATURE_COUNT / 8);
-	if (in.failed || len < FILE_HEADER_LEN || !part(file, attrs_off, attrs_len, &attrs))
+	if (in.failed || len < FILE_HEADER_LEN || !perf_part(file, attrs_off, attrs_len, &attrs))
 		return damaged(r, "header");
 	rc = read_attrs(r, file, attrs, attr_len);
 	if (rc)
 		return rc;
 	/* perf writes the length when it ends: 0 says that it was killed */
 	if (!data_len && off <= file.left)
-		return part(file, off, file.left - off, data) ? 0 : damaged(r, "header");
-	if (!part(file, off, data_len, data))
+		return perf_part(file, off, file.left - off, data) ? 0 : damaged(r, "header");
+	if (!perf_part(file, off, data_len, data))
 		return damaged(r, "header: it is longer than the file");
 	return read_features(r, file, off + data_len, bits);
 }
 
-int perf_data_read(const void *file, size_t len, struct profile *p, struct err *err)
+static int read_view(struct file_view *file, struct profile *p, struct err *err)
 {
 	_cleanup_(reader_done) struct perf_reader *r = NULL;
-	_cleanup_(records_done) struct records records = {0};
 	struct bytes data;
 	int rc;
 
-	if (!perf_data_is(file, len))
+	if (!perf_data_is(file->p, file->len))
 		return err_set(err, ERR_DATA, "perf.data: not such a file");
-	if (memcmp(file, magic, 8) != 0)
+	if (memcmp(file->p, magic, 8) != 0)
 		return err_set(err, ERR_UNSUPPORTED, "perf.data: of a big-endian machine");
 	r = reader_new(p, err);
 	if (!r)
 		return err_set(err, ERR_MEMORY, "perf.data: out of memory");
-	rc = read_header(r, bytes_of(file, len), &data);
+	r->file = file;
+	rc = read_header(r, bytes_of(file->p, file->len), &data);
 	if (!rc)
-		rc = note_records(r, data, &records);
+		rc = perf_records_note(r, data);
 	if (rc)
 		return rc;
 	if (!r->attr_count)
 		return damaged(r, "file: no events");
 	describe(r);
-	if (records.count)
-		qsort(records.v, records.count, sizeof(*records.v), by_time);
-	return apply_all(r, data, &records);
+	rc = perf_records_apply(r, data);
+	if (rc)
+		return rc;
+	if (r->last_ns > r->first_ns)
+		p->duration_ns = (int64_t)(r->last_ns - r->first_ns);
+	if (r->lost)
+		profile_comment(p, "lost: %" PRIu64 " samples, by perf's count", r->lost);
+	return p->failed ? perf_reader_full(r) : 0;
+}
+
+int perf_data_read_view(struct file_view *file, struct profile *p, struct err *err)
+{
+	return read_view(file, p, err);
+}
+
+int perf_data_read(const void *file, size_t len, struct profile *p, struct err *err)
+{
+	struct file_view view = FILE_VIEW_OF(file, len);
+
+	return read_view(&view, p, err);
 }

@@ -15,9 +15,15 @@
  * Refused: another byte order, records compressed by perf (-z), hardware traces (AUX). Lost on
  * the way: the time and cpu of each sample, registers, user stack bytes, branch stacks.
  *
+ * What is resident does not grow with the file (file_view.h), only with what is distinct in it,
+ * mappings and processes too, and with what was recorded between two ends of perf's rounds: of
+ * that, 16 bytes for each record. A file without rounds, or whose records do not keep to them, is
+ * one round.
+ *
  * The bytes are hostile: every length is checked, nothing recurses, tables are bounded
  * (LIMIT_PERF_*).
  */
+#include "file_view.h"
 #include "profile.h"
 
 /* Whether the bytes begin as such a file does, in any byte order. */
@@ -27,6 +33,7 @@ bool perf_data_is(const void *file, size_t len);
  * Fills *p, which must be empty (profile_init()). ERR_DATA, ERR_UNSUPPORTED, ERR_LIMIT with a
  * message without file name. On failure *p is good for profile_done() only.
  */
+int perf_data_read_view(struct file_view *file, struct profile *p, struct err *err) _must_check_;
 int perf_data_read(const void *file, size_t len, struct profile *p, struct err *err) _must_check_;
 
 #endif

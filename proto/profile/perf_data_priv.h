@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_PERF_DATA_PRIV_H
 #define RAWSTACK_PERF_DATA_PRIV_H
 /*
- * Between the two halves of the perf.data reader: perf_data.c finds events and puts them in order
- * of time, perf_events.c applies them.
+ * Between the parts of the perf.data reader: perf_data.c reads what stands around the events,
+ * perf_records.c puts them in order of time, perf_events.c applies them.
  */
 #include "bytes.h"
 #include "perf_data.h"
@@ -25,6 +25,7 @@ struct perf_object {
 struct perf_reader {
 	struct profile *p;
 	struct err *err;
+	struct file_view *file;
 
 	struct perf_attr *attrs;
 	size_t attr_count, attrs_cap;
@@ -32,6 +33,7 @@ struct perf_reader {
 	uint32_t *id_attrs; /* row -> attr */
 	size_t id_attrs_cap;
 	bool asked_build_ids; /* mappings may hold build ids */
+	bool in_rounds;       /* records come as perf says, so that two rounds wait at most */
 	bool clocks;          /* every event counts time: weights are nanoseconds */
 
 	struct perf_maps maps;
@@ -51,6 +53,20 @@ struct perf_reader {
 	uint32_t stack[LIMIT_PROFILE_STACK];
 	uint64_t first_ns, last_ns, lost;
 };
+
+#define PERF_HEADER_LEN 8 /* of a record */
+
+/* A part of the file, which must lie in it. */
+bool perf_part(struct bytes file, uint64_t off, uint64_t len, struct bytes *ret);
+
+/* Records that describe: an event, as a pipe has it; a path's build id. */
+int perf_reader_attr(struct perf_reader *r, struct bytes body);
+int perf_reader_build_id_record(struct perf_reader *r, uint16_t misc, struct bytes body);
+
+/* Twice over the data: what was recorded, and in which order it comes; then all of it, applied by
+ * time. */
+int perf_records_note(struct perf_reader *r, struct bytes data);
+int perf_records_apply(struct perf_reader *r, struct bytes data);
 
 /* `e` is the body of a record of this type and misc, behind its header; `attr` says which fields
  * it has. 0 or an error; records of other types are passed over. */

@@ -14,10 +14,13 @@
  * is printed: without the mappings nobody knows more, so it is not looked up again.
  * Lost on the way: cpu and time of each sample, offsets in functions.
  *
+ * It is read twice, line by line: what is resident does not grow with the text (file_view.h).
+ *
  * Written: one record for each sample that a row stands for, since readers count records; times
  * are spread over the profile's duration. So reading gives the same rows and values. Counts beyond
  * LIMIT_SCRIPT_RECORDS in all are not unfolded: then each row is one record, with its whole weight.
  */
+#include "file_view.h"
 #include "profile.h"
 #include "text_out.h"
 
@@ -25,6 +28,7 @@
 bool perf_script_is(const void *text, size_t len);
 
 /* Fills *p, which must be empty. ERR_DATA with the number of the line; ERR_LIMIT. */
+int perf_script_read_view(struct file_view *text, struct profile *p, struct err *err) _must_check_;
 int perf_script_read(const void *text, size_t len, struct profile *p, struct err *err) _must_check_;
 
 /* ERR_LIMIT as text_out.h says, errors of out's function. */

@@ -7,6 +7,7 @@
 struct reader {
 	struct profile *p;
 	struct err *err;
+	struct file_view *file;
 	const char *at, *end;
 	size_t line; /* number of the one last read, from 1 */
 
@@ -57,6 +58,8 @@ static bool next_line(struct reader *r, struct profile_text *ret)
 	*ret = (struct profile_text){r->at, (size_t)((nl ? nl : r->end) - r->at)};
 	r->at = nl ? nl + 1 : r->end;
 	r->line++;
+	if (r->file)
+		file_view_pass(r->file, ret->len + 1);
 	if (ret->len && ret->p[ret->len - 1] == '\r')
 		ret->len--;
 	return true;
@@ -484,7 +487,7 @@ static void free_reader(struct reader **r)
 	free(*r);
 }
 
-int perf_script_read(const void *text, size_t len, struct profile *p, struct err *err)
+int perf_script_read_view(struct file_view *text, struct profile *p, struct err *err)
 {
 	_cleanup_(free_reader) struct reader *r = calloc(1, sizeof(*r));
 	int rc;
@@ -494,8 +497,9 @@ int perf_script_read(const void *text, size_t len, struct profile *p, struct err
 	r->p = p;
 	r->err = err;
 	r->first_us = UINT64_MAX;
-	r->at = text;
-	r->end = r->at + len;
+	r->file = text;
+	r->at = (const char *)text->p;
+	r->end = r->at + text->len;
 	rc = walk(r, true);
 	if (rc)
 		return rc;
@@ -504,9 +508,16 @@ int perf_script_read(const void *text, size_t len, struct profile *p, struct err
 	profile_value_type(p, "samples", "count");
 	profile_value_type(p, r->clocks ? "cpu" : "period", r->clocks ? "nanoseconds" : "count");
 	p->default_type = p->value_types[1].type;
-	r->at = text;
+	r->at = (const char *)text->p;
 	rc = walk(r, false);
 	if (!rc && r->last_us > r->first_us)
 		p->duration_ns = (int64_t)((r->last_us - r->first_us) * 1000);
 	return rc;
+}
+
+int perf_script_read(const void *text, size_t len, struct profile *p, struct err *err)
+{
+	struct file_view view = FILE_VIEW_OF(text, len);
+
+	return perf_script_read_view(&view, p, err);
 }

@@ -1,64 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile_file.h"
 
+#include "file_view.h"
 #include "folded.h"
-#include "io.h"
 #include "perf_data.h"
 #include "perf_script.h"
 #include "pprof_read.h"
 
-static int read_bytes(const uint8_t *file, size_t len, struct profile *p, struct err *err)
+static int read_view(struct file_view *file, struct profile *p, struct err *err)
 {
-	if (perf_data_is(file, len))
-		return perf_data_read(file, len, p, err);
-	if (perf_script_is(file, len))
-		return perf_script_read(file, len, p, err);
-	if (folded_is(file, len))
-		return folded_read(file, len, p, err);
-	return pprof_read(file, len, p, err);
+	if (perf_data_is(file->p, file->len))
+		return perf_data_read_view(file, p, err);
+	if (perf_script_is(file->p, file->len))
+		return perf_script_read_view(file, p, err);
+	if (folded_is(file->p, file->len))
+		return folded_read_view(file, p, err);
+	return pprof_read(file->p, file->len, p, err);
 }
 
-static bool is_pprof(const uint8_t *file, size_t len)
+static bool is_pprof(const struct file_view *file)
 {
-	return !perf_data_is(file, len) && !perf_script_is(file, len) && !folded_is(file, len);
+	return !perf_data_is(file->p, file->len) && !perf_script_is(file->p, file->len) &&
+	       !folded_is(file->p, file->len);
 }
 
-static int add_bytes(const uint8_t *file, size_t len, const struct pprof_time_filter *between,
-		     struct profile *into, struct err *err)
+static int add_view(struct file_view *file, const struct pprof_time_filter *between,
+		    struct profile *into, struct err *err)
 {
 	_cleanup_(profile_done) struct profile one;
 	int rc;
 
 	profile_init(&one);
-	if (is_pprof(file, len))
-		return pprof_add(file, len, between, into, err);
-	rc = read_bytes(file, len, &one, err);
+	if (is_pprof(file))
+		return pprof_add(file->p, file->len, between, into, err);
+	rc = read_view(file, &one, err);
 	if (rc || (between && !between->wants(between->ctx, one.time_ns, one.duration_ns)))
 		return rc;
 	return profile_merge(into, &one, NULL, NULL, err);
 }
 
+/* What became of a file that was cut short says more than what its reader made of the rest. */
+static int end(const struct file_view *file, const char *path, int rc, struct err *err)
+{
+	struct err cut;
+	int cut_rc = file_view_check(file, &cut);
+
+	if (cut_rc) {
+		*err = cut;
+		rc = cut_rc;
+	}
+	return rc ? err_prefix(err, "%s", path) : 0;
+}
+
 int profile_file_add(const char *path, const struct pprof_time_filter *between,
 		     struct profile *into, struct err *err)
 {
-	_cleanup_(freep) uint8_t *file = NULL;
-	size_t len;
-	int rc = io_read_file(path, LIMIT_PERF_DATA_LEN, &file, &len, err);
+	_cleanup_(file_view_done) struct file_view file;
+	int rc = file_view_open(&file, path, LIMIT_PERF_DATA_LEN, err);
 
-	if (rc)
-		return rc;
-	rc = add_bytes(file, len, between, into, err);
-	return rc ? err_prefix(err, "%s", path) : 0;
+	return rc ? rc : end(&file, path, add_view(&file, between, into, err), err);
 }
 
 int profile_file_read(const char *path, struct profile *p, struct err *err)
 {
-	_cleanup_(freep) uint8_t *file = NULL;
-	size_t len;
-	int rc = io_read_file(path, LIMIT_PERF_DATA_LEN, &file, &len, err);
+	_cleanup_(file_view_done) struct file_view file;
+	int rc = file_view_open(&file, path, LIMIT_PERF_DATA_LEN, err);
 
-	if (rc)
-		return rc;
-	rc = read_bytes(file, len, p, err);
-	return rc ? err_prefix(err, "%s", path) : 0;
+	return rc ? rc : end(&file, path, read_view(&file, p, err), err);
 }

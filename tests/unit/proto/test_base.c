@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "crc32c.h"
 #include "err.h"
+#include "file_view.h"
 #include "helper.h"
 #include "intern.h"
 #include "io.h"
@@ -171,6 +172,51 @@ static void test_intern(void **state _unused_)
 	intern_done(&in);
 }
 
+/* A mapped file that gets shorter reads as zeros, and says so; a small one is a copy. */
+static void test_file_view(void **state _unused_)
+{
+	static uint8_t block[65536];
+	char path[] = "/tmp/rawstack-view-XXXXXX";
+	int fd = mkstemp(path);
+	struct file_view v, small;
+	struct err err;
+
+	assert_true(fd >= 0);
+	memset(block, 'x', sizeof(block));
+	for (int i = 0; i < 64; i++)
+		assert_int_equal(write(fd, block, sizeof(block)), (ssize_t)sizeof(block));
+	assert_int_equal(file_view_open(&v, path, 1 << 20, &err), ERR_LIMIT);
+	assert_int_equal(file_view_open(&v, path, 1 << 30, &err), 0);
+	assert_int_equal(v.len, 64 * sizeof(block));
+	for (size_t i = 0; i < v.len; i += 512) {
+		assert_int_equal(v.p[i], 'x');
+		file_view_pass(&v, 65536); /* pages are given back now and then */
+	}
+	assert_int_equal(v.p[77], 'x');
+	assert_int_equal(file_view_check(&v, &err), 0);
+	file_view_release(&v);
+	assert_int_equal(ftruncate(fd, 100000), 0);
+	assert_int_equal(v.p[99999], 'x');
+	assert_int_equal(file_view_check(&v, &err), 0);
+	assert_int_equal(v.p[v.len - 1], 0);
+	assert_int_equal(v.p[2000000], 0);
+	assert_int_equal(file_view_check(&v, &err), ERR_IO);
+	file_view_done(&v);
+
+	assert_int_equal(file_view_open(&small, path, 1 << 30, &err), 0);
+	assert_int_equal(small.len, 100000);
+	assert_int_equal(ftruncate(fd, 0), 0);
+	assert_int_equal(small.p[99999], 'x');
+	assert_int_equal(file_view_check(&small, &err), 0);
+	file_view_done(&small);
+	assert_int_equal(file_view_open(&small, path, 1 << 30, &err), 0);
+	assert_int_equal(small.len, 0);
+	file_view_done(&small);
+	assert_int_equal(file_view_open(&small, "/tmp", 1 << 30, &err), ERR_UNSUPPORTED);
+	unlink(path);
+	close(fd);
+}
+
 /* Many at a time is one after the other, whatever repeats, within a turn and over several. */
 static void test_intern_many(void **state _unused_)
 {
@@ -267,12 +313,12 @@ static void test_helper(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err),    cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_leb),    cmocka_unit_test(test_buf),
-		cmocka_unit_test(test_arena),  cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_intern), cmocka_unit_test(test_intern_many),
-		cmocka_unit_test(test_crc32c), cmocka_unit_test(test_io),
-		cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_err),       cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_leb),       cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_arena),     cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_intern),    cmocka_unit_test(test_intern_many),
+		cmocka_unit_test(test_file_view), cmocka_unit_test(test_crc32c),
+		cmocka_unit_test(test_io),        cmocka_unit_test(test_helper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

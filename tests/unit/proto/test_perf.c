@@ -5,6 +5,7 @@
 
 #include <linux/perf_event.h>
 #include <setjmp.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -222,6 +223,69 @@ static void test_perf_data(void **state)
 	buf_done(&m.file);
 }
 
+static uint32_t draw(uint32_t *state)
+{
+	*state = *state * 1664525u + 1013904223u;
+	return *state >> 8;
+}
+
+/* Rounds of records of three processes in any order: those of a round are not older than the
+ * newest of the round before the last. `ends` says where rounds end; `late` breaks the promise. */
+static void make_rounds(struct made *m, bool ends, bool late)
+{
+	uint32_t seed = 3;
+
+	begin_file(m);
+	m->file.max = 16 * MIB;
+	for (uint32_t i = 0; i < 2000; i++) {
+		uint64_t time = 1 + i / 50 * 1000 + draw(&seed) % 1900;
+		uint64_t chain[] = {PERF_CONTEXT_USER, 0x401000 + draw(&seed) % 64, 0x401200};
+		uint32_t pid = 10 + draw(&seed) % 3, id = draw(&seed) % 5;
+		char name[16];
+
+		snprintf(name, sizeof(name), "/bin/%u", id);
+		if (late && i == 1500)
+			time = 900;
+		if (draw(&seed) % 8)
+			add_sample(m, pid, time, chain, 3);
+		else if (draw(&seed) % 2)
+			add_mmap2(m, pid, time, 0x401000, 0x1000, 0x1000, (uint8_t)id, name);
+		else
+			add_comm(m, pid, time, name, id == 0);
+		if (ends && i % 50 == 49) {
+			begin_record(m, 68, 0);
+			end_record(m);
+		}
+	}
+	end_file(m);
+}
+
+/* What perf says of rounds bounds what waits, and changes nothing. */
+static void test_perf_data_rounds(void **state)
+{
+	(void)state;
+	for (int late = 0; late < 2; late++) {
+		_cleanup_(buf_done) struct buf a = BUF_INIT(MIB), b = BUF_INIT(MIB);
+		_cleanup_(profile_done) struct profile with, without;
+		struct made m;
+		struct err err;
+
+		make_rounds(&m, true, late);
+		profile_init(&with);
+		assert_int_equal(perf_data_read(m.file.p, m.file.len, &with, &err), 0);
+		buf_done(&m.file);
+		make_rounds(&m, false, late);
+		profile_init(&without);
+		assert_int_equal(perf_data_read(m.file.p, m.file.len, &without, &err), 0);
+		buf_done(&m.file);
+		assert_true(with.samples.count > 500);
+		assert_int_equal(with.samples.count, without.samples.count);
+		for (uint32_t i = 0; i < with.samples.count; i++)
+			assert_string_equal(sample_text(&with, i, &a),
+					    sample_text(&without, i, &b));
+	}
+}
+
 /* Cut anywhere, or with any byte changed, it is refused or read; never more than that. */
 static void test_perf_data_damaged(void **state)
 {
@@ -399,8 +463,9 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_perf_data),         cmocka_unit_test(test_perf_data_damaged),
-		cmocka_unit_test(test_perf_data_refused), cmocka_unit_test(test_perf_script),
-		cmocka_unit_test(test_perf_script_back),  cmocka_unit_test(test_perf_script_bad),
+		cmocka_unit_test(test_perf_data_refused), cmocka_unit_test(test_perf_data_rounds),
+		cmocka_unit_test(test_perf_script),       cmocka_unit_test(test_perf_script_back),
+		cmocka_unit_test(test_perf_script_bad),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

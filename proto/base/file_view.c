@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "file_view.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include "io.h"
+
+/* Below it, a mapping costs more than it saves. */
+#define MAP_MIN ((size_t)1 << 20)
+
+/* Mapped at a time; whoever comes later reads. */
+#define VIEWS_MAX 16
+
+/* What the handler may look at. A row is free while end is 0; begin is written before end. */
+static struct row {
+	uintptr_t begin, end;
+	bool is_lost;
+} rows[VIEWS_MAX];
+
+static struct sigaction before;
+static uintptr_t page_len;
+
+/* A page of zeros where the file has no more. mmap() is a system call and no more, so it may be
+ * called here. */
+static void on_bus(int signal, siginfo_t *info, void *context _unused_)
+{
+	uintptr_t at = (uintptr_t)info->si_addr;
+	int saved = errno;
+
+	for (size_t i = 0; i < VIEWS_MAX; i++) {
+		uintptr_t end = __atomic_load_n(&rows[i].end, __ATOMIC_ACQUIRE);
+
+		if (at >= end || at < __atomic_load_n(&rows[i].begin, __ATOMIC_RELAXED))
+			continue;
+		/* NOLINTNEXTLINE(performance-no-int-to-ptr) */
+		if (mmap((void *)(at & ~(page_len - 1)), page_len, PROT_READ,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
+			break;
+		__atomic_store_n(&rows[i].is_lost, true, __ATOMIC_RELAXED);
+		errno = saved;
+		return;
+	}
+	/* Not ours: it comes again, to whoever was there before. */
+	sigaction(signal, &before, NULL);
+	errno = saved;
+}
+
+static void install(void)
+{
+	struct sigaction act = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
+
+	page_len = (uintptr_t)sysconf(_SC_PAGESIZE);
+	sigemptyset(&act.sa_mask);
+	sigaction(SIGBUS, &act, &before);
+}
+
+static bool take_row(struct file_view *v)
+{
+	static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	bool taken = false;
+
+	pthread_once(&once, install);
+	pthread_mutex_lock(&lock);
+	for (unsigned int i = 0; !taken && i < VIEWS_MAX; i++) {
+		if (__atomic_load_n(&rows[i].end, __ATOMIC_RELAXED))
+			continue;
+		rows[i].is_lost = false;
+		__atomic_store_n(&rows[i].begin, (uintptr_t)v->map, __ATOMIC_RELAXED);
+		__atomic_store_n(&rows[i].end, (uintptr_t)v->map + v->len, __ATOMIC_RELEASE);
+		v->at = i;
+		taken = true;
+	}
+	pthread_mutex_unlock(&lock);
+	return taken;
+}
+
+static void unmap(struct file_view *v)
+{
+	if (v->map)
+		munmap(v->map, v->len);
+	v->map = NULL;
+}
+
+/* The view mapped; false where that is not possible or not worth it. */
+static bool map(struct file_view *v, int fd, const struct stat *st)
+{
+	if (!S_ISREG(st->st_mode) || st->st_size < (off_t)MAP_MIN)
+		return false;
+	v->len = (size_t)st->st_size;
+	v->map = mmap(NULL, v->len, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (v->map == MAP_FAILED) {
+		v->map = NULL;
+		return false;
+	}
+	if (!take_row(v)) {
+		unmap(v);
+		return false;
+	}
+	v->p = v->map;
+	return true;
+}
+
+int file_view_open(struct file_view *v, const char *path, size_t max, struct err *err)
+{
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+	int rc;
+
+	*v = (struct file_view){0};
+	if (fd < 0 || fstat(fd, &st))
+		return err_sys(err, errno, "%s", path);
+	if (st.st_size > 0 && (uint64_t)st.st_size > max)
+		return err_set(err, ERR_LIMIT, "%s: larger than %zu bytes", path, max);
+	if (map(v, fd, &st))
+		return 0;
+	rc = io_read_file(path, max, &v->copy, &v->len, err);
+	v->p = v->copy;
+	return rc;
+}
+
+void file_view_release(struct file_view *v)
+{
+	v->passed = 0;
+	if (v->map)
+		madvise(v->map, v->len, MADV_DONTNEED);
+}
+
+int file_view_check(const struct file_view *v, struct err *err)
+{
+	if (v->map && __atomic_load_n(&rows[v->at].is_lost, __ATOMIC_RELAXED))
+		return err_set(err, ERR_IO, "was cut short while it was read");
+	return 0;
+}
+
+void file_view_done(struct file_view *v)
+{
+	if (v->map)
+		__atomic_store_n(&rows[v->at].end, 0, __ATOMIC_RELEASE);
+	unmap(v);
+	free(v->copy);
+	*v = (struct file_view){0};
+}
