@@ -43,6 +43,10 @@ enum {
 	LARCH_32_PCREL = 99,
 	LARCH_ADD_ULEB128 = 107,
 	LARCH_SUB_ULEB128 = 108,
+	MIPS_PC32 = 248,
+	BPF_64_ABS64 = 2,
+	BPF_64_ABS32 = 3,
+	BPF_64_NODYLD32 = 4,
 };
 
 struct rule {
@@ -121,6 +125,18 @@ static const struct rule rules[] = {
 	{EM_LOONGARCH, LARCH_TLS_DTPREL32, 0, IGNORE},
 	{EM_LOONGARCH, LARCH_TLS_DTPREL64, 0, IGNORE},
 	{EM_LOONGARCH, 0, 0, IGNORE},
+	/* MIPS ABI supplement, table 4-10, and the 64-bit one, table 31 */
+	{EM_MIPS, R_MIPS_64, 8, ADDRESS},
+	{EM_MIPS, R_MIPS_32, 4, ADDRESS},
+	{EM_MIPS, MIPS_PC32, 4, RELATIVE},
+	{EM_MIPS, R_MIPS_NONE, 0, IGNORE},
+	{EM_MIPS, R_MIPS_TLS_DTPREL32, 0, IGNORE},
+	{EM_MIPS, R_MIPS_TLS_DTPREL64, 0, IGNORE},
+	/* LLVM, "BPF backend: relocations" */
+	{EM_BPF, BPF_64_ABS64, 8, ADDRESS},
+	{EM_BPF, BPF_64_ABS32, 4, ADDRESS},
+	{EM_BPF, BPF_64_NODYLD32, 4, ADDRESS},
+	{EM_BPF, 0, 0, IGNORE},
 };
 
 /* One byte at least stays free behind each section, so that its end is no address of the next. */
@@ -174,11 +190,33 @@ static int code_segments(struct image *im, struct err *err)
 	return 0;
 }
 
+/* Debug information of another machine's would be read as if all code stood at 0. */
+static int refuse_unknown(const struct image *im, struct err *err)
+{
+	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
+		if (rules[i].machine == im->ehdr.e_machine)
+			return 0;
+	for (size_t i = 1; i < im->part_count; i++) {
+		const GElf_Shdr *sh = &im->parts[i].shdr;
+
+		if ((sh->sh_type == SHT_RELA || sh->sh_type == SHT_REL) &&
+		    sh->sh_info < im->part_count &&
+		    !(im->parts[sh->sh_info].shdr.sh_flags & SHF_ALLOC))
+			return err_set(err, ERR_UNSUPPORTED,
+				       "relocations of ELF machine %u are not supported; link it",
+				       im->ehdr.e_machine);
+	}
+	return 0;
+}
+
 int image_lay_out(struct image *im, struct err *err)
 {
 	uint64_t max = (image_is_64(im) ? (uint64_t)INT64_MAX : UINT32_MAX) - IMAGE_BASE_REL;
 	uint64_t end = 0;
+	int rc = refuse_unknown(im, err);
 
+	if (rc)
+		return rc;
 	for (size_t i = 1; i < im->part_count; i++)
 		im->parts[i].shdr.sh_addr = 0;
 	for (int code = 1; code >= 0; code--) {
@@ -220,7 +258,7 @@ struct relocations {
 	Elf_Data *data;
 	Elf_Data *symbols, *extended;
 	size_t count;
-	bool has_addends;
+	bool has_addends, mips64;
 };
 
 static int open_relocations(struct image *im, size_t target, struct relocations *ret,
@@ -233,6 +271,7 @@ static int open_relocations(struct image *im, size_t target, struct relocations 
 		if ((sh->sh_type != SHT_RELA && sh->sh_type != SHT_REL) || sh->sh_info != target)
 			continue;
 		ret->has_addends = sh->sh_type == SHT_RELA;
+		ret->mips64 = im->ehdr.e_machine == EM_MIPS && image_is_64(im);
 		if (sh->sh_link >= im->part_count ||
 		    im->parts[sh->sh_link].shdr.sh_type != SHT_SYMTAB)
 			return err_set(err, ERR_DATA, "damaged ELF: section %s has no symbols",
@@ -252,15 +291,32 @@ static int open_relocations(struct image *im, size_t target, struct relocations 
 	return 0;
 }
 
+/*
+ * 64-bit MIPS has up to three operations at one place (MIPS 64-bit ELF specification, section 2.9):
+ * a symbol of 32 bits, a special one and three types of 8 bits each, the first in the last byte.
+ * With one operation that is what others write; with more it is a type that no rule knows.
+ */
+static uint64_t mips64_info(uint64_t info)
+{
+	uint32_t more = (uint32_t)(info >> 32) & 0xffffff;
+
+	return GELF_R_INFO(info & UINT32_MAX, info >> 56 | (uint64_t)more << 8);
+}
+
 static bool get_relocation(const struct relocations *r, size_t index, GElf_Rela *ret)
 {
 	GElf_Rel rel;
 
-	if (r->has_addends)
-		return gelf_getrela(r->data, (int)index, ret) != NULL;
-	if (!gelf_getrel(r->data, (int)index, &rel))
-		return false;
-	*ret = (GElf_Rela){.r_offset = rel.r_offset, .r_info = rel.r_info};
+	if (r->has_addends) {
+		if (!gelf_getrela(r->data, (int)index, ret))
+			return false;
+	} else {
+		if (!gelf_getrel(r->data, (int)index, &rel))
+			return false;
+		*ret = (GElf_Rela){.r_offset = rel.r_offset, .r_info = rel.r_info};
+	}
+	if (r->mips64)
+		ret->r_info = mips64_info(ret->r_info);
 	return true;
 }
 
