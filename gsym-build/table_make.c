@@ -303,6 +303,10 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	}
 	if (!rc)
 		rc = paint_flatten(&bu->flat.code, err);
+	/* Where nothing says what code is, every address is; but in a relocatable file one that
+	 * belongs to no section is none. */
+	if (!rc && bu->bias && !bu->flat.code.count)
+		rc = err_set(err, ERR_UNSUPPORTED, "no code in it: nothing to look up");
 	if (!rc)
 		rc = read_symbols(b, im, stripped, err);
 	if (!rc)
