@@ -178,10 +178,10 @@ class LineRows:
 
 class Functions:
     """The functions that cover given addresses, as llvm-dwarfdump prints their DIEs: those with one
-    range and a name of their own. Its own lookup, and llvm-symbolizer's, lose a function behind the
-    end of an inlined call that is not below it, as gcc writes them in DWARF 2."""
+    range. Its own lookup, and llvm-symbolizer's, lose a function behind the end of an inlined call
+    that is not below it, as gcc writes them in DWARF 2."""
 
-    SIZE_MAX = 4 << 20  # beyond this much .debug_info its text takes too long
+    SIZE_MAX = 8 << 20  # beyond this much .debug_info its text takes too long
 
     def __init__(self, path, addresses):
         self.functions = collections.defaultdict(list)
@@ -191,24 +191,59 @@ class Functions:
         self._read(text if size <= self.SIZE_MAX else "")
 
     def _read(self, text):
-        for match in re.finditer(
-            r"^(0x[0-9a-f]+): +DW_TAG_subprogram\n((?: +DW_AT_.*\n| +\[.*\n)*)", text, re.M
-        ):
-            values = dict(re.findall(r"DW_AT_(\w+)\t\((.*)\)$", match[2], re.M))
-            name = values.get("linkage_name", values.get("MIPS_linkage_name", values.get("name")))
-            if not name or "low_pc" not in values or "high_pc" not in values:
+        functions = {
+            match[1]: dict(re.findall(r"DW_AT_(\w+)\t\((.*)\)$", match[2], re.M))
+            for match in re.finditer(
+                r"^(0x[0-9a-f]+): +DW_TAG_subprogram\n((?: +DW_AT_.*\n| +\[.*\n)*)", text, re.M
+            )
+        }
+        for offset, own in functions.items():
+            if "low_pc" not in own or "high_pc" not in own:
                 continue
-            name = name.strip('"')
-            start, end = int(values["low_pc"], 16), int(values["high_pc"], 16)
+            values = self._with_origins(functions, own)
+            name = values.get("linkage_name", values.get("MIPS_linkage_name", values.get("name")))
+            if not name:
+                continue
+            name, file = name.strip('"'), values.get("decl_file", "").strip('"')
+            line = values.get("decl_line", "")
+            declared = (posixpath.normpath(file), int(line)) if file and line.isdigit() else None
+            start, end = int(own["low_pc"], 16), int(own["high_pc"], 16)
+            where = f"{offset} [0x{start:x}, 0x{end:x})"
+            if declared:
+                where += f" declared {declared[0]}:{declared[1]}"
             first = bisect.bisect_left(self.addresses, start)
             for address in self.addresses[first : bisect.bisect_left(self.addresses, end)]:
-                self.functions[address].append((name, f"{match[1]} [0x{start:x}, 0x{end:x})"))
+                self.functions[address].append((name, declared, where))
+
+    @staticmethod
+    def _with_origins(functions, values):
+        """The attributes of a DIE, with those that it has from its origin and declaration."""
+        for _ in range(4):
+            link = values.get("abstract_origin") or values.get("specification") or ""
+            origin = functions.get(link.split(" ")[0])
+            if not origin:
+                break
+            values = {
+                k: v for k, v in values.items() if k not in ("abstract_origin", "specification")
+            }
+            values = {**origin, **values}
+        return values
 
     def match(self, address, name):
-        return any(name == found for found, _ in self.functions[address])
+        return any(name == found for found, _, _ in self.functions[address])
+
+    def is_declared(self, address, frame):
+        """Whether a function of the frame's name is declared at its line."""
+        return any(
+            name == frame.name
+            and declared
+            and declared[1] == frame.line
+            and path_alike(declared[0], frame.file)
+            for name, declared, _ in self.functions[address]
+        )
 
     def quote(self, address):
-        return [f"function: {name} {where}" for name, where in self.functions[address]]
+        return [f"function: {name} {where}" for name, _, where in self.functions[address]]
 
 
 class Symbols:
@@ -369,13 +404,26 @@ class Judge:
 
     def by_functions(self, i):
         """Same lines, and LLVM has no name from DWARF although a function with a name, ours, covers
-        the address."""
+        the address. Or the same name, of one of several functions that the linker folded together,
+        whose line tables hold the address all alike: ours has the line of that function's
+        declaration, and LLVM's one of another."""
         llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
-        if self.named_by_dwarf[i] or len(ours) != 1 or places(llvm) != places(ours):
+        if len(ours) != 1:
             return None
         a = self.addresses[i]
-        if self.functions.match(a, ours[0].name):
-            return "DWARF functions", self.functions.quote(a)
+        if not self.named_by_dwarf[i]:
+            right = places(llvm) == places(ours) and self.functions.match(a, ours[0].name)
+        else:
+            right = (
+                len(llvm) == 1
+                and llvm[0].name == ours[0].name
+                and self.rows.match(a, llvm[0])
+                and self.rows.match(a, ours[0])
+                and self.functions.is_declared(a, ours[0])
+                and not self.functions.is_declared(a, llvm[0])
+            )
+        if right:
+            return "DWARF functions", self.functions.quote(a) + self.rows.quote(a)
         return None
 
     def by_rows(self, i):

@@ -220,6 +220,20 @@ class Known(unittest.TestCase):
         self.assertFalse(rows.match(a, frame._replace(line=frame.line + 1)))
         self.assertFalse(rows.match(a, frame._replace(file="/elsewhere/third.y")))
 
+    def test_declarations(self):
+        i = self.index(lambda a: a and a[0].name == "plain")
+        a, frame = self.addresses[i], self.answers["llvm"][i][0]
+        functions = compare.Functions(self.path, [a])
+        self.assertTrue(functions.match(a, "plain"))
+        self.assertFalse(functions.match(a, "outer"))
+        self.assertTrue(functions.is_declared(a, frame._replace(line=40)))
+        for wrong in (
+            frame._replace(line=41),
+            frame._replace(line=40, name="outer"),
+            frame._replace(line=40, file="/elsewhere/third.y"),
+        ):
+            self.assertFalse(functions.is_declared(a, wrong))
+
     def test_no_difference(self):
         result = self.judged({})
         self.assertEqual((result.equal, result.decided, result.differences), (1, 1, []))
