@@ -2,6 +2,7 @@
 #include "flatten.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "limits.h"
 
@@ -116,6 +117,8 @@ static int by_high(const void *va, const void *vb)
 
 	if (a->high != b->high)
 		return a->high < b->high ? -1 : 1;
+	if (a->low != b->low)
+		return a->low < b->low ? -1 : 1;
 	return (a->first > b->first) - (a->first < b->first);
 }
 
@@ -163,6 +166,61 @@ static int add_lines(struct work *w, const struct sequence *s, uint64_t start, u
 	return 0;
 }
 
+/* How far behind the declaration of the function at its start a sequence begins to speak of it;
+ * UINT32_MAX: it has no line of that function's file from there on. */
+static uint32_t distance(const struct work *w, const struct sequence *s)
+{
+	size_t i = paint_find(&w->scopes, s->low);
+	const struct facts_scope *scope;
+	uint32_t best = UINT32_MAX;
+
+	if (i == w->scopes.count || w->scopes.spans[i].start > s->low)
+		return best;
+	scope = &w->unit->scopes[w->scopes.spans[i].value];
+	while (scope->parent != FACTS_NONE)
+		scope = &w->unit->scopes[scope->parent];
+	if (scope->decl_file == FACTS_NONE)
+		return best;
+	for (size_t at = s->first; at + 1 < s->first + s->count; at++) {
+		const struct facts_row *r = &w->rows[at];
+
+		if (r->file == scope->decl_file && r->line >= scope->decl_line &&
+		    r->line - scope->decl_line < best)
+			best = r->line - scope->decl_line;
+	}
+	return best;
+}
+
+/* Functions that the linker folded into one each have a sequence at its address. First comes the
+ * one that is nearest to the declaration of the function that is shown. */
+static void order_folded(struct work *w)
+{
+	struct sequence *all = w->sequences;
+
+	for (size_t i = 0, end; i < w->sequence_count; i = end) {
+		size_t best = i;
+		uint32_t least = UINT32_MAX;
+
+		for (end = i + 1; end < w->sequence_count && all[end].high == all[i].high &&
+				  all[end].low == all[i].low;)
+			end++;
+		for (size_t k = i; k < end && end > i + 1; k++) {
+			uint32_t d = distance(w, &all[k]);
+
+			if (d < least) {
+				least = d;
+				best = k;
+			}
+		}
+		if (best != i) {
+			struct sequence first = all[best];
+
+			memmove(&all[i + 1], &all[i], (best - i) * sizeof(*all));
+			all[i] = first;
+		}
+	}
+}
+
 /* Overlapping sequences: the one that ends first has the address, as LLVM's search by end does. */
 static int make_lines(struct work *w, struct err *err)
 {
@@ -180,6 +238,7 @@ static int make_lines(struct work *w, struct err *err)
 	if (rc || !w->sequence_count)
 		return rc;
 	qsort(w->sequences, w->sequence_count, sizeof(*w->sequences), by_high);
+	order_folded(w);
 	for (size_t i = 0; i < w->sequence_count && !rc; i++)
 		if (!paint_add(&p, w->sequences[i].low, w->sequences[i].high, w->sequence_count - i,
 			       (uint32_t)i))

@@ -69,7 +69,75 @@ static bool claims(const struct judge_facts *f, uint32_t unit)
 	return false;
 }
 
-/* Of several sequences of one unit the one that ends first has the address. */
+/* The innermost of one unit. */
+static const struct judge_span *function_of(const struct judge_facts *f, uint32_t unit)
+{
+	const struct judge_span *best = NULL;
+
+	for (size_t i = 0; i < f->functions.active_count; i++) {
+		const struct judge_span *s = active_at(&f->functions, i);
+
+		if (s->unit == unit && (!best || is_inner(s, best)))
+			best = s;
+	}
+	return best;
+}
+
+/* The least that a row of a sequence is behind the declaration of a function, in its file. */
+static uint32_t distance(const struct judge_facts *f, const struct judge_sequence *s,
+			 const struct facts_scope *function)
+{
+	uint32_t best = UINT32_MAX;
+
+	for (size_t i = s->first; i + 1 < s->first + s->count; i++) {
+		const struct facts_row *r = &f->rows[i];
+
+		/* Of several at one address the last counts. */
+		if (r[1].vaddr == r->vaddr && !r[1].end)
+			continue;
+		if (r->file == function->decl_file && r->line >= function->decl_line &&
+		    r->line - function->decl_line < best)
+			best = r->line - function->decl_line;
+	}
+	return best;
+}
+
+/* For sequences that begin at vaddr together, as those of functions do that were folded into one.
+ */
+static void note_distances(struct judge_facts *f, uint64_t vaddr)
+{
+	for (size_t i = 0; i < f->lines.active_count; i++) {
+		const struct judge_span *s = active_at(&f->lines, i), *function;
+		const struct facts_scope *scope;
+
+		if (s->start != vaddr)
+			continue;
+		function = function_of(f, s->unit);
+		if (!function)
+			continue;
+		scope = &f->scopes[function->index];
+		while (scope->parent != FACTS_NONE)
+			scope = &f->scopes[scope->parent];
+		if (scope->decl_file != FACTS_NONE)
+			f->sequences[s->index].distance =
+				distance(f, &f->sequences[s->index], scope);
+	}
+}
+
+static bool comes_first(const struct judge_facts *f, const struct judge_span *a,
+			const struct judge_span *b)
+{
+	uint32_t da = f->sequences[a->index].distance, db = f->sequences[b->index].distance;
+
+	if (a->end != b->end)
+		return a->end < b->end;
+	if (a->start != b->start)
+		return a->start < b->start;
+	return da != db ? da < db : a->index < b->index;
+}
+
+/* Of several sequences of one unit the one that ends first has the address, then the one that
+ * starts first, then the one that is nearest to the declaration of the function there. */
 static const struct judge_span *sequence_of(const struct judge_facts *f, uint32_t unit)
 {
 	const struct judge_span *best = NULL;
@@ -77,8 +145,7 @@ static const struct judge_span *sequence_of(const struct judge_facts *f, uint32_
 	for (size_t i = 0; i < f->lines.active_count; i++) {
 		const struct judge_span *s = active_at(&f->lines, i);
 
-		if (s->unit == unit && (!best || s->end < best->end ||
-					(s->end == best->end && s->index < best->index)))
+		if (s->unit == unit && (!best || comes_first(f, s, best)))
 			best = s;
 	}
 	return best;
@@ -213,6 +280,7 @@ int judge_expect(struct judge_facts *f, uint64_t vaddr, struct judge_frame *fram
 	if (!activate(&f->functions, vaddr) || !activate(&f->lines, vaddr) ||
 	    !activate(&f->covered, vaddr) || !activate(&f->sized, vaddr))
 		return ERR_MEMORY;
+	note_distances(f, vaddr);
 	function = function_at(f);
 	if (function)
 		return chain(f, function, vaddr, frames, cap);

@@ -89,7 +89,7 @@ uint64_t judge_code_end(const struct judge_facts *f, uint64_t vaddr)
 
 static bool add_sequence(struct judge_facts *f, const struct facts_row *rows, size_t count)
 {
-	struct judge_sequence s = {.first = f->row_count};
+	struct judge_sequence s = {.first = f->row_count, .distance = UINT32_MAX};
 
 	if (!judge_code_end(f, rows[0].vaddr))
 		return true;

@@ -21,6 +21,7 @@ struct judge_spans {
 struct judge_sequence {
 	size_t first, count; /* in rows */
 	uint64_t high;
+	uint32_t distance; /* of a row from the declaration of the function at its start */
 };
 
 struct judge_facts {

@@ -5,6 +5,7 @@ import collections
 import dataclasses
 import functools
 import itertools
+import math
 import posixpath
 import re
 import subprocess
@@ -232,14 +233,19 @@ class Functions:
     def match(self, address, name):
         return any(name == found for found, _, _ in self.functions[address])
 
-    def is_declared(self, address, frame):
-        """Whether a function of the frame's name is declared at its line."""
-        return any(
-            name == frame.name
-            and declared
-            and declared[1] == frame.line
-            and path_alike(declared[0], frame.file)
-            for name, declared, _ in self.functions[address]
+    def behind(self, address, frame):
+        """How many lines a frame is behind the declaration of a function of its name, in that file;
+        infinity when it is not."""
+        return min(
+            (
+                frame.line - declared[1]
+                for name, declared, _ in self.functions[address]
+                if name == frame.name
+                and declared
+                and declared[1] <= frame.line
+                and path_alike(declared[0], frame.file)
+            ),
+            default=math.inf,
         )
 
     def quote(self, address):
@@ -405,8 +411,8 @@ class Judge:
     def by_functions(self, i):
         """Same lines, and LLVM has no name from DWARF although a function with a name, ours, covers
         the address. Or the same name, of one of several functions that the linker folded together,
-        whose line tables hold the address all alike: ours has the line of that function's
-        declaration, and LLVM's one of another."""
+        whose line tables hold the address all alike: our line is behind that function's
+        declaration, and LLVM's before it, or in another file, or further away."""
         llvm, ours = self.answers["llvm"][i], self.answers["rawstack"][i]
         if len(ours) != 1:
             return None
@@ -419,8 +425,7 @@ class Judge:
                 and llvm[0].name == ours[0].name
                 and self.rows.match(a, llvm[0])
                 and self.rows.match(a, ours[0])
-                and self.functions.is_declared(a, ours[0])
-                and not self.functions.is_declared(a, llvm[0])
+                and self.functions.behind(a, ours[0]) < self.functions.behind(a, llvm[0])
             )
         if right:
             return "DWARF functions", self.functions.quote(a) + self.rows.quote(a)

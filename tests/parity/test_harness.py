@@ -4,6 +4,7 @@
 are known, and with planted differences, each of which must be found. Needs no program of
 Rawstack."""
 import dataclasses
+import math
 import os
 import shutil
 import subprocess
@@ -226,13 +227,10 @@ class Known(unittest.TestCase):
         functions = compare.Functions(self.path, [a])
         self.assertTrue(functions.match(a, "plain"))
         self.assertFalse(functions.match(a, "outer"))
-        self.assertTrue(functions.is_declared(a, frame._replace(line=40)))
-        for wrong in (
-            frame._replace(line=41),
-            frame._replace(line=40, name="outer"),
-            frame._replace(line=40, file="/elsewhere/third.y"),
-        ):
-            self.assertFalse(functions.is_declared(a, wrong))
+        for line, behind in ((39, math.inf), (40, 0), (42, 2)):
+            self.assertEqual(functions.behind(a, frame._replace(line=line)), behind)
+        for wrong in ({"name": "outer"}, {"file": "/elsewhere/third.y"}):
+            self.assertEqual(functions.behind(a, frame._replace(line=42, **wrong)), math.inf)
 
     def test_no_difference(self):
         result = self.judged({})

@@ -173,6 +173,31 @@ static void test_copies(void **state _unused_)
 	assert_string_equal(answer(), "1000:memmove.5 1010:copy.66 1020:- ");
 }
 
+/* Functions folded into one by the linker: each has a sequence there, in any order, and the lines
+ * are those of the function that answers, wherever its sequence stands. */
+static void test_folded(void **state _unused_)
+{
+	struct facts_scope scopes[] = {scope("first", FACTS_NONE, 0), scope("last", FACTS_NONE, 0)};
+	static const struct facts_span spans[] = {{0x1000, 0x1010, 0}, {0x1000, 0x1010, 1}};
+	/* The second sequence is nearest behind line 50; the others before it, and too far. */
+	static const struct facts_row rows[] = {
+		{0x1000, 0, 41, 0, false}, {0x1008, 0, 42, 0, false}, {0x1010, 0, 42, 0, true},
+		{0x1000, 0, 51, 0, false}, {0x1008, 0, 52, 0, false}, {0x1010, 0, 52, 0, true},
+		{0x1000, 0, 91, 0, false}, {0x1008, 0, 92, 0, false}, {0x1010, 0, 92, 0, true},
+	};
+
+	scopes[0].decl_file = scopes[1].decl_file = 0;
+	scopes[0].decl_line = 40;
+	scopes[1].decl_line = 50;
+	give(&(struct facts_unit){.scopes = scopes,
+				  .scope_count = 2,
+				  .spans = spans,
+				  .span_count = 2,
+				  .rows = rows,
+				  .row_count = ARRAY_LEN(rows)});
+	assert_string_equal(answer(), "1000:last.51 1008:last.52 1010:- ");
+}
+
 /*
  * As gcc splits a function in DWARF 2: the call inlined into the cold half stands under the hot
  * one, before the cold half's own DIE. The innermost range has the address, whatever comes last.
@@ -300,7 +325,7 @@ int main(void)
 		BUILDER_TEST(test_copies),         BUILDER_TEST(test_orphans),
 		BUILDER_TEST(test_second_section), BUILDER_TEST(test_tombstones),
 		BUILDER_TEST(test_symbols),        BUILDER_TEST(test_kallsyms),
-		BUILDER_TEST(test_kallsyms_bad),
+		BUILDER_TEST(test_kallsyms_bad),   BUILDER_TEST(test_folded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
