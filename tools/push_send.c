@@ -179,11 +179,13 @@ static int send_partners(struct sender *s, const struct subject *f, const struct
 		if (comes_last(partner) != last)
 			continue;
 		rc = upload(s, &u, &line, err);
-		/* A service that has no use for it still has one for the file itself. */
+		/* A service that cannot read it still has use for the file itself. */
 		if (rc == ERR_UNAVAILABLE)
 			return rc;
-		if (rc)
+		if (rc == ERR_UNSUPPORTED)
 			log_warn("%s", err->message);
+		else if (rc)
+			fail(s, err);
 	}
 	return 0;
 }
