@@ -19,8 +19,8 @@ struct answer {
 	struct intern homes; /* struct home_key -> entry, of functions that exist out of line */
 	uint64_t *home_entry;
 	size_t home_cap;
-	uint32_t last_root;     /* that find_home() saw */
-	struct aliases entered; /* functions that answer at their entry, by entry */
+	uint32_t last_node, last_root; /* that find_home() saw */
+	struct aliases entered;        /* functions that answer at their entry, by entry */
 	/* What was asked of the writer, so that a name is hashed once and not for each call. */
 	struct function_memo *memos;
 	uint32_t *function_of_name; /* by name, twice: the last of the memos that has it, of
@@ -114,6 +114,13 @@ static struct home_key home_of(const struct flat_node *n)
 	return (struct home_key){.name = n->name, .file = n->decl_file, .line = n->decl_line};
 }
 
+static uint32_t root_of(const struct flat_node *nodes, uint32_t at)
+{
+	while (nodes[at].parent != FACTS_NONE)
+		at = nodes[at].parent;
+	return at;
+}
+
 /* Of each function that has code of its own in the answer, the lowest entry: calls inlined from it
  * are then shown as the same function. */
 static bool find_home(void *ctx, const struct flat_row *row)
@@ -121,13 +128,14 @@ static bool find_home(void *ctx, const struct flat_row *row)
 	struct answer *a = ctx;
 	const struct flat_node *n;
 	struct home_key key;
-	uint32_t at = row->node, home;
+	uint32_t at, home;
 	bool is_new;
 
-	if (at == FACTS_NONE)
+	if (row->node == FACTS_NONE)
 		return true;
-	while (a->b->flat.nodes[at].parent != FACTS_NONE)
-		at = a->b->flat.nodes[at].parent;
+	/* Most rows are of the node before. */
+	at = row->node == a->last_node ? a->last_root : root_of(a->b->flat.nodes, row->node);
+	a->last_node = row->node;
 	n = &a->b->flat.nodes[at];
 	if (n->entry == row->start && n->has_entry && n->name != FACTS_NONE &&
 	    !aliases_add(&a->entered, &(struct alias){.entry = n->entry,
@@ -422,6 +430,7 @@ int builder_write(struct builder *b, struct rsym_writer *w, struct builder_count
 	struct answer a = {
 		.b = b,
 		.w = w,
+		.last_node = FACTS_NONE,
 		.last_root = FACTS_NONE,
 		.homes = INTERN_INIT(UINT32_MAX - 1, LIMIT_TABLE_LEN),
 	};

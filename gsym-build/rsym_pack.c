@@ -357,8 +357,9 @@ static int pack_blocks(struct packer *first, struct helper *helper, const struct
 	return join(&all, out, shape) ? 0 : err_set(err, ERR_MEMORY, "out of memory for blocks");
 }
 
-int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e, struct helper *helper,
-	      const struct rsym_pack_out *out, struct rsym_disk_shape *shape, struct err *err)
+int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e, bool shallow,
+	      struct helper *helper, const struct rsym_pack_out *out, struct rsym_disk_shape *shape,
+	      struct err *err)
 {
 	_cleanup_(freep) struct packer *packer = calloc(1, sizeof(*packer));
 	_cleanup_(freep) uint32_t *hot_of = malloc(((size_t)e->count + 1) * sizeof(*hot_of));
@@ -373,7 +374,7 @@ int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e, struc
 	p->e = e;
 	p->hot_of = hot_of;
 	shape->row_count = c->row_count;
-	shape->block_rows = rsym_pack_is_shallow(c) ? RSYM_ROWS_MAX : RSYM_ROWS_MAX / 2;
+	shape->block_rows = shallow ? RSYM_ROWS_MAX : RSYM_ROWS_MAX / 2;
 	p->block.block_rows = shape->block_rows;
 	p->block.entity_bits = shape->entity_bits;
 	rc = choose_hot(p, shape, out->hot, err);

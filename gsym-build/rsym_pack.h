@@ -14,11 +14,12 @@ struct rsym_pack_out {
 	struct rsym_index_writer *index;
 };
 
-/* The shape must be filled by rsym_entities_pack() already; what concerns rows is added. A helper
- * packs with the caller, when it is through with what it was given before, and to the same bytes;
- * it is waited for. ERR_MEMORY; failure sticks in the buffers. */
-int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e, struct helper *helper,
-	      const struct rsym_pack_out *out, struct rsym_disk_shape *shape,
+/* The shape must be filled by rsym_entities_pack() already; what concerns rows is added. `shallow`
+ * is what rsym_pack_is_shallow() says. A helper packs with the caller, when it is through with what
+ * it was given before, and to the same bytes; it is waited for. ERR_MEMORY; failure sticks in the
+ * buffers. */
+int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e, bool shallow,
+	      struct helper *helper, const struct rsym_pack_out *out, struct rsym_disk_shape *shape,
 	      struct err *err) _must_check_;
 
 /* Whether few calls are inlined: frames per row below 1.5. Such tables take larger blocks and

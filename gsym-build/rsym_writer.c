@@ -420,7 +420,7 @@ static int pack_rows(struct parts *p, struct helper *helper, struct err *err)
 	if (rc)
 		return rc;
 	rsym_entities_pack(&p->entities, &entities_out, &p->shape);
-	rc = rsym_pack(&p->content, &p->entities, helper, &pack_out, &p->shape, err);
+	rc = rsym_pack(&p->content, &p->entities, shallow, helper, &pack_out, &p->shape, err);
 	if (!rc && !rsym_index_writer_end(&p->index))
 		rc = no_memory(err);
 	buf_append(&p->packed[RSYM_SECTION_SHAPE], &p->shape, sizeof(p->shape));
