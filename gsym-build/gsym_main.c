@@ -6,6 +6,7 @@
 
 #include "gsym_command.h"
 #include "log.h"
+#include "stdout_end.h"
 
 static const struct gsym_command *const commands[] = {
 	&gsym_command_build,  &gsym_command_info,   &gsym_command_lookup,
@@ -33,11 +34,8 @@ void gsym_bad_option(const struct gsym_command *command, char **argv, int option
 		err_set(err, ERR_USAGE, "%s: unknown option %s; see --help", command->name, text);
 }
 
-static int run(const struct gsym_command *command, int argc, char **argv)
+static int run(const struct gsym_command *command, int argc, char **argv, struct err *err)
 {
-	struct err err = {0};
-	int rc;
-
 	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (strcmp(argv[i], "--help") == 0) {
 			fputs(command->usage, stdout);
@@ -45,21 +43,13 @@ static int run(const struct gsym_command *command, int argc, char **argv)
 		}
 	}
 	opterr = 0;
-	rc = command->run(argc, argv, &err);
-	if (fflush(stdout) && !rc)
-		rc = err_set(&err, ERR_IO, "cannot write to standard output");
-	if (rc)
-		log_error("%s", err.message);
-	return err_exit_status(rc);
+	return command->run(argc, argv, err);
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv, struct err *err)
 {
-	log_init("rawstack-gsym-build");
-	if (argc < 2) {
-		log_error("no command; see --help");
-		return 2;
-	}
+	if (argc < 2)
+		return err_set(err, ERR_USAGE, "no command; see --help");
 	if (strcmp(argv[1], "--help") == 0) {
 		print_help();
 		return 0;
@@ -70,7 +60,14 @@ int main(int argc, char **argv)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		if (strcmp(argv[1], commands[i]->name) == 0)
-			return run(commands[i], argc - 1, argv + 1);
-	log_error("unknown command '%s'; see --help", argv[1]);
-	return 2;
+			return run(commands[i], argc - 1, argv + 1, err);
+	return err_set(err, ERR_USAGE, "unknown command '%s'; see --help", argv[1]);
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = {0};
+
+	log_init("rawstack-gsym-build");
+	return stdout_end(run_program(argc, argv, &err), &err);
 }

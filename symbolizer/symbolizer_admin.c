@@ -10,8 +10,8 @@
 #include <sys/stat.h>
 
 #include "limits.h"
-#include "log.h"
 #include "rsym.h"
+#include "stdout_end.h"
 #include "store.h"
 
 struct admin {
@@ -228,12 +228,10 @@ int symbolizer_admin(int argc, char **argv)
 {
 	const struct command *c = find(argv[0]);
 	struct admin a = {NULL, NULL};
-	struct err err;
+	struct err err = {0};
 	int rc = parse(c, argc, argv, &a, &err);
 
 	if (!rc)
 		rc = c->run(&a, &err);
-	if (rc < 0)
-		log_error("%s", err.message);
-	return rc < 0 ? err_exit_status(rc) : 0;
+	return stdout_end(rc, &err);
 }

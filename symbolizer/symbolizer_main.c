@@ -16,6 +16,7 @@
 #include "rpc_server.h"
 #include "service.h"
 #include "service_rpc.h"
+#include "stdout_end.h"
 #include "symbolizer_admin.h"
 
 enum {
@@ -290,11 +291,8 @@ int main(int argc, char **argv)
 	if (argc > 1 && symbolizer_admin_knows(argv[1]))
 		return symbolizer_admin(argc - 1, argv + 1);
 	rc = parse(argc, argv, &o, &err);
-	if (rc) {
-		if (rc < 0)
-			log_error("%s", err.message);
-		return rc < 0 ? err_exit_status(rc) : 0;
-	}
+	if (rc)
+		return stdout_end(rc, &err);
 	/* Before any thread is there, so that all of them leave the signals to sigwait(). */
 	sigemptyset(&signals);
 	sigaddset(&signals, SIGTERM);

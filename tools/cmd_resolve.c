@@ -9,6 +9,7 @@
 #include "resolve_log.h"
 #include "resolve_process.h"
 #include "resolve_service.h"
+#include "stdout_end.h"
 
 /* Of --filter: a program and the libraries that are not where the log says. */
 #define FILES_MAX 64
@@ -372,7 +373,7 @@ static int answer(struct source *s, const struct resolve_options *o, const uint6
 	if (!rc && out.failed)
 		rc = err_set(err, ERR_MEMORY, "resolve: out of memory");
 	if (!rc)
-		fwrite(out.p, 1, out.len, stdout);
+		stdout_put(&out);
 	return rc;
 }
 
@@ -400,9 +401,8 @@ static int answer_lines(struct source *s, const struct resolve_options *o, struc
 	address_input_init(&in, STDIN_FILENO, o->drop_in);
 	while (!rc && (more = address_input_next(&in, err)) > 0) {
 		rc = answer(s, o, in.list, in.count, totals, err);
-		/* The reader is gone: nobody wants the rest. */
-		if (!rc && fflush(stdout))
-			return 0;
+		if (!rc)
+			rc = stdout_flush(err);
 	}
 	return rc ? rc : more;
 }

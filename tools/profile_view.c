@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "program.h"
+#include "stdout_end.h"
 
 void profile_view_init(struct profile_view *v)
 {
@@ -85,6 +86,6 @@ int profile_view_print(const struct buf *out, const char *command, struct err *e
 {
 	if (out->failed)
 		return err_set(err, ERR_MEMORY, "%s: out of memory", command);
-	fwrite(out->p, 1, out->len, stdout);
+	stdout_put(out);
 	return 0;
 }

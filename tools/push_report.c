@@ -6,6 +6,7 @@
 
 #include "json.h"
 #include "limits.h"
+#include "stdout_end.h"
 #include "text.h"
 
 static const char *kind_word(Rawstack__V1__BinaryKind kind)
@@ -104,8 +105,8 @@ int push_report_print(const struct push_line *line, bool json, struct err *err)
 	buf_str(&out, "\n");
 	if (out.failed)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	fwrite(out.p, 1, out.len, stdout);
-	fflush(stdout);
+	stdout_put(&out);
+	fflush(stdout); /* now; main() asks whether all of it was written */
 	return 0;
 }
 

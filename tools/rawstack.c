@@ -9,6 +9,7 @@
 #include "command.h"
 #include "log.h"
 #include "program.h"
+#include "stdout_end.h"
 
 #ifndef RAWSTACK_VERSION
 #define RAWSTACK_VERSION "unknown"
@@ -23,13 +24,6 @@ static void print_help(void)
 	       "The service is --server HOST:PORT, else $RAWSTACK_SERVER, else 127.0.0.1:7077.\n");
 }
 
-static int fail(const struct err *err)
-{
-	log_progress("%s", "");
-	log_error("%s", err->message);
-	return err_exit_status(err->code);
-}
-
 static bool wants_help(int argc, char **argv)
 {
 	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
@@ -38,37 +32,23 @@ static bool wants_help(int argc, char **argv)
 	return false;
 }
 
-static int run(const struct command *c, int argc, char **argv)
+static int run(const struct command *c, int argc, char **argv, struct err *err)
 {
-	struct err err = {0};
-	int rc;
-
 	if (wants_help(argc, argv)) {
 		fputs(c->help, stdout);
 		return 0;
 	}
-	rc = c->run(argc, argv, &err);
-	/* A full disk must not pass for success. */
-	if (fflush(stdout) && !rc)
-		rc = err_set(&err, ERR_IO, "standard output: cannot write");
-	return rc ? fail(&err) : 0;
+	return c->run(argc, argv, err);
 }
 
-int main(int argc, char **argv)
+static int run_program(int argc, char **argv, struct err *err)
 {
-	struct err err;
-
-	log_init("rawstack");
-	program_init(argv);
-	signal(SIGPIPE, SIG_IGN);
-	if (argc < 1 || (argc < 2 && !addr2line_is_name(argv[0]))) {
-		err_set(&err, ERR_USAGE, "no command given (see rawstack --help)");
-		return fail(&err);
-	}
+	if (argc < 1 || (argc < 2 && !addr2line_is_name(argv[0])))
+		return err_set(err, ERR_USAGE, "no command given (see rawstack --help)");
 	if (addr2line_is_name(argv[0]))
 		return addr2line_begin(&argc, &argv, RAWSTACK_VERSION)
 			       ? 0
-			       : run(&cmd_resolve, argc, argv);
+			       : run(&cmd_resolve, argc, argv, err);
 	if (program_resolve_service &&
 	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	     strcmp(argv[1], "help") == 0)) {
@@ -81,6 +61,16 @@ int main(int argc, char **argv)
 	}
 	for (const struct command *const *c = program_commands; *c; c++)
 		if (strcmp(argv[1], (*c)->name) == 0)
-			return run(*c, argc - 1, argv + 1);
-	return program_other(&err) ? fail(&err) : 0;
+			return run(*c, argc - 1, argv + 1, err);
+	return program_other(err);
+}
+
+int main(int argc, char **argv)
+{
+	struct err err = {0};
+
+	log_init("rawstack");
+	program_init(argv);
+	signal(SIGPIPE, SIG_IGN);
+	return stdout_end(run_program(argc, argv, &err), &err);
 }

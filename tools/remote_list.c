@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "io.h"
+#include "stdout_end.h"
 
 /* Pages, not rows: a service that never ends its list must not keep us for ever. */
 #define PAGES_MAX 10000
@@ -70,6 +71,6 @@ int remote_list_run(const struct remote_list *l, int argc, char **argv, struct e
 		return rc;
 	if ((!json && text_table_print(&t, &out)) || out.failed)
 		return err_set(err, ERR_MEMORY, "%s: out of memory", l->command->name);
-	fwrite(out.p, 1, out.len, stdout);
+	stdout_put(&out);
 	return 0;
 }

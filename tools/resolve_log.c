@@ -7,6 +7,7 @@
 
 #include "log_scan.h"
 #include "resolve_process.h"
+#include "stdout_end.h"
 
 #define CHUNK ((size_t)65536)
 
@@ -183,8 +184,8 @@ static int print_lines(struct log_filter *f, const struct places *all, const cha
 		rc = err_set(err, ERR_MEMORY, "resolve: out of memory");
 	if (rc)
 		return rc;
-	fwrite(out.p, 1, out.len, stdout);
-	return fflush(stdout) ? err_set(err, ERR_IO, "standard output: cannot write") : 0;
+	stdout_put(&out);
+	return stdout_flush(err);
 }
 
 static int give_lines(struct log_filter *f, const char *text, size_t len, struct err *err)
