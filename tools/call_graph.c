@@ -52,7 +52,7 @@ static bool count_edge(struct call_graph *g, uint32_t sample, uint32_t caller, u
 		g->seen_edge[id] = 0;
 	}
 	if (g->seen_edge[id] != sample + 1)
-		g->edges[id].weight += weight;
+		add_capped(&g->edges[id].weight, weight);
 	g->seen_edge[id] = sample + 1;
 	return true;
 }
@@ -66,9 +66,9 @@ static bool count_frame(struct call_graph *g, uint32_t sample, uint32_t name, ui
 	if (node == PROFILE_NONE)
 		return false;
 	if (*callee == PROFILE_NONE)
-		g->nodes[node].self += weight;
+		add_capped(&g->nodes[node].self, weight);
 	if (g->seen_node[node] != sample + 1)
-		g->nodes[node].cum += weight;
+		add_capped(&g->nodes[node].cum, weight);
 	g->seen_node[node] = sample + 1;
 	if (!count_edge(g, sample, node, *callee, weight))
 		return false;
@@ -84,7 +84,7 @@ static bool count_sample(struct call_graph *g, const struct profile *p, uint32_t
 	size_t count;
 
 	locations = profile_stack(p, profile_sample(p, sample).stack, &count);
-	g->total += weight;
+	add_capped(&g->total, weight);
 	for (size_t i = 0; i < count; i++) {
 		struct profile_location l = profile_location(p, locations[i]);
 

@@ -63,7 +63,7 @@ static bool add(struct changes *c, const struct ranking *r, bool cum, bool after
 			at->line = row->line;
 		/* An inlined and an own copy of a function are two rows of one name. */
 		*(after ? &at->after : &at->before) += share;
-		*(after ? &at->after_weight : &at->before_weight) += weight;
+		add_capped(after ? &at->after_weight : &at->before_weight, weight);
 	}
 	return true;
 }

@@ -75,9 +75,9 @@ static bool count(const struct list_options *o, struct costs *c, uint32_t sample
 	if (fresh)
 		c->list[id] = (struct line_cost){.key = key};
 	if (leaf)
-		c->list[id].self += weight;
+		add_capped(&c->list[id].self, weight);
 	if (c->list[id].seen != sample + 1)
-		c->list[id].cum += weight;
+		add_capped(&c->list[id].cum, weight);
 	c->list[id].seen = sample + 1;
 	return true;
 }
@@ -95,7 +95,7 @@ static int count_all(const struct list_options *o, struct costs *c, struct err *
 		const uint32_t *locations;
 		size_t n;
 
-		c->total += weight;
+		add_capped(&c->total, weight);
 		locations = profile_stack(p, profile_sample(p, i).stack, &n);
 		for (size_t k = 0; ok && k < n; k++) {
 			struct profile_location l = profile_location(p, locations[k]);

@@ -35,11 +35,11 @@ static void count_stack(const struct profile *p, uint32_t stack, int64_t weight,
 		if (l.line_count)
 			name = profile_text(p, profile_function(p, l.lines[0].function).name);
 		named = !profile_is_placeholder(name);
-		c->frames += weight;
-		c->named += named ? weight : 0;
-		c->with_line += named && l.lines[0].line ? weight : 0;
+		add_capped(&c->frames, weight);
+		add_capped(&c->named, named ? weight : 0);
+		add_capped(&c->with_line, named && l.lines[0].line ? weight : 0);
 		if (starts(name, "[truncated"))
-			c->truncated += weight;
+			add_capped(&c->truncated, weight);
 	}
 }
 
@@ -48,7 +48,7 @@ static void count_all(const struct profile_view *v, struct counts *c)
 	for (uint32_t i = 0; i < v->p.samples.count; i++) {
 		int64_t weight = profile_view_weight(v, i);
 
-		c->total += weight;
+		add_capped(&c->total, weight);
 		count_stack(&v->p, profile_sample(&v->p, i).stack, weight, c);
 	}
 }
@@ -108,7 +108,7 @@ static int gather_labels(const struct profile_view *v, struct intern *keys,
 				return err_set(err, ERR_MEMORY, "stats: out of memory");
 			if (fresh)
 				(*ret)[id] = (struct label_value){labels[k], 0};
-			(*ret)[id].weight += profile_view_weight(v, i);
+			add_capped(&(*ret)[id].weight, profile_view_weight(v, i));
 		}
 	}
 	if (keys->count)

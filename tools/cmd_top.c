@@ -30,7 +30,7 @@ static void print_head(struct buf *out, const struct profile_view *v, const stru
 	profile_view_amount(v, r->total, out);
 	if (type != PROFILE_NONE && type != v->row) {
 		for (uint32_t i = 0; i < p->samples.count; i++)
-			samples += profile_values(p, i)[type];
+			add_capped(&samples, profile_values(p, i)[type]);
 		buf_printf(out, " in %" PRId64 " samples", samples);
 	}
 	buf_str(out, "\n");

@@ -129,7 +129,8 @@ static void json_node(const struct tree_options *o, const struct flame_tree *t, 
 /* Depth first, without recursion: the way up is in the nodes. */
 static void print_tree(const struct tree_options *o, const struct flame_tree *t, struct buf *out)
 {
-	int64_t least = (int64_t)((double)t->nodes[0].weight * o->min / 100);
+	double share = (double)t->nodes[0].weight * o->min / 100;
+	int64_t least = share < 0x1p63 ? (int64_t)share : INT64_MAX;
 	uint32_t at = t->nodes[0].first_child, depth = 0;
 
 	while (at != PROFILE_NONE && at != 0) {

@@ -88,7 +88,7 @@ static void put_rest(struct page_writer *w, size_t depth, uint32_t first)
 	int64_t rest = 0;
 
 	for (uint32_t c = first; c != PROFILE_NONE; c = t->nodes[c].next_sibling)
-		rest += t->nodes[c].weight;
+		add_capped(&rest, t->nodes[c].weight);
 	if (rest)
 		put_node(w, depth, PROFILE_NONE, rest, 0);
 }

@@ -25,19 +25,12 @@ static uint32_t add_node(struct flame_tree *t, uint32_t parent, uint32_t frame)
 	return (uint32_t)t->node_count++;
 }
 
-static void add_weight(struct flame_node *node, int64_t weight)
-{
-	if (!CHECKED_ADD(node->weight, weight, &node->weight))
-		node->weight = INT64_MAX;
-}
-
 /* The majority vote of Boyer and Moore: a line with more than half of the weight wins, in one pass
  * and without a table per node. */
 static void vote_line(struct flame_node *node, uint32_t line, int64_t weight)
 {
 	if (line == node->line) {
-		if (!CHECKED_ADD(node->line_weight, weight, &node->line_weight))
-			node->line_weight = INT64_MAX;
+		add_capped(&node->line_weight, weight);
 	} else if (weight > node->line_weight) {
 		node->line = line;
 		node->line_weight = weight - node->line_weight;
@@ -60,7 +53,7 @@ static bool descend(struct flame_tree *t, uint32_t *at, const struct flame_frame
 	if (child == INTERN_FULL || (fresh && add_node(t, *at, id) == PROFILE_NONE))
 		return false;
 	*at = child + 1; /* nodes are made in the order of `children`, after the root */
-	add_weight(&t->nodes[*at], weight);
+	add_capped(&t->nodes[*at].weight, weight);
 	vote_line(&t->nodes[*at], line, weight);
 	return true;
 }
@@ -126,7 +119,7 @@ static bool add_sample(struct flame_tree *t, uint32_t sample, int64_t weight)
 
 	if (weight <= 0)
 		return true;
-	add_weight(&t->nodes[0], weight);
+	add_capped(&t->nodes[0].weight, weight);
 	thread.name = thread_of(t->p, s.labels);
 	if (thread.name && !descend(t, &at, &thread, 0, weight))
 		return false;

@@ -44,7 +44,9 @@ static bool count_line(struct maker *m, uint32_t row, uint32_t line, int64_t wei
 	    !grow_array((void **)&m->line_weights, &m->lines_cap, m->line_keys.count,
 			sizeof(*m->line_weights), LIMIT_PROFILE_ENTRIES))
 		return false;
-	m->line_weights[id] = (fresh ? 0 : m->line_weights[id]) + weight;
+	if (fresh)
+		m->line_weights[id] = 0;
+	add_capped(&m->line_weights[id], weight);
 	return true;
 }
 
@@ -74,11 +76,11 @@ static bool count_frame(struct maker *m, uint32_t sample, const struct row_key *
 		m->seen[id] = 0;
 	}
 	if (leaf)
-		row->self += weight;
+		add_capped(&row->self, weight);
 	if (m->seen[id] == sample + 1)
 		return true; /* recursion: a sample counts once */
 	m->seen[id] = sample + 1;
-	row->cum += weight;
+	add_capped(&row->cum, weight);
 	return count_line(m, id, line, weight);
 }
 
@@ -114,14 +116,16 @@ static bool count_sample(struct maker *m, struct ranking *r, uint32_t sample, in
 	size_t count;
 
 	locations = profile_stack(m->p, profile_sample(m->p, sample).stack, &count);
-	r->total += weight;
+	add_capped(&r->total, weight);
 	for (size_t i = 0; i < count; i++) {
 		struct profile_location l = profile_location(m->p, locations[i]);
 
 		if (i == 0 && leaf_is_unnamed(m, &l)) {
-			r->unnamed_self += weight;
-			m->modules[l.module == PROFILE_NONE ? m->p->module_keys.count : l.module] +=
-				weight;
+			size_t module =
+				l.module == PROFILE_NONE ? m->p->module_keys.count : l.module;
+
+			add_capped(&r->unnamed_self, weight);
+			add_capped(&m->modules[module], weight);
 		}
 		if (!count_location(m, sample, &l, weight, i == 0))
 			return false;

@@ -62,6 +62,13 @@ static inline void closep(int *fd)
 #define CHECKED_ADD(a, b, ret) (!__builtin_add_overflow(a, b, ret))
 #define CHECKED_MUL(a, b, ret) (!__builtin_mul_overflow(a, b, ret))
 
+/* Weights of a profile are a stranger's numbers: a sum that does not fit is the most that does. */
+static inline void add_capped(int64_t *sum, int64_t n)
+{
+	if (!CHECKED_ADD(*sum, n, sum))
+		*sum = n > 0 ? INT64_MAX : INT64_MIN;
+}
+
 bool grow_array_more(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;
 
 /*
