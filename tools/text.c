@@ -9,28 +9,6 @@
 #include "limits.h"
 #include "utf8.h"
 
-static uint32_t code_point(const uint8_t *p, size_t len)
-{
-	switch (len) {
-	case 1:
-		return p[0];
-	case 2:
-		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
-	case 3:
-		return (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
-	default:
-		return (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 | (p[2] & 0x3fu) << 6 |
-		       (p[3] & 0x3fu);
-	}
-}
-
-/* Embeddings, overrides and isolates of the Unicode bidirectional algorithm, and line breaks. */
-static bool is_tricky(uint32_t c)
-{
-	return (c >= 0x80 && c <= 0x9f) || c == 0x61c || c == 0x200e || c == 0x200f ||
-	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
-}
-
 /* Bytes at the front that mean themselves: nearly all there are. */
 static size_t plain_run(const uint8_t *s, size_t len)
 {
@@ -47,7 +25,6 @@ void text_append(struct buf *out, const void *p, size_t len)
 
 	while (len) {
 		size_t n = plain_run(s, len);
-		uint32_t c;
 
 		if (n) {
 			buf_append(out, s, n);
@@ -56,14 +33,12 @@ void text_append(struct buf *out, const void *p, size_t len)
 			continue;
 		}
 		n = utf8_sequence(s, len);
-		c = n ? code_point(s, n) : 0;
-
-		if (!n || c < 0x20 || c == 0x7f)
-			buf_printf(out, "\\x%02x", s[0]);
-		else if (is_tricky(c))
-			buf_printf(out, "\\u{%x}", c);
-		else
+		if (utf8_shown(s, len))
 			buf_append(out, s, n);
+		else if (n > 1)
+			buf_printf(out, "\\u{%x}", utf8_code_point(s, n));
+		else
+			buf_printf(out, "\\x%02x", s[0]);
 		n = n ? n : 1;
 		s += n;
 		len -= n;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "utf8.h"
+
 static const char *const names[] = {
 	[-ERR_NONE] = "none",           [-ERR_USAGE] = "usage",
 	[-ERR_DATA] = "data",           [-ERR_UNSUPPORTED] = "unsupported",
@@ -17,9 +19,7 @@ static const char *const names[] = {
 
 static void clean(char *s)
 {
-	for (; *s; s++)
-		if ((unsigned char)*s < 0x20 || *s == 0x7f)
-			*s = '?';
+	utf8_mask(s, strlen(s));
 }
 
 int(err_set)(struct err *err, int code, const char *fmt, ...)

@@ -39,8 +39,9 @@ struct err {
 };
 
 /*
- * Fills *err (which may be NULL) and returns code. The message is cut at ERR_MESSAGE_MAX, and bytes
- * below 0x20 and 0x7f become '?', so that untrusted names cannot break the line or the terminal.
+ * Fills *err (which may be NULL) and returns code. The message is cut at ERR_MESSAGE_MAX, and what
+ * utf8_shown() keeps from a terminal becomes '?', so that untrusted names cannot break the line or
+ * the terminal, or turn what is read.
  */
 int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 

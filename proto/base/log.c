@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "utf8.h"
+
 static const char *program = "rawstack";
 static enum log_level max_level = LOG_INFO;
 
@@ -34,9 +36,7 @@ _printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, c
 		len += (size_t)w < sizeof(line) - len - tail_len
 			       ? (size_t)w
 			       : sizeof(line) - len - tail_len - 1;
-	for (size_t i = at; i < len; i++)
-		if ((unsigned char)line[i] < 0x20 || line[i] == 0x7f)
-			line[i] = '?';
+	utf8_mask(line + at, len - at);
 	memcpy(line + len, tail, tail_len);
 	n = write(STDERR_FILENO, line, len + tail_len);
 }

@@ -19,8 +19,8 @@ enum log_level {
 void log_init(const char *name);
 void log_set_level(enum log_level level);
 
-/* Bytes below 0x20 and 0x7f are printed as '?'. An error is printed as it is; the other levels
- * put their word in front. */
+/* What utf8_shown() keeps from a terminal is printed as '?'. An error is printed as it is; the
+ * other levels put their word in front. */
 void log_line(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "utf8.h"
 
+#include <string.h>
+
 size_t utf8_sequence(const uint8_t *p, size_t left)
 {
 	size_t len;
@@ -21,6 +23,52 @@ size_t utf8_sequence(const uint8_t *p, size_t left)
 	    (p[0] == 0xf0 && p[1] < 0x90) || (p[0] == 0xf4 && p[1] > 0x8f))
 		return 0;
 	return len;
+}
+
+uint32_t utf8_code_point(const uint8_t *p, size_t len)
+{
+	switch (len) {
+	case 1:
+		return p[0];
+	case 2:
+		return (p[0] & 0x1fu) << 6 | (p[1] & 0x3fu);
+	case 3:
+		return (p[0] & 0x0fu) << 12 | (p[1] & 0x3fu) << 6 | (p[2] & 0x3fu);
+	default:
+		return (p[0] & 0x07u) << 18 | (p[1] & 0x3fu) << 12 | (p[2] & 0x3fu) << 6 |
+		       (p[3] & 0x3fu);
+	}
+}
+
+/* Embeddings, overrides and isolates of the Unicode bidirectional algorithm, and line breaks. */
+static bool is_tricky(uint32_t c)
+{
+	return (c >= 0x80 && c <= 0x9f) || c == 0x61c || c == 0x200e || c == 0x200f ||
+	       (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069) || c == 0xfeff;
+}
+
+size_t utf8_shown(const uint8_t *p, size_t left)
+{
+	size_t len = utf8_sequence(p, left);
+	uint32_t c = len ? utf8_code_point(p, len) : 0;
+
+	return !len || c < 0x20 || c == 0x7f || is_tricky(c) ? 0 : len;
+}
+
+void utf8_mask(char *s, size_t len)
+{
+	uint8_t *p = (uint8_t *)s;
+
+	for (size_t at = 0; at < len;) {
+		size_t n = utf8_shown(p + at, len - at);
+
+		if (!n) {
+			n = utf8_sequence(p + at, len - at);
+			n = n ? n : 1;
+			memset(p + at, '?', n);
+		}
+		at += n;
+	}
 }
 
 bool utf8_valid(const void *p, size_t len)

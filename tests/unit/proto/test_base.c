@@ -30,6 +30,12 @@ static void test_err(void **state _unused_)
 	assert_int_equal(err_sys(&err, EPERM, "open"), ERR_DENIED);
 	assert_string_equal(err.message, "open: Operation not permitted");
 	assert_int_equal(err_sys(NULL, ENOMEM, "open"), ERR_MEMORY);
+	/* An override of direction, a C1 control, a byte that is none of UTF-8; letters stay. */
+	err_set(&err, ERR_DATA,
+		"a\xe2\x80\xae"
+		"b\xc2\x9b"
+		"c\xff\xc3\xa4");
+	assert_string_equal(err.message, "a???b??c?\xc3\xa4");
 	for (int code = ERR_INTERNAL; code <= 0; code++)
 		assert_string_not_equal(err_name(code), "unknown");
 	assert_string_equal(err_name(ERR_INTERNAL - 1), "unknown");
