@@ -99,6 +99,8 @@ struct module *module_set_kernel(struct module_set *s, struct err *err)
 			rc = local_table_open_kernel(&m->table, TAKE_FD(fd), &id, err);
 		m->table.path = m->path;
 		m->failed = rc != 0;
+	} else if (m->failed) {
+		err_set(err, ERR_NOT_FOUND, "the running kernel: its symbols cannot be read");
 	}
 	return m->failed ? NULL : m;
 }

@@ -63,18 +63,20 @@ static void progress(void *ctx, uint64_t done)
 	struct push *p = s->push;
 	const struct io *io = io_system();
 	uint64_t now = io->mono_ns(io->ctx);
+	size_t count;
 
 	pthread_mutex_lock(&p->lock);
+	/* What is no file, the kernel, comes on top of those that were counted. */
+	count = p->files->count > p->done ? p->files->count : p->done + 1;
 	if (now - p->shown_ns >= PROGRESS_MS * UINT64_C(1000000)) {
 		p->shown_ns = now;
 		if (done < s->size)
-			log_progress("%zu of %zu, %s: %3.0f %% of %.1f MiB", p->done + 1,
-				     p->files->count, s->shown,
-				     100.0 * (double)done / (double)s->size,
+			log_progress("%zu of %zu, %s: %3.0f %% of %.1f MiB", p->done + 1, count,
+				     s->shown, 100.0 * (double)done / (double)s->size,
 				     (double)s->size / (double)MIB);
 		else
-			log_progress("%zu of %zu, %s: its table is being built", p->done + 1,
-				     p->files->count, s->shown);
+			log_progress("%zu of %zu, %s: its table is being built", p->done + 1, count,
+				     s->shown);
 	}
 	pthread_mutex_unlock(&p->lock);
 }
