@@ -157,6 +157,8 @@ static int parse(int argc, char **argv, const struct command *self, struct conve
 				return ERR_USAGE;
 		}
 	}
+	if (o->view.json && o->to && strcmp(o->to, "json") != 0)
+		return command_usage(self, "--json is --to json, and --to says another", err);
 	if (o->view.json)
 		o->to = "json";
 	if (optind < argc && o->out)
@@ -205,6 +207,11 @@ static int run_merge(int argc, char **argv, struct err *err)
 	return run(argc, argv, &cmd_merge, "pprof", err);
 }
 
+#define CONVERT_HELP                                                                   \
+	"  --title TEXT       the profile's name in formats that show one\n"           \
+	"  --marks            folded: _[k] behind kernel frames, _[i] behind inlined " \
+	"calls\n" VIEW_HELP_JSON("the same as --to json")
+
 const struct command cmd_convert = {
 	.name = "convert",
 	.run = run_convert,
@@ -226,10 +233,7 @@ const struct command cmd_convert = {
 		"of " OTLP_VERSION "\n"
 		"\n"
 		"  -o OUT             where to write; - is standard output\n"
-		"  --to FORMAT        one of the names above\n"
-		"  --title TEXT       the profile's name in formats that show one\n"
-		"  --marks            folded: _[k] behind kernel frames, _[i] behind inlined "
-		"calls\n" VIEW_HELP,
+		"  --to FORMAT        one of the names above\n" CONVERT_HELP,
 };
 
 const struct command cmd_merge = {
@@ -240,8 +244,9 @@ const struct command cmd_merge = {
 		"\n"
 		"Adds up profiles of any format that is read, with labels, modules and comments, "
 		"and\n"
-		"writes one pprof file. Options are those of `convert`; --to FORMAT writes "
-		"another.\n"
+		"writes one pprof file. Options are those of `convert`.\n"
 		"\n"
-		"  -o OUT             where to write; - is standard output\n" VIEW_HELP,
+		"  -o OUT             where to write; - is standard output\n"
+		"  --to FORMAT        another format, by its name in `convert "
+		"--help`\n" CONVERT_HELP,
 };

@@ -22,7 +22,12 @@ int output_file_open(struct output_file *f, const char *path, struct err *err)
 		return err_set(err, ERR_UNSUPPORTED,
 			       "%s: not a regular file (- is standard output)", path);
 	f->path = strdup(path);
-	if (!f->path || asprintf(&f->temporary, "%s.XXXXXX", path) < 0) {
+	f->target = realpath(path, NULL);
+	if (!f->target && lstat(path, &st) == 0)
+		return err_set(err, ERR_UNSUPPORTED, "%s: a link to what is not there", path);
+	if (!f->target)
+		f->target = strdup(path);
+	if (!f->path || !f->target || asprintf(&f->temporary, "%s.XXXXXX", f->target) < 0) {
 		f->temporary = NULL;
 		return err_set(err, ERR_MEMORY, "%s: out of memory", path);
 	}
@@ -62,7 +67,7 @@ int output_file_commit(struct output_file *f, struct err *err)
 {
 	if (!f->path)
 		return 0;
-	if (fsync(f->fd) || rename(f->temporary, f->path))
+	if (fsync(f->fd) || rename(f->temporary, f->target))
 		return err_sys(err, errno, "%s", f->path);
 	free(f->temporary);
 	f->temporary = NULL;
@@ -77,5 +82,6 @@ void output_file_done(struct output_file *f)
 		close(f->fd);
 	free(f->temporary);
 	free(f->path);
+	free(f->target);
 	*f = (struct output_file)OUTPUT_FILE_NONE;
 }

@@ -3,7 +3,8 @@
 #define RAWSTACK_OUTPUT_FILE_H
 /*
  * The file that -o names, written whole or not at all: what was there stays when the disk is full
- * or the program ends early. "-" is standard output. It gets the mode that umask leaves.
+ * or the program ends early. "-" is standard output. It gets the mode that umask leaves. A symbolic
+ * link stays one: what it points to is written, and must be there.
  */
 #include "base.h"
 #include "err.h"
@@ -11,6 +12,7 @@
 struct output_file {
 	int fd;
 	char *path, *temporary; /* NULL: standard output */
+	char *target;           /* what path is when links were followed */
 };
 
 #define OUTPUT_FILE_NONE \
@@ -18,8 +20,8 @@ struct output_file {
 		.fd = -1 \
 	}
 
-/* ERR_UNSUPPORTED when there is something that is not a regular file; ERR_IO. `path` is borrowed
- * until the end. */
+/* ERR_UNSUPPORTED when there is something that is not a regular file, or a link to nothing;
+ * ERR_IO. */
 int output_file_open(struct output_file *f, const char *path, struct err *err) _must_check_;
 
 /* A text_out_fn for a struct output_file. */

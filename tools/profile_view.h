@@ -33,9 +33,10 @@ enum {
 		"json", no_argument, NULL, VIEW_JSON                    \
 	}
 
-#define VIEW_HELP                                                 \
+#define VIEW_HELP_JSON(what)                                      \
 	"  --value TYPE       what to weigh: samples, cpu, ...\n" \
-	"  --json             one object per line\n" FILTER_HELP
+	"  --json             " what "\n" FILTER_HELP
+#define VIEW_HELP VIEW_HELP_JSON("one object per line")
 
 void profile_view_init(struct profile_view *v);
 void profile_view_done(struct profile_view *v);
