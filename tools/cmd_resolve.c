@@ -27,6 +27,7 @@ struct resolve_options {
 	bool drop_in; /* called as addr2line, or with its letters */
 	bool mangled, demangled, no_cache;
 	bool filter, kernel, source, links;
+	bool styled; /* the style was asked for */
 };
 
 static int parse_style(const char *text, enum resolve_style *ret, struct err *err)
@@ -79,8 +80,14 @@ static int check_filter(const struct resolve_options *o, int address_count, stru
 {
 	if (o->build_id || o->name || o->server)
 		return command_usage(&cmd_resolve, "--filter reads files of this machine", err);
-	if (address_count || o->section || o->drop_in || o->style != RESOLVE_TEXT)
+	if (address_count || o->section || o->drop_in || o->style != RESOLVE_TEXT || o->file_off ||
+	    o->source)
 		return command_usage(&cmd_resolve, "--filter copies a log, and nothing else", err);
+	if (o->kernel || o->label_count)
+		return command_usage(&cmd_resolve,
+				     "--kernel and --label are not for --filter, which names the "
+				     "kernel's addresses anyway",
+				     err);
 	return 0;
 }
 
@@ -123,6 +130,10 @@ static int check(struct resolve_options *o, int address_count, struct err *err)
 
 	if (o->filter)
 		return check_filter(o, address_count, err);
+	if (o->drop_in && o->styled && o->style != RESOLVE_GNU)
+		return command_usage(&cmd_resolve,
+				     "--output-style and --json are not for addr2line's letters",
+				     err);
 	if (o->drop_in && !o->build_id && !o->file_count && !o->name && !o->pid && !o->kernel)
 		o->files[o->file_count++] = "a.out"; /* as every binutil */
 	rc = check_source(o, err);
@@ -265,9 +276,11 @@ static int parse(int argc, char **argv, struct resolve_options *o, struct err *e
 		case OPT_STYLE:
 			if (parse_style(optarg, &o->style, err))
 				return ERR_USAGE;
+			o->styled = true;
 			break;
 		case OPT_JSON:
 			o->style = RESOLVE_JSON;
+			o->styled = true;
 			break;
 		case OPT_NO_DEMANGLE:
 			o->mangled = true;

@@ -92,10 +92,11 @@ static bool kernel_frame(const struct scan *s, size_t start, size_t plus, size_t
 	uint64_t size;
 	size_t end = hex(s, at + 3, &size), next = skip_space(s, end), close;
 	/* "0010:do_exit": the segment stands before the name. */
-	const char *colon = memrchr(s->p + start, ':', plus - start);
+	const char *colon;
 
 	if (end == at + 3 || start == plus)
 		return false;
+	colon = memrchr(s->p + start, ':', plus - start);
 	if (colon)
 		start = (size_t)(colon + 1 - s->p);
 	*ret = (struct log_frame){
@@ -127,9 +128,12 @@ static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t e
 	size_t start = open, next;
 	uint64_t pc;
 
+	/* Before the way back, so that only a frame that is one pays for it. */
+	if (end >= s->len || s->p[end] != ')')
+		return false;
 	while (start > floor && !is_space(s->p[start - 1]))
 		start--;
-	if (start == open || end >= s->len || s->p[end] != ')')
+	if (start == open)
 		return false;
 	ret->module = text(s, start, open);
 	ret->symbol = text(s, open + 1, plus);
@@ -142,8 +146,10 @@ static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t e
 	return true;
 }
 
-/* A frame around the '+' at `plus`; `floor`: where the one before ended. */
-static bool plus_frame(const struct scan *s, size_t plus, size_t floor, struct log_frame *ret)
+/* A frame around the '+' at `plus`; `floor`: where the one before ended, `word`: where what stands
+ * right before the '+' begins. */
+static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t word,
+		       struct log_frame *ret)
 {
 	size_t at = skip_space(s, plus + 1), word_end = plus, start, end;
 	bool spaced = at > plus + 1;
@@ -156,7 +162,8 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, struct l
 		return false;
 	while (spaced && word_end > floor && is_space(s->p[word_end - 1]))
 		word_end--;
-	start = word_start(s, word_end, floor);
+	/* Blanks end words, so going back over one happens once for each of them. */
+	start = spaced ? word_start(s, word_end, floor) : word;
 	*ret = (struct log_frame){.address = offset, .end = end};
 	if (!spaced && is(s, end, "/0x"))
 		return kernel_frame(s, start, plus, end, offset, ret);
@@ -196,20 +203,22 @@ static bool bare_frame(const struct scan *s, size_t at, struct log_frame *ret)
 size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG_FRAMES_MAX])
 {
 	struct scan s = {line, len};
-	size_t count = 0, floor = 0;
+	size_t count = 0, floor = 0, word = 0;
 
 	for (size_t at = 0; at < len && count < LOG_FRAMES_MAX; at++) {
 		struct log_frame *f = &frames[count];
 		bool found = false;
 
 		if (line[at] == '+')
-			found = plus_frame(&s, at, floor, f);
+			found = plus_frame(&s, at, floor, word, f);
 		else if (line[at] == '[' || is(&s, at, "pc=0x"))
 			found = bare_frame(&s, at, f);
+		if (is_break(line[at]))
+			word = at + 1;
 		if (!found)
 			continue;
 		count++;
-		floor = f->end;
+		floor = word = f->end;
 		at = f->end - 1;
 	}
 	return count;

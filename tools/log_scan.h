@@ -12,7 +12,8 @@
  *	RIP: 0010:do_exit+0x12/0x40 [ext4]          Linux
  *	[0x55d7c4f1a139]  [<ffffffff81000010>]  pc=0x4805a1   bare: of the process, also Go's
  *
- * Knows no files and resolves nothing. What is found points into the line.
+ * Knows no files and resolves nothing. What is found points into the line. The time is
+ * proportional to the line's length, whatever it holds.
  */
 #include "base.h"
 

@@ -142,14 +142,16 @@ static bool add_place(struct log_filter *f, struct places *all, const struct log
 	return true;
 }
 
-static bool scan_lines(struct log_filter *f, struct places *all, const char *text, size_t len)
+/* The lines from `at` on. */
+static bool scan_lines(struct log_filter *f, struct places *all, const char *text, size_t at,
+		       size_t len)
 {
 	struct log_frame frames[LOG_FRAMES_MAX];
 
-	for (size_t at = 0; at < len;) {
+	while (at < len) {
 		const char *newline = memchr(text + at, '\n', len - at);
 		size_t line_len = newline ? (size_t)(newline - text) - at : len - at;
-		size_t count = log_scan(text + at, line_len, frames);
+		size_t count = line_len > LOG_LINE_MAX ? 0 : log_scan(text + at, line_len, frames);
 
 		for (size_t i = 0; i < count; i++)
 			if (!add_place(f, all, &frames[i], at))
@@ -188,10 +190,12 @@ static int print_lines(struct log_filter *f, const struct places *all, const cha
 	return stdout_flush(err);
 }
 
-static int give_lines(struct log_filter *f, const char *text, size_t len, struct err *err)
+/* The first `skip` bytes are of a line that is too long. */
+static int give_lines(struct log_filter *f, const char *text, size_t skip, size_t len,
+		      struct err *err)
 {
 	struct places all = {0};
-	int rc = scan_lines(f, &all, text, len)
+	int rc = scan_lines(f, &all, text, skip, len)
 			 ? module_set_prepare(&f->modules, err)
 			 : err_set(err, ERR_MEMORY, "resolve: out of memory");
 
@@ -204,11 +208,12 @@ static int give_lines(struct log_filter *f, const char *text, size_t len, struct
 int resolve_log(struct log_filter *f, int fd, struct err *err)
 {
 	_cleanup_(buf_done) struct buf in = BUF_INIT(LOG_LINE_MAX + CHUNK);
+	bool inside = false; /* of a line that is too long, and partly given out */
 	int rc = 0;
 
 	while (!rc) {
-		uint8_t *room = buf_extend(&in, CHUNK), *newline;
-		size_t len;
+		uint8_t *room = buf_extend(&in, CHUNK), *newline, *first;
+		size_t len, skip;
 		ssize_t n;
 
 		if (!room)
@@ -226,7 +231,10 @@ int resolve_log(struct log_filter *f, int fd, struct err *err)
 		if (n == 0 || (!len && in.len > LOG_LINE_MAX))
 			len = in.len;
 		if (len) {
-			rc = give_lines(f, (const char *)in.p, len, err);
+			first = memchr(in.p, '\n', len);
+			skip = !inside ? 0 : first ? (size_t)(first - in.p) + 1 : len;
+			inside = !newline;
+			rc = give_lines(f, (const char *)in.p, skip, len, err);
 			memmove(in.p, in.p + len, in.len - len);
 			in.len -= len;
 		}
