@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "perf_script.h"
+#include "perf_script_head.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -34,19 +35,10 @@ struct reader {
 	uint64_t first_us, last_us;
 };
 
-/* The head of a sample. */
-struct head {
-	struct profile_text comm, event, frame; /* frame: what stands behind, if anything */
-	uint64_t pid, tid, time_us, period;
-	bool has_pid, has_time, has_period;
-};
-
 static int damaged(const struct reader *r, const char *what)
 {
 	return err_set(r->err, ERR_DATA, "perf script: line %zu: %s", r->line, what);
 }
-
-/* --- words ----------------------------------------------------------------------------------- */
 
 static bool next_line(struct reader *r, struct profile_text *ret)
 {
@@ -63,133 +55,6 @@ static bool next_line(struct reader *r, struct profile_text *ret)
 	if (ret->len && ret->p[ret->len - 1] == '\r')
 		ret->len--;
 	return true;
-}
-
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
-static struct profile_text trim(struct profile_text t)
-{
-	while (t.len && is_space(t.p[0])) {
-		t.p++;
-		t.len--;
-	}
-	while (t.len && is_space(t.p[t.len - 1]))
-		t.len--;
-	return t;
-}
-
-/* Takes the first word off *rest; an empty one at the end. */
-static struct profile_text word(struct profile_text *rest)
-{
-	struct profile_text w;
-
-	*rest = trim(*rest);
-	w = (struct profile_text){rest->p, 0};
-	while (w.len < rest->len && !is_space(w.p[w.len]))
-		w.len++;
-	rest->p += w.len;
-	rest->len -= w.len;
-	return w;
-}
-
-/* All of the word is a number in this base (10 or 16) below 2^64. */
-static bool number(struct profile_text w, unsigned int base, uint64_t *ret)
-{
-	uint64_t v = 0;
-
-	for (size_t i = 0; i < w.len; i++) {
-		unsigned int c = (unsigned char)w.p[i], digit = 99;
-
-		if (c >= '0' && c <= '9')
-			digit = c - '0';
-		else if (c >= 'a' && c <= 'f')
-			digit = c - 'a' + 10;
-		if (digit >= base || !CHECKED_MUL(v, base, &v) || !CHECKED_ADD(v, digit, &v))
-			return false;
-	}
-	*ret = v;
-	return w.len > 0;
-}
-
-/* "4711" is a thread, "4711/4712" a process and a thread. */
-static bool parse_ids(struct profile_text w, struct head *h)
-{
-	const char *slash = memchr(w.p, '/', w.len);
-	struct profile_text left = {w.p, slash ? (size_t)(slash - w.p) : 0}, right = w;
-
-	if (slash)
-		right = (struct profile_text){slash + 1, w.len - left.len - 1};
-	h->has_pid = slash && number(left, 10, &h->pid);
-	return number(right, 10, &h->tid) && (!slash || h->has_pid);
-}
-
-/* "13795.288363:" */
-static bool parse_time(struct profile_text w, uint64_t *ret_us)
-{
-	const char *dot = memchr(w.p, '.', w.len);
-	uint64_t s, part, scale = 1000000;
-	struct profile_text left, right;
-
-	if (!dot || w.p[w.len - 1] != ':')
-		return false;
-	left = (struct profile_text){w.p, (size_t)(dot - w.p)};
-	right = (struct profile_text){dot + 1, w.len - left.len - 2};
-	if (right.len > 6) /* nanoseconds with --ns */
-		right.len = 6;
-	if (!number(left, 10, &s) || !number(right, 10, &part) || !CHECKED_MUL(s, scale, &s))
-		return false;
-	for (size_t i = right.len; i < 6; i++)
-		part *= 10;
-	return CHECKED_ADD(s, part, ret_us);
-}
-
-/* Flags (".....") and the cpu ("[001]") may stand between the ids and the time. */
-static bool is_filler(struct profile_text w)
-{
-	return (w.len > 2 && w.p[0] == '[' && w.p[w.len - 1] == ']') ||
-	       (w.len == 5 && memchr(w.p, '.', 5) && !memchr(w.p, ':', 5));
-}
-
-/* What follows the ids: [cpu] time: period event: ... */
-static bool parse_behind_ids(struct profile_text rest, struct head *h)
-{
-	struct profile_text w = word(&rest);
-
-	while (w.len && is_filler(w))
-		w = word(&rest);
-	h->has_time = parse_time(w, &h->time_us);
-	if (h->has_time)
-		w = word(&rest);
-	h->has_period = number(w, 10, &h->period);
-	if (h->has_period)
-		w = word(&rest);
-	if (w.len < 2 || w.p[w.len - 1] != ':')
-		return false;
-	h->event = (struct profile_text){w.p, w.len - 1};
-	h->frame = trim(rest);
-	return true;
-}
-
-/* A thread's name may hold anything: the ids are the first word behind it that fits the rest. */
-static bool parse_head(struct profile_text line, struct head *h)
-{
-	struct profile_text rest = trim(line), w;
-	const char *start = rest.p;
-
-	w = word(&rest);
-	while (w.len) {
-		struct profile_text before =
-			trim((struct profile_text){start, (size_t)(rest.p - start)});
-
-		w = word(&rest);
-		*h = (struct head){.comm = before};
-		if (w.len && parse_ids(w, h) && parse_behind_ids(rest, h))
-			return true;
-	}
-	return false;
 }
 
 /* --- frames ---------------------------------------------------------------------------------- */
@@ -217,7 +82,7 @@ static bool split_object(struct profile_text *name, struct profile_text *object)
 		if (depth)
 			continue;
 		*object = (struct profile_text){name->p + i + 1, name->len - i - 2};
-		*name = trim((struct profile_text){name->p, i});
+		*name = perf_script_trim((struct profile_text){name->p, i});
 		return true;
 	}
 	return false;
@@ -233,7 +98,8 @@ static struct profile_text without_offset(struct profile_text name)
 
 		if (name.p[i] != '+')
 			continue;
-		if (hex.len > 2 && memcmp(hex.p, "0x", 2) == 0 && number(cut_front(hex, 2), 16, &v))
+		if (hex.len > 2 && memcmp(hex.p, "0x", 2) == 0 &&
+		    perf_script_number(cut_front(hex, 2), 16, &v))
 			name.len = i;
 		break;
 	}
@@ -292,14 +158,14 @@ static int end_location(struct reader *r)
 static int read_frame(struct reader *r, struct profile_text line)
 {
 	struct profile_text name = line, object = {"", 0};
-	struct profile_text w = word(&name);
+	struct profile_text w = perf_script_word(&name);
 	uint64_t address;
 	struct call c;
 	int rc = 0;
 
-	if (!number(w, 16, &address))
+	if (!perf_script_number(w, 16, &address))
 		return damaged(r, "neither a frame nor an empty line");
-	name = trim(name);
+	name = perf_script_trim(name);
 	split_object(&name, &object);
 	name = without_offset(name);
 	if (r->whole || address != r->address)
@@ -323,13 +189,14 @@ static int read_frame(struct reader *r, struct profile_text line)
 /* "  mixer.cpp:9" below a frame */
 static bool read_srcline(struct reader *r, struct profile_text line)
 {
-	struct profile_text t = trim(line);
+	struct profile_text t = perf_script_trim(line);
 	size_t colon = t.len;
 	uint64_t v;
 
 	while (colon && t.p[colon - 1] != ':')
 		colon--;
-	if (colon < 2 || !r->call_count || !number(cut_front(t, colon), 10, &v) || v > UINT32_MAX)
+	if (colon < 2 || !r->call_count || !perf_script_number(cut_front(t, colon), 10, &v) ||
+	    v > UINT32_MAX)
 		return false;
 	r->calls[r->call_count - 1].file = profile_string(r->p, t.p, colon - 1);
 	r->calls[r->call_count - 1].line = (uint32_t)v;
@@ -350,15 +217,16 @@ static bool is_clock(struct profile_text event)
 }
 
 /* ":4711" is what perf writes for a thread whose name it does not know. */
-static bool is_name(const struct head *h)
+static bool is_name(const struct perf_script_head *h)
 {
 	uint64_t id;
 
-	return !(h->comm.len > 1 && h->comm.p[0] == ':' && number(cut_front(h->comm, 1), 10, &id) &&
+	return !(h->comm.len > 1 && h->comm.p[0] == ':' &&
+		 perf_script_number(cut_front(h->comm, 1), 10, &id) &&
 		 (id == h->tid || id == h->pid));
 }
 
-static uint32_t labels_of(struct reader *r, const struct head *h)
+static uint32_t labels_of(struct reader *r, const struct perf_script_head *h)
 {
 	struct profile_label labels[3] = {0};
 	size_t n = 0;
@@ -376,7 +244,7 @@ static uint32_t labels_of(struct reader *r, const struct head *h)
 	return profile_add_labels(r->p, labels, n);
 }
 
-static int begin_sample(struct reader *r, const struct head *h)
+static int begin_sample(struct reader *r, const struct perf_script_head *h)
 {
 	uint64_t period = h->has_period ? h->period : 1;
 
@@ -404,15 +272,15 @@ static int end_sample(struct reader *r)
 }
 
 /* Whether what stands behind the event is a frame; tracepoints print their fields there. */
-static bool frame_behind(const struct head *h)
+static bool frame_behind(const struct perf_script_head *h)
 {
-	struct profile_text rest = h->frame, w = word(&rest);
+	struct profile_text rest = h->frame, w = perf_script_word(&rest);
 	uint64_t address;
 
-	return number(w, 16, &address) && h->frame.p[h->frame.len - 1] == ')';
+	return perf_script_number(w, 16, &address) && h->frame.p[h->frame.len - 1] == ')';
 }
 
-static int read_sample(struct reader *r, struct head *h)
+static int read_sample(struct reader *r, struct perf_script_head *h)
 {
 	struct profile_text line;
 	bool stack_follows;
@@ -423,7 +291,7 @@ static int read_sample(struct reader *r, struct head *h)
 	stack_follows = !h->frame.len;
 	rc = begin_sample(r, h);
 	while (!rc && stack_follows && next_line(r, &line)) {
-		if (!trim(line).len)
+		if (!perf_script_trim(line).len)
 			break;
 		if (!read_srcline(r, line))
 			rc = read_frame(r, line);
@@ -431,7 +299,7 @@ static int read_sample(struct reader *r, struct head *h)
 	return rc ? rc : end_sample(r);
 }
 
-static void note_sample(struct reader *r, const struct head *h)
+static void note_sample(struct reader *r, const struct perf_script_head *h)
 {
 	struct profile_text line;
 
@@ -443,21 +311,21 @@ static void note_sample(struct reader *r, const struct head *h)
 	r->events_differ |= !same_text(h->event, r->event);
 	if (frame_behind(h))
 		return;
-	while (next_line(r, &line) && trim(line).len)
+	while (next_line(r, &line) && perf_script_trim(line).len)
 		continue;
 }
 
 static int walk(struct reader *r, bool note)
 {
 	struct profile_text line;
-	struct head h;
+	struct perf_script_head h;
 	int rc = 0;
 
 	r->line = 0;
 	while (!rc && next_line(r, &line)) {
-		if (!trim(line).len || trim(line).p[0] == '#')
+		if (!perf_script_trim(line).len || perf_script_trim(line).p[0] == '#')
 			continue;
-		if (!parse_head(line, &h))
+		if (!perf_script_head_parse(line, &h))
 			return damaged(r, "not the head of a sample (thread, id, time, event)");
 		if (note)
 			note_sample(r, &h);
@@ -471,13 +339,13 @@ bool perf_script_is(const void *text, size_t len)
 {
 	struct reader r = {.at = text, .end = (const char *)text + len};
 	struct profile_text line;
-	struct head h;
+	struct perf_script_head h;
 
 	while (next_line(&r, &line)) {
-		if (!trim(line).len || trim(line).p[0] == '#')
+		if (!perf_script_trim(line).len || perf_script_trim(line).p[0] == '#')
 			continue;
 		return line.len < LIMIT_STRING_LEN && !memchr(line.p, 0, line.len) &&
-		       parse_head(line, &h);
+		       perf_script_head_parse(line, &h);
 	}
 	return false;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A spool directory made of the input, read to its end twice and acknowledged, then packed and read
- * again. The first byte says what the rest is: a segment file as it is (0); the blocks of a packed
- * one (0xff), {u32 raw_len, u32 block_len}, then each {u16 len, bytes}, with a header and checksums
- * made here; or (other) the records of one, each {u8 type, u16 len, payload}, likewise, so that
- * what lies behind the checksums is reached.
+ * A spool directory made of the input, read to its end twice, each batch made a profile, and
+ * acknowledged, then packed and read again. The first byte says what the rest is: a segment file as
+ * it is (0); the blocks of a packed one (0xff), {u32 raw_len, u32 block_len}, then each {u16 len,
+ * bytes}, with a header and checksums made here; or (other) the records of one, each {u8 type, u16
+ * len, payload}, likewise, so that what lies behind the checksums is reached.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "crc32c.h"
 #include "memory_io.h"
 #include "spool.h"
+#include "spool_profile.h"
 #include "spool_segment.h"
 #include "spool_squeeze.h"
 
@@ -101,6 +102,23 @@ static void check(const struct spool_batch *b)
 		assert(b->strings[i].p && b->strings[i].len <= LIMIT_PATH_LEN);
 }
 
+/* As a profile, which is what tools and the shipper make of a batch, it weighs the same. */
+static void convert(const struct spool_batch *b)
+{
+	struct spool_profile p;
+	uint64_t before = 0, after = 0;
+	struct err err;
+
+	if (spool_profile_begin(&p, b, &err) || spool_profile_end(&p, &err))
+		abort();
+	for (size_t i = 0; i < b->sample_count; i++)
+		before += b->samples[i].weight;
+	for (uint32_t i = 0; i < p.profile.samples.count; i++)
+		after += (uint64_t)profile_values(&p.profile, i)[0];
+	assert(before == after);
+	spool_profile_done(&p);
+}
+
 static size_t read_all(struct spool_reader *r, bool ack)
 {
 	struct spool_batch b;
@@ -108,6 +126,7 @@ static size_t read_all(struct spool_reader *r, bool ack)
 
 	while (spool_reader_next(r, 7, &b, NULL) == 1) {
 		check(&b);
+		convert(&b);
 		count += b.sample_count;
 		if (ack)
 			spool_reader_ack(r, &b, NULL);
