@@ -9,25 +9,12 @@
 #include <string.h>
 
 #include "demangle.h"
-#include "profile_filter.h"
+#include "profile_edit.h"
 
 /* A stack that is gone, in the memo; PROFILE_NONE: not edited yet. */
 #define DROPPED (PROFILE_NONE - 1)
 
-struct edit {
-	struct profile_filter *f;
-	const struct profile *from;
-	struct profile *into;
-	uint32_t *strings, *modules, *functions; /* by row of from: row of into */
-	uint32_t *stacks, *stack_tags;           /* by stack of from: stack and label set of into */
-	struct view_frame *frames;
-	size_t count, cap;
-	struct profile_label tags[LIMIT_PROFILE_LABELS];
-	int64_t priorities[LIMIT_PROFILE_LABELS];
-	size_t tag_count;
-};
-
-static void edit_done(struct edit *e)
+static void edit_done(struct profile_edit *e)
 {
 	free(e->strings);
 	free(e->modules);
@@ -46,7 +33,7 @@ static uint32_t *new_map(size_t count)
 	return map;
 }
 
-static uint32_t map_string(struct edit *e, uint32_t id)
+static uint32_t map_string(struct profile_edit *e, uint32_t id)
 {
 	if (e->strings[id] == PROFILE_NONE) {
 		struct profile_text t = profile_text(e->from, id);
@@ -56,7 +43,7 @@ static uint32_t map_string(struct edit *e, uint32_t id)
 	return e->strings[id];
 }
 
-static uint32_t map_module(struct edit *e, uint32_t id)
+static uint32_t map_module(struct profile_edit *e, uint32_t id)
 {
 	if (id != PROFILE_NONE && e->modules[id] == PROFILE_NONE) {
 		struct profile_module m = e->from->modules[id];
@@ -69,7 +56,7 @@ static uint32_t map_module(struct edit *e, uint32_t id)
 }
 
 /* The name as asked for; of functions that have one from the linker only. */
-static uint32_t shown_name(struct edit *e, const struct profile_function *f)
+static uint32_t shown_name(struct profile_edit *e, const struct profile_function *f)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
 	struct profile_text t = profile_text(e->from, f->system_name);
@@ -83,7 +70,7 @@ static uint32_t shown_name(struct edit *e, const struct profile_function *f)
 	return profile_string(e->into, out.p, out.len);
 }
 
-static uint32_t map_function(struct edit *e, uint32_t id)
+static uint32_t map_function(struct profile_edit *e, uint32_t id)
 {
 	if (e->functions[id] == PROFILE_NONE) {
 		struct profile_function f = profile_function(e->from, id);
@@ -96,7 +83,7 @@ static uint32_t map_function(struct edit *e, uint32_t id)
 	return e->functions[id];
 }
 
-static bool put(struct edit *e, struct view_frame f)
+static bool put(struct profile_edit *e, struct view_frame f)
 {
 	if (!grow_array((void **)&e->frames, &e->cap, e->count + 1, sizeof(*e->frames),
 			LIMIT_PROFILE_FRAMES)) {
@@ -107,7 +94,7 @@ static bool put(struct edit *e, struct view_frame f)
 	return true;
 }
 
-static void unfold(struct edit *e, uint32_t stack)
+static void unfold(struct profile_edit *e, uint32_t stack)
 {
 	const uint32_t *locations;
 	size_t count;
@@ -134,146 +121,9 @@ static void unfold(struct edit *e, uint32_t stack)
 	}
 }
 
-/* --- schemas --------------------------------------------------------------------------------- */
-
-static bool is_under(struct edit *e, struct frame_match *m, size_t at)
-{
-	for (size_t i = at + 1; i < e->count; i++)
-		if (frame_match(m, e->into, &e->frames[i]))
-			return true;
-	return false;
-}
-
-static bool rule_matches(struct edit *e, struct schema_rule *r, size_t at)
-{
-	if ((r->where == SCHEMA_LEAF && at != 0) || (r->where == SCHEMA_ROOT && at + 1 != e->count))
-		return false;
-	return frame_match(&r->match, e->into, &e->frames[at]) &&
-	       !(frame_match_is_set(&r->not_under) && is_under(e, &r->not_under, at));
-}
-
-static bool any_matches(struct edit *e, struct schema_rule *r)
-{
-	for (size_t i = 0; i < e->count; i++)
-		if (rule_matches(e, r, i))
-			return true;
-	return false;
-}
-
-static void tag(struct edit *e, const struct schema_rule *r)
-{
-	struct profile_label l = {.key = profile_cstr(e->into, r->key),
-				  .text = profile_cstr(e->into, r->text)};
-
-	for (size_t i = 0; i < e->tag_count; i++) {
-		if (e->tags[i].key != l.key)
-			continue;
-		if (r->priority > e->priorities[i]) {
-			e->tags[i] = l;
-			e->priorities[i] = r->priority;
-		}
-		return;
-	}
-	if (e->tag_count < ARRAY_LEN(e->tags)) {
-		e->priorities[e->tag_count] = r->priority;
-		e->tags[e->tag_count++] = l;
-	}
-}
-
-/* The frame's function under another name, in the same file. */
-static void name_frame(struct edit *e, struct view_frame *frame, const void *name, size_t len)
-{
-	struct profile_function f = {0};
-
-	if (frame->function != PROFILE_NONE)
-		f = profile_function(e->into, frame->function);
-	f.name = f.system_name = profile_string(e->into, name, len);
-	frame->function = profile_add_function(e->into, &f);
-}
-
-static void rename_frame(struct edit *e, const struct schema_rule *r, struct view_frame *frame)
-{
-	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN * 4);
-	struct profile_text t = {"", 0};
-
-	if (frame->function != PROFILE_NONE)
-		t = profile_text(e->into, profile_function(e->into, frame->function).name);
-	if (r->action == SCHEMA_MARK) {
-		buf_append(&out, t.p, t.len);
-		buf_printf(&out, " {%s}", r->text);
-	} else if (!text_match_replace(&r->match.function, t.p, t.len, r->text, &out)) {
-		buf_str(&out, r->text);
-	}
-	if (!out.failed)
-		name_frame(e, frame, out.p, out.len);
-}
-
-/* The outermost of a run of frames stays. */
-static void collapse(struct edit *e, struct schema_rule *r)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < e->count; i++) {
-		bool here = rule_matches(e, r, i);
-		bool next = here && i + 1 < e->count && rule_matches(e, r, i + 1);
-
-		if (next)
-			continue;
-		e->frames[kept] = e->frames[i];
-		if (here && r->text)
-			name_frame(e, &e->frames[kept], r->text, strlen(r->text));
-		kept++;
-	}
-	e->count = kept;
-}
-
-static void drop_frames(struct edit *e, struct schema_rule *r)
-{
-	size_t kept = 0, count = e->count;
-
-	for (size_t i = 0; i < count; i++)
-		if (!rule_matches(e, r, i))
-			e->frames[kept++] = e->frames[i];
-	e->count = kept;
-	if (!kept && count) {
-		static const char text[] = "[all frames dropped]";
-		struct view_frame f = {
-			.location = PROFILE_NONE, .function = PROFILE_NONE, .module = PROFILE_NONE};
-
-		name_frame(e, &f, text, sizeof(text) - 1);
-		put(e, f);
-	}
-}
-
-/* False: the stack is dropped. */
-static bool apply_rule(struct edit *e, struct schema_rule *r)
-{
-	switch (r->action) {
-	case SCHEMA_TAG:
-		if (any_matches(e, r))
-			tag(e, r);
-		break;
-	case SCHEMA_MARK:
-	case SCHEMA_RENAME:
-		for (size_t i = 0; i < e->count; i++)
-			if (rule_matches(e, r, i))
-				rename_frame(e, r, &e->frames[i]);
-		break;
-	case SCHEMA_COLLAPSE:
-		collapse(e, r);
-		break;
-	case SCHEMA_DROP_FRAME:
-		drop_frames(e, r);
-		break;
-	case SCHEMA_DROP_STACK:
-		return !any_matches(e, r);
-	}
-	return true;
-}
-
 /* --- pprof's options ------------------------------------------------------------------------- */
 
-static bool has(struct edit *e, struct frame_match *m)
+static bool has(struct profile_edit *e, struct frame_match *m)
 {
 	for (size_t i = 0; i < e->count; i++)
 		if (frame_match(m, e->into, &e->frames[i]))
@@ -281,7 +131,7 @@ static bool has(struct edit *e, struct frame_match *m)
 	return false;
 }
 
-static void keep_frames(struct edit *e, struct frame_match *m, bool matching)
+static void keep_frames(struct profile_edit *e, struct frame_match *m, bool matching)
 {
 	size_t kept = 0;
 
@@ -292,13 +142,13 @@ static void keep_frames(struct edit *e, struct frame_match *m, bool matching)
 }
 
 /* Callers of the outermost match go; without one all. */
-static void show_from(struct edit *e, struct frame_match *m)
+static void show_from(struct profile_edit *e, struct frame_match *m)
 {
 	while (e->count && !frame_match(m, e->into, &e->frames[e->count - 1]))
 		e->count--;
 }
 
-static bool choose(struct edit *e)
+static bool choose(struct profile_edit *e)
 {
 	struct profile_filter *f = e->f;
 
@@ -315,7 +165,7 @@ static bool choose(struct edit *e)
 
 /* --- groups ---------------------------------------------------------------------------------- */
 
-static void group_name(struct edit *e, const struct view_frame *frame, struct buf *out)
+static void group_name(struct profile_edit *e, const struct view_frame *frame, struct buf *out)
 {
 	struct profile_text file = {"", 0}, path = {"", 0};
 
@@ -337,7 +187,7 @@ static void group_name(struct edit *e, const struct view_frame *frame, struct bu
 }
 
 /* Frames become what they are grouped by; equal ones beside each other are one. */
-static void group(struct edit *e)
+static void group(struct profile_edit *e)
 {
 	size_t kept = 0;
 
@@ -363,7 +213,7 @@ static void group(struct edit *e)
 
 /* --- folding --------------------------------------------------------------------------------- */
 
-static uint32_t fold(struct edit *e)
+static uint32_t fold(struct profile_edit *e)
 {
 	_cleanup_(freep) uint32_t *ids = malloc((e->count + 1) * sizeof(*ids));
 	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
@@ -395,14 +245,14 @@ static uint32_t fold(struct edit *e)
 	return profile_add_stack(e->into, ids, count);
 }
 
-static void edit_stack(struct edit *e, uint32_t stack)
+static void edit_stack(struct profile_edit *e, uint32_t stack)
 {
 	bool kept = true;
 
 	e->tag_count = 0;
 	unfold(e, stack);
 	for (size_t i = 0; kept && i < e->f->schema.count; i++)
-		kept = apply_rule(e, &e->f->schema.rules[i]);
+		kept = profile_edit_rule(e, &e->f->schema.rules[i]);
 	if (kept)
 		kept = choose(e);
 	if (kept)
@@ -435,7 +285,8 @@ static bool label_is(const struct profile *p, const struct profile_label *l,
 			: text_match(&f->match, text.p, text.len);
 }
 
-static bool labels_pass(const struct edit *e, const struct profile_label *labels, size_t count)
+static bool labels_pass(const struct profile_edit *e, const struct profile_label *labels,
+			size_t count)
 {
 	for (size_t i = 0; i < e->f->label_count; i++) {
 		const struct label_filter *f = &e->f->labels[i];
@@ -450,7 +301,7 @@ static bool labels_pass(const struct edit *e, const struct profile_label *labels
 }
 
 /* The sample's labels, then the tags of its stack. */
-static size_t gather_labels(struct edit *e, struct profile_sample s,
+static size_t gather_labels(struct profile_edit *e, struct profile_sample s,
 			    struct profile_label labels[static 2 * LIMIT_PROFILE_LABELS])
 {
 	const struct profile_label *list;
@@ -472,7 +323,8 @@ static size_t gather_labels(struct edit *e, struct profile_sample s,
 }
 
 /* One frame with the value of a label. */
-static uint32_t label_stack(struct edit *e, const struct profile_label *labels, size_t count)
+static uint32_t label_stack(struct profile_edit *e, const struct profile_label *labels,
+			    size_t count)
 {
 	struct profile_text text = {"", 0};
 	struct profile_function f = {0};
@@ -499,7 +351,7 @@ static uint32_t label_stack(struct edit *e, const struct profile_label *labels, 
 	return profile_add_stack(e->into, &location, 1);
 }
 
-static void edit_sample(struct edit *e, uint32_t sample)
+static void edit_sample(struct profile_edit *e, uint32_t sample)
 {
 	struct profile_sample s = profile_sample(e->from, sample);
 	struct profile_label labels[2 * LIMIT_PROFILE_LABELS];
@@ -544,7 +396,7 @@ static void reset_matches(struct profile_filter *f)
 int profile_filter_edit(struct profile_filter *f, const struct profile *from, struct profile *into,
 			struct err *err)
 {
-	_cleanup_(edit_done) struct edit e = {
+	_cleanup_(edit_done) struct profile_edit e = {
 		.f = f,
 		.from = from,
 		.into = into,
