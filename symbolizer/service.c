@@ -96,7 +96,8 @@ static void on_build_ended(void *ctx, const struct build_id *id, bool failed, ui
 	watches_tell(s->watches, &(struct watch_event){*id, failed, generation});
 }
 
-static int open_parts(struct service *s, const struct service_config *config, struct err *err)
+static int open_parts(struct service *s, const struct service_config *config,
+		      struct intern *foreign, struct err *err)
 {
 	struct build_queue_config queue = {.builders = config->builders,
 					   .worker_path = config->worker_path};
@@ -111,6 +112,9 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	if (rc)
 		return rc;
 	rc = store_open(&s->store, kv, config->store_bytes, err);
+	if (rc)
+		return rc;
+	rc = service_formats_check(s, foreign, err);
 	if (rc)
 		return rc;
 	store_fit(s->store, NULL); /* as far as pins let it */
@@ -141,6 +145,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	rc = build_queue_open(&s->queue, &queue, err);
 	if (rc)
 		return rc;
+	service_formats_rebuild(s, foreign);
 	rc = pthread_create(&s->keeper, NULL, keep, s);
 	if (rc)
 		return err_sys(err, rc, "maintenance thread");
@@ -150,6 +155,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 
 int service_open(struct service **ret, const struct service_config *config, struct err *err)
 {
+	struct intern foreign = INTERN_INIT(UINT32_MAX, SIZE_MAX); /* as large as the store */
 	struct service *s = calloc(1, sizeof(*s));
 	int rc;
 
@@ -160,7 +166,8 @@ int service_open(struct service **ret, const struct service_config *config, stru
 		config->maintain_seconds ? config->maintain_seconds : MAINTAIN_SECONDS;
 	pthread_mutex_init(&s->lock, NULL);
 	timed_wait_init(&s->wake);
-	rc = open_parts(s, config, err);
+	rc = open_parts(s, config, &foreign, err);
+	intern_done(&foreign);
 	if (rc) {
 		service_close(s);
 		return rc;

@@ -92,6 +92,11 @@ int store_fit(struct store *s, struct err *err);
 /* 1, or 0 when the id has no table. */
 int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err);
 
+/* A number of the service's own that stays with the store: 1, or 0 when there is none of the name.
+ */
+int store_meta_get(struct store *s, const char *name, uint64_t *ret, struct err *err) _must_check_;
+int store_meta_put(struct store *s, const char *name, uint64_t n, struct err *err) _must_check_;
+
 /* Notes a use, in memory; store_maintain() writes it down. */
 void store_note_used(struct store *s, const struct build_id *id, uint64_t now_ns);
 

@@ -97,6 +97,33 @@ int store_pin(struct store *s, const struct build_id *id, bool pinned, struct er
 	return rc;
 }
 
+int store_meta_get(struct store *s, const char *name, uint64_t *ret, struct err *err)
+{
+	_cleanup_(store_read_endp) struct store_read *r = NULL;
+	struct kv_bytes value;
+	int rc = store_read_begin(s, &r, err);
+
+	if (!rc)
+		rc = s->kv->ops->get(r->kv, KV_META, (struct kv_bytes){name, strlen(name)}, &value,
+				     err);
+	if (rc == 1 && !store_number_decode(value, ret))
+		return err_set(err, ERR_DATA, "the store: '%s' is damaged", name);
+	return rc;
+}
+
+int store_meta_put(struct store *s, const char *name, uint64_t n, struct err *err)
+{
+	uint8_t number[STORE_NUMBER_LEN];
+	struct kv_write write = {KV_META, {name, strlen(name)}, {number, sizeof(number)}};
+	int rc;
+
+	store_number_encode(n, number);
+	pthread_mutex_lock(&s->writer);
+	rc = store_commit(s, &write, 1, sizeof(number), err);
+	pthread_mutex_unlock(&s->writer);
+	return rc;
+}
+
 void store_note_used(struct store *s, const struct build_id *id, uint64_t now_ns)
 {
 	uint32_t i;

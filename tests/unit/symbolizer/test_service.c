@@ -15,6 +15,7 @@
 
 #include "digest.h"
 #include "limits.h"
+#include "rsym_format.h"
 #include "service_priv.h"
 #include "table_build.h"
 #include "uploads_priv.h"
@@ -579,6 +580,101 @@ static void test_newer_builder(void **state _unused_)
 	assert_int_equal(system("rm -rf data"), 0);
 }
 
+/* Writes the table of an id again as another format's. */
+static void make_foreign(struct service *s, struct build_id id)
+{
+	const size_t major_at = offsetof(struct rsym_disk_header, major);
+	const uint16_t other = RSYM_MAJOR - 1;
+	struct store_binary b;
+	struct store_table t;
+	struct store_read *r;
+	uint8_t *copy, *meta;
+	struct err err;
+
+	assert_int_equal(store_read_begin(s->store, &r, &err), 0);
+	assert_int_equal(store_binary(r, &id, &b, &err), 1);
+	assert_int_equal(store_table(r, &id, &t, &err), 1);
+	copy = arena_alloc(&arena, t.len);
+	meta = arena_alloc(&arena, b.meta_len);
+	assert_true(copy && meta);
+	memcpy(copy, t.p, t.len);
+	memcpy(meta, b.meta, b.meta_len);
+	b.meta = meta;
+	store_read_end(r);
+	static_assert(sizeof(other) == sizeof(((struct rsym_disk_header *)NULL)->major), "");
+	memcpy(copy + major_at, &other, sizeof(other));
+	assert_int_equal(store_put(s->store, &b, copy, &err), 0);
+}
+
+static int status_of(struct service *s, struct build_id *id)
+{
+	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
+	Rawstack__V1__Binary *binary;
+	struct err err;
+
+	get.build_id = bytes_of_id(id);
+	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
+	return binary->status;
+}
+
+/* Tables of an older format are made again where their file was kept, and asked for where not; a
+ * store that a newer program used is left alone. */
+static void test_other_formats(void **state _unused_)
+{
+	char worker[LIMIT_PATH_LEN];
+	struct service_config config = {.data_dir = "data",
+					.store_bytes = 64 << 20,
+					.worker_path = worker,
+					.keep_debug = true};
+	const char *bin = getenv("RAWSTACK_BIN");
+	struct service *s;
+	struct build_id id;
+	uint64_t major;
+	struct err err;
+
+	if (!bin)
+		skip();
+	snprintf(worker, sizeof(worker), "%s/rawstack-table-worker", bin);
+	assert_int_equal(system("rm -rf data"), 0);
+	s = open_with(&config);
+	assert_int_equal(store_meta_get(s->store, "table_major", &major, &err), 1);
+	assert_int_equal(major, RSYM_MAJOR);
+	id = push(s, worker);
+	make_foreign(s, id);
+	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR + 1, &err), 0);
+	assert_true(service_close(s));
+
+	assert_int_equal(service_open(&s, &config, &err), ERR_UNSUPPORTED);
+	assert_non_null(strstr(err.message, "newer"));
+
+	s = NULL;
+	{
+		struct store *store;
+		struct kv *kv;
+
+		assert_int_equal(store_kv_open_lmdb(&kv, "data", 64 << 20, 0, &err), 0);
+		assert_int_equal(store_open(&store, kv, 64 << 20, &err), 0);
+		assert_int_equal(store_meta_put(store, "table_major", RSYM_MAJOR - 1, &err), 0);
+		store_close(store);
+	}
+	s = open_with(&config);
+	wait_until(s, 1); /* made again */
+	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
+	make_foreign(s, id);
+	kept_files_remove(s->kept, &id, KEPT_DEBUG);
+	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR - 1, &err), 0);
+	assert_true(service_close(s));
+
+	s = open_with(&config);
+	for (int i = 0; i < 6000 && build_queue_is_rebuilding(s->queue, &id); i++)
+		usleep(10000);
+	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED);
+	push(s, worker); /* it is needed again */
+	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
+	assert_true(service_close(s));
+	assert_int_equal(system("rm -rf data"), 0);
+}
+
 /* A worker that waits while there is a file `gate`, and then fails if there is one named `fail`. */
 static void make_gated_worker(char *path, size_t len, const char *bin)
 {
@@ -676,6 +772,7 @@ int main(void)
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_begun_only),
 		cmocka_unit_test(test_overtaken),
+		cmocka_unit_test(test_other_formats),
 		cmocka_unit_test(test_newer_builder),
 		cmocka_unit_test(test_delete_while_made_again),
 	};
