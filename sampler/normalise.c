@@ -210,7 +210,9 @@ static bool must_wait(struct normaliser *n, const struct event *e, struct proc *
 			wait |= jit_want(p->jit, mode == LOCATION_RETURN ? pcs[i] - 1 : pcs[i],
 					 e->time_ns);
 		else if (m && m->module->id_state != MODULE_ID_KNOWN)
-			wait |= file_ids_want(&n->ids, m->module, e->pid, e->time_ns);
+			/* The first thread has no root any more when it ended. */
+			wait |= file_ids_want(&n->ids, m->module, p->exit_ns ? e->tid : e->pid,
+					      e->time_ns);
 	}
 	if (p->jit)
 		file_ids_ask_jit(&n->ids, p->jit, e->pid);

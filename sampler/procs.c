@@ -5,7 +5,8 @@
 
 #include "limits.h"
 
-/* Samples of a process come at most this much behind its exit, and events in order of time. */
+/* Samples of a process come at most this much behind its exit, and events in order of time. A
+ * thread that sleeps for longer, while the first one is over, makes it known anew. */
 #define EXIT_KEEP_NS UINT64_C(1000000000)
 /* Looking at all processes that are known costs more than keeping some a little longer. */
 #define SWEEP_NS     UINT64_C(1000000000)
@@ -98,6 +99,7 @@ static void clear(struct proc *p)
 	set_exe(p, NULL);
 	jit_unref(p->jit);
 	p->jit = NULL;
+	p->is_gone = false;
 }
 
 static void restart(struct procs *ps, struct proc *p)
@@ -106,7 +108,6 @@ static void restart(struct procs *ps, struct proc *p)
 	set_exit(ps, p, 0);
 	p->start_ns = 0;
 	p->comm[0] = 0;
-	p->is_gone = false;
 }
 
 static void scan(struct procs *ps, struct proc *p, uint64_t now_ns)
@@ -121,6 +122,14 @@ static void scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 		p->is_gone = true; /* what is known of it already stays */
 		return;
 	}
+	p->is_gone = !found.maps->count;
+	if (p->is_gone && p->maps->count) {
+		mappings_unref(found.maps);
+		module_unref(found.exe);
+		return;
+	}
+	if (found.first_ended && !p->exit_ns)
+		set_exit(ps, p, now_ns);
 	mappings_unref(p->maps);
 	p->maps = found.maps;
 	set_exe(p, found.exe);
@@ -256,6 +265,9 @@ struct proc *procs_of_sample(struct procs *ps, const struct event *e)
 	}
 	if (e->sample.start_ns)
 		p->start_ns = e->sample.start_ns;
+	/* Its first thread ended, others live. */
+	if (p->exit_ns && e->time_ns > p->exit_ns)
+		set_exit(ps, p, e->time_ns);
 	if (p->must_scan && !(e->sample.flags & SAMPLE_KERNEL_THREAD))
 		scan(ps, p, e->time_ns);
 	return p;

@@ -7,7 +7,8 @@
  *
  *	fork	the child shares the parent's mappings until either maps something
  *	exec	clears them
- *	exit	keeps them for a while: samples may be a little behind
+ *	exit	keeps them for a while: samples may be a little behind, and when it is only the
+ *first thread that ended, the others' come on
  *
  * A process nobody told of (it is older, or records were lost) is read from /proc when its first
  * sample comes; at most LIMIT_SCANS in a poll. A reused pid is told apart by the start of the
@@ -27,9 +28,9 @@ struct proc {
 	struct jit *jit;    /* with a reference; NULL until it is asked for */
 	char comm[EVENT_COMM_LEN + 1];
 	uint64_t as_of_ns; /* older events say nothing new */
-	uint64_t exit_ns;  /* its first thread ended; 0: it did not */
+	uint64_t exit_ns;  /* its first thread ended, at or before it; 0: it did not */
 	bool must_scan;    /* mappings may be missing */
-	bool is_gone;      /* scanning failed */
+	bool is_gone;      /* scanning failed, or found none */
 };
 
 /* How mappings are read from /proc: procscan_read(), or a test's. As it declares. */

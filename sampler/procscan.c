@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/sysmacros.h>
 
 #include "limits.h"
@@ -28,8 +29,11 @@ enum {
 	PROCMAP_COVERING_OR_NEXT = 0x10,
 };
 
+/* Threads that are asked for mappings when the first one has none any more. */
+#define TASKS_ASKED 64
+
 struct scan {
-	uint32_t pid;
+	char proc[48]; /* directory of the process, or of one of its threads */
 	struct modules *modules;
 	struct mappings *maps;
 	char name[LIMIT_PATH_LEN + 1];
@@ -151,7 +155,7 @@ static struct module *find_exe(const struct scan *s)
 	char path[64], target[LIMIT_PATH_LEN];
 	ssize_t len;
 
-	snprintf(path, sizeof(path), "/proc/%u/exe", s->pid);
+	snprintf(path, sizeof(path), "%s/exe", s->proc);
 	len = readlink(path, target, sizeof(target));
 	for (size_t i = 0; i < s->maps->count; i++) {
 		struct module *m = s->maps->rows[i].module;
@@ -179,55 +183,99 @@ static void read_comm(uint32_t pid, char comm[static 17])
 	comm[strcspn(comm, "\n")] = 0;
 }
 
-int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
-		  struct procscan *ret)
+/* What s->proc has mapped. */
+static int scan_maps(struct scan *s, enum procscan_way way)
 {
-	struct scan *s = calloc(1, sizeof(*s));
 	char path[64];
 	int fd, rc = -ENOTTY;
 
-	if (!s)
-		return -ENOMEM;
-	snprintf(path, sizeof(path), "/proc/%u/maps", pid);
+	snprintf(path, sizeof(path), "%s/maps", s->proc);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
-	s->maps = fd < 0 ? NULL : mappings_new();
-	if (!s->maps) {
-		rc = fd < 0 ? -errno : -ENOMEM;
-		closep(&fd);
-		free(s);
-		return rc;
-	}
-	s->pid = pid;
-	s->modules = modules;
+	if (fd < 0)
+		return -errno;
 	if (way != PROCSCAN_TEXT)
 		rc = scan_ioctl(s, fd);
 	if (rc == -ENOTTY && way != PROCSCAN_IOCTL)
 		rc = scan_text(s, TAKE_FD(fd));
 	closep(&fd);
+	return rc;
+}
+
+/* The next number among the names of a directory of /proc; 0: there is no more. */
+static uint32_t next_number(DIR *dir)
+{
+	struct dirent *entry;
+
+	while ((entry = readdir(dir))) {
+		char *end;
+		unsigned long n = strtoul(entry->d_name, &end, 10);
+
+		if (n && !*end && n <= UINT32_MAX)
+			return (uint32_t)n;
+	}
+	return 0;
+}
+
+/* A thread that ended has no memory, and the process goes by its first one: another is asked. */
+static void scan_tasks(struct scan *s, uint32_t pid, enum procscan_way way)
+{
+	char path[64];
+	uint32_t tid;
+	struct stat st;
+	DIR *dir;
+
+	snprintf(path, sizeof(path), "/proc/%u/task", pid);
+	/* Two links, and one for each thread: kernel threads are many, and one each. */
+	if (stat(path, &st) || st.st_nlink < 4)
+		return;
+	dir = opendir(path);
+	for (int i = 0; dir && !s->maps->count && i < TASKS_ASKED && (tid = next_number(dir));
+	     i++) {
+		snprintf(s->proc, sizeof(s->proc), "/proc/%u/task/%u", pid, tid);
+		if (tid != pid && scan_maps(s, way) == -ENOMEM)
+			break;
+	}
+	if (dir)
+		closedir(dir);
+}
+
+int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
+		  struct procscan *ret)
+{
+	_cleanup_(freep) struct scan *s = calloc(1, sizeof(*s));
+	bool first_ended;
+	int rc;
+
+	if (!s)
+		return -ENOMEM;
+	s->maps = mappings_new();
+	if (!s->maps)
+		return -ENOMEM;
+	s->modules = modules;
+	snprintf(s->proc, sizeof(s->proc), "/proc/%u", pid);
+	rc = scan_maps(s, way);
 	if (rc) {
 		mappings_unref(s->maps);
-	} else {
-		ret->exe = find_exe(s);
-		ret->maps = s->maps;
-		read_comm(pid, ret->comm);
+		return rc;
 	}
-	free(s);
-	return rc;
+	first_ended = !s->maps->count;
+	if (first_ended)
+		scan_tasks(s, pid, way);
+	ret->first_ended = first_ended && s->maps->count;
+	ret->exe = find_exe(s);
+	ret->maps = s->maps;
+	read_comm(pid, ret->comm);
+	return 0;
 }
 
 void procscan_list(void (*each)(void *arg, uint32_t pid), void *arg)
 {
 	DIR *dir = opendir("/proc");
-	struct dirent *entry;
+	uint32_t pid;
 
 	if (!dir)
 		return;
-	while ((entry = readdir(dir))) {
-		char *end;
-		unsigned long pid = strtoul(entry->d_name, &end, 10);
-
-		if (pid && !*end && pid <= UINT32_MAX)
-			each(arg, (uint32_t)pid);
-	}
+	while ((pid = next_number(dir)))
+		each(arg, pid);
 	closedir(dir);
 }

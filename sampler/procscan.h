@@ -19,9 +19,11 @@ struct procscan {
 	struct mappings *maps;
 	struct module *exe; /* a reference; NULL: unknown */
 	char comm[17];      /* untrusted bytes, NUL-terminated */
+	bool first_ended;   /* its first thread; another one was asked */
 };
 
-/* 0 and *ret; negative errno when the process is gone or must not be looked at. */
+/* 0 and *ret; negative errno when the process is gone or must not be looked at. No mappings: a
+ * kernel thread, or all its threads are ending. */
 int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
 		  struct procscan *ret);
 

@@ -14,7 +14,8 @@
 #include <cmocka.h>
 
 static int scan_calls;
-static const char *scan_path; /* NULL: the process is gone */
+static const char *scan_path; /* NULL: the process is gone; "": it has no mappings */
+static bool scan_first_ended;
 
 /* What /proc would say: one mapping of scan_path at 0x1000. */
 static int fake_scan(void *ctx _unused_, uint32_t pid _unused_, struct modules *modules,
@@ -27,6 +28,9 @@ static int fake_scan(void *ctx _unused_, uint32_t pid _unused_, struct modules *
 	if (!scan_path)
 		return -ESRCH;
 	ret->maps = mappings_new();
+	ret->first_ended = scan_first_ended;
+	if (!*scan_path)
+		return 0;
 	row.module = module_get(modules, &id, NULL, scan_path, strlen(scan_path));
 	assert_true(mappings_add(&ret->maps, &row));
 	ret->exe = row.module;
@@ -255,6 +259,54 @@ static void test_exit_is_forgotten(void **state)
 	events_done(&q);
 }
 
+/* What its first thread leaves behind lives as long as others give samples. */
+static void test_first_thread_ends(void **state)
+{
+	const uint64_t second = 1000000000;
+	struct event sample = {.pid = 7, .tid = 8, .kind = EVENT_SAMPLE};
+	struct events q;
+	struct procs ps;
+	struct proc *p;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, fake_scan, NULL);
+	scan_path = NULL;
+	exec(&q, 1, 7, "seven");
+	map(&q, 2, 7, 0x1000, 0x2000, "/a");
+	end(&q, second, 7);
+	play(&ps, &q, 2 * second);
+	for (uint64_t at = 2; at < 30; at += 2) {
+		sample.time_ns = at * second;
+		p = procs_of_sample(&ps, &sample);
+		assert_non_null(mappings_find(p->maps, 0x1000));
+		assert_string_equal(p->exe->path, "/a");
+		procs_poll(&ps, (at + 1) * second);
+	}
+	assert_int_equal(ps.ended_count, 1);
+	procs_poll(&ps, 60 * second);
+	assert_int_equal(ps.count, 0);
+	assert_int_equal(ps.ended_count, 0);
+	/* Known by a scan only, through another thread: no exit will be told. */
+	scan_path = "/b";
+	scan_first_ended = true;
+	sample.time_ns = 61 * second;
+	p = procs_of_sample(&ps, &sample);
+	assert_non_null(mappings_find(p->maps, 0x1000));
+	/* Nothing is left when its last thread ends: what is known stays. */
+	scan_path = "";
+	scan_first_ended = false;
+	assert_true(events_add(&q, &(struct event){.time_ns = 62 * second, .kind = EVENT_LOST}));
+	play(&ps, &q, 63 * second);
+	p = procs_of_sample(&ps, &sample);
+	assert_non_null(mappings_find(p->maps, 0x1000));
+	assert_string_equal(p->exe->path, "/b");
+	procs_poll(&ps, 90 * second);
+	assert_int_equal(ps.count, 0);
+	procs_done(&ps);
+	events_done(&q);
+}
+
 static void test_lost_and_scan(void **state)
 {
 	struct events q;
@@ -388,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_fork),
 		cmocka_unit_test(test_pid_reuse),
 		cmocka_unit_test(test_exit_is_forgotten),
+		cmocka_unit_test(test_first_thread_ends),
 		cmocka_unit_test(test_lost_and_scan),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_procscan),
