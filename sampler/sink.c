@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -44,6 +45,27 @@ int sink_kind_of(const char *name, enum sink_kind *ret, struct err *err)
 	return err_set(err, ERR_USAGE, "'%.40s' is not pprof, json or folded", name);
 }
 
+/* The name of a directory is lost in a power cut until the one that holds it is synced; the
+ * acknowledgement lies elsewhere. */
+static int sync_parent(const struct io *io, const char *dir, struct err *err)
+{
+	_cleanup_(freep) char *copy = strdup(dir);
+	const char *parent;
+	int fd, rc;
+
+	if (!copy)
+		return err_set(err, ERR_MEMORY, "sink: out of memory");
+	parent = dirname(copy);
+	fd = io->open(io->ctx, AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0);
+	/* Who may not read it has not made anything in it, or cannot do more for it. */
+	if (fd == -EACCES)
+		return 0;
+	rc = fd < 0 ? fd : io->sync(io->ctx, fd);
+	if (fd >= 0)
+		io->close(io->ctx, fd);
+	return rc < 0 ? err_sys(err, -rc, "%s", parent) : 0;
+}
+
 int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const struct io *io,
 	      struct err *err)
 {
@@ -64,6 +86,9 @@ int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const str
 	s->dir_fd = s->io->open(s->io->ctx, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
 	if (s->dir_fd < 0)
 		return err_sys(err, -s->dir_fd, "%s", dir);
+	rc = sync_parent(s->io, dir, err);
+	if (rc)
+		return rc;
 	*ret = TAKE_PTR(s);
 	return 0;
 }
@@ -133,7 +158,7 @@ struct sweep {
 	uint64_t now_ns, total;
 	struct found *files;
 	size_t count, cap;
-	bool failed;
+	bool failed; /* not all are in files; total counts them all the same */
 };
 
 static bool is_ours(const struct sink *s, const char *name)
@@ -174,6 +199,7 @@ static void sweep_one(void *arg, const char *name)
 			unlinkat(w->s->dir_fd, name, 0);
 		return;
 	}
+	w->total += (uint64_t)st.st_size;
 	if (!grow_array((void **)&w->files, &w->cap, w->count + 1, sizeof(*w->files),
 			LIMIT_SINK_FILES)) {
 		w->failed = true;
@@ -182,7 +208,6 @@ static void sweep_one(void *arg, const char *name)
 	f = &w->files[w->count++];
 	*f = (struct found){.time_ns = time_ns, .len = (uint64_t)st.st_size};
 	memcpy(f->name, name, strlen(name) + 1);
-	w->total += f->len;
 }
 
 /* Oldest first; among equals by name, which is by place. */
@@ -218,7 +243,13 @@ int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_r
 		w.total -= f->len;
 	}
 	free(w.files);
-	return rc ? err_sys(err, -rc, "%s: removing old batches", s->dir) : 0;
+	if (rc)
+		return err_sys(err, -rc, "%s: removing old batches", s->dir);
+	if (w.failed)
+		return err_set(err, ERR_LIMIT,
+			       "%s: more than %zu batches, of which the oldest are not known",
+			       s->dir, w.count);
+	return 0;
 }
 
 void sink_close(struct sink *s)

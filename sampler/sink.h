@@ -46,6 +46,7 @@ struct sink_limits {
 /*
  * Removes what is over the limits, the oldest first, and what killed writers left unfinished an
  * hour ago. Other files are left alone. *ret_removed: batches. Works on the file system itself.
+ * ERR_LIMIT above LIMIT_SINK_FILES: what it removed may not be the oldest.
  */
 int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
 	       struct err *err);
