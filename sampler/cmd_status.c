@@ -110,6 +110,7 @@ static void put_json(const struct spool_status *s, struct buf *out)
 		json_key_number(out, "batches", (int64_t)s->ship.batches);
 		json_key_number(out, "again", (int64_t)s->ship.again);
 		json_key_number(out, "waiting", (int64_t)s->ship.waiting);
+		json_key_number(out, "forgotten", (int64_t)s->ship.forgotten);
 		json_close(out, '}');
 	}
 	json_close(out, '}');

@@ -17,8 +17,12 @@
 
 static void drop(struct ship_again *a, size_t i)
 {
-	a->due -= a->batches[i].is_due;
-	free(a->batches[i].ids);
+	const struct ship_again_batch *b = &a->batches[i];
+
+	for (uint32_t k = 0; k < b->id_count; k++)
+		a->used_count -= --a->uses[b->ids[k]] == 0;
+	a->due -= b->is_due;
+	free(b->ids);
 	memmove(a->batches + i, a->batches + i + 1, (--a->count - i) * sizeof(*a->batches));
 }
 
@@ -38,16 +42,79 @@ static bool add(struct ship_again *a, uint64_t segment, uint64_t place, uint32_t
 
 	if (i != SIZE_MAX)
 		drop(a, i);
-	if (a->count == LIMIT_SHIP_AGAIN)
+	if (a->count == LIMIT_SHIP_AGAIN) {
 		drop(a, 0);
+		a->forgotten++;
+	}
 	if (!grow_array((void **)&a->batches, &a->cap, a->count + 1, sizeof(*a->batches),
 			LIMIT_SHIP_AGAIN)) {
 		free(ids);
 		return false;
 	}
+	for (uint32_t k = 0; k < id_count; k++)
+		a->used_count += a->uses[ids[k]]++ == 0;
 	a->batches[a->count++] =
 		(struct ship_again_batch){segment, place, samples, false, id_count, ids};
 	return true;
+}
+
+/* The number of an id, INTERN_FULL without room. */
+static uint32_t add_id(struct ship_again *a, const void *id, size_t len, bool *ret_new)
+{
+	if (!a->uses)
+		a->uses = calloc(LIMIT_MISSING_IDS, sizeof(*a->uses));
+	return a->uses ? intern_add(&a->ids, id, len, ret_new) : INTERN_FULL;
+}
+
+/* Ids that no batch waits for go, and the others get new numbers: the file is to be written anew.
+ */
+static void compact(struct ship_again *a)
+{
+	_cleanup_(freep) uint32_t *uses = calloc(LIMIT_MISSING_IDS, sizeof(*uses));
+	_cleanup_(freep) uint32_t *to = calloc(a->ids.count + 1, sizeof(*to));
+	struct intern ids = INTERN_INIT(LIMIT_MISSING_IDS, LIMIT_MISSING_IDS * BUILD_ID_MAX);
+	bool ok = uses && to;
+
+	if (a->used_count == a->ids.count)
+		return;
+	for (uint32_t i = 0; ok && i < a->ids.count; i++) {
+		size_t len;
+		const void *p = intern_get(&a->ids, i, &len);
+
+		if (!a->uses[i])
+			continue;
+		to[i] = intern_add(&ids, p, len, NULL);
+		ok = to[i] != INTERN_FULL;
+		if (ok)
+			uses[to[i]] = a->uses[i];
+	}
+	if (!ok) {
+		intern_done(&ids);
+		return;
+	}
+	for (size_t i = 0; i < a->count; i++)
+		for (uint32_t k = 0; k < a->batches[i].id_count; k++)
+			a->batches[i].ids[k] = to[a->batches[i].ids[k]];
+	intern_done(&a->ids);
+	a->ids = ids;
+	free(a->uses);
+	a->uses = TAKE_PTR(uses);
+	a->must_rewrite = true;
+}
+
+/* For so many ids more; the oldest batches go first, and some more of them than needed, so that the
+ * file is not written anew for each. */
+static void make_room(struct ship_again *a, size_t count)
+{
+	const size_t most = LIMIT_MISSING_IDS - LIMIT_MISSING_IDS / 8;
+
+	if (a->ids.count + count <= LIMIT_MISSING_IDS)
+		return;
+	while (a->count && a->used_count + count > most) {
+		drop(a, 0);
+		a->forgotten++;
+	}
+	compact(a);
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
@@ -76,7 +143,7 @@ static void read_id(struct ship_again *a, const char *hex)
 	struct build_id id;
 
 	if (build_id_parse(&id, hex, NULL) == 0)
-		intern_add(&a->ids, id.bytes, id.len, NULL);
+		add_id(a, id.bytes, id.len, NULL);
 }
 
 static void read_batch(struct ship_again *a, char *at)
@@ -146,15 +213,18 @@ static int load(struct ship_again *a, struct err *err)
 		/* A torn line is written over. */
 		a->file_len = (uint64_t)(end + 1 - text);
 	}
+	compact(a);
 	return 0;
 }
 
-/* Everything anew; ids keep their numbers. */
+/* Everything anew. */
 static int rewrite(struct ship_again *a, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_SHIP_AGAIN_LEN);
 	int rc;
 
+	compact(a);
+	a->must_rewrite = true;
 	for (uint32_t i = 0; i < a->ids.count; i++)
 		print_id(&out, a, i);
 	for (size_t i = 0; i < a->count; i++)
@@ -162,8 +232,10 @@ static int rewrite(struct ship_again *a, struct err *err)
 	if (out.failed)
 		return err_set(err, ERR_LIMIT, NAME " of the spool is full");
 	rc = io_replace_file(a->io, a->dir_fd, NAME, out.p, out.len, err);
-	if (!rc)
+	if (!rc) {
 		a->file_len = out.len;
+		a->must_rewrite = false;
+	}
 	return rc;
 }
 
@@ -171,16 +243,21 @@ static int append(struct ship_again *a, const struct buf *out, struct err *err)
 {
 	int fd, rc;
 
-	if (a->file_len + out->len > REWRITE_LEN &&
-	    a->file_len > 2 * (64 * (uint64_t)a->ids.count + 128 * (uint64_t)a->count))
+	if (a->must_rewrite ||
+	    (a->file_len + out->len > REWRITE_LEN &&
+	     a->file_len > 2 * (64 * (uint64_t)a->ids.count + 128 * (uint64_t)a->count)))
 		return rewrite(a, err);
 	fd = a->io->open(a->io->ctx, a->dir_fd, NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
 			 0600);
-	if (fd < 0)
+	if (fd < 0) {
+		a->must_rewrite = true;
 		return err_sys(err, -fd, NAME " of the spool");
+	}
 	rc = io_write_all(a->io, fd, out->p, out->len, (off_t)a->file_len, err);
 	a->io->close(a->io->ctx, fd);
-	if (!rc)
+	if (rc)
+		a->must_rewrite = true;
+	else
 		a->file_len += out->len;
 	return rc;
 }
@@ -209,6 +286,7 @@ void ship_again_close(struct ship_again *a)
 	while (a->count)
 		free(a->batches[--a->count].ids);
 	free(a->batches);
+	free(a->uses);
 	intern_done(&a->ids);
 	if (a->io && a->dir_fd >= 0)
 		a->io->close(a->io->ctx, a->dir_fd);
@@ -221,8 +299,12 @@ int ship_again_note(struct ship_again *a, const struct spool_batch *batch, const
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_SHIP_AGAIN_LEN);
 	_cleanup_(freep) uint32_t *ids = NULL;
 	uint32_t count = 0;
-	size_t cap = 0;
+	size_t cap = 0, wanted = 0;
+	bool lacks_room = false;
 
+	for (uint32_t i = 0; i < batch->module_count; i++)
+		wanted += missing[i] && batch->modules[i].id.len;
+	make_room(a, wanted);
 	for (uint32_t i = 0; i < batch->module_count; i++) {
 		const struct build_id *id = &batch->modules[i].id;
 		uint32_t number;
@@ -230,14 +312,17 @@ int ship_again_note(struct ship_again *a, const struct spool_batch *batch, const
 
 		if (!missing[i] || !id->len)
 			continue;
-		number = intern_add(&a->ids, id->bytes, id->len, &is_new);
-		if (number == INTERN_FULL ||
-		    !grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
+		number = add_id(a, id->bytes, id->len, &is_new);
+		if (number == INTERN_FULL || !grow_array((void **)&ids, &cap, count + 1,
+							 sizeof(*ids), LIMIT_BATCH_MODULES)) {
+			lacks_room = true;
 			continue;
+		}
 		if (is_new)
 			print_id(&out, a, number);
 		ids[count++] = number;
 	}
+	a->forgotten += lacks_room;
 	if (!count)
 		return ship_again_forget(a, batch->segment, batch->place, err);
 	if (!add(a, batch->segment, batch->place, (uint32_t)batch->sample_count, TAKE_PTR(ids),
@@ -293,8 +378,5 @@ const struct ship_again_batch *ship_again_due(struct ship_again *a)
 
 bool ship_again_waits_for(const struct ship_again *a, uint32_t id)
 {
-	for (size_t i = 0; i < a->count; i++)
-		if (has_id(&a->batches[i], id))
-			return true;
-	return false;
+	return id < a->ids.count && a->uses[id];
 }

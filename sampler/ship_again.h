@@ -8,7 +8,8 @@
  * file loses names, never samples. One thread.
  *
  * The file is text, appended to: "id <hex>" (they count from 0), "batch <segment> <place> <samples>
- * <id> <id>...", "done <segment> <place>"; a last line without its end is not read.
+ * <id> <id>...", "done <segment> <place>"; a last line without its end is not read. Ids that no
+ * batch waits for any more are left out when it is read and when it is written anew.
  */
 #include "build_id.h"
 #include "intern.h"
@@ -27,9 +28,13 @@ struct ship_again {
 	const struct io *io;
 	int dir_fd;
 	struct intern ids; /* bytes of build ids */
+	uint32_t *uses;    /* of each id: how often batches wait for it */
+	size_t used_count; /* ids that one waits for */
 	struct ship_again_batch *batches;
 	size_t count, cap, due;
 	uint64_t file_len;
+	bool must_rewrite;  /* the file numbers ids otherwise, or what it holds is not known */
+	uint64_t forgotten; /* batches that too many others pushed out, since it was opened */
 };
 
 /* Reads what there is; damage in it is passed over. ERR_IO, ERR_MEMORY. */
@@ -37,7 +42,8 @@ int ship_again_open(struct ship_again *a, const char *spool, const struct io *io
 void ship_again_close(struct ship_again *a);
 
 /* Notes that a batch lacks the modules marked; replaces what was noted of it, and none marked
- * forgets it. Above LIMIT_SHIP_AGAIN the oldest is forgotten. */
+ * forgets it. Above LIMIT_SHIP_AGAIN batches or LIMIT_MISSING_IDS ids the oldest are forgotten, and
+ * counted. */
 int ship_again_note(struct ship_again *a, const struct spool_batch *batch, const bool *missing,
 		    struct err *err);
 
@@ -50,7 +56,7 @@ const struct ship_again_batch *ship_again_due(struct ship_again *a);
 /* It cannot or need not be delivered again. */
 int ship_again_forget(struct ship_again *a, uint64_t segment, uint64_t place, struct err *err);
 
-/* Whether any batch waits for the id of this number. */
+/* Whether any batch waits for the id of this number; numbers are valid until the next note. */
 bool ship_again_waits_for(const struct ship_again *a, uint32_t id);
 
 #endif

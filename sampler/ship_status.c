@@ -41,9 +41,9 @@ void ship_status_tell(struct ship_status *s, const char *state, const char *why,
 		buf_printf(&out, "why %s\n", why);
 	buf_printf(&out,
 		   "unix_ns %" PRIu64 "\nsamples %" PRIu64 "\nbatches %" PRIu64 "\nagain %" PRIu64
-		   "\nwaiting %" PRIu64 "\n",
+		   "\nwaiting %" PRIu64 "\nforgotten %" PRIu64 "\n",
 		   s->io->real_ns(s->io->ctx), stats->samples, stats->batches, stats->again,
-		   stats->waiting);
+		   stats->waiting, stats->forgotten);
 	if (!out.failed)
 		(void)io_replace_file(s->io, dir, SPOOL_SHIPPER_NAME, out.p, out.len, NULL);
 	s->io->close(s->io->ctx, dir);

@@ -36,6 +36,8 @@ struct shipper {
 	struct ship_again again;
 	struct spool_reader *second; /* of batches to be delivered again */
 	uint64_t watched_ns;
+	uint32_t
+		watch_next; /* where asking for ids goes on: they may be more than one call takes */
 	uint64_t building_since_ns; /* a wait for tables began, or failed, then; 0: none */
 };
 
@@ -99,6 +101,7 @@ void shipper_stats(const struct shipper *s, struct shipper_stats *ret)
 {
 	*ret = s->stats;
 	ret->waiting = s->again.count;
+	ret->forgotten = s->again.forgotten;
 }
 
 void shipper_close(struct shipper *s)
@@ -275,21 +278,26 @@ static void watch(struct shipper *s)
 {
 	_cleanup_(freep) ProtobufCBinaryData *ids = NULL;
 	uint64_t now = s->o.io->mono_ns(s->o.io->ctx);
+	const uint32_t all = (uint32_t)s->again.ids.count;
 	size_t count = 0, cap = 0;
+	uint32_t at = s->watch_next, seen;
 
 	if (!s->again.count || (s->watched_ns && now - s->watched_ns < SHIPPER_WATCH_NS))
 		return;
 	s->watched_ns = now;
-	for (uint32_t i = 0; i < s->again.ids.count && count < LIMIT_BATCH_MODULES; i++) {
+	for (seen = 0; seen < all && count < LIMIT_BATCH_MODULES; seen++, at++) {
+		const void *p;
 		size_t len;
-		const void *p = intern_get(&s->again.ids, i, &len);
 
-		if (!ship_again_waits_for(&s->again, i))
+		at = at < all ? at : 0;
+		if (!ship_again_waits_for(&s->again, at))
 			continue;
+		p = intern_get(&s->again.ids, at, &len);
 		if (!grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
 			return;
 		ids[count++] = (ProtobufCBinaryData){len, (uint8_t *)(uintptr_t)p};
 	}
+	s->watch_next = seen < all ? at : 0;
 	/* Not told now: asked again next time. */
 	(void)s->o.watch(s->o.call_ctx, ids, count, on_ready, &s->again, NULL);
 }

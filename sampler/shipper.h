@@ -86,6 +86,7 @@ struct shipper_stats {
 	uint64_t samples, batches; /* delivered since the start */
 	uint64_t again;            /* batches delivered another time, with more names */
 	uint64_t waiting;          /* batches that wait for names now */
+	uint64_t forgotten;        /* that waited, or should have, and too many did */
 };
 void shipper_stats(const struct shipper *s, struct shipper_stats *ret);
 

@@ -64,7 +64,7 @@ static void ship_field(struct spool_status *s, const char *field, const char *va
 	} numbers[] = {
 		{"unix_ns", &s->ship.unix_ns}, {"samples", &s->ship.samples},
 		{"batches", &s->ship.batches}, {"again", &s->ship.again},
-		{"waiting", &s->ship.waiting},
+		{"waiting", &s->ship.waiting}, {"forgotten", &s->ship.forgotten},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
@@ -277,6 +277,9 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 			"Batches delivered another time, with more names.", s->ship.again);
 		gauge(out, "rawstack_ship_waiting", NULL, "Batches that wait for names.",
 		      (double)s->ship.waiting);
+		counter(out, "rawstack_ship_forgotten",
+			"Batches not waited for any longer, because too many were.",
+			s->ship.forgotten);
 	}
 	buf_str(out, "# EOF\n");
 }

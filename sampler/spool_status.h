@@ -25,7 +25,7 @@ struct spool_status {
 	/* As the shipper says of itself; empty: it says nothing. */
 	struct {
 		char state[16], server[256], why[480];
-		uint64_t unix_ns, samples, batches, again, waiting;
+		uint64_t unix_ns, samples, batches, again, waiting, forgotten;
 	} ship;
 };
 

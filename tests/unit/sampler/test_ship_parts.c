@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the shipper alone: which server, what a sink holds and for how long, who waits. */
+#include "limits.h"
 #include "ship_again.h"
 #include "ship_route.h"
 #include "sink.h"
@@ -310,12 +311,135 @@ static void test_again(void **state _unused_)
 	ship_again_close(&a);
 }
 
+/* A batch that lacks the id of this number only. */
+static void note_one(struct ship_again *a, uint32_t number)
+{
+	const bool missing = true;
+	struct spool_module module = {.path = LOCATION_NO_INDEX};
+	struct spool_batch b = batch_at(5, number + 1, &module, 1);
+	const uint8_t id[] = {0xaa, (uint8_t)(number >> 8), (uint8_t)number};
+	struct err err;
+
+	assert_int_equal(build_id_set(&module.id, BUILD_ID_GNU, id, sizeof(id), &err), 0);
+	assert_int_equal(ship_again_note(a, &b, &missing, &err), 0);
+}
+
+static bool is_due(struct ship_again *a, uint32_t number)
+{
+	const uint8_t id[] = {0xaa, (uint8_t)(number >> 8), (uint8_t)number};
+	const struct ship_again_batch *due;
+
+	ship_again_ready(a, id, sizeof(id));
+	due = ship_again_due(a);
+	return due && due->place == number + 1;
+}
+
+/* Ids come and go for as long as a spool lives, over restarts: those of now have room. */
+static void test_again_ids(void **state _unused_)
+{
+	const uint32_t many = LIMIT_MISSING_IDS + 2000;
+	struct ship_again a;
+	struct err err;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/ids", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(ship_again_open(&a, path, io_system(), &err), 0);
+	for (uint32_t i = 0; i < many; i++) {
+		note_one(&a, i);
+		if (i >= 2)
+			assert_int_equal(ship_again_forget(&a, 5, i - 1, &err), 0);
+	}
+	assert_int_equal(a.count, 2);
+	assert_int_equal(a.forgotten, 0);
+	ship_again_close(&a);
+	/* What nobody waits for is left out, and numbers mean the same after that. */
+	assert_int_equal(ship_again_open(&a, path, io_system(), &err), 0);
+	assert_int_equal(a.ids.count, 2);
+	note_one(&a, 7);
+	ship_again_close(&a);
+	assert_int_equal(ship_again_open(&a, path, io_system(), &err), 0);
+	assert_int_equal(a.count, 3);
+	assert_true(is_due(&a, many - 2));
+	assert_int_equal(ship_again_forget(&a, 5, many - 1, &err), 0);
+	assert_true(is_due(&a, 7));
+	assert_int_equal(ship_again_forget(&a, 5, 8, &err), 0);
+	/* All are waited for: the oldest go, and that is counted. */
+	for (uint32_t i = 0; i < many; i++)
+		note_one(&a, 20000 + i);
+	assert_true(a.forgotten > 0 && a.count + a.forgotten == many + 1);
+	assert_true(is_due(&a, 20000 + many - 1));
+	ship_again_close(&a);
+	assert_int_equal(ship_again_open(&a, path, io_system(), &err), 0);
+	assert_true(is_due(&a, 20000 + many - 1));
+	assert_int_equal(a.ids.count, a.used_count);
+	ship_again_close(&a);
+}
+
+/* --- more than can be, and a power cut ------------------------------------------------------- */
+
+static int list_too_many(void *ctx _unused_, int dir_fd _unused_,
+			 void (*each)(void *arg, const char *name), void *arg)
+{
+	for (uint64_t i = 0; i < LIMIT_SINK_FILES + 5; i++)
+		each(arg, "01.pb.gz");
+	return 0;
+}
+
+/* Those that are not remembered count all the same, and it is said. */
+static void test_sweep_too_many(void **state _unused_)
+{
+	_cleanup_(sink_closep) struct sink *s = NULL;
+	const struct sink_limits limits = {.bytes = 10 * LIMIT_SINK_FILES};
+	struct io io = *io_system();
+	char path[64], file[96];
+	uint64_t removed;
+	struct err err;
+
+	io.list = list_too_many;
+	snprintf(path, sizeof(path), "%s/many", dir);
+	assert_int_equal(sink_open(&s, path, SINK_PPROF, &io, &err), 0);
+	snprintf(file, sizeof(file), "%s/01.pb.gz", path);
+	write_file(file, "0123456789");
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), ERR_LIMIT);
+	assert_int_equal(removed, 5);
+	assert_false(is_there(path, "01.pb.gz"));
+}
+
+static ino_t synced;
+
+static int note_sync(void *ctx, int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	synced = st.st_ino;
+	return io_system()->sync(ctx, fd);
+}
+
+/* The name of a new directory outlives a power cut as what is in it does. */
+static void test_parent_is_synced(void **state _unused_)
+{
+	_cleanup_(sink_closep) struct sink *s = NULL;
+	struct io io = *io_system();
+	struct stat st;
+	char path[64];
+	struct err err;
+
+	io.sync = note_sync;
+	snprintf(path, sizeof(path), "%s/fresh/", dir);
+	assert_int_equal(sink_open(&s, path, SINK_PPROF, &io, &err), 0);
+	assert_int_equal(stat(dir, &st), 0);
+	assert_true(synced == st.st_ino);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fail_over), cmocka_unit_test(test_routing_file),
-		cmocka_unit_test(test_kinds),     cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_fail_over),      cmocka_unit_test(test_routing_file),
+		cmocka_unit_test(test_kinds),          cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_again),          cmocka_unit_test(test_again_ids),
+		cmocka_unit_test(test_sweep_too_many), cmocka_unit_test(test_parent_is_synced),
 	};
 
 	if (!mkdtemp(dir))

@@ -3,6 +3,7 @@
  * The way from the spool to the sink, with a service that is a function here: it names every
  * address of module "aa", defers, refuses or is away, as each test wants.
  */
+#include "limits.h"
 #include "pprof_read.h"
 #include "ship_back_off.h"
 #include "shipper.h"
@@ -23,6 +24,7 @@ struct service {
 	bool building; /* no table is ready */
 	bool came;     /* so is module "bb", from now on */
 	unsigned int watched;
+	bool *asked; /* by the number in their second and third byte; NULL: module "bb" only */
 };
 
 static struct service service;
@@ -110,6 +112,10 @@ static int fake_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,
 	struct service *svc = ctx;
 
 	svc->watched++;
+	for (size_t i = 0; svc->asked && i < count; i++)
+		svc->asked[ids[i].data[1] << 8 | ids[i].data[2]] = true;
+	if (svc->asked)
+		return 0;
 	assert_int_equal(count, 1);
 	assert_int_equal(ids[0].data[0], 0xbb);
 	if (svc->came)
@@ -527,6 +533,41 @@ static void open_watching(struct fixture *f, const char *name)
 			 0);
 }
 
+/* More ids than one call takes: each has its turn. */
+static void test_watch_in_turn(void **state _unused_)
+{
+	enum {
+		ID_COUNT = 9000
+	};
+	bool asked[ID_COUNT] = {false};
+	struct fixture f;
+	struct err err = {0};
+	char path[200];
+	FILE *file;
+
+	_Static_assert(ID_COUNT > LIMIT_BATCH_MODULES, "they are more");
+	open_watching(&f, "turns");
+	fill_spool(f.spool, 0x100, 1);
+	snprintf(path, sizeof(path), "%s/again", f.spool);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	for (int i = 0; i < ID_COUNT; i++)
+		fprintf(file, "id aa%04x00\nbatch 5 %d 1 %d\n", i, i + 1, i);
+	assert_int_equal(fclose(file), 0);
+	service.asked = asked;
+	now_ns = 1000000;
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(shipper_step(f.s, &err), 0);
+		now_ns += SHIPPER_WATCH_NS;
+	}
+	assert_int_equal(service.watched, 2);
+	for (int i = 0; i < ID_COUNT; i++)
+		assert_true(asked[i]);
+	service.asked = NULL;
+	close_shipper(&f);
+}
+
 /* What lacked names is at the sink at once, and again under the same id when they came: after a
  * restart as well. */
 static void test_again(void **state _unused_)
@@ -748,12 +789,13 @@ static void test_back_off(void **state _unused_)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ship),        cmocka_unit_test(test_deferred),
-		cmocka_unit_test(test_server_away), cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_building),    cmocka_unit_test(test_second_delivery),
-		cmocka_unit_test(test_full_disk),   cmocka_unit_test(test_back_off),
-		cmocka_unit_test(test_again),       cmocka_unit_test(test_batch_age),
-		cmocka_unit_test(test_hour_away),   cmocka_unit_test(test_in_flight),
+		cmocka_unit_test(test_ship),          cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_server_away),   cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_building),      cmocka_unit_test(test_second_delivery),
+		cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_back_off),
+		cmocka_unit_test(test_again),         cmocka_unit_test(test_batch_age),
+		cmocka_unit_test(test_hour_away),     cmocka_unit_test(test_in_flight),
+		cmocka_unit_test(test_watch_in_turn),
 	};
 
 	if (!mkdtemp(dir))
