@@ -118,6 +118,28 @@ static int resync(struct spool_cursor *c, uint32_t off, struct spool_record *ret
 	return 0;
 }
 
+/* No more is looked for: what is left, but for unused room at the end, is damage. */
+static int give_up(struct spool_cursor *c, struct err *err)
+{
+	uint32_t end = c->off;
+	size_t len = 1;
+
+	c->window_len = 0;
+	for (uint32_t at = c->off; len; at += (uint32_t)len) {
+		const uint8_t *p;
+		int rc = window_at(c, at, WINDOW_LEN, &p, &len, err);
+
+		if (rc)
+			return rc;
+		for (size_t i = 0; i < len; i++)
+			end = p[i] ? at + (uint32_t)i + 1 : end;
+	}
+	c->damaged_len += end - c->off;
+	c->off = end;
+	c->is_over = true;
+	return 0;
+}
+
 /* Whether what is not whole at c->off has been so for long enough to be called damage. */
 static bool is_settled(struct spool_cursor *c)
 {
@@ -146,8 +168,10 @@ int spool_cursor_next(struct spool_cursor *c, bool finished, struct spool_record
 	uint32_t end;
 	int at;
 
-	if (c->off >= LIMIT_SPOOL_SEGMENT || c->wasted > LIMIT_SPOOL_RESYNC)
+	if (c->off >= LIMIT_SPOOL_SEGMENT || c->is_over)
 		return 0;
+	if (c->wasted > LIMIT_SPOOL_RESYNC)
+		return finished ? give_up(c, err) : 0;
 	at = look_at(c, c->off, &rec, err);
 	if (at < 0)
 		return at;
@@ -170,6 +194,8 @@ int spool_cursor_next(struct spool_cursor *c, bool finished, struct spool_record
 		return take_record(c, &rec);
 	}
 	c->window_len = 0;
+	if (finished && c->wasted > LIMIT_SPOOL_RESYNC)
+		return give_up(c, err);
 	if (finished) {
 		c->damaged_len += end - c->off;
 		c->off = end;

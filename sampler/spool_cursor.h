@@ -16,6 +16,7 @@ struct spool_cursor {
 	size_t window_len, window_cap;
 	uint32_t window_off;
 	uint64_t wasted;   /* bytes checksummed in vain, for LIMIT_SPOOL_RESYNC */
+	bool is_over;      /* that was too much: all that is left is counted as damage */
 	uint64_t wait_ns;  /* since when the record at off is not whole; 0: it was not looked at */
 	uint32_t wait_off; /* that offset */
 };
@@ -35,7 +36,8 @@ void spool_cursor_done(struct spool_cursor *c);
  * that nobody writes to the segment any more: then bytes that are no record are skipped up to the
  * next that is one, and counted; zero bytes up to the end are unused room, not damage. In a segment
  * still written to, what is not whole may be a write going on: it is waited for, by returning 0,
- * and counts as damage after a second.
+ * and counts as damage after a second. After LIMIT_SPOOL_RESYNC nothing more is looked for, and all
+ * that is left counts.
  */
 int spool_cursor_next(struct spool_cursor *c, bool finished, struct spool_record *ret,
 		      struct err *err);

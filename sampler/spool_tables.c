@@ -16,8 +16,8 @@ const size_t spool_row_sizes[SPOOL_TABLE_COUNT] = {
 
 /* Bytes of the shortest entry. */
 static const uint8_t entry_min[SPOOL_TABLE_COUNT] = {
-	[SPOOL_TABLE_STRINGS] = 1, [SPOOL_TABLE_MODULES] = 4, [SPOOL_TABLE_LOCATIONS] = 6,
-	[SPOOL_TABLE_STACKS] = 2,  [SPOOL_TABLE_THREADS] = 6,
+	[SPOOL_TABLE_STRINGS] = 1, [SPOOL_TABLE_MODULES] = 4,  [SPOOL_TABLE_LOCATIONS] = 6,
+	[SPOOL_TABLE_STACKS] = 2,  [SPOOL_TABLE_THREADS] = 11,
 };
 
 void *spool_row_new(struct spool_rows *r, size_t size)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The spool when writers die, bits flip and the disk refuses: samples are read or counted. */
+#include "limits.h"
 #include "spool_format.h"
 #include "spool_samples.h"
 #include "spool_segment.h"
@@ -140,6 +141,44 @@ static void test_live_damage_is_waited_for(void **state)
 	assert_true(seen.count > 0 && seen.damaged_len > 0);
 	spool_reader_close(r);
 	spool_writer_close(w);
+}
+
+/* Where looking for records ends, the rest is damage: all of it, and once. */
+static void test_false_heads(void **state)
+{
+	struct memory_io *m = *state;
+	const struct spool_record_head head = {.magic = SPOOL_RECORD_MAGIC, .len = 900 << 10};
+	const size_t bad_len = 4 * MIB;
+	struct spool_writer *w = writer(m, &small);
+	struct spool_reader *r;
+	struct memory_file *f;
+	struct seen seen;
+	size_t used;
+
+	add_many(w, 0, 10);
+	spool_writer_close(w);
+	f = memory_io_file(m, SEGMENT, 0);
+	/* In place of the seal and what is behind it. */
+	used = f->len - sizeof(head) - 8;
+	f->p = realloc(f->p, used + bad_len + 4096);
+	f->len = used + bad_len + 4096;
+	memset(f->p + used, 0, f->len - used);
+	for (size_t at = 0; at < bad_len; at += sizeof(head))
+		memcpy(f->p + used + at, &head, sizeof(head));
+	r = reader(m);
+	seen = drain_as(r, 100, true);
+	assert_int_equal(seen.count, 10);
+	/* Still the newest: it may be a write going on. */
+	m->mono_ns += 2 * SECOND;
+	assert_int_equal(drain_as(r, 100, true).count, 0);
+	m->mono_ns += 2 * SECOND;
+	w = writer(m, &small);
+	add_many(w, 10, 10);
+	spool_writer_close(w);
+	assert_int_equal(drain_as(r, 100, true).count, 10);
+	assert_true(spool_reader_damaged_len(r) <= bad_len);
+	assert_true(spool_reader_damaged_len(r) > bad_len - sizeof(head));
+	spool_reader_close(r);
 }
 
 static void test_free_floor(void **state)
@@ -341,6 +380,7 @@ int main(void)
 		TEST(test_crash_then_more),
 		TEST(test_bit_flips),
 		TEST(test_live_damage_is_waited_for),
+		TEST(test_false_heads),
 		TEST(test_free_floor),
 		TEST(test_write_errors),
 		TEST(test_every_call_fails_once),
