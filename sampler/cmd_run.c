@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/vfs.h>
 
 #include "limits.h"
 #include "log.h"
@@ -179,6 +181,7 @@ static int parse_maps(struct args *a, const char *text, struct err *err)
 static int open_cgroup(struct args *a, const char *path, struct err *err)
 {
 	struct backend_options *t = &a->session.target;
+	struct statfs fs;
 	int fd;
 
 	if (t->cgroup_count == ARRAY_LEN(a->cgroup_fds))
@@ -187,6 +190,11 @@ static int open_cgroup(struct args *a, const char *path, struct err *err)
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0)
 		return err_sys(err, errno, "--cgroup %s", path);
+	if (fstatfs(fd, &fs) || fs.f_type != CGROUP2_SUPER_MAGIC) {
+		close(fd);
+		return err_set(err, ERR_USAGE,
+			       "--cgroup %s: that is no directory of a cgroup2 file system", path);
+	}
 	a->cgroup_fds[t->cgroup_count++] = fd;
 	t->cgroup_fds = a->cgroup_fds;
 	return 0;

@@ -28,7 +28,7 @@ static const char help[] =
 
 struct view {
 	const char *dir;
-	bool folded, json;
+	bool folded, json, help;
 	uint32_t pid; /* 0: all */
 };
 
@@ -349,13 +349,14 @@ static int parse_options(struct view *v, int argc, char **argv, struct err *err)
 		{"format", required_argument, NULL, 'f'},
 		{"pid", required_argument, NULL, 'p'},
 		{"json", no_argument, NULL, 'j'},
+		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
 	uint64_t n;
 	int option, rc;
 
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (option) {
 		case 'f':
 			v->folded = !strcmp(optarg, "folded");
@@ -365,6 +366,9 @@ static int parse_options(struct view *v, int argc, char **argv, struct err *err)
 		case 'j':
 			v->json = true;
 			break;
+		case 'h':
+			v->help = true;
+			return 0;
 		case 'p':
 			rc = parse_number("--pid", optarg, 1, INT32_MAX, &n, err);
 			if (rc)
@@ -394,16 +398,18 @@ int cmd_spool(int argc, char **argv)
 	struct view v = {.dir = NULL};
 	struct err err;
 
-	if (argc > 1 && !strcmp(argv[1], "--help")) {
+	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
 		fputs(help, stdout);
 		return 0;
 	}
 	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(verbs); i++) {
 		if (strcmp(argv[1], verbs[i].name))
 			continue;
-		if (parse_options(&v, argc - 1, argv + 1, &err) || verbs[i].run(&v, &err))
+		if (parse_options(&v, argc - 1, argv + 1, &err))
 			return complain(&err);
-		return 0;
+		if (v.help)
+			fputs(help, stdout);
+		return !v.help && verbs[i].run(&v, &err) ? complain(&err) : 0;
 	}
 	log_error("spool: ls, cat, verify or stats; see rawstack-sampler spool --help");
 	return 2;

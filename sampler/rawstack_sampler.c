@@ -52,9 +52,8 @@ int parse_number(const char *option, const char *text, uint64_t min, uint64_t ma
 	return 0;
 }
 
-int main(int argc, char **argv)
+static int run(int argc, char **argv)
 {
-	log_init("rawstack-sampler");
 	if (argc < 2) {
 		print_help(stderr);
 		return 2;
@@ -72,4 +71,18 @@ int main(int argc, char **argv)
 			return commands[i].run(argc - 1, argv + 1);
 	log_error("'%.40s' is no command; see rawstack-sampler --help", argv[1]);
 	return 2;
+}
+
+int main(int argc, char **argv)
+{
+	int status;
+
+	log_init("rawstack-sampler");
+	status = run(argc, argv);
+	/* What a full disk did not take was not done. */
+	if (!status && (fflush(stdout) || ferror(stdout))) {
+		log_error("writing the output failed");
+		return 1;
+	}
+	return status;
 }

@@ -274,8 +274,12 @@ int main(int argc, char **argv)
 
 	log_init("rawstack-ship");
 	rc = ship_options_parse(argc, argv, &o, &err);
-	if (rc > 0)
-		return 0;
+	if (rc > 0) {
+		if (!fflush(stdout) && !ferror(stdout))
+			return 0;
+		log_error("writing the output failed");
+		return 1;
+	}
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGINT);

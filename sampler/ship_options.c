@@ -36,6 +36,7 @@ static const char help_text[] =
 	"  --nice N               priority, 0 to 19 [10]\n"
 	"  --metrics FILE         the state as OpenMetrics text, every ten seconds\n"
 	"  --once                 ship what is there now, then exit\n"
+	"  --version              says which this is\n"
 	"\n"
 	"SIGTERM and SIGINT do what --once does: exit status 0 when everything that was there is\n"
 	"delivered, 1 (and how many samples stay in the spool) when it could not be.\n";
@@ -56,6 +57,7 @@ enum {
 	OPT_NICE,
 	OPT_METRICS,
 	OPT_ONCE,
+	OPT_VERSION,
 };
 
 static const struct option long_options[] = {
@@ -75,6 +77,7 @@ static const struct option long_options[] = {
 	{"metrics", required_argument, NULL, OPT_METRICS},
 	{"once", no_argument, NULL, OPT_ONCE},
 	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, OPT_VERSION},
 	{0},
 };
 
@@ -170,6 +173,10 @@ int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err
 	while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
 		if (c == 'h') {
 			fputs(help_text, stdout);
+			return 1;
+		}
+		if (c == OPT_VERSION) {
+			printf("rawstack-ship " RAWSTACK_VERSION "\n");
 			return 1;
 		}
 		if (c == '?')
