@@ -3,7 +3,6 @@
  * The way from the spool to the sink, with a service that is a function here: it names every
  * address of module "aa", defers, refuses or is away, as each test wants.
  */
-#include "limits.h"
 #include "pprof_read.h"
 #include "ship_back_off.h"
 #include "shipper.h"
@@ -536,23 +535,19 @@ static void open_watching(struct fixture *f, const char *name)
 /* More ids than one call takes: each has its turn. */
 static void test_watch_in_turn(void **state _unused_)
 {
-	enum {
-		ID_COUNT = 9000
-	};
-	bool asked[ID_COUNT] = {false};
+	bool asked[9000] = {false}; /* more than LIMIT_BATCH_MODULES */
 	struct fixture f;
 	struct err err = {0};
 	char path[200];
 	FILE *file;
 
-	_Static_assert(ID_COUNT > LIMIT_BATCH_MODULES, "they are more");
 	open_watching(&f, "turns");
 	fill_spool(f.spool, 0x100, 1);
 	snprintf(path, sizeof(path), "%s/again", f.spool);
 	file = fopen(path, "w");
 	assert_non_null(file);
-	for (int i = 0; i < ID_COUNT; i++)
-		fprintf(file, "id aa%04x00\nbatch 5 %d 1 %d\n", i, i + 1, i);
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
+		fprintf(file, "id aa%04zx00\nbatch 5 %zu 1 %zu\n", i, i + 1, i);
 	assert_int_equal(fclose(file), 0);
 	service.asked = asked;
 	now_ns = 1000000;
@@ -562,7 +557,7 @@ static void test_watch_in_turn(void **state _unused_)
 		now_ns += SHIPPER_WATCH_NS;
 	}
 	assert_int_equal(service.watched, 2);
-	for (int i = 0; i < ID_COUNT; i++)
+	for (size_t i = 0; i < ARRAY_LEN(asked); i++)
 		assert_true(asked[i]);
 	service.asked = NULL;
 	close_shipper(&f);
