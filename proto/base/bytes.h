@@ -80,7 +80,7 @@ static inline uint64_t bytes_uleb(struct bytes *b)
 		b->left--;
 		return *b->p++;
 	}
-	if (b->left >= 10) { /* the longest cannot run past the end */
+	if (b->left >= 10 && b->p) { /* the longest cannot run past the end */
 		const uint8_t *p = b->p;
 
 		do {
