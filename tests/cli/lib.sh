@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Sourced by the tests beside it. Each check prints what it saw when it fails.
 set -u
-failures=0
+failures=0 skipped=
 
 fail() {
 	echo "FAIL: $*"
@@ -28,8 +28,15 @@ refuses() {
 	holds refused.err "$text"
 }
 
+# untried REASON: a part that this machine cannot run. The rest runs, and the test ends as skipped.
+untried() {
+	skipped=${skipped:-$*}
+	echo "not tried: $*"
+}
+
 finish() {
-	[ "$failures" = 0 ] && echo "ok" && exit 0
-	echo "$failures failures"
-	exit 1
+	[ "$failures" = 0 ] || { echo "$failures failures"; exit 1; }
+	[ -z "$skipped" ] || { echo "SKIP: $skipped"; exit 77; }
+	echo "ok"
+	exit 0
 }
