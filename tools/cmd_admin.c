@@ -22,7 +22,9 @@ static const char help[] =
 	"  compact  gives space that the store does not use back to the disk; the service must\n"
 	"           be stopped\n"
 	"  verify   reads every table and says which are damaged, also while the service runs;\n"
-	"           exit status 1 if any is\n";
+	"           exit status 1 if any is\n"
+	"\n"
+	"  --data DIR  the directory that the service was given\n";
 
 /* The program beside this one, else the one in $PATH. */
 static int run_program(char **argv, struct err *err)

@@ -20,7 +20,14 @@ _rawstack() {
 		mapfile -t COMPREPLY < <(compgen -W "$(_rawstack_words "$program") --help --version" -- "$current")
 		return
 	fi
+	if [ "$COMP_CWORD" = 2 ] && [ "$command" = admin ] && [[ $current != -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "backup compact verify" -- "$current")
+		return
+	fi
 	case $previous in
+	--to)
+		mapfile -t COMPREPLY < <(compgen -W "pprof folded speedscope firefox perf-script json otlp" -- "$current")
+		return ;;
 	--output-style)
 		mapfile -t COMPREPLY < <(compgen -W "text json llvm gnu" -- "$current")
 		return ;;

@@ -10,7 +10,13 @@ end
 
 function __rawstack_arguments
 	set -l before (commandline -opc)
+	if test (count $before) = 2 -a "$before[2]" = admin; and not string match -q -- '-*' (commandline -ct)
+		printf '%s\n' backup compact verify
+		return
+	end
 	switch $before[-1]
+		case --to
+			printf '%s\n' pprof folded speedscope firefox perf-script json otlp
 		case --output-style
 			printf '%s\n' text json llvm gnu
 		case --hyperlinks
