@@ -8,6 +8,7 @@
 #include "log.h"
 #include "sampler_command.h"
 #include "spool_stats.h"
+#include "stdout_end.h"
 
 enum {
 	BATCH_SAMPLES = 4096
@@ -193,10 +194,8 @@ static int run_cat(const struct view *v, struct err *err)
 			else
 				print_json(&b, &b.samples[i]);
 		}
-		rc = ferror(stdout) ? err_set(err, ERR_IO, "writing the output failed") : 0;
+		rc = ferror(stdout) ? stdout_flush(err) : 0;
 	}
-	if (!rc && fflush(stdout))
-		rc = err_set(err, ERR_IO, "writing the output failed");
 	return rc;
 }
 

@@ -8,6 +8,7 @@
 #include "json.h"
 #include "sampler_command.h"
 #include "spool_status.h"
+#include "stdout_end.h"
 
 static const char help[] =
 	"usage: rawstack-sampler status [--json | --openmetrics] [--output FILE] DIR\n"
@@ -135,8 +136,7 @@ static int run(const char *dir, enum form form, const char *output, struct err *
 		return err_set(err, ERR_MEMORY, "out of memory");
 	if (output)
 		return io_write_file(output, out.p, out.len, 0644, err);
-	if (fwrite(out.p, 1, out.len, stdout) != out.len || fflush(stdout))
-		return err_set(err, ERR_IO, "writing the output failed");
+	stdout_put(&out);
 	return 0;
 }
 

@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "sampler_command.h"
+#include "stdout_end.h"
 
 static const struct {
 	const char *name, *what;
@@ -75,14 +76,10 @@ static int run(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+	struct err err;
 	int status;
 
 	log_init("rawstack-sampler");
 	status = run(argc, argv);
-	/* What a full disk did not take was not done. */
-	if (!status && (fflush(stdout) || ferror(stdout))) {
-		log_error("writing the output failed");
-		return 1;
-	}
-	return status;
+	return status ? status : stdout_end(0, &err);
 }

@@ -17,6 +17,7 @@
 #include "ship_options.h"
 #include "ship_status.h"
 #include "shipper.h"
+#include "stdout_end.h"
 
 #define NS_PER_MS    UINT64_C(1000000)
 #define POLL_MS      1000 /* how often an empty spool is looked at */
@@ -193,7 +194,7 @@ static void step_back(int nice_level)
 
 	if (setpriority(PRIO_PROCESS, 0, nice_level) ||
 	    syscall(SYS_ioprio_set, who_process, 0, best_effort_last))
-		log_debug("the priority stays as it is");
+		log_warn("the priority stays as it is");
 }
 
 static void close_endpoints(struct ship *s)
@@ -274,12 +275,8 @@ int main(int argc, char **argv)
 
 	log_init("rawstack-ship");
 	rc = ship_options_parse(argc, argv, &o, &err);
-	if (rc > 0) {
-		if (!fflush(stdout) && !ferror(stdout))
-			return 0;
-		log_error("writing the output failed");
-		return 1;
-	}
+	if (rc > 0)
+		return stdout_end(0, &err);
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGINT);

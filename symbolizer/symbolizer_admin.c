@@ -61,15 +61,19 @@ static int backup(const struct admin *a, struct err *err)
 {
 	char path[LIMIT_PATH_LEN];
 	uint64_t len;
+	bool made;
 	int rc;
 
-	if (mkdir(a->out, 0700) && errno != EEXIST)
-		return err_sys(err, errno, "%s", a->out);
 	if (snprintf(path, sizeof(path), "%s/store.mdb", a->out) >= (int)sizeof(path))
 		return err_set(err, ERR_USAGE, "%s: name too long", a->out);
+	made = mkdir(a->out, 0700) == 0;
+	if (!made && errno != EEXIST)
+		return err_sys(err, errno, "%s", a->out);
 	rc = copy_to(a->data, path, &len, err);
 	if (!rc)
 		rc = sync_dir(a->out, err);
+	else if (made)
+		rmdir(a->out);
 	if (!rc)
 		printf("%s: %llu bytes\n", path, (unsigned long long)len);
 	return rc;

@@ -68,9 +68,12 @@ static int run_program(int argc, char **argv, struct err *err)
 int main(int argc, char **argv)
 {
 	struct err err = {0};
+	int rc;
 
 	log_init("rawstack");
 	program_init(argv);
 	signal(SIGPIPE, SIG_IGN);
-	return stdout_end(run_program(argc, argv, &err), &err);
+	rc = run_program(argc, argv, &err);
+	/* Of an option whose file cannot be read the error says more than the return value. */
+	return stdout_end(rc ? err.code : 0, &err);
 }

@@ -9,16 +9,10 @@
 #include "utf8.h"
 
 static const char *program = "rawstack";
-static enum log_level max_level = LOG_INFO;
 
 void log_init(const char *name)
 {
 	program = name;
-}
-
-void log_set_level(enum log_level level)
-{
-	max_level = level;
 }
 
 _printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, const char *tail)
@@ -43,11 +37,9 @@ _printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, c
 
 void log_line(enum log_level level, const char *fmt, ...)
 {
-	static const char *const heads[] = {"", "warning: ", "", "debug: "};
+	static const char *const heads[] = {"", "warning: ", ""};
 	va_list ap;
 
-	if (level > max_level)
-		return;
 	va_start(ap, fmt);
 	emit(heads[level], fmt, ap, "\n");
 	va_end(ap);

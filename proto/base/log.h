@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_LOG_H
 #define RAWSTACK_LOG_H
 /*
- * What programs say on stderr: one line per event, `<program>: <message>`, levels error to debug.
+ * What programs say on stderr: one line per event, `<program>: <message>`, levels error to info.
  * For programs only: library code returns a struct err and never prints. Safe from any thread; a
  * line is one write.
  */
@@ -11,13 +11,11 @@
 enum log_level {
 	LOG_ERROR,
 	LOG_WARN,
-	LOG_INFO,
-	LOG_DEBUG
+	LOG_INFO
 };
 
-/* Once, first in main(). name is kept, not copied. The level starts at LOG_INFO. */
+/* Once, first in main(). name is kept, not copied. */
 void log_init(const char *name);
-void log_set_level(enum log_level level);
 
 /* What utf8_shown() keeps from a terminal is printed as '?'. An error is printed as it is; the
  * other levels put their word in front. */
@@ -26,7 +24,6 @@ void log_line(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 #define log_error(...) log_line(LOG_ERROR, __VA_ARGS__)
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)
-#define log_debug(...) log_line(LOG_DEBUG, __VA_ARGS__)
 
 /* A line that replaces itself, on a terminal only; an empty one erases it. */
 void log_progress(const char *fmt, ...) _printf_(1, 2);
