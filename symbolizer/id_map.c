@@ -78,7 +78,7 @@ uint32_t *id_map_add(struct id_map *m, size_t hash, uint64_t a, uint32_t b, bool
 	if (m->count == m->max)
 		return NULL;
 	/* Full at five eighths. */
-	if (8 * (m->count + 1) > 5 * m->slot_count) {
+	if (!s || 8 * (m->count + 1) > 5 * m->slot_count) {
 		if (!grow(m))
 			return NULL;
 		s = slot_of(m, hash, a, b);

@@ -100,7 +100,7 @@ int store_pin(struct store *s, const struct build_id *id, bool pinned, struct er
 int store_meta_get(struct store *s, const char *name, uint64_t *ret, struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
-	struct kv_bytes value;
+	struct kv_bytes value = {NULL, 0};
 	int rc = store_read_begin(s, &r, err);
 
 	if (!rc)

@@ -110,7 +110,7 @@ int store_purge_locked(struct store *s, const struct build_id *id, struct err *e
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
 	const struct store_binary purged = {.status = STORE_PURGED};
-	struct store_record old;
+	struct store_record old = {0};
 	int rc = store_change_ready(s, id, STORE_PURGED, false, &out, &old, err);
 	struct kv_write writes[] = {
 		{KV_TABLES, key_of(id), {NULL, 0}},

@@ -9,6 +9,7 @@
 #include <lmdb.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -297,11 +298,14 @@ static bool lmdb_has_room(struct kv *kv, uint64_t bytes)
 /* A line of mdb_reader_list(): process, thread, and the commit that it sees, or "-". */
 static int take_reader(const char *line, void *arg)
 {
-	uint64_t *oldest = arg;
-	size_t thread, seen;
-	int pid;
+	uint64_t *oldest = arg, seen;
+	const char *last = strrchr(line, ' ');
+	char *end;
 
-	if (sscanf(line, "%d %zx %zu", &pid, &thread, &seen) == 3 && seen < *oldest)
+	if (!last)
+		return 0;
+	seen = strtoull(last + 1, &end, 10);
+	if (end > last + 1 && *end == '\n' && seen < *oldest)
 		*oldest = seen;
 	return 0;
 }

@@ -52,10 +52,10 @@ int pprof_string(const struct pprof_rows *rows, const uint8_t *at, uint64_t inde
 /* One row each, as a field of the profile; pprof_*_end() behind the last of its kind. 0 or the
  * error, with which all ends. */
 int pprof_add_string(struct pprof_rows *rows, struct pprof_field *f);
-int pprof_add_mapping(struct pprof_rows *rows, struct pprof_field *f);
-int pprof_add_function(struct pprof_rows *rows, struct pprof_field *f);
-int pprof_add_location(struct pprof_rows *rows, struct pprof_field *f);
-int pprof_add_sample(struct pprof_rows *rows, struct pprof_field *f);
+int pprof_add_mapping(struct pprof_rows *rows, struct pprof_field *message);
+int pprof_add_function(struct pprof_rows *rows, struct pprof_field *message);
+int pprof_add_location(struct pprof_rows *rows, struct pprof_field *message);
+int pprof_add_sample(struct pprof_rows *rows, struct pprof_field *message);
 
 int pprof_strings_end(struct pprof_rows *rows);
 int pprof_functions_end(struct pprof_rows *rows);
