@@ -10,11 +10,13 @@
 #include <unistd.h>
 
 #include "collect_priv.h"
+#include "io.h"
 
 void collect_stop(void *self)
 {
 	struct collect *c = self;
 
+	c->stopped_ns = io_system()->mono_ns(NULL);
 	for (size_t i = 0; i < c->cpu_count; i++) {
 		bpf_link__destroy(c->cpus[i].link);
 		c->cpus[i].link = NULL;
@@ -33,6 +35,8 @@ void collect_close(void *self)
 		closep(&c->cpus[i].mapping_fd);
 	}
 	stack_table_done(&c->stacks);
+	ticks_done(&c->ticks);
+	free(c->seen);
 	closep(&c->wait_fd);
 	free(c->cpus);
 	bpf_link__destroy(c->fork_link);
@@ -133,6 +137,23 @@ static int collect_wait_fd(const void *self)
 	return ((const struct collect *)self)->wait_fd;
 }
 
+/* A row may be written just now: the time of a tick before it is counted, and read behind that. */
+static void poll_ticks(struct collect *c)
+{
+	if (!c->ticks.count)
+		return;
+	for (size_t i = 0; i < c->counters.count; i++) {
+		const volatile struct sampler_counters *n = &c->counters.rows[i];
+
+		c->seen[i].last_ns = n->last_ns;
+		c->seen[i].first_ns = n->first_ns;
+		c->seen[i].runs = n->runs;
+		c->seen[i].idle = n->idle;
+	}
+	ticks_poll(&c->ticks, c->seen, c->stopped_ns ? c->stopped_ns : io_system()->mono_ns(NULL),
+		   c->stopped_ns);
+}
+
 static void collect_poll(void *self, struct events *events)
 {
 	struct collect *c = self;
@@ -144,22 +165,11 @@ static void collect_poll(void *self, struct events *events)
 		if (c->cpus[i].mapping.base)
 			perf_ring_drain(&c->cpus[i].mapping, events, &c->counts);
 	ring_buffer__consume(c->ring);
+	poll_ticks(c);
 	was = c->stacks.state;
 	is_fresh = stack_table_poll(&c->stacks);
 	if (is_fresh || c->stacks.state != was)
 		collect_set_hashes(c, is_fresh);
-}
-
-/* How many ticks did not come between the first and the last one of a CPU: its virtual processor
- * was away, or another program of BPF ran. Ticks stay in phase. */
-static uint64_t missed(const struct collect *c, const struct sampler_counters *n)
-{
-	uint64_t due;
-
-	if (c->event != BACKEND_EVENT_CLOCK || !n->runs)
-		return 0;
-	due = (n->last_ns - n->first_ns + c->period_ns / 2) / c->period_ns + 1;
-	return due > n->runs ? due - n->runs : 0;
 }
 
 /* Rows are written while they are read: each number is one that was there, no more. */
@@ -182,11 +192,11 @@ static void collect_stats(void *self, struct backend_stats *ret)
 		ret->filtered += n.filtered;
 		ret->ring_full += n.ring_full;
 		ret->stack_fault += n.stack_fault;
-		ret->missed += missed(c, &n);
 	}
 	if (c->skel->bss)
 		ret->perf_lost += c->skel->bss->children_missed;
 	ret->stack_fault += c->stacks.unknown;
+	ret->missed = c->ticks.missed;
 }
 
 /* As of another process that sampling may begin to see: one that is added too early is no loss. */

@@ -15,6 +15,7 @@
 
 #include "capabilities.h"
 #include "collect_priv.h"
+#include "io.h"
 #include "kernel_types.h"
 
 enum {
@@ -64,7 +65,8 @@ static int map_counters(struct collect *c, struct err *err)
 	if (rows == MAP_FAILED)
 		return err_sys(err, errno, "counters of the BPF program");
 	n->rows = rows;
-	return 0;
+	c->seen = calloc(n->count, sizeof(*c->seen));
+	return c->seen ? 0 : err_set(err, ERR_MEMORY, "out of memory for the sampler");
 }
 
 static int fill_targets(struct collect *c, const struct backend_options *o, struct err *err)
@@ -282,6 +284,8 @@ int collect_start(void *self, struct err *err)
 {
 	struct collect *c = self;
 
+	if (c->event == BACKEND_EVENT_CLOCK)
+		ticks_begin(&c->ticks, c->counters.count, c->period_ns, io_system()->mono_ns(NULL));
 	for (size_t i = 0; i < c->cpu_count; i++) {
 		int rc = c->cpus[i].mapping_fd < 0 ? 0 : start_cpu(c, i, err);
 

@@ -12,6 +12,7 @@
 #include "perf_ring.h"
 #include "sampler_event.h"
 #include "stack_table.h"
+#include "ticks.h"
 
 #include "sampler.skel.h"
 
@@ -33,8 +34,11 @@ struct collect {
 	struct cpu *cpus;
 	size_t cpu_count;
 	struct counters counters;
+	struct ticks ticks;
+	struct ticks_seen *seen; /* of each CPU of counters */
 	struct bpf_link *fork_link, *exit_link;
 	uint64_t period_ns;
+	uint64_t stopped_ns; /* 0: not yet */
 	enum backend_event event;
 	int wait_fd;
 	struct stack_table stacks;

@@ -202,6 +202,9 @@
 /* Events between two polls: the rings hold fewer. */
 #define LIMIT_EVENTS             LIMIT(1048576)
 #define LIMIT_EVENTS_LEN         (64 * MIB)
+/* /proc/stat: a line for each CPU, and a number for each interrupt; 60 KB on the largest machines.
+ */
+#define LIMIT_PROC_STAT_LEN      MIB
 /* Ten times what kernel.pid_max is by default on small machines. */
 #define LIMIT_PROCS              LIMIT(65536)
 /* Executable mappings of one process; vm.max_map_count is 65530 by default. */

@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "ticks.h"
+
+#include <string.h>
+
+#include "io.h"
+#include "limits.h"
+
+#define LOOK_NS UINT64_C(5000000000)
+#define STEP_NS UINT64_C(10000000) /* of /proc/stat: USER_HZ is 100 on all machines we run on */
+
+uint64_t ticks_absent(const struct ticks_seen *seen, uint64_t period_ns)
+{
+	uint64_t due;
+
+	if (!seen->runs)
+		return 0;
+	due = (seen->last_ns - seen->first_ns + period_ns / 2) / period_ns + 1;
+	return due > seen->runs ? due - seen->runs : 0;
+}
+
+/* Rounded up. */
+static uint64_t square_root(uint64_t n)
+{
+	uint64_t low = 0, high = UINT64_C(1) << 32;
+
+	while (low < high) {
+		uint64_t mid = (low + high) / 2;
+
+		if (mid * mid < n)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low;
+}
+
+/* More than a period without a tick, at either end, is a CPU that was idle there. */
+static uint64_t beyond(uint64_t from_ns, uint64_t to_ns, uint64_t period_ns)
+{
+	return to_ns > from_ns && to_ns - from_ns > period_ns ? to_ns - from_ns - period_ns : 0;
+}
+
+uint64_t ticks_missed(const struct ticks_seen *seen, uint64_t period_ns, uint64_t began_ns,
+		      uint64_t now_ns, uint64_t idle_ns)
+{
+	const uint64_t absent = ticks_absent(seen, period_ns);
+	const uint64_t outside_ns = beyond(began_ns, seen->first_ns, period_ns) +
+				    beyond(seen->last_ns, now_ns, period_ns);
+	uint64_t due, quiet;
+
+	if (!absent || idle_ns <= outside_ns)
+		return absent;
+	due = (idle_ns - outside_ns) / period_ns;
+	quiet = due > seen->idle ? due - seen->idle : 0;
+	/* A CPU that is idle now and then meets its ticks as dice are thrown: where most do not
+	 * come, three standard deviations, and the steps at both ends. Where they do come, that
+	 * would hide real losses. */
+	if (seen->idle < due / 2 || due < 2)
+		quiet += 3 * square_root(due) + 2 * STEP_NS / period_ns + 1;
+	return absent > quiet ? absent - quiet : 0;
+}
+
+void ticks_read_idle(const char *text, void (*take)(void *arg, size_t cpu, uint64_t idle_ns),
+		     void *arg)
+{
+	/* "cpu0 user nice system idle iowait ...", in front of all else but the sum, "cpu ". */
+	for (const char *line = text; !strncmp(line, "cpu", 3); line++) {
+		char *at = (char *)(uintptr_t)line + 3;
+
+		if (*at >= '0' && *at <= '9') {
+			size_t cpu = strtoull(at, &at, 10);
+			uint64_t values[5] = {0};
+
+			for (size_t i = 0; i < ARRAY_LEN(values); i++)
+				values[i] = strtoull(at, &at, 10);
+			take(arg, cpu, (values[3] + values[4]) * STEP_NS);
+		}
+		line = strchr(line, '\n');
+		if (!line)
+			break;
+	}
+}
+
+static void look(void (*take)(void *arg, size_t cpu, uint64_t idle_ns), void *arg)
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	struct err err;
+	size_t len;
+
+	if (!io_read_file("/proc/stat", LIMIT_PROC_STAT_LEN, &text, &len, &err))
+		ticks_read_idle((const char *)text, take, arg);
+}
+
+static void take_began(void *arg, size_t cpu, uint64_t idle_ns)
+{
+	struct ticks *t = arg;
+
+	if (cpu < t->count)
+		t->cpus[cpu] = (struct ticks_cpu){.idle_began_ns = idle_ns, .has_idle = true};
+}
+
+void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t now_ns)
+{
+	*t = (struct ticks){
+		.cpus = calloc(cpu_count, sizeof(*t->cpus)),
+		.period_ns = period_ns,
+		.began_ns = now_ns,
+		.looked_ns = now_ns,
+	};
+	if (!t->cpus)
+		return;
+	t->count = cpu_count;
+	look(take_began, t);
+}
+
+void ticks_done(struct ticks *t)
+{
+	free(t->cpus);
+	*t = (struct ticks){0};
+}
+
+struct look {
+	struct ticks *ticks;
+	const struct ticks_seen *seen;
+};
+
+static void raise_to(struct ticks *t, struct ticks_cpu *c, uint64_t missed)
+{
+	if (missed <= c->missed)
+		return;
+	t->missed += missed - c->missed;
+	c->missed = missed;
+}
+
+static void take_now(void *arg, size_t cpu, uint64_t idle_ns)
+{
+	const struct look *l = arg;
+	struct ticks *t = l->ticks;
+	struct ticks_cpu *c = cpu < t->count ? &t->cpus[cpu] : NULL;
+
+	if (!c || !c->has_idle)
+		return;
+	idle_ns = idle_ns > c->idle_began_ns ? idle_ns - c->idle_began_ns : 0;
+	raise_to(t, c,
+		 ticks_missed(&l->seen[cpu], t->period_ns, t->began_ns, t->looked_ns, idle_ns));
+}
+
+void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns, bool is_last)
+{
+	uint64_t absent = 0;
+
+	if (t->is_over || (!is_last && now_ns - t->looked_ns < LOOK_NS))
+		return;
+	t->is_over = is_last;
+	for (size_t i = 0; i < t->count; i++)
+		absent += ticks_absent(&seen[i], t->period_ns);
+	if (absent == t->absent && !is_last)
+		return;
+	t->absent = absent;
+	t->looked_ns = now_ns;
+	look(take_now, &(struct look){t, seen});
+	/* Of a CPU that nothing is known of, nothing explains them. */
+	for (size_t i = 0; i < t->count; i++)
+		if (!t->cpus[i].has_idle)
+			raise_to(t, &t->cpus[i], ticks_absent(&seen[i], t->period_ns));
+}
