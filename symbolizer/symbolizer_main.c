@@ -2,6 +2,7 @@
 /* rawstack-symbolizer: keeps tables, and answers raw stacks with functions, files and lines. */
 #include <errno.h>
 #include <getopt.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -20,7 +21,9 @@
 #include "symbolizer_admin.h"
 
 enum {
-	STOP_GRACE_MS = 5000
+	STOP_GRACE_MS = 5000,
+	WORKERS_PER_ARENA = 2,
+	ARENAS_MIN = 2,
 };
 
 struct options {
@@ -279,6 +282,18 @@ static void allow_connections(void)
 	(void)setrlimit(RLIMIT_NOFILE, &l);
 }
 
+/*
+ * What one thread has freed is to serve the others. By default glibc gives each of some fifteen
+ * threads, gRPC's included, an arena of its own, each of which grows until it has seen the worst
+ * moment of its thread: half a megabyte and more with each storm of lookups.
+ */
+static void share_memory(unsigned int workers)
+{
+	int arenas = (int)(workers / WORKERS_PER_ARENA);
+
+	(void)mallopt(M_ARENA_MAX, arenas < ARENAS_MIN ? ARENAS_MIN : arenas);
+}
+
 int main(int argc, char **argv)
 {
 	struct options o = {.listen = "127.0.0.1:7077", .service.store_bytes = 10 * GIB};
@@ -302,6 +317,7 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of the write */
 
 	allow_connections();
+	share_memory(o.server.workers);
 	rc = start(&program, &o, &err);
 	if (rc) {
 		log_error("%s", err.message);
