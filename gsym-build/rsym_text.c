@@ -128,22 +128,43 @@ static int unpack(struct rsym_text_reader *r, uint32_t block, struct err *err)
 	return 0;
 }
 
+/* Behind the lengths of `count` strings: their bytes. */
+static struct bytes behind_lens(struct bytes lens, uint32_t count)
+{
+	for (uint32_t i = 0; i < count; i++) {
+		bytes_uleb(&lens);
+		bytes_uleb(&lens);
+	}
+	return lens;
+}
+
+/* Of the next string of a block: how much of the one before stays, and what is added. NULL when
+ * that is damaged. */
+static const uint8_t *next_part(const struct rsym_text_reader *r, struct bytes *lens,
+				struct bytes *texts, size_t *ret_shared, size_t *ret_added)
+{
+	uint64_t shared = bytes_uleb(lens), added = bytes_uleb(lens);
+	const uint8_t *p = bytes_take(texts, added);
+
+	if (lens->failed || shared > r->string.len)
+		return NULL;
+	*ret_shared = shared;
+	*ret_added = added;
+	return p;
+}
+
 /* String `index` of an unpacked block of `count`, built up from those before it. */
 static int pick(struct rsym_text_reader *r, struct bytes lens, uint32_t count, uint32_t index,
 		struct err *err)
 {
-	struct bytes texts = lens;
+	struct bytes texts = behind_lens(lens, count);
+	size_t shared, added;
 
-	for (uint32_t i = 0; i < count; i++) {
-		bytes_uleb(&texts);
-		bytes_uleb(&texts);
-	}
 	buf_reset(&r->string);
 	for (uint32_t i = 0; i <= index; i++) {
-		uint64_t shared = bytes_uleb(&lens), added = bytes_uleb(&lens);
-		const uint8_t *p = bytes_take(&texts, added);
+		const uint8_t *p = next_part(r, &lens, &texts, &shared, &added);
 
-		if (lens.failed || !p || shared > r->string.len)
+		if (!p)
 			return damaged(err, "string", index);
 		r->string.len = shared;
 		if (!buf_append(&r->string, p, added))
@@ -186,35 +207,56 @@ int rsym_text_get(struct rsym_text_reader *r, uint32_t i, const uint8_t **ret, s
 	return rc;
 }
 
-static int check_order(struct buf *before, const uint8_t *p, size_t len, uint32_t i,
+/*
+ * All strings of the block that begins with string `first`; r->string is the one before it and then
+ * the last of them. What two neighbours share is not looked at again, so this takes as long as the
+ * unpacked block is, however long the strings are.
+ */
+static int check_block(struct rsym_text_reader *r, uint32_t first, uint64_t *unpacked_len,
 		       struct err *err)
 {
-	size_t shared = len < before->len ? len : before->len;
-	int order = shared ? memcmp(before->p, p, shared) : 0;
+	struct bytes lens, texts;
+	uint32_t count;
+	size_t shared, added;
+	int rc = get_block(r, first, &lens, &count, err);
 
-	if (i && (order > 0 || (order == 0 && before->len >= len)))
-		return damaged(err, "string", i);
-	buf_reset(before);
-	if (!buf_append(before, p, len))
-		return err_set(err, ERR_MEMORY, "out of memory");
-	return 0;
+	if (rc)
+		return rc;
+	*unpacked_len += lens.left;
+	texts = behind_lens(lens, count);
+	for (uint32_t i = 0; i < count; i++) {
+		const uint8_t *p = next_part(r, &lens, &texts, &shared, &added);
+		size_t rest, both;
+		int order;
+
+		if (!p || (i == 0 && shared))
+			return damaged(err, "string", first + i);
+		rest = r->string.len - shared;
+		both = rest < added ? rest : added;
+		order = both ? memcmp(r->string.p + shared, p, both) : 0;
+		if (first + i && (order > 0 || (order == 0 && rest >= added)))
+			return damaged(err, "string", first + i);
+		r->string.len = shared;
+		if (!buf_append(&r->string, p, added))
+			return err_set(err, ERR_MEMORY, "out of memory");
+	}
+	return texts.left ? damaged(err, "block", first / r->t->block_strings) : 0;
 }
 
 int rsym_texts_check(const struct rsym_texts *t, struct err *err)
 {
-	_cleanup_(buf_done) struct buf before = BUF_INIT(RSYM_TEXT_BLOCK_MAX * STRINGS_MAX);
 	struct rsym_text_reader *r = rsym_text_reader_new(t, 0);
+	uint64_t unpacked_len = 0;
 	int rc = 0;
 
 	if (!r)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	for (uint32_t i = 0; i < t->count && !rc; i++) {
-		const uint8_t *p;
-		size_t len;
-
-		rc = rsym_text_get(r, i, &p, &len, err);
-		if (!rc)
-			rc = check_order(&before, p, len, i, err);
+	for (uint32_t i = 0; i < t->block_count && !rc; i++) {
+		rc = check_block(r, i * t->block_strings, &unpacked_len, err);
+		if (!rc && unpacked_len > RSYM_TEXTS_MAX)
+			rc = err_set(err, ERR_DATA,
+				     "damaged table: texts of more than %llu bytes unpacked",
+				     (unsigned long long)RSYM_TEXTS_MAX);
 	}
 	rsym_text_reader_free(r);
 	return rc;

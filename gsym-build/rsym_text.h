@@ -11,11 +11,16 @@
 /* A block, unpacked: 32 strings of LIMIT_NAME_LEN. */
 #define RSYM_TEXT_BLOCK_MAX (UINT64_C(32) * (LIMIT_NAME_LEN + 8))
 
+/* Of a pool, all blocks unpacked: a builder makes no more, and a small table that unpacks to more
+ * is made to keep its reader busy. */
+#define RSYM_TEXTS_MAX LIMIT_TABLE_LEN
+
 /* Finds the parts of a pool and proves that they are inside of it. Reads the header only.
  * ERR_DATA. */
 int rsym_texts_open(struct rsym_texts *t, const uint8_t *p, uint64_t len, struct err *err);
 
-/* Unpacks everything once: each block, each string of it, their order. ERR_DATA, ERR_MEMORY. */
+/* Unpacks everything once: each block, each string of it, their order; at most RSYM_TEXTS_MAX.
+ * ERR_DATA, ERR_MEMORY. */
 int rsym_texts_check(const struct rsym_texts *t, struct err *err) _must_check_;
 
 struct rsym_text_reader;

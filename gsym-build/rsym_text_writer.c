@@ -155,7 +155,7 @@ int rsym_text_write(const struct rsym_string *strings, uint32_t count, unsigned 
 		    bool quick, struct buf *out, struct err *err)
 {
 	_cleanup_(packer_done) struct packer p = {
-		.raw = BUF_INIT(LIMIT_TABLE_LEN),
+		.raw = BUF_INIT(RSYM_TEXTS_MAX),
 		.lens = BUF_INIT(LIMIT_TABLE_LEN),
 		.dictionary = BUF_INIT(DICTIONARY_MAX),
 		.packed = BUF_INIT(LIMIT_TABLE_LEN),

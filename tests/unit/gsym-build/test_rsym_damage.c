@@ -2,9 +2,13 @@
 /* Every byte of small tables in turn, every bit where rows and nodes are packed, with checksums
  * made good: an error, or answers within bounds, also for a reader that was told to trust the
  * bytes. A sanitizer sees what leaves them. */
+#define ZSTD_STATIC_LINKING_ONLY /* for the frame format without magic number */
+#include <zstd.h>
+
 #include "crc32c.h"
 #include "rsym_format.h"
 #include "rsym_lookup.h"
+#include "rsym_text.h"
 #include "test_rsym_model.h"
 
 /* One for each way blocks are packed, and one of several spans. */
@@ -171,10 +175,77 @@ static void test_unused_places(void **state _unused_)
 	model_done(&m);
 }
 
+enum {
+	STRINGS = 32,
+	LONG = 2000000, /* of the first string of a block; each other one is longer by a byte */
+};
+
+/* Appends a pool of such blocks: 170 bytes each, of two million. `slack` bytes follow the strings.
+ */
+static void make_pool(uint32_t blocks, size_t slack, struct buf *out)
+{
+	_cleanup_(buf_done) struct buf raw = BUF_INIT(LONG + 4096), packed = BUF_INIT(16 << 20);
+	_cleanup_(freep) uint8_t *zstd = malloc(4096);
+	ZSTD_CCtx *c = ZSTD_createCCtx();
+	size_t digits;
+
+	assert_non_null(c);
+	assert_non_null(zstd);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_format, ZSTD_f_zstd1_magicless);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, 0);
+	ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
+	for (uint32_t i = 0; i < STRINGS; i++) {
+		buf_uleb(&raw, i ? LONG + i - 1 : 0);
+		buf_uleb(&raw, i ? 1 : LONG);
+	}
+	digits = raw.len;
+	memset(buf_extend(&raw, LONG + STRINGS - 1 + slack), 'a', LONG + STRINGS - 1 + slack);
+	buf_u32(out, blocks * STRINGS);
+	buf_u32(out, 0);
+	buf_u32(out, (uint32_t)raw.len);
+	buf_u32(out, STRINGS | 32 << 8);
+	for (uint32_t i = 0; i < blocks; i++) {
+		size_t len;
+
+		for (int k = 0; k < 8; k++)
+			raw.p[digits + (size_t)k] = (uint8_t)('a' + (i >> (28 - 4 * k) & 15));
+		len = ZSTD_compress2(c, zstd, 4096, raw.p, raw.len);
+		assert_false(ZSTD_isError(len));
+		assert_true(buf_append(&packed, zstd, len));
+		buf_u32(out, (uint32_t)packed.len);
+	}
+	assert_true(buf_append(out, packed.p, packed.len));
+	buf_extend(out, RSYM_PAD);
+	assert_false(out->failed);
+	ZSTD_freeCCtx(c);
+}
+
+/* What a few bytes unpack to is bounded, whatever they claim to be. */
+static void test_inflated_texts(void **state _unused_)
+{
+	_cleanup_(buf_done) struct buf pool = BUF_INIT(16 << 20);
+	struct rsym_texts t;
+	struct err err;
+
+	make_pool(20, 0, &pool);
+	assert_int_equal(rsym_texts_open(&t, pool.p, pool.len - RSYM_PAD, &err), 0);
+	assert_int_equal(rsym_texts_check(&t, &err), 0);
+	buf_reset(&pool);
+	make_pool(20, 1, &pool);
+	assert_int_equal(rsym_texts_open(&t, pool.p, pool.len - RSYM_PAD, &err), 0);
+	assert_int_equal(rsym_texts_check(&t, &err), ERR_DATA);
+	buf_reset(&pool);
+	make_pool(RSYM_TEXTS_MAX / LONG + 1, 0, &pool);
+	assert_int_equal(rsym_texts_open(&t, pool.p, pool.len - RSYM_PAD, &err), 0);
+	assert_int_equal(rsym_texts_check(&t, &err), ERR_DATA);
+	assert_non_null(strstr(err.message, "bytes unpacked"));
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[2 * ARRAY_LEN(kinds) + 1] = {
+	struct CMUnitTest tests[2 * ARRAY_LEN(kinds) + 2] = {
 		[2 * ARRAY_LEN(kinds)] = cmocka_unit_test(test_unused_places),
+		[2 * ARRAY_LEN(kinds) + 1] = cmocka_unit_test(test_inflated_texts),
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
