@@ -219,11 +219,14 @@ static int unit_at_offset(struct die_scan *s, uint64_t off, struct die_unit *ret
 
 static int one_unit(struct die_scan *s, int found, struct err *why, struct err *err)
 {
+	uint64_t len = s->unit.end - s->unit.off; /* a split unit may take its place */
 	int rc = found > 0 ? read_unit(s, why) : why->code;
 
 	line_table_done(&s->lines);
-	if (rc > 0)
+	if (rc > 0) {
+		s->report->info_read += len;
 		return give_unit(s, err);
+	}
 	if (rc == ERR_MEMORY)
 		return err_set(err, rc, "%s", why->message);
 	if (rc < 0) {
@@ -237,6 +240,7 @@ static int read_units(struct die_scan *s, struct err *err)
 {
 	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len, unread = 0;
 
+	s->report->info_len = len;
 	if (len > s->until)
 		len = s->until;
 	for (uint64_t off = 0; off < len && !die_wanted_over(&s->wanted, off); off = s->unit.end) {

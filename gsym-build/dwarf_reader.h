@@ -19,9 +19,10 @@ struct debug_report {
 	/* Could not be read; of split units whose .dwo is not there the lines are given all the
 	 * same, so they count in both. */
 	uint64_t units_skipped;
-	uint64_t lines_refused; /* plain reader: line tables that libdwarf does not read */
-	bool needs_alt_file;    /* names lie in a dwz file (.gnu_debugaltlink) */
-	char skipped[256];      /* the first reason, or "" */
+	uint64_t info_len, info_read; /* as in struct build_report. Not of the plain reader */
+	uint64_t lines_refused;       /* plain reader: line tables that libdwarf does not read */
+	bool needs_alt_file;          /* names lie in a dwz file (.gnu_debugaltlink) */
+	char skipped[256];            /* the first reason, or "" */
 };
 
 /*

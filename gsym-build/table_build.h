@@ -98,6 +98,9 @@ struct table_request {
 struct build_report {
 	struct build_id id;
 	uint64_t unit_count, units_skipped;
+	/* Bytes of .debug_info, and of those units of it that were read: a part when addresses were
+	 * wanted. */
+	uint64_t info_len, info_read;
 	uint64_t function_count, range_count, inline_count;
 	uint64_t symbol_count, file_count;
 	uint64_t input_len;

@@ -201,6 +201,7 @@ static void report_both(struct debug_report *to, const struct debug_report *from
 {
 	to->unit_count += from->unit_count;
 	to->units_skipped += from->units_skipped;
+	to->info_read += from->info_read; /* of the same section */
 	to->needs_alt_file |= from->needs_alt_file;
 	if (!to->skipped[0])
 		memcpy(to->skipped, from->skipped, sizeof(to->skipped));
@@ -323,6 +324,8 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	report_relocations(b, im);
 	b->report->unit_count = debug.unit_count;
 	b->report->units_skipped = debug.units_skipped;
+	b->report->info_len = debug.info_len;
+	b->report->info_read = debug.info_read;
 	b->report->needs_alt_file = debug.needs_alt_file;
 	if (debug.skipped[0])
 		memcpy(b->report->skipped, debug.skipped, sizeof(b->report->skipped));

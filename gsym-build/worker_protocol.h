@@ -25,7 +25,7 @@ enum worker_fd {
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
-#define WORKER_MAGIC 0x72777339u /* changes with either struct */
+#define WORKER_MAGIC 0x7277733au /* changes with either struct */
 
 struct worker_request {
 	uint32_t magic;

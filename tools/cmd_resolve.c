@@ -438,8 +438,20 @@ static int filter_log(const struct resolve_options *o, struct err *err)
 			rc = err->code;
 	if (!rc)
 		rc = resolve_log(&f, STDIN_FILENO, err);
+	module_set_leave(&f.modules);
 	module_set_done(&f.modules);
 	return rc;
+}
+
+/* Nobody waits for what comes now. */
+static void leave_tables(struct source *s)
+{
+	struct err ignored;
+
+	if (stdout_flush(&ignored) == ERR_IO)
+		return;
+	local_table_leave(&s->local);
+	module_set_leave(&s->modules);
 }
 
 static const char *asked_of(const struct resolve_options *o)
@@ -464,6 +476,7 @@ static int run_resolve(int argc, char **argv, struct err *err)
 		rc = answer_arguments(&s, &o, argv + optind, (size_t)(argc - optind), &totals, err);
 	else
 		rc = answer_lines(&s, &o, &totals, err);
+	leave_tables(&s);
 	/* addr2line tells by ?? only. */
 	if (!rc && totals.unknown && !o.drop_in)
 		return err_set(err, ERR_NOT_FOUND, "%s%s: %zu of %zu addresses are in no function",
@@ -507,6 +520,11 @@ const struct command cmd_resolve = {
 		"  --hyperlinks WHEN      auto (on a terminal), always, never\n"
 		"  --no-demangle          names as the linker knows them\n"
 		"  --no-cache             neither read nor keep tables in ~/.cache/rawstack\n"
+		"\n"
+		"Of a file that is asked about often, or for many of its functions at once, a "
+		"table\n"
+		"is kept there; in the second case a process of low priority makes it when the\n"
+		"answer is out. Answers are the same.\n"
 		"\n"
 		"--filter knows what backtrace_symbols() of glibc, sanitizers, Go and Linux "
 		"print,\n"

@@ -15,6 +15,18 @@
 /* Reading a part costs up to a third of making the table, so this many of them pay for it. */
 #define PARTS_MAX 3
 
+/*
+ * A part that is most of a file costs two thirds of its table, so a second one costs more than the
+ * table does. Less than this of debug information is read in a few milliseconds.
+ */
+#define LARGE_MIN (256 * 1024)
+
+/* What an answer without a table costs, in hundredths of one that reads most of the file, and how
+ * many addresses are likely to do so. */
+#define MANY      256
+#define FEW_COST  40
+#define MANY_COST 100
+
 int local_table_open(struct local_table *t, const char *path, bool use_cache, struct err *err)
 {
 	int rc;
@@ -109,11 +121,10 @@ static int map(struct local_table *t, int fd, struct err *err)
 
 /* Builds; and once more when the file refers to others that are there. */
 static int build(const struct local_table *t, const uint64_t *vaddrs, size_t count, int out,
-		 struct err *err)
+		 struct build_report *report, struct err *err)
 {
 	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
-	struct build_report report;
 	struct err why;
 	struct table_request req = {
 		.input_fd = t->debug_fd >= 0 ? t->debug_fd : t->fd,
@@ -124,6 +135,7 @@ static int build(const struct local_table *t, const uint64_t *vaddrs, size_t cou
 		.wanted = vaddrs,
 		.wanted_count = count,
 		.missing = &missing,
+		.background = t->behind,
 		.jobs = sysconf(_SC_NPROCESSORS_ONLN) > 1 ? 2 : 1,
 		.companions = c.list,
 	};
@@ -132,19 +144,19 @@ static int build(const struct local_table *t, const uint64_t *vaddrs, size_t cou
 	if (!t->kernel)
 		companions_add_package(&c, t->path);
 	req.companion_count = c.count;
-	rc = table_build(&req, &report, err);
+	rc = table_build(&req, report, err);
 	if (!rc && companions_find(&c, t->path, bytes_of(missing.p, missing.len), true, &why)) {
 		if (ftruncate(out, 0))
 			return err_sys(err, errno, "%s", t->path);
 		req.companion_count = c.count;
 		req.missing = NULL;
-		rc = table_build(&req, &report, err);
+		rc = table_build(&req, report, err);
 	}
 	return rc ? err_prefix(err, "%s", t->path), rc : 0;
 }
 
 static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t count,
-			 struct err *err)
+			 struct build_report *report, struct err *err)
 {
 	_cleanup_(closep) int fd = memfd_create("table", MFD_CLOEXEC);
 	int rc;
@@ -152,32 +164,94 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 	if (fd < 0)
 		return err_sys(err, errno, "%s: memfd", t->path);
 	log_progress("reading %s", t->path);
-	rc = build(t, vaddrs, count, fd, err);
+	rc = build(t, vaddrs, count, fd, report, err);
 	log_progress("%s", "");
-	if (!rc)
-		rc = map(t, fd, err);
-	if (!rc && !vaddrs)
-		table_cache_keep(&t->cache, t->p, t->len);
+	return rc ? rc : map(t, fd, err);
+}
+
+static int make_part(struct local_table *t, const uint64_t *vaddrs, size_t count, struct err *err)
+{
+	struct build_report report;
+	int rc = build_and_map(t, vaddrs, count, &report, err);
+
+	if (!rc && report.info_read >= LARGE_MIN && report.info_read >= report.info_len / 2)
+		t->part_ms = (uint32_t)(report.wall_ns / 1000000) + 1;
 	return rc;
+}
+
+static int make_whole(struct local_table *t, struct err *err)
+{
+	struct build_report report;
+	int rc = build_and_map(t, NULL, 0, &report, err);
+
+	if (!rc)
+		table_cache_keep(&t->cache, t->p, t->len);
+	t->whole = !rc;
+	t->part_ms = 0;
+	return rc;
+}
+
+/* A table that was kept, or is about to be: 1, 0, or ERR_DATA when it is damaged. */
+static int take_kept(struct local_table *t, bool part, size_t count, struct err *err)
+{
+	_cleanup_(closep) int kept = table_cache_find(&t->cache);
+
+	if (kept < 0)
+		kept = table_cache_await(&t->cache, !part          ? 0
+						    : count < MANY ? FEW_COST
+								   : MANY_COST);
+	t->whole = kept >= 0 && !map(t, kept, err);
+	return t->whole ? 1 : kept >= 0 ? ERR_DATA : 0;
 }
 
 int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count, struct err *err)
 {
-	_cleanup_(closep) int kept = -1;
 	bool part = vaddrs && !t->kernel && count <= LIMIT_WANTED && !t->p;
-	int rc;
+	int kept = t->whole ? 1 : take_kept(t, part, count, err);
 
-	if (t->whole)
+	if (kept > 0)
 		return 0;
-	kept = table_cache_find(&t->cache);
 	/* One that is damaged is made again. */
-	t->whole = kept >= 0 && !map(t, kept, err);
-	if (t->whole)
+	if (part && !kept && table_cache_count(&t->cache) <= PARTS_MAX &&
+	    !make_part(t, vaddrs, count, err))
 		return 0;
-	if (part && table_cache_count(&t->cache) <= PARTS_MAX &&
-	    !build_and_map(t, vaddrs, count, err))
-		return 0;
-	rc = build_and_map(t, NULL, 0, err);
-	t->whole = !rc;
-	return rc;
+	return make_whole(t, err);
+}
+
+/* What is not needed is let go of: a pipe whose other end waits for us would wait for long. */
+static bool keep_only(const struct local_table *t, int claim_fd)
+{
+	const int kept[] = {t->fd, t->debug_fd, claim_fd, t->cache.dir_fd};
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	for (int fd = 0; fd < 3; fd++)
+		if (null < 0 || dup2(null, fd) < 0)
+			return false;
+	for (unsigned int from = 3;;) {
+		int next = INT32_MAX;
+
+		for (size_t i = 0; i < ARRAY_LEN(kept); i++)
+			if (kept[i] >= (int)from && kept[i] < next)
+				next = kept[i];
+		if ((unsigned int)next > from &&
+		    close_range(from, (unsigned int)next - (next < INT32_MAX), 0))
+			return false;
+		if (next == INT32_MAX)
+			return true;
+		from = (unsigned int)next + 1;
+	}
+}
+
+void local_table_leave(struct local_table *t)
+{
+	_cleanup_(closep) int claim_fd = t->part_ms ? table_cache_claim(&t->cache, t->part_ms) : -1;
+	struct err ignored;
+
+	/* The child's copy keeps the claim. */
+	if (claim_fd < 0 || fork() != 0)
+		return;
+	t->behind = true;
+	if (setsid() >= 0 && keep_only(t, claim_fd))
+		(void)make_whole(t, &ignored);
+	_exit(0);
 }

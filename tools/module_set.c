@@ -146,6 +146,12 @@ int module_set_prepare(struct module_set *s, struct err *err)
 	return 0;
 }
 
+void module_set_leave(const struct module_set *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		local_table_leave(&s->list[i]->table);
+}
+
 int module_whole(const struct module_set *s, struct module *m, struct err *err)
 {
 	return prepare(s, m, NULL, 0, err);

@@ -44,6 +44,9 @@ int module_set_prepare(struct module_set *s, struct err *err) _must_check_;
 /* Prepares all names. */
 int module_whole(const struct module_set *s, struct module *m, struct err *err) _must_check_;
 
+/* local_table_leave() of each. */
+void module_set_leave(const struct module_set *s);
+
 /* The link-time address of an offset in the file: 1, or 0. */
 int module_vaddr(const struct module *m, uint64_t file_off, uint64_t *ret);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "digest.h"
 #include "io.h"
@@ -16,6 +17,8 @@
 /* Left by a process that was killed while it wrote. */
 #define ASIDE_SECONDS 3600
 #define FILES_MAX     65536
+/* No part takes longer than the worker may live. */
+#define PART_MS_MAX   LIMIT_WORKER_WALL_MS
 
 /* The directory, made when it is not there; nobody else may look at what was looked at. */
 static int open_dir(void)
@@ -149,14 +152,44 @@ static void trim(const struct table_cache *c)
 	}
 }
 
+/* A file without a name where the file system has such: nothing of it stays when this process is
+ * killed. Else one by the name of what was killed, which trim() drops. */
+static int open_aside(const struct table_cache *c, const char *aside)
+{
+	int fd = openat(c->dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
+
+	return fd >= 0 ? fd
+		       : openat(c->dir_fd, aside,
+				O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+}
+
 /* Beside its place, and whole: what reads it meanwhile finds the old one or none. */
 static bool write_aside(const struct table_cache *c, const char *aside, const void *p, size_t len)
 {
-	_cleanup_(closep) int fd = openat(
-		c->dir_fd, aside, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+	_cleanup_(closep) int fd = open_aside(c, aside);
 	struct err ignored;
+	struct stat st;
+	char path[32];
 
-	return fd >= 0 && !io_write_all(io_system(), fd, p, len, 0, &ignored);
+	if (fd < 0 || io_write_all(io_system(), fd, p, len, 0, &ignored) || fstat(fd, &st))
+		return false;
+	if (st.st_nlink)
+		return true;
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return !linkat(AT_FDCWD, path, c->dir_fd, aside, AT_SYMLINK_FOLLOW);
+}
+
+static void note_name(const struct table_cache *c, char ret[static sizeof(c->name) + 8])
+{
+	snprintf(ret, sizeof(c->name) + 8, "%s.seen", c->name);
+}
+
+static void drop_note(const struct table_cache *c)
+{
+	char name[sizeof(c->name) + 8];
+
+	note_name(c, name);
+	unlinkat(c->dir_fd, name, 0);
 }
 
 void table_cache_keep(const struct table_cache *c, const void *p, size_t len)
@@ -170,22 +203,121 @@ void table_cache_keep(const struct table_cache *c, const void *p, size_t len)
 		unlinkat(c->dir_fd, other, 0);
 		return;
 	}
-	snprintf(other, sizeof(other), "%s.seen", c->name);
-	unlinkat(c->dir_fd, other, 0);
+	drop_note(c);
 	trim(c);
+}
+
+/* What the note says; damaged, it says something else, and a table comes sooner or later. */
+struct note {
+	uint32_t parts;      /* read so far */
+	uint32_t part_ms;    /* of the one before the claim */
+	uint64_t claimed_ms; /* CLOCK_REALTIME */
+};
+
+static int open_note(const struct table_cache *c, int flags)
+{
+	char name[sizeof(c->name) + 8];
+
+	note_name(c, name);
+	return c->dir_fd < 0
+		       ? -1
+		       : openat(c->dir_fd, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+}
+
+static struct note read_note(int fd)
+{
+	struct note n;
+
+	return pread(fd, &n, sizeof(n), 0) == (ssize_t)sizeof(n) ? n : (struct note){0};
+}
+
+static bool write_note(int fd, const struct note *n)
+{
+	return pwrite(fd, n, sizeof(*n), 0) == (ssize_t)sizeof(*n);
 }
 
 unsigned int table_cache_count(const struct table_cache *c)
 {
-	_cleanup_(closep) int fd = -1;
-	char seen[sizeof(c->name) + 8];
+	_cleanup_(closep) int fd = open_note(c, O_RDWR | O_CREAT);
+	struct note n = fd < 0 ? (struct note){0} : read_note(fd);
+
+	n.parts += n.parts < INT32_MAX;
+	return fd >= 0 && write_note(fd, &n) ? n.parts : 0;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_REALTIME, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+/* The lock is of the open file, so that a child inherits it (fcntl(2), open file description
+ * locks), and asking about it takes it from nobody. */
+static bool lock_note(int fd)
+{
+	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return !fcntl(fd, F_OFD_SETLK, &l);
+}
+
+static bool note_is_locked(int fd)
+{
+	struct flock l = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
+
+	return !fcntl(fd, F_OFD_GETLK, &l) && l.l_type != F_UNLCK;
+}
+
+int table_cache_claim(const struct table_cache *c, uint32_t part_ms)
+{
+	_cleanup_(closep) int fd = open_note(c, O_RDWR | O_CREAT), kept = -1;
+	struct note n;
 	struct stat st;
 
-	if (c->dir_fd < 0)
-		return 0;
-	snprintf(seen, sizeof(seen), "%s.seen", c->name);
-	fd = openat(c->dir_fd, seen, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-	if (fd < 0 || write(fd, ".", 1) != 1 || fstat(fd, &st))
-		return 0;
-	return st.st_size > INT32_MAX ? INT32_MAX : (unsigned int)st.st_size;
+	if (fd < 0 || !lock_note(fd))
+		return -1;
+	n = read_note(fd);
+	n.part_ms = part_ms;
+	n.claimed_ms = now_ms();
+	kept = table_cache_find(c);
+	if (kept >= 0 || fstat(fd, &st) || !st.st_nlink || !write_note(fd, &n)) {
+		/* Who had the claim before has kept the table just now, and this may be a new note
+		 * of what is done. */
+		if (kept >= 0)
+			drop_note(c);
+		return -1;
+	}
+	return TAKE_FD(fd);
+}
+
+int table_cache_await(const struct table_cache *c, unsigned int share)
+{
+	static const struct timespec pause = {.tv_nsec = 2000000};
+	_cleanup_(closep) int fd = open_note(c, O_RDWR);
+	uint64_t start = now_ms(), age, whole, answer;
+	int kept = -1;
+	struct note n;
+
+	if (fd < 0 || !note_is_locked(fd))
+		return -1;
+	n = read_note(fd);
+	if (n.part_ms > PART_MS_MAX)
+		n.part_ms = PART_MS_MAX;
+	/* A table takes one and a half times as long as most of it (tests/bench/RESULTS.md). */
+	whole = n.part_ms + n.part_ms / 2;
+	age = start > n.claimed_ms ? start - n.claimed_ms : 0;
+	answer = share ? (uint64_t)n.part_ms * share / 100 : 2 * whole;
+	if (age + answer < whole)
+		return -1;
+	while (now_ms() - start <= answer) {
+		/* In this order: it is kept before the lock goes. */
+		bool made = !note_is_locked(fd);
+
+		kept = table_cache_find(c);
+		if (kept >= 0 || made)
+			break;
+		nanosleep(&pause, NULL);
+	}
+	return kept;
 }

@@ -8,6 +8,10 @@
  * for longest goes when all together exceed TABLE_CACHE_MAX. Without a place to keep them, or on a
  * full disk, nothing is found and nothing kept; that is no error. Several processes may use it at a
  * time.
+ *
+ * Beside a table that is not there yet lies a note, NAME.seen: how often the file was read without
+ * making one, and who makes it now. Who makes it holds a lock on the note (flock(2)), so that there
+ * is one at a time, and none once it has died, however it did.
  */
 #include "build_id.h"
 #include "err.h"
@@ -34,5 +38,19 @@ void table_cache_keep(const struct table_cache *c, const void *p, size_t len);
 /* Counts that the file was read without making a table; how often so far, this time included. 0
  * without a cache. */
 unsigned int table_cache_count(const struct table_cache *c);
+
+/*
+ * Says that the caller, or a child of its, makes the table now, and that reading a part has taken
+ * part_ms. A descriptor that is the claim as long as a process has it open. -1: there is a table,
+ * another makes it, or there is no place for it.
+ */
+int table_cache_claim(const struct table_cache *c, uint32_t part_ms);
+
+/*
+ * Waits for a table that somebody makes, if it is likely to be there before an answer without it
+ * would be: `share` is what such an answer costs, in hundredths of the part that was read before
+ * the claim; 0: there is none without. A descriptor of the table, or -1.
+ */
+int table_cache_await(const struct table_cache *c, unsigned int share);
 
 #endif
