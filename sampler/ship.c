@@ -22,7 +22,7 @@
 #define NS_PER_MS    UINT64_C(1000000)
 #define POLL_MS      1000 /* how often an empty spool is looked at */
 #define SWEEP_MS     600000
-#define STOP_MS      9000 /* from SIGTERM on, after the call under way (10 s at most) */
+#define STOP_MS      9000 /* from SIGTERM on, after the call under way (20 s at most) */
 #define STOP_CALL_MS 4000
 
 static volatile sig_atomic_t stopping;
@@ -147,6 +147,7 @@ static void ship_on(struct ship *s)
 		if (rc < 0) {
 			say_waiting(&state, &err);
 			tell(s, "waiting", err.message);
+			sweep(s);
 			io->random(io->ctx, &random, sizeof(random));
 			pause_ms(ship_back_off_ms(++failures, random));
 			continue;
@@ -234,6 +235,8 @@ static int ship(struct ship *s, struct err *err)
 		ship_on(s);
 	shipper_set_hurry(s->shipper);
 	rc = drain(s->shipper, err);
+	if (s->o->once)
+		sweep(s);
 	tell(s, "stopped", rc ? err->message : NULL);
 	if (!rc)
 		log_info("%" PRIu64 " samples delivered to %s", shipper_delivered(s->shipper),

@@ -64,10 +64,11 @@ static int call_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *re
 		     uint32_t timeout_ms, Rawstack__V1__SymbolizedBatch **ret, struct err *err)
 {
 	ProtobufCMessage *reply = NULL;
-	int rc = use_server(e, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	/* What is no address, by a slip in a routing file, is a server that is away. */
+	if (use_server(e, err))
+		return ERR_UNAVAILABLE;
 	atomic_fetch_add(&e->sent_bytes, protobuf_c_message_get_packed_size(&request->base));
 	rc = rpc_client_call(e->client, "/rawstack.v1.Symbolizer/Symbolize", &request->base,
 			     &rawstack__v1__symbolized_batch__descriptor, timeout_ms, &reply, err);
@@ -76,23 +77,29 @@ static int call_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *re
 	return rc;
 }
 
+/* Whether to try another server now, after this one was away: not when two have taken all of their
+ * time, for whoever wants to stop the shipper waits for the end of the call. */
+static bool has_other(struct ship_endpoint *e, uint64_t began_ns, uint32_t timeout_ms)
+{
+	uint64_t now = now_ns();
+	bool others;
+
+	pthread_mutex_lock(&e->lock);
+	others = ship_route_bad(&e->route, now);
+	pthread_mutex_unlock(&e->lock);
+	return others && now - began_ns < 2 * timeout_ms * UINT64_C(1000000);
+}
+
 int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
 		       Rawstack__V1__SymbolizedBatch **ret, struct err *err)
 {
 	struct ship_endpoint *e = ctx;
-	bool others;
+	const uint64_t began_ns = now_ns();
 	int rc;
 
-	for (;;) {
+	do
 		rc = call_once(e, request, timeout_ms, ret, err);
-		if (rc != ERR_UNAVAILABLE)
-			break;
-		pthread_mutex_lock(&e->lock);
-		others = ship_route_bad(&e->route, now_ns());
-		pthread_mutex_unlock(&e->lock);
-		if (!others)
-			return rc;
-	}
+	while (rc == ERR_UNAVAILABLE && has_other(e, began_ns, timeout_ms));
 	if (!rc) {
 		pthread_mutex_lock(&e->lock);
 		ship_route_good(&e->route);

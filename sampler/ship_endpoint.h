@@ -32,7 +32,8 @@ DEFINE_FREEP(struct ship_endpoint, ship_endpoint_close);
 void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE_SERVER_LEN]);
 
 /* shipper_call_fn and shipper_watch_fn; ctx is a struct ship_endpoint. A server that is away is
- * left for the next one; ERR_UNAVAILABLE when all are. */
+ * left for the next one; ERR_UNAVAILABLE when all are, or when two that never answer have taken
+ * their time: the next call goes on behind them. So a call takes twice timeout_ms at most. */
 int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
 		       Rawstack__V1__SymbolizedBatch **ret, struct err *err);
 int ship_endpoint_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which servers one call of the shipper goes to, when they are there and never answer. */
+#include "ship_endpoint.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <setjmp.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+enum {
+	SERVERS = 4,
+	TIMEOUT_MS = 300
+};
+
+/* Takes connections, in its queue, and says nothing. */
+static int silent_server(char *address, size_t len)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+	socklen_t in_len = sizeof(in);
+
+	assert_return_code(fd, 0);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	assert_int_equal(listen(fd, 8), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &in_len), 0);
+	snprintf(address, len, "127.0.0.1:%d", ntohs(in.sin_port));
+	return fd;
+}
+
+static bool was_called(int fd)
+{
+	int connection = accept(fd, NULL, NULL);
+
+	if (connection >= 0)
+		close(connection);
+	return connection >= 0;
+}
+
+static int call(struct ship_endpoint *e)
+{
+	Rawstack__V1__StackBatch request = RAWSTACK__V1__STACK_BATCH__INIT;
+	Rawstack__V1__SymbolizedBatch *reply;
+	struct err err;
+
+	return ship_endpoint_call(e, &request, TIMEOUT_MS, &reply, &err);
+}
+
+/* Whoever stops the shipper waits for its call: it does not try them all. The next one goes on. */
+static void test_silent(void **state _unused_)
+{
+	char addresses[SERVERS][32], list[SERVERS * 32] = "no address at all,";
+	_cleanup_(ship_endpoint_close) struct ship_endpoint e;
+	struct ship_route route;
+	struct err err;
+	int fds[SERVERS];
+
+	for (int i = 0; i < SERVERS; i++) {
+		fds[i] = silent_server(addresses[i], sizeof(addresses[i]));
+		snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s", i ? "," : "",
+			 addresses[i]);
+	}
+	assert_int_equal(ship_route_init(&route, list, NULL, NULL, &err), 0);
+	ship_endpoint_init(&e, &route);
+	assert_int_equal(call(&e), ERR_UNAVAILABLE);
+	assert_true(was_called(fds[0]) && was_called(fds[1]));
+	assert_false(was_called(fds[2]) || was_called(fds[3]));
+	assert_int_equal(call(&e), ERR_UNAVAILABLE);
+	assert_true(was_called(fds[2]) && was_called(fds[3]));
+	assert_false(was_called(fds[0]) || was_called(fds[1]));
+	for (int i = 0; i < SERVERS; i++)
+		close(fds[i]);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_silent),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
