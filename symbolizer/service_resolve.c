@@ -16,6 +16,61 @@ static int out_of_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
+/* The newest binaries that match, newest first. */
+struct candidates {
+	struct build_id ids[CANDIDATES_MAX];
+	uint64_t uploaded_ns[CANDIDATES_MAX];
+	size_t count;
+};
+
+static void add_candidate(struct candidates *c, const Rawstack__V1__Binary *b)
+{
+	size_t at = c->count;
+
+	while (at && c->uploaded_ns[at - 1] < b->uploaded_unix_ns)
+		at--;
+	if (at == CANDIDATES_MAX)
+		return;
+	if (c->count < CANDIDATES_MAX)
+		c->count++;
+	memmove(c->ids + at + 1, c->ids + at, (c->count - at - 1) * sizeof(c->ids[0]));
+	memmove(c->uploaded_ns + at + 1, c->uploaded_ns + at,
+		(c->count - at - 1) * sizeof(c->uploaded_ns[0]));
+	c->uploaded_ns[at] = b->uploaded_unix_ns;
+	(void)build_id_set(&c->ids[at], BUILD_ID_GNU, b->build_id.data, b->build_id.len, NULL);
+}
+
+/* Looks at all that have the name and the labels, page by page. */
+static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest *request,
+			   struct candidates *c, struct err *err)
+{
+	_cleanup_(arena_done) struct arena page = ARENA_INIT(LIMIT_REPLY_MEMORY);
+	Rawstack__V1__ListRequest list = RAWSTACK__V1__LIST_REQUEST__INIT;
+	uint8_t token[BUILD_ID_MAX];
+
+	list.name = request->name;
+	list.labels = request->labels;
+	list.n_labels = request->n_labels;
+	list.page_size = LIMIT_PAGE;
+	list.page_token.data = token;
+	do {
+		Rawstack__V1__ListReply found = RAWSTACK__V1__LIST_REPLY__INIT;
+		int rc = service_list(s, &list, &page, &found, err);
+
+		if (rc)
+			return rc;
+		for (size_t i = 0; i < found.n_binaries; i++)
+			if (found.binaries[i]->status ==
+			    RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY)
+				add_candidate(c, found.binaries[i]);
+		list.page_token.len = found.next_page_token.len;
+		if (list.page_token.len)
+			memcpy(token, found.next_page_token.data, list.page_token.len);
+		arena_reset(&page);
+	} while (list.page_token.len);
+	return 0;
+}
+
 /*
  * Without an id: the binaries that match name and labels. One, and it is the id; several, and they
  * are the candidates, newest first.
@@ -23,43 +78,29 @@ static int out_of_memory(struct err *err)
 static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *request,
 		   struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
 {
-	Rawstack__V1__ListRequest list = RAWSTACK__V1__LIST_REQUEST__INIT;
-	Rawstack__V1__ListReply found = RAWSTACK__V1__LIST_REPLY__INIT;
-	size_t ready = 0;
-	int rc;
+	_cleanup_(freep) struct candidates *c = calloc(1, sizeof(*c));
+	ProtobufCBinaryData *ids;
+	int rc = c ? find_candidates(s, request, c, err) : out_of_memory(err);
 
-	list.name = request->name;
-	list.labels = request->labels;
-	list.n_labels = request->n_labels;
-	list.page_size = CANDIDATES_MAX;
-	rc = service_list(s, &list, arena, &found, err);
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < found.n_binaries; i++)
-		if (found.binaries[i]->status == RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY)
-			found.binaries[ready++] = found.binaries[i];
-	found.n_binaries = ready;
-	if (!found.n_binaries)
+	if (!c->count)
 		return err_set(err, ERR_NOT_FOUND, "no binary of that name and these labels");
-	for (size_t i = 1; i < found.n_binaries; i++)
-		for (size_t k = i; k && found.binaries[k]->uploaded_unix_ns >
-						found.binaries[k - 1]->uploaded_unix_ns;
-		     k--) {
-			Rawstack__V1__Binary *later = found.binaries[k];
-
-			found.binaries[k] = found.binaries[k - 1];
-			found.binaries[k - 1] = later;
-		}
-	reply->build_id = found.binaries[0]->build_id;
-	if (found.n_binaries == 1)
-		return 0;
-	reply->candidates = arena_array(arena, found.n_binaries, sizeof(reply->candidates[0]));
-	if (!reply->candidates)
+	ids = arena_array(arena, c->count, sizeof(ids[0]));
+	if (!ids)
 		return out_of_memory(err);
-	for (size_t i = 0; i < found.n_binaries; i++)
-		reply->candidates[i] = found.binaries[i]->build_id;
-	reply->n_candidates = found.n_binaries;
-	reply->build_id = (ProtobufCBinaryData){0, NULL};
+	for (size_t i = 0; i < c->count; i++) {
+		ids[i].data = (uint8_t *)arena_copy(arena, c->ids[i].bytes, c->ids[i].len);
+		ids[i].len = c->ids[i].len;
+		if (!ids[i].data)
+			return out_of_memory(err);
+	}
+	if (c->count == 1) {
+		reply->build_id = ids[0];
+	} else {
+		reply->candidates = ids;
+		reply->n_candidates = c->count;
+	}
 	return 0;
 }
 
