@@ -2,13 +2,11 @@
 #include "sandbox.h"
 
 #include <errno.h>
-#include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "sanitizer.h"
@@ -55,21 +53,6 @@ static int set_limit(int what, uint64_t soft, uint64_t hard, const char *name, s
 	return setrlimit((__rlimit_resource_t)what, &l) ? err_sys(err, errno, "%s", name) : 0;
 }
 
-/* What a kernel or a container does not allow here costs others time, and no more. */
-static void go_to_background(void)
-{
-	static const struct sched_param none = {0};
-	const int lowest = 2 << 13 | 7; /* IOPRIO_CLASS_BE, ioprio_set(2) */
-
-	/*
-	 * A tenth of what others have, and anyone who wakes up goes first. Not SCHED_IDLE, nor nice
-	 * 19: on a machine that is busy all day, no table would ever be made.
-	 */
-	(void)setpriority(PRIO_PROCESS, 0, 10);
-	(void)sched_setscheduler(0, SCHED_BATCH, &none);
-	(void)syscall(SYS_ioprio_set, 1, 0, lowest);
-}
-
 int sandbox_limit(const struct sandbox_limits *l, struct err *err)
 {
 	int rc = set_limit(RLIMIT_CORE, 0, 0, "RLIMIT_CORE", err);
@@ -84,8 +67,8 @@ int sandbox_limit(const struct sandbox_limits *l, struct err *err)
 		rc = err_sys(err, errno, "PR_SET_NO_NEW_PRIVS");
 	if (!rc && prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0))
 		rc = err_sys(err, errno, "PR_SET_PDEATHSIG");
-	if (!rc && l->background)
-		go_to_background();
+	if (!rc)
+		worker_class_take(l->class);
 	return rc;
 }
 

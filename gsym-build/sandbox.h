@@ -6,12 +6,13 @@
  * after its files are open and before the first byte of input is read.
  */
 #include "err.h"
+#include "worker_class.h"
 
 struct sandbox_limits {
 	uint64_t memory;      /* bytes of addresses */
 	uint64_t cpu_seconds; /* then SIGXCPU, two seconds later SIGKILL */
 	uint64_t file_len;    /* of what is written; then SIGXFSZ */
-	bool background;      /* a tenth of the processor when others want it too */
+	enum worker_class class;
 };
 
 /*

@@ -16,6 +16,7 @@
 #include "libexec.h"
 #include "limits.h"
 #include "rsym.h"
+#include "worker_class.h"
 #include "worker_protocol.h"
 #include "worker_spawn.h"
 
@@ -146,20 +147,26 @@ static int share_wanted(struct worker *w, const struct table_request *req,
 }
 
 /* Waits for the end, up to the wall clock limit; then the worker is killed. Reaps it. */
-static int await(struct worker *w, const struct table_request *req, uint64_t wall_ms,
-		 struct err *err)
+static int await(struct worker *w, const struct table_request *req, enum worker_class class,
+		 uint64_t wall_ms, struct err *err)
 {
 	const struct io *io = io_system();
 	uint64_t deadline = io->mono_ns(io->ctx) + wall_ms * 1000000u;
 	struct pollfd pfd = {.fd = w->pidfd, .events = POLLIN};
+	struct worker_watch watch;
 	int rc;
 
+	worker_watch_begin(&watch, w->pid, class,
+			   or_default(req->starved_ms, LIMIT_WORKER_STARVED_MS),
+			   io->mono_ns(io->ctx));
 	tell_progress(w, req);
 	for (;;) {
 		uint64_t now = io->mono_ns(io->ctx);
 		uint64_t left = now < deadline ? (deadline - now) / 1000000u + 1 : 0;
-		int pause = w->progress ? PROGRESS_MS : INT32_MAX;
+		int pause = worker_watch_look(&watch, now);
 
+		if (w->progress && pause > PROGRESS_MS)
+			pause = PROGRESS_MS;
 		if (left < (uint64_t)pause)
 			pause = (int)left;
 		rc = left ? poll(&pfd, 1, pause) : 0;
@@ -347,10 +354,11 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
 	request->has_stripped = req->stripped_fd >= 0;
 	request->verify = table_fd >= 0;
-	request->background = req->background;
+	request->class = req->background ? worker_class_background() : WORKER_CLASS_NORMAL;
 	request->wants_missing = missing_fd >= 0;
 	request->columns = req->columns;
-	request->in_two = req->jobs > 1;
+	/* Who raises a worker raises its first thread. */
+	request->in_two = req->jobs > 1 && !req->background;
 	request->types = req->types;
 	if (req->progress)
 		share_progress(&w);
@@ -363,7 +371,7 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	if (!rc)
 		rc = start(&w, req, table_fd, missing_fd, request, err);
 	if (!rc)
-		rc = await(&w, req, wall_ms, err);
+		rc = await(&w, req, (enum worker_class)request->class, wall_ms, err);
 	if (rc)
 		return rc;
 	/* An answer counts only if the worker also ended well. */

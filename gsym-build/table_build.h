@@ -73,9 +73,10 @@ struct table_request {
 	void (*progress)(void *ctx, enum table_stage stage, uint64_t done, uint64_t all);
 	void *progress_ctx;
 
-	/* Others on the machine go first, as in a service: see sandbox.h. */
+	/* Others on the machine go first, as in a service: see worker_class.h. */
 	bool background;
-	/* Threads, at most two of which are used; 0 is one. The table is the same. */
+	/* Threads, at most two of which are used, and one in the background; 0 is one. The table is
+	 * the same. */
 	unsigned int jobs;
 
 	bool types;   /* signatures of functions are kept in the table */
@@ -85,6 +86,7 @@ struct table_request {
 	uint64_t memory_max;
 	uint64_t cpu_seconds_max;
 	uint64_t wall_ms_max;
+	uint64_t starved_ms; /* LIMIT_WORKER_STARVED_MS */
 	uint64_t table_len_max;
 
 	/* Path of the worker program; NULL searches beside /proc/self/exe, then in libexec. */

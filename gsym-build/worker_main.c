@@ -27,7 +27,7 @@ static int take_limits(const struct worker_request *req, struct err *err)
 		.memory = req->memory_max,
 		.cpu_seconds = req->cpu_seconds_max,
 		.file_len = req->table_len_max,
-		.background = req->background,
+		.class = (enum worker_class)req->class,
 	};
 
 	return sandbox_limit(&limits, err);

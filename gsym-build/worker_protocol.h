@@ -36,8 +36,8 @@ struct worker_request {
 	bool verify; /* compare WORKER_FD_TABLE with the input, write the differences to the output
 		      */
 	bool wants_missing, wants_progress, columns, types;
-	bool background; /* others go first */
-	bool in_two;     /* threads */
+	uint32_t class; /* enum worker_class */
+	bool in_two;    /* threads */
 	uint32_t companion_count;
 	uint8_t companion_kinds[LIMIT_COMPANIONS]; /* enum table_companion_kind */
 	uint32_t wanted_count;

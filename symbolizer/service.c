@@ -15,6 +15,7 @@
 #include "rsym_format.h"
 #include "service_priv.h"
 #include "timed_wait.h"
+#include "worker_class.h"
 
 enum {
 	MAINTAIN_SECONDS = 60,
@@ -299,6 +300,8 @@ void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
 	reply->worker_memory_bytes = LIMIT_WORKER_MEMORY;
 	reply->worker_cpu_seconds = LIMIT_WORKER_CPU_SECONDS;
 	reply->worker_wall_ms = LIMIT_WORKER_WALL_MS;
+	reply->worker_starved_ms =
+		worker_class_background() == WORKER_CLASS_IDLE ? LIMIT_WORKER_STARVED_MS : 0;
 	reply->workers = s->builders;
 	reply->store_bytes = stat.max_bytes;
 	reply->store_used_bytes = stat.table_bytes;

@@ -70,12 +70,16 @@
 #define LIMIT_DEMANGLE_OUT LIMIT(16384)
 
 /* --- table worker ----------------------------------------------------------------------------- */
-#define LIMIT_WORKER_MEMORY      (8 * GIB) /* RLIMIT_AS, the input's mapping included */
-#define LIMIT_WORKER_CPU_SECONDS LIMIT(600)
-#define LIMIT_WORKER_WALL_MS     LIMIT(1800000)
+#define LIMIT_WORKER_MEMORY        (8 * GIB) /* RLIMIT_AS, the input's mapping included */
+#define LIMIT_WORKER_CPU_SECONDS   LIMIT(600)
+#define LIMIT_WORKER_WALL_MS       LIMIT(1800000)
+/* A worker at idle priority that in so long had less than this part of a processor (one of so many)
+ * goes on at nice 10: a build then waits seconds for its turn, and not until the night. */
+#define LIMIT_WORKER_STARVED_MS    LIMIT(10000)
+#define LIMIT_WORKER_STARVED_SHARE LIMIT(10)
 /* Differences that a verification spells out; all are counted. */
-#define LIMIT_VERIFY_PRINTED     LIMIT(100)
-#define LIMIT_TABLE_LEN          (4 * GIB) /* RLIMIT_FSIZE; offsets in a table are 32 bits */
+#define LIMIT_VERIFY_PRINTED       LIMIT(100)
+#define LIMIT_TABLE_LEN            (4 * GIB) /* RLIMIT_FSIZE; offsets in a table are 32 bits */
 
 /* --- requests --------------------------------------------------------------------------------- */
 /* gRPC's own default for a received message; clients need not be configured. */

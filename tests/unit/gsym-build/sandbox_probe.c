@@ -282,7 +282,7 @@ int main(void)
 	    pread(WORKER_FD_INPUT, name, sizeof(name) - 1, 0) <= 0)
 		return 9;
 	if (sandbox_limit(&(struct sandbox_limits){req.memory_max, req.cpu_seconds_max,
-						   req.table_len_max, req.background},
+						   req.table_len_max, (enum worker_class)req.class},
 			  &err) ||
 	    sandbox_enter(&err))
 		reply.code = err.code;
