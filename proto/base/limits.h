@@ -191,6 +191,10 @@
 /* A perf.data file, the text of perf script, folded stacks: mapped, not held. An hour of two CPUs
  * at 999 Hz with stacks takes some 2 GiB, as text ten times that. */
 #define LIMIT_PERF_DATA_LEN    (64 * GIB)
+/* What perf compressed (-z) is expanded in memory; samples of an idle machine shrink to a
+ * hundredth. */
+#define LIMIT_PERF_EXPANDED    (4 * GIB)
+#define LIMIT_PERF_RATIO       LIMIT(1024)
 /* What it tells of: kinds of events, their ids (one for each CPU), records, processes, mapped
  * files, and mappings of all processes together. */
 #define LIMIT_PERF_ATTRS       LIMIT(4096)

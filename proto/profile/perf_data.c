@@ -8,6 +8,7 @@
 
 #include "buf.h"
 #include "perf_data_priv.h"
+#include "perf_expand.h"
 
 /* "PERFILE2" as little-endian bytes, and as a big-endian machine writes it. */
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";
@@ -395,9 +396,26 @@ static int read_header(struct perf_reader *r, struct bytes file, struct bytes *d
 	return read_features(r, file, off + data_len, bits);
 }
 
+/* What perf compressed, in place of the data. */
+static int expand(struct perf_reader *r, struct bytes *data, struct buf *out,
+		  struct file_view *expanded)
+{
+	size_t lost = 0;
+	int rc = perf_expand(*data, out, &lost, r->err);
+
+	if (lost)
+		profile_comment(r->p, "damaged: the last %zu bytes of the recording", lost);
+	*data = bytes_of(out->p, out->len);
+	*expanded = (struct file_view)FILE_VIEW_OF(out->p, out->len);
+	r->file = expanded;
+	return rc;
+}
+
 static int read_view(struct file_view *file, struct profile *p, struct err *err)
 {
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_PERF_EXPANDED);
 	_cleanup_(reader_done) struct perf_reader *r = NULL;
+	struct file_view expanded;
 	struct bytes data;
 	int rc;
 
@@ -410,6 +428,8 @@ static int read_view(struct file_view *file, struct profile *p, struct err *err)
 		return err_set(err, ERR_MEMORY, "perf.data: out of memory");
 	r->file = file;
 	rc = read_header(r, bytes_of(file->p, file->len), &data);
+	if (!rc && perf_expand_is_needed(data))
+		rc = expand(r, &data, &out, &expanded);
 	if (!rc)
 		rc = perf_records_note(r, data);
 	if (rc)

@@ -5,20 +5,21 @@
  * A perf.data file, as `perf record` writes it, as a profile: addresses are normalised with the
  * mappings in the file (MMAP, MMAP2, FORK, COMM, KSYMBOL, in order of time), and stay without
  * lines, so that they can be looked up by build id. Both layouts are read, of files and of pipes
- * (`perf record -o -`). Source: linux/perf_event.h, and perf.data-file-format.txt of Linux 6.1.
+ * (`perf record -o -`), and compressed or not (-z, perf_expand.h). Source: linux/perf_event.h, and
+ *perf.data-file-format.txt of Linux 6.1.
  *
  *	value "samples"      1 for each
  *	value "cpu"          nanoseconds, when every event is a clock; else "period"
  *	labels               thread, pid; event, when there is more than one
  *	address              file offset; in the kernel pc - _text; of callers, the call's
  *
- * Refused: another byte order, records compressed by perf (-z), hardware traces (AUX). Lost on
+ * Refused: another byte order, hardware traces (AUX). Lost on
  * the way: the time and cpu of each sample, registers, user stack bytes, branch stacks.
  *
  * What is resident does not grow with the file (file_view.h), only with what is distinct in it,
  * mappings and processes too, and with what was recorded between two ends of perf's rounds: of
  * that, 16 bytes for each record. A file without rounds, or whose records do not keep to them, is
- * one round.
+ * one round. What perf compressed is expanded in memory, and held meanwhile (LIMIT_PERF_EXPANDED).
  *
  * The bytes are hostile: every length is checked, nothing recurses, tables are bounded
  * (LIMIT_PERF_*).

@@ -3,6 +3,7 @@
 #define RAWSTACK_PERF_DATA_PRIV_H
 /*
  * Between the parts of the perf.data reader: perf_data.c reads what stands around the events,
+ * perf_expand.c undoes perf's compression,
  * perf_records.c puts them in order of time, perf_events.c applies them.
  */
 #include "bytes.h"
@@ -55,6 +56,20 @@ struct perf_reader {
 };
 
 #define PERF_HEADER_LEN 8 /* of a record */
+
+/* What perf itself adds to the kernel's records (perf.data-file-format.txt). */
+enum {
+	RECORD_HEADER_ATTR = 64, /* the first: the kernel's are below */
+	RECORD_HEADER_TRACING_DATA = 66,
+	RECORD_HEADER_BUILD_ID = 67,
+	RECORD_FINISHED_ROUND = 68,
+	RECORD_AUXTRACE = 71,
+	RECORD_COMPRESSED = 81,
+	RECORD_COMPRESSED2 = 83,
+};
+
+/* Bytes behind a record that are not records. */
+uint64_t perf_record_behind(uint32_t type, struct bytes body);
 
 /* A part of the file, which must lie in it. */
 bool perf_part(struct bytes file, uint64_t off, uint64_t len, struct bytes *ret);

@@ -7,17 +7,6 @@
 
 #include "perf_data_priv.h"
 
-/* What perf itself adds to the kernel's records (perf.data-file-format.txt). */
-enum {
-	RECORD_HEADER_ATTR = 64,
-	RECORD_HEADER_TRACING_DATA = 66,
-	RECORD_HEADER_BUILD_ID = 67,
-	RECORD_FINISHED_ROUND = 68,
-	RECORD_AUXTRACE = 71,
-	RECORD_COMPRESSED = 81,
-	RECORD_COMPRESSED2 = 83,
-};
-
 static int damaged(struct perf_reader *r, const char *what)
 {
 	return err_set(r->err, ERR_DATA, "perf.data: damaged %s", what);
@@ -125,10 +114,9 @@ static void round_note(struct rounds *r, uint64_t time)
 
 /* --- the first walk -------------------------------------------------------------------------- */
 
-/* Bytes behind a record that are not records. */
-static uint64_t skip_behind(const struct record_head *h, struct bytes body)
+uint64_t perf_record_behind(uint32_t type, struct bytes body)
 {
-	return h->type == RECORD_HEADER_TRACING_DATA ? ((uint64_t)bytes_u32(&body) + 7) / 8 * 8 : 0;
+	return type == RECORD_HEADER_TRACING_DATA ? ((uint64_t)bytes_u32(&body) + 7) / 8 * 8 : 0;
 }
 
 static int note_record(struct perf_reader *r, const struct record_head *h, struct bytes body,
@@ -147,7 +135,7 @@ static int note_record(struct perf_reader *r, const struct record_head *h, struc
 	case RECORD_COMPRESSED:
 	case RECORD_COMPRESSED2:
 		return err_set(r->err, ERR_UNSUPPORTED,
-			       "perf.data: compressed records: record without -z");
+			       "perf.data: compressed records behind plain samples");
 	case RECORD_AUXTRACE:
 		return err_set(r->err, ERR_UNSUPPORTED, "perf.data: a hardware trace, not samples");
 	}
@@ -182,7 +170,7 @@ int perf_records_note(struct perf_reader *r, struct bytes data)
 		rc = note_record(r, &h, body, &rounds);
 		if (rc)
 			return rc;
-		off += h.len + skip_behind(&h, body);
+		off += h.len + perf_record_behind(h.type, body);
 		file_view_pass(r->file, h.len);
 	}
 	return 0;
@@ -250,7 +238,7 @@ int perf_records_apply(struct perf_reader *r, struct bytes data)
 	struct bytes body;
 
 	for (uint64_t off = 0; record_at(data, off, &h, &body);
-	     off += h.len + skip_behind(&h, body)) {
+	     off += h.len + perf_record_behind(h.type, body)) {
 		uint64_t time;
 		int rc = 0;
 

@@ -326,6 +326,7 @@ static void test_perf_data_refused(void **state)
 		struct made m;
 
 		begin_file(&m);
+		add_sample(&m, 10, 100, (const uint64_t[]){PERF_CONTEXT_USER, 0x401234}, 2);
 		begin_record(&m, cases[i].type, 0);
 		end_record(&m);
 		end_file(&m);
