@@ -15,10 +15,11 @@
 /* With the lock held. A chore that is done is taken first: it may end a segment. */
 static bool take_done(struct spool_disk *d)
 {
-	struct chore c = d->chore;
+	struct chore c;
 
-	if (c.state != CHORE_DONE)
+	if (d->chore.state != CHORE_DONE)
 		return false;
+	c = d->chore; /* before that it is the helper's */
 	d->chore.state = CHORE_NONE;
 	pthread_mutex_unlock(&d->lock);
 	spool_disk_take_chore(d, &c);

@@ -736,10 +736,10 @@ static void test_in_flight(void **state _unused_)
 			 0);
 	crowd.hold = true;
 	assert_int_equal(shipper_step(f.s, &err), 1);
-	assert_int_equal(crowd.most, 3);
 	assert_int_equal(shipper_delivered(f.s), 7);
-	crowd.hold = false;
 	pthread_mutex_lock(&crowd.lock);
+	assert_int_equal(crowd.most, 3);
+	crowd.hold = false;
 	crowd.fail_at = 5;
 	pthread_mutex_unlock(&crowd.lock);
 	while ((rc = shipper_step(f.s, &err)) > 0)
