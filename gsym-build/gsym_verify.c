@@ -96,7 +96,7 @@ static int verify(const struct options *o, struct err *err)
 				     .input = TABLE_INPUT_ELF};
 	rc = compare(o, req, table_fd, &report, err);
 	if (rc)
-		return err_prefix(err, "%s", file);
+		return err_prefix(err, "%s against %s", table, file);
 	rc = print_differences(out_fd, err);
 	if (rc)
 		return rc;

@@ -12,7 +12,7 @@
 
 int table_text_open(struct table_text *t, const char *path, struct err *err)
 {
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	struct stat st;
 	int rc;
 

@@ -184,16 +184,19 @@ static int verify(const struct worker_request *req, struct verify_report *report
 
 	if (!rc)
 		rc = map_input(WORKER_FD_INPUT, &source.p, &source.len, err);
-	if (!rc)
-		rc = map_input(WORKER_FD_TABLE, &table, &table_len, err);
+	if (!rc && map_input(WORKER_FD_TABLE, &table, &table_len, err))
+		rc = err->code == ERR_UNSUPPORTED
+			     ? err_set(err, ERR_DATA,
+				       "the table: not a Rawstack table: it is empty")
+			     : err_prefix(err, "the table");
 	if (!rc && req->has_stripped)
 		rc = map_input(WORKER_FD_STRIPPED, &source.stripped, &source.stripped_len, err);
 	if (!rc)
 		rc = map_companions(req, companions, err);
 	if (!rc)
 		rc = sandbox_enter(err);
-	if (!rc)
-		rc = rsym_open(&t, table, table_len, err);
+	if (!rc && rsym_open(&t, table, table_len, err))
+		rc = err_prefix(err, "the table");
 	if (!rc && !build_id_equal(&t.id, &req->id))
 		rc = err_set(err, ERR_MISMATCH, "the table is of a file with another build id");
 	if (!rc)
