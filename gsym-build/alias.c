@@ -11,7 +11,6 @@ bool aliases_add(struct aliases *a, const struct alias *alias)
 	return true;
 }
 
-/* Every field counts, so that the order is that of the content alone. */
 static int by_entry(const void *va, const void *vb)
 {
 	const struct alias *a = va, *b = vb;
@@ -22,24 +21,54 @@ static int by_entry(const void *va, const void *vb)
 		return a->name < b->name ? -1 : 1;
 	if (a->from_symbol != b->from_symbol)
 		return a->from_symbol - b->from_symbol;
-	if (a->internal != b->internal)
-		return a->internal - b->internal;
-	if (a->decl_file != b->decl_file)
-		return a->decl_file < b->decl_file ? -1 : 1;
-	return (a->decl_line > b->decl_line) - (a->decl_line < b->decl_line);
+	return a->internal - b->internal;
 }
 
-void aliases_sort(struct aliases *a)
+static int text_order(const struct facts_text *t, uint32_t x, uint32_t y)
+{
+	size_t x_len, y_len;
+	const void *p = intern_get(&t->strings, x, &x_len), *q = intern_get(&t->strings, y, &y_len);
+	size_t shared = x_len < y_len ? x_len : y_len;
+	int order = shared ? memcmp(p, q, shared) : 0;
+
+	return order ? order : (x_len > y_len) - (x_len < y_len);
+}
+
+/* Of names that are equal but for their declaration, the one whose comes first as text: ids differ
+ * with the order in which units were read. */
+static bool is_declared_before(const struct facts_text *t, const struct alias *a,
+			       const struct alias *b)
+{
+	struct facts_file f, g;
+	int order;
+
+	if (a->decl_file == b->decl_file || a->decl_file == FACTS_NONE ||
+	    b->decl_file == FACTS_NONE)
+		return a->decl_file == b->decl_file ? a->decl_line < b->decl_line
+						    : b->decl_file == FACTS_NONE;
+	memcpy(&f, intern_get(&t->files, a->decl_file, NULL), sizeof(f));
+	memcpy(&g, intern_get(&t->files, b->decl_file, NULL), sizeof(g));
+	order = text_order(t, f.dir, g.dir);
+	return order ? order < 0 : text_order(t, f.base, g.base) < 0;
+}
+
+void aliases_sort(struct aliases *a, const struct facts_text *text)
 {
 	size_t kept = 0;
 
 	if (!a->count)
 		return;
 	qsort(a->list, a->count, sizeof(*a->list), by_entry);
-	for (size_t i = 0; i < a->count; i++)
-		if (!kept || a->list[i].entry != a->list[kept - 1].entry ||
-		    a->list[i].name != a->list[kept - 1].name)
-			a->list[kept++] = a->list[i];
+	for (size_t i = 0; i < a->count; i++) {
+		const struct alias *x = &a->list[i];
+		struct alias *last = kept ? &a->list[kept - 1] : NULL;
+
+		if (!last || x->entry != last->entry || x->name != last->name)
+			a->list[kept++] = *x;
+		else if (x->from_symbol == last->from_symbol && x->internal == last->internal &&
+			 is_declared_before(text, x, last))
+			*last = *x;
+	}
 	a->count = kept;
 }
 

@@ -26,7 +26,7 @@ struct aliases {
 bool aliases_add(struct aliases *a, const struct alias *alias);
 
 /* By entry and name; of equal ones one is kept, that of DWARF over a symbol's. */
-void aliases_sort(struct aliases *a);
+void aliases_sort(struct aliases *a, const struct facts_text *text);
 
 /*
  * Keeps of the candidates, sorted, those that are another name of a function that answers at its

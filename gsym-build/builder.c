@@ -361,7 +361,7 @@ static int write_aliases(struct answer *a, struct err *err)
 	struct aliases list = {0};
 	bool ok = collect_aliases(a, &list);
 
-	aliases_sort(&list);
+	aliases_sort(&list, &a->b->text);
 	aliases_choose(&list, &a->entered, &a->b->text);
 	for (size_t i = 0; i < list.count && ok; i++)
 		rsym_writer_alias(a->w,

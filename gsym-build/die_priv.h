@@ -135,7 +135,7 @@ struct die_scan {
 	struct facts_text *text;
 	const struct facts_sink *sink;
 	struct debug_report *report;
-	uint64_t from, until; /* units that begin there are this scan's */
+	uint32_t number; /* of the current unit */
 
 	struct buf *missing, *notes; /* see struct die_companions */
 	struct die_wanted wanted;
@@ -147,7 +147,8 @@ struct die_scan {
 	size_t types_cap, type_ids_cap;
 	struct die_signatures signatures;
 	struct die_outers outers;
-	bool is_c; /* the current unit: tags are a name space of their own */
+	bool is_c;         /* the current unit: tags are a name space of their own */
+	bool is_objective; /* it is Objective C, which is in is_c too */
 	struct die_section addr, rnglists;
 	struct die_file file;   /* of the image; whole when its units refer to each other */
 	struct die_file *alt;   /* the dwz alternate file, or NULL */
@@ -175,6 +176,31 @@ struct die_scan {
 	struct origin_memo *origins; /* DIE_ORIGINS of them */
 	uint32_t origins_stamp;      /* of the current unit */
 };
+
+/*
+ * Opens everything but .debug_info; what is missing and noted is the caller's to say. 0; errors as
+ * die_scan_with(). To be closed in any case.
+ */
+int die_scan_open(struct die_scan *s, struct image *im, const struct die_companions *companions,
+		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_report *report, struct err *err) _must_check_;
+/* .debug_info as well: 1: units can be read; 0: there are none; negative. */
+int die_scan_open_info(struct die_scan *s, const struct die_companions *companions,
+		       struct err *err) _must_check_;
+void die_scan_close(struct die_scan *s);
+
+/* Length of .debug_info. */
+uint64_t die_info_len(const struct die_scan *s);
+
+/*
+ * The unit at an offset, made visible. 1; 0: this one cannot be read, for the reason in *why, but
+ * ret->end is valid; negative: nothing behind it can be read either.
+ */
+int die_unit_at(struct die_scan *s, uint64_t off, struct die_unit *ret, struct err *why);
+
+/* Reads s->unit, that die_unit_at() found, and gives it to the sink, or notes why not. 0;
+ * ERR_MEMORY, and what the sink returns. */
+int die_unit_read(struct die_scan *s, int found, struct err *why, struct err *err) _must_check_;
 
 /* Reads the DIE at an offset, of a kind whose values are taken, and steps over its values; false
  * when there is none. */

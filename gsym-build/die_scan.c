@@ -111,7 +111,6 @@ static int read_unit(struct die_scan *s, struct err *err)
 	int rc;
 
 	s->scope_count = s->span_count = s->unit_ranges.count = s->rows.count = 0;
-	s->unit_name = NULL;
 	if (u->type == DIE_UT_TYPE || u->type == DIE_UT_SPLIT_TYPE || u->type == DIE_UT_PARTIAL)
 		return 0;
 	if (!u->p)
@@ -173,6 +172,7 @@ static int give_unit(struct die_scan *s, struct err *err)
 		.row_count = s->rows.count,
 		.range_count = s->unit_ranges.count,
 		.types = s->want_types ? s->types : NULL,
+		.number = s->number,
 		.done = s->unit.end,
 		.all = s->file.whole.p ? s->file.whole.len : s->info.len,
 	};
@@ -193,13 +193,14 @@ static int view(struct die_scan *s, uint64_t off, uint64_t len, const uint8_t **
 	return 1;
 }
 
-/*
- * The unit at an offset. 1; 0: this one cannot be read, for the reason in *why, but ret->end is
- * valid; negative: nothing behind it can be read either.
- */
-static int unit_at_offset(struct die_scan *s, uint64_t off, struct die_unit *ret, struct err *why)
+uint64_t die_info_len(const struct die_scan *s)
 {
-	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len;
+	return s->file.whole.p ? s->file.whole.len : s->info.len;
+}
+
+int die_unit_at(struct die_scan *s, uint64_t off, struct die_unit *ret, struct err *why)
+{
+	uint64_t len = die_info_len(s);
 	uint64_t have = len - off < DIE_HEADER_MAX ? len - off : DIE_HEADER_MAX;
 	const uint8_t *p;
 	int rc = view(s, off, have, &p, why), header;
@@ -211,17 +212,19 @@ static int unit_at_offset(struct die_scan *s, uint64_t off, struct die_unit *ret
 	ret->file = &s->file;
 	if (header && header != ERR_UNSUPPORTED)
 		return header;
-	if (off < s->from || die_wanted_need(&s->wanted, off) == DIE_WANTED_NOT)
+	if (die_wanted_need(&s->wanted, off) == DIE_WANTED_NOT)
 		return !header;
 	rc = view(s, off, ret->end - off, &ret->p, why);
 	return rc > 0 ? !header : rc;
 }
 
-static int one_unit(struct die_scan *s, int found, struct err *why, struct err *err)
+int die_unit_read(struct die_scan *s, int found, struct err *why, struct err *err)
 {
 	uint64_t len = s->unit.end - s->unit.off; /* a split unit may take its place */
-	int rc = found > 0 ? read_unit(s, why) : why->code;
+	int rc;
 
+	s->unit_name = NULL;
+	rc = found > 0 ? read_unit(s, why) : why->code;
 	line_table_done(&s->lines);
 	if (rc > 0) {
 		s->report->info_read += len;
@@ -238,18 +241,17 @@ static int one_unit(struct die_scan *s, int found, struct err *why, struct err *
 
 static int read_units(struct die_scan *s, struct err *err)
 {
-	uint64_t len = s->file.whole.p ? s->file.whole.len : s->info.len, unread = 0;
+	uint64_t len = die_info_len(s), unread = 0;
 
 	s->report->info_len = len;
-	if (len > s->until)
-		len = s->until;
 	for (uint64_t off = 0; off < len && !die_wanted_over(&s->wanted, off); off = s->unit.end) {
 		struct err why = {0};
-		int found = unit_at_offset(s, off, &s->unit, &why);
+		int found = die_unit_at(s, off, &s->unit, &why);
 		uint64_t end = s->unit.end;
-		int rc = off < s->from ? 0 : one_unit(s, found, &why, err);
+		int rc = die_unit_read(s, found, &why, err);
 
 		s->unit.end = end; /* a split unit may have taken its place */
+		s->number++;
 		if (rc || found < 0)
 			return rc;
 		unread += !found;
@@ -301,7 +303,7 @@ static int load(struct die_scan *s, struct err *err)
 	return 0;
 }
 
-static void scan_done(struct die_scan *s)
+void die_scan_close(struct die_scan *s)
 {
 	for (size_t i = 0; i < DIE_TABLES; i++)
 		die_table_done(&s->tables[i]);
@@ -323,11 +325,9 @@ static void scan_done(struct die_scan *s)
 	free(s->scratch.list);
 }
 
-/* 1: units can be read; 0: there are none; negative. What is missing and noted, and where the scan
- * ends, is the caller's to say. */
-static int scan_open(struct die_scan *s, struct image *im, const struct die_companions *companions,
-		     struct facts_text *text, const struct facts_sink *sink,
-		     struct debug_report *report, struct err *err)
+int die_scan_open(struct die_scan *s, struct image *im, const struct die_companions *companions,
+		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_report *report, struct err *err)
 {
 	int rc;
 
@@ -336,7 +336,6 @@ static int scan_open(struct die_scan *s, struct image *im, const struct die_comp
 		.text = text,
 		.sink = sink,
 		.report = report,
-		.until = UINT64_MAX,
 		.missing = companions->missing,
 		.notes = companions->notes,
 		.columns = companions->columns,
@@ -353,9 +352,13 @@ static int scan_open(struct die_scan *s, struct image *im, const struct die_comp
 	if (!rc && companions->wanted_count)
 		rc = die_wanted_open(&s->wanted, im, companions->wanted, companions->wanted_count,
 				     err);
-	if (rc)
-		return rc;
-	rc = open_info(s, err);
+	return rc;
+}
+
+int die_scan_open_info(struct die_scan *s, const struct die_companions *companions, struct err *err)
+{
+	int rc = open_info(s, err);
+
 	if (rc > 0 && s->want_types) {
 		int types = die_signatures_open(s, companions, err);
 
@@ -369,70 +372,13 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 		  struct debug_report *report, struct err *err)
 {
 	struct die_scan s;
-	int rc = scan_open(&s, im, companions, text, sink, report, err);
+	int rc = die_scan_open(&s, im, companions, text, sink, report, err);
 
+	if (!rc)
+		rc = die_scan_open_info(&s, companions, err);
 	if (rc > 0)
 		rc = read_units(&s, err);
-	scan_done(&s);
-	return rc;
-}
-
-struct second {
-	struct die_scan s;
-	struct err err;
-	int rc;
-};
-
-static void read_second(void *ctx)
-{
-	struct second *second = ctx;
-
-	second->rc = read_units(&second->s, &second->err);
-}
-
-/*
- * Where the second part begins. Inflating is a third of what a compressed section costs, and the
- * second scan has to inflate the first part too: it gets 42 of 100 bytes.
- */
-static uint64_t middle(const struct die_scan *s)
-{
-	if (s->file.whole.p)
-		return s->file.whole.len / 2;
-	return s->info.stream ? s->info.len / 100 * 58 : s->info.len / 2;
-}
-
-int die_scan_two(struct image *im, const struct die_companions *companions,
-		 struct die_part parts[2], struct helper *helper, struct err *err)
-{
-	struct die_companions c = *companions;
-	struct second second = {.rc = 0};
-	struct die_scan first;
-	int rc, found;
-
-	/* Sections are loaded by one thread, and only read from then on. */
-	c.helper = NULL; /* it has the second part */
-	c.missing = parts[0].missing;
-	c.notes = parts[0].notes;
-	rc = scan_open(&first, im, &c, parts[0].text, parts[0].sink, &parts[0].report, err);
-	c.missing = parts[1].missing;
-	c.notes = NULL; /* the same companions: noted once */
-	found = rc > 0 ? scan_open(&second.s, im, &c, parts[1].text, parts[1].sink,
-				   &parts[1].report, err)
-		       : 0;
-	if (found > 0) {
-		second.s.notes = parts[1].notes;
-		first.until = second.s.from = middle(&first);
-		helper_start(helper, read_second, &second);
-		rc = read_units(&first, err);
-		helper_wait(helper);
-		if (!rc && second.rc)
-			rc = err_set(err, second.rc, "%s", second.err.message);
-	} else if (rc > 0) {
-		rc = found;
-	}
-	scan_done(&first);
-	if (found)
-		scan_done(&second.s);
+	die_scan_close(&s);
 	return rc;
 }
 

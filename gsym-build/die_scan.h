@@ -18,10 +18,11 @@
 #include "helper.h"
 
 /*
- * Gives each compile unit to the sink, in order of offset. A unit that cannot be read is skipped,
- * counted and named in the report, and the rest goes on; a damaged line table costs a unit its
- * lines only. Fails when a section cannot be loaded at all, for memory, or when the sink does. An
- * image without .debug_info has no units. One thread at a time for each image and text.
+ * Gives each compile unit to the sink, in order of offset (but die_scan_two()). A unit that cannot
+ * be read is skipped, counted and named in the report, and the rest goes on; a damaged line table
+ * costs a unit its lines only. Fails when a section cannot be loaded at all, for memory, or when
+ * the sink does. An image without .debug_info has no units. One thread at a time for each image and
+ * text.
  */
 int die_scan(struct image *im, struct facts_text *text, const struct facts_sink *sink,
 	     struct debug_report *report, struct err *err) _must_check_;
@@ -31,21 +32,19 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 		  struct facts_text *text, const struct facts_sink *sink,
 		  struct debug_report *report, struct err *err) _must_check_;
 
-/* Where one of two scans puts what it finds; each has its own of everything. */
+/* Where one of two threads puts the units that it reads. */
 struct die_part {
 	struct facts_text *text;
 	const struct facts_sink *sink;
-	struct debug_report report;
-	struct buf *missing, *notes; /* as in struct die_companions */
 };
 
 /*
- * die_scan_with() in two threads: the units up to somewhere in the middle go to the first part, by
- * the caller's thread, those behind it to the second, by the helper. Both inflate what they read
- * and pass over, so the first has the larger half of a compressed section. companions must want no
- * addresses; their missing and notes are not used.
+ * die_scan_with() in two threads, the caller's and the helper: whoever has nothing to read takes
+ * the next run of units, and inflates it. Which units go to which part differs from call to call;
+ * what is reported, missing and noted does not. companions must want neither addresses nor types.
  */
 int die_scan_two(struct image *im, const struct die_companions *companions,
-		 struct die_part parts[2], struct helper *helper, struct err *err) _must_check_;
+		 struct die_part parts[2], struct debug_report *report, struct helper *helper,
+		 struct err *err) _must_check_;
 
 #endif

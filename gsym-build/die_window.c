@@ -166,9 +166,41 @@ int die_window_move(struct die_window *w, uint64_t off, uint64_t len, const uint
 		rc = w->helper ? take_ahead(w, off, len, err) : inflate_to(w, off, len, err);
 		if (rc)
 			return rc;
-	} else if (!w->stream) {
+	} else if (!w->stream && !w->shared) {
 		drop(w, off);
 	}
 	*ret = w->p + (off - w->off);
 	return 1;
+}
+
+int die_window_lend(struct die_window *w, uint64_t end, struct die_lease *lease, struct err *err)
+{
+	size_t keep = (size_t)(w->off + w->have - end);
+	uint8_t *memory = w->memory;
+	size_t memory_len = w->memory_len;
+
+	w->shared = true;
+	if (!w->stream)
+		return 0;
+	if (lease->memory_len < keep + AHEAD) {
+		free(lease->memory);
+		*lease = (struct die_lease){.memory = malloc(keep + 2 * AHEAD)};
+		if (!lease->memory)
+			return err_set(err, ERR_MEMORY, "no memory for %zu bytes of units", keep);
+		lease->memory_len = keep + 2 * AHEAD;
+	}
+	memcpy(lease->memory, memory + w->have - keep, keep);
+	w->memory = lease->memory;
+	w->memory_len = lease->memory_len;
+	w->p = w->memory;
+	w->off = end;
+	w->have = keep;
+	*lease = (struct die_lease){.memory = memory, .memory_len = memory_len};
+	return 0;
+}
+
+void die_window_behind(struct die_window *w, uint64_t off)
+{
+	if (!w->stream && off > w->dropped)
+		drop(w, off);
 }

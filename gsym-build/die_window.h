@@ -23,6 +23,7 @@ struct die_window {
 	size_t memory_len;
 	const uint8_t *source; /* the bytes in the file */
 	uint64_t dropped;      /* of them, up to here */
+	bool shared;           /* views are lent: who has them says what can be dropped */
 
 	/* NULL, or inflates the next part into `next`, with this struct as its context. */
 	struct helper *helper;
@@ -47,5 +48,22 @@ void die_window_close(struct die_window *w);
  */
 int die_window_move(struct die_window *w, uint64_t off, uint64_t len, const uint8_t **ret,
 		    struct err *err);
+
+/* Memory of a view that was handed over, to be freed. */
+struct die_lease {
+	uint8_t *memory;
+	size_t memory_len;
+};
+
+/*
+ * Hands what is visible up to `end` over to the caller, in exchange for memory of an earlier call
+ * (or none: zeros), so that another thread can move the window while it is read; what is visible
+ * behind `end` stays so. What was returned by die_window_move() is valid until the lease is given
+ * back. ERR_MEMORY.
+ */
+int die_window_lend(struct die_window *w, uint64_t end, struct die_lease *lease, struct err *err);
+
+/* Of a plain section: nothing before `off` will be asked for again, or is read any more. */
+void die_window_behind(struct die_window *w, uint64_t off);
 
 #endif

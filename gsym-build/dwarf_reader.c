@@ -303,7 +303,7 @@ static int give_unit(struct reader *r, struct err *err)
 		.types = r->types_of ? r->types : NULL,
 	};
 
-	r->report->unit_count++;
+	u.number = (uint32_t)r->report->unit_count++;
 	return r->sink->unit(r->sink->ctx, &u, err);
 }
 

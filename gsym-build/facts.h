@@ -3,10 +3,9 @@
 #define RAWSTACK_FACTS_H
 /*
  * What a reader of debug information found, before anything is decided: the seam between readers
- * (libdwarf today) and the builder. A reader gives one struct facts_unit after the other, in order
- * of their offset in .debug_info; all its arrays are the reader's and valid during the call only.
- * Addresses are vaddr. Names and files are ids of a struct facts_text that reader and builder
- * share.
+ * (libdwarf today) and the builder. A reader gives one struct facts_unit after the other; all its
+ * arrays are the reader's and valid during the call only. Addresses are vaddr. Names and files are
+ * ids of a struct facts_text that reader and builder share.
  */
 #include "err.h"
 #include "intern.h"
@@ -75,6 +74,7 @@ struct facts_unit {
 		*types; /* by scope: a string, its signature, or FACTS_NONE; NULL: not wanted */
 	const struct facts_range *ranges; /* what the unit itself says it covers */
 	size_t scope_count, span_count, row_count, range_count;
+	uint32_t number;    /* counts in order of offset; not all are given, or in that order */
 	uint64_t done, all; /* bytes of .debug_info, up to this unit's end and whole; or 0 */
 };
 

@@ -5,13 +5,16 @@
 #include <string.h>
 
 #include "limits.h"
+#include "sort.h"
 
 #define FLAT_MAX ((size_t)UINT32_MAX - 1)
 
-/* Consecutive rows of a line table that rise, from low to high. */
+/* Consecutive rows of a line table that rise, from low to high. Of several at one address the last
+ * counts. */
 struct sequence {
 	uint64_t low, high;
-	size_t first, count; /* in `rows` */
+	size_t first, count; /* in the unit's rows, or in those of the work */
+	bool sorted_out;     /* in those of the work */
 };
 
 struct line {
@@ -23,7 +26,7 @@ struct line {
 struct work {
 	struct flat *f;
 	const struct facts_unit *unit;
-	struct facts_row *rows; /* rising within a sequence */
+	struct facts_row *rows; /* of sequences in which not all rise: those that do */
 	struct sequence *sequences;
 	struct line *lines; /* sorted, disjoint */
 	uint32_t *node_of;  /* by scope */
@@ -78,49 +81,64 @@ static bool is_code(const struct flat *f, uint64_t start)
 	return i < f->code.count && f->code.spans[i].start <= start;
 }
 
-static int add_sequence(struct work *w, const struct facts_row *rows, size_t count, struct err *err)
+/* Rows that fall are never seen in real files; a reader would have to guess. */
+static int sort_out(struct work *w, struct sequence *s, struct err *err)
 {
+	const struct facts_row *rows = w->unit->rows + s->first;
+	size_t count = s->count;
+
+	if (!grow_array((void **)&w->rows, &w->rows_cap, w->row_count + count, sizeof(*w->rows),
+			SIZE_MAX))
+		return no_memory(err);
+	s->first = w->row_count;
+	s->count = 0;
+	s->sorted_out = true;
+	for (size_t i = 0; i < count; i++)
+		if (!s->count || rows[i].vaddr >= w->rows[w->row_count - 1].vaddr) {
+			w->rows[w->row_count++] = rows[i];
+			s->count++;
+		}
+	return 0;
+}
+
+static const struct facts_row *rows_of(const struct work *w, const struct sequence *s)
+{
+	return (s->sorted_out ? w->rows : w->unit->rows) + s->first;
+}
+
+/* Rows of the unit, of which the last is an end. */
+static int add_sequence(struct work *w, size_t first, size_t count, struct err *err)
+{
+	const struct facts_row *rows = w->unit->rows + first;
 	struct sequence *s;
+	bool rises = true;
+	int rc = 0;
 
 	if (count < 2 || !is_code(w->f, rows[0].vaddr))
 		return 0;
 	if (!grow_array((void **)&w->sequences, &w->sequences_cap, w->sequence_count + 1,
-			sizeof(*w->sequences), SIZE_MAX) ||
-	    !grow_array((void **)&w->rows, &w->rows_cap, w->row_count + count, sizeof(*w->rows),
-			SIZE_MAX))
+			sizeof(*w->sequences), SIZE_MAX))
 		return no_memory(err);
 	s = &w->sequences[w->sequence_count];
-	*s = (struct sequence){.low = rows[0].vaddr, .first = w->row_count};
-	for (size_t i = 0; i < count; i++) {
-		struct facts_row *last = s->count ? &w->rows[w->row_count - 1] : NULL;
-
-		if (last && rows[i].vaddr < last->vaddr)
-			continue; /* never seen in real files; a reader would have to guess */
-		if (last && rows[i].vaddr == last->vaddr && !rows[i].end) {
-			*last = rows[i];
-			continue;
-		}
-		w->rows[w->row_count++] = rows[i];
-		s->count++;
-	}
-	s->high = w->rows[w->row_count - 1].vaddr;
-	if (s->high > s->low)
-		w->sequence_count++;
-	else
-		w->row_count = s->first;
-	return 0;
+	*s = (struct sequence){.low = rows[0].vaddr, .first = first, .count = count};
+	for (size_t i = 1; i < count; i++)
+		rises &= rows[i].vaddr >= rows[i - 1].vaddr;
+	if (!rises)
+		rc = sort_out(w, s, err);
+	s->high = rows_of(w, s)[s->count - 1].vaddr;
+	w->sequence_count += s->high > s->low;
+	return rc;
 }
 
-static int by_high(const void *va, const void *vb)
+/* By end, then by begin; of equal ones the first in the table. */
+static inline bool ends_before(const struct sequence *a, const struct sequence *b)
 {
-	const struct sequence *a = va, *b = vb;
-
 	if (a->high != b->high)
-		return a->high < b->high ? -1 : 1;
-	if (a->low != b->low)
-		return a->low < b->low ? -1 : 1;
-	return (a->first > b->first) - (a->first < b->first);
+		return a->high < b->high;
+	return a->low < b->low;
 }
+
+DEFINE_SORT(sort_sequences, struct sequence, ends_before)
 
 static int add_line(struct work *w, uint64_t start, uint64_t end, const struct facts_row *row,
 		    struct err *err)
@@ -142,8 +160,9 @@ static int add_line(struct work *w, uint64_t start, uint64_t end, const struct f
 static int add_lines(struct work *w, const struct sequence *s, uint64_t start, uint64_t end,
 		     struct err *err)
 {
-	const struct facts_row *rows = w->rows + s->first;
-	size_t low = 0, count = s->count;
+	const struct facts_row *rows = rows_of(w, s);
+	/* Most are seen from their start. */
+	size_t low = 0, count = start > s->low ? s->count : 0;
 
 	while (count) { /* the first row above start; the one before it counts there */
 		size_t half = count / 2;
@@ -181,9 +200,12 @@ static uint32_t distance(const struct work *w, const struct sequence *s)
 		scope = &w->unit->scopes[scope->parent];
 	if (scope->decl_file == FACTS_NONE)
 		return best;
-	for (size_t at = s->first; at + 1 < s->first + s->count; at++) {
-		const struct facts_row *r = &w->rows[at];
+	for (size_t at = 0; at + 1 < s->count; at++) {
+		const struct facts_row *r = rows_of(w, s) + at;
 
+		/* One that another takes the place of does not count. */
+		if (r[1].vaddr == r->vaddr && !r[1].end)
+			continue;
 		if (r->file == scope->decl_file && r->line >= scope->decl_line &&
 		    r->line - scope->decl_line < best)
 			best = r->line - scope->decl_line;
@@ -225,6 +247,7 @@ static void order_folded(struct work *w)
 static int make_lines(struct work *w, struct err *err)
 {
 	const struct facts_unit *u = w->unit;
+	_cleanup_(freep) struct sequence *tmp = NULL;
 	struct paint p = PAINT_INIT(SIZE_MAX);
 	size_t first = 0;
 	int rc = 0;
@@ -232,12 +255,15 @@ static int make_lines(struct work *w, struct err *err)
 	for (size_t i = 0; i < u->row_count && !rc; i++) {
 		if (!u->rows[i].end)
 			continue;
-		rc = add_sequence(w, u->rows + first, i + 1 - first, err);
+		rc = add_sequence(w, first, i + 1 - first, err);
 		first = i + 1;
 	}
 	if (rc || !w->sequence_count)
 		return rc;
-	qsort(w->sequences, w->sequence_count, sizeof(*w->sequences), by_high);
+	tmp = malloc((w->sequence_count / 2 + 1) * sizeof(*tmp));
+	if (!tmp)
+		return no_memory(err);
+	sort_sequences(w->sequences, tmp, w->sequence_count);
 	order_folded(w);
 	for (size_t i = 0; i < w->sequence_count && !rc; i++)
 		if (!paint_add(&p, w->sequences[i].low, w->sequences[i].high, w->sequence_count - i,
@@ -302,7 +328,7 @@ static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t
 	struct flat_piece *p = f->piece_count ? &f->pieces[f->piece_count - 1] : NULL;
 	struct flat_row *last;
 
-	if (!p || p->unit != f->unit_count || p->kind != kind || p->end != start) {
+	if (!p || p->unit != w->unit->number || p->kind != kind || p->end != start) {
 		if (!grow_array((void **)&f->pieces, &f->pieces_cap, f->piece_count + 1,
 				sizeof(*f->pieces), FLAT_MAX))
 			return no_memory(err);
@@ -310,7 +336,7 @@ static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t
 		p = &f->pieces[f->piece_count++];
 		*p = (struct flat_piece){.start = start,
 					 .row_first = f->row_count,
-					 .unit = f->unit_count,
+					 .unit = w->unit->number,
 					 .kind = kind};
 	}
 	p->end = end;
@@ -486,6 +512,5 @@ int flat_add_unit(struct flat *f, const struct facts_unit *unit, struct err *err
 	int rc = add_unit(&w, err);
 
 	work_done(&w);
-	f->unit_count++;
 	return rc;
 }

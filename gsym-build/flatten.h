@@ -40,7 +40,7 @@ enum flat_kind {
 struct flat_piece {
 	uint64_t start, end;
 	size_t row_first, row_count; /* the first row starts at `start` */
-	uint32_t unit;               /* number, in order of offset */
+	uint32_t unit;               /* its number */
 	enum flat_kind kind;
 };
 
@@ -49,7 +49,6 @@ struct flat {
 	struct flat_node *nodes;
 	struct flat_piece *pieces;
 	size_t row_count, rows_cap, node_count, nodes_cap, piece_count, pieces_cap;
-	uint32_t unit_count;
 	struct aliases hidden; /* functions that their unit shows nowhere, for others lie on them */
 
 	/* Executable addresses (flattened); what starts outside is dead code's tombstone and is
@@ -62,7 +61,7 @@ void flat_done(struct flat *f);
 /* Releases rows and pieces only, most of the memory: nodes stay. */
 void flat_done_rows(struct flat *f);
 
-/* Adds a unit; the next number is its own. ERR_MEMORY, ERR_LIMIT. */
+/* Adds a unit, of which no other has the number. ERR_MEMORY, ERR_LIMIT. */
 int flat_add_unit(struct flat *f, const struct facts_unit *unit, struct err *err) _must_check_;
 
 /* A node outside of units, for symbols; FACTS_NONE when memory is out. */

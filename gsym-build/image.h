@@ -46,7 +46,9 @@ bool image_is_debug_only(const struct image *im);
  * The content of a section by its plain name (".debug_info"; a ".zdebug_info" answers to it):
  * decompressed and relocated, owned by the image; of .debug_info and .debug_types, which may be
  * many of one name, all of them. 1 found; 0 no such section, or it has no content; negative with
- * the section's name in the message: ERR_DATA, ERR_LIMIT, ERR_UNSUPPORTED, ERR_MEMORY.
+ * the section's name in the message: ERR_DATA, ERR_LIMIT, ERR_UNSUPPORTED, ERR_MEMORY. Where
+ * image_bias() is 0, two threads may ask for two sections of different names, but .debug_info and
+ * .debug_types.
  */
 int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
 		  struct err *err);

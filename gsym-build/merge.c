@@ -77,7 +77,6 @@ int merge_flat(struct flat *to, struct facts_text *to_text, struct flat *from,
 		struct flat_piece p = from->pieces[i];
 
 		p.row_first += to->row_count;
-		p.unit += to->unit_count;
 		to->pieces[to->piece_count++] = p;
 	}
 	for (size_t i = 0; i < from->row_count; i++) {
@@ -105,6 +104,5 @@ int merge_flat(struct flat *to, struct facts_text *to_text, struct flat *from,
 		if (!aliases_add(&to->hidden, &a))
 			return no_memory(err);
 	}
-	to->unit_count += from->unit_count;
 	return 0;
 }

@@ -2,9 +2,8 @@
 #ifndef RAWSTACK_MERGE_H
 #define RAWSTACK_MERGE_H
 /*
- * What two threads read of one file becomes one again: the units of `from` follow those of `to`, as
- * if one had read them all. Ids of names and files differ from what one would have given them; no
- * table depends on them.
+ * What two threads read of one file becomes one again. Ids of names and files, and the order of
+ * rows and nodes, differ from what one would have given them; no table depends on them.
  */
 #include "flatten.h"
 

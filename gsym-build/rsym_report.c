@@ -16,8 +16,11 @@ bool rsym_report_note(struct buf *notes, const char *part, const char *name, con
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		len += strlen(texts[i]) + 1;
-	if (len > notes->max - notes->len)
+	/* What is kept are the first ones, whoever collected them. */
+	if (notes->failed || len > notes->max - notes->len) {
+		notes->failed = true;
 		return false;
+	}
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		buf_append(notes, texts[i], strlen(texts[i]) + 1);
 	return !notes->failed;

@@ -197,34 +197,10 @@ static int add_unit(void *ctx, const struct facts_unit *unit, struct err *err)
 	return sink.unit(sink.ctx, unit, err);
 }
 
-static void report_both(struct debug_report *to, const struct debug_report *from)
-{
-	to->unit_count += from->unit_count;
-	to->units_skipped += from->units_skipped;
-	to->info_read += from->info_read; /* of the same section */
-	to->needs_alt_file |= from->needs_alt_file;
-	if (!to->skipped[0])
-		memcpy(to->skipped, from->skipped, sizeof(to->skipped));
-}
-
-/* What is said of the second half, behind what is said of the first, up to the ceiling. */
-static void join_notes(struct buf *to, const struct buf *from)
-{
-	struct bytes in = bytes_of(from->p, from->len);
-	const char *part, *name, *why;
-	size_t ignored;
-
-	while ((part = bytes_cstr(&in, &ignored)) && (name = bytes_cstr(&in, &ignored)) &&
-	       (why = bytes_cstr(&in, &ignored)) && rsym_report_note(to, part, name, why))
-		;
-}
-
-/* By two threads: each reads and flattens half of the units. */
+/* By two threads: each reads and flattens a part of the units. */
 static int read_in_two(struct build *b, struct image *im, const struct table_source *source,
 		       const struct die_companions *c, struct debug_report *debug, struct err *err)
 {
-	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
-	_cleanup_(buf_done) struct buf notes = BUF_INIT(LIMIT_SKIPPED_LEN);
 	struct facts_sink first = {.ctx = b, .unit = add_unit}, second;
 	struct builder half;
 	struct die_part parts[2];
@@ -238,25 +214,14 @@ static int read_in_two(struct build *b, struct image *im, const struct table_sou
 		if (!paint_add(&half.flat.code, s->start, s->end, s->rank, s->value))
 			rc = err_set(err, ERR_MEMORY, "out of memory");
 	}
-	parts[0] = (struct die_part){
-		.text = &b->builder.text, .sink = &first, .missing = c->missing, .notes = c->notes};
-	parts[1] = (struct die_part){.text = &half.text,
-				     .sink = &second,
-				     .missing = c->missing ? &missing : NULL,
-				     .notes = &notes};
+	parts[0] = (struct die_part){.text = &b->builder.text, .sink = &first};
+	parts[1] = (struct die_part){.text = &half.text, .sink = &second};
 	if (!rc)
-		rc = die_scan_two(im, c, parts, source->helper, err);
+		rc = die_scan_two(im, c, parts, debug, source->helper, err);
 	if (!rc)
 		rc = merge_flat(&b->builder.flat, &b->builder.text, &half.flat, &half.text, err);
 	builder_done(&half);
-	if (rc)
-		return rc;
-	*debug = parts[0].report;
-	report_both(debug, &parts[1].report);
-	join_notes(c->notes, &notes);
-	if (c->missing)
-		buf_append(c->missing, missing.p, missing.len);
-	return 0;
+	return rc;
 }
 
 static int read_dwarf(struct build *b, struct image *im, const struct table_source *source,

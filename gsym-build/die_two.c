@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One scan by two threads, which take runs of units in turn. */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "die_priv.h"
+#include "limits.h"
+#include "rsym_report.h"
+
+/* Units are taken together up to so many bytes, where all can be seen; of an inflated section, all
+ * that are in sight. */
+#define RUN ((uint64_t)512 << 10)
+
+/* What both threads take from. */
+struct share {
+	pthread_mutex_t lock;
+	/* Under the lock: */
+	struct die_scan *owner; /* of .debug_info */
+	uint64_t next;          /* offset of the first unit that nobody has */
+	uint32_t next_number;
+	uint64_t unread;
+	uint64_t reading[2]; /* where the run of each begins; UINT64_MAX: it has none */
+	bool over;
+};
+
+struct run {
+	uint64_t off, end;
+	uint64_t seen;    /* p can be read up to there */
+	const uint8_t *p; /* the byte at off */
+	uint32_t number;  /* of its first unit */
+	int found;        /* of that unit, as die_unit_at() has it */
+	struct err why;
+};
+
+/* What was noted up to the end of a unit. */
+struct mark {
+	uint32_t number;
+	size_t notes_end, missing_end;
+};
+
+struct reader {
+	struct die_scan s;
+	struct share *share;
+	unsigned int index; /* 0 or 1 */
+	struct die_lease lease;
+	struct debug_report report;
+	uint32_t skipped_number; /* unit of report.skipped */
+	struct buf notes, missing;
+	struct mark *marks;
+	size_t mark_count, marks_cap;
+	struct err err;
+	int rc;
+};
+
+static void reader_done(struct reader *r)
+{
+	die_scan_close(&r->s);
+	free(r->lease.memory);
+	buf_done(&r->notes);
+	buf_done(&r->missing);
+	free(r->marks);
+}
+
+/* Of a unit whose end is known: it is part of the run. */
+static void add_unit(struct share *sh, uint64_t end, bool readable)
+{
+	sh->next = end;
+	sh->next_number++;
+	sh->unread += !readable;
+	if (sh->unread == LIMIT_UNITS_SKIPPED)
+		sh->over = true;
+}
+
+/* Those behind the first one that can be seen whole. */
+static void add_visible(struct share *sh, struct run *run, uint64_t len)
+{
+	while (sh->next < len && !sh->over) {
+		uint64_t left = run->seen - sh->next;
+		size_t have = left < DIE_HEADER_MAX ? (size_t)left : DIE_HEADER_MAX;
+		struct die_unit u;
+		struct err why;
+		int header;
+
+		if (have < DIE_HEADER_MAX && run->seen < len)
+			return;
+		header = die_unit_header(&u, run->p + (sh->next - run->off), have, sh->next, len,
+					 false, &why);
+		if ((header && header != ERR_UNSUPPORTED) || u.end > run->seen)
+			return; /* it is the first of a run, later */
+		add_unit(sh, u.end, !header);
+	}
+}
+
+/* 1 and *run, 0 when there is no more, negative. */
+static int take_locked(struct share *sh, struct reader *r, struct run *run, struct err *err)
+{
+	struct die_scan *owner = sh->owner;
+	uint64_t len = die_info_len(owner), left;
+	struct die_unit first;
+
+	sh->reading[r->index] = UINT64_MAX;
+	if (sh->over || sh->next >= len)
+		return 0;
+	*run = (struct run){.off = sh->next, .number = sh->next_number};
+	sh->reading[r->index] = run->off;
+	run->found = die_unit_at(owner, run->off, &first, &run->why);
+	if (run->found < 0 || first.end <= run->off) {
+		sh->over = true;
+		return run->found < 0;
+	}
+	add_unit(sh, first.end, run->found);
+	left = len - run->off;
+	if (owner->file.whole.p) {
+		run->p = owner->file.whole.p + run->off;
+		run->seen = run->off + (left < RUN ? left : RUN);
+	} else if (!owner->info.stream) {
+		run->p = owner->info.p + run->off;
+		run->seen = run->off + (left < RUN ? left : RUN);
+		die_window_behind(&owner->info, sh->reading[0] < sh->reading[1] ? sh->reading[0]
+										: sh->reading[1]);
+	} else {
+		run->p = owner->info.p + (run->off - owner->info.off);
+		run->seen = owner->info.off + owner->info.have;
+	}
+	if (run->seen < first.end)
+		run->seen = first.end;
+	add_visible(sh, run, len);
+	run->end = sh->next;
+	return owner->file.whole.p || !die_window_lend(&owner->info, run->end, &r->lease, err)
+		       ? 1
+		       : err->code;
+}
+
+static int take(struct share *sh, struct reader *r, struct run *run, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&sh->lock);
+	rc = take_locked(sh, r, run, err);
+	pthread_mutex_unlock(&sh->lock);
+	return rc;
+}
+
+static int read_one(struct reader *r, uint32_t number, int found, struct err *why, struct err *err)
+{
+	size_t notes_len = r->notes.len, missing_len = r->missing.len;
+	bool skipped = r->report.skipped[0];
+	int rc;
+
+	r->s.number = number;
+	rc = die_unit_read(&r->s, found, why, err);
+	if (!skipped)
+		r->skipped_number = number;
+	if (rc || (notes_len == r->notes.len && missing_len == r->missing.len))
+		return rc;
+	if (!grow_array((void **)&r->marks, &r->marks_cap, r->mark_count + 1, sizeof(*r->marks),
+			SIZE_MAX))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	r->marks[r->mark_count++] = (struct mark){
+		.number = number, .notes_end = r->notes.len, .missing_end = r->missing.len};
+	return 0;
+}
+
+static int read_run(struct reader *r, struct run *run, struct err *err)
+{
+	uint64_t len = die_info_len(r->share->owner);
+	uint32_t number = run->number;
+	struct die_unit *u = &r->s.unit;
+
+	if (run->found < 0) {
+		*u = (struct die_unit){.off = run->off, .file = &r->s.file};
+		return read_one(r, number, run->found, &run->why, err);
+	}
+	for (uint64_t off = run->off, end; off < run->end; off = end) {
+		const uint8_t *p = run->p + (off - run->off);
+		uint64_t left = run->seen - off;
+		struct err why = {0};
+		int header =
+			die_unit_header(u, p, left < DIE_HEADER_MAX ? (size_t)left : DIE_HEADER_MAX,
+					off, len, false, &why);
+		int rc;
+
+		u->file = &r->s.file;
+		u->p = p;
+		end = u->end; /* a split unit may take its place */
+		rc = read_one(r, number++, !header, &why, err);
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+static void read_runs(void *ctx)
+{
+	struct reader *r = ctx;
+	struct run run;
+
+	while ((r->rc = take(r->share, r, &run, &r->err)) > 0) {
+		r->rc = read_run(r, &run, &r->err);
+		if (r->rc)
+			break;
+	}
+	if (r->rc) {
+		pthread_mutex_lock(&r->share->lock);
+		r->share->over = true;
+		pthread_mutex_unlock(&r->share->lock);
+	}
+}
+
+static void take_notes(struct buf *to, const struct buf *from, size_t at, size_t end)
+{
+	struct bytes in = bytes_of(end > at ? from->p + at : NULL, end - at);
+	const char *part, *name, *why;
+	size_t ignored;
+
+	while ((part = bytes_cstr(&in, &ignored)) && (name = bytes_cstr(&in, &ignored)) &&
+	       (why = bytes_cstr(&in, &ignored)))
+		rsym_report_note(to, part, name, why);
+}
+
+/* What both noted, in the order of units. */
+static void join(const struct reader r[2], const struct die_companions *c)
+{
+	size_t at[2] = {0};
+
+	while (at[0] < r[0].mark_count || at[1] < r[1].mark_count) {
+		bool second = at[0] == r[0].mark_count ||
+			      (at[1] < r[1].mark_count &&
+			       r[1].marks[at[1]].number < r[0].marks[at[0]].number);
+		const struct reader *from = &r[second];
+		const struct mark *m = &from->marks[at[second]++];
+		const struct mark none = {0}, *before = at[second] > 1 ? m - 1 : &none;
+
+		if (c->notes)
+			take_notes(c->notes, &from->notes, before->notes_end, m->notes_end);
+		if (c->missing && m->missing_end > before->missing_end)
+			buf_append(c->missing, from->missing.p + before->missing_end,
+				   m->missing_end - before->missing_end);
+	}
+}
+
+static void report_both(struct debug_report *to, const struct reader r[2])
+{
+	const struct reader *first = &r[0];
+
+	if (!first->report.skipped[0] ||
+	    (r[1].report.skipped[0] && r[1].skipped_number < first->skipped_number))
+		first = &r[1];
+	if (!to->skipped[0])
+		memcpy(to->skipped, first->report.skipped, sizeof(to->skipped));
+	for (int i = 0; i < 2; i++) {
+		to->unit_count += r[i].report.unit_count;
+		to->units_skipped += r[i].report.units_skipped;
+		to->info_read += r[i].report.info_read;
+		to->needs_alt_file |= r[i].report.needs_alt_file;
+	}
+}
+
+/* Sections to be inflated, by whoever has time. */
+struct loading {
+	struct image *im;
+	atomic_size_t taken;
+};
+
+/* Errors come again where the sections are asked for. */
+static void load(void *ctx)
+{
+	/* The largest first. */
+	static const char *const names[] = {".debug_line",   ".debug_str",  ".debug_rnglists",
+					    ".debug_ranges", ".debug_addr", ".debug_abbrev"};
+	struct loading *l = ctx;
+	struct err ignored;
+	const uint8_t *p;
+	size_t len, i;
+
+	while ((i = atomic_fetch_add_explicit(&l->taken, 1, memory_order_relaxed)) <
+	       ARRAY_LEN(names))
+		(void)image_section(l->im, names[i], &p, &len, &ignored);
+}
+
+/* 1: both are ready; 0: there are no units; negative. What companions are is noted once. */
+static int open_both(struct reader r[2], struct image *im, const struct die_companions *companions,
+		     const struct die_part parts[2], struct debug_report *report, struct err *err)
+{
+	struct die_companions c = *companions;
+	int rc;
+
+	c.helper = NULL; /* it reads */
+	rc = die_scan_open(&r[0].s, im, &c, parts[0].text, parts[0].sink, &r[0].report, err);
+	if (!rc)
+		rc = die_scan_open_info(&r[0].s, &c, err);
+	*report = r[0].report;
+	r[0].report = (struct debug_report){0};
+	if (rc <= 0)
+		return rc;
+	c.missing = c.notes = NULL;
+	rc = die_scan_open(&r[1].s, im, &c, parts[1].text, parts[1].sink, &r[1].report, err);
+	r[1].report = (struct debug_report){0};
+	if (rc)
+		return rc;
+	r[1].s.file.whole = r[0].s.file.whole;
+	if (r[0].s.file.whole.p)
+		rc = die_units_list(&r[1].s.file, err);
+	for (int i = 0; i < 2; i++) {
+		r[i].s.notes = companions->notes ? &r[i].notes : NULL;
+		r[i].s.missing = companions->missing ? &r[i].missing : NULL;
+	}
+	return rc ? rc : 1;
+}
+
+/* A reader has tables of its own, and is too large for a stack. */
+int die_scan_two(struct image *im, const struct die_companions *companions,
+		 struct die_part parts[2], struct debug_report *report, struct helper *helper,
+		 struct err *err)
+{
+	struct reader *r = calloc(2, sizeof(*r));
+	struct share share = {.lock = PTHREAD_MUTEX_INITIALIZER,
+			      .reading = {UINT64_MAX, UINT64_MAX}};
+	int rc;
+
+	*report = (struct debug_report){0};
+	if (!r)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (unsigned int i = 0; i < 2; i++) {
+		r[i].index = i;
+		r[i].share = &share;
+		r[i].notes = (struct buf)BUF_INIT(LIMIT_SKIPPED_LEN);
+		r[i].missing = (struct buf)BUF_INIT(LIMIT_MISSING_LEN);
+	}
+	share.owner = &r[0].s;
+	if (!image_bias(im)) {
+		struct loading loading = {.im = im};
+
+		helper_start(helper, load, &loading);
+		load(&loading);
+		helper_wait(helper);
+	}
+	/* The rest is loaded by one thread, and all only read from then on. */
+	rc = open_both(r, im, companions, parts, report, err);
+	if (rc > 0) {
+		helper_start(helper, read_runs, &r[1]);
+		read_runs(&r[0]);
+		helper_wait(helper);
+		rc = r[0].rc ? r[0].rc : r[1].rc;
+		if (rc)
+			err_set(err, rc, "%s", r[r[0].rc ? 0 : 1].err.message);
+	}
+	if (!rc) {
+		report->info_len = die_info_len(&r[0].s);
+		join(r, companions);
+		report_both(report, r);
+	}
+	for (int i = 2; i--;)
+		reader_done(&r[i]);
+	free(r);
+	return rc;
+}
