@@ -44,7 +44,7 @@ static enum die_slot slot_of(uint64_t attribute, struct die_shape shape)
 	case DIE_AT_SIGNATURE:
 		return shape.types ? DIE_SIGNATURE : DIE_SLOTS;
 	case DIE_AT_LANGUAGE:
-		return shape.types ? DIE_LANGUAGE : DIE_SLOTS;
+		return DIE_LANGUAGE;
 	case DIE_AT_STMT_LIST:
 		return DIE_STMT_LIST;
 	case DIE_AT_COMP_DIR:
@@ -82,6 +82,9 @@ static uint32_t flags_of(uint32_t tag)
 	case DIE_TAG_ARRAY_TYPE:
 	case DIE_TAG_SUBROUTINE_TYPE:
 		return DIE_NO_CODE;
+	case DIE_TAG_STRUCTURE_TYPE:
+	case DIE_TAG_UNION_TYPE:
+		return DIE_NO_CODE_IN_C;
 	default:
 		return 0;
 	}
@@ -183,6 +186,17 @@ static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes 
 	return put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);
 }
 
+static uint32_t how_of(uint64_t form, struct die_shape shape)
+{
+	uint32_t op = die_op_of_form(form, shape);
+
+	if (form == DIE_FORM_SDATA || form == DIE_FORM_FLAG_PRESENT)
+		return TAKE_OTHER;
+	if ((op & 15) == OP_ADVANCE && OP_ARG(op) <= 8)
+		return OP_ARG(op);
+	return (op & 15) == OP_LEBS ? TAKE_ULEB : TAKE_OTHER;
+}
+
 static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes in, struct err *err)
 {
 	uint32_t first = (uint32_t)t->op_count;
@@ -202,7 +216,8 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 			     put_op(t, (uint32_t)(v >> 32));
 			first = (uint32_t)t->op_count; /* a step never joins with a constant */
 		} else {
-			ok = put_op(t, OP(OP_TAKE, (uint32_t)slot | (uint32_t)s.form << 8));
+			ok = put_op(t, OP(OP_TAKE, (uint32_t)slot | how_of(s.form, t->shape) << 8 |
+							   (uint32_t)s.form << 12));
 		}
 	}
 	return ok && put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);

@@ -42,7 +42,7 @@ enum die_slot {
 	DIE_CONTAINING_TYPE,
 	DIE_SIGNATURE,
 	/* of units only */
-	DIE_LANGUAGE, /* when types are wanted */
+	DIE_LANGUAGE,
 	DIE_STMT_LIST,
 	DIE_COMP_DIR,
 	DIE_STR_OFFSETS_BASE,
@@ -69,6 +69,9 @@ enum die_abbrev_flag {
 	DIE_HAS_CODE = 1 << 2, /* ... with DW_AT_low_pc or DW_AT_ranges */
 	DIE_NO_CODE = 1 << 3,  /* nothing below it has code: parameters, variables, call sites */
 	DIE_UNKNOWN = 1 << 4,  /* uses a form of unknown size: `skip` is that form */
+	/* In a unit of C nothing below it has code: members are no functions there (ISO C 6.7.2.1),
+	 * as they are in C++, Rust and others, and of what C has to say half are members. */
+	DIE_NO_CODE_IN_C = 1 << 5,
 };
 
 #define DIE_NO_SIBLING UINT32_MAX

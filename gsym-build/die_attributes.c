@@ -132,10 +132,18 @@ void die_skip(const struct die_table *t, const struct die_abbrev *a, struct byte
 		run_skip(*op, t->shape, in);
 }
 
-static uint64_t bytes_sized(struct bytes *in, unsigned int size)
+/* size: at most 8. */
+static inline uint64_t bytes_sized(struct bytes *in, unsigned int size)
 {
-	const uint8_t *p = bytes_take(in, size);
+	const uint8_t *p;
 	uint64_t v = 0;
+
+	if (size && in->left >= sizeof(v)) {
+		memcpy(&v, in->p, sizeof(v));
+		bytes_skip(in, size);
+		return v & (UINT64_MAX >> (64 - 8 * size));
+	}
+	p = bytes_take(in, size);
 
 	if (p)
 		memcpy(&v, p, size);
@@ -170,8 +178,14 @@ static void take(uint32_t arg, struct die_shape shape, const uint8_t *start, str
 		 struct die_values *ret)
 {
 	enum die_slot slot = (enum die_slot)(arg & 255);
-	uint64_t form = arg >> 8;
+	uint32_t how = arg >> 8 & 15;
+	uint64_t form = arg >> 12;
 
+	if (how < TAKE_OTHER) {
+		ret->value[slot] = how == TAKE_ULEB ? bytes_uleb(in) : bytes_sized(in, how);
+		ret->form[slot] = (uint16_t)form;
+		return;
+	}
 	if (form == DIE_FORM_INDIRECT) {
 		form = bytes_uleb(in);
 		if (form == DIE_FORM_INDIRECT || form == DIE_FORM_IMPLICIT_CONST ||

@@ -21,8 +21,14 @@ enum op_kind {
 	OP_BLOCK4,
 	OP_BLOCK,    /* a LEB128 gives the length */
 	OP_INDIRECT, /* a LEB128 gives the form */
-	OP_TAKE,     /* slot in 8 bits, form above */
+	OP_TAKE,     /* slot in 8 bits, how in 4, form above */
 	OP_CONST,    /* slot; the value stands in the next two words */
+};
+
+/* How a value is taken: so many bytes, up to 8, or ... */
+enum take_how {
+	TAKE_ULEB = 9,
+	TAKE_OTHER, /* as its form says */
 };
 
 #define OP(kind, arg) ((uint32_t)(kind) | (uint32_t)(arg) << 4)

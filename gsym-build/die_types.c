@@ -382,6 +382,7 @@ void die_types_language(struct die_scan *s, const struct die *d)
 	uint64_t language = 0;
 
 	(void)die_number(d, DIE_LANGUAGE, &language);
+	s->is_objective = language == 0x10;
 	switch (language) {
 	case 0x01: /* C89 */
 	case 0x02: /* C */

@@ -18,8 +18,9 @@ struct level {
 struct walk {
 	struct die_scan *s;
 	const struct die_table *table;
-	uint32_t depth; /* of the DIEs at hand: 1 below the unit's own */
-	uint32_t muted; /* DIEs from this depth on hold no code, or are too deep; 0: none */
+	uint32_t no_code; /* of flags of abbreviations: nothing below has code */
+	uint32_t depth;   /* of the DIEs at hand: 1 below the unit's own */
+	uint32_t muted;   /* DIEs from this depth on hold no code, or are too deep; 0: none */
 	struct level levels[LIMIT_DIE_DEPTH + 1];
 };
 
@@ -192,7 +193,7 @@ static void enter(struct walk *w, const struct die_abbrev *a, struct level below
 	w->depth++;
 	if (w->muted)
 		return;
-	if (a->flags & DIE_NO_CODE || w->depth > LIMIT_DIE_DEPTH) {
+	if (a->flags & w->no_code || w->depth > LIMIT_DIE_DEPTH) {
 		w->muted = w->depth;
 		return;
 	}
@@ -273,7 +274,7 @@ static int walk(struct walk *w, const uint8_t *p, const uint8_t *end, struct err
 					       (unsigned long long)(start - u->p));
 		if (!(a->flags & DIE_HAS_CHILDREN))
 			continue;
-		sibling = a->flags & DIE_NO_CODE ? sibling_of(w, a, attributes, p) : NULL;
+		sibling = a->flags & w->no_code ? sibling_of(w, a, attributes, p) : NULL;
 		if (sibling)
 			p = sibling;
 		else
@@ -289,6 +290,7 @@ int die_walk(struct die_scan *s, const struct die_table *t, const struct bytes *
 	w.s = s;
 	w.table = t;
 	w.muted = 0;
+	w.no_code = DIE_NO_CODE | (s->is_c && !s->is_objective ? DIE_NO_CODE_IN_C : 0);
 	w.levels[0] = w.levels[1] = (struct level){0};
 	return walk(&w, in->p, in->p + in->left, err);
 }
