@@ -41,9 +41,10 @@ void collect_close(void *self)
 	free(c->cpus);
 	bpf_link__destroy(c->fork_link);
 	bpf_link__destroy(c->exit_link);
-	if (c->counters.rows)
-		munmap(c->counters.rows, c->counters.len);
-	ring_buffer__free(c->ring);
+	if (c->shared.rows)
+		munmap(c->shared.rows, c->shared.rows_mapped);
+	if (c->shared.rings)
+		munmap((void *)(uintptr_t)c->shared.rings, c->shared.rings_mapped);
 	sampler__destroy(c->skel);
 	free(c);
 }
@@ -56,8 +57,8 @@ void collect_set_hashes(struct collect *c, bool are_wanted)
 
 	if (are_wanted && getrandom(&start, sizeof(start), GRND_NONBLOCK) != (ssize_t)sizeof(start))
 		start = 0;
-	if (c->skel->bss)
-		__atomic_store_n(&c->skel->bss->control.hash_start, start, __ATOMIC_RELAXED);
+	for (size_t i = 0; i < c->shared.count; i++)
+		__atomic_store_n(&c->shared.rows[i].hash_start, start, __ATOMIC_RELAXED);
 }
 
 /* The stack of a sample: sent with it, or before. */
@@ -91,18 +92,22 @@ static void take_stack(struct collect *c, const struct sampler_event *in, const 
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-int collect_take(void *ctx, void *data, size_t len)
+/* The event at p, of at most len bytes; returns how many it has, 0: that is none, which cannot be.
+ */
+static size_t take_event(struct collect *c, const uint8_t *p, uint64_t len)
 {
 	const size_t head_len = offsetof(struct sampler_event, pcs);
-	struct collect *c = ctx;
 	struct sampler_event in;
 	struct event e;
+	size_t used;
 
 	if (len < head_len)
 		return 0;
-	memcpy(&in, data, head_len);
-	if (!(in.flags & SAMPLER_STACK_SENT) &&
-	    (size_t)in.kernel_len + in.user_len > len - head_len)
+	memcpy(&in, p, head_len);
+	used = head_len;
+	if (!(in.flags & SAMPLER_STACK_SENT))
+		used += ((size_t)in.kernel_len + in.user_len + 7) / 8 * 8;
+	if (used > len)
 		return 0;
 	e = (struct event){
 		.time_ns = in.time_ns,
@@ -125,11 +130,25 @@ int collect_take(void *ctx, void *data, size_t len)
 				.user_count = in.user_len / 8,
 			},
 	};
-	take_stack(c, &in, (const uint8_t *)data + head_len, &e);
-	memcpy(e.sample.comm, in.comm, sizeof(e.sample.comm));
+	take_stack(c, &in, p + head_len, &e);
+	in.comm[SAMPLER_COMM_LEN - 1] = 0;
+	memcpy(e.sample.comm, in.comm, strlen(in.comm));
 	if (!events_add(c->events, &e))
 		c->refused++;
-	return 0;
+	return used;
+}
+
+static void take_ring(struct collect *c, struct sampler_row *row, const uint8_t *ring)
+{
+	const uint64_t head = __atomic_load_n(&row->head, __ATOMIC_ACQUIRE);
+	uint64_t tail = row->tail;
+
+	while (tail != head) {
+		size_t used = take_event(c, ring + (tail & (c->shared.ring_len - 1)), head - tail);
+
+		tail = used ? tail + used : head;
+	}
+	__atomic_store_n(&row->tail, tail, __ATOMIC_RELEASE);
 }
 
 static int collect_wait_fd(const void *self)
@@ -142,8 +161,8 @@ static void poll_ticks(struct collect *c)
 {
 	if (!c->ticks.count)
 		return;
-	for (size_t i = 0; i < c->counters.count; i++) {
-		const volatile struct sampler_counters *n = &c->counters.rows[i];
+	for (size_t i = 0; i < c->shared.count; i++) {
+		const volatile struct sampler_counters *n = &c->shared.rows[i].counts;
 
 		c->seen[i].last_ns = n->last_ns;
 		c->seen[i].first_ns = n->first_ns;
@@ -164,7 +183,8 @@ static void collect_poll(void *self, struct events *events)
 	for (size_t i = 0; i < c->cpu_count; i++)
 		if (c->cpus[i].mapping.base)
 			perf_ring_drain(&c->cpus[i].mapping, events, &c->counts);
-	ring_buffer__consume(c->ring);
+	for (size_t i = 0; i < c->shared.count; i++)
+		take_ring(c, &c->shared.rows[i], c->shared.rings + i * c->shared.ring_stride);
 	poll_ticks(c);
 	was = c->stacks.state;
 	is_fresh = stack_table_poll(&c->stacks);
@@ -183,8 +203,8 @@ static void collect_stats(void *self, struct backend_stats *ret)
 		.perf_lost = c->counts.lost,
 		.throttled = c->counts.throttled,
 	};
-	for (size_t i = 0; i < c->counters.count; i++) {
-		const struct sampler_counters n = c->counters.rows[i];
+	for (size_t i = 0; i < c->shared.count; i++) {
+		const struct sampler_counters n = c->shared.rows[i].counts;
 
 		ret->runs += n.runs;
 		ret->stored += n.stored;

@@ -19,12 +19,11 @@
 #include "kernel_types.h"
 
 enum {
-	MAPPING_PAGES = 64,    /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
-	RING_SECONDS = 4,      /* of samples the ring holds: how long a poll may be late */
-	RING_SAMPLE_LEN = 256, /* most go by their hash, in 112 */
-	PIDS_MIN = 8192,       /* a set of processes and their children: 100 bytes each */
-	RING_LEN_MIN = 256 << 10,
-	RING_LEN_MAX = 64 << 20,
+	MAPPING_PAGES = 64,       /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
+	RING_SECONDS = 4,         /* of samples a ring holds: how long a poll may be late */
+	RING_SAMPLE_LEN = 256,    /* most go by their hash, in 112 */
+	PIDS_MIN = 8192,          /* a set of processes and their children: 100 bytes each */
+	RINGS_LEN_MAX = 64 << 20, /* of all CPUs, unless each has the least */
 };
 
 static int quiet(enum libbpf_print_level level _unused_, const char *fmt _unused_,
@@ -45,27 +44,43 @@ static int denied(struct err *err, int errnum, const char *what)
 
 static uint32_t ring_len(uint32_t hz, size_t cpu_count)
 {
-	uint64_t want = (uint64_t)hz * cpu_count * RING_SECONDS * RING_SAMPLE_LEN;
-	uint32_t len = RING_LEN_MIN;
+	uint64_t want = (uint64_t)hz * RING_SECONDS * RING_SAMPLE_LEN;
+	uint32_t len = SAMPLER_RING_MIN;
 
-	while (len < want && len < RING_LEN_MAX)
+	while (len < want && (uint64_t)len * 2 * cpu_count <= RINGS_LEN_MAX)
 		len *= 2;
 	return len;
 }
 
-static int map_counters(struct collect *c, struct err *err)
+/* As the kernel lays out the values of an array. */
+static uint32_t ring_stride(uint32_t len)
+{
+	return len + (uint32_t)sizeof(struct sampler_event);
+}
+_Static_assert(sizeof(struct sampler_event) % 8 == 0, "arrays are rounded up to that");
+
+static void *map_array(struct bpf_map *map, int access, size_t len)
+{
+	void *p = mmap(NULL, len, access, MAP_SHARED, bpf_map__fd(map), 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
+static int map_shared(struct collect *c, const struct backend_options *o, struct err *err)
 {
 	const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	struct counters *n = &c->counters;
-	void *rows;
+	struct shared *s = &c->shared;
 
-	n->count = (size_t)libbpf_num_possible_cpus();
-	n->len = (n->count * sizeof(*n->rows) + page - 1) / page * page;
-	rows = mmap(NULL, n->len, PROT_READ, MAP_SHARED, bpf_map__fd(c->skel->maps.counters), 0);
-	if (rows == MAP_FAILED)
-		return err_sys(err, errno, "counters of the BPF program");
-	n->rows = rows;
-	c->seen = calloc(n->count, sizeof(*c->seen));
+	s->ring_len = ring_len(o->hz, c->cpu_count);
+	s->ring_stride = ring_stride((uint32_t)s->ring_len);
+	s->rows_mapped = (c->cpu_count * sizeof(*s->rows) + page - 1) / page * page;
+	s->rings_mapped = (c->cpu_count * s->ring_stride + page - 1) / page * page;
+	s->rows = map_array(c->skel->maps.rows, PROT_READ | PROT_WRITE, s->rows_mapped);
+	s->rings = map_array(c->skel->maps.rings, PROT_READ, s->rings_mapped);
+	if (!s->rows || !s->rings)
+		return err_sys(err, errno, "memory of the BPF program");
+	s->count = c->cpu_count;
+	c->seen = calloc(s->count, sizeof(*c->seen));
 	return c->seen ? 0 : err_set(err, ERR_MEMORY, "out of memory for the sampler");
 }
 
@@ -144,9 +159,11 @@ static int load_programs(struct collect *c, const struct backend_options *o,
 	bpf_program__set_autoload(c->skel->progs.sampler_fork, has_children);
 	bpf_program__set_autoload(c->skel->progs.sampler_exit, has_children);
 	bpf_program__set_autoload(c->skel->progs.sampler_find_text, a->find_text);
-	bpf_map__set_max_entries(c->skel->maps.ring, ring_len(o->hz, c->cpu_count));
-	bpf_map__set_max_entries(c->skel->maps.counters, (uint32_t)libbpf_num_possible_cpus());
-	bpf_map__set_max_entries(c->skel->maps.sent, (uint32_t)libbpf_num_possible_cpus());
+	c->skel->rodata->ring_len = ring_len(o->hz, c->cpu_count);
+	bpf_map__set_max_entries(c->skel->maps.rows, (uint32_t)c->cpu_count);
+	bpf_map__set_max_entries(c->skel->maps.sent, (uint32_t)c->cpu_count);
+	bpf_map__set_max_entries(c->skel->maps.rings, (uint32_t)c->cpu_count);
+	bpf_map__set_value_size(c->skel->maps.rings, ring_stride(ring_len(o->hz, c->cpu_count)));
 	if (o->pid_count)
 		bpf_map__set_max_entries(c->skel->maps.pids,
 					 (uint32_t)o->pid_count + (has_children ? PIDS_MIN : 0));
@@ -178,15 +195,12 @@ static int load(struct collect *c, const struct backend_options *o, struct err *
 	for (size_t i = types_fd < 0 ? 2 : 0; i < ARRAY_LEN(attempts) && rc; i++)
 		rc = load_programs(c, o, &attempts[i], err);
 	if (!rc)
-		rc = map_counters(c, err);
+		rc = map_shared(c, o, err);
 	if (!rc)
 		rc = fill_targets(c, o, err);
 	if (!rc && o->pid_count && o->with_children)
 		rc = attach_children(c, err);
-	if (rc)
-		return rc;
-	c->ring = ring_buffer__new(bpf_map__fd(c->skel->maps.ring), collect_take, c, NULL);
-	return c->ring ? 0 : err_sys(err, errno, "ring buffer");
+	return rc;
 }
 
 static int open_mappings(struct collect *c, struct err *err)
@@ -285,7 +299,7 @@ int collect_start(void *self, struct err *err)
 	struct collect *c = self;
 
 	if (c->event == BACKEND_EVENT_CLOCK)
-		ticks_begin(&c->ticks, c->counters.count, c->period_ns, io_system()->mono_ns(NULL));
+		ticks_begin(&c->ticks, c->shared.count, c->period_ns, io_system()->mono_ns(NULL));
 	for (size_t i = 0; i < c->cpu_count; i++) {
 		int rc = c->cpus[i].mapping_fd < 0 ? 0 : start_cpu(c, i, err);
 

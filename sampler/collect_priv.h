@@ -22,20 +22,22 @@ struct cpu {
 	struct bpf_link *link; /* owns the clock event */
 };
 
-/* The memory of an array that BPF programs write to. */
-struct counters {
-	struct sampler_counters *rows;
-	size_t count, len;
+/* What the BPF program writes to: its rows and rings, of CPUs 0 to count - 1. */
+struct shared {
+	struct sampler_row *rows;
+	const uint8_t *rings;
+	size_t count;
+	size_t ring_len, ring_stride; /* of one; it has room for an event behind its end */
+	size_t rows_mapped, rings_mapped;
 };
 
 struct collect {
 	struct sampler *skel;
-	struct ring_buffer *ring;
 	struct cpu *cpus;
 	size_t cpu_count;
-	struct counters counters;
+	struct shared shared;
 	struct ticks ticks;
-	struct ticks_seen *seen; /* of each CPU of counters */
+	struct ticks_seen *seen; /* of each CPU of shared */
 	struct bpf_link *fork_link, *exit_link;
 	uint64_t period_ns;
 	uint64_t stopped_ns; /* 0: not yet */
@@ -52,9 +54,6 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 int collect_start(void *self, struct err *err);
 void collect_stop(void *self);
 void collect_close(void *self);
-
-/* A record of the BPF program, as ring_buffer_sample_fn; ctx is the struct collect. */
-int collect_take(void *ctx, void *data, size_t len);
 
 /* From now on the program makes other hashes of stacks, which nobody can foresee; or none. */
 void collect_set_hashes(struct collect *c, bool are_wanted);

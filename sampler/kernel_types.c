@@ -17,6 +17,7 @@ enum {
 	HEADER_LEN = 24,
 	TYPE_LEN = 12,
 	MEMBER_LEN = 12,
+	COMM_LEN = 16, /* TASK_COMM_LEN */
 };
 
 enum kind {
@@ -49,6 +50,8 @@ enum out {
 	OUT_SIGNAL_PTR,
 	OUT_COUNTER, /* atomic_t */
 	OUT_REGS,
+	OUT_U8,
+	OUT_COMM, /* char[16] */
 };
 
 struct field {
@@ -61,7 +64,7 @@ static const struct field task_fields[] = {
 	{"flags", OUT_U32, false},         {"__state", OUT_U32, false},
 	{"pid", OUT_U32, false},           {"tgid", OUT_U32, false},
 	{"start_time", OUT_U64, false},    {"group_leader", OUT_TASK_PTR, false},
-	{"signal", OUT_SIGNAL_PTR, false},
+	{"signal", OUT_SIGNAL_PTR, false}, {"comm", OUT_COMM, false},
 };
 static const struct field signal_fields[] = {{"live", OUT_COUNTER, false}};
 static const struct field counter_fields[] = {{"counter", OUT_U32, false}};
@@ -245,6 +248,11 @@ static bool is_type(const struct btf *b, uint32_t id, enum out wanted, struct ty
 	case OUT_U32:
 	case OUT_U64:
 		return kind_of(ret) == KIND_INT && ret->size_or_type == (wanted == OUT_U32 ? 4 : 8);
+	case OUT_COMM:
+		return kind_of(ret) == KIND_ARRAY && get_u32(ret->rest + 8) == COMM_LEN &&
+		       is_type(b, get_u32(ret->rest), OUT_U8, &target);
+	case OUT_U8:
+		return kind_of(ret) == KIND_INT && ret->size_or_type == 1;
 	case OUT_TASK_PTR:
 	case OUT_SIGNAL_PTR:
 		return kind_of(ret) == KIND_PTR && resolve(b, ret->size_or_type, &target) &&
@@ -348,8 +356,15 @@ static bool write_types(struct cut *c)
 			&last))
 		return false;
 	add_type(c, "", KIND_PTR, 0, OUT_SIGNAL);
-	return add_struct(c, "", &last, counter_fields, ARRAY_LEN(counter_fields), &task) &&
-	       add_struct(c, "pt_regs", &regs, regs_fields, ARRAY_LEN(regs_fields), &last);
+	if (!add_struct(c, "", &last, counter_fields, ARRAY_LEN(counter_fields), &task) ||
+	    !add_struct(c, "pt_regs", &regs, regs_fields, ARRAY_LEN(regs_fields), &last))
+		return false;
+	add_int(c, "u8", 1);
+	add_type(c, "", KIND_ARRAY, 0, 0);
+	buf_u32(&c->types, OUT_U8);
+	buf_u32(&c->types, OUT_U32); /* of its index */
+	buf_u32(&c->types, COMM_LEN);
+	return true;
 }
 
 int kernel_types_cut_from(const uint8_t *p, size_t len, struct buf *ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
  * One run for each tick of a CPU's clock: the interrupted task's kernel and user stack as bare
- * addresses, into a ring buffer that nobody is woken for. Runs in interrupt context: nothing here
+ * addresses, into a ring that nobody is woken for. Runs in interrupt context: nothing here
  * waits, and a page that is not there ends a stack.
  *
  * Kernel structs are declared with the fields used only; their offsets are relocated when loading.
@@ -16,10 +16,15 @@
 #include "sampler_event.h"
 #include "user_walk.bpf.h"
 
+#define likely(x) __builtin_expect(!!(x), 1)
+
 enum {
 	TASK_EXITING = 0x00000004,       /* PF_EXITING */
 	TASK_KERNEL_THREAD = 0x00200000, /* PF_KTHREAD */
 };
+
+_Static_assert(sizeof(struct user_walk) == sizeof(((struct sampler_row *)0)->walk), "its place");
+_Static_assert(sizeof(struct sampler_row) % 64 == 0, "whole lines");
 
 struct signal_struct {
 	struct {
@@ -31,6 +36,7 @@ struct task_struct {
 	unsigned int flags;
 	unsigned int __state;
 	int pid, tgid;
+	char comm[SAMPLER_COMM_LEN];
 	uint64_t start_time;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
@@ -48,30 +54,28 @@ static const char text_name[] = "_text", etext_name[] = "_etext";
 
 uint64_t children_missed; /* no room in `pids` */
 
-volatile struct sampler_control control;
-
+/* One row for each CPU, which alone runs there; mapped by the sampler, so that reading costs it no
+ * system call. Not the kernel's arrays for each CPU: those cost two pages more to be found. */
 struct {
-	__uint(type, BPF_MAP_TYPE_RINGBUF);
-	__uint(max_entries, 1 << 20);
-} ring SEC(".maps");
-
-struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct sampler_event);
-} scratch SEC(".maps");
+	__type(value, struct sampler_row);
+} rows SEC(".maps");
 
+/* And its ring, of which the sampler says how long. */
 struct {
-	__uint(type, BPF_MAP_TYPE_PERCPU_ARRAY);
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct user_walk);
-} walks SEC(".maps");
+	__uint(key_size, sizeof(uint32_t));
+	__uint(value_size, SAMPLER_RING_MIN + sizeof(struct sampler_event));
+} rings SEC(".maps");
+const volatile uint32_t ring_len = SAMPLER_RING_MIN;
 
 /* Hashes of stacks that a CPU has sent, by their upper bits: a stack that another one pushed out is
- * sent once more. A row for each CPU: the kernel makes the rows of arrays of its own for each CPU
- * one by one, which took a tenth of the whole start. */
+ * sent once more. */
 struct sent {
 	uint64_t hashes[1 << SAMPLER_SENT_BITS];
 };
@@ -82,16 +86,6 @@ struct {
 	__type(key, uint32_t);
 	__type(value, struct sent);
 } sent SEC(".maps");
-
-/* One row for each CPU, which alone writes it; mapped by the sampler, so that reading costs it no
- * system call. */
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(map_flags, BPF_F_MMAPABLE);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct sampler_counters);
-} counters SEC(".maps");
 
 /* Process ids to sample. Filled by the sampler, and kept by the programs below. */
 struct {
@@ -116,144 +110,203 @@ static bool is_in_cgroups(void)
 	return false;
 }
 
-static bool is_filtered(uint32_t pid)
+static bool is_filtered(struct sampler_row *row, uint32_t pid, uint64_t start_ns)
 {
-	if (filter == SAMPLER_FILTER_PIDS)
-		return !bpf_map_lookup_elem(&pids, &pid);
+	if (filter == SAMPLER_FILTER_PIDS) {
+		if (row->known_pid == pid && row->known_start_ns == start_ns)
+			return false;
+		if (!bpf_map_lookup_elem(&pids, &pid))
+			return true;
+		row->known_pid = pid;
+		row->known_start_ns = start_ns;
+		return false;
+	}
 	if (filter == SAMPLER_FILTER_CGROUP)
 		return !is_in_cgroups();
 	return false;
 }
 
 /* Then there is no kernel part, and asking for it costs a microsecond of cold caches. */
-static bool was_in_user_mode(const void *ctx)
+static __always_inline bool was_in_user_mode(const void *ctx)
 {
 	return is_x86() && (*(const volatile uint64_t *)((const char *)ctx + X86_CS_OFF) & 3) == 3;
 }
 
-/* Bytes of addresses, at pcs[first] and on; or negative. */
-static long put_user_stack(void *ctx, struct sampler_event *e, const struct user_regs *regs,
-			   uint32_t task_flags, uint32_t first)
+/* Of user space that was interrupted: no call is needed for those. */
+static __always_inline void regs_of_ctx(struct user_regs *ret, const void *ctx)
 {
-	const uint32_t zero = 0;
-	struct user_walk *walk = bpf_map_lookup_elem(&walks, &zero);
+	const char *regs = ctx;
 
-	if (!walk_depth || !walk || !user_walk_suits(regs, task_flags))
-		return bpf_get_stack(ctx, (char *)e->pcs + first * 8, SAMPLER_DEPTH_MAX * 8,
-				     BPF_F_USER_STACK);
-	return 8 * (long)user_walk(walk, regs, e->pcs, first, walk_depth, has_loop);
+	ret->fp = *(const volatile uint64_t *)(regs + X86_BP_OFF);
+	ret->pc = *(const volatile uint64_t *)(regs + X86_IP_OFF);
+	ret->is_64bit = (uint16_t) * (const volatile uint64_t *)(regs + X86_CS_OFF) == X86_USER_CS;
 }
 
 struct hash_ctx {
-	const struct sampler_event *event;
-	uint64_t hash;
+	const uint64_t *pcs;
+	uint64_t at, hash;
 };
 
-/* Each step is one to one for a given address, so stacks that differ in one frame never meet. */
 static long hash_step(uint64_t i, struct hash_ctx *ctx)
 {
-	uint64_t h = (ctx->hash ^ ctx->event->pcs[i & (SAMPLER_PCS_MAX - 1)]) * 0x9e3779b97f4a7c15;
-
-	ctx->hash = h ^ h >> 32;
+	ctx->hash = user_walk_hash(ctx->hash, ctx->pcs[(ctx->at + i) & (SAMPLER_PCS_MAX - 1)]);
 	return 0;
 }
 
-/* 0: no hash is wanted. */
-static uint64_t hash_of(const struct sampler_event *e, uint32_t count)
+/* Of stacks that are not ours to walk. */
+static __noinline uint64_t hash_pcs(const struct sampler_event *e, uint32_t at, uint32_t count,
+				    uint64_t hash)
 {
-	struct hash_ctx ctx = {e, control.hash_start};
+	struct hash_ctx ctx = {e->pcs, at, hash};
 
-	if (!ctx.hash)
-		return 0;
-	ctx.hash ^= (uint64_t)e->kernel_len << 32 | e->user_len;
 	if (has_loop)
 		bpf_loop(count, hash_step, &ctx, 0);
 	else
 		for (uint32_t i = 0; i < SAMPLER_PCS_MAX && i < count; i++)
 			hash_step(i, &ctx);
-	return ctx.hash ? ctx.hash : 1;
+	return ctx.hash;
+}
+
+/* Where the next event is made; NULL: the sampler has not come as far. There is room for the
+ * longest. */
+static struct sampler_event *next_event(struct sampler_row *row, char *ring)
+{
+	const uint64_t head = row->head;
+
+	if (head - row->tail_seen > ring_len - sizeof(struct sampler_event)) {
+		row->tail_seen = *(volatile uint64_t *)&row->tail;
+		if (head - row->tail_seen > ring_len - sizeof(struct sampler_event))
+			return NULL;
+	}
+	return (struct sampler_event *)(ring + (head & (ring_len - 1) & ~7U));
+}
+
+/* Whether this CPU has sent the stack of that hash; from now on it has. */
+static bool was_sent(uint32_t cpu, uint64_t hash)
+{
+	struct sent *all = bpf_map_lookup_elem(&sent, &cpu);
+	uint64_t *at;
+	bool was;
+
+	if (!all)
+		return false;
+	at = &all->hashes[hash >> (64 - SAMPLER_SENT_BITS)];
+	was = *at == hash;
+	*at = hash;
+	return was;
+}
+
+/* From here on the sampler reads it. */
+static void publish(struct sampler_row *row, uint64_t len)
+{
+	const uint64_t head = row->head + ((len + 7) & ~7ULL);
+
+	if (is_x86()) { /* which does not reorder stores */
+		__asm__ volatile("" ::: "memory");
+		*(volatile uint64_t *)&row->head = head;
+	} else {
+		__sync_lock_test_and_set(&row->head, head);
+	}
 }
 
 SEC("perf_event")
 int sampler_tick(void *ctx)
 {
-	const uint64_t id = bpf_get_current_pid_tgid();
-	const uint32_t pid = id >> 32, zero = 0, cpu = bpf_get_smp_processor_id();
-	struct sampler_counters *counts = bpf_map_lookup_elem(&counters, &cpu);
-	struct sampler_event *e = bpf_map_lookup_elem(&scratch, &zero);
+	const uint32_t cpu = bpf_get_smp_processor_id();
+	struct sampler_row *row = bpf_map_lookup_elem(&rows, &cpu);
+	char *ring = bpf_map_lookup_elem(&rings, &cpu);
 	struct user_regs regs = {.syscall = -1};
+	struct sampler_counters *counts;
+	struct sampler_event *e;
 	struct task_struct *task;
-	uint32_t task_flags;
-	long kernel_len, user_len;
-	uint64_t len, now, *sent_hash = NULL;
-	struct sent *row;
+	uint32_t task_flags, pid, tid;
+	long kernel_len = 0, user_len = 0;
+	uint64_t len, now, start_ns, hash, hash_start;
 
-	if (!counts || !e)
-		return 0; /* cannot be: there are as many rows as CPUs */
+	if (!row || !ring)
+		return 0; /* cannot be: there are as many rows as CPUs with a clock */
+	counts = &row->counts;
 	now = bpf_ktime_get_ns();
 	if (!counts->first_ns)
 		counts->first_ns = now;
 	counts->last_ns = now;
 	counts->runs++;
-	if ((uint32_t)id == 0) {
+	task = (struct task_struct *)bpf_get_current_task_btf();
+	tid = (uint32_t)task->pid;
+	if (!tid) {
 		counts->idle++;
 		return 0;
 	}
-	if (is_filtered(pid)) {
+	pid = (uint32_t)task->tgid;
+	start_ns = task->group_leader->start_time;
+	if (is_filtered(row, pid, start_ns)) {
 		counts->filtered++;
 		return 0;
 	}
-	task = (struct task_struct *)bpf_get_current_task_btf();
+	e = next_event(row, ring);
+	if (!e) {
+		counts->ring_full++;
+		return 0;
+	}
 	e->time_ns = now;
-	e->start_ns = BPF_CORE_READ(task, group_leader, start_time);
+	e->start_ns = start_ns;
 	e->cgroup_id = bpf_get_current_cgroup_id();
 	e->pid = pid;
-	e->tid = (uint32_t)id;
+	e->tid = tid;
 	e->cpu = cpu;
 	e->state = task->__state;
-	bpf_get_current_comm(e->comm, sizeof(e->comm));
+	*(uint64_t *)e->comm = *(uint64_t *)task->comm;
+	*(uint64_t *)(e->comm + 8) = *(uint64_t *)(task->comm + 8);
 	task_flags = task->flags;
 	e->flags = (task_flags & TASK_KERNEL_THREAD ? SAMPLER_KERNEL_THREAD : 0) |
 		   (task_flags & TASK_EXITING ? SAMPLER_EXITING : 0);
-	if (!(e->flags & SAMPLER_KERNEL_THREAD))
-		user_regs_read(&regs, task);
+	hash_start = *(volatile uint64_t *)&row->hash_start;
+	hash = hash_start;
+	e->kernel_err = 0;
+	if (likely(was_in_user_mode(ctx))) {
+		regs_of_ctx(&regs, ctx);
+	} else {
+		if (!(task_flags & TASK_KERNEL_THREAD))
+			user_regs_read(&regs, task);
+		kernel_len = bpf_get_stack(ctx, e->pcs, SAMPLER_DEPTH_MAX * 8, 0);
+		if (kernel_len < 0) {
+			e->kernel_err = (int16_t)kernel_len;
+			kernel_len = 0;
+		}
+		kernel_len &= SAMPLER_STACK_MASK;
+		if (hash_start)
+			hash = hash_pcs(e, 0, (uint32_t)kernel_len / 8, hash);
+	}
 	e->syscall = regs.syscall;
-
-	kernel_len =
-		was_in_user_mode(ctx) ? 0 : bpf_get_stack(ctx, e->pcs, SAMPLER_DEPTH_MAX * 8, 0);
-	e->kernel_err = kernel_len < 0 ? (int16_t)kernel_len : 0;
-	if (kernel_len < 0)
-		kernel_len = 0;
-	kernel_len &= SAMPLER_STACK_MASK;
 	e->kernel_len = (uint16_t)kernel_len;
-	user_len = 0;
 	e->user_err = 0;
-	if (!(e->flags & SAMPLER_KERNEL_THREAD)) {
-		user_len = put_user_stack(ctx, e, &regs, task_flags, (uint32_t)kernel_len / 8);
-		e->user_err = user_len < 0 ? (int16_t)user_len : 0;
-		if (user_len < 0)
+	if (likely(walk_depth && user_walk_suits(&regs, task_flags))) {
+		user_len =
+			8 * (long)user_walk((struct user_walk *)row->walk, &regs, e->pcs,
+					    (uint32_t)kernel_len / 8, walk_depth, has_loop, &hash);
+	} else if (!(task_flags & TASK_KERNEL_THREAD)) {
+		user_len = bpf_get_stack(ctx, (char *)e->pcs + kernel_len, SAMPLER_DEPTH_MAX * 8,
+					 BPF_F_USER_STACK);
+		if (user_len < 0) {
+			e->user_err = (int16_t)user_len;
 			user_len = 0;
+		}
+		user_len &= SAMPLER_STACK_MASK;
+		if (hash_start)
+			hash = hash_pcs(e, (uint32_t)kernel_len / 8, (uint32_t)user_len / 8, hash);
 	}
 	user_len &= SAMPLER_STACK_MASK;
 	e->user_len = (uint16_t)user_len;
 
 	len = offsetof(struct sampler_event, pcs) + (uint64_t)kernel_len + (uint64_t)user_len;
-	e->stack_hash = hash_of(e, (uint32_t)(kernel_len + user_len) / 8);
-	if (e->stack_hash) {
-		row = bpf_map_lookup_elem(&sent, &cpu);
-		if (row)
-			sent_hash = &row->hashes[e->stack_hash >> (64 - SAMPLER_SENT_BITS)];
-	}
-	if (sent_hash && *sent_hash == e->stack_hash) {
+	/* Where the kernel's part ends is in the hash too. 0: none. */
+	hash = user_walk_hash(hash, (uint64_t)kernel_len << 32 | (uint64_t)user_len);
+	e->stack_hash = !hash_start ? 0 : hash ? hash : 1;
+	if (e->stack_hash && was_sent(cpu, e->stack_hash)) {
 		e->flags |= SAMPLER_STACK_SENT;
 		len = offsetof(struct sampler_event, pcs);
 	}
-	if (bpf_ringbuf_output(&ring, e, len, BPF_RB_NO_WAKEUP)) {
-		counts->ring_full++;
-		return 0;
-	}
-	if (sent_hash)
-		*sent_hash = e->stack_hash;
+	publish(row, len);
 	counts->stored++;
 	if (!kernel_len && !user_len)
 		counts->stack_fault++;

@@ -2,9 +2,14 @@
 #ifndef RAWSTACK_SAMPLER_EVENT_H
 #define RAWSTACK_SAMPLER_EVENT_H
 /*
- * What sampler.bpf.c and collect.c tell each other: the one event of the ring buffer and the
- * counters. Both sides are built together, so nothing here is a stored format. The including file
- * has defined the fixed-width types.
+ * What sampler.bpf.c and collect.c tell each other, in memory that both have mapped. Both sides are
+ * built together, so nothing here is a stored format. The including file has defined the
+ * fixed-width types.
+ *
+ * At a tick the caches have forgotten the program, and each page and line that it touches is waited
+ * for. So a CPU has one row with all that it writes to, and a ring of its own in which it makes an
+ * event where that will be read: the kernel's ring buffer has four pages that another CPU has
+ * written to, a lock and a copy.
  */
 
 enum {
@@ -15,6 +20,8 @@ enum {
 	SAMPLER_PCS_MAX = 256,
 	SAMPLER_STACK_MASK = 1023,
 	SAMPLER_CGROUPS_MAX = 16, /* each costs a call of 30 ns at a tick */
+	SAMPLER_RING_MIN = 65536, /* bytes of a CPU's ring: 29 events at least */
+	SAMPLER_WALK_WORDS = 72,  /* of struct user_walk */
 	/* Stacks that a CPU remembers to have sent, a power of two: 32 KiB for each. */
 	SAMPLER_SENT_BITS = 12,
 };
@@ -41,30 +48,43 @@ enum sampler_flag {
 	SAMPLER_STACK_SENT = 1 << 2, /* pcs are not sent: this CPU did, with the same hash */
 };
 
-/*
- * What the sampler tells the program, at any time: how to begin hashes, so that all that was sent
- * before is forgotten; 0: send all of every stack.
- */
-struct sampler_control {
-	uint64_t hash_start;
-};
-
 struct sampler_event {
 	uint64_t time_ns;  /* CLOCK_MONOTONIC */
 	uint64_t start_ns; /* of the process, CLOCK_MONOTONIC */
 	uint64_t cgroup_id;
 	uint32_t pid, tid; /* of the initial namespace */
 	uint32_t cpu;
-	uint32_t flags;      /* enum sampler_flag */
-	int32_t syscall;     /* number of the system call it is in, -1: none */
-	int16_t kernel_err;  /* negative errno, or 0 */
-	int16_t user_err;    /* negative errno, or 0 */
-	uint16_t kernel_len; /* bytes of pcs, first */
-	uint16_t user_len;   /* bytes of pcs, behind them */
-	uint32_t state;      /* of the thread, task_struct::__state */
-	char comm[SAMPLER_COMM_LEN];
-	uint64_t stack_hash;           /* of lengths and pcs, and of the epoch; 0: none */
+	uint32_t flags;                /* enum sampler_flag */
+	int32_t syscall;               /* number of the system call it is in, -1: none */
+	int16_t kernel_err;            /* negative errno, or 0 */
+	int16_t user_err;              /* negative errno, or 0 */
+	uint16_t kernel_len;           /* bytes of pcs, first */
+	uint16_t user_len;             /* bytes of pcs, behind them */
+	uint32_t state;                /* of the thread, task_struct::__state */
+	char comm[SAMPLER_COMM_LEN];   /* up to its NUL */
+	uint64_t stack_hash;           /* of pcs and lengths, and of the epoch; 0: none */
 	uint64_t pcs[SAMPLER_PCS_MAX]; /* leaf first; only what is used is sent */
+};
+
+/*
+ * Of one CPU, mapped by both. Its ring has ring_len bytes, a power of two, and room for an event
+ * behind them: an event begins at its position & (ring_len - 1) and is in one piece. head and tail
+ * are positions, which never go back; what lies between is for the sampler.
+ */
+struct sampler_row {
+	struct sampler_counters counts;
+	uint64_t head;      /* by the program, behind the event; multiple of 8 */
+	uint64_t tail_seen; /* what it last saw of `tail` */
+	/* By the sampler, at any time: how to begin hashes, so that all that was sent before is
+	 * forgotten; 0: send all of every stack. */
+	uint64_t hash_start;
+	/* The process that was last found in the set of those to sample. */
+	uint64_t known_start_ns;
+	uint32_t known_pid, zero;
+	uint64_t unused[3];
+	uint64_t tail; /* by the sampler: a line of its own */
+	uint64_t unused_too[7];
+	uint64_t walk[SAMPLER_WALK_WORDS]; /* the program's alone */
 };
 
 #endif

@@ -4,7 +4,7 @@
 /*
  * The user part of a stack by frame pointers, as bpf_get_stack(BPF_F_USER_STACK) has it, address by
  * address: tests/e2e/user_walk.c holds both against each other. The kernel's walk waits for each
- * frame in turn; this one copies the stack by the block of 1 KiB and follows frame
+ * frame in turn; this one copies the stack by the block and follows frame
  * pointers in the copy, which takes half the time once the caches have forgotten the stack.
  *
  * A walk of records that lie far apart, as nobody but a hostile program has them, copies 126
@@ -22,9 +22,9 @@
 
 enum {
 	USER_WALK_DEPTH = 127,
-	USER_WALK_BLOCK = 1024, /* of which a page is a multiple */
-	USER_WALK_RECORD = 16,  /* the caller's frame pointer, the return address */
-	USER_WALK_NULL = 4096,  /* no record lies below: the end of most chains */
+	USER_WALK_BLOCK = 512, /* of which a page is a multiple */
+	USER_WALK_RECORD = 16, /* the caller's frame pointer, the return address */
+	USER_WALK_NULL = 4096, /* no record lies below: the end of most chains */
 };
 
 /*
@@ -37,14 +37,23 @@ struct user_walk {
 	uint64_t count; /* addresses found */
 	uint64_t base;  /* where words are from */
 	uint64_t last;  /* in words: the last record there */
+	uint64_t hash;  /* of addresses found, see user_walk_hash() */
 	uint64_t words[(USER_WALK_BLOCK + USER_WALK_RECORD) / 8 + 1];
 };
+
+/* One to one for a given address, so stacks that differ in one frame never meet. */
+static __always_inline uint64_t user_walk_hash(uint64_t hash, uint64_t address)
+{
+	uint64_t h = (hash ^ address) * 0x9e3779b97f4a7c15;
+
+	return h ^ h >> 32;
+}
 
 /* What a step gets. */
 struct user_walk_ctx {
 	struct user_walk *walk;
 	uint64_t *pcs; /* of 256 */
-	uint64_t first;
+	uint64_t first, depth;
 };
 
 struct pt_regs___x86 {
@@ -67,6 +76,8 @@ struct user_regs {
 /* How the registers begin on the two machines is part of their interface to user space. */
 enum {
 	X86_BP_OFF = 32, /* <asm/ptrace.h>: struct pt_regs */
+	X86_ORIG_AX_OFF = 120,
+	X86_IP_OFF = 128,
 	X86_CS_OFF = 136,
 	X86_USER_CS = 0x33,  /* of 64-bit code; of another, or below some hypervisors, another */
 	ARM64_FP_OFF = 232,  /* <asm/ptrace.h>: struct user_pt_regs, its regs[29] */
@@ -89,21 +100,16 @@ static __always_inline void user_regs_read(struct user_regs *ret, struct task_st
 {
 	const char *regs = (const char *)bpf_task_pt_regs(task);
 	struct {
-		uint64_t bp, others[10], orig_ax, ip, cs;
-	} x86;
-	struct {
 		uint64_t fp, lr, sp, pc, pstate;
 	} arm64;
 
 	*ret = (struct user_regs){.syscall = -1};
 	if (is_x86()) {
-		if (bpf_probe_read_kernel(&x86, sizeof(x86), regs + X86_BP_OFF))
-			return;
-		ret->fp = x86.bp;
-		ret->pc = x86.ip;
-		ret->syscall = (int32_t)x86.orig_ax;
+		ret->fp = *(const uint64_t *)(regs + X86_BP_OFF);
+		ret->pc = *(const uint64_t *)(regs + X86_IP_OFF);
+		ret->syscall = (int32_t) * (const uint64_t *)(regs + X86_ORIG_AX_OFF);
 		/* Beside it lies what the processor says of the entry. */
-		ret->is_64bit = (uint16_t)x86.cs == X86_USER_CS;
+		ret->is_64bit = *(const uint16_t *)(regs + X86_CS_OFF) == X86_USER_CS;
 	} else if (bpf_core_field_exists(((struct pt_regs___arm64 *)0)->syscallno)) {
 		if (bpf_probe_read_kernel(&arm64, sizeof(arm64), regs + ARM64_FP_OFF))
 			return;
@@ -124,7 +130,7 @@ static __always_inline bool user_walk_suits(const struct user_regs *regs, uint32
 static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_ctx *ctx)
 {
 	struct user_walk *w = ctx->walk;
-	uint64_t fp = w->fp, off = fp - w->base, next;
+	uint64_t fp = w->fp, off = fp - w->base, next, pc;
 
 	if (fp < USER_WALK_NULL || (!is_x86() && fp & 7))
 		return 1;
@@ -141,7 +147,10 @@ static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_
 	}
 	off = (fp - w->base) / 8 & (USER_WALK_BLOCK / 8 - 1);
 	next = w->words[off];
-	ctx->pcs[(ctx->first + w->count) & 255] = w->words[off + 1];
+	pc = w->words[off + 1];
+	ctx->pcs[(ctx->first + w->count) & 255] = pc;
+	if (w->count < ctx->depth)
+		w->hash = user_walk_hash(w->hash, pc);
 	w->count++;
 	w->fp = next;
 	return !is_x86() && next <= fp;
@@ -151,14 +160,16 @@ static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_
  * Writes the addresses to pcs[first] and on, and returns how many, at least 1 and at most `depth`,
  * which is 127 or less. pcs has 256 rows; w needs no beginning. has_loop: a constant to the
  * verifier, whether this kernel has bpf_loop() (Linux 5.17), which spares it most of its work.
+ * *hash goes on with the addresses by user_walk_hash(): they are at hand here.
  */
 static __always_inline uint32_t user_walk(struct user_walk *w, const struct user_regs *regs,
 					  uint64_t *pcs, uint32_t first, uint32_t depth,
-					  bool has_loop)
+					  bool has_loop, uint64_t *hash)
 {
-	struct user_walk_ctx ctx = {w, pcs, first};
+	struct user_walk_ctx ctx = {w, pcs, first, depth};
 
 	pcs[first & 255] = regs->pc;
+	w->hash = user_walk_hash(*hash, regs->pc);
 	w->fp = regs->fp;
 	w->count = 1;
 	w->base = regs->fp + 8; /* no record lies there */
@@ -168,6 +179,7 @@ static __always_inline uint32_t user_walk(struct user_walk *w, const struct user
 	else
 		for (uint32_t i = 1; i < USER_WALK_DEPTH && !user_walk_step(i, &ctx); i++)
 			;
+	*hash = w->hash;
 	return w->count < depth ? (uint32_t)w->count : depth;
 }
 

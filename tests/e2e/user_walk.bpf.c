@@ -44,6 +44,7 @@ int user_walk_both(void *ctx)
 	struct scratch *s = bpf_map_lookup_elem(&scratches, &zero);
 	struct task_struct *task;
 	struct user_regs regs;
+	uint64_t hash = 0;
 	long len;
 
 	if (!s || bpf_get_current_pid_tgid() >> 32 != wanted_pid)
@@ -57,7 +58,7 @@ int user_walk_both(void *ctx)
 	bpf_get_current_comm(s->tick.comm, sizeof(s->tick.comm));
 	s->tick.syscall = regs.syscall;
 	s->tick.ours_count =
-		user_walk(&s->walk, &regs, s->tick.ours, 0, USER_WALK_TICK_DEPTH, has_loop);
+		user_walk(&s->walk, &regs, s->tick.ours, 0, USER_WALK_TICK_DEPTH, has_loop, &hash);
 	len = bpf_get_stack(ctx, s->tick.theirs, USER_WALK_TICK_DEPTH * 8, BPF_F_USER_STACK);
 	s->tick.theirs_count = len < 0 ? 0 : (uint32_t)len / 8;
 	if (bpf_ringbuf_output(&ring, &s->tick, sizeof(s->tick), BPF_RB_NO_WAKEUP))
