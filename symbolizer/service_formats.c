@@ -37,6 +37,17 @@ static int find_foreign(struct store *s, struct intern *ret, struct err *err)
 	return rc;
 }
 
+/* A store that is new, or of an older version, whose records are read too. */
+static int stamp(struct store *s, struct err *err)
+{
+	uint64_t version = 0;
+	int rc = store_meta_get(s, STORE_VERSION_NAME, &version, err);
+
+	if (rc >= 0 && version < STORE_VERSION)
+		rc = store_meta_put(s, STORE_VERSION_NAME, STORE_VERSION, err);
+	return rc < 0 ? rc : 0;
+}
+
 int service_formats_check(struct service *s, struct intern *ret_again, struct err *err)
 {
 	uint64_t major = 0;
@@ -50,8 +61,9 @@ int service_formats_check(struct service *s, struct intern *ret_again, struct er
 			"the store has tables of format %llu, this program reads %d: start the "
 			"newer one, or use another data directory",
 			(unsigned long long)major, RSYM_MAJOR);
-	if (major == RSYM_MAJOR)
-		return 0;
+	rc = stamp(s->store, err);
+	if (rc || major == RSYM_MAJOR)
+		return rc;
 	rc = find_foreign(s->store, ret_again, err);
 	for (uint32_t i = 0; rc >= 0 && i < ret_again->count; i++) {
 		struct build_id id;

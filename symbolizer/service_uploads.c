@@ -110,6 +110,7 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 {
 	Rawstack__V1__BuildReport *report = NULL;
 	const char *reason = NULL;
+	bool passing = false;
 	struct build_id id;
 	int rc = service_id(&id, &request->build_id, err);
 
@@ -134,7 +135,9 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 	if (!reply->upload_id.data)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	rc = uploads_begin(s->uploads, request, &reply->status, reply->upload_id.data,
-			   &reply->offset, &reason, err);
+			   &reply->offset, &reason, &passing, err);
+	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_OVER_QUOTA && passing)
+		reply->retry_ms = LIMIT_UPLOAD_EMPTY_NS / 1000000;
 	if (reason)
 		reply->reason = binary_meta_text(reason);
 	else

@@ -199,6 +199,19 @@ static int load(struct store *s, struct err *err)
 	return rc ? rc : store_missing_load(s, r, err);
 }
 
+static int check_version(struct store *s, struct err *err)
+{
+	uint64_t version = 0;
+	int rc = store_meta_get(s, STORE_VERSION_NAME, &version, err);
+
+	if (rc >= 0 && version > STORE_VERSION)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the store is of version %llu, this program reads %d: start the "
+			       "newer one, or use another data directory",
+			       (unsigned long long)version, STORE_VERSION);
+	return rc < 0 ? rc : 0;
+}
+
 int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, struct err *err)
 {
 	struct store *s = calloc(1, sizeof(*s));
@@ -217,7 +230,9 @@ int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, struct err
 	pthread_mutex_init(&s->lock, NULL);
 	store_pending_init(&s->pending);
 	store_pending_init(&s->flushing);
-	rc = load(s, err);
+	rc = check_version(s, err);
+	if (!rc)
+		rc = load(s, err);
 	if (rc) {
 		store_close(s);
 		return rc;

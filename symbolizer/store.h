@@ -18,7 +18,12 @@
 
 struct store;
 
-/* Takes the engine over, also on failure. */
+/* Of the records in a store, and of how they lie there; raised with any of them. */
+#define STORE_VERSION      1
+#define STORE_VERSION_NAME "store_version" /* of store_meta_put(): whoever writes says so */
+
+/* Takes the engine over, also on failure. ERR_UNSUPPORTED when a newer program wrote the store: its
+ * records would look damaged. */
 int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, struct err *err) _must_check_;
 
 /* Writes out what `used` holds back. */

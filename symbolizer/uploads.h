@@ -64,12 +64,13 @@ void uploads_close(struct uploads *u);
 
 /*
  * The upload that this request begins or continues: *ret_status is NEEDED with token and offset
- * filled, or IN_PROGRESS, OVER_QUOTA with *reason set to a line. ERR_DATA when a field is not
- * legal.
+ * filled, or IN_PROGRESS, OVER_QUOTA with *reason set to a line. *ret_passing: OVER_QUOTA for what
+ * other uploads hold, and not for good. ERR_DATA when a field is not legal.
  */
 int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
 		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
-		  uint64_t *ret_offset, const char **ret_reason, struct err *err);
+		  uint64_t *ret_offset, const char **ret_reason, bool *ret_passing,
+		  struct err *err);
 
 /*
  * For the length of one stream. ERR_NOT_FOUND when no upload has the token, ERR_MISMATCH when

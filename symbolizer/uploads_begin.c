@@ -155,22 +155,24 @@ static struct upload *overtake(struct uploads *u, struct upload *up)
 }
 
 /* Whether there is a place for one more, and the disk would keep its floor if every upload were to
- * arrive whole; else what is lacking. */
-static bool is_room(struct uploads *u, uint64_t size, const char **ret_reason)
+ * arrive whole; else what is lacking, and whether that would be there without the others. */
+static bool is_room(struct uploads *u, uint64_t size, const char **ret_reason, bool *ret_passing)
 {
-	uint64_t owed = size + LIMIT_DISK_FLOOR;
+	uint64_t owed = size + LIMIT_DISK_FLOOR, alone = owed;
+	uint64_t free_bytes = u->io->free_bytes(u->io->ctx, u->dir_fd);
 	size_t count = 0;
 
 	for (struct upload *up = u->list; up; up = up->next, count++)
 		owed += up->begin->size - up->received;
 	*ret_reason = count >= LIMIT_UPLOADS ? "too many uploads at a time"
 					     : "not enough free disk space";
-	return count < LIMIT_UPLOADS && u->io->free_bytes(u->io->ctx, u->dir_fd) >= owed;
+	*ret_passing = free_bytes >= alone;
+	return count < LIMIT_UPLOADS && free_bytes >= owed;
 }
 
 static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const struct build_id *id,
 		 Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
-		 const char **ret_reason, struct err *err)
+		 const char **ret_reason, bool *ret_passing, struct err *err)
 {
 	int64_t now = uploads_mono_ns(u);
 	struct upload *up, *fresh = NULL;
@@ -191,7 +193,7 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 		uploads_drop(u, up);
 		up = NULL;
 	}
-	while (!up && !is_room(u, r->size, ret_reason))
+	while (!up && !is_room(u, r->size, ret_reason, ret_passing))
 		if (!drop_spare(u, now)) {
 			*ret_status = BEGIN_STATUS(OVER_QUOTA);
 			return 0;
@@ -211,7 +213,7 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 
 int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
 		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
-		  uint64_t *ret_offset, const char **ret_reason, struct err *err)
+		  uint64_t *ret_offset, const char **ret_reason, bool *ret_passing, struct err *err)
 {
 	struct upload *up = NULL;
 	struct build_id id;
@@ -220,7 +222,7 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&u->lock);
-	rc = begin(u, request, &id, ret_status, &up, ret_reason, err);
+	rc = begin(u, request, &id, ret_status, &up, ret_reason, ret_passing, err);
 	if (!rc && up) {
 		memcpy(token, up->token, UPLOAD_TOKEN_LEN);
 		*ret_offset = up->received;

@@ -91,7 +91,8 @@ static int refused(const Rawstack__V1__BeginReply *reply, struct err *err)
 		return err_set(err, ERR_UNAVAILABLE, "another upload of it is under way: %.*s", len,
 			       reason);
 	case RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_OVER_QUOTA:
-		return err_set(err, ERR_LIMIT, "the service has no room: %.*s", len, reason);
+		return err_set(err, reply->retry_ms ? ERR_UNAVAILABLE : ERR_LIMIT,
+			       "the service has no room: %.*s", len, reason);
 	case RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_UNSUPPORTED:
 		return err_set(err, ERR_UNSUPPORTED, "the service refuses it: %.*s", len, reason);
 	default:

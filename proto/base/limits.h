@@ -74,8 +74,8 @@
 #define LIMIT_WORKER_CPU_SECONDS   LIMIT(600)
 #define LIMIT_WORKER_WALL_MS       LIMIT(1800000)
 /* A worker at idle priority that in so long had less than this part of a processor (one of so many)
- * goes on at nice 10: a build then waits seconds for its turn, and not until the night. */
-#define LIMIT_WORKER_STARVED_MS    LIMIT(10000)
+ * goes on at nice 10: a build then waits that long for its turn, and not until the night. */
+#define LIMIT_WORKER_STARVED_MS    LIMIT(2000)
 #define LIMIT_WORKER_STARVED_SHARE LIMIT(10)
 /* Differences that a verification spells out; all are counted. */
 #define LIMIT_VERIFY_PRINTED       LIMIT(100)

@@ -83,6 +83,7 @@ static void test_each(void **state _unused_)
 			.wall_ms_max = strcmp(rows[i].name, "sleep") ? 20000 : 1000,
 			.table_len_max = MIB,
 			.background = i % 2 == 0,
+			.starved_ms = 500,
 		};
 		struct build_report report;
 		struct err err = {0};

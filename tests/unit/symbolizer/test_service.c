@@ -376,6 +376,7 @@ static void test_refused(void **state _unused_)
 	reply = begin(s, 1000, 1000, 1);
 	assert_int_equal(reply.status, BEGIN(OVER_QUOTA));
 	assert_true(reply.reason.len > 0 && reply.upload_id.len == 0);
+	assert_in_range(reply.retry_ms, 1, 60000);                    /* others will be done */
 	assert_int_equal(begin(s, 3, 1000, 1).status, BEGIN(NEEDED)); /* it has its place */
 	assert_true(service_close(s));
 
@@ -639,6 +640,8 @@ static void test_other_formats(void **state _unused_)
 	s = open_with(&config);
 	assert_int_equal(store_meta_get(s->store, "table_major", &major, &err), 1);
 	assert_int_equal(major, RSYM_MAJOR);
+	assert_int_equal(store_meta_get(s->store, STORE_VERSION_NAME, &major, &err), 1);
+	assert_int_equal(major, STORE_VERSION);
 	id = push(s, worker);
 	make_foreign(s, id);
 	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR + 1, &err), 0);

@@ -96,9 +96,34 @@ static void test_grows_beside_a_reader(void **state)
 	store_close(s);
 }
 
+/* Nothing of a newer program's store is looked at, whoever opens it: its records would count as
+ * damaged. */
+static void test_newer_store(void **state)
+{
+	struct store *s = open_store(BUDGET), *again = NULL;
+	struct kv *kv;
+	struct err err = {0};
+
+	(void)state;
+	put(s, 200);
+	assert_int_equal(store_meta_put(s, STORE_VERSION_NAME, STORE_VERSION, &err), 0);
+	store_close(s);
+	s = open_store(BUDGET);
+	assert_int_equal(store_meta_put(s, STORE_VERSION_NAME, STORE_VERSION + 1, &err), 0);
+	store_close(s);
+	for (uint64_t max = 0; max <= BUDGET; max += BUDGET) { /* `verify`, the service */
+		assert_int_equal(store_kv_open_lmdb(&kv, ".", max, 0, &err), 0);
+		assert_int_equal(store_open(&again, kv, max, &err), ERR_UNSUPPORTED);
+		assert_non_null(strstr(err.message, "start the newer one"));
+	}
+}
+
 int main(void)
 {
-	const struct CMUnitTest tests[] = {cmocka_unit_test(test_grows_beside_a_reader)};
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_grows_beside_a_reader),
+		cmocka_unit_test(test_newer_store),
+	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
