@@ -6,126 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "frames.h"
+#include "firefox_priv.h"
 #include "json.h"
 #include "thread_groups.h"
-
-/* Rows of meta.categories below. */
-enum category {
-	CATEGORY_OTHER,
-	CATEGORY_USER,
-	CATEGORY_KERNEL,
-};
-
-/* Rows of the shared tables, numbered by interning; NO_ROW is null or -1 in the file. */
-#define NO_ROW UINT32_MAX
-
-struct func_row {
-	uint32_t name, source, resource;
-};
-
-struct frame_row {
-	uint64_t address;
-	uint32_t func, line, depth, category;
-};
-
-struct stack_row {
-	uint32_t prefix, frame;
-};
-
-struct writer {
-	const struct profile *p;
-	struct text_out *out;
-	uint32_t value;
-	struct intern strings, sources, modules, funcs, frames, stacks;
-	uint32_t *stack_of; /* of each profile stack; NO_ROW until it is known */
-	struct frames walk;
-	bool failed;
-};
-
-static void writer_done(struct writer *w)
-{
-	intern_done(&w->strings);
-	intern_done(&w->sources);
-	intern_done(&w->modules);
-	intern_done(&w->funcs);
-	intern_done(&w->frames);
-	intern_done(&w->stacks);
-	free(w->stack_of);
-	frames_done(&w->walk);
-}
-
-/* --- tables ---------------------------------------------------------------------------------- */
-
-static uint32_t add(struct writer *w, struct intern *in, const void *key, size_t len)
-{
-	uint32_t id = intern_add(in, key, len, NULL);
-
-	w->failed |= id == INTERN_FULL;
-	return id;
-}
-
-static uint32_t add_string(struct writer *w, struct profile_text t)
-{
-	return add(w, &w->strings, t.p, t.len);
-}
-
-static uint32_t add_frame(struct writer *w, const struct frame *f, uint32_t depth)
-{
-	struct func_row func = {add_string(w, f->name), NO_ROW, NO_ROW};
-	struct frame_row row = {
-		.address = f->address,
-		.line = f->line,
-		.depth = depth,
-		.category = f->kernel                   ? CATEGORY_KERNEL
-			    : f->module == PROFILE_NONE ? CATEGORY_OTHER
-							: CATEGORY_USER,
-	};
-	uint32_t name;
-
-	if (f->file.len) {
-		name = add_string(w, f->file);
-		func.source = add(w, &w->sources, &name, sizeof(name));
-	}
-	if (f->module != PROFILE_NONE) {
-		add_string(w, profile_text(w->p, w->p->modules[f->module].path));
-		func.resource = add(w, &w->modules, &f->module, sizeof(f->module));
-	} else {
-		row.address = UINT64_MAX;
-	}
-	row.func = add(w, &w->funcs, &func, sizeof(func));
-	return add(w, &w->frames, &row, sizeof(row));
-}
-
-static uint32_t add_stack(struct writer *w, uint32_t stack)
-{
-	uint32_t at = NO_ROW, depth = 0;
-	struct frame f;
-
-	frames_begin(&w->walk, stack);
-	while (frames_next(&w->walk, &f)) {
-		struct stack_row row = {.prefix = at};
-
-		depth = f.inlined ? depth + 1 : 0;
-		row.frame = add_frame(w, &f, depth);
-		at = add(w, &w->stacks, &row, sizeof(row));
-	}
-	return at;
-}
-
-static int make_tables(struct writer *w, struct err *err)
-{
-	size_t count = w->p->stacks.count;
-
-	w->stack_of = malloc((count + 1) * sizeof(*w->stack_of));
-	if (!w->stack_of)
-		return err_set(err, ERR_MEMORY, "firefox profile: out of memory");
-	for (uint32_t i = 0; i < count; i++)
-		w->stack_of[i] = add_stack(w, i);
-	return w->failed ? err_set(err, ERR_LIMIT,
-				   "firefox profile: more than memory or the limits allow")
-			 : 0;
-}
 
 static const void *row(const struct intern *in, uint32_t i)
 {
@@ -136,9 +19,10 @@ static const void *row(const struct intern *in, uint32_t i)
 
 /* --- columns --------------------------------------------------------------------------------- */
 
-typedef void cell_fn(struct writer *w, uint32_t i);
+typedef void cell_fn(struct firefox_writer *w, uint32_t i);
 
-static int column(struct writer *w, const char *name, size_t count, cell_fn *cell, struct err *err)
+static int column(struct firefox_writer *w, const char *name, size_t count, cell_fn *cell,
+		  struct err *err)
 {
 	json_key(&w->out->buf, name);
 	json_open(&w->out->buf, '[');
@@ -154,7 +38,7 @@ static int column(struct writer *w, const char *name, size_t count, cell_fn *cel
 	return 0;
 }
 
-static void number_or_null(struct writer *w, uint32_t v, uint32_t none)
+static void number_or_null(struct firefox_writer *w, uint32_t v, uint32_t none)
 {
 	if (v == none)
 		json_null(&w->out->buf);
@@ -162,36 +46,36 @@ static void number_or_null(struct writer *w, uint32_t v, uint32_t none)
 		json_number(&w->out->buf, v);
 }
 
-static void cell_null(struct writer *w, uint32_t i)
+static void cell_null(struct firefox_writer *w, uint32_t i)
 {
 	(void)i;
 	json_null(&w->out->buf);
 }
 
-static void cell_zero(struct writer *w, uint32_t i)
+static void cell_zero(struct firefox_writer *w, uint32_t i)
 {
 	(void)i;
 	json_number(&w->out->buf, 0);
 }
 
-static void cell_false(struct writer *w, uint32_t i)
+static void cell_false(struct firefox_writer *w, uint32_t i)
 {
 	(void)i;
 	json_bool(&w->out->buf, false);
 }
 
-static void cell_library(struct writer *w, uint32_t i)
+static void cell_library(struct firefox_writer *w, uint32_t i)
 {
 	(void)i;
 	json_number(&w->out->buf, 1); /* ResourceType "library" */
 }
 
-static void cell_index(struct writer *w, uint32_t i)
+static void cell_index(struct firefox_writer *w, uint32_t i)
 {
 	json_number(&w->out->buf, i);
 }
 
-static void cell_string(struct writer *w, uint32_t i)
+static void cell_string(struct firefox_writer *w, uint32_t i)
 {
 	size_t len;
 	const void *p = intern_get(&w->strings, i, &len);
@@ -199,12 +83,12 @@ static void cell_string(struct writer *w, uint32_t i)
 	json_text(&w->out->buf, p, len);
 }
 
-static void cell_source(struct writer *w, uint32_t i)
+static void cell_source(struct firefox_writer *w, uint32_t i)
 {
 	json_number(&w->out->buf, *(const uint32_t *)row(&w->sources, i));
 }
 
-static void cell_module_name(struct writer *w, uint32_t i)
+static void cell_module_name(struct firefox_writer *w, uint32_t i)
 {
 	uint32_t module = *(const uint32_t *)row(&w->modules, i);
 	struct profile_text path = profile_text(w->p, w->p->modules[module].path);
@@ -212,13 +96,13 @@ static void cell_module_name(struct writer *w, uint32_t i)
 	json_number(&w->out->buf, intern_find(&w->strings, path.p, path.len));
 }
 
-#define CELL(name, type, table, expression)               \
-	static void name(struct writer *w, uint32_t i)    \
-	{                                                 \
-		struct type r;                            \
-		memcpy(&r, row(&w->table, i), sizeof(r)); \
-		expression;                               \
-	}                                                 \
+#define CELL(name, type, table, expression)                    \
+	static void name(struct firefox_writer *w, uint32_t i) \
+	{                                                      \
+		struct type r;                                 \
+		memcpy(&r, row(&w->table, i), sizeof(r));      \
+		expression;                                    \
+	}                                                      \
 	struct rawstack_swallow_semicolon
 
 CELL(cell_func_name, func_row, funcs, json_number(&w->out->buf, r.name));
@@ -238,8 +122,8 @@ struct column {
 	cell_fn *cell;
 };
 
-static int table(struct writer *w, const char *name, size_t rows, const struct column *columns,
-		 struct err *err)
+static int table(struct firefox_writer *w, const char *name, size_t rows,
+		 const struct column *columns, struct err *err)
 {
 	int rc = 0;
 
@@ -252,7 +136,7 @@ static int table(struct writer *w, const char *name, size_t rows, const struct c
 	return rc;
 }
 
-static int write_shared(struct writer *w, struct err *err)
+static int write_shared(struct firefox_writer *w, struct err *err)
 {
 	static const struct column stacks[] = {
 		{"frame", cell_stack_frame}, {"prefix", cell_stack_prefix}, {0}};
@@ -307,7 +191,7 @@ static int write_shared(struct writer *w, struct err *err)
 
 /* --- meta, libraries, threads ---------------------------------------------------------------- */
 
-static bool unit_is(const struct writer *w, const char *want)
+static bool unit_is(const struct firefox_writer *w, const char *want)
 {
 	struct profile_text unit = profile_text(w->p, w->p->value_types[w->value].unit);
 
@@ -332,7 +216,7 @@ static void write_category(struct buf *out, const char *name, const char *color)
 	json_close(out, '}');
 }
 
-static void write_meta(struct writer *w, const char *title)
+static void write_meta(struct firefox_writer *w, const char *title)
 {
 	struct buf *out = &w->out->buf;
 
@@ -375,7 +259,7 @@ static void breakpad_id(struct profile_text hex, char ret[34])
 	memcpy(ret + 32, "0", 2);
 }
 
-static int write_libs(struct writer *w, struct err *err)
+static int write_libs(struct firefox_writer *w, struct err *err)
 {
 	struct buf *out = &w->out->buf;
 	int rc = 0;
@@ -410,12 +294,12 @@ static int write_libs(struct writer *w, struct err *err)
 	return rc;
 }
 
-static bool has_weight(const struct writer *w, uint32_t sample)
+static bool has_weight(const struct firefox_writer *w, uint32_t sample)
 {
 	return profile_values(w->p, sample)[w->value] > 0;
 }
 
-static int write_samples(struct writer *w, const struct thread_group *g, struct err *err)
+static int write_samples(struct firefox_writer *w, const struct thread_group *g, struct err *err)
 {
 	enum {
 		STACK,
@@ -482,7 +366,7 @@ static void write_id(struct buf *out, const char *key, int64_t id, size_t number
 	json_key_cstr(out, key, text);
 }
 
-static int write_thread(struct writer *w, const struct thread_group *g, size_t number,
+static int write_thread(struct firefox_writer *w, const struct thread_group *g, size_t number,
 			struct err *err)
 {
 	static const struct column markers[] = {
@@ -527,7 +411,7 @@ int firefox_write(const struct profile *p, uint32_t value, const char *title, st
 		  struct err *err)
 {
 #define TABLE INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)
-	_cleanup_(writer_done) struct writer w = {
+	_cleanup_(firefox_tables_done) struct firefox_writer w = {
 		.p = p,
 		.out = to,
 		.value = value,
@@ -542,7 +426,7 @@ int firefox_write(const struct profile *p, uint32_t value, const char *title, st
 #undef TABLE
 	_cleanup_(thread_groups_done) struct thread_groups g = {0};
 	struct buf *out = &to->buf;
-	int rc = make_tables(&w, err);
+	int rc = firefox_tables_make(&w, err);
 
 	if (!rc)
 		rc = thread_groups_make(&g, p, err);

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_RESOLVE_OPTIONS_H
+#define RAWSTACK_RESOLVE_OPTIONS_H
+/* What `rawstack resolve` was asked, its own way and addr2line's: read and checked. */
+#include "err.h"
+#include "limits.h"
+#include "resolve_print.h"
+
+/* Of --filter: a program and the libraries that are not where the log says. */
+#define RESOLVE_FILES_MAX 64
+
+struct resolve_options {
+	const char *server, *build_id, *name;
+	const char *labels[LIMIT_LABELS];
+	size_t label_count;
+	const char *files[RESOLVE_FILES_MAX]; /* one, but for --filter */
+	size_t file_count;
+	const char *pid, *section;
+	enum resolve_style style;
+	struct resolve_gnu gnu;
+	bool file_off, return_address;
+	bool drop_in; /* called as addr2line, or with its letters */
+	bool mangled, demangled, no_cache;
+	bool filter, kernel, source, links;
+	bool styled; /* the style was asked for */
+};
+
+/* Of argv[0] on; optind is the first address then. `o` borrows from argv. ERR_USAGE. */
+int resolve_options_parse(int argc, char **argv, struct resolve_options *o,
+			  struct err *err) _must_check_;
+
+#endif
