@@ -17,12 +17,18 @@
  * It is read twice, line by line: what is resident does not grow with the text (file_view.h).
  *
  * Written: one record for each sample that a row stands for, since readers count records; times
- * are spread over the profile's duration. So reading gives the same rows and values. Counts beyond
- * LIMIT_SCRIPT_RECORDS in all are not unfolded: then each row is one record, with its whole weight.
+ * are spread over the profile's duration; where that is not known they are made up, for readers
+ *that draw over time (speedscope) leave out what takes none, and a comment says so. So reading
+ *gives the same rows and values. Counts beyond LIMIT_SCRIPT_RECORDS in all are not unfolded: then
+ *each row is one record, with its whole weight.
  */
 #include "file_view.h"
 #include "profile.h"
 #include "text_out.h"
+
+/* In front of a text whose times mean nothing, and how far apart these are. */
+#define PERF_SCRIPT_NO_TIMES "# the times are made up: nobody knows them"
+#define PERF_SCRIPT_STEP_US  1000
 
 /* Whether the beginning of a file looks like it. */
 bool perf_script_is(const void *text, size_t len);

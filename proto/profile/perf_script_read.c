@@ -14,7 +14,7 @@ struct reader {
 
 	/* what the first pass learns */
 	size_t samples;
-	bool clocks, events_differ;
+	bool clocks, events_differ, no_times;
 	struct profile_text event;
 
 	/* the sample being read */
@@ -252,7 +252,7 @@ static int begin_sample(struct reader *r, const struct perf_script_head *h)
 	r->values[0] = 1;
 	r->values[1] = period > INT64_MAX ? INT64_MAX : (int64_t)period;
 	r->depth = r->call_count = 0;
-	if (h->has_time) {
+	if (h->has_time && !r->no_times) {
 		r->first_us = h->time_us < r->first_us ? h->time_us : r->first_us;
 		r->last_us = h->time_us > r->last_us ? h->time_us : r->last_us;
 	}
@@ -315,6 +315,13 @@ static void note_sample(struct reader *r, const struct perf_script_head *h)
 		continue;
 }
 
+static bool says_no_times(struct profile_text line)
+{
+	static const char text[] = PERF_SCRIPT_NO_TIMES;
+
+	return line.len == sizeof(text) - 1 && memcmp(line.p, text, sizeof(text) - 1) == 0;
+}
+
 static int walk(struct reader *r, bool note)
 {
 	struct profile_text line;
@@ -323,8 +330,10 @@ static int walk(struct reader *r, bool note)
 
 	r->line = 0;
 	while (!rc && next_line(r, &line)) {
-		if (!perf_script_trim(line).len || perf_script_trim(line).p[0] == '#')
+		if (!perf_script_trim(line).len || perf_script_trim(line).p[0] == '#') {
+			r->no_times |= says_no_times(perf_script_trim(line));
 			continue;
+		}
 		if (!perf_script_head_parse(line, &h))
 			return damaged(r, "not the head of a sample (thread, id, time, event)");
 		if (note)

@@ -130,6 +130,8 @@ static void append_head(struct writer *w, uint32_t labels, int64_t weight)
 	if (w->p->duration_ns > 0 && w->records > 1)
 		us = (uint64_t)((double)w->p->duration_ns / 1000 * (double)w->written /
 				(double)(w->records - 1));
+	else if (w->p->duration_ns <= 0)
+		us = w->written * PERF_SCRIPT_STEP_US;
 	if (pid >= 0)
 		buf_printf(out, " %" PRId64 "/%" PRId64, pid, tid >= 0 ? tid : pid);
 	else
@@ -214,6 +216,8 @@ int perf_script_write(const struct profile *p, struct text_out *out, struct err 
 		w.one_each = true;
 		w.records = count_records(&w);
 	}
+	if (p->duration_ns <= 0 && w.records)
+		buf_str(&out->buf, PERF_SCRIPT_NO_TIMES "\n");
 	for (uint32_t i = 0; i < p->samples.count; i++) {
 		int rc = write_sample(&w, i, err);
 
