@@ -24,7 +24,7 @@ struct output_file {
  * ERR_IO. */
 int output_file_open(struct output_file *f, const char *path, struct err *err) _must_check_;
 
-/* A text_out_fn for a struct output_file. */
+/* A text_out_fn for a struct output_file. ERR_CANCELLED: nobody reads standard output any more. */
 int output_file_write(void *file, const void *p, size_t len, struct err *err);
 
 /* Puts it in place, on disk. */

@@ -35,7 +35,8 @@ int stdout_end(int rc, struct err *err)
 	struct err why;
 	int flushed = stdout_flush(&why);
 
-	if (flushed == ERR_CANCELLED && rc == ERR_CANCELLED)
+	/* Whoever wrote around the stream said so, and the stream knows nothing of it. */
+	if (rc == ERR_CANCELLED && (flushed == ERR_CANCELLED || reader_is_gone()))
 		rc = 0;
 	if (flushed == ERR_IO && rc >= 0) {
 		rc = flushed;
