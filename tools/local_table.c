@@ -165,7 +165,7 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 		return err_sys(err, errno, "%s: memfd", t->path);
 	log_progress("reading %s", t->path);
 	rc = build(t, vaddrs, count, fd, report, err);
-	log_progress("%s", "");
+	log_progress_end();
 	return rc ? rc : map(t, fd, err);
 }
 

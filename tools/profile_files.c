@@ -149,6 +149,6 @@ int profile_files_add(char *const *paths, size_t count, struct profile_filter *f
 		rc = add_one(paths[s.done++], filter, ret, err);
 	if (!rc && s.done < count)
 		rc = run_parts(parts, cut(&s, s.done, parts), ret, err);
-	log_progress("%s", "");
+	log_progress_end();
 	return rc;
 }

@@ -50,7 +50,7 @@ static void note(struct push *p, const struct err *now)
 static void fail(struct sender *s, const struct err *err)
 {
 	pthread_mutex_lock(&s->push->lock);
-	log_progress("%s", "");
+	log_progress_end();
 	note(s->push, err);
 	if (err->code == ERR_UNAVAILABLE)
 		s->push->away = true;
@@ -89,7 +89,7 @@ static void print(struct sender *s, const struct push_line *line)
 	int rc;
 
 	pthread_mutex_lock(&p->lock);
-	log_progress("%s", "");
+	log_progress_end();
 	rc = push_report_print(line, p->options->json, &err);
 	if (!rc)
 		rc = push_report_judge(line, &err);

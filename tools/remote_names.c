@@ -195,7 +195,7 @@ static int prepare(void *ctx, const struct profile *p, struct err *err)
 		log_progress("asking for %zu names", count);
 		rc = remote_names_ask(n, &ids, &count, err);
 	}
-	log_progress("%s", "");
+	log_progress_end();
 	n->asked = n->places.count;
 	return rc;
 }

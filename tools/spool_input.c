@@ -51,6 +51,6 @@ int spool_input_read(const char *dir, struct profile_filter *filter, struct prof
 		if (rc)
 			break;
 	}
-	log_progress("%s", "");
+	log_progress_end();
 	return rc < 0 ? err_prefix(err, "%s", dir) : 0;
 }

@@ -47,23 +47,19 @@ void log_line(enum log_level level, const char *fmt, ...)
 
 void log_progress(const char *fmt, ...)
 {
-	bool clear = false;
 	va_list ap;
-	ssize_t n _unused_;
 
 	if (!isatty(STDERR_FILENO))
 		return;
-	/* Empty also as the text of a format: a compiler warns of one that is. */
-	if (!*fmt || !strcmp(fmt, "%s")) {
-		va_start(ap, fmt);
-		clear = !*fmt || !*va_arg(ap, const char *);
-		va_end(ap);
-	}
-	if (clear) {
-		n = write(STDERR_FILENO, "\r\033[K", 4);
-		return;
-	}
 	va_start(ap, fmt);
 	emit("", fmt, ap, "");
 	va_end(ap);
+}
+
+void log_progress_end(void)
+{
+	ssize_t n _unused_;
+
+	if (isatty(STDERR_FILENO))
+		n = write(STDERR_FILENO, "\r\033[K", 4);
 }

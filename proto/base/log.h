@@ -25,7 +25,8 @@ void log_line(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)
 
-/* A line that replaces itself, on a terminal only; an empty one erases it. */
+/* A line that replaces itself, on a terminal only, until log_progress_end() erases it. */
 void log_progress(const char *fmt, ...) _printf_(1, 2);
+void log_progress_end(void);
 
 #endif

@@ -43,7 +43,7 @@ int stdout_end(int rc, struct err *err)
 		*err = why;
 	}
 	if (rc < 0) {
-		log_progress("%s", "");
+		log_progress_end();
 		log_error("%s", err->message);
 	}
 	return err_exit_status(rc);
