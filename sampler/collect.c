@@ -90,7 +90,52 @@ static void take_stack(struct collect *c, const struct sampler_event *in, const 
 	e->sample.stack_id = row->hash;
 }
 
-/* --- samples --------------------------------------------------------------------------------- */
+/* --- samples and hints ----------------------------------------------------------------------- */
+
+_Static_assert(offsetof(struct sampler_hint, flags) == offsetof(struct sampler_event, flags),
+	       "they tell one from the other");
+
+static bool is_hint(const uint8_t *p, uint64_t len)
+{
+	const size_t off = offsetof(struct sampler_hint, flags);
+	uint32_t flags;
+
+	if (len < off + sizeof(flags))
+		return false;
+	memcpy(&flags, p + off, sizeof(flags));
+	return flags & SAMPLER_HINT;
+}
+
+/* As take_event(). */
+static size_t take_hint(struct collect *c, const uint8_t *p, uint64_t len)
+{
+	struct event_hint rows[SAMPLER_HINT_ROWS];
+	struct sampler_hint in;
+	struct event e;
+	size_t used;
+
+	memcpy(&in, p, len < sizeof(in) ? len : sizeof(in));
+	used = offsetof(struct sampler_hint, rows) + in.count * sizeof(in.rows[0]);
+	if (in.count > ARRAY_LEN(in.rows) || used > len)
+		return 0;
+	for (uint32_t i = 0; i < in.count; i++) {
+		rows[i].pc = in.rows[i].pc;
+		rows[i].file_off = in.rows[i].file_off;
+		memcpy(rows[i].id, in.rows[i].id, sizeof(rows[i].id));
+	}
+	e = (struct event){
+		.time_ns = in.time_ns - 1, /* known when its sample is placed */
+		.pid = in.pid,
+		.tid = in.tid,
+		.kind = EVENT_HINT,
+		.hint = {in.start_ns, in.namespaces},
+		.data = rows,
+		.data_len = in.count * sizeof(rows[0]),
+	};
+	/* No loss when there is no room: it is asked for later. */
+	events_add(c->events, &e);
+	return used;
+}
 
 /* The event at p, of at most len bytes; returns how many it has, 0: that is none, which cannot be.
  */
@@ -101,6 +146,8 @@ static size_t take_event(struct collect *c, const uint8_t *p, uint64_t len)
 	struct event e;
 	size_t used;
 
+	if (is_hint(p, len))
+		return take_hint(c, p, len);
 	if (len < head_len)
 		return 0;
 	memcpy(&in, p, head_len);

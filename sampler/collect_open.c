@@ -164,6 +164,7 @@ static int load_programs(struct collect *c, const struct backend_options *o,
 	bpf_map__set_max_entries(c->skel->maps.sent, (uint32_t)c->cpu_count);
 	bpf_map__set_max_entries(c->skel->maps.rings, (uint32_t)c->cpu_count);
 	bpf_map__set_value_size(c->skel->maps.rings, ring_stride(ring_len(o->hz, c->cpu_count)));
+	bpf_map__set_max_entries(c->skel->maps.id_hints, (uint32_t)c->cpu_count);
 	if (o->pid_count)
 		bpf_map__set_max_entries(c->skel->maps.pids,
 					 (uint32_t)o->pid_count + (has_children ? PIDS_MIN : 0));

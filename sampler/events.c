@@ -93,6 +93,19 @@ const struct event *events_next(struct events *q, uint64_t horizon_ns)
 	return e;
 }
 
+bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_ns)
+{
+	for (size_t i = 0; i < q->count; i++) {
+		const struct event *e = &q->rows[i];
+
+		if (e->pid == pid && e->time_ns > after_ns &&
+		    ((e->kind == EVENT_COMM && e->comm.is_exec) ||
+		     (e->kind == EVENT_FORK && e->fork.parent_pid != pid)))
+			return true;
+	}
+	return false;
+}
+
 /* What a burst needed is not kept for ever. */
 static void swap_spare(struct events *q)
 {

@@ -20,6 +20,7 @@ enum event_kind {
 	EVENT_EXIT,
 	EVENT_LOST,   /* records of one ring are missing here */
 	EVENT_CGROUP, /* a new one */
+	EVENT_HINT,   /* build ids of files that the sample behind it runs through */
 	EVENT_SAMPLE,
 };
 
@@ -34,7 +35,13 @@ enum sample_flag {
 
 enum {
 	EVENT_COMM_LEN = 16,
-	EVENT_ID_MAX = 20
+	EVENT_ID_LEN = 20
+};
+
+/* At that time the file mapped at pc had that build id, and there lay what it has at file_off. */
+struct event_hint {
+	uint64_t pc, file_off;
+	uint8_t id[EVENT_ID_LEN]; /* one that is shorter is filled up with zeros */
 };
 
 struct event {
@@ -43,11 +50,10 @@ struct event {
 	uint8_t kind; /* enum event_kind */
 	union {
 		struct {
-			uint64_t start, end; /* pc */
-			uint64_t file_off;   /* of start */
-			uint8_t id_len, id[EVENT_ID_MAX];
-			uint64_t dev, inode; /* when there is no id; 0: unknown */
-		} map;                       /* data: the path as the kernel writes it, no NUL */
+			uint64_t start, end;             /* pc */
+			uint64_t file_off;               /* of start */
+			uint64_t dev, inode, generation; /* 0: unknown */
+		} map; /* data: the path as the kernel writes it, no NUL */
 		struct {
 			bool is_exec;
 		} comm; /* data: the name, no NUL */
@@ -57,6 +63,10 @@ struct event {
 		struct {
 			uint64_t id;
 		} cgroup; /* data: its path, no NUL */
+		struct {
+			uint64_t start_ns;   /* of the process */
+			uint64_t namespaces; /* equal where they are in common; 0: unknown */
+		} hint;                      /* data: struct event_hint, each of another file */
 		struct {
 			uint64_t start_ns; /* of the process, 0: unknown */
 			uint64_t cgroup_id;
@@ -92,6 +102,9 @@ bool events_add(struct events *q, const struct event *e);
 /* The next event older than horizon_ns, or NULL. Valid until events_add() or events_compact(). Add
  * no event between the first events_next() of a round and its events_compact(). */
 const struct event *events_next(struct events *q, uint64_t horizon_ns);
+
+/* Whether it is known already that the process becomes another one, or another program, later. */
+bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_ns);
 
 /* Forgets what events_next() returned. */
 void events_compact(struct events *q);

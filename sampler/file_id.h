@@ -13,6 +13,7 @@
  * device is not the one stat(2) tells, the inode is. */
 struct file_key {
 	uint64_t dev, inode;
+	uint64_t generation; /* of the inode, where it is known */
 };
 
 /*

@@ -44,6 +44,7 @@ enum kind {
 enum out {
 	OUT_U32 = 1,
 	OUT_U64,
+	OUT_POINTER, /* to something */
 	OUT_TASK,
 	OUT_TASK_PTR,
 	OUT_SIGNAL,
@@ -65,6 +66,7 @@ static const struct field task_fields[] = {
 	{"pid", OUT_U32, false},           {"tgid", OUT_U32, false},
 	{"start_time", OUT_U64, false},    {"group_leader", OUT_TASK_PTR, false},
 	{"signal", OUT_SIGNAL_PTR, false}, {"comm", OUT_COMM, false},
+	{"mm", OUT_POINTER, false},        {"nsproxy", OUT_POINTER, false},
 };
 static const struct field signal_fields[] = {{"live", OUT_COUNTER, false}};
 static const struct field counter_fields[] = {{"counter", OUT_U32, false}};
@@ -253,6 +255,8 @@ static bool is_type(const struct btf *b, uint32_t id, enum out wanted, struct ty
 		       is_type(b, get_u32(ret->rest), OUT_U8, &target);
 	case OUT_U8:
 		return kind_of(ret) == KIND_INT && ret->size_or_type == 1;
+	case OUT_POINTER:
+		return kind_of(ret) == KIND_PTR;
 	case OUT_TASK_PTR:
 	case OUT_SIGNAL_PTR:
 		return kind_of(ret) == KIND_PTR && resolve(b, ret->size_or_type, &target) &&
@@ -349,6 +353,7 @@ static bool write_types(struct cut *c)
 	/* In the order of enum out. */
 	add_int(c, "u32", 4);
 	add_int(c, "u64", 8);
+	add_type(c, "", KIND_PTR, 0, 0);
 	if (!add_struct(c, "task_struct", &task, task_fields, ARRAY_LEN(task_fields), &last))
 		return false;
 	add_type(c, "", KIND_PTR, 0, OUT_TASK);

@@ -63,8 +63,11 @@ static bool is_same(const struct module *m, const struct build_id *id, const str
 {
 	if (id->len)
 		return !m->is_id_found && build_id_equal(&m->id, id);
-	return (!m->id.len || m->is_id_found) && m->file.dev == file->dev &&
-	       m->file.inode == file->inode;
+	if (m->id.len &&
+	    (!m->is_id_found || m->owner->now_ns - m->found_ns >= MODULE_FOUND_KEEP_NS))
+		return false;
+	return m->file.dev == file->dev && m->file.inode == file->inode &&
+	       m->file.generation == file->generation;
 }
 
 struct module *module_get(struct modules *ms, const struct build_id *id,
@@ -91,7 +94,6 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 	m->kind = kind_of(path, path_len);
 	m->id = *id;
 	m->id_state = m->kind == MODULE_FILE && !id->len ? MODULE_ID_UNASKED : MODULE_ID_KNOWN;
-	ms->unknown_count += m->id_state != MODULE_ID_KNOWN;
 	m->file = key;
 	m->hash = hash;
 	m->owner = ms;
@@ -105,10 +107,10 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 
 void module_set_id(struct module *m, const struct build_id *id)
 {
-	m->owner->unknown_count -= m->id_state != MODULE_ID_KNOWN;
 	m->id = *id;
 	m->id_state = MODULE_ID_KNOWN;
 	m->is_id_found = true;
+	m->found_ns = m->owner->now_ns;
 	m->spool_segment = 0; /* there it stands without */
 }
 
@@ -128,7 +130,6 @@ void module_unref(struct module *m)
 		;
 	*at = m->next;
 	m->owner->count--;
-	m->owner->unknown_count -= m->id_state != MODULE_ID_KNOWN;
 	free(m);
 }
 
@@ -243,6 +244,27 @@ bool mappings_add(struct mappings **ret, const struct mapping *row)
 	m->version = next_version();
 	m->has_anonymous |= row->module->kind == MODULE_ANONYMOUS;
 	return true;
+}
+
+void mappings_identify(struct mappings *m, struct module *from, struct module *to)
+{
+	if (from->id.len)
+		m->version = next_version();
+	module_ref(from);
+	for (size_t i = 0; i < m->count; i++) {
+		if (m->rows[i].module != from)
+			continue;
+		module_unref(from);
+		m->rows[i].module = module_ref(to);
+	}
+	module_unref(from);
+}
+
+void mappings_set_asked(struct mappings *m, const struct module *module)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->rows[i].module == module)
+			m->rows[i].is_asked = true;
 }
 
 const struct mapping *mappings_find(const struct mappings *m, uint64_t pc)

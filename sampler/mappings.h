@@ -14,7 +14,7 @@ enum module_kind {
 	MODULE_ANONYMOUS,
 };
 
-/* Of a file that the kernel tells no build id of. */
+/* Of a file whose build id the kernel did not tell: that it is read is another matter. */
 enum module_id_state {
 	MODULE_ID_KNOWN,
 	MODULE_ID_UNASKED,
@@ -31,6 +31,7 @@ struct module {
 	enum module_id_state id_state; /* struct file_ids drives it */
 	uint64_t retry_ns;
 	struct file_key file; /* zeros when the id was told */
+	uint64_t found_ns;    /* is_id_found: when */
 	struct modules *owner;
 	struct module *next;
 	uint32_t hash;
@@ -45,7 +46,7 @@ struct module {
 struct modules {
 	struct module *buckets[4096];
 	size_t count;
-	size_t unknown_count; /* without an id that may come */
+	uint64_t now_ns; /* about; whoever owns it moves it on */
 };
 
 void modules_init(struct modules *ms);
@@ -53,9 +54,12 @@ void modules_done(struct modules *ms); /* after the last reference is gone */
 
 /*
  * The module of a mapping, as the kernel writes its path: "[vdso]" and what is no file are told
- * apart, " (deleted)" is cut off. Without an id, files are told apart by `file`, which may be NULL.
- * A reference for the caller; NULL without memory.
+ * apart, " (deleted)" is cut off. Without an id, files are told apart by `file`, which may be NULL;
+ * an id that was found in one is believed of further mappings for MODULE_FOUND_KEEP_NS, for a file
+ * may be written over in place. A reference for the caller; NULL without memory.
  */
+#define MODULE_FOUND_KEEP_NS UINT64_C(2000000000)
+
 struct module *module_get(struct modules *ms, const struct build_id *id,
 			  const struct file_key *file, const char *path, size_t path_len);
 
@@ -68,6 +72,7 @@ struct mapping {
 	uint64_t start, end; /* pc */
 	uint64_t file_off;   /* of start */
 	struct module *module;
+	bool is_asked; /* the kernel, for the id of this one: it has told what it knows */
 };
 
 struct mappings {
@@ -77,6 +82,12 @@ struct mappings {
 	size_t count, cap;
 	struct mapping *rows; /* ascending, disjoint; each with a reference to its module */
 };
+
+/* Where pc lies in the file that is mapped there. */
+static inline uint64_t mapping_file_off(const struct mapping *m, uint64_t pc)
+{
+	return pc - m->start + m->file_off;
+}
 
 struct mappings *mappings_new(void); /* one reference; NULL without memory */
 struct mappings *mappings_ref(struct mappings *m);
@@ -88,6 +99,15 @@ void mappings_unref(struct mappings *m);
  * LIMIT_MAPPINGS or without memory.
  */
 bool mappings_add(struct mappings **m, const struct mapping *row);
+
+/*
+ * What was mapped as `from` is `to`, in every table that shares this one: the same file, now that
+ * its build id is known. Where another id was known before, it is another version of the table.
+ */
+void mappings_identify(struct mappings *m, struct module *from, struct module *to);
+
+/* Of `module` the kernel was asked, in every mapping. */
+void mappings_set_asked(struct mappings *m, const struct module *module);
 
 /* The mapping that holds pc, or NULL. Borrowed until the next mappings_add(). */
 const struct mapping *mappings_find(const struct mappings *m, uint64_t pc);

@@ -11,14 +11,14 @@
  * unless the machine is so busy that the helper does not get to run. */
 #define HOLD_NS UINT64_C(2000000000)
 
-void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan_fn scan,
-		    void *scan_ctx)
+void normalise_init(struct normaliser *n, struct spool_writer *spool,
+		    const struct procs_source *source, const struct events *queue)
 {
 	*n = (struct normaliser){
 		.spool = spool, .depth_max = perf_stack_depth(), .ids = {.fd = -1}};
 	held_init(&n->held);
 	sample_cache_init(&n->cache);
-	procs_init(&n->procs, scan, scan_ctx);
+	procs_init(&n->procs, source, queue);
 }
 
 void normalise_done(struct normaliser *n)
@@ -190,29 +190,32 @@ static bool write_again(struct normaliser *n, const struct event *e, const struc
 	return true;
 }
 
-/* Whether something is missing that may come: an id of a file, names of code made at run time. */
-static bool must_wait(struct normaliser *n, const struct event *e, struct proc *p)
+/* Whether something is missing that may come: an id of a file, names of code made at run time. When
+ * a sample is_new, the kernel may tell more with the next one. */
+static bool must_wait(struct normaliser *n, const struct event *e, struct proc *p, bool is_new)
 {
 	const uint64_t *pcs = (const uint64_t *)e->data + e->sample.kernel_count;
+	/* The first thread has no memory and no root any more when it ended. */
+	const uint32_t tid = p && p->exit_ns ? e->tid : e->pid;
 	bool is_cut, wait = false;
 	uint16_t count;
 
-	if (!p || (!n->procs.modules.unknown_count && !p->maps->has_anonymous))
+	if (!p)
 		return false;
 	if (p->maps->has_anonymous && !p->jit)
 		p->jit = jit_new();
 	count = frames_plausible_count(p, e, pcs, &is_cut);
 	for (uint16_t i = 0; i < count; i++) {
 		const enum location_mode mode = frames_user_mode(e, i);
-		const struct mapping *m = frames_user_mapping(p, pcs[i], mode);
+		const uint64_t pc = frames_looked_at(pcs[i], mode);
+		const struct mapping *m = mappings_find(p->maps, pc);
 
 		if (m && m->module->kind == MODULE_ANONYMOUS && p->jit)
-			wait |= jit_want(p->jit, mode == LOCATION_RETURN ? pcs[i] - 1 : pcs[i],
-					 e->time_ns);
-		else if (m && m->module->id_state != MODULE_ID_KNOWN)
-			/* The first thread has no root any more when it ended. */
-			wait |= file_ids_want(&n->ids, m->module, p->exit_ns ? e->tid : e->pid,
-					      e->time_ns);
+			wait |= jit_want(p->jit, pc, e->time_ns);
+		else if (m && m->module->id_state != MODULE_ID_KNOWN &&
+			 !procs_identify(&n->procs, p, m, pc, tid) &&
+			 !procs_identify_told(&n->procs, p, m, e->time_ns))
+			wait |= is_new | file_ids_want(&n->ids, m->module, tid, e->time_ns);
 	}
 	if (p->jit)
 		file_ids_ask_jit(&n->ids, p->jit, e->pid);
@@ -225,7 +228,7 @@ static void on_sample(struct normaliser *n, const struct event *e)
 
 	if (write_again(n, e, p))
 		return;
-	if (!must_wait(n, e, p) || !held_add(&n->held, e, p, e->time_ns + HOLD_NS))
+	if (!must_wait(n, e, p, true) || !held_add(&n->held, e, p, e->time_ns + HOLD_NS))
 		write_sample(n, e, p);
 }
 
@@ -237,7 +240,8 @@ void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 	while (*at) {
 		struct proc *p = (*at)->has_proc ? &(*at)->proc : NULL;
 
-		if (!is_last && now_ns < (*at)->until_ns && must_wait(n, &(*at)->sample, p)) {
+		if (must_wait(n, &(*at)->sample, p, false) && !is_last &&
+		    now_ns < (*at)->until_ns) {
 			at = &(*at)->next;
 			continue;
 		}

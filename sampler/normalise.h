@@ -11,7 +11,7 @@
  * that of the instruction after it), EXACT in a fault or interrupt (the saved pc is that of the
  * instruction that will run again).
  *
- * A sample in a file that the kernel told no build id of waits for the helper process that reads
+ * A sample in a file that the kernel tells no build id of waits for the helper process that reads
  * the file, two seconds at most; then its frame is stored as unresolved.
  */
 #include "cgroups.h"
@@ -43,8 +43,9 @@ struct normaliser {
 	bool is_final;       /* of the stack at hand: it would be placed alike later */
 };
 
-void normalise_init(struct normaliser *n, struct spool_writer *spool, procs_scan_fn scan,
-		    void *scan_ctx);
+/* As procs_init() for the last two. */
+void normalise_init(struct normaliser *n, struct spool_writer *spool,
+		    const struct procs_source *source, const struct events *queue);
 void normalise_done(struct normaliser *n);
 
 /* Any event; samples end in the spool. */

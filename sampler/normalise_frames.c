@@ -109,9 +109,7 @@ enum location_mode frames_user_mode(const struct event *e, size_t frame)
 const struct mapping *frames_user_mapping(const struct proc *p, uint64_t pc,
 					  enum location_mode mode)
 {
-	/* The byte looked at is the one of the call, not of the instruction after it: a call may
-	 * be the last one of its mapping. */
-	return p ? mappings_find(p->maps, mode == LOCATION_RETURN && pc ? pc - 1 : pc) : NULL;
+	return p ? mappings_find(p->maps, frames_looked_at(pc, mode)) : NULL;
 }
 
 static uint32_t module_row(struct normaliser *n, struct module *m)
@@ -142,8 +140,7 @@ static enum unresolved_reason no_mapping(struct stack *s, const struct proc *p,
 static void put_anonymous(struct normaliser *n, struct stack *s, const struct proc *p, uint64_t pc,
 			  enum location_mode mode, uint64_t now_ns)
 {
-	const char *name =
-		p->jit ? jit_find(p->jit, mode == LOCATION_RETURN ? pc - 1 : pc, now_ns) : NULL;
+	const char *name = p->jit ? jit_find(p->jit, frames_looked_at(pc, mode), now_ns) : NULL;
 
 	n->is_final = false;
 	if (!name) {
@@ -167,7 +164,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct mappi
 	struct location l = {
 		.mode = (uint8_t)mode,
 		.module = LOCATION_NO_INDEX,
-		.address = pc - m->start + m->file_off,
+		.address = mapping_file_off(m, pc),
 		.name = LOCATION_NO_INDEX,
 	};
 

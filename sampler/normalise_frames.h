@@ -27,6 +27,13 @@ void frames_put_user(struct normaliser *n, struct stack *s, const struct proc *p
 /* Inside execve() the old image is gone and its registers are still there. */
 bool frames_in_exec(const struct event *e);
 
+/* The byte looked at is the one of the call, not of the instruction after it: a call may be the
+ * last one of its mapping. */
+static inline uint64_t frames_looked_at(uint64_t pc, enum location_mode mode)
+{
+	return mode == LOCATION_RETURN && pc ? pc - 1 : pc;
+}
+
 enum location_mode frames_user_mode(const struct event *e, size_t frame);
 const struct mapping *frames_user_mapping(const struct proc *p, uint64_t pc,
 					  enum location_mode mode);

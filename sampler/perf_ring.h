@@ -23,7 +23,7 @@ struct perf_counts {
 	uint64_t samples, refused; /* samples delivered, and those the queue did not take */
 };
 
-/* An event that reports executable mappings with build ids, names, forks, exits. */
+/* An event that reports executable mappings, names, forks, exits. */
 void perf_attr_tracking(struct perf_event_attr *attr);
 
 /* An event that samples: by time, every period_ns; by cycles, as often on a busy CPU. */

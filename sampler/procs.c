@@ -11,9 +11,9 @@
 /* Looking at all processes that are known costs more than keeping some a little longer. */
 #define SWEEP_NS     UINT64_C(1000000000)
 
-void procs_init(struct procs *ps, procs_scan_fn scan, void *scan_ctx)
+void procs_init(struct procs *ps, const struct procs_source *source, const struct events *queue)
 {
-	*ps = (struct procs){.scan = scan, .scan_ctx = scan_ctx, .scans_left = LIMIT_SCANS};
+	*ps = (struct procs){.source = *source, .queue = queue, .scans_left = LIMIT_SCANS_BURST};
 	modules_init(&ps->modules);
 }
 
@@ -57,6 +57,8 @@ void procs_done(struct procs *ps)
 	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++)
 		while (ps->buckets[i])
 			remove_proc(ps, &ps->buckets[i]);
+	for (size_t i = 0; i < ARRAY_LEN(ps->told); i++)
+		module_unref(ps->told[i].module);
 	modules_done(&ps->modules);
 }
 
@@ -99,7 +101,8 @@ static void clear(struct proc *p)
 	set_exe(p, NULL);
 	jit_unref(p->jit);
 	p->jit = NULL;
-	p->is_gone = false;
+	p->is_gone = p->is_silent = false;
+	p->namespaces = 0;
 }
 
 static void restart(struct procs *ps, struct proc *p)
@@ -116,9 +119,14 @@ static void scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 
 	if (!ps->scans_left)
 		return;
-	ps->scans_left--;
 	p->must_scan = false;
-	if (ps->scan(ps->scan_ctx, p->pid, &ps->modules, &found)) {
+	/* What /proc has is of the program that it has become. */
+	if (ps->queue && events_has_new_image(ps->queue, p->pid, now_ns)) {
+		p->is_gone = true;
+		return;
+	}
+	ps->scans_left--;
+	if (ps->source.scan(ps->source.ctx, p->pid, &ps->modules, &found)) {
 		p->is_gone = true; /* what is known of it already stays */
 		return;
 	}
@@ -137,16 +145,6 @@ static void scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 	p->as_of_ns = now_ns;
 }
 
-void procs_add_running(struct procs *ps, uint32_t pid, uint64_t now_ns)
-{
-	struct proc *p = get(ps, pid);
-
-	if (!p)
-		return;
-	ps->scans_left = LIMIT_SCANS; /* start-up is no poll */
-	scan(ps, p, now_ns);
-}
-
 /* --- events ---------------------------------------------------------------------------------- */
 
 static void on_fork(struct procs *ps, const struct event *e)
@@ -160,10 +158,13 @@ static void on_fork(struct procs *ps, const struct event *e)
 		return;
 	restart(ps, p);
 	p->as_of_ns = e->time_ns;
-	parent = *slot_of(ps, e->fork.parent_pid);
-	p->must_scan = !parent || parent->must_scan;
+	parent = get(ps, e->fork.parent_pid);
 	if (!parent)
 		return;
+	/* The child may be gone before anybody looks. */
+	if (parent->must_scan)
+		scan(ps, parent, e->time_ns);
+	p->must_scan = parent->must_scan || !parent->maps->count;
 	mappings_unref(p->maps);
 	p->maps = mappings_ref(parent->maps);
 	if (parent->exe)
@@ -191,26 +192,20 @@ static void on_comm(struct procs *ps, const struct event *e)
 
 static void on_map(struct procs *ps, const struct event *e)
 {
-	struct mapping row = {e->map.start, e->map.end, e->map.file_off, NULL};
-	struct file_key file = {e->map.dev, e->map.inode};
-	struct build_id id = {.kind = BUILD_ID_NONE};
+	const struct build_id none = {.kind = BUILD_ID_NONE};
+	const struct file_key file = {e->map.dev, e->map.inode, e->map.generation};
+	struct mapping row = {
+		.start = e->map.start, .end = e->map.end, .file_off = e->map.file_off};
 	struct proc *p = get(ps, e->pid);
 
 	if (!p || e->time_ns < p->as_of_ns)
 		return;
-	if (e->map.id_len)
-		build_id_set(&id, BUILD_ID_GNU, e->map.id, e->map.id_len, NULL);
-	row.module = module_get(&ps->modules, &id, &file, e->data, e->data_len);
-	if (!row.module || !mappings_add(&p->maps, &row)) {
+	row.module = module_get(&ps->modules, &none, &file, e->data, e->data_len);
+	if (!row.module || !mappings_add(&p->maps, &row))
 		p->must_scan = true;
-	} else if (row.module->kind == MODULE_FILE) {
+	else if (row.module->kind == MODULE_FILE && !p->exe)
 		/* The kernel maps the program itself first, then its interpreter. */
-		if (!p->exe)
-			set_exe(p, module_ref(row.module));
-		/* Its first page was not in memory, and could not be waited for: ask again. */
-		if (!id.len)
-			p->must_scan = true;
-	}
+		set_exe(p, module_ref(row.module));
 	module_unref(row.module);
 }
 
@@ -228,6 +223,167 @@ static void on_lost(struct procs *ps)
 		for (struct proc *p = ps->buckets[i]; p; p = p->next)
 			p->must_scan = true;
 }
+
+/* The process that a tick fell in. */
+static struct proc *of_started(struct procs *ps, uint32_t pid, uint64_t start_ns, uint64_t now_ns,
+			       bool has_memory)
+{
+	struct proc *p = get(ps, pid);
+
+	if (!p)
+		return NULL;
+	if (p->start_ns && start_ns && p->start_ns != start_ns) {
+		restart(ps, p);
+		p->must_scan = true;
+	}
+	if (start_ns)
+		p->start_ns = start_ns;
+	/* Its first thread ended, others live. */
+	if (p->exit_ns && now_ns > p->exit_ns)
+		set_exit(ps, p, now_ns);
+	if (p->must_scan && has_memory)
+		scan(ps, p, now_ns);
+	return p;
+}
+
+/* --- build ids ------------------------------------------------------------------------------- */
+
+/* A mapping has the id from now on, and so have all of the same file there. */
+static bool set_id(struct procs *ps, struct proc *p, const struct mapping *m,
+		   const struct build_id *id)
+{
+	struct module *from = m->module;
+	struct module *to = module_get(&ps->modules, id, NULL, from->path, from->path_len);
+
+	if (!to)
+		return false;
+	mappings_identify(p->maps, from, to);
+	module_unref(to);
+	return true;
+}
+
+bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, uint64_t pc,
+		    uint32_t tid)
+{
+	struct build_id id;
+	int rc;
+
+	if (m->is_asked || p->is_silent)
+		return false;
+	rc = ps->source.id(ps->source.ctx, tid, m, pc, &id);
+	if (rc < 0)
+		p->is_silent = true; /* others with the same mappings may live */
+	else if (rc == 0)
+		mappings_set_asked(p->maps, m->module);
+	return rc > 0 && set_id(ps, p, m, &id);
+}
+
+static struct procs_told *told_slot(struct procs *ps, uint64_t namespaces,
+				    const struct file_key *file)
+{
+	const uint64_t h = (namespaces ^ file->inode * 0x9e3779b97f4a7c15 ^ file->generation << 20 ^
+			    file->dev) *
+			   0x9e3779b97f4a7c15;
+
+	return &ps->told[h >> 56];
+}
+_Static_assert(ARRAY_LEN(((struct procs *)0)->told) == 256, "eight bits");
+
+static bool is_told(const struct procs_told *t, const struct proc *p, const struct module *m)
+{
+	return t->module && t->namespaces == p->namespaces && t->file.dev == m->file.dev &&
+	       t->file.inode == m->file.inode && t->file.generation == m->file.generation &&
+	       strcmp(t->module->path, m->path) == 0;
+}
+
+bool procs_identify_told(struct procs *ps, struct proc *p, const struct mapping *m,
+			 uint64_t time_ns)
+{
+	const struct procs_told *t = told_slot(ps, p->namespaces, &m->module->file);
+
+	/* An inode without generation may have been another file before. */
+	if (!p->is_silent || !p->namespaces || !m->module->file.generation ||
+	    !is_told(t, p, m->module) || time_ns - t->time_ns + PROCS_TOLD_NS > 2 * PROCS_TOLD_NS)
+		return false;
+	mappings_identify(p->maps, m->module, t->module);
+	return true;
+}
+
+/* At a tick; m has no id yet. */
+static void note_told(struct procs *ps, const struct proc *p, const struct mapping *m,
+		      const struct build_id *id, uint64_t time_ns)
+{
+	const struct module *from = m->module;
+	struct procs_told *t = told_slot(ps, p->namespaces, &from->file);
+
+	if (!p->namespaces || !from->file.generation)
+		return;
+	if (!is_told(t, p, from) || !build_id_equal(&t->module->id, id)) {
+		module_unref(t->module);
+		*t = (struct procs_told){
+			.namespaces = p->namespaces,
+			.file = from->file,
+			.module = module_get(&ps->modules, id, NULL, from->path, from->path_len),
+		};
+	}
+	t->time_ns = time_ns;
+}
+
+/* One of 20 bytes, or a shorter one filled up with zeros. */
+static bool is_padded(const struct build_id *id, const uint8_t padded[static EVENT_ID_LEN])
+{
+	uint8_t full[EVENT_ID_LEN] = {0};
+
+	if (!id->len || id->len > sizeof(full))
+		return false;
+	memcpy(full, id->bytes, id->len);
+	return !memcmp(full, padded, sizeof(full));
+}
+
+/* Linkers write 20, 16 or 8 bytes. Should it be wrong, the id is one that nothing has. */
+static size_t padded_len(const uint8_t padded[static EVENT_ID_LEN])
+{
+	size_t len = EVENT_ID_LEN;
+
+	while (len && !padded[len - 1])
+		len--;
+	return len > 16 ? 20 : len > 8 ? 16 : 8;
+}
+
+static void take_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
+		      const struct event *e)
+{
+	const struct mapping *m = mappings_find(p->maps, row->pc);
+	struct build_id id;
+
+	if (!m || m->module->kind != MODULE_FILE || row->file_off != mapping_file_off(m, row->pc) ||
+	    is_padded(&m->module->id, row->id))
+		return;
+	/* Only the kernel knows where one that ends in a zero ends. */
+	if (!row->id[EVENT_ID_LEN - 1] && procs_identify(ps, p, m, row->pc, e->tid)) {
+		m = mappings_find(p->maps, row->pc);
+		if (is_padded(&m->module->id, row->id))
+			return;
+	}
+	if (build_id_set(&id, BUILD_ID_GNU, row->id, padded_len(row->id), NULL))
+		return;
+	note_told(ps, p, m, &id, e->time_ns);
+	set_id(ps, p, m, &id);
+}
+
+static void on_hint(struct procs *ps, const struct event *e)
+{
+	const struct event_hint *rows = e->data;
+	struct proc *p = of_started(ps, e->pid, e->hint.start_ns, e->time_ns, true);
+
+	if (!p)
+		return;
+	p->namespaces = e->hint.namespaces;
+	for (size_t i = 0; i < e->data_len / sizeof(*rows); i++)
+		take_hint(ps, p, &rows[i], e);
+}
+
+/* --- all of it ------------------------------------------------------------------------------- */
 
 void procs_event(struct procs *ps, const struct event *e)
 {
@@ -247,6 +403,9 @@ void procs_event(struct procs *ps, const struct event *e)
 	case EVENT_LOST:
 		on_lost(ps);
 		break;
+	case EVENT_HINT:
+		on_hint(ps, e);
+		break;
 	case EVENT_SAMPLE:
 	case EVENT_CGROUP:
 		break;
@@ -255,27 +414,16 @@ void procs_event(struct procs *ps, const struct event *e)
 
 struct proc *procs_of_sample(struct procs *ps, const struct event *e)
 {
-	struct proc *p = get(ps, e->pid);
-
-	if (!p)
-		return NULL;
-	if (p->start_ns && e->sample.start_ns && p->start_ns != e->sample.start_ns) {
-		restart(ps, p);
-		p->must_scan = true;
-	}
-	if (e->sample.start_ns)
-		p->start_ns = e->sample.start_ns;
-	/* Its first thread ended, others live. */
-	if (p->exit_ns && e->time_ns > p->exit_ns)
-		set_exit(ps, p, e->time_ns);
-	if (p->must_scan && !(e->sample.flags & SAMPLE_KERNEL_THREAD))
-		scan(ps, p, e->time_ns);
-	return p;
+	return of_started(ps, e->pid, e->sample.start_ns, e->time_ns,
+			  !(e->sample.flags & SAMPLE_KERNEL_THREAD));
 }
 
 void procs_poll(struct procs *ps, uint64_t now_ns)
 {
-	ps->scans_left = LIMIT_SCANS;
+	ps->modules.now_ns = now_ns;
+	ps->scans_left = ps->scans_left + LIMIT_SCANS < LIMIT_SCANS_BURST
+				 ? ps->scans_left + LIMIT_SCANS
+				 : LIMIT_SCANS_BURST;
 	if (!ps->ended_count || now_ns - ps->swept_ns < SWEEP_NS)
 		return;
 	ps->swept_ns = now_ns;

@@ -11,8 +11,11 @@
  *first thread that ended, the others' come on
  *
  * A process nobody told of (it is older, or records were lost) is read from /proc when its first
- * sample comes; at most LIMIT_SCANS in a poll. A reused pid is told apart by the start of the
- * process.
+ * sample comes, or it forks; LIMIT_SCANS_BURST at once, LIMIT_SCANS in a poll in the long run. A
+ * reused pid is told apart by the start of the process.
+ *
+ * Records of mappings have no build ids. The kernel tells that of a file where a sample fell: at
+ *the tick (a hint), or when it is asked, if the process lives.
  */
 #include "events.h"
 #include "jit.h"
@@ -27,38 +30,67 @@ struct proc {
 	struct module *exe; /* with a reference; NULL: unknown */
 	struct jit *jit;    /* with a reference; NULL until it is asked for */
 	char comm[EVENT_COMM_LEN + 1];
-	uint64_t as_of_ns; /* older events say nothing new */
-	uint64_t exit_ns;  /* its first thread ended, at or before it; 0: it did not */
-	bool must_scan;    /* mappings may be missing */
-	bool is_gone;      /* scanning failed, or found none */
+	uint64_t namespaces; /* as hints have them; 0: unknown */
+	uint64_t as_of_ns;   /* older events say nothing new */
+	uint64_t exit_ns;    /* its first thread ended, at or before it; 0: it did not */
+	bool must_scan;      /* mappings may be missing */
+	bool is_gone;        /* scanning failed, or found none */
+	bool is_silent;      /* it could not be asked for an id any more */
 };
 
-/* How mappings are read from /proc: procscan_read(), or a test's. As it declares. */
-typedef int (*procs_scan_fn)(void *ctx, uint32_t pid, struct modules *modules,
-			     struct procscan *ret);
+/* How /proc is read: procscan_read() and procscan_id(), or a test's. As they declare. */
+struct procs_source {
+	int (*scan)(void *ctx, uint32_t pid, struct modules *modules, struct procscan *ret);
+	int (*id)(void *ctx, uint32_t tid, const struct mapping *m, uint64_t pc,
+		  struct build_id *ret);
+	void *ctx;
+};
+
+/* What the kernel last told of a file at a tick. */
+struct procs_told {
+	uint64_t namespaces;
+	struct file_key file;
+	uint64_t time_ns;
+	struct module *module; /* a reference */
+};
 
 struct procs {
 	struct modules modules;
+	struct procs_told told[256]; /* by hash, the last one that came */
 	struct proc *buckets[4096];
 	size_t count;
-	procs_scan_fn scan;
-	void *scan_ctx;
-	size_t scans_left;  /* in this poll */
-	size_t ended_count; /* with exit_ns */
+	struct procs_source source;
+	const struct events *queue; /* what is to come, as far as it is known; NULL: nothing */
+	size_t scans_left;          /* for now */
+	size_t ended_count;         /* with exit_ns */
 	uint64_t swept_ns;
 };
 
-void procs_init(struct procs *ps, procs_scan_fn scan, void *scan_ctx);
+void procs_init(struct procs *ps, const struct procs_source *source, const struct events *queue);
 void procs_done(struct procs *ps);
-
-/* A process that runs already, read now. now_ns is the time before reading it. */
-void procs_add_running(struct procs *ps, uint32_t pid, uint64_t now_ns);
 
 /* Takes any event but samples. */
 void procs_event(struct procs *ps, const struct event *e);
 
 /* The process a sample is of; NULL above LIMIT_PROCS or without memory. */
 struct proc *procs_of_sample(struct procs *ps, const struct event *e);
+
+/*
+ * Has the kernel tell the build id of what a process has mapped at pc, which lies in `m`; tid: one
+ * of its threads that lives. Asks once. Whether it is known now: the module of m is another one
+ * then.
+ */
+bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, uint64_t pc,
+		    uint32_t tid);
+
+/*
+ * The same for a process that is gone, and a tick that told nothing, as one inside mmap(2) does: by
+ * what the kernel told at a tick of another process, within PROCS_TOLD_NS of time_ns, of the same
+ * inode (device, number, generation) under the same path in the same namespaces.
+ */
+#define PROCS_TOLD_NS UINT64_C(2000000000)
+bool procs_identify_told(struct procs *ps, struct proc *p, const struct mapping *m,
+			 uint64_t time_ns);
 
 /* Once for each poll: forgets processes that ended long before now_ns, allows scans again. */
 void procs_poll(struct procs *ps, uint64_t now_ns);

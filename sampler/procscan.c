@@ -42,7 +42,7 @@ struct scan {
 static int add(struct scan *s, uint64_t start, uint64_t end, uint64_t off,
 	       const struct build_id *id, const struct file_key *file, size_t name_len)
 {
-	struct mapping row = {start, end, off, NULL};
+	struct mapping row = {.start = start, .end = end, .file_off = off};
 	bool ok;
 
 	row.module = module_get(s->modules, id, file, s->name, name_len);
@@ -56,7 +56,7 @@ static int add(struct scan *s, uint64_t start, uint64_t end, uint64_t off,
 /* -ENOTTY: this kernel has no such ioctl. */
 static int scan_ioctl(struct scan *s, int fd)
 {
-	uint8_t id_bytes[BUILD_ID_MAX];
+	const struct build_id none = {.kind = BUILD_ID_NONE};
 	uint64_t at = 0;
 
 	for (size_t i = 0; i < LIMIT_MAPPINGS; i++) {
@@ -65,21 +65,16 @@ static int scan_ioctl(struct scan *s, int fd)
 			.flags = PROCMAP_EXECUTABLE | PROCMAP_COVERING_OR_NEXT,
 			.address = at,
 			.name_len = sizeof(s->name),
-			.id_len = sizeof(id_bytes),
 			.name = (uintptr_t)s->name,
-			.id = (uintptr_t)id_bytes,
 		};
-		struct build_id id = {.kind = BUILD_ID_NONE};
 		struct file_key file;
 		int rc;
 
 		if (ioctl(fd, PROCMAP_IOCTL, &q))
 			return errno == ENOENT ? 0 : -errno;
-		if (q.id_len && q.id_len <= sizeof(id_bytes))
-			build_id_set(&id, BUILD_ID_GNU, id_bytes, q.id_len, NULL);
-		file = (struct file_key){makedev(q.dev_major, q.dev_minor), q.inode};
+		file = (struct file_key){makedev(q.dev_major, q.dev_minor), q.inode, 0};
 		/* The length counts the NUL. */
-		rc = add(s, q.start, q.end, q.file_off, &id, &file,
+		rc = add(s, q.start, q.end, q.file_off, &none, &file,
 			 q.name_len ? q.name_len - 1 : 0);
 		if (rc)
 			return rc;
@@ -100,7 +95,7 @@ static struct file_key read_key(const char *dev, const char *inode)
 	unsigned int major = (unsigned int)strtoul(dev, &colon, 16);
 	unsigned int minor = *colon ? (unsigned int)strtoul(colon + 1, NULL, 16) : 0;
 
-	return (struct file_key){makedev(major, minor), strtoull(inode, NULL, 10)};
+	return (struct file_key){makedev(major, minor), strtoull(inode, NULL, 10), 0};
 }
 
 /* "<start>-<end> <perms> <off> <device> <inode>   <path>", proc_pid_maps(5) */
@@ -266,6 +261,35 @@ int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
 	ret->maps = s->maps;
 	read_comm(pid, ret->comm);
 	return 0;
+}
+
+int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, uint64_t pc,
+		struct build_id *ret)
+{
+	_cleanup_(closep) int fd = -1;
+	uint8_t id[BUILD_ID_MAX];
+	struct procmap_query_arg q = {
+		.size = sizeof(q),
+		.flags = PROCMAP_EXECUTABLE,
+		.address = pc,
+		.id_len = sizeof(id),
+		.id = (uintptr_t)id,
+	};
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (way == PROCSCAN_TEXT)
+		return 0;
+	if (ioctl(fd, PROCMAP_IOCTL, &q))
+		return errno == ESRCH ? -errno : 0;
+	/* The device is not compared: on overlay file systems two are told of one file. */
+	if (!q.id_len || q.id_len > sizeof(id) || q.inode != m->module->file.inode ||
+	    pc - q.start + q.file_off != mapping_file_off(m, pc))
+		return 0;
+	return build_id_set(ret, BUILD_ID_GNU, id, q.id_len, NULL) ? 0 : 1;
 }
 
 void procscan_list(void (*each)(void *arg, uint32_t pid), void *arg)

@@ -2,9 +2,10 @@
 #ifndef RAWSTACK_PROCSCAN_H
 #define RAWSTACK_PROCSCAN_H
 /*
- * The executable mappings a process has now, from /proc: by PROCMAP_QUERY (Linux 6.11), which gives
- * build ids without opening a file; else from the text of maps, which has none: struct file_ids
- * finds them. For processes older than the sampler, and when records were lost. One thread.
+ * The executable mappings a process has now, from /proc: by PROCMAP_QUERY (Linux 6.11), else from
+ * the text of maps. For processes older than the sampler, and when records were lost. Their build
+ * ids are asked for one by one, where a sample fell: the ioctl has them too, without opening a
+ * file; the text has none, and struct file_ids finds them. One thread.
  */
 #include "mappings.h"
 
@@ -21,6 +22,14 @@ struct procscan {
 	char comm[17];      /* untrusted bytes, NUL-terminated */
 	bool first_ended;   /* its first thread; another one was asked */
 };
+
+/*
+ * The build id of what a thread's process has mapped at pc: 1 and *ret; 0 when the kernel knows
+ * none, is not to be asked that way, or it is another file by now than `m` has; negative errno when
+ * the process is gone or must not be looked at.
+ */
+int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, uint64_t pc,
+		struct build_id *ret);
 
 /* 0 and *ret; negative errno when the process is gone or must not be looked at. No mappings: a
  * kernel thread, or all its threads are ending. */

@@ -40,7 +40,10 @@ struct task_struct {
 	uint64_t start_time;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
+	void *mm, *nsproxy;
 } __attribute__((preserve_access_index));
+
+#include "id_hint.bpf.h"
 
 const volatile uint32_t filter = SAMPLER_FILTER_NONE;
 const volatile uint32_t cgroup_count = 0;
@@ -209,6 +212,19 @@ static void publish(struct sampler_row *row, uint64_t len)
 	}
 }
 
+/* Without room it is left out: the sampler asks later. */
+static __noinline int put_hint(struct sampler_row *row, char *ring, const struct sampler_hint *hint)
+{
+	struct sampler_hint *to = (struct sampler_hint *)next_event(row, ring);
+
+	if (to) {
+		*to = *hint;
+		publish(row,
+			offsetof(struct sampler_hint, rows) + hint->count * sizeof(hint->rows[0]));
+	}
+	return 0;
+}
+
 SEC("perf_event")
 int sampler_tick(void *ctx)
 {
@@ -217,6 +233,7 @@ int sampler_tick(void *ctx)
 	char *ring = bpf_map_lookup_elem(&rings, &cpu);
 	struct user_regs regs = {.syscall = -1};
 	struct sampler_counters *counts;
+	struct sampler_hint *hint = NULL;
 	struct sampler_event *e;
 	struct task_struct *task;
 	uint32_t task_flags, pid, tid;
@@ -297,6 +314,9 @@ int sampler_tick(void *ctx)
 	}
 	user_len &= SAMPLER_STACK_MASK;
 	e->user_len = (uint16_t)user_len;
+	if (user_len)
+		hint = id_hint_make(ctx, e, task, (uint32_t)kernel_len / 8, (uint32_t)user_len / 8,
+				    has_loop);
 
 	len = offsetof(struct sampler_event, pcs) + (uint64_t)kernel_len + (uint64_t)user_len;
 	/* Where the kernel's part ends is in the hash too. 0: none. */
@@ -310,6 +330,8 @@ int sampler_tick(void *ctx)
 	counts->stored++;
 	if (!kernel_len && !user_len)
 		counts->stack_fault++;
+	if (hint)
+		put_hint(row, ring, hint);
 	return 0;
 }
 

@@ -24,6 +24,9 @@ enum {
 	SAMPLER_WALK_WORDS = 72,  /* of struct user_walk */
 	/* Stacks that a CPU remembers to have sent, a power of two: 32 KiB for each. */
 	SAMPLER_SENT_BITS = 12,
+	/* Files of one hint: more are rare, and come with the next sample. */
+	SAMPLER_HINT_ROWS = 8,
+	SAMPLER_HINT_ID_WORDS = 5,
 };
 
 /*
@@ -46,6 +49,7 @@ enum sampler_flag {
 	SAMPLER_KERNEL_THREAD = 1 << 0,
 	SAMPLER_EXITING = 1 << 1,
 	SAMPLER_STACK_SENT = 1 << 2, /* pcs are not sent: this CPU did, with the same hash */
+	SAMPLER_HINT = 1 << 3,       /* it is no sample but a struct sampler_hint */
 };
 
 struct sampler_event {
@@ -85,6 +89,24 @@ struct sampler_row {
 	uint64_t tail; /* by the sampler: a line of its own */
 	uint64_t unused_too[7];
 	uint64_t walk[SAMPLER_WALK_WORDS]; /* the program's alone */
+};
+
+/* A file that a user stack runs through: where one of its addresses lies. */
+struct sampler_hint_row {
+	uint64_t pc, file_off;
+	/* The build id; a shorter one is filled up with zeros. */
+	uint32_t id[SAMPLER_HINT_ID_WORDS];
+	uint32_t unused;
+};
+
+/* Of the sample before it, whose times and ids it has. */
+struct sampler_hint {
+	uint64_t time_ns, start_ns;
+	uint64_t namespaces; /* equal for processes that have them in common; 0: unknown */
+	uint32_t pid, tid;
+	uint32_t count; /* of rows */
+	uint32_t flags; /* enum sampler_flag; where struct sampler_event has it */
+	struct sampler_hint_row rows[SAMPLER_HINT_ROWS]; /* only what is used is sent */
 };
 
 #endif

@@ -132,11 +132,12 @@ static int scan(void *arg, uint32_t pid, struct modules *modules, struct procsca
 	return procscan_read(pid, o->maps, modules, ret);
 }
 
-static void scan_one(void *arg, uint32_t pid)
+static int ask_id(void *arg, uint32_t tid, const struct mapping *m, uint64_t pc,
+		  struct build_id *ret)
 {
-	struct session *s = arg;
+	const struct session_options *o = arg;
 
-	procs_add_running(&s->normaliser.procs, pid, s->io->mono_ns(s->io->ctx));
+	return procscan_id(tid, o->maps, m, pc, ret);
 }
 
 /* Those that started before the kernel was asked to look for them. */
@@ -153,22 +154,8 @@ static void add_children(struct session *s)
 		return;
 	memcpy(pids, t->pids, t->pid_count * sizeof(*pids));
 	count = targets_add_children(pids, t->pid_count, LIMIT_CHILDREN);
-	for (size_t i = t->pid_count; i < count; i++) {
+	for (size_t i = t->pid_count; i < count; i++)
 		s->backend->add_pid(s->source, pids[i]);
-		scan_one(s, pids[i]);
-	}
-}
-
-/* Mapping records flow already: what changes meanwhile is told by them. */
-static void scan_running(struct session *s)
-{
-	const struct backend_options *t = &s->options->target;
-
-	for (size_t i = 0; i < t->pid_count; i++)
-		scan_one(s, t->pids[i]);
-	add_children(s);
-	if (!t->pid_count)
-		procscan_list(scan_one, s);
 }
 
 /* --- the loop -------------------------------------------------------------------------------- */
@@ -356,7 +343,7 @@ static int prepare(struct session *s, struct err *err)
 		log_warn("%s", warning.message);
 	s->normaliser.labels = o->labels;
 	cgroups_init(&s->normaliser.cgroups, s->io->mono_ns(s->io->ctx));
-	scan_running(s);
+	add_children(s);
 	/* The spool's directory is open and its own, BPF is loaded: the rest can go. */
 	rc = capabilities_keep_sampling(err);
 	return rc ? rc : spool_writer_detach(s->spool, err);
@@ -425,7 +412,8 @@ int session_run(const struct session_options *options, struct session_stats *ret
 		return rc;
 	}
 	events_init(&s.events);
-	normalise_init(&s.normaliser, NULL, scan, (void *)(uintptr_t)options);
+	normalise_init(&s.normaliser, NULL,
+		       &(struct procs_source){scan, ask_id, (void *)(uintptr_t)options}, &s.events);
 	rc = prepare(&s, err);
 	if (!rc)
 		rc = s.backend->start(s.source, err);

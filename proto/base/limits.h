@@ -250,8 +250,10 @@
 #define LIMIT_FILE_CACHE         LIMIT(1024)
 /* Its workers that hang in the kernel though they were killed; then no more files are read. */
 #define LIMIT_FILE_WORKERS_STUCK LIMIT(8)
-/* Processes whose mappings are read from /proc in one poll. */
+/* Processes whose mappings are read from /proc in one poll, 50 us each: in the long run, and at
+ * once, as when sampling begins or records were lost. */
 #define LIMIT_SCANS              LIMIT(64)
+#define LIMIT_SCANS_BURST        LIMIT(2048)
 /* Targets named with --pid; the size of the kernel's set. */
 #define LIMIT_TARGET_PIDS        LIMIT(1024)
 /* Targets and the processes they have started already. */

@@ -87,13 +87,13 @@ static struct module *module_of(struct modules *ms, const char *path)
 {
 	const struct build_id none = {.kind = BUILD_ID_NONE};
 	char full[5000], dir[4096];
-	struct file_key key = {0, 0};
+	struct file_key key = {0, 0, 0};
 	struct stat st;
 
 	assert_non_null(getcwd(dir, sizeof(dir)));
 	snprintf(full, sizeof(full), "%s/%s", dir, path);
 	if (!stat(full, &st))
-		key = (struct file_key){st.st_dev, st.st_ino};
+		key = (struct file_key){st.st_dev, st.st_ino, 0};
 	return module_get(ms, &none, &key, full, strlen(full));
 }
 

@@ -6,6 +6,7 @@
 #include "procs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +23,7 @@ static int fake_scan(void *ctx _unused_, uint32_t pid _unused_, struct modules *
 		     struct procscan *ret)
 {
 	struct build_id id = {.kind = BUILD_ID_GNU, .len = 4};
-	struct mapping row = {0x1000, 0x2000, 0, NULL};
+	struct mapping row = {.start = 0x1000, .end = 0x2000};
 
 	scan_calls++;
 	if (!scan_path)
@@ -38,6 +39,22 @@ static int fake_scan(void *ctx _unused_, uint32_t pid _unused_, struct modules *
 	return 0;
 }
 
+static int id_calls;
+static struct build_id id_told; /* what the kernel says of any mapping; empty: nothing */
+static bool id_is_gone;         /* the process, when it is asked */
+
+static int fake_id(void *ctx _unused_, uint32_t tid _unused_, const struct mapping *m _unused_,
+		   uint64_t pc _unused_, struct build_id *ret)
+{
+	id_calls++;
+	if (id_is_gone)
+		return -ESRCH;
+	*ret = id_told;
+	return id_told.len > 0;
+}
+
+static const struct procs_source fake = {.scan = fake_scan, .id = fake_id};
+
 static void map(struct events *q, uint64_t time_ns, uint32_t pid, uint64_t start, uint64_t end,
 		const char *path)
 {
@@ -46,7 +63,12 @@ static void map(struct events *q, uint64_t time_ns, uint32_t pid, uint64_t start
 		.pid = pid,
 		.tid = pid,
 		.kind = EVENT_MAP,
-		.map = {.start = start, .end = end, .file_off = start / 16, .id_len = 4, .id = {1}},
+		.map = {.start = start,
+			.end = end,
+			.file_off = start / 16,
+			.dev = 1,
+			.inode = 7,
+			.generation = 3},
 		.data = path,
 		.data_len = strlen(path),
 	};
@@ -125,11 +147,11 @@ static void test_overlap(void **state)
 	assert_string_equal(b->path, "/b");
 	assert_ptr_equal(module_get(&ms, &none, NULL, "/a", 2), a);
 	module_unref(a);
-	assert_true(mappings_add(&m, &(struct mapping){0x1000, 0x5000, 0x100, a}));
-	assert_false(mappings_add(&m, &(struct mapping){0x1000, 0x1000, 0, a}));
+	assert_true(mappings_add(&m, &(struct mapping){0x1000, 0x5000, 0x100, a, false}));
+	assert_false(mappings_add(&m, &(struct mapping){0x1000, 0x1000, 0, a, false}));
 	shared = mappings_ref(m);
 	/* Cut in two: the left part keeps its offset, the right one moves on. */
-	assert_true(mappings_add(&m, &(struct mapping){0x2000, 0x3000, 0, b}));
+	assert_true(mappings_add(&m, &(struct mapping){0x2000, 0x3000, 0, b, false}));
 	assert_int_equal(shared->count, 1); /* the other owner sees nothing of it */
 	mappings_unref(shared);
 	assert_int_equal(m->count, 3);
@@ -140,11 +162,11 @@ static void test_overlap(void **state)
 	assert_null(mappings_find(m, 0xfff));
 	assert_null(mappings_find(m, 0x5000));
 	/* Over everything. */
-	assert_true(mappings_add(&m, &(struct mapping){0, 0x9000, 0, b}));
+	assert_true(mappings_add(&m, &(struct mapping){0, 0x9000, 0, b, false}));
 	assert_int_equal(m->count, 1);
 	/* Over the ends of two. */
-	assert_true(mappings_add(&m, &(struct mapping){0x9000, 0xa000, 0, a}));
-	assert_true(mappings_add(&m, &(struct mapping){0x8000, 0x9800, 0x40, b}));
+	assert_true(mappings_add(&m, &(struct mapping){0x9000, 0xa000, 0, a, false}));
+	assert_true(mappings_add(&m, &(struct mapping){0x8000, 0x9800, 0x40, b, false}));
 	assert_int_equal(m->count, 3);
 	assert_int_equal(mappings_find(m, 0x9800)->file_off, 0x800);
 	mappings_unref(m);
@@ -162,7 +184,7 @@ static void test_order_of_arrival(void **state)
 
 	(void)state;
 	events_init(&q);
-	procs_init(&ps, fake_scan, NULL);
+	procs_init(&ps, &fake, NULL);
 	/* The ring of one CPU has the mappings after the exec, that of another the exec. */
 	map(&q, 30, 7, 0x400000, 0x500000, "/bin/new");
 	map(&q, 10, 7, 0x400000, 0x600000, "/bin/old");
@@ -185,7 +207,7 @@ static void test_fork(void **state)
 
 	(void)state;
 	events_init(&q);
-	procs_init(&ps, fake_scan, NULL);
+	procs_init(&ps, &fake, NULL);
 	scan_path = NULL;
 	exec(&q, 1, 7, "seven");
 	map(&q, 2, 7, 0x1000, 0x2000, "/a");
@@ -213,7 +235,7 @@ static void test_pid_reuse(void **state)
 
 	(void)state;
 	events_init(&q);
-	procs_init(&ps, fake_scan, NULL);
+	procs_init(&ps, &fake, NULL);
 	scan_path = "/scanned";
 	exec(&q, 1, 7, "seven");
 	map(&q, 2, 7, 0x1000, 0x2000, "/first");
@@ -241,7 +263,7 @@ static void test_exit_is_forgotten(void **state)
 
 	(void)state;
 	events_init(&q);
-	procs_init(&ps, fake_scan, NULL);
+	procs_init(&ps, &fake, NULL);
 	for (uint32_t pid = 1; pid <= 1000; pid++) {
 		exec(&q, pid, pid, "x");
 		map(&q, pid, pid, 0x1000, 0x2000, "/bin/x");
@@ -270,7 +292,7 @@ static void test_first_thread_ends(void **state)
 
 	(void)state;
 	events_init(&q);
-	procs_init(&ps, fake_scan, NULL);
+	procs_init(&ps, &fake, NULL);
 	scan_path = NULL;
 	exec(&q, 1, 7, "seven");
 	map(&q, 2, 7, 0x1000, 0x2000, "/a");
@@ -313,10 +335,16 @@ static void test_lost_and_scan(void **state)
 	struct procs ps;
 
 	(void)state;
+	scan_calls = 0;
 	events_init(&q);
-	procs_init(&ps, fake_scan, NULL);
+	procs_init(&ps, &fake, NULL);
 	scan_path = "/before";
-	procs_add_running(&ps, 7, 50);
+	/* One that forks is read when it does: what it started may be gone when it is looked at. */
+	fork_to(&q, 50, 7, 8);
+	end(&q, 55, 8);
+	play(&ps, &q, 60);
+	assert_int_equal(scan_calls, 1);
+	assert_string_equal(path_at(&ps, 8, 50, 0x1000, NULL), "/before");
 	map(&q, 40, 7, 0x1000, 0x2000, "/older than the scan");
 	map(&q, 60, 7, 0x5000, 0x6000, "/newer");
 	play(&ps, &q, 100);
@@ -326,14 +354,20 @@ static void test_lost_and_scan(void **state)
 	play(&ps, &q, 200);
 	scan_path = "/after";
 	assert_string_equal(path_at(&ps, 7, 1, 0x1000, NULL), "/after");
-	/* An unknown process is read at its first sample, and no more of them than allowed. */
+	/* An unknown process is read at its first sample, and no more of them than allowed: many at
+	 * once, few for long. */
+	scan_calls = 0;
+	for (uint32_t pid = 100; pid < 100 + 2 * LIMIT_SCANS_BURST; pid++)
+		path_at(&ps, pid, 1, 0x1000, NULL);
+	assert_int_equal(scan_calls, LIMIT_SCANS_BURST - 2);
 	procs_poll(&ps, 200);
 	scan_calls = 0;
-	for (uint32_t pid = 100; pid < 100 + 2 * LIMIT_SCANS; pid++)
+	for (uint32_t pid = 100; pid < 100 + 2 * LIMIT_SCANS_BURST; pid++)
 		path_at(&ps, pid, 1, 0x1000, NULL);
 	assert_int_equal(scan_calls, LIMIT_SCANS);
 	procs_poll(&ps, 200);
-	assert_string_equal(path_at(&ps, 100 + 2 * LIMIT_SCANS - 1, 1, 0x1000, NULL), "/after");
+	assert_string_equal(path_at(&ps, 100 + 2 * LIMIT_SCANS_BURST - 1, 1, 0x1000, NULL),
+			    "/after");
 	/* One that is gone stays without mappings, and is not asked again. */
 	scan_path = NULL;
 	assert_string_equal(path_at(&ps, 5000, 1, 0x1000, NULL), "");
@@ -341,6 +375,218 @@ static void test_lost_and_scan(void **state)
 	assert_string_equal(path_at(&ps, 5000, 1, 0x1000, NULL), "");
 	assert_int_equal(scan_calls, 0);
 	procs_done(&ps);
+	events_done(&q);
+}
+
+/* A sample from before an exec that is known already: /proc shows another program by now. */
+static void test_scan_before_exec(void **state)
+{
+	struct events q;
+	struct procs ps;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, &fake, &q);
+	scan_path = "/new";
+	exec(&q, 2000000, 7, "new");
+	map(&q, 2000001, 7, 0x1000, 0x2000, "/new");
+	scan_calls = 0;
+	assert_string_equal(path_at(&ps, 7, 1, 0x1000, NULL), ""); /* at 1000000 */
+	assert_int_equal(scan_calls, 0);
+	assert_string_equal(path_at(&ps, 8, 1, 0x1000, NULL), "/new");
+	play(&ps, &q, 3000000);
+	assert_string_equal(path_at(&ps, 7, 1, 0x1000, NULL), "/new");
+	procs_done(&ps);
+	events_done(&q);
+}
+
+static const uint8_t hinted[EVENT_ID_LEN] = "12345678901234567890";
+
+static void hint(struct events *q, uint64_t time_ns, uint32_t pid, uint64_t pc, uint64_t off,
+		 const uint8_t *id)
+{
+	struct event_hint row = {.pc = pc, .file_off = off};
+	struct event e = {
+		.time_ns = time_ns,
+		.pid = pid,
+		.tid = pid,
+		.kind = EVENT_HINT,
+		.hint = {.namespaces = pid / 100},
+		.data = &row,
+		.data_len = sizeof(row),
+	};
+
+	memcpy(row.id, id, sizeof(row.id));
+	assert_true(events_add(q, &e));
+}
+
+static struct module *module_at(struct procs *ps, uint32_t pid, uint64_t pc)
+{
+	struct event e = {.time_ns = 1000000, .pid = pid, .kind = EVENT_SAMPLE};
+	const struct mapping *m = mappings_find(procs_of_sample(ps, &e)->maps, pc);
+
+	assert_non_null(m);
+	return m->module;
+}
+
+/* What the kernel said at a tick is what a file is, in all of the process, and only there. */
+static void test_hints(void **state)
+{
+	const uint8_t other[EVENT_ID_LEN] = "abcdefghijklmnopqrst",
+		      padded[EVENT_ID_LEN] = "12345678",
+		      ends_in_zero[EVENT_ID_LEN] = "1234567890123456789";
+	struct module *m;
+	struct events q;
+	struct procs ps;
+	uint64_t version;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, &fake, NULL);
+	id_calls = 0;
+	exec(&q, 1, 7, "seven");
+	map(&q, 2, 7, 0x1000, 0x2000, "/a");
+	map(&q, 2, 7, 0x4000, 0x5000, "/a");
+	map(&q, 2, 7, 0x6000, 0x7000, "/b");
+	hint(&q, 3, 7, 0x1010, 0x110, hinted);
+	hint(&q, 3, 7, 0x6010, 0x111, hinted); /* elsewhere in the file: not of that mapping */
+	hint(&q, 3, 7, 0x9000, 0, hinted);     /* not known */
+	exec(&q, 4, 8, "eight");
+	map(&q, 5, 8, 0x1000, 0x2000, "/a");
+	play(&ps, &q, 10);
+	m = module_at(&ps, 7, 0x1000);
+	assert_int_equal(m->id.len, sizeof(hinted));
+	assert_memory_equal(m->id.bytes, hinted, sizeof(hinted));
+	assert_string_equal(m->path, "/a");
+	assert_ptr_equal(module_at(&ps, 7, 0x4000), m);
+	assert_int_equal(module_at(&ps, 7, 0x6000)->id.len, 0);
+	assert_int_equal(module_at(&ps, 8, 0x1000)->id.len, 0);
+	/* Written over in place: what was placed before is another version. */
+	version = procs_of_sample(&ps, &(struct event){.pid = 7})->maps->version;
+	hint(&q, 11, 7, 0x1010, 0x110, hinted);
+	play(&ps, &q, 12);
+	assert_int_equal(procs_of_sample(&ps, &(struct event){.pid = 7})->maps->version, version);
+	hint(&q, 12, 7, 0x1010, 0x110, other);
+	play(&ps, &q, 20);
+	assert_memory_equal(module_at(&ps, 7, 0x1000)->id.bytes, other, sizeof(other));
+	assert_true(procs_of_sample(&ps, &(struct event){.pid = 7})->maps->version != version);
+	/* How long one is that ends in zeros only the kernel knows; else it is as linkers do. */
+	assert_int_equal(id_calls, 0);
+	id_told = (struct build_id){.kind = BUILD_ID_GNU, .len = 12, .bytes = "12345678"};
+	hint(&q, 21, 7, 0x6010, 0x610, padded);
+	play(&ps, &q, 30);
+	assert_int_equal(id_calls, 1);
+	assert_int_equal(module_at(&ps, 7, 0x6000)->id.len, 12);
+	id_is_gone = true;
+	hint(&q, 31, 8, 0x1010, 0x110, padded);
+	play(&ps, &q, 40);
+	assert_int_equal(module_at(&ps, 8, 0x1000)->id.len, 8);
+	hint(&q, 41, 8, 0x1010, 0x110, ends_in_zero);
+	play(&ps, &q, 50);
+	assert_int_equal(module_at(&ps, 8, 0x1000)->id.len, 20);
+	id_is_gone = false;
+	procs_done(&ps);
+	assert_int_equal(ps.modules.count, 0);
+	events_done(&q);
+}
+
+static bool identify(struct procs *ps, uint32_t pid, uint64_t pc)
+{
+	struct proc *p = procs_of_sample(ps, &(struct event){.pid = pid});
+
+	return procs_identify(ps, p, mappings_find(p->maps, pc), pc, pid);
+}
+
+/* The kernel is asked once for each file of a process; one that is gone does not keep it from being
+ * asked of another that shares the mappings. */
+static void test_identify(void **state)
+{
+	const struct build_id found = {.kind = BUILD_ID_GNU, .len = 4, .bytes = "foun"};
+	struct module *m, *later;
+	struct events q;
+	struct procs ps;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, &fake, NULL);
+	exec(&q, 1, 7, "seven");
+	map(&q, 2, 7, 0x1000, 0x2000, "/a");
+	map(&q, 2, 7, 0x3000, 0x4000, "/b");
+	fork_to(&q, 3, 7, 8);
+	play(&ps, &q, 10);
+	id_calls = 0;
+	id_is_gone = true;
+	assert_false(identify(&ps, 8, 0x1000));
+	assert_false(identify(&ps, 8, 0x3000));
+	assert_int_equal(id_calls, 1);
+	id_is_gone = false;
+	id_told.len = 0;
+	assert_false(identify(&ps, 7, 0x1000));
+	assert_false(identify(&ps, 7, 0x1000));
+	assert_int_equal(id_calls, 2);
+	id_told = (struct build_id){.kind = BUILD_ID_GNU, .len = 4, .bytes = "told"};
+	assert_true(identify(&ps, 7, 0x3000));
+	assert_int_equal(id_calls, 3);
+	assert_memory_equal(module_at(&ps, 8, 0x3000)->id.bytes, "told", 4);
+	/* What was found in a file is not believed for long of what is mapped later. */
+	m = module_at(&ps, 7, 0x1000);
+	procs_poll(&ps, 1000);
+	module_set_id(m, &found);
+	exec(&q, 11, 9, "nine");
+	map(&q, 12, 9, 0x1000, 0x2000, "/a");
+	play(&ps, &q, 20);
+	assert_ptr_equal(module_at(&ps, 9, 0x1000), m);
+	procs_poll(&ps, 1000 + MODULE_FOUND_KEEP_NS);
+	exec(&q, 21, 10, "ten");
+	map(&q, 22, 10, 0x1000, 0x2000, "/a");
+	play(&ps, &q, 30);
+	later = module_at(&ps, 10, 0x1000);
+	assert_ptr_not_equal(later, m);
+	assert_int_equal(later->id_state, MODULE_ID_UNASKED);
+	procs_done(&ps);
+	assert_int_equal(ps.modules.count, 0);
+	events_done(&q);
+}
+
+/* Of a process that is gone and told nothing: what the kernel told of the file about then. */
+static void test_told(void **state)
+{
+	const uint64_t second = 1000000000, at = 100 * second;
+	struct events q;
+	struct procs ps;
+	struct proc *p;
+
+	(void)state;
+	events_init(&q);
+	procs_init(&ps, &fake, NULL);
+	exec(&q, 1, 101, "told");
+	map(&q, 2, 101, 0x1000, 0x2000, "/a");
+	for (uint32_t pid = 102; pid <= 302; pid += 100) {
+		exec(&q, 1, pid, "gone");
+		map(&q, 2, pid, 0x1000, 0x2000, "/a");
+		map(&q, 2, pid, 0x3000, 0x4000, "/b");
+	}
+	hint(&q, at, 101, 0x1010, 0x110, hinted);
+	hint(&q, at, 102, 0x9000, 0, hinted); /* of nothing, but its namespaces */
+	hint(&q, at, 202, 0x9000, 0, hinted);
+	play(&ps, &q, 2 * at);
+	p = procs_of_sample(&ps, &(struct event){.pid = 102});
+	assert_false(
+		procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at)); /* it lives */
+	p->is_silent = true;
+	assert_false(procs_identify_told(&ps, p, mappings_find(p->maps, 0x3000), at));
+	assert_false(procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at - 3 * second));
+	assert_false(procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at + 3 * second));
+	assert_true(procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at - second));
+	assert_memory_equal(module_at(&ps, 102, 0x1000)->id.bytes, hinted, sizeof(hinted));
+	/* In other namespaces the same path and inode may be another file. */
+	for (uint32_t pid = 202; pid <= 302; pid += 100) {
+		p = procs_of_sample(&ps, &(struct event){.pid = pid});
+		p->is_silent = true;
+		assert_false(procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at));
+	}
+	procs_done(&ps);
+	assert_int_equal(ps.modules.count, 0);
 	events_done(&q);
 }
 
@@ -377,9 +623,13 @@ static void test_queue(void **state)
 /* Both ways of reading /proc say the same of this process. */
 static void test_procscan(void **state)
 {
-	struct modules ms;
+	const uint32_t pid = (uint32_t)getpid();
+	struct build_id in_file, told;
 	struct procscan best, text;
+	struct mapping moved;
+	struct modules ms;
 	struct stat st;
+	int fd;
 
 	(void)state;
 	modules_init(&ms);
@@ -396,11 +646,24 @@ static void test_procscan(void **state)
 		if (a->module->kind != MODULE_FILE)
 			continue;
 		assert_int_equal(a->file_off, b->file_off);
-		assert_true(a->module->id.len > 0);
-		/* The text tells no ids: the file is to be asked. */
-		assert_int_equal(b->module->id_state, MODULE_ID_UNASKED);
 		assert_int_equal(stat(b->module->path, &st), 0);
 		assert_int_equal(b->module->file.inode, st.st_ino);
+		assert_ptr_equal(a->module, b->module);
+		/* The kernel says what the file says; not when another one was mapped there. */
+		fd = open(b->module->path, O_RDONLY | O_CLOEXEC);
+		assert_true(fd >= 0);
+		assert_int_equal(file_id_of(fd, &in_file), 0);
+		close(fd);
+		assert_int_equal(procscan_id(pid, PROCSCAN_BEST, a, a->start, &told), 1);
+		assert_true(build_id_equal(&told, &in_file));
+		assert_int_equal(procscan_id(pid, PROCSCAN_TEXT, a, a->start, &told), 0);
+		moved = *a;
+		moved.file_off += 4096;
+		assert_int_equal(procscan_id(pid, PROCSCAN_BEST, &moved, a->start, &told), 0);
+		a->module->file.inode++;
+		assert_int_equal(procscan_id(pid, PROCSCAN_BEST, a, a->start, &told), 0);
+		a->module->file.inode--;
+		assert_true(procscan_id(INT32_MAX, PROCSCAN_BEST, a, a->start, &told) < 0);
 	}
 	assert_non_null(best.exe);
 	assert_string_equal(best.exe->path, text.exe->path);
@@ -442,6 +705,10 @@ int main(void)
 		cmocka_unit_test(test_exit_is_forgotten),
 		cmocka_unit_test(test_first_thread_ends),
 		cmocka_unit_test(test_lost_and_scan),
+		cmocka_unit_test(test_scan_before_exec),
+		cmocka_unit_test(test_hints),
+		cmocka_unit_test(test_identify),
+		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_procscan),
 		cmocka_unit_test(test_notes),

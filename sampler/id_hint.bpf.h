@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+#ifndef RAWSTACK_ID_HINT_BPF_H
+#define RAWSTACK_ID_HINT_BPF_H
+/*
+ * The build ids of the files a user stack runs through, as the kernel knows them at the tick
+ * itself: whoever polls later finds neither a process of 30 ms nor its mount namespace. A hint goes
+ * with its sample. Which address lies in which mapping is for user space to say; of a file
+ * that is not in memory, or a process that is just changing its mappings, nothing is told.
+ *
+ * It costs two to five times what a sample does, so it is for processes that are new to this CPU:
+ * of a process that lives longer, user space asks the kernel at its leisure. And once a minute of
+ * every other, for a file may be written over in place.
+ *
+ * For programs on perf events. The including file has defined struct task_struct, with `mm`.
+ */
+#include <bpf/bpf_helpers.h>
+
+enum {
+	ID_HINT_SLOT_BITS = 10,
+	ID_HINT_BURST = 32,  /* of a process, one each; then one in ID_HINT_PAUSE_NS */
+	ID_HINT_FRAMES = 32, /* without bpf_loop(): all of them take 0.3 s to load */
+};
+
+#define ID_HINT_YOUNG_NS 2000000000ull /* two polls */
+#define ID_HINT_PAUSE_NS 10000000ull
+#define ID_HINT_AGAIN_NS 60000000000ull
+
+/* What a CPU knows of a process; one that another pushed out is new again. */
+struct id_hint_slot {
+	uint64_t process, since_ns, last_ns, count;
+};
+
+struct id_hint_cpu {
+	struct sampler_hint hint;
+	struct id_hint_slot slots[1 << ID_HINT_SLOT_BITS];
+	struct bpf_stack_build_id frames[SAMPLER_DEPTH_MAX + 1];
+	uint64_t last_id;       /* begin of that of the frame before */
+	void *volatile pointer; /* becomes a number in here */
+};
+
+/* A row for each CPU. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, uint32_t);
+	__type(value, struct id_hint_cpu);
+} id_hints SEC(".maps");
+
+struct id_hint_ctx {
+	struct id_hint_cpu *cpu;
+	const uint64_t *pcs; /* of 256 */
+	uint64_t first;
+};
+
+/* One frame; each file once. Nonzero: there is no room for more. */
+static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
+{
+	struct id_hint_cpu *c = ctx->cpu;
+	const struct bpf_stack_build_id *f = &c->frames[i & SAMPLER_DEPTH_MAX];
+	const uint32_t *id = (const uint32_t *)f->build_id;
+	struct sampler_hint_row *row;
+	uint32_t count = c->hint.count;
+	uint64_t begin;
+
+	if (f->status != BPF_STACK_BUILD_ID_VALID)
+		return 0;
+	begin = (uint64_t)id[0] << 32 | id[1];
+	if (begin == c->last_id)
+		return 0;
+	c->last_id = begin;
+	if (count >= SAMPLER_HINT_ROWS)
+		return 1;
+	for (uint32_t r = 0; r < SAMPLER_HINT_ROWS; r++) {
+		row = &c->hint.rows[r];
+		if (r < count && row->id[0] == id[0] && row->id[1] == id[1])
+			return 0;
+	}
+	row = &c->hint.rows[count];
+	row->pc = ctx->pcs[(ctx->first + i) & (SAMPLER_PCS_MAX - 1)];
+	row->file_off = f->offset;
+	for (int w = 0; w < SAMPLER_HINT_ID_WORDS; w++)
+		row->id[w] = id[w];
+	c->hint.count = count + 1;
+	return 0;
+}
+
+static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, uint64_t process, uint64_t now)
+{
+	struct id_hint_slot *s =
+		&c->slots[process * 0x9e3779b97f4a7c15 >> (64 - ID_HINT_SLOT_BITS)];
+
+	if (s->process != process) {
+		s->process = process;
+		s->since_ns = now;
+		s->count = 0;
+	} else if (now - s->since_ns >= ID_HINT_YOUNG_NS) {
+		if (now - s->last_ns < ID_HINT_AGAIN_NS)
+			return false;
+	} else if (s->count >= ID_HINT_BURST && now - s->last_ns < ID_HINT_PAUSE_NS) {
+		return false;
+	}
+	s->last_ns = now;
+	s->count++;
+	return true;
+}
+
+/*
+ * Of the sample e of `task`, whose user part are `count` addresses from pcs[first] on; NULL: none.
+ * Valid until the next one of this CPU. has_loop: as of user_walk().
+ */
+static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct sampler_event *e,
+							 const struct task_struct *task,
+							 uint32_t first, uint32_t count,
+							 bool has_loop)
+{
+	const uint32_t cpu = e->cpu;
+	struct id_hint_cpu *c = bpf_map_lookup_elem(&id_hints, &cpu);
+	struct id_hint_ctx step = {c, e->pcs, first};
+	long got;
+
+	if (!c)
+		return NULL;
+	/* It is another after an exec. */
+	c->pointer = task->mm;
+	if (!id_hint_is_wanted(c, *(volatile uint64_t *)&c->pointer ^ e->start_ns, e->time_ns))
+		return NULL;
+	/* Shared with all that it started in the same namespaces. */
+	c->pointer = task->nsproxy;
+	c->hint.namespaces = *(volatile uint64_t *)&c->pointer;
+	got = bpf_get_stack(ctx, c->frames, SAMPLER_DEPTH_MAX * sizeof(c->frames[0]),
+			    BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
+	if (got < 0)
+		got = 0;
+	got /= sizeof(c->frames[0]);
+	if (count > got)
+		count = (uint32_t)got;
+	c->last_id = 0;
+	c->hint.count = 0;
+	if (has_loop)
+		bpf_loop(count, id_hint_step, &step, 0);
+	else
+		for (uint32_t i = 0; i < ID_HINT_FRAMES && i < count; i++)
+			if (id_hint_step(i, &step))
+				break;
+	c->hint.time_ns = e->time_ns;
+	c->hint.start_ns = e->start_ns;
+	c->hint.pid = e->pid;
+	c->hint.tid = e->tid;
+	c->hint.flags = SAMPLER_HINT;
+	return &c->hint;
+}
+
+#endif
