@@ -2,6 +2,7 @@
 """The kernel's own count of what a BPF program runs and takes, by bpf(2), for tests and benchmarks.
 Needs CAP_SYS_ADMIN. Shares nothing with the sampler, so that it can judge its numbers."""
 import ctypes
+import glob
 import os
 import struct
 
@@ -33,23 +34,37 @@ class Stats:
 
 
 class Program:
-    """The newest program of that name: it stays as long as this is open."""
+    """The newest program of that name, of those that the process has open; it stays as long as this is
+    open."""
 
-    def __init__(self, name):
+    def __init__(self, name, pid=None):
         at, self.fd = 0, -1
+        ours = None if pid is None else self.ids(pid)
         while True:
             try:
                 at = struct.unpack_from("<II", bpf(PROG_GET_NEXT_ID, struct.pack("<I", at))[1])[1]
                 fd = bpf(PROG_GET_FD_BY_ID, struct.pack("<I", at))[0]
             except FileNotFoundError:
                 break
-            if self.info(fd)[NAME_AT:NAME_AT + 16].rstrip(b"\0").decode() == name[:15]:
+            if (ours is None or at in ours) and \
+                    self.info(fd)[NAME_AT:NAME_AT + 16].rstrip(b"\0").decode() == name[:15]:
                 self.close()
                 self.fd = fd
             else:
                 os.close(fd)
         if self.fd < 0:
             raise LookupError(name)
+
+    @staticmethod
+    def ids(pid):
+        found = set()
+        for path in glob.glob(f"/proc/{pid}/fdinfo/*"):
+            try:
+                with open(path, encoding="ascii") as f:
+                    found.update(int(l.split()[1]) for l in f if l.startswith("prog_id:"))
+            except FileNotFoundError:
+                pass
+        return found
 
     @staticmethod
     def info(fd):
