@@ -4,6 +4,7 @@
  * else. Says one line whenever its state changes (shipping, waiting and why), not more.
  */
 #include <inttypes.h>
+#include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -268,6 +269,15 @@ static int run(const struct ship_options *o, struct err *err)
 	return rc;
 }
 
+/* What a batch needed goes back when it is delivered: large blocks are mappings of their own, and
+ * threads share one heap, of which the end is given back. */
+static void bound_heap(void)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, 256 << 10);
+	mallopt(M_TRIM_THRESHOLD, 256 << 10);
+}
+
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_signal};
@@ -277,6 +287,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	log_init("rawstack-ship");
+	bound_heap();
 	rc = ship_options_parse(argc, argv, &o, &err);
 	if (rc > 0)
 		return stdout_end(0, &err);

@@ -29,7 +29,7 @@ static const char help_text[] =
 	"  --format KIND          pprof (.pb.gz), json (.jsonl) or folded [pprof]\n"
 	"  --keep-days N          files older than that are removed, 0: none [90]\n"
 	"  --keep-mib N           the oldest go when there are more MiB, 0: no limit [0]\n"
-	"  --batch-samples N      of one batch at most [50000]\n"
+	"  --batch-samples N      of one batch at most [12500]\n"
 	"  --batch-age SECONDS    fewer are shipped when the oldest is as old [10]\n"
 	"  --in-flight N          batches under way at a time, 1 to 16 [3]\n"
 	"  --rate KIB             of requests in a second, 0: no limit [0]\n"
@@ -164,7 +164,7 @@ int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err
 
 	*o = (struct ship_options){
 		.keep.age_ns = 90 * UINT64_C(86400000000000),
-		.batch_samples = 50000,
+		.batch_samples = 12500,
 		.batch_age_ns = UINT64_C(10000000000),
 		.nice_level = 10,
 		.in_flight = 3,

@@ -9,7 +9,7 @@
 #include "ship_profile.h"
 #include "ship_request.h"
 
-#define BATCH_SAMPLES 50000
+#define BATCH_SAMPLES 12500 /* three at a time, in 40 MB */
 #define TIMEOUT_MS    10000
 
 /* Requests of one batch: far above what a segment's locations need. */

@@ -36,7 +36,7 @@ struct shipper_options {
 	 * 0: one at a time, in the caller's. */
 	void *const *lane_ctxs;
 	unsigned int lane_count;
-	size_t batch_samples; /* most samples of a batch; 0: 50,000 */
+	size_t batch_samples; /* most samples of a batch; 0: 12,500 */
 	/* Fewer are not shipped before the first is as old, but for the first batch; 0: at once. */
 	uint64_t batch_age_ns;
 	uint32_t timeout_ms; /* of one call; 0: 10,000 */
