@@ -146,6 +146,16 @@ static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t e
 	return true;
 }
 
+/* Where a path that ends in ')' begins: behind its parenthesis, with the blanks that are in it,
+ * else where its last word does. */
+static size_t path_start(const struct scan *s, size_t word, size_t floor)
+{
+	for (size_t at = word; at > floor && !strchr(")[]<>\"'", s->p[at - 1]); at--)
+		if (s->p[at - 1] == '(')
+			return s->p[at] == '/' ? at : word;
+	return word;
+}
+
 /* A frame around the '+' at `plus`; `floor`: where the one before ended, `word`: where what stands
  * right before the '+' begins. */
 static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t word,
@@ -176,9 +186,11 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 	if (end < s->len && !is_space(s->p[end]) && !strchr(")]>,;:\"'`\r", s->p[end]))
 		return false;
 	ret->kind = LOG_MODULE;
-	ret->module = text(s, start, word_end);
-	if (end < s->len && s->p[end] == ')')
+	if (end < s->len && s->p[end] == ')') {
 		ret->end = end + 1;
+		start = spaced ? start : path_start(s, start, floor);
+	}
+	ret->module = text(s, start, word_end);
 	return true;
 }
 
