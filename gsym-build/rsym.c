@@ -298,16 +298,3 @@ int rsym_vaddr_of_file_off(const struct rsym *t, uint64_t file_off, uint64_t *re
 	}
 	return found;
 }
-
-bool rsym_in_segments(const struct rsym *t, uint64_t vaddr)
-{
-	if (!t->segment_count)
-		return true;
-	for (uint32_t i = 0; i < t->segment_count; i++) {
-		struct rsym_disk_segment s = segment_at(t, i);
-
-		if (s.flags & 1 && vaddr >= s.vaddr && vaddr - s.vaddr < s.mem_len)
-			return true;
-	}
-	return false;
-}

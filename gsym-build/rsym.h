@@ -205,7 +205,4 @@ int rsym_vaddr_of_file_off(const struct rsym *t, uint64_t file_off, uint64_t *re
 int rsym_vaddr_of_section(const struct rsym *t, const void *name, size_t name_len, uint64_t off,
 			  uint64_t *ret_vaddr);
 
-/* Whether vaddr lies in an executable segment (true when the table has no segments). */
-bool rsym_in_segments(const struct rsym *t, uint64_t vaddr);
-
 #endif

@@ -6,8 +6,7 @@
 #include <sys/stat.h>
 
 #include "io.h"
-
-#define FILE_MAX (64 << 10)
+#include "limits.h"
 
 /* "A:1,B:2" */
 static int set_servers(struct ship_route *r, const char *list, size_t len, struct err *err)
@@ -71,7 +70,7 @@ static int read_routes(struct ship_route *r, struct err *err)
 	_cleanup_(freep) uint8_t *text = NULL;
 	const char *list;
 	size_t len;
-	int rc = io_read_file(r->file, FILE_MAX, &text, &len, err);
+	int rc = io_read_file(r->file, LIMIT_ROUTE_FILE_LEN, &text, &len, err);
 
 	if (rc)
 		return rc;

@@ -14,10 +14,9 @@ enum {
 };
 
 /* What all replies of a stream may have. */
-#define ROWS_MAX    (UINT64_C(1) << 20)
-#define STRINGS_MAX (16 * MIB)
+#define ROWS_MAX  (UINT64_C(1) << 20)
 /* Texts that are prepared; a reply holds fewer, but which ones is not known yet. */
-#define BYTES_MAX   (8 * MIB)
+#define BYTES_MAX (8 * MIB)
 
 /* A function in a file. Offsets are into bytes. */
 struct reply_place {
@@ -38,7 +37,7 @@ struct reply_file {
 void reply_names_init(struct reply_names *n)
 {
 	*n = (struct reply_names){
-		.strings = INTERN_INIT(ROWS_MAX, STRINGS_MAX),
+		.strings = INTERN_INIT(ROWS_MAX, LIMIT_REPLY_NAMES_LEN),
 		.plain_ids = ID_MAP_INIT(ROWS_MAX),
 		.numbers = INTERN_INIT(ROWS_MAX, ROWS_MAX * sizeof(uint64_t)),
 		.place_ids = ID_MAP_INIT(ROWS_MAX),
@@ -117,7 +116,7 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, bool det
 	n->size = base;
 	if (intern_add(&n->strings, "", 0, &is_first) != 0)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	if (n->strings.data_len > STRINGS_MAX - LIMIT_REPLY_LEN ||
+	if (n->strings.data_len > LIMIT_REPLY_NAMES_LEN - LIMIT_REPLY_LEN ||
 	    n->strings.count > ROWS_MAX / 2 || n->function_count > ROWS_MAX / 2)
 		return err_set(err, ERR_LIMIT, "the tables of this stream are full: open another");
 	n->batch_place = n->place_count;

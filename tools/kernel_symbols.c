@@ -10,10 +10,6 @@
 
 #define NT_GNU_BUILD_ID 3
 
-/* A kernel with all its modules has some 20 MB of symbols. */
-#define KALLSYMS_MAX (256 * MIB)
-#define NOTES_MAX    MIB
-
 static size_t aligned(uint32_t len)
 {
 	return ((size_t)len + 3) & ~(size_t)3;
@@ -42,7 +38,7 @@ int kernel_id(struct build_id *ret, struct err *err)
 {
 	_cleanup_(freep) uint8_t *notes = NULL;
 	size_t len;
-	int rc = io_read_file("/sys/kernel/notes", NOTES_MAX, &notes, &len, err);
+	int rc = io_read_file("/sys/kernel/notes", LIMIT_NOTE_LEN, &notes, &len, err);
 
 	return rc ? rc : kernel_notes_id(notes, len, ret, err);
 }
@@ -68,7 +64,7 @@ int kernel_symbols_open(const char *path, int *ret_fd, struct err *err)
 	_cleanup_(freep) uint8_t *text = NULL;
 	_cleanup_(closep) int fd = -1;
 	size_t len;
-	int rc = io_read_file(path, KALLSYMS_MAX, &text, &len, err);
+	int rc = io_read_file(path, LIMIT_KALLSYMS_LEN, &text, &len, err);
 
 	if (rc)
 		return rc;

@@ -8,8 +8,6 @@
 #include "io.h"
 #include "limits.h"
 
-#define MAPS_MAX (64 * MIB)
-
 void process_map_done(struct process_map *m)
 {
 	for (size_t i = 0; i < m->count; i++)
@@ -82,7 +80,7 @@ int process_map_read(struct process_map *m, int64_t pid, struct err *err)
 
 	m->pid = pid;
 	snprintf(path, sizeof(path), "/proc/%" PRId64 "/maps", pid);
-	rc = io_read_file(path, MAPS_MAX, &text, &len, err);
+	rc = io_read_file(path, LIMIT_MAPS_LEN, &text, &len, err);
 	return rc ? rc : process_map_parse(m, (const char *)text, len, err);
 }
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "io.h"
+#include "limits.h"
 #include "schema_assets.h"
 
-#define SCHEMA_MAX (4 * MIB)
-#define WORDS_MAX  64
+#define WORDS_MAX 64
 
 /* A line as words; a quoted one keeps its blanks. */
 struct words {
@@ -265,7 +265,7 @@ int schema_read(struct schema *s, const char *name, struct err *err)
 		if (strcmp(name, shipped[i].name) == 0)
 			return schema_parse(s, name, (const char *)shipped[i].text, *shipped[i].len,
 					    err);
-	rc = io_read_file(name, SCHEMA_MAX, &text, &len, err);
+	rc = io_read_file(name, LIMIT_SCHEMA_LEN, &text, &len, err);
 	return rc ? rc : schema_parse(s, name, (const char *)text, len, err);
 }
 

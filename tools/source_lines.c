@@ -6,9 +6,6 @@
 #include "io.h"
 #include "limits.h"
 
-/* Amalgamated sources reach 10 MB. */
-#define SOURCE_MAX (32 * MIB)
-
 static void file_done(struct source_file *f)
 {
 	free(f->path);
@@ -32,7 +29,7 @@ static void index_lines(struct source_file *f)
 		const uint8_t *newline = memchr(f->text + at, '\n', f->len - at);
 
 		if (!grow_array((void **)&f->starts, &cap, f->line_count + 2, sizeof(*f->starts),
-				SOURCE_MAX + 2))
+				LIMIT_SOURCE_LEN + 2))
 			return;
 		f->starts[f->line_count++] = at;
 		at = newline ? (size_t)(newline - f->text) + 1 : f->len;
@@ -56,7 +53,7 @@ static struct source_file *file_of(struct source_lines *s, const void *path, siz
 	file_done(oldest);
 	oldest->path = strndup(path, len);
 	if (oldest->path &&
-	    !io_read_file(oldest->path, SOURCE_MAX, &oldest->text, &oldest->len, NULL))
+	    !io_read_file(oldest->path, LIMIT_SOURCE_LEN, &oldest->text, &oldest->len, NULL))
 		index_lines(oldest);
 	return oldest;
 }

@@ -5,7 +5,8 @@
 #define RAWSTACK_LIMITS_H
 /*
  * Every amount that a file or a peer controls, with the reason of its value. What concerns clients
- * is advertised by Binaries.Limits. 64-bit constants, so that arithmetic with them is.
+ * is advertised by Binaries.Limits. 64-bit constants, so that arithmetic with them is. Elsewhere
+ * stand ceilings of what we make ourselves, and what a format's fields can hold.
  */
 #include <stdint.h>
 
@@ -89,6 +90,8 @@
 /* One request once unpacked: a message of 2-byte submessages grows forty-fold. */
 #define LIMIT_REQUEST_MEMORY    (64 * MIB)
 #define LIMIT_REPLY_MEMORY      (64 * MIB) /* of one reply before it is packed */
+/* Names and paths that one reply, or all of one stream, may have. */
+#define LIMIT_REPLY_NAMES_LEN   (16 * MIB)
 /* Calls at a time: each may hold one message. Of one connection: a quarter. */
 #define LIMIT_CALLS             LIMIT(512)
 #define LIMIT_CONNECTION_CALLS  LIMIT(128)
@@ -205,6 +208,19 @@
 #define LIMIT_PERF_MAPPINGS    LIMIT(16777216)
 /* Records of perf script text that the counts of a profile are unfolded to: some 5 GiB. */
 #define LIMIT_SCRIPT_RECORDS   LIMIT(16777216)
+
+/* --- files that commands are given or find -----------------------------------------------------
+ */
+/* /proc/PID/maps as text: LIMIT_MAPPINGS lines, few of which are long. */
+#define LIMIT_MAPS_LEN       (64 * MIB)
+/* A kernel with all its modules has some 20 MB of symbols. */
+#define LIMIT_KALLSYMS_LEN   (256 * MIB)
+/* A source file whose lines are shown; amalgamated ones reach 10 MB. */
+#define LIMIT_SOURCE_LEN     (32 * MIB)
+/* A schema of a file format, one field a line; ours have 10 KB. */
+#define LIMIT_SCHEMA_LEN     (4 * MIB)
+/* Where batches go, one rule a line: some hundred services. */
+#define LIMIT_ROUTE_FILE_LEN LIMIT(65536)
 
 /* --- what processes of the host make the sampler hold ----------------------------------------- */
 /* Events between two polls: the rings hold fewer. */

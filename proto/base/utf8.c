@@ -71,21 +71,6 @@ void utf8_mask(char *s, size_t len)
 	}
 }
 
-bool utf8_valid(const void *p, size_t len)
-{
-	const uint8_t *s = p;
-
-	while (len) {
-		size_t n = utf8_sequence(s, len);
-
-		if (!n)
-			return false;
-		s += n;
-		len -= n;
-	}
-	return true;
-}
-
 bool utf8_append(struct buf *out, const void *p, size_t len)
 {
 	const uint8_t *s = p;

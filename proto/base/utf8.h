@@ -22,8 +22,6 @@ size_t utf8_shown(const uint8_t *p, size_t left);
 /* Puts a '?' for each byte of what may not be shown; the length stays. */
 void utf8_mask(char *s, size_t len);
 
-bool utf8_valid(const void *p, size_t len);
-
 /* Appends text with each ill-formed byte replaced by U+FFFD. */
 bool utf8_append(struct buf *out, const void *p, size_t len);
 

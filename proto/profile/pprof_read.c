@@ -8,7 +8,6 @@
 
 #include "buf.h"
 #include "gzip.h"
-#include "io.h"
 #include "pprof_rows.h"
 
 /* Top-level fields of one number that stand beside each other: of each kind there is one run in
@@ -263,16 +262,4 @@ int pprof_add(const void *file, size_t len, const struct pprof_time_filter *betw
 int pprof_read(const void *file, size_t len, struct profile *p, struct err *err)
 {
 	return pprof_add(file, len, NULL, p, err);
-}
-
-int pprof_read_file(const char *path, struct profile *p, struct err *err)
-{
-	_cleanup_(freep) uint8_t *file = NULL;
-	size_t len;
-	int rc = io_read_file(path, LIMIT_PPROF_FILE_LEN, &file, &len, err);
-
-	if (rc)
-		return rc;
-	rc = pprof_read(file, len, p, err);
-	return rc ? err_prefix(err, "%s", path) : 0;
 }

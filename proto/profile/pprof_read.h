@@ -30,7 +30,4 @@ struct pprof_time_filter {
 int pprof_add(const void *file, size_t len, const struct pprof_time_filter *between,
 	      struct profile *p, struct err *err) _must_check_;
 
-/* pprof_read() for a file by name, with the name in the message; ERR_IO when it cannot be read. */
-int pprof_read_file(const char *path, struct profile *p, struct err *err) _must_check_;
-
 #endif

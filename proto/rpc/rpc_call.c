@@ -24,7 +24,6 @@ struct rpc_call {
 	struct rpc_calls *calls;
 	grpc_call *call;
 	const struct rpc_method *method;
-	gpr_timespec deadline;
 	atomic_uint refs;
 	atomic_bool cancelled;
 
@@ -330,7 +329,7 @@ static uint32_t client_of(grpc_call *call)
 }
 
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
-		    gpr_timespec deadline, int refuse_code, const char *refuse_message)
+		    int refuse_code, const char *refuse_message)
 {
 	struct rpc_call *c = calloc(1, sizeof(*c));
 	grpc_op op = {.op = GRPC_OP_RECV_CLOSE_ON_SERVER};
@@ -342,7 +341,6 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	c->calls = calls;
 	c->call = call;
 	c->method = method;
-	c->deadline = deadline;
 	c->arena = (struct arena)ARENA_INIT(LIMIT_REQUEST_MEMORY);
 	c->close_tag.done = on_close;
 	c->receive_tag.done = on_receive;
@@ -428,17 +426,4 @@ bool rpc_call_cancelled(const struct rpc_call *c)
 uint32_t rpc_call_client(const struct rpc_call *c)
 {
 	return c->job.client;
-}
-
-uint32_t rpc_call_left_ms(const struct rpc_call *c)
-{
-	gpr_timespec now = gpr_now(c->deadline.clock_type);
-	gpr_timespec left;
-	int64_t ms;
-
-	if (gpr_time_cmp(c->deadline, gpr_inf_future(c->deadline.clock_type)) == 0)
-		return UINT32_MAX;
-	left = gpr_time_sub(c->deadline, now);
-	ms = left.tv_sec * 1000 + left.tv_nsec / 1000000;
-	return ms < 0 ? 0 : ms >= UINT32_MAX ? UINT32_MAX - 1 : (uint32_t)ms;
 }

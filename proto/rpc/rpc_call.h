@@ -30,6 +30,6 @@ struct rpc_calls {
  * message at once, as is everything when memory is out.
  */
 void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_method *method,
-		    gpr_timespec deadline, int refuse_code, const char *refuse_message);
+		    int refuse_code, const char *refuse_message);
 
 #endif

@@ -206,8 +206,7 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 			code = ERR_UNSUPPORTED;
 			snprintf(message, sizeof(message), "%s is not served", path);
 		}
-		rpc_call_begin(&s->calls, a->call, code ? NULL : m, a->details.deadline, code,
-			       message);
+		rpc_call_begin(&s->calls, a->call, code ? NULL : m, code, message);
 	}
 	grpc_call_details_destroy(&a->details);
 	grpc_metadata_array_destroy(&a->metadata);

@@ -106,9 +106,6 @@ bool rpc_call_cancelled(const struct rpc_call *c);
 /* A number of the client's connection, also over a Unix socket; two may have the same one. */
 uint32_t rpc_call_client(const struct rpc_call *c);
 
-/* What is left of the client's deadline, UINT32_MAX when it set none. */
-uint32_t rpc_call_left_ms(const struct rpc_call *c);
-
 /*
  * Packs a reply and queues it behind those before. Any thread. ERR_LIMIT when it is larger than
  * LIMIT_MESSAGE_LEN, or when more than LIMIT_CALL_REPLIES wait for a slow reader. A reply to a call

@@ -71,7 +71,6 @@ static void ask_all(const struct rsym *t)
 		ask(t, r, vaddr);
 		ask(t, r, end - 1);
 		rsym_vaddr_of_file_off(t, vaddr, &vaddr);
-		(void)rsym_in_segments(t, vaddr);
 	}
 	ask(t, r, UINT64_MAX);
 	for (uint32_t i = 0; i < t->function_count && i < 64; i++) {

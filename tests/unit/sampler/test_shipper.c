@@ -3,7 +3,7 @@
  * The way from the spool to the sink, with a service that is a function here: it names every
  * address of module "aa", defers, refuses or is away, as each test wants.
  */
-#include "pprof_read.h"
+#include "profile_file.h"
 #include "ship_back_off.h"
 #include "shipper.h"
 
@@ -266,7 +266,7 @@ static unsigned int read_sink(const char *path, struct profile *p)
 			continue;
 		assert_null(strstr(entry->d_name, ".tmp"));
 		snprintf(file, sizeof(file), "%s/%s", path, entry->d_name);
-		if (pprof_read_file(file, &one, &err) || profile_merge(p, &one, NULL, NULL, &err))
+		if (profile_file_read(file, &one, &err) || profile_merge(p, &one, NULL, NULL, &err))
 			fail_msg("%s", err.message);
 		files++;
 	}

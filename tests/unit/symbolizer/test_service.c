@@ -539,15 +539,30 @@ static struct build_id push(struct service *s, const char *path)
 	return id;
 }
 
+/* A service in an empty folder that makes tables with this worker, and keeps files; its
+ * configuration, to open it again. False where there are no programs to run. */
+static bool open_building(struct service **ret, struct service_config *ret_config, char *worker)
+{
+	const char *bin = getenv("RAWSTACK_BIN");
+
+	if (!bin)
+		return false;
+	if (!*worker)
+		snprintf(worker, LIMIT_PATH_LEN, "%s/rawstack-table-worker", bin);
+	*ret_config = (struct service_config){.data_dir = "data",
+					      .store_bytes = 64 << 20,
+					      .worker_path = worker,
+					      .keep_debug = true};
+	assert_int_equal(system("rm -rf data"), 0);
+	*ret = open_with(ret_config);
+	return true;
+}
+
 /* A newer builder makes the table again from the file that was kept, and from nothing else. */
 static void test_newer_builder(void **state _unused_)
 {
-	char worker[LIMIT_PATH_LEN];
-	struct service_config config = {.data_dir = "data",
-					.store_bytes = 64 << 20,
-					.worker_path = worker,
-					.keep_debug = true};
-	const char *bin = getenv("RAWSTACK_BIN");
+	char worker[LIMIT_PATH_LEN] = "";
+	struct service_config config;
 	struct build_id other = id_of(1);
 	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
 	Rawstack__V1__Binary *binary;
@@ -555,11 +570,8 @@ static void test_newer_builder(void **state _unused_)
 	struct build_id id;
 	struct err err;
 
-	if (!bin)
+	if (!open_building(&s, &config, worker))
 		skip();
-	snprintf(worker, sizeof(worker), "%s/rawstack-table-worker", bin);
-	assert_int_equal(system("rm -rf data"), 0);
-	s = open_with(&config);
 	id = push(s, worker); /* a program with debug information, like any other */
 	put(s, 1, STORE_READY, "main");
 	assert_int_equal(atomic_load(&s->counts.builds), 1);
@@ -622,22 +634,15 @@ static int status_of(struct service *s, struct build_id *id)
  * store that a newer program used is left alone. */
 static void test_other_formats(void **state _unused_)
 {
-	char worker[LIMIT_PATH_LEN];
-	struct service_config config = {.data_dir = "data",
-					.store_bytes = 64 << 20,
-					.worker_path = worker,
-					.keep_debug = true};
-	const char *bin = getenv("RAWSTACK_BIN");
+	char worker[LIMIT_PATH_LEN] = "";
+	struct service_config config;
 	struct service *s;
 	struct build_id id;
 	uint64_t major;
 	struct err err;
 
-	if (!bin)
+	if (!open_building(&s, &config, worker))
 		skip();
-	snprintf(worker, sizeof(worker), "%s/rawstack-table-worker", bin);
-	assert_int_equal(system("rm -rf data"), 0);
-	s = open_with(&config);
 	assert_int_equal(store_meta_get(s->store, "table_major", &major, &err), 1);
 	assert_int_equal(major, RSYM_MAJOR);
 	assert_int_equal(store_meta_get(s->store, STORE_VERSION_NAME, &major, &err), 1);
@@ -732,10 +737,7 @@ static void delete_while_made_again(struct service *s, struct build_id *id)
 static void test_delete_while_made_again(void **state _unused_)
 {
 	char worker[LIMIT_PATH_LEN], program[LIMIT_PATH_LEN];
-	struct service_config config = {.data_dir = "data",
-					.store_bytes = 64 << 20,
-					.worker_path = worker,
-					.keep_debug = true};
+	struct service_config config;
 	const char *bin = getenv("RAWSTACK_BIN");
 	struct service *s;
 	struct build_id id;
@@ -744,8 +746,8 @@ static void test_delete_while_made_again(void **state _unused_)
 		skip();
 	make_gated_worker(worker, sizeof(worker), bin);
 	snprintf(program, sizeof(program), "%s/rawstack-table-worker", bin);
-	assert_int_equal(system("rm -rf data gate fail waiting"), 0);
-	s = open_with(&config);
+	assert_int_equal(system("rm -rf gate fail waiting"), 0);
+	assert_true(open_building(&s, &config, worker));
 	id = push(s, program);
 	delete_while_made_again(s, &id);
 	/* What is uploaded later is stored; and a build that fails leaves no reason either. */
