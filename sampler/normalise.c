@@ -204,12 +204,15 @@ static bool must_wait(struct normaliser *n, const struct event *e, struct proc *
 		return false;
 	if (p->maps->has_anonymous && !p->jit)
 		p->jit = jit_new();
-	count = frames_plausible_count(p, e, pcs, &is_cut);
+	count = frames_plausible_count(n, p, e, pcs, &is_cut);
 	for (uint16_t i = 0; i < count; i++) {
 		const enum location_mode mode = frames_user_mode(e, i);
 		const uint64_t pc = frames_looked_at(pcs[i], mode);
-		const struct mapping *m = mappings_find(p->maps, pc);
+		const struct mapping *m;
 
+		if (frames_is_placed(n, p, pcs[i], mode))
+			continue;
+		m = mappings_find(p->maps, pc);
 		if (m && m->module->kind == MODULE_ANONYMOUS && p->jit)
 			wait |= jit_want(p->jit, pc, e->time_ns);
 		else if (m && m->module->id_state != MODULE_ID_KNOWN &&

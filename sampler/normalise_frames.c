@@ -220,14 +220,22 @@ static void put_user_frame(struct normaliser *n, struct stack *s, const struct p
 		known->location = s->frames[s->count - 1];
 }
 
-uint16_t frames_plausible_count(const struct proc *p, const struct event *e, const uint64_t *pcs,
-				bool *ret_cut)
+bool frames_is_placed(struct normaliser *n, const struct proc *p, uint64_t pc,
+		      enum location_mode mode)
+{
+	return sample_cache_frame(&n->cache, p->maps->version, pc, mode)->location !=
+	       LOCATION_NO_INDEX;
+}
+
+uint16_t frames_plausible_count(struct normaliser *n, const struct proc *p, const struct event *e,
+				const uint64_t *pcs, bool *ret_cut)
 {
 	*ret_cut = false;
 	if (!p || !p->maps->count || p->must_scan || frames_in_exec(e))
 		return e->sample.user_count;
 	for (uint16_t i = 1; i < e->sample.user_count; i++) {
-		if (frames_user_mapping(p, pcs[i], LOCATION_RETURN))
+		if (frames_is_placed(n, p, pcs[i], LOCATION_RETURN) ||
+		    frames_user_mapping(p, pcs[i], LOCATION_RETURN))
 			continue;
 		*ret_cut = true;
 		return i + 1;
@@ -240,7 +248,7 @@ void frames_put_user(struct normaliser *n, struct stack *s, const struct proc *p
 {
 	const uint16_t shared = e->sample.flags & SAMPLE_SHARED_DEPTH ? e->sample.kernel_count : 0;
 	bool is_cut;
-	uint16_t count = frames_plausible_count(p, e, pcs, &is_cut);
+	uint16_t count = frames_plausible_count(n, p, e, pcs, &is_cut);
 
 	for (uint16_t i = 0; i < count; i++)
 		put_user_frame(n, s, p, e, pcs[i], frames_user_mode(e, i));

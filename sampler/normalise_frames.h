@@ -38,13 +38,18 @@ enum location_mode frames_user_mode(const struct event *e, size_t frame);
 const struct mapping *frames_user_mapping(const struct proc *p, uint64_t pc,
 					  enum location_mode mode);
 
+/* Whether a frame was placed before, with the same mappings: in a file whose id is known. Callers
+ * are the same in most stacks, and to search the mappings for each costs more than all else. */
+bool frames_is_placed(struct normaliser *n, const struct proc *p, uint64_t pc,
+		      enum location_mode mode);
+
 /*
  * How many of the user frames are to be believed. Code without frame pointers leaves anything in
  * their register, and the kernel follows it: a caller in no executable memory is not one, and what
  * comes behind is chance. It is kept, to be seen, as the last one. Nothing can be said of a process
  * whose mappings are not all known. *ret_cut tells whether such a frame ends the stack.
  */
-uint16_t frames_plausible_count(const struct proc *p, const struct event *e, const uint64_t *pcs,
-				bool *ret_cut);
+uint16_t frames_plausible_count(struct normaliser *n, const struct proc *p, const struct event *e,
+				const uint64_t *pcs, bool *ret_cut);
 
 #endif
