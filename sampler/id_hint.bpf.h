@@ -11,7 +11,8 @@
  * of a process that lives longer, user space asks the kernel at its leisure. And once a minute of
  * every other, for a file may be written over in place.
  *
- * For programs on perf events. The including file has defined struct task_struct, with `mm`.
+ * For programs on perf events. The including file has defined struct task_struct, with
+ * `self_exec_id` and `nsproxy`.
  */
 #include <bpf/bpf_helpers.h>
 
@@ -34,8 +35,7 @@ struct id_hint_cpu {
 	struct sampler_hint hint;
 	struct id_hint_slot slots[1 << ID_HINT_SLOT_BITS];
 	struct bpf_stack_build_id frames[SAMPLER_DEPTH_MAX + 1];
-	uint64_t last_id;       /* begin of that of the frame before */
-	void *volatile pointer; /* becomes a number in here */
+	uint64_t last_id; /* begin of that of the frame before */
 };
 
 /* A row for each CPU. */
@@ -104,29 +104,31 @@ static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, uint64_t pr
 	return true;
 }
 
-/*
- * Of the sample e of `task`, whose user part are `count` addresses from pcs[first] on; NULL: none.
- * Valid until the next one of this CPU. has_loop: as of user_walk().
- */
+/* Of the current task's sample e, which is as it was sent; NULL: none. Valid until the next one of
+ * this CPU. has_loop: as of user_walk(). */
 static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct sampler_event *e,
-							 const struct task_struct *task,
-							 uint32_t first, uint32_t count,
 							 bool has_loop)
 {
+	const struct task_struct *task = (const void *)bpf_get_current_task_btf();
 	const uint32_t cpu = e->cpu;
 	struct id_hint_cpu *c = bpf_map_lookup_elem(&id_hints, &cpu);
-	struct id_hint_ctx step = {c, e->pcs, first};
+	struct id_hint_ctx step = {c, e->pcs, e->kernel_len / 8};
+	uint32_t count = e->user_len / 8;
 	long got;
 
 	if (!c)
 		return NULL;
 	/* It is another after an exec. */
-	c->pointer = task->mm;
-	if (!id_hint_is_wanted(c, *(volatile uint64_t *)&c->pointer ^ e->start_ns, e->time_ns))
+	if (!id_hint_is_wanted(c, (uint64_t)e->pid << 32 ^ task->self_exec_id ^ e->start_ns,
+			       e->time_ns))
 		return NULL;
-	/* Shared with all that it started in the same namespaces. */
-	c->pointer = task->nsproxy;
-	c->hint.namespaces = *(volatile uint64_t *)&c->pointer;
+	/*
+	 * Shared with all that it started in the same namespaces. By a call: for each plain load of
+	 * a pointer that it checks on the way here, the verifier of Linux 6.18 searches all names
+	 * of types of the kernel, and loading took 50 ms instead of 10.
+	 */
+	if (bpf_probe_read_kernel(&c->hint.namespaces, sizeof(c->hint.namespaces), &task->nsproxy))
+		c->hint.namespaces = 0;
 	got = bpf_get_stack(ctx, c->frames, SAMPLER_DEPTH_MAX * sizeof(c->frames[0]),
 			    BPF_F_USER_STACK | BPF_F_USER_BUILD_ID);
 	if (got < 0)

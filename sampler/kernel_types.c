@@ -66,7 +66,7 @@ static const struct field task_fields[] = {
 	{"pid", OUT_U32, false},           {"tgid", OUT_U32, false},
 	{"start_time", OUT_U64, false},    {"group_leader", OUT_TASK_PTR, false},
 	{"signal", OUT_SIGNAL_PTR, false}, {"comm", OUT_COMM, false},
-	{"mm", OUT_POINTER, false},        {"nsproxy", OUT_POINTER, false},
+	{"self_exec_id", OUT_U64, false},  {"nsproxy", OUT_POINTER, false},
 };
 static const struct field signal_fields[] = {{"live", OUT_COUNTER, false}};
 static const struct field counter_fields[] = {{"counter", OUT_U32, false}};

@@ -7,6 +7,7 @@
  * Kernel structs are declared with the fields used only; their offsets are relocated when loading.
  */
 #include <linux/bpf.h>
+#include <linux/bpf_perf_event.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -40,7 +41,8 @@ struct task_struct {
 	uint64_t start_time;
 	struct task_struct *group_leader;
 	struct signal_struct *signal;
-	void *mm, *nsproxy;
+	uint64_t self_exec_id;
+	void *nsproxy;
 } __attribute__((preserve_access_index));
 
 #include "id_hint.bpf.h"
@@ -212,11 +214,22 @@ static void publish(struct sampler_row *row, uint64_t len)
 	}
 }
 
-/* Without room it is left out: the sampler asks later. */
-static __noinline int put_hint(struct sampler_row *row, char *ring, const struct sampler_hint *hint)
+/*
+ * Says of the sample that was just published, where its files are to be told, which they are.
+ * Without room it is left out: the sampler asks later. Not static: the verifier looks at it once,
+ * by itself, and not again for each way that leads here.
+ */
+__noinline int put_hint(struct bpf_perf_event_data *ctx, struct sampler_row *row,
+			const struct sampler_event *e)
 {
-	struct sampler_hint *to = (struct sampler_hint *)next_event(row, ring);
+	const uint32_t cpu = bpf_get_smp_processor_id();
+	char *ring = bpf_map_lookup_elem(&rings, &cpu);
+	struct sampler_hint *hint, *to;
 
+	if (!row || !e || !ring)
+		return 0;
+	hint = id_hint_make(ctx, e, has_loop);
+	to = hint ? (struct sampler_hint *)next_event(row, ring) : NULL;
 	if (to) {
 		*to = *hint;
 		publish(row,
@@ -226,14 +239,13 @@ static __noinline int put_hint(struct sampler_row *row, char *ring, const struct
 }
 
 SEC("perf_event")
-int sampler_tick(void *ctx)
+int sampler_tick(struct bpf_perf_event_data *ctx)
 {
 	const uint32_t cpu = bpf_get_smp_processor_id();
 	struct sampler_row *row = bpf_map_lookup_elem(&rows, &cpu);
 	char *ring = bpf_map_lookup_elem(&rings, &cpu);
 	struct user_regs regs = {.syscall = -1};
 	struct sampler_counters *counts;
-	struct sampler_hint *hint = NULL;
 	struct sampler_event *e;
 	struct task_struct *task;
 	uint32_t task_flags, pid, tid;
@@ -314,10 +326,6 @@ int sampler_tick(void *ctx)
 	}
 	user_len &= SAMPLER_STACK_MASK;
 	e->user_len = (uint16_t)user_len;
-	if (user_len)
-		hint = id_hint_make(ctx, e, task, (uint32_t)kernel_len / 8, (uint32_t)user_len / 8,
-				    has_loop);
-
 	len = offsetof(struct sampler_event, pcs) + (uint64_t)kernel_len + (uint64_t)user_len;
 	/* Where the kernel's part ends is in the hash too. 0: none. */
 	hash = user_walk_hash(hash, (uint64_t)kernel_len << 32 | (uint64_t)user_len);
@@ -330,8 +338,8 @@ int sampler_tick(void *ctx)
 	counts->stored++;
 	if (!kernel_len && !user_len)
 		counts->stack_fault++;
-	if (hint)
-		put_hint(row, ring, hint);
+	if (user_len)
+		put_hint(ctx, row, e);
 	return 0;
 }
 
