@@ -138,7 +138,7 @@ static inline uint64_t bytes_sized(struct bytes *in, unsigned int size)
 	const uint8_t *p;
 	uint64_t v = 0;
 
-	if (size && in->left >= sizeof(v)) {
+	if (size && in->p && in->left >= sizeof(v)) {
 		memcpy(&v, in->p, sizeof(v));
 		bytes_skip(in, size);
 		return v & (UINT64_MAX >> (64 - 8 * size));
