@@ -97,12 +97,25 @@ int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, 
 	return 0;
 }
 
-static bool has_room(const struct rpc_pool *pool, const struct lane *lane)
+static bool has_waiting(const struct lane *lane, uint32_t client)
 {
-	return pool->count == 0 ||
-	       (pool->count < pool->max_count && pool->bytes < pool->max_bytes &&
-		lane->count < pool->max_count - pool->max_count / 4 &&
-		lane->bytes < pool->max_bytes - pool->max_bytes / 4);
+	for (const struct rpc_job *job = lane->head; job; job = job->next)
+		if (job->client == client)
+			return true;
+	return false;
+}
+
+/* Whoever has nothing in a full lane is a stranger who shares its number with the one who filled
+ * it, and not to be refused for that. */
+static bool has_room(const struct rpc_pool *pool, const struct lane *lane, uint32_t client)
+{
+	if (pool->count == 0)
+		return true;
+	if (pool->count >= pool->max_count || pool->bytes >= pool->max_bytes)
+		return false;
+	return (lane->count < pool->max_count - pool->max_count / 4 &&
+		lane->bytes < pool->max_bytes - pool->max_bytes / 4) ||
+	       !has_waiting(lane, client);
 }
 
 bool rpc_pool_submit(struct rpc_pool *pool, struct rpc_job *job)
@@ -112,7 +125,7 @@ bool rpc_pool_submit(struct rpc_pool *pool, struct rpc_job *job)
 	bool room;
 
 	pthread_mutex_lock(&pool->lock);
-	room = has_room(pool, lane);
+	room = has_room(pool, lane, job->client);
 	if (room) {
 		job->next = NULL;
 		*lane->tail = job;

@@ -5,7 +5,8 @@
  * A fixed number of threads that run jobs, behind a queue bounded in jobs and in the bytes that
  * they hold. Clients take turns: of those with something queued each gets one job done, then the
  * next client; the jobs of one are done in order of arrival. No client may take the last quarter of
- * the queue, so that there is room for another. Safe from any thread.
+ * the queue, so that there is room for another; one job of whoever has none there is taken as long
+ * as there is. Safe from any thread.
  */
 #include "base.h"
 #include "err.h"
@@ -17,7 +18,7 @@ struct rpc_job {
 	struct rpc_job *next;
 	void (*run)(struct rpc_job *job);
 	size_t bytes;
-	uint32_t client; /* any number; clients that share one share its turn */
+	uint32_t client; /* any number; those that are equal modulo 64 share a turn */
 };
 
 int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, size_t max_bytes,

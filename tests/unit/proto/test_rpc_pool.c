@@ -103,6 +103,24 @@ static void test_share(void **state _unused_)
 	}
 }
 
+/* There are fewer turns than clients: who shares one with the greedy is not refused for it. */
+static void test_shared_turn(void **state _unused_)
+{
+	static struct rpc_job first, greedy[JOBS], modest[JOBS], more[JOBS];
+	struct rpc_pool *pool;
+	size_t share;
+
+	pthread_mutex_lock(&gate);
+	pool = open_pool(&first, 40, 1 << 30);
+	share = fill(pool, greedy, JOBS, 1, 1000);
+	assert_in_range(share, 29, 30);
+	assert_int_equal(fill(pool, modest, JOBS, 1 + 64, 1000), 1);
+	assert_int_equal(fill(pool, more, JOBS, 1, 1000), 0);
+	pthread_mutex_unlock(&gate);
+	rpc_pool_close(pool);
+	assert_int_equal(ran_count, share + 1);
+}
+
 /* What is larger than the queue still gets in when nothing else is there. */
 static void test_large(void **state _unused_)
 {
@@ -121,6 +139,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_share),
+		cmocka_unit_test(test_shared_turn),
 		cmocka_unit_test(test_large),
 	};
 
