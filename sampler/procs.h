@@ -8,14 +8,14 @@
  *	fork	the child shares the parent's mappings until either maps something
  *	exec	clears them
  *	exit	keeps them for a while: samples may be a little behind, and when it is only the
- *first thread that ended, the others' come on
+ * first thread that ended, the others' come on
  *
  * A process nobody told of (it is older, or records were lost) is read from /proc when its first
  * sample comes, or it forks; LIMIT_SCANS_BURST at once, LIMIT_SCANS in a poll in the long run. A
  * reused pid is told apart by the start of the process.
  *
  * Records of mappings have no build ids. The kernel tells that of a file where a sample fell: at
- *the tick (a hint), or when it is asked, if the process lives.
+ * the tick (a hint), or when it is asked, if the process lives.
  */
 #include "events.h"
 #include "jit.h"
