@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit_lines.h"
+
+#include <string.h>
+
+#include "sort.h"
+
+/* Consecutive rows of a line table that rise, from low to high. Of several at one address the last
+ * counts. */
+struct sequence {
+	uint64_t low, high;
+	size_t first, count; /* in the unit's rows, or in those of the work */
+	bool sorted_out;     /* in those of the work */
+};
+
+/* What lives for one unit. */
+struct work {
+	const struct facts_unit *unit;
+	const struct paint *code, *scopes;
+	struct unit_lines *out;
+	struct facts_row *rows; /* of sequences in which not all rise: those that do */
+	struct sequence *sequences;
+	size_t row_count, rows_cap, sequence_count, sequences_cap;
+};
+
+static int no_memory(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
+bool is_code(const struct paint *code, uint64_t start)
+{
+	size_t i;
+
+	if (!code->count)
+		return start != 0 && start < UINT64_MAX - 1 &&
+		       (start < UINT32_MAX - 1 || start > UINT32_MAX);
+	i = paint_find(code, start);
+	return i < code->count && code->spans[i].start <= start;
+}
+
+/* Rows that fall are never seen in real files; a reader would have to guess. */
+static int sort_out(struct work *w, struct sequence *s, struct err *err)
+{
+	const struct facts_row *rows = w->unit->rows + s->first;
+	size_t count = s->count;
+
+	if (!grow_array((void **)&w->rows, &w->rows_cap, w->row_count + count, sizeof(*w->rows),
+			SIZE_MAX))
+		return no_memory(err);
+	s->first = w->row_count;
+	s->count = 0;
+	s->sorted_out = true;
+	for (size_t i = 0; i < count; i++)
+		if (!s->count || rows[i].vaddr >= w->rows[w->row_count - 1].vaddr) {
+			w->rows[w->row_count++] = rows[i];
+			s->count++;
+		}
+	return 0;
+}
+
+static const struct facts_row *rows_of(const struct work *w, const struct sequence *s)
+{
+	return (s->sorted_out ? w->rows : w->unit->rows) + s->first;
+}
+
+/* Rows of the unit, of which the last is an end. */
+static int add_sequence(struct work *w, size_t first, size_t count, struct err *err)
+{
+	const struct facts_row *rows = w->unit->rows + first;
+	struct sequence *s;
+	bool rises = true;
+	int rc = 0;
+
+	if (count < 2 || !is_code(w->code, rows[0].vaddr))
+		return 0;
+	if (!grow_array((void **)&w->sequences, &w->sequences_cap, w->sequence_count + 1,
+			sizeof(*w->sequences), SIZE_MAX))
+		return no_memory(err);
+	s = &w->sequences[w->sequence_count];
+	*s = (struct sequence){.low = rows[0].vaddr, .first = first, .count = count};
+	for (size_t i = 1; i < count; i++)
+		rises &= rows[i].vaddr >= rows[i - 1].vaddr;
+	if (!rises)
+		rc = sort_out(w, s, err);
+	s->high = rows_of(w, s)[s->count - 1].vaddr;
+	w->sequence_count += s->high > s->low;
+	return rc;
+}
+
+/* By end, then by begin; of equal ones the first in the table. */
+static inline bool ends_before(const struct sequence *a, const struct sequence *b)
+{
+	if (a->high != b->high)
+		return a->high < b->high;
+	return a->low < b->low;
+}
+
+DEFINE_SORT(sort_sequences, struct sequence, ends_before)
+
+static int add_line(struct work *w, uint64_t start, uint64_t end, const struct facts_row *row,
+		    struct err *err)
+{
+	if (start >= end)
+		return 0;
+	if (!grow_array((void **)&w->out->all, &w->out->cap, w->out->count + 1,
+			sizeof(*w->out->all), SIZE_MAX))
+		return no_memory(err);
+	w->out->all[w->out->count++] = (struct unit_line){.start = start,
+							  .end = end,
+							  .file = row->file,
+							  .line = row->line,
+							  .spot = row->spot};
+	return 0;
+}
+
+/* The lines of a sequence in [start, end). */
+static int add_lines(struct work *w, const struct sequence *s, uint64_t start, uint64_t end,
+		     struct err *err)
+{
+	const struct facts_row *rows = rows_of(w, s);
+	/* Most are seen from their start. */
+	size_t low = 0, count = start > s->low ? s->count : 0;
+
+	while (count) { /* the first row above start; the one before it counts there */
+		size_t half = count / 2;
+
+		if (rows[low + half].vaddr <= start) {
+			low += half + 1;
+			count -= half + 1;
+		} else {
+			count = half;
+		}
+	}
+	for (size_t i = low ? low - 1 : 0; i + 1 < s->count && rows[i].vaddr < end; i++) {
+		uint64_t from = rows[i].vaddr > start ? rows[i].vaddr : start;
+		uint64_t to = rows[i + 1].vaddr < end ? rows[i + 1].vaddr : end;
+		int rc = add_line(w, from, to, &rows[i], err);
+
+		if (rc)
+			return rc;
+	}
+	return 0;
+}
+
+/* How far behind the declaration of the function at its start a sequence begins to speak of it;
+ * UINT32_MAX: it has no line of that function's file from there on. */
+static uint32_t distance(const struct work *w, const struct sequence *s)
+{
+	size_t i = paint_find(w->scopes, s->low);
+	const struct facts_scope *scope;
+	uint32_t best = UINT32_MAX;
+
+	if (i == w->scopes->count || w->scopes->spans[i].start > s->low)
+		return best;
+	scope = &w->unit->scopes[w->scopes->spans[i].value];
+	while (scope->parent != FACTS_NONE)
+		scope = &w->unit->scopes[scope->parent];
+	if (scope->decl_file == FACTS_NONE)
+		return best;
+	for (size_t at = 0; at + 1 < s->count; at++) {
+		const struct facts_row *r = rows_of(w, s) + at;
+
+		/* One that another takes the place of does not count. */
+		if (r[1].vaddr == r->vaddr && !r[1].end)
+			continue;
+		if (r->file == scope->decl_file && r->line >= scope->decl_line &&
+		    r->line - scope->decl_line < best)
+			best = r->line - scope->decl_line;
+	}
+	return best;
+}
+
+/* Functions that the linker folded into one each have a sequence at its address. First comes the
+ * one that is nearest to the declaration of the function that is shown. */
+static void order_folded(struct work *w)
+{
+	struct sequence *all = w->sequences;
+
+	for (size_t i = 0, end; i < w->sequence_count; i = end) {
+		size_t best = i;
+		uint32_t least = UINT32_MAX;
+
+		for (end = i + 1; end < w->sequence_count && all[end].high == all[i].high &&
+				  all[end].low == all[i].low;)
+			end++;
+		for (size_t k = i; k < end && end > i + 1; k++) {
+			uint32_t d = distance(w, &all[k]);
+
+			if (d < least) {
+				least = d;
+				best = k;
+			}
+		}
+		if (best != i) {
+			struct sequence first = all[best];
+
+			memmove(&all[i + 1], &all[i], (best - i) * sizeof(*all));
+			all[i] = first;
+		}
+	}
+}
+
+/* Overlapping sequences: the one that ends first has the address, as LLVM's search by end does. */
+static int make_lines(struct work *w, struct err *err)
+{
+	const struct facts_unit *u = w->unit;
+	_cleanup_(freep) struct sequence *tmp = NULL;
+	struct paint p = PAINT_INIT(SIZE_MAX);
+	size_t first = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < u->row_count && !rc; i++) {
+		if (!u->rows[i].end)
+			continue;
+		rc = add_sequence(w, first, i + 1 - first, err);
+		first = i + 1;
+	}
+	if (rc || !w->sequence_count)
+		return rc;
+	tmp = malloc((w->sequence_count / 2 + 1) * sizeof(*tmp));
+	if (!tmp)
+		return no_memory(err);
+	sort_sequences(w->sequences, tmp, w->sequence_count);
+	order_folded(w);
+	for (size_t i = 0; i < w->sequence_count && !rc; i++)
+		if (!paint_add(&p, w->sequences[i].low, w->sequences[i].high, w->sequence_count - i,
+			       (uint32_t)i))
+			rc = no_memory(err);
+	if (!rc)
+		rc = paint_flatten(&p, err);
+	for (size_t i = 0; i < p.count && !rc; i++)
+		rc = add_lines(w, &w->sequences[p.spans[i].value], p.spans[i].start, p.spans[i].end,
+			       err);
+	paint_done(&p);
+	return rc;
+}
+
+int unit_lines_make(struct unit_lines *lines, const struct facts_unit *unit,
+		    const struct paint *code, const struct paint *scopes, struct err *err)
+{
+	struct work w = {.unit = unit, .code = code, .scopes = scopes, .out = lines};
+	int rc = make_lines(&w, err);
+
+	free(w.rows);
+	free(w.sequences);
+	return rc;
+}
+
+void unit_lines_done(struct unit_lines *lines)
+{
+	free(lines->all);
+	*lines = (struct unit_lines){};
+}
