@@ -224,17 +224,20 @@ static bool note_try(struct build_queue *q, const struct build_id *id)
 	return true;
 }
 
-void build_queue_rebuild(struct build_queue *q, const struct build_id *id)
-{
-	pthread_mutex_lock(&q->lock);
-	add_again(q, id);
-	pthread_mutex_unlock(&q->lock);
-}
-
 static bool has_kept(struct build_queue *q, const struct build_id *id)
 {
 	return kept_files_have(q->config.kept, id, KEPT_DEBUG) ||
 	       kept_files_have(q->config.kept, id, KEPT_EXECUTABLE);
+}
+
+void build_queue_rebuild(struct build_queue *q, const struct build_id *id)
+{
+	/* Else it would be said to be building, and not missing, until its turn comes. */
+	if (!has_kept(q, id))
+		return;
+	pthread_mutex_lock(&q->lock);
+	add_again(q, id);
+	pthread_mutex_unlock(&q->lock);
 }
 
 bool build_queue_remake(struct build_queue *q, const struct build_id *id)

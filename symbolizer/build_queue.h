@@ -32,8 +32,8 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 
 /*
  * Has the table of an id made again from kept files, in the background, by a thread of its own. At
- * the start that is done to all tables of an older builder. One that is not there any more is no
- * error.
+ * the start that is done to all tables of an older builder. Does nothing when no file of it was
+ * kept.
  */
 void build_queue_rebuild(struct build_queue *q, const struct build_id *id);
 

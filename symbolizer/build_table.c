@@ -325,10 +325,13 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 		old->report = NULL;
 	*ret = m->report;
 	kept_files_remove(env->kept, &job->id, KEPT_FAILED);
-	if (rc >= 0 && adds(job, old, m->report))
+	if (rc >= 0 && adds(job, old, m->report)) {
 		rc = put(env, job, old, ready && b.pinned, m, NULL, err);
-	else if (old)
+	} else if (rc >= 0 && old) {
 		*ret = old->report;
+		if (ready && job->begin && job->begin->pin)
+			rc = store_pin(env->store, &job->id, true, err);
+	}
 	*env->deleted = false; /* an upload is newer than a delete before it */
 	pthread_mutex_unlock(env->turn);
 	return rc < 0 ? rc : 0;

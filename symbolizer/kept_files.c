@@ -139,6 +139,11 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 		rc = err_sys(err, errno, "kept/%s", name);
 	else if (!add(k, &f))
 		rc = err_set(err, ERR_MEMORY, "out of memory");
+	if (rc) {
+		/* What is not in the list counts for no budget. */
+		unlinkat(k->dir_fd, temporary, 0);
+		unlinkat(k->dir_fd, name, 0);
+	}
 	pthread_mutex_unlock(&k->lock);
 	return rc;
 }

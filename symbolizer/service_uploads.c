@@ -128,7 +128,9 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 		if (rc) {
 			reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT;
 			reply->report = report;
-			return 0;
+			/* Nothing is sent, and it is to stay nevertheless. */
+			rc = request->pin && report ? store_pin(s->store, &id, true, err) : 0;
+			return rc < 0 ? rc : 0;
 		}
 	}
 	reply->upload_id.data = arena_alloc(arena, UPLOAD_TOKEN_LEN);

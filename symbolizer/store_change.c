@@ -80,7 +80,7 @@ static int pin(struct store *s, const struct build_id *id, bool pinned, struct e
 	struct kv_write write = {KV_BINARIES, key_of(id), {NULL, 0}};
 	int rc = store_change_ready(s, id, STORE_READY, pinned, &out, &old, err);
 
-	if (rc != 1)
+	if (rc != 1 || old.binary.pinned == pinned)
 		return rc;
 	write.value = (struct kv_bytes){out.p, out.len};
 	rc = store_commit(s, &write, 1, out.len, err);

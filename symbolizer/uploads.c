@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -29,6 +31,8 @@ void uploads_remove_files(struct uploads *u, const struct upload *up)
 	upload_file_name(up, ".begin", name);
 	unlinkat(u->dir_fd, name, 0);
 	upload_file_name(up, ".part", name);
+	unlinkat(u->dir_fd, name, 0);
+	upload_file_name(up, ".finish", name);
 	unlinkat(u->dir_fd, name, 0);
 }
 
@@ -159,6 +163,20 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
 
 /* --- building ------------------------------------------------------------------------------ */
 
+/* Says on disk that it is to be built, whoever comes back for it; a build that begins adds a byte.
+ */
+static int mark(struct uploads *u, const struct upload *up, bool begins, struct err *err)
+{
+	_cleanup_(closep) int fd = -1;
+	char name[NAME_LEN];
+
+	upload_file_name(up, ".finish", name);
+	fd = openat(u->dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (fd < 0 || (begins && write(fd, "+", 1) != 1))
+		return err_sys(err, errno, "uploads/%s", name);
+	return 0;
+}
+
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
 		   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
 {
@@ -175,6 +193,10 @@ int uploads_finish(struct uploads *u, const void *token, size_t len, struct uplo
 		rc = err_set(err, ERR_MISMATCH, "received %llu of %llu bytes",
 			     (unsigned long long)up->received, (unsigned long long)up->begin->size);
 	} else {
+		rc = mark(u, up, false, err);
+		rc = waiter ? 0 : rc; /* who waits comes back for it */
+	}
+	if (!rc) {
 		if (up->state == UPLOAD_RECEIVING) {
 			up->state = UPLOAD_QUEUED;
 			pthread_cond_signal(&u->queued);
@@ -216,8 +238,10 @@ struct upload *uploads_take(struct uploads *u)
 	}
 	if (u->stopped)
 		up = NULL;
-	if (up)
+	if (up) {
 		up->state = UPLOAD_RUNNING;
+		(void)mark(u, up, true, NULL);
+	}
 	pthread_mutex_unlock(&u->lock);
 	return up;
 }

@@ -8,7 +8,8 @@
  * look at the bytes: the builder does. Safe from any thread.
  *
  * On disk: <token>.begin, the packed BeginRequest, and <token>.part, the bytes. The length of the
- * part is what was received.
+ * part is what was received. <token>.finish is there when a table is owed of it, which a restart
+ * does not forget; its length is the number of builds that began.
  */
 #include "io.h"
 #include "rawstack/v1/binaries.pb-c.h"
@@ -88,7 +89,8 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
 
 /*
  * Queues a complete upload for building (again: no harm) and adds the waiter, if there is one.
- * ERR_NOT_FOUND, ERR_MISMATCH when bytes are missing or a stream is still on it. On failure the
+ * ERR_NOT_FOUND, ERR_MISMATCH when bytes are missing or a stream is still on it; without a waiter
+ * also ERR_IO, when it cannot be noted that a table is owed. On failure the
  * waiter was not taken. *ret_id is the build id.
  */
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,

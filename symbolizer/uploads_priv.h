@@ -8,7 +8,7 @@
 #include "uploads.h"
 
 enum {
-	NAME_LEN = 2 * UPLOAD_TOKEN_LEN + sizeof(".begin")
+	NAME_LEN = 2 * UPLOAD_TOKEN_LEN + sizeof(".finish")
 };
 
 struct uploads {

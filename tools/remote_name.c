@@ -16,6 +16,11 @@ struct labels {
 	Rawstack__V1__Label *pointers[LIMIT_LABELS];
 };
 
+static ProtobufCBinaryData bytes_of_text(const char *text)
+{
+	return (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text};
+}
+
 static int parse_labels(const struct remote_name *n, struct labels *ret, struct err *err)
 {
 	if (n->label_count > LIMIT_LABELS)
@@ -52,16 +57,30 @@ static void describe(struct buf *out, const Rawstack__V1__Binary *b)
 	buf_str(out, ")");
 }
 
-static int several(const struct remote_name *n, const Rawstack__V1__ListReply *reply,
-		   struct err *err)
+/* One of them as it is to be told apart: by its record, or by its id when that is gone. */
+static void describe_id(struct rpc_client *c, ProtobufCBinaryData id, struct buf *out)
+{
+	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
+	Rawstack__V1__GetRequest q = RAWSTACK__V1__GET_REQUEST__INIT;
+
+	q.build_id = id;
+	if (rpc_client_call(c, "/rawstack.v1.Binaries/Get", &q.base,
+			    &rawstack__v1__binary__descriptor, REMOTE_TIMEOUT_MS, &message, NULL))
+		remote_append_hex(out, &id);
+	else
+		describe(out, (const Rawstack__V1__Binary *)message);
+}
+
+static int several(struct rpc_client *c, const struct remote_name *n,
+		   const Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	_cleanup_(buf_done) struct buf list = BUF_INIT(MIB);
 
-	for (size_t i = 0; i < reply->n_binaries && i < SHOWN; i++) {
+	for (size_t i = 0; i < reply->n_candidates && i < SHOWN; i++) {
 		buf_str(&list, i ? ", " : "");
-		describe(&list, reply->binaries[i]);
+		describe_id(c, reply->candidates[i], &list);
 	}
-	if (reply->n_binaries > SHOWN || reply->next_page_token.len)
+	if (reply->n_candidates > SHOWN)
 		buf_str(&list, ", ...");
 	return err_set(err, ERR_NOT_FOUND,
 		       "%s: several binaries have this name: give --label, or --build-id of: %s",
@@ -132,31 +151,67 @@ static int unknown(struct rpc_client *c, const struct remote_name *n, struct err
 		       n->label_count ? " with these labels" : "", buf_cstr(&why));
 }
 
-int remote_name_find(struct rpc_client *c, const struct remote_name *n, struct build_id *ret,
-		     struct err *err)
+/* There is none with a table: 1 and a line about one whose build failed, or 0. */
+static int failed(struct rpc_client *c, const struct remote_name *n, struct labels *labels,
+		  struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
+	_cleanup_(buf_done) struct buf why = BUF_INIT(MIB);
 	Rawstack__V1__ListRequest q = RAWSTACK__V1__LIST_REQUEST__INIT;
 	const Rawstack__V1__ListReply *reply;
-	struct labels labels;
-	int rc = parse_labels(n, &labels, err);
+	const Rawstack__V1__Binary *last = NULL;
+	int rc;
 
-	if (rc)
-		return rc;
-	q.name.data = (uint8_t *)(uintptr_t)n->name;
-	q.name.len = strlen(n->name);
-	q.labels = labels.pointers;
+	q.name = bytes_of_text(n->name);
+	q.labels = labels->pointers;
 	q.n_labels = n->label_count;
+	q.page_size = LIMIT_PAGE;
 	rc = rpc_client_call(c, "/rawstack.v1.Binaries/List", &q.base,
 			     &rawstack__v1__list_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
 			     err);
 	if (rc)
 		return rc;
 	reply = (const Rawstack__V1__ListReply *)message;
-	if (reply->n_binaries > 1)
-		return several(n, reply, err);
-	if (!reply->n_binaries)
-		return unknown(c, n, err);
-	return build_id_set(ret, BUILD_ID_GNU, reply->binaries[0]->build_id.data,
-			    reply->binaries[0]->build_id.len, err);
+	for (size_t i = 0; i < reply->n_binaries; i++)
+		if (reply->binaries[i]->status ==
+			    RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_FAILED &&
+		    (!last || reply->binaries[i]->uploaded_unix_ns > last->uploaded_unix_ns))
+			last = reply->binaries[i];
+	if (!last)
+		return 0;
+	describe(&why, last);
+	buf_str(&why, ": ");
+	text_append(&why, last->reason.data, last->reason.len);
+	err_set(err, ERR_NOT_FOUND, "%s: no table could be made of %s", n->name, buf_cstr(&why));
+	return 1;
+}
+
+/* The service knows which have a table, and which is newer. */
+int remote_name_find(struct rpc_client *c, const struct remote_name *n, struct build_id *ret,
+		     struct err *err)
+{
+	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
+	Rawstack__V1__ResolveRequest q = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
+	const Rawstack__V1__ResolveReply *reply;
+	struct labels labels;
+	int rc = parse_labels(n, &labels, err);
+
+	if (rc)
+		return rc;
+	q.name = bytes_of_text(n->name);
+	q.labels = labels.pointers;
+	q.n_labels = n->label_count;
+	rc = rpc_client_call(c, "/rawstack.v1.Symbolizer/Resolve", &q.base,
+			     &rawstack__v1__resolve_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
+			     err);
+	if (rc == ERR_NOT_FOUND) {
+		rc = failed(c, n, &labels, err);
+		return rc == 1 ? ERR_NOT_FOUND : rc ? rc : unknown(c, n, err);
+	}
+	if (rc)
+		return rc;
+	reply = (const Rawstack__V1__ResolveReply *)message;
+	if (reply->n_candidates)
+		return several(c, n, reply, err);
+	return build_id_set(ret, BUILD_ID_GNU, reply->build_id.data, reply->build_id.len, err);
 }

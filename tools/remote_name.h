@@ -12,8 +12,9 @@ struct remote_name {
 };
 
 /*
- * ERR_NOT_FOUND: there is none, and the message says who asked for one of that name and how to
- * push it; or there are several, and the message lists them. ERR_USAGE: a label is not KEY=VALUE.
+ * The one that has a table. ERR_NOT_FOUND: there is none, and the message says of which one no
+ * table could be made, or who asked for one of that name and how to push it; or there are several,
+ * and the message lists them, the newest first. ERR_USAGE: a label is not KEY=VALUE.
  */
 int remote_name_find(struct rpc_client *c, const struct remote_name *n, struct build_id *ret,
 		     struct err *err) _must_check_;

@@ -134,6 +134,9 @@
 /* A stream that brings less than this in a minute holds its upload against nobody. */
 #define LIMIT_UPLOAD_STALL_NS   LIMIT(60000000000)
 #define LIMIT_UPLOAD_PROGRESS   LIMIT(16384)
+/* Builds of one upload that began and did not end, for the service was stopped or killed; it is
+ * built no more then by itself, or one that ends the service would do so at each start. */
+#define LIMIT_UPLOAD_TRIES      LIMIT(3)
 /* Tables whose checksums are compared in one round of maintenance: 10 GB in forty minutes. */
 #define LIMIT_SCRUB_LEN         (256 * MIB)
 /* Files kept to be used again, in number, and by default in bytes: they wait for a partner. */
