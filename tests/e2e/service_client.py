@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-faulthandler.dump_traceback_later(90, exit=True)
+faulthandler.dump_traceback_later(580, exit=True)
 BIN = os.environ["RAWSTACK_BIN"]
 SRC = os.environ["RAWSTACK_SRC"]
 PLUGIN = shutil.which("grpc_python_plugin")
@@ -87,7 +87,7 @@ class Service:
         self.process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", os.path.join(BIN, "rawstack-symbolizer"), "--data",
              self.data, "--listen", "127.0.0.1:0", "--port-file", port_file, *self.args])
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 300
         while not os.path.exists(port_file):
             if self.process.poll() is not None or time.monotonic() > deadline:
                 raise AssertionError("the service did not start")
@@ -101,7 +101,7 @@ class Service:
     def stop(self, how=signal.SIGTERM):
         self.channel.close()
         self.process.send_signal(how)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=300)
 
     def listed(self):
         return [b.build_id for b in self.binaries.List(bins.ListRequest()).binaries
@@ -111,7 +111,7 @@ class Service:
         """A cut stream takes a moment to be noticed."""
         request = bins.BeginRequest(build_id=build_id, size=len(content),
                                     **{"sha256": hashlib.sha256(content).digest(), **more})
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 300
         while True:
             reply = self.binaries.Begin(request)
             if reply.status != bins.BEGIN_STATUS_IN_PROGRESS or time.monotonic() > deadline:
