@@ -121,6 +121,7 @@ static size_t take_hint(struct collect *c, const uint8_t *p, uint64_t len)
 	for (uint32_t i = 0; i < in.count; i++) {
 		rows[i].pc = in.rows[i].pc;
 		rows[i].file_off = in.rows[i].file_off;
+		rows[i].len = in.rows[i].len;
 		memcpy(rows[i].id, in.rows[i].id, sizeof(rows[i].id));
 	}
 	e = (struct event){

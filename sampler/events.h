@@ -38,9 +38,10 @@ enum {
 	EVENT_ID_LEN = 20
 };
 
-/* At that time the file mapped at pc had that build id, and there lay what it has at file_off. */
+/* At that time the file mapped at pc had that build id, and there lay what it has at file_off; and
+ * so for other addresses of the stack, the highest of which is the last of `len`. */
 struct event_hint {
-	uint64_t pc, file_off;
+	uint64_t pc, file_off, len;
 	uint8_t id[EVENT_ID_LEN]; /* one that is shorter is filled up with zeros */
 };
 

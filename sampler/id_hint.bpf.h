@@ -35,7 +35,6 @@ struct id_hint_cpu {
 	struct sampler_hint hint;
 	struct id_hint_slot slots[1 << ID_HINT_SLOT_BITS];
 	struct bpf_stack_build_id frames[SAMPLER_DEPTH_MAX + 1];
-	uint64_t last_id; /* begin of that of the frame before */
 };
 
 /* A row for each CPU. */
@@ -52,32 +51,38 @@ struct id_hint_ctx {
 	uint64_t first;
 };
 
-/* One frame; each file once. Nonzero: there is no room for more. */
+/* One frame: a row for each file, and for each place of it. */
 static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 {
 	struct id_hint_cpu *c = ctx->cpu;
 	const struct bpf_stack_build_id *f = &c->frames[i & SAMPLER_DEPTH_MAX];
+	const uint64_t pc = ctx->pcs[(ctx->first + i) & (SAMPLER_PCS_MAX - 1)];
 	const uint32_t *id = (const uint32_t *)f->build_id;
 	struct sampler_hint_row *row;
 	uint32_t count = c->hint.count;
-	uint64_t begin;
 
 	if (f->status != BPF_STACK_BUILD_ID_VALID)
 		return 0;
-	begin = (uint64_t)id[0] << 32 | id[1];
-	if (begin == c->last_id)
-		return 0;
-	c->last_id = begin;
-	if (count >= SAMPLER_HINT_ROWS)
-		return 1;
 	for (uint32_t r = 0; r < SAMPLER_HINT_ROWS; r++) {
 		row = &c->hint.rows[r];
-		if (r < count && row->id[0] == id[0] && row->id[1] == id[1])
-			return 0;
+		if (r >= count || row->id[0] != id[0] || row->id[1] != id[1] ||
+		    row->pc - row->file_off != pc - f->offset)
+			continue;
+		if (pc < row->pc) {
+			row->len += row->pc - pc;
+			row->pc = pc;
+			row->file_off = f->offset;
+		} else if (pc - row->pc >= row->len) {
+			row->len = pc - row->pc + 1;
+		}
+		return 0;
 	}
+	if (count >= SAMPLER_HINT_ROWS)
+		return 0;
 	row = &c->hint.rows[count];
-	row->pc = ctx->pcs[(ctx->first + i) & (SAMPLER_PCS_MAX - 1)];
+	row->pc = pc;
 	row->file_off = f->offset;
+	row->len = 1;
 	for (int w = 0; w < SAMPLER_HINT_ID_WORDS; w++)
 		row->id[w] = id[w];
 	c->hint.count = count + 1;
@@ -136,14 +141,12 @@ static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct
 	got /= sizeof(c->frames[0]);
 	if (count > got)
 		count = (uint32_t)got;
-	c->last_id = 0;
 	c->hint.count = 0;
 	if (has_loop)
 		bpf_loop(count, id_hint_step, &step, 0);
 	else
 		for (uint32_t i = 0; i < ID_HINT_FRAMES && i < count; i++)
-			if (id_hint_step(i, &step))
-				break;
+			id_hint_step(i, &step);
 	c->hint.time_ns = e->time_ns;
 	c->hint.start_ns = e->start_ns;
 	c->hint.pid = e->pid;

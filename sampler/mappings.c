@@ -45,13 +45,14 @@ static struct module **bucket_of(struct modules *ms, uint32_t hash)
 static enum module_kind kind_of(const char *path, size_t len)
 {
 	static const char vdso[] = "[vdso]", anon[] = "//anon", toolong[] = "//toolong",
-			  nomem[] = "//enomem";
+			  nomem[] = "//enomem", unknown[] = MODULE_PATH_UNKNOWN;
 
 	if (len == sizeof(vdso) - 1 && !memcmp(path, vdso, len))
 		return MODULE_VDSO;
 	/* A file whose path could not be written is a file. */
 	if ((len == sizeof(toolong) - 1 && !memcmp(path, toolong, len)) ||
-	    (len == sizeof(nomem) - 1 && !memcmp(path, nomem, len)))
+	    (len == sizeof(nomem) - 1 && !memcmp(path, nomem, len)) ||
+	    (len == sizeof(unknown) - 1 && !memcmp(path, unknown, len)))
 		return MODULE_FILE;
 	if (len == 0 || path[0] != '/' || (len == sizeof(anon) - 1 && !memcmp(path, anon, len)))
 		return MODULE_ANONYMOUS;
@@ -102,7 +103,18 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 	m->next = *bucket;
 	*bucket = m;
 	ms->count++;
+	if (m->kind == MODULE_FILE && id->len && strcmp(m->path, MODULE_PATH_UNKNOWN) != 0)
+		ms->of_id[id->bytes[0]] = m;
 	return m;
+}
+
+struct module *module_of_id(struct modules *ms, const struct build_id *id)
+{
+	const struct module *m = ms->of_id[id->bytes[0]];
+
+	if (m && build_id_equal(&m->id, id))
+		return module_get(ms, id, NULL, m->path, m->path_len);
+	return module_get(ms, id, NULL, MODULE_PATH_UNKNOWN, strlen(MODULE_PATH_UNKNOWN));
 }
 
 void module_set_id(struct module *m, const struct build_id *id)
@@ -129,6 +141,8 @@ void module_unref(struct module *m)
 	for (at = bucket_of(m->owner, m->hash); *at != m; at = &(*at)->next)
 		;
 	*at = m->next;
+	if (m->id.len && m->owner->of_id[m->id.bytes[0]] == m)
+		m->owner->of_id[m->id.bytes[0]] = NULL;
 	m->owner->count--;
 	free(m);
 }

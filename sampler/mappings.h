@@ -45,6 +45,7 @@ struct module {
 
 struct modules {
 	struct module *buckets[4096];
+	struct module *of_id[256]; /* by the id's first byte: the last file with one, or NULL */
 	size_t count;
 	uint64_t now_ns; /* about; whoever owns it moves it on */
 };
@@ -62,6 +63,14 @@ void modules_done(struct modules *ms); /* after the last reference is gone */
 
 struct module *module_get(struct modules *ms, const struct build_id *id,
 			  const struct file_key *file, const char *path, size_t path_len);
+
+/*
+ * A module of that id when nobody told its path: with that of another process which has the same
+ * file, if that is remembered, else with one that no file has. A reference for the caller; NULL
+ * without memory.
+ */
+#define MODULE_PATH_UNKNOWN "//unknown"
+struct module *module_of_id(struct modules *ms, const struct build_id *id);
 
 /* The id of a module that had none, found in its file. */
 void module_set_id(struct module *m, const struct build_id *id);

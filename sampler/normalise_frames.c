@@ -132,8 +132,7 @@ static enum unresolved_reason no_mapping(struct stack *s, const struct proc *p,
 		s->flags |= SPOOL_STACK_STALE_EXEC;
 		return UNRESOLVED_STALE_EXEC;
 	}
-	return !p || (p->is_gone && !p->maps->count) ? UNRESOLVED_PROCESS_GONE
-						     : UNRESOLVED_NO_MAPPING;
+	return !p || p->is_gone ? UNRESOLVED_PROCESS_GONE : UNRESOLVED_NO_MAPPING;
 }
 
 /* Code that a process made itself, by the name it gave it. */
@@ -231,7 +230,7 @@ uint16_t frames_plausible_count(struct normaliser *n, const struct proc *p, cons
 				const uint64_t *pcs, bool *ret_cut)
 {
 	*ret_cut = false;
-	if (!p || !p->maps->count || p->must_scan || frames_in_exec(e))
+	if (!p || !p->maps->count || p->must_scan || p->is_gone || frames_in_exec(e))
 		return e->sample.user_count;
 	for (uint16_t i = 1; i < e->sample.user_count; i++) {
 		if (frames_is_placed(n, p, pcs[i], LOCATION_RETURN) ||

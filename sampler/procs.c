@@ -164,7 +164,7 @@ static void on_fork(struct procs *ps, const struct event *e)
 	/* The child may be gone before anybody looks. */
 	if (parent->must_scan)
 		scan(ps, parent, e->time_ns);
-	p->must_scan = parent->must_scan || !parent->maps->count;
+	p->must_scan = parent->must_scan || parent->is_gone || !parent->maps->count;
 	mappings_unref(p->maps);
 	p->maps = mappings_ref(parent->maps);
 	if (parent->exe)
@@ -350,12 +350,60 @@ static size_t padded_len(const uint8_t padded[static EVENT_ID_LEN])
 	return len > 16 ? 20 : len > 8 ? 16 : 8;
 }
 
+/* Whether all that is known there is of the same mapping. */
+static bool is_alone(const struct mappings *m, const struct mapping *row)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const struct mapping *r = &m->rows[i];
+
+		if (r->end > row->start && r->start < row->end &&
+		    (r->module != row->module ||
+		     r->start - r->file_off != row->start - row->file_off))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A file is where a stack ran through it, and nobody can tell any more what else there is. Two
+ * addresses of one file at one distance are of one mapping, so what lies between them is too.
+ */
+static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *row)
+{
+	const uint64_t page = 4096, distance = row->pc - row->file_off;
+	const struct mapping *known = mappings_find(p->maps, row->pc);
+	struct mapping to = {.start = row->pc / page * page};
+	struct build_id id;
+
+	if (!CHECKED_ADD(row->pc, row->len, &to.end) || (known && known->end >= to.end) ||
+	    !CHECKED_ADD(to.end, page - 1, &to.end) || row->file_off < row->pc - to.start ||
+	    build_id_set(&id, BUILD_ID_GNU, row->id, padded_len(row->id), NULL))
+		return;
+	to.end = to.end / page * page;
+	to.module = module_of_id(&ps->modules, &id);
+	for (size_t i = 0; to.module && i < p->maps->count; i++) {
+		const struct mapping *m = &p->maps->rows[i];
+
+		if (m->module != to.module || m->start - m->file_off != distance)
+			continue;
+		to.start = m->start < to.start ? m->start : to.start;
+		to.end = m->end > to.end ? m->end : to.end;
+	}
+	to.file_off = to.start - distance;
+	if (to.module && is_alone(p->maps, &to))
+		mappings_add(&p->maps, &to);
+	module_unref(to.module);
+}
+
 static void take_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
 		      const struct event *e)
 {
-	const struct mapping *m = mappings_find(p->maps, row->pc);
+	const struct mapping *m;
 	struct build_id id;
 
+	if (p->is_gone || p->must_scan)
+		map_hint(ps, p, row);
+	m = mappings_find(p->maps, row->pc);
 	if (!m || m->module->kind != MODULE_FILE || row->file_off != mapping_file_off(m, row->pc) ||
 	    is_padded(&m->module->id, row->id))
 		return;

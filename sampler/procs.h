@@ -15,7 +15,8 @@
  * reused pid is told apart by the start of the process.
  *
  * Records of mappings have no build ids. The kernel tells that of a file where a sample fell: at
- * the tick (a hint), or when it is asked, if the process lives.
+ * the tick (a hint), or when it is asked, if the process lives. Of a process that is gone before it
+ * is read, hints are all that is known: then a file is mapped where they say so, and between.
  */
 #include "events.h"
 #include "jit.h"
@@ -34,7 +35,7 @@ struct proc {
 	uint64_t as_of_ns;   /* older events say nothing new */
 	uint64_t exit_ns;    /* its first thread ended, at or before it; 0: it did not */
 	bool must_scan;      /* mappings may be missing */
-	bool is_gone;        /* scanning failed, or found none */
+	bool is_gone;        /* scanning failed, or found none: of its mappings some may be known */
 	bool is_silent;      /* it could not be asked for an id any more */
 };
 

@@ -91,9 +91,10 @@ struct sampler_row {
 	uint64_t walk[SAMPLER_WALK_WORDS]; /* the program's alone */
 };
 
-/* A file that a user stack runs through: where one of its addresses lies. */
+/* A file that a user stack runs through: where the lowest of its addresses lies. */
 struct sampler_hint_row {
 	uint64_t pc, file_off;
+	uint64_t len; /* from there to behind the highest */
 	/* The build id; a shorter one is filled up with zeros. */
 	uint32_t id[SAMPLER_HINT_ID_WORDS];
 	uint32_t unused;

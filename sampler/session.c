@@ -24,9 +24,11 @@
 /*
  * Most of what sampling costs is waking up: so as seldom as SPOOL_FLUSH_NS permits, which the spool
  * promises. Earlier when a ring of mapping records is half full, when more samples come than one
- * round shall handle, and while samples wait for the helper.
+ * round shall handle, and while samples wait for the helper. And in the first second: what runs
+ * then is older than the sampler, and is looked at in /proc while it is there.
  */
 #define POLL_NS        UINT64_C(900000000)
+#define POLL_FIRST_NS  UINT64_C(100000000)
 #define POLL_HELD_NS   UINT64_C(200000000)
 #define POLL_MIN_NS    UINT64_C(20000000)
 #define SHIP_FINISH_NS UINT64_C(30000000000)
@@ -52,6 +54,7 @@ struct session {
 	struct normaliser normaliser;
 	struct child_ship ship;
 	int signal_fd;
+	uint64_t began_ns;
 	size_t handled; /* events of the last round */
 };
 
@@ -211,13 +214,16 @@ static void poll_ship(struct session *s)
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* How long until the next round. */
-static uint64_t interval(const struct session *s)
+/* How long until the next round, which is after one at start_ns. */
+static uint64_t interval(const struct session *s, uint64_t start_ns)
 {
+	const uint64_t young_ns = POLL_FIRST_NS + 3 * (start_ns - s->began_ns);
 	uint64_t ns = s->normaliser.held.count ? POLL_HELD_NS : s->backend->poll_ns;
 
 	if (ns > POLL_NS || !ns)
 		ns = POLL_NS;
+	if (ns > young_ns)
+		ns = young_ns;
 	if (s->handled > POLL_EVENTS)
 		ns = ns * POLL_EVENTS / s->handled;
 	return ns < POLL_MIN_NS ? POLL_MIN_NS : ns;
@@ -241,7 +247,7 @@ static bool wait_round(const struct session *s, uint64_t start_ns, uint64_t end_
 		{.fd = s->signal_fd, .events = POLLIN},
 		{.fd = s->backend->wait_fd ? s->backend->wait_fd(s->source) : -1, .events = POLLIN},
 	};
-	uint64_t until = start_ns + interval(s);
+	uint64_t until = start_ns + interval(s, start_ns);
 
 	if (end_ns && end_ns < until)
 		until = end_ns;
@@ -272,6 +278,7 @@ static void loop(struct session *s)
 	uint64_t now = s->io->mono_ns(s->io->ctx), start;
 	uint64_t end = s->options->duration_ns ? now + s->options->duration_ns : 0;
 
+	s->began_ns = now;
 	do {
 		start = s->io->mono_ns(s->io->ctx);
 		poll_once(s, false);

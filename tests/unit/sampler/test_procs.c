@@ -490,6 +490,76 @@ static void test_hints(void **state)
 	events_done(&q);
 }
 
+/* `len` bytes of a file: the stack has frames in the first and in the last of them. */
+static void hint_range(struct events *q, uint64_t time_ns, uint32_t pid, uint64_t pc, uint64_t off,
+		       uint64_t len, const uint8_t *id)
+{
+	hint(q, time_ns, pid, pc, off, id);
+	((struct event_hint *)(q->data.p + q->data.len - sizeof(struct event_hint)))->len = len;
+}
+
+/* Of a process that is gone before anybody looked, a file lies where hints say, and between; with
+ * the path that another process has it under. */
+static void test_hints_of_gone(void **state _unused_)
+{
+	const uint8_t other[EVENT_ID_LEN] = "abcdefghijklmnopqrst";
+	uint64_t off, version;
+	struct events q;
+	struct procs ps;
+
+	events_init(&q);
+	procs_init(&ps, &fake, NULL);
+	scan_path = NULL;
+	hint_range(&q, 10, 7, 0x40001010, 0x2010, 0x2020, hinted);
+	play(&ps, &q, 20);
+	assert_string_equal(path_at(&ps, 7, 0, 0x40000fff, NULL), "");
+	assert_string_equal(path_at(&ps, 7, 0, 0x40001000, &off), MODULE_PATH_UNKNOWN);
+	assert_int_equal(off, 0x2000);
+	assert_string_equal(path_at(&ps, 7, 0, 0x40003fff, &off), MODULE_PATH_UNKNOWN);
+	assert_int_equal(off, 0x4fff);
+	assert_string_equal(path_at(&ps, 7, 0, 0x40004000, NULL), "");
+	assert_memory_equal(module_at(&ps, 7, 0x40001000)->id.bytes, hinted, sizeof(hinted));
+	/* The same again changes nothing; another address makes it longer. */
+	version = procs_of_sample(&ps, &(struct event){.pid = 7})->maps->version;
+	hint_range(&q, 21, 7, 0x40001010, 0x2010, 0x2020, hinted);
+	play(&ps, &q, 30);
+	assert_int_equal(procs_of_sample(&ps, &(struct event){.pid = 7})->maps->version, version);
+	hint_range(&q, 31, 7, 0x40007123, 0x8123, 1, hinted);
+	play(&ps, &q, 40);
+	assert_string_equal(path_at(&ps, 7, 0, 0x40005500, &off), MODULE_PATH_UNKNOWN);
+	assert_int_equal(off, 0x6500);
+	assert_int_equal(procs_of_sample(&ps, &(struct event){.pid = 7})->maps->count, 1);
+	/* Elsewhere it is another mapping; what another file has is not taken; and what cannot be.
+	 */
+	hint_range(&q, 41, 7, 0x50007123, 0x8123, 1, hinted);
+	hint_range(&q, 42, 7, 0x40006123, 0x8123, 0x100000, other);
+	hint_range(&q, 43, 7, UINT64_MAX - 10, 1, 100, hinted);
+	hint_range(&q, 43, 7, 0x60000010, 1, 1, hinted);
+	play(&ps, &q, 50);
+	assert_string_equal(path_at(&ps, 7, 0, 0x50007000, NULL), MODULE_PATH_UNKNOWN);
+	assert_string_equal(path_at(&ps, 7, 0, 0x50006fff, NULL), "");
+	assert_string_equal(path_at(&ps, 7, 0, 0x40010000, NULL), "");
+	assert_string_equal(path_at(&ps, 7, 0, 0x60000010, NULL), "");
+	/* What it forks may be there yet; else it has as much. */
+	fork_to(&q, 51, 7, 8);
+	fork_to(&q, 51, 7, 9);
+	play(&ps, &q, 60);
+	assert_string_equal(path_at(&ps, 8, 0, 0x40002000, NULL), MODULE_PATH_UNKNOWN);
+	scan_path = "/scanned";
+	assert_string_equal(path_at(&ps, 9, 0, 0x1000, NULL), "/scanned");
+	/* Another process has the file under a path. */
+	exec(&q, 61, 10, "ten");
+	map(&q, 62, 10, 0x1000, 0x2000, "/a");
+	hint(&q, 63, 10, 0x1010, 0x110, hinted);
+	scan_path = NULL;
+	hint_range(&q, 64, 11, 0x40001010, 0x2010, 1, hinted);
+	play(&ps, &q, 70);
+	assert_string_equal(path_at(&ps, 11, 0, 0x40001000, NULL), "/a");
+	procs_done(&ps);
+	assert_int_equal(ps.modules.count, 0);
+	events_done(&q);
+}
+
 static bool identify(struct procs *ps, uint32_t pid, uint64_t pc)
 {
 	struct proc *p = procs_of_sample(ps, &(struct event){.pid = pid});
@@ -707,6 +777,7 @@ int main(void)
 		cmocka_unit_test(test_lost_and_scan),
 		cmocka_unit_test(test_scan_before_exec),
 		cmocka_unit_test(test_hints),
+		cmocka_unit_test(test_hints_of_gone),
 		cmocka_unit_test(test_identify),
 		cmocka_unit_test(test_told),
 		cmocka_unit_test(test_queue),
