@@ -693,9 +693,9 @@ static void make_gated_worker(char *path, size_t len, const char *bin)
 	f = fopen(path, "w");
 	assert_non_null(f);
 	fprintf(f,
-		"#!/bin/sh\ncd %s\n[ ! -e gate ] || : >waiting\n"
+		"#!/bin/sh\ncd '%s'\n[ ! -e gate ] || : >waiting\n"
 		"while [ -e gate ]; do sleep 0.01; done\n"
-		"[ ! -e fail ] || exit 1\nexec %s/rawstack-table-worker \"$@\"\n",
+		"[ ! -e fail ] || exit 1\nexec '%s'/rawstack-table-worker \"$@\"\n",
 		here, bin);
 	fclose(f);
 	assert_int_equal(chmod(path, 0700), 0);
