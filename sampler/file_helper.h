@@ -23,8 +23,8 @@ enum file_request_kind {
 };
 
 struct file_request {
-	uint32_t slot; /* comes back in the reply */
-	uint32_t pid;
+	uint32_t slot;     /* comes back in the reply */
+	uint32_t pid;      /* or one of its threads */
 	uint32_t kind;     /* enum file_request_kind */
 	uint32_t pc_count; /* of PERF_MAP, LIMIT_PERF_MAP_ROWS at most */
 	struct file_key key;

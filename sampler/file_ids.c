@@ -107,7 +107,7 @@ static bool ask(struct file_ids *f, struct module *m, uint32_t pid)
 	return true;
 }
 
-void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t pid)
+void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t tid)
 {
 	struct file_request req;
 	int slot;
@@ -115,7 +115,7 @@ void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t pid)
 	if (j->is_asked || !j->pc_count)
 		return;
 	memset(&req, 0, offsetof(struct file_request, path));
-	req.pid = pid;
+	req.pid = tid;
 	req.kind = FILE_REQUEST_PERF_MAP;
 	req.pc_count = (uint32_t)j->pc_count;
 	memcpy(req.pcs, j->pcs, j->pc_count * sizeof(*j->pcs));

@@ -33,8 +33,9 @@ void file_ids_done(struct file_ids *f); /* before modules_done() */
 /* Whether the id of a module that a process uses is to be waited for: asks for it if nobody did. */
 bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t now_ns);
 
-/* Asks for the addresses that are noted down in j, if there are any and nobody did. */
-void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t pid);
+/* Asks for the addresses that are noted down in j, if there are any and nobody did. tid: a thread
+ * that lives, of the process. */
+void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t tid);
 
 /* Takes all answers there are. */
 void file_ids_poll(struct file_ids *f, uint64_t now_ns);

@@ -221,7 +221,7 @@ static bool must_wait(struct normaliser *n, const struct event *e, struct proc *
 			wait |= is_new | file_ids_want(&n->ids, m->module, tid, e->time_ns);
 	}
 	if (p->jit)
-		file_ids_ask_jit(&n->ids, p->jit, e->pid);
+		file_ids_ask_jit(&n->ids, p->jit, tid);
 	return wait;
 }
 

@@ -67,21 +67,22 @@ static bool is_stale(uint32_t pid, const struct stat *st)
 	return (double)st->st_mtim.tv_sec + (double)st->st_mtim.tv_nsec / 1e9 + 1 < start;
 }
 
-int perf_map_open(uint32_t pid)
+int perf_map_open(uint32_t tid)
 {
 	_cleanup_(freep) uint8_t *status = NULL;
-	uint32_t inner_pid, uid;
+	uint32_t pid, inner_pid, uid;
 	char path[64], root[64];
 	struct stat st;
 	size_t len;
 	int fd;
 
-	snprintf(path, sizeof(path), "/proc/%u/status", pid);
+	snprintf(path, sizeof(path), "/proc/%u/status", tid);
 	if (io_read_file(path, 65536, &status, &len, NULL) ||
-	    !status_number((const char *)status, "\nNSpid:", -1, &inner_pid) ||
+	    !status_number((const char *)status, "\nTgid:", 0, &pid) ||
+	    !status_number((const char *)status, "\nNStgid:", -1, &inner_pid) ||
 	    !status_number((const char *)status, "\nUid:", 1, &uid))
 		return -ESRCH;
-	snprintf(root, sizeof(root), "/proc/%u/root", pid);
+	snprintf(root, sizeof(root), "/proc/%u/root", tid);
 	snprintf(path, sizeof(path), "/tmp/perf-%u.map", inner_pid);
 	fd = file_find_in_root(root, path, FILE_OPEN_NO_LINK);
 	if (fd < 0)

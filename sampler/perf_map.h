@@ -16,12 +16,12 @@ struct perf_map_row {
 };
 
 /*
- * The map of a process, as it sees its own pid and file system: a regular file of the process's
- * user that nobody else may write to and that is not older than it, or -errno. -EPERM: it is
- * somebody else's. Needs
- * CAP_SYS_PTRACE for processes of others.
+ * The map of the process that a thread is of, as it sees its own pid and file system: a regular
+ * file of the process's user that nobody else may write to and that is not older than it, or
+ * -errno. -EPERM: it is somebody else's. The thread must live: of one that ended nothing can be
+ * found below its root. Needs CAP_SYS_PTRACE for processes of others.
  */
-int perf_map_open(uint32_t pid);
+int perf_map_open(uint32_t tid);
 
 /* For each pc the last line that holds it. 0, or -errno: it is no such file. */
 int perf_map_find(int fd, const uint64_t *pcs, size_t count, struct perf_map_row *ret);

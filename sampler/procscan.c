@@ -248,8 +248,9 @@ int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
 		return -ENOMEM;
 	s->modules = modules;
 	snprintf(s->proc, sizeof(s->proc), "/proc/%u", pid);
+	/* A first thread that ended: the text has nothing then, and the ioctl fails. */
 	rc = scan_maps(s, way);
-	if (rc) {
+	if (rc && rc != -ESRCH) {
 		mappings_unref(s->maps);
 		return rc;
 	}
