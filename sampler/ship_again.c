@@ -53,8 +53,11 @@ static bool add(struct ship_again *a, uint64_t segment, uint64_t place, uint32_t
 	}
 	for (uint32_t k = 0; k < id_count; k++)
 		a->used_count += a->uses[ids[k]]++ == 0;
-	a->batches[a->count++] =
-		(struct ship_again_batch){segment, place, samples, false, id_count, ids};
+	a->batches[a->count++] = (struct ship_again_batch){.segment = segment,
+							   .place = place,
+							   .samples = samples,
+							   .id_count = id_count,
+							   .ids = ids};
 	return true;
 }
 
@@ -354,6 +357,7 @@ static bool has_id(const struct ship_again_batch *b, uint32_t id)
 
 void ship_again_ready(struct ship_again *a, const void *id, size_t len)
 {
+	const uint64_t now = a->io->mono_ns(a->io->ctx);
 	uint32_t number = intern_find(&a->ids, id, len);
 
 	if (number == INTERN_FULL)
@@ -361,7 +365,7 @@ void ship_again_ready(struct ship_again *a, const void *id, size_t len)
 	for (size_t i = 0; i < a->count; i++) {
 		struct ship_again_batch *b = &a->batches[i];
 
-		if (b->is_due || !has_id(b, number))
+		if (b->is_due || now < b->put_off_ns || !has_id(b, number))
 			continue;
 		b->is_due = true;
 		a->due++;
@@ -374,6 +378,33 @@ const struct ship_again_batch *ship_again_due(struct ship_again *a)
 		if (a->batches[i].is_due)
 			return &a->batches[i];
 	return NULL;
+}
+
+bool ship_again_is_worse(const struct ship_again *a, const struct ship_again_batch *noted,
+			 const struct spool_batch *batch, const bool *missing)
+{
+	for (uint32_t i = 0; i < batch->module_count; i++) {
+		const struct build_id *id = &batch->modules[i].id;
+		uint32_t number;
+
+		if (!missing[i] || !id->len)
+			continue;
+		number = intern_find(&a->ids, id->bytes, id->len);
+		if (number == INTERN_FULL || !has_id(noted, number))
+			return true;
+	}
+	return false;
+}
+
+void ship_again_put_off(struct ship_again *a, uint64_t segment, uint64_t place, uint64_t ns)
+{
+	size_t i = find(a, segment, place);
+
+	if (i == SIZE_MAX)
+		return;
+	a->due -= a->batches[i].is_due;
+	a->batches[i].is_due = false;
+	a->batches[i].put_off_ns = a->io->mono_ns(a->io->ctx) + ns;
 }
 
 bool ship_again_waits_for(const struct ship_again *a, uint32_t id)

@@ -19,7 +19,8 @@
 struct ship_again_batch {
 	uint64_t segment, place;
 	uint32_t samples;
-	bool is_due; /* one of its ids came */
+	bool is_due;         /* one of its ids came */
+	uint64_t put_off_ns; /* not due before (monotonic) */
 	uint32_t id_count;
 	uint32_t *ids; /* numbers of struct ship_again.ids */
 };
@@ -52,6 +53,14 @@ void ship_again_ready(struct ship_again *a, const void *id, size_t len);
 
 /* The oldest that is due, NULL. Valid until the next call. */
 const struct ship_again_batch *ship_again_due(struct ship_again *a);
+
+/* Whether another delivery that lacks these modules would lack one that the batch at the sink has:
+ * a table is gone that was there. */
+bool ship_again_is_worse(const struct ship_again *a, const struct ship_again_batch *noted,
+			 const struct spool_batch *batch, const bool *missing);
+
+/* It is not due for so long, although one of its ids is there. */
+void ship_again_put_off(struct ship_again *a, uint64_t segment, uint64_t place, uint64_t ns);
 
 /* It cannot or need not be delivered again. */
 int ship_again_forget(struct ship_again *a, uint64_t segment, uint64_t place, struct err *err);

@@ -183,8 +183,8 @@ static int wait_for_tables(struct shipper *s, const struct ship_profile *p, stru
 	return rc;
 }
 
-/* `may_wait`: for tables that are being made. */
-static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, bool may_wait,
+/* The first delivery may wait for tables that are being made, and goes without names if need be. */
+static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, bool is_first,
 		     struct err *err)
 {
 	const struct spool_batch *b = p->of.batch;
@@ -200,16 +200,20 @@ static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, 
 			wanted[count++] = i;
 	for (uint32_t part = 0; !rc && count; part++)
 		rc = ask(s, w, p, part, wanted, &count, weights, err);
-	if (rc == ERR_DATA) {
+	if (rc == ERR_DATA && is_first) {
 		profile_comment(&p->of.profile, "not symbolized: %s", err->message);
 		return 0;
 	}
-	return rc || !may_wait ? rc : wait_for_tables(s, p, err);
+	return rc || !is_first ? rc : wait_for_tables(s, p, err);
 }
 
-/* To the sink, not acknowledged; missing[] says which modules had no table. */
-static int deliver(struct shipper *s, struct work *w, const struct spool_batch *b, bool is_first,
-		   bool *missing, struct err *err)
+/* The batch at the sink has names that these answers lack: it stays. */
+#define DELIVER_KEPT 1
+
+/* To the sink, not acknowledged; missing[] says which modules had no table. `noted`: what the one
+ * at the sink lacks; NULL: there is none. */
+static int deliver(struct shipper *s, struct work *w, const struct spool_batch *b,
+		   const struct ship_again_batch *noted, bool *missing, struct err *err)
 {
 	_cleanup_(ship_profile_done) struct ship_profile p;
 	int rc = ship_profile_begin(&p, b, err);
@@ -217,7 +221,10 @@ static int deliver(struct shipper *s, struct work *w, const struct spool_batch *
 	if (rc)
 		return rc;
 	arena_reset(&w->arena);
-	rc = symbolize(s, w, &p, is_first, err);
+	rc = symbolize(s, w, &p, !noted, err);
+	if (noted &&
+	    (rc == ERR_DATA || (!rc && ship_again_is_worse(&s->again, noted, b, p.missing))))
+		return DELIVER_KEPT;
 	if (!rc)
 		rc = ship_profile_end(&p, err);
 	if (!rc)
@@ -232,15 +239,15 @@ static int deliver_in_lane(void *ctx, unsigned int lane, const struct spool_batc
 {
 	struct shipper *s = ctx;
 
-	return deliver(s, &s->works[lane], batch, true, missing, err);
+	return deliver(s, &s->works[lane], batch, NULL, missing, err);
 }
 
 /* In this thread. */
-static int deliver_here(struct shipper *s, const struct spool_batch *b, bool is_first,
-			struct err *err)
+static int deliver_here(struct shipper *s, const struct spool_batch *b,
+			const struct ship_again_batch *noted, struct err *err)
 {
 	_cleanup_(freep) bool *missing = calloc(b->module_count + 1, sizeof(*missing));
-	int rc = missing ? deliver(s, &s->own, b, is_first, missing, err)
+	int rc = missing ? deliver(s, &s->own, b, noted, missing, err)
 			 : err_set(err, ERR_MEMORY, "shipper: out of memory");
 
 	/* Noted before it is acknowledged; a file that cannot be written costs names, no samples.
@@ -331,7 +338,11 @@ static int step_again(struct shipper *s, struct err *err)
 		rc = ship_again_forget(&s->again, want.segment, want.place, err);
 		return rc < 0 ? rc : 0;
 	}
-	rc = deliver_here(s, &batch, false, err);
+	rc = deliver_here(s, &batch, &want, err);
+	if (rc == DELIVER_KEPT) {
+		ship_again_put_off(&s->again, want.segment, want.place, SHIPPER_PUT_OFF_NS);
+		return 0;
+	}
 	if (rc)
 		return rc;
 	s->stats.again++;
@@ -384,7 +395,7 @@ static int step_alone(struct shipper *s, struct err *err)
 
 	if (rc <= 0)
 		return rc;
-	rc = deliver_here(s, &batch, true, err);
+	rc = deliver_here(s, &batch, NULL, err);
 	if (!rc)
 		rc = acknowledge(s, &batch, err);
 	return rc ? rc : 1;

@@ -45,6 +45,10 @@ struct shipper_options {
 /* How often `watch` is asked. */
 #define SHIPPER_WATCH_NS UINT64_C(10000000000)
 
+/* A batch stays as it is at the sink when answers lack names that it has (a table was evicted
+ * meanwhile), and is tried again after so long. */
+#define SHIPPER_PUT_OFF_NS UINT64_C(3600000000000)
+
 #define SHIPPER_BUILDING_NS      UINT64_C(30000000000)
 #define SHIPPER_BUILDING_REST_NS UINT64_C(600000000000)
 

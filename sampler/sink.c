@@ -14,8 +14,13 @@
 /* Nobody writes one file for as long. */
 #define UNFINISHED_NS UINT64_C(3600000000000)
 
+/* A clock that is off by more was set; it is right if nobody mends it for a day. */
+#define SET_NS      UINT64_C(3600000000000)
+#define BELIEVED_NS (24 * SET_NS)
+
 enum {
-	NAME_MAX_LEN = 2 * LIMIT_BATCH_ID_LEN + 16
+	NAME_MAX_LEN = 2 * LIMIT_BATCH_ID_LEN + 16,
+	BOOT_LEN = 64, /* of a name: host and boot */
 };
 
 struct sink {
@@ -23,6 +28,9 @@ struct sink {
 	char *dir;
 	int dir_fd;
 	enum sink_kind kind;
+	/* When it was last swept by a clock that is believed; 0: never. */
+	uint64_t real_ns, mono_ns;
+	uint64_t ahead_ns; /* since when (monotonic) the clock is ahead of that; 0: it is not */
 };
 
 static const struct {
@@ -210,6 +218,46 @@ static void sweep_one(void *arg, const char *name)
 	memcpy(f->name, name, strlen(name) + 1);
 }
 
+static int compare_names(const void *a, const void *b)
+{
+	return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
+}
+
+/* Their clock was ahead, or ours is behind: in one boot names go by time. */
+static void place_future(struct sweep *w)
+{
+	const struct found *behind = NULL;
+
+	qsort(w->files, w->count, sizeof(*w->files), compare_names);
+	for (size_t i = w->count; i-- > 0;) {
+		struct found *f = &w->files[i];
+
+		if (f->time_ns > w->now_ns && f->time_ns - w->now_ns > SET_NS)
+			f->time_ns = behind && !strncmp(behind->name, f->name, BOOT_LEN)
+					     ? behind->time_ns
+					     : w->now_ns;
+		behind = f;
+	}
+}
+
+/* The time that age is told by. */
+static uint64_t believed_now(struct sink *s)
+{
+	const uint64_t real = s->io->real_ns(s->io->ctx), mono = s->io->mono_ns(s->io->ctx);
+	const uint64_t expected = s->real_ns + (mono - s->mono_ns);
+
+	if (s->real_ns && real > expected && real - expected > SET_NS) {
+		if (!s->ahead_ns)
+			s->ahead_ns = mono;
+		if (mono - s->ahead_ns < BELIEVED_NS)
+			return expected;
+	}
+	s->ahead_ns = 0;
+	s->real_ns = real;
+	s->mono_ns = mono;
+	return real;
+}
+
 /* Oldest first; among equals by name, which is by place. */
 static int compare_found(const void *a, const void *b)
 {
@@ -223,10 +271,12 @@ static int compare_found(const void *a, const void *b)
 int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
 	       struct err *err)
 {
-	struct sweep w = {.s = s, .now_ns = s->io->real_ns(s->io->ctx)};
-	int rc = s->io->list(s->io->ctx, s->dir_fd, sweep_one, &w);
+	struct sweep w = {.s = s, .now_ns = believed_now(s)};
+	int rc = s->io->list(s->io->ctx, s->dir_fd, sweep_one, &w), failed = 0;
 
 	*ret_removed = 0;
+	if (!rc && w.count)
+		place_future(&w);
 	if (!rc && w.count)
 		qsort(w.files, w.count, sizeof(*w.files), compare_found);
 	for (size_t i = 0; !rc && i < w.count; i++) {
@@ -236,13 +286,15 @@ int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_r
 
 		if (!old && !(limits->bytes && w.total > limits->bytes))
 			break;
+		/* Nothing else has to make room for one that stays. */
 		if (unlinkat(s->dir_fd, f->name, 0) && errno != ENOENT)
-			rc = -errno;
+			failed = -errno;
 		else
 			++*ret_removed;
 		w.total -= f->len;
 	}
 	free(w.files);
+	rc = rc ? rc : failed;
 	if (rc)
 		return err_sys(err, -rc, "%s: removing old batches", s->dir);
 	if (w.failed)

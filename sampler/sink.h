@@ -39,14 +39,19 @@ int sink_write_profile(struct sink *s, const uint8_t *id, size_t id_len, const s
 int sink_has(struct sink *s, const uint8_t *id, size_t id_len);
 
 struct sink_limits {
-	uint64_t age_ns; /* by the time of delivery; 0: no limit */
+	uint64_t age_ns; /* since the delivery; 0: no limit */
 	uint64_t bytes;  /* of all files of the sink's kind; 0: no limit */
 };
 
 /*
  * Removes what is over the limits, the oldest first, and what killed writers left unfinished an
- * hour ago. Other files are left alone. *ret_removed: batches. Works on the file system itself.
- * ERR_LIMIT above LIMIT_SINK_FILES: what it removed may not be the oldest.
+ * hour ago. Other files are left alone, and so is one that cannot be removed, which is told when
+ * the others are. *ret_removed: batches. Works on the file system itself. ERR_LIMIT above
+ * LIMIT_SINK_FILES: what it removed may not be the oldest.
+ *
+ * A clock that was set ahead between two calls is believed a day later: until then files are as old
+ * as it would tell otherwise. A file from the future is as old as the one that follows it by name
+ * in its boot, or new.
  */
 int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
 	       struct err *err);

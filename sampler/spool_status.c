@@ -13,7 +13,8 @@
 #define RATE_NS UINT64_C(60000000000)
 
 enum {
-	BATCH = 4096
+	BATCH = 4096,
+	SMALL_LEN = 65536 /* bytes of a segment that is looked into, to be exact */
 };
 
 static uint64_t ns_of(const struct timespec *ts)
@@ -101,19 +102,21 @@ static void read_ship(struct spool_status *s, int dir_fd)
 
 /* --- the data -------------------------------------------------------------------------------- */
 
-/* Bytes of a segment behind a place, as it was written. */
+/* Bytes of a segment from a place to its last samples, as it was written: what stands behind these
+ * will never be acknowledged, for there is nothing in it to deliver. */
 static uint64_t len_behind(int dir_fd, uint64_t number, uint64_t place)
 {
 	_cleanup_(spool_file_close) struct spool_file file;
 	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
 	struct spool_record rec;
+	uint32_t end = 0;
 
 	if (spool_file_open(&file, io_system(), dir_fd, number, NULL))
 		return 0;
 	spool_cursor_init(&c, &file, file.info.records_off);
 	while (spool_cursor_next(&c, true, &rec, NULL) == 1)
-		;
-	return c.off > spool_place_off(place) ? c.off - spool_place_off(place) : 0;
+		end = rec.type == SPOOL_RECORD_SAMPLES ? c.off : end;
+	return end > spool_place_off(place) ? end - spool_place_off(place) : 0;
 }
 
 static void read_sizes(struct spool_status *s, int dir_fd, const struct spool_segments *found)
@@ -132,9 +135,10 @@ static void read_sizes(struct spool_status *s, int dir_fd, const struct spool_se
 			continue;
 		s->segment_count++;
 		s->len += (uint64_t)st.st_size;
-		/* The newest has room that is not used yet; of the acknowledged one a part counts.
-		 */
-		if (number == ack_segment || (number > ack_segment && i + 1 == found->count))
+		/* The newest has room that is not used yet; of the acknowledged one a part counts,
+		 * and of a run without samples nothing. */
+		if (number == ack_segment ||
+		    (number > ack_segment && (i + 1 == found->count || st.st_size < SMALL_LEN)))
 			s->unsent_len +=
 				len_behind(dir_fd, number, number == ack_segment ? ack_place : 0);
 		else if (number > ack_segment)

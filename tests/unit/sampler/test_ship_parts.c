@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Parts of the shipper alone: which server, what a sink holds and for how long, who waits. */
+#include "io.h"
 #include "limits.h"
 #include "ship_again.h"
+#include "ship_back_off.h"
 #include "ship_route.h"
 #include "sink.h"
 
@@ -10,6 +12,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -229,6 +232,111 @@ static void test_sweep(void **state _unused_)
 	assert_int_equal(removed, 0);
 }
 
+static uint64_t sweep_real_ns, sweep_mono_ns;
+
+static uint64_t sweep_real(void *ctx _unused_)
+{
+	return sweep_real_ns;
+}
+
+static uint64_t sweep_mono(void *ctx _unused_)
+{
+	return sweep_mono_ns;
+}
+
+/* A clock that is set ahead, and back, removes nothing; what came while it was ahead is as old as
+ * its neighbours. */
+static void test_sweep_clock(void **state _unused_)
+{
+	const uint64_t day = UINT64_C(86400000000000);
+	const struct sink_limits limits = {.age_ns = 90 * day}, room = {.bytes = 20};
+	_cleanup_(sink_closep) struct sink *s = NULL;
+	struct io io = *io_system();
+	char path[64], file[160];
+	struct err err = {0};
+	uint64_t removed;
+
+	io.real_ns = sweep_real;
+	io.mono_ns = sweep_mono;
+	sweep_real_ns = (uint64_t)time(NULL) * 1000000000;
+	sweep_mono_ns = 5 * day;
+	snprintf(path, sizeof(path), "%s/clock", dir);
+	assert_int_equal(sink_open(&s, path, SINK_PPROF, &io, &err), 0);
+	for (int i = 1; i < 6; i++) {
+		snprintf(file, sizeof(file), "%s/%064d%02d.pb.gz", path, 7, i);
+		write_file(file, "0123456789");
+		/* 1 to 5: 80, 60, -300, 20 and 10 days old. */
+		set_age(path, strrchr(file, '/') + 1,
+			i == 3 ? -86400 * 300 : 86400 * (100 - 20 * i));
+	}
+	set_age(path, strrchr(file, '/') + 1, 86400 * 10);
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 0);
+	/* A year ahead, for some hours; and 11 days later the first is too old. */
+	for (int hour = 1; hour < 5; hour++) {
+		sweep_mono_ns += day / 24;
+		sweep_real_ns += 365 * day * (hour == 1) + day / 24;
+		assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+		assert_int_equal(removed, 0);
+	}
+	sweep_real_ns -= 365 * day;
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 0);
+	sweep_real_ns += 11 * day;
+	sweep_mono_ns += 11 * day;
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 1);
+	/* The third goes before the fourth. */
+	assert_int_equal(sink_sweep(s, &room, &removed, &err), 0);
+	assert_int_equal(removed, 2);
+	snprintf(file, sizeof(file), "%064d04.pb.gz", 7);
+	assert_true(is_there(path, file));
+	/* A clock that stays ahead is right. */
+	sweep_real_ns += 100 * day;
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 0);
+	sweep_real_ns += day;
+	sweep_mono_ns += day;
+	assert_int_equal(sink_sweep(s, &limits, &removed, &err), 0);
+	assert_int_equal(removed, 2);
+}
+
+/* What cannot be removed keeps nothing else from it. */
+static void test_sweep_not_ours(void **state _unused_)
+{
+	const struct sink_limits limits = {.age_ns = UINT64_C(600000000000)};
+	_cleanup_(sink_closep) struct sink *s = NULL;
+	char path[64], file[96];
+	struct err err = {0};
+	uint64_t removed;
+	int status;
+	pid_t pid;
+
+	if (geteuid())
+		skip();
+	snprintf(path, sizeof(path), "%s/sticky", dir);
+	assert_int_equal(sink_open(&s, path, SINK_PPROF, NULL, &err), 0);
+	assert_int_equal(chmod(path, 01777), 0);
+	for (int i = 1; i < 3; i++) {
+		snprintf(file, sizeof(file), "%s/0%d.pb.gz", path, i);
+		write_file(file, "0123456789");
+		set_age(path, strrchr(file, '/') + 1, 3000 - i);
+	}
+	assert_int_equal(chown(file, 65534, 65534), 0);
+	assert_int_equal(chown(path, 65533, 65533), 0);
+	pid = fork();
+	if (pid == 0) {
+		if (setresuid(65534, 65534, 65534))
+			_exit(1);
+		_exit(sink_sweep(s, &limits, &removed, &err) == 0 || removed != 1 ||
+		      !strstr(err.message, "removing old batches"));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_true(is_there(path, "01.pb.gz"));
+	assert_false(is_there(path, "02.pb.gz"));
+}
+
 /* --- who waits for names --------------------------------------------------------------------- */
 
 static struct spool_batch batch_at(uint64_t segment, uint64_t place,
@@ -433,13 +541,59 @@ static void test_parent_is_synced(void **state _unused_)
 	assert_true(synced == st.st_ino);
 }
 
+/* A crash between sink and acknowledgement: the same name again, so one file. */
+static void test_second_delivery(void **state _unused_)
+{
+	_cleanup_(sink_closep) struct sink *sink = NULL;
+	char path[128];
+	struct err err = {0};
+	uint8_t *p;
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/second", dir);
+	assert_int_equal(sink_open(&sink, path, SINK_PPROF, NULL, &err), 0);
+	assert_int_equal(sink_write(sink, (const uint8_t *)"\x01\xff", 2, "first", 5, &err), 0);
+	assert_int_equal(sink_write(sink, (const uint8_t *)"\x01\xff", 2, "again", 5, &err), 0);
+	assert_int_equal(sink_write(sink, (const uint8_t *)"\x02\xff", 2, "other", 5, &err), 0);
+	assert_int_equal(sink_write(sink, (const uint8_t *)"", 0, "none", 4, &err), ERR_USAGE);
+	snprintf(path, sizeof(path), "%s/second/01ff.pb.gz", dir);
+	assert_int_equal(io_read_file(path, 100, &p, &len, &err), 0);
+	assert_int_equal(len, 5);
+	assert_memory_equal(p, "again", 5);
+	free(p);
+	snprintf(path, sizeof(path), "ls -A %s/second | wc -l | grep -qx 2", dir);
+	assert_int_equal(system(path), 0);
+	assert_int_equal(sink_open(&sink, "/absent/a/b", SINK_PPROF, NULL, &err), ERR_NOT_FOUND);
+}
+
+static void test_back_off(void **state _unused_)
+{
+	static const struct {
+		unsigned int failures;
+		uint32_t ms;
+	} rows[] = {
+		{1, 500},   {2, 1000},  {3, 2000},           {6, 16000},
+		{7, 30000}, {8, 30000}, {UINT32_MAX, 30000},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		uint32_t ms = rows[i].ms, spread = ms * 2 / 5;
+
+		assert_int_equal(ship_back_off_ms(rows[i].failures, 0), ms - ms / 5);
+		assert_int_equal(ship_back_off_ms(rows[i].failures, spread - 1), ms + ms / 5 - 1);
+		assert_int_equal(ship_back_off_ms(rows[i].failures, spread), ms - ms / 5);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fail_over),      cmocka_unit_test(test_routing_file),
-		cmocka_unit_test(test_kinds),          cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_again),          cmocka_unit_test(test_again_ids),
-		cmocka_unit_test(test_sweep_too_many), cmocka_unit_test(test_parent_is_synced),
+		cmocka_unit_test(test_fail_over),       cmocka_unit_test(test_routing_file),
+		cmocka_unit_test(test_kinds),           cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_sweep_clock),     cmocka_unit_test(test_sweep_not_ours),
+		cmocka_unit_test(test_second_delivery), cmocka_unit_test(test_back_off),
+		cmocka_unit_test(test_again),           cmocka_unit_test(test_again_ids),
+		cmocka_unit_test(test_sweep_too_many),  cmocka_unit_test(test_parent_is_synced),
 	};
 
 	if (!mkdtemp(dir))

@@ -6,6 +6,7 @@
 #include "profile_file.h"
 #include "ship_back_off.h"
 #include "shipper.h"
+#include "spool_status.h"
 
 #include <dirent.h>
 #include <pthread.h>
@@ -22,6 +23,7 @@ struct service {
 	bool bad_columns;
 	bool building; /* no table is ready */
 	bool came;     /* so is module "bb", from now on */
+	bool went;     /* and the tables that were there are not, from now on */
 	unsigned int watched;
 	bool *asked; /* by the number in their second and third byte; NULL: module "bb" only */
 };
@@ -67,7 +69,7 @@ static int fake_call(void *ctx, const Rawstack__V1__StackBatch *q, uint32_t time
 			status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING;
 			continue;
 		}
-		if (m->build_id.data[0] != 0xaa && !svc->came) {
+		if (m->build_id.data[0] == 0xaa ? svc->went : !svc->came) {
 			status[i] = RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_UNKNOWN_MODULE;
 			continue;
 		}
@@ -306,6 +308,7 @@ static void test_ship(void **state _unused_)
 	struct fixture f;
 	struct profile_location l;
 	struct err err = {0};
+	struct spool_status status;
 	uint64_t left;
 	uint32_t stack;
 	size_t count;
@@ -313,12 +316,19 @@ static void test_ship(void **state _unused_)
 	open_shipper(&f, "ship", 0);
 	assert_true(shipper_step(f.s, &err) < 0); /* no spool yet: not an end */
 	fill_spool(f.spool, 0x100, 3);
+	fill_spool(f.spool, 0x100, 0); /* runs that saw nothing leave no backlog */
+	fill_spool(f.spool, 0x100, 0);
+	assert_int_equal(spool_status_read(&status, f.spool, &err), 0);
+	assert_in_range(status.unsent_len, 100, 2000);
 	assert_int_equal(shipper_backlog(f.s, &left, &err), 0);
 	assert_int_equal(left, 3);
 	assert_int_equal(shipper_step(f.s, &err), 1);
 	assert_int_equal(shipper_step(f.s, &err), 0);
 	assert_int_equal(shipper_backlog(f.s, &left, &err), 0);
 	assert_int_equal(left, 0);
+	assert_int_equal(spool_status_read(&status, f.spool, &err), 0);
+	assert_int_equal(status.unsent_len, 0);
+	assert_int_equal(status.segment_count, 3);
 	assert_int_equal(shipper_delivered(f.s), 3);
 	assert_int_equal(service.locations, 5); /* distinct ones that a service can name */
 	close_shipper(&f);
@@ -452,31 +462,6 @@ static void test_building(void **state _unused_)
 	assert_int_equal(named, 15);
 }
 
-/* A crash between sink and acknowledgement: the same name again, so one file. */
-static void test_second_delivery(void **state _unused_)
-{
-	_cleanup_(sink_closep) struct sink *sink = NULL;
-	char path[128];
-	struct err err = {0};
-	uint8_t *p;
-	size_t len;
-
-	snprintf(path, sizeof(path), "%s/second", dir);
-	assert_int_equal(sink_open(&sink, path, SINK_PPROF, NULL, &err), 0);
-	assert_int_equal(sink_write(sink, (const uint8_t *)"\x01\xff", 2, "first", 5, &err), 0);
-	assert_int_equal(sink_write(sink, (const uint8_t *)"\x01\xff", 2, "again", 5, &err), 0);
-	assert_int_equal(sink_write(sink, (const uint8_t *)"\x02\xff", 2, "other", 5, &err), 0);
-	assert_int_equal(sink_write(sink, (const uint8_t *)"", 0, "none", 4, &err), ERR_USAGE);
-	snprintf(path, sizeof(path), "%s/second/01ff.pb.gz", dir);
-	assert_int_equal(io_read_file(path, 100, &p, &len, &err), 0);
-	assert_int_equal(len, 5);
-	assert_memory_equal(p, "again", 5);
-	free(p);
-	snprintf(path, sizeof(path), "ls -A %s/second | wc -l | grep -qx 2", dir);
-	assert_int_equal(system(path), 0);
-	assert_int_equal(sink_open(&sink, "/absent/a/b", SINK_PPROF, NULL, &err), ERR_NOT_FOUND);
-}
-
 /* The sink cannot be written: the batch stays. */
 static int failing_rename(void *ctx _unused_, int dir_fd _unused_, const char *from _unused_,
 			  const char *to _unused_)
@@ -603,6 +588,36 @@ static void test_again(void **state _unused_)
 	now_ns += SHIPPER_WATCH_NS;
 	assert_int_equal(shipper_step(f.s, &err), 0);
 	assert_int_equal(service.watched, 1); /* nobody waits */
+	close_shipper(&f);
+}
+
+/* A table that the first delivery had is gone when one comes that it lacked: what is at the sink
+ * stays, until both are there. */
+static void test_again_worse(void **state _unused_)
+{
+	static const char *const kept[] = {"inner", "/bin/missing+0x500"};
+	struct fixture f;
+	struct err err = {0};
+
+	open_watching(&f, "worse");
+	fill_spool(f.spool, 0x100, 1);
+	now_ns = 1000000;
+	assert_int_equal(shipper_step(f.s, &err), 1);
+	service.came = service.went = true;
+	for (unsigned int i = 0; i < 5; i++) {
+		_cleanup_(profile_done) struct profile p;
+
+		service.fail = i == 3 ? ERR_DATA : 0;
+		service.went = i < 4;
+		assert_int_equal(shipper_step(f.s, &err), i == 4);
+		assert_int_equal(read_sink(f.out, &p), 1);
+		for (size_t frame = 1; frame < 3; frame++)
+			assert_string_equal(name_of(&p, profile_sample(&p, 0).stack, frame, 0),
+					    kept[i < 4 ? frame - 1 : 0]);
+		now_ns += i < 2 ? SHIPPER_WATCH_NS : SHIPPER_PUT_OFF_NS;
+		/* Not asked for all the time. */
+		assert_int_equal(service.calls, i < 3 ? 2 : i);
+	}
 	close_shipper(&f);
 }
 
@@ -762,35 +777,15 @@ static void test_in_flight(void **state _unused_)
 	assert_int_equal(total(&p), 200);
 }
 
-static void test_back_off(void **state _unused_)
-{
-	static const struct {
-		unsigned int failures;
-		uint32_t ms;
-	} rows[] = {
-		{1, 500},   {2, 1000},  {3, 2000},           {6, 16000},
-		{7, 30000}, {8, 30000}, {UINT32_MAX, 30000},
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		uint32_t ms = rows[i].ms, spread = ms * 2 / 5;
-
-		assert_int_equal(ship_back_off_ms(rows[i].failures, 0), ms - ms / 5);
-		assert_int_equal(ship_back_off_ms(rows[i].failures, spread - 1), ms + ms / 5 - 1);
-		assert_int_equal(ship_back_off_ms(rows[i].failures, spread), ms - ms / 5);
-	}
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_ship),          cmocka_unit_test(test_deferred),
-		cmocka_unit_test(test_server_away),   cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_building),      cmocka_unit_test(test_second_delivery),
-		cmocka_unit_test(test_full_disk),     cmocka_unit_test(test_back_off),
-		cmocka_unit_test(test_again),         cmocka_unit_test(test_batch_age),
-		cmocka_unit_test(test_hour_away),     cmocka_unit_test(test_in_flight),
-		cmocka_unit_test(test_watch_in_turn),
+		cmocka_unit_test(test_ship),        cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_server_away), cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_building),    cmocka_unit_test(test_full_disk),
+		cmocka_unit_test(test_again),       cmocka_unit_test(test_again_worse),
+		cmocka_unit_test(test_batch_age),   cmocka_unit_test(test_hour_away),
+		cmocka_unit_test(test_in_flight),   cmocka_unit_test(test_watch_in_turn),
 	};
 
 	if (!mkdtemp(dir))
