@@ -358,8 +358,7 @@ static bool is_ripe(struct shipper *s, const struct spool_batch *b)
 
 	/* The first of a run shows whether the way is clear. Of another boot, or a clock that makes
 	 * no sense: now. */
-	if (!s->stats.batches || s->in_hurry || b->is_final ||
-	    b->sample_count >= s->o.batch_samples || first > now ||
+	if (!s->stats.batches || s->in_hurry || b->is_stable || first > now ||
 	    now - first >= s->o.batch_age_ns)
 		return true;
 	s->due_ns = first + s->o.batch_age_ns;

@@ -207,9 +207,9 @@ int spool_reader_open(struct spool_reader **ret, const char *dir, const struct i
  * The next batch after the last acknowledged or returned one, of 1 to max_samples samples: 1 and
  * *ret; 0 when there is nothing more now (a writer may add later; call again); negative on an error
  * that is not damage (damage is skipped and counted). A batch keeps LIMIT_BATCH_LOCATIONS,
- * LIMIT_BATCH_MODULES and LIMIT_BATCH_STRINGS, and never crosses segments. What damage took from a
- * sample is replaced: its stack by one pseudo frame "[spool: damaged]" (HOST_NAMED), its thread by
- * zeros without names; a location's missing module makes it UNRESOLVED.
+ * LIMIT_BATCH_MODULES, LIMIT_BATCH_STRINGS and LIMIT_BATCH_FRAMES, and never crosses segments. What
+ * damage took from a sample is replaced: its stack by one pseudo frame "[spool: damaged]"
+ * (HOST_NAMED), its thread by zeros without names; a location's missing module makes it UNRESOLVED.
  */
 int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_batch *ret,
 		      struct err *err);

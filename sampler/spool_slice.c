@@ -136,6 +136,7 @@ static uint32_t batch_stack(struct spool_slice *s, uint32_t index)
 		}
 		batch_row(s, SPOOL_TABLE_STACKS,
 			  &(struct spool_stack){frames, count, from[index].flags}, slot);
+		s->frame_count += count;
 	}
 	return *slot - 1;
 }
@@ -172,6 +173,7 @@ void spool_slice_begin(struct spool_slice *s)
 	}
 	s->samples.count = 0;
 	s->damaged_stack = s->damaged_string = 0;
+	s->frame_count = 0;
 	arena_reset(&s->memory);
 }
 
@@ -197,6 +199,7 @@ bool spool_slice_is_full(const struct spool_slice *s, size_t max_samples)
 	const struct spool_rows *rows = s->rows;
 
 	return s->samples.count >= max_samples ||
+	       s->frame_count + LIMIT_STACK_FRAMES > LIMIT_BATCH_FRAMES ||
 	       rows[SPOOL_TABLE_LOCATIONS].count + LIMIT_STACK_FRAMES > LIMIT_BATCH_LOCATIONS ||
 	       rows[SPOOL_TABLE_MODULES].count + LIMIT_STACK_FRAMES > LIMIT_BATCH_MODULES ||
 	       rows[SPOOL_TABLE_STRINGS].count + 2 * LIMIT_STACK_FRAMES + 3 > LIMIT_BATCH_STRINGS;

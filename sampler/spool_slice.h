@@ -13,6 +13,7 @@ struct spool_slice {
 	struct spool_rows
 		maps[SPOOL_TABLE_COUNT];        /* row of the segment -> index + 1, 0: not in it */
 	uint32_t damaged_stack, damaged_string; /* index + 1 */
+	size_t frame_count;                     /* of stacks */
 	struct arena memory;
 };
 

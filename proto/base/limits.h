@@ -118,6 +118,7 @@
 #define LIMIT_BATCH_LOCATIONS   LIMIT(65536)
 #define LIMIT_BATCH_MODULES     LIMIT(8192)
 #define LIMIT_BATCH_STRINGS     LIMIT(65536)
+#define LIMIT_BATCH_FRAMES      LIMIT(524288) /* of stacks: the shipper has each five times over */
 #define LIMIT_RESOLVE_ADDRESSES LIMIT(1024)
 #define LIMIT_STRING_LEN        LIMIT(65536) /* one string of a request */
 #define LIMIT_BATCH_ID_LEN      LIMIT(64)

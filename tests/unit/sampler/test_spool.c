@@ -285,6 +285,64 @@ static void test_large_samples(void **state)
 	assert_int_equal(frames_seen, 196 * LIMIT_STACK_FRAMES);
 }
 
+/* Deep stacks, each another: a batch ends at a number of frames, and again at the same one. */
+static void test_many_frames(void **state)
+{
+	struct memory_io *m = *state;
+	struct spool_limits limits = small;
+	struct spool_writer *w;
+	uint32_t frames[LIMIT_STACK_FRAMES], locations[2];
+	uint64_t count = 0, ends[2] = {0}, batches = 0;
+	struct spool_reader *r;
+	struct spool_batch b;
+	struct err err;
+
+	limits.segment_len = 4 << 20;
+	limits.total_len = 16 << 20;
+	w = writer(m, &limits);
+	for (uint32_t n = 0; n < 3000; n++) {
+		struct spool_thread t = SPOOL_THREAD_INIT;
+
+		for (uint32_t i = 0; i < 2; i++)
+			locations[i] = spool_writer_location(
+				w, &(struct location){.kind = LOCATION_UNRESOLVED,
+						      .address = 1000 + i,
+						      .module = LOCATION_NO_INDEX,
+						      .name = LOCATION_NO_INDEX});
+		for (uint32_t i = 0; i < ARRAY_LEN(frames); i++)
+			frames[i] = locations[n >> i % 16 & 1];
+		spool_writer_sample(
+			w, &(struct spool_sample){
+				   .time_ns = n,
+				   .thread = spool_writer_thread(w, &t),
+				   .stack = spool_writer_stack(w, frames, ARRAY_LEN(frames), 0),
+				   .weight = 1});
+	}
+	assert_int_equal(spool_writer_flush(w, &err), 0);
+	spool_writer_close(w);
+	r = reader(m);
+	for (int i = 0; i < 2; i++) {
+		spool_reader_rewind(r);
+		assert_int_equal(spool_reader_next(r, 10000, &b, &err), 1);
+		ends[i] = b.end_offset;
+		assert_true(b.is_stable);
+	}
+	assert_int_equal(ends[0], ends[1]);
+	spool_reader_rewind(r);
+	while (spool_reader_next(r, 10000, &b, &err) == 1) {
+		size_t frame_count = 0;
+
+		for (size_t i = 0; i < b.stack_count; i++)
+			frame_count += b.stacks[i].count;
+		assert_in_range(frame_count, 1, LIMIT_BATCH_FRAMES);
+		count += b.sample_count;
+		batches++;
+	}
+	spool_reader_close(r);
+	assert_int_equal(count, 3000);
+	assert_int_equal(batches, 2);
+}
+
 static void test_losses(void **state)
 {
 	struct memory_io *m = *state;
@@ -339,12 +397,12 @@ static void test_bad_limits(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		TEST(test_round_trip), TEST(test_ack),
-		TEST(test_byte_limit), TEST(test_age_limit_and_clocks),
-		TEST(test_lock),       TEST(test_numbers_go_up),
-		TEST(test_versions),   TEST(test_large_samples),
-		TEST(test_losses),     TEST(test_sync_interval),
-		TEST(test_bad_limits),
+		TEST(test_round_trip),  TEST(test_ack),
+		TEST(test_byte_limit),  TEST(test_age_limit_and_clocks),
+		TEST(test_lock),        TEST(test_numbers_go_up),
+		TEST(test_versions),    TEST(test_large_samples),
+		TEST(test_losses),      TEST(test_sync_interval),
+		TEST(test_many_frames), TEST(test_bad_limits),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
