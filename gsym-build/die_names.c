@@ -104,7 +104,7 @@ static int name_at(struct die_scan *s, struct die_file *f, uint64_t off, struct 
 		   struct err *err)
 {
 	uint64_t hash = off * UINT64_C(0x9e3779b97f4a7c15);
-	struct origin_memo *m = &s->origins[hash >> (64 - DIE_ORIGINS_BITS)];
+	struct origin_memo *m = &s->origins[hash >> (64 - s->origins_bits)];
 
 	if (m->stamp != s->origins_stamp || m->off != off || m->file != f) {
 		int rc = follow(s, f, off, ret, err);
@@ -144,6 +144,10 @@ int die_names_resolve(struct die_scan *s, struct err *err)
 	int rc = 0;
 
 	s->origins_stamp++;
+	/* There are no more origins than scopes, and what is not touched need not be cleared. */
+	s->origins_bits = 4;
+	while (s->origins_bits < DIE_ORIGINS_BITS && 2 * s->scope_count >> s->origins_bits)
+		s->origins_bits++;
 	for (size_t i = 0; i < s->scope_count && !rc; i++)
 		rc = resolve(s, &s->names[i], &s->scopes[i], err);
 	return rc;

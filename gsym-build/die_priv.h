@@ -174,7 +174,8 @@ struct die_scan {
 	size_t scope_count, scopes_cap, names_cap, span_count, spans_cap;
 
 	struct origin_memo *origins; /* DIE_ORIGINS of them */
-	uint32_t origins_stamp;      /* of the current unit */
+	uint32_t origins_stamp;      /* of the current unit, as is the next */
+	unsigned int origins_bits;   /* of the hash of an origin: so much of them is in use */
 };
 
 /*

@@ -6,9 +6,12 @@
 #include "bytes.h"
 #include "limits.h"
 
-/* 2 MB: as many as large programs have names in use. One that is pushed out is looked up by its
- * text again. */
-#define SEEN_BITS 17
+/* 2 MB at most: as many as large programs have names in use. One that is pushed out is looked up by
+ * its text again. A name is longer than this on the average, so small files have places enough in
+ * less memory, which is less to clear. */
+#define SEEN_BITS_MIN 8
+#define SEEN_BITS_MAX 17
+#define NAME_LEN      16
 
 int die_section_load(struct die_section *ret, struct image *im, const char *name, struct err *err)
 {
@@ -27,10 +30,8 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct facts
 
 	*t = (struct die_text){
 		.text = text,
-		.seen = calloc((size_t)1 << SEEN_BITS, sizeof(*t->seen)),
+		.seen_bits = SEEN_BITS_MIN,
 	};
-	if (!t->seen)
-		return err_set(err, ERR_MEMORY, "out of memory for names");
 	rc = die_section_load(&t->str, im, split ? ".debug_str.dwo" : ".debug_str", err);
 	if (!rc && !split)
 		rc = die_section_load(&t->line_str, im, ".debug_line_str", err);
@@ -41,7 +42,10 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct facts
 	for (size_t i = 0; i < ARRAY_LEN(strings); i++)
 		while (strings[i]->len && strings[i]->p[strings[i]->len - 1])
 			strings[i]->len--;
-	return rc;
+	while (t->seen_bits < SEEN_BITS_MAX && t->str.len / NAME_LEN >> t->seen_bits)
+		t->seen_bits++;
+	t->seen = calloc((size_t)1 << t->seen_bits, sizeof(*t->seen));
+	return !rc && !t->seen ? err_set(err, ERR_MEMORY, "out of memory for names") : rc;
 }
 
 void die_text_close(struct die_text *t)
@@ -77,7 +81,7 @@ int die_text_id(struct die_text *t, const char *s, uint32_t *ret, struct err *er
 	if (!s || !*s)
 		return 0;
 	if (t->str.p && off < t->str.len) {
-		seen = &t->seen[(off * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - SEEN_BITS)];
+		seen = &t->seen[(off * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - t->seen_bits)];
 		if (seen->next_off == off + 1) {
 			*ret = seen->id;
 			return 1;

@@ -28,6 +28,7 @@ struct die_text {
 	struct die_section str, line_str; /* up to their last NUL */
 	struct die_section str_offsets;
 	struct die_text_seen *seen; /* of .debug_str, by a hash of the offset: the last one met */
+	unsigned int seen_bits;     /* of that hash */
 };
 
 /* The sections of an image, or of split units: `split` takes .debug_str.dwo for .debug_str. */

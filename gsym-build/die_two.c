@@ -20,6 +20,7 @@ struct share {
 	uint64_t next;          /* offset of the first unit that nobody has */
 	uint32_t next_number;
 	uint64_t unread;
+	struct die_wanted_both wanted;
 	uint64_t reading[2]; /* where the run of each begins; UINT64_MAX: it has none */
 	bool over;
 };
@@ -92,24 +93,40 @@ static void add_visible(struct share *sh, struct run *run, uint64_t len)
 	}
 }
 
+/* The first unit of a run, which is one that somebody wants. As take_locked(). */
+static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
+{
+	struct die_scan *owner = sh->owner;
+
+	do {
+		if (sh->over || sh->next >= die_info_len(owner) ||
+		    die_wanted_both_over(&sh->wanted, &owner->wanted, sh->next))
+			return 0;
+		*run = (struct run){.off = sh->next, .number = sh->next_number};
+		run->found = die_unit_at(owner, run->off, ret, &run->why);
+		if (run->found < 0 || ret->end <= run->off) {
+			sh->over = true;
+			return run->found < 0;
+		}
+		add_unit(sh, ret->end, run->found);
+	} while (!ret->p);
+	return 1;
+}
+
 /* 1 and *run, 0 when there is no more, negative. */
 static int take_locked(struct share *sh, struct reader *r, struct run *run, struct err *err)
 {
 	struct die_scan *owner = sh->owner;
 	uint64_t len = die_info_len(owner), left;
-	struct die_unit first;
+	struct die_unit first = {0};
+	int rc;
 
 	sh->reading[r->index] = UINT64_MAX;
-	if (sh->over || sh->next >= len)
-		return 0;
-	*run = (struct run){.off = sh->next, .number = sh->next_number};
+	die_wanted_both_tell(&sh->wanted, &r->s.wanted);
+	rc = take_first(sh, run, &first);
+	if (rc <= 0 || run->found < 0)
+		return rc;
 	sh->reading[r->index] = run->off;
-	run->found = die_unit_at(owner, run->off, &first, &run->why);
-	if (run->found < 0 || first.end <= run->off) {
-		sh->over = true;
-		return run->found < 0;
-	}
-	add_unit(sh, first.end, run->found);
 	left = len - run->off;
 	if (owner->file.whole.p) {
 		run->p = owner->file.whole.p + run->off;
@@ -182,7 +199,7 @@ static int read_run(struct reader *r, struct run *run, struct err *err)
 		int rc;
 
 		u->file = &r->s.file;
-		u->p = p;
+		u->p = die_wanted_need(&r->s.wanted, off) == DIE_WANTED_NOT ? NULL : p;
 		end = u->end; /* a split unit may take its place */
 		rc = read_one(r, number++, !header, &why, err);
 		if (rc)
@@ -295,7 +312,10 @@ static int open_both(struct reader r[2], struct image *im, const struct die_comp
 	if (rc <= 0)
 		return rc;
 	c.missing = c.notes = NULL;
+	c.wanted_count = 0;
 	rc = die_scan_open(&r[1].s, im, &c, parts[1].text, parts[1].sink, &r[1].report, err);
+	if (!rc)
+		rc = die_wanted_copy(&r[1].s.wanted, &r[0].s.wanted, err);
 	r[1].report = (struct debug_report){0};
 	if (rc)
 		return rc;
@@ -338,6 +358,8 @@ int die_scan_two(struct image *im, const struct die_companions *companions,
 	}
 	/* The rest is loaded by one thread, and all only read from then on. */
 	rc = open_both(r, im, companions, parts, report, err);
+	if (rc > 0)
+		rc = die_wanted_both_open(&share.wanted, &r[0].s.wanted, err) ? ERR_MEMORY : rc;
 	if (rc > 0) {
 		helper_start(helper, read_runs, &r[1]);
 		read_runs(&r[0]);
@@ -353,6 +375,7 @@ int die_scan_two(struct image *im, const struct die_companions *companions,
 	}
 	for (int i = 2; i--;)
 		reader_done(&r[i]);
+	die_wanted_both_close(&share.wanted);
 	free(r);
 	return rc;
 }

@@ -149,6 +149,19 @@ static bool read_index(struct die_wanted *w, struct bytes in)
 	return ok;
 }
 
+/* Askers and indexes mostly have it in order. */
+static void put_in_order(void *list, size_t count, size_t size,
+			 int (*compare)(const void *a, const void *b))
+{
+	const uint8_t *p = list;
+
+	for (size_t i = 1; i < count; i++, p += size)
+		if (compare(p, p + size) > 0) {
+			qsort(list, count, size, compare);
+			return;
+		}
+}
+
 int die_wanted_open(struct die_wanted *w, struct image *im, const uint64_t *vaddrs, size_t count,
 		    struct err *err)
 {
@@ -164,20 +177,41 @@ int die_wanted_open(struct die_wanted *w, struct image *im, const uint64_t *vadd
 		mark_run(w->runs, vaddrs[i]);
 	for (size_t i = 0; i < count; i++)
 		w->list[i].vaddr = vaddrs[i];
-	qsort(w->list, count, sizeof(*w->list), by_vaddr);
+	put_in_order(w->list, count, sizeof(*w->list), by_vaddr);
 	for (size_t i = 0; i <= count; i++)
 		w->list[i].open = (uint32_t)i;
 	if (image_section(im, ".debug_aranges", &p, &len, NULL) != 1)
 		len = 0;
 	if (!read_index(w, bytes_of(p, len)))
 		return err_set(err, ERR_MEMORY, "out of memory for .debug_aranges");
-	if (w->listed_count)
-		qsort(w->listed, w->listed_count, sizeof(*w->listed), by_offset);
-	if (w->pair_count)
-		qsort(w->pairs, w->pair_count, sizeof(*w->pairs), by_offset);
+	put_in_order(w->listed, w->listed_count, sizeof(*w->listed), by_offset);
+	put_in_order(w->pairs, w->pair_count, sizeof(*w->pairs), by_offset);
 	for (size_t i = 0; i < count; i++)
 		w->unlisted_count += !w->list[i].listed;
 	return 0;
+}
+
+static void *copy_of(const void *p, size_t count, size_t size)
+{
+	void *copy = malloc(count * size + 1);
+
+	if (copy && count)
+		memcpy(copy, p, count * size);
+	return copy;
+}
+
+int die_wanted_copy(struct die_wanted *w, const struct die_wanted *from, struct err *err)
+{
+	if (!from->list)
+		return 0;
+	*w = *from;
+	w->list = copy_of(from->list, from->count + 1, sizeof(*w->list));
+	w->runs = copy_of(from->runs, RUN_BITS / 64, sizeof(*w->runs));
+	w->listed = copy_of(from->listed, from->listed_count, sizeof(*w->listed));
+	w->pairs = copy_of(from->pairs, from->pair_count, sizeof(*w->pairs));
+	return w->list && w->runs && w->listed && w->pairs
+		       ? 0
+		       : err_set(err, ERR_MEMORY, "out of memory");
 }
 
 void die_wanted_close(struct die_wanted *w)
@@ -189,14 +223,54 @@ void die_wanted_close(struct die_wanted *w)
 	*w = (struct die_wanted){0};
 }
 
-bool die_wanted_over(const struct die_wanted *w, uint64_t unit_off)
+static bool is_over(const struct die_wanted *w, size_t open_count, size_t unlisted_count,
+		    uint64_t unit_off)
 {
 	if (!w->list)
 		return false;
-	if (!w->open_count)
+	if (!open_count)
 		return true;
-	return !w->unlisted_count &&
+	return !unlisted_count &&
 	       (!w->pair_count || w->pairs[w->pair_count - 1].unit_off < unit_off);
+}
+
+bool die_wanted_over(const struct die_wanted *w, uint64_t unit_off)
+{
+	return is_over(w, w->open_count, w->unlisted_count, unit_off);
+}
+
+int die_wanted_both_open(struct die_wanted_both *both, const struct die_wanted *w, struct err *err)
+{
+	*both = (struct die_wanted_both){.open_count = w->open_count,
+					 .unlisted_count = w->unlisted_count};
+	if (w->list)
+		both->found = calloc(w->count + 1, sizeof(*both->found));
+	return !w->list || both->found ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+}
+
+void die_wanted_both_close(struct die_wanted_both *both)
+{
+	free(both->found);
+	*both = (struct die_wanted_both){0};
+}
+
+void die_wanted_both_tell(struct die_wanted_both *both, const struct die_wanted *w)
+{
+	if (!both->found)
+		return;
+	for (size_t i = 0; i < w->count; i++) {
+		if (w->list[i].open == i || both->found[i])
+			continue;
+		both->found[i] = true;
+		both->open_count--;
+		both->unlisted_count -= !w->list[i].listed;
+	}
+}
+
+bool die_wanted_both_over(const struct die_wanted_both *both, const struct die_wanted *w,
+			  uint64_t unit_off)
+{
+	return is_over(w, both->open_count, both->unlisted_count, unit_off);
 }
 
 /* The first pair of a unit, or pair_count. */

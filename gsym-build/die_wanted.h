@@ -28,6 +28,9 @@ struct die_wanted {
 /* `vaddrs` as linked, with the image's bias. ERR_MEMORY. */
 int die_wanted_open(struct die_wanted *w, struct image *im, const uint64_t *vaddrs, size_t count,
 		    struct err *err) _must_check_;
+/* As `from` was opened, for another scan of the same. ERR_MEMORY. */
+int die_wanted_copy(struct die_wanted *w, const struct die_wanted *from,
+		    struct err *err) _must_check_;
 void die_wanted_close(struct die_wanted *w);
 
 /* Whether no unit at this offset or behind it is needed. */
@@ -52,5 +55,27 @@ void die_wanted_rows(const struct die_wanted *w, struct line_rows *rows);
 
 /* Finds the addresses that lie in functions of the unit just read. */
 void die_wanted_found(struct die_wanted *w, const struct facts_span *spans, size_t count);
+
+/*
+ * What two scans have found that take turns, each with a die_wanted of its own: what one finds must
+ * not hide the same address in a lower unit, which the other reads at that time. Guarded by
+ * whatever guards the turns.
+ */
+struct die_wanted_both {
+	bool *found; /* by address; NULL: all is wanted */
+	size_t open_count, unlisted_count;
+};
+
+/* As `w` stands at the beginning. ERR_MEMORY. */
+int die_wanted_both_open(struct die_wanted_both *both, const struct die_wanted *w,
+			 struct err *err) _must_check_;
+void die_wanted_both_close(struct die_wanted_both *both);
+
+/* Adds what one of them has found so far. */
+void die_wanted_both_tell(struct die_wanted_both *both, const struct die_wanted *w);
+
+/* As die_wanted_over(), of both. */
+bool die_wanted_both_over(const struct die_wanted_both *both, const struct die_wanted *w,
+			  uint64_t unit_off);
 
 #endif

