@@ -16,13 +16,12 @@ struct flame_options {
 static int parse(int argc, char **argv, struct flame_options *o, struct err *err)
 {
 	enum {
-		OPT_TITLE = 256,
-		OPT_DIFF_BASE
+		OPT_TITLE = 256
 	};
 	static const struct option options[] = {
 		FILTER_OPTIONS,
 		{"title", required_argument, NULL, OPT_TITLE},
-		{"diff-base", required_argument, NULL, OPT_DIFF_BASE},
+		VIEW_DIFF_OPTION,
 		{"value", required_argument, NULL, VIEW_VALUE},
 		{0},
 	};
@@ -32,9 +31,6 @@ static int parse(int argc, char **argv, struct flame_options *o, struct err *err
 		switch (c) {
 		case 'o':
 			o->out = optarg;
-			break;
-		case OPT_DIFF_BASE:
-			o->view.filter.diff_base = optarg;
 			break;
 		case OPT_TITLE:
 			o->title = optarg;
@@ -111,8 +107,8 @@ const struct command cmd_flame = {
 		"what\n"
 		"matches, inlined calls, kernel frames and frames without names marked.\n"
 		"\n"
-		"  -o OUT.html      where to write; - is standard output\n"
-		"  --title TEXT     the page's heading\n"
-		"  --diff-base FILE subtract a profile: what grew is left\n"
+		"  -o OUT.html        where to write; - is standard output\n"
+		"  --title TEXT       the page's heading\n"
+		"  --diff-base FILE   subtract a profile: what grew is left\n"
 		"  --value TYPE     what to weigh: samples, cpu, ...\n" FILTER_HELP,
 };

@@ -105,6 +105,7 @@ static int count_all(const struct list_options *o, struct costs *c, struct err *
 					ok = count(o, c, i, &l.lines[m], weight, !k && !m);
 		}
 	}
+	c->total = profile_view_whole(&o->view, c->total);
 	return ok ? 0 : err_set(err, ERR_MEMORY, "list: out of memory");
 }
 
@@ -227,7 +228,7 @@ static int print_all(struct list_options *o, struct costs *c, struct buf *out, s
 
 static int parse(int argc, char **argv, struct list_options *o, struct err *err)
 {
-	static const struct option options[] = {VIEW_OPTIONS, {0}};
+	static const struct option options[] = {VIEW_OPTIONS, VIEW_DIFF_OPTION, {0}};
 	int c;
 
 	while ((c = command_option(argc, argv, VIEW_LETTERS, options, err)) != -1)
@@ -268,5 +269,5 @@ const struct command cmd_list = {
 		"end there (self) and that pass there (cum), of all samples; with the source, "
 		"where\n"
 		"the file is on this machine.\n"
-		"\n" VIEW_HELP,
+		"\n" VIEW_HELP_DIFF VIEW_HELP,
 };

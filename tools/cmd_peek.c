@@ -20,7 +20,7 @@ static void done(struct peek_options *o)
 
 static int parse(int argc, char **argv, struct peek_options *o, struct err *err)
 {
-	static const struct option options[] = {VIEW_OPTIONS, {0}};
+	static const struct option options[] = {VIEW_OPTIONS, VIEW_DIFF_OPTION, {0}};
 	int c;
 
 	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1)
@@ -40,12 +40,18 @@ struct side {
 	int64_t weight;
 };
 
+/* What a difference takes away counts as much as what it adds. */
+static uint64_t size_of(int64_t weight)
+{
+	return weight < 0 ? -(uint64_t)weight : (uint64_t)weight;
+}
+
 static int by_weight(const void *x, const void *y)
 {
 	const struct side *a = x, *b = y;
 
-	if (a->weight != b->weight)
-		return a->weight < b->weight ? 1 : -1;
+	if (size_of(a->weight) != size_of(b->weight))
+		return size_of(a->weight) < size_of(b->weight) ? 1 : -1;
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
@@ -66,7 +72,7 @@ static void print_side(const struct peek_options *o, const struct call_graph *g,
 	const char *no_name = nobody[!callers];
 	struct profile_text name =
 		none ? (struct profile_text){no_name, strlen(no_name)} : name_of(o, g, s->node);
-	int64_t cum = g->nodes[node].cum;
+	int64_t cum = o->view.filter.diff_base ? g->total : g->nodes[node].cum;
 
 	if (o->view.json) {
 		struct profile_text function = name_of(o, g, node);
@@ -187,6 +193,7 @@ static int run_peek(int argc, char **argv, struct err *err)
 				       err);
 	if (!rc)
 		rc = call_graph_make(&g, &o.view.p, o.view.row, err);
+	g.total = profile_view_whole(&o.view, g.total);
 	if (!rc)
 		rc = print_all(&o, &g, &out, err);
 	return rc ? rc : profile_view_print(&out, "peek", err);
@@ -200,7 +207,7 @@ const struct command cmd_peek = {
 		"\n"
 		"For each function whose name matches: who calls it, its own share and its share\n"
 		"with all it calls, and what it calls; shares of callers and callees are of the\n"
-		"function's.\n"
+		"function's, in a difference of the whole.\n"
 		"\n"
-		"  -n N               functions, 10 if not given\n" VIEW_HELP,
+		"  -n N               functions, 10 if not given\n" VIEW_HELP_DIFF VIEW_HELP,
 };

@@ -136,13 +136,12 @@ static int print_json(struct buf *out, const struct profile_view *v, const struc
 static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 {
 	enum {
-		OPT_CUM = 256,
-		OPT_DIFF_BASE
+		OPT_CUM = 256
 	};
 	static const struct option options[] = {
 		VIEW_OPTIONS,
 		{"cum", no_argument, NULL, OPT_CUM},
-		{"diff-base", required_argument, NULL, OPT_DIFF_BASE},
+		VIEW_DIFF_OPTION,
 		{0},
 	};
 	int c;
@@ -152,9 +151,6 @@ static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 		case 'n':
 			if (command_number("-n", optarg, 1, UINT32_MAX, &o->rows, err))
 				return ERR_USAGE;
-			break;
-		case OPT_DIFF_BASE:
-			o->view.filter.diff_base = optarg;
 			break;
 		case OPT_CUM:
 			o->cum = true;
@@ -190,9 +186,7 @@ static int run_top(int argc, char **argv, struct err *err)
 		rc = ranking_make(&r, p, o.view.row, o.cum, err);
 	if (rc)
 		return rc;
-	/* As pprof has it: a difference is seen beside the whole that it is taken from. */
-	if (o.view.filter.diff_base)
-		r.total = o.view.filter.diff_totals[o.view.row];
+	r.total = profile_view_whole(&o.view, r.total);
 	/* Rows of a group are no functions: that they have no name says nothing. */
 	if (o.view.filter.group != GROUP_FUNCTION)
 		r.unnamed_self = (int64_t)(r.unnamed_count = 0);
@@ -221,7 +215,6 @@ const struct command cmd_top = {
 		"be\n"
 		"named, by binary.\n"
 		"\n"
-		"  -n N             rows, 20 if not given\n"
-		"  --cum            order by cum\n"
-		"  --diff-base FILE subtract a profile; shares are of its total\n" VIEW_HELP,
+		"  -n N               rows, 20 if not given\n"
+		"  --cum              order by cum\n" VIEW_HELP_DIFF VIEW_HELP,
 };

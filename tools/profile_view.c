@@ -32,6 +32,9 @@ int profile_view_option(int option, const char *value, struct profile_view *v, s
 	case VIEW_JSON:
 		v->json = true;
 		return 1;
+	case VIEW_DIFF_BASE:
+		v->filter.diff_base = value;
+		return 1;
 	default:
 		return filter_option(option, value, &v->filter, err);
 	}
@@ -63,6 +66,11 @@ int profile_view_read(struct profile_view *v, char *const *paths, size_t count, 
 	if (!rc)
 		rc = profile_input_read(paths, count, &v->filter, &v->p, err);
 	return rc ? rc : profile_input_value(&v->p, v->value, &v->row, err);
+}
+
+int64_t profile_view_whole(const struct profile_view *v, int64_t shown)
+{
+	return v->filter.diff_base && v->p.value_count ? v->filter.diff_totals[v->row] : shown;
 }
 
 void profile_view_amount(const struct profile_view *v, int64_t amount, struct buf *out)

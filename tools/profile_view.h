@@ -23,6 +23,7 @@ struct profile_view {
 enum {
 	VIEW_VALUE = 600, /* above those of filters */
 	VIEW_JSON,
+	VIEW_DIFF_BASE, /* of some commands: VIEW_DIFF_OPTION */
 };
 
 /* Letters of all commands, and rows for an array of struct option. */
@@ -38,6 +39,13 @@ enum {
 	"  --json             " what "\n" FILTER_HELP
 #define VIEW_HELP VIEW_HELP_JSON("one object per line")
 
+/* Of commands that can show a difference. */
+#define VIEW_DIFF_OPTION                                             \
+	{                                                            \
+		"diff-base", required_argument, NULL, VIEW_DIFF_BASE \
+	}
+#define VIEW_HELP_DIFF "  --diff-base FILE   subtract a profile; shares are of its total\n"
+
 void profile_view_init(struct profile_view *v);
 void profile_view_done(struct profile_view *v);
 
@@ -47,6 +55,10 @@ int profile_view_option(int option, const char *value, struct profile_view *v, s
 /* Reads, names, filters and merges; v->row is what to weigh. */
 int profile_view_read(struct profile_view *v, char *const *paths, size_t count,
 		      struct err *err) _must_check_;
+
+/* What shares are of: the weight of what is shown, or, as pprof has it, a difference is seen beside
+ * the whole that it is taken from. */
+int64_t profile_view_whole(const struct profile_view *v, int64_t shown);
 
 /* "0.10 s of cpu", "12 samples". */
 void profile_view_amount(const struct profile_view *v, int64_t amount, struct buf *out);
