@@ -275,6 +275,9 @@ int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len,
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_(freep) uint8_t *p = NULL;
+	/* Of what is to be short no more is asked for: for some files of /proc the kernel takes as
+	 * much memory as one asks for, and clears it. */
+	const size_t step = max < (64 << 10) ? max + 2 : 64 << 10;
 	size_t len = 0, cap = 0;
 	struct stat st;
 
@@ -287,7 +290,7 @@ int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len,
 	for (;;) {
 		ssize_t n;
 
-		if (!grow_array((void **)&p, &cap, len + (64 << 10), 1, SIZE_MAX / 2))
+		if (!grow_array((void **)&p, &cap, len + step, 1, SIZE_MAX / 2))
 			return err_set(err, ERR_MEMORY, "%s: out of memory", path);
 		n = RETRY(read(fd, p + len, cap - len - 1));
 		if (n < 0)
