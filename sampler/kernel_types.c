@@ -90,15 +90,15 @@ static const char *const wanted_names[] = {
 };
 _Static_assert(ARRAY_LEN(wanted_names) == WANTED_COUNT, "each has a name");
 
+#define NOT_FOUND UINT32_MAX
+
 struct btf {
 	const uint8_t *types, *strings;
 	size_t types_len, strings_len;
-	uint32_t *offs; /* of each type, by id - 1 */
-	size_t count, cap;
-	struct {
-		uint32_t off;
-		size_t count; /* structs of that name; just one is as it should be */
-	} found[WANTED_COUNT];
+	uint32_t *offs; /* of each type looked at, by id - 1 */
+	size_t count, cap, next_off;
+	uint32_t found[WANTED_COUNT]; /* offset of the first struct of that name */
+	size_t found_count;
 };
 
 struct type {
@@ -167,29 +167,40 @@ static bool has_name(const struct btf *b, uint32_t off, const char *name)
 	return b->strings_len - off >= len && !memcmp(b->strings + off, name, len);
 }
 
+/* The first of a name counts, as it does when the kernel looks for one. */
 static void note_struct(struct btf *b, const struct type *t, size_t off)
 {
 	for (int i = 0; i < WANTED_COUNT; i++) {
-		if (!has_name(b, t->name, wanted_names[i]))
+		if (b->found[i] != NOT_FOUND || !has_name(b, t->name, wanted_names[i]))
 			continue;
-		b->found[i].off = (uint32_t)off;
-		b->found[i].count++;
+		b->found[i] = (uint32_t)off;
+		b->found_count++;
 	}
 }
 
-/* One way through all of it, for it is five megabytes. */
-static bool index_types(struct btf *b)
+/* One type more. */
+static bool index_next(struct btf *b)
 {
 	struct type t;
 
-	for (size_t off = 0; off < b->types_len; off += TYPE_LEN + rest_len(&t)) {
-		if (!read_type(b, off, &t) || !grow_array((void **)&b->offs, &b->cap, b->count + 1,
-							  sizeof(*b->offs), LIMIT_KERNEL_TYPES))
+	if (b->next_off >= b->types_len || !read_type(b, b->next_off, &t) ||
+	    !grow_array((void **)&b->offs, &b->cap, b->count + 1, sizeof(*b->offs),
+			LIMIT_KERNEL_TYPES))
+		return false;
+	b->offs[b->count++] = (uint32_t)b->next_off;
+	if (kind_of(&t) == KIND_STRUCT)
+		note_struct(b, &t, b->next_off);
+	b->next_off += TYPE_LEN + rest_len(&t);
+	return true;
+}
+
+/* It is five megabytes, and what is wanted stands in the first per cent, but for a kernel that has
+ * them sorted by name. */
+static bool index_wanted(struct btf *b)
+{
+	while (b->found_count < WANTED_COUNT)
+		if (!index_next(b))
 			return false;
-		b->offs[b->count++] = (uint32_t)off;
-		if (kind_of(&t) == KIND_STRUCT)
-			note_struct(b, &t, off);
-	}
 	return true;
 }
 
@@ -210,16 +221,19 @@ static bool open_btf(struct btf *b, const uint8_t *p, size_t len)
 	b->types_len = type_len;
 	b->strings = p + header_len + str_off;
 	b->strings_len = str_len;
-	return index_types(b);
+	return index_wanted(b);
 }
 
-static bool by_id(const struct btf *b, uint32_t id, struct type *ret)
+static bool by_id(struct btf *b, uint32_t id, struct type *ret)
 {
-	return id && id <= b->count && read_type(b, b->offs[id - 1], ret);
+	while (id > b->count)
+		if (!index_next(b))
+			return false;
+	return id && read_type(b, b->offs[id - 1], ret);
 }
 
 /* What a type is without its names and qualifiers. */
-static bool resolve(const struct btf *b, uint32_t id, struct type *ret)
+static bool resolve(struct btf *b, uint32_t id, struct type *ret)
 {
 	for (int hops = 0; hops < 16; hops++) {
 		if (!by_id(b, id, ret))
@@ -240,7 +254,7 @@ static bool resolve(const struct btf *b, uint32_t id, struct type *ret)
 }
 
 /* Whether a field is of the type that is written for it. */
-static bool is_type(const struct btf *b, uint32_t id, enum out wanted, struct type *ret)
+static bool is_type(struct btf *b, uint32_t id, enum out wanted, struct type *ret)
 {
 	struct type target;
 
@@ -271,7 +285,7 @@ static bool is_type(const struct btf *b, uint32_t id, enum out wanted, struct ty
 /* --- writing --------------------------------------------------------------------------------- */
 
 struct cut {
-	const struct btf *from;
+	struct btf *from;
 	struct buf types, strings;
 };
 
@@ -297,7 +311,7 @@ static void add_int(struct cut *c, const char *name, uint32_t len)
 }
 
 /* The member of that name: its offset in bits, and its type as far as it was looked at. */
-static bool find_field(const struct btf *b, const struct type *t, const struct field *f,
+static bool find_field(struct btf *b, const struct type *t, const struct field *f,
 		       uint32_t *ret_bits, struct type *ret_type)
 {
 	const bool has_bitfields = t->info >> 31;
@@ -338,7 +352,7 @@ static bool add_struct(struct cut *c, const char *name, const struct type *t,
 
 static bool find_struct(const struct btf *b, enum wanted wanted, struct type *ret)
 {
-	return b->found[wanted].count == 1 && read_type(b, b->found[wanted].off, ret);
+	return read_type(b, b->found[wanted], ret);
 }
 
 static bool write_types(struct cut *c)
@@ -374,7 +388,7 @@ static bool write_types(struct cut *c)
 
 int kernel_types_cut_from(const uint8_t *p, size_t len, struct buf *ret)
 {
-	struct btf b = {.count = 0};
+	struct btf b = {.found = {NOT_FOUND, NOT_FOUND, NOT_FOUND}};
 	struct cut c = {.from = &b, .types = BUF_INIT(65536), .strings = BUF_INIT(65536)};
 	int rc = -EINVAL;
 
@@ -408,7 +422,7 @@ int kernel_types_cut(struct buf *ret)
 		return -ENOENT;
 	len = (size_t)st.st_size;
 	/* Since Linux 6.16; else it is read, by the page. */
-	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd, 0);
+	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p != MAP_FAILED) {
 		rc = kernel_types_cut_from(p, len, ret);
 		munmap(p, len);
