@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "events.h"
 
+#include <string.h>
+
 #include "limits.h"
 
 enum {
@@ -22,6 +24,7 @@ void events_done(struct events *q)
 	free(q->rows);
 	free(q->spare_rows);
 	free(q->order);
+	free(q->merged);
 	buf_done(&q->data);
 	buf_done(&q->spare_data);
 }
@@ -52,25 +55,67 @@ bool events_add(struct events *q, const struct event *e)
 	return true;
 }
 
-/* By time, and as they were added within one instant. */
-static int compare(const void *a, const void *b, void *arg)
+/* How many places from the first on are in order. */
+static size_t run_of(const struct event_place *p, size_t count)
 {
-	const struct events *q = arg;
-	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
-	uint64_t x = q->rows[i].time_ns, y = q->rows[j].time_ns;
+	size_t n = count < 1 ? count : 1;
 
-	return x != y ? (x > y) - (x < y) : (i > j) - (i < j);
+	while (n < count && p[n - 1].time_ns <= p[n].time_ns)
+		n++;
+	return n;
 }
 
+/* Of two runs, one behind the other; what was added first stays first within one instant. */
+static void merge(const struct event_place *a, size_t a_count, size_t b_count,
+		  struct event_place *to)
+{
+	const struct event_place *b = a + a_count, *const a_end = b, *const b_end = b + b_count;
+
+	while (a < a_end && b < b_end)
+		*to++ = b->time_ns < a->time_ns ? *b++ : *a++;
+	memcpy(to, a, (size_t)(a_end - a) * sizeof(*a));
+	memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof(*b));
+}
+
+/* Neighbouring runs in pairs; how many runs are left. */
+static size_t merge_pairs(const struct event_place *from, size_t count, struct event_place *to)
+{
+	size_t runs = 0;
+
+	for (size_t at = 0; at < count; runs++) {
+		const size_t a = run_of(from + at, count - at);
+		const size_t b = run_of(from + at + a, count - at - a);
+
+		merge(from + at, a, b, to + at);
+		at += a + b;
+	}
+	return runs;
+}
+
+/* Each ring is in order, but for a hint behind its sample: so there are few runs. */
 static bool sort(struct events *q)
 {
+	size_t runs;
+
 	if (!grow_array((void **)&q->order, &q->order_cap, q->count, sizeof(*q->order),
 			LIMIT_EVENTS))
 		return false;
-	for (uint32_t i = 0; i < q->count; i++)
-		q->order[i] = i;
-	if (q->count)
-		qsort_r(q->order, q->count, sizeof(*q->order), compare, q);
+	for (size_t i = 0; i < q->count; i++)
+		q->order[i] = (struct event_place){q->rows[i].time_ns, (uint32_t)i};
+	runs = run_of(q->order, q->count) < q->count ? q->count : 1;
+	if (runs > 1 && !grow_array((void **)&q->merged, &q->merged_cap, q->count,
+				    sizeof(*q->merged), LIMIT_EVENTS))
+		return false;
+	while (runs > 1) {
+		struct event_place *order = q->order;
+		size_t cap = q->order_cap;
+
+		runs = merge_pairs(order, q->count, q->merged);
+		q->order = q->merged;
+		q->order_cap = q->merged_cap;
+		q->merged = order;
+		q->merged_cap = cap;
+	}
 	q->order_count = q->count;
 	q->order_at = 0;
 	return true;
@@ -84,7 +129,7 @@ const struct event *events_next(struct events *q, uint64_t horizon_ns)
 		return NULL;
 	if (q->order_at >= q->order_count)
 		return NULL;
-	e = &q->rows[q->order[q->order_at]];
+	e = &q->rows[q->order[q->order_at].row];
 	if (e->time_ns >= horizon_ns)
 		return NULL;
 	q->order_at++;
@@ -121,6 +166,10 @@ static void swap_spare(struct events *q)
 	q->spare_cap = cap;
 	if (data.cap <= KEEP_LEN && cap <= KEEP_ROWS)
 		return;
+	free(q->order);
+	free(q->merged);
+	q->order = q->merged = NULL;
+	q->order_cap = q->merged_cap = 0;
 	buf_done(&q->spare_data);
 	free(q->spare_rows);
 	q->spare_rows = NULL;
@@ -142,7 +191,7 @@ void events_compact(struct events *q)
 		q->order_at = q->order_count;
 	}
 	for (; q->order_at < q->order_count; q->order_at++) {
-		struct event e = from[q->order[q->order_at]];
+		struct event e = from[q->order[q->order_at].row];
 
 		if (!e.is_lasting)
 			e.data = q->data.p + (uintptr_t)e.data;

@@ -85,11 +85,17 @@ struct event {
 	bool is_lasting; /* data stays where it is until the event was handed out */
 };
 
+/* Of a row: what puts it in order stands here, so that the rows need not be looked at for it. */
+struct event_place {
+	uint64_t time_ns;
+	uint32_t row;
+};
+
 struct events {
 	struct event *rows, *spare_rows; /* the spare ones take turns with those in use */
 	size_t count, cap, spare_cap;
-	uint32_t *order; /* of rows by time */
-	size_t order_count, order_cap, order_at;
+	struct event_place *order, *merged; /* rows by time; room to put them so */
+	size_t order_count, order_cap, merged_cap, order_at;
 	struct buf data, spare_data;
 	uint64_t refused; /* events there was no room for */
 };
