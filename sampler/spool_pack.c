@@ -309,20 +309,39 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 	return index;
 }
 
+/* As buf_uleb() and buf_sleb(), of samples, which are many. */
+static uint8_t *write_uleb(uint8_t *to, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*to++ = (uint8_t)(v | 0x80);
+	*to++ = (uint8_t)v;
+	return to;
+}
+
+static uint8_t *write_sleb(uint8_t *to, int64_t v)
+{
+	for (; v < -0x40 || v >= 0x40; v >>= 7) /* arithmetic on gcc and clang */
+		*to++ = (uint8_t)(v | 0x80);
+	*to++ = v & 0x7f;
+	return to;
+}
+
 bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s)
 {
 	size_t before = p->samples.len;
+	uint8_t entry[5 * 10], *end = entry;
 
 	if (s->thread >= p->dicts[SPOOL_DICT_THREADS].keys.count ||
 	    s->stack >= p->dicts[SPOOL_DICT_STACKS].keys.count || !spool_pack_has_room(p, 64))
 		return false;
 	if (!p->samples_count)
 		p->samples_base_ns = p->samples_last_ns = s->time_ns;
-	buf_uleb(&p->samples, s->thread);
-	buf_uleb(&p->samples, s->stack);
-	buf_uleb(&p->samples, s->cpu);
-	buf_uleb(&p->samples, s->weight);
-	buf_sleb(&p->samples, (int64_t)(s->time_ns - p->samples_last_ns));
+	end = write_uleb(end, s->thread);
+	end = write_uleb(end, s->stack);
+	end = write_uleb(end, s->cpu);
+	end = write_uleb(end, s->weight);
+	end = write_sleb(end, (int64_t)(s->time_ns - p->samples_last_ns));
+	buf_append(&p->samples, entry, (size_t)(end - entry));
 	p->samples_last_ns = s->time_ns;
 	p->samples_count++;
 	p->sample_total++;
