@@ -4,10 +4,12 @@
 #include <asm/unistd.h>
 #include <string.h>
 
-static void put(struct normaliser *n, struct stack *s, const struct location *l)
+/* Where it went; LOCATION_NO_INDEX: there was no room. */
+static uint32_t put(struct normaliser *n, struct stack *s, const struct location *l)
 {
-	if (s->count < ARRAY_LEN(s->frames))
-		s->frames[s->count++] = spool_writer_location(n->spool, l);
+	if (s->count >= ARRAY_LEN(s->frames))
+		return LOCATION_NO_INDEX;
+	return s->frames[s->count++] = spool_writer_location(n->spool, l);
 }
 
 void frames_put_pseudo(struct normaliser *n, struct stack *s, const char *name)
@@ -37,10 +39,14 @@ static void put_unresolved(struct normaliser *n, struct stack *s, uint64_t pc,
 
 /* --- the kernel part ------------------------------------------------------------------------- */
 
+/* Frames of the kernel's text, which stays where it is, among those of processes. */
+#define KERNEL_MAPS UINT64_MAX
+
 static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
 			     enum location_mode mode, uint64_t now_ns)
 {
-	struct kernel_place place = kernel_map_find(&n->kernel, pc, now_ns);
+	struct cached_frame *known = sample_cache_frame(&n->cache, KERNEL_MAPS, pc, mode);
+	struct kernel_place place;
 	struct spool_module kernel = {.id = n->kernel.id, .is_kernel = true};
 	struct location l = {
 		.mode = (uint8_t)mode,
@@ -48,13 +54,18 @@ static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
 		.name = LOCATION_NO_INDEX,
 	};
 
+	if (known->location != LOCATION_NO_INDEX && s->count < ARRAY_LEN(s->frames)) {
+		s->frames[s->count++] = known->location;
+		return;
+	}
+	place = kernel_map_find(&n->kernel, pc, now_ns);
 	switch (place.kind) {
 	case KERNEL_PLACE_TEXT:
 		kernel.path = spool_writer_string(n->spool, "[kernel]", 8);
 		l.kind = LOCATION_KERNEL_TEXT;
 		l.module = spool_writer_module(n->spool, &kernel);
 		l.address = place.off;
-		put(n, s, &l);
+		known->location = put(n, s, &l);
 		return;
 	case KERNEL_PLACE_MODULE:
 		kernel.id = place.module.id;

@@ -5,33 +5,23 @@
 
 #include "limits.h"
 
+#define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
+
 struct stack_key {
-	struct sample_context context;
-	uint32_t flags;
-	int32_t is_in_syscall;
-	int16_t kernel_err, user_err;
-	uint16_t kernel_count, user_count;
-	uint64_t stack_id;
+	struct sample_stack_key head;
 	uint64_t pcs[LIMIT_STACK_FRAMES];
 };
 
-struct thread_key {
-	struct sample_context context;
-	uint64_t start_ns, cgroup_id;
-	uint32_t pid, tid, state, zero;
-	char comm[EVENT_COMM_LEN];
-};
+_Static_assert(sizeof(struct cached_id) == 64, "a line");
 
 void sample_cache_init(struct sample_cache *c)
 {
 	*c = (struct sample_cache){
 		.stack_keys = INTERN_INIT(LIMIT_CACHED_STACKS, LIMIT_CACHED_STACKS_LEN),
 		.thread_keys = INTERN_INIT(LIMIT_CACHED_THREADS,
-					   LIMIT_CACHED_THREADS * sizeof(struct thread_key)),
+					   LIMIT_CACHED_THREADS * sizeof(struct sample_thread_key)),
 	};
 }
-
-_Static_assert(ARRAY_LEN(((struct sample_cache *)0)->frames) == 1 << (64 - 54), "see its hash");
 
 void sample_cache_done(struct sample_cache *c)
 {
@@ -39,6 +29,7 @@ void sample_cache_done(struct sample_cache *c)
 	intern_done(&c->thread_keys);
 	free(c->stacks);
 	free(c->threads);
+	free(c->ids);
 }
 
 void sample_cache_begin(struct sample_cache *c, uint64_t segment)
@@ -47,6 +38,9 @@ void sample_cache_begin(struct sample_cache *c, uint64_t segment)
 		return;
 	c->segment = segment;
 	memset(c->frames, 0, sizeof(c->frames));
+	memset(c->last, 0, sizeof(c->last));
+	free(c->ids);
+	c->ids = NULL;
 	intern_reset(&c->stack_keys);
 	intern_reset(&c->thread_keys);
 }
@@ -54,12 +48,27 @@ void sample_cache_begin(struct sample_cache *c, uint64_t segment)
 struct cached_frame *sample_cache_frame(struct sample_cache *c, uint64_t maps_version, uint64_t pc,
 					uint32_t mode)
 {
-	const uint64_t hash = (pc ^ maps_version << 32 ^ mode) * UINT64_C(0x9e3779b97f4a7c15);
-	struct cached_frame *f = &c->frames[hash >> 54];
+	const uint64_t hash = (pc ^ maps_version << 32 ^ mode) * HASH_FACTOR;
+	struct cached_frame *f = &c->frames[hash >> (64 - SAMPLE_CACHE_FRAME_BITS)];
 
 	if (f->pc != pc || f->maps_version != maps_version || f->mode != mode)
 		*f = (struct cached_frame){maps_version, pc, mode, LOCATION_NO_INDEX};
 	return f;
+}
+
+static void make_head(struct sample_stack_key *k, const struct event *e,
+		      const struct sample_context *ctx)
+{
+	*k = (struct sample_stack_key){
+		.context = *ctx,
+		.flags = e->sample.flags,
+		.is_in_syscall = e->sample.syscall >= 0,
+		.kernel_err = e->sample.kernel_err,
+		.user_err = e->sample.user_err,
+		.kernel_count = e->sample.kernel_count,
+		.user_count = e->sample.user_count,
+		.stack_id = e->sample.stack_id,
+	};
 }
 
 /* The length of the key; 0: it has none. */
@@ -68,28 +77,56 @@ static size_t make_stack_key(struct stack_key *k, const struct event *e,
 {
 	if (e->data_len > sizeof(k->pcs))
 		return 0;
-	memset(k, 0, offsetof(struct stack_key, pcs));
-	k->context = *ctx;
-	k->flags = e->sample.flags;
-	k->is_in_syscall = e->sample.syscall >= 0;
-	k->kernel_err = e->sample.kernel_err;
-	k->user_err = e->sample.user_err;
-	k->kernel_count = e->sample.kernel_count;
-	k->user_count = e->sample.user_count;
-	k->stack_id = e->sample.stack_id;
-	if (k->stack_id)
-		return offsetof(struct stack_key, pcs);
+	make_head(&k->head, e, ctx);
 	memcpy(k->pcs, e->data, e->data_len);
 	return offsetof(struct stack_key, pcs) + e->data_len;
+}
+
+/* Ids are hashes that nobody can foresee. */
+static struct cached_id *id_row(const struct sample_cache *c, const struct sample_stack_key *k)
+{
+	const uint64_t hash = (k->stack_id ^ k->context.maps_version) * HASH_FACTOR;
+
+	return &c->ids[hash >> (64 - SAMPLE_CACHE_ID_BITS)];
+}
+
+static const struct cached_stack *find_id(const struct sample_cache *c, const struct event *e,
+					  const struct sample_context *ctx)
+{
+	const struct cached_id *row;
+	struct sample_stack_key key;
+
+	if (!c->ids)
+		return NULL;
+	make_head(&key, e, ctx);
+	row = id_row(c, &key);
+	return memcmp(&row->key, &key, sizeof(key)) ? NULL : &row->stack;
+}
+
+static void add_id(struct sample_cache *c, const struct event *e, const struct sample_context *ctx,
+		   const struct cached_stack *stack)
+{
+	struct sample_stack_key key;
+
+	if (!c->ids)
+		c->ids = calloc(1 << SAMPLE_CACHE_ID_BITS, sizeof(*c->ids));
+	if (!c->ids)
+		return;
+	make_head(&key, e, ctx);
+	*id_row(c, &key) = (struct cached_id){key, *stack};
 }
 
 const struct cached_stack *sample_cache_stack(const struct sample_cache *c, const struct event *e,
 					      const struct sample_context *ctx)
 {
 	struct stack_key key;
-	size_t len = make_stack_key(&key, e, ctx);
-	uint32_t id = len ? intern_find(&c->stack_keys, &key, len) : INTERN_FULL;
+	size_t len;
+	uint32_t id;
 
+	if (e->sample.stack_id)
+		return find_id(c, e, ctx);
+	len = make_stack_key(&key, e, ctx);
+	id = len ? intern_find(&c->stack_keys, &key, len) : INTERN_FULL;
 	return id == INTERN_FULL ? NULL : &c->stacks[id];
 }
 
@@ -97,9 +134,14 @@ void sample_cache_add_stack(struct sample_cache *c, const struct event *e,
 			    const struct sample_context *ctx, const struct cached_stack *stack)
 {
 	struct stack_key key;
-	size_t len = make_stack_key(&key, e, ctx);
+	size_t len;
 	uint32_t id;
 
+	if (e->sample.stack_id) {
+		add_id(c, e, ctx, stack);
+		return;
+	}
+	len = make_stack_key(&key, e, ctx);
 	if (!len || !grow_array((void **)&c->stacks, &c->stacks_cap, c->stack_keys.count + 1,
 				sizeof(*c->stacks), LIMIT_CACHED_STACKS)) {
 		/* Full: what is seen now is what will be seen next. */
@@ -113,34 +155,46 @@ void sample_cache_add_stack(struct sample_cache *c, const struct event *e,
 		c->stacks[id] = *stack;
 }
 
-static void make_thread_key(struct thread_key *k, const struct event *e,
+static void make_thread_key(struct sample_thread_key *k, const struct event *e,
 			    const struct sample_context *ctx)
 {
-	memset(k, 0, sizeof(*k));
-	k->context = *ctx;
-	k->start_ns = e->sample.start_ns;
-	k->cgroup_id = e->sample.cgroup_id;
-	k->pid = e->pid;
-	k->tid = e->tid;
-	k->state = e->sample.state;
+	*k = (struct sample_thread_key){
+		.context = *ctx,
+		.start_ns = e->sample.start_ns,
+		.cgroup_id = e->sample.cgroup_id,
+		.pid = e->pid,
+		.tid = e->tid,
+		.state = e->sample.state,
+	};
 	memcpy(k->comm, e->sample.comm, sizeof(k->comm));
 }
 
-uint32_t sample_cache_thread(const struct sample_cache *c, const struct event *e,
+static struct cached_thread *last_on(struct sample_cache *c, const struct event *e)
+{
+	return &c->last[e->sample.cpu % SAMPLE_CACHE_CPUS];
+}
+
+uint32_t sample_cache_thread(struct sample_cache *c, const struct event *e,
 			     const struct sample_context *ctx)
 {
-	struct thread_key key;
+	struct cached_thread *last = last_on(c, e);
+	struct sample_thread_key key;
 	uint32_t id;
 
 	make_thread_key(&key, e, ctx);
+	if (last->is_set && !memcmp(&last->key, &key, sizeof(key)))
+		return last->thread;
 	id = intern_find(&c->thread_keys, &key, sizeof(key));
-	return id == INTERN_FULL ? INTERN_FULL : c->threads[id];
+	if (id == INTERN_FULL)
+		return INTERN_FULL;
+	*last = (struct cached_thread){key, c->threads[id], true};
+	return c->threads[id];
 }
 
 void sample_cache_add_thread(struct sample_cache *c, const struct event *e,
 			     const struct sample_context *ctx, uint32_t thread)
 {
-	struct thread_key key;
+	struct sample_thread_key key;
 	uint32_t id;
 
 	make_thread_key(&key, e, ctx);

@@ -21,20 +21,57 @@ struct cached_frame {
 	uint32_t mode, location;
 };
 
-struct sample_cache {
-	uint64_t segment;
-	struct cached_frame frames[1024]; /* by hash, the last one that came */
-	struct intern stack_keys, thread_keys;
-	struct cached_stack *stacks; /* by id of the key */
-	uint32_t *threads;
-	size_t stacks_cap, threads_cap;
-};
-
 /* Everything that places a stack, besides what the sample itself says. */
 struct sample_context {
 	uint64_t maps_version;   /* of the process's mappings */
 	uint64_t kernel_version; /* of what is known of the kernel */
 	uint64_t in_exec;
+};
+
+/* Of a stack that has an id; without, the addresses belong to it too. */
+struct sample_stack_key {
+	struct sample_context context;
+	uint32_t flags;
+	int32_t is_in_syscall;
+	int16_t kernel_err, user_err;
+	uint16_t kernel_count, user_count;
+	uint64_t stack_id;
+};
+
+struct sample_thread_key {
+	struct sample_context context;
+	uint64_t start_ns, cgroup_id;
+	uint32_t pid, tid, state, zero;
+	char comm[EVENT_COMM_LEN];
+};
+
+/* One line of memory, which is waited for at each sample. */
+struct cached_id {
+	struct sample_stack_key key;
+	struct cached_stack stack;
+};
+
+struct cached_thread {
+	struct sample_thread_key key;
+	uint32_t thread, is_set;
+};
+
+enum {
+	SAMPLE_CACHE_FRAME_BITS = 11,
+	SAMPLE_CACHE_ID_BITS = 12,
+	SAMPLE_CACHE_CPUS = 8,
+};
+
+struct sample_cache {
+	uint64_t segment;
+	/* By hash, the last one that came. */
+	struct cached_frame frames[1 << SAMPLE_CACHE_FRAME_BITS];
+	struct cached_id *ids; /* of stacks with an id; NULL: none yet */
+	struct intern stack_keys, thread_keys;
+	struct cached_stack *stacks; /* by id of the key */
+	uint32_t *threads;
+	size_t stacks_cap, threads_cap;
+	struct cached_thread last[SAMPLE_CACHE_CPUS]; /* on a CPU, by its number */
 };
 
 void sample_cache_init(struct sample_cache *c);
@@ -54,7 +91,7 @@ void sample_cache_add_stack(struct sample_cache *c, const struct event *e,
 			    const struct sample_context *ctx, const struct cached_stack *stack);
 
 /* INTERN_FULL: not known. */
-uint32_t sample_cache_thread(const struct sample_cache *c, const struct event *e,
+uint32_t sample_cache_thread(struct sample_cache *c, const struct event *e,
 			     const struct sample_context *ctx);
 void sample_cache_add_thread(struct sample_cache *c, const struct event *e,
 			     const struct sample_context *ctx, uint32_t thread);

@@ -61,6 +61,55 @@ static void test_stacks(void **state _unused_)
 	sample_cache_done(&cache);
 }
 
+/* Of those with an id the addresses are not looked at, and the same things matter. */
+static void test_ids(void **state _unused_)
+{
+	const struct sample_context ctx = {.maps_version = 1}, other = {.maps_version = 2};
+	const struct sample_context in_exec = {.maps_version = 1, .in_exec = 1};
+	const uint64_t pcs[] = {1, 2, 3};
+	struct event e = sample(pcs, 3), f;
+
+	sample_cache_init(&cache);
+	sample_cache_begin(&cache, 1);
+	e.sample.stack_id = 77;
+	assert_null(sample_cache_stack(&cache, &e, &ctx));
+	/* More than there is room for: what is found is its own. */
+	for (uint32_t i = 0; i < 20000; i++) {
+		const struct cached_stack row = {.stack = i, .user_frames = 2 * i};
+
+		e.sample.stack_id = 1 + i * UINT64_C(0x123456789abcdef1);
+		sample_cache_add_stack(&cache, &e, &ctx, &row);
+		assert_memory_equal(sample_cache_stack(&cache, &e, &ctx), &row, sizeof(row));
+	}
+	for (uint32_t i = 0; i < 20000; i++) {
+		const struct cached_stack *row;
+
+		f = e;
+		f.sample.stack_id = 1 + i * UINT64_C(0x123456789abcdef1);
+		row = sample_cache_stack(&cache, &f, &ctx);
+		if (row)
+			assert_int_equal(row->stack, i);
+	}
+	assert_non_null(sample_cache_stack(&cache, &e, &ctx));
+	assert_null(sample_cache_stack(&cache, &e, &other));
+	assert_null(sample_cache_stack(&cache, &e, &in_exec));
+	f = e;
+	f.sample.syscall = 0;
+	assert_null(sample_cache_stack(&cache, &f, &ctx));
+	f = e;
+	f.sample.flags = SAMPLE_KERNEL_THREAD;
+	assert_null(sample_cache_stack(&cache, &f, &ctx));
+	f = e;
+	f.sample.kernel_err = -1;
+	assert_null(sample_cache_stack(&cache, &f, &ctx));
+	f = e;
+	f.sample.stack_id = 0;
+	assert_null(sample_cache_stack(&cache, &f, &ctx));
+	sample_cache_begin(&cache, 2);
+	assert_null(sample_cache_stack(&cache, &e, &ctx));
+	sample_cache_done(&cache);
+}
+
 static void test_threads(void **state _unused_)
 {
 	const struct sample_context ctx = {.maps_version = 1};
@@ -78,6 +127,16 @@ static void test_threads(void **state _unused_)
 	assert_int_equal(sample_cache_thread(&cache, &f, &ctx), INTERN_FULL);
 	f = e;
 	f.sample.state = 1;
+	assert_int_equal(sample_cache_thread(&cache, &f, &ctx), INTERN_FULL);
+	/* Several take turns on a CPU. */
+	sample_cache_add_thread(&cache, &f, &ctx, 5);
+	for (int i = 0; i < 4; i++) {
+		f.sample.cpu = e.sample.cpu = (uint32_t)i * 4;
+		assert_int_equal(sample_cache_thread(&cache, &e, &ctx), 4);
+		assert_int_equal(sample_cache_thread(&cache, &f, &ctx), 5);
+		assert_int_equal(sample_cache_thread(&cache, &f, &ctx), 5);
+	}
+	sample_cache_begin(&cache, 2);
 	assert_int_equal(sample_cache_thread(&cache, &f, &ctx), INTERN_FULL);
 	sample_cache_done(&cache);
 }
@@ -121,9 +180,8 @@ static void test_ceiling(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_stacks),
-		cmocka_unit_test(test_threads),
-		cmocka_unit_test(test_frames),
+		cmocka_unit_test(test_stacks),  cmocka_unit_test(test_ids),
+		cmocka_unit_test(test_threads), cmocka_unit_test(test_frames),
 		cmocka_unit_test(test_ceiling),
 	};
 
