@@ -89,20 +89,52 @@ static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 	return 0;
 }
 
-static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, uint64_t process, uint64_t now)
+/* Of a sample's process; another after an exec. */
+static __always_inline uint64_t id_hint_process(const struct task_struct *task,
+						const struct sampler_event *e)
 {
-	struct id_hint_slot *s =
-		&c->slots[process * 0x9e3779b97f4a7c15 >> (64 - ID_HINT_SLOT_BITS)];
+	return (uint64_t)e->pid << 32 ^ task->self_exec_id ^ e->start_ns;
+}
+
+static __always_inline uint64_t id_hint_hash(uint64_t process)
+{
+	return process * 0x9e3779b97f4a7c15;
+}
+
+static __always_inline struct sampler_hint_due *id_hint_due(struct sampler_row *row,
+							    uint64_t process)
+{
+	return &row->hint_dues[id_hint_hash(process) >> 32 & (SAMPLER_HINT_DUES - 1)];
+}
+
+/* False: it is known that none is wanted. One line of memory, for it is asked at each tick. */
+static __always_inline bool id_hint_is_due(struct sampler_row *row, uint64_t process, uint64_t now)
+{
+	const struct sampler_hint_due *due = id_hint_due(row, process);
+
+	return due->process != process || now >= due->due_ns;
+}
+
+static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct sampler_row *row,
+					      uint64_t process, uint64_t now)
+{
+	struct id_hint_slot *s = &c->slots[id_hint_hash(process) >> (64 - ID_HINT_SLOT_BITS)];
+	struct sampler_hint_due *due = id_hint_due(row, process);
+	uint64_t pause_ns;
 
 	if (s->process != process) {
 		s->process = process;
 		s->since_ns = now;
 		s->count = 0;
-	} else if (now - s->since_ns >= ID_HINT_YOUNG_NS) {
-		if (now - s->last_ns < ID_HINT_AGAIN_NS)
+	} else {
+		pause_ns = now - s->since_ns >= ID_HINT_YOUNG_NS ? ID_HINT_AGAIN_NS
+			   : s->count >= ID_HINT_BURST           ? ID_HINT_PAUSE_NS
+								 : 0;
+		if (now - s->last_ns < pause_ns) {
+			due->process = process;
+			due->due_ns = s->last_ns + pause_ns;
 			return false;
-	} else if (s->count >= ID_HINT_BURST && now - s->last_ns < ID_HINT_PAUSE_NS) {
-		return false;
+		}
 	}
 	s->last_ns = now;
 	s->count++;
@@ -112,7 +144,7 @@ static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, uint64_t pr
 /* Of the current task's sample e, which is as it was sent; NULL: none. Valid until the next one of
  * this CPU. has_loop: as of user_walk(). */
 static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct sampler_event *e,
-							 bool has_loop)
+							 struct sampler_row *row, bool has_loop)
 {
 	const struct task_struct *task = (const void *)bpf_get_current_task_btf();
 	const uint32_t cpu = e->cpu;
@@ -123,9 +155,7 @@ static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct
 
 	if (!c)
 		return NULL;
-	/* It is another after an exec. */
-	if (!id_hint_is_wanted(c, (uint64_t)e->pid << 32 ^ task->self_exec_id ^ e->start_ns,
-			       e->time_ns))
+	if (!id_hint_is_wanted(c, row, id_hint_process(task, e), e->time_ns))
 		return NULL;
 	/*
 	 * Shared with all that it started in the same namespaces. By a call: for each plain load of

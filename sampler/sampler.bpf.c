@@ -159,17 +159,66 @@ static long hash_step(uint64_t i, struct hash_ctx *ctx)
 }
 
 /* Of stacks that are not ours to walk. */
-static __noinline uint64_t hash_pcs(const struct sampler_event *e, uint32_t at, uint32_t count,
-				    uint64_t hash)
+static __noinline void hash_pcs(struct sampler_event *e, uint32_t at, uint32_t count)
 {
-	struct hash_ctx ctx = {e->pcs, at, hash};
+	struct hash_ctx ctx = {e->pcs, at, e->stack_hash};
 
 	if (has_loop)
 		bpf_loop(count, hash_step, &ctx, 0);
 	else
 		for (uint32_t i = 0; i < SAMPLER_PCS_MAX && i < count; i++)
 			hash_step(i, &ctx);
-	return ctx.hash;
+	e->stack_hash = ctx.hash;
+}
+
+/*
+ * These and put_hint() are what most ticks do without, so they are kept out of their way: each line
+ * of the program that is run through is waited for. They are not static, so that the verifier looks
+ * at them once, by themselves, and not again for each way that leads there.
+ */
+__noinline int put_kernel_part(struct bpf_perf_event_data *ctx, struct sampler_event *e)
+{
+	long len;
+
+	if (!e)
+		return 0;
+	len = bpf_get_stack(ctx, e->pcs, SAMPLER_DEPTH_MAX * 8, 0);
+	if (len < 0) {
+		e->kernel_err = (int16_t)len;
+		return 0;
+	}
+	len &= SAMPLER_STACK_MASK;
+	e->kernel_len = (uint16_t)len;
+	hash_pcs(e, 0, (uint32_t)len / 8);
+	return 0;
+}
+
+/* As the kernel walks. */
+__noinline int put_user_part(struct bpf_perf_event_data *ctx, struct sampler_event *e)
+{
+	uint32_t at;
+	long len;
+
+	if (!e)
+		return 0;
+	at = e->kernel_len & SAMPLER_STACK_MASK;
+	len = bpf_get_stack(ctx, (char *)e->pcs + at, SAMPLER_DEPTH_MAX * 8, BPF_F_USER_STACK);
+	if (len < 0) {
+		e->user_err = (int16_t)len;
+		return 0;
+	}
+	len &= SAMPLER_STACK_MASK;
+	e->user_len = (uint16_t)len;
+	hash_pcs(e, at / 8, (uint32_t)len / 8);
+	return 0;
+}
+
+/* Of its process, when the thread is not the first one. */
+__noinline uint64_t start_of_process(void)
+{
+	const struct task_struct *task = (const void *)bpf_get_current_task_btf();
+
+	return task->group_leader->start_time;
 }
 
 /* Where the next event is made; NULL: the sampler has not come as far. There is room for the
@@ -228,7 +277,7 @@ __noinline int put_hint(struct bpf_perf_event_data *ctx, struct sampler_row *row
 
 	if (!row || !e || !ring)
 		return 0;
-	hint = id_hint_make(ctx, e, has_loop);
+	hint = id_hint_make(ctx, e, row, has_loop);
 	to = hint ? (struct sampler_hint *)next_event(row, ring) : NULL;
 	if (to) {
 		*to = *hint;
@@ -249,8 +298,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	struct sampler_event *e;
 	struct task_struct *task;
 	uint32_t task_flags, pid, tid;
-	long kernel_len = 0, user_len = 0;
-	uint64_t len, now, start_ns, hash, hash_start;
+	uint64_t len, now, start_ns, hash, hash_start, kernel_len, user_len;
 
 	if (!row || !ring)
 		return 0; /* cannot be: there are as many rows as CPUs with a clock */
@@ -267,7 +315,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 		return 0;
 	}
 	pid = (uint32_t)task->tgid;
-	start_ns = task->group_leader->start_time;
+	start_ns = likely(pid == tid) ? task->start_time : start_of_process();
 	if (is_filtered(row, pid, start_ns)) {
 		counts->filtered++;
 		return 0;
@@ -287,48 +335,31 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	*(uint64_t *)e->comm = *(uint64_t *)task->comm;
 	*(uint64_t *)(e->comm + 8) = *(uint64_t *)(task->comm + 8);
 	task_flags = task->flags;
-	e->flags = (task_flags & TASK_KERNEL_THREAD ? SAMPLER_KERNEL_THREAD : 0) |
-		   (task_flags & TASK_EXITING ? SAMPLER_EXITING : 0);
+	e->flags = (task_flags / TASK_KERNEL_THREAD & 1) * SAMPLER_KERNEL_THREAD |
+		   (task_flags / TASK_EXITING & 1) * SAMPLER_EXITING;
+	e->kernel_err = e->user_err = 0;
+	e->kernel_len = e->user_len = 0;
 	hash_start = *(volatile uint64_t *)&row->hash_start;
-	hash = hash_start;
-	e->kernel_err = 0;
+	e->stack_hash = hash_start;
 	if (likely(was_in_user_mode(ctx))) {
 		regs_of_ctx(&regs, ctx);
 	} else {
 		if (!(task_flags & TASK_KERNEL_THREAD))
 			user_regs_read(&regs, task);
-		kernel_len = bpf_get_stack(ctx, e->pcs, SAMPLER_DEPTH_MAX * 8, 0);
-		if (kernel_len < 0) {
-			e->kernel_err = (int16_t)kernel_len;
-			kernel_len = 0;
-		}
-		kernel_len &= SAMPLER_STACK_MASK;
-		if (hash_start)
-			hash = hash_pcs(e, 0, (uint32_t)kernel_len / 8, hash);
+		put_kernel_part(ctx, e);
 	}
 	e->syscall = regs.syscall;
-	e->kernel_len = (uint16_t)kernel_len;
-	e->user_err = 0;
-	if (likely(walk_depth && user_walk_suits(&regs, task_flags))) {
-		user_len =
-			8 * (long)user_walk((struct user_walk *)row->walk, &regs, e->pcs,
-					    (uint32_t)kernel_len / 8, walk_depth, has_loop, &hash);
-	} else if (!(task_flags & TASK_KERNEL_THREAD)) {
-		user_len = bpf_get_stack(ctx, (char *)e->pcs + kernel_len, SAMPLER_DEPTH_MAX * 8,
-					 BPF_F_USER_STACK);
-		if (user_len < 0) {
-			e->user_err = (int16_t)user_len;
-			user_len = 0;
-		}
-		user_len &= SAMPLER_STACK_MASK;
-		if (hash_start)
-			hash = hash_pcs(e, (uint32_t)kernel_len / 8, (uint32_t)user_len / 8, hash);
-	}
-	user_len &= SAMPLER_STACK_MASK;
-	e->user_len = (uint16_t)user_len;
-	len = offsetof(struct sampler_event, pcs) + (uint64_t)kernel_len + (uint64_t)user_len;
+	kernel_len = e->kernel_len & SAMPLER_STACK_MASK;
+	if (likely(walk_depth && user_walk_suits(&regs, task_flags)))
+		e->user_len = (uint16_t)(8 * user_walk((struct user_walk *)row->walk, &regs, e->pcs,
+						       (uint32_t)kernel_len / 8, walk_depth,
+						       has_loop, &e->stack_hash));
+	else if (!(task_flags & TASK_KERNEL_THREAD))
+		put_user_part(ctx, e);
+	user_len = e->user_len & SAMPLER_STACK_MASK;
+	len = offsetof(struct sampler_event, pcs) + kernel_len + user_len;
 	/* Where the kernel's part ends is in the hash too. 0: none. */
-	hash = user_walk_hash(hash, (uint64_t)kernel_len << 32 | (uint64_t)user_len);
+	hash = user_walk_hash(e->stack_hash, kernel_len << 32 | user_len);
 	e->stack_hash = !hash_start ? 0 : hash ? hash : 1;
 	if (e->stack_hash && was_sent(cpu, e->stack_hash)) {
 		e->flags |= SAMPLER_STACK_SENT;
@@ -338,7 +369,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	counts->stored++;
 	if (!kernel_len && !user_len)
 		counts->stack_fault++;
-	if (user_len)
+	if (user_len && id_hint_is_due(row, id_hint_process(task, e), now))
 		put_hint(ctx, row, e);
 	return 0;
 }

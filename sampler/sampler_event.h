@@ -21,12 +21,13 @@ enum {
 	SAMPLER_STACK_MASK = 1023,
 	SAMPLER_CGROUPS_MAX = 16, /* each costs a call of 30 ns at a tick */
 	SAMPLER_RING_MIN = 65536, /* bytes of a CPU's ring: 29 events at least */
-	SAMPLER_WALK_WORDS = 72,  /* of struct user_walk */
+	SAMPLER_WALK_WORDS = 136, /* of struct user_walk */
 	/* Stacks that a CPU remembers to have sent, a power of two: 32 KiB for each. */
 	SAMPLER_SENT_BITS = 12,
 	/* Files of one hint: more are rare, and come with the next sample. */
 	SAMPLER_HINT_ROWS = 8,
 	SAMPLER_HINT_ID_WORDS = 5,
+	SAMPLER_HINT_DUES = 4, /* a line of them; a power of two */
 };
 
 /*
@@ -70,6 +71,11 @@ struct sampler_event {
 	uint64_t pcs[SAMPLER_PCS_MAX]; /* leaf first; only what is used is sent */
 };
 
+/* Of a process: no hint before that time. */
+struct sampler_hint_due {
+	uint64_t process, due_ns;
+};
+
 /*
  * Of one CPU, mapped by both. Its ring has ring_len bytes, a power of two, and room for an event
  * behind them: an event begins at its position & (ring_len - 1) and is in one piece. head and tail
@@ -88,7 +94,9 @@ struct sampler_row {
 	uint64_t unused[3];
 	uint64_t tail; /* by the sampler: a line of its own */
 	uint64_t unused_too[7];
-	uint64_t walk[SAMPLER_WALK_WORDS]; /* the program's alone */
+	/* The program's alone. */
+	struct sampler_hint_due hint_dues[SAMPLER_HINT_DUES];
+	uint64_t walk[SAMPLER_WALK_WORDS];
 };
 
 /* A file that a user stack runs through: where the lowest of its addresses lies. */

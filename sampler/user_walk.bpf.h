@@ -22,7 +22,10 @@
 
 enum {
 	USER_WALK_DEPTH = 127,
-	USER_WALK_BLOCK = 512, /* of which a page is a multiple */
+	USER_WALK_BLOCK = 1024, /* of which a page is a multiple */
+	USER_WALK_FIRST = 512,  /* the first one: most stacks are short */
+	USER_WALK_STRIDE = 4,   /* records in one step: each step is a call */
+	USER_WALK_STEPS = (USER_WALK_DEPTH + USER_WALK_STRIDE - 1) / USER_WALK_STRIDE,
 	USER_WALK_RECORD = 16, /* the caller's frame pointer, the return address */
 	USER_WALK_NULL = 4096, /* no record lies below: the end of most chains */
 };
@@ -37,8 +40,9 @@ struct user_walk {
 	uint64_t count; /* addresses found */
 	uint64_t base;  /* where words are from */
 	uint64_t last;  /* in words: the last record there */
+	uint64_t mask;  /* of an offset in the next block */
 	uint64_t hash;  /* of addresses found, see user_walk_hash() */
-	uint64_t words[(USER_WALK_BLOCK + USER_WALK_RECORD) / 8 + 1];
+	uint64_t words[(USER_WALK_BLOCK + USER_WALK_RECORD) / 8];
 };
 
 /* One to one for a given address, so stacks that differ in one frame never meet. */
@@ -126,34 +130,51 @@ static __always_inline bool user_walk_suits(const struct user_regs *regs, uint32
 	return regs->is_64bit && !(task_flags & USER_WALK_NOT);
 }
 
-/* One record more; nonzero: that was all. Each branch costs the verifier, so there are few. */
+/* Some records more; nonzero: that was all. Each branch costs the verifier, so there are few. */
 static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_ctx *ctx)
 {
 	struct user_walk *w = ctx->walk;
-	uint64_t fp = w->fp, off = fp - w->base, next, pc;
+	uint64_t fp = w->fp, base = w->base, last = w->last, count = w->count, hash = w->hash;
+	long is_over = 1;
 
-	if (fp < USER_WALK_NULL || (!is_x86() && fp & 7))
-		return 1;
-	/* Rotated: one that is not a multiple of 8 is large then. */
-	if ((off >> 3 | off << 61) > w->last) {
-		/* To the end of its block; a record across the end is copied whole. */
-		uint64_t len = USER_WALK_BLOCK - (fp & (USER_WALK_BLOCK - 1));
+#pragma unroll
+	for (int n = 0; n < USER_WALK_STRIDE; n++) {
+		uint64_t off = fp - base, next, pc;
 
-		len += (uint64_t)((int64_t)(len - USER_WALK_RECORD) >> 63) & USER_WALK_RECORD;
-		if (bpf_probe_read_user(w->words, len, (const void *)fp))
-			return 1;
-		w->base = fp;
-		w->last = (len - USER_WALK_RECORD) / 8;
+		if (fp < USER_WALK_NULL || count >= ctx->depth || (!is_x86() && fp & 7))
+			goto end;
+		/* Rotated: one that is not a multiple of 8 is large then. */
+		if ((off >> 3 | off << 61) > last) {
+			/* To the end of its block; a record across the end is copied whole. */
+			uint64_t len = (~fp & w->mask & (USER_WALK_BLOCK - 1)) + 1;
+
+			len += (uint64_t)((int64_t)(len - USER_WALK_RECORD) >> 63) &
+			       USER_WALK_RECORD;
+			if (bpf_probe_read_user(w->words, len, (const void *)fp))
+				goto end;
+			w->mask = USER_WALK_BLOCK - 1;
+			base = fp;
+			last = (len - USER_WALK_RECORD) / 8;
+			off = 0;
+		}
+		off = off / 8 & (USER_WALK_BLOCK / 8 - 1);
+		next = w->words[off];
+		pc = w->words[off + 1];
+		ctx->pcs[(ctx->first + count) & 255] = pc;
+		hash = user_walk_hash(hash, pc);
+		count++;
+		if (!is_x86() && next <= fp)
+			goto end;
+		fp = next;
 	}
-	off = (fp - w->base) / 8 & (USER_WALK_BLOCK / 8 - 1);
-	next = w->words[off];
-	pc = w->words[off + 1];
-	ctx->pcs[(ctx->first + w->count) & 255] = pc;
-	if (w->count < ctx->depth)
-		w->hash = user_walk_hash(w->hash, pc);
-	w->count++;
-	w->fp = next;
-	return !is_x86() && next <= fp;
+	w->fp = fp;
+	w->base = base;
+	w->last = last;
+	is_over = 0;
+end:
+	w->count = count;
+	w->hash = hash;
+	return is_over;
 }
 
 /*
@@ -174,10 +195,11 @@ static __always_inline uint32_t user_walk(struct user_walk *w, const struct user
 	w->count = 1;
 	w->base = regs->fp + 8; /* no record lies there */
 	w->last = 0;
+	w->mask = USER_WALK_FIRST - 1;
 	if (has_loop)
-		bpf_loop(USER_WALK_DEPTH - 1, user_walk_step, &ctx, 0);
+		bpf_loop(USER_WALK_STEPS, user_walk_step, &ctx, 0);
 	else
-		for (uint32_t i = 1; i < USER_WALK_DEPTH && !user_walk_step(i, &ctx); i++)
+		for (uint32_t i = 0; i < USER_WALK_STEPS && !user_walk_step(i, &ctx); i++)
 			;
 	*hash = w->hash;
 	return w->count < depth ? (uint32_t)w->count : depth;
