@@ -156,6 +156,27 @@ static size_t path_start(const struct scan *s, size_t word, size_t floor)
 	return word;
 }
 
+static bool begins_path(const struct scan *s, size_t at)
+{
+	return is(s, at, "/") || is(s, at, "./") || is(s, at, "../");
+}
+
+/* A module that is only the last word of a path is read from where the path begins, too. */
+static void read_spaced(const struct scan *s, size_t floor, struct log_frame *f)
+{
+	size_t start = (size_t)(f->module.p - s->p), at = start;
+
+	if (!f->module.len || begins_path(s, start))
+		return;
+	while (at > floor && (is_space(s->p[at - 1]) || !is_break(s->p[at - 1]))) {
+		at--;
+		if ((at == floor || is_break(s->p[at - 1])) && begins_path(s, at)) {
+			f->spaced_module = text(s, at, start + f->module.len);
+			return;
+		}
+	}
+}
+
 /* A frame around the '+' at `plus`; `floor`: where the one before ended, `word`: where what stands
  * right before the '+' begins. */
 static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t word,
@@ -229,6 +250,8 @@ size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG
 			word = at + 1;
 		if (!found)
 			continue;
+		if (f->kind != LOG_KERNEL)
+			read_spaced(&s, floor, f);
 		count++;
 		floor = word = f->end;
 		at = f->end - 1;

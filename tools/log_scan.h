@@ -31,6 +31,9 @@ struct log_text {
 
 struct log_frame {
 	struct log_text module, symbol;
+	/* What module is if its path has blanks, which only the files can tell; len 0: no other way
+	 * to read it. */
+	struct log_text spaced_module;
 	uint64_t address; /* or offset from the symbol */
 	size_t end;       /* where in the line the frame ends */
 	enum log_frame_kind kind;

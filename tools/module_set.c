@@ -35,11 +35,25 @@ static struct module *find(const struct module_set *s, const char *path, size_t 
 	return NULL;
 }
 
+/* What could not be read is forgotten first: a log may name any number of files that are not here.
+ * Nobody has a hold on such a module but who has wanted an address of it. */
+static bool make_room(struct module_set *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->list[i]->failed && !s->list[i]->wanted_count) {
+			module_free(s->list[i]);
+			memmove(s->list + i, s->list + i + 1,
+				(--s->count - i) * sizeof(struct module *));
+			return true;
+		}
+	return false;
+}
+
 static struct module *add(struct module_set *s, const char *path, size_t len, struct err *err)
 {
 	struct module *m = NULL;
 
-	if (s->count == MODULE_SET_MAX) {
+	if (s->count == MODULE_SET_MAX && !make_room(s)) {
 		err_set(err, ERR_LIMIT, "more than %d files", MODULE_SET_MAX);
 		return NULL;
 	}

@@ -42,7 +42,7 @@ static bool same_base(const char *path, struct log_text name)
 }
 
 /* The file of a path in the log: one that was named, by base name, else the path itself. */
-static struct module *module_of(struct log_filter *f, struct log_text path)
+static struct module *file_of(struct log_filter *f, struct log_text path)
 {
 	for (size_t i = 0; i < f->file_count; i++)
 		if (same_base(f->files[i], path))
@@ -52,6 +52,13 @@ static struct module *module_of(struct log_filter *f, struct log_text path)
 	if (!memchr(path.p, '/', path.len))
 		return NULL;
 	return module_set_get(&f->modules, path.p, path.len, NULL, NULL);
+}
+
+static struct module *module_of(struct log_filter *f, const struct log_frame *frame)
+{
+	struct module *m = file_of(f, frame->module);
+
+	return m || !frame->spaced_module.len ? m : file_of(f, frame->spaced_module);
 }
 
 static char plain(char c)
@@ -116,11 +123,10 @@ static bool add_place(struct log_filter *f, struct places *all, const struct log
 
 	switch (frame->kind) {
 	case LOG_MODULE:
-		m = module_of(f, frame->module);
+		m = module_of(f, frame);
 		break;
 	case LOG_SYMBOL:
-		m = by_symbol(f, module_of(f, frame->module), frame->symbol, frame->address,
-			      &vaddr);
+		m = by_symbol(f, module_of(f, frame), frame->symbol, frame->address, &vaddr);
 		break;
 	case LOG_KERNEL:
 		m = by_symbol(f, kernel_module_of(f, frame->module), frame->symbol, frame->address,

@@ -28,6 +28,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 	for (size_t i = 0; i < count; i++) {
 		check(line, len, frames[i].module);
 		check(line, len, frames[i].symbol);
+		check(line, len, frames[i].spaced_module);
 		if (frames[i].end <= end || frames[i].end > len)
 			abort();
 		end = frames[i].end;
