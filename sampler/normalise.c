@@ -154,7 +154,11 @@ static void write_sample(struct normaliser *n, const struct event *e, const stru
 	if (!s.count)
 		frames_put_pseudo(n, &s, "[no stack: read fault]");
 	stack = spool_writer_stack(n->spool, s.frames, s.count, s.flags);
-	if (n->is_final && stack != LOCATION_NO_INDEX) {
+	/* One that is sent whole though others go by their id is of a moment in which too many
+	 * differ: they would fill the cache with what does not come again. */
+	n->has_stack_ids |= e->sample.stack_id != 0;
+	if (n->is_final && stack != LOCATION_NO_INDEX &&
+	    (e->sample.stack_id || !n->has_stack_ids)) {
 		const struct cached_stack row = {
 			.stack = stack,
 			.user_frames = (uint32_t)(n->user_frames - frames),

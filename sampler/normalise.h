@@ -41,6 +41,7 @@ struct normaliser {
 	uint64_t user_frames, unresolved;
 	uint64_t unreadable; /* of unresolved: in files that could not be read */
 	bool is_final;       /* of the stack at hand: it would be placed alike later */
+	bool has_stack_ids;  /* the backend gives some */
 };
 
 /* As procs_init() for the last two. */

@@ -39,8 +39,8 @@ enum {
 
 /* The heap's room: what tables come to in minutes of a busy machine at 999 Hz, and less of it where
  * fewer samples come. */
-#define HEAP_LEN    (15 * MIB)
-#define HEAP_HZ_LEN LIMIT(15360)
+#define HEAP_LEN    (16 * MIB)
+#define HEAP_HZ_LEN LIMIT(16384)
 
 _Static_assert(POLL_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
 
