@@ -13,7 +13,12 @@
 
 void procs_init(struct procs *ps, const struct procs_source *source, const struct events *queue)
 {
-	*ps = (struct procs){.source = *source, .queue = queue, .scans_left = LIMIT_SCANS_BURST};
+	*ps = (struct procs){
+		.source = *source,
+		.queue = queue,
+		.scans_left = LIMIT_SCANS_BURST,
+		.asks_left = LIMIT_ID_ASKS_BURST,
+	};
 	modules_init(&ps->modules);
 }
 
@@ -268,8 +273,9 @@ bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, u
 	struct build_id id;
 	int rc;
 
-	if (m->is_asked || p->is_silent)
+	if (m->is_asked || p->is_silent || !ps->asks_left)
 		return false;
+	ps->asks_left--;
 	rc = ps->source.id(ps->source.ctx, tid, m, pc, &id);
 	if (rc < 0)
 		p->is_silent = true; /* others with the same mappings may live */
@@ -285,9 +291,9 @@ static struct procs_told *told_slot(struct procs *ps, uint64_t namespaces,
 			    file->dev) *
 			   0x9e3779b97f4a7c15;
 
-	return &ps->told[h >> 56];
+	return &ps->told[h >> 54];
 }
-_Static_assert(ARRAY_LEN(((struct procs *)0)->told) == 256, "eight bits");
+_Static_assert(ARRAY_LEN(((struct procs *)0)->told) == 1 << (64 - 54), "see its hash");
 
 static bool is_told(const struct procs_told *t, const struct proc *p, const struct module *m)
 {
@@ -466,12 +472,16 @@ struct proc *procs_of_sample(struct procs *ps, const struct event *e)
 			  !(e->sample.flags & SAMPLE_KERNEL_THREAD));
 }
 
+static void refill(size_t *left, size_t some, size_t most)
+{
+	*left = *left + some < most ? *left + some : most;
+}
+
 void procs_poll(struct procs *ps, uint64_t now_ns)
 {
 	ps->modules.now_ns = now_ns;
-	ps->scans_left = ps->scans_left + LIMIT_SCANS < LIMIT_SCANS_BURST
-				 ? ps->scans_left + LIMIT_SCANS
-				 : LIMIT_SCANS_BURST;
+	refill(&ps->scans_left, LIMIT_SCANS, LIMIT_SCANS_BURST);
+	refill(&ps->asks_left, LIMIT_ID_ASKS, LIMIT_ID_ASKS_BURST);
 	if (!ps->ended_count || now_ns - ps->swept_ns < SWEEP_NS)
 		return;
 	ps->swept_ns = now_ns;

@@ -57,13 +57,13 @@ struct procs_told {
 
 struct procs {
 	struct modules modules;
-	struct procs_told told[256]; /* by hash, the last one that came */
+	struct procs_told told[1024]; /* by hash, the last one that came */
 	struct proc *buckets[4096];
 	size_t count;
 	struct procs_source source;
-	const struct events *queue; /* what is to come, as far as it is known; NULL: nothing */
-	size_t scans_left;          /* for now */
-	size_t ended_count;         /* with exit_ns */
+	const struct events *queue;   /* what is to come, as far as it is known; NULL: nothing */
+	size_t scans_left, asks_left; /* for now */
+	size_t ended_count;           /* with exit_ns */
 	uint64_t swept_ns;
 };
 
@@ -78,7 +78,8 @@ struct proc *procs_of_sample(struct procs *ps, const struct event *e);
 
 /*
  * Has the kernel tell the build id of what a process has mapped at pc, which lies in `m`; tid: one
- * of its threads that lives. Asks once. Whether it is known now: the module of m is another one
+ * of its threads that lives. Asks once; LIMIT_ID_ASKS_BURST at once, LIMIT_ID_ASKS in a poll in the
+ * long run. Whether it is known now: the module of m is another one
  * then.
  */
 bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, uint64_t pc,

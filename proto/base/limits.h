@@ -274,6 +274,9 @@
  * once, as when sampling begins or records were lost. */
 #define LIMIT_SCANS              LIMIT(64)
 #define LIMIT_SCANS_BURST        LIMIT(2048)
+/* Files of processes that the kernel is asked to name, 8 us each, likewise. */
+#define LIMIT_ID_ASKS            LIMIT(256)
+#define LIMIT_ID_ASKS_BURST      LIMIT(4096)
 /* Targets named with --pid; the size of the kernel's set. */
 #define LIMIT_TARGET_PIDS        LIMIT(1024)
 /* Targets and the processes they have started already. */

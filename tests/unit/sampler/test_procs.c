@@ -583,6 +583,8 @@ static void test_identify(void **state)
 	map(&q, 2, 7, 0x1000, 0x2000, "/a");
 	map(&q, 2, 7, 0x3000, 0x4000, "/b");
 	fork_to(&q, 3, 7, 8);
+	exec(&q, 3, 9, "nine");
+	map(&q, 4, 9, 0x5000, 0x6000, "/c");
 	play(&ps, &q, 10);
 	id_calls = 0;
 	id_is_gone = true;
@@ -598,6 +600,12 @@ static void test_identify(void **state)
 	assert_true(identify(&ps, 7, 0x3000));
 	assert_int_equal(id_calls, 3);
 	assert_memory_equal(module_at(&ps, 8, 0x3000)->id.bytes, "told", 4);
+	ps.asks_left = 0; /* too many at once */
+	assert_false(identify(&ps, 9, 0x5000));
+	procs_poll(&ps, 500);
+	assert_int_equal(ps.asks_left, LIMIT_ID_ASKS);
+	assert_true(identify(&ps, 9, 0x5000));
+	assert_int_equal(ps.asks_left, LIMIT_ID_ASKS - 1);
 	/* What was found in a file is not believed for long of what is mapped later. */
 	m = module_at(&ps, 7, 0x1000);
 	procs_poll(&ps, 1000);
