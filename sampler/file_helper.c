@@ -7,12 +7,15 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "capabilities.h"
+#include "cpu_budget.h"
+#include "io.h"
 
 /* What tells one content from another, without reading it. */
 struct version {
@@ -42,7 +45,16 @@ struct helper {
 	struct known cache[LIMIT_FILE_CACHE]; /* the oldest makes room */
 	size_t cache_count, cache_next;
 	size_t stuck_count; /* workers that did not die when told to */
+	struct cpu_budget budget;
 };
+
+/* What making and ending a worker takes, besides its own time. */
+#define WORKER_NS UINT64_C(300000)
+
+static uint64_t mono_ns(void)
+{
+	return io_system()->mono_ns(NULL);
+}
 
 /* --- the worker ------------------------------------------------------------------------------ */
 
@@ -117,15 +129,25 @@ static void reap(struct helper *h)
 		h->stuck_count--;
 }
 
+static uint64_t ns_of(const struct timeval *t)
+{
+	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
+}
+
 /* The worker has answered or had its time. One that sits in the kernel dies when that lets it. */
 static void end_worker(struct helper *h, pid_t pid)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
+	struct rusage usage;
 
 	kill(pid, SIGKILL);
+	cpu_budget_spend(&h->budget, WORKER_NS);
 	for (int i = 0; i < 20; i++) {
-		if (waitpid(pid, NULL, WNOHANG) == pid)
+		if (wait4(pid, NULL, WNOHANG, &usage) == pid) {
+			cpu_budget_spend(&h->budget,
+					 ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime));
 			return;
+		}
 		nanosleep(&pause, NULL);
 	}
 	h->stuck_count++;
@@ -139,7 +161,8 @@ static void ask_worker(struct helper *h, const struct file_request *req, struct 
 
 	*ret = (struct answer){.rc = -EAGAIN};
 	reap(h);
-	if (h->stuck_count >= LIMIT_FILE_WORKERS_STUCK || pipe2(pipe_fds, O_CLOEXEC))
+	if (h->stuck_count >= LIMIT_FILE_WORKERS_STUCK ||
+	    !cpu_budget_allows(&h->budget, mono_ns()) || pipe2(pipe_fds, O_CLOEXEC))
 		return;
 	pid = fork();
 	if (pid == 0)
@@ -179,6 +202,7 @@ static void run_helper(int fd, pid_t parent)
 		_exit(1);
 	signal(SIGINT, SIG_IGN); /* of the terminal: the capturer's end is the helper's */
 	prctl(PR_SET_NAME, "rawstack-files");
+	h.budget = cpu_budget_full(mono_ns());
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	h.fd = STDIN_FILENO;

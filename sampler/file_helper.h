@@ -6,7 +6,8 @@
  * other capability, forks a worker for each file, and gives that one up after a time limit: a file
  * may be on a file system that never answers. A worker opens the file, drops the last capability,
  * and only then reads. What was read of build ids is remembered by device, inode, size and times of
- * change.
+ * change. What all workers take is bounded (cpu_budget.h): maps of 100 MB that a process writes
+ * anew all the time would keep a CPU busy. Beyond that nothing is read.
  *
  * One request and one reply are one packet each, in any order; internal to the sampler, which
  * forks the helper from itself.

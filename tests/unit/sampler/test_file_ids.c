@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids of files that the kernel tells none of: by the helper, as the service computes them, and
  * never waited for. */
+#include "cpu_budget.h"
 #include "file_ids.h"
 #include "io.h"
 #include "table_build.h"
@@ -77,6 +78,30 @@ static void test_as_the_service(void **state)
 	identify("small", &ours, &theirs);
 	assert_int_equal(ours.kind, BUILD_ID_HTLHASH);
 	assert_memory_equal(&ours, &theirs, sizeof(ours));
+}
+
+/* However often it is asked: at once so much, and a share in the long run. */
+static void test_budget(void **state)
+{
+	const uint64_t ms = 1000000, begin = 5 * ms;
+	struct cpu_budget b = cpu_budget_full(begin);
+	uint64_t now = begin, spent = 0;
+
+	(void)state;
+	for (; now < begin + 100000 * ms; now += ms / 3) {
+		if (!cpu_budget_allows(&b, now))
+			continue;
+		cpu_budget_spend(&b, 70 * ms);
+		spent += 70 * ms;
+		now += 70 * ms;
+	}
+	assert_in_range(spent, 4000 * ms - 70 * ms, 4000 * ms + 70 * ms);
+	/* A long rest fills it, and no more. */
+	assert_true(cpu_budget_allows(&b, now + 1000000 * ms));
+	assert_int_equal(b.left, CPU_BUDGET_BURST);
+	cpu_budget_spend(&b, 3 * CPU_BUDGET_BURST);
+	assert_false(cpu_budget_allows(&b, now + 1000000 * ms + 99 * CPU_BUDGET_BURST));
+	assert_true(cpu_budget_allows(&b, now + 1000000 * ms + 101 * CPU_BUDGET_BURST));
 }
 
 /* --- through the helper ---------------------------------------------------------------------- */
@@ -278,9 +303,8 @@ static void test_never_waits(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_the_service),
-		cmocka_unit_test(test_helper),
-		cmocka_unit_test(test_deleted),
+		cmocka_unit_test(test_as_the_service), cmocka_unit_test(test_budget),
+		cmocka_unit_test(test_helper),         cmocka_unit_test(test_deleted),
 		cmocka_unit_test(test_never_waits),
 	};
 

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_CPU_BUDGET_H
+#define RAWSTACK_CPU_BUDGET_H
+/*
+ * How much CPU time work may take that other users' processes cause: at once, and a share of one
+ * CPU in the long run. What was begun is not broken off, so it may go below nothing; that is made
+ * up for before more is begun. Times in ns. One thread.
+ */
+#include <stdbool.h>
+#include <stdint.h>
+
+struct cpu_budget {
+	int64_t left;
+	uint64_t filled_ns; /* when (monotonic) */
+};
+
+/* One part in so many of a CPU; and at once. */
+#define CPU_BUDGET_SHARE 50
+#define CPU_BUDGET_BURST INT64_C(2000000000)
+
+static inline struct cpu_budget cpu_budget_full(uint64_t now_ns)
+{
+	return (struct cpu_budget){CPU_BUDGET_BURST, now_ns};
+}
+
+/* Whether work may begin now. */
+static inline bool cpu_budget_allows(struct cpu_budget *b, uint64_t now_ns)
+{
+	const uint64_t gained = (now_ns - b->filled_ns) / CPU_BUDGET_SHARE;
+
+	/* What is left of the division is kept. */
+	b->filled_ns += gained * CPU_BUDGET_SHARE;
+	b->left = gained < (uint64_t)(CPU_BUDGET_BURST - b->left) ? b->left + (int64_t)gained
+								  : CPU_BUDGET_BURST;
+	return b->left > 0;
+}
+
+static inline void cpu_budget_spend(struct cpu_budget *b, uint64_t ns)
+{
+	b->left -= (int64_t)ns;
+}
+
+#endif
