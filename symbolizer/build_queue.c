@@ -172,6 +172,11 @@ static void work(struct maker *m, struct upload *up)
 	if (!result.code)
 		result.code = build_table(&env, &job, &arena, &report, &err);
 	end(m);
+	if (result.code == ERR_UNAVAILABLE) {
+		log_warn("%s", err.message);
+		uploads_postpone(q->config.uploads, up);
+		return;
+	}
 	if (!result.code && up->begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT)
 		rebuild_users(q, &up->id);
 	result.message = err.message;

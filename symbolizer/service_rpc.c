@@ -180,10 +180,11 @@ static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct
 	const Rawstack__V1__FinishRequest *request = (const Rawstack__V1__FinishRequest *)message;
 	Rawstack__V1__FinishReply reply = RAWSTACK__V1__FINISH_REPLY__INIT;
 	struct finish_waiter *w;
+	bool waits;
 	int rc;
 
 	if (!request->wait) {
-		rc = service_finish(rpc_call_ctx(c), request, NULL, &arena, &reply, err);
+		rc = service_finish(rpc_call_ctx(c), request, NULL, &arena, &reply, &waits, err);
 		return rc ? rc : rpc_call_reply(c, &reply.base, err);
 	}
 	w = calloc(1, sizeof(*w));
@@ -192,13 +193,12 @@ static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct
 	w->waiter.done = on_built;
 	w->call = c;
 	rpc_call_ref(c);
-	rc = service_finish(rpc_call_ctx(c), request, &w->waiter, &arena, &reply, err);
-	if (rc) {
-		rpc_call_unref(c);
-		free(w);
-		return rc;
-	}
-	return RPC_OPEN;
+	rc = service_finish(rpc_call_ctx(c), request, &w->waiter, &arena, &reply, &waits, err);
+	if (!rc && waits)
+		return RPC_OPEN;
+	rpc_call_unref(c);
+	free(w);
+	return rc ? rc : rpc_call_reply(c, &reply.base, err);
 }
 
 /* --- Watch: the call's state is the watch ---------------------------------------------------- */

@@ -176,12 +176,12 @@ void service_upload_end(struct service *s, struct upload *up)
 
 int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request,
 		   struct upload_waiter *waiter, struct arena *arena,
-		   Rawstack__V1__FinishReply *reply, struct err *err)
+		   Rawstack__V1__FinishReply *reply, bool *ret_waits, struct err *err)
 {
 	enum upload_state state = UPLOAD_QUEUED;
 	struct build_id id;
 	int rc = uploads_finish(s->uploads, request->upload_id.data, request->upload_id.len, waiter,
-				&id, &state, err);
+				&id, &state, ret_waits, err);
 
 	if (rc)
 		return rc;

@@ -79,7 +79,8 @@ int store_table(struct store_read *r, const struct build_id *id, struct store_ta
 /*
  * Writes the record and, when its status is READY, the table of b->table_len bytes: one commit,
  * durable at return, evicting others if need be. ERR_LIMIT when there is no room and nothing left
- * to evict. An older table of the id goes. A READY id is no longer missing.
+ * to evict; ERR_UNAVAILABLE when there is none as long as another process reads. An older table of
+ * the id goes. A READY id is no longer missing.
  */
 int store_put(struct store *s, const struct store_binary *b, const void *table,
 	      struct err *err) _must_check_;

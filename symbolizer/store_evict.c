@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Room: what a commit does when the engine is full, and how tables are taken away. */
 #include <string.h>
+#include <time.h>
 
 #include "limits.h"
 #include "store_priv.h"
@@ -189,19 +190,41 @@ static int retry(struct store *s, const struct kv_write *writes, size_t count, s
 	return rc ? rc : s->kv->ops->commit(s->kv, writes, count, err);
 }
 
+/* Whether another process goes on reading, though it was given a moment to end. */
+static bool is_read_by_others(struct store *s)
+{
+	const struct timespec pause = {0, 10000000};
+	struct kv_stat stat = {0};
+
+	for (int ms = 0; ms < SETTLE_MS; ms += 10) {
+		s->kv->ops->stat(s->kv, &stat);
+		if (!stat.foreign_count)
+			return false;
+		nanosleep(&pause, NULL);
+	}
+	return true;
+}
+
 int store_commit(struct store *s, const struct kv_write *writes, size_t count, uint64_t needed,
 		 struct err *err)
 {
 	int rc = s->kv->ops->commit(s->kv, writes, count, err);
 
 	for (int round = 0; rc == ERR_LIMIT && round < EVICTION_ROUNDS; round++) {
+		bool cleared = s->kv->ops->maintain(s->kv);
+
+		/* While a backup lasts no page gets free, were all tables to go for it. */
+		if (!cleared && is_read_by_others(s))
+			return err_set(err, ERR_UNAVAILABLE,
+				       "the store is full, and another process reads it (a "
+				       "backup?): nothing can make room until that has ended");
 		/*
 		 * A process that died with a snapshot may have held all that is needed. Else tables
 		 * go: free pages must lie side by side, which may take more than what is needed.
 		 * When none may go, what this put takes the place of can be free once the requests
 		 * of this moment have ended.
 		 */
-		rc = s->kv->ops->maintain(s->kv) ? 0 : evict(s, needed << round, needed, err);
+		rc = cleared ? 0 : evict(s, needed << round, needed, err);
 		if (rc && (rc != ERR_LIMIT || round))
 			return rc;
 		rc = retry(s, writes, count, err);

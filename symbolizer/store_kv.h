@@ -43,6 +43,7 @@ struct kv_stat {
 	uint64_t file_bytes;
 	uint64_t oldest_ns;      /* age of the oldest snapshot of this process; 0: none */
 	uint64_t oldest_commits; /* commits since the oldest one of any process, or its death */
+	uint64_t foreign_count;  /* snapshots of other processes */
 };
 
 struct kv_ops {

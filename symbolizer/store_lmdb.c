@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "io.h"
 #include "limits.h"
@@ -295,31 +296,42 @@ static bool lmdb_has_room(struct kv *kv, uint64_t bytes)
 	return !growth || (uint64_t)vfs.f_bavail * vfs.f_frsize >= growth + m->disk_floor;
 }
 
+struct readers {
+	uint64_t oldest, foreign_count;
+};
+
 /* A line of mdb_reader_list(): process, thread, and the commit that it sees, or "-". */
 static int take_reader(const char *line, void *arg)
 {
-	uint64_t *oldest = arg, seen;
+	struct readers *r = arg;
+	uint64_t seen;
 	const char *last = strrchr(line, ' ');
 	char *end;
 
 	if (!last)
 		return 0;
 	seen = strtoull(last + 1, &end, 10);
-	if (end > last + 1 && *end == '\n' && seen < *oldest)
-		*oldest = seen;
+	if (end == last + 1 || *end != '\n')
+		return 0;
+	if (seen < r->oldest)
+		r->oldest = seen;
+	r->foreign_count += strtol(line, NULL, 10) != (long)getpid();
 	return 0;
 }
 
 static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 {
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
-	uint64_t now = io_system()->mono_ns(NULL), oldest = UINT64_MAX;
+	uint64_t now = io_system()->mono_ns(NULL);
+	struct readers readers = {.oldest = UINT64_MAX};
 	MDB_envinfo info;
 	struct stat st;
 
 	mdb_env_info(m->env, &info);
-	mdb_reader_list(m->env, take_reader, &oldest);
-	ret->oldest_commits = oldest < info.me_last_txnid ? info.me_last_txnid - oldest : 0;
+	mdb_reader_list(m->env, take_reader, &readers);
+	ret->foreign_count = readers.foreign_count;
+	ret->oldest_commits =
+		readers.oldest < info.me_last_txnid ? info.me_last_txnid - readers.oldest : 0;
 	ret->file_bytes = fstat(m->fd, &st) ? 0 : (uint64_t)st.st_size;
 	pthread_mutex_lock(&m->lock);
 	ret->oldest_ns = m->oldest && now > m->oldest->begin_ns ? now - m->oldest->begin_ns : 0;

@@ -5,7 +5,12 @@
 #include <string.h>
 
 #include "limits.h"
+#include "timed_wait.h"
 #include "uploads_priv.h"
+
+enum {
+	LOOK_AGAIN_MS = 500
+};
 
 void upload_file_name(const struct upload *up, const char *suffix, char name[static NAME_LEN])
 {
@@ -178,9 +183,11 @@ static int mark(struct uploads *u, const struct upload *up, bool begins, struct 
 }
 
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
+		   struct build_id *ret_id, enum upload_state *ret_state, bool *ret_waits,
+		   struct err *err)
 {
 	struct upload *up;
+	bool waits = false;
 	int rc = 0;
 
 	pthread_mutex_lock(&u->lock);
@@ -194,7 +201,8 @@ int uploads_finish(struct uploads *u, const void *token, size_t len, struct uplo
 			     (unsigned long long)up->received, (unsigned long long)up->begin->size);
 	} else {
 		rc = mark(u, up, false, err);
-		rc = waiter ? 0 : rc; /* who waits comes back for it */
+		waits = waiter && u->waiter_count < LIMIT_FINISH_WAITS;
+		rc = waits ? 0 : rc; /* who waits comes back for it */
 	}
 	if (!rc) {
 		if (up->state == UPLOAD_RECEIVING) {
@@ -203,12 +211,14 @@ int uploads_finish(struct uploads *u, const void *token, size_t len, struct uplo
 		}
 		*ret_id = up->id;
 		*ret_state = up->state;
-		if (waiter) {
+		if (waits) {
 			waiter->next = up->waiters;
 			up->waiters = waiter;
+			u->waiter_count++;
 		}
 	}
 	pthread_mutex_unlock(&u->lock);
+	*ret_waits = !rc && waits;
 	return rc;
 }
 
@@ -224,17 +234,34 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id)
 	return building;
 }
 
-struct upload *uploads_take(struct uploads *u)
+/* With the lock held: the next that may be built now; *ret_later: there are some for later. */
+static struct upload *find_queued(struct uploads *u, bool *ret_later)
 {
+	int64_t now = uploads_mono_ns(u);
 	struct upload *up;
 
+	*ret_later = false;
+	for (up = u->list; up; up = up->next) {
+		if (up->state == UPLOAD_QUEUED && up->not_before_ns <= now)
+			return up;
+		*ret_later = *ret_later || up->state == UPLOAD_QUEUED;
+	}
+	return NULL;
+}
+
+struct upload *uploads_take(struct uploads *u)
+{
+	struct upload *up = NULL;
+	bool later;
+
 	pthread_mutex_lock(&u->lock);
-	for (;;) {
-		for (up = u->list; up && up->state != UPLOAD_QUEUED; up = up->next)
-			;
-		if (up || u->stopped)
-			break;
-		pthread_cond_wait(&u->queued, &u->lock);
+	while (!u->stopped && !(up = find_queued(u, &later))) {
+		const struct timespec until = timed_wait_until(LOOK_AGAIN_MS);
+
+		if (later)
+			pthread_cond_timedwait(&u->queued, &u->lock, &until);
+		else
+			pthread_cond_wait(&u->queued, &u->lock);
 	}
 	if (u->stopped)
 		up = NULL;
@@ -246,25 +273,45 @@ struct upload *uploads_take(struct uploads *u)
 	return up;
 }
 
-static void call_waiters(struct upload_waiter *w, const struct upload_result *result)
+void uploads_postpone(struct uploads *u, struct upload *up)
 {
-	while (w) {
-		struct upload_waiter *next = w->next;
+	char name[NAME_LEN];
 
+	upload_file_name(up, ".finish", name);
+	pthread_mutex_lock(&u->lock);
+	up->not_before_ns = uploads_mono_ns(u) + (int64_t)LIMIT_POSTPONED_NS;
+	up->state = UPLOAD_QUEUED;
+	/* It ended, if to no avail. */
+	unlinkat(u->dir_fd, name, 0);
+	(void)mark(u, up, false, NULL);
+	pthread_cond_signal(&u->queued);
+	pthread_mutex_unlock(&u->lock);
+}
+
+static size_t call_waiters(struct upload_waiter *w, const struct upload_result *result)
+{
+	size_t count = 0;
+
+	for (struct upload_waiter *next; w; w = next, count++) {
+		next = w->next;
 		w->done(w, result);
-		w = next;
 	}
+	return count;
 }
 
 void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result)
 {
 	struct upload_waiter *waiters;
+	size_t called;
 
 	pthread_mutex_lock(&u->lock);
 	waiters = TAKE_PTR(up->waiters);
 	uploads_drop(u, up);
 	pthread_mutex_unlock(&u->lock);
-	call_waiters(waiters, result);
+	called = call_waiters(waiters, result);
+	pthread_mutex_lock(&u->lock);
+	u->waiter_count -= called;
+	pthread_mutex_unlock(&u->lock);
 }
 
 void uploads_stop(struct uploads *u)
@@ -278,7 +325,7 @@ void uploads_stop(struct uploads *u)
 	u->stopped = true;
 	pthread_cond_broadcast(&u->queued);
 	for (struct upload *up = u->list; up; up = up->next)
-		call_waiters(TAKE_PTR(up->waiters), &stopping);
+		u->waiter_count -= call_waiters(TAKE_PTR(up->waiters), &stopping);
 	pthread_mutex_unlock(&u->lock);
 }
 

@@ -41,6 +41,7 @@ struct upload {
 	bool writing;        /* which writes a chunk at this moment */
 	bool lost;           /* it is the stream's alone: another has taken its place, or none */
 	struct upload_waiter *waiters;
+	int64_t not_before_ns; /* QUEUED, and not to be built sooner; monotonic */
 };
 
 /* How a build ended. */
@@ -91,10 +92,11 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
  * Queues a complete upload for building (again: no harm) and adds the waiter, if there is one.
  * ERR_NOT_FOUND, ERR_MISMATCH when bytes are missing or a stream is still on it; without a waiter
  * also ERR_IO, when it cannot be noted that a table is owed. On failure the
- * waiter was not taken. *ret_id is the build id.
+ * waiter was not taken, nor where *ret_waits is false: too many wait. *ret_id is the build id.
  */
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   struct build_id *ret_id, enum upload_state *ret_state, struct err *err);
+		   struct build_id *ret_id, enum upload_state *ret_state, bool *ret_waits,
+		   struct err *err);
 
 /* Whether a table of the id is queued or being built. */
 bool uploads_is_building(struct uploads *u, const struct build_id *id);
@@ -104,6 +106,10 @@ struct upload *uploads_take(struct uploads *u);
 
 /* Ends it: removes its files and calls its waiters. */
 void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result);
+
+/* It cannot be built at this moment: queued again, for a little later; who waits goes on waiting.
+ */
+void uploads_postpone(struct uploads *u, struct upload *up);
 
 /* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. */
 void uploads_stop(struct uploads *u);

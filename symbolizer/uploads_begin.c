@@ -9,6 +9,7 @@
 
 #include "digest.h"
 #include "limits.h"
+#include "timed_wait.h"
 #include "uploads_priv.h"
 
 #define BEGIN_STATUS(name) RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_##name
@@ -325,7 +326,7 @@ int uploads_open(struct uploads **ret, int data_fd, struct err *err)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	u->io = io_system();
 	pthread_mutex_init(&u->lock, NULL);
-	pthread_cond_init(&u->queued, NULL);
+	timed_wait_init(&u->queued);
 	u->dir_fd = -1;
 	if (mkdirat(data_fd, "uploads", 0700) && errno != EEXIST)
 		rc = err_sys(err, errno, "uploads");

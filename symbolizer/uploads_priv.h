@@ -17,6 +17,7 @@ struct uploads {
 	pthread_mutex_t lock;
 	pthread_cond_t queued;
 	struct upload *list; /* newest last */
+	size_t waiter_count; /* of all */
 	bool stopped;
 };
 

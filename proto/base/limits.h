@@ -95,6 +95,17 @@
 /* Calls at a time: each may hold one message. Of one connection: a quarter. */
 #define LIMIT_CALLS             LIMIT(512)
 #define LIMIT_CONNECTION_CALLS  LIMIT(128)
+/* When there is no place for a call, the oldest one goes in which nothing was asked yet, or one in
+ * which so long nothing more was. */
+#define LIMIT_CALL_IDLE_NS      LIMIT(60000000000)
+/* Replies that are queued or on their way to their readers, of all calls: some seventy full ones.
+ * Beyond it who has read none of his for 5 s is given up, or the next one is refused; small ones
+ * always go. */
+#define LIMIT_UNREAD_LEN        (256 * MIB)
+#define LIMIT_UNREAD_NS         LIMIT(5000000000)
+#define LIMIT_SMALL_REPLY       LIMIT(65536)
+/* Calls at a time that wait for the end of a build; the others are told that it is not over. */
+#define LIMIT_FINISH_WAITS      LIMIT(64)
 #define LIMIT_METADATA_LEN      LIMIT(16384) /* headers of a call; gRPC's own default is 8 KiB */
 /* What the transport holds of messages that arrive, of all connections together: a quarter of what
  * LIMIT_CALLS could. Beyond it gRPC ends calls, of whomever. */
@@ -138,6 +149,8 @@
 /* Builds of one upload that began and did not end, for the service was stopped or killed; it is
  * built no more then by itself, or one that ends the service would do so at each start. */
 #define LIMIT_UPLOAD_TRIES      LIMIT(3)
+/* After which one is built again that found no room, for the store was being copied. */
+#define LIMIT_POSTPONED_NS      LIMIT(5000000000)
 /* Tables whose checksums are compared in one round of maintenance: 10 GB in forty minutes. */
 #define LIMIT_SCRUB_LEN         (256 * MIB)
 /* Files kept to be used again, in number, and by default in bytes: they wait for a partner. */

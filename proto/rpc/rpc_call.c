@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "io.h"
 #include "limits.h"
 #include "rpc_codec.h"
 #include "rpc_pool.h"
@@ -47,6 +48,8 @@ struct rpc_call {
 
 	grpc_byte_buffer *replies[LIMIT_CALL_REPLIES]; /* a ring */
 	size_t reply_first, reply_count;
+	size_t sending_len, unread_len;  /* of the reply being sent; of all that are not out */
+	struct rpc_wait asking, reading; /* the calls' lock is theirs, and that of unread_len */
 
 	struct arena arena; /* of the request that is being handled */
 	void *state;
@@ -69,6 +72,11 @@ void rpc_call_unref(struct rpc_call *c)
 	}
 	if (c->incoming)
 		grpc_byte_buffer_destroy(c->incoming);
+	pthread_mutex_lock(&calls->lock);
+	rpc_wait_end(&c->asking);
+	rpc_wait_end(&c->reading);
+	calls->unread_len -= c->unread_len;
+	pthread_mutex_unlock(&calls->lock);
 	grpc_call_unref(c->call);
 	arena_done(&c->arena);
 	pthread_mutex_destroy(&c->lock);
@@ -78,6 +86,122 @@ void rpc_call_unref(struct rpc_call *c)
 	pthread_cond_broadcast(&calls->changed);
 	pthread_mutex_unlock(&calls->lock);
 }
+
+/* --- silent peers ------------------------------------------------------------------------------
+ */
+
+static uint64_t now_ns(void)
+{
+	return io_system()->mono_ns(NULL);
+}
+
+/* With the calls' lock held: a reference to a call that one of its lists has, unless it is ending.
+ */
+static bool ref_listed(struct rpc_call *c)
+{
+	unsigned int refs = atomic_load(&c->refs);
+
+	while (refs && !atomic_compare_exchange_weak(&c->refs, &refs, refs + 1))
+		;
+	return refs != 0;
+}
+
+/* Without any lock; takes the reference. */
+static void end_silent(struct rpc_call *c)
+{
+	(void)grpc_call_cancel_with_status(c->call, GRPC_STATUS_RESOURCE_EXHAUSTED,
+					   "silent, while others wait for a place", NULL);
+	rpc_call_unref(c);
+}
+
+bool rpc_calls_make_place(struct rpc_calls *calls)
+{
+	struct rpc_call *c = NULL;
+	struct rpc_wait *w;
+	uint64_t now = now_ns();
+
+	pthread_mutex_lock(&calls->lock);
+	w = rpc_wait_longest(&calls->begun, 0, now);
+	if (!w)
+		w = rpc_wait_longest(&calls->idle, LIMIT_CALL_IDLE_NS, now);
+	if (w) {
+		c = OWNER_OF(w, struct rpc_call, asking);
+		rpc_wait_end(w);
+		if (!ref_listed(c))
+			c = NULL;
+	}
+	pthread_mutex_unlock(&calls->lock);
+	if (c)
+		end_silent(c);
+	return w != NULL;
+}
+
+static void begin_asking(struct rpc_call *c)
+{
+	struct rpc_calls *calls = c->calls;
+
+	pthread_mutex_lock(&calls->lock);
+	rpc_wait_begin(c->handled ? &calls->idle : &calls->begun, &c->asking, now_ns());
+	pthread_mutex_unlock(&calls->lock);
+}
+
+static void end_asking(struct rpc_call *c)
+{
+	pthread_mutex_lock(&c->calls->lock);
+	rpc_wait_end(&c->asking);
+	pthread_mutex_unlock(&c->calls->lock);
+}
+
+/*
+ * Whether a reply of len bytes may be queued. Small ones always may. When too much is not read,
+ * *ret_slow is a call that is to be ended for it, with a reference.
+ */
+static bool begin_reading(struct rpc_call *c, size_t len, struct rpc_call **ret_slow)
+{
+	struct rpc_calls *calls = c->calls;
+	uint64_t now = now_ns();
+	struct rpc_wait *w;
+	bool room = true;
+
+	pthread_mutex_lock(&calls->lock);
+	if (len > LIMIT_SMALL_REPLY && calls->unread_len + len > LIMIT_UNREAD_LEN) {
+		w = rpc_wait_longest(&calls->unread, LIMIT_UNREAD_NS, now);
+		room = w != NULL;
+		if (w) {
+			rpc_wait_end(w);
+			*ret_slow = OWNER_OF(w, struct rpc_call, reading);
+			if (!ref_listed(*ret_slow))
+				*ret_slow = NULL;
+		}
+	}
+	if (room) {
+		calls->unread_len += len;
+		c->unread_len += len;
+		if (!c->reading.list)
+			rpc_wait_begin(&calls->unread, &c->reading, now);
+	}
+	pthread_mutex_unlock(&calls->lock);
+	return room;
+}
+
+static void end_reading(struct rpc_call *c, size_t len)
+{
+	struct rpc_calls *calls = c->calls;
+
+	if (!len)
+		return;
+	pthread_mutex_lock(&calls->lock);
+	calls->unread_len -= len;
+	c->unread_len -= len;
+	if (c->unread_len)
+		rpc_wait_begin(&calls->unread, &c->reading, now_ns());
+	else
+		rpc_wait_end(&c->reading);
+	pthread_mutex_unlock(&calls->lock);
+}
+
+/* --- operations of gRPC ------------------------------------------------------------------------
+ */
 
 static void start(struct rpc_call *c, const grpc_op *ops, size_t count, struct rpc_tag *tag)
 {
@@ -105,6 +229,7 @@ static void send_next(struct rpc_call *c)
 		bytes = c->replies[c->reply_first];
 		c->reply_first = (c->reply_first + 1) % LIMIT_CALL_REPLIES;
 		c->reply_count--;
+		c->sending_len = grpc_byte_buffer_length(bytes);
 		ops[n] = (grpc_op){.op = GRPC_OP_SEND_MESSAGE};
 		ops[n++].data.send_message.send_message = bytes;
 	}
@@ -140,6 +265,7 @@ static void receive_next(struct rpc_call *c)
 		return;
 	c->receive_wanted = false;
 	c->receiving = true;
+	begin_asking(c);
 	op.data.recv_message.recv_message = &c->incoming;
 	start(c, &op, 1, &c->receive_tag);
 }
@@ -218,6 +344,8 @@ static void on_send(struct rpc_tag *tag, bool ok)
 	pthread_mutex_lock(&c->lock);
 	c->sending = false;
 	c->broken = c->broken || !ok;
+	end_reading(c, c->sending_len);
+	c->sending_len = 0;
 	send_next(c);
 	receive_next(c);
 	tells = begin_telling(c);
@@ -237,11 +365,30 @@ size_t rpc_call_waiting(struct rpc_call *c)
 	return count;
 }
 
+/* A job that was queued, and has to give its place to another's. */
+static void refuse(struct rpc_job *job)
+{
+	struct rpc_call *c = OWNER_OF(job, struct rpc_call, job);
+	bool closed;
+
+	pthread_mutex_lock(&c->lock);
+	c->working = false;
+	if (!c->over)
+		finish(c, ERR_LIMIT, "the service is busy");
+	closed = take_closed(c);
+	pthread_mutex_unlock(&c->lock);
+	if (closed)
+		c->method->closed(c);
+	rpc_call_unref(c);
+}
+
 static void on_receive(struct rpc_tag *tag, bool ok)
 {
 	struct rpc_call *c = OWNER_OF(tag, struct rpc_call, receive_tag);
+	struct rpc_job *displaced = NULL;
 
 	pthread_mutex_lock(&c->lock);
+	end_asking(c);
 	c->receiving = false;
 	/* The end of a stream looks like a cut one: only this tells them apart. */
 	c->incoming_end = !c->incoming;
@@ -249,13 +396,15 @@ static void on_receive(struct rpc_tag *tag, bool ok)
 		c->working = true;
 		c->job.bytes = c->incoming ? grpc_byte_buffer_length(c->incoming) : 0;
 		rpc_call_ref(c);
-		if (!rpc_pool_submit(c->calls->pool, &c->job)) {
+		if (!rpc_pool_submit(c->calls->pool, &c->job, &displaced)) {
 			c->working = false;
 			finish(c, ERR_LIMIT, "the service is busy");
 			rpc_call_unref(c);
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
+	if (displaced)
+		refuse(displaced);
 	rpc_call_unref(c);
 }
 
@@ -369,7 +518,8 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 int rpc_call_reply(struct rpc_call *c, const ProtobufCMessage *reply, struct err *err)
 {
 	grpc_byte_buffer *bytes = rpc_pack(reply);
-	bool full, dropped;
+	struct rpc_call *slow = NULL;
+	bool full, dropped, room = true;
 
 	if (!bytes)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -381,15 +531,22 @@ int rpc_call_reply(struct rpc_call *c, const ProtobufCMessage *reply, struct err
 	pthread_mutex_lock(&c->lock);
 	dropped = c->over || c->broken || c->finish;
 	full = c->reply_count == LIMIT_CALL_REPLIES;
-	if (!dropped && !full) {
+	if (!dropped && !full)
+		room = begin_reading(c, grpc_byte_buffer_length(bytes), &slow);
+	if (!dropped && !full && room) {
 		c->replies[(c->reply_first + c->reply_count++) % LIMIT_CALL_REPLIES] = bytes;
 		/* The reply of a handler that is about to return goes out with the status. */
 		if (!c->working || c->reply_count > 1)
 			send_next(c);
 	}
 	pthread_mutex_unlock(&c->lock);
-	if (dropped || full)
+	if (slow)
+		end_silent(slow);
+	if (dropped || full || !room)
 		grpc_byte_buffer_destroy(bytes);
+	if (!room)
+		return err_set(err, ERR_LIMIT,
+			       "the service is busy: too many replies are not read");
 	if (full && !dropped)
 		return err_set(err, ERR_LIMIT, "the client reads too slowly");
 	return 0;

@@ -9,6 +9,7 @@
 #include <pthread.h>
 
 #include "rpc_server.h"
+#include "rpc_wait.h"
 
 struct rpc_pool;
 
@@ -23,7 +24,15 @@ struct rpc_calls {
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	size_t live;
+	/* Those whose peers are silent: no message has come, no further one, a reply is not read.
+	 */
+	struct rpc_waits begun, idle, unread;
+	size_t unread_len; /* of replies that are queued or on their way */
 };
+
+/* Ends a call whose peer has been silent for long, so that there is a place for another. False when
+ * there is none. */
+bool rpc_calls_make_place(struct rpc_calls *calls);
 
 /*
  * Takes over an accepted call and sees it through to its end. method NULL: refused with code and

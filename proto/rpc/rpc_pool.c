@@ -105,27 +105,67 @@ static bool has_waiting(const struct lane *lane, uint32_t client)
 	return false;
 }
 
+static bool is_full(const struct rpc_pool *pool)
+{
+	return pool->count >= pool->max_count || pool->bytes >= pool->max_bytes;
+}
+
+/* Takes the last job out of the fullest lane that is of a client who has another there; NULL when
+ * nobody has two. */
+static struct rpc_job *displace(struct rpc_pool *pool)
+{
+	struct lane *fullest = &pool->lanes[0];
+	struct rpc_job **at, **last = NULL, *job;
+	bool by_bytes = pool->count < pool->max_count;
+
+	for (unsigned int i = 1; i < LANES; i++)
+		if (by_bytes ? pool->lanes[i].bytes > fullest->bytes
+			     : pool->lanes[i].count > fullest->count)
+			fullest = &pool->lanes[i];
+	if (fullest->count < 2)
+		return NULL;
+	for (at = &fullest->head->next; *at; at = &(*at)->next)
+		if ((*at)->client == fullest->head->client)
+			last = at;
+	if (!last)
+		return NULL;
+	job = *last;
+	*last = job->next;
+	if (!job->next)
+		fullest->tail = last;
+	fullest->count--;
+	fullest->bytes -= job->bytes;
+	pool->count--;
+	pool->bytes -= job->bytes;
+	return job;
+}
+
 /* Whoever has nothing in a full lane is a stranger who shares its number with the one who filled
  * it, and not to be refused for that. */
 static bool has_room(const struct rpc_pool *pool, const struct lane *lane, uint32_t client)
 {
 	if (pool->count == 0)
 		return true;
-	if (pool->count >= pool->max_count || pool->bytes >= pool->max_bytes)
+	if (is_full(pool))
 		return false;
 	return (lane->count < pool->max_count - pool->max_count / 4 &&
 		lane->bytes < pool->max_bytes - pool->max_bytes / 4) ||
 	       !has_waiting(lane, client);
 }
 
-bool rpc_pool_submit(struct rpc_pool *pool, struct rpc_job *job)
+bool rpc_pool_submit(struct rpc_pool *pool, struct rpc_job *job, struct rpc_job **ret_displaced)
 {
 	unsigned int i = job->client % LANES;
 	struct lane *lane = &pool->lanes[i];
 	bool room;
 
+	*ret_displaced = NULL;
 	pthread_mutex_lock(&pool->lock);
 	room = has_room(pool, lane, job->client);
+	if (!room && is_full(pool) && !has_waiting(lane, job->client)) {
+		*ret_displaced = displace(pool);
+		room = *ret_displaced != NULL;
+	}
 	if (room) {
 		job->next = NULL;
 		*lane->tail = job;

@@ -198,7 +198,7 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 		pthread_mutex_lock(&s->calls.lock);
 		live = s->calls.live;
 		pthread_mutex_unlock(&s->calls.lock);
-		if (live >= LIMIT_CALLS) {
+		if (live >= LIMIT_CALLS && !rpc_calls_make_place(&s->calls)) {
 			code = ERR_LIMIT;
 			snprintf(message, sizeof(message), "more than %u calls at a time",
 				 (unsigned int)LIMIT_CALLS);

@@ -16,6 +16,7 @@ enum {
 static pthread_mutex_t gate = PTHREAD_MUTEX_INITIALIZER;
 static struct rpc_job *ran[3 * JOBS];
 static atomic_size_t ran_count;
+static struct rpc_job *displaced; /* by the last one submitted */
 
 static void note(struct rpc_job *job)
 {
@@ -37,7 +38,7 @@ static struct rpc_pool *open_pool(struct rpc_job *first, size_t max_jobs, size_t
 	atomic_store(&ran_count, 0);
 	assert_int_equal(rpc_pool_open(&pool, 1, max_jobs, max_bytes, &err), 0);
 	*first = (struct rpc_job){.run = wait_at_gate};
-	assert_true(rpc_pool_submit(pool, first));
+	assert_true(rpc_pool_submit(pool, first, &displaced));
 	return pool;
 }
 
@@ -49,7 +50,7 @@ static size_t fill(struct rpc_pool *pool, struct rpc_job *jobs, size_t count, ui
 
 	for (size_t i = 0; i < count; i++) {
 		jobs[i] = (struct rpc_job){.run = note, .client = client, .bytes = bytes};
-		if (!rpc_pool_submit(pool, &jobs[i]))
+		if (!rpc_pool_submit(pool, &jobs[i], &displaced))
 			break;
 		taken++;
 	}
@@ -121,6 +122,42 @@ static void test_shared_turn(void **state _unused_)
 	assert_int_equal(ran_count, share + 1);
 }
 
+/* Several who fill the queue together do not keep others out: of one of them the last job goes, in
+ * number or in bytes; of whom there is one job, nobody's goes. */
+static void test_displaced(void **state _unused_)
+{
+	static struct rpc_job first, greedy[4][JOBS], modest[JOBS], strangers[60];
+	struct rpc_pool *pool;
+	size_t held = 0;
+
+	for (int in_bytes = 0; in_bytes < 2; in_bytes++) {
+		pthread_mutex_lock(&gate);
+		pool = in_bytes ? open_pool(&first, 10 * JOBS, 40 * 1000)
+				: open_pool(&first, 40, 1 << 30);
+		held = 0;
+		for (uint32_t i = 0; i < 4; i++)
+			held += fill(pool, greedy[i], 12, 10 + i, 1000);
+		assert_in_range(held, 39, 40); /* the first may be in the queue still */
+		assert_int_equal(fill(pool, modest, 1, 2, 1000), 1);
+		assert_non_null(displaced);
+		assert_in_range(displaced->client, 10, 13);
+		assert_int_equal(fill(pool, modest + 1, 1, 2, 1000), 0); /* one, no more */
+		assert_null(displaced);
+		pthread_mutex_unlock(&gate);
+		rpc_pool_close(pool);
+		assert_int_equal(ran_count, held);
+	}
+	pthread_mutex_lock(&gate);
+	pool = open_pool(&first, 40, 1 << 30);
+	held = 0;
+	for (uint32_t i = 0; i < 60; i++)
+		held += fill(pool, &strangers[i], 1, 1 + i, 1);
+	assert_in_range(held, 39, 40);
+	pthread_mutex_unlock(&gate);
+	rpc_pool_close(pool);
+	assert_int_equal(ran_count, held);
+}
+
 /* What is larger than the queue still gets in when nothing else is there. */
 static void test_large(void **state _unused_)
 {
@@ -129,7 +166,7 @@ static void test_large(void **state _unused_)
 
 	atomic_store(&ran_count, 0);
 	assert_int_equal(rpc_pool_open(&pool, 2, 10, 1000, NULL), 0);
-	assert_true(rpc_pool_submit(pool, &large));
+	assert_true(rpc_pool_submit(pool, &large, &displaced));
 	rpc_pool_close(pool);
 	assert_int_equal(ran_count, 1);
 }
@@ -137,9 +174,8 @@ static void test_large(void **state _unused_)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_share),
-		cmocka_unit_test(test_shared_turn),
+		cmocka_unit_test(test_turns),       cmocka_unit_test(test_share),
+		cmocka_unit_test(test_shared_turn), cmocka_unit_test(test_displaced),
 		cmocka_unit_test(test_large),
 	};
 

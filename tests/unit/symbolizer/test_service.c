@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The service's methods without connections: uploads, pages, pins. Builds are for the e2e tests. */
+/* The service's methods without connections: uploads, pages, pins. Builds: test_service_builds.c.
+ */
 #include "service.h"
 
 #include <dirent.h>
@@ -15,9 +16,7 @@
 
 #include "digest.h"
 #include "limits.h"
-#include "rsym_format.h"
-#include "service_priv.h"
-#include "table_build.h"
+#include "service_fixture.h"
 #include "uploads_priv.h"
 
 #define BEGIN(name) RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_##name
@@ -28,18 +27,6 @@ enum {
 };
 
 #define NS_PER_S UINT64_C(1000000000)
-
-static struct arena arena = ARENA_INIT(64 << 20);
-
-static struct service *open_with(const struct service_config *config)
-{
-	struct service *s;
-	struct err err;
-
-	if (service_open(&s, config, &err))
-		fail_msg("%s", err.message);
-	return s;
-}
 
 static struct service *open_service(bool memory)
 {
@@ -53,47 +40,7 @@ static struct service *open_fresh(void)
 	return open_service(true);
 }
 
-static struct build_id id_of(uint32_t n)
-{
-	uint8_t bytes[8] = {
-		1, 2, 3, 4, (uint8_t)(n >> 24), (uint8_t)(n >> 16), (uint8_t)(n >> 8), (uint8_t)n};
-	struct build_id id;
-
-	assert_int_equal(build_id_set(&id, BUILD_ID_GNU, bytes, sizeof(bytes), NULL), 0);
-	return id;
-}
-
-static ProtobufCBinaryData bytes_of_id(const struct build_id *id)
-{
-	return (ProtobufCBinaryData){id->len, (uint8_t *)arena_copy(&arena, id->bytes, id->len)};
-}
-
-static ProtobufCBinaryData text(const char *s)
-{
-	return (ProtobufCBinaryData){strlen(s), (uint8_t *)arena_copy(&arena, s, strlen(s))};
-}
-
 /* --- pages and pins ------------------------------------------------------------------------- */
-
-static void put(struct service *s, uint32_t n, enum store_status status, const char *branch)
-{
-	static uint8_t table[4096];
-	Rawstack__V1__Binary meta = RAWSTACK__V1__BINARY__INIT;
-	Rawstack__V1__Label label = RAWSTACK__V1__LABEL__INIT, *labels = &label;
-	uint8_t packed[256];
-	struct store_binary b = {
-		.id = id_of(n), .status = status, .table_len = sizeof(table), .meta = packed};
-	struct err err;
-
-	label.key = text("branch");
-	label.value = text(branch);
-	meta.labels = &labels;
-	meta.n_labels = 1;
-	meta.name = text("program");
-	b.meta_len = rawstack__v1__binary__pack(&meta, packed);
-	if (store_put(s->store, &b, table, &err))
-		fail_msg("%s", err.message);
-}
 
 /* All rows, page by page; how many pages. */
 static size_t list_all(struct service *s, Rawstack__V1__ListRequest *request, uint32_t *rows,
@@ -282,6 +229,7 @@ static void test_upload(void **state _unused_)
 	struct service *s = open_fresh();
 	Rawstack__V1__BeginReply first = begin(s, 1, 1000, 1), again;
 	struct err err;
+	bool waits;
 
 	assert_int_equal(first.status, BEGIN(NEEDED));
 	assert_int_equal(first.offset, 0);
@@ -297,7 +245,8 @@ static void test_upload(void **state _unused_)
 	up = NULL;
 	assert_int_equal(send(s, &up, text("no upload's id.."), 0, 1, &err), ERR_NOT_FOUND);
 	finish.upload_id = first.upload_id;
-	assert_int_equal(service_finish(s, &finish, NULL, &arena, &done, &err), ERR_MISMATCH);
+	assert_int_equal(service_finish(s, &finish, NULL, &arena, &done, &waits, &err),
+			 ERR_MISMATCH);
 
 	/* The same content goes on, and other content begins anew. */
 	again = begin(s, 1, 1000, 1);
@@ -483,302 +432,13 @@ static void test_overtaken(void **state _unused_)
 	assert_true(service_close(s));
 }
 
-/* --- builds --------------------------------------------------------------------------------- */
-
-struct built {
-	struct upload_waiter waiter;
-	atomic_int code; /* 1: not yet */
-};
-
-static void on_built(struct upload_waiter *w, const struct upload_result *result)
-{
-	atomic_store(&((struct built *)w)->code, result->code);
-}
-
-static void wait_until(struct service *s, uint64_t builds)
-{
-	for (int i = 0; i < 6000 && atomic_load(&s->counts.builds) < builds; i++)
-		usleep(10000);
-	assert_int_equal(atomic_load(&s->counts.builds), builds);
-}
-
-/* Sends a file whole, and waits for its table. */
-static struct build_id push(struct service *s, const char *path)
-{
-	Rawstack__V1__FinishRequest finish = RAWSTACK__V1__FINISH_REQUEST__INIT;
-	Rawstack__V1__FinishReply done = RAWSTACK__V1__FINISH_REPLY__INIT;
-	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
-	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
-	Rawstack__V1__UploadChunk chunk = RAWSTACK__V1__UPLOAD_CHUNK__INIT;
-	_cleanup_(digest_freep) struct digest *d = digest_new(NULL);
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_(freep) uint8_t *content = NULL;
-	struct built built = {.waiter.done = on_built, .code = 1};
-	uint8_t sum[DIGEST_LEN];
-	struct upload *up = NULL;
-	uint64_t received;
-	struct build_id id;
-	struct err err;
-
-	assert_int_equal(io_read_file(path, 256 << 20, &content, &request.size, &err), 0);
-	assert_int_equal(table_identify(fd, &id, &err), 0);
-	assert_int_equal(digest_update(d, content, request.size, &err), 0);
-	assert_int_equal(digest_finish(d, sum, &err), 0);
-	request.build_id = bytes_of_id(&id);
-	request.sha256 = (ProtobufCBinaryData){DIGEST_LEN, sum};
-	assert_int_equal(service_begin(s, &request, &arena, &reply, &err), 0);
-	chunk.upload_id = finish.upload_id = reply.upload_id;
-	chunk.data = (ProtobufCBinaryData){request.size, content};
-	assert_int_equal(service_upload(s, &up, &chunk, &received, &err), 0);
-	service_upload_end(s, up);
-	if (service_finish(s, &finish, &built.waiter, &arena, &done, &err))
-		fail_msg("%s", err.message);
-	for (int i = 0; i < 6000 && atomic_load(&built.code) == 1; i++)
-		usleep(10000);
-	assert_int_equal(atomic_load(&built.code), 0);
-	return id;
-}
-
-/* A service in an empty folder that makes tables with this worker, and keeps files; its
- * configuration, to open it again. False where there are no programs to run. */
-static bool open_building(struct service **ret, struct service_config *ret_config, char *worker)
-{
-	const char *bin = getenv("RAWSTACK_BIN");
-
-	if (!bin)
-		return false;
-	if (!*worker)
-		snprintf(worker, LIMIT_PATH_LEN, "%s/rawstack-table-worker", bin);
-	*ret_config = (struct service_config){.data_dir = "data",
-					      .store_bytes = 64 << 20,
-					      .worker_path = worker,
-					      .keep_debug = true};
-	assert_int_equal(system("rm -rf data"), 0);
-	*ret = open_with(ret_config);
-	return true;
-}
-
-/* A newer builder makes the table again from the file that was kept, and from nothing else. */
-static void test_newer_builder(void **state _unused_)
-{
-	char worker[LIMIT_PATH_LEN] = "";
-	struct service_config config;
-	struct build_id other = id_of(1);
-	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
-	Rawstack__V1__Binary *binary;
-	struct service *s;
-	struct build_id id;
-	struct err err;
-
-	if (!open_building(&s, &config, worker))
-		skip();
-	id = push(s, worker); /* a program with debug information, like any other */
-	put(s, 1, STORE_READY, "main");
-	assert_int_equal(atomic_load(&s->counts.builds), 1);
-	assert_true(service_close(s));
-	config.builder_version = TABLE_BUILDER_VERSION + 1;
-	s = open_with(&config);
-	wait_until(s, 1);
-	get.build_id = bytes_of_id(&id);
-	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
-	assert_true(binary->report->has_dwarf);
-	assert_true(service_close(s));
-	/* Without the file nothing is made again. */
-	s = open_with(&config);
-	wait_until(s, 1);
-	kept_files_remove(s->kept, &id, KEPT_DEBUG);
-	build_queue_rebuild(s->queue, &id);
-	build_queue_rebuild(s->queue, &other);
-	assert_true(service_close(s));
-	assert_int_equal(system("rm -rf data"), 0);
-}
-
-/* Writes the table of an id again as another format's. */
-static void make_foreign(struct service *s, struct build_id id)
-{
-	const size_t major_at = offsetof(struct rsym_disk_header, major);
-	const uint16_t other = RSYM_MAJOR - 1;
-	struct store_binary b;
-	struct store_table t;
-	struct store_read *r;
-	uint8_t *copy, *meta;
-	struct err err;
-
-	assert_int_equal(store_read_begin(s->store, &r, &err), 0);
-	assert_int_equal(store_binary(r, &id, &b, &err), 1);
-	assert_int_equal(store_table(r, &id, &t, &err), 1);
-	copy = arena_alloc(&arena, t.len);
-	meta = arena_alloc(&arena, b.meta_len);
-	assert_true(copy && meta);
-	memcpy(copy, t.p, t.len);
-	memcpy(meta, b.meta, b.meta_len);
-	b.meta = meta;
-	store_read_end(r);
-	static_assert(sizeof(other) == sizeof(((struct rsym_disk_header *)NULL)->major), "");
-	memcpy(copy + major_at, &other, sizeof(other));
-	assert_int_equal(store_put(s->store, &b, copy, &err), 0);
-}
-
-static int status_of(struct service *s, struct build_id *id)
-{
-	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
-	Rawstack__V1__Binary *binary;
-	struct err err;
-
-	get.build_id = bytes_of_id(id);
-	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
-	return binary->status;
-}
-
-/* Tables of an older format are made again where their file was kept, and asked for where not; a
- * store that a newer program used is left alone. */
-static void test_other_formats(void **state _unused_)
-{
-	char worker[LIMIT_PATH_LEN] = "";
-	struct service_config config;
-	struct service *s;
-	struct build_id id;
-	uint64_t major;
-	struct err err;
-
-	if (!open_building(&s, &config, worker))
-		skip();
-	assert_int_equal(store_meta_get(s->store, "table_major", &major, &err), 1);
-	assert_int_equal(major, RSYM_MAJOR);
-	assert_int_equal(store_meta_get(s->store, STORE_VERSION_NAME, &major, &err), 1);
-	assert_int_equal(major, STORE_VERSION);
-	id = push(s, worker);
-	make_foreign(s, id);
-	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR + 1, &err), 0);
-	assert_true(service_close(s));
-
-	assert_int_equal(service_open(&s, &config, &err), ERR_UNSUPPORTED);
-	assert_non_null(strstr(err.message, "newer"));
-
-	s = NULL;
-	{
-		struct store *store;
-		struct kv *kv;
-
-		assert_int_equal(store_kv_open_lmdb(&kv, "data", 64 << 20, 0, &err), 0);
-		assert_int_equal(store_open(&store, kv, 64 << 20, &err), 0);
-		assert_int_equal(store_meta_put(store, "table_major", RSYM_MAJOR - 1, &err), 0);
-		store_close(store);
-	}
-	s = open_with(&config);
-	wait_until(s, 1); /* made again */
-	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
-	make_foreign(s, id);
-	kept_files_remove(s->kept, &id, KEPT_DEBUG);
-	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR - 1, &err), 0);
-	assert_true(service_close(s));
-
-	s = open_with(&config);
-	assert_false(build_queue_is_rebuilding(s->queue, &id)); /* of what? */
-	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED);
-	push(s, worker); /* it is needed again */
-	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
-	assert_true(service_close(s));
-	assert_int_equal(system("rm -rf data"), 0);
-}
-
-/* A worker that waits while there is a file `gate`, and then fails if there is one named `fail`. */
-static void make_gated_worker(char *path, size_t len, const char *bin)
-{
-	char here[LIMIT_PATH_LEN];
-	FILE *f;
-
-	assert_non_null(getcwd(here, sizeof(here)));
-	snprintf(path, len, "%s/gated_worker", here);
-	f = fopen(path, "w");
-	assert_non_null(f);
-	fprintf(f,
-		"#!/bin/sh\ncd '%s'\n[ ! -e gate ] || : >waiting\n"
-		"while [ -e gate ]; do sleep 0.01; done\n"
-		"[ ! -e fail ] || exit 1\nexec '%s'/rawstack-table-worker \"$@\"\n",
-		here, bin);
-	fclose(f);
-	assert_int_equal(chmod(path, 0700), 0);
-}
-
-static bool is_there(const char *path)
-{
-	return access(path, F_OK) == 0;
-}
-
-static void delete_while_made_again(struct service *s, struct build_id *id)
-{
-	Rawstack__V1__DeleteRequest request = RAWSTACK__V1__DELETE_REQUEST__INIT;
-	Rawstack__V1__DeleteReply reply = RAWSTACK__V1__DELETE_REPLY__INIT;
-	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
-	Rawstack__V1__Binary *binary;
-	struct err err;
-
-	assert_int_equal(system("rm -f waiting; : >gate"), 0);
-	build_queue_rebuild(s->queue, id);
-	for (int i = 0; i < 6000 && !is_there("waiting"); i++)
-		usleep(10000);
-	assert_true(is_there("waiting"));
-	request.build_id = get.build_id = bytes_of_id(id);
-	if (service_delete(s, &request, &reply, &err))
-		fail_msg("%s", err.message);
-	assert_true(reply.deleted);
-	assert_int_equal(unlink("gate"), 0);
-	for (int i = 0; i < 6000 && build_queue_is_rebuilding(s->queue, id); i++)
-		usleep(10000);
-	assert_false(build_queue_is_rebuilding(s->queue, id));
-	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
-	assert_int_equal(binary->status, RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED);
-	for (int role = 0; role < KEPT_ROLES; role++)
-		assert_false(kept_files_have(s->kept, id, (enum kept_role)role));
-}
-
-static void test_delete_while_made_again(void **state _unused_)
-{
-	char worker[LIMIT_PATH_LEN], program[LIMIT_PATH_LEN];
-	struct service_config config;
-	const char *bin = getenv("RAWSTACK_BIN");
-	struct service *s;
-	struct build_id id;
-
-	if (!bin)
-		skip();
-	make_gated_worker(worker, sizeof(worker), bin);
-	snprintf(program, sizeof(program), "%s/rawstack-table-worker", bin);
-	assert_int_equal(system("rm -rf gate fail waiting"), 0);
-	assert_true(open_building(&s, &config, worker));
-	id = push(s, program);
-	delete_while_made_again(s, &id);
-	/* What is uploaded later is stored; and a build that fails leaves no reason either. */
-	id = push(s, program);
-	assert_int_equal(system(": >fail"), 0);
-	delete_while_made_again(s, &id);
-	assert_int_equal(atomic_load(&s->counts.builds), 2);
-	assert_int_equal(atomic_load(&s->counts.builds_failed), 0);
-	assert_true(service_close(s));
-	assert_int_equal(system("rm -rf data gate fail waiting gated_worker"), 0);
-}
-
-static int teardown(void **state _unused_)
-{
-	arena_done(&arena);
-	return 0;
-}
-
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),
-		cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_pin),
-		cmocka_unit_test(test_upload),
-		cmocka_unit_test(test_restart),
-		cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_begun_only),
-		cmocka_unit_test(test_overtaken),
-		cmocka_unit_test(test_other_formats),
-		cmocka_unit_test(test_newer_builder),
-		cmocka_unit_test(test_delete_while_made_again),
+		cmocka_unit_test(test_list),       cmocka_unit_test(test_missing),
+		cmocka_unit_test(test_pin),        cmocka_unit_test(test_upload),
+		cmocka_unit_test(test_restart),    cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_begun_only), cmocka_unit_test(test_overtaken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);

@@ -13,19 +13,27 @@
 
 enum {
 	BUDGET = 4 << 20,
+	FULL = 16 << 20,
 	TABLE_LEN = 1 << 20
 };
 
 static uint8_t table[TABLE_LEN];
 
+static void fill(struct store_binary *b, uint8_t n)
+{
+	uint8_t bytes[20] = {n};
+
+	*b = (struct store_binary){.status = STORE_READY, .generation = 1, .table_len = TABLE_LEN};
+	assert_int_equal(build_id_set(&b->id, BUILD_ID_GNU, bytes, sizeof(bytes), NULL), 0);
+	memset(table, n, sizeof(table));
+}
+
 static void put(struct store *s, uint8_t n)
 {
-	struct store_binary b = {.status = STORE_READY, .generation = 1, .table_len = TABLE_LEN};
-	uint8_t bytes[20] = {n};
+	struct store_binary b;
 	struct err err;
 
-	assert_int_equal(build_id_set(&b.id, BUILD_ID_GNU, bytes, sizeof(bytes), NULL), 0);
-	memset(table, n, sizeof(table));
+	fill(&b, n);
 	if (store_put(s, &b, table, &err))
 		fail_msg("%s", err.message);
 }
@@ -83,8 +91,10 @@ static void test_grows_beside_a_reader(void **state)
 	assert_int_equal(pipe(ready) | pipe(go), 0);
 	pid = fork();
 	assert_true(pid >= 0);
-	if (!pid)
+	if (!pid) {
+		close(go[1]);
 		look(ready[1], go[0]);
+	}
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	s = open_store(BUDGET);
 	put(s, 2);
@@ -93,6 +103,71 @@ static void test_grows_beside_a_reader(void **state)
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
 	assert_int_equal(WEXITSTATUS(status), 0);
+	store_close(s);
+}
+
+/* Reads, and goes on reading, as a backup to a slow disk does. */
+static void hold(int ready, int go)
+{
+	struct store *s = NULL;
+	struct store_read *r;
+	struct kv *kv;
+	char c = 0;
+
+	if (store_kv_open_lmdb(&kv, ".", 0, 0, NULL) || store_open(&s, kv, 0, NULL) ||
+	    store_read_begin(s, &r, NULL) || write(ready, &c, 1) != 1 || read(go, &c, 1) != 1)
+		_exit(2);
+	_exit(0);
+}
+
+/* What another process reads is not free however much is evicted: nothing goes for it, and the put
+ * fails until it has ended. */
+static void test_full_beside_a_reader(void **state)
+{
+	int ready[2], go[2], status;
+	struct store_stat stat;
+	struct store_binary b;
+	struct store *s;
+	size_t before;
+	struct err err = {0};
+	pid_t pid;
+	char c = 0;
+
+	(void)state;
+	unlink("store.mdb");
+	unlink("store.mdb-lock");
+	s = open_store(FULL);
+	for (uint8_t n = 1; n < 2 * FULL / TABLE_LEN; n++)
+		put(s, n);
+	store_close(s);
+	assert_int_equal(pipe(ready) | pipe(go), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		close(go[1]); /* so that it ends with this test */
+		hold(ready[1], go[0]);
+	}
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	s = open_store(FULL);
+	store_stat(s, &stat);
+	before = stat.ready_count;
+	assert_in_range(before, 8, FULL / TABLE_LEN);
+	for (uint8_t n = 100; n < 110; n++) {
+		fill(&b, n);
+		if (store_put(s, &b, table, &err)) {
+			assert_int_equal(err.code, ERR_UNAVAILABLE);
+			break;
+		}
+	}
+	assert_int_equal(err.code, ERR_UNAVAILABLE);
+	store_stat(s, &stat);
+	assert_in_range(stat.ready_count, before, before + 3); /* some found room as it was */
+	assert_int_equal(write(go[1], &c, 1), 1);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+	put(s, 120);
+	store_stat(s, &stat);
+	assert_in_range(stat.ready_count, before - 2, before + 4);
 	store_close(s);
 }
 
@@ -122,6 +197,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grows_beside_a_reader),
+		cmocka_unit_test(test_full_beside_a_reader),
 		cmocka_unit_test(test_newer_store),
 	};
 

@@ -1,0 +1,419 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The service's builds without connections: tables made again, and those that wait for room. */
+#include "service.h"
+
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "digest.h"
+#include "io.h"
+#include "limits.h"
+#include "rsym_format.h"
+#include "service_fixture.h"
+#include "table_build.h"
+#include "uploads_priv.h"
+
+struct built {
+	struct upload_waiter waiter;
+	atomic_int code; /* 1: not yet */
+};
+
+static void on_built(struct upload_waiter *w, const struct upload_result *result)
+{
+	atomic_store(&((struct built *)w)->code, result->code);
+}
+
+static void wait_until(struct service *s, uint64_t builds)
+{
+	for (int i = 0; i < 6000 && atomic_load(&s->counts.builds) < builds; i++)
+		usleep(10000);
+	assert_int_equal(atomic_load(&s->counts.builds), builds);
+}
+
+/* Sends a file whole, calls queued() if there is one, and waits for its table. */
+static struct build_id push_and(struct service *s, const char *path,
+				void (*queued)(struct service *s, void *arg), void *arg)
+{
+	Rawstack__V1__FinishRequest finish = RAWSTACK__V1__FINISH_REQUEST__INIT;
+	Rawstack__V1__FinishReply done = RAWSTACK__V1__FINISH_REPLY__INIT;
+	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
+	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
+	Rawstack__V1__UploadChunk chunk = RAWSTACK__V1__UPLOAD_CHUNK__INIT;
+	_cleanup_(digest_freep) struct digest *d = digest_new(NULL);
+	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	_cleanup_(freep) uint8_t *content = NULL;
+	struct built built = {.waiter.done = on_built, .code = 1};
+	uint8_t sum[DIGEST_LEN];
+	struct upload *up = NULL;
+	uint64_t received;
+	struct build_id id;
+	struct err err;
+	bool waits;
+
+	assert_int_equal(io_read_file(path, 256 << 20, &content, &request.size, &err), 0);
+	assert_int_equal(table_identify(fd, &id, &err), 0);
+	assert_int_equal(digest_update(d, content, request.size, &err), 0);
+	assert_int_equal(digest_finish(d, sum, &err), 0);
+	request.build_id = bytes_of_id(&id);
+	request.sha256 = (ProtobufCBinaryData){DIGEST_LEN, sum};
+	assert_int_equal(service_begin(s, &request, &arena, &reply, &err), 0);
+	chunk.upload_id = finish.upload_id = reply.upload_id;
+	chunk.data = (ProtobufCBinaryData){request.size, content};
+	assert_int_equal(service_upload(s, &up, &chunk, &received, &err), 0);
+	service_upload_end(s, up);
+	if (service_finish(s, &finish, &built.waiter, &arena, &done, &waits, &err))
+		fail_msg("%s", err.message);
+	if (queued)
+		queued(s, arg);
+	for (int i = 0; i < 6000 && atomic_load(&built.code) == 1; i++)
+		usleep(10000);
+	assert_int_equal(atomic_load(&built.code), 0);
+	return id;
+}
+
+static struct build_id push(struct service *s, const char *path)
+{
+	return push_and(s, path, NULL, NULL);
+}
+
+/* A service in an empty folder that makes tables with this worker, and keeps files; its
+ * configuration, to open it again. False where there are no programs to run. */
+static bool open_building(struct service **ret, struct service_config *ret_config, char *worker)
+{
+	const char *bin = getenv("RAWSTACK_BIN");
+
+	if (!bin)
+		return false;
+	if (!*worker)
+		snprintf(worker, LIMIT_PATH_LEN, "%s/rawstack-table-worker", bin);
+	*ret_config = (struct service_config){.data_dir = "data",
+					      .store_bytes = 64 << 20,
+					      .worker_path = worker,
+					      .keep_debug = true};
+	assert_int_equal(system("rm -rf data"), 0);
+	*ret = open_with(ret_config);
+	return true;
+}
+
+/* A newer builder makes the table again from the file that was kept, and from nothing else. */
+static void test_newer_builder(void **state _unused_)
+{
+	char worker[LIMIT_PATH_LEN] = "";
+	struct service_config config;
+	struct build_id other = id_of(1);
+	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
+	Rawstack__V1__Binary *binary;
+	struct service *s;
+	struct build_id id;
+	struct err err;
+
+	if (!open_building(&s, &config, worker))
+		skip();
+	id = push(s, worker); /* a program with debug information, like any other */
+	put(s, 1, STORE_READY, "main");
+	assert_int_equal(atomic_load(&s->counts.builds), 1);
+	assert_true(service_close(s));
+	config.builder_version = TABLE_BUILDER_VERSION + 1;
+	s = open_with(&config);
+	wait_until(s, 1);
+	get.build_id = bytes_of_id(&id);
+	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
+	assert_true(binary->report->has_dwarf);
+	assert_true(service_close(s));
+	/* Without the file nothing is made again. */
+	s = open_with(&config);
+	wait_until(s, 1);
+	kept_files_remove(s->kept, &id, KEPT_DEBUG);
+	build_queue_rebuild(s->queue, &id);
+	build_queue_rebuild(s->queue, &other);
+	assert_true(service_close(s));
+	assert_int_equal(system("rm -rf data"), 0);
+}
+
+/* Writes the table of an id again as another format's. */
+static void make_foreign(struct service *s, struct build_id id)
+{
+	const size_t major_at = offsetof(struct rsym_disk_header, major);
+	const uint16_t other = RSYM_MAJOR - 1;
+	struct store_binary b;
+	struct store_table t;
+	struct store_read *r;
+	uint8_t *copy, *meta;
+	struct err err;
+
+	assert_int_equal(store_read_begin(s->store, &r, &err), 0);
+	assert_int_equal(store_binary(r, &id, &b, &err), 1);
+	assert_int_equal(store_table(r, &id, &t, &err), 1);
+	copy = arena_alloc(&arena, t.len);
+	meta = arena_alloc(&arena, b.meta_len);
+	assert_true(copy && meta);
+	memcpy(copy, t.p, t.len);
+	memcpy(meta, b.meta, b.meta_len);
+	b.meta = meta;
+	store_read_end(r);
+	static_assert(sizeof(other) == sizeof(((struct rsym_disk_header *)NULL)->major), "");
+	memcpy(copy + major_at, &other, sizeof(other));
+	assert_int_equal(store_put(s->store, &b, copy, &err), 0);
+}
+
+static int status_of(struct service *s, struct build_id *id)
+{
+	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
+	Rawstack__V1__Binary *binary;
+	struct err err;
+
+	get.build_id = bytes_of_id(id);
+	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
+	return binary->status;
+}
+
+/* Tables of an older format are made again where their file was kept, and asked for where not; a
+ * store that a newer program used is left alone. */
+static void test_other_formats(void **state _unused_)
+{
+	char worker[LIMIT_PATH_LEN] = "";
+	struct service_config config;
+	struct service *s;
+	struct build_id id;
+	uint64_t major;
+	struct err err;
+
+	if (!open_building(&s, &config, worker))
+		skip();
+	assert_int_equal(store_meta_get(s->store, "table_major", &major, &err), 1);
+	assert_int_equal(major, RSYM_MAJOR);
+	assert_int_equal(store_meta_get(s->store, STORE_VERSION_NAME, &major, &err), 1);
+	assert_int_equal(major, STORE_VERSION);
+	id = push(s, worker);
+	make_foreign(s, id);
+	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR + 1, &err), 0);
+	assert_true(service_close(s));
+
+	assert_int_equal(service_open(&s, &config, &err), ERR_UNSUPPORTED);
+	assert_non_null(strstr(err.message, "newer"));
+
+	s = NULL;
+	{
+		struct store *store;
+		struct kv *kv;
+
+		assert_int_equal(store_kv_open_lmdb(&kv, "data", 64 << 20, 0, &err), 0);
+		assert_int_equal(store_open(&store, kv, 64 << 20, &err), 0);
+		assert_int_equal(store_meta_put(store, "table_major", RSYM_MAJOR - 1, &err), 0);
+		store_close(store);
+	}
+	s = open_with(&config);
+	wait_until(s, 1); /* made again */
+	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
+	make_foreign(s, id);
+	kept_files_remove(s->kept, &id, KEPT_DEBUG);
+	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR - 1, &err), 0);
+	assert_true(service_close(s));
+
+	s = open_with(&config);
+	assert_false(build_queue_is_rebuilding(s->queue, &id)); /* of what? */
+	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED);
+	push(s, worker); /* it is needed again */
+	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
+	assert_true(service_close(s));
+	assert_int_equal(system("rm -rf data"), 0);
+}
+
+/* A worker that waits while there is a file `gate`, and then fails if there is one named `fail`. */
+static void make_gated_worker(char *path, size_t len, const char *bin)
+{
+	char here[LIMIT_PATH_LEN];
+	FILE *f;
+
+	assert_non_null(getcwd(here, sizeof(here)));
+	snprintf(path, len, "%s/gated_worker", here);
+	f = fopen(path, "w");
+	assert_non_null(f);
+	fprintf(f,
+		"#!/bin/sh\ncd '%s'\n[ ! -e gate ] || : >waiting\n"
+		"while [ -e gate ]; do sleep 0.01; done\n"
+		"[ ! -e fail ] || exit 1\nexec '%s'/rawstack-table-worker \"$@\"\n",
+		here, bin);
+	fclose(f);
+	assert_int_equal(chmod(path, 0700), 0);
+}
+
+static bool is_there(const char *path)
+{
+	return access(path, F_OK) == 0;
+}
+
+static void delete_while_made_again(struct service *s, struct build_id *id)
+{
+	Rawstack__V1__DeleteRequest request = RAWSTACK__V1__DELETE_REQUEST__INIT;
+	Rawstack__V1__DeleteReply reply = RAWSTACK__V1__DELETE_REPLY__INIT;
+	Rawstack__V1__GetRequest get = RAWSTACK__V1__GET_REQUEST__INIT;
+	Rawstack__V1__Binary *binary;
+	struct err err;
+
+	assert_int_equal(system("rm -f waiting; : >gate"), 0);
+	build_queue_rebuild(s->queue, id);
+	for (int i = 0; i < 6000 && !is_there("waiting"); i++)
+		usleep(10000);
+	assert_true(is_there("waiting"));
+	request.build_id = get.build_id = bytes_of_id(id);
+	if (service_delete(s, &request, &reply, &err))
+		fail_msg("%s", err.message);
+	assert_true(reply.deleted);
+	assert_int_equal(unlink("gate"), 0);
+	for (int i = 0; i < 6000 && build_queue_is_rebuilding(s->queue, id); i++)
+		usleep(10000);
+	assert_false(build_queue_is_rebuilding(s->queue, id));
+	assert_int_equal(service_get(s, &get, &arena, &binary, &err), 0);
+	assert_int_equal(binary->status, RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED);
+	for (int role = 0; role < KEPT_ROLES; role++)
+		assert_false(kept_files_have(s->kept, id, (enum kept_role)role));
+}
+
+static void test_delete_while_made_again(void **state _unused_)
+{
+	char worker[LIMIT_PATH_LEN], program[LIMIT_PATH_LEN];
+	struct service_config config;
+	const char *bin = getenv("RAWSTACK_BIN");
+	struct service *s;
+	struct build_id id;
+
+	if (!bin)
+		skip();
+	make_gated_worker(worker, sizeof(worker), bin);
+	snprintf(program, sizeof(program), "%s/rawstack-table-worker", bin);
+	assert_int_equal(system("rm -rf gate fail waiting"), 0);
+	assert_true(open_building(&s, &config, worker));
+	id = push(s, program);
+	delete_while_made_again(s, &id);
+	/* What is uploaded later is stored; and a build that fails leaves no reason either. */
+	id = push(s, program);
+	assert_int_equal(system(": >fail"), 0);
+	delete_while_made_again(s, &id);
+	assert_int_equal(atomic_load(&s->counts.builds), 2);
+	assert_int_equal(atomic_load(&s->counts.builds_failed), 0);
+	assert_true(service_close(s));
+	assert_int_equal(system("rm -rf data gate fail waiting gated_worker"), 0);
+}
+
+/* A child that reads the store from when it is told to until its input ends. */
+static pid_t start_foreign_reader(int *ret_go)
+{
+	int go[2], ready[2];
+	pid_t pid;
+	char c;
+
+	assert_int_equal(pipe(go) | pipe(ready), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (!pid) {
+		struct kv_read *r;
+		struct kv *kv;
+
+		close(go[1]);
+		if (store_kv_open_lmdb(&kv, "data", 0, 0, NULL) ||
+		    kv->ops->read_begin(kv, &r, NULL) || write(ready[1], "", 1) != 1)
+			_exit(1);
+		(void)!read(go[0], &c, 1);
+		_exit(0);
+	}
+	close(go[0]);
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &c, 1), 1);
+	close(ready[0]);
+	*ret_go = go[1];
+	return pid;
+}
+
+static bool is_postponed(struct service *s)
+{
+	bool postponed;
+
+	pthread_mutex_lock(&s->uploads->lock);
+	postponed = s->uploads->list && s->uploads->list->not_before_ns;
+	pthread_mutex_unlock(&s->uploads->lock);
+	return postponed;
+}
+
+/* Ends the reader, whose input this is, once the upload has found no room. */
+static void end_reader(struct service *s, void *arg)
+{
+	int *go = arg;
+
+	for (int i = 0; i < 6000 && !is_postponed(s); i++)
+		usleep(10000);
+	assert_true(is_postponed(s));
+	close(*go);
+}
+
+/* While a backup reads a full store, what is uploaded waits; no table goes for it, and it is built
+ * when that has ended. */
+static void test_full_beside_a_backup(void **state _unused_)
+{
+	char worker[LIMIT_PATH_LEN] = "";
+	const uint64_t len = 1 << 20;
+	uint8_t *table = arena_alloc(&arena, len);
+	struct service_config config;
+	struct store_stat stat;
+	struct service *s;
+	struct err err;
+	uint64_t before;
+	int go, rc = 0;
+	pid_t pid;
+
+	if (!open_building(&s, &config, worker))
+		skip();
+	assert_non_null(table);
+	memset(table, 1, len);
+	assert_true(service_close(s));
+	config.store_bytes = 8 << 20;
+	assert_int_equal(system("rm -rf data"), 0);
+	s = open_with(&config);
+	for (uint32_t n = 0; n < 12; n++)
+		assert_int_equal(store_put(s->store,
+					   &(struct store_binary){.id = id_of(n),
+								  .status = STORE_READY,
+								  .meta = "",
+								  .table_len = len},
+					   table, &err),
+				 0);
+	assert_true(service_close(s));
+	pid = start_foreign_reader(&go); /* a fork wants a process of one thread */
+	s = open_with(&config);
+	for (uint32_t n = 100; !rc; n++)
+		rc = store_put(s->store,
+			       &(struct store_binary){.id = id_of(n),
+						      .status = STORE_READY,
+						      .meta = "",
+						      .table_len = 30000},
+			       table, &err);
+	assert_int_equal(rc, ERR_UNAVAILABLE);
+	store_stat(s->store, &stat);
+	before = stat.ready_count;
+	push_and(s, worker, end_reader, &go);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+	store_stat(s->store, &stat);
+	assert_in_range(stat.ready_count, before - 1, before + 1);
+	assert_true(service_close(s));
+	assert_int_equal(system("rm -rf data"), 0);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_other_formats),
+		cmocka_unit_test(test_newer_builder),
+		cmocka_unit_test(test_delete_while_made_again),
+		cmocka_unit_test(test_full_beside_a_backup),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, teardown);
+}
