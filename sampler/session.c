@@ -20,6 +20,7 @@
 #include "log.h"
 #include "normalise.h"
 #include "procscan.h"
+#include "spool_zstd.h"
 
 /*
  * Most of what sampling costs is waking up: so as seldom as SPOOL_FLUSH_NS permits, which the spool
@@ -331,6 +332,7 @@ static int prepare(struct session *s, struct err *err)
 	if (file_ids_init(&s->normaliser.ids, s->io->mono_ns(s->io->ctx), &warning))
 		log_warn("%s", warning.message);
 	heap_settle(o->target.hz * HEAP_HZ_LEN < HEAP_LEN ? o->target.hz * HEAP_HZ_LEN : HEAP_LEN);
+	spool_packer_settle();
 	rc = open_backend(s, err);
 	if (rc)
 		return rc;

@@ -44,6 +44,21 @@ size_t spool_pack_block(struct spool_packer *p, const uint8_t *from, size_t len,
 	return len;
 }
 
+void spool_packer_settle(void)
+{
+	enum {
+		LEN = 16384 /* enough for all that a block goes through */
+	};
+	_cleanup_(spool_packer_freep) struct spool_packer *p = spool_packer_new();
+	_cleanup_(freep) uint8_t *from = malloc(LEN), *to = malloc(LEN);
+
+	if (!p || !from || !to)
+		return;
+	for (uint32_t i = 0; i < LEN; i++)
+		from[i] = (uint8_t)(i * i >> 9);
+	spool_pack_block(p, from, LEN, to);
+}
+
 struct spool_unpacker *spool_unpacker_new(void)
 {
 	struct spool_unpacker *u = calloc(1, sizeof(*u));

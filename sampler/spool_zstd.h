@@ -18,6 +18,10 @@ DEFINE_FREEP(struct spool_packer, spool_packer_free);
  * packing gains nothing, and then it is a copy. */
 size_t spool_pack_block(struct spool_packer *p, const uint8_t *from, size_t len, uint8_t *to);
 
+/* What packing a block touches of the library is in memory from now on, not from when the first
+ * segment is full. */
+void spool_packer_settle(void);
+
 struct spool_unpacker *spool_unpacker_new(void); /* NULL without memory */
 void spool_unpacker_free(struct spool_unpacker *u);
 
