@@ -194,6 +194,9 @@ static void take_ring(struct collect *c, struct sampler_row *row, const uint8_t 
 	while (tail != head) {
 		size_t used = take_event(c, ring + (tail & (c->shared.ring_len - 1)), head - tail);
 
+		/* What is behind something that is no event, which cannot be, is not told apart:
+		 * a loss of one at least. */
+		c->refused += !used;
 		tail = used ? tail + used : head;
 	}
 	__atomic_store_n(&row->tail, tail, __ATOMIC_RELEASE);

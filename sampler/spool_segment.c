@@ -145,7 +145,7 @@ int spool_ack_read(const struct io *io, int dir_fd, uint64_t *ret_segment, uint6
 	rc = io_read_all(io, fd, &ack, sizeof(ack), 0, err);
 	io->close(io->ctx, fd);
 	if (rc && rc != ERR_DATA)
-		return rc;
+		return err_prefix(err, "acknowledgement of the spool");
 	if (rc || memcmp(ack.magic, SPOOL_ACK_MAGIC, sizeof(ack.magic)) ||
 	    ack.crc != ack_crc(ack) || ack.major != SPOOL_MAJOR)
 		return 0;

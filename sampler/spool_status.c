@@ -77,9 +77,13 @@ static void ship_field(struct spool_status *s, const char *field, const char *va
 			if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
 				*c = '?';
 	}
-	for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
-		if (!strcmp(field, numbers[i].field))
-			*numbers[i].number = strtoull(value, NULL, 10);
+	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
+		const unsigned long long n = strtoull(value, NULL, 10);
+
+		/* Numbers of JSON have a sign. */
+		if (!strcmp(field, numbers[i].field) && n <= INT64_MAX)
+			*numbers[i].number = n;
+	}
 }
 
 static void read_ship(struct spool_status *s, int dir_fd)
