@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "io.h"
 #include "limits.h"
@@ -80,6 +81,8 @@ int process_map_read(struct process_map *m, int64_t pid, struct err *err)
 
 	m->pid = pid;
 	snprintf(path, sizeof(path), "/proc/%" PRId64 "/maps", pid);
+	if (access(path, F_OK))
+		return err_set(err, ERR_NOT_FOUND, "there is no process %" PRId64, pid);
 	rc = io_read_file(path, LIMIT_MAPS_LEN, &text, &len, err);
 	return rc ? rc : process_map_parse(m, (const char *)text, len, err);
 }

@@ -65,6 +65,18 @@ static int run_program(int argc, char **argv, struct err *err)
 	return program_other(err);
 }
 
+/* What to do where that is the same for all commands. */
+static void advise(struct err *err)
+{
+	char message[ERR_MESSAGE_MAX];
+
+	if (err->code != ERR_UNAVAILABLE || !strstr(err->message, ": cannot connect: "))
+		return;
+	snprintf(message, sizeof(message), "%s", err->message);
+	err_set(err, ERR_UNAVAILABLE,
+		"%s (is the service there? --server or $RAWSTACK_SERVER says where)", message);
+}
+
 int main(int argc, char **argv)
 {
 	struct err err = {0};
@@ -74,6 +86,8 @@ int main(int argc, char **argv)
 	program_init(argv);
 	signal(SIGPIPE, SIG_IGN);
 	rc = run_program(argc, argv, &err);
+	if (rc)
+		advise(&err);
 	/* Of an option whose file cannot be read the error says more than the return value. */
 	return stdout_end(rc ? err.code : 0, &err);
 }

@@ -2,6 +2,7 @@
 #include "schema.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "io.h"
 #include "limits.h"
@@ -265,6 +266,10 @@ int schema_read(struct schema *s, const char *name, struct err *err)
 		if (strcmp(name, shipped[i].name) == 0)
 			return schema_parse(s, name, (const char *)shipped[i].text, *shipped[i].len,
 					    err);
+	if (!strchr(name, '/') && access(name, F_OK))
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s: No such file or directory, and none of copies, locks, tax",
+			       name);
 	rc = io_read_file(name, LIMIT_SCHEMA_LEN, &text, &len, err);
 	return rc ? rc : schema_parse(s, name, (const char *)text, len, err);
 }

@@ -39,6 +39,15 @@ static int add_view(struct file_view *file, const struct pprof_time_filter *betw
 	return profile_merge(into, &one, NULL, NULL, err);
 }
 
+/* pprof is what no other format claims. Unpacked it begins with its first field, the sample types;
+ * of what is packed gzip has said why it is none. */
+static bool is_foreign(const struct file_view *file)
+{
+	const uint8_t *p = file->p;
+
+	return file->len >= 2 && is_pprof(file) && !(p[0] == 0x1f && p[1] == 0x8b) && p[0] != 0x0a;
+}
+
 /* What became of a file that was cut short says more than what its reader made of the rest. */
 static int end(const struct file_view *file, const char *path, int rc, struct err *err)
 {
@@ -48,6 +57,10 @@ static int end(const struct file_view *file, const char *path, int rc, struct er
 	if (cut_rc) {
 		*err = cut;
 		rc = cut_rc;
+	} else if (rc == ERR_DATA && is_foreign(file)) {
+		err_set(err, rc,
+			"no profile that is read here: give pprof, perf.data, the text of perf "
+			"script, or folded stacks");
 	}
 	return rc ? err_prefix(err, "%s", path) : 0;
 }

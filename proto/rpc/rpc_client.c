@@ -205,6 +205,15 @@ static void take_status(struct rpc_stream *s)
 	s->ended = true;
 }
 
+/* gRPC says the address twice more, and three times that there was no connection. */
+static const char *why_away(const char *text)
+{
+	static const char said[] = "Failed to connect to remote host: ";
+	const char *at = strstr(text, said);
+
+	return at ? at + sizeof(said) - 1 : NULL;
+}
+
 static int status_error(struct rpc_stream *s, struct err *err)
 {
 	char text[ERR_MESSAGE_MAX];
@@ -216,6 +225,9 @@ static int status_error(struct rpc_stream *s, struct err *err)
 	rpc_slice_text(s->details, text, sizeof(text));
 	if (s->status == GRPC_STATUS_DEADLINE_EXCEEDED)
 		return err_set(err, ERR_UNAVAILABLE, "%s: no answer in time", target);
+	if (why_away(text))
+		return err_set(err, ERR_UNAVAILABLE, "%s: cannot connect: %s", target,
+			       why_away(text));
 	return err_set(err, rpc_code_of_status(s->status), "%s: %s", target,
 		       text[0] ? text : "failed without a reason");
 }
