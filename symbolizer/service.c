@@ -65,11 +65,20 @@ static void on_damaged(void *ctx, const struct build_id *id)
 	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
 
+static bool has_failed(struct service *s)
+{
+	struct store_stat stat;
+
+	store_stat(s->store, &stat);
+	return stat.failed;
+}
+
 /* Once a second what is missing is written, once a minute the rest is looked after. */
 static void *keep(void *arg)
 {
 	struct service *s = arg;
 	unsigned int seconds = 0;
+	bool told = false;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->stopped) {
@@ -79,6 +88,13 @@ static void *keep(void *arg)
 			continue;
 		pthread_mutex_unlock(&s->lock);
 		store_flush_missing(s->store, NULL);
+		if (!told && has_failed(s)) {
+			told = true;
+			log_error("a write to the store failed half-way: it has to be opened "
+				  "anew, so the service ends");
+			if (s->failed)
+				s->failed(s->failed_ctx);
+		}
 		if (++seconds % s->maintain_seconds == 0) {
 			store_maintain(s->store);
 			store_scrub(s->store, LIMIT_SCRUB_LEN, on_damaged, s);
@@ -163,6 +179,8 @@ int service_open(struct service **ret, const struct service_config *config, stru
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	s->data_fd = s->lock_fd = -1;
+	s->failed = config->failed;
+	s->failed_ctx = config->failed_ctx;
 	s->maintain_seconds =
 		config->maintain_seconds ? config->maintain_seconds : MAINTAIN_SECONDS;
 	pthread_mutex_init(&s->lock, NULL);

@@ -30,6 +30,10 @@ struct service_config {
 		builder_version; /* tables of an older one are made anew; 0: that of this program */
 	unsigned int maintain_seconds; /* between rounds of maintenance; 0: 60 */
 	bool memory_store;             /* for tests: nothing is kept */
+	/* Called once, from any thread, when the store can do nothing more until it is opened anew:
+	 * the process is to end, with a failure, and to be started again. NULL: not. */
+	void (*failed)(void *ctx);
+	void *failed_ctx;
 };
 
 /* ERR_EXISTS when another process has the data directory. */

@@ -27,6 +27,8 @@ struct service {
 		_Atomic uint64_t builds, builds_failed, batches, locations, frames, deferred;
 	} counts;
 
+	void (*failed)(void *ctx);
+	void *failed_ctx;
 	pthread_t keeper; /* maintains the store */
 	bool keeper_running;
 	unsigned int maintain_seconds;

@@ -165,7 +165,7 @@ int store_table(struct store_read *r, const struct build_id *id, struct store_ta
 
 void store_stat(struct store *s, struct store_stat *ret)
 {
-	struct kv_stat kv;
+	struct kv_stat kv = {0};
 
 	pthread_mutex_lock(&s->lock);
 	*ret = s->stat;
@@ -175,6 +175,7 @@ void store_stat(struct store *s, struct store_stat *ret)
 	ret->file_bytes = kv.file_bytes;
 	ret->oldest_read_ns = kv.oldest_ns;
 	ret->oldest_read_commits = kv.oldest_commits;
+	ret->failed = kv.failed;
 }
 
 /* --- open and close ------------------------------------------------------------------------ */

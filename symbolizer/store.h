@@ -165,6 +165,7 @@ struct store_stat {
 	uint64_t oldest_read_commits; /* since the oldest of any process that reads the file */
 	uint64_t damaged_count;       /* tables found damaged since the start */
 	uint64_t scrub_rounds;        /* ended since the start */
+	bool failed;                  /* its head could not be written: it has to be opened anew */
 };
 
 void store_stat(struct store *s, struct store_stat *ret);

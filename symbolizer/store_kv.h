@@ -44,6 +44,7 @@ struct kv_stat {
 	uint64_t oldest_ns;      /* age of the oldest snapshot of this process; 0: none */
 	uint64_t oldest_commits; /* commits since the oldest one of any process, or its death */
 	uint64_t foreign_count;  /* snapshots of other processes */
+	bool failed;             /* for good: it works again once it was opened anew */
 };
 
 struct kv_ops {

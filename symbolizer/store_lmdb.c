@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <lmdb.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -43,6 +44,7 @@ struct kv_lmdb {
 	struct kv_read *oldest, *newest; /* of those in use, by begin */
 	uint64_t max_bytes, disk_floor;
 	bool read_only;
+	atomic_bool failed;
 };
 
 struct kv_read {
@@ -71,8 +73,11 @@ static int fail(struct kv_lmdb *m, int rc, const char *what, struct err *err)
 	case MDB_VERSION_MISMATCH:
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
-	case MDB_PANIC:
 		return err_set(err, ERR_DATA, "%s: %s: %s", m->path, what, mdb_strerror(rc));
+	case MDB_PANIC:
+		/* The fault of no request, and it does not pass: see kv_stat. */
+		atomic_store(&m->failed, true);
+		return err_set(err, ERR_UNAVAILABLE, "%s: a write failed half-way", m->path);
 	case MDB_READERS_FULL:
 		return err_set(err, ERR_UNAVAILABLE, "%s: more than %d readers", m->path,
 			       READERS_MAX);
@@ -330,6 +335,7 @@ static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 	mdb_env_info(m->env, &info);
 	mdb_reader_list(m->env, take_reader, &readers);
 	ret->foreign_count = readers.foreign_count;
+	ret->failed = atomic_load(&m->failed);
 	ret->oldest_commits =
 		readers.oldest < info.me_last_txnid ? info.me_last_txnid - readers.oldest : 0;
 	ret->file_bytes = fstat(m->fd, &st) ? 0 : (uint64_t)st.st_size;

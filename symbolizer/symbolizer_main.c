@@ -4,9 +4,11 @@
 #include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "io.h"
 #include "limits.h"
@@ -220,6 +222,14 @@ struct program {
 	struct metrics_http *metrics;
 };
 
+static atomic_bool store_failed;
+
+static void on_failed(void *ctx _unused_)
+{
+	atomic_store(&store_failed, true);
+	(void)kill(getpid(), SIGTERM); /* main() waits for it */
+}
+
 static void fill_metrics(void *ctx, struct buf *out)
 {
 	service_metrics(ctx, out);
@@ -298,7 +308,9 @@ static void share_memory(unsigned int workers)
 
 int main(int argc, char **argv)
 {
-	struct options o = {.listen = "127.0.0.1:7077", .service.store_bytes = 10 * GIB};
+	struct options o = {.listen = "127.0.0.1:7077",
+			    .service.store_bytes = 10 * GIB,
+			    .service.failed = on_failed};
 	struct program program = {0};
 	struct err err = {0};
 	sigset_t signals;
@@ -328,6 +340,8 @@ int main(int argc, char **argv)
 		rpc_health_stop(program.health);
 		service_stop(program.service);
 		rpc_server_stop(program.server, STOP_GRACE_MS);
+		/* So that whoever watches over it starts it again. */
+		rc = atomic_load(&store_failed) ? ERR_IO : 0;
 	}
 	if (!stop(&program))
 		_exit(err_exit_status(rc));
