@@ -3,7 +3,10 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,6 +174,65 @@ static void test_full_beside_a_reader(void **state)
 	store_close(s);
 }
 
+/* Private memory that this process may write to, as RLIMIT_DATA counts it. */
+static size_t data_len(void)
+{
+	char line[128];
+	size_t kib = 0;
+	FILE *f = fopen("/proc/self/status", "re");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (!strncmp(line, "VmData:", 7))
+			kib = strtoul(line + 7, NULL, 10);
+	if (f)
+		fclose(f);
+	return kib * 1024;
+}
+
+/* Exit status: 0 stored, 1 there was not enough memory for it. */
+static void put_within(size_t extra)
+{
+	const size_t len = 32 << 20;
+	struct store_binary b = {.status = STORE_READY, .generation = 1, .table_len = len};
+	struct store *s = open_store((uint64_t)4 * len);
+	void *large = calloc(1, len);
+	struct rlimit limit;
+
+	if (!large || build_id_set(&b.id, BUILD_ID_GNU, "large", 5, NULL))
+		_exit(2);
+	limit.rlim_cur = limit.rlim_max = data_len() + extra;
+	if (setrlimit(RLIMIT_DATA, &limit))
+		_exit(2);
+	_exit(store_put(s, &b, large, NULL) != 0);
+}
+
+/* To store a table of 32 MiB takes as much of memory for a moment, and not a quarter more. */
+static void test_memory_of_a_put(void **state)
+{
+	const size_t extra[] = {16 << 20, 40 << 20};
+
+	(void)state;
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+	skip(); /* what they map counts too */
+#endif
+	for (int i = 0; i < 2; i++) {
+		int status;
+		pid_t pid;
+
+		unlink("store.mdb");
+		unlink("store.mdb-lock");
+		pid = fork();
+		assert_true(pid >= 0);
+		if (!pid)
+			put_within(extra[i]);
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), i == 0);
+	}
+	unlink("store.mdb");
+	unlink("store.mdb-lock");
+}
+
 /* Nothing of a newer program's store is looked at, whoever opens it: its records would count as
  * damaged. */
 static void test_newer_store(void **state)
@@ -198,6 +260,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_grows_beside_a_reader),
 		cmocka_unit_test(test_full_beside_a_reader),
+		cmocka_unit_test(test_memory_of_a_put),
 		cmocka_unit_test(test_newer_store),
 	};
 
