@@ -1,59 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rpc_call.h"
+#include "rpc_call_priv.h"
 
 #include <assert.h>
 #include <grpc/grpc_security.h>
 #include <grpc/slice.h>
 #include <grpc/support/time.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "io.h"
-#include "limits.h"
 #include "rpc_codec.h"
-#include "rpc_pool.h"
-
-#define OWNER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
-
-/*
- * At most one receive, one send and one job are under way, and the close, which comes for every
- * call. Each holds a reference; gRPC's call is let go with the last one. All batches are started in
- * start(), under the lock, so that counting cannot be forgotten.
- */
-struct rpc_call {
-	struct rpc_calls *calls;
-	grpc_call *call;
-	const struct rpc_method *method;
-	atomic_uint refs;
-	atomic_bool cancelled;
-
-	pthread_mutex_t lock;
-	struct rpc_tag close_tag, receive_tag, send_tag;
-	struct rpc_job job;
-
-	int was_cancelled;          /* filled by gRPC at the close */
-	grpc_byte_buffer *incoming; /* filled by gRPC at a receive, then the job's */
-	bool incoming_end;          /* the job is a clean half-close */
-	bool receiving, sending, working;
-	bool telling;        /* `sent` runs */
-	bool tell_again;     /* and replies were out once more meanwhile */
-	bool receive_wanted; /* when all replies are out: that is the flow control */
-	bool handled;        /* a handler has run */
-	bool over, closed;   /* the close came; `closed` was called */
-	bool broken;         /* sending failed: nothing more will get out */
-	bool headers_sent, finish, finish_sent;
-	int code;
-	char message[ERR_MESSAGE_MAX];
-
-	grpc_byte_buffer *replies[LIMIT_CALL_REPLIES]; /* a ring */
-	size_t reply_first, reply_count;
-	size_t sending_len, unread_len;  /* of the reply being sent; of all that are not out */
-	struct rpc_wait asking, reading; /* the calls' lock is theirs, and that of unread_len */
-
-	struct arena arena; /* of the request that is being handled */
-	void *state;
-};
 
 void rpc_call_ref(struct rpc_call *c)
 {
@@ -84,119 +40,6 @@ void rpc_call_unref(struct rpc_call *c)
 	pthread_mutex_lock(&calls->lock);
 	calls->live--;
 	pthread_cond_broadcast(&calls->changed);
-	pthread_mutex_unlock(&calls->lock);
-}
-
-/* --- silent peers ------------------------------------------------------------------------------
- */
-
-static uint64_t now_ns(void)
-{
-	return io_system()->mono_ns(NULL);
-}
-
-/* With the calls' lock held: a reference to a call that one of its lists has, unless it is ending.
- */
-static bool ref_listed(struct rpc_call *c)
-{
-	unsigned int refs = atomic_load(&c->refs);
-
-	while (refs && !atomic_compare_exchange_weak(&c->refs, &refs, refs + 1))
-		;
-	return refs != 0;
-}
-
-/* Without any lock; takes the reference. */
-static void end_silent(struct rpc_call *c)
-{
-	(void)grpc_call_cancel_with_status(c->call, GRPC_STATUS_RESOURCE_EXHAUSTED,
-					   "silent, while others wait for a place", NULL);
-	rpc_call_unref(c);
-}
-
-bool rpc_calls_make_place(struct rpc_calls *calls)
-{
-	struct rpc_call *c = NULL;
-	struct rpc_wait *w;
-	uint64_t now = now_ns();
-
-	pthread_mutex_lock(&calls->lock);
-	w = rpc_wait_longest(&calls->begun, 0, now);
-	if (!w)
-		w = rpc_wait_longest(&calls->idle, LIMIT_CALL_IDLE_NS, now);
-	if (w) {
-		c = OWNER_OF(w, struct rpc_call, asking);
-		rpc_wait_end(w);
-		if (!ref_listed(c))
-			c = NULL;
-	}
-	pthread_mutex_unlock(&calls->lock);
-	if (c)
-		end_silent(c);
-	return w != NULL;
-}
-
-static void begin_asking(struct rpc_call *c)
-{
-	struct rpc_calls *calls = c->calls;
-
-	pthread_mutex_lock(&calls->lock);
-	rpc_wait_begin(c->handled ? &calls->idle : &calls->begun, &c->asking, now_ns());
-	pthread_mutex_unlock(&calls->lock);
-}
-
-static void end_asking(struct rpc_call *c)
-{
-	pthread_mutex_lock(&c->calls->lock);
-	rpc_wait_end(&c->asking);
-	pthread_mutex_unlock(&c->calls->lock);
-}
-
-/*
- * Whether a reply of len bytes may be queued. Small ones always may. When too much is not read,
- * *ret_slow is a call that is to be ended for it, with a reference.
- */
-static bool begin_reading(struct rpc_call *c, size_t len, struct rpc_call **ret_slow)
-{
-	struct rpc_calls *calls = c->calls;
-	uint64_t now = now_ns();
-	struct rpc_wait *w;
-	bool room = true;
-
-	pthread_mutex_lock(&calls->lock);
-	if (len > LIMIT_SMALL_REPLY && calls->unread_len + len > LIMIT_UNREAD_LEN) {
-		w = rpc_wait_longest(&calls->unread, LIMIT_UNREAD_NS, now);
-		room = w != NULL;
-		if (w) {
-			rpc_wait_end(w);
-			*ret_slow = OWNER_OF(w, struct rpc_call, reading);
-			if (!ref_listed(*ret_slow))
-				*ret_slow = NULL;
-		}
-	}
-	if (room) {
-		calls->unread_len += len;
-		c->unread_len += len;
-		if (!c->reading.list)
-			rpc_wait_begin(&calls->unread, &c->reading, now);
-	}
-	pthread_mutex_unlock(&calls->lock);
-	return room;
-}
-
-static void end_reading(struct rpc_call *c, size_t len)
-{
-	struct rpc_calls *calls = c->calls;
-
-	if (!len)
-		return;
-	pthread_mutex_lock(&calls->lock);
-	calls->unread_len -= len;
-	c->unread_len -= len;
-	if (c->unread_len)
-		rpc_wait_begin(&calls->unread, &c->reading, now_ns());
-	else
-		rpc_wait_end(&c->reading);
 	pthread_mutex_unlock(&calls->lock);
 }
 
@@ -265,7 +108,7 @@ static void receive_next(struct rpc_call *c)
 		return;
 	c->receive_wanted = false;
 	c->receiving = true;
-	begin_asking(c);
+	rpc_call_begin_asking(c);
 	op.data.recv_message.recv_message = &c->incoming;
 	start(c, &op, 1, &c->receive_tag);
 }
@@ -344,7 +187,7 @@ static void on_send(struct rpc_tag *tag, bool ok)
 	pthread_mutex_lock(&c->lock);
 	c->sending = false;
 	c->broken = c->broken || !ok;
-	end_reading(c, c->sending_len);
+	rpc_call_end_reading(c, c->sending_len);
 	c->sending_len = 0;
 	send_next(c);
 	receive_next(c);
@@ -388,7 +231,7 @@ static void on_receive(struct rpc_tag *tag, bool ok)
 	struct rpc_job *displaced = NULL;
 
 	pthread_mutex_lock(&c->lock);
-	end_asking(c);
+	rpc_call_end_asking(c);
 	c->receiving = false;
 	/* The end of a stream looks like a cut one: only this tells them apart. */
 	c->incoming_end = !c->incoming;
@@ -532,7 +375,7 @@ int rpc_call_reply(struct rpc_call *c, const ProtobufCMessage *reply, struct err
 	dropped = c->over || c->broken || c->finish;
 	full = c->reply_count == LIMIT_CALL_REPLIES;
 	if (!dropped && !full)
-		room = begin_reading(c, grpc_byte_buffer_length(bytes), &slow);
+		room = rpc_call_begin_reading(c, grpc_byte_buffer_length(bytes), &slow);
 	if (!dropped && !full && room) {
 		c->replies[(c->reply_first + c->reply_count++) % LIMIT_CALL_REPLIES] = bytes;
 		/* The reply of a handler that is about to return goes out with the status. */
@@ -541,7 +384,7 @@ int rpc_call_reply(struct rpc_call *c, const ProtobufCMessage *reply, struct err
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (slow)
-		end_silent(slow);
+		rpc_call_end_silent(slow);
 	if (dropped || full || !room)
 		grpc_byte_buffer_destroy(bytes);
 	if (!room)
