@@ -247,7 +247,14 @@ static bool remake(void *ctx, const struct build_id *id)
 	return build_queue_remake(((struct service *)ctx)->queue, id);
 }
 
-struct symbolize_env service_env(struct service *s)
+int service_check_caller(const struct service_caller *caller, struct err *err)
+{
+	return caller && caller->cancelled(caller->arg)
+		       ? err_set(err, ERR_CANCELLED, "nobody waits for the answer")
+		       : 0;
+}
+
+struct symbolize_env service_env(struct service *s, const struct service_caller *caller)
 {
 	return (struct symbolize_env){
 		.store = s->store,
@@ -258,21 +265,20 @@ struct symbolize_env service_env(struct service *s)
 		.damaged = on_damaged,
 		.ctx = s,
 		.now_ns = service_now_ns(),
+		.cancelled = caller ? caller->cancelled : NULL,
+		.cancelled_arg = caller ? caller->arg : NULL,
 	};
 }
 
 int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
-		      bool (*cancelled)(void *arg), void *arg, struct symbolize **ret,
-		      struct err *err)
+		      const struct service_caller *caller, struct symbolize **ret, struct err *err)
 {
 	struct symbolize *work = symbolize_pool_get(s->pool, err);
-	struct symbolize_env env = service_env(s);
+	struct symbolize_env env = service_env(s, caller);
 	int rc;
 
 	if (!work)
 		return ERR_MEMORY;
-	env.cancelled = cancelled;
-	env.cancelled_arg = arg;
 	rc = symbolize_run(work, &env, batch, err);
 	if (rc)
 		service_symbolize_done(s, work);

@@ -49,24 +49,31 @@ void service_stop(struct service *s);
  */
 bool service_close(struct service *s);
 
+/* Who asks: NULL, or asked now and then by what may take long, where true (the client went away,
+ * its deadline passed) ends the method with ERR_CANCELLED. */
+struct service_caller {
+	bool (*cancelled)(void *arg);
+	void *arg;
+};
+
 /* --- Symbolizer ---------------------------------------------------------------------------- */
 
-/* cancelled may be NULL; see symbolize.h. The reply is *ret's, which is given back with _done(). */
+/* The reply is *ret's, which is given back with _done(). */
 int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
-		      bool (*cancelled)(void *arg), void *arg, struct symbolize **ret,
+		      const struct service_caller *caller, struct symbolize **ret,
 		      struct err *err) _must_check_;
 void service_symbolize_done(struct service *s, struct symbolize *work);
 int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *request,
-		    struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err);
+		    const struct service_caller *caller, struct arena *arena,
+		    Rawstack__V1__ResolveReply *reply, struct err *err);
 
 struct service_stream;
 
 /* One batch of a stream whose state is *stream: NULL before the first, ended with _end() however it
  * went. *ret is valid until the next batch. An error ends the stream. */
 int service_stream_batch(struct service *s, struct service_stream **stream,
-			 const Rawstack__V1__StackBatch *batch, bool (*cancelled)(void *arg),
-			 void *arg, const Rawstack__V1__SymbolizedBatch **ret,
-			 struct err *err) _must_check_;
+			 const Rawstack__V1__StackBatch *batch, const struct service_caller *caller,
+			 const Rawstack__V1__SymbolizedBatch **ret, struct err *err) _must_check_;
 void service_stream_end(struct service *s, struct service_stream *stream);
 
 /* --- Binaries: uploads --------------------------------------------------------------------- */
@@ -91,13 +98,15 @@ int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request
 
 int service_get(struct service *s, const Rawstack__V1__GetRequest *request, struct arena *arena,
 		Rawstack__V1__Binary **ret, struct err *err);
-int service_list(struct service *s, const Rawstack__V1__ListRequest *request, struct arena *arena,
+int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
+		 const struct service_caller *caller, struct arena *arena,
 		 Rawstack__V1__ListReply *reply, struct err *err);
 int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request,
 		   Rawstack__V1__DeleteReply *reply, struct err *err);
 int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, struct err *err);
 int service_missing(struct service *s, const Rawstack__V1__MissingRequest *request,
-		    struct arena *arena, Rawstack__V1__MissingReply *reply, struct err *err);
+		    const struct service_caller *caller, struct arena *arena,
+		    Rawstack__V1__MissingReply *reply, struct err *err);
 /* Opens a watch and tells it what is ready already; *ret may be set on failure too, to be closed.
  */
 int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,

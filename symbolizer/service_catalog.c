@@ -94,7 +94,8 @@ static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequ
 }
 
 /* Tables and failed builds; what was purged is told by Get and Missing. */
-int service_list(struct service *s, const Rawstack__V1__ListRequest *request, struct arena *arena,
+int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
+		 const struct service_caller *caller, struct arena *arena,
 		 Rawstack__V1__ListReply *reply, struct err *err)
 {
 	_cleanup_(arena_done) struct arena scratch = ARENA_INIT(LIMIT_REPLY_MEMORY);
@@ -131,6 +132,9 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request, st
 			reply->next_page_token.len = after->len;
 			return reply->next_page_token.data ? 0 : out_of_memory(err);
 		}
+		rc = service_check_caller(caller, err);
+		if (rc)
+			return rc;
 		at = b.id;
 		after = &at;
 		if (b.status == STORE_PURGED)
@@ -265,8 +269,8 @@ static int fill_missing(struct store_read *r, const struct store_missing *from, 
 }
 
 /* All ids by rank; at most LIMIT_MISSING_IDS. */
-static int rank_all(struct store_read *r, struct arena *arena, struct rank **ret, size_t *ret_count,
-		    struct err *err)
+static int rank_all(struct store_read *r, const struct service_caller *caller, struct arena *arena,
+		    struct rank **ret, size_t *ret_count, struct err *err)
 {
 	const struct build_id *after = NULL;
 	struct store_missing m;
@@ -278,7 +282,9 @@ static int rank_all(struct store_read *r, struct arena *arena, struct rank **ret
 	if (!rows)
 		return out_of_memory(err);
 	while (count < LIMIT_MISSING_IDS && (rc = store_missing_next(r, after, &m, err)) != 0) {
-		if (rc < 0)
+		if (rc > 0)
+			rc = service_check_caller(caller, err);
+		if (rc)
 			return rc;
 		at = m.id;
 		after = &at;
@@ -291,7 +297,8 @@ static int rank_all(struct store_read *r, struct arena *arena, struct rank **ret
 }
 
 int service_missing(struct service *s, const Rawstack__V1__MissingRequest *request,
-		    struct arena *arena, Rawstack__V1__MissingReply *reply, struct err *err)
+		    const struct service_caller *caller, struct arena *arena,
+		    Rawstack__V1__MissingReply *reply, struct err *err)
 {
 	_cleanup_(service_read_endp) struct store_read *r = NULL;
 	size_t max = page_size(request->page_size), count, at = 0, size = 0;
@@ -301,7 +308,7 @@ int service_missing(struct service *s, const Rawstack__V1__MissingRequest *reque
 	store_flush_missing(s->store, NULL);
 	rc = store_read_begin(s->store, &r, err);
 	if (!rc)
-		rc = rank_all(r, arena, &rows, &count, err);
+		rc = rank_all(r, caller, arena, &rows, &count, err);
 	if (!rc && request->page_token.len)
 		rc = read_token(&request->page_token, &last, err);
 	if (rc)

@@ -57,8 +57,11 @@ void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch 
 /* Whether a table of the id is being made, from an upload or from a kept file. ctx: the service. */
 bool service_is_building(void *ctx, const struct build_id *id);
 
+/* 0, or ERR_CANCELLED when nobody waits for the answer any more. */
+int service_check_caller(const struct service_caller *caller, struct err *err);
+
 /* What symbolizing needs of the service. */
-struct symbolize_env service_env(struct service *s);
+struct symbolize_env service_env(struct service *s, const struct service_caller *caller);
 
 static inline void service_read_endp(struct store_read **r)
 {

@@ -42,7 +42,8 @@ static void add_candidate(struct candidates *c, const Rawstack__V1__Binary *b)
 
 /* Looks at all that have the name and the labels, page by page. */
 static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest *request,
-			   struct candidates *c, struct err *err)
+			   const struct service_caller *caller, struct candidates *c,
+			   struct err *err)
 {
 	_cleanup_(arena_done) struct arena page = ARENA_INIT(LIMIT_REPLY_MEMORY);
 	Rawstack__V1__ListRequest list = RAWSTACK__V1__LIST_REQUEST__INIT;
@@ -55,7 +56,7 @@ static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest
 	list.page_token.data = token;
 	do {
 		Rawstack__V1__ListReply found = RAWSTACK__V1__LIST_REPLY__INIT;
-		int rc = service_list(s, &list, &page, &found, err);
+		int rc = service_list(s, &list, caller, &page, &found, err);
 
 		if (rc)
 			return rc;
@@ -76,11 +77,12 @@ static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest
  * are the candidates, newest first.
  */
 static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *request,
-		   struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
+		   const struct service_caller *caller, struct arena *arena,
+		   Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	_cleanup_(freep) struct candidates *c = calloc(1, sizeof(*c));
 	ProtobufCBinaryData *ids;
-	int rc = c ? find_candidates(s, request, c, err) : out_of_memory(err);
+	int rc = c ? find_candidates(s, request, caller, c, err) : out_of_memory(err);
 
 	if (rc)
 		return rc;
@@ -218,20 +220,21 @@ static int nest(const Rawstack__V1__SymbolizedBatch *b, const Rawstack__V1__Reso
 }
 
 int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *request,
-		    struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
+		    const struct service_caller *caller, struct arena *arena,
+		    Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	_cleanup_(symbolize_freep) struct symbolize *work = NULL;
 	Rawstack__V1__StackBatch batch = RAWSTACK__V1__STACK_BATCH__INIT;
 	Rawstack__V1__Locations locations = RAWSTACK__V1__LOCATIONS__INIT;
 	Rawstack__V1__Module module = RAWSTACK__V1__MODULE__INIT, *modules = &module;
-	struct symbolize_env env = service_env(s);
+	struct symbolize_env env = service_env(s, caller);
 	int rc = check(request, err);
 
 	if (rc)
 		return rc;
 	reply->build_id = request->build_id;
 	if (!request->build_id.len) {
-		rc = by_name(s, request, arena, reply, err);
+		rc = by_name(s, request, caller, arena, reply, err);
 		if (rc || reply->n_candidates)
 			return rc;
 	}

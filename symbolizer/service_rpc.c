@@ -17,7 +17,7 @@ static int on_symbolize(struct rpc_call *c, const ProtobufCMessage *request, str
 {
 	struct symbolize *work = NULL;
 	int rc = service_symbolize(rpc_call_ctx(c), (const Rawstack__V1__StackBatch *)request,
-				   is_cancelled, c, &work, err);
+				   &(struct service_caller){is_cancelled, c}, &work, err);
 
 	if (rc || !work)
 		return rc;
@@ -32,8 +32,8 @@ static int on_stream_batch(struct rpc_call *c, const ProtobufCMessage *request, 
 	struct service_stream *stream = rpc_call_state(c);
 	const Rawstack__V1__SymbolizedBatch *reply;
 	int rc = service_stream_batch(rpc_call_ctx(c), &stream,
-				      (const Rawstack__V1__StackBatch *)request, is_cancelled, c,
-				      &reply, err);
+				      (const Rawstack__V1__StackBatch *)request,
+				      &(struct service_caller){is_cancelled, c}, &reply, err);
 
 	rpc_call_set_state(c, stream);
 	return rc ? rc : rpc_call_reply(c, &reply->base, err);
@@ -44,25 +44,35 @@ static void on_stream_closed(struct rpc_call *c)
 	service_stream_end(rpc_call_ctx(c), rpc_call_state(c));
 }
 
-/* The body of a unary method whose function takes (service, request, arena, reply, err). */
-#define UNARY(handler, function, Request, Reply, init)                                             \
-	static int handler(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)   \
-	{                                                                                          \
-		_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);         \
-		Reply reply = init;                                                                \
-		int rc = function(rpc_call_ctx(c), (const Request *)request, &arena, &reply, err); \
-                                                                                                   \
-		return rc ? rc : rpc_call_reply(c, &reply.base, err);                              \
+/* The body of a unary method whose function takes (service, request, caller, arena, reply, err). */
+#define UNARY(handler, function, Request, Reply, init)                                           \
+	static int handler(struct rpc_call *c, const ProtobufCMessage *request, struct err *err) \
+	{                                                                                        \
+		_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);       \
+		const struct service_caller caller = {is_cancelled, c};                          \
+		Reply reply = init;                                                              \
+		int rc = function(rpc_call_ctx(c), (const Request *)request, &caller, &arena,    \
+				  &reply, err);                                                  \
+                                                                                                 \
+		return rc ? rc : rpc_call_reply(c, &reply.base, err);                            \
 	}
 
 UNARY(on_resolve, service_resolve, Rawstack__V1__ResolveRequest, Rawstack__V1__ResolveReply,
       RAWSTACK__V1__RESOLVE_REPLY__INIT)
-UNARY(on_begin, service_begin, Rawstack__V1__BeginRequest, Rawstack__V1__BeginReply,
-      RAWSTACK__V1__BEGIN_REPLY__INIT)
 UNARY(on_list, service_list, Rawstack__V1__ListRequest, Rawstack__V1__ListReply,
       RAWSTACK__V1__LIST_REPLY__INIT)
 UNARY(on_missing, service_missing, Rawstack__V1__MissingRequest, Rawstack__V1__MissingReply,
       RAWSTACK__V1__MISSING_REPLY__INIT)
+
+static int on_begin(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+{
+	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
+	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
+	int rc = service_begin(rpc_call_ctx(c), (const Rawstack__V1__BeginRequest *)request, &arena,
+			       &reply, err);
+
+	return rc ? rc : rpc_call_reply(c, &reply.base, err);
+}
 
 static int on_get(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {

@@ -47,16 +47,14 @@ static int count_memory(struct service *s, struct service_stream *st, struct err
 }
 
 int service_stream_batch(struct service *s, struct service_stream **stream,
-			 const Rawstack__V1__StackBatch *batch, bool (*cancelled)(void *arg),
-			 void *arg, const Rawstack__V1__SymbolizedBatch **ret, struct err *err)
+			 const Rawstack__V1__StackBatch *batch, const struct service_caller *caller,
+			 const Rawstack__V1__SymbolizedBatch **ret, struct err *err)
 {
-	struct symbolize_env env = service_env(s);
+	struct symbolize_env env = service_env(s, caller);
 	int rc = *stream ? 0 : open_stream(s, stream, err);
 
 	if (rc)
 		return rc;
-	env.cancelled = cancelled;
-	env.cancelled_arg = arg;
 	rc = symbolize_run((*stream)->work, &env, batch, err);
 	if (!rc)
 		rc = count_memory(s, *stream, err);

@@ -35,14 +35,15 @@ static void put(struct service *s, uint64_t n, enum store_status status, uint64_
 		fail_msg("%s", err.message);
 }
 
-static int resolve(struct service *s, struct arena *arena, Rawstack__V1__ResolveReply *reply)
+static int resolve(struct service *s, const struct service_caller *caller, struct arena *arena,
+		   Rawstack__V1__ResolveReply *reply)
 {
 	static uint8_t name[] = "program";
 	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
 
 	rawstack__v1__resolve_reply__init(reply);
 	request.name = (ProtobufCBinaryData){sizeof(name) - 1, name};
-	return service_resolve(s, &request, arena, reply, NULL);
+	return service_resolve(s, &request, caller, arena, reply, NULL);
 }
 
 /* The one that is ready, wherever it stands; of several the newest, the newest first. */
@@ -63,16 +64,16 @@ static void test_many(void **state _unused_)
 			 0);
 	for (uint64_t n = 0; n < rows; n++)
 		put(s, n, STORE_FAILED, 1);
-	assert_int_equal(resolve(s, &arena, &reply), ERR_NOT_FOUND);
+	assert_int_equal(resolve(s, NULL, &arena, &reply), ERR_NOT_FOUND);
 	put(s, 2 * rows, STORE_READY, 1);
-	assert_int_equal(resolve(s, &arena, &reply), 0);
+	assert_int_equal(resolve(s, NULL, &arena, &reply), 0);
 	assert_int_equal(reply.n_candidates, 0);
 	assert_int_equal(reply.build_id.len, want.len);
 	assert_memory_equal(reply.build_id.data, want.bytes, want.len);
 
 	for (uint64_t n = 0; n < rows; n++)
 		put(s, n, STORE_READY, n % 7 ? n + 10 : n + 10000);
-	assert_int_equal(resolve(s, &arena, &reply), 0);
+	assert_int_equal(resolve(s, NULL, &arena, &reply), 0);
 	assert_int_equal(reply.build_id.len, 0);
 	assert_int_equal(reply.n_candidates, 100);
 	for (uint64_t i = 0; i < reply.n_candidates; i++) {

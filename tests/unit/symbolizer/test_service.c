@@ -53,7 +53,7 @@ static size_t list_all(struct service *s, Rawstack__V1__ListRequest *request, ui
 		Rawstack__V1__ListReply reply = RAWSTACK__V1__LIST_REPLY__INIT;
 		struct err err;
 
-		if (service_list(s, request, &arena, &reply, &err))
+		if (service_list(s, request, NULL, &arena, &reply, &err))
 			fail_msg("%s", err.message);
 		assert_in_range(reply.n_binaries, 0, request->page_size ? LIMIT_PAGE : PAGE);
 		for (size_t i = 0; i < reply.n_binaries; i++) {
@@ -106,10 +106,63 @@ static void test_list(void **state _unused_)
 	list_all(s, &request, rows, &count);
 	assert_int_equal(count, 0);
 	request.page_token = text("x");
-	assert_int_equal(service_list(s, &request, &arena,
+	assert_int_equal(service_list(s, &request, NULL, &arena,
 				      &(Rawstack__V1__ListReply)RAWSTACK__V1__LIST_REPLY__INIT,
 				      &err),
 			 ERR_DATA);
+	assert_true(service_close(s));
+}
+
+/* Waits for so many looks at whether it does, and no longer. */
+static bool has_gone(void *arg)
+{
+	int *looks = arg;
+
+	return --*looks < 0;
+}
+
+/* What looks at everything there is stops when nobody waits for it, wherever it is. */
+static void test_nobody_waits(void **state _unused_)
+{
+	struct service *s = open_fresh();
+	Rawstack__V1__ListRequest list = RAWSTACK__V1__LIST_REQUEST__INIT;
+	Rawstack__V1__ResolveRequest resolve = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
+	Rawstack__V1__MissingRequest missing = RAWSTACK__V1__MISSING_REQUEST__INIT;
+	int looks;
+	const struct service_caller caller = {has_gone, &looks};
+
+	list.name = resolve.name = text("no program of these");
+	for (uint32_t n = 0; n < ROWS; n++) {
+		struct store_missing m = {.id = id_of(ROWS + n), .weight = 1, .last_ns = 5};
+
+		put(s, n, STORE_READY, "main");
+		assert_int_equal(
+			store_note_missing(s->store, (struct kv_bytes){NULL, 0}, &m, 1, NULL), 0);
+	}
+	for (int most = 0; most < ROWS; most += 99) {
+		Rawstack__V1__ListReply rows = RAWSTACK__V1__LIST_REPLY__INIT;
+		Rawstack__V1__ResolveReply found = RAWSTACK__V1__RESOLVE_REPLY__INIT;
+		Rawstack__V1__MissingReply ids = RAWSTACK__V1__MISSING_REPLY__INIT;
+
+		looks = most;
+		assert_int_equal(service_list(s, &list, &caller, &arena, &rows, NULL),
+				 ERR_CANCELLED);
+		assert_int_equal(looks, -1); /* and looked no further */
+		looks = most;
+		assert_int_equal(service_resolve(s, &resolve, &caller, &arena, &found, NULL),
+				 ERR_CANCELLED);
+		assert_int_equal(looks, -1);
+		looks = most;
+		assert_int_equal(service_missing(s, &missing, &caller, &arena, &ids, NULL),
+				 ERR_CANCELLED);
+		assert_int_equal(looks, -1);
+	}
+	looks = ROWS;
+	assert_int_equal(
+		service_resolve(s, &resolve, &caller, &arena,
+				&(Rawstack__V1__ResolveReply)RAWSTACK__V1__RESOLVE_REPLY__INIT,
+				NULL),
+		ERR_NOT_FOUND);
 	assert_true(service_close(s));
 }
 
@@ -133,7 +186,7 @@ static void test_missing(void **state _unused_)
 	do {
 		Rawstack__V1__MissingReply reply = RAWSTACK__V1__MISSING_REPLY__INIT;
 
-		if (service_missing(s, &request, &arena, &reply, &err))
+		if (service_missing(s, &request, NULL, &arena, &reply, &err))
 			fail_msg("%s", err.message);
 		for (size_t i = 0; i < reply.n_binaries; i++) {
 			const Rawstack__V1__MissingBinary *m = reply.binaries[i];
@@ -435,10 +488,11 @@ static void test_overtaken(void **state _unused_)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_list),       cmocka_unit_test(test_missing),
-		cmocka_unit_test(test_pin),        cmocka_unit_test(test_upload),
-		cmocka_unit_test(test_restart),    cmocka_unit_test(test_refused),
-		cmocka_unit_test(test_begun_only), cmocka_unit_test(test_overtaken),
+		cmocka_unit_test(test_list),      cmocka_unit_test(test_nobody_waits),
+		cmocka_unit_test(test_missing),   cmocka_unit_test(test_pin),
+		cmocka_unit_test(test_upload),    cmocka_unit_test(test_restart),
+		cmocka_unit_test(test_refused),   cmocka_unit_test(test_begun_only),
+		cmocka_unit_test(test_overtaken),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);
