@@ -124,17 +124,17 @@ static void end(struct maker *m)
 
 int build_queue_delete(struct build_queue *q, const struct build_id *id, struct err *err)
 {
-	int rc;
+	int rc, removed = 0;
 
 	pthread_mutex_lock(&q->turn);
 	for (unsigned int i = 0; i < q->thread_count; i++)
 		if (q->makers[i].busy && build_id_equal(&q->makers[i].id, id))
 			q->makers[i].deleted = true;
 	rc = store_purge(q->config.store, id, err);
-	for (int role = 0; rc >= 0 && role < KEPT_ROLES; role++)
-		kept_files_remove(q->config.kept, id, (enum kept_role)role);
+	if (rc >= 0)
+		removed = kept_files_remove_all(q->config.kept, id, err);
 	pthread_mutex_unlock(&q->turn);
-	return rc;
+	return removed ? removed : rc;
 }
 
 static struct build_env env_of(struct maker *m)

@@ -169,6 +169,21 @@ void kept_files_remove(struct kept_files *k, const struct build_id *id, enum kep
 	pthread_mutex_unlock(&k->lock);
 }
 
+int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struct err *err)
+{
+	struct kept *f;
+	int rc = 0;
+
+	pthread_mutex_lock(&k->lock);
+	for (int role = 0; role < KEPT_ROLES; role++)
+		if ((f = find(k, id, (enum kept_role)role)))
+			drop(k, f);
+	if (fsync(k->dir_fd))
+		rc = err_sys(err, errno, "kept");
+	pthread_mutex_unlock(&k->lock);
+	return rc;
+}
+
 /* The packed file, noted as used; -1 when there is none. */
 static int open_kept(struct kept_files *k, const struct build_id *id, enum kept_role role)
 {

@@ -43,6 +43,9 @@ int kept_files_get(struct kept_files *k, const struct build_id *id, enum kept_ro
 
 void kept_files_remove(struct kept_files *k, const struct build_id *id, enum kept_role role);
 
+/* All of an id, durable at return: none comes back after a power cut. ERR_IO. */
+int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struct err *err);
+
 struct kept_files_stat {
 	uint64_t count, bytes, max_bytes;
 };

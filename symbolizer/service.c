@@ -39,13 +39,26 @@ int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err
 
 /* --- open and close ------------------------------------------------------------------------ */
 
+/* Of the directory that was just made, in the one it is in, as far as that may be opened. */
+static void sync_name(const struct service *s)
+{
+	_cleanup_(closep) int fd = openat(s->data_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd >= 0)
+		(void)fsync(fd);
+}
+
 static int lock_data(struct service *s, const char *dir, struct err *err)
 {
-	if (mkdir(dir, 0700) && errno != EEXIST)
+	bool is_new = !mkdir(dir, 0700);
+
+	if (!is_new && errno != EEXIST)
 		return err_sys(err, errno, "%s", dir);
 	s->data_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->data_fd < 0)
 		return err_sys(err, errno, "%s", dir);
+	if (is_new)
+		sync_name(s);
 	s->lock_fd = openat(s->data_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (s->lock_fd < 0)
 		return err_sys(err, errno, "%s/lock", dir);
@@ -150,6 +163,10 @@ static int open_parts(struct service *s, const struct service_config *config,
 			     config->kept_bytes ? config->kept_bytes : LIMIT_KEPT_LEN, err);
 	if (rc)
 		return rc;
+	/* What is kept in the files and directories made so far is of no use without their names.
+	 */
+	if (fsync(s->data_fd))
+		return err_sys(err, errno, "%s", config->data_dir);
 	queue.store = s->store;
 	queue.kept = s->kept;
 	queue.keep_all = config->keep_debug;

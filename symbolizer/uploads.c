@@ -182,42 +182,109 @@ static int mark(struct uploads *u, const struct upload *up, bool begins, struct 
 	return 0;
 }
 
-int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   struct build_id *ret_id, enum upload_state *ret_state, bool *ret_waits,
-		   struct err *err)
+/* With the lock held: the upload that may be finished. */
+static int find_complete(struct uploads *u, const void *token, size_t len, struct upload **ret,
+			 struct err *err)
+{
+	struct upload *up = uploads_find_token(u, token, len);
+
+	if (u->stopped)
+		return err_set(err, ERR_UNAVAILABLE, "the service is stopping");
+	if (!up)
+		return err_set(err, ERR_NOT_FOUND, "upload_id: no such upload; begin again");
+	if (up->streaming || up->received < up->begin->size)
+		return err_set(err, ERR_MISMATCH, "received %llu of %llu bytes",
+			       (unsigned long long)up->received,
+			       (unsigned long long)up->begin->size);
+	*ret = up;
+	return 0;
+}
+
+/* A descriptor of its bytes, for what takes longer than the lock may be held. */
+static int open_complete(struct uploads *u, const void *token, size_t len, int *ret_fd,
+			 struct err *err)
 {
 	struct upload *up;
-	bool waits = false;
-	int rc = 0;
+	int rc;
 
 	pthread_mutex_lock(&u->lock);
-	up = uploads_find_token(u, token, len);
-	if (u->stopped) {
-		rc = err_set(err, ERR_UNAVAILABLE, "the service is stopping");
-	} else if (!up) {
-		rc = err_set(err, ERR_NOT_FOUND, "upload_id: no such upload; begin again");
-	} else if (up->streaming || up->received < up->begin->size) {
-		rc = err_set(err, ERR_MISMATCH, "received %llu of %llu bytes",
-			     (unsigned long long)up->received, (unsigned long long)up->begin->size);
-	} else {
-		rc = mark(u, up, false, err);
-		waits = waiter && u->waiter_count < LIMIT_FINISH_WAITS;
-		rc = waits ? 0 : rc; /* who waits comes back for it */
-	}
+	rc = find_complete(u, token, len, &up, err);
 	if (!rc) {
+		*ret_fd = dup(up->fd);
+		if (*ret_fd < 0)
+			rc = err_sys(err, errno, "uploads");
+	}
+	pthread_mutex_unlock(&u->lock);
+	return rc;
+}
+
+/* Whether there is a place for one more that waits; it is taken then. */
+static bool take_place(struct uploads *u)
+{
+	bool taken;
+
+	pthread_mutex_lock(&u->lock);
+	taken = u->waiter_count < LIMIT_FINISH_WAITS;
+	u->waiter_count += taken;
+	pthread_mutex_unlock(&u->lock);
+	return taken;
+}
+
+static int enqueue(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
+		   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
+{
+	struct upload *up;
+	int rc;
+
+	pthread_mutex_lock(&u->lock);
+	rc = find_complete(u, token, len, &up, err);
+	if (!rc && mark(u, up, false, err) && !waiter)
+		rc = ERR_IO; /* who waits comes back for it */
+	if (rc) {
+		u->waiter_count -= waiter != NULL;
+	} else {
 		if (up->state == UPLOAD_RECEIVING) {
 			up->state = UPLOAD_QUEUED;
 			pthread_cond_signal(&u->queued);
 		}
 		*ret_id = up->id;
 		*ret_state = up->state;
-		if (waits) {
+		if (waiter) {
 			waiter->next = up->waiters;
 			up->waiters = waiter;
-			u->waiter_count++;
 		}
 	}
 	pthread_mutex_unlock(&u->lock);
+	return rc;
+}
+
+/* A ticket is a promise: the bytes, and that a table is owed of them, outlast a power cut. */
+static int enqueue_durably(struct uploads *u, const void *token, size_t len,
+			   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
+{
+	_cleanup_(closep) int fd = -1;
+	int rc = open_complete(u, token, len, &fd, err);
+
+	if (rc)
+		return rc;
+	rc = u->io->sync(u->io->ctx, fd);
+	if (rc)
+		return err_sys(err, -rc, "upload: sync");
+	rc = enqueue(u, token, len, NULL, ret_id, ret_state, err);
+	if (rc)
+		return rc;
+	rc = u->io->sync(u->io->ctx, u->dir_fd);
+	return rc ? err_sys(err, -rc, "uploads: sync") : 0;
+}
+
+int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
+		   struct build_id *ret_id, enum upload_state *ret_state, bool *ret_waits,
+		   struct err *err)
+{
+	bool waits = waiter && take_place(u);
+	int rc = waits ? enqueue(u, token, len, waiter, ret_id, ret_state, err)
+		       : enqueue_durably(u, token, len, ret_id, ret_state, err);
+
 	*ret_waits = !rc && waits;
 	return rc;
 }
@@ -275,15 +342,15 @@ struct upload *uploads_take(struct uploads *u)
 
 void uploads_postpone(struct uploads *u, struct upload *up)
 {
+	_cleanup_(closep) int fd = -1;
 	char name[NAME_LEN];
 
 	upload_file_name(up, ".finish", name);
 	pthread_mutex_lock(&u->lock);
 	up->not_before_ns = uploads_mono_ns(u) + (int64_t)LIMIT_POSTPONED_NS;
 	up->state = UPLOAD_QUEUED;
-	/* It ended, if to no avail. */
-	unlinkat(u->dir_fd, name, 0);
-	(void)mark(u, up, false, NULL);
+	/* It ended, if to no avail. The name stays: it is owed at every moment. */
+	fd = openat(u->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	pthread_cond_signal(&u->queued);
 	pthread_mutex_unlock(&u->lock);
 }

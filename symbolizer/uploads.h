@@ -89,10 +89,11 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
 		   uint64_t *ret_received, struct err *err);
 
 /*
- * Queues a complete upload for building (again: no harm) and adds the waiter, if there is one.
- * ERR_NOT_FOUND, ERR_MISMATCH when bytes are missing or a stream is still on it; without a waiter
- * also ERR_IO, when it cannot be noted that a table is owed. On failure the
- * waiter was not taken, nor where *ret_waits is false: too many wait. *ret_id is the build id.
+ * Queues a complete upload for building (again: no harm) and adds the waiter, if there is one and
+ * not too many wait: *ret_waits. Where nobody waits the bytes, and that a table is owed of them,
+ * are durable at return, which may take as long as the disk does. ERR_NOT_FOUND, ERR_MISMATCH when
+ * bytes are missing or a stream is still on it, ERR_IO when it cannot be noted or made durable (it
+ * may be built nevertheless). On failure the waiter was not taken. *ret_id is the build id.
  */
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
 		   struct build_id *ret_id, enum upload_state *ret_state, bool *ret_waits,
