@@ -61,24 +61,10 @@ struct session {
 
 /* --- where the samples come from ------------------------------------------------------------- */
 
-static void read_hex(const char *path, uint8_t *to, size_t len)
+static void read_id(const char *path, uint8_t id[static 16])
 {
-	_cleanup_(freep) uint8_t *text = NULL;
-	size_t text_len, digits = 0;
-
-	io_system()->random(NULL, to, len);
-	if (io_read_file(path, 4096, &text, &text_len, NULL))
-		return;
-	for (size_t i = 0; i < text_len && digits < 2 * len; i++) {
-		const char hex[2] = {(char)text[i], 0};
-		char *end;
-		unsigned long v = strtoul(hex, &end, 16);
-
-		if (end == hex)
-			continue;
-		to[digits / 2] = (uint8_t)(digits % 2 ? to[digits / 2] | v : v << 4);
-		digits++;
-	}
+	if (!io_read_id(path, id))
+		io_system()->random(NULL, id, 16);
 }
 
 static void fill_origin(struct spool_origin *o, const struct session *s)
@@ -87,8 +73,8 @@ static void fill_origin(struct spool_origin *o, const struct session *s)
 		.period_ns = 1000000000 / s->options->target.hz,
 		.cpu_count = (uint32_t)get_nprocs(),
 	};
-	read_hex("/etc/machine-id", o->host_id, sizeof(o->host_id));
-	read_hex("/proc/sys/kernel/random/boot_id", o->boot_id, sizeof(o->boot_id));
+	read_id("/etc/machine-id", o->host_id);
+	read_id(IO_BOOT_ID, o->boot_id);
 	if (gethostname(o->host_name, sizeof(o->host_name) - 1))
 		strcpy(o->host_name, "unknown");
 	snprintf(o->event, sizeof(o->event), "%s", s->backend->event(s->source));

@@ -9,14 +9,11 @@
 #include <sys/stat.h>
 
 #include "limits.h"
+#include "sink_clock.h"
 #include "sink_render.h"
 
 /* Nobody writes one file for as long. */
 #define UNFINISHED_NS UINT64_C(3600000000000)
-
-/* A clock that is off by more was set; it is right if nobody mends it for a day. */
-#define SET_NS      UINT64_C(3600000000000)
-#define BELIEVED_NS (24 * SET_NS)
 
 enum {
 	NAME_MAX_LEN = 2 * LIMIT_BATCH_ID_LEN + 16,
@@ -28,9 +25,7 @@ struct sink {
 	char *dir;
 	int dir_fd;
 	enum sink_kind kind;
-	/* When it was last swept by a clock that is believed; 0: never. */
-	uint64_t real_ns, mono_ns;
-	uint64_t ahead_ns; /* since when (monotonic) the clock is ahead of that; 0: it is not */
+	struct sink_clock clock; /* real_ns 0: it was not asked yet */
 };
 
 static const struct {
@@ -190,23 +185,20 @@ static bool is_unfinished(const struct sink *s, const char *name)
 	return is_ours(s, of);
 }
 
+static uint64_t date_of(const struct stat *st)
+{
+	return (uint64_t)st->st_mtim.tv_sec * 1000000000 + (uint64_t)st->st_mtim.tv_nsec;
+}
+
 static void sweep_one(void *arg, const char *name)
 {
 	struct sweep *w = arg;
-	bool unfinished = is_unfinished(w->s, name);
 	struct found *f;
 	struct stat st;
-	uint64_t time_ns;
 
-	if ((!unfinished && !is_ours(w->s, name)) ||
-	    fstatat(w->s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+	if (!is_ours(w->s, name) || fstatat(w->s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode))
 		return;
-	time_ns = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
-	if (unfinished) {
-		if (w->now_ns > time_ns && w->now_ns - time_ns > UNFINISHED_NS)
-			unlinkat(w->s->dir_fd, name, 0);
-		return;
-	}
 	w->total += (uint64_t)st.st_size;
 	if (!grow_array((void **)&w->files, &w->cap, w->count + 1, sizeof(*w->files),
 			LIMIT_SINK_FILES)) {
@@ -214,8 +206,19 @@ static void sweep_one(void *arg, const char *name)
 		return;
 	}
 	f = &w->files[w->count++];
-	*f = (struct found){.time_ns = time_ns, .len = (uint64_t)st.st_size};
+	*f = (struct found){.time_ns = date_of(&st), .len = (uint64_t)st.st_size};
 	memcpy(f->name, name, strlen(name) + 1);
+}
+
+static void sweep_unfinished(void *arg, const char *name)
+{
+	const struct sweep *w = arg;
+	struct stat st;
+
+	if (is_unfinished(w->s, name) && !fstatat(w->s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
+	    S_ISREG(st.st_mode) && w->now_ns > date_of(&st) &&
+	    w->now_ns - date_of(&st) > UNFINISHED_NS)
+		unlinkat(w->s->dir_fd, name, 0);
 }
 
 static int compare_names(const void *a, const void *b)
@@ -232,7 +235,7 @@ static void place_future(struct sweep *w)
 	for (size_t i = w->count; i-- > 0;) {
 		struct found *f = &w->files[i];
 
-		if (f->time_ns > w->now_ns && f->time_ns - w->now_ns > SET_NS)
+		if (f->time_ns > w->now_ns && f->time_ns - w->now_ns > SINK_CLOCK_SET_NS)
 			f->time_ns = behind && !strncmp(behind->name, f->name, BOOT_LEN)
 					     ? behind->time_ns
 					     : w->now_ns;
@@ -240,22 +243,52 @@ static void place_future(struct sweep *w)
 	}
 }
 
-/* The time that age is told by. */
-static uint64_t believed_now(struct sink *s)
+/* Nothing is known of the clock but the dates of what is here. */
+static void seed_clock(struct sink *s, const struct sweep *w)
 {
-	const uint64_t real = s->io->real_ns(s->io->ctx), mono = s->io->mono_ns(s->io->ctx);
-	const uint64_t expected = s->real_ns + (mono - s->mono_ns);
+	const uint64_t real = s->io->real_ns(s->io->ctx);
+	uint64_t newest = 0;
+	bool has_future = false;
 
-	if (s->real_ns && real > expected && real - expected > SET_NS) {
-		if (!s->ahead_ns)
-			s->ahead_ns = mono;
-		if (mono - s->ahead_ns < BELIEVED_NS)
-			return expected;
+	for (size_t i = 0; i < w->count; i++) {
+		const uint64_t time = w->files[i].time_ns;
+
+		if (time > real && time - real > SINK_CLOCK_SET_NS)
+			has_future = true;
+		else if (time > newest)
+			newest = time;
 	}
-	s->ahead_ns = 0;
-	s->real_ns = real;
-	s->mono_ns = mono;
-	return real;
+	sink_clock_seed(&s->clock, s->io, newest, has_future);
+}
+
+/* Dates of a clock that was behind are set right. */
+static void shift(struct sweep *w, const struct sink_clock_shift *by)
+{
+	for (size_t i = 0; by->by_ns && i < w->count; i++) {
+		struct found *f = &w->files[i];
+		struct timespec times[2] = {{.tv_nsec = UTIME_OMIT}};
+
+		if (f->time_ns < by->from_ns || f->time_ns > by->to_ns)
+			continue;
+		f->time_ns += by->by_ns;
+		times[1].tv_sec = (time_t)(f->time_ns / 1000000000);
+		times[1].tv_nsec = (long)(f->time_ns % 1000000000);
+		(void)utimensat(w->s->dir_fd, f->name, times, AT_SYMLINK_NOFOLLOW);
+	}
+}
+
+/* The time that age is told by. */
+static void tell_time(struct sink *s, struct sweep *w)
+{
+	struct sink_clock_shift by;
+
+	if (!s->clock.real_ns)
+		sink_clock_load(&s->clock, s->io, s->dir_fd);
+	if (!s->clock.real_ns)
+		seed_clock(s, w);
+	w->now_ns = sink_clock_now(&s->clock, s->io, &by);
+	shift(w, &by);
+	sink_clock_save(&s->clock, s->io, s->dir_fd);
 }
 
 /* Oldest first; among equals by name, which is by place. */
@@ -271,10 +304,14 @@ static int compare_found(const void *a, const void *b)
 int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
 	       struct err *err)
 {
-	struct sweep w = {.s = s, .now_ns = believed_now(s)};
+	struct sweep w = {.s = s};
 	int rc = s->io->list(s->io->ctx, s->dir_fd, sweep_one, &w), failed = 0;
 
 	*ret_removed = 0;
+	if (!rc) {
+		tell_time(s, &w);
+		rc = s->io->list(s->io->ctx, s->dir_fd, sweep_unfinished, &w);
+	}
 	if (!rc && w.count)
 		place_future(&w);
 	if (!rc && w.count)

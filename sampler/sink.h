@@ -49,9 +49,10 @@ struct sink_limits {
  * the others are. *ret_removed: batches. Works on the file system itself. ERR_LIMIT above
  * LIMIT_SINK_FILES: what it removed may not be the oldest.
  *
- * A clock that was set ahead between two calls is believed a day later: until then files are as old
- * as it would tell otherwise. A file from the future is as old as the one that follows it by name
- * in its boot, or new.
+ * A clock that is ahead of what is known (of the last call, whoever made it; else of the newest
+ * file) is believed a day later: until then files are as old as it would tell otherwise. A file
+ * from the future is as old as the one that follows it by name in its boot, or new. Files of a
+ * clock that turned out to be behind get their right date.
  */
 int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_removed,
 	       struct err *err);

@@ -32,19 +32,22 @@ struct spool_kept *spool_keep_unpacked(struct spool_keep *k)
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
+/* A host whose clock is wrong when it starts has it set in that time. */
+#define BELIEVED_NS UINT64_C(86400000000000)
+
+/* Nobody wrote a spool before 2024. */
+#define REAL_NS_MIN UINT64_C(1704067200000000000)
+
 uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *o)
 {
-	uint64_t now, then;
+	const uint64_t mono = k->io->mono_ns(k->io->ctx), real = k->io->real_ns(k->io->ctx);
 
 	/* Within one boot a clock that is set does not matter. */
-	if (!memcmp(o->boot_id, k->boot_id, sizeof(o->boot_id))) {
-		now = k->io->mono_ns(k->io->ctx);
-		then = o->mono_ns;
-	} else {
-		now = k->io->real_ns(k->io->ctx);
-		then = o->real_ns;
-	}
-	return now > then ? now - then : 0;
+	if (!memcmp(o->boot_id, k->boot_id, sizeof(o->boot_id)))
+		return mono > o->mono_ns ? mono - o->mono_ns : 0;
+	if (mono < BELIEVED_NS || o->real_ns < REAL_NS_MIN)
+		return mono;
+	return real > o->real_ns ? real - o->real_ns : 0;
 }
 
 /* Removes the oldest segment; sent ones are always older than unsent ones. What goes unsent is

@@ -44,7 +44,8 @@ struct spool_kept *spool_keep_find(struct spool_keep *k, uint64_t number);
  * to come. Whether the floor of the file system is kept then. */
 bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more);
 
-/* How long ago a segment of this origin was begun. */
+/* How long ago a segment of this origin was begun, at least: for one of an earlier boot the wall
+ * clock is asked, and not before this boot is a day old. */
 uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *origin);
 
 #endif

@@ -150,16 +150,23 @@ static void read_sizes(struct spool_status *s, int dir_fd, const struct spool_se
 	}
 }
 
-static uint64_t unix_of(const struct spool_origin *o, uint64_t mono_ns)
+/* Unix time less monotonic time, by the clock as it is now, which may have been set since; of an
+ * earlier boot as it was then. */
+static uint64_t unix_less_mono(const struct spool_status *s, const struct spool_origin *o)
 {
-	return o->real_ns + (mono_ns - o->mono_ns);
+	const struct io *io = io_system();
+	uint8_t boot_id[16];
+
+	if (io_read_id(IO_BOOT_ID, boot_id) && !memcmp(boot_id, o->boot_id, sizeof(boot_id)))
+		return s->unix_ns - io->mono_ns(io->ctx);
+	return o->real_ns - o->mono_ns;
 }
 
 /* The last two segments: rate, losses, the newest sample. */
 static int read_newest(struct spool_status *s, struct spool_reader *r,
 		       const struct spool_segments *found, struct err *err)
 {
-	uint64_t counted = 0, first = UINT64_MAX;
+	uint64_t counted = 0, first = UINT64_MAX, less;
 	struct spool_batch b;
 	int rc;
 
@@ -168,8 +175,9 @@ static int read_newest(struct spool_status *s, struct spool_reader *r,
 		s->has_data = true;
 		s->origin = b.origin;
 		memcpy(s->losses, b.losses, sizeof(s->losses));
+		less = unix_less_mono(s, &b.origin);
 		for (size_t i = 0; i < b.sample_count; i++) {
-			uint64_t at = unix_of(&b.origin, b.samples[i].time_ns);
+			uint64_t at = less + b.samples[i].time_ns;
 
 			s->newest_ns = at > s->newest_ns ? at : s->newest_ns;
 			if (at + RATE_NS < s->unix_ns)
@@ -210,7 +218,7 @@ int spool_status_read(struct spool_status *ret, const char *dir, struct err *err
 	if (found.count) {
 		rc = spool_reader_next(r, 1, &b, err);
 		if (rc == 1)
-			ret->oldest_ns = unix_of(&b.origin, b.samples[0].time_ns);
+			ret->oldest_ns = unix_less_mono(ret, &b.origin) + b.samples[0].time_ns;
 		rc = read_newest(ret, r, &found, err);
 	}
 	free(found.numbers);

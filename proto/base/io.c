@@ -306,3 +306,26 @@ int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len,
 	*ret_len = len;
 	return 0;
 }
+
+bool io_read_id(const char *path, uint8_t id[static 16])
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	size_t len, digits = 0;
+
+	memset(id, 0, 16);
+	if (io_read_file(path, 4096, &text, &len, NULL))
+		return false;
+	for (size_t i = 0; i < len && digits < 32; i++) {
+		const char hex[2] = {(char)text[i], 0};
+		char *end;
+		unsigned long v = strtoul(hex, &end, 16);
+
+		if (end == hex)
+			continue;
+		id[digits / 2] |= (uint8_t)(digits % 2 ? v : v << 4);
+		digits++;
+	}
+	if (digits < 32)
+		memset(id, 0, 16);
+	return digits == 32;
+}

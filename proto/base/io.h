@@ -66,4 +66,9 @@ int io_write_file(const char *path, const void *p, size_t len, mode_t mode, stru
  */
 int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len, struct err *err);
 
+/* The first 16 bytes that stand in a file as hex digits, as in IO_BOOT_ID; false, and zero bytes,
+ * when there are none. */
+#define IO_BOOT_ID "/proc/sys/kernel/random/boot_id"
+bool io_read_id(const char *path, uint8_t id[static 16]);
+
 #endif

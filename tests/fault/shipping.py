@@ -170,6 +170,60 @@ def ship_kill_rounds(rounds, seed):
             f"sink once, at most {max(tails, default=0)} lost with a capturer")
 
 
+def ship_clock(seed):
+    """Capturer and shipper start, are killed and start again while the clock is 400 days ahead, and
+    as far behind, and right: nothing is lost, deleted before its time, or delivered twice."""
+    del seed
+    for name in ("spool", "out"):
+        shutil.rmtree(name, ignore_errors=True)
+    with open("clock", "wb") as f:
+        f.write(bytes(8))
+
+    def jump(days):
+        with open("clock", "r+b") as f:
+            f.write((days * 86400).to_bytes(8, "little", signed=True))
+
+    service = Service("data")
+    write_route(service)
+    feeder, shipper = Feeder("spool", 7, 64), Shipper("spool", "out")
+    sanitizer = os.environ.get("ASAN_OPTIONS", "")
+    os.environ.update(LD_PRELOAD=os.path.join(BIN, "libclock_jump.so"),
+                      CLOCK_JUMP=os.path.abspath("clock"),
+                      ASAN_OPTIONS=sanitizer + ":verify_asan_link_order=0")
+    before = 0
+    try:
+        for days in (0, 400, 400, -400, 0, 400, 0):
+            jump(days)
+            feeder.start()
+            feeder.wait_for(500)
+            shipper.start()
+            feeder.wait_for(500)
+            until = time.monotonic() + 60
+            while sum(at_sink("out").values() if os.path.isdir("out") else [0]) <= before:
+                check(time.monotonic() < until, f"nothing comes at {days} days")
+                time.sleep(0.05)
+            # And it jumps under both.
+            jump(-days)
+            feeder.wait_for(200)
+            jump(days)
+            feeder.end(signal.SIGKILL if days > 0 else signal.SIGTERM)
+            shipper.process.kill()
+            shipper.process.wait()
+            shipper.once()
+            now = sum(at_sink("out").values())
+            check(now > before, f"{before} samples at the sink, and then {now}")
+            before = now
+    finally:
+        for name in ("LD_PRELOAD", "CLOCK_JUMP"):
+            del os.environ[name]
+        os.environ["ASAN_OPTIONS"] = sanitizer
+    delivered, tails = audit(feeder, "out")
+    check(delivered == before, f"{before} samples at the sink, and then {delivered}")
+    check(service.stop() == 0, "the service does not end")
+    return (f"{len(feeder.runs)} starts, {delivered} samples at the sink once, at most "
+            f"{max(tails, default=0)} lost with a capturer")
+
+
 def in_spool(feeder):
     """What `spool stats` says, of samples and of bytes it could not read."""
     return json.loads(subprocess.run(

@@ -301,6 +301,110 @@ static void test_sweep_clock(void **state _unused_)
 	assert_int_equal(removed, 2);
 }
 
+/* One life of a shipper on a clock that says so: how many it removes. */
+static uint64_t one_life(const char *path, const struct sink_limits *limits, uint64_t real_ns,
+			 uint64_t mono_ns)
+{
+	_cleanup_(sink_closep) struct sink *s = NULL;
+	struct io io = *io_system();
+	struct err err = {0};
+	uint64_t removed;
+
+	io.real_ns = sweep_real;
+	io.mono_ns = sweep_mono;
+	sweep_real_ns = real_ns;
+	sweep_mono_ns = mono_ns;
+	assert_int_equal(sink_open(&s, path, SINK_PPROF, &io, &err), 0);
+	assert_int_equal(sink_sweep(s, limits, &removed, &err), 0);
+	return removed;
+}
+
+static void dated(const char *path, int number, uint64_t real_ns)
+{
+	struct timespec times[2] = {{.tv_sec = (time_t)(real_ns / 1000000000)}};
+	char file[192];
+
+	times[1] = times[0];
+	snprintf(file, sizeof(file), "%s/%064d%02d.pb.gz", path, 7, number);
+	write_file(file, "0123456789");
+	assert_int_equal(utimensat(AT_FDCWD, file, times, 0), 0);
+}
+
+/* A shipper that starts while the clock is ahead removes nothing early: where nothing is known but
+ * the dates of what is there, and again when it is started again. */
+static void test_sweep_starts_ahead(void **state _unused_)
+{
+	const uint64_t day = UINT64_C(86400000000000), now = (uint64_t)time(NULL) * 1000000000;
+	const struct sink_limits limits = {.age_ns = 90 * day};
+	char path[64], file[128];
+
+	for (int known = 0; known < 3; known++) {
+		snprintf(path, sizeof(path), "%s/ahead%d", dir, known);
+		assert_int_equal(mkdir(path, 0700), 0);
+		if (known)
+			one_life(path, &limits, now - day / 48, 5 * day);
+		snprintf(file, sizeof(file), "%s/.clock", path);
+		/* A damaged one is as good as none. */
+		if (known == 2)
+			write_file(file, "00 1 2 3 4 5\n");
+		dated(path, 1, now - 80 * day);
+		dated(path, 2, now - day / 24);
+		assert_int_equal(one_life(path, &limits, now + 365 * day, 5 * day), 0);
+		/* What is delivered meanwhile is dated by that clock. */
+		dated(path, 3, now + 365 * day);
+		for (uint64_t hour = 1; hour < 20; hour++)
+			assert_int_equal(one_life(path, &limits, now + 365 * day + hour * day / 24,
+						  5 * day + hour * day / 24),
+					 0);
+		/* Set back, and after eleven days the first is too old. */
+		assert_int_equal(one_life(path, &limits, now + day, 6 * day), 0);
+		assert_int_equal(one_life(path, &limits, now + 11 * day, 16 * day), 1);
+		snprintf(file, sizeof(file), "%064d01.pb.gz", 7);
+		assert_false(is_there(path, file));
+		/* One that runs for a day with it believes it, in however many lives. */
+		assert_int_equal(one_life(path, &limits, now + 200 * day, 17 * day), 0);
+		assert_int_equal(
+			one_life(path, &limits, now + 200 * day + day / 2, 17 * day + day / 2), 0);
+		assert_int_equal(one_life(path, &limits, now + 201 * day, 18 * day), 1);
+	}
+}
+
+/* The reverse: it starts while the clock is behind, and that is set right later. */
+static void test_sweep_starts_behind(void **state _unused_)
+{
+	const uint64_t day = UINT64_C(86400000000000), now = (uint64_t)time(NULL) * 1000000000;
+	const struct sink_limits limits = {.age_ns = 90 * day};
+	char path[64], file[128];
+	struct stat st;
+
+	for (int known = 0; known < 3; known++) {
+		const uint64_t then = known == 2 ? day : now - 700 * day;
+
+		snprintf(path, sizeof(path), "%s/behind%d", dir, known);
+		assert_int_equal(mkdir(path, 0700), 0);
+		if (known == 1)
+			dated(path, 1, now - 10 * day);
+		if (known == 2)
+			one_life(path, &limits, now - day / 48, 5 * day);
+		assert_int_equal(one_life(path, &limits, then, 5 * day), 0);
+		dated(path, 2, then + 1000000000);
+		assert_int_equal(one_life(path, &limits, then + 3 * day, 8 * day), 0);
+		dated(path, 3, then + 3 * day + 1000000000);
+		assert_int_equal(
+			one_life(path, &limits, then + 3 * day + day / 24, 8 * day + day / 24), 0);
+		/* Set right: 2 is three days old, 3 an hour. */
+		for (uint64_t hour = 2; hour <= 30; hour++)
+			assert_int_equal(one_life(path, &limits, now + hour * day / 24,
+						  8 * day + hour * day / 24),
+					 0);
+		snprintf(file, sizeof(file), "%s/%064d02.pb.gz", path, 7);
+		assert_int_equal(stat(file, &st), 0);
+		assert_true((uint64_t)st.st_mtim.tv_sec * 1000000000 + day / 6 > now - 3 * day);
+		assert_int_equal(one_life(path, &limits, now + 85 * day, 93 * day), known == 1);
+		assert_int_equal(one_life(path, &limits, now + 95 * day, 103 * day), 2);
+	}
+}
+
 /* What cannot be removed keeps nothing else from it. */
 static void test_sweep_not_ours(void **state _unused_)
 {
@@ -588,12 +692,20 @@ static void test_back_off(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_fail_over),       cmocka_unit_test(test_routing_file),
-		cmocka_unit_test(test_kinds),           cmocka_unit_test(test_sweep),
-		cmocka_unit_test(test_sweep_clock),     cmocka_unit_test(test_sweep_not_ours),
-		cmocka_unit_test(test_second_delivery), cmocka_unit_test(test_back_off),
-		cmocka_unit_test(test_again),           cmocka_unit_test(test_again_ids),
-		cmocka_unit_test(test_sweep_too_many),  cmocka_unit_test(test_parent_is_synced),
+		cmocka_unit_test(test_fail_over),
+		cmocka_unit_test(test_routing_file),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_sweep),
+		cmocka_unit_test(test_sweep_starts_ahead),
+		cmocka_unit_test(test_sweep_starts_behind),
+		cmocka_unit_test(test_sweep_clock),
+		cmocka_unit_test(test_sweep_not_ours),
+		cmocka_unit_test(test_second_delivery),
+		cmocka_unit_test(test_back_off),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_again_ids),
+		cmocka_unit_test(test_sweep_too_many),
+		cmocka_unit_test(test_parent_is_synced),
 	};
 
 	if (!mkdtemp(dir))
