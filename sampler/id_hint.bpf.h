@@ -33,6 +33,7 @@ struct id_hint_slot {
 
 struct id_hint_cpu {
 	struct sampler_hint hint;
+	uint64_t at; /* the row that a frame is in */
 	struct id_hint_slot slots[1 << ID_HINT_SLOT_BITS];
 	struct bpf_stack_build_id frames[SAMPLER_DEPTH_MAX + 1];
 };
@@ -51,7 +52,11 @@ struct id_hint_ctx {
 	uint64_t first;
 };
 
-/* One frame: a row for each file, and for each place of it. */
+/*
+ * One frame: a row for each file, and for each place of it. Which row, and how many there are, goes
+ * by memory, of which the verifier assumes nothing: else it would look at what follows once for
+ * each of them.
+ */
 static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 {
 	struct id_hint_cpu *c = ctx->cpu;
@@ -68,15 +73,10 @@ static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 		if (r >= count || row->id[0] != id[0] || row->id[1] != id[1] ||
 		    row->pc - row->file_off != pc - f->offset)
 			continue;
-		if (pc < row->pc) {
-			row->len += row->pc - pc;
-			row->pc = pc;
-			row->file_off = f->offset;
-		} else if (pc - row->pc >= row->len) {
-			row->len = pc - row->pc + 1;
-		}
-		return 0;
+		*(volatile uint64_t *)&c->at = r;
+		goto found;
 	}
+	count = *(volatile uint32_t *)&c->hint.count;
 	if (count >= SAMPLER_HINT_ROWS)
 		return 0;
 	row = &c->hint.rows[count];
@@ -86,6 +86,16 @@ static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 	for (int w = 0; w < SAMPLER_HINT_ID_WORDS; w++)
 		row->id[w] = id[w];
 	c->hint.count = count + 1;
+	return 0;
+found:
+	row = &c->hint.rows[*(volatile uint64_t *)&c->at & (SAMPLER_HINT_ROWS - 1)];
+	if (pc < row->pc) {
+		row->len += row->pc - pc;
+		row->pc = pc;
+		row->file_off = f->offset;
+	} else if (pc - row->pc >= row->len) {
+		row->len = pc - row->pc + 1;
+	}
 	return 0;
 }
 

@@ -25,7 +25,7 @@ enum {
 	/* Stacks that a CPU remembers to have sent, a power of two: 32 KiB for each. */
 	SAMPLER_SENT_BITS = 12,
 	/* Files of one hint: more are rare, and come with the next sample. */
-	SAMPLER_HINT_ROWS = 8,
+	SAMPLER_HINT_ROWS = 8, /* a power of two */
 	SAMPLER_HINT_ID_WORDS = 5,
 	SAMPLER_HINT_DUES = 4, /* a line of them; a power of two */
 };
