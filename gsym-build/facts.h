@@ -70,8 +70,8 @@ struct facts_unit {
 	const struct facts_scope *scopes;
 	const struct facts_span *spans;
 	const struct facts_row *rows;
-	const uint32_t
-		*types; /* by scope: a string, its signature, or FACTS_NONE; NULL: not wanted */
+	/* by scope: a string, its signature, or FACTS_NONE; NULL: not wanted */
+	const uint32_t *types;
 	const struct facts_range *ranges; /* what the unit itself says it covers */
 	size_t scope_count, span_count, row_count, range_count;
 	uint32_t number;    /* counts in order of offset; not all are given, or in that order */

@@ -9,7 +9,7 @@
  *	- one without a size reaches up to the next symbol or the end of its code section, but only
  *	  where no sized symbol is;
  *	- at one address: default version over others, a function over a bare label, global over
- *weak over local, the shortest name, the first in the table.
+ *	  weak over local, the shortest name, the first in the table.
  */
 #include "facts.h"
 #include "paint.h"

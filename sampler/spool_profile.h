@@ -3,7 +3,7 @@
 #define RAWSTACK_SPOOL_PROFILE_H
 /*
  * A spool batch as a profile: what the shipper fills with answers of a service and delivers, and
- *what the tools show of a spool. Nothing is dropped: a location that nobody named is shown as
+ * what the tools show of a spool. Nothing is dropped: a location that nobody named is shown as
  * "<path>+0x<offset>" or "[reason]", a cut stack ends in "[truncated stack]", losses are comments.
  *
  *	spool_profile_begin(&p, batch);

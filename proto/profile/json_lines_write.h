@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_JSON_LINES_WRITE_H
 #define RAWSTACK_JSON_LINES_WRITE_H
 /*
- * A profile as lines of JSON, for jq and data bases: one object for each sample, nothing lost of
- *it.
+ * A profile as lines of JSON, for jq and data bases: one object for each sample, and nothing of it
+ * is lost.
  *
  *	{"values":{"samples":2,"cpu":20202020},"labels":{"thread":"main","pid":7},
  *	 "stack":[{"function":"f","file":"a.c","line":3,"inlined":true,"module":"/bin/x",

@@ -6,15 +6,15 @@
  * mappings in the file (MMAP, MMAP2, FORK, COMM, KSYMBOL, in order of time), and stay without
  * lines, so that they can be looked up by build id. Both layouts are read, of files and of pipes
  * (`perf record -o -`), and compressed or not (-z, perf_expand.h). Source: linux/perf_event.h, and
- *perf.data-file-format.txt of Linux 6.1.
+ * perf.data-file-format.txt of Linux 6.1.
  *
  *	value "samples"      1 for each
  *	value "cpu"          nanoseconds, when every event is a clock; else "period"
  *	labels               thread, pid; event, when there is more than one
  *	address              file offset; in the kernel pc - _text; of callers, the call's
  *
- * Refused: another byte order, hardware traces (AUX). Lost on
- * the way: the time and cpu of each sample, registers, user stack bytes, branch stacks.
+ * Refused: another byte order, hardware traces (AUX). Lost on the way: the time and cpu of each
+ * sample, registers, user stack bytes, branch stacks.
  *
  * What is resident does not grow with the file (file_view.h), only with what is distinct in it,
  * mappings and processes too, and with what was recorded between two ends of perf's rounds: of

@@ -12,7 +12,7 @@
  * Addresses are drawn from the bytes of code that TABLE knows, each at most once in a run. RATE is
  * in batches per second: each then has a time at which it is due, and its latency counts from
  * there; each connection has had one answer before. Prints `key value` lines. hold keeps its
- *connections until its standard input ends.
+ * connections until its standard input ends.
  */
 #include <errno.h>
 #include <inttypes.h>

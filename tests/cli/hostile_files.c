@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * hostile_files WORKER EVERY FILE...: damages each 64-bit ELF file in every way of this list, one
- *at a time, and builds a table of it, with 1 GiB of memory:
+ * at a time, and builds a table of it, with 1 GiB of memory:
  *
  *	- each field of the ELF header, each program header, each section header: all bits turned,
- *the lowest, the highest;
+ *	  the lowest, the highest;
  *	- each section: half as long, empty, one byte shorter, the file cut in its middle;
  *	- each of the first 40 bytes of each debug section, where its own header is, turned.
  *
- * What comes out must be one line of error, or a table that `verify` finds nothing wrong with when
- * it reads the same damaged bytes; and within 10 s of CPU. Where libdwarf does not read a unit that
- * the table has, `verify` cannot decide: that is counted, and more than one in a hundred is a
- * failure. EVERY is 1 for all of it, N for one in N.
- *Prints what is otherwise, and exits 1.
+ * What comes out must be one line of error, or a table that `verify` finds nothing wrong with
+ * when it reads the same damaged bytes; and within 10 s of CPU. Where libdwarf does not read a unit
+ * that the table has, `verify` cannot decide: that is counted, and more than one in a hundred is a
+ * failure. EVERY is 1 for all of it, N for one in N. Prints what is otherwise, and exits 1.
  */
 #include <elf.h>
 #include <stdio.h>
