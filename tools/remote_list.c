@@ -18,7 +18,7 @@ static int read_pages(const struct remote_list *l, struct rpc_client *c, bool js
 
 	for (int pages = 0; pages < PAGES_MAX; pages++) {
 		/* The token is borrowed from the reply before. */
-		_cleanup_(remote_free_reply) ProtobufCMessage *last = TAKE_PTR(reply);
+		_cleanup_(remote_free_reply) ProtobufCMessage *last _unused_ = TAKE_PTR(reply);
 		int rc = l->call(c, page.next_token, &reply, err);
 
 		if (rc)

@@ -231,12 +231,13 @@ static void reply_file(const struct rpc_reflection *r, const struct file *first,
 static int reply_services(struct rpc_call *c, struct rpc_reflection *r, Request *request,
 			  struct err *err)
 {
-	Response response = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
+	Response response;
 	Grpc__Reflection__V1__ListServiceResponse list =
 		GRPC__REFLECTION__V1__LIST_SERVICE_RESPONSE__INIT;
 	Grpc__Reflection__V1__ServiceResponse rows[SERVICES_MAX];
 	Grpc__Reflection__V1__ServiceResponse *pointers[SERVICES_MAX];
 
+	grpc__reflection__v1__server_reflection_response__init(&response);
 	for (size_t i = 0; i < r->service_count; i++) {
 		grpc__reflection__v1__service_response__init(&rows[i]);
 		rows[i].name = r->services[i];
@@ -261,14 +262,16 @@ static int on_request(struct rpc_call *c, const ProtobufCMessage *message, struc
 		Request *out;
 	} echo = {message};
 	Request *request = echo.out;
-	Response response = GRPC__REFLECTION__V1__SERVER_REFLECTION_RESPONSE__INIT;
+	Response response;
 	Grpc__Reflection__V1__FileDescriptorResponse files =
 		GRPC__REFLECTION__V1__FILE_DESCRIPTOR_RESPONSE__INIT;
-	Grpc__Reflection__V1__ErrorResponse error = GRPC__REFLECTION__V1__ERROR_RESPONSE__INIT;
+	Grpc__Reflection__V1__ErrorResponse error;
 	char reason[] = "not found";
 	ProtobufCBinaryData contents[FILES_MAX];
 	const struct file *f = NULL;
 
+	grpc__reflection__v1__server_reflection_response__init(&response);
+	grpc__reflection__v1__error_response__init(&error);
 	response.valid_host = request->host;
 	response.original_request = request;
 	switch (request->message_request_case) {

@@ -291,7 +291,7 @@ bool crash_disk_step(struct crash_disk *d)
 			abort();
 		d->inodes[d->inode_count++] = (struct inode){.id = e->id};
 		push_length(&d->inodes[d->inode_count - 1], 0);
-		/* fallthrough */
+		__attribute__((fallthrough));
 	case CRASH_RENAME:
 	case CRASH_UNLINK:
 		if (!grow_array((void **)&d->pending, &d->pending_cap, d->pending_count + 1,

@@ -181,15 +181,17 @@ static void seal(uint8_t *p)
 static void test_unknown_section(void **state _unused_)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(1 << 20);
+	struct rsym_disk_header *h;
 	struct rsym_disk_entry *e;
 	struct rsym t;
 
 	write_sample(&out);
-	e = (void *)(out.p + sizeof(struct rsym_disk_header));
+	h = (void *)out.p;
+	e = (void *)(h + 1);
 	e += SECTIONS - 1;
 	assert_int_equal(e->id, RSYM_SECTION_SEGMENTS);
 	e->id = 4711;
-	((struct rsym_disk_header *)out.p)->flags &= ~(uint32_t)RSYM_HAS_SEGMENTS;
+	h->flags &= ~(uint32_t)RSYM_HAS_SEGMENTS;
 	seal(out.p);
 	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), 0);
 	assert_int_equal(t.segment_count, 0);

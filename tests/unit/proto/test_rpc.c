@@ -473,10 +473,11 @@ static void test_stop(void **state)
 
 static int health_of(struct fixture *f, char *service, struct err *err)
 {
-	Grpc__Health__V1__HealthCheckRequest request = GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+	Grpc__Health__V1__HealthCheckRequest request;
 	ProtobufCMessage *reply;
 	int rc;
 
+	grpc__health__v1__health_check_request__init(&request);
 	request.service = service;
 	rc = rpc_client_call(f->client, "/grpc.health.v1.Health/Check", &request.base,
 			     &grpc__health__v1__health_check_response__descriptor, 5000, &reply,
@@ -504,11 +505,12 @@ static void test_health(void **state)
 {
 	_cleanup_(rpc_stream_closep) struct rpc_stream *s = NULL;
 	struct fixture *f = *state;
-	Grpc__Health__V1__HealthCheckRequest request = GRPC__HEALTH__V1__HEALTH_CHECK_REQUEST__INIT;
+	Grpc__Health__V1__HealthCheckRequest request;
 	char all[] = "", known[] = "test.T", unknown[] = "x.Y";
 	ProtobufCMessage *reply;
 	struct err err;
 
+	grpc__health__v1__health_check_request__init(&request);
 	assert_int_equal(health_of(f, all, &err), 2);
 	rpc_health_set(f->health, true);
 	assert_int_equal(health_of(f, all, &err), 1);
@@ -533,13 +535,13 @@ static void test_health(void **state)
 static int reflect(struct fixture *f, const char *method, int kind, char *text)
 {
 	_cleanup_(rpc_stream_closep) struct rpc_stream *s = NULL;
-	Grpc__Reflection__V1__ServerReflectionRequest request =
-		GRPC__REFLECTION__V1__SERVER_REFLECTION_REQUEST__INIT;
+	Grpc__Reflection__V1__ServerReflectionRequest request;
 	Grpc__Reflection__V1__ServerReflectionResponse *r;
 	ProtobufCMessage *reply;
 	struct err err;
 	int n;
 
+	grpc__reflection__v1__server_reflection_request__init(&request);
 	request.message_request_case = kind;
 	request.file_by_filename = text; /* the members of the union are alike */
 	assert_int_equal(

@@ -494,8 +494,11 @@ static void test_hints(void **state)
 static void hint_range(struct events *q, uint64_t time_ns, uint32_t pid, uint64_t pc, uint64_t off,
 		       uint64_t len, const uint8_t *id)
 {
+	struct event_hint *h;
+
 	hint(q, time_ns, pid, pc, off, id);
-	((struct event_hint *)(q->data.p + q->data.len - sizeof(struct event_hint)))->len = len;
+	h = (void *)(q->data.p + q->data.len - sizeof(*h));
+	h->len = len;
 }
 
 /* Of a process that is gone before anybody looked, a file lies where hints say, and between; with

@@ -32,7 +32,7 @@ static const struct engine lmdb = {"lmdb", true}, memory = {"memory", false};
 
 static struct store *open_budget(const struct engine *e, uint64_t max)
 {
-	struct store *s;
+	struct store *s = NULL;
 	struct kv *kv;
 	struct err err;
 	int rc = e->durable ? store_kv_open_lmdb(&kv, ".", max, 0, &err)
