@@ -209,7 +209,7 @@ size_t die_outers_find(struct die_scan *s, const struct die *d, uint64_t *ret, s
 	size_t low = 0, left, count = 0;
 	uint32_t at;
 
-	if (!u)
+	if (!u || !u->count)
 		return 0;
 	ranges = s->outers.ranges + u->first;
 	for (left = u->count; left;) { /* the last that begins before the DIE */
