@@ -24,6 +24,7 @@ enum {
 	IO_CLASS_SHIFT = 13, /* ioprio_set(2) */
 	IO_BEST_EFFORT = 2,
 	IO_IDLE = 3,
+	WORKER_NICE = 10,
 	PAUSE_US = 1000,
 };
 
@@ -84,9 +85,12 @@ static bool find_child(struct seen *ret)
 	return found;
 }
 
-/* The worker, as soon as it has this policy. A worker that never has is waited for until it ends.
+/*
+ * The worker, as soon as it has this policy and I/O class; they and its nice value change one after
+ * the other, and before that it has what the tests themselves run with. A worker that never has
+ * them is waited for until it ends.
  */
-static struct seen await_policy(int policy)
+static struct seen await_class(int policy, int io)
 {
 	struct seen seen = {0};
 	pid_t pid = 0;
@@ -94,11 +98,11 @@ static struct seen await_policy(int policy)
 	for (;;) {
 		bool found = find_child(&seen);
 
-		if (found && seen.policy == policy)
+		if (found && seen.policy == policy && seen.io == io && seen.nice == WORKER_NICE)
 			return seen;
 		if (!found && pid)
-			fail_msg("the worker ended, last with policy %d, nice %d", seen.policy,
-				 seen.nice);
+			fail_msg("the worker ended, last with policy %d, nice %d, I/O class %d",
+				 seen.policy, seen.nice, seen.io);
 		if (found)
 			pid = seen.pid;
 		usleep(PAUSE_US);
@@ -154,8 +158,7 @@ static void test_begins(void **state _unused_)
 	if (!idle)
 		print_message("not allowed to raise a worker: it begins at nice 10\n");
 	start(&t, &thread, "sleep", 0);
-	seen = await_policy(idle ? SCHED_IDLE : SCHED_BATCH);
-	assert_int_equal(seen.nice, 10);
+	seen = idle ? await_class(SCHED_IDLE, IO_IDLE) : await_class(SCHED_BATCH, IO_BEST_EFFORT);
 	end(&t, thread, seen.pid);
 }
 
@@ -169,12 +172,8 @@ static void test_is_raised(void **state _unused_)
 	if (worker_class_background() != WORKER_CLASS_IDLE)
 		skip();
 	start(&t, &thread, "sleep", 300);
-	seen = await_policy(SCHED_IDLE);
-	assert_int_equal(seen.io, IO_IDLE);
-	seen = await_policy(SCHED_BATCH);
-	assert_int_equal(seen.nice, 10);
-	while (seen.io != IO_BEST_EFFORT) /* a moment later than the other */
-		seen = await_policy(SCHED_BATCH);
+	await_class(SCHED_IDLE, IO_IDLE);
+	seen = await_class(SCHED_BATCH, IO_BEST_EFFORT);
 	end(&t, thread, seen.pid);
 }
 
