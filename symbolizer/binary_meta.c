@@ -4,6 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
+enum {
+	OTHER_REASON_LEN = 128
+};
+
 static void *allocate(void *data, size_t len)
 {
 	return arena_alloc(data, len ? len : 1);
@@ -18,16 +22,25 @@ ProtobufCAllocator binary_meta_allocator(struct arena *arena)
 	return (ProtobufCAllocator){allocate, release, arena};
 }
 
-static Rawstack__V1__ModuleStatus status_of(enum store_status status)
+Rawstack__V1__ModuleStatus binary_meta_status(enum store_status status)
 {
 	switch (status) {
 	case STORE_READY:
 		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY;
 	case STORE_FAILED:
 		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_FAILED;
+	case STORE_OTHER:
+		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_UNSUPPORTED;
 	default:
 		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED;
 	}
+}
+
+static void other_reason(const struct store_binary *b, char *to, size_t len)
+{
+	snprintf(to, len,
+		 "its table is of format %u, which this service does not read: upload it again",
+		 b->other_format);
 }
 
 Rawstack__V1__Binary *binary_meta_message(const struct store_binary *b, struct arena *arena)
@@ -46,17 +59,31 @@ Rawstack__V1__Binary *binary_meta_message(const struct store_binary *b, struct a
 		return NULL;
 	m->build_id.len = b->id.len;
 	m->id_kind = b->id.kind;
-	m->status = status_of(b->status);
+	m->status = binary_meta_status(b->status);
 	m->pinned = b->pinned;
 	m->used_unix_ns = b->used_ns;
+	m->other_table_bytes = b->other_len;
+	if (b->status == STORE_OTHER) {
+		char *reason = arena_alloc(arena, OTHER_REASON_LEN);
+
+		if (!reason)
+			return NULL;
+		other_reason(b, reason, OTHER_REASON_LEN);
+		m->reason = binary_meta_text(reason);
+	}
 	return m;
 }
 
 void binary_meta_reason(const struct store_binary *b, char *to, size_t len)
 {
-	Rawstack__V1__Binary *m = rawstack__v1__binary__unpack(NULL, b->meta_len, b->meta);
+	Rawstack__V1__Binary *m = NULL;
 
 	to[0] = 0;
+	if (b->status == STORE_OTHER)
+		other_reason(b, to, len);
+	else
+		m = rawstack__v1__binary__unpack(NULL, b->meta_len, b->meta);
+
 	if (!m)
 		return;
 	snprintf(to, len, "%.*s", (int)m->reason.len, (const char *)m->reason.data);

@@ -17,6 +17,9 @@
 Rawstack__V1__Binary *binary_meta_message(const struct store_binary *b,
 					  struct arena *arena) _must_check_;
 
+/* As clients are told it. */
+Rawstack__V1__ModuleStatus binary_meta_status(enum store_status status);
+
 /* The reason alone, as text cut at len. */
 void binary_meta_reason(const struct store_binary *b, char *to, size_t len);
 

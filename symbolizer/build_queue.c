@@ -313,12 +313,15 @@ static void rebuild_users(struct build_queue *q, const struct build_id *alt)
 	rebuild_where(q, is_user, alt);
 }
 
+/* Of an older builder, or of another format. */
 static bool is_outdated(struct build_queue *q, const struct store_binary *b,
 			const Rawstack__V1__Binary *m, const struct build_id *alt _unused_)
 {
-	return b->status == STORE_READY && m->report &&
-	       m->report->builder_version < q->config.builder_version && !m->report->client_built &&
-	       has_kept(q, &b->id);
+	if (b->status != STORE_OTHER &&
+	    (b->status != STORE_READY || !m->report || m->report->client_built ||
+	     m->report->builder_version >= q->config.builder_version))
+		return false;
+	return has_kept(q, &b->id);
 }
 
 /* The next id to be made again, when no upload of it is about to do the same; false at the end. */

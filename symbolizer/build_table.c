@@ -253,7 +253,7 @@ static int put(const struct build_env *env, const struct build_job *job,
 	struct store_binary b = {
 		.id = job->id,
 		.status = m ? STORE_READY : STORE_FAILED,
-		.pinned = m && (was_pinned || (begin && begin->pin)),
+		.pinned = was_pinned || (m && begin && begin->pin),
 		.changed_ns = io_system()->real_ns(NULL),
 		.generation = m ? m->report->generation : 0,
 		.table_len = m ? m->len : 0,
@@ -326,7 +326,7 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	*ret = m->report;
 	kept_files_remove(env->kept, &job->id, KEPT_FAILED);
 	if (rc >= 0 && adds(job, old, m->report)) {
-		rc = put(env, job, old, ready && b.pinned, m, NULL, err);
+		rc = put(env, job, old, b.pinned, m, NULL, err);
 	} else if (rc >= 0 && old) {
 		*ret = old->report;
 		if (ready && job->begin && job->begin->pin)
@@ -347,7 +347,7 @@ static int failed(const struct build_env *env, const struct build_job *job, stru
 	pthread_mutex_lock(env->turn);
 	if (!is_deleted(env, job) && read_old(env, &job->id, arena, &b, &old, NULL) >= 0 &&
 	    b.status != STORE_READY)
-		put(env, job, job->begin ? NULL : old, false, NULL, err->message, NULL);
+		put(env, job, job->begin ? NULL : old, b.pinned, NULL, err->message, NULL);
 	pthread_mutex_unlock(env->turn);
 	/* Not the client's lie, but a file that cannot be read. */
 	if (rc == ERR_DATA)

@@ -126,8 +126,31 @@ static void on_build_ended(void *ctx, const struct build_id *id, bool failed, ui
 	watches_tell(s->watches, &(struct watch_event){*id, failed, generation});
 }
 
-static int open_parts(struct service *s, const struct service_config *config,
-		      struct intern *foreign, struct err *err)
+/* A store that is new says of which version it is; who reads another refuses it. */
+static int stamp(struct store *s, struct err *err)
+{
+	uint64_t version;
+	int rc = store_meta_get(s, STORE_VERSION_NAME, &version, err);
+
+	return rc == 0  ? store_meta_put(s, STORE_VERSION_NAME, STORE_VERSION, err)
+	       : rc < 0 ? rc
+			: 0;
+}
+
+static void tell_others(struct service *s)
+{
+	struct store_stat stat;
+
+	store_stat(s->store, &stat);
+	if (stat.other_count)
+		log_info(
+			"%llu tables of other formats, %llu bytes, stay for the program that reads "
+			"them; they make room first. Those whose files were kept are made anew for "
+			"this one",
+			(unsigned long long)stat.other_count, (unsigned long long)stat.other_bytes);
+}
+
+static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
 	struct build_queue_config queue = {.builders = config->builders,
 					   .worker_path = config->worker_path};
@@ -141,10 +164,11 @@ static int open_parts(struct service *s, const struct service_config *config,
 						       LIMIT_DISK_FLOOR, err);
 	if (rc)
 		return rc;
-	rc = store_open(&s->store, kv, config->store_bytes, err);
+	rc = store_open(&s->store, kv, config->store_bytes,
+			config->table_format ? config->table_format : RSYM_MAJOR, err);
 	if (rc)
 		return rc;
-	rc = service_formats_check(s, foreign, err);
+	rc = stamp(s->store, err);
 	if (rc)
 		return rc;
 	store_fit(s->store, NULL); /* as far as pins let it */
@@ -179,7 +203,7 @@ static int open_parts(struct service *s, const struct service_config *config,
 	rc = build_queue_open(&s->queue, &queue, err);
 	if (rc)
 		return rc;
-	service_formats_rebuild(s, foreign);
+	tell_others(s);
 	rc = pthread_create(&s->keeper, NULL, keep, s);
 	if (rc)
 		return err_sys(err, rc, "maintenance thread");
@@ -189,7 +213,6 @@ static int open_parts(struct service *s, const struct service_config *config,
 
 int service_open(struct service **ret, const struct service_config *config, struct err *err)
 {
-	struct intern foreign = INTERN_INIT(UINT32_MAX, SIZE_MAX); /* as large as the store */
 	struct service *s = calloc(1, sizeof(*s));
 	int rc;
 
@@ -202,8 +225,7 @@ int service_open(struct service **ret, const struct service_config *config, stru
 		config->maintain_seconds ? config->maintain_seconds : MAINTAIN_SECONDS;
 	pthread_mutex_init(&s->lock, NULL);
 	timed_wait_init(&s->wake);
-	rc = open_parts(s, config, &foreign, err);
-	intern_done(&foreign);
+	rc = open_parts(s, config, err);
 	if (rc) {
 		service_close(s);
 		return rc;
@@ -345,7 +367,7 @@ void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
 		worker_class_background() == WORKER_CLASS_IDLE ? LIMIT_WORKER_STARVED_MS : 0;
 	reply->workers = s->builders;
 	reply->store_bytes = stat.max_bytes;
-	reply->store_used_bytes = stat.table_bytes;
+	reply->store_used_bytes = stat.table_bytes + stat.other_bytes;
 	reply->table_bytes = LIMIT_TABLE_LEN;
 	reply->table_major = RSYM_MAJOR;
 	reply->table_minor = RSYM_MINOR;

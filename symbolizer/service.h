@@ -28,6 +28,7 @@ struct service_config {
 	bool keep_failed;        /* and those of which no table could be made */
 	uint32_t
 		builder_version; /* tables of an older one are made anew; 0: that of this program */
+	uint16_t table_format;   /* of what is read and stored; 0: that of this program */
 	unsigned int maintain_seconds; /* between rounds of maintenance; 0: 60 */
 	bool memory_store;             /* for tests: nothing is kept */
 	/* Called once, from any thread, when the store can do nothing more until it is opened anew:

@@ -93,7 +93,8 @@ static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequ
 	return *ret ? 1 : out_of_memory(err);
 }
 
-/* Tables and failed builds; what was purged is told by Get and Missing. */
+/* Tables, those of other formats too, and failed builds; what was purged is told by Get and
+ * Missing. */
 int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 		 const struct service_caller *caller, struct arena *arena,
 		 Rawstack__V1__ListReply *reply, struct err *err)
@@ -234,8 +235,7 @@ static Rawstack__V1__ModuleStatus missing_status(struct store_read *r, const str
 
 	if (store_binary(r, id, &b, NULL) != 1)
 		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING;
-	return b.status == STORE_FAILED ? RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_FAILED
-					: RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED;
+	return binary_meta_status(b.status);
 }
 
 static int fill_missing(struct store_read *r, const struct store_missing *from, struct arena *arena,

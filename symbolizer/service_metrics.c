@@ -81,6 +81,11 @@ static void store(struct service *s, struct buf *out)
 	gauge(out, "store_file_bytes", "bytes", "What its file takes.", stat.file_bytes);
 	gauge(out, "store_table_bytes", "bytes", "Bytes of all tables.", stat.table_bytes);
 	gauge(out, "store_tables", NULL, "Tables.", stat.ready_count);
+	gauge(out, "store_other_tables", NULL,
+	      "Tables of other formats, which another version of the service made.",
+	      stat.other_count);
+	gauge(out, "store_other_table_bytes", "bytes", "Their bytes; they make room first.",
+	      stat.other_bytes);
 	gauge(out, "missing_ids", NULL, "Build ids that were asked for and are not there.",
 	      stat.missing_count);
 	seconds(out, "store_oldest_read_seconds", "gauge", "",

@@ -42,15 +42,6 @@ uint64_t service_now_ns(void);
 /* The id of a request's field; ERR_DATA when it is none. */
 int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err *err);
 
-/*
- * At the start: takes tables of an older format away, which nothing could answer from, and gives
- * their ids back; ERR_UNSUPPORTED when the store was used by a newer program, and nothing is
- * touched. Then, when there is a queue, has them made again from what was kept.
- */
-int service_formats_check(struct service *s, struct intern *ret_again,
-			  struct err *err) _must_check_;
-void service_formats_rebuild(struct service *s, const struct intern *again);
-
 /* Counts a reply to a batch. */
 void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch *reply);
 

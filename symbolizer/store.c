@@ -41,7 +41,7 @@ void store_read_end(struct store_read *r)
 }
 
 /* What is noted in memory is newer than what was written. */
-static uint64_t last_use(struct store_read *r, const struct build_id *id)
+uint64_t store_last_use(struct store_read *r, const struct build_id *id)
 {
 	struct store *s = r->s;
 	struct kv_bytes value;
@@ -67,7 +67,7 @@ int store_get_record(struct store_read *r, const struct build_id *id, struct sto
 
 	if (rc <= 0)
 		return rc;
-	rc = store_record_decode(ret, key_of(id), value, err);
+	rc = store_record_decode(ret, key_of(id), value, r->s->format, err);
 	return rc ? rc : 1;
 }
 
@@ -80,7 +80,7 @@ int store_binary(struct store_read *r, const struct build_id *id, struct store_b
 	if (rc <= 0)
 		return rc;
 	*ret = record.binary;
-	ret->used_ns = last_use(r, id);
+	ret->used_ns = store_last_use(r, id);
 	return 1;
 }
 
@@ -96,7 +96,7 @@ int store_next_record(struct store_read *r, const struct build_id *after, struct
 
 		if (rc <= 0)
 			return rc;
-		if (!store_record_decode(ret, at, value, NULL))
+		if (!store_record_decode(ret, at, value, r->s->format, NULL))
 			return 1;
 	}
 }
@@ -110,7 +110,7 @@ int store_binary_next(struct store_read *r, const struct build_id *after, struct
 	if (rc <= 0)
 		return rc;
 	*ret = record.binary;
-	ret->used_ns = last_use(r, &ret->id);
+	ret->used_ns = store_last_use(r, &ret->id);
 	return 1;
 }
 
@@ -125,20 +125,29 @@ bool store_sum_is(struct kv_bytes table, uint32_t sum)
 	return crc32c(0, table.p, table.len) == sum;
 }
 
+int store_table_bytes(struct store_read *r, const struct build_id *id,
+		      const struct store_record_table *t, struct kv_bytes *ret, struct err *err)
+{
+	struct store_table_key key = store_table_key(id, t->format);
+
+	return r->s->kv->ops->get(r->kv, KV_TABLES, (struct kv_bytes){key.bytes, key.len}, ret,
+				  err);
+}
+
 /* The sum of a table is computed once per opening of the store. */
-static bool verify(struct store *s, const struct store_record *record, struct kv_bytes table)
+static bool verify(struct store *s, const struct store_record_table *t, struct kv_bytes table)
 {
 	bool known;
 
 	pthread_mutex_lock(&s->lock);
-	known = intern_find(&s->verified, &record->number, sizeof(record->number)) != INTERN_FULL;
+	known = intern_find(&s->verified, &t->number, sizeof(t->number)) != INTERN_FULL;
 	pthread_mutex_unlock(&s->lock);
 	if (known)
 		return true;
-	if (!store_sum_is(table, record->table_crc))
+	if (!store_sum_is(table, t->crc))
 		return false;
 	pthread_mutex_lock(&s->lock);
-	if (intern_add(&s->verified, &record->number, sizeof(record->number), NULL) == INTERN_FULL)
+	if (intern_add(&s->verified, &t->number, sizeof(t->number), NULL) == INTERN_FULL)
 		intern_reset(&s->verified);
 	pthread_mutex_unlock(&s->lock);
 	return true;
@@ -148,18 +157,22 @@ int store_table(struct store_read *r, const struct build_id *id, struct store_ta
 		struct err *err)
 {
 	char hex[BUILD_ID_HEX_MAX];
+	const struct store_record_table *own;
 	struct store_record record;
 	struct kv_bytes table;
 	int rc = store_get_record(r, id, &record, err);
 
-	if (rc <= 0 || record.binary.status != STORE_READY)
-		return rc < 0 ? rc : 0;
-	rc = r->s->kv->ops->get(r->kv, KV_TABLES, key_of(id), &table, err);
+	if (rc <= 0)
+		return rc;
+	own = store_record_table(&record, r->s->format);
+	if (!own)
+		return 0;
+	rc = store_table_bytes(r, id, own, &table, err);
 	if (rc < 0)
 		return rc;
-	if (rc == 0 || table.len != record.binary.table_len || !verify(r->s, &record, table))
+	if (rc == 0 || table.len != own->len || !verify(r->s, own, table))
 		return err_set(err, ERR_DATA, "the table of %s is damaged", build_id_hex(id, hex));
-	*ret = (struct store_table){table.p, table.len, record.number};
+	*ret = (struct store_table){table.p, table.len, own->number};
 	return 1;
 }
 
@@ -193,9 +206,10 @@ static int load(struct store *s, struct err *err)
 	while ((rc = store_next_record(r, after, &record, err)) == 1) {
 		at = record.binary.id;
 		after = &at;
-		store_account(s, NULL, &record.binary);
-		if (record.number >= s->next_number)
-			s->next_number = record.number + 1;
+		store_account(s, NULL, &record);
+		for (size_t i = 0; i < record.table_count; i++)
+			if (record.tables[i].number >= s->next_number)
+				s->next_number = record.tables[i].number + 1;
 	}
 	return rc ? rc : store_missing_load(s, r, err);
 }
@@ -210,10 +224,16 @@ static int check_version(struct store *s, struct err *err)
 			       "the store is of version %llu, this program reads %d: start the "
 			       "newer one, or use another data directory",
 			       (unsigned long long)version, STORE_VERSION);
+	if (rc == 1 && version < STORE_VERSION)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "the store is of version %llu, from before the first release: "
+			       "remove it and upload again, or use another data directory",
+			       (unsigned long long)version);
 	return rc < 0 ? rc : 0;
 }
 
-int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, struct err *err)
+int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t format,
+	       struct err *err)
 {
 	struct store *s = calloc(1, sizeof(*s));
 	int rc;
@@ -224,6 +244,7 @@ int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, struct err
 	}
 	s->kv = kv;
 	s->max_bytes = max_bytes;
+	s->format = format;
 	s->next_number = 1;
 	s->verified = (struct intern)INTERN_INIT(VERIFIED_MAX, VERIFIED_MAX * sizeof(uint64_t));
 	s->used = (struct intern)INTERN_INIT(STORE_USED_MAX, (size_t)STORE_USED_MAX * BUILD_ID_MAX);

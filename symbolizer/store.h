@@ -6,6 +6,10 @@
  * and are not there, and when each table was last used. Within a budget of bytes: when it is full,
  * the least recently used tables that are not pinned make room; their records stay and say PURGED.
  *
+ * Tables of several formats (major versions) lie side by side: a program sees and changes those of
+ * its own, and whoever goes back to an older program finds what that one had made. Those of other
+ * formats make room first, pinned or not.
+ *
  * Every record and every table carries a checksum of ours, a table's is verified at its first use
  * after the store was opened: a damaged one is ERR_DATA and never served.
  *
@@ -19,12 +23,13 @@
 struct store;
 
 /* Of the records in a store, and of how they lie there; raised with any of them. */
-#define STORE_VERSION      1
+#define STORE_VERSION      2
 #define STORE_VERSION_NAME "store_version" /* of store_meta_put(): whoever writes says so */
 
-/* Takes the engine over, also on failure. ERR_UNSUPPORTED when a newer program wrote the store: its
- * records would look damaged. */
-int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, struct err *err) _must_check_;
+/* Takes the engine over, also on failure. format: of the tables that this program reads and writes;
+ * not 0. ERR_UNSUPPORTED when a program wrote the store whose records would look damaged. */
+int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t format,
+	       struct err *err) _must_check_;
 
 /* Writes out what `used` holds back. */
 void store_close(struct store *s);
@@ -34,6 +39,7 @@ enum store_status {
 	STORE_READY = 1,  /* there is a table */
 	STORE_FAILED = 2, /* the last build failed */
 	STORE_PURGED = 3, /* there was a table: evicted, deleted or damaged */
+	STORE_OTHER = 4,  /* there are tables, none of this format; never put */
 };
 
 struct store_binary {
@@ -44,7 +50,9 @@ struct store_binary {
 	uint64_t used_ns;    /* unix; last use, to within a minute; 0: never. Not written */
 	uint64_t generation; /* of the table */
 	uint64_t table_len;
-	const void *meta; /* the service's own; opaque here. Borrowed from the read */
+	uint64_t other_len;    /* of its tables of other formats together. Not written */
+	uint16_t other_format; /* the newest of those; 0: there is none. Not written */
+	const void *meta;      /* the service's own; opaque here. Borrowed from the read */
 	size_t meta_len;
 };
 
@@ -80,22 +88,23 @@ int store_table(struct store_read *r, const struct build_id *id, struct store_ta
  * Writes the record and, when its status is READY, the table of b->table_len bytes: one commit,
  * durable at return, evicting others if need be. ERR_LIMIT when there is no room and nothing left
  * to evict; ERR_UNAVAILABLE when there is none as long as another process reads. An older table of
- * the id goes. A READY id is no longer missing.
+ * the id and format goes; those of other formats stay, up to STORE_FORMATS. A READY id is no longer
+ * missing.
  */
 int store_put(struct store *s, const struct store_binary *b, const void *table,
 	      struct err *err) _must_check_;
 
-/* Takes the table away and leaves PURGED behind: 1, or 0 when there was none. */
+/* Takes the tables of all formats away and leaves PURGED behind: 1, or 0 when there was none. */
 int store_purge(struct store *s, const struct build_id *id, struct err *err);
 
-/* The same, if the table is there and damaged: whoever found it so may be late. */
+/* The same of what is there and damaged: whoever found it so may be late. */
 int store_purge_damaged(struct store *s, const struct build_id *id, struct err *err);
 
 /* After the budget was made smaller: evicts until the tables fit. The file keeps its length.
  * ERR_LIMIT when all are pinned. */
 int store_fit(struct store *s, struct err *err);
 
-/* 1, or 0 when the id has no table. */
+/* 1, or 0 when the id has no table of any format. */
 int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err);
 
 /* A number of the service's own that stays with the store: 1, or 0 when there is none of the name.
@@ -160,6 +169,7 @@ int store_copy(struct store *s, int fd, struct err *err) _must_check_;
 struct store_stat {
 	uint64_t max_bytes, table_bytes;
 	uint64_t ready_count, missing_count;
+	uint64_t other_count, other_bytes; /* tables of other formats */
 	uint64_t file_bytes;
 	uint64_t oldest_read_ns;      /* how long the oldest snapshot has been there; 0: none */
 	uint64_t oldest_read_commits; /* since the oldest of any process that reads the file */

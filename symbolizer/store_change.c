@@ -9,20 +9,35 @@
 static int put(struct store *s, const struct store_binary *b, const void *table, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
-	bool ready = b->status == STORE_READY;
-	struct store_record record = {.binary = *b}, old;
+	bool ready = b->status == STORE_READY, is_known, fits = true, had_missing;
+	struct store_record record = {0}, old;
+	struct store_record_table own = {.format = s->format,
+					 .generation = b->generation,
+					 .len = b->table_len},
+				  gone = {0};
+	struct store_table_key key = store_table_key(&b->id, s->format), gone_key;
 	struct kv_bytes none = {NULL, 0};
 	struct store_read *r;
-	bool had_missing;
-	int known, rc = store_read_begin(s, &r, err);
+	int rc = store_read_begin(s, &r, err);
 
 	if (rc)
 		return rc;
-	known = store_get_record(r, &b->id, &old, NULL); /* a damaged one is written over */
+	/* A damaged one is written over; then a scrub finds its other tables. */
+	is_known = store_get_record(r, &b->id, &old, NULL) == 1;
 	had_missing = s->kv->ops->get(r->kv, KV_MISSING, key_of(&b->id), &none, NULL) == 1;
 	store_read_end(r);
-	record.number = s->next_number++;
-	record.table_crc = ready ? crc32c(0, table, b->table_len) : 0;
+	if (is_known)
+		record = old;
+	record.binary = *b;
+	record.written = b->status;
+	store_record_drop(&record, s->format);
+	if (ready) {
+		own.number = s->next_number++;
+		own.crc = crc32c(0, table, b->table_len);
+		fits = store_record_add(&record, &own, &gone);
+	}
+	gone_key = store_table_key(&b->id, gone.format);
+	store_record_see(&record, s->format);
 	if (!store_record_encode(&record, &out))
 		return err_set(err, ERR_LIMIT, "a record of more than %llu bytes",
 			       (unsigned long long)LIMIT_BINARY_META_LEN);
@@ -30,16 +45,18 @@ static int put(struct store *s, const struct store_binary *b, const void *table,
 	struct kv_write writes[] = {
 		{KV_BINARIES, key_of(&b->id), {out.p, out.len}},
 		{KV_TABLES,
-		 key_of(&b->id),
+		 {key.bytes, key.len},
 		 {ready ? table : NULL, ready ? (size_t)b->table_len : 0}},
 		{KV_USED, key_of(&b->id), {NULL, 0}},
 		{KV_MISSING, key_of(&b->id), {NULL, 0}},
+		{KV_TABLES, {gone_key.bytes, gone_key.len}, {NULL, 0}},
 	};
 
-	rc = store_commit(s, writes, ready ? 4 : 3, out.len + (ready ? b->table_len : 0), err);
+	rc = store_commit(s, writes, ready ? 5u - fits : 3u, out.len + (ready ? b->table_len : 0),
+			  err);
 	if (rc)
 		return rc;
-	store_account(s, known == 1 ? &old : NULL, b);
+	store_account(s, is_known ? &old : NULL, &record);
 	if (ready && had_missing) {
 		pthread_mutex_lock(&s->lock);
 		s->stat.missing_count--;
@@ -68,17 +85,23 @@ int store_purge(struct store *s, const struct build_id *id, struct err *err)
 	int rc;
 
 	pthread_mutex_lock(&s->writer);
-	rc = store_purge_locked(s, id, err);
+	rc = store_purge_locked(s, id, STORE_ALL_FORMATS, err);
 	pthread_mutex_unlock(&s->writer);
 	return rc;
+}
+
+static bool set_pinned(struct store_record *r, const void *arg)
+{
+	r->binary.pinned = *(const bool *)arg;
+	return true;
 }
 
 static int pin(struct store *s, const struct build_id *id, bool pinned, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
-	struct store_record old;
+	struct store_record old, now;
 	struct kv_write write = {KV_BINARIES, key_of(id), {NULL, 0}};
-	int rc = store_change_ready(s, id, STORE_READY, pinned, &out, &old, err);
+	int rc = store_edit(s, id, set_pinned, &pinned, &out, &old, &now, err);
 
 	if (rc != 1 || old.binary.pinned == pinned)
 		return rc;

@@ -14,6 +14,8 @@ enum {
 
 struct candidate {
 	struct build_id id;
+	uint16_t format;
+	bool is_own, pinned;
 	uint64_t when, len;
 };
 
@@ -27,64 +29,96 @@ static void candidates_done(struct candidates *c)
 	free(c->rows);
 }
 
+/* What nobody can read here goes first, and pins do not hold it for ever. */
 static int by_age(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
+	if (x->is_own != y->is_own)
+		return x->is_own ? 1 : -1;
+	if (x->pinned != y->pinned)
+		return x->pinned ? 1 : -1;
 	return x->when < y->when ? -1 : x->when > y->when;
 }
 
-/* Oldest first: tables that may go (by use), or records without a table (by change). */
+static bool add_candidate(struct candidates *c, const struct candidate *one)
+{
+	if (!grow_array((void **)&c->rows, &c->cap, c->count + 1, sizeof(c->rows[0]), SIZE_MAX))
+		return false;
+	c->rows[c->count++] = *one;
+	return true;
+}
+
+/* Those of a record's tables that may go, or the record, if it has none. */
+static bool add_record(struct store *s, const struct store_record *r, bool tables, uint64_t used_ns,
+		       struct candidates *ret)
+{
+	struct candidate c = {.id = r->binary.id, .pinned = r->binary.pinned};
+	bool added = true;
+
+	c.when = tables && used_ns > r->binary.changed_ns ? used_ns : r->binary.changed_ns;
+	if (!tables)
+		return r->table_count || add_candidate(ret, &c);
+	for (size_t i = 0; added && i < r->table_count; i++) {
+		c.format = r->tables[i].format;
+		c.is_own = c.format == s->format;
+		c.len = r->tables[i].len;
+		added = (c.is_own && c.pinned) || add_candidate(ret, &c);
+	}
+	return added;
+}
+
+/* In the order in which they go: tables that may (by use), or records without one (by change). */
 static int collect(struct store *s, bool tables, struct candidates *ret, struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	const struct build_id *after = NULL;
-	struct store_binary b;
+	struct store_record record;
 	struct build_id at;
 	int rc = store_read_begin(s, &r, err);
 
 	if (rc)
 		return rc;
-	while ((rc = store_binary_next(r, after, &b, err)) == 1) {
-		at = b.id;
+	while ((rc = store_next_record(r, after, &record, err)) == 1) {
+		at = record.binary.id;
 		after = &at;
-		if (tables ? b.status != STORE_READY || b.pinned : b.status == STORE_READY)
-			continue;
-		if (!grow_array((void **)&ret->rows, &ret->cap, ret->count + 1,
-				sizeof(ret->rows[0]), SIZE_MAX))
+		if (!add_record(s, &record, tables, store_last_use(r, &at), ret))
 			return err_set(err, ERR_MEMORY, "out of memory");
-		ret->rows[ret->count++] = (struct candidate){
-			b.id, tables && b.used_ns > b.changed_ns ? b.used_ns : b.changed_ns,
-			b.table_len};
 	}
 	if (ret->count)
 		qsort(ret->rows, ret->count, sizeof(ret->rows[0]), by_age);
 	return rc;
 }
 
-void store_account(struct store *s, const struct store_record *old, const struct store_binary *now)
+/* Adds a record to what is counted, or takes it out. With `lock` held. */
+static void count(struct store *s, const struct store_record *r, uint64_t sign)
 {
-	bool was = old && old->binary.status == STORE_READY;
-	bool is = now && now->status == STORE_READY;
+	const struct store_record_table *own = store_record_table(r, s->format);
 
-	if (old && !was)
-		s->tombstone_count--;
-	if (now && !is)
-		s->tombstone_count++;
+	s->stat.ready_count += own ? sign : 0;
+	s->stat.table_bytes += own ? sign * own->len : 0;
+	s->stat.other_count += sign * (r->table_count - (own != NULL));
+	for (size_t i = 0; i < r->table_count; i++)
+		if (&r->tables[i] != own)
+			s->stat.other_bytes += sign * r->tables[i].len;
+}
+
+void store_account(struct store *s, const struct store_record *old, const struct store_record *now)
+{
+	s->tombstone_count -= old && !old->table_count;
+	s->tombstone_count += now && !now->table_count;
 	pthread_mutex_lock(&s->lock);
-	if (was) {
-		s->stat.table_bytes -= old->binary.table_len;
-		s->stat.ready_count--;
-	}
-	if (is) {
-		s->stat.table_bytes += now->table_len;
-		s->stat.ready_count++;
-	}
+	if (old)
+		count(s, old, UINT64_MAX); /* -1 */
+	if (now)
+		count(s, now, 1);
 	pthread_mutex_unlock(&s->lock);
 }
 
-int store_change_ready(struct store *s, const struct build_id *id, enum store_status status,
-		       bool pinned, struct buf *out, struct store_record *ret_old, struct err *err)
+int store_edit(struct store *s, const struct build_id *id,
+	       bool (*edit)(struct store_record *r, const void *arg), const void *arg,
+	       struct buf *out, struct store_record *ret_old, struct store_record *ret_now,
+	       struct err *err)
 {
 	struct store_record record;
 	struct store_read *r;
@@ -94,43 +128,89 @@ int store_change_ready(struct store *s, const struct build_id *id, enum store_st
 	if (rc)
 		return rc;
 	rc = store_get_record(r, id, &record, err);
-	if (rc == 1 && record.binary.status != STORE_READY)
-		rc = 0;
 	if (rc == 1) {
 		*ret_old = record;
-		record.binary.status = status;
-		record.binary.pinned = pinned;
+		rc = (record.table_count || record.binary.pinned) && edit(&record, arg);
+	}
+	if (rc == 1) {
+		store_record_see(&record, s->format);
+		*ret_now = record;
 		encoded = store_record_encode(&record, out);
 	}
 	store_read_end(r);
 	return encoded ? rc : err_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* With `writer` held: the table goes, the record says PURGED. 1, or 0 when there was no table. */
-int store_purge_locked(struct store *s, const struct build_id *id, struct err *err)
+struct dropping {
+	uint16_t format, own;
+};
+
+/* A pin outlasts all but a delete: a table that was damaged is pinned again when it is made anew.
+ */
+static bool drop_tables(struct store_record *r, const void *arg)
+{
+	const struct dropping *d = arg;
+
+	if (d->format == STORE_ALL_FORMATS) {
+		r->table_count = 0;
+		r->binary.pinned = false;
+	} else if (!store_record_drop(r, d->format)) {
+		return false;
+	}
+	if (!r->table_count || d->format == d->own)
+		r->written = STORE_PURGED;
+	return true;
+}
+
+/* What is in one and not in the other. */
+static size_t list_dropped(const struct build_id *id, const struct store_record *old,
+			   const struct store_record *now,
+			   struct store_table_key keys[static STORE_FORMATS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < old->table_count; i++)
+		if (!store_record_table(now, old->tables[i].format))
+			keys[count++] = store_table_key(id, old->tables[i].format);
+	return count;
+}
+
+/* With `writer` held: the table goes; when it was of this format, or the last one, the record says
+ * PURGED. 1, or 0 when there was none. */
+int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
-	const struct store_binary purged = {.status = STORE_PURGED};
-	struct store_record old = {0};
-	int rc = store_change_ready(s, id, STORE_PURGED, false, &out, &old, err);
-	struct kv_write writes[] = {
-		{KV_TABLES, key_of(id), {NULL, 0}},
-		{KV_BINARIES, key_of(id), {out.p, out.len}},
-		{KV_USED, key_of(id), {NULL, 0}},
-	};
+	struct kv_write writes[STORE_FORMATS + 2];
+	struct store_table_key keys[STORE_FORMATS];
+	struct store_record old = {0}, now = {0};
+	const struct dropping d = {format, s->format};
+	int rc = store_edit(s, id, drop_tables, &d, &out, &old, &now, err);
+	size_t count;
 
 	if (rc != 1)
 		return rc;
-	rc = s->kv->ops->commit(s->kv, writes, ARRAY_LEN(writes), err);
+	count = list_dropped(id, &old, &now, keys);
+	for (size_t i = 0; i < count; i++)
+		writes[i] = (struct kv_write){KV_TABLES, {keys[i].bytes, keys[i].len}, {NULL, 0}};
+	writes[count++] = (struct kv_write){KV_BINARIES, key_of(id), {out.p, out.len}};
+	if (!now.table_count)
+		writes[count++] = (struct kv_write){KV_USED, key_of(id), {NULL, 0}};
+	rc = s->kv->ops->commit(s->kv, writes, count, err);
 	/* Taking away needs pages too, and snapshots may hold all that are free. */
 	for (int i = 0; rc == ERR_LIMIT && i < PURGE_TRIES; i++) {
 		s->kv->ops->settle(s->kv, SETTLE_MS);
-		rc = s->kv->ops->commit(s->kv, writes, ARRAY_LEN(writes), err);
+		rc = s->kv->ops->commit(s->kv, writes, count, err);
 	}
 	if (rc)
 		return rc;
-	store_account(s, &old, &purged);
+	store_account(s, &old, &now);
 	return 1;
+}
+
+/* Of all formats. */
+static uint64_t stored_bytes(const struct store *s)
+{
+	return s->stat.table_bytes + s->stat.other_bytes;
 }
 
 /*
@@ -146,13 +226,13 @@ static int evict(struct store *s, uint64_t needed, uint64_t least, struct err *e
 	if (rc)
 		return rc;
 	/* What cannot fit drives nothing out. */
-	room = s->max_bytes > s->stat.table_bytes ? s->max_bytes - s->stat.table_bytes : 0;
+	room = s->max_bytes > stored_bytes(s) ? s->max_bytes - stored_bytes(s) : 0;
 	for (size_t i = 0; i < c.count; i++)
 		room += c.rows[i].len;
 	if (room < least)
 		return err_set(err, ERR_LIMIT, "the store is full of pinned tables");
 	for (size_t i = 0; i < c.count && freed < needed; i++) {
-		rc = store_purge_locked(s, &c.rows[i].id, err);
+		rc = store_purge_locked(s, &c.rows[i].id, c.rows[i].format, err);
 		if (rc < 0)
 			return rc;
 		freed += c.rows[i].len;
@@ -166,8 +246,8 @@ int store_fit(struct store *s, struct err *err)
 	int rc = 0;
 
 	pthread_mutex_lock(&s->writer);
-	if (s->stat.table_bytes > s->max_bytes)
-		rc = evict(s, s->stat.table_bytes - s->max_bytes, 0, err);
+	if (stored_bytes(s) > s->max_bytes)
+		rc = evict(s, stored_bytes(s) - s->max_bytes, 0, err);
 	pthread_mutex_unlock(&s->writer);
 	return rc;
 }

@@ -13,7 +13,7 @@
 #include "err.h"
 
 enum kv_table {
-	KV_TABLES,      /* build id -> the table's bytes */
+	KV_TABLES,      /* build id, format -> the table's bytes */
 	KV_BINARIES,    /* build id -> record */
 	KV_USED,        /* build id -> time */
 	KV_MISSING,     /* build id -> record */
@@ -23,7 +23,7 @@ enum kv_table {
 	KV_TABLE_COUNT,
 };
 
-#define KV_KEY_MAX 64
+#define KV_KEY_MAX 66
 
 struct kv_bytes {
 	const void *p;

@@ -4,6 +4,7 @@
 /* What the parts of the store share: store.c (reading, open), store_change.c, store_evict.c,
  * store_missing.c, store_scrub.c. */
 #include <pthread.h>
+#include <string.h>
 
 #include "arena.h"
 #include "intern.h"
@@ -29,11 +30,12 @@ void store_pending_done(struct store_pending *p);
 struct store {
 	struct kv *kv;
 	uint64_t max_bytes;
+	uint16_t format; /* of the tables that are read here */
 
 	/* One change at a time: from reading what is there to the end of the commit. */
 	pthread_mutex_t writer;
 	uint64_t next_number;
-	size_t tombstone_count;           /* records without a table */
+	size_t tombstone_count;           /* records without a table of any format */
 	uint64_t batch_first, batch_next; /* numbers of the remembered batch ids */
 
 	/* Held for moments, never with `writer` waiting inside. */
@@ -60,6 +62,23 @@ static inline struct kv_bytes key_of(const struct build_id *id)
 	return (struct kv_bytes){id->bytes, id->len};
 }
 
+/* Of KV_TABLES: the id, and the format's two bytes, big-endian. */
+struct store_table_key {
+	uint8_t bytes[KV_KEY_MAX];
+	size_t len;
+};
+
+static inline struct store_table_key store_table_key(const struct build_id *id, uint16_t format)
+{
+	struct store_table_key k = {.len = id->len + sizeof(format)};
+
+	_Static_assert(BUILD_ID_MAX + sizeof(format) <= KV_KEY_MAX, "a table's key is too long");
+	memcpy(k.bytes, id->bytes, id->len);
+	k.bytes[id->len] = (uint8_t)(format >> 8);
+	k.bytes[id->len + 1] = (uint8_t)format;
+	return k;
+}
+
 static inline void store_read_endp(struct store_read **r)
 {
 	store_read_end(*r);
@@ -71,21 +90,34 @@ int store_get_record(struct store_read *r, const struct build_id *id, struct sto
 int store_next_record(struct store_read *r, const struct build_id *after, struct store_record *ret,
 		      struct err *err);
 
+/* Unix time; 0: never. */
+uint64_t store_last_use(struct store_read *r, const struct build_id *id);
+
+/* The bytes of a record's table: 1, 0 when they are gone. */
+int store_table_bytes(struct store_read *r, const struct build_id *id,
+		      const struct store_record_table *t, struct kv_bytes *ret, struct err *err);
+
 /* Whether a table's checksum is this one. */
 bool store_sum_is(struct kv_bytes table, uint32_t sum);
 
 /* Counts a record that took the place of another; either may be NULL. */
-void store_account(struct store *s, const struct store_record *old, const struct store_binary *now);
+void store_account(struct store *s, const struct store_record *old, const struct store_record *now);
 
 /*
- * With `writer` held: the record of an id that has a table, with another status and pin, as bytes
- * in `out`. 1, or 0 when the id has no table. What ret_old borrows is gone.
+ * With `writer` held: the record of an id that has a table or a pin, as edit() changes it, as bytes
+ * in `out`. 1, or 0 when the id has none, or edit() says that there is nothing to change. What the
+ * records borrow is gone.
  */
-int store_change_ready(struct store *s, const struct build_id *id, enum store_status status,
-		       bool pinned, struct buf *out, struct store_record *ret_old, struct err *err);
+int store_edit(struct store *s, const struct build_id *id,
+	       bool (*edit)(struct store_record *r, const void *arg), const void *arg,
+	       struct buf *out, struct store_record *ret_old, struct store_record *ret_now,
+	       struct err *err);
 
-/* With `writer` held: store_purge(), and the bound on records without a table. */
-int store_purge_locked(struct store *s, const struct build_id *id, struct err *err);
+#define STORE_ALL_FORMATS 0
+
+/* With `writer` held: store_purge() of one format, and the bound on records without a table. */
+int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format,
+		       struct err *err);
 int store_trim_tombstones(struct store *s, struct err *err);
 
 /* One commit of all uses noted; on failure they are lost, which costs a wrong order of eviction. */

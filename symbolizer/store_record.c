@@ -6,7 +6,7 @@
 #include "limits.h"
 
 enum {
-	RECORD_VERSION = 1,
+	RECORD_VERSION = 2,
 	MISSING_VERSION = 1
 };
 
@@ -40,6 +40,69 @@ static int damaged(const char *what, struct kv_bytes key, struct err *err)
 	return err_set(err, ERR_DATA, "%s of %s is damaged", what, hex);
 }
 
+/* --- tables of several formats --------------------------------------------------------------- */
+
+const struct store_record_table *store_record_table(const struct store_record *r, uint16_t format)
+{
+	for (size_t i = 0; i < r->table_count; i++)
+		if (r->tables[i].format == format)
+			return &r->tables[i];
+	return NULL;
+}
+
+void store_record_see(struct store_record *r, uint16_t format)
+{
+	const struct store_record_table *own = store_record_table(r, format);
+	struct store_binary *b = &r->binary;
+
+	b->generation = own ? own->generation : 0;
+	b->table_len = own ? own->len : 0;
+	b->other_len = 0;
+	b->other_format = 0;
+	for (size_t i = 0; i < r->table_count; i++) {
+		if (r->tables[i].format == format)
+			continue;
+		b->other_len += r->tables[i].len;
+		if (r->tables[i].format > b->other_format)
+			b->other_format = r->tables[i].format;
+	}
+	b->status = r->written;
+	if (own)
+		b->status = STORE_READY;
+	else if (r->written == STORE_READY)
+		b->status = r->table_count ? STORE_OTHER : STORE_PURGED;
+}
+
+bool store_record_drop(struct store_record *r, uint16_t format)
+{
+	const struct store_record_table *t = store_record_table(r, format);
+
+	if (!t)
+		return false;
+	r->tables[t - r->tables] = r->tables[--r->table_count];
+	return true;
+}
+
+bool store_record_add(struct store_record *r, const struct store_record_table *t,
+		      struct store_record_table *ret_gone)
+{
+	bool fits;
+
+	store_record_drop(r, t->format);
+	fits = r->table_count < STORE_FORMATS;
+	if (!fits) {
+		*ret_gone = r->tables[0];
+		for (size_t i = 1; i < r->table_count; i++)
+			if (r->tables[i].format < ret_gone->format)
+				*ret_gone = r->tables[i];
+		store_record_drop(r, ret_gone->format);
+	}
+	r->tables[r->table_count++] = *t;
+	return fits;
+}
+
+/* --- as bytes -------------------------------------------------------------------------------- */
+
 bool store_record_encode(const struct store_record *r, struct buf *out)
 {
 	const struct store_binary *b = &r->binary;
@@ -47,39 +110,50 @@ bool store_record_encode(const struct store_record *r, struct buf *out)
 	if (b->meta_len > LIMIT_BINARY_META_LEN)
 		return false;
 	buf_u8(out, RECORD_VERSION);
-	buf_u8(out, (uint8_t)b->status);
+	buf_u8(out, (uint8_t)r->written);
 	buf_u8(out, b->pinned);
 	buf_u8(out, b->id.kind);
 	buf_u64(out, b->changed_ns);
-	buf_u64(out, b->generation);
-	buf_u64(out, b->table_len);
-	buf_u64(out, r->number);
-	buf_u32(out, r->table_crc);
+	buf_u8(out, (uint8_t)r->table_count);
+	for (size_t i = 0; i < r->table_count; i++) {
+		buf_u16(out, r->tables[i].format);
+		buf_u32(out, r->tables[i].crc);
+		buf_u64(out, r->tables[i].number);
+		buf_u64(out, r->tables[i].generation);
+		buf_u64(out, r->tables[i].len);
+	}
 	buf_append(out, b->meta, b->meta_len);
 	return seal(out);
 }
 
 int store_record_decode(struct store_record *r, struct kv_bytes key, struct kv_bytes value,
-			struct err *err)
+			uint16_t format, struct err *err)
 {
 	struct bytes in = unseal(value);
 	struct store_binary *b = &r->binary;
 	uint8_t version = bytes_u8(&in), kind;
 
 	memset(r, 0, sizeof(*r));
-	b->status = bytes_u8(&in);
+	r->written = bytes_u8(&in);
 	b->pinned = bytes_u8(&in);
 	kind = bytes_u8(&in);
 	b->changed_ns = bytes_u64(&in);
-	b->generation = bytes_u64(&in);
-	b->table_len = bytes_u64(&in);
-	r->number = bytes_u64(&in);
-	r->table_crc = bytes_u32(&in);
+	r->table_count = bytes_u8(&in);
+	if (r->table_count > STORE_FORMATS)
+		bytes_fail(&in);
+	for (size_t i = 0; i < r->table_count && !in.failed; i++) {
+		r->tables[i].format = bytes_u16(&in);
+		r->tables[i].crc = bytes_u32(&in);
+		r->tables[i].number = bytes_u64(&in);
+		r->tables[i].generation = bytes_u64(&in);
+		r->tables[i].len = bytes_u64(&in);
+	}
 	b->meta = in.p;
 	b->meta_len = in.left;
-	if (in.failed || version != RECORD_VERSION || b->status < STORE_READY ||
-	    b->status > STORE_PURGED || build_id_set(&b->id, kind, key.p, key.len, NULL))
+	if (in.failed || version != RECORD_VERSION || r->written < STORE_READY ||
+	    r->written > STORE_PURGED || build_id_set(&b->id, kind, key.p, key.len, NULL))
 		return damaged("the record", key, err);
+	store_record_see(r, format);
 	return 0;
 }
 

@@ -8,20 +8,47 @@
 #include "buf.h"
 #include "store.h"
 
-struct store_record {
-	struct store_binary binary;
-	uint64_t number;    /* of the write that brought the table */
-	uint32_t table_crc; /* CRC-32C of the table */
+enum {
+	STORE_FORMATS = 4 /* of which an id may have tables; the oldest goes for a fifth */
 };
+
+struct store_record_table {
+	uint16_t format;
+	uint32_t crc;    /* CRC-32C of the table */
+	uint64_t number; /* of the write that brought it */
+	uint64_t generation, len;
+};
+
+struct store_record {
+	struct store_binary binary; /* as the program of one format sees it */
+	enum store_status written;  /* how the last build ended, of whatever format */
+	struct store_record_table tables[STORE_FORMATS];
+	size_t table_count;
+};
+
+/* NULL when there is none of the format. */
+const struct store_record_table *store_record_table(const struct store_record *r, uint16_t format);
+
+/* Fills what of `binary` depends on the format. */
+void store_record_see(struct store_record *r, uint16_t format);
+
+/* Puts a table among the others, in the place of one of its format. False when the oldest format
+ * had to go for it: *ret_gone. */
+bool store_record_add(struct store_record *r, const struct store_record_table *t,
+		      struct store_record_table *ret_gone);
+
+/* Takes out the table of a format. False when there is none. */
+bool store_record_drop(struct store_record *r, uint16_t format);
 
 /* A record's room: the fixed part, the largest meta and the sum. */
 #define STORE_RECORD_MAX (LIMIT_BINARY_META_LEN + 128)
 
 /* False when meta is longer than LIMIT_BINARY_META_LEN or memory is out. */
 bool store_record_encode(const struct store_record *r, struct buf *out) _must_check_;
-/* ERR_DATA when the bytes are damaged. key is the build id. */
+/* As the program of the format sees it. ERR_DATA when the bytes are damaged. key is the build id.
+ */
 int store_record_decode(struct store_record *r, struct kv_bytes key, struct kv_bytes value,
-			struct err *err) _must_check_;
+			uint16_t format, struct err *err) _must_check_;
 
 bool store_missing_encode(const struct store_missing *m, struct buf *out) _must_check_;
 int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv_bytes value,

@@ -4,19 +4,30 @@
  * all tables are read now and then, and the ids of tables and of records are held against each
  * other.
  */
+#include <string.h>
+
 #include "store_priv.h"
 
-static bool is_sound(struct store_read *r, const struct store_record *record)
+static bool is_sound(struct store_read *r, const struct store_record *record,
+		     const struct store_record_table *t)
 {
-	const struct build_id *id = &record->binary.id;
 	struct kv_bytes table;
 
-	return r->s->kv->ops->get(r->kv, KV_TABLES, key_of(id), &table, NULL) == 1 &&
-	       table.len == record->binary.table_len && store_sum_is(table, record->table_crc);
+	return store_table_bytes(r, &record->binary.id, t, &table, NULL) == 1 &&
+	       table.len == t->len && store_sum_is(table, t->crc);
 }
 
-/* The next record that says READY, in a snapshot of its own: 1 with whether its table is sound, 0
- * at the end. */
+/* The format of its first table that is not; 0 when all are. */
+static uint16_t find_damaged(struct store_read *r, const struct store_record *record)
+{
+	for (size_t i = 0; i < record->table_count; i++)
+		if (!is_sound(r, record, &record->tables[i]))
+			return record->tables[i].format;
+	return 0;
+}
+
+/* The next record with tables, of whatever format, in a snapshot of its own: 1 with whether they
+ * are sound, 0 at the end. */
 static int check_next(struct store *s, struct build_id *at, bool started, bool *ret_sound,
 		      uint64_t *ret_len, struct err *err)
 {
@@ -29,45 +40,58 @@ static int check_next(struct store *s, struct build_id *at, bool started, bool *
 	while (!rc && (rc = store_next_record(r, after, &record, err)) == 1) {
 		id = record.binary.id;
 		after = &id;
-		if (record.binary.status == STORE_READY)
+		if (record.table_count)
 			break;
 		rc = 0;
 	}
 	if (rc != 1)
 		return rc;
 	*at = id;
-	*ret_len = record.binary.table_len;
-	*ret_sound = is_sound(r, &record);
+	*ret_len = record.binary.table_len + record.binary.other_len;
+	*ret_sound = !find_damaged(r, &record);
 	return 1;
 }
 
-/* The next table behind *after (NULL: the first) without a record that says READY: 1, or 0. */
-static int find_orphan(struct store *s, const struct build_id *after, struct build_id *ret,
+/* The id and the format of a key of KV_TABLES; false when it is none. */
+static bool read_key(struct kv_bytes key, struct build_id *id, uint16_t *ret_format)
+{
+	const uint8_t *p = key.p;
+
+	if (key.len < sizeof(*ret_format) ||
+	    build_id_set(id, BUILD_ID_GNU, p, key.len - sizeof(*ret_format), NULL))
+		return false;
+	*ret_format = (uint16_t)(p[key.len - 2] << 8 | p[key.len - 1]);
+	return true;
+}
+
+/* The next table behind *at (len 0: the first) of which no record tells, as its key in *at: 1, or
+ * 0. */
+static int find_orphan(struct store *s, struct store_table_key *at, struct build_id *ret,
 		       struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
-	struct kv_bytes key = {NULL, 0}, value;
+	struct kv_bytes key = {at->bytes, at->len}, value;
 	struct store_record record;
+	uint16_t format;
 	int rc = store_read_begin(s, &r, err);
 
 	if (rc)
 		return rc;
-	if (after)
-		key = key_of(after);
 	while ((rc = s->kv->ops->next(r->kv, KV_TABLES, key, &key, &value, err)) == 1) {
-		if (build_id_set(ret, BUILD_ID_GNU, key.p, key.len, NULL))
+		if (!read_key(key, ret, &format) || (store_get_record(r, ret, &record, NULL) == 1 &&
+						     store_record_table(&record, format)))
 			continue;
-		if (store_get_record(r, ret, &record, NULL) != 1 ||
-		    record.binary.status != STORE_READY)
-			return 1;
+		memcpy(at->bytes, key.p, key.len);
+		at->len = key.len;
+		return 1;
 	}
 	return rc;
 }
 
 /* Nothing says what it is: it goes. */
-static bool drop_orphan(struct store *s, const struct build_id *id)
+static bool drop_orphan(struct store *s, const struct store_table_key *key)
 {
-	struct kv_write gone = {KV_TABLES, key_of(id), {NULL, 0}};
+	struct kv_write gone = {KV_TABLES, {key->bytes, key->len}, {NULL, 0}};
 	int rc;
 
 	pthread_mutex_lock(&s->writer);
@@ -86,32 +110,42 @@ static void count(struct store *s, bool damaged)
 	pthread_mutex_unlock(&s->lock);
 }
 
-int store_purge_damaged(struct store *s, const struct build_id *id, struct err *err)
+/* One damaged table of the id: 1, or 0 when there is none. */
+static int purge_one_damaged(struct store *s, const struct build_id *id, struct err *err)
 {
 	struct store_record record;
+	uint16_t format = 0;
 	struct store_read *r;
+	int rc = store_read_begin(s, &r, err);
+
+	if (rc)
+		return rc;
+	/* A put may have brought a sound one since it was looked at. */
+	rc = store_get_record(r, id, &record, err);
+	if (rc == 1)
+		format = find_damaged(r, &record);
+	store_read_end(r);
+	return format ? store_purge_locked(s, id, format, err) : rc < 0 ? rc : 0;
+}
+
+int store_purge_damaged(struct store *s, const struct build_id *id, struct err *err)
+{
+	size_t found = 0;
 	int rc;
 
 	pthread_mutex_lock(&s->writer);
-	rc = store_read_begin(s, &r, err);
-	if (!rc) {
-		/* A put may have brought a sound one since it was looked at. */
-		rc = store_get_record(r, id, &record, err);
-		if (rc == 1 && (record.binary.status != STORE_READY || is_sound(r, &record)))
-			rc = 0;
-		store_read_end(r);
-	}
-	if (rc == 1)
-		rc = store_purge_locked(s, id, err);
-	pthread_mutex_unlock(&s->writer);
-	if (rc == 1)
+	while ((rc = purge_one_damaged(s, id, err)) == 1) {
 		count(s, true);
-	return rc;
+		found++;
+	}
+	pthread_mutex_unlock(&s->writer);
+	return found ? 1 : rc;
 }
 
 size_t store_scrub(struct store *s, uint64_t max_bytes,
 		   void (*damaged)(void *ctx, const struct build_id *id), void *ctx)
 {
+	struct store_table_key orphan = {.len = 0};
 	uint64_t done = 0, len;
 	size_t found = 0;
 	struct build_id id;
@@ -120,7 +154,8 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 	while (done < max_bytes) {
 		if (check_next(s, &s->scrub_at, s->scrub_started, &sound, &len, NULL) != 1) {
 			s->scrub_started = false;
-			for (; find_orphan(s, NULL, &id, NULL) == 1 && drop_orphan(s, &id); found++)
+			for (; find_orphan(s, &orphan, &id, NULL) == 1 && drop_orphan(s, &orphan);
+			     found++)
 				damaged(ctx, &id);
 			count(s, false);
 			return found;
@@ -139,7 +174,8 @@ int store_verify(struct store *s,
 		 void (*tell)(void *ctx, const struct build_id *id, const char *what), void *ctx,
 		 size_t *ret_found, struct err *err)
 {
-	struct build_id at, orphan;
+	struct store_table_key orphan = {.len = 0};
+	struct build_id at;
 	bool started = false, sound;
 	size_t found = 0;
 	uint64_t len;
@@ -152,9 +188,7 @@ int store_verify(struct store *s,
 		}
 	if (rc)
 		return rc;
-	started = false;
-	for (; (rc = find_orphan(s, started ? &at : NULL, &orphan, err)) == 1; started = true) {
-		at = orphan;
+	for (; (rc = find_orphan(s, &orphan, &at, err)) == 1;) {
 		tell(ctx, &at, "a table without a record");
 		found++;
 	}

@@ -72,19 +72,18 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 			  size_t reason_len)
 {
 	struct store_binary b;
+	bool is_there; /* or was */
 	int rc = store_binary(r, &m->id, &b, NULL);
 
-	m->status = MODULE_STATUS(MISSING);
-	if (rc == 1 && b.status == STORE_FAILED) {
-		m->status = MODULE_STATUS(FAILED);
-		binary_meta_reason(&b, reason, reason_len);
-	} else if (rc != 0) {
-		m->status = MODULE_STATUS(PURGED);
-	}
+	m->status = rc == 1  ? binary_meta_status(b.status)
+		    : rc < 0 ? MODULE_STATUS(PURGED)
+			     : MODULE_STATUS(MISSING);
+	is_there = m->status == MODULE_STATUS(PURGED) || m->status == MODULE_STATUS(UNSUPPORTED);
 	if ((s->env->is_building && s->env->is_building(s->env->ctx, &m->id)) ||
-	    (m->status == MODULE_STATUS(PURGED) && s->env->remake &&
-	     s->env->remake(s->env->ctx, &m->id)))
+	    (is_there && s->env->remake && s->env->remake(s->env->ctx, &m->id)))
 		m->status = MODULE_STATUS(BUILDING);
+	else if (rc == 1 && m->status != MODULE_STATUS(PURGED))
+		binary_meta_reason(&b, reason, reason_len);
 }
 
 static int open_module(struct symbolize *s, struct store_read *r, struct module *m,

@@ -11,6 +11,7 @@
 
 #include "limits.h"
 #include "rsym.h"
+#include "rsym_format.h"
 #include "stdout_end.h"
 #include "store.h"
 
@@ -25,7 +26,7 @@ static int open_store(struct store **ret, const char *data, struct err *err)
 	struct kv *kv;
 	int rc = store_kv_open_lmdb(&kv, data, 0, 0, err);
 
-	return rc ? rc : store_open(ret, kv, UINT64_MAX, err);
+	return rc ? rc : store_open(ret, kv, UINT64_MAX, RSYM_MAJOR, err);
 }
 
 static int copy_to(const char *data, const char *path, uint64_t *ret_len, struct err *err)
@@ -152,6 +153,7 @@ static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count
 static int verify(const struct admin *a, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
+	struct store_stat stat;
 	uint64_t bytes = 0;
 	size_t count = 0, bad = 0;
 	int rc = open_store(&s, a->data, err);
@@ -163,6 +165,11 @@ static int verify(const struct admin *a, struct err *err)
 	if (rc)
 		return rc;
 	printf("%zu tables, %llu bytes, %zu damaged\n", count, (unsigned long long)bytes, bad);
+	store_stat(s, &stat);
+	if (stat.other_count)
+		printf("%llu tables of other formats, %llu bytes, for other versions of the "
+		       "service\n",
+		       (unsigned long long)stat.other_count, (unsigned long long)stat.other_bytes);
 	return bad ? err_set(err, ERR_DATA,
 			     "%s: %zu damaged; the service makes them anew, or asks for "
 			     "them again",
@@ -183,7 +190,8 @@ static const struct command {
 	 "Gives space that the store does not use back to the disk. The service must be stopped."},
 	{"verify", verify, false,
 	 "Reads every table, compares checksums, validates it, and compares the ids of tables and\n"
-	 "records; also while the service runs. Prints what is damaged; exit status 1 then."},
+	 "records; also while the service runs. Of tables of other formats it compares checksums. "
+	 "Prints what is damaged; exit status 1 then."},
 };
 
 static const struct command *find(const char *word)

@@ -10,6 +10,7 @@
 #include "io.h"
 #include "limits.h"
 #include "rsym.h"
+#include "rsym_format.h"
 #include "symbolize.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
@@ -31,7 +32,7 @@ static void open_store(struct symbolize_env *env)
 		abort();
 	memcpy(aligned, file, len);
 	if (rsym_open(&table, aligned, len, &err) || store_kv_open_memory(&kv, GIB, &err) ||
-	    store_open(&env->store, kv, GIB, &err))
+	    store_open(&env->store, kv, GIB, RSYM_MAJOR, &err))
 		abort();
 	table_id = table.id;
 	if (store_put(env->store,

@@ -20,6 +20,7 @@
 
 enum {
 	BUDGET = 16 << 20,
+	FORMAT = 3,
 	IDS = 12,
 	OPS = 60,
 	TABLE_MAX = 200 << 10,
@@ -60,7 +61,7 @@ static struct store *open_store(const char *dir, struct err *err)
 	struct store *s = NULL;
 	struct kv *kv;
 
-	if (store_kv_open_lmdb(&kv, dir, BUDGET, 0, err) || store_open(&s, kv, BUDGET, err))
+	if (store_kv_open_lmdb(&kv, dir, BUDGET, 0, err) || store_open(&s, kv, BUDGET, FORMAT, err))
 		return NULL;
 	return s;
 }

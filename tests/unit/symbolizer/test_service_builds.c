@@ -138,30 +138,67 @@ static void test_newer_builder(void **state _unused_)
 	assert_int_equal(system("rm -rf data"), 0);
 }
 
-/* Writes the table of an id again as another format's. */
-static void make_foreign(struct service *s, struct build_id id)
+/* The store of a data directory that no service has, as a program sees it that reads this format.
+ */
+static struct store *open_store(uint16_t format)
+{
+	struct store *store;
+	struct kv *kv;
+	struct err err;
+
+	if (store_kv_open_lmdb(&kv, "data", 64 << 20, 0, &err) ||
+	    store_open(&store, kv, 64 << 20, format, &err))
+		fail_msg("%s", err.message);
+	return store;
+}
+
+/* What an older program would have left: the table, its version patched, and no other. Its bytes
+ * are in the arena. */
+static struct store_table make_older(struct build_id id)
 {
 	const size_t major_at = offsetof(struct rsym_disk_header, major);
-	const uint16_t other = RSYM_MAJOR - 1;
-	struct store_binary b;
+	const uint16_t older = RSYM_MAJOR - 1;
+	struct store *s = open_store(RSYM_MAJOR);
 	struct store_table t;
+	struct store_binary b;
 	struct store_read *r;
 	uint8_t *copy, *meta;
 	struct err err;
 
-	assert_int_equal(store_read_begin(s->store, &r, &err), 0);
+	assert_int_equal(store_read_begin(s, &r, &err), 0);
 	assert_int_equal(store_binary(r, &id, &b, &err), 1);
 	assert_int_equal(store_table(r, &id, &t, &err), 1);
 	copy = arena_alloc(&arena, t.len);
 	meta = arena_alloc(&arena, b.meta_len);
 	assert_true(copy && meta);
 	memcpy(copy, t.p, t.len);
-	memcpy(meta, b.meta, b.meta_len);
-	b.meta = meta;
+	b.meta = memcpy(meta, b.meta, b.meta_len);
 	store_read_end(r);
-	static_assert(sizeof(other) == sizeof(((struct rsym_disk_header *)NULL)->major), "");
-	memcpy(copy + major_at, &other, sizeof(other));
-	assert_int_equal(store_put(s->store, &b, copy, &err), 0);
+	static_assert(sizeof(older) == sizeof(((struct rsym_disk_header *)NULL)->major), "");
+	memcpy(copy + major_at, &older, sizeof(older));
+	assert_int_equal(rsym_open(&(struct rsym){0}, copy, t.len, &err), ERR_UNSUPPORTED);
+	assert_int_equal(store_purge(s, &id, &err), 1);
+	store_close(s);
+	s = open_store(older);
+	b.pinned = true;
+	assert_int_equal(store_put(s, &b, copy, &err), 0);
+	store_close(s);
+	t.p = copy;
+	return t;
+}
+
+static void assert_older_has(struct build_id id, const struct store_table *want)
+{
+	struct store *s = open_store(RSYM_MAJOR - 1);
+	struct store_table t;
+	struct store_read *r;
+
+	assert_int_equal(store_read_begin(s, &r, NULL), 0);
+	assert_int_equal(store_table(r, &id, &t, NULL), 1);
+	assert_int_equal(t.len, want->len);
+	assert_memory_equal(t.p, want->p, t.len);
+	store_read_end(r);
+	store_close(s);
 }
 
 static int status_of(struct service *s, struct build_id *id)
@@ -175,55 +212,105 @@ static int status_of(struct service *s, struct build_id *id)
 	return binary->status;
 }
 
-/* Tables of an older format are made again where their file was kept, and asked for where not; a
- * store that a newer program used is left alone. */
-static void test_other_formats(void **state _unused_)
+/* `verify` tells how many tables are of which kind. */
+static void assert_verified(const char *worker, const char *first_line, const char *second_line)
+{
+	char command[LIMIT_PATH_LEN + 64], line[2][256] = {"", ""};
+	FILE *f;
+
+	snprintf(command, sizeof(command), "'%.*s/rawstack-symbolizer' verify --data data",
+		 (int)(strrchr(worker, '/') - worker), worker);
+	f = popen(command, "r");
+	assert_non_null(f);
+	for (size_t i = 0; i < 2; i++)
+		if (!fgets(line[i], sizeof(line[i]), f))
+			line[i][0] = 0;
+	assert_int_equal(pclose(f), 0);
+	assert_memory_equal(line[0], first_line, strlen(first_line));
+	assert_memory_equal(line[1], second_line, strlen(second_line));
+}
+
+/* The only row of List. */
+static Rawstack__V1__Binary *list_one(struct service *s)
+{
+	Rawstack__V1__ListRequest request = RAWSTACK__V1__LIST_REQUEST__INIT;
+	Rawstack__V1__ListReply *reply = arena_alloc(&arena, sizeof(*reply));
+
+	assert_non_null(reply);
+	rawstack__v1__list_reply__init(reply);
+	assert_int_equal(service_list(s, &request, NULL, &arena, reply, NULL), 0);
+	assert_int_equal(reply->n_binaries, 1);
+	return reply->binaries[0];
+}
+
+static int symbolized_status(struct service *s, struct build_id *id)
+{
+	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
+	Rawstack__V1__ResolveReply reply = RAWSTACK__V1__RESOLVE_REPLY__INIT;
+	uint64_t address = 1;
+
+	request.build_id = bytes_of_id(id);
+	request.addresses = &address;
+	request.n_addresses = 1;
+	assert_int_equal(service_resolve(s, &request, NULL, &arena, &reply, NULL), 0);
+	if (reply.module->status == RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_UNSUPPORTED)
+		assert_memory_equal(reply.module->reason.data, "its table is of format", 22);
+	return reply.module->status;
+}
+
+/* A table of an older format is not served, not lost and not hidden: an older program finds it
+ * again. It is made anew where its file was kept, and asked for where not. */
+static void test_older_format(void **state _unused_)
 {
 	char worker[LIMIT_PATH_LEN] = "";
 	struct service_config config;
+	struct store_table older;
+	struct buf text = BUF_INIT(1 << 20);
+	Rawstack__V1__LimitsReply limits = RAWSTACK__V1__LIMITS_REPLY__INIT;
 	struct service *s;
 	struct build_id id;
-	uint64_t major;
-	struct err err;
+	Rawstack__V1__Binary *row;
 
 	if (!open_building(&s, &config, worker))
 		skip();
-	assert_int_equal(store_meta_get(s->store, "table_major", &major, &err), 1);
-	assert_int_equal(major, RSYM_MAJOR);
-	assert_int_equal(store_meta_get(s->store, STORE_VERSION_NAME, &major, &err), 1);
-	assert_int_equal(major, STORE_VERSION);
 	id = push(s, worker);
-	make_foreign(s, id);
-	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR + 1, &err), 0);
-	assert_true(service_close(s));
-
-	assert_int_equal(service_open(&s, &config, &err), ERR_UNSUPPORTED);
-	assert_non_null(strstr(err.message, "newer"));
-
-	s = NULL;
-	{
-		struct store *store;
-		struct kv *kv;
-
-		assert_int_equal(store_kv_open_lmdb(&kv, "data", 64 << 20, 0, &err), 0);
-		assert_int_equal(store_open(&store, kv, 64 << 20, &err), 0);
-		assert_int_equal(store_meta_put(store, "table_major", RSYM_MAJOR - 1, &err), 0);
-		store_close(store);
-	}
-	s = open_with(&config);
-	wait_until(s, 1); /* made again */
-	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
-	make_foreign(s, id);
 	kept_files_remove(s->kept, &id, KEPT_DEBUG);
-	assert_int_equal(store_meta_put(s->store, "table_major", RSYM_MAJOR - 1, &err), 0);
 	assert_true(service_close(s));
+	assert_verified(worker, "1 tables, ", "");
+	older = make_older(id);
+	assert_verified(worker, "0 tables, ", "1 tables of other formats, ");
 
 	s = open_with(&config);
-	assert_false(build_queue_is_rebuilding(s->queue, &id)); /* of what? */
-	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED);
+	row = list_one(s);
+	assert_int_equal(row->status, RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_UNSUPPORTED);
+	assert_int_equal(row->other_table_bytes, older.len);
+	assert_true(row->pinned && row->reason.len);
+	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_UNSUPPORTED);
+	assert_int_equal(symbolized_status(s, &id),
+			 RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_UNSUPPORTED);
+	service_metrics(s, &text);
+	buf_u8(&text, 0);
+	assert_non_null(strstr((char *)text.p, "rawstack_store_tables 0\n"));
+	assert_non_null(strstr((char *)text.p, "rawstack_store_other_tables 1\n"));
+	buf_done(&text);
+	service_limits(s, &limits);
+	assert_int_equal(limits.store_used_bytes, older.len);
 	push(s, worker); /* it is needed again */
+	assert_int_equal(symbolized_status(s, &id),
+			 RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
+	row = list_one(s);
+	assert_int_equal(row->other_table_bytes, older.len);
+	assert_true(row->pinned); /* as it was */
+	assert_true(service_close(s));
+	assert_older_has(id, &older);
+
+	/* Now the file was kept. */
+	older = make_older(id);
+	s = open_with(&config);
+	wait_until(s, 1);
 	assert_int_equal(status_of(s, &id), RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY);
 	assert_true(service_close(s));
+	assert_older_has(id, &older);
 	assert_int_equal(system("rm -rf data"), 0);
 }
 
@@ -409,7 +496,7 @@ static void test_full_beside_a_backup(void **state _unused_)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_other_formats),
+		cmocka_unit_test(test_older_format),
 		cmocka_unit_test(test_newer_builder),
 		cmocka_unit_test(test_delete_while_made_again),
 		cmocka_unit_test(test_full_beside_a_backup),

@@ -18,9 +18,11 @@
 #include <cmocka.h>
 
 #include "limits.h"
+#include "store_priv.h"
 
 enum {
-	BUDGET = 4 << 20
+	BUDGET = 4 << 20,
+	FORMAT = 3,
 };
 
 struct engine {
@@ -38,7 +40,7 @@ static struct store *open_budget(const struct engine *e, uint64_t max)
 	int rc = e->durable ? store_kv_open_lmdb(&kv, ".", max, 0, &err)
 			    : store_kv_open_memory(&kv, max, &err);
 
-	if (rc || store_open(&s, kv, max, &err))
+	if (rc || store_open(&s, kv, max, FORMAT, &err))
 		fail_msg("%s", err.message);
 	return s;
 }
@@ -460,11 +462,12 @@ static void note_damaged(void *ctx, const struct build_id *id)
 	f->ids[f->count++] = *id;
 }
 
-/* One change below the store. */
-static void write_below(enum kv_table in, uint32_t n, const void *p, size_t len)
+/* One table changed below the store. */
+static void write_below(uint32_t n, const void *p, size_t len)
 {
 	struct build_id id = id_of(n);
-	struct kv_write write = {in, {id.bytes, id.len}, {p, len}};
+	struct store_table_key key = store_table_key(&id, FORMAT);
+	struct kv_write write = {KV_TABLES, {key.bytes, key.len}, {p, len}};
 	struct kv *kv;
 	struct err err;
 
@@ -486,9 +489,9 @@ static void test_scrub(void **state)
 	assert_int_equal(store_scrub(s, UINT64_MAX, note_damaged, &found), 0);
 	store_close(s);
 	damage(2);
-	write_below(KV_TABLES, 4, NULL, 0);
+	write_below(4, NULL, 0);
 	fill(9, 4096);
-	write_below(KV_TABLES, 9, table, 4096);
+	write_below(9, table, 4096);
 
 	s = open_budget(*state, BUDGET);
 	for (int calls = 0; calls < 5; calls++) /* one table each */
@@ -526,7 +529,7 @@ static void test_disk_floor(void **state)
 	assert_int_equal(put(s, 1, 100000, false, &err), 0);
 	store_close(s);
 	if (store_kv_open_lmdb(&kv, ".", BUDGET, UINT64_MAX / 2, &err) ||
-	    store_open(&s, kv, BUDGET, &err))
+	    store_open(&s, kv, BUDGET, FORMAT, &err))
 		fail_msg("%s", err.message);
 	assert_int_equal(put(s, 2, 100000, false, &err), ERR_LIMIT);
 	assert_non_null(strstr(err.message, "free disk space"));
@@ -652,7 +655,7 @@ static void test_copy(void **state)
 	assert_int_equal(put(s, 1, 50000, false, &err), 0);
 	for (int read_only = 0; read_only < 2; read_only++) {
 		if (store_kv_open_lmdb(&kv, "copy", read_only ? 0 : BUDGET, 0, &err) ||
-		    store_open(&copy, kv, BUDGET, &err))
+		    store_open(&copy, kv, BUDGET, FORMAT, &err))
 			fail_msg("%s", err.message);
 		assert_int_equal(status_of(copy, 1), STORE_READY);
 		assert_int_equal(status_of(copy, 2), STORE_READY);

@@ -16,6 +16,7 @@
 
 enum {
 	BUDGET = 4 << 20,
+	FORMAT = 3,
 	FULL = 16 << 20,
 	TABLE_LEN = 1 << 20
 };
@@ -47,7 +48,7 @@ static struct store *open_store(uint64_t max)
 	struct kv *kv;
 	struct err err;
 
-	if (store_kv_open_lmdb(&kv, ".", max, 0, &err) || store_open(&s, kv, max, &err))
+	if (store_kv_open_lmdb(&kv, ".", max, 0, &err) || store_open(&s, kv, max, FORMAT, &err))
 		fail_msg("%s", err.message);
 	return s;
 }
@@ -68,7 +69,7 @@ static void look(int ready, int go)
 	size_t found = 0;
 	char c = 0;
 
-	if (store_kv_open_lmdb(&kv, ".", 0, 0, NULL) || store_open(&s, kv, 0, NULL) ||
+	if (store_kv_open_lmdb(&kv, ".", 0, 0, NULL) || store_open(&s, kv, 0, FORMAT, NULL) ||
 	    store_read_begin(s, &r, NULL))
 		_exit(2);
 	store_read_end(r);
@@ -117,7 +118,7 @@ static void hold(int ready, int go)
 	struct kv *kv;
 	char c = 0;
 
-	if (store_kv_open_lmdb(&kv, ".", 0, 0, NULL) || store_open(&s, kv, 0, NULL) ||
+	if (store_kv_open_lmdb(&kv, ".", 0, 0, NULL) || store_open(&s, kv, 0, FORMAT, NULL) ||
 	    store_read_begin(s, &r, NULL) || write(ready, &c, 1) != 1 || read(go, &c, 1) != 1)
 		_exit(2);
 	_exit(0);
@@ -250,7 +251,7 @@ static void test_newer_store(void **state)
 	store_close(s);
 	for (uint64_t max = 0; max <= BUDGET; max += BUDGET) { /* `verify`, the service */
 		assert_int_equal(store_kv_open_lmdb(&kv, ".", max, 0, &err), 0);
-		assert_int_equal(store_open(&again, kv, max, &err), ERR_UNSUPPORTED);
+		assert_int_equal(store_open(&again, kv, max, FORMAT, &err), ERR_UNSUPPORTED);
 		assert_non_null(strstr(err.message, "start the newer one"));
 	}
 }

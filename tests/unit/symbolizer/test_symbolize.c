@@ -86,8 +86,8 @@ static int setup(void **state _unused_)
 	tables = tables_new(&err);
 	names = name_cache_new(4 << 20, &err);
 	return store_kv_open_memory(&kv, 64 << 20, &err) ||
-	       store_open(&store, kv, 64 << 20, &err) || store_put(store, &b, out.p, &err) ||
-	       !tables || !names;
+	       store_open(&store, kv, 64 << 20, RSYM_MAJOR, &err) ||
+	       store_put(store, &b, out.p, &err) || !tables || !names;
 }
 
 static int teardown(void **state _unused_)
