@@ -108,6 +108,15 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 	return m;
 }
 
+bool module_is_file(const struct module *m, const struct file_key *file, const char *path,
+		    size_t path_len)
+{
+	static const struct build_id none = {.kind = BUILD_ID_NONE};
+
+	return is_same(m, &none, file) && m->path_len == path_len &&
+	       !memcmp(m->path, path, path_len);
+}
+
 struct module *module_of_id(struct modules *ms, const struct build_id *id)
 {
 	const struct module *m = ms->of_id[id->bytes[0]];

@@ -72,6 +72,10 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 #define MODULE_PATH_UNKNOWN "//unknown"
 struct module *module_of_id(struct modules *ms, const struct build_id *id);
 
+/* Whether module_get() would give that one for a file without an id. */
+bool module_is_file(const struct module *m, const struct file_key *file, const char *path,
+		    size_t path_len);
+
 /* The id of a module that had none, found in its file. */
 void module_set_id(struct module *m, const struct build_id *id);
 struct module *module_ref(struct module *m);

@@ -195,6 +195,17 @@ static void on_comm(struct procs *ps, const struct event *e)
 	}
 }
 
+/* Whether that is known, and nothing of it but that: mapped and unmapped in a loop, for instance.
+ */
+static bool is_mapped(const struct proc *p, const struct event *e, const struct file_key *file)
+{
+	const struct mapping *m = mappings_find(p->maps, e->map.start);
+
+	return m && m->start == e->map.start && m->end == e->map.end &&
+	       m->file_off == e->map.file_off && !m->is_asked && p->exe &&
+	       module_is_file(m->module, file, e->data, e->data_len);
+}
+
 static void on_map(struct procs *ps, const struct event *e)
 {
 	const struct build_id none = {.kind = BUILD_ID_NONE};
@@ -203,7 +214,7 @@ static void on_map(struct procs *ps, const struct event *e)
 		.start = e->map.start, .end = e->map.end, .file_off = e->map.file_off};
 	struct proc *p = get(ps, e->pid);
 
-	if (!p || e->time_ns < p->as_of_ns)
+	if (!p || e->time_ns < p->as_of_ns || is_mapped(p, e, &file))
 		return;
 	row.module = module_get(&ps->modules, &none, &file, e->data, e->data_len);
 	if (!row.module || !mappings_add(&p->maps, &row))
