@@ -30,7 +30,8 @@ int digest_update(struct digest *d, const void *p, size_t len, struct err *err) 
 /* The sum of everything given since the start. d is then at the start again. */
 int digest_finish(struct digest *d, uint8_t sum[static DIGEST_LEN], struct err *err) _must_check_;
 
-/* All at once. */
+/* All at once. This alone is in digest_late.c too, which loads libcrypto when it is called:
+ * ERR_NOT_FOUND without. */
 int digest_sha256(const void *p, size_t len, uint8_t sum[static DIGEST_LEN],
 		  struct err *err) _must_check_;
 
