@@ -9,19 +9,23 @@
 #include <string.h>
 #include <sys/utsname.h>
 
+#include "buf.h"
 #include "capabilities.h"
 #include "cgroups.h"
 #include "doctor_report.h"
 #include "io.h"
+#include "json.h"
 #include "kernel_map.h"
 #include "log.h"
 #include "perf_ring.h"
 #include "procscan.h"
 #include "sampler_command.h"
 #include "session.h"
+#include "stdout_end.h"
+#include "utf8.h"
 
 static const char help[] =
-	"usage: rawstack-sampler doctor [--seconds N]\n"
+	"usage: rawstack-sampler doctor [--seconds N] [--json] [--maps WHICH]\n"
 	"\n"
 	"Says what can be sampled on this machine, tries it for N seconds [5] into a spool that "
 	"is\n"
@@ -29,61 +33,101 @@ static const char help[] =
 	"samples:\n"
 	"these were compiled without frame pointers (-fno-omit-frame-pointer keeps them).\n"
 	"\n"
+	"  --json        one object\n"
+	"  --maps WHICH  as of `rawstack-sampler run`\n"
+	"\n"
 	"Exit status: 0 every process can be sampled; 1 it cannot; 2 usage.\n";
 
 enum {
 	ROWS_MAX = 20
 };
 
-static void print_check(const char *what, bool ok, const char *why)
+/* How it is told: as text at once, as one object at the end. */
+struct doctor {
+	bool as_json;
+	enum procscan_way maps;
+	struct buf json;
+};
+
+static void tell_text(struct doctor *d, const char *key, const char *label, const char *value)
 {
-	printf("%-44s %s%s%s\n", what, ok ? "yes" : "no", *why ? ": " : "", why);
+	if (d->as_json)
+		json_key_cstr(&d->json, key, value);
+	else
+		printf("%-44s %s\n", label, value);
+}
+
+static void tell_check(void *arg, const char *what, bool ok, const char *why)
+{
+	struct doctor *d = arg;
+
+	if (!d->as_json) {
+		printf("%-44s %s%s%s\n", what, ok ? "yes" : "no", *why ? ": " : "", why);
+		return;
+	}
+	json_open(&d->json, '{');
+	json_key_cstr(&d->json, "what", what);
+	json_key_bool(&d->json, "ok", ok);
+	if (*why)
+		json_key_cstr(&d->json, "why", why);
+	json_close(&d->json, '}');
 }
 
 /* --- the kernel ------------------------------------------------------------------------------ */
 
-static void check_capabilities(void)
+static void check_capabilities(struct doctor *d)
 {
 	static const struct {
 		int capability;
 		const char *name, *why;
 	} rows[] = {
-		{CAP_BPF, "CAP_BPF", "else no backend bpf"},
-		{CAP_PERFMON, "CAP_PERFMON", "else own processes only"},
+		{CAP_BPF, "CAP_BPF", "without it no backend bpf"},
+		{CAP_PERFMON, "CAP_PERFMON", "without it own processes only"},
 		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE",
-		 "else files of others without a build id stay unresolved"},
-		{CAP_SYSLOG, "CAP_SYSLOG", "else kernel frames stay unresolved"},
+		 "without it files of others without a build id stay unresolved"},
+		{CAP_SYSLOG, "CAP_SYSLOG", "without it kernel frames stay unresolved"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		const bool have = capabilities_have(rows[i].capability);
 
-		print_check(rows[i].name, have, have ? "" : rows[i].why);
+		tell_check(d, rows[i].name, have, have ? "" : rows[i].why);
 	}
 }
 
-static void print_setting(const char *path)
+static void tell_settings(struct doctor *d)
 {
-	_cleanup_(freep) uint8_t *text = NULL;
-	size_t len;
+	static const char *const names[] = {"perf_event_paranoid", "perf_event_max_stack",
+					    "kptr_restrict", "unprivileged_bpf_disabled"};
 
-	if (io_read_file(path, 256, &text, &len, NULL))
-		printf("%-44s not there\n", path + strlen("/proc/sys/"));
-	else
-		printf("%-44s %.*s\n", path + strlen("/proc/sys/"),
-		       (int)strcspn((const char *)text, "\n"), (const char *)text);
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		_cleanup_(freep) uint8_t *text = NULL;
+		char path[80];
+		size_t len;
+
+		snprintf(path, sizeof(path), "/proc/sys/kernel/%s", names[i]);
+		if (io_read_file(path, 256, &text, &len, NULL) == 0)
+			text[strcspn((const char *)text, "\n")] = 0;
+		tell_text(d, names[i], path + strlen("/proc/sys/"),
+			  text ? (const char *)text : "not there");
+	}
 }
 
-static void check_procmap(void)
+static void check_procmap(struct doctor *d)
 {
 	struct modules modules;
 	struct procscan found = {.maps = NULL};
 	int rc;
 
 	modules_init(&modules);
-	rc = procscan_read((uint32_t)getpid(), PROCSCAN_IOCTL, &modules, &found);
-	print_check("build ids of running processes", !rc,
-		    rc ? "no PROCMAP_QUERY (Linux 6.11): their files are read instead" : "");
+	rc = d->maps == PROCSCAN_TEXT
+		     ? -ENOTTY
+		     : procscan_read((uint32_t)getpid(), PROCSCAN_IOCTL, &modules, &found);
+	tell_check(d, "build ids of running processes", !rc,
+		   !rc                        ? ""
+		   : d->maps == PROCSCAN_TEXT ? "--maps text: their files are read instead"
+					      : "no PROCMAP_QUERY (Linux 6.11): their files are "
+						"read instead");
 	if (!rc) {
 		mappings_unref(found.maps);
 		module_unref(found.exe);
@@ -91,7 +135,7 @@ static void check_procmap(void)
 	modules_done(&modules);
 }
 
-static void check_kernel(void)
+static void check_kernel(struct doctor *d)
 {
 	struct kernel_map *k = calloc(1, sizeof(*k));
 	struct cgroups *c = calloc(1, sizeof(*c));
@@ -100,10 +144,10 @@ static void check_kernel(void)
 
 	if (k && c) {
 		rc = kernel_map_init(k, 0, 0, 0, &err);
-		print_check("kernel frames", !rc, rc ? err.message : "");
+		tell_check(d, "kernel frames", !rc, rc ? err.message : "");
 		cgroups_init(c, 0);
-		print_check("names of cgroups", c->count,
-			    c->count ? "" : "no cgroup2 file system is mounted");
+		tell_check(d, "names of cgroups", c->count,
+			   c->count ? "" : "no cgroup2 file system is mounted");
 		kernel_map_done(k);
 		cgroups_done(c);
 	}
@@ -112,7 +156,7 @@ static void check_kernel(void)
 }
 
 /* Whether a backend works; a pid, so that what is only for children is tried too. */
-static bool check_backend(const struct backend *b, uint32_t pid)
+static bool check_backend(struct doctor *d, const struct backend *b, uint32_t pid)
 {
 	const struct backend_options options = {
 		.hz = 99,
@@ -131,17 +175,11 @@ static bool check_backend(const struct backend *b, uint32_t pid)
 		b->close(self);
 	}
 	snprintf(what, sizeof(what), "backend %s%s", b->name, pid ? ", one process" : "");
-	print_check(what, !rc, rc ? err.message : "");
+	tell_check(d, what, !rc, rc ? err.message : "");
 	return !rc;
 }
 
 /* --- samples --------------------------------------------------------------------------------- */
-
-static void print_path(const char *path)
-{
-	for (; *path; path++)
-		putchar((unsigned char)*path < 0x20 || *path == 0x7f ? '?' : *path);
-}
 
 static void print_report(const struct doctor_report *r)
 {
@@ -157,15 +195,35 @@ static void print_report(const struct doctor_report *r)
 			printf("binaries that cut stacks short: share of samples they are in, of "
 			       "stacks they\nended with a caller that is none, of stacks of their "
 			       "frame alone\n");
-		printf("%6.1f %%  %6.1f %%  %6.1f %%  ",
+		utf8_mask(row->path, strlen(row->path));
+		printf("%6.1f %%  %6.1f %%  %6.1f %%  %s\n",
 		       100.0 * (double)row->samples / (double)r->samples,
 		       100.0 * (double)row->cut / (double)r->samples,
-		       100.0 * (double)row->alone / (double)r->samples);
-		print_path(row->path);
-		printf("\n");
+		       100.0 * (double)row->alone / (double)r->samples, row->path);
 	}
 	if (!shown && r->samples)
 		printf("no binary cuts stacks short\n");
+}
+
+/* All of them: whoever reads it can choose. */
+static void put_report(const struct doctor_report *r, struct buf *out)
+{
+	json_key_number(out, "samples", (int64_t)r->samples);
+	json_key(out, "binaries");
+	json_open(out, '[');
+	for (size_t i = 0; i < r->count; i++) {
+		const struct doctor_row *row = &r->rows[i];
+		char hex[BUILD_ID_HEX_MAX];
+
+		json_open(out, '{');
+		json_key_cstr(out, "path", row->path);
+		json_key_cstr(out, "build_id", build_id_hex(&row->id, hex));
+		json_key_number(out, "samples", (int64_t)row->samples);
+		json_key_number(out, "cut", (int64_t)row->cut);
+		json_key_number(out, "alone", (int64_t)row->alone);
+		json_close(out, '}');
+	}
+	json_close(out, ']');
 }
 
 /* A spool has no directories. */
@@ -182,12 +240,13 @@ static void remove_spool(const char *dir)
 	rmdir(dir);
 }
 
-static int sample(uint64_t duration_ns, struct err *err)
+static int sample(struct doctor *d, uint64_t duration_ns, struct err *err)
 {
 	char dir[] = "/tmp/rawstack-doctor-XXXXXX";
 	const struct session_options options = {
 		.spool_dir = dir,
 		.limits = {.free_floor = 1},
+		.maps = d->maps,
 		.target = {.hz = 99},
 		.duration_ns = duration_ns,
 	};
@@ -199,13 +258,63 @@ static int sample(uint64_t duration_ns, struct err *err)
 		return err_sys(err, errno, "%s", dir);
 	rc = session_run(&options, &stats, err);
 	if (!rc) {
-		printf("%-44s %s\n", "backend chosen", stats.backend);
+		tell_text(d, "backend", "backend chosen", stats.backend);
 		rc = doctor_report_read(&report, dir, err);
 	}
-	if (!rc)
+	if (!rc && d->as_json)
+		put_report(&report, &d->json);
+	else if (!rc)
 		print_report(&report);
 	doctor_report_done(&report);
 	remove_spool(dir);
+	return rc;
+}
+
+/* What is here, and whether every process can be sampled. */
+static bool examine(struct doctor *d)
+{
+	struct utsname u;
+	bool works;
+
+	uname(&u);
+	json_open(&d->json, '{');
+	tell_text(d, "kernel", "kernel", u.release);
+	tell_text(d, "machine", "machine", u.machine);
+	tell_settings(d);
+	json_key(&d->json, "checks");
+	json_open(&d->json, '[');
+	check_capabilities(d);
+	perf_check_features(tell_check, d);
+	check_procmap(d);
+	check_kernel(d);
+	works = check_backend(d, &backend_bpf, 0);
+	check_backend(d, &backend_bpf, (uint32_t)getpid());
+	works |= check_backend(d, &backend_perf_all, 0);
+	check_backend(d, &backend_perf_self, (uint32_t)getpid());
+	json_close(&d->json, ']');
+	if (!works)
+		tell_text(d, "backend", "backend chosen",
+			  "none for every process; see above what is missing");
+	return works;
+}
+
+static int doctor(struct doctor *d, uint64_t seconds, struct err *err)
+{
+	int rc;
+
+	if (!examine(d)) {
+		rc = 1;
+	} else {
+		fflush(stdout);
+		rc = sample(d, seconds * 1000000000, err);
+	}
+	if (!d->as_json)
+		return rc;
+	json_close(&d->json, '}');
+	buf_str(&d->json, "\n");
+	if (d->json.failed)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	stdout_put(&d->json);
 	return rc;
 }
 
@@ -213,14 +322,15 @@ int cmd_doctor(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{"seconds", required_argument, NULL, 's'},
+		{"json", no_argument, NULL, 'j'},
+		{"maps", required_argument, NULL, 'm'},
 		{"help", no_argument, NULL, 'h'},
 		{0},
 	};
+	struct doctor d = {.json = BUF_INIT(64 * MIB)};
 	uint64_t seconds = 5;
-	struct utsname u;
 	struct err err;
 	int option, rc = 0;
-	bool works;
 
 	opterr = 0;
 	while (!rc && (option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
@@ -228,33 +338,22 @@ int cmd_doctor(int argc, char **argv)
 			fputs(help, stdout);
 			return 0;
 		}
-		rc = option == 's' ? parse_number("--seconds", optarg, 1, 3600, &seconds, &err)
-				   : err_set(&err, ERR_USAGE,
-					     "'%.60s' is not understood; see rawstack-sampler "
-					     "doctor --help",
-					     argv[optind - 1]);
+		if (option == 's')
+			rc = parse_number("--seconds", optarg, 1, 3600, &seconds, &err);
+		else if (option == 'm')
+			rc = parse_maps(optarg, &d.maps, &err);
+		else if (option == 'j')
+			d.as_json = true;
+		else
+			rc = err_set(
+				&err, ERR_USAGE,
+				"'%.60s' is not understood; see rawstack-sampler doctor --help",
+				argv[optind - 1]);
 	}
 	if (!rc && optind < argc)
 		rc = err_set(&err, ERR_USAGE, "doctor takes options only");
-	if (rc)
-		return complain(&err);
-	uname(&u);
-	printf("%-44s %s %s\n", "kernel", u.release, u.machine);
-	print_setting("/proc/sys/kernel/perf_event_paranoid");
-	print_setting("/proc/sys/kernel/perf_event_max_stack");
-	print_setting("/proc/sys/kernel/kptr_restrict");
-	print_setting("/proc/sys/kernel/unprivileged_bpf_disabled");
-	check_capabilities();
-	perf_check_features(print_check);
-	check_procmap();
-	check_kernel();
-	works = check_backend(&backend_bpf, 0);
-	check_backend(&backend_bpf, (uint32_t)getpid());
-	works |= check_backend(&backend_perf_all, 0);
-	check_backend(&backend_perf_self, (uint32_t)getpid());
-	fflush(stdout);
-	if (!works)
-		return 1;
-	rc = sample(seconds * 1000000000, &err);
-	return rc ? complain(&err) : 0;
+	if (!rc)
+		rc = doctor(&d, seconds, &err);
+	buf_done(&d.json);
+	return rc < 0 ? complain(&err) : rc;
 }

@@ -161,23 +161,6 @@ static int parse_backend(struct args *a, const char *text, struct err *err)
 		       text);
 }
 
-static int parse_maps(struct args *a, const char *text, struct err *err)
-{
-	static const char *const names[] = {
-		[PROCSCAN_BEST] = "auto",
-		[PROCSCAN_IOCTL] = "query",
-		[PROCSCAN_TEXT] = "text",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (strcmp(text, names[i]))
-			continue;
-		a->session.maps = (enum procscan_way)i;
-		return 0;
-	}
-	return err_set(err, ERR_USAGE, "--maps: '%.40s' is not auto, query or text", text);
-}
-
 static int open_cgroup(struct args *a, const char *path, struct err *err)
 {
 	struct backend_options *t = &a->session.target;
@@ -276,7 +259,7 @@ static int parse_one(struct args *a, int option, char *value, struct err *err)
 		rc = parse_backend(a, value, err);
 		break;
 	case OPT_MAPS:
-		rc = parse_maps(a, value, err);
+		rc = parse_maps(value, &a->session.maps, err);
 		break;
 	case OPT_SHIP:
 		s->ship_server = value;

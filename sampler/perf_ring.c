@@ -110,7 +110,8 @@ int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd)
 	return fd < 0 ? -errno : fd;
 }
 
-void perf_check_features(void (*say)(const char *what, bool ok, const char *why))
+void perf_check_features(void (*say)(void *arg, const char *what, bool ok, const char *why),
+			 void *arg)
 {
 	struct perf_event_attr attrs[3];
 	static const char *const names[] = {"mappings", "names of new cgroups",
@@ -123,7 +124,7 @@ void perf_check_features(void (*say)(const char *what, bool ok, const char *why)
 	for (size_t i = 0; i < ARRAY_LEN(attrs); i++) {
 		int fd = perf_open(&attrs[i], -1, 0, -1);
 
-		say(names[i], fd >= 0, fd >= 0 ? "" : strerror(-fd));
+		say(arg, names[i], fd >= 0, fd >= 0 ? "" : strerror(-fd));
 		closep(&fd);
 	}
 }

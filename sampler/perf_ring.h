@@ -42,7 +42,8 @@ int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd);
 
 /* Tries what the kernel can tell, and says each by name: whether, and why not. Nothing of it is
  * needed; without it less is known. */
-void perf_check_features(void (*say)(const char *what, bool ok, const char *why));
+void perf_check_features(void (*say)(void *arg, const char *what, bool ok, const char *why),
+			 void *arg);
 
 /* Maps a ring of at most `pages` pages (a power of two), fewer when the kernel's limit on locked
  * memory says so, at least `least`. */

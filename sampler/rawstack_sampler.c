@@ -53,6 +53,23 @@ int parse_number(const char *option, const char *text, uint64_t min, uint64_t ma
 	return 0;
 }
 
+int parse_maps(const char *text, enum procscan_way *ret, struct err *err)
+{
+	static const char *const names[] = {
+		[PROCSCAN_BEST] = "auto",
+		[PROCSCAN_IOCTL] = "query",
+		[PROCSCAN_TEXT] = "text",
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
+		if (strcmp(text, names[i]))
+			continue;
+		*ret = (enum procscan_way)i;
+		return 0;
+	}
+	return err_set(err, ERR_USAGE, "--maps: '%.40s' is not auto, query or text", text);
+}
+
 static int run(int argc, char **argv)
 {
 	if (argc < 2) {
