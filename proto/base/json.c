@@ -25,6 +25,17 @@ void json_close(struct buf *out, char bracket)
 	buf_u8(out, (uint8_t)bracket);
 }
 
+/* Bytes at the front that mean themselves, in JSON and in HTML: nearly all there are. */
+static size_t plain_run(const uint8_t *s, size_t len)
+{
+	size_t n = 0;
+
+	while (n < len && s[n] >= 0x20 && s[n] < 0x7f && s[n] != '"' && s[n] != '\\' &&
+	       s[n] != '<' && s[n] != '>' && s[n] != '&')
+		n++;
+	return n;
+}
+
 void json_text(struct buf *out, const void *p, size_t len)
 {
 	const uint8_t *s = p;
@@ -32,19 +43,21 @@ void json_text(struct buf *out, const void *p, size_t len)
 	separate(out);
 	buf_u8(out, '"');
 	while (len) {
-		size_t n = utf8_sequence(s, len);
+		size_t n = plain_run(s, len);
 
+		if (n) {
+			buf_append(out, s, n);
+			s += n;
+			len -= n;
+			continue;
+		}
+		n = utf8_sequence(s, len);
 		if (!n)
 			buf_str(out, "\\ufffd");
-		else if (n > 1 && memcmp(s, "\xe2\x80\xa8", n) != 0 &&
-			 memcmp(s, "\xe2\x80\xa9", n) != 0)
+		else if (n > 1 && utf8_shown(s, len))
 			buf_append(out, s, n);
-		else if (n > 1) /* line breaks of JavaScript, not of JSON */
-			buf_printf(out, "\\u202%x", s[2] & 0xf);
-		else if (s[0] < 0x20 || s[0] == 0x7f || strchr("\"\\<>&", s[0]))
-			buf_printf(out, "\\u%04x", s[0]);
-		else
-			buf_u8(out, s[0]);
+		else /* what no terminal may be shown is below U+10000 */
+			buf_printf(out, "\\u%04x", utf8_code_point(s, n));
 		n = n ? n : 1;
 		s += n;
 		len -= n;

@@ -3,8 +3,8 @@
 #define RAWSTACK_JSON_H
 /*
  * JSON (RFC 8259), written: for --json, one object per line, and for file formats of others. Keys
- * stand in the order written. Bytes that are not UTF-8 become U+FFFD. Also safe inside HTML: '<',
- * '>' and '&' are written as \u00NN.
+ * stand in the order written. Bytes that are not UTF-8 become U+FFFD. Also safe inside HTML and on
+ * a terminal: '<', '>', '&' and what utf8_shown() keeps from it are written as \uNNNN.
  *
  *	json_open(out, '{');
  *	json_key_text(out, "path", p, len);

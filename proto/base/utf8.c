@@ -60,7 +60,7 @@ void utf8_mask(char *s, size_t len)
 	uint8_t *p = (uint8_t *)s;
 
 	for (size_t at = 0; at < len;) {
-		size_t n = utf8_shown(p + at, len - at);
+		size_t n = p[at] >= 0x20 && p[at] < 0x7f ? 1 : utf8_shown(p + at, len - at);
 
 		if (!n) {
 			n = utf8_sequence(p + at, len - at);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "frames.h"
+#include "text_out.h"
 
 /* --- reading --------------------------------------------------------------------------------- */
 
@@ -205,14 +206,15 @@ int folded_read(const void *text, size_t len, struct profile *p, struct err *err
 
 /* --- writing --------------------------------------------------------------------------------- */
 
-/* A semicolon or a line's end in a name would make two frames or two stacks of it. */
+/* A semicolon in a name would make two frames of it. */
 static void append_name(struct buf *to, struct profile_text t)
 {
-	for (size_t i = 0; i < t.len; i++) {
-		uint8_t c = (uint8_t)t.p[i];
+	size_t at = to->len;
 
-		buf_u8(to, c == ';' ? ':' : c < 0x20 || c == 0x7f ? '?' : c);
-	}
+	text_out_name(to, t.p, t.len);
+	for (; at < to->len; at++)
+		if (to->p[at] == ';')
+			to->p[at] = ':';
 }
 
 static void append_separator(struct buf *to)

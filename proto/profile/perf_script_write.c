@@ -3,6 +3,7 @@
 
 #include "frames.h"
 #include "perf_script.h"
+#include "text_out.h"
 
 struct writer {
 	const struct profile *p;
@@ -24,14 +25,9 @@ static void writer_done(struct writer *w)
 	free(w->starts);
 }
 
-/* Text of others in a format of lines: control characters would end or hide one. */
 static void append_text(struct buf *out, struct profile_text t)
 {
-	for (size_t i = 0; i < t.len; i++) {
-		uint8_t c = (uint8_t)t.p[i];
-
-		buf_u8(out, c < 0x20 || c == 0x7f ? '?' : c);
-	}
+	text_out_name(out, t.p, t.len);
 }
 
 static struct profile_text label(const struct profile *p, uint32_t set, const char *key,

@@ -2,6 +2,7 @@
 #include "text_out.h"
 
 #include "limits.h"
+#include "utf8.h"
 
 #define SPILL_LEN 65536
 
@@ -18,6 +19,14 @@ int text_out_spill(struct text_out *out, struct err *err)
 	b->p[0] = b->p[b->len - 1];
 	b->len = 1;
 	return rc;
+}
+
+void text_out_name(struct buf *out, const char *p, size_t len)
+{
+	size_t at = out->len;
+
+	if (buf_append(out, p, len) && len)
+		utf8_mask((char *)out->p + at, len);
 }
 
 int text_out_end(struct text_out *out, struct err *err)

@@ -29,6 +29,10 @@ struct text_out {
 /* Hands on what has gathered, once there is enough; the last byte stays, for json.h looks at it. */
 int text_out_spill(struct text_out *out, struct err *err) _must_check_;
 
+/* Appends a name in a format of lines: what utf8_shown() keeps from a terminal, which may hide text
+ * or end a line, is '?' for each of its bytes. */
+void text_out_name(struct buf *out, const char *p, size_t len);
+
 /* Hands on everything. */
 int text_out_end(struct text_out *out, struct err *err) _must_check_;
 
