@@ -3,9 +3,16 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "limits.h"
+#include "log.h"
+
+/* Less is written before anybody wonders. */
+#define PROGRESS_LEN (16 * MIB)
 
 int output_file_open(struct output_file *f, const char *path, struct err *err)
 {
@@ -61,8 +68,12 @@ int output_file_write(void *file, const void *p, size_t len, struct err *err)
 			return err_sys(err, errno, "%s: write",
 				       f->path ? f->path : "standard output");
 		at += n;
+		f->written += (uint64_t)n;
 		len -= (size_t)n;
 	}
+	/* What goes to standard output is seen there, or by who reads it. */
+	if (f->path && f->written >= PROGRESS_LEN)
+		log_progress("writing %s: %" PRIu64 " MiB", f->path, f->written / MIB);
 	return 0;
 }
 
@@ -70,6 +81,7 @@ int output_file_commit(struct output_file *f, struct err *err)
 {
 	if (!f->path)
 		return 0;
+	log_progress_end();
 	if (fsync(f->fd) || rename(f->temporary, f->target))
 		return err_sys(err, errno, "%s", f->path);
 	free(f->temporary);

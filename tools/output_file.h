@@ -13,6 +13,7 @@ struct output_file {
 	int fd;
 	char *path, *temporary; /* NULL: standard output */
 	char *target;           /* what path is when links were followed */
+	uint64_t written;
 };
 
 #define OUTPUT_FILE_NONE \

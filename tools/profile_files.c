@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "profile_files.h"
 
+#include <inttypes.h>
 #include <pthread.h>
 #include <sched.h>
 #include <sys/stat.h>
 
+#include "file_view.h"
 #include "log.h"
 #include "profile_file.h"
 
@@ -137,6 +139,11 @@ static int run_parts(struct part *parts, size_t n, struct profile *ret, struct e
 	return rc;
 }
 
+static void moved(const struct file_view *v)
+{
+	log_progress("reading: %" PRIu64 " MiB", v->before / MIB);
+}
+
 int profile_files_add(char *const *paths, size_t count, struct profile_filter *filter,
 		      struct profile *ret, struct err *err)
 {
@@ -144,11 +151,14 @@ int profile_files_add(char *const *paths, size_t count, struct profile_filter *f
 	struct part parts[PROFILE_FILES_THREADS];
 	int rc = 0;
 
+	if (count == 1)
+		file_view_watch(moved);
 	/* The first file says what is counted. */
 	while (!rc && s.done < count && !ret->value_count)
 		rc = add_one(paths[s.done++], filter, ret, err);
 	if (!rc && s.done < count)
 		rc = run_parts(parts, cut(&s, s.done, parts), ret, err);
+	file_view_watch(NULL);
 	log_progress_end();
 	return rc;
 }

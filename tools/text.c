@@ -4,6 +4,8 @@
 #include <assert.h>
 #include <inttypes.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 #include "err.h"
 #include "limits.h"
@@ -106,17 +108,43 @@ void text_age(struct buf *out, uint64_t unix_ns, uint64_t now_ns)
 	buf_printf(out, "%" PRIu64 " %s ago", seconds / rows[i].seconds, rows[i].unit);
 }
 
+bool text_has_colours(void)
+{
+	static int known = -1; /* asked by one thread: who prints */
+
+	if (known < 0) {
+		const char *term = getenv("TERM"), *no = getenv("NO_COLOR");
+
+		known = isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0 &&
+			(!no || !*no);
+	}
+	return known;
+}
+
 void text_share(struct buf *out, double part, double whole)
 {
-	buf_printf(out, "%5.1f %%", whole > 0 ? 100 * part / whole : 0.0);
+	double share = whole > 0 ? 100 * part / whole : 0.0;
+	const char *colour = share >= 5 ? "\033[31m" : share >= 0.5 ? "\033[32m" : "";
+
+	if (!text_has_colours() || !*colour)
+		buf_printf(out, "%5.1f %%", share);
+	else
+		buf_printf(out, "%s%5.1f %%\033[m", colour, share);
 }
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
+/* Of the cells of a column that is padded: beyond it lines stop lining up, and nothing is lost. */
+#define WIDTH_MAX 72
+
 void text_table_init(struct text_table *t, size_t columns, uint32_t right)
 {
+	struct winsize w;
+
 	assert(columns <= TABLE_COLUMNS);
-	*t = (struct text_table){.columns = columns, .right = right, .width_max = 72};
+	*t = (struct text_table){.columns = columns, .right = right, .width_max = WIDTH_MAX};
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col && w.ws_col / 2 < WIDTH_MAX)
+		t->width_max = w.ws_col / 2;
 	buf_init(&t->text, GIB);
 }
 
@@ -147,13 +175,19 @@ void text_table_cstr(struct text_table *t, const char *s)
 	text_table_end(t);
 }
 
-/* Characters, not bytes: one column each is right for what names hold. */
+/* Characters, not bytes: one column each is right for what names hold. Escapes are our own colours;
+ * text_append() lets no other pass. */
 static size_t width_of(const uint8_t *p, size_t len)
 {
 	size_t width = 0;
 
-	for (size_t i = 0; i < len; i++)
-		width += (p[i] & 0xc0) != 0x80;
+	for (size_t i = 0; i < len; i++) {
+		if (p[i] == 0x1b)
+			while (i + 1 < len && p[i] != 'm')
+				i++;
+		else
+			width += (p[i] & 0xc0) != 0x80;
+	}
 	return width;
 }
 
@@ -169,6 +203,14 @@ static void pad(struct buf *out, size_t n)
 {
 	while (n--)
 		buf_u8(out, ' ');
+}
+
+/* What stands behind the last cell with anything in it is not seen, and breaks narrow windows. */
+static void end_row(struct buf *out)
+{
+	while (out->len && out->p[out->len - 1] == ' ')
+		out->len--;
+	buf_u8(out, '\n');
 }
 
 int text_table_print(const struct text_table *t, struct buf *out)
@@ -193,7 +235,7 @@ int text_table_print(const struct text_table *t, struct buf *out)
 			pad(out, space);
 		buf_append(out, p, len);
 		if (column + 1 == t->columns) {
-			buf_u8(out, '\n');
+			end_row(out);
 			continue;
 		}
 		if (!(t->right & UINT32_C(1) << column))

@@ -24,12 +24,18 @@ void text_bytes(struct buf *out, uint64_t n);
 /* "3 min ago"; "-" when unix_ns is 0. */
 void text_age(struct buf *out, uint64_t unix_ns, uint64_t now_ns);
 
-/* " 61.2 %" of a whole; the whole may be 0. */
+/* Whether what is printed may have colours: stdout is a terminal, no dumb one, and $NO_COLOR is not
+ * set (no-color.org). */
+bool text_has_colours(void);
+
+/* " 61.2 %" of a whole; the whole may be 0. Coloured as perf does it: red from 5 %, green from
+ * 0.5 %. */
 void text_share(struct buf *out, double part, double whole);
 
 #define TABLE_COLUMNS 8
 
-/* A table of cells; each column as wide as its widest cell, the last not padded. */
+/* A table of cells; each column as wide as its widest cell, the last not padded. Rows that are
+ * wider than the window break, so there cells are padded to less. */
 struct text_table {
 	struct buf text;   /* of all cells, one behind the other */
 	size_t *ends;      /* of each cell in text */

@@ -125,9 +125,21 @@ int file_view_open(struct file_view *v, const char *path, size_t max, struct err
 	return rc;
 }
 
+static void (*watcher)(const struct file_view *v);
+
+void file_view_watch(void (*moved)(const struct file_view *v))
+{
+	__atomic_store_n(&watcher, moved, __ATOMIC_RELAXED);
+}
+
 void file_view_release(struct file_view *v)
 {
+	void (*moved)(const struct file_view *v) = __atomic_load_n(&watcher, __ATOMIC_RELAXED);
+
+	v->before += v->passed;
 	v->passed = 0;
+	if (moved)
+		moved(v);
 	if (v->map)
 		madvise(v->map, v->len, MADV_DONTNEED);
 }

@@ -22,6 +22,7 @@ struct file_view {
 	uint8_t *copy;   /* when it was read */
 	void *map;       /* when it is mapped */
 	size_t passed;   /* since pages were given back */
+	uint64_t before; /* and before that; a reader may go through it more than once */
 	unsigned int at; /* its row among the mapped ones */
 };
 
@@ -53,5 +54,9 @@ static inline void file_view_pass(struct file_view *v, size_t n)
 int file_view_check(const struct file_view *v, struct err *err) _must_check_;
 
 void file_view_done(struct file_view *v);
+
+/* For programs that tell how far they are: `moved` is called whenever a reader of a mapped file
+ * went FILE_VIEW_RESIDENT further, by its thread. NULL: no more. */
+void file_view_watch(void (*moved)(const struct file_view *v));
 
 #endif

@@ -4,25 +4,57 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "utf8.h"
 
+#define ERASE "\r\033[K"
+
+/* Nobody reads faster, and a terminal far away takes time for each. */
+#define PROGRESS_NS INT64_C(100000000)
+
 static const char *program = "rawstack";
+/* Whether a line of progress stands there, and since when. */
+static bool is_up;
+static int64_t up_ns;
 
 void log_init(const char *name)
 {
 	program = name;
 }
 
+/* Bytes of the first so many characters; one column each is right for what paths hold. */
+static size_t cut(const char *p, size_t len, size_t columns)
+{
+	size_t i = 0;
+
+	for (; i < len; i++)
+		if ((p[i] & 0xc0) != 0x80 && !columns--)
+			break;
+	return i;
+}
+
+/* A line that is longer than the window goes on in the next row, where it would stay. */
+static size_t window_columns(void)
+{
+	struct winsize w;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
+}
+
 _printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, const char *tail)
 {
 	char line[1024];
-	size_t at, len, tail_len = strlen(tail);
+	size_t start, at, len, tail_len = strlen(tail);
+	bool was_up = __atomic_exchange_n(&is_up, !*tail, __ATOMIC_RELAXED);
 	ssize_t n _unused_;
 	int w;
 
-	at = (size_t)snprintf(line, sizeof(line), "%s%s: ", *tail ? "" : "\r\033[K", program);
+	start = was_up || !*tail ? sizeof(ERASE) - 1 : 0;
+	memcpy(line, ERASE, start);
+	at = start + (size_t)snprintf(line + start, sizeof(line) - start, "%s: ", program);
 	w = snprintf(line + at, sizeof(line) - at, "%s", head);
 	len = at + (size_t)w;
 	w = vsnprintf(line + len, sizeof(line) - len - tail_len, fmt, ap);
@@ -31,6 +63,8 @@ _printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, c
 			       ? (size_t)w
 			       : sizeof(line) - len - tail_len - 1;
 	utf8_mask(line + at, len - at);
+	if (!*tail)
+		len = start + cut(line + start, len - start, window_columns() - 1);
 	memcpy(line + len, tail, tail_len);
 	n = write(STDERR_FILENO, line, len + tail_len);
 }
@@ -47,10 +81,18 @@ void log_line(enum log_level level, const char *fmt, ...)
 
 void log_progress(const char *fmt, ...)
 {
+	struct timespec now;
+	int64_t now_ns;
 	va_list ap;
 
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	now_ns = now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+	if (__atomic_load_n(&is_up, __ATOMIC_RELAXED) &&
+	    now_ns - __atomic_load_n(&up_ns, __ATOMIC_RELAXED) < PROGRESS_NS)
+		return;
 	if (!isatty(STDERR_FILENO))
 		return;
+	__atomic_store_n(&up_ns, now_ns, __ATOMIC_RELAXED);
 	va_start(ap, fmt);
 	emit("", fmt, ap, "");
 	va_end(ap);
@@ -60,6 +102,6 @@ void log_progress_end(void)
 {
 	ssize_t n _unused_;
 
-	if (isatty(STDERR_FILENO))
-		n = write(STDERR_FILENO, "\r\033[K", 4);
+	if (__atomic_exchange_n(&is_up, false, __ATOMIC_RELAXED))
+		n = write(STDERR_FILENO, ERASE, sizeof(ERASE) - 1);
 }

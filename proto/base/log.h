@@ -25,7 +25,8 @@ void log_line(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 #define log_warn(...)  log_line(LOG_WARN, __VA_ARGS__)
 #define log_info(...)  log_line(LOG_INFO, __VA_ARGS__)
 
-/* A line that replaces itself, on a terminal only, until log_progress_end() erases it. */
+/* A line that replaces itself, on a terminal only, until log_progress_end() or another line erases
+ * it; cut at the end of the window. Cheap to call often: ten in a second are shown. */
 void log_progress(const char *fmt, ...) _printf_(1, 2);
 void log_progress_end(void);
 
