@@ -3,10 +3,27 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "addr2line.h"
+
+/* Whether the last argument is a long option of these rows, with a value it does not take. */
+static bool has_needless_value(const char *text, int letter, const struct option *options)
+{
+	size_t len = strcspn(text, "=");
+
+	for (; text[len] && options->name; options++)
+		if (options->val == letter && !options->has_arg && len > 2 &&
+		    strncmp(text + 2, options->name, len - 2) == 0)
+			return true;
+	return false;
+}
 
 int command_option(int argc, char **argv, const char *short_options, const struct option *options,
 		   struct err *err)
 {
+	/* By that name it is no command, but a program. */
+	const char *own = addr2line_is_name(argv[0]) ? "" : "rawstack ";
 	int c;
 
 	opterr = 0;
@@ -15,11 +32,14 @@ int command_option(int argc, char **argv, const char *short_options, const struc
 		return c;
 	if (c == ':')
 		err_set(err, ERR_USAGE, "%s: option %s needs a value", argv[0], argv[optind - 1]);
-	else if (optopt && !argv[optind - 1][0])
-		err_set(err, ERR_USAGE, "%s: unknown option -%c", argv[0], optopt);
+	else if (optopt && has_needless_value(argv[optind - 1], optopt, options))
+		err_set(err, ERR_USAGE, "%s: option %s takes no value", argv[0], argv[optind - 1]);
+	else if (optopt)
+		err_set(err, ERR_USAGE, "%s: unknown option -%c (see %s%s --help)", argv[0], optopt,
+			own, argv[0]);
 	else
-		err_set(err, ERR_USAGE, "%s: unknown option %s (see rawstack %s --help)", argv[0],
-			argv[optind - 1], argv[0]);
+		err_set(err, ERR_USAGE, "%s: unknown option %s (see %s%s --help)", argv[0],
+			argv[optind - 1], own, argv[0]);
 	return '?';
 }
 

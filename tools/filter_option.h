@@ -88,7 +88,9 @@ enum {
 	"                     of this machine, where the profile says they are or:\n"              \
 	"  -e FILE            a binary or its debug file; may be repeated\n"                       \
 	"  --debug-dir DIR    where debug files are: DIR/.build-id/ab/cdef.debug\n"                \
-	"  --no-symbolize     leave addresses as they are\n"
+	"  --no-symbolize     leave addresses as they are\n"                                       \
+	"\n"                                                                                       \
+	"A profile may be a pipe, and - is standard input: perf script | rawstack top -\n"
 
 /* What command_option() returned, with `value` for it: 1 when it was a filter's and is taken, 0
  * when it is not, ERR_USAGE. `value` must outlive the filter. */

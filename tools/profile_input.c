@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "buf.h"
 #include "log.h"
+#include "piped_input.h"
 #include "profile_files.h"
 #include "profile_names.h"
 #include "spool_input.h"
@@ -82,17 +83,33 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 	return rc;
 }
 
+static int read_piped(const char *path, struct profile_filter *filter, struct profile *ret,
+		      struct err *err)
+{
+	_cleanup_(piped_input_done) struct piped_input in = PIPED_INPUT_NONE;
+	int rc = piped_input_open(&in, path, LIMIT_PERF_DATA_LEN, err);
+	char *copy = in.path;
+
+	if (rc)
+		return rc;
+	rc = profile_files_add(&copy, 1, filter, ret, err);
+	return rc ? piped_input_error(&in, err) : 0;
+}
+
 static int read_paths(char *const *paths, size_t count, struct profile_filter *filter,
 		      struct profile *ret, struct err *err)
 {
 	for (size_t i = 0; i < count; i++) {
 		const char *slash = strrchr(paths[i], '/');
-		struct stat st;
+		struct stat st = {0};
 		int rc;
 
-		if (stat(paths[i], &st))
+		if (strcmp(paths[i], "-") != 0 && stat(paths[i], &st))
 			return err_sys(err, errno, "%s", paths[i]);
-		if (S_ISREG(st.st_mode) && spool_input_is_segment(slash ? slash + 1 : paths[i]))
+		if (piped_input_is(paths[i], &st))
+			rc = read_piped(paths[i], filter, ret, err);
+		else if (S_ISREG(st.st_mode) &&
+			 spool_input_is_segment(slash ? slash + 1 : paths[i]))
 			rc = err_set(err, ERR_UNSUPPORTED,
 				     "%s: a segment of a spool: give its directory", paths[i]);
 		else if (S_ISDIR(st.st_mode))

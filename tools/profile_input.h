@@ -5,6 +5,7 @@
  * What commands read: profiles, directories of them (a shipper's --out) and spools of samplers,
  * filtered and merged to one profile. Files of a directory are those named *.pb.gz, *.pb and
  * *.pprof, in the order of their names; what begins with a dot is somebody's work in progress.
+ * A path may be - or a pipe (piped_input.h).
  */
 #include "profile_filter.h"
 

@@ -49,6 +49,13 @@ static int run_program(int argc, char **argv, struct err *err)
 		return addr2line_begin(&argc, &argv, RAWSTACK_VERSION)
 			       ? 0
 			       : run(&cmd_resolve, argc, argv, err);
+	/* `help top` is `top --help` */
+	if (argc == 3 && strcmp(argv[1], "help") == 0 && argv[2][0] != '-') {
+		static char help[] = "--help";
+
+		argv[1] = argv[2];
+		argv[2] = help;
+	}
 	if (program_resolve_service &&
 	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	     strcmp(argv[1], "help") == 0)) {

@@ -113,6 +113,10 @@ static int check(struct resolve_options *o, int address_count, struct err *err)
 				     err);
 	if (o->drop_in && !o->build_id && !o->file_count && !o->name && !o->pid && !o->kernel)
 		o->files[o->file_count++] = "a.out"; /* as every binutil */
+	if (o->drop_in && o->file_count) {           /* and the last counts */
+		o->files[0] = o->files[o->file_count - 1];
+		o->file_count = 1;
+	}
 	rc = check_source(o, err);
 	if (rc)
 		return rc;
