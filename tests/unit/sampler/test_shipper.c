@@ -53,6 +53,9 @@ static int fake_call(void *ctx, const Rawstack__V1__StackBatch *q, uint32_t time
 	svc->calls++;
 	assert_int_equal(q->locations->n_address, n);
 	assert_int_equal(q->locations->n_weight, n);
+	/* Nothing else of the host: the only strings are names of sections. */
+	for (size_t i = 0; i < q->n_strings; i++)
+		assert_true(!q->strings[i].len || q->strings[i].data[0] == '.');
 	assert_null(q->samples);
 	assert_null(q->stacks);
 	for (size_t i = 0; i < n && !svc->fail; i++) {
