@@ -387,10 +387,7 @@ static void reset_matches(struct profile_filter *f)
 	frame_match_reset(&f->show);
 	frame_match_reset(&f->hide);
 	frame_match_reset(&f->show_from);
-	for (size_t i = 0; i < f->schema.count; i++) {
-		frame_match_reset(&f->schema.rules[i].match);
-		frame_match_reset(&f->schema.rules[i].not_under);
-	}
+	schema_reset(&f->schema);
 }
 
 int profile_filter_edit(struct profile_filter *f, const struct profile *from, struct profile *into,

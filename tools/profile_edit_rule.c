@@ -59,10 +59,26 @@ static void name_frame(struct profile_edit *e, struct view_frame *frame, const v
 	frame->function = profile_add_function(e->into, &f);
 }
 
-static void rename_frame(struct profile_edit *e, const struct schema_rule *r,
-			 struct view_frame *frame)
+/* A name that rules make longer than any demangled one stays as it was. */
+#define NAME_MAX_LEN (LIMIT_DEMANGLE_OUT + 1024)
+
+/* Where it is kept what the rule makes of a frame's function; NULL when it cannot be. */
+static uint32_t *renamed(struct schema_rule *r, const struct view_frame *frame)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN * 4);
+	size_t before = r->renamed_cap;
+
+	if (frame->function == PROFILE_NONE ||
+	    !grow_array((void **)&r->renamed, &r->renamed_cap, (size_t)frame->function + 1,
+			sizeof(*r->renamed), LIMIT_PROFILE_ENTRIES))
+		return NULL;
+	if (r->renamed_cap > before)
+		memset(r->renamed + before, 0, (r->renamed_cap - before) * sizeof(*r->renamed));
+	return &r->renamed[frame->function];
+}
+
+static void make_name(struct profile_edit *e, const struct schema_rule *r, struct view_frame *frame)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(NAME_MAX_LEN);
 	struct profile_text t = {"", 0};
 
 	if (frame->function != PROFILE_NONE)
@@ -75,6 +91,20 @@ static void rename_frame(struct profile_edit *e, const struct schema_rule *r,
 	}
 	if (!out.failed)
 		name_frame(e, frame, out.p, out.len);
+}
+
+/* A profile has many frames, and few functions. */
+static void rename_frame(struct profile_edit *e, struct schema_rule *r, struct view_frame *frame)
+{
+	uint32_t *kept = renamed(r, frame);
+
+	if (kept && *kept) {
+		frame->function = *kept - 1;
+		return;
+	}
+	make_name(e, r, frame);
+	if (kept && frame->function != PROFILE_NONE)
+		*kept = frame->function + 1;
 }
 
 /* The outermost of a run of frames stays. */

@@ -199,8 +199,24 @@ static int parse_rule(struct words *w, struct schema_rule *r, struct err *err)
 	return rc ? rc : w->at < w->count ? wrong(w, "more than a rule", err) : 0;
 }
 
+static void rule_reset(struct schema_rule *r)
+{
+	frame_match_reset(&r->match);
+	frame_match_reset(&r->not_under);
+	free(r->renamed);
+	r->renamed = NULL;
+	r->renamed_cap = 0;
+}
+
+void schema_reset(struct schema *s)
+{
+	for (size_t i = 0; i < s->count; i++)
+		rule_reset(&s->rules[i]);
+}
+
 static void rule_done(struct schema_rule *r)
 {
+	rule_reset(r);
 	frame_match_done(&r->match);
 	frame_match_done(&r->not_under);
 	free(r->key);

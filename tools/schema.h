@@ -28,8 +28,10 @@ struct schema_rule {
 	enum schema_action action;
 	enum schema_where where;
 	struct frame_match match, not_under; /* no caller of the frame may match the second */
-	int64_t priority; /* of tags with one key the highest counts, else the first */
-	char *key, *text; /* label and value; mark, or new name */
+	int64_t priority;  /* of tags with one key the highest counts, else the first */
+	char *key, *text;  /* label and value; mark, or new name */
+	uint32_t *renamed; /* by function: what it became, and one more; 0: not asked yet */
+	size_t renamed_cap;
 };
 
 struct schema {
@@ -39,6 +41,9 @@ struct schema {
 
 /* Rules of one schema; a line may have no more than this. */
 #define SCHEMA_RULES_MAX 4096
+
+/* Forgets what was answered for another profile. */
+void schema_reset(struct schema *s);
 
 /* Appends the rules of a text; `name` stands in messages. ERR_USAGE names the line. */
 int schema_parse(struct schema *s, const char *name, const char *text, size_t len,

@@ -64,7 +64,10 @@ void text_match_done(struct text_match *m)
 	m->set = false;
 }
 
-static bool run(const struct text_match *m, const void *p, size_t len, regmatch_t groups[GROUPS])
+/* Whether there is a match is found much sooner than where: count 0. groups[0] is always written.
+ */
+static bool run(const struct text_match *m, const void *p, size_t len, regmatch_t *groups,
+		size_t count)
 {
 	_cleanup_(buf_done) struct buf copy = BUF_INIT(LIMIT_NAME_LEN + 1);
 
@@ -72,14 +75,14 @@ static bool run(const struct text_match *m, const void *p, size_t len, regmatch_
 	/* Longer names say nothing more, and take long. regexec() looks for a NUL behind them. */
 	if (!m->set || len > LIMIT_NAME_LEN || (len && !buf_append(&copy, p, len)))
 		return false;
-	return regexec(&m->re, buf_cstr(&copy), GROUPS, groups, REG_STARTEND) == 0;
+	return regexec(&m->re, buf_cstr(&copy), count, groups, REG_STARTEND) == 0;
 }
 
 bool text_match(const struct text_match *m, const void *p, size_t len)
 {
-	regmatch_t groups[GROUPS];
+	regmatch_t range;
 
-	return run(m, p, len, groups);
+	return run(m, p, len, &range, 0);
 }
 
 bool text_match_replace(const struct text_match *m, const void *p, size_t len, const char *with,
@@ -88,7 +91,7 @@ bool text_match_replace(const struct text_match *m, const void *p, size_t len, c
 	const char *text = p;
 	regmatch_t groups[GROUPS];
 
-	if (!run(m, p, len, groups))
+	if (!run(m, p, len, groups, GROUPS))
 		return false;
 	buf_append(out, text, (size_t)groups[0].rm_so);
 	for (const char *w = with; *w; w++) {
