@@ -4,7 +4,8 @@
 /*
  * How much memory the capturer occupies. Its tables grow while they fill, each to its limit; so
  * that what is resident does not, room for them is taken at the start, in one heap that all threads
- * share, and is never given back. What a burst needed beyond that is.
+ * share, and is never given back; in huge pages where enough of them lie about. What a burst
+ * needed beyond that is given back.
  */
 #include <stddef.h>
 
