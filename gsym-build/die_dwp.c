@@ -34,6 +34,27 @@ static const uint8_t *take_table(struct bytes *in, uint64_t count, uint64_t a, u
 	return bytes_take(in, len);
 }
 
+static uint32_t u32_at(const uint8_t *table, uint64_t index)
+{
+	uint32_t v;
+
+	memcpy(&v, table + 4 * index, sizeof(v));
+	return v;
+}
+
+/* A search ends at a free slot. No tool fills more than two thirds (DWARF 5 section 7.3.5.3). */
+static bool has_free_slot(const struct dwp_index *x)
+{
+	for (uint32_t i = 0; i < x->slot_count; i++) {
+		uint64_t hash;
+
+		memcpy(&hash, x->hashes + UINT64_C(8) * i, sizeof(hash));
+		if (!hash && !u32_at(x->rows, i))
+			return true;
+	}
+	return false;
+}
+
 int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len, struct err *err)
 {
 	struct bytes in = bytes_of(p, len);
@@ -66,16 +87,10 @@ int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len, struct e
 	if (x.slot_count & (x.slot_count - 1))
 		return err_set(err, ERR_DATA, ".debug_cu_index of %u slots, no power of 2",
 			       x.slot_count);
+	if (x.slot_count && !has_free_slot(&x))
+		return err_set(err, ERR_DATA, ".debug_cu_index has no free slot");
 	*ret = x;
 	return 0;
-}
-
-static uint32_t u32_at(const uint8_t *table, uint64_t index)
-{
-	uint32_t v;
-
-	memcpy(&v, table + 4 * index, sizeof(v));
-	return v;
 }
 
 static void read_row(const struct dwp_index *x, uint32_t unit, struct dwp_row *ret)
@@ -96,7 +111,6 @@ int dwp_index_find(const struct dwp_index *x, uint64_t id, struct dwp_row *ret)
 	uint64_t mask = (uint64_t)x->slot_count - 1;
 	uint64_t slot = id & mask, step = ((id >> 32) & mask) | 1;
 
-	/* A free slot ends the search; a full table has none. */
 	for (uint32_t i = 0; i < x->slot_count; i++, slot = (slot + step) & mask) {
 		uint32_t unit = u32_at(x->rows, slot);
 		uint64_t hash;

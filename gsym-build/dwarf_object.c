@@ -3,6 +3,7 @@
  * libdwarf fed by our own section loader. It gets only what it needs, decompressed, and never
  * .debug_rnglists and .debug_loclists (see dwarf_spans.h).
  */
+#include "bytes.h"
 #include "dwarf_priv.h"
 
 struct object_section {
@@ -59,6 +60,28 @@ static int load(void *obj, Dwarf_Half index, Dwarf_Small **ret, int *error _unus
 		return DW_DLV_NO_ENTRY;
 	*ret = (Dwarf_Small *)(uintptr_t)o->sections[index].p;
 	return DW_DLV_OK;
+}
+
+/*
+ * Whether libdwarf's search in the index of a package ends: version 20210528 looks for an id until
+ * a slot has it, or is free. Ids are spread over a power of 2 of slots, not all of them taken
+ * (DWARF 5 section 7.3.5.3).
+ */
+static bool search_ends(const uint8_t *p, size_t len)
+{
+	struct bytes in = bytes_of(p, len), hashes, rows;
+	uint64_t slots;
+
+	bytes_skip(&in, 12); /* version, columns, units */
+	slots = bytes_u32(&in);
+	hashes = bytes_of(bytes_take(&in, slots * 8), slots * 8);
+	rows = bytes_of(bytes_take(&in, slots * 4), slots * 4);
+	if (in.failed || slots & (slots - 1))
+		return false;
+	for (; slots; slots--)
+		if (!(bytes_u64(&hashes) | bytes_u32(&rows)))
+			return true;
+	return false;
 }
 
 /*
@@ -130,6 +153,12 @@ int object_open(struct dwarf_object *o, struct image *im, bool split, struct err
 		if (rc < 0) {
 			object_close(o);
 			return rc;
+		}
+		if (rc && strstr(s.name, "_index") && !search_ends(s.p, s.len)) {
+			if (!strcmp(s.name, ".debug_tu_index"))
+				continue;
+			object_close(o); /* nobody finds a unit in it */
+			return 0;
 		}
 		if (rc && s.len) /* libdwarf refuses an empty one */
 			o->sections[o->section_count++] = s;

@@ -21,7 +21,7 @@ struct dwarf_object {
 };
 
 /* Opens the plain sections or, for a split file, those of .dwo. 1 opened, 0 when there is no
- * .debug_info, negative. */
+ * .debug_info, or an index of it that libdwarf would search for ever; negative. */
 int object_open(struct dwarf_object *o, struct image *im, bool split, struct err *err);
 void object_close(struct dwarf_object *o);
 
