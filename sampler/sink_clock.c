@@ -4,7 +4,10 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+#include "build_id.h"
 
 #define NAME    ".clock"
 #define LEN_MAX 256
@@ -19,6 +22,30 @@ static int print(const struct sink_clock *c, char text[static LEN_MAX])
 			    " %020" PRIu64 " %020" PRIu64 " %020" PRIu64 " %020" PRIu64
 			    " %020" PRIu64 "\n",
 			    c->real_ns, c->mono_ns, c->doubt_ns, c->ahead_at_ns, c->unproven_ns);
+}
+
+/* What print() prints, and more: whether it stands so in the file is for the caller to see. */
+static bool scan(struct sink_clock *c, const char text[static LEN_MAX])
+{
+	uint64_t *const times[] = {&c->real_ns, &c->mono_ns, &c->doubt_ns, &c->ahead_at_ns,
+				   &c->unproven_ns};
+	char hex[2 * sizeof(c->boot_id) + 1] = "";
+	struct build_id id;
+
+	memcpy(hex, text, sizeof(hex) - 1);
+	if (build_id_parse(&id, hex, NULL) || id.len != sizeof(c->boot_id))
+		return false;
+	memcpy(c->boot_id, id.bytes, sizeof(c->boot_id));
+	text += sizeof(hex) - 1;
+	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
+		char *end;
+
+		*times[i] = strtoull(text, &end, 10);
+		if (end == text)
+			return false;
+		text = end;
+	}
+	return true;
 }
 
 void sink_clock_load(struct sink_clock *c, const struct io *io, int dir_fd)
@@ -36,14 +63,9 @@ void sink_clock_load(struct sink_clock *c, const struct io *io, int dir_fd)
 		return;
 	n = io->pread(io->ctx, fd, text, sizeof(text) - 1, 0);
 	io->close(io->ctx, fd);
-	for (size_t i = 0; n > 0 && i < sizeof(was.boot_id); i++)
-		if (sscanf(text + 2 * i, "%2hhx", &was.boot_id[i]) != 1)
-			return;
 	/* What does not print as it reads is damaged. */
-	if (n <= 0 ||
-	    sscanf(text + 32, "%" SCNu64 "%" SCNu64 "%" SCNu64 "%" SCNu64 "%" SCNu64, &was.real_ns,
-		   &was.mono_ns, &was.doubt_ns, &was.ahead_at_ns, &was.unproven_ns) != 5 ||
-	    print(&was, again) != n || memcmp(again, text, (size_t)n) != 0)
+	if (n <= 0 || !scan(&was, text) || print(&was, again) != n ||
+	    memcmp(again, text, (size_t)n) != 0)
 		return;
 	/* Of another boot the monotonic clock says nothing: no time passed, as far as is known. */
 	if (!has_boot || memcmp(was.boot_id, c->boot_id, sizeof(c->boot_id)) != 0 ||

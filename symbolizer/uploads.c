@@ -342,8 +342,8 @@ struct upload *uploads_take(struct uploads *u)
 
 void uploads_postpone(struct uploads *u, struct upload *up)
 {
-	_cleanup_(closep) int fd = -1;
 	char name[NAME_LEN];
+	int fd;
 
 	upload_file_name(up, ".finish", name);
 	pthread_mutex_lock(&u->lock);
@@ -351,6 +351,8 @@ void uploads_postpone(struct uploads *u, struct upload *up)
 	up->state = UPLOAD_QUEUED;
 	/* It ended, if to no avail. The name stays: it is owed at every moment. */
 	fd = openat(u->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		close(fd);
 	pthread_cond_signal(&u->queued);
 	pthread_mutex_unlock(&u->lock);
 }
