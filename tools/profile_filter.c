@@ -46,11 +46,6 @@ bool profile_filter_in_time(void *ctx, int64_t time_ns, int64_t duration_ns)
 	return (!f->since_ns || end >= f->since_ns) && (!f->until_ns || time_ns <= f->until_ns);
 }
 
-static bool text_is(struct profile_text t, const char *s)
-{
-	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
-}
-
 static bool labels_match(const struct profile *p, uint32_t set, const struct profile_filter *f)
 {
 	bool pid = f->pid < 0, thread = !f->thread;
@@ -61,10 +56,10 @@ static bool labels_match(const struct profile *p, uint32_t set, const struct pro
 	for (size_t i = 0; i < count; i++) {
 		struct profile_text key = profile_text(p, labels[i].key);
 
-		if (text_is(key, "pid") && labels[i].num == f->pid)
+		if (profile_text_is(key, "pid") && labels[i].num == f->pid)
 			pid = true;
-		if (f->thread && text_is(key, "thread") &&
-		    text_is(profile_text(p, labels[i].text), f->thread))
+		if (f->thread && profile_text_is(key, "thread") &&
+		    profile_text_is(profile_text(p, labels[i].text), f->thread))
 			thread = true;
 	}
 	return pid && thread;

@@ -65,11 +65,6 @@ static uint32_t binary_of(struct remote_names *n, struct profile_text hex)
 	return row;
 }
 
-static bool text_is(struct profile_text t, const char *s)
-{
-	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
-}
-
 /* "[kernel:<module>]" lies in .text, "[kernel:<module>.<section>]" in that one. */
 static uint32_t section_of(struct remote_names *n, struct profile_text path)
 {
@@ -99,7 +94,7 @@ static bool place_of(struct remote_names *n, const struct profile *p,
 	ret->address = l->address - m->start + m->file_off;
 	if (!profile_is_kernel(p, l->module)) {
 		ret->kind = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_FILE_OFF;
-	} else if (own && text_is(path, PROFILE_KERNEL_TEXT)) {
+	} else if (own && profile_text_is(path, PROFILE_KERNEL_TEXT)) {
 		ret->kind = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_KERNEL_TEXT;
 	} else if (own && path.len > strlen(PROFILE_KERNEL_PREFIX) &&
 		   path.p[strlen(PROFILE_KERNEL_PREFIX)] == ':') {

@@ -180,21 +180,16 @@ static uint32_t add_attribute(struct writer *w, struct attribute a)
 	return id + 1;
 }
 
-static bool text_is(struct profile_text t, const char *s)
-{
-	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
-}
-
 static uint32_t label_attribute(struct writer *w, const struct profile_label *l)
 {
 	struct profile_text key = profile_text(w->p, l->key);
 	struct attribute a = {l->key, l->text, l->unit, 0, l->text ? 0 : l->num};
 
-	if (text_is(key, "thread"))
+	if (profile_text_is(key, "thread"))
 		a.key = own_string(w, OWN_THREAD_NAME);
-	else if (text_is(key, "pid"))
+	else if (profile_text_is(key, "pid"))
 		a.key = own_string(w, OWN_PID);
-	else if (text_is(key, "tid"))
+	else if (profile_text_is(key, "tid"))
 		a.key = own_string(w, OWN_TID);
 	return add_attribute(w, a);
 }

@@ -59,11 +59,6 @@ static bool next_line(struct reader *r, struct profile_text *ret)
 
 /* --- frames ---------------------------------------------------------------------------------- */
 
-static bool text_is(struct profile_text t, const char *s)
-{
-	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
-}
-
 static struct profile_text cut_front(struct profile_text t, size_t n)
 {
 	return (struct profile_text){t.p + n, t.len - n};
@@ -111,7 +106,7 @@ static uint32_t module_of(struct reader *r, struct profile_text object, uint64_t
 	struct profile_module m = {0};
 	char name[256];
 
-	if (!object.len || text_is(object, "[unknown]"))
+	if (!object.len || profile_text_is(object, "[unknown]"))
 		return PROFILE_NONE;
 	/* a kernel module: [nf_conntrack] */
 	if (object.p[0] == '[' && (int64_t)address < 0 && object.len < sizeof(name) - 16 &&
@@ -175,10 +170,10 @@ static int read_frame(struct reader *r, struct profile_text line)
 	if (rc)
 		return rc;
 	r->address = address;
-	r->whole = !text_is(object, "inlined");
+	r->whole = !profile_text_is(object, "inlined");
 	r->module = r->whole ? module_of(r, object, address) : PROFILE_NONE;
 	c = (struct call){.is_name = name.len && !profile_is_placeholder(name)};
-	if (!name.len || text_is(name, "[unknown]"))
+	if (!name.len || profile_text_is(name, "[unknown]"))
 		c.name = profile_placeholder(r->p, r->module, address);
 	else
 		c.name = profile_string(r->p, name.p, name.len);

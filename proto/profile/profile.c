@@ -339,7 +339,7 @@ const int64_t *profile_values(const struct profile *p, uint32_t sample)
 	return p->values + (size_t)sample * p->value_count;
 }
 
-static bool text_is(struct profile_text t, const char *s)
+bool profile_text_is(struct profile_text t, const char *s)
 {
 	return t.len == strlen(s) && memcmp(t.p, s, t.len) == 0;
 }
@@ -347,7 +347,7 @@ static bool text_is(struct profile_text t, const char *s)
 uint32_t profile_value_index(const struct profile *p, const char *type)
 {
 	for (uint32_t i = 0; i < p->value_count; i++)
-		if (text_is(profile_text(p, p->value_types[i].type), type))
+		if (profile_text_is(profile_text(p, p->value_types[i].type), type))
 			return i;
 	return PROFILE_NONE;
 }

@@ -171,6 +171,7 @@ uint32_t profile_placeholder(struct profile *p, uint32_t module, uint64_t addres
 /* --- reading --------------------------------------------------------------------------------- */
 
 struct profile_text profile_text(const struct profile *p, uint32_t string);
+bool profile_text_is(struct profile_text t, const char *s);
 struct profile_function profile_function(const struct profile *p, uint32_t function);
 struct profile_location profile_location(const struct profile *p, uint32_t location);
 const uint32_t *profile_stack(const struct profile *p, uint32_t stack, size_t *ret_count);

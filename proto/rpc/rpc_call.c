@@ -422,8 +422,3 @@ bool rpc_call_cancelled(const struct rpc_call *c)
 {
 	return atomic_load(&c->cancelled);
 }
-
-uint32_t rpc_call_client(const struct rpc_call *c)
-{
-	return c->job.client;
-}

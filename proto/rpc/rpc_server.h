@@ -103,9 +103,6 @@ void rpc_call_set_state(struct rpc_call *c, void *state);
 /* The client went away, its deadline passed, or the server stops. Any thread. */
 bool rpc_call_cancelled(const struct rpc_call *c);
 
-/* A number of the client's connection, also over a Unix socket; two may have the same one. */
-uint32_t rpc_call_client(const struct rpc_call *c);
-
 /*
  * Packs a reply and queues it behind those before. Any thread. ERR_LIMIT when it is larger than
  * LIMIT_MESSAGE_LEN, or when more than LIMIT_CALL_REPLIES wait for a slow reader. A reply to a call

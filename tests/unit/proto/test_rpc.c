@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The RPC adapter: our client against our server over loopback, and against nobody. */
+#include "rpc_call_priv.h"
 #include "rpc_client.h"
 #include "rpc_health.h"
 #include "rpc_listen.h"
@@ -88,7 +89,7 @@ static int on_echo(struct rpc_call *c, const ProtobufCMessage *message, struct e
 
 static int on_client(struct rpc_call *c, const ProtobufCMessage *message _unused_, struct err *err)
 {
-	return reply_received(c, rpc_call_client(c), err);
+	return reply_received(c, c->job.client, err);
 }
 
 /* Stays open until the client gives up. */
