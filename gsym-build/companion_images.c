@@ -41,9 +41,12 @@ int companion_images_missing(struct image *im, const struct debug_report *debug,
 {
 	const uint8_t *link = NULL;
 	size_t len = 0;
+	int rc = 0;
 
-	if (debug->needs_alt_file && image_section(im, ".gnu_debugaltlink", &link, &len, err) < 0)
-		return err->code;
+	if (debug->needs_alt_file)
+		rc = image_section(im, ".gnu_debugaltlink", &link, &len, err);
+	if (rc < 0)
+		return rc;
 	if (len > LIMIT_PATH_LEN)
 		len = 0;
 	buf_u32(out, (uint32_t)len);

@@ -144,9 +144,8 @@ static int take_locked(struct share *sh, struct reader *r, struct run *run, stru
 		run->seen = first.end;
 	add_visible(sh, run, len);
 	run->end = sh->next;
-	return owner->file.whole.p || !die_window_lend(&owner->info, run->end, &r->lease, err)
-		       ? 1
-		       : err->code;
+	rc = owner->file.whole.p ? 0 : die_window_lend(&owner->info, run->end, &r->lease, err);
+	return rc ? rc : 1;
 }
 
 static int take(struct share *sh, struct reader *r, struct run *run, struct err *err)

@@ -86,7 +86,7 @@ static bool search_ends(const uint8_t *p, size_t len)
 
 /*
  * What a damaged compressed .debug_info still gives: the units in front of the damage are good. The
- * bytes are o->partial.
+ * bytes are o->partial. 1; ERR_DATA, ERR_MEMORY: nothing, and *err stays where it says why.
  */
 static int load_partial(struct dwarf_object *o, struct image *im, struct object_section *s,
 			struct err *err)
@@ -96,7 +96,7 @@ static int load_partial(struct dwarf_object *o, struct image *im, struct object_
 	int rc = image_bias(im) ? 0 : image_section_packed(im, s->name, &packed, NULL);
 
 	if (rc <= 0 || packed.kind == INFLATE_NONE)
-		return err->code;
+		return ERR_DATA;
 	o->partial = malloc(packed.plain_len + 1);
 	if (!o->partial)
 		return err_set(err, ERR_MEMORY, "out of memory for %s", s->name);
@@ -108,7 +108,7 @@ static int load_partial(struct dwarf_object *o, struct image *im, struct object_
 
 		if (inflate_stream_open(&in, packed.kind, packed.p, packed.len, packed.plain_len,
 					NULL))
-			return err->code;
+			return ERR_DATA;
 		s->len = 0;
 		while (s->len < packed.plain_len) {
 			size_t left = packed.plain_len - s->len;
