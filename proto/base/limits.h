@@ -205,6 +205,8 @@
 /* Frames of one stack in a foreign profile: runaway recursion, not only our samplers' 256. */
 #define LIMIT_PROFILE_STACK    LIMIT(65536)
 #define LIMIT_PROFILE_LABELS   LIMIT(64) /* of one sample */
+/* A name in a profile: generated code has some of 100 KB, demangled. Lines of text have no end. */
+#define LIMIT_PROFILE_STRING   MIB
 #define LIMIT_PROFILE_VALUES   LIMIT(16) /* sample types */
 /* Frames, called one from another, that one stack unfolds to with its inlined calls. */
 #define LIMIT_PROFILE_FRAMES   LIMIT(131072)

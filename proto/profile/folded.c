@@ -189,8 +189,8 @@ int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
 		profile_add_sample(p, profile_add_stack(p, s->locations, s->count), labels,
 				   &line.weight);
 		if (p->failed)
-			return err_set(err, ERR_LIMIT,
-				       "folded stacks: more than memory or the limits allow");
+			return err_set(err, ERR_LIMIT, "folded stacks: line %zu: %s", number,
+				       profile_full(p));
 	}
 	if (!p->samples.count)
 		return err_set(err, ERR_DATA, "folded stacks: line %zu: no stacks", number);

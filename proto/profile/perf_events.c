@@ -9,7 +9,7 @@
 
 int perf_reader_full(struct perf_reader *r)
 {
-	return err_set(r->err, ERR_LIMIT, "perf.data: more than memory or the limits allow");
+	return err_set(r->err, ERR_LIMIT, "perf.data: %s", profile_full(r->p));
 }
 
 static int damaged(struct perf_reader *r, const char *what)

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "profile_priv.h"
+
 void pprof_rows_init(struct pprof_rows *rows, size_t message_len)
 {
 	pprof_ids_init(&rows->modules, message_len);
@@ -28,7 +30,7 @@ int pprof_bad(const struct pprof_rows *rows, const uint8_t *at, const char *what
 
 int pprof_full(const struct pprof_rows *rows)
 {
-	return err_set(rows->err, ERR_LIMIT, "pprof: more than memory or the limits allow");
+	return err_set(rows->err, ERR_LIMIT, "pprof: %s", profile_full(rows->profile));
 }
 
 int pprof_string(const struct pprof_rows *rows, const uint8_t *at, uint64_t index, uint32_t *ret)
@@ -322,7 +324,9 @@ static int add_frames(struct pprof_rows *rows, const uint8_t *at, struct pprof_f
 	int rc;
 
 	while ((rc = pprof_number_next(f, &id)) > 0) {
-		if (rows->frame_count - begin == LIMIT_PROFILE_STACK ||
+		if (rows->frame_count - begin == LIMIT_PROFILE_STACK)
+			profile_fail(rows->profile, PROFILE_DEEP_STACK);
+		if (rows->profile->failed ||
 		    !grow_array((void **)&rows->frames, &rows->frames_cap, rows->frame_count + 1,
 				sizeof(*rows->frames), 2 * LIMIT_PROFILE_STACK))
 			return pprof_full(rows);

@@ -63,6 +63,17 @@ static uint32_t fail(struct profile *p)
 	return PROFILE_NONE;
 }
 
+uint32_t profile_fail(struct profile *p, const char *what)
+{
+	p->full = p->failed ? p->full : what;
+	return fail(p);
+}
+
+const char *profile_full(const struct profile *p)
+{
+	return p->full ? p->full : "more than memory or the limits allow";
+}
+
 static uint32_t add(struct profile *p, struct intern *table, const void *key, size_t len)
 {
 	uint32_t id = p->failed ? PROFILE_NONE : intern_add(table, key, len, NULL);
@@ -72,6 +83,8 @@ static uint32_t add(struct profile *p, struct intern *table, const void *key, si
 
 uint32_t profile_string(struct profile *p, const void *text, size_t len)
 {
+	if (len > LIMIT_PROFILE_STRING)
+		return profile_fail(p, PROFILE_LONG_NAME);
 	return add(p, &p->strings, text, len);
 }
 
@@ -173,7 +186,7 @@ uint32_t profile_add_location(struct profile *p, const struct profile_location *
 uint32_t profile_add_stack(struct profile *p, const uint32_t *locations, size_t count)
 {
 	if (count > LIMIT_PROFILE_STACK)
-		return fail(p);
+		return profile_fail(p, PROFILE_DEEP_STACK);
 	return add(p, &p->stacks, locations, count * sizeof(*locations));
 }
 

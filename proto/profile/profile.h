@@ -14,7 +14,7 @@
  *
  * Every table is bounded (limits.h, LIMIT_PROFILE_*). An add that does not fit sets `failed`,
  * which sticks, and gives PROFILE_NONE; PROFILE_NONE given to a later add is passed on. So callers
- * add what belongs together and check `failed` once. One thread at a time.
+ * add what belongs together and check `failed` once; profile_full() says why. One thread at a time.
  */
 #include "err.h"
 #include "intern.h"
@@ -88,6 +88,7 @@ struct profile_sample {
 
 struct profile {
 	bool failed;
+	const char *full; /* by what, where that is known: profile_full() */
 	struct intern strings, module_keys, functions, locations, stacks, label_sets, samples;
 	struct profile_module *modules; /* module_keys.count of them */
 	size_t modules_cap;
@@ -112,6 +113,9 @@ void profile_init(struct profile *p);
 void profile_done(struct profile *p);
 
 /* --- filling --------------------------------------------------------------------------------- */
+
+/* What did not fit, for a message behind "FORMAT: ", once `failed` is set. */
+const char *profile_full(const struct profile *p);
 
 uint32_t profile_string(struct profile *p, const void *text, size_t len);
 uint32_t profile_cstr(struct profile *p, const char *text);

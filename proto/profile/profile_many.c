@@ -24,6 +24,9 @@ static void add_keys(struct profile *p, struct intern *table, const struct inter
 void profile_add_strings(struct profile *p, const struct intern_key *texts, size_t count,
 			 uint32_t *ret_ids)
 {
+	for (size_t i = 0; i < count; i++)
+		if (texts[i].len > LIMIT_PROFILE_STRING)
+			profile_fail(p, PROFILE_LONG_NAME);
 	add_keys(p, &p->strings, texts, count, ret_ids);
 }
 
@@ -92,7 +95,7 @@ void profile_add_stacks(struct profile *p, const struct intern_key *stacks, size
 {
 	for (size_t i = 0; i < count; i++)
 		if (stacks[i].len > LIMIT_PROFILE_STACK * sizeof(uint32_t))
-			p->failed = true;
+			profile_fail(p, PROFILE_DEEP_STACK);
 	add_keys(p, &p->stacks, stacks, count, ret_ids);
 }
 

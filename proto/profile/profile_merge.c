@@ -224,7 +224,6 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 		profile_comment_string(into, map_string(&m, from->comments[i]));
 	profile_add_time(into, from->time_ns, from->duration_ns);
 	if (into->failed)
-		return err_set(err, ERR_LIMIT,
-			       "merge of profiles: more than memory or the limits allow");
+		return err_set(err, ERR_LIMIT, "merge of profiles: %s", profile_full(into));
 	return 0;
 }
