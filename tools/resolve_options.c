@@ -144,7 +144,7 @@ static int parse_links(const char *when, bool *ret, struct err *err)
 
 	*ret = strcmp(when, "always") == 0;
 	if (strcmp(when, "auto") == 0)
-		*ret = isatty(STDOUT_FILENO) && term && strcmp(term, "dumb") != 0;
+		*ret = isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
 	else if (!*ret && strcmp(when, "never") != 0)
 		return err_set(err, ERR_USAGE, "--hyperlinks %s: not auto, always or never", when);
 	return 0;
