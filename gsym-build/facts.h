@@ -3,7 +3,7 @@
 #define RAWSTACK_FACTS_H
 /*
  * What a reader of debug information found, before anything is decided: the seam between readers
- * (libdwarf today) and the builder. A reader gives one struct facts_unit after the other; all its
+ * (README.md) and the builder. A reader gives one struct facts_unit after the other; all its
  * arrays are the reader's and valid during the call only. Addresses are vaddr. Names and files are
  * ids of a struct facts_text that reader and builder share.
  */

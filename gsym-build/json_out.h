@@ -18,8 +18,8 @@ void json_table(struct buf *out, const struct rsym *t);
 
 /* {"address":"0x1139","frames":[{"function":"f","file":"/a.c","line":3,"start_address":"0x1130",
  * "start_line":2,"start_file":"/a.c"}]}; file is null when unknown, and what starts nowhere, or in
- * no file, lacks the key. With discriminators, by
- * frame, columns are printed too. The last frame has "aliases":["g"] when they are asked for. */
+ * no file, lacks the key. With discriminators, by frame, columns are printed too. The last frame
+ * has "aliases":["g"] when they are asked for. */
 int json_print_frames(const struct table_text *text, uint64_t vaddr,
 		      const struct rsym_frame *frames, const uint32_t *discriminators, int count,
 		      bool aliases, struct err *err);
