@@ -256,6 +256,8 @@ bool service_close(struct service *s)
 	s->keeper_running = false;
 	if (s->queue && !build_queue_stop(s->queue, STOP_BUILDERS_MS))
 		return false;
+	if (s->uploads && !uploads_ended(s->uploads, STOP_BUILDERS_MS))
+		return false;
 	build_queue_close(s->queue);
 	uploads_close(s->uploads);
 	kept_files_close(s->kept);

@@ -90,7 +90,7 @@ int service_upload(struct service *s, struct upload **up, const Rawstack__V1__Up
 		   uint64_t *ret_received, struct err *err);
 void service_upload_end(struct service *s, struct upload *up);
 
-/* waiter as in uploads.h; the reply says what is known now, and done() the rest, if *ret_waits. */
+/* waiter as in uploads.h: done() says all, if *ret_waits; without one the reply does. */
 int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request,
 		   struct upload_waiter *waiter, struct arena *arena,
 		   Rawstack__V1__FinishReply *reply, bool *ret_waits, struct err *err);

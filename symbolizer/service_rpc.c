@@ -149,12 +149,22 @@ static void on_upload_closed(struct rpc_call *c)
 	service_upload_end(rpc_call_ctx(c), rpc_call_state(c));
 }
 
-/* --- Finish: answered when the build ends --------------------------------------------------- */
+/* --- Finish: answered when the build ends, or when the ticket holds --------------------------- */
 
 struct finish_waiter {
 	struct upload_waiter waiter;
 	struct rpc_call *call; /* referenced */
 };
+
+static Rawstack__V1__BuildState state_of(const struct upload_result *result)
+{
+	if (result->queued)
+		return result->state == UPLOAD_RUNNING
+			       ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_RUNNING
+			       : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_QUEUED;
+	return result->code ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_FAILED
+			    : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_DONE;
+}
 
 static void on_built(struct upload_waiter *waiter, const struct upload_result *result)
 {
@@ -168,11 +178,11 @@ static void on_built(struct upload_waiter *waiter, const struct upload_result *r
 	struct err err = {0};
 	int rc = 0;
 
-	if (result->code == ERR_DATA || result->code == ERR_UNAVAILABLE) {
+	if (result->code == ERR_DATA || result->code == ERR_UNAVAILABLE ||
+	    (result->code && result->queued)) {
 		rpc_call_finish(w->call, result->code, result->message);
 	} else {
-		reply.state = result->code ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_FAILED
-					   : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_DONE;
+		reply.state = state_of(result);
 		reply.ticket = (ProtobufCBinaryData){id.len, id.bytes};
 		reply.report = borrowed.out;
 		if (result->code)
@@ -193,10 +203,6 @@ static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct
 	bool waits;
 	int rc;
 
-	if (!request->wait) {
-		rc = service_finish(rpc_call_ctx(c), request, NULL, &arena, &reply, &waits, err);
-		return rc ? rc : rpc_call_reply(c, &reply.base, err);
-	}
 	w = calloc(1, sizeof(*w));
 	if (!w)
 		return err_set(err, ERR_MEMORY, "out of memory");

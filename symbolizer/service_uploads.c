@@ -181,9 +181,9 @@ int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request
 	enum upload_state state = UPLOAD_QUEUED;
 	struct build_id id;
 	int rc = uploads_finish(s->uploads, request->upload_id.data, request->upload_id.len, waiter,
-				&id, &state, ret_waits, err);
+				request->wait, &id, &state, ret_waits, err);
 
-	if (rc)
+	if (rc || *ret_waits)
 		return rc;
 	reply->state = state == UPLOAD_RUNNING ? RAWSTACK__V1__BUILD_STATE__BUILD_STATE_RUNNING
 					       : RAWSTACK__V1__BUILD_STATE__BUILD_STATE_QUEUED;

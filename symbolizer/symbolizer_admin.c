@@ -104,6 +104,9 @@ static int compact(const struct admin *a, struct err *err)
 	rc = copy_to(a->data, next, &len, err);
 	if (rc)
 		return rc;
+	/* Whoever compacts it, perhaps root, it stays the service's. */
+	if (chown(next, before.st_uid, before.st_gid))
+		return err_sys(err, errno, "%s", next);
 	if (rename(next, path))
 		return err_sys(err, errno, "%s", path);
 	printf("%s: %llu bytes, %llu before\n", path, (unsigned long long)len,

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "io.h"
+#include "libexec.h"
 #include "limits.h"
 #include "log.h"
 #include "metrics_http.h"
@@ -201,7 +202,20 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			       argv[optind]);
 	if (!o->service.data_dir)
 		return err_set(err, ERR_USAGE, "--data DIR is required; see --help");
+	if (o->service.store_bytes < LIMIT_STORE_MIN)
+		return err_set(err, ERR_USAGE, "--store-bytes: at least %llu",
+			       (unsigned long long)LIMIT_STORE_MIN);
 	return 0;
+}
+
+/* Without it every upload would be called a failure. */
+static int check_worker(const char *path, struct err *err)
+{
+	char found[LIMIT_PATH_LEN];
+
+	if (!path)
+		return libexec_find("rawstack-table-worker", found, err);
+	return access(path, X_OK) ? err_sys(err, errno, "--table-worker %s", path) : 0;
 }
 
 static int write_port(const char *path, int port, struct err *err)
@@ -251,7 +265,8 @@ static int start(struct program *p, const struct options *o, struct err *err)
 	const void *set = rpc_reflection_descriptors(&len);
 	int port, rc;
 
-	if ((rc = service_open(&p->service, &o->service, err)) || (rc = start_metrics(p, o, err)) ||
+	if ((rc = check_worker(o->service.worker_path, err)) ||
+	    (rc = service_open(&p->service, &o->service, err)) || (rc = start_metrics(p, o, err)) ||
 	    (rc = rpc_server_open(&p->server, &o->server, err)) ||
 	    (rc = service_rpc_open(&p->rpc, p->server, p->service, err)) ||
 	    (rc = rpc_health_open(&p->health, p->server, service_rpc_names, err)) ||

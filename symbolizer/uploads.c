@@ -168,9 +168,7 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
 
 /* --- building ------------------------------------------------------------------------------ */
 
-/* Says on disk that it is to be built, whoever comes back for it; a build that begins adds a byte.
- */
-static int mark(struct uploads *u, const struct upload *up, bool begins, struct err *err)
+int upload_mark(struct uploads *u, const struct upload *up, bool begins, struct err *err)
 {
 	_cleanup_(closep) int fd = -1;
 	char name[NAME_LEN];
@@ -180,113 +178,6 @@ static int mark(struct uploads *u, const struct upload *up, bool begins, struct 
 	if (fd < 0 || (begins && write(fd, "+", 1) != 1))
 		return err_sys(err, errno, "uploads/%s", name);
 	return 0;
-}
-
-/* With the lock held: the upload that may be finished. */
-static int find_complete(struct uploads *u, const void *token, size_t len, struct upload **ret,
-			 struct err *err)
-{
-	struct upload *up = uploads_find_token(u, token, len);
-
-	if (u->stopped)
-		return err_set(err, ERR_UNAVAILABLE, "the service is stopping");
-	if (!up)
-		return err_set(err, ERR_NOT_FOUND, "upload_id: no such upload; begin again");
-	if (up->streaming || up->received < up->begin->size)
-		return err_set(err, ERR_MISMATCH, "received %llu of %llu bytes",
-			       (unsigned long long)up->received,
-			       (unsigned long long)up->begin->size);
-	*ret = up;
-	return 0;
-}
-
-/* A descriptor of its bytes, for what takes longer than the lock may be held. */
-static int open_complete(struct uploads *u, const void *token, size_t len, int *ret_fd,
-			 struct err *err)
-{
-	struct upload *up;
-	int rc;
-
-	pthread_mutex_lock(&u->lock);
-	rc = find_complete(u, token, len, &up, err);
-	if (!rc) {
-		*ret_fd = dup(up->fd);
-		if (*ret_fd < 0)
-			rc = err_sys(err, errno, "uploads");
-	}
-	pthread_mutex_unlock(&u->lock);
-	return rc;
-}
-
-/* Whether there is a place for one more that waits; it is taken then. */
-static bool take_place(struct uploads *u)
-{
-	bool taken;
-
-	pthread_mutex_lock(&u->lock);
-	taken = u->waiter_count < LIMIT_FINISH_WAITS;
-	u->waiter_count += taken;
-	pthread_mutex_unlock(&u->lock);
-	return taken;
-}
-
-static int enqueue(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
-{
-	struct upload *up;
-	int rc;
-
-	pthread_mutex_lock(&u->lock);
-	rc = find_complete(u, token, len, &up, err);
-	if (!rc && mark(u, up, false, err) && !waiter)
-		rc = ERR_IO; /* who waits comes back for it */
-	if (rc) {
-		u->waiter_count -= waiter != NULL;
-	} else {
-		if (up->state == UPLOAD_RECEIVING) {
-			up->state = UPLOAD_QUEUED;
-			pthread_cond_signal(&u->queued);
-		}
-		*ret_id = up->id;
-		*ret_state = up->state;
-		if (waiter) {
-			waiter->next = up->waiters;
-			up->waiters = waiter;
-		}
-	}
-	pthread_mutex_unlock(&u->lock);
-	return rc;
-}
-
-/* A ticket is a promise: the bytes, and that a table is owed of them, outlast a power cut. */
-static int enqueue_durably(struct uploads *u, const void *token, size_t len,
-			   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
-{
-	_cleanup_(closep) int fd = -1;
-	int rc = open_complete(u, token, len, &fd, err);
-
-	if (rc)
-		return rc;
-	rc = u->io->sync(u->io->ctx, fd);
-	if (rc)
-		return err_sys(err, -rc, "upload: sync");
-	rc = enqueue(u, token, len, NULL, ret_id, ret_state, err);
-	if (rc)
-		return rc;
-	rc = u->io->sync(u->io->ctx, u->dir_fd);
-	return rc ? err_sys(err, -rc, "uploads: sync") : 0;
-}
-
-int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   struct build_id *ret_id, enum upload_state *ret_state, bool *ret_waits,
-		   struct err *err)
-{
-	bool waits = waiter && take_place(u);
-	int rc = waits ? enqueue(u, token, len, waiter, ret_id, ret_state, err)
-		       : enqueue_durably(u, token, len, ret_id, ret_state, err);
-
-	*ret_waits = !rc && waits;
-	return rc;
 }
 
 bool uploads_is_building(struct uploads *u, const struct build_id *id)
@@ -334,7 +225,7 @@ struct upload *uploads_take(struct uploads *u)
 		up = NULL;
 	if (up) {
 		up->state = UPLOAD_RUNNING;
-		(void)mark(u, up, true, NULL);
+		(void)upload_mark(u, up, true, NULL);
 	}
 	pthread_mutex_unlock(&u->lock);
 	return up;
@@ -393,6 +284,9 @@ void uploads_stop(struct uploads *u)
 	pthread_mutex_lock(&u->lock);
 	u->stopped = true;
 	pthread_cond_broadcast(&u->queued);
+	pthread_cond_broadcast(&u->asked);
+	call_waiters(TAKE_PTR(u->tickets), &stopping);
+	call_waiters(TAKE_PTR(u->ticket_now), &stopping);
 	for (struct upload *up = u->list; up; up = up->next)
 		u->waiter_count -= call_waiters(TAKE_PTR(up->waiters), &stopping);
 	pthread_mutex_unlock(&u->lock);
@@ -402,6 +296,8 @@ void uploads_close(struct uploads *u)
 {
 	if (!u)
 		return;
+	uploads_stop(u);
+	uploads_tickets_close(u);
 	while (u->list) {
 		struct upload *up = u->list;
 
@@ -410,6 +306,8 @@ void uploads_close(struct uploads *u)
 	}
 	closep(&u->dir_fd);
 	pthread_cond_destroy(&u->queued);
+	pthread_cond_destroy(&u->asked);
+	pthread_cond_destroy(&u->ended);
 	pthread_mutex_destroy(&u->lock);
 	free(u);
 }

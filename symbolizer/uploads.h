@@ -44,17 +44,21 @@ struct upload {
 	int64_t not_before_ns; /* QUEUED, and not to be built sooner; monotonic */
 };
 
-/* How a build ended. */
+/* How a build ended, or that it is owed. */
 struct upload_result {
 	int code; /* 0; ERR_DATA: the bytes are not what was declared; else the build failed */
 	const char *message;
 	struct build_id id;                      /* unless it did not come to a build */
 	const Rawstack__V1__BuildReport *report; /* when code is 0 */
+	bool queued;             /* a ticket: no report, and the code is that of uploads_finish() */
+	enum upload_state state; /* of a ticket */
 };
 
-/* Somebody who waits for the end of a build; done() is called once, from any thread. */
+/* Somebody who waits for the end of a build, or for a ticket; done() is called once, from any
+ * thread. The other fields are not the caller's. */
 struct upload_waiter {
 	struct upload_waiter *next;
+	uint8_t token[UPLOAD_TOKEN_LEN];
 	void (*done)(struct upload_waiter *w, const struct upload_result *result);
 };
 
@@ -89,15 +93,17 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
 		   uint64_t *ret_received, struct err *err);
 
 /*
- * Queues a complete upload for building (again: no harm) and adds the waiter, if there is one and
- * not too many wait: *ret_waits. Where nobody waits the bytes, and that a table is owed of them,
- * are durable at return, which may take as long as the disk does. ERR_NOT_FOUND, ERR_MISMATCH when
- * bytes are missing or a stream is still on it, ERR_IO when it cannot be noted or made durable (it
- * may be built nevertheless). On failure the waiter was not taken. *ret_id is the build id.
+ * Queues a complete upload for building (again: no harm). The waiter is told the end of the build
+ * if it asked for that and not too many wait, else that a table is owed: a ticket, which outlasts a
+ * power cut, for the bytes and a note of it are synced first. Without a waiter that is so at
+ * return, which may take as long as the disk does. ERR_NOT_FOUND, ERR_MISMATCH when bytes are
+ * missing or a stream is still on it, ERR_IO when it cannot be noted or synced (it may be built
+ * nevertheless). On failure the waiter was not taken (*ret_waits). *ret_id and *ret_state are
+ * filled without one.
  */
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   struct build_id *ret_id, enum upload_state *ret_state, bool *ret_waits,
-		   struct err *err);
+		   bool until_built, struct build_id *ret_id, enum upload_state *ret_state,
+		   bool *ret_waits, struct err *err);
 
 /* Whether a table of the id is queued or being built. */
 bool uploads_is_building(struct uploads *u, const struct build_id *id);
@@ -114,6 +120,9 @@ void uploads_postpone(struct uploads *u, struct upload *up);
 
 /* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. */
 void uploads_stop(struct uploads *u);
+
+/* After uploads_stop(): false when the disk still syncs what a ticket was asked for. */
+bool uploads_ended(struct uploads *u, unsigned int timeout_ms);
 
 struct uploads_stat {
 	size_t count, building;

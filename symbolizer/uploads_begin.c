@@ -327,6 +327,8 @@ int uploads_open(struct uploads **ret, int data_fd, struct err *err)
 	u->io = io_system();
 	pthread_mutex_init(&u->lock, NULL);
 	timed_wait_init(&u->queued);
+	timed_wait_init(&u->ended);
+	pthread_cond_init(&u->asked, NULL);
 	u->dir_fd = -1;
 	if (mkdirat(data_fd, "uploads", 0700) && errno != EEXIST)
 		rc = err_sys(err, errno, "uploads");
@@ -336,6 +338,8 @@ int uploads_open(struct uploads **ret, int data_fd, struct err *err)
 		rc = scan(u, false, err);
 	if (!rc)
 		rc = scan(u, true, err);
+	if (!rc)
+		rc = uploads_tickets_open(u, err);
 	if (rc) {
 		uploads_close(u);
 		return rc;

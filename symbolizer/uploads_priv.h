@@ -19,6 +19,12 @@ struct uploads {
 	struct upload *list; /* newest last */
 	size_t waiter_count; /* of all */
 	bool stopped;
+
+	/* Who waits for a ticket, and the one whose bytes are synced at this moment. */
+	struct upload_waiter *tickets, *ticket_now;
+	pthread_cond_t asked, ended;
+	pthread_t ticket_thread;
+	bool has_ticket_thread, gives_tickets;
 };
 
 /* "<token><suffix>", in DATA/uploads. */
@@ -38,6 +44,14 @@ void uploads_remove_files(struct uploads *u, const struct upload *up);
 
 /* Notes that something moved. */
 void uploads_touch(struct uploads *u, struct upload *up);
+
+/* Says on disk that it is to be built, whoever comes back for it; a build that begins adds a byte.
+ */
+int upload_mark(struct uploads *u, const struct upload *up, bool begins, struct err *err);
+
+/* The thread that gives tickets; it ends after uploads_stop(). Without the lock. */
+int uploads_tickets_open(struct uploads *u, struct err *err) _must_check_;
+void uploads_tickets_close(struct uploads *u);
 
 int64_t uploads_mono_ns(const struct uploads *u);
 

@@ -151,6 +151,8 @@
 #define LIMIT_UPLOAD_TRIES      LIMIT(3)
 /* After which one is built again that found no room, for the store was being copied. */
 #define LIMIT_POSTPONED_NS      LIMIT(5000000000)
+/* The smallest budget of a store: its own trees, and a table or two. */
+#define LIMIT_STORE_MIN         (MIB / 2)
 /* Tables whose checksums are compared in one round of maintenance: 10 GB in forty minutes. */
 #define LIMIT_SCRUB_LEN         (256 * MIB)
 /* Files kept to be used again, in number, and by default in bytes: they wait for a partner. */

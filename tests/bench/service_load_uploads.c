@@ -23,8 +23,9 @@ static ProtobufCMessage *call(struct rpc_client *c, const char *method, const Pr
 	return reply;
 }
 
-/* One file of random bytes, which is no ELF file: Begin to the answer of Finish, without a build.
- */
+/* One file of random bytes, which is no ELF file: from Begin until the service has all of it, after
+ * which it is queued as soon as Finish asks for its build; and until there is a ticket for it,
+ * which is given when the disk has it. */
 static void upload_one(struct rpc_client *c, uint8_t *p, size_t len, uint64_t *seed)
 {
 	Rawstack__V1__BeginRequest b = RAWSTACK__V1__BEGIN_REQUEST__INIT;
@@ -35,7 +36,7 @@ static void upload_one(struct rpc_client *c, uint8_t *p, size_t len, uint64_t *s
 	ProtobufCMessage *begun, *received;
 	Rawstack__V1__BeginReply *reply;
 	struct err err = {0};
-	uint64_t start;
+	uint64_t start, received_at;
 
 	for (size_t i = 0; i + 8 <= len; i += 512) {
 		uint64_t r = random_next(seed);
@@ -71,12 +72,14 @@ static void upload_one(struct rpc_client *c, uint8_t *p, size_t len, uint64_t *s
 	    rpc_stream_finish(s, &err))
 		die("Upload", &err);
 	rpc_stream_close(s);
+	received_at = mono_ns();
 	f.upload_id = reply->upload_id;
 	protobuf_c_message_free_unpacked(received, NULL);
 	protobuf_c_message_free_unpacked(call(c, "/rawstack.v1.Binaries/Finish", &f.base,
 					      &rawstack__v1__finish_reply__descriptor),
 					 NULL);
-	printf("upload_mb_per_s %.0f\n", (double)len * 1e3 / (double)(mono_ns() - start));
+	printf("upload_mb_per_s %.0f\n", (double)len * 1e3 / (double)(received_at - start));
+	printf("ticket_mb_per_s %.0f\n", (double)len * 1e3 / (double)(mono_ns() - start));
 	protobuf_c_message_free_unpacked(begun, NULL);
 }
 

@@ -129,9 +129,9 @@ static void record(struct crash_log *l, uint64_t seed)
 		send_all(u, n, token, &seed);
 		if (n % 5 == 2)
 			continue;
-		assert_int_equal(
-			uploads_finish(u, token, sizeof(token), NULL, &id, &state, &waits, NULL),
-			0);
+		assert_int_equal(uploads_finish(u, token, sizeof(token), NULL, false, &id, &state,
+						&waits, NULL),
+				 0);
 		assert_false(waits);
 		crash_log_add(l, CRASH_MARK, ACKED, n, NULL, 0, NULL, NULL);
 		if (++owed > 3)

@@ -69,6 +69,7 @@ static struct build_id push_and(struct service *s, const char *path,
 	chunk.data = (ProtobufCBinaryData){request.size, content};
 	assert_int_equal(service_upload(s, &up, &chunk, &received, &err), 0);
 	service_upload_end(s, up);
+	finish.wait = true;
 	if (service_finish(s, &finish, &built.waiter, &arena, &done, &waits, &err))
 		fail_msg("%s", err.message);
 	if (queued)

@@ -1,0 +1,215 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Finish: how complete uploads get into the queue. Who waits for the build is told its end. Who
+ * does not gets a ticket, when the bytes are durable: that takes as long as the disk does, so a
+ * thread of its own sees to it, one after the other, and no handler of requests waits.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+
+#include "limits.h"
+#include "timed_wait.h"
+#include "uploads_priv.h"
+
+/* With the lock held: the upload that may be finished. */
+static int find_complete(struct uploads *u, const void *token, size_t len, struct upload **ret,
+			 struct err *err)
+{
+	struct upload *up = uploads_find_token(u, token, len);
+
+	if (u->stopped)
+		return err_set(err, ERR_UNAVAILABLE, "the service is stopping");
+	if (!up)
+		return err_set(err, ERR_NOT_FOUND, "upload_id: no such upload; begin again");
+	if (up->streaming || up->received < up->begin->size)
+		return err_set(err, ERR_MISMATCH, "received %llu of %llu bytes",
+			       (unsigned long long)up->received,
+			       (unsigned long long)up->begin->size);
+	*ret = up;
+	return 0;
+}
+
+/* A descriptor of its bytes, for what takes longer than the lock may be held. */
+static int open_complete(struct uploads *u, const void *token, size_t len, int *ret_fd,
+			 struct err *err)
+{
+	struct upload *up;
+	int rc;
+
+	pthread_mutex_lock(&u->lock);
+	rc = find_complete(u, token, len, &up, err);
+	if (!rc) {
+		*ret_fd = dup(up->fd);
+		if (*ret_fd < 0)
+			rc = err_sys(err, errno, "uploads");
+	}
+	pthread_mutex_unlock(&u->lock);
+	return rc;
+}
+
+/* Whether there is a place for one more that waits; it is taken then. */
+static bool take_place(struct uploads *u)
+{
+	bool taken;
+
+	pthread_mutex_lock(&u->lock);
+	taken = u->waiter_count < LIMIT_FINISH_WAITS;
+	u->waiter_count += taken;
+	pthread_mutex_unlock(&u->lock);
+	return taken;
+}
+
+static int enqueue(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
+		   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
+{
+	struct upload *up;
+	int rc;
+
+	pthread_mutex_lock(&u->lock);
+	rc = find_complete(u, token, len, &up, err);
+	if (!rc && upload_mark(u, up, false, err) && !waiter)
+		rc = ERR_IO; /* who waits comes back for it */
+	if (rc) {
+		u->waiter_count -= waiter != NULL;
+	} else {
+		if (up->state == UPLOAD_RECEIVING) {
+			up->state = UPLOAD_QUEUED;
+			pthread_cond_signal(&u->queued);
+		}
+		*ret_id = up->id;
+		*ret_state = up->state;
+		if (waiter) {
+			waiter->next = up->waiters;
+			up->waiters = waiter;
+		}
+	}
+	pthread_mutex_unlock(&u->lock);
+	return rc;
+}
+
+/* A ticket is a promise: the bytes, and that a table is owed of them, outlast a power cut. */
+static int enqueue_durably(struct uploads *u, const void *token, size_t len,
+			   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
+{
+	_cleanup_(closep) int fd = -1;
+	int rc = open_complete(u, token, len, &fd, err);
+
+	if (rc)
+		return rc;
+	rc = u->io->sync(u->io->ctx, fd);
+	if (rc)
+		return err_sys(err, -rc, "upload: sync");
+	rc = enqueue(u, token, len, NULL, ret_id, ret_state, err);
+	if (rc)
+		return rc;
+	rc = u->io->sync(u->io->ctx, u->dir_fd);
+	return rc ? err_sys(err, -rc, "uploads: sync") : 0;
+}
+
+/* --- tickets --------------------------------------------------------------------------------- */
+
+static void *give_tickets(void *arg)
+{
+	struct uploads *u = arg;
+
+	pthread_mutex_lock(&u->lock);
+	while (!u->stopped) {
+		struct upload_result result = {.queued = true};
+		uint8_t token[UPLOAD_TOKEN_LEN];
+		struct upload_waiter *w;
+		struct err err = {0};
+
+		if (!u->tickets) {
+			pthread_cond_wait(&u->asked, &u->lock);
+			continue;
+		}
+		u->ticket_now = u->tickets;
+		u->tickets = u->tickets->next;
+		u->ticket_now->next = NULL;
+		memcpy(token, u->ticket_now->token, sizeof(token));
+		pthread_mutex_unlock(&u->lock);
+		result.code =
+			enqueue_durably(u, token, sizeof(token), &result.id, &result.state, &err);
+		result.message = err.message;
+		pthread_mutex_lock(&u->lock);
+		w = TAKE_PTR(u->ticket_now); /* unless it was told meanwhile that all stops */
+		pthread_mutex_unlock(&u->lock);
+		if (w)
+			w->done(w, &result);
+		pthread_mutex_lock(&u->lock);
+	}
+	u->gives_tickets = false;
+	pthread_cond_broadcast(&u->ended);
+	pthread_mutex_unlock(&u->lock);
+	return NULL;
+}
+
+int uploads_tickets_open(struct uploads *u, struct err *err)
+{
+	int rc = pthread_create(&u->ticket_thread, NULL, give_tickets, u);
+
+	if (rc)
+		return err_sys(err, rc, "tickets thread");
+	u->has_ticket_thread = u->gives_tickets = true;
+	return 0;
+}
+
+void uploads_tickets_close(struct uploads *u)
+{
+	if (u->has_ticket_thread)
+		pthread_join(u->ticket_thread, NULL);
+	u->has_ticket_thread = false;
+}
+
+bool uploads_ended(struct uploads *u, unsigned int timeout_ms)
+{
+	const struct timespec until = timed_wait_until(timeout_ms);
+	bool ended;
+	int rc = 0;
+
+	pthread_mutex_lock(&u->lock);
+	while (u->gives_tickets && rc != ETIMEDOUT)
+		rc = pthread_cond_timedwait(&u->ended, &u->lock, &until);
+	ended = !u->gives_tickets;
+	pthread_mutex_unlock(&u->lock);
+	return ended;
+}
+
+/* What is wrong with the upload is said at once. */
+static int ask_ticket(struct uploads *u, const void *token, size_t len,
+		      struct upload_waiter *waiter, struct err *err)
+{
+	struct upload_waiter **at = &u->tickets;
+	struct upload *up;
+	int rc;
+
+	pthread_mutex_lock(&u->lock);
+	rc = find_complete(u, token, len, &up, err);
+	if (!rc) {
+		while (*at)
+			at = &(*at)->next;
+		*at = waiter;
+		waiter->next = NULL;
+		memcpy(waiter->token, token, UPLOAD_TOKEN_LEN);
+		pthread_cond_signal(&u->asked);
+	}
+	pthread_mutex_unlock(&u->lock);
+	return rc;
+}
+
+int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
+		   bool until_built, struct build_id *ret_id, enum upload_state *ret_state,
+		   bool *ret_waits, struct err *err)
+{
+	int rc;
+
+	if (!waiter)
+		rc = enqueue_durably(u, token, len, ret_id, ret_state, err);
+	else if (until_built && take_place(u))
+		rc = enqueue(u, token, len, waiter, ret_id, ret_state, err);
+	else
+		rc = ask_ticket(u, token, len, waiter, err);
+	*ret_waits = !rc && waiter;
+	return rc;
+}
