@@ -147,6 +147,8 @@ static void ship_on(struct ship *s)
 
 		if (rc < 0) {
 			say_waiting(&state, &err);
+			/* Nothing is under way now. */
+			(void)sink_reopen(s->sink, NULL);
 			tell(s, "waiting", err.message);
 			sweep(s);
 			io->random(io->ctx, &random, sizeof(random));

@@ -69,6 +69,21 @@ static int sync_parent(const struct io *io, const char *dir, struct err *err)
 	return rc < 0 ? err_sys(err, -rc, "%s", parent) : 0;
 }
 
+int sink_reopen(struct sink *s, struct err *err)
+{
+	int rc = s->io->make_dir(s->io->ctx, AT_FDCWD, s->dir, 0700), fd;
+
+	if (rc && rc != -EEXIST)
+		return err_sys(err, -rc, "%s", s->dir);
+	fd = s->io->open(s->io->ctx, AT_FDCWD, s->dir, O_RDONLY | O_DIRECTORY, 0);
+	if (fd < 0)
+		return err_sys(err, -fd, "%s", s->dir);
+	if (s->dir_fd >= 0)
+		s->io->close(s->io->ctx, s->dir_fd);
+	s->dir_fd = fd;
+	return sync_parent(s->io, s->dir, err);
+}
+
 int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const struct io *io,
 	      struct err *err)
 {
@@ -83,13 +98,7 @@ int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const str
 	s->dir = strdup(dir);
 	if (!s->dir)
 		return err_set(err, ERR_MEMORY, "sink: out of memory");
-	rc = s->io->make_dir(s->io->ctx, AT_FDCWD, dir, 0700);
-	if (rc && rc != -EEXIST)
-		return err_sys(err, -rc, "%s", dir);
-	s->dir_fd = s->io->open(s->io->ctx, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
-	if (s->dir_fd < 0)
-		return err_sys(err, -s->dir_fd, "%s", dir);
-	rc = sync_parent(s->io, dir, err);
+	rc = sink_reopen(s, err);
 	if (rc)
 		return rc;
 	*ret = TAKE_PTR(s);

@@ -27,6 +27,10 @@ struct sink;
 int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const struct io *io,
 	      struct err *err) _must_check_;
 
+/* Opens the directory anew, or makes it: another may stand there since, removed and made again or
+ * mounted over it. While nobody else uses the sink. On failure it stays as it is. */
+int sink_reopen(struct sink *s, struct err *err);
+
 /* Whole or not at all. id_len is at most LIMIT_BATCH_ID_LEN. */
 int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *file, size_t len,
 	       struct err *err) _must_check_;
