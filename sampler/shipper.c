@@ -3,6 +3,7 @@
 
 #include <pthread.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "ship_again.h"
 #include "ship_lanes.h"
@@ -25,6 +26,8 @@ struct shipper {
 	struct shipper_options o;
 	char *spool;
 	struct spool_reader *reader; /* NULL until the spool exists */
+	dev_t spool_dev;             /* of the directory it reads */
+	ino_t spool_inode;
 	struct work own, works[SHIP_LANES_MAX];
 	struct ship_lanes *lanes; /* NULL: one batch at a time */
 	bool is_careful;          /* something failed: one at a time, until that is over */
@@ -104,15 +107,22 @@ void shipper_stats(const struct shipper *s, struct shipper_stats *ret)
 	ret->forgotten = s->again.forgotten;
 }
 
+static void close_spool(struct shipper *s)
+{
+	spool_reader_close(s->reader);
+	spool_reader_close(s->second);
+	s->reader = s->second = NULL;
+	if (s->again.io)
+		ship_again_close(&s->again);
+	s->again.io = NULL;
+}
+
 void shipper_close(struct shipper *s)
 {
 	if (!s)
 		return;
 	ship_lanes_close(s->lanes);
-	spool_reader_close(s->reader);
-	spool_reader_close(s->second);
-	if (s->again.io)
-		ship_again_close(&s->again);
+	close_spool(s);
 	arena_done(&s->own.arena);
 	for (unsigned int i = 0; i < SHIP_LANES_MAX; i++)
 		arena_done(&s->works[i].arena);
@@ -257,12 +267,25 @@ static int deliver_here(struct shipper *s, const struct spool_batch *b,
 	return rc;
 }
 
+/* Whether another directory stands there now: the one that was read is removed, or hidden. */
+static bool is_another_spool(const struct shipper *s)
+{
+	struct stat st;
+
+	return !stat(s->spool, &st) && (st.st_dev != s->spool_dev || st.st_ino != s->spool_inode);
+}
+
 static int open_spool(struct shipper *s, struct err *err)
 {
+	struct stat st = {.st_ino = 0};
 	int rc;
 
 	if (s->reader)
 		return 0;
+	/* Should it be replaced right now, that is seen the next time. */
+	(void)stat(s->spool, &st);
+	s->spool_dev = st.st_dev;
+	s->spool_inode = st.st_ino;
 	rc = spool_reader_open(&s->reader, s->spool, s->o.io, err);
 	if (!rc && s->o.watch && !s->again.io)
 		rc = ship_again_open(&s->again, s->spool, s->o.io, err);
@@ -452,6 +475,10 @@ int shipper_step(struct shipper *s, struct err *err)
 	if (rc < 0) {
 		drop_lanes(s);
 		spool_reader_rewind(s->reader);
+	}
+	if (rc <= 0 && is_another_spool(s)) {
+		close_spool(s);
+		return rc;
 	}
 	return rc ? rc : step_again(s, err);
 }
