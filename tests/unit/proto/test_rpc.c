@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 #include <cmocka.h>
@@ -652,6 +653,7 @@ static void test_unix_socket(void **state _unused_)
 	struct rpc_client *c = NULL;
 	char address[] = "unix:socket.d/s";
 	struct fixture f = {0};
+	struct stat st;
 	struct err err;
 	uint64_t n;
 	int port;
@@ -661,6 +663,10 @@ static void test_unix_socket(void **state _unused_)
 	assert_int_equal(rpc_server_add(first, methods, ARRAY_LEN(methods), &err), 0);
 	assert_int_equal(rpc_server_listen(first, address, &port, &err), 0);
 	assert_int_equal(rpc_server_listen(second, address, &port, &err), ERR_EXISTS);
+	assert_int_equal(stat("socket.d/s", &st), 0);
+	assert_int_equal(st.st_mode & 07777, 0660);
+	assert_int_equal(stat("socket.d", &st), 0);
+	assert_int_equal(st.st_mode & 0777 & ~0750u, 0);
 	assert_int_equal(rpc_server_start(first, &err), 0);
 	assert_int_equal(rpc_client_open(&c, address, &err), 0);
 	f.client = c;
