@@ -198,7 +198,7 @@ int die_split_unit_of_row(struct die_file *f, enum dwp_section info, const struc
 	uint64_t off = row->off[info], len = row->len[info];
 	struct err why;
 
-	if (off > f->whole.len || len > f->whole.len - off ||
+	if (!f->whole.p || off > f->whole.len || len > f->whole.len - off ||
 	    die_unit_header(ret, f->whole.p + off, len < DIE_HEADER_MAX ? len : DIE_HEADER_MAX, off,
 			    off + len, f->is_types, &why))
 		return 0;
