@@ -11,6 +11,7 @@
 #include "utf8.h"
 
 #define ERASE "\r\033[K"
+#define GAP   "..."
 
 /* Nobody reads faster, and a terminal far away takes time for each. */
 #define PROGRESS_NS INT64_C(100000000)
@@ -25,8 +26,16 @@ void log_init(const char *name)
 	program = name;
 }
 
+/* A line that is longer than the window goes on in the next row, where it would stay. */
+static size_t window_columns(void)
+{
+	struct winsize w;
+
+	return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
+}
+
 /* Bytes of the first so many characters; one column each is right for what paths hold. */
-static size_t cut(const char *p, size_t len, size_t columns)
+static size_t first(const char *p, size_t len, size_t columns)
 {
 	size_t i = 0;
 
@@ -36,12 +45,26 @@ static size_t cut(const char *p, size_t len, size_t columns)
 	return i;
 }
 
-/* A line that is longer than the window goes on in the next row, where it would stay. */
-static size_t window_columns(void)
+/* Takes from the middle what is too much: what is done stands in front, how far it is at the end.
+ * Returns how many bytes stay. */
+static size_t shorten(char *line, size_t len, size_t columns)
 {
-	struct winsize w;
+	size_t count = 0, head, at, tail;
 
-	return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
+	for (size_t i = 0; i < len; i++)
+		count += (line[i] & 0xc0) != 0x80;
+	if (count <= columns)
+		return len;
+	if (columns <= sizeof(GAP) - 1)
+		return first(line, len, columns);
+	columns -= sizeof(GAP) - 1;
+	head = columns / 2;
+	at = first(line, len, head);
+	tail = first(line, len, count - (columns - head));
+	memcpy(line + at, GAP, sizeof(GAP) - 1);
+	at += sizeof(GAP) - 1;
+	memmove(line + at, line + tail, len - tail);
+	return at + len - tail;
 }
 
 _printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, const char *tail)
@@ -64,7 +87,7 @@ _printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, c
 			       : sizeof(line) - len - tail_len - 1;
 	utf8_mask(line + at, len - at);
 	if (!*tail)
-		len = start + cut(line + start, len - start, window_columns() - 1);
+		len = start + shorten(line + start, len - start, window_columns() - 1);
 	memcpy(line + len, tail, tail_len);
 	n = write(STDERR_FILENO, line, len + tail_len);
 }
