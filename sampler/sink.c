@@ -26,6 +26,7 @@ struct sink {
 	int dir_fd;
 	enum sink_kind kind;
 	struct sink_clock clock; /* real_ns 0: it was not asked yet */
+	bool is_used;            /* a batch is here, as far as is known; set by any thread */
 };
 
 static const struct {
@@ -126,7 +127,10 @@ int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *fil
 	if (rc)
 		return rc;
 	rc = io_replace_file(s->io, s->dir_fd, name, file, len, err);
-	return rc ? err_prefix(err, "%s", s->dir) : 0;
+	if (rc)
+		return err_prefix(err, "%s", s->dir);
+	__atomic_store_n(&s->is_used, true, __ATOMIC_RELAXED);
+	return 0;
 }
 
 int sink_write_profile(struct sink *s, const uint8_t *id, size_t id_len, const struct profile *p,
@@ -286,6 +290,13 @@ static void shift(struct sweep *w, const struct sink_clock_shift *by)
 	}
 }
 
+/* Where no batch is there is nothing whose age a clock could tell: nothing is left behind. */
+static void keep_clock(const struct sink *s)
+{
+	if (__atomic_load_n(&s->is_used, __ATOMIC_RELAXED))
+		sink_clock_save(&s->clock, s->io, s->dir_fd);
+}
+
 /* The time that age is told by. */
 static void tell_time(struct sink *s, struct sweep *w)
 {
@@ -297,7 +308,9 @@ static void tell_time(struct sink *s, struct sweep *w)
 		seed_clock(s, w);
 	w->now_ns = sink_clock_now(&s->clock, s->io, &by);
 	shift(w, &by);
-	sink_clock_save(&s->clock, s->io, s->dir_fd);
+	if (w->count)
+		__atomic_store_n(&s->is_used, true, __ATOMIC_RELAXED);
+	keep_clock(s);
 }
 
 /* Oldest first; among equals by name, which is by place. */
@@ -354,6 +367,8 @@ void sink_close(struct sink *s)
 {
 	if (!s)
 		return;
+	if (s->clock.real_ns)
+		keep_clock(s);
 	if (s->dir_fd >= 0)
 		s->io->close(s->io->ctx, s->dir_fd);
 	free(s->dir);

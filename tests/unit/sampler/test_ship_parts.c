@@ -319,6 +319,28 @@ static uint64_t one_life(const char *path, const struct sink_limits *limits, uin
 	return removed;
 }
 
+/* One that delivers a batch, which is gone before the next one begins. */
+static void delivering_life(const char *path, const struct sink_limits *limits, uint64_t real_ns,
+			    uint64_t mono_ns)
+{
+	static const uint8_t id[] = {0xff};
+	_cleanup_(sink_closep) struct sink *s = NULL;
+	struct io io = *io_system();
+	struct err err = {0};
+	uint64_t removed;
+	char file[128];
+
+	io.real_ns = sweep_real;
+	io.mono_ns = sweep_mono;
+	sweep_real_ns = real_ns;
+	sweep_mono_ns = mono_ns;
+	assert_int_equal(sink_open(&s, path, SINK_PPROF, &io, &err), 0);
+	assert_int_equal(sink_sweep(s, limits, &removed, &err), 0);
+	assert_int_equal(sink_write(s, id, sizeof(id), "0123456789", 10, &err), 0);
+	snprintf(file, sizeof(file), "%s/ff.pb.gz", path);
+	assert_int_equal(unlink(file), 0);
+}
+
 static void dated(const char *path, int number, uint64_t real_ns)
 {
 	struct timespec times[2] = {{.tv_sec = (time_t)(real_ns / 1000000000)}};
@@ -341,9 +363,12 @@ static void test_sweep_starts_ahead(void **state _unused_)
 	for (int known = 0; known < 3; known++) {
 		snprintf(path, sizeof(path), "%s/ahead%d", dir, known);
 		assert_int_equal(mkdir(path, 0700), 0);
-		if (known)
-			one_life(path, &limits, now - day / 48, 5 * day);
 		snprintf(file, sizeof(file), "%s/.clock", path);
+		/* Where there is nothing that could be too old nothing is left behind. */
+		assert_int_equal(one_life(path, &limits, now - day / 48, 5 * day), 0);
+		assert_int_equal(access(file, F_OK), -1);
+		if (known)
+			delivering_life(path, &limits, now - day / 48, 5 * day);
 		/* A damaged one is as good as none. */
 		if (known == 2)
 			write_file(file, "00 1 2 3 4 5\n");
@@ -385,8 +410,8 @@ static void test_sweep_starts_behind(void **state _unused_)
 		if (known == 1)
 			dated(path, 1, now - 10 * day);
 		if (known == 2)
-			one_life(path, &limits, now - day / 48, 5 * day);
-		assert_int_equal(one_life(path, &limits, then, 5 * day), 0);
+			delivering_life(path, &limits, now - day / 48, 5 * day);
+		delivering_life(path, &limits, then, 5 * day);
 		dated(path, 2, then + 1000000000);
 		assert_int_equal(one_life(path, &limits, then + 3 * day, 8 * day), 0);
 		dated(path, 3, then + 3 * day + 1000000000);
