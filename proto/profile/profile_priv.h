@@ -19,7 +19,8 @@ void profile_put_values(struct profile *p, uint32_t sample, bool is_new, const i
 uint32_t profile_fail(struct profile *p, const char *what);
 
 /* The reasons that say what to look for in a file. */
-_Static_assert(LIMIT_PROFILE_STRING == MIB && LIMIT_PROFILE_STACK == 65536, "what follows says so");
+_Static_assert(LIMIT_PROFILE_STRING == 1048576 && LIMIT_PROFILE_STACK == 65536,
+	       "what follows says so");
 #define PROFILE_LONG_NAME  "a name of more than 1 MiB"
 #define PROFILE_DEEP_STACK "a stack of more than 65536 frames"
 

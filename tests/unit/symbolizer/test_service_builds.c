@@ -143,7 +143,7 @@ static void test_newer_builder(void **state _unused_)
  */
 static struct store *open_store(uint16_t format)
 {
-	struct store *store;
+	struct store *store = NULL;
 	struct kv *kv;
 	struct err err;
 
