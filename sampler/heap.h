@@ -4,8 +4,7 @@
 /*
  * How much memory the capturer occupies. Its tables grow while they fill, each to its limit; so
  * that what is resident does not, room for them is taken at the start, in one heap that all threads
- * share, and is never given back; in huge pages where enough of them lie about. What a burst
- * needed beyond that is given back.
+ * share, and is never given back. What a burst needed beyond that is.
  */
 #include <stddef.h>
 
