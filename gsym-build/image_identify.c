@@ -12,13 +12,19 @@
 
 #include "bytes.h"
 #include "digest.h"
+#include "image_links.h"
 #include "io.h"
 #include "limits.h"
+
+enum {
+	END_LEN = 4096 /* what the htlhash covers at either end */
+};
 
 struct input {
 	int fd;
 	uint64_t len;
 	bool is_64;
+	bool read_middle; /* something that the htlhash does not cover */
 };
 
 /* What we need of a program or section header, of either class. */
@@ -27,11 +33,13 @@ struct extent {
 	uint64_t off, len, align;
 };
 
-static int read_at(const struct input *in, void *p, size_t len, uint64_t off, struct err *err)
+static int read_at(struct input *in, void *p, size_t len, uint64_t off, struct err *err)
 {
 	if (off > in->len || len > in->len - off)
 		return err_set(err, ERR_DATA, "truncated ELF: %zu bytes at %llu of %llu", len,
 			       (unsigned long long)off, (unsigned long long)in->len);
+	if (in->len > 2 * END_LEN && off + len > END_LEN && off < in->len - END_LEN)
+		in->read_middle = true;
 	return io_read_all(io_system(), in->fd, p, len, (off_t)off, err);
 }
 
@@ -61,7 +69,7 @@ static int notes_find(const uint8_t *p, size_t len, size_t align, struct build_i
 }
 
 /* 1 found, 0 not, negative on a failed read. A note that cannot be read whole counts as none. */
-static int extent_find(const struct input *in, const struct extent *e, struct build_id *ret_id,
+static int extent_find(struct input *in, const struct extent *e, struct build_id *ret_id,
 		       struct err *err)
 {
 	_cleanup_(freep) uint8_t *p = NULL;
@@ -88,7 +96,7 @@ static int extent_find(const struct input *in, const struct extent *e, struct bu
 		.align = (h).sh_addralign                                      \
 	}
 
-static int table_find(const struct input *in, bool sections, uint64_t off, uint32_t count,
+static int table_find(struct input *in, bool sections, uint64_t off, uint32_t count,
 		      uint32_t entry_len, struct build_id *ret_id, struct err *err)
 {
 	size_t want = sections ? (in->is_64 ? sizeof(Elf64_Shdr) : sizeof(Elf32_Shdr))
@@ -125,10 +133,10 @@ static int table_find(const struct input *in, bool sections, uint64_t off, uint3
 	return 0;
 }
 
-static int htlhash(const struct input *in, struct build_id *ret_id, struct err *err)
+static int htlhash(struct input *in, struct build_id *ret_id, struct err *err)
 {
-	uint8_t data[2 * 4096 + 8], sum[DIGEST_LEN];
-	size_t end_len = in->len < 4096 ? in->len : 4096;
+	uint8_t data[2 * END_LEN + 8], sum[DIGEST_LEN];
+	size_t end_len = in->len < END_LEN ? in->len : END_LEN;
 	int rc;
 
 	rc = read_at(in, data, end_len, 0, err);
@@ -142,28 +150,32 @@ static int htlhash(const struct input *in, struct build_id *ret_id, struct err *
 	return rc ? rc : build_id_set(ret_id, BUILD_ID_HTLHASH, sum, HTLHASH_LEN, err);
 }
 
-int table_identify(int fd, struct build_id *ret_id, struct err *err)
+static int open_input(struct input *in, int fd, struct err *err)
 {
-	struct input in = {.fd = fd};
 	struct stat st;
+
+	*in = (struct input){.fd = fd};
+	if (fstat(fd, &st))
+		return err_sys(err, errno, "stat");
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_UNSUPPORTED, "not a regular file");
+	in->len = (uint64_t)st.st_size;
+	if (in->len > LIMIT_ELF_FILE_LEN)
+		return err_set(err, ERR_LIMIT, "file of %llu bytes; the limit is %llu",
+			       (unsigned long long)in->len, (unsigned long long)LIMIT_ELF_FILE_LEN);
+	return in->len < EI_NIDENT ? err_set(err, ERR_UNSUPPORTED, "not an ELF file") : 0;
+}
+
+/* 1 with the build id, 0 when there is none. */
+static int find_build_id(struct input *in, struct build_id *ret_id, struct err *err)
+{
 	union {
 		uint8_t ident[EI_NIDENT];
 		Elf64_Ehdr h64;
 		Elf32_Ehdr h32;
 	} h = {0};
-	int rc;
+	int rc = read_at(in, h.ident, EI_NIDENT, 0, err);
 
-	if (fstat(fd, &st))
-		return err_sys(err, errno, "stat");
-	if (!S_ISREG(st.st_mode))
-		return err_set(err, ERR_UNSUPPORTED, "not a regular file");
-	in.len = (uint64_t)st.st_size;
-	if (in.len > LIMIT_ELF_FILE_LEN)
-		return err_set(err, ERR_LIMIT, "file of %llu bytes; the limit is %llu",
-			       (unsigned long long)in.len, (unsigned long long)LIMIT_ELF_FILE_LEN);
-	if (in.len < EI_NIDENT)
-		return err_set(err, ERR_UNSUPPORTED, "not an ELF file");
-	rc = read_at(&in, h.ident, EI_NIDENT, 0, err);
 	if (rc)
 		return rc;
 	if (memcmp(h.ident, ELFMAG, SELFMAG) != 0)
@@ -173,26 +185,53 @@ int table_identify(int fd, struct build_id *ret_id, struct err *err)
 	if (h.ident[EI_DATA] != ELFDATA2LSB ||
 	    (h.ident[EI_CLASS] != ELFCLASS64 && h.ident[EI_CLASS] != ELFCLASS32))
 		return err_set(err, ERR_DATA, "ELF header: unknown class or byte order");
-	in.is_64 = h.ident[EI_CLASS] == ELFCLASS64;
-	rc = read_at(&in, &h, in.is_64 ? sizeof(h.h64) : sizeof(h.h32), 0, err);
+	in->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
+	rc = read_at(in, &h, in->is_64 ? sizeof(h.h64) : sizeof(h.h32), 0, err);
 	if (rc)
 		return rc;
 	/* Segments first: a stripped file may have no sections. In a separate debug file they may
 	 * point anywhere, so sections come second. */
-	if (in.is_64) {
-		rc = table_find(&in, false, h.h64.e_phoff, h.h64.e_phnum, h.h64.e_phentsize, ret_id,
+	if (in->is_64) {
+		rc = table_find(in, false, h.h64.e_phoff, h.h64.e_phnum, h.h64.e_phentsize, ret_id,
 				err);
 		if (!rc)
-			rc = table_find(&in, true, h.h64.e_shoff, h.h64.e_shnum, h.h64.e_shentsize,
+			rc = table_find(in, true, h.h64.e_shoff, h.h64.e_shnum, h.h64.e_shentsize,
 					ret_id, err);
 	} else {
-		rc = table_find(&in, false, h.h32.e_phoff, h.h32.e_phnum, h.h32.e_phentsize, ret_id,
+		rc = table_find(in, false, h.h32.e_phoff, h.h32.e_phnum, h.h32.e_phentsize, ret_id,
 				err);
 		if (!rc)
-			rc = table_find(&in, true, h.h32.e_shoff, h.h32.e_shnum, h.h32.e_shentsize,
+			rc = table_find(in, true, h.h32.e_shoff, h.h32.e_shnum, h.h32.e_shentsize,
 					ret_id, err);
 	}
+	return rc;
+}
+
+int table_identify(int fd, struct build_id *ret_id, struct err *err)
+{
+	struct input in;
+	int rc = open_input(&in, fd, err);
+
+	if (!rc)
+		rc = find_build_id(&in, ret_id, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	return htlhash(&in, ret_id, err);
+}
+
+int table_second_name(int fd, struct build_id *ret_id, struct build_id *ret_hash, struct err *err)
+{
+	struct image_links links;
+	struct input in;
+	int rc = open_input(&in, fd, err);
+
+	if (!rc)
+		rc = find_build_id(&in, ret_id, err);
+	if (rc != 1)
+		return rc;
+	if (in.read_middle || image_links_read(fd, &links, NULL) ||
+	    (links.kind != IMAGE_EXECUTABLE && links.kind != IMAGE_BOTH))
+		return 0;
+	rc = htlhash(&in, ret_hash, err);
+	return rc ? rc : 1;
 }

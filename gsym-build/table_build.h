@@ -151,4 +151,15 @@ int table_verify(const struct table_request *req, int table_fd, struct verify_re
  */
 int table_identify(int fd, struct build_id *ret_id, struct err *err) _must_check_;
 
+/*
+ * The second name of a file with code and a GNU build id: its htlhash, by which hosts know it that
+ * did not read the note. 1 with both, or 0 when it has none: there is no code in it (a debug file),
+ * no build id, or one that was found outside of what the hash covers, the first and the last 4 KiB.
+ * So the build id follows from the hash: nobody can make a file of the same hash and another id
+ * (other than by a collision of SHA-256 cut to 16 bytes, both files his own). As safe as
+ * table_identify(), with its errors.
+ */
+int table_second_name(int fd, struct build_id *ret_id, struct build_id *ret_hash,
+		      struct err *err) _must_check_;
+
 #endif

@@ -30,6 +30,23 @@ int build_inputs_alt(int fd, struct build_id *ret)
 	return 1;
 }
 
+static void add_alias(int fd, const struct build_id *id, struct store_aliases *to)
+{
+	struct build_id found, hash;
+
+	if (fd >= 0 && table_second_name(fd, &found, &hash, NULL) == 1 &&
+	    build_id_equal(&found, id))
+		to->ids[to->count++] = hash;
+}
+
+void build_inputs_aliases(const struct build_inputs *in, const struct build_id *id,
+			  struct store_aliases *ret)
+{
+	ret->count = 0;
+	add_alias(in->stripped, id, ret);
+	add_alias(in->input, id, ret);
+}
+
 void build_inputs_done(struct build_inputs *in)
 {
 	while (in->owned_count)

@@ -7,6 +7,7 @@
  */
 #include "kept_files.h"
 #include "rawstack/v1/binaries.pb-c.h"
+#include "store.h"
 #include "table_build.h"
 
 /* What an ELF file is, by its own headers, which say more than the client did. */
@@ -26,6 +27,10 @@ struct build_inputs {
  */
 int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const struct build_id *id,
 			enum kept_role role, int fd, struct err *err) _must_check_;
+/* The hashes by which the files with code among them are known, if the id is theirs. */
+void build_inputs_aliases(const struct build_inputs *in, const struct build_id *id,
+			  struct store_aliases *ret);
+
 void build_inputs_done(struct build_inputs *in);
 
 /* The file that `fd` refers to as its dwz alternate: 1 with its id, or 0. */

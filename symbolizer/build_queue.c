@@ -81,6 +81,25 @@ static int check_digest(const struct upload *up, struct err *err)
 	return 0;
 }
 
+/* A file says of itself which build id it has, and could say the hash of another one: that is
+ * taken, as any id is that something was uploaded for. */
+static int check_alias(struct build_queue *q, const struct upload *up, struct err *err)
+{
+	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
+	struct build_id id;
+	struct store_read *r;
+	int rc = store_read_begin(q->config.store, &r, err);
+
+	if (rc)
+		return rc;
+	id = store_find(r, &up->id);
+	store_read_end(r);
+	if (!build_id_equal(&id, &up->id))
+		return err_set(err, ERR_DATA, "%s is the hash of the file with build id %s",
+			       build_id_hex(&up->id, declared), build_id_hex(&id, found));
+	return 0;
+}
+
 /* Always ERR_DATA: whatever is wrong, it is not the binary that was declared. */
 static int check_id(const struct upload *up, struct err *err)
 {
@@ -169,6 +188,8 @@ static void work(struct maker *m, struct upload *up)
 	result.code = check_digest(up, &err);
 	if (!result.code)
 		result.code = check_id(up, &err);
+	if (!result.code)
+		result.code = check_alias(q, up, &err);
 	if (!result.code)
 		result.code = build_table(&env, &job, &arena, &report, &err);
 	end(m);

@@ -245,7 +245,7 @@ static int read_old(const struct build_env *env, const struct build_id *id, stru
 /* m NULL: the build failed, and the reason is what is left. */
 static int put(const struct build_env *env, const struct build_job *job,
 	       const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
-	       const char *reason, struct err *err)
+	       const struct store_aliases *aliases, const char *reason, struct err *err)
 {
 	const Rawstack__V1__BeginRequest *begin = job->begin;
 	Rawstack__V1__Binary meta = RAWSTACK__V1__BINARY__INIT;
@@ -257,6 +257,7 @@ static int put(const struct build_env *env, const struct build_job *job,
 		.changed_ns = io_system()->real_ns(NULL),
 		.generation = m ? m->report->generation : 0,
 		.table_len = m ? m->len : 0,
+		.aliases = aliases,
 	};
 	int rc;
 
@@ -287,6 +288,17 @@ static int put(const struct build_env *env, const struct build_job *job,
 	return rc;
 }
 
+/* A file that added nothing to the table of its id may have another hash than those before it. */
+static int name_table(const struct build_env *env, const struct store_binary *b,
+		      const struct store_aliases *aliases, struct err *err)
+{
+	int rc = aliases ? store_add_aliases(env->store, &b->id, aliases, err) : 0;
+
+	if (rc == 1 && env->ended)
+		env->ended(env->ctx, &b->id, false, b->generation);
+	return rc < 0 ? rc : 0;
+}
+
 /* Whether the new table takes the place of an old one. A client that says so replaces, but a
  * program alone never what its debug file gave. */
 static bool adds(const struct build_job *job, const Rawstack__V1__Binary *old,
@@ -307,7 +319,8 @@ static bool is_deleted(const struct build_env *env, const struct build_job *job)
 }
 
 static int store_made(const struct build_env *env, const struct build_job *job, struct arena *arena,
-		      const struct made *m, Rawstack__V1__BuildReport **ret, struct err *err)
+		      const struct made *m, const struct store_aliases *aliases,
+		      Rawstack__V1__BuildReport **ret, struct err *err)
 {
 	Rawstack__V1__Binary *old = NULL;
 	struct store_binary b = {0};
@@ -326,11 +339,13 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	*ret = m->report;
 	kept_files_remove(env->kept, &job->id, KEPT_FAILED);
 	if (rc >= 0 && adds(job, old, m->report)) {
-		rc = put(env, job, old, b.pinned, m, NULL, err);
+		rc = put(env, job, old, b.pinned, m, aliases, NULL, err);
 	} else if (rc >= 0 && old) {
 		*ret = old->report;
 		if (ready && job->begin && job->begin->pin)
 			rc = store_pin(env->store, &job->id, true, err);
+		if (ready && rc >= 0)
+			rc = name_table(env, &b, aliases, err);
 	}
 	*env->deleted = false; /* an upload is newer than a delete before it */
 	pthread_mutex_unlock(env->turn);
@@ -339,15 +354,18 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 
 /* Leaves the reason on the id, unless it has a table. */
 static int failed(const struct build_env *env, const struct build_job *job, struct arena *arena,
-		  int rc, struct err *err)
+		  const struct store_aliases *aliases, int rc, struct err *err)
 {
 	Rawstack__V1__Binary *old = NULL;
 	struct store_binary b = {0};
 
 	pthread_mutex_lock(env->turn);
-	if (!is_deleted(env, job) && read_old(env, &job->id, arena, &b, &old, NULL) >= 0 &&
-	    b.status != STORE_READY)
-		put(env, job, job->begin ? NULL : old, b.pinned, NULL, err->message, NULL);
+	if (is_deleted(env, job) || read_old(env, &job->id, arena, &b, &old, NULL) < 0)
+		; /* nothing is to be said of it */
+	else if (b.status == STORE_READY)
+		(void)name_table(env, &b, aliases, NULL);
+	else
+		put(env, job, job->begin ? NULL : old, b.pinned, NULL, aliases, err->message, NULL);
 	pthread_mutex_unlock(env->turn);
 	/* Not the client's lie, but a file that cannot be read. */
 	if (rc == ERR_DATA)
@@ -414,20 +432,22 @@ static int build_from(const struct build_env *env, const struct build_job *job, 
 	_cleanup_(build_inputs_done) struct build_inputs in = {0};
 	_cleanup_(made_done) struct made made = {0};
 	bool has_file = role == KEPT_DEBUG || role == KEPT_EXECUTABLE;
+	struct store_aliases aliases;
 	int rc = build_inputs_gather(&in, env->kept, &job->id, role,
 				     has_file && job->begin ? job->fd : -1, err);
 
 	if (rc)
 		return rc;
+	build_inputs_aliases(&in, &job->id, &aliases);
 	rc = make(env, job, &in, arena, &made, err);
 	if (rc) {
-		rc = failed(env, job, arena, rc, err);
+		rc = failed(env, job, arena, &aliases, rc, err);
 		if (rc == ERR_UNSUPPORTED && role == KEPT_EXECUTABLE && job->begin)
 			return await_debug(env, job, arena, ret, err);
 		keep_failed(env, job);
 		return rc;
 	}
-	rc = store_made(env, job, arena, &made, ret, err);
+	rc = store_made(env, job, arena, &made, &aliases, ret, err);
 	if (!rc && has_file && *ret)
 		keep_or_drop(env, job, role, *ret);
 	return rc;
@@ -463,16 +483,16 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 
 	if (kind == KIND(TABLE)) {
 		rc = take_table(job, arena, &made, err);
-		return rc ? rc : store_made(env, job, arena, &made, ret, err);
+		return rc ? rc : store_made(env, job, arena, &made, NULL, ret, err);
 	}
 	if (kind == KIND(KALLSYMS)) {
 		const struct build_inputs in = {.input = job->fd, .stripped = -1};
 
 		rc = make(env, job, &in, arena, &made, err);
 		if (!rc)
-			return store_made(env, job, arena, &made, ret, err);
+			return store_made(env, job, arena, &made, NULL, ret, err);
 		keep_failed(env, job);
-		return failed(env, job, arena, rc, err);
+		return failed(env, job, arena, NULL, rc, err);
 	}
 	role = job->begin ? build_role(job->fd, kind) : KEPT_ROLES;
 	if (role == KEPT_ALT || role == KEPT_DWP)

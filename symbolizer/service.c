@@ -37,6 +37,21 @@ int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err
 	return 0;
 }
 
+int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinaryData *field,
+		    struct err *err)
+{
+	struct store_read *r;
+	int rc = service_id(id, field, err);
+
+	if (!rc)
+		rc = store_read_begin(s->store, &r, err);
+	if (rc)
+		return rc;
+	*id = store_find(r, id);
+	store_read_end(r);
+	return 0;
+}
+
 /* --- open and close ------------------------------------------------------------------------ */
 
 /* Of the directory that was just made, in the one it is in, as far as that may be opened. */
@@ -118,12 +133,35 @@ static void *keep(void *arg)
 	return NULL;
 }
 
+/* Those who wait for a binary know it by one of its names. */
+static void tell_watches(struct service *s, const struct build_id *id, bool failed,
+			 uint64_t generation)
+{
+	struct watch_event event = {.id = *id, .failed = failed, .generation = generation};
+	struct store_aliases aliases;
+	struct store_read *r;
+
+	watches_tell(s->watches, &event);
+	if (store_read_begin(s->store, &r, NULL))
+		return;
+	store_aliases(r, id, &aliases);
+	event.is_alias = true;
+	for (size_t i = 0; i < aliases.count; i++) {
+		const struct build_id found = store_find(r, &aliases.ids[i]);
+
+		event.id = aliases.ids[i];
+		if (build_id_equal(&found, id))
+			watches_tell(s->watches, &event);
+	}
+	store_read_end(r);
+}
+
 static void on_build_ended(void *ctx, const struct build_id *id, bool failed, uint64_t generation)
 {
 	struct service *s = ctx;
 
 	atomic_fetch_add(failed ? &s->counts.builds_failed : &s->counts.builds, 1);
-	watches_tell(s->watches, &(struct watch_event){*id, failed, generation});
+	tell_watches(s, id, failed, generation);
 }
 
 /* A store that is new says of which version it is; who reads another refuses it. */

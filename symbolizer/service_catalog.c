@@ -36,6 +36,7 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 		rc = store_read_begin(s->store, &r, err);
 	if (rc)
 		return rc;
+	id = store_find(r, &id);
 	building = service_is_building(s, &id);
 	rc = store_binary(r, &id, &b, err);
 	if (rc < 0)
@@ -155,7 +156,7 @@ int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request
 		   Rawstack__V1__DeleteReply *reply, struct err *err)
 {
 	struct build_id id;
-	int rc = service_id(&id, &request->build_id, err);
+	int rc = service_find_id(s, &id, &request->build_id, err);
 
 	if (!rc)
 		rc = build_queue_delete(s->queue, &id, err);
@@ -167,7 +168,7 @@ int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, stru
 {
 	char hex[BUILD_ID_HEX_MAX];
 	struct build_id id;
-	int rc = service_id(&id, &request->build_id, err);
+	int rc = service_find_id(s, &id, &request->build_id, err);
 
 	if (!rc)
 		rc = store_pin(s->store, &id, request->pinned, err);
@@ -231,9 +232,10 @@ static int write_token(const struct rank *rank, struct arena *arena, ProtobufCBi
 
 static Rawstack__V1__ModuleStatus missing_status(struct store_read *r, const struct build_id *id)
 {
+	const struct build_id found = store_find(r, id);
 	struct store_binary b;
 
-	if (store_binary(r, id, &b, NULL) != 1)
+	if (store_binary(r, &found, &b, NULL) != 1)
 		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING;
 	return binary_meta_status(b.status);
 }

@@ -42,6 +42,10 @@ uint64_t service_now_ns(void);
 /* The id of a request's field; ERR_DATA when it is none. */
 int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err *err);
 
+/* The same, and then the id of the binary that is known by it, if one is. */
+int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinaryData *field,
+		    struct err *err);
+
 /* Counts a reply to a batch. */
 void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch *reply);
 

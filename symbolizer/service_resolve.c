@@ -106,6 +106,20 @@ static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *reques
 	return 0;
 }
 
+/* The binary that answers tells its own id. */
+static int by_id(struct service *s, const Rawstack__V1__ResolveRequest *request,
+		 struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
+{
+	struct build_id id;
+	int rc = service_find_id(s, &id, &request->build_id, err);
+
+	if (rc)
+		return rc;
+	reply->build_id.data = (uint8_t *)arena_copy(arena, id.bytes, id.len);
+	reply->build_id.len = id.len;
+	return reply->build_id.data ? 0 : out_of_memory(err);
+}
+
 static int check(const Rawstack__V1__ResolveRequest *request, struct err *err)
 {
 	struct build_id id;
@@ -232,12 +246,10 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 
 	if (rc)
 		return rc;
-	reply->build_id = request->build_id;
-	if (!request->build_id.len) {
-		rc = by_name(s, request, caller, arena, reply, err);
-		if (rc || reply->n_candidates)
-			return rc;
-	}
+	rc = request->build_id.len ? by_id(s, request, arena, reply, err)
+				   : by_name(s, request, caller, arena, reply, err);
+	if (rc || reply->n_candidates)
+		return rc;
 	rc = fill_batch(request, arena, &locations, err);
 	work = symbolize_new(false, err);
 	if (rc || !work)

@@ -108,10 +108,13 @@ static int tell_present(struct service *s, struct watch *w, const struct build_i
 
 	if (rc)
 		return rc;
-	for (size_t i = 0; i < count; i++)
-		if (store_binary(r, &ids[i], &b, NULL) == 1 && b.status == STORE_READY)
+	for (size_t i = 0; i < count; i++) {
+		const struct build_id found = store_find(r, &ids[i]);
+
+		if (store_binary(r, &found, &b, NULL) == 1 && b.status == STORE_READY)
 			watch_tell(w,
-				   &(struct watch_event){.id = b.id, .generation = b.generation});
+				   &(struct watch_event){.id = ids[i], .generation = b.generation});
+	}
 	store_read_end(r);
 	return 0;
 }

@@ -128,7 +128,7 @@ bool store_sum_is(struct kv_bytes table, uint32_t sum)
 int store_table_bytes(struct store_read *r, const struct build_id *id,
 		      const struct store_record_table *t, struct kv_bytes *ret, struct err *err)
 {
-	struct store_table_key key = store_table_key(id, t->format);
+	struct store_key key = store_table_key(id, t->format);
 
 	return r->s->kv->ops->get(r->kv, KV_TABLES, (struct kv_bytes){key.bytes, key.len}, ret,
 				  err);

@@ -52,8 +52,23 @@ struct store_binary {
 	uint64_t table_len;
 	uint64_t other_len;    /* of its tables of other formats together. Not written */
 	uint16_t other_format; /* the newest of those; 0: there is none. Not written */
-	const void *meta;      /* the service's own; opaque here. Borrowed from the read */
+	const struct store_aliases *aliases; /* of store_put(): to be added; NULL: none */
+	const void *meta; /* the service's own; opaque here. Borrowed from the read */
 	size_t meta_len;
+};
+
+/*
+ * Second names of a binary, by which it is found besides its id: htlhashes, of 16 bytes. As many as
+ * there may be; the newest first, the oldest goes. They last as long as the record, with a table or
+ * without, so that all names of a binary get the same answers.
+ */
+enum {
+	STORE_ALIASES = 4 /* stripped and not, signed and not */
+};
+
+struct store_aliases {
+	struct build_id ids[STORE_ALIASES];
+	size_t count;
 };
 
 /* --- reading ------------------------------------------------------------------------------- */
@@ -66,6 +81,14 @@ void store_read_end(struct store_read *r);
 /* 1 and the record, 0 when the id is unknown, ERR_DATA when it is damaged. */
 int store_binary(struct store_read *r, const struct build_id *id, struct store_binary *ret,
 		 struct err *err);
+
+/*
+ * The id of the binary that a name stands for: the name, if there is a table of it; else the id
+ * whose alias it is; else the name. All other functions know ids only.
+ */
+struct build_id store_find(struct store_read *r, const struct build_id *name);
+
+void store_aliases(struct store_read *r, const struct build_id *id, struct store_aliases *ret);
 
 /* The first record with an id above `after` (NULL: the first); 1 or 0. Damaged ones are left out.
  */
@@ -89,10 +112,15 @@ int store_table(struct store_read *r, const struct build_id *id, struct store_ta
  * durable at return, evicting others if need be. ERR_LIMIT when there is no room and nothing left
  * to evict; ERR_UNAVAILABLE when there is none as long as another process reads. An older table of
  * the id and format goes; those of other formats stay, up to STORE_FORMATS. A READY id is no longer
- * missing.
+ * missing, nor are its aliases.
  */
 int store_put(struct store *s, const struct store_binary *b, const void *table,
 	      struct err *err) _must_check_;
+
+/* Aliases for an id that has a record: durable at return. 1 when one of them is new. An alias of
+ * another id stays that. */
+int store_add_aliases(struct store *s, const struct build_id *id, const struct store_aliases *add,
+		      struct err *err);
 
 /* Takes the tables of all formats away and leaves PURGED behind: 1, or 0 when there was none. */
 int store_purge(struct store *s, const struct build_id *id, struct err *err);
@@ -157,7 +185,8 @@ int store_missing_get(struct store_read *r, const struct build_id *id, struct st
 int store_missing_next(struct store_read *r, const struct build_id *after,
 		       struct store_missing *ret, struct err *err);
 
-/* Tells every table that is damaged, gone, or in no record, and how many; changes nothing. */
+/* Tells every table that is damaged, gone, or in no record, every alias that leads nowhere, and how
+ * many; changes nothing. */
 int store_verify(struct store *s,
 		 void (*tell)(void *ctx, const struct build_id *id, const char *what), void *ctx,
 		 size_t *ret_found, struct err *err) _must_check_;

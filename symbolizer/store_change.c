@@ -8,16 +8,19 @@
 
 static int put(struct store *s, const struct store_binary *b, const void *table, struct err *err)
 {
+	_cleanup_(store_alias_change_done) struct store_alias_change aliases =
+		STORE_ALIAS_CHANGE_INIT;
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
-	bool ready = b->status == STORE_READY, is_known, fits = true, had_missing;
+	bool ready = b->status == STORE_READY, is_known, fits = true, had_missing, named;
 	struct store_record record = {0}, old;
 	struct store_record_table own = {.format = s->format,
 					 .generation = b->generation,
 					 .len = b->table_len},
 				  gone = {0};
-	struct store_table_key key = store_table_key(&b->id, s->format), gone_key;
+	struct store_key key = store_table_key(&b->id, s->format), gone_key;
 	struct kv_bytes none = {NULL, 0};
 	struct store_read *r;
+	size_t count;
 	int rc = store_read_begin(s, &r, err);
 
 	if (rc)
@@ -25,7 +28,10 @@ static int put(struct store *s, const struct store_binary *b, const void *table,
 	/* A damaged one is written over; then a scrub finds its other tables. */
 	is_known = store_get_record(r, &b->id, &old, NULL) == 1;
 	had_missing = s->kv->ops->get(r->kv, KV_MISSING, key_of(&b->id), &none, NULL) == 1;
+	named = store_alias_add(r, &b->id, b->aliases, ready, &aliases);
 	store_read_end(r);
+	if (!named)
+		return err_set(err, ERR_MEMORY, "out of memory");
 	if (is_known)
 		record = old;
 	record.binary = *b;
@@ -42,7 +48,7 @@ static int put(struct store *s, const struct store_binary *b, const void *table,
 		return err_set(err, ERR_LIMIT, "a record of more than %llu bytes",
 			       (unsigned long long)LIMIT_BINARY_META_LEN);
 
-	struct kv_write writes[] = {
+	struct kv_write writes[5 + ARRAY_LEN(aliases.writes)] = {
 		{KV_BINARIES, key_of(&b->id), {out.p, out.len}},
 		{KV_TABLES,
 		 {key.bytes, key.len},
@@ -52,17 +58,22 @@ static int put(struct store *s, const struct store_binary *b, const void *table,
 		{KV_TABLES, {gone_key.bytes, gone_key.len}, {NULL, 0}},
 	};
 
-	rc = store_commit(s, writes, ready ? 5u - fits : 3u, out.len + (ready ? b->table_len : 0),
-			  err);
+	count = ready ? 5u - fits : 3u;
+	memcpy(writes + count, aliases.writes, aliases.count * sizeof(writes[0]));
+	rc = store_commit(s, writes, count + aliases.count,
+			  out.len + aliases.bytes + (ready ? b->table_len : 0), err);
 	if (rc)
 		return rc;
 	store_account(s, is_known ? &old : NULL, &record);
-	if (ready && had_missing) {
-		pthread_mutex_lock(&s->lock);
-		s->stat.missing_count--;
-		pthread_mutex_unlock(&s->lock);
-	}
+	store_count_found(s, aliases.missing_gone + (ready && had_missing));
 	return store_trim_tombstones(s, err);
+}
+
+void store_count_found(struct store *s, size_t count)
+{
+	pthread_mutex_lock(&s->lock);
+	s->stat.missing_count -= count;
+	pthread_mutex_unlock(&s->lock);
 }
 
 int store_put(struct store *s, const struct store_binary *b, const void *table, struct err *err)

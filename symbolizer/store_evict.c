@@ -165,7 +165,7 @@ static bool drop_tables(struct store_record *r, const void *arg)
 /* What is in one and not in the other. */
 static size_t list_dropped(const struct build_id *id, const struct store_record *old,
 			   const struct store_record *now,
-			   struct store_table_key keys[static STORE_FORMATS])
+			   struct store_key keys[static STORE_FORMATS])
 {
 	size_t count = 0;
 
@@ -181,7 +181,7 @@ int store_purge_locked(struct store *s, const struct build_id *id, uint16_t form
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
 	struct kv_write writes[STORE_FORMATS + 2];
-	struct store_table_key keys[STORE_FORMATS];
+	struct store_key keys[STORE_FORMATS];
 	struct store_record old = {0}, now = {0};
 	const struct dropping d = {format, s->format};
 	int rc = store_edit(s, id, drop_tables, &d, &out, &old, &now, err);
@@ -312,6 +312,27 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 	return rc;
 }
 
+/* A record without tables, with the aliases of its id. */
+static int forget(struct store *s, const struct build_id *id, struct err *err)
+{
+	_cleanup_(store_alias_change_done) struct store_alias_change aliases =
+		STORE_ALIAS_CHANGE_INIT;
+	struct kv_write writes[1 + ARRAY_LEN(aliases.writes)] = {
+		{KV_BINARIES, key_of(id), {NULL, 0}}};
+	struct store_read *r;
+	int rc = store_read_begin(s, &r, err);
+
+	if (rc)
+		return rc;
+	store_alias_drop(r, id, &aliases);
+	store_read_end(r);
+	memcpy(writes + 1, aliases.writes, aliases.count * sizeof(writes[0]));
+	rc = s->kv->ops->commit(s->kv, writes, 1 + aliases.count, err);
+	if (!rc)
+		s->tombstone_count--;
+	return rc;
+}
+
 /* With `writer` held: forgets the oldest eighth of records without tables, if they are too many. */
 int store_trim_tombstones(struct store *s, struct err *err)
 {
@@ -321,12 +342,7 @@ int store_trim_tombstones(struct store *s, struct err *err)
 	if (s->tombstone_count <= LIMIT_TOMBSTONES)
 		return 0;
 	rc = collect(s, false, &c, err);
-	for (size_t i = 0; !rc && i < c.count && i < LIMIT_TOMBSTONES / 8; i++) {
-		struct kv_write gone = {KV_BINARIES, key_of(&c.rows[i].id), {NULL, 0}};
-
-		rc = s->kv->ops->commit(s->kv, &gone, 1, err);
-		if (!rc)
-			s->tombstone_count--;
-	}
+	for (size_t i = 0; !rc && i < c.count && i < LIMIT_TOMBSTONES / 8; i++)
+		rc = forget(s, &c.rows[i].id, err);
 	return rc;
 }

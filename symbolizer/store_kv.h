@@ -19,7 +19,7 @@ enum kv_table {
 	KV_MISSING,     /* build id -> record */
 	KV_BATCHES,     /* batch id -> its number */
 	KV_BATCH_ORDER, /* number, big-endian -> batch id */
-	KV_META,
+	KV_META,        /* name -> number; hashes and ids of each other */
 	KV_TABLE_COUNT,
 };
 

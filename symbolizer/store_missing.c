@@ -119,6 +119,7 @@ static int note(struct store_read *r, struct change *c, const struct store_missi
 		struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(RECORD_LEN_MAX);
+	struct build_id id = store_find(r, &n->id);
 	struct store_record record;
 	struct store_missing m;
 	struct kv_bytes value;
@@ -126,7 +127,7 @@ static int note(struct store_read *r, struct change *c, const struct store_missi
 
 	if (rc < 0)
 		return rc;
-	if (store_get_record(r, &n->id, &record, NULL) == 1 && record.binary.status == STORE_READY)
+	if (store_get_record(r, &id, &record, NULL) == 1 && record.binary.status == STORE_READY)
 		return 0; /* it came meanwhile */
 	/* A damaged record is begun anew. */
 	if (rc == 0 || store_missing_decode(&m, key_of(&n->id), value, NULL)) {

@@ -62,15 +62,15 @@ static inline struct kv_bytes key_of(const struct build_id *id)
 	return (struct kv_bytes){id->bytes, id->len};
 }
 
-/* Of KV_TABLES: the id, and the format's two bytes, big-endian. */
-struct store_table_key {
+struct store_key {
 	uint8_t bytes[KV_KEY_MAX];
 	size_t len;
 };
 
-static inline struct store_table_key store_table_key(const struct build_id *id, uint16_t format)
+/* Of KV_TABLES: the id, and the format's two bytes, big-endian. */
+static inline struct store_key store_table_key(const struct build_id *id, uint16_t format)
 {
-	struct store_table_key k = {.len = id->len + sizeof(format)};
+	struct store_key k = {.len = id->len + sizeof(format)};
 
 	_Static_assert(BUILD_ID_MAX + sizeof(format) <= KV_KEY_MAX, "a table's key is too long");
 	memcpy(k.bytes, id->bytes, id->len);
@@ -112,6 +112,39 @@ int store_edit(struct store *s, const struct build_id *id,
 	       bool (*edit)(struct store_record *r, const void *arg), const void *arg,
 	       struct buf *out, struct store_record *ret_old, struct store_record *ret_now,
 	       struct err *err);
+
+/* Changes of aliases as part of a commit, made from a read that may end before. */
+struct store_alias_change {
+	struct buf id, hashes; /* values */
+	struct store_key keys[3 * STORE_ALIASES + 1];
+	struct kv_write writes[3 * STORE_ALIASES + 1];
+	size_t count;
+	size_t bytes;        /* of all values */
+	size_t added;        /* aliases that are new */
+	size_t missing_gone; /* ids that are not missing any more */
+};
+
+#define STORE_ALIAS_CHANGE_INIT                                                    \
+	{                                                                          \
+		.id = BUF_INIT(KV_KEY_MAX * 2), .hashes = BUF_INIT(KV_KEY_MAX * 2) \
+	}
+
+void store_alias_change_done(struct store_alias_change *c);
+
+/* With `writer` held: all aliases of an id once those of `add` (NULL: none) are among them. False
+ * when memory is out. */
+bool store_alias_add(struct store_read *r, const struct build_id *id,
+		     const struct store_aliases *add, bool is_ready, struct store_alias_change *c);
+void store_alias_drop(struct store_read *r, const struct build_id *id,
+		      struct store_alias_change *c);
+
+/* The next entry behind *at (len 0: the first) that leads nowhere, as its key of KV_META in *at: 1,
+ * or 0. */
+int store_alias_find_damaged(struct store *s, struct store_key *at, struct build_id *ret,
+			     struct err *err);
+
+/* So many ids are not missing any more. */
+void store_count_found(struct store *s, size_t count);
 
 #define STORE_ALL_FORMATS 0
 

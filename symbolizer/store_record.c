@@ -7,7 +7,8 @@
 
 enum {
 	RECORD_VERSION = 2,
-	MISSING_VERSION = 1
+	MISSING_VERSION = 1,
+	ALIASES_VERSION = 1,
 };
 
 static bool seal(struct buf *out)
@@ -194,6 +195,40 @@ int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv
 	    build_id_set(&m->id, kind, key.p, key.len, NULL))
 		return damaged("the missing record", key, err);
 	return 0;
+}
+
+bool store_aliases_encode(const struct store_aliases *a, struct buf *out)
+{
+	buf_u8(out, ALIASES_VERSION);
+	for (size_t i = 0; i < a->count; i++) {
+		buf_u8(out, a->ids[i].kind);
+		buf_u8(out, a->ids[i].len);
+		buf_append(out, a->ids[i].bytes, a->ids[i].len);
+	}
+	return seal(out);
+}
+
+bool store_aliases_decode(struct store_aliases *a, struct kv_bytes value)
+{
+	struct bytes in = unseal(value);
+
+	a->count = 0;
+	if (bytes_u8(&in) != ALIASES_VERSION)
+		bytes_fail(&in);
+	while (in.left && !in.failed) {
+		uint8_t kind = bytes_u8(&in), len = bytes_u8(&in);
+		const void *p = bytes_take(&in, len);
+
+		if (in.failed || a->count == STORE_ALIASES ||
+		    build_id_set(&a->ids[a->count], kind, p, len, NULL)) {
+			bytes_fail(&in);
+			break;
+		}
+		a->count++;
+	}
+	if (in.failed)
+		a->count = 0;
+	return !in.failed;
 }
 
 void store_number_encode(uint64_t n, uint8_t out[static STORE_NUMBER_LEN])

@@ -66,8 +66,7 @@ static bool read_key(struct kv_bytes key, struct build_id *id, uint16_t *ret_for
 
 /* The next table behind *at (len 0: the first) of which no record tells, as its key in *at: 1, or
  * 0. */
-static int find_orphan(struct store *s, struct store_table_key *at, struct build_id *ret,
-		       struct err *err)
+static int find_orphan(struct store *s, struct store_key *at, struct build_id *ret, struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	struct kv_bytes key = {at->bytes, at->len}, value;
@@ -89,9 +88,9 @@ static int find_orphan(struct store *s, struct store_table_key *at, struct build
 }
 
 /* Nothing says what it is: it goes. */
-static bool drop_orphan(struct store *s, const struct store_table_key *key)
+static bool drop_orphan(struct store *s, enum kv_table table, const struct store_key *key)
 {
-	struct kv_write gone = {KV_TABLES, {key->bytes, key->len}, {NULL, 0}};
+	struct kv_write gone = {table, {key->bytes, key->len}, {NULL, 0}};
 	int rc;
 
 	pthread_mutex_lock(&s->writer);
@@ -145,7 +144,7 @@ int store_purge_damaged(struct store *s, const struct build_id *id, struct err *
 size_t store_scrub(struct store *s, uint64_t max_bytes,
 		   void (*damaged)(void *ctx, const struct build_id *id), void *ctx)
 {
-	struct store_table_key orphan = {.len = 0};
+	struct store_key orphan = {.len = 0}, alias = {.len = 0};
 	uint64_t done = 0, len;
 	size_t found = 0;
 	struct build_id id;
@@ -154,9 +153,14 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 	while (done < max_bytes) {
 		if (check_next(s, &s->scrub_at, s->scrub_started, &sound, &len, NULL) != 1) {
 			s->scrub_started = false;
-			for (; find_orphan(s, &orphan, &id, NULL) == 1 && drop_orphan(s, &orphan);
+			for (; find_orphan(s, &orphan, &id, NULL) == 1 &&
+			       drop_orphan(s, KV_TABLES, &orphan);
 			     found++)
 				damaged(ctx, &id);
+			/* Less is lost: the file is asked for when it comes the next time. */
+			while (store_alias_find_damaged(s, &alias, &id, NULL) == 1 &&
+			       drop_orphan(s, KV_META, &alias))
+				;
 			count(s, false);
 			return found;
 		}
@@ -174,7 +178,7 @@ int store_verify(struct store *s,
 		 void (*tell)(void *ctx, const struct build_id *id, const char *what), void *ctx,
 		 size_t *ret_found, struct err *err)
 {
-	struct store_table_key orphan = {.len = 0};
+	struct store_key orphan = {.len = 0}, alias = {.len = 0};
 	struct build_id at;
 	bool started = false, sound;
 	size_t found = 0;
@@ -190,6 +194,10 @@ int store_verify(struct store *s,
 		return rc;
 	for (; (rc = find_orphan(s, &orphan, &at, err)) == 1;) {
 		tell(ctx, &at, "a table without a record");
+		found++;
+	}
+	for (; !rc && (rc = store_alias_find_damaged(s, &alias, &at, err)) == 1; rc = 0) {
+		tell(ctx, &at, "hash and build id do not lead to each other");
 		found++;
 	}
 	*ret_found = found;

@@ -73,14 +73,14 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 {
 	struct store_binary b;
 	bool is_there; /* or was */
-	int rc = store_binary(r, &m->id, &b, NULL);
+	int rc = store_binary(r, &m->found, &b, NULL);
 
 	m->status = rc == 1  ? binary_meta_status(b.status)
 		    : rc < 0 ? MODULE_STATUS(PURGED)
 			     : MODULE_STATUS(MISSING);
 	is_there = m->status == MODULE_STATUS(PURGED) || m->status == MODULE_STATUS(UNSUPPORTED);
-	if ((s->env->is_building && s->env->is_building(s->env->ctx, &m->id)) ||
-	    (is_there && s->env->remake && s->env->remake(s->env->ctx, &m->id)))
+	if ((s->env->is_building && s->env->is_building(s->env->ctx, &m->found)) ||
+	    (is_there && s->env->remake && s->env->remake(s->env->ctx, &m->found)))
 		m->status = MODULE_STATUS(BUILDING);
 	else if (rc == 1 && m->status != MODULE_STATUS(PURGED))
 		binary_meta_reason(&b, reason, reason_len);
@@ -90,8 +90,10 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 		       Rawstack__V1__ModuleReply *reply, struct err *err)
 {
 	char reason[128] = "";
-	int rc = tables_get(s->env->tables, r, &m->id, &m->table, &m->number, err);
+	int rc;
 
+	m->found = store_find(r, &m->id);
+	rc = tables_get(s->env->tables, r, &m->found, &m->table, &m->number, err);
 	m->damaged = false;
 	m->generation = 0;
 	if (rc == 1) {
@@ -180,26 +182,26 @@ int symbolize_take_note(struct symbolize *s, struct err *err)
 		uint32_t row;
 		bool is_new;
 
-		if (m->damaged && store_purge_damaged(s->env->store, &m->id, NULL) == 1 &&
+		if (m->damaged && store_purge_damaged(s->env->store, &m->found, NULL) == 1 &&
 		    s->env->damaged)
-			s->env->damaged(s->env->ctx, &m->id);
+			s->env->damaged(s->env->ctx, &m->found);
 		m->damaged = false;
 		if (!m->asked || m->status == MODULE_STATUS(BUILDING))
 			continue;
 		if (m->status == MODULE_STATUS(READY)) {
-			store_note_used(s->env->store, &m->id, s->env->now_ns);
+			store_note_used(s->env->store, &m->found, s->env->now_ns);
 			continue;
 		}
 		if (!notes)
 			notes = calloc(s->module_count, sizeof(*notes));
 		if (!notes)
 			break;
-		row = intern_add(&ids, m->id.bytes, m->id.len, &is_new);
+		row = intern_add(&ids, m->found.bytes, m->found.len, &is_new);
 		if (row == INTERN_FULL)
 			continue;
 		if (is_new)
 			notes[row] = (struct store_missing){
-				.id = m->id,
+				.id = m->found,
 				.last_ns = s->env->now_ns,
 				.paths = {m->path},
 				.path_count = 1,

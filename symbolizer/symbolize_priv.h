@@ -13,11 +13,12 @@
 #define MODULE_STATUS(name)   RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_##name
 
 struct module {
-	struct build_id id;
+	struct build_id id;   /* as the batch names it */
 	struct kv_bytes path; /* the batch's, or a copy in a stream */
 	Rawstack__V1__ModuleStatus status;
 	uint64_t generation;
 	/* Of the present batch. */
+	struct build_id found; /* of the binary that the id stands for */
 	bool damaged;
 	bool asked;      /* a location refers to it */
 	uint64_t weight; /* of its locations, saturating */

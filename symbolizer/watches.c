@@ -182,7 +182,8 @@ static uint32_t place_of(struct watch *w, const struct build_id *id)
 
 static void tell(struct watch *w, const struct watch_event *event)
 {
-	uint32_t i = w->ended ? INTERN_FULL : place_of(w, &event->id);
+	bool is_for = !w->ended && (w->named || !event->is_alias);
+	uint32_t i = is_for ? place_of(w, &event->id) : INTERN_FULL;
 
 	if (i == INTERN_FULL)
 		return;

@@ -112,12 +112,69 @@ static void test_damage(void **state _unused_)
 	}
 }
 
+/* A program as large as it takes, its note at `note_at`; a section says where its code is. */
+static int second_name(size_t len, size_t note_at, uint32_t code_type, uint8_t id_byte,
+		       struct build_id *id, struct build_id *hash)
+{
+	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
+	struct small_elf e = good;
+
+	e.shdr[0].sh_type = SHT_NULL;
+	e.shdr[1] = (Elf64_Shdr){.sh_type = code_type,
+				 .sh_flags = SHF_ALLOC | SHF_EXECINSTR,
+				 .sh_offset = 512,
+				 .sh_size = 16};
+	e.phdr.p_offset = note_at;
+	e.note.id_desc[0] = id_byte;
+	assert_int_equal(ftruncate(fd, (off_t)len), 0);
+	assert_int_equal(pwrite(fd, &e, offsetof(struct small_elf, note), 0),
+			 offsetof(struct small_elf, note));
+	assert_int_equal(pwrite(fd, &e.note, sizeof(e.note), (off_t)note_at), sizeof(e.note));
+	return table_second_name(fd, id, hash, NULL);
+}
+
+/* Who could change the id and keep the hash has no second name: one byte makes the difference. */
+static void test_second_name(void **state _unused_)
+{
+	const size_t note_len = sizeof(good.note), len = 100000;
+	struct build_id id, hash, other;
+
+	assert_int_equal(second_name(len, 1024, SHT_PROGBITS, 1, &id, &hash), 1);
+	assert_int_equal(id.kind, BUILD_ID_GNU);
+	assert_int_equal(id.bytes[0], 1);
+	assert_int_equal(hash.kind, BUILD_ID_HTLHASH);
+	assert_int_equal(second_name(len, 1024, SHT_PROGBITS, 2, &id, &other), 1);
+	assert_false(build_id_equal(&hash, &other));
+	assert_int_equal(second_name(len, 4096 - note_len, SHT_PROGBITS, 1, &id, &hash), 1);
+	assert_int_equal(second_name(len, 4096 - note_len + 1, SHT_PROGBITS, 1, &id, &hash), 0);
+	assert_int_equal(second_name(len, len - 4096, SHT_PROGBITS, 1, &id, &hash), 1);
+	assert_int_equal(second_name(len, len - 4097, SHT_PROGBITS, 1, &id, &hash), 0);
+	/* Ends that meet leave nothing out. */
+	assert_int_equal(second_name(8192, 4096 - note_len / 2, SHT_PROGBITS, 1, &id, &hash), 1);
+	assert_int_equal(second_name(8193, 4096 - note_len / 2, SHT_PROGBITS, 1, &id, &hash), 0);
+	/* A debug file: code that is not in it. */
+	assert_int_equal(second_name(len, 1024, SHT_NOBITS, 1, &id, &hash), 0);
+	assert_int_equal(table_second_name(-1, &id, &hash, NULL), ERR_IO);
+}
+
+static void test_second_name_of_none(void **state _unused_)
+{
+	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
+	uint8_t file[64] = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT};
+	struct build_id id, hash;
+
+	assert_int_equal(write(fd, file, sizeof(file)), sizeof(file));
+	assert_int_equal(table_second_name(fd, &id, &hash, NULL), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_notes),
 		cmocka_unit_test(test_htlhash),
 		cmocka_unit_test(test_bad),
+		cmocka_unit_test(test_second_name),
+		cmocka_unit_test(test_second_name_of_none),
 		cmocka_unit_test(test_damage),
 	};
 

@@ -18,66 +18,15 @@
 #include "limits.h"
 #include "rsym_format.h"
 #include "service_fixture.h"
+#include "service_push.h"
 #include "table_build.h"
 #include "uploads_priv.h"
-
-struct built {
-	struct upload_waiter waiter;
-	atomic_int code; /* 1: not yet */
-};
-
-static void on_built(struct upload_waiter *w, const struct upload_result *result)
-{
-	atomic_store(&((struct built *)w)->code, result->code);
-}
 
 static void wait_until(struct service *s, uint64_t builds)
 {
 	for (int i = 0; i < 6000 && atomic_load(&s->counts.builds) < builds; i++)
 		usleep(10000);
 	assert_int_equal(atomic_load(&s->counts.builds), builds);
-}
-
-/* Sends a file whole, calls queued() if there is one, and waits for its table. */
-static struct build_id push_and(struct service *s, const char *path,
-				void (*queued)(struct service *s, void *arg), void *arg)
-{
-	Rawstack__V1__FinishRequest finish = RAWSTACK__V1__FINISH_REQUEST__INIT;
-	Rawstack__V1__FinishReply done = RAWSTACK__V1__FINISH_REPLY__INIT;
-	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
-	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
-	Rawstack__V1__UploadChunk chunk = RAWSTACK__V1__UPLOAD_CHUNK__INIT;
-	_cleanup_(digest_freep) struct digest *d = digest_new(NULL);
-	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
-	_cleanup_(freep) uint8_t *content = NULL;
-	struct built built = {.waiter.done = on_built, .code = 1};
-	uint8_t sum[DIGEST_LEN];
-	struct upload *up = NULL;
-	uint64_t received;
-	struct build_id id;
-	struct err err;
-	bool waits;
-
-	assert_int_equal(io_read_file(path, 256 << 20, &content, &request.size, &err), 0);
-	assert_int_equal(table_identify(fd, &id, &err), 0);
-	assert_int_equal(digest_update(d, content, request.size, &err), 0);
-	assert_int_equal(digest_finish(d, sum, &err), 0);
-	request.build_id = bytes_of_id(&id);
-	request.sha256 = (ProtobufCBinaryData){DIGEST_LEN, sum};
-	assert_int_equal(service_begin(s, &request, &arena, &reply, &err), 0);
-	chunk.upload_id = finish.upload_id = reply.upload_id;
-	chunk.data = (ProtobufCBinaryData){request.size, content};
-	assert_int_equal(service_upload(s, &up, &chunk, &received, &err), 0);
-	service_upload_end(s, up);
-	finish.wait = true;
-	if (service_finish(s, &finish, &built.waiter, &arena, &done, &waits, &err))
-		fail_msg("%s", err.message);
-	if (queued)
-		queued(s, arg);
-	for (int i = 0; i < 6000 && atomic_load(&built.code) == 1; i++)
-		usleep(10000);
-	assert_int_equal(atomic_load(&built.code), 0);
-	return id;
 }
 
 static struct build_id push(struct service *s, const char *path)

@@ -18,51 +18,8 @@
 #include <cmocka.h>
 
 #include "limits.h"
+#include "store_fixture.h"
 #include "store_priv.h"
-
-enum {
-	BUDGET = 4 << 20,
-	FORMAT = 3,
-};
-
-struct engine {
-	const char *name;
-	bool durable;
-};
-
-static const struct engine lmdb = {"lmdb", true}, memory = {"memory", false};
-
-static struct store *open_budget(const struct engine *e, uint64_t max)
-{
-	struct store *s = NULL;
-	struct kv *kv;
-	struct err err;
-	int rc = e->durable ? store_kv_open_lmdb(&kv, ".", max, 0, &err)
-			    : store_kv_open_memory(&kv, max, &err);
-
-	if (rc || store_open(&s, kv, max, FORMAT, &err))
-		fail_msg("%s", err.message);
-	return s;
-}
-
-static struct store *open_fresh(void **state)
-{
-	unlink("store.mdb");
-	unlink("store.mdb-lock");
-	return open_budget(*state, BUDGET);
-}
-
-static struct build_id id_of(uint32_t n)
-{
-	uint8_t bytes[20] = {0};
-	struct build_id id;
-
-	bytes[0] = (uint8_t)(n >> 16);
-	bytes[1] = (uint8_t)(n >> 8);
-	bytes[2] = (uint8_t)n;
-	assert_int_equal(build_id_set(&id, BUILD_ID_GNU, bytes, sizeof(bytes), NULL), 0);
-	return id;
-}
 
 static uint8_t table[2 << 20];
 
@@ -466,7 +423,7 @@ static void note_damaged(void *ctx, const struct build_id *id)
 static void write_below(uint32_t n, const void *p, size_t len)
 {
 	struct build_id id = id_of(n);
-	struct store_table_key key = store_table_key(&id, FORMAT);
+	struct store_key key = store_table_key(&id, FORMAT);
 	struct kv_write write = {KV_TABLES, {key.bytes, key.len}, {p, len}};
 	struct kv *kv;
 	struct err err;

@@ -240,7 +240,7 @@ static void note(void *ctx, const struct build_id *id)
 static void write_below(uint8_t n, uint16_t format, const void *p, size_t len)
 {
 	struct build_id id = id_of(n);
-	struct store_table_key key = store_table_key(&id, format);
+	struct store_key key = store_table_key(&id, format);
 	struct kv_write write = {KV_TABLES, {key.bytes, key.len}, {p, len}};
 	struct kv *kv;
 

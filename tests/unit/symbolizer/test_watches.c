@@ -51,7 +51,7 @@ static struct build_id id_of(uint32_t n)
 
 static void tell(struct watches *w, uint32_t n, bool failed, uint64_t generation)
 {
-	watches_tell(w, &(struct watch_event){id_of(n), failed, generation});
+	watches_tell(w, &(struct watch_event){id_of(n), failed, generation, false});
 }
 
 static struct watch *open_watch(struct watches *w, struct reader *r, uint32_t first, uint32_t count)
