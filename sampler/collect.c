@@ -49,8 +49,6 @@ void collect_close(void *self)
 	free(c);
 }
 
-/* --- stacks that are sent once --------------------------------------------------------------- */
-
 void collect_set_hashes(struct collect *c, bool are_wanted)
 {
 	uint64_t start = 0;
@@ -61,145 +59,14 @@ void collect_set_hashes(struct collect *c, bool are_wanted)
 		__atomic_store_n(&c->shared.rows[i].hash_start, start, __ATOMIC_RELAXED);
 }
 
-/* The stack of a sample: sent with it, or before. */
-static void take_stack(struct collect *c, const struct sampler_event *in, const uint8_t *pcs,
-		       struct event *e)
+static void take_ring(struct collect *c, size_t cpu, struct events *events)
 {
-	const size_t len = (size_t)in->kernel_len + in->user_len;
-	const struct stack_row *row = NULL;
-
-	e->data = pcs;
-	e->data_len = len;
-	if (in->flags & SAMPLER_STACK_SENT) {
-		row = stack_table_find(&c->stacks, in->stack_hash);
-		if (!row || row->len != len) {
-			/* Cannot be; the sample keeps its weight. */
-			c->stacks.unknown++;
-			e->data_len = 0;
-			e->sample.kernel_count = e->sample.user_count = 0;
-			e->sample.kernel_err = e->sample.user_err = -ENOENT;
-			return;
-		}
-	} else if (in->stack_hash) {
-		row = stack_table_add(&c->stacks, in->stack_hash, pcs, len);
-	}
-	if (!row)
-		return;
-	e->data = row->pcs;
-	e->is_lasting = true;
-	e->sample.stack_id = row->hash;
-}
-
-/* --- samples and hints ----------------------------------------------------------------------- */
-
-_Static_assert(offsetof(struct sampler_hint, flags) == offsetof(struct sampler_event, flags),
-	       "they tell one from the other");
-
-static bool is_hint(const uint8_t *p, uint64_t len)
-{
-	const size_t off = offsetof(struct sampler_hint, flags);
-	uint32_t flags;
-
-	if (len < off + sizeof(flags))
-		return false;
-	memcpy(&flags, p + off, sizeof(flags));
-	return flags & SAMPLER_HINT;
-}
-
-/* As take_event(). */
-static size_t take_hint(struct collect *c, const uint8_t *p, uint64_t len)
-{
-	struct event_hint rows[SAMPLER_HINT_ROWS];
-	struct sampler_hint in;
-	struct event e;
-	size_t used;
-
-	memcpy(&in, p, len < sizeof(in) ? len : sizeof(in));
-	used = offsetof(struct sampler_hint, rows) + in.count * sizeof(in.rows[0]);
-	if (in.count > ARRAY_LEN(in.rows) || used > len)
-		return 0;
-	for (uint32_t i = 0; i < in.count; i++) {
-		rows[i].pc = in.rows[i].pc;
-		rows[i].file_off = in.rows[i].file_off;
-		rows[i].len = in.rows[i].len;
-		memcpy(rows[i].id, in.rows[i].id, sizeof(rows[i].id));
-	}
-	e = (struct event){
-		.time_ns = in.time_ns - 1, /* known when its sample is placed */
-		.pid = in.pid,
-		.tid = in.tid,
-		.kind = EVENT_HINT,
-		.hint = {in.start_ns, in.namespaces},
-		.data = rows,
-		.data_len = in.count * sizeof(rows[0]),
-	};
-	/* No loss when there is no room: it is asked for later. */
-	events_add(c->events, &e);
-	return used;
-}
-
-/* The event at p, of at most len bytes; returns how many it has, 0: that is none, which cannot be.
- */
-static size_t take_event(struct collect *c, const uint8_t *p, uint64_t len)
-{
-	const size_t head_len = offsetof(struct sampler_event, pcs);
-	struct sampler_event in;
-	struct event e;
-	size_t used;
-
-	if (is_hint(p, len))
-		return take_hint(c, p, len);
-	if (len < head_len)
-		return 0;
-	memcpy(&in, p, head_len);
-	used = head_len;
-	if (!(in.flags & SAMPLER_STACK_SENT))
-		used += ((size_t)in.kernel_len + in.user_len + 7) / 8 * 8;
-	if (used > len)
-		return 0;
-	e = (struct event){
-		.time_ns = in.time_ns,
-		.pid = in.pid,
-		.tid = in.tid,
-		.kind = EVENT_SAMPLE,
-		.sample =
-			{
-				.start_ns = in.start_ns,
-				.cgroup_id = in.cgroup_id,
-				.cpu = in.cpu,
-				.flags = (in.flags & SAMPLER_KERNEL_THREAD ? SAMPLE_KERNEL_THREAD
-									   : 0) |
-					 (in.flags & SAMPLER_EXITING ? SAMPLE_EXITING : 0),
-				.syscall = in.syscall,
-				.state = in.state,
-				.kernel_err = in.kernel_err,
-				.user_err = in.user_err,
-				.kernel_count = in.kernel_len / 8,
-				.user_count = in.user_len / 8,
-			},
-	};
-	take_stack(c, &in, p + head_len, &e);
-	in.comm[SAMPLER_COMM_LEN - 1] = 0;
-	memcpy(e.sample.comm, in.comm, strlen(in.comm));
-	if (!events_add(c->events, &e))
-		c->refused++;
-	return used;
-}
-
-static void take_ring(struct collect *c, struct sampler_row *row, const uint8_t *ring)
-{
+	struct sampler_row *row = &c->shared.rows[cpu];
 	const uint64_t head = __atomic_load_n(&row->head, __ATOMIC_ACQUIRE);
-	uint64_t tail = row->tail;
 
-	while (tail != head) {
-		size_t used = take_event(c, ring + (tail & (c->shared.ring_len - 1)), head - tail);
-
-		/* What is behind something that is no event, which cannot be, is not told apart:
-		 * a loss of one at least. */
-		c->refused += !used;
-		tail = used ? tail + used : head;
-	}
-	__atomic_store_n(&row->tail, tail, __ATOMIC_RELEASE);
+	sample_ring_take(&c->cpus[cpu].samples, c->shared.rings + cpu * c->shared.ring_stride,
+			 c->shared.ring_len, row->tail, head, &c->stacks, events);
+	__atomic_store_n(&row->tail, head, __ATOMIC_RELEASE);
 }
 
 static int collect_wait_fd(const void *self)
@@ -230,12 +97,11 @@ static void collect_poll(void *self, struct events *events)
 	enum stack_table_state was;
 	bool is_fresh;
 
-	c->events = events;
 	for (size_t i = 0; i < c->cpu_count; i++)
 		if (c->cpus[i].mapping.base)
 			perf_ring_drain(&c->cpus[i].mapping, events, &c->counts);
 	for (size_t i = 0; i < c->shared.count; i++)
-		take_ring(c, &c->shared.rows[i], c->shared.rings + i * c->shared.ring_stride);
+		take_ring(c, i, events);
 	poll_ticks(c);
 	was = c->stacks.state;
 	is_fresh = stack_table_poll(&c->stacks);
@@ -249,19 +115,18 @@ static void collect_stats(void *self, struct backend_stats *ret)
 	const struct collect *c = self;
 
 	*ret = (struct backend_stats){
-		.stored = -c->refused,
-		.ring_full = c->refused,
 		.perf_lost = c->counts.lost,
 		.throttled = c->counts.throttled,
 	};
 	for (size_t i = 0; i < c->shared.count; i++) {
 		const struct sampler_counters n = c->shared.rows[i].counts;
+		const uint64_t refused = c->cpus[i].samples.refused;
 
 		ret->runs += n.runs;
-		ret->stored += n.stored;
+		ret->stored += n.stored - refused;
 		ret->idle += n.idle;
 		ret->filtered += n.filtered;
-		ret->ring_full += n.ring_full;
+		ret->ring_full += n.ring_full + refused;
 		ret->stack_fault += n.stack_fault;
 	}
 	if (c->skel->bss)

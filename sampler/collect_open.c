@@ -21,7 +21,7 @@
 enum {
 	MAPPING_PAGES = 64,       /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
 	RING_SECONDS = 4,         /* of samples a ring holds: how long a poll may be late */
-	RING_SAMPLE_LEN = 256,    /* most go by their hash, in 112 */
+	RING_SAMPLE_LEN = 256,    /* most go by their hash, in 24 or 80 */
 	PIDS_MIN = 8192,          /* a set of processes and their children: 100 bytes each */
 	RINGS_LEN_MAX = 64 << 20, /* of all CPUs, unless each has the least */
 };
@@ -55,9 +55,9 @@ static uint32_t ring_len(uint32_t hz, size_t cpu_count)
 /* As the kernel lays out the values of an array. */
 static uint32_t ring_stride(uint32_t len)
 {
-	return len + (uint32_t)sizeof(struct sampler_event);
+	return len + SAMPLER_EVENT_MAX;
 }
-_Static_assert(sizeof(struct sampler_event) % 8 == 0, "arrays are rounded up to that");
+_Static_assert(SAMPLER_EVENT_MAX % 8 == 0, "arrays are rounded up to that");
 
 static void *map_array(struct bpf_map *map, int access, size_t len)
 {
@@ -254,7 +254,7 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	}
 	for (size_t i = 0; i < c->cpu_count; i++)
-		c->cpus[i].mapping_fd = -1;
+		c->cpus[i] = (struct cpu){.mapping_fd = -1, .samples.cpu = (uint32_t)i};
 	stack_table_init(&c->stacks);
 	rc = load(c, options, err);
 	if (!rc)

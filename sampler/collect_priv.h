@@ -10,6 +10,7 @@
 
 #include "backend.h"
 #include "perf_ring.h"
+#include "sample_ring.h"
 #include "sampler_event.h"
 #include "stack_table.h"
 #include "ticks.h"
@@ -20,6 +21,7 @@ struct cpu {
 	int mapping_fd;
 	struct perf_ring mapping;
 	struct bpf_link *link; /* owns the clock event */
+	struct sample_ring samples;
 };
 
 /* What the BPF program writes to: its rows and rings, of CPUs 0 to count - 1. */
@@ -44,9 +46,7 @@ struct collect {
 	enum backend_event event;
 	int wait_fd;
 	struct stack_table stacks;
-	struct events *events; /* while polling */
 	struct perf_counts counts;
-	uint64_t refused;
 };
 
 /* As struct backend has them. */

@@ -12,50 +12,134 @@ enum {
 	CACHE_LINE = 64,
 };
 
-/* data is an offset until it is handed out: the buffer moves when it grows. */
+_Static_assert(sizeof(struct event_again) == 32, "half a line: there are many of them");
+
 void events_init(struct events *q)
 {
 	*q = (struct events){
-		.data = BUF_INIT(LIMIT_EVENTS_LEN),
-		.spare_data = BUF_INIT(LIMIT_EVENTS_LEN),
+		.now.data = BUF_INIT(LIMIT_EVENTS_LEN),
+		.spare.data = BUF_INIT(LIMIT_EVENTS_LEN),
 	};
+}
+
+static void free_rows(struct event_rows *r)
+{
+	free(r->whole);
+	free(r->agains);
+	free(r->places);
+	buf_done(&r->data);
+	*r = (struct event_rows){.data = BUF_INIT(LIMIT_EVENTS_LEN)};
 }
 
 void events_done(struct events *q)
 {
-	free(q->rows);
-	free(q->spare_rows);
-	free(q->order);
+	free_rows(&q->now);
+	free_rows(&q->spare);
 	free(q->merged);
-	buf_done(&q->data);
-	buf_done(&q->spare_data);
 }
 
-/* Copies the data of a row, whose pointer becomes an offset. */
-static bool keep_data(struct buf *to, struct event *row)
-{
-	const void *data = row->data;
+/* --- in -------------------------------------------------------------------------------------- */
 
-	if (row->is_lasting)
+/* The slot of its CPU. */
+static size_t last_of(const struct event *e)
+{
+	return e->sample.cpu & (EVENTS_LAST - 1);
+}
+
+/* Whether a sample is as `was`, the last one of its CPU, but for what struct event_again has. */
+static bool is_again(const struct event *was, const struct event *e)
+{
+	if (was->sample.cpu != e->sample.cpu)
+		return false;
+	if (e->is_same_thread)
 		return true;
-	row->data = (const void *)(uintptr_t)to->len;
-	return to->max - to->len >= row->data_len + 8 && buf_append(to, data, row->data_len) &&
-	       buf_align(to, 8);
+	return was->tid == e->tid && was->pid == e->pid &&
+	       was->sample.start_ns == e->sample.start_ns &&
+	       was->sample.cgroup_id == e->sample.cgroup_id &&
+	       was->sample.flags == e->sample.flags && was->sample.state == e->sample.state &&
+	       !memcmp(was->sample.comm, e->sample.comm, sizeof(e->sample.comm));
+}
+
+/* False, with nothing changed, when it has to be kept whole. */
+static bool add_again(struct events *q, const struct event *e)
+{
+	struct event_rows *r = &q->now;
+	const size_t last = q->last[last_of(e)].whole;
+
+	if (!last || !e->is_lasting ||
+	    e->data_len != (e->sample.kernel_count + e->sample.user_count) * sizeof(uint64_t) ||
+	    /* Handed out before, so that it can be written over then. */
+	    e->time_ns < q->last[last_of(e)].time_ns || !is_again(&r->whole[last - 1], e) ||
+	    !grow_array((void **)&r->agains, &r->again_cap, r->again_count + 1, sizeof(*r->agains),
+			LIMIT_EVENTS))
+		return false;
+	r->agains[r->again_count++] = (struct event_again){
+		.stack_id = e->sample.stack_id,
+		.pcs = e->data,
+		.of = (uint32_t)(last - 1),
+		.syscall = e->sample.syscall,
+		.kernel_err = e->sample.kernel_err,
+		.user_err = e->sample.user_err,
+		.kernel_count = e->sample.kernel_count,
+		.user_count = e->sample.user_count,
+	};
+	return true;
+}
+
+/* Copies its data too; the pointer to that becomes an offset, for the buffer moves when it grows.
+ */
+static bool add_whole(struct event_rows *r, const struct event *e)
+{
+	struct event *row;
+
+	if (!grow_array((void **)&r->whole, &r->whole_cap, r->whole_count + 1, sizeof(*r->whole),
+			LIMIT_EVENTS))
+		return false;
+	row = &r->whole[r->whole_count];
+	*row = *e;
+	row->is_again = false;
+	if (!e->is_lasting) {
+		row->data = (const void *)(uintptr_t)r->data.len;
+		if (r->data.max - r->data.len < e->data_len + 8 ||
+		    !buf_append(&r->data, e->data, e->data_len) || !buf_align(&r->data, 8)) {
+			r->data.failed = false;
+			return false;
+		}
+	}
+	r->whole_count++;
+	return true;
 }
 
 bool events_add(struct events *q, const struct event *e)
 {
-	struct event row = *e;
+	const bool is_sample = e->kind == EVENT_SAMPLE;
+	struct event_rows *r = &q->now;
+	struct event_place place = {.time_ns = e->time_ns};
 
-	if (!grow_array((void **)&q->rows, &q->cap, q->count + 1, sizeof(*q->rows), LIMIT_EVENTS) ||
-	    !keep_data(&q->data, &row)) {
-		q->data.failed = false;
+	if (!grow_array((void **)&r->places, &r->places_cap, r->count + 1, sizeof(*r->places),
+			LIMIT_EVENTS)) {
 		q->refused++;
 		return false;
 	}
-	q->rows[q->count++] = row;
+	if (is_sample && add_again(q, e)) {
+		place.is_again = true;
+		place.row = (uint32_t)r->again_count - 1;
+	} else if (add_whole(r, e)) {
+		place.row = (uint32_t)r->whole_count - 1;
+		if (is_sample)
+			q->last[last_of(e)].whole = r->whole_count;
+	} else {
+		q->refused++;
+		return false;
+	}
+	if (is_sample)
+		q->last[last_of(e)].time_ns = e->time_ns;
+	r->places[r->count++] = place;
+	q->is_sorted = false;
 	return true;
 }
+
+/* --- in order -------------------------------------------------------------------------------- */
 
 /* How many places from the first on are in order. */
 static size_t run_of(const struct event_place *p, size_t count)
@@ -97,62 +181,84 @@ static size_t merge_pairs(const struct event_place *from, size_t count, struct e
 /* Each ring is in order, but for a hint behind its sample: so there are few runs. */
 static bool sort(struct events *q)
 {
-	size_t runs;
+	struct event_rows *r = &q->now;
+	size_t runs = run_of(r->places, r->count) < r->count ? r->count : 1;
 
-	if (!grow_array((void **)&q->order, &q->order_cap, q->count, sizeof(*q->order),
-			LIMIT_EVENTS))
-		return false;
-	for (size_t i = 0; i < q->count; i++)
-		q->order[i] = (struct event_place){q->rows[i].time_ns, (uint32_t)i};
-	runs = run_of(q->order, q->count) < q->count ? q->count : 1;
-	if (runs > 1 && !grow_array((void **)&q->merged, &q->merged_cap, q->count,
+	if (runs > 1 && !grow_array((void **)&q->merged, &q->merged_cap, r->count,
 				    sizeof(*q->merged), LIMIT_EVENTS))
 		return false;
 	while (runs > 1) {
-		struct event_place *order = q->order;
-		size_t cap = q->order_cap;
+		struct event_place *places = r->places;
+		size_t cap = r->places_cap;
 
-		runs = merge_pairs(order, q->count, q->merged);
-		q->order = q->merged;
-		q->order_cap = q->merged_cap;
-		q->merged = order;
+		runs = merge_pairs(places, r->count, q->merged);
+		r->places = q->merged;
+		r->places_cap = q->merged_cap;
+		q->merged = places;
 		q->merged_cap = cap;
 	}
-	q->order_count = q->count;
-	q->order_at = 0;
+	q->is_sorted = true;
 	return true;
 }
 
-static void fetch(const struct event *e)
+/* --- out ------------------------------------------------------------------------------------- */
+
+/* Rows lie in the order they came, so nothing else sees which is next. */
+static void fetch(const struct event_rows *r, size_t at)
 {
-	for (size_t at = 0; at < sizeof(*e); at += CACHE_LINE)
-		__builtin_prefetch((const char *)e + at);
+	const struct event_place *p = &r->places[at];
+	const char *row;
+
+	if (at >= r->count || p->is_again) /* those lie side by side */
+		return;
+	row = (const char *)&r->whole[p->row];
+	for (size_t off = 0; off < sizeof(struct event); off += CACHE_LINE)
+		__builtin_prefetch(row + off);
+}
+
+/* The event of a place, whose data is where it says then. Not twice. */
+static const struct event *open_row(struct event_rows *r, const struct event_place *p)
+{
+	const struct event_again *a;
+	struct event *e;
+
+	if (!p->is_again) {
+		e = &r->whole[p->row];
+		if (!e->is_lasting)
+			e->data = r->data.p + (uintptr_t)e->data;
+		return e;
+	}
+	a = &r->agains[p->row];
+	e = &r->whole[a->of];
+	e->time_ns = p->time_ns;
+	e->sample.syscall = a->syscall;
+	e->sample.kernel_err = a->kernel_err;
+	e->sample.user_err = a->user_err;
+	e->sample.kernel_count = a->kernel_count;
+	e->sample.user_count = a->user_count;
+	e->sample.stack_id = a->stack_id;
+	e->data = a->pcs;
+	e->data_len = (a->kernel_count + a->user_count) * sizeof(uint64_t);
+	e->is_lasting = e->is_again = true;
+	return e;
 }
 
 const struct event *events_next(struct events *q, uint64_t horizon_ns)
 {
-	struct event *e;
+	struct event_rows *r = &q->now;
 
-	/* Rows lie in the order they came, so nothing else sees which is next. */
-	if (q->order_at + FETCH_AHEAD < q->order_count)
-		fetch(&q->rows[q->order[q->order_at + FETCH_AHEAD].row]);
-	if (q->order_count != q->count && !sort(q))
+	if (!q->is_sorted && !sort(q))
 		return NULL;
-	if (q->order_at >= q->order_count)
+	if (q->at >= r->count || r->places[q->at].time_ns >= horizon_ns)
 		return NULL;
-	e = &q->rows[q->order[q->order_at].row];
-	if (e->time_ns >= horizon_ns)
-		return NULL;
-	q->order_at++;
-	if (!e->is_lasting)
-		e->data = q->data.p + (uintptr_t)e->data;
-	return e;
+	fetch(r, q->at + FETCH_AHEAD);
+	return open_row(r, &r->places[q->at++]);
 }
 
 bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_ns)
 {
-	for (size_t i = 0; i < q->count; i++) {
-		const struct event *e = &q->rows[i];
+	for (size_t i = 0; i < q->now.whole_count; i++) {
+		const struct event *e = &q->now.whole[i];
 
 		if (e->pid == pid && e->time_ns > after_ns &&
 		    ((e->kind == EVENT_COMM && e->comm.is_exec) ||
@@ -163,56 +269,33 @@ bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_n
 }
 
 /* What a burst needed is not kept for ever. */
-static void swap_spare(struct events *q)
+static void shrink(struct events *q)
 {
-	struct buf data = q->data;
-	struct event *rows = q->rows;
-	size_t cap = q->cap;
-
-	q->data = q->spare_data;
-	q->rows = q->spare_rows;
-	q->cap = q->spare_cap;
-	q->spare_data = data;
-	q->spare_rows = rows;
-	q->spare_cap = cap;
-	if (data.cap <= KEEP_LEN && cap <= KEEP_ROWS)
+	if (q->spare.data.cap <= KEEP_LEN && q->spare.places_cap <= KEEP_ROWS)
 		return;
-	free(q->order);
+	free_rows(&q->spare);
 	free(q->merged);
-	q->order = q->merged = NULL;
-	q->order_cap = q->merged_cap = 0;
-	buf_done(&q->spare_data);
-	free(q->spare_rows);
-	q->spare_rows = NULL;
-	q->spare_cap = 0;
+	q->merged = NULL;
+	q->merged_cap = 0;
 }
 
+/* What is left is added anew, in order of time. */
 void events_compact(struct events *q)
 {
-	const size_t count = q->order_count - q->order_at;
-	const struct event *from = q->rows;
-	size_t kept = 0;
+	struct event_rows from = q->now;
 
-	if (!q->order_at)
+	if (!q->at)
 		return;
-	buf_reset(&q->spare_data);
-	if (!grow_array((void **)&q->spare_rows, &q->spare_cap, count, sizeof(*q->rows),
-			LIMIT_EVENTS)) {
-		q->refused += count;
-		q->order_at = q->order_count;
+	q->now = q->spare;
+	memset(q->last, 0, sizeof(q->last));
+	for (size_t i = q->at; i < from.count; i++) {
+		/* Who is_same_thread means to be as that one is as nobody then. */
+		if (!events_add(q, open_row(&from, &from.places[i])))
+			memset(q->last, 0, sizeof(q->last));
 	}
-	for (; q->order_at < q->order_count; q->order_at++) {
-		struct event e = from[q->order[q->order_at].row];
-
-		if (!e.is_lasting)
-			e.data = q->data.p + (uintptr_t)e.data;
-		if (keep_data(&q->spare_data, &e))
-			q->spare_rows[kept++] = e;
-		else
-			q->refused++;
-	}
-	q->spare_data.failed = false;
-	q->count = kept;
-	q->order_count = q->order_at = 0;
-	swap_spare(q);
+	from.count = from.whole_count = from.again_count = 0;
+	buf_reset(&from.data);
+	q->spare = from;
+	q->at = 0;
+	shrink(q);
 }

@@ -74,7 +74,7 @@ struct event {
 			uint32_t cpu, flags; /* enum sample_flag */
 			uint32_t state;      /* of the thread, as the kernel has it; 0: running */
 			int32_t syscall;     /* -1: in none */
-			int16_t kernel_err, user_err;
+			int16_t kernel_err, user_err;      /* with pcs: where they end early */
 			uint16_t kernel_count, user_count; /* pcs */
 			char comm[EVENT_COMM_LEN];         /* empty: unknown */
 			uint64_t stack_id; /* same counts and pcs, same id; 0: has none */
@@ -83,20 +83,58 @@ struct event {
 	const void *data; /* owned by the queue once added; not if is_lasting */
 	size_t data_len;
 	bool is_lasting; /* data stays where it is until the event was handed out */
+	/* By who adds it: all but time and stack (errors, counts, stack_id, data) is as in the last
+	 * sample of the same CPU that the queue took. False: nothing is known of it. */
+	bool is_same_thread;
+	/* By the queue: a sample like the one that was handed out before at the same address, but
+	 * for time, stack, errors and system call. */
+	bool is_again;
 };
 
-/* Of a row: what puts it in order stands here, so that the rows need not be looked at for it. */
+/* --- inside ----------------------------------------------------------------------------------- */
+
+/* Where an event stands; what puts it in order is here, so that no event is looked at for it. */
 struct event_place {
 	uint64_t time_ns;
-	uint32_t row;
+	uint32_t row;      /* of the events, or of those that are again */
+	uint32_t is_again; /* bool */
+};
+
+/* What of a sample is its own, when all else is as in an event before it: nearly all samples are of
+ * the thread that their CPU ran before. */
+struct event_again {
+	uint64_t stack_id;
+	const uint64_t *pcs; /* which last */
+	uint32_t of;         /* the event before it */
+	int32_t syscall;
+	int16_t kernel_err, user_err;
+	uint16_t kernel_count, user_count;
+};
+
+struct event_rows {
+	struct event *whole;
+	struct event_again *agains;
+	struct event_place *places; /* as they came, then by time */
+	size_t count, whole_count, again_count;
+	size_t places_cap, whole_cap, again_cap;
+	struct buf data;
+};
+
+enum {
+	EVENTS_LAST = 16, /* a power of two */
 };
 
 struct events {
-	struct event *rows, *spare_rows; /* the spare ones take turns with those in use */
-	size_t count, cap, spare_cap;
-	struct event_place *order, *merged; /* rows by time; room to put them so */
-	size_t order_count, order_cap, merged_cap, order_at;
-	struct buf data, spare_data;
+	struct event_rows now, spare; /* take turns */
+	struct event_place *merged;   /* room to put places in order */
+	size_t merged_cap;
+	size_t at; /* of places: behind those that were handed out */
+	bool is_sorted;
+	/* The last sample of a CPU, by the CPU's number. */
+	struct {
+		uint64_t time_ns;
+		size_t whole; /* its index + 1; 0: there was none */
+	} last[EVENTS_LAST];
 	uint64_t refused; /* events there was no room for */
 };
 
@@ -106,8 +144,8 @@ void events_done(struct events *q);
 /* Copies e and its data. False, counted in refused, when a ceiling or memory is reached. */
 bool events_add(struct events *q, const struct event *e);
 
-/* The next event older than horizon_ns, or NULL. Valid until events_add() or events_compact(). Add
- * no event between the first events_next() of a round and its events_compact(). */
+/* The next event older than horizon_ns, or NULL. Valid until the next one. Add no event between the
+ * first events_next() of a round and its events_compact(). */
 const struct event *events_next(struct events *q, uint64_t horizon_ns);
 
 /* Whether it is known already that the process becomes another one, or another program, later. */

@@ -16,17 +16,13 @@ enum {
 	TRIM_LEN = 4 << 20, /* free at the top, beyond what stays, before it is given back */
 };
 
-void heap_settle(size_t len)
+/* Makes room at the top, and has it resident. */
+static void take(size_t len)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-	_cleanup_(freep) char *room = NULL;
+	_cleanup_(freep) char *room = malloc(len);
 	uintptr_t start, end;
 
-	mallopt(M_ARENA_MAX, 1);
-	mallopt(M_MMAP_THRESHOLD, MAPPED_LEN);
-	mallopt(M_TRIM_THRESHOLD, (int)(len + TRIM_LEN));
-	mallopt(M_TOP_PAD, (int)len);
-	room = malloc(len);
 	if (!room)
 		return;
 	start = ((uintptr_t)room + page - 1) / page * page;
@@ -34,4 +30,21 @@ void heap_settle(size_t len)
 	/* Linux 5.14; before, pages are touched one by one. */
 	if (madvise((void *)start, end - start, MADV_POPULATE_WRITE))
 		memset(room, 0, len);
+}
+
+void heap_settle(struct heap *h, size_t first, size_t all)
+{
+	mallopt(M_ARENA_MAX, 1);
+	mallopt(M_MMAP_THRESHOLD, MAPPED_LEN);
+	mallopt(M_TRIM_THRESHOLD, (int)(all + TRIM_LEN));
+	take(first);
+	*h = (struct heap){sbrk(0), all > first ? all - first : 0};
+}
+
+void heap_poll(struct heap *h)
+{
+	if (!h->rest_len || (const char *)sbrk(0) <= h->end)
+		return;
+	take(h->rest_len);
+	h->rest_len = 0;
 }

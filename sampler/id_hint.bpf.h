@@ -64,7 +64,7 @@ static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 	const uint64_t pc = ctx->pcs[(ctx->first + i) & (SAMPLER_PCS_MAX - 1)];
 	const uint32_t *id = (const uint32_t *)f->build_id;
 	struct sampler_hint_row *row;
-	uint32_t count = c->hint.count;
+	uint64_t count = c->hint.count;
 
 	if (f->status != BPF_STACK_BUILD_ID_VALID)
 		return 0;
@@ -76,7 +76,7 @@ static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 		*(volatile uint64_t *)&c->at = r;
 		goto found;
 	}
-	count = *(volatile uint32_t *)&c->hint.count;
+	count = *(volatile uint64_t *)&c->hint.count;
 	if (count >= SAMPLER_HINT_ROWS)
 		return 0;
 	row = &c->hint.rows[count];
@@ -99,11 +99,10 @@ found:
 	return 0;
 }
 
-/* Of a sample's process; another after an exec. */
-static __always_inline uint64_t id_hint_process(const struct task_struct *task,
-						const struct sampler_event *e)
+/* Of a process; another after an exec. */
+static __always_inline uint64_t id_hint_process(const struct sampler_thread *t)
 {
-	return (uint64_t)e->pid << 32 ^ task->self_exec_id ^ e->start_ns;
+	return (uint64_t)t->pid << 32 ^ t->exec_id ^ t->start_ns;
 }
 
 static __always_inline uint64_t id_hint_hash(uint64_t process)
@@ -117,17 +116,21 @@ static __always_inline struct sampler_hint_due *id_hint_due(struct sampler_row *
 	return &row->hint_dues[id_hint_hash(process) >> 32 & (SAMPLER_HINT_DUES - 1)];
 }
 
-/* False: it is known that none is wanted. One line of memory, for it is asked at each tick. */
-static __always_inline bool id_hint_is_due(struct sampler_row *row, uint64_t process, uint64_t now)
+/* The row has another thread from now on. One line of memory, for it may be so at each tick. */
+static __always_inline void id_hint_set_thread(struct sampler_row *row)
 {
+	const uint64_t process = id_hint_process(&row->thread);
 	const struct sampler_hint_due *due = id_hint_due(row, process);
 
-	return due->process != process || now >= due->due_ns;
+	row->hint_due_ns = row->thread.flags & SAMPLER_KERNEL_THREAD ? UINT64_MAX
+			   : due->process == process                 ? due->due_ns
+								     : 0;
 }
 
 static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct sampler_row *row,
-					      uint64_t process, uint64_t now)
+					      uint64_t now)
 {
+	const uint64_t process = id_hint_process(&row->thread);
 	struct id_hint_slot *s = &c->slots[id_hint_hash(process) >> (64 - ID_HINT_SLOT_BITS)];
 	struct sampler_hint_due *due = id_hint_due(row, process);
 	uint64_t pause_ns;
@@ -142,7 +145,7 @@ static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct samp
 								 : 0;
 		if (now - s->last_ns < pause_ns) {
 			due->process = process;
-			due->due_ns = s->last_ns + pause_ns;
+			due->due_ns = row->hint_due_ns = s->last_ns + pause_ns;
 			return false;
 		}
 	}
@@ -151,13 +154,13 @@ static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct samp
 	return true;
 }
 
-/* Of the current task's sample e, which is as it was sent; NULL: none. Valid until the next one of
- * this CPU. has_loop: as of user_walk(). */
+/* Of the current task's sample e, which is as it was sent, its thread in the row; NULL: none. Valid
+ * until the next one of this CPU. has_loop: as of user_walk(). */
 static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct sampler_event *e,
 							 struct sampler_row *row, bool has_loop)
 {
 	const struct task_struct *task = (const void *)bpf_get_current_task_btf();
-	const uint32_t cpu = e->cpu;
+	const uint32_t cpu = bpf_get_smp_processor_id();
 	struct id_hint_cpu *c = bpf_map_lookup_elem(&id_hints, &cpu);
 	struct id_hint_ctx step = {c, e->pcs, e->kernel_len / 8};
 	uint32_t count = e->user_len / 8;
@@ -165,7 +168,7 @@ static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct
 
 	if (!c)
 		return NULL;
-	if (!id_hint_is_wanted(c, row, id_hint_process(task, e), e->time_ns))
+	if (!id_hint_is_wanted(c, row, e->time_ns))
 		return NULL;
 	/*
 	 * Shared with all that it started in the same namespaces. By a call: for each plain load of
@@ -187,11 +190,6 @@ static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct
 	else
 		for (uint32_t i = 0; i < ID_HINT_FRAMES && i < count; i++)
 			id_hint_step(i, &step);
-	c->hint.time_ns = e->time_ns;
-	c->hint.start_ns = e->start_ns;
-	c->hint.pid = e->pid;
-	c->hint.tid = e->tid;
-	c->hint.flags = SAMPLER_HINT;
 	return &c->hint;
 }
 

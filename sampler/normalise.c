@@ -171,27 +171,50 @@ static void write_sample(struct normaliser *n, const struct event *e, const stru
 }
 
 /* Whether a stack like that was placed already. */
-static bool write_again(struct normaliser *n, const struct event *e, const struct proc *p)
+static bool write_known(struct normaliser *n, const struct event *e,
+			const struct sample_context *ctx, uint32_t thread)
 {
 	const struct cached_stack *row;
-	struct sample_context ctx;
-	uint32_t thread;
 
-	if (!get_context(n, e, p, &ctx))
-		return false;
-	sample_cache_begin(&n->cache, spool_writer_segment(n->spool));
-	thread = thread_of(n, p, e, &ctx);
 	if (thread == THREAD_FILTERED) {
 		n->filtered++;
 		return true;
 	}
-	row = sample_cache_stack(&n->cache, e, &ctx);
+	row = sample_cache_stack(&n->cache, e, ctx);
 	if (!row)
 		return false;
 	n->user_frames += row->user_frames;
 	n->unresolved += row->unresolved;
 	write_to_spool(n, e, thread, row->stack);
 	return true;
+}
+
+/* And its thread is that of the sample before it, of which nothing has changed. */
+static bool write_run(struct normaliser *n, const struct event *e)
+{
+	struct sample_run *run = sample_cache_run(&n->cache, e);
+
+	if (!e->is_again || run->of != e || run->changes != n->procs.changes ||
+	    run->context.kernel_version != n->kernel.read_ns)
+		return false;
+	run->context.in_exec = frames_in_exec(e);
+	return write_known(n, e, &run->context, run->thread);
+}
+
+static bool write_again(struct normaliser *n, const struct event *e, const struct proc *p)
+{
+	struct sample_run *run = sample_cache_run(&n->cache, e);
+	struct sample_context ctx;
+	uint32_t thread;
+
+	run->of = NULL;
+	if (!get_context(n, e, p, &ctx))
+		return false;
+	thread = thread_of(n, p, e, &ctx);
+	/* One that ended is kept alive by each sample, and a name may be the process's. */
+	if (thread != LOCATION_NO_INDEX && e->sample.comm[0] && !(p && p->exit_ns))
+		*run = (struct sample_run){e, ctx, n->procs.changes, thread};
+	return write_known(n, e, &ctx, thread);
 }
 
 /* Whether something is missing that may come: an id of a file, names of code made at run time. When
@@ -231,8 +254,12 @@ static bool must_wait(struct normaliser *n, const struct event *e, struct proc *
 
 static void on_sample(struct normaliser *n, const struct event *e)
 {
-	struct proc *p = procs_of_sample(&n->procs, e);
+	struct proc *p;
 
+	sample_cache_begin(&n->cache, spool_writer_segment(n->spool));
+	if (write_run(n, e))
+		return;
+	p = procs_of_sample(&n->procs, e);
 	if (write_again(n, e, p))
 		return;
 	if (!must_wait(n, e, p, true) || !held_add(&n->held, e, p, e->time_ns + HOLD_NS))

@@ -266,6 +266,8 @@ void frames_put_user(struct normaliser *n, struct stack *s, const struct proc *p
 		s->flags |= SPOOL_STACK_IMPLAUSIBLE;
 	else if (count + shared >= n->depth_max)
 		s->flags |= SPOOL_STACK_USER_TRUNCATED;
+	else if (count && e->sample.user_err)
+		s->flags |= SPOOL_STACK_READ_FAULT;
 	if (e->sample.user_count || e->sample.flags & SAMPLE_KERNEL_THREAD)
 		return;
 	s->flags |= SPOOL_STACK_NO_USER;

@@ -48,6 +48,7 @@ static void remove_proc(struct procs *ps, struct proc **at)
 {
 	struct proc *p = *at;
 
+	ps->changes++;
 	set_exit(ps, p, 0);
 	*at = p->next;
 	set_exe(p, NULL);
@@ -112,6 +113,7 @@ static void clear(struct proc *p)
 
 static void restart(struct procs *ps, struct proc *p)
 {
+	ps->changes++;
 	clear(p);
 	set_exit(ps, p, 0);
 	p->start_ns = 0;
@@ -124,6 +126,7 @@ static void scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 
 	if (!ps->scans_left)
 		return;
+	ps->changes++;
 	p->must_scan = false;
 	/* What /proc has is of the program that it has become. */
 	if (ps->queue && events_has_new_image(ps->queue, p->pid, now_ns)) {
@@ -287,6 +290,7 @@ bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, u
 	if (m->is_asked || p->is_silent || !ps->asks_left)
 		return false;
 	ps->asks_left--;
+	ps->changes++;
 	rc = ps->source.id(ps->source.ctx, tid, m, pc, &id);
 	if (rc < 0)
 		p->is_silent = true; /* others with the same mappings may live */
@@ -322,6 +326,7 @@ bool procs_identify_told(struct procs *ps, struct proc *p, const struct mapping 
 	if (!p->is_silent || !p->namespaces || !m->module->file.generation ||
 	    !is_told(t, p, m->module) || time_ns - t->time_ns + PROCS_TOLD_NS > 2 * PROCS_TOLD_NS)
 		return false;
+	ps->changes++;
 	mappings_identify(p->maps, m->module, t->module);
 	return true;
 }
@@ -452,6 +457,7 @@ static void on_hint(struct procs *ps, const struct event *e)
 
 void procs_event(struct procs *ps, const struct event *e)
 {
+	ps->changes++;
 	switch ((enum event_kind)e->kind) {
 	case EVENT_FORK:
 		on_fork(ps, e);

@@ -60,6 +60,8 @@ struct procs {
 	struct procs_told told[1024]; /* by hash, the last one that came */
 	struct proc *buckets[4096];
 	size_t count;
+	/* Moves on with whatever may make a process another one, or have other mappings. */
+	uint64_t changes;
 	struct procs_source source;
 	const struct events *queue;   /* what is to come, as far as it is known; NULL: nothing */
 	size_t scans_left, asks_left; /* for now */

@@ -98,6 +98,22 @@ static struct file_key read_key(const char *dev, const char *inode)
 	return (struct file_key){makedev(major, minor), strtoull(inode, NULL, 10), 0};
 }
 
+/* A name as it is: the kernel writes the ends of lines in it as \012, and nothing else otherwise
+ * than it is; so a name that holds these four characters itself cannot be told apart. */
+static size_t copy_name(char *to, const char *from, size_t len)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < len; i++) {
+		bool is_end = len - i >= 4 && !memcmp(from + i, "\\012", 4);
+
+		to[n++] = is_end ? '\n' : from[i];
+		i += is_end ? 3 : 0;
+	}
+	to[n] = 0;
+	return n;
+}
+
 /* "<start>-<end> <perms> <off> <device> <inode>   <path>", proc_pid_maps(5) */
 static int scan_line(struct scan *s, char *line)
 {
@@ -125,9 +141,7 @@ static int scan_line(struct scan *s, char *line)
 	/* [vsyscall] lies in the kernel's half and is no memory of the process. */
 	if (len > LIMIT_PATH_LEN || start >> 63)
 		return 0;
-	memcpy(s->name, path, len);
-	s->name[len] = 0;
-	return add(s, start, end, off, &id, &file, len);
+	return add(s, start, end, off, &id, &file, copy_name(s->name, path, len));
 }
 
 static int scan_text(struct scan *s, int fd)
@@ -174,8 +188,8 @@ static void read_comm(uint32_t pid, char comm[static 17])
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	len = fd < 0 ? 0 : read(fd, comm, 16);
 	closep(&fd);
-	comm[len > 0 ? len : 0] = 0;
-	comm[strcspn(comm, "\n")] = 0;
+	/* It may hold ends of lines itself. */
+	comm[len > 0 ? len - (comm[len - 1] == '\n') : 0] = 0;
 }
 
 /* What s->proc has mapped. */

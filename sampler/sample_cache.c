@@ -38,9 +38,10 @@ void sample_cache_begin(struct sample_cache *c, uint64_t segment)
 		return;
 	c->segment = segment;
 	memset(c->frames, 0, sizeof(c->frames));
-	memset(c->last, 0, sizeof(c->last));
+	memset(c->runs, 0, sizeof(c->runs));
 	free(c->ids);
 	c->ids = NULL;
+	c->ids_count = 0;
 	intern_reset(&c->stack_keys);
 	intern_reset(&c->thread_keys);
 }
@@ -82,38 +83,82 @@ static size_t make_stack_key(struct stack_key *k, const struct event *e,
 	return offsetof(struct stack_key, pcs) + e->data_len;
 }
 
-/* Ids are hashes that nobody can foresee. */
-static struct cached_id *id_row(const struct sample_cache *c, const struct sample_stack_key *k)
+/* The first of two rows that it may be in, the newer one in front. Ids are hashes that nobody can
+ * foresee. */
+static struct cached_id *id_rows(const struct sample_cache *c, uint64_t stack_id,
+				 uint64_t maps_version)
 {
-	const uint64_t hash = (k->stack_id ^ k->context.maps_version) * HASH_FACTOR;
+	const uint64_t hash = (stack_id ^ maps_version) * HASH_FACTOR;
 
-	return &c->ids[hash >> (64 - SAMPLE_CACHE_ID_BITS)];
+	return &c->ids[hash >> (64 - c->ids_bits) << 1];
+}
+
+/* Number by number: a key that is made to be compared is waited for. */
+static bool is_key(const struct sample_stack_key *k, const struct event *e,
+		   const struct sample_context *ctx)
+{
+	return k->stack_id == e->sample.stack_id && k->context.maps_version == ctx->maps_version &&
+	       k->context.kernel_version == ctx->kernel_version &&
+	       k->context.in_exec == ctx->in_exec && k->flags == e->sample.flags &&
+	       k->is_in_syscall == (e->sample.syscall >= 0) &&
+	       k->kernel_err == e->sample.kernel_err && k->user_err == e->sample.user_err &&
+	       k->kernel_count == e->sample.kernel_count && k->user_count == e->sample.user_count;
 }
 
 static const struct cached_stack *find_id(const struct sample_cache *c, const struct event *e,
 					  const struct sample_context *ctx)
 {
-	const struct cached_id *row;
-	struct sample_stack_key key;
+	const struct cached_id *rows;
 
 	if (!c->ids)
 		return NULL;
-	make_head(&key, e, ctx);
-	row = id_row(c, &key);
-	return memcmp(&row->key, &key, sizeof(key)) ? NULL : &row->stack;
+	rows = id_rows(c, e->sample.stack_id, ctx->maps_version);
+	if (is_key(&rows[0].key, e, ctx))
+		return &rows[0].stack;
+	return is_key(&rows[1].key, e, ctx) ? &rows[1].stack : NULL;
+}
+
+static void put_id(struct sample_cache *c, const struct cached_id *row)
+{
+	struct cached_id *rows = id_rows(c, row->key.stack_id, row->key.context.maps_version);
+
+	rows[1] = rows[0];
+	rows[0] = *row;
+}
+
+/* Small as long as it may be: after each wait the caches have forgotten its lines, and the
+ * processor where its pages are. */
+static void grow_ids(struct sample_cache *c)
+{
+	struct cached_id *old = c->ids;
+	const size_t old_count = old ? (size_t)2 << c->ids_bits : 0;
+	const unsigned int bits = old ? c->ids_bits + 1 : SAMPLE_CACHE_ID_BITS_MIN;
+	struct cached_id *rows = NULL;
+
+	if (bits <= SAMPLE_CACHE_ID_BITS_MAX)
+		rows = calloc((size_t)2 << bits, sizeof(*rows));
+	if (!rows)
+		return;
+	c->ids = rows;
+	c->ids_bits = bits;
+	for (size_t i = old_count; i-- > 0;)
+		if (old[i].key.stack_id)
+			put_id(c, &old[i]);
+	free(old);
 }
 
 static void add_id(struct sample_cache *c, const struct event *e, const struct sample_context *ctx,
 		   const struct cached_stack *stack)
 {
-	struct sample_stack_key key;
+	struct cached_id row = {.stack = *stack};
 
-	if (!c->ids)
-		c->ids = calloc(1 << SAMPLE_CACHE_ID_BITS, sizeof(*c->ids));
+	if (!c->ids || c->ids_count > (size_t)1 << c->ids_bits)
+		grow_ids(c);
 	if (!c->ids)
 		return;
-	make_head(&key, e, ctx);
-	*id_row(c, &key) = (struct cached_id){key, *stack};
+	make_head(&row.key, e, ctx);
+	put_id(c, &row);
+	c->ids_count++;
 }
 
 const struct cached_stack *sample_cache_stack(const struct sample_cache *c, const struct event *e,
@@ -169,26 +214,15 @@ static void make_thread_key(struct sample_thread_key *k, const struct event *e,
 	memcpy(k->comm, e->sample.comm, sizeof(k->comm));
 }
 
-static struct cached_thread *last_on(struct sample_cache *c, const struct event *e)
-{
-	return &c->last[e->sample.cpu % SAMPLE_CACHE_CPUS];
-}
-
-uint32_t sample_cache_thread(struct sample_cache *c, const struct event *e,
+uint32_t sample_cache_thread(const struct sample_cache *c, const struct event *e,
 			     const struct sample_context *ctx)
 {
-	struct cached_thread *last = last_on(c, e);
 	struct sample_thread_key key;
 	uint32_t id;
 
 	make_thread_key(&key, e, ctx);
-	if (last->is_set && !memcmp(&last->key, &key, sizeof(key)))
-		return last->thread;
 	id = intern_find(&c->thread_keys, &key, sizeof(key));
-	if (id == INTERN_FULL)
-		return INTERN_FULL;
-	*last = (struct cached_thread){key, c->threads[id], true};
-	return c->threads[id];
+	return id == INTERN_FULL ? INTERN_FULL : c->threads[id];
 }
 
 void sample_cache_add_thread(struct sample_cache *c, const struct event *e,

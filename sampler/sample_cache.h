@@ -51,27 +51,35 @@ struct cached_id {
 	struct cached_stack stack;
 };
 
-struct cached_thread {
-	struct sample_thread_key key;
-	uint32_t thread, is_set;
+/* What was found out about a sample, and holds for those that are again as it: see struct event. */
+struct sample_run {
+	const struct event *of; /* compared, not looked at; NULL: nothing is known */
+	struct sample_context context;
+	uint64_t changes; /* of struct procs: when that was */
+	uint32_t thread;
 };
 
 enum {
 	SAMPLE_CACHE_FRAME_BITS = 11,
-	SAMPLE_CACHE_ID_BITS = 12,
-	SAMPLE_CACHE_CPUS = 8,
+	SAMPLE_CACHE_ID_BITS_MIN = 6,
+	SAMPLE_CACHE_ID_BITS_MAX = 11,
+	SAMPLE_CACHE_RUNS = 128, /* a power of two: most machines have no more CPUs */
 };
 
 struct sample_cache {
 	uint64_t segment;
 	/* By hash, the last one that came. */
 	struct cached_frame frames[1 << SAMPLE_CACHE_FRAME_BITS];
-	struct cached_id *ids; /* of stacks with an id; NULL: none yet */
+	/* Of stacks with an id, by hash the last two; NULL: none yet. One alone would be lost to
+	 * another again and again, if that comes as often. */
+	struct cached_id *ids;
+	unsigned int ids_bits;
+	size_t ids_count; /* put there */
 	struct intern stack_keys, thread_keys;
 	struct cached_stack *stacks; /* by id of the key */
 	uint32_t *threads;
 	size_t stacks_cap, threads_cap;
-	struct cached_thread last[SAMPLE_CACHE_CPUS]; /* on a CPU, by its number */
+	struct sample_run runs[SAMPLE_CACHE_RUNS]; /* by the number of the CPU */
 };
 
 void sample_cache_init(struct sample_cache *c);
@@ -84,6 +92,12 @@ void sample_cache_begin(struct sample_cache *c, uint64_t segment);
 struct cached_frame *sample_cache_frame(struct sample_cache *c, uint64_t maps_version, uint64_t pc,
 					uint32_t mode);
 
+/* Where that of a sample is or belongs. */
+static inline struct sample_run *sample_cache_run(struct sample_cache *c, const struct event *e)
+{
+	return &c->runs[e->sample.cpu & (SAMPLE_CACHE_RUNS - 1)];
+}
+
 /* NULL: not known. Borrowed until the next add. */
 const struct cached_stack *sample_cache_stack(const struct sample_cache *c, const struct event *e,
 					      const struct sample_context *ctx);
@@ -91,7 +105,7 @@ void sample_cache_add_stack(struct sample_cache *c, const struct event *e,
 			    const struct sample_context *ctx, const struct cached_stack *stack);
 
 /* INTERN_FULL: not known. */
-uint32_t sample_cache_thread(struct sample_cache *c, const struct event *e,
+uint32_t sample_cache_thread(const struct sample_cache *c, const struct event *e,
 			     const struct sample_context *ctx);
 void sample_cache_add_thread(struct sample_cache *c, const struct event *e,
 			     const struct sample_context *ctx, uint32_t thread);

@@ -25,7 +25,9 @@ enum {
 };
 
 _Static_assert(sizeof(struct user_walk) == sizeof(((struct sampler_row *)0)->walk), "its place");
-_Static_assert(sizeof(struct sampler_row) % 64 == 0, "whole lines");
+_Static_assert(sizeof(struct sampler_row) == SAMPLER_ROW_WORDS * 8, "two pages");
+_Static_assert(sizeof(struct sampler_row) - sizeof(((struct user_walk *)0)->words) == 4096,
+	       "of which the second one is for the copy of a stack");
 
 struct signal_struct {
 	struct {
@@ -75,7 +77,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__uint(key_size, sizeof(uint32_t));
-	__uint(value_size, SAMPLER_RING_MIN + sizeof(struct sampler_event));
+	__uint(value_size, SAMPLER_RING_MIN + SAMPLER_EVENT_MAX);
 } rings SEC(".maps");
 const volatile uint32_t ring_len = SAMPLER_RING_MIN;
 
@@ -171,8 +173,13 @@ static __noinline void hash_pcs(struct sampler_event *e, uint32_t at, uint32_t c
 	e->stack_hash = ctx.hash;
 }
 
+static __always_inline uint8_t errno_of(long rc)
+{
+	return rc < -UINT8_MAX ? UINT8_MAX : (uint8_t)-rc;
+}
+
 /*
- * These and put_hint() are what most ticks do without, so they are kept out of their way: each line
+ * These and put_rest() are what most ticks do without, so they are kept out of their way: each line
  * of the program that is run through is waited for. They are not static, so that the verifier looks
  * at them once, by themselves, and not again for each way that leads there.
  */
@@ -184,7 +191,7 @@ __noinline int put_kernel_part(struct bpf_perf_event_data *ctx, struct sampler_e
 		return 0;
 	len = bpf_get_stack(ctx, e->pcs, SAMPLER_DEPTH_MAX * 8, 0);
 	if (len < 0) {
-		e->kernel_err = (int16_t)len;
+		e->kernel_err = errno_of(len);
 		return 0;
 	}
 	len &= SAMPLER_STACK_MASK;
@@ -204,7 +211,7 @@ __noinline int put_user_part(struct bpf_perf_event_data *ctx, struct sampler_eve
 	at = e->kernel_len & SAMPLER_STACK_MASK;
 	len = bpf_get_stack(ctx, (char *)e->pcs + at, SAMPLER_DEPTH_MAX * 8, BPF_F_USER_STACK);
 	if (len < 0) {
-		e->user_err = (int16_t)len;
+		e->user_err = errno_of(len);
 		return 0;
 	}
 	len &= SAMPLER_STACK_MASK;
@@ -228,33 +235,43 @@ __noinline uint64_t start_of_process(void)
 	return start_ns;
 }
 
-/* Where the next event is made; NULL: the sampler has not come as far. There is room for the
- * longest. */
-static struct sampler_event *next_event(struct sampler_row *row, char *ring)
+/* For all of a tick; false: the sampler has not come as far. */
+static __always_inline bool has_room(struct sampler_row *row)
 {
-	const uint64_t head = row->head;
-
-	if (head - row->tail_seen > ring_len - sizeof(struct sampler_event)) {
-		row->tail_seen = *(volatile uint64_t *)&row->tail;
-		if (head - row->tail_seen > ring_len - sizeof(struct sampler_event))
-			return NULL;
-	}
-	return (struct sampler_event *)(ring + (head & (ring_len - 1) & ~7U));
+	if (likely(row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX))
+		return true;
+	row->tail_seen = *(volatile uint64_t *)&row->tail;
+	return row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX;
 }
 
-/* Whether this CPU has sent the stack of that hash; from now on it has. */
-static bool was_sent(uint32_t cpu, uint64_t hash)
+/* Where the next event is made. */
+static __always_inline void *next_event(const struct sampler_row *row, char *ring)
+{
+	return ring + (row->head & (ring_len - 1) & ~7U);
+}
+
+/* Of a hash that is not among the latest ones. */
+static __noinline bool was_sent_before(uint64_t *latest, uint32_t cpu, uint64_t hash)
 {
 	struct sent *all = bpf_map_lookup_elem(&sent, &cpu);
 	uint64_t *at;
 	bool was;
 
+	*latest = hash;
 	if (!all)
 		return false;
 	at = &all->hashes[hash >> (64 - SAMPLER_SENT_BITS)];
 	was = *at == hash;
 	*at = hash;
 	return was;
+}
+
+/* Whether this CPU has sent the stack of that hash; from now on it has. */
+static __always_inline bool was_sent(struct sampler_row *row, uint32_t cpu, uint64_t hash)
+{
+	uint64_t *latest = &row->latest[hash & (SAMPLER_LATEST - 1)];
+
+	return likely(*latest == hash) || was_sent_before(latest, cpu, hash);
 }
 
 /* From here on the sampler reads it. */
@@ -270,28 +287,54 @@ static void publish(struct sampler_row *row, uint64_t len)
 	}
 }
 
+static __always_inline bool is_same_thread(const struct sampler_thread *a,
+					   const struct sampler_thread *b)
+{
+	const uint64_t *x = (const void *)a, *y = (const void *)b;
+	uint64_t differ = 0;
+
+#pragma unroll
+	for (uint32_t i = 0; i < sizeof(*a) / 8; i++)
+		differ |= x[i] ^ y[i];
+	return !differ;
+}
+
 /*
- * Says of the sample that was just published, where its files are to be told, which they are.
- * Without room it is left out: the sampler asks later. Not static: the verifier looks at it once,
- * by itself, and not again for each way that leads here.
+ * Behind the sample at the head, of which len bytes are used: its thread, if that is another one,
+ * and where its files are to be told, which they are. Returns how many bytes are used then. Not
+ * static: the verifier looks at it once, by itself, and not again for each way that leads here.
  */
-__noinline int put_hint(struct bpf_perf_event_data *ctx, struct sampler_row *row,
-			const struct sampler_event *e)
+__noinline int put_rest(struct bpf_perf_event_data *ctx, struct sampler_row *row,
+			struct sampler_event *e, const struct sampler_thread *thread, uint64_t len)
 {
 	const uint32_t cpu = bpf_get_smp_processor_id();
-	char *ring = bpf_map_lookup_elem(&rings, &cpu);
-	struct sampler_hint *hint, *to;
+	char *to = bpf_map_lookup_elem(&rings, &cpu);
+	struct sampler_hint *hint = NULL;
+	uint64_t more;
 
-	if (!row || !e || !ring)
+	if (!row || !e || !thread || !to || len > sizeof(*e))
 		return 0;
-	hint = id_hint_make(ctx, e, row, has_loop);
-	to = hint ? (struct sampler_hint *)next_event(row, ring) : NULL;
-	if (to) {
-		bpf_probe_read_kernel(to, sizeof(*to), hint);
-		publish(row,
-			offsetof(struct sampler_hint, rows) + hint->count * sizeof(hint->rows[0]));
+	to = (char *)next_event(row, to) + (len & ~7ULL);
+	if (!is_same_thread(&row->thread, thread)) {
+		e->flags |= SAMPLER_NEW_THREAD;
+		row->thread = *thread;
+		id_hint_set_thread(row);
 	}
-	return 0;
+	/* While the addresses are there: they need not be among what is sent. */
+	if (e->user_len && e->time_ns >= row->hint_due_ns)
+		hint = id_hint_make(ctx, e, row, has_loop);
+	/* From memory, of which the verifier assumes nothing: else it would look at all of this
+	 * once for each way that leads here. */
+	more = (*(volatile uint16_t *)&e->flags / SAMPLER_NEW_THREAD & 1) * sizeof(*thread);
+	*(struct sampler_thread *)to = *thread;
+	to += more;
+	len += more;
+	if (hint) {
+		e->flags |= SAMPLER_HINT;
+		bpf_probe_read_kernel(to, sizeof(*hint), hint);
+		len += offsetof(struct sampler_hint, rows) + hint->count * sizeof(hint->rows[0]);
+	}
+	return (int)len;
 }
 
 SEC("perf_event")
@@ -301,51 +344,51 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	struct sampler_row *row = bpf_map_lookup_elem(&rows, &cpu);
 	char *ring = bpf_map_lookup_elem(&rings, &cpu);
 	struct user_regs regs = {.syscall = -1};
+	struct user_walk *walk;
 	struct sampler_counters *counts;
+	struct sampler_thread thread = {0};
 	struct sampler_event *e;
 	struct task_struct *task;
-	uint32_t task_flags, pid, tid;
-	uint64_t len, now, start_ns, hash, hash_start, kernel_len, user_len;
+	uint32_t task_flags;
+	uint64_t len, now, hash, hash_start, kernel_len, user_len;
 
 	if (!row || !ring)
 		return 0; /* cannot be: there are as many rows as CPUs with a clock */
 	counts = &row->counts;
+	walk = (struct user_walk *)row->walk;
 	now = bpf_ktime_get_ns();
 	if (!counts->first_ns)
 		counts->first_ns = now;
 	counts->last_ns = now;
 	counts->runs++;
 	task = (struct task_struct *)bpf_get_current_task_btf();
-	tid = (uint32_t)task->pid;
-	if (!tid) {
+	thread.tid = (uint32_t)task->pid;
+	if (!thread.tid) {
 		counts->idle++;
 		return 0;
 	}
-	pid = (uint32_t)task->tgid;
-	start_ns = likely(pid == tid) ? task->start_time : start_of_process();
-	if (is_filtered(row, pid, start_ns)) {
+	thread.pid = (uint32_t)task->tgid;
+	thread.start_ns = likely(thread.pid == thread.tid) ? task->start_time : start_of_process();
+	if (is_filtered(row, thread.pid, thread.start_ns)) {
 		counts->filtered++;
 		return 0;
 	}
-	e = next_event(row, ring);
-	if (!e) {
+	if (!has_room(row)) {
 		counts->ring_full++;
 		return 0;
 	}
-	e->time_ns = now;
-	e->start_ns = start_ns;
-	e->cgroup_id = bpf_get_current_cgroup_id();
-	e->pid = pid;
-	e->tid = tid;
-	e->cpu = cpu;
-	e->state = task->__state;
-	*(uint64_t *)e->comm = *(uint64_t *)task->comm;
-	*(uint64_t *)(e->comm + 8) = *(uint64_t *)(task->comm + 8);
+	thread.state = task->__state;
+	*(uint64_t *)thread.comm = *(uint64_t *)task->comm;
+	*(uint64_t *)(thread.comm + 8) = *(uint64_t *)(task->comm + 8);
+	thread.exec_id = (uint32_t)task->self_exec_id;
 	task_flags = task->flags;
-	e->flags = (task_flags / TASK_KERNEL_THREAD & 1) * SAMPLER_KERNEL_THREAD |
-		   (task_flags / TASK_EXITING & 1) * SAMPLER_EXITING;
+	thread.flags = (task_flags / TASK_KERNEL_THREAD & 1) * SAMPLER_KERNEL_THREAD |
+		       (task_flags / TASK_EXITING & 1) * SAMPLER_EXITING;
+	thread.cgroup_id = bpf_get_current_cgroup_id();
+	e = next_event(row, ring);
+	e->time_ns = now;
+	e->kernel_len = e->user_len = e->flags = 0;
 	e->kernel_err = e->user_err = 0;
-	e->kernel_len = e->user_len = 0;
 	hash_start = *(volatile uint64_t *)&row->hash_start;
 	e->stack_hash = hash_start;
 	if (likely(was_in_user_mode(ctx))) {
@@ -355,31 +398,33 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 			user_regs_read(&regs, task);
 		put_kernel_part(ctx, e);
 	}
-	e->syscall = regs.syscall;
+	thread.syscall = regs.syscall;
 	/* Read again, though it is known to be 0 without a kernel part: so both ways are one to the
 	 * verifier, and it looks at the walk once. */
 	kernel_len = *(volatile uint16_t *)&e->kernel_len & SAMPLER_STACK_MASK;
-	if (likely(walk_depth && user_walk_suits(&regs, task_flags)))
-		e->user_len = (uint16_t)(8 * user_walk((struct user_walk *)row->walk, &regs, e->pcs,
-						       (uint32_t)kernel_len / 8, walk_depth,
-						       has_loop, &e->stack_hash));
-	else if (!(task_flags & TASK_KERNEL_THREAD))
+	if (likely(walk_depth && user_walk_suits(&regs, task_flags))) {
+		e->user_len =
+			(uint16_t)(8 * user_walk(walk, &regs, e->pcs, (uint32_t)kernel_len / 8,
+						 walk_depth, has_loop, &e->stack_hash));
+		e->user_err = (uint8_t)walk->fault * USER_WALK_EFAULT;
+	} else if (!(task_flags & TASK_KERNEL_THREAD)) {
 		put_user_part(ctx, e);
+	}
 	user_len = e->user_len & SAMPLER_STACK_MASK;
 	len = offsetof(struct sampler_event, pcs) + kernel_len + user_len;
 	/* Where the kernel's part ends is in the hash too. 0: none. */
 	hash = user_walk_hash(e->stack_hash, kernel_len << 32 | user_len);
 	e->stack_hash = !hash_start ? 0 : hash ? hash : 1;
-	if (e->stack_hash && was_sent(cpu, e->stack_hash)) {
-		e->flags |= SAMPLER_STACK_SENT;
+	if (e->stack_hash && was_sent(row, cpu, e->stack_hash)) {
+		e->flags = SAMPLER_STACK_SENT;
 		len = offsetof(struct sampler_event, pcs);
 	}
+	if (!likely(is_same_thread(&row->thread, &thread) && now < row->hint_due_ns))
+		len = (uint32_t)put_rest(ctx, row, e, &thread, len);
 	publish(row, len);
 	counts->stored++;
 	if (!kernel_len && !user_len)
 		counts->stack_fault++;
-	if (user_len && id_hint_is_due(row, id_hint_process(task, e), now))
-		put_hint(ctx, row, e);
 	return 0;
 }
 

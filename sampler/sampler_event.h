@@ -21,9 +21,11 @@ enum {
 	SAMPLER_STACK_MASK = 1023,
 	SAMPLER_CGROUPS_MAX = 16, /* each costs a call of 30 ns at a tick */
 	SAMPLER_RING_MIN = 65536, /* bytes of a CPU's ring: 29 events at least */
-	SAMPLER_WALK_WORDS = 136, /* of struct user_walk */
+	SAMPLER_ROW_WORDS = 1024, /* two pages */
+	SAMPLER_WALK_WORDS = 520, /* of struct user_walk, whose words are the second one */
 	/* Stacks that a CPU remembers to have sent, a power of two: 32 KiB for each. */
 	SAMPLER_SENT_BITS = 12,
+	SAMPLER_LATEST = 64, /* of them, beside what a tick touches anyway; a power of two */
 	/* Files of one hint: more are rare, and come with the next sample. */
 	SAMPLER_HINT_ROWS = 8, /* a power of two */
 	SAMPLER_HINT_ID_WORDS = 5,
@@ -36,8 +38,9 @@ enum {
  * of a clock are a period apart, so first_ns and last_ns tell how many there should have been.
  */
 struct sampler_counters {
-	uint64_t runs, stored, idle, filtered, ring_full, stack_fault;
-	uint64_t first_ns, last_ns; /* CLOCK_MONOTONIC */
+	uint64_t runs, stored;
+	uint64_t last_ns, first_ns; /* CLOCK_MONOTONIC */
+	uint64_t idle, filtered, ring_full, stack_fault;
 };
 
 enum sampler_filter {
@@ -50,25 +53,32 @@ enum sampler_flag {
 	SAMPLER_KERNEL_THREAD = 1 << 0,
 	SAMPLER_EXITING = 1 << 1,
 	SAMPLER_STACK_SENT = 1 << 2, /* pcs are not sent: this CPU did, with the same hash */
-	SAMPLER_HINT = 1 << 3,       /* it is no sample but a struct sampler_hint */
+	SAMPLER_NEW_THREAD = 1 << 3, /* behind pcs is a struct sampler_thread */
+	SAMPLER_HINT = 1 << 4,       /* and behind that a struct sampler_hint */
 };
 
+/* A sample, of the thread that stands behind it, or else of that of the sample before. */
 struct sampler_event {
-	uint64_t time_ns;  /* CLOCK_MONOTONIC */
+	uint64_t time_ns;    /* CLOCK_MONOTONIC */
+	uint64_t stack_hash; /* of pcs and lengths, and of the epoch; 0: none */
+	uint16_t kernel_len; /* bytes of pcs, first */
+	uint16_t user_len;   /* bytes of pcs, behind them */
+	uint16_t flags;      /* enum sampler_flag */
+	/* errno, or 0; of the user part also where it ends early, behind what could be read */
+	uint8_t kernel_err, user_err;
+	uint64_t pcs[SAMPLER_PCS_MAX]; /* leaf first; only what is used is sent */
+};
+
+/* What a sample has in common with those before and after it, mostly. */
+struct sampler_thread {
 	uint64_t start_ns; /* of the process, CLOCK_MONOTONIC */
 	uint64_t cgroup_id;
-	uint32_t pid, tid; /* of the initial namespace */
-	uint32_t cpu;
-	uint32_t flags;                /* enum sampler_flag */
-	int32_t syscall;               /* number of the system call it is in, -1: none */
-	int16_t kernel_err;            /* negative errno, or 0 */
-	int16_t user_err;              /* negative errno, or 0 */
-	uint16_t kernel_len;           /* bytes of pcs, first */
-	uint16_t user_len;             /* bytes of pcs, behind them */
-	uint32_t state;                /* of the thread, task_struct::__state */
-	char comm[SAMPLER_COMM_LEN];   /* up to its NUL */
-	uint64_t stack_hash;           /* of pcs and lengths, and of the epoch; 0: none */
-	uint64_t pcs[SAMPLER_PCS_MAX]; /* leaf first; only what is used is sent */
+	uint32_t state;              /* of the thread, task_struct::__state */
+	uint32_t flags;              /* enum sampler_flag */
+	uint32_t pid, tid;           /* of the initial namespace */
+	char comm[SAMPLER_COMM_LEN]; /* up to its NUL */
+	int32_t syscall;             /* number of the system call it is in, -1: none */
+	uint32_t exec_id;            /* another one after each exec of the process */
 };
 
 /* Of a process: no hint before that time. */
@@ -77,25 +87,30 @@ struct sampler_hint_due {
 };
 
 /*
- * Of one CPU, mapped by both. Its ring has ring_len bytes, a power of two, and room for an event
- * behind them: an event begins at its position & (ring_len - 1) and is in one piece. head and tail
- * are positions, which never go back; what lies between is for the sampler.
+ * Of one CPU, mapped by both. Its ring has ring_len bytes, a power of two, and
+ * SAMPLER_EVENT_MAX behind them: an event begins at its position & (ring_len - 1) and is in one
+ * piece. head and tail are positions, which never go back; what lies between is for the sampler.
  */
 struct sampler_row {
-	struct sampler_counters counts;
 	uint64_t head;      /* by the program, behind the event; multiple of 8 */
 	uint64_t tail_seen; /* what it last saw of `tail` */
 	/* By the sampler, at any time: how to begin hashes, so that all that was sent before is
 	 * forgotten; 0: send all of every stack. */
 	uint64_t hash_start;
+	struct sampler_counters counts; /* those of most ticks end with the line */
 	/* The process that was last found in the set of those to sample. */
 	uint64_t known_start_ns;
 	uint32_t known_pid, zero;
 	uint64_t unused[3];
+	/* Of the last sample; its process has no hint before that time. */
+	struct sampler_thread thread;
+	uint64_t hint_due_ns;
 	uint64_t tail; /* by the sampler: a line of its own */
 	uint64_t unused_too[7];
 	/* The program's alone. */
 	struct sampler_hint_due hint_dues[SAMPLER_HINT_DUES];
+	uint64_t latest[SAMPLER_LATEST]; /* hashes of stacks that were sent */
+	uint64_t unused_still[SAMPLER_ROW_WORDS - SAMPLER_WALK_WORDS - SAMPLER_LATEST - 40];
 	uint64_t walk[SAMPLER_WALK_WORDS];
 };
 
@@ -108,14 +123,17 @@ struct sampler_hint_row {
 	uint32_t unused;
 };
 
-/* Of the sample before it, whose times and ids it has. */
+/* Which files the user stack of a sample runs through. */
 struct sampler_hint {
-	uint64_t time_ns, start_ns;
 	uint64_t namespaces; /* equal for processes that have them in common; 0: unknown */
-	uint32_t pid, tid;
-	uint32_t count; /* of rows */
-	uint32_t flags; /* enum sampler_flag; where struct sampler_event has it */
+	uint64_t count;      /* of rows */
 	struct sampler_hint_row rows[SAMPLER_HINT_ROWS]; /* only what is used is sent */
+};
+
+/* Of one tick. */
+enum {
+	SAMPLER_EVENT_MAX = sizeof(struct sampler_event) + sizeof(struct sampler_thread) +
+			    sizeof(struct sampler_hint),
 };
 
 #endif

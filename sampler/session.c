@@ -2,10 +2,10 @@
 #include "session.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -47,10 +47,12 @@ enum {
 #define EARLY_PER_S UINT64_C(4000)
 #define EARLY_BURST INT64_C(100000)
 
-/* The heap's room: what tables come to in minutes of a busy machine at 999 Hz, and less of it where
- * fewer samples come. */
-#define HEAP_LEN    (16 * MIB)
-#define HEAP_HZ_LEN LIMIT(16384)
+/* The heap's room for each tick in a second, and at most: what tables come to on a host that does
+ * little else than what is sampled, and in minutes of a busy one. */
+#define HEAP_QUIET_HZ_LEN LIMIT(16384)
+#define HEAP_QUIET_LEN    (3 * MIB)
+#define HEAP_BUSY_HZ_LEN  LIMIT(65536)
+#define HEAP_BUSY_LEN     (16 * MIB)
 
 _Static_assert(POLL_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
 
@@ -62,11 +64,14 @@ struct session {
 	struct spool_writer *spool;
 	struct events events;
 	struct normaliser normaliser;
+	struct heap heap;
 	struct child_ship ship;
 	int signal_fd;
+	int epoll_fd; /* of signal_fd, and of what the backend has to wait for */
 	uint64_t began_ns;
 	size_t handled; /* events of the last round */
 	bool is_early;  /* a ring asked for this round */
+	bool is_armed;  /* it may ask for the next */
 	uint32_t cpu_count;
 	int64_t early_left;
 	uint64_t early_ns; /* when that was last filled up */
@@ -195,6 +200,7 @@ static void poll_once(struct session *s, bool is_last)
 	procs_poll(&s->normaliser.procs, now);
 	if (spool_writer_flush(s->spool, &err))
 		log_warn("%s; sampling goes on, what cannot be stored is counted", err.message);
+	heap_poll(&s->heap);
 }
 
 static void poll_ship(struct session *s)
@@ -240,6 +246,12 @@ static bool is_child(const struct session *s)
 	return !is_end;
 }
 
+/* What is readable when a ring is half full; -1: this backend has none. */
+static int ring_fd(const struct session *s)
+{
+	return s->backend->wait_fd ? s->backend->wait_fd(s->source) : -1;
+}
+
 /* Whether a ring may ask for a round before its time. */
 static bool may_be_early(struct session *s, uint64_t now_ns)
 {
@@ -252,38 +264,57 @@ static bool may_be_early(struct session *s, uint64_t now_ns)
 	s->early_left =
 		gained < (uint64_t)(most - s->early_left) ? s->early_left + (int64_t)gained : most;
 	s->is_early = false;
-	return s->backend->wait_fd && s->early_left > 0;
+	return ring_fd(s) >= 0 && s->early_left > 0;
+}
+
+/* Once: a ring that stays full is no reason for a busy loop. */
+static int watch_ring(struct session *s, int op, bool is_armed)
+{
+	struct epoll_event ring = {.events = EPOLLONESHOT};
+
+	if (is_armed)
+		ring.events |= EPOLLIN;
+	ring.data.fd = ring_fd(s);
+	s->is_armed = is_armed;
+	return epoll_ctl(s->epoll_fd, op, ring.data.fd, &ring);
+}
+
+/* What a round waits for: asked for once, which costs each round less than to ask anew. */
+static int watch(struct session *s, struct err *err)
+{
+	struct epoll_event signals = {.events = EPOLLIN, .data.fd = s->signal_fd};
+
+	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+	if (s->epoll_fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->signal_fd, &signals) ||
+	    (ring_fd(s) >= 0 && watch_ring(s, EPOLL_CTL_ADD, true)))
+		return err_sys(err, errno, "waiting for signals and rings");
+	return 0;
 }
 
 /* Waits for the time, a signal, or a ring that fills: true when it is time to end. */
 static bool wait_round(struct session *s, uint64_t start_ns, uint64_t end_ns)
 {
-	struct pollfd fds[] = {
-		{.fd = s->signal_fd, .events = POLLIN},
-		{.fd = may_be_early(s, start_ns) ? s->backend->wait_fd(s->source) : -1,
-		 .events = POLLIN},
-	};
+	const bool may_ask = may_be_early(s, start_ns);
 	uint64_t until = start_ns + interval(s, start_ns);
+	struct epoll_event ready;
 
+	if (may_ask != s->is_armed)
+		watch_ring(s, EPOLL_CTL_MOD, may_ask);
 	if (end_ns && end_ns < until)
 		until = end_ns;
 	for (;;) {
-		uint64_t now = s->io->mono_ns(s->io->ctx), left_ns;
-		struct timespec left;
+		uint64_t now = s->io->mono_ns(s->io->ctx);
 
 		if (end_ns && now >= end_ns)
 			return true;
 		if (now >= until)
 			return false;
-		left_ns = until - now;
-		left.tv_sec = (time_t)(left_ns / 1000000000);
-		left.tv_nsec = (long)(left_ns % 1000000000);
-		if (ppoll(fds, ARRAY_LEN(fds), &left, NULL) <= 0)
+		if (epoll_wait(s->epoll_fd, &ready, 1, (int)((until - now + 999999) / 1000000)) <=
+		    0)
 			continue;
-		if (fds[0].revents)
+		if (ready.data.fd == s->signal_fd)
 			return !is_child(s);
-		/* However fast it fills, or when its CPU is gone: no busy loop. */
-		fds[1].fd = -1;
+		s->is_armed = false;
 		s->is_early = true;
 		if (start_ns + POLL_MIN_NS < until)
 			until = start_ns + POLL_MIN_NS;
@@ -331,6 +362,15 @@ static int init_kernel(struct session *s, struct err *err)
 	return kernel_map_init(&s->normaliser.kernel, text, etext, s->io->mono_ns(s->io->ctx), err);
 }
 
+static void settle_heap(struct session *s)
+{
+	const uint64_t hz = s->options->target.hz;
+	const uint64_t quiet = hz * HEAP_QUIET_HZ_LEN, busy = hz * HEAP_BUSY_HZ_LEN;
+
+	heap_settle(&s->heap, quiet < HEAP_QUIET_LEN ? quiet : HEAP_QUIET_LEN,
+		    busy < HEAP_BUSY_LEN ? busy : HEAP_BUSY_LEN);
+}
+
 static int prepare(struct session *s, struct err *err)
 {
 	const struct session_options *o = s->options;
@@ -345,10 +385,7 @@ static int prepare(struct session *s, struct err *err)
 		rc = services_init(&s->normaliser.services, o->services, err);
 	if (rc)
 		return rc;
-	/* While there is nothing that the helper should not inherit. */
-	if (file_ids_init(&s->normaliser.ids, s->io->mono_ns(s->io->ctx), &warning))
-		log_warn("%s", warning.message);
-	heap_settle(o->target.hz * HEAP_HZ_LEN < HEAP_LEN ? o->target.hz * HEAP_HZ_LEN : HEAP_LEN);
+	settle_heap(s);
 	spool_packer_settle();
 	rc = open_backend(s, err);
 	if (rc)
@@ -417,43 +454,72 @@ static void finish(struct session *s, struct session_stats *ret)
 static void swallow(struct session *s)
 {
 	is_child(s);
+	closep(&s->epoll_fd);
 	closep(&s->signal_fd);
+}
+
+/* The helper of the normaliser first, while there is nothing that it should not inherit: each page
+ * that is written to behind it is copied then, for it has them too. */
+static void init(struct session *s)
+{
+	struct procs_source source = {scan, ask_id, (void *)(uintptr_t)s->options};
+	struct file_ids ids;
+	struct err warning;
+
+	if (file_ids_init(&ids, s->io->mono_ns(s->io->ctx), &warning))
+		log_warn("%s", warning.message);
+	events_init(&s->events);
+	normalise_init(&s->normaliser, NULL, &source, &s->events);
+	s->normaliser.ids = ids;
+}
+
+static int run(struct session *s, struct session_stats *ret, struct err *err)
+{
+	int rc;
+
+	init(s);
+	rc = prepare(s, err);
+	if (!rc)
+		rc = watch(s, err);
+	if (!rc)
+		rc = s->backend->start(s->source, err);
+	if (!rc) {
+		loop(s);
+		finish(s, ret);
+	}
+	spool_writer_close(s->spool);
+	normalise_done(&s->normaliser);
+	if (s->source)
+		s->backend->close(s->source);
+	events_done(&s->events);
+	return rc;
 }
 
 int session_run(const struct session_options *options, struct session_stats *ret, struct err *err)
 {
-	struct session s = {.options = options, .io = io_system(), .signal_fd = -1};
+	/* Large, and nothing in it is touched yet. */
+	_cleanup_(freep) struct session *s = calloc(1, sizeof(*s));
 	sigset_t ends, before;
 	int rc;
 
+	if (!s)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	s->options = options;
+	s->io = io_system();
+	s->epoll_fd = -1;
 	/* From the beginning, so that one that comes early ends the first wait. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGCHLD);
 	sigprocmask(SIG_BLOCK, &ends, &before);
-	s.signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (s.signal_fd < 0) {
+	s->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (s->signal_fd < 0) {
 		rc = err_sys(err, errno, "waiting for signals");
-		sigprocmask(SIG_SETMASK, &before, NULL);
-		return rc;
+	} else {
+		rc = run(s, ret, err);
+		swallow(s);
 	}
-	events_init(&s.events);
-	normalise_init(&s.normaliser, NULL,
-		       &(struct procs_source){scan, ask_id, (void *)(uintptr_t)options}, &s.events);
-	rc = prepare(&s, err);
-	if (!rc)
-		rc = s.backend->start(s.source, err);
-	if (!rc) {
-		loop(&s);
-		finish(&s, ret);
-	}
-	spool_writer_close(s.spool);
-	normalise_done(&s.normaliser);
-	if (s.source)
-		s.backend->close(s.source);
-	events_done(&s.events);
-	swallow(&s);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;
 }

@@ -146,9 +146,9 @@ static void ship_on(struct ship *s)
 		int rc = shipper_step(s->shipper, &err);
 
 		if (rc < 0) {
+			/* Nothing is under way now. One that cannot be opened says why. */
+			(void)sink_reopen(s->sink, &err);
 			say_waiting(&state, &err);
-			/* Nothing is under way now. */
-			(void)sink_reopen(s->sink, NULL);
 			tell(s, "waiting", err.message);
 			sweep(s);
 			io->random(io->ctx, &random, sizeof(random));

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <libgen.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -51,38 +50,41 @@ int sink_kind_of(const char *name, enum sink_kind *ret, struct err *err)
 
 /* The name of a directory is lost in a power cut until the one that holds it is synced; the
  * acknowledgement lies elsewhere. */
-static int sync_parent(const struct io *io, const char *dir, struct err *err)
+static int sync_parent(const struct sink *s, struct err *err)
 {
-	_cleanup_(freep) char *copy = strdup(dir);
-	const char *parent;
-	int fd, rc;
+	int fd = s->io->open(s->io->ctx, s->dir_fd, "..", O_RDONLY | O_DIRECTORY, 0), rc;
 
-	if (!copy)
-		return err_set(err, ERR_MEMORY, "sink: out of memory");
-	parent = dirname(copy);
-	fd = io->open(io->ctx, AT_FDCWD, parent, O_RDONLY | O_DIRECTORY, 0);
 	/* Who may not read it has not made anything in it, or cannot do more for it. */
 	if (fd == -EACCES)
 		return 0;
-	rc = fd < 0 ? fd : io->sync(io->ctx, fd);
+	rc = fd < 0 ? fd : s->io->sync(s->io->ctx, fd);
 	if (fd >= 0)
-		io->close(io->ctx, fd);
-	return rc < 0 ? err_sys(err, -rc, "%s", parent) : 0;
+		s->io->close(s->io->ctx, fd);
+	return rc < 0 ? err_sys(err, -rc, "the directory of %s", s->dir) : 0;
 }
 
 int sink_reopen(struct sink *s, struct err *err)
 {
 	int rc = s->io->make_dir(s->io->ctx, AT_FDCWD, s->dir, 0700), fd;
+	struct stat st;
 
 	if (rc && rc != -EEXIST)
 		return err_sys(err, -rc, "%s", s->dir);
 	fd = s->io->open(s->io->ctx, AT_FDCWD, s->dir, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
 		return err_sys(err, -fd, "%s", s->dir);
+	/* A descriptor that was handed over (child_ship.c) leads there still. */
+	if (!fstat(fd, &st) && !st.st_nlink) {
+		s->io->close(s->io->ctx, fd);
+		return err_set(err, ERR_NOT_FOUND,
+			       "%s: the sink was removed, and can be made anew only by a start of "
+			       "the sampler",
+			       s->dir);
+	}
 	if (s->dir_fd >= 0)
 		s->io->close(s->io->ctx, s->dir_fd);
 	s->dir_fd = fd;
-	return sync_parent(s->io, s->dir, err);
+	return sync_parent(s, err);
 }
 
 int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const struct io *io,

@@ -28,7 +28,8 @@ int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const str
 	      struct err *err) _must_check_;
 
 /* Opens the directory anew, or makes it: another may stand there since, removed and made again or
- * mounted over it. While nobody else uses the sink. On failure it stays as it is. */
+ * mounted over it. While nobody else uses the sink. On failure it stays as it is. ERR_NOT_FOUND
+ * when `dir` is the /proc/self/fd of a directory that was removed: that cannot be made anew. */
 int sink_reopen(struct sink *s, struct err *err);
 
 /* Whole or not at all. id_len is at most LIMIT_BATCH_ID_LEN. */

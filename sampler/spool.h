@@ -59,10 +59,12 @@ enum spool_stack_flag {
 	SPOOL_STACK_STALE_EXEC = 1 << 4,
 	SPOOL_STACK_IMPLAUSIBLE = 1 << 5, /* implausible frame pointer: the user part ends with a
 					     caller that is in no executable memory */
+	SPOOL_STACK_READ_FAULT = 1 << 6,  /* the user part ends with a caller whose own caller
+					     stands in memory that could not be read */
 };
 
 struct spool_sample {
-	uint64_t time_ns; /* CLOCK_MONOTONIC */
+	uint64_t time_ns; /* CLOCK_MONOTONIC; stored in whole microseconds, rounded down */
 	uint32_t thread, stack;
 	uint32_t cpu;
 	uint32_t weight; /* samples it stands for, 1 or more */
@@ -122,9 +124,9 @@ int spool_writer_open(struct spool_writer **ret, const char *dir, const struct s
 /*
  * From now on two threads of the writer's own do all file work: no other call waits for a disk, but
  * close. What the disk does not take in time is lost and counted once LIMIT_SPOOL_QUEUE of it
- * waits. Sealed segments are packed then. Call it where no fork follows that does not exec, and
- * behind any change of capabilities, which threads have each for itself. ERR_IO, ERR_MEMORY:
- * nothing changed.
+ * waits. Sealed segments are packed then; the last one when it is large, else by the next writer.
+ * Call it where no fork follows that does not exec, and behind any change of capabilities, which
+ * threads have each for itself. ERR_IO, ERR_MEMORY: nothing changed.
  */
 int spool_writer_detach(struct spool_writer *w, struct err *err);
 

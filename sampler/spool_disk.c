@@ -8,23 +8,23 @@
 
 #include "spool_disk_priv.h"
 
-#define LOCK_NAME "lock"
+#define LOCK_NAME       "lock"
+#define PACKED_LAST_LEN (UINT64_C(1) << 20)
 
 /* --- threads --------------------------------------------------------------------------------- */
 
 /* With the lock held. A chore that is done is taken first: it may end a segment. */
-static bool take_done(struct spool_disk *d)
+static void take_done(struct spool_disk *d)
 {
 	struct chore c;
 
 	if (d->chore.state != CHORE_DONE)
-		return false;
-	c = d->chore; /* before that it is the helper's */
+		return;
+	c = d->chore;
 	d->chore.state = CHORE_NONE;
 	pthread_mutex_unlock(&d->lock);
 	spool_disk_take_chore(d, &c);
 	pthread_mutex_lock(&d->lock);
-	return true;
 }
 
 static struct spool_chunk *pop(struct spool_disk *d)
@@ -55,16 +55,14 @@ static void wait_until(struct spool_disk *d, uint64_t due_ns)
 	pthread_cond_timedwait(&d->wake, &d->lock, &at);
 }
 
-static void *work(void *arg)
+/* With the lock held, when nobody works: all that there is to do, until nothing is left. */
+static void work_off(struct spool_disk *d)
 {
-	struct spool_disk *d = arg;
-
-	pthread_mutex_lock(&d->lock);
+	d->is_working = true;
 	for (;;) {
 		struct spool_chunk *c;
 
-		if (take_done(d))
-			continue;
+		take_done(d);
 		c = pop(d);
 		if (!c && d->stopping)
 			break;
@@ -74,32 +72,61 @@ static void *work(void *arg)
 		free(c);
 		spool_disk_do_due(d);
 		pthread_mutex_lock(&d->lock);
-		if (!d->queue && !d->stopping && d->chore.state != CHORE_DONE)
+		if (!d->queue && d->chore.state != CHORE_DONE)
+			break;
+	}
+	d->is_working = false;
+}
+
+/* With the lock held, which is free meanwhile. */
+static void run_chore(struct spool_disk *d)
+{
+	d->in_chore = true;
+	pthread_mutex_unlock(&d->lock);
+	spool_disk_run_chore(d, &d->chore);
+	pthread_mutex_lock(&d->lock);
+	d->in_chore = false;
+	d->chore.state = CHORE_DONE;
+}
+
+/* The thread that does everything, chores too: handing these to another one would cost as much as
+ * appending does. */
+static void *work(void *arg)
+{
+	struct spool_disk *d = arg;
+
+	pthread_mutex_lock(&d->lock);
+	for (;;) {
+		if (d->is_working) {
+			pthread_cond_wait(&d->wake, &d->lock);
+			continue;
+		}
+		work_off(d);
+		if (d->chore.state == CHORE_ASKED)
+			run_chore(d);
+		else if (d->stopping && !d->queue)
+			break;
+		else
 			wait_until(d, spool_disk_next_due(d));
 	}
 	pthread_mutex_unlock(&d->lock);
 	return NULL;
 }
 
-static void *help(void *arg)
+/* Its deputy, which takes over while a chore takes its time, and no more but chores. */
+static void *stand_in(void *arg)
 {
 	struct spool_disk *d = arg;
-	bool is_urgent;
 
 	pthread_mutex_lock(&d->lock);
-	for (;;) {
-		while (d->chore.state != CHORE_ASKED && !d->helper_stopping)
-			pthread_cond_wait(&d->wake_helper, &d->lock);
-		if (d->chore.state != CHORE_ASKED)
-			break;
-		pthread_mutex_unlock(&d->lock);
-		spool_disk_run_chore(d, &d->chore);
-		is_urgent = d->chore.rc != 0 || d->chore.kind != CHORE_SYNC;
-		pthread_mutex_lock(&d->lock);
-		d->chore.state = CHORE_DONE;
-		/* The worker wakes up before long by itself: at the next chunk, or the next sync.
-		 */
-		if (is_urgent)
+	while (!d->deputy_stopping) {
+		if (!d->in_chore || d->is_working || !d->queue) {
+			pthread_cond_wait(&d->wake_deputy, &d->lock);
+			continue;
+		}
+		work_off(d);
+		/* The worker may be back and wait for its turn; it finds what is left. */
+		if (!d->in_chore)
 			pthread_cond_signal(&d->wake);
 	}
 	pthread_mutex_unlock(&d->lock);
@@ -121,7 +148,7 @@ static int start_thread(pthread_t *ret, void *(*run)(void *), struct spool_disk 
 
 int spool_disk_detach(struct spool_disk *d, struct err *err)
 {
-	int rc = start_thread(&d->helper, help, d);
+	int rc = start_thread(&d->deputy, stand_in, d);
 
 	if (rc)
 		return err_sys(err, rc, "a thread for the spool");
@@ -131,10 +158,10 @@ int spool_disk_detach(struct spool_disk *d, struct err *err)
 		return 0;
 	d->detached = false;
 	pthread_mutex_lock(&d->lock);
-	d->helper_stopping = true;
-	pthread_cond_signal(&d->wake_helper);
+	d->deputy_stopping = true;
+	pthread_cond_signal(&d->wake_deputy);
 	pthread_mutex_unlock(&d->lock);
-	pthread_join(d->helper, NULL);
+	pthread_join(d->deputy, NULL);
 	return err_sys(err, rc, "a thread for the spool");
 }
 
@@ -147,10 +174,10 @@ static void join(struct spool_disk *d)
 	pthread_mutex_unlock(&d->lock);
 	pthread_join(d->worker, NULL);
 	pthread_mutex_lock(&d->lock);
-	d->helper_stopping = true;
-	pthread_cond_signal(&d->wake_helper);
+	d->deputy_stopping = true;
+	pthread_cond_signal(&d->wake_deputy);
 	pthread_mutex_unlock(&d->lock);
-	pthread_join(d->helper, NULL);
+	pthread_join(d->deputy, NULL);
 	pthread_mutex_lock(&d->lock);
 	take_done(d);
 	pthread_mutex_unlock(&d->lock);
@@ -170,7 +197,7 @@ struct spool_chunk *spool_chunk_new(size_t len)
 bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk)
 {
 	const uint64_t len = sizeof(*chunk) + chunk->len;
-	bool fits;
+	bool fits, is_busy;
 
 	if (!d->detached) {
 		spool_disk_append(d, chunk);
@@ -188,10 +215,11 @@ bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk)
 		if (chunk->segment > d->state.given_up)
 			d->state.given_up = chunk->segment;
 	}
+	is_busy = d->in_chore;
 	pthread_mutex_unlock(&d->lock);
 	/* Not before: who is woken would wait for the lock. */
 	if (fits)
-		pthread_cond_signal(&d->wake);
+		pthread_cond_signal(is_busy ? &d->wake_deputy : &d->wake);
 	else
 		free(chunk);
 	return fits;
@@ -240,9 +268,10 @@ uint64_t spool_disk_first(const struct spool_disk *d)
 	return d->first;
 }
 
-static int open_directory(struct spool_disk *d, const char *dir, struct err *err)
+static int open_directory(struct spool_disk *d, struct err *err)
 {
 	const struct io *io = d->io;
+	const char *dir = d->dir;
 	int rc = io->make_dir(io->ctx, AT_FDCWD, dir, 0700);
 
 	if (rc && rc != -EEXIST)
@@ -258,6 +287,54 @@ static int open_directory(struct spool_disk *d, const char *dir, struct err *err
 	if (rc == -EWOULDBLOCK)
 		return err_set(err, ERR_EXISTS, "%s: another capturer writes to this spool", dir);
 	return rc ? err_sys(err, -rc, "%s/" LOCK_NAME, dir) : 0;
+}
+
+static void close_directory(struct spool_disk *d)
+{
+	if (d->lock_fd >= 0)
+		d->io->close(d->io->ctx, d->lock_fd);
+	if (d->dir_fd >= 0)
+		d->io->close(d->io->ctx, d->dir_fd);
+	d->lock_fd = d->dir_fd = -1;
+}
+
+/* Without a directory there is nothing to keep limits of. */
+static void leave_directory(struct spool_disk *d)
+{
+	const uint64_t dropped = d->keep.dropped;
+
+	close_directory(d);
+	spool_keep_done(&d->keep);
+	d->keep.io = d->io;
+	d->keep.dir_fd = -1;
+	d->keep.dropped = dropped;
+}
+
+int spool_disk_reopen(struct spool_disk *d, struct err *err)
+{
+	const uint64_t dropped = d->keep.dropped;
+	uint64_t last = 0;
+	bool is_busy;
+	int rc;
+
+	pthread_mutex_lock(&d->lock);
+	is_busy = d->chore.state != CHORE_NONE;
+	pthread_mutex_unlock(&d->lock);
+	if (is_busy || d->closing_count)
+		return err_set(err, ERR_UNAVAILABLE, "%s: the disk is busy", d->dir);
+	leave_directory(d);
+	rc = open_directory(d, err);
+	if (!rc) {
+		rc = spool_keep_init(&d->keep, d->io, d->dir_fd, &d->limits, d->origin, &last, err);
+		d->keep.dropped = dropped;
+	}
+	/* Behind newer ones nobody would read ours. */
+	if (!rc && last >= d->segment)
+		rc = err_set(err, ERR_EXISTS, "%s: somebody else wrote there meanwhile", d->dir);
+	if (rc)
+		leave_directory(d);
+	d->is_gone = rc != 0;
+	return rc;
 }
 
 static int take_stock(struct spool_disk *d, struct err *err)
@@ -290,15 +367,17 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 		.dir_fd = -1,
 		.lock_fd = -1,
 		.fd = -1,
+		.dir = strdup(dir),
 	};
 	d->queue_end = &d->queue;
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&d->wake, &attr);
-	pthread_cond_init(&d->wake_helper, NULL);
+	pthread_cond_init(&d->wake_deputy, NULL);
 	pthread_condattr_destroy(&attr);
-	rc = open_directory(d, dir, err);
+	rc = d->dir ? open_directory(d, err)
+		    : err_set(err, ERR_MEMORY, "out of memory for the spool");
 	if (!rc)
 		rc = take_stock(d, err);
 	if (rc) {
@@ -309,12 +388,13 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 	return 0;
 }
 
-/* The segment that just ended, so that a capturer that ends in order leaves nothing large. */
+/* The segment that just ended, so that a capturer that ends in order leaves nothing large; what is
+ * small, less than the room it held while it ran, is for the next one to pack. */
 static void pack_last(struct spool_disk *d)
 {
 	const struct spool_kept *k = spool_keep_unpacked(&d->keep);
 
-	if (k && k->number == d->segment)
+	if (k && k->number == d->segment && k->len >= PACKED_LAST_LEN)
 		spool_disk_ask(d, CHORE_PACK, -1, k->number);
 }
 
@@ -334,13 +414,11 @@ void spool_disk_close(struct spool_disk *d)
 		pack_last(d);
 	if (d->fd >= 0)
 		d->io->close(d->io->ctx, d->fd);
-	if (d->lock_fd >= 0)
-		d->io->close(d->io->ctx, d->lock_fd);
-	if (d->dir_fd >= 0)
-		d->io->close(d->io->ctx, d->dir_fd);
+	close_directory(d);
 	spool_keep_done(&d->keep);
+	free(d->dir);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->wake);
-	pthread_cond_destroy(&d->wake_helper);
+	pthread_cond_destroy(&d->wake_deputy);
 	free(d);
 }

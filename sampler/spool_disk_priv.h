@@ -14,7 +14,7 @@ enum {
 	CLOSING_MAX = 8
 };
 
-/* What may take long: a second thread does it, so that appending goes on meanwhile. */
+/* What may take long: a second thread appends meanwhile. */
 enum chore_kind {
 	CHORE_SYNC,
 	CHORE_FINISH, /* sync and close */
@@ -38,15 +38,18 @@ struct spool_disk {
 	const struct io *io;
 	const struct spool_origin *origin;
 	struct spool_limits limits;
+	char *dir; /* its path, for when somebody removed it */
 	int dir_fd, lock_fd;
 	uint64_t first;
 
-	/* Of whoever does the work: the caller, or the first thread. */
+	/* Of whoever works: the caller, or the thread that set is_working. */
 	int fd; /* the segment that is appended to; -1: none */
 	uint64_t segment, end;
 	struct spool_origin current; /* of that segment */
 	uint64_t synced_ns, limits_ns;
+	uint64_t unseen; /* samples appended since it was last seen under its name */
 	bool failing, dirty;
+	bool is_gone; /* the directory, or what was in it: to be opened anew */
 	struct spool_keep keep;
 	struct {
 		int fd;
@@ -55,27 +58,35 @@ struct spool_disk {
 	size_t closing_count;
 
 	bool detached, has_lock;
-	pthread_t worker, helper;
+	pthread_t worker, deputy;
 	pthread_mutex_t lock;
-	pthread_cond_t wake, wake_helper; /* of the two threads */
+	pthread_cond_t wake, wake_deputy; /* of the two threads */
 	/* Under the lock. */
 	struct spool_chunk *queue, **queue_end;
 	uint64_t queue_len;
 	struct spool_disk_state state;
 	struct err err;
-	bool unreported, stopping, helper_stopping;
+	bool unreported, stopping, deputy_stopping;
+	bool is_working; /* one of the two is at what is of whoever works */
+	bool in_chore;   /* the worker is at the chore */
 	struct chore chore;
 };
 
 uint64_t spool_disk_now_ns(const struct spool_disk *d);
 
-/* What may take long: of the helper, or of who asks when there is none. */
+/* The directory that stands there now, made if there is none, with its lock, in place of the one
+ * that was removed. ERR_EXISTS when somebody else writes there, or wrote later; ERR_UNAVAILABLE
+ * while a chore is in the old one; ERR_IO. */
+int spool_disk_reopen(struct spool_disk *d, struct err *err);
+
+/* What may take long: of the worker, or of who asks when there are no threads. */
 void spool_disk_run_chore(struct spool_disk *d, struct chore *c);
 
 /* All that follows is of whoever does the work. What became of a chore: */
 void spool_disk_take_chore(struct spool_disk *d, const struct chore *c);
 
-/* Whether a chore was taken on: there is one helper. */
+/* Whether a chore was taken on: there is one at a time. The worker runs it when it is done with the
+ * rest. */
 bool spool_disk_ask(struct spool_disk *d, enum chore_kind kind, int fd, uint64_t segment);
 
 void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c);

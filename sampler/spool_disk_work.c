@@ -130,8 +130,6 @@ bool spool_disk_ask(struct spool_disk *d, enum chore_kind kind, int fd, uint64_t
 	if (taken)
 		d->chore = c;
 	pthread_mutex_unlock(&d->lock);
-	if (taken)
-		pthread_cond_signal(&d->wake_helper);
 	return taken;
 }
 
@@ -146,8 +144,10 @@ static void pack_next(struct spool_disk *d)
 {
 	const struct spool_kept *k = d->detached ? spool_keep_unpacked(&d->keep) : NULL;
 
-	/* While one is packed it is there twice: that is no reason to go below the floor. */
-	if (k && !d->closing_count &&
+	/* The one that ended just now waits for the next to begin: it may be the last, which
+	 * spool_disk_close() decides on. While one is packed it is there twice: that is no reason
+	 * to go below the floor. */
+	if (k && k->number != d->segment && !d->closing_count &&
 	    d->io->free_bytes(d->io->ctx, d->dir_fd) >= d->limits.free_floor + k->len)
 		spool_disk_ask(d, CHORE_PACK, -1, k->number);
 }
@@ -204,6 +204,8 @@ static int create_segment(struct spool_disk *d, struct err *err)
 	bool floor;
 	int fd, rc;
 
+	if (d->is_gone && spool_disk_reopen(d, err))
+		return err->code;
 	apply_limits(d, d->limits.segment_len, &floor);
 	if (!floor)
 		return err_set(err, ERR_LIMIT,
@@ -212,8 +214,9 @@ static int create_segment(struct spool_disk *d, struct err *err)
 	spool_segment_name(d->segment, name);
 	snprintf(temp, sizeof(temp), ".%s.tmp", name);
 	fd = d->io->open(d->io->ctx, d->dir_fd, temp, O_RDWR | O_CREAT | O_EXCL, 0600);
+	d->is_gone = fd == -ENOENT;
 	if (fd < 0)
-		return err_sys(err, -fd, "spool segment");
+		return err_sys(err, -fd, "%s: spool segment", d->dir);
 	rc = fill_segment(d, fd, err);
 	if (!rc) {
 		rc = d->io->rename(d->io->ctx, d->dir_fd, temp, name);
@@ -234,6 +237,7 @@ static int create_segment(struct spool_disk *d, struct err *err)
 	d->fd = fd;
 	d->synced_ns = spool_disk_now_ns(d);
 	d->dirty = false;
+	d->unseen = 0;
 	return 0;
 }
 
@@ -275,6 +279,7 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 		return;
 	}
 	d->end += c->len;
+	d->unseen += c->samples;
 	d->dirty |= c->len > 0;
 	if (c->ends)
 		spool_disk_end_segment(d, true);
@@ -290,9 +295,33 @@ static bool is_due(const struct spool_disk *d, uint64_t last_ns)
 	return spool_disk_now_ns(d) - last_ns >= d->limits.sync_ns - early_ns;
 }
 
+/* What is appended to a file without a name is lost with this process: that would go on until the
+ * segment is full. */
+static void look_for_segment(struct spool_disk *d)
+{
+	char name[SPOOL_NAME_MAX];
+	struct err err;
+
+	/* The file itself may well have another name elsewhere. */
+	if (d->io->exists(d->io->ctx, d->dir_fd, spool_segment_name(d->segment, name))) {
+		d->unseen = 0;
+		return;
+	}
+	err_set(&err, ERR_NOT_FOUND,
+		"%s: the segment that was written to is removed: another one begins", d->dir);
+	tell(d, &err);
+	d->failing = false; /* if that cannot be, it is worth a line of its own */
+	count_lost(d, d->unseen);
+	give_up(d, d->segment);
+	spool_disk_end_segment(d, true);
+	d->is_gone = true;
+}
+
 void spool_disk_do_due(struct spool_disk *d)
 {
 	spool_disk_finish_next(d);
+	if (d->fd >= 0 && is_due(d, d->synced_ns))
+		look_for_segment(d);
 	if (d->fd >= 0 && is_due(d, d->synced_ns) &&
 	    (!d->dirty || spool_disk_ask(d, CHORE_SYNC, d->fd, d->segment))) {
 		d->synced_ns = spool_disk_now_ns(d);

@@ -20,8 +20,9 @@
 #define SPOOL_ACK_MAGIC "RAWSPACK"
 
 enum {
-	SPOOL_MAJOR = 1,        /* as it is appended to */
-	SPOOL_MAJOR_PACKED = 2, /* packed, after it was sealed */
+	SPOOL_MAJOR = 3,        /* as it is appended to */
+	SPOOL_MAJOR_PACKED = 4, /* packed, after it was sealed */
+	SPOOL_STATE_MAJOR = 1,  /* of `ack` and `dropped` */
 	SPOOL_MINOR = 0,
 	SPOOL_HEADER_LEN = 512,      /* what this version writes */
 	SPOOL_HEADER_MAX = 4096,     /* what it accepts */
@@ -110,9 +111,9 @@ enum spool_record_type {
 	SPOOL_RECORD_THREADS = 5,   /* uleb pid, uleb tid, uleb start_ns, ref comm, ref exe,
 				       uleb cgroup id, uleb state, ref cgroup, ref container,
 				       ref service, ref labels */
-	SPOOL_RECORD_SAMPLES = 6,   /* u64 time_ns, u32 count, u32 0, then each: uleb thread,
-				       uleb stack, uleb cpu, uleb weight, sleb nanoseconds since
-				       the sample before (the first: since time_ns) */
+	SPOOL_RECORD_SAMPLES = 6,   /* u64 time in us, u32 count, u32 step in us, then each: u8 enum
+				       spool_sample_first, uleb stack, and what that byte does
+				       not say: uleb cpu, uleb thread, uleb weight, sleb us late */
 	SPOOL_RECORD_LOSSES = 7,    /* u32 count, u32 0, then each: u32 enum spool_loss, u32 0,
 				       u64 cumulative */
 	SPOOL_RECORD_SEAL = 8,      /* u64 samples in the segment; nothing follows */
@@ -121,6 +122,15 @@ enum spool_record_type {
 enum {
 	SPOOL_MODULE_KERNEL = 1
 }; /* a flag of MODULES */
+
+/* The first byte of a sample. What is expected: FORMAT.md, "Samples". */
+enum spool_sample_first {
+	SPOOL_SAMPLE_CPU = 1 << 0,    /* the expected one */
+	SPOOL_SAMPLE_THREAD = 1 << 1, /* that of the CPU's sample before */
+	SPOOL_SAMPLE_WEIGHT = 1 << 2, /* 1 */
+	SPOOL_SAMPLE_LATE_SHIFT = 3,  /* the upper five bits: 0, or so many us late, plus */
+	SPOOL_SAMPLE_LATE_ZERO = 16,
+};
 
 /* A place in a segment: the low half is the offset of a record, the high half how many samples of
  * the SAMPLES record there are before the place. */

@@ -53,13 +53,14 @@ uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *o
 /* Removes the oldest segment; sent ones are always older than unsent ones. What goes unsent is
  * stated first: a power cut then finds it counted, and dropped even if its file is still there. A
  * disk that takes no statement does not keep it: then the count is in the data only. */
-static void drop_oldest(struct spool_keep *k, uint64_t ack_segment, uint64_t ack_place)
+static void drop_oldest(struct spool_keep *k)
 {
 	const uint64_t number = k->all[0].number;
-	uint64_t lost = 0;
+	uint64_t lost = 0, ack_segment, ack_place;
 	char name[SPOOL_NAME_MAX];
 	int rc;
 
+	spool_ack_read(k->io, k->dir_fd, &ack_segment, &ack_place, NULL);
 	if (number >= ack_segment)
 		lost = spool_segment_samples(k->io, k->dir_fd, number,
 					     number == ack_segment ? ack_place : 0);
@@ -80,11 +81,13 @@ static void drop_oldest(struct spool_keep *k, uint64_t ack_segment, uint64_t ack
 
 bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
 {
-	uint64_t total = held_len + more, ack_segment = 0, ack_place = 0, free_len;
+	uint64_t total = held_len + more, free_len;
 
+	/* Nothing is asked for, and there is nothing to drop. */
+	if (!k->count && !more)
+		return true;
 	for (size_t i = 0; i < k->count; i++)
 		total += k->all[i].len;
-	spool_ack_read(k->io, k->dir_fd, &ack_segment, &ack_place, NULL);
 	for (;;) {
 		free_len = k->io->free_bytes(k->io->ctx, k->dir_fd);
 		if (!k->count)
@@ -93,7 +96,7 @@ bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
 		    !(k->limits.age_ns && spool_keep_age(k, &k->all[0].origin) > k->limits.age_ns))
 			break;
 		total -= k->all[0].len;
-		drop_oldest(k, ack_segment, ack_place);
+		drop_oldest(k);
 	}
 	return free_len >= k->limits.free_floor + more;
 }

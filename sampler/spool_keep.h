@@ -41,7 +41,7 @@ struct spool_kept *spool_keep_unpacked(struct spool_keep *k);
 struct spool_kept *spool_keep_find(struct spool_keep *k, uint64_t number);
 
 /* Drops the oldest until the limits are kept beside a current segment of held_len bytes and `more`
- * to come. Whether the floor of the file system is kept then. */
+ * to come. Whether there is room for these above the floor of the file system. */
 bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more);
 
 /* How long ago a segment of this origin was begun, at least: for one of an earlier boot the wall

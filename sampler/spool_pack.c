@@ -10,9 +10,14 @@
 /* Heads and padding of one record of each type, and the record that seals the segment. */
 #define OVERHEAD    (UINT64_C(512) + SPOOL_LOSS_COUNT * 16)
 
-void spool_pack_init(struct spool_pack *p, uint64_t segment_len)
+void spool_pack_init(struct spool_pack *p, uint64_t segment_len, uint64_t period_ns)
 {
-	*p = (struct spool_pack){.segment_len = segment_len};
+	const uint64_t step = period_ns / SPOOL_SAMPLE_UNIT_NS;
+
+	*p = (struct spool_pack){
+		.segment_len = segment_len,
+		.samples_step = step < UINT32_MAX ? (uint32_t)step : 0,
+	};
 	/* No entry takes less than a byte of the segment; keys are wider in memory than on disk. */
 	for (int i = 0; i < SPOOL_DICT_COUNT; i++) {
 		p->dicts[i].keys =
@@ -111,9 +116,9 @@ void spool_pack_emit(struct spool_pack *p)
 	}
 	if (p->samples_count) {
 		struct {
-			uint64_t base_ns;
-			uint32_t count, zero;
-		} prefix = {p->samples_base_ns, p->samples_count, 0};
+			uint64_t base;
+			uint32_t count, step;
+		} prefix = {p->guess.base, p->samples_count, p->guess.step};
 
 		emit_losses(p);
 		emit_record(p, SPOOL_RECORD_SAMPLES, &prefix, sizeof(prefix), &p->samples);
@@ -309,40 +314,18 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 	return index;
 }
 
-/* As buf_uleb() and buf_sleb(), of samples, which are many. */
-static uint8_t *write_uleb(uint8_t *to, uint64_t v)
-{
-	for (; v >= 0x80; v >>= 7)
-		*to++ = (uint8_t)(v | 0x80);
-	*to++ = (uint8_t)v;
-	return to;
-}
-
-static uint8_t *write_sleb(uint8_t *to, int64_t v)
-{
-	for (; v < -0x40 || v >= 0x40; v >>= 7) /* arithmetic on gcc and clang */
-		*to++ = (uint8_t)(v | 0x80);
-	*to++ = v & 0x7f;
-	return to;
-}
-
 bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s)
 {
+	uint8_t entry[SPOOL_SAMPLE_MAX], *end;
 	size_t before = p->samples.len;
-	uint8_t entry[5 * 10], *end = entry;
 
 	if (s->thread >= p->dicts[SPOOL_DICT_THREADS].keys.count ||
 	    s->stack >= p->dicts[SPOOL_DICT_STACKS].keys.count || !spool_pack_has_room(p, 64))
 		return false;
 	if (!p->samples_count)
-		p->samples_base_ns = p->samples_last_ns = s->time_ns;
-	end = write_uleb(end, s->thread);
-	end = write_uleb(end, s->stack);
-	end = write_uleb(end, s->cpu);
-	end = write_uleb(end, s->weight);
-	end = write_sleb(end, (int64_t)(s->time_ns - p->samples_last_ns));
+		spool_guess_begin(&p->guess, s->time_ns / SPOOL_SAMPLE_UNIT_NS, p->samples_step);
+	end = spool_sample_encode(&p->guess, s, entry);
 	buf_append(&p->samples, entry, (size_t)(end - entry));
-	p->samples_last_ns = s->time_ns;
 	p->samples_count++;
 	p->sample_total++;
 	end_entry(p, &p->samples, before);

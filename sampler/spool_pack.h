@@ -9,6 +9,7 @@
 #include "intern.h"
 #include "spool.h"
 #include "spool_format.h"
+#include "spool_sample_code.h"
 
 enum spool_dict_kind {
 	SPOOL_DICT_STRINGS,
@@ -29,8 +30,8 @@ struct spool_dict {
 struct spool_pack {
 	struct spool_dict dicts[SPOOL_DICT_COUNT];
 	struct buf samples; /* those that are in no record yet */
-	uint64_t samples_base_ns, samples_last_ns;
-	uint32_t samples_count;
+	struct spool_guess guess;
+	uint32_t samples_count, samples_step;
 	uint64_t pending_len; /* of all that is in no record yet */
 	uint64_t sample_total;
 	struct buf out;       /* whole records, to be written at off */
@@ -41,7 +42,8 @@ struct spool_pack {
 	bool losses_changed;
 };
 
-void spool_pack_init(struct spool_pack *p, uint64_t segment_len);
+/* period_ns: what one sample stands for. */
+void spool_pack_init(struct spool_pack *p, uint64_t segment_len, uint64_t period_ns);
 void spool_pack_done(struct spool_pack *p);
 
 /* Begins a segment whose records start at off. Losses stay. */

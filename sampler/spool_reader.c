@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <string.h>
 
+#include "spool_sample_code.h"
 #include "spool_segment.h"
 #include "spool_slice.h"
 
@@ -26,22 +27,13 @@ struct spool_reader {
 	bool in_record;
 	struct bytes record;
 	uint32_t record_off, record_count, record_taken;
-	uint64_t record_time_ns;
+	struct spool_guess guess;
 
 	struct spool_slice slice;
 	uint64_t damaged_before; /* cursor.damaged_len when the batch began */
 };
 
 /* --- records --------------------------------------------------------------------------------- */
-
-static uint32_t get_u32(struct bytes *in)
-{
-	uint64_t v = bytes_uleb(in);
-
-	if (v > UINT32_MAX)
-		bytes_fail(in);
-	return (uint32_t)v;
-}
 
 static void read_losses(struct spool_reader *r, struct bytes in)
 {
@@ -59,15 +51,31 @@ static void read_losses(struct spool_reader *r, struct bytes in)
 	}
 }
 
+/* The next sample of the record; false when that is over, or what is left of it is damaged. */
+static bool next_sample(struct spool_reader *r, struct spool_sample *ret)
+{
+	if (r->record_taken == r->record_count)
+		return false;
+	if (spool_sample_decode(&r->guess, &r->record, ret)) {
+		r->record_taken++;
+		return true;
+	}
+	r->cursor.damaged_len += r->record.left;
+	r->record_taken = r->record_count;
+	return false;
+}
+
 static void begin_samples(struct spool_reader *r, const struct spool_record *rec)
 {
+	struct spool_sample passed;
 	uint32_t skip = 0;
+	uint64_t base;
 
 	r->record = bytes_of(rec->payload, rec->len);
 	r->record_off = rec->off;
-	r->record_time_ns = bytes_u64(&r->record);
+	base = bytes_u64(&r->record);
 	r->record_count = bytes_u32(&r->record);
-	bytes_skip(&r->record, 4);
+	spool_guess_begin(&r->guess, base, bytes_u32(&r->record));
 	r->record_taken = 0;
 	r->in_record = true;
 	if (rec->off < spool_place_off(r->place))
@@ -78,33 +86,18 @@ static void begin_samples(struct spool_reader *r, const struct spool_record *rec
 		r->in_record = false;
 		return;
 	}
-	for (; skip; skip--, r->record_taken++) {
-		for (int i = 0; i < 4; i++)
-			bytes_uleb(&r->record);
-		r->record_time_ns += (uint64_t)bytes_sleb(&r->record);
-	}
+	while (skip-- && next_sample(r, &passed))
+		;
 }
 
 /* Moves samples of the current record into the batch, until either ends. */
 static int take_samples(struct spool_reader *r, size_t max_samples, struct err *err)
 {
-	while (r->record_taken < r->record_count && !spool_slice_is_full(&r->slice, max_samples)) {
-		struct spool_sample s;
-		int rc;
+	struct spool_sample s;
 
-		s.thread = get_u32(&r->record);
-		s.stack = get_u32(&r->record);
-		s.cpu = get_u32(&r->record);
-		s.weight = get_u32(&r->record);
-		r->record_time_ns += (uint64_t)bytes_sleb(&r->record);
-		if (r->record.failed || !s.weight) {
-			r->cursor.damaged_len += r->record.left;
-			r->record_taken = r->record_count;
-			break;
-		}
-		r->record_taken++;
-		s.time_ns = r->record_time_ns;
-		rc = spool_slice_add(&r->slice, &s, err);
+	while (!spool_slice_is_full(&r->slice, max_samples) && next_sample(r, &s)) {
+		int rc = spool_slice_add(&r->slice, &s, err);
+
 		if (rc)
 			return rc;
 	}

@@ -147,7 +147,7 @@ int spool_ack_read(const struct io *io, int dir_fd, uint64_t *ret_segment, uint6
 	if (rc && rc != ERR_DATA)
 		return err_prefix(err, "acknowledgement of the spool");
 	if (rc || memcmp(ack.magic, SPOOL_ACK_MAGIC, sizeof(ack.magic)) ||
-	    ack.crc != ack_crc(ack) || ack.major != SPOOL_MAJOR)
+	    ack.crc != ack_crc(ack) || ack.major != SPOOL_STATE_MAJOR)
 		return 0;
 	*ret_segment = ack.segment;
 	*ret_place = ack.place;
@@ -159,7 +159,7 @@ int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t 
 {
 	struct spool_ack ack = {
 		.magic = SPOOL_ACK_MAGIC,
-		.major = SPOOL_MAJOR,
+		.major = SPOOL_STATE_MAJOR,
 		.minor = SPOOL_MINOR,
 		.segment = segment,
 		.place = place,
@@ -187,7 +187,7 @@ void spool_drops_read(const struct io *io, int dir_fd, struct spool_drops *ret)
 
 		if (io_read_all(io, fd, &d, sizeof(d), i * (off_t)SPOOL_DROPPED_STRIDE, NULL) ||
 		    memcmp(d.magic, SPOOL_DROPPED_MAGIC, sizeof(d.magic)) ||
-		    d.crc != dropped_crc(d) || d.major != SPOOL_MAJOR ||
+		    d.crc != dropped_crc(d) || d.major != SPOOL_STATE_MAJOR ||
 		    d.sequence <= ret->sequence)
 			continue;
 		*ret = (struct spool_drops){d.samples, d.segment, d.sequence};
@@ -212,7 +212,7 @@ int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops
 {
 	struct spool_dropped d = {
 		.magic = SPOOL_DROPPED_MAGIC,
-		.major = SPOOL_MAJOR,
+		.major = SPOOL_STATE_MAJOR,
 		.sequence = drops->sequence + 1,
 		.samples = drops->samples,
 		.segment = drops->segment,

@@ -141,7 +141,7 @@ int spool_writer_open(struct spool_writer **ret, const char *dir, const struct s
 		free(w);
 		return rc;
 	}
-	spool_pack_init(&w->pack, w->limits.segment_len);
+	spool_pack_init(&w->pack, w->limits.segment_len, w->origin.period_ns);
 	w->segment = spool_disk_first(w->disk) - 1;
 	start_segment(w);
 	*ret = w;

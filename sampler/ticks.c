@@ -6,7 +6,6 @@
 #include "io.h"
 #include "limits.h"
 
-#define LOOK_NS UINT64_C(5000000000)
 #define STEP_NS UINT64_C(10000000) /* of /proc/stat: USER_HZ is 100 on all machines we run on */
 
 uint64_t ticks_absent(const struct ticks_seen *seen, uint64_t period_ns)
@@ -150,7 +149,7 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 {
 	uint64_t absent = 0;
 
-	if (t->is_over || (!is_last && now_ns - t->looked_ns < LOOK_NS))
+	if (t->is_over || (!is_last && now_ns - t->looked_ns < TICKS_LOOK_NS))
 		return;
 	t->is_over = is_last;
 	for (size_t i = 0; i < t->count; i++)

@@ -37,9 +37,14 @@ struct ticks {
 void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t now_ns);
 void ticks_done(struct ticks *t);
 
-/* With what was seen of each CPU until now. Reads /proc/stat, seldom, and only when more ticks did
- * not come; is_last: now, and never again, with the time when the clocks were stopped. Then
- * t->missed is up to date. */
+/*
+ * With what was seen of each CPU until now. Reads /proc/stat, and only when more ticks did not
+ * come, TICKS_LOOK_NS after the last time: that takes as long as all else of a poll, for the kernel
+ * adds up every interrupt. is_last: now, and never again, with the time when the clocks were
+ * stopped. Then t->missed is up to date.
+ */
+#define TICKS_LOOK_NS UINT64_C(30000000000)
+
 void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns, bool is_last);
 
 /* --- its parts, for tests --------------------------------------------------------------------- */

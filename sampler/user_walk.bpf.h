@@ -4,8 +4,10 @@
 /*
  * The user part of a stack by frame pointers, as bpf_get_stack(BPF_F_USER_STACK) has it, address by
  * address: tests/e2e/user_walk.c holds both against each other. The kernel's walk waits for each
- * frame in turn; this one copies the stack by the block and follows frame
- * pointers in the copy, which takes half the time once the caches have forgotten the stack.
+ * frame in turn; this one copies the stack by the block and follows frame pointers in the copy,
+ * which takes half the time once the caches have forgotten the stack. Where the walk before ended
+ * tells how much to copy at once: mostly it is the same thread, and each copy is a call that waits
+ * for the one before.
  *
  * A walk of records that lie far apart, as nobody but a hostile program has them, copies 126
  * blocks.
@@ -22,11 +24,14 @@
 
 enum {
 	USER_WALK_DEPTH = 127,
+	USER_WALK_PAGE = 4096,
 	USER_WALK_BLOCK = 1024, /* of which a page is a multiple */
-	USER_WALK_FIRST = 512,  /* the first one: most stacks are short */
-	USER_WALK_STRIDE = 4,   /* records in one step: each step is a call */
+	USER_WALK_FIRST = 512,  /* the first one, where nothing tells: most stacks are short */
+	USER_WALK_NEAR = 65536, /* of the end of the walk before: it seems to be the same stack */
+	USER_WALK_STRIDE = 2, /* records in one step: each step is a call, more is more to verify */
 	USER_WALK_STEPS = (USER_WALK_DEPTH + USER_WALK_STRIDE - 1) / USER_WALK_STRIDE,
 	USER_WALK_RECORD = 16, /* the caller's frame pointer, the return address */
+	USER_WALK_EFAULT = 14,
 	USER_WALK_NULL = 4096, /* no record lies below: the end of most chains */
 };
 
@@ -42,7 +47,9 @@ struct user_walk {
 	uint64_t last;  /* in words: the last record there */
 	uint64_t mask;  /* of an offset in the next block */
 	uint64_t hash;  /* of addresses found, see user_walk_hash() */
-	uint64_t words[(USER_WALK_BLOCK + USER_WALK_RECORD) / 8];
+	uint64_t top;   /* the last record that was read, of the walk before too */
+	uint64_t fault; /* 1: it ended where memory could not be read */
+	uint64_t words[USER_WALK_PAGE / 8];
 };
 
 /* One to one for a given address, so stacks that differ in one frame never meet. */
@@ -134,10 +141,11 @@ static __always_inline bool user_walk_suits(const struct user_regs *regs, uint32
 static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_ctx *ctx)
 {
 	struct user_walk *w = ctx->walk;
-	uint64_t fp = w->fp, base = w->base, last = w->last, count = w->count, hash = w->hash;
+	uint64_t fp = w->fp, base = w->base, last = w->last, count = w->count, hash = w->hash,
+		 top = w->top;
 	long is_over = 1;
 
-#pragma unroll
+#pragma nounroll
 	for (int n = 0; n < USER_WALK_STRIDE; n++) {
 		uint64_t off = fp - base, next, pc;
 
@@ -146,20 +154,23 @@ static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_
 		/* Rotated: one that is not a multiple of 8 is large then. */
 		if ((off >> 3 | off << 61) > last) {
 			/* To the end of its block; a record across the end is copied whole. */
-			uint64_t len = (~fp & w->mask & (USER_WALK_BLOCK - 1)) + 1;
+			uint64_t len = (~fp & w->mask & (USER_WALK_PAGE - 1)) + 1;
 
 			len += (uint64_t)((int64_t)(len - USER_WALK_RECORD) >> 63) &
 			       USER_WALK_RECORD;
-			if (bpf_probe_read_user(w->words, len, (const void *)fp))
+			if (bpf_probe_read_user(w->words, len, (const void *)fp)) {
+				w->fault = 1;
 				goto end;
+			}
 			w->mask = USER_WALK_BLOCK - 1;
 			base = fp;
 			last = (len - USER_WALK_RECORD) / 8;
 			off = 0;
 		}
-		off = off / 8 & (USER_WALK_BLOCK / 8 - 1);
-		next = w->words[off];
-		pc = w->words[off + 1];
+		off /= 8;
+		next = w->words[off & (USER_WALK_PAGE / 8 - 1)];
+		pc = w->words[(off + 1) & (USER_WALK_PAGE / 8 - 1)];
+		top = fp;
 		ctx->pcs[(ctx->first + count) & 255] = pc;
 		hash = user_walk_hash(hash, pc);
 		count++;
@@ -172,6 +183,7 @@ static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_
 	w->last = last;
 	is_over = 0;
 end:
+	w->top = top;
 	w->count = count;
 	w->hash = hash;
 	return is_over;
@@ -179,23 +191,31 @@ end:
 
 /*
  * Writes the addresses to pcs[first] and on, and returns how many, at least 1 and at most `depth`,
- * which is 127 or less. pcs has 256 rows; w needs no beginning. has_loop: a constant to the
- * verifier, whether this kernel has bpf_loop() (Linux 5.17), which spares it most of its work.
- * *hash goes on with the addresses by user_walk_hash(): they are at hand here.
+ * which is 127 or less. pcs has 256 rows; w is that of the walk before, or of zeros. has_loop: a
+ * constant to the verifier, whether this kernel has bpf_loop() (Linux 5.17), which spares it most
+ * of its work. *hash goes on with the addresses by user_walk_hash(): they are at hand here.
  */
 static __always_inline uint32_t user_walk(struct user_walk *w, const struct user_regs *regs,
 					  uint64_t *pcs, uint32_t first, uint32_t depth,
 					  bool has_loop, uint64_t *hash)
 {
 	struct user_walk_ctx ctx = {w, pcs, first, depth};
+	const uint64_t len = w->top + USER_WALK_RECORD - regs->fp;
 
 	pcs[first & 255] = regs->pc;
 	w->hash = user_walk_hash(*hash, regs->pc);
 	w->fp = regs->fp;
 	w->count = 1;
+	w->fault = 0;
 	w->base = regs->fp + 8; /* no record lies there */
 	w->last = 0;
-	w->mask = USER_WALK_FIRST - 1;
+	w->mask = (len <= USER_WALK_NEAR ? USER_WALK_PAGE : USER_WALK_FIRST) - 1;
+	/* All of it at once, across the end of a page too: there was a record in either. */
+	if (len >= USER_WALK_RECORD && len <= USER_WALK_PAGE &&
+	    !bpf_probe_read_user(w->words, len, (const void *)regs->fp)) {
+		w->base = regs->fp;
+		w->last = (len - USER_WALK_RECORD) / 8;
+	}
 	if (has_loop)
 		bpf_loop(USER_WALK_STEPS, user_walk_step, &ctx, 0);
 	else

@@ -106,6 +106,15 @@ static int sys_lock(void *ctx _unused_, int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
+static int sys_exists(void *ctx _unused_, int dir_fd, const char *path)
+{
+	struct stat st;
+
+	if (fstatat(dir_fd, path, &st, AT_SYMLINK_NOFOLLOW) == 0)
+		return 1;
+	return errno == ENOENT ? 0 : -errno;
+}
+
 static uint64_t sys_free_bytes(void *ctx _unused_, int dir_fd)
 {
 	struct statvfs st;
@@ -160,6 +169,7 @@ const struct io *io_system(void)
 		.make_dir = sys_make_dir,
 		.list = sys_list,
 		.lock = sys_lock,
+		.exists = sys_exists,
 		.free_bytes = sys_free_bytes,
 		.mono_ns = sys_mono_ns,
 		.real_ns = sys_real_ns,

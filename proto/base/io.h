@@ -26,6 +26,7 @@ struct io {
 	int (*rename)(void *ctx, int dir_fd, const char *from, const char *to);
 	int (*unlink)(void *ctx, int dir_fd, const char *path);
 	int (*close)(void *ctx, int fd);
+	int (*exists)(void *ctx, int dir_fd, const char *path); /* 1; 0: nothing is there */
 	int (*make_dir)(void *ctx, int dir_fd, const char *path, mode_t mode);
 	/* Calls each() with every name in the directory but "." and "..", in no order. */
 	int (*list)(void *ctx, int dir_fd, void (*each)(void *arg, const char *name), void *arg);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * spool_feeder DIR PROGRESS FIRST SAMPLES SPOOL-MIB BUILD-ID: what a capturer is to its spool,
- * without a kernel to sample: every 10 ms so many samples, each of one frame at the offset of its
- * own number, from FIRST on. The next number stands in the file PROGRESS, eight bytes, whatever
- * happens to this process. SIGTERM ends it in order: then it prints what it added and what its
- * writer lost.
+ * spool_feeder DIR PROGRESS FIRST SAMPLES SPOOL-MIB BUILD-ID [END]: what a capturer is to its
+ * spool, without a kernel to sample: every 10 ms so many samples, each of one frame at the offset
+ * of its own number, from FIRST on, below END. The next number stands in the file PROGRESS, eight
+ * bytes, whatever happens to this process. SIGTERM ends it in order: then it prints what it added
+ * and what its writer lost.
  */
 #include <fcntl.h>
 #include <inttypes.h>
@@ -61,7 +61,7 @@ static int feed(char **argv, struct err *err)
 	};
 	_cleanup_(closep) int fd = open(argv[2], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	uint64_t first = strtoull(argv[3], NULL, 10), count = strtoull(argv[4], NULL, 10),
-		 n = first;
+		 n = first, end = argv[7] ? strtoull(argv[7], NULL, 10) : UINT64_MAX;
 	struct spool_writer *w = NULL;
 	struct build_id id;
 	uint64_t *progress;
@@ -82,7 +82,7 @@ static int feed(char **argv, struct err *err)
 	while (!rc && !stopping) {
 		const struct timespec pause = {.tv_nsec = 10000000};
 
-		for (uint64_t i = 0; i < count; i++, n++)
+		for (uint64_t i = 0; i < count && n < end; i++, n++)
 			add(w, n, &id);
 		*progress = n;
 		if (spool_writer_flush(w, err))
@@ -104,7 +104,7 @@ int main(int argc, char **argv)
 	struct err err = {0};
 
 	sigaction(SIGTERM, &action, NULL);
-	if (argc != 7)
+	if (argc != 7 && argc != 8)
 		return 2;
 	if (feed(argv, &err)) {
 		fprintf(stderr, "%s\n", err.message);

@@ -134,6 +134,14 @@ static int rec_lock(void *ctx, int fd)
 	return io->lock(io->ctx, fd);
 }
 
+static int rec_exists(void *ctx, int dir_fd, const char *path)
+{
+	struct record_io *r;
+	const struct io *io = under(ctx, &r);
+
+	return io->exists(io->ctx, dir_fd, path);
+}
+
 static uint64_t rec_free_bytes(void *ctx, int dir_fd)
 {
 	struct record_io *r;
@@ -177,6 +185,7 @@ void record_io_init(struct record_io *r)
 				.make_dir = rec_make_dir,
 				.list = rec_list,
 				.lock = rec_lock,
+				.exists = rec_exists,
 				.free_bytes = rec_free_bytes,
 				.mono_ns = rec_mono_ns,
 				.real_ns = rec_real_ns,

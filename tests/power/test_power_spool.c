@@ -30,7 +30,7 @@ enum {
 	MARK_ADDED = 1, /* off: the next sample's number; len: when, in ms */
 	MARK_ACKED,     /* off: samples before it were acknowledged */
 	NUMBERS_MAX = 1 << 17,
-	BATCH = 97,
+	BATCH = 131,
 };
 
 static const struct spool_limits limits = {
@@ -53,7 +53,7 @@ static int deliver(struct sink *sink, const struct spool_batch *b, uint64_t *ret
 	size_t len = 8 + 8 * b->sample_count;
 
 	for (size_t i = 0; i < b->sample_count; i++)
-		file.numbers[i] = b->samples[i].time_ns;
+		file.numbers[i] = sample_number(&b->samples[i]);
 	*ret_end = file.numbers[b->sample_count - 1] + 1;
 	file.crc = crc32c(0, &file.count, len - 4);
 	struct err err = {0};

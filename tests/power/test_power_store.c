@@ -2,7 +2,8 @@
 /*
  * Power cuts under the service's store: puts, purges and pins are recorded as LMDB gives them to
  * the kernel; after a cut at any step each record is as it was when it was last acknowledged, or,
- * if a change of it was under way, as that would have made it, and its table is whole.
+ * if a change of it was under way, as that would have made it, and its table is whole. A table's
+ * second name is there with it, and not before.
  * RAWSTACK_FULL=1 looks at more cuts.
  */
 #include "record_libc.h"
@@ -45,6 +46,16 @@ static struct build_id id_of(uint32_t n)
 	return id;
 }
 
+/* The second name of what a put brings. */
+static struct build_id alias_of(uint32_t version)
+{
+	const uint8_t bytes[HTLHASH_LEN] = {3, (uint8_t)(version >> 8), (uint8_t)version};
+	struct build_id id;
+
+	assert_int_equal(build_id_set(&id, BUILD_ID_HTLHASH, bytes, sizeof(bytes), NULL), 0);
+	return id;
+}
+
 static size_t table_len(uint32_t version)
 {
 	return 5000 + version * 7919u % (TABLE_MAX - 5000);
@@ -68,9 +79,11 @@ static struct store *open_store(const char *dir, struct err *err)
 
 static int put(struct store *s, uint32_t n, uint32_t version, struct err *err)
 {
+	const struct store_aliases aliases = {{alias_of(version)}, 1};
 	struct store_binary b = {
 		.id = id_of(n),
 		.status = STORE_READY,
+		.aliases = &aliases,
 		.generation = version,
 		.table_len = table_len(version),
 		.meta = "meta",
@@ -121,6 +134,14 @@ static void record(struct crash_log *l, uint64_t seed)
 	store_close(s);
 }
 
+static bool leads(struct store_read *r, uint32_t version, uint32_t n)
+{
+	const struct build_id name = alias_of(version), id = id_of(n);
+	const struct build_id found = store_find(r, &name);
+
+	return build_id_equal(&found, &id);
+}
+
 static bool is_as(struct store_read *r, uint32_t n, const struct known *k)
 {
 	struct build_id id = id_of(n);
@@ -145,7 +166,16 @@ static bool is_as(struct store_read *r, uint32_t n, const struct known *k)
 	fill_table(k->version);
 	assert_int_equal(t.len, table_len(k->version));
 	assert_memory_equal(t.p, table, t.len);
+	for (uint32_t v = 1; v <= OPS; v++)
+		if (v >= k->version && leads(r, v, n) != (v == k->version))
+			fail_msg("record %u of version %u: the name of version %u", n, k->version,
+				 v);
 	return true;
+}
+
+static void tell(void *ctx _unused_, const struct build_id *id _unused_, const char *what)
+{
+	print_message("%s\n", what);
 }
 
 /* acked: operations that returned. */
@@ -154,6 +184,7 @@ static void check_image(const struct crash_image *image, uint32_t acked)
 	struct store_read *r;
 	struct store *s;
 	struct err err = {0};
+	size_t found;
 	FILE *f;
 
 	mkdir("cut", 0700);
@@ -176,6 +207,8 @@ static void check_image(const struct crash_image *image, uint32_t acked)
 	/* And it goes on. */
 	if (put(s, 0, 4711, &err))
 		fail_msg("%s", err.message);
+	if (store_verify(s, tell, NULL, &found, &err) || found)
+		fail_msg("%zu found: %s", found, err.message);
 	store_close(s);
 }
 

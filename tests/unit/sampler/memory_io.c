@@ -238,6 +238,11 @@ static int mem_lock(void *ctx, int fd)
 	return 0;
 }
 
+static int mem_exists(void *ctx, int dir_fd _unused_, const char *path)
+{
+	return find(ctx, path) != NULL;
+}
+
 static uint64_t mem_free_bytes(void *ctx, int dir_fd _unused_)
 {
 	struct memory_io *m = ctx;
@@ -285,6 +290,7 @@ void memory_io_init(struct memory_io *m)
 				.make_dir = mem_make_dir,
 				.list = mem_list,
 				.lock = mem_lock,
+				.exists = mem_exists,
 				.free_bytes = mem_free_bytes,
 				.mono_ns = mem_mono_ns,
 				.real_ns = mem_real_ns,

@@ -79,7 +79,7 @@ void add(struct spool_writer *w, uint64_t n)
 	t.labels = spool_writer_string(w, "key=value", 9);
 	spool_writer_sample(
 		w, &(struct spool_sample){
-			   .time_ns = n,
+			   .time_ns = sample_time(n),
 			   .thread = spool_writer_thread(w, &t),
 			   .stack = spool_writer_stack(w, frames, 3, SPOOL_STACK_USER_TRUNCATED),
 			   .cpu = (uint32_t)(n & 1),
@@ -104,7 +104,7 @@ bool is_text(const struct spool_batch *b, uint32_t index, const char *want)
 static uint64_t check(const struct spool_batch *b, size_t i)
 {
 	const struct spool_sample *s = &b->samples[i];
-	const uint64_t n = s->time_ns;
+	const uint64_t n = sample_number(s);
 	const struct spool_stack *stack;
 	const struct location *l[3];
 	const struct spool_thread *t;
@@ -160,9 +160,9 @@ void see(struct seen *seen, const struct spool_batch *b)
 
 			assert_true(is_text(b, b->locations[frame].name, "[spool: damaged]"));
 			seen->replaced++;
-			n = b->samples[i].time_ns;
+			n = sample_number(&b->samples[i]);
 		} else {
-			n = seen->is_damaged ? b->samples[i].time_ns : check(b, i);
+			n = seen->is_damaged ? sample_number(&b->samples[i]) : check(b, i);
 		}
 		assert_true(n >= seen->next); /* in order, none twice */
 		seen->gaps += n != seen->next;

@@ -25,6 +25,17 @@ extern const struct spool_origin origin;
 struct spool_writer *writer(struct memory_io *m, const struct spool_limits *limits);
 struct spool_reader *reader(struct memory_io *m);
 
+/* A time from which the number can be told, in whole units of the spool. */
+static inline uint64_t sample_time(uint64_t n)
+{
+	return 1000 * n;
+}
+
+static inline uint64_t sample_number(const struct spool_sample *s)
+{
+	return s->time_ns / 1000;
+}
+
 /* Sample n: its own stack of three frames, a thread of ten, a module of three. */
 void add(struct spool_writer *w, uint64_t n);
 

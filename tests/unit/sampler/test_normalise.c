@@ -76,10 +76,25 @@ struct row {
 	uint32_t at; /* the frame that is looked at */
 	uint8_t kind, reason;
 	const char *name;
+	int16_t user_err;
 };
 
 static const struct row rows[] = {
-	{"whole", PID, 0, -1, 0, 2, 0, {TEXT + 8, TEXT + 16}, 0, 2, 1, LOCATION_FILE_OFF, 0, NULL},
+	{"whole",
+	 PID,
+	 0,
+	 -1,
+	 0,
+	 2,
+	 0,
+	 {TEXT + 8, TEXT + 16},
+	 0,
+	 2,
+	 1,
+	 LOCATION_FILE_OFF,
+	 0,
+	 NULL,
+	 0},
 	{"user depth limit",
 	 PID,
 	 0,
@@ -93,7 +108,8 @@ static const struct row rows[] = {
 	 DEPTH - 1,
 	 LOCATION_FILE_OFF,
 	 0,
-	 NULL},
+	 NULL,
+	 0},
 	{"kernel depth limit",
 	 PID,
 	 0,
@@ -107,7 +123,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_KERNEL_TEXT,
 	 0,
-	 NULL},
+	 NULL,
+	 0},
 	{"kernel read fault",
 	 PID,
 	 0,
@@ -121,7 +138,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_FILE_OFF,
 	 0,
-	 NULL},
+	 NULL,
+	 0},
 	{"user read fault",
 	 PID,
 	 0,
@@ -135,7 +153,8 @@ static const struct row rows[] = {
 	 1,
 	 LOCATION_HOST_NAMED,
 	 HOST_SOURCE_PSEUDO,
-	 "[no user stack: read fault]"},
+	 "[no user stack: read fault]",
+	 0},
 	{"nothing at all",
 	 PID,
 	 0,
@@ -149,7 +168,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_HOST_NAMED,
 	 HOST_SOURCE_PSEUDO,
-	 "[no user stack: read fault]"},
+	 "[no user stack: read fault]",
+	 0},
 	{"kernel thread without a stack",
 	 2,
 	 SAMPLE_KERNEL_THREAD,
@@ -163,7 +183,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_HOST_NAMED,
 	 HOST_SOURCE_PSEUDO,
-	 "[no stack: read fault]"},
+	 "[no stack: read fault]",
+	 0},
 	{"in exec, no stack",
 	 PID,
 	 0,
@@ -177,7 +198,8 @@ static const struct row rows[] = {
 	 1,
 	 LOCATION_HOST_NAMED,
 	 HOST_SOURCE_PSEUDO,
-	 "[no user stack: exec]"},
+	 "[no user stack: exec]",
+	 0},
 	{"exiting",
 	 PID,
 	 SAMPLE_EXITING,
@@ -191,7 +213,8 @@ static const struct row rows[] = {
 	 1,
 	 LOCATION_HOST_NAMED,
 	 HOST_SOURCE_PSEUDO,
-	 "[no user stack: exiting]"},
+	 "[no user stack: exiting]",
+	 0},
 	{"stale exec",
 	 PID,
 	 0,
@@ -205,7 +228,8 @@ static const struct row rows[] = {
 	 1,
 	 LOCATION_UNRESOLVED,
 	 UNRESOLVED_STALE_EXEC,
-	 NULL},
+	 NULL,
+	 0},
 	{"stale exec by descriptor",
 	 PID,
 	 0,
@@ -219,7 +243,8 @@ static const struct row rows[] = {
 	 1,
 	 LOCATION_UNRESOLVED,
 	 UNRESOLVED_STALE_EXEC,
-	 NULL},
+	 NULL,
+	 0},
 	{"implausible frame pointer",
 	 PID,
 	 0,
@@ -233,7 +258,38 @@ static const struct row rows[] = {
 	 1,
 	 LOCATION_UNRESOLVED,
 	 UNRESOLVED_NO_MAPPING,
-	 NULL},
+	 NULL,
+	 0},
+	{"read fault behind a caller",
+	 PID,
+	 0,
+	 -1,
+	 0,
+	 2,
+	 0,
+	 {TEXT + 8, TEXT + 16},
+	 SPOOL_STACK_READ_FAULT,
+	 2,
+	 1,
+	 LOCATION_FILE_OFF,
+	 0,
+	 NULL,
+	 -EFAULT},
+	{"read fault behind an implausible caller",
+	 PID,
+	 0,
+	 -1,
+	 0,
+	 3,
+	 0,
+	 {TEXT + 8, NOWHERE, TEXT + 16},
+	 SPOOL_STACK_IMPLAUSIBLE,
+	 2,
+	 1,
+	 LOCATION_UNRESOLVED,
+	 UNRESOLVED_NO_MAPPING,
+	 NULL,
+	 -EFAULT},
 	{"leaf in no mapping",
 	 PID,
 	 0,
@@ -247,7 +303,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_UNRESOLVED,
 	 UNRESOLVED_NO_MAPPING,
-	 NULL},
+	 NULL,
+	 0},
 	{"vDSO",
 	 PID,
 	 0,
@@ -261,7 +318,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_HOST_NAMED,
 	 HOST_SOURCE_VDSO,
-	 "[vdso]"},
+	 "[vdso]",
+	 0},
 	{"made at run time",
 	 PID,
 	 0,
@@ -275,7 +333,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_UNRESOLVED,
 	 UNRESOLVED_ANONYMOUS,
-	 NULL},
+	 NULL,
+	 0},
 	{"unreadable file",
 	 PID,
 	 0,
@@ -289,7 +348,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_UNRESOLVED,
 	 UNRESOLVED_NO_ID,
-	 NULL},
+	 NULL,
+	 0},
 	{"gone",
 	 GONE,
 	 0,
@@ -303,7 +363,8 @@ static const struct row rows[] = {
 	 0,
 	 LOCATION_UNRESOLVED,
 	 UNRESOLVED_PROCESS_GONE,
-	 NULL},
+	 NULL,
+	 0},
 	{"kernel address in nothing",
 	 PID,
 	 0,
@@ -317,7 +378,8 @@ static const struct row rows[] = {
 	 1,
 	 LOCATION_UNRESOLVED,
 	 UNRESOLVED_KERNEL,
-	 NULL},
+	 NULL,
+	 0},
 };
 
 static void send(struct normaliser *n, const struct row *r, uint64_t time_ns)
@@ -339,6 +401,7 @@ static void send(struct normaliser *n, const struct row *r, uint64_t time_ns)
 	e.sample.flags = r->sample_flags;
 	e.sample.syscall = r->syscall;
 	e.sample.kernel_err = r->kernel_err;
+	e.sample.user_err = r->user_err;
 	e.sample.kernel_count = r->kernel_count;
 	e.sample.user_count = r->user_count;
 	strcpy(e.sample.comm, "a");
@@ -369,7 +432,7 @@ static void check(const struct spool_batch *b, size_t i)
 	const struct location *l;
 
 	/* What waited comes later. */
-	while (sample->time_ns != 1000 + i)
+	while (sample->time_ns != 1000000 + 1000 * i)
 		sample++;
 	s = &b->stacks[sample->stack];
 	if (s->flags != r->flags || s->count != r->count)
@@ -397,9 +460,9 @@ static void test_reasons(void **state _unused_)
 	struct err err;
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		send(n, &rows[i], 1000 + i);
+		send(n, &rows[i], 1000000 + 1000 * i);
 	/* No helper runs, and nothing is waited for any longer. */
-	normalise_poll(n, 2000, true);
+	normalise_poll(n, 2000000, true);
 	assert_int_equal(n->samples, ARRAY_LEN(rows));
 	assert_int_equal(n->unreadable, 1);
 	assert_int_equal(spool_writer_flush(w, &err), 0);
@@ -411,6 +474,94 @@ static void test_reasons(void **state _unused_)
 	assert_int_equal(b.sample_count, ARRAY_LEN(rows));
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
 		check(&b, i);
+	spool_reader_close(reader);
+}
+
+/* --- samples like the one before them -------------------------------------------------------- */
+
+enum {
+	RUN_FIRST = 5000000, /* times */
+	RUN_EACH = 3,
+};
+
+/* Some of one thread, with one stack, that last. */
+static void add_samples(struct events *q, uint64_t time_ns, const uint64_t *pc)
+{
+	for (uint64_t i = 0; i < RUN_EACH; i++)
+		assert_true(events_add(q, &(struct event){
+						  .time_ns = time_ns + i * 1000,
+						  .pid = PID,
+						  .tid = PID,
+						  .kind = EVENT_SAMPLE,
+						  .sample = {.start_ns = 7,
+							     .syscall = -1,
+							     .user_count = 1,
+							     .comm = "run",
+							     .stack_id = 9},
+						  .data = pc,
+						  .data_len = sizeof(*pc),
+						  .is_lasting = true,
+					  }));
+}
+
+static void add_event(struct events *q, uint64_t time_ns, enum event_kind kind)
+{
+	assert_true(events_add(q, &(struct event){
+					  .time_ns = time_ns,
+					  .pid = PID,
+					  .tid = PID,
+					  .kind = (uint8_t)kind,
+					  .comm.is_exec = kind == EVENT_COMM,
+					  .data = "run",
+					  .data_len = 3,
+				  }));
+}
+
+/* That the thread is the same as at the sample before does not hide what became of its process
+ * between them. */
+static void test_runs(void **state _unused_)
+{
+	static const uint8_t kinds[] = {LOCATION_FILE_OFF, LOCATION_UNRESOLVED, LOCATION_FILE_OFF};
+	const uint64_t pc = TEXT + 8;
+	struct spool_writer *w;
+	struct normaliser *n = normaliser(&w);
+	struct spool_reader *reader;
+	const struct event *e;
+	size_t agains = 0, found = 0;
+	struct spool_batch b;
+	struct events q;
+	struct err err;
+
+	events_init(&q);
+	for (uint64_t i = 0; i < ARRAY_LEN(kinds); i++)
+		add_samples(&q, RUN_FIRST + i * 10000, &pc);
+	add_event(&q, RUN_FIRST + 9000, EVENT_COMM);  /* another program, that maps nothing */
+	add_event(&q, RUN_FIRST + 19000, EVENT_LOST); /* or something that nobody knows of */
+	while ((e = events_next(&q, UINT64_MAX))) {
+		agains += e->is_again;
+		normalise_event(n, e);
+	}
+	assert_int_equal(agains, ARRAY_LEN(kinds) * RUN_EACH - 1);
+	assert_int_equal(n->samples, ARRAY_LEN(kinds) * RUN_EACH);
+	assert_int_equal(n->user_frames, ARRAY_LEN(kinds) * RUN_EACH);
+	assert_int_equal(n->unresolved, RUN_EACH);
+	assert_int_equal(spool_writer_flush(w, &err), 0);
+	normalise_done(n);
+	events_done(&q);
+	spool_writer_close(w);
+	free(n);
+	assert_int_equal(spool_reader_open(&reader, dir, NULL, &err), 0);
+	while (spool_reader_next(reader, 1000, &b, &err) == 1)
+		for (size_t i = 0; i < b.sample_count; i++) {
+			const struct spool_sample *s = &b.samples[i];
+
+			if (s->time_ns < RUN_FIRST)
+				continue;
+			assert_int_equal(b.locations[b.stacks[s->stack].locations[0]].kind,
+					 kinds[(s->time_ns - RUN_FIRST) / 10000]);
+			found++;
+		}
+	assert_int_equal(found, ARRAY_LEN(kinds) * RUN_EACH);
 	spool_reader_close(reader);
 }
 
@@ -471,6 +622,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_reasons),
+		cmocka_unit_test(test_runs),
 		cmocka_unit_test(test_bpf_is_named),
 	};
 

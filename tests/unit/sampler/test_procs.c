@@ -497,7 +497,7 @@ static void hint_range(struct events *q, uint64_t time_ns, uint32_t pid, uint64_
 	struct event_hint *h;
 
 	hint(q, time_ns, pid, pc, off, id);
-	h = (void *)(q->data.p + q->data.len - sizeof(*h));
+	h = (void *)(q->now.data.p + q->now.data.len - sizeof(*h));
 	h->len = len;
 }
 

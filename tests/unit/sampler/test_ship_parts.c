@@ -670,6 +670,33 @@ static void test_parent_is_synced(void **state _unused_)
 	assert_true(synced == st.st_ino);
 }
 
+/* As child_ship.c hands over what is below a directory that is closed to the shipper: by a
+ * descriptor. It can be written to, and its removal is told as what it is. */
+static void test_by_descriptor(void **state _unused_)
+{
+	_cleanup_(sink_closep) struct sink *s = NULL;
+	_cleanup_(closep) int fd = -1;
+	char path[64], by_fd[64];
+	struct err err;
+
+	snprintf(path, sizeof(path), "%s/handed", dir);
+	assert_int_equal(mkdir(path, 0700), 0);
+	fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	assert_true(fd >= 0);
+	snprintf(by_fd, sizeof(by_fd), "/proc/self/fd/%d", fd);
+	if (sink_open(&s, by_fd, SINK_PPROF, NULL, &err))
+		fail_msg("%s", err.message);
+	assert_int_equal(sink_write(s, (const uint8_t *)"\x01", 1, "first", 5, &err), 0);
+	assert_true(is_there(path, "01.pb.gz"));
+	assert_int_equal(unlinkat(fd, "01.pb.gz", 0), 0);
+	assert_int_equal(rmdir(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_true(sink_write(s, (const uint8_t *)"\x01", 1, "first", 5, &err) < 0);
+	assert_int_equal(sink_reopen(s, &err), ERR_NOT_FOUND);
+	assert_non_null(strstr(err.message, "by a start of the sampler"));
+	assert_int_equal(rmdir(path), 0);
+}
+
 /* A crash between sink and acknowledgement: the same name again, so one file. */
 static void test_second_delivery(void **state _unused_)
 {
@@ -731,6 +758,7 @@ int main(void)
 		cmocka_unit_test(test_again_ids),
 		cmocka_unit_test(test_sweep_too_many),
 		cmocka_unit_test(test_parent_is_synced),
+		cmocka_unit_test(test_by_descriptor),
 	};
 
 	if (!mkdtemp(dir))

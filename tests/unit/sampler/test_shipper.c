@@ -189,7 +189,7 @@ static void fill_spool(const char *spool, uint64_t base, unsigned int count)
 				     LOCATION_NO_INDEX, 0, add_string(w, "[no user stack: test]"));
 		spool_writer_sample(
 			w, &(struct spool_sample){
-				   .time_ns = 2000 + i,
+				   .time_ns = 2000 + 1000 * i,
 				   .thread = spool_writer_thread(
 					   w,
 					   &(struct spool_thread){
@@ -338,7 +338,7 @@ static void test_ship(void **state _unused_)
 
 	assert_int_equal(read_sink(f.out, &p), 1);
 	assert_int_equal(total(&p), 6);            /* weights */
-	assert_int_equal(p.duration_ns, 10000002); /* from first to last, and one period */
+	assert_int_equal(p.duration_ns, 10002000); /* from first to last, and one period */
 	stack = profile_sample(&p, 0).stack;
 	assert_string_equal(name_of(&p, stack, 0, 0), "inner");
 	assert_string_equal(name_of(&p, stack, 1, 0), "inner");
@@ -633,13 +633,13 @@ static void test_batch_age(void **state _unused_)
 
 	open_watching(&f, "age");
 	fill_spool(f.spool, 0x100, 13);
-	now_ns = 3000;
+	now_ns = 20000;
 	assert_int_equal(shipper_step(f.s, &err), 1); /* ten */
 	assert_int_equal(shipper_step(f.s, &err), 0);
 	assert_int_equal(shipper_delivered(f.s), 10);
-	assert_int_equal(shipper_due_ns(f.s, UINT64_MAX), 2010 + SHIPPER_WATCH_NS - 3000);
+	assert_int_equal(shipper_due_ns(f.s, UINT64_MAX), 12000 + SHIPPER_WATCH_NS - 20000);
 	assert_int_equal(shipper_due_ns(f.s, 5), 5);
-	now_ns = 2010 + SHIPPER_WATCH_NS;
+	now_ns = 12000 + SHIPPER_WATCH_NS;
 	assert_int_equal(shipper_due_ns(f.s, 5), 0);
 	assert_int_equal(shipper_step(f.s, &err), 1);
 	assert_int_equal(shipper_delivered(f.s), 13);

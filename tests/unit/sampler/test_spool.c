@@ -260,7 +260,7 @@ static void test_versions(void **state)
 		}
 		r = reader(m);
 		assert_int_equal(spool_reader_next(r, 10, &b, &err), ERR_UNSUPPORTED);
-		assert_non_null(strstr(err.message, "format 3"));
+		assert_non_null(strstr(err.message, "format 5"));
 		spool_reader_close(r);
 	}
 	free(p);

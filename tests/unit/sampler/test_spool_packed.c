@@ -3,6 +3,7 @@
 #include "spool_samples.h"
 #include "spool_segment.h"
 #include "spool_squeeze.h"
+#include "spool_stats.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -201,6 +202,51 @@ static void test_detached(void **state _unused_)
 	assert_int_equal(seen.damaged_len, 0);
 }
 
+static uint64_t packed_count(const char *path, uint64_t *ret_segments)
+{
+	struct spool_stats stats;
+	struct err err = {0};
+
+	if (spool_stats_read(&stats, path, &err))
+		fail_msg("%s", err.message);
+	*ret_segments = stats.segments;
+	return stats.packed;
+}
+
+/* What a writer ends with is packed at once when it is large, by the next one when it is not. */
+static void test_last_segment(void **state _unused_)
+{
+	const struct timespec moment = {.tv_nsec = 5000000};
+	const struct spool_limits limits = {.free_floor = 1};
+	struct spool_writer *w;
+	uint64_t segments;
+	char path[64], text[LIMIT_PATH_LEN];
+
+	for (int is_large = 0; is_large < 2; is_large++) {
+		snprintf(path, sizeof(path), "%s/last-%d", dir, is_large);
+		w = detached(path, NULL, &limits);
+		memset(text, 'x', sizeof(text));
+		for (uint32_t i = 0; is_large && i < 300; i++) {
+			memcpy(text, &i, sizeof(i));
+			assert_int_not_equal(spool_writer_string(w, text, sizeof(text)),
+					     LOCATION_NO_INDEX);
+		}
+		add_many(w, 0, 1000);
+		spool_writer_close(w);
+		assert_int_equal(packed_count(path, &segments), is_large);
+		assert_int_equal(segments, 1);
+		w = detached(path, NULL, &limits);
+		add_many(w, 1000, 10);
+		/* Ends when it is packed; else by the time limit of the test. */
+		while (packed_count(path, &segments) == 0)
+			nanosleep(&moment, NULL);
+		spool_writer_close(w);
+		assert_int_equal(packed_count(path, &segments), 1);
+		assert_int_equal(segments, 2);
+		assert_int_equal(drain_dir(path).count, 1010);
+	}
+}
+
 /* A disk that hangs when told to. */
 static struct gate {
 	pthread_mutex_t lock;
@@ -312,6 +358,7 @@ int main(void)
 		TEST(test_same_segment),
 		TEST(test_damaged_block),
 		cmocka_unit_test(test_detached),
+		cmocka_unit_test(test_last_segment),
 		cmocka_unit_test(test_hanging_sync),
 		cmocka_unit_test(test_hanging_write),
 	};

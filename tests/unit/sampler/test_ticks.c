@@ -125,20 +125,20 @@ static void test_poll(void **state _unused_)
 	ticks_poll(&t, seen, 2 * SECOND_NS, false);
 	assert_int_equal(t.missed, 0);
 	t.cpus[0].idle_began_ns = UINT64_MAX;
-	ticks_poll(&t, seen, 7 * SECOND_NS, false);
+	ticks_poll(&t, seen, 2 * SECOND_NS + TICKS_LOOK_NS, false);
 	assert_int_equal(t.missed, 300);
 	/* Nothing new: /proc/stat is not even asked. */
 	t.cpus[0].idle_began_ns = 0;
-	ticks_poll(&t, seen, 17 * SECOND_NS, false);
+	ticks_poll(&t, seen, 2 * SECOND_NS + 3 * TICKS_LOOK_NS, false);
 	assert_int_equal(t.missed, 300);
 	/* It never goes back, and a CPU of which nothing is known has what is absent. */
 	t.cpus[1].has_idle = false;
 	seen[1] = (struct ticks_seen){.runs = 2, .last_ns = 9 * PERIOD_NS};
-	ticks_poll(&t, seen, 27 * SECOND_NS, true);
+	ticks_poll(&t, seen, 2 * SECOND_NS + 4 * TICKS_LOOK_NS, true);
 	before = t.missed;
 	assert_int_equal(before, 308);
 	seen[1].last_ns *= 2;
-	ticks_poll(&t, seen, 97 * SECOND_NS, true);
+	ticks_poll(&t, seen, 2 * SECOND_NS + 9 * TICKS_LOOK_NS, true);
 	assert_int_equal(t.missed, before);
 	ticks_done(&t);
 }

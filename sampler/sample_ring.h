@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SAMPLE_RING_H
+#define RAWSTACK_SAMPLE_RING_H
+/*
+ * The ring of a CPU, as the BPF program fills it (sampler_event.h), made into events for the queue.
+ * Most samples say no more than when, and which stack of those that were sent: whose they are was
+ * said with an earlier one, and is kept here. One thread.
+ */
+#include "events.h"
+#include "stack_table.h"
+
+struct sample_ring {
+	uint32_t cpu;
+	/* The last sample, as it was handed on: what a thread's samples have in common stays. */
+	struct event sample;
+	bool has_sample;
+	uint64_t refused; /* samples that the queue did not take, or that cannot be */
+};
+
+/*
+ * Adds what stands between two positions to the queue; `to` is behind an event. ring has len bytes,
+ * a power of two, and SAMPLER_EVENT_MAX behind them. Nothing there is used any more afterwards.
+ *
+ * What cannot be is counted and never believed: something that is no event, and all behind it as
+ * one; a sample of which nobody said whose it is. One whose stack was not sent keeps its weight
+ * (`unknown` of the table). A hint there is no room for is no loss: it is asked for later.
+ */
+void sample_ring_take(struct sample_ring *r, const uint8_t *ring, size_t len, uint64_t from,
+		      uint64_t to, struct stack_table *stacks, struct events *events);
+
+#endif
