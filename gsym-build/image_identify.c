@@ -146,8 +146,8 @@ static int htlhash(struct input *in, struct build_id *ret_id, struct err *err)
 		return rc;
 	for (int i = 0; i < 8; i++)
 		data[2 * end_len + (size_t)i] = (uint8_t)(in->len >> (56 - 8 * i));
-	rc = digest_sha256(data, 2 * end_len + 8, sum, err);
-	return rc ? rc : build_id_set(ret_id, BUILD_ID_HTLHASH, sum, HTLHASH_LEN, err);
+	digest_sha256(data, 2 * end_len + 8, sum);
+	return build_id_set(ret_id, BUILD_ID_HTLHASH, sum, HTLHASH_LEN, err);
 }
 
 static int open_input(struct input *in, int fd, struct err *err)

@@ -52,30 +52,26 @@ static void build_queue_stop_again(struct build_queue *q);
 
 static int check_digest(const struct upload *up, struct err *err)
 {
-	_cleanup_(digest_freep) struct digest *d = digest_new(err);
 	const size_t chunk = 1 << 20;
 	_cleanup_(freep) uint8_t *p = malloc(chunk);
 	uint8_t sum[DIGEST_LEN];
 	uint64_t left = up->begin->size;
+	struct digest d;
 	int rc;
 
-	if (!d)
-		return ERR_MEMORY;
 	if (!p)
 		return err_set(err, ERR_MEMORY, "out of memory");
+	digest_init(&d);
 	while (left) {
 		size_t n = left < chunk ? (size_t)left : chunk;
 
 		rc = io_read_all(io_system(), up->fd, p, n, (off_t)(up->begin->size - left), err);
-		if (!rc)
-			rc = digest_update(d, p, n, err);
 		if (rc)
 			return rc;
+		digest_update(&d, p, n);
 		left -= n;
 	}
-	rc = digest_finish(d, sum, err);
-	if (rc)
-		return rc;
+	digest_finish(&d, sum);
 	if (memcmp(sum, up->begin->sha256.data, DIGEST_LEN) != 0)
 		return err_set(err, ERR_DATA, "the content has another SHA-256 than declared");
 	return 0;

@@ -42,17 +42,14 @@ static void put_base64(struct buf *out, const uint8_t *p, size_t len)
 	}
 }
 
-static int put_hash(struct buf *out, const uint8_t *text, size_t len, struct err *err)
+static void put_hash(struct buf *out, const uint8_t *text, size_t len)
 {
 	uint8_t sum[DIGEST_LEN];
-	int rc = digest_sha256(text, len, sum, err);
 
-	if (rc)
-		return rc;
+	digest_sha256(text, len, sum);
 	buf_str(out, "'sha256-");
 	put_base64(out, sum, sizeof(sum));
 	buf_str(out, "'");
-	return 0;
 }
 
 static void put_html(struct buf *out, const char *s)
@@ -217,26 +214,22 @@ static int put_data(const struct flame_tree *t, const struct flame_page *page, s
 
 /* --- the page -------------------------------------------------------------------------------- */
 
-static int put_policy(struct buf *out, struct err *err)
+static void put_policy(struct buf *out)
 {
-	int rc;
-
 	buf_str(out, "default-src 'none'; style-src ");
-	rc = put_hash(out, page_css, page_css_len, err);
-	if (rc)
-		return rc;
+	put_hash(out, page_css, page_css_len);
 	buf_str(out, "; script-src ");
-	return put_hash(out, page_js, page_js_len, err);
+	put_hash(out, page_js, page_js_len);
 }
 
 static int put_part(const struct flame_tree *t, const struct flame_page *page, const char *name,
 		    size_t len, struct buf *out, struct err *err)
 {
-	if (len == 6 && memcmp(name, "POLICY", len) == 0)
-		return put_policy(out, err);
 	if (len == 4 && memcmp(name, "DATA", len) == 0)
 		return put_data(t, page, out, err);
-	if (len == 5 && memcmp(name, "TITLE", len) == 0)
+	if (len == 6 && memcmp(name, "POLICY", len) == 0)
+		put_policy(out);
+	else if (len == 5 && memcmp(name, "TITLE", len) == 0)
 		put_html(out, page->title);
 	else if (len == 5 && memcmp(name, "STYLE", len) == 0)
 		buf_append(out, page_css, page_css_len);

@@ -86,22 +86,20 @@ static bool add_row(struct remote_names *n, Rawstack__V1__StackBatch *q, size_t 
 /* The same question has the same id: it is counted in Missing once. */
 static int name_batch(struct remote_names *n, Rawstack__V1__StackBatch *q, struct err *err)
 {
-	_cleanup_(digest_freep) struct digest *d = digest_new(err);
 	uint8_t *sum = arena_alloc(&n->arena, DIGEST_LEN);
 	const Rawstack__V1__Locations *rows = q->locations;
-	int rc = !d ? ERR_MEMORY : !sum ? remote_names_full(err) : 0;
+	struct digest d;
 
-	for (size_t i = 0; !rc && i < q->n_modules; i++)
-		rc = digest_update(d, q->modules[i]->build_id.data, q->modules[i]->build_id.len,
-				   err);
-	if (!rc)
-		rc = digest_update(d, rows->address, rows->n_address * sizeof(*rows->address), err);
-	if (!rc)
-		rc = digest_update(d, rows->weight, rows->n_weight * sizeof(*rows->weight), err);
-	if (!rc)
-		rc = digest_finish(d, sum, err);
+	if (!sum)
+		return remote_names_full(err);
+	digest_init(&d);
+	for (size_t i = 0; i < q->n_modules; i++)
+		digest_update(&d, q->modules[i]->build_id.data, q->modules[i]->build_id.len);
+	digest_update(&d, rows->address, rows->n_address * sizeof(*rows->address));
+	digest_update(&d, rows->weight, rows->n_weight * sizeof(*rows->weight));
+	digest_finish(&d, sum);
 	q->batch_id = borrow(sum, DIGEST_LEN);
-	return rc;
+	return 0;
 }
 
 /* A request for the first of the given places: those of one style, and as many as fit. */

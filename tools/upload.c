@@ -49,19 +49,21 @@ static ProtobufCBinaryData borrow_cstr(const char *s)
 
 static int hash_file(struct state *s, struct err *err)
 {
-	_cleanup_(digest_freep) struct digest *d = digest_new(err);
-	int rc = d ? 0 : ERR_MEMORY;
+	struct digest d;
 
-	for (uint64_t off = 0; !rc && off < s->size;) {
+	digest_init(&d);
+	for (uint64_t off = 0; off < s->size;) {
 		uint64_t left = s->size - off;
 		size_t n = left < LIMIT_UPLOAD_CHUNK ? left : LIMIT_UPLOAD_CHUNK;
+		int rc = io_read_all(io_system(), s->u->fd, s->chunk, n, (off_t)off, err);
 
-		rc = io_read_all(io_system(), s->u->fd, s->chunk, n, (off_t)off, err);
-		if (!rc)
-			rc = digest_update(d, s->chunk, n, err);
+		if (rc)
+			return rc;
+		digest_update(&d, s->chunk, n);
 		off += n;
 	}
-	return rc ? rc : digest_finish(d, s->sha256, err);
+	digest_finish(&d, s->sha256);
+	return 0;
 }
 
 /* The message belongs to the result from here on. */

@@ -30,7 +30,6 @@ static void upload_one(struct rpc_client *c, uint8_t *p, size_t len, uint64_t *s
 {
 	Rawstack__V1__BeginRequest b = RAWSTACK__V1__BEGIN_REQUEST__INIT;
 	Rawstack__V1__FinishRequest f = RAWSTACK__V1__FINISH_REQUEST__INIT;
-	struct digest *d = digest_new(NULL);
 	uint8_t sha256[DIGEST_LEN], id[16];
 	struct rpc_stream *s;
 	ProtobufCMessage *begun, *received;
@@ -44,9 +43,7 @@ static void upload_one(struct rpc_client *c, uint8_t *p, size_t len, uint64_t *s
 		memcpy(p + i, &r, sizeof(r));
 	}
 	memcpy(id, p, sizeof(id));
-	if (!d || digest_update(d, p, len, &err) || digest_finish(d, sha256, &err))
-		die("digest", &err);
-	digest_free(d);
+	digest_sha256(p, len, sha256);
 	b.build_id = (ProtobufCBinaryData){sizeof(id), id};
 	b.size = len;
 	b.sha256 = (ProtobufCBinaryData){sizeof(sha256), sha256};

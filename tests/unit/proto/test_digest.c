@@ -8,6 +8,8 @@
 
 #include <cmocka.h>
 
+#include "base.h"
+
 static void assert_sum(const uint8_t sum[DIGEST_LEN], const char *want)
 {
 	char hex[2 * DIGEST_LEN + 1];
@@ -28,25 +30,25 @@ static void test_vectors(void **state _unused_)
 	uint8_t sum[DIGEST_LEN];
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
-		assert_int_equal(digest_sha256(rows[i].text, strlen(rows[i].text), sum, NULL), 0);
+		digest_sha256(rows[i].text, strlen(rows[i].text), sum);
 		assert_sum(sum, rows[i].want);
 	}
 }
 
 static void test_stream(void **state _unused_)
 {
-	_cleanup_(digest_freep) struct digest *d = digest_new(NULL);
 	uint8_t sum[DIGEST_LEN];
+	struct digest d;
 
-	assert_non_null(d);
+	digest_init(&d);
 	for (int round = 0; round < 2; round++) { /* finish starts it anew */
 		for (int i = 0; i < 1000000; i += 1000) {
 			char chunk[1000];
 
 			memset(chunk, 'a', sizeof(chunk));
-			assert_int_equal(digest_update(d, chunk, sizeof(chunk), NULL), 0);
+			digest_update(&d, chunk, sizeof(chunk));
 		}
-		assert_int_equal(digest_finish(d, sum, NULL), 0);
+		digest_finish(&d, sum);
 		assert_sum(sum, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 	}
 }

@@ -21,14 +21,6 @@ static inline void on_built(struct upload_waiter *w, const struct upload_result 
 	atomic_store(&((struct built *)w)->code, result->code);
 }
 
-static inline void sum_of(const void *p, size_t len, uint8_t sum[static DIGEST_LEN])
-{
-	_cleanup_(digest_freep) struct digest *d = digest_new(NULL);
-
-	assert_int_equal(digest_update(d, p, len, NULL), 0);
-	assert_int_equal(digest_finish(d, sum, NULL), 0);
-}
-
 /*
  * Sends a file whole as what `request` says, which is filled except for the kind and what goes with
  * it; calls queued() if there is one, and waits for its table. How that ended, or 1 when nothing
@@ -50,7 +42,7 @@ static inline int push_as(struct service *s, const char *path, Rawstack__V1__Beg
 	bool waits;
 
 	assert_int_equal(io_read_file(path, 256 << 20, &content, &request->size, &err), 0);
-	sum_of(content, request->size, sum);
+	digest_sha256(content, request->size, sum);
 	request->sha256 = (ProtobufCBinaryData){DIGEST_LEN, sum};
 	assert_int_equal(service_begin(s, request, &arena, &reply, &err), 0);
 	if (reply.status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT)

@@ -67,7 +67,7 @@ static struct build_id hash_of(const char *path)
 	memcpy(hashed + 4096, content + len - 4096, 4096);
 	for (int i = 0; i < 8; i++)
 		hashed[8192 + i] = (uint8_t)(len >> (56 - 8 * i));
-	sum_of(hashed, sizeof(hashed), sum);
+	digest_sha256(hashed, sizeof(hashed), sum);
 	assert_int_equal(build_id_set(&id, BUILD_ID_HTLHASH, sum, HTLHASH_LEN, NULL), 0);
 	return id;
 }
