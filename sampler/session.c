@@ -49,8 +49,8 @@ enum {
 
 /* The heap's room for each tick in a second, and at most: what tables come to on a host that does
  * little else than what is sampled, and in minutes of a busy one. */
-#define HEAP_QUIET_HZ_LEN LIMIT(16384)
-#define HEAP_QUIET_LEN    (3 * MIB)
+#define HEAP_QUIET_HZ_LEN LIMIT(8192)
+#define HEAP_QUIET_LEN    (2 * MIB)
 #define HEAP_BUSY_HZ_LEN  LIMIT(65536)
 #define HEAP_BUSY_LEN     (16 * MIB)
 

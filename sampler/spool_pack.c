@@ -7,6 +7,7 @@
 
 /* Pending entries become a record when they reach this, far below LIMIT_SPOOL_RECORD. */
 #define PENDING_LEN (UINT64_C(64) << 10)
+#define MARGIN_LEN  (UINT64_C(128) << 10)
 /* Heads and padding of one record of each type, and the record that seals the segment. */
 #define OVERHEAD    (UINT64_C(512) + SPOOL_LOSS_COUNT * 16)
 
@@ -16,6 +17,7 @@ void spool_pack_init(struct spool_pack *p, uint64_t segment_len, uint64_t period
 
 	*p = (struct spool_pack){
 		.segment_len = segment_len,
+		.margin = segment_len / 8 < MARGIN_LEN ? segment_len / 8 : MARGIN_LEN,
 		.samples_step = step < UINT32_MAX ? (uint32_t)step : 0,
 	};
 	/* No entry takes less than a byte of the segment; keys are wider in memory than on disk. */
@@ -51,7 +53,7 @@ void spool_pack_reset(struct spool_pack *p, uint64_t off)
 	p->pending_len = 0;
 	p->sample_total = 0;
 	p->off = off;
-	p->full = false;
+	p->full = p->is_tight = false;
 	p->losses_changed = false;
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
 		p->losses_changed |= p->losses[i] != 0;
@@ -143,16 +145,15 @@ bool spool_pack_has_room(const struct spool_pack *p, uint64_t len)
 	return p->off + p->out.len + p->pending_len + OVERHEAD + len <= p->segment_len;
 }
 
-bool spool_pack_takes_sample(const struct spool_pack *p, uint64_t len)
+bool spool_pack_takes_sample(const struct spool_pack *p)
 {
-	for (int i = 0; i < SPOOL_DICT_COUNT; i++) {
-		const struct intern *keys = &p->dicts[i].keys;
+	return !p->full && !p->is_tight && spool_pack_has_room(p, p->margin);
+}
 
-		if (keys->count + 2 * LIMIT_STACK_FRAMES > keys->max_count ||
-		    keys->data_len + len > keys->max_data)
-			return false;
-	}
-	return !p->full && spool_pack_has_room(p, len);
+static bool is_tight(const struct spool_pack *p, const struct intern *keys)
+{
+	return keys->count + 2 * LIMIT_STACK_FRAMES > keys->max_count ||
+	       keys->data_len + p->margin > keys->max_data;
 }
 
 /*
@@ -173,10 +174,12 @@ static uint32_t begin_entry(struct spool_pack *p, enum spool_dict_kind kind, con
 		return index;
 	}
 	index = intern_add(&d->keys, key, len, &is_new);
-	if (index == INTERN_FULL)
+	if (index == INTERN_FULL) {
 		p->full = true;
-	else if (is_new)
+	} else if (is_new) {
 		*ret_to = &d->pending;
+		p->is_tight |= is_tight(p, &d->keys);
+	}
 	return index;
 }
 

@@ -37,7 +37,9 @@ struct spool_pack {
 	struct buf out;       /* whole records, to be written at off */
 	uint64_t off;         /* in the segment */
 	uint64_t segment_len; /* nothing is taken that would not fit */
-	bool full;            /* something did not */
+	uint64_t margin;      /* what one more sample with everything new may take, at most */
+	bool full;            /* something was not taken */
+	bool is_tight;        /* a dictionary may not take all of such a sample */
 	uint64_t losses[SPOOL_LOSS_COUNT];
 	bool losses_changed;
 };
@@ -63,9 +65,8 @@ bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s);
 /* Whether len more bytes of payload surely fit into the segment. */
 bool spool_pack_has_room(const struct spool_pack *p, uint64_t len);
 
-/* Whether the next sample, with len bytes of new things at most, can be taken: else the segment is
- * to end here. */
-bool spool_pack_takes_sample(const struct spool_pack *p, uint64_t len);
+/* Whether the next sample can be taken, whatever is new in it: else the segment is to end here. */
+bool spool_pack_takes_sample(const struct spool_pack *p);
 
 /* Makes records of everything pending. */
 void spool_pack_emit(struct spool_pack *p);

@@ -4,8 +4,6 @@
 #include "spool_disk.h"
 #include "spool_pack.h"
 
-#define MARGIN_LEN (UINT64_C(128) << 10)
-
 struct spool_writer {
 	const struct io *io;
 	struct spool_disk *disk;
@@ -191,10 +189,6 @@ uint64_t spool_writer_segment(const struct spool_writer *w)
 
 void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s)
 {
-	/* What one more sample with everything new may take before the segment is called full. */
-	const uint64_t margin =
-		w->limits.segment_len / 8 < MARGIN_LEN ? w->limits.segment_len / 8 : MARGIN_LEN;
-
 	if (w->is_open && spool_pack_sample(&w->pack, s)) {
 		w->unwritten++;
 	} else {
@@ -202,7 +196,7 @@ void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s)
 		w->pack.losses[SPOOL_LOSS_SPOOL_ERROR]++;
 		w->pack.losses_changed = true;
 	}
-	if (w->is_open && !spool_pack_takes_sample(&w->pack, margin))
+	if (w->is_open && !spool_pack_takes_sample(&w->pack))
 		rotate(w);
 }
 
