@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/epoll.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -20,32 +19,10 @@
 #include "log.h"
 #include "normalise.h"
 #include "procscan.h"
+#include "rounds.h"
 #include "spool_zstd.h"
 
-/*
- * Most of what sampling costs is waking up: so as seldom as SPOOL_FLUSH_NS permits, which the spool
- * promises. Earlier when a ring of mapping records is half full, when more samples come than one
- * round shall handle, and while samples wait for the helper. And in the first second: what runs
- * then is older than the sampler, and is looked at in /proc while it is there.
- */
-#define POLL_NS        UINT64_C(900000000)
-#define POLL_FIRST_NS  UINT64_C(100000000)
-#define POLL_HELD_NS   UINT64_C(200000000)
-#define POLL_MIN_NS    UINT64_C(20000000)
 #define SHIP_FINISH_NS UINT64_C(30000000000)
-
-enum {
-	POLL_EVENTS = 2048, /* of one round, about; they fit into the caches */
-};
-
-/*
- * What rounds that a ring asked for may handle: events in a second for each CPU, and at once. A CPU
- * that does nothing but start compilers makes 1,200; a process that maps and unmaps in a loop
- * makes fifty times as many, for as long as it likes. Beyond it the ring waits for the next round
- * in its turn. Records that find no room are counted, and mappings read anew for them.
- */
-#define EARLY_PER_S UINT64_C(4000)
-#define EARLY_BURST INT64_C(100000)
 
 /* The heap's room for each tick in a second, and at most: what tables come to on a host that does
  * little else than what is sampled, and in minutes of a busy one. */
@@ -53,8 +30,6 @@ enum {
 #define HEAP_QUIET_LEN    (2 * MIB)
 #define HEAP_BUSY_HZ_LEN  LIMIT(65536)
 #define HEAP_BUSY_LEN     (16 * MIB)
-
-_Static_assert(POLL_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
 
 struct session {
 	const struct session_options *options;
@@ -67,14 +42,9 @@ struct session {
 	struct heap heap;
 	struct child_ship ship;
 	int signal_fd;
-	int epoll_fd; /* of signal_fd, and of what the backend has to wait for */
-	uint64_t began_ns;
+	struct rounds rounds;
 	size_t handled; /* events of the last round */
-	bool is_early;  /* a ring asked for this round */
-	bool is_armed;  /* it may ask for the next */
 	uint32_t cpu_count;
-	int64_t early_left;
-	uint64_t early_ns; /* when that was last filled up */
 };
 
 /* --- where the samples come from ------------------------------------------------------------- */
@@ -220,119 +190,19 @@ static void poll_ship(struct session *s)
 			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
-/* How long until the next round, which is after one at start_ns. */
-static uint64_t interval(const struct session *s, uint64_t start_ns)
-{
-	const uint64_t young_ns = POLL_FIRST_NS + 3 * (start_ns - s->began_ns);
-	uint64_t ns = s->normaliser.held.count ? POLL_HELD_NS : s->backend->poll_ns;
-
-	if (ns > POLL_NS || !ns)
-		ns = POLL_NS;
-	if (ns > young_ns)
-		ns = young_ns;
-	if (s->handled > POLL_EVENTS)
-		ns = ns * POLL_EVENTS / s->handled;
-	return ns < POLL_MIN_NS ? POLL_MIN_NS : ns;
-}
-
-/* Whether the signal is about a process of ours that ended, and nothing else. */
-static bool is_child(const struct session *s)
-{
-	struct signalfd_siginfo info;
-	bool is_end = false;
-
-	while (read(s->signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		is_end |= info.ssi_signo != SIGCHLD;
-	return !is_end;
-}
-
-/* What is readable when a ring is half full; -1: this backend has none. */
-static int ring_fd(const struct session *s)
-{
-	return s->backend->wait_fd ? s->backend->wait_fd(s->source) : -1;
-}
-
-/* Whether a ring may ask for a round before its time. */
-static bool may_be_early(struct session *s, uint64_t now_ns)
-{
-	const uint64_t per_event = 1000000000 / EARLY_PER_S / s->cpu_count;
-	const uint64_t gained = (now_ns - s->early_ns) / per_event;
-	const int64_t most = EARLY_BURST * s->cpu_count;
-
-	s->early_ns += gained * per_event;
-	s->early_left -= s->is_early ? (int64_t)s->handled : 0;
-	s->early_left =
-		gained < (uint64_t)(most - s->early_left) ? s->early_left + (int64_t)gained : most;
-	s->is_early = false;
-	return ring_fd(s) >= 0 && s->early_left > 0;
-}
-
-/* Once: a ring that stays full is no reason for a busy loop. */
-static int watch_ring(struct session *s, int op, bool is_armed)
-{
-	struct epoll_event ring = {.events = EPOLLONESHOT};
-
-	if (is_armed)
-		ring.events |= EPOLLIN;
-	ring.data.fd = ring_fd(s);
-	s->is_armed = is_armed;
-	return epoll_ctl(s->epoll_fd, op, ring.data.fd, &ring);
-}
-
-/* What a round waits for: asked for once, which costs each round less than to ask anew. */
-static int watch(struct session *s, struct err *err)
-{
-	struct epoll_event signals = {.events = EPOLLIN, .data.fd = s->signal_fd};
-
-	s->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
-	if (s->epoll_fd < 0 || epoll_ctl(s->epoll_fd, EPOLL_CTL_ADD, s->signal_fd, &signals) ||
-	    (ring_fd(s) >= 0 && watch_ring(s, EPOLL_CTL_ADD, true)))
-		return err_sys(err, errno, "waiting for signals and rings");
-	return 0;
-}
-
-/* Waits for the time, a signal, or a ring that fills: true when it is time to end. */
-static bool wait_round(struct session *s, uint64_t start_ns, uint64_t end_ns)
-{
-	const bool may_ask = may_be_early(s, start_ns);
-	uint64_t until = start_ns + interval(s, start_ns);
-	struct epoll_event ready;
-
-	if (may_ask != s->is_armed)
-		watch_ring(s, EPOLL_CTL_MOD, may_ask);
-	if (end_ns && end_ns < until)
-		until = end_ns;
-	for (;;) {
-		uint64_t now = s->io->mono_ns(s->io->ctx);
-
-		if (end_ns && now >= end_ns)
-			return true;
-		if (now >= until)
-			return false;
-		if (epoll_wait(s->epoll_fd, &ready, 1, (int)((until - now + 999999) / 1000000)) <=
-		    0)
-			continue;
-		if (ready.data.fd == s->signal_fd)
-			return !is_child(s);
-		s->is_armed = false;
-		s->is_early = true;
-		if (start_ns + POLL_MIN_NS < until)
-			until = start_ns + POLL_MIN_NS;
-	}
-}
-
 static void loop(struct session *s)
 {
-	uint64_t now = s->io->mono_ns(s->io->ctx), start;
+	uint64_t now = s->io->mono_ns(s->io->ctx);
 	uint64_t end = s->options->duration_ns ? now + s->options->duration_ns : 0;
+	struct round round = {.most_ns = s->backend->poll_ns};
 
-	s->began_ns = s->early_ns = now;
-	s->early_left = EARLY_BURST * s->cpu_count;
 	do {
-		start = s->io->mono_ns(s->io->ctx);
+		round.start_ns = s->io->mono_ns(s->io->ctx);
 		poll_once(s, false);
 		poll_ship(s);
-	} while (!wait_round(s, start, end));
+		round.handled = s->handled;
+		round.is_held = s->normaliser.held.count;
+	} while (!rounds_wait(&s->rounds, &round, end));
 }
 
 /* --- start and stop -------------------------------------------------------------------------- */
@@ -453,8 +323,8 @@ static void finish(struct session *s, struct session_stats *ret)
 /* What was blocked and pending was meant for this run. */
 static void swallow(struct session *s)
 {
-	is_child(s);
-	closep(&s->epoll_fd);
+	rounds_signals(s->signal_fd);
+	rounds_done(&s->rounds);
 	closep(&s->signal_fd);
 }
 
@@ -473,6 +343,14 @@ static void init(struct session *s)
 	s->normaliser.ids = ids;
 }
 
+static int begin_rounds(struct session *s, struct err *err)
+{
+	const int ring_fd = s->backend->wait_fd ? s->backend->wait_fd(s->source) : -1;
+
+	return rounds_begin(&s->rounds, s->signal_fd, ring_fd, s->cpu_count,
+			    s->io->mono_ns(s->io->ctx), err);
+}
+
 static int run(struct session *s, struct session_stats *ret, struct err *err)
 {
 	int rc;
@@ -480,7 +358,7 @@ static int run(struct session *s, struct session_stats *ret, struct err *err)
 	init(s);
 	rc = prepare(s, err);
 	if (!rc)
-		rc = watch(s, err);
+		rc = begin_rounds(s, err);
 	if (!rc)
 		rc = s->backend->start(s->source, err);
 	if (!rc) {
@@ -506,7 +384,7 @@ int session_run(const struct session_options *options, struct session_stats *ret
 		return err_set(err, ERR_MEMORY, "out of memory");
 	s->options = options;
 	s->io = io_system();
-	s->epoll_fd = -1;
+	s->rounds = (struct rounds)ROUNDS_INIT;
 	/* From the beginning, so that one that comes early ends the first wait. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);

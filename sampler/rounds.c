@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rounds.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/epoll.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "events.h"
+#include "io.h"
+#include "spool.h"
+
+#define FIRST_NS UINT64_C(100000000)
+#define HELD_NS  UINT64_C(200000000)
+#define MIN_NS   UINT64_C(20000000)
+
+_Static_assert(ROUNDS_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
+
+enum {
+	ROUND_EVENTS = 2048, /* about; they fit into the caches */
+};
+
+/*
+ * What rounds that a ring asked for may handle: events in a second for each CPU, and at once. A CPU
+ * that does nothing but start compilers makes 1,200; a process that maps and unmaps in a loop
+ * makes fifty times as many, for as long as it likes. Beyond it the ring waits for the next round
+ * in its turn. Records that find no room are counted, and mappings read anew for them.
+ */
+#define EARLY_PER_S UINT64_C(4000)
+#define EARLY_BURST INT64_C(100000)
+
+static uint64_t now_ns(void)
+{
+	return io_system()->mono_ns(NULL);
+}
+
+/* Once: a ring that stays full is no reason for a busy loop. */
+static int watch_ring(struct rounds *r, int op, bool is_armed)
+{
+	struct epoll_event ring = {.events = EPOLLONESHOT};
+
+	if (is_armed)
+		ring.events |= EPOLLIN;
+	ring.data.fd = r->ring_fd;
+	r->is_armed = is_armed;
+	return epoll_ctl(r->epoll_fd, op, r->ring_fd, &ring);
+}
+
+/* What is waited for is asked for once, which costs each round less than to ask anew. */
+int rounds_begin(struct rounds *r, int signal_fd, int ring_fd, uint32_t cpu_count, uint64_t now,
+		 struct err *err)
+{
+	struct epoll_event signals = {.events = EPOLLIN, .data.fd = signal_fd};
+
+	*r = (struct rounds){
+		.signal_fd = signal_fd,
+		.ring_fd = ring_fd,
+		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
+		.cpu_count = cpu_count,
+		.began_ns = now,
+		.early_left = EARLY_BURST * cpu_count,
+		.early_ns = now,
+	};
+	if (r->epoll_fd < 0 || epoll_ctl(r->epoll_fd, EPOLL_CTL_ADD, signal_fd, &signals) ||
+	    (ring_fd >= 0 && watch_ring(r, EPOLL_CTL_ADD, true)))
+		return err_sys(err, errno, "waiting for signals and rings");
+	return 0;
+}
+
+void rounds_done(struct rounds *r)
+{
+	closep(&r->epoll_fd);
+	r->epoll_fd = -1;
+}
+
+/* How long until the next round. */
+static uint64_t interval(const struct rounds *r, const struct round *last)
+{
+	const uint64_t young_ns = FIRST_NS + 3 * (last->start_ns - r->began_ns);
+	uint64_t ns = last->is_held ? HELD_NS : last->most_ns;
+
+	if (ns > ROUNDS_NS || !ns)
+		ns = ROUNDS_NS;
+	if (ns > young_ns)
+		ns = young_ns;
+	if (last->handled > ROUND_EVENTS)
+		ns = ns * ROUND_EVENTS / last->handled;
+	return ns < MIN_NS ? MIN_NS : ns;
+}
+
+/* Whether a ring may ask for a round before its time. */
+static bool may_be_early(struct rounds *r, const struct round *last)
+{
+	const uint64_t per_event = 1000000000 / EARLY_PER_S / r->cpu_count;
+	const uint64_t gained = (last->start_ns - r->early_ns) / per_event;
+	const int64_t most = EARLY_BURST * r->cpu_count;
+
+	r->early_ns += gained * per_event;
+	r->early_left -= r->is_early ? (int64_t)last->handled : 0;
+	r->early_left =
+		gained < (uint64_t)(most - r->early_left) ? r->early_left + (int64_t)gained : most;
+	r->is_early = false;
+	return r->ring_fd >= 0 && r->early_left > 0;
+}
+
+bool rounds_signals(int signal_fd)
+{
+	struct signalfd_siginfo info;
+	bool is_end = false;
+
+	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+		is_end |= info.ssi_signo != SIGCHLD;
+	return is_end;
+}
+
+bool rounds_wait(struct rounds *r, const struct round *last, uint64_t end_ns)
+{
+	const bool may_ask = may_be_early(r, last);
+	uint64_t until = last->start_ns + interval(r, last);
+	struct epoll_event ready;
+
+	if (may_ask != r->is_armed)
+		watch_ring(r, EPOLL_CTL_MOD, may_ask);
+	if (end_ns && end_ns < until)
+		until = end_ns;
+	for (;;) {
+		const uint64_t now = now_ns();
+
+		if (end_ns && now >= end_ns)
+			return true;
+		if (now >= until)
+			return false;
+		if (epoll_wait(r->epoll_fd, &ready, 1, (int)((until - now + 999999) / 1000000)) <=
+		    0)
+			continue;
+		if (ready.data.fd == r->signal_fd)
+			return rounds_signals(r->signal_fd);
+		r->is_armed = false;
+		r->is_early = true;
+		if (last->start_ns + MIN_NS < until)
+			until = last->start_ns + MIN_NS;
+	}
+}

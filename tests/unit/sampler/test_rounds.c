@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* When the sampler wakes up: by time, by a signal, by a ring, and not because of a ring for ever.
+ */
+#include "rounds.h"
+
+#include <setjmp.h>
+#include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "io.h"
+
+#define MS UINT64_C(1000000)
+
+struct fixture {
+	struct rounds rounds;
+	int signal_fd, ring_fd;
+	sigset_t before;
+};
+
+static uint64_t now_ns(void)
+{
+	return io_system()->mono_ns(NULL);
+}
+
+static int set_up(void **state)
+{
+	static struct fixture f;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGTERM);
+	sigaddset(&set, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &set, &f.before);
+	f.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	f.ring_fd = eventfd(0, EFD_CLOEXEC);
+	assert_true(f.signal_fd >= 0 && f.ring_fd >= 0);
+	assert_int_equal(rounds_begin(&f.rounds, f.signal_fd, f.ring_fd, 2, now_ns(), NULL), 0);
+	*state = &f;
+	return 0;
+}
+
+static int tear_down(void **state)
+{
+	struct fixture *f = *state;
+
+	rounds_signals(f->signal_fd);
+	rounds_done(&f->rounds);
+	closep(&f->signal_fd);
+	closep(&f->ring_fd);
+	sigprocmask(SIG_SETMASK, &f->before, NULL);
+	return 0;
+}
+
+static void fill_ring(const struct fixture *f)
+{
+	assert_int_equal(eventfd_write(f->ring_fd, 1), 0);
+}
+
+/* Whether the ring asked for a round: one that begins too late for that is none to judge by. */
+static bool ring_asks(struct fixture *f, size_t handled)
+{
+	for (int i = 0; i < 20; i++) {
+		const struct round round = {.start_ns = now_ns(), .handled = handled};
+
+		assert_false(rounds_wait(&f->rounds, &round, 0));
+		if (f->rounds.is_early) {
+			assert_true(now_ns() - round.start_ns >= 20 * MS);
+			return true;
+		}
+		if (!f->rounds.is_armed)
+			return false;
+	}
+	return false;
+}
+
+static void test_time(void **state)
+{
+	struct fixture *f = *state;
+	struct round round = {.start_ns = now_ns()};
+
+	/* The first one is short. */
+	assert_false(rounds_wait(&f->rounds, &round, 0));
+	assert_true(now_ns() - round.start_ns >= 100 * MS);
+	assert_false(f->rounds.is_early);
+	f->rounds.began_ns -= 10000 * MS;
+	round.start_ns = now_ns();
+	assert_false(rounds_wait(&f->rounds, &round, 0));
+	assert_true(now_ns() - round.start_ns >= ROUNDS_NS);
+	/* As often as the backend says. */
+	round = (struct round){.start_ns = now_ns(), .most_ns = 300 * MS};
+	assert_false(rounds_wait(&f->rounds, &round, round.start_ns + 3600 * 1000 * MS));
+	assert_true(now_ns() - round.start_ns >= 300 * MS);
+	/* More often when there is more to do, or something waits; but never at once. */
+	round = (struct round){.start_ns = now_ns(), .handled = 1 << 30};
+	assert_false(rounds_wait(&f->rounds, &round, round.start_ns + 300 * MS));
+	assert_true(now_ns() - round.start_ns >= 20 * MS);
+	round = (struct round){.start_ns = now_ns(), .is_held = true};
+	assert_false(rounds_wait(&f->rounds, &round, 0));
+	assert_true(now_ns() - round.start_ns >= 200 * MS);
+}
+
+static void test_end(void **state)
+{
+	struct fixture *f = *state;
+	struct round round = {.start_ns = now_ns()};
+
+	assert_true(rounds_wait(&f->rounds, &round, round.start_ns + 30 * MS));
+	assert_true(now_ns() - round.start_ns >= 30 * MS);
+	/* That a process ended begins a round; SIGTERM ends, also one that came with it. */
+	round.start_ns = now_ns() + 3600 * 1000 * MS;
+	raise(SIGCHLD);
+	assert_false(rounds_wait(&f->rounds, &round, 0));
+	raise(SIGCHLD);
+	raise(SIGTERM);
+	assert_true(rounds_wait(&f->rounds, &round, 0));
+}
+
+static void test_ring(void **state)
+{
+	struct fixture *f = *state;
+	int rounds = 0;
+
+	f->rounds.began_ns -= 10000 * MS;
+	fill_ring(f);
+	assert_true(ring_asks(f, 0));
+	/* Full for ever, and each round for it does more than it may in the long run. */
+	while (ring_asks(f, 100000))
+		assert_in_range(++rounds, 1, 4);
+	assert_in_range(rounds, 1, 4);
+	/* It may ask again when enough of that has passed. */
+	f->rounds.early_ns -= 3600 * 1000 * MS;
+	assert_true(ring_asks(f, 0));
+}
+
+static void test_no_ring(void **state)
+{
+	struct fixture *f = *state;
+	struct round round = {.start_ns = now_ns()};
+
+	rounds_done(&f->rounds);
+	assert_int_equal(rounds_begin(&f->rounds, f->signal_fd, -1, 2, now_ns(), NULL), 0);
+	fill_ring(f);
+	assert_false(rounds_wait(&f->rounds, &round, 0));
+	assert_false(f->rounds.is_early);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_time, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_end, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_ring, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_no_ring, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
