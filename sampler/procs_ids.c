@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Processes: build ids of what they have mapped, as the kernel tells them, asked or at a tick. */
+#include <string.h>
+
+#include "procs_priv.h"
+
+/* A mapping has the id from now on, and so have all of the same file there. */
+static bool set_id(struct procs *ps, struct proc *p, const struct mapping *m,
+		   const struct build_id *id)
+{
+	struct module *from = m->module;
+	struct module *to = module_get(&ps->modules, id, NULL, from->path, from->path_len);
+
+	if (!to)
+		return false;
+	mappings_identify(p->maps, from, to);
+	module_unref(to);
+	return true;
+}
+
+bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, uint64_t pc,
+		    uint32_t tid)
+{
+	struct build_id id;
+	int rc;
+
+	if (m->is_asked || p->is_silent || !ps->asks_left)
+		return false;
+	ps->asks_left--;
+	ps->changes++;
+	rc = ps->source.id(ps->source.ctx, tid, m, pc, &id);
+	if (rc < 0)
+		p->is_silent = true; /* others with the same mappings may live */
+	else if (rc == 0)
+		mappings_set_asked(p->maps, m->module);
+	return rc > 0 && set_id(ps, p, m, &id);
+}
+
+static struct procs_told *told_slot(struct procs *ps, uint64_t namespaces,
+				    const struct file_key *file)
+{
+	const uint64_t h = (namespaces ^ file->inode * 0x9e3779b97f4a7c15 ^ file->generation << 20 ^
+			    file->dev) *
+			   0x9e3779b97f4a7c15;
+
+	return &ps->told[h >> 54];
+}
+_Static_assert(ARRAY_LEN(((struct procs *)0)->told) == 1 << (64 - 54), "see its hash");
+
+static bool is_told(const struct procs_told *t, const struct proc *p, const struct module *m)
+{
+	return t->module && t->namespaces == p->namespaces && t->file.dev == m->file.dev &&
+	       t->file.inode == m->file.inode && t->file.generation == m->file.generation &&
+	       strcmp(t->module->path, m->path) == 0;
+}
+
+bool procs_identify_told(struct procs *ps, struct proc *p, const struct mapping *m,
+			 uint64_t time_ns)
+{
+	const struct procs_told *t = told_slot(ps, p->namespaces, &m->module->file);
+
+	/* An inode without generation may have been another file before. */
+	if (!p->is_silent || !p->namespaces || !m->module->file.generation ||
+	    !is_told(t, p, m->module) || time_ns - t->time_ns + PROCS_TOLD_NS > 2 * PROCS_TOLD_NS)
+		return false;
+	ps->changes++;
+	mappings_identify(p->maps, m->module, t->module);
+	return true;
+}
+
+/* At a tick; m has no id yet. */
+static void note_told(struct procs *ps, const struct proc *p, const struct mapping *m,
+		      const struct build_id *id, uint64_t time_ns)
+{
+	const struct module *from = m->module;
+	struct procs_told *t = told_slot(ps, p->namespaces, &from->file);
+
+	if (!p->namespaces || !from->file.generation)
+		return;
+	if (!is_told(t, p, from) || !build_id_equal(&t->module->id, id)) {
+		module_unref(t->module);
+		*t = (struct procs_told){
+			.namespaces = p->namespaces,
+			.file = from->file,
+			.module = module_get(&ps->modules, id, NULL, from->path, from->path_len),
+		};
+	}
+	t->time_ns = time_ns;
+}
+
+/* One of 20 bytes, or a shorter one filled up with zeros. */
+static bool is_padded(const struct build_id *id, const uint8_t padded[static EVENT_ID_LEN])
+{
+	uint8_t full[EVENT_ID_LEN] = {0};
+
+	if (!id->len || id->len > sizeof(full))
+		return false;
+	memcpy(full, id->bytes, id->len);
+	return !memcmp(full, padded, sizeof(full));
+}
+
+/* Linkers write 20, 16 or 8 bytes. Should it be wrong, the id is one that nothing has. */
+static size_t padded_len(const uint8_t padded[static EVENT_ID_LEN])
+{
+	size_t len = EVENT_ID_LEN;
+
+	while (len && !padded[len - 1])
+		len--;
+	return len > 16 ? 20 : len > 8 ? 16 : 8;
+}
+
+/* Whether all that is known there is of the same mapping. */
+static bool is_alone(const struct mappings *m, const struct mapping *row)
+{
+	for (size_t i = 0; i < m->count; i++) {
+		const struct mapping *r = &m->rows[i];
+
+		if (r->end > row->start && r->start < row->end &&
+		    (r->module != row->module ||
+		     r->start - r->file_off != row->start - row->file_off))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * A file is where a stack ran through it, and nobody can tell any more what else there is. Two
+ * addresses of one file at one distance are of one mapping, so what lies between them is too.
+ */
+static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *row)
+{
+	const uint64_t page = 4096, distance = row->pc - row->file_off;
+	const struct mapping *known = mappings_find(p->maps, row->pc);
+	struct mapping to = {.start = row->pc / page * page};
+	struct build_id id;
+
+	if (!CHECKED_ADD(row->pc, row->len, &to.end) || (known && known->end >= to.end) ||
+	    !CHECKED_ADD(to.end, page - 1, &to.end) || row->file_off < row->pc - to.start ||
+	    build_id_set(&id, BUILD_ID_GNU, row->id, padded_len(row->id), NULL))
+		return;
+	to.end = to.end / page * page;
+	to.module = module_of_id(&ps->modules, &id);
+	for (size_t i = 0; to.module && i < p->maps->count; i++) {
+		const struct mapping *m = &p->maps->rows[i];
+
+		if (m->module != to.module || m->start - m->file_off != distance)
+			continue;
+		to.start = m->start < to.start ? m->start : to.start;
+		to.end = m->end > to.end ? m->end : to.end;
+	}
+	to.file_off = to.start - distance;
+	if (to.module && is_alone(p->maps, &to))
+		mappings_add(&p->maps, &to);
+	module_unref(to.module);
+}
+
+static void take_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
+		      const struct event *e)
+{
+	const struct mapping *m;
+	struct build_id id;
+
+	if (p->is_gone || p->must_scan)
+		map_hint(ps, p, row);
+	m = mappings_find(p->maps, row->pc);
+	if (!m || m->module->kind != MODULE_FILE || row->file_off != mapping_file_off(m, row->pc) ||
+	    is_padded(&m->module->id, row->id))
+		return;
+	/* Only the kernel knows where one that ends in a zero ends. */
+	if (!row->id[EVENT_ID_LEN - 1] && procs_identify(ps, p, m, row->pc, e->tid)) {
+		m = mappings_find(p->maps, row->pc);
+		if (is_padded(&m->module->id, row->id))
+			return;
+	}
+	if (build_id_set(&id, BUILD_ID_GNU, row->id, padded_len(row->id), NULL))
+		return;
+	note_told(ps, p, m, &id, e->time_ns);
+	set_id(ps, p, m, &id);
+}
+
+void procs_on_hint(struct procs *ps, const struct event *e)
+{
+	const struct event_hint *rows = e->data;
+	struct proc *p = procs_of_start(ps, e->pid, e->hint.start_ns, e->time_ns, true);
+
+	if (!p)
+		return;
+	p->namespaces = e->hint.namespaces;
+	for (size_t i = 0; i < e->data_len / sizeof(*rows); i++)
+		take_hint(ps, p, &rows[i], e);
+}
