@@ -20,7 +20,7 @@ enum {
 
 static const struct sched_param none = {0};
 
-/* --- whether one can come back ---------------------------------------------------------------- */
+/* --- whether one can come back --------------------------------------------------------------- */
 
 /* A thread has a class of its own: nothing else of the process is touched by it. */
 static void *there_and_back(void *ret)
@@ -55,7 +55,7 @@ enum worker_class worker_class_background(void)
 	return can_raise ? WORKER_CLASS_IDLE : WORKER_CLASS_BATCH;
 }
 
-/* --- taking one ------------------------------------------------------------------------------- */
+/* --- taking one ------------------------------------------------------------------------------ */
 
 static void set(pid_t pid, enum worker_class c)
 {
@@ -74,7 +74,7 @@ void worker_class_take(enum worker_class c)
 	set(0, c);
 }
 
-/* --- watching --------------------------------------------------------------------------------- */
+/* --- watching -------------------------------------------------------------------------------- */
 
 static uint64_t cpu_of(pid_t pid)
 {

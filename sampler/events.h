@@ -91,7 +91,7 @@ struct event {
 	bool is_again;
 };
 
-/* --- inside ----------------------------------------------------------------------------------- */
+/* --- inside ---------------------------------------------------------------------------------- */
 
 /* Where an event stands; what puts it in order is here, so that no event is looked at for it. */
 struct event_place {

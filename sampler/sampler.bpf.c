@@ -428,7 +428,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	return 0;
 }
 
-/* --- children of sampled processes; loaded only with a set of process ids ------------------- */
+/* --- children of sampled processes; loaded only with a set of process ids -------------------- */
 
 SEC("tp_btf/sched_process_fork")
 int sampler_fork(uint64_t *ctx)
@@ -455,7 +455,7 @@ int sampler_exit(uint64_t *ctx)
 	return 0;
 }
 
-/* --- where the kernel lies: run once; reading /proc/kallsyms takes 50 ms ------------------- */
+/* --- where the kernel lies: run once; reading /proc/kallsyms takes 50 ms --------------------- */
 
 SEC("syscall")
 int sampler_find_text(void *ctx __attribute__((unused)))

@@ -101,8 +101,7 @@ bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
 	return free_len >= k->limits.free_floor + more;
 }
 
-/* --- taking stock
- * --------------------------------------------------------------------------------- */
+/* --- taking stock ---------------------------------------------------------------------------- */
 
 /* The room a killed writer left unused behind its last record is given back. Returns the length
  * now, 0 when it stays as it was. */

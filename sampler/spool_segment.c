@@ -169,7 +169,7 @@ int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t 
 	return io_replace_file(io, dir_fd, ACK_NAME, &ack, sizeof(ack), err);
 }
 
-/* --- what limits dropped ---------------------------------------------------------------------- */
+/* --- what limits dropped --------------------------------------------------------------------- */
 
 static uint32_t dropped_crc(struct spool_dropped dropped)
 {

@@ -52,7 +52,7 @@ int spool_ack_read(const struct io *io, int dir_fd, uint64_t *ret_segment, uint6
 int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t place,
 		    struct err *err);
 
-/* --- what limits dropped ---------------------------------------------------------------------- */
+/* --- what limits dropped --------------------------------------------------------------------- */
 
 /* Everything up to `segment` is dropped, with so many samples that were never sent. */
 struct spool_drops {

@@ -47,7 +47,7 @@ void ticks_done(struct ticks *t);
 
 void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns, bool is_last);
 
-/* --- its parts, for tests --------------------------------------------------------------------- */
+/* --- its parts, for tests -------------------------------------------------------------------- */
 
 /* Ticks between the first and the last one that did not come. */
 uint64_t ticks_absent(const struct ticks_seen *seen, uint64_t period_ns);

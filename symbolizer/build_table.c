@@ -9,10 +9,9 @@
 #include <sys/stat.h>
 
 #include "binary_meta.h"
-#include "bytes.h"
+#include "build_reports.h"
 #include "io.h"
 #include "limits.h"
-#include "rsym_report.h"
 
 #define KIND(name) RAWSTACK__V1__BINARY_KIND__BINARY_KIND_##name
 
@@ -35,102 +34,7 @@ static int out_of_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* --- what a report says ---------------------------------------------------------------------- */
-
-static bool misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
-{
-	for (size_t i = 0; i < r->n_missing; i++)
-		if (r->missing[i]->kind == kind)
-			return true;
-	return false;
-}
-
-int build_score(const Rawstack__V1__BuildReport *r)
-{
-	return 4 * r->has_dwarf + 2 * r->has_segments +
-	       !(misses(r, KIND(ALT)) || misses(r, KIND(DWP)));
-}
-
-static bool add_missing(Rawstack__V1__BuildReport *r, struct arena *arena,
-			Rawstack__V1__BinaryKind kind, const struct build_id *id, const char *name)
-{
-	Rawstack__V1__Companion *c = arena_alloc(arena, sizeof(*c));
-
-	if (!c)
-		return false;
-	rawstack__v1__companion__init(c);
-	c->kind = kind;
-	c->build_id.data = (uint8_t *)arena_copy(arena, id->bytes, id->len);
-	c->build_id.len = id->len;
-	c->name.len = strlen(name);
-	c->name.data = (uint8_t *)arena_copy(arena, name, c->name.len);
-	r->missing[r->n_missing++] = c;
-	return c->build_id.data && c->name.data;
-}
-
-/* From what the worker says: untrusted bytes, as table_build.h describes them. */
-static bool add_companions(Rawstack__V1__BuildReport *r, struct arena *arena,
-			   const struct build_id *id, const struct buf *missing)
-{
-	struct bytes in = bytes_of(missing->p, missing->len);
-	uint32_t link_len = bytes_u32(&in);
-	struct bytes link = bytes_of(in.p, link_len <= in.left ? link_len : 0);
-	struct build_id alt = {0};
-	const char *dir, *name;
-	size_t len;
-
-	bytes_skip(&in, link_len);
-	name = bytes_cstr(&link, &len);
-	if (!link.failed && len && len < LIMIT_PATH_LEN) {
-		build_id_set(&alt, BUILD_ID_GNU, link.p, link.left, NULL);
-		if (!add_missing(r, arena, KIND(ALT), &alt, name))
-			return false;
-	}
-	dir = bytes_cstr(&in, &len);
-	name = bytes_cstr(&in, &len);
-	return in.failed || !dir || len >= LIMIT_PATH_LEN ||
-	       add_missing(r, arena, KIND(DWP), id, name);
-}
-
-static Rawstack__V1__BuildReport *new_report(struct arena *arena)
-{
-	Rawstack__V1__BuildReport *r = arena_alloc(arena, sizeof(*r));
-
-	if (!r)
-		return NULL;
-	rawstack__v1__build_report__init(r);
-	r->missing = arena_array(arena, 4, sizeof(r->missing[0]));
-	return r->missing ? r : NULL;
-}
-
-static int fill_report(struct made *m, const struct build_job *job, struct arena *arena,
-		       const struct build_report *build, uint64_t input_len,
-		       const struct buf *missing, struct err *err)
-{
-	ProtobufCBinaryData *skipped = arena_alloc(arena, sizeof(*skipped));
-	Rawstack__V1__BuildReport *r = new_report(arena);
-	char *why = arena_copy(arena, build->skipped, strlen(build->skipped));
-
-	if (!skipped || !r || !why)
-		return out_of_memory(err);
-	binary_meta_report(r, build, input_len, m->opened.generation, skipped);
-	*skipped = binary_meta_text(why);
-	r->missing = arena_array(arena, 4, sizeof(r->missing[0]));
-	r->table_bytes = m->len;
-	r->builder_version = TABLE_BUILDER_VERSION;
-	m->report = r;
-	if (!r->missing || !add_companions(r, arena, &job->id, missing))
-		return out_of_memory(err);
-	if (job->begin && job->begin->kind == KIND(KALLSYMS))
-		return 0;
-	if ((!r->has_segments && !add_missing(r, arena, KIND(EXECUTABLE), &job->id, "")) ||
-	    (!r->has_dwarf && !add_missing(r, arena, KIND(DEBUG), &job->id, "")))
-		return out_of_memory(err);
-	return 0;
-}
-
-/* --- making it
- * ------------------------------------------------------------------------------------ */
+/* --- making it ------------------------------------------------------------------------------- */
 
 static int map_table(struct made *m, int fd, struct err *err)
 {
@@ -182,7 +86,9 @@ static int make(const struct build_env *env, const struct build_job *job,
 		return rc;
 	if (fstat(in->input, &st))
 		return err_sys(err, errno, "input");
-	return fill_report(m, job, arena, &report, (uint64_t)st.st_size, &missing, err);
+	return build_report_made(
+		&m->opened, &(struct build_said){&report, &missing, (uint64_t)st.st_size, kallsyms},
+		arena, &m->report, err);
 }
 
 /* A table that the client built: as untrusted as any file, and its report is its own. */
@@ -190,7 +96,6 @@ static int take_table(const struct build_job *job, struct arena *arena, struct m
 		      struct err *err)
 {
 	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
-	struct rsym_report report;
 	int rc = map_table(m, job->fd, err);
 
 	if (rc)
@@ -200,30 +105,10 @@ static int take_table(const struct build_job *job, struct arena *arena, struct m
 		return err_set(err, ERR_DATA, "the table has build id %s, declared was %s",
 			       build_id_hex(&m->opened.id, found),
 			       build_id_hex(&job->id, declared));
-	m->report = new_report(arena);
-	if (!m->report)
-		return out_of_memory(err);
-	m->report->client_built = true;
-	m->report->functions = m->opened.function_count;
-	m->report->ranges = m->opened.range_count;
-	m->report->files = m->opened.file_count;
-	m->report->has_dwarf = (m->opened.flags & RSYM_HAS_DWARF) != 0;
-	m->report->has_segments = (m->opened.flags & RSYM_HAS_SEGMENTS) != 0;
-	m->report->table_bytes = m->report->input_bytes = m->len;
-	m->report->generation = m->opened.generation;
-	m->report->builder_version = TABLE_BUILDER_VERSION;
-	if (rsym_report_read(&m->opened, &report)) {
-		m->report->units = report.unit_count;
-		m->report->units_skipped = report.units_skipped;
-		m->report->symbols = report.symbol_count;
-		m->report->inline_nodes = report.inline_count;
-		m->report->input_bytes = report.input_len;
-	}
-	return 0;
+	return build_report_taken(&m->opened, arena, &m->report, err);
 }
 
-/* --- storing it
- * ----------------------------------------------------------------------------------- */
+/* --- storing it ------------------------------------------------------------------------------ */
 
 /* What is known of the id: 1 with *ret in the arena and *b, which then borrows nothing, or 0. */
 static int read_old(const struct build_env *env, const struct build_id *id, struct arena *arena,
@@ -373,8 +258,7 @@ static int failed(const struct build_env *env, const struct build_job *job, stru
 	return rc;
 }
 
-/* --- one build
- * ------------------------------------------------------------------------------------ */
+/* --- one build ------------------------------------------------------------------------------- */
 
 static int keep(const struct build_env *env, const struct build_job *job, enum kept_role role,
 		struct err *err)
@@ -463,12 +347,9 @@ static int build_companion(const struct build_env *env, const struct build_job *
 
 	if (rc)
 		return rc;
-	*ret = new_report(arena);
-	if (!*ret)
-		return out_of_memory(err);
-	(*ret)->input_bytes = job->begin->size;
-	if (role == KEPT_ALT)
-		return 0;
+	rc = build_report_kept(job->begin->size, arena, ret, err);
+	if (rc || role == KEPT_ALT)
+		return rc;
 	rc = build_from(env, &again, role, arena, ret, err);
 	return rc == ERR_NOT_FOUND ? 0 : rc;
 }

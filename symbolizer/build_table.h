@@ -42,10 +42,4 @@ struct build_job {
 int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;
 
-/* How much a table knows; a larger number is better, BUILD_COMPLETE the best. */
-enum {
-	BUILD_COMPLETE = 7
-};
-int build_score(const Rawstack__V1__BuildReport *r);
-
 #endif

@@ -40,8 +40,7 @@ static void file_name(const struct build_id *id, enum kept_role role, char name[
 	snprintf(name, NAME_LEN, "%s.%s", build_id_hex(id, hex), role_names[role]);
 }
 
-/* --- with the lock held ------------------------------------------------------------------------
- */
+/* --- with the lock held ---------------------------------------------------------------------- */
 
 static struct kept *find(struct kept_files *k, const struct build_id *id, enum kept_role role)
 {
@@ -89,8 +88,7 @@ static void make_room(struct kept_files *k, uint64_t bytes)
 	}
 }
 
-/* --- from outside ------------------------------------------------------------------------------
- */
+/* --- from outside ---------------------------------------------------------------------------- */
 
 /* Room on the disk is looked at before, and what is written is not there until it has its name. */
 static int write_packed(struct kept_files *k, int fd, uint64_t len, int out, uint64_t *ret_len,

@@ -140,7 +140,7 @@ int reply_names_table(struct reply_names *n, uint64_t number, const struct rsym 
 	return n->table == INTERN_FULL ? err_set(err, ERR_MEMORY, "out of memory") : 0;
 }
 
-/* --- texts --------------------------------------------------------------------------------- */
+/* --- texts ----------------------------------------------------------------------------------- */
 
 static bool make_asks(struct reply_names *n, size_t count)
 {
@@ -234,7 +234,7 @@ static bool fetch_files(struct reply_names *n)
 	return true;
 }
 
-/* --- places -------------------------------------------------------------------------------- */
+/* --- places ---------------------------------------------------------------------------------- */
 
 static uint64_t in_table(const struct reply_names *n, uint32_t id)
 {
@@ -379,7 +379,7 @@ bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_
 	return false;
 }
 
-/* --- the reply ----------------------------------------------------------------------------- */
+/* --- the reply ------------------------------------------------------------------------------- */
 
 static uint32_t add_hashed(struct reply_names *n, uint32_t hash, const void *p, size_t len)
 {

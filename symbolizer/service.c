@@ -52,7 +52,7 @@ int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinar
 	return 0;
 }
 
-/* --- open and close ------------------------------------------------------------------------ */
+/* --- open and close -------------------------------------------------------------------------- */
 
 /* Of the directory that was just made, in the one it is in, as far as that may be opened. */
 static void sync_name(const struct service *s)
@@ -312,7 +312,7 @@ bool service_close(struct service *s)
 	return true;
 }
 
-/* --- Symbolizer ---------------------------------------------------------------------------- */
+/* --- Symbolizer ------------------------------------------------------------------------------ */
 
 bool service_is_building(void *ctx, const struct build_id *id)
 {
@@ -379,8 +379,7 @@ void service_symbolize_done(struct service *s, struct symbolize *work)
 	symbolize_pool_put(s->pool, work);
 }
 
-/* --- limits ------------------------------------------------------------------------------------
- */
+/* --- limits ---------------------------------------------------------------------------------- */
 
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
 {

@@ -57,7 +57,7 @@ struct service_caller {
 	void *arg;
 };
 
-/* --- Symbolizer ---------------------------------------------------------------------------- */
+/* --- Symbolizer ------------------------------------------------------------------------------ */
 
 /* The reply is *ret's, which is given back with _done(). */
 int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
@@ -77,7 +77,7 @@ int service_stream_batch(struct service *s, struct service_stream **stream,
 			 const Rawstack__V1__SymbolizedBatch **ret, struct err *err) _must_check_;
 void service_stream_end(struct service *s, struct service_stream *stream);
 
-/* --- Binaries: uploads --------------------------------------------------------------------- */
+/* --- Binaries: uploads ----------------------------------------------------------------------- */
 
 int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, struct arena *arena,
 		  Rawstack__V1__BeginReply *reply, struct err *err);
@@ -95,7 +95,7 @@ int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request
 		   struct upload_waiter *waiter, struct arena *arena,
 		   Rawstack__V1__FinishReply *reply, bool *ret_waits, struct err *err);
 
-/* --- Binaries: the rest -------------------------------------------------------------------- */
+/* --- Binaries: the rest ---------------------------------------------------------------------- */
 
 int service_get(struct service *s, const Rawstack__V1__GetRequest *request, struct arena *arena,
 		Rawstack__V1__Binary **ret, struct err *err);

@@ -179,7 +179,7 @@ int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, stru
 	return rc < 0 ? rc : 0;
 }
 
-/* --- Missing ------------------------------------------------------------------------------- */
+/* --- Missing --------------------------------------------------------------------------------- */
 
 /* Place in the order of Missing, and so the page token: weight (big-endian), id. */
 struct rank {

@@ -6,7 +6,7 @@
 
 const char *const service_rpc_names[] = {"rawstack.v1.Symbolizer", "rawstack.v1.Binaries", NULL};
 
-/* --- Symbolizer ---------------------------------------------------------------------------- */
+/* --- Symbolizer ------------------------------------------------------------------------------ */
 
 static bool is_cancelled(void *arg)
 {
@@ -109,7 +109,7 @@ static int on_limits(struct rpc_call *c, const ProtobufCMessage *request _unused
 	return rpc_call_reply(c, &reply.base, err);
 }
 
-/* --- Upload: the call's state is the upload it has ------------------------------------------ */
+/* --- Upload: the call's state is the upload it has ------------------------------------------- */
 
 static int reply_received(struct rpc_call *c, uint64_t received, struct err *err)
 {
@@ -149,7 +149,7 @@ static void on_upload_closed(struct rpc_call *c)
 	service_upload_end(rpc_call_ctx(c), rpc_call_state(c));
 }
 
-/* --- Finish: answered when the build ends, or when the ticket holds --------------------------- */
+/* --- Finish: answered when the build ends, or when the ticket holds -------------------------- */
 
 struct finish_waiter {
 	struct upload_waiter waiter;
@@ -267,7 +267,7 @@ static void on_watch_closed(struct rpc_call *c)
 	watch_close(rpc_call_state(c));
 }
 
-/* --- the table ----------------------------------------------------------------------------- */
+/* --- the table ------------------------------------------------------------------------------- */
 
 #define METHOD(name, k, type, ...)                                          \
 	{                                                                   \

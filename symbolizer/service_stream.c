@@ -5,8 +5,7 @@
 #include "limits.h"
 #include "service_priv.h"
 
-/* --- SymbolizeStream ----------------------------------------------------------------------------
- */
+/* --- SymbolizeStream ------------------------------------------------------------------------- */
 
 struct service_stream {
 	struct symbolize *work;
@@ -74,8 +73,7 @@ void service_stream_end(struct service *s, struct service_stream *stream)
 	free(stream);
 }
 
-/* --- Watch
- * ---------------------------------------------------------------------------------------- */
+/* --- Watch ----------------------------------------------------------------------------------- */
 
 static int read_ids(const Rawstack__V1__WatchRequest *request, struct build_id **ret,
 		    struct err *err)

@@ -13,7 +13,7 @@ enum {
 	VERIFIED_MAX = 1 << 20,
 };
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 int store_read_begin(struct store *s, struct store_read **ret, struct err *err)
 {
@@ -191,7 +191,7 @@ void store_stat(struct store *s, struct store_stat *ret)
 	ret->failed = kv.failed;
 }
 
-/* --- open and close ------------------------------------------------------------------------ */
+/* --- open and close -------------------------------------------------------------------------- */
 
 static int load(struct store *s, struct err *err)
 {

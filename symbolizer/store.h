@@ -71,7 +71,7 @@ struct store_aliases {
 	size_t count;
 };
 
-/* --- reading ------------------------------------------------------------------------------- */
+/* --- reading --------------------------------------------------------------------------------- */
 
 struct store_read;
 
@@ -105,7 +105,7 @@ struct store_table {
 int store_table(struct store_read *r, const struct build_id *id, struct store_table *ret,
 		struct err *err);
 
-/* --- changing ------------------------------------------------------------------------------ */
+/* --- changing -------------------------------------------------------------------------------- */
 
 /*
  * Writes the record and, when its status is READY, the table of b->table_len bytes: one commit,
@@ -154,7 +154,7 @@ void store_maintain(struct store *s);
 size_t store_scrub(struct store *s, uint64_t max_bytes,
 		   void (*damaged)(void *ctx, const struct build_id *id), void *ctx);
 
-/* --- what is missing ----------------------------------------------------------------------- */
+/* --- what is missing ------------------------------------------------------------------------- */
 
 struct store_missing {
 	struct build_id id;

@@ -74,7 +74,7 @@ void store_aliases(struct store_read *r, const struct build_id *id, struct store
 	get(r, HASHES_OF_ID, id, ret);
 }
 
-/* --- changes ------------------------------------------------------------------------------- */
+/* --- changes --------------------------------------------------------------------------------- */
 
 void store_alias_change_done(struct store_alias_change *c)
 {
@@ -197,7 +197,7 @@ int store_add_aliases(struct store *s, const struct build_id *id, const struct s
 	return rc;
 }
 
-/* --- checking ------------------------------------------------------------------------------ */
+/* --- checking -------------------------------------------------------------------------------- */
 
 /* Whether both directions agree, about a binary that there is. */
 static bool is_sound(struct store_read *r, uint8_t space, const struct build_id *name,

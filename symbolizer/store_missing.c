@@ -69,7 +69,7 @@ int store_missing_load(struct store *s, struct store_read *r, struct err *err)
 	return rc;
 }
 
-/* --- writing: all changes of a batch are gathered, then committed as one -------------------- */
+/* --- writing: all changes of a batch are gathered, then committed as one --------------------- */
 
 struct change {
 	struct arena arena; /* of keys and values */
@@ -257,7 +257,7 @@ static int note_all(struct store *s, struct err *err)
 	return 0;
 }
 
-/* --- gathered in memory --------------------------------------------------------------------- */
+/* --- gathered in memory ---------------------------------------------------------------------- */
 
 enum {
 	PENDING_IDS = 16384, /* twice the modules of a batch */

@@ -71,7 +71,7 @@ int symbolize_cancelled(struct err *err)
 	return err_set(err, ERR_CANCELLED, "nobody waits for the answer");
 }
 
-/* --- the frames of the reply ------------------------------------------------------------------ */
+/* --- the frames of the reply ----------------------------------------------------------------- */
 
 enum outcome {
 	FITS,
@@ -235,7 +235,7 @@ static int answer_all(struct symbolize *s, struct err *err)
 	return 0;
 }
 
-/* --- the reply ----------------------------------------------------------------------------- */
+/* --- the reply ------------------------------------------------------------------------------- */
 
 static int fill_functions(struct symbolize *s, Rawstack__V1__Functions *f, struct err *err)
 {

@@ -7,7 +7,7 @@
 #include "location.h"
 #include "symbolize_priv.h"
 
-/* --- which addresses are looked up ------------------------------------------------------------ */
+/* --- which addresses are looked up ----------------------------------------------------------- */
 
 /* The link-time address of a location in a module that is ready; false: it has none there. */
 static bool vaddr_of(const struct rsym *t, int kind, const struct kv_bytes *section,
@@ -79,7 +79,7 @@ int symbolize_gather(struct symbolize *s, struct err *err)
 	return lookups_sort(&s->lookups) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* --- looking up ------------------------------------------------------------------------------- */
+/* --- looking up ------------------------------------------------------------------------------ */
 
 uint32_t symbolize_reduce(const struct symbolize *s, struct rsym_frame *frames, uint32_t count)
 {

@@ -16,7 +16,7 @@ static int out_of_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-/* --- dictionaries --------------------------------------------------------------------------- */
+/* --- dictionaries ---------------------------------------------------------------------------- */
 
 /* A stream's entries outlive their batch. */
 static bool keep_bytes(struct symbolize *s, const ProtobufCBinaryData *from, struct kv_bytes *to)
@@ -66,7 +66,7 @@ int symbolize_dictionaries_add(struct symbolize *s, struct err *err)
 	return 0;
 }
 
-/* --- tables --------------------------------------------------------------------------------- */
+/* --- tables ---------------------------------------------------------------------------------- */
 
 static void without_table(struct symbolize *s, struct store_read *r, struct module *m, char *reason,
 			  size_t reason_len)
@@ -168,7 +168,7 @@ int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err
 	return rc;
 }
 
-/* --- afterwards ----------------------------------------------------------------------------- */
+/* --- afterwards ------------------------------------------------------------------------------ */
 
 int symbolize_take_note(struct symbolize *s, struct err *err)
 {

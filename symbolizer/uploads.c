@@ -92,7 +92,7 @@ int64_t uploads_mono_ns(const struct uploads *u)
 	return (int64_t)u->io->mono_ns(u->io->ctx);
 }
 
-/* --- bytes --------------------------------------------------------------------------------- */
+/* --- bytes ----------------------------------------------------------------------------------- */
 
 int uploads_attach(struct uploads *u, const void *token, size_t len, struct upload **ret,
 		   struct err *err)
@@ -166,7 +166,7 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
 	return rc;
 }
 
-/* --- building ------------------------------------------------------------------------------ */
+/* --- building -------------------------------------------------------------------------------- */
 
 int upload_mark(struct uploads *u, const struct upload *up, bool begins, struct err *err)
 {

@@ -232,7 +232,7 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
 	return rc;
 }
 
-/* --- of earlier runs ------------------------------------------------------------------------ */
+/* --- of earlier runs ------------------------------------------------------------------------- */
 
 /* Whether it was finished and not built. What ended the service each time that it was tried, it
  * seems, waits until somebody asks for it again. */

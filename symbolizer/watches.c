@@ -136,7 +136,7 @@ void watch_close(struct watch *w)
 	watch_free(w);
 }
 
-/* --- with the lock held ----------------------------------------------------------------------- */
+/* --- with the lock held ---------------------------------------------------------------------- */
 
 static void end(struct watch *w, int code, const char *message)
 {
@@ -195,8 +195,7 @@ static void tell(struct watch *w, const struct watch_event *event)
 	pump(w);
 }
 
-/* --- from outside ------------------------------------------------------------------------------
- */
+/* --- from outside ---------------------------------------------------------------------------- */
 
 void watch_tell(struct watch *w, const struct watch_event *event)
 {

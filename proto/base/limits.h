@@ -14,7 +14,7 @@
 #define MIB      (UINT64_C(1) << 20)
 #define GIB      (UINT64_C(1) << 30)
 
-/* --- ELF and DWARF input ------------------------------------------------------------------- */
+/* --- ELF and DWARF input --------------------------------------------------------------------- */
 /* The largest debug files known (browsers, vendor kernels) are 5 to 9 GB. */
 #define LIMIT_ELF_FILE_LEN   (16 * GIB)
 /* Section counts above 2^16 need the extended numbering of ELF and exist only with
@@ -65,12 +65,12 @@
 /* A symbol name; the longest mangled names in the wild are about 60 KB. */
 #define LIMIT_NAME_LEN       LIMIT(65536)
 
-/* --- demangling ------------------------------------------------------------------------------- */
+/* --- demangling ------------------------------------------------------------------------------ */
 /* Longer names stay mangled: expansion is up to exponential in their length. */
 #define LIMIT_DEMANGLE_IN  LIMIT(4096)
 #define LIMIT_DEMANGLE_OUT LIMIT(16384)
 
-/* --- table worker ----------------------------------------------------------------------------- */
+/* --- table worker ---------------------------------------------------------------------------- */
 #define LIMIT_WORKER_MEMORY        (8 * GIB) /* RLIMIT_AS, the input's mapping included */
 #define LIMIT_WORKER_CPU_SECONDS   LIMIT(600)
 #define LIMIT_WORKER_WALL_MS       LIMIT(1800000)
@@ -82,7 +82,7 @@
 #define LIMIT_VERIFY_PRINTED       LIMIT(100)
 #define LIMIT_TABLE_LEN            (4 * GIB) /* RLIMIT_FSIZE; offsets in a table are 32 bits */
 
-/* --- requests --------------------------------------------------------------------------------- */
+/* --- requests -------------------------------------------------------------------------------- */
 /* gRPC's own default for a received message; clients need not be configured. */
 #define LIMIT_MESSAGE_LEN       (4 * MIB)
 /* A reply stays below it with room for framing; what does not fit is deferred. */
@@ -169,7 +169,7 @@
 #define LIMIT_LABELS            LIMIT(32)     /* of one binary */
 #define LIMIT_LABEL_LEN         LIMIT(256)
 
-/* --- spool and samples ------------------------------------------------------------------------ */
+/* --- spool and samples ----------------------------------------------------------------------- */
 #define LIMIT_STACK_FRAMES      LIMIT(256) /* 127 user and 127 kernel frames, and a pseudo frame */
 #define LIMIT_SPOOL_RECORD      LIMIT(1048576) /* payload of one record */
 /* Offsets in a segment are 32 bits with room to spare, and a reader's tables stay in memory. */
@@ -193,7 +193,7 @@
 /* Bytes checksummed in vain while looking for the next whole record of one damaged segment. */
 #define LIMIT_SPOOL_RESYNC      (256 * MIB)
 
-/* --- profiles --------------------------------------------------------------------------------- */
+/* --- profiles -------------------------------------------------------------------------------- */
 /* A compressed pprof file; those of whole-fleet stores reach some 50 MB. */
 #define LIMIT_PPROF_FILE_LEN   (256 * MIB)
 /* What one inflates to, absolutely and per compressed byte: real ones stay below 1:30. */
@@ -230,8 +230,7 @@
 /* Records of perf script text that the counts of a profile are unfolded to: some 5 GiB. */
 #define LIMIT_SCRIPT_RECORDS   LIMIT(16777216)
 
-/* --- files that commands are given or find -----------------------------------------------------
- */
+/* --- files that commands are given or find --------------------------------------------------- */
 /* /proc/PID/maps as text: LIMIT_MAPPINGS lines, few of which are long. */
 #define LIMIT_MAPS_LEN       (64 * MIB)
 /* A kernel with all its modules has some 20 MB of symbols. */
@@ -243,7 +242,7 @@
 /* Where batches go, one rule a line: some hundred services. */
 #define LIMIT_ROUTE_FILE_LEN LIMIT(65536)
 
-/* --- what processes of the host make the sampler hold ----------------------------------------- */
+/* --- what processes of the host make the sampler hold ---------------------------------------- */
 /* Events between two polls: the rings hold fewer. */
 #define LIMIT_EVENTS             LIMIT(1048576)
 #define LIMIT_EVENTS_LEN         (64 * MIB)

@@ -108,8 +108,7 @@ int pprof_add_string(struct pprof_rows *rows, struct pprof_field *f)
 	return rows->count == PPROF_BATCH ? pprof_strings_end(rows) : 0;
 }
 
-/* --- mappings, functions, locations ------------------------------------------------------------
- */
+/* --- mappings, functions, locations ---------------------------------------------------------- */
 
 int pprof_add_mapping(struct pprof_rows *rows, struct pprof_field *message)
 {

@@ -43,8 +43,7 @@ void rpc_call_unref(struct rpc_call *c)
 	pthread_mutex_unlock(&calls->lock);
 }
 
-/* --- operations of gRPC ------------------------------------------------------------------------
- */
+/* --- operations of gRPC ---------------------------------------------------------------------- */
 
 static void start(struct rpc_call *c, const grpc_op *ops, size_t count, struct rpc_tag *tag)
 {

@@ -92,7 +92,7 @@ void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms);
 void rpc_server_close(struct rpc_server *s); /* stops it, if need be */
 DEFINE_FREEP(struct rpc_server, rpc_server_close);
 
-/* --- for handlers -------------------------------------------------------------------------- */
+/* --- for handlers ---------------------------------------------------------------------------- */
 
 void *rpc_call_ctx(const struct rpc_call *c); /* of the method */
 

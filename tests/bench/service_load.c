@@ -55,7 +55,7 @@ _Noreturn void die(const char *what, const struct err *err)
 	exit(1);
 }
 
-/* --- requests ------------------------------------------------------------------------------ */
+/* --- requests -------------------------------------------------------------------------------- */
 
 struct request {
 	Rawstack__V1__StackBatch batch;
@@ -115,7 +115,7 @@ static void request_stacks_init(struct request *q, struct load *l)
 	memcpy(q->address, take(l, STACK_LOCATIONS / 2), STACK_LOCATIONS / 2 * sizeof(uint64_t));
 }
 
-/* --- replies ------------------------------------------------------------------------------- */
+/* --- replies --------------------------------------------------------------------------------- */
 
 static uint64_t frame_sum(const Rawstack__V1__SymbolizedBatch *r, size_t frame)
 {
@@ -165,7 +165,7 @@ static void read_reply(struct worker *w, const struct request *q,
 	w->addresses += q->stacks.n_location;
 }
 
-/* --- threads ------------------------------------------------------------------------------- */
+/* --- threads --------------------------------------------------------------------------------- */
 
 static void note_latency(struct worker *w, uint64_t ns)
 {

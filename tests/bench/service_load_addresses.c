@@ -77,7 +77,7 @@ const uint64_t *take(struct load *l, size_t count)
 	return l->pool + atomic_fetch_add(&l->next, 1) % parts * count;
 }
 
-/* --- in process ---------------------------------------------------------------------------- */
+/* --- in process ------------------------------------------------------------------------------ */
 
 void bare(struct load *l)
 {

@@ -10,7 +10,7 @@
 #include "die_fixture.h"
 #include "die_scan.h"
 
-/* --- damage ----------------------------------------------------------------------------------- */
+/* --- damage ---------------------------------------------------------------------------------- */
 
 /* A unit whose second DIE is damaged by `damage`; a good unit follows. */
 static void damaged(int form, void (*damage)(struct made *m), const char *reason)

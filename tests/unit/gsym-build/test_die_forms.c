@@ -23,7 +23,7 @@ static void each_shape(void (*test)(struct shape s))
 			test((struct shape){version, bits & 1 ? 8 : 4, bits & 2 ? 8 : 4});
 }
 
-/* --- stepping over each form ------------------------------------------------------------------ */
+/* --- stepping over each form ----------------------------------------------------------------- */
 
 /* A value of a form, not all zeros; false when the shape does not have the form. */
 static bool put_value(struct made *m, int form)
@@ -187,7 +187,7 @@ static void test_skip(void **state _unused_)
 	each_shape(skip_each_form);
 }
 
-/* --- taking values ---------------------------------------------------------------------------- */
+/* --- taking values --------------------------------------------------------------------------- */
 
 struct number {
 	int form;
@@ -407,7 +407,7 @@ static void test_addresses(void **state _unused_)
 	each_shape(addresses);
 }
 
-/* --- range lists ------------------------------------------------------------------------------ */
+/* --- range lists ----------------------------------------------------------------------------- */
 
 static void test_ranges(void **state _unused_)
 {

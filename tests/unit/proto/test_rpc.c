@@ -21,7 +21,7 @@
 #include "limits.h"
 #include "rawstack/v1/binaries.pb-c.h"
 
-/* --- a server that counts bytes ------------------------------------------------------------ */
+/* --- a server that counts bytes -------------------------------------------------------------- */
 
 static atomic_int closed_count, end_count, busy_count;
 
@@ -209,7 +209,7 @@ static int call(struct fixture *f, const char *method, size_t len, uint64_t offs
 	return 0;
 }
 
-/* --- cases --------------------------------------------------------------------------------- */
+/* --- cases ----------------------------------------------------------------------------------- */
 
 static void test_unary(void **state)
 {

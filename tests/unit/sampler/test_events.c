@@ -118,7 +118,7 @@ static void test_any_order(void **state _unused_)
 	free(times);
 }
 
-/* --- samples, of which nearly all are like the one before them -------------------------------- */
+/* --- samples, of which nearly all are like the one before them ------------------------------- */
 
 enum {
 	CPUS = 40, /* more than the queue remembers the last sample of */

@@ -151,7 +151,7 @@ static void test_damaged_block(void **state)
 	assert_int_equal(drain_all_as(m, true).count, 0);
 }
 
-/* --- a writer with threads of its own, over real files ---------------------------------------- */
+/* --- a writer with threads of its own, over real files --------------------------------------- */
 
 static char dir[] = "packed-XXXXXX";
 

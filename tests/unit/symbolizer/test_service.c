@@ -40,7 +40,7 @@ static struct service *open_fresh(void)
 	return open_service(true);
 }
 
-/* --- pages and pins ------------------------------------------------------------------------- */
+/* --- pages and pins -------------------------------------------------------------------------- */
 
 /* All rows, page by page; how many pages. */
 static size_t list_all(struct service *s, Rawstack__V1__ListRequest *request, uint32_t *rows,
@@ -235,7 +235,7 @@ static void test_pin(void **state _unused_)
 	assert_true(service_close(s));
 }
 
-/* --- uploads -------------------------------------------------------------------------------- */
+/* --- uploads --------------------------------------------------------------------------------- */
 
 static Rawstack__V1__BeginRequest begin_of(uint32_t n, uint64_t size, uint8_t sum)
 {
@@ -394,7 +394,7 @@ static void test_refused(void **state _unused_)
 	assert_true(service_close(s));
 }
 
-/* --- uploads, and time ---------------------------------------------------------------------- */
+/* --- uploads, and time ----------------------------------------------------------------------- */
 
 static void pass(uint64_t ns)
 {

@@ -244,7 +244,7 @@ static Rawstack__V1__MissingReply *missing(struct service *s)
 	return reply;
 }
 
-/* --- watches -------------------------------------------------------------------------------- */
+/* --- watches --------------------------------------------------------------------------------- */
 
 struct seen {
 	atomic_size_t count;
@@ -291,7 +291,7 @@ static void assert_seen(const struct seen *seen, const struct build_id *name, si
 	}
 }
 
-/* --- tests ---------------------------------------------------------------------------------- */
+/* --- tests ----------------------------------------------------------------------------------- */
 
 /* A host asked by the hash before anybody sent the file. */
 static void test_whole(void **state _unused_)
