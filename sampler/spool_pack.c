@@ -319,16 +319,18 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 
 bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s)
 {
-	uint8_t entry[SPOOL_SAMPLE_MAX], *end;
-	size_t before = p->samples.len;
+	const size_t before = p->samples.len;
+	uint8_t *to;
 
 	if (s->thread >= p->dicts[SPOOL_DICT_THREADS].keys.count ||
 	    s->stack >= p->dicts[SPOOL_DICT_STACKS].keys.count || !spool_pack_has_room(p, 64))
 		return false;
+	to = buf_extend(&p->samples, SPOOL_SAMPLE_MAX);
+	if (!to)
+		return false;
 	if (!p->samples_count)
 		spool_guess_begin(&p->guess, s->time_ns / SPOOL_SAMPLE_UNIT_NS, p->samples_step);
-	end = spool_sample_encode(&p->guess, s, entry);
-	buf_append(&p->samples, entry, (size_t)(end - entry));
+	p->samples.len = before + (size_t)(spool_sample_encode(&p->guess, s, to) - to);
 	p->samples_count++;
 	p->sample_total++;
 	end_entry(p, &p->samples, before);
