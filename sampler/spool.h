@@ -161,7 +161,11 @@ uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss);
  * fail, and does not stop the writer: it starts a new segment as soon as that is possible. */
 int spool_writer_flush(struct spool_writer *w, struct err *err);
 
-/* Flushes, syncs, seals the segment. */
+/* Flushes, syncs, seals the segment; waits for the disk. Only then is it known what the disk took:
+ * spool_writer_lost() and spool_writer_close() alone may follow. */
+void spool_writer_end(struct spool_writer *w);
+
+/* Ends it, if that was not done, and frees it. */
 void spool_writer_close(struct spool_writer *w);
 DEFINE_FREEP(struct spool_writer, spool_writer_close);
 

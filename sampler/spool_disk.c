@@ -398,13 +398,10 @@ static void pack_last(struct spool_disk *d)
 		spool_disk_ask(d, CHORE_PACK, -1, k->number);
 }
 
-void spool_disk_close(struct spool_disk *d)
+void spool_disk_end(struct spool_disk *d)
 {
-	bool packs;
+	const bool packs = d->detached;
 
-	if (!d)
-		return;
-	packs = d->detached;
 	if (packs)
 		join(d);
 	d->detached = false;
@@ -412,6 +409,13 @@ void spool_disk_close(struct spool_disk *d)
 	spool_disk_finish_next(d);
 	if (packs)
 		pack_last(d);
+}
+
+void spool_disk_close(struct spool_disk *d)
+{
+	if (!d)
+		return;
+	spool_disk_end(d);
 	if (d->fd >= 0)
 		d->io->close(d->io->ctx, d->fd);
 	close_directory(d);

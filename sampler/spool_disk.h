@@ -61,7 +61,10 @@ int spool_disk_error(struct spool_disk *d, struct err *err);
 /* A failure outside, which ends the segment: as if writing had failed. */
 void spool_disk_fail(struct spool_disk *d, uint64_t segment, const struct err *why);
 
-/* Does what was handed over, ends the threads, closes. */
+/* Does what was handed over, ends the threads. Nothing is handed over behind it. */
+void spool_disk_end(struct spool_disk *d);
+
+/* The same, and closes. */
 void spool_disk_close(struct spool_disk *d);
 
 #endif

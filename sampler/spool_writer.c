@@ -240,11 +240,17 @@ int spool_writer_flush(struct spool_writer *w, struct err *err)
 	return spool_disk_error(w->disk, err);
 }
 
+void spool_writer_end(struct spool_writer *w)
+{
+	seal_segment(w);
+	spool_disk_end(w->disk);
+}
+
 void spool_writer_close(struct spool_writer *w)
 {
 	if (!w)
 		return;
-	seal_segment(w);
+	spool_writer_end(w);
 	spool_disk_close(w->disk);
 	spool_pack_done(&w->pack);
 	free(w);

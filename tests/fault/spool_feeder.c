@@ -2,13 +2,15 @@
 /*
  * spool_feeder DIR PROGRESS FIRST SAMPLES SPOOL-MIB BUILD-ID [END]: what a capturer is to its
  * spool, without a kernel to sample: every 10 ms so many samples, each of one frame at the offset
- * of its own number, from FIRST on, below END. The next number stands in the file PROGRESS, eight
- * bytes, whatever happens to this process. SIGTERM ends it in order: then it prints what it added
- * and what its writer lost.
+ * of its own number, from FIRST on, below END. In the file PROGRESS, whatever happens to this
+ * process, stand two numbers of eight bytes: the next sample, and how many syncs of files with
+ * samples have ended well. SIGTERM ends it in order: then it prints what it added and what its
+ * writer lost.
  */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -16,11 +18,61 @@
 
 #include "spool.h"
 
+enum {
+	NEXT,
+	SYNCS,
+	PROGRESS_COUNT,
+	FDS_MAX = 256
+};
+
 static volatile sig_atomic_t stopping;
+static _Atomic uint64_t *progress;
+static atomic_bool has_samples[FDS_MAX]; /* behind the header, of the file with this descriptor */
 
 static void on_signal(int signum _unused_)
 {
 	stopping = 1;
+}
+
+static ssize_t noted_pwrite(void *ctx, int fd, const void *p, size_t len, off_t off)
+{
+	if (off > 0 && fd < FDS_MAX)
+		atomic_store(&has_samples[fd], true);
+	return io_system()->pwrite(ctx, fd, p, len, off);
+}
+
+static int noted_sync(void *ctx, int fd)
+{
+	int rc = io_system()->sync(ctx, fd);
+
+	if (!rc && fd < FDS_MAX && atomic_load(&has_samples[fd]))
+		atomic_fetch_add(&progress[SYNCS], 1);
+	return rc;
+}
+
+static int noted_close(void *ctx, int fd)
+{
+	if (fd < FDS_MAX)
+		atomic_store(&has_samples[fd], false);
+	return io_system()->close(ctx, fd);
+}
+
+/* The file is there when it says where this begins, not before. */
+static int open_progress(const char *path, uint64_t first, struct err *err)
+{
+	char temp[4096];
+	_cleanup_(closep) int fd = -1;
+	const size_t len = PROGRESS_COUNT * sizeof(*progress);
+
+	snprintf(temp, sizeof(temp), "%s.new", path);
+	fd = open(temp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0 || ftruncate(fd, (off_t)len))
+		return err_set(err, ERR_IO, "%s", temp);
+	progress = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (progress == MAP_FAILED)
+		return err_set(err, ERR_IO, "%s: mmap", temp);
+	atomic_store(&progress[NEXT], first);
+	return rename(temp, path) ? err_set(err, ERR_IO, "%s: rename", temp) : 0;
 }
 
 static void add(struct spool_writer *w, uint64_t n, const struct build_id *id)
@@ -59,24 +111,22 @@ static int feed(char **argv, struct err *err)
 		.boot_id = "one boot",
 		.period_ns = 10000000,
 	};
-	_cleanup_(closep) int fd = open(argv[2], O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	struct io io = *io_system();
 	uint64_t first = strtoull(argv[3], NULL, 10), count = strtoull(argv[4], NULL, 10),
 		 n = first, end = argv[7] ? strtoull(argv[7], NULL, 10) : UINT64_MAX;
 	struct spool_writer *w = NULL;
 	struct build_id id;
-	uint64_t *progress;
 	int rc;
 
+	io.pwrite = noted_pwrite;
+	io.sync = noted_sync;
+	io.close = noted_close;
 	limits.total_len = strtoull(argv[5], NULL, 10) * MIB;
-	if (fd < 0 || ftruncate(fd, 8))
-		return err_set(err, ERR_IO, "%s", argv[2]);
-	progress = mmap(NULL, 8, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (progress == MAP_FAILED)
-		return err_set(err, ERR_IO, "%s: mmap", argv[2]);
-	*progress = first;
-	rc = build_id_parse(&id, argv[6], err);
+	rc = open_progress(argv[2], first, err);
 	if (!rc)
-		rc = spool_writer_open(&w, argv[1], &limits, &origin, NULL, err);
+		rc = build_id_parse(&id, argv[6], err);
+	if (!rc)
+		rc = spool_writer_open(&w, argv[1], &limits, &origin, &io, err);
 	if (!rc)
 		rc = spool_writer_detach(w, err);
 	while (!rc && !stopping) {
@@ -84,11 +134,14 @@ static int feed(char **argv, struct err *err)
 
 		for (uint64_t i = 0; i < count && n < end; i++, n++)
 			add(w, n, &id);
-		*progress = n;
+		atomic_store(&progress[NEXT], n);
 		if (spool_writer_flush(w, err))
 			fprintf(stderr, "%s\n", err->message);
 		nanosleep(&pause, NULL);
 	}
+	/* What waits for the disk may be lost yet. */
+	if (!rc)
+		spool_writer_end(w);
 	if (!rc)
 		printf("{\"added\":%" PRIu64 ",\"spool_error\":%" PRIu64
 		       ",\"spool_dropped\":%" PRIu64 "}\n",
