@@ -11,6 +11,7 @@ import shutil
 import signal
 import struct
 import subprocess
+import tempfile
 import time
 
 from service_client import BIN, Service, common
@@ -35,37 +36,54 @@ class Feeder:
         self.first, self.runs, self.process = 0, [], None
         self.progress = os.path.abspath("progress")
 
+    def numbers(self):
+        """Of the next sample, and how many syncs have ended; before it began, of none."""
+        try:
+            with open(self.progress, "rb") as f:
+                return struct.unpack("<QQ", f.read(16))
+        except FileNotFoundError:
+            return self.first, 0
+
     def next_number(self):
-        with open(self.progress, "rb") as f:
-            return struct.unpack("<Q", f.read(8))[0]
+        return self.numbers()[0]
 
     def start(self):
         if os.path.exists(self.progress):
             os.remove(self.progress)
-        self.process = subprocess.Popen(
-            [os.path.join(BIN, "spool_feeder"), self.spool, self.progress, str(self.first),
-             str(self.samples), str(self.mib), BUILD_ID], stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True)
+        with open("feeder.err", "wb") as said:
+            self.process = subprocess.Popen(
+                [os.path.join(BIN, "spool_feeder"), self.spool, self.progress, str(self.first),
+                 str(self.samples), str(self.mib), BUILD_ID], stdout=subprocess.PIPE, stderr=said,
+                text=True)
 
     def wait_for(self, more):
         """Until it has added so many more: a capturer that is held up never does."""
-        def now():
-            try:
-                return self.next_number()
-            except (OSError, struct.error):
-                return self.first
-        want = now() + more
-        while now() < want:
-            check(self.process.poll() is None, "the feeder ended")
-            time.sleep(0.01)
+        want = self.next_number() + more
+        while self.next_number() < want:
+            self.runs_on()
+
+    def runs_on(self):
+        if self.process.poll() is not None:
+            with open("feeder.err", encoding="utf-8", errors="replace") as f:
+                raise ShippingLost(f"the feeder ended with {self.process.returncode}: {f.read()}")
+        time.sleep(0.01)
+
+    def durable(self):
+        """What has outlasted a crash of the disk when this returns: what was in the spool, and was
+        synced since, however long the disk takes for it. Syncs go one behind the other; the one that
+        runs may have begun before, and each of 8 segments that ended (CLOSING_MAX) has its own."""
+        want = self.next_number() - self.first
+        while in_spool(self)["samples"] < want:
+            self.runs_on()
+        syncs = self.numbers()[1] + 10
+        while self.numbers()[1] < syncs:
+            self.runs_on()
+        return want
 
     def end(self, how):
         self.process.send_signal(how)
         out, _ = self.process.communicate()
-        # It may not have come as far as its first sample.
-        end = self.next_number() if os.path.exists(self.progress) and os.path.getsize(
-            self.progress) == 8 else self.first
-        end = max(end, self.first)
+        end = self.next_number()
         # Numbers in a flush that was cut off may be there too.
         self.runs.append((self.first, end, json.loads(out) if out else None))
         self.first = end + self.samples
@@ -198,7 +216,7 @@ def ship_clock(seed):
             feeder.wait_for(500)
             shipper.start()
             feeder.wait_for(500)
-            until = time.monotonic() + 60
+            until = time.monotonic() + 300
             while sum(at_sink("out").values() if os.path.isdir("out") else [0]) <= before:
                 check(time.monotonic() < until, f"nothing comes at {days} days")
                 time.sleep(0.05)
@@ -226,9 +244,11 @@ def ship_clock(seed):
 
 def in_spool(feeder):
     """What `spool stats` says, of samples and of bytes it could not read."""
-    return json.loads(subprocess.run(
+    stats = subprocess.run(
         [os.path.join(BIN, "rawstack-sampler"), "spool", "stats", "--json", feeder.spool],
-        check=True, capture_output=True, text=True).stdout)
+        capture_output=True, text=True)
+    check(stats.returncode == 0, stats.stderr)
+    return json.loads(stats.stdout)
 
 
 def account_of(feeder, run):
@@ -278,30 +298,28 @@ def spool_read_only(seed):
     disk: it goes on and counts; the next one takes over what is there."""
     del seed
     os.makedirs("image", exist_ok=True)
-    shutil.rmtree("image.ext4", ignore_errors=True)
-    with open("image.ext4", "wb") as f:
-        f.truncate(32 << 20)
-    mkfs = ["/sbin/mkfs.ext4", "-q", "-F", "image.ext4"]
-    if subprocess.run(mkfs, capture_output=True).returncode or not mount_image():
-        print("left out spool_read_only: no image can be mounted here")
-        return "left out"
-    try:
-        return spool_read_only_on("image")
-    finally:
-        subprocess.run(["umount", "-l", "image"], check=True)
+    # Files of their own: see below.
+    with tempfile.NamedTemporaryFile(dir=".") as broken, tempfile.NamedTemporaryFile(dir=".") as repaired:
+        broken.truncate(32 << 20)
+        mkfs = ["/sbin/mkfs.ext4", "-q", "-F", broken.name]
+        if subprocess.run(mkfs, capture_output=True).returncode or not mount_image(broken.name):
+            print("left out spool_read_only: no image can be mounted here")
+            return "left out"
+        try:
+            return spool_read_only_on("image", broken.name, repaired.name)
+        finally:
+            subprocess.run(["umount", "-l", "image"], check=True)
 
 
-def mount_image():
-    return subprocess.run(["mount", "-o", "loop", "image.ext4", "image"],
-                          capture_output=True).returncode == 0
+def mount_image(path):
+    return subprocess.run(["mount", "-o", "loop", path, "image"], capture_output=True).returncode == 0
 
 
-def spool_read_only_on(folder):
+def spool_read_only_on(folder, broken, copy):
     feeder = Feeder(os.path.join(folder, "spool"), 50, 4)
     feeder.start()
     feeder.wait_for(2000)
-    durable = feeder.next_number()
-    time.sleep(1.5)  # its flush and its sync interval, many times
+    durable = feeder.durable()
     # A remount alone is refused while a file is open for writing; this is what ext4 does on errors.
     subprocess.run(["mount", "-o", "remount,abort", folder], check=True)
     try:
@@ -320,8 +338,11 @@ def spool_read_only_on(folder):
     check(feeder.process.wait() != 0, "a capturer starts on a read-only file system")
     feeder.process = None
     subprocess.run(["umount", folder], check=True)
-    repaired = subprocess.run(["/sbin/e2fsck", "-fp", "image.ext4"], capture_output=True, text=True)
-    check(repaired.returncode in (0, 1) and mount_image(), repaired.stdout)
+    # A mount namespace that somebody made meanwhile, as tests do beside this one, has the file system
+    # still, read-only as it is; whoever mounts the image would get that one. Hence a copy.
+    shutil.copyfile(broken, copy)
+    repaired = subprocess.run(["/sbin/e2fsck", "-fp", copy], capture_output=True, text=True)
+    check(repaired.returncode in (0, 1) and mount_image(copy), repaired.stdout)
     kept = in_spool(feeder)["samples"]
     check(durable <= kept <= stats["samples"],
           f"{durable} were synced, {kept} are there of {stats['samples']}")
