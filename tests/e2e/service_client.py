@@ -79,7 +79,8 @@ class Service:
         self.start()
 
     def start(self):
-        port_file = os.path.abspath("port")
+        # Of its own: a service that has just begun to listen may not be done with it yet.
+        port_file = os.path.abspath(self.data.replace("/", "_") + ".port")
         if os.path.exists(port_file):
             os.remove(port_file)
         # It dies with the thread that started it. Not by preexec_fn: that makes Python fork, and what
@@ -104,8 +105,12 @@ class Service:
         return self.process.wait(timeout=300)
 
     def listed(self):
-        return [b.build_id for b in self.binaries.List(bins.ListRequest()).binaries
-                if b.status == common.MODULE_STATUS_READY]
+        found, page = [], self.binaries.List(bins.ListRequest())
+        while True:
+            found += [b.build_id for b in page.binaries if b.status == common.MODULE_STATUS_READY]
+            if not page.next_page_token:
+                return found
+            page = self.binaries.List(bins.ListRequest(page_token=page.next_page_token))
 
     def begin(self, build_id, content, **more):
         """A cut stream takes a moment to be noticed."""
@@ -124,8 +129,10 @@ class Service:
         chunks = (bins.UploadChunk(upload_id=reply.upload_id, offset=at,
                                    data=content[at:at + chunk])
                   for at in range(reply.offset, len(content), chunk))
-        got = self.binaries.Upload(chunks)
-        assert got.received == len(content), got
+        # Nothing is to be sent when an earlier one sent all of it.
+        if reply.offset < len(content):
+            got = self.binaries.Upload(chunks)
+            assert got.received == len(content), got
         return self.binaries.Finish(bins.FinishRequest(upload_id=reply.upload_id, wait=True),
                                     timeout=120)
 
