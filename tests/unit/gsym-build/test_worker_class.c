@@ -127,7 +127,7 @@ static void start(struct task *t, pthread_t *ret, const char *act, uint64_t star
 				   .input = TABLE_INPUT_KALLSYMS,
 				   .worker_path = getenv("SANDBOX_PROBE"),
 				   .memory_max = GIB,
-				   .wall_ms_max = 20000,
+				   .wall_ms_max = 300000,
 				   .starved_ms = starved_ms,
 				   .background = true,
 			   }};
@@ -157,12 +157,13 @@ static void test_begins(void **state _unused_)
 
 	if (!idle)
 		print_message("not allowed to raise a worker: it begins at nice 10\n");
-	start(&t, &thread, "sleep", 0);
+	start(&t, &thread, "sleep", 3600000);
 	seen = idle ? await_class(SCHED_IDLE, IO_IDLE) : await_class(SCHED_BATCH, IO_BEST_EFFORT);
 	end(&t, thread, seen.pid);
 }
 
-/* One that sleeps gets no processor at all. */
+/* One that sleeps gets no processor at all. That it begins in the idle class is seen above: here it may
+ * have left it before anybody looks. */
 static void test_is_raised(void **state _unused_)
 {
 	struct seen seen;
@@ -172,7 +173,6 @@ static void test_is_raised(void **state _unused_)
 	if (worker_class_background() != WORKER_CLASS_IDLE)
 		skip();
 	start(&t, &thread, "sleep", 300);
-	await_class(SCHED_IDLE, IO_IDLE);
 	seen = await_class(SCHED_BATCH, IO_BEST_EFFORT);
 	end(&t, thread, seen.pid);
 }

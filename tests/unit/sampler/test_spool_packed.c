@@ -334,13 +334,15 @@ static void test_hanging_write(void **state _unused_)
 	add_many(w, n, 1000);
 	n += 1000;
 	set_gate(false);
-	/* It takes up again by itself. */
-	for (uint64_t before = n; n < before + 20000; n += 100) {
-		const struct timespec moment = {.tv_nsec = 100000};
+	/* It takes up again by itself; else this ends by the time limit of the test. What is in the file
+	 * has nothing before it that waits. */
+	do {
+		const struct timespec moment = {.tv_nsec = 50000000};
 
-		add_many(w, n, 100);
+		for (int i = 0; i < 20; i++, n += 100)
+			add_many(w, n, 100);
 		nanosleep(&moment, NULL);
-	}
+	} while (drain_dir(path).next != n);
 	spool_writer_flush(w, &err);
 	lost = spool_writer_lost(w, SPOOL_LOSS_SPOOL_ERROR);
 	print_message("%llu of %llu samples lost to a disk that hung\n", (unsigned long long)lost,

@@ -677,7 +677,7 @@ static void test_threads(void **state)
 static void *slow_reader(void *arg)
 {
 	struct race *race = arg;
-	struct timespec t = {1, 200000000};
+	struct timespec t = {0, 500000000};
 	struct store_read *r;
 
 	if (store_read_begin(race->s, &r, NULL))
