@@ -28,6 +28,23 @@ refuses() {
 	holds refused.err "$text"
 }
 
+# until_ COMMAND...: waits until it succeeds; what never does ends at the time limit of the test
+until_() {
+	until "$@" >/dev/null 2>&1; do sleep 0.1; done
+}
+
+# start_service [ARGUMENT...]: one with its data in ./data; sets $service and $server
+start_service() {
+	rm -f port
+	"$RAWSTACK_BIN/rawstack-symbolizer" --data data --port-file port "$@" 2>>service.err &
+	service=$!
+	until [ -s port ]; do
+		kill -0 "$service" 2>/dev/null || { fail "the service does not start: $(cat service.err)"; finish; }
+		sleep 0.1
+	done
+	server=127.0.0.1:$(cat port)
+}
+
 # untried REASON: a part that this machine cannot run. The rest runs, and the test ends as skipped.
 untried() {
 	skipped=${skipped:-$*}
