@@ -162,8 +162,8 @@ static void test_begins(void **state _unused_)
 	end(&t, thread, seen.pid);
 }
 
-/* One that sleeps gets no processor at all. That it begins in the idle class is seen above: here it may
- * have left it before anybody looks. */
+/* One that sleeps gets no processor at all. That it begins in the idle class is seen above: here it
+ * may have left it before anybody looks. */
 static void test_is_raised(void **state _unused_)
 {
 	struct seen seen;

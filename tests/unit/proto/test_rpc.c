@@ -23,8 +23,7 @@
 
 /* --- a server that counts bytes -------------------------------------------------------------- */
 
-/* Patience with what is not about time. */
-#define CALL_MS 120000
+#define CALL_MS 120000 /* patience with what is not about time */
 
 static atomic_int closed_count, end_count, busy_count, parked_count, busied_count;
 
@@ -452,8 +451,8 @@ static void test_bidi(void **state)
 	assert_int_equal(rpc_stream_finish(s, &err), 0);
 }
 
-/* A call whose time is over when the server has begun with it. On a machine that is held up it may be
- * over before: then a longer one is tried. */
+/* A call whose time is over when the server has begun with it. On a machine that is held up it may
+ * be over before: then a longer one is tried. */
 static void call_in_vain(struct fixture *f, const char *method, atomic_int *begun)
 {
 	for (uint32_t ms = 1000; !atomic_load(begun); ms *= 4) {
@@ -568,8 +567,8 @@ static int reflect(struct fixture *f, const char *method, int kind, char *text)
 	request.file_by_filename = text; /* the members of the union are alike */
 	assert_int_equal(
 		rpc_stream_open(&s, f->client, method,
-				&grpc__reflection__v1__server_reflection_response__descriptor, CALL_MS,
-				&err),
+				&grpc__reflection__v1__server_reflection_response__descriptor,
+				CALL_MS, &err),
 		0);
 	assert_int_equal(rpc_stream_send(s, &request.base, &err), 0);
 	assert_int_equal(rpc_stream_receive(s, &reply, &err), 1);

@@ -141,8 +141,8 @@ static enum module_id_state ask(struct file_ids *f, struct module *m, pid_t pid)
 	return answer_of(f, m);
 }
 
-/* Of a file that can be read: it is given up where the machine holds its reader up for a second, and
- * then asked for again when it may be. */
+/* Of a file that can be read: it is given up where the machine holds its reader up for a second,
+ * and then asked for again when it may be. */
 static void ask_known(struct file_ids *f, struct module *m, pid_t pid)
 {
 	enum module_id_state got = ask(f, m, pid);

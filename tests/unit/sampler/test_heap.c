@@ -21,8 +21,8 @@ enum {
 	PIECE_COUNT = ALL_LEN / 2 / PIECE_LEN,
 };
 
-/* Memory of its own, page by page: other numbers of the kernel are not exact, and have code in them,
- * which goes when memory is short. */
+/* Memory of its own, page by page: other numbers of the kernel are not exact, and have code in
+ * them, which goes when memory is short. */
 static size_t resident(void)
 {
 	unsigned long kib = 0;

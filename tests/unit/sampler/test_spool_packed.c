@@ -334,8 +334,8 @@ static void test_hanging_write(void **state _unused_)
 	add_many(w, n, 1000);
 	n += 1000;
 	set_gate(false);
-	/* It takes up again by itself; else this ends by the time limit of the test. What is in the file
-	 * has nothing before it that waits. */
+	/* It takes up again by itself; else this ends by the time limit of the test. What is in the
+	 * file has nothing before it that waits. */
 	do {
 		const struct timespec moment = {.tv_nsec = 50000000};
 
