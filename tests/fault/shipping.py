@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import time
 
-from service_client import BIN, Service, common
+from service_client import BIN, Service
 
 BUILD_ID = "ab" * 20
 
