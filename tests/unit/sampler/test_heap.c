@@ -6,6 +6,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -31,7 +32,8 @@ static size_t resident(void)
 
 	assert_non_null(f);
 	while (!kib && fgets(line, sizeof(line), f))
-		sscanf(line, "Anonymous: %lu kB", &kib);
+		if (!strncmp(line, "Anonymous:", 10))
+			kib = strtoul(line + 10, NULL, 10);
 	fclose(f);
 	assert_true(kib > 0);
 	return kib * 1024;
