@@ -215,6 +215,10 @@ int io_read_all(const struct io *io, int fd, void *p, size_t len, off_t off, str
 	return 0;
 }
 
+enum {
+	IO_MODE = 0600 /* of struct io's files */
+};
+
 static int write_and_sync(const struct io *io, int fd, const void *p, size_t len, struct err *err)
 {
 	int rc = io_write_all(io, fd, p, len, 0, err);
@@ -225,8 +229,9 @@ static int write_and_sync(const struct io *io, int fd, const void *p, size_t len
 	return rc ? err_sys(err, -rc, "sync") : 0;
 }
 
-int io_replace_file(const struct io *io, int dir_fd, const char *name, const void *p, size_t len,
-		    struct err *err)
+/* It has its mode before it has its name: from then on others may take it away. */
+static int replace_file(const struct io *io, int dir_fd, const char *name, mode_t mode,
+			const void *p, size_t len, struct err *err)
 {
 	char temp[300];
 	uint64_t salt;
@@ -236,10 +241,12 @@ int io_replace_file(const struct io *io, int dir_fd, const char *name, const voi
 	if (snprintf(temp, sizeof(temp), ".%s.%016llx.tmp", name, (unsigned long long)salt) >=
 	    (int)sizeof(temp))
 		return err_set(err, ERR_USAGE, "%s: name too long", name);
-	fd = io->open(io->ctx, dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL, 0600);
+	fd = io->open(io->ctx, dir_fd, temp, O_WRONLY | O_CREAT | O_EXCL, IO_MODE);
 	if (fd < 0)
 		return err_sys(err, -fd, "%s", temp);
 	rc = write_and_sync(io, fd, p, len, err);
+	if (!rc && mode != IO_MODE && fchmod(fd, mode))
+		rc = err_sys(err, errno, "mode");
 	io->close(io->ctx, fd);
 	if (!rc) {
 		rc = io->rename(io->ctx, dir_fd, temp, name);
@@ -252,6 +259,12 @@ int io_replace_file(const struct io *io, int dir_fd, const char *name, const voi
 	}
 	rc = io->sync(io->ctx, dir_fd);
 	return rc ? err_sys(err, -rc, "%s: sync of its directory", name) : 0;
+}
+
+int io_replace_file(const struct io *io, int dir_fd, const char *name, const void *p, size_t len,
+		    struct err *err)
+{
+	return replace_file(io, dir_fd, name, IO_MODE, p, len, err);
 }
 
 int io_check_output(const char *path, struct err *err)
@@ -275,9 +288,7 @@ int io_write_file(const char *path, const void *p, size_t len, mode_t mode, stru
 		return err_sys(err, dir ? errno : ENOMEM, "%s", path);
 	rc = io_check_output(path, err);
 	if (!rc)
-		rc = io_replace_file(io_system(), dir_fd, name, p, len, err);
-	if (!rc && fchmodat(dir_fd, name, mode, 0))
-		rc = err_sys(err, errno, "%s", path);
+		rc = replace_file(io_system(), dir_fd, name, mode, p, len, err);
 	return rc;
 }
 

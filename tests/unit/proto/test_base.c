@@ -16,6 +16,7 @@
 #include <setjmp.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include <cmocka.h>
 
@@ -288,23 +289,37 @@ static void test_crc32c(void **state _unused_)
 	assert_int_equal(crc32c(crc32c(0, "1234", 4), "56789", 5), 0xe3069283);
 }
 
+static void assert_mode(const char *path, mode_t want)
+{
+	struct stat st;
+
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_mode & 07777, want);
+}
+
 static void test_io(void **state _unused_)
 {
 	const struct io *io = io_system();
 	_cleanup_(freep) uint8_t *p = NULL;
 	_cleanup_(closep) int dir = open(".", O_RDONLY | O_DIRECTORY);
 	struct err err;
+	mode_t mask;
 	size_t len;
 
 	unlink("file");
 	assert_int_equal(io_replace_file(io, dir, "file", "first", 5, &err), 0);
 	assert_int_equal(io_replace_file(io, dir, "file", "second", 6, &err), 0);
+	assert_mode("file", 0600);
 	assert_int_equal(io_read_file("file", 6, &p, &len, &err), 0);
 	assert_int_equal(len, 6);
 	assert_string_equal((char *)p, "second");
 	freep(&p);
 	p = NULL;
 	assert_int_equal(io_read_file("file", 5, &p, &len, &err), ERR_LIMIT);
+	mask = umask(0077);
+	assert_int_equal(io_write_file("file", "for others", 10, 0644, &err), 0);
+	umask(mask);
+	assert_mode("file", 0644);
 	assert_int_equal(io_read_file("/dev/null", 5, &p, &len, &err), ERR_UNSUPPORTED);
 	assert_int_equal(io_read_file("absent", 5, &p, &len, &err), ERR_NOT_FOUND);
 	assert_int_equal(io_read_file("/proc/self/stat", 1 << 20, &p, &len, &err), 0);
