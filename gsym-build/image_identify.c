@@ -11,14 +11,10 @@
 #include <sys/stat.h>
 
 #include "bytes.h"
-#include "digest.h"
+#include "htlhash.h"
 #include "image_links.h"
 #include "io.h"
 #include "limits.h"
-
-enum {
-	END_LEN = 4096 /* what the htlhash covers at either end */
-};
 
 struct input {
 	int fd;
@@ -38,7 +34,8 @@ static int read_at(struct input *in, void *p, size_t len, uint64_t off, struct e
 	if (off > in->len || len > in->len - off)
 		return err_set(err, ERR_DATA, "truncated ELF: %zu bytes at %llu of %llu", len,
 			       (unsigned long long)off, (unsigned long long)in->len);
-	if (in->len > 2 * END_LEN && off + len > END_LEN && off < in->len - END_LEN)
+	if (in->len > 2 * HTLHASH_END_LEN && off + len > HTLHASH_END_LEN &&
+	    off < in->len - HTLHASH_END_LEN)
 		in->read_middle = true;
 	return io_read_all(io_system(), in->fd, p, len, (off_t)off, err);
 }
@@ -133,23 +130,6 @@ static int table_find(struct input *in, bool sections, uint64_t off, uint32_t co
 	return 0;
 }
 
-static int htlhash(struct input *in, struct build_id *ret_id, struct err *err)
-{
-	uint8_t data[2 * END_LEN + 8], sum[DIGEST_LEN];
-	size_t end_len = in->len < END_LEN ? in->len : END_LEN;
-	int rc;
-
-	rc = read_at(in, data, end_len, 0, err);
-	if (!rc)
-		rc = read_at(in, data + end_len, end_len, in->len - end_len, err);
-	if (rc)
-		return rc;
-	for (int i = 0; i < 8; i++)
-		data[2 * end_len + (size_t)i] = (uint8_t)(in->len >> (56 - 8 * i));
-	digest_sha256(data, 2 * end_len + 8, sum);
-	return build_id_set(ret_id, BUILD_ID_HTLHASH, sum, HTLHASH_LEN, err);
-}
-
 static int open_input(struct input *in, int fd, struct err *err)
 {
 	struct stat st;
@@ -216,7 +196,7 @@ int table_identify(int fd, struct build_id *ret_id, struct err *err)
 		rc = find_build_id(&in, ret_id, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
-	return htlhash(&in, ret_id, err);
+	return htlhash_of_file(fd, in.len, ret_id, err);
 }
 
 int table_second_name(int fd, struct build_id *ret_id, struct build_id *ret_hash, struct err *err)
@@ -232,6 +212,6 @@ int table_second_name(int fd, struct build_id *ret_id, struct build_id *ret_hash
 	if (in.read_middle || image_links_read(fd, &links, NULL) ||
 	    (links.kind != IMAGE_EXECUTABLE && links.kind != IMAGE_BOTH))
 		return 0;
-	rc = htlhash(&in, ret_hash, err);
+	rc = htlhash_of_file(fd, in.len, ret_hash, err);
 	return rc ? rc : 1;
 }

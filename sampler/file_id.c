@@ -7,13 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "digest.h"
 #include "file_open.h"
+#include "htlhash.h"
 #include "note_id.h"
-
-enum {
-	HTLHASH_END_LEN = 4096
-};
 
 /* --- opening --------------------------------------------------------------------------------- */
 
@@ -53,29 +49,14 @@ int file_id_open(uint32_t pid, const char *path, const struct file_key *key)
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-static bool read_at(int fd, void *p, size_t len, uint64_t off)
-{
-	return pread(fd, p, len, (off_t)off) == (ssize_t)len;
-}
-
 int file_id_of(int fd, struct build_id *ret)
 {
-	uint8_t data[2 * HTLHASH_END_LEN + 8], sum[DIGEST_LEN];
 	struct stat st;
-	uint64_t len;
-	size_t end_len;
 	int rc = note_id_of_file(fd, ret);
 
 	if (rc)
 		return rc < 0 ? rc : 0;
-	if (fstat(fd, &st))
+	if (fstat(fd, &st) || htlhash_of_file(fd, (uint64_t)st.st_size, ret, NULL))
 		return -1;
-	len = (uint64_t)st.st_size;
-	end_len = len < HTLHASH_END_LEN ? len : HTLHASH_END_LEN;
-	if (!read_at(fd, data, end_len, 0) || !read_at(fd, data + end_len, end_len, len - end_len))
-		return -1;
-	for (int i = 0; i < 8; i++)
-		data[2 * end_len + (size_t)i] = (uint8_t)(len >> (56 - 8 * i));
-	digest_sha256(data, 2 * end_len + 8, sum);
-	return build_id_set(ret, BUILD_ID_HTLHASH, sum, HTLHASH_LEN, NULL);
+	return 0;
 }

@@ -317,16 +317,21 @@ static void look_for_segment(struct spool_disk *d)
 	d->is_gone = true;
 }
 
+/* If it is still there, and nothing else is under way. */
+static void sync_segment(struct spool_disk *d)
+{
+	look_for_segment(d);
+	if (d->fd < 0 || (d->dirty && !spool_disk_ask(d, CHORE_SYNC, d->fd, d->segment)))
+		return;
+	d->synced_ns = spool_disk_now_ns(d);
+	d->dirty = false;
+}
+
 void spool_disk_do_due(struct spool_disk *d)
 {
 	spool_disk_finish_next(d);
 	if (d->fd >= 0 && is_due(d, d->synced_ns))
-		look_for_segment(d);
-	if (d->fd >= 0 && is_due(d, d->synced_ns) &&
-	    (!d->dirty || spool_disk_ask(d, CHORE_SYNC, d->fd, d->segment))) {
-		d->synced_ns = spool_disk_now_ns(d);
-		d->dirty = false;
-	}
+		sync_segment(d);
 	if (is_due(d, d->limits_ns))
 		apply_limits(d, 0, NULL);
 	pack_next(d);

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_HTLHASH_H
+#define RAWSTACK_HTLHASH_H
+/* The name of a file that has no build id: see BUILD_ID_HTLHASH. */
+#include "build_id.h"
+
+enum {
+	HTLHASH_END_LEN = 4096 /* of what it covers at either end */
+};
+
+/* Of a file of `len` bytes. Reads its ends. */
+int htlhash_of_file(int fd, uint64_t len, struct build_id *ret, struct err *err) _must_check_;
+
+#endif
