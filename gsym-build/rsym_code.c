@@ -10,7 +10,8 @@ static int by_name(const void *va, const void *vb)
 {
 	const struct rsym_code_section *a = va, *b = vb;
 	size_t shared = a->name_len < b->name_len ? a->name_len : b->name_len;
-	int order = memcmp(a->name, b->name, shared);
+	/* An empty name may have no address (C17 7.24.1). */
+	int order = shared ? memcmp(a->name, b->name, shared) : 0;
 
 	return order ? order : (a->name_len > b->name_len) - (a->name_len < b->name_len);
 }

@@ -2,7 +2,9 @@
 /* The table format: what is written is read back, and damage of any byte is an error or harmless.
  */
 #include "crc32c.h"
+#include "limits.h"
 #include "rsym.h"
+#include "rsym_code.h"
 #include "rsym_format.h"
 #include "rsym_writer.h"
 
@@ -339,13 +341,38 @@ static void test_writer_errors(void **state _unused_)
 	assert_int_equal(rsym_writer_finish(w, &info, NULL, &out, NULL), ERR_INTERNAL);
 }
 
+/* Requests and files may have a section without a name, which then has no address either. */
+static void test_code_sections(void **state _unused_)
+{
+	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
+	struct rsym_code_section sections[] = {
+		{.name = ".text", .name_len = 5, .vaddr = 0x100, .len = 0x10},
+		{.name = NULL, .name_len = 0, .vaddr = 0x200, .len = 0x10},
+	};
+	_cleanup_(buf_done) struct buf out = BUF_INIT(MIB);
+	const struct rsym_writer_info info = {.id = {.kind = BUILD_ID_GNU, .len = 4}};
+	uint64_t vaddr;
+	struct rsym t;
+
+	rsym_writer_row(w, 0x100, RSYM_NONE, RSYM_NONE, 0);
+	rsym_code_put(rsym_writer_optional(w, RSYM_SECTION_CODE), sections, 2);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, &out, NULL), 0);
+	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), 0);
+	assert_int_equal(rsym_vaddr_of_section(&t, ".text", 5, 8, &vaddr), 1);
+	assert_int_equal(vaddr, 0x108);
+	assert_int_equal(rsym_vaddr_of_section(&t, NULL, 0, 4, &vaddr), 1);
+	assert_int_equal(vaddr, 0x204);
+	assert_int_equal(rsym_vaddr_of_section(&t, ".tex", 4, 8, &vaddr), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_round_trip), cmocka_unit_test(test_same_bytes),
-		cmocka_unit_test(test_versions),   cmocka_unit_test(test_unknown_section),
-		cmocka_unit_test(test_damage),     cmocka_unit_test(test_damaged_directory),
-		cmocka_unit_test(test_depth),      cmocka_unit_test(test_writer_errors),
+		cmocka_unit_test(test_round_trip),    cmocka_unit_test(test_same_bytes),
+		cmocka_unit_test(test_versions),      cmocka_unit_test(test_unknown_section),
+		cmocka_unit_test(test_damage),        cmocka_unit_test(test_damaged_directory),
+		cmocka_unit_test(test_depth),         cmocka_unit_test(test_writer_errors),
+		cmocka_unit_test(test_code_sections),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
