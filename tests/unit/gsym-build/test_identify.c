@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 
 #include <cmocka.h>
 
@@ -167,6 +168,60 @@ static void test_second_name_of_none(void **state _unused_)
 	assert_int_equal(table_second_name(fd, &id, &hash, NULL), 0);
 }
 
+/* So many headers that share one megabyte of notes, in front of the one that has the id: segments
+ * or sections. */
+static int identify_shared_notes(bool sections, struct build_id *id)
+{
+	enum {
+		COUNT = 65534
+	};
+	const uint64_t notes_len = 1 << 20, headers_len = (uint64_t)COUNT * sizeof(Elf64_Shdr);
+	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
+	_cleanup_(freep) uint8_t *p = calloc(1, notes_len + headers_len + sizeof(Elf64_Ehdr));
+	Elf64_Ehdr ehdr = good.ehdr;
+	uint8_t *notes = p + sizeof(ehdr), *headers = notes + notes_len;
+
+	/* Empty notes: of all, they take the most steps. */
+	ehdr.e_phoff = sections ? 0 : sizeof(ehdr) + notes_len;
+	ehdr.e_phnum = sections ? 0 : COUNT;
+	ehdr.e_shoff = sections ? sizeof(ehdr) + notes_len : 0;
+	ehdr.e_shnum = sections ? COUNT : 0;
+	memcpy(p, &ehdr, sizeof(ehdr));
+	for (size_t i = 0; i < COUNT; i++)
+		if (sections)
+			((Elf64_Shdr *)(void *)headers)[i] = (Elf64_Shdr){.sh_type = SHT_NOTE,
+									  .sh_offset = sizeof(ehdr),
+									  .sh_size = notes_len,
+									  .sh_addralign = 4};
+		else
+			((Elf64_Phdr *)(void *)headers)[i] = (Elf64_Phdr){.p_type = PT_NOTE,
+									  .p_offset = sizeof(ehdr),
+									  .p_filesz = notes_len,
+									  .p_align = 4};
+	assert_int_equal(write(fd, p, sizeof(ehdr) + notes_len + headers_len),
+			 sizeof(ehdr) + notes_len + headers_len);
+	return table_identify(fd, id, NULL);
+}
+
+/* Read for each header again, these would take half a minute of CPU: the limit ends the test. */
+static void test_shared_notes(void **state _unused_)
+{
+	struct rlimit before, few;
+	struct rusage used;
+	struct build_id id;
+
+	assert_int_equal(getrusage(RUSAGE_SELF, &used), 0);
+	assert_int_equal(getrlimit(RLIMIT_CPU, &before), 0);
+	few = before;
+	few.rlim_cur = (rlim_t)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) + 10;
+	assert_int_equal(setrlimit(RLIMIT_CPU, &few), 0);
+	for (int sections = 0; sections < 2; sections++) {
+		assert_int_equal(identify_shared_notes(sections, &id), 0);
+		assert_int_equal(id.kind, BUILD_ID_HTLHASH);
+	}
+	assert_int_equal(setrlimit(RLIMIT_CPU, &before), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +231,7 @@ int main(void)
 		cmocka_unit_test(test_second_name),
 		cmocka_unit_test(test_second_name_of_none),
 		cmocka_unit_test(test_damage),
+		cmocka_unit_test(test_shared_notes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
