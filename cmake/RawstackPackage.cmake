@@ -1,15 +1,78 @@
-# `cpack` in a build directory makes one .deb that holds the four programs.
+# `cpack` in a build directory makes four .debs, for who installs them differs: hosts that are sampled
+# need neither gRPC nor TLS, and get them only with the shipper.
+#
+#   rawstack             the command line, and what makes tables
+#   rawstack-sampler     the sampler and its unit
+#   rawstack-ship        the shipper and its unit
+#   rawstack-symbolizer  the service and its unit
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME rawstack)
 set(CPACK_PACKAGE_VENDOR "The Rawstack authors")
 set(CPACK_PACKAGE_CONTACT "The Rawstack authors <rawstack@localhost>")
 set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
 set(CPACK_STRIP_FILES ON)
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_COMPONENTS_GROUPING IGNORE)
+set(CPACK_COMPONENTS_ALL cli sampler ship symbolizer)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# Read by cpack itself, when a package is made.
+set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+
+# What is behind the project's own description, which is the first line of each.
+set(CPACK_COMPONENT_CLI_DESCRIPTION
+"The command line: resolves addresses to functions and lines, uploads debug
+files to the service, and shows profiles as tables, trees and flame graphs.")
+set(CPACK_COMPONENT_SAMPLER_DESCRIPTION
+"The sampler: takes the stacks of running programs by eBPF as bare addresses
+and keeps them in a bounded spool on disk. It opens no network connection;
+rawstack-ship delivers what it keeps.")
+set(CPACK_COMPONENT_SHIP_DESCRIPTION
+"The shipper: delivers what rawstack-sampler keeps to a rawstack-symbolizer,
+and writes profiles with names.")
+set(CPACK_COMPONENT_SYMBOLIZER_DESCRIPTION
+"The service: builds compact lookup tables of the debug files that it is
+given, and answers batches of stacks with functions, files, lines and inlined
+calls.")
+
+# What these packages hold was in the one package rawstack before version 0.2.0.
+set(split "rawstack (<< 0.2.0)")
+set(same "(= ${PROJECT_VERSION})")
+set(CPACK_DEBIAN_CLI_PACKAGE_NAME rawstack)
+foreach(component SAMPLER SHIP SYMBOLIZER)
+	set(CPACK_DEBIAN_${component}_PACKAGE_SECTION admin)
+	set(CPACK_DEBIAN_${component}_PACKAGE_BREAKS ${split})
+	set(CPACK_DEBIAN_${component}_PACKAGE_REPLACES ${split})
+endforeach()
+set(CPACK_DEBIAN_SAMPLER_PACKAGE_RECOMMENDS rawstack-ship)
+set(CPACK_DEBIAN_SHIP_PACKAGE_ENHANCES rawstack-sampler)
+# The worker that makes tables; the two speak a protocol that is theirs alone.
+set(CPACK_DEBIAN_SYMBOLIZER_PACKAGE_DEPENDS "rawstack ${same}")
+
+# rawstack_package_unit(<component> STATE <directory in /var/lib> [CONTENT <what in it>] [AFTER_RELOAD
+# <command>]): maintainer scripts of a package with one unit, which purge that.
+function(rawstack_package_unit component)
+	cmake_parse_arguments(arg "" "STATE;CONTENT;AFTER_RELOAD" "" ${ARGN})
+	set(package rawstack-${component})
+	set(unit ${package}.service)
+	set(state ${arg_STATE})
+	set(content ${arg_CONTENT})
+	set(after_reload ${arg_AFTER_RELOAD})
+	set(scripts)
+	foreach(script postinst prerm postrm)
+		set(output ${PROJECT_BINARY_DIR}/debian/${component}/${script})
+		configure_file(cmake/debian/${script}.in ${output} @ONLY)
+		list(APPEND scripts ${output})
+	endforeach()
+	string(TOUPPER ${component} name)
+	set(CPACK_DEBIAN_${name}_PACKAGE_CONTROL_EXTRA "${scripts}" PARENT_SCOPE)
+endfunction()
+rawstack_package_unit(sampler STATE rawstack CONTENT spool)
+rawstack_package_unit(ship STATE rawstack CONTENT profiles)
+rawstack_package_unit(symbolizer STATE rawstack-symbolizer)
+
+# Read by cpack itself, when a package is made; and what is done to the files of a package then.
 set(CPACK_PROJECT_CONFIG_FILE ${CMAKE_CURRENT_LIST_DIR}/PackageChecks.cmake)
-# Where Debian looks for the licence of a package.
-install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+set(CPACK_PRE_BUILD_SCRIPTS ${CMAKE_CURRENT_LIST_DIR}/PackageFiles.cmake)
+set(CPACK_RAWSTACK_DEBIAN ${CMAKE_CURRENT_LIST_DIR}/debian)
 include(CPack)

@@ -33,11 +33,11 @@ function(rawstack_library name)
 	target_link_libraries(${name} PRIVATE rawstack_flags PUBLIC ${arg_LINK})
 endfunction()
 
-# rawstack_executable(<name> SOURCES ... LINK ... [DESTINATION <dir>]): without DESTINATION it
-# goes to bin; NOINSTALL keeps it in the build tree. All programs stand in <build>/bin, so that a
+# rawstack_executable(<name> SOURCES ... LINK ... COMPONENT <package> [DESTINATION <dir>]): without
+# DESTINATION it goes to bin; NOINSTALL keeps it in the build tree. All programs stand in <build>/bin, so that a
 # program finds its helpers beside itself in a build tree.
 function(rawstack_executable name)
-	cmake_parse_arguments(arg "NOINSTALL" "DESTINATION" "SOURCES;LINK" ${ARGN})
+	cmake_parse_arguments(arg "NOINSTALL" "COMPONENT;DESTINATION" "SOURCES;LINK" ${ARGN})
 	add_executable(${name} ${arg_SOURCES})
 	target_link_libraries(${name} PRIVATE rawstack_flags ${arg_LINK})
 	set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
@@ -45,14 +45,21 @@ function(rawstack_executable name)
 		if(NOT arg_DESTINATION)
 			set(arg_DESTINATION ${CMAKE_INSTALL_BINDIR})
 		endif()
-		install(TARGETS ${name} RUNTIME DESTINATION ${arg_DESTINATION})
+		install(TARGETS ${name} RUNTIME DESTINATION ${arg_DESTINATION}
+			COMPONENT ${arg_COMPONENT})
 	endif()
 endfunction()
 
-# rawstack_unit_file(<unit>): a systemd unit that says @CMAKE_INSTALL_FULL_BINDIR@ and the like.
-function(rawstack_unit_file unit)
-	configure_file(${unit} ${unit} @ONLY)
-	install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${unit} DESTINATION lib/systemd/system)
+# rawstack_unit_file(<unit> <component>): a systemd unit that says @CMAKE_INSTALL_FULL_BINDIR@ and the
+# like. Which directories these are is known when it is installed, not before: `cmake --install
+# --prefix` and cpack change the prefix that was configured.
+function(rawstack_unit_file unit component)
+	install(CODE "
+		set(unit ${CMAKE_CURRENT_SOURCE_DIR}/${unit})
+		set(bindir \"${CMAKE_INSTALL_BINDIR}\")
+		set(libexecdir \"${CMAKE_INSTALL_LIBEXECDIR}\")
+		include(${PROJECT_SOURCE_DIR}/cmake/InstallUnit.cmake)"
+		COMPONENT ${component})
 endfunction()
 
 # rawstack_bpf_skeleton(<name> <source> <header>...): the BPF programs of a source and their

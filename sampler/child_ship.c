@@ -12,34 +12,12 @@
 #include <time.h>
 
 #include "capabilities.h"
-
-#define PROGRAM "rawstack-ship"
+#include "libexec.h"
 
 #define PAUSE_MIN_NS UINT64_C(1000000000)
 #define PAUSE_MAX_NS UINT64_C(60000000000)
 /* One that lived this long did its work: the next pause is the shortest again. */
 #define GOOD_RUN_NS  UINT64_C(60000000000)
-
-int child_ship_find(char *path, size_t len, struct err *err)
-{
-	char self[3072], *slash;
-	ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
-
-	if (n > 0) {
-		self[n] = 0;
-		slash = strrchr(self, '/');
-		if (slash) {
-			snprintf(path, len, "%.*s/" PROGRAM, (int)(slash - self), self);
-			if (access(path, X_OK) == 0)
-				return 0;
-		}
-	}
-	snprintf(path, len, RAWSTACK_LIBEXECDIR "/" PROGRAM);
-	if (access(path, X_OK) == 0)
-		return 0;
-	return err_set(err, ERR_NOT_FOUND,
-		       PROGRAM " is neither beside this program nor in " RAWSTACK_LIBEXECDIR);
-}
 
 int child_ship_init(struct child_ship *c, const char *spool, const char *server, const char *out,
 		    const char *const *args, struct err *err)
@@ -53,7 +31,7 @@ int child_ship_init(struct child_ship *c, const char *spool, const char *server,
 		.spool_fd = -1,
 		.out_fd = -1,
 	};
-	if (child_ship_find(c->program, sizeof(c->program), err))
+	if (libexec_find(CHILD_SHIP_PROGRAM, c->program, err))
 		return err->code;
 	c->spool_fd = open(spool, O_PATH | O_DIRECTORY | O_CLOEXEC);
 	c->out_fd = open(out, O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -120,7 +98,7 @@ static int start(struct child_ship *c, uint64_t now_ns, bool once, struct err *e
 		if (c->failed_told)
 			return 0;
 		c->failed_told = true;
-		return err_sys(err, errno, "starting " PROGRAM);
+		return err_sys(err, errno, "starting " CHILD_SHIP_PROGRAM);
 	}
 	c->pid = pid;
 	c->start_ns = now_ns;
@@ -186,12 +164,13 @@ int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err
 		return 0;
 	if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL)
 		return err_set(err, ERR_CANCELLED,
-			       PROGRAM " did not end in %" PRIu64
-				       " s: what is not shipped stays in "
-				       "the spool",
+			       CHILD_SHIP_PROGRAM " did not end in %" PRIu64
+						  " s: what is not shipped stays in "
+						  "the spool",
 			       timeout_ns / 1000000000);
 	return err_set(err, ERR_UNAVAILABLE,
-		       PROGRAM " ended with %s %d: what is not shipped stays in the spool",
+		       CHILD_SHIP_PROGRAM
+		       " ended with %s %d: what is not shipped stays in the spool",
 		       WIFSIGNALED(status) ? "signal" : "status",
 		       WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }

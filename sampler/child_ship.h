@@ -9,9 +9,10 @@
 #include <sys/types.h>
 
 #include "err.h"
+#include "limits.h"
 
 struct child_ship {
-	char program[4096];
+	char program[LIMIT_PATH_LEN];
 	const char *spool, *server, *out; /* borrowed */
 	const char *const *args;          /* further arguments, NULL at the end; borrowed */
 	int spool_fd, out_fd;             /* the same directories, opened when that was allowed */
@@ -21,8 +22,8 @@ struct child_ship {
 	bool failed_told; /* one line for each run of failures */
 };
 
-/* The path of rawstack-ship: beside this program, else where it is installed. Absolute. */
-int child_ship_find(char *path, size_t len, struct err *err);
+/* For libexec_find(). */
+#define CHILD_SHIP_PROGRAM "rawstack-ship"
 
 /* While this process may still do what the child may not: both directories are opened. err must be
  * given. */

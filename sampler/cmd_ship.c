@@ -4,16 +4,17 @@
 
 #include "capabilities.h"
 #include "child_ship.h"
+#include "libexec.h"
 #include "log.h"
 #include "sampler_command.h"
 
 int cmd_ship(int argc _unused_, char **argv)
 {
-	char program[4096];
+	char program[LIMIT_PATH_LEN];
 	struct err err;
 	int rc;
 
-	if (child_ship_find(program, sizeof(program), &err))
+	if (libexec_find(CHILD_SHIP_PROGRAM, program, &err))
 		return complain(&err);
 	rc = capabilities_drop_all();
 	if (rc) {

@@ -6,8 +6,10 @@
 #include "limits.h"
 
 /*
- * Beside the running program, as in a build tree; else where it is installed, seen from the program
- * so that a tree can be moved, and as it was configured. ERR_NOT_FOUND.
+ * Beside the running program, as in a build tree; else where it is installed, seen from the
+ * program. No absolute path is compiled in: what was configured for one prefix may be installed or
+ * packaged for another, and nothing is ever started from a directory that is not this
+ * installation's. ERR_NOT_FOUND.
  */
 int libexec_find(const char *name, char path[static LIMIT_PATH_LEN], struct err *err) _must_check_;
 
