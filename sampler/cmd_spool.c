@@ -25,7 +25,9 @@ static const char help[] =
 	"weight\n"
 	"          (folded)\n"
 	"  verify  reads everything; exit 1 when bytes fail their checksum\n"
-	"  stats   what the bytes are spent on, and how many a sample takes\n";
+	"  stats   what the bytes are spent on, and how many a sample takes\n"
+	"\n"
+	"Segments of a format that this version does not read are counted, and left out.\n";
 
 struct view {
 	const char *dir;
@@ -40,6 +42,17 @@ static int open_all(const struct view *v, struct spool_reader **ret, struct err 
 	if (!rc)
 		spool_reader_from_start(*ret);
 	return rc;
+}
+
+/* What is of another format is told, and no damage. */
+static void warn_skipped(const struct spool_reader *r)
+{
+	struct spool_skipped skipped;
+
+	spool_reader_skipped(r, &skipped);
+	if (skipped.count)
+		log_warn("%" PRIu64 " segments of another format are not read; %s", skipped.count,
+			 skipped.why.message);
 }
 
 /* --- cat ------------------------------------------------------------------------------------- */
@@ -196,6 +209,8 @@ static int run_cat(const struct view *v, struct err *err)
 		}
 		rc = ferror(stdout) ? stdout_flush(err) : 0;
 	}
+	if (!rc)
+		warn_skipped(r);
 	return rc;
 }
 
@@ -254,6 +269,7 @@ static int run_ls(const struct view *v, struct err *err)
 	if (rc)
 		return rc;
 	print_segment(&t);
+	warn_skipped(r);
 	spool_reader_closep(&r);
 	r = NULL;
 	/* A second look, from the acknowledgement on. */
@@ -282,6 +298,7 @@ static int run_verify(const struct view *v, struct err *err)
 	}
 	if (rc)
 		return rc;
+	warn_skipped(r);
 	printf("%" PRIu64 " samples, %" PRIu64 " damaged bytes\n", samples,
 	       spool_reader_damaged_len(r));
 	if (spool_reader_damaged_len(r))
@@ -310,11 +327,14 @@ static int run_stats(const struct view *v, struct err *err)
 
 	if (rc)
 		return rc;
+	if (!v->json && s.unread)
+		printf("%" PRIu64 " segments of another format, not read\n", s.unread);
 	if (v->json)
 		printf("{\"segments\":%" PRIu64 ",\"packed\":%" PRIu64 ",\"bytes\":%" PRIu64
 		       ",\"raw_bytes\":%" PRIu64 ",\"samples\":%" PRIu64
-		       ",\"damaged_bytes\":%" PRIu64 ",\"bytes_per_sample\":%.2f,\"types\":{",
-		       s.segments, s.packed, s.len, s.raw_len, s.samples, s.damaged_len,
+		       ",\"damaged_bytes\":%" PRIu64 ",\"unread_segments\":%" PRIu64
+		       ",\"bytes_per_sample\":%.2f,\"types\":{",
+		       s.segments, s.packed, s.len, s.raw_len, s.samples, s.damaged_len, s.unread,
 		       per(s.len, s.samples));
 	else
 		printf("%" PRIu64 " segments, %" PRIu64 " of them packed: %" PRIu64

@@ -43,6 +43,12 @@ static void put_text(const struct spool_status *s, struct buf *out)
 			   (double)age_of(s, s->newest_ns) / 1e9);
 	buf_printf(out, "\nspool     %" PRIu64 " segments, %.1f MiB\n", s->segment_count,
 		   (double)s->len / (double)MIB);
+	if (s->unread_count)
+		buf_printf(out,
+			   "          %" PRIu64
+			   " of them, %.1f MiB, have a format that this version "
+			   "does not read: they are not shipped\n",
+			   s->unread_count, (double)s->unread_len / (double)MIB);
 	if (s->oldest_ns)
 		buf_printf(out, "backlog   %.1f MiB, the oldest sample is %.1f s old\n",
 			   (double)s->unsent_len / (double)MIB,
@@ -91,6 +97,8 @@ static void put_json(const struct spool_status *s, struct buf *out)
 	}
 	json_key_number(out, "segments", (int64_t)s->segment_count);
 	json_key_number(out, "bytes", (int64_t)s->len);
+	json_key_number(out, "unread_segments", (int64_t)s->unread_count);
+	json_key_number(out, "unread_bytes", (int64_t)s->unread_len);
 	json_key_number(out, "backlog_bytes", (int64_t)s->unsent_len);
 	json_key_number(out, "backlog_age_ns", (int64_t)age_of(s, s->oldest_ns));
 	json_key_number(out, "last_ack_unix_ns", (int64_t)s->ack_ns);

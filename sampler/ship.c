@@ -78,8 +78,23 @@ struct ship {
 	struct ship_status status;
 	struct shipper *shipper;
 	struct sink *sink;
-	uint64_t swept_ms; /* when the sink was last looked through; 0: never */
+	uint64_t swept_ms;     /* when the sink was last looked through; 0: never */
+	uint64_t skipped_last; /* the segment of another format that was told of last */
 };
+
+/* What the shipper leaves behind is worth a line, once. */
+static void warn_skipped(struct ship *s)
+{
+	struct spool_skipped skipped;
+
+	shipper_skipped(s->shipper, &skipped);
+	if (skipped.count && skipped.last != s->skipped_last)
+		log_warn("%" PRIu64
+			 " segments of another format are not shipped, and stay until limits drop "
+			 "them; %s",
+			 skipped.count, skipped.why.message);
+	s->skipped_last = skipped.last;
+}
 
 /* The server that the first batch goes to. */
 static const char *server_of(struct ship *s, char server[static SHIP_ROUTE_SERVER_LEN])
@@ -145,6 +160,7 @@ static void ship_on(struct ship *s)
 		struct err err = {0};
 		int rc = shipper_step(s->shipper, &err);
 
+		warn_skipped(s);
 		if (rc < 0) {
 			/* Nothing is under way now. One that cannot be opened says why. */
 			(void)sink_reopen(s->sink, &err);
@@ -238,6 +254,7 @@ static int ship(struct ship *s, struct err *err)
 		ship_on(s);
 	shipper_set_hurry(s->shipper);
 	rc = drain(s->shipper, err);
+	warn_skipped(s);
 	if (s->o->once)
 		sweep(s);
 	tell(s, "stopped", rc ? err->message : NULL);

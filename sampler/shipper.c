@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "shipper.h"
+#include "shipper_priv.h"
 
-#include <pthread.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "ship_again.h"
-#include "ship_lanes.h"
 #include "ship_profile.h"
 #include "ship_request.h"
 
@@ -15,34 +11,6 @@
 
 /* Requests of one batch: far above what a segment's locations need. */
 #define ARENA_MAX (1 * GIB)
-
-/* What delivering one batch takes. */
-struct work {
-	void *call_ctx;
-	struct arena arena;
-};
-
-struct shipper {
-	struct shipper_options o;
-	char *spool;
-	struct spool_reader *reader; /* NULL until the spool exists */
-	dev_t spool_dev;             /* of the directory it reads */
-	ino_t spool_inode;
-	struct work own, works[SHIP_LANES_MAX];
-	struct ship_lanes *lanes; /* NULL: one batch at a time */
-	bool is_careful;          /* something failed: one at a time, until that is over */
-	bool may_follow;          /* the last batch that was put has an end that stays */
-	pthread_mutex_t lock;     /* of building_since_ns */
-	struct shipper_stats stats;
-	bool in_hurry;
-	uint64_t due_ns; /* when what was looked at last is old enough; 0: nothing was */
-	struct ship_again again;
-	struct spool_reader *second; /* of batches to be delivered again */
-	uint64_t watched_ns;
-	uint32_t
-		watch_next; /* where asking for ids goes on: they may be more than one call takes */
-	uint64_t building_since_ns; /* a wait for tables began, or failed, then; 0: none */
-};
 
 static ship_lane_fn deliver_in_lane;
 
@@ -105,6 +73,13 @@ void shipper_stats(const struct shipper *s, struct shipper_stats *ret)
 	*ret = s->stats;
 	ret->waiting = s->again.count;
 	ret->forgotten = s->again.forgotten;
+}
+
+void shipper_skipped(const struct shipper *s, struct spool_skipped *ret)
+{
+	*ret = (struct spool_skipped){.count = 0};
+	if (s->reader)
+		spool_reader_skipped(s->reader, ret);
 }
 
 static void close_spool(struct shipper *s)
@@ -217,9 +192,6 @@ static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, 
 	return rc || !is_first ? rc : wait_for_tables(s, p, err);
 }
 
-/* The batch at the sink has names that these answers lack: it stays. */
-#define DELIVER_KEPT 1
-
 /* To the sink, not acknowledged; missing[] says which modules had no table. `noted`: what the one
  * at the sink lacks; NULL: there is none. */
 static int deliver(struct shipper *s, struct work *w, const struct spool_batch *b,
@@ -234,7 +206,7 @@ static int deliver(struct shipper *s, struct work *w, const struct spool_batch *
 	rc = symbolize(s, w, &p, !noted, err);
 	if (noted &&
 	    (rc == ERR_DATA || (!rc && ship_again_is_worse(&s->again, noted, b, p.missing))))
-		return DELIVER_KEPT;
+		return SHIPPER_KEPT;
 	if (!rc)
 		rc = ship_profile_end(&p, err);
 	if (!rc)
@@ -252,9 +224,8 @@ static int deliver_in_lane(void *ctx, unsigned int lane, const struct spool_batc
 	return deliver(s, &s->works[lane], batch, NULL, missing, err);
 }
 
-/* In this thread. */
-static int deliver_here(struct shipper *s, const struct spool_batch *b,
-			const struct ship_again_batch *noted, struct err *err)
+int shipper_deliver(struct shipper *s, const struct spool_batch *b,
+		    const struct ship_again_batch *noted, struct err *err)
 {
 	_cleanup_(freep) bool *missing = calloc(b->module_count + 1, sizeof(*missing));
 	int rc = missing ? deliver(s, &s->own, b, noted, missing, err)
@@ -294,82 +265,6 @@ static int open_spool(struct shipper *s, struct err *err)
 		s->reader = NULL;
 	}
 	return rc;
-}
-
-/* --- again ----------------------------------------------------------------------------------- */
-
-static void on_ready(void *arg, const void *id, size_t len)
-{
-	ship_again_ready(arg, id, len);
-}
-
-/* Asks for the ids that batches wait for. */
-static void watch(struct shipper *s)
-{
-	_cleanup_(freep) ProtobufCBinaryData *ids = NULL;
-	uint64_t now = s->o.io->mono_ns(s->o.io->ctx);
-	const uint32_t all = (uint32_t)s->again.ids.count;
-	size_t count = 0, cap = 0;
-	uint32_t at = s->watch_next, seen;
-
-	if (!s->again.count || (s->watched_ns && now - s->watched_ns < SHIPPER_WATCH_NS))
-		return;
-	s->watched_ns = now;
-	for (seen = 0; seen < all && count < LIMIT_BATCH_MODULES; seen++, at++) {
-		const void *p;
-		size_t len;
-
-		at = at < all ? at : 0;
-		if (!ship_again_waits_for(&s->again, at))
-			continue;
-		p = intern_get(&s->again.ids, at, &len);
-		if (!grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
-			return;
-		ids[count++] = (ProtobufCBinaryData){len, (uint8_t *)(uintptr_t)p};
-	}
-	s->watch_next = seen < all ? at : 0;
-	/* Not told now: asked again next time. */
-	(void)s->o.watch(s->o.call_ctx, ids, count, on_ready, &s->again, NULL);
-}
-
-/* One batch that is due: 1 it was delivered again, 0 there is none, or it is gone. */
-static int step_again(struct shipper *s, struct err *err)
-{
-	const struct ship_again_batch *due;
-	struct ship_again_batch want;
-	struct spool_batch batch;
-	int rc;
-
-	if (!s->o.watch || s->in_hurry)
-		return 0;
-	watch(s);
-	due = ship_again_due(&s->again);
-	if (!due)
-		return 0;
-	want = *due;
-	rc = s->second ? 0 : spool_reader_open(&s->second, s->spool, s->o.io, err);
-	if (rc)
-		return rc;
-	spool_reader_seek(s->second, want.segment, want.place);
-	rc = spool_reader_next(s->second, want.samples, &batch, err);
-	if (rc < 0)
-		return rc;
-	/* The segment may have been dropped, the file at the sink too. */
-	if (rc == 0 || batch.segment != want.segment || batch.place != want.place ||
-	    batch.sample_count != want.samples ||
-	    !sink_has(s->o.sink, batch.id, sizeof(batch.id))) {
-		rc = ship_again_forget(&s->again, want.segment, want.place, err);
-		return rc < 0 ? rc : 0;
-	}
-	rc = deliver_here(s, &batch, &want, err);
-	if (rc == DELIVER_KEPT) {
-		ship_again_put_off(&s->again, want.segment, want.place, SHIPPER_PUT_OFF_NS);
-		return 0;
-	}
-	if (rc)
-		return rc;
-	s->stats.again++;
-	return 1;
 }
 
 /* --- stepping -------------------------------------------------------------------------------- */
@@ -417,7 +312,7 @@ static int step_alone(struct shipper *s, struct err *err)
 
 	if (rc <= 0)
 		return rc;
-	rc = deliver_here(s, &batch, NULL, err);
+	rc = shipper_deliver(s, &batch, NULL, err);
 	if (!rc)
 		rc = acknowledge(s, &batch, err);
 	return rc ? rc : 1;
@@ -480,7 +375,7 @@ int shipper_step(struct shipper *s, struct err *err)
 		close_spool(s);
 		return rc;
 	}
-	return rc ? rc : step_again(s, err);
+	return rc ? rc : shipper_step_again(s, err);
 }
 
 int shipper_backlog(struct shipper *s, uint64_t *ret_samples, struct err *err)

@@ -94,6 +94,10 @@ struct shipper_stats {
 };
 void shipper_stats(const struct shipper *s, struct shipper_stats *ret);
 
+/* Segments that were left behind since the start, because this program does not read their format.
+ */
+void shipper_skipped(const struct shipper *s, struct spool_skipped *ret);
+
 void shipper_close(struct shipper *s);
 DEFINE_FREEP(struct shipper, shipper_close);
 

@@ -237,6 +237,18 @@ void spool_reader_rewind(struct spool_reader *r);
  * is damage at once, even if it is a write that goes on. */
 void spool_reader_from_start(struct spool_reader *r);
 
+/*
+ * Segments of a format that this program does not read: left behind as if they were not there, and
+ * kept, for a program that reads them, until limits drop them. Each counts once, since the reader
+ * was opened or spool_reader_from_start(). `why` says which format the last of them has; it is set
+ * when count is not 0.
+ */
+struct spool_skipped {
+	uint64_t count, last; /* its number */
+	struct err why;
+};
+void spool_reader_skipped(const struct spool_reader *r, struct spool_skipped *ret);
+
 /* Bytes that failed their checksum since the last rewind or from_start, those behind the last
  * sample of a segment included. */
 uint64_t spool_reader_damaged_len(const struct spool_reader *r);

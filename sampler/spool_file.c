@@ -42,7 +42,9 @@ int spool_file_open(struct spool_file *f, const struct io *io, int dir_fd, uint6
 	if (!rc)
 		return 0;
 	spool_file_close(f);
-	return err_prefix(err, "%s", name);
+	/* Callers without an err tell codes apart, too. */
+	(void)err_prefix(err, "%s", name);
+	return rc;
 }
 
 void spool_file_close(struct spool_file *f)

@@ -3,7 +3,7 @@
 #define RAWSTACK_SPOOL_FORMAT_H
 /*
  * The bytes of a spool directory, with no code; FORMAT.md tells them with their reasons. All
- * integers are little-endian, records are 8-byte aligned, a reader refuses another major number
+ * integers are little-endian, records are 8-byte aligned, a reader leaves out another major number,
  * and ignores what a later minor number added: unknown header entries, unknown record types, and
  * bytes behind the entries it knows in a header entry.
  *

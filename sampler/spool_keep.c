@@ -10,7 +10,8 @@ bool spool_keep_add(struct spool_keep *k, uint64_t number, uint64_t len,
 	if (!grow_array((void **)&k->all, &k->cap, k->count + 1, sizeof(*k->all),
 			LIMIT_SPOOL_FILES))
 		return false;
-	k->all[k->count++] = (struct spool_kept){number, len, *origin, false};
+	k->all[k->count++] = (struct spool_kept){
+		.number = number, .len = len, .origin = *origin, .is_readable = true};
 	return true;
 }
 
@@ -143,24 +144,39 @@ static uint64_t length_of(const struct spool_keep *k, int fd)
 	return low;
 }
 
+/* A segment without a readable header, damaged or of another format, has the origin of the next one
+ * behind it: it is older than that. So limits by age drop it, and what stands behind it. Without a
+ * next one it counts as begun now. */
+static void guess_origins(struct spool_keep *k, const struct spool_origin *origin)
+{
+	struct spool_origin next = *origin;
+
+	next.mono_ns = k->io->mono_ns(k->io->ctx);
+	for (size_t i = k->count; i-- > 0;) {
+		if (k->all[i].is_readable)
+			next = k->all[i].origin;
+		else
+			k->all[i].origin = next;
+	}
+}
+
 static int adopt(struct spool_keep *k, uint64_t number, bool is_last,
 		 const struct spool_origin *origin)
 {
 	struct spool_segment_info info = {.origin = *origin};
 	char name[SPOOL_NAME_MAX];
 	uint64_t len = k->limits.segment_len;
-	int fd;
+	int fd, rc = ERR_IO;
 
 	fd = k->io->open(k->io->ctx, k->dir_fd, spool_segment_name(number, name),
 			 O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd >= 0) {
-		/* A damaged header leaves age 0 of this boot: only the byte limit removes it. */
-		if (spool_header_read(k->io, fd, &info, NULL)) {
+		rc = spool_header_read(k->io, fd, &info, NULL);
+		if (rc)
 			info = (struct spool_segment_info){.origin = *origin};
-			info.origin.mono_ns = k->io->mono_ns(k->io->ctx);
-		}
 		len = length_of(k, fd);
-		if (is_last && !info.block_count) {
+		/* Where the bytes of another format end is not known. */
+		if (is_last && !info.block_count && rc != ERR_UNSUPPORTED) {
 			uint64_t trimmed = trim_segment(k, fd, len);
 
 			len = trimmed ? trimmed : len;
@@ -169,7 +185,8 @@ static int adopt(struct spool_keep *k, uint64_t number, bool is_last,
 	}
 	if (!spool_keep_add(k, number, len, &info.origin))
 		return ERR_MEMORY;
-	k->all[k->count - 1].is_final = info.block_count;
+	k->all[k->count - 1].is_readable = rc == 0;
+	k->all[k->count - 1].is_final = info.block_count || rc == ERR_UNSUPPORTED;
 	return 0;
 }
 
@@ -197,6 +214,7 @@ int spool_keep_init(struct spool_keep *k, const struct io *io, int dir_fd,
 	}
 	if (rc)
 		err_set(err, rc, "out of memory for the spool");
+	guess_origins(k, origin);
 	if (!rc)
 		rc = spool_ack_read(io, dir_fd, ret_last, &ack_place, err);
 	if (found.count && found.numbers[found.count - 1] > *ret_last)

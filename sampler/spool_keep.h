@@ -11,7 +11,8 @@
 struct spool_kept {
 	uint64_t number, len;
 	struct spool_origin origin; /* for its age */
-	bool is_final;              /* packed, or not worth it */
+	bool is_readable;           /* its header is whole, and of a format that is known */
+	bool is_final;              /* packed, not worth it, or of another format */
 };
 
 struct spool_keep {

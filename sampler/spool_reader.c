@@ -10,7 +10,8 @@
 struct spool_reader {
 	const struct io *io;
 	int dir_fd;
-	uint64_t damaged_len;              /* of the segments that were left behind */
+	uint64_t damaged_len; /* of the segments that were left behind */
+	struct spool_skipped skipped;
 	bool only_looks;                   /* does not wait for writes that are not whole */
 	uint64_t ack_segment, ack_place;   /* where rewind goes */
 	uint64_t next_segment, next_place; /* the end of the last batch that was returned */
@@ -138,15 +139,31 @@ static void close_segment(struct spool_reader *r)
 	r->in_record = false;
 }
 
-/* 1 open, 0 it is gone or no segment at all; r->segment is it then, so that the search goes on
- * behind it. */
+/* After a rewind it is met again. */
+static void count_skipped(struct spool_reader *r, uint64_t number, const struct err *why)
+{
+	if (number <= r->skipped.last)
+		return;
+	r->skipped.count++;
+	r->skipped.last = number;
+	r->skipped.why = *why;
+}
+
+/* 1 open, 0 it is gone, no segment at all or one of another format; r->segment is it then, so that
+ * the search goes on behind it. */
 static int open_segment(struct spool_reader *r, uint64_t number, uint64_t place, struct err *err)
 {
-	int rc = spool_file_open(&r->file, r->io, r->dir_fd, number, err);
+	struct err why = {0};
+	int rc = spool_file_open(&r->file, r->io, r->dir_fd, number, &why);
 
-	if (rc && rc != ERR_DATA && rc != ERR_NOT_FOUND)
+	if (rc && rc != ERR_DATA && rc != ERR_NOT_FOUND && rc != ERR_UNSUPPORTED) {
+		if (err)
+			*err = why;
 		return rc;
+	}
 	r->segment = number;
+	if (rc == ERR_UNSUPPORTED)
+		count_skipped(r, number, &why);
 	/* Its header is damaged: how much was behind it is not known. */
 	if (rc == ERR_DATA)
 		r->damaged_len += SPOOL_HEADER_LEN;
@@ -341,6 +358,12 @@ void spool_reader_from_start(struct spool_reader *r)
 	r->segment = r->next_segment = r->next_place = 0;
 	r->only_looks = true;
 	r->damaged_len = 0;
+	r->skipped = (struct spool_skipped){.count = 0};
+}
+
+void spool_reader_skipped(const struct spool_reader *r, struct spool_skipped *ret)
+{
+	*ret = r->skipped;
 }
 
 uint64_t spool_reader_damaged_len(const struct spool_reader *r)

@@ -26,12 +26,14 @@ static void add_segment(struct spool_stats *s, int dir_fd, uint64_t number)
 	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
 	struct spool_record rec;
 	struct stat st;
+	int rc = spool_file_open(&file, io_system(), dir_fd, number, NULL);
 
 	s->segments++;
-	if (spool_file_open(&file, io_system(), dir_fd, number, NULL)) {
+	s->unread += rc == ERR_UNSUPPORTED;
+	if (rc && rc != ERR_UNSUPPORTED)
 		s->damaged_len += SPOOL_HEADER_LEN;
+	if (rc)
 		return;
-	}
 	if (fstat(file.fd, &st) == 0)
 		s->len += (uint64_t)st.st_size;
 	s->packed += file.info.block_count > 0;

@@ -10,6 +10,7 @@ enum {
 
 struct spool_stats {
 	uint64_t segments, packed; /* how many; how many of them are packed */
+	uint64_t unread;           /* how many have a format that this program does not read */
 	uint64_t len, raw_len;     /* on the disk; of what they unpack to, unused room left out */
 	uint64_t samples, damaged_len;
 	struct {

@@ -108,16 +108,13 @@ static void read_ship(struct spool_status *s, int dir_fd)
 
 /* Bytes of a segment from a place to its last samples, as it was written: what stands behind these
  * will never be acknowledged, for there is nothing in it to deliver. */
-static uint64_t len_behind(int dir_fd, uint64_t number, uint64_t place)
+static uint64_t len_behind(struct spool_file *file, uint64_t place)
 {
-	_cleanup_(spool_file_close) struct spool_file file;
 	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
 	struct spool_record rec;
 	uint32_t end = 0;
 
-	if (spool_file_open(&file, io_system(), dir_fd, number, NULL))
-		return 0;
-	spool_cursor_init(&c, &file, file.info.records_off);
+	spool_cursor_init(&c, file, file->info.records_off);
 	while (spool_cursor_next(&c, true, &rec, NULL) == 1)
 		end = rec.type == SPOOL_RECORD_SAMPLES ? c.off : end;
 	return end > spool_place_off(place) ? end - spool_place_off(place) : 0;
@@ -133,18 +130,26 @@ static void read_sizes(struct spool_status *s, int dir_fd, const struct spool_se
 	if (ack_segment && fstatat(dir_fd, "ack", &st, AT_SYMLINK_NOFOLLOW) == 0)
 		s->ack_ns = ns_of(&st.st_mtim);
 	for (size_t i = 0; i < found->count; i++) {
+		_cleanup_(spool_file_close) struct spool_file file = {.fd = -1};
 		const uint64_t number = found->numbers[i];
+		int rc;
 
 		if (fstatat(dir_fd, spool_segment_name(number, name), &st, AT_SYMLINK_NOFOLLOW))
 			continue;
 		s->segment_count++;
 		s->len += (uint64_t)st.st_size;
+		rc = spool_file_open(&file, io_system(), dir_fd, number, NULL);
+		if (rc == ERR_UNSUPPORTED) {
+			s->unread_count++;
+			s->unread_len += (uint64_t)st.st_size;
+			continue;
+		}
 		/* The newest has room that is not used yet; of the acknowledged one a part counts,
 		 * and of a run without samples nothing. */
-		if (number == ack_segment ||
-		    (number > ack_segment && (i + 1 == found->count || st.st_size < SMALL_LEN)))
-			s->unsent_len +=
-				len_behind(dir_fd, number, number == ack_segment ? ack_place : 0);
+		if (!rc &&
+		    (number == ack_segment ||
+		     (number > ack_segment && (i + 1 == found->count || st.st_size < SMALL_LEN))))
+			s->unsent_len += len_behind(&file, number == ack_segment ? ack_place : 0);
 		else if (number > ack_segment)
 			s->unsent_len += (uint64_t)st.st_size;
 	}
@@ -267,6 +272,9 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 	gauge(out, "rawstack_spool_segments", NULL, "Segments on the disk.",
 	      (double)s->segment_count);
 	gauge(out, "rawstack_spool_bytes", "bytes", "Of all segments.", (double)s->len);
+	gauge(out, "rawstack_spool_unread_segments", NULL,
+	      "Of a format that this version does not read; kept until limits drop them.",
+	      (double)s->unread_count);
 	gauge(out, "rawstack_spool_backlog_bytes", "bytes", "Of what is not acknowledged.",
 	      (double)s->unsent_len);
 	gauge(out, "rawstack_spool_backlog_seconds", "seconds",

@@ -37,6 +37,7 @@ int spool_input_read(const char *dir, struct profile_filter *filter, struct prof
 		     struct err *err)
 {
 	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
+	struct spool_skipped skipped;
 	struct spool_batch batch;
 	uint64_t samples = 0;
 	int rc = spool_reader_open(&r, dir, NULL, err);
@@ -52,5 +53,9 @@ int spool_input_read(const char *dir, struct profile_filter *filter, struct prof
 			break;
 	}
 	log_progress_end();
+	spool_reader_skipped(r, &skipped);
+	if (rc == 0 && skipped.count)
+		log_warn("%s: %" PRIu64 " segments of another format are not read; %s", dir,
+			 skipped.count, skipped.why.message);
 	return rc < 0 ? err_prefix(err, "%s", dir) : 0;
 }
