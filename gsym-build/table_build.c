@@ -16,8 +16,8 @@
 #include "libexec.h"
 #include "limits.h"
 #include "rsym.h"
+#include "table_build_priv.h"
 #include "worker_class.h"
-#include "worker_protocol.h"
 #include "worker_spawn.h"
 
 enum {
@@ -40,8 +40,9 @@ static uint64_t or_default(uint64_t v, uint64_t constant)
 	return v ? v : constant;
 }
 
-static int start(struct worker *w, const struct table_request *req, int table_fd, int missing_fd,
-		 const struct worker_request *request, struct err *err)
+static int start(struct worker *w, const struct table_request *req,
+		 const struct worker_extra *extra, const struct worker_request *request,
+		 struct err *err)
 {
 	_cleanup_(worker_files_done) struct worker_files p;
 	char found[LIMIT_PATH_LEN];
@@ -72,14 +73,14 @@ static int start(struct worker *w, const struct table_request *req, int table_fd
 		rc = worker_files_pass(&p, WORKER_FD_REPLY, from[1], err);
 	if (!rc)
 		rc = worker_files_pass_read_only(&p, WORKER_FD_INPUT, req->input_fd, err);
-	if (!rc)
+	if (!rc && req->output_fd >= 0)
 		rc = worker_files_pass(&p, WORKER_FD_OUTPUT, req->output_fd, err);
 	if (!rc && request->has_stripped)
 		rc = worker_files_pass_read_only(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
-	if (!rc && table_fd >= 0)
-		rc = worker_files_pass_read_only(&p, WORKER_FD_TABLE, table_fd, err);
-	if (!rc && missing_fd >= 0)
-		rc = worker_files_pass(&p, WORKER_FD_MISSING, missing_fd, err);
+	if (!rc && extra->table_fd >= 0)
+		rc = worker_files_pass_read_only(&p, WORKER_FD_TABLE, extra->table_fd, err);
+	if (!rc && extra->missing_fd >= 0)
+		rc = worker_files_pass(&p, WORKER_FD_MISSING, extra->missing_fd, err);
 	if (!rc && request->wanted_count)
 		rc = worker_files_pass(&p, WORKER_FD_WANTED, w->wanted_fd, err);
 	if (!rc && w->progress)
@@ -291,12 +292,15 @@ static int identify(const struct table_request *req, struct worker_request *requ
 		return err_set(err, ERR_UNSUPPORTED, "not a regular file");
 	if (req->id.kind != BUILD_ID_NONE)
 		request->id = req->id;
+	else if (request->task == WORKER_INSPECT || request->task == WORKER_CHECK)
+		return 0; /* that is what is asked, or not of interest */
 	else if (req->input != TABLE_INPUT_KALLSYMS)
 		rc = table_identify(req->input_fd, &request->id, err);
 	/* Text without an id is refused by the worker, with the better message. */
 	if (rc == ERR_UNSUPPORTED && req->input == TABLE_INPUT_AUTO)
 		rc = 0;
-	if (rc || !request->has_stripped)
+	/* Whoever knows the id leaves the partner's to the worker. */
+	if (rc || !request->has_stripped || req->id.kind != BUILD_ID_NONE)
 		return rc;
 	rc = table_identify(req->stripped_fd, &partner, err);
 	if (rc)
@@ -336,10 +340,8 @@ static int read_missing(int fd, struct buf *out, struct err *err)
 	return n < 0 ? err_sys(err, errno, "what the worker misses") : 0;
 }
 
-/* One worker from start to reply. table_fd: what it is to verify, or -1; missing_fd: where it says
- * what the input asks for, or -1. */
-static int run_worker(const struct table_request *req, int table_fd, int missing_fd,
-		      struct worker_request *request, struct worker_reply *reply, struct err *err)
+int table_run_worker(const struct table_request *req, const struct worker_extra *extra,
+		     struct worker_request *request, struct worker_reply *reply, struct err *err)
 {
 	_cleanup_(worker_done) struct worker w = {
 		.pidfd = -1, .reply_fd = -1, .progress_fd = -1, .wanted_fd = -1};
@@ -353,9 +355,9 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	request->cpu_seconds_max = or_default(req->cpu_seconds_max, LIMIT_WORKER_CPU_SECONDS);
 	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
 	request->has_stripped = req->stripped_fd >= 0;
-	request->verify = table_fd >= 0;
+	request->task = extra->task;
 	request->class = req->background ? worker_class_background() : WORKER_CLASS_NORMAL;
-	request->wants_missing = missing_fd >= 0;
+	request->wants_missing = extra->missing_fd >= 0;
 	request->columns = req->columns;
 	/* Who raises a worker raises its first thread. */
 	request->in_two = req->jobs > 1 && !req->background;
@@ -369,7 +371,7 @@ static int run_worker(const struct table_request *req, int table_fd, int missing
 	if (!rc)
 		rc = name_companions(req, request, err);
 	if (!rc)
-		rc = start(&w, req, table_fd, missing_fd, request, err);
+		rc = start(&w, req, extra, request, err);
 	if (!rc)
 		rc = await(&w, req, (enum worker_class)request->class, wall_ms, err);
 	if (rc)
@@ -396,7 +398,8 @@ int table_build(const struct table_request *req, struct build_report *report, st
 		if (missing_fd < 0)
 			return err_sys(err, errno, "memfd_create");
 	}
-	rc = run_worker(req, -1, missing_fd, &request, &reply, err);
+	rc = table_run_worker(req, &(struct worker_extra){WORKER_BUILD, -1, missing_fd}, &request,
+			      &reply, err);
 	if (rc)
 		return rc;
 	*report = reply.report;
@@ -422,7 +425,8 @@ int table_verify(const struct table_request *req, int table_fd, struct verify_re
 		if (missing_fd < 0)
 			return err_sys(err, errno, "memfd_create");
 	}
-	rc = run_worker(req, table_fd, missing_fd, &request, &reply, err);
+	rc = table_run_worker(req, &(struct worker_extra){WORKER_VERIFY, table_fd, missing_fd},
+			      &request, &reply, err);
 	if (rc)
 		return rc;
 	*report = reply.verified;

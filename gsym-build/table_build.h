@@ -47,7 +47,9 @@ struct table_request {
 	int stripped_fd; /* the partner that holds segments and .dynsym, or -1 */
 	int output_fd;   /* an empty regular file or memfd, read and write. Kept by the caller */
 	enum table_input input;
-	struct build_id id; /* kallsyms: the kernel's; ELF: kind NONE takes what the file says */
+	/* kallsyms: the kernel's; ELF: kind NONE takes what the file says, and it is then compared
+	 * with the partner's in this process, else by the worker. */
+	struct build_id id;
 
 	/* At most one alternate file, one package, LIMIT_COMPANIONS in all. What is damaged or does
 	 * not belong to the input is left out. */
@@ -146,20 +148,9 @@ int table_verify(const struct table_request *req, int table_fd, struct verify_re
 
 /*
  * The identity of an ELF file by its own bytes: the GNU build id, else the htlhash. Reads headers
- * and notes only, in this process, with bounds: safe on hostile files. ERR_UNSUPPORTED when not
- * ELF.
+ * and notes only, in this process, with bounds: safe on hostile files. A service has its worker do
+ * it (table_inspect.h). ERR_UNSUPPORTED when not ELF.
  */
 int table_identify(int fd, struct build_id *ret_id, struct err *err) _must_check_;
-
-/*
- * The second name of a file with code and a GNU build id: its htlhash, by which hosts know it that
- * did not read the note. 1 with both, or 0 when it has none: there is no code in it (a debug file),
- * no build id, or one that was found outside of what the hash covers, the first and the last 4 KiB.
- * So the build id follows from the hash: nobody can make a file of the same hash and another id
- * (other than by a collision of SHA-256 cut to 16 bytes, both files his own). As safe as
- * table_identify(), with its errors.
- */
-int table_second_name(int fd, struct build_id *ret_id, struct build_id *ret_hash,
-		      struct err *err) _must_check_;
 
 #endif

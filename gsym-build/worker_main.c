@@ -13,6 +13,7 @@
 #include <time.h>
 
 #include "dwarf_reader.h"
+#include "image_summary.h"
 #include "io.h"
 #include "judge.h"
 #include "limits.h"
@@ -119,6 +120,22 @@ static int map_wanted(const struct worker_request *req, struct table_source *sou
 	return 0;
 }
 
+/* A partner that says nothing of itself is no partner. */
+static int check_partner(const struct worker_request *req, struct err *err)
+{
+	struct image_id partner;
+	int rc;
+
+	if (!req->has_stripped || req->id.kind != BUILD_ID_GNU)
+		return 0;
+	rc = image_notes_id(WORKER_FD_STRIPPED, &partner, err);
+	if (rc < 0)
+		return err_prefix(err, "stripped partner");
+	return build_id_equal(&partner.id, &req->id)
+		       ? 0
+		       : err_set(err, ERR_MISMATCH, "the stripped partner has another build id");
+}
+
 static int build(const struct worker_request *req, struct build_report *report, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(req->table_len_max);
@@ -157,6 +174,8 @@ static int build(const struct worker_request *req, struct build_report *report, 
 	source.helper = helper;
 	if (!rc)
 		rc = sandbox_enter(err);
+	if (!rc)
+		rc = check_partner(req, err);
 	if (!rc)
 		rc = table_make(&source, &out, report, err);
 	if (!rc)
@@ -208,6 +227,45 @@ static int verify(const struct worker_request *req, struct verify_report *report
 	return rc;
 }
 
+static int inspect(const struct worker_request *req, struct image_summary *summary, struct err *err)
+{
+	int rc = take_limits(req, err);
+
+	if (!rc)
+		rc = sandbox_enter(err);
+	return rc ? rc : image_summary_read(WORKER_FD_INPUT, summary, err);
+}
+
+static int check(const struct worker_request *req, struct err *err)
+{
+	const void *p;
+	struct rsym t;
+	size_t len;
+	int rc = take_limits(req, err);
+
+	if (!rc)
+		rc = map_input(WORKER_FD_INPUT, &p, &len, err);
+	if (!rc)
+		rc = sandbox_enter(err);
+	return rc ? rc : rsym_open(&t, p, len, err);
+}
+
+static int do_task(const struct worker_request *req, struct worker_reply *reply, struct err *err)
+{
+	switch (req->task) {
+	case WORKER_BUILD:
+		return build(req, &reply->report, err);
+	case WORKER_VERIFY:
+		return verify(req, &reply->verified, err);
+	case WORKER_INSPECT:
+		return inspect(req, &reply->summary, err);
+	case WORKER_CHECK:
+		return check(req, err);
+	default:
+		return err_set(err, ERR_INTERNAL, "no such task of a worker: %u", req->task);
+	}
+}
+
 int main(void)
 {
 	struct worker_request req;
@@ -222,8 +280,7 @@ int main(void)
 		return write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 1 : 2;
 	}
 	debug_untracked();
-	reply.code =
-		req.verify ? verify(&req, &reply.verified, &err) : build(&req, &reply.report, &err);
+	reply.code = do_task(&req, &reply, &err);
 	memcpy(reply.message, err.message, sizeof(reply.message));
 	return write(WORKER_FD_REPLY, &reply, sizeof(reply)) != (ssize_t)sizeof(reply);
 }

@@ -7,6 +7,7 @@
  */
 #include <stdatomic.h>
 
+#include "image_summary.h"
 #include "limits.h"
 #include "table_build.h"
 
@@ -25,16 +26,22 @@ enum worker_fd {
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
-#define WORKER_MAGIC 0x7277733au /* changes with either struct */
+#define WORKER_MAGIC 0x7277733bu /* changes with either struct */
+
+enum worker_task {
+	WORKER_BUILD = 0,   /* a table of the input, to the output */
+	WORKER_VERIFY = 1,  /* WORKER_FD_TABLE with the input; differences to the output */
+	WORKER_INSPECT = 2, /* a summary of the input, which is ELF; no output */
+	WORKER_CHECK = 3,   /* the input is a table: is it a good one? No output */
+};
 
 struct worker_request {
 	uint32_t magic;
+	uint32_t task;  /* enum worker_task */
 	uint32_t input; /* enum table_input */
 	uint64_t memory_max, cpu_seconds_max, table_len_max;
 	struct build_id id;
 	bool has_stripped;
-	bool verify; /* compare WORKER_FD_TABLE with the input, write the differences to the output
-		      */
 	bool wants_missing, wants_progress, columns, types;
 	uint32_t class; /* enum worker_class */
 	bool in_two;    /* threads */
@@ -55,6 +62,7 @@ struct worker_reply {
 	char message[ERR_MESSAGE_MAX];
 	struct build_report report;
 	struct verify_report verified;
+	struct image_summary summary;
 };
 
 /* A request fits into an empty pipe, however short pipes are. */

@@ -82,7 +82,7 @@ int worker_spawn(const char *path, const struct worker_files *p, pid_t *ret_pid)
 			rc = posix_spawn_file_actions_adddup2(&actions, p->fds[fd], fd);
 	/* Closing what is not open is no error here (POSIX, posix_spawn_file_actions_addclose()).
 	 */
-	for (int fd = WORKER_FD_STRIPPED; fd < WORKER_FD_COMPANIONS && !rc; fd++)
+	for (int fd = WORKER_FD_OUTPUT; fd < WORKER_FD_COMPANIONS && !rc; fd++)
 		if (p->fds[fd] < 0)
 			rc = posix_spawn_file_actions_addclose(&actions, fd);
 	if (!rc)

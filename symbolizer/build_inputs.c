@@ -1,41 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "build_inputs.h"
 
-#include "image_links.h"
-
-enum kept_role build_role(int fd, Rawstack__V1__BinaryKind declared)
+enum kept_role build_role(const struct image_summary *s, Rawstack__V1__BinaryKind declared)
 {
-	struct image_links links;
-
 	switch (declared) {
 	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT:
 		return KEPT_ALT;
 	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP:
 		return KEPT_DWP;
 	default:
-		break;
+		return s->kind == IMAGE_EXECUTABLE ? KEPT_EXECUTABLE : KEPT_DEBUG;
 	}
-	return !image_links_read(fd, &links, NULL) && links.kind == IMAGE_EXECUTABLE
-		       ? KEPT_EXECUTABLE
-		       : KEPT_DEBUG;
 }
 
-int build_inputs_alt(int fd, struct build_id *ret)
+static void add_alias(int fd, const struct image_summary *s, const struct build_id *id,
+		      struct store_aliases *to)
 {
-	struct image_links links;
+	struct build_id hash;
 
-	if (image_links_read(fd, &links, NULL) || !links.alt_name[0])
-		return 0;
-	*ret = links.alt_id;
-	return 1;
-}
-
-static void add_alias(int fd, const struct build_id *id, struct store_aliases *to)
-{
-	struct build_id found, hash;
-
-	if (fd >= 0 && table_second_name(fd, &found, &hash, NULL) == 1 &&
-	    build_id_equal(&found, id))
+	if (fd >= 0 && build_id_equal(&s->id.id, id) &&
+	    image_summary_second_name(fd, s, &hash, NULL) == 1)
 		to->ids[to->count++] = hash;
 }
 
@@ -43,8 +27,8 @@ void build_inputs_aliases(const struct build_inputs *in, const struct build_id *
 			  struct store_aliases *ret)
 {
 	ret->count = 0;
-	add_alias(in->stripped, id, ret);
-	add_alias(in->input, id, ret);
+	add_alias(in->stripped, &in->stripped_summary, id, ret);
+	add_alias(in->input, &in->input_summary, id, ret);
 }
 
 void build_inputs_done(struct build_inputs *in)
@@ -76,20 +60,40 @@ static void take_companion(struct build_inputs *in, struct kept_files *kept,
 			(struct table_companion){.fd = fd, .kind = kind};
 }
 
-int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const struct build_id *id,
-			enum kept_role role, int fd, struct err *err)
+/* The file of this role: the one that came, or a kept one. One that cannot be looked at says
+ * nothing of itself, and the build will say why. */
+static int take_input(struct build_inputs *in, struct kept_files *kept, const char *worker_path,
+		      const struct build_id *id, enum kept_role role,
+		      const struct build_input *came, struct image_summary *ret)
 {
-	int debug = fd >= 0 && role == KEPT_DEBUG ? fd : take(in, kept, id, KEPT_DEBUG);
+	int fd;
+
+	if (came->fd >= 0 && came->role == role) {
+		*ret = *came->summary;
+		return came->fd;
+	}
+	fd = take(in, kept, id, role);
+	if (fd < 0 || table_inspect(fd, worker_path, ret, NULL))
+		*ret = (struct image_summary){.kind = IMAGE_OTHER};
+	return fd;
+}
+
+int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const char *worker_path,
+			const struct build_id *id, const struct build_input *came, struct err *err)
+{
+	struct image_summary debug_summary, executable_summary;
+	int debug = take_input(in, kept, worker_path, id, KEPT_DEBUG, came, &debug_summary);
 	int executable =
-		fd >= 0 && role == KEPT_EXECUTABLE ? fd : take(in, kept, id, KEPT_EXECUTABLE);
-	struct build_id alt;
+		take_input(in, kept, worker_path, id, KEPT_EXECUTABLE, came, &executable_summary);
 
 	in->input = debug >= 0 ? debug : executable;
+	in->input_summary = debug >= 0 ? debug_summary : executable_summary;
 	in->stripped = debug >= 0 ? executable : -1;
+	in->stripped_summary = executable_summary;
 	if (in->input < 0)
 		return err_set(err, ERR_NOT_FOUND, "no file of it was kept");
-	if (build_inputs_alt(in->input, &alt) == 1)
-		take_companion(in, kept, &alt, KEPT_ALT, TABLE_COMPANION_ALT);
+	if (in->input_summary.alt_id.kind != BUILD_ID_NONE)
+		take_companion(in, kept, &in->input_summary.alt_id, KEPT_ALT, TABLE_COMPANION_ALT);
 	take_companion(in, kept, id, KEPT_DWP, TABLE_COMPANION_DWP);
 	return 0;
 }

@@ -9,31 +9,38 @@
 #include "rawstack/v1/binaries.pb-c.h"
 #include "store.h"
 #include "table_build.h"
+#include "table_inspect.h"
 
 /* What an ELF file is, by its own headers, which say more than the client did. */
-enum kept_role build_role(int fd, Rawstack__V1__BinaryKind declared);
+enum kept_role build_role(const struct image_summary *s, Rawstack__V1__BinaryKind declared);
 
 struct build_inputs {
 	int input, stripped; /* for struct table_request; -1: none */
+	struct image_summary input_summary, stripped_summary;
 	struct table_companion companions[2];
 	size_t companion_count;
 	int owned[4]; /* descriptors that are closed with it */
 	size_t owned_count;
 };
 
+/* A file that came. */
+struct build_input {
+	enum kept_role role;                 /* KEPT_DEBUG or KEPT_EXECUTABLE */
+	int fd;                              /* -1: there is none */
+	const struct image_summary *summary; /* with fd */
+};
+
 /*
- * fd, of this role (KEPT_DEBUG or KEPT_EXECUTABLE), and what belongs to it; fd -1: kept files only.
+ * That file, and what belongs to it of those kept, which a worker (worker_path) looks at.
  * ERR_NOT_FOUND when there is none. Companions that cannot be read are left out.
  */
-int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const struct build_id *id,
-			enum kept_role role, int fd, struct err *err) _must_check_;
+int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const char *worker_path,
+			const struct build_id *id, const struct build_input *came,
+			struct err *err) _must_check_;
 /* The hashes by which the files with code among them are known, if the id is theirs. */
 void build_inputs_aliases(const struct build_inputs *in, const struct build_id *id,
 			  struct store_aliases *ret);
 
 void build_inputs_done(struct build_inputs *in);
-
-/* The file that `fd` refers to as its dwz alternate: 1 with its id, or 0. */
-int build_inputs_alt(int fd, struct build_id *ret);
 
 #endif

@@ -96,11 +96,13 @@ static int check_alias(struct build_queue *q, const struct upload *up, struct er
 	return 0;
 }
 
-/* Always ERR_DATA: whatever is wrong, it is not the binary that was declared. */
-static int check_id(const struct upload *up, struct err *err)
+/* ERR_DATA: it is not the binary that was declared. Others: nobody can tell what it is. */
+static int check_id(struct build_queue *q, const struct upload *up, struct image_summary *ret,
+		    struct err *err)
 {
 	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
 	struct build_id id;
+	int rc;
 
 	switch (up->begin->kind) {
 	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS:
@@ -110,10 +112,13 @@ static int check_id(const struct upload *up, struct err *err)
 	default:
 		break;
 	}
-	if (table_identify(up->fd, &id, err)) {
-		err->code = ERR_DATA;
-		return ERR_DATA;
-	}
+	rc = table_inspect(up->fd, q->config.worker_path, ret, err);
+	if (!rc)
+		rc = image_summary_identity(up->fd, ret, &id, err);
+	if (rc == ERR_UNSUPPORTED)
+		rc = err->code = ERR_DATA;
+	if (rc)
+		return rc;
 	if (!build_id_equal(&id, &up->id))
 		return err_set(err, ERR_DATA, "the file has build id %s, declared was %s",
 			       build_id_hex(&id, found), build_id_hex(&up->id, declared));
@@ -175,15 +180,18 @@ static void work(struct maker *m, struct upload *up)
 	struct build_queue *q = m->q;
 	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
 	const struct build_env env = env_of(m);
-	const struct build_job job = {.id = up->id, .begin = up->begin, .fd = up->fd};
+	struct build_job job = {.id = up->id, .begin = up->begin, .fd = up->fd};
 	struct upload_result result = {.id = up->id};
 	Rawstack__V1__BuildReport *report = NULL;
 	struct err err = {0};
 
 	begin(m, &up->id);
 	result.code = check_digest(up, &err);
-	if (!result.code)
-		result.code = check_id(up, &err);
+	if (!result.code) {
+		result.code = check_id(q, up, &job.summary, &err);
+		if (result.code && result.code != ERR_DATA)
+			result.code = build_table_unread(&env, &job, &arena, &err);
+	}
 	if (!result.code)
 		result.code = check_alias(q, up, &err);
 	if (!result.code)

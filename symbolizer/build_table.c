@@ -36,7 +36,8 @@ static int out_of_memory(struct err *err)
 
 /* --- making it ------------------------------------------------------------------------------- */
 
-static int map_table(struct made *m, int fd, struct err *err)
+/* checked: rsym_open() has accepted it in another process. */
+static int map_table(struct made *m, int fd, bool checked, struct err *err)
 {
 	struct stat st;
 
@@ -50,7 +51,8 @@ static int map_table(struct made *m, int fd, struct err *err)
 		m->p = NULL;
 		return err_sys(err, errno, "mapping the table");
 	}
-	return rsym_open(&m->opened, m->p, m->len, err);
+	return checked ? rsym_open_trusted(&m->opened, m->p, m->len, err)
+		       : rsym_open(&m->opened, m->p, m->len, err);
 }
 
 /* The table in an unnamed file of the data directory, mapped. */
@@ -81,7 +83,7 @@ static int make(const struct build_env *env, const struct build_job *job,
 		return err_sys(err, errno, "temporary file for the table");
 	rc = table_build(&request, &report, err);
 	if (!rc)
-		rc = map_table(m, out, err);
+		rc = map_table(m, out, false, err);
 	if (rc)
 		return rc;
 	if (fstat(in->input, &st))
@@ -92,15 +94,19 @@ static int make(const struct build_env *env, const struct build_job *job,
 }
 
 /* A table that the client built: as untrusted as any file, and its report is its own. */
-static int take_table(const struct build_job *job, struct arena *arena, struct made *m,
-		      struct err *err)
+static int take_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
+		      struct made *m, struct err *err)
 {
 	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
-	int rc = map_table(m, job->fd, err);
+	int rc = table_check(job->fd, env->worker_path, err);
 
-	if (rc)
+	if (!rc)
+		rc = map_table(m, job->fd, true, err);
+	if (rc == ERR_DATA || rc == ERR_UNSUPPORTED)
 		return err_set(err, ERR_DATA, "not a table that this service reads: %s",
 			       err->message);
+	if (rc)
+		return rc;
 	if (!build_id_equal(&m->opened.id, &job->id))
 		return err_set(err, ERR_DATA, "the table has build id %s, declared was %s",
 			       build_id_hex(&m->opened.id, found),
@@ -310,15 +316,26 @@ static int await_debug(const struct build_env *env, const struct build_job *job,
 	return err_set(err, ERR_UNSUPPORTED, "%s; kept until its debug file comes", why.message);
 }
 
+int build_table_unread(const struct build_env *env, const struct build_job *job,
+		       struct arena *arena, struct err *err)
+{
+	keep_failed(env, job);
+	return failed(env, job, arena, NULL, err->code, err);
+}
+
 static int build_from(const struct build_env *env, const struct build_job *job, enum kept_role role,
 		      struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
 {
 	_cleanup_(build_inputs_done) struct build_inputs in = {0};
 	_cleanup_(made_done) struct made made = {0};
 	bool has_file = role == KEPT_DEBUG || role == KEPT_EXECUTABLE;
+	const struct build_input came = {
+		.role = role,
+		.fd = has_file && job->begin ? job->fd : -1,
+		.summary = &job->summary,
+	};
 	struct store_aliases aliases;
-	int rc = build_inputs_gather(&in, env->kept, &job->id, role,
-				     has_file && job->begin ? job->fd : -1, err);
+	int rc = build_inputs_gather(&in, env->kept, env->worker_path, &job->id, &came, err);
 
 	if (rc)
 		return rc;
@@ -363,7 +380,7 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 	int rc;
 
 	if (kind == KIND(TABLE)) {
-		rc = take_table(job, arena, &made, err);
+		rc = take_table(env, job, arena, &made, err);
 		return rc ? rc : store_made(env, job, arena, &made, NULL, ret, err);
 	}
 	if (kind == KIND(KALLSYMS)) {
@@ -375,7 +392,7 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 		keep_failed(env, job);
 		return failed(env, job, arena, NULL, rc, err);
 	}
-	role = job->begin ? build_role(job->fd, kind) : KEPT_ROLES;
+	role = job->begin ? build_role(&job->summary, kind) : KEPT_ROLES;
 	if (role == KEPT_ALT || role == KEPT_DWP)
 		return build_companion(env, job, role, arena, ret, err);
 	return build_from(env, job, role, arena, ret, err);

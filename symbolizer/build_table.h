@@ -30,6 +30,7 @@ struct build_job {
 	struct build_id id;
 	const Rawstack__V1__BeginRequest *begin; /* NULL: made again, from kept files */
 	int fd;                                  /* with begin */
+	struct image_summary summary;            /* of fd, for kinds that are ELF */
 };
 
 /*
@@ -41,5 +42,10 @@ struct build_job {
  */
 int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;
+
+/* Instead, when the worker could not even say what the file is: err holds why, and it stays on the
+ * id as that of a build does. Returns err->code. */
+int build_table_unread(const struct build_env *env, const struct build_job *job,
+		       struct arena *arena, struct err *err);
 
 #endif

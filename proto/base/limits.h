@@ -73,6 +73,9 @@
 /* --- table worker ---------------------------------------------------------------------------- */
 #define LIMIT_WORKER_MEMORY        (8 * GIB) /* RLIMIT_AS, the input's mapping included */
 #define LIMIT_WORKER_CPU_SECONDS   LIMIT(600)
+/* Looking at the headers of a file, or validating a table that a client built: a table of 1 GiB
+ * takes 4 s. */
+#define LIMIT_INSPECT_CPU_SECONDS  LIMIT(60)
 #define LIMIT_WORKER_WALL_MS       LIMIT(1800000)
 /* A worker at idle priority that in so long had less than this part of a processor (one of so many)
  * goes on at nice 10: a build then waits that long for its turn, and not until the night. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* table_identify() on files made here: a note in a segment, in a section, none, and damaged. */
+#include "image_summary.h"
 #include "table_build.h"
 
 #include <elf.h>
@@ -113,6 +114,15 @@ static void test_damage(void **state _unused_)
 	}
 }
 
+static int second_name_of(int fd, struct build_id *id, struct build_id *hash)
+{
+	struct image_summary s;
+	int rc = image_summary_read(fd, &s, NULL);
+
+	*id = s.id.id;
+	return rc ? rc : image_summary_second_name(fd, &s, hash, NULL);
+}
+
 /* A program as large as it takes, its note at `note_at`; a section says where its code is. */
 static int second_name(size_t len, size_t note_at, uint32_t code_type, uint8_t id_byte,
 		       struct build_id *id, struct build_id *hash)
@@ -131,7 +141,7 @@ static int second_name(size_t len, size_t note_at, uint32_t code_type, uint8_t i
 	assert_int_equal(pwrite(fd, &e, offsetof(struct small_elf, note), 0),
 			 offsetof(struct small_elf, note));
 	assert_int_equal(pwrite(fd, &e.note, sizeof(e.note), (off_t)note_at), sizeof(e.note));
-	return table_second_name(fd, id, hash, NULL);
+	return second_name_of(fd, id, hash);
 }
 
 /* Who could change the id and keep the hash has no second name: one byte makes the difference. */
@@ -155,7 +165,7 @@ static void test_second_name(void **state _unused_)
 	assert_int_equal(second_name(8193, 4096 - note_len / 2, SHT_PROGBITS, 1, &id, &hash), 0);
 	/* A debug file: code that is not in it. */
 	assert_int_equal(second_name(len, 1024, SHT_NOBITS, 1, &id, &hash), 0);
-	assert_int_equal(table_second_name(-1, &id, &hash, NULL), ERR_IO);
+	assert_int_equal(second_name_of(-1, &id, &hash), ERR_IO);
 }
 
 static void test_second_name_of_none(void **state _unused_)
@@ -165,7 +175,7 @@ static void test_second_name_of_none(void **state _unused_)
 	struct build_id id, hash;
 
 	assert_int_equal(write(fd, file, sizeof(file)), sizeof(file));
-	assert_int_equal(table_second_name(fd, &id, &hash, NULL), 0);
+	assert_int_equal(second_name_of(fd, &id, &hash), 0);
 }
 
 /* So many headers that share one megabyte of notes, in front of the one that has the id: segments

@@ -443,6 +443,37 @@ static void test_full_beside_a_backup(void **state _unused_)
 	assert_int_equal(system("rm -rf data"), 0);
 }
 
+/* Nothing that is sent is looked into by the service itself: with a worker that does nothing, it
+ * does not even know that these have other ids than declared, or are no tables. */
+static void test_only_the_worker_reads(void **state _unused_)
+{
+	static const Rawstack__V1__BinaryKind kinds[] = {
+		RAWSTACK__V1__BINARY_KIND__BINARY_KIND_UNSPECIFIED,
+		RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DEBUG,
+		RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE,
+		RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT,
+		RAWSTACK__V1__BINARY_KIND__BINARY_KIND_TABLE,
+	};
+	char worker[LIMIT_PATH_LEN] = "/bin/false", good[LIMIT_PATH_LEN];
+	const char *bin = getenv("RAWSTACK_BIN");
+	struct service_config config;
+	struct service *s;
+
+	if (!open_building(&s, &config, worker))
+		skip();
+	snprintf(good, sizeof(good), "%s/rawstack-table-worker", bin);
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
+		const struct build_id id = id_of((uint32_t)i);
+
+		request.kind = kinds[i];
+		request.build_id = bytes_of_id(&id);
+		assert_int_equal(push_as(s, good, &request, NULL, NULL), ERR_INTERNAL);
+	}
+	assert_true(service_close(s));
+	assert_int_equal(system("rm -rf data"), 0);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -450,6 +481,7 @@ int main(void)
 		cmocka_unit_test(test_newer_builder),
 		cmocka_unit_test(test_delete_while_made_again),
 		cmocka_unit_test(test_full_beside_a_backup),
+		cmocka_unit_test(test_only_the_worker_reads),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, teardown);

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_IMAGE_SUMMARY_H
+#define RAWSTACK_IMAGE_SUMMARY_H
+/*
+ * What the headers of one ELF file say of its place among others: its identity, what kind it is,
+ * and which alternate file it refers to. Of fixed size, so that a worker answers with it
+ * (table_inspect.h).
+ */
+#include "image_links.h"
+#include "image_notes.h"
+
+struct image_summary {
+	struct image_id id;
+	enum image_kind kind;   /* IMAGE_OTHER when section headers are absent or damaged */
+	struct build_id alt_id; /* of the dwz alternate file; BUILD_ID_NONE: it names none */
+};
+
+/* As safe as image_notes_id() and image_links_read(), of which it is made. Errors as
+ * image_notes_id(); no build id is none. */
+int image_summary_read(int fd, struct image_summary *ret, struct err *err) _must_check_;
+
+/* The identity: the build id, else the htlhash, which is computed from the file. ERR_IO. */
+int image_summary_identity(int fd, const struct image_summary *s, struct build_id *ret,
+			   struct err *err) _must_check_;
+
+/*
+ * The second name of a file with code and a GNU build id: its htlhash, by which hosts know it that
+ * did not read the note. 1, or 0 when it has none: there is no code in it (a debug file), no build
+ * id, or one that was found outside of what the hash covers, the first and the last 4 KiB. So the
+ * build id follows from the hash: nobody can make a file of the same hash and another id (other
+ * than by a collision of SHA-256 cut to 16 bytes, both files his own). ERR_IO.
+ */
+int image_summary_second_name(int fd, const struct image_summary *s, struct build_id *ret,
+			      struct err *err) _must_check_;
+
+#endif

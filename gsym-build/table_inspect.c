@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "table_inspect.h"
+
+#include "table_build_priv.h"
+
+/* An answer is a struct that a worker wrote. */
+static bool is_id(const struct build_id *id)
+{
+	return id->kind == BUILD_ID_NONE ||
+	       (id->kind == BUILD_ID_GNU && id->len >= BUILD_ID_MIN && id->len <= BUILD_ID_MAX);
+}
+
+static int ask_worker(int fd, const char *worker_path, enum worker_task task,
+		      struct worker_reply *reply, struct err *err)
+{
+	const struct table_request req = {
+		.input_fd = fd,
+		.stripped_fd = -1,
+		.output_fd = -1,
+		.cpu_seconds_max = LIMIT_INSPECT_CPU_SECONDS,
+		.worker_path = worker_path,
+	};
+	struct worker_request request;
+	int rc = table_run_worker(&req, &(struct worker_extra){task, -1, -1}, &request, reply, err);
+
+	if (rc)
+		return rc;
+	return reply->code ? err_set(err, reply->code, "%s", reply->message) : 0;
+}
+
+int table_inspect(int fd, const char *worker_path, struct image_summary *ret, struct err *err)
+{
+	struct worker_reply reply;
+	int rc = ask_worker(fd, worker_path, WORKER_INSPECT, &reply, err);
+
+	if (rc)
+		return rc;
+	*ret = reply.summary;
+	if (!is_id(&ret->id.id) || !is_id(&ret->alt_id) || ret->kind > IMAGE_OTHER)
+		return err_set(err, ERR_INTERNAL, "the table worker's answer makes no sense");
+	return 0;
+}
+
+int table_check(int fd, const char *worker_path, struct err *err)
+{
+	struct worker_reply reply;
+
+	return ask_worker(fd, worker_path, WORKER_CHECK, &reply, err);
+}
