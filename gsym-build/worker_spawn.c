@@ -21,7 +21,7 @@ void worker_files_done(struct worker_files *p)
 
 int worker_files_pass(struct worker_files *p, int number, int fd, struct err *err)
 {
-	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, 2 * WORKER_FD_COUNT);
+	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, WORKER_FD_COUNT);
 	return p->fds[number] < 0 ? err_sys(err, errno, "descriptor for the worker") : 0;
 }
 

@@ -96,7 +96,7 @@ int metrics_http_open(struct metrics_http **ret, const char *address, int *ret_p
 	}
 	m->fill = fill;
 	m->ctx = ctx;
-	m->daemon = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, 0, NULL, NULL, handle, m,
+	m->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle, m,
 				     MHD_OPTION_SOCK_ADDR, &to, MHD_OPTION_CONNECTION_LIMIT,
 				     (unsigned int)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
 				     (unsigned int)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

@@ -114,7 +114,12 @@ int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 
-/* Appends the state of the service as OpenMetrics text. */
-void service_metrics(struct service *s, struct buf *out);
+/* What the program knows of what stands around the service. */
+struct service_outside {
+	uint64_t connections, connections_max, connections_ended, connections_refused;
+};
+
+/* Appends the state of the service, and of what is around it, as OpenMetrics text. */
+void service_metrics(struct service *s, const struct service_outside *outside, struct buf *out);
 
 #endif

@@ -126,10 +126,22 @@ static void work(struct service *s, struct buf *out)
 	      atomic_load(&s->stream_bytes));
 }
 
-void service_metrics(struct service *s, struct buf *out)
+static void transport(const struct service_outside *o, struct buf *out)
+{
+	gauge(out, "connections", NULL, "Connections that are open.", o->connections);
+	gauge(out, "connections_limit", NULL, "How many may be; descriptors decide.",
+	      o->connections_max);
+	counter(out, "connections_ended", "Connections that were silent and made place for others.",
+		o->connections_ended);
+	counter(out, "connections_refused", "Connections for which there was no place.",
+		o->connections_refused);
+}
+
+void service_metrics(struct service *s, const struct service_outside *outside, struct buf *out)
 {
 	store(s, out);
 	work(s, out);
+	transport(outside, out);
 	process(out);
 	buf_str(out, "# EOF\n");
 }

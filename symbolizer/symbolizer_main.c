@@ -15,6 +15,7 @@
 #include "limits.h"
 #include "log.h"
 #include "metrics_http.h"
+#include "rpc_accept.h"
 #include "rpc_health.h"
 #include "rpc_reflection.h"
 #include "rpc_server.h"
@@ -246,7 +247,15 @@ static void on_failed(void *ctx _unused_)
 
 static void fill_metrics(void *ctx, struct buf *out)
 {
-	service_metrics(ctx, out);
+	struct rpc_accept_stat stat;
+
+	rpc_accept_stat(&stat);
+	service_metrics(ctx,
+			&(struct service_outside){.connections = stat.open,
+						  .connections_max = stat.max,
+						  .connections_ended = stat.ended,
+						  .connections_refused = stat.refused},
+			out);
 }
 
 static int start_metrics(struct program *p, const struct options *o, struct err *err)
@@ -299,14 +308,15 @@ static bool stop(struct program *p)
 }
 
 /* As many descriptors as the system gives: each connection is one. */
-static void allow_connections(void)
+static int allow_connections(struct err *err)
 {
 	struct rlimit l;
 
-	if (getrlimit(RLIMIT_NOFILE, &l))
-		return;
-	l.rlim_cur = l.rlim_max;
-	(void)setrlimit(RLIMIT_NOFILE, &l);
+	if (!getrlimit(RLIMIT_NOFILE, &l)) {
+		l.rlim_cur = l.rlim_max;
+		(void)setrlimit(RLIMIT_NOFILE, &l);
+	}
+	return rpc_accept_bound(err);
 }
 
 /*
@@ -345,9 +355,10 @@ int main(int argc, char **argv)
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of the write */
 
-	allow_connections();
 	share_memory(o.server.workers);
-	rc = start(&program, &o, &err);
+	rc = allow_connections(&err);
+	if (!rc)
+		rc = start(&program, &o, &err);
 	if (rc) {
 		log_error("%s", err.message);
 	} else {

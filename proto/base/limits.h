@@ -98,6 +98,11 @@
 /* Calls at a time: each may hold one message. Of one connection: a quarter. */
 #define LIMIT_CALLS             LIMIT(512)
 #define LIMIT_CONNECTION_CALLS  LIMIT(128)
+/* Descriptors that connections leave to the store, to uploads (one each, and one for who takes it
+ * over), to workers and their companions; a quarter of all stays for connections in any case. */
+#define LIMIT_OWN_DESCRIPTORS   LIMIT(640)
+/* Connections, if there are descriptors for so many: 21 KB each. */
+#define LIMIT_CONNECTIONS       LIMIT(16384)
 /* When there is no place for a call, the oldest one goes in which nothing was asked yet, or one in
  * which so long nothing more was. */
 #define LIMIT_CALL_IDLE_NS      LIMIT(60000000000)

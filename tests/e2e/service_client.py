@@ -70,12 +70,13 @@ reflection = {v: (importlib.import_module(f"wire_grpc.reflection.{v}.reflection_
 
 
 class Service:
-    """A rawstack-symbolizer on a free port."""
+    """A rawstack-symbolizer on a free port. prefix: a command that starts it, with its arguments."""
 
-    def __init__(self, data, *args):
+    def __init__(self, data, *args, prefix=()):
         shutil.rmtree(data, ignore_errors=True)
         self.data = data
         self.args = args
+        self.prefix = prefix
         self.start()
 
     def start(self):
@@ -86,8 +87,8 @@ class Service:
         # It dies with the thread that started it. Not by preexec_fn: that makes Python fork, and what
         # gRPC does at a fork aborts now and then.
         self.process = subprocess.Popen(
-            ["setpriv", "--pdeathsig", "KILL", os.path.join(BIN, "rawstack-symbolizer"), "--data",
-             self.data, "--listen", "127.0.0.1:0", "--port-file", port_file, *self.args])
+            [*self.prefix, "setpriv", "--pdeathsig", "KILL",
+             os.path.join(BIN, "rawstack-symbolizer"), "--data", self.data, "--listen", "127.0.0.1:0", "--port-file", port_file, *self.args])
         deadline = time.monotonic() + 300
         while not os.path.exists(port_file):
             if self.process.poll() is not None or time.monotonic() > deadline:

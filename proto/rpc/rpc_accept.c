@@ -1,0 +1,314 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rpc_accept.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "io.h"
+#include "limits.h"
+#include "log.h"
+
+enum {
+	BATCH = 64,    /* that part of all connections is ended at once: finding them takes time */
+	ENDING = 8,    /* and that part may be ending, beyond the bound */
+	SPOKEN = 128,  /* bytes; the preface and the settings of HTTP/2 are fewer, a call is more */
+	RETRY_MS = 10, /* before the table is looked through again in vain */
+	TOLD_MS = 60000 /* between two lines of the log */
+};
+
+/* A connection that was accepted. Who closes it does not tell: the cookie of its socket does. */
+struct connection {
+	int fd;
+	bool ended;
+	uint64_t cookie;
+};
+
+/* One that may be ended; those that sort first go first. */
+struct candidate {
+	size_t index;
+	uint64_t order; /* of acceptance */
+	uint64_t silent;
+	pid_t pid; /* of a Unix socket's peer, else 0 */
+	bool mute; /* has asked nothing yet */
+};
+
+static struct {
+	pthread_mutex_t lock;
+	struct connection *connections; /* in the order of acceptance */
+	struct candidate *candidates;
+	size_t count, capacity;
+	struct rpc_accept_stat stat;
+	size_t room; /* connections that are taken without another look at the table */
+	uint64_t not_before_ns;
+	uint64_t told_ns;
+	int spare_fd;
+} table = {.lock = PTHREAD_MUTEX_INITIALIZER, .spare_fd = -1};
+
+static uint64_t cookie_of(int fd)
+{
+	uint64_t cookie = 0;
+	socklen_t len = sizeof(cookie);
+
+	return getsockopt(fd, SOL_SOCKET, SO_COOKIE, &cookie, &len) ? 0 : cookie;
+}
+
+/* Takes those away that were closed; how many of the others have not been ended. */
+static size_t drop_closed(void)
+{
+	size_t kept = 0, live = 0;
+
+	for (size_t i = 0; i < table.count; i++) {
+		const struct connection *c = &table.connections[i];
+
+		if (cookie_of(c->fd) != c->cookie)
+			continue;
+		live += !c->ended;
+		table.connections[kept++] = *c;
+	}
+	table.count = kept;
+	return live;
+}
+
+static void describe(struct candidate *to, size_t index)
+{
+	int fd = table.connections[index].fd;
+	struct tcp_info tcp = {0};
+	struct ucred peer = {0};
+	socklen_t len = sizeof(tcp);
+
+	*to = (struct candidate){.index = index, .order = index};
+	if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) &&
+	    len >= offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t)) {
+		to->silent = tcp.tcpi_last_data_recv;
+		to->mute = tcp.tcpi_bytes_received < SPOKEN;
+		return;
+	}
+	len = sizeof(peer);
+	if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
+		to->pid = peer.pid;
+}
+
+static int compare_process(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->order < y->order) - (x->order > y->order);
+}
+
+static int compare_silence(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->mute != y->mute)
+		return x->mute ? -1 : 1;
+	if (x->silent != y->silent)
+		return x->silent > y->silent ? -1 : 1;
+	return (x->order > y->order) - (x->order < y->order);
+}
+
+/* The kernel does not say when a Unix socket was written to last. There the process goes first that
+ * has the most connections, its oldest one first: `silent` is how many younger ones it has. */
+static void rank_unix(struct candidate *all, size_t count)
+{
+	qsort(all, count, sizeof(*all), compare_process);
+	for (size_t i = 1; i < count; i++)
+		if (all[i].pid && all[i].pid == all[i - 1].pid)
+			all[i].silent = all[i - 1].silent + 1;
+}
+
+/*
+ * Ends so many connections, the silent ones first. Their owners see the end of the stream and close
+ * them a little later. Were one to close between the look and the end, what has its number now is a
+ * file, which cannot be shut down, or a younger connection, whose client connects again.
+ */
+static void end_silent(size_t wanted)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < table.count; i++)
+		if (!table.connections[i].ended)
+			describe(&table.candidates[count++], i);
+	rank_unix(table.candidates, count);
+	qsort(table.candidates, count, sizeof(*table.candidates), compare_silence);
+	for (size_t i = 0; i < count && i < wanted; i++) {
+		struct connection *c = &table.connections[table.candidates[i].index];
+
+		if (cookie_of(c->fd) == c->cookie)
+			(void)shutdown(c->fd, SHUT_RDWR);
+		c->ended = true;
+		table.stat.ended++;
+	}
+}
+
+static void tell(uint64_t now)
+{
+	if (table.told_ns && now - table.told_ns < TOLD_MS * UINT64_C(1000000))
+		return;
+	table.told_ns = now;
+	log_warn("all %llu connections are taken: those that have been silent for the longest end "
+		 "(%llu so far, and %llu were refused); LimitNOFILE= of the unit allows more",
+		 (unsigned long long)table.stat.max, (unsigned long long)table.stat.ended,
+		 (unsigned long long)table.stat.refused);
+}
+
+/* Whether there is a place, made if need be. */
+static bool make_room(void)
+{
+	size_t batch = (size_t)table.stat.max / BATCH + 1, live;
+	uint64_t now;
+
+	if (table.room)
+		return true;
+	now = io_system()->mono_ns(NULL);
+	if (now < table.not_before_ns)
+		return false;
+	live = drop_closed();
+	if (table.count + batch > table.capacity) {
+		table.not_before_ns = now + RETRY_MS * UINT64_C(1000000);
+		tell(now);
+		return false;
+	}
+	if (live + batch > table.stat.max) {
+		end_silent(live + batch - (size_t)table.stat.max);
+		tell(now);
+	}
+	table.room = batch;
+	return true;
+}
+
+/* Whether an accepted connection may stay. */
+static bool admit(int fd)
+{
+	bool stays = true;
+
+	pthread_mutex_lock(&table.lock);
+	if (table.stat.max) {
+		stays = make_room();
+		if (stays) {
+			table.room--;
+			table.connections[table.count++] =
+				(struct connection){.fd = fd, .cookie = cookie_of(fd)};
+		} else {
+			table.stat.refused++;
+		}
+	}
+	pthread_mutex_unlock(&table.lock);
+	return stays;
+}
+
+/* Without a descriptor left a connection can only be taken to be closed, by means of one that is
+ * kept for it. False when that is not to be had either. */
+static bool refuse_one(int listener)
+{
+	bool refused = false;
+	int fd;
+
+	pthread_mutex_lock(&table.lock);
+	if (table.spare_fd >= 0)
+		close(table.spare_fd);
+	fd = (int)syscall(SYS_accept4, listener, NULL, NULL, SOCK_CLOEXEC);
+	if (fd >= 0) {
+		close(fd);
+		table.stat.refused++;
+		refused = true;
+	}
+	table.spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+	pthread_mutex_unlock(&table.lock);
+	return refused;
+}
+
+/* In place of libc's, for all libraries of the program: see the header. */
+__attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG address,
+						   socklen_t *restrict address_len, int flags)
+{
+	socklen_t len = address_len ? *address_len : 0;
+
+	for (;;) {
+		int fd;
+
+		if (address_len)
+			*address_len = len;
+		fd = (int)syscall(SYS_accept4, listener, address.__sockaddr__, address_len, flags);
+		if (fd >= 0) {
+			if (admit(fd))
+				return fd;
+			close(fd);
+			continue;
+		}
+		switch (errno) {
+		case EMFILE:
+		case ENFILE:
+			if (refuse_one(listener))
+				continue;
+			errno = EAGAIN;
+			return -1;
+		case ENOBUFS:
+		case ENOMEM:
+			errno = EAGAIN;
+			return -1;
+		/* accept(2): errors of the network that belong to the connection, not to us. */
+		case ECONNABORTED:
+		case EHOSTDOWN:
+		case EHOSTUNREACH:
+		case ENETDOWN:
+		case ENETUNREACH:
+		case ENONET:
+		case ENOPROTOOPT:
+		case EPERM:
+		case EPROTO:
+			continue;
+		default:
+			return -1;
+		}
+	}
+}
+
+int rpc_accept_bound(struct err *err)
+{
+	uint64_t own, max;
+	struct rlimit l;
+	int rc = 0;
+
+	if (dlsym(RTLD_DEFAULT, "accept4") != (void *)accept4)
+		return err_set(err, ERR_INTERNAL, "linked without accept4() for its libraries");
+	if (getrlimit(RLIMIT_NOFILE, &l))
+		return err_sys(err, errno, "RLIMIT_NOFILE");
+	own = l.rlim_cur / 4 * 3;
+	own = own < LIMIT_OWN_DESCRIPTORS ? own : LIMIT_OWN_DESCRIPTORS;
+	max = l.rlim_cur - own < LIMIT_CONNECTIONS ? l.rlim_cur - own : LIMIT_CONNECTIONS;
+	pthread_mutex_lock(&table.lock);
+	if (!table.stat.max) {
+		table.capacity = (size_t)(max + max / ENDING) + 1;
+		table.connections = calloc(table.capacity, sizeof(*table.connections));
+		table.candidates = calloc(table.capacity, sizeof(*table.candidates));
+		table.spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		if (!table.connections || !table.candidates)
+			rc = err_set(err, ERR_MEMORY, "out of memory");
+		else if (table.spare_fd < 0)
+			rc = err_sys(err, errno, "/dev/null");
+		else
+			table.stat.max = max;
+	}
+	pthread_mutex_unlock(&table.lock);
+	return rc;
+}
+
+void rpc_accept_stat(struct rpc_accept_stat *ret)
+{
+	pthread_mutex_lock(&table.lock);
+	table.stat.open = table.stat.max ? drop_closed() : 0;
+	*ret = table.stat;
+	pthread_mutex_unlock(&table.lock);
+}
