@@ -80,12 +80,14 @@ static bool adds_nothing(struct service *s, const struct build_id *id,
 }
 
 /* 1 with the report of the table that there is, if there is one; 0: the file is needed. */
-static int is_present(struct service *s, const struct build_id *id,
+static int is_present(struct service *s, const struct build_id *name,
 		      const Rawstack__V1__BeginRequest *request, struct arena *arena,
 		      Rawstack__V1__BuildReport **ret, struct err *err)
 {
 	_cleanup_(service_read_endp) struct store_read *r = NULL;
+	const struct build_id *id = name;
 	Rawstack__V1__Binary *m;
+	struct build_id found;
 	struct store_binary b;
 	int rc;
 
@@ -94,6 +96,11 @@ static int is_present(struct service *s, const struct build_id *id,
 	rc = store_read_begin(s->store, &r, err);
 	if (rc)
 		return rc;
+	/* It may be called by the hash of the file. */
+	if (request->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH) {
+		found = store_find(r, name);
+		id = &found;
+	}
 	if (store_binary(r, id, &b, NULL) != 1 || b.status != STORE_READY)
 		return (request->kind == KIND(DWP) && kept_files_have(s->kept, id, KEPT_DWP)) ||
 		       (request->kind == KIND(EXECUTABLE) &&

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "gsym_companions.h"
+#include "htlhash.h"
 #include "image_debug_file.h"
 #include "log.h"
 #include "table_build.h"
@@ -31,6 +32,7 @@
 
 int local_table_open(struct local_table *t, const char *path, bool use_cache, struct err *err)
 {
+	struct stat st;
 	int rc;
 
 	*t = (struct local_table){
@@ -46,6 +48,9 @@ int local_table_open(struct local_table *t, const char *path, bool use_cache, st
 		return err_prefix(err, "%s", path);
 	t->address_bytes = image_debug_file_class(t->fd);
 	t->debug_only = image_debug_file_is_separate(t->fd);
+	if (!t->debug_only && t->id.kind != BUILD_ID_HTLHASH && !fstat(t->fd, &st) &&
+	    htlhash_of_file(t->fd, (uint64_t)st.st_size, &t->hash, NULL))
+		t->hash.len = 0;
 	image_debug_file_open(t->fd, path, &t->id, &t->debug_fd);
 	if (use_cache)
 		table_cache_open(&t->cache, &t->id, (const int[]){t->fd, t->debug_fd}, 2);
@@ -64,6 +69,25 @@ int local_table_open_kernel(struct local_table *t, int fd, const struct build_id
 	t->address_bytes = 8;
 	t->kernel = true;
 	return 0;
+}
+
+static bool is_called(const struct build_id *id, const char *hex, size_t len)
+{
+	char own[BUILD_ID_HEX_MAX];
+	size_t own_len = strlen(build_id_hex(id, own));
+
+	if (!own_len || own_len > len || memcmp(own, hex, own_len) != 0)
+		return false;
+	/* perf cuts ids to 20 bytes and fills shorter ones up with zeros. */
+	for (size_t i = own_len; i < len; i++)
+		if (hex[i] != '0')
+			return false;
+	return true;
+}
+
+bool local_table_is(const struct local_table *t, const char *hex, size_t len)
+{
+	return is_called(&t->id, hex, len) || is_called(&t->hash, hex, len);
 }
 
 void local_table_debug_file(struct local_table *t, int fd)

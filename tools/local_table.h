@@ -14,6 +14,7 @@
 struct local_table {
 	struct rsym rsym; /* after local_table_need() */
 	struct build_id id;
+	struct build_id hash; /* of the file itself, when that is not `id`; else its len is 0 */
 	unsigned int address_bytes; /* of the machine: 4 or 8 */
 
 	const char *path;
@@ -40,6 +41,9 @@ int local_table_open(struct local_table *t, const char *path, bool use_cache,
  * of the running kernel, and nothing is kept. */
 int local_table_open_kernel(struct local_table *t, int fd, const struct build_id *id,
 			    struct err *err) _must_check_;
+/* Whether a profile that calls a binary so, in hex, means this one: by its build id, or as
+ * profilers do that did not read it, by the hash of the file. */
+bool local_table_is(const struct local_table *t, const char *hex, size_t len);
 /* Takes the descriptor of a debug file that was found elsewhere, if it is one of this file and none
  * is known; closes it otherwise. Before the first local_table_need(). */
 void local_table_debug_file(struct local_table *t, int fd);

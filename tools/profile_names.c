@@ -25,16 +25,8 @@ void profile_names_done(struct profile_names *n)
 static bool has_id(const struct module *m, const struct profile *p, uint32_t build_id)
 {
 	struct profile_text t = profile_text(p, build_id);
-	char hex[BUILD_ID_HEX_MAX];
 
-	build_id_hex(&m->table.id, hex);
-	if (!t.len || strlen(hex) > t.len || memcmp(hex, t.p, strlen(hex)) != 0)
-		return false;
-	/* perf cuts ids to 20 bytes and fills shorter ones up with zeros. */
-	for (size_t i = strlen(hex); i < t.len; i++)
-		if (t.p[i] != '0')
-			return false;
-	return true;
+	return local_table_is(&m->table, t.p, t.len);
 }
 
 /* DIR/.build-id/ab/cdef.debug; false: it is no build id. */

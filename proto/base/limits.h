@@ -270,8 +270,8 @@
 /* Types of the running kernel: 130,000 in 6 MB, and modules beside. */
 #define LIMIT_KERNEL_TYPES       LIMIT(4194304)
 #define LIMIT_KERNEL_TYPES_LEN   INT64_C(134217728)
-/* Program headers looked at for it; linkers write a dozen. */
-#define LIMIT_NOTE_SEGMENTS      LIMIT(256)
+/* Program headers looked at for it, and section headers; linkers write a dozen, and some forty. */
+#define LIMIT_NOTE_HEADERS       LIMIT(256)
 /* Samples that wait for the id of a file: of 2 KiB each at most. */
 #define LIMIT_HELD               LIMIT(2048)
 /* Raw stacks and threads whose place in the spool is remembered: those of a busy minute. */

@@ -6,6 +6,7 @@
 #include "io.h"
 #include "table_build.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
@@ -32,8 +33,26 @@ static void write_file(const char *path, const void *p, size_t len)
 	close(fd);
 }
 
-/* This program; without its build id. */
-static void write_copy(const char *path, bool with_id)
+enum copy {
+	WITH_ID,
+	ID_IN_SECTION, /* and in no segment of notes, as Go's linker leaves it */
+	WITHOUT_ID,
+};
+
+static void hide_segments_of_notes(uint8_t *p)
+{
+	Elf64_Ehdr header;
+	Elf64_Phdr *segments;
+
+	memcpy(&header, p, sizeof(header));
+	segments = (void *)(p + header.e_phoff);
+	for (int i = 0; i < header.e_phnum; i++)
+		if (segments[i].p_type == PT_NOTE)
+			segments[i].p_type = PT_NULL;
+}
+
+/* This program. */
+static void write_copy(const char *path, enum copy what)
 {
 	uint8_t *p, *note;
 	size_t len;
@@ -41,8 +60,10 @@ static void write_copy(const char *path, bool with_id)
 	assert_int_equal(io_read_file("/proc/self/exe", 256 << 20, &p, &len, NULL), 0);
 	note = memmem(p, len, gnu_note, sizeof(gnu_note));
 	assert_non_null(note);
-	if (!with_id)
+	if (what == WITHOUT_ID)
 		note[12] = 'X';
+	if (what == ID_IN_SECTION)
+		hide_segments_of_notes(p);
 	write_file(path, p, len);
 	free(p);
 }
@@ -66,10 +87,14 @@ static void test_as_the_service(void **state)
 	(void)state;
 	small[18] = 62; /* x86-64 */
 	small[54] = 56; /* length of a program header; there is none */
-	write_copy("with", true);
-	write_copy("without", false);
+	write_copy("with", WITH_ID);
+	write_copy("section", ID_IN_SECTION);
+	write_copy("without", WITHOUT_ID);
 	write_file("small", small, sizeof(small));
 	identify("with", &ours, &theirs);
+	assert_int_equal(ours.kind, BUILD_ID_GNU);
+	assert_memory_equal(&ours, &theirs, sizeof(ours));
+	identify("section", &ours, &theirs);
 	assert_int_equal(ours.kind, BUILD_ID_GNU);
 	assert_memory_equal(&ours, &theirs, sizeof(ours));
 	identify("without", &ours, &theirs);
@@ -165,7 +190,7 @@ static void test_helper(void **state)
 	(void)state;
 	modules_init(&ms);
 	assert_int_equal(file_ids_init(&f, 1, NULL), 0);
-	write_copy("without", false);
+	write_copy("without", WITHOUT_ID);
 	identify("without", &ours, &theirs);
 	m = module_of(&ms, "without");
 	ask_known(&f, m, getpid());
@@ -176,7 +201,7 @@ static void test_helper(void **state)
 	module_unref(other);
 	/* One written over it is another file; the old one is not taken for it. */
 	rename("without", "moved");
-	write_copy("without", true);
+	write_copy("without", WITH_ID);
 	other = module_of(&ms, "without");
 	assert_ptr_not_equal(other, m);
 	rename("moved", "without");
@@ -197,7 +222,7 @@ static void test_helper(void **state)
 		usleep(1000);
 		file_ids_poll(&f, clock_ns);
 	}
-	write_copy("moved", false);
+	write_copy("moved", WITHOUT_ID);
 	module_unref(gone);
 	gone = module_of(&ms, "moved");
 	ask_known(&f, gone, getpid());
@@ -221,7 +246,7 @@ static void test_deleted(void **state)
 
 	(void)state;
 	modules_init(&ms);
-	write_copy("deleted", false);
+	write_copy("deleted", WITHOUT_ID);
 	identify("deleted", &ours, &theirs);
 	m = module_of(&ms, "deleted");
 	assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
@@ -291,7 +316,7 @@ static void test_never_waits(void **state)
 	assert_int_equal(ask(&f, fifo, getpid()), MODULE_ID_FAILED);
 	device = module_get(&ms, &(struct build_id){.kind = BUILD_ID_NONE}, NULL, "/dev/zero", 9);
 	assert_int_equal(ask(&f, device, getpid()), MODULE_ID_FAILED);
-	write_copy("without", false);
+	write_copy("without", WITHOUT_ID);
 	good = module_of(&ms, "without");
 	silent = module_of(&ms, "silent/file");
 	if (has_silent) {

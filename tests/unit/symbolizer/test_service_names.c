@@ -300,6 +300,7 @@ static void test_whole(void **state _unused_)
 	struct seen by_hash = {0}, by_id = {0}, all = {0}, late = {0};
 	struct service_stream *stream = NULL;
 	struct watch *w[4];
+	Rawstack__V1__BeginRequest begin = RAWSTACK__V1__BEGIN_REQUEST__INIT;
 	Rawstack__V1__MissingReply *m;
 	struct service_config config;
 	struct service *s;
@@ -328,6 +329,10 @@ static void test_whole(void **state _unused_)
 	assert_seen(&all, &id, 1);
 	w[3] = watch(s, &hash, &late);
 	assert_seen(&late, &hash, 1);
+	/* Who calls it by the hash need not send it either. */
+	begin.build_id = bytes_of_id(&hash);
+	begin.id_kind = RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH;
+	assert_int_equal(push_as(s, "whole", &begin, NULL, NULL), 1);
 	m = missing(s);
 	assert_int_equal(m->n_binaries, 1);
 	assert_memory_equal(m->binaries[0]->build_id.data, other.bytes, other.len);
