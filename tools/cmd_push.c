@@ -6,6 +6,7 @@
 #include "command.h"
 #include "kernel_symbols.h"
 #include "limits.h"
+#include "loaded_modules.h"
 #include "push_send.h"
 
 enum {
@@ -169,6 +170,8 @@ static int run_push(int argc, char **argv, struct err *err)
 		rc = push_files_add(&files, argv[i], err);
 	if (!rc && (o.kernel || o.kallsyms))
 		rc = open_kallsyms(&o, &kernel, err);
+	if (!rc && o.kernel)
+		rc = loaded_modules_add_running(&files, err);
 	kernel_fd = kernel.fd;
 	return rc ? rc : push_send(&o.push, &files, kernel_fd >= 0 ? &kernel : NULL, err);
 }
@@ -176,7 +179,7 @@ static int run_push(int argc, char **argv, struct err *err)
 const struct command cmd_push = {
 	.name = "push",
 	.run = run_push,
-	.summary = "upload debug binaries, or the kernel's symbols",
+	.summary = "upload debug binaries, or the kernel's symbols and modules",
 	.help = "usage: rawstack push [OPTIONS] FILE|DIRECTORY|-...\n"
 		"       rawstack push [OPTIONS] --kernel\n"
 		"       rawstack push [OPTIONS] --kallsyms FILE --build-id ID\n"
@@ -184,8 +187,9 @@ const struct command cmd_push = {
 		"Uploads ELF files with their debug information and prints what was understood of\n"
 		"each: of a directory, every file in it that has a build id; of -, the files "
 		"whose\n"
-		"paths are on standard input, one a line. What the service has already is not "
-		"sent\n"
+		"paths are on standard input, one a line. Kernel modules may be compressed "
+		"(.ko.xz,\n"
+		".ko.zst, .ko.gz) where they are named. What the service has already is not sent\n"
 		"again. What goes with a file is found and sent too: the program of a debug file\n"
 		"and the reverse, its dwz file, its .dwp package. A broken connection is taken up\n"
 		"again where it broke. Fails when anything was not understood.\n"
@@ -200,7 +204,10 @@ const struct command cmd_push = {
 		"  --alone                without the files that go with it\n"
 		"  --jobs N               files at a time (4)\n"
 		"  --retry SECONDS        how long to go on when nothing moves (60)\n"
-		"  --kernel               symbols of the running kernel (/proc/kallsyms; root)\n"
+		"  --kernel               symbols of the running kernel (/proc/kallsyms; root), "
+		"and "
+		"the\n"
+		"                         files of its loaded modules (/lib/modules)\n"
 		"  --kallsyms FILE        symbols of a kernel, in the format of /proc/kallsyms\n"
 		"  --build-id ID          whose they are\n"
 		"  --json                 one object per file\n",

@@ -36,6 +36,23 @@ static bool append_why(struct buf *out, const struct name_status *s)
 	return true;
 }
 
+/* Of a loaded module, "[kernel:NAME]" or "[kernel:NAME.SECTION]", the file too: for who wants no
+ * more than that, or whose kernel runs no longer. */
+static void append_kernel(struct buf *out, struct profile_text path)
+{
+	const size_t prefix_len = strlen(PROFILE_KERNEL_PREFIX);
+	size_t end = prefix_len + 1;
+
+	buf_str(out, ": rawstack push --kernel");
+	if (path.len <= end || path.p[prefix_len] != ':')
+		return;
+	while (end < path.len && path.p[end] != '.' && path.p[end] != ']')
+		end++;
+	buf_str(out, " on its host, or its file: rawstack push \"$(modinfo -n ");
+	text_shell_word(out, path.p + prefix_len + 1, end - prefix_len - 1);
+	buf_str(out, ")\"");
+}
+
 void name_advice_text(struct buf *out, const struct profile_view *v, uint32_t module)
 {
 	struct profile_text path, id;
@@ -55,7 +72,7 @@ void name_advice_text(struct buf *out, const struct profile_view *v, uint32_t mo
 	}
 	if (append_why(out, &status)) {
 		if (profile_is_kernel(&v->p, module)) {
-			buf_str(out, ": rawstack push --kernel");
+			append_kernel(out, path);
 		} else if (path.len && path.p[0] == '/') {
 			buf_str(out, id.len ? ": rawstack push "
 					    : ": the profile says no build id; name its file: -e ");

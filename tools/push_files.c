@@ -81,6 +81,16 @@ int push_files_add(struct push_files *f, const char *path, struct err *err)
 	return add(f, path, false, err);
 }
 
+int push_files_add_loaded(struct push_files *f, const char *path, const struct build_id *loaded,
+			  struct err *err)
+{
+	int rc = add(f, path, false, err);
+
+	if (!rc)
+		f->list[f->count - 1].loaded = *loaded;
+	return rc;
+}
+
 void push_files_done(struct push_files *f)
 {
 	for (size_t i = 0; i < f->count; i++)

@@ -6,6 +6,7 @@
  * and those on standard input, one path a line. Looks at no content.
  */
 #include "base.h"
+#include "build_id.h"
 #include "err.h"
 
 /* Paths of one push: some hundred thousand are in a whole distribution's debug packages. */
@@ -13,7 +14,8 @@
 
 struct push_file {
 	char *path;
-	bool found; /* in a directory: what is no binary there is passed over */
+	bool found;             /* in a directory: what is no binary there is passed over */
+	struct build_id loaded; /* what it must have; kind NONE: any */
 };
 
 struct push_files {
@@ -24,6 +26,11 @@ struct push_files {
 /* A path as it was given: a directory gives its regular files, in order of name; symbolic links
  * inside are not followed. "-" reads standard input. ERR_IO, ERR_LIMIT, ERR_MEMORY. */
 int push_files_add(struct push_files *f, const char *path, struct err *err) _must_check_;
+
+/* A file that something was loaded from that has this id, or an unknown one (kind NONE). ERR_LIMIT,
+ * ERR_MEMORY. */
+int push_files_add_loaded(struct push_files *f, const char *path, const struct build_id *loaded,
+			  struct err *err) _must_check_;
 void push_files_done(struct push_files *f);
 
 #endif

@@ -11,6 +11,7 @@
 
 #include "io.h"
 #include "log.h"
+#include "module_file.h"
 #include "push_partners.h"
 #include "push_report.h"
 #include "upload.h"
@@ -268,25 +269,52 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 	return rc || o->table ? rc : send_partners(s, f, &partners, true, err);
 }
 
+/* Whether what was loaded from it is still what it holds; else a line says so, and it is no
+ * failure: it happens between an upgrade and a reboot. */
+static bool is_as_loaded(const struct push_file *file, const struct build_id *id)
+{
+	char has[BUILD_ID_HEX_MAX], runs[BUILD_ID_HEX_MAX];
+
+	if (file->loaded.kind == BUILD_ID_NONE || build_id_equal(&file->loaded, id))
+		return true;
+	log_warn("%s: not pushed: it was replaced since it was loaded: its build id is %s, that of "
+		 "what runs %s",
+		 file->path, build_id_hex(id, has), build_id_hex(&file->loaded, runs));
+	return false;
+}
+
+/* Its id and kind, by its descriptor. 1: a binary; 0: none to send; negative. */
+static int identify_subject(const struct push_file *file, struct subject *f, struct err *err)
+{
+	int rc = table_identify(f->fd, &f->id, err);
+
+	if (rc)
+		return file->found ? 0 : err_prefix(err, "%s", file->path);
+	if (!is_as_loaded(file, &f->id))
+		return 0;
+	f->has_links = !image_links_read(f->fd, &f->links, NULL);
+	/* Objects on their way to the linker have no id that anybody will ask for. */
+	return !file->found || f->id.kind == BUILD_ID_GNU;
+}
+
 /* 1: a binary; 0: none, and nobody said it was; negative. */
 static int open_subject(const struct push_file *file, struct subject *f, struct err *err)
 {
 	struct stat st;
 	int rc;
 
-	*f = (struct subject){.path = file->path};
+	*f = (struct subject){.path = file->path, .fd = -1};
+	if (!file->found && module_file_is_compressed(file->path)) {
+		rc = module_file_expand(file->path, &f->fd, err);
+		return rc ? rc : identify_subject(file, f, err);
+	}
 	/* O_NONBLOCK: a named pipe would wait. */
 	f->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (f->fd < 0 || fstat(f->fd, &st))
 		return err_sys(err, errno, "%s", file->path);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_UNSUPPORTED, "%s: not a regular file", file->path);
-	rc = table_identify(f->fd, &f->id, err);
-	if (rc)
-		return file->found ? 0 : err_prefix(err, "%s", file->path);
-	f->has_links = !image_links_read(f->fd, &f->links, NULL);
-	/* Objects on their way to the linker have no id that anybody will ask for. */
-	return !file->found || f->id.kind == BUILD_ID_GNU;
+	return identify_subject(file, f, err);
 }
 
 static int send_file(struct sender *s, const struct push_file *file, struct err *err)

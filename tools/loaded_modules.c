@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "loaded_modules.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/utsname.h>
+
+#include "buf.h"
+#include "io.h"
+#include "kernel_symbols.h"
+#include "limits.h"
+#include "log.h"
+
+/* Names of one kernel's modules: some 5,000 in 700 KB with a distribution's. */
+#define LIMIT_MODULES_DEP_LEN (UINT64_C(16) * MIB)
+
+enum {
+	NAME_MAX_LEN = 64, /* MODULE_NAME_LEN of the kernel is 56 */
+	SHOWN_LEN = 400,   /* of names in a warning */
+};
+
+/* A line of modules.dep begins with the path of a file; the module has its name up to the first
+ * dot, and the kernel has _ for -. */
+static bool is_file_of(const char *path, const char *end, const char *name)
+{
+	const char *slash = memrchr(path, '/', (size_t)(end - path));
+	const char *p = slash ? slash + 1 : path;
+
+	while (p < end && *p != '.' && *name && (*p == '-' ? '_' : *p) == *name) {
+		p++;
+		name++;
+	}
+	return p < end && *p == '.' && !*name;
+}
+
+/* 1 and the path of its file; 0 without one. dep ends with a NUL. */
+static int find_file(const char *lib, const char *dep, const char *name,
+		     char ret[static LIMIT_PATH_LEN])
+{
+	for (const char *line = dep, *next; *line; line = next) {
+		const char *colon;
+
+		next = line + strcspn(line, "\n");
+		colon = memchr(line, ':', (size_t)(next - line));
+		if (colon && is_file_of(line, colon, name)) {
+			/* Absolute where somebody keeps modules elsewhere. */
+			int len = snprintf(ret, LIMIT_PATH_LEN, "%s%s%.*s", *line == '/' ? "" : lib,
+					   *line == '/' ? "" : "/", (int)(colon - line), line);
+
+			return len < (int)LIMIT_PATH_LEN;
+		}
+		next += *next == '\n';
+	}
+	return 0;
+}
+
+static struct build_id id_of(const char *sys, const char *name)
+{
+	struct build_id id = {.kind = BUILD_ID_NONE};
+	_cleanup_(freep) uint8_t *notes = NULL;
+	char path[LIMIT_PATH_LEN];
+	size_t len;
+
+	snprintf(path, sizeof(path), "%s/%s/notes/.note.gnu.build-id", sys, name);
+	if (!io_read_file(path, LIMIT_NOTE_LEN, &notes, &len, NULL) &&
+	    kernel_notes_id(notes, len, &id, NULL))
+		id.kind = BUILD_ID_NONE;
+	return id;
+}
+
+/* Those without a file, in one line. */
+static void warn_missing(const struct loaded_modules_places *at, const struct buf *names,
+			 size_t count)
+{
+	if (count)
+		log_warn("%s: no file of %zu loaded modules, whose frames keep no names: %.*s%s",
+			 at->lib, count, (int)names->len, (const char *)names->p,
+			 names->len >= SHOWN_LEN ? ", ..." : "");
+}
+
+static int add_each(const struct loaded_modules_places *at, char *modules, const char *dep,
+		    struct push_files *files, struct err *err)
+{
+	_cleanup_(buf_done) struct buf missing = BUF_INIT(SHOWN_LEN + NAME_MAX_LEN + 2);
+	char path[LIMIT_PATH_LEN], *rest = NULL;
+	size_t missing_count = 0;
+	int rc = 0;
+
+	for (char *line = strtok_r(modules, "\n", &rest); line && !rc;
+	     line = strtok_r(NULL, "\n", &rest)) {
+		size_t name_len = strcspn(line, " ");
+
+		if (!name_len || name_len > NAME_MAX_LEN || memchr(line, '/', name_len))
+			continue;
+		line[name_len] = 0;
+		if (find_file(at->lib, dep, line, path)) {
+			struct build_id id = id_of(at->sys, line);
+
+			rc = push_files_add_loaded(files, path, &id, err);
+		} else if (missing_count++ == 0 || missing.len < SHOWN_LEN) {
+			buf_printf(&missing, "%s%s", missing.len ? ", " : "", line);
+		}
+	}
+	if (!rc)
+		warn_missing(at, &missing, missing_count);
+	return rc;
+}
+
+int loaded_modules_add(const struct loaded_modules_places *at, struct push_files *files,
+		       struct err *err)
+{
+	_cleanup_(freep) uint8_t *modules = NULL, *dep = NULL;
+	char path[LIMIT_PATH_LEN];
+	size_t modules_len, dep_len;
+	struct err why = {0};
+
+	if (io_read_file(at->proc, LIMIT_KERNEL_MODULES * 256, &modules, &modules_len, &why) ||
+	    !modules_len)
+		return 0; /* a kernel without modules */
+	snprintf(path, sizeof(path), "%s/modules.dep", at->lib);
+	if (io_read_file(path, LIMIT_MODULES_DEP_LEN, &dep, &dep_len, &why)) {
+		log_warn("%s: frames of kernel modules keep no names", why.message);
+		return 0;
+	}
+	return add_each(at, (char *)modules, (const char *)dep, files, err);
+}
+
+int loaded_modules_add_running(struct push_files *files, struct err *err)
+{
+	struct loaded_modules_places at = {.proc = "/proc/modules", .sys = "/sys/module"};
+	char lib[sizeof("/lib/modules/") + SYS_NMLN];
+	struct utsname name;
+
+	if (uname(&name))
+		return 0;
+	snprintf(lib, sizeof(lib), "/lib/modules/%s", name.release);
+	at.lib = lib;
+	return loaded_modules_add(&at, files, err);
+}
