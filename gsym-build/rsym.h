@@ -187,6 +187,10 @@ int rsym_reader_name(struct rsym_reader *r, uint32_t function, const uint8_t **r
 		     struct err *err);
 int rsym_reader_file(struct rsym_reader *r, uint32_t file, const uint8_t **ret, size_t *ret_len,
 		     struct err *err);
+/* Bytes of names and paths that were unpacked so far. A name costs a block, which the table makes
+ * as large as it likes (RSYM_TEXT_BLOCK_MAX): who answers strangers adds up. */
+uint64_t rsym_reader_unpacked_len(const struct rsym_reader *r);
+
 /* Its signature: 1, or 0 as rsym_type(). */
 int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
 		     struct err *err);

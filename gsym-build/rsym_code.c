@@ -64,7 +64,10 @@ static uint64_t code_count(const struct rsym *t)
 	if (!t->code.p || t->code.len < sizeof(count))
 		return 0;
 	memcpy(&count, t->code.p, sizeof(count));
-	return count <= (t->code.len - sizeof(count)) / sizeof(struct rsym_disk_code) ? count : 0;
+	return count <= LIMIT_CODE_SECTIONS && count <= (t->code.len - sizeof(count)) /
+								sizeof(struct rsym_disk_code)
+		       ? count
+		       : 0;
 }
 
 static bool code_at(const struct rsym *t, uint64_t count, uint64_t i, struct rsym_code_section *ret)
@@ -73,7 +76,7 @@ static bool code_at(const struct rsym *t, uint64_t count, uint64_t i, struct rsy
 	struct rsym_disk_code disk;
 
 	memcpy(&disk, t->code.p + sizeof(count) + i * sizeof(disk), sizeof(disk));
-	if (disk.name_at > t->code.len - names ||
+	if (disk.name_len > LIMIT_NAME_LEN || disk.name_at > t->code.len - names ||
 	    disk.name_len > t->code.len - names - disk.name_at)
 		return false;
 	*ret = (struct rsym_code_section){.name = (const char *)t->code.p + names + disk.name_at,

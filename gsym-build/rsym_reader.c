@@ -192,6 +192,11 @@ int rsym_reader_file(struct rsym_reader *r, uint32_t file, const uint8_t **ret, 
 	return rsym_text_get(r->files, file, ret, ret_len, err);
 }
 
+uint64_t rsym_reader_unpacked_len(const struct rsym_reader *r)
+{
+	return rsym_text_unpacked_len(r->names) + rsym_text_unpacked_len(r->files);
+}
+
 int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
 		     struct err *err)
 {

@@ -90,7 +90,8 @@ int rsym_report_check(const struct rsym *t, struct err *err)
 
 	if (!t->report.p)
 		return 0;
-	if (!rsym_report_read(t, &r) || count_ends(r.notes.p, r.notes.left) / 3 != r.note_count ||
+	if (!rsym_report_read(t, &r) || r.notes.left > LIMIT_SKIPPED_LEN ||
+	    count_ends(r.notes.p, r.notes.left) / 3 != r.note_count ||
 	    count_ends(r.notes.p, r.notes.left) % 3 ||
 	    (r.notes.left && r.notes.p[r.notes.left - 1]))
 		return err_set(err, ERR_DATA, "damaged table: section %d does not fit the others",

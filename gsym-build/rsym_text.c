@@ -12,13 +12,21 @@ enum {
 	STRINGS_MAX = 32
 }; /* of a block */
 
+/* Where a block is in the cache, in which round of it; in another, it is not there. So nothing is
+ * cleared when the cache is emptied: there may be many more blocks than it holds. */
+struct place {
+	uint32_t round, off;
+};
+
 struct rsym_text_reader {
 	const struct rsym_texts *t;
 	ZSTD_DCtx *zstd;
 	ZSTD_DDict *digested;
-	size_t *at;       /* by block: where it is in `cache`, plus one; NULL: only one is kept */
+	struct place *at; /* by block */
+	uint32_t round;   /* of the cache: counted up when it is emptied */
 	struct buf cache; /* unpacked blocks, each behind its length (size_t) */
 	struct buf string;
+	uint64_t unpacked_len;
 };
 
 static int damaged(struct err *err, const char *what, uint32_t index)
@@ -77,6 +85,9 @@ struct rsym_text_reader *rsym_text_reader_new(const struct rsym_texts *t, size_t
 	if (!r)
 		return NULL;
 	r->t = t;
+	r->round = 1;
+	if (cache_max > UINT32_MAX)
+		cache_max = UINT32_MAX;
 	buf_init(&r->cache, cache_max > one ? cache_max : one);
 	buf_init(&r->string, RSYM_TEXT_BLOCK_MAX * STRINGS_MAX);
 	r->zstd = ZSTD_createDCtx();
@@ -110,7 +121,10 @@ static int unpack(struct rsym_text_reader *r, uint32_t block, struct err *err)
 		return damaged(err, "block", block);
 	if (want > r->cache.max - r->cache.len) {
 		buf_reset(&r->cache);
-		memset(r->at, 0, (size_t)t->block_count * sizeof(*r->at));
+		if (++r->round == 0) { /* the first round comes again */
+			memset(r->at, 0, (size_t)t->block_count * sizeof(*r->at));
+			r->round = 1;
+		}
 	}
 	before = r->cache.len;
 	p = buf_extend(&r->cache, want);
@@ -124,7 +138,8 @@ static int unpack(struct rsym_text_reader *r, uint32_t block, struct err *err)
 	}
 	memcpy(p, &len, sizeof(len));
 	r->cache.len = before + sizeof(len) + len;
-	r->at[block] = before + 1;
+	r->at[block] = (struct place){r->round, (uint32_t)before};
+	r->unpacked_len += len;
 	return 0;
 }
 
@@ -181,14 +196,14 @@ static int get_block(struct rsym_text_reader *r, uint32_t i, struct bytes *ret, 
 	uint32_t block = i / t->block_strings, first = block * t->block_strings;
 	size_t len;
 
-	if (!r->at[block]) {
+	if (r->at[block].round != r->round) {
 		int rc = unpack(r, block, err);
 
 		if (rc)
 			return rc;
 	}
-	memcpy(&len, r->cache.p + r->at[block] - 1, sizeof(len));
-	*ret = bytes_of(r->cache.p + r->at[block] - 1 + sizeof(len), len);
+	memcpy(&len, r->cache.p + r->at[block].off, sizeof(len));
+	*ret = bytes_of(r->cache.p + r->at[block].off + sizeof(len), len);
 	*ret_count = t->count - first < t->block_strings ? t->count - first : t->block_strings;
 	return 0;
 }
@@ -205,6 +220,11 @@ int rsym_text_get(struct rsym_text_reader *r, uint32_t i, const uint8_t **ret, s
 	*ret = r->string.p ? r->string.p : (const uint8_t *)"";
 	*ret_len = r->string.len;
 	return rc;
+}
+
+uint64_t rsym_text_unpacked_len(const struct rsym_text_reader *r)
+{
+	return r->unpacked_len;
 }
 
 /*
@@ -229,7 +249,8 @@ static int check_block(struct rsym_text_reader *r, uint32_t first, uint64_t *unp
 		size_t rest, both;
 		int order;
 
-		if (!p || (i == 0 && shared))
+		if (!p || (i == 0 && shared) || shared > LIMIT_NAME_LEN ||
+		    added > LIMIT_NAME_LEN - shared)
 			return damaged(err, "string", first + i);
 		rest = r->string.len - shared;
 		both = rest < added ? rest : added;

@@ -19,8 +19,8 @@
  * ERR_DATA. */
 int rsym_texts_open(struct rsym_texts *t, const uint8_t *p, uint64_t len, struct err *err);
 
-/* Unpacks everything once: each block, each string of it, their order; at most RSYM_TEXTS_MAX.
- * ERR_DATA, ERR_MEMORY. */
+/* Unpacks everything once: each block, each string of it, their order and their lengths, which are
+ * LIMIT_NAME_LEN at most; at most RSYM_TEXTS_MAX. ERR_DATA, ERR_MEMORY. */
 int rsym_texts_check(const struct rsym_texts *t, struct err *err) _must_check_;
 
 struct rsym_text_reader;
@@ -33,5 +33,8 @@ void rsym_text_reader_free(struct rsym_text_reader *r);
 /* String i, below t->count; valid until the next call. ERR_DATA, ERR_MEMORY. */
 int rsym_text_get(struct rsym_text_reader *r, uint32_t i, const uint8_t **ret, size_t *ret_len,
 		  struct err *err);
+
+/* Bytes that were unpacked so far: what reading texts costs. */
+uint64_t rsym_text_unpacked_len(const struct rsym_text_reader *r);
 
 #endif

@@ -98,9 +98,14 @@ static uint32_t add(struct rsym_writer *w, struct intern *in, const void *p, siz
 {
 	uint32_t id = intern_add(in, p, len, NULL);
 
-	if (id == INTERN_FULL)
-		w->failed = true;
+	w->failed |= id == INTERN_FULL;
 	return id;
+}
+
+/* As long as readers take it. A path may be made of three parts of that length. */
+static uint32_t add_text(struct rsym_writer *w, struct intern *in, const void *p, size_t len)
+{
+	return add(w, in, p, len < LIMIT_NAME_LEN ? len : LIMIT_NAME_LEN);
 }
 
 uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
@@ -115,19 +120,19 @@ uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len
 		w->failed = true;
 		return RSYM_NONE;
 	}
-	return add(w, &w->files, w->path.p, w->path.len);
+	return add_text(w, &w->files, w->path.p, w->path.len);
 }
 
 uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_function *f)
 {
 	struct rsym_content_function content = {
 		.vaddr = f->has_entry ? f->vaddr : 0,
-		.name = add(w, &w->names, f->name, f->name_len),
+		.name = add_text(w, &w->names, f->name, f->name_len),
 		.file = f->file,
 		.line = f->start_line,
 		.flags = (f->has_entry ? RSYM_FUNCTION_HAS_ENTRY : 0u) |
 			 (f->from_symbol ? RSYM_FUNCTION_FROM_SYMBOL : 0u),
-		.type = f->type ? add(w, &w->types, f->type, f->type_len) : RSYM_NONE,
+		.type = f->type ? add_text(w, &w->types, f->type, f->type_len) : RSYM_NONE,
 	};
 
 	return add(w, &w->functions, &content, sizeof(content));

@@ -26,7 +26,7 @@ void rsym_writer_free(struct rsym_writer *w);
 DEFINE_FREEP(struct rsym_writer, rsym_writer_free);
 
 /* These give an id of the writer, the same one for equal input (of nodes: when it was seen not long
- * ago); the table has ids of its own. All text is copied. */
+ * ago); the table has ids of its own. All text is copied, up to LIMIT_NAME_LEN. */
 uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
 			  size_t base_len);
 

@@ -66,11 +66,16 @@ static int add_code_sections(struct build *b, const struct image *im, struct err
 	struct image_code_section s;
 	size_t count = 0, cap = 0;
 
-	for (size_t i = 0; image_code_section(im, &i, &s); count++) {
+	/* With more than a table keeps, none is kept. */
+	for (size_t i = 0; count <= LIMIT_CODE_SECTIONS && image_code_section(im, &i, &s);
+	     count++) {
 		if (!grow_array((void **)&list, &cap, count + 1, sizeof(*list), SIZE_MAX))
 			return err_set(err, ERR_MEMORY, "out of memory");
-		list[count] = (struct rsym_code_section){
-			.name = s.name, .name_len = strlen(s.name), .vaddr = s.vaddr, .len = s.len};
+		list[count] =
+			(struct rsym_code_section){.name = s.name,
+						   .name_len = strnlen(s.name, LIMIT_NAME_LEN),
+						   .vaddr = s.vaddr,
+						   .len = s.len};
 	}
 	rsym_code_put(rsym_writer_optional(b->writer, RSYM_SECTION_CODE), list, count);
 	return 0;

@@ -112,7 +112,8 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, bool det
 	n->style = style;
 	n->details = details;
 	n->bytes.max = BYTES_MAX;
-	n->bytes.failed = n->is_full = false;
+	n->bytes.failed = n->is_full = n->is_spent = false;
+	n->unpack_left = LIMIT_REPLY_UNPACKED;
 	n->size = base;
 	if (intern_add(&n->strings, "", 0, &is_first) != 0)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -152,6 +153,7 @@ static bool decode(struct reply_names *n, enum name_kind kind, uint32_t id)
 {
 	const uint8_t *p = NULL;
 	size_t len = 0;
+	uint64_t cost;
 	int rc;
 
 	buf_reset(&n->raw);
@@ -159,16 +161,20 @@ static bool decode(struct reply_names *n, enum name_kind kind, uint32_t id)
 		n->reader = rsym_reader_new(n->t, READER_CACHE, NULL);
 	if (!n->reader)
 		return false;
+	cost = 0 - rsym_reader_unpacked_len(n->reader);
 	rc = kind == NAME_FILE ? rsym_reader_file(n->reader, id, &p, &len, NULL)
 			       : rsym_reader_name(n->reader, id, &p, &len, NULL);
-	if (rc)
+	cost += rsym_reader_unpacked_len(n->reader);
+	n->is_spent = cost > n->unpack_left;
+	n->unpack_left -= n->is_spent ? 0 : cost;
+	if (rc || n->is_spent)
 		return false;
 	return kind == NAME_FILE ? buf_append(&n->raw, p, len)
 				 : demangle_append((enum demangle_style)kind, p, len, &n->raw);
 }
 
-/* Fills all asks; false when bytes are full. Tables are validated when they are stored: what does
- * not decode is empty. */
+/* Fills all asks; false when bytes are full, or too much was unpacked. Tables are validated when
+ * they are stored: what does not decode is empty. */
 static bool fetch(struct reply_names *n, size_t count,
 		  uint32_t (*id_of)(struct reply_names *, size_t))
 {
@@ -182,7 +188,9 @@ static bool fetch(struct reply_names *n, size_t count,
 		if (a->found)
 			continue;
 		a->off = (uint32_t)n->bytes.len;
-		a->found = !decode(n, a->kind, id_of(n, i)); /* what failed is not kept */
+		a->found = n->is_spent || !decode(n, a->kind, id_of(n, i)); /* not to be kept */
+		if (n->is_spent)
+			return false;
 		a->len = a->found ? 0 : (uint32_t)n->raw.len;
 		lacking += !a->found;
 		if (!buf_append(&n->bytes, n->raw.p, a->len))
@@ -476,7 +484,8 @@ void reply_names_commit(struct reply_names *n, size_t more)
 	if (weight <= LIMIT_REPLY_LEN)
 		add_rows(n);
 	n->bytes.max = BYTES_MAX + 2 * (LIMIT_REPLY_LEN + LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
-	n->bytes.failed = n->is_full = false;
+	n->bytes.failed = n->is_full = n->is_spent = false;
+	n->unpack_left = LIMIT_REPLY_UNPACKED_1;
 }
 
 uint32_t reply_names_plain(struct reply_names *n, const void *name, size_t len)

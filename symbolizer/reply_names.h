@@ -48,6 +48,8 @@ struct reply_names {
 	size_t first_place, first_file;              /* of what came last */
 	size_t batch_place, batch_file, batch_bytes; /* where the present reply began */
 	bool is_full;                                /* nothing more is prepared in advance */
+	uint64_t unpack_left;                        /* bytes of texts; see LIMIT_REPLY_UNPACKED */
+	bool is_spent;                               /* it was not enough */
 	struct name_ask *asks;
 	size_t asks_cap;
 
@@ -94,6 +96,12 @@ uint32_t reply_names_add_row(struct reply_names *n, uint32_t place);
 static inline uint32_t reply_names_row(struct reply_names *n, uint32_t place)
 {
 	return n->rows[place] != RSYM_NONE ? n->rows[place] : reply_names_add_row(n, place);
+}
+
+/* Whether texts took so much unpacking that this reply unpacks no more of them. */
+static inline bool reply_names_is_spent(const struct reply_names *n)
+{
+	return n->is_spent;
 }
 
 /* The row of a name that needs no table, likewise. */

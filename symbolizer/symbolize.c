@@ -223,7 +223,10 @@ static int answer_all(struct symbolize *s, struct err *err)
 			if (first == 0) {
 				/* Fills a reply all by itself: asking again would not help. */
 				s->reply.status[i] = LOCATION_STATUS(MALFORMED);
-				continue;
+				if (!reply_names_is_spent(&s->names))
+					continue;
+				/* Others must not be told what is this one's. */
+				i++;
 			}
 			for (; i < count; i++, s->reply.deferred++)
 				s->reply.status[i] = LOCATION_STATUS(DEFERRED);

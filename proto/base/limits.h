@@ -95,6 +95,11 @@
 #define LIMIT_REPLY_MEMORY      (64 * MIB) /* of one reply before it is packed */
 /* Names and paths that one reply, or all of one stream, may have. */
 #define LIMIT_REPLY_NAMES_LEN   (16 * MIB)
+/* Bytes of a table's texts that one reply unpacks: first for all of its locations, where 65,536
+ * names of real tables take 30 MiB; then for those that are answered one by one, for there was no
+ * room in advance. Tables may have texts of 2 MiB in each block of a few packed bytes. */
+#define LIMIT_REPLY_UNPACKED    (256 * MIB)
+#define LIMIT_REPLY_UNPACKED_1  (64 * MIB)
 /* Calls at a time: each may hold one message. Of one connection: a quarter. */
 #define LIMIT_CALLS             LIMIT(512)
 #define LIMIT_CONNECTION_CALLS  LIMIT(128)

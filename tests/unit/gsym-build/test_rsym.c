@@ -365,6 +365,33 @@ static void test_code_sections(void **state _unused_)
 	assert_int_equal(rsym_vaddr_of_section(&t, ".tex", 4, 8, &vaddr), 0);
 }
 
+/* A table that is written is one that is read: what is too long is cut. */
+static void test_long_texts(void **state _unused_)
+{
+	const size_t len = LIMIT_NAME_LEN + 10;
+	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
+	_cleanup_(buf_done) struct buf out = BUF_INIT(MIB), text = BUF_INIT(4 * MIB);
+	_cleanup_(freep) char *name = malloc(len);
+	const struct rsym_writer_info info = {.id = {.kind = BUILD_ID_GNU, .len = 4}};
+	struct rsym_writer_function f = {.name = name, .name_len = len};
+	struct rsym_frame frame;
+	struct rsym t;
+
+	memset(name, 'n', len);
+	f.file = rsym_writer_file(w, name, len, name, len);
+	rsym_writer_row(w, 0x100,
+			rsym_writer_node(w, RSYM_NONE, rsym_writer_function(w, &f), RSYM_NONE, 0),
+			f.file, 1);
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, &out, NULL), 0);
+	assert_int_equal(rsym_open(&t, out.p, out.len, NULL), 0);
+	assert_int_equal(rsym_lookup(&t, 0x100, &frame, 1), 1);
+	assert_int_equal(rsym_name(&t, frame.function, &text, NULL), 0);
+	assert_int_equal(text.len, LIMIT_NAME_LEN);
+	buf_reset(&text);
+	assert_int_equal(rsym_file(&t, frame.file, &text, NULL), 0);
+	assert_int_equal(text.len, LIMIT_NAME_LEN);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -372,7 +399,7 @@ int main(void)
 		cmocka_unit_test(test_versions),      cmocka_unit_test(test_unknown_section),
 		cmocka_unit_test(test_damage),        cmocka_unit_test(test_damaged_directory),
 		cmocka_unit_test(test_depth),         cmocka_unit_test(test_writer_errors),
-		cmocka_unit_test(test_code_sections),
+		cmocka_unit_test(test_code_sections), cmocka_unit_test(test_long_texts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

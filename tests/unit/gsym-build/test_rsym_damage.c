@@ -177,12 +177,12 @@ static void test_unused_places(void **state _unused_)
 
 enum {
 	STRINGS = 32,
-	LONG = 2000000, /* of the first string of a block; each other one is longer by a byte */
+	LONG = 65000, /* of the first string of a block; each other one is longer by a byte */
 };
 
-/* Appends a pool of such blocks: 170 bytes each, of two million. `slack` bytes follow the strings.
+/* Appends a pool of such blocks: some 100 bytes each, of 65,000. `slack` bytes follow the strings.
  */
-static void make_pool(uint32_t blocks, size_t slack, struct buf *out)
+static void make_pool(uint32_t blocks, size_t length, size_t slack, struct buf *out)
 {
 	_cleanup_(buf_done) struct buf raw = BUF_INIT(LONG + 4096), packed = BUF_INIT(16 << 20);
 	_cleanup_(freep) uint8_t *zstd = malloc(4096);
@@ -195,11 +195,12 @@ static void make_pool(uint32_t blocks, size_t slack, struct buf *out)
 	ZSTD_CCtx_setParameter(c, ZSTD_c_contentSizeFlag, 0);
 	ZSTD_CCtx_setParameter(c, ZSTD_c_compressionLevel, 1);
 	for (uint32_t i = 0; i < STRINGS; i++) {
-		buf_uleb(&raw, i ? LONG + i - 1 : 0);
-		buf_uleb(&raw, i ? 1 : LONG);
+		buf_uleb(&raw, i ? length + i - 1 : 0);
+		buf_uleb(&raw, i ? 1 : length);
 	}
 	digits = raw.len;
-	memset(buf_extend(&raw, LONG + STRINGS - 1 + slack), 'a', LONG + STRINGS - 1 + slack);
+	length += STRINGS - 1 + slack;
+	memset(buf_extend(&raw, length), 'a', length);
 	buf_u32(out, blocks * STRINGS);
 	buf_u32(out, 0);
 	buf_u32(out, (uint32_t)raw.len);
@@ -227,25 +228,40 @@ static void test_inflated_texts(void **state _unused_)
 	struct rsym_texts t;
 	struct err err;
 
-	make_pool(20, 0, &pool);
+	make_pool(20, LONG, 0, &pool);
 	assert_int_equal(rsym_texts_open(&t, pool.p, pool.len - RSYM_PAD, &err), 0);
 	assert_int_equal(rsym_texts_check(&t, &err), 0);
 	buf_reset(&pool);
-	make_pool(20, 1, &pool);
+	make_pool(20, LONG, 1, &pool);
 	assert_int_equal(rsym_texts_open(&t, pool.p, pool.len - RSYM_PAD, &err), 0);
 	assert_int_equal(rsym_texts_check(&t, &err), ERR_DATA);
 	buf_reset(&pool);
-	make_pool(RSYM_TEXTS_MAX / LONG + 1, 0, &pool);
+	make_pool(RSYM_TEXTS_MAX / LONG + 1, LONG, 0, &pool);
 	assert_int_equal(rsym_texts_open(&t, pool.p, pool.len - RSYM_PAD, &err), 0);
 	assert_int_equal(rsym_texts_check(&t, &err), ERR_DATA);
 	assert_non_null(strstr(err.message, "bytes unpacked"));
 }
 
+/* The longest of a block, the last, is as long as a name may be, or a byte longer. */
+static void test_long_texts(void **state _unused_)
+{
+	for (size_t more = 0; more < 2; more++) {
+		_cleanup_(buf_done) struct buf pool = BUF_INIT(16 << 20);
+		struct rsym_texts t;
+		struct err err;
+
+		make_pool(2, LIMIT_NAME_LEN - STRINGS + 1 + more, 0, &pool);
+		assert_int_equal(rsym_texts_open(&t, pool.p, pool.len - RSYM_PAD, &err), 0);
+		assert_int_equal(rsym_texts_check(&t, &err), more ? ERR_DATA : 0);
+	}
+}
+
 int main(void)
 {
-	struct CMUnitTest tests[2 * ARRAY_LEN(kinds) + 2] = {
+	struct CMUnitTest tests[2 * ARRAY_LEN(kinds) + 3] = {
 		[2 * ARRAY_LEN(kinds)] = cmocka_unit_test(test_unused_places),
 		[2 * ARRAY_LEN(kinds) + 1] = cmocka_unit_test(test_inflated_texts),
+		[2 * ARRAY_LEN(kinds) + 2] = cmocka_unit_test(test_long_texts),
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
