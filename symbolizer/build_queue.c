@@ -405,6 +405,14 @@ static void *rebuilder(void *arg)
 	return NULL;
 }
 
+/* With the lock of `uploads` held, before the makers run. */
+static void give_up(void *ctx, const struct upload *up)
+{
+	const struct build_env env = env_of(ctx);
+
+	build_table_give_up(&env, &(struct build_job){up->id, up->begin, up->fd});
+}
+
 static void *builder(void *arg)
 {
 	struct maker *m = arg;
@@ -437,6 +445,8 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 	q->later = q->again;
 	if (!q->config.builder_version)
 		q->config.builder_version = TABLE_BUILDER_VERSION;
+	q->makers[0].q = q;
+	uploads_each_given_up(q->config.uploads, give_up, &q->makers[0]);
 	for (; q->thread_count <= count; q->thread_count++) {
 		int rc;
 

@@ -12,6 +12,7 @@
 #include "build_reports.h"
 #include "io.h"
 #include "limits.h"
+#include "log.h"
 
 #define KIND(name) RAWSTACK__V1__BINARY_KIND__BINARY_KIND_##name
 
@@ -262,6 +263,27 @@ static int failed(const struct build_env *env, const struct build_job *job, stru
 	if (rc == ERR_DATA)
 		err->code = rc = ERR_UNSUPPORTED;
 	return rc;
+}
+
+void build_table_give_up(const struct build_env *env, const struct build_job *job)
+{
+	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
+	Rawstack__V1__Binary *old = NULL;
+	struct store_binary b = {0};
+	char hex[BUILD_ID_HEX_MAX];
+	struct err why;
+
+	err_set(&why, ERR_UNSUPPORTED,
+		"the service ended in each of %llu builds of it; push it again to have it tried "
+		"once more",
+		(unsigned long long)LIMIT_UPLOAD_TRIES);
+	if (read_old(env, &job->id, &arena, &b, &old, NULL) < 0 || b.status == STORE_READY)
+		return;
+	if (b.status == STORE_FAILED && old && old->reason.len == strlen(why.message) &&
+	    !memcmp(old->reason.data, why.message, old->reason.len))
+		return;
+	log_warn("the table of %s is given up: %s", build_id_hex(&job->id, hex), why.message);
+	failed(env, job, &arena, NULL, ERR_UNSUPPORTED, &why);
 }
 
 /* --- one build ------------------------------------------------------------------------------- */

@@ -48,4 +48,8 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 int build_table_unread(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, struct err *err);
 
+/* A build that was promised, and began LIMIT_UPLOAD_TRIES times, is not tried any more: leaves that
+ * as the reason on the id, durably, and in the log once, unless the id has a table. */
+void build_table_give_up(const struct build_env *env, const struct build_job *job);
+
 #endif

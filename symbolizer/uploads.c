@@ -231,19 +231,34 @@ struct upload *uploads_take(struct uploads *u)
 	return up;
 }
 
-void uploads_postpone(struct uploads *u, struct upload *up)
+/* Forgets the builds that began and did not end. The name stays: it is owed at every moment. */
+static void upload_clear_tries(struct uploads *u, const struct upload *up)
 {
 	char name[NAME_LEN];
 	int fd;
 
 	upload_file_name(up, ".finish", name);
-	pthread_mutex_lock(&u->lock);
-	up->not_before_ns = uploads_mono_ns(u) + (int64_t)LIMIT_POSTPONED_NS;
-	up->state = UPLOAD_QUEUED;
-	/* It ended, if to no avail. The name stays: it is owed at every moment. */
 	fd = openat(u->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
+}
+
+void uploads_each_given_up(struct uploads *u, void (*tell)(void *ctx, const struct upload *up),
+			   void *ctx)
+{
+	pthread_mutex_lock(&u->lock);
+	for (struct upload *up = u->list; up; up = up->next)
+		if (up->given_up)
+			tell(ctx, up);
+	pthread_mutex_unlock(&u->lock);
+}
+
+void uploads_postpone(struct uploads *u, struct upload *up)
+{
+	pthread_mutex_lock(&u->lock);
+	up->not_before_ns = uploads_mono_ns(u) + (int64_t)LIMIT_POSTPONED_NS;
+	up->state = UPLOAD_QUEUED;
+	upload_clear_tries(u, up); /* it ended, if to no avail */
 	pthread_cond_signal(&u->queued);
 	pthread_mutex_unlock(&u->lock);
 }
@@ -287,8 +302,13 @@ void uploads_stop(struct uploads *u)
 	pthread_cond_broadcast(&u->asked);
 	call_waiters(TAKE_PTR(u->tickets), &stopping);
 	call_waiters(TAKE_PTR(u->ticket_now), &stopping);
-	for (struct upload *up = u->list; up; up = up->next)
+	for (struct upload *up = u->list; up; up = up->next) {
 		u->waiter_count -= call_waiters(TAKE_PTR(up->waiters), &stopping);
+		/* An operator ends the service, not this build: restarts are no reason to give it
+		 * up. */
+		if (up->state == UPLOAD_RUNNING)
+			upload_clear_tries(u, up);
+	}
 	pthread_mutex_unlock(&u->lock);
 }
 

@@ -40,6 +40,8 @@ struct upload {
 	bool streaming;      /* a stream has it */
 	bool writing;        /* which writes a chunk at this moment */
 	bool lost;           /* it is the stream's alone: another has taken its place, or none */
+	bool given_up;       /* finished in an earlier run, and tried too often: see
+				uploads_each_given_up() */
 	struct upload_waiter *waiters;
 	int64_t not_before_ns; /* QUEUED, and not to be built sooner; monotonic */
 };
@@ -114,11 +116,18 @@ struct upload *uploads_take(struct uploads *u);
 /* Ends it: removes its files and calls its waiters. */
 void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result);
 
+/* Before builders start: the uploads whose builds began LIMIT_UPLOAD_TRIES times in earlier runs
+ * and never ended. They are not queued until somebody finishes them again. tell() calls nothing of
+ * `uploads`. */
+void uploads_each_given_up(struct uploads *u, void (*tell)(void *ctx, const struct upload *up),
+			   void *ctx);
+
 /* It cannot be built at this moment: queued again, for a little later; who waits goes on waiting.
  */
 void uploads_postpone(struct uploads *u, struct upload *up);
 
-/* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. */
+/* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. A build that is
+ * cut off by it counts as none. */
 void uploads_stop(struct uploads *u);
 
 /* After uploads_stop(): false when the disk still syncs what a ticket was asked for. */

@@ -234,16 +234,19 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
 
 /* --- of earlier runs ------------------------------------------------------------------------- */
 
-/* Whether it was finished and not built. What ended the service each time that it was tried, it
+/* What was finished and not built is owed. What ended the service each time that it was tried, it
  * seems, waits until somebody asks for it again. */
-static bool is_owed(struct uploads *u, const struct upload *up)
+static void take_up_promise(struct uploads *u, struct upload *up)
 {
 	char name[NAME_LEN];
 	struct stat st;
 
 	upload_file_name(up, ".finish", name);
-	return up->received == up->begin->size && !fstatat(u->dir_fd, name, &st, 0) &&
-	       (uint64_t)st.st_size < LIMIT_UPLOAD_TRIES;
+	if (up->received != up->begin->size || fstatat(u->dir_fd, name, &st, 0))
+		return;
+	up->given_up = (uint64_t)st.st_size >= LIMIT_UPLOAD_TRIES;
+	if (!up->given_up)
+		up->state = UPLOAD_QUEUED;
 }
 
 /* An upload of an earlier run, from its .begin file; false when it is of no use. */
@@ -279,8 +282,7 @@ static bool take_up(struct uploads *u, const char *hex)
 	/* A clock that was set back must not make it old. */
 	idle_ns = (int64_t)u->io->real_ns(u->io->ctx) - st.st_mtim.tv_sec * INT64_C(1000000000);
 	up->touched_ns = uploads_mono_ns(u) - (idle_ns > 0 ? idle_ns : 0);
-	if (is_owed(u, up))
-		up->state = UPLOAD_QUEUED;
+	take_up_promise(u, up);
 	uploads_add(u, TAKE_PTR(up));
 	return true;
 }

@@ -72,6 +72,8 @@ reflection = {v: (importlib.import_module(f"wire_grpc.reflection.{v}.reflection_
 class Service:
     """A rawstack-symbolizer on a free port. prefix: a command that starts it, with its arguments."""
 
+    stderr = None  # a file for its log, from the next start on
+
     def __init__(self, data, *args, prefix=()):
         shutil.rmtree(data, ignore_errors=True)
         self.data = data
@@ -88,7 +90,8 @@ class Service:
         # gRPC does at a fork aborts now and then.
         self.process = subprocess.Popen(
             [*self.prefix, "setpriv", "--pdeathsig", "KILL",
-             os.path.join(BIN, "rawstack-symbolizer"), "--data", self.data, "--listen", "127.0.0.1:0", "--port-file", port_file, *self.args])
+             os.path.join(BIN, "rawstack-symbolizer"), "--data", self.data, "--listen", "127.0.0.1:0", "--port-file", port_file, *self.args],
+            stderr=self.stderr)
         deadline = time.monotonic() + 300
         while not os.path.exists(port_file):
             if self.process.poll() is not None or time.monotonic() > deadline:

@@ -6,7 +6,7 @@ import threading
 import time
 
 from fault_binaries import Binaries, Lost, build_ends, check, resolves
-from service_client import BIN, Service, bins, common, grpc, write
+from service_client import BIN, Service, bins, common, grpc, read, write
 
 
 def children_of(pid):
@@ -30,12 +30,12 @@ def ticket_kept(seed):
     binaries = Binaries()
     service = Service("data", "--table-worker", os.path.abspath("gated_worker"))
 
-    def killed_while_building():
+    def killed_while_building(how=signal.SIGKILL):
         deadline = time.monotonic() + 300
         while not os.path.exists("waiting"):
             check(time.monotonic() < deadline, "nothing is built")
             time.sleep(0.01)
-        service.stop(signal.SIGKILL)
+        service.stop(how)
         os.remove("waiting")
 
     def finish(number):
@@ -67,14 +67,25 @@ def ticket_kept(seed):
         os.remove("waiting")
     write("gate", b"")
     finish(3)
-    for _ in range(3):
-        killed_while_building()
-        service.start()
-    try:
-        service.binaries.Get(bins.GetRequest(build_id=binaries.id(3)))
-        raise Lost("it is built a fourth time")
-    except grpc.RpcError as e:
-        check(e.code() == grpc.StatusCode.NOT_FOUND, e.details())
+    with open("log", "wb") as log:
+        service.stderr = log
+        # Whoever ends the service as it is to be ended takes no try away.
+        for how in (signal.SIGTERM, signal.SIGKILL, signal.SIGTERM, signal.SIGKILL, signal.SIGKILL,
+                    signal.SIGKILL):
+            killed_while_building(how)
+            service.start()
+    b = service.binaries.Get(bins.GetRequest(build_id=binaries.id(3)))
+    check(b.status == common.MODULE_STATUS_FAILED, f"it is built a fourth time, or forgotten: {b}")
+    check(b.reason.startswith(b"the service ended in each of 3 builds of it"), f"{b}")
+    given_up = f"the table of {binaries.id(3).hex()} is given up: ".encode()
+    check(read("log").count(given_up) == 1, "the log does not say that it is given up")
+    service.stop(signal.SIGKILL)
+    with open("log", "ab") as log:
+        service.stderr = log
+        service.start()  # it is told once
+    service.stderr = None
+    b = service.binaries.Get(bins.GetRequest(build_id=binaries.id(3)))
+    check(b.status == common.MODULE_STATUS_FAILED and read("log").count(given_up) == 1, f"{b}")
     content = binaries.make(3)
     begun = service.begin(binaries.id(3), content)
     check(begun.offset == len(content), f"{begun}")
