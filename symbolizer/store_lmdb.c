@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "data_dir.h"
 #include "io.h"
 #include "limits.h"
 #include "store_kv.h"
@@ -479,7 +480,9 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 	timed_wait_init(&m->ended);
 	if (snprintf(m->path, sizeof(m->path), "%s/store.mdb", dir) >= (int)sizeof(m->path))
 		rc = err_set(err, ERR_USAGE, "data directory: name too long");
-	else
+	else /* LMDB makes it, also when it only reads */
+		rc = data_dir_own_file(dir, "store.mdb-lock", err);
+	if (!rc)
 		rc = open_env(m, max_bytes, err);
 	if (!rc) {
 		if (!m->read_only)

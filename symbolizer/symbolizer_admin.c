@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/stat.h>
 
+#include "data_dir.h"
 #include "limits.h"
 #include "rsym.h"
 #include "rsym_format.h"
@@ -95,6 +96,9 @@ static int compact(const struct admin *a, struct err *err)
 		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
 	if (stat(path, &before))
 		return err_sys(err, errno, "%s", path);
+	rc = data_dir_own_file(a->data, "lock", err);
+	if (rc)
+		return rc;
 	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return err_sys(err, errno, "%s", lock);
