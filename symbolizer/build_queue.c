@@ -410,7 +410,8 @@ static void give_up(void *ctx, const struct upload *up)
 {
 	const struct build_env env = env_of(ctx);
 
-	build_table_give_up(&env, &(struct build_job){up->id, up->begin, up->fd});
+	build_table_give_up(&env,
+			    &(struct build_job){.id = up->id, .begin = up->begin, .fd = up->fd});
 }
 
 static void *builder(void *arg)
