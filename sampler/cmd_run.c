@@ -47,6 +47,10 @@ static const char help[] =
 	"  --free-floor MIB     leave so much of the file system free [512]\n"
 	"  --stats              print the accounting as JSON when it ends\n"
 	"\n"
+	"Exit status: 0; 1 when it could not start, or nothing of what was sampled is stored; 2 "
+	"for\n"
+	"arguments.\n"
+	"\n"
 	"Needs CAP_BPF and CAP_PERFMON, and CAP_SYSLOG for kernel frames and CAP_SYS_PTRACE for\n"
 	"processes of others; gives up everything else.\n";
 
@@ -358,6 +362,23 @@ static void print_stats(const struct session_stats *s, bool as_json)
 		 s->backend, s->stored, b->runs, b->idle, b->filtered, losses);
 }
 
+/* Whatever it was lost to. */
+static int check_kept(const struct session_stats *s, struct err *err)
+{
+	const struct backend_stats *b = &s->source;
+	const uint64_t taken = b->runs - b->idle - b->filtered;
+	const char *why = s->why.code ? s->why.message : "see the losses above";
+
+	if (taken <= s->stored)
+		return 0;
+	if (!s->stored)
+		return err_set(err, ERR_IO, "none of %" PRIu64 " samples is stored: %s", taken,
+			       why);
+	log_warn("%" PRIu64 " of %" PRIu64 " samples are not stored%s%s", taken - s->stored, taken,
+		 s->why.code ? ": " : "", s->why.code ? why : "");
+	return 0;
+}
+
 int cmd_run(int argc, char **argv)
 {
 	struct args a = {
@@ -379,5 +400,5 @@ int cmd_run(int argc, char **argv)
 	if (session_run(&a.session, &stats, &err))
 		return complain(&err);
 	print_stats(&stats, a.stats);
-	return 0;
+	return check_kept(&stats, &err) ? complain(&err) : 0;
 }

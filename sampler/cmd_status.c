@@ -17,6 +17,10 @@ static const char help[] =
 	"is\n"
 	"asked, so it works whatever hangs.\n"
 	"\n"
+	"Losses are those of all runs since the directory was made, and of the last one; samples "
+	"that\n"
+	"could not be stored are among them.\n"
+	"\n"
 	"  --json         one object\n"
 	"  --openmetrics  OpenMetrics text, as a collector of text files takes it\n"
 	"  --output FILE  into a file, replaced as a whole, instead of standard output\n";
@@ -32,15 +36,34 @@ static uint64_t age_of(const struct spool_status *s, uint64_t ns)
 	return ns && s->unix_ns > ns ? s->unix_ns - ns : 0;
 }
 
+/* What is not 0; "none" otherwise. */
+static void put_losses(const uint64_t losses[static SPOOL_LOSS_COUNT], struct buf *out)
+{
+	const char *between = "";
+
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
+		if (!losses[i])
+			continue;
+		buf_printf(out, "%s%s %" PRIu64, between, spool_loss_name((enum spool_loss)i),
+			   losses[i]);
+		between = ", ";
+	}
+	if (!*between)
+		buf_str(out, "none");
+}
+
 static void put_text(const struct spool_status *s, struct buf *out)
 {
-	bool lost = false;
-
 	buf_printf(out, "capturer  %s", s->is_written ? "running" : "not running");
 	if (s->has_data)
 		buf_printf(out, ", %.1f samples a second (%s, %s); the newest is %.1f s old",
 			   s->rate, s->origin.backend, s->origin.event,
 			   (double)age_of(s, s->newest_ns) / 1e9);
+	if (s->failing[0])
+		buf_printf(out, "\n          %s: %s",
+			   s->is_written ? "nothing can be stored"
+					 : "nothing could be stored at its end",
+			   s->failing);
 	buf_printf(out, "\nspool     %" PRIu64 " segments, %.1f MiB\n", s->segment_count,
 		   (double)s->len / (double)MIB);
 	if (s->unread_count)
@@ -56,15 +79,15 @@ static void put_text(const struct spool_status *s, struct buf *out)
 	else
 		buf_str(out, "backlog   none\n");
 	buf_str(out, "losses    ");
-	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
-		if (!s->losses[i])
-			continue;
-		buf_printf(out, "%s%s %" PRIu64, lost ? ", " : "",
-			   spool_loss_name((enum spool_loss)i), s->losses[i]);
-		lost = true;
+	put_losses(s->losses, out);
+	if (memcmp(s->losses, s->run_losses, sizeof(s->losses))) {
+		buf_str(out, "\n          of the last run: ");
+		put_losses(s->run_losses, out);
 	}
-	buf_printf(out, "%s\ndropped   %" PRIu64 " samples, unsent\n", lost ? "" : "none",
-		   s->dropped);
+	if (s->samples)
+		buf_printf(out, "\n          of %" PRIu64 " samples, %" PRIu64 " in the last run",
+			   s->samples, s->run_samples);
+	buf_printf(out, "\ndropped   %" PRIu64 " samples, unsent\n", s->dropped);
 	buf_printf(out, "shipper   %s", s->ship.state[0] ? s->ship.state : "says nothing");
 	if (s->ship.server[0])
 		buf_printf(out, ", %s, %" PRIu64 " samples in %" PRIu64 " batches", s->ship.server,
@@ -80,6 +103,16 @@ static void put_text(const struct spool_status *s, struct buf *out)
 		buf_printf(out, "\nack       %.0f s ago\n", (double)age_of(s, s->ack_ns) / 1e9);
 	else
 		buf_str(out, "\nack       never\n");
+}
+
+static void json_key_losses(struct buf *out, const char *key,
+			    const uint64_t losses[static SPOOL_LOSS_COUNT])
+{
+	json_key(out, key);
+	json_open(out, '{');
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+		json_key_number(out, spool_loss_name((enum spool_loss)i), (int64_t)losses[i]);
+	json_close(out, '}');
 }
 
 static void put_json(const struct spool_status *s, struct buf *out)
@@ -102,11 +135,11 @@ static void put_json(const struct spool_status *s, struct buf *out)
 	json_key_number(out, "backlog_bytes", (int64_t)s->unsent_len);
 	json_key_number(out, "backlog_age_ns", (int64_t)age_of(s, s->oldest_ns));
 	json_key_number(out, "last_ack_unix_ns", (int64_t)s->ack_ns);
-	json_key(out, "losses");
-	json_open(out, '{');
-	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-		json_key_number(out, spool_loss_name((enum spool_loss)i), (int64_t)s->losses[i]);
-	json_close(out, '}');
+	json_key_number(out, "samples", (int64_t)s->samples);
+	json_key_losses(out, "losses", s->losses);
+	json_key_number(out, "run_samples", (int64_t)s->run_samples);
+	json_key_losses(out, "run_losses", s->run_losses);
+	json_key_cstr(out, "failing", s->failing);
 	json_key_number(out, "dropped_unsent", (int64_t)s->dropped);
 	if (s->ship.state[0]) {
 		json_key(out, "ship");

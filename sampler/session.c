@@ -313,6 +313,7 @@ static void finish(struct session *s, struct session_stats *ret)
 	poll_once(s, true);
 	spool_writer_end(s->spool);
 	fill_stats(s, ret);
+	(void)spool_writer_why(s->spool, &ret->why);
 	spool_writer_close(TAKE_PTR(s->spool));
 	if (!s->options->ship_server)
 		return;

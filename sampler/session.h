@@ -42,6 +42,7 @@ struct session_stats {
 	uint64_t stored; /* in the spool */
 	uint64_t losses[SPOOL_LOSS_COUNT];
 	uint64_t user_frames, unresolved;
+	struct err why; /* why nothing can be stored at the end; its code is 0 when it can */
 };
 
 /*

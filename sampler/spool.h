@@ -156,6 +156,9 @@ void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cu
 /* As last stated, or counted by the writer itself. */
 uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss);
 
+/* Why nothing can be stored now: its code and *err; 0: it can. */
+int spool_writer_why(struct spool_writer *w, struct err *err);
+
 /* Hands everything to the kernel in one write (detached: to the thread that does so at once), syncs
  * when sync_ns has passed, applies the limits. An error is reported once, when things begin to
  * fail, and does not stop the writer: it starts a new segment as soon as that is possible. */

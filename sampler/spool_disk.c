@@ -253,6 +253,25 @@ int spool_disk_error(struct spool_disk *d, struct err *err)
 	return rc;
 }
 
+void spool_disk_tally(struct spool_disk *d, const struct spool_tally *tally)
+{
+	pthread_mutex_lock(&d->lock);
+	d->tally = *tally;
+	pthread_mutex_unlock(&d->lock);
+}
+
+int spool_disk_why(struct spool_disk *d, struct err *err)
+{
+	int rc;
+
+	pthread_mutex_lock(&d->lock);
+	rc = d->state.is_failing ? d->err.code : 0;
+	if (rc)
+		*err = d->err;
+	pthread_mutex_unlock(&d->lock);
+	return rc;
+}
+
 void spool_disk_fail(struct spool_disk *d, uint64_t segment, const struct err *why)
 {
 	pthread_mutex_lock(&d->lock);
@@ -333,6 +352,8 @@ int spool_disk_reopen(struct spool_disk *d, struct err *err)
 		rc = err_set(err, ERR_EXISTS, "%s: somebody else wrote there meanwhile", d->dir);
 	if (rc)
 		leave_directory(d);
+	else
+		spool_disk_account_open(d);
 	d->is_gone = rc != 0;
 	return rc;
 }
@@ -344,6 +365,8 @@ static int take_stock(struct spool_disk *d, struct err *err)
 
 	spool_segments_clean(d->io, d->dir_fd);
 	rc = spool_keep_init(&d->keep, d->io, d->dir_fd, &d->limits, d->origin, &last, err);
+	if (!rc)
+		spool_disk_account_open(d);
 	/* Milliseconds since 1970, so that a directory that was removed does not use the numbers,
 	 * and with them the batch ids, of its predecessor again. */
 	next = d->io->real_ns(d->io->ctx) / 1000000;
@@ -409,6 +432,7 @@ void spool_disk_end(struct spool_disk *d)
 	spool_disk_finish_next(d);
 	if (packs)
 		pack_last(d);
+	spool_disk_account_write(d);
 }
 
 void spool_disk_close(struct spool_disk *d)

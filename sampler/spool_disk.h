@@ -23,8 +23,15 @@ struct spool_chunk {
 	uint8_t bytes[];
 };
 
+/* What the other side counts: samples that came, whatever became of them, and losses, without what
+ * the disk drops and loses itself. */
+struct spool_tally {
+	uint64_t samples, losses[SPOOL_LOSS_COUNT];
+};
+
 /* What the disk did so far. */
 struct spool_disk_state {
+	bool is_failing;   /* nothing can be stored now, as the last error says */
 	uint64_t given_up; /* the newest segment that cannot be appended to any more; 0: none */
 	uint64_t lost;     /* samples that could not be written */
 	uint64_t dropped;  /* samples in segments that limits removed unsent */
@@ -57,6 +64,12 @@ void spool_disk_look(struct spool_disk *d, struct spool_disk_state *ret);
 /* An error that was not told yet: its code and *err; 0 when there is none. A run of failures is one
  * error. */
 int spool_disk_error(struct spool_disk *d, struct err *err);
+
+/* For the account that is kept beside the segments (spool_account.h): how things stand now. */
+void spool_disk_tally(struct spool_disk *d, const struct spool_tally *tally);
+
+/* Why nothing can be stored now: its code and *err; 0: it can. */
+int spool_disk_why(struct spool_disk *d, struct err *err);
 
 /* A failure outside, which ends the segment: as if writing had failed. */
 void spool_disk_fail(struct spool_disk *d, uint64_t segment, const struct err *why);

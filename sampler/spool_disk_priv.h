@@ -7,6 +7,7 @@
  */
 #include <pthread.h>
 
+#include "spool_account.h"
 #include "spool_disk.h"
 #include "spool_keep.h"
 
@@ -51,6 +52,8 @@ struct spool_disk {
 	bool failing, dirty;
 	bool is_gone; /* the directory, or what was in it: to be opened anew */
 	struct spool_keep keep;
+	struct spool_account account, before; /* as last written; of the runs before this one */
+	uint64_t account_ns;                  /* when that was tried */
 	struct {
 		int fd;
 		uint64_t segment;
@@ -65,6 +68,7 @@ struct spool_disk {
 	struct spool_chunk *queue, **queue_end;
 	uint64_t queue_len;
 	struct spool_disk_state state;
+	struct spool_tally tally;
 	struct err err;
 	bool unreported, stopping, deputy_stopping;
 	bool is_working; /* one of the two is at what is of whoever works */
@@ -98,7 +102,12 @@ void spool_disk_end_segment(struct spool_disk *d, bool is_whole);
 /* Has segments that ended synced and closed, one after the other. */
 void spool_disk_finish_next(struct spool_disk *d);
 
-/* What time asks for: syncs, limits, packing; and when the next of it is due. */
+/* Looks what the directory has of earlier runs; and writes the account, if it is another than the
+ * last, or that is old. */
+void spool_disk_account_open(struct spool_disk *d);
+void spool_disk_account_write(struct spool_disk *d);
+
+/* What time asks for: syncs, limits, packing, the account; and when the next of it is due. */
 void spool_disk_do_due(struct spool_disk *d);
 uint64_t spool_disk_next_due(const struct spool_disk *d);
 

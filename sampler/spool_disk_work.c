@@ -21,6 +21,7 @@ static void tell(struct spool_disk *d, const struct err *why)
 		d->err = *why;
 		d->unreported = true;
 	}
+	d->state.is_failing = true;
 	pthread_mutex_unlock(&d->lock);
 	d->failing = true;
 }
@@ -255,6 +256,9 @@ static void begin_segment(struct spool_disk *d, const struct spool_chunk *c)
 		give_up(d, d->segment);
 	} else {
 		d->failing = false;
+		pthread_mutex_lock(&d->lock);
+		d->state.is_failing = false;
+		pthread_mutex_unlock(&d->lock);
 	}
 }
 
@@ -283,6 +287,64 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 	d->dirty |= c->len > 0;
 	if (c->ends)
 		spool_disk_end_segment(d, true);
+}
+
+/* --- the account ----------------------------------------------------------------------------- */
+
+/* One that does not change is written again after so long, to say that somebody keeps it. */
+#define ACCOUNT_REST_NS UINT64_C(60000000000)
+
+void spool_disk_account_open(struct spool_disk *d)
+{
+	const struct spool_keep *k = &d->keep;
+
+	spool_account_read(d->io, d->dir_fd, &d->before);
+	/* The last run was of a version that kept none: it said in the data what it lost. */
+	if (!d->before.sequence && k->count)
+		spool_segment_losses(d->io, d->dir_fd, k->all[k->count - 1].number,
+				     d->before.losses);
+	d->account = d->before;
+	d->account_ns = 0;
+}
+
+static void make_account(struct spool_disk *d, struct spool_account *ret)
+{
+	struct spool_tally run;
+
+	*ret = (struct spool_account){.sequence = d->account.sequence};
+	pthread_mutex_lock(&d->lock);
+	run = d->tally;
+	run.losses[SPOOL_LOSS_SPOOL_ERROR] += d->state.lost;
+	run.losses[SPOOL_LOSS_SPOOL_DROPPED] = d->state.dropped;
+	if (d->state.is_failing)
+		snprintf(ret->why, sizeof(ret->why), "%s", d->err.message);
+	pthread_mutex_unlock(&d->lock);
+	ret->run_samples = run.samples;
+	ret->samples = d->before.samples + run.samples;
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
+		ret->run_losses[i] = run.losses[i];
+		ret->losses[i] = d->before.losses[i] + run.losses[i];
+	}
+}
+
+void spool_disk_account_write(struct spool_disk *d)
+{
+	const uint64_t now = spool_disk_now_ns(d);
+	struct spool_account a;
+
+	if (d->dir_fd < 0)
+		return;
+	make_account(d, &a);
+	a.unix_ns = d->account.unix_ns;
+	if (!memcmp(&a, &d->account, sizeof(a)) && d->account_ns &&
+	    now - d->account_ns < ACCOUNT_REST_NS)
+		return;
+	a.unix_ns = d->io->real_ns(d->io->ctx);
+	/* One that cannot be written is tried again, and counts on. */
+	if (spool_account_write(d->io, d->dir_fd, &a))
+		return;
+	d->account = a;
+	d->account_ns = now;
 }
 
 /* --- by time --------------------------------------------------------------------------------- */
@@ -332,8 +394,10 @@ void spool_disk_do_due(struct spool_disk *d)
 	spool_disk_finish_next(d);
 	if (d->fd >= 0 && is_due(d, d->synced_ns))
 		sync_segment(d);
-	if (is_due(d, d->limits_ns))
+	if (is_due(d, d->limits_ns)) {
 		apply_limits(d, 0, NULL);
+		spool_disk_account_write(d);
+	}
 	pack_next(d);
 }
 

@@ -12,6 +12,7 @@
  *	                                once sealed, header, directory, packed blocks of all that
  *	ack                             spool_ack
  *	dropped                         spool_dropped, twice
+ *	account                         spool_disk_account, twice
  *	.<name>...tmp                   not finished; removed by the next writer
  */
 #include <stdint.h>
@@ -22,7 +23,7 @@
 enum {
 	SPOOL_MAJOR = 3,        /* as it is appended to */
 	SPOOL_MAJOR_PACKED = 4, /* packed, after it was sealed */
-	SPOOL_STATE_MAJOR = 1,  /* of `ack` and `dropped` */
+	SPOOL_STATE_MAJOR = 1,  /* of `ack`, `dropped` and `account` */
 	SPOOL_MINOR = 0,
 	SPOOL_HEADER_LEN = 512,      /* what this version writes */
 	SPOOL_HEADER_MAX = 4096,     /* what it accepts */
@@ -143,13 +144,10 @@ struct spool_ack {
 };
 _Static_assert(sizeof(struct spool_ack) == 32, "on disk");
 
-/* Two of them, at 0 and SPOOL_DROPPED_STRIDE of the file; the one with the greater sequence counts.
+/* Two of them, at 0 and 4,096 of the file; the one with the greater sequence counts.
  * A segment whose number is not above `segment` is dropped, whether its file is still there or not.
  */
 #define SPOOL_DROPPED_MAGIC "RAWSPDRP"
-enum {
-	SPOOL_DROPPED_STRIDE = 4096
-};
 
 struct spool_dropped {
 	char magic[8];
@@ -160,5 +158,26 @@ struct spool_dropped {
 	uint64_t segment;
 };
 _Static_assert(sizeof(struct spool_dropped) == 40, "on disk");
+
+/* Two of them likewise. `total` is since the directory was made, `run` of the last run alone. */
+#define SPOOL_ACCOUNT_MAGIC "RAWSPACC"
+enum {
+	SPOOL_DISK_LOSSES = 32 /* that there is room for */
+};
+
+struct spool_disk_account {
+	char magic[8];
+	uint16_t major, minor;
+	uint32_t crc; /* CRC-32C of all bytes, these four as zero */
+	uint64_t sequence;
+	uint64_t unix_ns;              /* when it was written */
+	uint64_t samples, run_samples; /* that came to the spool, stored or not */
+	uint32_t loss_count, reserved; /* entries used, in the order of enum spool_loss */
+	struct {
+		uint64_t total, run;
+	} losses[SPOOL_DISK_LOSSES];
+	char why[240]; /* why nothing can be stored now, NUL-padded; empty: it can */
+};
+_Static_assert(sizeof(struct spool_disk_account) == 808, "on disk");
 
 #endif

@@ -36,22 +36,6 @@ struct spool_reader {
 
 /* --- records --------------------------------------------------------------------------------- */
 
-static void read_losses(struct spool_reader *r, struct bytes in)
-{
-	uint32_t count = bytes_u32(&in);
-
-	bytes_skip(&in, 4);
-	while (count-- && !in.failed) {
-		uint32_t loss = bytes_u32(&in);
-		uint64_t cumulative;
-
-		bytes_skip(&in, 4);
-		cumulative = bytes_u64(&in);
-		if (!in.failed && loss < SPOOL_LOSS_COUNT)
-			r->losses[loss] = cumulative;
-	}
-}
-
 /* The next sample of the record; false when that is over, or what is left of it is damaged. */
 static bool next_sample(struct spool_reader *r, struct spool_sample *ret)
 {
@@ -217,7 +201,7 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 			if (rec.type == SPOOL_RECORD_SAMPLES)
 				begin_samples(r, &rec);
 			else if (rec.type == SPOOL_RECORD_LOSSES)
-				read_losses(r, bytes_of(rec.payload, rec.len));
+				spool_losses_read(bytes_of(rec.payload, rec.len), r->losses);
 			else if (rec.type >= SPOOL_RECORD_STRINGS &&
 				 rec.type <= SPOOL_RECORD_THREADS)
 				rc = spool_tables_read(

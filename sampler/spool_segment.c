@@ -8,6 +8,7 @@
 
 #include "bytes.h"
 #include "crc32c.h"
+#include "spool_halves.h"
 
 #define SEGMENT_PREFIX "segment-"
 #define SEGMENT_SUFFIX ".spool"
@@ -179,33 +180,17 @@ static uint32_t dropped_crc(struct spool_dropped dropped)
 
 void spool_drops_read(const struct io *io, int dir_fd, struct spool_drops *ret)
 {
-	int fd = io->open(io->ctx, dir_fd, DROPPED_NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
-
 	*ret = (struct spool_drops){0};
-	for (int i = 0; fd >= 0 && i < 2; i++) {
+	for (int half = 0; half < 2; half++) {
 		struct spool_dropped d;
 
-		if (io_read_all(io, fd, &d, sizeof(d), i * (off_t)SPOOL_DROPPED_STRIDE, NULL) ||
+		if (spool_halves_read(io, dir_fd, DROPPED_NAME, half, &d, sizeof(d)) ||
 		    memcmp(d.magic, SPOOL_DROPPED_MAGIC, sizeof(d.magic)) ||
 		    d.crc != dropped_crc(d) || d.major != SPOOL_STATE_MAJOR ||
 		    d.sequence <= ret->sequence)
 			continue;
 		*ret = (struct spool_drops){d.samples, d.segment, d.sequence};
 	}
-	if (fd >= 0)
-		io->close(io->ctx, fd);
-}
-
-/* One of the two is whole at any time: they take turns, each in a block of its own. */
-static int write_dropped(const struct io *io, int fd, const struct spool_dropped *d)
-{
-	struct err err;
-	int rc = io->allocate(io->ctx, fd, 2 * (off_t)SPOOL_DROPPED_STRIDE);
-
-	if (!rc && io_write_all(io, fd, d, sizeof(*d),
-				(off_t)(d->sequence % 2 * SPOOL_DROPPED_STRIDE), &err))
-		return -EIO;
-	return rc ? rc : io->sync(io->ctx, fd);
 }
 
 int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops, struct err *err)
@@ -217,15 +202,10 @@ int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops
 		.samples = drops->samples,
 		.segment = drops->segment,
 	};
-	int fd = io->open(io->ctx, dir_fd, DROPPED_NAME, O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
-			  0600),
-	    rc = fd < 0 ? fd : 0;
+	int rc;
 
 	d.crc = dropped_crc(d);
-	if (!rc)
-		rc = write_dropped(io, fd, &d);
-	if (fd >= 0)
-		io->close(io->ctx, fd);
+	rc = spool_halves_write(io, dir_fd, DROPPED_NAME, d.sequence, true, &d, sizeof(d));
 	if (!rc && !drops->sequence)
 		rc = io->sync(io->ctx, dir_fd);
 	if (rc)
@@ -258,4 +238,35 @@ uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment
 		total += count > before ? count - before : 0;
 	}
 	return total;
+}
+
+void spool_losses_read(struct bytes in, uint64_t losses[static SPOOL_LOSS_COUNT])
+{
+	uint32_t count = bytes_u32(&in);
+
+	bytes_skip(&in, 4);
+	while (count-- && !in.failed) {
+		uint32_t loss = bytes_u32(&in);
+		uint64_t cumulative;
+
+		bytes_skip(&in, 4);
+		cumulative = bytes_u64(&in);
+		if (!in.failed && loss < SPOOL_LOSS_COUNT)
+			losses[loss] = cumulative;
+	}
+}
+
+void spool_segment_losses(const struct io *io, int dir_fd, uint64_t segment,
+			  uint64_t losses[static SPOOL_LOSS_COUNT])
+{
+	_cleanup_(spool_file_close) struct spool_file file;
+	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
+	struct spool_record rec;
+
+	if (spool_file_open(&file, io, dir_fd, segment, NULL))
+		return;
+	spool_cursor_init(&c, &file, file.info.records_off);
+	while (spool_cursor_next(&c, true, &rec, NULL) == 1)
+		if (rec.type == SPOOL_RECORD_LOSSES)
+			spool_losses_read(bytes_of(rec.payload, rec.len), losses);
 }

@@ -5,6 +5,7 @@
  * The directory of a spool, as its writer and its reader see it: names of segments, places in them,
  * the acknowledgement. Internal to the spool library; callers use spool.h.
  */
+#include "bytes.h"
 #include "spool_cursor.h"
 
 enum {
@@ -69,5 +70,12 @@ int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops
 
 /* How many samples stand behind a place of a segment nobody writes to; 0 when it cannot be read. */
 uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment, uint64_t place);
+
+/* The losses that a segment states last; as they were when it states none, or cannot be read. */
+void spool_segment_losses(const struct io *io, int dir_fd, uint64_t segment,
+			  uint64_t losses[static SPOOL_LOSS_COUNT]);
+
+/* As a record of type LOSSES states them. */
+void spool_losses_read(struct bytes in, uint64_t losses[static SPOOL_LOSS_COUNT]);
 
 #endif

@@ -8,9 +8,13 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "spool_account.h"
 #include "spool_segment.h"
 
 #define RATE_NS UINT64_C(60000000000)
+
+/* A capturer that runs writes its account once a minute at least. */
+#define ACCOUNT_OLD_NS UINT64_C(180000000000)
 
 enum {
 	BATCH = 4096,
@@ -46,6 +50,14 @@ static bool is_locked(int dir_fd, const char *name)
 	return false;
 }
 
+/* Whoever prints it need not look at it. */
+static void text_make_plain(char *text)
+{
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
+			*c = '?';
+}
+
 /* --- the shipper ----------------------------------------------------------------------------- */
 
 static void ship_field(struct spool_status *s, const char *field, const char *value)
@@ -72,10 +84,7 @@ static void ship_field(struct spool_status *s, const char *field, const char *va
 		if (strcmp(field, texts[i].field))
 			continue;
 		snprintf(texts[i].text, texts[i].len, "%s", value);
-		/* Whoever prints it need not look at it. */
-		for (char *c = texts[i].text; *c; c++)
-			if ((unsigned char)*c < 0x20 || (unsigned char)*c >= 0x7f)
-				*c = '?';
+		text_make_plain(texts[i].text);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
 		const unsigned long long n = strtoull(value, NULL, 10);
@@ -179,7 +188,7 @@ static int read_newest(struct spool_status *s, struct spool_reader *r,
 	while ((rc = spool_reader_next(r, BATCH, &b, err)) == 1) {
 		s->has_data = true;
 		s->origin = b.origin;
-		memcpy(s->losses, b.losses, sizeof(s->losses));
+		memcpy(s->run_losses, b.losses, sizeof(s->run_losses));
 		less = unix_less_mono(s, &b.origin);
 		for (size_t i = 0; i < b.sample_count; i++) {
 			uint64_t at = less + b.samples[i].time_ns;
@@ -194,6 +203,33 @@ static int read_newest(struct spool_status *s, struct spool_reader *r,
 	if (counted && s->unix_ns > first)
 		s->rate = (double)counted * 1e9 / (double)(s->unix_ns - first);
 	return rc;
+}
+
+/* In place of what the newest segments say of losses: that of all runs, and of what could not be
+ * stored. Older versions kept none. */
+static void read_account(struct spool_status *s, int dir_fd)
+{
+	struct spool_account a;
+
+	spool_account_read(io_system(), dir_fd, &a);
+	if (a.sequence) {
+		s->samples = a.samples;
+		s->run_samples = a.run_samples;
+		memcpy(s->losses, a.losses, sizeof(s->losses));
+		memcpy(s->run_losses, a.run_losses, sizeof(s->run_losses));
+		memcpy(s->failing, a.why, sizeof(s->failing));
+		text_make_plain(s->failing);
+	} else {
+		memcpy(s->losses, s->run_losses, sizeof(s->losses));
+	}
+	if (s->failing[0] || !s->is_written)
+		return;
+	if (!a.sequence && !s->segment_count)
+		snprintf(s->failing, sizeof(s->failing),
+			 "there is neither a segment nor room for an account");
+	else if (a.sequence && s->unix_ns > a.unix_ns && s->unix_ns - a.unix_ns > ACCOUNT_OLD_NS)
+		snprintf(s->failing, sizeof(s->failing), "no account for %llu s",
+			 (unsigned long long)((s->unix_ns - a.unix_ns) / 1000000000));
 }
 
 int spool_status_read(struct spool_status *ret, const char *dir, struct err *err)
@@ -226,6 +262,7 @@ int spool_status_read(struct spool_status *ret, const char *dir, struct err *err
 			ret->oldest_ns = unix_less_mono(ret, &b.origin) + b.samples[0].time_ns;
 		rc = read_newest(ret, r, &found, err);
 	}
+	read_account(ret, dir_fd);
 	free(found.numbers);
 	return rc < 0 ? rc : 0;
 }
@@ -264,8 +301,14 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 	gauge(out, "rawstack_sampler_running", NULL, "Whether a capturer writes the spool.",
 	      s->is_written);
 	gauge(out, "rawstack_sampler_samples_per_second", NULL, "Over the last minute.", s->rate);
+	gauge(out, "rawstack_sampler_failing", NULL,
+	      "Whether samples cannot be stored, or could not at the last run's end.",
+	      s->failing[0] != 0);
+	counter(out, "rawstack_sampler_samples",
+		"Samples that came to the spool, stored or not, since the directory was made.",
+		s->samples);
 	family(out, "rawstack_sampler_lost", "counter", NULL,
-	       "Samples lost or incomplete since the capturer's start, by reason.");
+	       "Samples lost or incomplete since the directory was made, by reason.");
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
 		buf_printf(out, "rawstack_sampler_lost_total{reason=\"%s\"} %llu\n",
 			   spool_loss_name((enum spool_loss)i), (unsigned long long)s->losses[i]);

@@ -14,8 +14,12 @@ struct spool_status {
 	struct spool_origin origin;
 	uint64_t unix_ns, newest_ns; /* now, and of the newest sample; since 1970 */
 	double rate;                 /* samples a second, over the last minute */
-	uint64_t losses[SPOOL_LOSS_COUNT];
-	uint64_t dropped; /* samples that limits removed unsent, since the directory was made */
+	/* Since the directory was made, over all runs, as far as somebody kept account; and of the
+	 * last run. Samples that came to the spool, stored or not. */
+	uint64_t samples, run_samples;
+	uint64_t losses[SPOOL_LOSS_COUNT], run_losses[SPOOL_LOSS_COUNT];
+	char failing[240]; /* why nothing can be stored, or could at the end; "": it can */
+	uint64_t dropped;  /* samples that limits removed unsent, since the directory was made */
 
 	uint64_t segment_count, len;       /* all of them, on the disk */
 	uint64_t unsent_len;               /* of what is not acknowledged, about */

@@ -15,6 +15,7 @@ struct spool_writer {
 	struct spool_pack pack;
 	uint64_t unwritten; /* samples that were not handed over */
 	uint64_t lost;      /* samples that never came as far as the disk */
+	uint64_t came;      /* samples, stored or not */
 };
 
 /* --- segments -------------------------------------------------------------------------------- */
@@ -189,6 +190,7 @@ uint64_t spool_writer_segment(const struct spool_writer *w)
 
 void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s)
 {
+	w->came++;
 	if (w->is_open && spool_pack_sample(&w->pack, s)) {
 		w->unwritten++;
 	} else {
@@ -219,9 +221,27 @@ uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss)
 	return loss == SPOOL_LOSS_SPOOL_DROPPED ? d.dropped : d.lost + w->lost;
 }
 
+/* What the disk counts itself it adds. */
+static void tell_tally(struct spool_writer *w)
+{
+	struct spool_tally tally = {.samples = w->came};
+
+	memcpy(tally.losses, w->pack.losses, sizeof(tally.losses));
+	tally.losses[SPOOL_LOSS_SPOOL_ERROR] = w->lost;
+	tally.losses[SPOOL_LOSS_SPOOL_DROPPED] = 0;
+	spool_disk_tally(w->disk, &tally);
+}
+
+int spool_writer_why(struct spool_writer *w, struct err *err)
+{
+	return spool_disk_why(w->disk, err);
+}
+
 int spool_writer_flush(struct spool_writer *w, struct err *err)
 {
 	uint64_t now = w->io->mono_ns(w->io->ctx);
+
+	tell_tally(w);
 
 	if (w->is_open) {
 		spool_pack_emit(&w->pack);
@@ -243,6 +263,7 @@ int spool_writer_flush(struct spool_writer *w, struct err *err)
 void spool_writer_end(struct spool_writer *w)
 {
 	seal_segment(w);
+	tell_tally(w);
 	spool_disk_end(w->disk);
 }
 

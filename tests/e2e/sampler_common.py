@@ -140,10 +140,10 @@ class Sampler:
         self.process.terminate()
         return self.ended()
 
-    def ended(self):
+    def ended(self, want=0):
         status = self.process.wait()
         print(self.stderr().strip())
-        assert status == 0, status
+        assert status == want, status
         with open(self.out.name, encoding="utf-8") as f:
             return json.load(f), cat(self.spool)
 
