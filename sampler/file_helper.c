@@ -56,6 +56,16 @@ static uint64_t mono_ns(void)
 	return io_system()->mono_ns(NULL);
 }
 
+/* That this process has used. */
+static uint64_t cpu_ns(void)
+{
+	struct timespec used;
+
+	if (clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used))
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
+}
+
 /* --- the worker ------------------------------------------------------------------------------ */
 
 static const struct known *cache_find(const struct helper *h, const struct version *v)
@@ -179,6 +189,22 @@ static void ask_worker(struct helper *h, const struct file_request *req, struct 
 	close(pipe_fds[0]);
 }
 
+/* Without a worker, where it is known at once that there is no such file. */
+static void ask_somebody(struct helper *h, const struct file_request *req, struct answer *ret)
+{
+	const uint64_t began_ns = cpu_ns();
+	const bool is_absent = req->kind == FILE_REQUEST_PERF_MAP &&
+			       cpu_budget_allows(&h->budget, mono_ns()) &&
+			       perf_map_is_absent(req->pid);
+
+	if (!is_absent) {
+		ask_worker(h, req, ret);
+		return;
+	}
+	cpu_budget_spend(&h->budget, cpu_ns() - began_ns);
+	*ret = (struct answer){.rc = -ENOENT};
+}
+
 static void remember(struct helper *h, const struct answer *a)
 {
 	if (!a->is_version_known || cache_find(h, &a->version))
@@ -221,7 +247,7 @@ static void run_helper(int fd, pid_t parent)
 		     len != (ssize_t)(offsetof(struct file_request, pcs) + 8 * req.pc_count)))
 			_exit(0);
 		reply.slot = req.slot;
-		ask_worker(&h, &req, &a);
+		ask_somebody(&h, &req, &a);
 		remember(&h, &a);
 		reply.rc = a.rc;
 		reply.id = a.id;

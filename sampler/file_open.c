@@ -8,13 +8,18 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
+#ifndef RESOLVE_CACHED
+#define RESOLVE_CACHED 0x20 /* Linux 5.12; an older kernel says -EINVAL */
+#endif
+
 /* glibc has no wrapper. O_PATH: nothing is opened yet that could wait or notice. */
 static int find_below(int root_fd, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC |
 			 (flags & FILE_OPEN_NO_LINK ? (unsigned int)O_NOFOLLOW : 0),
-		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
+			   (flags & FILE_OPEN_CACHED ? RESOLVE_CACHED : 0),
 	};
 	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
 

@@ -10,6 +10,7 @@
 
 enum file_open_flag {
 	FILE_OPEN_NO_LINK = 1, /* the last part of the path must not be a link */
+	FILE_OPEN_CACHED = 2,  /* -EAGAIN where the kernel would have to ask a file system */
 };
 
 /* A descriptor of O_PATH, or -errno. */

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #define KEEP_NS    UINT64_C(10000000000)
-#define MISS_NS    UINT64_C(1000000000)  /* not in the map yet: JITs write it late */
-#define NO_FILE_NS UINT64_C(30000000000) /* there is no map, or none that may be read */
+#define MISS_NS    UINT64_C(1000000000) /* not in the map yet: JITs write it late */
+/* There is no map, or none that may be read. One may be written at any time, and is to name what
+ * follows within two seconds: with what a round takes to ask and another to hear. */
+#define NO_FILE_NS UINT64_C(500000000)
 
 struct jit_range {
 	uint64_t start, end;
@@ -71,17 +73,20 @@ const char *jit_find(struct jit *j, uint64_t pc, uint64_t now_ns)
 
 bool jit_want(struct jit *j, uint64_t pc, uint64_t now_ns)
 {
+	/* Most processes without a map never write one: no sample waits for that. */
+	const bool may_come = !j->has_no_map;
+
 	if (jit_find(j, pc, now_ns))
 		return false;
 	if (j->is_asked)
-		return true;
+		return may_come;
 	if (now_ns < j->ask_again_ns || j->pc_count == ARRAY_LEN(j->pcs))
-		return j->pc_count > 0;
+		return may_come && j->pc_count > 0;
 	for (size_t i = 0; i < j->pc_count; i++)
 		if (j->pcs[i] == pc)
-			return true;
+			return may_come;
 	j->pcs[j->pc_count++] = pc;
-	return true;
+	return may_come;
 }
 
 /* The newer one wins; what it leaves of older ones stays. */
@@ -131,6 +136,7 @@ void jit_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t c
 		missed |= !rows[i].len;
 	}
 	j->is_asked = false;
+	j->has_no_map = rc != 0;
 	j->pc_count = 0;
 	j->ask_again_ns = rc ? now_ns + NO_FILE_NS : missed ? now_ns + MISS_NS : 0;
 }

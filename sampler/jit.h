@@ -17,6 +17,7 @@ struct jit {
 	uint64_t pcs[LIMIT_PERF_MAP_ROWS]; /* to ask for */
 	size_t pc_count;
 	bool is_asked;         /* an answer will come */
+	bool has_no_map;       /* as of the last answer */
 	uint64_t ask_again_ns; /* not before */
 	uint64_t until_ns;     /* then nothing of it is believed any more */
 };
@@ -28,7 +29,8 @@ void jit_unref(struct jit *j); /* NULL does nothing */
 /* The name of the code at pc, NULL: not known. Borrowed until the next jit_answer(). */
 const char *jit_find(struct jit *j, uint64_t pc, uint64_t now_ns);
 
-/* Whether it is worth asking for pc; notes it down. */
+/* Notes pc down to be asked for, unless it is known or was asked for just now. Whether a sample is
+ * to wait for the answer: not where there was no map the last time. */
 bool jit_want(struct jit *j, uint64_t pc, uint64_t now_ns);
 
 /* What the perf map says of the addresses noted down; rc: why it says nothing. */

@@ -266,6 +266,12 @@ static void on_sample(struct normaliser *n, const struct event *e)
 		write_sample(n, e, p);
 }
 
+/* So that a sample of this poll that lacks the next answer asks for it, and not one of the next. */
+void normalise_begin(struct normaliser *n, uint64_t now_ns)
+{
+	file_ids_poll(&n->ids, now_ns);
+}
+
 void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 {
 	struct held **at = &n->held.first;

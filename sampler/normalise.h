@@ -49,6 +49,9 @@ void normalise_init(struct normaliser *n, struct spool_writer *spool,
 		    const struct procs_source *source, const struct events *queue);
 void normalise_done(struct normaliser *n);
 
+/* Once for each poll, in front of its events: takes the answers that came. */
+void normalise_begin(struct normaliser *n, uint64_t now_ns);
+
 /* Any event; samples end in the spool. */
 void normalise_event(struct normaliser *n, const struct event *e);
 

@@ -67,28 +67,54 @@ static bool is_stale(uint32_t pid, const struct stat *st)
 	return (double)st->st_mtim.tv_sec + (double)st->st_mtim.tv_nsec / 1e9 + 1 < start;
 }
 
-int perf_map_open(uint32_t tid)
+/* A thread's process, and where its map would be. */
+struct place {
+	uint32_t pid, uid;
+	char root[32], path[48];
+};
+
+static bool find_place(struct place *ret, uint32_t tid)
 {
 	_cleanup_(freep) uint8_t *status = NULL;
-	uint32_t pid, inner_pid, uid;
-	char path[64], root[64];
-	struct stat st;
+	uint32_t inner_pid;
+	char path[64];
 	size_t len;
-	int fd;
 
 	snprintf(path, sizeof(path), "/proc/%u/status", tid);
 	if (io_read_file(path, 65536, &status, &len, NULL) ||
-	    !status_number((const char *)status, "\nTgid:", 0, &pid) ||
+	    !status_number((const char *)status, "\nTgid:", 0, &ret->pid) ||
 	    !status_number((const char *)status, "\nNStgid:", -1, &inner_pid) ||
-	    !status_number((const char *)status, "\nUid:", 1, &uid))
+	    !status_number((const char *)status, "\nUid:", 1, &ret->uid))
+		return false;
+	snprintf(ret->root, sizeof(ret->root), "/proc/%u/root", tid);
+	snprintf(ret->path, sizeof(ret->path), "/tmp/perf-%u.map", inner_pid);
+	return true;
+}
+
+bool perf_map_is_absent(uint32_t tid)
+{
+	_cleanup_(closep) int fd = -1;
+	struct place at;
+
+	if (!find_place(&at, tid))
+		return false;
+	fd = file_find_in_root(at.root, at.path, FILE_OPEN_NO_LINK | FILE_OPEN_CACHED);
+	return fd == -ENOENT;
+}
+
+int perf_map_open(uint32_t tid)
+{
+	struct place at;
+	struct stat st;
+	int fd;
+
+	if (!find_place(&at, tid))
 		return -ESRCH;
-	snprintf(root, sizeof(root), "/proc/%u/root", tid);
-	snprintf(path, sizeof(path), "/tmp/perf-%u.map", inner_pid);
-	fd = file_find_in_root(root, path, FILE_OPEN_NO_LINK);
+	fd = file_find_in_root(at.root, at.path, FILE_OPEN_NO_LINK);
 	if (fd < 0)
 		return fd;
-	if (fstat(fd, &st) || st.st_uid != uid || st.st_mode & (S_IWGRP | S_IWOTH) ||
-	    is_stale(pid, &st)) {
+	if (fstat(fd, &st) || st.st_uid != at.uid || st.st_mode & (S_IWGRP | S_IWOTH) ||
+	    is_stale(at.pid, &st)) {
 		close(fd);
 		return -EPERM;
 	}

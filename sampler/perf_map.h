@@ -6,6 +6,7 @@
  * in hex and a name (linux/tools/perf/Documentation/jit-interface.txt). For the helper process:
  * the file is another user's, and may be large or never end.
  */
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "limits.h"
@@ -22,6 +23,12 @@ struct perf_map_row {
  * found below its root. Needs CAP_SYS_PTRACE for processes of others.
  */
 int perf_map_open(uint32_t tid);
+
+/*
+ * Whether the kernel knows, without asking a file system, that a thread's process has none: what
+ * costs microseconds and cannot hang, for most processes never write one.
+ */
+bool perf_map_is_absent(uint32_t tid);
 
 /* For each pc the last line that holds it. 0, or -errno: it is no such file. */
 int perf_map_find(int fd, const uint64_t *pcs, size_t count, struct perf_map_row *ret);

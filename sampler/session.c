@@ -161,6 +161,7 @@ static void poll_once(struct session *s, bool is_last)
 	s->handled = 0;
 	s->backend->poll(s->source, &s->events);
 	state_losses(s);
+	normalise_begin(&s->normaliser, now);
 	while ((e = events_next(&s->events, is_last ? UINT64_MAX : now - EVENTS_GRACE_NS))) {
 		normalise_event(&s->normaliser, e);
 		s->handled++;
