@@ -17,10 +17,8 @@ void collect_stop(void *self)
 	struct collect *c = self;
 
 	c->stopped_ns = io_system()->mono_ns(NULL);
-	for (size_t i = 0; i < c->cpu_count; i++) {
-		bpf_link__destroy(c->cpus[i].link);
-		c->cpus[i].link = NULL;
-	}
+	for (size_t i = 0; i < c->cpu_count; i++)
+		collect_stop_cpu(c, i);
 }
 
 void collect_close(void *self)
@@ -30,10 +28,9 @@ void collect_close(void *self)
 	if (!c)
 		return;
 	collect_stop(c);
-	for (size_t i = 0; i < c->cpu_count; i++) {
-		perf_ring_unmap(&c->cpus[i].mapping);
-		closep(&c->cpus[i].mapping_fd);
-	}
+	for (size_t i = 0; i < c->cpu_count; i++)
+		collect_close_cpu(c, i);
+	cpu_watch_done(&c->watch);
 	stack_table_done(&c->stacks);
 	ticks_done(&c->ticks);
 	free(c->seen);
@@ -75,18 +72,24 @@ static int collect_wait_fd(const void *self)
 }
 
 /* A row may be written just now: the time of a tick before it is counted, and read behind that. */
+struct ticks_seen collect_seen(const struct collect *c, size_t cpu)
+{
+	const volatile struct sampler_counters *n = &c->shared.rows[cpu].counts;
+	struct ticks_seen ret;
+
+	ret.last_ns = n->last_ns;
+	ret.first_ns = n->first_ns;
+	ret.runs = n->runs;
+	ret.idle = n->idle;
+	return ret;
+}
+
 static void poll_ticks(struct collect *c)
 {
 	if (!c->ticks.count)
 		return;
-	for (size_t i = 0; i < c->shared.count; i++) {
-		const volatile struct sampler_counters *n = &c->shared.rows[i].counts;
-
-		c->seen[i].last_ns = n->last_ns;
-		c->seen[i].first_ns = n->first_ns;
-		c->seen[i].runs = n->runs;
-		c->seen[i].idle = n->idle;
-	}
+	for (size_t i = 0; i < c->shared.count; i++)
+		c->seen[i] = collect_seen(c, i);
 	ticks_poll(&c->ticks, c->seen, c->stopped_ns ? c->stopped_ns : io_system()->mono_ns(NULL),
 		   c->stopped_ns);
 }
@@ -102,6 +105,8 @@ static void collect_poll(void *self, struct events *events)
 			perf_ring_drain(&c->cpus[i].mapping, events, &c->counts);
 	for (size_t i = 0; i < c->shared.count; i++)
 		take_ring(c, i, events);
+	if (!c->stopped_ns)
+		collect_watch(c, events);
 	poll_ticks(c);
 	was = c->stacks.state;
 	is_fresh = stack_table_poll(&c->stacks);

@@ -204,34 +204,42 @@ static int load(struct collect *c, const struct backend_options *o, struct err *
 	return rc;
 }
 
-static int open_mappings(struct collect *c, struct err *err)
+int collect_open_cpu(struct collect *c, size_t cpu, struct err *err)
 {
 	struct perf_event_attr attr;
-	bool any = false;
+	int fd, rc;
 
 	perf_attr_tracking(&attr);
-	attr.cgroup = 1;
+	attr.cgroup = !c->has_no_cgroups;
+	fd = perf_open(&attr, -1, (int)cpu, -1);
+	if (fd == -EINVAL && attr.cgroup) {
+		/* A kernel without it: new ones are looked for. */
+		c->has_no_cgroups = true;
+		attr.cgroup = 0;
+		fd = perf_open(&attr, -1, (int)cpu, -1);
+	}
+	if (fd == -ENODEV) /* a CPU that is off */
+		return 0;
+	if (fd < 0)
+		return denied(err, -fd, "watching mappings");
+	c->cpus[cpu].mapping_fd = fd;
+	rc = perf_ring_map(&c->cpus[cpu].mapping, fd, MAPPING_PAGES, 8, err);
+	if (rc)
+		return rc;
+	rc = perf_ring_watch(&c->wait_fd, fd);
+	return rc ? err_sys(err, -rc, "waiting for mappings") : 0;
+}
+
+static int open_mappings(struct collect *c, struct err *err)
+{
+	bool any = false;
+
 	for (size_t i = 0; i < c->cpu_count; i++) {
-		int fd = perf_open(&attr, -1, (int)i, -1), rc;
+		int rc = collect_open_cpu(c, i, err);
 
-		if (fd == -EINVAL && attr.cgroup) {
-			/* A kernel without it: new ones are looked for. */
-			attr.cgroup = 0;
-			fd = perf_open(&attr, -1, (int)i, -1);
-		}
-
-		if (fd == -ENODEV) /* a CPU that is off */
-			continue;
-		if (fd < 0)
-			return denied(err, -fd, "watching mappings");
-		c->cpus[i].mapping_fd = fd;
-		rc = perf_ring_map(&c->cpus[i].mapping, fd, MAPPING_PAGES, 8, err);
 		if (rc)
 			return rc;
-		rc = perf_ring_watch(&c->wait_fd, fd);
-		if (rc)
-			return err_sys(err, -rc, "waiting for mappings");
-		any = true;
+		any |= c->cpus[i].mapping_fd >= 0;
 	}
 	return any ? 0 : err_set(err, ERR_IO, "no CPU to sample");
 }
@@ -256,6 +264,7 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 	for (size_t i = 0; i < c->cpu_count; i++)
 		c->cpus[i] = (struct cpu){.mapping_fd = -1, .samples.cpu = (uint32_t)i};
 	stack_table_init(&c->stacks);
+	cpu_watch_begin(&c->watch, c->cpu_count);
 	rc = load(c, options, err);
 	if (!rc)
 		collect_set_hashes(c, true);
@@ -269,7 +278,7 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 	return 0;
 }
 
-static int start_cpu(struct collect *c, size_t cpu, struct err *err)
+int collect_start_cpu(struct collect *c, size_t cpu, struct err *err)
 {
 	struct perf_event_attr attr;
 	int fd;
@@ -302,10 +311,11 @@ int collect_start(void *self, struct err *err)
 	if (c->event == BACKEND_EVENT_CLOCK)
 		ticks_begin(&c->ticks, c->shared.count, c->period_ns, io_system()->mono_ns(NULL));
 	for (size_t i = 0; i < c->cpu_count; i++) {
-		int rc = c->cpus[i].mapping_fd < 0 ? 0 : start_cpu(c, i, err);
+		int rc = c->cpus[i].mapping_fd < 0 ? 0 : collect_start_cpu(c, i, err);
 
 		if (rc)
 			return rc;
 	}
+	c->is_started = true;
 	return 0;
 }

@@ -9,6 +9,7 @@
 #include <bpf/libbpf.h>
 
 #include "backend.h"
+#include "cpu_watch.h"
 #include "perf_ring.h"
 #include "sample_ring.h"
 #include "sampler_event.h"
@@ -40,6 +41,8 @@ struct collect {
 	struct shared shared;
 	struct ticks ticks;
 	struct ticks_seen *seen; /* of each CPU of shared */
+	struct cpu_watch watch;
+	bool is_started, has_no_cgroups; /* the kernel does not tell of new ones */
 	struct bpf_link *fork_link, *exit_link;
 	uint64_t period_ns;
 	uint64_t stopped_ns; /* 0: not yet */
@@ -54,6 +57,21 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 int collect_start(void *self, struct err *err);
 void collect_stop(void *self);
 void collect_close(void *self);
+
+/* Has the records of a CPU's mappings flow; mapping_fd stays -1 when it is off. */
+int collect_open_cpu(struct collect *c, size_t cpu, struct err *err);
+
+/* And its samples. */
+int collect_start_cpu(struct collect *c, size_t cpu, struct err *err);
+
+void collect_stop_cpu(struct collect *c, size_t cpu);
+void collect_close_cpu(struct collect *c, size_t cpu);
+
+/* What has been seen of a CPU's ticks. */
+struct ticks_seen collect_seen(const struct collect *c, size_t cpu);
+
+/* Follows CPUs that go and come. */
+void collect_watch(struct collect *c, struct events *events);
 
 /* From now on the program makes other hashes of stacks, which nobody can foresee; or none. */
 void collect_set_hashes(struct collect *c, bool are_wanted);

@@ -11,7 +11,11 @@
 #include <sys/sysinfo.h>
 
 #include "backend.h"
+#include "cpu_watch.h"
+#include "io.h"
+#include "log.h"
 #include "perf_ring.h"
+#include "ticks.h"
 
 enum {
 	RING_PAGES = 512, /* 2 MiB for each CPU: six seconds of deep stacks at 999 Hz */
@@ -27,9 +31,23 @@ struct perf_all {
 	struct cpu *cpus;
 	size_t cpu_count;
 	enum backend_event event;
+	uint32_t hz;
 	int wait_fd;
 	struct perf_counts counts;
+	struct cpu_watch watch;
+	struct ticks ticks; /* of CPUs that came up and cannot be sampled */
+	struct ticks_seen *seen;
+	uint64_t stopped_ns; /* 0: not yet */
+	bool is_started;
 };
+
+static void close_cpu(struct cpu *c)
+{
+	perf_ring_unmap(&c->ring);
+	closep(&c->sampling_fd);
+	closep(&c->tracking_fd);
+	c->sampling_fd = c->tracking_fd = -1;
+}
 
 static void perf_all_close(void *self)
 {
@@ -37,11 +55,11 @@ static void perf_all_close(void *self)
 
 	if (!s)
 		return;
-	for (size_t i = 0; i < s->cpu_count; i++) {
-		perf_ring_unmap(&s->cpus[i].ring);
-		closep(&s->cpus[i].sampling_fd);
-		closep(&s->cpus[i].tracking_fd);
-	}
+	for (size_t i = 0; i < s->cpu_count; i++)
+		close_cpu(&s->cpus[i]);
+	cpu_watch_done(&s->watch);
+	ticks_done(&s->ticks);
+	free(s->seen);
 	closep(&s->wait_fd);
 	free(s->cpus);
 	free(s);
@@ -56,7 +74,7 @@ static int denied(struct err *err, int errnum, const char *what)
 }
 
 /* Samples go to the ring of the mapping records, and begin with perf_all_start(). */
-static int open_cpu(struct perf_all *s, const struct backend_options *o, int cpu, struct err *err)
+static int open_cpu(struct perf_all *s, int cpu, struct err *err)
 {
 	struct cpu *c = &s->cpus[cpu];
 	struct perf_event_attr attr;
@@ -76,7 +94,7 @@ static int open_cpu(struct perf_all *s, const struct backend_options *o, int cpu
 	if (rc)
 		return err_sys(err, -rc, "waiting for mappings");
 	c->ring.has_kernel = c->ring.has_cgroup = true;
-	perf_attr_sampling(&attr, s->event, 1000000000 / o->hz);
+	perf_attr_sampling(&attr, s->event, 1000000000 / s->hz);
 	attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP;
 	attr.exclude_idle = 1;
 	attr.disabled = 1;
@@ -101,17 +119,25 @@ static int perf_all_open(void **ret, const struct backend_options *options, stru
 	s = calloc(1, sizeof(*s));
 	if (s)
 		s->cpus = calloc((size_t)get_nprocs_conf(), sizeof(*s->cpus));
-	if (!s || !s->cpus) {
+	if (s)
+		s->seen = calloc((size_t)get_nprocs_conf(), sizeof(*s->seen));
+	if (!s || !s->cpus || !s->seen) {
+		if (s) {
+			free(s->cpus);
+			free(s->seen);
+		}
 		free(s);
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	}
 	s->cpu_count = (size_t)get_nprocs_conf();
 	s->wait_fd = -1;
+	s->hz = options->hz;
+	cpu_watch_begin(&s->watch, s->cpu_count);
 	s->event = perf_choose_event(options->event);
 	for (size_t i = 0; i < s->cpu_count; i++)
 		s->cpus[i].tracking_fd = s->cpus[i].sampling_fd = -1;
 	for (size_t i = 0; i < s->cpu_count && !rc; i++) {
-		rc = open_cpu(s, options, (int)i, err);
+		rc = open_cpu(s, (int)i, err);
 		any |= s->cpus[i].tracking_fd >= 0;
 	}
 	if (!rc && !any)
@@ -134,14 +160,79 @@ static int control(struct perf_all *s, unsigned long request)
 
 static int perf_all_start(void *self, struct err *err)
 {
-	int rc = control(self, PERF_EVENT_IOC_ENABLE);
+	struct perf_all *s = self;
+	int rc = control(s, PERF_EVENT_IOC_ENABLE);
 
+	ticks_begin(&s->ticks, s->cpu_count, 1000000000 / s->hz, io_system()->mono_ns(NULL));
+	s->is_started = !rc;
 	return rc ? err_sys(err, -rc, "sampling a CPU") : 0;
 }
 
 static void perf_all_stop(void *self)
 {
-	control(self, PERF_EVENT_IOC_DISABLE);
+	struct perf_all *s = self;
+
+	control(s, PERF_EVENT_IOC_DISABLE);
+	s->stopped_ns = io_system()->mono_ns(NULL);
+}
+
+/* --- CPUs that go and come -------------------------------------------------------------------- */
+
+static int watched_fd(const void *self, size_t cpu)
+{
+	return ((const struct perf_all *)self)->cpus[cpu].tracking_fd;
+}
+
+static uint64_t watched_heard(const void *self, size_t cpu)
+{
+	return perf_ring_heard(&((const struct perf_all *)self)->cpus[cpu].ring);
+}
+
+static void watched_close(void *self, size_t cpu)
+{
+	close_cpu(&((struct perf_all *)self)->cpus[cpu]);
+}
+
+static int watched_open(void *self, size_t cpu, struct err *err)
+{
+	struct perf_all *s = self;
+	int rc = open_cpu(s, (int)cpu, err);
+
+	if (rc || s->cpus[cpu].sampling_fd < 0)
+		return rc;
+	ticks_begin_cpu(&s->ticks, cpu, &s->seen[cpu], false, io_system()->mono_ns(NULL));
+	if (s->is_started && ioctl(s->cpus[cpu].sampling_fd, PERF_EVENT_IOC_ENABLE, 0))
+		return err_sys(err, errno, "sampling a CPU");
+	return 0;
+}
+
+static void watched_refuse(void *self, size_t cpu, const struct err *why)
+{
+	struct perf_all *s = self;
+
+	log_warn("CPU %zu came up and is not sampled; what it would have had is counted as missed, "
+		 "until the sampler is started again: %s",
+		 cpu, why->message);
+	ticks_begin_cpu(&s->ticks, cpu, &s->seen[cpu], true, io_system()->mono_ns(NULL));
+}
+
+static const struct cpu_watch_ops ops = {
+	.fd = watched_fd,
+	.heard = watched_heard,
+	.close = watched_close,
+	.open = watched_open,
+	.refuse = watched_refuse,
+};
+
+/* What was mapped on a CPU until it was opened is read from /proc. */
+static void watch(struct perf_all *s, struct events *events)
+{
+	const uint64_t now = io_system()->mono_ns(NULL);
+	const struct event lost = {.kind = EVENT_LOST, .time_ns = now};
+
+	if (!s->stopped_ns && cpu_watch_poll(&s->watch, &ops, s, now))
+		events_add(events, &lost);
+	ticks_poll(&s->ticks, s->seen, s->stopped_ns ? s->stopped_ns : now, s->stopped_ns);
 }
 
 static void perf_all_poll(void *self, struct events *events)
@@ -151,6 +242,7 @@ static void perf_all_poll(void *self, struct events *events)
 	for (size_t i = 0; i < s->cpu_count; i++)
 		if (s->cpus[i].ring.base)
 			perf_ring_drain(&s->cpus[i].ring, events, &s->counts);
+	watch(s, events);
 }
 
 static int perf_all_wait_fd(const void *self)
@@ -166,6 +258,7 @@ static void perf_all_stats(void *self, struct backend_stats *ret)
 		.runs = s->counts.samples,
 		.stored = s->counts.samples - s->counts.refused,
 		.ring_full = s->counts.refused,
+		.missed = s->ticks.missed,
 		.perf_lost = s->counts.lost,
 		.throttled = s->counts.throttled,
 	};

@@ -35,6 +35,7 @@ void perf_attr_tracking(struct perf_event_attr *attr)
 		.size = sizeof(*attr),
 		.type = PERF_TYPE_SOFTWARE,
 		.config = PERF_COUNT_SW_DUMMY,
+		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED, /* struct cpu_watch asks for it */
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.mmap = 1,
 		.mmap2 = 1,
@@ -153,6 +154,13 @@ int perf_ring_map(struct perf_ring *r, int fd, size_t pages, size_t least, struc
 		return err_set(err, ERR_MEMORY, "out of memory for a perf ring");
 	}
 	return 0;
+}
+
+uint64_t perf_ring_heard(const struct perf_ring *r)
+{
+	const struct perf_event_mmap_page *page = r->base;
+
+	return page ? page->data_tail : 0;
 }
 
 void perf_ring_unmap(struct perf_ring *r)

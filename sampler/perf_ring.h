@@ -50,6 +50,9 @@ void perf_check_features(void (*say)(void *arg, const char *what, bool ok, const
 int perf_ring_map(struct perf_ring *r, int fd, size_t pages, size_t least, struct err *err);
 void perf_ring_unmap(struct perf_ring *r);
 
+/* Moves on with each record that was drained. */
+uint64_t perf_ring_heard(const struct perf_ring *r);
+
 /* Has *epoll_fd (-1: made) be readable when the ring of an event of a CPU is half full. -errno. */
 int perf_ring_watch(int *epoll_fd, int fd);
 

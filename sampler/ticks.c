@@ -95,8 +95,10 @@ static void take_began(void *arg, size_t cpu, uint64_t idle_ns)
 {
 	struct ticks *t = arg;
 
-	if (cpu < t->count)
-		t->cpus[cpu] = (struct ticks_cpu){.idle_began_ns = idle_ns, .has_idle = true};
+	if (cpu >= t->count || t->cpus[cpu].has_idle)
+		return;
+	t->cpus[cpu].idle_began_ns = idle_ns;
+	t->cpus[cpu].has_idle = true;
 }
 
 void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t now_ns)
@@ -104,12 +106,27 @@ void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t
 	*t = (struct ticks){
 		.cpus = calloc(cpu_count, sizeof(*t->cpus)),
 		.period_ns = period_ns,
-		.began_ns = now_ns,
 		.looked_ns = now_ns,
 	};
 	if (!t->cpus)
 		return;
 	t->count = cpu_count;
+	for (size_t i = 0; i < cpu_count; i++)
+		t->cpus[i].began_ns = now_ns;
+	look(take_began, t);
+}
+
+void ticks_begin_cpu(struct ticks *t, size_t cpu, const struct ticks_seen *seen, bool is_dark,
+		     uint64_t now_ns)
+{
+	if (cpu >= t->count)
+		return;
+	t->cpus[cpu] = (struct ticks_cpu){
+		.is_dark = is_dark,
+		.began_ns = now_ns,
+		.runs_before = seen->runs,
+		.idle_before = seen->idle,
+	};
 	look(take_began, t);
 }
 
@@ -117,6 +134,24 @@ void ticks_done(struct ticks *t)
 {
 	free(t->cpus);
 	*t = (struct ticks){0};
+}
+
+/* Since the CPU began. */
+static struct ticks_seen since(const struct ticks_cpu *c, const struct ticks_seen *seen)
+{
+	struct ticks_seen ret = *seen;
+
+	ret.runs -= c->runs_before;
+	ret.idle -= c->idle_before;
+	return ret;
+}
+
+/* Of a CPU that has no clock. */
+static uint64_t due_in_the_dark(const struct ticks *t, const struct ticks_cpu *c, uint64_t idle_ns)
+{
+	const uint64_t passed = t->looked_ns - c->began_ns;
+
+	return passed > idle_ns ? (passed - idle_ns) / t->period_ns : 0;
 }
 
 struct look {
@@ -137,30 +172,42 @@ static void take_now(void *arg, size_t cpu, uint64_t idle_ns)
 	const struct look *l = arg;
 	struct ticks *t = l->ticks;
 	struct ticks_cpu *c = cpu < t->count ? &t->cpus[cpu] : NULL;
+	struct ticks_seen seen;
 
 	if (!c || !c->has_idle)
 		return;
 	idle_ns = idle_ns > c->idle_began_ns ? idle_ns - c->idle_began_ns : 0;
+	seen = since(c, &l->seen[cpu]);
 	raise_to(t, c,
-		 ticks_missed(&l->seen[cpu], t->period_ns, t->began_ns, t->looked_ns, idle_ns));
+		 c->is_dark
+			 ? due_in_the_dark(t, c, idle_ns)
+			 : ticks_missed(&seen, t->period_ns, c->began_ns, t->looked_ns, idle_ns));
 }
 
 void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns, bool is_last)
 {
 	uint64_t absent = 0;
+	bool any_dark = false;
 
 	if (t->is_over || (!is_last && now_ns - t->looked_ns < TICKS_LOOK_NS))
 		return;
 	t->is_over = is_last;
-	for (size_t i = 0; i < t->count; i++)
-		absent += ticks_absent(&seen[i], t->period_ns);
-	if (absent == t->absent && !is_last)
+	for (size_t i = 0; i < t->count; i++) {
+		const struct ticks_seen of = since(&t->cpus[i], &seen[i]);
+
+		absent += ticks_absent(&of, t->period_ns);
+		any_dark |= t->cpus[i].is_dark;
+	}
+	if (absent == t->absent && !any_dark && !is_last)
 		return;
 	t->absent = absent;
 	t->looked_ns = now_ns;
 	look(take_now, &(struct look){t, seen});
 	/* Of a CPU that nothing is known of, nothing explains them. */
-	for (size_t i = 0; i < t->count; i++)
+	for (size_t i = 0; i < t->count; i++) {
+		const struct ticks_seen of = since(&t->cpus[i], &seen[i]);
+
 		if (!t->cpus[i].has_idle)
-			raise_to(t, &t->cpus[i], ticks_absent(&seen[i], t->period_ns));
+			raise_to(t, &t->cpus[i], ticks_absent(&of, t->period_ns));
+	}
 }

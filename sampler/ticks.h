@@ -20,14 +20,17 @@ struct ticks_seen {
 struct ticks_cpu {
 	uint64_t idle_began_ns; /* what /proc/stat said when the clock was started */
 	bool has_idle;          /* it said something */
-	uint64_t missed;        /* never goes back */
+	bool is_dark;           /* it runs, and has no clock */
+	uint64_t missed;        /* never goes back, until it begins anew */
+	uint64_t began_ns;
+	uint64_t runs_before, idle_before; /* it began anew */
 };
 
 struct ticks {
 	struct ticks_cpu *cpus;
 	size_t count;
 	uint64_t period_ns;
-	uint64_t began_ns, looked_ns;
+	uint64_t looked_ns;
 	uint64_t absent; /* when it was looked: of all CPUs */
 	uint64_t missed; /* of all CPUs */
 	bool is_over;
@@ -36,6 +39,15 @@ struct ticks {
 /* Before the clocks are started. Without memory, nothing is counted. */
 void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t now_ns);
 void ticks_done(struct ticks *t);
+
+/*
+ * The clock of a CPU begins now, for the CPU was off, or came up for the first time: the time until
+ * then is no loss. seen: until now, and nothing of it counts from here on but what runs and idle
+ * grow by; first_ns is to be that of the next tick. is_dark: there is no clock, so all ticks are
+ * missed that are due while it is not idle.
+ */
+void ticks_begin_cpu(struct ticks *t, size_t cpu, const struct ticks_seen *seen, bool is_dark,
+		     uint64_t now_ns);
 
 /*
  * With what was seen of each CPU until now. Reads /proc/stat, and only when more ticks did not

@@ -262,6 +262,8 @@
 /* /proc/stat: a line for each CPU, and a number for each interrupt; 60 KB on the largest machines.
  */
 #define LIMIT_PROC_STAT_LEN      MIB
+/* /sys/devices/system/cpu/online: ranges of CPUs; of 8,192 of which every other one is off. */
+#define LIMIT_CPU_LIST_LEN       LIMIT(32768)
 /* Ten times what kernel.pid_max is by default on small machines. */
 #define LIMIT_PROCS              LIMIT(65536)
 /* Executable mappings of one process; vm.max_map_count is 65530 by default. */

@@ -143,12 +143,40 @@ static void test_poll(void **state _unused_)
 	ticks_done(&t);
 }
 
+/* A CPU that was off for ten minutes and came back, and one that came and cannot be sampled. */
+static void test_begin_cpu(void **state _unused_)
+{
+	const uint64_t off = 600 * SECOND_NS;
+	struct ticks_seen seen[2] = {{.runs = 100, .idle = 7, .first_ns = SECOND_NS}, {0}};
+	struct ticks t;
+
+	ticks_begin(&t, 2, PERIOD_NS, SECOND_NS);
+	t.cpus[0].idle_began_ns = t.cpus[1].idle_began_ns = UINT64_MAX;
+	seen[0].last_ns = SECOND_NS + 109 * PERIOD_NS;
+	ticks_poll(&t, seen, SECOND_NS + TICKS_LOOK_NS, false);
+	assert_int_equal(t.missed, 10);
+	ticks_begin_cpu(&t, 0, &seen[0], false, off);
+	assert_true(t.cpus[0].has_idle);
+	t.cpus[0].idle_began_ns = UINT64_MAX;
+	seen[0].first_ns = off + PERIOD_NS;
+	seen[0].last_ns = off + 50 * PERIOD_NS;
+	seen[0].runs += 47;
+	ticks_poll(&t, seen, off + 50 * PERIOD_NS, false);
+	assert_int_equal(t.missed, 13);
+	/* All that is due there. */
+	ticks_begin_cpu(&t, 1, &seen[1], true, off);
+	t.cpus[1].idle_began_ns = UINT64_MAX;
+	ticks_poll(&t, seen, off + 990 * PERIOD_NS + TICKS_LOOK_NS, true);
+	assert_in_range(t.missed, 13 + 990, 13 + 990 + HZ * (TICKS_LOOK_NS / SECOND_NS) + 1);
+	ticks_done(&t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_recorded), cmocka_unit_test(test_busy),
-		cmocka_unit_test(test_ends),     cmocka_unit_test(test_text),
-		cmocka_unit_test(test_poll),
+		cmocka_unit_test(test_recorded),  cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_ends),      cmocka_unit_test(test_text),
+		cmocka_unit_test(test_begin_cpu), cmocka_unit_test(test_poll),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,82 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The backend over BPF: CPUs that go and come while it runs. */
+#include "collect_priv.h"
+#include "io.h"
+#include "log.h"
+
+void collect_stop_cpu(struct collect *c, size_t cpu)
+{
+	bpf_link__destroy(c->cpus[cpu].link);
+	c->cpus[cpu].link = NULL;
+}
+
+void collect_close_cpu(struct collect *c, size_t cpu)
+{
+	collect_stop_cpu(c, cpu);
+	perf_ring_unmap(&c->cpus[cpu].mapping);
+	closep(&c->cpus[cpu].mapping_fd);
+	c->cpus[cpu].mapping_fd = -1;
+}
+
+/* No tick of it comes now, so its row is ours. */
+static void begin_ticks(struct collect *c, size_t cpu, bool is_dark)
+{
+	const struct ticks_seen seen = collect_seen(c, cpu);
+
+	ticks_begin_cpu(&c->ticks, cpu, &seen, is_dark, io_system()->mono_ns(NULL));
+	c->shared.rows[cpu].counts.first_ns = c->shared.rows[cpu].counts.last_ns = 0;
+}
+
+static int watched_fd(const void *self, size_t cpu)
+{
+	return ((const struct collect *)self)->cpus[cpu].mapping_fd;
+}
+
+static uint64_t watched_heard(const void *self, size_t cpu)
+{
+	const struct collect *c = self;
+
+	return collect_seen(c, cpu).runs + perf_ring_heard(&c->cpus[cpu].mapping);
+}
+
+static void watched_close(void *self, size_t cpu)
+{
+	collect_close_cpu(self, cpu);
+}
+
+static int watched_open(void *self, size_t cpu, struct err *err)
+{
+	struct collect *c = self;
+	int rc = collect_open_cpu(c, cpu, err);
+
+	if (rc || c->cpus[cpu].mapping_fd < 0 || !c->is_started)
+		return rc;
+	begin_ticks(c, cpu, false);
+	return collect_start_cpu(c, cpu, err);
+}
+
+static void watched_refuse(void *self, size_t cpu, const struct err *why)
+{
+	log_warn("CPU %zu came up and is not sampled; what it would have had is counted as missed, "
+		 "until the sampler is started again: %s",
+		 cpu, why->message);
+	begin_ticks(self, cpu, true);
+}
+
+static const struct cpu_watch_ops ops = {
+	.fd = watched_fd,
+	.heard = watched_heard,
+	.close = watched_close,
+	.open = watched_open,
+	.refuse = watched_refuse,
+};
+
+void collect_watch(struct collect *c, struct events *events)
+{
+	const uint64_t now = io_system()->mono_ns(NULL);
+	const struct event lost = {.kind = EVENT_LOST, .time_ns = now};
+
+	/* What was mapped on the CPU until it was opened is read from /proc. */
+	if (cpu_watch_poll(&c->watch, &ops, c, now))
+		events_add(events, &lost);
+}
