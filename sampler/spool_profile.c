@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "buf.h"
+#include "stack_end.h"
 
 static const char truncated_name[] = "[truncated stack]";
 
@@ -329,7 +330,19 @@ static void put_circumstances(struct spool_profile *p, struct profile_label *lab
 		put_text(p, labels, count, "event", o->event, event_len);
 }
 
-static uint32_t labels_of(struct spool_profile *p, uint32_t thread)
+/* Whether the sample's stack is whole, by the names there are. */
+static void put_end(struct spool_profile *p, struct profile_label *labels, size_t *count,
+		    uint32_t stack)
+{
+	const enum stack_end end = stack_end_of(&p->profile, stack);
+	const char *name = stack_end_name(end);
+
+	if (end != STACK_END_ENTRY)
+		put_text(p, labels, count, STACK_END_LABEL, name, strlen(name));
+}
+
+/* stack: of the profile. */
+static uint32_t labels_of(struct spool_profile *p, uint32_t thread, uint32_t stack)
 {
 	struct profile_label labels[LABELS_MAX] = {0};
 	const struct spool_thread *t;
@@ -342,6 +355,7 @@ static uint32_t labels_of(struct spool_profile *p, uint32_t thread)
 	labels[count].key = profile_cstr(&p->profile, "pid");
 	labels[count++].num = t->pid;
 	put_circumstances(p, labels, &count, t);
+	put_end(p, labels, &count, stack);
 	put_label(p, labels, &count, "container", t->container);
 	put_label(p, labels, &count, "service", t->service);
 	put_own_labels(p, labels, &count, batch_text(p, t->labels));
@@ -368,6 +382,7 @@ int spool_profile_end(struct spool_profile *p, struct err *err)
 	for (size_t i = 0; i < b->sample_count && !p->profile.failed; i++) {
 		const struct spool_sample *s = &b->samples[i];
 		int64_t values[2] = {s->weight, 0};
+		uint32_t stack;
 
 		if (!is_in_time(p, unix_ns(o, s->time_ns)))
 			continue;
@@ -377,8 +392,8 @@ int spool_profile_end(struct spool_profile *p, struct err *err)
 			first = s->time_ns;
 		if (s->time_ns > last)
 			last = s->time_ns;
-		profile_add_sample(&p->profile, stack_of(p, s->stack), labels_of(p, s->thread),
-				   values);
+		stack = stack_of(p, s->stack);
+		profile_add_sample(&p->profile, stack, labels_of(p, s->thread, stack), values);
 	}
 	if (p->profile.samples.count) {
 		p->profile.time_ns = unix_ns(o, first);

@@ -4,7 +4,9 @@
 /*
  * A spool batch as a profile: what the shipper fills with answers of a service and delivers, and
  * what the tools show of a spool. Nothing is dropped: a location that nobody named is shown as
- * "<path>+0x<offset>" or "[reason]", a cut stack ends in "[truncated stack]", losses are comments.
+ * "<path>+0x<offset>" or "[reason]", a stack cut at the depth limit ends in "[truncated stack]",
+ * one that reaches no function that threads or processes start in has a label (stack_end.h), losses
+ * are comments.
  *
  *	spool_profile_begin(&p, batch);
  *	spool_profile_name(&p, ...);		for each location that has names

@@ -6,20 +6,16 @@
 
 #include "name_advice.h"
 #include "ranking.h"
+#include "stack_share.h"
 
 #define MODULES_SHOWN 10
 #define VALUES_SHOWN  8
 #define NOTES_SHOWN   10
 
 struct counts {
-	int64_t total, frames, named, with_line, truncated;
-	uint64_t stacks_seen;
+	int64_t total, frames, named, with_line;
+	struct stack_share stacks;
 };
-
-static bool starts(struct profile_text t, const char *with)
-{
-	return t.len >= strlen(with) && memcmp(t.p, with, strlen(with)) == 0;
-}
 
 static void count_stack(const struct profile *p, uint32_t stack, int64_t weight, struct counts *c)
 {
@@ -38,13 +34,12 @@ static void count_stack(const struct profile *p, uint32_t stack, int64_t weight,
 		add_capped(&c->frames, weight);
 		add_capped(&c->named, named ? weight : 0);
 		add_capped(&c->with_line, named && l.lines[0].line ? weight : 0);
-		if (starts(name, "[truncated"))
-			add_capped(&c->truncated, weight);
 	}
 }
 
 static void count_all(const struct profile_view *v, struct counts *c)
 {
+	stack_share_count(&c->stacks, v);
 	for (uint32_t i = 0; i < v->p.samples.count; i++) {
 		int64_t weight = profile_view_weight(v, i);
 
@@ -167,9 +162,9 @@ static void print_text(const struct profile_view *v, const struct counts *c,
 	print_time(out, &v->p);
 	buf_printf(out, "frames: %.1f %% named, %.1f %% with a line", share(c->named, c->frames),
 		   share(c->with_line, c->frames));
-	if (c->truncated)
-		buf_printf(out, "; %.1f %% of stacks are cut", share(c->truncated, c->total));
-	buf_printf(out, "\ninnermost frames without a name: %.1f %%\n",
+	buf_str(out, "\n");
+	stack_share_text(&c->stacks, out);
+	buf_printf(out, "innermost frames without a name: %.1f %%\n",
 		   share(r->unnamed_self, c->total));
 	for (size_t i = 0; i < r->unnamed_count && i < MODULES_SHOWN; i++) {
 		text_share(out, (double)r->unnamed[i].self, (double)c->total);
@@ -197,6 +192,7 @@ static void print_json(const struct profile_view *v, const struct counts *c,
 	json_key_share(out, "frames_named", share(c->named, c->frames) / 100);
 	json_key_share(out, "frames_with_line", share(c->with_line, c->frames) / 100);
 	json_key_share(out, "unnamed_share", share(r->unnamed_self, c->total) / 100);
+	stack_share_json(&c->stacks, out);
 	json_close(out, '}');
 	buf_str(out, "\n");
 	for (size_t i = 0; i < r->unnamed_count; i++) {

@@ -6,6 +6,7 @@
 
 #include "name_advice.h"
 #include "ranking.h"
+#include "stack_share.h"
 
 struct top_options {
 	uint64_t rows;
@@ -26,6 +27,7 @@ static void print_head(struct buf *out, const struct profile_view *v, const stru
 	const struct profile *p = &v->p;
 	int64_t samples = 0;
 	uint32_t type = profile_value_index(p, "samples");
+	struct stack_share stacks;
 
 	profile_view_amount(v, r->total, out);
 	if (type != PROFILE_NONE && type != v->row) {
@@ -34,6 +36,8 @@ static void print_head(struct buf *out, const struct profile_view *v, const stru
 		buf_printf(out, " in %" PRId64 " samples", samples);
 	}
 	buf_str(out, "\n");
+	stack_share_count(&stacks, v);
+	stack_share_text(&stacks, out);
 }
 
 static void append_place(struct buf *out, const struct ranking_row *row)
@@ -95,6 +99,7 @@ static int print_json(struct buf *out, const struct profile_view *v, const struc
 		      uint64_t limit)
 {
 	double total = r->total ? (double)r->total : 1;
+	struct stack_share stacks;
 
 	for (size_t i = 0; i < r->row_count && i < limit; i++) {
 		const struct ranking_row *row = &r->rows[i];
@@ -128,6 +133,8 @@ static int print_json(struct buf *out, const struct profile_view *v, const struc
 	json_key_cstr(out, "kind", "total");
 	json_key_number(out, "self", r->total);
 	json_key_share(out, "unnamed_share", (double)r->unnamed_self / total);
+	stack_share_count(&stacks, v);
+	stack_share_json(&stacks, out);
 	json_close(out, '}');
 	buf_str(out, "\n");
 	return out->failed ? ERR_MEMORY : 0;

@@ -355,7 +355,8 @@ static void test_ship(void **state _unused_)
 	assert_int_equal(l.lines[0].line, 0x100); /* the service saw the address as it was */
 	assert_int_equal(l.address, 0xff);
 	assert_int_equal(profile_labels(&p, profile_sample(&p, 0).labels, &count)[1].num, 42);
-	assert_int_equal(count, 7); /* thread, pid, state, event, container, zone, tier */
+	assert_int_equal(count,
+			 8); /* thread, pid, state, event, stack_end, container, zone, tier */
 }
 
 static void test_deferred(void **state _unused_)

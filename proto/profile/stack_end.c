@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stack_end.h"
+
+#include <string.h>
+
+/* Functions of user space that a thread or a process starts in, as their symbols have them. */
+static const char *const user_entries[] = {
+	/* The program's first instruction, and what it calls to have main() called. */
+	"_start",
+	"_start_c",
+	"__libc_start_main",
+	"__libc_start_main_impl",
+	"__libc_start_main_stage2",
+	"libc_start_main_stage2",
+	"__libc_start_call_main",
+	"generic_start_main",
+	"_dl_start",
+	"_dl_start_user",
+	"_dlstart",
+	"_dlstart_c",
+	/* Threads, and what clone(2) and makecontext(3) begin. */
+	"start_thread",
+	"clone",
+	"clone3",
+	"__clone",
+	"__clone3",
+	"__clone_internal",
+	"__start_context",
+	"thread_start",
+	"thread_native_entry",
+	/* Go */
+	"runtime.goexit",
+	"runtime.rt0_go",
+	"runtime.mstart",
+	"_rt0_amd64",
+	"_rt0_arm64",
+	"_rt0_amd64_linux",
+	"_rt0_arm64_linux",
+};
+
+/* Of the kernel; only where nothing follows, for a child returns through them to user space. */
+static const char *const kernel_entries[] = {"ret_from_fork", "ret_from_fork_asm"};
+
+/* Without what linkers, compilers and Go's assembler put behind a name: "@@GLIBC_2.34", ".isra.0",
+ * ".abi0"; "runtime.goexit" has a dot itself. */
+static bool is_among(struct profile_text name, const char *const *names, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		const size_t len = strlen(names[i]);
+
+		if (name.len >= len && !memcmp(name.p, names[i], len) &&
+		    (name.len == len || name.p[len] == '.' || name.p[len] == '@'))
+			return true;
+	}
+	return false;
+}
+
+/* What is there at a location, if somebody named it. */
+static struct profile_text name_of(const struct profile *p, const struct profile_location *l)
+{
+	/* The last one is the function itself, those before are inlined into it. */
+	const struct profile_line *line = l->line_count ? &l->lines[l->line_count - 1] : NULL;
+	struct profile_function f;
+
+	if (!line)
+		return (struct profile_text){"", 0};
+	f = profile_function(p, line->function);
+	return profile_text(p, f.system_name ? f.system_name : f.name);
+}
+
+/* Of frames that stand for a reason and not for code. */
+static enum stack_end end_of_reason(struct profile_text name)
+{
+	static const char *const unknown[] = {"[file without an id]",
+					      "[anonymous memory]",
+					      "[process gone]",
+					      "[unknown]",
+					      "[vdso]",
+					      "[unknown kernel address]"};
+
+	for (size_t i = 0; i < ARRAY_LEN(unknown); i++)
+		if (name.len == strlen(unknown[i]) && !memcmp(name.p, unknown[i], name.len))
+			return STACK_END_UNNAMED;
+	return STACK_END_CUT;
+}
+
+enum stack_end stack_end_of(const struct profile *p, uint32_t stack)
+{
+	const uint32_t *locations;
+	struct profile_location last;
+	struct profile_text name;
+	size_t count;
+
+	locations = profile_stack(p, stack, &count);
+	if (!count)
+		return STACK_END_CUT;
+	for (size_t i = 0; i < count; i++) {
+		last = profile_location(p, locations[i]);
+		name = name_of(p, &last);
+		if (profile_is_kernel(p, last.module))
+			continue;
+		if (is_among(name, user_entries, ARRAY_LEN(user_entries)))
+			return STACK_END_ENTRY;
+	}
+	if (profile_is_kernel(p, last.module) &&
+	    is_among(name, kernel_entries, ARRAY_LEN(kernel_entries)))
+		return STACK_END_ENTRY;
+	if (name.len && name.p[0] == '[' && name.p[name.len - 1] == ']')
+		return end_of_reason(name);
+	return profile_is_placeholder(name) ? STACK_END_UNNAMED : STACK_END_CUT;
+}
+
+bool stack_end_applies(const struct profile *p)
+{
+	static const char ours[] = "event ", backend[] = ", backend ";
+
+	for (size_t i = 0; i < p->comment_count; i++) {
+		const struct profile_text t = profile_text(p, p->comments[i]);
+
+		if (t.len > sizeof(ours) && !memcmp(t.p, ours, sizeof(ours) - 1) &&
+		    memmem(t.p, t.len, backend, sizeof(backend) - 1))
+			return true;
+	}
+	return false;
+}
+
+const char *stack_end_name(enum stack_end end)
+{
+	static const char *const names[] = {"entry", "cut", "unnamed"};
+
+	return names[end];
+}
