@@ -340,6 +340,33 @@ static int read_missing(int fd, struct buf *out, struct err *err)
 	return n < 0 ? err_sys(err, errno, "what the worker misses") : 0;
 }
 
+static uint64_t size_of(int fd)
+{
+	struct stat st;
+
+	return fd < 0 || fstat(fd, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
+}
+
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* A small file has no use for what a large one needs, unless it was made to hurt. */
+static void limit_by_input(const struct table_request *req, struct worker_request *request)
+{
+	uint64_t len = size_of(req->input_fd) + size_of(req->stripped_fd);
+
+	for (size_t i = 0; i < req->companion_count; i++)
+		len += size_of(req->companions[i].fd);
+	len = least(len, UINT32_MAX * MIB);
+	request->memory_max = least(request->memory_max,
+				    LIMIT_WORKER_MEMORY_LEAST + LIMIT_WORKER_MEMORY_FACTOR * len);
+	request->cpu_seconds_max =
+		least(request->cpu_seconds_max,
+		      LIMIT_WORKER_CPU_LEAST + LIMIT_WORKER_CPU_PER_MIB * (len / MIB));
+}
+
 int table_run_worker(const struct table_request *req, const struct worker_extra *extra,
 		     struct worker_request *request, struct worker_reply *reply, struct err *err)
 {
@@ -354,6 +381,8 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	request->memory_max = or_default(req->memory_max, LIMIT_WORKER_MEMORY);
 	request->cpu_seconds_max = or_default(req->cpu_seconds_max, LIMIT_WORKER_CPU_SECONDS);
 	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
+	if (extra->task == WORKER_BUILD)
+		limit_by_input(req, request);
 	request->has_stripped = req->stripped_fd >= 0;
 	request->task = extra->task;
 	request->class = req->background ? worker_class_background() : WORKER_CLASS_NORMAL;
@@ -404,6 +433,11 @@ int table_build(const struct table_request *req, struct build_report *report, st
 		return rc;
 	*report = reply.report;
 	report->wall_ns = io->mono_ns(io->ctx) - start_ns;
+	if (reply.code == ERR_MEMORY)
+		return err_set(err, ERR_LIMIT,
+			       "the table worker needs more than %llu MiB of memory, which is the "
+			       "limit for files of this size",
+			       (unsigned long long)(request.memory_max / MIB));
 	if (reply.code)
 		return err_set(err, reply.code, "%s", reply.message);
 	if (req->missing)

@@ -84,7 +84,8 @@ struct table_request {
 	bool types;   /* signatures of functions are kept in the table */
 	bool columns; /* are kept in the table, and discriminators: it grows by half or more */
 
-	/* Limits; 0 takes the constant of limits.h. */
+	/* Limits; 0 takes the constant of limits.h. A build has less memory and CPU time than these
+	 * for small files: LIMIT_WORKER_MEMORY_LEAST and so on. */
 	uint64_t memory_max;
 	uint64_t cpu_seconds_max;
 	uint64_t wall_ms_max;

@@ -166,6 +166,7 @@ static struct build_env env_of(struct maker *m)
 		.kept = q->config.kept,
 		.temporary_fd = uploads_dir(q->config.uploads),
 		.worker_path = q->config.worker_path,
+		.limits = q->config.limits,
 		.keep_all = q->config.keep_all,
 		.keep_failed = q->config.keep_failed,
 		.ended = q->config.ended,
@@ -432,12 +433,13 @@ static void *builder(void *arg)
 int build_queue_open(struct build_queue **ret, const struct build_queue_config *config,
 		     struct err *err)
 {
-	unsigned int count = config->builders ? config->builders : 1;
+	unsigned int count = config->builders;
 	struct build_queue *q = calloc(1, sizeof(*q) + (count + 1) * sizeof(q->makers[0]));
 
 	if (!q)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	q->config = *config;
+	uploads_set_builders(config->uploads, count);
 	pthread_mutex_init(&q->lock, NULL);
 	pthread_mutex_init(&q->turn, NULL);
 	timed_wait_init(&q->ended);

@@ -6,6 +6,7 @@
  * and build id are held against what was declared, and build_table() does the rest. A mismatch
  * stores nothing.
  */
+#include "build_table.h"
 #include "kept_files.h"
 #include "store.h"
 #include "uploads.h"
@@ -17,8 +18,9 @@ struct build_queue_config {
 	struct uploads *uploads;
 	struct kept_files *kept;
 	bool keep_all, keep_failed; /* see build_table.h */
-	unsigned int builders;      /* threads; 0: 1 */
-	const char *worker_path;    /* NULL: found beside the program */
+	unsigned int builders;      /* threads */
+	struct build_limits limits;
+	const char *worker_path; /* NULL: found beside the program */
 	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
 	 * not.
 	 */

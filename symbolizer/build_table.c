@@ -74,6 +74,9 @@ static int make(const struct build_env *env, const struct build_job *job,
 		.companion_count = in->companion_count,
 		.missing = kallsyms ? NULL : &missing,
 		.worker_path = env->worker_path,
+		.memory_max = env->limits.memory,
+		.cpu_seconds_max = env->limits.cpu_seconds,
+		.wall_ms_max = env->limits.wall_ms,
 		.background = true,
 	};
 	struct build_report report = {0};

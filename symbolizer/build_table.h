@@ -10,11 +10,17 @@
 #include "build_inputs.h"
 #include "store.h"
 
+/* What a worker may take; 0: the constants of limits.h. Beneath it the size of its input counts. */
+struct build_limits {
+	uint64_t memory, cpu_seconds, wall_ms;
+};
+
 struct build_env {
 	struct store *store;
 	struct kept_files *kept;
 	int temporary_fd; /* directory for unnamed files */
 	const char *worker_path;
+	struct build_limits limits;
 	bool keep_all;    /* keep files also when a table lacks nothing */
 	bool keep_failed; /* and those of which none could be made, as KEPT_FAILED */
 	/* Called when a table was stored, or when the id has a failed build and no table. NULL:

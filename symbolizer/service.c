@@ -19,7 +19,8 @@
 
 enum {
 	MAINTAIN_SECONDS = 60,
-	STOP_BUILDERS_MS = 2000
+	STOP_BUILDERS_MS = 2000,
+	BUILDERS = 2 /* one client may have one of them: a long build holds nobody else's */
 };
 
 uint64_t service_now_ns(void)
@@ -197,8 +198,7 @@ static void tell_others(struct service *s)
 
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
-	struct build_queue_config queue = {.builders = config->builders,
-					   .worker_path = config->worker_path};
+	struct build_queue_config queue = {.worker_path = config->worker_path};
 	struct kv *kv;
 	int rc = lock_data(s, config->data_dir, err);
 
@@ -244,7 +244,13 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	queue.ended = on_build_ended;
 	queue.ctx = s;
 	queue.uploads = s->uploads;
-	s->builders = config->builders ? config->builders : 1;
+	s->builders = config->builders ? config->builders : BUILDERS;
+	s->limits.memory = config->build_memory ? config->build_memory : LIMIT_WORKER_MEMORY;
+	s->limits.cpu_seconds =
+		config->build_cpu_seconds ? config->build_cpu_seconds : LIMIT_WORKER_CPU_SECONDS;
+	s->limits.wall_ms = config->build_wall_ms ? config->build_wall_ms : LIMIT_WORKER_WALL_MS;
+	queue.builders = s->builders;
+	queue.limits = s->limits;
 	rc = build_queue_open(&s->queue, &queue, err);
 	if (rc)
 		return rc;
@@ -406,9 +412,9 @@ void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
 	reply->label_bytes = LIMIT_LABEL_LEN;
 	reply->page_rows = LIMIT_PAGE;
 	reply->missing_ids = LIMIT_MISSING_IDS;
-	reply->worker_memory_bytes = LIMIT_WORKER_MEMORY;
-	reply->worker_cpu_seconds = LIMIT_WORKER_CPU_SECONDS;
-	reply->worker_wall_ms = LIMIT_WORKER_WALL_MS;
+	reply->worker_memory_bytes = s->limits.memory;
+	reply->worker_cpu_seconds = s->limits.cpu_seconds;
+	reply->worker_wall_ms = s->limits.wall_ms;
 	reply->worker_starved_ms =
 		worker_class_background() == WORKER_CLASS_IDLE ? LIMIT_WORKER_STARVED_MS : 0;
 	reply->workers = s->builders;

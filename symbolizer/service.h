@@ -19,9 +19,11 @@
 struct service;
 
 struct service_config {
-	const char *data_dir;    /* made if it is not there; one service at a time */
-	uint64_t store_bytes;    /* of the disk, for tables */
-	unsigned int builders;   /* builds at once; 0: 1 */
+	const char *data_dir;  /* made if it is not there; one service at a time */
+	uint64_t store_bytes;  /* of the disk, for tables */
+	unsigned int builders; /* builds at once; 0: 2 */
+	/* What one build may take at most; 0: LIMIT_WORKER_... */
+	uint64_t build_memory, build_cpu_seconds, build_wall_ms;
 	const char *worker_path; /* of the table worker; NULL: beside the program */
 	uint64_t kept_bytes;     /* of the disk, for uploaded files; 0: LIMIT_KEPT_LEN */
 	bool keep_debug;         /* keep files also when their table lacks nothing */
@@ -79,8 +81,9 @@ void service_stream_end(struct service *s, struct service_stream *stream);
 
 /* --- Binaries: uploads ----------------------------------------------------------------------- */
 
-int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, struct arena *arena,
-		  Rawstack__V1__BeginReply *reply, struct err *err);
+/* client: as in uploads.h. */
+int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, uint32_t client,
+		  struct arena *arena, Rawstack__V1__BeginReply *reply, struct err *err);
 
 /*
  * One chunk of a stream whose state is *up: NULL before the first chunk, which names the upload.

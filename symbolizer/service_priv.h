@@ -20,6 +20,7 @@ struct service {
 	struct kept_files *kept;
 	struct build_queue *queue;
 	unsigned int builders;
+	struct build_limits limits; /* of each build, none of them 0 */
 	struct watches *watches;
 	_Atomic size_t stream_bytes; /* of all SymbolizeStream calls */
 	_Atomic unsigned int stream_count;

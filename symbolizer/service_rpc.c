@@ -68,8 +68,8 @@ static int on_begin(struct rpc_call *c, const ProtobufCMessage *request, struct 
 {
 	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
 	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
-	int rc = service_begin(rpc_call_ctx(c), (const Rawstack__V1__BeginRequest *)request, &arena,
-			       &reply, err);
+	int rc = service_begin(rpc_call_ctx(c), (const Rawstack__V1__BeginRequest *)request,
+			       rpc_call_client(c), &arena, &reply, err);
 
 	return rc ? rc : rpc_call_reply(c, &reply.base, err);
 }

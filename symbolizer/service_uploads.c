@@ -112,8 +112,8 @@ static int is_present(struct service *s, const struct build_id *name,
 	return !m->report || adds_nothing(s, id, request, m);
 }
 
-int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, struct arena *arena,
-		  Rawstack__V1__BeginReply *reply, struct err *err)
+int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, uint32_t client,
+		  struct arena *arena, Rawstack__V1__BeginReply *reply, struct err *err)
 {
 	Rawstack__V1__BuildReport *report = NULL;
 	const char *reason = NULL;
@@ -143,7 +143,7 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 	reply->upload_id.data = arena_alloc(arena, UPLOAD_TOKEN_LEN);
 	if (!reply->upload_id.data)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	rc = uploads_begin(s->uploads, request, &reply->status, reply->upload_id.data,
+	rc = uploads_begin(s->uploads, request, client, &reply->status, reply->upload_id.data,
 			   &reply->offset, &reason, &passing, err);
 	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_OVER_QUOTA && passing)
 		reply->retry_ms = LIMIT_UPLOAD_EMPTY_NS / 1000000;

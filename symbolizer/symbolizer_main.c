@@ -60,9 +60,17 @@ static void print_help(void)
 	       "                         DIR/kept/ID.failed, packed by zstd\n"
 	       "  --kept-bytes N         disk for kept files (2G)\n"
 	       "  --workers N            threads that answer requests (4)\n"
-	       "  --builds N             uploads built at once (1), at idle priority, and one "
+	       "  --builds N             uploads built at once (2), at idle priority, and one "
 	       "table made\n"
-	       "                         anew; a worker that starves there goes on at nice 10\n"
+	       "                         anew; a worker that starves there goes on at nice 10. "
+	       "One client\n"
+	       "                         has at most all but one of them\n"
+	       "  --build-memory N       what one build may take of memory (8G); less for small "
+	       "files:\n"
+	       "                         512M and 16 times their size\n"
+	       "  --build-cpu SECONDS    of CPU time (600); less for small files: 20 s, and one "
+	       "for each MiB\n"
+	       "  --build-wall SECONDS   of time, from its start (1800)\n"
 	       "  --keepalive SECONDS    how long a silent peer is believed to be there (20)\n"
 	       "  --table-worker PATH    program that reads debug files (beside this one)\n"
 	       "  --version, --help\n\n"
@@ -107,6 +115,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		KEPT_BYTES,
 		WORKERS,
 		BUILDS,
+		BUILD_MEMORY,
+		BUILD_CPU,
+		BUILD_WALL,
 		KEEPALIVE,
 		TABLE_WORKER,
 		HELP,
@@ -124,6 +135,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"kept-bytes", required_argument, NULL, KEPT_BYTES},
 		{"workers", required_argument, NULL, WORKERS},
 		{"builds", required_argument, NULL, BUILDS},
+		{"build-memory", required_argument, NULL, BUILD_MEMORY},
+		{"build-cpu", required_argument, NULL, BUILD_CPU},
+		{"build-wall", required_argument, NULL, BUILD_WALL},
 		{"keepalive", required_argument, NULL, KEEPALIVE},
 		{"table-worker", required_argument, NULL, TABLE_WORKER},
 		{"help", no_argument, NULL, HELP},
@@ -174,6 +188,19 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			rc = parse_number("--builds", optarg, 64, &n, err);
 			if (!rc)
 				o->service.builders = (unsigned int)n;
+			break;
+		case BUILD_MEMORY:
+			rc = parse_number("--build-memory", optarg, UINT64_C(1) << 46,
+					  &o->service.build_memory, err);
+			break;
+		case BUILD_CPU:
+			rc = parse_number("--build-cpu", optarg, 86400,
+					  &o->service.build_cpu_seconds, err);
+			break;
+		case BUILD_WALL:
+			rc = parse_number("--build-wall", optarg, 86400, &n, err);
+			if (!rc)
+				o->service.build_wall_ms = n * 1000;
 			break;
 		case KEEPALIVE:
 			rc = parse_number("--keepalive", optarg, 86400, &n, err);

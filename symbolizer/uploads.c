@@ -56,6 +56,8 @@ void uploads_drop(struct uploads *u, struct upload *up)
 
 void uploads_touch(struct uploads *u, struct upload *up)
 {
+	if (up->received != up->touched_at)
+		up->moved_ns = uploads_mono_ns(u);
 	up->touched_at = up->received;
 	up->touched_ns = uploads_mono_ns(u);
 }
@@ -192,19 +194,45 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id)
 	return building;
 }
 
-/* With the lock held: the next that may be built now; *ret_later: there are some for later. */
+void uploads_set_builders(struct uploads *u, unsigned int count)
+{
+	u->builders = count;
+}
+
+static uint64_t *served(struct uploads *u, const struct upload *up)
+{
+	return &u->served[up->client % CLIENTS];
+}
+
+/* Whether the upload's client has all builders that one may have. */
+static bool has_builders(const struct uploads *u, const struct upload *of)
+{
+	unsigned int running = 0;
+
+	if (u->builders < 2 || !of->client)
+		return false;
+	for (const struct upload *up = u->list; up; up = up->next)
+		running += up->state == UPLOAD_RUNNING && up->client == of->client;
+	return running >= u->builders - 1;
+}
+
+/* With the lock held: the next that may be built now, the oldest one of the client whose turn was
+ * longest ago; *ret_later: there are some for later. */
 static struct upload *find_queued(struct uploads *u, bool *ret_later)
 {
 	int64_t now = uploads_mono_ns(u);
-	struct upload *up;
+	struct upload *next = NULL;
 
 	*ret_later = false;
-	for (up = u->list; up; up = up->next) {
-		if (up->state == UPLOAD_QUEUED && up->not_before_ns <= now)
-			return up;
-		*ret_later = *ret_later || up->state == UPLOAD_QUEUED;
+	for (struct upload *up = u->list; up; up = up->next) {
+		if (up->state != UPLOAD_QUEUED)
+			continue;
+		if (up->not_before_ns > now)
+			*ret_later = true;
+		else if ((!next || *served(u, up) < *served(u, next)) && !has_builders(u, up))
+			next = up;
 	}
-	return NULL;
+	return next;
 }
 
 struct upload *uploads_take(struct uploads *u)
@@ -225,6 +253,7 @@ struct upload *uploads_take(struct uploads *u)
 		up = NULL;
 	if (up) {
 		up->state = UPLOAD_RUNNING;
+		*served(u, up) = ++u->turn;
 		(void)upload_mark(u, up, true, NULL);
 	}
 	pthread_mutex_unlock(&u->lock);
@@ -282,6 +311,7 @@ void uploads_done(struct uploads *u, struct upload *up, const struct upload_resu
 	pthread_mutex_lock(&u->lock);
 	waiters = TAKE_PTR(up->waiters);
 	uploads_drop(u, up);
+	pthread_cond_signal(&u->queued); /* its client may have a builder again */
 	pthread_mutex_unlock(&u->lock);
 	called = call_waiters(waiters, result);
 	pthread_mutex_lock(&u->lock);

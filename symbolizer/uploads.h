@@ -37,6 +37,8 @@ struct upload {
 	uint64_t received;
 	uint64_t touched_at; /* of `received`, at the time of: */
 	int64_t touched_ns;  /* monotonic; below 0 when that was before the machine's start */
+	int64_t moved_ns;    /* likewise, of the last bytes: to be begun again does not count */
+	uint32_t client;     /* who began it last; 0: nobody since the start */
 	bool streaming;      /* a stream has it */
 	bool writing;        /* which writes a chunk at this moment */
 	bool lost;           /* it is the stream's alone: another has taken its place, or none */
@@ -70,12 +72,18 @@ struct uploads;
 int uploads_open(struct uploads **ret, int data_fd, struct err *err) _must_check_;
 void uploads_close(struct uploads *u);
 
+/* How many builders there are: before the first uploads_take(), else 1. */
+void uploads_set_builders(struct uploads *u, unsigned int count);
+
 /*
+ * client: a number for who asks; places and builders are shared between them. 0: nobody in
+ * particular, and everything is his.
+ *
  * The upload that this request begins or continues: *ret_status is NEEDED with token and offset
  * filled, or IN_PROGRESS, OVER_QUOTA with *reason set to a line. *ret_passing: OVER_QUOTA for what
  * other uploads hold, and not for good. ERR_DATA when a field is not legal.
  */
-int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
+int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, uint32_t client,
 		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
 		  uint64_t *ret_offset, const char **ret_reason, bool *ret_passing,
 		  struct err *err);
@@ -110,7 +118,10 @@ int uploads_finish(struct uploads *u, const void *token, size_t len, struct uplo
 /* Whether a table of the id is queued or being built. */
 bool uploads_is_building(struct uploads *u, const struct build_id *id);
 
-/* For builders: waits for a queued upload and marks it RUNNING; NULL after uploads_stop(). */
+/*
+ * For builders: waits for a queued upload and marks it RUNNING; NULL after uploads_stop(). Clients
+ * take turns, and one may have all builders but one, if there are several.
+ */
 struct upload *uploads_take(struct uploads *u);
 
 /* Ends it: removes its files and calls its waiters. */

@@ -63,6 +63,7 @@ static int create(struct uploads *u, const Rawstack__V1__BeginRequest *r, const 
 		return err_set(err, ERR_MEMORY, "out of memory");
 	up->fd = -1;
 	up->id = *id;
+	up->moved_ns = uploads_mono_ns(u);
 	u->io->random(u->io->ctx, up->token, sizeof(up->token));
 	rawstack__v1__begin_request__pack(r, packed);
 	up->begin = rawstack__v1__begin_request__unpack(NULL, len, packed);
@@ -108,6 +109,39 @@ static void drop_stale(struct uploads *u, int64_t now)
 		    silence(up, now) > (int64_t)LIMIT_UPLOAD_IDLE_NS)
 			uploads_drop(u, up);
 	}
+}
+
+static size_t count_of(const struct uploads *u, uint32_t client)
+{
+	size_t count = 0;
+
+	for (const struct upload *up = u->list; up; up = up->next)
+		count += up->client == client;
+	return count;
+}
+
+/* Of the client that has the most uploads, and more than who asks would have, the one that brought
+ * nothing for the longest time. False when it has none that is idle. */
+static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
+{
+	size_t most = count_of(u, asker) + 1;
+	struct upload *oldest = NULL;
+
+	for (struct upload *up = u->list; up; up = up->next) {
+		size_t count;
+
+		if (up->state != UPLOAD_RECEIVING || up->client == asker || is_held(up, now) ||
+		    now - up->moved_ns <= (int64_t)LIMIT_UPLOAD_EMPTY_NS)
+			continue;
+		count = count_of(u, up->client);
+		if (count > most || (oldest && count == most && up->moved_ns < oldest->moved_ns)) {
+			most = count;
+			oldest = up;
+		}
+	}
+	if (oldest)
+		uploads_drop(u, oldest);
+	return oldest != NULL;
 }
 
 /* Of those that nobody continues the one of the longest silence, if that was long enough for what
@@ -157,7 +191,8 @@ static struct upload *overtake(struct uploads *u, struct upload *up)
 
 /* Whether there is a place for one more, and the disk would keep its floor if every upload were to
  * arrive whole; else what is lacking, and whether that would be there without the others. */
-static bool is_room(struct uploads *u, uint64_t size, const char **ret_reason, bool *ret_passing)
+static bool is_room(struct uploads *u, uint64_t size, uint32_t client, const char **ret_reason,
+		    bool *ret_passing)
 {
 	uint64_t owed = size + LIMIT_DISK_FLOOR, alone = owed;
 	uint64_t free_bytes = u->io->free_bytes(u->io->ctx, u->dir_fd);
@@ -165,14 +200,18 @@ static bool is_room(struct uploads *u, uint64_t size, const char **ret_reason, b
 
 	for (struct upload *up = u->list; up; up = up->next, count++)
 		owed += up->begin->size - up->received;
+	*ret_passing = free_bytes >= alone;
+	if (client && count_of(u, client) >= LIMIT_CLIENT_UPLOADS) {
+		*ret_reason = "too many uploads of one client at a time";
+		return false;
+	}
 	*ret_reason = count >= LIMIT_UPLOADS ? "too many uploads at a time"
 					     : "not enough free disk space";
-	*ret_passing = free_bytes >= alone;
 	return count < LIMIT_UPLOADS && free_bytes >= owed;
 }
 
 static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const struct build_id *id,
-		 Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
+		 uint32_t client, Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
 		 const char **ret_reason, bool *ret_passing, struct err *err)
 {
 	int64_t now = uploads_mono_ns(u);
@@ -194,8 +233,8 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 		uploads_drop(u, up);
 		up = NULL;
 	}
-	while (!up && !is_room(u, r->size, ret_reason, ret_passing))
-		if (!drop_spare(u, now)) {
+	while (!up && !is_room(u, r->size, client, ret_reason, ret_passing))
+		if (!drop_of_others(u, client, now) && !drop_spare(u, now)) {
 			*ret_status = BEGIN_STATUS(OVER_QUOTA);
 			return 0;
 		}
@@ -206,13 +245,14 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 		uploads_add(u, up);
 	}
 	uploads_touch(u, up);
+	up->client = client;
 	*ret_reason = NULL;
 	*ret_status = BEGIN_STATUS(NEEDED);
 	*ret = up;
 	return 0;
 }
 
-int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
+int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, uint32_t client,
 		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
 		  uint64_t *ret_offset, const char **ret_reason, bool *ret_passing, struct err *err)
 {
@@ -223,7 +263,7 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request,
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&u->lock);
-	rc = begin(u, request, &id, ret_status, &up, ret_reason, ret_passing, err);
+	rc = begin(u, request, &id, client, ret_status, &up, ret_reason, ret_passing, err);
 	if (!rc && up) {
 		memcpy(token, up->token, UPLOAD_TOKEN_LEN);
 		*ret_offset = up->received;
@@ -281,7 +321,7 @@ static bool take_up(struct uploads *u, const char *hex)
 	up->received = (uint64_t)st.st_size;
 	/* A clock that was set back must not make it old. */
 	idle_ns = (int64_t)u->io->real_ns(u->io->ctx) - st.st_mtim.tv_sec * INT64_C(1000000000);
-	up->touched_ns = uploads_mono_ns(u) - (idle_ns > 0 ? idle_ns : 0);
+	up->touched_ns = up->moved_ns = uploads_mono_ns(u) - (idle_ns > 0 ? idle_ns : 0);
 	take_up_promise(u, up);
 	uploads_add(u, TAKE_PTR(up));
 	return true;
@@ -332,6 +372,7 @@ int uploads_open(struct uploads **ret, int data_fd, struct err *err)
 	timed_wait_init(&u->ended);
 	pthread_cond_init(&u->asked, NULL);
 	u->dir_fd = -1;
+	u->builders = 1;
 	if (mkdirat(data_fd, "uploads", 0700) && errno != EEXIST)
 		rc = err_sys(err, errno, "uploads");
 	else if ((u->dir_fd = openat(data_fd, "uploads", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)

@@ -8,6 +8,7 @@
 #include "uploads.h"
 
 enum {
+	CLIENTS = 64, /* those that are equal modulo it share a turn */
 	NAME_LEN = 2 * UPLOAD_TOKEN_LEN + sizeof(".finish")
 };
 
@@ -18,6 +19,8 @@ struct uploads {
 	pthread_cond_t queued;
 	struct upload *list; /* newest last */
 	size_t waiter_count; /* of all */
+	unsigned int builders;
+	uint64_t turn, served[CLIENTS]; /* when an upload of a client was taken last, in turns */
 	bool stopped;
 
 	/* Who waits for a ticket, and the one whose bytes are synced at this moment. */

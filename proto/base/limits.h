@@ -73,6 +73,13 @@
 /* --- table worker ---------------------------------------------------------------------------- */
 #define LIMIT_WORKER_MEMORY        (8 * GIB) /* RLIMIT_AS, the input's mapping included */
 #define LIMIT_WORKER_CPU_SECONDS   LIMIT(600)
+/* What one may take of both for the files that it is given: so much, and so much more for each byte
+ * or MiB of them. Real debug files, compressed ones included, take 1 to 5 bytes for each of theirs
+ * and 15 ms for each MiB; a file of 19 KB can ask for 6 GiB, and one of 3 MB for minutes. */
+#define LIMIT_WORKER_MEMORY_LEAST  (512 * MIB)
+#define LIMIT_WORKER_MEMORY_FACTOR LIMIT(16)
+#define LIMIT_WORKER_CPU_LEAST     LIMIT(20)
+#define LIMIT_WORKER_CPU_PER_MIB   LIMIT(1)
 /* Looking at the headers of a file, or validating a table that a client built: a table of 1 GiB
  * takes 4 s. */
 #define LIMIT_INSPECT_CPU_SECONDS  LIMIT(60)
@@ -149,13 +156,16 @@
 #define LIMIT_PATH_LEN          LIMIT(4096) /* PATH_MAX */
 #define LIMIT_UPLOAD_CHUNK      MIB         /* what our client sends; up to a message is taken */
 #define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
-#define LIMIT_UPLOADS           LIMIT(256)            /* begun and not finished */
+#define LIMIT_UPLOADS           LIMIT(256) /* begun and not finished */
+/* Of one client: the last quarter of the places is for others. */
+#define LIMIT_CLIENT_UPLOADS    LIMIT(192)
 #define LIMIT_UPLOAD_IDLE_NS    LIMIT(86400000000000) /* a day: then a part is dropped */
-/* When there is no room for another upload, what nobody continues goes, that of the longest silence
- * first: one that was begun and no more after 2 s, any after 10 minutes, in which a client that was
- * cut off is back. */
+/* When there is no room for another upload, what nobody continues goes: first of the client that
+ * has the most of them and more than who asks, that of the longest silence, if 2 s brought nothing;
+ * then one that was begun and no more after 2 s, any after a minute, in which a client that was cut
+ * off is back. */
 #define LIMIT_UPLOAD_EMPTY_NS   LIMIT(2000000000)
-#define LIMIT_UPLOAD_SPARE_NS   LIMIT(600000000000)
+#define LIMIT_UPLOAD_SPARE_NS   LIMIT(60000000000)
 /* A stream that brings less than this in a minute holds its upload against nobody. */
 #define LIMIT_UPLOAD_STALL_NS   LIMIT(60000000000)
 #define LIMIT_UPLOAD_PROGRESS   LIMIT(16384)

@@ -407,6 +407,11 @@ void *rpc_call_ctx(const struct rpc_call *c)
 	return c->method->ctx;
 }
 
+uint32_t rpc_call_client(const struct rpc_call *c)
+{
+	return c->job.client | 1;
+}
+
 void *rpc_call_state(const struct rpc_call *c)
 {
 	return c->state;

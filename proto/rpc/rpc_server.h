@@ -96,6 +96,10 @@ DEFINE_FREEP(struct rpc_server, rpc_server_close);
 
 void *rpc_call_ctx(const struct rpc_call *c); /* of the method */
 
+/* A number for the connection that the call came by; other connections have others, but for rare
+ * chances, and never 0. */
+uint32_t rpc_call_client(const struct rpc_call *c);
+
 /* A pointer of the handlers' own, released by them in `closed`. */
 void *rpc_call_state(const struct rpc_call *c);
 void rpc_call_set_state(struct rpc_call *c, void *state);

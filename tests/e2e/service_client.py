@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -171,6 +172,39 @@ def write(path, content):
 
 def build_id_of(path):
     return bytes.fromhex(re.search(r"Build ID: ([0-9a-f]+)", run("readelf", "-n", path))[1])
+
+
+def elf(build_id, sections):
+    """A little-endian ELF64 file: sections is [(name, type, flags, content)]."""
+    note = struct.pack("<III", 4, len(build_id), 3) + b"GNU\0" + build_id
+    sections = [("", 0, 0, b""), (".note.gnu.build-id", 7, 2, note),
+                (".text", 8, 6, b""), *sections]
+    names = b"".join(s[0].encode() + b"\0" for s in sections) + b".shstrtab\0"
+    sections.append((".shstrtab", 3, 0, names))
+    body, table, at, name = b"", b"", 64, 0
+    for title, kind, flags, content in sections:
+        size = 0x1000000 if kind == 8 else len(content)
+        table += struct.pack("<IIQQQQIIQQ", name, kind, flags, 0x1000 if flags & 2 else 0,
+                             at + len(body), size, 0, 0, 4, 0)
+        name += len(title) + 1
+        body += content + bytes(-len(content) % 8)
+    head = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack(
+        "<HHIQQQIHHHHHH", 3, 62, 1, 0, 0, at + len(body), 0, 64, 0, 0, 64, len(sections),
+        len(sections) - 1)
+    return head + body + table
+
+
+def shared_ranges(functions, length):
+    """Functions that all have one list of ranges: far more spans than the file has bytes."""
+    abbrev = bytes([1, 0x11, 1, 0, 0, 2, 0x2e, 0, 0x03, 0x08, 0x55, 0x17, 0, 0, 0])
+    unit = struct.pack("<HBBI", 5, 1, 8, 0) + bytes([1]) + (
+        bytes([2]) + b"f\0" + struct.pack("<I", 12)) * functions + bytes([0])
+    entries = b"".join(b"\x07" + struct.pack("<Q", 0x1000 + 16 * i) + b"\x08"
+                       for i in range(length)) + b"\0"
+    lists = struct.pack("<IHBBI", len(entries) + 8, 5, 8, 0, 0) + entries
+    return [(".debug_abbrev", 1, 0, abbrev),
+            (".debug_info", 1, 0, struct.pack("<I", len(unit)) + unit),
+            (".debug_rnglists", 1, 0, lists)]
 
 
 PROGRAM = r"""

@@ -73,7 +73,7 @@ static void begin(struct uploads *u, uint32_t n, uint8_t *token)
 	request.size = size_of(n);
 	request.sha256 = (ProtobufCBinaryData){sizeof(sum), sum};
 	assert_int_equal(
-		uploads_begin(u, &request, &status, token, &offset, &reason, &passing, NULL), 0);
+		uploads_begin(u, &request, 0, &status, token, &offset, &reason, &passing, NULL), 0);
 	assert_int_equal(status, RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_NEEDED);
 }
 

@@ -44,7 +44,7 @@ static inline int push_as(struct service *s, const char *path, Rawstack__V1__Beg
 	assert_int_equal(io_read_file(path, 256 << 20, &content, &request->size, &err), 0);
 	digest_sha256(content, request->size, sum);
 	request->sha256 = (ProtobufCBinaryData){DIGEST_LEN, sum};
-	assert_int_equal(service_begin(s, request, &arena, &reply, &err), 0);
+	assert_int_equal(service_begin(s, request, 0, &arena, &reply, &err), 0);
 	if (reply.status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT)
 		return 1;
 	chunk.upload_id = finish.upload_id = reply.upload_id;

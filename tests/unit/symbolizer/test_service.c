@@ -249,13 +249,15 @@ static Rawstack__V1__BeginRequest begin_of(uint32_t n, uint64_t size, uint8_t su
 	return r;
 }
 
+static uint32_t asker;
+
 static Rawstack__V1__BeginReply begin(struct service *s, uint32_t n, uint64_t size, uint8_t sum)
 {
 	Rawstack__V1__BeginRequest request = begin_of(n, size, sum);
 	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
 	struct err err;
 
-	if (service_begin(s, &request, &arena, &reply, &err))
+	if (service_begin(s, &request, asker, &arena, &reply, &err))
 		fail_msg("%s", err.message);
 	return reply;
 }
