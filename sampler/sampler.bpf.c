@@ -312,7 +312,10 @@ __noinline int put_rest(struct bpf_perf_event_data *ctx, struct sampler_row *row
 	struct sampler_hint *hint = NULL;
 	uint64_t more;
 
-	if (!row || !e || !thread || !to || len > sizeof(*e))
+	if (!row || !e || !thread || !to)
+		return 0;
+	bounded_by_register(len);
+	if (len > sizeof(*e))
 		return 0;
 	to = (char *)next_event(row, to) + (len & ~7ULL);
 	if (!is_same_thread(&row->thread, thread)) {

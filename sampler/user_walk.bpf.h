@@ -52,6 +52,14 @@ struct user_walk {
 	uint64_t words[USER_WALK_PAGE / 8];
 };
 
+/*
+ * From here on the compiler knows nothing of a number, so that what is asked of it next is asked of
+ * the register that is used behind that. The verifiers before Linux 6.5 or so take a bound for that
+ * of the one register that was compared: not for that of a copy on the stack, nor for that of a
+ * number which the compiler compares in its stead, as len - 16 for 16 <= len <= 4096.
+ */
+#define bounded_by_register(number) __asm__ volatile("" : "+r"(number))
+
 /* One to one for a given address, so stacks that differ in one frame never meet. */
 static __always_inline uint64_t user_walk_hash(uint64_t hash, uint64_t address)
 {
@@ -200,7 +208,7 @@ static __always_inline uint32_t user_walk(struct user_walk *w, const struct user
 					  bool has_loop, uint64_t *hash)
 {
 	struct user_walk_ctx ctx = {w, pcs, first, depth};
-	const uint64_t len = w->top + USER_WALK_RECORD - regs->fp;
+	uint64_t len = w->top + USER_WALK_RECORD - regs->fp;
 
 	pcs[first & 255] = regs->pc;
 	w->hash = user_walk_hash(*hash, regs->pc);
@@ -211,10 +219,14 @@ static __always_inline uint32_t user_walk(struct user_walk *w, const struct user
 	w->last = 0;
 	w->mask = (len <= USER_WALK_NEAR ? USER_WALK_PAGE : USER_WALK_FIRST) - 1;
 	/* All of it at once, across the end of a page too: there was a record in either. */
-	if (len >= USER_WALK_RECORD && len <= USER_WALK_PAGE &&
-	    !bpf_probe_read_user(w->words, len, (const void *)regs->fp)) {
-		w->base = regs->fp;
-		w->last = (len - USER_WALK_RECORD) / 8;
+	bounded_by_register(len);
+	if (len >= USER_WALK_RECORD) {
+		bounded_by_register(len);
+		if (len <= USER_WALK_PAGE &&
+		    !bpf_probe_read_user(w->words, len, (const void *)regs->fp)) {
+			w->base = regs->fp;
+			w->last = (len - USER_WALK_RECORD) / 8;
+		}
 	}
 	if (has_loop)
 		bpf_loop(USER_WALK_STEPS, user_walk_step, &ctx, 0);
