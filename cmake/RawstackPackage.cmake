@@ -67,7 +67,15 @@ function(rawstack_package_unit component)
 	string(TOUPPER ${component} name)
 	set(CPACK_DEBIAN_${name}_PACKAGE_CONTROL_EXTRA "${scripts}" PARENT_SCOPE)
 endfunction()
-rawstack_package_unit(sampler STATE rawstack CONTENT spool)
+# What the package's sysctl.d file sets, unless a file of the administrator says otherwise: told, for it
+# is a setting of the whole machine.
+rawstack_package_unit(sampler STATE rawstack CONTENT spool AFTER_RELOAD
+[[level=/proc/sys/kernel/perf_event_paranoid
+if [ "$(cat $level 2>/dev/null || echo 0)" -gt 2 ]; then
+	/lib/systemd/systemd-sysctl --prefix=/kernel/perf_event_paranoid || true
+	[ "$(cat $level)" -gt 2 ] ||
+		echo "kernel.perf_event_paranoid is 2 now: /usr/lib/sysctl.d/50-rawstack-sampler.conf says why"
+fi]])
 rawstack_package_unit(ship STATE rawstack CONTENT profiles)
 rawstack_package_unit(symbolizer STATE rawstack-symbolizer)
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/utsname.h>
+#include <sys/wait.h>
 
 #include "buf.h"
 #include "capabilities.h"
@@ -17,6 +18,7 @@
 #include "json.h"
 #include "kernel_map.h"
 #include "log.h"
+#include "perf_rights.h"
 #include "perf_ring.h"
 #include "procscan.h"
 #include "sampler_command.h"
@@ -155,6 +157,46 @@ static void check_kernel(struct doctor *d)
 	free(c);
 }
 
+/* As the unit has it: whether the four capabilities are enough. A child gives up all others. */
+static int try_as_unit(void)
+{
+	struct err err;
+	int status;
+	pid_t pid;
+
+	fflush(stdout);
+	pid = fork();
+	if (pid < 0)
+		return -errno;
+	if (!pid)
+		_exit(capabilities_keep_sampling(&err) ? EPERM : -perf_try_cpu());
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return -errno;
+	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECANCELED;
+}
+
+/* With CAP_SYS_ADMIN all events are opened before it is given up; a unit does not have it. */
+static void check_paranoid(struct doctor *d)
+{
+	const char *what = "events without CAP_SYS_ADMIN, as in the unit";
+	char why[320];
+	int rc, level;
+
+	rc = capabilities_have(CAP_SYS_ADMIN) ? try_as_unit() : perf_try_cpu();
+	if (!rc) {
+		tell_check(d, what, true, "");
+	} else if ((rc == -EACCES || rc == -EPERM) && perf_rights_paranoid(&level) && level > 2) {
+		snprintf(why, sizeof(why),
+			 "kernel.perf_event_paranoid is %d: set it to 2 (sysctl.d), or give the "
+			 "unit CAP_SYS_ADMIN by a drop-in",
+			 level);
+		tell_check(d, what, false, why);
+	} else {
+		tell_check(d, what, false, strerror(-rc));
+	}
+}
+
 /* Whether a backend works; a pid, so that what is only for children is tried too. */
 static bool check_backend(struct doctor *d, const struct backend *b, uint32_t pid)
 {
@@ -274,7 +316,7 @@ static int sample(struct doctor *d, uint64_t duration_ns, struct err *err)
 static bool examine(struct doctor *d)
 {
 	struct utsname u;
-	bool works;
+	bool works, with_cgroup, with_pid[2];
 
 	uname(&u);
 	json_open(&d->json, '{');
@@ -287,11 +329,17 @@ static bool examine(struct doctor *d)
 	perf_check_features(tell_check, d);
 	check_procmap(d);
 	check_kernel(d);
-	works = check_backend(d, &backend_bpf, 0);
-	check_backend(d, &backend_bpf, (uint32_t)getpid());
+	check_paranoid(d);
+	works = with_cgroup = check_backend(d, &backend_bpf, 0);
+	with_pid[0] = check_backend(d, &backend_bpf, (uint32_t)getpid());
 	works |= check_backend(d, &backend_perf_all, 0);
-	check_backend(d, &backend_perf_self, (uint32_t)getpid());
+	with_pid[1] = check_backend(d, &backend_perf_self, (uint32_t)getpid());
 	json_close(&d->json, ']');
+	tell_text(d, "backend_pid", "backend with --pid",
+		  with_pid[0]   ? "bpf"
+		  : with_pid[1] ? "perf-self"
+				: "none");
+	tell_text(d, "backend_cgroup", "backend with --cgroup", with_cgroup ? "bpf" : "none");
 	if (!works)
 		tell_text(d, "backend", "backend chosen",
 			  "none for every process; see above what is missing");

@@ -35,7 +35,7 @@ static const char help[] =
 	"  --duration SECONDS   end after that time\n"
 	"  --backend WHICH      bpf; perf: call chains of every process, with CAP_PERFMON alone;\n"
 	"                       perf-self: own processes, no privilege; auto: the first of these\n"
-	"                       that is permitted [auto]\n"
+	"                       that works here; of those before it, why not [auto]\n"
 	"  --maps WHICH         of processes that run already: query, by PROCMAP_QUERY of Linux\n"
 	"                       6.11; text, as before; auto: query if there is one [auto]\n"
 	"  --ship HOST:PORT     start rawstack-ship beside it, towards this service\n"
@@ -52,7 +52,11 @@ static const char help[] =
 	"arguments.\n"
 	"\n"
 	"Needs CAP_BPF and CAP_PERFMON, and CAP_SYSLOG for kernel frames and CAP_SYS_PTRACE for\n"
-	"processes of others; gives up everything else.\n";
+	"processes of others; gives up everything else. Where kernel.perf_event_paranoid is above "
+	"2,\n"
+	"as Debian has it, the kernel asks for CAP_SYS_ADMIN too: then either user 0 starts it, "
+	"or\n"
+	"that is set to 2.\n";
 
 enum {
 	OPT_SPOOL = 256,
@@ -148,17 +152,10 @@ static int parse_duration(struct args *a, const char *text, struct err *err)
 
 static int parse_backend(struct args *a, const char *text, struct err *err)
 {
-	static const char *const names[] = {
-		[SESSION_BACKEND_AUTO] = "auto",
-		[SESSION_BACKEND_BPF] = "bpf",
-		[SESSION_BACKEND_PERF] = "perf",
-		[SESSION_BACKEND_PERF_SELF] = "perf-self",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (strcmp(text, names[i]))
+	for (enum backend_wanted w = BACKEND_WANTED_AUTO; w < BACKEND_WANTED_COUNT; w++) {
+		if (strcmp(text, backend_wanted_name(w)))
 			continue;
-		a->session.backend = (enum session_backend)i;
+		a->session.backend = w;
 		return 0;
 	}
 	return err_set(err, ERR_USAGE, "--backend: '%.40s' is not auto, bpf, perf or perf-self",

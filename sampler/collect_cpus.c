@@ -15,7 +15,8 @@ void collect_close_cpu(struct collect *c, size_t cpu)
 	collect_stop_cpu(c, cpu);
 	perf_ring_unmap(&c->cpus[cpu].mapping);
 	closep(&c->cpus[cpu].mapping_fd);
-	c->cpus[cpu].mapping_fd = -1;
+	closep(&c->cpus[cpu].clock_fd);
+	c->cpus[cpu].mapping_fd = c->cpus[cpu].clock_fd = -1;
 }
 
 /* No tick of it comes now, so its row is ours. */

@@ -13,10 +13,10 @@
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
-#include "capabilities.h"
 #include "collect_priv.h"
 #include "io.h"
 #include "kernel_types.h"
+#include "perf_rights.h"
 
 enum {
 	MAPPING_PAGES = 64,       /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
@@ -34,12 +34,7 @@ static int quiet(enum libbpf_print_level level _unused_, const char *fmt _unused
 
 static int denied(struct err *err, int errnum, const char *what)
 {
-	char missing[64];
-
-	if (errnum == EPERM || errnum == EACCES)
-		return err_set(err, ERR_DENIED, "%s is not permitted: %s", what,
-			       capabilities_missing(missing, sizeof(missing)));
-	return err_sys(err, errnum, "%s", what);
+	return perf_rights_refused(err, errnum, PERF_RIGHTS_BPF, what);
 }
 
 static uint32_t ring_len(uint32_t hz, size_t cpu_count)
@@ -169,6 +164,10 @@ static int load_programs(struct collect *c, const struct backend_options *o,
 		bpf_map__set_max_entries(c->skel->maps.pids,
 					 (uint32_t)o->pid_count + (has_children ? PIDS_MIN : 0));
 	rc = sampler__load(c->skel);
+	if (rc == -ESRCH)
+		return err_set(err, ERR_UNSUPPORTED,
+			       "loading the BPF program: the kernel does not tell its types "
+			       "(/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF)");
 	return rc ? denied(err, -rc, "loading the BPF program") : 0;
 }
 
@@ -221,7 +220,7 @@ int collect_open_cpu(struct collect *c, size_t cpu, struct err *err)
 	if (fd == -ENODEV) /* a CPU that is off */
 		return 0;
 	if (fd < 0)
-		return denied(err, -fd, "watching mappings");
+		return perf_rights_refused(err, -fd, PERF_RIGHTS_PERF, "watching mappings");
 	c->cpus[cpu].mapping_fd = fd;
 	rc = perf_ring_map(&c->cpus[cpu].mapping, fd, MAPPING_PAGES, 8, err);
 	if (rc)
@@ -244,6 +243,68 @@ static int open_mappings(struct collect *c, struct err *err)
 	return any ? 0 : err_set(err, ERR_IO, "no CPU to sample");
 }
 
+/*
+ * The event of a CPU's ticks, which does not tick yet. It is opened while all capabilities are
+ * there: kernel.perf_event_paranoid may ask for more of them than sampling has later.
+ */
+static int open_clock(struct collect *c, size_t cpu, struct err *err)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	perf_attr_sampling(&attr, c->event, c->period_ns);
+	attr.disabled = 1;
+	fd = perf_open(&attr, -1, (int)cpu, -1);
+	if (fd < 0)
+		return perf_rights_refused(err, -fd, PERF_RIGHTS_PERF, "sampling a CPU");
+	/* The program keeps samples from the ring; what remains is THROTTLE. */
+	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, c->cpus[cpu].mapping_fd)) {
+		int errnum = errno;
+
+		close(fd);
+		return err_sys(err, errnum, "ring of a clock event");
+	}
+	c->cpus[cpu].clock_fd = fd;
+	return 0;
+}
+
+static int open_clocks(struct collect *c, struct err *err)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < c->cpu_count && !rc; i++)
+		if (c->cpus[i].mapping_fd >= 0)
+			rc = open_clock(c, i, err);
+	return rc;
+}
+
+/* Whether the program can be attached, by an event that never happens: when sampling begins, it is
+ * too late to choose another backend. */
+static int try_attaching(struct collect *c, struct err *err)
+{
+	struct perf_event_attr attr;
+	struct bpf_link *link;
+	size_t cpu = 0;
+	int fd;
+
+	while (c->cpus[cpu].mapping_fd < 0)
+		cpu++;
+	perf_attr_tracking(&attr);
+	attr.mmap = attr.mmap2 = attr.comm = attr.comm_exec = attr.task = 0;
+	fd = perf_open(&attr, -1, (int)cpu, -1);
+	if (fd < 0)
+		return perf_rights_refused(err, -fd, PERF_RIGHTS_PERF, "an event of a CPU");
+	link = bpf_program__attach_perf_event(c->skel->progs.sampler_tick, fd);
+	if (!link) {
+		int errnum = errno;
+
+		close(fd);
+		return denied(err, errnum, "attaching the BPF program");
+	}
+	bpf_link__destroy(link);
+	return 0;
+}
+
 int collect_open(void **ret, const struct backend_options *options, struct err *err)
 {
 	struct collect *c = calloc(1, sizeof(*c));
@@ -262,7 +323,8 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	}
 	for (size_t i = 0; i < c->cpu_count; i++)
-		c->cpus[i] = (struct cpu){.mapping_fd = -1, .samples.cpu = (uint32_t)i};
+		c->cpus[i] =
+			(struct cpu){.mapping_fd = -1, .clock_fd = -1, .samples.cpu = (uint32_t)i};
 	stack_table_init(&c->stacks);
 	cpu_watch_begin(&c->watch, c->cpu_count);
 	rc = load(c, options, err);
@@ -270,6 +332,10 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 		collect_set_hashes(c, true);
 	if (!rc)
 		rc = open_mappings(c, err);
+	if (!rc)
+		rc = open_clocks(c, err);
+	if (!rc)
+		rc = try_attaching(c, err);
 	if (rc) {
 		collect_close(c);
 		return rc;
@@ -280,27 +346,15 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 
 int collect_start_cpu(struct collect *c, size_t cpu, struct err *err)
 {
-	struct perf_event_attr attr;
-	int fd;
+	struct cpu *at = &c->cpus[cpu];
+	int rc = at->clock_fd < 0 ? open_clock(c, cpu, err) : 0;
 
-	perf_attr_sampling(&attr, c->event, c->period_ns);
-	fd = perf_open(&attr, -1, (int)cpu, -1);
-	if (fd < 0)
-		return denied(err, -fd, "sampling a CPU");
-	/* The program keeps samples from the ring; what remains is THROTTLE. */
-	if (ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, c->cpus[cpu].mapping_fd)) {
-		int errnum = errno;
-
-		close(fd);
-		return err_sys(err, errnum, "ring of a clock event");
-	}
-	c->cpus[cpu].link = bpf_program__attach_perf_event(c->skel->progs.sampler_tick, fd);
-	if (!c->cpus[cpu].link) {
-		int errnum = errno;
-
-		close(fd);
-		return denied(err, errnum, "attaching the BPF program");
-	}
+	if (rc)
+		return rc;
+	at->link = bpf_program__attach_perf_event(c->skel->progs.sampler_tick, at->clock_fd);
+	if (!at->link)
+		return denied(err, errno, "attaching the BPF program");
+	at->clock_fd = -1; /* the link's from now on, which has it tick */
 	return 0;
 }
 

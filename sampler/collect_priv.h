@@ -20,6 +20,7 @@
 
 struct cpu {
 	int mapping_fd;
+	int clock_fd; /* of the ticks, until they begin; -1: not open, or the link has it */
 	struct perf_ring mapping;
 	struct bpf_link *link; /* owns the clock event */
 	struct sample_ring samples;

@@ -14,6 +14,7 @@
 #include "cpu_watch.h"
 #include "io.h"
 #include "log.h"
+#include "perf_rights.h"
 #include "perf_ring.h"
 #include "ticks.h"
 
@@ -67,10 +68,7 @@ static void perf_all_close(void *self)
 
 static int denied(struct err *err, int errnum, const char *what)
 {
-	if (errnum == EPERM || errnum == EACCES)
-		return err_set(err, ERR_DENIED, "%s is not permitted: CAP_PERFMON is missing",
-			       what);
-	return err_sys(err, errnum, "%s", what);
+	return perf_rights_refused(err, errnum, PERF_RIGHTS_PERF, what);
 }
 
 /* Samples go to the ring of the mapping records, and begin with perf_all_start(). */

@@ -111,6 +111,19 @@ int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd)
 	return fd < 0 ? -errno : fd;
 }
 
+int perf_try_cpu(void)
+{
+	struct perf_event_attr attr;
+	int fd;
+
+	perf_attr_tracking(&attr);
+	fd = perf_open(&attr, -1, 0, -1);
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
 void perf_check_features(void (*say)(void *arg, const char *what, bool ok, const char *why),
 			 void *arg)
 {

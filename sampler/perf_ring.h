@@ -40,6 +40,9 @@ uint16_t perf_stack_depth(void);
 /* perf_event_open(2) of the CPU or thread; the descriptor, or -errno. */
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd);
 
+/* Whether an event of a CPU that reports mappings can be opened: 0, or -errno. */
+int perf_try_cpu(void);
+
 /* Tries what the kernel can tell, and says each by name: whether, and why not. Nothing of it is
  * needed; without it less is known. */
 void perf_check_features(void (*say)(void *arg, const char *what, bool ok, const char *why),

@@ -6,6 +6,7 @@
  */
 #include <dirent.h>
 #include <errno.h>
+#include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include <time.h>
 
 #include "backend.h"
+#include "capabilities.h"
+#include "perf_rights.h"
 #include "perf_ring.h"
 
 enum {
@@ -29,6 +32,7 @@ struct perf_self {
 	int *ring_fds;
 	int *fds;
 	size_t fd_count, fd_cap;
+	size_t tick_fds; /* those from here on are of ticks, which begin with perf_self_start() */
 	struct perf_counts counts;
 };
 
@@ -52,20 +56,21 @@ static void perf_self_close(void *self)
 
 static int denied(struct err *err, int errnum, uint32_t pid)
 {
-	char text[16] = "?";
-	FILE *f = fopen("/proc/sys/kernel/perf_event_paranoid", "re");
+	char advice[192];
+	int level;
 
-	if (f && fscanf(f, "%15s", text) != 1)
-		strcpy(text, "?");
-	if (f)
-		fclose(f);
-	if (errnum == EPERM || errnum == EACCES)
-		return err_set(err, ERR_DENIED,
-			       "sampling process %u is not permitted: CAP_PERFMON is missing, and "
-			       "without it only own processes can be sampled "
-			       "(kernel.perf_event_paranoid is %s)",
-			       pid, text);
-	return err_sys(err, errnum, "sampling process %u", pid);
+	if (errnum != EPERM && errnum != EACCES)
+		return err_sys(err, errnum, "sampling process %u", pid);
+	perf_rights_paranoid_advice(advice, sizeof(advice));
+	if (!*advice && perf_rights_paranoid(&level))
+		snprintf(advice, sizeof(advice), "kernel.perf_event_paranoid is %d", level);
+	return err_set(err, ERR_DENIED,
+		       "sampling process %u is not permitted: %s only own processes can be "
+		       "sampled%s%s",
+		       pid,
+		       capabilities_have(CAP_PERFMON) ? "without CAP_SYS_PTRACE or CAP_SYS_ADMIN"
+						      : "CAP_PERFMON is missing, and without it",
+		       *advice ? "; " : "", advice);
 }
 
 /* One event of a thread on a CPU, into the ring of the CPU. */
@@ -167,6 +172,16 @@ static int perf_self_open(void **ret, const struct backend_options *options, str
 	rc = add_all(s, &attr, err);
 	if (!rc && !s->fd_count)
 		rc = err_set(err, ERR_NOT_FOUND, "none of the processes is running");
+	/* They are open before capabilities are given up: kernel.perf_event_paranoid may ask for
+	 * more than sampling has later. */
+	s->tick_fds = s->fd_count;
+	perf_attr_sampling(&attr, BACKEND_EVENT_CLOCK, 1000000000 / options->hz);
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
+	attr.inherit = 1;
+	attr.exclude_kernel = attr.exclude_hv = attr.exclude_callchain_kernel = 1;
+	attr.disabled = 1;
+	if (!rc)
+		rc = add_all(s, &attr, err);
 	if (rc) {
 		perf_self_close(s);
 		return rc;
@@ -178,13 +193,12 @@ static int perf_self_open(void **ret, const struct backend_options *options, str
 static int perf_self_start(void *self, struct err *err)
 {
 	struct perf_self *s = self;
-	struct perf_event_attr attr;
 
-	perf_attr_sampling(&attr, BACKEND_EVENT_CLOCK, 1000000000 / s->options.hz);
-	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
-	attr.inherit = 1;
-	attr.exclude_kernel = attr.exclude_hv = attr.exclude_callchain_kernel = 1;
-	return add_all(s, &attr, err);
+	/* With them go those of threads and children that were started meanwhile. */
+	for (size_t i = s->tick_fds; i < s->fd_count; i++)
+		if (ioctl(s->fds[i], PERF_EVENT_IOC_ENABLE, 0))
+			return err_sys(err, errno, "sampling named processes");
+	return 0;
 }
 
 static void perf_self_poll(void *self, struct events *events)

@@ -69,38 +69,16 @@ static void fill_origin(struct spool_origin *o, const struct session *s)
 	snprintf(o->backend, sizeof(o->backend), "%s", s->backend->name);
 }
 
+static void say_backend(const char *line)
+{
+	log_warn("backend %s", line);
+}
+
 static int open_backend(struct session *s, struct err *err)
 {
-	static const struct backend *const backends[] = {
-		[SESSION_BACKEND_AUTO] = &backend_bpf,
-		[SESSION_BACKEND_BPF] = &backend_bpf,
-		[SESSION_BACKEND_PERF] = &backend_perf_all,
-		[SESSION_BACKEND_PERF_SELF] = &backend_perf_self,
-	};
 	const struct session_options *o = s->options;
-	struct err why;
-	int rc;
 
-	s->backend = backends[o->backend];
-	rc = s->backend->open(&s->source, &o->target, err);
-	if (rc != ERR_DENIED || o->backend != SESSION_BACKEND_AUTO)
-		return rc;
-	if (o->target.cgroup_count)
-		return err_prefix(err, "without eBPF no cgroup can be sampled");
-	s->backend = o->target.pid_count ? &backend_perf_self : &backend_perf_all;
-	rc = s->backend->open(&s->source, &o->target, &why);
-	if (rc && !o->target.pid_count)
-		return err_prefix(err, "without eBPF and CAP_PERFMON only own processes named "
-				       "with --pid can be sampled");
-	if (rc) {
-		log_warn("%s; trying perf_event_open", err->message);
-		*err = why;
-		return rc;
-	}
-	log_warn("%s; sampling %s instead", err->message,
-		 o->target.pid_count ? "own processes with perf_event_open"
-				     : "with perf call chains");
-	return 0;
+	return backend_choose(&s->backend, &s->source, o->backend, &o->target, say_backend, err);
 }
 
 static int scan(void *arg, uint32_t pid, struct modules *modules, struct procscan *ret)
@@ -279,7 +257,8 @@ static int prepare(struct session *s, struct err *err)
 	s->normaliser.labels = o->labels;
 	cgroups_init(&s->normaliser.cgroups, s->io->mono_ns(s->io->ctx));
 	add_children(s);
-	/* The spool's directory is open and its own, BPF is loaded: the rest can go. */
+	/* The spool's directory is open and its own, BPF is loaded, and each event is open, for
+	 * which kernel.perf_event_paranoid may ask for CAP_SYS_ADMIN: the rest can go. */
 	rc = capabilities_keep_sampling(err);
 	return rc ? rc : spool_writer_detach(s->spool, err);
 }

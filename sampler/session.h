@@ -6,15 +6,9 @@
  * program around it parses options; this owns the order of start and stop. One thread.
  */
 #include "backend.h"
+#include "backend_choice.h"
 #include "procscan.h"
 #include "spool.h"
-
-enum session_backend {
-	SESSION_BACKEND_AUTO, /* bpf; where that is not permitted, perf, or perf-self with --pid */
-	SESSION_BACKEND_BPF,
-	SESSION_BACKEND_PERF,
-	SESSION_BACKEND_PERF_SELF,
-};
 
 enum {
 	SESSION_SHIP_ARGS = 32
@@ -26,7 +20,7 @@ struct session_options {
 	const char *services;   /* file of rules; NULL: none */
 	const char *labels;     /* "key=value,..."; NULL: none */
 	struct spool_limits limits;
-	enum session_backend backend;
+	enum backend_wanted backend;
 	enum procscan_way maps; /* of processes that run already */
 	struct backend_options target;
 	uint64_t duration_ns;                         /* 0: until a signal */

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_BACKEND_CHOICE_H
+#define RAWSTACK_BACKEND_CHOICE_H
+/*
+ * Which backend a run has, by trial: the first that can be opened, of those that can sample what is
+ * asked for. Why another one cannot is no matter: a capability, a setting, a kernel whose verifier
+ * refuses the program, or one without types. `run` and `doctor` both go by this.
+ */
+#include "backend.h"
+
+enum backend_wanted {
+	BACKEND_WANTED_AUTO, /* bpf, perf, perf-self: the first that works */
+	BACKEND_WANTED_BPF,
+	BACKEND_WANTED_PERF,
+	BACKEND_WANTED_PERF_SELF,
+	BACKEND_WANTED_COUNT,
+};
+
+/* As in options and spools: "auto", "bpf", "perf", "perf-self"; NULL behind the last. */
+const char *backend_wanted_name(enum backend_wanted wanted);
+
+/*
+ * Opens one, whose `self` is in *ret_source then. For each that was tried before it `say` is called
+ * with a line that says why it does not work here, and what comes next. The error is that of the
+ * last one that was tried.
+ */
+int backend_choose(const struct backend **ret, void **ret_source, enum backend_wanted wanted,
+		   const struct backend_options *options, void (*say)(const char *line),
+		   struct err *err);
+
+#endif

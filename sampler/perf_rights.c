@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "perf_rights.h"
+
+#include <errno.h>
+#include <linux/capability.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "capabilities.h"
+#include "io.h"
+
+enum {
+	PARANOID_MAX = 2, /* what CAP_PERFMON is enough for */
+};
+
+int perf_rights_paranoid(int *ret)
+{
+	_cleanup_(freep) uint8_t *text = NULL;
+	char *end;
+	size_t len;
+	long n;
+
+	if (io_read_file("/proc/sys/kernel/perf_event_paranoid", 64, &text, &len, NULL))
+		return 0;
+	n = strtol((const char *)text, &end, 10);
+	if (end == (const char *)text || n < -1 || n > 1000)
+		return 0;
+	*ret = (int)n;
+	return 1;
+}
+
+const char *perf_rights_paranoid_advice(char *text, size_t len)
+{
+	int level;
+
+	*text = 0;
+	if (!capabilities_have(CAP_SYS_ADMIN) && perf_rights_paranoid(&level) &&
+	    level > PARANOID_MAX)
+		snprintf(text, len,
+			 "kernel.perf_event_paranoid is %d, and above %d kernels of Debian and "
+			 "Ubuntu ask for CAP_SYS_ADMIN: set it to %d with sysctl, or grant that",
+			 level, PARANOID_MAX, PARANOID_MAX);
+	return text;
+}
+
+int perf_rights_refused(struct err *err, int errnum, enum perf_rights_need need, const char *what)
+{
+	char missing[64], advice[192];
+
+	if (errnum != EPERM && errnum != EACCES)
+		return err_sys(err, errnum, "%s", what);
+	if (!capabilities_have(CAP_PERFMON) && !capabilities_have(CAP_SYS_ADMIN) &&
+	    need == PERF_RIGHTS_PERF)
+		return err_set(err, ERR_DENIED, "%s is not permitted: CAP_PERFMON is missing",
+			       what);
+	capabilities_missing(missing, sizeof(missing));
+	perf_rights_paranoid_advice(advice, sizeof(advice));
+	return err_set(err, ERR_DENIED, "%s is not permitted: %s", what,
+		       need == PERF_RIGHTS_PERF && *advice ? advice : missing);
+}
