@@ -4,6 +4,7 @@
 /* Shared by the die_*.c files only: the scanner's state, units, and what values of DIEs mean. */
 #include "die_abbrev.h"
 #include "die_dwp.h"
+#include "die_repeats.h"
 #include "die_scan.h"
 #include "die_text.h"
 #include "die_wanted.h"
@@ -165,6 +166,8 @@ struct die_scan {
 	uint64_t ranges_bias; /* where what split units say of range lists counts from */
 	struct line_sections line_sections;
 	struct line_table lines;
+	struct die_repeats *repeats; /* of both readers; the first one's own */
+	struct die_repeats own_repeats;
 	struct line_rows rows;
 	const char *comp_dir;
 	struct facts_scope *scopes;
@@ -200,7 +203,7 @@ uint64_t die_info_len(const struct die_scan *s);
 int die_unit_at(struct die_scan *s, uint64_t off, struct die_unit *ret, struct err *why);
 
 /* Reads s->unit, that die_unit_at() found, and gives it to the sink, or notes why not. 0;
- * ERR_MEMORY, and what the sink returns. */
+ * ERR_MEMORY, ERR_LIMIT of die_repeats_check(), and what the sink returns. */
 int die_unit_read(struct die_scan *s, int found, struct err *why, struct err *err) _must_check_;
 
 /* Reads the DIE at an offset, of a kind whose values are taken, and steps over its values; false
@@ -283,6 +286,9 @@ int die_split_unit_of_row(struct die_file *f, enum dwp_section info, const struc
 
 /* The split unit of a skeleton whose DIE is d: 1; 0: there is none, or it is in no file at hand. */
 int die_split_find(struct die_scan *s, const struct die *d, struct die_unit *ret);
+
+/* Notes that one is about to be read; false when that was done too often. */
+bool die_split_count(struct die_scan *s, const struct die_unit *split);
 
 /*
  * Makes a split unit the current one: its DIE is read, and ranges and file numbers are those it

@@ -82,8 +82,13 @@ static void read_lines(struct die_scan *s, const struct die *d)
 	if (!die_section_offset(d, DIE_STMT_LIST, &off))
 		return;
 	s->lines.want_spots = s->columns;
+	if (die_repeats_is_over(s->repeats, DIE_REPEATED_LINES))
+		return;
 	if (line_table_read(&s->lines, &s->line_sections, off, &s->rows, &why))
 		note_skipped(s, "line table of ", &why);
+	if (!die_repeats_add(s->repeats, DIE_REPEATED_LINES, s->lines.read_len,
+			     s->line_sections.line_len))
+		return;
 	die_wanted_rows(&s->wanted, &s->rows);
 	for (size_t i = 0; i < s->rows.count; i++) {
 		struct facts_row *row = &s->rows.rows[i];
@@ -145,7 +150,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 		in = bytes_of(NULL, 0);
 	read_lines(s, &d);
 	die_types_language(s, &d);
-	if (die_split_find(s, &d, &split))
+	if (die_split_find(s, &d, &split) && die_split_count(s, &split))
 		rc = die_split_enter(s, &d, &split, &t, &in, err);
 	else
 		note_split(s, &d);
@@ -226,6 +231,8 @@ int die_unit_read(struct die_scan *s, int found, struct err *why, struct err *er
 	s->unit_name = NULL;
 	rc = found > 0 ? read_unit(s, why) : why->code;
 	line_table_done(&s->lines);
+	if (die_repeats_check(s->repeats, err))
+		return ERR_LIMIT;
 	if (rc > 0) {
 		s->report->info_read += len;
 		return give_unit(s, err);
@@ -345,6 +352,7 @@ int die_scan_open(struct die_scan *s, struct image *im, const struct die_compani
 		.helper = companions->helper,
 		.origins = calloc(DIE_ORIGINS, sizeof(struct origin_memo)),
 	};
+	s->repeats = &s->own_repeats;
 	*report = (struct debug_report){0};
 	rc = s->origins ? load(s, err) : err_set(err, ERR_MEMORY, "out of memory");
 	if (!rc)

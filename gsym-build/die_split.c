@@ -230,6 +230,22 @@ int die_split_find(struct die_scan *s, const struct die *d, struct die_unit *ret
 	       die_split_unit_of_row(&x->files[x->file_count - 1], DWP_INFO, &row, ret);
 }
 
+/* What split units can read of their files. */
+static uint64_t all_of(const struct die_split *x)
+{
+	uint64_t len = 0;
+
+	for (size_t i = 0; i < x->file_count; i++)
+		len += x->files[i].whole.len + x->files[i].line.len;
+	return len;
+}
+
+bool die_split_count(struct die_scan *s, const struct die_unit *split)
+{
+	return die_repeats_add(s->repeats, DIE_REPEATED_SPLIT, split->end - split->off,
+			       all_of(&s->split));
+}
+
 /* File numbers count in a table of the split unit's own, when it has one. */
 static void read_files(struct die_scan *s, const struct die *d)
 {
@@ -250,6 +266,7 @@ static void read_files(struct die_scan *s, const struct die *d)
 	/* Its rows, if any, are those of the skeleton; of a damaged table the files may be good. */
 	(void)!line_table_read(&files, &sections, off, &ignored, &why);
 	free(ignored.rows);
+	(void)die_repeats_add(s->repeats, DIE_REPEATED_SPLIT, files.read_len, all_of(&s->split));
 	line_table_done(&s->lines);
 	s->lines = files;
 }

@@ -316,6 +316,7 @@ static int open_both(struct reader r[2], struct image *im, const struct die_comp
 	if (!rc)
 		rc = die_wanted_copy(&r[1].s.wanted, &r[0].s.wanted, err);
 	r[1].report = (struct debug_report){0};
+	r[1].s.repeats = &r[0].s.own_repeats;
 	if (rc)
 		return rc;
 	r[1].s.file.whole = r[0].s.file.whole;

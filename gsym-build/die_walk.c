@@ -24,17 +24,33 @@ struct walk {
 	struct level levels[LIMIT_DIE_DEPTH + 1];
 };
 
+/* Lists are the image's, or those of any split unit. */
+static int count_list(struct die_scan *s, int rc, struct err *err)
+{
+	uint64_t len = s->ranges.ranges_len + s->rnglists.len;
+
+	for (size_t i = 0; i < s->split.file_count; i++)
+		len += s->split.files[i].rnglists.len;
+	if (!die_repeats_add(s->repeats, DIE_REPEATED_RANGES, s->scratch.read_len, len))
+		return die_repeats_check(s->repeats, err);
+	return rc;
+}
+
 int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err)
 {
 	uint64_t low, high, off;
 
 	s->scratch.count = 0;
+	s->scratch.read_len = 0;
 	if (d->v.form[DIE_RANGES] == DIE_FORM_RNGLISTX)
-		return range_list_read_index(&s->ranges, d->v.value[DIE_RANGES], &s->scratch, err);
+		return count_list(
+			s,
+			range_list_read_index(&s->ranges, d->v.value[DIE_RANGES], &s->scratch, err),
+			err);
 	if (die_section_offset(d, DIE_RANGES, &off)) {
 		if (!CHECKED_ADD(off, s->ranges_bias, &off))
 			return err_set(err, ERR_DATA, "range list beyond its section");
-		return range_list_read(&s->ranges, off, &s->scratch, err);
+		return count_list(s, range_list_read(&s->ranges, off, &s->scratch, err), err);
 	}
 	if (!die_address(s, d, DIE_LOW, &low))
 		return 0;

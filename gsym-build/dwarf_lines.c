@@ -362,6 +362,19 @@ static int run(struct program *p, struct line_table *t, uint64_t off, struct lin
 	return p->in.failed ? damaged(off, "its program is cut", err) : 0;
 }
 
+/* What the table at off says that it is long, as far as the section goes. */
+static uint64_t table_len(const struct line_sections *s, uint64_t off)
+{
+	struct bytes in = bytes_of(s->line, s->line_len);
+	uint64_t len;
+
+	bytes_skip(&in, off);
+	len = bytes_u32(&in);
+	if (len == UINT32_MAX)
+		len = bytes_u64(&in);
+	return len < in.left ? len : in.left;
+}
+
 int line_table_read(struct line_table *t, const struct line_sections *s, uint64_t off,
 		    struct line_rows *out, struct err *err)
 {
@@ -369,11 +382,12 @@ int line_table_read(struct line_table *t, const struct line_sections *s, uint64_
 	int rc = read_header(t, s, off, &p, err);
 
 	out->count = 0;
-	if (rc) {
+	if (rc)
 		line_table_done(t);
-		return rc;
-	}
-	return run(&p, t, off, out, err);
+	else
+		rc = run(&p, t, off, out, err);
+	t->read_len = table_len(s, off);
+	return rc;
 }
 
 /* Directory 0 is the compilation directory; DWARF 5 spells it out in the table, before that only

@@ -34,17 +34,15 @@ static int outside(const char *section, uint64_t off, struct err *err)
 }
 
 /* Address pairs up to a pair of zeros; the highest address in front announces a new base. */
-static int read_ranges(const struct range_source *s, uint64_t off, struct range_list *out,
-		       struct err *err)
+static int read_ranges(const struct range_source *s, struct bytes *in, uint64_t off,
+		       struct range_list *out, struct err *err)
 {
 	uint64_t highest = s->address_size == 4 ? UINT32_MAX : UINT64_MAX, base = s->base;
-	struct bytes in = bytes_of(s->ranges, s->ranges_len);
 
-	bytes_skip(&in, off);
 	for (;;) {
-		uint64_t start = sized(&in, s->address_size), end = sized(&in, s->address_size);
+		uint64_t start = sized(in, s->address_size), end = sized(in, s->address_size);
 
-		if (in.failed)
+		if (in->failed)
 			return outside(".debug_ranges", off, err);
 		if (!start && !end)
 			return 0;
@@ -72,53 +70,51 @@ static uint64_t address_at(const struct range_source *s, struct bytes *in)
 	return off;
 }
 
-static int read_rnglist(const struct range_source *s, uint64_t off, struct range_list *out,
-			struct err *err)
+static int read_rnglist(const struct range_source *s, struct bytes *in, uint64_t off,
+			struct range_list *out, struct err *err)
 {
-	struct bytes in = bytes_of(s->rnglists, s->rnglists_len);
 	uint64_t base = s->base;
 
-	bytes_skip(&in, off);
 	for (;;) {
-		uint8_t kind = bytes_u8(&in);
+		uint8_t kind = bytes_u8(in);
 		uint64_t start = 0, end = 0;
 
-		if (in.failed)
+		if (in->failed)
 			return outside(".debug_rnglists", off, err);
 		switch (kind) {
 		case DW_RLE_end_of_list:
 			return 0;
 		case DW_RLE_base_addressx:
-			base = address_at(s, &in);
+			base = address_at(s, in);
 			break;
 		case DW_RLE_base_address:
-			base = sized(&in, s->address_size);
+			base = sized(in, s->address_size);
 			break;
 		case DW_RLE_startx_endx:
-			start = address_at(s, &in);
-			end = address_at(s, &in);
+			start = address_at(s, in);
+			end = address_at(s, in);
 			break;
 		case DW_RLE_startx_length:
-			start = address_at(s, &in);
-			end = start + bytes_uleb(&in);
+			start = address_at(s, in);
+			end = start + bytes_uleb(in);
 			break;
 		case DW_RLE_offset_pair:
-			start = base + bytes_uleb(&in);
-			end = base + bytes_uleb(&in);
+			start = base + bytes_uleb(in);
+			end = base + bytes_uleb(in);
 			break;
 		case DW_RLE_start_end:
-			start = sized(&in, s->address_size);
-			end = sized(&in, s->address_size);
+			start = sized(in, s->address_size);
+			end = sized(in, s->address_size);
 			break;
 		case DW_RLE_start_length:
-			start = sized(&in, s->address_size);
-			end = start + bytes_uleb(&in);
+			start = sized(in, s->address_size);
+			end = start + bytes_uleb(in);
 			break;
 		default:
 			return err_set(err, ERR_DATA, "range list at 0x%llx: unknown entry %u",
 				       (unsigned long long)off, kind);
 		}
-		if (in.failed)
+		if (in->failed)
 			return outside(".debug_rnglists", off, err);
 		if (!range_list_add(out, start, end))
 			return full(err);
@@ -128,7 +124,17 @@ static int read_rnglist(const struct range_source *s, uint64_t off, struct range
 int range_list_read(const struct range_source *s, uint64_t off, struct range_list *out,
 		    struct err *err)
 {
-	return s->version >= 5 ? read_rnglist(s, off, out, err) : read_ranges(s, off, out, err);
+	bool is_old = s->version < 5;
+	struct bytes in = is_old ? bytes_of(s->ranges, s->ranges_len)
+				 : bytes_of(s->rnglists, s->rnglists_len);
+	size_t left;
+	int rc;
+
+	bytes_skip(&in, off);
+	left = in.left;
+	rc = is_old ? read_ranges(s, &in, off, out, err) : read_rnglist(s, &in, off, out, err);
+	out->read_len += left - in.left;
+	return rc;
 }
 
 int range_list_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
@@ -143,5 +149,14 @@ int range_list_read_index(const struct range_source *s, uint64_t index, struct r
 	off = sized(&in, s->offset_size);
 	if (in.failed || !CHECKED_ADD(off, s->rnglists_base, &off))
 		return outside(".debug_rnglists", at, err);
-	return read_rnglist(s, off, out, err);
+	return range_list_read(&(struct range_source){.rnglists = s->rnglists,
+						      .rnglists_len = s->rnglists_len,
+						      .addr = s->addr,
+						      .addr_len = s->addr_len,
+						      .version = 5,
+						      .address_size = s->address_size,
+						      .offset_size = s->offset_size,
+						      .base = s->base,
+						      .addr_base = s->addr_base},
+			       off, out, err);
 }

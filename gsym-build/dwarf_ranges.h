@@ -23,6 +23,7 @@ struct range_source {
 struct range_list {
 	struct facts_range *list;
 	size_t count, cap;
+	uint64_t read_len; /* bytes of lists that were read into it, good or bad */
 };
 
 /*

@@ -35,6 +35,11 @@
 /* Address ranges of the functions and inlined calls of one unit; the largest unit seen has 0.4
  * million. Many entries may share one range list, so the file's length does not bound them. */
 #define LIMIT_UNIT_SPANS     LIMIT(16000000)
+/* How many times over all range lists, line tables and split units of a file are read, for units
+ * and functions may share them: producers refer to each once (1.25 times is the most that was
+ * seen); and bytes that may be read so often in any case. */
+#define LIMIT_REPEATS        LIMIT(8)
+#define LIMIT_REPEATS_FREE   LIMIT(16384)
 /* Code sections of a relocatable file whose places a table keeps; kernel modules have some ten. */
 #define LIMIT_CODE_SECTIONS  LIMIT(4096)
 /* Units with a header that cannot be read, after which the rest is left out: of zeros, every four
