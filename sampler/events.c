@@ -268,6 +268,17 @@ bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_n
 	return false;
 }
 
+bool events_has_mapping(const struct events *q, uint32_t pid, uint64_t after_ns)
+{
+	for (size_t i = 0; i < q->now.whole_count; i++) {
+		const struct event *e = &q->now.whole[i];
+
+		if (e->pid == pid && e->time_ns > after_ns && e->kind == EVENT_MAP)
+			return true;
+	}
+	return false;
+}
+
 /* What a burst needed is not kept for ever. */
 static void shrink(struct events *q)
 {

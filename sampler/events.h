@@ -151,6 +151,9 @@ const struct event *events_next(struct events *q, uint64_t horizon_ns);
 /* Whether it is known already that the process becomes another one, or another program, later. */
 bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_ns);
 
+/* Whether it is known already that the process maps something later. */
+bool events_has_mapping(const struct events *q, uint32_t pid, uint64_t after_ns);
+
 /* Forgets what events_next() returned. */
 void events_compact(struct events *q);
 

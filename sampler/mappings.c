@@ -290,6 +290,11 @@ void mappings_set_asked(struct mappings *m, const struct module *module)
 			m->rows[i].is_asked = true;
 }
 
+void mappings_set_used(struct mappings *m, const struct mapping *row)
+{
+	m->rows[row - m->rows].is_used = true;
+}
+
 const struct mapping *mappings_find(const struct mappings *m, uint64_t pc)
 {
 	size_t i = row_at(m, pc);

@@ -86,6 +86,7 @@ struct mapping {
 	uint64_t file_off;   /* of start */
 	struct module *module;
 	bool is_asked; /* the kernel, for the id of this one: it has told what it knows */
+	bool is_used;  /* an address of a sample lay in it */
 };
 
 struct mappings {
@@ -121,6 +122,9 @@ void mappings_identify(struct mappings *m, struct module *from, struct module *t
 
 /* Of `module` the kernel was asked, in every mapping. */
 void mappings_set_asked(struct mappings *m, const struct module *module);
+
+/* Marks a row of m as used. */
+void mappings_set_used(struct mappings *m, const struct mapping *row);
 
 /* The mapping that holds pc, or NULL. Borrowed until the next mappings_add(). */
 const struct mapping *mappings_find(const struct mappings *m, uint64_t pc);

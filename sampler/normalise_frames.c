@@ -222,6 +222,7 @@ static void put_user_frame(struct normaliser *n, struct stack *s, const struct p
 	}
 	if (m->module->id_state != MODULE_ID_KNOWN)
 		n->is_final = false;
+	mappings_set_used(p->maps, m);
 	if (m->module->kind == MODULE_ANONYMOUS)
 		put_anonymous(n, s, p, pc, mode, e->time_ns);
 	else

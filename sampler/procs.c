@@ -9,6 +9,8 @@
 #define EXIT_KEEP_NS UINT64_C(1000000000)
 /* Looking at all processes that are known costs more than keeping some a little longer. */
 #define SWEEP_NS     UINT64_C(1000000000)
+/* Between two looks at the mappings of a process. */
+#define CHECK_NS     UINT64_C(100000000)
 
 void procs_init(struct procs *ps, const struct procs_source *source, const struct events *queue)
 {
@@ -17,6 +19,7 @@ void procs_init(struct procs *ps, const struct procs_source *source, const struc
 		.queue = queue,
 		.scans_left = LIMIT_SCANS_BURST,
 		.asks_left = LIMIT_ID_ASKS_BURST,
+		.checks_left = LIMIT_CHECKS,
 	};
 	modules_init(&ps->modules);
 }
@@ -218,6 +221,7 @@ static void on_map(struct procs *ps, const struct event *e)
 
 	if (!p || e->time_ns < p->as_of_ns || is_mapped(p, e, &file))
 		return;
+	p->checked_ns = 0; /* what was to come then is known now */
 	row.module = module_get(&ps->modules, &none, &file, e->data, e->data_len);
 	if (!row.module || !mappings_add(&p->maps, &row))
 		p->must_scan = true;
@@ -293,10 +297,29 @@ void procs_event(struct procs *ps, const struct event *e)
 	}
 }
 
+/* Whether what is known of its mappings is so no more, and no record that is to come says why. */
+static bool is_outdated(struct procs *ps, struct proc *p, const struct event *e)
+{
+	if (!ps->source.check || !ps->checks_left || p->must_scan || p->is_gone ||
+	    ps->modules.now_ns - p->checked_ns < CHECK_NS)
+		return false;
+	p->checked_ns = ps->modules.now_ns;
+	ps->checks_left--;
+	return ps->source.check(ps->source.ctx, p->exit_ns ? e->tid : e->pid, p->maps) == 0 &&
+	       !(ps->queue && (events_has_mapping(ps->queue, p->pid, e->time_ns) ||
+			       events_has_new_image(ps->queue, p->pid, e->time_ns)));
+}
+
 struct proc *procs_of_sample(struct procs *ps, const struct event *e)
 {
-	return procs_of_start(ps, e->pid, e->sample.start_ns, e->time_ns,
-			      !(e->sample.flags & SAMPLE_KERNEL_THREAD));
+	const bool has_memory = !(e->sample.flags & SAMPLE_KERNEL_THREAD);
+	struct proc *p = procs_of_start(ps, e->pid, e->sample.start_ns, e->time_ns, has_memory);
+
+	if (p && has_memory && is_outdated(ps, p, e)) {
+		p->must_scan = true;
+		scan(ps, p, e->time_ns);
+	}
+	return p;
 }
 
 static void refill(size_t *left, size_t some, size_t most)
@@ -307,6 +330,8 @@ static void refill(size_t *left, size_t some, size_t most)
 void procs_poll(struct procs *ps, uint64_t now_ns)
 {
 	ps->modules.now_ns = now_ns;
+	ps->checks_left = LIMIT_CHECKS;
+	ps->changes++; /* so that each process that is sampled is looked at once in a poll */
 	refill(&ps->scans_left, LIMIT_SCANS, LIMIT_SCANS_BURST);
 	refill(&ps->asks_left, LIMIT_ID_ASKS, LIMIT_ID_ASKS_BURST);
 	if (!ps->ended_count || now_ns - ps->swept_ns < SWEEP_NS)

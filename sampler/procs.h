@@ -14,6 +14,11 @@
  * sample comes, or it forks; LIMIT_SCANS_BURST at once, LIMIT_SCANS in a poll in the long run. A
  * reused pid is told apart by the start of the process.
  *
+ * No record tells of munmap(2), nor of mremap(2), by which code without a file may take the place
+ * of a library that was closed. So at the first sample of a poll the mappings that samples of the
+ * process lay in are looked at again (LIMIT_CHECKS processes in a poll), where Linux can be asked
+ * for them, and what is not as it was is read anew before the sample is placed.
+ *
  * Records of mappings have no build ids. The kernel tells that of a file where a sample fell: at
  * the tick (a hint), or when it is asked, if the process lives. Of a process that is gone before it
  * is read, hints are all that is known: then a file is mapped where they say so, and between.
@@ -33,17 +38,20 @@ struct proc {
 	char comm[EVENT_COMM_LEN + 1];
 	uint64_t namespaces; /* as hints have them; 0: unknown */
 	uint64_t as_of_ns;   /* older events say nothing new */
+	uint64_t checked_ns; /* when its mappings were looked at again; 0: never */
 	uint64_t exit_ns;    /* its first thread ended, at or before it; 0: it did not */
 	bool must_scan;      /* mappings may be missing */
 	bool is_gone;        /* scanning failed, or found none: of its mappings some may be known */
 	bool is_silent;      /* it could not be asked for an id any more */
 };
 
-/* How /proc is read: procscan_read() and procscan_id(), or a test's. As they declare. */
+/* How /proc is read: procscan_read() and its siblings, or a test's. As they declare. */
 struct procs_source {
 	int (*scan)(void *ctx, uint32_t pid, struct modules *modules, struct procscan *ret);
 	int (*id)(void *ctx, uint32_t tid, const struct mapping *m, uint64_t pc,
 		  struct build_id *ret);
+	/* NULL: it cannot be asked. */
+	int (*check)(void *ctx, uint32_t tid, const struct mappings *maps);
 	void *ctx;
 };
 
@@ -63,9 +71,9 @@ struct procs {
 	/* Moves on with whatever may make a process another one, or have other mappings. */
 	uint64_t changes;
 	struct procs_source source;
-	const struct events *queue;   /* what is to come, as far as it is known; NULL: nothing */
-	size_t scans_left, asks_left; /* for now */
-	size_t ended_count;           /* with exit_ns */
+	const struct events *queue; /* what is to come, as far as it is known; NULL: nothing */
+	size_t scans_left, asks_left, checks_left; /* for now */
+	size_t ended_count;                        /* with exit_ns */
 	uint64_t swept_ns;
 };
 

@@ -307,6 +307,51 @@ int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, ui
 	return build_id_set(ret, BUILD_ID_GNU, id, q.id_len, NULL) ? 0 : 1;
 }
 
+/* A mapping may be in pieces meanwhile, of other rights. */
+#define PIECES_MAX 8
+
+static int check_mapping(int fd, const struct mapping *m)
+{
+	uint64_t at = m->start;
+
+	for (int i = 0; at < m->end && i < PIECES_MAX; i++) {
+		struct procmap_query_arg q = {
+			.size = sizeof(q), .flags = PROCMAP_EXECUTABLE, .address = at};
+
+		if (ioctl(fd, PROCMAP_IOCTL, &q))
+			return errno == ENOENT ? 0 : -errno;
+		if (!q.inode || at - q.start + q.file_off != mapping_file_off(m, at))
+			return 0;
+		at = q.end;
+	}
+	return 1;
+}
+
+int procscan_check(uint32_t tid, enum procscan_way way, const struct mappings *maps)
+{
+	_cleanup_(closep) int fd = -1;
+	size_t checked = 0;
+	char path[64];
+	int rc = 1;
+
+	if (way == PROCSCAN_TEXT)
+		return -ENOTTY;
+	snprintf(path, sizeof(path), "/proc/%u/maps", tid);
+	for (size_t i = 0; rc > 0 && i < maps->count && checked < LIMIT_CHECKED_MAPPINGS; i++) {
+		const struct mapping *m = &maps->rows[i];
+
+		if (!m->is_used || m->module->kind != MODULE_FILE)
+			continue;
+		if (fd < 0)
+			fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return -errno;
+		rc = check_mapping(fd, m);
+		checked++;
+	}
+	return rc;
+}
+
 void procscan_list(void (*each)(void *arg, uint32_t pid), void *arg)
 {
 	DIR *dir = opendir("/proc");

@@ -31,6 +31,14 @@ struct procscan {
 int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, uint64_t pc,
 		struct build_id *ret);
 
+/*
+ * Whether what is marked as used of a table of a thread's process is mapped there now, of files at
+ * the same places: 1; 0 when it is not. Nobody is told of munmap(2), nor of mremap(2), which may
+ * put code without a file there. Negative errno when that cannot be found out: the process is gone,
+ * or this kernel is not to be asked that way.
+ */
+int procscan_check(uint32_t tid, enum procscan_way way, const struct mappings *maps);
+
 /* 0 and *ret; negative errno when the process is gone or must not be looked at. No mappings: a
  * kernel thread, or all its threads are ending. */
 int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,

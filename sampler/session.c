@@ -96,6 +96,13 @@ static int ask_id(void *arg, uint32_t tid, const struct mapping *m, uint64_t pc,
 	return procscan_id(tid, o->maps, m, pc, ret);
 }
 
+static int check(void *arg, uint32_t tid, const struct mappings *maps)
+{
+	const struct session_options *o = arg;
+
+	return procscan_check(tid, o->maps, maps);
+}
+
 /* Those that started before the kernel was asked to look for them. */
 static void add_children(struct session *s)
 {
@@ -314,7 +321,7 @@ static void swallow(struct session *s)
  * that is written to behind it is copied then, for it has them too. */
 static void init(struct session *s)
 {
-	struct procs_source source = {scan, ask_id, (void *)(uintptr_t)s->options};
+	struct procs_source source = {scan, ask_id, check, (void *)(uintptr_t)s->options};
 	struct file_ids ids;
 	struct err warning;
 

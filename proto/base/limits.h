@@ -323,6 +323,9 @@
 /* Files of processes that the kernel is asked to name, 8 us each, likewise. */
 #define LIMIT_ID_ASKS            LIMIT(256)
 #define LIMIT_ID_ASKS_BURST      LIMIT(4096)
+/* Processes whose mappings are checked in a poll, 5 us each; and of each so many. */
+#define LIMIT_CHECKS             LIMIT(64)
+#define LIMIT_CHECKED_MAPPINGS   LIMIT(32)
 /* Targets named with --pid; the size of the kernel's set. */
 #define LIMIT_TARGET_PIDS        LIMIT(1024)
 /* Targets and the processes they have started already. */

@@ -147,11 +147,11 @@ static void test_overlap(void **state)
 	assert_string_equal(b->path, "/b");
 	assert_ptr_equal(module_get(&ms, &none, NULL, "/a", 2), a);
 	module_unref(a);
-	assert_true(mappings_add(&m, &(struct mapping){0x1000, 0x5000, 0x100, a, false}));
-	assert_false(mappings_add(&m, &(struct mapping){0x1000, 0x1000, 0, a, false}));
+	assert_true(mappings_add(&m, &(struct mapping){0x1000, 0x5000, 0x100, a, false, false}));
+	assert_false(mappings_add(&m, &(struct mapping){0x1000, 0x1000, 0, a, false, false}));
 	shared = mappings_ref(m);
 	/* Cut in two: the left part keeps its offset, the right one moves on. */
-	assert_true(mappings_add(&m, &(struct mapping){0x2000, 0x3000, 0, b, false}));
+	assert_true(mappings_add(&m, &(struct mapping){0x2000, 0x3000, 0, b, false, false}));
 	assert_int_equal(shared->count, 1); /* the other owner sees nothing of it */
 	mappings_unref(shared);
 	assert_int_equal(m->count, 3);
@@ -162,11 +162,11 @@ static void test_overlap(void **state)
 	assert_null(mappings_find(m, 0xfff));
 	assert_null(mappings_find(m, 0x5000));
 	/* Over everything. */
-	assert_true(mappings_add(&m, &(struct mapping){0, 0x9000, 0, b, false}));
+	assert_true(mappings_add(&m, &(struct mapping){0, 0x9000, 0, b, false, false}));
 	assert_int_equal(m->count, 1);
 	/* Over the ends of two. */
-	assert_true(mappings_add(&m, &(struct mapping){0x9000, 0xa000, 0, a, false}));
-	assert_true(mappings_add(&m, &(struct mapping){0x8000, 0x9800, 0x40, b, false}));
+	assert_true(mappings_add(&m, &(struct mapping){0x9000, 0xa000, 0, a, false, false}));
+	assert_true(mappings_add(&m, &(struct mapping){0x8000, 0x9800, 0x40, b, false, false}));
 	assert_int_equal(m->count, 3);
 	assert_int_equal(mappings_find(m, 0x9800)->file_off, 0x800);
 	mappings_unref(m);
