@@ -21,6 +21,7 @@
 #include "io.h"
 #include "limits.h"
 #include "store_kv.h"
+#include "store_pages.h"
 #include "timed_wait.h"
 
 enum {
@@ -204,6 +205,10 @@ static int lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes aft
 		return fail(r->m, rc, "next", err);
 	*ret_key = (struct kv_bytes){k.mv_data, k.mv_size};
 	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
+	/* Whoever goes on behind it would never come to an end. */
+	if (after.len && store_key_compare(*ret_key, after) <= 0)
+		return err_set(err, ERR_DATA, "%s: damaged: keys do not rise; %s", r->m->path,
+			       STORE_DAMAGED_ADVICE);
 	return 1;
 }
 
@@ -398,19 +403,14 @@ static int check_length(struct kv_lmdb *m, struct err *err)
 
 static int open_tables(struct kv_lmdb *m, struct err *err)
 {
-	static const char *const names[KV_TABLE_COUNT] = {
-		[KV_TABLES] = "tables",   [KV_BINARIES] = "binaries",
-		[KV_USED] = "used",       [KV_MISSING] = "missing",
-		[KV_BATCHES] = "batches", [KV_BATCH_ORDER] = "batch_order",
-		[KV_META] = "meta",
-	};
 	MDB_txn *txn;
 	int rc = mdb_txn_begin(m->env, NULL, m->read_only ? MDB_RDONLY : 0, &txn);
 
 	if (rc)
 		return fail(m, rc, "open", err);
 	for (size_t i = 0; i < KV_TABLE_COUNT && !rc; i++)
-		rc = mdb_dbi_open(txn, names[i], m->read_only ? 0 : MDB_CREATE, &m->tables[i]);
+		rc = mdb_dbi_open(txn, store_table_names[i], m->read_only ? 0 : MDB_CREATE,
+				  &m->tables[i]);
 	if (rc) {
 		mdb_txn_abort(txn);
 		return fail(m, rc, "open", err);

@@ -102,6 +102,38 @@ bool store_record_add(struct store_record *r, const struct store_record_table *t
 	return fits;
 }
 
+/* --- the key -----------------------------------------------------------------------------------
+ */
+
+/*
+ * The sum of a record was that of its value alone, and programs that go on reading such stores
+ * compare it so. That of the key stands behind what the service keeps, a message of protobuf, as a
+ * field that no message has: the last number there is, of four bytes.
+ */
+static const uint8_t key_tag[] = {0xfd, 0xff, 0xff, 0xff, 0x0f};
+
+enum {
+	KEY_SUM_LEN = sizeof(key_tag) + sizeof(uint32_t)
+};
+
+static uint32_t key_sum(struct kv_bytes key)
+{
+	return crc32c(UINT32_C(0x6b657973), key.p, key.len);
+}
+
+/* Takes the sum off the meta; false when it is of another key. Older records have none. */
+static bool take_key_sum(struct store_binary *b, struct kv_bytes key)
+{
+	const uint8_t *end = (const uint8_t *)b->meta + b->meta_len;
+	uint32_t sum;
+
+	if (b->meta_len < KEY_SUM_LEN || memcmp(end - KEY_SUM_LEN, key_tag, sizeof(key_tag)) != 0)
+		return true;
+	memcpy(&sum, end - sizeof(sum), sizeof(sum));
+	b->meta_len -= KEY_SUM_LEN;
+	return sum == key_sum(key);
+}
+
 /* --- as bytes -------------------------------------------------------------------------------- */
 
 bool store_record_encode(const struct store_record *r, struct buf *out)
@@ -124,6 +156,8 @@ bool store_record_encode(const struct store_record *r, struct buf *out)
 		buf_u64(out, r->tables[i].len);
 	}
 	buf_append(out, b->meta, b->meta_len);
+	buf_append(out, key_tag, sizeof(key_tag));
+	buf_u32(out, key_sum((struct kv_bytes){b->id.bytes, b->id.len}));
 	return seal(out);
 }
 
@@ -152,7 +186,8 @@ int store_record_decode(struct store_record *r, struct kv_bytes key, struct kv_b
 	b->meta = in.p;
 	b->meta_len = in.left;
 	if (in.failed || version != RECORD_VERSION || r->written < STORE_READY ||
-	    r->written > STORE_PURGED || build_id_set(&b->id, kind, key.p, key.len, NULL))
+	    r->written > STORE_PURGED || build_id_set(&b->id, kind, key.p, key.len, NULL) ||
+	    !take_key_sum(b, key))
 		return damaged("the record", key, err);
 	store_record_see(r, format);
 	return 0;
@@ -170,6 +205,7 @@ bool store_missing_encode(const struct store_missing *m, struct buf *out)
 		buf_u16(out, (uint16_t)m->paths[i].len);
 		buf_append(out, m->paths[i].p, m->paths[i].len);
 	}
+	buf_u32(out, key_sum((struct kv_bytes){m->id.bytes, m->id.len}));
 	return seal(out);
 }
 
@@ -191,6 +227,9 @@ int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv
 		m->paths[i].len = bytes_u16(&in);
 		m->paths[i].p = bytes_take(&in, m->paths[i].len);
 	}
+	/* Older ones end here. */
+	if (!in.failed && in.left && bytes_u32(&in) != key_sum(key))
+		bytes_fail(&in);
 	if (in.failed || version != MISSING_VERSION ||
 	    build_id_set(&m->id, kind, key.p, key.len, NULL))
 		return damaged("the missing record", key, err);

@@ -3,7 +3,8 @@
 #define RAWSTACK_STORE_RECORD_H
 /*
  * The store's records as bytes: little-endian, a version first, a CRC-32C of all before it last.
- * Internal to the store. Decoding borrows from the bytes and copies nothing.
+ * Those of binaries and of what is missing carry one of their key, too: under a damaged key they
+ * are damaged. Internal to the store. Decoding borrows from the bytes and copies nothing.
  */
 #include "buf.h"
 #include "store.h"
@@ -40,8 +41,8 @@ bool store_record_add(struct store_record *r, const struct store_record_table *t
 /* Takes out the table of a format. False when there is none. */
 bool store_record_drop(struct store_record *r, uint16_t format);
 
-/* A record's room: the fixed part, the largest meta and the sum. */
-#define STORE_RECORD_MAX (LIMIT_BINARY_META_LEN + 128)
+/* A record's room: the fixed part, the largest meta and the sums. */
+#define STORE_RECORD_MAX (LIMIT_BINARY_META_LEN + 192)
 
 /* False when meta is longer than LIMIT_BINARY_META_LEN or memory is out. */
 bool store_record_encode(const struct store_record *r, struct buf *out) _must_check_;

@@ -10,11 +10,14 @@
 #include <sys/stat.h>
 
 #include "data_dir.h"
+#include "io.h"
 #include "limits.h"
 #include "rsym.h"
 #include "rsym_format.h"
 #include "stdout_end.h"
 #include "store.h"
+#include "store_check.h"
+#include "store_salvage.h"
 
 struct admin {
 	const char *data;
@@ -25,8 +28,10 @@ struct admin {
 static int open_store(struct store **ret, const char *data, struct err *err)
 {
 	struct kv *kv;
-	int rc = store_kv_open_lmdb(&kv, data, 0, 0, err);
+	int rc = store_check_by_child(data, err);
 
+	if (!rc)
+		rc = store_kv_open_lmdb(&kv, data, 0, 0, err);
 	return rc ? rc : store_open(ret, kv, UINT64_MAX, RSYM_MAJOR, err);
 }
 
@@ -184,6 +189,78 @@ static int verify(const struct admin *a, struct err *err)
 		   : 0;
 }
 
+/* --- salvage --------------------------------------------------------------------------------- */
+
+static bool describe(void *ctx _unused_, const struct build_id *id, struct kv_bytes table,
+		     struct store_binary *ret)
+{
+	struct rsym opened;
+
+	if (rsym_open(&opened, table.p, table.len, NULL) || !build_id_equal(&opened.id, id))
+		return false;
+	ret->generation = opened.generation;
+	ret->changed_ns = io_system()->real_ns(NULL);
+	return true;
+}
+
+static void tell_lost(void *ctx _unused_, const struct build_id *id)
+{
+	tell(NULL, id, "its table is lost");
+}
+
+/* What root makes for a service is the service's. */
+static int give_to_owner(const char *from, const char *to, struct err *err)
+{
+	static const char *const names[] = {"", "/store.mdb", "/store.mdb-lock"};
+	char path[LIMIT_PATH_LEN];
+	struct stat st;
+
+	if (stat(from, &st))
+		return err_sys(err, errno, "%s", from);
+	for (size_t i = 0; geteuid() == 0 && i < ARRAY_LEN(names); i++) {
+		snprintf(path, sizeof(path), "%s%s", to, names[i]);
+		if (chown(path, st.st_uid, st.st_gid) && errno != ENOENT)
+			return err_sys(err, errno, "%s", path);
+	}
+	return 0;
+}
+
+static int salvage(const struct admin *a, struct err *err)
+{
+	static const struct store_salvage_use use = {.describe = describe, .lost = tell_lost};
+	char path[LIMIT_PATH_LEN], lock[LIMIT_PATH_LEN], made[LIMIT_PATH_LEN];
+	_cleanup_(closep) int fd = -1;
+	struct store_salvaged found;
+	int rc;
+
+	if (snprintf(lock, sizeof(lock), "%s/lock", a->data) >= (int)sizeof(lock) ||
+	    snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
+	    snprintf(made, sizeof(made), "%s/store.mdb", a->out) >= (int)sizeof(made))
+		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
+	if (access(path, R_OK))
+		return err_sys(err, errno, "%s", path);
+	if (data_dir_own_file(a->data, "lock", err))
+		return err->code;
+	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return err_sys(err, errno, "%s", lock);
+	if (flock(fd, LOCK_EX | LOCK_NB))
+		return err_set(err, ERR_EXISTS, "%s: in use; stop the service first", a->data);
+	if (mkdir(a->out, 0700) && errno != EEXIST)
+		return err_sys(err, errno, "%s", a->out);
+	if (!access(made, F_OK))
+		return err_set(err, ERR_EXISTS, "%s: there is a store already", made);
+	rc = store_salvage(path, a->out, RSYM_MAJOR, &use, &found, err);
+	if (!rc)
+		rc = give_to_owner(a->data, a->out, err);
+	if (rc)
+		return rc;
+	printf("%s: %zu records, %zu tables, %zu tables whose record was lost, %zu binaries that "
+	       "lost a table\n",
+	       made, found.records, found.tables, found.tables_without_record, found.lost);
+	return sync_dir(a->out, err);
+}
+
 static const struct command {
 	const char *name;
 	int (*run)(const struct admin *a, struct err *err);
@@ -199,6 +276,13 @@ static const struct command {
 	 "Reads every table, compares checksums, validates it, and compares the ids of tables and\n"
 	 "records; also while the service runs. Of tables of other formats it compares checksums. "
 	 "Prints what is damaged; exit status 1 then."},
+	{"salvage", salvage, true,
+	 "Copies what is intact of a damaged store into the data directory OUT, which is made:\n"
+	 "records and tables, each known by its checksum. Prints which tables are lost. The "
+	 "service\n"
+	 "must be stopped; nothing is changed in DIR, whose subdirectories `kept` and `uploads` "
+	 "may\n"
+	 "be moved to OUT."},
 };
 
 static const struct command *find(const char *word)

@@ -22,6 +22,7 @@
 #include "service.h"
 #include "service_rpc.h"
 #include "stdout_end.h"
+#include "store_check.h"
 #include "symbolizer_admin.h"
 
 enum {
@@ -41,7 +42,7 @@ struct options {
 static void print_help(void)
 {
 	printf("Usage: rawstack-symbolizer --data DIR [--listen ADDRESS] ...\n"
-	       "       rawstack-symbolizer backup|compact|verify --data DIR ...\n\n"
+	       "       rawstack-symbolizer backup|compact|verify|salvage --data DIR ...\n\n"
 	       "Takes debug binaries in, keeps lookup tables, and answers raw stacks with "
 	       "functions,\n"
 	       "files and lines, over gRPC (rawstack.v1).\n\n"
@@ -302,6 +303,7 @@ static int start(struct program *p, const struct options *o, struct err *err)
 	int port, rc;
 
 	if ((rc = check_worker(o->service.worker_path, err)) ||
+	    (rc = store_check_by_child(o->service.data_dir, err)) ||
 	    (rc = service_open(&p->service, &o->service, err)) || (rc = start_metrics(p, o, err)) ||
 	    (rc = rpc_server_open(&p->server, &o->server, err)) ||
 	    (rc = service_rpc_open(&p->rpc, p->server, p->service, err)) ||
@@ -369,6 +371,8 @@ int main(int argc, char **argv)
 	int rc, sig;
 
 	log_init("rawstack-symbolizer");
+	if (argc == 3 && !strcmp(argv[1], STORE_CHECK_WORD))
+		return store_check_main(argv[2]);
 	if (argc > 1 && symbolizer_admin_knows(argv[1]))
 		return symbolizer_admin(argc - 1, argv + 1);
 	rc = parse(argc, argv, &o, &err);

@@ -14,6 +14,7 @@ static const char help[] =
 	"usage: rawstack admin backup --data DIR OUT\n"
 	"       rawstack admin compact --data DIR\n"
 	"       rawstack admin verify --data DIR\n"
+	"       rawstack admin salvage --data DIR OUT\n"
 	"\n"
 	"Looks after the data directory of a service on this machine; " PROGRAM " does it.\n"
 	"\n"
@@ -23,6 +24,8 @@ static const char help[] =
 	"           be stopped\n"
 	"  verify   reads every table and says which are damaged, also while the service runs;\n"
 	"           exit status 1 if any is\n"
+	"  salvage  copies what is intact of a damaged store into the data directory OUT, which\n"
+	"           is made; says what is lost; the service must be stopped\n"
 	"\n"
 	"  --data DIR  the directory that the service was given\n";
 
@@ -47,7 +50,7 @@ static int run_program(char **argv, struct err *err)
 
 static int run(int argc, char **argv, struct err *err)
 {
-	static const char *const words[] = {"backup", "compact", "verify"};
+	static const char *const words[] = {"backup", "compact", "verify", "salvage"};
 	static char name[] = PROGRAM;
 
 	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(words); i++)
@@ -55,8 +58,8 @@ static int run(int argc, char **argv, struct err *err)
 			argv[0] = name;
 			return run_program(argv, err);
 		}
-	return command_usage(&cmd_admin, "backup, compact or verify?", err);
+	return command_usage(&cmd_admin, "backup, compact, verify or salvage?", err);
 }
 
-const struct command cmd_admin = {"admin", run, "back up, compact or verify a service's data",
-				  help};
+const struct command cmd_admin = {"admin", run,
+				  "back up, compact, verify or salvage a service's data", help};

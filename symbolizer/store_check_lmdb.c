@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The child's part: the pages, and then what LMDB makes of them. */
+#include <errno.h>
+#include <fcntl.h>
+#include <lmdb.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base.h"
+#include "data_dir.h"
+#include "limits.h"
+#include "store_check.h"
+#include "store_pages.h"
+
+enum {
+	TRIES = 100, /* to see a commit before two more are made */
+};
+
+struct checked {
+	char path[LIMIT_PATH_LEN];
+	int fd;
+	struct store_pages *pages;
+	MDB_env *env;
+	MDB_txn *txn;
+};
+
+static int lmdb_fault(const struct checked *c, const char *what, int rc, struct err *err)
+{
+	return err_set(err, rc > 0 ? ERR_IO : ERR_DATA,
+		       "%s: damaged: %s: %s; " STORE_DAMAGED_ADVICE, c->path, what,
+		       mdb_strerror(rc));
+}
+
+static int walk_table(struct checked *c, enum kv_table table, struct err *err)
+{
+	struct kv_bytes before = {NULL, 0};
+	MDB_cursor *cursor;
+	MDB_val k, v;
+	MDB_dbi dbi;
+	int rc = mdb_dbi_open(c->txn, store_table_names[table], 0, &dbi);
+
+	if (rc == MDB_NOTFOUND)
+		return 0;
+	if (!rc)
+		rc = mdb_cursor_open(c->txn, dbi, &cursor);
+	if (rc)
+		return lmdb_fault(c, store_table_names[table], rc, err);
+	while (!(rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT))) {
+		const struct kv_bytes key = {k.mv_data, k.mv_size};
+
+		if (before.p && store_key_compare(before, key) >= 0) {
+			rc = MDB_CORRUPTED;
+			break;
+		}
+		before = key;
+	}
+	mdb_cursor_close(cursor);
+	return rc == MDB_NOTFOUND ? 0 : lmdb_fault(c, store_table_names[table], rc, err);
+}
+
+static int open_env(struct checked *c, struct err *err)
+{
+	int rc = mdb_env_create(&c->env);
+
+	if (!rc)
+		rc = mdb_env_set_maxdbs(c->env, KV_TABLE_COUNT);
+	if (!rc)
+		rc = mdb_env_open(c->env, c->path,
+				  MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD | MDB_RDONLY, 0600);
+	return rc ? lmdb_fault(c, "open", rc, err) : 0;
+}
+
+/* A snapshot keeps the pages of its commit as they are. */
+static int check_pinned(struct checked *c, struct err *err)
+{
+	int rc = ERR_NOT_FOUND;
+
+	for (int i = 0; rc == ERR_NOT_FOUND && i < TRIES; i++) {
+		if (c->txn)
+			mdb_txn_abort(TAKE_PTR(c->txn));
+		rc = mdb_txn_begin(c->env, NULL, MDB_RDONLY, &c->txn);
+		if (rc) {
+			c->txn = NULL;
+			return lmdb_fault(c, "read", rc, err);
+		}
+		rc = store_pages_reopen(c->pages, err);
+		if (!rc)
+			rc = store_pages_check(c->pages, mdb_txn_id(c->txn), err);
+	}
+	for (size_t i = 0; !rc && i < KV_TABLE_COUNT; i++)
+		rc = walk_table(c, (enum kv_table)i, err);
+	return rc;
+}
+
+static int check(struct checked *c, const char *dir, struct err *err)
+{
+	const struct timespec pause = {0, 10000000};
+	int rc;
+
+	if (snprintf(c->path, sizeof(c->path), "%s/store.mdb", dir) >= (int)sizeof(c->path))
+		return err_set(err, ERR_USAGE, "data directory: name too long");
+	c->fd = open(c->path, O_RDONLY | O_CLOEXEC);
+	if (c->fd < 0)
+		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", c->path);
+	if (lseek(c->fd, 0, SEEK_END) == 0)
+		return 0; /* a service that was killed when it made it */
+	rc = store_pages_open(&c->pages, c->fd, c->path, err);
+	/* The service may just be writing one of them. */
+	for (int i = 0; !rc && (rc = store_pages_check_metas(c->pages, err)) && i < 3; i++) {
+		nanosleep(&pause, NULL);
+		rc = store_pages_reopen(c->pages, err);
+	}
+	if (!rc)
+		rc = data_dir_own_file(dir, "store.mdb-lock", err);
+	if (!rc)
+		rc = open_env(c, err);
+	return rc ? rc : check_pinned(c, err);
+}
+
+int store_check(const char *dir, struct err *err)
+{
+	struct checked c = {.fd = -1};
+	int rc = check(&c, dir, err);
+
+	if (c.txn)
+		mdb_txn_abort(c.txn);
+	if (c.env)
+		mdb_env_close(c.env);
+	store_pages_close(c.pages);
+	closep(&c.fd);
+	return rc;
+}
