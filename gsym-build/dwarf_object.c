@@ -101,6 +101,7 @@ static int load_partial(struct dwarf_object *o, struct image *im, struct object_
 	if (!o->partial)
 		return err_set(err, ERR_MEMORY, "out of memory for %s", s->name);
 	s->p = o->partial;
+	s->len = 0; /* image_section() may have left what it would have been */
 	/* A stream is of no use after an error: up to the last good step, then by bytes. */
 	for (; step; step = step == 1 ? 0 : 1) {
 		_cleanup_(inflate_stream_freep) struct inflate_stream *in = NULL;
@@ -112,7 +113,9 @@ static int load_partial(struct dwarf_object *o, struct image *im, struct object_
 		s->len = 0;
 		while (s->len < packed.plain_len) {
 			size_t left = packed.plain_len - s->len;
-			size_t len = s->len < goal ? 4096 : left < step ? left : step;
+			size_t len = s->len < goal ? 4096 : step;
+
+			len = len < left ? len : left;
 
 			if (inflate_stream_read(in, o->partial + s->len, len, NULL))
 				break;
