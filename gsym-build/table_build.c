@@ -214,6 +214,10 @@ static int explain_end(const struct worker *w, const struct worker_request *req,
 	if (w->timed_out)
 		return err_set(err, ERR_LIMIT, "the table worker took longer than %llu s",
 			       (unsigned long long)wall_ms / 1000);
+	if (w->end.si_code == CLD_EXITED && signum == WORKER_EXIT_STRANGER)
+		return err_set(err, ERR_INTERNAL,
+			       "the table worker is of another version than this program: after "
+			       "an upgrade, start the program anew, or install both");
 	if (w->end.si_code == CLD_EXITED)
 		return err_set(err, ERR_INTERNAL, "the table worker ended with status %d", signum);
 	switch (signum) {

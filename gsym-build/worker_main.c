@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -277,8 +278,9 @@ int main(void)
 		static const char text[] =
 			"rawstack-table-worker: started by rawstack programs only\n";
 
-		return write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 1 : 2;
+		return write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 1 : WORKER_EXIT_STRANGER;
 	}
+	prctl(PR_SET_NAME, "rawstack-table-worker"); /* it may be known as a descriptor's number */
 	debug_untracked();
 	reply.code = do_task(&req, &reply, &err);
 	memcpy(reply.message, err.message, sizeof(reply.message));

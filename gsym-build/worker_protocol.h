@@ -26,7 +26,10 @@ enum worker_fd {
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
-#define WORKER_MAGIC 0x7277733bu /* changes with either struct */
+/* Changes with either struct: by its size, and by hand. */
+#define WORKER_MAGIC                                                      \
+	((uint32_t)(0x7277733bu ^ (sizeof(struct worker_request) << 12) ^ \
+		    sizeof(struct worker_reply)))
 
 enum worker_task {
 	WORKER_BUILD = 0,   /* a table of the input, to the output */
@@ -63,6 +66,11 @@ struct worker_reply {
 	struct build_report report;
 	struct verify_report verified;
 	struct image_summary summary;
+};
+
+/* What a worker exits with that is asked in a way it does not know. */
+enum {
+	WORKER_EXIT_STRANGER = 2
 };
 
 /* A request fits into an empty pipe, however short pipes are. */

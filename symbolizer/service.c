@@ -4,12 +4,15 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "binary_meta.h"
+#include "libexec.h"
 #include "limits.h"
 #include "log.h"
 #include "rsym_format.h"
@@ -19,7 +22,7 @@
 
 enum {
 	MAINTAIN_SECONDS = 60,
-	STOP_BUILDERS_MS = 2000,
+	STOP_BUILDERS_MS = 700,
 	BUILDERS = 2 /* one client may have one of them: a long build holds nobody else's */
 };
 
@@ -196,9 +199,28 @@ static void tell_others(struct service *s)
 			(unsigned long long)stat.other_count, (unsigned long long)stat.other_bytes);
 }
 
+/*
+ * The worker as it is now, by a descriptor: an upgrade puts another beside a service that runs, and
+ * the two may not understand each other. Its child finds it in this process, because it has no such
+ * descriptor itself. Without /proc, or when there is none, the path counts at each build.
+ */
+static const char *open_worker(struct service *s, const char *path)
+{
+	char found[LIMIT_PATH_LEN];
+
+	if (!path && libexec_find("rawstack-table-worker", found, NULL))
+		return NULL;
+	s->worker_fd = open(path ? path : found, O_PATH | O_CLOEXEC);
+	if (s->worker_fd < 0)
+		return path;
+	snprintf(s->worker_path, sizeof(s->worker_path), "/proc/%d/fd/%d", (int)getpid(),
+		 s->worker_fd);
+	return access(s->worker_path, X_OK) ? path : s->worker_path;
+}
+
 static int open_parts(struct service *s, const struct service_config *config, struct err *err)
 {
-	struct build_queue_config queue = {.worker_path = config->worker_path};
+	struct build_queue_config queue = {.worker_path = open_worker(s, config->worker_path)};
 	struct kv *kv;
 	int rc = lock_data(s, config->data_dir, err);
 
@@ -269,7 +291,7 @@ int service_open(struct service **ret, const struct service_config *config, stru
 
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	s->data_fd = s->lock_fd = -1;
+	s->data_fd = s->lock_fd = s->worker_fd = -1;
 	s->failed = config->failed;
 	s->failed_ctx = config->failed_ctx;
 	s->maintain_seconds =
@@ -317,6 +339,7 @@ bool service_close(struct service *s)
 	name_cache_free(s->names);
 	symbolize_pool_free(s->pool);
 	store_close(s->store);
+	closep(&s->worker_fd);
 	closep(&s->lock_fd);
 	closep(&s->data_fd);
 	pthread_cond_destroy(&s->wake);

@@ -133,6 +133,10 @@ static void transport(const struct service_outside *o, struct buf *out)
 	      o->connections_max);
 	counter(out, "connections_ended", "Connections that were silent and made place for others.",
 		o->connections_ended);
+	gauge(out, "stuck_threads", NULL, "Threads that are at one thing for too long.",
+	      o->stuck_threads);
+	seconds(out, "stuck_seconds", "gauge", "", "How long the one is that is longest.",
+		o->stuck_ns);
 	counter(out, "connections_refused", "Connections for which there was no place.",
 		o->connections_refused);
 }

@@ -20,6 +20,8 @@ struct service {
 	struct kept_files *kept;
 	struct build_queue *queue;
 	unsigned int builders;
+	int worker_fd; /* of the table worker's program, as it was at the start; -1: none */
+	char worker_path[64];
 	struct build_limits limits; /* of each build, none of them 0 */
 	struct watches *watches;
 	_Atomic size_t stream_bytes; /* of all SymbolizeStream calls */

@@ -24,9 +24,13 @@
 #include "stdout_end.h"
 #include "store_check.h"
 #include "symbolizer_admin.h"
+#include "watchdog.h"
 
 enum {
-	STOP_GRACE_MS = 5000,
+	/* The third is for what remains, builders among it: one second. */
+	STOP_GRACE_MS = 3000,
+	END_MS = 5000,
+	STUCK_SECONDS = 30,
 	WORKERS_PER_ARENA = 2,
 	ARENAS_MIN = 2,
 };
@@ -37,6 +41,7 @@ struct options {
 	const char *metrics, *metrics_port_file;
 	struct service_config service;
 	struct rpc_server_config server;
+	uint64_t stuck_seconds;
 };
 
 static void print_help(void)
@@ -73,6 +78,11 @@ static void print_help(void)
 	       "for each MiB\n"
 	       "  --build-wall SECONDS   of time, from its start (1800)\n"
 	       "  --keepalive SECONDS    how long a silent peer is believed to be there (20)\n"
+	       "  --watchdog SECONDS     a thread that is at one thing for so long is named in the "
+	       "log (30);\n"
+	       "                         when all of a kind are, health says NOT_SERVING, and "
+	       "systemd's\n"
+	       "                         WatchdogSec= is left to bark\n"
 	       "  --table-worker PATH    program that reads debug files (beside this one)\n"
 	       "  --version, --help\n\n"
 	       "SIGTERM and SIGINT end it. Exit status: 0 done, 1 failed, 2 wrong usage.\n");
@@ -120,6 +130,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		BUILD_CPU,
 		BUILD_WALL,
 		KEEPALIVE,
+		WATCHDOG,
 		TABLE_WORKER,
 		HELP,
 		VERSION
@@ -140,6 +151,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"build-cpu", required_argument, NULL, BUILD_CPU},
 		{"build-wall", required_argument, NULL, BUILD_WALL},
 		{"keepalive", required_argument, NULL, KEEPALIVE},
+		{"watchdog", required_argument, NULL, WATCHDOG},
 		{"table-worker", required_argument, NULL, TABLE_WORKER},
 		{"help", no_argument, NULL, HELP},
 		{"version", no_argument, NULL, VERSION},
@@ -208,6 +220,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			if (!rc)
 				o->server.keepalive_ms = (uint32_t)n * 1000;
 			break;
+		case WATCHDOG:
+			rc = parse_number("--watchdog", optarg, 86400, &o->stuck_seconds, err);
+			break;
 		case TABLE_WORKER:
 			o->service.worker_path = optarg;
 			break;
@@ -263,6 +278,7 @@ struct program {
 	struct service *service;
 	struct service_rpc *rpc;
 	struct metrics_http *metrics;
+	struct watchdog *watchdog;
 };
 
 static atomic_bool store_failed;
@@ -270,20 +286,30 @@ static atomic_bool store_failed;
 static void on_failed(void *ctx _unused_)
 {
 	atomic_store(&store_failed, true);
-	(void)kill(getpid(), SIGTERM); /* main() waits for it */
+	(void)kill(getpid(), SIGTERM); /* the watchdog waits for it */
 }
 
 static void fill_metrics(void *ctx, struct buf *out)
 {
+	const struct program *p = ctx;
 	struct rpc_accept_stat stat;
+	struct busy_stuck stuck;
 
 	rpc_accept_stat(&stat);
-	service_metrics(ctx,
+	watchdog_stat(p->watchdog, &stuck);
+	service_metrics(p->service,
 			&(struct service_outside){.connections = stat.open,
 						  .connections_max = stat.max,
 						  .connections_ended = stat.ended,
-						  .connections_refused = stat.refused},
+						  .connections_refused = stat.refused,
+						  .stuck_threads = stuck.threads,
+						  .stuck_ns = stuck.longest_ns},
 			out);
+}
+
+static void on_changed(void *ctx, bool is_well)
+{
+	rpc_health_set(((struct program *)ctx)->health, is_well);
 }
 
 static int start_metrics(struct program *p, const struct options *o, struct err *err)
@@ -292,7 +318,7 @@ static int start_metrics(struct program *p, const struct options *o, struct err 
 
 	if (!o->metrics)
 		return 0;
-	rc = metrics_http_open(&p->metrics, o->metrics, &port, fill_metrics, p->service, err);
+	rc = metrics_http_open(&p->metrics, o->metrics, &port, fill_metrics, p, err);
 	return rc || !o->metrics_port_file ? rc : write_port(o->metrics_port_file, port, err);
 }
 
@@ -313,6 +339,7 @@ static int start(struct program *p, const struct options *o, struct err *err)
 	    (rc = rpc_server_start(p->server, err)))
 		return rc;
 	rpc_health_set(p->health, true);
+	watchdog_ready(p->watchdog);
 	if (strncmp(o->listen, "unix:", 5) == 0)
 		log_info("listening on %s", o->listen);
 	else
@@ -364,11 +391,11 @@ int main(int argc, char **argv)
 {
 	struct options o = {.listen = "127.0.0.1:7077",
 			    .service.store_bytes = 10 * GIB,
-			    .service.failed = on_failed};
+			    .service.failed = on_failed,
+			    .stuck_seconds = STUCK_SECONDS};
 	struct program program = {0};
 	struct err err = {0};
-	sigset_t signals;
-	int rc, sig;
+	int rc;
 
 	log_init("rawstack-symbolizer");
 	if (argc == 3 && !strcmp(argv[1], STORE_CHECK_WORD))
@@ -378,22 +405,27 @@ int main(int argc, char **argv)
 	rc = parse(argc, argv, &o, &err);
 	if (rc)
 		return stdout_end(rc, &err);
-	/* Before any thread is there, so that all of them leave the signals to sigwait(). */
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of the write */
 
 	share_memory(o.server.workers);
-	rc = allow_connections(&err);
+	/* Before any other thread, so that all of them leave the signals to it. */
+	rc = watchdog_open(&program.watchdog,
+			   &(struct watchdog_config){.patience_ns = o.stuck_seconds * 1000000000,
+						     .changed = on_changed,
+						     .ctx = &program,
+						     .end_ms = END_MS,
+						     .failed = &store_failed},
+			   &err);
+	if (!rc)
+		rc = allow_connections(&err);
 	if (!rc)
 		rc = start(&program, &o, &err);
 	if (rc) {
 		log_error("%s", err.message);
 	} else {
-		sigwait(&signals, &sig);
+		watchdog_wait(program.watchdog);
+		watchdog_quiet(program.watchdog);
 		rpc_health_stop(program.health);
 		service_stop(program.service);
 		rpc_server_stop(program.server, STOP_GRACE_MS);

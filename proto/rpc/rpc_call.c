@@ -238,7 +238,8 @@ static void on_receive(struct rpc_tag *tag, bool ok)
 		c->working = true;
 		c->job.bytes = c->incoming ? grpc_byte_buffer_length(c->incoming) : 0;
 		rpc_call_ref(c);
-		if (!rpc_pool_submit(c->calls->pool, &c->job, &displaced)) {
+		if (!rpc_pool_submit(c->method->apart ? c->calls->apart : c->calls->pool, &c->job,
+				     &displaced)) {
 			c->working = false;
 			finish(c, ERR_LIMIT, "the service is busy");
 			rpc_call_unref(c);
@@ -337,6 +338,7 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	c->receive_tag.done = on_receive;
 	c->send_tag.done = on_send;
 	c->job.run = run;
+	c->job.what = method ? method->path : NULL;
 	c->job.client = client_of(call);
 	atomic_init(&c->refs, 1);
 	pthread_mutex_init(&c->lock, NULL);

@@ -20,7 +20,7 @@ struct rpc_tag {
 
 /* What calls need of their server. `live` counts calls whose memory is still there. */
 struct rpc_calls {
-	struct rpc_pool *pool;
+	struct rpc_pool *pool, *apart; /* the second of methods that are */
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
 	size_t live;

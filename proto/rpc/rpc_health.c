@@ -119,11 +119,13 @@ int rpc_health_open(struct rpc_health **ret, struct rpc_server *s, const char *c
 					    .kind = RPC_UNARY,
 					    .request = request,
 					    .message = on_check,
+					    .apart = true,
 					    .ctx = h};
 	h->methods[1] = (struct rpc_method){.path = "/grpc.health.v1.Health/Watch",
 					    .kind = RPC_SERVER_STREAM,
 					    .request = request,
 					    .message = on_watch,
+					    .apart = true,
 					    .closed = on_watch_closed,
 					    .ctx = h};
 	pthread_mutex_init(&h->lock, NULL);

@@ -3,6 +3,8 @@
 
 #include <pthread.h>
 
+#include "busy.h"
+
 enum {
 	LANES = 64
 };
@@ -22,6 +24,7 @@ struct rpc_pool {
 	size_t count, bytes;
 	size_t max_count, max_bytes;
 	bool closing;
+	const char *name;
 	unsigned int thread_count;
 	pthread_t threads[];
 };
@@ -56,7 +59,9 @@ static void *worker(void *arg)
 {
 	struct rpc_pool *pool = arg;
 	struct rpc_job *job;
+	struct busy busy;
 
+	busy_add(&busy, pool->name);
 	pthread_mutex_lock(&pool->lock);
 	for (;;) {
 		while (!pool->count && !pool->closing)
@@ -65,15 +70,18 @@ static void *worker(void *arg)
 		if (!job)
 			break;
 		pthread_mutex_unlock(&pool->lock);
+		busy_begin(&busy, job->what);
 		job->run(job);
+		busy_end(&busy);
 		pthread_mutex_lock(&pool->lock);
 	}
 	pthread_mutex_unlock(&pool->lock);
+	busy_remove(&busy);
 	return NULL;
 }
 
-int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, size_t max_bytes,
-		  struct err *err)
+int rpc_pool_open(struct rpc_pool **ret, const char *name, unsigned int threads, size_t max_jobs,
+		  size_t max_bytes, struct err *err)
 {
 	struct rpc_pool *pool = calloc(1, sizeof(*pool) + threads * sizeof(pool->threads[0]));
 
@@ -83,6 +91,7 @@ int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, 
 	pthread_cond_init(&pool->wake, NULL);
 	for (size_t i = 0; i < LANES; i++)
 		pool->lanes[i].tail = &pool->lanes[i].head;
+	pool->name = name;
 	pool->max_count = max_jobs;
 	pool->max_bytes = max_bytes;
 	for (; pool->thread_count < threads; pool->thread_count++) {

@@ -17,12 +17,14 @@ struct rpc_pool;
 struct rpc_job {
 	struct rpc_job *next;
 	void (*run)(struct rpc_job *job);
+	const char *what; /* for whoever looks which thread is stuck; lasts */
 	size_t bytes;
 	uint32_t client; /* any number; those that are equal modulo 64 share a turn */
 };
 
-int rpc_pool_open(struct rpc_pool **ret, unsigned int threads, size_t max_jobs, size_t max_bytes,
-		  struct err *err) _must_check_;
+/* name: of the threads, for busy.h. */
+int rpc_pool_open(struct rpc_pool **ret, const char *name, unsigned int threads, size_t max_jobs,
+		  size_t max_bytes, struct err *err) _must_check_;
 
 /* False when the queue, or the client's part of it, is full. One job is always taken, however many
  * bytes it holds. *ret_displaced: a job that was taken before and is not going to run, or NULL. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rpc_server.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <grpc/grpc_security.h>
 #include <grpc/slice.h>
@@ -9,6 +10,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "busy.h"
 #include "limits.h"
 #include "rpc_call.h"
 #include "rpc_codec.h"
@@ -20,7 +22,9 @@ enum {
 	ACCEPTS_PER_QUEUE = 8,
 	KEEPALIVE_MS = 20000, /* half of the patience that our clients have */
 	ANSWER_MS = 10000,    /* for an answer of the transport itself */
-	TABLES_MAX = 8
+	TABLES_MAX = 8,
+	APART_JOBS = 64, /* that wait; calls beyond the limit of all */
+	APARTS_MAX = 2,  /* methods */
 };
 
 /* A place that gRPC fills with the next call. One thread per queue re-arms it. */
@@ -29,12 +33,16 @@ struct accept {
 	struct rpc_server *server;
 	grpc_completion_queue *cq;
 	grpc_call *call;
-	grpc_call_details details;
+	grpc_call_details details;       /* unless there is: */
+	const struct rpc_method *method; /* one that is apart */
+	void *registered;
+	gpr_timespec deadline;
 	grpc_metadata_array metadata;
 };
 
 struct queue {
 	grpc_completion_queue *cq;
+	const char *name;
 	pthread_t thread;
 	bool running;
 	struct accept accepts[ACCEPTS_PER_QUEUE];
@@ -53,7 +61,7 @@ struct rpc_server {
 	struct rpc_tag drained_tag;
 	bool drained;
 	unsigned int workers;
-	unsigned int queue_count;
+	unsigned int queue_count; /* the last one is for methods that are apart */
 	struct queue queues[];
 };
 
@@ -111,7 +119,7 @@ static grpc_server *create(uint32_t keepalive_ms)
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
 		    struct err *err)
 {
-	unsigned int queue_count = config->queues ? config->queues : 1;
+	unsigned int queue_count = (config->queues ? config->queues : 1) + 1;
 	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
 
 	if (!s)
@@ -126,6 +134,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	s->server = create(config->keepalive_ms ? config->keepalive_ms : KEEPALIVE_MS);
 	for (unsigned int i = 0; i < queue_count; i++) {
 		s->queues[i].cq = grpc_completion_queue_create_for_next(NULL);
+		s->queues[i].name = i + 1 < queue_count ? "transport" : "transport of health";
 		grpc_server_register_completion_queue(s->server, s->queues[i].cq, NULL);
 	}
 	*ret = s;
@@ -176,8 +185,15 @@ static const struct rpc_method *find_method(const struct rpc_server *s, const ch
 static void arm(struct accept *a)
 {
 	a->call = NULL;
-	grpc_call_details_init(&a->details);
 	grpc_metadata_array_init(&a->metadata);
+	if (a->method) {
+		if (grpc_server_request_registered_call(a->server->server, a->registered, &a->call,
+							&a->deadline, &a->metadata, NULL, a->cq,
+							a->cq, &a->tag) != GRPC_CALL_OK)
+			abort(); /* only wrong arguments are refused */
+		return;
+	}
+	grpc_call_details_init(&a->details);
 	if (grpc_server_request_call(a->server->server, &a->call, &a->details, &a->metadata, a->cq,
 				     a->cq, &a->tag) != GRPC_CALL_OK)
 		abort(); /* only wrong arguments are refused */
@@ -187,18 +203,20 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 {
 	struct accept *a = (struct accept *)(void *)((char *)tag - offsetof(struct accept, tag));
 	struct rpc_server *s = a->server;
-	const struct rpc_method *m;
+	const struct rpc_method *m = a->method;
+	size_t live, most = LIMIT_CALLS + (m ? APART_JOBS : 0);
 	char path[256], message[320];
 	int code = 0;
-	size_t live;
 
 	if (ok) {
-		rpc_slice_text(a->details.method, path, sizeof(path));
-		m = find_method(s, path);
+		if (!m) {
+			rpc_slice_text(a->details.method, path, sizeof(path));
+			m = find_method(s, path);
+		}
 		pthread_mutex_lock(&s->calls.lock);
 		live = s->calls.live;
 		pthread_mutex_unlock(&s->calls.lock);
-		if (live >= LIMIT_CALLS && !rpc_calls_make_place(&s->calls)) {
+		if (live >= most && !rpc_calls_make_place(&s->calls)) {
 			code = ERR_LIMIT;
 			snprintf(message, sizeof(message), "more than %u calls at a time",
 				 (unsigned int)LIMIT_CALLS);
@@ -208,7 +226,8 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 		}
 		rpc_call_begin(&s->calls, a->call, code ? NULL : m, code, message);
 	}
-	grpc_call_details_destroy(&a->details);
+	if (!a->method)
+		grpc_call_details_destroy(&a->details);
 	grpc_metadata_array_destroy(&a->metadata);
 	if (ok)
 		arm(a);
@@ -217,27 +236,61 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 static void *serve(void *arg)
 {
 	struct queue *q = arg;
+	struct busy busy;
 	grpc_event ev;
 
+	busy_add(&busy, q->name);
 	for (;;) {
 		ev = grpc_completion_queue_next(q->cq, gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
 		if (ev.type == GRPC_QUEUE_SHUTDOWN)
-			return NULL;
+			break;
+		busy_begin(&busy, "an event of the transport");
 		((struct rpc_tag *)ev.tag)->done(ev.tag, ev.success);
+		busy_end(&busy);
 	}
+	busy_remove(&busy);
+	return NULL;
+}
+
+/* Before gRPC's start: places for calls of the methods that are apart, each with as many. */
+static void register_apart(struct rpc_server *s)
+{
+	struct queue *q = &s->queues[s->queue_count - 1];
+	size_t at = 0;
+
+	for (size_t t = 0; t < s->table_count; t++)
+		for (size_t i = 0; i < s->tables[t].count; i++) {
+			const struct rpc_method *m = &s->tables[t].methods[i];
+			void *registered =
+				m->apart ? grpc_server_register_method(s->server, m->path, NULL,
+								       GRPC_SRM_PAYLOAD_NONE, 0)
+					 : NULL;
+
+			for (size_t k = 0; registered && k < ACCEPTS_PER_QUEUE / APARTS_MAX; k++) {
+				assert(at < ACCEPTS_PER_QUEUE);
+				q->accepts[at].method = m;
+				q->accepts[at++].registered = registered;
+			}
+		}
 }
 
 int rpc_server_start(struct rpc_server *s, struct err *err)
 {
-	int rc = rpc_pool_open(&s->calls.pool, s->workers, LIMIT_QUEUE_JOBS, LIMIT_QUEUE_LEN, err);
+	int rc = rpc_pool_open(&s->calls.pool, "worker", s->workers, LIMIT_QUEUE_JOBS,
+			       LIMIT_QUEUE_LEN, err);
 
+	if (!rc)
+		rc = rpc_pool_open(&s->calls.apart, "health", 1, APART_JOBS, MIB, err);
 	if (rc)
 		return rc;
+	register_apart(s);
 	grpc_server_start(s->server);
 	for (unsigned int i = 0; i < s->queue_count; i++) {
 		struct queue *q = &s->queues[i];
 
 		for (size_t k = 0; k < ACCEPTS_PER_QUEUE; k++) {
+			if (i + 1 == s->queue_count && !q->accepts[k].method)
+				break;
 			q->accepts[k].tag.done = on_accept;
 			q->accepts[k].server = s;
 			q->accepts[k].cq = q->cq;
@@ -279,6 +332,7 @@ void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms)
 	if (!s->queues[0].running) {
 		/* Never started: the close takes the notice from the queue. */
 		rpc_pool_close(s->calls.pool);
+		rpc_pool_close(s->calls.apart);
 		return;
 	}
 	if (!wait_drained(s, grace_ms)) {
@@ -287,6 +341,7 @@ void rpc_server_stop(struct rpc_server *s, unsigned int grace_ms)
 	}
 	/* Drained means that gRPC is done with its calls; workers may still hold some. */
 	rpc_pool_close(s->calls.pool);
+	rpc_pool_close(s->calls.apart);
 	pthread_mutex_lock(&s->calls.lock);
 	while (s->calls.live)
 		pthread_cond_wait(&s->calls.changed, &s->calls.lock);

@@ -56,6 +56,9 @@ struct rpc_method {
 	/* The last of the queued replies has gone out: there is room for more. Beside other events,
 	 * not after `closed`; must not block either. May be NULL. */
 	void (*sent)(struct rpc_call *c);
+	/* By a thread and a queue of gRPC of their own, so that it answers whatever the others do.
+	 */
+	bool apart;
 	void *ctx;
 };
 

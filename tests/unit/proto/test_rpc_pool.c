@@ -36,7 +36,7 @@ static struct rpc_pool *open_pool(struct rpc_job *first, size_t max_jobs, size_t
 	struct err err;
 
 	atomic_store(&ran_count, 0);
-	assert_int_equal(rpc_pool_open(&pool, 1, max_jobs, max_bytes, &err), 0);
+	assert_int_equal(rpc_pool_open(&pool, "test", 1, max_jobs, max_bytes, &err), 0);
 	*first = (struct rpc_job){.run = wait_at_gate};
 	assert_true(rpc_pool_submit(pool, first, &displaced));
 	return pool;
@@ -165,7 +165,7 @@ static void test_large(void **state _unused_)
 	struct rpc_pool *pool;
 
 	atomic_store(&ran_count, 0);
-	assert_int_equal(rpc_pool_open(&pool, 2, 10, 1000, NULL), 0);
+	assert_int_equal(rpc_pool_open(&pool, "test", 2, 10, 1000, NULL), 0);
 	assert_true(rpc_pool_submit(pool, &large, &displaced));
 	rpc_pool_close(pool);
 	assert_int_equal(ran_count, 1);

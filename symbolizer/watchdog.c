@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "watchdog.h"
+
+#include <pthread.h>
+#include <semaphore.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "log.h"
+
+enum {
+	LOOK_MS = 250
+};
+
+struct watchdog {
+	struct watchdog_config config;
+	pthread_mutex_t lock; /* held while others are told: a stuck one may hold it for ever */
+	sem_t asked;          /* to end */
+	struct busy_stuck stuck;
+	uint64_t feed_ns; /* between two messages to systemd; 0: it wants none */
+	uint64_t fed_ns;  /* the last one */
+	bool is_ready, is_well, is_quiet;
+};
+
+static uint64_t now_ns(void)
+{
+	return io_system()->mono_ns(NULL);
+}
+
+/* --- systemd --------------------------------------------------------------------------------- */
+
+/* One datagram to NOTIFY_SOCKET, a path or an abstract name; nobody need listen. */
+static void notify(const char *text)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	const char *name = getenv("NOTIFY_SOCKET");
+	size_t len = name ? strlen(name) : 0;
+	int fd;
+
+	if (!len || len >= sizeof(to.sun_path) || (name[0] != '/' && name[0] != '@'))
+		return;
+	memcpy(to.sun_path, name, len);
+	if (name[0] == '@')
+		to.sun_path[0] = 0;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0)
+		return;
+	(void)sendto(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&to,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+	close(fd);
+}
+
+/* Half of the time in which systemd wants to hear something (sd_watchdog_enabled(3)). */
+static uint64_t feed_interval(void)
+{
+	const char *usec = getenv("WATCHDOG_USEC"), *pid = getenv("WATCHDOG_PID");
+
+	if (!usec || (pid && strtoull(pid, NULL, 10) != (uint64_t)getpid()))
+		return 0;
+	return strtoull(usec, NULL, 10) * 1000 / 2;
+}
+
+/* --- looking --------------------------------------------------------------------------------- */
+
+static void tell_stuck(const char *name, const char *what, uint64_t ns)
+{
+	log_error("a thread (%s) is stuck: it has been at %s for %llu s", name, what,
+		  (unsigned long long)(ns / 1000000000));
+}
+
+static void look(struct watchdog *w)
+{
+	struct busy_stuck stuck;
+	uint64_t now = now_ns();
+	bool changed, is_well;
+
+	busy_look(w->config.patience_ns, tell_stuck, &stuck);
+	is_well = !stuck.groups;
+	pthread_mutex_lock(&w->lock);
+	w->stuck = stuck;
+	changed = w->is_ready && !w->is_quiet && is_well != w->is_well;
+	if (w->is_ready)
+		w->is_well = is_well;
+	if (w->feed_ns && is_well && now - w->fed_ns >= w->feed_ns) {
+		w->fed_ns = now;
+		notify("WATCHDOG=1");
+	}
+	/* Under the lock, so that after watchdog_quiet() it is over. */
+	if (changed) {
+		log_warn(is_well ? "threads for all kinds of work are there again: serving"
+				 : "all threads of a kind are stuck: not serving");
+		w->config.changed(w->config.ctx, is_well);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* The disk, the transport or a stranger's bytes may hold a thread: what is durable is, and nobody
+ * waits for the rest. */
+static void end_process(const struct watchdog *w)
+{
+	struct busy_stuck stuck;
+
+	busy_look(0, NULL, &stuck);
+	log_warn("ended with %u threads at work", stuck.threads);
+	_exit(atomic_load(w->config.failed) ? 1 : 0);
+}
+
+static void *watch(void *arg)
+{
+	struct watchdog *w = arg;
+
+	for (;;) {
+		nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000}, NULL);
+		look(w);
+	}
+	return NULL;
+}
+
+/* Takes no lock that others hold. */
+static void *await_signal(void *arg)
+{
+	struct watchdog *w = arg;
+	sigset_t signals;
+	struct timespec rest = {.tv_sec = w->config.end_ms / 1000,
+				.tv_nsec = w->config.end_ms % 1000 * 1000000L};
+	int sig;
+
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	while (sigwait(&signals, &sig))
+		;
+	notify("STOPPING=1");
+	sem_post(&w->asked);
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, &rest))
+		;
+	end_process(w);
+	return NULL;
+}
+
+/* --- open and stop --------------------------------------------------------------------------- */
+
+int watchdog_open(struct watchdog **ret, const struct watchdog_config *config, struct err *err)
+{
+	struct watchdog *w = calloc(1, sizeof(*w));
+	pthread_t thread;
+	sigset_t signals;
+	int rc;
+
+	if (!w)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGTERM);
+	sigaddset(&signals, SIGINT);
+	pthread_sigmask(SIG_BLOCK, &signals, NULL);
+	w->config = *config;
+	w->feed_ns = feed_interval();
+	w->is_well = true;
+	pthread_mutex_init(&w->lock, NULL);
+	sem_init(&w->asked, 0, 0);
+	/* Both last as long as the process, and so does what they use. */
+	rc = pthread_create(&thread, NULL, await_signal, w);
+	if (!rc) {
+		pthread_detach(thread);
+		rc = pthread_create(&thread, NULL, watch, w);
+	}
+	if (rc)
+		return err_sys(err, rc, "watchdog thread");
+	pthread_detach(thread);
+	*ret = w;
+	return 0;
+}
+
+void watchdog_ready(struct watchdog *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->is_ready = true;
+	pthread_mutex_unlock(&w->lock);
+	notify("READY=1");
+}
+
+void watchdog_wait(struct watchdog *w)
+{
+	while (sem_wait(&w->asked))
+		;
+}
+
+void watchdog_quiet(struct watchdog *w)
+{
+	pthread_mutex_lock(&w->lock);
+	w->is_quiet = true;
+	pthread_mutex_unlock(&w->lock);
+}
+
+void watchdog_stat(struct watchdog *w, struct busy_stuck *ret)
+{
+	pthread_mutex_lock(&w->lock);
+	*ret = w->stuck;
+	pthread_mutex_unlock(&w->lock);
+}
