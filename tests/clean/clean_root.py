@@ -113,7 +113,12 @@ class CleanRoot:
         return done.returncode, done.stdout
 
     def apt(self, line, cwd="/root"):
-        """An apt-get line: with what was kept, else with what the archive has now."""
+        """An apt-get line: with what was kept, else with what the archive has now. One at a time: what is
+        kept is shared."""
+        with locked("clean-apt"):
+            return self.apt_alone(line, cwd)
+
+    def apt_alone(self, line, cwd):
         status, text = self.run(line, cwd)
         if status and any(word in text for word in ("Unable to fetch", "Unable to locate",
                                                     "Failed to fetch")):
