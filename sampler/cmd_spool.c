@@ -7,6 +7,7 @@
 
 #include "log.h"
 #include "sampler_command.h"
+#include "spool_end.h"
 #include "spool_stats.h"
 #include "stdout_end.h"
 
@@ -127,34 +128,6 @@ static void print_json_frame(const struct spool_batch *b, const struct location 
 	printf(",\"address\":%" PRIu64 "}", l->address);
 }
 
-/* How the user part ends, as the capturer saw it. A chain of frame pointers that ends as it should
- * ends alike behind code that has none: whether the stack is whole only names can tell. */
-enum end {
-	END_UNVERIFIED,
-	END_DEPTH_LIMIT,
-	END_IMPLAUSIBLE,
-	END_READ_FAULT,
-	END_EXEC,
-	END_NO_USER_PART,
-	END_COUNT
-};
-
-static const char *const end_names[END_COUNT] = {
-	"unverified", "depth_limit", "implausible_frame_pointer",
-	"read_fault", "exec",        "no_user_part",
-};
-
-static enum end end_of(const struct spool_stack *s)
-{
-	return s->flags & SPOOL_STACK_NO_USER      ? END_NO_USER_PART
-	       : s->flags & SPOOL_STACK_STALE_EXEC ? END_EXEC
-	       : s->flags & (SPOOL_STACK_USER_TRUNCATED | SPOOL_STACK_KERNEL_TRUNCATED)
-		       ? END_DEPTH_LIMIT
-	       : s->flags & SPOOL_STACK_IMPLAUSIBLE ? END_IMPLAUSIBLE
-	       : s->flags & SPOOL_STACK_READ_FAULT  ? END_READ_FAULT
-						    : END_UNVERIFIED;
-}
-
 /* A member that is there only when the text is. */
 static void print_json_member(const struct spool_batch *b, const char *key, uint32_t index)
 {
@@ -186,7 +159,7 @@ static void print_json(const struct spool_batch *b, const struct spool_sample *s
 	print_json_member(b, "service", t->service);
 	print_json_member(b, "labels", t->labels);
 	printf(",\"cgroup_id\":%" PRIu64 ",\"flags\":%u,\"end\":\"%s\",\"frames\":[", t->cgroup_id,
-	       stack->flags, end_names[end_of(stack)]);
+	       stack->flags, spool_end_name(spool_end_of(stack)));
 	for (uint32_t i = 0; i < stack->count; i++) {
 		if (i)
 			putchar(',');
@@ -349,50 +322,36 @@ static double per(uint64_t a, uint64_t b)
 	return b ? (double)a / (double)b : 0;
 }
 
-static int count_ends(const struct view *v, uint64_t counts[static END_COUNT], struct err *err)
-{
-	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
-	struct spool_batch b;
-	int rc = open_all(v, &r, err);
-
-	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
-		for (size_t i = 0; i < b.sample_count; i++)
-			counts[end_of(&b.stacks[b.samples[i].stack])] += b.samples[i].weight;
-		rc = 0;
-	}
-	return rc;
-}
-
-static void print_ends(const struct view *v, const uint64_t counts[static END_COUNT])
+static void print_ends(const struct view *v, const uint64_t counts[static SPOOL_END_COUNT])
 {
 	uint64_t total = 0;
 
-	for (int i = 0; i < END_COUNT; i++)
+	for (int i = 0; i < SPOOL_END_COUNT; i++)
 		total += counts[i];
 	if (v->json)
 		printf(",\"stack_ends\":{");
 	else
 		printf("\nstacks end\n");
-	for (int i = 0; i < END_COUNT; i++)
+	for (int i = 0; i < SPOOL_END_COUNT; i++)
 		if (v->json)
-			printf("%s\"%s\":%" PRIu64, i ? "," : "", end_names[i], counts[i]);
+			printf("%s\"%s\":%" PRIu64, i ? "," : "", spool_end_name(i), counts[i]);
 		else if (counts[i])
-			printf("%6.1f %%  %s\n", 100 * per(counts[i], total), end_names[i]);
+			printf("%6.1f %%  %s\n", 100 * per(counts[i], total), spool_end_name(i));
 	if (v->json)
 		printf("}");
-	else if (counts[END_UNVERIFIED])
+	else if (counts[SPOOL_END_UNVERIFIED])
 		printf("unverified: only names tell whether the last function has a caller; see "
 		       "rawstack stats\n");
 }
 
 static int run_stats(const struct view *v, struct err *err)
 {
-	uint64_t ends[END_COUNT] = {0};
+	uint64_t ends[SPOOL_END_COUNT] = {0};
 	struct spool_stats s;
 	int rc = spool_stats_read(&s, v->dir, err);
 
 	if (!rc)
-		rc = count_ends(v, ends, err);
+		rc = spool_end_count(ends, v->dir, err);
 	if (rc)
 		return rc;
 	if (!v->json && s.unread)

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SPOOL_END_H
+#define RAWSTACK_SPOOL_END_H
+/*
+ * How the walk of a stored stack ended, as the capturer saw it. A chain of frame pointers that ends
+ * as it should ends alike behind code that has none: whether a stack is whole only names can tell
+ * (proto/profile/stack_end.h). Stage: looking at a spool.
+ */
+#include "spool.h"
+
+enum spool_end {
+	SPOOL_END_UNVERIFIED, /* with a zero */
+	SPOOL_END_DEPTH_LIMIT,
+	SPOOL_END_IMPLAUSIBLE,
+	SPOOL_END_READ_FAULT,
+	SPOOL_END_EXEC,
+	SPOOL_END_NO_USER_PART,
+	SPOOL_END_COUNT
+};
+
+enum spool_end spool_end_of(const struct spool_stack *stack);
+const char *spool_end_name(enum spool_end end); /* "unverified", ... */
+
+/* Of a whole spool, by weight. As spool_reader_open(). */
+int spool_end_count(uint64_t ret[static SPOOL_END_COUNT], const char *dir, struct err *err);
+
+#endif
