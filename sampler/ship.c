@@ -23,6 +23,8 @@
 #define NS_PER_MS    UINT64_C(1000000)
 #define POLL_MS      1000 /* how often an empty spool is looked at */
 #define SWEEP_MS     600000
+#define LOOK_MS      500  /* how long a signal waits for the look at a service that is away */
+#define RECONNECT_MS 3000 /* a connection is tried as often, at least */
 #define STOP_MS      9000 /* from SIGTERM on, after the call under way (20 s at most) */
 #define STOP_CALL_MS 4000
 
@@ -146,6 +148,44 @@ static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 	return s->o->rate_bytes ? (uint32_t)(sent * 1000 / s->o->rate_bytes) : 0;
 }
 
+/* One that no connection could be made to at the last call; NULL: there is none. */
+static struct ship_endpoint *unreachable(struct ship *s)
+{
+	for (unsigned int i = 0; i < s->o->in_flight; i++)
+		if (ship_endpoint_is_unreachable(&s->lanes[i]))
+			return &s->lanes[i];
+	return NULL;
+}
+
+/* Behind a failure: so long, or until the service stands that could not be reached. One that was
+ * reached and failed gets all of the time. */
+static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
+{
+	struct ship_endpoint *e = unreachable(s);
+	const uint64_t until = now_ms() + ms;
+	bool is_back = false;
+	uint64_t most;
+
+	if (!e) {
+		pause_ms(ms);
+		return;
+	}
+	for (uint64_t now = now_ms(); !stopping && now < until; now = now_ms()) {
+		uint32_t left = until - now < LOOK_MS ? (uint32_t)(until - now) : LOOK_MS;
+
+		is_back = ship_endpoint_await(e, left);
+		/* Signals come in a pause and nowhere else. */
+		pause_ms(is_back ? random % BACK_OFF_SPREAD_MS : 0);
+		if (is_back)
+			break;
+	}
+	most = now_ms() + RECONNECT_MS;
+	/* The others try at times of their own, and would tell their last failure once more. */
+	for (unsigned int i = 0; is_back && i < s->o->in_flight && now_ms() < most; i++)
+		if (ship_endpoint_is_unreachable(&s->lanes[i]))
+			(void)ship_endpoint_await(&s->lanes[i], RECONNECT_MS);
+}
+
 /* Until a signal comes. */
 static void ship_on(struct ship *s)
 {
@@ -168,7 +208,7 @@ static void ship_on(struct ship *s)
 			tell(s, "waiting", err.message);
 			sweep(s);
 			io->random(io->ctx, &random, sizeof(random));
-			pause_ms(ship_back_off_ms(++failures, random));
+			wait_out(s, ship_back_off_ms(++failures, random), random);
 			continue;
 		}
 		if (rc > 0 || failures) {

@@ -11,4 +11,8 @@
  * jitter to either side by `random`, so that a fleet does not come back as one. */
 uint32_t ship_back_off_ms(unsigned int failures, uint32_t random);
 
+/* A service that could not be reached is looked for all the time; when it is there again, a fleet
+ * comes back within so long. */
+#define BACK_OFF_SPREAD_MS 1000
+
 #endif

@@ -108,6 +108,16 @@ int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint3
 	return rc;
 }
 
+bool ship_endpoint_is_unreachable(const struct ship_endpoint *e)
+{
+	return e->client && rpc_client_is_unreachable(e->client);
+}
+
+int ship_endpoint_await(struct ship_endpoint *e, uint32_t timeout_ms)
+{
+	return e->client ? rpc_client_await(e->client, timeout_ms) : 0;
+}
+
 static int watch(struct ship_endpoint *e, const Rawstack__V1__WatchRequest *request,
 		 void (*ready)(void *arg, const void *id, size_t len), void *arg, struct err *err)
 {

@@ -31,6 +31,12 @@ DEFINE_FREEP(struct ship_endpoint, ship_endpoint_close);
 /* Copies the name of the server in use. */
 void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE_SERVER_LEN]);
 
+/* Whether no connection could be made to the server in use, at the last call. */
+bool ship_endpoint_is_unreachable(const struct ship_endpoint *e);
+
+/* Waits until a connection to the server in use stands, at most so long: 1, or 0. Between calls. */
+int ship_endpoint_await(struct ship_endpoint *e, uint32_t timeout_ms);
+
 /* shipper_call_fn and shipper_watch_fn; ctx is a struct ship_endpoint. A server that is away is
  * left for the next one; ERR_UNAVAILABLE when all are, or when two that never answer have taken
  * their time: the next call goes on behind them. So a call takes twice timeout_ms at most. */

@@ -20,6 +20,7 @@ struct rpc_client {
 	grpc_channel *channel;
 	grpc_completion_queue *cq;
 	char target[256];
+	bool is_unreachable; /* the last call could not connect */
 };
 
 /* A tag is an address: that of the batch's entry here. */
@@ -116,6 +117,32 @@ void rpc_client_close(struct rpc_client *c)
 	grpc_completion_queue_destroy(c->cq);
 	rpc_runtime_stop();
 	free(c);
+}
+
+bool rpc_client_is_unreachable(const struct rpc_client *c)
+{
+	return c->is_unreachable;
+}
+
+int rpc_client_await(struct rpc_client *c, uint32_t timeout_ms)
+{
+	const gpr_timespec until =
+		gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+			     gpr_time_from_millis((int64_t)timeout_ms, GPR_TIMESPAN));
+	bool is_in_time = true;
+	char tag;
+
+	/* Connecting goes on only while somebody waits at the queue. */
+	for (;;) {
+		grpc_connectivity_state now = grpc_channel_check_connectivity_state(c->channel, 1);
+
+		if (now == GRPC_CHANNEL_READY || !is_in_time)
+			return now == GRPC_CHANNEL_READY;
+		grpc_channel_watch_connectivity_state(c->channel, now, until, c->cq, &tag);
+		is_in_time = grpc_completion_queue_pluck(c->cq, &tag,
+							 gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL)
+				     .success;
+	}
 }
 
 /* Our batches are always well-formed: a refusal is a fault of this file. */
@@ -220,12 +247,14 @@ static int status_error(struct rpc_stream *s, struct err *err)
 	const char *target = s->client->target;
 
 	take_status(s);
+	s->client->is_unreachable = false;
 	if (s->status == GRPC_STATUS_OK)
 		return 0;
 	rpc_slice_text(s->details, text, sizeof(text));
 	if (s->status == GRPC_STATUS_DEADLINE_EXCEEDED)
 		return err_set(err, ERR_UNAVAILABLE, "%s: no answer in time", target);
-	if (why_away(text))
+	s->client->is_unreachable = why_away(text) != NULL;
+	if (s->client->is_unreachable)
 		return err_set(err, ERR_UNAVAILABLE, "%s: cannot connect: %s", target,
 			       why_away(text));
 	return err_set(err, rpc_code_of_status(s->status), "%s: %s", target,

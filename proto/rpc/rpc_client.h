@@ -37,6 +37,13 @@ int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err
 void rpc_client_close(struct rpc_client *c);
 DEFINE_FREEP(struct rpc_client, rpc_client_close);
 
+/* Whether the last call failed because there was no connection, and none could be made. */
+bool rpc_client_is_unreachable(const struct rpc_client *c);
+
+/* Waits until a connection stands, at most so long, and sees to it that one is tried meanwhile: at
+ * least every two seconds. 1: it stands, 0: not yet. */
+int rpc_client_await(struct rpc_client *c, uint32_t timeout_ms);
+
 /*
  * One request, one reply. timeout_ms bounds the whole call. *ret_reply is freed by the caller with
  * protobuf_c_message_free_unpacked(). A reply that does not parse is ERR_INTERNAL: never ERR_DATA,

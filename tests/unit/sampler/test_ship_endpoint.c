@@ -3,6 +3,7 @@
 #include "ship_endpoint.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <netinet/in.h>
 #include <setjmp.h>
 #include <stdio.h>
@@ -105,10 +106,73 @@ static void test_silent(void **state _unused_)
 	}
 }
 
+/* --- a server that comes back ---------------------------------------------------------------- */
+
+/* The beginning of HTTP/2: an empty SETTINGS frame. */
+static void *serve_once(void *arg)
+{
+	static const uint8_t settings[9] = {[3] = 4};
+	int fd = *(int *)arg, connection;
+
+	assert_int_equal(listen(fd, 8), 0);
+	connection = accept(fd, NULL, NULL);
+	assert_return_code(connection, errno);
+	assert_int_equal(write(connection, settings, sizeof(settings)), sizeof(settings));
+	return (void *)(intptr_t)connection;
+}
+
+/* A connection that is refused is waited for, and stands as soon as somebody listens; a server that
+ * takes it and says nothing was reached. */
+static void test_back_again(void **state _unused_)
+{
+	Rawstack__V1__StackBatch request = RAWSTACK__V1__STACK_BATCH__INIT;
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	_cleanup_(ship_endpoint_close) struct ship_endpoint e, other;
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), silent;
+	Rawstack__V1__SymbolizedBatch *reply;
+	socklen_t in_len = sizeof(in);
+	struct ship_route route;
+	pthread_t thread;
+	char address[32];
+	struct err err;
+	void *connection;
+
+	assert_return_code(fd, errno);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &in_len), 0);
+	snprintf(address, sizeof(address), "127.0.0.1:%d", ntohs(in.sin_port));
+	assert_int_equal(ship_route_init(&route, address, NULL, NULL, &err), 0);
+	ship_endpoint_init(&e, &route);
+	assert_false(ship_endpoint_is_unreachable(&e));
+	/* On a machine that is held up the time may be over before the refusal comes. */
+	do
+		assert_int_equal(ship_endpoint_call(&e, &request, TIMEOUT_MAX_MS, &reply, &err),
+				 ERR_UNAVAILABLE);
+	while (!ship_endpoint_is_unreachable(&e));
+	assert_non_null(strstr(err.message, "cannot connect"));
+	assert_int_equal(ship_endpoint_await(&e, 10), 0);
+	assert_int_equal(pthread_create(&thread, NULL, serve_once, &fd), 0);
+	/* Ends when it stands, or by the time limit of the test. */
+	while (!ship_endpoint_await(&e, TIMEOUT_MAX_MS))
+		;
+	assert_int_equal(pthread_join(thread, &connection), 0);
+	close((int)(intptr_t)connection);
+	close(fd);
+
+	silent = silent_server(address, sizeof(address));
+	assert_int_equal(ship_route_init(&route, address, NULL, NULL, &err), 0);
+	ship_endpoint_init(&other, &route);
+	assert_int_equal(ship_endpoint_call(&other, &request, TIMEOUT_MS, &reply, &err),
+			 ERR_UNAVAILABLE);
+	assert_false(ship_endpoint_is_unreachable(&other));
+	close(silent);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_silent),
+		cmocka_unit_test(test_back_again),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
