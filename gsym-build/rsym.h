@@ -120,6 +120,14 @@ int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames,
 size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t count,
 			 struct rsym_frame *frames, size_t cap, uint32_t *ends);
 
+/*
+ * Where to look up what stands on a stack as a return address: one byte before it, in the call. No
+ * call returns to the trampoline of a signal handler (__restore_rt of glibc, sigreturn__sigaction
+ * of Go): the kernel puts the address of its first instruction there. So where no function holds
+ * the byte before and one begins at the address, it is the address itself. 0 stays 0.
+ */
+uint64_t rsym_call_vaddr(const struct rsym *t, uint64_t return_vaddr);
+
 struct rsym_spot {
 	uint32_t column, discriminator; /* 0: none known */
 };

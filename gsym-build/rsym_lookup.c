@@ -81,3 +81,12 @@ uint64_t rsym_next_span(const struct rsym *t, uint64_t vaddr)
 	return low < t->span_count ? load64(t->spans + low * sizeof(struct rsym_disk_span))
 				   : UINT64_MAX;
 }
+
+uint64_t rsym_call_vaddr(const struct rsym *t, uint64_t return_vaddr)
+{
+	uint64_t start, end;
+
+	if (!return_vaddr || rsym_range(t, return_vaddr - 1, &start, &end))
+		return return_vaddr - !!return_vaddr;
+	return rsym_range(t, return_vaddr, &start, &end) ? return_vaddr : return_vaddr - 1;
+}

@@ -137,7 +137,7 @@ static uint64_t address_of(const struct location *l)
 	return l->address - (l->mode == LOCATION_RETURN && l->address);
 }
 
-static uint32_t one_line(struct spool_profile *p, uint32_t module, uint64_t address, uint32_t name,
+static uint32_t one_line(struct spool_profile *p, struct profile_location at, uint32_t name,
 			 bool is_name)
 {
 	struct profile_line line = {
@@ -146,10 +146,9 @@ static uint32_t one_line(struct spool_profile *p, uint32_t module, uint64_t addr
 								.system_name = is_name ? name : 0}),
 		0};
 
-	return profile_add_location(&p->profile, &(struct profile_location){.address = address,
-									    .module = module,
-									    .lines = &line,
-									    .line_count = 1});
+	at.lines = &line;
+	at.line_count = 1;
+	return profile_add_location(&p->profile, &at);
 }
 
 static const char *reason_name(uint8_t reason)
@@ -182,8 +181,10 @@ static uint32_t host_named(struct spool_profile *p, const struct location *l)
 	struct profile_text t = batch_text(p, l->name);
 	uint32_t name = profile_string(&p->profile, t.p, t.len);
 
-	return one_line(p, module ? pseudo_module(p, module) : PROFILE_NONE, 0, name,
-			l->reason != HOST_SOURCE_PSEUDO);
+	return one_line(p,
+			(struct profile_location){.module = module ? pseudo_module(p, module)
+								   : PROFILE_NONE},
+			name, l->reason != HOST_SOURCE_PSEUDO);
 }
 
 /* A location that no service named. */
@@ -200,11 +201,16 @@ static uint32_t unnamed(struct spool_profile *p, uint32_t location)
 	case LOCATION_KERNEL_TEXT:
 	case LOCATION_KERNEL_MODULE:
 		module = module_of(p, l);
-		return one_line(p, module, address,
+		return one_line(p,
+				(struct profile_location){
+					.address = address,
+					.module = module,
+					.is_return = address != l->address,
+				},
 				profile_placeholder(&p->profile, module, address), false);
 	default:
 		/* A pc without its process means nothing, and would make each sample its own. */
-		return one_line(p, PROFILE_NONE, 0,
+		return one_line(p, (struct profile_location){.module = PROFILE_NONE},
 				profile_cstr(&p->profile, reason_name(l->reason)), false);
 	}
 }
@@ -249,7 +255,7 @@ static uint32_t stack_of(struct spool_profile *p, uint32_t stack)
 		ids[count++] = p->locations[l];
 	}
 	if (s->flags & SPOOL_STACK_USER_TRUNCATED)
-		ids[count++] = one_line(p, PROFILE_NONE, 0,
+		ids[count++] = one_line(p, (struct profile_location){.module = PROFILE_NONE},
 					profile_cstr(&p->profile, truncated_name), false);
 	return profile_add_stack(&p->profile, ids, count);
 }

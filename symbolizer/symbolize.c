@@ -129,7 +129,8 @@ static enum outcome append_host_named(struct symbolize *s, size_t i)
 	return FITS;
 }
 
-/* An address that was left out, since there was no memory for all that were asked. */
+/* An address by itself: one that was left out, since there was no memory for all that were asked,
+ * or that shall be looked up elsewhere. */
 static enum outcome append_late(struct symbolize *s, const struct module *m, uint64_t vaddr,
 				int *status)
 {
@@ -161,6 +162,7 @@ static enum outcome answer(struct symbolize *s, size_t i, int *status)
 {
 	const struct lookups *l = &s->lookups;
 	const struct lookup_answer *a;
+	uint64_t vaddr;
 
 	add_weight(s, i);
 	*status = (int)s->reply.status[i];
@@ -169,9 +171,12 @@ static enum outcome answer(struct symbolize *s, size_t i, int *status)
 	if (*status != SYMBOLIZE_NOT_YET)
 		return FITS;
 	a = &l->answers[l->address_of[i]];
-	if (!a->done)
-		return append_late(s, &s->modules[s->locations->module[i]],
-				   l->vaddrs[l->address_of[i]], status);
+	vaddr = l->vaddrs[l->address_of[i]];
+	/* Other locations share the answer, and some of them mean the byte before. */
+	if (symbolize_is_return(s, i) && (!a->done || !a->count))
+		vaddr = rsym_call_vaddr(&s->modules[s->locations->module[i]].table, vaddr + 1);
+	if (!a->done || vaddr != l->vaddrs[l->address_of[i]])
+		return append_late(s, &s->modules[s->locations->module[i]], vaddr, status);
 	*status = a->status;
 	return append_frames(s, l->frames + a->first, a->count);
 }

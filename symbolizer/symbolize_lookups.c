@@ -29,7 +29,7 @@ static bool vaddr_of(const struct rsym *t, int kind, const struct kv_bytes *sect
 	}
 }
 
-static bool is_return(const struct symbolize *s, size_t i)
+bool symbolize_is_return(const struct symbolize *s, size_t i)
 {
 	const Rawstack__V1__Locations *l = s->locations;
 
@@ -58,7 +58,7 @@ static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
 	/* batch_check() has seen that a module's location has a string. */
 	if (kind == LOCATION_KERNEL_MODULE)
 		section = &s->strings[l->string[i]];
-	if (!vaddr_of(&m->table, kind, section, l->address[i], is_return(s, i), vaddr))
+	if (!vaddr_of(&m->table, kind, section, l->address[i], symbolize_is_return(s, i), vaddr))
 		return LOCATION_STATUS(NOT_IN_MODULE);
 	return SYMBOLIZE_NOT_YET;
 }

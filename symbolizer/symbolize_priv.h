@@ -64,6 +64,9 @@ enum {
 bool symbolize_is_cancelled(const struct symbolize *s);
 int symbolize_cancelled(struct err *err); /* fills err and returns its code */
 
+/* Whether location i is of a caller: what is looked up then is the byte before its address. */
+bool symbolize_is_return(const struct symbolize *s, size_t i);
+
 /* Statuses that are known at once; all other locations are then among the lookups, sorted. */
 int symbolize_gather(struct symbolize *s, struct err *err);
 

@@ -211,7 +211,7 @@ static int want_all(struct profile_names *n, const struct profile *p, struct err
 		m = n->by_module[l.module];
 		if (!m || !vaddr_of(m, &p->modules[l.module], l.address, &vaddr))
 			vaddr = 0; /* any: the table is needed all the same */
-		if (m && !module_want(m, vaddr))
+		if (m && (!module_want(m, vaddr) || (l.is_return && !module_want(m, vaddr + 1))))
 			return err_set(err, ERR_MEMORY, "out of memory for names");
 	}
 	return 0;
@@ -296,6 +296,8 @@ size_t profile_names_lines(void *ctx, const struct profile *from, const struct p
 	if (!m || m->failed || !m->table.p ||
 	    !vaddr_of(m, &from->modules[l->module], l->address, &vaddr))
 		return 0;
+	if (l->is_return)
+		vaddr = rsym_call_vaddr(&m->table.rsym, vaddr + 1);
 	count = rsym_lookup(&m->table.rsym, vaddr, frames,
 			    max < ARRAY_LEN(frames) ? max : ARRAY_LEN(frames));
 	for (int i = 0; i < count; i++) {

@@ -91,7 +91,9 @@ static bool place_of(struct remote_names *n, const struct profile *p,
 		return false;
 	path = profile_text(p, m->path);
 	own = !m->start && !m->file_off;
-	ret->address = l->address - m->start + m->file_off;
+	ret->address = l->address - m->start + m->file_off + l->is_return;
+	ret->mode = l->is_return ? RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN
+				 : RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_EXACT;
 	if (!profile_is_kernel(p, l->module)) {
 		ret->kind = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_FILE_OFF;
 	} else if (own && profile_text_is(path, PROFILE_KERNEL_TEXT)) {

@@ -37,13 +37,14 @@ static bool new_message(struct remote_names *n, Rawstack__V1__StackBatch **ret, 
 	q->modules = arena_array(&n->arena, count, sizeof(void *));
 	q->strings = arena_array(&n->arena, count + 1, sizeof(*q->strings));
 	rows->kind = arena_array(&n->arena, count, sizeof(*rows->kind));
+	rows->mode = arena_array(&n->arena, count, sizeof(*rows->mode));
 	rows->module = arena_array(&n->arena, count, sizeof(*rows->module));
 	rows->address = arena_array(&n->arena, count, sizeof(*rows->address));
 	rows->string = arena_array(&n->arena, count, sizeof(*rows->string));
 	rows->weight = arena_array(&n->arena, count, sizeof(*rows->weight));
 	*ret = q;
-	return q->modules && q->strings && rows->kind && rows->module && rows->address &&
-	       rows->string && rows->weight;
+	return q->modules && q->strings && rows->kind && rows->mode && rows->module &&
+	       rows->address && rows->string && rows->weight;
 }
 
 static bool add_module(struct remote_names *n, Rawstack__V1__StackBatch *q, struct binary *b,
@@ -73,6 +74,7 @@ static bool add_row(struct remote_names *n, Rawstack__V1__StackBatch *q, size_t 
 	if (b->row == PROFILE_NONE && !add_module(n, q, b, n->paths[id - first]))
 		return false;
 	rows->kind[row] = (Rawstack__V1__LocationKind)at->kind;
+	rows->mode[row] = (Rawstack__V1__AddressMode)at->mode;
 	rows->module[row] = b->row;
 	rows->address[row] = at->address;
 	rows->weight[row] = n->weights[id - first];
@@ -120,7 +122,7 @@ static int make_request(struct remote_names *n, const uint32_t *ids, size_t coun
 	       q->n_modules < LIMIT_BATCH_MODULES)
 		if (!add_row(n, q, ids[taken++], first))
 			return remote_names_full(err);
-	q->locations->n_module = q->locations->n_address = taken;
+	q->locations->n_module = q->locations->n_address = q->locations->n_mode = taken;
 	q->locations->n_string = q->locations->n_weight = taken;
 	*ret = q;
 	*ret_taken = taken;

@@ -13,7 +13,8 @@ struct place {
 	uint64_t address;
 	uint32_t binary;  /* of `binaries` */
 	uint32_t section; /* string of `found`, in kernel modules */
-	uint32_t kind;    /* Rawstack__V1__LocationKind */
+	uint16_t kind;    /* Rawstack__V1__LocationKind */
+	uint16_t mode;    /* Rawstack__V1__AddressMode */
 	uint32_t style;   /* Rawstack__V1__Demangle */
 };
 

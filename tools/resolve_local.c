@@ -24,10 +24,28 @@ static int place(const struct local_table *t, struct resolve_query *q, uint64_t 
 
 static uint64_t looked_up(const struct rsym *t, uint64_t address, const struct resolve_query *q)
 {
+	const bool back = q->return_address && address;
+
 	/* What is in no segment is in no function either. */
-	if (q->file_off && rsym_vaddr_of_file_off(t, address, &address) != 1)
-		return UINT64_MAX;
-	return address - (q->return_address && address);
+	if (q->file_off) {
+		if (rsym_vaddr_of_file_off(t, address - back, &address) != 1)
+			return UINT64_MAX;
+		address += back;
+	}
+	return back ? rsym_call_vaddr(t, address) : address;
+}
+
+/* The addresses that may be looked up, of which the table shall know: ret has room for two each. */
+static size_t wanted_of(const struct resolve_query *q, const uint64_t *places, uint64_t *ret)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < q->count; i++) {
+		ret[count++] = places[i];
+		if (q->return_address && places[i])
+			ret[count++] = places[i] - 1;
+	}
+	return count;
 }
 
 int resolve_local(struct local_table *t, const struct resolve_query *query,
@@ -35,18 +53,18 @@ int resolve_local(struct local_table *t, const struct resolve_query *query,
 {
 	_cleanup_(namer_freep) struct namer *n = NULL;
 	_cleanup_(freep) uint64_t *places = calloc(query->count + 1, sizeof(*places));
-	_cleanup_(freep) uint64_t *vaddrs = calloc(query->count + 1, sizeof(*vaddrs));
+	_cleanup_(freep) uint64_t *vaddrs = calloc(query->count + 1, 2 * sizeof(*vaddrs));
 	struct resolve_query q = *query;
+	size_t wanted;
 	int rc = 0;
 
 	if (!vaddrs || !places)
 		return err_set(err, ERR_MEMORY, "resolve: out of memory");
 	rc = place(t, &q, places, err);
-	for (size_t i = 0; i < q.count && !rc; i++)
-		vaddrs[i] = places[i] - (q.return_address && places[i]);
+	wanted = wanted_of(&q, places, vaddrs);
 	/* Only the table can say where in memory an offset of the file is. */
 	if (!rc)
-		rc = local_table_need(t, q.file_off ? NULL : vaddrs, q.count, err);
+		rc = local_table_need(t, q.file_off ? NULL : vaddrs, wanted, err);
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < q.count; i++)

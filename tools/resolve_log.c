@@ -16,6 +16,7 @@ struct place {
 	size_t end; /* in the text: its name goes here */
 	struct module *module;
 	uint64_t vaddr;
+	bool is_return; /* looked up by rsym_call_vaddr() */
 };
 
 struct places {
@@ -120,6 +121,7 @@ static bool add_place(struct log_filter *f, struct places *all, const struct log
 {
 	struct module *m = NULL;
 	uint64_t vaddr = frame->address;
+	bool is_return;
 
 	switch (frame->kind) {
 	case LOG_MODULE:
@@ -137,14 +139,14 @@ static bool add_place(struct log_filter *f, struct places *all, const struct log
 		break;
 	}
 	f->found++;
-	vaddr -= vaddr && (frame->return_address || f->return_address);
+	is_return = vaddr && (frame->return_address || f->return_address);
 	if (!m)
 		return true;
-	if (!module_want(m, vaddr) ||
+	if (!module_want(m, vaddr) || (is_return && !module_want(m, vaddr - 1)) ||
 	    !grow_array((void **)&all->list, &all->cap, all->count + 1, sizeof(*all->list),
 			SIZE_MAX / sizeof(*all->list)))
 		return false;
-	all->list[all->count++] = (struct place){line_off + frame->end, m, vaddr};
+	all->list[all->count++] = (struct place){line_off + frame->end, m, vaddr, is_return};
 	return true;
 }
 
@@ -177,14 +179,15 @@ static int print_lines(struct log_filter *f, const struct places *all, const cha
 
 	for (size_t i = 0; !rc && i < all->count; i++) {
 		const struct place *p = &all->list[i];
+		uint64_t vaddr;
 
 		buf_append(&out, text + at, p->end - at);
 		at = p->end;
 		if (p->module->failed || !p->module->namer)
 			continue;
 		unknown = 0;
-		rc = namer_print(p->module->namer, &p->vaddr, &p->vaddr, 1, &printer, &unknown,
-				 err);
+		vaddr = p->is_return ? rsym_call_vaddr(&p->module->table.rsym, p->vaddr) : p->vaddr;
+		rc = namer_print(p->module->namer, &vaddr, &vaddr, 1, &printer, &unknown, err);
 		f->named += !unknown;
 	}
 	buf_append(&out, text + at, len - at);

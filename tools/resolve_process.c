@@ -49,22 +49,27 @@ int resolve_process(struct module_set *s, const struct process_map *process,
 {
 	struct module *m;
 	uint64_t vaddr, pc;
+	bool back;
 	int rc;
 
 	for (size_t i = 0; i < q->count; i++) {
-		pc = q->addresses[i] - (q->return_address && q->addresses[i]);
+		back = q->return_address && q->addresses[i];
+		pc = q->addresses[i] - back;
 		/* Why the kernel's symbols cannot be read is worth a line; only the first call
 		 * knows. */
 		if (process_pc_is_kernel(pc) && !module_set_kernel(s, err))
 			return err->code;
 		m = process_module(s, process, pc, &vaddr);
-		if (m && !module_want(m, vaddr))
+		if (m && (!module_want(m, vaddr) || (back && !module_want(m, vaddr + 1))))
 			return err_set(err, ERR_MEMORY, "resolve: out of memory");
 	}
 	rc = module_set_prepare(s, err);
 	for (size_t i = 0; !rc && i < q->count; i++) {
-		pc = q->addresses[i] - (q->return_address && q->addresses[i]);
+		back = q->return_address && q->addresses[i];
+		pc = q->addresses[i] - back;
 		m = process_module(s, process, pc, &vaddr);
+		if (m && m->namer && back)
+			vaddr = rsym_call_vaddr(&m->table.rsym, vaddr + 1);
 		if (m && m->namer)
 			rc = namer_print(m->namer, &q->addresses[i], &vaddr, 1, printer, unknown,
 					 err);

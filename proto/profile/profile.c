@@ -14,7 +14,7 @@
 struct location_key {
 	uint64_t address;
 	uint32_t module;
-	uint32_t folded;
+	uint16_t folded, is_return;
 };
 
 struct module_key {
@@ -144,7 +144,7 @@ size_t profile_location_len(const struct profile_location *l)
 
 void profile_location_key(const struct profile_location *l, uint8_t *key)
 {
-	struct location_key head = {l->address, l->module, l->folded};
+	struct location_key head = {l->address, l->module, l->folded, l->is_return};
 
 	memcpy(key, &head, sizeof(head));
 	if (l->line_count)
@@ -316,6 +316,7 @@ struct profile_location profile_location(const struct profile *p, uint32_t locat
 		.address = key->address,
 		.module = key->module,
 		.folded = key->folded,
+		.is_return = key->is_return,
 		.lines = (const void *)(key + 1),
 		.line_count = (len - sizeof(*key)) / sizeof(struct profile_line),
 	};

@@ -69,7 +69,10 @@ struct profile_line {
 struct profile_location {
 	uint64_t address;
 	uint32_t module; /* or PROFILE_NONE */
-	uint32_t folded; /* 1: several functions have this code, one was chosen (ICF) */
+	uint16_t folded; /* 1: several functions have this code, one was chosen (ICF) */
+	/* 1: address + 1 stood on a stack as a return address, and has no name yet; only spools
+	 * tell, and no file keeps it. */
+	uint16_t is_return;
 	const struct profile_line *lines;
 	size_t line_count; /* 0: nobody named it */
 };

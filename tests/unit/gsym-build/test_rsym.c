@@ -123,6 +123,13 @@ static void test_round_trip(void **state _unused_)
 	assert_true(a == 0x2010 && b == UINT64_MAX);
 	assert_int_equal(rsym_range(&t, 1, &a, &b), 0);
 	assert_true(a == 0 && b == 0x1000);
+	/* In the call; where nothing is, at the address itself, if something is there. */
+	assert_int_equal(rsym_call_vaddr(&t, 0x1012), 0x1011);
+	assert_int_equal(rsym_call_vaddr(&t, 0x1030), 0x102f);
+	assert_int_equal(rsym_call_vaddr(&t, 0x1000), 0x1000);
+	assert_int_equal(rsym_call_vaddr(&t, 0xfff), 0xffe);
+	assert_int_equal(rsym_call_vaddr(&t, 0x5000), 0x4fff);
+	assert_int_equal(rsym_call_vaddr(&t, 0), 0);
 	assert_int_equal(rsym_lookup(&t, 0x1000, &frame, 1), 1);
 	assert_int_equal(rsym_function(&t, frame.function, &f, NULL), 0);
 	assert_true(f.has_entry && f.vaddr == 0x1000 && f.start_line == 3 && !f.from_symbol);

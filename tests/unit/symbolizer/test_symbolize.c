@@ -179,6 +179,10 @@ static void test_statuses(void **state _unused_)
 		{KIND_VADDR, 0, 0x1000, false, STATUS(RESOLVED), 1, 1, "f0_"}, /* again */
 		{KIND_VADDR, 0, 0x1008, false, STATUS(RESOLVED), 2, 3, "inner"},
 		{KIND_VADDR, 0, 0x1008, true, STATUS(RESOLVED), 1, 1, "f0_"},
+		/* What no call returns to, beside the byte before, which is in no function. */
+		{KIND_VADDR, 0, 0x1000, true, STATUS(RESOLVED), 1, 1, "f0_"},
+		{KIND_VADDR, 0, 0xfff, false, STATUS(NOT_IN_MODULE), 0, 0, NULL},
+		{KIND_VADDR, 0, 0xfff, true, STATUS(NOT_IN_MODULE), 0, 0, NULL},
 		{LOCATION_FILE_OFF, 0, 0x130, false, STATUS(RESOLVED), 1, 4, "f3_"},
 		{LOCATION_FILE_OFF, 0, 0x131, true, STATUS(RESOLVED), 1, 4, "f3_"},
 		{LOCATION_FILE_OFF, 0, 0, true, STATUS(NOT_IN_MODULE), 0, 0, NULL},
