@@ -52,12 +52,13 @@ set(CPACK_DEBIAN_SYMBOLIZER_PACKAGE_DEPENDS "rawstack ${same}")
 # rawstack_package_unit(<component> STATE <directory in /var/lib> [CONTENT <what in it>] [AFTER_RELOAD
 # <command>]): maintainer scripts of a package with one unit, which purge that.
 function(rawstack_package_unit component)
-	cmake_parse_arguments(arg "" "STATE;CONTENT;AFTER_RELOAD" "" ${ARGN})
+	# PARSE_ARGV: a command may have semicolons.
+	cmake_parse_arguments(PARSE_ARGV 1 arg "" "STATE;CONTENT;AFTER_RELOAD" "")
 	set(package rawstack-${component})
 	set(unit ${package}.service)
 	set(state ${arg_STATE})
 	set(content ${arg_CONTENT})
-	set(after_reload ${arg_AFTER_RELOAD})
+	set(after_reload "${arg_AFTER_RELOAD}")
 	set(scripts)
 	foreach(script postinst prerm postrm)
 		set(output ${PROJECT_BINARY_DIR}/debian/${component}/${script})
