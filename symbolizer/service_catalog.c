@@ -230,16 +230,26 @@ static int write_token(const struct rank *rank, struct arena *arena, ProtobufCBi
 	return 0;
 }
 
-static Rawstack__V1__ModuleStatus missing_status(struct store_read *r, const struct build_id *id)
+/* Also what is wanted of a binary that has a table. False when that has all, or came meanwhile. */
+static bool missing_status(struct store_read *r, const struct build_id *id, struct arena *arena,
+			   Rawstack__V1__MissingBinary *ret)
 {
 	const struct build_id found = store_find(r, id);
+	const Rawstack__V1__Binary *m;
 	struct store_binary b;
 
+	ret->status = RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING;
 	if (store_binary(r, &found, &b, NULL) != 1)
-		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING;
-	return binary_meta_status(b.status);
+		return true;
+	ret->status = binary_meta_status(b.status);
+	if (b.status != STORE_READY)
+		return true;
+	ret->wanted = RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE;
+	m = binary_meta_message(&b, arena);
+	return m && m->report && !m->report->has_segments;
 }
 
+/* *ret is NULL when it is not missing any more. */
 static int fill_missing(struct store_read *r, const struct store_missing *from, struct arena *arena,
 			Rawstack__V1__MissingBinary **ret, struct err *err)
 {
@@ -265,8 +275,7 @@ static int fill_missing(struct store_read *r, const struct store_missing *from, 
 			return out_of_memory(err);
 	}
 	m->n_paths = from->path_count;
-	m->status = missing_status(r, &from->id);
-	*ret = m;
+	*ret = missing_status(r, &from->id, arena, m) ? m : NULL;
 	return 0;
 }
 
@@ -328,6 +337,8 @@ int service_missing(struct service *s, const Rawstack__V1__MissingRequest *reque
 		rc = fill_missing(r, &m, arena, &reply->binaries[reply->n_binaries], err);
 		if (rc)
 			return rc;
+		if (!reply->binaries[reply->n_binaries])
+			continue;
 		size += protobuf_c_message_get_packed_size(
 			&reply->binaries[reply->n_binaries]->base);
 		reply->n_binaries++;

@@ -160,6 +160,7 @@ struct store_missing {
 	struct build_id id;
 	uint64_t weight; /* samples that could not be named, saturating */
 	uint64_t first_ns, last_ns;
+	bool has_table;           /* only to note: there is one, and it does not do */
 	struct kv_bytes paths[8]; /* as hosts said; borrowed */
 	size_t path_count;
 };

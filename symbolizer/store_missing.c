@@ -127,7 +127,8 @@ static int note(struct store_read *r, struct change *c, const struct store_missi
 
 	if (rc < 0)
 		return rc;
-	if (store_get_record(r, &id, &record, NULL) == 1 && record.binary.status == STORE_READY)
+	if (!n->has_table && store_get_record(r, &id, &record, NULL) == 1 &&
+	    record.binary.status == STORE_READY)
 		return 0; /* it came meanwhile */
 	/* A damaged record is begun anew. */
 	if (rc == 0 || store_missing_decode(&m, key_of(&n->id), value, NULL)) {
@@ -319,7 +320,8 @@ static void gather(struct store_pending *p, struct kv_bytes batch_id,
 			return;
 		m = &p->notes[at];
 		if (is_new)
-			*m = (struct store_missing){.id = n->id, .first_ns = n->last_ns};
+			*m = (struct store_missing){
+				.id = n->id, .first_ns = n->last_ns, .has_table = n->has_table};
 		if (!CHECKED_ADD(m->weight, n->weight, &m->weight))
 			m->weight = UINT64_MAX;
 		if (n->last_ns > m->last_ns)

@@ -86,6 +86,13 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 		binary_meta_reason(&b, reason, reason_len);
 }
 
+/* Whether hosts ask for what only the segments of the executable tell, and the table has none. */
+static bool needs_executable(const struct module *m)
+{
+	return m->status == MODULE_STATUS(READY) && m->by_offset &&
+	       !(m->table.flags & RSYM_HAS_SEGMENTS);
+}
+
 static int open_module(struct symbolize *s, struct store_read *r, struct module *m,
 		       Rawstack__V1__ModuleReply *reply, struct err *err)
 {
@@ -100,6 +107,10 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 		m->status = MODULE_STATUS(READY);
 		m->generation = m->table.generation;
 		reply->has_dwarf = (m->table.flags & RSYM_HAS_DWARF) != 0;
+		reply->needs_executable = needs_executable(m);
+		if (reply->needs_executable)
+			snprintf(reason, sizeof(reason),
+				 "of a debug file alone: file offsets need its executable too");
 	} else if (rc == ERR_DATA) {
 		m->status = MODULE_STATUS(PURGED);
 		m->damaged = true;
@@ -153,12 +164,15 @@ int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err
 	if (!s->reply.modules || !s->reply.module_index)
 		return out_of_memory(err);
 	for (size_t i = 0; i < count; i++) {
-		s->modules[i].asked = false;
+		s->modules[i].asked = s->modules[i].by_offset = false;
 		s->modules[i].weight = 0;
 	}
 	for (size_t i = 0; i < l->n_kind; i++)
-		if (batch_kind_has_module((int)l->kind[i]))
+		if (batch_kind_has_module((int)l->kind[i])) {
 			s->modules[l->module[i]].asked = true;
+			if (l->kind[i] == RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_FILE_OFF)
+				s->modules[l->module[i]].by_offset = true;
+		}
 	for (size_t i = s->first_module; !rc && i < count; i++)
 		rc = open_and_tell(s, r, i, err);
 	/* Of a stream's older ones, those that this batch uses. */
@@ -190,7 +204,8 @@ int symbolize_take_note(struct symbolize *s, struct err *err)
 			continue;
 		if (m->status == MODULE_STATUS(READY)) {
 			store_note_used(s->env->store, &m->found, s->env->now_ns);
-			continue;
+			if (!needs_executable(m))
+				continue;
 		}
 		if (!notes)
 			notes = calloc(s->module_count, sizeof(*notes));
@@ -203,6 +218,7 @@ int symbolize_take_note(struct symbolize *s, struct err *err)
 			notes[row] = (struct store_missing){
 				.id = m->found,
 				.last_ns = s->env->now_ns,
+				.has_table = needs_executable(m),
 				.paths = {m->path},
 				.path_count = 1,
 			};

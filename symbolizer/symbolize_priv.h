@@ -21,6 +21,7 @@ struct module {
 	struct build_id found; /* of the binary that the id stands for */
 	bool damaged;
 	bool asked;      /* a location refers to it */
+	bool by_offset;  /* and one by a file offset */
 	uint64_t weight; /* of its locations, saturating */
 	uint64_t number; /* of the table, as below when status is READY */
 	struct rsym table;

@@ -4,6 +4,7 @@
 
 #include "json.h"
 #include "limits.h"
+#include "push_report.h"
 #include "remote_list.h"
 
 static void append(struct buf *out, const ProtobufCBinaryData *bytes)
@@ -26,6 +27,10 @@ static void json_binary(struct buf *out, const ProtobufCMessage *row)
 	json_key_number(out, "functions", b->report ? (int64_t)b->report->functions : 0);
 	json_key_number(out, "inlined_calls", b->report ? (int64_t)b->report->inline_nodes : 0);
 	json_key_bool(out, "dwarf", b->report && b->report->has_dwarf);
+	json_key_bool(
+		out, "executable_missing",
+		b->report && push_report_misses(b->report,
+						RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE));
 	json_key_number(out, "table_bytes", b->report ? (int64_t)b->report->table_bytes : 0);
 	json_key_bool(out, "pinned", b->pinned);
 	json_key_number(out, "uploaded_unix_ns", (int64_t)b->uploaded_unix_ns);
@@ -45,7 +50,12 @@ static void table_binary(struct text_table *t, const ProtobufCMessage *row, uint
 	text_table_cstr(t, remote_module_status(b->status));
 	buf_printf(text_table_cell(t), "%" PRIu64, b->report ? b->report->functions : 0);
 	text_table_end(t);
-	text_table_cstr(t, b->report && b->report->has_dwarf ? "DWARF" : "symbols");
+	if (b->report &&
+	    push_report_misses(b->report, RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE))
+		text_table_cstr(t, b->report->has_dwarf ? "DWARF, no executable"
+							: "symbols, no executable");
+	else
+		text_table_cstr(t, b->report && b->report->has_dwarf ? "DWARF" : "symbols");
 	text_bytes(text_table_cell(t), b->report ? b->report->table_bytes : 0);
 	text_table_end(t);
 	text_age(text_table_cell(t), b->uploaded_unix_ns, now_ns);

@@ -21,6 +21,8 @@ static void json_binary(struct buf *out, const ProtobufCMessage *row)
 	json_key_text(out, "build_id", hex.p, hex.len);
 	json_key_number(out, "samples", (int64_t)b->weight);
 	json_key_cstr(out, "status", remote_module_status(b->status));
+	if (b->wanted == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE)
+		json_key_cstr(out, "wanted", "executable");
 	json_key_number(out, "first_unix_ns", (int64_t)b->first_unix_ns);
 	json_key_number(out, "last_unix_ns", (int64_t)b->last_unix_ns);
 	json_key(out, "paths");
@@ -42,7 +44,9 @@ static void table_binary(struct text_table *t, const ProtobufCMessage *row, uint
 	text_table_end(t);
 	buf_printf(text_table_cell(t), "%" PRIu64, b->weight);
 	text_table_end(t);
-	text_table_cstr(t, remote_module_status(b->status));
+	text_table_cstr(t, b->wanted == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE
+				   ? "no executable"
+				   : remote_module_status(b->status));
 	text_age(text_table_cell(t), b->last_unix_ns, now_ns);
 	text_table_end(t);
 	for (size_t i = 0; i < b->n_paths; i++) {

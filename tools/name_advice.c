@@ -19,6 +19,10 @@ static bool append_why(struct buf *out, const struct name_status *s)
 {
 	if (!s->status)
 		return true;
+	if (strcmp(s->status, "ready") == 0 && s->reason[0]) {
+		buf_printf(out, ": %s", s->reason); /* escaped already */
+		return true;
+	}
 	if (strcmp(s->status, "ready") == 0) {
 		buf_str(out, ": in none of its functions");
 		return false;

@@ -69,6 +69,14 @@ static void print_json(const struct push_line *l, const Rawstack__V1__BuildRepor
 	json_close(out, '}');
 }
 
+bool push_report_misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
+{
+	for (size_t i = 0; i < r->n_missing; i++)
+		if (r->missing[i]->kind == kind)
+			return true;
+	return false;
+}
+
 static void print_text(const struct push_line *l, const Rawstack__V1__BuildReport *r,
 		       struct buf *out)
 {
@@ -87,6 +95,11 @@ static void print_text(const struct push_line *l, const Rawstack__V1__BuildRepor
 			   r->functions, r->inline_nodes, r->has_dwarf ? "DWARF" : "symbols only");
 		text_bytes(out, r->table_bytes);
 	}
+	if (r->has_dwarf &&
+	    push_report_misses(r, RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE))
+		buf_str(out,
+			"; a debug file alone: hosts' samples are named once its executable is "
+			"pushed too");
 	if (r->units_skipped)
 		buf_printf(out, " (%" PRIu64 " of %" PRIu64 " units could not be read)",
 			   r->units_skipped, r->units);
