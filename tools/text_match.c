@@ -1,51 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_match.h"
 
+#include <errno.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "limits.h"
+#include "sanitizer.h"
 
 #define GROUPS 10
 
-/* regcomp() writes a repeated part out as often as {m,n} says, and twice for a group with +; parts
- * in parts multiply, so that forty bytes take gigabytes. The length times the product of all of
- * them is more than it can come to; this many are some 100 MiB. */
-#define PARTS_MAX ((size_t)1000000)
+/*
+ * regcomp() writes a repeated part out as often as {m,n} says, and twice for a group with +; parts
+ * in parts multiply, and what it does with all of them grows faster than they do: forty bytes can
+ * take minutes and gigabytes. So parts are counted as it would write them out, and where there are
+ * more than a few, it is tried in another process. Nobody writes repeats of repeats of repeats
+ * ("x+*+"), which it treats as groups, and references to groups (\1) take exponential time to
+ * match.
+ */
+#define PARTS_MAX ((size_t)20000)
 
-/* The largest number of {m,n}. */
-static size_t most_of(const char *at)
+#define TRIAL_MEMORY (512 * MIB)
+
+enum {
+	PARTS_FEW = 100, /* and fewer are no trouble */
+	TRIAL_SECONDS = 1,
+	TRIALS_US = 10000000,
+	GROUPS_DEEP = 64,
+	PLUS = 4, /* a repeated group counts for so many */
+};
+
+/* The largest number of {m,n}; *at then stands behind it. */
+static size_t most_of(const char **at)
 {
 	size_t most = 1, n = 0;
 
-	for (; (*at >= '0' && *at <= '9') || *at == ','; at++) {
-		n = *at == ',' ? 0 : n * 10 + (size_t)(*at - '0');
+	for (; (**at >= '0' && **at <= '9') || **at == ','; (*at)++) {
+		n = **at == ',' ? 0 : n * 10 + (size_t)(**at - '0');
 		n = n < PARTS_MAX ? n : PARTS_MAX;
 		most = n > most ? n : most;
 	}
+	*at += **at == '}';
 	return most;
 }
 
-static bool is_bounded(const char *pattern)
+/* Behind the bracket expression that begins here. */
+static const char *after_brackets(const char *at)
 {
-	size_t parts = strlen(pattern);
+	at += 1 + (at[1] == '^');
+	if (*at == ']')
+		at++;
+	for (; *at && *at != ']'; at++)
+		if (*at == '[' && (at[1] == ':' || at[1] == '.' || at[1] == '=')) {
+			const char close[] = {at[1], ']', 0};
+			const char *end = strstr(at + 2, close);
 
-	for (const char *at = pattern; *at && parts <= PARTS_MAX; at++) {
-		if (*at == '{')
-			parts *= most_of(at + 1);
-		else if (*at == '+' && at > pattern && (at[-1] == ')' || at[-1] == '+'))
-			parts *= 2;
+			at = end ? end + 1 : at;
+		}
+	return at + (*at == ']');
+}
+
+static bool is_bounded(const char *pattern, size_t *ret_parts)
+{
+	size_t sums[GROUPS_DEEP] = {0}, deep = 0, last = 0, repeats = 0;
+
+	for (const char *at = pattern; *at;) {
+		size_t factor = *at == '+' ? PLUS : *at == '*' || *at == '?' ? 1 : 0;
+
+		if (*at == '{' && last) {
+			at++;
+			factor = most_of(&at);
+		} else if (factor) {
+			at++;
+		}
+		if (factor && last) {
+			last *= factor;
+			if (last > PARTS_MAX || ++repeats > 2)
+				return false;
+			continue;
+		}
+		sums[deep] += last;
+		last = repeats = 0;
+		if (sums[deep] > PARTS_MAX)
+			return false;
+		if (factor)
+			continue;
+		if (*at == '(') {
+			if (++deep == GROUPS_DEEP)
+				return false;
+			sums[deep] = 1;
+			at++;
+		} else if (*at == ')' && deep) {
+			last = sums[deep--];
+			at++;
+		} else if (*at == '[') {
+			last = 1;
+			at = after_brackets(at);
+		} else if (*at == '\\' && at[1]) {
+			if (at[1] >= '1' && at[1] <= '9')
+				return false;
+			last = 1;
+			at += 2;
+		} else {
+			last = 1;
+			at++;
+		}
 	}
-	return parts <= PARTS_MAX;
+	while (deep) {
+		last += sums[deep--];
+	}
+	*ret_parts = sums[0] + last;
+	return *ret_parts <= PARTS_MAX;
+}
+
+/*
+ * Tries it in a process that may be killed: how long regcomp() takes with parts that may be empty,
+ * repeated in repeats, nobody can say but by doing it. A file has thousands of patterns, so what
+ * all of them took together is bounded too.
+ */
+static bool is_quick(const char *pattern)
+{
+	const struct rlimit cpu = {TRIAL_SECONDS, TRIAL_SECONDS},
+			    memory = {TRIAL_MEMORY, TRIAL_MEMORY};
+	const struct rlimit no_core = {0, 0};
+	static int64_t spent_us;
+	struct rusage used;
+	pid_t pid, done;
+	int status;
+
+	if (spent_us > TRIALS_US)
+		return false;
+	pid = fork();
+
+	if (pid == 0) {
+		regex_t re;
+
+		if (setrlimit(RLIMIT_CORE, &no_core) || setrlimit(RLIMIT_CPU, &cpu) ||
+		    (!UNDER_SANITIZER && setrlimit(RLIMIT_AS, &memory)))
+			_exit(1);
+		_exit(regcomp(&re, pattern, REG_EXTENDED) == REG_ESPACE);
+	}
+	if (pid < 0)
+		return false;
+	do
+		done = wait4(pid, &status, 0, &used);
+	while (done < 0 && errno == EINTR);
+	if (done == pid)
+		spent_us += 1000000 * (used.ru_utime.tv_sec + used.ru_stime.tv_sec) +
+			    used.ru_utime.tv_usec + used.ru_stime.tv_usec;
+	return done == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
 int text_match_compile(struct text_match *m, const char *what, const char *pattern, struct err *err)
 {
+	size_t parts;
 	int rc;
 
 	text_match_done(m);
-	if (!is_bounded(pattern))
+	if (!is_bounded(pattern, &parts) || (parts > PARTS_FEW && !is_quick(pattern)))
 		return err_set(err, ERR_USAGE,
-			       "%s: a pattern that is too long, or repeats too often", what);
+			       "%s: a pattern that is too long, repeats too often, or refers to "
+			       "its own groups",
+			       what);
 	rc = regcomp(&m->re, pattern, REG_EXTENDED);
 	if (rc) {
 		char why[128];

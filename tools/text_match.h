@@ -12,7 +12,9 @@ struct text_match {
 	bool set;
 };
 
-/* `what` names the option or line in the message. ERR_USAGE. */
+/* `what` names the option or line in the message. ERR_USAGE, also for a pattern that would take
+ * long: back-references, and repeats of many repeats. Such ones are tried in a child process, so
+ * this is for the time before threads and RPC. */
 int text_match_compile(struct text_match *m, const char *what, const char *pattern,
 		       struct err *err) _must_check_;
 void text_match_done(struct text_match *m);
