@@ -5,11 +5,11 @@
 
 #include "limits.h"
 #include "store_priv.h"
+#include "store_room.h"
 
 enum {
 	EVICTION_ROUNDS = 8,
-	PURGE_TRIES = 2,
-	SETTLE_MS = 2000, /* a request takes less, also on a busy machine */
+	SPARE_PAGES = 8, /* for the record, and the trees above it and the table */
 };
 
 struct candidate {
@@ -17,6 +17,7 @@ struct candidate {
 	uint16_t format;
 	bool is_own, pinned;
 	uint64_t when, len;
+	uint64_t page; /* where it lies, if it is long; else 0 */
 };
 
 struct candidates {
@@ -49,10 +50,25 @@ static bool add_candidate(struct candidates *c, const struct candidate *one)
 	return true;
 }
 
-/* Those of a record's tables that may go, or the record, if it has none. */
-static bool add_record(struct store *s, const struct store_record *r, bool tables, uint64_t used_ns,
-		       struct candidates *ret)
+static uint64_t page_of(struct store_read *r, const struct store_record *record,
+			const struct store_record_table *t, const struct kv_layout *layout)
 {
+	struct kv_bytes table;
+	uint64_t page;
+
+	if (!layout || t->len <= layout->long_len ||
+	    store_table_bytes(r, &record->binary.id, t, &table, NULL) != 1 ||
+	    table.len <= layout->long_len)
+		return 0;
+	memcpy(&page, (const uint8_t *)table.p - layout->value_head, sizeof(page));
+	return page;
+}
+
+/* Those of a record's tables that may go, or the record, if it has none. */
+static bool add_record(struct store_read *in, const struct store_record *r, bool tables,
+		       uint64_t used_ns, const struct kv_layout *layout, struct candidates *ret)
+{
+	const struct store *s = in->s;
 	struct candidate c = {.id = r->binary.id, .pinned = r->binary.pinned};
 	bool added = true;
 
@@ -63,13 +79,15 @@ static bool add_record(struct store *s, const struct store_record *r, bool table
 		c.format = r->tables[i].format;
 		c.is_own = c.format == s->format;
 		c.len = r->tables[i].len;
+		c.page = page_of(in, r, &r->tables[i], layout);
 		added = (c.is_own && c.pinned) || add_candidate(ret, &c);
 	}
 	return added;
 }
 
 /* In the order in which they go: tables that may (by use), or records without one (by change). */
-static int collect(struct store *s, bool tables, struct candidates *ret, struct err *err)
+static int collect(struct store *s, bool tables, struct kv_layout *layout, struct candidates *ret,
+		   struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	const struct build_id *after = NULL;
@@ -77,12 +95,14 @@ static int collect(struct store *s, bool tables, struct candidates *ret, struct 
 	struct build_id at;
 	int rc = store_read_begin(s, &r, err);
 
+	if (!rc && layout)
+		rc = s->kv->ops->layout(r->kv, layout, err);
 	if (rc)
 		return rc;
 	while ((rc = store_next_record(r, after, &record, err)) == 1) {
 		at = record.binary.id;
 		after = &at;
-		if (!add_record(s, &record, tables, store_last_use(r, &at), ret))
+		if (!add_record(r, &record, tables, store_last_use(r, &at), layout, ret))
 			return err_set(err, ERR_MEMORY, "out of memory");
 	}
 	if (ret->count)
@@ -141,72 +161,6 @@ int store_edit(struct store *s, const struct build_id *id,
 	return encoded ? rc : err_set(err, ERR_MEMORY, "out of memory");
 }
 
-struct dropping {
-	uint16_t format, own;
-};
-
-/* A pin outlasts all but a delete: a table that was damaged is pinned again when it is made anew.
- */
-static bool drop_tables(struct store_record *r, const void *arg)
-{
-	const struct dropping *d = arg;
-
-	if (d->format == STORE_ALL_FORMATS) {
-		r->table_count = 0;
-		r->binary.pinned = false;
-	} else if (!store_record_drop(r, d->format)) {
-		return false;
-	}
-	if (!r->table_count || d->format == d->own)
-		r->written = STORE_PURGED;
-	return true;
-}
-
-/* What is in one and not in the other. */
-static size_t list_dropped(const struct build_id *id, const struct store_record *old,
-			   const struct store_record *now,
-			   struct store_key keys[static STORE_FORMATS])
-{
-	size_t count = 0;
-
-	for (size_t i = 0; i < old->table_count; i++)
-		if (!store_record_table(now, old->tables[i].format))
-			keys[count++] = store_table_key(id, old->tables[i].format);
-	return count;
-}
-
-/* With `writer` held: the table goes; when it was of this format, or the last one, the record says
- * PURGED. 1, or 0 when there was none. */
-int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format, struct err *err)
-{
-	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
-	struct kv_write writes[STORE_FORMATS + 2];
-	struct store_key keys[STORE_FORMATS];
-	struct store_record old = {0}, now = {0};
-	const struct dropping d = {format, s->format};
-	int rc = store_edit(s, id, drop_tables, &d, &out, &old, &now, err);
-	size_t count;
-
-	if (rc != 1)
-		return rc;
-	count = list_dropped(id, &old, &now, keys);
-	for (size_t i = 0; i < count; i++)
-		writes[i] = (struct kv_write){KV_TABLES, {keys[i].bytes, keys[i].len}, {NULL, 0}};
-	writes[count++] = (struct kv_write){KV_BINARIES, key_of(id), {out.p, out.len}};
-	if (!now.table_count)
-		writes[count++] = (struct kv_write){KV_USED, key_of(id), {NULL, 0}};
-	rc = s->kv->ops->commit(s->kv, writes, count, err);
-	/* Taking away needs pages too, and snapshots may hold all that are free. */
-	for (int i = 0; rc == ERR_LIMIT && i < PURGE_TRIES; i++) {
-		s->kv->ops->settle(s->kv, SETTLE_MS);
-		rc = s->kv->ops->commit(s->kv, writes, count, err);
-	}
-	if (rc)
-		return rc;
-	store_account(s, &old, &now);
-	return 1;
-}
-
 /* Of all formats. */
 static uint64_t stored_bytes(const struct store *s)
 {
@@ -221,7 +175,7 @@ static int evict(struct store *s, uint64_t needed, uint64_t least, struct err *e
 {
 	_cleanup_(candidates_done) struct candidates c = {0};
 	uint64_t room, freed = 0;
-	int rc = collect(s, true, &c, err);
+	int rc = collect(s, true, NULL, &c, err);
 
 	if (rc)
 		return rc;
@@ -239,6 +193,116 @@ static int evict(struct store *s, uint64_t needed, uint64_t least, struct err *e
 	}
 	return freed ? 0
 		     : err_set(err, ERR_LIMIT, "the store is full and every table in it is pinned");
+}
+
+static uint64_t pages_for(const struct kv_layout *l, uint64_t len)
+{
+	return (len + l->value_head - 1) / l->page_len + 1;
+}
+
+/* The tables that have to go so that `pages` pages lie side by side. */
+static int find_window(const struct candidates *c, const struct kv_layout *l, uint64_t pages,
+		       bool *taken, uint64_t *ret_largest, struct err *err)
+{
+	_cleanup_(freep) struct room_table *tables = calloc(c->count + 1, sizeof(*tables));
+	_cleanup_(freep) size_t *from = calloc(c->count + 1, sizeof(*from));
+	_cleanup_(freep) bool *of_room = calloc(c->count + 1, sizeof(*of_room));
+	struct room room = {.free_pages = l->free_pages,
+			    .page_count = l->page_count,
+			    .room_count = l->room_count,
+			    .tables = tables};
+	int rc;
+
+	if (!tables || !from || !of_room)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < c->count; i++)
+		if (c->rows[i].page) {
+			from[room.table_count] = i;
+			tables[room.table_count++] = (struct room_table){
+				c->rows[i].page, pages_for(l, c->rows[i].len), i};
+		}
+	rc = room_find(&room, pages, of_room, ret_largest, err);
+	for (size_t i = 0; i < room.table_count; i++)
+		taken[from[i]] = of_room[i];
+	return rc;
+}
+
+/* The last of those that are taken, and that go as they come. */
+static size_t newest_of(const bool *taken, size_t count)
+{
+	while (count && !taken[count - 1])
+		count--;
+	return count;
+}
+
+static bool has_id(const struct store_victim *rows, size_t count, const struct build_id *id)
+{
+	for (size_t i = 0; i < count; i++)
+		if (build_id_equal(&rows[i].id, id))
+			return true;
+	return false;
+}
+
+static int purge_taken(struct store *s, const struct candidates *c, const bool *taken,
+		       struct err *err)
+{
+	_cleanup_(freep) struct store_victim *rows = calloc(c->count + 1, sizeof(*rows));
+	size_t count = 0;
+	int rc = 0;
+
+	if (!rows)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < c->count && rc >= 0; i++) {
+		if (!taken[i])
+			continue;
+		if (has_id(rows, count, &c->rows[i].id)) /* another format of it */
+			rc = store_purge_locked(s, &c->rows[i].id, c->rows[i].format, err);
+		else
+			rows[count++] = (struct store_victim){c->rows[i].id, c->rows[i].format};
+	}
+	return rc < 0 ? rc : store_purge_together(s, rows, count, err);
+}
+
+/*
+ * Takes tables away that lie side by side, so that a value of `needed` bytes has room, with some
+ * pages more for what taking them away writes, and more of those the more often it was tried. What
+ * cannot fit drives nothing out.
+ */
+static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struct err *err)
+{
+	_cleanup_(candidates_done) struct candidates c = {0};
+	_cleanup_(freep) bool *taken = NULL;
+	struct kv_layout l = {0};
+	uint64_t pages = 0, largest = 0, ignored;
+	size_t newest;
+	int rc = collect(s, true, &l, &c, err);
+
+	if (!rc) {
+		taken = calloc(c.count + 1, sizeof(*taken));
+		if (!taken)
+			rc = err_set(err, ERR_MEMORY, "out of memory");
+	}
+	if (!rc) {
+		pages = pages_for(&l, needed);
+		rc = find_window(&c, &l, pages, taken, &largest, err);
+	}
+	/* The pages more are not worth a table that is newer than all that have to go. */
+	if (rc == 1) {
+		newest = newest_of(taken, c.count);
+		if (find_window(&c, &l, pages + (SPARE_PAGES << tries), taken, &ignored, err) < 1 ||
+		    (!tries && newest_of(taken, c.count) > newest))
+			rc = find_window(&c, &l, pages, taken, &ignored, err);
+	} else if (!rc && !c.count) {
+		rc = err_set(err, ERR_LIMIT, "the store is full of pinned tables");
+	} else if (!rc) {
+		rc = err_set(err, ERR_LIMIT,
+			     "no room in the store for %llu bytes: were all tables to go that are "
+			     "not pinned, %llu would lie side by side",
+			     (unsigned long long)needed,
+			     (unsigned long long)(largest * l.page_len));
+	}
+	free(l.free_pages);
+	return rc < 0 ? rc : purge_taken(s, &c, taken, err);
 }
 
 int store_fit(struct store *s, struct err *err)
@@ -304,8 +368,13 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 		 * When none may go, what this put takes the place of can be free once the requests
 		 * of this moment have ended.
 		 */
-		rc = cleared ? 0 : evict(s, needed << round, needed, err);
-		if (rc && (rc != ERR_LIMIT || round))
+		if (cleared)
+			rc = 0;
+		else if (s->kv->ops->layout)
+			rc = evict_side_by_side(s, needed, round, err);
+		else
+			rc = evict(s, needed << round, needed, err);
+		if (rc < 0 && (rc != ERR_LIMIT || round))
 			return rc;
 		rc = retry(s, writes, count, err);
 	}
@@ -341,7 +410,7 @@ int store_trim_tombstones(struct store *s, struct err *err)
 
 	if (s->tombstone_count <= LIMIT_TOMBSTONES)
 		return 0;
-	rc = collect(s, false, &c, err);
+	rc = collect(s, false, NULL, &c, err);
 	for (size_t i = 0; !rc && i < c.count && i < LIMIT_TOMBSTONES / 8; i++)
 		rc = forget(s, &c.rows[i].id, err);
 	return rc;

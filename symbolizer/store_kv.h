@@ -47,6 +47,16 @@ struct kv_stat {
 	bool failed;             /* for good: it works again once it was opened anew */
 };
 
+/* How values lie: in pages, a long one in several side by side. */
+struct kv_layout {
+	size_t page_len;
+	size_t value_head;   /* bytes before a long value; they begin with its page's number */
+	size_t long_len;     /* values of more bytes are long */
+	uint64_t page_count; /* of the file */
+	uint64_t room_count; /* pages to which it may grow */
+	uint8_t *free_pages; /* a bit of each page of the file; the caller frees it */
+};
+
 struct kv_ops {
 	/* A snapshot; any number at a time, each used by one thread. What it gives out is valid
 	 * until its end. A thread ends its snapshot before it commits. */
@@ -63,6 +73,8 @@ struct kv_ops {
 	 * a commit deletes may be usable only after one more commit.
 	 */
 	int (*commit)(struct kv *kv, const struct kv_write *writes, size_t count, struct err *err);
+	/* NULL: values need nothing side by side. */
+	int (*layout)(struct kv_read *r, struct kv_layout *ret, struct err *err);
 	/* Waits until the snapshots that there are have ended, at most timeout_ms: the pages that
 	 * they see cannot be used again before. False when the time was over. One thread at a time,
 	 * which has no snapshot. */

@@ -21,6 +21,7 @@
 #include "io.h"
 #include "limits.h"
 #include "store_kv.h"
+#include "store_lmdb_layout.h"
 #include "store_pages.h"
 #include "timed_wait.h"
 
@@ -210,6 +211,13 @@ static int lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes aft
 		return err_set(err, ERR_DATA, "%s: damaged: keys do not rise; %s", r->m->path,
 			       STORE_DAMAGED_ADVICE);
 	return 1;
+}
+
+static int lmdb_layout(struct kv_read *r, struct kv_layout *ret, struct err *err)
+{
+	int rc = store_lmdb_layout(r->m->env, r->txn, r->m->max_bytes, ret);
+
+	return rc ? fail(r->m, rc, "layout", err) : 0;
 }
 
 static uint64_t end_of_last_page(struct kv_lmdb *m)
@@ -461,6 +469,7 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 		.get = lmdb_get,
 		.next = lmdb_next,
 		.commit = lmdb_commit,
+		.layout = lmdb_layout,
 		.settle = lmdb_settle,
 		.has_room = lmdb_has_room,
 		.stat = lmdb_stat,

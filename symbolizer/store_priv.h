@@ -153,6 +153,20 @@ int store_purge_locked(struct store *s, const struct build_id *id, uint16_t form
 		       struct err *err);
 int store_trim_tombstones(struct store *s, struct err *err);
 
+struct store_victim {
+	struct build_id id;
+	uint16_t format;
+};
+
+/* With `writer` held: several at once, of different ids, in one commit, for each writes pages where
+ * there is to be room. 0. */
+int store_purge_together(struct store *s, const struct store_victim *rows, size_t count,
+			 struct err *err);
+
+enum {
+	SETTLE_MS = 2000 /* a request takes less, also on a busy machine */
+};
+
 /* One commit of all uses noted; on failure they are lost, which costs a wrong order of eviction. */
 void store_write_used(struct store *s);
 

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How tables are taken away: the record stays, and says that there was one. */
+#include <string.h>
+
+#include "limits.h"
+#include "store_priv.h"
+
+enum {
+	PURGE_TRIES = 2,
+};
+
+struct dropping {
+	uint16_t format, own;
+};
+
+/* A pin outlasts all but a delete: a table that was damaged is pinned again when it is made anew.
+ */
+static bool drop_tables(struct store_record *r, const void *arg)
+{
+	const struct dropping *d = arg;
+
+	if (d->format == STORE_ALL_FORMATS) {
+		r->table_count = 0;
+		r->binary.pinned = false;
+	} else if (!store_record_drop(r, d->format)) {
+		return false;
+	}
+	if (!r->table_count || d->format == d->own)
+		r->written = STORE_PURGED;
+	return true;
+}
+
+/* What is in one and not in the other. */
+static size_t list_dropped(const struct build_id *id, const struct store_record *old,
+			   const struct store_record *now,
+			   struct store_key keys[static STORE_FORMATS])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < old->table_count; i++)
+		if (!store_record_table(now, old->tables[i].format))
+			keys[count++] = store_table_key(id, old->tables[i].format);
+	return count;
+}
+
+/* A table on its way out: what is written for it. */
+struct purge {
+	struct build_id id;
+	struct buf out; /* the record */
+	struct store_key keys[STORE_FORMATS];
+	size_t key_count;
+	struct store_record old, now;
+};
+
+enum {
+	PURGE_WRITES = STORE_FORMATS + 2
+};
+
+/* 1, or 0 when there is no such table. */
+static int prepare_purge(struct store *s, const struct build_id *id, uint16_t format,
+			 struct purge *p, struct err *err)
+{
+	const struct dropping d = {format, s->format};
+	int rc;
+
+	p->id = *id;
+	p->out = (struct buf)BUF_INIT(STORE_RECORD_MAX);
+	rc = store_edit(s, id, drop_tables, &d, &p->out, &p->old, &p->now, err);
+	if (rc == 1)
+		p->key_count = list_dropped(id, &p->old, &p->now, p->keys);
+	return rc;
+}
+
+static size_t add_purge(const struct purge *p, struct kv_write *to)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < p->key_count; i++)
+		to[count++] =
+			(struct kv_write){KV_TABLES, {p->keys[i].bytes, p->keys[i].len}, {NULL, 0}};
+	to[count++] = (struct kv_write){KV_BINARIES, key_of(&p->id), {p->out.p, p->out.len}};
+	if (!p->now.table_count)
+		to[count++] = (struct kv_write){KV_USED, key_of(&p->id), {NULL, 0}};
+	return count;
+}
+
+/* Taking away needs pages too, and snapshots may hold all that are free. */
+static int commit_purges(struct store *s, const struct kv_write *writes, size_t count,
+			 struct err *err)
+{
+	int rc = s->kv->ops->commit(s->kv, writes, count, err);
+
+	for (int i = 0; rc == ERR_LIMIT && i < PURGE_TRIES; i++) {
+		s->kv->ops->settle(s->kv, SETTLE_MS);
+		rc = s->kv->ops->commit(s->kv, writes, count, err);
+	}
+	return rc;
+}
+
+/* With `writer` held: the table goes; when it was of this format, or the last one, the record says
+ * PURGED. 1, or 0 when there was none. */
+int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format, struct err *err)
+{
+	struct kv_write writes[PURGE_WRITES];
+	struct purge p = {0};
+	int rc = prepare_purge(s, id, format, &p, err);
+	bool found = rc == 1;
+
+	if (found)
+		rc = commit_purges(s, writes, add_purge(&p, writes), err);
+	if (found && !rc)
+		store_account(s, &p.old, &p.now);
+	buf_done(&p.out);
+	return found && !rc ? 1 : rc;
+}
+
+int store_purge_together(struct store *s, const struct store_victim *rows, size_t count,
+			 struct err *err)
+{
+	_cleanup_(freep) struct kv_write *writes =
+		calloc(count * PURGE_WRITES + 1, sizeof(*writes));
+	_cleanup_(freep) struct purge *purges = calloc(count + 1, sizeof(*purges));
+	size_t write_count = 0;
+	int rc = 0;
+
+	if (!writes || !purges)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	for (size_t i = 0; i < count && rc >= 0; i++) {
+		rc = prepare_purge(s, &rows[i].id, rows[i].format, &purges[i], err);
+		if (rc == 1)
+			write_count += add_purge(&purges[i], writes + write_count);
+	}
+	if (rc >= 0)
+		rc = commit_purges(s, writes, write_count, err);
+	for (size_t i = 0; i < count; i++) {
+		if (!rc && purges[i].key_count)
+			store_account(s, &purges[i].old, &purges[i].now);
+		buf_done(&purges[i].out);
+	}
+	return rc;
+}
