@@ -230,6 +230,7 @@ static bool refuse_one(int listener)
 }
 
 /* In place of libc's, for all libraries of the program: see the header. */
+/* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are reserved. */
 __attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG address,
 						   socklen_t *restrict address_len, int flags)
 {
