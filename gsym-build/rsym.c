@@ -9,6 +9,7 @@
 #include "rsym_columns.h"
 #include "rsym_format.h"
 #include "rsym_report.h"
+#include "rsym_shown.h"
 #include "rsym_text.h"
 #include "rsym_types.h"
 
@@ -38,6 +39,7 @@ static const uint8_t element_len[RSYM_SECTION_END] = {
 	[RSYM_SECTION_REPORT] = 1,
 	[RSYM_SECTION_ALIASES] = 1,
 	[RSYM_SECTION_TYPES] = 1,
+	[RSYM_SECTION_SHOWN] = 1,
 	[RSYM_SECTION_COLUMNS] = 1,
 	[RSYM_SECTION_CODE] = 1,
 };
@@ -182,6 +184,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->code = s->by_id[RSYM_SECTION_CODE];
 	t->columns = s->by_id[RSYM_SECTION_COLUMNS];
 	t->types = s->by_id[RSYM_SECTION_TYPES];
+	t->shown = s->by_id[RSYM_SECTION_SHOWN];
 	t->span_count = count_of(s, RSYM_SECTION_SPANS);
 	t->place_count = count_of(s, RSYM_SECTION_PLACES);
 	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
@@ -204,6 +207,8 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 		rc = rsym_columns_open(t, err);
 	if (!rc)
 		rc = rsym_types_open(t, err);
+	if (!rc)
+		rc = rsym_shown_open(t, err);
 	return rc ? rc : rsym_check_heads(t, err);
 }
 
@@ -237,6 +242,8 @@ int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 		rc = rsym_columns_check(t, err);
 	if (!rc)
 		rc = rsym_types_check(t, err);
+	if (!rc)
+		rc = rsym_shown_check(t, err);
 	return rc ? rc : rsym_report_check(t, err);
 }
 
@@ -257,7 +264,7 @@ int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret)
 		[RSYM_SECTION_FILES] = "files",         [RSYM_SECTION_SEGMENTS] = "segments",
 		[RSYM_SECTION_REPORT] = "report",       [RSYM_SECTION_ALIASES] = "aliases",
 		[RSYM_SECTION_CODE] = "code",           [RSYM_SECTION_COLUMNS] = "columns",
-		[RSYM_SECTION_TYPES] = "types",
+		[RSYM_SECTION_TYPES] = "types",         [RSYM_SECTION_SHOWN] = "shown names",
 	};
 	struct rsym_disk_header h;
 	struct rsym_disk_entry e;

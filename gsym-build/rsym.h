@@ -61,7 +61,7 @@ struct rsym {
 	uint32_t entity_stride, function_stride; /* bytes of a group */
 	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;
 	struct rsym_texts names, files;
-	struct rsym_optional report, aliases, code, columns, types;
+	struct rsym_optional report, aliases, code, columns, types, shown;
 	struct rsym_texts signatures;
 };
 
@@ -216,5 +216,29 @@ int rsym_vaddr_of_file_off(const struct rsym *t, uint64_t file_off, uint64_t *re
  * is behind its end. */
 int rsym_vaddr_of_section(const struct rsym *t, const void *name, size_t name_len, uint64_t off,
 			  uint64_t *ret_vaddr);
+
+/* How a name is shown. */
+enum rsym_shown_style {
+	RSYM_SHOWN_SHORT, /* without parameters and return type */
+	RSYM_SHOWN_FULL,
+};
+
+/* Appends the text of a name, or the name where it has none; false when out is full. */
+typedef bool (*rsym_show_fn)(enum rsym_shown_style style, const void *name, size_t len,
+			     struct buf *out);
+
+/*
+ * Appends the text that the builder made of a name (rsym_name_id()); 0: the table has none.
+ * ERR_DATA, ERR_LIMIT when out is full. The fetches wait for nothing and bring it nearer: the first
+ * before the second.
+ */
+static inline bool rsym_has_shown(const struct rsym *t)
+{
+	return t->shown.p != NULL;
+}
+
+int rsym_shown(const struct rsym *t, uint32_t name, enum rsym_shown_style style, struct buf *out);
+void rsym_shown_fetch(const struct rsym *t, uint32_t name);
+void rsym_shown_fetch_text(const struct rsym *t, uint32_t name);
 
 #endif

@@ -74,6 +74,7 @@ enum rsym_section_id {
 	RSYM_SECTION_ALIASES = 35,  /* u32 count, packed functions by entry */
 	RSYM_SECTION_REPORT = 36,   /* struct rsym_disk_report, then text */
 	RSYM_SECTION_CODE = 37,     /* u64 count, struct rsym_disk_code by name, names */
+	RSYM_SECTION_SHOWN = 38,    /* u32 count, zero, u32 ends of blocks, texts */
 	RSYM_SECTION_END = 40,
 };
 

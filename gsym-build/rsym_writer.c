@@ -10,6 +10,7 @@
 #include "rsym_layout.h"
 #include "rsym_order.h"
 #include "rsym_pack.h"
+#include "rsym_shown.h"
 #include "rsym_text_writer.h"
 #include "rsym_types.h"
 
@@ -497,6 +498,9 @@ int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *inf
 	memcpy(h.id, info->id.bytes, sizeof(h.id));
 	w->finished = true;
 	rc = order(w, &p, err);
+	if (!rc && info->show)
+		rc = rsym_shown_put(rsym_writer_optional(w, RSYM_SECTION_SHOWN), p.names,
+				    p.content.name_count, info->show, err);
 	if (!rc)
 		rc = pack(&p, helper, err);
 	return rc ? rc : lay_out(w, &p, &h, out, err);

@@ -74,7 +74,8 @@ struct rsym_writer_info {
 	struct build_id id;
 	uint32_t flags; /* RSYM_HAS_...; RSYM_HAS_SEGMENTS is added by the writer */
 	uint64_t text_base;
-	bool quick; /* nobody keeps it: names are packed fast rather than small */
+	bool quick;        /* nobody keeps it: names are packed fast rather than small */
+	rsym_show_fn show; /* NULL, or makes the text of each name that is kept with it */
 };
 
 /*

@@ -395,6 +395,7 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	/* Who raises a worker raises its first thread. */
 	request->in_two = req->jobs > 1 && !req->background;
 	request->types = req->types;
+	request->shown = req->shown;
 	if (req->progress)
 		share_progress(&w);
 	request->wants_progress = w.progress != NULL;

@@ -82,6 +82,7 @@ struct table_request {
 	unsigned int jobs;
 
 	bool types;   /* signatures of functions are kept in the table */
+	bool shown;   /* names as people read them are kept in the table, ready to be copied */
 	bool columns; /* are kept in the table, and discriminators: it grows by half or more */
 
 	/* Limits; 0 takes the constant of limits.h. A build has less memory and CPU time than these
@@ -97,7 +98,7 @@ struct table_request {
 };
 
 /* Raised when the same file gives a better table: who kept the file then builds it anew. */
-#define TABLE_BUILDER_VERSION 1
+#define TABLE_BUILDER_VERSION 2
 
 /* What was understood. All counts are of this build. */
 struct build_report {

@@ -7,6 +7,7 @@
 #include "builder.h"
 #include "bytes.h"
 #include "companion_images.h"
+#include "demangle.h"
 #include "die_scan.h"
 #include "image.h"
 #include "kallsyms.h"
@@ -332,6 +333,12 @@ static int read_kallsyms(struct build *b, const struct table_source *source, str
 	return want_addresses(b, source, 0, err);
 }
 
+static bool show_name(enum rsym_shown_style style, const void *name, size_t len, struct buf *out)
+{
+	return demangle_append(style == RSYM_SHOWN_FULL ? DEMANGLE_FULL : DEMANGLE_SHORT, name, len,
+			       out);
+}
+
 static int run(struct build *b, const struct table_source *source, struct buf *out, struct err *err)
 {
 	struct builder_counts counts;
@@ -346,6 +353,7 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 		return ERR_MEMORY;
 	b->info.id = source->id;
 	b->info.quick = source->wanted_count != 0;
+	b->info.show = source->shown ? show_name : NULL;
 	rc = text ? read_kallsyms(b, source, err) : read_elf(b, source, err);
 	tell(b, TABLE_STAGE_PACK, 0, 0);
 	if (!rc)

@@ -28,7 +28,7 @@ struct table_source {
 	struct buf *missing;    /* as in struct table_request */
 	const uint64_t *wanted; /* likewise */
 	size_t wanted_count;
-	bool columns, types;             /* as in struct table_request */
+	bool columns, types, shown;      /* as in struct table_request */
 	struct table_progress *progress; /* NULL, or told how far it is; shared memory */
 	struct helper *helper;           /* NULL, or does half of the work; the same table */
 };

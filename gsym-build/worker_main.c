@@ -152,6 +152,7 @@ static int build(const struct worker_request *req, struct build_report *report, 
 		.companion_count = req->companion_count,
 		.columns = req->columns,
 		.types = req->types,
+		.shown = req->shown,
 		.missing = req->wants_missing ? &missing : NULL,
 	};
 	int rc = take_limits(req, err);

@@ -28,7 +28,7 @@ enum worker_fd {
 
 /* Changes with either struct: by its size, and by hand. */
 #define WORKER_MAGIC                                                      \
-	((uint32_t)(0x7277733bu ^ (sizeof(struct worker_request) << 12) ^ \
+	((uint32_t)(0x7277733cu ^ (sizeof(struct worker_request) << 12) ^ \
 		    sizeof(struct worker_reply)))
 
 enum worker_task {
@@ -45,7 +45,7 @@ struct worker_request {
 	uint64_t memory_max, cpu_seconds_max, table_len_max;
 	struct build_id id;
 	bool has_stripped;
-	bool wants_missing, wants_progress, columns, types;
+	bool wants_missing, wants_progress, columns, types, shown;
 	uint32_t class; /* enum worker_class */
 	bool in_two;    /* threads */
 	uint32_t companion_count;

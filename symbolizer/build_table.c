@@ -78,6 +78,7 @@ static int make(const struct build_env *env, const struct build_job *job,
 		.cpu_seconds_max = env->limits.cpu_seconds,
 		.wall_ms_max = env->limits.wall_ms,
 		.background = true,
+		.shown = true,
 	};
 	struct build_report report = {0};
 	struct stat st;

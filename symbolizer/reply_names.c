@@ -173,6 +173,28 @@ static bool decode(struct reply_names *n, enum name_kind kind, uint32_t id)
 				 : demangle_append((enum demangle_style)kind, p, len, &n->raw);
 }
 
+/* The same from texts that the builder made, which are only copied: none of them is kept, for they
+ * are as near in the table. */
+static bool fetch_shown(struct reply_names *n, size_t count, enum rsym_shown_style style)
+{
+	for (size_t i = 0; i < count + 2 * AHEAD; i++) {
+		struct name_ask *a;
+
+		if (i < count)
+			rsym_shown_fetch(n->t, n->asks[i].string);
+		if (i >= AHEAD && i - AHEAD < count)
+			rsym_shown_fetch_text(n->t, n->asks[i - AHEAD].string);
+		if (i < 2 * AHEAD)
+			continue;
+		a = &n->asks[i - 2 * AHEAD];
+		a->off = (uint32_t)n->bytes.len;
+		if (rsym_shown(n->t, a->string, style, &n->bytes) == ERR_LIMIT)
+			return false;
+		a->len = (uint32_t)n->bytes.len - a->off;
+	}
+	return true;
+}
+
 /* Fills all asks; false when bytes are full, or too much was unpacked. Tables are validated when
  * they are stored: what does not decode is empty. */
 static bool fetch(struct reply_names *n, size_t count,
@@ -222,6 +244,9 @@ static bool fetch_names(struct reply_names *n, enum name_kind kind)
 			.string = rsym_name_id(n->t, function_of_ask(n, i)),
 			.kind = kind,
 		};
+	if (kind != NAME_LINKAGE && rsym_has_shown(n->t))
+		return fetch_shown(n, count,
+				   kind == NAME_FULL ? RSYM_SHOWN_FULL : RSYM_SHOWN_SHORT);
 	return fetch(n, count, function_of_ask);
 }
 

@@ -74,6 +74,8 @@
 /* Longer names stay mangled: expansion is up to exponential in their length. */
 #define LIMIT_DEMANGLE_IN  LIMIT(4096)
 #define LIMIT_DEMANGLE_OUT LIMIT(16384)
+/* Texts of a table's names: ten times those of the largest programs. A table of more has none. */
+#define LIMIT_SHOWN_LEN    (256 * MIB)
 
 /* --- table worker ---------------------------------------------------------------------------- */
 #define LIMIT_WORKER_MEMORY        (8 * GIB) /* RLIMIT_AS, the input's mapping included */

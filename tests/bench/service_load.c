@@ -5,6 +5,7 @@
  *	service_load draw TABLE COUNT
  *	service_load bare TABLE SECONDS
  *	service_load lookup|stacks SERVER TABLE SECONDS THREADS [RATE]
+ *	service_load distinct SERVER TABLE SECONDS THREADS COUNT BATCH
  *	service_load upload SERVER MEGABYTES COUNT
  *	service_load hold SERVER CONNECTIONS
  *	service_load storm SERVER SECONDS THREADS ID...
@@ -12,7 +13,8 @@
  * Addresses are drawn from the bytes of code that TABLE knows, each at most once in a run. RATE is
  * in batches per second: each then has a time at which it is due, and its latency counts from
  * there; each connection has had one answer before. Prints `key value` lines. hold keeps its
- * connections until its standard input ends.
+ * connections until its standard input ends. distinct draws COUNT addresses only, again and again,
+ * in batches of BATCH, with full names.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -199,9 +201,9 @@ static void fill(struct worker *w, struct request *q)
 	if (l->stacks)
 		fill_stacks(q, l);
 	else if (l->pool)
-		memcpy(q->address, take(l, BATCH), sizeof(q->address));
+		memcpy(q->address, take(l, l->batch), l->batch * sizeof(q->address[0]));
 	else
-		for (size_t i = 0; i < BATCH; i++)
+		for (size_t i = 0; i < l->batch; i++)
 			q->address[i] = random_next(&q->seed) & 0xffffff;
 	if (l->id_count > 1) {
 		const struct build_id *id = &l->ids[random_next(&q->seed) % l->id_count];
@@ -245,7 +247,9 @@ static void *run(void *arg)
 	if (!q || !w->latencies || !w->location || rpc_client_open(&c, l->server, &err))
 		die("client", &err);
 	q->seed = w->number + 1;
-	request_init(q, &l->ids[0], l->stacks ? STACK_LOCATIONS : BATCH);
+	request_init(q, &l->ids[0], l->stacks ? STACK_LOCATIONS : l->batch);
+	if (l->full_names)
+		q->batch.demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_FULL;
 	if (l->stacks)
 		request_stacks_init(q, l);
 	/* A connection takes as long to come about as many batches to be answered: not measured. */
@@ -370,7 +374,7 @@ static int storm(int argc, char **argv, struct load *l)
 
 int main(int argc, char **argv)
 {
-	struct load l = {0};
+	struct load l = {.batch = BATCH};
 
 	log_init("service_load");
 	if (argc == 4 && !strcmp(argv[1], "draw")) {
@@ -392,6 +396,19 @@ int main(int argc, char **argv)
 		l.id_count = 1;
 		l.seconds = strtod(argv[4], NULL);
 		l.rate = argc > 6 ? strtod(argv[6], NULL) : 0;
+		run_all(&l, number(argv[5], THREADS_MAX));
+	} else if (argc == 8 && !strcmp(argv[1], "distinct")) {
+		size_t count = number(argv[6], POOL_MAX);
+
+		open_table(&l, argv[3]);
+		draw(&l);
+		l.pool_count = count < l.pool_count ? count : l.pool_count;
+		l.batch = number(argv[7], BATCH);
+		l.full_names = true;
+		l.server = argv[2];
+		l.ids = &l.table.id;
+		l.id_count = 1;
+		l.seconds = strtod(argv[4], NULL);
 		run_all(&l, number(argv[5], THREADS_MAX));
 	} else if (argc == 5 && !strcmp(argv[1], "upload")) {
 		upload(argv[2], (size_t)number(argv[3], 4096) << 20, number(argv[4], 1000));

@@ -18,7 +18,8 @@ enum {
 
 struct load {
 	const char *server;
-	bool stacks;
+	bool stacks, full_names;
+	size_t batch; /* addresses of a request */
 	double seconds, rate;
 	struct rsym table;
 	uint64_t *pool; /* distinct addresses in random order */
