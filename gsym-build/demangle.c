@@ -4,10 +4,8 @@
 #include <libiberty/demangle.h>
 #include <setjmp.h>
 
+#include "demangle_bound.h"
 #include "limits.h"
-
-/* Repeats the text of a few bytes: 2^n of it from n back references. Real D names have few. */
-#define D_REFERENCES_MAX 16
 
 #define PLT "@plt"
 
@@ -35,15 +33,10 @@ static bool starts(const char *name, const char *prefix)
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
 
-/* D has no streaming interface, so what can grow is refused beforehand. */
 static bool demangle_d(const char *name, int options, struct text *t)
 {
-	unsigned int references = 0;
-	char *p;
+	char *p = dlang_demangle(name, options);
 
-	for (const char *c = name; *c; c++)
-		references += *c == 'Q';
-	p = references > D_REFERENCES_MAX ? NULL : dlang_demangle(name, options);
 	if (p)
 		buf_str(&t->buf, p);
 	free(p);
@@ -53,9 +46,10 @@ static bool demangle_d(const char *name, int options, struct text *t)
 static bool by_scheme(const char *name, int options, struct text *t)
 {
 	if (starts(name, "_R"))
-		return rust_demangle_callback(name, options, add_text, t);
+		return demangle_is_bounded(name, options) &&
+		       rust_demangle_callback(name, options, add_text, t);
 	if (starts(name, "_D"))
-		return demangle_d(name, options, t);
+		return demangle_is_bounded(name, options) && demangle_d(name, options, t);
 	if (!starts(name, "_Z"))
 		return false;
 	/* The legacy Rust scheme looks like C++ with a hash at the end. */
@@ -64,7 +58,9 @@ static bool by_scheme(const char *name, int options, struct text *t)
 	buf_reset(&t->buf);
 	/* libiberty's own limit leaves names above 1 KiB alone; ours bounds the parser's depth, and
 	 * its printer's is bounded anyway. */
-	return cplus_demangle_v3_callback(name, options | DMGL_NO_RECURSE_LIMIT, add_text, t);
+	options |= DMGL_NO_RECURSE_LIMIT;
+	return demangle_is_bounded(name, options) &&
+	       cplus_demangle_v3_callback(name, options, add_text, t);
 }
 
 static bool demangle(const char *name, int options, struct text *t)

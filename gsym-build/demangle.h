@@ -3,8 +3,9 @@
 #define RAWSTACK_DEMANGLE_H
 /*
  * Linkage names as people read them: C++ (Itanium ABI), Rust (legacy and v0), D. Names are
- * untrusted: above LIMIT_DEMANGLE_IN bytes, nested too deeply, or when the text would exceed
- * LIMIT_DEMANGLE_OUT, a name stays as it is. Safe from any thread.
+ * untrusted: above LIMIT_DEMANGLE_IN bytes, nested too deeply, when it would take much work for its
+ * length (demangle_bound.h), or when the text would exceed LIMIT_DEMANGLE_OUT, a name stays as it
+ * is, the same everywhere. Safe from any thread.
  */
 #include "buf.h"
 

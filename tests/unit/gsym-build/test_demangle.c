@@ -80,9 +80,76 @@ static void test_hostile(void **state _unused_)
 	assert_memory_equal(demangled(DEMANGLE_FULL, "_ZN1S1fEi\0x", 11), "_ZN1S1fEi\0x", 11);
 }
 
+/* The name stays as it is, in each style. */
+static void assert_stays(const char *name)
+{
+	for (enum demangle_style style = DEMANGLE_NONE; style <= DEMANGLE_FULL; style++)
+		assert_string_equal(demangled(style, name, strlen(name)), name);
+}
+
+static size_t repeat(char *name, size_t len, const char *part, unsigned int times)
+{
+	for (unsigned int i = 0; i < times; i++)
+		len += (size_t)sprintf(name + len, "%s", part);
+	return len;
+}
+
+/*
+ * What would keep libiberty busy for years, each part twice as long as the one before it, or end
+ * it by a signal. That this test ends is what it shows.
+ */
+static void test_work(void **state _unused_)
+{
+	char name[LIMIT_DEMANGLE_IN + 1];
+	size_t len;
+
+	/* Arguments of a conversion operator's parameter are parsed twice, at each level. */
+	len = repeat(name, 0, "_ZN1AcvT_I", 1);
+	len = repeat(name, len, "T_I", 60);
+	len = repeat(name, len, "i", 1);
+	len = repeat(name, len, "E", 61);
+	repeat(name, len, "Ev", 1);
+	assert_stays(name);
+	/* A D function's parameters are tried as the rest of a name first. */
+	repeat(name, 0, "_D", 1);
+	repeat(name, 2, "1aFC", 60);
+	assert_stays(name);
+	/* for<'a, ...> with 62^8 lifetimes in what is not shown */
+	assert_stays("_RNvMC1aFGzzzzzzzz_EuC1a1b");
+	/* NULL is read where a lambda asks how long a pack is that it does not have. */
+	assert_stays("_ZN1AUlDTsZT_EE_1fEv");
+	/* Memory on the stack for each template and each reference: 300 times 600 of 16 bytes, four
+	 * times. */
+	len = repeat(name, 0, "_Z1fIiEv", 1);
+	len = repeat(name, len, "RT_OT_", 300);
+	repeat(name, len, "1aIiE", 300);
+	assert_string_equal(demangled(DEMANGLE_FULL, name, strlen(name)), name);
+}
+
+/* Names like those, as compilers make them. */
+static void test_work_of_real_names(void **state _unused_)
+{
+	static const struct {
+		const char *name, *full;
+	} rows[] = {
+		{"_ZN1AcvT_IiEEv", "A::operator int<int>()"},
+		{"_ZZ4mainENKUlT_E_clIiEEDaS_",
+		 "auto main::{lambda(auto:1)#1}::operator()<int>(int) const"},
+		{"_Z3sumIJiiiEEDTfrplfp_EDpT_",
+		 "decltype (({parm#1}+...)) sum<int, int, int>(int, int, int)"},
+		{"_RNvMNtC1b3cfgNtB2_3CFG11push_assign", "<b::cfg::CFG>::push_assign"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
+		assert_string_equal(demangled(DEMANGLE_FULL, rows[i].name, strlen(rows[i].name)),
+				    rows[i].full);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_work_of_real_names),
 		cmocka_unit_test(test_styles),
 		cmocka_unit_test(test_hostile),
 	};

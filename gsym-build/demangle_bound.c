@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "demangle_bound.h"
+
+#include <string.h>
+
+/*
+ * A text of at most LIMIT_DEMANGLE_OUT bytes bounds what prints something for each step. What is
+ * left are steps that print nothing and double: these are counted. Pairs of letters are counted
+ * wherever they stand, in identifiers too, so that no way of reading the name has more of them.
+ * Where that is too coarse the parsed name decides, which takes time linear in its length.
+ */
+enum {
+	/* C++: each parameter with arguments of its own in a conversion operator is parsed twice.
+	 */
+	CONVERSION_ARGUMENTS_MAX = 8,
+	SCOPE_WORK_MAX = 1 << 20,
+	STACK_WORK_MAX = 1 << 14, /* 64 bytes each */
+	PACK_WORK_MAX = 1 << 12,
+	DOUBLINGS_MAX = 40,
+	/* D: each reading that is tried in vain doubles what follows; and back references repeat.
+	 */
+	D_RETRIES_MAX = 12,
+	D_REFERENCES_MAX = 16,
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_upper(char c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+static bool is_lower(char c)
+{
+	return c >= 'a' && c <= 'z';
+}
+
+static bool is_of(char c, const char *set)
+{
+	return c && strchr(set, c);
+}
+
+/* --- C++ ------------------------------------------------------------------------------------- */
+
+/* What a name has at most, by its letters. */
+struct letters {
+	uint32_t conversions, conversion_arguments;
+	uint32_t substitutions, parameters, packs, folds, argument_packs;
+	uint32_t scopes, lists, references;
+	uint32_t lambdas, lambda_heads, pack_lengths;
+	bool has_old_scope; /* libiberty's parser for trees leaves open how it is read */
+};
+
+static bool is_substitution(const char *p)
+{
+	while (is_digit(*++p) || is_upper(*p))
+		;
+	return *p == '_';
+}
+
+static bool is_argument_with_arguments(const char *p)
+{
+	while (is_digit(*++p))
+		;
+	return p[0] == '_' && p[1] == 'I';
+}
+
+/* "sr" and a name without a type in front of it; the suffix ".isra" of gcc is none. */
+static bool is_old_scope(const char *name, const char *p)
+{
+	if (p[1] != 'r' || !(is_digit(p[2]) || is_lower(p[2]) || is_of(p[2], "CUL")))
+		return false;
+	return p < name + 2 || strncmp(p - 2, ".isra.", 6) != 0;
+}
+
+static void letters_count(struct letters *l, const char *name)
+{
+	for (const char *p = name; *p; p++) {
+		char next = p[1];
+
+		switch (*p) {
+		case 'c':
+			l->conversions += next == 'v';
+			break;
+		case 'f':
+			l->folds += is_of(next, "lrLR");
+			break;
+		case 'D':
+			l->packs += next == 'p';
+			break;
+		case 's':
+			l->packs += is_of(next, "pZP");
+			l->pack_lengths += is_of(next, "ZP");
+			l->has_old_scope |= is_old_scope(name, p);
+			break;
+		case 'I':
+			l->lists++;
+			break;
+		case 'J':
+			l->lists++;
+			l->argument_packs++;
+			break;
+		case 'R':
+		case 'O':
+			l->references += is_of(next, "TS");
+			break;
+		case 'S':
+			l->substitutions += is_substitution(p);
+			break;
+		case 'T':
+			l->parameters++;
+			l->conversion_arguments += is_argument_with_arguments(p);
+			break;
+		case 'U':
+			l->lambdas += next == 'l';
+			l->lambda_heads += next == 'l' && p[2] == 'T' && is_of(p[3], "yntp");
+			break;
+		case 'Z':
+			l->scopes++;
+			break;
+		default:
+			break;
+		}
+	}
+}
+
+/* parameters^scopes: each scope's arguments may name all of those around it. */
+static bool is_deep(uint32_t parameters, uint32_t scopes)
+{
+	uint64_t work = 1;
+
+	for (uint32_t i = 0; i < scopes && work <= SCOPE_WORK_MAX; i++)
+		work *= parameters + 1;
+	return work > SCOPE_WORK_MAX;
+}
+
+static bool is_shape_bounded(const struct demangle_shape *s)
+{
+	return !(s->has_lambda && s->has_pack_length) && !s->has_wide_lambda_head &&
+	       !(s->has_silent_lists && is_deep(s->parameters, s->scopes)) &&
+	       (uint64_t)s->templates * s->references <= STACK_WORK_MAX &&
+	       s->pack_work <= PACK_WORK_MAX;
+}
+
+static bool is_cxx_bounded(const char *name, int options)
+{
+	struct letters l = {0};
+	struct demangle_shape shape = {0};
+	uint32_t doublings;
+	bool is_plain;
+
+	letters_count(&l, name);
+	if (l.conversions && l.conversion_arguments > CONVERSION_ARGUMENTS_MAX)
+		return false;
+	doublings = l.substitutions < DOUBLINGS_MAX ? l.substitutions : DOUBLINGS_MAX;
+	is_plain = !(l.lambdas && l.pack_lengths) && !l.lambda_heads &&
+		   !((l.folds || l.argument_packs > 1) &&
+		     is_deep(l.parameters, 1 + l.scopes + l.lambdas + l.conversions)) &&
+		   (uint64_t)l.lists * l.references <= STACK_WORK_MAX &&
+		   (l.packs * (uint64_t)strlen(name)) << doublings <= PACK_WORK_MAX;
+	if (is_plain)
+		return true;
+	/* What is no name is not printed. */
+	return !l.has_old_scope &&
+	       (!demangle_shape_read(name, options, &shape) || is_shape_bounded(&shape));
+}
+
+/* --- D --------------------------------------------------------------------------------------- */
+
+/* A function's type may begin here. */
+static bool is_call(char c)
+{
+	return is_of(c, "FUWVRYM");
+}
+
+/* Whether an identifier whose length ends before p may end before the letter of a function's type.
+ * Any digits in front may be its length. */
+static bool is_call_behind(const char *name, const char *p, const char *end)
+{
+	uint64_t len = 0, scale = 1;
+
+	for (const char *d = p; d > name && is_digit(d[-1]) && scale <= UINT32_MAX; d--) {
+		len += (uint64_t)(d[-1] - '0') * scale;
+		scale *= 10;
+		if (len < (uint64_t)(end - p) && is_call(p[len]))
+			return true;
+	}
+	return false;
+}
+
+/* Behind a back reference, or the end of a template. */
+static bool is_call_behind_letters(const char *p)
+{
+	if (*p == 'Z')
+		return is_call(p[1]);
+	while (is_upper(*++p))
+		;
+	return is_lower(*p) && is_call(p[1]);
+}
+
+static bool is_d_bounded(const char *name)
+{
+	const char *end = name + strlen(name);
+	uint32_t retries = 0, references = 0;
+
+	for (const char *p = name; p < end; p++) {
+		references += *p == 'Q';
+		if (*p == 'Q' || *p == 'Z')
+			retries += is_call_behind_letters(p);
+		/* A symbol as an argument is tried with each number of digits as its length. */
+		retries += *p == 'S' && is_digit(p[1]) && is_digit(p[2]) ? 2 : 0;
+		if (p > name && is_digit(p[-1]) && !is_digit(*p))
+			retries += is_call_behind(name, p, end);
+	}
+	return references <= D_REFERENCES_MAX && retries <= D_RETRIES_MAX;
+}
+
+bool demangle_is_bounded(const char *name, int options)
+{
+	switch (name[1]) {
+	case 'R':
+		return demangle_rust_is_bounded(name);
+	case 'D':
+		return is_d_bounded(name);
+	default:
+		return is_cxx_bounded(name, options);
+	}
+}
