@@ -17,7 +17,7 @@
 
 struct options {
 	const char *input, *output, *stripped, *dwp, *alt;
-	bool kallsyms, no_dwo, json, columns, types;
+	bool kallsyms, no_dwo, json, columns, types, demangled;
 	unsigned int jobs;
 	struct build_id id;
 };
@@ -36,6 +36,7 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 		{"columns", no_argument, NULL, 'c'},
 		{"jobs", required_argument, NULL, 'j'},
 		{"types", no_argument, NULL, 't'},
+		{"demangled", no_argument, NULL, 'd'},
 		{0},
 	};
 	unsigned long jobs;
@@ -61,6 +62,9 @@ static int parse(int argc, char **argv, struct options *o, struct err *err)
 			break;
 		case 't':
 			o->types = true;
+			break;
+		case 'd':
+			o->demangled = true;
 			break;
 		case 'c':
 			o->columns = true;
@@ -186,6 +190,7 @@ static int run(int argc, char **argv, struct err *err)
 		.columns = o.columns,
 		.jobs = o.jobs,
 		.types = o.types,
+		.shown = o.demangled,
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 		.progress_ctx = &o,
 	};
@@ -209,29 +214,32 @@ static int run(int argc, char **argv, struct err *err)
 const struct gsym_command gsym_command_build = {
 	.name = "build",
 	.summary = "make a lookup table from a binary",
-	.usage = "Usage: rawstack-gsym-build build [OPTION]... FILE\n\n"
-		 "Reads the debug information and symbols of an ELF file (an executable, a shared\n"
-		 "object, an object file or kernel module, or a separate debug file) and writes a\n"
-		 "lookup table. The file is read in a process of its own with limits; a damaged "
-		 "one\n"
-		 "cannot do harm. In an object file or module the first code section starts at "
-		 "0.\n\n"
-		 "  -o, --output=OUT     the table; default: FILE.rsym\n"
-		 "      --stripped=FILE  the executable that FILE is the debug file of; it knows\n"
-		 "                       where the code lies in the file\n"
-		 "      --dwp=DWP        the package of its split units; default: FILE.dwp\n"
-		 "      --alt=ALT        the dwz file it shares names with; default: by its "
-		 "debug link\n"
-		 "      --no-dwo         do not look for .dwo files where FILE says they are\n"
-		 "      --kallsyms       FILE is the text of /proc/kallsyms\n"
-		 "      --build-id=ID    the identity, instead of the file's own\n"
-		 "      --columns        keep columns and discriminators; the table grows by half "
-		 "or more\n"
-		 "  -j, --jobs=N         threads; a second one makes it faster, more do not\n"
-		 "      --types          keep what functions return and take\n"
-		 "      --report=json    what was understood, each unit that could not be read, "
-		 "and\n"
-		 "                       files that are missing, as one JSON object; default: "
-		 "text\n",
+	.usage =
+		"Usage: rawstack-gsym-build build [OPTION]... FILE\n\n"
+		"Reads the debug information and symbols of an ELF file (an executable, a shared\n"
+		"object, an object file or kernel module, or a separate debug file) and writes a\n"
+		"lookup table. The file is read in a process of its own with limits; a damaged "
+		"one\n"
+		"cannot do harm. In an object file or module the first code section starts at "
+		"0.\n\n"
+		"  -o, --output=OUT     the table; default: FILE.rsym\n"
+		"      --stripped=FILE  the executable that FILE is the debug file of; it knows\n"
+		"                       where the code lies in the file\n"
+		"      --dwp=DWP        the package of its split units; default: FILE.dwp\n"
+		"      --alt=ALT        the dwz file it shares names with; default: by its "
+		"debug link\n"
+		"      --no-dwo         do not look for .dwo files where FILE says they are\n"
+		"      --kallsyms       FILE is the text of /proc/kallsyms\n"
+		"      --build-id=ID    the identity, instead of the file's own\n"
+		"      --columns        keep columns and discriminators; the table grows by half "
+		"or more\n"
+		"      --demangled      keep names demangled too, as the service does, which then\n"
+		"                       copies them; the table grows by half\n"
+		"  -j, --jobs=N         threads; a second one makes it faster, more do not\n"
+		"      --types          keep what functions return and take\n"
+		"      --report=json    what was understood, each unit that could not be read, "
+		"and\n"
+		"                       files that are missing, as one JSON object; default: "
+		"text\n",
 	.run = run,
 };

@@ -191,7 +191,7 @@ def table_damaged(seed):
     with open(path, "r+b") as f:
         for number in range(1, 21):
             write("one", binaries.make(number))
-            run(os.path.join(BIN, "rawstack-gsym-build"), "build", "-o", "one.rsym", "one")
+            run(os.path.join(BIN, "rawstack-gsym-build"), "build", "--demangled", "-o", "one.rsym", "one")
             table = read("one.rsym")
             at = stored.find(table[:256])
             check(at >= 0, f"table {number} is not in {path} as it was built")
