@@ -277,15 +277,15 @@ static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struc
 	size_t newest;
 	int rc = collect(s, true, &l, &c, err);
 
-	if (!rc) {
-		taken = calloc(c.count + 1, sizeof(*taken));
-		if (!taken)
-			rc = err_set(err, ERR_MEMORY, "out of memory");
+	if (rc)
+		goto out;
+	taken = calloc(c.count + 1, sizeof(*taken));
+	if (!taken) {
+		rc = err_set(err, ERR_MEMORY, "out of memory");
+		goto out;
 	}
-	if (!rc) {
-		pages = pages_for(&l, needed);
-		rc = find_window(&c, &l, pages, taken, &largest, err);
-	}
+	pages = pages_for(&l, needed);
+	rc = find_window(&c, &l, pages, taken, &largest, err);
 	/* The pages more are not worth a table that is newer than all that have to go. */
 	if (rc == 1) {
 		newest = newest_of(taken, c.count);
@@ -301,8 +301,11 @@ static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struc
 			     (unsigned long long)needed,
 			     (unsigned long long)(largest * l.page_len));
 	}
+	if (rc >= 0)
+		rc = purge_taken(s, &c, taken, err);
+out:
 	free(l.free_pages);
-	return rc < 0 ? rc : purge_taken(s, &c, taken, err);
+	return rc;
 }
 
 int store_fit(struct store *s, struct err *err)

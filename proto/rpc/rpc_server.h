@@ -41,6 +41,9 @@ enum rpc_result {
 struct rpc_method {
 	const char *path; /* "/package.Service/Method" */
 	enum rpc_kind kind;
+	/* Served by a thread and a completion queue of its own, so that it answers whatever the
+	 * others do. */
+	bool apart;
 	const ProtobufCMessageDescriptor *request;
 	/*
 	 * Handlers return enum rpc_result, or a negative err code with *err filled, which ends the
@@ -56,9 +59,6 @@ struct rpc_method {
 	/* The last of the queued replies has gone out: there is room for more. Beside other events,
 	 * not after `closed`; must not block either. May be NULL. */
 	void (*sent)(struct rpc_call *c);
-	/* By a thread and a queue of gRPC of their own, so that it answers whatever the others do.
-	 */
-	bool apart;
 	void *ctx;
 };
 
