@@ -26,7 +26,7 @@ struct file_key {
  */
 int file_id_open(uint32_t pid, const char *path, const struct file_key *key);
 
-/* 0 and *ret; negative when it is no ELF file of 64 bits, or cannot be read. Reads 8 KiB and some
+/* 0 and *ret; negative when it is no ELF file, or cannot be read. Reads 8 KiB and some
  * headers at most. */
 int file_id_of(int fd, struct build_id *ret);
 

@@ -10,17 +10,28 @@
 
 #define NOTES_PATH "/sys/kernel/notes"
 
-/* Of the gABI, for 64-bit files. <elf.h> is for those who read more of a file than this. */
+/* From the gABI. <elf.h> is for those who read more of a file than this. */
 enum {
 	NOTE_GNU_BUILD_ID = 3,
+	IDENT_LEN = 16,
+	IDENT_CLASS = 4,
+	CLASS_32 = 1,
 	CLASS_64 = 2,
-	FILE_HEADER_LEN = 64,
-	FILE_HEADER_PHOFF = 32,
-	FILE_HEADER_PHENTSIZE = 54,
-	SEGMENT_HEADER_LEN = 56,
 	SEGMENT_NOTE = 4,
-	SECTION_HEADER_LEN = 64,
 	SECTION_NOTE = 7,
+	HEADER_MAX = 64, /* the longest of all headers */
+};
+
+/* Both classes have the same fields, but for a segment's flags, which stand elsewhere. Addresses,
+ * offsets and lengths have 8 bytes in one and 4 in the other. */
+struct elf_class {
+	bool is_64;
+	size_t file_header_len, segment_header_len, section_header_len;
+};
+
+static const struct elf_class classes[] = {
+	[CLASS_32] = {false, 52, 32, 40},
+	[CLASS_64] = {true, 64, 56, 64},
 };
 
 /* Where the headers of segments, or of sections, are. */
@@ -55,35 +66,49 @@ static bool read_at(int fd, void *p, size_t len, uint64_t off)
 	return off <= INT64_MAX && pread(fd, p, len, (off_t)off) == (ssize_t)len;
 }
 
+static uint64_t read_word(struct bytes *in, const struct elf_class *class)
+{
+	return class->is_64 ? bytes_u64(in) : bytes_u32(in);
+}
+
 /* Where the notes of a segment, or of a section, are; false: it holds none. */
-static bool notes_of(struct bytes header, bool of_section, uint64_t *ret_off, uint64_t *ret_len)
+static bool notes_of(struct bytes header, const struct elf_class *class, bool of_section,
+		     uint64_t *ret_off, uint64_t *ret_len)
 {
 	uint32_t type;
 
 	bytes_skip(&header, of_section ? 4 : 0); /* name */
 	type = bytes_u32(&header);
-	bytes_skip(&header, of_section ? 16 : 4); /* flags, address */
-	*ret_off = bytes_u64(&header);
-	bytes_skip(&header, of_section ? 0 : 16); /* addresses */
-	*ret_len = bytes_u64(&header);
+	if (of_section) {
+		read_word(&header, class); /* flags */
+		read_word(&header, class); /* address */
+	} else if (class->is_64) {
+		bytes_skip(&header, 4); /* flags */
+	}
+	*ret_off = read_word(&header, class);
+	if (!of_section) {
+		read_word(&header, class); /* virtual address */
+		read_word(&header, class); /* physical address */
+	}
+	*ret_len = read_word(&header, class);
 	return type == (of_section ? SECTION_NOTE : SEGMENT_NOTE);
 }
 
 /* 1 and *ret, 0, or -1 when a header cannot be read; notes has room for LIMIT_NOTES_LEN. */
-static int find_by_headers(int fd, const struct headers *h, bool of_sections, uint8_t *notes,
-			   struct build_id *ret)
+static int find_by_headers(int fd, const struct elf_class *class, const struct headers *h,
+			   bool of_sections, uint8_t *notes, struct build_id *ret)
 {
-	const size_t want = of_sections ? SECTION_HEADER_LEN : SEGMENT_HEADER_LEN;
+	const size_t want = of_sections ? class->section_header_len : class->segment_header_len;
 
 	if (h->entry_len != want)
 		return 0;
 	for (uint16_t i = 0; i < h->count && i < LIMIT_NOTE_HEADERS; i++) {
-		uint8_t header[SECTION_HEADER_LEN];
+		uint8_t header[HEADER_MAX];
 		uint64_t at, off, len;
 
 		if (!CHECKED_ADD(h->off, (uint64_t)i * want, &at) || !read_at(fd, header, want, at))
 			return -1;
-		if (notes_of(bytes_of(header, want), of_sections, &off, &len) &&
+		if (notes_of(bytes_of(header, want), class, of_sections, &off, &len) &&
 		    len <= LIMIT_NOTES_LEN && read_at(fd, notes, len, off) &&
 		    note_id_find(bytes_of(notes, len), ret))
 			return 1;
@@ -91,34 +116,47 @@ static int find_by_headers(int fd, const struct headers *h, bool of_sections, ui
 	return 0;
 }
 
+/* NULL: no ELF file, or of neither class. */
+static const struct elf_class *read_class(int fd)
+{
+	static const uint8_t magic[] = {0x7f, 'E', 'L', 'F'};
+	uint8_t ident[IDENT_LEN];
+
+	if (!read_at(fd, ident, sizeof(ident), 0) || memcmp(ident, magic, sizeof(magic)) ||
+	    (ident[IDENT_CLASS] != CLASS_32 && ident[IDENT_CLASS] != CLASS_64))
+		return NULL;
+	return &classes[ident[IDENT_CLASS]];
+}
+
 /* Go's linker leaves the section of the GNU build id out of every segment of notes, so that the
  * kernel does not see it; the sections of a stripped file still lead to it. */
 static int find_in_file(int fd, uint8_t *notes, struct build_id *ret)
 {
-	static const uint8_t magic[] = {0x7f, 'E', 'L', 'F', CLASS_64};
-	uint8_t header[FILE_HEADER_LEN];
+	const struct elf_class *class = read_class(fd);
 	struct headers segments, sections;
+	uint8_t header[HEADER_MAX];
 	struct bytes in;
 	int rc;
 
-	if (!read_at(fd, header, sizeof(header), 0) || memcmp(header, magic, sizeof(magic)))
+	if (!class || !read_at(fd, header, class->file_header_len, 0))
 		return -1;
-	in = bytes_of(header, sizeof(header));
-	bytes_skip(&in, FILE_HEADER_PHOFF);
-	segments.off = bytes_u64(&in);
-	sections.off = bytes_u64(&in);
-	bytes_skip(&in, FILE_HEADER_PHENTSIZE - FILE_HEADER_PHOFF - 16);
+	in = bytes_of(header, class->file_header_len);
+	bytes_skip(&in, IDENT_LEN + 8); /* type, machine, version */
+	read_word(&in, class);          /* entry */
+	segments.off = read_word(&in, class);
+	sections.off = read_word(&in, class);
+	bytes_skip(&in, 6); /* flags, length of this header */
 	segments.entry_len = bytes_u16(&in);
 	segments.count = bytes_u16(&in);
 	sections.entry_len = bytes_u16(&in);
 	sections.count = bytes_u16(&in);
-	if (segments.entry_len != SEGMENT_HEADER_LEN)
+	if (segments.entry_len != class->segment_header_len)
 		return -1;
-	rc = find_by_headers(fd, &segments, false, notes, ret);
+	rc = find_by_headers(fd, class, &segments, false, notes, ret);
 	if (rc || !sections.off)
 		return rc;
 	/* What is mapped needs no sections: headers that cannot be read are none. */
-	return find_by_headers(fd, &sections, true, notes, ret) == 1;
+	return find_by_headers(fd, class, &sections, true, notes, ret) == 1;
 }
 
 int note_id_of_file(int fd, struct build_id *ret)

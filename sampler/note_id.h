@@ -12,8 +12,8 @@
 /* 1 and *ret, or 0. */
 int note_id_find(struct bytes notes, struct build_id *ret);
 
-/* Of a 64-bit ELF file: in its segments of notes, then in its sections. 1 and *ret; 0 when it has
- * none; negative when it is no such file, or no regular file at all. */
+/* Of an ELF file of 32 or 64 bits: in its segments of notes, then in its sections. 1 and *ret; 0
+ * when it has none; negative when it is no such file, or no regular file at all. */
 int note_id_of_file(int fd, struct build_id *ret);
 
 /* Of /sys/kernel/notes: 1, 0 or negative. */

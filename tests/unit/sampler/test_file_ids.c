@@ -68,6 +68,58 @@ static void write_copy(const char *path, enum copy what)
 	free(p);
 }
 
+/* A file of 32 bits: one header of a segment and one of a section, before a note. */
+static void write_32_bits(const char *path, enum copy what)
+{
+	struct {
+		Elf32_Ehdr header;
+		Elf32_Phdr segment;
+		Elf32_Shdr section;
+		uint8_t note[sizeof(gnu_note)], id[20];
+	} f = {
+		.header =
+			{
+				.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS32,
+					    ELFDATA2LSB, EV_CURRENT},
+				.e_type = ET_EXEC,
+				.e_machine = EM_386,
+				.e_version = EV_CURRENT,
+				.e_entry = 0x8049000,
+				.e_phoff = offsetof(typeof(f), segment),
+				.e_shoff = offsetof(typeof(f), section),
+				.e_ehsize = sizeof(f.header),
+				.e_phentsize = sizeof(f.segment),
+				.e_phnum = 1,
+				.e_shentsize = sizeof(f.section),
+				.e_shnum = 1,
+			},
+		.segment =
+			{
+				.p_type = what == WITH_ID ? PT_NOTE : PT_LOAD,
+				.p_offset = offsetof(typeof(f), note),
+				.p_vaddr = 0x8048000,
+				.p_paddr = 0x8048000,
+				.p_filesz = sizeof(f.note) + sizeof(f.id),
+				.p_flags = PF_R,
+				.p_align = 4,
+			},
+		.section =
+			{
+				.sh_name = 1,
+				.sh_type = what == ID_IN_SECTION ? SHT_NOTE : SHT_PROGBITS,
+				.sh_flags = SHF_ALLOC,
+				.sh_addr = 0x8048000,
+				.sh_offset = offsetof(typeof(f), note),
+				.sh_size = sizeof(f.note) + sizeof(f.id),
+				.sh_addralign = 4,
+			},
+		.id = "12345678901234567890",
+	};
+
+	memcpy(f.note, gnu_note, sizeof(gnu_note));
+	write_file(path, &f, sizeof(f));
+}
+
 static void identify(const char *path, struct build_id *ret, struct build_id *ret_service)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -103,6 +155,36 @@ static void test_as_the_service(void **state)
 	identify("small", &ours, &theirs);
 	assert_int_equal(ours.kind, BUILD_ID_HTLHASH);
 	assert_memory_equal(&ours, &theirs, sizeof(ours));
+}
+
+static void test_32_bits(void **state)
+{
+	static const enum copy kinds[] = {WITH_ID, ID_IN_SECTION, WITHOUT_ID};
+	struct build_id ours, theirs;
+	const Elf32_Ehdr *header;
+	uint8_t *p;
+	size_t len;
+	int fd;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(kinds); i++) {
+		write_32_bits("narrow", kinds[i]);
+		identify("narrow", &ours, &theirs);
+		assert_int_equal(ours.kind,
+				 kinds[i] == WITHOUT_ID ? BUILD_ID_HTLHASH : BUILD_ID_GNU);
+		assert_int_equal(ours.len, theirs.len);
+		assert_memory_equal(&ours, &theirs, sizeof(ours));
+	}
+	/* Cut anywhere in its headers it is an error, and read no further. */
+	assert_int_equal(io_read_file("narrow", 4096, &p, &len, NULL), 0);
+	header = (const void *)p;
+	for (size_t cut = 0; cut < header->e_phoff + header->e_phentsize; cut++) {
+		write_file("cut", p, cut);
+		fd = open("cut", O_RDONLY | O_CLOEXEC);
+		assert_true(file_id_of(fd, &ours) < 0);
+		close(fd);
+	}
+	free(p);
 }
 
 /* However often it is asked: at once so much, and a share in the long run. */
@@ -341,9 +423,9 @@ static void test_never_waits(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_the_service), cmocka_unit_test(test_budget),
-		cmocka_unit_test(test_helper),         cmocka_unit_test(test_deleted),
-		cmocka_unit_test(test_never_waits),
+		cmocka_unit_test(test_as_the_service), cmocka_unit_test(test_32_bits),
+		cmocka_unit_test(test_budget),         cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_deleted),        cmocka_unit_test(test_never_waits),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--wait"))
