@@ -66,7 +66,10 @@ static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 	struct sampler_hint_row *row;
 	uint64_t count = c->hint.count;
 
-	if (f->status != BPF_STACK_BUILD_ID_VALID)
+	/* For an address in no mapping, which a chain without frame pointers or the words above the
+	 * first frame may have, the kernel names the next file above, at an offset below 0. A row
+	 * from there on would be of no mapping that anybody knows. */
+	if (f->status != BPF_STACK_BUILD_ID_VALID || (int64_t)f->offset < 0)
 		return 0;
 	for (uint32_t r = 0; r < SAMPLER_HINT_ROWS; r++) {
 		row = &c->hint.rows[r];
