@@ -110,5 +110,5 @@ const struct command cmd_flame = {
 		"  -o OUT.html        where to write; - is standard output\n"
 		"  --title TEXT       the page's heading\n"
 		"  --diff-base FILE   subtract a profile: what grew is left\n"
-		"  --value TYPE     what to weigh: samples, cpu, ...\n" FILTER_HELP,
+		"  --value TYPE       what to weigh: samples, cpu, ...\n" FILTER_HELP,
 };

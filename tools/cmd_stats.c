@@ -266,8 +266,9 @@ const struct command cmd_stats = {
 	.summary = "what is in a profile, and which names are missing",
 	.help = "usage: rawstack stats [OPTIONS] DIR|FILE...\n"
 		"\n"
-		"Prints how much was measured and when, how many frames have names and lines, by\n"
-		"weight, from which binaries names are missing and what to do about it, and the\n"
-		"labels with their most frequent values.\n"
+		"Prints how much was measured and when; by weight, which share of the stacks is\n"
+		"whole (reaches the entry of a thread or process), is cut, or ends in code without\n"
+		"a name; how many frames have names and lines; from which binaries names are\n"
+		"missing and what to do about it; and the labels with their most frequent values.\n"
 		"\n" VIEW_HELP,
 };
