@@ -90,6 +90,8 @@ enum {
 	"  --debug-dir DIR    where debug files are: DIR/.build-id/ab/cdef.debug\n"                \
 	"  --no-symbolize     leave addresses as they are\n"                                       \
 	"\n"                                                                                       \
+	"REGEX is POSIX extended (regex(7)), without back-references; three repeats behind each\n" \
+	"other (x+*+), and what would take long to compile, are refused.\n"                        \
 	"A profile may be a pipe, and - is standard input: perf script | rawstack top -\n"
 
 /* What command_option() returned, with `value` for it: 1 when it was a filter's and is taken, 0
