@@ -54,9 +54,9 @@ static const char help[] =
 	"Needs CAP_BPF and CAP_PERFMON, and CAP_SYSLOG for kernel frames and CAP_SYS_PTRACE for\n"
 	"processes of others; gives up everything else. Where kernel.perf_event_paranoid is above "
 	"2,\n"
-	"as Debian has it, the kernel asks for CAP_SYS_ADMIN too: then either user 0 starts it, "
-	"or\n"
-	"that is set to 2.\n";
+	"as Debian has it, the kernel asks for CAP_SYS_ADMIN too, until all events are open: then\n"
+	"user 0 starts it, or a drop-in gives the unit that capability, or the setting is made "
+	"2.\n";
 
 enum {
 	OPT_SPOOL = 256,

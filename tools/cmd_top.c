@@ -218,9 +218,9 @@ const struct command cmd_top = {
 		"prints\n"
 		"the functions with the most weight: share of samples that end in them (self), "
 		"share\n"
-		"that has them anywhere (cum), and the line that carries most. Then what could not "
-		"be\n"
-		"named, by binary.\n"
+		"that has them anywhere (cum), and the line that carries most. Above them\n"
+		"stands which share of the stacks is whole, as `stats` tells it; below them, by\n"
+		"binary, what could not be named.\n"
 		"\n"
 		"  -n N               rows, 20 if not given\n"
 		"  --cum              order by cum\n" VIEW_HELP_DIFF VIEW_HELP,
