@@ -3,7 +3,7 @@
 #define RAWSTACK_RSYM_SHOWN_H
 /*
  * The optional section of names as people read them, for the reader and the writer of tables; who
- * asks uses rsym_shown(). It is not compressed: a text is there after a walk over at most 15
+ * asks uses rsym_shown(). It is not compressed: a text is there after a walk over at most 7
  * others, whatever was asked before, and lies in the pages of the file.
  */
 #include "rsym.h"
