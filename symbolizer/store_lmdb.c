@@ -489,6 +489,8 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 	timed_wait_init(&m->ended);
 	if (snprintf(m->path, sizeof(m->path), "%s/store.mdb", dir) >= (int)sizeof(m->path))
 		rc = err_set(err, ERR_USAGE, "data directory: name too long");
+	else if (m->read_only && access(m->path, F_OK))
+		rc = err_sys(err, errno, "%s", m->path);
 	else /* LMDB makes it, also when it only reads */
 		rc = data_dir_own_file(dir, "store.mdb-lock", err);
 	if (!rc)
