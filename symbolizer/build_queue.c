@@ -8,11 +8,11 @@
 
 #include "binary_meta.h"
 #include "build_table.h"
-#include "digest.h"
 #include "intern.h"
 #include "limits.h"
 #include "log.h"
 #include "timed_wait.h"
+#include "upload_check.h"
 
 enum {
 	TRIES = 256,
@@ -49,81 +49,6 @@ struct build_queue {
 
 static void rebuild_users(struct build_queue *q, const struct build_id *alt);
 static void build_queue_stop_again(struct build_queue *q);
-
-static int check_digest(const struct upload *up, struct err *err)
-{
-	const size_t chunk = 1 << 20;
-	_cleanup_(freep) uint8_t *p = malloc(chunk);
-	uint8_t sum[DIGEST_LEN];
-	uint64_t left = up->begin->size;
-	struct digest d;
-	int rc;
-
-	if (!p)
-		return err_set(err, ERR_MEMORY, "out of memory");
-	digest_init(&d);
-	while (left) {
-		size_t n = left < chunk ? (size_t)left : chunk;
-
-		rc = io_read_all(io_system(), up->fd, p, n, (off_t)(up->begin->size - left), err);
-		if (rc)
-			return rc;
-		digest_update(&d, p, n);
-		left -= n;
-	}
-	digest_finish(&d, sum);
-	if (memcmp(sum, up->begin->sha256.data, DIGEST_LEN) != 0)
-		return err_set(err, ERR_DATA, "the content has another SHA-256 than declared");
-	return 0;
-}
-
-/* A file says of itself which build id it has, and could say the hash of another one: that is
- * taken, as any id is that something was uploaded for. */
-static int check_alias(struct build_queue *q, const struct upload *up, struct err *err)
-{
-	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
-	struct build_id id;
-	struct store_read *r;
-	int rc = store_read_begin(q->config.store, &r, err);
-
-	if (rc)
-		return rc;
-	id = store_find(r, &up->id);
-	store_read_end(r);
-	if (!build_id_equal(&id, &up->id))
-		return err_set(err, ERR_DATA, "%s is the hash of the file with build id %s",
-			       build_id_hex(&up->id, declared), build_id_hex(&id, found));
-	return 0;
-}
-
-/* ERR_DATA: it is not the binary that was declared. Others: nobody can tell what it is. */
-static int check_id(struct build_queue *q, const struct upload *up, struct image_summary *ret,
-		    struct err *err)
-{
-	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
-	struct build_id id;
-	int rc;
-
-	switch (up->begin->kind) {
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_KALLSYMS:
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_TABLE: /* has its own check */
-	case RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP:   /* has no id */
-		return 0;
-	default:
-		break;
-	}
-	rc = table_inspect(up->fd, q->config.worker_path, ret, err);
-	if (!rc)
-		rc = image_summary_identity(up->fd, ret, &id, err);
-	if (rc == ERR_UNSUPPORTED)
-		rc = err->code = ERR_DATA;
-	if (rc)
-		return rc;
-	if (!build_id_equal(&id, &up->id))
-		return err_set(err, ERR_DATA, "the file has build id %s, declared was %s",
-			       build_id_hex(&id, found), build_id_hex(&up->id, declared));
-	return 0;
-}
 
 /* A build begins; what is deleted from now on is not stored. */
 static void begin(struct maker *m, const struct build_id *id)
@@ -187,14 +112,14 @@ static void work(struct maker *m, struct upload *up)
 	struct err err = {0};
 
 	begin(m, &up->id);
-	result.code = check_digest(up, &err);
+	result.code = upload_check_digest(up, &err);
 	if (!result.code) {
-		result.code = check_id(q, up, &job.summary, &err);
+		result.code = upload_check_id(up, q->config.worker_path, &job.summary, &err);
 		if (result.code && result.code != ERR_DATA)
 			result.code = build_table_unread(&env, &job, &arena, &err);
 	}
 	if (!result.code)
-		result.code = check_alias(q, up, &err);
+		result.code = upload_check_alias(up, q->config.store, &err);
 	if (!result.code)
 		result.code = build_table(&env, &job, &arena, &report, &err);
 	end(m);
