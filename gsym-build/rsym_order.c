@@ -99,3 +99,40 @@ int rsym_order_functions(const struct intern *in, const uint32_t *name_id, const
 	*ret_new_id = TAKE_PTR(new_id);
 	return 0;
 }
+
+/* --- aliases --------------------------------------------------------------------------------- */
+
+struct entry_order {
+	uint64_t vaddr;
+	uint32_t function;
+};
+
+static int compare_entries(const void *va, const void *vb)
+{
+	const struct entry_order *a = va, *b = vb;
+
+	if (a->vaddr != b->vaddr)
+		return a->vaddr < b->vaddr ? -1 : 1;
+	return (a->function > b->function) - (a->function < b->function);
+}
+
+int rsym_order_aliases(uint32_t *list, uint32_t *count,
+		       const struct rsym_content_function *functions, const uint32_t *function_id,
+		       struct err *err)
+{
+	_cleanup_(freep) struct entry_order *sorted = calloc(*count + 1, sizeof(*sorted));
+	uint32_t kept = 0;
+
+	if (!sorted)
+		return no_memory(err);
+	for (uint32_t i = 0; i < *count; i++) {
+		sorted[i].function = function_id[list[i]];
+		sorted[i].vaddr = functions[sorted[i].function].vaddr;
+	}
+	qsort(sorted, *count, sizeof(*sorted), compare_entries);
+	for (uint32_t i = 0; i < *count; i++)
+		if (!kept || list[kept - 1] != sorted[i].function)
+			list[kept++] = sorted[i].function;
+	*count = kept;
+	return 0;
+}

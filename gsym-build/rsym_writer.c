@@ -289,38 +289,19 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-struct entry_order {
-	uint64_t vaddr;
-	uint32_t function;
-};
-
-static int by_entry(const void *va, const void *vb)
-{
-	const struct entry_order *a = va, *b = vb;
-
-	if (a->vaddr != b->vaddr)
-		return a->vaddr < b->vaddr ? -1 : 1;
-	return (a->function > b->function) - (a->function < b->function);
-}
-
 static int order_aliases(struct rsym_writer *w, const struct parts *p, const uint32_t *function_id,
 			 struct err *err)
 {
-	uint32_t count = (uint32_t)(w->aliases.len / sizeof(uint32_t)), kept = 0;
+	uint32_t count = (uint32_t)(w->aliases.len / sizeof(uint32_t));
 	uint32_t *list = (void *)w->aliases.p;
-	_cleanup_(freep) struct entry_order *sorted = calloc(count + 1, sizeof(*sorted));
+	int rc;
 
-	if (!sorted || w->aliases.failed)
+	if (w->aliases.failed)
 		return no_memory(err);
-	for (uint32_t i = 0; i < count; i++) {
-		sorted[i].function = function_id[list[i]];
-		sorted[i].vaddr = p->functions[sorted[i].function].vaddr;
-	}
-	qsort(sorted, count, sizeof(*sorted), by_entry);
-	for (uint32_t i = 0; i < count; i++)
-		if (!kept || list[kept - 1] != sorted[i].function)
-			list[kept++] = sorted[i].function;
-	rsym_aliases_put(rsym_writer_optional(w, RSYM_SECTION_ALIASES), list, kept,
+	rc = rsym_order_aliases(list, &count, p->functions, function_id, err);
+	if (rc)
+		return rc;
+	rsym_aliases_put(rsym_writer_optional(w, RSYM_SECTION_ALIASES), list, count,
 			 (uint32_t)w->functions.count);
 	return 0;
 }
