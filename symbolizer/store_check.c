@@ -17,8 +17,6 @@
 #include "limits.h"
 #include "store_pages.h"
 
-extern char **environ;
-
 enum {
 	EXIT_DAMAGED = 3,
 	TICK_MS = 50,
@@ -142,17 +140,20 @@ static int wait_for(struct child *c, uint64_t until_ns, int *ret_status, struct 
 	return why;
 }
 
+static void child_done(struct child *c)
+{
+	closep(&c->out);
+}
+
 int store_check_by_child(const char *dir, struct err *err)
 {
-	_cleanup_(closep) int out = -1;
-	struct child c = {.out = -1};
+	_cleanup_(child_done) struct child c = {.out = -1};
 	uint64_t len = file_len(dir);
 	int status = 0, rc;
 
 	if (!len)
 		return 0;
 	rc = start(&c, dir, err);
-	out = c.out;
 	if (rc)
 		return rc;
 	rc = wait_for(&c, io_system()->mono_ns(NULL) + wall_ms(len) * 1000000, &status, err);
