@@ -352,6 +352,17 @@ static bool is_read_by_others(struct store *s)
 	return true;
 }
 
+/* Only a value has to lie side by side; what else is written finds room in pages here and there. */
+static uint64_t longest_value(const struct kv_write *writes, size_t count)
+{
+	uint64_t longest = 0;
+
+	for (size_t i = 0; i < count; i++)
+		if (writes[i].value.p && writes[i].value.len > longest)
+			longest = writes[i].value.len;
+	return longest;
+}
+
 int store_commit(struct store *s, const struct kv_write *writes, size_t count, uint64_t needed,
 		 struct err *err)
 {
@@ -374,7 +385,7 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 		if (cleared)
 			rc = 0;
 		else if (s->kv->ops->layout)
-			rc = evict_side_by_side(s, needed, round, err);
+			rc = evict_side_by_side(s, longest_value(writes, count), round, err);
 		else
 			rc = evict(s, needed << round, needed, err);
 		if (rc < 0 && (rc != ERR_LIMIT || round))

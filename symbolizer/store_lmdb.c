@@ -27,6 +27,7 @@
 
 enum {
 	READERS_MAX = 1024,
+	PURGE_PAGES = 64, /* a few pages of each tree, and of the list of free ones */
 	POOL_MAX = 64
 };
 
@@ -435,10 +436,12 @@ static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 	struct stat st;
 	int rc;
 
-	/* Who only reads takes the size that the file says: the service may let it grow meanwhile.
+	/*
+	 * Who only reads takes the size that the file says: the service may let it grow meanwhile.
+	 * A file above its budget may be full, and taking tables away writes pages, too.
 	 */
 	if (!m->read_only && !stat(m->path, &st) && (uint64_t)st.st_size > max_bytes)
-		max_bytes = (uint64_t)st.st_size;
+		max_bytes = (uint64_t)st.st_size + PURGE_PAGES * page;
 	max_bytes = (max_bytes + page - 1) / page * page;
 	m->max_bytes = max_bytes;
 	rc = mdb_env_create(&m->env);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store_room.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 #include "base.h"
@@ -124,6 +125,7 @@ int room_find(const struct room *room, uint64_t pages, bool *taken, uint64_t *re
 	if (s.count)
 		qsort(s.rows, s.count, sizeof(s.rows[0]), by_first);
 	best = search(room, &s, pages, ret_largest);
+	assert(s.rows || !best.end);
 	for (size_t i = 0; i < room->table_count; i++)
 		taken[i] = false;
 	for (size_t i = best.begin; i < best.end; i++)

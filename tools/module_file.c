@@ -71,7 +71,7 @@ bool module_file_is_compressed(const char *path)
 int module_file_expand(const char *path, int *ret_fd, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_MODULE_FILE_LEN);
-	_cleanup_(file_view_done) struct file_view in = {NULL};
+	_cleanup_(file_view_done) struct file_view in = {0};
 	const struct packing *packing = packing_of(path);
 	_cleanup_(closep) int to = -1;
 
