@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_LIBEXEC_H
 #define RAWSTACK_LIBEXEC_H
 /* Where the programs are that only other programs of Rawstack start. */
+#include <limits.h> /* ours, by the include path: beside it, clang does not like its #include_next */
+
 #include "err.h"
-#include "limits.h"
 
 /*
  * Beside the running program, as in a build tree; else where it is installed, seen from the
