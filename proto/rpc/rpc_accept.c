@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stddef.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct candidate {
 	uint64_t order; /* of acceptance */
 	uint64_t silent;
 	pid_t pid; /* of a Unix socket's peer, else 0 */
+	bool gone; /* its peer has closed it; the server has not noticed yet */
 	bool mute; /* has asked nothing yet */
 };
 
@@ -79,6 +81,13 @@ static size_t drop_closed(void)
 	return live;
 }
 
+static bool is_gone(int fd)
+{
+	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
+
+	return poll(&p, 1, 0) == 1;
+}
+
 static void describe(struct candidate *to, size_t index)
 {
 	int fd = table.connections[index].fd;
@@ -86,7 +95,7 @@ static void describe(struct candidate *to, size_t index)
 	struct ucred peer = {0};
 	socklen_t len = sizeof(tcp);
 
-	*to = (struct candidate){.index = index, .order = index};
+	*to = (struct candidate){.index = index, .order = index, .gone = is_gone(fd)};
 	if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) &&
 	    len >= offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t)) {
 		to->silent = tcp.tcpi_last_data_recv;
@@ -111,6 +120,8 @@ static int compare_silence(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
 
+	if (x->gone != y->gone)
+		return x->gone ? -1 : 1;
 	if (x->mute != y->mute)
 		return x->mute ? -1 : 1;
 	if (x->silent != y->silent)
@@ -129,9 +140,10 @@ static void rank_unix(struct candidate *all, size_t count)
 }
 
 /*
- * Ends so many connections, the silent ones first. Their owners see the end of the stream and close
- * them a little later. Were one to close between the look and the end, what has its number now is a
- * file, which cannot be shut down, or a younger connection, whose client connects again.
+ * Ends so many connections: first those whose client has closed them, so that clients who come and
+ * go at once cost nobody else a place, then the silent ones. The server sees the end of the stream
+ * and closes them a little later. If one closes between the look and the end, what has its number
+ * now is a file, which cannot be shut down, or a younger connection, whose client connects again.
  */
 static void end_silent(size_t wanted)
 {

@@ -6,7 +6,8 @@
  * for good at the first error of accept4() that it does not expect, and EMFILE is one. So a program
  * that links the server has an accept4() of its own, which gRPC and libmicrohttpd call too: no
  * error of the moment leaves it, and connections are bounded, so that descriptors remain for
- * everything else. A connection too many ends the one that has been silent for the longest.
+ * everything else. A connection too many ends one that its client has closed, or the one that has
+ * been silent for the longest.
  *
  * There is one table for the process, because accept4() knows no server. Safe from any thread.
  */
