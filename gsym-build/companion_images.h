@@ -3,7 +3,7 @@
 #define RAWSTACK_COMPANION_IMAGES_H
 /* The files that go with an input, as bytes of a struct table_source, opened for a reader of DWARF;
  * and what a reader missed, in the words of struct table_request. */
-#include "dwarf_reader.h"
+#include "die_companions.h"
 #include "table_make.h"
 
 /* One that is no ELF file is left out. c->missing is the caller's to set. ERR_MEMORY. */

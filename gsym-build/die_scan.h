@@ -13,9 +13,8 @@
  *
  * Every read is bounded by its unit and its section, depth, hops, ranges and rows by limits.h.
  */
-#include "buf.h"
-#include "dwarf_reader.h"
-#include "helper.h"
+#include "die_companions.h"
+#include "facts.h"
 
 /*
  * Gives each compile unit to the sink, in order of offset (but die_scan_two()). A unit that cannot

@@ -9,6 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "image_summary.h"
+
 void companions_close(struct companions *c)
 {
 	while (c->count)
@@ -102,7 +104,7 @@ static bool put_alt(struct companions *c, int fd, const struct build_id *want, c
 {
 	struct build_id got;
 
-	if (!table_identify(fd, &got, NULL) && build_id_equal(&got, want))
+	if (!image_identify(fd, &got, NULL) && build_id_equal(&got, want))
 		return put(c, fd, TABLE_COMPANION_ALT);
 	close(fd);
 	err_set(ret_why, ERR_MISMATCH, "%s: has another build id than the file asks for", file);

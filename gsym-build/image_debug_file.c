@@ -7,8 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "image_summary.h"
 #include "limits.h"
-#include "table_build.h"
 
 #define DEBUG_ROOT   "/usr/lib/debug"
 /* Names of sections that are looked at; the ones sought are short. */
@@ -120,7 +120,7 @@ static int try_open(const char *path, const struct build_id *id, const struct st
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) || (st.st_dev == self->st_dev && st.st_ino == self->st_ino) ||
-	    !open_elf(&f, fd) || !has_dwarf(&f) || table_identify(fd, &got, NULL) ||
+	    !open_elf(&f, fd) || !has_dwarf(&f) || image_identify(fd, &got, NULL) ||
 	    !build_id_equal(&got, id))
 		return -1;
 	return TAKE_FD(fd);

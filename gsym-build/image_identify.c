@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "htlhash.h"
 #include "image_summary.h"
-#include "table_build.h"
+
+#include "htlhash.h"
 
 int image_summary_identity(int fd, const struct image_summary *s, struct build_id *ret,
 			   struct err *err)
@@ -22,7 +22,7 @@ int image_summary_second_name(int fd, const struct image_summary *s, struct buil
 	return rc ? rc : 1;
 }
 
-int table_identify(int fd, struct build_id *ret_id, struct err *err)
+int image_identify(int fd, struct build_id *ret_id, struct err *err)
 {
 	struct image_id found;
 	int rc = image_notes_id(fd, &found, err);

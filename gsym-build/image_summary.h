@@ -33,4 +33,11 @@ int image_summary_identity(int fd, const struct image_summary *s, struct build_i
 int image_summary_second_name(int fd, const struct image_summary *s, struct build_id *ret,
 			      struct err *err) _must_check_;
 
+/*
+ * The identity of an ELF file by its own bytes: the GNU build id, else the htlhash. Reads headers
+ * and notes only, in this process, with bounds: safe on hostile files. A service has its worker do
+ * it (table_inspect.h). ERR_UNSUPPORTED when not ELF.
+ */
+int image_identify(int fd, struct build_id *ret_id, struct err *err) _must_check_;
+
 #endif

@@ -14,7 +14,7 @@
 #include "buf.h"
 #include "dwarf_reader.h"
 #include "rsym.h"
-#include "table_make.h"
+#include "table_build.h"
 
 struct judge;
 
@@ -36,10 +36,5 @@ DEFINE_FREEP(struct judge, judge_free);
  */
 int judge_table(struct judge *j, const struct rsym *t, struct verify_report *report,
 		struct buf *out, struct err *err) _must_check_;
-
-/* All of it, from bytes, as table_make() builds. What the file asks for and was not given goes to
- * source->missing. */
-int judge_source(const struct table_source *source, const struct rsym *t,
-		 struct verify_report *report, struct buf *out, struct err *err) _must_check_;
 
 #endif

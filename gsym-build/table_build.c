@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
+#include "image_summary.h"
 #include "io.h"
 #include "libexec.h"
 #include "limits.h"
@@ -299,14 +300,14 @@ static int identify(const struct table_request *req, struct worker_request *requ
 	else if (request->task == WORKER_INSPECT || request->task == WORKER_CHECK)
 		return 0; /* that is what is asked, or not of interest */
 	else if (req->input != TABLE_INPUT_KALLSYMS)
-		rc = table_identify(req->input_fd, &request->id, err);
+		rc = image_identify(req->input_fd, &request->id, err);
 	/* Text without an id is refused by the worker, with the better message. */
 	if (rc == ERR_UNSUPPORTED && req->input == TABLE_INPUT_AUTO)
 		rc = 0;
 	/* Whoever knows the id leaves the partner's to the worker. */
 	if (rc || !request->has_stripped || req->id.kind != BUILD_ID_NONE)
 		return rc;
-	rc = table_identify(req->stripped_fd, &partner, err);
+	rc = image_identify(req->stripped_fd, &partner, err);
 	if (rc)
 		return err_prefix(err, "stripped partner"), rc;
 	if (!build_id_equal(&partner, &request->id))

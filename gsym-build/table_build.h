@@ -148,11 +148,4 @@ struct verify_report {
 int table_verify(const struct table_request *req, int table_fd, struct verify_report *report,
 		 struct err *err) _must_check_;
 
-/*
- * The identity of an ELF file by its own bytes: the GNU build id, else the htlhash. Reads headers
- * and notes only, in this process, with bounds: safe on hostile files. A service has its worker do
- * it (table_inspect.h). ERR_UNSUPPORTED when not ELF.
- */
-int table_identify(int fd, struct build_id *ret_id, struct err *err) _must_check_;
-
 #endif

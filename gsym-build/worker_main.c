@@ -16,10 +16,10 @@
 #include "dwarf_reader.h"
 #include "image_summary.h"
 #include "io.h"
-#include "judge.h"
 #include "limits.h"
 #include "sandbox.h"
 #include "sanitizer.h"
+#include "table_judge.h"
 #include "table_make.h"
 #include "worker_protocol.h"
 
@@ -221,7 +221,7 @@ static int verify(const struct worker_request *req, struct verify_report *report
 	if (!rc && !build_id_equal(&t.id, &req->id))
 		rc = err_set(err, ERR_MISMATCH, "the table is of a file with another build id");
 	if (!rc)
-		rc = judge_source(&source, &t, report, &out, err);
+		rc = table_judge(&source, &t, report, &out, err);
 	if (!rc)
 		rc = deliver(req, &out, &missing, err);
 	report->cpu_ns = cpu_ns();

@@ -5,7 +5,7 @@
  * The identity of a mapped file that the kernel told no build id of: the id of its notes (the
  * kernel looks at segments of the first page only, and only when that is in memory; Go programs
  * have it in a section alone), else its htlhash. As
- * table_identify() gives it for the same file. These run in the helper process (file_helper.h), for
+ * image_identify() gives it for the same file. These run in the helper process (file_helper.h), for
  * opening and reading a file may take for ever; nothing here is for the capture loop.
  */
 #include "build_id.h"

@@ -7,8 +7,8 @@
  *
  * Each returns 0 or a negative code, and ERR_DATA when the upload is something else than declared.
  */
-#include "build_table.h"
 #include "store.h"
+#include "table_inspect.h"
 #include "uploads.h"
 
 /* The SHA-256 of all bytes. Otherwise ERR_MEMORY, or that of reading. */

@@ -12,6 +12,7 @@
 #include "gsym_companions.h"
 #include "htlhash.h"
 #include "image_debug_file.h"
+#include "image_summary.h"
 #include "log.h"
 #include "table_build.h"
 
@@ -43,7 +44,7 @@ int local_table_open(struct local_table *t, const char *path, bool use_cache, st
 	};
 	if (t->fd < 0)
 		return err_sys(err, errno, "%s", path);
-	rc = table_identify(t->fd, &t->id, err);
+	rc = image_identify(t->fd, &t->id, err);
 	if (rc)
 		return err_prefix(err, "%s", path);
 	t->address_bytes = image_debug_file_class(t->fd);
@@ -96,7 +97,7 @@ void local_table_debug_file(struct local_table *t, int fd)
 	struct build_id id;
 
 	if (t->p || t->debug_fd >= 0 || t->debug_only || t->kernel ||
-	    !image_debug_file_is_separate(fd) || table_identify(fd, &id, NULL) ||
+	    !image_debug_file_is_separate(fd) || image_identify(fd, &id, NULL) ||
 	    !build_id_equal(&id, &t->id))
 		return;
 	t->debug_fd = TAKE_FD(debug_fd);

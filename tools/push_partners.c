@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "image_summary.h"
+
 #define DEBUG_ROOT "/usr/lib/debug"
 
 static const char *base_name(const char *path)
@@ -34,7 +36,7 @@ static bool try_half(struct push_partners *p, const char *path, const struct bui
 	struct build_id got;
 	struct stat st;
 
-	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || table_identify(fd, &got, NULL) ||
+	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || image_identify(fd, &got, NULL) ||
 	    !build_id_equal(&got, id) || image_links_read(fd, &links, NULL) ||
 	    (links.kind != a && links.kind != b))
 		return false;

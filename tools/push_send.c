@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "image_summary.h"
 #include "io.h"
 #include "log.h"
 #include "module_file.h"
@@ -286,7 +287,7 @@ static bool is_as_loaded(const struct push_file *file, const struct build_id *id
 /* Its id and kind, by its descriptor. 1: a binary; 0: none to send; negative. */
 static int identify_subject(const struct push_file *file, struct subject *f, struct err *err)
 {
-	int rc = table_identify(f->fd, &f->id, err);
+	int rc = image_identify(f->fd, &f->id, err);
 
 	if (rc)
 		return file->found ? 0 : err_prefix(err, "%s", file->path);

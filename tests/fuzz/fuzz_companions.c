@@ -6,8 +6,8 @@
  * order; tests/fuzz/pack_files makes one.
  */
 #include "bytes.h"
-#include "judge.h"
 #include "limits.h"
+#include "table_judge.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
 
@@ -26,7 +26,7 @@ static void build(const struct table_source *source)
 		return;
 	if (rsym_open(&t, table.p, table.len, NULL))
 		abort();
-	(void)!judge_source(source, &t, &verified, &text, NULL);
+	(void)!table_judge(source, &t, &verified, &text, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)

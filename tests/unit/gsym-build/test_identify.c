@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* table_identify() on files made here: a note in a segment, in a section, none, and damaged. */
+/* image_identify() on files made here: a note in a segment, in a section, none, and damaged. */
 #include "image_summary.h"
-#include "table_build.h"
 
 #include <elf.h>
 #include <setjmp.h>
@@ -53,7 +52,7 @@ static int identify(const void *p, size_t len, struct build_id *id, struct err *
 	_cleanup_(closep) int fd = memfd_create("elf", MFD_CLOEXEC);
 
 	assert_int_equal(write(fd, p, len), len);
-	return table_identify(fd, id, err);
+	return image_identify(fd, id, err);
 }
 
 static void test_notes(void **state _unused_)
@@ -95,7 +94,7 @@ static void test_bad(void **state _unused_)
 	e.ehdr.e_ident[EI_DATA] = ELFDATA2MSB;
 	assert_int_equal(identify(&e, sizeof(e), &id, &err), ERR_UNSUPPORTED);
 	assert_string_equal(err.message, "big-endian ELF is not supported");
-	assert_int_equal(table_identify(-1, &id, &err), ERR_IO);
+	assert_int_equal(image_identify(-1, &id, &err), ERR_IO);
 }
 
 /* Whatever byte is damaged and wherever the file ends: an id or an error, nothing else. */
@@ -210,7 +209,7 @@ static int identify_shared_notes(bool sections, struct build_id *id)
 									  .p_align = 4};
 	assert_int_equal(write(fd, p, sizeof(ehdr) + notes_len + headers_len),
 			 sizeof(ehdr) + notes_len + headers_len);
-	return table_identify(fd, id, NULL);
+	return image_identify(fd, id, NULL);
 }
 
 /* Read for each header again, these would take half a minute of CPU: the limit ends the test. */

@@ -3,8 +3,8 @@
  * never waited for. */
 #include "cpu_budget.h"
 #include "file_ids.h"
+#include "image_summary.h"
 #include "io.h"
-#include "table_build.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -126,7 +126,7 @@ static void identify(const char *path, struct build_id *ret, struct build_id *re
 	struct err err;
 
 	assert_true(fd >= 0);
-	assert_int_equal(table_identify(fd, ret_service, &err), 0);
+	assert_int_equal(image_identify(fd, ret_service, &err), 0);
 	assert_int_equal(file_id_of(fd, ret), 0);
 	close(fd);
 }

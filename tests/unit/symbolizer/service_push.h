@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "digest.h"
+#include "image_summary.h"
 #include "io.h"
 #include "service_fixture.h"
-#include "table_build.h"
 
 struct built {
 	struct upload_waiter waiter;
@@ -66,7 +66,7 @@ static inline struct build_id id_of_file(const char *path)
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct build_id id;
 
-	assert_int_equal(table_identify(fd, &id, NULL), 0);
+	assert_int_equal(image_identify(fd, &id, NULL), 0);
 	return id;
 }
 
