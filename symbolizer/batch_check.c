@@ -124,6 +124,15 @@ static int check_dictionaries(const Rawstack__V1__StackBatch *b, size_t old_modu
 		if (m->path.len > LIMIT_PATH_LEN)
 			return err_set(err, ERR_DATA, "modules[%zu].path: %zu bytes, at most %llu",
 				       i, m->path.len, (unsigned long long)LIMIT_PATH_LEN);
+		if (m->n_segment_file_off > LIMIT_FILE_SEGMENTS ||
+		    m->n_segment_vaddr != m->n_segment_file_off ||
+		    m->n_segment_len != m->n_segment_file_off)
+			return err_set(
+				err, ERR_DATA,
+				"modules[%zu].segment_file_off, _vaddr, _len: %zu, %zu and %zu "
+				"values, not the same number of at most %d",
+				i, m->n_segment_file_off, m->n_segment_vaddr, m->n_segment_len,
+				LIMIT_FILE_SEGMENTS);
 	}
 	return 0;
 }

@@ -9,16 +9,26 @@
 
 /* --- which addresses are looked up ----------------------------------------------------------- */
 
+/* By the table's own segments, or else by those that the host sent. */
+static bool vaddr_of_file_off(const struct module *m, uint64_t file_off, uint64_t *ret)
+{
+	if (m->table.flags & RSYM_HAS_SEGMENTS)
+		return rsym_vaddr_of_file_off(&m->table, file_off, ret) == 1;
+	return file_segments_vaddr(m->segments, m->segment_count, file_off, ret) == 1;
+}
+
 /* The link-time address of a location in a module that is ready; false: it has none there. */
-static bool vaddr_of(const struct rsym *t, int kind, const struct kv_bytes *section,
+static bool vaddr_of(const struct module *m, int kind, const struct kv_bytes *section,
 		     uint64_t address, bool is_return, uint64_t *ret)
 {
+	const struct rsym *t = &m->table;
+
 	if (is_return && address == 0)
 		return false;
 	address -= is_return;
 	switch (kind) {
 	case LOCATION_FILE_OFF:
-		return rsym_vaddr_of_file_off(t, address, ret) == 1;
+		return vaddr_of_file_off(m, address, ret);
 	case LOCATION_KERNEL_TEXT:
 		return (t->flags & RSYM_IS_KERNEL) && CHECKED_ADD(t->text_base, address, ret);
 	case LOCATION_KERNEL_MODULE:
@@ -58,7 +68,7 @@ static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
 	/* batch_check() has seen that a module's location has a string. */
 	if (kind == LOCATION_KERNEL_MODULE)
 		section = &s->strings[l->string[i]];
-	if (!vaddr_of(&m->table, kind, section, l->address[i], symbolize_is_return(s, i), vaddr))
+	if (!vaddr_of(m, kind, section, l->address[i], symbolize_is_return(s, i), vaddr))
 		return LOCATION_STATUS(NOT_IN_MODULE);
 	return SYMBOLIZE_NOT_YET;
 }

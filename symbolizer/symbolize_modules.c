@@ -27,6 +27,26 @@ static bool keep_bytes(struct symbolize *s, const ProtobufCBinaryData *from, str
 	return !s->is_stream || to->p;
 }
 
+/* What a host says of the file: it is believed for what this request asks, once it can be. */
+static bool keep_segments(struct symbolize *s, const Rawstack__V1__Module *from, struct module *to)
+{
+	struct arena *a = s->is_stream ? &s->copies : &s->arena;
+	const size_t count = from->n_segment_file_off;
+	struct file_segment *rows = arena_array(a, count, sizeof(*rows));
+	struct err why;
+
+	for (size_t i = 0; rows && i < count; i++)
+		rows[i] = (struct file_segment){from->segment_file_off[i], from->segment_vaddr[i],
+						from->segment_len[i]};
+	if (rows && file_segments_check(rows, count, &why)) {
+		to->segments_wrong = arena_copy(a, why.message, strlen(why.message));
+		return to->segments_wrong != NULL;
+	}
+	to->segments = rows;
+	to->segment_count = rows ? (uint32_t)count : 0;
+	return rows != NULL;
+}
+
 static int add_module(struct symbolize *s, const Rawstack__V1__Module *from, struct err *err)
 {
 	int kind = from->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH &&
@@ -40,7 +60,8 @@ static int add_module(struct symbolize *s, const Rawstack__V1__Module *from, str
 		return out_of_memory(err);
 	m = &s->modules[s->module_count];
 	*m = (struct module){0};
-	if (!keep_bytes(s, &from->path, &m->path))
+	if (!keep_bytes(s, &from->path, &m->path) ||
+	    (from->n_segment_file_off && !keep_segments(s, from, m)))
 		return out_of_memory(err);
 	s->module_count++;
 	return build_id_set(&m->id, kind, from->build_id.data, from->build_id.len, err);
@@ -87,16 +108,40 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 }
 
 /* Whether hosts ask for what only the segments of the executable tell, and the table has none. */
-static bool needs_executable(const struct module *m)
+static bool lacks_segments(const struct module *m)
 {
 	return m->status == MODULE_STATUS(READY) && m->by_offset &&
 	       !(m->table.flags & RSYM_HAS_SEGMENTS);
 }
 
+static bool needs_executable(const struct module *m)
+{
+	return lacks_segments(m) && !m->segment_count;
+}
+
+/* How file offsets are answered without segments in the table. */
+static void tell_segments(struct module *m, Rawstack__V1__ModuleReply *reply, char *reason,
+			  size_t reason_len)
+{
+	reply->needs_executable = needs_executable(m);
+	reply->segments_from_host = !reply->needs_executable;
+	if (reply->segments_from_host) {
+		m->generation = file_segments_hash(m->segments, m->segment_count, m->generation);
+		snprintf(reason, reason_len,
+			 "of a debug file alone: file offsets go by the segments "
+			 "that the host sent with the build id");
+		return;
+	}
+	snprintf(reason, reason_len,
+		 "of a debug file alone: file offsets need its executable too%s%s",
+		 m->segments_wrong ? "; of the segments that the host sent, " : "",
+		 m->segments_wrong ? m->segments_wrong : "");
+}
+
 static int open_module(struct symbolize *s, struct store_read *r, struct module *m,
 		       Rawstack__V1__ModuleReply *reply, struct err *err)
 {
-	char reason[128] = "";
+	char reason[256] = "";
 	int rc;
 
 	m->found = store_find(r, &m->id);
@@ -107,10 +152,8 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 		m->status = MODULE_STATUS(READY);
 		m->generation = m->table.generation;
 		reply->has_dwarf = (m->table.flags & RSYM_HAS_DWARF) != 0;
-		reply->needs_executable = needs_executable(m);
-		if (reply->needs_executable)
-			snprintf(reason, sizeof(reason),
-				 "of a debug file alone: file offsets need its executable too");
+		if (lacks_segments(m))
+			tell_segments(m, reply, reason, sizeof(reason));
 	} else if (rc == ERR_DATA) {
 		m->status = MODULE_STATUS(PURGED);
 		m->damaged = true;

@@ -4,6 +4,7 @@
 /* What the parts of symbolize share: symbolize.c (the reply), symbolize_lookups.c,
  * symbolize_modules.c. */
 #include "arena.h"
+#include "file_segments.h"
 #include "limits.h"
 #include "lookups.h"
 #include "reply_names.h"
@@ -15,6 +16,11 @@
 struct module {
 	struct build_id id;   /* as the batch names it */
 	struct kv_bytes path; /* the batch's, or a copy in a stream */
+	/* As the host has the file, for a table that has none; in the memory that path is in. Where
+	 * they cannot be there are none, and segments_wrong is why. */
+	const struct file_segment *segments;
+	uint32_t segment_count;
+	const char *segments_wrong;
 	Rawstack__V1__ModuleStatus status;
 	uint64_t generation;
 	/* Of the present batch. */

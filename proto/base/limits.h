@@ -32,6 +32,9 @@
 /* PT_LOAD segments; linkers make 2 to 6, kernels and patched files some more. A lookup by file
  * offset looks at each. */
 #define LIMIT_SEGMENTS       LIMIT(128)
+/* Executable ones that a host tells of a file: linkers make one. Of 2,510 programs and libraries of
+ * a machine two have three. */
+#define LIMIT_FILE_SEGMENTS  8
 /* Address ranges of the functions and inlined calls of one unit; the largest unit seen has 0.4
  * million. Many entries may share one range list, so the file's length does not bound them. */
 #define LIMIT_UNIT_SPANS     LIMIT(16000000)

@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "crc32c.h"
 #include "err.h"
+#include "file_segments.h"
 #include "file_view.h"
 #include "helper.h"
 #include "intern.h"
@@ -355,6 +356,75 @@ static void test_helper(void **state _unused_)
 	assert_int_equal(count, 1004);
 }
 
+/* What is wrong with segments is said; those that are right convert, and come through a spool. */
+static void test_file_segments(void **state _unused_)
+{
+	static const struct {
+		size_t count;
+		struct file_segment rows[LIMIT_FILE_SEGMENTS + 1];
+		const char *wrong; /* NULL: nothing */
+	} cases[] = {
+		{0, {{0}}, NULL},
+		{1, {{0x1000, 0x401000, 0x800}}, NULL},
+		{2, {{0, UINT64_MAX - 1, 1}, {1, 0, UINT64_MAX - 1}}, NULL},
+		{8,
+		 {{0, 0, 1},
+		  {1, 1, 1},
+		  {2, 2, 1},
+		  {3, 3, 1},
+		  {4, 4, 1},
+		  {5, 5, 1},
+		  {6, 6, 1},
+		  {7, 7, 1}},
+		 NULL},
+		{9, {{0, 0, 1}}, "9 segments, at most 8"},
+		{1, {{0x1000, 0x401000, 0}}, "segment 0 is empty"},
+		{1, {{UINT64_MAX, 0, 1}}, "segment 0 does not end below 2^64"},
+		{2, {{0, 0, 1}, {1, UINT64_MAX, 1}}, "segment 1 does not end below 2^64"},
+		{2, {{1, 0, 1}, {0, 1, 1}}, "segment 1 begins before the one in front of it"},
+		{2, {{0, 0x1000, 2}, {1, 0x2000, 1}}, "segment 1 overlaps another one"},
+		{3,
+		 {{0, 0x1000, 1}, {1, 0x2000, 1}, {2, 0xfff, 2}},
+		 "segment 2 overlaps another one"},
+	};
+	const struct file_segment *s = cases[1].rows;
+	_cleanup_(buf_done) struct buf packed = BUF_INIT(4096);
+	struct file_segments got;
+	uint64_t vaddr = 0;
+	struct bytes in;
+	struct err err;
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const bool is_right = !cases[i].wrong;
+
+		assert_int_equal(file_segments_check(cases[i].rows, cases[i].count, &err),
+				 is_right ? 0 : ERR_DATA);
+		if (!is_right)
+			assert_string_equal(err.message, cases[i].wrong);
+		buf_reset(&packed);
+		file_segments_put(&packed, cases[i].rows, cases[i].count);
+		assert_true(cases[i].count > 8 || packed.len <= FILE_SEGMENTS_PACKED_MAX);
+		in = bytes_of(packed.p, packed.len);
+		assert_int_equal(file_segments_get(&in, &got), is_right ? 0 : -1);
+		assert_int_equal(got.count, is_right ? cases[i].count : 0);
+		assert_memory_equal(got.rows, cases[i].rows, got.count * sizeof(*got.rows));
+		/* One that cannot be is passed over, so that what is behind it can be read. */
+		assert_int_equal(in.failed, cases[i].count > 8);
+		for (size_t len = 0; len < packed.len; len++) {
+			in = bytes_of(packed.p, len);
+			assert_int_equal(file_segments_get(&in, &got), -1);
+			assert_true(in.failed && !got.count);
+		}
+	}
+	assert_int_equal(file_segments_vaddr(s, 1, 0xfff, &vaddr), 0);
+	assert_int_equal(file_segments_vaddr(s, 1, 0x1800, &vaddr), 0);
+	assert_int_equal(file_segments_vaddr(s, 0, 0x1000, &vaddr), 0);
+	assert_int_equal(file_segments_vaddr(s, 1, 0x17ff, &vaddr), 1);
+	assert_int_equal(vaddr, 0x4017ff);
+	assert_int_not_equal(file_segments_hash(s, 1, 0), file_segments_hash(s, 1, 1));
+	assert_int_not_equal(file_segments_hash(s, 1, 0), file_segments_hash(cases[2].rows, 1, 0));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -364,7 +434,7 @@ int main(void)
 		cmocka_unit_test(test_build_id),    cmocka_unit_test(test_intern),
 		cmocka_unit_test(test_intern_many), cmocka_unit_test(test_file_view),
 		cmocka_unit_test(test_crc32c),      cmocka_unit_test(test_io),
-		cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_helper),      cmocka_unit_test(test_file_segments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,16 +25,17 @@ enum {
 static struct store *store;
 static struct tables *tables;
 static struct name_cache *names;
-static struct build_id there, absent;
+static struct build_id there, absent, lone;
 
 /*
  * Function i stands at 0x1000 + 16 * i, line i + 1; the file begins at offset 0x100. The second
  * half of each is a call of "inner" at line 7. Function 1 has no line, function 2 is a symbol.
- * Functions 4 and 5 are the section that the only string of a request names.
+ * Functions 4 and 5 are the section that the only string of a request names. The table of a debug
+ * file alone is the same, and has no segments.
  */
-static void write_table(struct buf *out)
+static void write_table(const struct build_id *id, bool has_segments, struct buf *out)
 {
-	struct rsym_writer_info info = {.id = there, .flags = RSYM_HAS_DWARF | RSYM_HAS_SYMBOLS};
+	struct rsym_writer_info info = {.id = *id, .flags = RSYM_HAS_DWARF | RSYM_HAS_SYMBOLS};
 	struct rsym_writer_segment segment = {0x1000, 0x100000, 0x100, 0x100000, 5};
 	struct rsym_code_section sections[] = {{".text", 5, 0x1000, 0x40},
 					       {"jit::code", 9, 0x1040, 0x20}};
@@ -65,29 +66,37 @@ static void write_table(struct buf *out)
 		rsym_writer_row(w, vaddr + 8, rsym_writer_node(w, node, callee, file, 7), file, 3);
 	}
 	rsym_writer_row(w, 0x1000 + 16 * FUNCTIONS, RSYM_NONE, RSYM_NONE, 0);
-	rsym_writer_segment(w, &segment);
+	if (has_segments)
+		rsym_writer_segment(w, &segment);
 	rsym_code_put(rsym_writer_optional(w, RSYM_SECTION_CODE), sections, ARRAY_LEN(sections));
 	if (rsym_writer_finish(w, &info, NULL, out, &err))
 		fail_msg("%s", err.message);
 }
 
-static int setup(void **state _unused_)
+static int put_table(const struct build_id *id, bool has_segments)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(64 << 20);
-	struct store_binary b = {.status = STORE_READY, .changed_ns = 1};
+	struct store_binary b = {.status = STORE_READY, .changed_ns = 1, .id = *id};
+	struct err err;
+
+	write_table(id, has_segments, &out);
+	b.table_len = out.len;
+	return store_put(store, &b, out.p, &err);
+}
+
+static int setup(void **state _unused_)
+{
 	struct err err;
 	struct kv *kv;
 
 	assert_int_equal(build_id_parse(&there, "aabbccdd", &err), 0);
 	assert_int_equal(build_id_parse(&absent, "00112233", &err), 0);
-	write_table(&out);
-	b.id = there;
-	b.table_len = out.len;
+	assert_int_equal(build_id_parse(&lone, "10ae10ae", &err), 0);
 	tables = tables_new(&err);
 	names = name_cache_new(4 << 20, &err);
 	return store_kv_open_memory(&kv, 64 << 20, &err) ||
-	       store_open(&store, kv, 64 << 20, RSYM_MAJOR, &err) ||
-	       store_put(store, &b, out.p, &err) || !tables || !names;
+	       store_open(&store, kv, 64 << 20, RSYM_MAJOR, &err) || put_table(&there, true) ||
+	       put_table(&lone, false) || !tables || !names;
 }
 
 static int teardown(void **state _unused_)
@@ -377,12 +386,210 @@ static void test_detail(void **state _unused_)
 	}
 }
 
+/* What the host says of a file is for a table without segments, when it can be, and for who says
+ * it. */
+static void test_segments_of_host(void **state _unused_)
+{
+	/* At 0x500 of the file, where the table's own segment would be at 0x100: function 3 is at
+	 * 0x530. The second one is far away. */
+	static struct {
+		struct build_id *id;
+		size_t count;
+		uint64_t file_off[2], vaddr[2], len[2];
+		uint64_t address;
+		int status;
+		bool is_needed, is_from_host;
+		const char *reason; /* in it */
+	} rows[] = {
+		{&lone, 0, {0}, {0}, {0}, 0x530, STATUS(NOT_IN_MODULE), true, false, "executable"},
+		{&lone,
+		 1,
+		 {0x500},
+		 {0x1000},
+		 {0x100},
+		 0x530,
+		 STATUS(RESOLVED),
+		 false,
+		 true,
+		 "host sent"},
+		{&lone,
+		 2,
+		 {0x500, 0x900},
+		 {0x1000, 0x400000},
+		 {0x100, 1},
+		 0x530,
+		 STATUS(RESOLVED),
+		 false,
+		 true,
+		 "host sent"},
+		{&lone,
+		 1,
+		 {0x530},
+		 {0x1030},
+		 {1},
+		 0x530,
+		 STATUS(RESOLVED),
+		 false,
+		 true,
+		 "host sent"},
+		{&lone,
+		 1,
+		 {0x500},
+		 {0x1000},
+		 {0x30},
+		 0x530,
+		 STATUS(NOT_IN_MODULE),
+		 false,
+		 true,
+		 ""},
+		{&lone, 1, {0x531}, {0x1031}, {1}, 0x530, STATUS(NOT_IN_MODULE), false, true, ""},
+		{&lone,
+		 1,
+		 {0x500},
+		 {UINT64_MAX - 0x100},
+		 {0x100},
+		 0x530,
+		 STATUS(NOT_IN_MODULE),
+		 false,
+		 true,
+		 ""},
+		{&lone,
+		 1,
+		 {0x500},
+		 {0x1000},
+		 {0},
+		 0x530,
+		 STATUS(NOT_IN_MODULE),
+		 true,
+		 false,
+		 "empty"},
+		{&lone,
+		 1,
+		 {0x500},
+		 {UINT64_MAX},
+		 {2},
+		 0x530,
+		 STATUS(NOT_IN_MODULE),
+		 true,
+		 false,
+		 "2^64"},
+		{&lone,
+		 1,
+		 {UINT64_MAX},
+		 {0},
+		 {2},
+		 0x530,
+		 STATUS(NOT_IN_MODULE),
+		 true,
+		 false,
+		 "2^64"},
+		{&lone,
+		 2,
+		 {0x500, 0x400},
+		 {0x1000, 0},
+		 {0x100, 1},
+		 0x530,
+		 STATUS(NOT_IN_MODULE),
+		 true,
+		 false,
+		 "segment 1 begins"},
+		{&lone,
+		 2,
+		 {0x500, 0x5ff},
+		 {0x1000, 0},
+		 {0x100, 1},
+		 0x530,
+		 STATUS(NOT_IN_MODULE),
+		 true,
+		 false,
+		 "segment 1 overlaps"},
+		{&lone,
+		 2,
+		 {0x500, 0x600},
+		 {0x1000, 0x10ff},
+		 {0x100, 1},
+		 0x530,
+		 STATUS(NOT_IN_MODULE),
+		 true,
+		 false,
+		 "segment 1 overlaps"},
+		/* The table has its own: those are not looked at. */
+		{&there, 1, {0x100}, {0x1010}, {0x1000}, 0x130, STATUS(RESOLVED), false, false, ""},
+		{&there, 1, {0x100}, {0}, {0}, 0x130, STATUS(RESOLVED), false, false, ""},
+	};
+	uint64_t plain = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
+		_cleanup_(symbolize_freep) struct symbolize *s = NULL;
+		struct request *r = request_new();
+		const Rawstack__V1__SymbolizedBatch *reply;
+		const Rawstack__V1__ModuleReply *m;
+		char reason[300] = {0};
+
+		r->modules[0].build_id = (ProtobufCBinaryData){rows[i].id->len, rows[i].id->bytes};
+		r->modules[0].segment_file_off = rows[i].file_off;
+		r->modules[0].segment_vaddr = rows[i].vaddr;
+		r->modules[0].segment_len = rows[i].len;
+		r->modules[0].n_segment_file_off = r->modules[0].n_segment_vaddr =
+			r->modules[0].n_segment_len = rows[i].count;
+		add(r, LOCATION_FILE_OFF, 0, rows[i].address, false);
+		add(r, LOCATION_FILE_OFF, 0, rows[i].address + 1, true);
+		add(r, KIND_VADDR, 0, 0x1030, false);
+		s = answer(r);
+		reply = symbolize_reply(s);
+		m = reply->modules[0];
+		assert_int_equal(reply->status[0], rows[i].status);
+		assert_int_equal(reply->status[1], rows[i].status);
+		assert_int_equal(reply->status[2], STATUS(RESOLVED));
+		assert_int_equal(m->needs_executable, rows[i].is_needed);
+		assert_int_equal(m->segments_from_host, rows[i].is_from_host);
+		memcpy(reason, m->reason.data, m->reason.len);
+		assert_non_null(strstr(reason, rows[i].reason));
+		/* Answers that differ are not cached under one number. */
+		plain = i ? plain : m->generation;
+		if (rows[i].id == &lone)
+			assert_int_equal(m->generation != plain, rows[i].is_from_host);
+		if (rows[i].status == STATUS(RESOLVED)) {
+			assert_int_equal(reply->frame_line[0], 4);
+			assert_int_equal(reply->frame_line[1], 4);
+		}
+		free(r);
+	}
+}
+
+/* Columns that do not fit together, and too many rows. */
+static void test_segments_refused(void **state _unused_)
+{
+	static const size_t counts[][3] = {{1, 1, 0}, {0, 1, 1}, {1, 2, 1}, {9, 9, 9}};
+	uint64_t values[9] = {0};
+
+	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
+		_cleanup_(symbolize_freep) struct symbolize *s = symbolize_new(false, NULL);
+		struct symbolize_env env = {.store = store, .tables = tables, .names = names};
+		struct request *r = request_new();
+		struct err err;
+
+		r->modules[1].segment_file_off = r->modules[1].segment_vaddr =
+			r->modules[1].segment_len = values;
+		r->modules[1].n_segment_file_off = counts[i][0];
+		r->modules[1].n_segment_vaddr = counts[i][1];
+		r->modules[1].n_segment_len = counts[i][2];
+		assert_int_equal(symbolize_run(s, &env, &r->batch, &err), ERR_DATA);
+		assert_non_null(strstr(err.message, "modules[1].segment_"));
+		free(r);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_statuses), cmocka_unit_test(test_deferred),
-		cmocka_unit_test(test_again),    cmocka_unit_test(test_order),
+		cmocka_unit_test(test_statuses),
+		cmocka_unit_test(test_deferred),
+		cmocka_unit_test(test_again),
+		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_detail),
+		cmocka_unit_test(test_segments_of_host),
+		cmocka_unit_test(test_segments_refused),
 	};
 
 	return cmocka_run_group_tests(tests, setup, teardown);
