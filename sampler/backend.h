@@ -41,6 +41,8 @@ struct backend {
 	/* Mapping records flow from here on, samples do not. ERR_DENIED names what is missing. */
 	int (*open)(void **ret, const struct backend_options *options, struct err *err);
 	const char *(*event)(const void *self); /* as spool_origin.event */
+	/* As spool_origin.period_ns; NULL: of options.hz. */
+	uint64_t (*period)(const void *self);
 	/* One more process to sample, where pids were given; NULL: not needed. -errno. */
 	int (*add_pid)(void *self, uint32_t pid);
 	/* Where the kernel's text lies; NULL, or -errno: it does not know. */

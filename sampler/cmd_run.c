@@ -20,7 +20,7 @@ static const char help[] =
 	"Samples stacks as bare addresses into a spool until a signal comes.\n"
 	"\n"
 	"  --spool DIR          where samples are kept until they are shipped; made if needed\n"
-	"  --hz N               samples a second and CPU, 1 to 10000 [99]\n"
+	"  --hz N               samples a second and CPU, at varying distances, 1 to 10000 [99]\n"
 	"  --pid PID[,PID...]   only these processes and what they start\n"
 	"  --no-children        with --pid: without what they start\n"
 	"  --cgroup PATH        only below this cgroup2 directory; up to 16 times\n"

@@ -88,10 +88,24 @@ static void poll_ticks(struct collect *c)
 {
 	if (!c->ticks.count)
 		return;
-	for (size_t i = 0; i < c->shared.count; i++)
+	for (size_t i = 0; i < c->shared.count; i++) {
 		c->seen[i] = collect_seen(c, i);
+		c->seen[i].due =
+			tick_pair_due(&c->cpus[i].pair, c->seen[i].first_ns, c->seen[i].last_ns);
+	}
 	ticks_poll(&c->ticks, c->seen, c->stopped_ns ? c->stopped_ns : io_system()->mono_ns(NULL),
 		   c->stopped_ns);
+}
+
+/* Behind poll_ticks(), which says what was due until now. */
+static void turn_pairs(struct collect *c)
+{
+	const uint64_t now = io_system()->mono_ns(NULL);
+
+	for (size_t i = 0; i < c->cpu_count; i++)
+		if (c->cpus[i].links[TICK_PAIR_COUNT - 1] &&
+		    tick_pair_is_old(&c->cpus[i].pair, now))
+			tick_pair_turn(&c->cpus[i].pair, c->cpus[i].clock_fds);
 }
 
 static void collect_poll(void *self, struct events *events)
@@ -108,6 +122,7 @@ static void collect_poll(void *self, struct events *events)
 	if (!c->stopped_ns)
 		collect_watch(c, events);
 	poll_ticks(c);
+	turn_pairs(c);
 	was = c->stacks.state;
 	is_fresh = stack_table_poll(&c->stacks);
 	if (is_fresh || c->stacks.state != was)

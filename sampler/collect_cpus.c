@@ -6,8 +6,14 @@
 
 void collect_stop_cpu(struct collect *c, size_t cpu)
 {
-	bpf_link__destroy(c->cpus[cpu].link);
-	c->cpus[cpu].link = NULL;
+	struct cpu *at = &c->cpus[cpu];
+
+	for (size_t i = 0; i < TICK_PAIR_COUNT; i++) {
+		if (!at->links[i])
+			continue;
+		bpf_link__destroy(TAKE_PTR(at->links[i]));
+		at->clock_fds[i] = -1; /* the link closed it */
+	}
 }
 
 void collect_close_cpu(struct collect *c, size_t cpu)
@@ -15,8 +21,11 @@ void collect_close_cpu(struct collect *c, size_t cpu)
 	collect_stop_cpu(c, cpu);
 	perf_ring_unmap(&c->cpus[cpu].mapping);
 	closep(&c->cpus[cpu].mapping_fd);
-	closep(&c->cpus[cpu].clock_fd);
-	c->cpus[cpu].mapping_fd = c->cpus[cpu].clock_fd = -1;
+	c->cpus[cpu].mapping_fd = -1;
+	for (size_t i = 0; i < TICK_PAIR_COUNT; i++) {
+		closep(&c->cpus[cpu].clock_fds[i]);
+		c->cpus[cpu].clock_fds[i] = -1;
+	}
 }
 
 /* No tick of it comes now, so its row is ours. */

@@ -244,15 +244,18 @@ static int open_mappings(struct collect *c, struct err *err)
 }
 
 /*
- * The event of a CPU's ticks, which does not tick yet. It is opened while all capabilities are
+ * An event of a CPU's ticks, which does not tick yet. It is opened while all capabilities are
  * there: kernel.perf_event_paranoid may ask for more of them than sampling has later.
  */
-static int open_clock(struct collect *c, size_t cpu, struct err *err)
+static int open_clock(struct collect *c, size_t cpu, size_t half, struct err *err)
 {
 	struct perf_event_attr attr;
 	int fd;
 
-	perf_attr_sampling(&attr, c->event, c->period_ns);
+	perf_attr_sampling(&attr, c->event,
+			   c->event == BACKEND_EVENT_CLOCK
+				   ? c->cpus[cpu].pair.halves[half].period_ns
+				   : c->period_ns);
 	attr.disabled = 1;
 	fd = perf_open(&attr, -1, (int)cpu, -1);
 	if (fd < 0)
@@ -264,8 +267,28 @@ static int open_clock(struct collect *c, size_t cpu, struct err *err)
 		close(fd);
 		return err_sys(err, errnum, "ring of a clock event");
 	}
-	c->cpus[cpu].clock_fd = fd;
+	c->cpus[cpu].clock_fds[half] = fd;
 	return 0;
+}
+
+static size_t clock_count(const struct collect *c)
+{
+	return c->event == BACKEND_EVENT_CLOCK ? TICK_PAIR_COUNT : 1;
+}
+
+/* Those that are not open. */
+static int open_clocks_of(struct collect *c, size_t cpu, struct err *err)
+{
+	uint64_t random;
+	int rc = 0;
+
+	if (c->cpus[cpu].clock_fds[0] >= 0)
+		return 0;
+	io_system()->random(NULL, &random, sizeof(random));
+	tick_pair_init(&c->cpus[cpu].pair, c->period_ns, random);
+	for (size_t i = 0; i < clock_count(c) && !rc; i++)
+		rc = open_clock(c, cpu, i, err);
+	return rc;
 }
 
 static int open_clocks(struct collect *c, struct err *err)
@@ -274,7 +297,7 @@ static int open_clocks(struct collect *c, struct err *err)
 
 	for (size_t i = 0; i < c->cpu_count && !rc; i++)
 		if (c->cpus[i].mapping_fd >= 0)
-			rc = open_clock(c, i, err);
+			rc = open_clocks_of(c, i, err);
 	return rc;
 }
 
@@ -323,8 +346,8 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	}
 	for (size_t i = 0; i < c->cpu_count; i++)
-		c->cpus[i] =
-			(struct cpu){.mapping_fd = -1, .clock_fd = -1, .samples.cpu = (uint32_t)i};
+		c->cpus[i] = (struct cpu){
+			.mapping_fd = -1, .clock_fds = {-1, -1}, .samples.cpu = (uint32_t)i};
 	stack_table_init(&c->stacks);
 	cpu_watch_begin(&c->watch, c->cpu_count);
 	rc = load(c, options, err);
@@ -347,14 +370,18 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 int collect_start_cpu(struct collect *c, size_t cpu, struct err *err)
 {
 	struct cpu *at = &c->cpus[cpu];
-	int rc = at->clock_fd < 0 ? open_clock(c, cpu, err) : 0;
+	int rc = open_clocks_of(c, cpu, err);
 
 	if (rc)
 		return rc;
-	at->link = bpf_program__attach_perf_event(c->skel->progs.sampler_tick, at->clock_fd);
-	if (!at->link)
-		return denied(err, errno, "attaching the BPF program");
-	at->clock_fd = -1; /* the link's from now on, which has it tick */
+	/* A link has its event tick, and owns the descriptor. */
+	for (size_t i = 0; i < clock_count(c); i++) {
+		at->links[i] = bpf_program__attach_perf_event(c->skel->progs.sampler_tick,
+							      at->clock_fds[i]);
+		if (!at->links[i])
+			return denied(err, errno, "attaching the BPF program");
+	}
+	tick_pair_begin(&at->pair, io_system()->mono_ns(NULL));
 	return 0;
 }
 

@@ -14,15 +14,18 @@
 #include "sample_ring.h"
 #include "sampler_event.h"
 #include "stack_table.h"
+#include "tick_pair.h"
 #include "ticks.h"
 
 #include "sampler.skel.h"
 
 struct cpu {
 	int mapping_fd;
-	int clock_fd; /* of the ticks, until they begin; -1: not open, or the link has it */
+	/* Of the ticks; -1: not open. By cycles there is the first one alone. */
+	int clock_fds[TICK_PAIR_COUNT];
+	struct bpf_link *links[TICK_PAIR_COUNT]; /* own the clock events, once they tick */
+	struct tick_pair pair;
 	struct perf_ring mapping;
-	struct bpf_link *link; /* owns the clock event */
 	struct sample_ring samples;
 };
 
@@ -68,7 +71,7 @@ int collect_start_cpu(struct collect *c, size_t cpu, struct err *err);
 void collect_stop_cpu(struct collect *c, size_t cpu);
 void collect_close_cpu(struct collect *c, size_t cpu);
 
-/* What has been seen of a CPU's ticks. */
+/* What has been seen of a CPU's ticks, but for what was due. */
 struct ticks_seen collect_seen(const struct collect *c, size_t cpu);
 
 /* Follows CPUs that go and come. */

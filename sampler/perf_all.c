@@ -16,6 +16,7 @@
 #include "log.h"
 #include "perf_rights.h"
 #include "perf_ring.h"
+#include "tick_pair.h"
 #include "ticks.h"
 
 enum {
@@ -24,7 +25,10 @@ enum {
 };
 
 struct cpu {
-	int tracking_fd, sampling_fd; /* -1: the CPU is off */
+	int tracking_fd; /* -1: the CPU is off */
+	/* -1: as well. By cycles there is the first one alone. */
+	int sampling_fds[TICK_PAIR_COUNT];
+	struct tick_pair pair;
 	struct perf_ring ring;
 };
 
@@ -45,9 +49,12 @@ struct perf_all {
 static void close_cpu(struct cpu *c)
 {
 	perf_ring_unmap(&c->ring);
-	closep(&c->sampling_fd);
+	for (size_t i = 0; i < TICK_PAIR_COUNT; i++) {
+		closep(&c->sampling_fds[i]);
+		c->sampling_fds[i] = -1;
+	}
 	closep(&c->tracking_fd);
-	c->sampling_fd = c->tracking_fd = -1;
+	c->tracking_fd = -1;
 }
 
 static void perf_all_close(void *self)
@@ -71,11 +78,36 @@ static int denied(struct err *err, int errnum, const char *what)
 	return perf_rights_refused(err, errnum, PERF_RIGHTS_PERF, what);
 }
 
+static size_t clock_count(const struct perf_all *s)
+{
+	return s->event == BACKEND_EVENT_CLOCK ? TICK_PAIR_COUNT : 1;
+}
+
+static int open_sampling(struct perf_all *s, int cpu, size_t half, struct err *err)
+{
+	struct cpu *c = &s->cpus[cpu];
+	struct perf_event_attr attr;
+
+	perf_attr_sampling(&attr, s->event,
+			   s->event == BACKEND_EVENT_CLOCK ? c->pair.halves[half].period_ns
+							   : 1000000000 / s->hz);
+	attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP;
+	attr.exclude_idle = 1;
+	attr.disabled = 1;
+	c->sampling_fds[half] = perf_open(&attr, -1, cpu, -1);
+	if (c->sampling_fds[half] < 0)
+		return denied(err, -c->sampling_fds[half], "sampling every process");
+	return ioctl(c->sampling_fds[half], PERF_EVENT_IOC_SET_OUTPUT, c->tracking_fd)
+		       ? err_sys(err, errno, "ring of a clock event")
+		       : 0;
+}
+
 /* Samples go to the ring of the mapping records, and begin with perf_all_start(). */
 static int open_cpu(struct perf_all *s, int cpu, struct err *err)
 {
 	struct cpu *c = &s->cpus[cpu];
 	struct perf_event_attr attr;
+	uint64_t random;
 	int rc;
 
 	perf_attr_tracking(&attr);
@@ -92,16 +124,11 @@ static int open_cpu(struct perf_all *s, int cpu, struct err *err)
 	if (rc)
 		return err_sys(err, -rc, "waiting for mappings");
 	c->ring.has_kernel = c->ring.has_cgroup = true;
-	perf_attr_sampling(&attr, s->event, 1000000000 / s->hz);
-	attr.sample_type |= PERF_SAMPLE_CALLCHAIN | PERF_SAMPLE_CGROUP;
-	attr.exclude_idle = 1;
-	attr.disabled = 1;
-	c->sampling_fd = perf_open(&attr, -1, cpu, -1);
-	if (c->sampling_fd < 0)
-		return denied(err, -c->sampling_fd, "sampling every process");
-	return ioctl(c->sampling_fd, PERF_EVENT_IOC_SET_OUTPUT, c->tracking_fd)
-		       ? err_sys(err, errno, "ring of a clock event")
-		       : 0;
+	io_system()->random(NULL, &random, sizeof(random));
+	tick_pair_init(&c->pair, 1000000000 / s->hz, random);
+	for (size_t i = 0; i < clock_count(s) && !rc; i++)
+		rc = open_sampling(s, cpu, i, err);
+	return rc;
 }
 
 static int perf_all_open(void **ret, const struct backend_options *options, struct err *err)
@@ -133,7 +160,7 @@ static int perf_all_open(void **ret, const struct backend_options *options, stru
 	cpu_watch_begin(&s->watch, s->cpu_count);
 	s->event = perf_choose_event(options->event);
 	for (size_t i = 0; i < s->cpu_count; i++)
-		s->cpus[i].tracking_fd = s->cpus[i].sampling_fd = -1;
+		s->cpus[i] = (struct cpu){.tracking_fd = -1, .sampling_fds = {-1, -1}};
 	for (size_t i = 0; i < s->cpu_count && !rc; i++) {
 		rc = open_cpu(s, (int)i, err);
 		any |= s->cpus[i].tracking_fd >= 0;
@@ -148,12 +175,22 @@ static int perf_all_open(void **ret, const struct backend_options *options, stru
 	return 0;
 }
 
+static int control_cpu(struct cpu *c, unsigned long request)
+{
+	for (size_t i = 0; i < TICK_PAIR_COUNT; i++)
+		if (c->sampling_fds[i] >= 0 && ioctl(c->sampling_fds[i], request, 0))
+			return -errno;
+	tick_pair_begin(&c->pair, io_system()->mono_ns(NULL));
+	return 0;
+}
+
 static int control(struct perf_all *s, unsigned long request)
 {
-	for (size_t i = 0; i < s->cpu_count; i++)
-		if (s->cpus[i].sampling_fd >= 0 && ioctl(s->cpus[i].sampling_fd, request, 0))
-			return -errno;
-	return 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < s->cpu_count && !rc; i++)
+		rc = control_cpu(&s->cpus[i], request);
+	return rc;
 }
 
 static int perf_all_start(void *self, struct err *err)
@@ -196,12 +233,11 @@ static int watched_open(void *self, size_t cpu, struct err *err)
 	struct perf_all *s = self;
 	int rc = open_cpu(s, (int)cpu, err);
 
-	if (rc || s->cpus[cpu].sampling_fd < 0)
+	if (rc || s->cpus[cpu].tracking_fd < 0)
 		return rc;
 	ticks_begin_cpu(&s->ticks, cpu, &s->seen[cpu], false, io_system()->mono_ns(NULL));
-	if (s->is_started && ioctl(s->cpus[cpu].sampling_fd, PERF_EVENT_IOC_ENABLE, 0))
-		return err_sys(err, errno, "sampling a CPU");
-	return 0;
+	rc = s->is_started ? control_cpu(&s->cpus[cpu], PERF_EVENT_IOC_ENABLE) : 0;
+	return rc ? err_sys(err, -rc, "sampling a CPU") : 0;
 }
 
 static void watched_refuse(void *self, size_t cpu, const struct err *why)
@@ -233,6 +269,18 @@ static void watch(struct perf_all *s, struct events *events)
 	ticks_poll(&s->ticks, s->seen, s->stopped_ns ? s->stopped_ns : now, s->stopped_ns);
 }
 
+static void turn_pairs(struct perf_all *s)
+{
+	const uint64_t now = io_system()->mono_ns(NULL);
+
+	if (!s->is_started || s->stopped_ns)
+		return;
+	for (size_t i = 0; i < s->cpu_count; i++)
+		if (s->cpus[i].sampling_fds[TICK_PAIR_COUNT - 1] >= 0 &&
+		    tick_pair_is_old(&s->cpus[i].pair, now))
+			tick_pair_turn(&s->cpus[i].pair, s->cpus[i].sampling_fds);
+}
+
 static void perf_all_poll(void *self, struct events *events)
 {
 	struct perf_all *s = self;
@@ -241,6 +289,7 @@ static void perf_all_poll(void *self, struct events *events)
 		if (s->cpus[i].ring.base)
 			perf_ring_drain(&s->cpus[i].ring, events, &s->counts);
 	watch(s, events);
+	turn_pairs(s);
 }
 
 static int perf_all_wait_fd(const void *self)

@@ -5,6 +5,7 @@
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -109,6 +110,11 @@ int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd)
 	int fd = (int)syscall(SYS_perf_event_open, attr, pid, cpu, group_fd, PERF_FLAG_FD_CLOEXEC);
 
 	return fd < 0 ? -errno : fd;
+}
+
+int perf_set_period(int fd, uint64_t period_ns)
+{
+	return ioctl(fd, PERF_EVENT_IOC_PERIOD, &period_ns) ? -errno : 0;
 }
 
 int perf_try_cpu(void)

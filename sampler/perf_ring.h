@@ -40,6 +40,9 @@ uint16_t perf_stack_depth(void);
 /* perf_event_open(2) of the CPU or thread; the descriptor, or -errno. */
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd);
 
+/* A clock event that samples goes on with another period, which begins now. -errno. */
+int perf_set_period(int fd, uint64_t period_ns);
+
 /* Whether an event of a CPU that reports mappings can be opened: 0, or -errno. */
 int perf_try_cpu(void);
 

@@ -16,6 +16,7 @@
 
 #include "backend.h"
 #include "capabilities.h"
+#include "io.h"
 #include "perf_rights.h"
 #include "perf_ring.h"
 
@@ -23,6 +24,7 @@ enum {
 	RING_PAGES = 64, /* for each CPU; halved until kernel.perf_event_mlock_kb allows it */
 	RING_PAGES_MIN = 2,
 	EVENTS_MAX = 4096, /* descriptors: threads times CPUs, and the mapping events */
+	SPREAD = 20,       /* the period is off by a part of so many, at most */
 };
 
 struct perf_self {
@@ -33,6 +35,7 @@ struct perf_self {
 	int *fds;
 	size_t fd_count, fd_cap;
 	size_t tick_fds; /* those from here on are of ticks, which begin with perf_self_start() */
+	uint64_t period_ns;
 	struct perf_counts counts;
 };
 
@@ -141,6 +144,21 @@ static int add_all(struct perf_self *s, struct perf_event_attr *attr, struct err
 	return rc;
 }
 
+/*
+ * A period of round length meets a program that works in a cycle of that length at the same place
+ * again and again. These events go by the time of each thread, and threads may be short, so that
+ * drawing periods anew (tick_pair.h) would cost too many ticks. So one is drawn for the run, which
+ * is told in the spool as what a sample stands for.
+ */
+static uint64_t draw_period(uint32_t hz)
+{
+	const uint64_t period_ns = 1000000000 / hz, most = period_ns / SPREAD;
+	uint64_t random;
+
+	io_system()->random(NULL, &random, sizeof(random));
+	return period_ns - most + random % (2 * most + 1);
+}
+
 /* --- backend --------------------------------------------------------------------------------- */
 
 static int perf_self_open(void **ret, const struct backend_options *options, struct err *err)
@@ -157,6 +175,7 @@ static int perf_self_open(void **ret, const struct backend_options *options, str
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	s->options = *options;
+	s->period_ns = draw_period(options->hz);
 	s->cpu_count = (size_t)get_nprocs_conf();
 	s->rings = calloc(s->cpu_count, sizeof(*s->rings));
 	s->ring_fds = calloc(s->cpu_count, sizeof(*s->ring_fds));
@@ -175,7 +194,7 @@ static int perf_self_open(void **ret, const struct backend_options *options, str
 	/* They are open before capabilities are given up: kernel.perf_event_paranoid may ask for
 	 * more than sampling has later. */
 	s->tick_fds = s->fd_count;
-	perf_attr_sampling(&attr, BACKEND_EVENT_CLOCK, 1000000000 / options->hz);
+	perf_attr_sampling(&attr, BACKEND_EVENT_CLOCK, s->period_ns);
 	attr.sample_type |= PERF_SAMPLE_CALLCHAIN;
 	attr.inherit = 1;
 	attr.exclude_kernel = attr.exclude_hv = attr.exclude_callchain_kernel = 1;
@@ -237,11 +256,17 @@ static const char *perf_self_event(const void *self _unused_)
 	return "cpu-clock:u";
 }
 
+static uint64_t perf_self_period(const void *self)
+{
+	return ((const struct perf_self *)self)->period_ns;
+}
+
 const struct backend backend_perf_self = {
 	.name = "perf-self",
 	.poll_ns =
 		200000000, /* small rings; an event of a thread that ended is readable for ever */
 	.event = perf_self_event,
+	.period = perf_self_period,
 	.open = perf_self_open,
 	.start = perf_self_start,
 	.poll = perf_self_poll,

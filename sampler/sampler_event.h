@@ -34,8 +34,8 @@ enum {
 
 /*
  * Of one CPU. Every run of the program counts as runs and as exactly one of stored, idle, filtered
- * and ring_full; stack_fault tells how many of the stored ones carry no address at all. The ticks
- * of a clock are a period apart, so first_ns and last_ns tell how many there should have been.
+ * and ring_full; stack_fault tells how many of the stored ones carry no address at all. When the
+ * ticks of a clock are due is known, so first_ns and last_ns tell how many there should have been.
  */
 struct sampler_counters {
 	uint64_t runs, stored;

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -58,7 +59,8 @@ static void read_id(const char *path, uint8_t id[static 16])
 static void fill_origin(struct spool_origin *o, const struct session *s)
 {
 	*o = (struct spool_origin){
-		.period_ns = 1000000000 / s->options->target.hz,
+		.period_ns = s->backend->period ? s->backend->period(s->source)
+						: 1000000000 / s->options->target.hz,
 		.cpu_count = (uint32_t)get_nprocs(),
 	};
 	read_id("/etc/machine-id", o->host_id);
@@ -317,6 +319,17 @@ static void swallow(struct session *s)
 	closep(&s->signal_fd);
 }
 
+/* A CPU takes five descriptors, and what a process starts with is often 1,024. */
+static void raise_descriptors(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
+		return;
+	limit.rlim_cur = limit.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 /* The helper of the normaliser first, while there is nothing that it should not inherit: each page
  * that is written to behind it is copied then, for it has them too. */
 static void init(struct session *s)
@@ -345,6 +358,7 @@ static int run(struct session *s, struct session_stats *ret, struct err *err)
 	int rc;
 
 	init(s);
+	raise_descriptors();
 	rc = prepare(s, err);
 	if (!rc)
 		rc = begin_rounds(s, err);

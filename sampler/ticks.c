@@ -8,14 +8,9 @@
 
 #define STEP_NS UINT64_C(10000000) /* of /proc/stat: USER_HZ is 100 on all machines we run on */
 
-uint64_t ticks_absent(const struct ticks_seen *seen, uint64_t period_ns)
+uint64_t ticks_absent(const struct ticks_seen *seen)
 {
-	uint64_t due;
-
-	if (!seen->runs)
-		return 0;
-	due = (seen->last_ns - seen->first_ns + period_ns / 2) / period_ns + 1;
-	return due > seen->runs ? due - seen->runs : 0;
+	return seen->runs && seen->due > seen->runs ? seen->due - seen->runs : 0;
 }
 
 /* Rounded up. */
@@ -43,7 +38,7 @@ static uint64_t beyond(uint64_t from_ns, uint64_t to_ns, uint64_t period_ns)
 uint64_t ticks_missed(const struct ticks_seen *seen, uint64_t period_ns, uint64_t began_ns,
 		      uint64_t now_ns, uint64_t idle_ns)
 {
-	const uint64_t absent = ticks_absent(seen, period_ns);
+	const uint64_t absent = ticks_absent(seen);
 	const uint64_t outside_ns = beyond(began_ns, seen->first_ns, period_ns) +
 				    beyond(seen->last_ns, now_ns, period_ns);
 	uint64_t due, quiet;
@@ -195,7 +190,7 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 	for (size_t i = 0; i < t->count; i++) {
 		const struct ticks_seen of = since(&t->cpus[i], &seen[i]);
 
-		absent += ticks_absent(&of, t->period_ns);
+		absent += ticks_absent(&of);
 		any_dark |= t->cpus[i].is_dark;
 	}
 	if (absent == t->absent && !any_dark && !is_last)
@@ -208,6 +203,6 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 		const struct ticks_seen of = since(&t->cpus[i], &seen[i]);
 
 		if (!t->cpus[i].has_idle)
-			raise_to(t, &t->cpus[i], ticks_absent(&of, t->period_ns));
+			raise_to(t, &t->cpus[i], ticks_absent(&of));
 	}
 }

@@ -2,12 +2,12 @@
 #ifndef RAWSTACK_TICKS_H
 #define RAWSTACK_TICKS_H
 /*
- * How many ticks of a clock event did not come while a CPU ran something. Ticks stay in phase, a
- * period apart, so those between the first and the last that came can be counted; but a CPU that is
- * idle may be left alone by its clock (below some hypervisors, it is by each tick), and nothing was
- * lost then. How long it was idle /proc/stat knows, of each CPU since the machine started; which
- * ticks fell into that nobody knows. So what is counted is what idling cannot explain, and on a CPU
- * that never was idle each tick that did not come. Stage: beside the capture. One thread.
+ * How many ticks of a CPU's clock did not come while it ran something. When they are due is known
+ * (tick_pair.h), so those between the first and the last that came can be counted; but a CPU that
+ * is idle may be left alone by its clock (below some hypervisors, it is by each tick), and nothing
+ * was lost then. How long it was idle /proc/stat knows, of each CPU since the machine started;
+ * which ticks fell into that nobody knows. So what is counted is what idling cannot explain, and on
+ * a CPU that never was idle each tick that did not come. Stage: beside the capture. One thread.
  */
 #include "base.h"
 
@@ -15,6 +15,7 @@
 struct ticks_seen {
 	uint64_t runs, idle;        /* ticks that came; of these, while nothing ran */
 	uint64_t first_ns, last_ns; /* if any came */
+	uint64_t due;               /* from the first to the last, with both */
 };
 
 struct ticks_cpu {
@@ -36,7 +37,8 @@ struct ticks {
 	bool is_over;
 };
 
-/* Before the clocks are started. Without memory, nothing is counted. */
+/* Before the clocks are started. period_ns: the mean time between ticks. Without memory, nothing is
+ * counted. */
 void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t now_ns);
 void ticks_done(struct ticks *t);
 
@@ -62,7 +64,7 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 /* --- its parts, for tests -------------------------------------------------------------------- */
 
 /* Ticks between the first and the last one that did not come. */
-uint64_t ticks_absent(const struct ticks_seen *seen, uint64_t period_ns);
+uint64_t ticks_absent(const struct ticks_seen *seen);
 
 /* Of these, those that idling does not explain: idle_ns, as it was counted from began_ns to now_ns
  * in steps of 10 ms, before and behind the ticks too. */

@@ -18,13 +18,20 @@ enum {
 #define SECOND_NS UINT64_C(1000000000)
 #define STEP_NS   UINT64_C(10000000)
 
+/* As of a clock with one period. */
+static void tick_until(struct ticks_seen *seen, uint64_t last_ns)
+{
+	seen->last_ns = last_ns;
+	seen->due = (last_ns - seen->first_ns + PERIOD_NS / 2) / PERIOD_NS + 1;
+}
+
 /* A CPU that was looked at from one period before its first tick to its last. */
 static uint64_t missed(uint64_t runs, uint64_t idle, uint64_t absent, uint64_t idle_steps)
 {
 	struct ticks_seen seen = {.runs = runs, .idle = idle, .first_ns = SECOND_NS};
 
-	seen.last_ns = seen.first_ns + (runs + absent - 1) * PERIOD_NS;
-	assert_int_equal(ticks_absent(&seen, PERIOD_NS), absent);
+	tick_until(&seen, seen.first_ns + (runs + absent - 1) * PERIOD_NS);
+	assert_int_equal(ticks_absent(&seen), absent);
 	return ticks_missed(&seen, PERIOD_NS, seen.first_ns - PERIOD_NS, seen.last_ns,
 			    idle_steps * STEP_NS);
 }
@@ -62,7 +69,7 @@ static void test_ends(void **state _unused_)
 	struct ticks_seen seen = {.runs = 90, .first_ns = 100 * SECOND_NS};
 	const uint64_t first = seen.first_ns;
 
-	seen.last_ns = first + 94 * PERIOD_NS;
+	tick_until(&seen, first + 94 * PERIOD_NS);
 	assert_int_equal(ticks_missed(&seen, PERIOD_NS, first - 10 * SECOND_NS,
 				      seen.last_ns + 20 * SECOND_NS, 2997 * STEP_NS),
 			 5);
@@ -70,9 +77,13 @@ static void test_ends(void **state _unused_)
 	seen = (struct ticks_seen){0};
 	assert_int_equal(ticks_missed(&seen, PERIOD_NS, 0, 100 * SECOND_NS, 0), 0);
 	/* A number that is counted wrong by the kernel, or wraps, is nothing to stumble over. */
-	seen = (struct ticks_seen){.runs = 5, .idle = 9, .first_ns = 5, .last_ns = 5};
+	seen = (struct ticks_seen){
+		.runs = 5, .idle = 9, .first_ns = 5, .last_ns = 5, .due = UINT64_MAX};
+	(void)ticks_missed(&seen, PERIOD_NS, 0, 0, UINT64_MAX);
+	tick_until(&seen, 5);
 	assert_int_equal(ticks_missed(&seen, PERIOD_NS, 0, 0, UINT64_MAX), 0);
-	seen = (struct ticks_seen){.runs = 1, .last_ns = UINT64_MAX / 2};
+	seen = (struct ticks_seen){.runs = 1};
+	tick_until(&seen, UINT64_MAX / 2);
 	(void)ticks_missed(&seen, PERIOD_NS, 0, UINT64_MAX, UINT64_MAX);
 }
 
@@ -121,7 +132,7 @@ static void test_poll(void **state _unused_)
 	assert_int_equal(t.count, 2);
 	assert_true(t.cpus[0].has_idle);
 	/* As if its time had come from nowhere: 300 ticks are absent, and it was hardly idle. */
-	seen[0].last_ns = SECOND_NS + 399 * PERIOD_NS;
+	tick_until(&seen[0], SECOND_NS + 399 * PERIOD_NS);
 	ticks_poll(&t, seen, 2 * SECOND_NS, false);
 	assert_int_equal(t.missed, 0);
 	t.cpus[0].idle_began_ns = UINT64_MAX;
@@ -133,11 +144,12 @@ static void test_poll(void **state _unused_)
 	assert_int_equal(t.missed, 300);
 	/* It never goes back, and a CPU of which nothing is known has what is absent. */
 	t.cpus[1].has_idle = false;
-	seen[1] = (struct ticks_seen){.runs = 2, .last_ns = 9 * PERIOD_NS};
+	seen[1] = (struct ticks_seen){.runs = 2};
+	tick_until(&seen[1], 9 * PERIOD_NS);
 	ticks_poll(&t, seen, 2 * SECOND_NS + 4 * TICKS_LOOK_NS, true);
 	before = t.missed;
 	assert_int_equal(before, 308);
-	seen[1].last_ns *= 2;
+	tick_until(&seen[1], 18 * PERIOD_NS);
 	ticks_poll(&t, seen, 2 * SECOND_NS + 9 * TICKS_LOOK_NS, true);
 	assert_int_equal(t.missed, before);
 	ticks_done(&t);
@@ -152,14 +164,14 @@ static void test_begin_cpu(void **state _unused_)
 
 	ticks_begin(&t, 2, PERIOD_NS, SECOND_NS);
 	t.cpus[0].idle_began_ns = t.cpus[1].idle_began_ns = UINT64_MAX;
-	seen[0].last_ns = SECOND_NS + 109 * PERIOD_NS;
+	tick_until(&seen[0], SECOND_NS + 109 * PERIOD_NS);
 	ticks_poll(&t, seen, SECOND_NS + TICKS_LOOK_NS, false);
 	assert_int_equal(t.missed, 10);
 	ticks_begin_cpu(&t, 0, &seen[0], false, off);
 	assert_true(t.cpus[0].has_idle);
 	t.cpus[0].idle_began_ns = UINT64_MAX;
 	seen[0].first_ns = off + PERIOD_NS;
-	seen[0].last_ns = off + 50 * PERIOD_NS;
+	tick_until(&seen[0], off + 50 * PERIOD_NS);
 	seen[0].runs += 47;
 	ticks_poll(&t, seen, off + 50 * PERIOD_NS, false);
 	assert_int_equal(t.missed, 13);
