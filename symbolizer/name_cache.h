@@ -22,6 +22,7 @@ enum name_kind {
 struct name_ask {
 	uint32_t string; /* its number in the table: rsym_name_id(), or a file's id */
 	uint32_t kind;   /* enum name_kind */
+	uint32_t id;     /* of the function or file: the caller's, nothing is read from it here */
 	bool found, old;
 	uint32_t off, len; /* in the buffer */
 };

@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reply_names.h"
 
-#include <string.h>
-
 #include "limits.h"
 
 enum {
 	STRING_COST = 6,    /* tag and length of a string */
 	FUNCTION_COST = 10, /* two columns of up to 5 bytes */
 	DETAIL_COST = 18,
-	READER_CACHE = 4 << 20,
 	AHEAD = 16, /* keys whose memory is fetched ahead */
 };
 
@@ -42,15 +39,13 @@ void reply_names_init(struct reply_names *n)
 		.numbers = INTERN_INIT(ROWS_MAX, ROWS_MAX * sizeof(uint64_t)),
 		.place_ids = ID_MAP_INIT(ROWS_MAX),
 		.file_ids = ID_MAP_INIT(ROWS_MAX),
-		.bytes = BUF_INIT(BYTES_MAX),
-		.raw = BUF_INIT(LIMIT_DEMANGLE_OUT + LIMIT_NAME_LEN),
 	};
+	reply_texts_init(&n->texts);
 }
 
 void reply_names_leave_table(struct reply_names *n)
 {
-	rsym_reader_free(TAKE_PTR(n->reader));
-	n->t = NULL;
+	reply_texts_leave_table(&n->texts);
 }
 
 void reply_names_done(struct reply_names *n)
@@ -65,9 +60,7 @@ void reply_names_done(struct reply_names *n)
 	free(n->rows);
 	id_map_done(&n->file_ids);
 	free(n->files);
-	free(n->asks);
-	buf_done(&n->bytes);
-	buf_done(&n->raw);
+	reply_texts_done(&n->texts);
 }
 
 static void forget_prepared(struct reply_names *n)
@@ -77,7 +70,7 @@ static void forget_prepared(struct reply_names *n)
 	id_map_reset(&n->file_ids);
 	n->place_count = n->file_count = 0;
 	n->first_place = n->first_file = n->batch_place = n->batch_file = 0;
-	buf_reset(&n->bytes);
+	buf_reset(&n->texts.bytes);
 }
 
 void reply_names_reset(struct reply_names *n)
@@ -96,8 +89,7 @@ size_t reply_names_memory(const struct reply_names *n)
 	       (n->plain_ids.slot_count + n->place_ids.slot_count + n->file_ids.slot_count) *
 		       sizeof(struct id_map_slot) +
 	       n->places_cap * sizeof(n->places[0]) + n->rows_cap * sizeof(n->rows[0]) +
-	       n->files_cap * sizeof(n->files[0]) + n->asks_cap * sizeof(n->asks[0]) +
-	       n->bytes.cap + n->raw.cap;
+	       n->files_cap * sizeof(n->files[0]) + reply_texts_memory(&n->texts);
 }
 
 int reply_names_begin(struct reply_names *n, enum demangle_style style, bool details, size_t base,
@@ -106,14 +98,14 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, bool det
 	bool is_first;
 
 	/* Places know how their names look; and in a stream they need not be kept for ever. */
-	if (n->style != style || n->details != details || n->bytes.len > BYTES_MAX / 2 ||
+	if (n->style != style || n->details != details || n->texts.bytes.len > BYTES_MAX / 2 ||
 	    n->place_count > ROWS_MAX / 4)
 		forget_prepared(n);
 	n->style = style;
 	n->details = details;
-	n->bytes.max = BYTES_MAX;
-	n->bytes.failed = n->is_full = n->is_spent = false;
-	n->unpack_left = LIMIT_REPLY_UNPACKED;
+	n->texts.bytes.max = BYTES_MAX;
+	n->texts.bytes.failed = n->is_full = n->texts.is_spent = false;
+	n->texts.unpack_left = LIMIT_REPLY_UNPACKED;
 	n->size = base;
 	if (intern_add(&n->strings, "", 0, &is_first) != 0)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -122,7 +114,7 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, bool det
 		return err_set(err, ERR_LIMIT, "the tables of this stream are full: open another");
 	n->batch_place = n->place_count;
 	n->batch_file = n->file_count;
-	n->batch_bytes = n->bytes.len;
+	n->batch_bytes = n->texts.bytes.len;
 	n->first_string = is_first ? 0 : (uint32_t)n->strings.count;
 	n->first_function = (uint32_t)n->function_count;
 	return 0;
@@ -130,139 +122,44 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, bool det
 
 int reply_names_table(struct reply_names *n, uint64_t number, const struct rsym *t, struct err *err)
 {
-	if (n->t && n->number == number) {
-		n->t = t;
+	bool is_same = n->texts.t && n->texts.number == number;
+
+	reply_texts_table(&n->texts, number, t);
+	if (is_same)
 		return 0;
-	}
-	reply_names_leave_table(n);
-	n->number = number;
-	n->t = t;
 	n->table = intern_add(&n->numbers, &number, sizeof(number), NULL);
 	return n->table == INTERN_FULL ? err_set(err, ERR_MEMORY, "out of memory") : 0;
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-static bool make_asks(struct reply_names *n, size_t count)
-{
-	return grow_array((void **)&n->asks, &n->asks_cap, count, sizeof(n->asks[0]), ROWS_MAX);
-}
-
-/* Appends a text to raw. id: of a function or file. */
-static bool decode(struct reply_names *n, enum name_kind kind, uint32_t id)
-{
-	const uint8_t *p = NULL;
-	size_t len = 0;
-	uint64_t cost;
-	int rc;
-
-	buf_reset(&n->raw);
-	if (!n->reader)
-		n->reader = rsym_reader_new(n->t, READER_CACHE, NULL);
-	if (!n->reader)
-		return false;
-	cost = 0 - rsym_reader_unpacked_len(n->reader);
-	rc = kind == NAME_FILE ? rsym_reader_file(n->reader, id, &p, &len, NULL)
-			       : rsym_reader_name(n->reader, id, &p, &len, NULL);
-	cost += rsym_reader_unpacked_len(n->reader);
-	n->is_spent = cost > n->unpack_left;
-	n->unpack_left -= n->is_spent ? 0 : cost;
-	if (rc || n->is_spent)
-		return false;
-	return kind == NAME_FILE ? buf_append(&n->raw, p, len)
-				 : demangle_append((enum demangle_style)kind, p, len, &n->raw);
-}
-
-/* The same from texts that the builder made, which are only copied: none of them is kept, for they
- * are as near in the table. */
-static bool fetch_shown(struct reply_names *n, size_t count, enum rsym_shown_style style)
-{
-	for (size_t i = 0; i < count + 2 * AHEAD; i++) {
-		struct name_ask *a;
-
-		if (i < count)
-			rsym_shown_fetch(n->t, n->asks[i].string);
-		if (i >= AHEAD && i - AHEAD < count)
-			rsym_shown_fetch_text(n->t, n->asks[i - AHEAD].string);
-		if (i < 2 * AHEAD)
-			continue;
-		a = &n->asks[i - 2 * AHEAD];
-		a->off = (uint32_t)n->bytes.len;
-		if (rsym_shown(n->t, a->string, style, &n->bytes) == ERR_LIMIT)
-			return false;
-		a->len = (uint32_t)n->bytes.len - a->off;
-	}
-	return true;
-}
-
-/* Fills all asks; false when bytes are full, or too much was unpacked. Tables are validated when
- * they are stored: what does not decode is empty. */
-static bool fetch(struct reply_names *n, size_t count,
-		  uint32_t (*id_of)(struct reply_names *, size_t))
-{
-	size_t lacking = 0;
-
-	if (!name_cache_get(n->cache, n->number, n->asks, count, &n->bytes))
-		return false;
-	for (size_t i = 0; i < count; i++) {
-		struct name_ask *a = &n->asks[i];
-
-		if (a->found)
-			continue;
-		a->off = (uint32_t)n->bytes.len;
-		a->found = n->is_spent || !decode(n, a->kind, id_of(n, i)); /* not to be kept */
-		if (n->is_spent)
-			return false;
-		a->len = a->found ? 0 : (uint32_t)n->raw.len;
-		lacking += !a->found;
-		if (!buf_append(&n->bytes, n->raw.p, a->len))
-			return false;
-	}
-	if (lacking)
-		name_cache_put(n->cache, n->number, n->asks, count, &n->bytes);
-	return true;
-}
-
-static uint32_t function_of_ask(struct reply_names *n, size_t i)
-{
-	return n->places[n->first_place + i].function;
-}
-
-static uint32_t file_of_ask(struct reply_names *n, size_t i)
-{
-	return n->files[n->first_file + i].file;
-}
-
+/* Of the places from first_place on, into the asks. */
 static bool fetch_names(struct reply_names *n, enum name_kind kind)
 {
 	size_t count = n->place_count - n->first_place;
+	struct name_ask *asks = reply_texts_asks(&n->texts, count);
 
-	if (!make_asks(n, count))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		n->asks[i] = (struct name_ask){
-			.string = rsym_name_id(n->t, function_of_ask(n, i)),
-			.kind = kind,
-		};
-	if (kind != NAME_LINKAGE && rsym_has_shown(n->t))
-		return fetch_shown(n, count,
-				   kind == NAME_FULL ? RSYM_SHOWN_FULL : RSYM_SHOWN_SHORT);
-	return fetch(n, count, function_of_ask);
+	for (size_t i = 0; asks && i < count; i++)
+		asks[i].id = n->places[n->first_place + i].function;
+	return asks && reply_texts_fetch(&n->texts, kind, count);
 }
 
 static bool fetch_files(struct reply_names *n)
 {
 	size_t count = n->file_count - n->first_file;
+	struct reply_file *files = n->files + n->first_file;
+	struct name_ask *asks;
 
-	if (!make_asks(n, count))
-		return false;
-	for (size_t i = 0; i < count; i++)
-		n->asks[i] = (struct name_ask){.string = file_of_ask(n, i), .kind = NAME_FILE};
-	if (!fetch(n, count, file_of_ask))
+	if (!count)
+		return true;
+	asks = reply_texts_asks(&n->texts, count);
+	for (size_t i = 0; asks && i < count; i++)
+		asks[i].id = files[i].file;
+	if (!asks || !reply_texts_fetch(&n->texts, NAME_FILE, count))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		n->files[n->first_file + i].off = n->asks[i].off;
-		n->files[n->first_file + i].len = n->asks[i].len;
+		files[i].off = asks[i].off;
+		files[i].len = asks[i].len;
 	}
 	return true;
 }
@@ -358,17 +255,17 @@ static bool fill_places(struct reply_names *n)
 	if (!fetch_names(n, (enum name_kind)n->style))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		places[i].name = n->asks[i].off;
-		places[i].name_len = n->asks[i].len;
+		places[i].name = n->texts.asks[i].off;
+		places[i].name_len = n->texts.asks[i].len;
 	}
 	if (!n->details)
 		return true;
 	if (!fetch_names(n, NAME_LINKAGE))
 		return false;
 	for (size_t i = 0; i < count; i++) {
-		places[i].linkage = n->asks[i].off;
-		places[i].linkage_len = n->asks[i].len;
-		if (rsym_function(n->t, places[i].function, &info, NULL))
+		places[i].linkage = n->texts.asks[i].off;
+		places[i].linkage_len = n->texts.asks[i].len;
+		if (rsym_function(n->texts.t, places[i].function, &info, NULL))
 			continue;
 		places[i].start_line = info.start_line;
 		places[i].start_address = info.has_entry ? info.vaddr : 0;
@@ -385,7 +282,7 @@ static bool give_up(struct rsym_frame *frames, size_t count)
 
 bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_t count)
 {
-	size_t len = n->bytes.len;
+	size_t len = n->texts.bytes.len;
 	bool all;
 
 	if (n->is_full)
@@ -403,7 +300,7 @@ bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_
 		if (frames[i].function != RSYM_NONE && frames[i].function >= n->first_place)
 			frames[i].function = RSYM_NONE;
 	n->is_full = true;
-	n->bytes.len = len;
+	n->texts.bytes.len = len;
 	n->place_count = n->first_place;
 	n->file_count = n->first_file;
 	/* The maps know numbers that are gone. Places given out before stay good. */
@@ -440,7 +337,7 @@ static uint32_t path_of(struct reply_names *n, uint32_t path)
 		return 0;
 	f = &n->files[path];
 	if (f->string == RSYM_NONE)
-		f->string = add_string(n, n->bytes.p + f->off, f->len);
+		f->string = add_string(n, n->texts.bytes.p + f->off, f->len);
 	return f->string;
 }
 
@@ -456,21 +353,21 @@ static uint32_t add_function(struct reply_names *n, const struct reply_function 
 
 static uint32_t hash_of_name(const struct reply_names *n, const struct reply_place *p)
 {
-	return intern_hash(n->bytes.p + p->name, p->name_len);
+	return intern_hash(n->texts.bytes.p + p->name, p->name_len);
 }
 
 static uint32_t add_row(struct reply_names *n, uint32_t place, uint32_t hash)
 {
 	struct reply_place *p = &n->places[place];
 	struct reply_function f = {
-		.name = add_hashed(n, hash, n->bytes.p + p->name, p->name_len),
+		.name = add_hashed(n, hash, n->texts.bytes.p + p->name, p->name_len),
 		.file = path_of(n, p->path),
 		.start_line = p->start_line,
 		.start_address = p->start_address,
 	};
 
 	if (n->details)
-		f.linkage_name = add_string(n, n->bytes.p + p->linkage, p->linkage_len);
+		f.linkage_name = add_string(n, n->texts.bytes.p + p->linkage, p->linkage_len);
 	if (f.name != RSYM_NONE && f.file != RSYM_NONE && f.linkage_name != RSYM_NONE)
 		n->rows[place] = add_function(n, &f);
 	return n->rows[place];
@@ -501,16 +398,17 @@ static void add_rows(struct reply_names *n)
 void reply_names_commit(struct reply_names *n, size_t more)
 {
 	size_t count = n->place_count - n->batch_place, files = n->file_count - n->batch_file;
-	size_t weight = n->size + more + n->bytes.len - n->batch_bytes;
+	size_t weight = n->size + more + n->texts.bytes.len - n->batch_bytes;
 
 	weight += (count + files) * STRING_COST + count * FUNCTION_COST;
 	if (n->details)
 		weight += count * (STRING_COST + DETAIL_COST);
 	if (weight <= LIMIT_REPLY_LEN)
 		add_rows(n);
-	n->bytes.max = BYTES_MAX + 2 * (LIMIT_REPLY_LEN + LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
-	n->bytes.failed = n->is_full = n->is_spent = false;
-	n->unpack_left = LIMIT_REPLY_UNPACKED_1;
+	n->texts.bytes.max =
+		BYTES_MAX + 2 * (LIMIT_REPLY_LEN + LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
+	n->texts.bytes.failed = n->is_full = n->texts.is_spent = false;
+	n->texts.unpack_left = LIMIT_REPLY_UNPACKED_1;
 }
 
 uint32_t reply_names_plain(struct reply_names *n, const void *name, size_t len)

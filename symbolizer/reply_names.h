@@ -15,8 +15,7 @@
 #include "demangle.h"
 #include "id_map.h"
 #include "intern.h"
-#include "name_cache.h"
-#include "rsym.h"
+#include "reply_texts.h"
 
 /* A row of the reply's functions. Without `details` the last three are 0. */
 struct reply_function {
@@ -26,8 +25,6 @@ struct reply_function {
 };
 
 struct reply_names {
-	struct name_cache *cache; /* of all requests; may be NULL */
-
 	/* What the replies have; of the present one are those from first_... on. */
 	struct intern strings; /* 0 is the empty one */
 	struct reply_function *functions;
@@ -44,21 +41,11 @@ struct reply_names {
 	struct id_map file_ids; /* (table, file) -> file */
 	struct reply_file *files;
 	size_t file_count, files_cap;
-	struct buf bytes;                            /* of names and paths */
+	struct reply_texts texts;                    /* of the table in hand; its bytes */
 	size_t first_place, first_file;              /* of what came last */
 	size_t batch_place, batch_file, batch_bytes; /* where the present reply began */
 	bool is_full;                                /* nothing more is prepared in advance */
-	uint64_t unpack_left;                        /* bytes of texts; see LIMIT_REPLY_UNPACKED */
-	bool is_spent;                               /* it was not enough */
-	struct name_ask *asks;
-	size_t asks_cap;
-
-	/* The table in hand. */
-	uint64_t number;
-	uint32_t table; /* of numbers */
-	const struct rsym *t;
-	struct rsym_reader *reader; /* opened when the cache lacks something */
-	struct buf raw;
+	uint32_t table;                              /* the one in hand, of numbers */
 
 	enum demangle_style style;
 	bool details;
@@ -101,7 +88,7 @@ static inline uint32_t reply_names_row(struct reply_names *n, uint32_t place)
 /* Whether texts took so much unpacking that this reply unpacks no more of them. */
 static inline bool reply_names_is_spent(const struct reply_names *n)
 {
-	return n->is_spent;
+	return n->texts.is_spent;
 }
 
 /* The row of a name that needs no table, likewise. */

@@ -366,7 +366,7 @@ int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
 	arena_reset(&s->arena);
 	rawstack__v1__symbolized_batch__init(&s->reply);
 	s->env = env;
-	s->names.cache = env->names;
+	s->names.texts.cache = env->names;
 	s->batch = batch;
 	s->locations = batch->locations ? batch->locations : &none;
 	rc = begin(s, err);
