@@ -1,37 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Modules of a kernel, from a tree laid out as /proc/modules and /sys/module are: the machines the
  * tests run on may have none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include <cmocka.h>
-
 #include "kernel_modules.h"
-
-static void put(const char *path, const void *p, size_t len)
-{
-	char dir[256];
-	FILE *f;
-
-	for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
-		snprintf(dir, sizeof(dir), "%.*s", (int)(at - path), path);
-		mkdir(dir, 0755);
-	}
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_int_equal(fwrite(p, 1, len, f), len);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void put_text(const char *path, const char *text)
-{
-	put(path, text, strlen(text));
-}
+#include "made_files.h"
 
 static void test_modules(void **state _unused_)
 {
@@ -40,16 +11,16 @@ static void test_modules(void **state _unused_)
 	struct kernel_modules m = {.count = 0};
 	struct kernel_module_place place;
 
-	put_text("proc_modules", "ext4 40960 1 - Live 0xffffffffc0200000\n"
-				 "jbd2 8192 2 ext4, Live 0xffffffffc0100000 (E)\n"
-				 "../evil 8192 0 - Live 0xffffffffc0300000\n"
-				 "hidden 8192 0 - Live 0x0000000000000000\n"
-				 "torn 81\n");
-	put_text("sys/ext4/sections/.text", "0xffffffffc0200000\n");
-	put_text("sys/ext4/sections/.text.unlikely", "0xffffffffc0204000\n");
-	put_text("sys/ext4/sections/.rodata", "0xffffffffc0206000\n");
-	put("sys/ext4/notes/.note.gnu.build-id", note, sizeof(note));
-	put_text("sys/jbd2/sections/.text", "0xffffffffc0100000\n");
+	made_file_put_text("proc_modules", "ext4 40960 1 - Live 0xffffffffc0200000\n"
+					   "jbd2 8192 2 ext4, Live 0xffffffffc0100000 (E)\n"
+					   "../evil 8192 0 - Live 0xffffffffc0300000\n"
+					   "hidden 8192 0 - Live 0x0000000000000000\n"
+					   "torn 81\n");
+	made_file_put_text("sys/ext4/sections/.text", "0xffffffffc0200000\n");
+	made_file_put_text("sys/ext4/sections/.text.unlikely", "0xffffffffc0204000\n");
+	made_file_put_text("sys/ext4/sections/.rodata", "0xffffffffc0206000\n");
+	made_file_put("sys/ext4/notes/.note.gnu.build-id", note, sizeof(note));
+	made_file_put_text("sys/jbd2/sections/.text", "0xffffffffc0100000\n");
 	kernel_modules_read(&m, "proc_modules", "sys");
 	assert_int_equal(m.count, 2);
 	assert_true(kernel_modules_find(&m, 0xffffffffc0200010, &place));
@@ -66,8 +37,8 @@ static void test_modules(void **state _unused_)
 	assert_false(kernel_modules_find(&m, 0xffffffffc0100000, &place)); /* without an id */
 	assert_false(kernel_modules_find(&m, 0xffffffffc0000000, &place));
 	/* Loaded anew, elsewhere. */
-	put_text("proc_modules", "ext4 40960 1 - Live 0xffffffffc0500000\n");
-	put_text("sys/ext4/sections/.text", "0xffffffffc0500000\n");
+	made_file_put_text("proc_modules", "ext4 40960 1 - Live 0xffffffffc0500000\n");
+	made_file_put_text("sys/ext4/sections/.text", "0xffffffffc0500000\n");
 	kernel_modules_read(&m, "proc_modules", "sys");
 	assert_false(kernel_modules_find(&m, 0xffffffffc0200010, &place));
 	assert_true(kernel_modules_find(&m, 0xffffffffc0500010, &place));

@@ -1,39 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The files of loaded modules, from a tree laid out as /proc/modules, /sys/module and /lib/modules
  * are: the machines the tests run on may have none. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/stat.h>
-
-#include <cmocka.h>
-
 #include "loaded_modules.h"
+#include "made_files.h"
 
 static const struct loaded_modules_places places = {"tree/modules", "tree/sys", "tree/lib"};
-
-static void put(const char *path, const void *p, size_t len)
-{
-	char dir[256];
-	FILE *f;
-
-	for (const char *at = strchr(path, '/'); at; at = strchr(at + 1, '/')) {
-		snprintf(dir, sizeof(dir), "%.*s", (int)(at - path), path);
-		mkdir(dir, 0755);
-	}
-	f = fopen(path, "w");
-	assert_non_null(f);
-	assert_int_equal(fwrite(p, 1, len, f), len);
-	assert_int_equal(fclose(f), 0);
-}
-
-static void put_text(const char *path, const char *text)
-{
-	put(path, text, strlen(text));
-}
 
 static void test_files(void **state _unused_)
 {
@@ -43,20 +14,20 @@ static void test_files(void **state _unused_)
 	char hex[BUILD_ID_HEX_MAX];
 	struct err err = {0};
 
-	put_text("tree/modules", "virtio_net 73728 0 - Live 0x0000000000000000\n"
-				 "net 4096 1 virtio_net, Live 0x0000000000000000 (OE)\n"
-				 "gone 4096 0 - Live 0x0000000000000000\n"
-				 "ext4 983040 1 - Live 0xffffffffc0000000\n"
-				 "own 4096 0 - Live 0xffffffffc0000000 (OE)\n"
-				 "../lib 4096 0 - Live 0xffffffffc0000000\n");
-	put("tree/sys/virtio_net/notes/.note.gnu.build-id", note, sizeof(note));
-	put_text("tree/sys/ext4/notes/.note.gnu.build-id", "cut");
-	put_text("tree/lib/modules.dep",
-		 "kernel/net/virtio-net2.ko: kernel/drivers/net/virtio-net.ko\n"
-		 "kernel/drivers/net/virtio-net.ko.xz: kernel/net/net.ko\n"
-		 "kernel/net/net.ko:\n"
-		 "/opt/drivers/own.ko:\n"
-		 "kernel/fs/ext4.ko.zst:");
+	made_file_put_text("tree/modules", "virtio_net 73728 0 - Live 0x0000000000000000\n"
+					   "net 4096 1 virtio_net, Live 0x0000000000000000 (OE)\n"
+					   "gone 4096 0 - Live 0x0000000000000000\n"
+					   "ext4 983040 1 - Live 0xffffffffc0000000\n"
+					   "own 4096 0 - Live 0xffffffffc0000000 (OE)\n"
+					   "../lib 4096 0 - Live 0xffffffffc0000000\n");
+	made_file_put("tree/sys/virtio_net/notes/.note.gnu.build-id", note, sizeof(note));
+	made_file_put_text("tree/sys/ext4/notes/.note.gnu.build-id", "cut");
+	made_file_put_text("tree/lib/modules.dep",
+			   "kernel/net/virtio-net2.ko: kernel/drivers/net/virtio-net.ko\n"
+			   "kernel/drivers/net/virtio-net.ko.xz: kernel/net/net.ko\n"
+			   "kernel/net/net.ko:\n"
+			   "/opt/drivers/own.ko:\n"
+			   "kernel/fs/ext4.ko.zst:");
 	assert_int_equal(loaded_modules_add(&places, &files, &err), 0);
 	assert_int_equal(files.count, 4);
 	assert_string_equal(files.list[0].path, "tree/lib/kernel/drivers/net/virtio-net.ko.xz");
