@@ -142,7 +142,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 	for (size_t i = 0; i < s->scratch.count; i++)
 		if (!range_list_add(&s->unit_ranges, s->scratch.list[i].start,
 				    s->scratch.list[i].end))
-			return err_set(err, ERR_MEMORY, "out of memory for address ranges");
+			return range_list_full(&s->unit_ranges, err);
 	if (die_wanted_need(&s->wanted, u->off) == DIE_WANTED_ASK && s->unit_ranges.count &&
 	    !die_wanted_in(&s->wanted, s->unit_ranges.list, s->unit_ranges.count))
 		return 0;

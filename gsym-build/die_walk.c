@@ -59,9 +59,7 @@ int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err)
 			return 0;
 		high += low;
 	}
-	return range_list_add(&s->scratch, low, high)
-		       ? 0
-		       : err_set(err, ERR_MEMORY, "out of memory for address ranges");
+	return range_list_add(&s->scratch, low, high) ? 0 : range_list_full(&s->scratch, err);
 }
 
 /* Where the first range starts, unless the DIE knows better: cold parts often lie below it. */

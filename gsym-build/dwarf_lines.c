@@ -354,10 +354,10 @@ static int run(struct program *p, struct line_table *t, uint64_t off, struct lin
 				    : extended(p, t, &r, out);
 		}
 		if (!ok)
-			return err_set(err, ERR_LIMIT,
-				       "line table at 0x%llx: more than %llu rows, or no memory",
-				       (unsigned long long)off,
-				       (unsigned long long)LIMIT_LINE_ROWS);
+			return err_full(err, out->count < LIMIT_LINE_ROWS,
+					"line table at 0x%llx: more than %llu rows",
+					(unsigned long long)off,
+					(unsigned long long)LIMIT_LINE_ROWS);
 	}
 	return p->in.failed ? damaged(off, "its program is cut", err) : 0;
 }

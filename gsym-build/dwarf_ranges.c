@@ -21,10 +21,11 @@ bool range_list_add(struct range_list *out, uint64_t start, uint64_t end)
 	return true;
 }
 
-static int full(struct err *err)
+int range_list_full(const struct range_list *out, struct err *err)
 {
-	return err_set(err, ERR_LIMIT, "more than %llu address ranges in one unit, or no memory",
-		       (unsigned long long)LIMIT_UNIT_SPANS);
+	return err_full(err, out->count < LIMIT_UNIT_SPANS,
+			"more than %llu address ranges in one unit",
+			(unsigned long long)LIMIT_UNIT_SPANS);
 }
 
 static int outside(const char *section, uint64_t off, struct err *err)
@@ -49,7 +50,7 @@ static int read_ranges(const struct range_source *s, struct bytes *in, uint64_t 
 		if (start == highest)
 			base = end;
 		else if (!range_list_add(out, (base + start) & highest, (base + end) & highest))
-			return full(err);
+			return range_list_full(out, err);
 	}
 }
 
@@ -117,7 +118,7 @@ static int read_rnglist(const struct range_source *s, struct bytes *in, uint64_t
 		if (in->failed)
 			return outside(".debug_rnglists", off, err);
 		if (!range_list_add(out, start, end))
-			return full(err);
+			return range_list_full(out, err);
 	}
 }
 

@@ -28,7 +28,7 @@ struct range_list {
 
 /*
  * Appends the non-empty ranges of the list at section offset `off`. ERR_DATA when the list leaves
- * its section or uses an unknown entry kind; ERR_LIMIT.
+ * its section or uses an unknown entry kind; ERR_LIMIT; ERR_MEMORY.
  */
 int range_list_read(const struct range_source *s, uint64_t off, struct range_list *out,
 		    struct err *err) _must_check_;
@@ -37,6 +37,9 @@ int range_list_read(const struct range_source *s, uint64_t off, struct range_lis
 int range_list_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
 			  struct err *err) _must_check_;
 
-bool range_list_add(struct range_list *out, uint64_t start, uint64_t end);
+/* False when there is no room for one more: range_list_full() is the error of that, ERR_LIMIT or
+ * ERR_MEMORY. */
+bool range_list_add(struct range_list *out, uint64_t start, uint64_t end) _must_check_;
+int range_list_full(const struct range_list *out, struct err *err);
 
 #endif

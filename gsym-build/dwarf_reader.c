@@ -33,8 +33,9 @@ static int add_span(struct reader *r, uint64_t start, uint64_t end, uint32_t sco
 		return 0;
 	if (!grow_array((void **)&r->spans, &r->spans_cap, r->span_count + 1, sizeof(*r->spans),
 			LIMIT_UNIT_SPANS))
-		return err_set(err, ERR_LIMIT, "more than %llu address ranges, or no memory",
-			       (unsigned long long)LIMIT_UNIT_SPANS);
+		return err_full(err, r->span_count < LIMIT_UNIT_SPANS,
+				"more than %llu address ranges",
+				(unsigned long long)LIMIT_UNIT_SPANS);
 	r->spans[r->span_count++] = (struct facts_span){.start = start, .end = end, .scope = scope};
 	return 0;
 }
@@ -53,7 +54,7 @@ static int read_ranges(struct reader *r, const struct die_facts *d, struct err *
 			       : err_set(err, ERR_DATA, "range list beyond its section");
 	if (d->has_low && d->has_high &&
 	    !range_list_add(&r->scratch, d->low, d->high_is_length ? d->low + d->high : d->high))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return range_list_full(&r->scratch, err);
 	return 0;
 }
 
@@ -261,7 +262,7 @@ static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
 	for (size_t i = 0; !rc && i < r->scratch.count; i++)
 		if (!range_list_add(&r->unit_ranges, r->scratch.list[i].start,
 				    r->scratch.list[i].end))
-			rc = err_set(err, ERR_MEMORY, "out of memory");
+			rc = range_list_full(&r->unit_ranges, err);
 	if (!rc) {
 		r->comp_dir = d.comp_dir;
 		if (d.has_lines)

@@ -46,14 +46,7 @@ static int bad(const char *what, uint64_t off, struct err *err)
 
 static int add(struct range_list *out, uint64_t start, uint64_t end, struct err *err)
 {
-	if (start >= end)
-		return 0;
-	if (!grow_array((void **)&out->list, &out->cap, out->count + 1, sizeof(*out->list),
-			LIMIT_UNIT_SPANS))
-		return err_set(err, ERR_LIMIT, "more than %llu address ranges, or no memory",
-			       (unsigned long long)LIMIT_UNIT_SPANS);
-	out->list[out->count++] = (struct facts_range){.start = start, .end = end};
-	return 0;
+	return range_list_add(out, start, end) ? 0 : range_list_full(out, err);
 }
 
 /* DWARF 4 section 2.17.3: pairs, each relative to the base. */

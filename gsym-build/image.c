@@ -394,7 +394,8 @@ static int join_parts(struct image *im, const char *name, struct image_part *fir
 	first->joined_len = all.len;
 	buf_append(&all, (const uint8_t[SECTION_PAD]){0}, SECTION_PAD);
 	if (all.failed)
-		return err_set(err, ERR_LIMIT, "sections %s are too long, or no memory", name);
+		return err_full(err, all.no_memory, "sections %s: more than %llu bytes", name,
+				(unsigned long long)LIMIT_SECTION_LEN);
 	first->joined = TAKE_PTR(all.p);
 	return first->joined_len != 0;
 }

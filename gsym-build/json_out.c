@@ -15,8 +15,7 @@ int json_print(struct buf *line, struct err *err)
 {
 	buf_u8(line, '\n');
 	if (line->failed)
-		return err_set(err, ERR_LIMIT, "output of more than %zu bytes, or no memory",
-			       line->max);
+		return err_full(err, line->no_memory, "output of more than %zu bytes", line->max);
 	fwrite(line->p, 1, line->len, stdout);
 	return 0;
 }

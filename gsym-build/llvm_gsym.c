@@ -268,7 +268,11 @@ static int lay_out(const struct export *e, struct buf *out, struct err *err)
 	if (functions_at > UINT32_MAX || e->functions.len > UINT32_MAX - functions_at ||
 	    e->string_bytes.failed || e->functions.failed || e->files.failed || e->starts.failed ||
 	    e->offsets.failed)
-		return err_set(err, ERR_LIMIT, "it does not fit into the 4 GiB of GSYM, or memory");
+		return err_full(err,
+				e->string_bytes.no_memory || e->functions.no_memory ||
+					e->files.no_memory || e->starts.no_memory ||
+					e->offsets.no_memory,
+				"it does not fit into the 4 GiB of GSYM");
 	put_header(e, address_len, strings_at, out);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t start;

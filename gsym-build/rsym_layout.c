@@ -9,7 +9,7 @@ struct layout {
 	struct buf *out;
 	struct rsym_disk_entry entries[RSYM_SECTION_END];
 	uint32_t count;
-	bool failed; /* some section is not whole */
+	bool failed, no_memory; /* some section is not whole; for want of memory */
 };
 
 static void put_section(struct layout *l, uint32_t id, const struct buf *b)
@@ -18,6 +18,7 @@ static void put_section(struct layout *l, uint32_t id, const struct buf *b)
 
 	/* Offsets inside a section are 32 bits. */
 	l->failed |= b->failed || b->len > UINT32_MAX;
+	l->no_memory |= b->no_memory;
 	buf_align(l->out, RSYM_ALIGN);
 	*e = (struct rsym_disk_entry){
 		.id = id, .crc = crc32c(0, b->p, b->len), .off = l->out->len, .len = b->len};
@@ -70,8 +71,8 @@ int rsym_layout_write(struct rsym_disk_header *h, const struct buf *const *secti
 	if (!out->failed && out->len < RSYM_FILE_MIN)
 		put_zeros(out, RSYM_FILE_MIN - out->len);
 	if (l.failed || out->failed)
-		return err_set(err, ERR_LIMIT, "the table does not fit into %zu bytes or memory",
-			       out->max);
+		return err_full(err, l.no_memory || out->no_memory,
+				"the table does not fit into %zu bytes", out->max);
 
 	h->file_len = out->len;
 	h->directory_crc = crc32c(0, l.entries, l.count * sizeof(l.entries[0]));

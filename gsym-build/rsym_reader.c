@@ -224,7 +224,8 @@ static int append_text(const struct rsym_texts *texts, uint32_t i, struct buf *o
 		return err_set(err, ERR_MEMORY, "out of memory");
 	rc = rsym_text_get(r, i, &p, &len, err);
 	if (!rc && !buf_append(out, p, len))
-		rc = err_set(err, ERR_LIMIT, "text longer than the %zu bytes allowed", out->max);
+		rc = err_full(err, out->no_memory, "text longer than the %zu bytes allowed",
+			      out->max);
 	rsym_text_reader_free(r);
 	return rc;
 }

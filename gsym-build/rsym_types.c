@@ -96,7 +96,8 @@ int rsym_type(const struct rsym *t, uint32_t function, struct buf *out, struct e
 		return err_set(err, ERR_MEMORY, "out of memory");
 	rc = rsym_text_get(r, index, &p, &len, err);
 	if (!rc && !buf_append(out, p, len))
-		rc = err_set(err, ERR_LIMIT, "text longer than the %zu bytes allowed", out->max);
+		rc = err_full(err, out->no_memory, "text longer than the %zu bytes allowed",
+			      out->max);
 	rsym_text_reader_free(r);
 	return rc ? rc : 1;
 }

@@ -42,7 +42,8 @@ struct rsym_writer {
 	struct buf path;                   /* scratch */
 	struct buf optional[RSYM_SECTION_END - RSYM_SECTION_OPTIONAL];
 	struct rsym_content_row last;
-	bool failed, unordered, finished;
+	bool failed, no_memory; /* something has no room; for want of memory */
+	bool unordered, finished;
 };
 
 struct rsym_writer *rsym_writer_new(struct err *err)
@@ -100,6 +101,7 @@ static uint32_t add(struct rsym_writer *w, struct intern *in, const void *p, siz
 	uint32_t id = intern_add(in, p, len, NULL);
 
 	w->failed |= id == INTERN_FULL;
+	w->no_memory |= in->no_memory;
 	return id;
 }
 
@@ -119,6 +121,7 @@ uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len
 	buf_append(&w->path, base, base_len);
 	if (w->path.failed) {
 		w->failed = true;
+		w->no_memory |= w->path.no_memory;
 		return RSYM_NONE;
 	}
 	return add_text(w, &w->files, w->path.p, w->path.len);
@@ -170,6 +173,7 @@ static uint32_t add_node(struct rsym_writer *w, const struct rsym_content_node *
 		return slot->next_id - 1;
 	if (!buf_append(&w->nodes, n, sizeof(*n))) {
 		w->failed = true;
+		w->no_memory |= w->nodes.no_memory;
 		return RSYM_NONE;
 	}
 	*slot = (struct recent_node){.node = *n, .next_id = (uint32_t)node_count(w)};
@@ -468,8 +472,10 @@ int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *inf
 	if (w->unordered || w->finished)
 		return err_set(err, ERR_INTERNAL, "rows of a table out of order");
 	if (w->failed || w->starts.failed || w->rows.failed || w->segments.failed)
-		return err_set(err, ERR_LIMIT, "the table does not fit into %zu bytes or memory",
-			       out->max);
+		return err_full(err,
+				w->no_memory || w->starts.no_memory || w->rows.no_memory ||
+					w->segments.no_memory,
+				"the table does not fit into %zu bytes", out->max);
 	if (w->segments.len) {
 		if (w->segments.len / sizeof(struct rsym_disk_segment) > LIMIT_SEGMENTS)
 			return err_set(err, ERR_LIMIT, "more than %d loaded segments",

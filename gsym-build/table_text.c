@@ -70,7 +70,8 @@ int table_text_file(const struct table_text *t, uint32_t file, struct buf *out, 
 		return 0;
 	rc = rsym_reader_file(t->reader, file, &raw, &len, err);
 	if (!rc && !buf_append(out, raw, len))
-		rc = err_set(err, ERR_LIMIT, "path longer than the %zu bytes allowed", out->max);
+		rc = err_full(err, out->no_memory, "path longer than the %zu bytes allowed",
+			      out->max);
 	return rc;
 }
 

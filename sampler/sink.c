@@ -142,11 +142,11 @@ int sink_write_profile(struct sink *s, const uint8_t *id, size_t id_len, const s
 	int rc;
 
 	if (p->failed)
-		return err_set(err, ERR_LIMIT, "sink: the profile is not whole");
+		return profile_full(p, err, "sink");
 	rc = kinds[s->kind].render(p, &file, err);
 	if (!rc && file.failed)
-		rc = err_set(err, ERR_LIMIT, "sink: a batch of more than %llu MiB",
-			     (unsigned long long)(LIMIT_PPROF_FILE_LEN / MIB));
+		rc = err_full(err, file.no_memory, "sink: a batch of more than %llu MiB",
+			      (unsigned long long)(LIMIT_PPROF_FILE_LEN / MIB));
 	return rc ? rc : sink_write(s, id, id_len, file.p, file.len, err);
 }
 

@@ -406,6 +406,6 @@ int spool_profile_end(struct spool_profile *p, struct err *err)
 		p->profile.duration_ns = (int64_t)(last - first + o->period_ns);
 	}
 	if (p->profile.failed)
-		return err_set(err, ERR_LIMIT, "batch: more than memory or the limits allow");
+		return profile_full(&p->profile, err, "batch");
 	return 0;
 }

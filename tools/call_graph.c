@@ -99,13 +99,16 @@ static bool count_sample(struct call_graph *g, const struct profile *p, uint32_t
 int call_graph_make(struct call_graph *g, const struct profile *p, uint32_t value, struct err *err)
 {
 	static const struct intern table = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
-	bool ok = true;
+	bool ok = true, no_memory;
 
 	*g = (struct call_graph){.names = table, .pairs = table};
 	for (uint32_t i = 0; ok && i < p->samples.count; i++)
 		ok = count_sample(g, p, i, profile_values(p, i)[value]);
 	if (ok)
 		return 0;
+	no_memory =
+		g->names.count < LIMIT_PROFILE_ENTRIES && g->pairs.count < LIMIT_PROFILE_ENTRIES;
 	call_graph_done(g);
-	return err_set(err, ERR_LIMIT, "call graph: more than memory or the limits allow");
+	return err_full(err, no_memory, "call graph: more than %llu functions or calls",
+			(unsigned long long)LIMIT_PROFILE_ENTRIES);
 }

@@ -125,8 +125,8 @@ static void put_column(struct buf *out, const char *key, const struct buf *colum
 	buf_str(out, "[");
 	buf_append(out, column->p, column->len);
 	buf_str(out, "]");
-	if (column->failed)
-		out->failed = true;
+	out->failed |= column->failed;
+	out->no_memory |= column->no_memory;
 }
 
 static struct flame_frame page_frame(const struct page_writer *w, uint32_t i)
@@ -208,7 +208,8 @@ static int put_data(const struct flame_tree *t, const struct flame_page *page, s
 	json_close(out, '}');
 	json_close(out, '}');
 	if (out->failed)
-		return err_set(err, ERR_LIMIT, "flame graph: more than memory or the limits allow");
+		return err_full(err, out->no_memory, "flame graph: page of more than %zu bytes",
+				out->max);
 	return 0;
 }
 
@@ -259,7 +260,7 @@ int flame_html(const struct flame_tree *t, const struct flame_page *page, struct
 	}
 	buf_append(out, at, (size_t)(end - at));
 	if (out->failed)
-		return err_set(err, ERR_LIMIT, "flame graph: page of more than %zu bytes",
-			       out->max);
+		return err_full(err, out->no_memory, "flame graph: page of more than %zu bytes",
+				out->max);
 	return 0;
 }

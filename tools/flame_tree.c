@@ -133,7 +133,7 @@ static bool add_sample(struct flame_tree *t, uint32_t sample, int64_t weight)
 int flame_tree_make(struct flame_tree *t, const struct profile *p, uint32_t value, struct err *err)
 {
 	static const struct intern table = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
-	bool ok;
+	bool ok, no_memory;
 
 	*t = (struct flame_tree){.p = p, .frames = table, .children = table};
 	ok = add_node(t, PROFILE_NONE, PROFILE_NONE) == 0;
@@ -141,8 +141,11 @@ int flame_tree_make(struct flame_tree *t, const struct profile *p, uint32_t valu
 		ok = add_sample(t, i, profile_values(p, i)[value]);
 	if (ok)
 		return 0;
+	/* Each frame and each child has a node: no other limit is met before that of nodes. */
+	no_memory = t->node_count < LIMIT_PROFILE_ENTRIES;
 	flame_tree_done(t);
-	return err_set(err, ERR_LIMIT, "flame graph: more nodes than memory or the limits allow");
+	return err_full(err, no_memory, "flame graph: more than %llu nodes",
+			(unsigned long long)LIMIT_PROFILE_ENTRIES);
 }
 
 void flame_tree_done(struct flame_tree *t)

@@ -88,6 +88,7 @@ static bool put(struct profile_edit *e, struct view_frame f)
 	if (!grow_array((void **)&e->frames, &e->cap, e->count + 1, sizeof(*e->frames),
 			LIMIT_PROFILE_FRAMES)) {
 		e->into->failed = true;
+		e->into->no_memory |= e->count < LIMIT_PROFILE_FRAMES;
 		return false;
 	}
 	e->frames[e->count++] = f;
@@ -220,8 +221,7 @@ static uint32_t fold(struct profile_edit *e)
 	size_t count = 0;
 
 	if (!ids) {
-		e->into->failed = true;
-		return PROFILE_NONE;
+		return profile_fail_memory(e->into);
 	}
 	for (size_t i = 0; i < e->count;) {
 		const struct view_frame *f = &e->frames[i];
@@ -414,7 +414,6 @@ int profile_filter_edit(struct profile_filter *f, const struct profile *from, st
 	for (uint32_t i = 0; i < from->samples.count && !into->failed; i++)
 		edit_sample(&e, i);
 	if (into->failed)
-		return err_set(err, ERR_LIMIT,
-			       "the edited profile is larger than the limits allow");
+		return profile_full(into, err, "the edited profile");
 	return 0;
 }

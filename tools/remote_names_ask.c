@@ -205,7 +205,7 @@ static int take_reply(struct remote_names *n, const Rawstack__V1__SymbolizedBatc
 		first += r->frame_count[i];
 	}
 	if (!rc && n->found.failed)
-		rc = err_set(err, ERR_LIMIT, "names: more than memory or the limits allow");
+		rc = profile_full(&n->found, err, "names");
 	if (!rc && deferred == count)
 		rc = err_set(err, ERR_INTERNAL, "the service defers all of %zu places", count);
 	*ret_deferred = deferred;

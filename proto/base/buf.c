@@ -20,7 +20,7 @@ void buf_done(struct buf *b)
 void buf_reset(struct buf *b)
 {
 	b->len = 0;
-	b->failed = false;
+	b->failed = b->no_memory = false;
 }
 
 uint8_t *buf_extend(struct buf *b, size_t len)
@@ -31,11 +31,12 @@ uint8_t *buf_extend(struct buf *b, size_t len)
 	if (b->failed)
 		return NULL;
 	/* One byte more than counted, so that buf_cstr() never has to allocate. */
-	if (!CHECKED_ADD(b->len, len, &want) || want > b->max || want == SIZE_MAX ||
-	    !grow_array((void **)&b->p, &b->cap, want + 1, 1, SIZE_MAX)) {
-		b->failed = true;
+	b->failed = !CHECKED_ADD(b->len, len, &want) || want > b->max || want == SIZE_MAX;
+	if (b->failed)
 		return NULL;
-	}
+	b->failed = b->no_memory = !grow_array((void **)&b->p, &b->cap, want + 1, 1, SIZE_MAX);
+	if (b->failed)
+		return NULL;
 	p = b->p + b->len;
 	b->len = want;
 	return p;

@@ -17,6 +17,7 @@ struct buf {
 	size_t cap;
 	size_t max; /* ceiling of len, in bytes */
 	bool failed;
+	bool no_memory; /* failed for want of memory, not by the ceiling */
 };
 
 #define BUF_INIT(max_len)        \

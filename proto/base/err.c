@@ -59,6 +59,22 @@ int(err_sys)(struct err *err, int errnum, const char *fmt, ...)
 	return code;
 }
 
+int(err_full)(struct err *err, bool no_memory, const char *fmt, ...)
+{
+	va_list ap;
+
+	if (no_memory)
+		return err_set(err, ERR_MEMORY, "out of memory");
+	if (!err)
+		return ERR_LIMIT;
+	err->code = ERR_LIMIT;
+	va_start(ap, fmt);
+	vsnprintf(err->message, sizeof(err->message), fmt, ap);
+	va_end(ap);
+	clean(err->message);
+	return ERR_LIMIT;
+}
+
 int(err_prefix)(struct err *err, const char *fmt, ...)
 {
 	char rest[ERR_MESSAGE_MAX];

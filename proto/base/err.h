@@ -48,10 +48,15 @@ int err_set(struct err *err, int code, const char *fmt, ...) _printf_(3, 4);
 /* The same, ending in ": " and the text of errno number errnum; ENOMEM gives ERR_MEMORY. */
 int err_sys(struct err *err, int errnum, const char *fmt, ...) _printf_(3, 4);
 
+/* For what is full: the message with ERR_LIMIT, or ERR_MEMORY and "out of memory" when no limit but
+ * memory ended it. What fills up says which (buf.h, intern.h), so that nobody is sent to look for a
+ * limit on a machine that has no memory. */
+int err_full(struct err *err, bool no_memory, const char *fmt, ...) _printf_(3, 4);
+
 /* Puts "<prefix>: " in front of a message already set, and returns its code. */
 int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 
-/* Tells compilers and analyzers what holds for all three: an error is never 0 or more. */
+/* Tells compilers and analyzers what holds for all of them: an error is never 0 or more. */
 #define ERR_NEGATIVE(call)                       \
 	__extension__({                          \
 		int err_code_ = (call);          \
@@ -61,6 +66,7 @@ int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 	})
 #define err_set(...)    ERR_NEGATIVE(err_set(__VA_ARGS__))
 #define err_sys(...)    ERR_NEGATIVE(err_sys(__VA_ARGS__))
+#define err_full(...)   ERR_NEGATIVE(err_full(__VA_ARGS__))
 #define err_prefix(...) ERR_NEGATIVE(err_prefix(__VA_ARGS__))
 
 /* "data", "limit", ...: stable words for logs and --json. */

@@ -95,9 +95,19 @@ void intern_fetch(const struct intern *in, uint32_t hash)
 		__builtin_prefetch(&in->slots[hash & (in->slot_count - 1)]);
 }
 
+/* For one key more, which makes the keys want bytes long. */
+static bool make_room(struct intern *in, size_t want)
+{
+	return grow_array((void **)&in->data, &in->data_cap, want, 1, in->max_data) &&
+	       grow_array((void **)&in->entries, &in->entries_cap, in->count + 1,
+			  sizeof(*in->entries), in->max_count) &&
+	       (2 * (in->count + 1) <= in->slot_count || rehash(in));
+}
+
 uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, size_t len,
 			   bool *ret_new)
 {
+	const size_t slots = in->slot_count;
 	size_t slot = 0, want;
 
 	if (ret_new)
@@ -107,18 +117,15 @@ uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, si
 		if (in->slots[slot].next_id)
 			return in->slots[slot].next_id - 1;
 	}
-	if (len > UINT32_MAX || in->count >= UINT32_MAX - 1)
+	if (len > UINT32_MAX || in->count >= UINT32_MAX - 1 || in->count >= in->max_count ||
+	    !CHECKED_ADD(in->data_len, len, &want) || want > in->max_data)
 		return INTERN_FULL;
-	if (!CHECKED_ADD(in->data_len, len, &want) ||
-	    !grow_array((void **)&in->data, &in->data_cap, want, 1, in->max_data) ||
-	    !grow_array((void **)&in->entries, &in->entries_cap, in->count + 1,
-			sizeof(*in->entries), in->max_count))
+	if (!make_room(in, want)) {
+		in->no_memory = true;
 		return INTERN_FULL;
-	if (2 * (in->count + 1) > in->slot_count) {
-		if (!rehash(in))
-			return INTERN_FULL;
-		slot = slot_of(in, hash, key, len);
 	}
+	if (2 * (in->count + 1) > slots) /* they were moved */
+		slot = slot_of(in, hash, key, len);
 	in->entries[in->count] = (struct intern_entry){.off = in->data_len, .len = (uint32_t)len};
 	if (len)
 		memcpy(in->data + in->data_len, key, len);

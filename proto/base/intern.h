@@ -17,6 +17,7 @@ struct intern {
 	uint8_t *data; /* the keys, one behind the other */
 	size_t data_len, data_cap;
 	size_t max_count, max_data;
+	bool no_memory; /* an add found none; a ceiling leaves it as it is */
 };
 
 #define INTERN_INIT(max_entries, max_bytes)                         \

@@ -39,7 +39,7 @@ struct firefox_writer {
 	struct intern strings, sources, modules, funcs, frames, stacks;
 	uint32_t *stack_of; /* of each profile stack; NO_ROW until it is known */
 	struct frames walk;
-	bool failed;
+	bool failed, no_memory; /* a table is full; for want of memory */
 };
 
 /* Fills the tables. ERR_MEMORY, ERR_LIMIT. */

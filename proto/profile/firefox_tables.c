@@ -18,6 +18,7 @@ static uint32_t add(struct firefox_writer *w, struct intern *in, const void *key
 	uint32_t id = intern_add(in, key, len, NULL);
 
 	w->failed |= id == INTERN_FULL;
+	w->no_memory |= in->no_memory;
 	return id;
 }
 
@@ -78,7 +79,7 @@ int firefox_tables_make(struct firefox_writer *w, struct err *err)
 		return err_set(err, ERR_MEMORY, "firefox profile: out of memory");
 	for (uint32_t i = 0; i < count; i++)
 		w->stack_of[i] = add_stack(w, i);
-	return w->failed ? err_set(err, ERR_LIMIT,
-				   "firefox profile: more than memory or the limits allow")
+	return w->failed ? err_full(err, w->no_memory,
+				    "firefox profile: more rows than the limits of a profile allow")
 			 : 0;
 }

@@ -189,8 +189,7 @@ int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
 		profile_add_sample(p, profile_add_stack(p, s->locations, s->count), labels,
 				   &line.weight);
 		if (p->failed)
-			return err_set(err, ERR_LIMIT, "folded stacks: line %zu: %s", number,
-				       profile_full(p));
+			return profile_full(p, err, "folded stacks: line %zu", number);
 	}
 	if (!p->samples.count)
 		return err_set(err, ERR_DATA, "folded stacks: line %zu: no stacks", number);
@@ -267,6 +266,7 @@ struct sums {
 	struct intern lines;
 	int64_t *weights;
 	size_t cap;
+	bool no_memory;
 };
 
 static void sums_done(struct sums *s)
@@ -280,10 +280,16 @@ static bool add_weight(struct sums *s, const struct buf *line, int64_t weight)
 	bool fresh;
 	uint32_t id;
 
-	if (line->failed || !grow_array((void **)&s->weights, &s->cap, s->lines.count + 1,
-					sizeof(*s->weights), LIMIT_PROFILE_ENTRIES + 1))
+	s->no_memory = line->no_memory;
+	if (line->failed)
+		return false;
+	/* There is room for one more than there are lines: only memory can be wanting. */
+	s->no_memory = !grow_array((void **)&s->weights, &s->cap, s->lines.count + 1,
+				   sizeof(*s->weights), LIMIT_PROFILE_ENTRIES + 1);
+	if (s->no_memory)
 		return false;
 	id = intern_add(&s->lines, line->p, line->len, &fresh);
+	s->no_memory = s->lines.no_memory;
 	if (id == INTERN_FULL)
 		return false;
 	if (fresh)
@@ -313,8 +319,8 @@ int folded_write(const struct profile *p, uint32_t value, bool marks, struct tex
 		append_thread(p, s.labels, &line);
 		append_stack(&frames, s.stack, marks, &line);
 		if (!add_weight(&sums, &line, weight))
-			return err_set(err, ERR_LIMIT,
-				       "folded stacks: more than memory or the limits allow");
+			return err_full(err, sums.no_memory,
+					"folded stacks: more than the limits of a profile allow");
 	}
 	for (uint32_t i = 0; !rc && i < sums.lines.count; i++) {
 		size_t len;

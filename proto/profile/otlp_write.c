@@ -140,6 +140,7 @@ static void put_bytes(struct buf *b, uint32_t field, const void *p, size_t len)
 static void put_buf(struct buf *b, uint32_t field, struct buf *from)
 {
 	b->failed |= from->failed;
+	b->no_memory |= from->no_memory;
 	put_bytes(b, field, from->p, from->len);
 	buf_reset(from);
 }
@@ -284,7 +285,7 @@ static int write_table(struct writer *w, uint32_t field, size_t count, put_fn *p
 		if (i)
 			put(w, (uint32_t)i - 1);
 		if (w->row.failed)
-			return err_set(err, ERR_LIMIT, "OTLP: a row is too long");
+			return err_full(err, w->row.no_memory, "OTLP: a row is too long");
 		len = w->row.len;
 		put_head(&w->to->buf, DATA_DICTIONARY, head_len(len) + len);
 		put_buf(&w->to->buf, field, &w->row);
@@ -386,7 +387,8 @@ static int make_profile(struct writer *w, uint32_t value, struct err *err)
 	put_number(&w->profile, PROFILE_PERIOD, (uint64_t)p->period);
 	put_bytes(&w->profile, PROFILE_ID, id, sizeof(id));
 	if (w->profile.failed || w->full)
-		return err_set(err, ERR_LIMIT, "OTLP: more than memory or the limits allow");
+		return err_full(err, w->profile.no_memory || w->attributes.no_memory,
+				"OTLP: more than the limits of a profile allow");
 	return 0;
 }
 

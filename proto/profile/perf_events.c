@@ -9,7 +9,7 @@
 
 int perf_reader_full(struct perf_reader *r)
 {
-	return err_set(r->err, ERR_LIMIT, "perf.data: %s", profile_full(r->p));
+	return profile_full(r->p, r->err, "perf.data");
 }
 
 static int damaged(struct perf_reader *r, const char *what)

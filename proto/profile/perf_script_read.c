@@ -261,7 +261,7 @@ static int end_sample(struct reader *r)
 	if (rc)
 		return rc;
 	profile_add_sample(r->p, profile_add_stack(r->p, r->stack, r->depth), r->labels, r->values);
-	return r->p->failed ? err_set(r->err, ERR_LIMIT, "perf script: %s", profile_full(r->p)) : 0;
+	return r->p->failed ? profile_full(r->p, r->err, "perf script") : 0;
 }
 
 /* Whether what stands behind the event is a frame; tracepoints print their fields there. */

@@ -30,7 +30,7 @@ int pprof_bad(const struct pprof_rows *rows, const uint8_t *at, const char *what
 
 int pprof_full(const struct pprof_rows *rows)
 {
-	return err_set(rows->err, ERR_LIMIT, "pprof: %s", profile_full(rows->profile));
+	return profile_full(rows->profile, rows->err, "pprof");
 }
 
 int pprof_string(const struct pprof_rows *rows, const uint8_t *at, uint64_t index, uint32_t *ret)

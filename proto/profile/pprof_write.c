@@ -43,8 +43,8 @@ static void put_bytes(struct buf *b, uint32_t field, const void *p, size_t len)
 /* Moves w->inner into w->row as one field. */
 static void put_inner(struct writer *w, uint32_t field)
 {
-	if (w->inner.failed)
-		w->row.failed = true;
+	w->row.failed |= w->inner.failed;
+	w->row.no_memory |= w->inner.no_memory;
 	put_bytes(&w->row, field, w->inner.p, w->inner.len);
 	buf_reset(&w->inner);
 }
@@ -54,7 +54,8 @@ static int flush(struct writer *w, struct err *err)
 	int rc;
 
 	if (w->row.failed)
-		return err_set(err, ERR_LIMIT, "pprof: a row is larger than %zu bytes", w->row.max);
+		return err_full(err, w->row.no_memory, "pprof: a row is larger than %zu bytes",
+				w->row.max);
 	rc = gzip_writer_add(w->gzip, w->row.p, w->row.len, err);
 	buf_reset(&w->row);
 	return rc;
@@ -223,8 +224,7 @@ int pprof_write(const struct profile *p, struct buf *out, struct err *err)
 	int rc;
 
 	if (p->failed)
-		return err_set(err, ERR_LIMIT,
-			       "pprof: the profile is larger than the limits allow");
+		return profile_full(p, err, "pprof");
 	buf_init(&w.row, 64 * MIB);
 	buf_init(&w.inner, 64 * MIB);
 	rc = gzip_writer_open(&w.gzip, out, err);

@@ -69,16 +69,33 @@ uint32_t profile_fail(struct profile *p, const char *what)
 	return fail(p);
 }
 
-const char *profile_full(const struct profile *p)
+uint32_t profile_fail_memory(struct profile *p)
 {
-	return p->full ? p->full : "more than memory or the limits allow";
+	p->no_memory |= !p->failed;
+	return fail(p);
+}
+
+int profile_full(const struct profile *p, struct err *err, const char *what, ...)
+{
+	char text[256];
+	va_list ap;
+
+	va_start(ap, what);
+	vsnprintf(text, sizeof(text), what, ap);
+	va_end(ap);
+	if (p->no_memory)
+		return err_set(err, ERR_MEMORY, "%s: out of memory", text);
+	return err_set(err, ERR_LIMIT, "%s: %s", text,
+		       p->full ? p->full : "more than the limits of a profile allow");
 }
 
 static uint32_t add(struct profile *p, struct intern *table, const void *key, size_t len)
 {
 	uint32_t id = p->failed ? PROFILE_NONE : intern_add(table, key, len, NULL);
 
-	return id == INTERN_FULL ? fail(p) : id;
+	if (id != INTERN_FULL)
+		return id;
+	return table->no_memory ? profile_fail_memory(p) : fail(p);
 }
 
 uint32_t profile_string(struct profile *p, const void *text, size_t len)
@@ -115,7 +132,7 @@ uint32_t profile_add_module(struct profile *p, const struct profile_module *m)
 	if (id == known) {
 		if (!grow_array((void **)&p->modules, &p->modules_cap, known + 1,
 				sizeof(*p->modules), LIMIT_PROFILE_MODULES))
-			return fail(p);
+			return known < LIMIT_PROFILE_MODULES ? profile_fail_memory(p) : fail(p);
 		p->modules[id] = *m;
 		p->modules[id].pad = 0;
 		return id;
@@ -175,7 +192,7 @@ uint32_t profile_add_location(struct profile *p, const struct profile_location *
 	if (len > sizeof(small)) {
 		large = malloc(len);
 		if (!large)
-			return fail(p);
+			return profile_fail_memory(p);
 		key = large;
 	}
 	profile_location_key(l, key);
@@ -213,7 +230,9 @@ void profile_put_values(struct profile *p, uint32_t sample, bool is_new, const i
 	if (is_new && n &&
 	    !grow_array((void **)&p->values, &p->values_cap, at + n, sizeof(*p->values),
 			LIMIT_PROFILE_BYTES / sizeof(*p->values))) {
-		p->failed = true;
+		if (at + n <= LIMIT_PROFILE_BYTES / sizeof(*p->values))
+			profile_fail_memory(p);
+		fail(p);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
@@ -256,7 +275,7 @@ void profile_comment_string(struct profile *p, uint32_t string)
 		return;
 	if (!grow_array((void **)&p->comments, &p->comments_cap, p->comment_count + 1,
 			sizeof(*p->comments), LIMIT_PROFILE_COMMENTS)) {
-		fail(p);
+		profile_fail_memory(p);
 		return;
 	}
 	p->comments[p->comment_count++] = string;
@@ -285,7 +304,9 @@ uint32_t profile_placeholder(struct profile *p, uint32_t module, uint64_t addres
 		buf_append(&text, path.p, path.len);
 		buf_printf(&text, "+0x%" PRIx64, address);
 	}
-	return text.failed ? fail(p) : profile_string(p, text.p, text.len);
+	if (text.failed)
+		return text.no_memory ? profile_fail_memory(p) : fail(p);
+	return profile_string(p, text.p, text.len);
 }
 
 /* --- reading --------------------------------------------------------------------------------- */

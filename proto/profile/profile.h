@@ -14,7 +14,8 @@
  *
  * Every table is bounded (limits.h, LIMIT_PROFILE_*). An add that does not fit sets `failed`,
  * which sticks, and gives PROFILE_NONE; PROFILE_NONE given to a later add is passed on. So callers
- * add what belongs together and check `failed` once; profile_full() says why. One thread at a time.
+ * add what belongs together and check `failed` once; profile_full() is the error then. One thread
+ * at a time.
  */
 #include "err.h"
 #include "intern.h"
@@ -91,7 +92,8 @@ struct profile_sample {
 
 struct profile {
 	bool failed;
-	const char *full; /* by what, where that is known: profile_full() */
+	bool no_memory;   /* failed for want of memory, not by a limit */
+	const char *full; /* by which limit, where that is known */
 	struct intern strings, module_keys, functions, locations, stacks, label_sets, samples;
 	struct profile_module *modules; /* module_keys.count of them */
 	size_t modules_cap;
@@ -117,8 +119,11 @@ void profile_done(struct profile *p);
 
 /* --- filling --------------------------------------------------------------------------------- */
 
-/* What did not fit, for a message behind "FORMAT: ", once `failed` is set. */
-const char *profile_full(const struct profile *p);
+/* The error once `failed` is set, "<what>: <why>": ERR_LIMIT or ERR_MEMORY. */
+int profile_full(const struct profile *p, struct err *err, const char *what, ...) _printf_(3, 4);
+
+/* Sets `failed` for want of memory. PROFILE_NONE. */
+uint32_t profile_fail_memory(struct profile *p);
 
 uint32_t profile_string(struct profile *p, const void *text, size_t len);
 uint32_t profile_cstr(struct profile *p, const char *text);

@@ -201,6 +201,6 @@ int profile_join(struct profile *into, const struct profile *from, struct err *e
 		profile_comment_string(into, j.strings[from->comments[i]]);
 	profile_add_time(into, from->time_ns, from->duration_ns);
 	if (into->failed || from->failed)
-		return err_set(err, ERR_LIMIT, "profiles: more than memory or the limits allow");
+		return profile_full(into->failed ? into : from, err, "join of profiles");
 	return 0;
 }

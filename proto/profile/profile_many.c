@@ -17,8 +17,10 @@ static void add_keys(struct profile *p, struct intern *table, const struct inter
 	}
 	intern_add_many(table, keys, count, ret_ids);
 	for (size_t i = 0; i < count; i++)
-		if (ret_ids[i] == INTERN_FULL)
+		if (ret_ids[i] == INTERN_FULL) {
+			p->no_memory |= table->no_memory;
 			p->failed = true;
+		}
 }
 
 void profile_add_strings(struct profile *p, const struct intern_key *texts, size_t count,

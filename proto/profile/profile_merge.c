@@ -122,8 +122,7 @@ static uint32_t map_stack(struct merge *m, uint32_t id)
 	locations = profile_stack(m->from, id, &count);
 	ids = malloc((count + 1) * sizeof(*ids));
 	if (!ids) {
-		m->into->failed = true;
-		return PROFILE_NONE;
+		return profile_fail_memory(m->into);
 	}
 	for (size_t i = 0; i < count; i++)
 		ids[i] = map_location(m, locations[i]);
@@ -224,6 +223,6 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 		profile_comment_string(into, map_string(&m, from->comments[i]));
 	profile_add_time(into, from->time_ns, from->duration_ns);
 	if (into->failed)
-		return err_set(err, ERR_LIMIT, "merge of profiles: %s", profile_full(into));
+		return profile_full(into, err, "merge of profiles");
 	return 0;
 }
