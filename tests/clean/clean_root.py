@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../kernels"))
-from archive import Unavailable, command, locked, sources  # noqa: E402
+from archive import CACHE, Unavailable, command, locked, sources  # noqa: E402
 
 CLONE_NEWNS, CLONE_NEWNET = 0x20000, 0x40000000
 ENVIRONMENT = {"HOME": "/root", "LANG": "C.UTF-8", "DEBIAN_FRONTEND": "noninteractive",
@@ -72,20 +72,30 @@ def base():
 
 
 class CleanRoot:
-    """A copy of it at `path`, in which commands run as user 0."""
+    """A copy of it at `path`, in which commands run as user 0. What apt() downloads there is kept; a root
+    with archives of its own has what was kept until now, and others need not wait for its apt-get."""
 
-    def __init__(self, path):
+    def __init__(self, path, has_own_archives=False):
         folder = base()
         self.path = os.path.abspath(path)
         if os.path.exists(self.path):
             remove(self.path)
         command("cp", "-a", folder + "/base", self.path)
         command("cp", "-L", "/etc/resolv.conf", self.path + "/etc/resolv.conf")
-        archives = "/var/cache/apt/archives"
-        os.makedirs(self.path + archives, exist_ok=True)
-        self.mounts = ["/proc", "/sys", "/dev", archives]
-        for what, where in zip(("/proc", "/sys", "/dev", folder + "/archives"), self.mounts):
-            command("mount", "--rbind", what, self.path + where)
+        self.mounts = []
+        # Inside, / is a mount of its own, as programs that make a name space of mounts expect.
+        self.mount(self.path, "")
+        for what in ("/proc", "/sys", "/dev"):
+            self.mount(what, what)
+        if has_own_archives:
+            command("cp", "-a", "--reflink=auto", folder + "/archives", self.path + "/var/cache/apt/")
+        else:
+            self.mount(folder + "/archives", "/var/cache/apt/archives")
+
+    def mount(self, what, where):
+        os.makedirs(self.path + where, exist_ok=True)
+        command("mount", "--rbind", what, self.path + where)
+        self.mounts.append(where)
 
     def close(self):
         for where in reversed(self.mounts):
@@ -111,6 +121,16 @@ class CleanRoot:
                               stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
                               errors="replace", check=False)
         return done.returncode, done.stdout
+
+    def run_long(self, line, log, cwd="/root"):
+        """As run(), with what it prints in the file `log`, which can be read meanwhile."""
+        child = self.start(line, log, cwd)
+        try:
+            status = child.wait()
+        finally:
+            child.kill()
+        with open(log, encoding="utf-8", errors="replace") as f:
+            return status, f.read()
 
     def apt(self, line, cwd="/root"):
         """An apt-get line: with what was kept, else with what the archive has now. One at a time: what is
