@@ -3,6 +3,7 @@
 tests/fixtures/sampler/shares.c. What a test needs to have happened it waits for, however long a busy
 machine takes; then counts and shares are asserted, never times."""
 import bisect
+import collections
 import glob
 import hashlib
 import json
@@ -123,7 +124,15 @@ class Sampler:
         return wait_for(look, what)
 
     def wait_for_samples(self, are_enough):
-        return self.wait(lambda: are_enough(self.samples()), "too few samples")
+        try:
+            return self.wait(lambda: are_enough(self.samples()), "too few samples")
+        except AssertionError:
+            # What there is says what did not come.
+            kinds = collections.Counter((s["pid"], s["comm"], (user_frames(s) or [{"kind": None}])[0]["kind"])
+                                        for s in self.samples())
+            print("samples by process and first frame of user space:", kinds.most_common(20))
+            print(self.stderr().strip())
+            raise
 
     def wait_for_records(self):
         """From here on it is told of each process that starts, and what that maps."""
