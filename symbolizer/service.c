@@ -17,6 +17,7 @@
 #include "log.h"
 #include "rsym_format.h"
 #include "service_priv.h"
+#include "store_pages.h"
 #include "timed_wait.h"
 #include "worker_class.h"
 
@@ -104,11 +105,18 @@ static void on_damaged(void *ctx, const struct build_id *id)
 	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
 
-static bool has_failed(struct service *s)
+/* What an operator has to know of the store, each once. True when it has failed. */
+static bool tell_of_store(struct service *s, bool *told_damage)
 {
 	struct store_stat stat;
 
 	store_stat(s->store, &stat);
+	if (stat.damaged && !*told_damage) {
+		*told_damage = true;
+		log_error("%s/store.mdb: damaged while it is open: some binaries are not "
+			  "found; " STORE_DAMAGED_ADVICE,
+			  s->data_dir);
+	}
 	return stat.failed;
 }
 
@@ -117,7 +125,7 @@ static void *keep(void *arg)
 {
 	struct service *s = arg;
 	unsigned int seconds = 0;
-	bool told = false;
+	bool told = false, told_damage = false;
 
 	pthread_mutex_lock(&s->lock);
 	while (!s->stopped) {
@@ -127,7 +135,7 @@ static void *keep(void *arg)
 			continue;
 		pthread_mutex_unlock(&s->lock);
 		store_flush_missing(s->store, NULL);
-		if (!told && has_failed(s)) {
+		if (!told && tell_of_store(s, &told_damage)) {
 			told = true;
 			log_error("a write to the store failed half-way: it has to be opened "
 				  "anew, so the service ends");
@@ -226,6 +234,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 
 	if (rc)
 		return rc;
+	s->data_dir = config->data_dir;
 	rc = config->memory_store ? store_kv_open_memory(&kv, config->store_bytes, err)
 				  : store_kv_open_lmdb(&kv, config->data_dir, config->store_bytes,
 						       LIMIT_DISK_FLOOR, err);

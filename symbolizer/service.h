@@ -19,7 +19,8 @@
 struct service;
 
 struct service_config {
-	const char *data_dir;  /* made if it is not there; one service at a time */
+	/* Made if it is not there; one service at a time. Kept, not copied. */
+	const char *data_dir;
 	uint64_t store_bytes;  /* of the disk, for tables */
 	unsigned int builders; /* builds at once; 0: 2 */
 	/* What one build may take at most; 0: LIMIT_WORKER_... */

@@ -30,6 +30,7 @@ struct service {
 		_Atomic uint64_t builds, builds_failed, batches, locations, frames, deferred;
 	} counts;
 
+	const char *data_dir; /* for messages */
 	void (*failed)(void *ctx);
 	void *failed_ctx;
 	pthread_t keeper; /* maintains the store */

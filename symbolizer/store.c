@@ -189,6 +189,7 @@ void store_stat(struct store *s, struct store_stat *ret)
 	ret->oldest_read_ns = kv.oldest_ns;
 	ret->oldest_read_commits = kv.oldest_commits;
 	ret->failed = kv.failed;
+	ret->damaged = kv.damaged;
 }
 
 /* --- open and close -------------------------------------------------------------------------- */

@@ -206,6 +206,7 @@ struct store_stat {
 	uint64_t damaged_count;       /* tables found damaged since the start */
 	uint64_t scrub_rounds;        /* ended since the start */
 	bool failed;                  /* its head could not be written: it has to be opened anew */
+	bool damaged;                 /* a page of the file was not what it should be */
 };
 
 void store_stat(struct store *s, struct store_stat *ret);

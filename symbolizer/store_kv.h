@@ -45,6 +45,7 @@ struct kv_stat {
 	uint64_t oldest_commits; /* commits since the oldest one of any process, or its death */
 	uint64_t foreign_count;  /* snapshots of other processes */
 	bool failed;             /* for good: it works again once it was opened anew */
+	bool damaged;            /* a page was not what it should be */
 };
 
 /* How values lie: in pages, a long one in several side by side. */

@@ -16,6 +16,7 @@
 #include "data_dir.h"
 #include "io.h"
 #include "limits.h"
+#include "store_fault.h"
 #include "store_lmdb_layout.h"
 #include "store_lmdb_priv.h"
 #include "store_pages.h"
@@ -39,10 +40,13 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 		if (!fstatvfs(m->fd, &st) && st.f_bavail < 1024)
 			return err_set(err, ERR_IO, "%s: the disk is full", m->path);
 		return err_sys(err, rc, "%s: %s", m->path, what);
-	case MDB_INVALID:
-	case MDB_VERSION_MISMATCH:
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
+		atomic_store(&m->damaged, true);
+		return err_set(err, ERR_DATA, "%s: damaged: %s: %s; " STORE_DAMAGED_ADVICE, m->path,
+			       what, mdb_strerror(rc));
+	case MDB_INVALID:
+	case MDB_VERSION_MISMATCH:
 		return err_set(err, ERR_DATA, "%s: %s: %s", m->path, what, mdb_strerror(rc));
 	case MDB_PANIC:
 		/* The fault of no request, and it does not pass: see kv_stat. */
@@ -60,6 +64,7 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 
 static int lmdb_layout(struct kv_read *r, struct kv_layout *ret, struct err *err)
 {
+	STORE_FAULT_INSIDE(r->m->path);
 	int rc = store_lmdb_layout(r->m->env, r->txn, r->m->max_bytes, ret);
 
 	return rc ? store_lmdb_fail(r->m, rc, "layout", err) : 0;
@@ -92,6 +97,7 @@ static int keep_length(struct kv_lmdb *m)
 static int lmdb_commit(struct kv *kv, const struct kv_write *writes, size_t count, struct err *err)
 {
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+	STORE_FAULT_INSIDE(m->path);
 	MDB_txn *txn;
 	int rc = mdb_txn_begin(m->env, NULL, 0, &txn);
 
@@ -168,6 +174,7 @@ static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 	mdb_reader_list(m->env, take_reader, &readers);
 	ret->foreign_count = readers.foreign_count;
 	ret->failed = atomic_load(&m->failed);
+	ret->damaged = atomic_load(&m->damaged);
 	ret->oldest_commits =
 		readers.oldest < info.me_last_txnid ? info.me_last_txnid - readers.oldest : 0;
 	ret->file_bytes = fstat(m->fd, &st) ? 0 : (uint64_t)st.st_size;
@@ -179,6 +186,7 @@ static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 static int lmdb_copy(struct kv *kv, int fd, struct err *err)
 {
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
+	STORE_FAULT_INSIDE(m->path);
 	int rc = mdb_env_copyfd2(m->env, fd, MDB_CP_COMPACT);
 
 	if (!rc && fsync(fd))
@@ -198,6 +206,8 @@ static void lmdb_close(struct kv *kv)
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
 
 	store_lmdb_read_drop(m);
+	if (m->map)
+		store_fault_remove(m->map);
 	if (m->env)
 		mdb_env_close(m->env);
 	pthread_cond_destroy(&m->ended);
@@ -221,8 +231,33 @@ static int check_length(struct kv_lmdb *m, struct err *err)
 	return 0;
 }
 
+/* LMDB does not tell where it has the file, but all that it gives out lies there. */
+static int find_map(struct kv_lmdb *m, struct err *err)
+{
+	MDB_envinfo info;
+	MDB_txn *txn;
+	int rc = mdb_txn_begin(m->env, NULL, MDB_RDONLY, &txn);
+
+	if (rc)
+		return store_lmdb_fail(m, rc, "open", err);
+	rc = store_lmdb_map(m->env, txn, &m->map);
+	mdb_txn_abort(txn);
+	if (rc)
+		return store_lmdb_fail(m, rc, "open", err);
+	mdb_env_info(m->env, &info);
+	m->map_len = info.me_mapsize;
+	store_fault_add(m->map, m->map_len, m->path);
+	return 0;
+}
+
+static void on_assertion(MDB_env *env, const char *what)
+{
+	store_fault_assertion(((struct kv_lmdb *)mdb_env_get_userctx(env))->path, what);
+}
+
 static int open_tables(struct kv_lmdb *m, struct err *err)
 {
+	STORE_FAULT_INSIDE(m->path);
 	MDB_txn *txn;
 	int rc = mdb_txn_begin(m->env, NULL, m->read_only ? MDB_RDONLY : 0, &txn);
 
@@ -238,7 +273,7 @@ static int open_tables(struct kv_lmdb *m, struct err *err)
 	rc = mdb_txn_commit(txn);
 	if (!rc && !m->read_only)
 		rc = keep_length(m);
-	return rc ? store_lmdb_fail(m, rc, "open", err) : 0;
+	return rc ? store_lmdb_fail(m, rc, "open", err) : find_map(m, err);
 }
 
 static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
@@ -260,6 +295,10 @@ static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 		rc = mdb_env_set_mapsize(m->env, max_bytes);
 	if (!rc)
 		rc = mdb_env_set_maxdbs(m->env, KV_TABLE_COUNT);
+	if (!rc)
+		rc = mdb_env_set_userctx(m->env, m);
+	if (!rc)
+		rc = mdb_env_set_assert(m->env, on_assertion);
 	if (!rc)
 		rc = mdb_env_set_maxreaders(m->env, STORE_LMDB_READERS);
 	if (!rc)

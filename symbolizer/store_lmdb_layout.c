@@ -52,3 +52,30 @@ int store_lmdb_layout(MDB_env *env, MDB_txn *txn, uint64_t max_bytes, struct kv_
 		free(TAKE_PTR(ret->free_pages));
 	return rc;
 }
+
+int store_lmdb_map(MDB_env *env, MDB_txn *txn, const uint8_t **ret)
+{
+	const uint8_t *page;
+	MDB_cursor *cursor;
+	uint64_t number;
+	MDB_stat st;
+	MDB_dbi main;
+	MDB_val k;
+	int rc = mdb_dbi_open(txn, NULL, 0, &main);
+
+	if (!rc)
+		rc = mdb_cursor_open(txn, main, &cursor);
+	if (rc)
+		return rc;
+	rc = mdb_cursor_get(cursor, &k, NULL, MDB_FIRST);
+	mdb_cursor_close(cursor);
+	if (rc)
+		return rc;
+	/* A key lies in a leaf, which is one page, aligned like the map, and begins with its
+	 * number. */
+	mdb_env_stat(env, &st);
+	page = (const uint8_t *)k.mv_data - (uintptr_t)k.mv_data % st.ms_psize;
+	memcpy(&number, page, sizeof(number));
+	*ret = page - number * st.ms_psize;
+	return 0;
+}

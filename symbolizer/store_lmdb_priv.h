@@ -23,6 +23,8 @@ struct kv_lmdb {
 	MDB_dbi tables[KV_TABLE_COUNT];
 	int fd; /* LMDB's own descriptor of the file */
 	char path[LIMIT_PATH_LEN];
+	const uint8_t *map; /* where LMDB has the file, for all its time */
+	size_t map_len;
 	pthread_mutex_t lock; /* of what follows; the writer's turn is LMDB's own */
 	struct kv_read *pool; /* reset, each keeps its reader slot */
 	size_t pool_count;
@@ -34,7 +36,7 @@ struct kv_lmdb {
 	struct kv_read *oldest, *newest; /* of those in use, by begin */
 	uint64_t max_bytes, disk_floor;
 	bool read_only;
-	atomic_bool failed;
+	atomic_bool failed, damaged;
 };
 
 struct kv_read {

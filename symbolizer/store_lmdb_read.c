@@ -10,6 +10,7 @@
 #include <time.h>
 
 #include "io.h"
+#include "store_fault.h"
 #include "store_lmdb_priv.h"
 #include "store_pages.h"
 #include "timed_wait.h"
@@ -92,14 +93,25 @@ void store_lmdb_read_end(struct kv_read *r)
 	}
 }
 
+/* A damaged node may say any length, and whoever reads it all would leave the map. */
+static bool is_in_map(const struct kv_lmdb *m, const MDB_val *v)
+{
+	uintptr_t at = (uintptr_t)v->mv_data - (uintptr_t)m->map;
+
+	return at <= m->map_len && v->mv_size <= m->map_len - at;
+}
+
 int store_lmdb_get(struct kv_read *r, enum kv_table table, struct kv_bytes key,
 		   struct kv_bytes *ret, struct err *err)
 {
+	STORE_FAULT_INSIDE(r->m->path);
 	MDB_val k = store_lmdb_val(key), v;
 	int rc = mdb_get(r->txn, r->m->tables[table], &k, &v);
 
 	if (rc == MDB_NOTFOUND)
 		return 0;
+	if (!rc && !is_in_map(r->m, &v))
+		rc = MDB_CORRUPTED;
 	if (rc)
 		return store_lmdb_fail(r->m, rc, "get", err);
 	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
@@ -109,6 +121,7 @@ int store_lmdb_get(struct kv_read *r, enum kv_table table, struct kv_bytes key,
 int store_lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes after,
 		    struct kv_bytes *ret_key, struct kv_bytes *ret, struct err *err)
 {
+	STORE_FAULT_INSIDE(r->m->path);
 	MDB_val k = store_lmdb_val(after), v;
 	MDB_cursor *cursor;
 	int rc = mdb_cursor_open(r->txn, r->m->tables[table], &cursor);
@@ -121,14 +134,18 @@ int store_lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes afte
 	mdb_cursor_close(cursor);
 	if (rc == MDB_NOTFOUND)
 		return 0;
+	if (!rc && !(is_in_map(r->m, &k) && is_in_map(r->m, &v)))
+		rc = MDB_CORRUPTED;
 	if (rc)
 		return store_lmdb_fail(r->m, rc, "next", err);
 	*ret_key = (struct kv_bytes){k.mv_data, k.mv_size};
 	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
-	/* Whoever goes on behind it would never come to an end. */
-	if (after.len && store_key_compare(*ret_key, after) <= 0)
+	/* Whoever goes on behind it would never come to an end; behind no bytes lies the first. */
+	if (!k.mv_size || (after.len && store_key_compare(*ret_key, after) <= 0)) {
+		atomic_store(&r->m->damaged, true);
 		return err_set(err, ERR_DATA, "%s: damaged: keys do not rise; %s", r->m->path,
 			       STORE_DAMAGED_ADVICE);
+	}
 	return 1;
 }
 

@@ -23,6 +23,7 @@
 #include "service_rpc.h"
 #include "stdout_end.h"
 #include "store_check.h"
+#include "store_fault.h"
 #include "symbolizer_admin.h"
 #include "watchdog.h"
 
@@ -400,6 +401,7 @@ int main(int argc, char **argv)
 	log_init("rawstack-symbolizer");
 	if (argc == 3 && !strcmp(argv[1], STORE_CHECK_WORD))
 		return store_check_main(argv[2]);
+	store_fault_install("rawstack-symbolizer");
 	if (argc > 1 && symbolizer_admin_knows(argv[1]))
 		return symbolizer_admin(argc - 1, argv + 1);
 	rc = parse(argc, argv, &o, &err);
