@@ -200,6 +200,8 @@ static int run_cat(const struct view *v, struct err *err)
 	struct spool_batch b;
 	int rc = open_all(v, &r, err);
 
+	if (!rc)
+		spool_reader_name_late(r);
 	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
 		for (size_t i = 0; i < b.sample_count; i++) {
 			if (v->pid && b.threads[b.samples[i].thread].pid != v->pid)
@@ -314,7 +316,8 @@ static int run_verify(const struct view *v, struct err *err)
 /* --- stats ----------------------------------------------------------------------------------- */
 
 static const char *const type_names[SPOOL_STATS_TYPES] = {
-	NULL, "strings", "modules", "locations", "stacks", "threads", "samples", "losses", "seal",
+	NULL,      "strings", "modules", "locations", "stacks",
+	"threads", "samples", "losses",  "seal",      "late",
 };
 
 static double per(uint64_t a, uint64_t b)

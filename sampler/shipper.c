@@ -258,6 +258,8 @@ static int open_spool(struct shipper *s, struct err *err)
 	s->spool_dev = st.st_dev;
 	s->spool_inode = st.st_ino;
 	rc = spool_reader_open(&s->reader, s->spool, s->o.io, err);
+	if (!rc)
+		spool_reader_name_late(s->reader);
 	if (!rc && s->o.watch && !s->again.io)
 		rc = ship_again_open(&s->again, s->spool, s->o.io, err);
 	if (rc) {

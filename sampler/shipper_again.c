@@ -52,6 +52,7 @@ int shipper_step_again(struct shipper *s, struct err *err)
 	rc = s->second ? 0 : spool_reader_open(&s->second, s->spool, s->o.io, err);
 	if (rc)
 		return rc;
+	spool_reader_name_late(s->second);
 	spool_reader_seek(s->second, want.segment, want.place);
 	rc = spool_reader_next(s->second, want.samples, &batch, err);
 	if (rc < 0)

@@ -70,6 +70,19 @@ struct spool_sample {
 	uint32_t weight; /* samples it stands for, 1 or more */
 };
 
+/* Whose code has names that became known after its samples were stored: what a process (as in
+ * spool_thread) ran from since_ns to until_ns, both included. */
+struct spool_late_scope {
+	uint32_t pid;
+	uint64_t start_ns, since_ns, until_ns;
+};
+
+struct spool_late_name {
+	uint64_t pc, len;
+	const char *name; /* untrusted bytes, LIMIT_PATH_LEN at most */
+	size_t name_len;
+};
+
 /* Losses, each with a name and a count; cumulative since the capturer's start. */
 enum spool_loss {
 	SPOOL_LOSS_RING_FULL,     /* the BPF ring had no room */
@@ -149,6 +162,14 @@ uint64_t spool_writer_segment(const struct spool_writer *w);
  * no segment or its thread or stack is LOCATION_NO_INDEX, is counted as SPOOL_LOSS_SPOOL_ERROR. */
 void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s);
 
+/*
+ * Names of code that samples stored before this call ran: their frames that are
+ * UNRESOLVED_ANONYMOUS at pc to pc + len, in whichever segment. Ranges of one call do not overlap;
+ * a later call wins. No sample is written, and none is counted when there is no room.
+ */
+void spool_writer_late(struct spool_writer *w, const struct spool_late_scope *scope,
+		       const struct spool_late_name *names, size_t count);
+
 /* States a loss counted by the caller; SPOOL_DROPPED and SPOOL_ERROR are the writer's own. Stored
  * in front of the next samples, or when the segment is sealed. */
 void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cumulative);
@@ -226,6 +247,14 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 /* Remembers, durably, that everything up to this batch is at the sink. Sent segments may then be
  * dropped first. */
 int spool_reader_ack(struct spool_reader *r, const struct spool_batch *batch, struct err *err);
+
+/*
+ * From now on frames have the names that became known later (spool_writer_late()), as far as the
+ * spool holds them when the batch is made. So each call looks ahead, to the end of the spool; into
+ * packed segments only where these say that there are some. A batch ends where it would end without
+ * names; they take a quarter more of its limits at most, what does not fit stays unnamed.
+ */
+void spool_reader_name_late(struct spool_reader *r);
 
 /* Gives the last batch back: the next call returns it again, with what was added since. */
 void spool_reader_back(struct spool_reader *r);

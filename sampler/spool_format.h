@@ -78,7 +78,7 @@ struct spool_header_blocks {
 	uint64_t raw_len;
 	uint32_t block_len, block_count;
 	uint32_t records_off; /* where records begin in what they unpack to */
-	uint32_t reserved;    /* zero */
+	uint32_t late_told;   /* how many of them are LATE, and 1; 0: it is not said */
 };
 _Static_assert(sizeof(struct spool_header_blocks) == 24, "on disk");
 
@@ -118,6 +118,8 @@ enum spool_record_type {
 	SPOOL_RECORD_LOSSES = 7,    /* u32 count, u32 0, then each: u32 enum spool_loss, u32 0,
 				       u64 cumulative */
 	SPOOL_RECORD_SEAL = 8,      /* u64 samples in the segment; nothing follows */
+	SPOOL_RECORD_LATE = 9,      /* u32 count, u32 pid, u64 start_ns, u64 since_ns, u64 until_ns,
+				       then each: uleb pc, uleb len, uleb name len, name */
 };
 
 enum {

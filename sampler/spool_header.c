@@ -40,6 +40,7 @@ static uint8_t *put_blocks(uint8_t *to, const struct spool_segment_info *info)
 		.block_len = info->block_len,
 		.block_count = info->block_count,
 		.records_off = info->records_off,
+		.late_told = info->late_told,
 	};
 
 	to = put(to, &blocks, sizeof(blocks));
@@ -150,6 +151,7 @@ static int decode_blocks(const uint8_t *p, size_t len, uint32_t header_len,
 	ret->block_len = in.block_len;
 	ret->block_count = in.block_count;
 	ret->records_off = in.records_off;
+	ret->late_told = in.late_told;
 	return 0;
 }
 

@@ -13,7 +13,8 @@ struct spool_segment_info {
 	uint32_t records_off; /* of a packed segment: in what it unpacks to */
 	struct spool_origin origin;
 	/* Only of a packed segment; block_count is 0 otherwise. */
-	uint64_t raw_len; /* what the blocks unpack to */
+	uint64_t raw_len;   /* what the blocks unpack to */
+	uint32_t late_told; /* how many records of type LATE there are, and 1; 0: it is not known */
 	uint32_t block_len, block_count;
 	struct spool_header_block blocks[SPOOL_BLOCKS_MAX];
 };

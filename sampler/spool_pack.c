@@ -6,10 +6,12 @@
 #include "crc32c.h"
 
 /* Pending entries become a record when they reach this, far below LIMIT_SPOOL_RECORD. */
-#define PENDING_LEN (UINT64_C(64) << 10)
-#define MARGIN_LEN  (UINT64_C(128) << 10)
+#define PENDING_LEN      (UINT64_C(64) << 10)
+#define MARGIN_LEN       (UINT64_C(128) << 10)
 /* Heads and padding of one record of each type, and the record that seals the segment. */
-#define OVERHEAD    (UINT64_C(512) + SPOOL_LOSS_COUNT * 16)
+#define OVERHEAD         (UINT64_C(512) + SPOOL_LOSS_COUNT * 16)
+/* The three numbers of a name that became known late, at most. */
+#define LATE_NUMBERS_LEN 23
 
 void spool_pack_init(struct spool_pack *p, uint64_t segment_len, uint64_t period_ns)
 {
@@ -135,6 +137,41 @@ void spool_pack_seal(struct spool_pack *p)
 	spool_pack_emit(p);
 	emit_losses(p);
 	emit_record(p, SPOOL_RECORD_SEAL, &p->sample_total, sizeof(p->sample_total), NULL);
+}
+
+size_t spool_pack_late(struct spool_pack *p, const struct spool_late_scope *scope,
+		       const struct spool_late_name *names, size_t count)
+{
+	_cleanup_(buf_done) struct buf body = BUF_INIT(LIMIT_SPOOL_RECORD);
+	struct {
+		uint32_t count, pid;
+		uint64_t start_ns, since_ns, until_ns;
+	} prefix = {
+		.pid = scope->pid,
+		.start_ns = scope->start_ns,
+		/* Times of samples are rounded down. */
+		.since_ns = scope->since_ns - scope->since_ns % SPOOL_SAMPLE_UNIT_NS,
+		.until_ns = scope->until_ns,
+	};
+
+	for (; prefix.count < count; prefix.count++) {
+		const struct spool_late_name *n = &names[prefix.count];
+		const size_t most = body.len + n->name_len + LATE_NUMBERS_LEN;
+
+		if (n->name_len > LIMIT_PATH_LEN || most > p->margin ||
+		    !spool_pack_has_room(p,
+					 sizeof(struct spool_record_head) + sizeof(prefix) + most))
+			break;
+		buf_uleb(&body, n->pc);
+		buf_uleb(&body, n->len);
+		buf_uleb(&body, n->name_len);
+		buf_append(&body, n->name, n->name_len);
+	}
+	if (body.failed)
+		return 0;
+	if (prefix.count)
+		emit_record(p, SPOOL_RECORD_LATE, &prefix, sizeof(prefix), &body);
+	return prefix.count;
 }
 
 /* --- entries --------------------------------------------------------------------------------- */

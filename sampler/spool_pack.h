@@ -62,6 +62,13 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t);
 /* False when it cannot be taken. */
 bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s);
 
+/*
+ * A record of names that became known late: of as many of them as one record may hold here. Returns
+ * how many; 0: there is no room in this segment.
+ */
+size_t spool_pack_late(struct spool_pack *p, const struct spool_late_scope *scope,
+		       const struct spool_late_name *names, size_t count);
+
 /* Whether len more bytes of payload surely fit into the segment. */
 bool spool_pack_has_room(const struct spool_pack *p, uint64_t len);
 

@@ -31,6 +31,8 @@ struct spool_reader {
 	struct spool_guess guess;
 
 	struct spool_slice slice;
+	bool names_late;
+	struct spool_late late;
 	uint64_t damaged_before; /* cursor.damaged_len when the batch began */
 };
 
@@ -191,6 +193,8 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 	int rc = 0;
 
 	spool_slice_begin(&r->slice);
+	if (r->names_late)
+		spool_slice_name(&r->slice, &r->late, r->file.info.origin.boot_id);
 	r->damaged_before = r->cursor.damaged_len;
 	while (!rc && !spool_slice_is_full(&r->slice, max_samples)) {
 		if (!r->in_record) {
@@ -241,6 +245,8 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 
 	if (!max_samples)
 		return err_set(err, ERR_USAGE, "a batch has at least one sample");
+	if (r->names_late)
+		spool_late_look(&r->late, r->file.fd >= 0 ? r->segment : r->segment + 1);
 	for (;;) {
 		/* Looked for before reading: if there is one, nobody adds to the current any
 		 * more, and its end is the end. */
@@ -283,7 +289,7 @@ int spool_reader_open(struct spool_reader **ret, const char *dir, const struct i
 	if (!r)
 		return err_set(err, ERR_MEMORY, "out of memory for the spool");
 	r->io = io ? io : io_system();
-	r->file.fd = -1;
+	r->file.fd = r->late.file.fd = -1;
 	spool_tables_init(&r->tables);
 	spool_slice_init(&r->slice, &r->tables);
 	r->dir_fd = r->io->open(r->io->ctx, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
@@ -292,6 +298,7 @@ int spool_reader_open(struct spool_reader **ret, const char *dir, const struct i
 		spool_reader_close(r);
 		return rc;
 	}
+	spool_late_init(&r->late, r->io, r->dir_fd);
 	rc = spool_ack_read(r->io, r->dir_fd, &r->ack_segment, &r->ack_place, err);
 	if (rc) {
 		spool_reader_close(r);
@@ -319,6 +326,11 @@ void spool_reader_seek(struct spool_reader *r, uint64_t segment, uint64_t place)
 	r->segment = segment - 1;
 	r->next_segment = segment;
 	r->next_place = place;
+}
+
+void spool_reader_name_late(struct spool_reader *r)
+{
+	r->names_late = true;
 }
 
 void spool_reader_back(struct spool_reader *r)
@@ -362,6 +374,7 @@ void spool_reader_close(struct spool_reader *r)
 	close_segment(r);
 	spool_tables_done(&r->tables);
 	spool_slice_done(&r->slice);
+	spool_late_done(&r->late);
 	if (r->dir_fd >= 0)
 		r->io->close(r->io->ctx, r->dir_fd);
 	free(r);

@@ -6,11 +6,24 @@
 /* Stacks take four bytes a frame, from tables that are bounded. */
 #define SLICE_MAX (8 * LIMIT_SPOOL_SEGMENT)
 
+/* What names that became known late may add to a batch, a quarter of what it may hold; and the
+ * records of one process that are looked at for a sample: two readings of its map, in parts. */
+#define LATE_FRAMES    (LIMIT_BATCH_FRAMES / 4)
+#define LATE_LOCATIONS (LIMIT_BATCH_LOCATIONS / 4)
+#define LATE_STACKS    LIMIT(65536)
+#define LATE_KEYS_LEN  (8 * MIB)
+#define LATE_RECORDS   128
+
 static const char damaged_name[] = "[spool: damaged]";
 
 void spool_slice_init(struct spool_slice *s, const struct spool_tables *from)
 {
-	*s = (struct spool_slice){.from = from, .memory = ARENA_INIT(SLICE_MAX)};
+	*s = (struct spool_slice){
+		.from = from,
+		.memory = ARENA_INIT(SLICE_MAX),
+		.late_stack_keys = INTERN_INIT(LATE_STACKS, LATE_KEYS_LEN),
+		.late_location_keys = INTERN_INIT(LATE_LOCATIONS, LATE_KEYS_LEN),
+	};
 }
 
 void spool_slice_done(struct spool_slice *s)
@@ -20,6 +33,10 @@ void spool_slice_done(struct spool_slice *s)
 		free(s->maps[i].p);
 	}
 	free(s->samples.p);
+	intern_done(&s->late_stack_keys);
+	intern_done(&s->late_location_keys);
+	free(s->late_stack_rows.p);
+	free(s->late_location_rows.p);
 	arena_done(&s->memory);
 }
 
@@ -163,7 +180,134 @@ static uint32_t batch_thread(struct spool_slice *s, uint32_t index)
 	return *slot - 1;
 }
 
+/* --- names that became known late ------------------------------------------------------------ */
+
+static bool is_nameless(const struct location *l)
+{
+	return l->kind == LOCATION_UNRESOLVED && l->reason == UNRESOLVED_ANONYMOUS;
+}
+
+/* As the capturer writes code with a name of its host. */
+static uint32_t late_location(struct spool_slice *s, enum location_mode mode,
+			      const struct spool_string *name)
+{
+	uint8_t key[LIMIT_PATH_LEN + 1] = {(uint8_t)mode};
+	struct location l = {
+		.kind = LOCATION_HOST_NAMED,
+		.mode = (uint8_t)mode,
+		.reason = HOST_SOURCE_PERF_MAP,
+		.module = LOCATION_NO_INDEX,
+	};
+	struct spool_string text = {.len = name->len};
+	uint32_t index, string = 0, *row;
+	bool is_new;
+
+	memcpy(key + 1, name->p, name->len);
+	index = intern_add(&s->late_location_keys, key, 1 + (size_t)name->len, &is_new);
+	if (index == INTERN_FULL)
+		return LOCATION_NO_INDEX;
+	if (!is_new)
+		return index < s->late_location_rows.count
+			       ? *((uint32_t *)s->late_location_rows.p + index) - 1
+			       : LOCATION_NO_INDEX;
+	row = spool_row_new(&s->late_location_rows, sizeof(*row));
+	text.p = arena_copy(&s->memory, name->p, name->len);
+	if (!row || !text.p || !batch_row(s, SPOOL_TABLE_STRINGS, &text, &string))
+		return LOCATION_NO_INDEX;
+	s->late_strings++;
+	l.name = string - 1;
+	s->late_locations += batch_row(s, SPOOL_TABLE_LOCATIONS, &l, row) != NULL;
+	return *row - 1;
+}
+
+/* Whether one of the frames has a name, of those that are without one. */
+static bool name_frames(struct spool_slice *s, uint32_t *frames, uint32_t count,
+			const uint32_t *records, size_t record_count)
+{
+	bool is_named = false;
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct location *l =
+			(const struct location *)s->rows[SPOOL_TABLE_LOCATIONS].p + frames[i];
+		const enum location_mode mode = (enum location_mode)l->mode;
+		struct spool_string name;
+		uint32_t location;
+
+		/* A return address is behind the call. */
+		if (!is_nameless(l) ||
+		    !spool_late_find(s->late, records, record_count,
+				     l->address - (mode == LOCATION_RETURN && l->address), &name))
+			continue;
+		location = late_location(s, mode, &name);
+		if (location == LOCATION_NO_INDEX)
+			continue;
+		frames[i] = location;
+		is_named = true;
+	}
+	return is_named;
+}
+
+/* A copy of a stack of the batch, with names; the stack itself where there is none. */
+static uint32_t new_late_stack(struct spool_slice *s, uint32_t stack, const uint32_t *records,
+			       size_t record_count)
+{
+	const struct spool_stack *from =
+		(const struct spool_stack *)s->rows[SPOOL_TABLE_STACKS].p + stack;
+	struct spool_stack copy = *from;
+	uint32_t *frames, slot = 0;
+
+	if (s->late_frames + copy.count > LATE_FRAMES)
+		return stack;
+	frames = arena_array(&s->memory, copy.count ? copy.count : 1, sizeof(*frames));
+	if (!frames)
+		return stack;
+	memcpy(frames, copy.locations, copy.count * sizeof(*frames));
+	if (!name_frames(s, frames, copy.count, records, record_count))
+		return stack;
+	copy.locations = frames;
+	if (!batch_row(s, SPOOL_TABLE_STACKS, &copy, &slot))
+		return stack;
+	s->late_frames += copy.count;
+	return slot - 1;
+}
+
+/* The stack of a sample, a row of the batch, with the names that became known late. */
+static uint32_t late_stack(struct spool_slice *s, const struct spool_sample *sample, uint32_t stack)
+{
+	const struct spool_rows *threads = &s->from->rows[SPOOL_TABLE_THREADS];
+	uint32_t key[1 + LATE_RECORDS] = {stack}, index, *row;
+	size_t count;
+	bool is_new;
+
+	if (!s->late || sample->thread >= threads->count)
+		return stack;
+	count = spool_late_match(s->late, s->boot_id,
+				 (const struct spool_thread *)threads->p + sample->thread,
+				 sample->time_ns, key + 1, LATE_RECORDS);
+	if (!count)
+		return stack;
+	index = intern_add(&s->late_stack_keys, key, (1 + count) * sizeof(*key), &is_new);
+	if (index == INTERN_FULL)
+		return stack;
+	if (!is_new)
+		return index < s->late_stack_rows.count
+			       ? *((uint32_t *)s->late_stack_rows.p + index)
+			       : stack;
+	row = spool_row_new(&s->late_stack_rows, sizeof(*row));
+	if (!row)
+		return LOCATION_NO_INDEX;
+	*row = stack;
+	*row = new_late_stack(s, stack, key + 1, count);
+	return *row;
+}
+
 /* --- the slice ------------------------------------------------------------------------------- */
+
+void spool_slice_name(struct spool_slice *s, const struct spool_late *late, const uint8_t *boot_id)
+{
+	s->late = late;
+	s->boot_id = boot_id;
+}
 
 void spool_slice_begin(struct spool_slice *s)
 {
@@ -173,7 +317,10 @@ void spool_slice_begin(struct spool_slice *s)
 	}
 	s->samples.count = 0;
 	s->damaged_stack = s->damaged_string = 0;
-	s->frame_count = 0;
+	s->frame_count = s->late_frames = s->late_strings = s->late_locations = 0;
+	intern_reset(&s->late_stack_keys);
+	intern_reset(&s->late_location_keys);
+	s->late_stack_rows.count = s->late_location_rows.count = 0;
 	arena_reset(&s->memory);
 }
 
@@ -197,12 +344,15 @@ int spool_slice_grow(struct spool_slice *s, struct err *err)
 bool spool_slice_is_full(const struct spool_slice *s, size_t max_samples)
 {
 	const struct spool_rows *rows = s->rows;
+	/* The batch ends at the same sample when it is read again and more names are known. */
+	const size_t locations = rows[SPOOL_TABLE_LOCATIONS].count - s->late_locations;
+	const size_t strings = rows[SPOOL_TABLE_STRINGS].count - s->late_strings;
 
 	return s->samples.count >= max_samples ||
 	       s->frame_count + LIMIT_STACK_FRAMES > LIMIT_BATCH_FRAMES ||
-	       rows[SPOOL_TABLE_LOCATIONS].count + LIMIT_STACK_FRAMES > LIMIT_BATCH_LOCATIONS ||
+	       locations + LIMIT_STACK_FRAMES > LIMIT_BATCH_LOCATIONS ||
 	       rows[SPOOL_TABLE_MODULES].count + LIMIT_STACK_FRAMES > LIMIT_BATCH_MODULES ||
-	       rows[SPOOL_TABLE_STRINGS].count + 2 * LIMIT_STACK_FRAMES + 3 > LIMIT_BATCH_STRINGS;
+	       strings + 2 * LIMIT_STACK_FRAMES + 3 > LIMIT_BATCH_STRINGS;
 }
 
 int spool_slice_add(struct spool_slice *s, const struct spool_sample *sample, struct err *err)
@@ -211,6 +361,8 @@ int spool_slice_add(struct spool_slice *s, const struct spool_sample *sample, st
 
 	to.thread = batch_thread(s, sample->thread);
 	to.stack = batch_stack(s, sample->stack);
+	if (to.stack != LOCATION_NO_INDEX)
+		to.stack = late_stack(s, sample, to.stack);
 	row = to.thread == LOCATION_NO_INDEX || to.stack == LOCATION_NO_INDEX
 		      ? NULL
 		      : spool_row_new(&s->samples, sizeof(*row));

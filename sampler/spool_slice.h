@@ -5,21 +5,34 @@
  * A batch in the making: samples, and copies of those rows of a segment's tables that they need,
  * numbered anew. Internal to the spool library. One thread at a time.
  */
+#include "intern.h"
+#include "spool_late.h"
 #include "spool_tables.h"
 
 struct spool_slice {
 	const struct spool_tables *from;
+	const struct spool_late
+		*late;          /* names that became known later; NULL: they are not asked for */
+	const uint8_t *boot_id; /* of the segment; with late */
 	struct spool_rows rows[SPOOL_TABLE_COUNT], samples;
 	struct spool_rows
 		maps[SPOOL_TABLE_COUNT];        /* row of the segment -> index + 1, 0: not in it */
 	uint32_t damaged_stack, damaged_string; /* index + 1 */
-	size_t frame_count;                     /* of stacks */
+	size_t frame_count;                     /* of stacks, but for those below */
+	/* What late names add to the batch: its ends must not depend on them. Keys give rows. */
+	struct intern late_stack_keys, late_location_keys;
+	struct spool_rows late_stack_rows, late_location_rows; /* uint32_t */
+	size_t late_frames, late_locations, late_strings;
 	struct arena memory;
 };
 
 /* Zeroed memory but for `from`, which must outlive it. */
 void spool_slice_init(struct spool_slice *s, const struct spool_tables *from);
 void spool_slice_done(struct spool_slice *s);
+
+/* From now on frames have names that became known late. As spool_slice_add(); boot_id of the
+ * segment that samples are of. Both must outlive the slice. */
+void spool_slice_name(struct spool_slice *s, const struct spool_late *late, const uint8_t *boot_id);
 
 /* Empties it, for a batch from the same tables or from others. */
 void spool_slice_begin(struct spool_slice *s);

@@ -75,6 +75,20 @@ static int write_blocks(struct squeeze *s, struct spool_segment_info *info, stru
 	}
 }
 
+/* So that who looks for such records need not unpack what has none. Where damage may hide some, it
+ * is not said. */
+static uint32_t count_late(struct squeeze *s)
+{
+	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
+	struct spool_record rec;
+	uint32_t ret = 1;
+
+	spool_cursor_init(&c, &s->from, s->from.info.records_off);
+	while (spool_cursor_next(&c, true, &rec, NULL) == 1)
+		ret += rec.type == SPOOL_RECORD_LATE;
+	return c.damaged_len ? 0 : ret;
+}
+
 static int fill(struct squeeze *s, struct err *err)
 {
 	const struct io *io = s->from.io;
@@ -84,6 +98,7 @@ static int fill(struct squeeze *s, struct err *err)
 
 	info.raw_len = info.block_count = 0;
 	info.block_len = SPOOL_BLOCK_LEN;
+	info.late_told = count_late(s);
 	rc = write_blocks(s, &info, err);
 	if (rc)
 		return rc;

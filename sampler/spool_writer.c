@@ -202,6 +202,25 @@ void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s)
 		rotate(w);
 }
 
+void spool_writer_late(struct spool_writer *w, const struct spool_late_scope *scope,
+		       const struct spool_late_name *names, size_t count)
+{
+	bool is_fresh = false;
+
+	while (count && w->is_open) {
+		size_t taken = spool_pack_late(&w->pack, scope, names, count);
+
+		/* One that does not fit into an empty segment is left out. */
+		if (!taken && is_fresh)
+			taken = 1;
+		else if (!taken)
+			rotate(w);
+		is_fresh = !taken;
+		names += taken;
+		count -= taken;
+	}
+}
+
 void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cumulative)
 {
 	if (loss == SPOOL_LOSS_SPOOL_DROPPED || loss == SPOOL_LOSS_SPOOL_ERROR ||

@@ -45,6 +45,7 @@ int spool_input_read(const char *dir, struct profile_filter *filter, struct prof
 	if (rc)
 		return err_prefix(err, "%s", dir);
 	spool_reader_from_start(r);
+	spool_reader_name_late(r);
 	while ((rc = spool_reader_next(r, BATCH_SAMPLES, &batch, err)) > 0) {
 		samples += batch.sample_count;
 		log_progress("reading %s: %" PRIu64 " samples", dir, samples);

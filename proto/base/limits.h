@@ -223,6 +223,9 @@
 #define LIMIT_SHIP_AGAIN_LEN    (16 * MIB)
 /* Batches in one directory of a sink: at one in ten seconds, four months. */
 #define LIMIT_SINK_FILES        LIMIT(1048576)
+/* Names that became known after their samples were stored, as a reader keeps them: those of five
+ * processes with 4,096 functions each, at 500 bytes. */
+#define LIMIT_SPOOL_LATE_LEN    (16 * MIB)
 /* Bytes checksummed in vain while looking for the next whole record of one damaged segment. */
 #define LIMIT_SPOOL_RESYNC      (256 * MIB)
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A spool directory made of the input, read to its end twice, each batch made a profile, and
- * acknowledged, then packed and read again. The first byte says what the rest is: a segment file as
- * it is (0); the blocks of a packed one (0xff), {u32 raw_len, u32 block_len}, then each {u16 len,
- * bytes}, with a header and checksums made here; or (other) the records of one, each {u8 type, u16
- * len, payload}, likewise, so that what lies behind the checksums is reached.
+ * A spool directory made of the input, read to its end twice, the second time with names
+ * that became known late, each batch made a profile, and acknowledged, then packed and read again.
+ * The first byte says what the rest is: a segment file as it is (0); the blocks of a packed one
+ * (0xff), {u32 raw_len, u32 block_len}, then each {u16 len, bytes}, with a header and checksums
+ * made here; or (other) the records of one, each {u8 type, u16 len, payload}, likewise, so that
+ * what lies behind the checksums is reached.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -168,6 +169,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		spool_reader_from_start(r);
 		count = read_all(r, false);
 		spool_reader_from_start(r);
+		spool_reader_name_late(r);
 		if (read_all(r, true) != count)
 			abort();
 		spool_reader_rewind(r);
