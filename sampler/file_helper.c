@@ -16,6 +16,7 @@
 #include "capabilities.h"
 #include "cpu_budget.h"
 #include "io.h"
+#include "perf_map_keep.h"
 
 /* What tells one content from another, without reading it. */
 struct version {
@@ -23,16 +24,15 @@ struct version {
 	struct timespec mtime, ctime;
 };
 
-/* From a worker to the helper: in one write, so whole or not at all. */
+/* From a worker to the helper, as far as the rows go. */
 struct answer {
 	int32_t rc;
 	bool is_version_known;
 	struct version version;
 	struct build_id id;
 	uint32_t row_count;
-	struct perf_map_row rows[LIMIT_PERF_MAP_ROWS];
+	struct perf_map_row rows[LIMIT_PERF_MAP_LATE_ROWS];
 };
-_Static_assert(sizeof(struct answer) <= 4096, "PIPE_BUF");
 
 struct known {
 	struct version version;
@@ -46,6 +46,7 @@ struct helper {
 	size_t cache_count, cache_next;
 	size_t stuck_count; /* workers that did not die when told to */
 	struct cpu_budget budget;
+	struct perf_map_keep maps;
 };
 
 /* What making and ending a worker takes, besides its own time. */
@@ -103,32 +104,70 @@ static void answer_one(const struct helper *h, const struct file_request *req, s
 		ret->rc = -ENOEXEC;
 }
 
-static void answer_perf_map(const struct file_request *req, struct answer *ret)
+static size_t answer_len(const struct answer *a)
 {
-	_cleanup_(closep) int fd = perf_map_open(req->pid);
+	return offsetof(struct answer, rows) + a->row_count * sizeof(*a->rows);
+}
+
+static int open_perf_map(uint32_t tid)
+{
+	_cleanup_(closep) int dir_fd = -1;
+	struct perf_map_place place;
+	int fd, rc = perf_map_place_find(&place, tid);
+
+	if (rc)
+		return rc;
+	dir_fd = perf_map_place_dir(tid, false);
+	fd = dir_fd < 0 ? dir_fd : perf_map_place_file(&place, dir_fd, false);
+	return fd < 0 ? fd : perf_map_place_open(&place, fd);
+}
+
+static int open_late_map(const struct helper *h, uint64_t image)
+{
+	const struct perf_map_kept *kept = perf_map_keep_find(&h->maps, image);
+
+	return kept ? perf_map_kept_open(kept) : -ENOENT;
+}
+
+static int compare_pcs(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void answer_perf_map(const struct helper *h, struct file_request *req, struct answer *ret)
+{
+	_cleanup_(closep) int fd = req->kind == FILE_REQUEST_LATE_MAP ? open_late_map(h, req->image)
+								      : open_perf_map(req->pid);
 	int rc = capabilities_drop_all();
 
 	ret->rc = fd < 0 ? fd : rc;
 	if (ret->rc)
 		return;
+	qsort(req->pcs, req->pc_count, sizeof(*req->pcs), compare_pcs);
 	ret->rc = perf_map_find(fd, req->pcs, req->pc_count, ret->rows);
 	ret->row_count = ret->rc ? 0 : req->pc_count;
 }
 
-static void run_worker(const struct helper *h, const struct file_request *req, int fd)
+static void run_worker(const struct helper *h, struct file_request *req, int fd)
 	__attribute__((noreturn));
 
-static void run_worker(const struct helper *h, const struct file_request *req, int fd)
+static void run_worker(const struct helper *h, struct file_request *req, int fd)
 {
-	struct answer a;
+	static struct answer a;
+	size_t at = 0;
+	ssize_t n;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	memset(&a, 0, sizeof(a));
-	if (req->kind == FILE_REQUEST_PERF_MAP)
-		answer_perf_map(req, &a);
-	else
+	if (req->kind == FILE_REQUEST_ID)
 		answer_one(h, req, &a);
-	_exit(write(fd, &a, sizeof(a)) == sizeof(a) ? 0 : 1);
+	else
+		answer_perf_map(h, req, &a);
+	while (at < answer_len(&a) &&
+	       (n = write(fd, (const char *)&a + at, answer_len(&a) - at)) > 0)
+		at += (size_t)n;
+	_exit(at == answer_len(&a) ? 0 : 1);
 }
 
 /* --- the helper ------------------------------------------------------------------------------ */
@@ -163,13 +202,37 @@ static void end_worker(struct helper *h, pid_t pid)
 	h->stuck_count++;
 }
 
-static void ask_worker(struct helper *h, const struct file_request *req, struct answer *ret)
+/* 0, -ETIMEDOUT, or -EIO: it is not whole. */
+static int read_answer(int fd, struct answer *ret)
 {
-	struct pollfd p;
-	int pipe_fds[2];
+	const uint64_t until_ns = mono_ns() + LIMIT_FILE_MS * UINT64_C(1000000);
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+	size_t at = 0;
+
+	for (;;) {
+		const uint64_t now_ns = mono_ns();
+		const int ms = now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0;
+		ssize_t n;
+
+		if (poll(&p, 1, ms) <= 0)
+			return -ETIMEDOUT;
+		n = read(fd, (char *)ret + at, sizeof(*ret) - at);
+		if (n <= 0)
+			break;
+		at += (size_t)n;
+		if (at >= offsetof(struct answer, rows) && at == answer_len(ret))
+			return 0;
+	}
+	return -EIO;
+}
+
+static void ask_worker(struct helper *h, struct file_request *req, struct answer *ret)
+{
+	int pipe_fds[2], rc;
 	pid_t pid;
 
-	*ret = (struct answer){.rc = -EAGAIN};
+	memset(ret, 0, offsetof(struct answer, rows));
+	ret->rc = -EAGAIN;
 	reap(h);
 	if (h->stuck_count >= LIMIT_FILE_WORKERS_STUCK ||
 	    !cpu_budget_allows(&h->budget, mono_ns()) || pipe2(pipe_fds, O_CLOEXEC))
@@ -178,31 +241,58 @@ static void ask_worker(struct helper *h, const struct file_request *req, struct 
 	if (pid == 0)
 		run_worker(h, req, pipe_fds[1]);
 	close(pipe_fds[1]);
-	p = (struct pollfd){.fd = pipe_fds[0], .events = POLLIN};
 	if (pid > 0) {
-		if (poll(&p, 1, LIMIT_FILE_MS) <= 0)
-			ret->rc = -ETIMEDOUT;
-		else if (read(pipe_fds[0], ret, sizeof(*ret)) != sizeof(*ret))
-			*ret = (struct answer){.rc = -EIO};
+		rc = read_answer(pipe_fds[0], ret);
+		if (rc) {
+			memset(ret, 0, offsetof(struct answer, rows));
+			ret->rc = rc;
+		}
 		end_worker(h, pid);
 	}
 	close(pipe_fds[0]);
 }
 
+/* Whether the kernel knows, without asking a file system, that a process has no map: what costs
+ * microseconds and cannot hang, for most processes never write one. */
+static bool is_absent(const struct helper *h, const struct file_request *req)
+{
+	_cleanup_(closep) int dir_fd = -1;
+	_cleanup_(closep) int fd = -1;
+	struct perf_map_place place;
+
+	if (req->kind == FILE_REQUEST_LATE_MAP)
+		return !perf_map_keep_find(&h->maps, req->image);
+	if (req->kind != FILE_REQUEST_PERF_MAP || perf_map_place_find(&place, req->pid))
+		return false;
+	dir_fd = perf_map_place_dir(req->pid, true);
+	fd = dir_fd < 0 ? dir_fd : perf_map_place_file(&place, dir_fd, true);
+	return fd == -ENOENT;
+}
+
+static bool is_complete(const struct answer *a)
+{
+	for (uint32_t i = 0; i < a->row_count; i++)
+		if (!a->rows[i].len)
+			return false;
+	return !a->rc;
+}
+
 /* Without a worker, where it is known at once that there is no such file. */
-static void ask_somebody(struct helper *h, const struct file_request *req, struct answer *ret)
+static void ask_somebody(struct helper *h, struct file_request *req, struct answer *ret)
 {
 	const uint64_t began_ns = cpu_ns();
-	const bool is_absent = req->kind == FILE_REQUEST_PERF_MAP &&
-			       cpu_budget_allows(&h->budget, mono_ns()) &&
-			       perf_map_is_absent(req->pid);
 
-	if (!is_absent) {
+	if (req->kind == FILE_REQUEST_ID || !cpu_budget_allows(&h->budget, mono_ns()) ||
+	    !is_absent(h, req)) {
 		ask_worker(h, req, ret);
-		return;
+	} else {
+		memset(ret, 0, offsetof(struct answer, rows));
+		ret->rc = -ENOENT;
 	}
-	cpu_budget_spend(&h->budget, cpu_ns() - began_ns);
-	*ret = (struct answer){.rc = -ENOENT};
+	if (req->kind == FILE_REQUEST_PERF_MAP && !is_complete(ret))
+		perf_map_keep_add(&h->maps, req->image, req->pid, req->seen_ns, mono_ns());
+	if (req->kind != FILE_REQUEST_ID)
+		cpu_budget_spend(&h->budget, cpu_ns() - began_ns);
 }
 
 static void remember(struct helper *h, const struct answer *a)
@@ -216,6 +306,34 @@ static void remember(struct helper *h, const struct answer *a)
 }
 
 static void run_helper(int fd, pid_t parent) __attribute__((noreturn));
+
+static bool is_request(const struct file_request *req, size_t len)
+{
+	const uint32_t most =
+		req->kind == FILE_REQUEST_LATE_MAP ? LIMIT_PERF_MAP_LATE_ROWS : LIMIT_PERF_MAP_ROWS;
+
+	return len > offsetof(struct file_request, path) &&
+	       (req->kind == FILE_REQUEST_ID ||
+		(req->pc_count <= most &&
+		 len == offsetof(struct file_request, pcs) + 8 * req->pc_count));
+}
+
+/* Waits for a request, while processes end whose maps are kept. */
+static void wait_for_request(struct helper *h)
+{
+	struct pollfd fds[1 + LIMIT_PERF_MAPS_KEPT];
+	size_t count;
+	int ms;
+
+	do {
+		fds[0] = (struct pollfd){.fd = h->fd, .events = POLLIN};
+		count = perf_map_keep_wait(&h->maps, fds + 1, &ms, mono_ns());
+		if (poll(fds, 1 + count, ms) >= 0)
+			perf_map_keep_poll(&h->maps, fds + 1, count, mono_ns());
+		else
+			fds[0].revents = 0;
+	} while (!fds[0].revents);
+}
 
 static void run_helper(int fd, pid_t parent)
 {
@@ -233,19 +351,17 @@ static void run_helper(int fd, pid_t parent)
 		_exit(1);
 	h.fd = STDIN_FILENO;
 	for (;;) {
-		ssize_t len = recv(h.fd, &req, sizeof(req) - 1, 0);
 		static struct file_reply reply;
 		static struct answer a;
+		ssize_t len;
 
+		wait_for_request(&h);
+		len = recv(h.fd, &req, sizeof(req) - 1, 0);
 		if (len < 0 && errno == EINTR)
 			continue;
-		if (len <= (ssize_t)offsetof(struct file_request, path))
+		if (len < 0 || !is_request(&req, (size_t)len))
 			_exit(0);
 		((char *)&req)[len] = 0;
-		if (req.kind == FILE_REQUEST_PERF_MAP &&
-		    (req.pc_count > LIMIT_PERF_MAP_ROWS ||
-		     len != (ssize_t)(offsetof(struct file_request, pcs) + 8 * req.pc_count)))
-			_exit(0);
 		reply.slot = req.slot;
 		ask_somebody(&h, &req, &a);
 		remember(&h, &a);

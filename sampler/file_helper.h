@@ -7,7 +7,8 @@
  * may be on a file system that never answers. A worker opens the file, drops the last capability,
  * and only then reads. What was read of build ids is remembered by device, inode, size and times of
  * change. What all workers take is bounded (cpu_budget.h): maps of 100 MB that a process writes
- * anew all the time would keep a CPU busy. Beyond that nothing is read.
+ * anew all the time would keep a CPU busy. Beyond that nothing is read. Maps that are written when
+ * their process ends it finds by perf_map_keep.h.
  *
  * One request and one reply are one packet each, in any order; internal to the sampler, which
  * forks the helper from itself.
@@ -21,17 +22,23 @@
 enum file_request_kind {
 	FILE_REQUEST_ID,       /* the build id of a file */
 	FILE_REQUEST_PERF_MAP, /* what its perf map says of some addresses */
+	/* The same when its program is over, or was sampled before there was a map: of one for
+	 * which FILE_REQUEST_PERF_MAP was sent while it lived. -EBUSY: there may be a map later. */
+	FILE_REQUEST_LATE_MAP,
 };
 
 struct file_request {
-	uint32_t slot;     /* comes back in the reply */
-	uint32_t pid;      /* or one of its threads */
-	uint32_t kind;     /* enum file_request_kind */
-	uint32_t pc_count; /* of PERF_MAP, LIMIT_PERF_MAP_ROWS at most */
+	uint32_t slot; /* comes back in the reply */
+	uint32_t pid;  /* or one of its threads */
+	uint32_t kind; /* enum file_request_kind */
+	/* Of maps; LIMIT_PERF_MAP_ROWS at most, of a late one LIMIT_PERF_MAP_LATE_ROWS. */
+	uint32_t pc_count;
+	uint64_t image;   /* of maps: a number for a process and its program */
+	uint64_t seen_ns; /* of maps: when (CLOCK_MONOTONIC) the process had a sample */
 	struct file_key key;
 	union {
 		char path[LIMIT_PATH_LEN + 1]; /* NUL-terminated; only what is used is sent */
-		uint64_t pcs[LIMIT_PERF_MAP_ROWS];
+		uint64_t pcs[LIMIT_PERF_MAP_LATE_ROWS];
 	};
 };
 
@@ -39,8 +46,8 @@ struct file_reply {
 	uint32_t slot;
 	int32_t rc; /* 0, or negative errno */
 	struct build_id id;
-	uint32_t row_count;                            /* as pc_count, or 0 */
-	struct perf_map_row rows[LIMIT_PERF_MAP_ROWS]; /* only those are sent */
+	uint32_t row_count;                                 /* as pc_count, or 0 */
+	struct perf_map_row rows[LIMIT_PERF_MAP_LATE_ROWS]; /* only those are sent */
 };
 
 /* Starts it: its pid, and *ret_fd, a socket that never waits; -errno. It ends when the socket is

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 
 #include "file_helper.h"
+#include "late_names.h"
 
 /* What failed may work for another process that has the file: not at once, and not for ever. */
 #define RETRY_NS   UINT64_C(30000000000)
@@ -34,10 +35,13 @@ static void release(struct file_ids *f, size_t slot, uint64_t now_ns)
 		m->id_state = MODULE_ID_FAILED;
 		m->retry_ns = now_ns + RETRY_NS;
 	}
-	if (j && j->is_asked)
+	if (j && f->slots[slot].is_late)
+		late_answer(j, -EIO, NULL, 0);
+	else if (j && j->is_asked)
 		jit_answer(j, -EIO, NULL, 0, now_ns);
 	f->slots[slot].module = NULL;
 	f->slots[slot].jit = NULL;
+	f->slots[slot].is_late = false;
 	f->asked_count--;
 	module_unref(m);
 	jit_unref(j);
@@ -107,26 +111,44 @@ static bool ask(struct file_ids *f, struct module *m, uint32_t pid)
 	return true;
 }
 
+static bool ask_map(struct file_ids *f, struct jit *j, struct file_request *req,
+		    const uint64_t *pcs, size_t count)
+{
+	int slot;
+
+	req->image = j->image;
+	req->seen_ns = j->seen_ns;
+	req->pc_count = (uint32_t)count;
+	memcpy(req->pcs, pcs, count * sizeof(*pcs));
+	slot = send_request(f, req, offsetof(struct file_request, pcs) + count * sizeof(*pcs));
+	if (slot < 0)
+		return false;
+	f->slots[slot].jit = jit_ref(j);
+	f->slots[slot].is_late = req->kind == FILE_REQUEST_LATE_MAP;
+	return true;
+}
+
 void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t tid)
 {
 	struct file_request req;
-	int slot;
 
 	if (j->is_asked || !j->pc_count)
 		return;
 	memset(&req, 0, offsetof(struct file_request, path));
 	req.pid = tid;
 	req.kind = FILE_REQUEST_PERF_MAP;
-	req.pc_count = (uint32_t)j->pc_count;
-	memcpy(req.pcs, j->pcs, j->pc_count * sizeof(*j->pcs));
-	slot = send_request(f, &req,
-			    offsetof(struct file_request, pcs) + j->pc_count * sizeof(*j->pcs));
-	if (slot < 0) {
+	j->is_asked = ask_map(f, j, &req, j->pcs, j->pc_count);
+	if (!j->is_asked)
 		j->pc_count = 0;
-		return;
-	}
-	f->slots[slot].jit = jit_ref(j);
-	j->is_asked = true;
+}
+
+bool file_ids_ask_late(struct file_ids *f, struct jit *j, const uint64_t *pcs, size_t count)
+{
+	struct file_request req;
+
+	memset(&req, 0, offsetof(struct file_request, path));
+	req.kind = FILE_REQUEST_LATE_MAP;
+	return ask_map(f, j, &req, pcs, count);
 }
 
 bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t now_ns)
@@ -162,7 +184,10 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 			give_up(f, now_ns);
 			break;
 		}
-		if (f->slots[reply.slot].jit)
+		if (f->slots[reply.slot].is_late)
+			late_answer(f->slots[reply.slot].jit, reply.rc, reply.rows,
+				    reply.row_count);
+		else if (f->slots[reply.slot].jit)
 			jit_answer(f->slots[reply.slot].jit, reply.rc, reply.rows, reply.row_count,
 				   now_ns);
 		else if (!reply.rc)

@@ -16,10 +16,12 @@ struct file_ids {
 	int fd;    /* -1: no helper */
 	pid_t pid; /* 0: none to wait for */
 	uint64_t start_ns;
-	/* Asked for; one of both, with a reference. */
+	/* Asked for; one of both, with a reference. is_late: of a jit, what late_names.h asks for.
+	 */
 	struct {
 		struct module *module;
 		struct jit *jit;
+		bool is_late;
 	} slots[64];
 	size_t asked_count;
 	bool is_refused; /* a request could not be sent: perhaps the helper died */
@@ -36,6 +38,10 @@ bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t 
 /* Asks for the addresses that are noted down in j, if there are any and nobody did. tid: a thread
  * that lives, of the process. */
 void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t tid);
+
+/* Asks for addresses, LIMIT_PERF_MAP_LATE_ROWS at most, when the program of j is over or had no map
+ * before; late_answer() is told. False: try again later. */
+bool file_ids_ask_late(struct file_ids *f, struct jit *j, const uint64_t *pcs, size_t count);
 
 /* Takes all answers there are. */
 void file_ids_poll(struct file_ids *f, uint64_t now_ns);

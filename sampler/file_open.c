@@ -13,7 +13,7 @@
 #endif
 
 /* glibc has no wrapper. O_PATH: nothing is opened yet that could wait or notice. */
-static int find_below(int root_fd, const char *path, int flags)
+int file_find_below(int dir_fd, const char *path, int flags)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC |
@@ -21,7 +21,7 @@ static int find_below(int root_fd, const char *path, int flags)
 		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS |
 			   (flags & FILE_OPEN_CACHED ? RESOLVE_CACHED : 0),
 	};
-	long fd = syscall(SYS_openat2, root_fd, path, &how, sizeof(how));
+	long fd = syscall(SYS_openat2, dir_fd, path, &how, sizeof(how));
 
 	return fd < 0 ? -errno : (int)fd;
 }
@@ -30,7 +30,7 @@ int file_find_in_root(const char *root, const char *path, int flags)
 {
 	_cleanup_(closep) int root_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-	return root_fd < 0 ? -errno : find_below(root_fd, path, flags);
+	return root_fd < 0 ? -errno : file_find_below(root_fd, path, flags);
 }
 
 int file_reopen(int fd)

@@ -16,6 +16,9 @@ enum file_open_flag {
 /* A descriptor of O_PATH, or -errno. */
 int file_find_in_root(const char *root, const char *path, int flags);
 
+/* The same below a directory that is open. */
+int file_find_below(int dir_fd, const char *path, int flags);
+
 /* Takes fd, of O_PATH and of a regular file: the same file for reading, or -errno. */
 int file_reopen(int fd);
 

@@ -14,12 +14,28 @@ struct jit_range {
 	char *name;
 };
 
+static uint64_t images;
+
 struct jit *jit_new(void)
 {
 	struct jit *j = calloc(1, sizeof(*j));
 
-	if (j)
+	if (j) {
 		j->refs = 1;
+		j->image = ++images;
+	}
+	return j;
+}
+
+struct jit *jit_of(uint32_t pid, uint64_t start_ns, uint64_t since_ns)
+{
+	struct jit *j = jit_new();
+
+	if (j) {
+		j->pid = pid;
+		j->start_ns = start_ns;
+		j->since_ns = j->seen_ns = since_ns;
+	}
 	return j;
 }
 
@@ -137,6 +153,7 @@ void jit_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t c
 	}
 	j->is_asked = false;
 	j->has_no_map = rc != 0;
+	j->has_map |= !rc;
 	j->pc_count = 0;
 	j->ask_again_ns = rc ? now_ns + NO_FILE_NS : missed ? now_ns + MISS_NS : 0;
 }

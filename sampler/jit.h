@@ -18,11 +18,20 @@ struct jit {
 	size_t pc_count;
 	bool is_asked;         /* an answer will come */
 	bool has_no_map;       /* as of the last answer */
+	bool has_map;          /* as of any */
 	uint64_t ask_again_ns; /* not before */
 	uint64_t until_ns;     /* then nothing of it is believed any more */
+	uint64_t image;        /* a number that no other has */
+	/* Which process it is of, from which time on, and when its last sample was that had a frame
+	 * without a name. */
+	uint32_t pid;
+	uint64_t start_ns, since_ns, seen_ns;
+	struct late_jit *late; /* those frames; NULL: they are not remembered (late_names.h) */
 };
 
 struct jit *jit_new(void); /* NULL without memory */
+/* The program of a process, as its first sample at since_ns finds it. */
+struct jit *jit_of(uint32_t pid, uint64_t start_ns, uint64_t since_ns);
 struct jit *jit_ref(struct jit *j);
 void jit_unref(struct jit *j); /* NULL does nothing */
 

@@ -27,6 +27,7 @@ void normalise_done(struct normaliser *n)
 	services_done(&n->services);
 	targets_done(&n->targets);
 	held_done(&n->held);
+	late_names_done(&n->late);
 	sample_cache_done(&n->cache);
 	file_ids_done(&n->ids);
 	procs_done(&n->procs);
@@ -230,7 +231,7 @@ static bool must_wait(struct normaliser *n, const struct event *e, struct proc *
 	if (!p)
 		return false;
 	if (p->maps->has_anonymous && !p->jit)
-		p->jit = jit_new();
+		p->jit = jit_of(p->pid, e->sample.start_ns, e->time_ns);
 	count = frames_plausible_count(n, p, e, pcs, &is_cut);
 	for (uint16_t i = 0; i < count; i++) {
 		const enum location_mode mode = frames_user_mode(e, i);
@@ -288,6 +289,17 @@ void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 		write_sample(n, &(*at)->sample, p);
 		held_remove(&n->held, at);
 	}
+	late_names_poll(&n->late, &n->ids, n->spool, now_ns);
+}
+
+void normalise_end(struct normaliser *n)
+{
+	late_names_end(&n->late);
+}
+
+bool normalise_is_waiting(const struct normaliser *n)
+{
+	return n->held.count || late_names_is_waiting(&n->late);
 }
 
 void normalise_event(struct normaliser *n, const struct event *e)

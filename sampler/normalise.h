@@ -18,6 +18,7 @@
 #include "file_ids.h"
 #include "held.h"
 #include "kernel_map.h"
+#include "late_names.h"
 #include "procs.h"
 #include "sample_cache.h"
 #include "services.h"
@@ -34,6 +35,7 @@ struct normaliser {
 	const char *labels;         /* "key=value,...", borrowed; NULL: none */
 	struct file_ids ids;        /* closed until file_ids_init() */
 	struct held_list held;
+	struct late_names late;
 	struct sample_cache cache;
 	uint16_t depth_max; /* a stack this deep was cut: kernel.perf_event_max_stack */
 	uint64_t samples;   /* handed to the spool */
@@ -54,6 +56,10 @@ void normalise_begin(struct normaliser *n, uint64_t now_ns);
 
 /* Any event; samples end in the spool. */
 void normalise_event(struct normaliser *n, const struct event *e);
+
+/* Sampling ends: what can be named now is, while polls go on. Whether more are to come. */
+void normalise_end(struct normaliser *n);
+bool normalise_is_waiting(const struct normaliser *n);
 
 /* Once for each poll, behind its events: what waited goes to the spool if its time has come; all of
  * it when this is the last poll. */

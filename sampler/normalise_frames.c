@@ -156,6 +156,8 @@ static void put_anonymous(struct normaliser *n, struct stack *s, const struct pr
 	if (!name) {
 		n->unresolved++;
 		put_unresolved(n, s, pc, mode, UNRESOLVED_ANONYMOUS, LOCATION_NO_INDEX);
+		if (p->jit)
+			late_names_add(&n->late, p->jit, frames_looked_at(pc, mode), now_ns);
 		return;
 	}
 	put(n, s,

@@ -189,7 +189,7 @@ static void loop(struct session *s)
 		poll_once(s, false);
 		poll_ship(s);
 		round.handled = s->handled;
-		round.is_held = s->normaliser.held.count;
+		round.is_held = normalise_is_waiting(&s->normaliser);
 	} while (!rounds_wait(&s->rounds, &round, end));
 }
 
@@ -293,9 +293,10 @@ static void finish(struct session *s, struct session_stats *ret)
 	struct err err;
 
 	s->backend->stop(s->source);
+	normalise_end(&s->normaliser);
 	poll_once(s, false);
 	/* For what was asked for right now; as long as a sample waits, at most. */
-	for (int i = 0; i < 40 && s->normaliser.held.count; i++) {
+	for (int i = 0; i < 40 && normalise_is_waiting(&s->normaliser); i++) {
 		nanosleep(&moment, NULL);
 		poll_once(s, false);
 	}

@@ -320,6 +320,13 @@
 #define LIMIT_PERF_MAP_LEN       (128 * MIB)
 #define LIMIT_PERF_MAP_ROWS      16
 #define LIMIT_JIT_RANGES         LIMIT(4096)
+/* Addresses asked for at a time when a process ended: the answer is one packet, below what a socket
+ * takes by default. Nameless places remembered of one process, and of all; processes whose map is
+ * waited for, of each of which the reader of files has two descriptors, of 1,024. */
+#define LIMIT_PERF_MAP_LATE_ROWS 512
+#define LIMIT_JIT_NAMELESS       LIMIT(4096)
+#define LIMIT_JIT_NAMELESS_ALL   LIMIT(131072)
+#define LIMIT_PERF_MAPS_KEPT     128
 /* Ids that the reader of files remembers. */
 #define LIMIT_FILE_CACHE         LIMIT(1024)
 /* Its workers that hang in the kernel though they were killed; then no more files are read. */

@@ -34,6 +34,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 		if (rows[i].len &&
 		    (pcs[i] < rows[i].start || pcs[i] - rows[i].start >= rows[i].len))
 			abort();
+		/* Two rows are parts of one line, the same, or apart. */
+		for (size_t k = 0; k < i && rows[i].len; k++)
+			if (rows[k].len && rows[k].start + rows[k].len > rows[i].start &&
+			    (rows[k].start != rows[i].start || rows[k].len != rows[i].len))
+				abort();
 		jit_want(j, pcs[i], 1);
 	}
 	jit_answer(j, 0, rows, ARRAY_LEN(rows), 1);

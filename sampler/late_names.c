@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "late_names.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "file_ids.h"
+
+#define AGAIN_NS UINT64_C(1000000000)  /* the helper may read no more now */
+#define BUSY_NS  UINT64_C(10000000000) /* threads of the process live on */
+
+enum {
+	ASKED_MAX = 16, /* requests under way */
+	AGAIN_MAX = 20, /* times */
+	SLOTS_MIN = 64,
+};
+
+/* The places without a name of one program. */
+struct late_jit {
+	uint64_t *slots; /* open addressing; 0: free. No code is at address 0 */
+	size_t slot_count, count;
+	bool had_turn; /* it was asked for when its map appeared */
+
+	/* While it is asked for: all places, ascending; 0 once named. NULL: it is not. */
+	uint64_t *asked;
+	size_t asked_count;
+	size_t at, part; /* the request: from where on, and how many */
+	bool is_under_way;
+	uint64_t not_before_ns;
+	unsigned int again_count;
+
+	/* What came, until it is handled. */
+	bool is_answered;
+	int rc;
+	struct perf_map_row *rows;
+	size_t row_count;
+};
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+static uint64_t *slot_of(const struct late_jit *t, uint64_t pc)
+{
+	/* Fibonacci hashing: places of a program differ in their middle bits. */
+	size_t i = (size_t)((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (t->slot_count - 1);
+
+	while (t->slots[i] && t->slots[i] != pc)
+		i = (i + 1) & (t->slot_count - 1);
+	return &t->slots[i];
+}
+
+static bool grow_slots(struct late_jit *t)
+{
+	struct late_jit grown = {.slot_count = t->slot_count ? 2 * t->slot_count : SLOTS_MIN};
+
+	if (2 * t->count < t->slot_count)
+		return true;
+	grown.slots = calloc(grown.slot_count, sizeof(*grown.slots));
+	if (!grown.slots)
+		return false;
+	for (size_t i = 0; i < t->slot_count; i++)
+		if (t->slots[i])
+			*slot_of(&grown, t->slots[i]) = t->slots[i];
+	free(t->slots);
+	t->slots = grown.slots;
+	t->slot_count = grown.slot_count;
+	return true;
+}
+
+static void put_place(struct late_names *l, struct late_jit *t, uint64_t pc)
+{
+	uint64_t *slot;
+
+	if (!pc || t->count >= LIMIT_JIT_NAMELESS || l->pc_count >= LIMIT_JIT_NAMELESS_ALL ||
+	    !grow_slots(t))
+		return;
+	slot = slot_of(t, pc);
+	if (*slot)
+		return;
+	*slot = pc;
+	t->count++;
+	l->pc_count++;
+}
+
+static void forget_places(struct late_names *l, struct late_jit *t)
+{
+	if (t->slots)
+		memset(t->slots, 0, t->slot_count * sizeof(*t->slots));
+	l->pc_count -= t->count;
+	t->count = 0;
+}
+
+/* --- programs -------------------------------------------------------------------------------- */
+
+static bool is_over(const struct jit *j)
+{
+	return j->refs == 1;
+}
+
+static void drop_program(struct late_names *l, size_t i)
+{
+	struct jit *j = l->all[i];
+	struct late_jit *t = j->late;
+
+	forget_places(l, t);
+	l->asked_count -= t->is_under_way;
+	free(t->slots);
+	free(t->asked);
+	free(t->rows);
+	free(t);
+	j->late = NULL;
+	l->all[i] = l->all[--l->count];
+	jit_unref(j);
+}
+
+void late_names_done(struct late_names *l)
+{
+	while (l->count)
+		drop_program(l, l->count - 1);
+}
+
+/* Room for one more; false: all others are asked for right now. */
+static bool make_room(struct late_names *l)
+{
+	size_t oldest = l->count;
+
+	if (l->count < ARRAY_LEN(l->all))
+		return true;
+	for (size_t i = 0; i < l->count; i++)
+		if (!l->all[i]->late->is_under_way &&
+		    (oldest == l->count || l->all[i]->seen_ns < l->all[oldest]->seen_ns))
+			oldest = i;
+	if (oldest == l->count)
+		return false;
+	drop_program(l, oldest);
+	return true;
+}
+
+void late_names_add(struct late_names *l, struct jit *j, uint64_t pc, uint64_t time_ns)
+{
+	if (!j->late) {
+		if (!make_room(l))
+			return;
+		j->late = calloc(1, sizeof(*j->late));
+		if (!j->late)
+			return;
+		l->all[l->count++] = jit_ref(j);
+	}
+	if (time_ns > j->seen_ns)
+		j->seen_ns = time_ns;
+	put_place(l, j->late, pc);
+}
+
+/* --- asking ---------------------------------------------------------------------------------- */
+
+static int compare_places(const void *a, const void *b)
+{
+	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+static void begin_turn(struct late_jit *t)
+{
+	t->asked = malloc((t->count + 1) * sizeof(*t->asked));
+	t->asked_count = t->at = t->again_count = 0;
+	for (size_t i = 0; t->asked && i < t->slot_count; i++)
+		if (t->slots[i])
+			t->asked[t->asked_count++] = t->slots[i];
+	if (t->asked)
+		qsort(t->asked, t->asked_count, sizeof(*t->asked), compare_places);
+}
+
+/* What has a name now is not asked for when the program is over. */
+static void end_turn(struct late_names *l, struct late_jit *t)
+{
+	forget_places(l, t);
+	for (size_t i = 0; i < t->asked_count; i++)
+		put_place(l, t, t->asked[i]);
+	free(t->asked);
+	t->asked = NULL;
+	t->had_turn = true;
+}
+
+static void ask_part(struct late_names *l, struct file_ids *ids, struct jit *j)
+{
+	struct late_jit *t = j->late;
+
+	if (l->asked_count >= ASKED_MAX)
+		return;
+	t->part = t->asked_count - t->at < LIMIT_PERF_MAP_LATE_ROWS ? t->asked_count - t->at
+								    : LIMIT_PERF_MAP_LATE_ROWS;
+	t->is_under_way = file_ids_ask_late(ids, j, t->asked + t->at, t->part);
+	l->asked_count += t->is_under_way;
+}
+
+void late_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count)
+{
+	struct late_jit *t = j->late;
+
+	if (!t || !t->is_under_way || t->is_answered)
+		return;
+	t->is_answered = true;
+	t->rc = rc;
+	t->row_count = 0;
+	t->rows = rc || !count ? NULL : malloc(count * sizeof(*rows));
+	if (!t->rows)
+		return;
+	memcpy(t->rows, rows, count * sizeof(*rows));
+	t->row_count = count;
+}
+
+/* --- writing --------------------------------------------------------------------------------- */
+
+static void write_names(const struct jit *j, struct spool_writer *spool)
+{
+	const struct late_jit *t = j->late;
+	_cleanup_(freep) struct spool_late_name *names =
+		malloc((t->row_count + 1) * sizeof(*names));
+	const struct spool_late_scope scope = {j->pid, j->start_ns, j->since_ns, j->seen_ns};
+	const struct perf_map_row *before = NULL;
+	size_t count = 0;
+
+	if (!names)
+		return;
+	for (size_t i = 0; i < t->row_count; i++) {
+		const struct perf_map_row *r = &t->rows[i];
+
+		/* Places of one function follow each other. */
+		if (!r->len || (before && before->start == r->start && before->len == r->len))
+			continue;
+		before = r;
+		names[count++] = (struct spool_late_name){r->start, r->len, r->name,
+							  strnlen(r->name, sizeof(r->name))};
+	}
+	spool_writer_late(spool, &scope, names, count);
+}
+
+/* Takes an answer. False: nothing more is asked for. */
+static bool handle_answer(struct late_names *l, struct jit *j, struct spool_writer *spool,
+			  uint64_t now_ns)
+{
+	struct late_jit *t = j->late;
+
+	l->asked_count--;
+	t->is_under_way = t->is_answered = false;
+	if (t->rc == -EAGAIN && t->again_count++ < AGAIN_MAX && !l->is_ending) {
+		t->not_before_ns = now_ns + AGAIN_NS;
+		return true;
+	}
+	if (t->rc == -EBUSY && is_over(j) && !l->is_ending) {
+		t->not_before_ns = now_ns + BUSY_NS;
+		return true;
+	}
+	if (t->rc)
+		return false;
+	write_names(j, spool);
+	for (size_t i = 0; i < t->row_count && i < t->part; i++)
+		if (t->rows[i].len)
+			t->asked[t->at + i] = 0;
+	t->at += t->part;
+	free(t->rows);
+	t->rows = NULL;
+	return t->at < t->asked_count;
+}
+
+/* False: the program is dropped. */
+static bool poll_program(struct late_names *l, struct jit *j, struct file_ids *ids,
+			 struct spool_writer *spool, uint64_t now_ns)
+{
+	struct late_jit *t = j->late;
+
+	if (t->is_answered && !handle_answer(l, j, spool, now_ns)) {
+		end_turn(l, t);
+		return !is_over(j) && !l->is_ending;
+	}
+	if (!t->asked && !t->is_under_way) {
+		if (!t->count)
+			return !is_over(j) && !l->is_ending;
+		if (!is_over(j) && !l->is_ending && (t->had_turn || !j->has_map))
+			return true;
+		begin_turn(t);
+	}
+	if (t->asked && !t->is_under_way && now_ns >= t->not_before_ns)
+		ask_part(l, ids, j);
+	return true;
+}
+
+void late_names_poll(struct late_names *l, struct file_ids *ids, struct spool_writer *spool,
+		     uint64_t now_ns)
+{
+	if (l->is_ending && ids->fd < 0)
+		late_names_done(l);
+	/* From the end, for the last one takes the place of one that goes. */
+	for (size_t i = l->count; i-- > 0;)
+		if (!poll_program(l, l->all[i], ids, spool, now_ns))
+			drop_program(l, i);
+}
+
+void late_names_end(struct late_names *l)
+{
+	l->is_ending = true;
+}
+
+bool late_names_is_waiting(const struct late_names *l)
+{
+	return l->asked_count > 0 || (l->is_ending && l->count > 0);
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_LATE_NAMES_H
+#define RAWSTACK_LATE_NAMES_H
+/*
+ * Code that processes made themselves and that had no name when its samples were stored: the places
+ * are remembered, and named in the spool when a perf map appears, when the program is over (a map
+ * may be written at its end), and when sampling ends. Names given at once stay as they are; an
+ * address that was used twice has the name it had last, of those that were not given at once.
+ *
+ * LIMIT_PERF_MAPS_KEPT programs at a time, of more those with the newest samples;
+ * LIMIT_JIT_NAMELESS places of each, LIMIT_JIT_NAMELESS_ALL together. One thread.
+ */
+#include "jit.h"
+#include "spool.h"
+
+struct file_ids;
+
+struct late_names {
+	struct jit *all[LIMIT_PERF_MAPS_KEPT]; /* a reference each: the last one of a program that
+						  is over */
+	size_t count;
+	size_t pc_count;    /* of all */
+	size_t asked_count; /* requests under way */
+	bool is_ending;
+};
+
+void late_names_done(struct late_names *l);
+
+/* A sample was stored that has a frame without a name. pc: of the call, for a return address. */
+void late_names_add(struct late_names *l, struct jit *j, uint64_t pc, uint64_t time_ns);
+
+/* Sampling ends: what can be named now is. */
+void late_names_end(struct late_names *l);
+
+/* Whether answers are to come. */
+bool late_names_is_waiting(const struct late_names *l);
+
+/* Once for each poll: asks, and writes what was answered. */
+void late_names_poll(struct late_names *l, struct file_ids *ids, struct spool_writer *spool,
+		     uint64_t now_ns);
+
+/* What the perf map says; rc: why it says nothing. Nothing happens when j does not wait for it. */
+void late_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count);
+
+#endif
