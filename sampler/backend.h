@@ -50,6 +50,8 @@ struct backend {
 	int (*start)(void *self, struct err *err);
 	/* Everything there is now; never waits. */
 	void (*poll)(void *self, struct events *events);
+	/* When all is done that a poll led to; NULL: no matter. No ticks come for a moment then. */
+	void (*rest)(void *self);
 	/* Readable when it is time to poll, for a ring is half full; NULL: none. */
 	int (*wait_fd)(const void *self);
 	/* No more samples; what is in the rings can still be polled. */

@@ -97,9 +97,9 @@ static void poll_ticks(struct collect *c)
 		   c->stopped_ns);
 }
 
-/* Behind poll_ticks(), which says what was due until now. */
-static void turn_pairs(struct collect *c)
+static void collect_rest(void *self)
 {
+	struct collect *c = self;
 	const uint64_t now = io_system()->mono_ns(NULL);
 
 	for (size_t i = 0; i < c->cpu_count; i++)
@@ -122,7 +122,6 @@ static void collect_poll(void *self, struct events *events)
 	if (!c->stopped_ns)
 		collect_watch(c, events);
 	poll_ticks(c);
-	turn_pairs(c);
 	was = c->stacks.state;
 	is_fresh = stack_table_poll(&c->stacks);
 	if (is_fresh || c->stacks.state != was)
@@ -193,6 +192,7 @@ const struct backend backend_bpf = {
 	.open = collect_open,
 	.start = collect_start,
 	.poll = collect_poll,
+	.rest = collect_rest,
 	.wait_fd = collect_wait_fd,
 	.stop = collect_stop,
 	.stats = collect_stats,

@@ -269,8 +269,9 @@ static void watch(struct perf_all *s, struct events *events)
 	ticks_poll(&s->ticks, s->seen, s->stopped_ns ? s->stopped_ns : now, s->stopped_ns);
 }
 
-static void turn_pairs(struct perf_all *s)
+static void perf_all_rest(void *self)
 {
+	struct perf_all *s = self;
 	const uint64_t now = io_system()->mono_ns(NULL);
 
 	if (!s->is_started || s->stopped_ns)
@@ -289,7 +290,6 @@ static void perf_all_poll(void *self, struct events *events)
 		if (s->cpus[i].ring.base)
 			perf_ring_drain(&s->cpus[i].ring, events, &s->counts);
 	watch(s, events);
-	turn_pairs(s);
 }
 
 static int perf_all_wait_fd(const void *self)
@@ -323,6 +323,7 @@ const struct backend backend_perf_all = {
 	.open = perf_all_open,
 	.start = perf_all_start,
 	.poll = perf_all_poll,
+	.rest = perf_all_rest,
 	.wait_fd = perf_all_wait_fd,
 	.stop = perf_all_stop,
 	.stats = perf_all_stats,

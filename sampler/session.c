@@ -188,6 +188,9 @@ static void loop(struct session *s)
 		round.start_ns = s->io->mono_ns(s->io->ctx);
 		poll_once(s, false);
 		poll_ship(s);
+		/* It leaves a moment without ticks, which must not hide what this process does. */
+		if (s->backend->rest)
+			s->backend->rest(s->source);
 		round.handled = s->handled;
 		round.is_held = normalise_is_waiting(&s->normaliser);
 	} while (!rounds_wait(&s->rounds, &round, end));

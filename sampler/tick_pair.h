@@ -54,8 +54,8 @@ void tick_pair_turn(struct tick_pair *p, const int fds[static TICK_PAIR_COUNT]);
 
 /*
  * How many ticks were due from the first one that came to the last one, with both; 0: none came. To
- * be asked before each tick_pair_turn(). It is less by those that were due while a turn was made,
- * or may still come, late.
+ * be asked in each round, before tick_pair_turn(). It is less by those that were due while a turn
+ * was made, or may still come, late.
  */
 uint64_t tick_pair_due(struct tick_pair *p, uint64_t first_ns, uint64_t last_ns);
 
