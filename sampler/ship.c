@@ -148,7 +148,7 @@ static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 	return s->o->rate_bytes ? (uint32_t)(sent * 1000 / s->o->rate_bytes) : 0;
 }
 
-/* One that no connection could be made to at the last call; NULL: there is none. */
+/* One that lacks a server because no connection could be made; NULL: there is none. */
 static struct ship_endpoint *unreachable(struct ship *s)
 {
 	for (unsigned int i = 0; i < s->o->in_flight; i++)
@@ -157,7 +157,7 @@ static struct ship_endpoint *unreachable(struct ship *s)
 	return NULL;
 }
 
-/* Behind a failure: so long, or until the service stands that could not be reached. One that was
+/* Behind a failure: so long, or until a service stands that could not be reached. One that was
  * reached and failed gets all of the time. */
 static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 {
@@ -171,11 +171,14 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 		return;
 	}
 	for (uint64_t now = now_ms(); !stopping && now < until; now = now_ms()) {
-		uint32_t left = until - now < LOOK_MS ? (uint32_t)(until - now) : LOOK_MS;
+		const uint32_t left = until - now < LOOK_MS ? (uint32_t)(until - now) : LOOK_MS;
 
 		is_back = ship_endpoint_await(e, left);
 		/* Signals come in a pause and nowhere else. */
-		pause_ms(is_back ? random % BACK_OFF_SPREAD_MS : 0);
+		if (is_back || ship_endpoint_is_unreachable(e))
+			pause_ms(is_back ? random % BACK_OFF_SPREAD_MS : 0);
+		else
+			pause_ms(left); /* no memory to look for it */
 		if (is_back)
 			break;
 	}

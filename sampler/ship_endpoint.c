@@ -10,12 +10,23 @@
 #include "rpc_client.h"
 
 /* The events of tables that are there come at once; this is for the way. */
-#define WATCH_MS 1000
+#define WATCH_MS  1000
+/* How long one of several servers is looked for before it is the next one's turn. */
+#define SEEK_MS   100
+#define NS_PER_MS UINT64_C(1000000)
 
 void ship_endpoint_init(struct ship_endpoint *e, const struct ship_route *route)
 {
 	*e = (struct ship_endpoint){.route = *route};
 	pthread_mutex_init(&e->lock, NULL);
+}
+
+static void close_seekers(struct ship_endpoint *e)
+{
+	for (size_t i = 0; i < SHIP_ROUTE_SERVERS; i++) {
+		rpc_client_close(e->seekers[i]);
+		e->seekers[i] = NULL;
+	}
 }
 
 void ship_endpoint_close(struct ship_endpoint *e)
@@ -24,6 +35,7 @@ void ship_endpoint_close(struct ship_endpoint *e)
 		return;
 	rpc_client_close(e->client);
 	e->client = NULL;
+	close_seekers(e);
 }
 
 void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE_SERVER_LEN])
@@ -40,6 +52,15 @@ static uint64_t now_ns(void)
 	return io->mono_ns(io->ctx);
 }
 
+/* Notes how the last call to the server in use went. */
+static void note_outcome(struct ship_endpoint *e, int rc)
+{
+	if (!rc)
+		memset(e->is_away, 0, sizeof(e->is_away));
+	else
+		e->is_away[e->at] = rpc_client_is_unreachable(e->client);
+}
+
 /* Makes e->client one of the server to use. */
 static int use_server(struct ship_endpoint *e, struct err *err)
 {
@@ -50,12 +71,16 @@ static int use_server(struct ship_endpoint *e, struct err *err)
 	pthread_mutex_lock(&e->lock);
 	rc = ship_route_refresh(&e->route, &warning);
 	snprintf(server, sizeof(server), "%s", ship_route_server(&e->route, now_ns()));
+	e->at = e->route.at;
 	pthread_mutex_unlock(&e->lock);
+	close_seekers(e);
+	if (rc > 0) /* the numbers are others' now */
+		memset(e->is_away, 0, sizeof(e->is_away));
 	if (rc < 0 && !e->is_quiet)
 		log_warn("%s; the servers stay as they were", warning.message);
 	if (e->client && !strcmp(e->server, server))
 		return 0;
-	ship_endpoint_close(e);
+	rpc_client_close(TAKE_PTR(e->client));
 	snprintf(e->server, sizeof(e->server), "%s", server);
 	return rpc_client_open(&e->client, server, err);
 }
@@ -72,6 +97,7 @@ static int call_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *re
 	atomic_fetch_add(&e->sent_bytes, protobuf_c_message_get_packed_size(&request->base));
 	rc = rpc_client_call(e->client, "/rawstack.v1.Symbolizer/Symbolize", &request->base,
 			     &rawstack__v1__symbolized_batch__descriptor, timeout_ms, &reply, err);
+	note_outcome(e, rc);
 	if (!rc)
 		*ret = (Rawstack__V1__SymbolizedBatch *)reply;
 	return rc;
@@ -87,7 +113,7 @@ static bool has_other(struct ship_endpoint *e, uint64_t began_ns, uint32_t timeo
 	pthread_mutex_lock(&e->lock);
 	others = ship_route_bad(&e->route, now);
 	pthread_mutex_unlock(&e->lock);
-	return others && now - began_ns < 2 * timeout_ms * UINT64_C(1000000);
+	return others && now - began_ns < 2 * timeout_ms * NS_PER_MS;
 }
 
 int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
@@ -110,12 +136,58 @@ int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint3
 
 bool ship_endpoint_is_unreachable(const struct ship_endpoint *e)
 {
-	return e->client && rpc_client_is_unreachable(e->client);
+	for (size_t i = 0; i < SHIP_ROUTE_SERVERS; i++)
+		if (e->is_away[i])
+			return true;
+	return false;
+}
+
+/* Whether a connection to a server that was away stands now. */
+static bool seek_server(struct ship_endpoint *e, size_t i, uint32_t timeout_ms)
+{
+	char server[SHIP_ROUTE_SERVER_LEN];
+
+	/* The channel that found it away goes on with its attempts. */
+	if (!e->seekers[i] && e->client && e->at == i)
+		e->seekers[i] = TAKE_PTR(e->client);
+	if (!e->seekers[i]) {
+		pthread_mutex_lock(&e->lock);
+		snprintf(server, sizeof(server), "%s", e->route.servers[i]);
+		pthread_mutex_unlock(&e->lock);
+		e->is_away[i] = !rpc_client_open(&e->seekers[i], server, NULL);
+	}
+	return e->seekers[i] && rpc_client_await(e->seekers[i], timeout_ms);
+}
+
+static void take_server(struct ship_endpoint *e, size_t i)
+{
+	rpc_client_close(e->client);
+	e->client = TAKE_PTR(e->seekers[i]);
+	e->at = i;
+	pthread_mutex_lock(&e->lock);
+	ship_route_use(&e->route, i, now_ns());
+	snprintf(e->server, sizeof(e->server), "%s", e->route.servers[i]);
+	pthread_mutex_unlock(&e->lock);
+	close_seekers(e);
+	memset(e->is_away, 0, sizeof(e->is_away));
 }
 
 int ship_endpoint_await(struct ship_endpoint *e, uint32_t timeout_ms)
 {
-	return e->client ? rpc_client_await(e->client, timeout_ms) : 0;
+	const uint64_t until = now_ns() / NS_PER_MS + timeout_ms;
+	uint64_t now;
+
+	while ((now = now_ns() / NS_PER_MS) < until && ship_endpoint_is_unreachable(e)) {
+		uint32_t left = (uint32_t)(until - now);
+
+		for (size_t i = 0; i < SHIP_ROUTE_SERVERS; i++) {
+			if (!e->is_away[i] || !seek_server(e, i, left < SEEK_MS ? left : SEEK_MS))
+				continue;
+			take_server(e, i);
+			return 1;
+		}
+	}
+	return 0;
 }
 
 static int watch(struct ship_endpoint *e, const Rawstack__V1__WatchRequest *request,
@@ -155,5 +227,9 @@ int ship_endpoint_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,
 
 	request.n_build_ids = count;
 	request.build_ids = (ProtobufCBinaryData *)(uintptr_t)ids;
-	return rc ? rc : watch(ctx, &request, ready, arg, err);
+	if (rc)
+		return rc;
+	rc = watch(ctx, &request, ready, arg, err);
+	note_outcome(ctx, rc);
+	return rc;
 }

@@ -20,7 +20,12 @@ struct ship_endpoint {
 	bool is_quiet;                      /* another one tells what is wrong with the route */
 	struct rpc_client *client;          /* NULL: none */
 	char server[SHIP_ROUTE_SERVER_LEN]; /* of the client */
-	_Atomic uint64_t sent_bytes;        /* of requests, since the start; any thread */
+	size_t at;                          /* its number in the route */
+	/* Servers that no connection could be made to since one answered, and a client for each
+	 * while they are looked for. */
+	bool is_away[SHIP_ROUTE_SERVERS];
+	struct rpc_client *seekers[SHIP_ROUTE_SERVERS];
+	_Atomic uint64_t sent_bytes; /* of requests, since the start; any thread */
 };
 
 /* Takes the route over. */
@@ -31,10 +36,11 @@ DEFINE_FREEP(struct ship_endpoint, ship_endpoint_close);
 /* Copies the name of the server in use. */
 void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE_SERVER_LEN]);
 
-/* Whether no connection could be made to the server in use, at the last call. */
+/* Whether there are servers that no connection could be made to, since one answered. */
 bool ship_endpoint_is_unreachable(const struct ship_endpoint *e);
 
-/* Waits until a connection to the server in use stands, at most so long: 1, or 0. Between calls. */
+/* Waits until a connection to one of these stands, at most so long: 1, and that server is the one
+ * in use, or 0. Of several that are there the first of the list is taken. Between calls. */
 int ship_endpoint_await(struct ship_endpoint *e, uint32_t timeout_ms);
 
 /* shipper_call_fn and shipper_watch_fn; ctx is a struct ship_endpoint. A server that is away is

@@ -145,6 +145,14 @@ void ship_route_good(struct ship_route *r)
 	r->failed_in_row = 0;
 }
 
+void ship_route_use(struct ship_route *r, size_t at, uint64_t now_ns)
+{
+	if (at && !r->at)
+		r->left_first_ns = now_ns;
+	r->at = at;
+	r->failed_in_row = 0;
+}
+
 bool ship_route_bad(struct ship_route *r, uint64_t now_ns)
 {
 	if (r->at == 0)

@@ -42,6 +42,9 @@ const char *ship_route_server(struct ship_route *r, uint64_t now_ns);
 /* It answered. */
 void ship_route_good(struct ship_route *r);
 
+/* The one with this number in `servers` is there again: it is used from now on. */
+void ship_route_use(struct ship_route *r, size_t at, uint64_t now_ns);
+
 /* It is away: the next one is used from now on. True when another is left to be tried at once,
  * false when all were away in a row: then it is time to wait. */
 bool ship_route_bad(struct ship_route *r, uint64_t now_ns);

@@ -121,26 +121,34 @@ static void *serve_once(void *arg)
 	return (void *)(intptr_t)connection;
 }
 
+/* A socket with an address that nobody listens at yet. */
+static int deaf_server(char *address, size_t len)
+{
+	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	socklen_t in_len = sizeof(in);
+
+	assert_return_code(fd, errno);
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &in_len), 0);
+	snprintf(address, len, "127.0.0.1:%d", ntohs(in.sin_port));
+	return fd;
+}
+
 /* A connection that is refused is waited for, and stands as soon as somebody listens; a server that
  * takes it and says nothing was reached. */
 static void test_back_again(void **state _unused_)
 {
 	Rawstack__V1__StackBatch request = RAWSTACK__V1__STACK_BATCH__INIT;
-	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
 	_cleanup_(ship_endpoint_close) struct ship_endpoint e, other;
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), silent;
 	Rawstack__V1__SymbolizedBatch *reply;
-	socklen_t in_len = sizeof(in);
 	struct ship_route route;
 	pthread_t thread;
 	char address[32];
+	int fd = deaf_server(address, sizeof(address)), silent;
 	struct err err;
 	void *connection;
 
-	assert_return_code(fd, errno);
-	assert_int_equal(bind(fd, (struct sockaddr *)&in, sizeof(in)), 0);
-	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &in_len), 0);
-	snprintf(address, sizeof(address), "127.0.0.1:%d", ntohs(in.sin_port));
 	assert_int_equal(ship_route_init(&route, address, NULL, NULL, &err), 0);
 	ship_endpoint_init(&e, &route);
 	assert_false(ship_endpoint_is_unreachable(&e));
@@ -168,11 +176,53 @@ static void test_back_again(void **state _unused_)
 	close(silent);
 }
 
+/* All servers are away; whichever comes back is noticed and used, be it the last one tried or not.
+ */
+static void test_any_back(void **state _unused_)
+{
+	Rawstack__V1__StackBatch request = RAWSTACK__V1__STACK_BATCH__INIT;
+
+	for (int back = 0; back < 3; back++) {
+		_cleanup_(ship_endpoint_close) struct ship_endpoint e;
+		char addresses[3][32], list[3 * 32] = "", server[SHIP_ROUTE_SERVER_LEN];
+		Rawstack__V1__SymbolizedBatch *reply;
+		struct ship_route route;
+		pthread_t thread;
+		struct err err;
+		void *connection;
+		int fds[3];
+
+		for (int i = 0; i < 3; i++) {
+			fds[i] = deaf_server(addresses[i], sizeof(addresses[i]));
+			snprintf(list + strlen(list), sizeof(list) - strlen(list), "%s%s",
+				 i ? "," : "", addresses[i]);
+		}
+		assert_int_equal(ship_route_init(&route, list, NULL, NULL, &err), 0);
+		ship_endpoint_init(&e, &route);
+		assert_int_equal(ship_endpoint_call(&e, &request, TIMEOUT_MAX_MS, &reply, &err),
+				 ERR_UNAVAILABLE);
+		assert_true(ship_endpoint_is_unreachable(&e));
+		assert_int_equal(ship_endpoint_await(&e, 10), 0);
+		assert_int_equal(pthread_create(&thread, NULL, serve_once, &fds[back]), 0);
+		/* Ends when it stands, or by the time limit of the test. */
+		while (!ship_endpoint_await(&e, TIMEOUT_MAX_MS))
+			;
+		ship_endpoint_server(&e, server);
+		assert_string_equal(server, addresses[back]);
+		assert_false(ship_endpoint_is_unreachable(&e));
+		assert_int_equal(pthread_join(thread, &connection), 0);
+		close((int)(intptr_t)connection);
+		for (int i = 0; i < 3; i++)
+			close(fds[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_silent),
 		cmocka_unit_test(test_back_again),
+		cmocka_unit_test(test_any_back),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
