@@ -192,3 +192,30 @@ void name_cache_put(struct name_cache *c, uint64_t number, const struct name_ask
 			add(c, number, &asks[i], from);
 	pthread_rwlock_unlock(&c->lock);
 }
+
+void name_cache_age(struct name_cache *c)
+{
+	struct half dropped;
+
+	pthread_rwlock_wrlock(&c->lock);
+	dropped = c->old;
+	c->old = c->young;
+	c->young = (struct half){ID_MAP_INIT(c->half_max / TEXT_COST), BUF_INIT(c->half_max)};
+	pthread_rwlock_unlock(&c->lock);
+	half_done(&dropped);
+}
+
+static size_t half_memory(const struct half *h)
+{
+	return h->ids.slot_count * sizeof(h->ids.slots[0]) + h->texts.cap;
+}
+
+size_t name_cache_memory(struct name_cache *c)
+{
+	size_t bytes;
+
+	pthread_rwlock_rdlock(&c->lock);
+	bytes = half_memory(&c->young) + half_memory(&c->old);
+	pthread_rwlock_unlock(&c->lock);
+	return bytes;
+}

@@ -44,4 +44,9 @@ bool name_cache_get(struct name_cache *c, uint64_t number, struct name_ask *asks
 void name_cache_put(struct name_cache *c, uint64_t number, const struct name_ask *asks,
 		    size_t count, const struct buf *from);
 
+/* Frees what was not asked for since the call before the last one. */
+void name_cache_age(struct name_cache *c);
+
+size_t name_cache_memory(struct name_cache *c); /* bytes */
+
 #endif

@@ -23,6 +23,7 @@
 
 enum {
 	MAINTAIN_SECONDS = 60,
+	REST_SECONDS = 10,
 	STOP_BUILDERS_MS = 700,
 	BUILDERS = 2 /* one client may have one of them: a long build holds nobody else's */
 };
@@ -120,10 +121,13 @@ static bool tell_of_store(struct service *s, bool *told_damage)
 	return stat.failed;
 }
 
-/* Once a second what is missing is written, once a minute the rest is looked after. */
+/* Once a second what is missing is written, once a minute the rest is looked after, and between
+ * them memory is given back. */
 static void *keep(void *arg)
 {
 	struct service *s = arg;
+	const unsigned int rest =
+		s->maintain_seconds < REST_SECONDS ? s->maintain_seconds : REST_SECONDS;
 	unsigned int seconds = 0;
 	bool told = false, told_damage = false;
 
@@ -142,7 +146,9 @@ static void *keep(void *arg)
 			if (s->failed)
 				s->failed(s->failed_ctx);
 		}
-		if (++seconds % s->maintain_seconds == 0) {
+		if (++seconds % rest == 0)
+			service_rest(s, seconds % s->maintain_seconds == 0);
+		if (seconds % s->maintain_seconds == 0) {
 			store_maintain(s->store);
 			store_scrub(s->store, LIMIT_SCRUB_LEN, on_damaged, s);
 		}

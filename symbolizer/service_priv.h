@@ -36,6 +36,10 @@ struct service {
 	pthread_t keeper; /* maintains the store */
 	bool keeper_running;
 	unsigned int maintain_seconds;
+	struct {                   /* the keeper's */
+		uint64_t requests; /* so far, at the last service_rest() */
+		bool is_due;       /* malloc may have memory to give back */
+	} rest;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
 	bool stopped;
@@ -58,6 +62,13 @@ bool service_is_building(void *ctx, const struct build_id *id);
 
 /* 0, or ERR_CANCELLED when nobody waits for the answer any more. */
 int service_check_caller(const struct service_caller *caller, struct err *err);
+
+/* Gives back what was needed for a while and is not any more; every few seconds, by the keeper.
+ * is_long: every minute or so, when names go as well. */
+void service_rest(struct service *s, bool is_long);
+
+/* Bytes that are kept from one request for the next. */
+size_t service_kept_memory(struct service *s);
 
 /* What symbolizing needs of the service. */
 struct symbolize_env service_env(struct service *s, const struct service_caller *caller);

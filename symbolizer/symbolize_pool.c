@@ -12,6 +12,8 @@ struct symbolize_pool {
 	struct symbolize *idle[IDLE_MAX];
 	size_t bytes[IDLE_MAX];
 	size_t count, total, max;
+	size_t unused; /* the first ones, which nobody took since they were last aged */
+	uint64_t uses;
 };
 
 struct symbolize_pool *symbolize_pool_new(size_t max_bytes, struct err *err)
@@ -42,10 +44,13 @@ struct symbolize *symbolize_pool_get(struct symbolize_pool *p, struct err *err)
 	struct symbolize *s = NULL;
 
 	pthread_mutex_lock(&p->lock);
+	p->uses++;
 	if (p->count) {
 		s = p->idle[--p->count];
 		p->total -= p->bytes[p->count];
 	}
+	if (p->unused > p->count)
+		p->unused = p->count;
 	pthread_mutex_unlock(&p->lock);
 	return s ? s : symbolize_new(false, err);
 }
@@ -66,4 +71,47 @@ void symbolize_pool_put(struct symbolize_pool *p, struct symbolize *s)
 	}
 	pthread_mutex_unlock(&p->lock);
 	symbolize_free(s);
+}
+
+/* The last one put is the first one taken, so those at the bottom are the ones left over. */
+void symbolize_pool_age(struct symbolize_pool *p)
+{
+	struct symbolize *left[IDLE_MAX];
+	size_t count;
+
+	pthread_mutex_lock(&p->lock);
+	count = p->unused;
+	for (size_t i = 0; i < count; i++) {
+		left[i] = p->idle[i];
+		p->total -= p->bytes[i];
+	}
+	p->count -= count;
+	for (size_t i = 0; i < p->count; i++) {
+		p->idle[i] = p->idle[i + count];
+		p->bytes[i] = p->bytes[i + count];
+	}
+	p->unused = p->count;
+	pthread_mutex_unlock(&p->lock);
+	for (size_t i = 0; i < count; i++)
+		symbolize_free(left[i]);
+}
+
+size_t symbolize_pool_memory(struct symbolize_pool *p)
+{
+	size_t total;
+
+	pthread_mutex_lock(&p->lock);
+	total = p->total;
+	pthread_mutex_unlock(&p->lock);
+	return total;
+}
+
+uint64_t symbolize_pool_uses(struct symbolize_pool *p)
+{
+	uint64_t uses;
+
+	pthread_mutex_lock(&p->lock);
+	uses = p->uses;
+	pthread_mutex_unlock(&p->lock);
+	return uses;
 }

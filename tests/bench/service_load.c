@@ -64,9 +64,9 @@ struct request {
 	Rawstack__V1__Module module, *modules[1];
 	Rawstack__V1__Locations locations;
 	Rawstack__V1__Stacks stacks;
-	Rawstack__V1__LocationKind kind[BATCH];
-	uint32_t of_module[BATCH];
-	uint64_t address[BATCH];
+	Rawstack__V1__LocationKind kind[BATCH_MAX];
+	uint32_t of_module[BATCH_MAX];
+	uint64_t address[BATCH_MAX];
 	uint32_t count[STACKS], location[STACKS * DEPTH];
 	uint64_t seed;
 };
@@ -242,7 +242,7 @@ static void *run(void *arg)
 	uint64_t due;
 
 	w->latencies = malloc(LATENCIES_MAX * sizeof(w->latencies[0]));
-	w->location = malloc((BATCH + 1) * sizeof(w->location[0]));
+	w->location = malloc((BATCH_MAX + 1) * sizeof(w->location[0]));
 	w->arena = (struct arena)ARENA_INIT(64 * MIB);
 	if (!q || !w->latencies || !w->location || rpc_client_open(&c, l->server, &err))
 		die("client", &err);
@@ -403,7 +403,7 @@ int main(int argc, char **argv)
 		open_table(&l, argv[3]);
 		draw(&l);
 		l.pool_count = count < l.pool_count ? count : l.pool_count;
-		l.batch = number(argv[7], BATCH);
+		l.batch = number(argv[7], BATCH_MAX);
 		l.full_names = true;
 		l.server = argv[2];
 		l.ids = &l.table.id;

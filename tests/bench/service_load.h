@@ -12,6 +12,7 @@
 
 enum {
 	BATCH = 8192,
+	BATCH_MAX = 20000, /* of "distinct" */
 	CALL_MS = 60000,
 	POOL_MAX = 1 << 23, /* addresses of a run */
 };
