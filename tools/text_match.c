@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_match.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "limits.h"
@@ -23,12 +25,14 @@
 #define PARTS_MAX ((size_t)20000)
 
 #define TRIAL_MEMORY (512 * MIB)
+#define TEXT_SECONDS 0.1 /* for one name of the longest that are looked at */
 
 enum {
 	PARTS_FEW = 100, /* and fewer are no trouble */
 	TRIAL_SECONDS = 1,
 	TRIALS_US = 10000000,
 	GROUPS_DEEP = 64,
+	LETTERS_TRIED = 8,
 	PLUS = 4, /* a repeated group counts for so many */
 };
 
@@ -115,10 +119,46 @@ static bool is_bounded(const char *pattern, size_t *ret_parts)
 	return *ret_parts <= PARTS_MAX;
 }
 
+static double cpu_seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* Whether texts that keep many parts of the pattern going at once are soon looked through: its own
+ * letters, each by itself, all in turn, and in no order. regexec() makes a state for each set of
+ * parts that it meets, so the first text of a kind costs more than all behind it. */
+static bool is_quick_with_texts(const regex_t *re, const char *pattern)
+{
+	char letters[LETTERS_TRIED], text[TEXT_MATCH_LEN + 1] = "";
+	uint32_t random = 1;
+	size_t count = 0;
+
+	for (const char *at = pattern; *at && count < LETTERS_TRIED; at++)
+		if (isalnum((unsigned char)*at) && !memchr(letters, *at, count))
+			letters[count++] = *at;
+	for (size_t i = 0; count && i < count + 2; i++) {
+		const double began = cpu_seconds();
+
+		for (size_t k = 0; k < TEXT_MATCH_LEN; k++) {
+			random = random * 1664525 + 1013904223;
+			text[k] = letters[i < count    ? i
+					  : i == count ? k % count
+						       : (random >> 16) % count];
+		}
+		(void)regexec(re, text, 0, NULL, 0);
+		if (cpu_seconds() - began > TEXT_SECONDS)
+			return false;
+	}
+	return true;
+}
+
 /*
  * Tries it in a process that may be killed: how long regcomp() takes with parts that may be empty,
- * repeated in repeats, nobody can say but by doing it. A file has thousands of patterns, so what
- * all of them took together is bounded too.
+ * repeated in repeats, nobody can say but by doing it; nor how long regexec() does. A file has
+ * thousands of patterns, so what all of them took together is bounded too.
  */
 static bool is_quick(const char *pattern)
 {
@@ -128,7 +168,7 @@ static bool is_quick(const char *pattern)
 	static int64_t spent_us;
 	struct rusage used;
 	pid_t pid, done;
-	int status;
+	int status, rc;
 
 	if (spent_us > TRIALS_US)
 		return false;
@@ -140,7 +180,8 @@ static bool is_quick(const char *pattern)
 		if (setrlimit(RLIMIT_CORE, &no_core) || setrlimit(RLIMIT_CPU, &cpu) ||
 		    (!UNDER_SANITIZER && setrlimit(RLIMIT_AS, &memory)))
 			_exit(1);
-		_exit(regcomp(&re, pattern, REG_EXTENDED) == REG_ESPACE);
+		rc = regcomp(&re, pattern, REG_EXTENDED);
+		_exit(rc == REG_ESPACE || (!rc && !is_quick_with_texts(&re, pattern)));
 	}
 	if (pid < 0)
 		return false;
@@ -187,13 +228,18 @@ void text_match_done(struct text_match *m)
 static bool run(const struct text_match *m, const void *p, size_t len, regmatch_t *groups,
 		size_t count)
 {
-	_cleanup_(buf_done) struct buf copy = BUF_INIT(LIMIT_NAME_LEN + 1);
+	const size_t seen = len < TEXT_MATCH_LEN ? len : TEXT_MATCH_LEN;
+	char copy[TEXT_MATCH_LEN + 1];
 
-	groups[0] = (regmatch_t){.rm_so = 0, .rm_eo = (regoff_t)len};
-	/* Longer names say nothing more, and take long. regexec() looks for a NUL behind them. */
-	if (!m->set || len > LIMIT_NAME_LEN || (len && !buf_append(&copy, p, len)))
+	groups[0] = (regmatch_t){.rm_so = 0, .rm_eo = (regoff_t)seen};
+	if (!m->set || len > LIMIT_NAME_LEN) /* longer names say nothing more */
 		return false;
-	return regexec(&m->re, buf_cstr(&copy), count, groups, REG_STARTEND) == 0;
+	/* regexec() looks for a NUL behind it. */
+	if (seen)
+		memcpy(copy, p, seen);
+	copy[seen] = 0;
+	return regexec(&m->re, copy, count, groups,
+		       seen < len ? REG_STARTEND | REG_NOTEOL : REG_STARTEND) == 0;
 }
 
 bool text_match(const struct text_match *m, const void *p, size_t len)

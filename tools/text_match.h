@@ -7,14 +7,19 @@
 #include "buf.h"
 #include "err.h"
 
+/* Of longer texts so many bytes are looked at, and none of the others is the end of the text: for
+ * each byte that a match may begin at regexec() looks at all behind it. 64 KiB take it 40 s. */
+#define TEXT_MATCH_LEN 4096
+
 struct text_match {
 	regex_t re;
 	bool set;
 };
 
 /* `what` names the option or line in the message. ERR_USAGE, also for a pattern that would take
- * long: back-references, and repeats of many repeats. Such ones are tried in a child process, so
- * this is for the time before threads and RPC. */
+ * long: back-references, repeats of many repeats, and what takes long with a text made of its own
+ * letters. Such ones are tried in a child process, so this is for the time before threads and RPC.
+ */
 int text_match_compile(struct text_match *m, const char *what, const char *pattern,
 		       struct err *err) _must_check_;
 void text_match_done(struct text_match *m);

@@ -12,7 +12,7 @@
 #include "buf.h"
 #include "bytes.h"
 #include "err.h"
-#include "limits.h"
+#include <limits.h> /* ours, by the include path, as in libexec.h */
 
 /* Bytes [file_off, file_off + len) of the file are at vaddr on. */
 struct file_segment {
