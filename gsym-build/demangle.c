@@ -9,6 +9,15 @@
 
 #define PLT "@plt"
 
+/*
+ * Text for each byte of a name, and for any. Real names become up to 29 times as long, the longer
+ * ones of them; what becomes longer repeats itself, and a short name must not cost much.
+ */
+enum {
+	TEXT_PER_BYTE = 32,
+	TEXT_FREE = 1024,
+};
+
 /* Text as libiberty hands it out. */
 struct text {
 	struct buf buf;
@@ -74,7 +83,9 @@ bool demangle_append(enum demangle_style style, const void *name, size_t len, st
 {
 	/* Without parameters libiberty also leaves out the return type; Rust has neither. */
 	int options = style == DEMANGLE_SHORT ? DMGL_ANSI : DMGL_ANSI | DMGL_PARAMS;
-	struct text t = {.buf = BUF_INIT(LIMIT_DEMANGLE_OUT)};
+	size_t text_max = TEXT_FREE + TEXT_PER_BYTE * len;
+	struct text t = {
+		.buf = BUF_INIT(text_max < LIMIT_DEMANGLE_OUT ? text_max : LIMIT_DEMANGLE_OUT)};
 	char copy[LIMIT_DEMANGLE_IN + 1];
 	size_t stub_len = strlen(PLT), plain_len;
 	bool ok;

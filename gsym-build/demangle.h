@@ -4,8 +4,9 @@
 /*
  * Linkage names as people read them: C++ (Itanium ABI), Rust (legacy and v0), D. Names are
  * untrusted: above LIMIT_DEMANGLE_IN bytes, nested too deeply, when it would take much work for its
- * length (demangle_bound.h), or when the text would exceed LIMIT_DEMANGLE_OUT, a name stays as it
- * is, the same everywhere. Safe from any thread.
+ * length (demangle_bound.h), or when the text would exceed LIMIT_DEMANGLE_OUT or 32 times its
+ * length and 1 KiB, a name stays as it is, the same everywhere. So a MiB of names takes a second
+ * at most. Safe from any thread.
  */
 #include "buf.h"
 

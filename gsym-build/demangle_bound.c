@@ -13,13 +13,16 @@ enum {
 	/* C++: each parameter with arguments of its own in a conversion operator is parsed twice.
 	 */
 	CONVERSION_ARGUMENTS_MAX = 8,
-	SCOPE_WORK_MAX = 1 << 20,
+	SCOPE_WORK_FREE = 1024,
+	SCOPE_WORK_PER_BYTE = 512,
 	STACK_WORK_MAX = 1 << 14, /* 64 bytes each */
 	PACK_WORK_MAX = 1 << 12,
 	DOUBLINGS_MAX = 40,
 	/* D: each reading that is tried in vain doubles what follows; and back references repeat.
-	 */
+	 * Real names are tried 2^retries times up to 8 for each of their bytes. */
 	D_RETRIES_MAX = 12,
+	D_WORK_FREE = 64,
+	D_WORK_PER_BYTE = 8,
 	D_REFERENCES_MAX = 16,
 };
 
@@ -128,19 +131,19 @@ static void letters_count(struct letters *l, const char *name)
 }
 
 /* parameters^scopes: each scope's arguments may name all of those around it. */
-static bool is_deep(uint32_t parameters, uint32_t scopes)
+static bool is_deep(uint32_t parameters, uint32_t scopes, size_t len)
 {
-	uint64_t work = 1;
+	uint64_t work = 1, most = SCOPE_WORK_FREE + SCOPE_WORK_PER_BYTE * len;
 
-	for (uint32_t i = 0; i < scopes && work <= SCOPE_WORK_MAX; i++)
+	for (uint32_t i = 0; i < scopes && work <= most; i++)
 		work *= parameters + 1;
-	return work > SCOPE_WORK_MAX;
+	return work > most;
 }
 
-static bool is_shape_bounded(const struct demangle_shape *s)
+static bool is_shape_bounded(const struct demangle_shape *s, size_t len)
 {
 	return !(s->has_lambda && s->has_pack_length) && !s->has_wide_lambda_head &&
-	       !(s->has_silent_lists && is_deep(s->parameters, s->scopes)) &&
+	       !(s->has_silent_lists && is_deep(s->parameters, s->scopes, len)) &&
 	       (uint64_t)s->templates * s->references <= STACK_WORK_MAX &&
 	       s->pack_work <= PACK_WORK_MAX;
 }
@@ -149,6 +152,7 @@ static bool is_cxx_bounded(const char *name, int options)
 {
 	struct letters l = {0};
 	struct demangle_shape shape = {0};
+	size_t len = strlen(name);
 	uint32_t doublings;
 	bool is_plain;
 
@@ -158,14 +162,14 @@ static bool is_cxx_bounded(const char *name, int options)
 	doublings = l.substitutions < DOUBLINGS_MAX ? l.substitutions : DOUBLINGS_MAX;
 	is_plain = !(l.lambdas && l.pack_lengths) && !l.lambda_heads &&
 		   !((l.folds || l.argument_packs > 1) &&
-		     is_deep(l.parameters, 1 + l.scopes + l.lambdas + l.conversions)) &&
+		     is_deep(l.parameters, 1 + l.scopes + l.lambdas + l.conversions, len)) &&
 		   (uint64_t)l.lists * l.references <= STACK_WORK_MAX &&
-		   (l.packs * (uint64_t)strlen(name)) << doublings <= PACK_WORK_MAX;
+		   (l.packs * (uint64_t)len) << doublings <= PACK_WORK_MAX;
 	if (is_plain)
 		return true;
 	/* What is no name is not printed. */
 	return !l.has_old_scope &&
-	       (!demangle_shape_read(name, options, &shape) || is_shape_bounded(&shape));
+	       (!demangle_shape_read(name, options, &shape) || is_shape_bounded(&shape, len));
 }
 
 /* --- D --------------------------------------------------------------------------------------- */
@@ -203,7 +207,8 @@ static bool is_call_behind_letters(const char *p)
 
 static bool is_d_bounded(const char *name)
 {
-	const char *end = name + strlen(name);
+	size_t len = strlen(name);
+	const char *end = name + len;
 	uint32_t retries = 0, references = 0;
 
 	for (const char *p = name; p < end; p++) {
@@ -215,7 +220,8 @@ static bool is_d_bounded(const char *name)
 		if (p > name && is_digit(p[-1]) && !is_digit(*p))
 			retries += is_call_behind(name, p, end);
 	}
-	return references <= D_REFERENCES_MAX && retries <= D_RETRIES_MAX;
+	return references <= D_REFERENCES_MAX && retries <= D_RETRIES_MAX &&
+	       UINT64_C(1) << retries <= D_WORK_FREE + D_WORK_PER_BYTE * len;
 }
 
 bool demangle_is_bounded(const char *name, int options)

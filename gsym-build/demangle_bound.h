@@ -2,9 +2,10 @@
 #ifndef RAWSTACK_DEMANGLE_BOUND_H
 #define RAWSTACK_DEMANGLE_BOUND_H
 /*
- * Says before a name is demangled whether libiberty's work on it is bounded. Some names of 60 bytes
- * keep it busy for years, others end it by a signal, and nothing stops it on the way. The answer
- * depends on the name alone: no clock is asked, so that every machine shows a name in the same way.
+ * Says before a name is demangled whether libiberty's work on it is bounded, by its length. Some
+ * names of 60 bytes keep it busy for years, others end it by a signal, and nothing stops it on the
+ * way. The answer depends on the name alone: no clock is asked, so that every machine shows a name
+ * in the same way.
  */
 #include "base.h"
 

@@ -10,14 +10,19 @@
  * back references, but counts lifetimes, and their number is written with base-62 digits.
  */
 enum {
-	STEPS_MAX = 1 << 18,
-	DEPTH_MAX = 1024, /* libiberty's own */
+	/* For each byte of the name, and for any: real names take up to 14 for each byte, where
+	 * they are long. */
+	STEPS_PER_BYTE = 32,
+	STEPS_FREE = 1024,
+	DEPTH_MAX = 1024,    /* libiberty's own */
+	PUNYCODE_MOVES = 32, /* letters that move for what one step costs */
 };
 
 struct walk {
 	const char *name;
 	size_t at, len;
-	uint32_t steps, depth;
+	uint64_t steps_left;
+	uint32_t depth;
 	bool skips, failed;
 };
 
@@ -34,9 +39,9 @@ static bool walk_fail(struct walk *w)
 
 static bool walk_pay(struct walk *w, uint64_t steps)
 {
-	if (w->failed || steps > STEPS_MAX - w->steps)
+	if (w->failed || steps > w->steps_left)
 		return walk_fail(w);
-	w->steps += (uint32_t)steps;
+	w->steps_left -= steps;
 	return true;
 }
 
@@ -98,10 +103,10 @@ static bool walk_disambiguator(struct walk *w)
 
 static bool walk_identifier(struct walk *w)
 {
+	bool is_punycode = walk_eats(w, 'u');
 	size_t len;
 	char c;
 
-	walk_eats(w, 'u');
 	c = walk_next(w);
 	if (c < '0' || c > '9')
 		return walk_fail(w);
@@ -113,7 +118,8 @@ static bool walk_identifier(struct walk *w)
 	if (len > w->len - w->at)
 		return walk_fail(w);
 	w->at += len;
-	return walk_pay(w, len);
+	/* Each letter that is put in moves those behind it. */
+	return walk_pay(w, is_punycode ? len + len * len / PUNYCODE_MOVES : len);
 }
 
 /* `one` at the place that a back reference names. */
@@ -305,6 +311,7 @@ bool demangle_rust_is_bounded(const char *name)
 	/* Without the "_R"; what follows a dot is no part of the name. */
 	struct walk w = {.name = name + 2, .len = strcspn(name + 2, ".")};
 
+	w.steps_left = STEPS_FREE + STEPS_PER_BYTE * w.len;
 	if (!walk_path(&w))
 		return false;
 	if (w.at < w.len && !walk_skipped_path(&w))

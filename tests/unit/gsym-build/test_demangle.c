@@ -126,6 +126,63 @@ static void test_work(void **state _unused_)
 	assert_string_equal(demangled(DEMANGLE_FULL, name, strlen(name)), name);
 }
 
+static size_t put_base_62(char *name, size_t len, size_t n)
+{
+	static const char digits[] =
+		"0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+
+	if (n > 62)
+		name[len++] = digits[(n - 1) / 62];
+	if (n > 0)
+		name[len++] = digits[(n - 1) % 62];
+	name[len++] = '_';
+	return len;
+}
+
+/* a::f<(..)>, each tuple of two that are both the one before it. */
+static void put_doubled(char *name, unsigned int times)
+{
+	size_t len = (size_t)sprintf(name, "_RINvC1a1f"), last = len - 2, at;
+
+	len += (size_t)sprintf(name + len, "TuuE");
+	for (unsigned int i = 0; i < times; i++) {
+		at = len - 2;
+		len = repeat(name, len, "TB", 1);
+		len = put_base_62(name, len, last);
+		name[len++] = 'B';
+		len = put_base_62(name, len, last);
+		len = repeat(name, len, "E", 1);
+		last = at;
+	}
+	repeat(name, len, "E", 1);
+}
+
+/*
+ * What a name may cost grows with its length: short ones that repeat themselves stay as they are
+ * long before LIMIT_DEMANGLE_OUT.
+ */
+static void test_work_by_length(void **state _unused_)
+{
+	char name[LIMIT_DEMANGLE_IN + 1];
+	size_t len;
+
+	put_doubled(name, 2);
+	assert_string_equal(demangled(DEMANGLE_FULL, name, strlen(name)),
+			    "a::f::<((), ()), (((), ()), ((), ())), "
+			    "((((), ()), ((), ())), (((), ()), ((), ())))>");
+	for (unsigned int times = 8; times < 20; times++) {
+		put_doubled(name, times);
+		assert_stays(name);
+	}
+	/* f(A<..>), of 7 doublings, and of 2 */
+	len = repeat(name, 0, "_Z1f1AIiiE", 1);
+	for (int i = 0; i < 7; i++)
+		len += (size_t)sprintf(name + len, "S_IS%d_S%d_E", i, i);
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, len), "_Z1f1A", 6);
+	len = (size_t)sprintf(name, "_Z1f1AIiiES_IS0_S0_ES_IS1_S1_E");
+	assert_memory_equal(demangled(DEMANGLE_FULL, name, len), "f(A<int, int>, A<A<", 19);
+}
+
 /* Names like those, as compilers make them. */
 static void test_work_of_real_names(void **state _unused_)
 {
@@ -149,6 +206,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_work),
+		cmocka_unit_test(test_work_by_length),
 		cmocka_unit_test(test_work_of_real_names),
 		cmocka_unit_test(test_styles),
 		cmocka_unit_test(test_hostile),
