@@ -106,6 +106,7 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, bool det
 	n->texts.bytes.max = BYTES_MAX;
 	n->texts.bytes.failed = n->is_full = n->texts.is_spent = false;
 	n->texts.unpack_left = LIMIT_REPLY_UNPACKED;
+	n->texts.time_left_ns = REPLY_TEXTS_NS;
 	n->size = base;
 	if (intern_add(&n->strings, "", 0, &is_first) != 0)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -409,6 +410,7 @@ void reply_names_commit(struct reply_names *n, size_t more)
 		BYTES_MAX + 2 * (LIMIT_REPLY_LEN + LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
 	n->texts.bytes.failed = n->is_full = n->texts.is_spent = false;
 	n->texts.unpack_left = LIMIT_REPLY_UNPACKED_1;
+	n->texts.time_left_ns = REPLY_TEXTS_1_NS;
 }
 
 uint32_t reply_names_plain(struct reply_names *n, const void *name, size_t len)

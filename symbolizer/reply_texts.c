@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reply_texts.h"
 
+#include <time.h>
+
 #include "demangle.h"
 #include "limits.h"
 
 enum {
 	READER_CACHE = 4 << 20,
 	ASKS_MAX = 1 << 20,
-	AHEAD = 16, /* texts whose memory is fetched ahead */
+	AHEAD = 16,          /* texts whose memory is fetched ahead */
+	BETWEEN_CLOCKS = 16, /* texts that are decoded between two looks at the clock */
 };
 
 void reply_texts_init(struct reply_texts *x)
@@ -97,29 +100,70 @@ static bool fetch_shown(struct reply_texts *x, size_t count, enum rsym_shown_sty
 	return true;
 }
 
-static bool fetch_decoded(struct reply_texts *x, size_t count)
+static uint64_t cpu_ns(void)
 {
-	size_t lacking = 0;
+	struct timespec t;
 
-	if (!name_cache_get(x->cache, x->number, x->asks, count, &x->bytes))
-		return false;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Takes the time since *since off what is left. */
+static void spend_time(struct reply_texts *x, uint64_t *since)
+{
+	const uint64_t now = cpu_ns(), spent = now - *since;
+
+	x->time_left_ns -= spent < x->time_left_ns ? spent : x->time_left_ns;
+	*since = now;
+}
+
+/* Texts that the cache lacks, appended. False as of reply_texts_fetch(). */
+static bool decode_lacking(struct reply_texts *x, size_t count)
+{
+	uint64_t since = cpu_ns();
+	size_t decoded = 0;
+
 	for (size_t i = 0; i < count; i++) {
 		struct name_ask *a = &x->asks[i];
 
 		if (a->found)
 			continue;
+		if (decoded && decoded % BETWEEN_CLOCKS == 0)
+			spend_time(x, &since);
+		decoded++;
+		if (!x->time_left_ns)
+			x->is_spent = true;
 		a->off = (uint32_t)x->bytes.len;
 		a->found = x->is_spent || !decode_text(x, a); /* not to be kept */
-		if (x->is_spent)
+		if (x->is_spent) {
+			for (; i < count; i++)
+				x->asks[i].found = true;
 			return false;
+		}
 		a->len = a->found ? 0 : (uint32_t)x->raw.len;
-		lacking += !a->found;
 		if (!buf_append(&x->bytes, x->raw.p, a->len))
 			return false;
 	}
-	if (lacking)
-		name_cache_put(x->cache, x->number, x->asks, count, &x->bytes);
+	spend_time(x, &since);
 	return true;
+}
+
+static bool fetch_decoded(struct reply_texts *x, size_t count)
+{
+	size_t lacking = 0;
+	bool ok;
+
+	if (!name_cache_get(x->cache, x->number, x->asks, count, &x->bytes))
+		return false;
+	for (size_t i = 0; i < count; i++)
+		lacking += !x->asks[i].found;
+	if (!lacking)
+		return true;
+	ok = decode_lacking(x, count);
+	/* Also of those that did not get all: who asks again finds these. */
+	if (ok || x->is_spent)
+		name_cache_put(x->cache, x->number, x->asks, count, &x->bytes);
+	return ok;
 }
 
 bool reply_texts_fetch(struct reply_texts *x, enum name_kind kind, size_t count)

@@ -4,7 +4,7 @@
 /*
  * The texts of names and paths, for many functions or files of one table at a time: copied from
  * where the builder put them into the table, else from the cache of all requests, else unpacked and
- * demangled, which is bounded for each reply. One thread at a time.
+ * demangled, which is bounded for each reply, in bytes and in time. One thread at a time.
  *
  *	reply_texts_table(x, number, &table);
  *	asks = reply_texts_asks(x, count), each with its `id`;
@@ -14,11 +14,19 @@
 #include "name_cache.h"
 #include "rsym.h"
 
+/* CPU time that one reply spends on unpacking and demangling; then half of it again for those that
+ * are answered one by one. 65,536 names of real tables take a third of it; each of a table that was
+ * made to hurt may take milliseconds. A clock decides how many names one reply has, never how a
+ * name looks: who asks again goes on behind those that the cache has. */
+#define REPLY_TEXTS_NS   UINT64_C(1000000000)
+#define REPLY_TEXTS_1_NS (REPLY_TEXTS_NS / 2)
+
 struct reply_texts {
 	struct name_cache *cache; /* of all requests; may be NULL */
 	struct buf bytes;         /* where texts are appended; `max` is the caller's */
 	uint64_t unpack_left;     /* bytes of texts; see LIMIT_REPLY_UNPACKED */
-	bool is_spent;            /* it was not enough */
+	uint64_t time_left_ns;    /* CPU time for that; REPLY_TEXTS_NS */
+	bool is_spent;            /* one of them was not enough */
 
 	struct name_ask *asks;
 	size_t asks_cap;
@@ -44,8 +52,8 @@ void reply_texts_leave_table(struct reply_texts *x);
 struct name_ask *reply_texts_asks(struct reply_texts *x, size_t count) _must_check_;
 
 /* Appends the texts of the first count asks to bytes, and fills their places. False when bytes are
- * full or too much was unpacked (is_spent). What does not decode is empty: tables are validated
- * when they are stored. */
+ * full or too much work was done (is_spent); what was made until then is in the cache. What does
+ * not decode is empty: tables are validated when they are stored. */
 bool reply_texts_fetch(struct reply_texts *x, enum name_kind kind, size_t count) _must_check_;
 
 #endif

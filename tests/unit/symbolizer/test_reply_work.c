@@ -14,6 +14,7 @@
 
 #include "crc32c.h"
 #include "limits.h"
+#include "reply_texts.h"
 #include "rsym_format.h"
 #include "rsym_writer.h"
 
@@ -204,10 +205,92 @@ static void test_inflated_names(void **state _unused_)
 	store_close(store);
 }
 
+enum {
+	NAMES = 400
+};
+
+/* A table as a client builds it, without texts for people. */
+static void open_plain(struct rsym *t, struct buf *out)
+{
+	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
+	const struct rsym_writer_info info = {.id = id, .flags = RSYM_HAS_SYMBOLS};
+	struct err err;
+
+	for (uint32_t i = 0; i < NAMES; i++) {
+		char name[32];
+		struct rsym_writer_function f = {
+			.name = name,
+			.name_len = (size_t)snprintf(name, sizeof(name), "_Z5f%04ui", 1000 + i),
+			.vaddr = 16 * (i + UINT64_C(1)),
+			.has_entry = true,
+			.from_symbol = true,
+			.file = RSYM_NONE};
+
+		rsym_writer_row(
+			w, f.vaddr,
+			rsym_writer_node(w, RSYM_NONE, rsym_writer_function(w, &f), RSYM_NONE, 0),
+			RSYM_NONE, 0);
+	}
+	assert_int_equal(rsym_writer_finish(w, &info, NULL, out, NULL), 0);
+	if (rsym_open(t, out->p, out->len, &err))
+		fail_msg("%s", err.message);
+}
+
+static bool fetch_all(struct reply_texts *x)
+{
+	struct name_ask *asks = reply_texts_asks(x, NAMES);
+
+	assert_non_null(asks);
+	for (uint32_t i = 0; i < NAMES; i++)
+		asks[i].id = i;
+	buf_reset(&x->bytes);
+	x->is_spent = false;
+	return reply_texts_fetch(x, NAME_FULL, NAMES);
+}
+
+/* When the time of a reply is spent its names end, and whoever asks again gets on. */
+static void test_time(void **state _unused_)
+{
+	_cleanup_(reply_texts_done) struct reply_texts x;
+	_cleanup_(buf_done) struct buf out = BUF_INIT(64 << 20);
+	struct name_cache *cache = name_cache_new(MIB, NULL);
+	size_t rounds = 0;
+	struct rsym t;
+
+	assert_non_null(cache);
+	open_plain(&t, &out);
+	reply_texts_init(&x);
+	x.bytes.max = MIB;
+	x.unpack_left = LIMIT_REPLY_UNPACKED;
+	reply_texts_table(&x, 1, &t);
+	x.time_left_ns = 0;
+	assert_false(fetch_all(&x));
+	assert_true(x.is_spent);
+	/* Each look at the clock takes this time. */
+	x.cache = cache;
+	do
+		x.time_left_ns = 1;
+	while (!fetch_all(&x) && ++rounds <= NAMES);
+	assert_in_range(rounds, 1, NAMES);
+	assert_false(x.is_spent);
+	for (uint32_t i = 0; i < NAMES; i++) {
+		char text[32];
+
+		assert_int_equal(x.asks[i].len,
+				 snprintf(text, sizeof(text), "f%04u(int)", 1000 + i));
+		assert_memory_equal(x.bytes.p + x.asks[i].off, text, x.asks[i].len);
+	}
+	/* What is known takes no time. */
+	x.time_left_ns = 0;
+	assert_true(fetch_all(&x));
+	name_cache_free(cache);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inflated_names),
+		cmocka_unit_test(test_time),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
