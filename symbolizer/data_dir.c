@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base.h"
+#include "limits.h"
 
 struct owned {
 	const char *dir, *name;
@@ -57,7 +59,7 @@ int data_dir_own_file(const char *dir, const char *name, struct err *err)
 	if (dir_fd < 0 || fstat(dir_fd, &o.owner))
 		return err_sys(err, errno, "%s", dir);
 	if (o.owner.st_uid == geteuid())
-		return 0;
+		return data_dir_check_file(dir, name, err);
 	fd = openat(dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0)
 		return check_owned(&o, fd, err);
@@ -65,4 +67,124 @@ int data_dir_own_file(const char *dir, const char *name, struct err *err)
 		return make_owned(&o, err);
 	return errno == ELOOP ? err_set(err, ERR_DENIED, "%s/%s: a symbolic link", dir, name)
 			      : err_sys(err, errno, "%s/%s", dir, name);
+}
+
+/* --- what is opened there -------------------------------------------------------------------- */
+
+static bool is_ours(const struct stat *dir, const struct stat *st)
+{
+	return st->st_uid == geteuid() || st->st_uid == dir->st_uid;
+}
+
+static int say_alien(const char *where, const char *name, const struct stat *st, struct err *err)
+{
+	return err_set(
+		err, ERR_DENIED,
+		"%s/%s: belongs to user %u, neither to this one nor to the owner of the data "
+		"directory: move it away, or chown it",
+		where, name, (unsigned int)st->st_uid);
+}
+
+static int say_link(const char *where, const char *name, struct err *err)
+{
+	return err_set(err, ERR_DENIED,
+		       "%s/%s: a symbolic link, which is not followed: put what it leads to in its "
+		       "place, by a bind mount for instance",
+		       where, name);
+}
+
+/* For errors: what leads to the directory. */
+static void name_of(int dir_fd, char name[static LIMIT_PATH_LEN])
+{
+	char link[32];
+	ssize_t len;
+
+	snprintf(link, sizeof(link), "/proc/self/fd/%d", dir_fd);
+	len = readlink(link, name, LIMIT_PATH_LEN - 1);
+	snprintf(name + (len > 0 ? len : 0), LIMIT_PATH_LEN - (size_t)(len > 0 ? len : 0), "%s",
+		 len > 0 ? "" : "data directory");
+}
+
+static bool is_link(int dir_fd, const char *name)
+{
+	struct stat st;
+
+	return !fstatat(dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISLNK(st.st_mode);
+}
+
+int data_dir_open_part(int data_fd, const char *name, int *ret_fd, struct err *err)
+{
+	_cleanup_(closep) int fd = -1;
+	char dir[LIMIT_PATH_LEN];
+	struct stat data, st;
+
+	name_of(data_fd, dir);
+	if (mkdirat(data_fd, name, 0700) && errno != EEXIST)
+		return err_sys(err, errno, "%s/%s", dir, name);
+	fd = openat(data_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+		return is_link(data_fd, name)
+			       ? say_link(dir, name, err)
+			       : err_set(err, ERR_DENIED, "%s/%s: no directory: move it away", dir,
+					 name);
+	if (fd < 0 || fstat(data_fd, &data) || fstat(fd, &st))
+		return err_sys(err, errno, "%s/%s", dir, name);
+	if (!is_ours(&data, &st))
+		return say_alien(dir, name, &st, err);
+	if (st.st_mode & S_IWOTH)
+		return err_set(err, ERR_DENIED,
+			       "%s/%s: everybody may write to it (mode %04o): chmod o-w it", dir,
+			       name, (unsigned int)st.st_mode & 07777);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int data_dir_open_file(int dir_fd, const char *where, const char *name, int flags, int *ret_fd,
+		       struct err *err)
+{
+	_cleanup_(closep) int fd =
+		openat(dir_fd, name, flags | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+	struct stat dir, st;
+
+	if (fd < 0 && errno == ENOENT)
+		return err_set(err, ERR_NOT_FOUND, "%s/%s: no such file", where, name);
+	if (fd < 0 && errno == ELOOP)
+		return say_link(where, name, err);
+	if (fd < 0 || fstat(dir_fd, &dir) || fstat(fd, &st))
+		return err_sys(err, errno, "%s/%s", where, name);
+	if (!S_ISREG(st.st_mode))
+		return err_set(err, ERR_DENIED, "%s/%s: no regular file", where, name);
+	if (!is_ours(&dir, &st))
+		return say_alien(where, name, &st, err);
+	if (st.st_nlink > 1 && dir.st_uid != geteuid())
+		return err_set(err, ERR_DENIED, "%s/%s: has another name elsewhere", where, name);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int data_dir_lock(const char *dir, int dir_fd, int *ret_fd, struct err *err)
+{
+	_cleanup_(closep) int fd = -1;
+	int rc = data_dir_open_file(dir_fd, dir, "lock", O_RDWR | O_CREAT, &fd, err);
+
+	if (rc)
+		return rc;
+	if (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno == EWOULDBLOCK)
+			return err_set(err, ERR_EXISTS, "%s: in use by another process", dir);
+		return err_sys(err, errno, "%s/lock", dir);
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int data_dir_check_file(const char *dir, const char *name, struct err *err)
+{
+	_cleanup_(closep) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC), fd = -1;
+	int rc;
+
+	if (dir_fd < 0)
+		return err_sys(err, errno, "%s", dir);
+	rc = data_dir_open_file(dir_fd, dir, name, O_RDONLY, &fd, err);
+	return rc == ERR_NOT_FOUND ? 0 : rc;
 }

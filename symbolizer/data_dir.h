@@ -15,4 +15,27 @@
  */
 int data_dir_own_file(const char *dir, const char *name, struct err *err) _must_check_;
 
+/*
+ * What is opened in the data directory is ours: a directory or a regular file that belongs to the
+ * process's user or to the owner of the data directory. No symbolic link is followed, for it may
+ * lead to what is somebody else's, and who starts the service is often root. A second name of a
+ * file that another user's directory has is refused for the same reason. ERR_DENIED with one line
+ * that says what is there instead.
+ */
+
+/* A directory of this name, made if it is not there. */
+int data_dir_open_part(int data_fd, const char *name, int *ret_fd, struct err *err) _must_check_;
+
+/* A regular file of the directory `dir_fd`, which is the data directory or one of its parts. flags
+ * are those of open(2); with O_CREAT it is made for its owner alone. `where` goes before the name
+ * in errors. ERR_NOT_FOUND. */
+int data_dir_open_file(int dir_fd, const char *where, const char *name, int flags, int *ret_fd,
+		       struct err *err) _must_check_;
+
+/* Opens DIR/lock and takes the lock that the service has as long as it runs: ERR_EXISTS. */
+int data_dir_lock(const char *dir, int dir_fd, int *ret_fd, struct err *err) _must_check_;
+
+/* Whether a file that is opened by its path may be opened: no such file is well, too. */
+int data_dir_check_file(const char *dir, const char *name, struct err *err) _must_check_;
+
 #endif

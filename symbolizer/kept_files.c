@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "data_dir.h"
 #include "io.h"
 #include "limits.h"
 #include "zstd_file.h"
@@ -119,7 +120,8 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 		return err_set(err, ERR_LIMIT, "nothing is kept");
 	file_name(id, role, name);
 	snprintf(temporary, sizeof(temporary), "%s.new", name);
-	out = openat(k->dir_fd, temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	unlinkat(k->dir_fd, temporary, 0); /* of a crash */
+	out = openat(k->dir_fd, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (out < 0)
 		return err_sys(err, errno, "kept/%s", temporary);
 	rc = write_packed(k, fd, len, out, &f.bytes, err);
@@ -194,8 +196,7 @@ static int open_kept(struct kept_files *k, const struct build_id *id, enum kept_
 	f = find(k, id, role);
 	if (f) {
 		f->used_ns = io_system()->real_ns(NULL);
-		fd = openat(k->dir_fd, name, O_RDONLY | O_CLOEXEC);
-		if (fd < 0)
+		if (data_dir_open_file(k->dir_fd, "kept", name, O_RDONLY, &fd, NULL))
 			forget(k, f);
 		else
 			futimens(fd, NULL);
@@ -233,7 +234,8 @@ void kept_files_stat(struct kept_files *k, struct kept_files_stat *ret)
 
 /* --- open ------------------------------------------------------------------------------------ */
 
-static bool parse_name(const char *name, struct kept *f)
+/* Whether a name is one of ours by its shape; *ret_whole: not that of a file being written. */
+static bool parse_name(const char *name, struct kept *f, bool *ret_whole)
 {
 	const char *dot = strchr(name, '.');
 	char hex[BUILD_ID_HEX_MAX];
@@ -242,9 +244,13 @@ static bool parse_name(const char *name, struct kept *f)
 		return false;
 	snprintf(hex, sizeof(hex), "%.*s", (int)(dot - name), name);
 	for (int role = 0; role < KEPT_ROLES; role++)
-		if (!strcmp(dot + 1, role_names[role])) {
+		if (!strncmp(dot + 1, role_names[role], strlen(role_names[role]))) {
+			const char *rest = dot + 1 + strlen(role_names[role]);
+
 			f->role = (enum kept_role)role;
-			return !build_id_parse(&f->id, hex, NULL);
+			*ret_whole = !*rest;
+			return (!*rest || !strcmp(rest, ".new")) &&
+			       !build_id_parse(&f->id, hex, NULL);
 		}
 	return false;
 }
@@ -262,10 +268,12 @@ static int scan(struct kept_files *k, struct err *err)
 	while ((e = readdir(dir))) {
 		struct kept f = {0};
 		struct stat st;
+		bool whole;
 
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+		if (!parse_name(e->d_name, &f, &whole))
 			continue;
-		if (!parse_name(e->d_name, &f) || fstatat(k->dir_fd, e->d_name, &st, 0)) {
+		if (!whole || fstatat(k->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode)) {
 			unlinkat(k->dir_fd, e->d_name, 0);
 			continue;
 		}
@@ -290,11 +298,8 @@ int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes, st
 	k->max_bytes = max_bytes;
 	pthread_mutex_init(&k->lock, NULL);
 	k->dir_fd = -1;
-	if (mkdirat(data_fd, "kept", 0700) && errno != EEXIST)
-		rc = err_sys(err, errno, "kept");
-	else if ((k->dir_fd = openat(data_fd, "kept", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-		rc = err_sys(err, errno, "kept");
-	else
+	rc = data_dir_open_part(data_fd, "kept", &k->dir_fd, err);
+	if (!rc)
 		rc = scan(k, err);
 	if (rc) {
 		kept_files_close(k);

@@ -24,7 +24,8 @@ enum kept_role {
 
 struct kept_files;
 
-/* ERR_IO. Files that are not ours, or left from a crash, are removed. */
+/* ERR_IO, ERR_DENIED when DATA/kept is not ours. What a crash left is removed; files with names
+ * that we do not give stay. */
 int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes,
 		    struct err *err) _must_check_;
 void kept_files_close(struct kept_files *k);

@@ -6,12 +6,12 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "binary_meta.h"
+#include "data_dir.h"
 #include "libexec.h"
 #include "limits.h"
 #include "log.h"
@@ -87,15 +87,7 @@ static int lock_data(struct service *s, const char *dir, struct err *err)
 			       dir, (unsigned int)st.st_mode & 07777);
 	if (is_new)
 		sync_name(s);
-	s->lock_fd = openat(s->data_fd, "lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (s->lock_fd < 0)
-		return err_sys(err, errno, "%s/lock", dir);
-	if (flock(s->lock_fd, LOCK_EX | LOCK_NB)) {
-		if (errno == EWOULDBLOCK)
-			return err_set(err, ERR_EXISTS, "%s: in use by another process", dir);
-		return err_sys(err, errno, "%s/lock", dir);
-	}
-	return 0;
+	return data_dir_lock(dir, s->data_fd, &s->lock_fd, err);
 }
 
 static void on_damaged(void *ctx, const struct build_id *id)

@@ -93,6 +93,15 @@ static int check_pinned(struct checked *c, struct err *err)
 	return rc;
 }
 
+static int open_file(const char *dir, int *ret_fd, struct err *err)
+{
+	_cleanup_(closep) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+	if (dir_fd < 0)
+		return err_sys(err, errno, "%s", dir);
+	return data_dir_open_file(dir_fd, dir, "store.mdb", O_RDONLY, ret_fd, err);
+}
+
 static int check(struct checked *c, const char *dir, struct err *err)
 {
 	const struct timespec pause = {0, 10000000};
@@ -100,9 +109,9 @@ static int check(struct checked *c, const char *dir, struct err *err)
 
 	if (snprintf(c->path, sizeof(c->path), "%s/store.mdb", dir) >= (int)sizeof(c->path))
 		return err_set(err, ERR_USAGE, "data directory: name too long");
-	c->fd = open(c->path, O_RDONLY | O_CLOEXEC);
-	if (c->fd < 0)
-		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", c->path);
+	rc = open_file(dir, &c->fd, err);
+	if (rc)
+		return rc == ERR_NOT_FOUND ? 0 : rc;
 	if (lseek(c->fd, 0, SEEK_END) == 0)
 		return 0; /* a service that was killed when it made it */
 	rc = store_pages_open(&c->pages, c->fd, c->path, err);

@@ -344,7 +344,9 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 		rc = err_set(err, ERR_USAGE, "data directory: name too long");
 	else if (m->read_only && access(m->path, F_OK))
 		rc = err_sys(err, errno, "%s", m->path);
-	else /* LMDB makes it, also when it only reads */
+	else
+		rc = data_dir_check_file(dir, "store.mdb", err);
+	if (!rc) /* LMDB makes it, also when it only reads */
 		rc = data_dir_own_file(dir, "store.mdb-lock", err);
 	if (!rc)
 		rc = open_env(m, max_bytes, err);

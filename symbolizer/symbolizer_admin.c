@@ -6,7 +6,6 @@
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 
 #include "data_dir.h"
@@ -35,7 +34,9 @@ static int open_store(struct store **ret, const char *data, struct err *err)
 	return rc ? rc : store_open(ret, kv, UINT64_MAX, RSYM_MAJOR, err);
 }
 
-static int copy_to(const char *data, const char *path, uint64_t *ret_len, struct err *err)
+/* owner: to whom the copy is to belong, or NULL. */
+static int copy_to(const char *data, const char *path, const struct stat *owner, uint64_t *ret_len,
+		   struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	_cleanup_(closep) int fd = -1;
@@ -48,6 +49,8 @@ static int copy_to(const char *data, const char *path, uint64_t *ret_len, struct
 	if (fd < 0)
 		return err_sys(err, errno, "%s", path);
 	rc = store_copy(s, fd, err);
+	if (!rc && owner && fchown(fd, owner->st_uid, owner->st_gid))
+		rc = err_sys(err, errno, "%s", path);
 	if (!rc && fstat(fd, &st))
 		rc = err_sys(err, errno, "%s", path);
 	if (rc)
@@ -76,7 +79,7 @@ static int backup(const struct admin *a, struct err *err)
 	made = mkdir(a->out, 0700) == 0;
 	if (!made && errno != EEXIST)
 		return err_sys(err, errno, "%s", a->out);
-	rc = copy_to(a->data, path, &len, err);
+	rc = copy_to(a->data, path, NULL, &len, err);
 	if (!rc)
 		rc = sync_dir(a->out, err);
 	else if (made)
@@ -86,36 +89,44 @@ static int backup(const struct admin *a, struct err *err)
 	return rc;
 }
 
+/* What a service that runs has locked is left alone. */
+static int lock_stopped(const char *data, int *ret_fd, struct err *err)
+{
+	_cleanup_(closep) int dir_fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int rc;
+
+	if (dir_fd < 0)
+		return err_sys(err, errno, "%s", data);
+	rc = data_dir_own_file(data, "lock", err);
+	if (!rc)
+		rc = data_dir_lock(data, dir_fd, ret_fd, err);
+	return rc == ERR_EXISTS
+		       ? err_set(err, ERR_EXISTS, "%s: in use; stop the service first", data)
+		       : rc;
+}
+
 /* The file is exchanged whole, so nobody may have it open. */
 static int compact(const struct admin *a, struct err *err)
 {
-	char lock[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN], next[LIMIT_PATH_LEN];
+	char path[LIMIT_PATH_LEN], next[LIMIT_PATH_LEN];
 	_cleanup_(closep) int fd = -1;
 	struct stat before;
 	uint64_t len;
 	int rc;
 
-	if (snprintf(lock, sizeof(lock), "%s/lock", a->data) >= (int)sizeof(lock) ||
-	    snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
+	if (snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
 	    snprintf(next, sizeof(next), "%s/store.mdb.compact", a->data) >= (int)sizeof(next))
 		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
 	if (stat(path, &before))
 		return err_sys(err, errno, "%s", path);
-	rc = data_dir_own_file(a->data, "lock", err);
+	rc = lock_stopped(a->data, &fd, err);
 	if (rc)
 		return rc;
-	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_sys(err, errno, "%s", lock);
-	if (flock(fd, LOCK_EX | LOCK_NB))
-		return err_set(err, ERR_EXISTS, "%s: in use; stop the service first", a->data);
 	unlink(next); /* of an earlier attempt */
-	rc = copy_to(a->data, next, &len, err);
+	/* Whoever compacts it, perhaps root, it stays the service's. */
+	rc = copy_to(a->data, next, &before, &len, err);
 	if (rc)
 		return rc;
-	/* Whoever compacts it, perhaps root, it stays the service's. */
-	if (chown(next, before.st_uid, before.st_gid))
-		return err_sys(err, errno, "%s", next);
 	if (rename(next, path))
 		return err_sys(err, errno, "%s", path);
 	printf("%s: %llu bytes, %llu before\n", path, (unsigned long long)len,
@@ -211,41 +222,37 @@ static void tell_lost(void *ctx _unused_, const struct build_id *id)
 /* What root makes for a service is the service's. */
 static int give_to_owner(const char *from, const char *to, struct err *err)
 {
-	static const char *const names[] = {"", "/store.mdb", "/store.mdb-lock"};
-	char path[LIMIT_PATH_LEN];
+	static const char *const names[] = {".", "store.mdb", "store.mdb-lock"};
+	_cleanup_(closep) int dir_fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 
 	if (stat(from, &st))
 		return err_sys(err, errno, "%s", from);
-	for (size_t i = 0; geteuid() == 0 && i < ARRAY_LEN(names); i++) {
-		snprintf(path, sizeof(path), "%s%s", to, names[i]);
-		if (chown(path, st.st_uid, st.st_gid) && errno != ENOENT)
-			return err_sys(err, errno, "%s", path);
-	}
+	if (dir_fd < 0)
+		return err_sys(err, errno, "%s", to);
+	for (size_t i = 0; geteuid() == 0 && i < ARRAY_LEN(names); i++)
+		if (fchownat(dir_fd, names[i], st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) &&
+		    errno != ENOENT)
+			return err_sys(err, errno, "%s/%s", to, names[i]);
 	return 0;
 }
 
 static int salvage(const struct admin *a, struct err *err)
 {
 	static const struct store_salvage_use use = {.describe = describe, .lost = tell_lost};
-	char path[LIMIT_PATH_LEN], lock[LIMIT_PATH_LEN], made[LIMIT_PATH_LEN];
+	char path[LIMIT_PATH_LEN], made[LIMIT_PATH_LEN];
 	_cleanup_(closep) int fd = -1;
 	struct store_salvaged found;
 	int rc;
 
-	if (snprintf(lock, sizeof(lock), "%s/lock", a->data) >= (int)sizeof(lock) ||
-	    snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
+	if (snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
 	    snprintf(made, sizeof(made), "%s/store.mdb", a->out) >= (int)sizeof(made))
 		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
 	if (access(path, R_OK))
 		return err_sys(err, errno, "%s", path);
-	if (data_dir_own_file(a->data, "lock", err))
-		return err->code;
-	fd = open(lock, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-	if (fd < 0)
-		return err_sys(err, errno, "%s", lock);
-	if (flock(fd, LOCK_EX | LOCK_NB))
-		return err_set(err, ERR_EXISTS, "%s: in use; stop the service first", a->data);
+	rc = lock_stopped(a->data, &fd, err);
+	if (rc)
+		return rc;
 	if (mkdir(a->out, 0700) && errno != EEXIST)
 		return err_sys(err, errno, "%s", a->out);
 	if (!access(made, F_OK))

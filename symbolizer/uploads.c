@@ -176,7 +176,8 @@ int upload_mark(struct uploads *u, const struct upload *up, bool begins, struct 
 	char name[NAME_LEN];
 
 	upload_file_name(up, ".finish", name);
-	fd = openat(u->dir_fd, name, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	fd = openat(u->dir_fd, name,
+		    O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd < 0 || (begins && write(fd, "+", 1) != 1))
 		return err_sys(err, errno, "uploads/%s", name);
 	return 0;
@@ -267,7 +268,8 @@ static void upload_clear_tries(struct uploads *u, const struct upload *up)
 	int fd;
 
 	upload_file_name(up, ".finish", name);
-	fd = openat(u->dir_fd, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	fd = openat(u->dir_fd, name,
+		    O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
 	if (fd >= 0)
 		close(fd);
 }

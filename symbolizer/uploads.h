@@ -68,7 +68,8 @@ struct upload_waiter {
 
 struct uploads;
 
-/* Takes up what earlier runs left in DATA/uploads. */
+/* Takes up what earlier runs left in DATA/uploads, and removes what nobody can continue. Files with
+ * names that we do not give stay. ERR_DENIED when the directory is not ours. */
 int uploads_open(struct uploads **ret, int data_fd, struct err *err) _must_check_;
 void uploads_close(struct uploads *u);
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "data_dir.h"
 #include "digest.h"
 #include "limits.h"
 #include "timed_wait.h"
@@ -282,7 +283,8 @@ static void take_up_promise(struct uploads *u, struct upload *up)
 	struct stat st;
 
 	upload_file_name(up, ".finish", name);
-	if (up->received != up->begin->size || fstatat(u->dir_fd, name, &st, 0))
+	if (up->received != up->begin->size || fstatat(u->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	    !S_ISREG(st.st_mode))
 		return;
 	up->given_up = (uint64_t)st.st_size >= LIMIT_UPLOAD_TRIES;
 	if (!up->given_up)
@@ -306,16 +308,17 @@ static bool take_up(struct uploads *u, const char *hex)
 	up->fd = -1;
 	memcpy(up->token, token.bytes, UPLOAD_TOKEN_LEN);
 	upload_file_name(up, ".begin", name);
-	fd = openat(u->dir_fd, name, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, packed, sizeof(packed));
+	if (data_dir_open_file(u->dir_fd, "uploads", name, O_RDONLY, &fd, NULL))
+		return false;
+	len = read(fd, packed, sizeof(packed));
 	if (len < 0 || (size_t)len == sizeof(packed))
 		return false;
 	up->begin = rawstack__v1__begin_request__unpack(NULL, (size_t)len, packed);
 	if (!up->begin || check_begin(up->begin, &up->id, NULL))
 		return false;
 	upload_file_name(up, ".part", name);
-	up->fd = openat(u->dir_fd, name, O_RDWR | O_CLOEXEC);
-	if (up->fd < 0 || fstat(up->fd, &st) || (uint64_t)st.st_size > up->begin->size ||
+	if (data_dir_open_file(u->dir_fd, "uploads", name, O_RDWR, &up->fd, NULL) ||
+	    fstat(up->fd, &st) || (uint64_t)st.st_size > up->begin->size ||
 	    uploads_find_id(u, &up->id))
 		return false;
 	up->received = (uint64_t)st.st_size;
@@ -327,7 +330,36 @@ static bool take_up(struct uploads *u, const char *hex)
 	return true;
 }
 
-/* Two passes: what is taken up, then the removal of everything else. */
+static bool is_suffix(const char *text)
+{
+	return !strcmp(text, ".begin") || !strcmp(text, ".part") || !strcmp(text, ".finish");
+}
+
+/* The name that io_replace_file() gives a .begin until it is whole: ".<token>.begin.<salt>.tmp". */
+static bool is_unfinished(const char *name)
+{
+	size_t hex = strspn(name + 1, "0123456789abcdef");
+	const char *rest = name + 1 + hex;
+	size_t salt;
+
+	if (hex != 2 * UPLOAD_TOKEN_LEN || strncmp(rest, ".begin.", 7) != 0)
+		return false;
+	salt = strspn(rest + 7, "0123456789abcdef");
+	return salt == 16 && !strcmp(rest + 7 + salt, ".tmp");
+}
+
+/* Whether a name is one of ours by its shape, and the token in it. */
+static bool parse_name(const char *name, char hex[static 2 * UPLOAD_TOKEN_LEN + 1])
+{
+	if (strspn(name, "0123456789abcdef") != 2 * UPLOAD_TOKEN_LEN ||
+	    !is_suffix(name + 2 * UPLOAD_TOKEN_LEN))
+		return false;
+	snprintf(hex, 2 * UPLOAD_TOKEN_LEN + 1, "%s", name);
+	return true;
+}
+
+/* Two passes: what is taken up, then the removal of what nobody can continue. Other names are not
+ * ours and stay. */
 static int scan(struct uploads *u, bool clean, struct err *err)
 {
 	int fd = openat(u->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -340,16 +372,16 @@ static int scan(struct uploads *u, bool clean, struct err *err)
 	}
 	while ((e = readdir(dir))) {
 		char hex[2 * UPLOAD_TOKEN_LEN + 1];
-		char *dot = strchr(e->d_name, '.');
-		size_t len = dot ? (size_t)(dot - e->d_name) : 0;
 		struct build_id token;
 
-		if (!strcmp(e->d_name, ".") || !strcmp(e->d_name, ".."))
+		if (e->d_name[0] == '.') {
+			if (clean && is_unfinished(e->d_name))
+				unlinkat(u->dir_fd, e->d_name, 0);
 			continue;
-		hex[0] = 0;
-		if (len == 2 * UPLOAD_TOKEN_LEN)
-			snprintf(hex, sizeof(hex), "%s", e->d_name);
-		if (!clean && dot && !strcmp(dot, ".begin"))
+		}
+		if (!parse_name(e->d_name, hex))
+			continue;
+		if (!clean && !strcmp(e->d_name + 2 * UPLOAD_TOKEN_LEN, ".begin"))
 			take_up(u, hex);
 		else if (clean && (build_id_parse(&token, hex, NULL) ||
 				   !uploads_find_token(u, token.bytes, token.len)))
@@ -373,11 +405,8 @@ int uploads_open(struct uploads **ret, int data_fd, struct err *err)
 	pthread_cond_init(&u->asked, NULL);
 	u->dir_fd = -1;
 	u->builders = 1;
-	if (mkdirat(data_fd, "uploads", 0700) && errno != EEXIST)
-		rc = err_sys(err, errno, "uploads");
-	else if ((u->dir_fd = openat(data_fd, "uploads", O_RDONLY | O_DIRECTORY | O_CLOEXEC)) < 0)
-		rc = err_sys(err, errno, "uploads");
-	else
+	rc = data_dir_open_part(data_fd, "uploads", &u->dir_fd, err);
+	if (!rc)
 		rc = scan(u, false, err);
 	if (!rc)
 		rc = scan(u, true, err);

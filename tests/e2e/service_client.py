@@ -75,8 +75,9 @@ class Service:
 
     stderr = None  # a file for its log, from the next start on
 
-    def __init__(self, data, *args, prefix=()):
-        shutil.rmtree(data, ignore_errors=True)
+    def __init__(self, data, *args, prefix=(), fresh=True):
+        if fresh:
+            shutil.rmtree(data, ignore_errors=True)
         self.data = data
         self.args = args
         self.prefix = prefix
