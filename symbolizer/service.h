@@ -120,7 +120,8 @@ void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 
 /* What the program knows of what stands around the service. */
 struct service_outside {
-	uint64_t connections, connections_max, connections_ended, connections_refused;
+	uint64_t connections, connections_max, connections_ended, connections_refused,
+		connections_flooded;
 	uint64_t stuck_threads, stuck_ns; /* as busy.h has it */
 };
 

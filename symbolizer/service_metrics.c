@@ -137,6 +137,9 @@ static void transport(const struct service_outside *o, struct buf *out)
 	      o->stuck_threads);
 	seconds(out, "stuck_seconds", "gauge", "", "How long the one is that is longest.",
 		o->stuck_ns);
+	counter(out, "connections_flooded",
+		"Connections that ended because of too many frames that only cost.",
+		o->connections_flooded);
 	counter(out, "connections_refused", "Connections for which there was no place.",
 		o->connections_refused);
 }

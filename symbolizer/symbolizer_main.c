@@ -303,6 +303,7 @@ static void fill_metrics(void *ctx, struct buf *out)
 						  .connections_max = stat.max,
 						  .connections_ended = stat.ended,
 						  .connections_refused = stat.refused,
+						  .connections_flooded = stat.flooded,
 						  .stuck_threads = stuck.threads,
 						  .stuck_ns = stuck.longest_ns},
 			out);

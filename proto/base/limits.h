@@ -137,6 +137,21 @@
 /* Calls at a time that wait for the end of a build; the others are told that it is not over. */
 #define LIMIT_FINISH_WAITS      LIMIT(64)
 #define LIMIT_METADATA_LEN      LIMIT(16384) /* headers of a call; gRPC's own default is 8 KiB */
+/* Frames of HTTP/2 that cost the server much more than the client: calls that are taken back,
+ * settings, frames without content. So many at once and so many more each second, of one
+ * connection; nghttp2 takes a thousand at once, too. A call that was taken back holds 8 KB until a
+ * thread has seen it. When all connections together sent so many, one is left LIMIT_RESETS_EACH. */
+#define LIMIT_RESETS            LIMIT(1000)
+#define LIMIT_RESETS_1S         LIMIT(100)
+#define LIMIT_RESETS_ALL        LIMIT(8000)
+#define LIMIT_RESETS_ALL_1S     LIMIT(2000)
+#define LIMIT_RESETS_EACH       LIMIT(16)
+/* Pings: some clients measure the line with them as long as replies come. */
+#define LIMIT_PINGS             LIMIT(2000)
+#define LIMIT_PINGS_1S          LIMIT(1000)
+/* Updates of windows: a client sends one or two for each reply that it has read. */
+#define LIMIT_WINDOW_UPDATES    LIMIT(50000)
+#define LIMIT_WINDOW_UPDATES_1S LIMIT(20000)
 /* What the transport holds of messages that arrive, of all connections together: a quarter of what
  * LIMIT_CALLS could. Beyond it gRPC ends calls, of whomever. */
 #define LIMIT_TRANSPORT_MEMORY  (512 * MIB)

@@ -18,13 +18,16 @@
 #include "io.h"
 #include "limits.h"
 #include "log.h"
+#include "rpc_flood.h"
 
 enum {
 	BATCH = 64,    /* that part of all connections is ended at once: finding them takes time */
 	ENDING = 8,    /* and that part may be ending, beyond the bound */
 	SPOKEN = 128,  /* bytes; the preface and the settings of HTTP/2 are fewer, a call is more */
 	RETRY_MS = 10, /* before the table is looked through again in vain */
-	TOLD_MS = 60000 /* between two lines of the log */
+	TOLD_MS = 60000, /* between two lines of the log */
+	DESCRIPTORS_MAX =
+		1 << 16, /* those of connections lie below: the lowest free one is taken */
 };
 
 /* A connection that was accepted. Who closes it does not tell: the cookie of its socket does. */
@@ -210,8 +213,9 @@ static bool admit(int fd)
 		stays = make_room();
 		if (stays) {
 			table.room--;
-			table.connections[table.count++] =
+			table.connections[table.count] =
 				(struct connection){.fd = fd, .cookie = cookie_of(fd)};
+			rpc_flood_begin(fd, table.connections[table.count++].cookie);
 		} else {
 			table.stat.refused++;
 		}
@@ -301,6 +305,10 @@ int rpc_accept_bound(struct err *err)
 	own = l.rlim_cur / 4 * 3;
 	own = own < LIMIT_OWN_DESCRIPTORS ? own : LIMIT_OWN_DESCRIPTORS;
 	max = l.rlim_cur - own < LIMIT_CONNECTIONS ? l.rlim_cur - own : LIMIT_CONNECTIONS;
+	rc = rpc_flood_open(l.rlim_cur < DESCRIPTORS_MAX ? (size_t)l.rlim_cur : DESCRIPTORS_MAX,
+			    err);
+	if (rc)
+		return rc;
 	pthread_mutex_lock(&table.lock);
 	if (!table.stat.max) {
 		table.capacity = (size_t)(max + max / ENDING) + 1;
@@ -323,5 +331,6 @@ void rpc_accept_stat(struct rpc_accept_stat *ret)
 	pthread_mutex_lock(&table.lock);
 	table.stat.open = table.stat.max ? drop_closed() : 0;
 	*ret = table.stat;
+	ret->flooded = rpc_flood_count();
 	pthread_mutex_unlock(&table.lock);
 }

@@ -24,6 +24,7 @@ struct rpc_accept_stat {
 	uint64_t open;    /* connections; some may have ended since */
 	uint64_t max;     /* 0: not bounded */
 	uint64_t ended;   /* by us, because they were silent while others waited */
+	uint64_t flooded; /* ended because of what they sent: rpc_frames.h */
 	uint64_t refused; /* because there was no place all the same */
 };
 
