@@ -215,6 +215,8 @@ int profile_input_read(char *const *paths, size_t count, struct profile_filter *
 {
 	int rc = read_difference(paths, count, filter, ret, err);
 
+	if (!rc)
+		rc = profile_check_unfolded(ret, err);
 	if (filter->timeless)
 		log_warn("%zu %s no time: left out by --since and --until", filter->timeless,
 			 filter->timeless == 1 ? "file says" : "files say");

@@ -263,6 +263,11 @@
 #define LIMIT_PROFILE_VALUES   LIMIT(16) /* sample types */
 /* Frames, called one from another, that one stack unfolds to with its inlined calls. */
 #define LIMIT_PROFILE_FRAMES   LIMIT(131072)
+/* What all samples together unfold to: so many frames in any case, and so many for each location
+ * that they name. Real profiles have 1 to 4 inlined calls there; a file of 3 KB can ask for
+ * hundreds of millions. */
+#define LIMIT_UNFOLDED_FREE    LIMIT(16777216)
+#define LIMIT_UNFOLDED_FACTOR  LIMIT(32)
 /* A perf.data file, the text of perf script, folded stacks: mapped, not held. An hour of two CPUs
  * at 999 Hz with stacks takes some 2 GiB, as text ten times that. */
 #define LIMIT_PERF_DATA_LEN    (64 * GIB)
@@ -278,8 +283,11 @@
 #define LIMIT_PERF_PIDS        LIMIT(4194304) /* the kernel's own ceiling, PID_MAX_LIMIT */
 #define LIMIT_PERF_OBJECTS     LIMIT(1048576)
 #define LIMIT_PERF_MAPPINGS    LIMIT(16777216)
-/* Records of perf script text that the counts of a profile are unfolded to: some 5 GiB. */
+/* Records of perf script text that the counts of a profile are unfolded to: some 5 GiB; and so many
+ * for each row, or in any case, for 15 bytes can count millions. */
 #define LIMIT_SCRIPT_RECORDS   LIMIT(16777216)
+#define LIMIT_SCRIPT_PER_ROW   LIMIT(256)
+#define LIMIT_SCRIPT_FREE      LIMIT(65536)
 
 /* --- files that commands are given or find --------------------------------------------------- */
 /* /proc/PID/maps as text: LIMIT_MAPPINGS lines, few of which are long. */

@@ -19,8 +19,9 @@
  * Written: one record for each sample that a row stands for, since readers count records; times
  * are spread over the profile's duration; where that is not known they are made up, for readers
  * that draw over time (speedscope) leave out what takes none, and a comment says so. So reading
- * gives the same rows and values. Counts beyond LIMIT_SCRIPT_RECORDS in all are not unfolded: then
- * each row is one record, with its whole weight.
+ * gives the same rows and values. Counts beyond LIMIT_SCRIPT_RECORDS in all, or
+ * LIMIT_SCRIPT_PER_ROW for each row, are not unfolded: then each row is one record, with its whole
+ * weight.
  */
 #include "file_view.h"
 #include "profile.h"

@@ -164,6 +164,14 @@ static uint64_t count_records(const struct writer *w)
 	return sum;
 }
 
+static uint64_t records_max(const struct writer *w)
+{
+	uint64_t n = LIMIT_SCRIPT_PER_ROW * w->p->samples.count;
+
+	n = n > LIMIT_SCRIPT_FREE ? n : LIMIT_SCRIPT_FREE;
+	return n < LIMIT_SCRIPT_RECORDS ? n : LIMIT_SCRIPT_RECORDS;
+}
+
 static int write_sample(struct writer *w, uint32_t sample, struct err *err)
 {
 	struct profile_sample s = profile_sample(w->p, sample);
@@ -208,7 +216,7 @@ int perf_script_write(const struct profile *p, struct text_out *out, struct err 
 	else
 		w.event = profile_text(p, p->value_types[w.weight_value].type);
 	w.records = count_records(&w);
-	if (w.records > LIMIT_SCRIPT_RECORDS) {
+	if (w.records > records_max(&w)) {
 		w.one_each = true;
 		w.records = count_records(&w);
 	}

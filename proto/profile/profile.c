@@ -427,3 +427,51 @@ bool profile_is_unnamed(const struct profile *p, const struct profile_location *
 	name = profile_text(p, profile_function(p, l->lines[0].function).name);
 	return name.len && name.p[name.len - 1] != ']' && profile_is_placeholder(name);
 }
+
+/* The frames of each stack, counted once. */
+static bool count_frames(const struct profile *p, uint64_t *frames)
+{
+	_cleanup_(freep) uint16_t *lines = calloc(p->locations.count + 1, sizeof(*lines));
+
+	if (!lines)
+		return false;
+	for (uint32_t i = 0; i < p->locations.count; i++) {
+		size_t count = profile_location(p, i).line_count;
+
+		lines[i] = (uint16_t)(count ? count : 1);
+	}
+	for (uint32_t i = 0; i < p->stacks.count; i++) {
+		size_t count;
+		const uint32_t *locations = profile_stack(p, i, &count);
+
+		for (size_t k = 0; k < count; k++)
+			frames[i] += lines[locations[k]];
+	}
+	return true;
+}
+
+int profile_check_unfolded(const struct profile *p, struct err *err)
+{
+	_cleanup_(freep) uint64_t *frames = calloc(p->stacks.count + 1, sizeof(*frames));
+	uint64_t unfolded = 0, named = 0;
+	size_t count;
+
+	if (!frames || !count_frames(p, frames))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	/* Below 2^25 samples of 2^25 frames: no overflow. */
+	for (uint32_t i = 0; i < p->samples.count; i++) {
+		uint32_t stack = profile_sample(p, i).stack;
+
+		profile_stack(p, stack, &count);
+		unfolded += frames[stack];
+		named += count;
+	}
+	if (unfolded <= LIMIT_UNFOLDED_FREE || unfolded <= LIMIT_UNFOLDED_FACTOR * named)
+		return 0;
+	return err_set(
+		err, ERR_LIMIT,
+		"stacks of %" PRIu64 " locations unfold to %" PRIu64
+		" frames of inlined calls: more than %d for each; such a profile is damaged, "
+		"or made to cost",
+		named, unfolded, (int)LIMIT_UNFOLDED_FACTOR);
+}

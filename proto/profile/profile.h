@@ -192,6 +192,10 @@ const struct profile_label *profile_labels(const struct profile *p, uint32_t lab
 struct profile_sample profile_sample(const struct profile *p, uint32_t sample);
 const int64_t *profile_values(const struct profile *p, uint32_t sample);
 
+/* ERR_LIMIT where few bytes ask for the work and text of very many frames: samples whose locations
+ * unfold to far more inlined calls than there are locations (LIMIT_UNFOLDED_FACTOR). */
+int profile_check_unfolded(const struct profile *p, struct err *err) _must_check_;
+
 /* The row of value_types with this type ("cpu"), or PROFILE_NONE. */
 uint32_t profile_value_index(const struct profile *p, const char *type);
 
