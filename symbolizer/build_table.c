@@ -138,6 +138,22 @@ static int read_old(const struct build_env *env, const struct build_id *id, stru
 	return rc && !*ret ? out_of_memory(err) : rc;
 }
 
+static bool ends_with(ProtobufCBinaryData text, const char *end)
+{
+	size_t len = strlen(end);
+
+	return text.len > len && memcmp(text.data + text.len - len, end, len) == 0;
+}
+
+/* What a debug file alone was called says less than its program's name. */
+static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__BeginRequest *begin)
+{
+	return old->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DEBUG && begin->name.len &&
+	       (begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE ||
+		begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_BOTH) &&
+	       (ends_with(old->name, ".debug") || ends_with(old->name, ".dbg"));
+}
+
 /* m NULL: the build failed, and the reason is what is left. */
 static int put(const struct build_env *env, const struct build_job *job,
 	       const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
@@ -168,6 +184,8 @@ static int put(const struct build_env *env, const struct build_job *job,
 		meta.n_labels = begin->n_labels;
 		meta.sha256 = begin->sha256;
 	}
+	if (begin && old && is_better_name(old, begin))
+		meta.name = begin->name;
 	if (begin || !old)
 		meta.uploaded_unix_ns = b.changed_ns;
 	meta.report = m ? m->report : NULL;

@@ -28,19 +28,18 @@ static void put(struct push_partners *p, int fd, enum image_kind kind, const str
 
 /* The other half of a file, when it has the same build id and is of one of the two kinds. */
 static bool try_half(struct push_partners *p, const char *path, const struct build_id *id,
-		     enum image_kind a, enum image_kind b)
+		     enum image_kind a, enum image_kind b, struct image_links *ret)
 {
 	/* O_NONBLOCK: a named pipe would wait. */
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct image_links links;
 	struct build_id got;
 	struct stat st;
 
 	if (fd < 0 || fstat(fd, &st) || !S_ISREG(st.st_mode) || image_identify(fd, &got, NULL) ||
-	    !build_id_equal(&got, id) || image_links_read(fd, &links, NULL) ||
-	    (links.kind != a && links.kind != b))
+	    !build_id_equal(&got, id) || image_links_read(fd, ret, NULL) ||
+	    (ret->kind != a && ret->kind != b))
 		return false;
-	put(p, TAKE_FD(fd), links.kind, id, path);
+	put(p, TAKE_FD(fd), ret->kind, id, path);
 	return true;
 }
 
@@ -58,49 +57,6 @@ static bool by_id(char path[static LIMIT_PATH_LEN], const struct build_id *id, c
 	build_id_hex(id, hex);
 	return snprintf(path, LIMIT_PATH_LEN, DEBUG_ROOT "/.build-id/%.2s/%s%s", hex, hex + 2,
 			suffix) < (int)LIMIT_PATH_LEN;
-}
-
-static void find_debug(struct push_partners *p, const char *dir, const struct image_links *links,
-		       const struct build_id *id)
-{
-	static const char *const folders[][2] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_ROOT, "/"}};
-	char folder[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN];
-
-	for (size_t i = 0; i < ARRAY_LEN(folders) && links->debug_name[0]; i++)
-		if (join(folder, folders[i][0], dir, folders[i][1]) &&
-		    join(path, folder, links->debug_name, "") &&
-		    try_half(p, path, id, IMAGE_DEBUG, IMAGE_BOTH))
-			return;
-	if (by_id(path, id, ".debug"))
-		try_half(p, path, id, IMAGE_DEBUG, IMAGE_BOTH);
-}
-
-/* DIR/x.debug, DIR/.debug/x.debug and /usr/lib/debug/DIR/x.debug are all of DIR/x. */
-static void find_program(struct push_partners *p, const char *dir, const char *name,
-			 const struct build_id *id)
-{
-	static const char *const suffixes[] = {".debug", ".dbg", ""};
-	char folder[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN], bare[LIMIT_PATH_LEN];
-	size_t len = strlen(dir), root = strlen(DEBUG_ROOT);
-
-	if (len > 7 && !strcmp(dir + len - 7, "/.debug"))
-		len -= 7;
-	if (!strncmp(dir, DEBUG_ROOT "/", root + 1))
-		snprintf(folder, sizeof(folder), "%s", dir + root);
-	else
-		snprintf(folder, sizeof(folder), "%.*s", (int)len, dir);
-	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
-		size_t end = strlen(name), cut = strlen(suffixes[i]);
-
-		if (end <= cut || strcmp(name + end - cut, suffixes[i]) != 0)
-			continue;
-		snprintf(bare, sizeof(bare), "%.*s", (int)(end - cut), name);
-		if (join(path, folder, "/", bare) &&
-		    try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH))
-			return;
-	}
-	if (by_id(path, id, ""))
-		try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH);
 }
 
 static void find_others(struct push_partners *p, const char *path, const struct image_links *links,
@@ -127,6 +83,54 @@ static void find_others(struct push_partners *p, const char *path, const struct 
 		else if (join(package, path, ".dwp", ""))
 			put(p, TAKE_FD(c.list[i].fd), IMAGE_PACKAGE, id, package);
 	}
+}
+
+static void find_debug(struct push_partners *p, const char *dir, const struct image_links *links,
+		       const struct build_id *id)
+{
+	static const char *const folders[][2] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_ROOT, "/"}};
+	char folder[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN];
+	struct image_links half;
+	bool found = false;
+
+	for (size_t i = 0; i < ARRAY_LEN(folders) && links->debug_name[0] && !found; i++)
+		found = join(folder, folders[i][0], dir, folders[i][1]) &&
+			join(path, folder, links->debug_name, "") &&
+			try_half(p, path, id, IMAGE_DEBUG, IMAGE_BOTH, &half);
+	if (!found && by_id(path, id, ".debug"))
+		found = try_half(p, path, id, IMAGE_DEBUG, IMAGE_BOTH, &half);
+	/* Only the debug file says what it refers to. */
+	if (found)
+		find_others(p, path, &half, id);
+}
+
+/* DIR/x.debug, DIR/.debug/x.debug and /usr/lib/debug/DIR/x.debug are all of DIR/x. */
+static void find_program(struct push_partners *p, const char *dir, const char *name,
+			 const struct build_id *id)
+{
+	static const char *const suffixes[] = {".debug", ".dbg", ""};
+	char folder[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN], bare[LIMIT_PATH_LEN];
+	size_t len = strlen(dir), root = strlen(DEBUG_ROOT);
+	struct image_links half;
+
+	if (len > 7 && !strcmp(dir + len - 7, "/.debug"))
+		len -= 7;
+	if (!strncmp(dir, DEBUG_ROOT "/", root + 1))
+		snprintf(folder, sizeof(folder), "%s", dir + root);
+	else
+		snprintf(folder, sizeof(folder), "%.*s", (int)len, dir);
+	for (size_t i = 0; i < ARRAY_LEN(suffixes); i++) {
+		size_t end = strlen(name), cut = strlen(suffixes[i]);
+
+		if (end <= cut || strcmp(name + end - cut, suffixes[i]) != 0)
+			continue;
+		snprintf(bare, sizeof(bare), "%.*s", (int)(end - cut), name);
+		if (join(path, folder, "/", bare) &&
+		    try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH, &half))
+			return;
+	}
+	if (by_id(path, id, ""))
+		try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH, &half);
 }
 
 void push_partners_find(struct push_partners *p, const char *path, const struct image_links *links,

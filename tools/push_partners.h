@@ -11,7 +11,7 @@
 #include "image_links.h"
 
 enum {
-	PUSH_PARTNERS_MAX = 3
+	PUSH_PARTNERS_MAX = 5
 };
 
 struct push_partner {

@@ -141,7 +141,9 @@ int push_report_judge(const struct push_line *line, struct err *err)
 		/* A debug file without its program answers link-time addresses. */
 		if (m->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT ||
 		    m->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP)
-			return err_set(err, ERR_DATA, "%s: names lie in '%.*s', which is not there",
+			return err_set(err, ERR_DATA,
+				       "%s: names lie in '%.*s', which the service does not have: "
+				       "push it, and this file again",
 				       line->shown, (int)m->name.len, (const char *)m->name.data);
 	}
 	return 0;

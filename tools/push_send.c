@@ -29,6 +29,7 @@ struct push {
 	uint64_t shown_ns;
 	struct err failure; /* the last one, not printed yet */
 	bool away;          /* the service: nothing more is begun */
+	bool found;         /* a binary, whatever became of it */
 };
 
 /* One thread of them; gRPC's clients belong to one thread each. */
@@ -166,8 +167,26 @@ static bool comes_last(const struct push_partner *p)
 	return p->kind == IMAGE_EXECUTABLE || p->kind == IMAGE_BOTH;
 }
 
+/* What others refer to is there before they are. */
+static bool comes_first(const struct push_partner *p)
+{
+	return p->kind == IMAGE_ALT || p->kind == IMAGE_PACKAGE;
+}
+
+enum turn {
+	TURN_FIRST,
+	TURN_BEFORE,
+	TURN_LAST
+};
+
+static enum turn turn_of(const struct push_partner *p)
+{
+	return comes_first(p) ? TURN_FIRST : comes_last(p) ? TURN_LAST : TURN_BEFORE;
+}
+
+/* name: that of the program, whichever of its files is sent. */
 static int send_partners(struct sender *s, const struct subject *f, const struct push_partners *p,
-			 bool last, struct err *err)
+			 const char *name, enum turn turn, struct err *err)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		const struct push_partner *partner = &p->list[i];
@@ -176,11 +195,11 @@ static int send_partners(struct sender *s, const struct subject *f, const struct
 			.fd = partner->fd,
 			.id = partner->id,
 			.kind = wire_kind(partner->kind),
-			.name = partner->name,
+			.name = comes_first(partner) ? partner->name : name,
 		};
 		int rc;
 
-		if (comes_last(partner) != last)
+		if (turn_of(partner) != turn)
 			continue;
 		rc = upload(s, &u, &line, err);
 		/* A service that cannot read it still has use for the file itself. */
@@ -231,21 +250,31 @@ static int build_table(const struct subject *f, const struct push_partners *p, i
 	return table_build(&req, &report, err);
 }
 
+/* A program's files come in any order, and all of them give its name. */
+static const char *name_of(const struct push_options *o, const struct subject *f,
+			   const struct push_partners *p)
+{
+	const char *slash = strrchr(f->path, '/');
+
+	if (o->name)
+		return o->name;
+	for (size_t i = 0; i < p->count; i++)
+		if (comes_last(&p->list[i]))
+			return p->list[i].name;
+	return slash ? slash + 1 : f->path;
+}
+
 static int send_subject(struct sender *s, struct subject *f, struct err *err)
 {
 	const struct push_options *o = s->push->options;
 	_cleanup_(push_partners_close) struct push_partners partners = {.count = 0};
 	_cleanup_(closep) int table = -1;
-	const char *slash = strrchr(f->path, '/');
 	struct push_line line = {.shown = f->path};
 	struct upload u = {
 		.fd = f->fd,
 		.id = f->id,
 		.kind = f->has_links ? wire_kind(f->links.kind)
 				     : RAWSTACK__V1__BINARY_KIND__BINARY_KIND_UNSPECIFIED,
-		.name = o->name ? o->name
-			: slash ? slash + 1
-				: f->path,
 	};
 	int rc;
 
@@ -253,6 +282,7 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 		push_partners_find(&partners, f->path, &f->links, &f->id);
 	if (partners.why.code)
 		log_warn("%s: %s", f->path, partners.why.message);
+	u.name = name_of(o, f, &partners);
 	if (o->table) {
 		table = memfd_create("table", MFD_CLOEXEC);
 		rc = table < 0 ? err_sys(err, errno, "memfd_create")
@@ -262,12 +292,14 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 		u.fd = table;
 		u.kind = RAWSTACK__V1__BINARY_KIND__BINARY_KIND_TABLE;
 	} else {
-		rc = send_partners(s, f, &partners, false, err);
+		rc = send_partners(s, f, &partners, u.name, TURN_FIRST, err);
+		if (!rc)
+			rc = send_partners(s, f, &partners, u.name, TURN_BEFORE, err);
 		if (rc)
 			return rc;
 	}
 	rc = upload(s, &u, &line, err);
-	return rc || o->table ? rc : send_partners(s, f, &partners, true, err);
+	return rc || o->table ? rc : send_partners(s, f, &partners, u.name, TURN_LAST, err);
 }
 
 /* Whether what was loaded from it is still what it holds; else a line says so, and it is no
@@ -318,11 +350,13 @@ static int open_subject(const struct push_file *file, struct subject *f, struct 
 	return identify_subject(file, f, err);
 }
 
-static int send_file(struct sender *s, const struct push_file *file, struct err *err)
+static int send_file(struct sender *s, const struct push_file *file, bool *ret_found,
+		     struct err *err)
 {
 	struct subject f;
 	int rc = open_subject(file, &f, err);
 
+	*ret_found = rc != 0;
 	if (rc > 0)
 		rc = send_subject(s, &f, err);
 	closep(&f.fd);
@@ -338,11 +372,15 @@ static void *run(void *arg)
 	pthread_mutex_lock(&p->lock);
 	while (p->next < p->files->count && !p->away) {
 		const struct push_file *file = &p->files->list[p->next++];
+		bool found;
+		int rc;
 
 		pthread_mutex_unlock(&p->lock);
-		if (send_file(s, file, &err) < 0)
+		rc = send_file(s, file, &found, &err);
+		if (rc < 0)
 			fail(s, &err);
 		pthread_mutex_lock(&p->lock);
+		p->found |= found || rc < 0;
 		p->done++;
 	}
 	pthread_mutex_unlock(&p->lock);
@@ -416,5 +454,8 @@ int push_send(const struct push_options *o, const struct push_files *files,
 		log_error("%s", p.failure.message);
 	else if (p.failure.code)
 		*err = p.failure;
+	else if (!rc && !p.found && !kernel)
+		rc = err_set(err, ERR_NOT_FOUND,
+			     "nothing was pushed: no ELF file with a build id in what was given");
 	return rc ? rc : p.failure.code;
 }
