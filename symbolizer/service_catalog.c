@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "binary_meta.h"
+#include "crc32c.h"
 #include "limits.h"
 #include "service_priv.h"
 
@@ -96,6 +97,45 @@ static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequ
 
 /* Tables, those of other formats too, and failed builds; what was purged is told by Get and
  * Missing. */
+/* --- page tokens: a checksum over a place in an order, and of which method it is ---------------
+ */
+
+enum token_kind {
+	TOKEN_LIST = 1,
+	TOKEN_MISSING = 2,
+};
+
+static uint32_t token_sum(enum token_kind kind, const void *p, size_t len)
+{
+	return htole32(crc32c((uint32_t)kind, p, len));
+}
+
+/* Whether it is one that token_make() made; a place says where a page begins, and no more. */
+static bool token_open(const ProtobufCBinaryData *token, enum token_kind kind, struct kv_bytes *ret)
+{
+	uint32_t sum;
+
+	if (token->len < sizeof(sum))
+		return false;
+	memcpy(&sum, token->data, sizeof(sum));
+	*ret = (struct kv_bytes){token->data + sizeof(sum), token->len - sizeof(sum)};
+	return sum == token_sum(kind, ret->p, ret->len);
+}
+
+static int token_make(const struct kv_bytes *place, enum token_kind kind, struct arena *arena,
+		      ProtobufCBinaryData *token, struct err *err)
+{
+	uint32_t sum = token_sum(kind, place->p, place->len);
+
+	token->data = arena_alloc(arena, sizeof(sum) + place->len);
+	if (!token->data)
+		return out_of_memory(err);
+	memcpy(token->data, &sum, sizeof(sum));
+	memcpy(token->data + sizeof(sum), place->p, place->len);
+	token->len = sizeof(sum) + place->len;
+	return 0;
+}
+
 int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 		 const struct service_caller *caller, struct arena *arena,
 		 Rawstack__V1__ListReply *reply, struct err *err)
@@ -112,8 +152,10 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 		return err_set(err, ERR_DATA, "labels: %zu, at most %llu", request->n_labels,
 			       (unsigned long long)LIMIT_LABELS);
 	if (request->page_token.len) {
-		if (build_id_set(&at, BUILD_ID_GNU, request->page_token.data,
-				 request->page_token.len, err))
+		struct kv_bytes place;
+
+		if (!token_open(&request->page_token, TOKEN_LIST, &place) ||
+		    build_id_set(&at, BUILD_ID_GNU, place.p, place.len, err))
 			return err_set(err, ERR_DATA, "page_token: not one of ours");
 		after = &at;
 	}
@@ -129,10 +171,8 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 		if (after &&
 		    (reply->n_binaries == max || size + b.meta_len + ROW_COST > LIMIT_REPLY_LEN)) {
 			/* More may follow; the token names the last one that was looked at. */
-			reply->next_page_token.data =
-				(uint8_t *)arena_copy(arena, after->bytes, after->len);
-			reply->next_page_token.len = after->len;
-			return reply->next_page_token.data ? 0 : out_of_memory(err);
+			return token_make(&(struct kv_bytes){after->bytes, after->len}, TOKEN_LIST,
+					  arena, &reply->next_page_token, err);
 		}
 		rc = service_check_caller(caller, err);
 		if (rc)
@@ -205,13 +245,14 @@ static int by_rank(const void *a, const void *b)
 
 static int read_token(const ProtobufCBinaryData *token, struct rank *ret, struct err *err)
 {
+	struct kv_bytes place;
 	uint64_t weight;
 
-	if (token->len < sizeof(weight) ||
-	    build_id_set(&ret->id, BUILD_ID_GNU, token->data + sizeof(weight),
-			 token->len - sizeof(weight), err))
+	if (!token_open(token, TOKEN_MISSING, &place) || place.len < sizeof(weight) ||
+	    build_id_set(&ret->id, BUILD_ID_GNU, (const uint8_t *)place.p + sizeof(weight),
+			 place.len - sizeof(weight), err))
 		return err_set(err, ERR_DATA, "page_token: not one of ours");
-	memcpy(&weight, token->data, sizeof(weight));
+	memcpy(&weight, place.p, sizeof(weight));
 	ret->weight = be64toh(weight);
 	return 0;
 }
@@ -220,14 +261,12 @@ static int write_token(const struct rank *rank, struct arena *arena, ProtobufCBi
 		       struct err *err)
 {
 	uint64_t weight = htobe64(rank->weight);
+	uint8_t place[sizeof(weight) + BUILD_ID_MAX];
 
-	token->data = arena_alloc(arena, sizeof(weight) + rank->id.len);
-	if (!token->data)
-		return out_of_memory(err);
-	memcpy(token->data, &weight, sizeof(weight));
-	memcpy(token->data + sizeof(weight), rank->id.bytes, rank->id.len);
-	token->len = sizeof(weight) + rank->id.len;
-	return 0;
+	memcpy(place, &weight, sizeof(weight));
+	memcpy(place + sizeof(weight), rank->id.bytes, rank->id.len);
+	return token_make(&(struct kv_bytes){place, sizeof(weight) + rank->id.len}, TOKEN_MISSING,
+			  arena, token, err);
 }
 
 /* Also what is wanted of a binary that has a table. False when that has all, or came meanwhile. */
