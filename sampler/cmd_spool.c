@@ -317,8 +317,11 @@ static int run_verify(const struct view *v, struct err *err)
 /* --- stats ----------------------------------------------------------------------------------- */
 
 static const char *const type_names[SPOOL_STATS_TYPES] = {
-	NULL,      "strings", "modules", "locations", "stacks",
-	"threads", "samples", "losses",  "seal",      "late",
+	[SPOOL_RECORD_STRINGS] = "strings",     [SPOOL_RECORD_MODULES] = "modules",
+	[SPOOL_RECORD_LOCATIONS] = "locations", [SPOOL_RECORD_STACKS] = "stacks",
+	[SPOOL_RECORD_THREADS] = "threads",     [SPOOL_RECORD_SAMPLES] = "samples",
+	[SPOOL_RECORD_LOSSES] = "losses",       [SPOOL_RECORD_SEAL] = "seal",
+	[SPOOL_RECORD_LATE] = "late",           [SPOOL_RECORD_FILE_SEGMENTS] = "file_segments",
 };
 
 static double per(uint64_t a, uint64_t b)
@@ -371,7 +374,7 @@ static int run_stats(const struct view *v, struct err *err)
 		printf("%" PRIu64 " segments, %" PRIu64 " of them packed: %" PRIu64
 		       " bytes on the disk, %" PRIu64 " unpacked\n%" PRIu64
 		       " samples, %.2f bytes each (%.2f unpacked)\n\n"
-		       "%-10s %10s %10s %12s %8s\n",
+		       "%-13s %10s %10s %12s %8s\n",
 		       s.segments, s.packed, s.len, s.raw_len, s.samples, per(s.len, s.samples),
 		       per(s.raw_len, s.samples), "record", "records", "entries", "bytes",
 		       "/sample");
@@ -382,7 +385,7 @@ static int run_stats(const struct view *v, struct err *err)
 			       i > 1 ? "," : "", type_names[i], s.types[i].records,
 			       s.types[i].entries, s.types[i].len);
 		else
-			printf("%-10s %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %8.2f\n",
+			printf("%-13s %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %8.2f\n",
 			       type_names[i], s.types[i].records, s.types[i].entries,
 			       s.types[i].len, per(s.types[i].len, s.samples));
 	}

@@ -10,6 +10,7 @@
 #define LOCATION_LEN  40
 #define MODULE_LEN    96
 #define STRING_LEN    8
+#define SEGMENT_LEN   32
 
 bool ship_request_wanted(const struct spool_batch *b, uint32_t location)
 {
@@ -55,6 +56,28 @@ static ProtobufCBinaryData borrow(const void *p, size_t len)
 	return (ProtobufCBinaryData){.len = len, .data = (uint8_t *)(uintptr_t)p};
 }
 
+/* For a table that was made of a debug file alone; which that is only the service knows. */
+static bool add_segments(struct maker *m, const struct spool_module *from, Rawstack__V1__Module *to)
+{
+	const size_t count = from->segment_count;
+
+	if (!count)
+		return true;
+	to->segment_file_off = arena_array(m->a, count, sizeof(*to->segment_file_off));
+	to->segment_vaddr = arena_array(m->a, count, sizeof(*to->segment_vaddr));
+	to->segment_len = arena_array(m->a, count, sizeof(*to->segment_len));
+	if (!to->segment_file_off || !to->segment_vaddr || !to->segment_len)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		to->segment_file_off[i] = from->segments[i].file_off;
+		to->segment_vaddr[i] = from->segments[i].vaddr;
+		to->segment_len[i] = from->segments[i].len;
+	}
+	to->n_segment_file_off = to->n_segment_vaddr = to->n_segment_len = count;
+	m->len += count * SEGMENT_LEN;
+	return true;
+}
+
 static bool add_module(struct maker *m, uint32_t module)
 {
 	const struct spool_module *from = &m->b->modules[module];
@@ -71,6 +94,8 @@ static bool add_module(struct maker *m, uint32_t module)
 							: RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
 	if (from->path < m->b->string_count)
 		to->path = borrow(m->b->strings[from->path].p, m->b->strings[from->path].len);
+	if (!add_segments(m, from, to))
+		return false;
 	m->message->modules[m->message->n_modules++] = to;
 	m->modules[module] = (uint32_t)m->message->n_modules;
 	m->len += MODULE_LEN + to->path.len;

@@ -17,6 +17,7 @@
  */
 #include "build_id.h"
 #include "err.h"
+#include "file_segments.h"
 #include "io.h"
 #include "limits.h"
 #include "location.h"
@@ -29,6 +30,10 @@ struct spool_module {
 	struct build_id id; /* kind NONE: unknown, `path` is all there is */
 	uint32_t path;      /* string */
 	bool is_kernel;
+	/* In batches: the executable segments of the file, where the capturer could read them; they
+	 * have passed file_segments_check(). Borrowed as the batch is. */
+	uint32_t segment_count;
+	const struct file_segment *segments;
 };
 
 struct spool_thread {
@@ -154,6 +159,12 @@ uint32_t spool_writer_location(struct spool_writer *w, const struct location *l)
 uint32_t spool_writer_stack(struct spool_writer *w, const uint32_t *locations, size_t count,
 			    uint32_t flags);
 uint32_t spool_writer_thread(struct spool_writer *w, const struct spool_thread *t);
+
+/* The executable segments of the file of a module, which may come behind samples in it; for each
+ * module once in each segment of the spool. Nothing is stored where there is no room or no module.
+ */
+void spool_writer_file_segments(struct spool_writer *w, uint32_t module,
+				const struct file_segment *rows, size_t count);
 
 /* The segment that indexes are of: they hold as long as it stays the same. */
 uint64_t spool_writer_segment(const struct spool_writer *w);

@@ -120,6 +120,8 @@ enum spool_record_type {
 	SPOOL_RECORD_SEAL = 8,      /* u64 samples in the segment; nothing follows */
 	SPOOL_RECORD_LATE = 9,      /* u32 count, u32 pid, u64 start_ns, u64 since_ns, u64 until_ns,
 				       then each: uleb pc, uleb len, uleb name len, name */
+	SPOOL_RECORD_FILE_SEGMENTS = 10, /* u32 count, u32 0, then each: uleb module, uleb count,
+				       then so often uleb file_off, uleb vaddr, uleb len */
 };
 
 enum {

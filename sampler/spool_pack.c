@@ -29,6 +29,7 @@ void spool_pack_init(struct spool_pack *p, uint64_t segment_len, uint64_t period
 		buf_init(&p->dicts[i].pending, LIMIT_SPOOL_RECORD);
 	}
 	buf_init(&p->samples, LIMIT_SPOOL_RECORD);
+	buf_init(&p->file_segments, LIMIT_SPOOL_RECORD);
 	buf_init(&p->out, segment_len);
 }
 
@@ -39,6 +40,7 @@ void spool_pack_done(struct spool_pack *p)
 		buf_done(&p->dicts[i].pending);
 	}
 	buf_done(&p->samples);
+	buf_done(&p->file_segments);
 	buf_done(&p->out);
 }
 
@@ -50,8 +52,9 @@ void spool_pack_reset(struct spool_pack *p, uint64_t off)
 		p->dicts[i].pending_first = 0;
 	}
 	buf_reset(&p->samples);
+	buf_reset(&p->file_segments);
 	buf_reset(&p->out);
-	p->samples_count = 0;
+	p->samples_count = p->file_segments_count = 0;
 	p->pending_len = 0;
 	p->sample_total = 0;
 	p->off = off;
@@ -117,6 +120,14 @@ void spool_pack_emit(struct spool_pack *p)
 		emit_record(p, SPOOL_RECORD_STRINGS + i, prefix, sizeof(prefix), &d->pending);
 		d->pending_first = (uint32_t)d->keys.count;
 		buf_reset(&d->pending);
+	}
+	if (p->file_segments_count) {
+		const uint32_t prefix[2] = {p->file_segments_count, 0};
+
+		emit_record(p, SPOOL_RECORD_FILE_SEGMENTS, prefix, sizeof(prefix),
+			    &p->file_segments);
+		p->file_segments_count = 0;
+		buf_reset(&p->file_segments);
 	}
 	if (p->samples_count) {
 		struct {
@@ -352,6 +363,20 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 		end_entry(p, to, before);
 	}
 	return index;
+}
+
+void spool_pack_file_segments(struct spool_pack *p, uint32_t module,
+			      const struct file_segment *rows, size_t count)
+{
+	const size_t before = p->file_segments.len;
+
+	if (!count || module >= p->dicts[SPOOL_DICT_MODULES].keys.count ||
+	    !spool_pack_has_room(p, 5 + FILE_SEGMENTS_PACKED_MAX))
+		return;
+	buf_uleb(&p->file_segments, module);
+	file_segments_put(&p->file_segments, rows, count);
+	p->file_segments_count++;
+	end_entry(p, &p->file_segments, before);
 }
 
 bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s)

@@ -30,6 +30,8 @@ struct spool_dict {
 struct spool_pack {
 	struct spool_dict dicts[SPOOL_DICT_COUNT];
 	struct buf samples; /* those that are in no record yet */
+	struct buf file_segments;
+	uint32_t file_segments_count; /* modules that file_segments is of */
 	struct spool_guess guess;
 	uint32_t samples_count, samples_step;
 	uint64_t pending_len; /* of all that is in no record yet */
@@ -58,6 +60,10 @@ uint32_t spool_pack_location(struct spool_pack *p, const struct location *l);
 uint32_t spool_pack_stack(struct spool_pack *p, const uint32_t *locations, size_t count,
 			  uint32_t flags);
 uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t);
+
+/* As spool_writer_file_segments(). */
+void spool_pack_file_segments(struct spool_pack *p, uint32_t module,
+			      const struct file_segment *rows, size_t count);
 
 /* False when it cannot be taken. */
 bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s);

@@ -113,6 +113,8 @@ static uint32_t module_of(struct spool_profile *p, const struct location *l)
 		m.path = profile_string(&p->profile, path.p, path.len);
 	if (from->id.kind != BUILD_ID_NONE)
 		m.build_id = profile_cstr(&p->profile, build_id_hex(&from->id, hex));
+	if (l->kind == LOCATION_FILE_OFF)
+		m.segments = profile_segments(&p->profile, from->segments, from->segment_count);
 	id = profile_add_module(&p->profile, &m);
 	if (is_usual)
 		p->modules[l->module] = id;

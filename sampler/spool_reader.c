@@ -206,6 +206,9 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 				begin_samples(r, &rec);
 			else if (rec.type == SPOOL_RECORD_LOSSES)
 				spool_losses_read(bytes_of(rec.payload, rec.len), r->losses);
+			else if (rec.type == SPOOL_RECORD_FILE_SEGMENTS)
+				spool_tables_read_file_segments(&r->tables,
+								bytes_of(rec.payload, rec.len));
 			else if (rec.type >= SPOOL_RECORD_STRINGS &&
 				 rec.type <= SPOOL_RECORD_THREADS)
 				rc = spool_tables_read(

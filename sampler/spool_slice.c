@@ -372,8 +372,24 @@ int spool_slice_add(struct spool_slice *s, const struct spool_sample *sample, st
 	return 0;
 }
 
+/* They may stand behind the samples that their module came with. */
+static void fill_file_segments(const struct spool_slice *s)
+{
+	const struct spool_module *from = s->from->rows[SPOOL_TABLE_MODULES].p;
+	const uint32_t *map = s->maps[SPOOL_TABLE_MODULES].p;
+	struct spool_module *to = s->rows[SPOOL_TABLE_MODULES].p;
+
+	for (size_t i = 0; i < s->maps[SPOOL_TABLE_MODULES].count; i++) {
+		if (!map[i])
+			continue;
+		to[map[i] - 1].segments = from[i].segments;
+		to[map[i] - 1].segment_count = from[i].segment_count;
+	}
+}
+
 void spool_slice_end(const struct spool_slice *s, struct spool_batch *ret)
 {
+	fill_file_segments(s);
 	ret->strings = s->rows[SPOOL_TABLE_STRINGS].p;
 	ret->modules = s->rows[SPOOL_TABLE_MODULES].p;
 	ret->locations = s->rows[SPOOL_TABLE_LOCATIONS].p;

@@ -15,7 +15,8 @@ static uint64_t entries_of(const struct spool_record *rec)
 		bytes_skip(&in, 8);
 	else if (rec->type <= SPOOL_RECORD_THREADS)
 		bytes_skip(&in, 4);
-	else if (rec->type != SPOOL_RECORD_LOSSES && rec->type != SPOOL_RECORD_LATE)
+	else if (rec->type != SPOOL_RECORD_LOSSES && rec->type != SPOOL_RECORD_LATE &&
+		 rec->type != SPOOL_RECORD_FILE_SEGMENTS)
 		return 0;
 	return bytes_u32(&in);
 }

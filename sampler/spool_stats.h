@@ -5,7 +5,7 @@
 #include "spool_segment.h"
 
 enum {
-	SPOOL_STATS_TYPES = SPOOL_RECORD_LATE + 1
+	SPOOL_STATS_TYPES = SPOOL_RECORD_FILE_SEGMENTS + 1
 };
 
 struct spool_stats {

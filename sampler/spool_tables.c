@@ -236,3 +236,35 @@ int spool_tables_read(struct spool_tables *t, enum spool_table_kind kind, struct
 	}
 	return 0;
 }
+
+/* A module has segments once, so that memory is bounded by the file. */
+static void keep_file_segments(struct spool_tables *t, struct spool_module *m,
+			       const struct file_segments *from)
+{
+	struct file_segment *rows;
+
+	if (m->id.kind == SPOOL_KIND_MISSING || m->segment_count || !from->count)
+		return;
+	rows = arena_array(&t->memory, from->count, sizeof(*rows));
+	if (!rows)
+		return;
+	memcpy(rows, from->rows, from->count * sizeof(*rows));
+	m->segments = rows;
+	m->segment_count = from->count;
+}
+
+void spool_tables_read_file_segments(struct spool_tables *t, struct bytes in)
+{
+	const struct spool_rows *modules = &t->rows[SPOOL_TABLE_MODULES];
+	uint32_t count = bytes_u32(&in);
+
+	bytes_skip(&in, 4);
+	while (count-- && !in.failed) {
+		const uint64_t module = bytes_uleb(&in);
+		struct file_segments segments;
+
+		if (!file_segments_get(&in, &segments) && module < modules->count)
+			keep_file_segments(t, (struct spool_module *)modules->p + module,
+					   &segments);
+	}
+}

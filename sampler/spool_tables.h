@@ -55,4 +55,10 @@ void spool_tables_done(struct spool_tables *t);
 int spool_tables_read(struct spool_tables *t, enum spool_table_kind kind, struct bytes in,
 		      uint64_t *damaged_len, struct err *err);
 
+/*
+ * Takes a record of file segments: modules that have none yet get theirs. What cannot be, and what
+ * is of a module that is missing, is left out; damage is nothing that is missed.
+ */
+void spool_tables_read_file_segments(struct spool_tables *t, struct bytes in);
+
 #endif

@@ -181,6 +181,13 @@ uint32_t spool_writer_thread(struct spool_writer *w, const struct spool_thread *
 	return !w->is_open ? LOCATION_NO_INDEX : spool_pack_thread(&w->pack, t);
 }
 
+void spool_writer_file_segments(struct spool_writer *w, uint32_t module,
+				const struct file_segment *rows, size_t count)
+{
+	if (w->is_open)
+		spool_pack_file_segments(&w->pack, module, rows, count);
+}
+
 uint64_t spool_writer_segment(const struct spool_writer *w)
 {
 	return w->segment;

@@ -50,6 +50,7 @@ static uint32_t map_module(struct profile_edit *e, uint32_t id)
 
 		m.path = map_string(e, m.path);
 		m.build_id = map_string(e, m.build_id);
+		m.segments = profile_copy_segments(e->into, e->from, m.segments);
 		e->modules[id] = profile_add_module(e->into, &m);
 	}
 	return id == PROFILE_NONE ? PROFILE_NONE : e->modules[id];

@@ -159,16 +159,24 @@ static struct module *find(struct profile_names *n, const struct profile *p, uin
 	return find_debug_file(n, p, pm->build_id);
 }
 
-/* The address as the table has it. Of a debug file only the whole table knows the segments. */
-static bool vaddr_of(const struct module *m, const struct profile_module *pm, uint64_t address,
-		     uint64_t *ret)
+/* The address as the table has it. Of a debug file only the whole table may know the segments;
+ * where it was made of that file alone, a spool tells those that the host read. */
+static bool vaddr_of(const struct module *m, const struct profile *p, uint32_t module,
+		     uint64_t address, uint64_t *ret)
 {
+	const struct profile_module *pm = &p->modules[module];
 	uint64_t file_off = address - pm->start + pm->file_off;
+	const struct file_segment *segments;
+	size_t count;
 
 	if (m->table.kernel) {
 		*ret = address + m->table.rsym.text_base;
 		return m->table.whole;
 	}
+	segments = profile_module_segments(p, module, &count);
+	/* The program headers of a debug file say where its own bytes are, if anything. */
+	if (m->table.debug_only && count && !(m->table.rsym.flags & RSYM_HAS_SEGMENTS))
+		return file_segments_vaddr(segments, count, file_off, ret) == 1;
 	return module_vaddr(m, file_off, ret) ||
 	       (m->table.whole && rsym_vaddr_of_file_off(&m->table.rsym, file_off, ret) == 1);
 }
@@ -209,7 +217,7 @@ static int want_all(struct profile_names *n, const struct profile *p, struct err
 			n->by_module[l.module] = ready(n, p, l.module);
 		looked[l.module] = true;
 		m = n->by_module[l.module];
-		if (!m || !vaddr_of(m, &p->modules[l.module], l.address, &vaddr))
+		if (!m || !vaddr_of(m, p, l.module, l.address, &vaddr))
 			vaddr = 0; /* any: the table is needed all the same */
 		if (m && (!module_want(m, vaddr) || (l.is_return && !module_want(m, vaddr + 1))))
 			return err_set(err, ERR_MEMORY, "out of memory for names");
@@ -293,8 +301,7 @@ size_t profile_names_lines(void *ctx, const struct profile *from, const struct p
 
 	if (named)
 		return named;
-	if (!m || m->failed || !m->table.p ||
-	    !vaddr_of(m, &from->modules[l->module], l->address, &vaddr))
+	if (!m || m->failed || !m->table.p || !vaddr_of(m, from, l->module, l->address, &vaddr))
 		return 0;
 	if (l->is_return)
 		vaddr = rsym_call_vaddr(&m->table.rsym, vaddr + 1);

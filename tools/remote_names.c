@@ -130,6 +130,21 @@ static uint64_t *weights_of(const struct profile *p)
 	return weights;
 }
 
+/* For a table that was made of a debug file alone. */
+static void note_segments(struct binary *b, const struct profile *p, uint32_t module)
+{
+	const struct file_segment *rows;
+	size_t count;
+
+	if (b->segments.count)
+		return;
+	rows = profile_module_segments(p, module, &count);
+	if (!count || count > ARRAY_LEN(b->segments.rows))
+		return;
+	memcpy(b->segments.rows, rows, count * sizeof(*rows));
+	b->segments.count = (uint32_t)count;
+}
+
 /* Notes places that were not asked for yet. */
 static int gather(struct remote_names *n, const struct profile *p, struct err *err)
 {
@@ -150,6 +165,7 @@ static int gather(struct remote_names *n, const struct profile *p, struct err *e
 			return remote_names_full(err);
 		if (id < n->asked)
 			continue;
+		note_segments(&n->binaries[place.binary], p, l.module);
 		at = id - n->asked;
 		if (!grow_array((void **)&n->weights, &n->weights_cap, at + 1, sizeof(*n->weights),
 				LIMIT_PROFILE_ENTRIES) ||

@@ -47,6 +47,27 @@ static bool new_message(struct remote_names *n, Rawstack__V1__StackBatch **ret, 
 	       rows->address && rows->string && rows->weight;
 }
 
+static bool add_segments(struct remote_names *n, const struct file_segments *from,
+			 Rawstack__V1__Module *to)
+{
+	const size_t count = from->count;
+
+	if (!count)
+		return true;
+	to->segment_file_off = arena_array(&n->arena, count, sizeof(*to->segment_file_off));
+	to->segment_vaddr = arena_array(&n->arena, count, sizeof(*to->segment_vaddr));
+	to->segment_len = arena_array(&n->arena, count, sizeof(*to->segment_len));
+	if (!to->segment_file_off || !to->segment_vaddr || !to->segment_len)
+		return false;
+	for (size_t i = 0; i < count; i++) {
+		to->segment_file_off[i] = from->rows[i].file_off;
+		to->segment_vaddr[i] = from->rows[i].vaddr;
+		to->segment_len[i] = from->rows[i].len;
+	}
+	to->n_segment_file_off = to->n_segment_vaddr = to->n_segment_len = count;
+	return true;
+}
+
 static bool add_module(struct remote_names *n, Rawstack__V1__StackBatch *q, struct binary *b,
 		       uint32_t path)
 {
@@ -58,6 +79,8 @@ static bool add_module(struct remote_names *n, Rawstack__V1__StackBatch *q, stru
 	m->build_id = borrow(b->id.bytes, b->id.len);
 	m->id_kind = RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
 	m->path = borrow_string(n, path, LIMIT_PATH_LEN);
+	if (!add_segments(n, &b->segments, m))
+		return false;
 	b->row = (uint32_t)q->n_modules;
 	q->modules[q->n_modules++] = m;
 	return true;

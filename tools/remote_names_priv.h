@@ -4,6 +4,7 @@
 /* What remote_names.c, which knows profiles, and remote_names_ask.c, which knows messages, share.
  */
 #include "build_id.h"
+#include "file_segments.h"
 #include "intern.h"
 #include "remote.h"
 #include "remote_names.h"
@@ -21,8 +22,9 @@ struct place {
 _Static_assert(sizeof(struct place) == 24, "key without padding");
 
 struct binary {
-	struct build_id id; /* kind NONE: no id that a service could know */
-	uint32_t row;       /* of the request being made, or PROFILE_NONE */
+	struct build_id id;            /* kind NONE: no id that a service could know */
+	uint32_t row;                  /* of the request being made, or PROFILE_NONE */
+	struct file_segments segments; /* that a spool tells, the first that are known */
 	const char *status;
 	char *reason;
 };

@@ -37,7 +37,8 @@ void profile_init(struct profile *p)
 
 	memset(p, 0, sizeof(*p));
 	p->strings = p->functions = p->locations = p->stacks = p->label_sets = p->samples = table;
-	p->module_keys = table;
+	p->module_keys = p->segment_lists = table;
+	p->segment_lists.max_count = LIMIT_PROFILE_MODULES;
 	p->module_keys.max_count = LIMIT_PROFILE_MODULES;
 	(void)profile_string(p, "", 0);
 }
@@ -46,6 +47,7 @@ void profile_done(struct profile *p)
 {
 	intern_done(&p->strings);
 	intern_done(&p->module_keys);
+	intern_done(&p->segment_lists);
 	intern_done(&p->functions);
 	intern_done(&p->locations);
 	intern_done(&p->stacks);
@@ -121,6 +123,38 @@ void profile_value_type(struct profile *p, const char *type, const char *unit)
 		(struct profile_value_type){profile_cstr(p, type), profile_cstr(p, unit)};
 }
 
+/* Names are better without them than not at all: that there is no room is no failure. */
+static uint32_t add_segments(struct profile *p, const void *rows, size_t len)
+{
+	uint32_t id = len ? intern_add(&p->segment_lists, rows, len, NULL) : INTERN_FULL;
+
+	return id == INTERN_FULL ? 0 : id + 1;
+}
+
+uint32_t profile_segments(struct profile *p, const struct file_segment *rows, size_t count)
+{
+	return add_segments(p, rows, count * sizeof(*rows));
+}
+
+uint32_t profile_copy_segments(struct profile *into, const struct profile *from, uint32_t segments)
+{
+	size_t len = 0;
+	const void *rows = segments ? intern_get(&from->segment_lists, segments - 1, &len) : NULL;
+
+	return add_segments(into, rows, len);
+}
+
+const struct file_segment *profile_module_segments(const struct profile *p, uint32_t module,
+						   size_t *ret_count)
+{
+	const uint32_t segments = p->modules[module].segments;
+	size_t len = 0;
+	const void *rows = segments ? intern_get(&p->segment_lists, segments - 1, &len) : NULL;
+
+	*ret_count = len / sizeof(struct file_segment);
+	return rows;
+}
+
 uint32_t profile_add_module(struct profile *p, const struct profile_module *m)
 {
 	struct module_key key = {m->start, m->file_off, m->path, m->build_id};
@@ -134,9 +168,10 @@ uint32_t profile_add_module(struct profile *p, const struct profile_module *m)
 				sizeof(*p->modules), LIMIT_PROFILE_MODULES))
 			return known < LIMIT_PROFILE_MODULES ? profile_fail_memory(p) : fail(p);
 		p->modules[id] = *m;
-		p->modules[id].pad = 0;
 		return id;
 	}
+	if (!p->modules[id].segments)
+		p->modules[id].segments = m->segments;
 	if (m->limit > p->modules[id].limit)
 		p->modules[id].limit = m->limit;
 	p->modules[id].flags |= m->flags;

@@ -18,6 +18,7 @@
  * at a time.
  */
 #include "err.h"
+#include "file_segments.h"
 #include "intern.h"
 #include "limits.h"
 
@@ -49,7 +50,8 @@ struct profile_module {
 	uint32_t path;         /* PROFILE_KERNEL, or a path */
 	uint32_t build_id;     /* lower-case hex */
 	uint32_t flags;        /* enum profile_module_flag */
-	uint32_t pad;
+	/* profile_segments(), 0: not known; only spools tell, and no file keeps it. */
+	uint32_t segments;
 };
 
 /* Paths that begin so are the kernel's: its text, and "[kernel:<name>]" for a kernel module. */
@@ -95,6 +97,7 @@ struct profile {
 	bool no_memory;   /* failed for want of memory, not by a limit */
 	const char *full; /* by which limit, where that is known */
 	struct intern strings, module_keys, functions, locations, stacks, label_sets, samples;
+	struct intern segment_lists;
 	struct profile_module *modules; /* module_keys.count of them */
 	size_t modules_cap;
 	int64_t *values; /* value_count for each sample */
@@ -131,7 +134,20 @@ uint32_t profile_cstr(struct profile *p, const char *text);
 /* Adds a type of value at the end of value_types. */
 void profile_value_type(struct profile *p, const char *type, const char *unit);
 
-/* Equal start, file_off, path and build id are one module, whose limit and flags grow. */
+/* The executable segments of a binary, which turn a file offset into a link-time address where a
+ * table cannot: a number for profile_module.segments; 0 for none, and when there is no room. They
+ * have passed file_segments_check(). */
+uint32_t profile_segments(struct profile *p, const struct file_segment *rows, size_t count);
+
+/* The same list of another profile. */
+uint32_t profile_copy_segments(struct profile *into, const struct profile *from, uint32_t segments);
+
+/* Of a module, or NULL and 0; borrowed until the next profile_segments(). */
+const struct file_segment *profile_module_segments(const struct profile *p, uint32_t module,
+						   size_t *ret_count);
+
+/* Equal start, file_off, path and build id are one module, whose limit and flags grow, and which
+ * has the first segments that are known. */
 uint32_t profile_add_module(struct profile *p, const struct profile_module *m);
 void profile_module_mark(struct profile *p, uint32_t module, uint32_t flags);
 

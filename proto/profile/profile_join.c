@@ -56,6 +56,7 @@ static void join_modules(struct join *j)
 
 		m.path = j->strings[m.path];
 		m.build_id = j->strings[m.build_id];
+		m.segments = profile_copy_segments(j->into, j->from, m.segments);
 		j->modules[i] = profile_add_module(j->into, &m);
 	}
 }

@@ -57,6 +57,7 @@ static uint32_t map_module(struct merge *m, uint32_t id)
 		mod = m->from->modules[id];
 		mod.path = map_string(m, mod.path);
 		mod.build_id = map_string(m, mod.build_id);
+		mod.segments = profile_copy_segments(m->into, m->from, mod.segments);
 		m->modules[id] = profile_add_module(m->into, &mod);
 	}
 	return m->modules[id];

@@ -79,7 +79,7 @@ static void put_packed(struct memory_io *m, const uint8_t *p, size_t len)
 	buf_done(&out);
 }
 
-/* Every index of a batch is inside its array, or none. */
+/* Every index of a batch is inside its array, or none, and segments of files can be. */
 static void check(const struct spool_batch *b)
 {
 	assert(b->sample_count);
@@ -96,9 +96,12 @@ static void check(const struct spool_batch *b)
 		assert(l->name < b->string_count || l->name == LOCATION_NO_INDEX);
 		assert(l->kind != LOCATION_FILE_OFF || l->module != LOCATION_NO_INDEX);
 	}
-	for (size_t i = 0; i < b->module_count; i++)
-		assert(b->modules[i].path < b->string_count ||
-		       b->modules[i].path == LOCATION_NO_INDEX);
+	for (size_t i = 0; i < b->module_count; i++) {
+		const struct spool_module *m = &b->modules[i];
+
+		assert(m->path < b->string_count || m->path == LOCATION_NO_INDEX);
+		assert(!file_segments_check(m->segments, m->segment_count, NULL));
+	}
 	for (size_t i = 0; i < b->string_count; i++)
 		assert(b->strings[i].p && b->strings[i].len <= LIMIT_PATH_LEN);
 }
