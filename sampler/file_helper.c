@@ -15,6 +15,7 @@
 
 #include "capabilities.h"
 #include "cpu_budget.h"
+#include "elf_headers.h"
 #include "io.h"
 #include "perf_map_keep.h"
 
@@ -31,6 +32,7 @@ struct answer {
 	struct version version;
 	struct build_id id;
 	uint32_t row_count;
+	struct file_segments segments; /* of a file */
 	struct perf_map_row rows[LIMIT_PERF_MAP_LATE_ROWS];
 };
 
@@ -38,6 +40,7 @@ struct known {
 	struct version version;
 	int32_t rc;
 	struct build_id id;
+	struct file_segments segments;
 };
 
 struct helper {
@@ -69,6 +72,13 @@ static uint64_t cpu_ns(void)
 
 /* --- the worker ------------------------------------------------------------------------------ */
 
+/* Else of a perf map. */
+static bool is_of_mapped_file(const struct file_request *req)
+{
+	return req->kind == FILE_REQUEST_ID || req->kind == FILE_REQUEST_SEGMENTS ||
+	       req->kind == FILE_REQUEST_PROGRAM_SEGMENTS;
+}
+
 static const struct known *cache_find(const struct helper *h, const struct version *v)
 {
 	for (size_t i = 0; i < h->cache_count; i++)
@@ -79,7 +89,11 @@ static const struct known *cache_find(const struct helper *h, const struct versi
 
 static void answer_one(const struct helper *h, const struct file_request *req, struct answer *ret)
 {
-	_cleanup_(closep) int fd = file_id_open(req->pid, req->path, &req->key);
+	_cleanup_(closep) int fd =
+		req->kind == FILE_REQUEST_ID
+			? file_id_open(req->pid, req->path, &req->key)
+			: file_id_open_any(req->pid, req->path,
+					   req->kind == FILE_REQUEST_PROGRAM_SEGMENTS);
 	const struct known *known;
 	struct stat st;
 	int rc = capabilities_drop_all();
@@ -98,10 +112,13 @@ static void answer_one(const struct helper *h, const struct file_request *req, s
 	if (known) {
 		ret->rc = known->rc;
 		ret->id = known->id;
+		ret->segments = known->segments;
 		return;
 	}
 	if (file_id_of(fd, &ret->id))
 		ret->rc = -ENOEXEC;
+	else if (elf_code_segments(fd, &ret->segments))
+		ret->segments.count = 0;
 }
 
 static size_t answer_len(const struct answer *a)
@@ -160,7 +177,7 @@ static void run_worker(const struct helper *h, struct file_request *req, int fd)
 	ssize_t n;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (req->kind == FILE_REQUEST_ID)
+	if (is_of_mapped_file(req))
 		answer_one(h, req, &a);
 	else
 		answer_perf_map(h, req, &a);
@@ -282,7 +299,7 @@ static void ask_somebody(struct helper *h, struct file_request *req, struct answ
 {
 	const uint64_t began_ns = cpu_ns();
 
-	if (req->kind == FILE_REQUEST_ID || !cpu_budget_allows(&h->budget, mono_ns()) ||
+	if (is_of_mapped_file(req) || !cpu_budget_allows(&h->budget, mono_ns()) ||
 	    !is_absent(h, req)) {
 		ask_worker(h, req, ret);
 	} else {
@@ -291,7 +308,7 @@ static void ask_somebody(struct helper *h, struct file_request *req, struct answ
 	}
 	if (req->kind == FILE_REQUEST_PERF_MAP && !is_complete(ret))
 		perf_map_keep_add(&h->maps, req->image, req->pid, req->seen_ns, mono_ns());
-	if (req->kind != FILE_REQUEST_ID)
+	if (!is_of_mapped_file(req))
 		cpu_budget_spend(&h->budget, cpu_ns() - began_ns);
 }
 
@@ -299,7 +316,7 @@ static void remember(struct helper *h, const struct answer *a)
 {
 	if (!a->is_version_known || cache_find(h, &a->version))
 		return;
-	h->cache[h->cache_next] = (struct known){a->version, a->rc, a->id};
+	h->cache[h->cache_next] = (struct known){a->version, a->rc, a->id, a->segments};
 	h->cache_next = (h->cache_next + 1) % ARRAY_LEN(h->cache);
 	if (h->cache_count < ARRAY_LEN(h->cache))
 		h->cache_count++;
@@ -313,7 +330,7 @@ static bool is_request(const struct file_request *req, size_t len)
 		req->kind == FILE_REQUEST_LATE_MAP ? LIMIT_PERF_MAP_LATE_ROWS : LIMIT_PERF_MAP_ROWS;
 
 	return len > offsetof(struct file_request, path) &&
-	       (req->kind == FILE_REQUEST_ID ||
+	       (is_of_mapped_file(req) ||
 		(req->pc_count <= most &&
 		 len == offsetof(struct file_request, pcs) + 8 * req->pc_count));
 }
@@ -367,6 +384,9 @@ static void run_helper(int fd, pid_t parent)
 		remember(&h, &a);
 		reply.rc = a.rc;
 		reply.id = a.id;
+		reply.segments.count = 0;
+		if (a.is_version_known)
+			reply.segments = a.segments;
 		reply.row_count = a.row_count;
 		memcpy(reply.rows, a.rows, a.row_count * sizeof(*a.rows));
 		if (send(h.fd, &reply,

@@ -5,10 +5,10 @@
  * The process beside the capturer that reads other processes' files. It holds CAP_SYS_PTRACE and no
  * other capability, forks a worker for each file, and gives that one up after a time limit: a file
  * may be on a file system that never answers. A worker opens the file, drops the last capability,
- * and only then reads. What was read of build ids is remembered by device, inode, size and times of
- * change. What all workers take is bounded (cpu_budget.h): maps of 100 MB that a process writes
- * anew all the time would keep a CPU busy. Beyond that nothing is read. Maps that are written when
- * their process ends it finds by perf_map_keep.h.
+ * and only then reads. What was read of build ids and segments is remembered by device, inode, size
+ * and times of change. What all workers take is bounded (cpu_budget.h): maps of 100 MB that a
+ * process writes anew all the time would keep a CPU busy. Beyond that nothing is read. Maps that
+ * are written when their process ends it finds by perf_map_keep.h.
  *
  * One request and one reply are one packet each, in any order; internal to the sampler, which
  * forks the helper from itself.
@@ -16,15 +16,20 @@
 #include <sys/types.h>
 
 #include "file_id.h"
+#include "file_segments.h"
 #include "limits.h"
 #include "perf_map.h"
 
 enum file_request_kind {
-	FILE_REQUEST_ID,       /* the build id of a file */
+	FILE_REQUEST_ID,       /* the build id of a file, and its executable segments */
 	FILE_REQUEST_PERF_MAP, /* what its perf map says of some addresses */
 	/* The same when its program is over, or was sampled before there was a map: of one for
 	 * which FILE_REQUEST_PERF_MAP was sent while it lived. -EBUSY: there may be a map later. */
 	FILE_REQUEST_LATE_MAP,
+	/* As ID, when the id is known and is compared with that of the reply: of a mapped file, and
+	 * of the program that the process runs. */
+	FILE_REQUEST_SEGMENTS,
+	FILE_REQUEST_PROGRAM_SEGMENTS,
 };
 
 struct file_request {
@@ -46,7 +51,8 @@ struct file_reply {
 	uint32_t slot;
 	int32_t rc; /* 0, or negative errno */
 	struct build_id id;
-	uint32_t row_count;                                 /* as pc_count, or 0 */
+	struct file_segments segments; /* without any where there are none that can be */
+	uint32_t row_count;            /* as pc_count, or 0 */
 	struct perf_map_row rows[LIMIT_PERF_MAP_LATE_ROWS]; /* only those are sent */
 };
 

@@ -28,6 +28,30 @@ static int open_found(int fd, const struct file_key *key, bool same_dev)
 	return file_reopen(fd);
 }
 
+static int open_program(uint32_t pid, const struct file_key *key)
+{
+	char proc[64];
+	int fd;
+
+	snprintf(proc, sizeof(proc), "/proc/%u/exe", pid);
+	fd = open(proc, O_PATH | O_CLOEXEC);
+	return open_found(fd < 0 ? -errno : fd, key, false);
+}
+
+int file_id_open_any(uint32_t pid, const char *path, bool is_program)
+{
+	const struct file_key any = {.inode = 0};
+	int fd = is_program ? open_program(pid, &any) : -ENOENT;
+	char proc[64];
+
+	snprintf(proc, sizeof(proc), "/proc/%u/root", pid);
+	if (fd < 0)
+		fd = open_found(file_find_in_root(proc, path, 0), &any, false);
+	if (fd < 0)
+		fd = open_found(file_find_in_root("/", path, 0), &any, false);
+	return fd;
+}
+
 int file_id_open(uint32_t pid, const char *path, const struct file_key *key)
 {
 	char proc[64];
@@ -39,9 +63,7 @@ int file_id_open(uint32_t pid, const char *path, const struct file_key *key)
 	if (rc >= 0 || !key->inode)
 		return rc;
 	/* A program that was deleted or replaced is still there as long as it runs. */
-	snprintf(proc, sizeof(proc), "/proc/%u/exe", pid);
-	fd = open(proc, O_PATH | O_CLOEXEC);
-	fd = open_found(fd < 0 ? -errno : fd, key, false);
+	fd = open_program(pid, key);
 	if (fd < 0)
 		fd = open_found(file_find_in_root("/", path, 0), key, true);
 	return fd >= 0 ? fd : rc;

@@ -26,6 +26,13 @@ struct file_key {
  */
 int file_id_open(uint32_t pid, const char *path, const struct file_key *key);
 
+/*
+ * The same when the build id is known and is compared by the caller, so that any file with it will
+ * do: the program that the process runs when that is what is meant, else by the path below the
+ * process's root, else by the path as this process sees it.
+ */
+int file_id_open_any(uint32_t pid, const char *path, bool is_program);
+
 /* 0 and *ret; negative when it is no ELF file, or cannot be read. Reads 8 KiB and some
  * headers at most. */
 int file_id_of(int fd, struct build_id *ret);

@@ -14,11 +14,14 @@
 #define RETRY_NS   UINT64_C(30000000000)
 #define RESTART_NS UINT64_C(10000000000)
 
-int file_ids_init(struct file_ids *f, uint64_t now_ns, struct err *err)
+/* What was learned from one that died is still known. */
+static int start_helper(struct file_ids *f, uint64_t now_ns, struct err *err)
 {
 	pid_t pid;
 
-	*f = (struct file_ids){.fd = -1, .start_ns = now_ns};
+	f->fd = -1;
+	f->pid = 0;
+	f->start_ns = now_ns;
 	pid = file_helper_start(&f->fd);
 	if (pid < 0)
 		return err_sys(err, -pid, "starting the reader of files without a build id");
@@ -26,12 +29,23 @@ int file_ids_init(struct file_ids *f, uint64_t now_ns, struct err *err)
 	return 0;
 }
 
+int file_ids_init(struct file_ids *f, uint64_t now_ns, struct err *err)
+{
+	*f = (struct file_ids){.fd = -1};
+	segment_cache_init(&f->segments);
+	return start_helper(f, now_ns, err);
+}
+
 static void release(struct file_ids *f, size_t slot, uint64_t now_ns)
 {
 	struct module *m = f->slots[slot].module;
 	struct jit *j = f->slots[slot].jit;
 
-	if (m && m->id_state == MODULE_ID_ASKED) {
+	if (f->slots[slot].of_segments) {
+		/* A failure, if nothing stands there yet. */
+		segment_cache_put(&f->segments, &m->id, NULL, now_ns);
+		f->segments_asked--;
+	} else if (m && m->id_state == MODULE_ID_ASKED) {
 		m->id_state = MODULE_ID_FAILED;
 		m->retry_ns = now_ns + RETRY_NS;
 	}
@@ -42,6 +56,7 @@ static void release(struct file_ids *f, size_t slot, uint64_t now_ns)
 	f->slots[slot].module = NULL;
 	f->slots[slot].jit = NULL;
 	f->slots[slot].is_late = false;
+	f->slots[slot].of_segments = false;
 	f->asked_count--;
 	module_unref(m);
 	jit_unref(j);
@@ -70,6 +85,7 @@ void file_ids_done(struct file_ids *f)
 		waitpid(f->pid, NULL, 0);
 	}
 	f->pid = 0;
+	segment_cache_done(&f->segments);
 }
 
 /* The slot it was sent under; -1: it was not. No room is no error: a later sample asks again. A
@@ -91,23 +107,46 @@ static int send_request(struct file_ids *f, struct file_request *req, size_t len
 	return (int)slot;
 }
 
-static bool ask(struct file_ids *f, struct module *m, uint32_t pid)
+/* The slot; -1: it cannot be asked. */
+static int send_path(struct file_ids *f, struct module *m, uint32_t pid,
+		     enum file_request_kind kind)
 {
 	struct file_request req;
 	int slot;
 
 	if (m->path_len > LIMIT_PATH_LEN)
-		return false;
+		return -1;
 	memset(&req, 0, offsetof(struct file_request, path));
 	req.pid = pid;
-	req.kind = FILE_REQUEST_ID;
+	req.kind = kind;
 	req.key = m->file;
 	memcpy(req.path, m->path, m->path_len);
 	slot = send_request(f, &req, offsetof(struct file_request, path) + m->path_len);
+	if (slot >= 0)
+		f->slots[slot].module = module_ref(m);
+	return slot;
+}
+
+static bool ask(struct file_ids *f, struct module *m, uint32_t pid)
+{
+	if (send_path(f, m, pid, FILE_REQUEST_ID) < 0)
+		return false;
+	m->id_state = MODULE_ID_ASKED;
+	return true;
+}
+
+bool file_ids_ask_segments(struct file_ids *f, struct module *m, uint32_t tid, bool is_program)
+{
+	int slot;
+
+	if (f->segments_asked == LIMIT_SEGMENTS_ASKED)
+		return false;
+	slot = send_path(f, m, tid,
+			 is_program ? FILE_REQUEST_PROGRAM_SEGMENTS : FILE_REQUEST_SEGMENTS);
 	if (slot < 0)
 		return false;
-	f->slots[slot].module = module_ref(m);
-	m->id_state = MODULE_ID_ASKED;
+	f->slots[slot].of_segments = true;
+	f->segments_asked++;
 	return true;
 }
 
@@ -166,6 +205,17 @@ bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t 
 	return false;
 }
 
+/* Another file may lie under the path of one whose id is known. */
+static void take_file(struct file_ids *f, struct module *m, bool of_segments,
+		      const struct file_reply *reply, uint64_t now_ns)
+{
+	if (reply->rc || (of_segments && !build_id_equal(&m->id, &reply->id)))
+		return;
+	if (!of_segments)
+		module_set_id(m, &reply->id);
+	segment_cache_put(&f->segments, &m->id, &reply->segments, now_ns);
+}
+
 void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 {
 	const size_t head_len = offsetof(struct file_reply, rows);
@@ -179,6 +229,7 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 		if (len < 0 && (errno == EAGAIN || errno == EINTR))
 			break;
 		if (len < (ssize_t)head_len || reply.row_count > ARRAY_LEN(reply.rows) ||
+		    file_segments_check(reply.segments.rows, reply.segments.count, NULL) ||
 		    len != (ssize_t)(head_len + reply.row_count * sizeof(*reply.rows)) ||
 		    reply.slot >= ARRAY_LEN(f->slots) || !is_used(f, reply.slot)) {
 			give_up(f, now_ns);
@@ -190,13 +241,14 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 		else if (f->slots[reply.slot].jit)
 			jit_answer(f->slots[reply.slot].jit, reply.rc, reply.rows, reply.row_count,
 				   now_ns);
-		else if (!reply.rc)
-			module_set_id(f->slots[reply.slot].module, &reply.id);
+		else
+			take_file(f, f->slots[reply.slot].module, f->slots[reply.slot].of_segments,
+				  &reply, now_ns);
 		release(f, reply.slot, now_ns);
 	}
 	if (f->fd >= 0 || now_ns - f->start_ns < RESTART_NS)
 		return;
 	if (f->pid && waitpid(f->pid, NULL, WNOHANG) == 0)
 		return;
-	file_ids_init(f, now_ns, NULL);
+	start_helper(f, now_ns, NULL);
 }

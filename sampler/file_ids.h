@@ -3,7 +3,8 @@
 #define RAWSTACK_FILE_IDS_H
 /*
  * The capturer's side of the helper process (file_helper.h): asks for ids of modules that the
- * kernel told none of and for parts of perf maps, and writes the answers into them. Never waits;
+ * kernel told none of and for parts of perf maps, and writes the answers into them; asks for the
+ * executable segments of files whose id is known, and remembers all that it is told. Never waits;
  * asks for a bounded number at a time; starts the helper again when it died. One thread.
  */
 #include <sys/types.h>
@@ -11,6 +12,7 @@
 #include "err.h"
 #include "jit.h"
 #include "mappings.h"
+#include "segment_cache.h"
 
 struct file_ids {
 	int fd;    /* -1: no helper */
@@ -22,9 +24,11 @@ struct file_ids {
 		struct module *module;
 		struct jit *jit;
 		bool is_late;
+		bool of_segments; /* the module's, whose id is known */
 	} slots[64];
-	size_t asked_count;
-	bool is_refused; /* a request could not be sent: perhaps the helper died */
+	size_t asked_count, segments_asked;
+	struct segment_cache segments; /* by build id */
+	bool is_refused;               /* a request could not be sent: perhaps the helper died */
 };
 
 /* Starts the helper. Call it early, while the process is small. An error leaves modules without
@@ -42,6 +46,11 @@ void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t tid);
 /* Asks for addresses, LIMIT_PERF_MAP_LATE_ROWS at most, when the program of j is over or had no map
  * before; late_answer() is told. False: try again later. */
 bool file_ids_ask_late(struct file_ids *f, struct jit *j, const uint64_t *pcs, size_t count);
+
+/* Asks for the segments of the file of a module whose id is known, as wanted_segments_add() has it.
+ * What is answered, that they could not be read too, stands in f->segments after a file_ids_poll().
+ * False when it cannot be asked now. */
+bool file_ids_ask_segments(struct file_ids *f, struct module *m, uint32_t tid, bool is_program);
 
 /* Takes all answers there are. */
 void file_ids_poll(struct file_ids *f, uint64_t now_ns);

@@ -29,6 +29,7 @@ void normalise_done(struct normaliser *n)
 	held_done(&n->held);
 	late_names_done(&n->late);
 	sample_cache_done(&n->cache);
+	wanted_segments_done(&n->wanted);
 	file_ids_done(&n->ids);
 	procs_done(&n->procs);
 	kernel_map_done(&n->kernel);
@@ -271,6 +272,7 @@ static void on_sample(struct normaliser *n, const struct event *e)
 void normalise_begin(struct normaliser *n, uint64_t now_ns)
 {
 	file_ids_poll(&n->ids, now_ns);
+	wanted_segments_poll(&n->wanted, &n->ids, n->spool, now_ns);
 }
 
 void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
@@ -289,6 +291,8 @@ void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 		write_sample(n, &(*at)->sample, p);
 		held_remove(&n->held, at);
 	}
+	/* Behind those that samples wait for. */
+	wanted_segments_poll(&n->wanted, &n->ids, n->spool, now_ns);
 	late_names_poll(&n->late, &n->ids, n->spool, now_ns);
 }
 

@@ -12,7 +12,8 @@
  * instruction that will run again).
  *
  * A sample in a file that the kernel tells no build id of waits for the helper process that reads
- * the file, two seconds at most; then its frame is stored as unresolved.
+ * the file, two seconds at most; then its frame is stored as unresolved. The helper also reads the
+ * executable segments of each file that a sample is in, which no sample waits for.
  */
 #include "cgroups.h"
 #include "file_ids.h"
@@ -24,6 +25,7 @@
 #include "services.h"
 #include "spool.h"
 #include "targets.h"
+#include "wanted_segments.h"
 
 struct normaliser {
 	struct procs procs;
@@ -34,6 +36,7 @@ struct normaliser {
 	struct targets targets;     /* every process until targets_init() */
 	const char *labels;         /* "key=value,...", borrowed; NULL: none */
 	struct file_ids ids;        /* closed until file_ids_init() */
+	struct wanted_segments wanted;
 	struct held_list held;
 	struct late_names late;
 	struct sample_cache cache;

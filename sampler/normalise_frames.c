@@ -123,15 +123,25 @@ const struct mapping *frames_user_mapping(const struct proc *p, uint64_t pc,
 	return p ? mappings_find(p->maps, frames_looked_at(pc, mode)) : NULL;
 }
 
-static uint32_t module_row(struct normaliser *n, struct module *m)
+static bool is_program(const struct proc *p, const struct module *m)
+{
+	return p->exe && p->exe->path_len == m->path_len &&
+	       !memcmp(p->exe->path, m->path, m->path_len);
+}
+
+static uint32_t module_row(struct normaliser *n, struct module *m, const struct proc *p,
+			   const struct event *e)
 {
 	struct spool_module row = {.id = m->id};
 
-	if (m->spool_segment != n->cache.segment) {
-		row.path = spool_writer_string(n->spool, m->path, m->path_len);
-		m->spool_module = spool_writer_module(n->spool, &row);
-		m->spool_segment = n->cache.segment;
-	}
+	if (m->spool_segment == n->cache.segment)
+		return m->spool_module;
+	row.path = spool_writer_string(n->spool, m->path, m->path_len);
+	m->spool_module = spool_writer_module(n->spool, &row);
+	m->spool_segment = n->cache.segment;
+	/* The first thread has no root any more when it ended. */
+	wanted_segments_add(&n->wanted, &n->ids, n->spool, m, p->exit_ns ? e->tid : e->pid,
+			    is_program(p, m), e->time_ns);
 	return m->spool_module;
 }
 
@@ -170,7 +180,8 @@ static void put_anonymous(struct normaliser *n, struct stack *s, const struct pr
 	    });
 }
 
-static void put_mapped(struct normaliser *n, struct stack *s, const struct mapping *m, uint64_t pc,
+static void put_mapped(struct normaliser *n, struct stack *s, const struct proc *p,
+		       const struct event *e, const struct mapping *m, uint64_t pc,
 		       enum location_mode mode)
 {
 	struct location l = {
@@ -192,7 +203,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct mappi
 	case MODULE_FILE:
 		break;
 	}
-	l.module = module_row(n, m->module);
+	l.module = module_row(n, m->module, p, e);
 	if (!m->module->id.len) {
 		/* The module keeps the path, so that somebody can see what lacks an id. */
 		n->unresolved++;
@@ -228,7 +239,7 @@ static void put_user_frame(struct normaliser *n, struct stack *s, const struct p
 	if (m->module->kind == MODULE_ANONYMOUS)
 		put_anonymous(n, s, p, pc, mode, e->time_ns);
 	else
-		put_mapped(n, s, m, pc, mode);
+		put_mapped(n, s, p, e, m, pc, mode);
 	if (known && m->module->kind == MODULE_FILE && m->module->id.len && s->count)
 		known->location = s->frames[s->count - 1];
 }

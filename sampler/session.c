@@ -299,7 +299,9 @@ static void finish(struct session *s, struct session_stats *ret)
 	normalise_end(&s->normaliser);
 	poll_once(s, false);
 	/* For what was asked for right now; as long as a sample waits, at most. */
-	for (int i = 0; i < 40 && normalise_is_waiting(&s->normaliser); i++) {
+	for (int i = 0; i < 40 && (normalise_is_waiting(&s->normaliser) ||
+				   wanted_segments_are_asked(&s->normaliser.wanted));
+	     i++) {
 		nanosleep(&moment, NULL);
 		poll_once(s, false);
 	}

@@ -2,6 +2,7 @@
 /* Ids of files that the kernel tells none of: by the helper, as the service computes them, and
  * never waited for. */
 #include "cpu_budget.h"
+#include "elf_headers.h"
 #include "file_ids.h"
 #include "image_summary.h"
 #include "io.h"
@@ -187,6 +188,205 @@ static void test_32_bits(void **state)
 	free(p);
 }
 
+/* --- executable segments --------------------------------------------------------------------- */
+
+static int code_of(const char *path, struct file_segments *ret)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
+
+	assert_true(fd >= 0);
+	rc = elf_code_segments(fd, ret);
+	close(fd);
+	return rc;
+}
+
+/* What <elf.h> says of this program. */
+static void test_code_segments(void **state)
+{
+	struct file_segments got;
+	const Elf64_Phdr *segments;
+	size_t len, count = 0;
+	uint8_t *p;
+
+	(void)state;
+	write_copy("with", WITH_ID);
+	assert_int_equal(code_of("with", &got), 0);
+	assert_int_equal(io_read_file("with", 256 << 20, &p, &len, NULL), 0);
+	segments = (const void *)(p + ((const Elf64_Ehdr *)(const void *)p)->e_phoff);
+	for (int i = 0; i < ((const Elf64_Ehdr *)(const void *)p)->e_phnum; i++) {
+		if (segments[i].p_type != PT_LOAD || !(segments[i].p_flags & PF_X))
+			continue;
+		assert_int_equal(got.rows[count].file_off, segments[i].p_offset);
+		assert_int_equal(got.rows[count].vaddr, segments[i].p_vaddr);
+		assert_int_equal(got.rows[count++].len, segments[i].p_filesz);
+	}
+	assert_int_equal(got.count, count);
+	assert_true(count > 0);
+	free(p);
+}
+
+#define HEADERS_MAX 300
+
+struct made_file {
+	Elf64_Ehdr header;
+	Elf64_Phdr segments[HEADERS_MAX];
+};
+
+static struct made_file *make_file(size_t count)
+{
+	struct made_file *f = calloc(1, sizeof(*f));
+
+	assert_non_null(f);
+	f->header = (Elf64_Ehdr){
+		.e_ident = {ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64, ELFDATA2LSB},
+		.e_phoff = offsetof(struct made_file, segments),
+		.e_phentsize = sizeof(Elf64_Phdr),
+		.e_phnum = (uint16_t)count,
+	};
+	for (size_t i = 0; i < count; i++)
+		f->segments[i] = (Elf64_Phdr){.p_type = PT_LOAD,
+					      .p_flags = PF_R,
+					      .p_offset = i << 12,
+					      .p_vaddr = i << 20,
+					      .p_filesz = 0x1000};
+	return f;
+}
+
+/* A file may say anything of itself: what cannot be is no segment, and nothing is read without end.
+ */
+static void test_hostile_segments(void **state)
+{
+	static const struct {
+		const char *what;
+		uint16_t count, code; /* headers; of these, how many of the last are executable */
+		Elf64_Phdr last;      /* instead of the last one, if it has a type */
+		uint32_t want;        /* 0: none */
+	} cases[] = {
+		{"one", 4, 1, {0}, 1},
+		{"eight", 9, 8, {0}, 8},
+		{"nine", 9, 9, {0}, 0},
+		{"none", 4, 0, {0}, 0},
+		{"no header", 0, 0, {0}, 0},
+		{"behind those that are looked at", HEADERS_MAX, 1, {0}, 0},
+		{"empty ones are none",
+		 4,
+		 2,
+		 {.p_type = PT_LOAD, .p_flags = PF_X, .p_offset = 0x9000, .p_vaddr = 0x9000},
+		 1},
+		{"overlapping",
+		 4,
+		 2,
+		 {.p_type = PT_LOAD, .p_flags = PF_X, .p_offset = 0x2fff, .p_filesz = 1},
+		 0},
+		{"the file wraps",
+		 4,
+		 2,
+		 {.p_type = PT_LOAD, .p_flags = PF_X, .p_offset = UINT64_MAX, .p_filesz = 2},
+		 0},
+		{"memory wraps",
+		 4,
+		 2,
+		 {.p_type = PT_LOAD,
+		  .p_flags = PF_X,
+		  .p_offset = 0x9000,
+		  .p_vaddr = UINT64_MAX,
+		  .p_filesz = 2},
+		 0},
+		{"the last is the first in the file",
+		 4,
+		 3,
+		 {.p_type = PT_LOAD,
+		  .p_flags = PF_X | PF_R,
+		  .p_vaddr = 1ull << 40,
+		  .p_filesz = 0x10},
+		 3},
+	};
+	struct file_segments got;
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		struct made_file *f = make_file(cases[i].count);
+
+		for (uint16_t k = 0; k < cases[i].code; k++)
+			f->segments[cases[i].count - 1 - k].p_flags |= PF_X;
+		if (cases[i].last.p_type)
+			f->segments[cases[i].count - 1] = cases[i].last;
+		write_file("made", f, sizeof(*f));
+		if (code_of("made", &got) != (cases[i].want ? 0 : -1) || got.count != cases[i].want)
+			fail_msg("%s: %u segments", cases[i].what, got.count);
+		assert_int_equal(file_segments_check(got.rows, got.count, NULL), 0);
+		/* Cut anywhere in front of the last header. */
+		for (size_t len = 0; cases[i].count && len < sizeof(f->header) + sizeof(Elf64_Phdr);
+		     len += 7) {
+			write_file("made", f, len);
+			assert_int_equal(code_of("made", &got), -1);
+			assert_int_equal(got.count, 0);
+		}
+		f->header.e_phoff = UINT64_MAX - 100;
+		write_file("made", f, sizeof(*f));
+		assert_int_equal(code_of("made", &got), -1);
+		f->header.e_phoff = sizeof(f->header);
+		f->header.e_phentsize = 8;
+		write_file("made", f, sizeof(*f));
+		assert_int_equal(code_of("made", &got), -1);
+		free(f);
+	}
+}
+
+/* Of 32 bits, where the flags stand elsewhere. */
+static void test_narrow_segments(void **state)
+{
+	struct file_segments got;
+	Elf32_Phdr *segment;
+	uint8_t *p;
+	size_t len;
+
+	(void)state;
+	write_32_bits("narrow", WITHOUT_ID);
+	assert_int_equal(code_of("narrow", &got), -1);
+	assert_int_equal(io_read_file("narrow", 4096, &p, &len, NULL), 0);
+	segment = (void *)(p + ((const Elf32_Ehdr *)(const void *)p)->e_phoff);
+	segment->p_flags |= PF_X;
+	write_file("narrow", p, len);
+	assert_int_equal(code_of("narrow", &got), 0);
+	assert_int_equal(got.count, 1);
+	assert_int_equal(got.rows[0].file_off, segment->p_offset);
+	assert_int_equal(got.rows[0].vaddr, segment->p_vaddr);
+	assert_int_equal(got.rows[0].len, segment->p_filesz);
+	free(p);
+}
+
+/* What is known of an id stays, what failed may be asked for later, and there is no end of ids. */
+static void test_segment_cache(void **state)
+{
+	const struct file_segments one = {.count = 1, .rows = {{1, 2, 3}}}, none = {.count = 0};
+	struct build_id id = {.kind = BUILD_ID_GNU, .len = 20};
+	const struct file_segment *rows;
+	struct segment_cache c;
+	size_t count;
+
+	(void)state;
+	segment_cache_init(&c);
+	assert_int_equal(segment_cache_find(&c, &id, 5, &rows, &count), 0);
+	segment_cache_put(&c, &id, NULL, 5);
+	assert_int_equal(segment_cache_find(&c, &id, 6, &rows, &count), -1);
+	assert_int_equal(segment_cache_find(&c, &id, UINT64_C(60000000000), &rows, &count), 0);
+	segment_cache_put(&c, &id, &none, 7);
+	assert_int_equal(segment_cache_find(&c, &id, 8, &rows, &count), -1);
+	segment_cache_put(&c, &id, &one, 8);
+	segment_cache_put(&c, &id, NULL, 9);
+	assert_int_equal(segment_cache_find(&c, &id, 9, &rows, &count), 1);
+	assert_int_equal(count, 1);
+	assert_memory_equal(rows, one.rows, sizeof(*rows));
+	for (uint32_t i = 0; i < 3 * LIMIT_SEGMENT_CACHE; i++) {
+		memcpy(id.bytes, &i, sizeof(i));
+		segment_cache_put(&c, &id, &one, 9);
+		assert_int_equal(segment_cache_find(&c, &id, 9, &rows, &count), 1);
+		assert_true(c.ids.count <= LIMIT_SEGMENT_CACHE);
+	}
+	segment_cache_done(&c);
+}
+
 /* However often it is asked: at once so much, and a share in the long run. */
 static void test_budget(void **state)
 {
@@ -316,6 +516,93 @@ static void test_helper(void **state)
 	modules_done(&ms);
 }
 
+/* Asks until there is an answer: as segment_cache_find(). A reader that is held up for a second is
+ * asked again. */
+static int ask_segments(struct file_ids *f, struct module *m, pid_t pid, bool is_program,
+			const struct file_segment **ret, size_t *ret_count)
+{
+	int rc = 0;
+
+	for (int i = 0; i < 20 && rc <= 0; i++) {
+		clock_ns += UINT64_C(60000000000);
+		assert_true(file_ids_ask_segments(f, m, (uint32_t)pid, is_program));
+		for (int k = 0; k < 120000 && f->segments_asked; k++) {
+			usleep(1000);
+			file_ids_poll(f, clock_ns);
+		}
+		rc = segment_cache_find(&f->segments, &m->id, clock_ns, ret, ret_count);
+	}
+	return rc;
+}
+
+/* Of a module whose id the kernel told: from the file that has this id, and from no other. */
+static void test_known_id(void **state)
+{
+	struct module *m, *liar;
+	const struct file_segment *rows;
+	struct file_segments want;
+	struct build_id ours, theirs;
+	struct file_ids f;
+	struct modules ms;
+	char path[5000];
+	size_t count;
+
+	(void)state;
+	modules_init(&ms);
+	write_copy("with", WITH_ID);
+	identify("with", &ours, &theirs);
+	assert_int_equal(code_of("with", &want), 0);
+	assert_non_null(getcwd(path, sizeof(path) - 10));
+	strcat(path, "/with");
+	m = module_get(&ms, &ours, NULL, path, strlen(path));
+	assert_int_equal(m->id_state, MODULE_ID_KNOWN);
+	assert_int_equal(file_ids_init(&f, 1, NULL), 0);
+	assert_int_equal(ask_segments(&f, m, getpid(), false, &rows, &count), 1);
+	assert_int_equal(count, want.count);
+	assert_memory_equal(rows, want.rows, count * sizeof(*rows));
+	/* Another file lies there now, or that is no program of the process. */
+	theirs.bytes[0] ^= 1;
+	liar = module_get(&ms, &theirs, NULL, path, strlen(path));
+	assert_true(file_ids_ask_segments(&f, liar, (uint32_t)getpid(), false));
+	assert_true(file_ids_ask_segments(&f, liar, (uint32_t)getpid(), true));
+	for (int k = 0; k < 120000 && f.segments_asked; k++) {
+		usleep(1000);
+		file_ids_poll(&f, clock_ns);
+	}
+	assert_int_equal(segment_cache_find(&f.segments, &liar->id, clock_ns, &rows, &count), -1);
+	module_unref(liar);
+	module_unref(m);
+	/* The program itself, wherever its path leads; and a process that is gone. */
+	segment_cache_done(&f.segments);
+	segment_cache_init(&f.segments);
+	m = module_get(&ms, &ours, NULL, "/nowhere/with", 13);
+	assert_int_equal(ask_segments(&f, m, getpid(), true, &rows, &count), 1);
+	assert_memory_equal(rows, want.rows, count * sizeof(*rows));
+	module_unref(m);
+	segment_cache_done(&f.segments);
+	segment_cache_init(&f.segments);
+	m = module_get(&ms, &ours, NULL, path, strlen(path));
+	assert_int_equal(ask_segments(&f, m, INT32_MAX, false, &rows, &count), 1);
+	module_unref(m);
+	/* Only so many at a time, and all are answered when the helper dies. */
+	m = module_get(&ms, &theirs, NULL, path, strlen(path));
+	kill(f.pid, SIGSTOP);
+	for (size_t i = 0; i < LIMIT_SEGMENTS_ASKED; i++)
+		assert_true(file_ids_ask_segments(&f, m, (uint32_t)getpid(), false));
+	assert_false(file_ids_ask_segments(&f, m, (uint32_t)getpid(), false));
+	kill(f.pid, SIGKILL);
+	for (int k = 0; k < 120000 && f.segments_asked; k++) {
+		usleep(1000);
+		file_ids_poll(&f, clock_ns);
+	}
+	assert_int_equal(f.segments_asked, 0);
+	assert_int_equal(segment_cache_find(&f.segments, &m->id, clock_ns, &rows, &count), -1);
+	module_unref(m);
+	file_ids_done(&f);
+	assert_int_equal(ms.count, 0);
+	modules_done(&ms);
+}
+
 /* A program that was deleted is found as long as it runs. */
 static void test_deleted(void **state)
 {
@@ -423,9 +710,12 @@ static void test_never_waits(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_as_the_service), cmocka_unit_test(test_32_bits),
-		cmocka_unit_test(test_budget),         cmocka_unit_test(test_helper),
-		cmocka_unit_test(test_deleted),        cmocka_unit_test(test_never_waits),
+		cmocka_unit_test(test_as_the_service),  cmocka_unit_test(test_32_bits),
+		cmocka_unit_test(test_budget),          cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_deleted),         cmocka_unit_test(test_never_waits),
+		cmocka_unit_test(test_code_segments),   cmocka_unit_test(test_hostile_segments),
+		cmocka_unit_test(test_segment_cache),   cmocka_unit_test(test_known_id),
+		cmocka_unit_test(test_narrow_segments),
 	};
 
 	if (argc > 1 && !strcmp(argv[1], "--wait"))

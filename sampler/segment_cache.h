@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_SEGMENT_CACHE_H
+#define RAWSTACK_SEGMENT_CACHE_H
+/*
+ * Executable segments of files by build id, so that a file is read once however many processes come
+ * and go that run it. What could not be read may be asked for again later, of another process. When
+ * it is full it begins anew. One thread.
+ */
+#include "build_id.h"
+#include "file_segments.h"
+#include "intern.h"
+
+struct segment_cache {
+	struct intern ids;
+	struct segment_row {
+		struct file_segment *rows; /* NULL: they could not be read */
+		uint32_t count;
+		uint64_t retry_ns; /* not before */
+	} * list;                  /* one for each id */
+	size_t cap;
+};
+
+void segment_cache_init(struct segment_cache *c);
+void segment_cache_done(struct segment_cache *c);
+
+/* 1 and those of the file with this id, borrowed until the next put; 0 when it is to be read; -1
+ * when it could not be, a short time ago. */
+int segment_cache_find(const struct segment_cache *c, const struct build_id *id, uint64_t now_ns,
+		       const struct file_segment **ret, size_t *ret_count);
+
+/* What the file had; NULL, or none: it could not be read. Without memory nothing is kept. */
+void segment_cache_put(struct segment_cache *c, const struct build_id *id,
+		       const struct file_segments *segments, uint64_t now_ns);
+
+#endif

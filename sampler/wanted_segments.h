@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_WANTED_SEGMENTS_H
+#define RAWSTACK_WANTED_SEGMENTS_H
+/*
+ * Modules that stand in the spool, and whose executable segments shall stand there too: asks the
+ * helper for those that nobody has read yet, and writes what it answers. No sample waits for that:
+ * in the spool they may come behind. What has no room here is asked for when its module stands in
+ * the next segment of the spool. One thread.
+ */
+#include "file_ids.h"
+#include "spool.h"
+
+struct wanted_segments {
+	struct wanted_module {
+		struct module *module; /* with a reference */
+		uint32_t tid;
+		bool is_program, is_asked;
+	} list[LIMIT_SEGMENTS_WANTED];
+	size_t count;
+};
+
+void wanted_segments_done(struct wanted_segments *w); /* before modules_done() */
+
+/* The module has just been stored, as spool_module of the present segment of the spool. tid: a
+ * thread that lives, of a process that has it mapped; is_program: as the program that it runs. */
+void wanted_segments_add(struct wanted_segments *w, struct file_ids *f, struct spool_writer *spool,
+			 struct module *m, uint32_t tid, bool is_program, uint64_t now_ns);
+
+/* Once for each poll, behind file_ids_poll(). */
+void wanted_segments_poll(struct wanted_segments *w, struct file_ids *f, struct spool_writer *spool,
+			  uint64_t now_ns);
+
+/* Whether an answer is under way. */
+bool wanted_segments_are_asked(const struct wanted_segments *w);
+
+#endif
