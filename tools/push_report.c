@@ -98,8 +98,8 @@ static void print_text(const struct push_line *l, const Rawstack__V1__BuildRepor
 	if (r->has_dwarf &&
 	    push_report_misses(r, RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE))
 		buf_str(out,
-			"; a debug file alone: hosts' samples are named once its executable is "
-			"pushed too");
+			"; a debug file alone: samples are named where hosts send the segments of "
+			"their file, all others once its executable is pushed too");
 	if (r->units_skipped)
 		buf_printf(out, " (%" PRIu64 " of %" PRIu64 " units could not be read)",
 			   r->units_skipped, r->units);
