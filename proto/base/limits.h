@@ -352,9 +352,9 @@
 #define LIMIT_PERF_MAPS_KEPT     128
 /* Ids that the reader of files remembers. */
 #define LIMIT_FILE_CACHE         LIMIT(1024)
-/* Build ids whose files' segments are remembered, some 130 bytes each: binaries that a host runs in a
- * while. Modules that wait for theirs, and those that the helper is asked for at a time: the rest of
- * its slots is for what samples wait for. */
+/* Build ids whose files' segments are remembered, some 130 bytes each: binaries that a host runs in
+ * a while. Modules that wait for theirs, and those that the helper is asked for at a time: the rest
+ * of its slots is for what samples wait for. */
 #define LIMIT_SEGMENT_CACHE      LIMIT(2048)
 #define LIMIT_SEGMENTS_WANTED    LIMIT(256)
 #define LIMIT_SEGMENTS_ASKED     LIMIT(32)
