@@ -217,6 +217,8 @@ int profile_input_read(char *const *paths, size_t count, struct profile_filter *
 
 	if (!rc)
 		rc = profile_check_unfolded(ret, err);
+	if (!rc && !ret->samples.count && (filter->thread || filter->pid >= 0))
+		log_warn("no sample is of the thread or process that was asked for");
 	if (filter->timeless)
 		log_warn("%zu %s no time: left out by --since and --until", filter->timeless,
 			 filter->timeless == 1 ? "file says" : "files say");
