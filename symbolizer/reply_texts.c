@@ -108,12 +108,14 @@ static uint64_t cpu_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Takes the time since *since off what is left. */
+/* Takes the time since *since off what is left; all of it when the caller has gone. */
 static void spend_time(struct reply_texts *x, uint64_t *since)
 {
 	const uint64_t now = cpu_ns(), spent = now - *since;
 
 	x->time_left_ns -= spent < x->time_left_ns ? spent : x->time_left_ns;
+	if (x->cancelled && x->cancelled(x->cancelled_arg))
+		x->time_left_ns = 0;
 	*since = now;
 }
 

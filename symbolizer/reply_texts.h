@@ -28,6 +28,10 @@ struct reply_texts {
 	uint64_t time_left_ns;    /* CPU time for that; REPLY_TEXTS_NS */
 	bool is_spent;            /* one of them was not enough */
 
+	/* Whether nobody waits for the reply any more: then all its time is spent. May be NULL. */
+	bool (*cancelled)(void *arg);
+	void *cancelled_arg;
+
 	struct name_ask *asks;
 	size_t asks_cap;
 

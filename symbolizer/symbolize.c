@@ -327,6 +327,8 @@ static int begin(struct symbolize *s, struct err *err)
 
 	if (rc)
 		return rc;
+	s->names.texts.cancelled = s->env->cancelled;
+	s->names.texts.cancelled_arg = s->env->cancelled_arg;
 	s->frame_count = 0;
 	s->reply.status = arena_array(&s->arena, count, sizeof(s->reply.status[0]));
 	s->reply.frame_count = arena_array(&s->arena, count, sizeof(s->reply.frame_count[0]));

@@ -286,11 +286,46 @@ static void test_time(void **state _unused_)
 	name_cache_free(cache);
 }
 
+static bool is_gone(void *arg)
+{
+	++*(size_t *)arg;
+	return true;
+}
+
+/* Who has gone costs no more than the names between two looks at the clock. */
+static void test_cancelled(void **state _unused_)
+{
+	_cleanup_(reply_texts_done) struct reply_texts x;
+	_cleanup_(buf_done) struct buf out = BUF_INIT(64 << 20);
+	size_t looks = 0, made = 0;
+	struct name_ask *asks;
+	struct rsym t;
+
+	open_plain(&t, &out);
+	reply_texts_init(&x);
+	x.bytes.max = MIB;
+	x.unpack_left = LIMIT_REPLY_UNPACKED;
+	x.time_left_ns = UINT64_MAX;
+	x.cancelled = is_gone;
+	x.cancelled_arg = &looks;
+	reply_texts_table(&x, 1, &t);
+	asks = reply_texts_asks(&x, NAMES);
+	assert_non_null(asks);
+	memset(asks, 0, NAMES * sizeof(*asks));
+	assert_false(fetch_all(&x));
+	assert_true(x.is_spent);
+	assert_int_equal(looks, 1);
+	for (uint32_t i = 0; i < NAMES; i++)
+		made += x.asks[i].len != 0;
+	assert_in_range(made, 1, NAMES / 2);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_inflated_names),
 		cmocka_unit_test(test_time),
+		cmocka_unit_test(test_cancelled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
