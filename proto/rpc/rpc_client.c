@@ -241,6 +241,17 @@ static const char *why_away(const char *text)
 	return at ? at + sizeof(said) - 1 : NULL;
 }
 
+/* What a resolver said of the host's name comes last, behind how it was asked. */
+static const char *why_no_address(const char *text)
+{
+	static const char said[] = "DNS resolution failed";
+	const char *last = strrchr(text, ':');
+
+	if (strncmp(text, said, sizeof(said) - 1) != 0)
+		return NULL;
+	return last && last[1] == ' ' ? last + 2 : "no reason is known";
+}
+
 static int status_error(struct rpc_stream *s, struct err *err)
 {
 	char text[ERR_MESSAGE_MAX];
@@ -257,6 +268,9 @@ static int status_error(struct rpc_stream *s, struct err *err)
 	if (s->client->is_unreachable)
 		return err_set(err, ERR_UNAVAILABLE, "%s: cannot connect: %s", target,
 			       why_away(text));
+	if (why_no_address(text))
+		return err_set(err, ERR_UNAVAILABLE, "%s: name not found: %s", target,
+			       why_no_address(text));
 	return err_set(err, rpc_code_of_status(s->status), "%s: %s", target,
 		       text[0] ? text : "failed without a reason");
 }
