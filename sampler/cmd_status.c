@@ -19,7 +19,13 @@ static const char help[] =
 	"\n"
 	"Losses are those of all runs since the directory was made, and of the last one; samples "
 	"that\n"
-	"could not be stored are among them.\n"
+	"could not be stored are among them. Frames without a module (unresolved) are no loss: "
+	"their\n"
+	"samples are stored, with a frame whose address lies in no known mapping, or in a file "
+	"without\n"
+	"an id; unreadable are those of them in files that could not be read. In JSON both stand "
+	"in\n"
+	"objects of their own, and, as ever, in \"losses\".\n"
 	"\n"
 	"  --json         one object\n"
 	"  --openmetrics  OpenMetrics text, as a collector of text files takes it\n"
@@ -36,13 +42,13 @@ static uint64_t age_of(const struct spool_status *s, uint64_t ns)
 	return ns && s->unix_ns > ns ? s->unix_ns - ns : 0;
 }
 
-/* What is not 0; "none" otherwise. */
+/* Losses that are not 0; "none" otherwise. */
 static void put_losses(const uint64_t losses[static SPOOL_LOSS_COUNT], struct buf *out)
 {
 	const char *between = "";
 
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
-		if (!losses[i])
+		if (!losses[i] || !spool_loss_is_real((enum spool_loss)i))
 			continue;
 		buf_printf(out, "%s%s %" PRIu64, between, spool_loss_name((enum spool_loss)i),
 			   losses[i]);
@@ -50,6 +56,24 @@ static void put_losses(const uint64_t losses[static SPOOL_LOSS_COUNT], struct bu
 	}
 	if (!*between)
 		buf_str(out, "none");
+}
+
+static void put_frames(const uint64_t losses[static SPOOL_LOSS_COUNT], struct buf *out)
+{
+	buf_printf(out, "%" PRIu64 " without a module", losses[SPOOL_LOSS_UNRESOLVED]);
+	if (losses[SPOOL_LOSS_UNREADABLE])
+		buf_printf(out, ", %" PRIu64 " of them in files that could not be read",
+			   losses[SPOOL_LOSS_UNREADABLE]);
+}
+
+/* The same loss twice says nothing. */
+static bool losses_differ(const uint64_t a[static SPOOL_LOSS_COUNT],
+			  const uint64_t b[static SPOOL_LOSS_COUNT])
+{
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+		if (a[i] != b[i] && spool_loss_is_real((enum spool_loss)i))
+			return true;
+	return false;
 }
 
 static void put_text(const struct spool_status *s, struct buf *out)
@@ -80,13 +104,18 @@ static void put_text(const struct spool_status *s, struct buf *out)
 		buf_str(out, "backlog   none\n");
 	buf_str(out, "losses    ");
 	put_losses(s->losses, out);
-	if (memcmp(s->losses, s->run_losses, sizeof(s->losses))) {
+	if (losses_differ(s->losses, s->run_losses)) {
 		buf_str(out, "\n          of the last run: ");
 		put_losses(s->run_losses, out);
 	}
 	if (s->samples)
 		buf_printf(out, "\n          of %" PRIu64 " samples, %" PRIu64 " in the last run",
 			   s->samples, s->run_samples);
+	if (s->losses[SPOOL_LOSS_UNRESOLVED]) {
+		buf_str(out, "\nframes    ");
+		put_frames(s->losses, out);
+		buf_str(out, "; their samples are stored");
+	}
 	buf_printf(out, "\ndropped   %" PRIu64 " samples, unsent\n", s->dropped);
 	buf_printf(out, "shipper   %s", s->ship.state[0] ? s->ship.state : "says nothing");
 	if (s->ship.server[0])
@@ -115,6 +144,18 @@ static void json_key_losses(struct buf *out, const char *key,
 	json_close(out, '}');
 }
 
+static void json_key_frames(struct buf *out, const char *key,
+			    const uint64_t losses[static SPOOL_LOSS_COUNT])
+{
+	json_key(out, key);
+	json_open(out, '{');
+	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
+		if (!spool_loss_is_real((enum spool_loss)i))
+			json_key_number(out, spool_loss_name((enum spool_loss)i),
+					(int64_t)losses[i]);
+	json_close(out, '}');
+}
+
 static void put_json(const struct spool_status *s, struct buf *out)
 {
 	json_open(out, '{');
@@ -139,6 +180,8 @@ static void put_json(const struct spool_status *s, struct buf *out)
 	json_key_losses(out, "losses", s->losses);
 	json_key_number(out, "run_samples", (int64_t)s->run_samples);
 	json_key_losses(out, "run_losses", s->run_losses);
+	json_key_frames(out, "frames_without_module", s->losses);
+	json_key_frames(out, "run_frames_without_module", s->run_losses);
 	json_key_cstr(out, "failing", s->failing);
 	json_key_number(out, "dropped_unsent", (int64_t)s->dropped);
 	if (s->ship.state[0]) {

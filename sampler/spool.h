@@ -96,13 +96,17 @@ enum spool_loss {
 	SPOOL_LOSS_THROTTLED,     /* PERF_RECORD_THROTTLE */
 	SPOOL_LOSS_SPOOL_DROPPED, /* samples in segments removed unsent: byte or age limit */
 	SPOOL_LOSS_SPOOL_ERROR,   /* samples that could not be written: disk full, read-only */
-	SPOOL_LOSS_UNRESOLVED,    /* user frames without a module; still stored, as UNRESOLVED */
+	SPOOL_LOSS_UNRESOLVED,    /* user frames without a module; no loss: stored, as UNRESOLVED */
 	SPOOL_LOSS_MISSED,        /* ticks of the clock that did not come */
 	SPOOL_LOSS_UNREADABLE,    /* of UNRESOLVED: in files without an id that could not be read */
 	SPOOL_LOSS_COUNT,
 };
 
 const char *spool_loss_name(enum spool_loss loss); /* "ring_full", ... */
+
+/* False for the two counts that stand among the losses and are none: of frames, in samples that are
+ * stored (UNRESOLVED, UNREADABLE). */
+bool spool_loss_is_real(enum spool_loss loss);
 
 /* What a segment says of its origin, in its header. */
 struct spool_origin {

@@ -32,7 +32,7 @@ static void describe(struct spool_profile *p)
 	profile_comment(to, "event %.*s, backend %.*s", (int)sizeof(o->event), o->event,
 			(int)sizeof(o->backend), o->backend);
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-		if (b->losses[i])
+		if (b->losses[i] && spool_loss_is_real((enum spool_loss)i))
 			profile_comment(to, "lost: %s %" PRIu64 " since the sampler's start",
 					spool_loss_name(i), b->losses[i]);
 	if (b->damaged_len)

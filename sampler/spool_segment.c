@@ -33,6 +33,11 @@ const char *spool_loss_name(enum spool_loss loss)
 	return (unsigned int)loss < SPOOL_LOSS_COUNT ? loss_names[loss] : "unknown";
 }
 
+bool spool_loss_is_real(enum spool_loss loss)
+{
+	return loss != SPOOL_LOSS_UNRESOLVED && loss != SPOOL_LOSS_UNREADABLE;
+}
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 const char *spool_segment_name(uint64_t segment, char name[static SPOOL_NAME_MAX])

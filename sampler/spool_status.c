@@ -310,8 +310,18 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 	family(out, "rawstack_sampler_lost", "counter", NULL,
 	       "Samples lost or incomplete since the directory was made, by reason.");
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-		buf_printf(out, "rawstack_sampler_lost_total{reason=\"%s\"} %llu\n",
-			   spool_loss_name((enum spool_loss)i), (unsigned long long)s->losses[i]);
+		if (spool_loss_is_real((enum spool_loss)i))
+			buf_printf(out, "rawstack_sampler_lost_total{reason=\"%s\"} %llu\n",
+				   spool_loss_name((enum spool_loss)i),
+				   (unsigned long long)s->losses[i]);
+	counter(out, "rawstack_sampler_unresolved",
+		"Frames without a module, in samples that are stored: no loss. Their address lies "
+		"in "
+		"no known mapping, or in a file without an id.",
+		s->losses[SPOOL_LOSS_UNRESOLVED]);
+	counter(out, "rawstack_sampler_unreadable",
+		"Of the unresolved frames those in files that could not be read for their id.",
+		s->losses[SPOOL_LOSS_UNREADABLE]);
 	gauge(out, "rawstack_spool_segments", NULL, "Segments on the disk.",
 	      (double)s->segment_count);
 	gauge(out, "rawstack_spool_bytes", "bytes", "Of all segments.", (double)s->len);
