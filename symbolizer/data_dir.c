@@ -76,6 +76,12 @@ static bool is_ours(const struct stat *dir, const struct stat *st)
 	return st->st_uid == geteuid() || st->st_uid == dir->st_uid;
 }
 
+/* Whether nobody but us can have put a file there, so that its owner is of our own choosing. */
+static bool is_private(const struct stat *dir)
+{
+	return dir->st_uid == geteuid() && !(dir->st_mode & (S_IWGRP | S_IWOTH));
+}
+
 static int say_alien(const char *where, const char *name, const struct stat *st, struct err *err)
 {
 	return err_set(
@@ -154,7 +160,7 @@ int data_dir_open_file(int dir_fd, const char *where, const char *name, int flag
 		return err_sys(err, errno, "%s/%s", where, name);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_DENIED, "%s/%s: no regular file", where, name);
-	if (!is_ours(&dir, &st))
+	if (!is_ours(&dir, &st) && !is_private(&dir))
 		return say_alien(where, name, &st, err);
 	if (st.st_nlink > 1 && dir.st_uid != geteuid())
 		return err_set(err, ERR_DENIED, "%s/%s: has another name elsewhere", where, name);

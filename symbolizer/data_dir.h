@@ -20,7 +20,8 @@ int data_dir_own_file(const char *dir, const char *name, struct err *err) _must_
  * process's user or to the owner of the data directory. No symbolic link is followed, for it may
  * lead to what is somebody else's, and who starts the service is often root. A second name of a
  * file that another user's directory has is refused for the same reason. ERR_DENIED with one line
- * that says what is there instead.
+ * that says what is there instead. The owner of a file is not looked at where only this process's
+ * user can have put it: a directory of its own to which no group may write.
  */
 
 /* A directory of this name, made if it is not there. */
