@@ -3,14 +3,19 @@
  * The program `rawstack-ship`: unprivileged, sees the spool, the service and the sink, nothing
  * else. Says one line whenever its state changes (shipping, waiting and why), not more.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <malloc.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
+#include "io.h"
 #include "log.h"
 #include "ship_back_off.h"
 #include "ship_endpoint.h"
@@ -288,6 +293,36 @@ static int open_shipper(struct ship *s, struct err *err)
 			    err);
 }
 
+/*
+ * One shipper at a time: two would deliver the same samples, each in batches of its own. The lock
+ * is the spool's directory, so it ends with the process. A shipper that is to go on waits for the
+ * other one, which may be what a sampler that has ended left to deliver the rest. 1: a signal came
+ * first.
+ */
+static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err)
+{
+	_cleanup_(closep) int fd = open(o->spool, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	bool told = false;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", o->spool);
+	while (flock(fd, LOCK_EX | LOCK_NB)) {
+		if (errno != EWOULDBLOCK)
+			return err_sys(err, errno, "%s", o->spool);
+		if (o->once)
+			return err_set(err, ERR_EXISTS,
+				       "%s: another shipper delivers from this spool", o->spool);
+		if (!told)
+			log_info("waiting: another shipper delivers from this spool");
+		told = true;
+		if (stopping)
+			return 1;
+		pause_ms(POLL_MS);
+	}
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
 static int ship(struct ship *s, struct err *err)
 {
 	int rc;
@@ -311,11 +346,14 @@ static int run(const struct ship_options *o, struct err *err)
 {
 	struct ship s = {.o = o,
 			 .status = {.io = io_system(), .spool = o->spool, .metrics = o->metrics}};
+	_cleanup_(closep) int spool_fd = -1;
 	struct ship_route route;
 	int rc = ship_route_init(&route, o->servers, o->routes, o->cluster, err);
 
+	if (!rc)
+		rc = take_spool(o, &spool_fd, err);
 	if (rc)
-		return rc;
+		return rc < 0 ? rc : 0;
 	for (unsigned int i = 0; i < o->in_flight; i++) {
 		ship_endpoint_init(&s.lanes[i], &route);
 		s.lanes[i].is_quiet = i > 0;
