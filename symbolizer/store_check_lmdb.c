@@ -27,8 +27,12 @@ struct checked {
 
 static int lmdb_fault(const struct checked *c, const char *what, int rc, struct err *err)
 {
-	return err_set(err, rc > 0 ? ERR_IO : ERR_DATA,
-		       "%s: damaged: %s: %s; " STORE_DAMAGED_ADVICE, c->path, what,
+	/* LMDB's own codes are below zero. A code of the system's says nothing of the file. */
+	if (rc > 0)
+		return err_set(err, ERR_IO, "%s: %s: %s%s", c->path, what, mdb_strerror(rc),
+			       rc == ENOMEM ? ": the whole store needs address space (ulimit -v)"
+					    : "");
+	return err_set(err, ERR_DATA, "%s: damaged: %s: %s; " STORE_DAMAGED_ADVICE, c->path, what,
 		       mdb_strerror(rc));
 }
 
