@@ -5,22 +5,14 @@
  * with each letter is above in no time.
  */
 #include <stdlib.h>
-#include <time.h>
 
 #include "demangle.h"
 #include "limits.h"
+#include "thread_seconds.h"
 
 #define SECONDS_MAX 10
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
-
-static double thread_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)
 {

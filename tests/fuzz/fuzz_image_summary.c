@@ -6,23 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "image_summary.h"
+#include "thread_seconds.h"
 
 /* A hundred times what the worst of a megabyte takes. */
 #define SECONDS_MAX 10
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
-
-static double thread_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 static void check_id(const struct build_id *id)
 {

@@ -5,22 +5,14 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "limits.h"
 #include "text_match.h"
+#include "thread_seconds.h"
 
 #define SECONDS_MAX 10
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
-
-static double thread_seconds(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* A copy of the next line, with a NUL in place of its end. */
 static char *take_line(const uint8_t **p, size_t *len)

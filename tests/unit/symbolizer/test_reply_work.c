@@ -35,6 +35,21 @@ static size_t name_of(uint32_t i, char name[static 16])
 				i % STRINGS);
 }
 
+/* With the row of its first address. */
+static void write_function(struct rsym_writer *w, uint32_t i, const char *name, size_t name_len)
+{
+	const struct rsym_writer_function f = {.name = name,
+					       .name_len = name_len,
+					       .vaddr = 16 * (i + UINT64_C(1)),
+					       .has_entry = true,
+					       .from_symbol = true,
+					       .file = RSYM_NONE};
+
+	rsym_writer_row(w, f.vaddr,
+			rsym_writer_node(w, RSYM_NONE, rsym_writer_function(w, &f), RSYM_NONE, 0),
+			RSYM_NONE, 0);
+}
+
 static void write_table(struct buf *out)
 {
 	_cleanup_(rsym_writer_freep) struct rsym_writer *w = rsym_writer_new(NULL);
@@ -42,17 +57,8 @@ static void write_table(struct buf *out)
 
 	for (uint32_t i = 0; i < BLOCKS * STRINGS; i++) {
 		char name[16];
-		struct rsym_writer_function f = {.name = name,
-						 .name_len = name_of(i, name),
-						 .vaddr = 16 * (i + UINT64_C(1)),
-						 .has_entry = true,
-						 .from_symbol = true,
-						 .file = RSYM_NONE};
 
-		rsym_writer_row(
-			w, f.vaddr,
-			rsym_writer_node(w, RSYM_NONE, rsym_writer_function(w, &f), RSYM_NONE, 0),
-			RSYM_NONE, 0);
+		write_function(w, i, name, name_of(i, name));
 	}
 	rsym_writer_row(w, 16 * (BLOCKS * STRINGS + UINT64_C(1)), RSYM_NONE, RSYM_NONE, 0);
 	assert_int_equal(rsym_writer_finish(w, &info, NULL, out, NULL), 0);
@@ -218,18 +224,9 @@ static void open_plain(struct rsym *t, struct buf *out)
 
 	for (uint32_t i = 0; i < NAMES; i++) {
 		char name[32];
-		struct rsym_writer_function f = {
-			.name = name,
-			.name_len = (size_t)snprintf(name, sizeof(name), "_Z5f%04ui", 1000 + i),
-			.vaddr = 16 * (i + UINT64_C(1)),
-			.has_entry = true,
-			.from_symbol = true,
-			.file = RSYM_NONE};
 
-		rsym_writer_row(
-			w, f.vaddr,
-			rsym_writer_node(w, RSYM_NONE, rsym_writer_function(w, &f), RSYM_NONE, 0),
-			RSYM_NONE, 0);
+		write_function(w, i, name,
+			       (size_t)snprintf(name, sizeof(name), "_Z5f%04ui", 1000 + i));
 	}
 	assert_int_equal(rsym_writer_finish(w, &info, NULL, out, NULL), 0);
 	if (rsym_open(t, out->p, out->len, &err))
