@@ -26,6 +26,14 @@ static void put(struct push_partners *p, int fd, enum image_kind kind, const str
 	snprintf(to->name, sizeof(to->name), "%s", base_name(path));
 }
 
+static bool has(const struct push_partners *p, enum image_kind kind, const struct build_id *id)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->list[i].kind == kind && build_id_equal(&p->list[i].id, id))
+			return true;
+	return false;
+}
+
 /* The other half of a file, when it has the same build id and is of one of the two kinds. */
 static bool try_half(struct push_partners *p, const char *path, const struct build_id *id,
 		     enum image_kind a, enum image_kind b, struct image_links *ret)
@@ -78,6 +86,9 @@ static void find_others(struct push_partners *p, const char *path, const struct 
 		bool alt = c.list[i].kind == TABLE_COMPANION_ALT;
 		char package[LIMIT_PATH_LEN];
 
+		/* A program and its debug file may both refer to it. */
+		if (alt && has(p, IMAGE_ALT, &links->alt_id))
+			continue;
 		if (alt)
 			put(p, TAKE_FD(c.list[i].fd), IMAGE_ALT, &links->alt_id, links->alt_name);
 		else if (join(package, path, ".dwp", ""))
