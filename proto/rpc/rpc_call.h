@@ -3,12 +3,12 @@
 #define RAWSTACK_RPC_CALL_H
 /*
  * One call on the server side: which gRPC operations are under way on it, and which event its
- * handlers see next. Internal to proto/rpc; handlers use rpc_server.h.
+ * handlers see next. Internal to proto/rpc; handlers use rpc_method.h.
  */
 #include <grpc/grpc.h>
 #include <pthread.h>
 
-#include "rpc_server.h"
+#include "rpc_method.h"
 #include "rpc_wait.h"
 
 struct rpc_pool;
