@@ -152,14 +152,6 @@ static int add_ids(struct perf_reader *r, struct bytes in, uint32_t attr)
 	return 0;
 }
 
-bool perf_part(struct bytes file, uint64_t off, uint64_t len, struct bytes *ret)
-{
-	if (off > file.left || len > file.left - off)
-		return false;
-	*ret = bytes_of(file.p + off, len);
-	return true;
-}
-
 static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes attrs,
 		      uint64_t attr_len)
 {

@@ -9,6 +9,7 @@
 #include "bytes.h"
 #include "perf_data.h"
 #include "perf_maps.h"
+#include "perf_record.h"
 
 /* One kind of event that was recorded (struct perf_event_attr). */
 struct perf_attr {
@@ -54,25 +55,6 @@ struct perf_reader {
 	uint32_t stack[LIMIT_PROFILE_STACK];
 	uint64_t first_ns, last_ns, lost;
 };
-
-#define PERF_HEADER_LEN 8 /* of a record */
-
-/* What perf itself adds to the kernel's records (perf.data-file-format.txt). */
-enum {
-	RECORD_HEADER_ATTR = 64, /* the first: the kernel's are below */
-	RECORD_HEADER_TRACING_DATA = 66,
-	RECORD_HEADER_BUILD_ID = 67,
-	RECORD_FINISHED_ROUND = 68,
-	RECORD_AUXTRACE = 71,
-	RECORD_COMPRESSED = 81,
-	RECORD_COMPRESSED2 = 83,
-};
-
-/* Bytes behind a record that are not records. */
-uint64_t perf_record_behind(uint32_t type, struct bytes body);
-
-/* A part of the file, which must lie in it. */
-bool perf_part(struct bytes file, uint64_t off, uint64_t len, struct bytes *ret);
 
 /* Records that describe: an event, as a pipe has it; a path's build id. */
 int perf_reader_attr(struct perf_reader *r, struct bytes body);

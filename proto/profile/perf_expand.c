@@ -4,7 +4,7 @@
 #include <linux/perf_event.h>
 #include <zstd.h>
 
-#include "perf_data_priv.h"
+#include "perf_record.h"
 
 /* Taken out of the stream at a time. */
 #define CHUNK ((size_t)131072)

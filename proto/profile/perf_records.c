@@ -114,11 +114,6 @@ static void round_note(struct rounds *r, uint64_t time)
 
 /* --- the first walk -------------------------------------------------------------------------- */
 
-uint64_t perf_record_behind(uint32_t type, struct bytes body)
-{
-	return type == RECORD_HEADER_TRACING_DATA ? ((uint64_t)bytes_u32(&body) + 7) / 8 * 8 : 0;
-}
-
 static int note_record(struct perf_reader *r, const struct record_head *h, struct bytes body,
 		       struct rounds *rounds)
 {
