@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 
 #include "file_helper.h"
-#include "late_names.h"
+#include "late_jit.h"
 
 /* What failed may work for another process that has the file: not at once, and not for ever. */
 #define RETRY_NS   UINT64_C(30000000000)
@@ -50,7 +50,7 @@ static void release(struct file_ids *f, size_t slot, uint64_t now_ns)
 		m->retry_ns = now_ns + RETRY_NS;
 	}
 	if (j && f->slots[slot].is_late)
-		late_answer(j, -EIO, NULL, 0);
+		late_jit_answer(j, -EIO, NULL, 0);
 	else if (j && j->is_asked)
 		jit_answer(j, -EIO, NULL, 0, now_ns);
 	f->slots[slot].module = NULL;
@@ -236,8 +236,8 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 			break;
 		}
 		if (f->slots[reply.slot].is_late)
-			late_answer(f->slots[reply.slot].jit, reply.rc, reply.rows,
-				    reply.row_count);
+			late_jit_answer(f->slots[reply.slot].jit, reply.rc, reply.rows,
+					reply.row_count);
 		else if (f->slots[reply.slot].jit)
 			jit_answer(f->slots[reply.slot].jit, reply.rc, reply.rows, reply.row_count,
 				   now_ns);

@@ -44,7 +44,7 @@ bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t 
 void file_ids_ask_jit(struct file_ids *f, struct jit *j, uint32_t tid);
 
 /* Asks for addresses, LIMIT_PERF_MAP_LATE_ROWS at most, when the program of j is over or had no map
- * before; late_answer() is told. False: try again later. */
+ * before; late_jit_answer() is told. False: try again later. */
 bool file_ids_ask_late(struct file_ids *f, struct jit *j, const uint64_t *pcs, size_t count);
 
 /* Asks for the segments of the file of a module whose id is known, as wanted_segments_add() has it.

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "file_ids.h"
+#include "late_jit.h"
 
 #define AGAIN_NS UINT64_C(1000000000)  /* the helper may read no more now */
 #define BUSY_NS  UINT64_C(10000000000) /* threads of the process live on */
@@ -12,73 +13,14 @@
 enum {
 	ASKED_MAX = 16, /* requests under way */
 	AGAIN_MAX = 20, /* times */
-	SLOTS_MIN = 64,
-};
-
-/* The places without a name of one program. */
-struct late_jit {
-	uint64_t *slots; /* open addressing; 0: free. No code is at address 0 */
-	size_t slot_count, count;
-	bool had_turn; /* it was asked for when its map appeared */
-
-	/* While it is asked for: all places, ascending; 0 once named. NULL: it is not. */
-	uint64_t *asked;
-	size_t asked_count;
-	size_t at, part; /* the request: from where on, and how many */
-	bool is_under_way;
-	uint64_t not_before_ns;
-	unsigned int again_count;
-
-	/* What came, until it is handled. */
-	bool is_answered;
-	int rc;
-	struct perf_map_row *rows;
-	size_t row_count;
 };
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-static uint64_t *slot_of(const struct late_jit *t, uint64_t pc)
-{
-	/* Fibonacci hashing: places of a program differ in their middle bits. */
-	size_t i = (size_t)((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (t->slot_count - 1);
-
-	while (t->slots[i] && t->slots[i] != pc)
-		i = (i + 1) & (t->slot_count - 1);
-	return &t->slots[i];
-}
-
-static bool grow_slots(struct late_jit *t)
-{
-	struct late_jit grown = {.slot_count = t->slot_count ? 2 * t->slot_count : SLOTS_MIN};
-
-	if (2 * t->count < t->slot_count)
-		return true;
-	grown.slots = calloc(grown.slot_count, sizeof(*grown.slots));
-	if (!grown.slots)
-		return false;
-	for (size_t i = 0; i < t->slot_count; i++)
-		if (t->slots[i])
-			*slot_of(&grown, t->slots[i]) = t->slots[i];
-	free(t->slots);
-	t->slots = grown.slots;
-	t->slot_count = grown.slot_count;
-	return true;
-}
-
 static void put_place(struct late_names *l, struct late_jit *t, uint64_t pc)
 {
-	uint64_t *slot;
-
-	if (!pc || t->count >= LIMIT_JIT_NAMELESS || l->pc_count >= LIMIT_JIT_NAMELESS_ALL ||
-	    !grow_slots(t))
-		return;
-	slot = slot_of(t, pc);
-	if (*slot)
-		return;
-	*slot = pc;
-	t->count++;
-	l->pc_count++;
+	if (pc && t->count < LIMIT_JIT_NAMELESS && l->pc_count < LIMIT_JIT_NAMELESS_ALL)
+		l->pc_count += late_jit_put(t, pc);
 }
 
 static void forget_places(struct late_names *l, struct late_jit *t)
@@ -191,22 +133,6 @@ static void ask_part(struct late_names *l, struct file_ids *ids, struct jit *j)
 								    : LIMIT_PERF_MAP_LATE_ROWS;
 	t->is_under_way = file_ids_ask_late(ids, j, t->asked + t->at, t->part);
 	l->asked_count += t->is_under_way;
-}
-
-void late_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count)
-{
-	struct late_jit *t = j->late;
-
-	if (!t || !t->is_under_way || t->is_answered)
-		return;
-	t->is_answered = true;
-	t->rc = rc;
-	t->row_count = 0;
-	t->rows = rc || !count ? NULL : malloc(count * sizeof(*rows));
-	if (!t->rows)
-		return;
-	memcpy(t->rows, rows, count * sizeof(*rows));
-	t->row_count = count;
 }
 
 /* --- writing --------------------------------------------------------------------------------- */

@@ -39,7 +39,4 @@ bool late_names_is_waiting(const struct late_names *l);
 void late_names_poll(struct late_names *l, struct file_ids *ids, struct spool_writer *spool,
 		     uint64_t now_ns);
 
-/* What the perf map says; rc: why it says nothing. Nothing happens when j does not wait for it. */
-void late_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count);
-
 #endif

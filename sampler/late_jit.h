@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_LATE_JIT_H
+#define RAWSTACK_LATE_JIT_H
+/* The places without a name of one program (jit.h), and the question about them that is under way.
+ * late_names.h decides when it is asked. One thread. */
+#include "jit.h"
+
+struct late_jit {
+	uint64_t *slots; /* open addressing; 0: free. No code is at address 0 */
+	size_t slot_count, count;
+	bool had_turn; /* it was asked for when its map appeared */
+
+	/* While it is asked for: all places, ascending; 0 once named. NULL: it is not. */
+	uint64_t *asked;
+	size_t asked_count;
+	size_t at, part; /* the request: from where on, and how many */
+	bool is_under_way;
+	uint64_t not_before_ns;
+	unsigned int again_count;
+
+	/* What came, until it is handled. */
+	bool is_answered;
+	int rc;
+	struct perf_map_row *rows;
+	size_t row_count;
+};
+
+/* Adds the place of a call; true when it was not there yet and there was memory for it. */
+bool late_jit_put(struct late_jit *t, uint64_t pc);
+
+/* What the perf map says; rc: why it says nothing. Nothing happens when j does not wait for it. */
+void late_jit_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count);
+
+#endif
