@@ -4,7 +4,7 @@
 /* The files that go with an input, as bytes of a struct table_source, opened for a reader of DWARF;
  * and what a reader missed, in the words of struct table_request. */
 #include "die_companions.h"
-#include "table_make.h"
+#include "table_source.h"
 
 /* One that is no ELF file is left out. c->missing is the caller's to set. ERR_MEMORY. */
 int companion_images_open(struct die_companions *c, const struct table_source *source,

@@ -12,15 +12,8 @@
  */
 #include "bytes.h"
 #include "die_const.h"
+#include "die_shape.h"
 #include "err.h"
-
-/* What the size of a form depends on. */
-struct die_shape {
-	uint8_t version;      /* 2 to 5 */
-	uint8_t address_size; /* 4 or 8 */
-	uint8_t offset_size;  /* 4 or 8: 32-bit or 64-bit DWARF */
-	bool columns, types;  /* are wanted */
-};
 
 /* The attributes that are taken out of a DIE. */
 enum die_slot {

@@ -2,6 +2,7 @@
 /* The attributes of a DIE: stepped over, or taken. */
 #include <string.h>
 
+#include "die_abbrev.h"
 #include "die_ops.h"
 
 uint32_t die_op_of_form(uint64_t form, struct die_shape s)

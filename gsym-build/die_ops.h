@@ -5,7 +5,7 @@
  * The programs that abbreviations become: die_abbrev.c compiles them, die_attributes.c runs them.
  * For these two only.
  */
-#include "die_abbrev.h"
+#include "die_shape.h"
 
 /*
  * An op is a word: its kind in the low 4 bits, its argument above. Neighbouring fixed-size

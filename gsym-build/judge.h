@@ -14,7 +14,7 @@
 #include "buf.h"
 #include "dwarf_reader.h"
 #include "rsym.h"
-#include "table_build.h"
+#include "table_task.h"
 
 struct judge;
 

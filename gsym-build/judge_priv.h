@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_JUDGE_PRIV_H
 #define RAWSTACK_JUDGE_PRIV_H
 /* Shared by the judge*.c files only: all that the file says, and what covers one address. */
-#include "judge.h"
+#include "dwarf_reader.h"
 
 struct judge_span {
 	uint64_t start, end;

@@ -6,6 +6,8 @@
  * of the file as numbers that can be compared: equal texts, equal numbers.
  */
 #include "judge_priv.h"
+#include "rsym.h"
+#include "table_task.h"
 
 /* A function that answers at its own entry. */
 struct judge_entered {

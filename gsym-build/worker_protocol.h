@@ -9,7 +9,7 @@
 
 #include "image_summary.h"
 #include "limits.h"
-#include "table_build.h"
+#include "table_task.h"
 
 /* Descriptors of the worker; 0 to 2 are /dev/null. */
 enum worker_fd {

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_TABLE_SOURCE_H
+#define RAWSTACK_TABLE_SOURCE_H
+/* The input of a build as the worker has it: bytes in memory, and what is wanted of them. */
+#include "buf.h"
+#include "helper.h"
+#include "table_task.h"
+
+struct table_progress;
+
+struct table_companion_bytes {
+	const void *p; /* NULL: it was empty */
+	size_t len;
+	enum table_companion_kind kind;
+};
+
+struct table_source {
+	const void *p; /* the file */
+	size_t len;
+	bool mapped;          /* p is a private read-only mapping of a file: see image.h */
+	const void *stripped; /* its partner, or NULL */
+	size_t stripped_len;
+	enum table_input input;
+	struct build_id id; /* to be written into the table */
+	const struct table_companion_bytes *companions;
+	size_t companion_count;
+	struct buf *missing;    /* as in struct table_request */
+	const uint64_t *wanted; /* likewise */
+	size_t wanted_count;
+	bool columns, types, shown;      /* as in struct table_request */
+	struct table_progress *progress; /* NULL, or told how far it is; shared memory */
+	struct helper *helper;           /* NULL, or does half of the work; the same table */
+};
+
+#endif
