@@ -106,8 +106,11 @@ class CleanRoot:
         return self.path + path
 
     def argv(self, line, cwd):
-        return ["chroot", self.path, "/bin/bash", "-o", "pipefail", "-c", 'cd "$1" && eval "$2"', "-",
-                cwd, line]
+        """With the tree as the root of a mount namespace, as on a machine or in a container of its own: in
+        a mere chroot, the kernel's names of files would begin somewhere else."""
+        return ["unshare", "--mount", "/bin/sh", "-c",
+                'cd "$0" && pivot_root . mnt && exec /bin/bash -o pipefail -c '
+                "'umount --lazy /mnt && cd \"$1\" && eval \"$2\"' - \"$@\"", self.path, cwd, line]
 
     def start(self, line, log, cwd="/root"):
         """In the background, as `line &` would."""
