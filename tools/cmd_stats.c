@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "name_advice.h"
+#include "profile_notes.h"
 #include "ranking.h"
 #include "stack_share.h"
 
@@ -141,19 +142,25 @@ static void print_labels(const struct profile_view *v, const struct label_value 
 }
 
 /* Losses, damage, origin: what the files say of themselves. */
-static void print_notes(struct buf *out, const struct profile *p)
+static int print_notes(struct buf *out, const struct profile *p, struct err *err)
 {
-	for (size_t i = 0; i < p->comment_count && i < NOTES_SHOWN; i++) {
+	_cleanup_(profile_notes_done) struct profile_notes notes;
+	int rc = profile_notes_make(&notes, p, err);
+
+	for (size_t i = 0; !rc && i < notes.kinds.count && i < NOTES_SHOWN; i++) {
 		buf_str(out, "note: ");
-		profile_view_text(out, profile_text(p, p->comments[i]));
+		profile_view_text(out, profile_text(p, notes.list[i].first));
+		if (notes.list[i].count > 1)
+			buf_printf(out, ", and %zu more like it", notes.list[i].count - 1);
 		buf_str(out, "\n");
 	}
-	if (p->comment_count > NOTES_SHOWN)
-		buf_printf(out, "and %zu more notes\n", p->comment_count - NOTES_SHOWN);
+	if (!rc && notes.kinds.count > NOTES_SHOWN)
+		buf_printf(out, "and notes of %zu more kinds\n", notes.kinds.count - NOTES_SHOWN);
+	return rc;
 }
 
-static void print_text(const struct profile_view *v, const struct counts *c,
-		       const struct ranking *r, struct buf *out)
+static int print_text(const struct profile_view *v, const struct counts *c, const struct ranking *r,
+		      struct buf *out, struct err *err)
 {
 	profile_view_amount(v, c->total, out);
 	buf_printf(out, " in %zu distinct samples: %zu stacks, %zu functions, %zu binaries\n",
@@ -174,7 +181,7 @@ static void print_text(const struct profile_view *v, const struct counts *c,
 	if (r->unnamed_count > MODULES_SHOWN)
 		buf_printf(out, "         and %zu more binaries\n",
 			   r->unnamed_count - MODULES_SHOWN);
-	print_notes(out, &v->p);
+	return print_notes(out, &v->p, err);
 }
 
 static void print_json(const struct profile_view *v, const struct counts *c,
@@ -254,10 +261,10 @@ static int run_stats(int argc, char **argv, struct err *err)
 	if (v.json) {
 		print_json(&v, &c, &r, labels, keys.count, &out);
 	} else {
-		print_text(&v, &c, &r, &out);
+		rc = print_text(&v, &c, &r, &out, err);
 		print_labels(&v, labels, keys.count, c.total, &out);
 	}
-	return profile_view_print(&out, "stats", err);
+	return rc ? rc : profile_view_print(&out, "stats", err);
 }
 
 const struct command cmd_stats = {
