@@ -13,6 +13,7 @@
 #include "profile_files.h"
 #include "profile_names.h"
 #include "spool_input.h"
+#include "stack_end.h"
 
 /* Names of files in one directory: a million of what a sink keeps. */
 #define NAMES_LEN (256 * MIB)
@@ -149,10 +150,10 @@ static int read_all(char *const *paths, size_t count, struct profile_filter *fil
 	int rc;
 
 	profile_init(&raw);
-	if (filter->no_symbolize)
-		return read_paths(paths, count, filter, ret, err);
-	rc = read_paths(paths, count, filter, &raw, err);
-	return rc ? rc : name_all(&raw, filter, ret, err);
+	rc = read_paths(paths, count, filter, filter->no_symbolize ? ret : &raw, err);
+	if (!rc && !filter->no_symbolize)
+		rc = name_all(&raw, filter, ret, err);
+	return rc ? rc : stack_end_label(ret, err);
 }
 
 static int read_edited(char *const *paths, size_t count, struct profile_filter *filter,

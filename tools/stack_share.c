@@ -33,7 +33,7 @@ void stack_share_count(struct stack_share *s, const struct profile_view *v)
 
 		add_capped(&s->total, weight);
 		if (s->applies)
-			add_capped(&s->ends[stack_end_of(&v->p, stack)], weight);
+			add_capped(&s->ends[stack_end_told(&v->p, i)], weight);
 		if (says_cut(&v->p, stack))
 			add_capped(&s->told, weight);
 	}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "stack_end.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* Functions of user space that a thread or a process starts in, as their symbols have them. */
@@ -124,9 +125,71 @@ bool stack_end_applies(const struct profile *p)
 	return false;
 }
 
+static const char *const end_names[] = {"entry", "cut", "unnamed"};
+
 const char *stack_end_name(enum stack_end end)
 {
-	static const char *const names[] = {"entry", "cut", "unnamed"};
+	return end_names[end];
+}
 
-	return names[end];
+static bool is_end_label(const struct profile *p, const struct profile_label *l)
+{
+	return profile_text_is(profile_text(p, l->key), STACK_END_LABEL);
+}
+
+enum stack_end stack_end_told(const struct profile *p, uint32_t sample)
+{
+	const struct profile_sample s = profile_sample(p, sample);
+	const struct profile_label *labels;
+	size_t count;
+
+	labels = profile_labels(p, s.labels, &count);
+	for (size_t i = 0; i < count; i++)
+		for (size_t k = 0; k < ARRAY_LEN(end_names) && is_end_label(p, &labels[i]); k++)
+			if (profile_text_is(profile_text(p, labels[i].text), end_names[k]))
+				return (enum stack_end)k;
+	return stack_end_of(p, s.stack);
+}
+
+/* The set of labels with this end in place of another; one that is full stays as it is. */
+static uint32_t labels_with_end(struct profile *p, uint32_t set, enum stack_end end)
+{
+	struct profile_label labels[LIMIT_PROFILE_LABELS];
+	const struct profile_label *from;
+	const char *name = stack_end_name(end);
+	size_t count, at = 0;
+
+	from = profile_labels(p, set, &count);
+	memcpy(labels, from, count * sizeof(*labels));
+	while (at < count && !is_end_label(p, &labels[at]))
+		at++;
+	if (at == LIMIT_PROFILE_LABELS)
+		return set;
+	if (at < count && profile_text_is(profile_text(p, labels[at].text), name))
+		return set;
+	labels[at] = (struct profile_label){.key = profile_cstr(p, STACK_END_LABEL),
+					    .text = profile_cstr(p, name)};
+	return profile_add_labels(p, labels, at == count ? count + 1 : count);
+}
+
+int stack_end_label(struct profile *p, struct err *err)
+{
+	struct intern samples = p->samples;
+	int64_t *values = p->values;
+
+	if (!stack_end_applies(p))
+		return 0;
+	p->samples = (struct intern)INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
+	p->values = NULL;
+	p->values_cap = 0;
+	for (uint32_t i = 0; i < samples.count && !p->failed; i++) {
+		struct profile_sample s;
+
+		memcpy(&s, intern_get(&samples, i, NULL), sizeof(s));
+		s.labels = labels_with_end(p, s.labels, stack_end_of(p, s.stack));
+		profile_add_sample(p, s.stack, s.labels, values + (size_t)i * p->value_count);
+	}
+	intern_done(&samples);
+	free(values);
+	return p->failed ? profile_full(p, err, "labels") : 0;
 }

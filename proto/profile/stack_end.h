@@ -21,8 +21,19 @@ enum stack_end stack_end_of(const struct profile *p, uint32_t stack);
  * their own stacks leave entries out. */
 bool stack_end_applies(const struct profile *p);
 
-/* How samples tell it, besides their frames: a label that only those have which are not whole. */
+/* How samples tell it, besides their frames. What a sampler makes gives the label to those only
+ * which are not whole. */
 #define STACK_END_LABEL "stack_end"
 const char *stack_end_name(enum stack_end end); /* "entry", "cut", "unnamed" */
+
+/*
+ * Gives every sample the label that its frames call for now, for frames get names after the label
+ * was written; does nothing to a profile that the above does not speak of. ERR_LIMIT, ERR_MEMORY.
+ */
+int stack_end_label(struct profile *p, struct err *err) _must_check_;
+
+/* By the label, which stays when frames are hidden or grouped; by the frames where there is none.
+ */
+enum stack_end stack_end_told(const struct profile *p, uint32_t sample);
 
 #endif
