@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* `rawstack convert` and `merge`: profiles as one, in the format of another tool. */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "firefox_write.h"
 #include "folded.h"
 #include "json_lines_write.h"
+#include "log.h"
 #include "otlp_write.h"
 #include "output_file.h"
 #include "perf_script.h"
@@ -44,9 +46,16 @@ static int to_folded(const struct profile *p, uint32_t value, const struct conve
 static int to_perf_script(const struct profile *p, uint32_t value, const struct convert_options *o,
 			  struct text_out *out, struct err *err)
 {
+	uint64_t summed;
+	int rc = perf_script_write(p, out, &summed, err);
+
 	(void)value;
-	(void)o;
-	return perf_script_write(p, out, err);
+	if (!rc && summed)
+		log_warn("%s: %" PRIu64
+			 " rows stand for many samples each and are one record each, "
+			 "with the whole weight as its period: weigh records by their period",
+			 o->out, summed);
+	return rc;
 }
 
 static int to_speedscope(const struct profile *p, uint32_t value, const struct convert_options *o,
@@ -231,6 +240,10 @@ const struct command cmd_convert = {
 		"  json               .jsonl .ndjson         a line for each sample, nothing lost\n"
 		"  otlp               .otlp .otlp.pb         OpenTelemetry, ProfilesData "
 		"of " OTLP_VERSION "\n"
+		"\n"
+		"perf-script has a record for each sample. Where these would be more than 256 for\n"
+		"each row of the profile (or 65,536 in all), or more than 16 million, each row is\n"
+		"one record with its whole weight as the period, and a warning says so.\n"
 		"\n"
 		"  -o OUT             where to write; - is standard output\n"
 		"  --to FORMAT        one of the names above\n" CONVERT_HELP,

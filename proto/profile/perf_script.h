@@ -38,7 +38,9 @@ bool perf_script_is(const void *text, size_t len);
 int perf_script_read_view(struct file_view *text, struct profile *p, struct err *err) _must_check_;
 int perf_script_read(const void *text, size_t len, struct profile *p, struct err *err) _must_check_;
 
-/* ERR_LIMIT as text_out.h says, errors of out's function. */
-int perf_script_write(const struct profile *p, struct text_out *out, struct err *err) _must_check_;
+/* *ret_summed: how many rows count several samples and are one record all the same; may be NULL.
+ * ERR_LIMIT as text_out.h says, errors of out's function. */
+int perf_script_write(const struct profile *p, struct text_out *out, uint64_t *ret_summed,
+		      struct err *err) _must_check_;
 
 #endif

@@ -199,7 +199,21 @@ static bool unit_is_ns(const struct profile *p, uint32_t value)
 	return unit.len == 11 && memcmp(unit.p, "nanoseconds", 11) == 0;
 }
 
-int perf_script_write(const struct profile *p, struct text_out *out, struct err *err)
+/* Rows that count more than the one record they become. */
+static uint64_t count_summed(struct writer *w)
+{
+	uint64_t sum = 0;
+	int64_t weight;
+
+	if (!w->one_each || w->count_value == PROFILE_NONE)
+		return 0;
+	for (uint32_t i = 0; i < w->p->samples.count; i++)
+		sum += records_of(w, i, &weight) && profile_values(w->p, i)[w->count_value] > 1;
+	return sum;
+}
+
+int perf_script_write(const struct profile *p, struct text_out *out, uint64_t *ret_summed,
+		      struct err *err)
 {
 	_cleanup_(writer_done) struct writer w = {
 		.p = p,
@@ -208,6 +222,8 @@ int perf_script_write(const struct profile *p, struct text_out *out, struct err 
 		.count_value = profile_value_index(p, "samples"),
 	};
 
+	if (ret_summed)
+		*ret_summed = 0;
 	if (!p->value_count)
 		return text_out_end(out, err);
 	w.weight_value = p->value_count - 1;
@@ -219,6 +235,8 @@ int perf_script_write(const struct profile *p, struct text_out *out, struct err 
 	if (w.records > records_max(&w)) {
 		w.one_each = true;
 		w.records = count_records(&w);
+		if (ret_summed)
+			*ret_summed = count_summed(&w);
 	}
 	if (p->duration_ns <= 0 && w.records)
 		buf_str(&out->buf, PERF_SCRIPT_NO_TIMES "\n");

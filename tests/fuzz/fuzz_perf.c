@@ -24,7 +24,7 @@ static void write_and_read(const struct profile *p)
 	_cleanup_(profile_done) struct profile back;
 	struct err err;
 
-	if (perf_script_write(p, &out, &err))
+	if (perf_script_write(p, &out, NULL, &err))
 		abort();
 	text_out_done(&out);
 	profile_init(&back);

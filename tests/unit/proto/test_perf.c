@@ -413,7 +413,7 @@ static void write_script(const struct profile *p, struct buf *out)
 	struct text_out to = TEXT_OUT_INIT(text_out_to_buf, out);
 	struct err err;
 
-	assert_int_equal(perf_script_write(p, &to, &err), 0);
+	assert_int_equal(perf_script_write(p, &to, NULL, &err), 0);
 	text_out_done(&to);
 }
 
