@@ -389,6 +389,7 @@ struct symbolize_env service_env(struct service *s, const struct service_caller 
 		.now_ns = service_now_ns(),
 		.cancelled = caller ? caller->cancelled : NULL,
 		.cancelled_arg = caller ? caller->arg : NULL,
+		.client = caller ? caller->client : 0,
 	};
 }
 

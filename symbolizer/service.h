@@ -58,6 +58,7 @@ bool service_close(struct service *s);
 struct service_caller {
 	bool (*cancelled)(void *arg);
 	void *arg;
+	uint32_t client; /* a number for who it is, or 0 */
 };
 
 /* --- Symbolizer ------------------------------------------------------------------------------ */

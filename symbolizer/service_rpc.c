@@ -13,11 +13,17 @@ static bool is_cancelled(void *arg)
 	return rpc_call_cancelled(arg);
 }
 
+static struct service_caller caller_of(struct rpc_call *c)
+{
+	return (struct service_caller){is_cancelled, c, rpc_call_client(c)};
+}
+
 static int on_symbolize(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
+	const struct service_caller caller = caller_of(c);
 	struct symbolize *work = NULL;
 	int rc = service_symbolize(rpc_call_ctx(c), (const Rawstack__V1__StackBatch *)request,
-				   &(struct service_caller){is_cancelled, c}, &work, err);
+				   &caller, &work, err);
 
 	if (rc || !work)
 		return rc;
@@ -29,11 +35,12 @@ static int on_symbolize(struct rpc_call *c, const ProtobufCMessage *request, str
 /* The call's state is the stream. */
 static int on_stream_batch(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
+	const struct service_caller caller = caller_of(c);
 	struct service_stream *stream = rpc_call_state(c);
 	const Rawstack__V1__SymbolizedBatch *reply;
 	int rc = service_stream_batch(rpc_call_ctx(c), &stream,
-				      (const Rawstack__V1__StackBatch *)request,
-				      &(struct service_caller){is_cancelled, c}, &reply, err);
+				      (const Rawstack__V1__StackBatch *)request, &caller, &reply,
+				      err);
 
 	rpc_call_set_state(c, stream);
 	return rc ? rc : rpc_call_reply(c, &reply->base, err);
@@ -49,7 +56,7 @@ static void on_stream_closed(struct rpc_call *c)
 	static int handler(struct rpc_call *c, const ProtobufCMessage *request, struct err *err) \
 	{                                                                                        \
 		_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);       \
-		const struct service_caller caller = {is_cancelled, c};                          \
+		const struct service_caller caller = caller_of(c);                               \
 		Reply reply = init;                                                              \
 		int rc = function(rpc_call_ctx(c), (const Request *)request, &caller, &arena,    \
 				  &reply, err);                                                  \

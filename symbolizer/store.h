@@ -160,7 +160,8 @@ struct store_missing {
 	struct build_id id;
 	uint64_t weight; /* samples that could not be named, saturating */
 	uint64_t first_ns, last_ns;
-	bool has_table;           /* only to note: there is one, and it does not do */
+	uint32_t client; /* who asks; of a row: in whose share it is; 0: nobody in particular */
+	bool has_table;  /* only to note: there is one, and it does not do */
 	struct kv_bytes paths[8]; /* as hosts said; borrowed */
 	size_t path_count;
 };
@@ -170,7 +171,8 @@ struct store_missing {
  * first_ns is ignored. A batch id that was counted before (of the last LIMIT_BATCH_IDS) changes
  * nothing; an empty one always counts. Gathered in memory: written by store_flush_missing(), or at
  * once when there is much of it, in one commit with the batch ids, so that a crash loses both.
- * Above LIMIT_MISSING_IDS the lightest ids are forgotten.
+ * Above LIMIT_MISSING_IDS clients have equal shares, and the lightest ids are forgotten of those
+ * who have more (missing_shares.h).
  */
 int store_note_missing(struct store *s, struct kv_bytes batch_id, const struct store_missing *notes,
 		       size_t count, struct err *err);

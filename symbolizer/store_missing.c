@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "limits.h"
+#include "missing_shares.h"
 #include "store_priv.h"
 #include "store_record.h"
 
@@ -99,6 +100,12 @@ static int change_add(struct change *c, enum kv_table table, struct kv_bytes key
 	return 0;
 }
 
+static void add_weight(uint64_t *to, uint64_t weight)
+{
+	if (!CHECKED_ADD(*to, weight, to))
+		*to = UINT64_MAX;
+}
+
 /* Adds a path that is new, if there is room. */
 static void add_path(struct store_missing *m, struct kv_bytes path)
 {
@@ -115,10 +122,17 @@ static void add_path(struct store_missing *m, struct kv_bytes path)
 		m->paths[m->path_count++] = path;
 }
 
-static int note(struct store_read *r, struct change *c, const struct store_missing *n,
-		struct err *err)
+/* What becomes of a note; decided for all of them before the first is written. */
+struct plan {
+	bool skip;    /* it came meanwhile, or there is no room */
+	bool is_new;  /* there is no such row */
+	bool is_seen; /* among the rows that can be read */
+	uint32_t client;
+};
+
+static int plan_note(struct store_read *r, const struct store_missing *n, struct plan *plan,
+		     struct err *err)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(RECORD_LEN_MAX);
 	struct build_id id = store_find(r, &n->id);
 	struct store_record record;
 	struct store_missing m;
@@ -127,16 +141,29 @@ static int note(struct store_read *r, struct change *c, const struct store_missi
 
 	if (rc < 0)
 		return rc;
-	if (!n->has_table && store_get_record(r, &id, &record, NULL) == 1 &&
-	    record.binary.status == STORE_READY)
-		return 0; /* it came meanwhile */
+	plan->skip = !n->has_table && store_get_record(r, &id, &record, NULL) == 1 &&
+		     record.binary.status == STORE_READY;
+	plan->is_new = rc == 0;
 	/* A damaged record is begun anew. */
-	if (rc == 0 || store_missing_decode(&m, key_of(&n->id), value, NULL)) {
+	plan->client =
+		rc && !store_missing_decode(&m, key_of(&n->id), value, NULL) ? m.client : n->client;
+	return 0;
+}
+
+static int write_note(struct store_read *r, struct change *c, const struct store_missing *n,
+		      const struct plan *plan, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(RECORD_LEN_MAX);
+	struct store_missing m;
+	struct kv_bytes value;
+	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, key_of(&n->id), &value, err);
+
+	if (rc < 0)
+		return rc;
+	if (rc == 0 || store_missing_decode(&m, key_of(&n->id), value, NULL))
 		m = (struct store_missing){.id = n->id, .first_ns = n->first_ns};
-		c->added += rc == 0;
-	}
-	if (!CHECKED_ADD(m.weight, n->weight, &m.weight))
-		m.weight = UINT64_MAX;
+	m.client = plan->client;
+	add_weight(&m.weight, n->weight);
 	if (n->last_ns > m.last_ns)
 		m.last_ns = n->last_ns;
 	for (size_t i = 0; i < n->path_count; i++)
@@ -146,51 +173,109 @@ static int note(struct store_read *r, struct change *c, const struct store_missi
 	return change_add(c, KV_MISSING, key_of(&n->id), (struct kv_bytes){out.p, out.len}, err);
 }
 
-struct light {
-	struct build_id id;
-	uint64_t weight, last_ns;
+struct rows {
+	struct missing_row *rows;
+	size_t count, cap;
 };
 
-static int by_weight(const void *a, const void *b)
+static void rows_done(struct rows *rows)
 {
-	const struct light *x = a, *y = b;
-
-	if (x->weight != y->weight)
-		return x->weight < y->weight ? -1 : 1;
-	return x->last_ns < y->last_ns ? -1 : x->last_ns > y->last_ns;
+	free(rows->rows);
 }
 
-/* Makes room for what the change adds: the lightest ids that are not in it go. */
-static int forget(struct store_read *r, struct change *c, const struct intern *noted,
-		  struct err *err)
+/* n: what is noted of the row, or NULL. */
+static int add_row(struct rows *rows, const struct store_missing *m, const struct store_missing *n,
+		   uint32_t note, struct err *err)
 {
-	int64_t excess = (int64_t)r->s->stat.missing_count + c->added - (int64_t)LIMIT_MISSING_IDS;
-	_cleanup_(freep) struct light *rows = NULL;
+	struct missing_row *row;
+
+	if (!grow_array((void **)&rows->rows, &rows->cap, rows->count + 1, sizeof(*row), SIZE_MAX))
+		return err_set(err, ERR_MEMORY, "out of memory");
+	row = &rows->rows[rows->count++];
+	*row = (struct missing_row){.id = m->id,
+				    .weight = m->weight,
+				    .last_ns = m->last_ns,
+				    .client = m->client,
+				    .note = note};
+	if (!n)
+		return 0;
+	row->is_asked = true;
+	row->asked_by = n->client;
+	if (n != m)
+		add_weight(&row->weight, n->weight);
+	return 0;
+}
+
+/* All rows, as they will be with the notes. */
+static int read_rows(struct store_read *r, const struct store_pending *p, struct plan *plans,
+		     struct rows *rows, struct err *err)
+{
 	const struct build_id *after = NULL;
 	struct store_missing m;
 	struct build_id at;
-	size_t count = 0, cap = 0;
 	int rc;
 
-	if (excess <= 0)
-		return 0;
 	while ((rc = store_missing_next(r, after, &m, err)) == 1) {
+		uint32_t note = intern_find(&p->ids, m.id.bytes, m.id.len);
+		bool is_noted = note != INTERN_FULL && !plans[note].skip;
+
 		at = m.id;
 		after = &at;
-		if (!grow_array((void **)&rows, &cap, count + 1, sizeof(*rows), SIZE_MAX))
-			return err_set(err, ERR_MEMORY, "out of memory");
-		rows[count++] = (struct light){m.id, m.weight, m.last_ns};
+		if (is_noted)
+			plans[note].is_seen = true;
+		rc = add_row(rows, &m, is_noted ? &p->notes[note] : NULL, note, err);
+		if (rc)
+			return rc;
 	}
-	if (count)
-		qsort(rows, count, sizeof(*rows), by_weight);
-	for (size_t i = 0; !rc && i < count && excess > 0; i++) {
-		if (intern_find(noted, rows[i].id.bytes, rows[i].id.len) != INTERN_FULL)
+	for (uint32_t i = 0; !rc && i < p->ids.count; i++)
+		if (!plans[i].skip && !plans[i].is_seen)
+			rc = add_row(rows, &p->notes[i], &p->notes[i], i, err);
+	return rc;
+}
+
+/* The table is full: whose each row is, and which have to go. */
+static int share_rows(struct store_read *r, struct change *c, const struct store_pending *p,
+		      struct plan *plans, struct err *err)
+{
+	_cleanup_(rows_done) struct rows rows = {NULL, 0, 0};
+	int rc = read_rows(r, p, plans, &rows, err);
+
+	if (!rc)
+		missing_shares_cut(rows.rows, rows.count, LIMIT_MISSING_IDS);
+	for (size_t i = 0; !rc && i < rows.count; i++) {
+		const struct missing_row *row = &rows.rows[i];
+
+		if (row->is_asked) {
+			plans[row->note].client = row->client;
+			plans[row->note].skip = row->gone;
+		}
+		if (!row->gone)
 			continue;
-		rc = change_add(c, KV_MISSING, key_of(&rows[i].id), (struct kv_bytes){NULL, 0},
-				err);
 		c->added--;
-		excess--;
+		if (!row->is_asked || !plans[row->note].is_new)
+			rc = change_add(c, KV_MISSING, key_of(&row->id), (struct kv_bytes){NULL, 0},
+					err);
 	}
+	return rc;
+}
+
+/* Adds what was gathered to the change. */
+static int note_rows(struct store_read *r, struct change *c, const struct store_pending *p,
+		     struct err *err)
+{
+	size_t count = p->ids.count;
+	_cleanup_(freep) struct plan *plans = calloc(count + 1, sizeof(*plans));
+	int rc = plans ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+
+	for (size_t i = 0; !rc && i < count; i++) {
+		rc = plan_note(r, &p->notes[i], &plans[i], err);
+		c->added += !plans[i].skip && plans[i].is_new;
+	}
+	if (!rc && (int64_t)r->s->stat.missing_count + c->added >= (int64_t)LIMIT_MISSING_IDS)
+		rc = share_rows(r, c, p, plans, err);
+	for (size_t i = 0; !rc && i < count; i++)
+		if (!plans[i].skip)
+			rc = write_note(r, c, &p->notes[i], &plans[i], err);
 	return rc;
 }
 
@@ -241,10 +326,8 @@ static int note_all(struct store *s, struct err *err)
 		id.p = intern_get(&p->batches, i, &id.len);
 		rc = remember_batch(r, &c, id, &first, &next, err);
 	}
-	for (size_t i = 0; !rc && i < p->ids.count; i++)
-		rc = note(r, &c, &p->notes[i], err);
 	if (!rc)
-		rc = forget(r, &c, &p->ids, err);
+		rc = note_rows(r, &c, p, err);
 	store_read_end(r);
 	if (!rc && c.count)
 		rc = store_commit(s, c.writes, c.count, c.arena.used, err);
@@ -320,10 +403,11 @@ static void gather(struct store_pending *p, struct kv_bytes batch_id,
 			return;
 		m = &p->notes[at];
 		if (is_new)
-			*m = (struct store_missing){
-				.id = n->id, .first_ns = n->last_ns, .has_table = n->has_table};
-		if (!CHECKED_ADD(m->weight, n->weight, &m->weight))
-			m->weight = UINT64_MAX;
+			*m = (struct store_missing){.id = n->id,
+						    .client = n->client,
+						    .first_ns = n->last_ns,
+						    .has_table = n->has_table};
+		add_weight(&m->weight, n->weight);
 		if (n->last_ns > m->last_ns)
 			m->last_ns = n->last_ns;
 		if (n->path_count)

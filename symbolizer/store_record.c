@@ -206,6 +206,7 @@ bool store_missing_encode(const struct store_missing *m, struct buf *out)
 		buf_append(out, m->paths[i].p, m->paths[i].len);
 	}
 	buf_u32(out, key_sum((struct kv_bytes){m->id.bytes, m->id.len}));
+	buf_u32(out, m->client);
 	return seal(out);
 }
 
@@ -227,9 +228,11 @@ int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv
 		m->paths[i].len = bytes_u16(&in);
 		m->paths[i].p = bytes_take(&in, m->paths[i].len);
 	}
-	/* Older ones end here. */
+	/* Older ones end here, or behind the sum. */
 	if (!in.failed && in.left && bytes_u32(&in) != key_sum(key))
 		bytes_fail(&in);
+	if (!in.failed && in.left)
+		m->client = bytes_u32(&in);
 	if (in.failed || version != MISSING_VERSION ||
 	    build_id_set(&m->id, kind, key.p, key.len, NULL))
 		return damaged("the missing record", key, err);

@@ -33,6 +33,7 @@ struct symbolize_env {
 	void *ctx;
 	uint64_t now_ns; /* unix */
 	bool uncounted;  /* leave Missing as it is */
+	uint32_t client; /* who asks, for Missing; 0: nobody in particular */
 	/* Asked now and then: true stops the work with ERR_CANCELLED. May be NULL. */
 	bool (*cancelled)(void *arg);
 	void *cancelled_arg;

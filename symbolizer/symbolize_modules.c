@@ -260,6 +260,7 @@ int symbolize_take_note(struct symbolize *s, struct err *err)
 		if (is_new)
 			notes[row] = (struct store_missing){
 				.id = m->found,
+				.client = s->env->client,
 				.last_ns = s->env->now_ns,
 				.has_table = needs_executable(m),
 				.paths = {m->path},

@@ -129,7 +129,7 @@ static void test_nobody_waits(void **state _unused_)
 	Rawstack__V1__ResolveRequest resolve = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
 	Rawstack__V1__MissingRequest missing = RAWSTACK__V1__MISSING_REQUEST__INIT;
 	int looks;
-	const struct service_caller caller = {has_gone, &looks};
+	const struct service_caller caller = {has_gone, &looks, 0};
 
 	list.name = resolve.name = text("no program of these");
 	for (uint32_t n = 0; n < ROWS; n++) {

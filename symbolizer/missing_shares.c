@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "missing_shares.h"
+
+#include <stdlib.h>
+
+/* By client, and of one client those first that go first. */
+static int compare_rows(const void *a, const void *b)
+{
+	const struct missing_row *x = a, *y = b;
+
+	if (x->client != y->client)
+		return x->client < y->client ? -1 : 1;
+	if (x->is_asked != y->is_asked)
+		return x->is_asked ? 1 : -1;
+	if (x->weight != y->weight)
+		return x->weight < y->weight ? -1 : 1;
+	return (x->last_ns > y->last_ns) - (x->last_ns < y->last_ns);
+}
+
+/* The end of the rows of the client that row `at` is of. */
+static size_t end_of(const struct missing_row *rows, size_t count, size_t at)
+{
+	size_t end = at;
+
+	while (end < count && rows[end].client == rows[at].client)
+		end++;
+	return end;
+}
+
+/* How many rows stay when no client has more than `share`. */
+static size_t count_within(const struct missing_row *rows, size_t count, size_t share)
+{
+	size_t sum = 0;
+
+	for (size_t at = 0, end; at < count; at = end) {
+		end = end_of(rows, count, at);
+		sum += end - at < share ? end - at : share;
+	}
+	return sum;
+}
+
+/* The largest share with which at most max rows stay. */
+static size_t find_share(const struct missing_row *rows, size_t count, size_t max)
+{
+	size_t low = 0, high = max;
+
+	while (low < high) {
+		size_t middle = high - (high - low) / 2;
+
+		if (count_within(rows, count, middle) <= max)
+			low = middle;
+		else
+			high = middle - 1;
+	}
+	return low;
+}
+
+/* How many of the sorted rows are the client's. */
+static size_t count_client(const struct missing_row *rows, size_t count, uint32_t client)
+{
+	size_t low = 0, high = count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (rows[middle].client < client)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < count && rows[low].client == client ? end_of(rows, count, low) - low : 0;
+}
+
+static size_t count_clients(const struct missing_row *rows, size_t count)
+{
+	size_t clients = 0;
+
+	for (size_t at = 0; at < count; at = end_of(rows, count, at))
+		clients++;
+	return clients;
+}
+
+/* Gives rows of clients that have more than an equal share to those who ask for them and have less.
+ * `asked_by` becomes the client that each row is to have, so that the order holds until all are
+ * looked at. */
+static void move_to_askers(struct missing_row *rows, size_t count, size_t max)
+{
+	size_t equal = max / count_clients(rows, count);
+
+	for (size_t at = 0, end; at < count; at = end) {
+		end = end_of(rows, count, at);
+		for (size_t i = at; i < end; i++)
+			if (!rows[i].is_asked || end - at <= equal ||
+			    count_client(rows, count, rows[i].asked_by) >= equal)
+				rows[i].asked_by = rows[i].client;
+	}
+	for (size_t i = 0; i < count; i++)
+		rows[i].client = rows[i].asked_by;
+}
+
+void missing_shares_cut(struct missing_row *rows, size_t count, size_t max)
+{
+	size_t share, spare;
+
+	if (!count || count < max)
+		return;
+	qsort(rows, count, sizeof(*rows), compare_rows);
+	move_to_askers(rows, count, max);
+	qsort(rows, count, sizeof(*rows), compare_rows);
+	share = find_share(rows, count, max);
+	spare = max - count_within(rows, count, share);
+	for (size_t at = 0, end; at < count; at = end) {
+		size_t stay = share;
+
+		end = end_of(rows, count, at);
+		if (end - at > share && spare) {
+			stay++;
+			spare--;
+		}
+		for (size_t i = at; i + stay < end; i++)
+			rows[i].gone = true;
+	}
+}
