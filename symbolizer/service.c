@@ -98,7 +98,7 @@ static void on_damaged(void *ctx, const struct build_id *id)
 	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
 
-/* What an operator has to know of the store, each once. True when it has failed. */
+/* What an operator has to know of the store, each once. True when it can do nothing more. */
 static bool tell_of_store(struct service *s, bool *told_damage)
 {
 	struct store_stat stat;
@@ -110,7 +110,14 @@ static bool tell_of_store(struct service *s, bool *told_damage)
 			  "found; " STORE_DAMAGED_ADVICE,
 			  s->data_dir);
 	}
-	return stat.failed;
+	if (stat.failed)
+		log_error("a write to the store failed half-way: it has to be opened anew, so the "
+			  "service ends");
+	else if (stat.gone)
+		log_error("%s/store.mdb is not the file any more that was opened: it was removed "
+			  "or exchanged, or its disk unmounted; the service ends",
+			  s->data_dir);
+	return stat.failed || stat.gone;
 }
 
 /* Once a second what is missing is written, once a minute the rest is looked after, and between
@@ -133,8 +140,6 @@ static void *keep(void *arg)
 		store_flush_missing(s->store, NULL);
 		if (!told && tell_of_store(s, &told_damage)) {
 			told = true;
-			log_error("a write to the store failed half-way: it has to be opened "
-				  "anew, so the service ends");
 			if (s->failed)
 				s->failed(s->failed_ctx);
 		}

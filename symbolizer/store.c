@@ -190,6 +190,7 @@ void store_stat(struct store *s, struct store_stat *ret)
 	ret->oldest_read_commits = kv.oldest_commits;
 	ret->failed = kv.failed;
 	ret->damaged = kv.damaged;
+	ret->gone = kv.gone;
 }
 
 /* --- open and close -------------------------------------------------------------------------- */

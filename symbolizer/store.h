@@ -209,6 +209,7 @@ struct store_stat {
 	uint64_t scrub_rounds;        /* ended since the start */
 	bool failed;                  /* its head could not be written: it has to be opened anew */
 	bool damaged;                 /* a page of the file was not what it should be */
+	bool gone;                    /* the file was removed, or its directory is another one */
 };
 
 void store_stat(struct store *s, struct store_stat *ret);

@@ -15,6 +15,7 @@
 #include "base.h"
 #include "io.h"
 #include "limits.h"
+#include "store_birth.h"
 #include "store_pages.h"
 
 enum {
@@ -152,7 +153,7 @@ int store_check_by_child(const char *dir, struct err *err)
 	int status = 0, rc;
 
 	if (!len)
-		return 0;
+		return store_birth_check(dir, err);
 	rc = start(&c, dir, err);
 	if (rc)
 		return rc;

@@ -10,6 +10,7 @@
 #include "base.h"
 #include "data_dir.h"
 #include "limits.h"
+#include "store_birth.h"
 #include "store_check.h"
 #include "store_pages.h"
 
@@ -117,7 +118,7 @@ static int check(struct checked *c, const char *dir, struct err *err)
 	if (rc)
 		return rc == ERR_NOT_FOUND ? 0 : rc;
 	if (lseek(c->fd, 0, SEEK_END) == 0)
-		return 0; /* a service that was killed when it made it */
+		return store_birth_check(dir, err);
 	rc = store_pages_open(&c->pages, c->fd, c->path, err);
 	/* The service may just be writing one of them. */
 	for (int i = 0; !rc && (rc = store_pages_check_metas(c->pages, err)) && i < 3; i++) {

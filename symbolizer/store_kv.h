@@ -46,6 +46,7 @@ struct kv_stat {
 	uint64_t foreign_count;  /* snapshots of other processes */
 	bool failed;             /* for good: it works again once it was opened anew */
 	bool damaged;            /* a page was not what it should be */
+	bool gone;               /* the file is not under its name any more */
 };
 
 /* How values lie: in pages, a long one in several side by side. */

@@ -16,6 +16,7 @@
 #include "data_dir.h"
 #include "io.h"
 #include "limits.h"
+#include "store_birth.h"
 #include "store_fault.h"
 #include "store_lmdb_layout.h"
 #include "store_lmdb_priv.h"
@@ -162,6 +163,18 @@ static int take_reader(const char *line, void *arg)
 	return 0;
 }
 
+/* Removed, exchanged, or its file system was unmounted: what is written then is lost at the end. */
+static bool is_gone(const struct kv_lmdb *m)
+{
+	struct stat open, named;
+
+	if (fstat(m->fd, &open))
+		return false;
+	if (stat(m->path, &named))
+		return errno == ENOENT || errno == ENOTDIR;
+	return open.st_dev != named.st_dev || open.st_ino != named.st_ino;
+}
+
 static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 {
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
@@ -175,6 +188,7 @@ static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 	ret->foreign_count = readers.foreign_count;
 	ret->failed = atomic_load(&m->failed);
 	ret->damaged = atomic_load(&m->damaged);
+	ret->gone = is_gone(m);
 	ret->oldest_commits =
 		readers.oldest < info.me_last_txnid ? info.me_last_txnid - readers.oldest : 0;
 	ret->file_bytes = fstat(m->fd, &st) ? 0 : (uint64_t)st.st_size;
@@ -346,6 +360,10 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 		rc = err_sys(err, errno, "%s", m->path);
 	else
 		rc = data_dir_check_file(dir, "store.mdb", err);
+	if (!rc)
+		rc = store_birth_check(dir, err);
+	if (!rc && !m->read_only)
+		rc = store_birth_begin(dir, err);
 	if (!rc) /* LMDB makes it, also when it only reads */
 		rc = data_dir_own_file(dir, "store.mdb-lock", err);
 	if (!rc)
@@ -359,6 +377,8 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 		lmdb_close(&m->kv);
 		return rc;
 	}
+	if (!m->read_only)
+		store_birth_end(dir);
 	*ret = &m->kv;
 	return 0;
 }
