@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "namer.h"
 
-#include "demangle.h"
+#include "demangle_budget.h"
 #include "intern.h"
 #include "limits.h"
 
@@ -81,7 +81,7 @@ static int shown_name(struct namer *n, uint32_t function, const struct shown **r
 	if (rc)
 		return rc;
 	n->shown[id] = (struct shown){.off = n->names.len, .known = 1};
-	if (!demangle_append(n->style, p, len, &n->names))
+	if (!demangle_budget_append(n->style, p, len, &n->names))
 		return err_set(err, ERR_MEMORY, "out of memory for names");
 	n->shown[id].len = (uint32_t)(n->names.len - n->shown[id].off);
 	return 0;

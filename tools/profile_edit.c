@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "demangle.h"
+#include "demangle_budget.h"
 #include "profile_edit.h"
 
 /* A stack that is gone, in the memo; PROFILE_NONE: not edited yet. */
@@ -66,8 +66,8 @@ static uint32_t shown_name(struct profile_edit *e, const struct profile_function
 		return map_string(e, f->name);
 	if (e->f->names == NAMES_MANGLED)
 		return map_string(e, f->system_name);
-	demangle_append(e->f->names == NAMES_SHORT ? DEMANGLE_SHORT : DEMANGLE_FULL, t.p, t.len,
-			&out);
+	demangle_budget_append(e->f->names == NAMES_SHORT ? DEMANGLE_SHORT : DEMANGLE_FULL, t.p,
+			       t.len, &out);
 	return profile_string(e->into, out.p, out.len);
 }
 

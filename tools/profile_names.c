@@ -5,20 +5,28 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "demangle.h"
+#include "demangle_budget.h"
 #include "kernel_symbols.h"
 #include "log.h"
+
+enum {
+	KNOWN_MAX = 1 << 22,
+	KNOWN_KEY_LEN = 4 * sizeof(uint32_t),
+};
 
 void profile_names_init(struct profile_names *n, const struct name_options *options)
 {
 	*n = (struct profile_names){.options = options,
-				    .modules = {.use_cache = !options->no_cache}};
+				    .modules = {.use_cache = !options->no_cache},
+				    .known = INTERN_INIT(KNOWN_MAX, KNOWN_MAX * KNOWN_KEY_LEN)};
 }
 
 void profile_names_done(struct profile_names *n)
 {
 	module_set_done(&n->modules);
 	free(n->by_module);
+	intern_done(&n->known);
+	free(n->rows);
 	*n = (struct profile_names){0};
 }
 
@@ -264,8 +272,8 @@ int profile_names_prepare(struct profile_names *n, const struct profile *p, stru
 	return rc ? rc : module_set_prepare(&n->modules, err);
 }
 
-static uint32_t add_function(const struct rsym *t, struct rsym_frame frame,
-			     enum demangle_style style, struct profile *into)
+static uint32_t make_function(const struct rsym *t, struct rsym_frame frame,
+			      enum demangle_style style, struct profile *into)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_NAME_LEN);
 	_cleanup_(buf_done) struct buf shown = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
@@ -276,7 +284,7 @@ static uint32_t add_function(const struct rsym *t, struct rsym_frame frame,
 	    rsym_function(t, frame.function, &f, NULL) ||
 	    (frame.file != RSYM_NONE && rsym_file(t, frame.file, &file, NULL)))
 		return PROFILE_NONE;
-	demangle_append(style, name.p, name.len, &shown);
+	demangle_budget_append(style, name.p, name.len, &shown);
 	return profile_add_function(into,
 				    &(struct profile_function){
 					    .name = profile_string(into, shown.p, shown.len),
@@ -284,6 +292,25 @@ static uint32_t add_function(const struct rsym *t, struct rsym_frame frame,
 					    .file = profile_string(into, file.p, file.len),
 					    .start_line = f.start_line,
 				    });
+}
+
+/* Many addresses lie in one function, and its name is unpacked and demangled once. */
+static uint32_t add_function(struct profile_names *n, uint32_t module, struct rsym_frame frame,
+			     enum demangle_style style, struct profile *into)
+{
+	const uint32_t key[] = {module, frame.function, frame.file, style};
+	const struct rsym *t = &n->by_module[module]->table.rsym;
+	bool is_new;
+	uint32_t id;
+
+	_Static_assert(sizeof(key) == KNOWN_KEY_LEN, "a key's length");
+	id = intern_add(&n->known, key, sizeof(key), &is_new);
+	if (id == INTERN_FULL || !grow_array((void **)&n->rows, &n->rows_cap, (size_t)id + 1,
+					     sizeof(n->rows[0]), KNOWN_MAX))
+		return make_function(t, frame, style, into);
+	if (is_new)
+		n->rows[id] = make_function(t, frame, style, into);
+	return n->rows[id];
 }
 
 size_t profile_names_lines(void *ctx, const struct profile *from, const struct profile_location *l,
@@ -308,8 +335,8 @@ size_t profile_names_lines(void *ctx, const struct profile *from, const struct p
 	count = rsym_lookup(&m->table.rsym, vaddr, frames,
 			    max < ARRAY_LEN(frames) ? max : ARRAY_LEN(frames));
 	for (int i = 0; i < count; i++) {
-		lines[i] = (struct profile_line){
-			add_function(&m->table.rsym, frames[i], style, into), frames[i].line};
+		lines[i] = (struct profile_line){add_function(n, l->module, frames[i], style, into),
+						 frames[i].line};
 		if (lines[i].function == PROFILE_NONE)
 			return 0;
 	}

@@ -9,6 +9,7 @@
  * is looked into, by its path or name: any other may be another by now. The kernel is looked up
  * when it is the running one.
  */
+#include "intern.h"
 #include "module_set.h"
 #include "name_source.h"
 
@@ -30,6 +31,9 @@ struct profile_names {
 	struct module_set modules;
 	struct module **by_module; /* of the profile at hand; NULL: not here */
 	size_t count;
+	struct intern known; /* functions of modules that have a row in the profile that is made */
+	uint32_t *rows;      /* of known's ids */
+	size_t rows_cap;
 };
 
 /* `options` must outlive it. */
@@ -42,7 +46,7 @@ void profile_names_done(struct profile_names *n);
 int profile_names_prepare(struct profile_names *n, const struct profile *p,
 			  struct err *err) _must_check_;
 
-/* A profile_lines_fn for that profile; ctx: the struct. */
+/* A profile_lines_fn for that profile, and always for the same `into`; ctx: the struct. */
 size_t profile_names_lines(void *ctx, const struct profile *from, const struct profile_location *l,
 			   struct profile *into, struct profile_line *lines, size_t max);
 

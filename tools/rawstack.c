@@ -7,6 +7,7 @@
 
 #include "addr2line.h"
 #include "command.h"
+#include "demangle_budget.h"
 #include "log.h"
 #include "program.h"
 #include "stdout_end.h"
@@ -84,6 +85,17 @@ static void advise(struct err *err)
 		"%s (is the service there? --server or $RAWSTACK_SERVER says where)", message);
 }
 
+/* What a file made for it would take of the machine. */
+static void tell_mangled(void)
+{
+	uint64_t count = demangle_budget_refused();
+
+	if (count)
+		log_warn("%llu names are shown as the linker knows them: those before them took "
+			 "the %d s of CPU time that one run spends on names",
+			 (unsigned long long)count, DEMANGLE_BUDGET_SECONDS);
+}
+
 int main(int argc, char **argv)
 {
 	struct err err = {0};
@@ -95,6 +107,7 @@ int main(int argc, char **argv)
 	rc = run_program(argc, argv, &err);
 	if (rc)
 		advise(&err);
+	tell_mangled();
 	/* Of an option whose file cannot be read the error says more than the return value. */
 	return stdout_end(rc ? err.code : 0, &err);
 }

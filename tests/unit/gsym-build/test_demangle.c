@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "demangle_bound.h"
 #include "limits.h"
 
 static const char *demangled(enum demangle_style style, const void *name, size_t len)
@@ -183,6 +184,23 @@ static void test_work_by_length(void **state _unused_)
 	assert_memory_equal(demangled(DEMANGLE_FULL, name, len), "f(A<int, int>, A<A<", 19);
 }
 
+/* What D tries in vain is read again with all that follows: where that is long, few tries cost as
+ * much as many. */
+static void test_work_of_d(void **state _unused_)
+{
+	char name[LIMIT_DEMANGLE_IN + 1];
+
+	for (unsigned int tries = 0; tries < 20; tries++) {
+		size_t len = repeat(name, 0, "_D", 1);
+
+		len = repeat(name, len, "1aFC", tries);
+		repeat(name, len, "1x", 1950);
+		assert_int_equal(demangle_is_bounded(name, 0), tries <= 7);
+		repeat(name, len, "1x", 4);
+		assert_int_equal(demangle_is_bounded(name, 0), tries <= 8);
+	}
+}
+
 /* Names like those, as compilers make them. */
 static void test_work_of_real_names(void **state _unused_)
 {
@@ -205,11 +223,9 @@ static void test_work_of_real_names(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_work),
-		cmocka_unit_test(test_work_by_length),
-		cmocka_unit_test(test_work_of_real_names),
-		cmocka_unit_test(test_styles),
-		cmocka_unit_test(test_hostile),
+		cmocka_unit_test(test_work),      cmocka_unit_test(test_work_by_length),
+		cmocka_unit_test(test_work_of_d), cmocka_unit_test(test_work_of_real_names),
+		cmocka_unit_test(test_styles),    cmocka_unit_test(test_hostile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

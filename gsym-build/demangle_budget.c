@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "demangle_budget.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+static _Atomic uint64_t spent_ns, refused;
+
+static uint64_t thread_cpu_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* Whether demangle_append() looks at it at all: names of C cost no clock. */
+static bool is_mangled(const uint8_t *p, size_t len)
+{
+	return len > 2 && p[0] == '_' && (p[1] == 'Z' || p[1] == 'R' || p[1] == 'D');
+}
+
+bool demangle_budget_append(enum demangle_style style, const void *name, size_t len,
+			    struct buf *out)
+{
+	uint64_t begin;
+	bool ok;
+
+	if (style == DEMANGLE_NONE || !is_mangled(name, len))
+		return demangle_append(style, name, len, out);
+	if (atomic_load(&spent_ns) >= DEMANGLE_BUDGET_SECONDS * UINT64_C(1000000000)) {
+		atomic_fetch_add(&refused, 1);
+		return demangle_append(DEMANGLE_NONE, name, len, out);
+	}
+	begin = thread_cpu_ns();
+	ok = demangle_append(style, name, len, out);
+	atomic_fetch_add(&spent_ns, thread_cpu_ns() - begin);
+	return ok;
+}
+
+uint64_t demangle_budget_refused(void)
+{
+	return atomic_load(&refused);
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_DEMANGLE_BUDGET_H
+#define RAWSTACK_DEMANGLE_BUDGET_H
+/*
+ * What a tool spends on names. The work on one name is bounded by its length (demangle.h), but a
+ * file that was made for it has millions of bytes of the costliest. So all threads of a process
+ * together have a budget of CPU time; when it is spent, names stay as they are and are counted,
+ * and the tool says so at its end. A service has bounds of its own, for each reply. Safe from any
+ * thread.
+ */
+#include "demangle.h"
+
+/* Real names take 5 us: a million of them. */
+#define DEMANGLE_BUDGET_SECONDS 5
+
+/* As demangle_append(), while there is time left. */
+bool demangle_budget_append(enum demangle_style style, const void *name, size_t len,
+			    struct buf *out);
+
+/* How many names stayed as they are because there was none. */
+uint64_t demangle_budget_refused(void);
+
+#endif
