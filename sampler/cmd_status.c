@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "json.h"
 #include "sampler_command.h"
@@ -76,6 +77,22 @@ static bool losses_differ(const uint64_t a[static SPOOL_LOSS_COUNT],
 	return false;
 }
 
+/* "status 1", "signal 9" */
+static void put_end(int status, struct buf *out)
+{
+	buf_printf(out, "%s %d", WIFSIGNALED(status) ? "signal" : "status",
+		   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+}
+
+static void put_ship_ends(const struct spool_status *s, struct buf *out)
+{
+	buf_printf(out,
+		   "\n          ended by itself %" PRIu64
+		   " times in the sampler's last run, %.0f s ago with ",
+		   s->ship_ends.count, (double)age_of(s, s->ship_ends.unix_ns) / 1e9);
+	put_end(s->ship_ends.status, out);
+}
+
 static void put_text(const struct spool_status *s, struct buf *out)
 {
 	buf_printf(out, "capturer  %s", s->is_written ? "running" : "not running");
@@ -117,6 +134,9 @@ static void put_text(const struct spool_status *s, struct buf *out)
 		buf_str(out, "; their samples are stored");
 	}
 	buf_printf(out, "\ndropped   %" PRIu64 " samples, unsent\n", s->dropped);
+	if (s->dropped)
+		buf_str(out, "          warning: limits of the spool removed them before they were "
+			     "shipped\n");
 	buf_printf(out, "shipper   %s", s->ship.state[0] ? s->ship.state : "says nothing");
 	if (s->ship.server[0])
 		buf_printf(out, ", %s, %" PRIu64 " samples in %" PRIu64 " batches", s->ship.server,
@@ -128,6 +148,8 @@ static void put_text(const struct spool_status *s, struct buf *out)
 		buf_printf(out, "; %.0f s ago", (double)age_of(s, s->ship.unix_ns) / 1e9);
 	if (s->ship.why[0])
 		buf_printf(out, "\n          %s", s->ship.why);
+	if (s->ship_ends.count)
+		put_ship_ends(s, out);
 	if (s->ack_ns)
 		buf_printf(out, "\nack       %.0f s ago\n", (double)age_of(s, s->ack_ns) / 1e9);
 	else
@@ -184,6 +206,14 @@ static void put_json(const struct spool_status *s, struct buf *out)
 	json_key_frames(out, "run_frames_without_module", s->run_losses);
 	json_key_cstr(out, "failing", s->failing);
 	json_key_number(out, "dropped_unsent", (int64_t)s->dropped);
+	json_key_number(out, "ship_ended", (int64_t)s->ship_ends.count);
+	if (s->ship_ends.count) {
+		_cleanup_(buf_done) struct buf how = BUF_INIT(64);
+
+		put_end(s->ship_ends.status, &how);
+		json_key_text(out, "ship_ended_how", how.p, how.len);
+		json_key_number(out, "ship_ended_unix_ns", (int64_t)s->ship_ends.unix_ns);
+	}
 	if (s->ship.state[0]) {
 		json_key(out, "ship");
 		json_open(out, '{');

@@ -108,6 +108,21 @@ const char *spool_loss_name(enum spool_loss loss); /* "ring_full", ... */
  * stored (UNRESOLVED, UNREADABLE). */
 bool spool_loss_is_real(enum spool_loss loss);
 
+/* Which limit drops unsent samples. */
+enum spool_drop_reason {
+	SPOOL_DROP_SIZE,  /* spool_limits.total_len */
+	SPOOL_DROP_AGE,   /* age_ns */
+	SPOOL_DROP_FLOOR, /* free_floor */
+};
+
+/* How often the shipper that a capturer starts ended by itself; and of the last time the status, as
+ * by waitpid(2), and when that was, since 1970. */
+struct spool_ship_ends {
+	uint64_t count;
+	int status;
+	uint64_t unix_ns;
+};
+
 /* What a segment says of its origin, in its header. */
 struct spool_origin {
 	uint8_t host_id[16];       /* /etc/machine-id, or random */
@@ -191,6 +206,14 @@ void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cu
 
 /* As last stated, or counted by the writer itself. */
 uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss);
+
+/* Samples that limits removed unsent since the writer was opened, and the limit of the last of
+ * them. */
+uint64_t spool_writer_dropped(struct spool_writer *w, enum spool_drop_reason *ret_reason);
+
+/* The shipper that the capturer starts ended by itself once more. Kept beside the data, so that
+ * who asks for the status of the spool hears of it. */
+void spool_writer_ship_ended(struct spool_writer *w, int status);
 
 /* Why nothing can be stored now: its code and *err; 0: it can. */
 int spool_writer_why(struct spool_writer *w, struct err *err);

@@ -27,6 +27,7 @@ struct spool_chunk {
  * the disk drops and loses itself. */
 struct spool_tally {
 	uint64_t samples, losses[SPOOL_LOSS_COUNT];
+	struct spool_ship_ends ship;
 };
 
 /* What the disk did so far. */
@@ -35,6 +36,7 @@ struct spool_disk_state {
 	uint64_t given_up; /* the newest segment that cannot be appended to any more; 0: none */
 	uint64_t lost;     /* samples that could not be written */
 	uint64_t dropped;  /* samples in segments that limits removed unsent */
+	enum spool_drop_reason dropped_by; /* the last of these */
 };
 
 /* Creates dir if needed, takes its lock, takes stock. `limits` are whole. `origin` and `io` must

@@ -48,10 +48,12 @@ struct spool_disk {
 	uint64_t segment, end;
 	struct spool_origin current; /* of that segment */
 	uint64_t synced_ns, limits_ns;
-	uint64_t unseen; /* samples appended since it was last seen under its name */
+	uint64_t stored; /* samples appended, in all segments */
+	uint64_t unseen; /* of these, since it was last seen under its name */
 	bool failing, dirty;
 	bool is_gone; /* the directory, or what was in it: to be opened anew */
 	struct spool_keep keep;
+	bool has_account;                     /* it was looked for: it may be written */
 	struct spool_account account, before; /* as last written; of the runs before this one */
 	uint64_t account_ns;                  /* when that was tried */
 	struct {

@@ -48,6 +48,7 @@ static void apply_limits(struct spool_disk *d, uint64_t more, bool *ret_floor)
 	d->limits_ns = spool_disk_now_ns(d);
 	pthread_mutex_lock(&d->lock);
 	d->state.dropped = d->keep.dropped;
+	d->state.dropped_by = d->keep.dropped_by;
 	pthread_mutex_unlock(&d->lock);
 	if (ret_floor)
 		*ret_floor = floor;
@@ -259,6 +260,9 @@ static void begin_segment(struct spool_disk *d, const struct spool_chunk *c)
 		pthread_mutex_lock(&d->lock);
 		d->state.is_failing = false;
 		pthread_mutex_unlock(&d->lock);
+		/* Of one that is killed before the first is due it tells from where to count. */
+		if (!d->account_ns)
+			spool_disk_account_write(d);
 	}
 }
 
@@ -283,6 +287,7 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 		return;
 	}
 	d->end += c->len;
+	d->stored += c->samples;
 	d->unseen += c->samples;
 	d->dirty |= c->len > 0;
 	if (c->ends)
@@ -294,16 +299,31 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 /* One that does not change is written again after so long, to say that somebody keeps it. */
 #define ACCOUNT_REST_NS UINT64_C(60000000000)
 
+/* Whether it is the one that this writer wrote last: then its directory was only emptied. */
+static bool is_own(const struct spool_disk *d, const struct spool_account *a)
+{
+	return d->account_ns && a->sequence == d->account.sequence &&
+	       a->unix_ns == d->account.unix_ns && a->run_samples == d->account.run_samples;
+}
+
 void spool_disk_account_open(struct spool_disk *d)
 {
 	const struct spool_keep *k = &d->keep;
+	struct spool_segments found;
+	struct spool_account a;
 
-	spool_account_read(d->io, d->dir_fd, &d->before);
+	spool_account_read(d->io, d->dir_fd, &a);
+	d->has_account = true;
+	if (is_own(d, &a))
+		return;
+	if (!spool_segments_list(d->io, d->dir_fd, &found, NULL)) {
+		spool_account_catch_up(d->io, d->dir_fd, &found, true, &a);
+		free(found.numbers);
+	}
 	/* The last run was of a version that kept none: it said in the data what it lost. */
-	if (!d->before.sequence && k->count)
-		spool_segment_losses(d->io, d->dir_fd, k->all[k->count - 1].number,
-				     d->before.losses);
-	d->account = d->before;
+	if (!a.sequence && k->count)
+		spool_segment_losses(d->io, d->dir_fd, k->all[k->count - 1].number, a.losses);
+	d->account = d->before = a;
 	d->account_ns = 0;
 }
 
@@ -311,7 +331,12 @@ static void make_account(struct spool_disk *d, struct spool_account *ret)
 {
 	struct spool_tally run;
 
-	*ret = (struct spool_account){.sequence = d->account.sequence};
+	*ret = (struct spool_account){
+		.sequence = d->account.sequence,
+		.segment = d->segment,
+		.end = d->fd >= 0 ? d->end : SPOOL_ACCOUNT_WHOLE,
+		.run_stored = d->stored,
+	};
 	pthread_mutex_lock(&d->lock);
 	run = d->tally;
 	run.losses[SPOOL_LOSS_SPOOL_ERROR] += d->state.lost;
@@ -319,6 +344,7 @@ static void make_account(struct spool_disk *d, struct spool_account *ret)
 	if (d->state.is_failing)
 		snprintf(ret->why, sizeof(ret->why), "%s", d->err.message);
 	pthread_mutex_unlock(&d->lock);
+	ret->ship = run.ship;
 	ret->run_samples = run.samples;
 	ret->samples = d->before.samples + run.samples;
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
@@ -332,7 +358,7 @@ void spool_disk_account_write(struct spool_disk *d)
 	const uint64_t now = spool_disk_now_ns(d);
 	struct spool_account a;
 
-	if (d->dir_fd < 0)
+	if (d->dir_fd < 0 || !d->has_account)
 		return;
 	make_account(d, &a);
 	a.unix_ns = d->account.unix_ns;
@@ -374,6 +400,7 @@ static void look_for_segment(struct spool_disk *d)
 	tell(d, &err);
 	d->failing = false; /* if that cannot be, it is worth a line of its own */
 	count_lost(d, d->unseen);
+	d->stored -= d->unseen;
 	give_up(d, d->segment);
 	spool_disk_end_segment(d, true);
 	d->is_gone = true;

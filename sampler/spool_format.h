@@ -25,6 +25,7 @@ enum {
 	SPOOL_MAJOR_PACKED = 4, /* packed, after it was sealed */
 	SPOOL_STATE_MAJOR = 1,  /* of `ack`, `dropped` and `account` */
 	SPOOL_MINOR = 0,
+	SPOOL_ACCOUNT_MINOR = 1,     /* has struct spool_disk_account_more */
 	SPOOL_HEADER_LEN = 512,      /* what this version writes */
 	SPOOL_HEADER_MAX = 4096,     /* what it accepts */
 	SPOOL_HEADER_ENTRY_MAX = 64, /* directory entries it accepts */
@@ -183,5 +184,22 @@ struct spool_disk_account {
 	char why[240]; /* why nothing can be stored now, NUL-padded; empty: it can */
 };
 _Static_assert(sizeof(struct spool_disk_account) == 808, "on disk");
+
+/* Right behind it, since minor 1. It counts when its sequence is the same: an older version writes
+ * the front alone. */
+struct spool_disk_account_more {
+	uint32_t crc;      /* CRC-32C of all bytes, these four as zero */
+	uint32_t reserved; /* zero */
+	uint64_t sequence;
+	/* The samples that the account has as stored end in this segment at this offset; what
+	 * stands behind was stored later. UINT32_MAX: nothing follows in that segment. Segment 0:
+	 * none. */
+	uint64_t segment, end;
+	uint64_t run_stored; /* samples stored in the last run up to there */
+	/* How often the shipper that the capturer starts ended by itself in the last run; and of
+	 * the last time the status, as by waitpid(2), and Unix time in ns. */
+	uint64_t ship_ended, ship_status, ship_ended_ns;
+};
+_Static_assert(sizeof(struct spool_disk_account_more) == 64, "on disk");
 
 #endif

@@ -54,7 +54,7 @@ uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *o
 /* Removes the oldest segment; sent ones are always older than unsent ones. What goes unsent is
  * stated first: a power cut then finds it counted, and dropped even if its file is still there. A
  * disk that takes no statement does not keep it: then the count is in the data only. */
-static void drop_oldest(struct spool_keep *k)
+static void drop_oldest(struct spool_keep *k, enum spool_drop_reason reason)
 {
 	const uint64_t number = k->all[0].number;
 	uint64_t lost = 0, ack_segment, ack_place;
@@ -73,16 +73,19 @@ static void drop_oldest(struct spool_keep *k)
 	}
 	rc = k->io->unlink(k->io->ctx, k->dir_fd, spool_segment_name(number, name));
 	/* One that cannot be removed is not ours to wait for; if it was stated, nobody reads it. */
-	if (rc == 0 || k->drops.segment == number)
+	if (rc == 0 || k->drops.segment == number) {
 		k->dropped += lost;
-	else
+		k->dropped_by = lost ? reason : k->dropped_by;
+	} else {
 		k->drops.samples -= lost;
+	}
 	memmove(k->all, k->all + 1, --k->count * sizeof(*k->all));
 }
 
 bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
 {
 	uint64_t total = held_len + more, free_len;
+	enum spool_drop_reason reason;
 
 	/* Nothing is asked for, and there is nothing to drop. */
 	if (!k->count && !more)
@@ -93,11 +96,17 @@ bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
 		free_len = k->io->free_bytes(k->io->ctx, k->dir_fd);
 		if (!k->count)
 			break;
-		if (total <= k->limits.total_len && free_len >= k->limits.free_floor + more &&
-		    !(k->limits.age_ns && spool_keep_age(k, &k->all[0].origin) > k->limits.age_ns))
+		if (total > k->limits.total_len)
+			reason = SPOOL_DROP_SIZE;
+		else if (free_len < k->limits.free_floor + more)
+			reason = SPOOL_DROP_FLOOR;
+		else if (k->limits.age_ns &&
+			 spool_keep_age(k, &k->all[0].origin) > k->limits.age_ns)
+			reason = SPOOL_DROP_AGE;
+		else
 			break;
 		total -= k->all[0].len;
-		drop_oldest(k);
+		drop_oldest(k, reason);
 	}
 	return free_len >= k->limits.free_floor + more;
 }

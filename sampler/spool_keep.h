@@ -22,8 +22,9 @@ struct spool_keep {
 	uint8_t boot_id[16];
 	struct spool_kept *all; /* ascending */
 	size_t count, cap;
-	struct spool_drops drops; /* as on the disk */
-	uint64_t dropped;         /* samples that went unsent since init */
+	struct spool_drops drops;          /* as on the disk */
+	uint64_t dropped;                  /* samples that went unsent since init */
+	enum spool_drop_reason dropped_by; /* the last of them */
 };
 
 /* Takes stock of a directory whose newest segment nobody writes to any more. *ret_last is the

@@ -221,6 +221,16 @@ int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops
 
 /* --- counting -------------------------------------------------------------------------------- */
 
+uint32_t spool_samples_count(struct bytes in)
+{
+	const size_t most = in.left / 2; /* a sample has two bytes at least */
+	uint32_t count;
+
+	bytes_skip(&in, 8);
+	count = bytes_u32(&in);
+	return count < most ? count : (uint32_t)most;
+}
+
 uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment, uint64_t place)
 {
 	_cleanup_(spool_file_close) struct spool_file file;
@@ -232,13 +242,11 @@ uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment
 		return 0;
 	spool_cursor_init(&c, &file, file.info.records_off);
 	while (spool_cursor_next(&c, true, &rec, NULL) == 1) {
-		struct bytes in = bytes_of(rec.payload, rec.len);
 		uint32_t count, before;
 
 		if (rec.type != SPOOL_RECORD_SAMPLES || rec.off < spool_place_off(place))
 			continue;
-		bytes_skip(&in, 8);
-		count = bytes_u32(&in);
+		count = spool_samples_count(bytes_of(rec.payload, rec.len));
 		before = rec.off == spool_place_off(place) ? spool_place_samples(place) : 0;
 		total += count > before ? count - before : 0;
 	}

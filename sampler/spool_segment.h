@@ -75,6 +75,9 @@ uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment
 void spool_segment_losses(const struct io *io, int dir_fd, uint64_t segment,
 			  uint64_t losses[static SPOOL_LOSS_COUNT]);
 
+/* How many samples a record of type SAMPLES says it has, as far as it can have them. */
+uint32_t spool_samples_count(struct bytes in);
+
 /* As a record of type LOSSES states them. */
 void spool_losses_read(struct bytes in, uint64_t losses[static SPOOL_LOSS_COUNT]);
 

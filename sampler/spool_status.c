@@ -207,11 +207,14 @@ static int read_newest(struct spool_status *s, struct spool_reader *r,
 
 /* In place of what the newest segments say of losses: that of all runs, and of what could not be
  * stored. Older versions kept none. */
-static void read_account(struct spool_status *s, int dir_fd)
+static void read_account(struct spool_status *s, int dir_fd, const struct spool_segments *found)
 {
 	struct spool_account a;
 
 	spool_account_read(io_system(), dir_fd, &a);
+	/* That its writer is gone is for the next one to say: nobody else is sure of it. */
+	spool_account_catch_up(io_system(), dir_fd, found, false, &a);
+	s->ship_ends = a.ship;
 	if (a.sequence) {
 		s->samples = a.samples;
 		s->run_samples = a.run_samples;
@@ -262,7 +265,7 @@ int spool_status_read(struct spool_status *ret, const char *dir, struct err *err
 			ret->oldest_ns = unix_less_mono(ret, &b.origin) + b.samples[0].time_ns;
 		rc = read_newest(ret, r, &found, err);
 	}
-	read_account(ret, dir_fd);
+	read_account(ret, dir_fd, &found);
 	free(found.numbers);
 	return rc < 0 ? rc : 0;
 }
@@ -334,6 +337,10 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 	      "Age of the first sample that is not acknowledged.", seconds_since(s, s->oldest_ns));
 	counter(out, "rawstack_spool_dropped_samples",
 		"Removed unsent by limits since the directory was made.", s->dropped);
+	counter(out, "rawstack_ship_ended",
+		"Times the shipper that the sampler starts ended by itself, in the sampler's last "
+		"run.",
+		s->ship_ends.count);
 	gauge(out, "rawstack_ship_last_ack_timestamp_seconds", "seconds",
 	      "When a batch was last acknowledged, since 1970; 0: never.", (double)s->ack_ns / 1e9);
 	if (s->ship.state[0]) {

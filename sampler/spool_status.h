@@ -3,7 +3,8 @@
 #define RAWSTACK_SPOOL_STATUS_H
 /*
  * How a spool, its capturer and its shipper are, from what they leave in the directory: nobody is
- * asked, so it works whatever hangs. Reads two segments at most. Works on the file system itself.
+ * asked, so it works whatever hangs. Reads two segments at most, and what was stored behind the
+ * last account (spool_account.h). Works on the file system itself.
  */
 #include "buf.h"
 #include "spool.h"
@@ -19,6 +20,8 @@ struct spool_status {
 	uint64_t samples, run_samples;
 	uint64_t losses[SPOOL_LOSS_COUNT], run_losses[SPOOL_LOSS_COUNT];
 	char failing[240]; /* why nothing can be stored, or could at the end; "": it can */
+	struct spool_ship_ends
+		ship_ends; /* of the shipper that the capturer starts, in the last run */
 	uint64_t dropped;  /* samples that limits removed unsent, since the directory was made */
 
 	uint64_t segment_count, len;       /* all of them, on the disk */

@@ -16,6 +16,7 @@ struct spool_writer {
 	uint64_t unwritten; /* samples that were not handed over */
 	uint64_t lost;      /* samples that never came as far as the disk */
 	uint64_t came;      /* samples, stored or not */
+	struct spool_ship_ends ship;
 };
 
 /* --- segments -------------------------------------------------------------------------------- */
@@ -250,12 +251,26 @@ uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss)
 /* What the disk counts itself it adds. */
 static void tell_tally(struct spool_writer *w)
 {
-	struct spool_tally tally = {.samples = w->came};
+	struct spool_tally tally = {.samples = w->came, .ship = w->ship};
 
 	memcpy(tally.losses, w->pack.losses, sizeof(tally.losses));
 	tally.losses[SPOOL_LOSS_SPOOL_ERROR] = w->lost;
 	tally.losses[SPOOL_LOSS_SPOOL_DROPPED] = 0;
 	spool_disk_tally(w->disk, &tally);
+}
+
+uint64_t spool_writer_dropped(struct spool_writer *w, enum spool_drop_reason *ret_reason)
+{
+	struct spool_disk_state d;
+
+	spool_disk_look(w->disk, &d);
+	*ret_reason = d.dropped_by;
+	return d.dropped;
+}
+
+void spool_writer_ship_ended(struct spool_writer *w, int status)
+{
+	w->ship = (struct spool_ship_ends){w->ship.count + 1, status, w->io->real_ns(w->io->ctx)};
 }
 
 int spool_writer_why(struct spool_writer *w, struct err *err)
