@@ -102,6 +102,7 @@ static int start(struct child_ship *c, uint64_t now_ns, bool once, struct err *e
 	}
 	c->pid = pid;
 	c->start_ns = now_ns;
+	c->failed_told = false;
 	return 0;
 }
 
@@ -112,15 +113,10 @@ int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, stru
 	if (waitpid(c->pid, ret_status, WNOHANG) != c->pid)
 		return 0;
 	c->pid = 0;
-	if (now_ns - c->start_ns >= GOOD_RUN_NS) {
+	if (now_ns - c->start_ns >= GOOD_RUN_NS)
 		c->pause_ns = PAUSE_MIN_NS;
-		c->failed_told = false;
-	}
 	c->next_ns = now_ns + c->pause_ns;
 	c->pause_ns = c->pause_ns * 2 < PAUSE_MAX_NS ? c->pause_ns * 2 : PAUSE_MAX_NS;
-	if (c->failed_told)
-		return 0;
-	c->failed_told = true;
 	return 1;
 }
 

@@ -19,7 +19,7 @@ struct child_ship {
 	pid_t pid;                        /* 0: not running */
 	uint64_t start_ns, next_ns;       /* when it was started; when to start it again */
 	uint64_t pause_ns;
-	bool failed_told; /* one line for each run of failures */
+	bool failed_told; /* that it cannot be started */
 };
 
 /* For libexec_find(). */
@@ -32,8 +32,8 @@ int child_ship_init(struct child_ship *c, const char *spool, const char *server,
 void child_ship_done(struct child_ship *c); /* behind child_ship_finish() */
 
 /* Starts it, or starts it again when it ended and its pause is over. Never waits. Call once for
- * each poll. Returns 1 when it has just ended, *ret_status as by waitpid(2); 0; or negative when it
- * cannot be started, once for each run of failures. */
+ * each poll. Returns 1 when it has just ended, *ret_status as by waitpid(2), each time; 0; or
+ * negative when it cannot be started, once for each run of failures. */
 int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, struct err *err);
 
 /* Asks it to ship what is there and to end, starting it once more if it is not running, and waits

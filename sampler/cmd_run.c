@@ -362,13 +362,18 @@ static void print_stats(const struct session_stats *s, bool as_json)
 		 s->losses[SPOOL_LOSS_UNRESOLVED], s->losses[SPOOL_LOSS_UNREADABLE]);
 }
 
-/* Whatever it was lost to. */
+/* Whatever it was lost to. That something was dropped behind it is no failure of the run. */
 static int check_kept(const struct session_stats *s, struct err *err)
 {
 	const struct backend_stats *b = &s->source;
 	const uint64_t taken = b->runs - b->idle - b->filtered;
 	const char *why = s->why.code ? s->why.message : "see the losses above";
 
+	if (s->losses[SPOOL_LOSS_SPOOL_DROPPED])
+		log_warn("%" PRIu64 " samples were stored and dropped again, not shipped, for the "
+			 "limits of the "
+			 "spool",
+			 s->losses[SPOOL_LOSS_SPOOL_DROPPED]);
 	if (taken <= s->stored)
 		return 0;
 	if (!s->stored)

@@ -9,7 +9,6 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
-#include <sys/wait.h>
 #include <time.h>
 
 #include "capabilities.h"
@@ -21,6 +20,7 @@
 #include "normalise.h"
 #include "procscan.h"
 #include "rounds.h"
+#include "run_log.h"
 #include "spool_zstd.h"
 
 #define SHIP_FINISH_NS UINT64_C(30000000000)
@@ -44,6 +44,7 @@ struct session {
 	struct child_ship ship;
 	int signal_fd;
 	struct rounds rounds;
+	struct run_log log;
 	size_t handled; /* events of the last round */
 	uint32_t cpu_count;
 };
@@ -142,7 +143,8 @@ static void state_losses(struct session *s)
 static void poll_once(struct session *s, bool is_last)
 {
 	const struct event *e;
-	uint64_t now = s->io->mono_ns(s->io->ctx);
+	uint64_t now = s->io->mono_ns(s->io->ctx), dropped;
+	enum spool_drop_reason reason;
 	struct err err;
 
 	s->handled = 0;
@@ -158,24 +160,26 @@ static void poll_once(struct session *s, bool is_last)
 	procs_poll(&s->normaliser.procs, now);
 	if (spool_writer_flush(s->spool, &err))
 		log_warn("%s; sampling goes on, what cannot be stored is counted", err.message);
+	dropped = spool_writer_dropped(s->spool, &reason);
+	run_log_dropped(&s->log, dropped, reason, now);
 	heap_poll(&s->heap);
 }
 
 static void poll_ship(struct session *s)
 {
+	const uint64_t now = s->io->mono_ns(s->io->ctx);
 	struct err err;
 	int status, rc;
 
 	if (!s->options->ship_server)
 		return;
-	rc = child_ship_poll(&s->ship, s->io->mono_ns(s->io->ctx), &status, &err);
+	rc = child_ship_poll(&s->ship, now, &status, &err);
 	if (rc < 0)
 		log_warn("%s", err.message);
-	else if (rc > 0)
-		log_warn("rawstack-ship ended with %s %d; it is started again, the spool keeps "
-			 "what is not shipped",
-			 WIFSIGNALED(status) ? "signal" : "status",
-			 WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
+	if (rc <= 0)
+		return;
+	spool_writer_ship_ended(s->spool, status);
+	run_log_ship_ended(&s->log, status, now);
 }
 
 static void loop(struct session *s)
