@@ -112,8 +112,10 @@ int uploads_attach(struct uploads *u, const void *token, size_t len, struct uplo
 		rc = err_set(err, ERR_MISMATCH, "this upload is complete");
 	else
 		up->streaming = true;
-	if (!rc)
+	if (!rc) {
 		uploads_touch(u, up);
+		upload_begin_pace(up, uploads_mono_ns(u));
+	}
 	pthread_mutex_unlock(&u->lock);
 	*ret = up;
 	return rc;
@@ -132,6 +134,7 @@ void uploads_detach(struct uploads *u, struct upload *up)
 static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, size_t len,
 		       struct err *err)
 {
+	uint64_t free_bytes = u->io->free_bytes(u->io->ctx, u->dir_fd);
 	int rc = 0;
 
 	pthread_mutex_lock(&u->lock);
@@ -144,6 +147,10 @@ static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, si
 	else if (len > up->begin->size - up->received)
 		rc = err_set(err, ERR_DATA, "data: more than the %llu bytes declared",
 			     (unsigned long long)up->begin->size);
+	if (!rc) {
+		up->writing = true;
+		rc = uploads_check_disk(u, up, len, free_bytes, err);
+	}
 	up->writing = !rc;
 	pthread_mutex_unlock(&u->lock);
 	return rc;

@@ -25,6 +25,12 @@ enum upload_state {
 	UPLOAD_RUNNING,
 };
 
+/* What an upload had, and when; monotonic. */
+struct upload_mark {
+	int64_t at_ns;
+	uint64_t received;
+};
+
 /* Fields are fixed at Begin, but for those named at the end, which `uploads` guards. */
 struct upload {
 	struct upload *next;
@@ -38,12 +44,13 @@ struct upload {
 	uint64_t touched_at; /* of `received`, at the time of: */
 	int64_t touched_ns;  /* monotonic; below 0 when that was before the machine's start */
 	int64_t moved_ns;    /* likewise, of the last bytes: to be begun again does not count */
-	uint32_t client;     /* who began it last; 0: nobody since the start */
-	bool streaming;      /* a stream has it */
-	bool writing;        /* which writes a chunk at this moment */
-	bool lost;           /* it is the stream's alone: another has taken its place, or none */
-	bool given_up;       /* finished in an earlier run, and tried too often: see
-				uploads_each_given_up() */
+	struct upload_mark marks[2]; /* the older first: what its pace is reckoned by */
+	uint32_t client;             /* who began it last; 0: nobody since the start */
+	bool streaming;              /* a stream has it */
+	bool writing;                /* which writes a chunk at this moment */
+	bool lost;     /* it is the stream's alone: another has taken its place, or none */
+	bool given_up; /* finished in an earlier run, and tried too often: see
+			  uploads_each_given_up() */
 	struct upload_waiter *waiters;
 	int64_t not_before_ns; /* QUEUED, and not to be built sooner; monotonic */
 };
@@ -99,7 +106,8 @@ void uploads_detach(struct uploads *u, struct upload *up);
 
 /* Appends to an upload that is attached. ERR_DATA when offset is not what was received, or the
  * bytes exceed the declared size; ERR_MISMATCH when it was too slow, and another client has it;
- * ERR_IO. *ret_received is the new total. */
+ * ERR_UNAVAILABLE when the disk has no room for it at this moment, ERR_LIMIT when it has none at
+ * all; ERR_IO. What came before stays, whatever the error. *ret_received is the new total. */
 int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const void *p, size_t len,
 		   uint64_t *ret_received, struct err *err);
 

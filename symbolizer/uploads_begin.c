@@ -65,6 +65,7 @@ static int create(struct uploads *u, const Rawstack__V1__BeginRequest *r, const 
 	up->fd = -1;
 	up->id = *id;
 	up->moved_ns = uploads_mono_ns(u);
+	upload_begin_pace(up, up->moved_ns);
 	u->io->random(u->io->ctx, up->token, sizeof(up->token));
 	rawstack__v1__begin_request__pack(r, packed);
 	up->begin = rawstack__v1__begin_request__unpack(NULL, len, packed);
@@ -88,80 +89,6 @@ static bool same_content(const struct upload *up, const Rawstack__V1__BeginReque
 {
 	return up->begin->size == r->size && up->begin->kind == r->kind &&
 	       !memcmp(up->begin->sha256.data, r->sha256.data, DIGEST_LEN);
-}
-
-static int64_t silence(const struct upload *up, int64_t now)
-{
-	return now - up->touched_ns;
-}
-
-static bool is_held(const struct upload *up, int64_t now)
-{
-	return up->writing || (up->streaming && silence(up, now) < (int64_t)LIMIT_UPLOAD_STALL_NS);
-}
-
-static void drop_stale(struct uploads *u, int64_t now)
-{
-	struct upload *next;
-
-	for (struct upload *up = u->list; up; up = next) {
-		next = up->next;
-		if (up->state == UPLOAD_RECEIVING && !is_held(up, now) &&
-		    silence(up, now) > (int64_t)LIMIT_UPLOAD_IDLE_NS)
-			uploads_drop(u, up);
-	}
-}
-
-static size_t count_of(const struct uploads *u, uint32_t client)
-{
-	size_t count = 0;
-
-	for (const struct upload *up = u->list; up; up = up->next)
-		count += up->client == client;
-	return count;
-}
-
-/* Of the client that has the most uploads, and more than who asks would have, the one that brought
- * nothing for the longest time. False when it has none that is idle. */
-static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
-{
-	size_t most = count_of(u, asker) + 1;
-	struct upload *oldest = NULL;
-
-	for (struct upload *up = u->list; up; up = up->next) {
-		size_t count;
-
-		if (up->state != UPLOAD_RECEIVING || up->client == asker || is_held(up, now) ||
-		    now - up->moved_ns <= (int64_t)LIMIT_UPLOAD_EMPTY_NS)
-			continue;
-		count = count_of(u, up->client);
-		if (count > most || (oldest && count == most && up->moved_ns < oldest->moved_ns)) {
-			most = count;
-			oldest = up;
-		}
-	}
-	if (oldest)
-		uploads_drop(u, oldest);
-	return oldest != NULL;
-}
-
-/* Of those that nobody continues the one of the longest silence, if that was long enough for what
- * it has. False when there is none. */
-static bool drop_spare(struct uploads *u, int64_t now)
-{
-	struct upload *oldest = NULL;
-
-	for (struct upload *up = u->list; up; up = up->next) {
-		uint64_t patience = up->received ? LIMIT_UPLOAD_SPARE_NS : LIMIT_UPLOAD_EMPTY_NS;
-
-		if (up->state == UPLOAD_RECEIVING && !is_held(up, now) &&
-		    silence(up, now) > (int64_t)patience &&
-		    (!oldest || up->touched_ns < oldest->touched_ns))
-			oldest = up;
-	}
-	if (oldest)
-		uploads_drop(u, oldest);
-	return oldest != NULL;
 }
 
 /*
@@ -190,27 +117,6 @@ static struct upload *overtake(struct uploads *u, struct upload *up)
 	return next;
 }
 
-/* Whether there is a place for one more, and the disk would keep its floor if every upload were to
- * arrive whole; else what is lacking, and whether that would be there without the others. */
-static bool is_room(struct uploads *u, uint64_t size, uint32_t client, const char **ret_reason,
-		    bool *ret_passing)
-{
-	uint64_t owed = size + LIMIT_DISK_FLOOR, alone = owed;
-	uint64_t free_bytes = u->io->free_bytes(u->io->ctx, u->dir_fd);
-	size_t count = 0;
-
-	for (struct upload *up = u->list; up; up = up->next, count++)
-		owed += up->begin->size - up->received;
-	*ret_passing = free_bytes >= alone;
-	if (client && count_of(u, client) >= LIMIT_CLIENT_UPLOADS) {
-		*ret_reason = "too many uploads of one client at a time";
-		return false;
-	}
-	*ret_reason = count >= LIMIT_UPLOADS ? "too many uploads at a time"
-					     : "not enough free disk space";
-	return count < LIMIT_UPLOADS && free_bytes >= owed;
-}
-
 static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const struct build_id *id,
 		 uint32_t client, Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
 		 const char **ret_reason, bool *ret_passing, struct err *err)
@@ -219,9 +125,9 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 	struct upload *up, *fresh = NULL;
 	int rc;
 
-	drop_stale(u, now);
+	uploads_drop_stale(u, now);
 	up = uploads_find_id(u, id);
-	if (up && up->streaming && !is_held(up, now))
+	if (up && up->streaming && !upload_is_held(up, now))
 		fresh = overtake(u, up);
 	up = fresh ? fresh : up;
 	if (up && (up->streaming || up->state != UPLOAD_RECEIVING)) {
@@ -234,11 +140,10 @@ static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const s
 		uploads_drop(u, up);
 		up = NULL;
 	}
-	while (!up && !is_room(u, r->size, client, ret_reason, ret_passing))
-		if (!drop_of_others(u, client, now) && !drop_spare(u, now)) {
-			*ret_status = BEGIN_STATUS(OVER_QUOTA);
-			return 0;
-		}
+	if (!up && !uploads_make_room(u, r->size, client, now, ret_reason, ret_passing)) {
+		*ret_status = BEGIN_STATUS(OVER_QUOTA);
+		return 0;
+	}
 	if (!up) {
 		rc = create(u, r, id, &up, err);
 		if (rc)
@@ -325,6 +230,7 @@ static bool take_up(struct uploads *u, const char *hex)
 	/* A clock that was set back must not make it old. */
 	idle_ns = (int64_t)u->io->real_ns(u->io->ctx) - st.st_mtim.tv_sec * INT64_C(1000000000);
 	up->touched_ns = up->moved_ns = uploads_mono_ns(u) - (idle_ns > 0 ? idle_ns : 0);
+	upload_begin_pace(up, up->touched_ns);
 	take_up_promise(u, up);
 	uploads_add(u, TAKE_PTR(up));
 	return true;

@@ -48,6 +48,27 @@ void uploads_remove_files(struct uploads *u, const struct upload *up);
 /* Notes that something moved. */
 void uploads_touch(struct uploads *u, struct upload *up);
 
+/* Whether a stream has it that goes on. */
+bool upload_is_held(const struct upload *up, int64_t now);
+
+/* Its pace is that from now on. */
+void upload_begin_pace(struct upload *up, int64_t now);
+
+/* What nobody continued for a day goes. */
+void uploads_drop_stale(struct uploads *u, int64_t now);
+
+/* Whether there is room for one more upload of a client, made if need be by dropping what nobody
+ * continues; else why not, and whether that may pass. */
+bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
+		       const char **ret_reason, bool *ret_passing);
+
+/* Whether len more bytes may be written. free_bytes: of the disk, a moment ago. ERR_UNAVAILABLE
+ * when there is no room as long as others hold theirs, ERR_LIMIT when there would be none without
+ * them.
+ */
+int uploads_check_disk(struct uploads *u, struct upload *writer, size_t len, uint64_t free_bytes,
+		       struct err *err);
+
 /* Says on disk that it is to be built, whoever comes back for it; a build that begins adds a byte.
  */
 int upload_mark(struct uploads *u, const struct upload *up, bool begins, struct err *err);

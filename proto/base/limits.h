@@ -194,6 +194,11 @@
 /* A stream that brings less than this in a minute holds its upload against nobody. */
 #define LIMIT_UPLOAD_STALL_NS   LIMIT(60000000000)
 #define LIMIT_UPLOAD_PROGRESS   LIMIT(16384)
+/* What uploads are still to bring counts against other clients as far as they go in ten minutes at
+ * their pace of the last ten or twenty seconds, and a piece more: one that trickles has no disk. */
+#define LIMIT_UPLOAD_AHEAD_NS   LIMIT(600000000000)
+#define LIMIT_UPLOAD_PACE_NS    LIMIT(10000000000)
+#define LIMIT_UPLOAD_WINDOW     MIB
 /* Builds of one upload that began and did not end, for the service was stopped or killed; it is
  * built no more then by itself, or one that ends the service would do so at each start. */
 #define LIMIT_UPLOAD_TRIES      LIMIT(3)

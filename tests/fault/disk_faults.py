@@ -5,9 +5,11 @@ import os
 import random
 import signal
 import subprocess
+import threading
+import time
 
 from fault_binaries import MIB, SKIPPED, Binaries, Lost, check, resolves
-from service_client import BIN, Service, bins, common, grpc, read, run, sym, write
+from service_client import BIN, Service, bins, bins_grpc, common, grpc, read, run, sym, write
 
 
 def disk_full(seed):
@@ -21,6 +23,64 @@ def disk_full(seed):
         return disk_full_on("disk")
     finally:
         subprocess.run(["umount", "-l", "disk"], check=True)
+
+
+def disk_promised(seed):
+    """Uploads that trickle promise a disk away: who sends in earnest has it all the same."""
+    os.makedirs("disk", exist_ok=True)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=512m", "tmpfs", "disk"],
+                      capture_output=True).returncode:
+        SKIPPED.append("disk_promised: no file system can be mounted here")
+        return "skipped"
+    try:
+        return disk_promised_on("disk")
+    finally:
+        subprocess.run(["umount", "-l", "disk"], check=True)
+
+
+def trickle(binaries, upload_id, stop):
+    def chunks():
+        at = 0
+        while not stop.is_set():
+            yield bins.UploadChunk(upload_id=upload_id, offset=at, data=bytes(1000))
+            at += 1000
+            stop.wait(1)
+    try:
+        binaries.Upload(chunks())
+    except grpc.RpcError:
+        pass  # it is given up in the end, or the service stops
+
+
+def disk_promised_on(folder):
+    binaries, stop, size, threads = Binaries(), threading.Event(), 256 * MIB, []
+    service = Service(os.path.join(folder, "data"), "--store-bytes", "40M")
+    channel = grpc.insecure_channel(service.address, options=[("grpc.use_local_subchannel_pool", 1)])
+    evil = bins_grpc.BinariesStub(channel)
+    while size > MIB:
+        begun = evil.Begin(bins.BeginRequest(build_id=b"evil" + bytes([len(threads)]), size=size,
+                                             sha256=bytes(32)))
+        if begun.status == bins.BEGIN_STATUS_NEEDED:
+            threads.append(threading.Thread(target=trickle, args=(evil, begun.upload_id, stop)))
+            threads[-1].start()
+        else:
+            size //= 2
+    check(len(threads) >= 5, f"{len(threads)} uploads are begun")
+    try:
+        content = binaries.make(1, 32 * MIB)
+        deadline = time.monotonic() + 120
+        while (begun := service.begin(binaries.id(1), content)
+               ).status == bins.BEGIN_STATUS_OVER_QUOTA:
+            check(begun.retry_ms and time.monotonic() < deadline, "the disk is promised away")
+            time.sleep(begun.retry_ms / 1000)
+        check(service.push(binaries.id(1), content).state == bins.BUILD_STATE_DONE, "push")
+        check(resolves(service, binaries, 1), "the table is not there")
+    finally:
+        stop.set()
+        for thread in threads:
+            thread.join()
+        channel.close()
+    check(service.stop() == 0, "the service does not end")
+    return f"{len(threads)} uploads that trickle"
 
 
 def fill(folder):

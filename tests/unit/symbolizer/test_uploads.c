@@ -24,6 +24,14 @@ static uint64_t stopped_clock(void *ctx _unused_)
 	return clock_ns;
 }
 
+/* Of the disk; 0: as it is. */
+static uint64_t disk_free;
+
+static uint64_t tell_free(void *ctx, int fd)
+{
+	return disk_free ? disk_free : io_system()->free_bytes(ctx, fd);
+}
+
 static int no_sync(void *ctx _unused_, int fd _unused_)
 {
 	return 0;
@@ -46,13 +54,15 @@ static struct uploads *open_uploads(void)
 	io = *io_system();
 	io.mono_ns = stopped_clock;
 	io.sync = no_sync;
+	io.free_bytes = tell_free;
+	disk_free = 0;
 	clock_ns = 1000 * NS_PER_S;
 	u->io = &io;
 	return u;
 }
 
-static Rawstack__V1__BeginStatus begin(struct uploads *u, uint32_t n, uint32_t client,
-				       uint8_t token[static UPLOAD_TOKEN_LEN])
+static Rawstack__V1__BeginStatus begin_large(struct uploads *u, uint32_t n, uint32_t client,
+					     uint64_t size, uint8_t token[static UPLOAD_TOKEN_LEN])
 {
 	uint8_t id[20] = {1, 2, (uint8_t)n, (uint8_t)(n >> 8)}, sum[32] = {0};
 	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
@@ -62,13 +72,19 @@ static Rawstack__V1__BeginStatus begin(struct uploads *u, uint32_t n, uint32_t c
 	bool passing;
 
 	request.build_id = (ProtobufCBinaryData){sizeof(id), id};
-	request.size = 100;
+	request.size = size;
 	request.sha256 = (ProtobufCBinaryData){sizeof(sum), sum};
 	assert_int_equal(uploads_begin(u, &request, client, &status, token, &offset, &reason,
 				       &passing, NULL),
 			 0);
 	assert_true(status != STATUS(OVER_QUOTA) || passing);
 	return status;
+}
+
+static Rawstack__V1__BeginStatus begin(struct uploads *u, uint32_t n, uint32_t client,
+				       uint8_t token[static UPLOAD_TOKEN_LEN])
+{
+	return begin_large(u, n, client, 100, token);
 }
 
 /* Sends so many of the hundred bytes, and goes. */
@@ -189,12 +205,152 @@ static void test_last_builder(void **state _unused_)
 	uploads_close(u);
 }
 
+/* Sends more by a stream. */
+static int stream(struct uploads *u, struct upload *up, size_t len, struct err *err)
+{
+	static const uint8_t bytes[64 << 10];
+	uint64_t received;
+	int rc = 0;
+
+	for (size_t n; !rc && len; len -= n) {
+		n = len < sizeof(bytes) ? len : sizeof(bytes);
+		rc = uploads_append(u, up, up->received, bytes, n, &received, err);
+		if (!rc)
+			disk_free -= n;
+	}
+	return rc;
+}
+
+enum {
+	STREAMS = 5,
+};
+
+static const uint64_t evil_sizes[STREAMS] = {GIB, 600 * MIB, 80 * MIB, 40 * MIB, 20 * MIB};
+
+/* Five streams that trickle, of sizes that fill the disk: what they have said to bring is nobody's
+ * loss, neither at once nor later, and goes on as long as there is room. */
+static void test_promised_away(void **state _unused_)
+{
+	struct uploads *u = open_uploads();
+	uint8_t token[UPLOAD_TOKEN_LEN];
+	struct upload *evil[STREAMS];
+	struct err err;
+
+	disk_free = LIMIT_DISK_FLOOR + 1770 * MIB;
+	for (uint32_t n = 0; n < STREAMS; n++) {
+		assert_int_equal(begin_large(u, n, 1, evil_sizes[n], token), STATUS(NEEDED));
+		assert_int_equal(uploads_attach(u, token, sizeof(token), &evil[n], &err), 0);
+		assert_int_equal(stream(u, evil[n], 65536, &err), 0);
+	}
+	/* Against its own the client's promises count. */
+	assert_int_equal(begin_large(u, 100, 1, 50 * MIB, token), STATUS(OVER_QUOTA));
+	for (uint32_t s = 0; s < 100; s++) {
+		assert_int_equal(begin_large(u, 1000 + s, 2 + s, 50 * MIB, token), STATUS(NEEDED));
+		clock_ns += NS_PER_S;
+		for (uint32_t n = 0; n < STREAMS; n++)
+			assert_int_equal(stream(u, evil[n], 1000, &err), 0);
+	}
+	assert_int_equal(begin_large(u, 2000, 3000, 1500 * MIB, token), STATUS(NEEDED));
+	for (uint32_t n = 0; n < STREAMS; n++)
+		uploads_detach(u, evil[n]);
+	uploads_close(u);
+}
+
+/* An upload that goes on has the room for all of itself. Who is slow waits for it, with what it
+ * brought, and goes on when there is room again. */
+static void test_promised(void **state _unused_)
+{
+	struct upload *fast, *slow;
+	struct uploads *u = open_uploads();
+	uint8_t token[UPLOAD_TOKEN_LEN], again[UPLOAD_TOKEN_LEN];
+	uint64_t before;
+	struct err err;
+
+	disk_free = LIMIT_DISK_FLOOR + 100 * MIB;
+	assert_int_equal(begin_large(u, 1, 1, 90 * MIB, token), STATUS(NEEDED));
+	assert_int_equal(uploads_attach(u, token, sizeof(token), &slow, &err), 0);
+	assert_int_equal(begin_large(u, 2, 2, 30 * MIB, token), STATUS(NEEDED));
+	assert_int_equal(uploads_attach(u, token, sizeof(token), &fast, &err), 0);
+	for (uint32_t s = 0; s < 30; s++) {
+		clock_ns += NS_PER_S;
+		assert_int_equal(stream(u, slow, 5000, &err), 0);
+		assert_int_equal(stream(u, fast, 65536, &err), 0);
+	}
+	/* In ten minutes it is done: nobody else has the room. */
+	assert_int_equal(begin_large(u, 3, 3, 80 * MIB, again), STATUS(OVER_QUOTA));
+	assert_int_equal(begin_large(u, 3, 3, 60 * MIB, again), STATUS(NEEDED));
+
+	/* Something else fills the disk. */
+	before = disk_free;
+	disk_free = LIMIT_DISK_FLOOR + 29 * MIB;
+	assert_int_equal(stream(u, slow, 5000, &err), ERR_LIMIT);
+	assert_int_equal(stream(u, fast, 65536, &err), 0);
+	disk_free = LIMIT_DISK_FLOOR + 4000;
+	assert_int_equal(stream(u, fast, 65536, &err), ERR_LIMIT);
+	assert_non_null(strstr(err.message, "No space"));
+	disk_free = before;
+	assert_int_equal(slow->received, 30 * 5000);
+	assert_int_equal(stream(u, slow, 5000, &err), 0);
+	assert_int_equal(stream(u, fast, 30 * MIB - fast->received, &err), 0);
+
+	/* What others brought fills it. */
+	disk_free = LIMIT_DISK_FLOOR + 65 * MIB;
+	assert_int_equal(stream(u, slow, 5000, &err), 0);
+	disk_free = LIMIT_DISK_FLOOR + 4000;
+	assert_int_equal(stream(u, slow, 5000, &err), ERR_LIMIT);
+	disk_free = LIMIT_DISK_FLOOR + 60 * MIB + 4000;
+	assert_int_equal(stream(u, slow, 5000, &err), 0);
+	uploads_detach(u, slow);
+	assert_int_equal(begin_large(u, 1, 4, 90 * MIB, again), STATUS(NEEDED));
+	assert_int_equal(uploads_attach(u, again, sizeof(again), &slow, &err), 0);
+	assert_int_equal(slow->received, 33 * 5000);
+	uploads_detach(u, slow);
+	uploads_detach(u, fast);
+	uploads_close(u);
+}
+
+/* Streams that both go on, one of them too many for the disk: it is to come again when the other is
+ * built, and both have what they sent. */
+static void test_late(void **state _unused_)
+{
+	const struct upload_result done = {0};
+	struct upload *first, *second, *built;
+	struct uploads *u = open_uploads();
+	uint8_t token[UPLOAD_TOKEN_LEN], mine[UPLOAD_TOKEN_LEN];
+	enum upload_state state_of;
+	struct build_id id;
+	struct err err;
+	bool waits;
+
+	disk_free = LIMIT_DISK_FLOOR + 3 * MIB;
+	assert_int_equal(begin_large(u, 1, 1, 2 * MIB, mine), STATUS(NEEDED));
+	assert_int_equal(begin_large(u, 2, 2, 2 * MIB, token), STATUS(NEEDED));
+	assert_int_equal(uploads_attach(u, mine, sizeof(mine), &first, &err), 0);
+	assert_int_equal(uploads_attach(u, token, sizeof(token), &second, &err), 0);
+	assert_int_equal(stream(u, first, MIB, &err), 0);
+	assert_int_equal(stream(u, second, MIB, &err), 0);
+	assert_int_equal(stream(u, first, MIB, &err), 0);
+	assert_int_equal(stream(u, second, MIB, &err), ERR_UNAVAILABLE);
+	assert_int_equal(second->received, MIB);
+	uploads_detach(u, first);
+	assert_int_equal(
+		uploads_finish(u, mine, sizeof(mine), NULL, false, &id, &state_of, &waits, &err),
+		0);
+	built = uploads_take(u);
+	assert_ptr_equal(built, first);
+	uploads_done(u, built, &done);
+	disk_free += 2 * MIB;
+	assert_int_equal(stream(u, second, MIB, &err), 0);
+	uploads_detach(u, second);
+	uploads_close(u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_left),
-		cmocka_unit_test(test_begun_again),
-		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_left),          cmocka_unit_test(test_begun_again),
+		cmocka_unit_test(test_promised_away), cmocka_unit_test(test_promised),
+		cmocka_unit_test(test_late),          cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_last_builder),
 	};
 

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What uploads hold against others: places, and the disk. The bytes that came are on the disk. What
+ * is still to come counts in full against the client's own next uploads; against those of others it
+ * counts as far as the upload goes at its pace, so that nobody has the disk for having said so.
+ */
+#include "limits.h"
+#include "uploads_priv.h"
+
+#define NS_PER_MS UINT64_C(1000000)
+
+/* --- places ---------------------------------------------------------------------------------- */
+
+static int64_t silence(const struct upload *up, int64_t now)
+{
+	return now - up->touched_ns;
+}
+
+bool upload_is_held(const struct upload *up, int64_t now)
+{
+	return up->writing || (up->streaming && silence(up, now) < (int64_t)LIMIT_UPLOAD_STALL_NS);
+}
+
+void uploads_drop_stale(struct uploads *u, int64_t now)
+{
+	struct upload *next;
+
+	for (struct upload *up = u->list; up; up = next) {
+		next = up->next;
+		if (up->state == UPLOAD_RECEIVING && !upload_is_held(up, now) &&
+		    silence(up, now) > (int64_t)LIMIT_UPLOAD_IDLE_NS)
+			uploads_drop(u, up);
+	}
+}
+
+static size_t count_of(const struct uploads *u, uint32_t client)
+{
+	size_t count = 0;
+
+	for (const struct upload *up = u->list; up; up = up->next)
+		count += up->client == client;
+	return count;
+}
+
+/* Of the client that has the most uploads, and more than who asks would have, the one that brought
+ * nothing for the longest time. False when it has none that is idle. */
+static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
+{
+	size_t most = count_of(u, asker) + 1;
+	struct upload *oldest = NULL;
+
+	for (struct upload *up = u->list; up; up = up->next) {
+		size_t count;
+
+		if (up->state != UPLOAD_RECEIVING || up->client == asker ||
+		    upload_is_held(up, now) || now - up->moved_ns <= (int64_t)LIMIT_UPLOAD_EMPTY_NS)
+			continue;
+		count = count_of(u, up->client);
+		if (count > most || (oldest && count == most && up->moved_ns < oldest->moved_ns)) {
+			most = count;
+			oldest = up;
+		}
+	}
+	if (oldest)
+		uploads_drop(u, oldest);
+	return oldest != NULL;
+}
+
+/* Of those that nobody continues the one of the longest silence, if that was long enough for what
+ * it has. False when there is none. */
+static bool drop_spare(struct uploads *u, int64_t now)
+{
+	struct upload *oldest = NULL;
+
+	for (struct upload *up = u->list; up; up = up->next) {
+		uint64_t patience = up->received ? LIMIT_UPLOAD_SPARE_NS : LIMIT_UPLOAD_EMPTY_NS;
+
+		if (up->state == UPLOAD_RECEIVING && !upload_is_held(up, now) &&
+		    silence(up, now) > (int64_t)patience &&
+		    (!oldest || up->touched_ns < oldest->touched_ns))
+			oldest = up;
+	}
+	if (oldest)
+		uploads_drop(u, oldest);
+	return oldest != NULL;
+}
+
+/* --- pace ------------------------------------------------------------------------------------ */
+
+void upload_begin_pace(struct upload *up, int64_t now)
+{
+	up->marks[0] = up->marks[1] = (struct upload_mark){now, up->received};
+}
+
+/* What it would bring in LIMIT_UPLOAD_AHEAD_NS, as fast as in the last ten or twenty seconds. */
+static uint64_t bytes_ahead(struct upload *up, int64_t now)
+{
+	uint64_t ms;
+
+	if (now - up->marks[1].at_ns >= (int64_t)LIMIT_UPLOAD_PACE_NS) {
+		up->marks[0] = up->marks[1];
+		up->marks[1] = (struct upload_mark){now, up->received};
+	}
+	ms = (uint64_t)(now - up->marks[0].at_ns) / NS_PER_MS;
+	ms = ms < 1000 ? 1000 : ms;
+	return (up->received - up->marks[0].received) * (LIMIT_UPLOAD_AHEAD_NS / NS_PER_MS) / ms;
+}
+
+static uint64_t bytes_to_come(const struct upload *up)
+{
+	return up->begin->size - up->received;
+}
+
+/* What of that others have to leave it. */
+static uint64_t bytes_promised(struct upload *up, int64_t now)
+{
+	uint64_t promised = LIMIT_UPLOAD_WINDOW + bytes_ahead(up, now);
+
+	return promised < bytes_to_come(up) ? promised : bytes_to_come(up);
+}
+
+/* --- the disk -------------------------------------------------------------------------------- */
+
+/* Whether there is a place for one more, and the disk would keep its floor if every upload were to
+ * bring what it is promised; else what is lacking, and whether that would be there without the
+ * others. */
+static bool is_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
+		    const char **ret_reason, bool *ret_passing)
+{
+	uint64_t owed = size + LIMIT_DISK_FLOOR, alone = owed;
+	uint64_t free_bytes = u->io->free_bytes(u->io->ctx, u->dir_fd);
+	size_t count = 0;
+
+	for (struct upload *up = u->list; up; up = up->next, count++)
+		owed += up->client == client ? bytes_to_come(up) : bytes_promised(up, now);
+	*ret_passing = free_bytes >= alone;
+	if (client && count_of(u, client) >= LIMIT_CLIENT_UPLOADS) {
+		*ret_reason = "too many uploads of one client at a time";
+		return false;
+	}
+	*ret_reason = count >= LIMIT_UPLOADS ? "too many uploads at a time"
+					     : "not enough free disk space";
+	return count < LIMIT_UPLOADS && free_bytes >= owed;
+}
+
+bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
+		       const char **ret_reason, bool *ret_passing)
+{
+	while (!is_room(u, size, client, now, ret_reason, ret_passing))
+		if (!drop_of_others(u, client, now) && !drop_spare(u, now))
+			return false;
+	return true;
+}
+
+/* What the disk has to have for len more bytes. An upload that is on its way within its promise
+ * needs no more than that; a slower one leaves the others theirs. */
+static uint64_t bytes_needed(struct uploads *u, struct upload *writer, size_t len, int64_t now)
+{
+	uint64_t needed = LIMIT_DISK_FLOOR + len;
+
+	if (bytes_promised(writer, now) == bytes_to_come(writer))
+		return needed;
+	for (struct upload *up = u->list; up; up = up->next)
+		needed += up == writer ? 0 : bytes_promised(up, now);
+	return needed;
+}
+
+int uploads_check_disk(struct uploads *u, struct upload *writer, size_t len, uint64_t free_bytes,
+		       struct err *err)
+{
+	int64_t now = uploads_mono_ns(u);
+	uint64_t others = 0;
+
+	while (free_bytes < bytes_needed(u, writer, len, now)) {
+		if (drop_spare(u, now)) {
+			free_bytes = u->io->free_bytes(u->io->ctx, u->dir_fd);
+			continue;
+		}
+		for (struct upload *up = u->list; up; up = up->next)
+			others += up == writer ? 0 : up->received;
+		if (free_bytes + others < LIMIT_DISK_FLOOR + bytes_to_come(writer))
+			return err_set(err, ERR_LIMIT,
+				       "No space: the disk is down to what uploads leave free");
+		return err_set(err, ERR_UNAVAILABLE,
+			       "No space for now: other uploads fill the disk; what came of this "
+			       "one stays, begin again");
+	}
+	return 0;
+}
