@@ -8,10 +8,6 @@
 #include "timed_wait.h"
 #include "uploads_priv.h"
 
-enum {
-	LOOK_AGAIN_MS = 500
-};
-
 void upload_file_name(const struct upload *up, const char *suffix, char name[static NAME_LEN])
 {
 	for (size_t i = 0; i < UPLOAD_TOKEN_LEN; i++)
@@ -202,72 +198,6 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id)
 	return building;
 }
 
-void uploads_set_builders(struct uploads *u, unsigned int count)
-{
-	u->builders = count;
-}
-
-static uint64_t *served(struct uploads *u, const struct upload *up)
-{
-	return &u->served[up->client % CLIENTS];
-}
-
-/* Whether the upload's client has all builders that one may have. */
-static bool has_builders(const struct uploads *u, const struct upload *of)
-{
-	unsigned int running = 0;
-
-	if (u->builders < 2 || !of->client)
-		return false;
-	for (const struct upload *up = u->list; up; up = up->next)
-		running += up->state == UPLOAD_RUNNING && up->client == of->client;
-	return running >= u->builders - 1;
-}
-
-/* With the lock held: the next that may be built now, the oldest one of the client whose turn was
- * longest ago; *ret_later: there are some for later. */
-static struct upload *find_queued(struct uploads *u, bool *ret_later)
-{
-	int64_t now = uploads_mono_ns(u);
-	struct upload *next = NULL;
-
-	*ret_later = false;
-	for (struct upload *up = u->list; up; up = up->next) {
-		if (up->state != UPLOAD_QUEUED)
-			continue;
-		if (up->not_before_ns > now)
-			*ret_later = true;
-		else if ((!next || *served(u, up) < *served(u, next)) && !has_builders(u, up))
-			next = up;
-	}
-	return next;
-}
-
-struct upload *uploads_take(struct uploads *u)
-{
-	struct upload *up = NULL;
-	bool later;
-
-	pthread_mutex_lock(&u->lock);
-	while (!u->stopped && !(up = find_queued(u, &later))) {
-		const struct timespec until = timed_wait_until(LOOK_AGAIN_MS);
-
-		if (later)
-			pthread_cond_timedwait(&u->queued, &u->lock, &until);
-		else
-			pthread_cond_wait(&u->queued, &u->lock);
-	}
-	if (u->stopped)
-		up = NULL;
-	if (up) {
-		up->state = UPLOAD_RUNNING;
-		*served(u, up) = ++u->turn;
-		(void)upload_mark(u, up, true, NULL);
-	}
-	pthread_mutex_unlock(&u->lock);
-	return up;
-}
-
 /* Forgets the builds that began and did not end. The name stays: it is owed at every moment. */
 static void upload_clear_tries(struct uploads *u, const struct upload *up)
 {
@@ -295,9 +225,8 @@ void uploads_postpone(struct uploads *u, struct upload *up)
 {
 	pthread_mutex_lock(&u->lock);
 	up->not_before_ns = uploads_mono_ns(u) + (int64_t)LIMIT_POSTPONED_NS;
-	up->state = UPLOAD_QUEUED;
 	upload_clear_tries(u, up); /* it ended, if to no avail */
-	pthread_cond_signal(&u->queued);
+	uploads_enqueue(u, up);
 	pthread_mutex_unlock(&u->lock);
 }
 

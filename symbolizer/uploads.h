@@ -52,6 +52,8 @@ struct upload {
 	bool given_up; /* finished in an earlier run, and tried too often: see
 			  uploads_each_given_up() */
 	struct upload_waiter *waiters;
+	uint64_t round;        /* QUEUED, RUNNING: of its client's turns */
+	uint64_t queued_at;    /* in builds that had begun */
 	int64_t not_before_ns; /* QUEUED, and not to be built sooner; monotonic */
 };
 
@@ -129,7 +131,8 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id);
 
 /*
  * For builders: waits for a queued upload and marks it RUNNING; NULL after uploads_stop(). Clients
- * take turns, and one may have all builders but one, if there are several.
+ * take turns, small files go first, and one client may have all builders but one, if there are
+ * several.
  */
 struct upload *uploads_take(struct uploads *u);
 

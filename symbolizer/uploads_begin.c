@@ -193,7 +193,7 @@ static void take_up_promise(struct uploads *u, struct upload *up)
 		return;
 	up->given_up = (uint64_t)st.st_size >= LIMIT_UPLOAD_TRIES;
 	if (!up->given_up)
-		up->state = UPLOAD_QUEUED;
+		uploads_enqueue(u, up);
 }
 
 /* An upload of an earlier run, from its .begin file; false when it is of no use. */

@@ -73,10 +73,8 @@ static int enqueue(struct uploads *u, const void *token, size_t len, struct uplo
 	if (rc) {
 		u->waiter_count -= waiter != NULL;
 	} else {
-		if (up->state == UPLOAD_RECEIVING) {
-			up->state = UPLOAD_QUEUED;
-			pthread_cond_signal(&u->queued);
-		}
+		if (up->state == UPLOAD_RECEIVING)
+			uploads_enqueue(u, up);
 		*ret_id = up->id;
 		*ret_state = up->state;
 		if (waiter) {

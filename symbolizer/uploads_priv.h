@@ -8,7 +8,6 @@
 #include "uploads.h"
 
 enum {
-	CLIENTS = 64, /* those that are equal modulo it share a turn */
 	NAME_LEN = 2 * UPLOAD_TOKEN_LEN + sizeof(".finish")
 };
 
@@ -20,7 +19,8 @@ struct uploads {
 	struct upload *list; /* newest last */
 	size_t waiter_count; /* of all */
 	unsigned int builders;
-	uint64_t turn, served[CLIENTS]; /* when an upload of a client was taken last, in turns */
+	uint64_t begun; /* builds, so far */
+	uint64_t round; /* of the last of them; see uploads_queue.c */
 	bool stopped;
 
 	/* Who waits for a ticket, and the one whose bytes are synced at this moment. */
@@ -44,6 +44,9 @@ void uploads_add(struct uploads *u, struct upload *up); /* to the list */
 /* Off the list and the disk; frees it, unless a stream has it, which then does so. */
 void uploads_drop(struct uploads *u, struct upload *up);
 void uploads_remove_files(struct uploads *u, const struct upload *up);
+
+/* It is to be built. */
+void uploads_enqueue(struct uploads *u, struct upload *up);
 
 /* Notes that something moved. */
 void uploads_touch(struct uploads *u, struct upload *up);

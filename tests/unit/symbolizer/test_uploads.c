@@ -87,10 +87,14 @@ static Rawstack__V1__BeginStatus begin(struct uploads *u, uint32_t n, uint32_t c
 	return begin_large(u, n, client, 100, token);
 }
 
-/* Sends so many of the hundred bytes, and goes. */
+enum {
+	SEND_MAX = 1 << 20
+};
+
+/* Sends so many bytes, and goes. */
 static void send(struct uploads *u, const uint8_t *token, size_t len)
 {
-	static const uint8_t bytes[100];
+	static const uint8_t bytes[SEND_MAX];
 	struct upload *up;
 	uint64_t received;
 
@@ -99,17 +103,25 @@ static void send(struct uploads *u, const uint8_t *token, size_t len)
 	uploads_detach(u, up);
 }
 
-static void finish(struct uploads *u, uint32_t n, uint32_t client)
+static void finish_large(struct uploads *u, uint32_t n, uint32_t client, size_t size)
 {
 	uint8_t token[UPLOAD_TOKEN_LEN];
 	enum upload_state state;
 	struct build_id id;
 	bool waits;
 
-	assert_int_equal(begin(u, n, client, token), STATUS(NEEDED));
-	send(u, token, 100);
+	assert_int_equal(begin_large(u, n, client, size, token), STATUS(NEEDED));
+	for (size_t sent = 0, len; sent < size; sent += len) {
+		len = size - sent < SEND_MAX ? size - sent : SEND_MAX;
+		send(u, token, len);
+	}
 	assert_int_equal(
 		uploads_finish(u, token, sizeof(token), NULL, false, &id, &state, &waits, NULL), 0);
+}
+
+static void finish(struct uploads *u, uint32_t n, uint32_t client)
+{
+	finish_large(u, n, client, 100);
 }
 
 /* One client begins all that it may, sends something of each, and leaves them. */
@@ -179,6 +191,60 @@ static void test_turns(void **state _unused_)
 		assert_int_equal(take(u, &up), order[i]);
 		uploads_done(u, up, &done);
 	}
+	uploads_close(u);
+}
+
+/* Many connections of one who floods, each with large files: a small one goes before all that wait,
+ * and so does the next. The large ones have their turns, however many small ones come. */
+static void test_small_first(void **state _unused_)
+{
+	enum {
+		FLOOD = 20,
+		SIZE = 256 << 10,
+		SMALL_ONES = 150,
+	};
+	const struct upload_result done = {0};
+	struct uploads *u = open_uploads();
+	struct upload *up;
+	uint32_t n = 0, large = 0;
+
+	for (; n < 2 * FLOOD; n++)
+		finish_large(u, n, 1 + n % FLOOD, SIZE);
+	assert_in_range(take(u, &up), 1, FLOOD);
+	finish(u, n++, 1000);
+	finish(u, n++, 1000);
+	uploads_done(u, up, &done);
+	assert_int_equal(take(u, &up), 1000);
+	uploads_done(u, up, &done);
+	for (uint32_t i = 0; i < SMALL_ONES; i++) {
+		finish(u, n++, 2000 + i);
+		large += take(u, &up) <= FLOOD;
+		uploads_done(u, up, &done);
+	}
+	assert_in_range(large, FLOOD, SMALL_ONES - FLOOD);
+	uploads_close(u);
+}
+
+/* Who comes anew each time is not before who was here before. */
+static void test_always_new(void **state _unused_)
+{
+	const struct upload_result done = {0};
+	struct uploads *u = open_uploads();
+	struct upload *up;
+	uint32_t n = 0, passed = 0;
+
+	finish(u, n++, 1);
+	assert_int_equal(take(u, &up), 1);
+	uploads_done(u, up, &done);
+	for (uint32_t i = 0; i < 5; i++)
+		finish(u, n++, 100 + i);
+	finish(u, n++, 1);
+	for (uint32_t client = 200; take(u, &up) != 1 && passed < 100; client++, passed++) {
+		uploads_done(u, up, &done);
+		finish(u, n++, client);
+	}
+	assert_int_equal(passed, 5);
+	uploads_done(u, up, &done);
 	uploads_close(u);
 }
 
@@ -351,6 +417,7 @@ int main(void)
 		cmocka_unit_test(test_left),          cmocka_unit_test(test_begun_again),
 		cmocka_unit_test(test_promised_away), cmocka_unit_test(test_promised),
 		cmocka_unit_test(test_late),          cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_small_first),   cmocka_unit_test(test_always_new),
 		cmocka_unit_test(test_last_builder),
 	};
 

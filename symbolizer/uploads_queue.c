@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whose upload is built next. Clients take turns: what one queues behind its own is of a later
+ * round. In a round small files go first, and each build that begins meanwhile brings those that
+ * wait nearer, so that neither a large file nor a client of many waits for ever.
+ */
+#include "limits.h"
+#include "timed_wait.h"
+#include "uploads_priv.h"
+
+enum {
+	LOOK_AGAIN_MS = 500,
+	SMALL = 64 << 10,     /* smaller files are equal: what they take does not show */
+	ROUND = 20,           /* ranks; more than there are between a small file and the largest */
+	BUILDS_FOR_A_RANK = 4 /* that began since one was queued */
+};
+
+void uploads_set_builders(struct uploads *u, unsigned int count)
+{
+	u->builders = count;
+}
+
+void uploads_enqueue(struct uploads *u, struct upload *up)
+{
+	up->round = u->round;
+	for (const struct upload *other = u->list; other; other = other->next)
+		if (other != up && other->state != UPLOAD_RECEIVING &&
+		    other->client == up->client && other->round >= up->round)
+			up->round = other->round + 1;
+	up->queued_at = u->begun;
+	up->state = UPLOAD_QUEUED;
+	pthread_cond_signal(&u->queued);
+}
+
+/* The lowest is the next. A file of twice the size is one rank behind. */
+static int64_t rank_of(const struct uploads *u, const struct upload *up)
+{
+	int64_t rank = (int64_t)(up->round * ROUND);
+
+	for (uint64_t size = up->begin->size; size > SMALL; size /= 2)
+		rank++;
+	return rank - (int64_t)((u->begun - up->queued_at) / BUILDS_FOR_A_RANK);
+}
+
+/* Whether the upload's client has all builders that one may have. */
+static bool has_builders(const struct uploads *u, const struct upload *of)
+{
+	unsigned int running = 0;
+
+	if (u->builders < 2 || !of->client)
+		return false;
+	for (const struct upload *up = u->list; up; up = up->next)
+		running += up->state == UPLOAD_RUNNING && up->client == of->client;
+	return running >= u->builders - 1;
+}
+
+/* With the lock held: the next that may be built now, of those of one rank the oldest. *ret_later:
+ * there are some for later. */
+static struct upload *find_queued(struct uploads *u, bool *ret_later)
+{
+	int64_t now = uploads_mono_ns(u);
+	struct upload *next = NULL;
+
+	*ret_later = false;
+	for (struct upload *up = u->list; up; up = up->next) {
+		if (up->state != UPLOAD_QUEUED)
+			continue;
+		if (up->not_before_ns > now)
+			*ret_later = true;
+		else if ((!next || rank_of(u, up) < rank_of(u, next)) && !has_builders(u, up))
+			next = up;
+	}
+	return next;
+}
+
+struct upload *uploads_take(struct uploads *u)
+{
+	struct upload *up = NULL;
+	bool later;
+
+	pthread_mutex_lock(&u->lock);
+	while (!u->stopped && !(up = find_queued(u, &later))) {
+		const struct timespec until = timed_wait_until(LOOK_AGAIN_MS);
+
+		if (later)
+			pthread_cond_timedwait(&u->queued, &u->lock, &until);
+		else
+			pthread_cond_wait(&u->queued, &u->lock);
+	}
+	if (u->stopped)
+		up = NULL;
+	if (up) {
+		up->state = UPLOAD_RUNNING;
+		u->begun++;
+		if (up->round > u->round)
+			u->round = up->round;
+		(void)upload_mark(u, up, true, NULL);
+	}
+	pthread_mutex_unlock(&u->lock);
+	return up;
+}
