@@ -215,7 +215,18 @@ static int check_targets(const struct backend_options *t, struct err *err)
 	for (size_t i = 0; i < t->pid_count; i++)
 		if (kill((pid_t)t->pids[i], 0) && errno == ESRCH)
 			return err_set(err, ERR_NOT_FOUND, "process %u is not running", t->pids[i]);
-	return 0;
+	return io_check_dir(dir, err) ? err_prefix(err, "--out") : 0;
+}
+
+/* Anybody could put segments there, which are shipped as this host's, or a lock that keeps us out.
+ */
+static int open_spool(struct session *s, const struct spool_origin *origin, struct err *err)
+{
+	const struct session_options *o = s->options;
+
+	if (io_check_dir(o->spool_dir, err))
+		return err_prefix(err, "--spool");
+	return spool_writer_open(&s->spool, o->spool_dir, &o->limits, origin, NULL, err);
 }
 
 static int init_kernel(struct session *s, struct err *err)
@@ -257,7 +268,7 @@ static int prepare(struct session *s, struct err *err)
 		return rc;
 	fill_origin(&origin, s);
 	s->cpu_count = origin.cpu_count ? origin.cpu_count : 1;
-	rc = spool_writer_open(&s->spool, o->spool_dir, &o->limits, &origin, NULL, err);
+	rc = open_spool(s, &origin, err);
 	if (rc)
 		return rc;
 	if (o->ship_server)

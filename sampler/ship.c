@@ -315,6 +315,9 @@ static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err
 		if (!told)
 			log_info("waiting: another shipper delivers from this spool");
 		told = true;
+	/* What anybody put there would go out as this host's. */
+	if (io_check_writers(fd, o->spool, err))
+		return err_prefix(err, "--spool");
 		if (stopping)
 			return 1;
 		pause_ms(POLL_MS);

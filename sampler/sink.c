@@ -70,6 +70,9 @@ int sink_reopen(struct sink *s, struct err *err)
 
 	if (rc && rc != -EEXIST)
 		return err_sys(err, -rc, "%s", s->dir);
+	rc = io_check_dir(s->dir, err);
+	if (rc)
+		return rc;
 	fd = s->io->open(s->io->ctx, AT_FDCWD, s->dir, O_RDONLY | O_DIRECTORY, 0);
 	if (fd < 0)
 		return err_sys(err, -fd, "%s", s->dir);

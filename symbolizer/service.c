@@ -72,19 +72,17 @@ static void sync_name(const struct service *s)
 static int lock_data(struct service *s, const char *dir, struct err *err)
 {
 	bool is_new = !mkdir(dir, 0700);
-	struct stat st;
+	int rc;
 
 	if (!is_new && errno != EEXIST)
 		return err_sys(err, errno, "%s", dir);
 	s->data_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (s->data_fd < 0 || fstat(s->data_fd, &st))
+	if (s->data_fd < 0)
 		return err_sys(err, errno, "%s", dir);
-	/* Anybody could exchange what is read here as sound. A group is the operator's choice. */
-	if (st.st_mode & S_IWOTH)
-		return err_set(err, ERR_DENIED,
-			       "%s: everybody may write to it (mode %04o): chmod o-w it, or use "
-			       "another data directory",
-			       dir, (unsigned int)st.st_mode & 07777);
+	/* Anybody could exchange what is read here as sound. */
+	rc = io_check_writers(s->data_fd, dir, err);
+	if (rc)
+		return rc;
 	if (is_new)
 		sync_name(s);
 	return data_dir_lock(dir, s->data_fd, &s->lock_fd, err);

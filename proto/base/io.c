@@ -276,6 +276,29 @@ int io_check_output(const char *path, struct err *err)
 	return 0;
 }
 
+int io_check_writers(int dir_fd, const char *path, struct err *err)
+{
+	struct stat st;
+
+	if (fstat(dir_fd, &st))
+		return err_sys(err, errno, "%s", path);
+	if (!(st.st_mode & S_IWOTH))
+		return 0;
+	return err_set(err, ERR_DENIED, "%s: everybody may write to it (mode %04o): %s", path,
+		       (unsigned int)st.st_mode & 07777,
+		       st.st_mode & S_ISVTX ? "use a directory in it"
+					    : "chmod o-w it, or use another directory");
+}
+
+int io_check_dir(const char *path, struct err *err)
+{
+	_cleanup_(closep) int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", path);
+	return io_check_writers(fd, path, err);
+}
+
 int io_write_file(const char *path, const void *p, size_t len, mode_t mode, struct err *err)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;

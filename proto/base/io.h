@@ -58,6 +58,14 @@ int io_replace_file(const struct io *io, int dir_fd, const char *name, const voi
  * is renamed over is gone for everyone. ERR_UNSUPPORTED. */
 int io_check_output(const char *path, struct err *err) _must_check_;
 
+/* A directory that everybody may write to holds what anybody put there: ERR_DENIED, also with the
+ * sticky bit, which keeps others from removing and not from adding. A group is the operator's
+ * choice. `path` is for the error. */
+int io_check_writers(int dir_fd, const char *path, struct err *err) _must_check_;
+
+/* The same by path; what is not there yet is well. */
+int io_check_dir(const char *path, struct err *err) _must_check_;
+
 /* io_replace_file() by path, with any mode, on the real system; for files that others read. */
 int io_write_file(const char *path, const void *p, size_t len, mode_t mode, struct err *err);
 
