@@ -13,6 +13,7 @@
 
 #include "capabilities.h"
 #include "libexec.h"
+#include "unit_notify.h"
 
 #define PAUSE_MIN_NS UINT64_C(1000000000)
 #define PAUSE_MAX_NS UINT64_C(60000000000)
@@ -80,6 +81,7 @@ static void run_child(const struct child_ship *c, pid_t parent, bool once)
 	/* A capturer that is killed takes its shipper along: the next one starts its own. */
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent || capabilities_drop_all())
 		_exit(127);
+	unit_notify_forget();
 	argv[2] = reachable(c->spool, c->spool_fd, spool);
 	argv[6] = reachable(c->out, c->out_fd, out);
 	/* Nothing writes to them; execv(3) takes them as it does since before const. */

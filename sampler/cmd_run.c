@@ -17,7 +17,8 @@
 static const char help[] =
 	"usage: rawstack-sampler run --spool DIR [OPTION...]\n"
 	"\n"
-	"Samples stacks as bare addresses into a spool until a signal comes.\n"
+	"Samples stacks as bare addresses into a spool until SIGTERM or SIGINT comes; SIGHUP does\n"
+	"nothing.\n"
 	"\n"
 	"  --spool DIR          where samples are kept until they are shipped; made if needed; "
 	"one\n"

@@ -104,13 +104,15 @@ static bool may_be_early(struct rounds *r, const struct round *last)
 	return r->ring_fd >= 0 && r->early_left > 0;
 }
 
-bool rounds_signals(int signal_fd)
+bool rounds_signals(int signal_fd, uint64_t *hangups)
 {
 	struct signalfd_siginfo info;
 	bool is_end = false;
 
-	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-		is_end |= info.ssi_signo != SIGCHLD;
+	while (read(signal_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
+		*hangups += info.ssi_signo == SIGHUP;
+		is_end |= info.ssi_signo != SIGCHLD && info.ssi_signo != SIGHUP;
+	}
 	return is_end;
 }
 
@@ -135,7 +137,7 @@ bool rounds_wait(struct rounds *r, const struct round *last, uint64_t end_ns)
 		    0)
 			continue;
 		if (ready.data.fd == r->signal_fd)
-			return rounds_signals(r->signal_fd);
+			return rounds_signals(r->signal_fd, &r->hangups);
 		r->is_armed = false;
 		r->is_early = true;
 		if (last->start_ns + MIN_NS < until)

@@ -26,6 +26,7 @@ struct rounds {
 	bool is_armed; /* it may ask for the next */
 	int64_t early_left;
 	uint64_t early_ns; /* when that was last filled up */
+	uint64_t hangups;  /* SIGHUPs, which end nothing; the caller's to reset */
 };
 
 #define ROUNDS_INIT            \
@@ -54,7 +55,7 @@ void rounds_done(struct rounds *r);
  * end, by a signal or because it is end_ns (0: never). */
 bool rounds_wait(struct rounds *r, const struct round *last, uint64_t end_ns);
 
-/* Reads what signals there are; whether one of them is to end. */
-bool rounds_signals(int signal_fd);
+/* Reads what signals there are; whether one of them is to end. Adds SIGHUPs to *hangups. */
+bool rounds_signals(int signal_fd, uint64_t *hangups);
 
 #endif

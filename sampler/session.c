@@ -22,6 +22,7 @@
 #include "rounds.h"
 #include "run_log.h"
 #include "spool_zstd.h"
+#include "unit_notify.h"
 
 #define SHIP_FINISH_NS UINT64_C(30000000000)
 
@@ -182,6 +183,14 @@ static void poll_ship(struct session *s)
 	run_log_ship_ended(&s->log, status, now);
 }
 
+/* A terminal that closes, or who hopes for a reload, does not end a daemon. */
+static void tell_hangups(struct session *s)
+{
+	if (s->rounds.hangups)
+		log_info("SIGHUP is ignored: options take a restart");
+	s->rounds.hangups = 0;
+}
+
 static void loop(struct session *s)
 {
 	uint64_t now = s->io->mono_ns(s->io->ctx);
@@ -197,6 +206,7 @@ static void loop(struct session *s)
 			s->backend->rest(s->source);
 		round.handled = s->handled;
 		round.is_held = normalise_is_waiting(&s->normaliser);
+		tell_hangups(s);
 	} while (!rounds_wait(&s->rounds, &round, end));
 }
 
@@ -207,14 +217,6 @@ static int make_out_dir(const char *dir, struct err *err)
 {
 	if (mkdir(dir, 0755) && errno != EEXIST)
 		return err_sys(err, errno, "--out %s", dir);
-	return 0;
-}
-
-static int check_targets(const struct backend_options *t, struct err *err)
-{
-	for (size_t i = 0; i < t->pid_count; i++)
-		if (kill((pid_t)t->pids[i], 0) && errno == ESRCH)
-			return err_set(err, ERR_NOT_FOUND, "process %u is not running", t->pids[i]);
 	return io_check_dir(dir, err) ? err_prefix(err, "--out") : 0;
 }
 
@@ -227,6 +229,14 @@ static int open_spool(struct session *s, const struct spool_origin *origin, stru
 	if (io_check_dir(o->spool_dir, err))
 		return err_prefix(err, "--spool");
 	return spool_writer_open(&s->spool, o->spool_dir, &o->limits, origin, NULL, err);
+}
+
+static int check_targets(const struct backend_options *t, struct err *err)
+{
+	for (size_t i = 0; i < t->pid_count; i++)
+		if (kill((pid_t)t->pids[i], 0) && errno == ESRCH)
+			return err_set(err, ERR_NOT_FOUND, "process %u is not running", t->pids[i]);
+	return 0;
 }
 
 static int init_kernel(struct session *s, struct err *err)
@@ -335,7 +345,7 @@ static void finish(struct session *s, struct session_stats *ret)
 /* What was blocked and pending was meant for this run. */
 static void swallow(struct session *s)
 {
-	rounds_signals(s->signal_fd);
+	rounds_signals(s->signal_fd, &s->rounds.hangups);
 	rounds_done(&s->rounds);
 	closep(&s->signal_fd);
 }
@@ -386,7 +396,9 @@ static int run(struct session *s, struct session_stats *ret, struct err *err)
 	if (!rc)
 		rc = s->backend->start(s->source, err);
 	if (!rc) {
+		unit_notify(UNIT_READY);
 		loop(s);
+		unit_notify(UNIT_STOPPING);
 		finish(s, ret);
 	}
 	spool_writer_close(s->spool);
@@ -414,6 +426,7 @@ int session_run(const struct session_options *options, struct session_stats *ret
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);
 	sigaddset(&ends, SIGCHLD);
+	sigaddset(&ends, SIGHUP);
 	sigprocmask(SIG_BLOCK, &ends, &before);
 	s->signal_fd = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (s->signal_fd < 0) {

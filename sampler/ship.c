@@ -24,6 +24,7 @@
 #include "ship_status.h"
 #include "shipper.h"
 #include "stdout_end.h"
+#include "unit_notify.h"
 
 #define NS_PER_MS    UINT64_C(1000000)
 #define POLL_MS      1000 /* how often an empty spool is looked at */
@@ -33,11 +34,14 @@
 #define STOP_MS      9000 /* from SIGTERM on, after the call under way (20 s at most) */
 #define STOP_CALL_MS 4000
 
-static volatile sig_atomic_t stopping;
+static volatile sig_atomic_t stopping, hung_up;
 
-static void on_signal(int signum _unused_)
+static void on_signal(int signum)
 {
-	stopping = 1;
+	if (signum == SIGHUP)
+		hung_up = 1;
+	else
+		stopping = 1;
 }
 
 /* What was said last. Only a change is worth a line. */
@@ -69,6 +73,11 @@ static void pause_ms(uint32_t ms)
 
 	sigemptyset(&none);
 	ppoll(NULL, 0, &time, &none);
+	if (hung_up)
+		log_info(
+			"SIGHUP is ignored: options take a restart, a routing file is read when it "
+			"changes");
+	hung_up = 0;
 }
 
 static uint64_t now_ms(void)
@@ -306,18 +315,20 @@ static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : err_sys(err, errno, "%s", o->spool);
+	/* What anybody put there would go out as this host's. */
+	if (io_check_writers(fd, o->spool, err))
+		return err_prefix(err, "--spool");
 	while (flock(fd, LOCK_EX | LOCK_NB)) {
 		if (errno != EWOULDBLOCK)
 			return err_sys(err, errno, "%s", o->spool);
 		if (o->once)
 			return err_set(err, ERR_EXISTS,
 				       "%s: another shipper delivers from this spool", o->spool);
-		if (!told)
+		if (!told) {
 			log_info("waiting: another shipper delivers from this spool");
+			unit_notify(UNIT_READY);
+		}
 		told = true;
-	/* What anybody put there would go out as this host's. */
-	if (io_check_writers(fd, o->spool, err))
-		return err_prefix(err, "--spool");
 		if (stopping)
 			return 1;
 		pause_ms(POLL_MS);
@@ -331,8 +342,10 @@ static int ship(struct ship *s, struct err *err)
 	int rc;
 
 	step_back(s->o->nice_level);
-	if (!s->o->once)
+	if (!s->o->once) {
 		ship_on(s);
+		unit_notify(UNIT_STOPPING);
+	}
 	shipper_set_hurry(s->shipper);
 	rc = drain(s->shipper, err);
 	warn_skipped(s);
@@ -364,8 +377,10 @@ static int run(const struct ship_options *o, struct err *err)
 	rc = sink_open(&s.sink, o->out, o->kind, NULL, err);
 	if (!rc)
 		rc = open_shipper(&s, err);
-	if (!rc)
+	if (!rc) {
+		unit_notify(UNIT_READY);
 		rc = ship(&s, err);
+	}
 	shipper_close(s.shipper);
 	sink_close(s.sink);
 	close_endpoints(&s);
@@ -397,9 +412,11 @@ int main(int argc, char **argv)
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGINT);
+	sigaddset(&blocked, SIGHUP);
 	sigprocmask(SIG_BLOCK, &blocked, NULL);
 	sigaction(SIGTERM, &action, NULL);
 	sigaction(SIGINT, &action, NULL);
+	sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (!rc)
 		rc = run(&o, &err);

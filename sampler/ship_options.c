@@ -23,7 +23,7 @@ static const char help_text[] =
 	"\n"
 	"  --spool DIR            the sampler's spool\n"
 	"  --server HOST:PORT,... the service; the next one when one is away, the first one again\n"
-	"                         after a minute\n"
+	"                         after a minute; empty: none, for a unit that has --routes\n"
 	"  --routes FILE          lines \"CLUSTER HOST:PORT[,...]\", \"*\" for any other; read "
 	"again when\n"
 	"                         it has changed\n"
@@ -43,7 +43,8 @@ static const char help_text[] =
 	"  --once                 ship what is there now, then exit\n"
 	"  --version              says which this is\n"
 	"\n"
-	"SIGTERM and SIGINT do what --once does: exit status 0 when everything that was there is\n"
+	"SIGHUP does nothing. SIGTERM and SIGINT do what --once does: exit status 0 when "
+	"everything that was there is\n"
 	"delivered, 1 (and how many samples stay in the spool) when it could not be.\n";
 
 enum {
@@ -109,7 +110,8 @@ static int parse_one(struct ship_options *o, int option, const char *value, stru
 		o->spool = value;
 		break;
 	case OPT_SERVER:
-		o->servers = value;
+		/* The unit gives one, which a file of routes is to replace. */
+		o->servers = *value ? value : NULL;
 		break;
 	case OPT_ROUTES:
 		o->routes = value;

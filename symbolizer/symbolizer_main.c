@@ -86,7 +86,8 @@ static void print_help(void)
 	       "                         WatchdogSec= is left to bark\n"
 	       "  --table-worker PATH    program that reads debug files (beside this one)\n"
 	       "  --version, --help\n\n"
-	       "SIGTERM and SIGINT end it. Exit status: 0 done, 1 failed, 2 wrong usage.\n");
+	       "SIGTERM and SIGINT end it, SIGHUP does nothing. Exit status: 0 done, 1 failed, 2 "
+	       "wrong usage.\n");
 }
 
 static int parse_number(const char *option, const char *text, uint64_t max, uint64_t *ret,

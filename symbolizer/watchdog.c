@@ -4,15 +4,11 @@
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
-#include <stddef.h>
-#include <stdio.h>
-#include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "log.h"
+#include "unit_notify.h"
 
 enum {
 	LOOK_MS = 250
@@ -34,27 +30,6 @@ static uint64_t now_ns(void)
 }
 
 /* --- systemd --------------------------------------------------------------------------------- */
-
-/* One datagram to NOTIFY_SOCKET, a path or an abstract name; nobody need listen. */
-static void notify(const char *text)
-{
-	struct sockaddr_un to = {.sun_family = AF_UNIX};
-	const char *name = getenv("NOTIFY_SOCKET");
-	size_t len = name ? strlen(name) : 0;
-	int fd;
-
-	if (!len || len >= sizeof(to.sun_path) || (name[0] != '/' && name[0] != '@'))
-		return;
-	memcpy(to.sun_path, name, len);
-	if (name[0] == '@')
-		to.sun_path[0] = 0;
-	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	if (fd < 0)
-		return;
-	(void)sendto(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL, (struct sockaddr *)&to,
-		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
-	close(fd);
-}
 
 /* Half of the time in which systemd wants to hear something (sd_watchdog_enabled(3)). */
 static uint64_t feed_interval(void)
@@ -89,7 +64,7 @@ static void look(struct watchdog *w)
 		w->is_well = is_well;
 	if (w->feed_ns && is_well && now - w->fed_ns >= w->feed_ns) {
 		w->fed_ns = now;
-		notify("WATCHDOG=1");
+		unit_notify(UNIT_ALIVE);
 	}
 	/* Under the lock, so that after watchdog_quiet() it is over. */
 	if (changed) {
@@ -122,6 +97,15 @@ static void *watch(void *arg)
 	return NULL;
 }
 
+/* SIGHUP too: a terminal that closes, or who hopes for a reload, does not end a daemon. */
+static void fill_signals(sigset_t *ret)
+{
+	sigemptyset(ret);
+	sigaddset(ret, SIGTERM);
+	sigaddset(ret, SIGINT);
+	sigaddset(ret, SIGHUP);
+}
+
 /* Takes no lock that others hold. */
 static void *await_signal(void *arg)
 {
@@ -129,14 +113,13 @@ static void *await_signal(void *arg)
 	sigset_t signals;
 	struct timespec rest = {.tv_sec = w->config.end_ms / 1000,
 				.tv_nsec = w->config.end_ms % 1000 * 1000000L};
-	int sig;
+	int sig = 0;
 
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
-	while (sigwait(&signals, &sig))
-		;
-	notify("STOPPING=1");
+	fill_signals(&signals);
+	while (sigwait(&signals, &sig) || sig == SIGHUP)
+		if (sig == SIGHUP)
+			log_info("SIGHUP is ignored: options take a restart");
+	unit_notify(UNIT_STOPPING);
 	sem_post(&w->asked);
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, &rest))
 		;
@@ -155,9 +138,7 @@ int watchdog_open(struct watchdog **ret, const struct watchdog_config *config, s
 
 	if (!w)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	sigemptyset(&signals);
-	sigaddset(&signals, SIGTERM);
-	sigaddset(&signals, SIGINT);
+	fill_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	w->config = *config;
 	w->feed_ns = feed_interval();
@@ -182,7 +163,7 @@ void watchdog_ready(struct watchdog *w)
 	pthread_mutex_lock(&w->lock);
 	w->is_ready = true;
 	pthread_mutex_unlock(&w->lock);
-	notify("READY=1");
+	unit_notify(UNIT_READY);
 }
 
 void watchdog_wait(struct watchdog *w)

@@ -25,7 +25,8 @@ struct watchdog_config {
 };
 
 /*
- * Before any other thread is started: SIGTERM and SIGINT are the watchdog's from now on.
+ * Before any other thread is started: SIGTERM, SIGINT and SIGHUP are the watchdog's from now on.
+ * The last is told in the log, and no more.
  */
 int watchdog_open(struct watchdog **ret, const struct watchdog_config *config,
 		  struct err *err) _must_check_;

@@ -34,6 +34,7 @@ static int set_up(void **state)
 	sigemptyset(&set);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGCHLD);
+	sigaddset(&set, SIGHUP);
 	sigprocmask(SIG_BLOCK, &set, &f.before);
 	f.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	f.ring_fd = eventfd(0, EFD_CLOEXEC);
@@ -47,7 +48,7 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	rounds_signals(f->signal_fd);
+	rounds_signals(f->signal_fd, &f->rounds.hangups);
 	rounds_done(&f->rounds);
 	closep(&f->signal_fd);
 	closep(&f->ring_fd);
@@ -117,6 +118,15 @@ static void test_end(void **state)
 	raise(SIGCHLD);
 	raise(SIGTERM);
 	assert_true(rounds_wait(&f->rounds, &round, 0));
+	/* SIGHUP is counted, and ends nothing. */
+	assert_int_equal(f->rounds.hangups, 0);
+	raise(SIGHUP);
+	assert_false(rounds_wait(&f->rounds, &round, 0));
+	assert_int_equal(f->rounds.hangups, 1);
+	raise(SIGHUP);
+	raise(SIGTERM);
+	assert_true(rounds_wait(&f->rounds, &round, 0));
+	assert_int_equal(f->rounds.hangups, 2);
 }
 
 static void test_ring(void **state)

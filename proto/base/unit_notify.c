@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "unit_notify.h"
+
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base.h"
+
+#define SOCKET_NAME "NOTIFY_SOCKET"
+
+void unit_notify(const char *text)
+{
+	struct sockaddr_un to = {.sun_family = AF_UNIX};
+	const char *name = getenv(SOCKET_NAME);
+	size_t len = name ? strlen(name) : 0;
+	_cleanup_(closep) int fd = -1;
+
+	if (!len || len >= sizeof(to.sun_path) || (name[0] != '/' && name[0] != '@'))
+		return;
+	memcpy(to.sun_path, name, len);
+	if (name[0] == '@')
+		to.sun_path[0] = 0;
+	fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd >= 0)
+		(void)sendto(fd, text, strlen(text), MSG_DONTWAIT | MSG_NOSIGNAL,
+			     (struct sockaddr *)&to,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len));
+}
+
+void unit_notify_forget(void)
+{
+	unsetenv(SOCKET_NAME);
+}
