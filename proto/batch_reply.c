@@ -16,7 +16,9 @@ int batch_reply_check(const Rawstack__V1__SymbolizedBatch *r, size_t location_co
 	if (f && f->n_file != functions)
 		return err_set(err, ERR_INTERNAL, "reply with unequal columns of functions");
 	if (f && ((f->n_linkage_name && f->n_linkage_name != functions) ||
-		  (f->n_start_line && f->n_start_line != functions)))
+		  (f->n_start_line && f->n_start_line != functions) ||
+		  (f->n_start_address && f->n_start_address != functions) ||
+		  (f->n_start_file && f->n_start_file != functions)))
 		return err_set(err, ERR_INTERNAL, "reply with unequal columns of functions");
 	for (size_t i = 0; i < r->n_frame_count; i++) {
 		frames += r->frame_count[i];
@@ -31,7 +33,8 @@ int batch_reply_check(const Rawstack__V1__SymbolizedBatch *r, size_t location_co
 			return err_set(err, ERR_INTERNAL, "reply with a function out of range");
 	for (size_t i = 0; i < functions; i++)
 		if (f->name[i] >= r->n_strings || f->file[i] >= r->n_strings ||
-		    (f->n_linkage_name && f->linkage_name[i] >= r->n_strings))
+		    (f->n_linkage_name && f->linkage_name[i] >= r->n_strings) ||
+		    (f->n_start_file && f->start_file[i] >= r->n_strings))
 			return err_set(err, ERR_INTERNAL, "reply with a string out of range");
 	return 0;
 }

@@ -36,6 +36,13 @@ static uint32_t function_of(struct ship_profile *p, const Rawstack__V1__Symboliz
 	};
 
 	f.system_name = f.name;
+	if (r->functions->n_start_file) {
+		const ProtobufCBinaryData *from = &r->strings[r->functions->start_file[function]];
+
+		f.decl_file = profile_string(&p->of.profile, from->data, from->len);
+	}
+	if (r->functions->n_start_address && !f.decl_file)
+		f.start = r->functions->start_address[function];
 	return profile_add_function(&p->of.profile, &f);
 }
 

@@ -126,6 +126,7 @@ static bool new_message(struct maker *m, size_t count)
 	rawstack__v1__locations__init(rows);
 	message->detail = RAWSTACK__V1__DETAIL__DETAIL_INLINES;
 	message->demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
+	message->want_function_starts = true;
 	message->locations = rows;
 	message->modules = arena_array(m->a, m->b->module_count + 1, sizeof(void *));
 	message->strings = arena_array(m->a, m->b->string_count + 2, sizeof(*message->strings));

@@ -6,8 +6,9 @@
 enum {
 	STRING_COST = 6,    /* tag and length of a string */
 	FUNCTION_COST = 10, /* two columns of up to 5 bytes */
-	DETAIL_COST = 18,
-	AHEAD = 16, /* keys whose memory is fetched ahead */
+	DETAIL_COST = 10,   /* likewise */
+	START_COST = 13,    /* one, and an address */
+	AHEAD = 16,         /* keys whose memory is fetched ahead */
 };
 
 /* What all replies of a stream may have. */
@@ -17,10 +18,10 @@ enum {
 
 /* A function in a file. Offsets are into bytes. */
 struct reply_place {
-	uint32_t function, file; /* of its table */
+	uint32_t function, file, start_file; /* of its table */
 	uint32_t name, name_len;
 	uint32_t linkage, linkage_len;
-	uint32_t path; /* of files, or RSYM_NONE */
+	uint32_t path, start_path; /* of files, or RSYM_NONE */
 	uint32_t start_line;
 	uint64_t start_address;
 };
@@ -92,17 +93,17 @@ size_t reply_names_memory(const struct reply_names *n)
 	       n->files_cap * sizeof(n->files[0]) + reply_texts_memory(&n->texts);
 }
 
-int reply_names_begin(struct reply_names *n, enum demangle_style style, bool details, size_t base,
-		      struct err *err)
+int reply_names_begin(struct reply_names *n, enum demangle_style style, uint32_t columns,
+		      size_t base, struct err *err)
 {
 	bool is_first;
 
 	/* Places know how their names look; and in a stream they need not be kept for ever. */
-	if (n->style != style || n->details != details || n->texts.bytes.len > BYTES_MAX / 2 ||
+	if (n->style != style || n->columns != columns || n->texts.bytes.len > BYTES_MAX / 2 ||
 	    n->place_count > ROWS_MAX / 4)
 		forget_prepared(n);
 	n->style = style;
-	n->details = details;
+	n->columns = columns;
 	n->texts.bytes.max = BYTES_MAX;
 	n->texts.bytes.failed = n->is_full = n->texts.is_spent = false;
 	n->texts.unpack_left = LIMIT_REPLY_UNPACKED;
@@ -180,7 +181,8 @@ static bool add_place(struct reply_names *n, uint32_t function, uint32_t file, u
 			ROWS_MAX))
 		return false;
 	*ret = (uint32_t)n->place_count++;
-	n->places[*ret] = (struct reply_place){.function = function, .file = file};
+	n->places[*ret] =
+		(struct reply_place){.function = function, .file = file, .start_file = RSYM_NONE};
 	n->rows[*ret] = RSYM_NONE;
 	return true;
 }
@@ -218,39 +220,65 @@ static bool find_places(struct reply_names *n, struct rsym_frame *frames, size_t
 	return all;
 }
 
-/* The file of each new place; new ones stand behind first_file. */
+/* A file of the table in hand, as one of files; new ones stand behind first_file. */
+static bool find_file(struct reply_names *n, uint32_t id, uint32_t *ret)
+{
+	uint64_t key;
+	uint32_t *file;
+	bool is_new;
+
+	*ret = RSYM_NONE;
+	if (id == RSYM_NONE)
+		return true;
+	key = in_table(n, id);
+	file = id_map_add(&n->file_ids, id_map_hash(key, 0), key, 0, &is_new);
+	if (!file || (is_new && !grow_array((void **)&n->files, &n->files_cap, n->file_count + 1,
+					    sizeof(n->files[0]), ROWS_MAX)))
+		return false;
+	if (is_new) {
+		*file = (uint32_t)n->file_count++;
+		n->files[*file] = (struct reply_file){.file = id, .string = RSYM_NONE};
+	}
+	*ret = *file;
+	return true;
+}
+
+/* The files of each new place. */
 static bool find_files(struct reply_names *n)
 {
 	for (size_t i = n->first_place; i < n->place_count; i++) {
 		struct reply_place *p = &n->places[i];
-		uint32_t *file;
-		uint64_t key;
-		bool is_new;
 
-		p->path = RSYM_NONE;
-		if (p->file == RSYM_NONE)
-			continue;
-		key = in_table(n, p->file);
-		file = id_map_add(&n->file_ids, id_map_hash(key, 0), key, 0, &is_new);
-		if (!file ||
-		    (is_new && !grow_array((void **)&n->files, &n->files_cap, n->file_count + 1,
-					   sizeof(n->files[0]), ROWS_MAX)))
+		if (!find_file(n, p->file, &p->path) ||
+		    !find_file(n, p->start_file, &p->start_path))
 			return false;
-		if (is_new) {
-			*file = (uint32_t)n->file_count++;
-			n->files[*file] = (struct reply_file){.file = p->file, .string = RSYM_NONE};
-		}
-		p->path = *file;
 	}
 	return true;
+}
+
+/* Where the function of each new place begins, by its table. */
+static void find_starts(struct reply_names *n)
+{
+	struct rsym_function info;
+
+	for (size_t i = n->first_place; n->columns && i < n->place_count; i++) {
+		struct reply_place *p = &n->places[i];
+
+		if (rsym_function(n->texts.t, p->function, &info, NULL))
+			continue;
+		p->start_line = info.start_line;
+		p->start_address = info.has_entry ? info.vaddr : 0;
+		if (n->columns & REPLY_STARTS)
+			p->start_file = info.file;
+	}
 }
 
 static bool fill_places(struct reply_names *n)
 {
 	size_t count = n->place_count - n->first_place;
 	struct reply_place *places = n->places + n->first_place;
-	struct rsym_function info;
 
+	find_starts(n);
 	if (!find_files(n) || !fetch_files(n))
 		return false;
 	if (!fetch_names(n, (enum name_kind)n->style))
@@ -259,17 +287,13 @@ static bool fill_places(struct reply_names *n)
 		places[i].name = n->texts.asks[i].off;
 		places[i].name_len = n->texts.asks[i].len;
 	}
-	if (!n->details)
+	if (!(n->columns & REPLY_DETAILS))
 		return true;
 	if (!fetch_names(n, NAME_LINKAGE))
 		return false;
 	for (size_t i = 0; i < count; i++) {
 		places[i].linkage = n->texts.asks[i].off;
 		places[i].linkage_len = n->texts.asks[i].len;
-		if (rsym_function(n->texts.t, places[i].function, &info, NULL))
-			continue;
-		places[i].start_line = info.start_line;
-		places[i].start_address = info.has_entry ? info.vaddr : 0;
 	}
 	return true;
 }
@@ -342,9 +366,16 @@ static uint32_t path_of(struct reply_names *n, uint32_t path)
 	return f->string;
 }
 
+/* What a row of functions takes, without its texts. */
+static size_t row_cost(const struct reply_names *n)
+{
+	return FUNCTION_COST + (n->columns & REPLY_DETAILS ? DETAIL_COST : 0) +
+	       (n->columns & REPLY_STARTS ? START_COST : 0);
+}
+
 static uint32_t add_function(struct reply_names *n, const struct reply_function *f)
 {
-	if (!reply_names_weigh(n, FUNCTION_COST + (n->details ? DETAIL_COST : 0)) ||
+	if (!reply_names_weigh(n, row_cost(n)) ||
 	    !grow_array((void **)&n->functions, &n->functions_cap, n->function_count + 1,
 			sizeof(n->functions[0]), ROWS_MAX))
 		return RSYM_NONE;
@@ -363,13 +394,15 @@ static uint32_t add_row(struct reply_names *n, uint32_t place, uint32_t hash)
 	struct reply_function f = {
 		.name = add_hashed(n, hash, n->texts.bytes.p + p->name, p->name_len),
 		.file = path_of(n, p->path),
+		.start_file = path_of(n, p->start_path),
 		.start_line = p->start_line,
 		.start_address = p->start_address,
 	};
 
-	if (n->details)
+	if (n->columns & REPLY_DETAILS)
 		f.linkage_name = add_string(n, n->texts.bytes.p + p->linkage, p->linkage_len);
-	if (f.name != RSYM_NONE && f.file != RSYM_NONE && f.linkage_name != RSYM_NONE)
+	if (f.name != RSYM_NONE && f.file != RSYM_NONE && f.linkage_name != RSYM_NONE &&
+	    f.start_file != RSYM_NONE)
 		n->rows[place] = add_function(n, &f);
 	return n->rows[place];
 }
@@ -401,9 +434,9 @@ void reply_names_commit(struct reply_names *n, size_t more)
 	size_t count = n->place_count - n->batch_place, files = n->file_count - n->batch_file;
 	size_t weight = n->size + more + n->texts.bytes.len - n->batch_bytes;
 
-	weight += (count + files) * STRING_COST + count * FUNCTION_COST;
-	if (n->details)
-		weight += count * (STRING_COST + DETAIL_COST);
+	weight += (count + files) * STRING_COST + count * row_cost(n);
+	if (n->columns & REPLY_DETAILS)
+		weight += count * STRING_COST;
 	if (weight <= LIMIT_REPLY_LEN)
 		add_rows(n);
 	n->texts.bytes.max =

@@ -7,7 +7,7 @@
  * unpacked and demangled once; reply_names_row() puts them into the reply, in the order of its
  * frames, and weighs everything before it is added. One thread at a time.
  *
- *	reply_names_begin(n, style, details, base_weight);
+ *	reply_names_begin(n, style, columns, base_weight);
  *	reply_names_table(n, number, &table), reply_names_prepare(n, frames, count);  for each table
  *	reply_names_commit(n);
  *	row = reply_names_row(n, frame->function);		for what goes into the reply
@@ -17,10 +17,16 @@
 #include "intern.h"
 #include "reply_texts.h"
 
-/* A row of the reply's functions. Without `details` the last three are 0. */
+/* Which columns of functions a reply has, besides names and files. */
+enum reply_columns {
+	REPLY_DETAILS = 1 << 0, /* linkage_name, start_line */
+	REPLY_STARTS = 1 << 1,  /* start_address, start_file */
+};
+
+/* A row of the reply's functions; what no column is of is 0. */
 struct reply_function {
 	uint32_t name, file;
-	uint32_t linkage_name, start_line;
+	uint32_t linkage_name, start_line, start_file;
 	uint64_t start_address;
 };
 
@@ -48,8 +54,8 @@ struct reply_names {
 	uint32_t table;                              /* the one in hand, of numbers */
 
 	enum demangle_style style;
-	bool details;
-	size_t size; /* upper bound of the reply's bytes so far, as packed */
+	uint32_t columns; /* enum reply_columns */
+	size_t size;      /* upper bound of the reply's bytes so far, as packed */
 };
 
 void reply_names_init(struct reply_names *n);
@@ -58,8 +64,8 @@ void reply_names_reset(struct reply_names *n); /* for the first reply again; mem
 size_t reply_names_memory(const struct reply_names *n);
 
 /* A reply whose other parts weigh `base`. ERR_MEMORY; ERR_LIMIT when a stream's tables are full. */
-int reply_names_begin(struct reply_names *n, enum demangle_style style, bool details, size_t base,
-		      struct err *err) _must_check_;
+int reply_names_begin(struct reply_names *n, enum demangle_style style, uint32_t columns,
+		      size_t base, struct err *err) _must_check_;
 
 /* Takes a table in hand. number: of struct store_table. t must stay until the next one. */
 int reply_names_table(struct reply_names *n, uint64_t number, const struct rsym *t,

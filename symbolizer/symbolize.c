@@ -255,7 +255,9 @@ static int fill_functions(struct symbolize *s, Rawstack__V1__Functions *f, struc
 	f->linkage_name = arena_array(&s->arena, count, sizeof(f->linkage_name[0]));
 	f->start_line = arena_array(&s->arena, count, sizeof(f->start_line[0]));
 	f->start_address = arena_array(&s->arena, count, sizeof(f->start_address[0]));
-	if (!f->name || !f->file || !f->linkage_name || !f->start_line || !f->start_address)
+	f->start_file = arena_array(&s->arena, count, sizeof(f->start_file[0]));
+	if (!f->name || !f->file || !f->linkage_name || !f->start_line || !f->start_address ||
+	    !f->start_file)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	for (size_t i = 0; i < count; i++) {
 		const struct reply_function *row = &n->functions[n->first_function + i];
@@ -265,10 +267,13 @@ static int fill_functions(struct symbolize *s, Rawstack__V1__Functions *f, struc
 		f->linkage_name[i] = row->linkage_name;
 		f->start_line[i] = row->start_line;
 		f->start_address[i] = row->start_address;
+		f->start_file[i] = row->start_file;
 	}
 	f->n_name = f->n_file = count;
-	if (n->details)
-		f->n_linkage_name = f->n_start_line = f->n_start_address = count;
+	if (n->columns & REPLY_DETAILS)
+		f->n_linkage_name = f->n_start_line = count;
+	if (n->columns & REPLY_STARTS)
+		f->n_start_address = f->n_start_file = count;
 	return 0;
 }
 
@@ -321,9 +326,13 @@ static int begin(struct symbolize *s, struct err *err)
 {
 	const Rawstack__V1__StackBatch *batch = s->batch;
 	size_t count = s->locations->n_kind;
-	int rc = reply_names_begin(&s->names, style_of(batch->demangle),
-				   batch->want_function_details,
-				   FRAMING_COST + count * LOCATION_COST, err);
+	uint32_t columns = batch->want_function_starts ? REPLY_STARTS : 0;
+	int rc;
+
+	if (batch->want_function_details)
+		columns = REPLY_DETAILS | REPLY_STARTS;
+	rc = reply_names_begin(&s->names, style_of(batch->demangle), columns,
+			       FRAMING_COST + count * LOCATION_COST, err);
 
 	if (rc)
 		return rc;

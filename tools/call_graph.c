@@ -1,13 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "call_graph.h"
 
+#include <stdlib.h>
+
 struct pair {
 	uint32_t caller, callee;
 };
 
+struct maker {
+	struct call_graph *g;
+	struct function_set set;
+};
+
+static void maker_done(struct maker *m)
+{
+	function_set_done(&m->set);
+}
+
 void call_graph_done(struct call_graph *g)
 {
-	intern_done(&g->names);
+	intern_done(&g->functions);
 	intern_done(&g->pairs);
 	free(g->nodes);
 	free(g->edges);
@@ -16,10 +28,12 @@ void call_graph_done(struct call_graph *g)
 	*g = (struct call_graph){0};
 }
 
-static uint32_t node_of(struct call_graph *g, uint32_t name)
+static uint32_t node_of(struct maker *m, const struct profile_location *l, size_t line)
 {
+	struct call_graph *g = m->g;
+	const uint32_t function = function_set_of(&m->set, l->lines[line].function, l->module);
 	bool fresh;
-	uint32_t id = intern_add(&g->names, &name, sizeof(name), &fresh);
+	uint32_t id = intern_add(&g->functions, &function, sizeof(function), &fresh);
 
 	if (id == INTERN_FULL ||
 	    !grow_array((void **)&g->nodes, &g->nodes_cap, (size_t)id + 1, sizeof(*g->nodes),
@@ -28,7 +42,10 @@ static uint32_t node_of(struct call_graph *g, uint32_t name)
 			sizeof(*g->seen_node), LIMIT_PROFILE_ENTRIES))
 		return PROFILE_NONE;
 	if (fresh) {
-		g->nodes[id] = (struct call_node){.name = name};
+		g->nodes[id] = (struct call_node){
+			.name = profile_function(m->set.p, l->lines[line].function).name,
+			.home = function_set_home(&m->set, function),
+		};
 		g->seen_node[id] = 0;
 	}
 	return id;
@@ -58,11 +75,9 @@ static bool count_edge(struct call_graph *g, uint32_t sample, uint32_t caller, u
 }
 
 /* One frame, whose callee is *callee; it becomes the callee of the next. */
-static bool count_frame(struct call_graph *g, uint32_t sample, uint32_t name, uint32_t *callee,
+static bool count_frame(struct call_graph *g, uint32_t sample, uint32_t node, uint32_t *callee,
 			int64_t weight)
 {
-	uint32_t node = node_of(g, name);
-
 	if (node == PROFILE_NONE)
 		return false;
 	if (*callee == PROFILE_NONE)
@@ -76,9 +91,10 @@ static bool count_frame(struct call_graph *g, uint32_t sample, uint32_t name, ui
 	return true;
 }
 
-static bool count_sample(struct call_graph *g, const struct profile *p, uint32_t sample,
-			 int64_t weight)
+static bool count_sample(struct maker *m, uint32_t sample, int64_t weight)
 {
+	struct call_graph *g = m->g;
+	const struct profile *p = m->set.p;
 	const uint32_t *locations;
 	uint32_t callee = PROFILE_NONE;
 	size_t count;
@@ -89,25 +105,48 @@ static bool count_sample(struct call_graph *g, const struct profile *p, uint32_t
 		struct profile_location l = profile_location(p, locations[i]);
 
 		for (size_t k = 0; k < l.line_count; k++)
-			if (!count_frame(g, sample, profile_function(p, l.lines[k].function).name,
-					 &callee, weight))
+			if (!count_frame(g, sample, node_of(m, &l, k), &callee, weight))
 				return false;
 	}
 	return callee == PROFILE_NONE || count_edge(g, sample, PROFILE_NONE, callee, weight);
 }
 
+/* Marks nodes that have their name in common. */
+static bool mark_shared(struct call_graph *g)
+{
+	_cleanup_(intern_done) struct intern names =
+		INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
+	_cleanup_(freep) uint32_t *first = malloc((g->functions.count + 1) * sizeof(*first));
+
+	for (uint32_t i = 0; first && i < g->functions.count; i++) {
+		bool fresh;
+		uint32_t id = intern_add(&names, &g->nodes[i].name, sizeof(uint32_t), &fresh);
+
+		if (id == INTERN_FULL)
+			return false;
+		if (fresh)
+			first[id] = i;
+		else
+			g->nodes[i].is_shared = g->nodes[first[id]].is_shared = true;
+	}
+	return first != NULL;
+}
+
 int call_graph_make(struct call_graph *g, const struct profile *p, uint32_t value, struct err *err)
 {
 	static const struct intern table = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
+	_cleanup_(maker_done) struct maker m = {.g = g};
 	bool ok = true, no_memory;
 
-	*g = (struct call_graph){.names = table, .pairs = table};
+	*g = (struct call_graph){.functions = table, .pairs = table};
+	if (function_set_make(&m.set, p, err))
+		return err->code;
 	for (uint32_t i = 0; ok && i < p->samples.count; i++)
-		ok = count_sample(g, p, i, profile_values(p, i)[value]);
-	if (ok)
+		ok = count_sample(&m, i, profile_values(p, i)[value]);
+	if (ok && mark_shared(g))
 		return 0;
-	no_memory =
-		g->names.count < LIMIT_PROFILE_ENTRIES && g->pairs.count < LIMIT_PROFILE_ENTRIES;
+	no_memory = g->functions.count < LIMIT_PROFILE_ENTRIES &&
+		    g->pairs.count < LIMIT_PROFILE_ENTRIES;
 	call_graph_done(g);
 	return err_full(err, no_memory, "call graph: more than %llu functions or calls",
 			(unsigned long long)LIMIT_PROFILE_ENTRIES);

@@ -2,13 +2,16 @@
 #ifndef RAWSTACK_CALL_GRAPH_H
 #define RAWSTACK_CALL_GRAPH_H
 /*
- * Functions by name with what each calls and is called by: `peek`. Inlined calls are calls. A
- * sample counts once for a function and once for a call, however often recursion repeats them.
+ * Functions (function_set.h) with what each calls and is called by: `peek`. Inlined calls are
+ * calls. A sample counts once for a function and once for a call, however often recursion repeats
+ * them.
  */
-#include "profile.h"
+#include "function_set.h"
 
 struct call_node {
-	uint32_t name; /* string of the profile */
+	uint32_t name;            /* string of the profile */
+	struct profile_text home; /* function_set_home(); borrowed from the profile */
+	bool is_shared;           /* another function has the name */
 	int64_t self, cum;
 };
 
@@ -19,7 +22,7 @@ struct call_edge {
 };
 
 struct call_graph {
-	struct intern names; /* string -> node */
+	struct intern functions; /* of the set -> node */
 	struct intern pairs;
 	struct call_node *nodes;
 	struct call_edge *edges;

@@ -18,16 +18,21 @@ static void done(struct diff_options *o)
 	profile_view_done(&o->after);
 }
 
-/* A function in either profile; by name and file. */
+/* A function in either profile; by name and home (function_set.h). */
 struct change {
 	struct profile_text name, file;
 	uint32_t line;
 	double before, after; /* shares */
 	int64_t before_weight, after_weight;
+	bool is_after; /* it is in the second profile */
+	bool is_gone;  /* it was found to be another one */
 };
 
 struct changes {
 	struct intern keys;
+	struct intern places; /* name and file of the line, where all homes of it are one */
+	uint32_t *at_place;   /* change, or PROFILE_NONE: several have it */
+	size_t places_cap;
 	struct change *list;
 	size_t cap;
 };
@@ -35,37 +40,107 @@ struct changes {
 static void changes_done(struct changes *c)
 {
 	intern_done(&c->keys);
+	intern_done(&c->places);
+	free(c->at_place);
 	free(c->list);
+}
+
+static bool make_key(struct buf *key, struct profile_text name, struct profile_text place)
+{
+	buf_append(key, name.p, name.len);
+	buf_u8(key, 0);
+	buf_append(key, place.p, place.len);
+	return !key->failed;
+}
+
+/* Remembers where the lines of a function of the first profile are. */
+static bool note_place(struct changes *c, const struct ranking_row *row, uint32_t change)
+{
+	_cleanup_(buf_done) struct buf key = BUF_INIT(LIMIT_PROFILE_STRING * 3);
+	bool fresh;
+	uint32_t id;
+
+	if (!row->file.len)
+		return true;
+	id = make_key(&key, row->name, row->file) ? intern_add(&c->places, key.p, key.len, &fresh)
+						  : INTERN_FULL;
+	if (id == INTERN_FULL || !grow_array((void **)&c->at_place, &c->places_cap, (size_t)id + 1,
+					     sizeof(*c->at_place), LIMIT_PROFILE_ENTRIES))
+		return false;
+	if (fresh)
+		c->at_place[id] = change;
+	else if (c->at_place[id] != change)
+		c->at_place[id] = PROFILE_NONE;
+	return true;
+}
+
+static void add_row(struct change *at, const struct ranking *r, const struct ranking_row *row,
+		    bool cum, bool after)
+{
+	int64_t weight = cum ? row->cum : row->self;
+
+	if (!at->line || after) {
+		at->line = row->line;
+		at->file = row->file;
+	}
+	at->is_after |= after;
+	/* An inlined and an own copy of a function are two rows of one name. */
+	*(after ? &at->after : &at->before) += r->total ? (double)weight / (double)r->total : 0;
+	add_capped(after ? &at->after_weight : &at->before_weight, weight);
 }
 
 static bool add(struct changes *c, const struct ranking *r, bool cum, bool after)
 {
 	for (size_t i = 0; i < r->row_count; i++) {
-		_cleanup_(buf_done) struct buf key = BUF_INIT(LIMIT_STRING_LEN * 3);
+		_cleanup_(buf_done) struct buf key = BUF_INIT(LIMIT_PROFILE_STRING * 3);
 		const struct ranking_row *row = &r->rows[i];
-		int64_t weight = cum ? row->cum : row->self;
-		double share = r->total ? (double)weight / (double)r->total : 0;
-		struct change *at;
 		bool fresh;
 		uint32_t id;
 
-		buf_append(&key, row->name.p, row->name.len);
-		buf_u8(&key, 0);
-		buf_append(&key, row->file.p, row->file.len);
-		id = key.failed ? INTERN_FULL : intern_add(&c->keys, key.p, key.len, &fresh);
+		id = make_key(&key, row->name, row->home)
+			     ? intern_add(&c->keys, key.p, key.len, &fresh)
+			     : INTERN_FULL;
 		if (id == INTERN_FULL || !grow_array((void **)&c->list, &c->cap, (size_t)id + 1,
 						     sizeof(*c->list), LIMIT_PROFILE_ENTRIES))
 			return false;
-		at = &c->list[id];
 		if (fresh)
-			*at = (struct change){.name = row->name, .file = row->file};
-		if (!at->line || after)
-			at->line = row->line;
-		/* An inlined and an own copy of a function are two rows of one name. */
-		*(after ? &at->after : &at->before) += share;
-		add_capped(after ? &at->after_weight : &at->before_weight, weight);
+			c->list[id] = (struct change){.name = row->name, .file = row->file};
+		add_row(&c->list[id], r, row, cum, after);
+		if (!after && !note_place(c, row, id))
+			return false;
 	}
 	return true;
+}
+
+/*
+ * Files of older versions say the file of a line in place of that of the declaration, so one of the
+ * profiles may have another home for a function. What only the second has is the function of that
+ * name which only the first has, if one alone has lines in that file.
+ */
+static void join_places(struct changes *c)
+{
+	for (uint32_t i = 0; i < c->keys.count; i++) {
+		_cleanup_(buf_done) struct buf key = BUF_INIT(LIMIT_PROFILE_STRING * 3);
+		struct change *at = &c->list[i], *other;
+		uint32_t id;
+
+		if (!at->is_after || at->before_weight || at->before != 0 ||
+		    !make_key(&key, at->name, at->file))
+			continue;
+		id = intern_find(&c->places, key.p, key.len);
+		if (id == INTERN_FULL || c->at_place[id] == PROFILE_NONE || c->at_place[id] == i)
+			continue;
+		other = &c->list[c->at_place[id]];
+		if (other->is_after)
+			continue;
+		other->is_after = true;
+		other->after = at->after;
+		other->after_weight = at->after_weight;
+		other->line = at->line;
+		at->after = 0;
+		at->after_weight = 0;
+		at->is_gone = true;
+	}
 }
 
 static double size_of(const struct change *c)
@@ -82,6 +157,8 @@ static int by_size(const void *x, const void *y)
 	size_t len = a->name.len < b->name.len ? a->name.len : b->name.len;
 	int rc;
 
+	if (a->is_gone != b->is_gone)
+		return a->is_gone - b->is_gone;
 	if (d != 0)
 		return d < 0 ? 1 : -1;
 	rc = memcmp(a->name.p, b->name.p, len);
@@ -90,7 +167,7 @@ static int by_size(const void *x, const void *y)
 
 static void print_json(const struct changes *c, uint64_t rows, struct buf *out)
 {
-	for (size_t i = 0; i < c->keys.count && i < rows; i++) {
+	for (size_t i = 0; i < c->keys.count && i < rows && !c->list[i].is_gone; i++) {
 		const struct change *at = &c->list[i];
 
 		json_open(out, '{');
@@ -116,7 +193,7 @@ static int print_table(const struct changes *c, uint64_t rows, struct buf *out)
 	text_table_cstr(&t, "change");
 	text_table_cstr(&t, "function");
 	text_table_cstr(&t, "file:line");
-	for (size_t i = 0; i < c->keys.count && i < rows; i++) {
+	for (size_t i = 0; i < c->keys.count && i < rows && !c->list[i].is_gone; i++) {
 		const struct change *at = &c->list[i];
 
 		text_share(text_table_cell(&t), at->before, 1);
@@ -147,6 +224,7 @@ static int compare(const struct diff_options *o, struct changes *c, struct buf *
 		return rc;
 	if (!add(c, &before, o->cum, false) || !add(c, &after, o->cum, true))
 		return err_set(err, ERR_MEMORY, "diff: out of memory");
+	join_places(c);
 	if (c->keys.count)
 		qsort(c->list, c->keys.count, sizeof(*c->list), by_size);
 	if (o->before.json) {
@@ -188,7 +266,8 @@ static int run_diff(int argc, char **argv, struct err *err)
 {
 	_cleanup_(done) struct diff_options o = {.rows = 20};
 	_cleanup_(changes_done) struct changes c = {
-		.keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
+		.keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),
+		.places = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	int rc;
 

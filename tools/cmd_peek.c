@@ -65,6 +65,28 @@ static struct profile_text name_of(const struct peek_options *o, const struct ca
 	return t.len ? t : (struct profile_text){"[no name]", 9};
 }
 
+/* With its home, where the name does not tell it from others. */
+static void append_name(const struct peek_options *o, const struct call_graph *g, uint32_t node,
+			struct buf *out)
+{
+	const struct call_node *n = &g->nodes[node];
+
+	profile_view_text(out, name_of(o, g, node));
+	if (!n->is_shared || !n->home.len)
+		return;
+	buf_str(out, "  (");
+	profile_view_text(out, n->home);
+	buf_str(out, ")");
+}
+
+static void json_home(const struct call_graph *g, uint32_t node, struct buf *out)
+{
+	const struct profile_text home =
+		node == PROFILE_NONE ? (struct profile_text){"", 0} : g->nodes[node].home;
+
+	json_key_text(out, "home", home.p, home.len);
+}
+
 static void print_side(const struct peek_options *o, const struct call_graph *g, uint32_t node,
 		       const struct side *s, bool callers, struct buf *out)
 {
@@ -81,6 +103,7 @@ static void print_side(const struct peek_options *o, const struct call_graph *g,
 		json_key_cstr(out, "kind", callers ? "caller" : "callee");
 		json_key_text(out, "of", function.p, function.len);
 		json_key_text(out, "function", none ? "" : name.p, none ? 0 : name.len);
+		json_home(g, s->node, out);
 		json_key_number(out, "weight", s->weight);
 		json_key_share(out, "share", cum ? (double)s->weight / (double)cum : 0);
 		json_close(out, '}');
@@ -90,7 +113,10 @@ static void print_side(const struct peek_options *o, const struct call_graph *g,
 	buf_str(out, callers ? "  " : "      ");
 	text_share(out, (double)s->weight, (double)cum);
 	buf_str(out, callers ? "  called by " : "  calls ");
-	profile_view_text(out, name);
+	if (none)
+		profile_view_text(out, name);
+	else
+		append_name(o, g, s->node, out);
 	buf_str(out, "\n");
 }
 
@@ -127,6 +153,7 @@ static void print_head(const struct peek_options *o, const struct call_graph *g,
 		json_open(out, '{');
 		json_key_cstr(out, "kind", "function");
 		json_key_text(out, "function", name.p, name.len);
+		json_home(g, node, out);
 		json_key_number(out, "self", n->self);
 		json_key_number(out, "cum", n->cum);
 		json_key_share(out, "cum_share", g->total ? (double)n->cum / (double)g->total : 0);
@@ -138,7 +165,7 @@ static void print_head(const struct peek_options *o, const struct call_graph *g,
 	buf_str(out, " self  ");
 	text_share(out, (double)n->cum, (double)g->total);
 	buf_str(out, " cum  ");
-	profile_view_text(out, name);
+	append_name(o, g, node, out);
 	buf_str(out, "\n");
 }
 
@@ -150,7 +177,7 @@ static int print_all(const struct peek_options *o, const struct call_graph *g, s
 	size_t count = 0, cap = 0;
 	int rc = 0;
 
-	for (uint32_t i = 0; i < g->names.count; i++) {
+	for (uint32_t i = 0; i < g->functions.count; i++) {
 		struct profile_text t = profile_text(&o->view.p, g->nodes[i].name);
 
 		if (!text_match(&o->match, t.p, t.len))

@@ -46,6 +46,14 @@ static void append_place(struct buf *out, const struct ranking_row *row)
 		buf_str(out, "[kernel]");
 		return;
 	}
+	/* Functions of one name in two binaries are two rows. */
+	if (!row->file.len && row->named && row->module.len) {
+		const struct profile_text base = function_base_name(row->module);
+
+		buf_str(out, "[");
+		append(out, base);
+		buf_str(out, "]");
+	}
 	append(out, row->file);
 	if (row->file.len && row->line)
 		buf_printf(out, ":%u", row->line);
@@ -109,6 +117,7 @@ static int print_json(struct buf *out, const struct profile_view *v, const struc
 		json_key_text(out, "function", row->name.p, row->name.len);
 		json_key_text(out, "file", row->file.p, row->file.len);
 		json_key_number(out, "line", row->line);
+		json_key_text(out, "module", row->module.p, row->module.len);
 		json_key_bool(out, "inlined", row->inlined);
 		json_key_bool(out, "kernel", row->kernel);
 		json_key_bool(out, "named", row->named);
@@ -194,9 +203,13 @@ static int run_top(int argc, char **argv, struct err *err)
 	if (rc)
 		return rc;
 	r.total = profile_view_whole(&o.view, r.total);
-	/* Rows of a group are no functions: that they have no name says nothing. */
-	if (o.view.filter.group != GROUP_FUNCTION)
+	/* Rows of a group are no functions: that they have no name, or in which binary they are,
+	 * says nothing. */
+	if (o.view.filter.group != GROUP_FUNCTION) {
 		r.unnamed_self = (int64_t)(r.unnamed_count = 0);
+		for (size_t i = 0; i < r.row_count; i++)
+			r.rows[i].module = (struct profile_text){"", 0};
+	}
 	if (o.view.json) {
 		rc = print_json(&out, &o.view, &r, o.rows);
 	} else {

@@ -87,7 +87,7 @@ static void text_node(const struct tree_options *o, const struct flame_tree *t, 
 	const struct flame_node *n = &t->nodes[node];
 	struct flame_frame f = flame_tree_frame(t, n->frame);
 	double total = (double)t->nodes[0].weight;
-	struct profile_text file = profile_text(&o->view.p, f.file);
+	struct profile_text file = profile_text(&o->view.p, n->file);
 
 	text_share(out, (double)n->weight, total);
 	buf_printf(out, "  %*s", (int)(2 * depth), "");
@@ -109,7 +109,7 @@ static void json_node(const struct tree_options *o, const struct flame_tree *t, 
 	const struct flame_node *n = &t->nodes[node];
 	struct flame_frame f = flame_tree_frame(t, n->frame);
 	struct profile_text name = profile_text(&o->view.p, f.name);
-	struct profile_text file = profile_text(&o->view.p, f.file);
+	struct profile_text file = profile_text(&o->view.p, n->file);
 	double total = t->nodes[0].weight ? (double)t->nodes[0].weight : 1;
 
 	json_open(out, '{');

@@ -7,11 +7,19 @@
 #include "flame_assets.h"
 #include "json.h"
 
+/* A frame of the tree with the file of a node's line. */
+struct page_frame {
+	uint32_t frame; /* PROFILE_NONE: of no function */
+	uint32_t file;
+};
+
+static const struct page_frame no_frame = {PROFILE_NONE, 0};
+
 /* Strings and frames as the page numbers them: in order of use. */
 struct page_writer {
 	const struct flame_tree *t;
 	struct intern strings; /* keys are ids of the profile's strings */
-	struct intern frames;  /* keys are ids of the tree's frames */
+	struct intern frames;  /* keys are struct page_frame */
 	struct buf depths, weights, frame_ids, lines;
 };
 
@@ -65,12 +73,13 @@ static void put_html(struct buf *out, const char *s)
 /* --- columns --------------------------------------------------------------------------------- */
 
 /* Depths go up by 1 at most from one node to the next, so they alone say who is whose child. */
-static void put_node(struct page_writer *w, size_t depth, uint32_t frame, int64_t weight,
+static void put_node(struct page_writer *w, size_t depth, struct page_frame frame, int64_t weight,
 		     uint32_t line)
 {
 	/* Frame 0 of the page is that of pruned nodes. */
-	uint32_t id =
-		frame == PROFILE_NONE ? 0 : intern_add(&w->frames, &frame, sizeof(frame), NULL) + 1;
+	uint32_t id = frame.frame == PROFILE_NONE
+			      ? 0
+			      : intern_add(&w->frames, &frame, sizeof(frame), NULL) + 1;
 
 	json_number(&w->depths, (int64_t)depth);
 	json_number(&w->weights, weight);
@@ -87,7 +96,7 @@ static void put_rest(struct page_writer *w, size_t depth, uint32_t first)
 	for (uint32_t c = first; c != PROFILE_NONE; c = t->nodes[c].next_sibling)
 		add_capped(&rest, t->nodes[c].weight);
 	if (rest)
-		put_node(w, depth, PROFILE_NONE, rest, 0);
+		put_node(w, depth, no_frame, rest, 0);
 }
 
 /* Preorder. Siblings fall in weight: from the first too light one on, all are. */
@@ -97,11 +106,12 @@ static void put_nodes(struct page_writer *w)
 	uint32_t at = 0, next = nodes[0].first_child;
 	size_t depth = 0;
 
-	put_node(w, 0, PROFILE_NONE, nodes[0].weight, 0);
+	put_node(w, 0, no_frame, nodes[0].weight, 0);
 	for (;;) {
 		if (next != PROFILE_NONE && nodes[next].weight >= w->t->cutoff) {
 			at = next;
-			put_node(w, ++depth, nodes[at].frame, nodes[at].weight, nodes[at].line);
+			put_node(w, ++depth, (struct page_frame){nodes[at].frame, nodes[at].file},
+				 nodes[at].weight, nodes[at].line);
 			next = nodes[at].first_child;
 			continue;
 		}
@@ -129,14 +139,6 @@ static void put_column(struct buf *out, const char *key, const struct buf *colum
 	out->no_memory |= column->no_memory;
 }
 
-static struct flame_frame page_frame(const struct page_writer *w, uint32_t i)
-{
-	uint32_t frame;
-
-	memcpy(&frame, intern_get(&w->frames, i, NULL), sizeof(frame));
-	return flame_tree_frame(w->t, frame);
-}
-
 static void put_frames(struct page_writer *w, struct buf *out)
 {
 	_cleanup_(buf_done) struct buf names = BUF_INIT(GIB), files = BUF_INIT(GIB),
@@ -148,10 +150,13 @@ static void put_frames(struct page_writer *w, struct buf *out)
 	json_number(&modules, 0);
 	json_number(&kinds, FLAME_REST);
 	for (uint32_t i = 0; i < w->frames.count; i++) {
-		struct flame_frame f = page_frame(w, i);
+		struct page_frame at;
+		struct flame_frame f;
 
+		memcpy(&at, intern_get(&w->frames, i, NULL), sizeof(at));
+		f = flame_tree_frame(w->t, at.frame);
 		json_number(&names, string_number(w, f.name));
-		json_number(&files, string_number(w, f.file));
+		json_number(&files, string_number(w, at.file));
 		json_number(
 			&modules,
 			string_number(w, f.module == PROFILE_NONE ? 0 : p->modules[f.module].path));

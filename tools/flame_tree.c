@@ -27,11 +27,12 @@ static uint32_t add_node(struct flame_tree *t, uint32_t parent, uint32_t frame)
 
 /* The majority vote of Boyer and Moore: a line with more than half of the weight wins, in one pass
  * and without a table per node. */
-static void vote_line(struct flame_node *node, uint32_t line, int64_t weight)
+static void vote_line(struct flame_node *node, uint32_t file, uint32_t line, int64_t weight)
 {
-	if (line == node->line) {
+	if (line == node->line && file == node->file) {
 		add_capped(&node->line_weight, weight);
 	} else if (weight > node->line_weight) {
+		node->file = file;
 		node->line = line;
 		node->line_weight = weight - node->line_weight;
 	} else {
@@ -41,7 +42,7 @@ static void vote_line(struct flame_node *node, uint32_t line, int64_t weight)
 
 /* Goes from *at to its child for this frame; false when the tree is full. */
 static bool descend(struct flame_tree *t, uint32_t *at, const struct flame_frame *frame,
-		    uint32_t line, int64_t weight)
+		    uint32_t file, uint32_t line, int64_t weight)
 {
 	uint32_t id = intern_add(&t->frames, frame, sizeof(*frame), NULL);
 	uint32_t key[2] = {*at, id}, child;
@@ -54,7 +55,7 @@ static bool descend(struct flame_tree *t, uint32_t *at, const struct flame_frame
 		return false;
 	*at = child + 1; /* nodes are made in the order of `children`, after the root */
 	add_capped(&t->nodes[*at].weight, weight);
-	vote_line(&t->nodes[*at], line, weight);
+	vote_line(&t->nodes[*at], file, line, weight);
 	return true;
 }
 
@@ -67,6 +68,7 @@ static struct flame_frame frame_without_line(const struct flame_tree *t, uint32_
 		kind |= FLAME_KERNEL;
 	return (struct flame_frame){
 		.name = module == PROFILE_NONE ? 0 : t->p->modules[module].path,
+		.function = PROFILE_NONE,
 		.module = module,
 		.kind = kind,
 	};
@@ -79,16 +81,18 @@ static bool add_location(struct flame_tree *t, uint32_t *at, uint32_t location, 
 	uint32_t kernel = frame.kind & FLAME_KERNEL;
 
 	if (!l.line_count)
-		return descend(t, at, &frame, 0, weight);
+		return descend(t, at, &frame, 0, 0, weight);
 	for (size_t i = l.line_count; i-- > 0;) {
 		struct profile_function f = profile_function(t->p, l.lines[i].function);
 
-		frame = (struct flame_frame){f.name, f.file, l.module, kernel};
+		frame = (struct flame_frame){
+			f.name, function_set_of(&t->functions, l.lines[i].function, l.module),
+			l.module, kernel};
 		if (i + 1 < l.line_count)
 			frame.kind |= FLAME_INLINED;
 		if (profile_is_placeholder(profile_text(t->p, f.name)))
 			frame.kind |= FLAME_UNNAMED;
-		if (!descend(t, at, &frame, l.lines[i].line, weight))
+		if (!descend(t, at, &frame, f.file, l.lines[i].line, weight))
 			return false;
 	}
 	return true;
@@ -112,7 +116,8 @@ static uint32_t thread_of(const struct profile *p, uint32_t set)
 static bool add_sample(struct flame_tree *t, uint32_t sample, int64_t weight)
 {
 	struct profile_sample s = profile_sample(t->p, sample);
-	struct flame_frame thread = {.module = PROFILE_NONE, .kind = FLAME_THREAD};
+	struct flame_frame thread = {
+		.function = PROFILE_NONE, .module = PROFILE_NONE, .kind = FLAME_THREAD};
 	const uint32_t *locations;
 	uint32_t at = 0;
 	size_t count;
@@ -121,7 +126,7 @@ static bool add_sample(struct flame_tree *t, uint32_t sample, int64_t weight)
 		return true;
 	add_capped(&t->nodes[0].weight, weight);
 	thread.name = thread_of(t->p, s.labels);
-	if (thread.name && !descend(t, &at, &thread, 0, weight))
+	if (thread.name && !descend(t, &at, &thread, 0, 0, weight))
 		return false;
 	locations = profile_stack(t->p, s.stack, &count);
 	while (count-- > 0)
@@ -136,6 +141,8 @@ int flame_tree_make(struct flame_tree *t, const struct profile *p, uint32_t valu
 	bool ok, no_memory;
 
 	*t = (struct flame_tree){.p = p, .frames = table, .children = table};
+	if (function_set_make(&t->functions, p, err))
+		return err->code;
 	ok = add_node(t, PROFILE_NONE, PROFILE_NONE) == 0;
 	for (uint32_t i = 0; ok && i < p->samples.count; i++)
 		ok = add_sample(t, i, profile_values(p, i)[value]);
@@ -150,6 +157,7 @@ int flame_tree_make(struct flame_tree *t, const struct profile *p, uint32_t valu
 
 void flame_tree_done(struct flame_tree *t)
 {
+	function_set_done(&t->functions);
 	intern_done(&t->frames);
 	intern_done(&t->children);
 	free(t->nodes);

@@ -3,10 +3,11 @@
 #define RAWSTACK_FLAME_TREE_H
 /*
  * The call tree of a profile, outermost caller first, as the flame graph page shows it: a frame is
- * a function (name, file, kind), the same frame under the same caller is one node. Threads, where
- * labels name them, are the first level. Nothing recurses: depth is the input's.
+ * a function (function_set.h) in a module, inlined or not; the same frame under the same caller is
+ * one node. Threads, where labels name them, are the first level. Nothing recurses: depth is the
+ * input's.
  */
-#include "profile.h"
+#include "function_set.h"
 
 enum flame_kind {
 	FLAME_INLINED = 1 << 0,
@@ -17,21 +18,24 @@ enum flame_kind {
 };
 
 struct flame_frame {
-	uint32_t name, file; /* strings of the profile */
-	uint32_t module;     /* of the profile, or PROFILE_NONE */
-	uint32_t kind;       /* enum flame_kind */
+	uint32_t name;     /* string of the profile */
+	uint32_t function; /* of the set; PROFILE_NONE: of no function */
+	uint32_t module;   /* of the profile, or PROFILE_NONE */
+	uint32_t kind;     /* enum flame_kind */
 };
 
 struct flame_node {
 	uint32_t parent, first_child, next_sibling; /* nodes; the root is 0, PROFILE_NONE: none */
 	uint32_t frame;                             /* the root's is PROFILE_NONE */
-	uint32_t line;       /* one that carries most of the weight, if any does; 0: not known */
+	uint32_t file, line; /* string of the profile; of the line that carries most of the weight,
+			      * if any does; 0: not known */
 	int64_t line_weight; /* while building */
 	int64_t weight;      /* of the samples in it and below; never negative */
 };
 
 struct flame_tree {
 	const struct profile *p;
+	struct function_set functions;
 	struct intern frames;   /* struct flame_frame */
 	struct intern children; /* (parent, frame) -> node - 1 */
 	struct flame_node *nodes;

@@ -79,6 +79,7 @@ static uint32_t map_function(struct profile_edit *e, uint32_t id)
 		f.name = shown_name(e, &f);
 		f.system_name = map_string(e, f.system_name);
 		f.file = map_string(e, f.file);
+		f.decl_file = map_string(e, f.decl_file);
 		e->functions[id] = profile_add_function(e->into, &f);
 	}
 	return e->functions[id];

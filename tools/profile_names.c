@@ -278,12 +278,17 @@ static uint32_t make_function(const struct rsym *t, struct rsym_frame frame,
 	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_NAME_LEN);
 	_cleanup_(buf_done) struct buf shown = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
 	_cleanup_(buf_done) struct buf file = BUF_INIT(LIMIT_STRING_LEN);
+	_cleanup_(buf_done) struct buf decl = BUF_INIT(LIMIT_STRING_LEN);
 	struct rsym_function f = {0};
 
 	if (rsym_name(t, frame.function, &name, NULL) ||
 	    rsym_function(t, frame.function, &f, NULL) ||
 	    (frame.file != RSYM_NONE && rsym_file(t, frame.file, &file, NULL)))
 		return PROFILE_NONE;
+	if (f.file != RSYM_NONE && f.file != frame.file && rsym_file(t, f.file, &decl, NULL))
+		return PROFILE_NONE;
+	if (f.file != RSYM_NONE && f.file == frame.file)
+		buf_append(&decl, file.p, file.len);
 	demangle_budget_append(style, name.p, name.len, &shown);
 	return profile_add_function(into,
 				    &(struct profile_function){
@@ -291,6 +296,8 @@ static uint32_t make_function(const struct rsym *t, struct rsym_frame frame,
 					    .system_name = profile_string(into, name.p, name.len),
 					    .file = profile_string(into, file.p, file.len),
 					    .start_line = f.start_line,
+					    .decl_file = profile_string(into, decl.p, decl.len),
+					    .start = decl.len ? 0 : f.vaddr,
 				    });
 }
 

@@ -6,16 +6,17 @@
 
 /* What makes two frames one row; compared as bytes. */
 struct row_key {
-	uint32_t name, file;
+	uint32_t function; /* of the set */
 	uint32_t inlined, kernel;
 };
 
 struct line_key {
-	uint32_t row, line;
+	uint32_t row, file, line;
 };
 
 struct maker {
 	const struct profile *p;
+	struct function_set functions;
 	struct intern row_keys, line_keys;
 	struct ranking_row *rows;
 	int64_t *line_weights;
@@ -26,6 +27,7 @@ struct maker {
 
 static void maker_done(struct maker *m)
 {
+	function_set_done(&m->functions);
 	intern_done(&m->row_keys);
 	intern_done(&m->line_keys);
 	free(m->rows);
@@ -34,11 +36,10 @@ static void maker_done(struct maker *m)
 	free(m->modules);
 }
 
-static bool count_line(struct maker *m, uint32_t row, uint32_t line, int64_t weight)
+static bool count_line(struct maker *m, const struct line_key *key, int64_t weight)
 {
-	struct line_key key = {row, line};
 	bool fresh;
-	uint32_t id = intern_add(&m->line_keys, &key, sizeof(key), &fresh);
+	uint32_t id = intern_add(&m->line_keys, key, sizeof(*key), &fresh);
 
 	if (id == INTERN_FULL ||
 	    !grow_array((void **)&m->line_weights, &m->lines_cap, m->line_keys.count,
@@ -50,10 +51,17 @@ static bool count_line(struct maker *m, uint32_t row, uint32_t line, int64_t wei
 	return true;
 }
 
-/* Counts one frame of sample number `sample`. */
-static bool count_frame(struct maker *m, uint32_t sample, const struct row_key *key, uint32_t line,
-			int64_t weight, bool leaf)
+/* Counts line k of a location in sample number `sample`. */
+static bool count_frame(struct maker *m, uint32_t sample, const struct profile_location *l,
+			size_t k, int64_t weight, bool leaf)
 {
+	const struct profile_function f = profile_function(m->p, l->lines[k].function);
+	const struct row_key at = {
+		.function = function_set_of(&m->functions, l->lines[k].function, l->module),
+		.inlined = k + 1 < l->line_count,
+		.kernel = profile_is_kernel(m->p, l->module),
+	};
+	const struct row_key *key = &at;
 	bool fresh;
 	uint32_t id = intern_add(&m->row_keys, key, sizeof(*key), &fresh);
 	struct ranking_row *row;
@@ -67,12 +75,15 @@ static bool count_frame(struct maker *m, uint32_t sample, const struct row_key *
 	row = &m->rows[id];
 	if (fresh) {
 		*row = (struct ranking_row){
-			.name = profile_text(m->p, key->name),
-			.file = profile_text(m->p, key->file),
+			.name = profile_text(m->p, f.name),
+			.file = profile_text(m->p, f.file),
+			.home = function_set_home(&m->functions, key->function),
 			.inlined = key->inlined,
 			.kernel = key->kernel,
 		};
 		row->named = !profile_is_placeholder(row->name);
+		if (l->module != PROFILE_NONE)
+			row->module = profile_text(m->p, m->p->modules[l->module].path);
 		m->seen[id] = 0;
 	}
 	if (leaf)
@@ -81,21 +92,15 @@ static bool count_frame(struct maker *m, uint32_t sample, const struct row_key *
 		return true; /* recursion: a sample counts once */
 	m->seen[id] = sample + 1;
 	add_capped(&row->cum, weight);
-	return count_line(m, id, line, weight);
+	return count_line(m, &(struct line_key){id, f.file, l->lines[k].line}, weight);
 }
 
 static bool count_location(struct maker *m, uint32_t sample, const struct profile_location *l,
 			   int64_t weight, bool leaf)
 {
-	bool kernel = profile_is_kernel(m->p, l->module);
-
-	for (size_t i = 0; i < l->line_count; i++) {
-		struct profile_function f = profile_function(m->p, l->lines[i].function);
-		struct row_key key = {f.name, f.file, i + 1 < l->line_count, kernel};
-
-		if (!count_frame(m, sample, &key, l->lines[i].line, weight, leaf && i == 0))
+	for (size_t i = 0; i < l->line_count; i++)
+		if (!count_frame(m, sample, l, i, weight, leaf && i == 0))
 			return false;
-	}
 	return true;
 }
 
@@ -199,10 +204,11 @@ static bool choose_lines(struct maker *m)
 		memcpy(&key, intern_get(&m->line_keys, i, NULL), sizeof(key));
 		row = &m->rows[key.row];
 		if (!key.line || m->line_weights[i] < best[key.row] ||
-		    (m->line_weights[i] == best[key.row] && row->line && row->line < key.line))
+		    (m->line_weights[i] == best[key.row] && row->line && row->line <= key.line))
 			continue;
 		best[key.row] = m->line_weights[i];
 		row->line = key.line;
+		row->file = profile_text(m->p, key.file);
 	}
 	return true;
 }
@@ -218,6 +224,8 @@ int ranking_make(struct ranking *r, const struct profile *p, uint32_t value, boo
 	bool ok = true;
 
 	*r = (struct ranking){0};
+	if (function_set_make(&m.functions, p, err))
+		return err->code;
 	m.modules = calloc(p->module_keys.count + 1, sizeof(*m.modules));
 	if (!m.modules)
 		return err_set(err, ERR_MEMORY, "ranking: out of memory");

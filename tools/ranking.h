@@ -2,14 +2,16 @@
 #ifndef RAWSTACK_RANKING_H
 #define RAWSTACK_RANKING_H
 /*
- * Functions of a profile by weight. A row is a function as people think of it: a name in a file,
- * inlined or not; its line is the one that carries most of its weight.
+ * Functions of a profile by weight. A row is a function as people think of it (function_set.h),
+ * inlined or not; its place is the line that carries most of its weight.
  */
-#include "profile.h"
+#include "function_set.h"
 
 struct ranking_row {
-	struct profile_text name, file; /* borrowed from the profile */
-	uint32_t line;                  /* 0: not known */
+	struct profile_text name, file; /* borrowed from the profile, as the others */
+	uint32_t line;                  /* in that file; 0: not known */
+	struct profile_text home;       /* function_set_home() */
+	struct profile_text module;     /* a path: one of those that have it */
 	bool inlined, kernel, named;
 	int64_t self; /* samples whose innermost frame it is */
 	int64_t cum;  /* samples with it anywhere in the stack, each counted once */

@@ -244,6 +244,7 @@ static size_t lines(void *ctx, const struct profile *from, const struct profile_
 		f.name = copy_string(into, &n->found, f.name);
 		f.system_name = copy_string(into, &n->found, f.system_name);
 		f.file = copy_string(into, &n->found, f.file);
+		f.decl_file = copy_string(into, &n->found, f.decl_file);
 		ret[i] = (struct profile_line){profile_add_function(into, &f), found.lines[i].line};
 	}
 	return found.line_count;

@@ -172,6 +172,10 @@ static uint32_t take_function(struct remote_names *n, const Rawstack__V1__Symbol
 		f->n_linkage_name ? take_string(n, &r->strings[f->linkage_name[row]]) : fn.name;
 	if (f->n_start_line)
 		fn.start_line = f->start_line[row];
+	if (f->n_start_file)
+		fn.decl_file = take_string(n, &r->strings[f->start_file[row]]);
+	if (f->n_start_address && !fn.decl_file)
+		fn.start = f->start_address[row];
 	return profile_add_function(&n->found, &fn);
 }
 

@@ -193,6 +193,12 @@ int pprof_add_function(struct pprof_rows *rows, struct pprof_field *message)
 		case FUNCTION_START_LINE:
 			fn.start_line = line_of(f.value);
 			break;
+		case FUNCTION_DECL_FILE:
+			rc = pprof_string(rows, in.p, f.value, &fn.decl_file);
+			break;
+		case FUNCTION_START:
+			fn.start = f.value;
+			break;
 		}
 		if (rc < 0)
 			return rc;

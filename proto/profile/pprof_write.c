@@ -167,6 +167,8 @@ static int write_functions(struct writer *w, struct err *err)
 		put_number(&w->row, FUNCTION_SYSTEM_NAME, f.system_name);
 		put_number(&w->row, FUNCTION_FILENAME, f.file);
 		put_number(&w->row, FUNCTION_START_LINE, f.start_line);
+		put_number(&w->row, FUNCTION_DECL_FILE, f.decl_file == f.file ? 0 : f.decl_file);
+		put_number(&w->row, FUNCTION_START, f.start);
 		rc = end_row(w, PROFILE_FUNCTION, err);
 		if (rc)
 			return rc;

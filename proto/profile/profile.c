@@ -25,7 +25,7 @@ struct module_key {
 _Static_assert(sizeof(struct location_key) == 16, "key without padding");
 _Static_assert(sizeof(struct module_key) == 24, "key without padding");
 _Static_assert(sizeof(struct profile_line) == 8, "key without padding");
-_Static_assert(sizeof(struct profile_function) == 16, "key without padding");
+_Static_assert(sizeof(struct profile_function) == 32, "key without padding");
 _Static_assert(sizeof(struct profile_label) == 24, "key without padding");
 _Static_assert(sizeof(struct profile_sample) == 8, "key without padding");
 

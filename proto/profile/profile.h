@@ -58,10 +58,15 @@ struct profile_module {
 #define PROFILE_KERNEL_PREFIX "[kernel"
 #define PROFILE_KERNEL_TEXT   "[kernel.kallsyms]"
 
+/* A function with lines in one file: of one whose body includes another there are two. What tells
+ * that they are one is function_set.h's to use; foreign files do not say it. */
 struct profile_function {
 	uint32_t name, system_name; /* as shown; as the linker knows it */
 	uint32_t file;
 	uint32_t start_line;
+	uint32_t decl_file; /* of its declaration; 0: not known */
+	uint32_t pad;
+	uint64_t start; /* link-time address of its entry in its module; 0: not known */
 };
 
 struct profile_line {

@@ -73,6 +73,7 @@ static void join_functions(struct join *j)
 			rows[k].name = j->strings[rows[k].name];
 			rows[k].system_name = j->strings[rows[k].system_name];
 			rows[k].file = j->strings[rows[k].file];
+			rows[k].decl_file = j->strings[rows[k].decl_file];
 		}
 		profile_add_functions(j->into, rows, n, j->functions + i);
 	}

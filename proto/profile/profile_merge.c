@@ -72,6 +72,7 @@ static uint32_t map_function(struct merge *m, uint32_t id)
 		f.name = map_string(m, f.name);
 		f.system_name = map_string(m, f.system_name);
 		f.file = map_string(m, f.file);
+		f.decl_file = map_string(m, f.decl_file);
 		m->functions[id] = profile_add_function(m->into, &f);
 	}
 	return m->functions[id];

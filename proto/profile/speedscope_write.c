@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "frames.h"
+#include "function_set.h"
 #include "json.h"
 #include "thread_groups.h"
 
@@ -11,13 +12,15 @@ struct writer {
 	const struct profile *p;
 	struct text_out *out;
 	uint32_t value;
-	struct intern frames; /* name, NUL, file -> number of a shared frame */
+	struct function_set functions;
+	struct intern frames; /* function of the set, or name of none -> number of a shared frame */
 	struct frames walk;
 	struct buf key;
 };
 
 static void writer_done(struct writer *w)
 {
+	function_set_done(&w->functions);
 	intern_done(&w->frames);
 	frames_done(&w->walk);
 	buf_done(&w->key);
@@ -27,9 +30,15 @@ static void writer_done(struct writer *w)
 static uint32_t frame_number(struct writer *w, const struct frame *f, bool *fresh)
 {
 	buf_reset(&w->key);
-	buf_append(&w->key, f->name.p, f->name.len);
-	buf_u8(&w->key, 0);
-	buf_append(&w->key, f->file.p, f->file.len);
+	if (f->function != PROFILE_NONE && profile_function(w->p, f->function).name) {
+		const uint32_t id = function_set_of(&w->functions, f->function, f->module);
+
+		buf_u8(&w->key, 1);
+		buf_append(&w->key, &id, sizeof(id));
+	} else {
+		buf_u8(&w->key, 0);
+		buf_append(&w->key, f->name.p, f->name.len);
+	}
 	return w->key.failed ? INTERN_FULL : intern_add(&w->frames, w->key.p, w->key.len, fresh);
 }
 
@@ -167,6 +176,8 @@ int speedscope_write(const struct profile *p, uint32_t value, const char *title,
 	struct buf *out = &to->buf;
 	int rc = thread_groups_make(&g, p, err);
 
+	if (!rc)
+		rc = function_set_make(&w.functions, p, err);
 	if (rc)
 		return rc;
 	json_open(out, '{');

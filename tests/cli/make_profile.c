@@ -26,7 +26,9 @@ static struct profile_line line_of(const char *name, const char *file, uint32_t 
 
 	return (struct profile_line){
 		profile_add_function(&p,
-				     &(struct profile_function){n, n, profile_cstr(&p, file), 0}),
+				     &(struct profile_function){.name = n,
+								.system_name = n,
+								.file = profile_cstr(&p, file)}),
 		line};
 }
 

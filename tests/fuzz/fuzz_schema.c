@@ -17,7 +17,9 @@ static void fill(struct profile *p)
 	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
 		uint32_t name = profile_cstr(p, names[i]);
 		struct profile_line line = {
-			profile_add_function(p, &(struct profile_function){name, name, name, 0}),
+			profile_add_function(p, &(struct profile_function){.name = name,
+									   .system_name = name,
+									   .file = name}),
 			7};
 
 		stack[i] =

@@ -18,9 +18,11 @@
 
 static uint32_t add_function(struct profile *p, const char *name, const char *file)
 {
-	return profile_add_function(p, &(struct profile_function){profile_cstr(p, name),
-								  profile_cstr(p, name),
-								  profile_cstr(p, file), 7});
+	return profile_add_function(p,
+				    &(struct profile_function){.name = profile_cstr(p, name),
+							       .system_name = profile_cstr(p, name),
+							       .file = profile_cstr(p, file),
+							       .start_line = 7});
 }
 
 /* Two stacks over a resolved location with an inlined call, a kernel one, and one nobody named. */

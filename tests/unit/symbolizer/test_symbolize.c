@@ -295,6 +295,38 @@ static void ask_for_all(bool details)
 	free(r);
 }
 
+/* What tells that rows are of one function: an inlined one has no entry, and here no declaration.
+ */
+static void test_starts(void **state _unused_)
+{
+	struct request *r = request_new();
+	_cleanup_(symbolize_freep) struct symbolize *s = NULL;
+	const Rawstack__V1__SymbolizedBatch *reply;
+	const Rawstack__V1__Functions *f;
+	uint32_t inner, outer;
+
+	r->batch.want_function_starts = true;
+	add(r, KIND_VADDR, 0, 0x1000 + 8, false);
+	s = answer(r);
+	reply = symbolize_reply(s);
+	f = reply->functions;
+	assert_int_equal(reply->frame_count[0], 2);
+	assert_int_equal(f->n_name, 2);
+	assert_int_equal(f->n_linkage_name, 0);
+	assert_int_equal(f->n_start_line, 0);
+	assert_int_equal(f->n_start_file, 2);
+	assert_int_equal(f->n_start_address, 2);
+	inner = reply->frame_function[0];
+	outer = reply->frame_function[1];
+	assert_int_equal(f->start_address[inner], 0);
+	assert_int_equal(f->start_file[inner], 0);
+	assert_int_equal(f->start_address[outer], 0x1000);
+	assert_int_equal(f->start_file[outer], f->file[outer]);
+	assert_int_equal(reply->strings[f->start_file[outer]].len, 8);
+	assert_memory_equal(reply->strings[f->start_file[outer]].data, "/src/a.c", 8);
+	free(r);
+}
+
 static void test_deferred(void **state _unused_)
 {
 	ask_for_all(false);
@@ -588,6 +620,7 @@ int main(void)
 		cmocka_unit_test(test_again),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_detail),
+		cmocka_unit_test(test_starts),
 		cmocka_unit_test(test_segments_of_host),
 		cmocka_unit_test(test_segments_refused),
 	};
