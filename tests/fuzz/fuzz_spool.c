@@ -16,6 +16,7 @@
 #include "crc32c.h"
 #include "memory_io.h"
 #include "spool.h"
+#include "spool_account.h"
 #include "spool_profile.h"
 #include "spool_segment.h"
 #include "spool_squeeze.h"
@@ -138,16 +139,30 @@ static size_t read_all(struct spool_reader *r, bool ack)
 	return count;
 }
 
+/* What stands behind an account that speaks of nothing is what there is. */
+static uint64_t catch_up(struct memory_io *m)
+{
+	uint64_t number = 1;
+	const struct spool_segments found = {&number, 1};
+	struct spool_account a = {.segment = 1};
+
+	spool_account_catch_up(&m->io, 0, &found, true, &a);
+	if (a.run_stored != spool_segment_samples(&m->io, 0, 1, 0))
+		abort();
+	return a.run_samples;
+}
+
 /* Packed, it holds what it held. */
 static void pack(struct memory_io *m)
 {
 	uint64_t before = spool_segment_samples(&m->io, 0, 1, 0), packed_len;
+	const uint64_t counted = catch_up(m);
 	char temp[SPOOL_SQUEEZED_NAME_MAX];
 
 	if (spool_squeeze(&m->io, 0, 1, &packed_len, NULL) != 1)
 		return;
 	m->io.rename(m, 0, spool_squeezed_name(1, temp), NAME);
-	if (spool_segment_samples(&m->io, 0, 1, 0) != before)
+	if (spool_segment_samples(&m->io, 0, 1, 0) != before || catch_up(m) != counted)
 		abort();
 }
 
