@@ -257,6 +257,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	rc = uploads_open(&s->uploads, s->data_fd, err);
 	if (rc)
 		return rc;
+	uploads_set_connected(s->uploads, config->connected);
 	s->watches = watches_new(err);
 	if (!s->watches)
 		return ERR_MEMORY;

@@ -38,6 +38,9 @@ struct service_config {
 	 * the process is to end, with a failure, and to be started again. NULL: not. */
 	void (*failed)(void *ctx);
 	void *failed_ctx;
+	/* Whether a client is still there; from any thread, asks nothing of the service. NULL: all
+	 * are. */
+	bool (*connected)(uint32_t client);
 };
 
 /* ERR_EXISTS when another process has the data directory. */

@@ -395,6 +395,7 @@ int main(int argc, char **argv)
 	struct options o = {.listen = "127.0.0.1:7077",
 			    .service.store_bytes = 10 * GIB,
 			    .service.failed = on_failed,
+			    .service.connected = rpc_accept_has,
 			    .stuck_seconds = STUCK_SECONDS};
 	struct program program = {0};
 	struct err err = {0};

@@ -85,6 +85,9 @@ void uploads_close(struct uploads *u);
 /* How many builders there are: before the first uploads_take(), else 1. */
 void uploads_set_builders(struct uploads *u, unsigned int count);
 
+/* Whether a client is still there; asked with the lock held. Before the first uploads_take(). */
+void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client));
+
 /*
  * client: a number for who asks; places and builders are shared between them. 0: nobody in
  * particular, and everything is his.
@@ -132,7 +135,7 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id);
 /*
  * For builders: waits for a queued upload and marks it RUNNING; NULL after uploads_stop(). Clients
  * take turns, small files go first, and one client may have all builders but one, if there are
- * several.
+ * several. What clients left who are not there any more is one client's.
  */
 struct upload *uploads_take(struct uploads *u);
 

@@ -19,8 +19,9 @@ struct uploads {
 	struct upload *list; /* newest last */
 	size_t waiter_count; /* of all */
 	unsigned int builders;
-	uint64_t begun; /* builds, so far */
-	uint64_t round; /* of the last of them; see uploads_queue.c */
+	bool (*connected)(uint32_t client); /* NULL: all are */
+	uint64_t begun;                     /* builds, so far */
+	uint64_t round;                     /* of the last of them; see uploads_queue.c */
 	bool stopped;
 
 	/* Who waits for a ticket, and the one whose bytes are synced at this moment. */

@@ -15,21 +15,48 @@ enum {
 	BUILDS_FOR_A_RANK = 4 /* that began since one was queued */
 };
 
+/* The client that has what others have left. */
+#define LEFT UINT32_MAX
+
 void uploads_set_builders(struct uploads *u, unsigned int count)
 {
 	u->builders = count;
 }
 
-void uploads_enqueue(struct uploads *u, struct upload *up)
+void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client))
+{
+	u->connected = connected;
+}
+
+/* Behind what its client has in the queue, or in the present round. */
+static void find_round(const struct uploads *u, struct upload *up)
 {
 	up->round = u->round;
 	for (const struct upload *other = u->list; other; other = other->next)
 		if (other != up && other->state != UPLOAD_RECEIVING &&
 		    other->client == up->client && other->round >= up->round)
 			up->round = other->round + 1;
+}
+
+void uploads_enqueue(struct uploads *u, struct upload *up)
+{
+	find_round(u, up);
 	up->queued_at = u->begun;
 	up->state = UPLOAD_QUEUED;
 	pthread_cond_signal(&u->queued);
+}
+
+/* Whoever comes and goes is not another client each time: what those left who have gone has the
+ * turns of one, beside those who are here. */
+static void gather_left(struct uploads *u)
+{
+	for (struct upload *up = u->list; u->connected && up; up = up->next)
+		if (up->state != UPLOAD_RECEIVING && up->client && up->client != LEFT &&
+		    !u->connected(up->client)) {
+			up->client = LEFT;
+			if (up->state == UPLOAD_QUEUED)
+				find_round(u, up);
+		}
 }
 
 /* The lowest is the next. A file of twice the size is one rank behind. */
@@ -62,6 +89,7 @@ static struct upload *find_queued(struct uploads *u, bool *ret_later)
 	struct upload *next = NULL;
 
 	*ret_later = false;
+	gather_left(u);
 	for (struct upload *up = u->list; up; up = up->next) {
 		if (up->state != UPLOAD_QUEUED)
 			continue;

@@ -19,6 +19,7 @@
 #include "limits.h"
 #include "log.h"
 #include "rpc_flood.h"
+#include "rpc_peer.h"
 
 enum {
 	BATCH = 64,    /* that part of all connections is ended at once: finding them takes time */
@@ -33,6 +34,7 @@ enum {
 /* A connection that was accepted. Who closes it does not tell: the cookie of its socket does. */
 struct connection {
 	int fd;
+	uint32_t client; /* rpc_peer.h */
 	bool ended;
 	uint64_t cookie;
 };
@@ -204,7 +206,7 @@ static bool make_room(void)
 }
 
 /* Whether an accepted connection may stay. */
-static bool admit(int fd)
+static bool admit(int fd, uint32_t client)
 {
 	bool stays = true;
 
@@ -213,8 +215,8 @@ static bool admit(int fd)
 		stays = make_room();
 		if (stays) {
 			table.room--;
-			table.connections[table.count] =
-				(struct connection){.fd = fd, .cookie = cookie_of(fd)};
+			table.connections[table.count] = (struct connection){
+				.fd = fd, .client = client, .cookie = cookie_of(fd)};
 			rpc_flood_begin(fd, table.connections[table.count++].cookie);
 		} else {
 			table.stat.refused++;
@@ -259,7 +261,13 @@ __attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG 
 			*address_len = len;
 		fd = (int)syscall(SYS_accept4, listener, address.__sockaddr__, address_len, flags);
 		if (fd >= 0) {
-			if (admit(fd))
+			uint32_t client = 0;
+
+			if (address.__sockaddr__ && address_len) {
+				rpc_peer_write(fd, address.__sockaddr__, len, address_len);
+				client = rpc_peer_of_address(address.__sockaddr__, *address_len);
+			}
+			if (admit(fd, client))
 				return fd;
 			close(fd);
 			continue;
@@ -290,6 +298,19 @@ __attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG 
 			return -1;
 		}
 	}
+}
+
+bool rpc_accept_has(uint32_t client)
+{
+	bool found;
+
+	pthread_mutex_lock(&table.lock);
+	found = !table.stat.max;
+	for (size_t i = 0; !found && i < table.count; i++)
+		found = table.connections[i].client == client &&
+			cookie_of(table.connections[i].fd) == table.connections[i].cookie;
+	pthread_mutex_unlock(&table.lock);
+	return found;
 }
 
 int rpc_accept_bound(struct err *err)

@@ -20,6 +20,10 @@
  */
 int rpc_accept_bound(struct err *err) _must_check_;
 
+/* Whether a connection of the client, as of rpc_call_client(), is open; true when connections are
+ * not bounded, for then none is known. */
+bool rpc_accept_has(uint32_t client);
+
 struct rpc_accept_stat {
 	uint64_t open;    /* connections; some may have ended since */
 	uint64_t max;     /* 0: not bounded */

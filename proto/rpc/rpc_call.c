@@ -4,12 +4,14 @@
 #include <assert.h>
 #include <grpc/grpc_security.h>
 #include <grpc/slice.h>
+#include <grpc/support/alloc.h>
 #include <grpc/support/time.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "io.h"
 #include "rpc_codec.h"
+#include "rpc_peer.h"
 
 void rpc_call_ref(struct rpc_call *c)
 {
@@ -307,8 +309,9 @@ static void run(struct rpc_job *job)
 }
 
 /*
- * A number for the connection. Its peer's address would not do: all clients of a Unix socket have
- * the same. But each connection has a context of its own for identities, also where there are none.
+ * A number for the connection, by which requests take turns. Its peer's address would not do: all
+ * clients of a Unix socket that are of one user have the same. But each connection has a context of
+ * its own for identities, also where there are none.
  */
 static uint32_t client_of(grpc_call *call)
 {
@@ -411,7 +414,11 @@ void *rpc_call_ctx(const struct rpc_call *c)
 
 uint32_t rpc_call_client(const struct rpc_call *c)
 {
-	return c->job.client | 1;
+	char *peer = grpc_call_get_peer(c->call);
+	uint32_t client = peer ? rpc_peer_of_text(peer) : 0;
+
+	gpr_free(peer);
+	return client ? client : c->job.client | 1;
 }
 
 void *rpc_call_state(const struct rpc_call *c)

@@ -51,8 +51,8 @@ struct rpc_method {
 
 void *rpc_call_ctx(const struct rpc_call *c); /* of the method */
 
-/* A number for the connection that the call came by; other connections have others, but for rare
- * chances, and never 0. */
+/* A number for who calls: of a Unix socket the user, else the connection. Others have others, but
+ * for rare chances, and never 0. A user's is the same after a restart. */
 uint32_t rpc_call_client(const struct rpc_call *c);
 
 /* A pointer of the handlers' own, released by them in `closed`. */

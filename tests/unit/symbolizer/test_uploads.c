@@ -248,6 +248,33 @@ static void test_always_new(void **state _unused_)
 	uploads_close(u);
 }
 
+static bool is_above_100(uint32_t client)
+{
+	return client > 100;
+}
+
+/* Those who come, leave a build and go have the turns of one client. */
+static void test_gone(void **state _unused_)
+{
+	const struct upload_result done = {0};
+	struct uploads *u = open_uploads();
+	uint32_t order[8], n;
+	struct upload *up;
+
+	uploads_set_connected(u, is_above_100);
+	for (n = 0; n < 6; n++)
+		finish(u, n, 1 + n);
+	finish(u, n++, 101);
+	finish(u, n++, 101);
+	for (uint32_t i = 0; i < n; i++) {
+		order[i] = take(u, &up) == 101;
+		uploads_done(u, up, &done);
+	}
+	/* Turn by turn. */
+	assert_true(order[1] && order[3]);
+	uploads_close(u);
+}
+
 /* Of two builders one is left to others, at once when they come. */
 static void test_last_builder(void **state _unused_)
 {
@@ -418,7 +445,7 @@ int main(void)
 		cmocka_unit_test(test_promised_away), cmocka_unit_test(test_promised),
 		cmocka_unit_test(test_late),          cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_small_first),   cmocka_unit_test(test_always_new),
-		cmocka_unit_test(test_last_builder),
+		cmocka_unit_test(test_gone),          cmocka_unit_test(test_last_builder),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
