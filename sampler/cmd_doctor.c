@@ -86,7 +86,8 @@ static void check_capabilities(struct doctor *d)
 		{CAP_BPF, "CAP_BPF", "without it no backend bpf"},
 		{CAP_PERFMON, "CAP_PERFMON", "without it own processes only"},
 		{CAP_SYS_PTRACE, "CAP_SYS_PTRACE",
-		 "without it files of others without a build id stay unresolved"},
+		 "without it files of others without a build id stay unresolved, and on older "
+		 "kernels all that others had mapped before sampling began"},
 		{CAP_SYSLOG, "CAP_SYSLOG", "without it kernel frames stay unresolved"},
 	};
 
