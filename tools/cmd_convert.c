@@ -201,6 +201,7 @@ static int run(int argc, char **argv, const struct command *self, const char *to
 	rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
 	if (!rc)
 		rc = output_file_open(&file, o.out, err);
+	out.max = text_out_max(&o.view.p);
 	if (!rc)
 		rc = format->write(&o.view.p, o.view.row, &o, &out, err);
 	return rc ? rc : output_file_commit(&file, err);

@@ -309,6 +309,8 @@ int folded_write(const struct profile *p, uint32_t value, bool marks, struct tex
 	_cleanup_(frames_done) struct frames frames = FRAMES_INIT(p);
 	int rc = 0;
 
+	if (out->max && out->max < sums.lines.max_data)
+		sums.lines.max_data = (size_t)out->max;
 	for (uint32_t i = 0; i < p->samples.count; i++) {
 		struct profile_sample s = profile_sample(p, i);
 		int64_t weight = profile_values(p, i)[value];
@@ -319,8 +321,11 @@ int folded_write(const struct profile *p, uint32_t value, bool marks, struct tex
 		append_thread(p, s.labels, &line);
 		append_stack(&frames, s.stack, marks, &line);
 		if (!add_weight(&sums, &line, weight))
-			return err_full(err, sums.no_memory,
-					"folded stacks: more than the limits of a profile allow");
+			return !sums.no_memory && out->max
+				       ? text_out_too_long(out, err)
+				       : err_full(err, sums.no_memory,
+						  "folded stacks: more than the limits of a "
+						  "profile allow");
 	}
 	for (uint32_t i = 0; !rc && i < sums.lines.count; i++) {
 		size_t len;

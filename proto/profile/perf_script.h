@@ -20,8 +20,8 @@
  * are spread over the profile's duration; where that is not known they are made up, for readers
  * that draw over time (speedscope) leave out what takes none, and a comment says so. So reading
  * gives the same rows and values. Counts beyond LIMIT_SCRIPT_RECORDS in all, or
- * LIMIT_SCRIPT_PER_ROW for each row, are not unfolded: then each row is one record, with its whole
- * weight.
+ * LIMIT_SCRIPT_PER_ROW for each row, or what is more text than may be written (text_out_max()), are
+ * not unfolded: then each row is one record, with its whole weight.
  */
 #include "file_view.h"
 #include "profile.h"

@@ -5,6 +5,8 @@
 #include "perf_script.h"
 #include "text_out.h"
 
+#define HEAD_LEN 128 /* of a record, about */
+
 struct writer {
 	const struct profile *p;
 	struct text_out *out;
@@ -212,6 +214,24 @@ static uint64_t count_summed(struct writer *w)
 	return sum;
 }
 
+/* Whether a record for each sample is more text than may be written. */
+static bool is_too_long(struct writer *w)
+{
+	uint64_t left = w->out->max;
+	int64_t weight;
+
+	for (uint32_t i = 0; w->out->max && !w->one_each && i < w->p->samples.count; i++) {
+		uint64_t count = (uint64_t)records_of(w, i, &weight);
+
+		if (!gather_stack(w, profile_sample(w->p, i).stack))
+			return true;
+		if (count && (w->lines.len + HEAD_LEN) > left / count)
+			return true;
+		left -= count * (w->lines.len + HEAD_LEN);
+	}
+	return false;
+}
+
 int perf_script_write(const struct profile *p, struct text_out *out, uint64_t *ret_summed,
 		      struct err *err)
 {
@@ -232,7 +252,7 @@ int perf_script_write(const struct profile *p, struct text_out *out, uint64_t *r
 	else
 		w.event = profile_text(p, p->value_types[w.weight_value].type);
 	w.records = count_records(&w);
-	if (w.records > records_max(&w)) {
+	if (w.records > records_max(&w) || is_too_long(&w)) {
 		w.one_each = true;
 		w.records = count_records(&w);
 		if (ret_summed)

@@ -1,10 +1,47 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "text_out.h"
 
+#include <inttypes.h>
+
 #include "limits.h"
 #include "utf8.h"
 
 #define SPILL_LEN 65536
+
+/* A text with a name for each frame: so many bytes in any case, and so many for each byte that the
+ * profile takes in memory. Real ones take 10 to 60; a name of a megabyte in millions of frames
+ * would take a million. */
+#define TEXT_FREE   (256 * MIB)
+#define TEXT_FACTOR 256
+
+uint64_t text_out_max(const struct profile *p)
+{
+	const struct intern *tables[] = {&p->strings, &p->functions,  &p->locations,
+					 &p->stacks,  &p->label_sets, &p->samples};
+	uint64_t len = (uint64_t)p->samples.count * p->value_count * sizeof(*p->values);
+
+	for (size_t i = 0; i < ARRAY_LEN(tables); i++)
+		len += tables[i]->data_len;
+	len *= TEXT_FACTOR;
+	return len > TEXT_FREE ? len : TEXT_FREE;
+}
+
+int text_out_too_long(const struct text_out *out, struct err *err)
+{
+	return err_set(err, ERR_LIMIT,
+		       "output: more than %" PRIu64 " MiB, for a profile of that content: its "
+		       "names are too long for a text with a name for each frame",
+		       out->max / MIB);
+}
+
+/* Hands on the first len bytes of the buffer. */
+static int write_out(struct text_out *out, size_t len, struct err *err)
+{
+	if (out->max && len > out->max - out->written)
+		return text_out_too_long(out, err);
+	out->written += len;
+	return out->write(out->ctx, out->buf.p, len, err);
+}
 
 int text_out_spill(struct text_out *out, struct err *err)
 {
@@ -15,7 +52,7 @@ int text_out_spill(struct text_out *out, struct err *err)
 		return err_set(err, ERR_LIMIT, "output: a row of more than %zu bytes", b->max);
 	if (b->len < SPILL_LEN)
 		return 0;
-	rc = out->write(out->ctx, b->p, b->len - 1, err);
+	rc = write_out(out, b->len - 1, err);
 	b->p[0] = b->p[b->len - 1];
 	b->len = 1;
 	return rc;
@@ -36,7 +73,7 @@ int text_out_end(struct text_out *out, struct err *err)
 
 	if (b->failed)
 		return err_set(err, ERR_LIMIT, "output: a row of more than %zu bytes", b->max);
-	rc = b->len ? out->write(out->ctx, b->p, b->len, err) : 0;
+	rc = b->len ? write_out(out, b->len, err) : 0;
 	buf_reset(b);
 	return rc;
 }

@@ -8,6 +8,7 @@
  */
 #include "buf.h"
 #include "err.h"
+#include "profile.h"
 
 /* Takes len bytes, or fails: 0 or an error with its message. */
 typedef int text_out_fn(void *ctx, const void *p, size_t len, struct err *err);
@@ -16,6 +17,8 @@ struct text_out {
 	struct buf buf;
 	text_out_fn *write;
 	void *ctx;
+	uint64_t max; /* bytes in all, from text_out_max(); 0: any number */
+	uint64_t written;
 };
 
 /* One row may have so many bytes: the deepest stack with the longest names is cut before. */
@@ -25,6 +28,13 @@ struct text_out {
 	{                                                                     \
 		.buf = BUF_INIT(TEXT_OUT_MAX), .write = (fn), .ctx = (fn_ctx) \
 	}
+
+/* What a text of the profile may take in all: names stand in it once for each frame, so few bytes
+ * could ask for any number. */
+uint64_t text_out_max(const struct profile *p);
+
+/* The error of a text that would be longer: ERR_LIMIT. */
+int text_out_too_long(const struct text_out *out, struct err *err);
 
 /* Hands on what has gathered, once there is enough; the last byte stays, for json.h looks at it. */
 int text_out_spill(struct text_out *out, struct err *err) _must_check_;
