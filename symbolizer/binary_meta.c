@@ -31,6 +31,8 @@ Rawstack__V1__ModuleStatus binary_meta_status(enum store_status status)
 		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_FAILED;
 	case STORE_OTHER:
 		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_UNSUPPORTED;
+	case STORE_DAMAGED:
+		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_DAMAGED;
 	default:
 		return RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED;
 	}
@@ -71,6 +73,8 @@ Rawstack__V1__Binary *binary_meta_message(const struct store_binary *b, struct a
 		other_reason(b, reason, OTHER_REASON_LEN);
 		m->reason = binary_meta_text(reason);
 	}
+	if (b->status == STORE_DAMAGED)
+		m->reason = binary_meta_text("its record in the store is damaged");
 	return m;
 }
 

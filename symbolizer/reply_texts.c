@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "reply_texts.h"
 
+#include <string.h>
 #include <time.h>
 
 #include "demangle.h"
@@ -71,6 +72,7 @@ static bool decode_text(struct reply_texts *x, const struct name_ask *a)
 	cost += rsym_reader_unpacked_len(x->reader);
 	x->is_spent = cost > x->unpack_left;
 	x->unpack_left -= x->is_spent ? 0 : cost;
+	x->is_odd |= rc == ERR_DATA || (a->kind != NAME_FILE && !len);
 	if (rc || x->is_spent)
 		return false;
 	return a->kind == NAME_FILE
@@ -82,6 +84,9 @@ static bool decode_text(struct reply_texts *x, const struct name_ask *a)
  * table. */
 static bool fetch_shown(struct reply_texts *x, size_t count, enum rsym_shown_style style)
 {
+	const size_t first = x->bytes.len;
+	int rc;
+
 	for (size_t i = 0; i < count + 2 * AHEAD; i++) {
 		struct name_ask *a;
 
@@ -93,10 +98,14 @@ static bool fetch_shown(struct reply_texts *x, size_t count, enum rsym_shown_sty
 			continue;
 		a = &x->asks[i - 2 * AHEAD];
 		a->off = (uint32_t)x->bytes.len;
-		if (rsym_shown(x->t, a->string, style, &x->bytes) == ERR_LIMIT)
+		rc = rsym_shown(x->t, a->string, style, &x->bytes);
+		if (rc == ERR_LIMIT)
 			return false;
 		a->len = (uint32_t)x->bytes.len - a->off;
+		x->is_odd |= rc != 1 || !a->len;
 	}
+	/* No name has a zero byte, and where a disk lost something there are many. */
+	x->is_odd |= x->bytes.len > first && memchr(x->bytes.p + first, 0, x->bytes.len - first);
 	return true;
 }
 

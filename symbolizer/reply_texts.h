@@ -27,6 +27,7 @@ struct reply_texts {
 	uint64_t unpack_left;     /* bytes of texts; see LIMIT_REPLY_UNPACKED */
 	uint64_t time_left_ns;    /* CPU time for that; REPLY_TEXTS_NS */
 	bool is_spent;            /* one of them was not enough */
+	bool is_odd; /* a name was none: the table may be damaged. The caller's to reset */
 
 	/* Whether nobody waits for the reply any more: then all its time is spent. May be NULL. */
 	bool (*cancelled)(void *arg);

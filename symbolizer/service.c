@@ -92,7 +92,8 @@ static void on_damaged(void *ctx, const struct build_id *id)
 {
 	char hex[BUILD_ID_HEX_MAX];
 
-	log_warn("the table of %s was damaged and is taken away", build_id_hex(id, hex));
+	log_warn("the table of %s was damaged and is taken away; " STORE_DAMAGED_ADVICE,
+		 build_id_hex(id, hex));
 	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
 
@@ -378,6 +379,15 @@ int service_check_caller(const struct service_caller *caller, struct err *err)
 	return caller && caller->cancelled(caller->arg)
 		       ? err_set(err, ERR_CANCELLED, "nobody waits for the answer")
 		       : 0;
+}
+
+int service_store_error(int rc, struct err *err)
+{
+	if (rc != ERR_DATA)
+		return rc;
+	if (err)
+		err->code = ERR_DAMAGED;
+	return ERR_DAMAGED;
 }
 
 struct symbolize_env service_env(struct service *s, const struct service_caller *caller)

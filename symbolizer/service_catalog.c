@@ -41,13 +41,20 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 	building = service_is_building(s, &id);
 	rc = store_binary(r, &id, &b, err);
 	if (rc < 0)
-		return rc;
+		return service_store_error(rc, err);
+	if (rc == 0 && !building && store_is_damaged(s->store))
+		return err_set(err, ERR_DAMAGED,
+			       "no binary %s is found, and the store is damaged: its operator has "
+			       "to look",
+			       build_id_hex(&id, hex));
 	if (rc == 0 && !building)
 		return err_set(err, ERR_NOT_FOUND, "no binary %s", build_id_hex(&id, hex));
 	b.id = id;
 	*ret = binary_meta_message(&b, arena);
 	if (!*ret)
 		return out_of_memory(err);
+	if (b.status == STORE_PURGED && store_was_lost(s->store, &id))
+		(*ret)->reason = binary_meta_text("its table was damaged and is taken away");
 	if (building && b.status != STORE_READY)
 		(*ret)->status = RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_BUILDING;
 	return 0;
@@ -189,7 +196,7 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 		reply->binaries[reply->n_binaries++] = m;
 		size += b.meta_len + b.id.len + ROW_COST;
 	}
-	return rc;
+	return service_store_error(rc, err);
 }
 
 int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request,
@@ -199,7 +206,7 @@ int service_delete(struct service *s, const Rawstack__V1__DeleteRequest *request
 	int rc = service_find_id(s, &id, &request->build_id, err);
 
 	if (!rc)
-		rc = build_queue_delete(s->queue, &id, err);
+		rc = service_store_error(build_queue_delete(s->queue, &id, err), err);
 	reply->deleted = rc == 1;
 	return rc < 0 ? rc : 0;
 }
@@ -211,7 +218,7 @@ int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, stru
 	int rc = service_find_id(s, &id, &request->build_id, err);
 
 	if (!rc)
-		rc = store_pin(s->store, &id, request->pinned, err);
+		rc = service_store_error(store_pin(s->store, &id, request->pinned, err), err);
 	else
 		return rc;
 	if (rc == 0)
@@ -276,9 +283,11 @@ static bool missing_status(struct store_read *r, const struct build_id *id, stru
 	const struct build_id found = store_find(r, id);
 	const Rawstack__V1__Binary *m;
 	struct store_binary b;
+	int rc = store_binary(r, &found, &b, NULL);
 
-	ret->status = RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING;
-	if (store_binary(r, &found, &b, NULL) != 1)
+	ret->status = rc < 0 ? RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_DAMAGED
+			     : RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_MISSING;
+	if (rc != 1)
 		return true;
 	ret->status = binary_meta_status(b.status);
 	if (b.status != STORE_READY)
@@ -359,6 +368,8 @@ int service_missing(struct service *s, const Rawstack__V1__MissingRequest *reque
 	rc = store_read_begin(s->store, &r, err);
 	if (!rc)
 		rc = rank_all(r, caller, arena, &rows, &count, err);
+	if (rc == ERR_DATA)
+		return service_store_error(rc, err);
 	if (!rc && request->page_token.len)
 		rc = read_token(&request->page_token, &last, err);
 	if (rc)

@@ -63,6 +63,10 @@ bool service_is_building(void *ctx, const struct build_id *id);
 /* 0, or ERR_CANCELLED when nobody waits for the answer any more. */
 int service_check_caller(const struct service_caller *caller, struct err *err);
 
+/* What the store said when it was asked: its ERR_DATA is no fault of the request, and becomes
+ * ERR_DAMAGED. Other codes stay. */
+int service_store_error(int rc, struct err *err);
+
 /* Gives back what was needed for a while and is not any more; every few seconds, by the keeper.
  * is_long: every minute or so, when names go as well. */
 void service_rest(struct service *s, bool is_long);

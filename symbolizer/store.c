@@ -11,6 +11,7 @@
 
 enum {
 	VERIFIED_MAX = 1 << 20,
+	LOST_MAX = 1 << 16,
 };
 
 /* --- reading --------------------------------------------------------------------------------- */
@@ -68,6 +69,8 @@ int store_get_record(struct store_read *r, const struct build_id *id, struct sto
 	if (rc <= 0)
 		return rc;
 	rc = store_record_decode(ret, key_of(id), value, r->s->format, err);
+	if (rc)
+		store_found_damage(r->s);
 	return rc ? rc : 1;
 }
 
@@ -98,20 +101,38 @@ int store_next_record(struct store_read *r, const struct build_id *after, struct
 			return rc;
 		if (!store_record_decode(ret, at, value, r->s->format, NULL))
 			return 1;
+		store_found_damage(r->s);
 	}
 }
 
 int store_binary_next(struct store_read *r, const struct build_id *after, struct store_binary *ret,
 		      struct err *err)
 {
+	struct kv_bytes at = {NULL, 0}, value;
 	struct store_record record;
-	int rc = store_next_record(r, after, &record, err);
 
-	if (rc <= 0)
-		return rc;
-	*ret = record.binary;
-	ret->used_ns = store_last_use(r, &ret->id);
-	return 1;
+	if (after)
+		at = key_of(after);
+	for (;;) {
+		int rc = r->s->kv->ops->next(r->kv, KV_BINARIES, at, &at, &value, err);
+
+		if (rc <= 0)
+			return rc;
+		if (!store_record_decode(&record, at, value, r->s->format, NULL)) {
+			*ret = record.binary;
+			ret->used_ns = store_last_use(r, &ret->id);
+			return 1;
+		}
+		store_found_damage(r->s);
+		*ret = (struct store_binary){.status = STORE_DAMAGED};
+		if (!build_id_set(&ret->id, BUILD_ID_GNU, at.p, at.len, NULL))
+			return 1;
+	}
+}
+
+bool store_is_damaged(struct store *s)
+{
+	return atomic_load(&s->kv->damaged);
 }
 
 bool store_sum_is(struct kv_bytes table, uint32_t sum)
@@ -189,7 +210,7 @@ void store_stat(struct store *s, struct store_stat *ret)
 	ret->oldest_read_ns = kv.oldest_ns;
 	ret->oldest_read_commits = kv.oldest_commits;
 	ret->failed = kv.failed;
-	ret->damaged = kv.damaged;
+	ret->damaged = store_is_damaged(s);
 	ret->gone = kv.gone;
 }
 
@@ -249,6 +270,9 @@ int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t f
 	s->format = format;
 	s->next_number = 1;
 	s->verified = (struct intern)INTERN_INIT(VERIFIED_MAX, VERIFIED_MAX * sizeof(uint64_t));
+	s->rechecked = (struct intern)INTERN_INIT(VERIFIED_MAX, VERIFIED_MAX * sizeof(uint64_t));
+	s->recheck_left = LIMIT_SCRUB_LEN;
+	s->lost = (struct intern)INTERN_INIT(LOST_MAX, LOST_MAX * BUILD_ID_MAX);
 	s->used = (struct intern)INTERN_INIT(STORE_USED_MAX, (size_t)STORE_USED_MAX * BUILD_ID_MAX);
 	pthread_mutex_init(&s->writer, NULL);
 	pthread_mutex_init(&s->lock, NULL);
@@ -275,6 +299,8 @@ void store_close(struct store *s)
 	store_pending_done(&s->pending);
 	store_pending_done(&s->flushing);
 	intern_done(&s->verified);
+	intern_done(&s->rechecked);
+	intern_done(&s->lost);
 	intern_done(&s->used);
 	free(s->used_ns);
 	pthread_mutex_destroy(&s->lock);

@@ -36,10 +36,11 @@ void store_close(struct store *s);
 DEFINE_FREEP(struct store, store_close);
 
 enum store_status {
-	STORE_READY = 1,  /* there is a table */
-	STORE_FAILED = 2, /* the last build failed */
-	STORE_PURGED = 3, /* there was a table: evicted, deleted or damaged */
-	STORE_OTHER = 4,  /* there are tables, none of this format; never put */
+	STORE_READY = 1,   /* there is a table */
+	STORE_FAILED = 2,  /* the last build failed */
+	STORE_PURGED = 3,  /* there was a table: evicted, deleted or damaged */
+	STORE_OTHER = 4,   /* there are tables, none of this format; never put */
+	STORE_DAMAGED = 5, /* its record is damaged, and there is nothing but the id; never put */
 };
 
 struct store_binary {
@@ -90,7 +91,8 @@ struct build_id store_find(struct store_read *r, const struct build_id *name);
 
 void store_aliases(struct store_read *r, const struct build_id *id, struct store_aliases *ret);
 
-/* The first record with an id above `after` (NULL: the first); 1 or 0. Damaged ones are left out.
+/* The first record with an id above `after` (NULL: the first); 1 or 0. A damaged one has the status
+ * STORE_DAMAGED, if its id is one. ERR_DATA when a page is damaged: those behind it are not found.
  */
 int store_binary_next(struct store_read *r, const struct build_id *after, struct store_binary *ret,
 		      struct err *err);
@@ -104,6 +106,19 @@ struct store_table {
 /* 1 and the table, 0 when there is none, ERR_DATA when it is damaged. */
 int store_table(struct store_read *r, const struct build_id *id, struct store_table *ret,
 		struct err *err);
+
+/*
+ * Whether a table whose answers are odd is still what was stored: 0, or ERR_DATA, and then so it is
+ * for store_table(). Each table is looked at once between two calls of store_maintain(), and
+ * LIMIT_SCRUB_LEN bytes of all of them: else 0.
+ */
+int store_recheck(struct store_read *r, const struct build_id *id, struct err *err);
+
+/* Whether damage of a page or a record was met since the start: what is not found may be there. */
+bool store_is_damaged(struct store *s);
+
+/* Whether a table of the id was found damaged and taken away since the start. */
+bool store_was_lost(struct store *s, const struct build_id *id);
 
 /* --- changing -------------------------------------------------------------------------------- */
 

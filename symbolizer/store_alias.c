@@ -34,9 +34,13 @@ static bool get(struct store_read *r, uint8_t space, const struct build_id *id,
 	struct kv_bytes value;
 
 	ret->count = 0;
-	return r->s->kv->ops->get(r->kv, KV_META, (struct kv_bytes){key.bytes, key.len}, &value,
-				  NULL) == 1 &&
-	       store_aliases_decode(ret, value);
+	if (r->s->kv->ops->get(r->kv, KV_META, (struct kv_bytes){key.bytes, key.len}, &value,
+			       NULL) != 1)
+		return false;
+	if (store_aliases_decode(ret, value))
+		return true;
+	store_found_damage(r->s);
+	return false;
 }
 
 static bool leads_to(struct store_read *r, const struct build_id *hash, struct build_id *ret)

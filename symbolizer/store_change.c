@@ -203,5 +203,6 @@ void store_write_used(struct store *s)
 void store_maintain(struct store *s)
 {
 	store_write_used(s);
+	store_forget_rechecks(s);
 	s->kv->ops->maintain(s->kv);
 }

@@ -9,6 +9,8 @@
  * Keys are 1 to KV_KEY_MAX bytes, in order of memcmp(), the shorter first. Functions return 0 (or 1
  * and 0 for found and not) or a negative err code.
  */
+#include <stdatomic.h>
+
 #include "base.h"
 #include "err.h"
 
@@ -45,7 +47,6 @@ struct kv_stat {
 	uint64_t oldest_commits; /* commits since the oldest one of any process, or its death */
 	uint64_t foreign_count;  /* snapshots of other processes */
 	bool failed;             /* for good: it works again once it was opened anew */
-	bool damaged;            /* a page was not what it should be */
 	bool gone;               /* the file is not under its name any more */
 };
 
@@ -93,6 +94,9 @@ struct kv_ops {
 
 struct kv {
 	const struct kv_ops *ops;
+	/* A page, or a record above this line, was not what it should be: what is not found may be
+	 * there. Set by whoever finds it, and never taken back. */
+	atomic_bool damaged;
 };
 
 /*

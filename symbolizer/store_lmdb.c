@@ -43,7 +43,10 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 		return err_sys(err, rc, "%s: %s", m->path, what);
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
-		atomic_store(&m->damaged, true);
+	case MDB_BAD_TXN:      /* of one that has met damage before */
+	case MDB_INCOMPATIBLE: /* the root of a table is none */
+	case MDB_CURSOR_FULL:  /* deeper than any tree */
+		atomic_store(&m->kv.damaged, true);
 		return err_set(err, ERR_DATA, "%s: damaged: %s: %s; " STORE_DAMAGED_ADVICE, m->path,
 			       what, mdb_strerror(rc));
 	case MDB_INVALID:
@@ -187,7 +190,6 @@ static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 	mdb_reader_list(m->env, take_reader, &readers);
 	ret->foreign_count = readers.foreign_count;
 	ret->failed = atomic_load(&m->failed);
-	ret->damaged = atomic_load(&m->damaged);
 	ret->gone = is_gone(m);
 	ret->oldest_commits =
 		readers.oldest < info.me_last_txnid ? info.me_last_txnid - readers.oldest : 0;
@@ -280,6 +282,8 @@ static int open_tables(struct kv_lmdb *m, struct err *err)
 	for (size_t i = 0; i < KV_TABLE_COUNT && !rc; i++)
 		rc = mdb_dbi_open(txn, store_table_names[i], m->read_only ? 0 : MDB_CREATE,
 				  &m->tables[i]);
+	if (!rc)
+		rc = mdb_dbi_open(txn, NULL, 0, &m->roots);
 	if (rc) {
 		mdb_txn_abort(txn);
 		return store_lmdb_fail(m, rc, "open", err);

@@ -21,7 +21,8 @@ struct kv_lmdb {
 	struct kv kv;
 	MDB_env *env;
 	MDB_dbi tables[KV_TABLE_COUNT];
-	int fd; /* LMDB's own descriptor of the file */
+	MDB_dbi roots; /* where LMDB keeps their names and roots */
+	int fd;        /* LMDB's own descriptor of the file */
 	char path[LIMIT_PATH_LEN];
 	const uint8_t *map; /* where LMDB has the file, for all its time */
 	size_t map_len;
@@ -36,7 +37,11 @@ struct kv_lmdb {
 	struct kv_read *oldest, *newest; /* of those in use, by begin */
 	uint64_t max_bytes, disk_floor;
 	bool read_only;
-	atomic_bool failed, damaged;
+	atomic_bool failed;
+};
+
+enum {
+	STORE_LMDB_SPENT = 32 /* transactions of one snapshot that met damaged pages */
 };
 
 struct kv_read {
@@ -44,6 +49,10 @@ struct kv_read {
 	uint64_t begin_ns;
 	struct kv_lmdb *m;
 	MDB_txn *txn;
+	/* Those before it, in which LMDB does nothing more; what they gave out is still borrowed.
+	 */
+	MDB_txn *spent[STORE_LMDB_SPENT];
+	size_t spent_count;
 	unsigned int phase;
 };
 

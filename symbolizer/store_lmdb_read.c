@@ -75,6 +75,8 @@ void store_lmdb_read_end(struct kv_read *r)
 	struct kv_lmdb *m = r->m;
 	bool pooled;
 
+	while (r->spent_count)
+		mdb_txn_abort(r->spent[--r->spent_count]);
 	mdb_txn_reset(r->txn);
 	pthread_mutex_lock(&m->lock);
 	*(r->previous ? &r->previous->next : &m->oldest) = r->next;
@@ -101,6 +103,68 @@ static bool is_in_map(const struct kv_lmdb *m, const MDB_val *v)
 	return at <= m->map_len && v->mv_size <= m->map_len - at;
 }
 
+/*
+ * LMDB does nothing more in a transaction that has met a damaged page, and other pages may be
+ * sound. What it gave out stays valid as long as it lasts, so it stays, and another takes its place
+ * for what is asked next. That one may see a newer commit.
+ */
+static int fail_read(struct kv_read *r, int rc, const char *what, struct err *err)
+{
+	MDB_txn *next;
+
+	if ((rc == MDB_CORRUPTED || rc == MDB_PAGE_NOTFOUND) &&
+	    r->spent_count < ARRAY_LEN(r->spent) &&
+	    !mdb_txn_begin(r->m->env, NULL, MDB_RDONLY, &next)) {
+		r->spent[r->spent_count++] = r->txn;
+		r->txn = next;
+	}
+	return store_lmdb_fail(r->m, rc, what, err);
+}
+
+static bool is_key(const MDB_val *k)
+{
+	return k->mv_size >= 1 && k->mv_size <= KV_KEY_MAX;
+}
+
+/* All tables are made when the store is: one that seems to have no keys has a root. */
+static int check_root(struct kv_read *r, enum kv_table table)
+{
+	const char *name = store_table_names[table];
+	MDB_val k = store_lmdb_val((struct kv_bytes){name, strlen(name)}), v;
+	int rc = mdb_get(r->txn, r->m->roots, &k, &v);
+
+	return rc == MDB_NOTFOUND ? MDB_CORRUPTED : rc;
+}
+
+/*
+ * Whether the place where a key would be lies between a lower and a higher one. A search goes by
+ * what it reads: it passes a node without bytes as if that were lower, and so ends beside it.
+ */
+static int check_absence(struct kv_read *r, enum kv_table table, struct kv_bytes key)
+{
+	MDB_val k = store_lmdb_val(key), v;
+	MDB_cursor *cursor;
+	int rc = mdb_cursor_open(r->txn, r->m->tables[table], &cursor);
+
+	if (rc)
+		return rc;
+	rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
+	if (!rc && !(is_in_map(r->m, &k) && is_key(&k)))
+		rc = MDB_CORRUPTED;
+	else if (!rc && store_key_compare((struct kv_bytes){k.mv_data, k.mv_size}, key) <= 0)
+		rc = MDB_CORRUPTED;
+	if (!rc)
+		rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
+	else if (rc == MDB_NOTFOUND)
+		rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
+	if (!rc && !(is_in_map(r->m, &k) && is_key(&k)))
+		rc = MDB_CORRUPTED;
+	else if (!rc && store_key_compare((struct kv_bytes){k.mv_data, k.mv_size}, key) >= 0)
+		rc = MDB_CORRUPTED;
+	mdb_cursor_close(cursor);
+	return rc == MDB_NOTFOUND ? check_root(r, table) : rc;
+}
+
 int store_lmdb_get(struct kv_read *r, enum kv_table table, struct kv_bytes key,
 		   struct kv_bytes *ret, struct err *err)
 {
@@ -108,12 +172,14 @@ int store_lmdb_get(struct kv_read *r, enum kv_table table, struct kv_bytes key,
 	MDB_val k = store_lmdb_val(key), v;
 	int rc = mdb_get(r->txn, r->m->tables[table], &k, &v);
 
-	if (rc == MDB_NOTFOUND)
-		return 0;
+	if (rc == MDB_NOTFOUND) {
+		rc = check_absence(r, table, key);
+		return rc ? fail_read(r, rc, "get", err) : 0;
+	}
 	if (!rc && !is_in_map(r->m, &v))
 		rc = MDB_CORRUPTED;
 	if (rc)
-		return store_lmdb_fail(r->m, rc, "get", err);
+		return fail_read(r, rc, "get", err);
 	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
 	return 1;
 }
@@ -127,22 +193,24 @@ int store_lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes afte
 	int rc = mdb_cursor_open(r->txn, r->m->tables[table], &cursor);
 
 	if (rc)
-		return store_lmdb_fail(r->m, rc, "cursor", err);
+		return fail_read(r, rc, "cursor", err);
 	rc = mdb_cursor_get(cursor, &k, &v, after.len ? MDB_SET_RANGE : MDB_FIRST);
 	if (!rc && after.len && k.mv_size == after.len && !memcmp(k.mv_data, after.p, after.len))
 		rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT);
 	mdb_cursor_close(cursor);
-	if (rc == MDB_NOTFOUND)
-		return 0;
+	if (rc == MDB_NOTFOUND) {
+		rc = check_root(r, table);
+		return rc ? fail_read(r, rc, "next", err) : 0;
+	}
 	if (!rc && !(is_in_map(r->m, &k) && is_in_map(r->m, &v)))
 		rc = MDB_CORRUPTED;
 	if (rc)
-		return store_lmdb_fail(r->m, rc, "next", err);
+		return fail_read(r, rc, "next", err);
 	*ret_key = (struct kv_bytes){k.mv_data, k.mv_size};
 	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
 	/* Whoever goes on behind it would never come to an end; behind no bytes lies the first. */
 	if (!k.mv_size || (after.len && store_key_compare(*ret_key, after) <= 0)) {
-		atomic_store(&r->m->damaged, true);
+		atomic_store(&r->m->kv.damaged, true);
 		return err_set(err, ERR_DATA, "%s: damaged: keys do not rise; %s", r->m->path,
 			       STORE_DAMAGED_ADVICE);
 	}

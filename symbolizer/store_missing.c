@@ -22,6 +22,8 @@ int store_missing_get(struct store_read *r, const struct build_id *id, struct st
 	if (rc <= 0)
 		return rc;
 	rc = store_missing_decode(ret, key_of(id), value, err);
+	if (rc)
+		store_found_damage(r->s);
 	return rc ? rc : 1;
 }
 
@@ -39,6 +41,7 @@ int store_missing_next(struct store_read *r, const struct build_id *after,
 			return rc;
 		if (!store_missing_decode(ret, at, value, NULL))
 			return 1;
+		store_found_damage(r->s);
 	}
 }
 

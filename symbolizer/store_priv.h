@@ -41,8 +41,13 @@ struct store {
 	/* Held for moments, never with `writer` waiting inside. */
 	pthread_mutex_t lock;
 	struct intern verified; /* numbers of tables whose sum was right */
-	struct intern used;     /* ids used since the last maintenance */
-	uint64_t *used_ns;      /* of used's ids */
+	/* Those that were looked at again, and the bytes that may yet be, until store_maintain().
+	 */
+	struct intern rechecked;
+	uint64_t recheck_left;
+	struct intern lost; /* ids whose table was found damaged since the start */
+	struct intern used; /* ids used since the last maintenance */
+	uint64_t *used_ns;  /* of used's ids */
 	size_t used_cap;
 	struct store_stat stat;
 	struct store_pending pending, flushing; /* flushing: on its way into a commit */
@@ -77,6 +82,12 @@ static inline struct store_key store_table_key(const struct build_id *id, uint16
 	k.bytes[id->len] = (uint8_t)(format >> 8);
 	k.bytes[id->len + 1] = (uint8_t)format;
 	return k;
+}
+
+/* A record is not what was written: others may not be found. */
+static inline void store_found_damage(struct store *s)
+{
+	atomic_store(&s->kv->damaged, true);
 }
 
 static inline void store_read_endp(struct store_read **r)
@@ -174,6 +185,9 @@ void store_write_used(struct store *s);
  * caller holds `writer` and no read. */
 int store_commit(struct store *s, const struct kv_write *writes, size_t count, uint64_t needed,
 		 struct err *err);
+
+/* Tables may be looked at again. */
+void store_forget_rechecks(struct store *s);
 
 /* At open: counts what is there. */
 int store_missing_load(struct store *s, struct store_read *r, struct err *err);

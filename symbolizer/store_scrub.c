@@ -6,6 +6,7 @@
  */
 #include <string.h>
 
+#include "limits.h"
 #include "store_priv.h"
 
 static bool is_sound(struct store_read *r, const struct store_record *record,
@@ -138,7 +139,67 @@ int store_purge_damaged(struct store *s, const struct build_id *id, struct err *
 		found++;
 	}
 	pthread_mutex_unlock(&s->writer);
+	if (found) {
+		pthread_mutex_lock(&s->lock);
+		if (intern_add(&s->lost, id->bytes, id->len, NULL) == INTERN_FULL)
+			intern_reset(&s->lost);
+		pthread_mutex_unlock(&s->lock);
+	}
 	return found ? 1 : rc;
+}
+
+bool store_was_lost(struct store *s, const struct build_id *id)
+{
+	bool was;
+
+	pthread_mutex_lock(&s->lock);
+	was = intern_find(&s->lost, id->bytes, id->len) != INTERN_FULL;
+	pthread_mutex_unlock(&s->lock);
+	return was;
+}
+
+/* Whether the table may be read whole now. */
+static bool take_recheck(struct store *s, const struct store_record_table *t)
+{
+	bool may;
+
+	pthread_mutex_lock(&s->lock);
+	may = (t->len <= s->recheck_left || s->recheck_left == LIMIT_SCRUB_LEN) &&
+	      intern_find(&s->rechecked, &t->number, sizeof(t->number)) == INTERN_FULL &&
+	      intern_add(&s->rechecked, &t->number, sizeof(t->number), NULL) != INTERN_FULL;
+	if (may)
+		s->recheck_left -= t->len < s->recheck_left ? t->len : s->recheck_left;
+	pthread_mutex_unlock(&s->lock);
+	return may;
+}
+
+int store_recheck(struct store_read *r, const struct build_id *id, struct err *err)
+{
+	const struct store_record_table *own;
+	struct store_record record;
+	struct kv_bytes table;
+	int rc = store_get_record(r, id, &record, err);
+
+	if (rc <= 0)
+		return rc;
+	own = store_record_table(&record, r->s->format);
+	if (!own || !take_recheck(r->s, own))
+		return 0;
+	rc = store_table_bytes(r, id, own, &table, err);
+	if (rc == 1 && table.len == own->len && store_sum_is(table, own->crc))
+		return 0;
+	pthread_mutex_lock(&r->s->lock);
+	intern_reset(&r->s->verified);
+	pthread_mutex_unlock(&r->s->lock);
+	return rc < 0 ? rc : err_set(err, ERR_DATA, "a table is damaged");
+}
+
+void store_forget_rechecks(struct store *s)
+{
+	pthread_mutex_lock(&s->lock);
+	intern_reset(&s->rechecked);
+	s->recheck_left = LIMIT_SCRUB_LEN;
+	pthread_mutex_unlock(&s->lock);
 }
 
 size_t store_scrub(struct store *s, uint64_t max_bytes,
@@ -153,7 +214,9 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 	while (done < max_bytes) {
 		if (check_next(s, &s->scrub_at, s->scrub_started, &sound, &len, NULL) != 1) {
 			s->scrub_started = false;
-			for (; find_orphan(s, &orphan, &id, NULL) == 1 &&
+			/* Where pages are damaged, a record that is not found is no reason to take
+			 * its table away. */
+			for (; !store_is_damaged(s) && find_orphan(s, &orphan, &id, NULL) == 1 &&
 			       drop_orphan(s, KV_TABLES, &orphan);
 			     found++)
 				damaged(ctx, &id);

@@ -14,6 +14,7 @@ enum {
 	FRAMING_COST = 256, /* tags and lengths of the columns, the batch id */
 	FRAMES_MAX = 1 << 20,
 	CANCEL_INTERVAL = 1024, /* locations */
+	ANSWERS_MAX = 3,        /* of a batch in which damaged tables are met */
 	AHEAD = 16,             /* locations whose memory is fetched ahead */
 };
 
@@ -131,17 +132,22 @@ static enum outcome append_host_named(struct symbolize *s, size_t i)
 
 /* An address by itself: one that was left out, since there was no memory for all that were asked,
  * or that shall be looked up elsewhere. */
-static enum outcome append_late(struct symbolize *s, const struct module *m, uint64_t vaddr,
-				int *status)
+static enum outcome append_late(struct symbolize *s, struct module *m, uint64_t vaddr, int *status)
 {
+	bool fits;
+
 	uint32_t count = (uint32_t)rsym_lookup(&m->table, vaddr, s->scratch, ARRAY_LEN(s->scratch));
 
 	*status = symbolize_status(&m->table, s->scratch, count);
+	m->is_odd |= !count;
 	if (!count)
 		return FITS;
 	count = symbolize_reduce(s, s->scratch, count);
-	if (reply_names_table(&s->names, m->number, &m->table, NULL) ||
-	    !reply_names_prepare(&s->names, s->scratch, count))
+	fits = !reply_names_table(&s->names, m->number, &m->table, NULL) &&
+	       reply_names_prepare(&s->names, s->scratch, count);
+	m->is_odd |= s->names.texts.is_odd;
+	s->names.texts.is_odd = false;
+	if (!fits)
 		return FULL;
 	return append_frames(s, s->scratch, count);
 }
@@ -336,6 +342,7 @@ static int begin(struct symbolize *s, struct err *err)
 
 	if (rc)
 		return rc;
+	s->names.texts.is_odd = false;
 	s->names.texts.cancelled = s->env->cancelled;
 	s->names.texts.cancelled_arg = s->env->cancelled_arg;
 	s->frame_count = 0;
@@ -357,11 +364,13 @@ static int resolve(struct symbolize *s, struct store_read *r, struct err *err)
 		rc = symbolize_gather(s, err);
 	for (size_t i = 0; !rc && i < l->group_count; i++)
 		rc = symbolize_look_up(s, &l->groups[i], err);
-	return rc ? rc : answer_all(s, err);
+	if (!rc)
+		rc = answer_all(s, err);
+	return rc ? rc : symbolize_modules_recheck(s, r, err);
 }
 
-int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
-		  const Rawstack__V1__StackBatch *batch, struct err *err)
+static int answer_batch(struct symbolize *s, const struct symbolize_env *env,
+			const Rawstack__V1__StackBatch *batch, struct err *err)
 {
 	static const Rawstack__V1__Locations none = RAWSTACK__V1__LOCATIONS__INIT;
 	struct store_read *r;
@@ -388,7 +397,18 @@ int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
 	rc = resolve(s, r, err);
 	reply_names_leave_table(&s->names);
 	store_read_end(r);
-	if (!rc)
-		rc = fill_reply(s, err);
+	return rc ? rc : fill_reply(s, err);
+}
+
+int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
+		  const Rawstack__V1__StackBatch *batch, struct err *err)
+{
+	int rc, left = ANSWERS_MAX;
+
+	do
+		rc = answer_batch(s, env, batch, err);
+	while (rc == ERR_DAMAGED && !s->is_stream && --left);
+	if (rc == ERR_DAMAGED) /* a stream has told its client of the module already */
+		return err_set(err, ERR_UNAVAILABLE, "a table turned out to be damaged: ask again");
 	return rc ? rc : symbolize_take_note(s, err);
 }

@@ -82,6 +82,8 @@ int symbolize_gather(struct symbolize *s, struct err *err)
 		int status = first_status(s, i, &vaddr);
 
 		s->reply.status[i] = status;
+		if (status == LOCATION_STATUS(NOT_IN_MODULE))
+			s->modules[s->locations->module[i]].is_odd = true;
 		if (status == SYMBOLIZE_NOT_YET &&
 		    !lookups_add(&s->lookups, s->locations->module[i], vaddr, (uint32_t)i))
 			return err_set(err, ERR_MEMORY, "out of memory");
@@ -121,7 +123,7 @@ int symbolize_status(const struct rsym *t, const struct rsym_frame *frames, uint
 /* Fills the statuses of a group, and leaves the frames that were asked for: how many. */
 static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
 {
-	const struct module *m = &s->modules[g->module];
+	struct module *m = &s->modules[g->module];
 	struct lookup_answer *a = &s->lookups.answers[g->first];
 	uint32_t first = a->first, used = first;
 
@@ -129,6 +131,7 @@ static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
 		struct rsym_frame *frames = s->lookups.frames + a->first;
 
 		a->status = (uint8_t)symbolize_status(&m->table, frames, a->count);
+		m->is_odd |= !a->count;
 		if (a->count)
 			a->count = symbolize_reduce(s, frames, a->count);
 		if (used != a->first)
@@ -153,7 +156,7 @@ static void leave_out(struct lookups *l, const struct lookup_group *g)
 int symbolize_look_up(struct symbolize *s, const struct lookup_group *g, struct err *err)
 {
 	struct lookups *l = &s->lookups;
-	const struct module *m = &s->modules[g->module];
+	struct module *m = &s->modules[g->module];
 	int rc = reply_names_table(&s->names, m->number, &m->table, err);
 	uint32_t count;
 
@@ -168,5 +171,7 @@ int symbolize_look_up(struct symbolize *s, const struct lookup_group *g, struct 
 	count = reduce_group(s, g);
 	if (!reply_names_prepare(&s->names, l->frames + l->answers[g->first].first, count))
 		leave_out(l, g);
+	m->is_odd |= s->names.texts.is_odd;
+	s->names.texts.is_odd = false;
 	return symbolize_is_cancelled(s) ? symbolize_cancelled(err) : 0;
 }

@@ -89,6 +89,10 @@ int symbolize_dictionaries_add(struct symbolize *s, struct err *err)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
+#define TABLE_DAMAGED "the stored table was damaged and is taken away: push the binary again"
+#define STORE_DAMAGED_REASON \
+	"the store of the service is damaged, and this may be in it: its operator has to look"
+
 static void without_table(struct symbolize *s, struct store_read *r, struct module *m, char *reason,
 			  size_t reason_len)
 {
@@ -96,15 +100,20 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 	bool is_there; /* or was */
 	int rc = store_binary(r, &m->found, &b, NULL);
 
-	m->status = rc == 1  ? binary_meta_status(b.status)
-		    : rc < 0 ? MODULE_STATUS(PURGED)
-			     : MODULE_STATUS(MISSING);
+	m->status = rc == 1 ? binary_meta_status(b.status) : MODULE_STATUS(MISSING);
+	/* What is not found may be there all the same. */
+	if (rc != 1 && store_is_damaged(s->env->store))
+		m->status = MODULE_STATUS(DAMAGED);
 	is_there = m->status == MODULE_STATUS(PURGED) || m->status == MODULE_STATUS(UNSUPPORTED);
 	if ((s->env->is_building && s->env->is_building(s->env->ctx, &m->found)) ||
 	    (is_there && s->env->remake && s->env->remake(s->env->ctx, &m->found)))
 		m->status = MODULE_STATUS(BUILDING);
+	else if (m->status == MODULE_STATUS(DAMAGED))
+		snprintf(reason, reason_len, STORE_DAMAGED_REASON);
 	else if (rc == 1 && m->status != MODULE_STATUS(PURGED))
 		binary_meta_reason(&b, reason, reason_len);
+	else if (rc == 1 && store_was_lost(s->env->store, &m->found))
+		snprintf(reason, reason_len, TABLE_DAMAGED);
 }
 
 /* Whether hosts ask for what only the segments of the executable tell, and the table has none. */
@@ -146,7 +155,7 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 
 	m->found = store_find(r, &m->id);
 	rc = tables_get(s->env->tables, r, &m->found, &m->table, &m->number, err);
-	m->damaged = false;
+	m->damaged = m->is_odd = false;
 	m->generation = 0;
 	if (rc == 1) {
 		m->status = MODULE_STATUS(READY);
@@ -154,10 +163,14 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 		reply->has_dwarf = (m->table.flags & RSYM_HAS_DWARF) != 0;
 		if (lacks_segments(m))
 			tell_segments(m, reply, reason, sizeof(reason));
+	} else if (rc == ERR_DATA && store_is_damaged(s->env->store)) {
+		/* Nothing is taken away: what is not readable here may be salvaged. */
+		m->status = MODULE_STATUS(DAMAGED);
+		snprintf(reason, sizeof(reason), STORE_DAMAGED_REASON);
 	} else if (rc == ERR_DATA) {
 		m->status = MODULE_STATUS(PURGED);
 		m->damaged = true;
-		snprintf(reason, sizeof(reason), "the stored table was damaged");
+		snprintf(reason, sizeof(reason), TABLE_DAMAGED);
 	} else if (rc < 0) {
 		return rc;
 	} else {
@@ -225,6 +238,20 @@ int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err
 	return rc;
 }
 
+int symbolize_modules_recheck(struct symbolize *s, struct store_read *r, struct err *err)
+{
+	bool all_well = true;
+
+	for (size_t i = 0; i < s->module_count; i++) {
+		struct module *m = &s->modules[i];
+
+		if (m->asked && m->is_odd && m->status == MODULE_STATUS(READY))
+			all_well = store_recheck(r, &m->found, NULL) >= 0 && all_well;
+		m->is_odd = false;
+	}
+	return all_well ? 0 : err_set(err, ERR_DAMAGED, "a table is damaged");
+}
+
 /* --- afterwards ------------------------------------------------------------------------------ */
 
 int symbolize_take_note(struct symbolize *s, struct err *err)
@@ -243,7 +270,8 @@ int symbolize_take_note(struct symbolize *s, struct err *err)
 		    s->env->damaged)
 			s->env->damaged(s->env->ctx, &m->found);
 		m->damaged = false;
-		if (!m->asked || m->status == MODULE_STATUS(BUILDING))
+		if (!m->asked || m->status == MODULE_STATUS(BUILDING) ||
+		    m->status == MODULE_STATUS(DAMAGED))
 			continue;
 		if (m->status == MODULE_STATUS(READY)) {
 			store_note_used(s->env->store, &m->found, s->env->now_ns);

@@ -26,6 +26,7 @@ struct module {
 	/* Of the present batch. */
 	struct build_id found; /* of the binary that the id stands for */
 	bool damaged;
+	bool is_odd;     /* an address was in no function, or a function had no name */
 	bool asked;      /* a location refers to it */
 	bool by_offset;  /* and one by a file offset */
 	uint64_t weight; /* of its locations, saturating */
@@ -60,6 +61,11 @@ int symbolize_dictionaries_add(struct symbolize *s, struct err *err) _must_check
 
 /* Opens the tables of the batch and fills the replies of its modules. */
 int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err *err) _must_check_;
+
+/* Whether tables whose answers are odd are what was stored. ERR_DAMAGED when one is not: then the
+ * batch is to be answered anew. */
+int symbolize_modules_recheck(struct symbolize *s, struct store_read *r,
+			      struct err *err) _must_check_;
 
 /* What the store learns of the batch, once the read has ended. */
 int symbolize_take_note(struct symbolize *s, struct err *err) _must_check_;

@@ -31,9 +31,13 @@ static bool append_why(struct buf *out, const struct name_status *s)
 		buf_str(out, ": the service is making its table: try again");
 		return false;
 	}
+	if (strcmp(s->status, "damaged") == 0) {
+		buf_printf(out, ": %s", s->reason); /* escaped already */
+		return false;
+	}
 	if (strcmp(s->status, "missing") == 0)
 		buf_str(out, ": unknown to the service");
-	else if (strcmp(s->status, "purged") == 0)
+	else if (strcmp(s->status, "purged") == 0 && !s->reason[0])
 		buf_str(out, ": no longer stored");
 	else
 		buf_printf(out, ": %s: %s", s->status, s->reason); /* escaped already */

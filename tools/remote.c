@@ -20,8 +20,8 @@ void remote_append_hex(struct buf *out, const ProtobufCBinaryData *bytes)
 
 const char *remote_module_status(Rawstack__V1__ModuleStatus status)
 {
-	static const char *const names[] = {"unknown", "ready",  "missing",    "building",
-					    "failed",  "purged", "unsupported"};
+	static const char *const names[] = {"unknown", "ready",  "missing",     "building",
+					    "failed",  "purged", "unsupported", "damaged"};
 
 	return (size_t)status < ARRAY_LEN(names) ? names[status] : names[0];
 }

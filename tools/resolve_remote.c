@@ -38,6 +38,9 @@ static int check_module(const Rawstack__V1__ModuleReply *m, const struct build_i
 			       "build id %s: unknown to the service: rawstack push its binary",
 			       hex);
 	case RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_PURGED:
+		if (m->reason.len)
+			return err_set(err, ERR_NOT_FOUND, "build id %s: %.*s", hex,
+				       (int)m->reason.len, (const char *)m->reason.data);
 		return err_set(err, ERR_NOT_FOUND,
 			       "build id %s: no longer stored: rawstack push its binary again",
 			       hex);

@@ -15,6 +15,7 @@ static const char *const names[] = {
 	[-ERR_MEMORY] = "memory",       [-ERR_UNAVAILABLE] = "unavailable",
 	[-ERR_DENIED] = "denied",       [-ERR_MISMATCH] = "mismatch",
 	[-ERR_CANCELLED] = "cancelled", [-ERR_INTERNAL] = "internal",
+	[-ERR_DAMAGED] = "damaged",
 };
 
 static void clean(char *s)

@@ -29,6 +29,7 @@ enum err_code {
 	ERR_MISMATCH = -11,   /* bytes do not match what was declared (id, size, digest) */
 	ERR_CANCELLED = -12,  /* the caller or a deadline stopped it */
 	ERR_INTERNAL = -13,   /* a fault of ours, or of a library, contained in time */
+	ERR_DAMAGED = -14,    /* what the service has stored is damaged: no fault of the request */
 };
 
 #define ERR_MESSAGE_MAX 480

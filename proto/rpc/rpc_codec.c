@@ -111,6 +111,8 @@ grpc_status_code rpc_status_of_code(int code)
 		return GRPC_STATUS_FAILED_PRECONDITION;
 	case ERR_CANCELLED:
 		return GRPC_STATUS_CANCELLED;
+	case ERR_DAMAGED:
+		return GRPC_STATUS_DATA_LOSS;
 	default:
 		return GRPC_STATUS_INTERNAL;
 	}
@@ -136,6 +138,8 @@ int rpc_code_of_status(grpc_status_code status)
 		return ERR_UNSUPPORTED;
 	case GRPC_STATUS_CANCELLED:
 		return ERR_CANCELLED;
+	case GRPC_STATUS_DATA_LOSS:
+		return ERR_DAMAGED;
 	case GRPC_STATUS_PERMISSION_DENIED:
 	case GRPC_STATUS_UNAUTHENTICATED:
 		return ERR_DENIED;
