@@ -5,7 +5,7 @@
  *	service_load draw TABLE COUNT
  *	service_load bare TABLE SECONDS
  *	service_load lookup|stacks SERVER TABLE SECONDS THREADS [RATE]
- *	service_load distinct SERVER TABLE SECONDS THREADS COUNT BATCH
+ *	service_load distinct SERVER SECONDS THREADS COUNT BATCH TABLE...
  *	service_load upload SERVER MEGABYTES COUNT
  *	service_load hold SERVER CONNECTIONS
  *	service_load storm SERVER SECONDS THREADS ID...
@@ -14,7 +14,7 @@
  * in batches per second: each then has a time at which it is due, and its latency counts from
  * there; each connection has had one answer before. Prints `key value` lines. hold keeps its
  * connections until its standard input ends. distinct draws COUNT addresses only, again and again,
- * in batches of BATCH, with full names.
+ * in batches of BATCH, with full names; as many of each TABLE, mixed.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -61,7 +61,7 @@ _Noreturn void die(const char *what, const struct err *err)
 
 struct request {
 	Rawstack__V1__StackBatch batch;
-	Rawstack__V1__Module module, *modules[1];
+	Rawstack__V1__Module module[TABLES_MAX], *modules[TABLES_MAX];
 	Rawstack__V1__Locations locations;
 	Rawstack__V1__Stacks stacks;
 	Rawstack__V1__LocationKind kind[BATCH_MAX];
@@ -74,11 +74,11 @@ struct request {
 static void request_init(struct request *q, const struct build_id *id, size_t count)
 {
 	rawstack__v1__stack_batch__init(&q->batch);
-	rawstack__v1__module__init(&q->module);
+	rawstack__v1__module__init(&q->module[0]);
 	rawstack__v1__locations__init(&q->locations);
 	rawstack__v1__stacks__init(&q->stacks);
-	q->module.build_id = (ProtobufCBinaryData){id->len, (uint8_t *)(uintptr_t)id->bytes};
-	q->modules[0] = &q->module;
+	q->module[0].build_id = (ProtobufCBinaryData){id->len, (uint8_t *)(uintptr_t)id->bytes};
+	q->modules[0] = &q->module[0];
 	q->batch.modules = q->modules;
 	q->batch.n_modules = 1;
 	q->batch.locations = &q->locations;
@@ -88,6 +88,18 @@ static void request_init(struct request *q, const struct build_id *id, size_t co
 	q->locations.module = q->of_module;
 	q->locations.address = q->address;
 	q->locations.n_kind = q->locations.n_module = q->locations.n_address = count;
+}
+
+/* Modules of all tables that the pool is of. */
+static void request_tables_init(struct request *q, const struct load *l)
+{
+	for (size_t i = 0; i < l->id_count; i++) {
+		rawstack__v1__module__init(&q->module[i]);
+		q->module[i].build_id =
+			(ProtobufCBinaryData){l->ids[i].len, (uint8_t *)(uintptr_t)l->ids[i].bytes};
+		q->modules[i] = &q->module[i];
+	}
+	q->batch.n_modules = l->id_count;
 }
 
 /* Stacks that use every location at least once: the first DEPTH * STACKS places walk through them,
@@ -194,6 +206,15 @@ static bool wait_due(struct load *l, uint64_t *ret_due)
 	return due < l->end_ns;
 }
 
+static void fill_addresses(struct request *q, struct load *l)
+{
+	const uint64_t *from = take(l, l->batch);
+
+	memcpy(q->address, from, l->batch * sizeof(q->address[0]));
+	for (size_t i = 0; l->pool_table && i < l->batch; i++)
+		q->of_module[i] = l->pool_table[from - l->pool + i];
+}
+
 static void fill(struct worker *w, struct request *q)
 {
 	struct load *l = w->load;
@@ -201,15 +222,15 @@ static void fill(struct worker *w, struct request *q)
 	if (l->stacks)
 		fill_stacks(q, l);
 	else if (l->pool)
-		memcpy(q->address, take(l, l->batch), l->batch * sizeof(q->address[0]));
+		fill_addresses(q, l);
 	else
 		for (size_t i = 0; i < l->batch; i++)
 			q->address[i] = random_next(&q->seed) & 0xffffff;
-	if (l->id_count > 1) {
+	if (l->id_count > 1 && !l->pool_table) {
 		const struct build_id *id = &l->ids[random_next(&q->seed) % l->id_count];
 
-		q->module.build_id.data = (uint8_t *)(uintptr_t)id->bytes;
-		q->module.build_id.len = id->len;
+		q->module[0].build_id.data = (uint8_t *)(uintptr_t)id->bytes;
+		q->module[0].build_id.len = id->len;
 	}
 }
 
@@ -252,6 +273,8 @@ static void *run(void *arg)
 		q->batch.demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_FULL;
 	if (l->stacks)
 		request_stacks_init(q, l);
+	if (l->pool_table)
+		request_tables_init(q, l);
 	/* A connection takes as long to come about as many batches to be answered: not measured. */
 	ask(w, c, q);
 	w->addresses = w->frames = w->strings = w->deferred = 0;
@@ -397,19 +420,15 @@ int main(int argc, char **argv)
 		l.seconds = strtod(argv[4], NULL);
 		l.rate = argc > 6 ? strtod(argv[6], NULL) : 0;
 		run_all(&l, number(argv[5], THREADS_MAX));
-	} else if (argc == 8 && !strcmp(argv[1], "distinct")) {
-		size_t count = number(argv[6], POOL_MAX);
+	} else if (argc >= 8 && argc < 8 + TABLES_MAX && !strcmp(argv[1], "distinct")) {
+		static struct build_id ids[TABLES_MAX];
 
-		open_table(&l, argv[3]);
-		draw(&l);
-		l.pool_count = count < l.pool_count ? count : l.pool_count;
-		l.batch = number(argv[7], BATCH_MAX);
+		draw_tables(&l, argv + 7, (size_t)argc - 7, number(argv[5], POOL_MAX), ids);
+		l.batch = number(argv[6], BATCH_MAX);
 		l.full_names = true;
 		l.server = argv[2];
-		l.ids = &l.table.id;
-		l.id_count = 1;
-		l.seconds = strtod(argv[4], NULL);
-		run_all(&l, number(argv[5], THREADS_MAX));
+		l.seconds = strtod(argv[3], NULL);
+		run_all(&l, number(argv[4], THREADS_MAX));
 	} else if (argc == 5 && !strcmp(argv[1], "upload")) {
 		upload(argv[2], (size_t)number(argv[3], 4096) << 20, number(argv[4], 1000));
 	} else if (argc == 4 && !strcmp(argv[1], "hold")) {
@@ -421,5 +440,6 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	free(l.pool);
+	free(l.pool_table);
 	return 0;
 }

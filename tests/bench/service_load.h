@@ -15,6 +15,7 @@ enum {
 	BATCH_MAX = 20000, /* of "distinct" */
 	CALL_MS = 60000,
 	POOL_MAX = 1 << 23, /* addresses of a run */
+	TABLES_MAX = 16,    /* of "distinct" */
 };
 
 struct load {
@@ -26,8 +27,9 @@ struct load {
 	uint64_t *pool; /* distinct addresses in random order */
 	size_t pool_count;
 	atomic_size_t next;         /* in the pool */
-	const struct build_id *ids; /* of a storm */
+	const struct build_id *ids; /* of a storm, or of the tables of a batch */
 	size_t id_count;
+	uint8_t *pool_table; /* with several tables in a batch: which one each address is of */
 	uint64_t start_ns, end_ns;
 	atomic_size_t due;       /* batches that were given out, with a rate */
 	pthread_barrier_t ready; /* of all threads, once each has had an answer */
@@ -57,6 +59,11 @@ void open_table(struct load *l, const char *path);
 
 /* Every byte of code, shuffled, and as many of them as are wanted. */
 void draw(struct load *l);
+
+/* "distinct" of several tables: as many addresses of each, count in all, shuffled. ids must hold
+ * TABLES_MAX. */
+void draw_tables(struct load *l, char *const *paths, size_t path_count, size_t count,
+		 struct build_id *ids);
 
 /* The next count addresses; the pool begins again when it is used up. */
 const uint64_t *take(struct load *l, size_t count);

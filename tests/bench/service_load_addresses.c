@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -66,6 +67,44 @@ void draw(struct load *l)
 	}
 	free(starts);
 	free(sums);
+}
+
+void draw_tables(struct load *l, char *const *paths, size_t path_count, size_t count,
+		 struct build_id *ids)
+{
+	uint64_t *pool = malloc(count * sizeof(*pool)), seed = 2;
+	size_t filled = 0;
+
+	l->pool_table = malloc(count);
+	if (!pool || !l->pool_table)
+		die("addresses", NULL);
+	for (size_t t = 0; t < path_count; t++) {
+		size_t want = count * (t + 1) / path_count - filled;
+
+		open_table(l, paths[t]);
+		draw(l);
+		if (l->pool_count < want)
+			die("the table has too few addresses", NULL);
+		memcpy(pool + filled, l->pool, want * sizeof(*pool));
+		memset(l->pool_table + filled, (int)t, want);
+		filled += want;
+		free(l->pool);
+		ids[t] = l->table.id;
+	}
+	for (size_t i = count; i > 1; i--) {
+		size_t k = random_next(&seed) % i;
+		uint64_t a = pool[i - 1];
+		uint8_t of = l->pool_table[i - 1];
+
+		pool[i - 1] = pool[k];
+		pool[k] = a;
+		l->pool_table[i - 1] = l->pool_table[k];
+		l->pool_table[k] = of;
+	}
+	l->pool = pool;
+	l->pool_count = count;
+	l->ids = ids;
+	l->id_count = path_count;
 }
 
 const uint64_t *take(struct load *l, size_t count)
