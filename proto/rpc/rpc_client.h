@@ -22,8 +22,8 @@
  * DEADLINE_EXCEEDED are ERR_UNAVAILABLE (trying again is right), NOT_FOUND ERR_NOT_FOUND,
  * INVALID_ARGUMENT ERR_DATA, FAILED_PRECONDITION and ABORTED ERR_MISMATCH, UNIMPLEMENTED
  * ERR_UNSUPPORTED, CANCELLED ERR_CANCELLED, DATA_LOSS ERR_DAMAGED, PERMISSION_DENIED and
- *UNAUTHENTICATED ERR_DENIED, all others ERR_INTERNAL; the message is "<target>: <the server's
- *text>".
+ * UNAUTHENTICATED ERR_DENIED, all others ERR_INTERNAL; the message is "<target>: <the server's
+ * text>".
  */
 #include <protobuf-c/protobuf-c.h>
 
