@@ -14,15 +14,19 @@
 #include <unistd.h>
 
 #include "collect_priv.h"
+#include "descriptors.h"
 #include "io.h"
 #include "kernel_types.h"
 #include "perf_rights.h"
 
 enum {
-	MAPPING_PAGES = 64,       /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
-	RING_SECONDS = 4,         /* of samples a ring holds: how long a poll may be late */
-	RING_SAMPLE_LEN = 256,    /* most go by their hash, in 24 or 80 */
-	PIDS_MIN = 8192,          /* a set of processes and their children: 100 bytes each */
+	MAPPING_PAGES = 64,    /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
+	RING_SECONDS = 4,      /* of samples a ring holds: how long a poll may be late */
+	RING_SAMPLE_LEN = 256, /* most go by their hash, in 24 or 80 */
+	PIDS_MIN = 8192,       /* a set of processes and their children: 100 bytes each */
+	/* Of a CPU: its ring, two clocks and their links. Beside them 24 were seen. */
+	DESCRIPTORS_EACH = 5,
+	DESCRIPTORS_REST = 28,
 	RINGS_LEN_MAX = 64 << 20, /* of all CPUs, unless each has the least */
 };
 
@@ -330,9 +334,12 @@ static int try_attaching(struct collect *c, struct err *err)
 
 int collect_open(void **ret, const struct backend_options *options, struct err *err)
 {
-	struct collect *c = calloc(1, sizeof(*c));
-	int rc;
+	int rc = descriptors_check(DESCRIPTORS_EACH, DESCRIPTORS_REST, err);
+	struct collect *c;
 
+	if (rc)
+		return rc;
+	c = calloc(1, sizeof(*c));
 	if (!c)
 		return err_set(err, ERR_MEMORY, "out of memory for the sampler");
 	c->wait_fd = -1;

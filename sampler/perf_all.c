@@ -12,6 +12,7 @@
 
 #include "backend.h"
 #include "cpu_watch.h"
+#include "descriptors.h"
 #include "io.h"
 #include "log.h"
 #include "perf_rights.h"
@@ -22,6 +23,9 @@
 enum {
 	RING_PAGES = 512, /* 2 MiB for each CPU: six seconds of deep stacks at 999 Hz */
 	RING_PAGES_MIN = 8,
+	/* Of a CPU: its ring and two clocks. */
+	DESCRIPTORS_EACH = 3,
+	DESCRIPTORS_REST = 14,
 };
 
 struct cpu {
@@ -141,6 +145,9 @@ static int perf_all_open(void **ret, const struct backend_options *options, stru
 		return err_set(err, ERR_USAGE,
 			       "without CAP_BPF every process is sampled: --pid works with backend "
 			       "perf-self, --cgroup not at all");
+	rc = descriptors_check(DESCRIPTORS_EACH, DESCRIPTORS_REST, err);
+	if (rc)
+		return rc;
 	s = calloc(1, sizeof(*s));
 	if (s)
 		s->cpus = calloc((size_t)get_nprocs_conf(), sizeof(*s->cpus));

@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
@@ -13,6 +12,7 @@
 
 #include "capabilities.h"
 #include "child_ship.h"
+#include "descriptors.h"
 #include "heap.h"
 #include "io.h"
 #include "limits.h"
@@ -350,17 +350,6 @@ static void swallow(struct session *s)
 	closep(&s->signal_fd);
 }
 
-/* A CPU takes five descriptors, and what a process starts with is often 1,024. */
-static void raise_descriptors(void)
-{
-	struct rlimit limit;
-
-	if (getrlimit(RLIMIT_NOFILE, &limit) || limit.rlim_cur >= limit.rlim_max)
-		return;
-	limit.rlim_cur = limit.rlim_max;
-	setrlimit(RLIMIT_NOFILE, &limit);
-}
-
 /* The helper of the normaliser first, while there is nothing that it should not inherit: each page
  * that is written to behind it is copied then, for it has them too. */
 static void init(struct session *s)
@@ -388,8 +377,8 @@ static int run(struct session *s, struct session_stats *ret, struct err *err)
 {
 	int rc;
 
+	descriptors_raise();
 	init(s);
-	raise_descriptors();
 	rc = prepare(s, err);
 	if (!rc)
 		rc = begin_rounds(s, err);
