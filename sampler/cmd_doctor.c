@@ -17,6 +17,7 @@
 #include "io.h"
 #include "json.h"
 #include "kernel_map.h"
+#include "limits.h"
 #include "log.h"
 #include "perf_rights.h"
 #include "perf_ring.h"
@@ -123,9 +124,9 @@ static void check_procmap(struct doctor *d)
 	int rc;
 
 	modules_init(&modules);
-	rc = d->maps == PROCSCAN_TEXT
-		     ? -ENOTTY
-		     : procscan_read((uint32_t)getpid(), PROCSCAN_IOCTL, &modules, &found);
+	rc = d->maps == PROCSCAN_TEXT ? -ENOTTY
+				      : procscan_read((uint32_t)getpid(), PROCSCAN_IOCTL, &modules,
+						      LIMIT_PROC_MAPPINGS, &found);
 	tell_check(d, "build ids of running processes", !rc,
 		   !rc                        ? ""
 		   : d->maps == PROCSCAN_TEXT ? "--maps text: their files are read instead"

@@ -10,29 +10,39 @@
 #include <stdint.h>
 
 struct cpu_budget {
-	int64_t left;
+	int64_t left, burst;
 	uint64_t filled_ns; /* when (monotonic) */
 };
 
-/* One part in so many of a CPU; and at once. */
+/* One part in so many of a CPU; and at once, unless its owner says otherwise. */
 #define CPU_BUDGET_SHARE 50
 #define CPU_BUDGET_BURST INT64_C(2000000000)
 
-static inline struct cpu_budget cpu_budget_full(uint64_t now_ns)
+static inline struct cpu_budget cpu_budget_of(int64_t burst, uint64_t now_ns)
 {
-	return (struct cpu_budget){CPU_BUDGET_BURST, now_ns};
+	return (struct cpu_budget){burst, burst, now_ns};
 }
 
-/* Whether work may begin now. */
-static inline bool cpu_budget_allows(struct cpu_budget *b, uint64_t now_ns)
+static inline struct cpu_budget cpu_budget_full(uint64_t now_ns)
+{
+	return cpu_budget_of(CPU_BUDGET_BURST, now_ns);
+}
+
+/* Whether work may begin now that has to leave `reserve` to other work. */
+static inline bool cpu_budget_spares(struct cpu_budget *b, int64_t reserve, uint64_t now_ns)
 {
 	const uint64_t gained = (now_ns - b->filled_ns) / CPU_BUDGET_SHARE;
 
 	/* What is left of the division is kept. */
 	b->filled_ns += gained * CPU_BUDGET_SHARE;
-	b->left = gained < (uint64_t)(CPU_BUDGET_BURST - b->left) ? b->left + (int64_t)gained
-								  : CPU_BUDGET_BURST;
-	return b->left > 0;
+	b->left = gained < (uint64_t)(b->burst - b->left) ? b->left + (int64_t)gained : b->burst;
+	return b->left > reserve;
+}
+
+/* Whether work may begin now. */
+static inline bool cpu_budget_allows(struct cpu_budget *b, uint64_t now_ns)
+{
+	return cpu_budget_spares(b, 0, now_ns);
 }
 
 static inline void cpu_budget_spend(struct cpu_budget *b, uint64_t ns)

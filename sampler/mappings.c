@@ -22,7 +22,7 @@ void modules_done(struct modules *ms)
 			free(m);
 		}
 	}
-	ms->count = 0;
+	ms->count = ms->len = 0;
 }
 
 /* FNV-1a; a bucket that is hit on purpose is as long as one process may have mappings. */
@@ -71,6 +71,11 @@ static bool is_same(const struct module *m, const struct build_id *id, const str
 	       m->file.generation == file->generation;
 }
 
+static size_t module_len(const struct module *m)
+{
+	return sizeof(*m) + m->path_len + 1;
+}
+
 struct module *module_get(struct modules *ms, const struct build_id *id,
 			  const struct file_key *file, const char *path, size_t path_len)
 {
@@ -103,6 +108,7 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 	m->next = *bucket;
 	*bucket = m;
 	ms->count++;
+	ms->len += module_len(m);
 	if (m->kind == MODULE_FILE && id->len && strcmp(m->path, MODULE_PATH_UNKNOWN) != 0)
 		ms->of_id[id->bytes[0]] = m;
 	return m;
@@ -153,6 +159,7 @@ void module_unref(struct module *m)
 	if (m->id.len && m->owner->of_id[m->id.bytes[0]] == m)
 		m->owner->of_id[m->id.bytes[0]] = NULL;
 	m->owner->count--;
+	m->owner->len -= module_len(m);
 	free(m);
 }
 
@@ -186,11 +193,16 @@ void mappings_unref(struct mappings *m)
 {
 	if (!m || --m->refs)
 		return;
-	for (size_t i = 0; i < m->count; i++)
+	for (size_t i = 0; i < m->count; i++) {
+		m->rows[i].module->owner->len -= sizeof(*m->rows);
 		module_unref(m->rows[i].module);
+	}
 	free(m->rows);
 	free(m);
 }
+
+/* A row that is cut in two becomes three with the one that does that. */
+#define ROWS_MAX (LIMIT_PROC_MAPPINGS + 2)
 
 static bool make_own(struct mappings **m)
 {
@@ -200,13 +212,13 @@ static bool make_own(struct mappings **m)
 		return true;
 	own = mappings_new();
 	if (!own || !grow_array((void **)&own->rows, &own->cap, (*m)->count, sizeof(*own->rows),
-				LIMIT_MAPPINGS)) {
+				ROWS_MAX)) {
 		mappings_unref(own);
 		return false;
 	}
 	for (size_t i = 0; i < (*m)->count; i++) {
 		own->rows[i] = (*m)->rows[i];
-		module_ref(own->rows[i].module);
+		module_ref(own->rows[i].module)->owner->len += sizeof(*own->rows);
 	}
 	own->count = (*m)->count;
 	own->has_anonymous = (*m)->has_anonymous;
@@ -241,7 +253,8 @@ bool mappings_add(struct mappings **ret, const struct mapping *row)
 	if (row->start >= row->end || !make_own(ret))
 		return false;
 	m = *ret;
-	if (!grow_array((void **)&m->rows, &m->cap, m->count + 2, sizeof(*m->rows), LIMIT_MAPPINGS))
+	if (m->count >= LIMIT_PROC_MAPPINGS ||
+	    !grow_array((void **)&m->rows, &m->cap, m->count + 2, sizeof(*m->rows), ROWS_MAX))
 		return false;
 	first = row_at(m, row->start);
 	for (last = first; last < m->count && m->rows[last].start < row->end; last++)
@@ -263,6 +276,8 @@ bool mappings_add(struct mappings **ret, const struct mapping *row)
 		module_unref(m->rows[i].module);
 	memmove(m->rows + first + put_count, m->rows + last, (m->count - last) * sizeof(*m->rows));
 	memcpy(m->rows + first, put, put_count * sizeof(*put));
+	row->module->owner->len += put_count * sizeof(*put);
+	row->module->owner->len -= (last - first) * sizeof(*put);
 	m->count = m->count - (last - first) + put_count;
 	m->version = next_version();
 	m->has_anonymous |= row->module->kind == MODULE_ANONYMOUS;

@@ -47,6 +47,7 @@ struct modules {
 	struct module *buckets[4096];
 	struct module *of_id[256]; /* by the id's first byte: the last file with one, or NULL */
 	size_t count;
+	size_t len;      /* bytes that they and all rows of mappings take */
 	uint64_t now_ns; /* about; whoever owns it moves it on */
 };
 
@@ -110,7 +111,7 @@ void mappings_unref(struct mappings *m);
 /*
  * Adds a mapping; where it overlaps older ones it wins, for nobody is told of munmap(2). Takes its
  * own reference of the module. *m becomes a copy first when it is shared. False, unchanged, above
- * LIMIT_MAPPINGS or without memory.
+ * LIMIT_PROC_MAPPINGS or without memory.
  */
 bool mappings_add(struct mappings **m, const struct mapping *row);
 

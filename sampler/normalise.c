@@ -104,7 +104,7 @@ static bool get_context(const struct normaliser *n, const struct event *e, const
 		.kernel_version = n->kernel.read_ns,
 		.in_exec = frames_in_exec(e),
 	};
-	return is_kernel || (p && !p->must_scan && !p->is_gone);
+	return is_kernel || (p && !p->must_scan && !p->is_gone && !p->is_unsure);
 }
 
 static uint32_t thread_of(struct normaliser *n, const struct proc *p, const struct event *e,

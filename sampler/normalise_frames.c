@@ -255,7 +255,8 @@ uint16_t frames_plausible_count(struct normaliser *n, const struct proc *p, cons
 				const uint64_t *pcs, bool *ret_cut)
 {
 	*ret_cut = false;
-	if (!p || !p->maps->count || p->must_scan || p->is_gone || frames_in_exec(e))
+	if (!p || !p->maps->count || p->must_scan || p->is_gone || p->is_unsure ||
+	    frames_in_exec(e))
 		return e->sample.user_count;
 	for (uint16_t i = 1; i < e->sample.user_count; i++) {
 		if (frames_is_placed(n, p, pcs[i], LOCATION_RETURN) ||

@@ -9,8 +9,6 @@
 #define EXIT_KEEP_NS UINT64_C(1000000000)
 /* Looking at all processes that are known costs more than keeping some a little longer. */
 #define SWEEP_NS     UINT64_C(1000000000)
-/* Between two looks at the mappings of a process. */
-#define CHECK_NS     UINT64_C(100000000)
 
 void procs_init(struct procs *ps, const struct procs_source *source, const struct events *queue)
 {
@@ -20,6 +18,8 @@ void procs_init(struct procs *ps, const struct procs_source *source, const struc
 		.scans_left = LIMIT_SCANS_BURST,
 		.asks_left = LIMIT_ID_ASKS_BURST,
 		.checks_left = LIMIT_CHECKS,
+		.finds_left = LIMIT_FINDS_ALL,
+		.scan_budget = cpu_budget_of(LIMIT_SCANS_CPU_NS, 0),
 	};
 	modules_init(&ps->modules);
 }
@@ -33,13 +33,13 @@ static struct proc **slot_of(struct procs *ps, uint32_t pid)
 	return at;
 }
 
-static void set_exe(struct proc *p, struct module *exe)
+void procs_set_exe(struct proc *p, struct module *exe)
 {
 	module_unref(p->exe);
 	p->exe = exe;
 }
 
-static void set_exit(struct procs *ps, struct proc *p, uint64_t exit_ns)
+void procs_set_exit(struct procs *ps, struct proc *p, uint64_t exit_ns)
 {
 	ps->ended_count += !p->exit_ns && exit_ns;
 	ps->ended_count -= p->exit_ns && !exit_ns;
@@ -51,9 +51,9 @@ static void remove_proc(struct procs *ps, struct proc **at)
 	struct proc *p = *at;
 
 	ps->changes++;
-	set_exit(ps, p, 0);
+	procs_set_exit(ps, p, 0);
 	*at = p->next;
-	set_exe(p, NULL);
+	procs_set_exe(p, NULL);
 	jit_unref(p->jit);
 	mappings_unref(p->maps);
 	free(p);
@@ -106,10 +106,10 @@ static void clear(struct proc *p)
 	} else {
 		p->must_scan = true;
 	}
-	set_exe(p, NULL);
+	procs_set_exe(p, NULL);
 	jit_unref(p->jit);
 	p->jit = NULL;
-	p->is_gone = p->is_silent = false;
+	p->is_gone = p->is_silent = p->is_partial = p->is_unsure = false;
 	p->namespaces = 0;
 }
 
@@ -117,42 +117,9 @@ static void restart(struct procs *ps, struct proc *p)
 {
 	ps->changes++;
 	clear(p);
-	set_exit(ps, p, 0);
-	p->start_ns = 0;
+	procs_set_exit(ps, p, 0);
+	p->start_ns = p->scan_cost_ns = p->scan_after_ns = 0;
 	p->comm[0] = 0;
-}
-
-static void scan(struct procs *ps, struct proc *p, uint64_t now_ns)
-{
-	struct procscan found = {.maps = NULL};
-
-	if (!ps->scans_left)
-		return;
-	ps->changes++;
-	p->must_scan = false;
-	/* What /proc has is of the program that it has become. */
-	if (ps->queue && events_has_new_image(ps->queue, p->pid, now_ns)) {
-		p->is_gone = true;
-		return;
-	}
-	ps->scans_left--;
-	if (ps->source.scan(ps->source.ctx, p->pid, &ps->modules, &found)) {
-		p->is_gone = true; /* what is known of it already stays */
-		return;
-	}
-	p->is_gone = !found.maps->count;
-	if (p->is_gone && p->maps->count) {
-		mappings_unref(found.maps);
-		module_unref(found.exe);
-		return;
-	}
-	if (found.first_ended && !p->exit_ns)
-		set_exit(ps, p, now_ns);
-	mappings_unref(p->maps);
-	p->maps = found.maps;
-	set_exe(p, found.exe);
-	memcpy(p->comm, found.comm, sizeof(p->comm));
-	p->as_of_ns = now_ns;
 }
 
 /* --- events ---------------------------------------------------------------------------------- */
@@ -173,12 +140,14 @@ static void on_fork(struct procs *ps, const struct event *e)
 		return;
 	/* The child may be gone before anybody looks. */
 	if (parent->must_scan)
-		scan(ps, parent, e->time_ns);
+		procs_scan(ps, parent, e->time_ns);
 	p->must_scan = parent->must_scan || parent->is_gone || !parent->maps->count;
+	p->is_partial = parent->is_partial;
+	p->scan_cost_ns = parent->scan_cost_ns;
 	mappings_unref(p->maps);
 	p->maps = mappings_ref(parent->maps);
 	if (parent->exe)
-		set_exe(p, module_ref(parent->exe));
+		procs_set_exe(p, module_ref(parent->exe));
 	memcpy(p->comm, parent->comm, sizeof(p->comm));
 }
 
@@ -224,10 +193,10 @@ static void on_map(struct procs *ps, const struct event *e)
 	p->checked_ns = 0; /* what was to come then is known now */
 	row.module = module_get(&ps->modules, &none, &file, e->data, e->data_len);
 	if (!row.module || !mappings_add(&p->maps, &row))
-		p->must_scan = true;
+		*(ps->source.find ? &p->is_partial : &p->must_scan) = true;
 	else if (row.module->kind == MODULE_FILE && !p->exe)
 		/* The kernel maps the program itself first, then its interpreter. */
-		set_exe(p, module_ref(row.module));
+		procs_set_exe(p, module_ref(row.module));
 	module_unref(row.module);
 }
 
@@ -236,7 +205,7 @@ static void on_end(struct procs *ps, const struct event *e)
 	struct proc *p = e->tid == e->pid ? *slot_of(ps, e->pid) : NULL;
 
 	if (p && e->time_ns >= p->as_of_ns)
-		set_exit(ps, p, e->time_ns);
+		procs_set_exit(ps, p, e->time_ns);
 }
 
 static void on_lost(struct procs *ps)
@@ -261,9 +230,9 @@ struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, u
 		p->start_ns = start_ns;
 	/* Its first thread ended, others live. */
 	if (p->exit_ns && now_ns > p->exit_ns)
-		set_exit(ps, p, now_ns);
+		procs_set_exit(ps, p, now_ns);
 	if (p->must_scan && has_memory)
-		scan(ps, p, now_ns);
+		procs_scan(ps, p, now_ns);
 	return p;
 }
 
@@ -297,43 +266,21 @@ void procs_event(struct procs *ps, const struct event *e)
 	}
 }
 
-/* Whether what is known of its mappings is so no more, and no record that is to come says why. */
-static bool is_outdated(struct procs *ps, struct proc *p, const struct event *e)
-{
-	if (!ps->source.check || !ps->checks_left || p->must_scan || p->is_gone ||
-	    ps->modules.now_ns - p->checked_ns < CHECK_NS)
-		return false;
-	p->checked_ns = ps->modules.now_ns;
-	ps->checks_left--;
-	return ps->source.check(ps->source.ctx, p->exit_ns ? e->tid : e->pid, p->maps) == 0 &&
-	       !(ps->queue && (events_has_mapping(ps->queue, p->pid, e->time_ns) ||
-			       events_has_new_image(ps->queue, p->pid, e->time_ns)));
-}
-
 struct proc *procs_of_sample(struct procs *ps, const struct event *e)
 {
 	const bool has_memory = !(e->sample.flags & SAMPLE_KERNEL_THREAD);
 	struct proc *p = procs_of_start(ps, e->pid, e->sample.start_ns, e->time_ns, has_memory);
 
-	if (p && has_memory && is_outdated(ps, p, e)) {
-		p->must_scan = true;
-		scan(ps, p, e->time_ns);
-	}
+	if (p && has_memory)
+		procs_look_again(ps, p, e);
 	return p;
-}
-
-static void refill(size_t *left, size_t some, size_t most)
-{
-	*left = *left + some < most ? *left + some : most;
 }
 
 void procs_poll(struct procs *ps, uint64_t now_ns)
 {
 	ps->modules.now_ns = now_ns;
-	ps->checks_left = LIMIT_CHECKS;
 	ps->changes++; /* so that each process that is sampled is looked at once in a poll */
-	refill(&ps->scans_left, LIMIT_SCANS, LIMIT_SCANS_BURST);
-	refill(&ps->asks_left, LIMIT_ID_ASKS, LIMIT_ID_ASKS_BURST);
+	procs_poll_reading(ps);
 	if (!ps->ended_count || now_ns - ps->swept_ns < SWEEP_NS)
 		return;
 	ps->swept_ns = now_ns;

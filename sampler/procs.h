@@ -14,6 +14,12 @@
  * sample comes, or it forks; LIMIT_SCANS_BURST at once, LIMIT_SCANS in a poll in the long run. A
  * reused pid is told apart by the start of the process.
  *
+ * Whoever has many mappings, or many processes with many, has no more of our time than others: the
+ * CPU time for reading them is bounded (cpu_budget.h), and half of it is for processes that take
+ * little; LIMIT_PROC_MAPPINGS are kept of one process, LIMIT_PROCS_MAPPINGS_LEN bytes of all. What
+ * is not known for such a reason is asked for by address where a sample lies in it, where Linux can
+ * be asked for that: a few at a time of each process.
+ *
  * No record tells of munmap(2), nor of mremap(2), by which code without a file may take the place
  * of a library that was closed. So at the first sample of a poll the mappings that samples of the
  * process lay in are looked at again (LIMIT_CHECKS processes in a poll), where Linux can be asked
@@ -23,6 +29,7 @@
  * the tick (a hint), or when it is asked, if the process lives. Of a process that is gone before it
  * is read, hints are all that is known: then a file is mapped where they say so, and between.
  */
+#include "cpu_budget.h"
 #include "events.h"
 #include "jit.h"
 #include "mappings.h"
@@ -40,18 +47,29 @@ struct proc {
 	uint64_t as_of_ns;   /* older events say nothing new */
 	uint64_t checked_ns; /* when its mappings were looked at again; 0: never */
 	uint64_t exit_ns;    /* its first thread ended, at or before it; 0: it did not */
-	bool must_scan;      /* mappings may be missing */
-	bool is_gone;        /* scanning failed, or found none: of its mappings some may be known */
-	bool is_silent;      /* it could not be asked for an id any more */
+	/* The last reading took so much CPU time, and the next one is not before that. */
+	uint64_t scan_cost_ns, scan_after_ns;
+	uint64_t finds_ns; /* the poll that finds is about */
+	uint32_t finds;    /* addresses asked for in it */
+	bool must_scan;    /* mappings may be missing, and what is known may be so no more */
+	bool is_partial;   /* they are, and stay so: there are too many */
+	bool is_unsure;    /* and of the last sample's not all could be asked for */
+	bool is_gone;      /* scanning failed, or found none: of its mappings some may be known */
+	bool is_silent;    /* it could not be asked for an id any more */
 };
 
 /* How /proc is read: procscan_read() and its siblings, or a test's. As they declare. */
 struct procs_source {
-	int (*scan)(void *ctx, uint32_t pid, struct modules *modules, struct procscan *ret);
+	int (*scan)(void *ctx, uint32_t pid, struct modules *modules, size_t most,
+		    struct procscan *ret);
 	int (*id)(void *ctx, uint32_t tid, const struct mapping *m, uint64_t pc,
 		  struct build_id *ret);
-	/* NULL: it cannot be asked. */
+	/* NULL: they cannot be asked. */
 	int (*check)(void *ctx, uint32_t tid, const struct mappings *maps);
+	int (*find)(void *ctx, uint32_t tid, struct modules *modules, struct mappings **maps,
+		    const uint64_t *pcs, size_t count);
+	/* CPU time of this thread; NULL: reading takes none. */
+	uint64_t (*cpu_ns)(void *ctx);
 	void *ctx;
 };
 
@@ -72,8 +90,9 @@ struct procs {
 	uint64_t changes;
 	struct procs_source source;
 	const struct events *queue; /* what is to come, as far as it is known; NULL: nothing */
-	size_t scans_left, asks_left, checks_left; /* for now */
-	size_t ended_count;                        /* with exit_ns */
+	size_t scans_left, asks_left, checks_left, finds_left; /* for now */
+	struct cpu_budget scan_budget;
+	size_t ended_count; /* with exit_ns */
 	uint64_t swept_ns;
 };
 

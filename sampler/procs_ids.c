@@ -160,7 +160,7 @@ static void take_hint(struct procs *ps, struct proc *p, const struct event_hint 
 	const struct mapping *m;
 	struct build_id id;
 
-	if (p->is_gone || p->must_scan)
+	if (p->is_gone || p->must_scan || p->is_partial)
 		map_hint(ps, p, row);
 	m = mappings_find(p->maps, row->pc);
 	if (!m || m->module->kind != MODULE_FILE || row->file_off != mapping_file_off(m, row->pc) ||

@@ -1,13 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_PROCS_PRIV_H
 #define RAWSTACK_PROCS_PRIV_H
-/* What the two halves of procs.h share. */
+/* What the parts of procs.h share: procs.c has the processes and what they are told, procs_ids.c
+ * the ids of their files, procs_read.c what is read from /proc. */
 #include "procs.h"
 
 /* The process that a tick at now_ns fell in, and that began at start_ns; has_memory: none of the
  * kernel's threads. NULL as of procs_of_sample(). */
 struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, uint64_t now_ns,
 			    bool has_memory);
+
+/* Reads what a process has mapped, if that may be done now: must_scan says whether it is to come.
+ */
+void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns);
+
+/* Before a sample of a process with memory is placed: looks whether what is known of it is so
+ * still, and has what is not known asked for. */
+void procs_look_again(struct procs *ps, struct proc *p, const struct event *e);
+
+/* Once for each poll: allows more to be read, and forgets tables when all together are too large.
+ */
+void procs_poll_reading(struct procs *ps);
+
+void procs_set_exe(struct proc *p, struct module *exe);
+void procs_set_exit(struct procs *ps, struct proc *p, uint64_t exit_ns);
 
 /* What the kernel told of files at a tick. */
 void procs_on_hint(struct procs *ps, const struct event *e);

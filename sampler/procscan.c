@@ -36,6 +36,8 @@ struct scan {
 	char proc[48]; /* directory of the process, or of one of its threads */
 	struct modules *modules;
 	struct mappings *maps;
+	size_t most; /* rows of maps */
+	bool is_cut; /* there are more */
 	char name[LIMIT_PATH_LEN + 1];
 };
 
@@ -53,34 +55,40 @@ static int add(struct scan *s, uint64_t start, uint64_t end, uint64_t off,
 	return ok ? 0 : -ENOMEM;
 }
 
-/* -ENOTTY: this kernel has no such ioctl. */
-static int scan_ioctl(struct scan *s, int fd)
+/* The mapping at an address, or as `flags` say: added, 0 and where it ends. -ENOENT: there is none;
+ * -ENOTTY: this kernel has no such ioctl. */
+static int add_queried(struct scan *s, int fd, uint64_t at, uint64_t flags, uint64_t *ret_end)
 {
 	const struct build_id none = {.kind = BUILD_ID_NONE};
-	uint64_t at = 0;
+	struct procmap_query_arg q = {
+		.size = sizeof(q),
+		.flags = PROCMAP_EXECUTABLE | flags,
+		.address = at,
+		.name_len = sizeof(s->name),
+		.name = (uintptr_t)s->name,
+	};
+	struct file_key file;
 
-	for (size_t i = 0; i < LIMIT_MAPPINGS; i++) {
-		struct procmap_query_arg q = {
-			.size = sizeof(q),
-			.flags = PROCMAP_EXECUTABLE | PROCMAP_COVERING_OR_NEXT,
-			.address = at,
-			.name_len = sizeof(s->name),
-			.name = (uintptr_t)s->name,
-		};
-		struct file_key file;
-		int rc;
-
-		if (ioctl(fd, PROCMAP_IOCTL, &q))
-			return errno == ENOENT ? 0 : -errno;
-		file = (struct file_key){makedev(q.dev_major, q.dev_minor), q.inode, 0};
-		/* The length counts the NUL. */
-		rc = add(s, q.start, q.end, q.file_off, &none, &file,
-			 q.name_len ? q.name_len - 1 : 0);
-		if (rc)
-			return rc;
-		at = q.end;
+	if (ioctl(fd, PROCMAP_IOCTL, &q))
+		return -errno;
+	*ret_end = q.end;
+	if (s->maps->count >= s->most) {
+		s->is_cut = true;
+		return 0;
 	}
-	return 0;
+	file = (struct file_key){makedev(q.dev_major, q.dev_minor), q.inode, 0};
+	/* The length counts the NUL. */
+	return add(s, q.start, q.end, q.file_off, &none, &file, q.name_len ? q.name_len - 1 : 0);
+}
+
+static int scan_ioctl(struct scan *s, int fd)
+{
+	uint64_t at = 0;
+	int rc = 0;
+
+	while (!rc && !s->is_cut)
+		rc = add_queried(s, fd, at, PROCMAP_COVERING_OR_NEXT, &at);
+	return rc == -ENOENT ? 0 : rc;
 }
 
 /* The next field of a line, NULL behind the last; *at moves on. */
@@ -141,6 +149,10 @@ static int scan_line(struct scan *s, char *line)
 	/* [vsyscall] lies in the kernel's half and is no memory of the process. */
 	if (len > LIMIT_PATH_LEN || start >> 63)
 		return 0;
+	if (s->maps->count >= s->most) {
+		s->is_cut = true;
+		return 0;
+	}
 	return add(s, start, end, off, &id, &file, copy_name(s->name, path, len));
 }
 
@@ -153,7 +165,7 @@ static int scan_text(struct scan *s, int fd)
 
 	if (!f)
 		return -errno;
-	while (!rc && getline(&line, &cap, f) >= 0)
+	while (!rc && !s->is_cut && getline(&line, &cap, f) >= 0)
 		rc = scan_line(s, line);
 	fclose(f);
 	return rc;
@@ -161,6 +173,7 @@ static int scan_text(struct scan *s, int fd)
 
 static struct module *find_exe(const struct scan *s)
 {
+	const struct build_id none = {.kind = BUILD_ID_NONE};
 	char path[64], target[LIMIT_PATH_LEN];
 	ssize_t len;
 
@@ -175,7 +188,9 @@ static struct module *find_exe(const struct scan *s)
 							   !memcmp(target, m->path, m->path_len))))
 			return module_ref(m);
 	}
-	return NULL;
+	/* It lies above what was read. */
+	return s->is_cut && len > 0 ? module_get(s->modules, &none, NULL, target, (size_t)len)
+				    : NULL;
 }
 
 static void read_comm(uint32_t pid, char comm[static 17])
@@ -248,7 +263,7 @@ static void scan_tasks(struct scan *s, uint32_t pid, enum procscan_way way)
 		closedir(dir);
 }
 
-int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
+int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules, size_t most,
 		  struct procscan *ret)
 {
 	_cleanup_(freep) struct scan *s = calloc(1, sizeof(*s));
@@ -261,6 +276,7 @@ int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
 	if (!s->maps)
 		return -ENOMEM;
 	s->modules = modules;
+	s->most = most;
 	snprintf(s->proc, sizeof(s->proc), "/proc/%u", pid);
 	/* A first thread that ended: the text has nothing then, and the ioctl fails. */
 	rc = scan_maps(s, way);
@@ -272,10 +288,43 @@ int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
 	if (first_ended)
 		scan_tasks(s, pid, way);
 	ret->first_ended = first_ended && s->maps->count;
+	ret->is_cut = s->is_cut;
 	ret->exe = find_exe(s);
 	ret->maps = s->maps;
 	read_comm(pid, ret->comm);
 	return 0;
+}
+
+int procscan_find(uint32_t tid, enum procscan_way way, struct modules *modules,
+		  struct mappings **maps, const uint64_t *pcs, size_t count)
+{
+	_cleanup_(freep) struct scan *s = NULL;
+	_cleanup_(closep) int fd = -1;
+	uint64_t end;
+	int rc = 0;
+
+	if (way == PROCSCAN_TEXT)
+		return -ENOTTY;
+	s = calloc(1, sizeof(*s));
+	if (!s)
+		return -ENOMEM;
+	s->modules = modules;
+	s->most = LIMIT_PROC_MAPPINGS;
+	s->maps = *maps;
+	snprintf(s->proc, sizeof(s->proc), "/proc/%u/maps", tid);
+	fd = open(s->proc, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	for (size_t i = 0; i < count && !rc && !s->is_cut; i++) {
+		if (mappings_find(s->maps, pcs[i]))
+			continue;
+		rc = add_queried(s, fd, pcs[i], 0, &end);
+		if (rc == -ENOENT && i)
+			break;
+		rc = rc == -ENOENT ? 0 : rc;
+	}
+	*maps = s->maps;
+	return s->is_cut ? -ENOSPC : rc == -ENOENT ? 0 : rc;
 }
 
 int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, uint64_t pc,

@@ -21,6 +21,7 @@ struct procscan {
 	struct module *exe; /* a reference; NULL: unknown */
 	char comm[17];      /* untrusted bytes, NUL-terminated */
 	bool first_ended;   /* its first thread; another one was asked */
+	bool is_cut;        /* it has more mappings, above these */
 };
 
 /*
@@ -39,10 +40,19 @@ int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, ui
  */
 int procscan_check(uint32_t tid, enum procscan_way way, const struct mappings *maps);
 
-/* 0 and *ret; negative errno when the process is gone or must not be looked at. No mappings: a
- * kernel thread, or all its threads are ending. */
-int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules,
+/* 0 and *ret, at most `most` mappings, the lowest ones; negative errno when the process is gone or
+ * must not be looked at. No mappings: a kernel thread, or all its threads are ending. */
+int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules, size_t most,
 		  struct procscan *ret);
+
+/*
+ * Adds to *maps what a thread's process has mapped at each pc of a stack, leaf first, that lies in
+ * no row of it. Ends behind a caller that lies in no mapping: what comes then is no stack. 0;
+ * -ENOSPC when there is no room for all; another negative errno when the process is gone, or this
+ * kernel is not to be asked that way (-ENOTTY).
+ */
+int procscan_find(uint32_t tid, enum procscan_way way, struct modules *modules,
+		  struct mappings **maps, const uint64_t *pcs, size_t count);
 
 /* Calls each() with every process there is. */
 void procscan_list(void (*each)(void *arg, uint32_t pid), void *arg);

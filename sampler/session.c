@@ -85,11 +85,11 @@ static int open_backend(struct session *s, struct err *err)
 	return backend_choose(&s->backend, &s->source, o->backend, &o->target, say_backend, err);
 }
 
-static int scan(void *arg, uint32_t pid, struct modules *modules, struct procscan *ret)
+static int scan(void *arg, uint32_t pid, struct modules *modules, size_t most, struct procscan *ret)
 {
 	const struct session_options *o = arg;
 
-	return procscan_read(pid, o->maps, modules, ret);
+	return procscan_read(pid, o->maps, modules, most, ret);
 }
 
 static int ask_id(void *arg, uint32_t tid, const struct mapping *m, uint64_t pc,
@@ -105,6 +105,22 @@ static int check(void *arg, uint32_t tid, const struct mappings *maps)
 	const struct session_options *o = arg;
 
 	return procscan_check(tid, o->maps, maps);
+}
+
+static int find(void *arg, uint32_t tid, struct modules *modules, struct mappings **maps,
+		const uint64_t *pcs, size_t count)
+{
+	const struct session_options *o = arg;
+
+	return procscan_find(tid, o->maps, modules, maps, pcs, count);
+}
+
+static uint64_t cpu_ns(void *arg _unused_)
+{
+	struct timespec t = {0};
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 /* Those that started before the kernel was asked to look for them. */
@@ -354,7 +370,14 @@ static void swallow(struct session *s)
  * that is written to behind it is copied then, for it has them too. */
 static void init(struct session *s)
 {
-	struct procs_source source = {scan, ask_id, check, (void *)(uintptr_t)s->options};
+	struct procs_source source = {
+		.scan = scan,
+		.id = ask_id,
+		.check = check,
+		.find = find,
+		.cpu_ns = cpu_ns,
+		.ctx = (void *)(uintptr_t)s->options,
+	};
 	struct file_ids ids;
 	struct err warning;
 

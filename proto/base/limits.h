@@ -319,6 +319,11 @@
 #define LIMIT_PROCS              LIMIT(65536)
 /* Executable mappings of one process; vm.max_map_count is 65530 by default. */
 #define LIMIT_MAPPINGS           LIMIT(65536)
+/* Of those, what the sampler keeps of one process, and reads of it at once: 50 are usual, JITs make
+ * some thousand. What lies elsewhere is asked for by address. Of all processes, in bytes: beyond it
+ * the largest tables are forgotten. */
+#define LIMIT_PROC_MAPPINGS      LIMIT(4096)
+#define LIMIT_PROCS_MAPPINGS_LEN (64 * MIB)
 /* Symbols of BPF programs and modules in /proc/kallsyms that are kept. */
 #define LIMIT_HOST_SYMBOLS       LIMIT(262144)
 /* Bytes of ELF notes read in search of a build id: it stands among the first. */
@@ -369,6 +374,19 @@
  * once, as when sampling begins or records were lost. */
 #define LIMIT_SCANS              LIMIT(64)
 #define LIMIT_SCANS_BURST        LIMIT(2048)
+/* CPU time that reading them takes at once, in ns (in the long run it is CPU_BUDGET_SHARE): on a
+ * machine with forty times as much to do as it can, samples still fit into their rings meanwhile.
+ * Half of it is for processes that take less than a millisecond. When the other half is used up, so
+ * many mappings of one are read, and of each process again when so many times what it took has
+ * passed. */
+#define LIMIT_SCANS_CPU_NS       INT64_C(100000000)
+#define LIMIT_SCAN_SMALL_NS      LIMIT(1000000)
+#define LIMIT_SCAN_FEW           LIMIT(128)
+#define LIMIT_SCAN_DISTANCE      LIMIT(512)
+/* Addresses that are asked for in a poll, 2 us each, where a process has more mappings than are
+ * kept or they have not been read yet: of one process, and of all. */
+#define LIMIT_FINDS              64
+#define LIMIT_FINDS_ALL          LIMIT(4096)
 /* Files of processes that the kernel is asked to name, 8 us each, likewise. */
 #define LIMIT_ID_ASKS            LIMIT(256)
 #define LIMIT_ID_ASKS_BURST      LIMIT(4096)

@@ -40,7 +40,7 @@ static void add_row(struct modules *modules, struct mappings **maps, uint64_t st
 }
 
 static int fake_scan(void *ctx _unused_, uint32_t pid, struct modules *modules,
-		     struct procscan *ret)
+		     size_t most _unused_, struct procscan *ret)
 {
 	if (pid == GONE)
 		return -ESRCH;

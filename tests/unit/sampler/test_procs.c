@@ -20,7 +20,7 @@ static bool scan_first_ended;
 
 /* What /proc would say: one mapping of scan_path at 0x1000. */
 static int fake_scan(void *ctx _unused_, uint32_t pid _unused_, struct modules *modules,
-		     struct procscan *ret)
+		     size_t most _unused_, struct procscan *ret)
 {
 	struct build_id id = {.kind = BUILD_ID_GNU, .len = 4};
 	struct mapping row = {.start = 0x1000, .end = 0x2000};
@@ -714,8 +714,8 @@ static void test_procscan(void **state)
 
 	(void)state;
 	modules_init(&ms);
-	assert_int_equal(procscan_read((uint32_t)getpid(), PROCSCAN_BEST, &ms, &best), 0);
-	assert_int_equal(procscan_read((uint32_t)getpid(), PROCSCAN_TEXT, &ms, &text), 0);
+	assert_int_equal(procscan_read((uint32_t)getpid(), PROCSCAN_BEST, &ms, 64, &best), 0);
+	assert_int_equal(procscan_read((uint32_t)getpid(), PROCSCAN_TEXT, &ms, 64, &text), 0);
 	assert_int_equal(best.maps->count, text.maps->count);
 	assert_true(best.maps->count >= 3); /* this program, libc, the dynamic linker */
 	for (size_t i = 0; i < best.maps->count; i++) {
@@ -756,7 +756,7 @@ static void test_procscan(void **state)
 	mappings_unref(best.maps);
 	mappings_unref(text.maps);
 	assert_int_equal(ms.count, 0);
-	assert_true(procscan_read(INT32_MAX, PROCSCAN_BEST, &ms, &best) < 0);
+	assert_true(procscan_read(INT32_MAX, PROCSCAN_BEST, &ms, 64, &best) < 0);
 	modules_done(&ms);
 }
 

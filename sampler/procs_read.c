@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Processes: what is read of their mappings from /proc, and how much of that is done. A stranger
+ * has as many mappings as vm.max_map_count, in as many processes as he may start, and lets us lose
+ * records as he likes; so nothing here is done for each of his mappings.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "limits.h"
+#include "procs_priv.h"
+
+/* Between two looks at the mappings of a process. */
+#define CHECK_NS UINT64_C(100000000)
+
+static uint64_t cpu_ns(const struct procs *ps)
+{
+	return ps->source.cpu_ns ? ps->source.cpu_ns(ps->source.ctx) : 0;
+}
+
+/* Half of the time is for others than those that take long. */
+static bool may_take_long(struct procs *ps)
+{
+	return cpu_budget_spares(&ps->scan_budget, LIMIT_SCANS_CPU_NS / 2, ps->modules.now_ns);
+}
+
+static bool may_begin(struct procs *ps)
+{
+	return cpu_budget_allows(&ps->scan_budget, ps->modules.now_ns);
+}
+
+static bool is_long(const struct proc *p)
+{
+	return p->is_partial || p->scan_cost_ns > LIMIT_SCAN_SMALL_NS ||
+	       p->maps->count > LIMIT_SCAN_FEW;
+}
+
+/* Takes over what was found. */
+static void set_found(struct procs *ps, struct proc *p, struct procscan *found, uint64_t now_ns)
+{
+	p->is_gone = !found->maps->count;
+	if (p->is_gone && p->maps->count) {
+		mappings_unref(found->maps);
+		module_unref(found->exe);
+		return;
+	}
+	if (found->first_ended && !p->exit_ns)
+		procs_set_exit(ps, p, now_ns);
+	mappings_unref(p->maps);
+	p->maps = found->maps;
+	procs_set_exe(p, found->exe);
+	memcpy(p->comm, found->comm, sizeof(p->comm));
+	p->as_of_ns = now_ns;
+	p->is_partial = found->is_cut;
+	p->is_unsure = false;
+}
+
+void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns)
+{
+	const bool is_free = may_take_long(ps);
+	const size_t most = is_free || !ps->source.find ? LIMIT_PROC_MAPPINGS : LIMIT_SCAN_FEW;
+	struct procscan found = {.maps = NULL};
+	uint64_t began_ns;
+
+	if (!ps->scans_left || ps->modules.now_ns < p->scan_after_ns ||
+	    !(is_free || (!is_long(p) && may_begin(ps))))
+		return;
+	ps->changes++;
+	p->must_scan = false;
+	began_ns = cpu_ns(ps);
+	/* What /proc has is of the program that it has become. */
+	if (ps->queue && events_has_new_image(ps->queue, p->pid, now_ns)) {
+		p->is_gone = true;
+		cpu_budget_spend(&ps->scan_budget, cpu_ns(ps) - began_ns);
+		return;
+	}
+	ps->scans_left--;
+	if (ps->source.scan(ps->source.ctx, p->pid, &ps->modules, most, &found))
+		p->is_gone = true; /* what is known of it already stays */
+	else
+		set_found(ps, p, &found, now_ns);
+	p->scan_cost_ns = cpu_ns(ps) - began_ns;
+	p->scan_after_ns = ps->modules.now_ns + p->scan_cost_ns * LIMIT_SCAN_DISTANCE;
+	cpu_budget_spend(&ps->scan_budget, p->scan_cost_ns);
+}
+
+/* What is known of its mappings is not believed any more. */
+static void forget_mappings(struct procs *ps, struct proc *p)
+{
+	struct mappings *fresh = mappings_new();
+
+	if (!fresh)
+		return;
+	ps->changes++;
+	mappings_unref(p->maps);
+	p->maps = fresh;
+	*(ps->source.find ? &p->is_partial : &p->must_scan) = true;
+}
+
+/* Whether a record that is to come says more of its mappings. */
+static bool is_to_change(const struct procs *ps, const struct proc *p, uint64_t now_ns)
+{
+	return ps->queue && (events_has_mapping(ps->queue, p->pid, now_ns) ||
+			     events_has_new_image(ps->queue, p->pid, now_ns));
+}
+
+/* The first thread has no memory any more when it ended. */
+static uint32_t asked_tid(const struct proc *p, const struct event *e)
+{
+	return p->exit_ns ? e->tid : e->pid;
+}
+
+/* Whether what is known of its mappings is so no more, and no record that is to come says why. */
+static bool is_outdated(struct procs *ps, struct proc *p, const struct event *e)
+{
+	if (!ps->source.check || !ps->checks_left || p->is_gone || !p->maps->count ||
+	    ps->modules.now_ns - p->checked_ns < CHECK_NS)
+		return false;
+	p->checked_ns = ps->modules.now_ns;
+	ps->checks_left--;
+	return ps->source.check(ps->source.ctx, asked_tid(p, e), p->maps) == 0 &&
+	       !is_to_change(ps, p, e->time_ns);
+}
+
+/* --- by address ------------------------------------------------------------------------------ */
+
+/* Where the frames of a user stack are looked up: that of a caller before the address that it
+ * returns to. How many of them can be asked for now, and how many of those are not known. */
+static size_t get_lookups(struct procs *ps, struct proc *p, const struct event *e,
+			  uint64_t at[static LIMIT_STACK_FRAMES], size_t *ret_missing)
+{
+	const uint64_t *pcs = (const uint64_t *)e->data + e->sample.kernel_count;
+	size_t left, i;
+
+	if (p->finds_ns != ps->modules.now_ns)
+		p->finds = 0;
+	p->finds_ns = ps->modules.now_ns;
+	left = LIMIT_FINDS - p->finds;
+	left = left < ps->finds_left ? left : ps->finds_left;
+	*ret_missing = 0;
+	for (i = 0; i < e->sample.user_count && i < LIMIT_STACK_FRAMES; i++) {
+		at[i] = i ? pcs[i] - 1 : pcs[i];
+		if (mappings_find(p->maps, at[i]))
+			continue;
+		if (*ret_missing >= left)
+			break;
+		++*ret_missing;
+	}
+	return i;
+}
+
+static bool are_mapped(const struct mappings *maps, const uint64_t *at, size_t count)
+{
+	for (size_t i = 1; i < count; i++)
+		if (!mappings_find(maps, at[i]))
+			return false;
+	return true;
+}
+
+/* This kernel cannot be asked. What was left to that is read as a whole. */
+static void give_up_finding(struct procs *ps)
+{
+	ps->source.find = NULL;
+	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++)
+		for (struct proc *p = ps->buckets[i]; p; p = p->next)
+			p->must_scan |= p->is_partial;
+}
+
+/* Whether it is known now of each frame whether it lies in a mapping, as far as there is a stack.
+ */
+static bool ask_missing(struct procs *ps, struct proc *p, const struct event *e)
+{
+	uint64_t at[LIMIT_STACK_FRAMES];
+	size_t missing, count = get_lookups(ps, p, e, at, &missing);
+	uint64_t version, began_ns;
+	int rc;
+
+	if (!missing)
+		return count >= e->sample.user_count;
+	if (!may_begin(ps) || is_to_change(ps, p, e->time_ns))
+		return false;
+	/* For the most part it is of what samples do not need. */
+	if (p->maps->count + missing > LIMIT_PROC_MAPPINGS) {
+		forget_mappings(ps, p);
+		count = get_lookups(ps, p, e, at, &missing);
+	}
+	p->finds += (uint32_t)missing;
+	ps->finds_left -= missing;
+	began_ns = cpu_ns(ps);
+	version = p->maps->version;
+	rc = ps->source.find(ps->source.ctx, asked_tid(p, e), &ps->modules, &p->maps, at, count);
+	ps->changes += p->maps->version != version;
+	cpu_budget_spend(&ps->scan_budget, cpu_ns(ps) - began_ns);
+	if (rc == -ENOTTY)
+		give_up_finding(ps);
+	else if (rc && rc != -ENOSPC)
+		p->is_gone = true;
+	return !rc && (count >= e->sample.user_count || !are_mapped(p->maps, at, count));
+}
+
+void procs_look_again(struct procs *ps, struct proc *p, const struct event *e)
+{
+	if (is_outdated(ps, p, e)) {
+		p->must_scan = true;
+		procs_scan(ps, p, e->time_ns);
+		/* Rather nothing than what is wrong. */
+		if (p->must_scan)
+			forget_mappings(ps, p);
+	}
+	p->is_unsure = (p->must_scan || p->is_partial) && !p->is_gone && e->sample.user_count &&
+		       !(ps->source.find && ask_missing(ps, p, e));
+}
+
+/* --- each poll ------------------------------------------------------------------------------- */
+
+/* The largest tables go: those of more rows than the mean. */
+static void shed_mappings(struct procs *ps)
+{
+	size_t rows = 0;
+
+	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++)
+		for (const struct proc *p = ps->buckets[i]; p; p = p->next)
+			rows += p->maps->count;
+	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++)
+		for (struct proc *p = ps->buckets[i]; p; p = p->next)
+			if (p->maps->count > rows / ps->count)
+				forget_mappings(ps, p);
+}
+
+static void refill_count(size_t *left, size_t some, size_t most)
+{
+	*left = *left + some < most ? *left + some : most;
+}
+
+void procs_poll_reading(struct procs *ps)
+{
+	ps->checks_left = LIMIT_CHECKS;
+	ps->finds_left = LIMIT_FINDS_ALL;
+	refill_count(&ps->scans_left, LIMIT_SCANS, LIMIT_SCANS_BURST);
+	refill_count(&ps->asks_left, LIMIT_ID_ASKS, LIMIT_ID_ASKS_BURST);
+	if (ps->modules.len > LIMIT_PROCS_MAPPINGS_LEN && ps->count)
+		shed_mappings(ps);
+}
