@@ -72,7 +72,7 @@ function(rawstack_bpf_skeleton name source)
 		OUTPUT ${object}
 		COMMAND ${RAWSTACK_CLANG} -target bpf -mcpu=v3 -g -O2 -ffreestanding -Wall -Wextra -Werror
 			-I${CMAKE_SYSROOT}/usr/include/${CMAKE_LIBRARY_ARCHITECTURE}
-			-I${RAWSTACK_libbpf_INCLUDE} -I${PROJECT_SOURCE_DIR}/sampler
+			-I${RAWSTACK_libbpf_INCLUDE} -I${PROJECT_SOURCE_DIR}/sampler/bpf
 			-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.
 			-c ${CMAKE_CURRENT_SOURCE_DIR}/${source} -o ${object}
 		DEPENDS ${source} ${ARGN}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
 /*
- * Both walks of a user stack at the same tick: the kernel's, and that of sampler/user_walk.bpf.h.
- * user_walk.c compares them.
+ * Both walks of a user stack at the same tick: the kernel's, and that of
+ * sampler/bpf/user_walk.bpf.h. user_walk.c compares them.
  */
 #include <linux/bpf.h>
 #include <stdbool.h>
