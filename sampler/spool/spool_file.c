@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "crc32c.h"
-#include "spool_segment.h"
 #include "spool_zstd.h"
 
 static int open_blocks(struct spool_file *f, struct err *err)

@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spool_header.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "crc32c.h"
+
+const char *spool_segment_name(uint64_t segment, char name[static SPOOL_NAME_MAX])
+{
+	snprintf(name, SPOOL_NAME_MAX, SPOOL_SEGMENT_PREFIX "%016llx" SPOOL_SEGMENT_SUFFIX,
+		 (unsigned long long)segment);
+	return name;
+}
 
 static uint8_t *put(uint8_t *to, const void *p, size_t len)
 {

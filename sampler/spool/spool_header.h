@@ -2,10 +2,20 @@
 #ifndef RAWSTACK_SPOOL_HEADER_H
 #define RAWSTACK_SPOOL_HEADER_H
 /*
- * The header of a segment, in memory and on the disk. Internal to the spool library.
+ * The name of a segment, and its header in memory and on the disk. Internal to the spool library.
  */
 #include "spool.h"
 #include "spool_format.h"
+
+#define SPOOL_SEGMENT_PREFIX "segment-"
+#define SPOOL_SEGMENT_SUFFIX ".spool"
+
+enum {
+	SPOOL_NAME_MAX = 32
+};
+
+/* "segment-000000000000002a.spool". Returns name. */
+const char *spool_segment_name(uint64_t segment, char name[static SPOOL_NAME_MAX]);
 
 struct spool_segment_info {
 	uint64_t segment, segment_len;

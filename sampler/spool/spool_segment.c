@@ -10,10 +10,8 @@
 #include "crc32c.h"
 #include "spool_halves.h"
 
-#define SEGMENT_PREFIX "segment-"
-#define SEGMENT_SUFFIX ".spool"
-#define ACK_NAME       "ack"
-#define DROPPED_NAME   "dropped"
+#define ACK_NAME     "ack"
+#define DROPPED_NAME "dropped"
 
 enum {
 	NUMBER_DIGITS = 16
@@ -40,20 +38,13 @@ bool spool_loss_is_real(enum spool_loss loss)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-const char *spool_segment_name(uint64_t segment, char name[static SPOOL_NAME_MAX])
-{
-	snprintf(name, SPOOL_NAME_MAX, SEGMENT_PREFIX "%016llx" SEGMENT_SUFFIX,
-		 (unsigned long long)segment);
-	return name;
-}
-
 static bool parse_name(const char *name, uint64_t *ret)
 {
-	const char *digits = name + strlen(SEGMENT_PREFIX);
+	const char *digits = name + strlen(SPOOL_SEGMENT_PREFIX);
 	char again[SPOOL_NAME_MAX];
 
-	if (strncmp(name, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)) ||
-	    strlen(digits) != NUMBER_DIGITS + strlen(SEGMENT_SUFFIX))
+	if (strncmp(name, SPOOL_SEGMENT_PREFIX, strlen(SPOOL_SEGMENT_PREFIX)) ||
+	    strlen(digits) != NUMBER_DIGITS + strlen(SPOOL_SEGMENT_SUFFIX))
 		return false;
 	*ret = strtoull(digits, NULL, 16);
 	return *ret && !strcmp(name, spool_segment_name(*ret, again));
@@ -117,7 +108,7 @@ static void clean_one(void *arg, const char *name)
 	size_t len = strlen(name);
 
 	if (name[0] == '.' && len > 4 && !strcmp(name + len - 4, ".tmp") &&
-	    !strncmp(name + 1, SEGMENT_PREFIX, strlen(SEGMENT_PREFIX)))
+	    !strncmp(name + 1, SPOOL_SEGMENT_PREFIX, strlen(SPOOL_SEGMENT_PREFIX)))
 		c->io->unlink(c->io->ctx, c->dir_fd, name);
 }
 

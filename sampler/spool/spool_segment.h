@@ -8,13 +8,6 @@
 #include "bytes.h"
 #include "spool_cursor.h"
 
-enum {
-	SPOOL_NAME_MAX = 32
-};
-
-/* "segment-000000000000002a.spool". Returns name. */
-const char *spool_segment_name(uint64_t segment, char name[static SPOOL_NAME_MAX]);
-
 /* The numbers of the segments in a directory, ascending. Freed by the caller. ERR_LIMIT above
  * LIMIT_SPOOL_FILES. */
 struct spool_segments {
