@@ -7,7 +7,7 @@
  * are damaged. Internal to the store. Decoding borrows from the bytes and copies nothing.
  */
 #include "buf.h"
-#include "store.h"
+#include "store_binary.h"
 
 enum {
 	STORE_FORMATS = 4 /* of which an id may have tables; the oldest goes for a fifth */
