@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "builder.h"
 
-#include "builder_rows.h"
+#include "builder_priv.h"
 #include "rsym_columns.h"
 #include "rsym_format.h"
 

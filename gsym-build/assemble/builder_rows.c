@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "builder_rows.h"
+#include "builder_priv.h"
 
 #include <stdlib.h>
 

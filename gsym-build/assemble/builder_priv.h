@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_BUILDER_ROWS_H
-#define RAWSTACK_BUILDER_ROWS_H
+#ifndef RAWSTACK_BUILDER_PRIV_H
+#define RAWSTACK_BUILDER_PRIV_H
 /*
  * All units and symbols as one sequence of rows, by address and without overlaps: between units the
  * choice that builder.h describes. Rows are not kept: to go through them again costs less.
