@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "limits.h"
-#include "normalise_frames.h"
+#include "normalise_priv.h"
 #include "perf_ring.h"
 
 /* How long a sample waits for what the helper reads. The answer is there at the next poll but one,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "normalise_frames.h"
+#include "normalise_priv.h"
 
 #include <asm/unistd.h>
 #include <string.h>

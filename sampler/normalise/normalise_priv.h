@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_NORMALISE_FRAMES_H
-#define RAWSTACK_NORMALISE_FRAMES_H
+#ifndef RAWSTACK_NORMALISE_PRIV_H
+#define RAWSTACK_NORMALISE_PRIV_H
 /*
  * The addresses of one sample, as locations of the spool: of normalise.c, which decides when.
  * Counts in the normaliser what has no place, and clears is_final where a later look may find one.
