@@ -58,10 +58,13 @@ int store_birth_check(const char *dir, struct err *err)
 	/* The service makes them once its store has had a commit. */
 	static const char *const signs[] = {"uploads", "kept"};
 	_cleanup_(closep) int dir_fd = -1;
-	int rc = open_dir(dir, &dir_fd, err);
+	struct stat st;
+	int rc;
 
-	if (rc == ERR_NOT_FOUND)
+	/* Whoever opens the store says so, and names its file. */
+	if (stat(dir, &st) ? errno == ENOENT : !S_ISDIR(st.st_mode))
 		return 0;
+	rc = open_dir(dir, &dir_fd, err);
 	if (rc || !has_entry(dir_fd, "store.mdb") || !is_empty(dir_fd) || has_entry(dir_fd, MARK))
 		return rc;
 	for (size_t i = 0; i < ARRAY_LEN(signs); i++)
