@@ -25,7 +25,9 @@ def accelerator():
     if ("vmx" in flags or "svm" in flags) and os.access("/dev/kvm", os.R_OK | os.W_OK):
         return ["-accel", "kvm", "-cpu", "host"]
     # Linux 6.12 ends in wild pointers of its allocator where that uses CMPXCHG16B as qemu 7.2 does it.
-    return ["-accel", "tcg,thread=multi", "-cpu", "max,-cx16"]
+    # With a thread for each CPU, one of them may run code that another has just patched as it was before:
+    # "Oops: int3" when a tracepoint is turned on.
+    return ["-accel", "tcg,thread=single", "-cpu", "max,-cx16"]
 
 
 # --- the initial memory ----------------------------------------------------------------------------
