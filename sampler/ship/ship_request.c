@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "intern.h"
+
 /* Estimates, on the safe side, of encoded bytes; a request ends at half of what a message may have,
  * and at a number of locations whose answer is likely to fit into one reply. */
 #define MESSAGE_MAX   (LIMIT_MESSAGE_LEN / 2)
@@ -24,20 +26,46 @@ bool ship_request_wanted(const struct spool_batch *b, uint32_t location)
 	return l->module < b->module_count && b->modules[l->module].id.kind != BUILD_ID_NONE;
 }
 
+/* Numbers of binaries for the modules: rows with one build id are one binary. */
+static bool number_binaries(const struct spool_batch *b, uint32_t *binaries)
+{
+	struct intern ids = INTERN_INIT(UINT32_MAX, SIZE_MAX);
+	bool ok = true;
+
+	for (size_t i = 0; ok && i < b->module_count; i++) {
+		binaries[i] = intern_add(&ids, b->modules[i].id.bytes, b->modules[i].id.len, NULL);
+		ok = binaries[i] != INTERN_FULL;
+	}
+	intern_done(&ids);
+	return ok;
+}
+
 uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a)
 {
 	uint64_t *locations = arena_array(a, b->location_count + 1, sizeof(*locations));
 	uint64_t *stacks = arena_array(a, b->stack_count + 1, sizeof(*stacks));
+	uint32_t *binaries = arena_array(a, b->module_count + 1, sizeof(*binaries));
+	size_t *counted = arena_array(a, b->module_count + 1, sizeof(*counted));
 
-	if (!locations || !stacks)
+	if (!locations || !stacks || !binaries || !counted || !number_binaries(b, binaries))
 		return NULL;
 	for (size_t i = 0; i < b->sample_count; i++)
 		if (b->samples[i].stack < b->stack_count)
 			stacks[b->samples[i].stack] += b->samples[i].weight;
 	for (size_t i = 0; i < b->stack_count; i++)
-		for (uint32_t k = 0; k < b->stacks[i].count; k++)
-			if (b->stacks[i].locations[k] < b->location_count)
-				locations[b->stacks[i].locations[k]] += stacks[i];
+		for (uint32_t k = 0; k < b->stacks[i].count; k++) {
+			const uint32_t at = b->stacks[i].locations[k];
+			size_t *last;
+
+			if (at >= b->location_count || !ship_request_wanted(b, at))
+				continue;
+			/* Number of the last stack that was counted for its binary, plus 1. */
+			last = &counted[binaries[b->locations[at].module]];
+			if (*last == i + 1)
+				continue;
+			*last = i + 1;
+			locations[at] += stacks[i];
+		}
 	return locations;
 }
 

@@ -3,8 +3,9 @@
 #define RAWSTACK_SHIP_REQUEST_H
 /*
  * The locations of a spool batch as Symbolize requests: only those that a service can name, only
- * the modules they are in, each with the number of samples it stands for, and nothing else of the
- * host. A request takes what fits under the limits of a message; what is left goes into the next.
+ * the modules they are in, each with the number of samples that count at it, and nothing else of
+ * the host. A request takes what fits under the limits of a message; what is left goes into the
+ * next.
  */
 #include "arena.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
@@ -19,8 +20,9 @@ struct ship_request {
 /* Whether a service could name it: it lies in a module with an id. */
 bool ship_request_wanted(const struct spool_batch *b, uint32_t location);
 
-/* Samples for each location of the batch, in an array of the arena; NULL without memory. A stack
- * counts once for each place a location has in it. */
+/* Samples that count at each location of the batch, in an array of the arena; NULL without memory.
+ * A sample counts once for each binary it has wanted frames in, at the innermost of them, so that
+ * the weights of a binary's locations add up to its samples. */
 uint64_t *ship_request_weights(const struct spool_batch *b, struct arena *a);
 
 /*

@@ -170,7 +170,6 @@ static enum outcome answer(struct symbolize *s, size_t i, int *status)
 	const struct lookup_answer *a;
 	uint64_t vaddr;
 
-	add_weight(s, i);
 	*status = (int)s->reply.status[i];
 	if (*status == LOCATION_STATUS(HOST_NAMED))
 		return append_host_named(s, i);
@@ -243,6 +242,7 @@ static int answer_all(struct symbolize *s, struct err *err)
 				s->reply.status[i] = LOCATION_STATUS(DEFERRED);
 			break;
 		}
+		add_weight(s, i);
 		s->reply.status[i] = status;
 		s->reply.frame_count[i] = (uint32_t)(s->frame_count - first);
 	}

@@ -111,23 +111,45 @@ static bool place_of(struct remote_names *n, const struct profile *p,
 	return !n->found.failed;
 }
 
-/* How many samples each location stands for. */
-static uint64_t *weights_of(const struct profile *p)
-{
-	uint32_t row = profile_value_index(p, "samples");
-	uint64_t *weights = calloc(p->locations.count + 1, sizeof(*weights));
+/* A location that is asked for: its place, and the binary that it lies in. */
+struct asked_place {
+	uint32_t place; /* PROFILE_NONE: it is not asked for */
+	uint32_t binary;
+};
 
-	for (uint32_t i = 0; weights && i < p->samples.count; i++) {
+static void add_weight(uint64_t *to, uint64_t weight)
+{
+	if (!CHECKED_ADD(*to, weight, to))
+		*to = UINT64_MAX;
+}
+
+/* Counts each sample once for each binary that it has such places in, at the innermost of them: the
+ * weights of a binary's places add up to its samples. */
+static int weigh_places(struct remote_names *n, const struct profile *p,
+			const struct asked_place *of, struct err *err)
+{
+	/* Number of the last sample that was counted for a binary, plus 1. */
+	_cleanup_(freep) size_t *counted = calloc(n->binary_ids.count + 1, sizeof(*counted));
+	uint32_t row = profile_value_index(p, "samples");
+
+	if (!counted)
+		return remote_names_full(err);
+	for (uint32_t i = 0; i < p->samples.count; i++) {
 		int64_t weight = row == PROFILE_NONE ? 1 : profile_values(p, i)[row];
 		const uint32_t *stack;
 		size_t count;
 
 		stack = profile_stack(p, profile_sample(p, i).stack, &count);
-		for (size_t k = 0; weight > 0 && k < count; k++)
-			if (!CHECKED_ADD(weights[stack[k]], (uint64_t)weight, &weights[stack[k]]))
-				weights[stack[k]] = UINT64_MAX;
+		for (size_t k = 0; weight > 0 && k < count; k++) {
+			const struct asked_place *at = &of[stack[k]];
+
+			if (at->place == PROFILE_NONE || counted[at->binary] == (size_t)i + 1)
+				continue;
+			counted[at->binary] = (size_t)i + 1;
+			add_weight(&n->weights[at->place - n->asked], (uint64_t)weight);
+		}
 	}
-	return weights;
+	return 0;
 }
 
 /* For a table that was made of a debug file alone. */
@@ -148,9 +170,9 @@ static void note_segments(struct binary *b, const struct profile *p, uint32_t mo
 /* Notes places that were not asked for yet. */
 static int gather(struct remote_names *n, const struct profile *p, struct err *err)
 {
-	_cleanup_(freep) uint64_t *weights = weights_of(p);
+	_cleanup_(freep) struct asked_place *of = malloc((p->locations.count + 1) * sizeof(*of));
 
-	if (!weights)
+	if (!of)
 		return remote_names_full(err);
 	for (uint32_t i = 0; i < p->locations.count; i++) {
 		struct profile_location l = profile_location(p, i);
@@ -158,6 +180,7 @@ static int gather(struct remote_names *n, const struct profile *p, struct err *e
 		uint32_t id;
 		size_t at;
 
+		of[i].place = PROFILE_NONE;
 		if (!place_of(n, p, &l, &place))
 			continue;
 		id = intern_add(&n->places, &place, sizeof(place), NULL);
@@ -167,6 +190,7 @@ static int gather(struct remote_names *n, const struct profile *p, struct err *e
 			continue;
 		note_segments(&n->binaries[place.binary], p, l.module);
 		at = id - n->asked;
+		of[i] = (struct asked_place){id, place.binary};
 		if (!grow_array((void **)&n->weights, &n->weights_cap, at + 1, sizeof(*n->weights),
 				LIMIT_PROFILE_ENTRIES) ||
 		    !grow_array((void **)&n->paths, &n->paths_cap, at + 1, sizeof(*n->paths),
@@ -177,9 +201,9 @@ static int gather(struct remote_names *n, const struct profile *p, struct err *e
 
 			n->paths[at] = profile_string(&n->found, path.p, path.len);
 		}
-		n->weights[at] = weights[i];
+		n->weights[at] = 0;
 	}
-	return n->found.failed ? remote_names_full(err) : 0;
+	return n->found.failed ? remote_names_full(err) : weigh_places(n, p, of, err);
 }
 
 static int prepare(void *ctx, const struct profile *p, struct err *err)

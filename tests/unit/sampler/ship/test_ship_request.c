@@ -50,10 +50,51 @@ static void test_request_segments(void **state _unused_)
 	arena_done(&a);
 }
 
+/* A sample counts once for each binary, however many of its frames lie in it, whichever of the rows
+ * of the binary they name; places that nobody is asked about count for nothing. */
+static void test_request_weights(void **state _unused_)
+{
+	const struct spool_module modules[] = {
+		{.id = {.kind = BUILD_ID_GNU, .len = 4, .bytes = "deep"}},
+		{.id = {.kind = BUILD_ID_GNU, .len = 4, .bytes = "libc"}},
+		{.id = {.kind = BUILD_ID_GNU, .len = 4, .bytes = "deep"}, .path = 1},
+		{.id = {.kind = BUILD_ID_NONE}},
+	};
+	const struct location locations[] = {
+		{.kind = LOCATION_FILE_OFF, .module = 0, .address = 0x1010},
+		{.kind = LOCATION_FILE_OFF, .module = 0, .address = 0x1020},
+		{.kind = LOCATION_FILE_OFF, .module = 1, .address = 0x1010},
+		{.kind = LOCATION_FILE_OFF, .module = 2, .address = 0x1030},
+		{.kind = LOCATION_FILE_OFF, .module = 3, .address = 0x1010},
+	};
+	static const uint32_t recursion[] = {2, 0, 1, 1, 1, 3, 2, 4}, flat[] = {4, 3, 2};
+	const struct spool_stack stacks[] = {{recursion, ARRAY_LEN(recursion), 0},
+					     {flat, ARRAY_LEN(flat), 0}};
+	const struct spool_sample samples[] = {
+		{.stack = 0, .weight = 3}, {.stack = 1, .weight = 10}, {.stack = 0, .weight = 4}};
+	const struct spool_batch b = {.modules = modules,
+				      .module_count = ARRAY_LEN(modules),
+				      .locations = locations,
+				      .location_count = ARRAY_LEN(locations),
+				      .stacks = stacks,
+				      .stack_count = ARRAY_LEN(stacks),
+				      .samples = samples,
+				      .sample_count = ARRAY_LEN(samples)};
+	static const uint64_t want[] = {7, 0, 17, 10, 0};
+	struct arena a = ARENA_INIT(MIB);
+	const uint64_t *weights = ship_request_weights(&b, &a);
+
+	assert_non_null(weights);
+	for (size_t i = 0; i < ARRAY_LEN(want); i++)
+		assert_int_equal(weights[i], want[i]);
+	arena_done(&a);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_request_segments),
+		cmocka_unit_test(test_request_weights),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
