@@ -184,6 +184,9 @@
 #define LIMIT_UPLOADS           LIMIT(256) /* begun and not finished */
 /* Of one client: the last quarter of the places is for others. */
 #define LIMIT_CLIENT_UPLOADS    LIMIT(192)
+/* Tickets that wait for their build. A ticket is kept whoever comes, so the other half of the
+ * places can be taken from who has several, for one who has none. */
+#define LIMIT_UPLOAD_TICKETS    LIMIT(128)
 #define LIMIT_UPLOAD_IDLE_NS    LIMIT(86400000000000) /* a day: then a part is dropped */
 /* When there is no room for another upload, what nobody continues goes: first of the client that
  * has the most of them and more than who asks, that of the longest silence, if 2 s brought nothing;

@@ -134,7 +134,11 @@ static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, si
 	int rc = 0;
 
 	pthread_mutex_lock(&u->lock);
-	if (up->lost)
+	if (up->displaced)
+		rc = err_set(err, ERR_UNAVAILABLE,
+			     "all places are taken, and another client had none: its place went to "
+			     "that; begin again a little later");
+	else if (up->lost)
 		rc = err_set(err, ERR_MISMATCH,
 			     "too slow: this upload was given up, or to another; begin again");
 	else if (offset != up->received)
@@ -241,20 +245,26 @@ static size_t call_waiters(struct upload_waiter *w, const struct upload_result *
 	return count;
 }
 
+void uploads_tell(struct uploads *u, struct upload_waiter *waiters,
+		  const struct upload_result *result)
+{
+	size_t called = call_waiters(waiters, result);
+
+	pthread_mutex_lock(&u->lock);
+	u->waiter_count -= called;
+	pthread_mutex_unlock(&u->lock);
+}
+
 void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result)
 {
 	struct upload_waiter *waiters;
-	size_t called;
 
 	pthread_mutex_lock(&u->lock);
 	waiters = TAKE_PTR(up->waiters);
 	uploads_drop(u, up);
 	pthread_cond_signal(&u->queued); /* its client may have a builder again */
 	pthread_mutex_unlock(&u->lock);
-	called = call_waiters(waiters, result);
-	pthread_mutex_lock(&u->lock);
-	u->waiter_count -= called;
-	pthread_mutex_unlock(&u->lock);
+	uploads_tell(u, waiters, result);
 }
 
 void uploads_stop(struct uploads *u)

@@ -48,9 +48,11 @@ struct upload {
 	uint32_t client;             /* who began it last; 0: nobody since the start */
 	bool streaming;              /* a stream has it */
 	bool writing;                /* which writes a chunk at this moment */
-	bool lost;     /* it is the stream's alone: another has taken its place, or none */
-	bool given_up; /* finished in an earlier run, and tried too often: see
-			  uploads_each_given_up() */
+	bool lost;      /* it is the stream's alone: another has taken its place, or none */
+	bool displaced; /* lost, because its client had most and another had none */
+	bool promised;  /* a ticket was given, or an earlier run may have given one */
+	bool given_up;  /* finished in an earlier run, and tried too often: see
+			   uploads_each_given_up() */
 	struct upload_waiter *waiters;
 	uint64_t round;        /* QUEUED, RUNNING: of its client's turns */
 	uint64_t queued_at;    /* in builds that had begun */
@@ -95,6 +97,10 @@ void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client)
  * The upload that this request begins or continues: *ret_status is NEEDED with token and offset
  * filled, or IN_PROGRESS, OVER_QUOTA with *reason set to a line. *ret_passing: OVER_QUOTA for what
  * other uploads hold, and not for good. ERR_DATA when a field is not legal.
+ *
+ * A client that has no upload takes the place of another's, if all are taken: of the client that
+ * has most, and several, the newest that is not being built and has no ticket. Who waits for its
+ * build is told ERR_UNAVAILABLE, from the caller's thread.
  */
 int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, uint32_t client,
 		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
@@ -111,7 +117,8 @@ void uploads_detach(struct uploads *u, struct upload *up);
 
 /* Appends to an upload that is attached. ERR_DATA when offset is not what was received, or the
  * bytes exceed the declared size; ERR_MISMATCH when it was too slow, and another client has it;
- * ERR_UNAVAILABLE when the disk has no room for it at this moment, ERR_LIMIT when it has none at
+ * ERR_UNAVAILABLE when another client has its place, with nothing left of it, or when the disk has
+ * no room for it at this moment, ERR_LIMIT when it has none at
  * all; ERR_IO. What came before stays, whatever the error. *ret_received is the new total. */
 int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const void *p, size_t len,
 		   uint64_t *ret_received, struct err *err);
@@ -121,7 +128,8 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
  * if it asked for that and not too many wait, else that a table is owed: a ticket, which outlasts a
  * power cut, for the bytes and a note of it are synced first. Without a waiter that is so at
  * return, which may take as long as the disk does. ERR_NOT_FOUND, ERR_MISMATCH when bytes are
- * missing or a stream is still on it, ERR_IO when it cannot be noted or synced (it may be built
+ * missing or a stream is still on it, ERR_UNAVAILABLE when its client has as many
+ * tickets that wait as are left, ERR_IO when it cannot be noted or synced (it may be built
  * nevertheless). On failure the waiter was not taken (*ret_waits). *ret_id and *ret_state are
  * filled without one.
  */

@@ -162,6 +162,12 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
 		  uint64_t *ret_offset, const char **ret_reason, bool *ret_passing, struct err *err)
 {
+	static const struct upload_result no_place = {
+		.code = ERR_UNAVAILABLE,
+		.message = "all places are taken, and another client had none: its place went to "
+			   "that; begin again a little later",
+	};
+	struct upload_waiter *displaced;
 	struct upload *up = NULL;
 	struct build_id id;
 	int rc = check_begin(request, &id, err);
@@ -174,7 +180,9 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 		memcpy(token, up->token, UPLOAD_TOKEN_LEN);
 		*ret_offset = up->received;
 	}
+	displaced = TAKE_PTR(u->displaced);
 	pthread_mutex_unlock(&u->lock);
+	uploads_tell(u, displaced, &no_place);
 	return rc;
 }
 
@@ -192,6 +200,7 @@ static void take_up_promise(struct uploads *u, struct upload *up)
 	    !S_ISREG(st.st_mode))
 		return;
 	up->given_up = (uint64_t)st.st_size >= LIMIT_UPLOAD_TRIES;
+	up->promised = !up->given_up;
 	if (!up->given_up)
 		uploads_enqueue(u, up);
 }

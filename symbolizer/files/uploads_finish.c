@@ -30,6 +30,15 @@ static int find_complete(struct uploads *u, const void *token, size_t len, struc
 	return 0;
 }
 
+static int check_ticket(const struct uploads *u, const struct upload *up, struct err *err)
+{
+	if (uploads_may_promise(u, up))
+		return 0;
+	return err_set(err, ERR_UNAVAILABLE,
+		       "too many uploads of this client wait for their builds: finish this one "
+		       "later");
+}
+
 /* A descriptor of its bytes, for what takes longer than the lock may be held. */
 static int open_complete(struct uploads *u, const void *token, size_t len, int *ret_fd,
 			 struct err *err)
@@ -39,6 +48,8 @@ static int open_complete(struct uploads *u, const void *token, size_t len, int *
 
 	pthread_mutex_lock(&u->lock);
 	rc = find_complete(u, token, len, &up, err);
+	if (!rc)
+		rc = check_ticket(u, up, err);
 	if (!rc) {
 		*ret_fd = dup(up->fd);
 		if (*ret_fd < 0)
@@ -68,6 +79,8 @@ static int enqueue(struct uploads *u, const void *token, size_t len, struct uplo
 
 	pthread_mutex_lock(&u->lock);
 	rc = find_complete(u, token, len, &up, err);
+	if (!rc && !waiter)
+		rc = check_ticket(u, up, err);
 	if (!rc && upload_mark(u, up, false, err) && !waiter)
 		rc = ERR_IO; /* who waits comes back for it */
 	if (rc) {
@@ -77,6 +90,7 @@ static int enqueue(struct uploads *u, const void *token, size_t len, struct uplo
 			uploads_enqueue(u, up);
 		*ret_id = up->id;
 		*ret_state = up->state;
+		up->promised |= !waiter;
 		if (waiter) {
 			waiter->next = up->waiters;
 			up->waiters = waiter;
@@ -184,6 +198,8 @@ static int ask_ticket(struct uploads *u, const void *token, size_t len,
 
 	pthread_mutex_lock(&u->lock);
 	rc = find_complete(u, token, len, &up, err);
+	if (!rc)
+		rc = check_ticket(u, up, err);
 	if (!rc) {
 		while (*at)
 			at = &(*at)->next;

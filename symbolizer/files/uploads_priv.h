@@ -23,6 +23,7 @@ struct uploads {
 	uint64_t begun;                     /* builds, so far */
 	uint64_t round;                     /* of the last of them; see uploads_queue.c */
 	bool stopped;
+	struct upload_waiter *displaced; /* to be told so when the lock is released */
 
 	/* Who waits for a ticket, and the one whose bytes are synced at this moment. */
 	struct upload_waiter *tickets, *ticket_now;
@@ -49,6 +50,13 @@ void uploads_remove_files(struct uploads *u, const struct upload *up);
 /* It is to be built. */
 void uploads_enqueue(struct uploads *u, struct upload *up);
 
+/* Makes what clients left who have gone one client's: what is in the queue, or all. */
+void uploads_gather_left(struct uploads *u, bool receiving_too);
+
+/* Tells all of a list how it ended. Without the lock. */
+void uploads_tell(struct uploads *u, struct upload_waiter *waiters,
+		  const struct upload_result *result);
+
 /* Notes that something moved. */
 void uploads_touch(struct uploads *u, struct upload *up);
 
@@ -62,9 +70,13 @@ void upload_begin_pace(struct upload *up, int64_t now);
 void uploads_drop_stale(struct uploads *u, int64_t now);
 
 /* Whether there is room for one more upload of a client, made if need be by dropping what nobody
- * continues; else why not, and whether that may pass. */
+ * continues, or one of the client that has most; else why not, and whether that may pass. */
 bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
 		       const char **ret_reason, bool *ret_passing);
+
+/* Whether its client may have one more ticket: as many as are left, so that others always find some
+ * after a while, however many come. */
+bool uploads_may_promise(const struct uploads *u, const struct upload *up);
 
 /* Whether len more bytes may be written. free_bytes: of the disk, a moment ago. ERR_UNAVAILABLE
  * when there is no room as long as others hold theirs, ERR_LIMIT when there would be none without

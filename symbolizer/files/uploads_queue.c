@@ -48,11 +48,11 @@ void uploads_enqueue(struct uploads *u, struct upload *up)
 
 /* Whoever comes and goes is not another client each time: what those left who have gone has the
  * turns of one, beside those who are here. */
-static void gather_left(struct uploads *u)
+void uploads_gather_left(struct uploads *u, bool receiving_too)
 {
 	for (struct upload *up = u->list; u->connected && up; up = up->next)
-		if (up->state != UPLOAD_RECEIVING && up->client && up->client != LEFT &&
-		    !u->connected(up->client)) {
+		if ((receiving_too || up->state != UPLOAD_RECEIVING) && up->client &&
+		    up->client != LEFT && !u->connected(up->client)) {
 			up->client = LEFT;
 			if (up->state == UPLOAD_QUEUED)
 				find_round(u, up);
@@ -89,7 +89,7 @@ static struct upload *find_queued(struct uploads *u, bool *ret_later)
 	struct upload *next = NULL;
 
 	*ret_later = false;
-	gather_left(u);
+	uploads_gather_left(u, false);
 	for (struct upload *up = u->list; up; up = up->next) {
 		if (up->state != UPLOAD_QUEUED)
 			continue;

@@ -85,6 +85,52 @@ static bool drop_spare(struct uploads *u, int64_t now)
 	return oldest != NULL;
 }
 
+/* Takes the place of the newest that may go, of the client that has most, and several, for one that
+ * has none. What is being built stays, and what a ticket was given for. */
+static bool displace(struct uploads *u, uint32_t asker)
+{
+	struct upload *newest = NULL;
+	size_t most = 2;
+
+	uploads_gather_left(u, true);
+	if (count_of(u, asker))
+		return false;
+	for (struct upload *up = u->list; up; up = up->next) {
+		size_t count;
+
+		if (up->state == UPLOAD_RUNNING || up->promised || up->writing)
+			continue;
+		count = count_of(u, up->client);
+		if (count >= most) {
+			most = count;
+			newest = up;
+		}
+	}
+	if (!newest)
+		return false;
+	for (struct upload_waiter *w; (w = newest->waiters);) {
+		newest->waiters = w->next;
+		w->next = u->displaced;
+		u->displaced = w;
+	}
+	newest->displaced = true;
+	uploads_drop(u, newest);
+	return true;
+}
+
+bool uploads_may_promise(const struct uploads *u, const struct upload *up)
+{
+	size_t all = 0, own = 0;
+
+	if (up->promised || up->state == UPLOAD_RUNNING)
+		return true;
+	for (const struct upload *other = u->list; other; other = other->next) {
+		all += other->promised;
+		own += other->promised && other->client == up->client;
+	}
+	return all + own < LIMIT_UPLOAD_TICKETS;
+}
+
 /* --- pace ------------------------------------------------------------------------------------ */
 
 void upload_begin_pace(struct upload *up, int64_t now)
@@ -121,6 +167,15 @@ static uint64_t bytes_promised(struct upload *up, int64_t now)
 
 /* --- the disk -------------------------------------------------------------------------------- */
 
+static bool is_full(const struct uploads *u)
+{
+	size_t count = 0;
+
+	for (const struct upload *up = u->list; up; up = up->next)
+		count++;
+	return count >= LIMIT_UPLOADS;
+}
+
 /* Whether there is a place for one more, and the disk would keep its floor if every upload were to
  * bring what it is promised; else what is lacking, and whether that would be there without the
  * others. */
@@ -129,25 +184,24 @@ static bool is_room(struct uploads *u, uint64_t size, uint32_t client, int64_t n
 {
 	uint64_t owed = size + LIMIT_DISK_FLOOR, alone = owed;
 	uint64_t free_bytes = u->io->free_bytes(u->io->ctx, u->dir_fd);
-	size_t count = 0;
 
-	for (struct upload *up = u->list; up; up = up->next, count++)
+	for (struct upload *up = u->list; up; up = up->next)
 		owed += up->client == client ? bytes_to_come(up) : bytes_promised(up, now);
 	*ret_passing = free_bytes >= alone;
 	if (client && count_of(u, client) >= LIMIT_CLIENT_UPLOADS) {
 		*ret_reason = "too many uploads of one client at a time";
 		return false;
 	}
-	*ret_reason = count >= LIMIT_UPLOADS ? "too many uploads at a time"
-					     : "not enough free disk space";
-	return count < LIMIT_UPLOADS && free_bytes >= owed;
+	*ret_reason = is_full(u) ? "too many uploads at a time" : "not enough free disk space";
+	return !is_full(u) && free_bytes >= owed;
 }
 
 bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
 		       const char **ret_reason, bool *ret_passing)
 {
 	while (!is_room(u, size, client, now, ret_reason, ret_passing))
-		if (!drop_of_others(u, client, now) && !drop_spare(u, now))
+		if (!drop_of_others(u, client, now) && !drop_spare(u, now) &&
+		    !(is_full(u) && displace(u, client)))
 			return false;
 	return true;
 }

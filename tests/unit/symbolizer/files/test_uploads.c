@@ -140,8 +140,10 @@ static void test_left(void **state _unused_)
 	for (; begin(u, n, 2, token) == STATUS(NEEDED); n++)
 		send(u, token, 10);
 	assert_int_equal(n, LIMIT_UPLOADS - 1);
-	/* All are taken. A moment later who has the most makes place, and who has one keeps it. */
-	assert_int_equal(begin(u, 1000, 3, token), STATUS(OVER_QUOTA));
+	/* All are taken. Who has none gets one at once, the next only a moment later, of who has
+	 * the most; and who has one keeps it. */
+	assert_int_equal(begin(u, 1000, 3, token), STATUS(NEEDED));
+	assert_int_equal(begin(u, 1001, 3, token), STATUS(OVER_QUOTA));
 	clock_ns += LIMIT_UPLOAD_EMPTY_NS + 1;
 	for (n = 1000; n < 1010; n++)
 		assert_int_equal(begin(u, n, 3, token), STATUS(NEEDED));
@@ -164,6 +166,121 @@ static void test_begun_again(void **state _unused_)
 	for (uint32_t n = 0; n < LIMIT_UPLOADS; n++)
 		assert_int_equal(begin(u, n, 1 + n % 2, token), STATUS(NEEDED));
 	assert_int_equal(begin(u, 1000, 3, token), STATUS(NEEDED));
+	uploads_close(u);
+}
+
+/* Sends more by a stream. */
+static int stream(struct uploads *u, struct upload *up, size_t len, struct err *err)
+{
+	static const uint8_t bytes[64 << 10];
+	uint64_t received;
+	int rc = 0;
+
+	for (size_t n; !rc && len; len -= n) {
+		n = len < sizeof(bytes) ? len : sizeof(bytes);
+		rc = uploads_append(u, up, up->received, bytes, n, &received, err);
+		if (!rc)
+			disk_free -= n;
+	}
+	return rc;
+}
+
+/* One who waits for a build. */
+struct waiting {
+	struct upload_waiter waiter;
+	int code; /* how it ended; 1: not yet */
+};
+
+static void note_end(struct upload_waiter *w, const struct upload_result *result)
+{
+	struct waiting *waiting = (struct waiting *)w;
+
+	assert_int_equal(waiting->code, 1);
+	waiting->code = result->code;
+}
+
+/* Sends a whole upload and waits for its build, or, without `w`, asks for a ticket. */
+static int complete(struct uploads *u, uint32_t n, uint32_t client, struct waiting *w,
+		    uint8_t token[static UPLOAD_TOKEN_LEN])
+{
+	enum upload_state state;
+	struct build_id id;
+	bool waits;
+
+	if (w)
+		*w = (struct waiting){.waiter.done = note_end, .code = 1};
+	assert_int_equal(begin(u, n, client, token), STATUS(NEEDED));
+	send(u, token, 100);
+	return uploads_finish(u, token, UPLOAD_TOKEN_LEN, w ? &w->waiter : NULL, w != NULL, &id,
+			      &state, &waits, NULL);
+}
+
+/* Forty clients fill all places with what waits for builds, with tickets and without; each who
+ * comes and has none gets one at once, and no ticket is broken. */
+static void test_queue_full(void **state _unused_)
+{
+	enum {
+		CLIENTS = 40,
+		NEW = 60,
+		WAITING = 50,
+	};
+	static struct waiting waiting[WAITING];
+	struct uploads *u = open_uploads();
+	uint8_t token[UPLOAD_TOKEN_LEN];
+	size_t tickets = 0, told = 0, kept = 0;
+	struct upload *up;
+	uint32_t n = 0;
+
+	for (; n < WAITING; n++)
+		assert_int_equal(complete(u, n, 1 + n % CLIENTS, &waiting[n], token), 0);
+	for (; n < LIMIT_UPLOADS; n++) {
+		int rc = complete(u, n, 1 + n % CLIENTS, NULL, token);
+
+		assert_true(!rc || rc == ERR_UNAVAILABLE);
+		tickets += !rc;
+	}
+	/* All clients have their share, and there are some left. */
+	assert_in_range(tickets, CLIENTS, LIMIT_UPLOAD_TICKETS - 1);
+	for (uint32_t i = 0; i < NEW; i++)
+		assert_int_equal(begin(u, 1000 + i, 1000 + i, token), STATUS(NEEDED));
+	assert_int_equal(begin(u, 3000, 1, token), STATUS(OVER_QUOTA));
+	assert_int_equal(complete(u, 1000, 1000, NULL, token), 0);
+	/* The newest went first, of who had most. */
+	for (uint32_t i = 0; i < WAITING; i++) {
+		assert_true(waiting[i].code == 1 || waiting[i].code == ERR_UNAVAILABLE);
+		told += waiting[i].code == ERR_UNAVAILABLE;
+	}
+	assert_true(told < WAITING);
+	for (up = u->list; up; up = up->next)
+		kept += up->promised;
+	assert_int_equal(kept, tickets + 1);
+	uploads_close(u);
+}
+
+/* Who has the most loses the newest, though a stream brings it or somebody waits for its build, and
+ * is told to come again. */
+static void test_displaced(void **state _unused_)
+{
+	struct uploads *u = open_uploads();
+	uint8_t token[UPLOAD_TOKEN_LEN];
+	struct waiting waits;
+	struct upload *up;
+	struct err err;
+	uint32_t n;
+
+	for (n = 0; n < LIMIT_CLIENT_UPLOADS - 2; n++)
+		assert_int_equal(begin(u, n, 1, token), STATUS(NEEDED));
+	for (; n < LIMIT_UPLOADS - 2; n++)
+		assert_int_equal(begin(u, n, 2, token), STATUS(NEEDED));
+	assert_int_equal(complete(u, n++, 1, &waits, token), 0);
+	assert_int_equal(begin(u, n++, 1, token), STATUS(NEEDED));
+	assert_int_equal(uploads_attach(u, token, sizeof(token), &up, &err), 0);
+	assert_int_equal(begin(u, 1000, 3, token), STATUS(NEEDED));
+	assert_int_equal(stream(u, up, 10, &err), ERR_UNAVAILABLE);
+	uploads_detach(u, up);
+	assert_int_equal(waits.code, 1);
+	assert_int_equal(begin(u, 1001, 4, token), STATUS(NEEDED));
+	assert_int_equal(waits.code, ERR_UNAVAILABLE);
 	uploads_close(u);
 }
 
@@ -298,22 +415,6 @@ static void test_last_builder(void **state _unused_)
 	uploads_close(u);
 }
 
-/* Sends more by a stream. */
-static int stream(struct uploads *u, struct upload *up, size_t len, struct err *err)
-{
-	static const uint8_t bytes[64 << 10];
-	uint64_t received;
-	int rc = 0;
-
-	for (size_t n; !rc && len; len -= n) {
-		n = len < sizeof(bytes) ? len : sizeof(bytes);
-		rc = uploads_append(u, up, up->received, bytes, n, &received, err);
-		if (!rc)
-			disk_free -= n;
-	}
-	return rc;
-}
-
 enum {
 	STREAMS = 5,
 };
@@ -446,6 +547,7 @@ int main(void)
 		cmocka_unit_test(test_late),          cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_small_first),   cmocka_unit_test(test_always_new),
 		cmocka_unit_test(test_gone),          cmocka_unit_test(test_last_builder),
+		cmocka_unit_test(test_queue_full),    cmocka_unit_test(test_displaced),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
