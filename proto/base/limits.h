@@ -162,8 +162,8 @@
 /* Names and paths kept from one request for the next; twice those of a large program. */
 #define LIMIT_NAME_CACHE        (20 * MIB)
 #define LIMIT_IDLE_REPLIES      (24 * MIB) /* memory of replies that waits for the next request */
-/* Watches at a time, a quarter of all calls; ids named in them; ids whose event waits for one slow
- * reader. */
+/* Watches at a time, a quarter of all calls; ids named in them, both shared equally by clients; ids
+ * whose event waits for one slow reader. */
 #define LIMIT_WATCHES           LIMIT(128)
 #define LIMIT_WATCHED_IDS       LIMIT(262144)
 #define LIMIT_WATCH_PENDING     LIMIT(8192)

@@ -117,8 +117,8 @@ int service_missing(struct service *s, const Rawstack__V1__MissingRequest *reque
 		    const struct service_caller *caller, struct arena *arena,
 		    Rawstack__V1__MissingReply *reply, struct err *err);
 /* Opens a watch and tells it what is ready already; *ret may be set on failure too, to be closed.
- */
-int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,
+ * client: as in watches.h. */
+int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, uint32_t client,
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 

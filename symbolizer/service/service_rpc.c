@@ -254,8 +254,8 @@ static int on_watch(struct rpc_call *c, const ProtobufCMessage *request, struct 
 {
 	static const struct watch_ops ops = {send_event, end_watch};
 	struct watch *watch = NULL;
-	int rc = service_watch(rpc_call_ctx(c), (const Rawstack__V1__WatchRequest *)request, &ops,
-			       c, &watch, err);
+	int rc = service_watch(rpc_call_ctx(c), (const Rawstack__V1__WatchRequest *)request,
+			       rpc_call_client(c), &ops, c, &watch, err);
 
 	rpc_call_set_state(c, watch);
 	return rc ? rc : RPC_OPEN;

@@ -117,13 +117,13 @@ static int tell_present(struct service *s, struct watch *w, const struct build_i
 	return 0;
 }
 
-int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request,
+int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, uint32_t client,
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err)
 {
 	_cleanup_(freep) struct build_id *ids = NULL;
 	int rc = read_ids(request, &ids, err);
 
 	if (!rc)
-		rc = watch_open(ret, s->watches, ids, request->n_build_ids, ops, arg, err);
+		rc = watch_open(ret, s->watches, client, ids, request->n_build_ids, ops, arg, err);
 	return rc ? rc : tell_present(s, *ret, ids, request->n_build_ids, err);
 }

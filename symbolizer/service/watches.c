@@ -22,14 +22,15 @@ struct watch {
 	size_t events_cap;
 	uint32_t *queue; /* a ring of ids that wait */
 	size_t queue_cap, queue_first, queue_count;
-	size_t named; /* 0: all */
-	bool ended;
+	size_t named;    /* 0: all */
+	uint32_t client; /* who watches */
+	bool ended;      /* and does not count any more */
 };
 
 struct watches {
 	pthread_mutex_t lock;
 	struct watch *list;
-	size_t count, id_count;
+	size_t count, id_count; /* of those that have not ended */
 	bool stopped;
 };
 
@@ -86,32 +87,92 @@ static struct watch *watch_new(const struct build_id *ids, size_t count)
 	return w;
 }
 
-int watch_open(struct watch **ret, struct watches *all, const struct build_id *ids, size_t count,
-	       const struct watch_ops *ops, void *arg, struct err *err)
+/* --- with the lock held ---------------------------------------------------------------------- */
+
+static void end(struct watch *w, int code, const char *message)
+{
+	if (w->ended)
+		return;
+	w->ops->end(w->arg, code, message);
+	w->ended = true;
+	w->all->count--;
+	w->all->id_count -= w->named;
+}
+
+/* What a watch takes: of places one, or of ids as many as it names. */
+static size_t share_of(const struct watch *w, bool of_ids)
+{
+	if (w->ended)
+		return 0;
+	return of_ids ? w->named : 1;
+}
+
+static size_t share_of_client(const struct watches *all, uint32_t client, bool of_ids)
+{
+	size_t sum = 0;
+
+	for (const struct watch *w = all->list; w; w = w->next)
+		sum += w->client == client ? share_of(w, of_ids) : 0;
+	return sum;
+}
+
+/* Ends the newest watch of the client that has the most, if that is more than a new watch's client
+ * would have then. False when nobody has. */
+static bool take_from_most(struct watches *all, const struct watch *new, bool of_ids)
+{
+	size_t most = share_of_client(all, new->client, of_ids) + share_of(new, of_ids);
+	struct watch *newest = NULL; /* they come first in the list */
+
+	for (struct watch *w = all->list; w; w = w->next) {
+		size_t share = share_of(w, of_ids) ? share_of_client(all, w->client, of_ids) : 0;
+
+		if (share > most) {
+			most = share;
+			newest = w;
+		}
+	}
+	if (newest)
+		end(newest, ERR_LIMIT,
+		    "too many watches, and this client has the most: another client has its "
+		    "place; watch again a little later");
+	return newest != NULL;
+}
+
+static int add_watch(struct watches *all, struct watch *w, struct err *err)
+{
+	if (all->stopped)
+		return err_set(err, ERR_UNAVAILABLE, "the service is stopping");
+	while (all->count >= LIMIT_WATCHES)
+		if (!take_from_most(all, w, false))
+			return err_set(err, ERR_LIMIT, "more than %llu watches at a time",
+				       (unsigned long long)LIMIT_WATCHES);
+	while (all->id_count + w->named > LIMIT_WATCHED_IDS)
+		if (!take_from_most(all, w, true))
+			return err_set(err, ERR_LIMIT, "more than %llu ids are watched",
+				       (unsigned long long)LIMIT_WATCHED_IDS);
+	w->next = all->list;
+	all->list = w;
+	all->count++;
+	all->id_count += w->named;
+	return 0;
+}
+
+/* --- from outside ---------------------------------------------------------------------------- */
+
+int watch_open(struct watch **ret, struct watches *all, uint32_t client, const struct build_id *ids,
+	       size_t count, const struct watch_ops *ops, void *arg, struct err *err)
 {
 	struct watch *w = watch_new(ids, count);
-	int rc = 0;
+	int rc;
 
 	if (!w)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	w->all = all;
 	w->ops = ops;
 	w->arg = arg;
+	w->client = client;
 	pthread_mutex_lock(&all->lock);
-	if (all->stopped) {
-		rc = err_set(err, ERR_UNAVAILABLE, "the service is stopping");
-	} else if (all->count >= LIMIT_WATCHES) {
-		rc = err_set(err, ERR_LIMIT, "more than %llu watches at a time",
-			     (unsigned long long)LIMIT_WATCHES);
-	} else if (all->id_count + w->named > LIMIT_WATCHED_IDS) {
-		rc = err_set(err, ERR_LIMIT, "more than %llu ids are watched",
-			     (unsigned long long)LIMIT_WATCHED_IDS);
-	} else {
-		w->next = all->list;
-		all->list = w;
-		all->count++;
-		all->id_count += w->named;
-	}
+	rc = add_watch(all, w, err);
 	pthread_mutex_unlock(&all->lock);
 	if (rc)
 		watch_free(w);
@@ -130,20 +191,15 @@ void watch_close(struct watch *w)
 	for (at = &w->all->list; *at != w; at = &(*at)->next)
 		;
 	*at = w->next;
-	w->all->count--;
-	w->all->id_count -= w->named;
+	if (!w->ended) {
+		w->all->count--;
+		w->all->id_count -= w->named;
+	}
 	pthread_mutex_unlock(&w->all->lock);
 	watch_free(w);
 }
 
-/* --- with the lock held ---------------------------------------------------------------------- */
-
-static void end(struct watch *w, int code, const char *message)
-{
-	if (!w->ended)
-		w->ops->end(w->arg, code, message);
-	w->ended = true;
-}
+/* --- events, with the lock held -------------------------------------------------------------- */
 
 static void pump(struct watch *w)
 {
@@ -195,7 +251,7 @@ static void tell(struct watch *w, const struct watch_event *event)
 	pump(w);
 }
 
-/* --- from outside ---------------------------------------------------------------------------- */
+/* --- events, from outside -------------------------------------------------------------------- */
 
 void watch_tell(struct watch *w, const struct watch_event *event)
 {

@@ -31,10 +31,14 @@ struct watch_ops {
 struct watches *watches_new(struct err *err) _must_check_;
 void watches_free(struct watches *w); /* all watches were closed */
 
-/* count 0: all ids. ERR_LIMIT when there are too many watches, or ids of all together;
- * ERR_UNAVAILABLE after watches_stop(). */
-int watch_open(struct watch **ret, struct watches *all, const struct build_id *ids, size_t count,
-	       const struct watch_ops *ops, void *arg, struct err *err) _must_check_;
+/*
+ * client: a number for who watches; places are shared between them. count 0: all ids. When there
+ * are too many watches, or ids of all together, the newest watch ends (ERR_LIMIT) of the client
+ * that has the most of them, if that is more than this one would have; else ERR_LIMIT.
+ * ERR_UNAVAILABLE after watches_stop().
+ */
+int watch_open(struct watch **ret, struct watches *all, uint32_t client, const struct build_id *ids,
+	       size_t count, const struct watch_ops *ops, void *arg, struct err *err) _must_check_;
 void watch_close(struct watch *w); /* NULL: nothing */
 
 /* Tells one watch, as watches_tell() would. */

@@ -277,7 +277,7 @@ static struct watch *watch(struct service *s, const struct build_id *id, struct 
 		named = bytes_of_id(id);
 	request.build_ids = &named;
 	request.n_build_ids = id != NULL;
-	assert_int_equal(service_watch(s, &request, &ops, seen, &w, NULL), 0);
+	assert_int_equal(service_watch(s, &request, 0, &ops, seen, &w, NULL), 0);
 	return w;
 }
 

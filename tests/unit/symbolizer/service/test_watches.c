@@ -54,6 +54,8 @@ static void tell(struct watches *w, uint32_t n, bool failed, uint64_t generation
 	watches_tell(w, &(struct watch_event){id_of(n), failed, generation, false});
 }
 
+static uint32_t client; /* who watches */
+
 static struct watch *open_watch(struct watches *w, struct reader *r, uint32_t first, uint32_t count)
 {
 	struct build_id ids[16];
@@ -62,7 +64,7 @@ static struct watch *open_watch(struct watches *w, struct reader *r, uint32_t fi
 
 	for (uint32_t i = 0; i < count; i++)
 		ids[i] = id_of(first + i);
-	if (watch_open(&ret, w, ids, count, &ops, r, &err))
+	if (watch_open(&ret, w, client, ids, count, &ops, r, &err))
 		fail_msg("%s", err.message);
 	return ret;
 }
@@ -135,22 +137,90 @@ static void test_limits(void **state _unused_)
 
 	for (size_t i = 0; i < LIMIT_WATCHES; i++)
 		open[i] = open_watch(w, &r, 0, 16);
-	assert_int_equal(watch_open(&more, w, NULL, 0, &ops, &r, &err), ERR_LIMIT);
+	assert_int_equal(watch_open(&more, w, 0, NULL, 0, &ops, &r, &err), ERR_LIMIT);
 	watch_close(open[0]);
 	open[0] = open_watch(w, &r, 0, 0);
 	for (size_t i = 0; i < LIMIT_WATCHES; i++)
 		watch_close(open[i]);
 	watches_stop(w);
-	assert_int_equal(watch_open(&more, w, NULL, 0, &ops, &r, &err), ERR_UNAVAILABLE);
+	assert_int_equal(watch_open(&more, w, 0, NULL, 0, &ops, &r, &err), ERR_UNAVAILABLE);
+	watches_free(w);
+}
+
+/* One client has all watches: who comes takes the newest of them, one for each that he opens, until
+ * both have the same. */
+static void test_shares(void **state _unused_)
+{
+	static struct reader greedy[LIMIT_WATCHES], others[LIMIT_WATCHES];
+	struct watch *open[LIMIT_WATCHES], *mine[LIMIT_WATCHES], *more;
+	struct watches *w = watches_new(NULL);
+	struct err err;
+	size_t count;
+
+	client = 1;
+	for (size_t i = 0; i < LIMIT_WATCHES; i++)
+		open[i] = open_watch(w, &greedy[i], 0, 16);
+	client = 2;
+	for (count = 0; count < LIMIT_WATCHES; count++) {
+		others[count].room = 1;
+		if (watch_open(&mine[count], w, client, &(struct build_id){0}, 0, &ops,
+			       &others[count], &err))
+			break;
+	}
+	assert_int_equal(count, LIMIT_WATCHES / 2);
+	for (size_t i = 0; i < LIMIT_WATCHES; i++)
+		assert_int_equal(greedy[i].ended, i < LIMIT_WATCHES / 2 ? 0 : ERR_LIMIT);
+	assert_int_equal(watch_open(&more, w, 1, NULL, 0, &ops, &greedy[0], &err), ERR_LIMIT);
+	tell(w, 3, false, 1);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(others[i].ended, 0);
+		assert_int_equal(others[i].count, 1);
+	}
+	/* Places of those that ended are not given away twice. */
+	for (size_t i = LIMIT_WATCHES / 2; i < LIMIT_WATCHES; i++)
+		watch_close(open[i]);
+	assert_int_equal(watch_open(&more, w, 1, NULL, 0, &ops, &greedy[0], &err), ERR_LIMIT);
+	for (size_t i = 0; i < LIMIT_WATCHES / 2; i++)
+		watch_close(open[i]);
+	for (size_t i = 0; i < count; i++)
+		watch_close(mine[i]);
+	client = 0;
+	watches_free(w);
+}
+
+/* Likewise the ids, of which few watches may name all. */
+static void test_id_shares(void **state _unused_)
+{
+	enum {
+		EACH = 8192,
+		ALL = LIMIT_WATCHED_IDS / EACH,
+	};
+	static struct build_id ids[EACH];
+	static struct reader greedy[ALL], other;
+	struct watch *open[ALL], *mine, *more;
+	struct watches *w = watches_new(NULL);
+	struct err err;
+
+	for (uint32_t i = 0; i < EACH; i++)
+		ids[i] = id_of(i);
+	for (size_t i = 0; i < ALL; i++)
+		assert_int_equal(watch_open(&open[i], w, 1, ids, EACH, &ops, &greedy[i], &err), 0);
+	assert_int_equal(watch_open(&more, w, 1, ids, 1, &ops, &other, &err), ERR_LIMIT);
+	assert_int_equal(watch_open(&mine, w, 2, ids, 1, &ops, &other, &err), 0);
+	assert_int_equal(greedy[ALL - 1].ended, ERR_LIMIT);
+	assert_int_equal(greedy[ALL - 2].ended, 0);
+	watch_close(mine);
+	for (size_t i = 0; i < ALL; i++)
+		watch_close(open[i]);
 	watches_free(w);
 }
 
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_told),
-		cmocka_unit_test(test_slow),
-		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_told),      cmocka_unit_test(test_slow),
+		cmocka_unit_test(test_limits),    cmocka_unit_test(test_shares),
+		cmocka_unit_test(test_id_shares),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
