@@ -72,7 +72,7 @@ static uint64_t value_of(const struct ones *o, struct pair key)
 {
 	uint32_t id = intern_find(&o->keys, &key, sizeof(key));
 
-	return id == INTERN_FULL ? SEVERAL : o->values[id];
+	return id < o->cap ? o->values[id] : SEVERAL;
 }
 
 /* --- at home in a file ----------------------------------------------------------------------- */
