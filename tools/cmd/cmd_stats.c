@@ -274,8 +274,9 @@ const struct command cmd_stats = {
 	.help = "usage: rawstack stats [OPTIONS] DIR|FILE...\n"
 		"\n"
 		"Prints how much was measured and when; by weight, which share of the stacks is\n"
-		"whole (reaches the entry of a thread or process), is cut, or ends in code that\n"
-		"has no name; how many frames have names and lines; from which binaries names are\n"
+		"whole (reaches the entry of a thread or process), is cut, or has an outermost\n"
+		"frame without a name; how many frames have names and lines; from which binaries "
+		"names are\n"
 		"missing and what to do about it; and the labels with their most frequent values.\n"
 		"\n" VIEW_HELP,
 };

@@ -92,7 +92,7 @@ static void print_unnamed(struct buf *out, const struct profile_view *v, const s
 {
 	if (!r->unnamed_self)
 		return;
-	buf_str(out, "\nwithout a name: ");
+	buf_str(out, "\ninnermost frames without a name: ");
 	text_share(out, (double)r->unnamed_self, (double)r->total);
 	buf_str(out, "\n");
 	for (size_t i = 0; i < r->unnamed_count && i < MODULES_SHOWN; i++) {
@@ -229,9 +229,10 @@ const struct command cmd_top = {
 		"\n"
 		"Reads profiles, directories of them such as the shipper's --out, and spools, and "
 		"prints\n"
-		"the functions with the most weight: share of samples that end in them (self), "
-		"share\n"
-		"that has them anywhere (cum), and the line that carries most. Above them\n"
+		"the functions with the most weight: share of samples whose innermost frame they "
+		"are\n"
+		"(self), share that has them anywhere (cum), and the line that carries most. Above "
+		"them\n"
 		"stands which share of the stacks is whole, as `stats` tells it; below them, by\n"
 		"binary, what could not be named.\n"
 		"\n"

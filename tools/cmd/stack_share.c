@@ -49,7 +49,7 @@ void stack_share_text(const struct stack_share *s, struct buf *out)
 	if (s->applies && s->total)
 		buf_printf(out,
 			   "stacks: %.1f %% reach a thread's or process's entry, %.1f %% are cut, "
-			   "%.1f %% end in code without a name\n",
+			   "%.1f %% have an outermost frame without a name\n",
 			   100 * share_of(s, s->ends[STACK_END_ENTRY]),
 			   100 * share_of(s, s->ends[STACK_END_CUT]),
 			   100 * share_of(s, s->ends[STACK_END_UNNAMED]));
