@@ -356,14 +356,15 @@ static void print_stats(const struct session_stats *s, bool as_json)
 		printf("}}\n");
 	}
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-		if (spool_loss_is_real(i))
+		if (spool_loss_is_of_samples(i))
 			len += (size_t)snprintf(losses + len, sizeof(losses) - len, ", %s %" PRIu64,
 						spool_loss_name(i), s->losses[i]);
 	log_info("%s: %" PRIu64 " samples stored of %" PRIu64 " ticks, idle %" PRIu64
-		 ", filtered %" PRIu64 "%s; frames without a module %" PRIu64
-		 " (unreadable %" PRIu64 ")",
+		 ", filtered %" PRIu64 "%s; records of mappings lost %" PRIu64
+		 "; frames without a module %" PRIu64 " (unreadable %" PRIu64 ")",
 		 s->backend, s->stored, b->runs, b->idle, b->filtered, losses,
-		 s->losses[SPOOL_LOSS_UNRESOLVED], s->losses[SPOOL_LOSS_UNREADABLE]);
+		 s->losses[SPOOL_LOSS_PERF_LOST], s->losses[SPOOL_LOSS_UNRESOLVED],
+		 s->losses[SPOOL_LOSS_UNREADABLE]);
 }
 
 /* Whatever it was lost to. That something was dropped behind it is no failure of the run. */

@@ -14,19 +14,25 @@
 static const char help[] =
 	"usage: rawstack-sampler status [--json | --openmetrics] [--output FILE] DIR\n"
 	"\n"
-	"Says how capture, spool and shipping are, from what they leave in the spool DIR; nobody "
-	"is\n"
-	"asked, so it works whatever hangs.\n"
+	"Says how capture, spool and shipping are, from what they leave in the spool DIR; nobody\n"
+	"is asked, so it works whatever hangs.\n"
 	"\n"
-	"Losses are those of all runs since the directory was made, and of the last one; samples "
-	"that\n"
-	"could not be stored are among them. Frames without a module (unresolved) are no loss: "
-	"their\n"
-	"samples are stored, with a frame whose address lies in no known mapping, or in a file "
-	"without\n"
-	"an id; unreadable are those of them in files that could not be read. In JSON both stand "
-	"in\n"
-	"objects of their own, and, as ever, in \"losses\".\n"
+	"Losses are those of all runs since the directory was made, and of the last one; samples\n"
+	"that could not be stored are among them:\n"
+	"  missed         ticks of the clock that did not come: the machine was too busy\n"
+	"  ring_full      samples that came faster than they were read\n"
+	"  stack_fault    samples without a stack: its memory could not be read\n"
+	"  throttled      times that the kernel held an event back, which came too often\n"
+	"  spool_error    samples that could not be written: a full disk, say\n"
+	"  spool_dropped  samples that limits of the spool removed before they were shipped\n"
+	"\n"
+	"No samples are lost with these; the first two are frames:\n"
+	"  unresolved     frames without a module: in no known mapping, or in a file without an "
+	"id\n"
+	"  unreadable     those of them in files that could not be read\n"
+	"  perf_lost      records of mappings that came faster than they were read: frames of\n"
+	"                 files that were mapped in those moments may have no module\n"
+	"In JSON they stand in fields of their own, and, as ever, in \"losses\".\n"
 	"\n"
 	"  --json         one object\n"
 	"  --openmetrics  OpenMetrics text, as a collector of text files takes it\n"
@@ -49,7 +55,7 @@ static void put_losses(const uint64_t losses[static SPOOL_LOSS_COUNT], struct bu
 	const char *between = "";
 
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
-		if (!losses[i] || !spool_loss_is_real((enum spool_loss)i))
+		if (!losses[i] || !spool_loss_is_of_samples((enum spool_loss)i))
 			continue;
 		buf_printf(out, "%s%s %" PRIu64, between, spool_loss_name((enum spool_loss)i),
 			   losses[i]);
@@ -72,7 +78,7 @@ static bool losses_differ(const uint64_t a[static SPOOL_LOSS_COUNT],
 			  const uint64_t b[static SPOOL_LOSS_COUNT])
 {
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-		if (a[i] != b[i] && spool_loss_is_real((enum spool_loss)i))
+		if (a[i] != b[i] && spool_loss_is_of_samples((enum spool_loss)i))
 			return true;
 	return false;
 }
@@ -128,6 +134,12 @@ static void put_text(const struct spool_status *s, struct buf *out)
 	if (s->samples)
 		buf_printf(out, "\n          of %" PRIu64 " samples, %" PRIu64 " in the last run",
 			   s->samples, s->run_samples);
+	if (s->losses[SPOOL_LOSS_PERF_LOST])
+		buf_printf(out,
+			   "\nmappings  %" PRIu64 " records of mappings lost, %" PRIu64
+			   " in the last run; no samples: frames of files mapped then may have no "
+			   "module",
+			   s->losses[SPOOL_LOSS_PERF_LOST], s->run_losses[SPOOL_LOSS_PERF_LOST]);
 	if (s->losses[SPOOL_LOSS_UNRESOLVED]) {
 		buf_str(out, "\nframes    ");
 		put_frames(s->losses, out);
@@ -202,6 +214,9 @@ static void put_json(const struct spool_status *s, struct buf *out)
 	json_key_losses(out, "losses", s->losses);
 	json_key_number(out, "run_samples", (int64_t)s->run_samples);
 	json_key_losses(out, "run_losses", s->run_losses);
+	json_key_number(out, "mapping_records_lost", (int64_t)s->losses[SPOOL_LOSS_PERF_LOST]);
+	json_key_number(out, "run_mapping_records_lost",
+			(int64_t)s->run_losses[SPOOL_LOSS_PERF_LOST]);
 	json_key_frames(out, "frames_without_module", s->losses);
 	json_key_frames(out, "run_frames_without_module", s->run_losses);
 	json_key_cstr(out, "failing", s->failing);

@@ -32,9 +32,14 @@ static void describe(struct spool_profile *p)
 	profile_comment(to, "event %.*s, backend %.*s", (int)sizeof(o->event), o->event,
 			(int)sizeof(o->backend), o->backend);
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-		if (b->losses[i] && spool_loss_is_real((enum spool_loss)i))
+		if (b->losses[i] && spool_loss_is_of_samples((enum spool_loss)i))
 			profile_comment(to, "lost: %s %" PRIu64 " since the sampler's start",
 					spool_loss_name(i), b->losses[i]);
+	if (b->losses[SPOOL_LOSS_PERF_LOST])
+		profile_comment(to,
+				"lost: mapping records %" PRIu64
+				" since the sampler's start (no samples)",
+				b->losses[SPOOL_LOSS_PERF_LOST]);
 	if (b->damaged_len)
 		profile_comment(to, "damaged: %" PRIu64 " bytes of the spool", b->damaged_len);
 }

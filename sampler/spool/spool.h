@@ -108,6 +108,9 @@ const char *spool_loss_name(enum spool_loss loss); /* "ring_full", ... */
  * stored (UNRESOLVED, UNREADABLE). */
 bool spool_loss_is_real(enum spool_loss loss);
 
+/* Whether what it counts are samples: neither frames nor records of mappings (PERF_LOST). */
+bool spool_loss_is_of_samples(enum spool_loss loss);
+
 /* Which limit drops unsent samples. */
 enum spool_drop_reason {
 	SPOOL_DROP_SIZE,  /* spool_limits.total_len */

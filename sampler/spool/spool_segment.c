@@ -36,6 +36,11 @@ bool spool_loss_is_real(enum spool_loss loss)
 	return loss != SPOOL_LOSS_UNRESOLVED && loss != SPOOL_LOSS_UNREADABLE;
 }
 
+bool spool_loss_is_of_samples(enum spool_loss loss)
+{
+	return spool_loss_is_real(loss) && loss != SPOOL_LOSS_PERF_LOST;
+}
+
 /* --- names ----------------------------------------------------------------------------------- */
 
 static bool parse_name(const char *name, uint64_t *ret)

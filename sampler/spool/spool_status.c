@@ -21,6 +21,19 @@ enum {
 	SMALL_LEN = 65536 /* bytes of a segment that is looked into, to be exact */
 };
 
+/* Whether anybody used the directory as a spool: a capturer leaves a lock before all else, a
+ * shipper its word, and whoever copies segments has them. */
+static bool is_spool(int dir_fd, const struct spool_segments *found)
+{
+	static const char *const names[] = {"lock", "account", "ack", SPOOL_SHIPPER_NAME};
+	struct stat st;
+
+	for (size_t i = 0; i < ARRAY_LEN(names); i++)
+		if (!fstatat(dir_fd, names[i], &st, AT_SYMLINK_NOFOLLOW))
+			return true;
+	return found->count > 0;
+}
+
 static uint64_t ns_of(const struct timespec *ts)
 {
 	return (uint64_t)ts->tv_sec * 1000000000 + (uint64_t)ts->tv_nsec;
@@ -254,6 +267,13 @@ int spool_status_read(struct spool_status *ret, const char *dir, struct err *err
 	rc = spool_segments_list(io, dir_fd, &found, err);
 	if (rc)
 		return rc;
+	if (!is_spool(dir_fd, &found)) {
+		free(found.numbers);
+		return err_set(err, ERR_DATA,
+			       "%s: no spool: there is neither a segment nor anything else that a "
+			       "sampler or a shipper leaves there",
+			       dir);
+	}
 	ret->is_written = is_locked(dir_fd, "lock");
 	spool_drops_read(io, dir_fd, &drops);
 	ret->dropped = drops.samples;
@@ -311,12 +331,19 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 		"Samples that came to the spool, stored or not, since the directory was made.",
 		s->samples);
 	family(out, "rawstack_sampler_lost", "counter", NULL,
-	       "Samples lost or incomplete since the directory was made, by reason.");
+	       "Lost since the directory was made, by reason: samples, but for perf_lost, which "
+	       "are "
+	       "records of mappings, and throttled, which are times.");
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
 		if (spool_loss_is_real((enum spool_loss)i))
 			buf_printf(out, "rawstack_sampler_lost_total{reason=\"%s\"} %llu\n",
 				   spool_loss_name((enum spool_loss)i),
 				   (unsigned long long)s->losses[i]);
+	counter(out, "rawstack_sampler_mapping_records_lost",
+		"Records of mappings lost since the directory was made, perf_lost among the "
+		"losses: no samples. Frames of files that were mapped in those moments may lie in "
+		"no known mapping.",
+		s->losses[SPOOL_LOSS_PERF_LOST]);
 	counter(out, "rawstack_sampler_unresolved",
 		"Frames without a module, in samples that are stored: no loss. Their address lies "
 		"in "

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* make_spool DIR COUNT [MISSED UNRESOLVED]: a spool of so many samples, each of one frame of its
- * own in /bin/workload, every third of a thread about to sleep, so that tests of what reads spools
- * need no kernel to sample; with so many ticks missed and frames unresolved, as its capturer would
- * count them. Its writer ends as if killed. */
+/* make_spool DIR COUNT [MISSED UNRESOLVED [PERF_LOST]]: a spool of so many samples, each of one
+ * frame of its own in /bin/workload, every third of a thread about to sleep, so that tests of what
+ * reads spools need no kernel to sample; with so many ticks missed, frames unresolved and records
+ * of mappings lost, as its capturer would count them. Its writer ends as if killed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,7 +47,7 @@ int main(int argc, char **argv)
 		.period_ns = 10000000,
 	};
 	struct spool_writer *w = NULL;
-	uint64_t count = argc == 3 || argc == 5 ? strtoull(argv[2], NULL, 10) : 0;
+	uint64_t count = argc == 3 || argc == 5 || argc == 6 ? strtoull(argv[2], NULL, 10) : 0;
 	struct err err = {0};
 
 	if (!count)
@@ -56,7 +56,9 @@ int main(int argc, char **argv)
 		fprintf(stderr, "%s\n", err.message);
 		return 1;
 	}
-	if (argc == 5) {
+	if (argc == 6)
+		spool_writer_loss(w, SPOOL_LOSS_PERF_LOST, strtoull(argv[5], NULL, 10));
+	if (argc >= 5) {
 		spool_writer_loss(w, SPOOL_LOSS_MISSED, strtoull(argv[3], NULL, 10));
 		spool_writer_loss(w, SPOOL_LOSS_UNRESOLVED, strtoull(argv[4], NULL, 10));
 	}
