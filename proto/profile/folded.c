@@ -173,6 +173,7 @@ int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
 		return err_set(err, ERR_MEMORY, "folded stacks: out of memory");
 	profile_value_type(p, "samples", "count");
 	p->default_type = p->value_types[0].type;
+	p->weight_unknown = true;
 	while (next_line(&rest, &t)) {
 		struct line line;
 

@@ -117,6 +117,7 @@ struct profile {
 	struct profile_value_type period_type;
 	int64_t period;
 	int64_t time_ns, duration_ns; /* start, since 1970; 0: not known */
+	bool weight_unknown;          /* what it counts is not known: folded stacks */
 	uint32_t *comments;           /* strings; profile_comment() */
 	size_t comment_count, comments_cap;
 };

@@ -202,6 +202,7 @@ int profile_join(struct profile *into, const struct profile *from, struct err *e
 	for (size_t i = 0; i < from->comment_count; i++)
 		profile_comment_string(into, j.strings[from->comments[i]]);
 	profile_add_time(into, from->time_ns, from->duration_ns);
+	into->weight_unknown |= from->weight_unknown;
 	if (into->failed || from->failed)
 		return profile_full(into->failed ? into : from, err, "join of profiles");
 	return 0;

@@ -224,6 +224,7 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 	for (size_t i = 0; i < from->comment_count; i++)
 		profile_comment_string(into, map_string(&m, from->comments[i]));
 	profile_add_time(into, from->time_ns, from->duration_ns);
+	into->weight_unknown |= from->weight_unknown;
 	if (into->failed)
 		return profile_full(into, err, "merge of profiles");
 	return 0;

@@ -81,6 +81,10 @@ void profile_view_amount(const struct profile_view *v, int64_t amount, struct bu
 		buf_str(out, "nothing");
 		return;
 	}
+	if (v->p.weight_unknown) {
+		buf_printf(out, "weight %" PRId64, amount);
+		return;
+	}
 	type = profile_text(&v->p, v->p.value_types[v->row].type);
 	unit = profile_text(&v->p, v->p.value_types[v->row].unit);
 	if (unit.len == 11 && memcmp(unit.p, "nanoseconds", 11) == 0)
