@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <string.h>
+
 #include "program.h"
 
 const struct command *const program_commands[] = {
@@ -19,6 +21,12 @@ void program_init(char **argv)
 
 int program_other(struct err *err)
 {
+	/* A command of another program that is asked for by its word alone. */
+	if (asked && strcmp(asked, "status") == 0)
+		return err_set(
+			err, ERR_USAGE,
+			"status: no such command: of a sampler it is rawstack-sampler status "
+			"DIR, of the binaries of a service rawstack ls (see rawstack --help)");
 	return err_set(err, ERR_USAGE, "%s: no such command (see rawstack --help)",
 		       asked ? asked : "rawstack");
 }
