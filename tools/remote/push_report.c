@@ -43,6 +43,8 @@ static void print_json(const struct push_line *l, const Rawstack__V1__BuildRepor
 	if (l->of)
 		json_key_cstr(out, "goes_with", l->of);
 	json_key_bool(out, "already_there", l->present);
+	if (l->failed)
+		json_key_cstr(out, "failed", l->failed);
 	json_key_number(out, "sent_bytes", (int64_t)l->sent);
 	json_key_number(out, "functions", (int64_t)r->functions);
 	json_key_number(out, "inlined_calls", (int64_t)r->inline_nodes);
@@ -90,6 +92,8 @@ static void print_text(const struct push_line *l, const Rawstack__V1__BuildRepor
 	}
 	buf_printf(out, ": %s build id %s", l->present ? "already there," : "pushed,",
 		   build_id_hex(&l->id, hex));
+	if (l->failed)
+		buf_str(out, ": no table could be made of it");
 	if (l->report) {
 		buf_printf(out, ": %" PRIu64 " functions, %" PRIu64 " inlined calls, %s, table ",
 			   r->functions, r->inline_nodes, r->has_dwarf ? "DWARF" : "symbols only");
@@ -123,12 +127,39 @@ int push_report_print(const struct push_line *line, bool json, struct err *err)
 	return 0;
 }
 
+/* What is described in .dwo files, which are not sent: a table that a client builds can have them.
+ */
+static bool lacks_split_units(const struct push_line *line)
+{
+	return !line->report->client_built &&
+	       push_report_misses(line->report, RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP);
+}
+
+static int judge_split_units(const struct push_line *line, struct err *err)
+{
+	const Rawstack__V1__BuildReport *r = line->report;
+
+	return err_set(err, ERR_DATA,
+		       "%s: %" PRIu64 " of %" PRIu64 " units were not understood: their code is "
+		       "described in .dwo files, none of which is sent, so that it is not there: "
+		       "build the table where they lie, with rawstack push --table --replace, or "
+		       "make a package of them beside the file, %s.dwp, and push it again",
+		       line->shown, r->units_skipped, r->units, line->shown);
+}
+
 int push_report_judge(const struct push_line *line, struct err *err)
 {
 	const Rawstack__V1__BuildReport *r = line->report;
 
+	if (line->failed)
+		return err_set(err, ERR_DATA,
+			       "%s: no table could be made of it when it was sent before: %s; its "
+			       "debug file would help, the same file only with --replace",
+			       line->shown, line->failed);
 	if (!r)
 		return 0;
+	if (r->units_skipped && lacks_split_units(line))
+		return judge_split_units(line, err);
 	if (r->units_skipped)
 		return err_set(err, ERR_DATA,
 			       "%s: %" PRIu64 " of %" PRIu64 " units were not understood%s%.*s",

@@ -13,6 +13,7 @@ struct push_line {
 	bool present;
 	uint64_t sent;
 	const Rawstack__V1__BuildReport *report; /* or NULL */
+	const char *failed; /* why the service could make no table, escaped; or NULL */
 };
 
 /* One line on stdout; one object with json. */

@@ -126,6 +126,7 @@ static int upload(struct sender *s, struct upload *u, struct push_line *line, st
 	line->present = result.present;
 	line->sent = result.sent;
 	line->report = result.report;
+	line->failed = result.failed;
 	if (rc)
 		err_prefix(err, "%s", line->shown);
 	else

@@ -9,6 +9,7 @@
 #include "digest.h"
 #include "io.h"
 #include "limits.h"
+#include "text.h"
 
 enum {
 	UPLOAD_TIMEOUT_MS = 3600000,
@@ -103,18 +104,45 @@ static int refused(const Rawstack__V1__BeginReply *reply, struct err *err)
 	}
 }
 
+/* What the service says of the binary; NULL: nothing. It lives in *message. */
+static const Rawstack__V1__Binary *get_binary(struct state *s, ProtobufCMessage **message)
+{
+	Rawstack__V1__GetRequest q = RAWSTACK__V1__GET_REQUEST__INIT;
+
+	q.build_id = borrow(s->u->id.bytes, s->u->id.len);
+	if (rpc_client_call(s->c, "/rawstack.v1.Binaries/Get", &q.base,
+			    &rawstack__v1__binary__descriptor, REMOTE_TIMEOUT_MS, message, NULL))
+		return NULL;
+	return (const Rawstack__V1__Binary *)*message;
+}
+
 /* Whether the service makes a table of it at this moment. */
 static bool is_building(struct state *s)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
-	Rawstack__V1__GetRequest q = RAWSTACK__V1__GET_REQUEST__INIT;
+	const Rawstack__V1__Binary *b = get_binary(s, &message);
 
-	q.build_id = borrow(s->u->id.bytes, s->u->id.len);
-	return !rpc_client_call(s->c, "/rawstack.v1.Binaries/Get", &q.base,
-				&rawstack__v1__binary__descriptor, REMOTE_TIMEOUT_MS, &message,
-				NULL) &&
-	       ((const Rawstack__V1__Binary *)message)->status ==
-		       RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_BUILDING;
+	return b && b->status == RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_BUILDING;
+}
+
+/* A file may be there, kept for what comes later, though no table could be made of it. Files that
+ * only go with others are none that a table is made of. */
+static int note_failure(struct state *s, struct upload_result *r, struct err *err)
+{
+	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
+	_cleanup_(buf_done) struct buf reason = BUF_INIT(MIB);
+	const Rawstack__V1__Binary *b;
+
+	if (s->u->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT ||
+	    s->u->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP)
+		return 0;
+	b = get_binary(s, &message);
+	if (!b || b->status != RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_FAILED)
+		return 0;
+	text_append(&reason, b->reason.data, b->reason.len);
+	free(r->failed);
+	r->failed = strdup(buf_cstr(&reason));
+	return r->failed ? 0 : err_set(err, ERR_MEMORY, "out of memory");
 }
 
 /* 1: needed from s->offset on; 0: it is there; negative. */
@@ -147,7 +175,7 @@ static int begin(struct state *s, struct upload_result *r, struct err *err)
 	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT) {
 		r->present = r->tries == 1 || !r->sent;
 		take_report(r, &message, reply->report);
-		return 0;
+		return r->report ? 0 : note_failure(s, r, err);
 	}
 	s->building = false;
 	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_IN_PROGRESS)
@@ -295,6 +323,8 @@ void upload_result_done(struct upload_result *r)
 {
 	if (r->message)
 		protobuf_c_message_free_unpacked(r->message, NULL);
+	free(r->failed);
 	r->message = NULL;
 	r->report = NULL;
+	r->failed = NULL;
 }

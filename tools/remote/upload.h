@@ -31,6 +31,8 @@ struct upload_result {
 	/* NULL when the service gave none; lives in `message`. */
 	const Rawstack__V1__BuildReport *report;
 	ProtobufCMessage *message;
+	/* Where it was there already: why no table could be made of it, escaped; else NULL. */
+	char *failed;
 };
 
 /*
