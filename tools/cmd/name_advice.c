@@ -14,6 +14,13 @@ static struct name_status status_of(const struct profile_view *v, struct profile
 	return source->status(source->ctx, id);
 }
 
+/* "//unknown" and the like are said for a file whose path nobody knew: a path of a host has one
+ * slash at its beginning. */
+static bool is_path(struct profile_text path)
+{
+	return path.len > 1 && path.p[0] == '/' && path.p[1] != '/';
+}
+
 /* Why there are no names; false: no push helps. */
 static bool append_why(struct buf *out, const struct name_status *s)
 {
@@ -33,6 +40,13 @@ static bool append_why(struct buf *out, const struct name_status *s)
 	}
 	if (strcmp(s->status, "damaged") == 0) {
 		buf_printf(out, ": %s", s->reason); /* escaped already */
+		return false;
+	}
+	if (strcmp(s->status, "failed") == 0) {
+		buf_printf(out,
+			   ": the service could make no table: %s: the same file again would not "
+			   "help, its debug file would: rawstack push FILE.debug",
+			   s->reason); /* escaped already */
 		return false;
 	}
 	if (strcmp(s->status, "missing") == 0)
@@ -81,10 +95,15 @@ void name_advice_text(struct buf *out, const struct profile_view *v, uint32_t mo
 	if (append_why(out, &status)) {
 		if (profile_is_kernel(&v->p, module)) {
 			append_kernel(out, path);
-		} else if (path.len && path.p[0] == '/') {
+		} else if (is_path(path)) {
 			buf_str(out, id.len ? ": rawstack push "
 					    : ": the profile says no build id; name its file: -e ");
 			text_shell_word(out, path.p, path.len);
+		} else if (path.len > 1 && path.p[0] == '/') {
+			buf_str(out,
+				id.len ? ": its path is not known: rawstack push the file that has "
+					 "this build id"
+				       : ": its path is not known");
 		} else {
 			buf_str(out, ": no file to push");
 		}
