@@ -79,7 +79,8 @@ enum {
 	"  --hide REGEX       without frames that match\n"                                         \
 	"  --show REGEX       only frames that match\n"                                            \
 	"  --no-inlines       inlined calls count for the function that holds them\n"              \
-	"  --demangle HOW     none, short (no parameters) or full\n"                               \
+	"  --demangle HOW     none, short (no parameters) or full; what has no name in the\n"      \
+	"                     profile is named short if not given\n"                               \
 	"  --group-by WHAT    function, file, line, module, or label:KEY\n"                        \
 	"\n"                                                                                       \
 	"Names of addresses that come without, by build id:\n"                                     \

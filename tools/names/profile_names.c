@@ -327,8 +327,8 @@ size_t profile_names_lines(void *ctx, const struct profile *from, const struct p
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	const struct module *m = l->module < n->count ? n->by_module[l->module] : NULL;
 	const struct name_source *source = n->options->source;
-	/* Rawstack's own profiles have short names; they get more of these. */
-	enum demangle_style style = l->line_count ? DEMANGLE_SHORT : DEMANGLE_FULL;
+	/* As in all profiles of Rawstack, whatever the input is: two of them can be compared. */
+	const enum demangle_style style = DEMANGLE_SHORT;
 	size_t named = source ? source->lines(source->ctx, from, l, into, lines, max) : 0;
 	uint64_t vaddr;
 	int count;

@@ -105,9 +105,6 @@ static bool place_of(struct remote_names *n, const struct profile *p,
 	} else {
 		return false;
 	}
-	/* Rawstack's own profiles have short names; they get more of these. */
-	ret->style = l->line_count ? RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT
-				   : RAWSTACK__V1__DEMANGLE__DEMANGLE_FULL;
 	return !n->found.failed;
 }
 
@@ -220,12 +217,8 @@ static int prepare(void *ctx, const struct profile *p, struct err *err)
 	if (!list || !grow_array((void **)&n->answers, &n->answers_cap, n->places.count + 1,
 				 sizeof(*n->answers), LIMIT_PROFILE_ENTRIES))
 		return remote_names_full(err);
-	/* One style behind the other: a request has one. */
-	for (uint32_t style = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
-	     style <= RAWSTACK__V1__DEMANGLE__DEMANGLE_FULL; style++)
-		for (size_t i = n->asked; i < n->places.count; i++)
-			if (place_at(n, i)->style == style)
-				list[count++] = (uint32_t)i;
+	for (size_t i = n->asked; i < n->places.count; i++)
+		list[count++] = (uint32_t)i;
 	memset(n->answers + n->asked, 0xff, (n->places.count - n->asked) * sizeof(*n->answers));
 	ids = list;
 	while (!rc && count) {

@@ -127,7 +127,7 @@ static int name_batch(struct remote_names *n, Rawstack__V1__StackBatch *q, struc
 	return 0;
 }
 
-/* A request for the first of the given places: those of one style, and as many as fit. */
+/* A request for the first of the given places, as many as fit. */
 static int make_request(struct remote_names *n, const uint32_t *ids, size_t count, size_t first,
 			Rawstack__V1__StackBatch **ret, size_t *ret_taken, struct err *err)
 {
@@ -140,9 +140,9 @@ static int make_request(struct remote_names *n, const uint32_t *ids, size_t coun
 	for (size_t i = 0; i < n->binary_ids.count; i++)
 		n->binaries[i].row = PROFILE_NONE;
 	q->strings[q->n_strings++] = borrow("", 0);
-	q->demangle = (Rawstack__V1__Demangle)place_at(n, ids[0])->style;
-	while (taken < count && place_at(n, ids[taken])->style == (uint32_t)q->demangle &&
-	       q->n_modules < LIMIT_BATCH_MODULES)
+	/* As in all profiles of Rawstack; --names full asks the linker's names, which come too. */
+	q->demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
+	while (taken < count && q->n_modules < LIMIT_BATCH_MODULES)
 		if (!add_row(n, q, ids[taken++], first))
 			return remote_names_full(err);
 	q->locations->n_module = q->locations->n_address = q->locations->n_mode = taken;

@@ -14,9 +14,8 @@ struct place {
 	uint64_t address;
 	uint32_t binary;  /* of `binaries` */
 	uint32_t section; /* string of `found`, in kernel modules */
-	uint16_t kind;    /* Rawstack__V1__LocationKind */
-	uint16_t mode;    /* Rawstack__V1__AddressMode */
-	uint32_t style;   /* Rawstack__V1__Demangle */
+	uint32_t kind;    /* Rawstack__V1__LocationKind */
+	uint32_t mode;    /* Rawstack__V1__AddressMode */
 };
 
 _Static_assert(sizeof(struct place) == 24, "key without padding");
@@ -58,7 +57,7 @@ static inline int remote_names_full(struct err *err)
 
 /*
  * Asks for the first of `count` places, as many as one request holds, and takes what is answered.
- * They are those behind n->asked that have no answer, in order of style. *ids and *count are what
+ * They are those behind n->asked that have no answer. *ids and *count are what
  * is left.
  */
 int remote_names_ask(struct remote_names *n, uint32_t **ids, size_t *count, struct err *err);
