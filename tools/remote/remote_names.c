@@ -167,7 +167,7 @@ static void note_segments(struct binary *b, const struct profile *p, uint32_t mo
 /* Notes places that were not asked for yet. */
 static int gather(struct remote_names *n, const struct profile *p, struct err *err)
 {
-	_cleanup_(freep) struct asked_place *of = malloc((p->locations.count + 1) * sizeof(*of));
+	_cleanup_(freep) struct asked_place *of = calloc(p->locations.count + 1, sizeof(*of));
 
 	if (!of)
 		return remote_names_full(err);

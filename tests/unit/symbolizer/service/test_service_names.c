@@ -87,7 +87,7 @@ static void points_of(const char *path, uint64_t points[static POINTS])
 {
 	_cleanup_(freep) uint8_t *content = NULL;
 	Elf64_Ehdr h;
-	Elf64_Phdr p;
+	Elf64_Phdr p = {0};
 	uint64_t len;
 
 	assert_int_equal(io_read_file(path, 256 << 20, &content, &len, NULL), 0);
