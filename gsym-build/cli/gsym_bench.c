@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 
 #include "gsym_command.h"
 #include "rsym_format.h"
 #include "rsym_lookup.h"
 #include "table_text.h"
+#include "thread_clock.h"
 
 enum {
 	PASSES = 9, /* the median is printed: other programs disturb single passes */
@@ -43,15 +43,6 @@ static void bench_done(struct bench *b)
 	free(b->frames);
 	free(b->name_seen);
 	free(b->file_seen);
-}
-
-/* Time of this thread: others that run on the processor do not count. */
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
 static int read_addresses(struct bench *b, const char *path, struct err *err)
@@ -167,11 +158,11 @@ static int measure(struct bench *b, const char *what, int (*pass)(struct bench *
 	uint64_t ns[PASSES];
 
 	for (size_t i = 0; i < PASSES; i++) {
-		uint64_t start = now_ns();
+		uint64_t start = thread_cpu_ns();
 
 		if (pass(b))
 			return b->err->code;
-		ns[i] = now_ns() - start;
+		ns[i] = thread_cpu_ns() - start;
 	}
 	qsort(ns, PASSES, sizeof(ns[0]), by_number);
 	printf("%s: %.1f ns/address (%.1f to %.1f in %d passes)\n", what,
@@ -186,7 +177,7 @@ static int measure_cold_name(struct bench *b)
 	_cleanup_(rsym_reader_freep) struct rsym_reader *reader =
 		rsym_reader_new(b->table, 0, b->err);
 	uint32_t count = b->table->function_count, step = count / 2 + 1, id = 0;
-	uint64_t start = now_ns();
+	uint64_t start = thread_cpu_ns();
 
 	if (!reader)
 		return b->err->code;
@@ -199,7 +190,8 @@ static int measure_cold_name(struct bench *b)
 			return rc;
 		b->sum += len;
 	}
-	printf("cold name: %.0f ns/name\n", (double)(now_ns() - start) / (count ? count : 1));
+	printf("cold name: %.0f ns/name\n",
+	       (double)(thread_cpu_ns() - start) / (count ? count : 1));
 	return 0;
 }
 
@@ -220,7 +212,7 @@ static int open_once(struct bench *b, int fd, uint64_t vaddr, uint64_t *ret_open
 		     uint64_t *ret_first_ns)
 {
 	_cleanup_(rsym_reader_freep) struct rsym_reader *reader = NULL;
-	uint64_t start = now_ns();
+	uint64_t start = thread_cpu_ns();
 	void *p = mmap(NULL, b->table->len, PROT_READ, MAP_SHARED, fd, 0);
 	const uint8_t *text;
 	struct rsym t;
@@ -230,7 +222,7 @@ static int open_once(struct bench *b, int fd, uint64_t vaddr, uint64_t *ret_open
 	if (p == MAP_FAILED)
 		return err_sys(b->err, errno, "mapping the table");
 	rc = rsym_open_trusted(&t, p, b->table->len, b->err);
-	*ret_open_ns = now_ns() - start;
+	*ret_open_ns = thread_cpu_ns() - start;
 	n = rc ? 0 : b->variant->lookup(&t, vaddr, b->frames, RSYM_FRAMES_MAX);
 	if (!rc && !(reader = rsym_reader_new(&t, CACHE_MAX, b->err)))
 		rc = b->err->code;
@@ -240,7 +232,7 @@ static int open_once(struct bench *b, int fd, uint64_t vaddr, uint64_t *ret_open
 			rc = rsym_reader_file(reader, b->frames[i].file, &text, &len, b->err);
 		b->sum += len;
 	}
-	*ret_first_ns = now_ns() - start;
+	*ret_first_ns = thread_cpu_ns() - start;
 	munmap(p, b->table->len);
 	return rc;
 }
@@ -260,9 +252,9 @@ static int measure_open(struct bench *b, const char *path)
 			       &first_ns[i]);
 	if (rc)
 		return rc;
-	start = now_ns();
+	start = thread_cpu_ns();
 	rc = rsym_open(&t, b->table->p, b->table->len, b->err);
-	check_ns = now_ns() - start;
+	check_ns = thread_cpu_ns() - start;
 	qsort(open_ns, OPENINGS, sizeof(open_ns[0]), by_number);
 	qsort(first_ns, OPENINGS, sizeof(first_ns[0]), by_number);
 	printf("open: %.1f us, reads %llu of %zu bytes\n", (double)open_ns[OPENINGS / 2] / 1000,

@@ -2,17 +2,10 @@
 #include "demangle_budget.h"
 
 #include <stdatomic.h>
-#include <time.h>
+
+#include "thread_clock.h"
 
 static _Atomic uint64_t spent_ns, refused;
-
-static uint64_t thread_cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
 
 /* Whether demangle_append() looks at it at all: names of C cost no clock. */
 static bool is_mangled(const uint8_t *p, size_t len)

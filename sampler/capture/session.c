@@ -8,7 +8,6 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/sysinfo.h>
-#include <time.h>
 
 #include "capabilities.h"
 #include "child_ship.h"
@@ -22,6 +21,7 @@
 #include "rounds.h"
 #include "run_log.h"
 #include "spool_zstd.h"
+#include "thread_clock.h"
 #include "unit_notify.h"
 
 #define SHIP_FINISH_NS UINT64_C(30000000000)
@@ -117,10 +117,7 @@ static int find(void *arg, uint32_t tid, struct modules *modules, struct mapping
 
 static uint64_t cpu_ns(void *arg _unused_)
 {
-	struct timespec t = {0};
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return thread_cpu_ns();
 }
 
 /* Those that started before the kernel was asked to look for them. */

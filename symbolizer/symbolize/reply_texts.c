@@ -2,10 +2,10 @@
 #include "reply_texts.h"
 
 #include <string.h>
-#include <time.h>
 
 #include "demangle.h"
 #include "limits.h"
+#include "thread_clock.h"
 
 enum {
 	READER_CACHE = 4 << 20,
@@ -109,18 +109,10 @@ static bool fetch_shown(struct reply_texts *x, size_t count, enum rsym_shown_sty
 	return true;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Takes the time since *since off what is left; all of it when the caller has gone. */
 static void spend_time(struct reply_texts *x, uint64_t *since)
 {
-	const uint64_t now = cpu_ns(), spent = now - *since;
+	const uint64_t now = thread_cpu_ns(), spent = now - *since;
 
 	x->time_left_ns -= spent < x->time_left_ns ? spent : x->time_left_ns;
 	if (x->cancelled && x->cancelled(x->cancelled_arg))
@@ -131,7 +123,7 @@ static void spend_time(struct reply_texts *x, uint64_t *since)
 /* Texts that the cache lacks, appended. False as of reply_texts_fetch(). */
 static bool decode_lacking(struct reply_texts *x, size_t count)
 {
-	uint64_t since = cpu_ns();
+	uint64_t since = thread_cpu_ns();
 	size_t decoded = 0;
 
 	for (size_t i = 0; i < count; i++) {
