@@ -3,7 +3,8 @@
 #define RAWSTACK_DIE_COMPANIONS_H
 /*
  * What goes into a reader of DWARF beside the image, and what it reports beside the facts. The
- * reader of every build (die_scan.h) and its judge (dwarf_reader.h) take and give the same.
+ * reader of every build (die_scan.h) and the one that checks it (plain_reader.h) take and give the
+ * same.
  */
 #include "buf.h"
 #include "helper.h"

@@ -4,7 +4,7 @@
 /*
  * DWARF 2 to 5 of an image as facts: the reader of every build. Second stage; it reports what the
  * file says and leaves every choice to the builder. Gives the facts that the plain reader of
- * dwarf_reader.h gives, in the same order, at a tenth of its cost:
+ * plain_reader.h gives, in the same order, at a tenth of its cost:
  *
  *	- units are scanned in place with compiled abbreviations (die_abbrev.h);
  *	- .debug_info is inflated forward and forgotten behind (die_window.h), unless units refer to

@@ -3,7 +3,7 @@
 #define RAWSTACK_DWARF_RANGES_H
 /*
  * Range lists read from the raw sections: DWARF 2 to 4 section 2.17.3 (.debug_ranges), DWARF 5
- * section 2.17.3 (.debug_rnglists). The plain reader has a decoder of its own, dwarf_spans.h.
+ * section 2.17.3 (.debug_rnglists). The plain reader has a decoder of its own, plain_ranges.h.
  */
 #include "bytes.h"
 #include "facts.h"

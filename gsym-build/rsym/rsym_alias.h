@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_RSYM_ALIAS_H
 #define RAWSTACK_RSYM_ALIAS_H
-/* The section of aliases, for the reader, the writer and the judge of tables; who asks uses
+/* The section of aliases, for the reader, the writer and verification; who asks uses
  * rsym_aliases(). */
 #include "rsym.h"
 

@@ -13,13 +13,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-#include "dwarf_reader.h"
 #include "image_summary.h"
 #include "io.h"
 #include "limits.h"
+#include "plain_reader.h"
 #include "sandbox.h"
 #include "sanitizer.h"
-#include "table_judge.h"
+#include "table_compare.h"
 #include "table_make.h"
 #include "worker_protocol.h"
 
@@ -221,7 +221,7 @@ static int verify(const struct worker_request *req, struct verify_report *report
 	if (!rc && !build_id_equal(&t.id, &req->id))
 		rc = err_set(err, ERR_MISMATCH, "the table is of a file with another build id");
 	if (!rc)
-		rc = table_judge(&source, &t, report, &out, err);
+		rc = table_compare(&source, &t, report, &out, err);
 	if (!rc)
 		rc = deliver(req, &out, &missing, err);
 	report->cpu_ns = cpu_ns();
@@ -282,7 +282,7 @@ int main(void)
 		return write(STDERR_FILENO, text, sizeof(text) - 1) < 0 ? 1 : WORKER_EXIT_STRANGER;
 	}
 	prctl(PR_SET_NAME, "rawstack-table-worker"); /* it may be known as a descriptor's number */
-	debug_untracked();
+	plain_read_untracked();
 	reply.code = do_task(&req, &reply, &err);
 	memcpy(reply.message, err.message, sizeof(reply.message));
 	return write(WORKER_FD_REPLY, &reply, sizeof(reply)) != (ssize_t)sizeof(reply);

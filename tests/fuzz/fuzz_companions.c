@@ -7,7 +7,7 @@
  */
 #include "bytes.h"
 #include "limits.h"
-#include "table_judge.h"
+#include "table_compare.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
 
@@ -26,7 +26,7 @@ static void build(const struct table_source *source)
 		return;
 	if (rsym_open(&t, table.p, table.len, NULL))
 		abort();
-	(void)!table_judge(source, &t, &verified, &text, NULL);
+	(void)!table_compare(source, &t, &verified, &text, NULL);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)

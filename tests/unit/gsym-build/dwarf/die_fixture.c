@@ -44,7 +44,7 @@ void expect(struct fixture *f, const char *want)
 void expect_both(struct fixture *f, const char *want)
 {
 	expect(f, want);
-	assert_string_equal(facts(f, debug_read), want);
+	assert_string_equal(facts(f, plain_read), want);
 }
 
 void expect_skipped(struct fixture *f, const char *reason)

@@ -85,7 +85,7 @@ static void test_refused(void **state _unused_)
 	assert_int_equal(dwp_index_find(&x, ID_A, &row), 1);
 }
 
-/* A table without a free slot: nothing ends a search in it, and the judge's reader has it refused
+/* A table without a free slot: nothing ends a search in it, and libdwarf's reader has it refused
  * too. */
 static void test_full(void **state _unused_)
 {

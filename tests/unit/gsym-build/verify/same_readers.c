@@ -114,7 +114,7 @@ static int compare(const char *path)
 	size_t len;
 
 	if (io_read_file(path, LIMIT_ELF_FILE_LEN, &p, &len, &err) ||
-	    ask(die_scan, p, len, &scan, &err) || ask(debug_read, p, len, &plain, &err)) {
+	    ask(die_scan, p, len, &scan, &err) || ask(plain_read, p, len, &plain, &err)) {
 		printf("%s: not read: %s\n", path, err.message);
 		return err.code != ERR_UNSUPPORTED;
 	}

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dwarf_rows.h"
+#include "plain_rows.h"
 
 #include <dwarf.h>
 
 #include "buf.h"
 #include "limits.h"
 
-void rows_done(struct rows_table *t)
+void plain_rows_done(struct plain_rows *t)
 {
 	if (t->context)
 		dwarf_srclines_dealloc_b(t->context);
 	free(t->ids);
 	line_table_done(&t->refused);
-	*t = (struct rows_table){0};
+	*t = (struct plain_rows){0};
 }
 
 /* Where the program of a table begins and ends, and what its opcodes take. */
@@ -141,7 +141,7 @@ static bool one_row(Dwarf_Line line, uint8_t mark, struct facts_row *ret, Dwarf_
 }
 
 /* 1; 0: libdwarf cannot say; negative. */
-static int take_rows(struct rows_table *t, const struct line_sections *s, uint64_t off, bool spots,
+static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64_t off, bool spots,
 		     struct line_rows *out, Dwarf_Error *e, struct err *err)
 {
 	_cleanup_(buf_done) struct buf marks = BUF_INIT(LIMIT_LINE_ROWS);
@@ -174,14 +174,15 @@ static int take_rows(struct rows_table *t, const struct line_sections *s, uint64
 	return 1;
 }
 
-int rows_read(struct rows_table *t, Dwarf_Debug dbg, Dwarf_Die unit, const struct line_sections *s,
-	      uint64_t off, bool spots, struct line_rows *out, struct err *err)
+int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
+		    const struct line_sections *s, uint64_t off, bool spots, struct line_rows *out,
+		    struct err *err)
 {
 	Dwarf_Small table_count = 0;
 	Dwarf_Error e = NULL;
 	int rc = 0;
 
-	*t = (struct rows_table){0};
+	*t = (struct plain_rows){0};
 	*err = (struct err){0};
 	out->count = 0;
 	if (dwarf_srclines_b(unit, &t->version, &table_count, &t->context, &e) == DW_DLV_OK)
@@ -192,7 +193,7 @@ int rows_read(struct rows_table *t, Dwarf_Debug dbg, Dwarf_Die unit, const struc
 		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
 	if (rc)
 		return rc;
-	rows_done(t);
+	plain_rows_done(t);
 	/* It also refuses what others read: content types it does not know, a line below 0. */
 	t->refused.want_spots = spots;
 	if (line_table_read(&t->refused, s, off, out, err) == 0)
@@ -201,7 +202,7 @@ int rows_read(struct rows_table *t, Dwarf_Debug dbg, Dwarf_Die unit, const struc
 }
 
 /* A path as DWARF 5 section 6.2.4 and DWARF 4 section 6.2.4 put it together. */
-static uint32_t path_of(const struct rows_table *t, const char *base, uint64_t number,
+static uint32_t path_of(const struct plain_rows *t, const char *base, uint64_t number,
 			const char *comp_dir, struct facts_text *text)
 {
 	_cleanup_(buf_done) struct buf dir = BUF_INIT(2 * LIMIT_NAME_LEN + 1);
@@ -227,8 +228,8 @@ static uint32_t path_of(const struct rows_table *t, const char *base, uint64_t n
 	return dir.failed ? FACTS_NONE : facts_file(text, dir.p, dir.len, base, base_len);
 }
 
-uint32_t rows_file(struct rows_table *t, uint64_t number, const char *comp_dir,
-		   struct facts_text *text)
+uint32_t plain_rows_file(struct plain_rows *t, uint64_t number, const char *comp_dir,
+			 struct facts_text *text)
 {
 	const char *base = NULL;
 	Dwarf_Unsigned dir = 0, ignored;

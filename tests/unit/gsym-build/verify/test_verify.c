@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The judge finds nothing in a good table and every fault in a bad one: the table of this program
- * is copied through the reader and the writer with one thing changed, 344 times
- * (56 under a sanitizer). The table has columns, discriminators, types and aliases.
+ * Verification finds nothing in a good table and every fault in a bad one: the table of this
+ * program is copied through the reader and the writer with one thing changed, 344 times (56 under a
+ * sanitizer). The table has columns, discriminators, types and aliases.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -13,7 +13,6 @@
 #include <cmocka.h>
 
 #include "io.h"
-#include "judge.h"
 #include "limits.h"
 #include "rsym_alias.h"
 #include "rsym_columns.h"
@@ -21,6 +20,7 @@
 #include "rsym_writer.h"
 #include "sanitizer.h"
 #include "table_make.h"
+#include "verify.h"
 
 /* A sanitizer looks for other faults and takes ten times as long: the first of them do. */
 #define MUTATIONS_OF_A_KIND(kind) (UNDER_SANITIZER ? 4 : (kind) < COLUMN ? 40 : 16)
@@ -78,7 +78,7 @@ ALIASED(fourth_of_four);
 static struct {
 	uint8_t *p;
 	size_t len;
-	struct judge *judge;
+	struct verify *verify;
 	struct buf table;
 	struct rsym t;
 	struct rsym_reader *texts;
@@ -121,7 +121,7 @@ static int setup(void **state _unused_)
 		fail_msg("%s", err.message);
 	assert_int_equal(rsym_open(&g.t, g.table.p, g.table.len, &err), 0);
 	assert_int_equal(image_open(&im, g.p, g.len, &err), 0);
-	if (judge_open(&g.judge, im, NULL, &both, &debug, &err))
+	if (verify_open(&g.verify, im, NULL, &both, &debug, &err))
 		fail_msg("%s", err.message);
 	g.texts = rsym_reader_new(&g.t, LIMIT_TABLE_LEN, &err);
 	g.function_copy = calloc(g.t.function_count, sizeof(*g.function_copy));
@@ -153,7 +153,7 @@ static int setup(void **state _unused_)
 
 static int teardown(void **state _unused_)
 {
-	judge_free(g.judge);
+	verify_free(g.verify);
 	rsym_reader_free(g.texts);
 	free(g.function_copy);
 	free(g.file_copy);
@@ -378,14 +378,14 @@ static void copy(uint64_t where, enum mutation kind, struct buf *out)
 		fail_msg("%s", err.message);
 }
 
-static uint64_t judge(const struct buf *table, struct buf *out)
+static uint64_t count_differences(const struct buf *table, struct buf *out)
 {
 	struct verify_report report;
 	struct err err = {0};
 	struct rsym t;
 
 	assert_int_equal(rsym_open(&t, table->p, table->len, &err), 0);
-	if (judge_table(g.judge, &t, &report, out, &err))
+	if (verify_table(g.verify, &t, &report, out, &err))
 		fail_msg("%s", err.message);
 	assert_true(report.range_count >= 1000);
 	assert_true(report.place_count >= report.range_count);
@@ -398,9 +398,9 @@ static void test_good(void **state _unused_)
 	_cleanup_(buf_done) struct buf copied = BUF_INIT(LIMIT_TABLE_LEN),
 				       text = BUF_INIT(SIZE_MAX);
 
-	assert_int_equal(judge(&g.table, &text), 0);
+	assert_int_equal(count_differences(&g.table, &text), 0);
 	copy(0, NOTHING, &copied);
-	if (judge(&copied, &text))
+	if (count_differences(&copied, &text))
 		fail_msg("an unchanged copy differs: %s", buf_cstr(&text));
 	assert_int_equal(text.len, 0);
 }
@@ -428,7 +428,7 @@ static void test_mutations(void **state _unused_)
 				g.how_typed = (enum mutation)kind;
 			}
 			copy(where, (enum mutation)kind, &changed);
-			if (!judge(&changed, &text))
+			if (!count_differences(&changed, &text))
 				fail_msg("%s %d at 0x%llx: not found", kind_names[kind], i,
 					 (unsigned long long)where);
 			assert_non_null(strstr(buf_cstr(&text), "table:"));

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DWARF_PRIV_H
-#define RAWSTACK_DWARF_PRIV_H
-/* Shared by the dwarf_*.c files only: the reader's state, and libdwarf behind small functions that
+#ifndef RAWSTACK_PLAIN_PRIV_H
+#define RAWSTACK_PLAIN_PRIV_H
+/* Shared by the plain_*.c files only: the reader's state, and libdwarf behind small functions that
  * free what they allocate. */
 #include <dwarf.h>
 #include <libdwarf.h>
 
-#include "dwarf_reader.h"
-#include "dwarf_rows.h"
-#include "dwarf_spans.h"
+#include "plain_ranges.h"
+#include "plain_reader.h"
+#include "plain_rows.h"
 
 /* One libdwarf instance over an image. It holds on to the image. */
-struct dwarf_object {
+struct plain_object {
 	Dwarf_Debug dbg;
-	struct object_section *sections;
+	struct plain_object_section *sections;
 	Dwarf_Obj_Access_Interface access;
 	size_t section_count;
 	uint8_t *partial; /* .debug_info up to where it is damaged, or NULL */
@@ -22,11 +22,11 @@ struct dwarf_object {
 
 /* Opens the plain sections or, for a split file, those of .dwo. 1 opened, 0 when there is no
  * .debug_info, or an index of it that libdwarf would search for ever; negative. */
-int object_open(struct dwarf_object *o, struct image *im, bool split, struct err *err);
-void object_close(struct dwarf_object *o);
+int plain_object_open(struct plain_object *o, struct image *im, bool split, struct err *err);
+void plain_object_close(struct plain_object *o);
 
 /* The message of a libdwarf error, which is freed. Returns ERR_DATA. */
-int object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *err);
+int plain_object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *err);
 
 /* A DIE of the file at hand, or of its dwz alternate file. */
 struct die_ref {
@@ -35,7 +35,7 @@ struct die_ref {
 };
 
 /* What a DIE says about itself; nothing is followed. Strings lie in the image's sections. */
-struct die_facts {
+struct plain_die {
 	const char *linkage_name, *name, *comp_dir, *dwo_name;
 	Dwarf_Off off;
 	struct die_ref origin;        /* DW_AT_specification, else DW_AT_abstract_origin */
@@ -56,31 +56,31 @@ struct scope_names {
 };
 
 /* A .dwo file or a package of them. */
-struct split_file {
-	struct dwarf_object object;
+struct plain_split_file {
+	struct plain_object object;
 	const uint8_t *rnglists;
 	size_t rnglists_len;
 	struct line_sections lines;
 };
 
 /* A unit of one, for which a skeleton asks by its id. */
-struct split_unit {
+struct plain_split_unit {
 	uint64_t id;
-	struct split_file *file;
+	struct plain_split_file *file;
 	Dwarf_Off off, end, die;
 	Dwarf_Half version;
 	unsigned int address_size, offset_size;
 };
 
-struct reader {
+struct plain_reader {
 	struct image *im;
 	const struct die_companions *companions;
 	struct facts_text *text;
 	const struct facts_sink *sink;
 	struct debug_report *report;
-	struct dwarf_object object, alt; /* alt.dbg is NULL when there is none */
-	struct split_file *split_files;
-	struct split_unit *split_units; /* by id */
+	struct plain_object object, alt; /* alt.dbg is NULL when there is none */
+	struct plain_split_file *split_files;
+	struct plain_split_unit *split_units; /* by id */
 	size_t split_file_count, split_unit_count, split_units_cap;
 	const uint8_t *rnglists; /* of the file itself; `source` has those of the current unit */
 	size_t rnglists_len;
@@ -91,14 +91,14 @@ struct reader {
 	uint64_t unit_id, ranges_bias;
 	struct range_source source;
 	struct line_sections line_sections;
-	struct rows_table lines;
+	struct plain_rows lines;
 	const char *comp_dir;
 	Dwarf_Off unit_off, unit_end;
 	Dwarf_Half unit_kind;
 	struct facts_scope *scopes;
 	struct scope_names *scope_names; /* beside scopes */
 	struct facts_span *spans;
-	struct type_reader *types_of; /* NULL: types are not wanted */
+	struct plain_types *types_of; /* NULL: types are not wanted */
 	uint32_t *types;              /* beside scopes */
 	struct line_rows rows;
 	struct range_list unit_ranges, scratch;
@@ -111,28 +111,29 @@ struct reader {
 };
 
 /* A DIE of r->dbg, or of r->alt.dbg when it is in the alternate file. */
-int die_read(struct reader *r, Dwarf_Debug dbg, Dwarf_Die die, struct die_facts *ret,
-	     struct err *err);
+int plain_die_read(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Die die, struct plain_die *ret,
+		   struct err *err);
 
 /* The files that go with an image. */
-int split_open(struct reader *r, struct err *err);
-void split_close(struct reader *r);
+int plain_split_open(struct plain_reader *r, struct err *err);
+void plain_split_close(struct plain_reader *r);
 
 /* The split unit whose skeleton is `d`, or NULL. */
-const struct split_unit *split_find(const struct reader *r, const struct die_facts *d);
+const struct plain_split_unit *plain_split_find(const struct plain_reader *r,
+						const struct plain_die *d);
 
-/* Makes it the current unit: *die, which is replaced, its DIE. Undone by split_leave(). */
-int split_enter(struct reader *r, const struct split_unit *u, const struct die_facts *skeleton,
-		Dwarf_Die *die, struct err *err);
-void split_leave(struct reader *r);
+/* Makes it the current unit: *die, which is replaced, its DIE. Undone by plain_split_leave(). */
+int plain_split_enter(struct plain_reader *r, const struct plain_split_unit *u,
+		      const struct plain_die *skeleton, Dwarf_Die *die, struct err *err);
+void plain_split_leave(struct plain_reader *r);
 
 /* Signatures, when they are wanted: for each r->object; then of the scopes marked as needed, of a
  * unit whose DIE is `unit`. */
-int types_open(struct reader *r, struct err *err);
-void types_close(struct reader *r);
-int types_resolve(struct reader *r, Dwarf_Die unit, struct err *err);
+int plain_types_open(struct plain_reader *r, struct err *err);
+void plain_types_close(struct plain_reader *r);
+int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err);
 
 /* Fills in name and declaration of the scopes marked as needed. */
-int names_resolve(struct reader *r, struct err *err);
+int plain_names_resolve(struct plain_reader *r, struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attributes of one DIE that a table needs. */
-#include "dwarf_priv.h"
+#include "plain_priv.h"
 
 #include <string.h>
 
@@ -31,8 +31,8 @@ static bool read_number(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 	return false;
 }
 
-static bool read_address(struct reader *r, Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half form,
-			 uint64_t *ret)
+static bool read_address(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attribute at,
+			 Dwarf_Half form, uint64_t *ret)
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Addr a;
@@ -41,7 +41,7 @@ static bool read_address(struct reader *r, Dwarf_Debug dbg, Dwarf_Attribute at, 
 	/* The addresses of a split unit stand in the file with its skeleton. */
 	if (r->in_split && form != DW_FORM_addr) {
 		if (dwarf_get_debug_addr_index(at, &index, &e) == DW_DLV_OK)
-			return spans_address(&r->source, index, ret);
+			return plain_ranges_address(&r->source, index, ret);
 		forget(dbg, e);
 		return false;
 	}
@@ -107,8 +107,8 @@ static bool is_alt_form(Dwarf_Half form)
 	       form == DW_FORM_strp_sup || form == DW_FORM_ref_sup4 || form == DW_FORM_ref_sup8;
 }
 
-static void read_attribute(struct reader *r, Dwarf_Debug dbg, Dwarf_Attribute at, Dwarf_Half name,
-			   Dwarf_Half form, struct die_facts *ret)
+static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attribute at,
+			   Dwarf_Half name, Dwarf_Half form, struct plain_die *ret)
 {
 	uint64_t v;
 
@@ -190,22 +190,22 @@ static void read_attribute(struct reader *r, Dwarf_Debug dbg, Dwarf_Attribute at
 	}
 }
 
-int die_read(struct reader *r, Dwarf_Debug dbg, Dwarf_Die die, struct die_facts *ret,
-	     struct err *err)
+int plain_die_read(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Die die, struct plain_die *ret,
+		   struct err *err)
 {
 	Dwarf_Attribute *list = NULL;
 	Dwarf_Signed count = 0;
 	Dwarf_Error e = NULL;
 	int rc;
 
-	*ret = (struct die_facts){0};
+	*ret = (struct plain_die){0};
 	if (dwarf_dieoffset(die, &ret->off, &e) != DW_DLV_OK)
-		return object_failed(dbg, e, "DIE", err);
+		return plain_object_failed(dbg, e, "DIE", err);
 	rc = dwarf_attrlist(die, &list, &count, &e);
 	if (rc == DW_DLV_NO_ENTRY)
 		return 0;
 	if (rc != DW_DLV_OK)
-		return object_failed(dbg, e, "attributes", err);
+		return plain_object_failed(dbg, e, "attributes", err);
 	for (Dwarf_Signed i = 0; i < count; i++) {
 		Dwarf_Half name, form;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_JUDGE_H
-#define RAWSTACK_JUDGE_H
+#ifndef RAWSTACK_VERIFY_H
+#define RAWSTACK_VERIFY_H
 /*
  * Whether a table says what its file says. The expectation is made the plain way: the DWARF read
  * through libdwarf, everything kept, and at each address all that covers it is looked at, by the
@@ -12,21 +12,21 @@
  * Slow and large on purpose. Runs in the worker process.
  */
 #include "buf.h"
-#include "dwarf_reader.h"
+#include "plain_reader.h"
 #include "rsym.h"
 #include "table_task.h"
 
-struct judge;
+struct verify;
 
 /*
  * Reads all that a file says; `partner` is the stripped file or NULL. None of them is needed any
  * more afterwards. *debug tells what could not be read. Errors are those of reading.
  */
-int judge_open(struct judge **ret, struct image *im, struct image *partner,
-	       const struct die_companions *companions, struct debug_report *debug,
-	       struct err *err) _must_check_;
-void judge_free(struct judge *j);
-DEFINE_FREEP(struct judge, judge_free);
+int verify_open(struct verify **ret, struct image *im, struct image *partner,
+		const struct die_companions *companions, struct debug_report *debug,
+		struct err *err) _must_check_;
+void verify_free(struct verify *j);
+DEFINE_FREEP(struct verify, verify_free);
 
 /*
  * Compares a table with the file at each address where either of them changes, so every range is
@@ -34,7 +34,7 @@ DEFINE_FREEP(struct judge, judge_free);
  * control bytes replaced by '?'. Differences are no error. Any number of tables, one after the
  * other; one thread at a time. ERR_DATA, ERR_MEMORY.
  */
-int judge_table(struct judge *j, const struct rsym *t, struct verify_report *report,
-		struct buf *out, struct err *err) _must_check_;
+int verify_table(struct verify *j, const struct rsym *t, struct verify_report *report,
+		 struct buf *out, struct err *err) _must_check_;
 
 #endif

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* All that a file says, kept as it was said. */
-#include "dwarf_reader.h"
-#include "judge_priv.h"
+#include "verify_source.h"
 #include "limits.h"
+#include "plain_reader.h"
 
 static int no_memory(struct err *err)
 {
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-void judge_facts_init(struct judge_facts *f)
+void verify_source_init(struct verify_source *f)
 {
-	*f = (struct judge_facts){.symbols = SYMBOLS_INIT, .code = PAINT_INIT(SIZE_MAX)};
+	*f = (struct verify_source){.symbols = SYMBOLS_INIT, .code = PAINT_INIT(SIZE_MAX)};
 	facts_text_init(&f->text);
 	f->typed = (struct intern)INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN);
 }
 
-static void spans_done(struct judge_spans *s)
+static void spans_done(struct verify_spans *s)
 {
 	free(s->list);
 	free(s->active);
 }
 
-void judge_facts_done(struct judge_facts *f)
+void verify_source_done(struct verify_source *f)
 {
 	facts_text_done(&f->text);
 	intern_done(&f->typed);
@@ -39,7 +39,7 @@ void judge_facts_done(struct judge_facts *f)
 	paint_done(&f->code);
 }
 
-static bool add_edge(struct judge_facts *f, uint64_t vaddr)
+static bool add_edge(struct verify_source *f, uint64_t vaddr)
 {
 	if (!grow_array((void **)&f->edges, &f->edges_cap, f->edge_count + 1, sizeof(*f->edges),
 			SIZE_MAX))
@@ -48,7 +48,8 @@ static bool add_edge(struct judge_facts *f, uint64_t vaddr)
 	return true;
 }
 
-static bool add_span(struct judge_facts *f, struct judge_spans *s, const struct judge_span *span)
+static bool add_span(struct verify_source *f, struct verify_spans *s,
+		     const struct verify_span *span)
 {
 	if (!grow_array((void **)&s->list, &s->cap, s->count + 1, sizeof(*s->list), UINT32_MAX))
 		return false;
@@ -57,7 +58,7 @@ static bool add_span(struct judge_facts *f, struct judge_spans *s, const struct 
 }
 
 /* Debug information of code that the linker dropped stands at addresses that have no section. */
-uint64_t judge_code_end(const struct judge_facts *f, uint64_t vaddr)
+uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 {
 	const struct paint_span *holds = NULL;
 	uint64_t end;
@@ -87,11 +88,11 @@ uint64_t judge_code_end(const struct judge_facts *f, uint64_t vaddr)
 	return end;
 }
 
-static bool add_sequence(struct judge_facts *f, const struct facts_row *rows, size_t count)
+static bool add_sequence(struct verify_source *f, const struct facts_row *rows, size_t count)
 {
-	struct judge_sequence s = {.first = f->row_count, .distance = UINT32_MAX};
+	struct verify_sequence s = {.first = f->row_count, .distance = UINT32_MAX};
 
-	if (!judge_code_end(f, rows[0].vaddr))
+	if (!verify_code_end(f, rows[0].vaddr))
 		return true;
 	for (size_t i = 0; i < count; i++) {
 		if (s.count && rows[i].vaddr < f->rows[f->row_count - 1].vaddr)
@@ -111,17 +112,17 @@ static bool add_sequence(struct judge_facts *f, const struct facts_row *rows, si
 		return false;
 	f->sequences[f->sequence_count] = s;
 	return add_span(f, &f->lines,
-			&(struct judge_span){.start = rows[0].vaddr,
-					     .end = s.high,
-					     .unit = f->unit_count,
-					     .index = (uint32_t)f->sequence_count++});
+			&(struct verify_span){.start = rows[0].vaddr,
+					      .end = s.high,
+					      .unit = f->unit_count,
+					      .index = (uint32_t)f->sequence_count++});
 }
 
-static bool add_types(struct judge_facts *f, const struct facts_unit *u)
+static bool add_types(struct verify_source *f, const struct facts_unit *u)
 {
 	for (size_t i = 0; u->types && i < u->scope_count; i++) {
 		const struct facts_scope *s = &u->scopes[i];
-		struct judge_typed key = {s->name, s->decl_file, s->decl_line};
+		struct verify_typed key = {s->name, s->decl_file, s->decl_line};
 		bool is_new;
 		uint32_t id;
 
@@ -137,14 +138,14 @@ static bool add_types(struct judge_facts *f, const struct facts_unit *u)
 	return true;
 }
 
-uint32_t judge_type(const struct judge_facts *f, struct judge_typed function)
+uint32_t verify_type(const struct verify_source *f, struct verify_typed function)
 {
 	uint32_t id = intern_find(&f->typed, &function, sizeof(function));
 
 	return id == INTERN_FULL ? FACTS_NONE : f->types[id];
 }
 
-static bool add_unit(struct judge_facts *f, const struct facts_unit *u)
+static bool add_unit(struct verify_source *f, const struct facts_unit *u)
 {
 	uint32_t base = (uint32_t)f->scope_count;
 	size_t first = 0;
@@ -159,17 +160,17 @@ static bool add_unit(struct judge_facts *f, const struct facts_unit *u)
 		f->scope_count++;
 	}
 	for (size_t i = 0; i < u->span_count && ok; i++)
-		if (judge_code_end(f, u->spans[i].start))
+		if (verify_code_end(f, u->spans[i].start))
 			ok = add_span(f, &f->functions,
-				      &(struct judge_span){.start = u->spans[i].start,
-							   .end = u->spans[i].end,
-							   .unit = f->unit_count,
-							   .index = base + u->spans[i].scope});
+				      &(struct verify_span){.start = u->spans[i].start,
+							    .end = u->spans[i].end,
+							    .unit = f->unit_count,
+							    .index = base + u->spans[i].scope});
 	for (size_t i = 0; i < u->range_count && ok; i++)
 		ok = add_span(f, &f->covered,
-			      &(struct judge_span){.start = u->ranges[i].start,
-						   .end = u->ranges[i].end,
-						   .unit = f->unit_count});
+			      &(struct verify_span){.start = u->ranges[i].start,
+						    .end = u->ranges[i].end,
+						    .unit = f->unit_count});
 	for (size_t i = 0; i < u->row_count && ok; i++) {
 		if (!u->rows[i].end)
 			continue;
@@ -192,7 +193,7 @@ static int by_address(const void *va, const void *vb)
 	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
 }
 
-static int add_symbols(struct judge_facts *f, struct err *err)
+static int add_symbols(struct verify_source *f, struct err *err)
 {
 	struct symbols *s = &f->symbols;
 
@@ -200,7 +201,7 @@ static int add_symbols(struct judge_facts *f, struct err *err)
 		qsort(s->list, s->count, sizeof(*s->list), by_address);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct symbol *sym = &s->list[i];
-		uint64_t end = judge_code_end(f, sym->vaddr);
+		uint64_t end = verify_code_end(f, sym->vaddr);
 		bool ok = add_edge(f, sym->vaddr);
 
 		if (end && !f->code.count && !sym->len)
@@ -211,9 +212,9 @@ static int add_symbols(struct judge_facts *f, struct err *err)
 			end = sym->vaddr + sym->len;
 		if (end && sym->len && ok)
 			ok = add_span(f, &f->sized,
-				      &(struct judge_span){.start = sym->vaddr,
-							   .end = end,
-							   .index = (uint32_t)i});
+				      &(struct verify_span){.start = sym->vaddr,
+							    .end = end,
+							    .index = (uint32_t)i});
 		if (!ok)
 			return no_memory(err);
 	}
@@ -222,7 +223,7 @@ static int add_symbols(struct judge_facts *f, struct err *err)
 
 static int by_start(const void *va, const void *vb)
 {
-	const struct judge_span *a = va, *b = vb;
+	const struct verify_span *a = va, *b = vb;
 
 	return (a->start > b->start) - (a->start < b->start);
 }
@@ -234,13 +235,13 @@ static int by_value(const void *va, const void *vb)
 	return (a > b) - (a < b);
 }
 
-static void sort_spans(struct judge_spans *s)
+static void sort_spans(struct verify_spans *s)
 {
 	if (s->count)
 		qsort(s->list, s->count, sizeof(*s->list), by_start);
 }
 
-static void sort_all(struct judge_facts *f)
+static void sort_all(struct verify_source *f)
 {
 	size_t kept = 0;
 
@@ -256,9 +257,9 @@ static void sort_all(struct judge_facts *f)
 	f->edge_count = kept;
 }
 
-int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
-		     const struct die_companions *companions, struct debug_report *debug,
-		     struct err *err)
+int verify_source_read(struct verify_source *f, struct image *im, struct image *partner,
+		       const struct die_companions *companions, struct debug_report *debug,
+		       struct err *err)
 {
 	struct facts_sink sink = {.ctx = f, .unit = take_unit};
 	uint64_t count = 0, mini = 0;
@@ -274,7 +275,7 @@ int judge_facts_read(struct judge_facts *f, struct image *im, struct image *part
 		rc = image_add_plt_symbols(image_is_debug_only(im) && partner ? partner : im,
 					   &f->text, &f->symbols, &count, err);
 	if (!rc)
-		rc = debug_read_with(im, companions, &f->text, &sink, debug, err);
+		rc = plain_read_with(im, companions, &f->text, &sink, debug, err);
 	f->units_skipped = debug->units_skipped;
 	f->lines_refused = debug->lines_refused;
 	if (!rc)
@@ -284,12 +285,12 @@ int judge_facts_read(struct judge_facts *f, struct image *im, struct image *part
 	return rc;
 }
 
-static void rewind_spans(struct judge_spans *s)
+static void rewind_spans(struct verify_spans *s)
 {
 	s->active_count = s->next = 0;
 }
 
-void judge_facts_rewind(struct judge_facts *f)
+void verify_source_rewind(struct verify_source *f)
 {
 	rewind_spans(&f->functions);
 	rewind_spans(&f->lines);

@@ -1,35 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_JUDGE_PRIV_H
-#define RAWSTACK_JUDGE_PRIV_H
-/* Shared by the judge*.c files only: all that the file says, and what covers one address. */
-#include "dwarf_reader.h"
+#ifndef RAWSTACK_VERIFY_SOURCE_H
+#define RAWSTACK_VERIFY_SOURCE_H
+/* Shared by the verify*.c files only: all that the file says, and what covers one address. */
+#include "plain_reader.h"
 
-struct judge_span {
+struct verify_span {
 	uint64_t start, end;
 	uint32_t unit;
 	uint32_t index; /* of a scope, sequence or symbol; nothing for what a unit covers */
 };
 
 /* Sorted by start; those that cover the address at hand are `active`, by index. */
-struct judge_spans {
-	struct judge_span *list;
+struct verify_spans {
+	struct verify_span *list;
 	uint32_t *active;
 	size_t count, cap, active_count, active_cap, next;
 };
 
 /* A sequence of a line table: rows that never fall. */
-struct judge_sequence {
+struct verify_sequence {
 	size_t first, count; /* in rows */
 	uint64_t high;
 	uint32_t distance; /* of a row from the declaration of the function at its start */
 };
 
-struct judge_facts {
+struct verify_source {
 	struct facts_text text;
 	struct facts_scope *scopes; /* of all units; parents are indexes here */
 	struct facts_row *rows;
-	struct judge_sequence *sequences;
-	struct judge_spans functions, lines, covered, sized;
+	struct verify_sequence *sequences;
+	struct verify_spans functions, lines, covered, sized;
 	struct symbols symbols; /* only the list; sorted by address */
 	struct paint code;      /* sections of code, as they stand in the file */
 	uint64_t *edges;        /* where an answer may change: sorted, each once */
@@ -37,35 +37,35 @@ struct judge_facts {
 	size_t edge_count, edges_cap;
 	uint32_t unit_count;
 	uint64_t units_skipped, lines_refused;
-	struct intern typed; /* struct judge_typed */
+	struct intern typed; /* struct verify_typed */
 	uint32_t *types;     /* beside it: a string, the signature */
 	size_t types_cap;
 };
 
 /* Which function has a signature: the first of a name and declaration that has one counts. */
-struct judge_typed {
+struct verify_typed {
 	uint32_t name, file, line;
 };
 
 /* The signature of a function; FACTS_NONE: it has none, or none were read. */
-uint32_t judge_type(const struct judge_facts *f, struct judge_typed function);
+uint32_t verify_type(const struct verify_source *f, struct verify_typed function);
 
-void judge_facts_init(struct judge_facts *f);
-void judge_facts_done(struct judge_facts *f);
+void verify_source_init(struct verify_source *f);
+void verify_source_done(struct verify_source *f);
 
 /* Everything that the file says. */
-int judge_facts_read(struct judge_facts *f, struct image *im, struct image *partner,
-		     const struct die_companions *companions, struct debug_report *debug,
-		     struct err *err);
+int verify_source_read(struct verify_source *f, struct image *im, struct image *partner,
+		       const struct die_companions *companions, struct debug_report *debug,
+		       struct err *err);
 
 /* The end of the code section that holds an address; 0: none does. */
-uint64_t judge_code_end(const struct judge_facts *f, uint64_t vaddr);
+uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr);
 
 /* Back to the lowest address. */
-void judge_facts_rewind(struct judge_facts *f);
+void verify_source_rewind(struct verify_source *f);
 
 /* One frame as it should be. */
-struct judge_frame {
+struct verify_frame {
 	const struct facts_scope *scope; /* NULL: a symbol, or nothing but a line */
 	const struct symbol *symbol;     /* NULL: none */
 	uint32_t name, file, line;       /* FACTS_NONE: none */
@@ -74,6 +74,6 @@ struct judge_frame {
 
 /* The frames at vaddr, innermost first, up to cap; 0 in a gap. Addresses must rise from call to
  * call. Negative: ERR_MEMORY. */
-int judge_expect(struct judge_facts *f, uint64_t vaddr, struct judge_frame *frames, size_t cap);
+int verify_expect(struct verify_source *f, uint64_t vaddr, struct verify_frame *frames, size_t cap);
 
 #endif

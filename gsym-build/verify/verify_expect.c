@@ -9,10 +9,10 @@
  *	   or under none;
  *	3. else a symbol, with the line of a unit that does not claim the address if there is one.
  */
-#include "judge_priv.h"
+#include "verify_source.h"
 
 /* Makes exactly those active that cover vaddr. */
-static bool activate(struct judge_spans *s, uint64_t vaddr)
+static bool activate(struct verify_spans *s, uint64_t vaddr)
 {
 	size_t kept = 0;
 
@@ -31,13 +31,13 @@ static bool activate(struct judge_spans *s, uint64_t vaddr)
 	return true;
 }
 
-static const struct judge_span *active_at(const struct judge_spans *s, size_t i)
+static const struct verify_span *active_at(const struct verify_spans *s, size_t i)
 {
 	return &s->list[s->active[i]];
 }
 
 /* Units in order of offset; in one, the range that starts last, then the shorter, then the last. */
-static bool is_inner(const struct judge_span *a, const struct judge_span *b)
+static bool is_inner(const struct verify_span *a, const struct verify_span *b)
 {
 	if (a->unit != b->unit)
 		return a->unit < b->unit;
@@ -48,12 +48,12 @@ static bool is_inner(const struct judge_span *a, const struct judge_span *b)
 	return a->index > b->index;
 }
 
-static const struct judge_span *function_at(const struct judge_facts *f)
+static const struct verify_span *function_at(const struct verify_source *f)
 {
-	const struct judge_span *best = NULL;
+	const struct verify_span *best = NULL;
 
 	for (size_t i = 0; i < f->functions.active_count; i++) {
-		const struct judge_span *s = active_at(&f->functions, i);
+		const struct verify_span *s = active_at(&f->functions, i);
 
 		if (!best || is_inner(s, best))
 			best = s;
@@ -61,7 +61,7 @@ static const struct judge_span *function_at(const struct judge_facts *f)
 	return best;
 }
 
-static bool claims(const struct judge_facts *f, uint32_t unit)
+static bool claims(const struct verify_source *f, uint32_t unit)
 {
 	for (size_t i = 0; i < f->covered.active_count; i++)
 		if (active_at(&f->covered, i)->unit == unit)
@@ -70,12 +70,12 @@ static bool claims(const struct judge_facts *f, uint32_t unit)
 }
 
 /* The innermost of one unit. */
-static const struct judge_span *function_of(const struct judge_facts *f, uint32_t unit)
+static const struct verify_span *function_of(const struct verify_source *f, uint32_t unit)
 {
-	const struct judge_span *best = NULL;
+	const struct verify_span *best = NULL;
 
 	for (size_t i = 0; i < f->functions.active_count; i++) {
-		const struct judge_span *s = active_at(&f->functions, i);
+		const struct verify_span *s = active_at(&f->functions, i);
 
 		if (s->unit == unit && (!best || is_inner(s, best)))
 			best = s;
@@ -84,7 +84,7 @@ static const struct judge_span *function_of(const struct judge_facts *f, uint32_
 }
 
 /* The least that a row of a sequence is behind the declaration of a function, in its file. */
-static uint32_t distance(const struct judge_facts *f, const struct judge_sequence *s,
+static uint32_t distance(const struct verify_source *f, const struct verify_sequence *s,
 			 const struct facts_scope *function)
 {
 	uint32_t best = UINT32_MAX;
@@ -104,10 +104,10 @@ static uint32_t distance(const struct judge_facts *f, const struct judge_sequenc
 
 /* For sequences that begin at vaddr together, as those of functions do that were folded into one.
  */
-static void note_distances(struct judge_facts *f, uint64_t vaddr)
+static void note_distances(struct verify_source *f, uint64_t vaddr)
 {
 	for (size_t i = 0; i < f->lines.active_count; i++) {
-		const struct judge_span *s = active_at(&f->lines, i), *function;
+		const struct verify_span *s = active_at(&f->lines, i), *function;
 		const struct facts_scope *scope;
 
 		if (s->start != vaddr)
@@ -124,8 +124,8 @@ static void note_distances(struct judge_facts *f, uint64_t vaddr)
 	}
 }
 
-static bool comes_first(const struct judge_facts *f, const struct judge_span *a,
-			const struct judge_span *b)
+static bool comes_first(const struct verify_source *f, const struct verify_span *a,
+			const struct verify_span *b)
 {
 	uint32_t da = f->sequences[a->index].distance, db = f->sequences[b->index].distance;
 
@@ -138,12 +138,12 @@ static bool comes_first(const struct judge_facts *f, const struct judge_span *a,
 
 /* Of several sequences of one unit the one that ends first has the address, then the one that
  * starts first, then the one that is nearest to the declaration of the function there. */
-static const struct judge_span *sequence_of(const struct judge_facts *f, uint32_t unit)
+static const struct verify_span *sequence_of(const struct verify_source *f, uint32_t unit)
 {
-	const struct judge_span *best = NULL;
+	const struct verify_span *best = NULL;
 
 	for (size_t i = 0; i < f->lines.active_count; i++) {
-		const struct judge_span *s = active_at(&f->lines, i);
+		const struct verify_span *s = active_at(&f->lines, i);
 
 		if (s->unit == unit && (!best || comes_first(f, s, best)))
 			best = s;
@@ -152,7 +152,7 @@ static const struct judge_span *sequence_of(const struct judge_facts *f, uint32_
 }
 
 /* The unit whose line counts where no unit has a function; false: no unit has a line. */
-static bool line_unit(const struct judge_facts *f, uint32_t *ret_unit, bool *ret_claimed)
+static bool line_unit(const struct verify_source *f, uint32_t *ret_unit, bool *ret_claimed)
 {
 	bool found = false;
 
@@ -172,11 +172,11 @@ static bool line_unit(const struct judge_facts *f, uint32_t *ret_unit, bool *ret
 }
 
 /* The last row at or before vaddr. */
-static void line_at(const struct judge_facts *f, uint32_t unit, uint64_t vaddr,
-		    struct judge_frame *ret)
+static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr,
+		    struct verify_frame *ret)
 {
-	const struct judge_span *span = sequence_of(f, unit);
-	const struct judge_sequence *s;
+	const struct verify_span *span = sequence_of(f, unit);
+	const struct verify_sequence *s;
 	size_t low = 0, high;
 
 	ret->file = FACTS_NONE;
@@ -216,7 +216,7 @@ static bool is_better(const struct symbol *a, const struct symbol *b)
 
 /* A symbol that has a size and covers vaddr, the one that starts last; else one without a size, if
  * no other symbol stands between. */
-static const struct symbol *symbol_at(const struct judge_facts *f, uint64_t vaddr)
+static const struct symbol *symbol_at(const struct verify_source *f, uint64_t vaddr)
 {
 	const struct symbol *list = f->symbols.list, *best = NULL;
 	size_t low = 0, high = f->symbols.count;
@@ -246,15 +246,15 @@ static const struct symbol *symbol_at(const struct judge_facts *f, uint64_t vadd
 
 /* Whether a symbol without a size reaches vaddr: within its section, or without sections its first
  * byte. */
-static bool reaches(const struct judge_facts *f, const struct symbol *s, uint64_t vaddr)
+static bool reaches(const struct verify_source *f, const struct symbol *s, uint64_t vaddr)
 {
-	return s->len || vaddr < (f->code.count ? judge_code_end(f, s->vaddr) : s->vaddr + 1);
+	return s->len || vaddr < (f->code.count ? verify_code_end(f, s->vaddr) : s->vaddr + 1);
 }
 
-static int chain(const struct judge_facts *f, const struct judge_span *span, uint64_t vaddr,
-		 struct judge_frame *frames, size_t cap)
+static int chain(const struct verify_source *f, const struct verify_span *span, uint64_t vaddr,
+		 struct verify_frame *frames, size_t cap)
 {
-	struct judge_frame at = {0};
+	struct verify_frame at = {0};
 	uint32_t scope = span->index;
 	int count = 0;
 
@@ -270,9 +270,9 @@ static int chain(const struct judge_facts *f, const struct judge_span *span, uin
 	return count;
 }
 
-int judge_expect(struct judge_facts *f, uint64_t vaddr, struct judge_frame *frames, size_t cap)
+int verify_expect(struct verify_source *f, uint64_t vaddr, struct verify_frame *frames, size_t cap)
 {
-	const struct judge_span *function;
+	const struct verify_span *function;
 	const struct symbol *symbol;
 	uint32_t unit = 0;
 	bool claimed, has_line;
@@ -290,7 +290,7 @@ int judge_expect(struct judge_facts *f, uint64_t vaddr, struct judge_frame *fram
 		symbol = NULL;
 	if (!symbol && !(has_line && claimed))
 		return 0;
-	frames[0] = (struct judge_frame){
+	frames[0] = (struct verify_frame){
 		.symbol = symbol,
 		.name = symbol ? symbol->name : FACTS_NONE,
 		.file = FACTS_NONE,

@@ -4,7 +4,7 @@
  * the way, else the first plain name. Chains may leave the unit; a hop limit ends circles. Only
  * scopes with code are asked for, which saves nine in ten of the hops in C++.
  */
-#include "dwarf_priv.h"
+#include "plain_priv.h"
 
 #include <string.h>
 
@@ -17,7 +17,7 @@ struct origin_names {
 	bool has_decl_file;
 };
 
-static void follow(struct reader *r, struct die_ref at, struct origin_names *ret)
+static void follow(struct plain_reader *r, struct die_ref at, struct origin_names *ret)
 {
 
 	*ret = (struct origin_names){0};
@@ -25,7 +25,7 @@ static void follow(struct reader *r, struct die_ref at, struct origin_names *ret
 		Dwarf_Debug dbg = at.in_alt ? r->alt.dbg : r->dbg;
 		Dwarf_Error e = NULL;
 		Dwarf_Die die = NULL;
-		struct die_facts d;
+		struct plain_die d;
 		int rc;
 
 		if (dwarf_offdie_b(dbg, at.off, 1, &die, &e) != DW_DLV_OK) {
@@ -33,7 +33,7 @@ static void follow(struct reader *r, struct die_ref at, struct origin_names *ret
 				dwarf_dealloc(dbg, e, DW_DLA_ERROR);
 			return;
 		}
-		rc = die_read(r, dbg, die, &d, NULL);
+		rc = plain_die_read(r, dbg, die, &d, NULL);
 		dwarf_dealloc(dbg, die, DW_DLA_DIE);
 		if (rc)
 			return;
@@ -54,7 +54,7 @@ static void follow(struct reader *r, struct die_ref at, struct origin_names *ret
 	}
 }
 
-static const struct origin_names *names_at(struct reader *r, struct die_ref at)
+static const struct origin_names *names_at(struct plain_reader *r, struct die_ref at)
 {
 	uint64_t key[2] = {at.off, at.in_alt};
 	bool is_new;
@@ -68,7 +68,7 @@ static const struct origin_names *names_at(struct reader *r, struct die_ref at)
 	return &r->origin_names[id];
 }
 
-int names_resolve(struct reader *r, struct err *err)
+int plain_names_resolve(struct plain_reader *r, struct err *err)
 {
 	static const struct origin_names none;
 
@@ -97,8 +97,8 @@ int names_resolve(struct reader *r, struct err *err)
 		if (!scope->decl_line) {
 			scope->decl_line = (uint32_t)o->decl_line;
 			if (o->has_decl_file)
-				scope->decl_file =
-					rows_file(&r->lines, o->decl_file, r->comp_dir, r->text);
+				scope->decl_file = plain_rows_file(&r->lines, o->decl_file,
+								   r->comp_dir, r->text);
 		}
 	}
 	return 0;

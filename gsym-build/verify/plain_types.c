@@ -5,8 +5,8 @@
  */
 #include <string.h>
 
-#include "dwarf_type_dies.h"
 #include "limits.h"
+#include "plain_type_dies.h"
 
 static int no_memory(struct err *err)
 {
@@ -14,10 +14,10 @@ static int no_memory(struct err *err)
 }
 
 /* A declaration may say in which type unit the rest of it is. */
-static Dwarf_Die completed(const struct type_reader *t, struct spot *at, Dwarf_Die die)
+static Dwarf_Die completed(const struct plain_types *t, struct die_position *at, Dwarf_Die die)
 {
-	struct spot whole = type_refers_to(t, at->dbg, die, DW_AT_signature);
-	Dwarf_Die other = type_die(whole);
+	struct die_position whole = plain_type_refers_to(t, at->dbg, die, DW_AT_signature);
+	Dwarf_Die other = plain_type_die(whole);
 
 	if (!other)
 		return die;
@@ -26,23 +26,24 @@ static Dwarf_Die completed(const struct type_reader *t, struct spot *at, Dwarf_D
 	return other;
 }
 
-static void put_name(struct type_reader *t, struct spot at, Dwarf_Die die, unsigned int hops,
-		     struct buf *out);
+static void put_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
+		     unsigned int hops, struct buf *out);
 
 /* "a::b::": what holds the DIE at `at`, up to a function. */
-static void put_outers(struct type_reader *t, struct spot at, Dwarf_Die die, unsigned int hops,
-		       struct buf *out)
+static void put_outers(struct plain_types *t, struct die_position at, Dwarf_Die die,
+		       unsigned int hops, struct buf *out)
 {
 	struct parent up;
 	Dwarf_Die outer;
 
 	if (hops > LIMIT_TYPE_HOPS)
 		return;
-	up = type_parent(t, at, die);
+	up = plain_type_parent(t, at, die);
 	if (!up.tag) {
-		struct spot declared = type_refers_to(t, at.dbg, die, DW_AT_specification);
+		struct die_position declared =
+			plain_type_refers_to(t, at.dbg, die, DW_AT_specification);
 
-		outer = type_die(declared);
+		outer = plain_type_die(declared);
 		if (outer) {
 			put_outers(t, declared, outer, hops + 1, out);
 			dwarf_dealloc(declared.dbg, outer, DW_DLA_DIE);
@@ -52,7 +53,7 @@ static void put_outers(struct type_reader *t, struct spot at, Dwarf_Die die, uns
 	if (up.tag == DW_TAG_subprogram)
 		return;
 	at.off = up.off;
-	outer = type_die(at);
+	outer = plain_type_die(at);
 	if (outer) {
 		put_name(t, at, outer, hops + 1, out);
 		buf_str(out, "::");
@@ -61,25 +62,26 @@ static void put_outers(struct type_reader *t, struct spot at, Dwarf_Die die, uns
 }
 
 /* With what holds it. A class that holds others may be declared here, and named in a type unit. */
-static void put_name(struct type_reader *t, struct spot at, Dwarf_Die die, unsigned int hops,
-		     struct buf *out)
+static void put_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
+		     unsigned int hops, struct buf *out)
 {
-	const char *name = type_name(t, at.dbg, die);
+	const char *name = plain_type_name(t, at.dbg, die);
 
 	if (!t->is_c)
 		put_outers(t, at, die, hops, out);
 	if (!name && hops) {
-		struct spot whole = type_refers_to(t, at.dbg, die, DW_AT_signature);
-		Dwarf_Die other = type_die(whole);
+		struct die_position whole = plain_type_refers_to(t, at.dbg, die, DW_AT_signature);
+		Dwarf_Die other = plain_type_die(whole);
 
 		if (other) {
-			name = type_name(t, whole.dbg, other);
+			name = plain_type_name(t, whole.dbg, other);
 			dwarf_dealloc(whole.dbg, other, DW_DLA_DIE);
 		}
 	}
 	if (!name)
-		name = hops && type_tag(at.dbg, die) == DW_TAG_namespace ? "(anonymous namespace)"
-									 : "{...}";
+		name = hops && plain_type_tag(at.dbg, die) == DW_TAG_namespace
+			       ? "(anonymous namespace)"
+			       : "{...}";
 	buf_append(out, name, strnlen(name, LIMIT_TYPE_LEN));
 }
 
@@ -93,13 +95,14 @@ static const struct {
 	{DW_TAG_atomic_type, "_Atomic"},      {DW_TAG_array_type, "[]"},
 };
 
-static unsigned int put_parameters(struct type_reader *t, struct spot of, unsigned int hops,
+static unsigned int put_parameters(struct plain_types *t, struct die_position of, unsigned int hops,
 				   struct buf *out);
 
-static void put_type(struct type_reader *t, struct spot at, unsigned int hops, struct buf *out)
+static void put_type(struct plain_types *t, struct die_position at, unsigned int hops,
+		     struct buf *out)
 {
 	const char *mark = NULL;
-	struct spot inner, of;
+	struct die_position inner, of;
 	Dwarf_Half tag;
 	Dwarf_Die die;
 
@@ -109,17 +112,17 @@ static void put_type(struct type_reader *t, struct spot at, unsigned int hops, s
 		buf_str(out, "void");
 		return;
 	}
-	die = hops > LIMIT_TYPE_HOPS ? NULL : type_die(at);
+	die = hops > LIMIT_TYPE_HOPS ? NULL : plain_type_die(at);
 	if (!die) {
 		buf_str(out, "?");
 		return;
 	}
 	die = completed(t, &at, die);
-	tag = type_tag(at.dbg, die);
+	tag = plain_type_tag(at.dbg, die);
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
 		if (marks[i].tag == tag)
 			mark = marks[i].text;
-	inner = type_refers_to(t, at.dbg, die, DW_AT_type);
+	inner = plain_type_refers_to(t, at.dbg, die, DW_AT_type);
 	if (mark) {
 		bool sign = *mark == '*' || *mark == '&';
 
@@ -129,7 +132,7 @@ static void put_type(struct type_reader *t, struct spot at, unsigned int hops, s
 			buf_u8(out, ' ');
 		buf_str(out, mark);
 	} else if (tag == DW_TAG_ptr_to_member_type) {
-		of = type_refers_to(t, at.dbg, die, DW_AT_containing_type);
+		of = plain_type_refers_to(t, at.dbg, die, DW_AT_containing_type);
 		put_type(t, inner, hops + 1, out);
 		buf_u8(out, ' ');
 		if (of.off || of.unreadable)
@@ -140,7 +143,7 @@ static void put_type(struct type_reader *t, struct spot at, unsigned int hops, s
 		buf_u8(out, ' ');
 		put_parameters(t, at, hops + 1, out);
 	} else if ((tag == DW_TAG_subrange_type || tag == DW_TAG_packed_type) &&
-		   (inner.off || inner.unreadable) && !type_name(t, at.dbg, die)) {
+		   (inner.off || inner.unreadable) && !plain_type_name(t, at.dbg, die)) {
 		put_type(t, inner, hops + 1, out);
 	} else {
 		buf_str(out, !t->is_c                         ? ""
@@ -154,18 +157,18 @@ static void put_type(struct type_reader *t, struct spot at, unsigned int hops, s
 }
 
 /* Along the origins of a parameter. */
-static struct spot parameter_type(const struct type_reader *t, struct spot at)
+static struct die_position parameter_type(const struct plain_types *t, struct die_position at)
 {
-	struct spot type = {0};
+	struct die_position type = {0};
 
 	for (unsigned int hops = 0; hops <= LIMIT_ORIGIN_HOPS; hops++) {
 		Dwarf_Debug dbg = at.dbg;
-		Dwarf_Die die = type_die(at);
+		Dwarf_Die die = plain_type_die(at);
 
 		if (!die)
 			break;
-		type = type_refers_to(t, dbg, die, DW_AT_type);
-		at = type_refers_to(t, dbg, die, DW_AT_abstract_origin);
+		type = plain_type_refers_to(t, dbg, die, DW_AT_type);
+		at = plain_type_refers_to(t, dbg, die, DW_AT_abstract_origin);
 		dwarf_dealloc(dbg, die, DW_DLA_DIE);
 		if (type.off || type.unreadable)
 			break;
@@ -174,19 +177,19 @@ static struct spot parameter_type(const struct type_reader *t, struct spot at)
 }
 
 /* "(int, char *)"; how many there are. */
-static unsigned int put_parameters(struct type_reader *t, struct spot of, unsigned int hops,
+static unsigned int put_parameters(struct plain_types *t, struct die_position of, unsigned int hops,
 				   struct buf *out)
 {
-	Dwarf_Die function = type_die(of), die = NULL, next;
+	Dwarf_Die function = plain_type_die(of), die = NULL, next;
 	Dwarf_Error e = NULL;
 	unsigned int count = 0;
 
 	buf_u8(out, '(');
 	if (function && dwarf_child(function, &die, &e) != DW_DLV_OK)
 		die = NULL;
-	type_forget(of.dbg, e);
+	plain_type_free_error(of.dbg, e);
 	for (; die; die = next) {
-		Dwarf_Half tag = type_tag(of.dbg, die);
+		Dwarf_Half tag = plain_type_tag(of.dbg, die);
 		bool over = out->failed || tag == DW_TAG_lexical_block ||
 			    tag == DW_TAG_inlined_subroutine || tag == DW_TAG_call_site ||
 			    tag == DW_TAG_GNU_call_site;
@@ -194,14 +197,15 @@ static unsigned int put_parameters(struct type_reader *t, struct spot of, unsign
 		if (tag == DW_TAG_formal_parameter || tag == DW_TAG_unspecified_parameters)
 			buf_str(out, count++ ? ", " : "");
 		if (tag == DW_TAG_formal_parameter)
-			put_type(t, parameter_type(t, type_spot(of.dbg, die)), hops + 1, out);
+			put_type(t, parameter_type(t, plain_type_position(of.dbg, die)), hops + 1,
+				 out);
 		else if (tag == DW_TAG_unspecified_parameters)
 			buf_str(out, "...");
 		e = NULL;
 		next = NULL;
 		if (!over && dwarf_siblingof_b(of.dbg, die, of.is_info, &next, &e) != DW_DLV_OK)
 			next = NULL;
-		type_forget(of.dbg, e);
+		plain_type_free_error(of.dbg, e);
 		dwarf_dealloc(of.dbg, die, DW_DLA_DIE);
 	}
 	if (function)
@@ -214,29 +218,29 @@ static unsigned int put_parameters(struct type_reader *t, struct spot of, unsign
 
 /* The result is what the first DIE along the origins says; the parameters are those of the last
  * that has some, but for declarations: of them only where nothing else has any. */
-static uint32_t signature(struct type_reader *t, struct spot at)
+static uint32_t signature(struct plain_types *t, struct die_position at)
 {
 	_cleanup_(buf_done) struct buf parameters = BUF_INIT(LIMIT_TYPE_LEN);
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_TYPE_LEN);
-	struct spot result = {0};
+	struct die_position result = {0};
 	bool failed = false, declared = false;
 	unsigned int count = 0;
 
 	for (unsigned int hops = 0; hops < LIMIT_ORIGIN_HOPS; hops++) {
 		_cleanup_(buf_done) struct buf one = BUF_INIT(LIMIT_TYPE_LEN);
 		Dwarf_Debug dbg = at.dbg;
-		Dwarf_Die die = type_die(at);
-		struct spot next;
+		Dwarf_Die die = plain_type_die(at);
+		struct die_position next;
 		bool declares;
 
 		if (!die)
 			break;
 		if (!result.off && !result.unreadable)
-			result = type_refers_to(t, dbg, die, DW_AT_type);
-		next = type_refers_to(t, dbg, die, DW_AT_specification);
+			result = plain_type_refers_to(t, dbg, die, DW_AT_type);
+		next = plain_type_refers_to(t, dbg, die, DW_AT_specification);
 		declares = next.off || next.unreadable;
 		if (!declares)
-			next = type_refers_to(t, dbg, die, DW_AT_abstract_origin);
+			next = plain_type_refers_to(t, dbg, die, DW_AT_abstract_origin);
 		dwarf_dealloc(dbg, die, DW_DLA_DIE);
 		if (!declared || !count) {
 			unsigned int here = put_parameters(t, at, 0, &one);
@@ -266,7 +270,7 @@ static bool is_language_c(Dwarf_Debug dbg, Dwarf_Die unit)
 	Dwarf_Error e = NULL;
 
 	if (dwarf_srclang(unit, &language, &e) != DW_DLV_OK) {
-		type_forget(dbg, e);
+		plain_type_free_error(dbg, e);
 		return false;
 	}
 	return language == DW_LANG_C89 || language == DW_LANG_C || language == DW_LANG_C99 ||
@@ -274,9 +278,9 @@ static bool is_language_c(Dwarf_Debug dbg, Dwarf_Die unit)
 	       language == 0x3e;
 }
 
-int types_resolve(struct reader *r, Dwarf_Die unit, struct err *err)
+int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 {
-	struct type_reader *t = r->types_of;
+	struct plain_types *t = r->types_of;
 
 	if (!t)
 		return 0;
@@ -290,7 +294,7 @@ int types_resolve(struct reader *r, Dwarf_Die unit, struct err *err)
 			Dwarf_Debug dbg;
 			uint64_t off, is_c;
 		} key;
-		struct spot at = {.dbg = r->dbg, .off = n->off, .is_info = 1};
+		struct die_position at = {.dbg = r->dbg, .off = n->off, .is_info = 1};
 		bool is_new;
 		uint32_t id;
 

@@ -3,20 +3,20 @@
  * DIEs of types, for the plain reader: what they refer to, in which type unit, and what holds them,
  * which is found by going through a unit and noting the parent of each DIE.
  */
-#include "dwarf_type_dies.h"
+#include "plain_type_dies.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "limits.h"
 
-void type_forget(Dwarf_Debug dbg, Dwarf_Error e)
+void plain_type_free_error(Dwarf_Debug dbg, Dwarf_Error e)
 {
 	if (e)
 		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
 }
 
-Dwarf_Die type_die(struct spot at)
+Dwarf_Die plain_type_die(struct die_position at)
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Die die = NULL;
@@ -24,29 +24,29 @@ Dwarf_Die type_die(struct spot at)
 	if (!at.off || at.unreadable || !at.dbg)
 		return NULL;
 	if (dwarf_offdie_b(at.dbg, at.off, at.is_info, &die, &e) != DW_DLV_OK) {
-		type_forget(at.dbg, e);
+		plain_type_free_error(at.dbg, e);
 		return NULL;
 	}
 	return die;
 }
 
-struct spot type_spot(Dwarf_Debug dbg, Dwarf_Die die)
+struct die_position plain_type_position(Dwarf_Debug dbg, Dwarf_Die die)
 {
-	struct spot s = {.dbg = dbg, .is_info = dwarf_get_die_infotypes_flag(die)};
+	struct die_position s = {.dbg = dbg, .is_info = dwarf_get_die_infotypes_flag(die)};
 	Dwarf_Error e = NULL;
 
 	if (dwarf_dieoffset(die, &s.off, &e) != DW_DLV_OK)
-		type_forget(dbg, e);
+		plain_type_free_error(dbg, e);
 	return s;
 }
 
-Dwarf_Half type_tag(Dwarf_Debug dbg, Dwarf_Die die)
+Dwarf_Half plain_type_tag(Dwarf_Debug dbg, Dwarf_Die die)
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Half tag = 0;
 
 	if (dwarf_tag(die, &tag, &e) != DW_DLV_OK)
-		type_forget(dbg, e);
+		plain_type_free_error(dbg, e);
 	return tag;
 }
 
@@ -65,25 +65,25 @@ static const void *find_number(const void *list, size_t count, size_t len, uint6
 	return count ? bsearch(&number, list, count, len, by_number) : NULL;
 }
 
-static struct spot by_signature(const struct type_reader *t, uint64_t signature)
+static struct die_position by_signature(const struct plain_types *t, uint64_t signature)
 {
 	const struct type_unit *u =
 		find_number(t->units, t->unit_count, sizeof(*t->units), signature);
 
-	return u ? u->type : (struct spot){.unreadable = true};
+	return u ? u->type : (struct die_position){.unreadable = true};
 }
 
-struct spot type_refers_to(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die die,
-			   Dwarf_Half name)
+struct die_position plain_type_refers_to(const struct plain_types *t, Dwarf_Debug dbg,
+					 Dwarf_Die die, Dwarf_Half name)
 {
-	struct spot ret = {.dbg = dbg, .is_info = dwarf_get_die_infotypes_flag(die)};
+	struct die_position ret = {.dbg = dbg, .is_info = dwarf_get_die_infotypes_flag(die)};
 	Dwarf_Attribute at = NULL;
 	Dwarf_Error e = NULL;
 	Dwarf_Half form = 0;
 	Dwarf_Sig8 id;
 
 	if (dwarf_attr(die, name, &at, &e) != DW_DLV_OK) {
-		type_forget(dbg, e);
+		plain_type_free_error(dbg, e);
 		return ret;
 	}
 	if (dwarf_whatform(at, &form, &e) != DW_DLV_OK) {
@@ -105,12 +105,12 @@ struct spot type_refers_to(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_D
 			ret.is_info = 1;
 		ret.unreadable = !ret.dbg || dwarf_global_formref(at, &ret.off, &e) != DW_DLV_OK;
 	}
-	type_forget(dbg, e);
+	plain_type_free_error(dbg, e);
 	dwarf_dealloc(dbg, at, DW_DLA_ATTR);
 	return ret;
 }
 
-const char *type_name(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die die)
+const char *plain_type_name(const struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die die)
 {
 	Dwarf_Attribute at = NULL;
 	Dwarf_Error e = NULL;
@@ -118,14 +118,14 @@ const char *type_name(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die di
 	char *s = NULL;
 
 	if (dwarf_attr(die, DW_AT_name, &at, &e) != DW_DLV_OK) {
-		type_forget(dbg, e);
+		plain_type_free_error(dbg, e);
 		return NULL;
 	}
 	if (dwarf_whatform(at, &form, &e) == DW_DLV_OK &&
 	    ((form != DW_FORM_GNU_strp_alt && form != DW_FORM_strp_sup) || t->r->alt.dbg) &&
 	    dwarf_formstring(at, &s, &e) != DW_DLV_OK)
 		s = NULL;
-	type_forget(dbg, e);
+	plain_type_free_error(dbg, e);
 	dwarf_dealloc(dbg, at, DW_DLA_ATTR);
 	return s;
 }
@@ -137,16 +137,16 @@ static bool holds_types(Dwarf_Half tag)
 	       tag == DW_TAG_interface_type || tag == DW_TAG_subprogram;
 }
 
-static bool note_parents(struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die first, Dwarf_Off parent,
+static bool note_parents(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die first, Dwarf_Off parent,
 			 unsigned int depth, struct unit_parents *ret)
 {
 	Dwarf_Die die = first;
 	bool ok = true;
 
 	while (die) {
-		struct parent p = {.off = type_spot(dbg, die).off,
+		struct parent p = {.off = plain_type_position(dbg, die).off,
 				   .parent = parent,
-				   .tag = type_tag(dbg, die)};
+				   .tag = plain_type_tag(dbg, die)};
 		Dwarf_Die child = NULL, next = NULL;
 		Dwarf_Error e = NULL;
 
@@ -157,14 +157,14 @@ static bool note_parents(struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die first
 		if (ok && depth < LIMIT_DIE_DEPTH && dwarf_child(die, &child, &e) == DW_DLV_OK)
 			ok = note_parents(t, dbg, child, holds_types(p.tag) ? p.off : parent,
 					  depth + 1, ret);
-		type_forget(dbg, e);
+		plain_type_free_error(dbg, e);
 		e = NULL;
 		if (ok && dwarf_siblingof_b(dbg, die, dwarf_get_die_infotypes_flag(die), &next,
 					    &e) != DW_DLV_OK)
 			next = NULL;
-		type_forget(dbg, e);
+		plain_type_free_error(dbg, e);
 		/* DIEs are stored in the order of this walk; anything else is a loop. */
-		if (next && type_spot(dbg, next).off <= p.off) {
+		if (next && plain_type_position(dbg, next).off <= p.off) {
 			dwarf_dealloc(dbg, next, DW_DLA_DIE);
 			next = NULL;
 		}
@@ -175,7 +175,8 @@ static bool note_parents(struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die first
 }
 
 /* Those of the unit that holds a DIE; NULL: out of memory, or the unit makes no sense. */
-static const struct unit_parents *parents_of(struct type_reader *t, struct spot at, Dwarf_Die die)
+static const struct unit_parents *parents_of(struct plain_types *t, struct die_position at,
+					     Dwarf_Die die)
 {
 	struct {
 		Dwarf_Debug dbg;
@@ -187,7 +188,7 @@ static const struct unit_parents *parents_of(struct type_reader *t, struct spot 
 	uint32_t id;
 
 	if (dwarf_CU_dieoffset_given_die(die, &unit, &e) != DW_DLV_OK) {
-		type_forget(at.dbg, e);
+		plain_type_free_error(at.dbg, e);
 		return NULL;
 	}
 	key.off = unit;
@@ -196,7 +197,8 @@ static const struct unit_parents *parents_of(struct type_reader *t, struct spot 
 					     sizeof(*t->parents), SIZE_MAX))
 		return NULL;
 	if (is_new) {
-		Dwarf_Die top = type_die((struct spot){at.dbg, unit, at.is_info, false});
+		Dwarf_Die top =
+			plain_type_die((struct die_position){at.dbg, unit, at.is_info, false});
 
 		t->parents[id] = (struct unit_parents){0};
 		if (top && !note_parents(t, at.dbg, top, 0, 0, &t->parents[id]))
@@ -212,7 +214,7 @@ static struct parent parent_at(const struct unit_parents *u, Dwarf_Off off)
 	return p ? *p : (struct parent){0};
 }
 
-struct parent type_parent(struct type_reader *t, struct spot at, Dwarf_Die die)
+struct parent plain_type_parent(struct plain_types *t, struct die_position at, Dwarf_Die die)
 {
 	const struct unit_parents *u = parents_of(t, at, die);
 	struct parent self = {0};
@@ -227,7 +229,7 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory for types");
 }
 
-static int add_units(struct type_reader *t, Dwarf_Debug dbg, Dwarf_Bool is_info, struct err *err)
+static int add_units(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Bool is_info, struct err *err)
 {
 	Dwarf_Unsigned next = 0;
 
@@ -243,7 +245,7 @@ static int add_units(struct type_reader *t, Dwarf_Debug dbg, Dwarf_Bool is_info,
 						&type_off, &next, &kind, &e);
 
 		if (rc == DW_DLV_ERROR || (rc == DW_DLV_OK && next <= off)) {
-			type_forget(dbg, e);
+			plain_type_free_error(dbg, e);
 			return 0;
 		}
 		if (rc != DW_DLV_OK)
@@ -284,9 +286,9 @@ static int merge_by_signature(struct type_unit *list, size_t count)
 	return 0;
 }
 
-int types_open(struct reader *r, struct err *err)
+int plain_types_open(struct plain_reader *r, struct err *err)
 {
-	struct type_reader *t;
+	struct plain_types *t;
 	int rc;
 
 	if (!r->companions->types)
@@ -312,9 +314,9 @@ int types_open(struct reader *r, struct err *err)
 	return rc;
 }
 
-void types_close(struct reader *r)
+void plain_types_close(struct plain_reader *r)
 {
-	struct type_reader *t = r->types_of;
+	struct plain_types *t = r->types_of;
 
 	if (!t)
 		return;

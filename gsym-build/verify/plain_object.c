@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * libdwarf fed by our own section loader. It gets only what it needs, decompressed, and never
- * .debug_rnglists and .debug_loclists (see dwarf_spans.h).
+ * .debug_rnglists and .debug_loclists (see plain_ranges.h).
  */
 #include "bytes.h"
-#include "dwarf_priv.h"
+#include "plain_priv.h"
 
-struct object_section {
+struct plain_object_section {
 	const char *name;
 	const uint8_t *p;
 	size_t len;
@@ -25,7 +25,7 @@ static const char *const wanted[] = {
 
 static int get_info(void *obj, Dwarf_Half index, Dwarf_Obj_Access_Section *ret, int *error _unused_)
 {
-	const struct dwarf_object *o = obj;
+	const struct plain_object *o = obj;
 
 	if (index >= o->section_count)
 		return DW_DLV_NO_ENTRY;
@@ -44,17 +44,17 @@ static Dwarf_Endianness get_order(void *obj _unused_)
 
 static Dwarf_Small get_length_size(void *obj)
 {
-	return ((const struct dwarf_object *)obj)->is_64 ? 8 : 4;
+	return ((const struct plain_object *)obj)->is_64 ? 8 : 4;
 }
 
 static Dwarf_Unsigned get_count(void *obj)
 {
-	return ((const struct dwarf_object *)obj)->section_count;
+	return ((const struct plain_object *)obj)->section_count;
 }
 
 static int load(void *obj, Dwarf_Half index, Dwarf_Small **ret, int *error _unused_)
 {
-	const struct dwarf_object *o = obj;
+	const struct plain_object *o = obj;
 
 	if (index >= o->section_count || !o->sections[index].p)
 		return DW_DLV_NO_ENTRY;
@@ -88,7 +88,7 @@ static bool search_ends(const uint8_t *p, size_t len)
  * What a damaged compressed .debug_info still gives: the units in front of the damage are good. The
  * bytes are o->partial. 1; ERR_DATA, ERR_MEMORY: nothing, and *err stays where it says why.
  */
-static int load_partial(struct dwarf_object *o, struct image *im, struct object_section *s,
+static int load_partial(struct plain_object *o, struct image *im, struct plain_object_section *s,
 			struct err *err)
 {
 	size_t step = 4096;
@@ -125,7 +125,7 @@ static int load_partial(struct dwarf_object *o, struct image *im, struct object_
 	return 1;
 }
 
-int object_open(struct dwarf_object *o, struct image *im, bool split, struct err *err)
+int plain_object_open(struct plain_object *o, struct image *im, bool split, struct err *err)
 {
 	static const Dwarf_Obj_Access_Methods methods = {
 		.get_section_info = get_info,
@@ -140,7 +140,7 @@ int object_open(struct dwarf_object *o, struct image *im, bool split, struct err
 	Dwarf_Error e = NULL;
 	int rc;
 
-	*o = (struct dwarf_object){.is_64 = image_is_64(im)};
+	*o = (struct plain_object){.is_64 = image_is_64(im)};
 	o->access = (Dwarf_Obj_Access_Interface){.object = o, .methods = &methods};
 	/* Section 0 is the null section of ELF; libdwarf does not look at it. */
 	o->sections = calloc(count + 1, sizeof(*o->sections));
@@ -148,19 +148,19 @@ int object_open(struct dwarf_object *o, struct image *im, bool split, struct err
 		return err_set(err, ERR_MEMORY, "out of memory");
 	o->sections[o->section_count++].name = "";
 	for (size_t i = 0; i < count; i++) {
-		struct object_section s = {.name = names[i]};
+		struct plain_object_section s = {.name = names[i]};
 
 		rc = image_section(im, s.name, &s.p, &s.len, err);
 		if (rc == ERR_DATA && i == 0 && !split)
 			rc = load_partial(o, im, &s, err);
 		if (rc < 0) {
-			object_close(o);
+			plain_object_close(o);
 			return rc;
 		}
 		if (rc && strstr(s.name, "_index") && !search_ends(s.p, s.len)) {
 			if (!strcmp(s.name, ".debug_tu_index"))
 				continue;
-			object_close(o); /* nobody finds a unit in it */
+			plain_object_close(o); /* nobody finds a unit in it */
 			return 0;
 		}
 		if (rc && s.len) /* libdwarf refuses an empty one */
@@ -169,19 +169,19 @@ int object_open(struct dwarf_object *o, struct image *im, bool split, struct err
 			break; /* no .debug_info */
 	}
 	if (o->section_count == 1) {
-		object_close(o);
+		plain_object_close(o);
 		return 0;
 	}
 	rc = dwarf_object_init_b(&o->access, NULL, NULL,
 				 split ? DW_GROUPNUMBER_DWO : DW_GROUPNUMBER_ANY, &o->dbg, &e);
 	if (rc == DW_DLV_OK)
 		return 1;
-	rc = object_failed(NULL, e, "libdwarf", err);
-	object_close(o);
+	rc = plain_object_failed(NULL, e, "libdwarf", err);
+	plain_object_close(o);
 	return rc;
 }
 
-void object_close(struct dwarf_object *o)
+void plain_object_close(struct plain_object *o)
 {
 	Dwarf_Error e = NULL;
 
@@ -189,10 +189,10 @@ void object_close(struct dwarf_object *o)
 		dwarf_object_finish(o->dbg, &e);
 	free(o->sections);
 	free(o->partial);
-	*o = (struct dwarf_object){0};
+	*o = (struct plain_object){0};
 }
 
-int object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *err)
+int plain_object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *err)
 {
 	err_set(err, ERR_DATA, "%s: %s", what, e ? dwarf_errmsg(e) : "no reason given");
 	if (e)
@@ -200,7 +200,7 @@ int object_failed(Dwarf_Debug dbg, Dwarf_Error e, const char *what, struct err *
 	return ERR_DATA;
 }
 
-void debug_untracked(void)
+void plain_read_untracked(void)
 {
 	dwarf_set_de_alloc_flag(0);
 }

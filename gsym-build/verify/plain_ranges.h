@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DWARF_SPANS_H
-#define RAWSTACK_DWARF_SPANS_H
+#ifndef RAWSTACK_PLAIN_RANGES_H
+#define RAWSTACK_PLAIN_RANGES_H
 /*
  * Range lists a second time, for the plain reader: what dwarf_ranges.h reads, by a table of
  * operands and sharing no code with it. Not by libdwarf: its version 20210528 frees memory twice
@@ -10,12 +10,12 @@
 
 /* Appends the non-empty ranges of the list at a section offset, or with an index (DWARF 5 section
  * 7.28). ERR_DATA, ERR_LIMIT. */
-int spans_read(const struct range_source *s, uint64_t off, struct range_list *out,
-	       struct err *err) _must_check_;
-int spans_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
-		     struct err *err) _must_check_;
+int plain_ranges_read(const struct range_source *s, uint64_t off, struct range_list *out,
+		      struct err *err) _must_check_;
+int plain_ranges_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
+			    struct err *err) _must_check_;
 
 /* Address `index` of .debug_addr. */
-bool spans_address(const struct range_source *s, uint64_t index, uint64_t *ret);
+bool plain_ranges_address(const struct range_source *s, uint64_t index, uint64_t *ret);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DWARF_ROWS_H
-#define RAWSTACK_DWARF_ROWS_H
+#ifndef RAWSTACK_PLAIN_ROWS_H
+#define RAWSTACK_PLAIN_ROWS_H
 /*
  * The line table of a unit as libdwarf reads it: the second opinion about dwarf_lines.h. Two faults
  * of its version 20210528 are made good here, by a pass over the opcodes beside it:
@@ -14,7 +14,7 @@
 #include "dwarf_lines.h"
 
 /* Zero is an empty table. */
-struct rows_table {
+struct plain_rows {
 	Dwarf_Line_Context context; /* NULL: libdwarf refused the table */
 	struct line_table refused;  /* its files then, by the decoder of dwarf_lines.h */
 	Dwarf_Signed first, end;    /* file numbers */
@@ -24,15 +24,16 @@ struct rows_table {
 
 /*
  * Reads the table at `off` of .debug_line, which is that of `unit`. Rows carry file numbers, for
- * rows_file(). 1: libdwarf read it; 0: it refused, and what the other decoder reads is given
+ * plain_rows_file(). 1: libdwarf read it; 0: it refused, and what the other decoder reads is given
  * instead: *err says what is wrong, code 0 if that finds no fault. ERR_MEMORY.
  */
-int rows_read(struct rows_table *t, Dwarf_Debug dbg, Dwarf_Die unit, const struct line_sections *s,
-	      uint64_t off, bool spots, struct line_rows *out, struct err *err) _must_check_;
-void rows_done(struct rows_table *t);
+int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
+		    const struct line_sections *s, uint64_t off, bool spots, struct line_rows *out,
+		    struct err *err) _must_check_;
+void plain_rows_done(struct plain_rows *t);
 
 /* The file of a number as rows and DIEs of the unit count; FACTS_NONE when there is none. */
-uint32_t rows_file(struct rows_table *t, uint64_t number, const char *comp_dir,
-		   struct facts_text *text);
+uint32_t plain_rows_file(struct plain_rows *t, uint64_t number, const char *comp_dir,
+			 struct facts_text *text);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dwarf_priv.h"
+#include "plain_priv.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +27,8 @@ static bool has_no_code(Dwarf_Half tag)
 	}
 }
 
-static int add_span(struct reader *r, uint64_t start, uint64_t end, uint32_t scope, struct err *err)
+static int add_span(struct plain_reader *r, uint64_t start, uint64_t end, uint32_t scope,
+		    struct err *err)
 {
 	if (start >= end)
 		return 0;
@@ -41,16 +42,16 @@ static int add_span(struct reader *r, uint64_t start, uint64_t end, uint32_t sco
 }
 
 /* The ranges that a DIE gives, into r->scratch. */
-static int read_ranges(struct reader *r, const struct die_facts *d, struct err *err)
+static int read_ranges(struct plain_reader *r, const struct plain_die *d, struct err *err)
 {
 	uint64_t off;
 
 	r->scratch.count = 0;
 	if (d->has_ranges && d->ranges_is_index)
-		return spans_read_index(&r->source, d->ranges, &r->scratch, err);
+		return plain_ranges_read_index(&r->source, d->ranges, &r->scratch, err);
 	if (d->has_ranges)
 		return CHECKED_ADD(d->ranges, r->ranges_bias, &off)
-			       ? spans_read(&r->source, off, &r->scratch, err)
+			       ? plain_ranges_read(&r->source, off, &r->scratch, err)
 			       : err_set(err, ERR_DATA, "range list beyond its section");
 	if (d->has_low && d->has_high &&
 	    !range_list_add(&r->scratch, d->low, d->high_is_length ? d->low + d->high : d->high))
@@ -58,18 +59,18 @@ static int read_ranges(struct reader *r, const struct die_facts *d, struct err *
 	return 0;
 }
 
-static uint32_t file_id(struct reader *r, uint64_t number)
+static uint32_t file_id(struct plain_reader *r, uint64_t number)
 {
-	return rows_file(&r->lines, number, r->comp_dir, r->text);
+	return plain_rows_file(&r->lines, number, r->comp_dir, r->text);
 }
 
-static int add_scope(struct reader *r, Dwarf_Die die, bool inlined, uint32_t parent,
+static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32_t parent,
 		     uint32_t *ret_scope, struct err *err)
 {
 	uint32_t scope = (uint32_t)r->scope_count;
-	struct die_facts d;
+	struct plain_die d;
 	struct facts_scope s;
-	int rc = die_read(r, r->dbg, die, &d, err);
+	int rc = plain_die_read(r, r->dbg, die, &d, err);
 
 	if (rc)
 		return rc;
@@ -125,7 +126,7 @@ struct level {
 };
 
 /* Frees the DIE at the top of the stack and puts its next sibling there, or goes up. */
-static int next_die(struct reader *r, struct level *stack, size_t *depth, struct err *err)
+static int next_die(struct plain_reader *r, struct level *stack, size_t *depth, struct err *err)
 {
 	Dwarf_Debug dbg = r->dbg;
 
@@ -141,13 +142,13 @@ static int next_die(struct reader *r, struct level *stack, size_t *depth, struct
 			return 0;
 		--*depth;
 		if (rc == DW_DLV_ERROR)
-			return object_failed(dbg, e, "next DIE", err);
+			return plain_object_failed(dbg, e, "next DIE", err);
 	}
 	return 0;
 }
 
 /* All scopes below the unit's DIE, which is freed with the rest of the stack. */
-static int walk(struct reader *r, struct level *stack, size_t *depth, struct err *err)
+static int walk(struct plain_reader *r, struct level *stack, size_t *depth, struct err *err)
 {
 	Dwarf_Debug dbg = r->dbg;
 	Dwarf_Off last = 0;
@@ -163,7 +164,7 @@ static int walk(struct reader *r, struct level *stack, size_t *depth, struct err
 
 		if (dwarf_tag(top->die, &tag, &e) != DW_DLV_OK ||
 		    dwarf_dieoffset(top->die, &off, &e) != DW_DLV_OK)
-			return object_failed(dbg, e, "DIE", err);
+			return plain_object_failed(dbg, e, "DIE", err);
 		/* DIEs are stored in the order of this walk; anything else is a loop. */
 		if (off <= last || off >= r->unit_end)
 			return err_set(err, ERR_DATA, "DIE at 0x%llx points outside or back",
@@ -179,7 +180,7 @@ static int walk(struct reader *r, struct level *stack, size_t *depth, struct err
 		if (!has_no_code(tag) && *depth < LIMIT_DIE_DEPTH)
 			rc = dwarf_child(top->die, &child, &e);
 		if (rc == DW_DLV_ERROR)
-			return object_failed(dbg, e, "child DIE", err);
+			return plain_object_failed(dbg, e, "child DIE", err);
 		if (rc == DW_DLV_OK) {
 			stack[(*depth)++] = (struct level){.die = child, .scope = scope};
 			continue;
@@ -191,7 +192,7 @@ static int walk(struct reader *r, struct level *stack, size_t *depth, struct err
 	return 0;
 }
 
-static void note_skipped(struct reader *r, const struct err *why)
+static void note_skipped(struct plain_reader *r, const struct err *why)
 {
 	if (!r->report->skipped[0])
 		snprintf(r->report->skipped, sizeof(r->report->skipped), "unit at 0x%llx: %s",
@@ -199,7 +200,7 @@ static void note_skipped(struct reader *r, const struct err *why)
 }
 
 /* As note_split() of the scanner. */
-static void note_split(struct reader *r, const struct die_facts *d)
+static void note_split(struct plain_reader *r, const struct plain_die *d)
 {
 	struct err why;
 
@@ -218,11 +219,12 @@ static void note_split(struct reader *r, const struct die_facts *d)
 }
 
 /* A damaged line table is no reason to lose the functions. */
-static int read_lines(struct reader *r, Dwarf_Die die, const struct die_facts *d, struct err *err)
+static int read_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_die *d,
+		      struct err *err)
 {
 	struct err why;
-	int rc = rows_read(&r->lines, r->dbg, die, &r->line_sections, d->lines,
-			   r->companions->columns, &r->rows, &why);
+	int rc = plain_rows_read(&r->lines, r->dbg, die, &r->line_sections, d->lines,
+				 r->companions->columns, &r->rows, &why);
 
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.message);
@@ -241,15 +243,15 @@ static int read_lines(struct reader *r, Dwarf_Die die, const struct die_facts *d
 }
 
 /* Facts of one unit, whose DIE is die (freed). */
-static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
+static int read_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
 {
 	struct level stack[LIMIT_DIE_DEPTH];
 	size_t depth = 0;
-	const struct split_unit *split = NULL;
-	struct die_facts d;
+	const struct plain_split_unit *split = NULL;
+	struct plain_die d;
 	Dwarf_Error e = NULL;
 	Dwarf_Die child = NULL;
-	int rc = die_read(r, r->dbg, die, &d, err);
+	int rc = plain_die_read(r, r->dbg, die, &d, err);
 
 	r->ranges_bias = 0;
 	r->scope_count = r->span_count = r->unit_ranges.count = 0;
@@ -267,30 +269,30 @@ static int read_unit(struct reader *r, Dwarf_Die die, struct err *err)
 		r->comp_dir = d.comp_dir;
 		if (d.has_lines)
 			rc = read_lines(r, die, &d, err);
-		split = split_find(r, &d);
+		split = plain_split_find(r, &d);
 	}
 	if (!rc && split)
-		rc = split_enter(r, split, &d, &die, err);
+		rc = plain_split_enter(r, split, &d, &die, err);
 	else if (!rc)
 		note_split(r, &d);
 	if (!rc && dwarf_child(die, &child, &e) == DW_DLV_OK) {
 		stack[depth++] = (struct level){.die = child, .scope = FACTS_NONE};
 		rc = walk(r, stack, &depth, err);
 	} else if (e) {
-		rc = object_failed(r->dbg, e, "first DIE", err);
+		rc = plain_object_failed(r->dbg, e, "first DIE", err);
 	}
 	while (depth)
 		dwarf_dealloc(r->dbg, stack[--depth].die, DW_DLA_DIE);
 	if (!rc)
-		rc = names_resolve(r, err);
+		rc = plain_names_resolve(r, err);
 	if (!rc)
-		rc = types_resolve(r, die, err);
+		rc = plain_types_resolve(r, die, err);
 	dwarf_dealloc(r->dbg, die, DW_DLA_DIE);
-	split_leave(r);
+	plain_split_leave(r);
 	return rc;
 }
 
-static int give_unit(struct reader *r, struct err *err)
+static int give_unit(struct plain_reader *r, struct err *err)
 {
 	struct facts_unit u = {
 		.scopes = r->scopes,
@@ -309,7 +311,7 @@ static int give_unit(struct reader *r, struct err *err)
 }
 
 /* 1: the unit's DIE is in *ret; 0: no code in it; negative. */
-static int unit_die(struct reader *r, Dwarf_Half kind, Dwarf_Die *ret, struct err *err)
+static int unit_die(struct plain_reader *r, Dwarf_Half kind, Dwarf_Die *ret, struct err *err)
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Half tag = 0;
@@ -318,7 +320,7 @@ static int unit_die(struct reader *r, Dwarf_Half kind, Dwarf_Die *ret, struct er
 	if (rc == DW_DLV_NO_ENTRY)
 		return 0;
 	if (rc != DW_DLV_OK)
-		return object_failed(r->dbg, e, "unit DIE", err);
+		return plain_object_failed(r->dbg, e, "unit DIE", err);
 	if (dwarf_tag(*ret, &tag, &e) != DW_DLV_OK || kind == DW_UT_type ||
 	    kind == DW_UT_split_type || tag == DW_TAG_partial_unit || tag == DW_TAG_type_unit) {
 		/* Types and shared declarations; they are read when something refers to them. Their
@@ -331,7 +333,7 @@ static int unit_die(struct reader *r, Dwarf_Half kind, Dwarf_Die *ret, struct er
 	return 1;
 }
 
-static int one_unit(struct reader *r, Dwarf_Half kind, struct err *err)
+static int one_unit(struct plain_reader *r, Dwarf_Half kind, struct err *err)
 {
 	Dwarf_Die die = NULL;
 	struct err why = {0};
@@ -340,7 +342,7 @@ static int one_unit(struct reader *r, Dwarf_Half kind, struct err *err)
 	if (rc > 0) {
 		r->rows.count = 0;
 		rc = read_unit(r, die, &why);
-		rows_done(&r->lines);
+		plain_rows_done(&r->lines);
 		if (!rc)
 			return give_unit(r, err);
 	}
@@ -354,7 +356,7 @@ static int one_unit(struct reader *r, Dwarf_Half kind, struct err *err)
 }
 
 /* Units from *index on, up to a batch; *ret_more when some are left. */
-static int read_batch(struct reader *r, uint64_t *index, bool *ret_more, struct err *err)
+static int read_batch(struct plain_reader *r, uint64_t *index, bool *ret_more, struct err *err)
 {
 	Dwarf_Debug dbg = r->object.dbg;
 	Dwarf_Unsigned next = 0, done = 0;
@@ -377,7 +379,8 @@ static int read_batch(struct reader *r, uint64_t *index, bool *ret_more, struct 
 			/* What follows cannot be found without this header. */
 			r->unit_off = off;
 			r->report->units_skipped++;
-			object_failed(dbg, rc == DW_DLV_ERROR ? e : NULL, "unit header", &why);
+			plain_object_failed(dbg, rc == DW_DLV_ERROR ? e : NULL, "unit header",
+					    &why);
 			note_skipped(r, &why);
 			return 0;
 		}
@@ -403,7 +406,7 @@ static int read_batch(struct reader *r, uint64_t *index, bool *ret_more, struct 
 }
 
 /* The sections that we read ourselves. */
-static int load_sections(struct reader *r, struct err *err)
+static int load_sections(struct plain_reader *r, struct err *err)
 {
 	struct range_source *s = &r->source;
 	struct line_sections *l = &r->line_sections;
@@ -431,7 +434,7 @@ static int load_sections(struct reader *r, struct err *err)
 	return 0;
 }
 
-static void reader_done(struct reader *r)
+static void reader_done(struct plain_reader *r)
 {
 	free(r->scopes);
 	free(r->scope_names);
@@ -442,22 +445,22 @@ static void reader_done(struct reader *r)
 	free(r->origin_names);
 	free(r->types);
 	intern_done(&r->origins);
-	split_close(r);
+	plain_split_close(r);
 }
 
-int debug_read(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+int plain_read(struct image *im, struct facts_text *text, const struct facts_sink *sink,
 	       struct debug_report *report, struct err *err)
 {
 	static const struct die_companions none;
 
-	return debug_read_with(im, &none, text, sink, report, err);
+	return plain_read_with(im, &none, text, sink, report, err);
 }
 
-int debug_read_with(struct image *im, const struct die_companions *companions,
+int plain_read_with(struct image *im, const struct die_companions *companions,
 		    struct facts_text *text, const struct facts_sink *sink,
 		    struct debug_report *report, struct err *err)
 {
-	struct reader r = {
+	struct plain_reader r = {
 		.im = im,
 		.companions = companions,
 		.text = text,
@@ -472,19 +475,19 @@ int debug_read_with(struct image *im, const struct die_companions *companions,
 	*report = (struct debug_report){0};
 	rc = load_sections(&r, err);
 	if (!rc)
-		rc = split_open(&r, err);
+		rc = plain_split_open(&r, err);
 	while (!rc && more) {
-		rc = object_open(&r.object, im, false, err);
+		rc = plain_object_open(&r.object, im, false, err);
 		if (rc <= 0)
 			break;
 		r.dbg = r.object.dbg;
 		if (r.alt.dbg) /* for its strings; references are followed by us */
 			dwarf_set_tied_dbg(r.dbg, r.alt.dbg, NULL);
-		rc = types_open(&r, err);
+		rc = plain_types_open(&r, err);
 		if (!rc)
 			rc = read_batch(&r, &index, &more, err);
-		types_close(&r);
-		object_close(&r.object);
+		plain_types_close(&r);
+		plain_object_close(&r.object);
 	}
 	reader_done(&r);
 	return rc;

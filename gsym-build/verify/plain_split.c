@@ -6,11 +6,11 @@
  */
 #include <string.h>
 
-#include "dwarf_priv.h"
+#include "plain_priv.h"
 
 static int by_id(const void *va, const void *vb)
 {
-	const struct split_unit *a = va, *b = vb;
+	const struct plain_split_unit *a = va, *b = vb;
 
 	if (a->id != b->id)
 		return a->id > b->id ? 1 : -1;
@@ -18,19 +18,20 @@ static int by_id(const void *va, const void *vb)
 }
 
 /* Adds the unit whose header was just read, if a skeleton can ask for it. */
-static int add_unit(struct reader *r, struct split_unit *u, Dwarf_Half kind, struct err *err)
+static int add_unit(struct plain_reader *r, struct plain_split_unit *u, Dwarf_Half kind,
+		    struct err *err)
 {
 	Dwarf_Debug dbg = u->file->object.dbg;
 	Dwarf_Error e = NULL;
 	Dwarf_Die die = NULL;
-	struct die_facts d = {0};
+	struct plain_die d = {0};
 	int rc = 0;
 
 	if (dwarf_siblingof_b(dbg, NULL, 1, &die, &e) != DW_DLV_OK ||
 	    dwarf_dieoffset(die, &u->die, &e) != DW_DLV_OK)
-		rc = object_failed(dbg, e, "unit DIE", err);
+		rc = plain_object_failed(dbg, e, "unit DIE", err);
 	if (!rc && u->version < 5) {
-		rc = die_read(r, dbg, die, &d, err);
+		rc = plain_die_read(r, dbg, die, &d, err);
 		u->id = d.dwo_id;
 	}
 	if (die)
@@ -44,7 +45,7 @@ static int add_unit(struct reader *r, struct split_unit *u, Dwarf_Half kind, str
 	return 0;
 }
 
-static int list_units(struct reader *r, struct split_file *f, struct err *err)
+static int list_units(struct plain_reader *r, struct plain_split_file *f, struct err *err)
 {
 	Dwarf_Unsigned next = 0;
 
@@ -54,7 +55,7 @@ static int list_units(struct reader *r, struct split_file *f, struct err *err)
 		Dwarf_Off abbrev_off;
 		Dwarf_Sig8 signature = {0};
 		Dwarf_Error e = NULL;
-		struct split_unit u = {.file = f, .off = next};
+		struct plain_split_unit u = {.file = f, .off = next};
 		int rc = dwarf_next_cu_header_d(
 			f->object.dbg, 1, &header_len, &u.version, &abbrev_off, &address_size,
 			&offset_size, &extension, &signature, &type_off, &next, &kind, &e);
@@ -73,11 +74,11 @@ static int list_units(struct reader *r, struct split_file *f, struct err *err)
 	}
 }
 
-static int open_file(struct reader *r, struct image *im, struct err *err)
+static int open_file(struct plain_reader *r, struct image *im, struct err *err)
 {
-	struct split_file *f = &r->split_files[r->split_file_count++];
+	struct plain_split_file *f = &r->split_files[r->split_file_count++];
 	struct err why;
-	int rc = object_open(&f->object, im, true, &why);
+	int rc = plain_object_open(&f->object, im, true, &why);
 
 	if (rc > 0)
 		rc = image_section(im, ".debug_rnglists.dwo", &f->rnglists, &f->rnglists_len, &why);
@@ -91,13 +92,13 @@ static int open_file(struct reader *r, struct image *im, struct err *err)
 	return f->object.dbg ? list_units(r, f, err) : 0;
 }
 
-int split_open(struct reader *r, struct err *err)
+int plain_split_open(struct plain_reader *r, struct err *err)
 {
 	const struct die_companions *c = r->companions;
 	struct err why;
 	int rc = 0;
 
-	if (c->alt && object_open(&r->alt, c->alt, false, &why) == ERR_MEMORY)
+	if (c->alt && plain_object_open(&r->alt, c->alt, false, &why) == ERR_MEMORY)
 		return err_set(err, ERR_MEMORY, "%s", why.message);
 	if (!c->dwo_count && !c->dwp)
 		return 0;
@@ -113,16 +114,17 @@ int split_open(struct reader *r, struct err *err)
 	return rc;
 }
 
-void split_close(struct reader *r)
+void plain_split_close(struct plain_reader *r)
 {
 	for (size_t i = 0; i < r->split_file_count; i++)
-		object_close(&r->split_files[i].object);
+		plain_object_close(&r->split_files[i].object);
 	free(r->split_files);
 	free(r->split_units);
-	object_close(&r->alt);
+	plain_object_close(&r->alt);
 }
 
-const struct split_unit *split_find(const struct reader *r, const struct die_facts *d)
+const struct plain_split_unit *plain_split_find(const struct plain_reader *r,
+						const struct plain_die *d)
 {
 	bool standard = r->unit_kind == DW_UT_skeleton;
 	uint64_t id = standard ? r->unit_id : d->dwo_id;
@@ -159,15 +161,15 @@ static uint64_t part_of(Dwarf_Debug dbg, Dwarf_Die die, int section)
 }
 
 /* File numbers count in a table of the split unit's own, when it has one. Its rows are none. */
-static int read_files(struct reader *r, const struct split_file *f, Dwarf_Die die, uint64_t off,
-		      struct err *err)
+static int read_files(struct plain_reader *r, const struct plain_split_file *f, Dwarf_Die die,
+		      uint64_t off, struct err *err)
 {
 	struct line_rows ignored = {0};
 	struct err why;
 	int rc;
 
-	rows_done(&r->lines);
-	rc = rows_read(&r->lines, r->dbg, die, &f->lines, off, false, &ignored, &why);
+	plain_rows_done(&r->lines);
+	rc = plain_rows_read(&r->lines, r->dbg, die, &f->lines, off, false, &ignored, &why);
 	free(ignored.rows);
 	if (rc < 0)
 		return err_set(err, rc, "%s", why.message);
@@ -175,12 +177,12 @@ static int read_files(struct reader *r, const struct split_file *f, Dwarf_Die di
 	return 0;
 }
 
-int split_enter(struct reader *r, const struct split_unit *u, const struct die_facts *skeleton,
-		Dwarf_Die *die, struct err *err)
+int plain_split_enter(struct plain_reader *r, const struct plain_split_unit *u,
+		      const struct plain_die *skeleton, Dwarf_Die *die, struct err *err)
 {
-	struct split_file *f = u->file;
+	struct plain_split_file *f = u->file;
 	uint64_t lines_off;
-	struct die_facts d;
+	struct plain_die d;
 	Dwarf_Error e = NULL;
 	int rc;
 
@@ -189,7 +191,7 @@ int split_enter(struct reader *r, const struct split_unit *u, const struct die_f
 	r->dbg = f->object.dbg;
 	r->in_split = true;
 	if (dwarf_offdie_b(r->dbg, u->die, 1, die, &e) != DW_DLV_OK)
-		return object_failed(r->dbg, e, "split unit", err);
+		return plain_object_failed(r->dbg, e, "split unit", err);
 	r->unit_off = u->off;
 	r->unit_end = u->end;
 	r->source.version = u->version;
@@ -203,14 +205,14 @@ int split_enter(struct reader *r, const struct split_unit *u, const struct die_f
 		r->source.rnglists_len = f->rnglists_len;
 		r->source.rnglists_base = r->ranges_bias + (u->offset_size == 4 ? 12 : 20);
 	}
-	rc = die_read(r, r->dbg, *die, &d, err);
+	rc = plain_die_read(r, r->dbg, *die, &d, err);
 	if (!rc && d.has_lines && f->lines.line &&
 	    CHECKED_ADD(d.lines, part_of(r->dbg, *die, DW_SECT_LINE), &lines_off))
 		rc = read_files(r, f, *die, lines_off, err);
 	return rc;
 }
 
-void split_leave(struct reader *r)
+void plain_split_leave(struct plain_reader *r)
 {
 	if (!r->in_split)
 		return;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "judge.h"
+#include "verify.h"
 
 #include <string.h>
 
-#include "judge_trial.h"
 #include "limits.h"
+#include "verify_run.h"
 
 enum {
 	TEXTS_MAX = 32 << 20 /* of unpacked names, and as much of paths: each is unpacked once */
@@ -33,11 +33,11 @@ struct frame {
 };
 
 /* "f.cold" and "f.cold.N" are parts of f, if all symbols f stand at one address. */
-static uint64_t symbol_entry(struct judge *j, const struct symbol *s)
+static uint64_t symbol_entry(struct verify *j, const struct symbol *s)
 {
-	const struct symbols *all = &j->facts.symbols;
+	const struct symbols *all = &j->source.symbols;
 	const struct symbol *home = NULL;
-	const char *name = intern_get(&j->facts.text.strings, s->name, NULL), *cold = NULL;
+	const char *name = intern_get(&j->source.text.strings, s->name, NULL), *cold = NULL;
 	uint32_t base;
 
 	if (s == j->last_cold)
@@ -59,7 +59,7 @@ static uint64_t symbol_entry(struct judge *j, const struct symbol *s)
 	}
 	j->last_cold = s;
 	j->last_cold_entry = s->vaddr;
-	base = intern_find(&j->facts.text.strings, name, (size_t)(cold - name));
+	base = intern_find(&j->source.text.strings, name, (size_t)(cold - name));
 	for (size_t i = 0; i < all->count && base != INTERN_FULL; i++) {
 		if (all->list[i].name != base)
 			continue;
@@ -72,13 +72,13 @@ static uint64_t symbol_entry(struct judge *j, const struct symbol *s)
 	return j->last_cold_entry;
 }
 
-static int expected(struct judge_trial *j, const struct judge_frame *e, struct frame *ret,
+static int expected(struct verify_run *j, const struct verify_frame *e, struct frame *ret,
 		    struct err *err)
 {
 	int rc;
 
 	*ret = (struct frame){
-		.name = e->name == FACTS_NONE ? j->judge->empty : e->name,
+		.name = e->name == FACTS_NONE ? j->verify->empty : e->name,
 		.line = e->line,
 		.decl_path = FACTS_NONE,
 		.from_symbol = e->symbol != NULL,
@@ -86,28 +86,28 @@ static int expected(struct judge_trial *j, const struct judge_frame *e, struct f
 		.type = FACTS_NONE,
 	};
 	if (j->function_type && e->name != FACTS_NONE)
-		ret->type = judge_type(&j->judge->facts,
-				       (struct judge_typed){
-					       .name = e->name,
-					       .file = e->scope ? e->scope->decl_file : FACTS_NONE,
-					       .line = e->scope ? e->scope->decl_line : 0,
-				       });
-	rc = judge_facts_path(j->judge, e->file, &ret->path, err);
+		ret->type = verify_type(&j->verify->source,
+					(struct verify_typed){
+						.name = e->name,
+						.file = e->scope ? e->scope->decl_file : FACTS_NONE,
+						.line = e->scope ? e->scope->decl_line : 0,
+					});
+	rc = verify_source_path(j->verify, e->file, &ret->path, err);
 	if (!rc && e->scope) {
 		ret->decl_line = e->scope->decl_line;
-		rc = judge_facts_path(j->judge, e->scope->decl_file, &ret->decl_path, err);
+		rc = verify_source_path(j->verify, e->scope->decl_file, &ret->decl_path, err);
 	}
 	if (e->scope && e->scope->parent == FACTS_NONE) {
-		ret->has_entry = e->scope->has_entry && e->scope->entry >= j->judge->bias;
+		ret->has_entry = e->scope->has_entry && e->scope->entry >= j->verify->bias;
 		ret->entry = ret->has_entry ? e->scope->entry : 0;
 	} else if (e->symbol) {
 		ret->has_entry = true;
-		ret->entry = symbol_entry(j->judge, e->symbol);
+		ret->entry = symbol_entry(j->verify, e->symbol);
 	}
 	return rc;
 }
 
-static int found(struct judge_trial *j, const struct rsym_frame *r, bool outermost,
+static int found(struct verify_run *j, const struct rsym_frame *r, bool outermost,
 		 struct frame *ret, struct err *err)
 {
 	struct rsym_function f;
@@ -115,20 +115,20 @@ static int found(struct judge_trial *j, const struct rsym_frame *r, bool outermo
 
 	*ret = (struct frame){.line = r->line};
 	if (!rc)
-		rc = judge_name(j, r->function, &ret->name, err);
+		rc = verify_name(j, r->function, &ret->name, err);
 	if (!rc)
-		rc = judge_path(j, r->file, &ret->path, err);
+		rc = verify_path(j, r->file, &ret->path, err);
 	if (!rc)
-		rc = judge_path(j, f.file, &ret->decl_path, err);
+		rc = verify_path(j, f.file, &ret->decl_path, err);
 	if (!rc)
-		rc = judge_signature(j, r->function, &ret->type, err);
+		rc = verify_signature(j, r->function, &ret->type, err);
 	if (rc)
 		return rc;
 	ret->decl_line = f.start_line;
 	ret->from_symbol = f.from_symbol;
 	if (outermost && f.has_entry) {
 		ret->has_entry = true;
-		ret->entry = f.vaddr + j->judge->bias;
+		ret->entry = f.vaddr + j->verify->bias;
 	}
 	return 0;
 }
@@ -141,7 +141,7 @@ static bool same(const struct frame *a, const struct frame *b)
 	       a->entry == b->entry && a->spot == b->spot && a->type == b->type;
 }
 
-static void put_chain(struct judge_trial *j, const char *who, const struct frame *frames, int count)
+static void put_chain(struct verify_run *j, const char *who, const struct frame *frames, int count)
 {
 	buf_printf(j->out, "  %s:", who);
 	if (!count)
@@ -150,21 +150,21 @@ static void put_chain(struct judge_trial *j, const char *who, const struct frame
 		const struct frame *f = &frames[i];
 
 		buf_str(j->out, i ? " < " : " ");
-		judge_put_text(j, f->name);
+		verify_put_text(j, f->name);
 		buf_str(j->out, " ");
-		judge_put_text(j, f->path);
+		verify_put_text(j, f->path);
 		buf_printf(j->out, ":%u", f->line);
 		if (j->has_spots)
 			buf_printf(j->out, ":%u.%u", f->spot & UINT16_MAX, f->spot >> 16);
 		buf_str(j->out, " (of ");
-		judge_put_text(j, f->decl_path);
+		verify_put_text(j, f->decl_path);
 		buf_printf(j->out, ":%u", f->decl_line);
 		if (f->has_entry)
 			buf_printf(j->out, ", at 0x%llx",
-				   (unsigned long long)(f->entry - j->judge->bias));
+				   (unsigned long long)(f->entry - j->verify->bias));
 		if (j->function_type) {
 			buf_str(j->out, ", type ");
-			judge_put_text(j, f->type);
+			verify_put_text(j, f->type);
 		}
 		buf_str(j->out, f->from_symbol ? ", a symbol)" : ")");
 	}
@@ -172,12 +172,12 @@ static void put_chain(struct judge_trial *j, const char *who, const struct frame
 }
 
 /* For the aliases: which function answers at `start`, where a range begins or not. */
-static bool note_function(struct judge_trial *j, const struct judge_frame *outer, uint64_t start,
+static bool note_function(struct verify_run *j, const struct verify_frame *outer, uint64_t start,
 			  bool begins)
 {
-	const struct judge_facts *f = &j->judge->facts;
+	const struct verify_source *f = &j->verify->source;
 	const struct facts_scope *s = outer->scope;
-	struct judge_entered is = {.entry = start, .name = outer->name};
+	struct verify_entered is = {.entry = start, .name = outer->name};
 
 	/* A chain that is too long ends before its function. */
 	while (s && s->parent != FACTS_NONE)
@@ -189,7 +189,7 @@ static bool note_function(struct judge_trial *j, const struct judge_frame *outer
 		is.name = s->name;
 	if (!begins || is.name == FACTS_NONE ||
 	    (s ? !s->has_entry || s->entry != start
-	       : !outer->symbol || symbol_entry(j->judge, outer->symbol) != start))
+	       : !outer->symbol || symbol_entry(j->verify, outer->symbol) != start))
 		return true;
 	if (!grow_array((void **)&j->entered, &j->entered_cap, j->entered_count + 1,
 			sizeof(*j->entered), SIZE_MAX))
@@ -199,15 +199,14 @@ static bool note_function(struct judge_trial *j, const struct judge_frame *outer
 }
 
 /* The answers from start to end, which neither the file nor the table change in between. */
-static int compare(struct judge_trial *j, uint64_t start, uint64_t end, bool begins,
-		   struct err *err)
+static int compare(struct verify_run *j, uint64_t start, uint64_t end, bool begins, struct err *err)
 {
-	struct judge_frame want[RSYM_FRAMES_MAX];
+	struct verify_frame want[RSYM_FRAMES_MAX];
 	struct rsym_frame have[RSYM_FRAMES_MAX];
 	struct frame a[RSYM_FRAMES_MAX], b[RSYM_FRAMES_MAX];
 	struct rsym_spot spots[RSYM_FRAMES_MAX];
-	int want_count = judge_expect(&j->judge->facts, start, want, ARRAY_LEN(want));
-	int have_count = rsym_lookup(j->t, start - j->judge->bias, have, ARRAY_LEN(have));
+	int want_count = verify_expect(&j->verify->source, start, want, ARRAY_LEN(want));
+	int have_count = rsym_lookup(j->t, start - j->verify->bias, have, ARRAY_LEN(have));
 	bool equal = want_count == have_count, has_spots = j->has_spots;
 	int rc = want_count < 0 ? no_memory(err) : 0;
 
@@ -216,7 +215,7 @@ static int compare(struct judge_trial *j, uint64_t start, uint64_t end, bool beg
 	for (int i = 0; i < want_count && !rc; i++)
 		rc = expected(j, &want[i], &a[i], err);
 	if (has_spots)
-		rsym_spots(j->t, start - j->judge->bias, spots, (size_t)have_count);
+		rsym_spots(j->t, start - j->verify->bias, spots, (size_t)have_count);
 	for (int i = 0; i < have_count && !rc; i++) {
 		rc = found(j, &have[i], i + 1 == have_count, &b[i], err);
 		if (has_spots)
@@ -227,18 +226,18 @@ static int compare(struct judge_trial *j, uint64_t start, uint64_t end, bool beg
 	j->report->place_count++;
 	if (rc || equal || j->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
 		return rc;
-	buf_printf(j->out, "0x%llx to 0x%llx:\n", (unsigned long long)(start - j->judge->bias),
-		   (unsigned long long)(end - j->judge->bias));
+	buf_printf(j->out, "0x%llx to 0x%llx:\n", (unsigned long long)(start - j->verify->bias),
+		   (unsigned long long)(end - j->verify->bias));
 	put_chain(j, "file ", a, want_count);
 	put_chain(j, "table", b, have_count);
 	return 0;
 }
 
 /* Piece by piece: each range of the table, cut where the file's answer may change. */
-static int compare_all(struct judge_trial *j, struct err *err)
+static int compare_all(struct verify_run *j, struct err *err)
 {
-	const struct judge_facts *f = &j->judge->facts;
-	uint64_t at = 0, start, end, bias = j->judge->bias;
+	const struct verify_source *f = &j->verify->source;
+	uint64_t at = 0, start, end, bias = j->verify->bias;
 	size_t edge = 0;
 	int rc = 0;
 
@@ -266,68 +265,69 @@ static int compare_all(struct judge_trial *j, struct err *err)
 	return rc ? rc : j->out->failed ? no_memory(err) : 0;
 }
 
-int judge_open(struct judge **ret, struct image *im, struct image *partner,
-	       const struct die_companions *companions, struct debug_report *debug, struct err *err)
+int verify_open(struct verify **ret, struct image *im, struct image *partner,
+		const struct die_companions *companions, struct debug_report *debug,
+		struct err *err)
 {
-	struct judge *j = calloc(1, sizeof(*j));
+	struct verify *j = calloc(1, sizeof(*j));
 	int rc;
 
 	if (!j)
 		return no_memory(err);
 	j->bias = image_bias(im);
 	buf_init(&j->text, 4 * LIMIT_NAME_LEN);
-	judge_facts_init(&j->facts);
-	rc = judge_facts_read(&j->facts, im, partner, companions, debug, err);
+	verify_source_init(&j->source);
+	rc = verify_source_read(&j->source, im, partner, companions, debug, err);
 	if (!rc) {
-		j->facts_path = none_array(j->facts.text.files.count);
-		j->empty = facts_string(&j->facts.text, "", 0);
+		j->facts_path = none_array(j->source.text.files.count);
+		j->empty = facts_string(&j->source.text, "", 0);
 		if (!j->facts_path || j->empty == FACTS_NONE)
 			rc = no_memory(err);
 	}
 	if (rc) {
-		judge_free(j);
+		verify_free(j);
 		return rc;
 	}
 	*ret = j;
 	return 0;
 }
 
-void judge_free(struct judge *j)
+void verify_free(struct verify *j)
 {
 	if (!j)
 		return;
-	judge_facts_done(&j->facts);
+	verify_source_done(&j->source);
 	free(j->facts_path);
 	buf_done(&j->text);
 	free(j);
 }
 
-int judge_table(struct judge *judge, const struct rsym *t, struct verify_report *report,
-		struct buf *out, struct err *err)
+int verify_table(struct verify *verify, const struct rsym *t, struct verify_report *report,
+		 struct buf *out, struct err *err)
 {
-	struct judge_trial j = {.judge = judge, .t = t, .report = report, .out = out};
+	struct verify_run j = {.verify = verify, .t = t, .report = report, .out = out};
 	int rc;
 
 	*report = (struct verify_report){
-		.unit_count = judge->facts.unit_count,
-		.units_skipped = judge->facts.units_skipped,
-		.lines_refused = judge->facts.lines_refused,
+		.unit_count = verify->source.unit_count,
+		.units_skipped = verify->source.units_skipped,
+		.lines_refused = verify->source.lines_refused,
 	};
-	judge_facts_rewind(&judge->facts);
+	verify_source_rewind(&verify->source);
 	j.function_name = none_array(t->function_count);
 	j.file_path = none_array(t->file_count);
 	j.texts = rsym_reader_new(t, TEXTS_MAX, err);
 	j.has_spots = t->columns.p != NULL;
 	if (t->types.p)
 		j.function_type = none_array(t->function_count);
-	j.seen = calloc(judge->facts.scope_count + 1, 1);
+	j.seen = calloc(verify->source.scope_count + 1, 1);
 	if (!j.function_name || !j.file_path || !j.texts || (t->types.p && !j.function_type) ||
 	    !j.seen)
 		rc = no_memory(err);
 	else
 		rc = compare_all(&j, err);
 	if (!rc)
-		rc = judge_compare_aliases(&j, err);
+		rc = verify_compare_aliases(&j, err);
 	rsym_reader_free(j.texts);
 	free(j.function_name);
 	free(j.file_path);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DWARF_TYPE_DIES_H
-#define RAWSTACK_DWARF_TYPE_DIES_H
-/* Shared by dwarf_type*.c only: from one DIE of a type to others, through libdwarf. */
-#include "dwarf_priv.h"
+#ifndef RAWSTACK_PLAIN_TYPE_DIES_H
+#define RAWSTACK_PLAIN_TYPE_DIES_H
+/* Shared by plain_type*.c only: from one DIE of a type to others, through libdwarf. */
+#include "plain_priv.h"
 
 /* A DIE of any file at hand. */
-struct spot {
+struct die_position {
 	Dwarf_Debug dbg;
 	Dwarf_Off off; /* 0: none */
 	Dwarf_Bool is_info;
@@ -14,7 +14,7 @@ struct spot {
 
 struct type_unit {
 	uint64_t signature;
-	struct spot type;
+	struct die_position type;
 };
 
 /* A DIE that can hold types, or a type: its parent is the next one up that can. */
@@ -28,8 +28,8 @@ struct unit_parents {
 	size_t count, cap;
 };
 
-struct type_reader {
-	struct reader *r;
+struct plain_types {
+	struct plain_reader *r;
 	struct type_unit *units; /* by signature; of copies the first */
 	size_t unit_count, units_cap;
 	struct intern seen; /* a file and a unit's offset */
@@ -41,19 +41,19 @@ struct type_reader {
 	bool is_c;
 };
 
-/* The DIE at a spot, to be freed by dwarf_dealloc(); NULL: none, or it cannot be read. */
-Dwarf_Die type_die(struct spot at);
-struct spot type_spot(Dwarf_Debug dbg, Dwarf_Die die);
-Dwarf_Half type_tag(Dwarf_Debug dbg, Dwarf_Die die);
-const char *type_name(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die die);
+/* The DIE at a position, to be freed by dwarf_dealloc(); NULL: none, or it cannot be read. */
+Dwarf_Die plain_type_die(struct die_position at);
+struct die_position plain_type_position(Dwarf_Debug dbg, Dwarf_Die die);
+Dwarf_Half plain_type_tag(Dwarf_Debug dbg, Dwarf_Die die);
+const char *plain_type_name(const struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die die);
 
 /* What an attribute of a DIE refers to. */
-struct spot type_refers_to(const struct type_reader *t, Dwarf_Debug dbg, Dwarf_Die die,
-			   Dwarf_Half name);
+struct die_position plain_type_refers_to(const struct plain_types *t, Dwarf_Debug dbg,
+					 Dwarf_Die die, Dwarf_Half name);
 
 /* The namespace, class or function that holds a DIE, which stands at `at`: tag 0 when none does. */
-struct parent type_parent(struct type_reader *t, struct spot at, Dwarf_Die die);
+struct parent plain_type_parent(struct plain_types *t, struct die_position at, Dwarf_Die die);
 
-void type_forget(Dwarf_Debug dbg, Dwarf_Error e);
+void plain_type_free_error(Dwarf_Debug dbg, Dwarf_Error e);
 
 #endif

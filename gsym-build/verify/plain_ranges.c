@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dwarf_spans.h"
+#include "plain_ranges.h"
 
 #include "limits.h"
 
@@ -19,7 +19,7 @@ static bool product_at(uint64_t index, unsigned int size, uint64_t base, uint64_
 	return CHECKED_MUL(index, size, ret) && CHECKED_ADD(*ret, base, ret);
 }
 
-bool spans_address(const struct range_source *s, uint64_t index, uint64_t *ret)
+bool plain_ranges_address(const struct range_source *s, uint64_t index, uint64_t *ret)
 {
 	uint64_t at;
 
@@ -111,7 +111,7 @@ static int read_entries(const struct range_source *s, uint64_t off, struct range
 			} else {
 				ok = uleb_at(s->rnglists, s->rnglists_len, &at, &v[i]);
 				if (ok && operand == 'x')
-					ok = spans_address(s, v[i], &v[i]);
+					ok = plain_ranges_address(s, v[i], &v[i]);
 			}
 		}
 		if (!ok)
@@ -128,13 +128,14 @@ static int read_entries(const struct range_source *s, uint64_t off, struct range
 	return bad("cut", off, err);
 }
 
-int spans_read(const struct range_source *s, uint64_t off, struct range_list *out, struct err *err)
+int plain_ranges_read(const struct range_source *s, uint64_t off, struct range_list *out,
+		      struct err *err)
 {
 	return s->version < 5 ? read_pairs(s, off, out, err) : read_entries(s, off, out, err);
 }
 
-int spans_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
-		     struct err *err)
+int plain_ranges_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
+			    struct err *err)
 {
 	uint64_t at, off;
 

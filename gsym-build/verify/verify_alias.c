@@ -6,7 +6,7 @@
  *	symbols there that are functions or not local, but no local one beside an exported one where
  *	DWARF names the function, and none that is that name with a point and more behind it.
  */
-#include "judge_trial.h"
+#include "verify_run.h"
 
 #include <string.h>
 
@@ -65,7 +65,7 @@ static void sort_names(struct names_at *n)
 		qsort(n->list, n->count, sizeof(*n->list), by_entry_and_name);
 }
 
-static const struct judge_entered *entered_at(const struct judge_trial *j, uint64_t entry)
+static const struct verify_entered *entered_at(const struct verify_run *j, uint64_t entry)
 {
 	size_t low = 0, high = j->entered_count;
 
@@ -80,22 +80,22 @@ static const struct judge_entered *entered_at(const struct judge_trial *j, uint6
 	return low < j->entered_count && j->entered[low].entry == entry ? &j->entered[low] : NULL;
 }
 
-static bool is_copy_of(const struct judge_trial *j, uint32_t name, uint32_t of)
+static bool is_copy_of(const struct verify_run *j, uint32_t name, uint32_t of)
 {
-	const struct intern *strings = &j->judge->facts.text.strings;
+	const struct intern *strings = &j->verify->source.text.strings;
 	size_t len, of_len;
 	const char *p = intern_get(strings, name, &len), *q = intern_get(strings, of, &of_len);
 
 	return len > of_len && p[of_len] == '.' && memcmp(p, q, of_len) == 0;
 }
 
-static bool add_scopes(const struct judge_trial *j, struct names_at *ret)
+static bool add_scopes(const struct verify_run *j, struct names_at *ret)
 {
-	const struct judge_facts *f = &j->judge->facts;
+	const struct verify_source *f = &j->verify->source;
 
 	for (size_t i = 0; i < f->scope_count; i++) {
 		const struct facts_scope *s = &f->scopes[i];
-		const struct judge_entered *is;
+		const struct verify_entered *is;
 
 		if (s->parent != FACTS_NONE || !s->has_entry || s->name == FACTS_NONE || j->seen[i])
 			continue;
@@ -109,10 +109,10 @@ static bool add_scopes(const struct judge_trial *j, struct names_at *ret)
 }
 
 /* The symbols at one address: [first, end). */
-static bool add_symbols(const struct judge_trial *j, size_t first, size_t end,
-			const struct judge_entered *is, struct names_at *ret)
+static bool add_symbols(const struct verify_run *j, size_t first, size_t end,
+			const struct verify_entered *is, struct names_at *ret)
 {
-	const struct symbol *list = j->judge->facts.symbols.list;
+	const struct symbol *list = j->verify->source.symbols.list;
 	bool exported = false;
 
 	for (size_t i = first; i < end; i++)
@@ -133,13 +133,13 @@ static bool add_symbols(const struct judge_trial *j, size_t first, size_t end,
 	return true;
 }
 
-static bool expected(const struct judge_trial *j, struct names_at *ret)
+static bool expected(const struct verify_run *j, struct names_at *ret)
 {
-	const struct symbols *s = &j->judge->facts.symbols;
+	const struct symbols *s = &j->verify->source.symbols;
 	bool ok = add_scopes(j, ret);
 
 	for (size_t i = 0, end; i < s->count && ok; i = end) {
-		const struct judge_entered *is = entered_at(j, s->list[i].vaddr);
+		const struct verify_entered *is = entered_at(j, s->list[i].vaddr);
 
 		for (end = i + 1; end < s->count && s->list[end].vaddr == s->list[i].vaddr;)
 			end++;
@@ -149,7 +149,7 @@ static bool expected(const struct judge_trial *j, struct names_at *ret)
 	return ok;
 }
 
-static int found(struct judge_trial *j, struct names_at *ret, struct err *err)
+static int found(struct verify_run *j, struct names_at *ret, struct err *err)
 {
 	for (uint32_t i = 0; i < j->t->alias_count; i++) {
 		uint32_t function = rsym_alias_at(j->t, i);
@@ -158,12 +158,12 @@ static int found(struct judge_trial *j, struct names_at *ret, struct err *err)
 		int rc = rsym_function(j->t, function, &f, err);
 
 		if (!rc)
-			rc = judge_name(j, function, &n.name, err);
+			rc = verify_name(j, function, &n.name, err);
 		if (!rc)
-			rc = judge_path(j, f.file, &n.decl_path, err);
+			rc = verify_path(j, f.file, &n.decl_path, err);
 		if (rc)
 			return rc;
-		n.entry = f.vaddr + j->judge->bias;
+		n.entry = f.vaddr + j->verify->bias;
 		n.from_symbol = f.from_symbol;
 		n.decl_line = f.start_line;
 		if (!add_name(ret, &n))
@@ -175,7 +175,7 @@ static int found(struct judge_trial *j, struct names_at *ret, struct err *err)
 
 /* Whether the table's one is one of the file's, which are equal but for their declarations: where
  * several units declare it, any will do. */
-static int is_one_of(struct judge_trial *j, const struct name_at *table, const struct name_at *file,
+static int is_one_of(struct verify_run *j, const struct name_at *table, const struct name_at *file,
 		     size_t count, bool *ret, struct err *err)
 {
 	*ret = table->from_symbol == file->from_symbol;
@@ -186,7 +186,7 @@ static int is_one_of(struct judge_trial *j, const struct name_at *table, const s
 	*ret = false;
 	for (size_t i = 0; i < count && file[i].scope && !*ret; i++) {
 		uint32_t path;
-		int rc = judge_facts_path(j->judge, file[i].scope->decl_file, &path, err);
+		int rc = verify_source_path(j->verify, file[i].scope->decl_file, &path, err);
 
 		if (rc)
 			return rc;
@@ -195,7 +195,7 @@ static int is_one_of(struct judge_trial *j, const struct name_at *table, const s
 	return 0;
 }
 
-static void put(struct judge_trial *j, const char *who, const struct name_at *n, uint32_t path,
+static void put(struct verify_run *j, const char *who, const struct name_at *n, uint32_t path,
 		uint32_t line)
 {
 	buf_printf(j->out, "  %s:", who);
@@ -204,14 +204,14 @@ static void put(struct judge_trial *j, const char *who, const struct name_at *n,
 		return;
 	}
 	buf_str(j->out, " ");
-	judge_put_text(j, n->name);
+	verify_put_text(j, n->name);
 	buf_str(j->out, " (of ");
-	judge_put_text(j, path);
+	verify_put_text(j, path);
 	buf_printf(j->out, ":%u%s)\n", line, n->from_symbol ? ", a symbol" : "");
 }
 
 /* Either may be NULL. */
-static int differs(struct judge_trial *j, const struct name_at *file, const struct name_at *table,
+static int differs(struct verify_run *j, const struct name_at *file, const struct name_at *table,
 		   struct err *err)
 {
 	uint32_t path = FACTS_NONE;
@@ -220,9 +220,9 @@ static int differs(struct judge_trial *j, const struct name_at *file, const stru
 	if (j->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
 		return 0;
 	if (file && file->scope)
-		rc = judge_facts_path(j->judge, file->scope->decl_file, &path, err);
+		rc = verify_source_path(j->verify, file->scope->decl_file, &path, err);
 	buf_printf(j->out, "alias at 0x%llx:\n",
-		   (unsigned long long)((file ? file : table)->entry - j->judge->bias));
+		   (unsigned long long)((file ? file : table)->entry - j->verify->bias));
 	put(j, "file ", file, path, file && file->scope ? file->scope->decl_line : 0);
 	put(j, "table", table, table ? table->decl_path : FACTS_NONE, table ? table->decl_line : 0);
 	return rc;
@@ -235,7 +235,7 @@ static int order(const struct name_at *a, const struct name_at *b)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-static int compare_lists(struct judge_trial *j, const struct names_at *file,
+static int compare_lists(struct verify_run *j, const struct names_at *file,
 			 const struct names_at *table, struct err *err)
 {
 	size_t at = 0, have = 0;
@@ -261,7 +261,7 @@ static int compare_lists(struct judge_trial *j, const struct names_at *file,
 	return rc ? rc : j->out->failed ? no_memory(err) : 0;
 }
 
-int judge_compare_aliases(struct judge_trial *j, struct err *err)
+int verify_compare_aliases(struct verify_run *j, struct err *err)
 {
 	_cleanup_(names_done) struct names_at file = {0}, table = {0};
 	int rc = expected(j, &file) ? 0 : no_memory(err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "judge_trial.h"
+#include "verify_run.h"
 
 #define TYPE_NONE (FACTS_NONE - 1) /* in function_type: asked for, and there is none */
 
@@ -9,7 +9,7 @@ static int no_memory(struct err *err)
 }
 
 /* The number of the name of a function of the table. */
-int judge_name(struct judge_trial *j, uint32_t function, uint32_t *ret, struct err *err)
+int verify_name(struct verify_run *j, uint32_t function, uint32_t *ret, struct err *err)
 {
 	uint32_t *id = &j->function_name[function];
 	const uint8_t *p;
@@ -20,7 +20,7 @@ int judge_name(struct judge_trial *j, uint32_t function, uint32_t *ret, struct e
 		rc = rsym_reader_name(j->texts, function, &p, &len, err);
 		if (rc)
 			return rc;
-		*id = facts_string(&j->judge->facts.text, p, len);
+		*id = facts_string(&j->verify->source.text, p, len);
 		if (*id == FACTS_NONE)
 			return no_memory(err);
 	}
@@ -28,7 +28,7 @@ int judge_name(struct judge_trial *j, uint32_t function, uint32_t *ret, struct e
 	return 0;
 }
 
-int judge_path(struct judge_trial *j, uint32_t file, uint32_t *ret, struct err *err)
+int verify_path(struct verify_run *j, uint32_t file, uint32_t *ret, struct err *err)
 {
 	const uint8_t *p;
 	size_t len;
@@ -41,7 +41,7 @@ int judge_path(struct judge_trial *j, uint32_t file, uint32_t *ret, struct err *
 		rc = rsym_reader_file(j->texts, file, &p, &len, err);
 		if (rc)
 			return rc;
-		j->file_path[file] = facts_string(&j->judge->facts.text, p, len);
+		j->file_path[file] = facts_string(&j->verify->source.text, p, len);
 		if (j->file_path[file] == FACTS_NONE)
 			return no_memory(err);
 	}
@@ -50,9 +50,9 @@ int judge_path(struct judge_trial *j, uint32_t file, uint32_t *ret, struct err *
 }
 
 /* The same of a file of the facts: directory, a slash unless there is one, base. */
-int judge_facts_path(struct judge *j, uint32_t file, uint32_t *ret, struct err *err)
+int verify_source_path(struct verify *j, uint32_t file, uint32_t *ret, struct err *err)
 {
-	struct facts_text *text = &j->facts.text;
+	struct facts_text *text = &j->source.text;
 	struct facts_file f;
 	size_t dir_len, base_len;
 	const void *p;
@@ -78,7 +78,7 @@ int judge_facts_path(struct judge *j, uint32_t file, uint32_t *ret, struct err *
 }
 
 /* The number of the signature of a function of the table, FACTS_NONE for none. */
-int judge_signature(struct judge_trial *j, uint32_t function, uint32_t *ret, struct err *err)
+int verify_signature(struct verify_run *j, uint32_t function, uint32_t *ret, struct err *err)
 {
 	uint32_t *id = j->function_type ? &j->function_type[function] : NULL;
 	const uint8_t *p;
@@ -92,7 +92,7 @@ int judge_signature(struct judge_trial *j, uint32_t function, uint32_t *ret, str
 
 		if (rc < 0)
 			return rc;
-		*id = rc ? facts_string(&j->judge->facts.text, p, len) : TYPE_NONE;
+		*id = rc ? facts_string(&j->verify->source.text, p, len) : TYPE_NONE;
 		if (*id == FACTS_NONE)
 			return no_memory(err);
 	}
@@ -101,12 +101,12 @@ int judge_signature(struct judge_trial *j, uint32_t function, uint32_t *ret, str
 }
 
 /* Untrusted text on one line. */
-void judge_put_text(struct judge_trial *j, uint32_t string)
+void verify_put_text(struct verify_run *j, uint32_t string)
 {
 	size_t len = 0;
 	const uint8_t *p = string == FACTS_NONE
 				   ? NULL
-				   : intern_get(&j->judge->facts.text.strings, string, &len);
+				   : intern_get(&j->verify->source.text.strings, string, &len);
 
 	if (!len)
 		buf_str(j->out, "??");
