@@ -5,7 +5,7 @@
 #include "limits.h"
 
 /* The slot of an attribute of a scope or unit; DIE_SLOTS: not needed. */
-static enum die_slot slot_of(uint64_t attribute, struct die_shape shape)
+static enum die_slot slot_of(uint64_t attribute, struct unit_encoding encoding)
 {
 	switch (attribute) {
 	case DIE_AT_LOW_PC:
@@ -34,15 +34,15 @@ static enum die_slot slot_of(uint64_t attribute, struct die_shape shape)
 	case DIE_AT_CALL_LINE:
 		return DIE_CALL_LINE;
 	case DIE_AT_CALL_COLUMN:
-		return shape.columns ? DIE_CALL_COLUMN : DIE_SLOTS;
+		return encoding.columns ? DIE_CALL_COLUMN : DIE_SLOTS;
 	case DIE_AT_GNU_DISCRIMINATOR:
-		return shape.columns ? DIE_DISCRIMINATOR : DIE_SLOTS;
+		return encoding.columns ? DIE_DISCRIMINATOR : DIE_SLOTS;
 	case DIE_AT_TYPE:
-		return shape.types ? DIE_TYPE : DIE_SLOTS;
+		return encoding.types ? DIE_TYPE : DIE_SLOTS;
 	case DIE_AT_CONTAINING_TYPE:
-		return shape.types ? DIE_CONTAINING_TYPE : DIE_SLOTS;
+		return encoding.types ? DIE_CONTAINING_TYPE : DIE_SLOTS;
 	case DIE_AT_SIGNATURE:
-		return shape.types ? DIE_SIGNATURE : DIE_SLOTS;
+		return encoding.types ? DIE_SIGNATURE : DIE_SLOTS;
 	case DIE_AT_LANGUAGE:
 		return DIE_LANGUAGE;
 	case DIE_AT_STMT_LIST:
@@ -158,7 +158,7 @@ static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes 
 
 	a->sibling_at = DIE_NO_SIBLING;
 	while (next_spec(&in, &s)) {
-		uint32_t op = die_op_of_form(s.form, t->shape);
+		uint32_t op = die_op_of_form(s.form, t->encoding);
 
 		if ((op & 15) == OP_END) {
 			t->op_count = first;
@@ -186,9 +186,9 @@ static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes 
 	return put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);
 }
 
-static uint32_t how_of(uint64_t form, struct die_shape shape)
+static uint32_t how_of(uint64_t form, struct unit_encoding encoding)
 {
-	uint32_t op = die_op_of_form(form, shape);
+	uint32_t op = die_op_of_form(form, encoding);
 
 	if (form == DIE_FORM_SDATA || form == DIE_FORM_FLAG_PRESENT)
 		return TAKE_OTHER;
@@ -205,10 +205,10 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 
 	a->take = first;
 	while (ok && next_spec(&in, &s)) {
-		enum die_slot slot = slot_of(s.attribute, t->shape);
+		enum die_slot slot = slot_of(s.attribute, t->encoding);
 
 		if (slot == DIE_SLOTS) {
-			ok = put_skip(t, first, die_op_of_form(s.form, t->shape));
+			ok = put_skip(t, first, die_op_of_form(s.form, t->encoding));
 		} else if (s.form == DIE_FORM_IMPLICIT_CONST) {
 			uint64_t v = (uint64_t)s.value;
 
@@ -216,8 +216,9 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 			     put_op(t, (uint32_t)(v >> 32));
 			first = (uint32_t)t->op_count; /* a step never joins with a constant */
 		} else {
-			ok = put_op(t, OP(OP_TAKE, (uint32_t)slot | how_of(s.form, t->shape) << 8 |
-							   (uint32_t)s.form << 12));
+			ok = put_op(t,
+				    OP(OP_TAKE, (uint32_t)slot | how_of(s.form, t->encoding) << 8 |
+							(uint32_t)s.form << 12));
 		}
 	}
 	return ok && put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);
@@ -268,7 +269,7 @@ static int compile_one(struct die_table *t, struct die_abbrev *a, const struct b
 	a->take = DIE_NO_PROGRAM;
 	if (!rc && !(a->flags & DIE_UNKNOWN) &&
 	    (a->flags & DIE_IS_SCOPE || is_unit_tag(a->tag) ||
-	     (t->shape.types && is_of_types(a->tag))))
+	     (t->encoding.types && is_of_types(a->tag))))
 		rc = compile_take(t, a, *specs, err);
 	return rc;
 }
@@ -337,12 +338,12 @@ static int compile(struct die_table *t, struct bytes *in, struct err *err)
 }
 
 int die_table_compile(struct die_table *t, const uint8_t *section, size_t section_len, uint64_t off,
-		      struct die_shape shape, struct err *err)
+		      struct unit_encoding encoding, struct err *err)
 {
 	struct bytes in = bytes_of(section, section_len);
 	int rc;
 
-	*t = (struct die_table){.off = off, .shape = shape};
+	*t = (struct die_table){.off = off, .encoding = encoding};
 	bytes_skip(&in, off);
 	rc = compile(t, &in, err);
 	if (rc)

@@ -5,15 +5,15 @@
  * Abbreviation tables (DWARF 5 section 7.5.3) compiled into short programs that step over a DIE or
  * take out of it what a table needs. Nine DIEs in ten are stepped over, and most of those have no
  * attribute of variable length: for them a DIE costs one addition. A program is correct for one
- * shape of unit only, since forms differ in size with version, address and offset size.
+ * encoding of units only, since forms differ in size with version, address and offset size.
  *
  * Compiling trusts nothing: a cut table is an error of the units that use it, an unknown form one
  * of the units that have such a DIE.
  */
 #include "bytes.h"
 #include "die_const.h"
-#include "die_shape.h"
 #include "err.h"
+#include "unit_encoding.h"
 
 /* The attributes that are taken out of a DIE. */
 enum die_slot {
@@ -84,7 +84,7 @@ struct die_abbrev {
 /* One compiled table. Read-only once compiled. */
 struct die_table {
 	uint64_t off; /* in .debug_abbrev */
-	struct die_shape shape;
+	struct unit_encoding encoding;
 	struct die_abbrev *abbrevs;
 	uint32_t *ops;
 	uint32_t *by_code; /* code -> index + 1, for codes below by_code_len; else sorted by code */
@@ -93,7 +93,7 @@ struct die_table {
 
 /* ERR_DATA, ERR_LIMIT, ERR_MEMORY; *t is then empty. */
 int die_table_compile(struct die_table *t, const uint8_t *section, size_t section_len, uint64_t off,
-		      struct die_shape shape, struct err *err) _must_check_;
+		      struct unit_encoding encoding, struct err *err) _must_check_;
 void die_table_done(struct die_table *t);
 
 /* The slow half of die_table_find(). */

@@ -5,7 +5,7 @@
 #include "die_abbrev.h"
 #include "die_ops.h"
 
-uint32_t die_op_of_form(uint64_t form, struct die_shape s)
+uint32_t die_op_of_form(uint64_t form, struct unit_encoding s)
 {
 	switch (form) {
 	case DIE_FORM_FLAG_PRESENT:
@@ -83,7 +83,7 @@ static void skip_leb(struct bytes *in)
 		;
 }
 
-static void run_skip(uint32_t op, struct die_shape shape, struct bytes *in)
+static void run_skip(uint32_t op, struct unit_encoding encoding, struct bytes *in)
 {
 	size_t ignored;
 	uint64_t form;
@@ -113,13 +113,13 @@ static void run_skip(uint32_t op, struct die_shape shape, struct bytes *in)
 		break;
 	case OP_INDIRECT:
 		form = bytes_uleb(in);
-		op = die_op_of_form(form, shape);
+		op = die_op_of_form(form, encoding);
 		/* Its value stands in the abbreviation, or it leads back here: neither may be. */
 		if (form == DIE_FORM_IMPLICIT_CONST || (op & 15) == OP_INDIRECT ||
 		    (op & 15) == OP_END)
 			bytes_fail(in);
 		else
-			run_skip(op, shape, in);
+			run_skip(op, encoding, in);
 		break;
 	default:
 		bytes_fail(in);
@@ -130,7 +130,7 @@ static void run_skip(uint32_t op, struct die_shape shape, struct bytes *in)
 void die_skip(const struct die_table *t, const struct die_abbrev *a, struct bytes *in)
 {
 	for (const uint32_t *op = &t->ops[a->skip]; *op != OP_END && !in->failed; op++)
-		run_skip(*op, t->shape, in);
+		run_skip(*op, t->encoding, in);
 }
 
 /* size: at most 8. */
@@ -152,10 +152,10 @@ static inline uint64_t bytes_sized(struct bytes *in, unsigned int size)
 }
 
 /* The value of a form: numbers as they are, blocks as 0, DW_FORM_string as its place. */
-static uint64_t take_form(uint32_t form, struct die_shape shape, const uint8_t *start,
+static uint64_t take_form(uint32_t form, struct unit_encoding encoding, const uint8_t *start,
 			  struct bytes *in)
 {
-	uint32_t op = die_op_of_form(form, shape);
+	uint32_t op = die_op_of_form(form, encoding);
 
 	if (form == DIE_FORM_SDATA)
 		return (uint64_t)bytes_sleb(in);
@@ -168,15 +168,15 @@ static uint64_t take_form(uint32_t form, struct die_shape shape, const uint8_t *
 	if ((op & 15) == OP_STRING) {
 		uint64_t at = (uint64_t)(in->p - start);
 
-		run_skip(op, shape, in);
+		run_skip(op, encoding, in);
 		return at;
 	}
-	run_skip(op, shape, in);
+	run_skip(op, encoding, in);
 	return 0;
 }
 
-static void take(uint32_t arg, struct die_shape shape, const uint8_t *start, struct bytes *in,
-		 struct die_values *ret)
+static void take(uint32_t arg, struct unit_encoding encoding, const uint8_t *start,
+		 struct bytes *in, struct die_values *ret)
 {
 	enum die_slot slot = (enum die_slot)(arg & 255);
 	uint32_t how = arg >> 8 & 15;
@@ -195,7 +195,7 @@ static void take(uint32_t arg, struct die_shape shape, const uint8_t *start, str
 			return;
 		}
 	}
-	ret->value[slot] = take_form((uint32_t)form, shape, start, in);
+	ret->value[slot] = take_form((uint32_t)form, encoding, start, in);
 	ret->form[slot] = (uint16_t)form;
 }
 
@@ -208,7 +208,7 @@ void die_take(const struct die_table *t, const struct die_abbrev *a, struct byte
 	for (const uint32_t *op = &t->ops[a->take]; *op != OP_END && !in->failed; op++) {
 		switch (*op & 15) {
 		case OP_TAKE:
-			take(OP_ARG(*op), t->shape, start, in, ret);
+			take(OP_ARG(*op), t->encoding, start, in, ret);
 			break;
 		case OP_CONST:
 			ret->form[OP_ARG(*op)] = DIE_FORM_IMPLICIT_CONST;
@@ -216,7 +216,7 @@ void die_take(const struct die_table *t, const struct die_abbrev *a, struct byte
 			op += 2;
 			break;
 		default:
-			run_skip(*op, t->shape, in);
+			run_skip(*op, t->encoding, in);
 			break;
 		}
 	}

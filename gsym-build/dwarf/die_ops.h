@@ -5,7 +5,7 @@
  * The programs that abbreviations become: die_abbrev.c compiles them, die_attributes.c runs them.
  * For these two only.
  */
-#include "die_shape.h"
+#include "unit_encoding.h"
 
 /*
  * An op is a word: its kind in the low 4 bits, its argument above. Neighbouring fixed-size
@@ -36,6 +36,6 @@ enum take_how {
 #define OP_ARG_MAX    (UINT32_MAX >> 4)
 
 /* What stepping over a form takes; OP_END: unknown form. */
-uint32_t die_op_of_form(uint64_t form, struct die_shape s);
+uint32_t die_op_of_form(uint64_t form, struct unit_encoding s);
 
 #endif

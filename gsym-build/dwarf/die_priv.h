@@ -7,10 +7,10 @@
 #include "die_repeats.h"
 #include "die_scan.h"
 #include "die_text.h"
-#include "die_wanted.h"
-#include "die_window.h"
-#include "dwarf_lines.h"
-#include "dwarf_ranges.h"
+#include "line_table.h"
+#include "range_list.h"
+#include "section_stream.h"
+#include "unit_filter.h"
 
 /*
  * What units of one file point into: the image's own sections, those of a dwz alternate file, or of
@@ -38,7 +38,7 @@ struct die_unit {
 	uint64_t signature, type_off; /* of a type unit; the type's DIE counts from off */
 	/* Of a split unit in a package: where its parts of these sections begin. */
 	uint64_t line_base, rnglists_base;
-	struct die_shape shape;
+	struct unit_encoding encoding;
 	uint8_t type;       /* enum die_unit_type; DIE_UT_COMPILE before DWARF 5 */
 	uint8_t header_len; /* the unit's own DIE stands behind it */
 	bool has_bases;
@@ -120,11 +120,11 @@ struct die_signatures {
 	size_t file_count, count, cap;
 };
 
-/* What stands around types, of the units that were asked about (die_outer.c). */
-struct die_outers {
+/* What stands around types, of the units that were asked about (enclosing_scopes.c). */
+struct enclosing_scopes {
 	struct intern seen; /* a file and the offset of a unit */
-	struct die_outer_unit *units;
-	struct die_outer_range *ranges;
+	struct enclosing_unit *units;
+	struct enclosing_range *ranges;
 	size_t units_cap, range_count, ranges_cap;
 };
 
@@ -139,7 +139,7 @@ struct die_scan {
 	uint32_t number; /* of the current unit */
 
 	struct buf *missing, *notes; /* see struct die_companions */
-	struct die_wanted wanted;
+	struct unit_filter wanted;
 	bool columns, want_types;
 	struct helper *helper; /* inflates ahead, or NULL */
 	/* Signatures: of the scopes at hand, by scope; and all that were made, by DIE. */
@@ -147,14 +147,14 @@ struct die_scan {
 	struct intern types_seen;
 	size_t types_cap, type_ids_cap;
 	struct die_signatures signatures;
-	struct die_outers outers;
+	struct enclosing_scopes enclosing;
 	bool is_c;         /* the current unit: tags are a name space of their own */
 	bool is_objective; /* it is Objective C, which is in is_c too */
 	struct die_section addr, rnglists;
-	struct die_file file;   /* of the image; whole when its units refer to each other */
-	struct die_file *alt;   /* the dwz alternate file, or NULL */
-	struct die_split split; /* files of split units */
-	struct die_window info; /* the units one after the other, when the file is not whole */
+	struct die_file file;       /* of the image; whole when its units refer to each other */
+	struct die_file *alt;       /* the dwz alternate file, or NULL */
+	struct die_split split;     /* files of split units */
+	struct section_stream info; /* the units one after the other, when the file is not whole */
 	struct die_table tables[DIE_TABLES];
 	const uint8_t *table_sections[DIE_TABLES]; /* beside it: the .debug_abbrev of each */
 	size_t table_next;                         /* the one to be replaced */
@@ -230,8 +230,8 @@ bool die_signatures_find(const struct die_scan *s, uint64_t id, struct die_file 
  * Offsets of the namespaces and classes that hold a DIE, the nearest first, up to one that is in a
  * function: their number, at most cap. Tables of abbreviations may be replaced meanwhile.
  */
-size_t die_outers_find(struct die_scan *s, const struct die *d, uint64_t *ret, size_t cap);
-void die_outers_done(struct die_outers *x);
+size_t enclosing_scopes_find(struct die_scan *s, const struct die *d, uint64_t *ret, size_t cap);
+void enclosing_scopes_done(struct enclosing_scopes *x);
 
 /* The compiled abbreviations of a unit; valid until DIE_TABLES others were asked for. */
 int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_table **ret,

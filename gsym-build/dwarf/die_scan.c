@@ -9,23 +9,24 @@
 int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_table **ret,
 		 struct err *err)
 {
-	struct die_shape shape = u->shape;
+	struct unit_encoding encoding = u->encoding;
 	struct die_table *t;
 	int rc;
 
-	shape.columns = s->columns;
-	shape.types = s->want_types;
+	encoding.columns = s->columns;
+	encoding.types = s->want_types;
 	for (size_t i = 0; i < DIE_TABLES; i++) {
 		t = &s->tables[(s->table_next + DIE_TABLES - 1 - i) % DIE_TABLES];
 		if (t->abbrevs && s->table_sections[t - s->tables] == u->file->abbrev.p &&
-		    t->off == u->abbrev_off && memcmp(&t->shape, &shape, sizeof(t->shape)) == 0) {
+		    t->off == u->abbrev_off &&
+		    memcmp(&t->encoding, &encoding, sizeof(t->encoding)) == 0) {
 			*ret = t;
 			return 0;
 		}
 	}
 	t = &s->tables[s->table_next];
 	die_table_done(t);
-	rc = die_table_compile(t, u->file->abbrev.p, u->file->abbrev.len, u->abbrev_off, shape,
+	rc = die_table_compile(t, u->file->abbrev.p, u->file->abbrev.len, u->abbrev_off, encoding,
 			       err);
 	if (rc)
 		return rc;
@@ -89,7 +90,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 	if (!die_repeats_add(s->repeats, DIE_REPEATED_LINES, s->lines.read_len,
 			     s->line_sections.line_len))
 		return;
-	die_wanted_rows(&s->wanted, &s->rows);
+	unit_filter_trim_rows(&s->wanted, &s->rows);
 	for (size_t i = 0; i < s->rows.count; i++) {
 		struct facts_row *row = &s->rows.rows[i];
 
@@ -130,9 +131,9 @@ static int read_unit(struct die_scan *s, struct err *err)
 	s->ranges.rnglists = s->rnglists.p;
 	s->ranges.rnglists_len = s->rnglists.len;
 	s->ranges_bias = 0;
-	s->ranges.version = u->shape.version;
-	s->ranges.address_size = u->shape.address_size;
-	s->ranges.offset_size = u->shape.offset_size;
+	s->ranges.version = u->encoding.version;
+	s->ranges.address_size = u->encoding.address_size;
+	s->ranges.offset_size = u->encoding.offset_size;
 	s->ranges.base = die_address(s, &d, DIE_LOW, &base) ? base : 0;
 	s->ranges.addr_base = u->addr_base;
 	s->ranges.rnglists_base = die_section_offset(&d, DIE_RNGLISTS_BASE, &base) ? base : 0;
@@ -143,8 +144,8 @@ static int read_unit(struct die_scan *s, struct err *err)
 		if (!range_list_add(&s->unit_ranges, s->scratch.list[i].start,
 				    s->scratch.list[i].end))
 			return range_list_full(&s->unit_ranges, err);
-	if (die_wanted_need(&s->wanted, u->off) == DIE_WANTED_ASK && s->unit_ranges.count &&
-	    !die_wanted_in(&s->wanted, s->unit_ranges.list, s->unit_ranges.count))
+	if (unit_filter_need(&s->wanted, u->off) == UNIT_FILTER_ASK && s->unit_ranges.count &&
+	    !unit_filter_overlaps(&s->wanted, s->unit_ranges.list, s->unit_ranges.count))
 		return 0;
 	if (!(d.abbrev->flags & DIE_HAS_CHILDREN))
 		in = bytes_of(NULL, 0);
@@ -161,7 +162,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 	if (!rc)
 		rc = die_types_resolve(s, err);
 	if (!rc)
-		die_wanted_found(&s->wanted, s->spans, s->span_count);
+		unit_filter_mark_found(&s->wanted, s->spans, s->span_count);
 	return rc ? rc : 1;
 }
 
@@ -191,7 +192,7 @@ static int view(struct die_scan *s, uint64_t off, uint64_t len, const uint8_t **
 		struct err *err)
 {
 	if (!s->file.whole.p)
-		return die_window_move(&s->info, off, len, ret, err);
+		return section_stream_seek(&s->info, off, len, ret, err);
 	if (off > s->file.whole.len || len > s->file.whole.len - off)
 		return 0;
 	*ret = s->file.whole.p + off;
@@ -217,7 +218,7 @@ int die_unit_at(struct die_scan *s, uint64_t off, struct die_unit *ret, struct e
 	ret->file = &s->file;
 	if (header && header != ERR_UNSUPPORTED)
 		return header;
-	if (die_wanted_need(&s->wanted, off) == DIE_WANTED_NOT)
+	if (unit_filter_need(&s->wanted, off) == UNIT_FILTER_SKIP)
 		return !header;
 	rc = view(s, off, ret->end - off, &ret->p, why);
 	return rc > 0 ? !header : rc;
@@ -251,7 +252,8 @@ static int read_units(struct die_scan *s, struct err *err)
 	uint64_t len = die_info_len(s), unread = 0;
 
 	s->report->info_len = len;
-	for (uint64_t off = 0; off < len && !die_wanted_over(&s->wanted, off); off = s->unit.end) {
+	for (uint64_t off = 0; off < len && !unit_filter_is_done(&s->wanted, off);
+	     off = s->unit.end) {
 		struct err why = {0};
 		int found = die_unit_at(s, off, &s->unit, &why);
 		uint64_t end = s->unit.end;
@@ -274,7 +276,7 @@ static int open_info(struct die_scan *s, struct err *err)
 	int rc;
 
 	if (!die_abbrevs_cross_units(s->file.abbrev.p, s->file.abbrev.len, s->want_types))
-		return die_window_open(&s->info, s->im, ".debug_info", s->helper, err);
+		return section_stream_open(&s->info, s->im, ".debug_info", s->helper, err);
 	rc = die_section_load(&s->file.whole, s->im, ".debug_info", err);
 	if (!rc)
 		rc = die_units_list(&s->file, err);
@@ -314,17 +316,17 @@ void die_scan_close(struct die_scan *s)
 {
 	for (size_t i = 0; i < DIE_TABLES; i++)
 		die_table_done(&s->tables[i]);
-	die_window_close(&s->info);
+	section_stream_close(&s->info);
 	die_file_close(&s->file);
 	die_companions_close(s);
-	die_wanted_close(&s->wanted);
+	unit_filter_close(&s->wanted);
 	free(s->origins);
 	free(s->scopes);
 	free(s->types);
 	free(s->type_ids);
 	intern_done(&s->types_seen);
 	die_signatures_close(s);
-	die_outers_done(&s->outers);
+	enclosing_scopes_done(&s->enclosing);
 	free(s->names);
 	free(s->spans);
 	free(s->rows.rows);
@@ -348,7 +350,7 @@ int die_scan_open(struct die_scan *s, struct image *im, const struct die_compani
 		.columns = companions->columns,
 		.want_types = companions->types,
 		.types_seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
-		.outers = {.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN)},
+		.enclosing = {.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN)},
 		.helper = companions->helper,
 		.origins = calloc(DIE_ORIGINS, sizeof(struct origin_memo)),
 	};
@@ -358,8 +360,8 @@ int die_scan_open(struct die_scan *s, struct image *im, const struct die_compani
 	if (!rc)
 		rc = die_companions_open(s, companions, err);
 	if (!rc && companions->wanted_count)
-		rc = die_wanted_open(&s->wanted, im, companions->wanted, companions->wanted_count,
-				     err);
+		rc = unit_filter_open(&s->wanted, im, companions->wanted, companions->wanted_count,
+				      err);
 	return rc;
 }
 

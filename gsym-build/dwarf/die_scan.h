@@ -7,8 +7,8 @@
  * plain_reader.h gives, in the same order, at a tenth of its cost:
  *
  *	- units are scanned in place with compiled abbreviations (die_abbrev.h);
- *	- .debug_info is inflated forward and forgotten behind (die_window.h), unless units refer to
- *	  each other;
+ *	- .debug_info is inflated forward and forgotten behind (section_stream.h), unless units
+ *	  refer to each other;
  *	- names are followed for scopes with code only, once for each origin, and read once.
  *
  * Every read is bounded by its unit and its section, depth, hops, ranges and rows by limits.h.
@@ -17,7 +17,7 @@
 #include "facts.h"
 
 /*
- * Gives each compile unit to the sink, in order of offset (but die_scan_two()). A unit that cannot
+ * Gives each compile unit to the sink, in order of offset (but scan_parallel()). A unit that cannot
  * be read is skipped, counted and named in the report, and the rest goes on; a damaged line table
  * costs a unit its lines only. Fails when a section cannot be loaded at all, for memory, or when
  * the sink does. An image without .debug_info has no units. One thread at a time for each image and
@@ -42,8 +42,8 @@ struct die_part {
  * the next run of units, and inflates it. Which units go to which part differs from call to call;
  * what is reported, missing and noted does not. companions must want neither addresses nor types.
  */
-int die_scan_two(struct image *im, const struct die_companions *companions,
-		 struct die_part parts[2], struct debug_report *report, struct helper *helper,
-		 struct err *err) _must_check_;
+int scan_parallel(struct image *im, const struct die_companions *companions,
+		  struct die_part parts[2], struct debug_report *report, struct helper *helper,
+		  struct err *err) _must_check_;
 
 #endif

@@ -107,7 +107,7 @@ static int open_alt(struct die_scan *s, struct image *im, struct err *err)
 /* DWARF 5 gives .debug_str_offsets.dwo a header, which no attribute of a split unit skips. */
 static uint64_t str_offsets_header(const struct die_unit *u)
 {
-	return u->shape.version < 5 ? 0 : u->shape.offset_size == 4 ? 8 : 16;
+	return u->encoding.version < 5 ? 0 : u->encoding.offset_size == 4 ? 8 : 16;
 }
 
 /* The id of a unit that may be split: 1; 0: it is none. */
@@ -118,7 +118,7 @@ static int id_of(struct die_scan *s, struct die_unit *u, uint64_t *ret)
 	struct die d;
 
 	*ret = u->dwo_id;
-	if (u->shape.version >= 5)
+	if (u->encoding.version >= 5)
 		return u->type == DIE_UT_SPLIT_COMPILE;
 	return !die_unit_open(s, u, &t, &in, &d, NULL) && d.abbrev &&
 	       die_number(&d, DIE_DWO_ID, ret);
@@ -288,15 +288,16 @@ int die_split_enter(struct die_scan *s, const struct die *skeleton, const struct
 		*in = bytes_of(NULL, 0);
 	die_types_language(s, &d);
 	u->addr_base = addr_base;
-	s->ranges.version = u->shape.version;
-	s->ranges.address_size = u->shape.address_size;
-	s->ranges.offset_size = u->shape.offset_size;
+	s->ranges.version = u->encoding.version;
+	s->ranges.address_size = u->encoding.address_size;
+	s->ranges.offset_size = u->encoding.offset_size;
 	s->ranges_bias = ranges_base;
-	if (u->shape.version >= 5) {
+	if (u->encoding.version >= 5) {
 		/* Indexes count behind the header of the unit's own list table. */
 		s->ranges.rnglists = u->file->rnglists.p;
 		s->ranges.rnglists_len = u->file->rnglists.len;
-		s->ranges.rnglists_base = u->rnglists_base + (u->shape.offset_size == 4 ? 12 : 20);
+		s->ranges.rnglists_base =
+			u->rnglists_base + (u->encoding.offset_size == 4 ? 12 : 20);
 		s->ranges_bias = u->rnglists_base;
 	}
 	read_files(s, &d);

@@ -73,7 +73,7 @@ static size_t find_outers(struct die_scan *s, struct die d, struct place *ret, s
 	size_t count = 0;
 
 	for (unsigned int hops = 0; hops < LIMIT_ORIGIN_HOPS; hops++) {
-		size_t more = die_outers_find(s, &d, around, ARRAY_LEN(around));
+		size_t more = enclosing_scopes_find(s, &d, around, ARRAY_LEN(around));
 		struct place declared;
 		struct bytes in;
 

@@ -11,11 +11,11 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 	unsigned int version;
 
 	*ret = (struct die_unit){.off = off, .type = DIE_UT_COMPILE};
-	ret->shape.offset_size = 4;
+	ret->encoding.offset_size = 4;
 	if (len == UINT32_MAX) {
 		len = bytes_u64(&in);
 		length_len = 12;
-		ret->shape.offset_size = 8;
+		ret->encoding.offset_size = 8;
 	}
 	if (in.failed || len > section_len - off - (uint64_t)length_len)
 		return err_set(err, ERR_DATA, "its length leaves .debug_info");
@@ -25,14 +25,14 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 	version = bytes_u16(&in);
 	if (!in.failed && (version < 2 || version > 5))
 		return err_set(err, ERR_UNSUPPORTED, "unknown DWARF version %u", version);
-	ret->shape.version = (uint8_t)version;
+	ret->encoding.version = (uint8_t)version;
 	if (version >= 5) {
 		ret->type = bytes_u8(&in);
-		ret->shape.address_size = bytes_u8(&in);
+		ret->encoding.address_size = bytes_u8(&in);
 	}
-	ret->abbrev_off = ret->shape.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
+	ret->abbrev_off = ret->encoding.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
 	if (version < 5) {
-		ret->shape.address_size = bytes_u8(&in);
+		ret->encoding.address_size = bytes_u8(&in);
 		ret->type = types ? DIE_UT_TYPE : DIE_UT_COMPILE;
 	}
 	switch (ret->type) {
@@ -46,16 +46,16 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 	case DIE_UT_TYPE:
 	case DIE_UT_SPLIT_TYPE:
 		ret->signature = bytes_u64(&in);
-		ret->type_off = ret->shape.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
+		ret->type_off = ret->encoding.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
 		break;
 	default:
 		return err_set(err, ERR_UNSUPPORTED, "unknown unit type %u", ret->type);
 	}
 	if (in.failed)
 		return err_set(err, ERR_UNSUPPORTED, "it ends inside its header");
-	if (ret->shape.address_size != 4 && ret->shape.address_size != 8)
+	if (ret->encoding.address_size != 4 && ret->encoding.address_size != 8)
 		return err_set(err, ERR_UNSUPPORTED, "addresses of %u bytes",
-			       ret->shape.address_size);
+			       ret->encoding.address_size);
 	ret->header_len = (uint8_t)(in.p - p);
 	return 0;
 }
@@ -158,7 +158,7 @@ bool die_number(const struct die *d, enum die_slot slot, uint64_t *ret)
 bool die_address(const struct die_scan *s, const struct die *d, enum die_slot slot, uint64_t *ret)
 {
 	struct bytes in = bytes_of(s->addr.p, s->addr.len);
-	unsigned int size = d->unit->shape.address_size;
+	unsigned int size = d->unit->encoding.address_size;
 	uint64_t at;
 
 	if (!die_form_is_address(d->v.form[slot]))
@@ -255,7 +255,7 @@ const char *die_string(const struct die_scan *s, const struct die *d, enum die_s
 	case DIE_FORM_STRX3:
 	case DIE_FORM_STRX4:
 	case DIE_FORM_GNU_STR_INDEX:
-		return die_text_index(t, d->unit->str_base, v, d->unit->shape.offset_size);
+		return die_text_index(t, d->unit->str_base, v, d->unit->encoding.offset_size);
 	default:
 		return NULL;
 	}

@@ -179,7 +179,7 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 		rc = die_ranges_read(w->s, &d, err);
 	/* What holds no wanted address is treated as without code: what is below may have some. */
 	if (rc || !w->s->scratch.count ||
-	    !die_wanted_in(&w->s->wanted, w->s->scratch.list, w->s->scratch.count))
+	    !unit_filter_overlaps(&w->s->wanted, w->s->scratch.list, w->s->scratch.count))
 		return rc;
 	if (d.abbrev->tag == DIE_TAG_INLINED_SUBROUTINE)
 		rc = owner_scope(w, w->depth, &parent, err);

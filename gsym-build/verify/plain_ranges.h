@@ -2,11 +2,11 @@
 #ifndef RAWSTACK_PLAIN_RANGES_H
 #define RAWSTACK_PLAIN_RANGES_H
 /*
- * Range lists a second time, for the plain reader: what dwarf_ranges.h reads, by a table of
+ * Range lists a second time, for the plain reader: what range_list.h reads, by a table of
  * operands and sharing no code with it. Not by libdwarf: its version 20210528 frees memory twice
  * when a header of .debug_rnglists is damaged, and finds no list of a .dwo file.
  */
-#include "dwarf_ranges.h"
+#include "range_list.h"
 
 /* Appends the non-empty ranges of the list at a section offset, or with an index (DWARF 5 section
  * 7.28). ERR_DATA, ERR_LIMIT. */

@@ -5,7 +5,7 @@
  * DWARF 2 to 5 of an image as facts, the plain way: DIEs and line tables through libdwarf
  * (plain_rows.h), range lists by a decoder of its own (plain_ranges.h). Every build uses die_scan.h
  * instead. This one checks that one, and shares no decoder with it, except that the files and rows
- * of a line table that libdwarf refuses come from dwarf_lines.h. It reports what the file says and
+ * of a line table that libdwarf refuses come from line_table.h. It reports what the file says and
  * leaves every choice to others. Runs in the worker process only: the library behind it was not
  * written for hostile files.
  */

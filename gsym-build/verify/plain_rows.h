@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_PLAIN_ROWS_H
 #define RAWSTACK_PLAIN_ROWS_H
 /*
- * The line table of a unit as libdwarf reads it: the second opinion about dwarf_lines.h. Two faults
+ * The line table of a unit as libdwarf reads it: the second opinion about line_table.h. Two faults
  * of its version 20210528 are made good here, by a pass over the opcodes beside it:
  *
  *	- it starts the sequences of DWARF 5 at file 0, where the standard says 1 (DWARF 5 section
@@ -11,12 +11,12 @@
  */
 #include <libdwarf.h>
 
-#include "dwarf_lines.h"
+#include "line_table.h"
 
 /* Zero is an empty table. */
 struct plain_rows {
 	Dwarf_Line_Context context; /* NULL: libdwarf refused the table */
-	struct line_table refused;  /* its files then, by the decoder of dwarf_lines.h */
+	struct line_table refused;  /* its files then, by the decoder of line_table.h */
 	Dwarf_Signed first, end;    /* file numbers */
 	Dwarf_Unsigned version;
 	uint32_t *ids; /* of facts_text, by number from `first` on; FACTS_NONE until asked for */

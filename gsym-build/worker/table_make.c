@@ -228,7 +228,7 @@ static int read_in_two(struct build *b, struct image *im, const struct table_sou
 	parts[0] = (struct die_part){.text = &b->builder.text, .sink = &first};
 	parts[1] = (struct die_part){.text = &half.text, .sink = &second};
 	if (!rc)
-		rc = die_scan_two(im, c, parts, debug, source->helper, err);
+		rc = scan_parallel(im, c, parts, debug, source->helper, err);
 	if (!rc)
 		rc = merge_flat(&b->builder.flat, &b->builder.text, &half.flat, &half.text, err);
 	builder_done(&half);

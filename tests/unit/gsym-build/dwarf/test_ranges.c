@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Range lists and line programs byte by byte: each entry kind, and each cut. */
 #include "buf.h"
-#include "dwarf_lines.h"
-#include "dwarf_ranges.h"
+#include "line_table.h"
+#include "range_list.h"
 
 #include <setjmp.h>
 #include <stdio.h>

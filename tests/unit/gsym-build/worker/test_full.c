@@ -10,10 +10,10 @@
 #include <cmocka.h>
 
 #include "buf.h"
-#include "dwarf_ranges.h"
 #include "intern.h"
 #include "limits.h"
 #include "profile.h"
+#include "range_list.h"
 #include "rsym_writer.h"
 
 void *__real_realloc(void *p, size_t size);

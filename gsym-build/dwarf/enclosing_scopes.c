@@ -15,13 +15,13 @@ enum {
 #define NO_RANGE UINT32_MAX
 
 /* From the DIE of a namespace, class or function to where its children end. */
-struct die_outer_range {
+struct enclosing_range {
 	uint64_t off, end;
 	uint32_t parent; /* index within the unit's, or NO_RANGE */
 	bool is_function;
 };
 
-struct die_outer_unit {
+struct enclosing_unit {
 	size_t first, count; /* in ranges */
 };
 
@@ -39,13 +39,13 @@ struct level {
 };
 
 struct walk {
-	struct die_outers *outers;
+	struct enclosing_scopes *enclosing;
 	size_t first;
 	uint32_t depth;
 	struct level levels[LIMIT_DIE_DEPTH + 1];
 };
 
-void die_outers_done(struct die_outers *x)
+void enclosing_scopes_done(struct enclosing_scopes *x)
 {
 	intern_done(&x->seen);
 	free(x->units);
@@ -75,7 +75,7 @@ static bool is_named_type(uint32_t tag)
 
 static bool add_range(struct walk *w, uint32_t level)
 {
-	struct die_outers *x = w->outers;
+	struct enclosing_scopes *x = w->enclosing;
 	struct level *l = &w->levels[level];
 	uint32_t around = w->levels[level - 1].owner;
 
@@ -83,7 +83,7 @@ static bool add_range(struct walk *w, uint32_t level)
 			NO_RANGE))
 		return false;
 	l->range = (uint32_t)(x->range_count - w->first);
-	x->ranges[x->range_count++] = (struct die_outer_range){
+	x->ranges[x->range_count++] = (struct enclosing_range){
 		.off = l->off,
 		.end = UINT64_MAX,
 		.parent = around ? w->levels[around].range : NO_RANGE,
@@ -108,16 +108,16 @@ static bool keep_functions(struct walk *w)
 	return true;
 }
 
-static void leave(struct walk *w, uint64_t off)
+static void leave_scopes(struct walk *w, uint64_t off)
 {
 	const struct level *l = &w->levels[w->depth];
 
 	if (l->owner == w->depth && l->range != NO_RANGE)
-		w->outers->ranges[w->first + l->range].end = off;
+		w->enclosing->ranges[w->first + l->range].end = off;
 	w->depth--;
 }
 
-static bool enter(struct walk *w, const struct die_abbrev *a, uint64_t off)
+static bool enter_scope(struct walk *w, const struct die_abbrev *a, uint64_t off)
 {
 	uint32_t around = w->levels[w->depth].owner;
 	struct level *l = &w->levels[++w->depth];
@@ -152,7 +152,7 @@ static bool go_through(struct die_scan *s, const struct die_unit *u, struct walk
 		if (!code && !in.failed) {
 			if (w->depth <= 1)
 				break;
-			leave(w, off);
+			leave_scopes(w, off);
 			continue;
 		}
 		a = die_table_find(t, code);
@@ -168,14 +168,14 @@ static bool go_through(struct die_scan *s, const struct die_unit *u, struct walk
 			continue;
 		if (w->depth == LIMIT_DIE_DEPTH)
 			break;
-		ok = ok && enter(w, a, off);
+		ok = ok && enter_scope(w, a, off);
 	}
 	return ok;
 }
 
-static const struct die_outer_unit *unit_ranges(struct die_scan *s, const struct die_unit *u)
+static const struct enclosing_unit *unit_ranges(struct die_scan *s, const struct die_unit *u)
 {
-	struct die_outers *x = &s->outers;
+	struct enclosing_scopes *x = &s->enclosing;
 	struct unit_key key = {.file = u->file, .off = u->off};
 	struct walk w;
 	bool is_new;
@@ -190,9 +190,9 @@ static const struct die_outer_unit *unit_ranges(struct die_scan *s, const struct
 					     sizeof(*x->units), SIZE_MAX))
 		return NULL;
 	if (is_new) {
-		w.outers = x;
+		w.enclosing = x;
 		w.first = x->range_count;
-		x->units[id] = (struct die_outer_unit){.first = w.first};
+		x->units[id] = (struct enclosing_unit){.first = w.first};
 		if (!go_through(s, u, &w)) {
 			x->range_count = w.first;
 			return NULL;
@@ -202,16 +202,16 @@ static const struct die_outer_unit *unit_ranges(struct die_scan *s, const struct
 	return &x->units[id];
 }
 
-size_t die_outers_find(struct die_scan *s, const struct die *d, uint64_t *ret, size_t cap)
+size_t enclosing_scopes_find(struct die_scan *s, const struct die *d, uint64_t *ret, size_t cap)
 {
-	const struct die_outer_unit *u = unit_ranges(s, d->unit);
-	const struct die_outer_range *ranges;
+	const struct enclosing_unit *u = unit_ranges(s, d->unit);
+	const struct enclosing_range *ranges;
 	size_t low = 0, left, count = 0;
 	uint32_t at;
 
 	if (!u || !u->count)
 		return 0;
-	ranges = s->outers.ranges + u->first;
+	ranges = s->enclosing.ranges + u->first;
 	for (left = u->count; left;) { /* the last that begins before the DIE */
 		size_t half = left / 2;
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "die_wanted.h"
+#include "unit_filter.h"
 
 #include "bytes.h"
 
@@ -62,7 +62,7 @@ static int by_offset(const void *va, const void *vb)
 }
 
 /* Index of the first address not below vaddr. */
-static size_t first_from(const struct die_wanted *w, uint64_t vaddr)
+static size_t first_from(const struct unit_filter *w, uint64_t vaddr)
 {
 	size_t low = 0, high = w->count;
 
@@ -78,7 +78,7 @@ static size_t first_from(const struct die_wanted *w, uint64_t vaddr)
 }
 
 /* The first from index k on that is not found yet, or the count. */
-static size_t open_from(const struct die_wanted *w, size_t k)
+static size_t open_from(const struct unit_filter *w, size_t k)
 {
 	while (w->list[k].open != k) {
 		w->list[k].open = w->list[w->list[k].open].open;
@@ -87,7 +87,7 @@ static size_t open_from(const struct die_wanted *w, size_t k)
 	return k;
 }
 
-static bool add_range(struct die_wanted *w, uint64_t unit_off, uint64_t start, uint64_t len)
+static bool add_range(struct unit_filter *w, uint64_t unit_off, uint64_t start, uint64_t len)
 {
 	for (size_t i = first_from(w, start); i < w->count && w->list[i].vaddr - start < len; i++) {
 		if (!grow_array((void **)&w->pairs, &w->pairs_cap, w->pair_count + 1,
@@ -100,8 +100,8 @@ static bool add_range(struct die_wanted *w, uint64_t unit_off, uint64_t start, u
 }
 
 /* One unit's set of ranges; *ret_ok false: out of memory. */
-static void read_set(struct die_wanted *w, struct bytes set, size_t head_len, unsigned int off_size,
-		     bool *ret_ok)
+static void read_set(struct unit_filter *w, struct bytes set, size_t head_len,
+		     unsigned int off_size, bool *ret_ok)
 {
 	size_t set_len = set.left;
 	unsigned int version = bytes_u16(&set);
@@ -129,7 +129,7 @@ static void read_set(struct die_wanted *w, struct bytes set, size_t head_len, un
 		w->listed[w->listed_count++] = unit_off;
 }
 
-static bool read_index(struct die_wanted *w, struct bytes in)
+static bool read_index(struct unit_filter *w, struct bytes in)
 {
 	bool ok = true;
 
@@ -162,13 +162,13 @@ static void put_in_order(void *list, size_t count, size_t size,
 		}
 }
 
-int die_wanted_open(struct die_wanted *w, struct image *im, const uint64_t *vaddrs, size_t count,
-		    struct err *err)
+int unit_filter_open(struct unit_filter *w, struct image *im, const uint64_t *vaddrs, size_t count,
+		     struct err *err)
 {
 	const uint8_t *p = NULL;
 	size_t len = 0;
 
-	*w = (struct die_wanted){.count = count, .open_count = count};
+	*w = (struct unit_filter){.count = count, .open_count = count};
 	w->list = calloc(count + 1, sizeof(*w->list));
 	w->runs = calloc(RUN_BITS / 64, sizeof(*w->runs));
 	if (!w->list || !w->runs)
@@ -200,7 +200,7 @@ static void *copy_of(const void *p, size_t count, size_t size)
 	return copy;
 }
 
-int die_wanted_copy(struct die_wanted *w, const struct die_wanted *from, struct err *err)
+int unit_filter_copy(struct unit_filter *w, const struct unit_filter *from, struct err *err)
 {
 	if (!from->list)
 		return 0;
@@ -214,16 +214,16 @@ int die_wanted_copy(struct die_wanted *w, const struct die_wanted *from, struct 
 		       : err_set(err, ERR_MEMORY, "out of memory");
 }
 
-void die_wanted_close(struct die_wanted *w)
+void unit_filter_close(struct unit_filter *w)
 {
 	free(w->list);
 	free(w->runs);
 	free(w->listed);
 	free(w->pairs);
-	*w = (struct die_wanted){0};
+	*w = (struct unit_filter){0};
 }
 
-static bool is_over(const struct die_wanted *w, size_t open_count, size_t unlisted_count,
+static bool is_over(const struct unit_filter *w, size_t open_count, size_t unlisted_count,
 		    uint64_t unit_off)
 {
 	if (!w->list)
@@ -234,27 +234,28 @@ static bool is_over(const struct die_wanted *w, size_t open_count, size_t unlist
 	       (!w->pair_count || w->pairs[w->pair_count - 1].unit_off < unit_off);
 }
 
-bool die_wanted_over(const struct die_wanted *w, uint64_t unit_off)
+bool unit_filter_is_done(const struct unit_filter *w, uint64_t unit_off)
 {
 	return is_over(w, w->open_count, w->unlisted_count, unit_off);
 }
 
-int die_wanted_both_open(struct die_wanted_both *both, const struct die_wanted *w, struct err *err)
+int unit_filter_shared_open(struct unit_filter_shared *both, const struct unit_filter *w,
+			    struct err *err)
 {
-	*both = (struct die_wanted_both){.open_count = w->open_count,
-					 .unlisted_count = w->unlisted_count};
+	*both = (struct unit_filter_shared){.open_count = w->open_count,
+					    .unlisted_count = w->unlisted_count};
 	if (w->list)
 		both->found = calloc(w->count + 1, sizeof(*both->found));
 	return !w->list || both->found ? 0 : err_set(err, ERR_MEMORY, "out of memory");
 }
 
-void die_wanted_both_close(struct die_wanted_both *both)
+void unit_filter_shared_close(struct unit_filter_shared *both)
 {
 	free(both->found);
-	*both = (struct die_wanted_both){0};
+	*both = (struct unit_filter_shared){0};
 }
 
-void die_wanted_both_tell(struct die_wanted_both *both, const struct die_wanted *w)
+void unit_filter_shared_add(struct unit_filter_shared *both, const struct unit_filter *w)
 {
 	if (!both->found)
 		return;
@@ -267,14 +268,14 @@ void die_wanted_both_tell(struct die_wanted_both *both, const struct die_wanted 
 	}
 }
 
-bool die_wanted_both_over(const struct die_wanted_both *both, const struct die_wanted *w,
-			  uint64_t unit_off)
+bool unit_filter_shared_is_done(const struct unit_filter_shared *both, const struct unit_filter *w,
+				uint64_t unit_off)
 {
 	return is_over(w, both->open_count, both->unlisted_count, unit_off);
 }
 
 /* The first pair of a unit, or pair_count. */
-static size_t first_pair(const struct die_wanted *w, uint64_t unit_off)
+static size_t first_pair(const struct unit_filter *w, uint64_t unit_off)
 {
 	size_t low = 0, high = w->pair_count;
 
@@ -289,22 +290,22 @@ static size_t first_pair(const struct die_wanted *w, uint64_t unit_off)
 	return low;
 }
 
-enum die_wanted_need die_wanted_need(const struct die_wanted *w, uint64_t unit_off)
+enum unit_filter_need unit_filter_need(const struct unit_filter *w, uint64_t unit_off)
 {
 	if (!w->list)
-		return DIE_WANTED_YES;
+		return UNIT_FILTER_READ;
 	for (size_t i = first_pair(w, unit_off);
 	     i < w->pair_count && w->pairs[i].unit_off == unit_off; i++)
 		if (w->list[w->pairs[i].address].open == w->pairs[i].address)
-			return DIE_WANTED_YES;
+			return UNIT_FILTER_READ;
 	if (w->listed_count &&
 	    bsearch(&unit_off, w->listed, w->listed_count, sizeof(*w->listed), by_offset))
-		return DIE_WANTED_NOT;
-	return DIE_WANTED_ASK;
+		return UNIT_FILTER_SKIP;
+	return UNIT_FILTER_ASK;
 }
 
 /* Whether an open address lies in [start, end). */
-static bool wanted_between(const struct die_wanted *w, uint64_t start, uint64_t end)
+static bool wanted_between(const struct unit_filter *w, uint64_t start, uint64_t end)
 {
 	size_t k;
 
@@ -314,7 +315,8 @@ static bool wanted_between(const struct die_wanted *w, uint64_t start, uint64_t 
 	return k < w->count && w->list[k].vaddr < end;
 }
 
-bool die_wanted_in(const struct die_wanted *w, const struct facts_range *ranges, size_t count)
+bool unit_filter_overlaps(const struct unit_filter *w, const struct facts_range *ranges,
+			  size_t count)
 {
 	bool in = !w->list;
 
@@ -324,7 +326,7 @@ bool die_wanted_in(const struct die_wanted *w, const struct facts_range *ranges,
 }
 
 /* One sequence, rows [first, last]; returns how many of them stand at `to` then. */
-static size_t keep_rows(const struct die_wanted *w, struct facts_row *rows, size_t first,
+static size_t keep_rows(const struct unit_filter *w, struct facts_row *rows, size_t first,
 			size_t last, size_t to)
 {
 	size_t kept = to, next = first; /* the first row that is not kept yet */
@@ -349,7 +351,7 @@ static size_t keep_rows(const struct die_wanted *w, struct facts_row *rows, size
 	return kept - to;
 }
 
-void die_wanted_rows(const struct die_wanted *w, struct line_rows *rows)
+void unit_filter_trim_rows(const struct unit_filter *w, struct line_rows *rows)
 {
 	size_t first = 0, kept = 0;
 
@@ -364,7 +366,7 @@ void die_wanted_rows(const struct die_wanted *w, struct line_rows *rows)
 	rows->count = kept; /* what is not closed is no sequence */
 }
 
-void die_wanted_found(struct die_wanted *w, const struct facts_span *spans, size_t count)
+void unit_filter_mark_found(struct unit_filter *w, const struct facts_span *spans, size_t count)
 {
 	if (!w->list)
 		return;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DIE_WINDOW_H
-#define RAWSTACK_DIE_WINDOW_H
+#ifndef RAWSTACK_SECTION_STREAM_H
+#define RAWSTACK_SECTION_STREAM_H
 /*
- * A view of a large section that moves forward: .debug_info, which inflates to hundreds of
- * megabytes and is read once, unit by unit. Of a compressed section only the unit at hand is in
+ * A large section as a stream: .debug_info, which inflates to hundreds of megabytes and is read
+ * once, unit by unit. Of a compressed section only the unit at hand is in
  * memory, with what was inflated ahead; and of the file the pages behind are given back. One thread
  * at a time; with a helper, that inflates the next part while this one is read.
  */
@@ -11,7 +11,7 @@
 #include "image.h"
 #include "inflate.h"
 
-struct die_window {
+struct section_stream {
 	uint64_t len; /* of the section */
 	/* The part that can be seen: [off, off + have). */
 	const uint8_t *p;
@@ -36,34 +36,35 @@ struct die_window {
 
 /*
  * 1 opened, 0 no such section or empty; negative as image_section(). The image must stay open, and
- * *w where it is. A helper has nothing else to do until the window is closed.
+ * *w where it is. A helper has nothing else to do until the stream is closed.
  */
-int die_window_open(struct die_window *w, struct image *im, const char *name, struct helper *helper,
-		    struct err *err);
-void die_window_close(struct die_window *w);
+int section_stream_open(struct section_stream *w, struct image *im, const char *name,
+			struct helper *helper, struct err *err);
+void section_stream_close(struct section_stream *w);
 
 /*
  * Makes [off, off + len) visible and forgets what lies before off: *ret is valid until the next
  * call. off never falls. 1; 0 when the section ends before; ERR_DATA (damaged stream), ERR_MEMORY.
  */
-int die_window_move(struct die_window *w, uint64_t off, uint64_t len, const uint8_t **ret,
-		    struct err *err);
+int section_stream_seek(struct section_stream *w, uint64_t off, uint64_t len, const uint8_t **ret,
+			struct err *err);
 
 /* Memory of a view that was handed over, to be freed. */
-struct die_lease {
+struct section_chunk {
 	uint8_t *memory;
 	size_t memory_len;
 };
 
 /*
  * Hands what is visible up to `end` over to the caller, in exchange for memory of an earlier call
- * (or none: zeros), so that another thread can move the window while it is read; what is visible
- * behind `end` stays so. What was returned by die_window_move() is valid until the lease is given
- * back. ERR_MEMORY.
+ * (or none: zeros), so that another thread can move the stream on while it is read; what is visible
+ * behind `end` stays so. What was returned by section_stream_seek() is valid until the chunk is
+ * given back. ERR_MEMORY.
  */
-int die_window_lend(struct die_window *w, uint64_t end, struct die_lease *lease, struct err *err);
+int section_stream_detach(struct section_stream *w, uint64_t end, struct section_chunk *chunk,
+			  struct err *err);
 
 /* Of a plain section: nothing before `off` will be asked for again, or is read any more. */
-void die_window_behind(struct die_window *w, uint64_t off);
+void section_stream_drop_before(struct section_stream *w, uint64_t off);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DWARF_LINES_H
-#define RAWSTACK_DWARF_LINES_H
+#ifndef RAWSTACK_LINE_TABLE_H
+#define RAWSTACK_LINE_TABLE_H
 /*
  * The line table of one unit, from raw sections. Bounded by its input: a table takes memory in
  * proportion to its bytes.

@@ -20,7 +20,7 @@ struct share {
 	uint64_t next;          /* offset of the first unit that nobody has */
 	uint32_t next_number;
 	uint64_t unread;
-	struct die_wanted_both wanted;
+	struct unit_filter_shared wanted;
 	uint64_t reading[2]; /* where the run of each begins; UINT64_MAX: it has none */
 	bool over;
 };
@@ -40,11 +40,11 @@ struct mark {
 	size_t notes_end, missing_end;
 };
 
-struct reader {
+struct scan_thread {
 	struct die_scan s;
 	struct share *share;
 	unsigned int index; /* 0 or 1 */
-	struct die_lease lease;
+	struct section_chunk chunk;
 	struct debug_report report;
 	uint32_t skipped_number; /* unit of report.skipped */
 	struct buf notes, missing;
@@ -54,10 +54,10 @@ struct reader {
 	int rc;
 };
 
-static void reader_done(struct reader *r)
+static void reader_done(struct scan_thread *r)
 {
 	die_scan_close(&r->s);
-	free(r->lease.memory);
+	free(r->chunk.memory);
 	buf_done(&r->notes);
 	buf_done(&r->missing);
 	free(r->marks);
@@ -100,7 +100,7 @@ static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
 
 	do {
 		if (sh->over || sh->next >= die_info_len(owner) ||
-		    die_wanted_both_over(&sh->wanted, &owner->wanted, sh->next))
+		    unit_filter_shared_is_done(&sh->wanted, &owner->wanted, sh->next))
 			return 0;
 		*run = (struct run){.off = sh->next, .number = sh->next_number};
 		run->found = die_unit_at(owner, run->off, ret, &run->why);
@@ -114,7 +114,7 @@ static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
 }
 
 /* 1 and *run, 0 when there is no more, negative. */
-static int take_locked(struct share *sh, struct reader *r, struct run *run, struct err *err)
+static int take_locked(struct share *sh, struct scan_thread *r, struct run *run, struct err *err)
 {
 	struct die_scan *owner = sh->owner;
 	uint64_t len = die_info_len(owner), left;
@@ -122,7 +122,7 @@ static int take_locked(struct share *sh, struct reader *r, struct run *run, stru
 	int rc;
 
 	sh->reading[r->index] = UINT64_MAX;
-	die_wanted_both_tell(&sh->wanted, &r->s.wanted);
+	unit_filter_shared_add(&sh->wanted, &r->s.wanted);
 	rc = take_first(sh, run, &first);
 	if (rc <= 0 || run->found < 0)
 		return rc;
@@ -134,8 +134,9 @@ static int take_locked(struct share *sh, struct reader *r, struct run *run, stru
 	} else if (!owner->info.stream) {
 		run->p = owner->info.p + run->off;
 		run->seen = run->off + (left < RUN ? left : RUN);
-		die_window_behind(&owner->info, sh->reading[0] < sh->reading[1] ? sh->reading[0]
-										: sh->reading[1]);
+		section_stream_drop_before(&owner->info, sh->reading[0] < sh->reading[1]
+								 ? sh->reading[0]
+								 : sh->reading[1]);
 	} else {
 		run->p = owner->info.p + (run->off - owner->info.off);
 		run->seen = owner->info.off + owner->info.have;
@@ -144,11 +145,12 @@ static int take_locked(struct share *sh, struct reader *r, struct run *run, stru
 		run->seen = first.end;
 	add_visible(sh, run, len);
 	run->end = sh->next;
-	rc = owner->file.whole.p ? 0 : die_window_lend(&owner->info, run->end, &r->lease, err);
+	rc = owner->file.whole.p ? 0
+				 : section_stream_detach(&owner->info, run->end, &r->chunk, err);
 	return rc ? rc : 1;
 }
 
-static int take(struct share *sh, struct reader *r, struct run *run, struct err *err)
+static int take_run(struct share *sh, struct scan_thread *r, struct run *run, struct err *err)
 {
 	int rc;
 
@@ -158,7 +160,8 @@ static int take(struct share *sh, struct reader *r, struct run *run, struct err 
 	return rc;
 }
 
-static int read_one(struct reader *r, uint32_t number, int found, struct err *why, struct err *err)
+static int read_one(struct scan_thread *r, uint32_t number, int found, struct err *why,
+		    struct err *err)
 {
 	size_t notes_len = r->notes.len, missing_len = r->missing.len;
 	bool skipped = r->report.skipped[0];
@@ -178,7 +181,7 @@ static int read_one(struct reader *r, uint32_t number, int found, struct err *wh
 	return 0;
 }
 
-static int read_run(struct reader *r, struct run *run, struct err *err)
+static int read_run(struct scan_thread *r, struct run *run, struct err *err)
 {
 	uint64_t len = die_info_len(r->share->owner);
 	uint32_t number = run->number;
@@ -198,7 +201,7 @@ static int read_run(struct reader *r, struct run *run, struct err *err)
 		int rc;
 
 		u->file = &r->s.file;
-		u->p = die_wanted_need(&r->s.wanted, off) == DIE_WANTED_NOT ? NULL : p;
+		u->p = unit_filter_need(&r->s.wanted, off) == UNIT_FILTER_SKIP ? NULL : p;
 		end = u->end; /* a split unit may take its place */
 		rc = read_one(r, number++, !header, &why, err);
 		if (rc)
@@ -209,10 +212,10 @@ static int read_run(struct reader *r, struct run *run, struct err *err)
 
 static void read_runs(void *ctx)
 {
-	struct reader *r = ctx;
+	struct scan_thread *r = ctx;
 	struct run run;
 
-	while ((r->rc = take(r->share, r, &run, &r->err)) > 0) {
+	while ((r->rc = take_run(r->share, r, &run, &r->err)) > 0) {
 		r->rc = read_run(r, &run, &r->err);
 		if (r->rc)
 			break;
@@ -236,7 +239,7 @@ static void take_notes(struct buf *to, const struct buf *from, size_t at, size_t
 }
 
 /* What both noted, in the order of units. */
-static void join(const struct reader r[2], const struct die_companions *c)
+static void join_notes(const struct scan_thread r[2], const struct die_companions *c)
 {
 	size_t at[2] = {0};
 
@@ -244,7 +247,7 @@ static void join(const struct reader r[2], const struct die_companions *c)
 		bool second = at[0] == r[0].mark_count ||
 			      (at[1] < r[1].mark_count &&
 			       r[1].marks[at[1]].number < r[0].marks[at[0]].number);
-		const struct reader *from = &r[second];
+		const struct scan_thread *from = &r[second];
 		const struct mark *m = &from->marks[at[second]++];
 		const struct mark none = {0}, *before = at[second] > 1 ? m - 1 : &none;
 
@@ -256,9 +259,9 @@ static void join(const struct reader r[2], const struct die_companions *c)
 	}
 }
 
-static void report_both(struct debug_report *to, const struct reader r[2])
+static void report_both(struct debug_report *to, const struct scan_thread r[2])
 {
-	const struct reader *first = &r[0];
+	const struct scan_thread *first = &r[0];
 
 	if (!first->report.skipped[0] ||
 	    (r[1].report.skipped[0] && r[1].skipped_number < first->skipped_number))
@@ -280,7 +283,7 @@ struct loading {
 };
 
 /* Errors come again where the sections are asked for. */
-static void load(void *ctx)
+static void open_second(void *ctx)
 {
 	/* The largest first. */
 	static const char *const names[] = {".debug_line",   ".debug_str",  ".debug_rnglists",
@@ -296,8 +299,9 @@ static void load(void *ctx)
 }
 
 /* 1: both are ready; 0: there are no units; negative. What companions are is noted once. */
-static int open_both(struct reader r[2], struct image *im, const struct die_companions *companions,
-		     const struct die_part parts[2], struct debug_report *report, struct err *err)
+static int open_both(struct scan_thread r[2], struct image *im,
+		     const struct die_companions *companions, const struct die_part parts[2],
+		     struct debug_report *report, struct err *err)
 {
 	struct die_companions c = *companions;
 	int rc;
@@ -314,7 +318,7 @@ static int open_both(struct reader r[2], struct image *im, const struct die_comp
 	c.wanted_count = 0;
 	rc = die_scan_open(&r[1].s, im, &c, parts[1].text, parts[1].sink, &r[1].report, err);
 	if (!rc)
-		rc = die_wanted_copy(&r[1].s.wanted, &r[0].s.wanted, err);
+		rc = unit_filter_copy(&r[1].s.wanted, &r[0].s.wanted, err);
 	r[1].report = (struct debug_report){0};
 	r[1].s.repeats = &r[0].s.own_repeats;
 	if (rc)
@@ -330,11 +334,11 @@ static int open_both(struct reader r[2], struct image *im, const struct die_comp
 }
 
 /* A reader has tables of its own, and is too large for a stack. */
-int die_scan_two(struct image *im, const struct die_companions *companions,
-		 struct die_part parts[2], struct debug_report *report, struct helper *helper,
-		 struct err *err)
+int scan_parallel(struct image *im, const struct die_companions *companions,
+		  struct die_part parts[2], struct debug_report *report, struct helper *helper,
+		  struct err *err)
 {
-	struct reader *r = calloc(2, sizeof(*r));
+	struct scan_thread *r = calloc(2, sizeof(*r));
 	struct share share = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			      .reading = {UINT64_MAX, UINT64_MAX}};
 	int rc;
@@ -352,14 +356,14 @@ int die_scan_two(struct image *im, const struct die_companions *companions,
 	if (!image_bias(im)) {
 		struct loading loading = {.im = im};
 
-		helper_start(helper, load, &loading);
-		load(&loading);
+		helper_start(helper, open_second, &loading);
+		open_second(&loading);
 		helper_wait(helper);
 	}
 	/* The rest is loaded by one thread, and all only read from then on. */
 	rc = open_both(r, im, companions, parts, report, err);
 	if (rc > 0)
-		rc = die_wanted_both_open(&share.wanted, &r[0].s.wanted, err) ? ERR_MEMORY : rc;
+		rc = unit_filter_shared_open(&share.wanted, &r[0].s.wanted, err) ? ERR_MEMORY : rc;
 	if (rc > 0) {
 		helper_start(helper, read_runs, &r[1]);
 		read_runs(&r[0]);
@@ -370,12 +374,12 @@ int die_scan_two(struct image *im, const struct die_companions *companions,
 	}
 	if (!rc) {
 		report->info_len = die_info_len(&r[0].s);
-		join(r, companions);
+		join_notes(r, companions);
 		report_both(report, r);
 	}
 	for (int i = 2; i--;)
 		reader_done(&r[i]);
-	die_wanted_both_close(&share.wanted);
+	unit_filter_shared_close(&share.wanted);
 	free(r);
 	return rc;
 }

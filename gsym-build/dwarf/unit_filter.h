@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DIE_WANTED_H
-#define RAWSTACK_DIE_WANTED_H
+#ifndef RAWSTACK_UNIT_FILTER_H
+#define RAWSTACK_UNIT_FILTER_H
 /*
  * Which units a scan for a few addresses has to read. The index of the file (.debug_aranges,
  * DWARF 5 section 6.1.2) names the units of an address; a unit that it does not list is asked for
@@ -10,11 +10,11 @@
  * A listed unit is taken at the index's word: one that leaves out ranges of a unit hides them here,
  * as it does from everyone else who uses it. A damaged index counts as none.
  */
-#include "dwarf_lines.h"
-#include "dwarf_ranges.h"
 #include "image.h"
+#include "line_table.h"
+#include "range_list.h"
 
-struct die_wanted {
+struct unit_filter {
 	struct wanted_address *list; /* by vaddr; NULL: all is wanted */
 	size_t count, open_count;    /* open: no unit had a function there yet */
 	uint64_t *runs;        /* bits of where they are, so that most ranges need no search */
@@ -26,56 +26,57 @@ struct die_wanted {
 };
 
 /* `vaddrs` as linked, with the image's bias. ERR_MEMORY. */
-int die_wanted_open(struct die_wanted *w, struct image *im, const uint64_t *vaddrs, size_t count,
-		    struct err *err) _must_check_;
+int unit_filter_open(struct unit_filter *w, struct image *im, const uint64_t *vaddrs, size_t count,
+		     struct err *err) _must_check_;
 /* As `from` was opened, for another scan of the same. ERR_MEMORY. */
-int die_wanted_copy(struct die_wanted *w, const struct die_wanted *from,
-		    struct err *err) _must_check_;
-void die_wanted_close(struct die_wanted *w);
+int unit_filter_copy(struct unit_filter *w, const struct unit_filter *from,
+		     struct err *err) _must_check_;
+void unit_filter_close(struct unit_filter *w);
 
 /* Whether no unit at this offset or behind it is needed. */
-bool die_wanted_over(const struct die_wanted *w, uint64_t unit_off);
+bool unit_filter_is_done(const struct unit_filter *w, uint64_t unit_off);
 
 /* What to do with the unit at an offset. */
-enum die_wanted_need {
-	DIE_WANTED_NOT, /* pass over it */
-	DIE_WANTED_ASK, /* its own ranges decide: die_wanted_in() */
-	DIE_WANTED_YES,
+enum unit_filter_need {
+	UNIT_FILTER_SKIP, /* pass over it */
+	UNIT_FILTER_ASK,  /* its own ranges decide: unit_filter_overlaps() */
+	UNIT_FILTER_READ,
 };
 
-enum die_wanted_need die_wanted_need(const struct die_wanted *w, uint64_t unit_off);
+enum unit_filter_need unit_filter_need(const struct unit_filter *w, uint64_t unit_off);
 
 /* Whether an address that is not found yet lies in one of the ranges; always when all are wanted.
  */
-bool die_wanted_in(const struct die_wanted *w, const struct facts_range *ranges, size_t count);
+bool unit_filter_overlaps(const struct unit_filter *w, const struct facts_range *ranges,
+			  size_t count);
 
 /* Leaves of a unit's rows those that answer such an address, and what bounds them: sequences keep
  * their first and last row. */
-void die_wanted_rows(const struct die_wanted *w, struct line_rows *rows);
+void unit_filter_trim_rows(const struct unit_filter *w, struct line_rows *rows);
 
 /* Finds the addresses that lie in functions of the unit just read. */
-void die_wanted_found(struct die_wanted *w, const struct facts_span *spans, size_t count);
+void unit_filter_mark_found(struct unit_filter *w, const struct facts_span *spans, size_t count);
 
 /*
- * What two scans have found that take turns, each with a die_wanted of its own: what one finds must
- * not hide the same address in a lower unit, which the other reads at that time. Guarded by
+ * What two scans have found that take turns, each with a unit_filter of its own: what one finds
+ * must not hide the same address in a lower unit, which the other reads at that time. Guarded by
  * whatever guards the turns.
  */
-struct die_wanted_both {
+struct unit_filter_shared {
 	bool *found; /* by address; NULL: all is wanted */
 	size_t open_count, unlisted_count;
 };
 
 /* As `w` stands at the beginning. ERR_MEMORY. */
-int die_wanted_both_open(struct die_wanted_both *both, const struct die_wanted *w,
-			 struct err *err) _must_check_;
-void die_wanted_both_close(struct die_wanted_both *both);
+int unit_filter_shared_open(struct unit_filter_shared *both, const struct unit_filter *w,
+			    struct err *err) _must_check_;
+void unit_filter_shared_close(struct unit_filter_shared *both);
 
 /* Adds what one of them has found so far. */
-void die_wanted_both_tell(struct die_wanted_both *both, const struct die_wanted *w);
+void unit_filter_shared_add(struct unit_filter_shared *both, const struct unit_filter *w);
 
-/* As die_wanted_over(), of both. */
-bool die_wanted_both_over(const struct die_wanted_both *both, const struct die_wanted *w,
-			  uint64_t unit_off);
+/* As unit_filter_is_done(), of both. */
+bool unit_filter_shared_is_done(const struct unit_filter_shared *both, const struct unit_filter *w,
+				uint64_t unit_off);
 
 #endif

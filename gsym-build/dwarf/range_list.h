@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DWARF_RANGES_H
-#define RAWSTACK_DWARF_RANGES_H
+#ifndef RAWSTACK_RANGE_LIST_H
+#define RAWSTACK_RANGE_LIST_H
 /*
  * Range lists read from the raw sections: DWARF 2 to 4 section 2.17.3 (.debug_ranges), DWARF 5
  * section 2.17.3 (.debug_rnglists). The plain reader has a decoder of its own, plain_ranges.h.

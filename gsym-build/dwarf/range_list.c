@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "dwarf_ranges.h"
+#include "range_list.h"
 
 #include <dwarf.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "die_window.h"
+#include "section_stream.h"
 
 #include <string.h>
 
@@ -10,13 +10,13 @@
 
 static void inflate_next(void *ctx)
 {
-	struct die_window *w = ctx;
+	struct section_stream *w = ctx;
 
 	w->next_rc = inflate_stream_read(w->stream, w->next, w->next_len, &w->next_err);
 }
 
 /* The file is not read again before `off` of the section's bytes in it. */
-static void drop(struct die_window *w, uint64_t off)
+static void drop_pages(struct section_stream *w, uint64_t off)
 {
 	if (off - w->dropped < DROP)
 		return;
@@ -25,24 +25,24 @@ static void drop(struct die_window *w, uint64_t off)
 }
 
 /* The helper rests: it goes on behind what it has done. */
-static void start_next(struct die_window *w)
+static void start_next(struct section_stream *w)
 {
 	uint64_t left = w->len - w->inflated;
 
-	drop(w, inflate_stream_position(w->stream));
+	drop_pages(w, inflate_stream_position(w->stream));
 	w->next_len = left < AHEAD ? (size_t)left : AHEAD;
 	w->inflated += w->next_len;
 	if (w->next_len)
 		helper_start(w->helper, inflate_next, w);
 }
 
-int die_window_open(struct die_window *w, struct image *im, const char *name, struct helper *helper,
-		    struct err *err)
+int section_stream_open(struct section_stream *w, struct image *im, const char *name,
+			struct helper *helper, struct err *err)
 {
 	struct image_packed packed;
 	int rc = image_section_packed(im, name, &packed, err);
 
-	*w = (struct die_window){.im = im, .len = packed.plain_len, .source = packed.p};
+	*w = (struct section_stream){.im = im, .len = packed.plain_len, .source = packed.p};
 	if (rc <= 0)
 		return rc;
 	if (packed.kind == INFLATE_NONE) {
@@ -63,17 +63,17 @@ int die_window_open(struct die_window *w, struct image *im, const char *name, st
 	return 1;
 }
 
-void die_window_close(struct die_window *w)
+void section_stream_close(struct section_stream *w)
 {
 	helper_wait(w->helper);
 	inflate_stream_free(w->stream);
 	free(w->memory);
 	free(w->next);
-	*w = (struct die_window){0};
+	*w = (struct section_stream){0};
 }
 
 /* Room for len bytes at the front of which stands what is kept of the old view. */
-static bool make_room(struct die_window *w, size_t keep, uint64_t len)
+static bool make_room(struct section_stream *w, size_t keep, uint64_t len)
 {
 	uint8_t *memory;
 
@@ -97,7 +97,7 @@ static bool make_room(struct die_window *w, size_t keep, uint64_t len)
 }
 
 /* Up to what is wanted, from what the helper inflates: always all of it, so that it never rests. */
-static int take_ahead(struct die_window *w, uint64_t off, uint64_t len, struct err *err)
+static int take_ahead(struct section_stream *w, uint64_t off, uint64_t len, struct err *err)
 {
 	uint64_t end = w->off + w->have; /* of what was taken */
 	size_t keep = off < end ? (size_t)(end - off) : 0;
@@ -126,7 +126,7 @@ static int take_ahead(struct die_window *w, uint64_t off, uint64_t len, struct e
 	return 0;
 }
 
-static int inflate_to(struct die_window *w, uint64_t off, uint64_t len, struct err *err)
+static int inflate_to(struct section_stream *w, uint64_t off, uint64_t len, struct err *err)
 {
 	uint64_t end = w->off + w->have, want = len + AHEAD;
 	size_t keep = off < end ? (size_t)(end - off) : 0;
@@ -150,12 +150,12 @@ static int inflate_to(struct die_window *w, uint64_t off, uint64_t len, struct e
 	w->p = w->memory;
 	w->off = off;
 	w->have = rc ? 0 : want;
-	drop(w, inflate_stream_position(w->stream));
+	drop_pages(w, inflate_stream_position(w->stream));
 	return rc;
 }
 
-int die_window_move(struct die_window *w, uint64_t off, uint64_t len, const uint8_t **ret,
-		    struct err *err)
+int section_stream_seek(struct section_stream *w, uint64_t off, uint64_t len, const uint8_t **ret,
+			struct err *err)
 {
 	int rc;
 
@@ -167,13 +167,14 @@ int die_window_move(struct die_window *w, uint64_t off, uint64_t len, const uint
 		if (rc)
 			return rc;
 	} else if (!w->stream && !w->shared) {
-		drop(w, off);
+		drop_pages(w, off);
 	}
 	*ret = w->p + (off - w->off);
 	return 1;
 }
 
-int die_window_lend(struct die_window *w, uint64_t end, struct die_lease *lease, struct err *err)
+int section_stream_detach(struct section_stream *w, uint64_t end, struct section_chunk *chunk,
+			  struct err *err)
 {
 	size_t keep = (size_t)(w->off + w->have - end);
 	uint8_t *memory = w->memory;
@@ -182,25 +183,25 @@ int die_window_lend(struct die_window *w, uint64_t end, struct die_lease *lease,
 	w->shared = true;
 	if (!w->stream)
 		return 0;
-	if (lease->memory_len < keep + AHEAD) {
-		free(lease->memory);
-		*lease = (struct die_lease){.memory = malloc(keep + 2 * AHEAD)};
-		if (!lease->memory)
+	if (chunk->memory_len < keep + AHEAD) {
+		free(chunk->memory);
+		*chunk = (struct section_chunk){.memory = malloc(keep + 2 * AHEAD)};
+		if (!chunk->memory)
 			return err_set(err, ERR_MEMORY, "no memory for %zu bytes of units", keep);
-		lease->memory_len = keep + 2 * AHEAD;
+		chunk->memory_len = keep + 2 * AHEAD;
 	}
-	memcpy(lease->memory, memory + w->have - keep, keep);
-	w->memory = lease->memory;
-	w->memory_len = lease->memory_len;
+	memcpy(chunk->memory, memory + w->have - keep, keep);
+	w->memory = chunk->memory;
+	w->memory_len = chunk->memory_len;
 	w->p = w->memory;
 	w->off = end;
 	w->have = keep;
-	*lease = (struct die_lease){.memory = memory, .memory_len = memory_len};
+	*chunk = (struct section_chunk){.memory = memory, .memory_len = memory_len};
 	return 0;
 }
 
-void die_window_behind(struct die_window *w, uint64_t off)
+void section_stream_drop_before(struct section_stream *w, uint64_t off)
 {
 	if (!w->stream && off > w->dropped)
-		drop(w, off);
+		drop_pages(w, off);
 }

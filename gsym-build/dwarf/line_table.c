@@ -4,7 +4,7 @@
  * 20210528 starts DWARF 5 programs at file 0 where the standard says 1. Paths are as the table and
  * the unit's DW_AT_comp_dir say, absolute parts winning.
  */
-#include "dwarf_lines.h"
+#include "line_table.h"
 
 #include <dwarf.h>
 #include <string.h>

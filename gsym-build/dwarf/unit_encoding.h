@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_DIE_SHAPE_H
-#define RAWSTACK_DIE_SHAPE_H
+#ifndef RAWSTACK_UNIT_ENCODING_H
+#define RAWSTACK_UNIT_ENCODING_H
 /* How a unit of DWARF is encoded. */
 #include <stdbool.h>
 #include <stdint.h>
 
 /* What the size of a form depends on. */
-struct die_shape {
+struct unit_encoding {
 	uint8_t version;      /* 2 to 5 */
 	uint8_t address_size; /* 4 or 8 */
 	uint8_t offset_size;  /* 4 or 8: 32-bit or 64-bit DWARF */
