@@ -194,6 +194,9 @@
  * off is back. */
 #define LIMIT_UPLOAD_EMPTY_NS   LIMIT(2000000000)
 #define LIMIT_UPLOAD_SPARE_NS   LIMIT(60000000000)
+/* An id is one upload's for so long, counted over all that follow each other; then others go on
+ * beside it. Less than the minute in which `rawstack push` goes on asking. */
+#define LIMIT_UPLOAD_ALONE_NS   LIMIT(30000000000)
 /* A stream that brings less than this in a minute holds its upload against nobody. */
 #define LIMIT_UPLOAD_STALL_NS   LIMIT(60000000000)
 #define LIMIT_UPLOAD_PROGRESS   LIMIT(16384)

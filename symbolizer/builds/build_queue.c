@@ -110,9 +110,12 @@ static void work(struct maker *m, struct upload *up)
 	struct upload_result result = {.id = up->id};
 	Rawstack__V1__BuildReport *report = NULL;
 	struct err err = {0};
+	bool spoiled;
 
 	begin(m, &up->id);
 	result.code = upload_check_digest(up, &err);
+	/* Who finished it may have sent nothing that is wrong. */
+	spoiled = result.code == ERR_DATA && up->mixed;
 	if (!result.code) {
 		result.code = upload_check_id(up, q->config.worker_path, &job.summary, &err);
 		if (result.code && result.code != ERR_DATA)
@@ -130,6 +133,10 @@ static void work(struct maker *m, struct upload *up)
 	}
 	if (!result.code && up->begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT)
 		rebuild_users(q, &up->id);
+	if (spoiled)
+		result.code = err_set(&err, ERR_UNAVAILABLE,
+				      "what several clients sent of it is together another content "
+				      "than declared: begin again, from the start");
 	result.message = err.message;
 	result.report = result.code ? NULL : report;
 	uploads_done(q->config.uploads, up, &result);

@@ -111,7 +111,7 @@ static int write_packed(struct kept_files *k, int fd, uint64_t len, int out, uin
 int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_role role, int fd,
 		   uint64_t len, struct err *err)
 {
-	char name[NAME_LEN], temporary[NAME_LEN + 8];
+	char name[NAME_LEN], temporary[NAME_LEN + 8], path[32];
 	struct kept f = {.id = *id, .role = role}, *old;
 	_cleanup_(closep) int out = -1;
 	int rc;
@@ -120,22 +120,23 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 		return err_set(err, ERR_LIMIT, "nothing is kept");
 	file_name(id, role, name);
 	snprintf(temporary, sizeof(temporary), "%s.new", name);
-	unlinkat(k->dir_fd, temporary, 0); /* of a crash */
-	out = openat(k->dir_fd, temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	/* Two builds of one id may pack a file of the same role. */
+	out = openat(k->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (out < 0)
-		return err_sys(err, errno, "kept/%s", temporary);
+		return err_sys(err, errno, "kept/%s", name);
 	rc = write_packed(k, fd, len, out, &f.bytes, err);
-	if (rc) {
-		unlinkat(k->dir_fd, temporary, 0);
+	if (rc)
 		return rc;
-	}
 	f.used_ns = io_system()->real_ns(NULL);
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
 	pthread_mutex_lock(&k->lock);
+	unlinkat(k->dir_fd, temporary, 0); /* of a crash */
 	old = find(k, id, role);
 	if (old)
 		forget(k, old);
 	make_room(k, f.bytes);
-	if (renameat(k->dir_fd, temporary, k->dir_fd, name) || fsync(k->dir_fd))
+	if (linkat(AT_FDCWD, path, k->dir_fd, temporary, AT_SYMLINK_FOLLOW) ||
+	    renameat(k->dir_fd, temporary, k->dir_fd, name) || fsync(k->dir_fd))
 		rc = err_sys(err, errno, "kept/%s", name);
 	else if (!add(k, &f))
 		rc = err_set(err, ERR_MEMORY, "out of memory");

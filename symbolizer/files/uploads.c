@@ -44,6 +44,7 @@ void uploads_drop(struct uploads *u, struct upload *up)
 	while (*at != up)
 		at = &(*at)->next;
 	*at = up->next;
+	uploads_end_series(u, up);
 	uploads_remove_files(u, up);
 	up->lost = up->streaming;
 	if (!up->lost)
@@ -73,14 +74,6 @@ struct upload *uploads_find_token(struct uploads *u, const void *token, size_t l
 		return NULL;
 	for (struct upload *up = u->list; up; up = up->next)
 		if (!memcmp(up->token, token, len))
-			return up;
-	return NULL;
-}
-
-struct upload *uploads_find_id(struct uploads *u, const struct build_id *id)
-{
-	for (struct upload *up = u->list; up; up = up->next)
-		if (build_id_equal(&up->id, id))
 			return up;
 	return NULL;
 }
@@ -156,6 +149,22 @@ static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, si
 	return rc;
 }
 
+/* So that it is known of a complete upload whether it is what it says, long before its turn to be
+ * built. While it is written nobody else looks at this. */
+static void add_to_digest(struct upload *up, uint64_t offset, const void *p, size_t len)
+{
+	uint8_t sum[DIGEST_LEN];
+
+	if (up->digested != offset)
+		return; /* an earlier run has received the bytes before */
+	digest_update(&up->digest, p, len);
+	up->digested += len;
+	if (up->digested < up->begin->size)
+		return;
+	digest_finish(&up->digest, sum);
+	up->proven = !memcmp(sum, up->begin->sha256.data, DIGEST_LEN);
+}
+
 int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const void *p, size_t len,
 		   uint64_t *ret_received, struct err *err)
 {
@@ -164,8 +173,11 @@ int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const 
 	if (rc)
 		return rc;
 	rc = io_write_all(u->io, up->fd, p, len, (off_t)offset, err);
+	if (!rc)
+		add_to_digest(up, offset, p, len);
 	pthread_mutex_lock(&u->lock);
 	up->writing = false;
+	up->brought_ns = uploads_mono_ns(u);
 	up->received += rc ? 0 : len;
 	if (up->received - up->touched_at >= LIMIT_UPLOAD_PROGRESS ||
 	    up->received == up->begin->size)
@@ -192,12 +204,11 @@ int upload_mark(struct uploads *u, const struct upload *up, bool begins, struct 
 
 bool uploads_is_building(struct uploads *u, const struct build_id *id)
 {
-	struct upload *up;
-	bool building;
+	bool building = false;
 
 	pthread_mutex_lock(&u->lock);
-	up = uploads_find_id(u, id);
-	building = up && up->state != UPLOAD_RECEIVING;
+	for (const struct upload *up = u->list; up && !building; up = up->next)
+		building = up->state != UPLOAD_RECEIVING && build_id_equal(&up->id, id);
 	pthread_mutex_unlock(&u->lock);
 	return building;
 }
@@ -261,6 +272,7 @@ void uploads_done(struct uploads *u, struct upload *up, const struct upload_resu
 
 	pthread_mutex_lock(&u->lock);
 	waiters = TAKE_PTR(up->waiters);
+	up->series.spoiled |= up->mixed && result->code == ERR_UNAVAILABLE;
 	uploads_drop(u, up);
 	pthread_cond_signal(&u->queued); /* its client may have a builder again */
 	pthread_mutex_unlock(&u->lock);

@@ -2,15 +2,18 @@
 #ifndef RAWSTACK_UPLOADS_H
 #define RAWSTACK_UPLOADS_H
 /*
- * Files on their way in: bytes received so far under DATA/uploads, one upload per build id at a
- * time. A cut stream and a restart keep what was received; what nobody continued for a day is
- * dropped, and sooner when others need the room. Who sends next to nothing is overtaken. Does not
- * look at the bytes: the builder does. Safe from any thread.
+ * Files on their way in: bytes received so far under DATA/uploads. A build id is one upload's for
+ * LIMIT_UPLOAD_ALONE_NS, counted over all that follow each other; after that uploads of it go on
+ * side by side, and each is built. A cut stream and a restart keep what was received; what nobody
+ * continued for a day is dropped, and sooner when others need the room. Who sends next to nothing
+ * is overtaken. Does not look at the bytes, but for their SHA-256: the builder does. Safe from any
+ * thread.
  *
  * On disk: <token>.begin, the packed BeginRequest, and <token>.part, the bytes. The length of the
  * part is what was received. <token>.finish is there when a table is owed of it, which a restart
  * does not forget; its length is the number of builds that began.
  */
+#include "digest.h"
 #include "io.h"
 #include "rawstack/v1/binaries.pb-c.h"
 #include "store.h"
@@ -31,6 +34,14 @@ struct upload_mark {
 	uint64_t received;
 };
 
+/* Uploads of one id that follow each other, or go on side by side. */
+struct upload_series {
+	int64_t since_ns; /* monotonic */
+	int64_t asked_ns; /* when somebody was told to wait for a stream of the same content, though
+			   * the id was nobody's alone any more; INT64_MIN: never */
+	bool spoiled;     /* bytes of several clients were not together what they declared */
+};
+
 /* Fields are fixed at Begin, but for those named at the end, which `uploads` guards. */
 struct upload {
 	struct upload *next;
@@ -44,6 +55,12 @@ struct upload {
 	uint64_t touched_at; /* of `received`, at the time of: */
 	int64_t touched_ns;  /* monotonic; below 0 when that was before the machine's start */
 	int64_t moved_ns;    /* likewise, of the last bytes: to be begun again does not count */
+	int64_t brought_ns;  /* likewise, of the last bytes, however few */
+	struct upload_series series;
+	struct digest digest; /* of the first bytes, so many of them: */
+	uint64_t digested;
+	bool proven;                 /* it is complete, and has the SHA-256 that was declared */
+	bool mixed;                  /* its bytes came from more than one client */
 	struct upload_mark marks[2]; /* the older first: what its pace is reckoned by */
 	uint32_t client;             /* who began it last; 0: nobody since the start */
 	bool streaming;              /* a stream has it */
@@ -96,7 +113,8 @@ void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client)
  *
  * The upload that this request begins or continues: *ret_status is NEEDED with token and offset
  * filled, or IN_PROGRESS, OVER_QUOTA with *reason set to a line. *ret_passing: OVER_QUOTA for what
- * other uploads hold, and not for good. ERR_DATA when a field is not legal.
+ * other uploads hold, and not for good. ERR_DATA when a field is not legal, ERR_UNAVAILABLE when
+ * the process has no descriptor for it at this moment.
  *
  * A client that has no upload takes the place of another's, if all are taken: of the client that
  * has most, and several, the newest that is not being built and has no ticket. Who waits for its
@@ -147,7 +165,8 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id);
  */
 struct upload *uploads_take(struct uploads *u);
 
-/* Ends it: removes its files and calls its waiters. */
+/* Ends it: removes its files and calls its waiters. ERR_UNAVAILABLE for one that is mixed: until
+ * its id has had a rest, clients do not go on with what others sent of it. */
 void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result);
 
 /* Before builders start: the uploads whose builds began LIMIT_UPLOAD_TRIES times in earlier runs

@@ -17,7 +17,11 @@
 
 enum {
 	BEGIN_LEN = 8 * (int)LIMIT_PATH_LEN - 1, /* of a request, all its fields together */
+	GRACE_MS = 3000,
+	ASK_AGAIN_MS = 60000,
 };
+
+#define NS_PER_MS INT64_C(1000000)
 
 static int check_begin(const Rawstack__V1__BeginRequest *r, struct build_id *id, struct err *err)
 {
@@ -64,7 +68,8 @@ static int create(struct uploads *u, const Rawstack__V1__BeginRequest *r, const 
 		return err_set(err, ERR_MEMORY, "out of memory");
 	up->fd = -1;
 	up->id = *id;
-	up->moved_ns = uploads_mono_ns(u);
+	up->moved_ns = up->brought_ns = uploads_mono_ns(u);
+	digest_init(&up->digest);
 	upload_begin_pace(up, up->moved_ns);
 	u->io->random(u->io->ctx, up->token, sizeof(up->token));
 	rawstack__v1__begin_request__pack(r, packed);
@@ -73,6 +78,10 @@ static int create(struct uploads *u, const Rawstack__V1__BeginRequest *r, const 
 		return err_set(err, ERR_MEMORY, "out of memory");
 	upload_file_name(up, ".part", name);
 	up->fd = openat(u->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (up->fd < 0 && (errno == EMFILE || errno == ENFILE))
+		return err_set(err, ERR_UNAVAILABLE,
+			       "the service has no descriptor for another upload: begin again a "
+			       "little later");
 	if (up->fd < 0)
 		return err_sys(err, errno, "uploads/%s", name);
 	upload_file_name(up, ".begin", name);
@@ -117,41 +126,128 @@ static struct upload *overtake(struct uploads *u, struct upload *up)
 	return next;
 }
 
-static int begin(struct uploads *u, const Rawstack__V1__BeginRequest *r, const struct build_id *id,
-		 uint32_t client, Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
-		 const char **ret_reason, bool *ret_passing, struct err *err)
+/* What one client asks for at a moment. */
+struct ask {
+	const Rawstack__V1__BeginRequest *request;
+	const struct build_id *id;
+	uint32_t client;
+	int64_t now;
+	struct upload_series series;
+};
+
+static bool is_alone(const struct ask *a)
 {
-	int64_t now = uploads_mono_ns(u);
-	struct upload *up, *fresh = NULL;
+	return a->now - a->series.since_ns < (int64_t)LIMIT_UPLOAD_ALONE_NS;
+}
+
+/*
+ * Whether an upload of the id is with somebody. While the id is one upload's, that is a stream that
+ * goes on; later one of the same content that has brought nothing for a moment is left to whoever
+ * asks, for it may be his own, whose end nobody has noticed.
+ */
+static bool is_taken(const struct ask *a, const struct upload *up)
+{
+	if (up->state != UPLOAD_RECEIVING)
+		return true;
+	if (!upload_is_held(up, a->now))
+		return false;
+	return up->writing || is_alone(a) || !same_content(up, a->request) ||
+	       a->now - up->brought_ns < (int64_t)LIMIT_UPLOAD_EMPTY_NS;
+}
+
+/* Once a minute who asks for what a stream is bringing waits a little, though the id is nobody's
+ * alone: if the stream is his own and broken, he goes on where it stood. */
+static bool is_in_grace(const struct ask *a, struct upload *up)
+{
+	const bool is_first = a->series.asked_ns == INT64_MIN ||
+			      a->now - a->series.asked_ns > ASK_AGAIN_MS * NS_PER_MS;
+
+	if (is_first)
+		up->series.asked_ns = a->now;
+	return is_first || a->now - a->series.asked_ns < GRACE_MS * NS_PER_MS;
+}
+
+/* Why the client is not to send it now; NULL: he may. What lies here complete, with the SHA-256
+ * that he declares too, need not be sent, however long its turn takes to come. */
+static const char *find_hindrance(struct uploads *u, const struct ask *a)
+{
+	for (struct upload *up = u->list; up; up = up->next) {
+		bool receiving = up->state == UPLOAD_RECEIVING;
+		bool same;
+
+		if (!build_id_equal(&up->id, a->id) || !is_taken(a, up))
+			continue;
+		same = same_content(up, a->request);
+		if (is_alone(a) || (same && (receiving ? is_in_grace(a, up) : up->proven)))
+			return receiving ? "another client is sending it"
+					 : "its table is being built";
+	}
+	return NULL;
+}
+
+/* What the client goes on with: of the same content, of which most is here. Not what others sent,
+ * when it was found to be wrong before. */
+static struct upload *find_continued(struct uploads *u, const struct ask *a)
+{
+	struct upload *most = NULL;
+
+	for (struct upload *up = u->list; up; up = up->next)
+		if (build_id_equal(&up->id, a->id) && !is_taken(a, up) &&
+		    same_content(up, a->request) &&
+		    (!a->series.spoiled || (a->client && up->client == a->client)) &&
+		    (!most || up->received > most->received))
+			most = up;
+	return most;
+}
+
+/* Who begins with other content takes the place of what nobody sends, while the id is one upload's;
+ * later of his own only. */
+static void drop_others(struct uploads *u, const struct ask *a)
+{
+	struct upload *next;
+
+	for (struct upload *up = u->list; up; up = next) {
+		next = up->next;
+		if (build_id_equal(&up->id, a->id) && !is_taken(a, up) &&
+		    !same_content(up, a->request) &&
+		    (is_alone(a) || (a->client && up->client == a->client)))
+			uploads_drop(u, up);
+	}
+}
+
+static int begin(struct uploads *u, const struct ask *a, Rawstack__V1__BeginStatus *ret_status,
+		 struct upload **ret, const char **ret_reason, bool *ret_passing, struct err *err)
+{
+	struct upload *up;
 	int rc;
 
-	uploads_drop_stale(u, now);
-	up = uploads_find_id(u, id);
-	if (up && up->streaming && !upload_is_held(up, now))
-		fresh = overtake(u, up);
-	up = fresh ? fresh : up;
-	if (up && (up->streaming || up->state != UPLOAD_RECEIVING)) {
-		*ret_status = BEGIN_STATUS(IN_PROGRESS);
-		*ret_reason =
-			up->streaming ? "another client is sending it" : "its table is being built";
+	*ret_status = BEGIN_STATUS(IN_PROGRESS);
+	*ret_reason = find_hindrance(u, a);
+	if (*ret_reason)
 		return 0;
+	up = find_continued(u, a);
+	if (up && up->streaming) {
+		up = overtake(u, up);
+		*ret_reason = "another client is sending it";
+		if (!up)
+			return 0;
 	}
-	if (up && !same_content(up, r)) {
-		uploads_drop(u, up);
-		up = NULL;
-	}
-	if (!up && !uploads_make_room(u, r->size, client, now, ret_reason, ret_passing)) {
+	drop_others(u, a);
+	if (!up &&
+	    !uploads_make_room(u, a->request->size, a->client, a->now, ret_reason, ret_passing)) {
 		*ret_status = BEGIN_STATUS(OVER_QUOTA);
 		return 0;
 	}
 	if (!up) {
-		rc = create(u, r, id, &up, err);
+		rc = create(u, a->request, a->id, &up, err);
 		if (rc)
 			return rc;
 		uploads_add(u, up);
 	}
 	uploads_touch(u, up);
-	up->client = client;
+	up->mixed |= up->received && up->client != a->client;
+	up->client = a->client;
+	up->series = a->series;
 	*ret_reason = NULL;
 	*ret_status = BEGIN_STATUS(NEEDED);
 	*ret = up;
@@ -170,12 +266,16 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 	struct upload_waiter *displaced;
 	struct upload *up = NULL;
 	struct build_id id;
+	struct ask ask = {.request = request, .id = &id, .client = client};
 	int rc = check_begin(request, &id, err);
 
 	if (rc)
 		return rc;
 	pthread_mutex_lock(&u->lock);
-	rc = begin(u, request, &id, client, ret_status, &up, ret_reason, ret_passing, err);
+	ask.now = uploads_mono_ns(u);
+	uploads_drop_stale(u, ask.now);
+	ask.series = uploads_series(u, &id, ask.now);
+	rc = begin(u, &ask, ret_status, &up, ret_reason, ret_passing, err);
 	if (!rc && up) {
 		memcpy(token, up->token, UPLOAD_TOKEN_LEN);
 		*ret_offset = up->received;
@@ -232,13 +332,15 @@ static bool take_up(struct uploads *u, const char *hex)
 		return false;
 	upload_file_name(up, ".part", name);
 	if (data_dir_open_file(u->dir_fd, "uploads", name, O_RDWR, &up->fd, NULL) ||
-	    fstat(up->fd, &st) || (uint64_t)st.st_size > up->begin->size ||
-	    uploads_find_id(u, &up->id))
+	    fstat(up->fd, &st) || (uint64_t)st.st_size > up->begin->size)
 		return false;
 	up->received = (uint64_t)st.st_size;
 	/* A clock that was set back must not make it old. */
 	idle_ns = (int64_t)u->io->real_ns(u->io->ctx) - st.st_mtim.tv_sec * INT64_C(1000000000);
-	up->touched_ns = up->moved_ns = uploads_mono_ns(u) - (idle_ns > 0 ? idle_ns : 0);
+	up->touched_ns = uploads_mono_ns(u) - (idle_ns > 0 ? idle_ns : 0);
+	up->moved_ns = up->brought_ns = up->touched_ns;
+	up->series = (struct upload_series){uploads_mono_ns(u), INT64_MIN, false};
+	digest_init(&up->digest);
 	upload_begin_pace(up, up->touched_ns);
 	take_up_promise(u, up);
 	uploads_add(u, TAKE_PTR(up));

@@ -5,7 +5,15 @@
 #include <pthread.h>
 
 #include "io.h"
+#include "limits.h"
 #include "uploads.h"
+
+/* What is remembered of an upload that is gone, for the next one of its id. */
+struct upload_ended {
+	struct build_id id;
+	struct upload_series series;
+	int64_t at_ns;
+};
 
 enum {
 	NAME_LEN = 2 * UPLOAD_TOKEN_LEN + sizeof(".finish")
@@ -23,7 +31,9 @@ struct uploads {
 	uint64_t begun;                     /* builds, so far */
 	uint64_t round;                     /* of the last of them; see uploads_queue.c */
 	bool stopped;
-	struct upload_waiter *displaced; /* to be told so when the lock is released */
+	struct upload_waiter *displaced;               /* to be told so when the lock is released */
+	struct upload_ended ended_ones[LIMIT_UPLOADS]; /* a ring */
+	size_t next_ended;
 
 	/* Who waits for a ticket, and the one whose bytes are synced at this moment. */
 	struct upload_waiter *tickets, *ticket_now;
@@ -40,7 +50,6 @@ DEFINE_FREEP(struct upload, upload_free);
 
 /* NULL when it is not there. */
 struct upload *uploads_find_token(struct uploads *u, const void *token, size_t len);
-struct upload *uploads_find_id(struct uploads *u, const struct build_id *id);
 
 void uploads_add(struct uploads *u, struct upload *up); /* to the list */
 /* Off the list and the disk; frees it, unless a stream has it, which then does so. */
@@ -56,6 +65,12 @@ void uploads_gather_left(struct uploads *u, bool receiving_too);
 /* Tells all of a list how it ended. Without the lock. */
 void uploads_tell(struct uploads *u, struct upload_waiter *waiters,
 		  const struct upload_result *result);
+
+/* The series that an upload of the id is of which begins now. */
+struct upload_series uploads_series(const struct uploads *u, const struct build_id *id,
+				    int64_t now);
+/* Remembers that of an upload that goes. */
+void uploads_end_series(struct uploads *u, const struct upload *up);
 
 /* Notes that something moved. */
 void uploads_touch(struct uploads *u, struct upload *up);

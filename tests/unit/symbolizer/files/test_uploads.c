@@ -539,15 +539,183 @@ static void test_late(void **state _unused_)
 	uploads_close(u);
 }
 
+/* Begins to send one id as a content of its own. */
+static Rawstack__V1__BeginStatus begin_content(struct uploads *u, uint8_t content, uint32_t client,
+					       uint8_t token[static UPLOAD_TOKEN_LEN])
+{
+	uint8_t id[20] = {9, 9}, sum[32] = {content};
+	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
+	Rawstack__V1__BeginStatus status;
+	const char *reason;
+	uint64_t offset;
+	bool passing;
+
+	request.build_id = (ProtobufCBinaryData){sizeof(id), id};
+	request.size = MIB;
+	request.sha256 = (ProtobufCBinaryData){sizeof(sum), sum};
+	assert_int_equal(uploads_begin(u, &request, client, &status, token, &offset, &reason,
+				       &passing, NULL),
+			 0);
+	return status;
+}
+
+/* Who comes by two connections in turn: one stream trickles, the other takes its place when it
+ * ends. The honest one asks once a second, and has to wait no longer than for one stream. */
+static void send_in_turn(bool finishes, bool same_content)
+{
+	struct uploads *u = open_uploads();
+	uint8_t token[UPLOAD_TOKEN_LEN], mine[UPLOAD_TOKEN_LEN];
+	struct upload *evil = NULL;
+	uint32_t seconds;
+	struct err err;
+
+	for (seconds = 0; seconds < 300; seconds++) {
+		uint32_t turn = seconds / 7;
+
+		if (seconds % 7 == 0) {
+			if (evil)
+				uploads_detach(u, evil);
+			if (evil && finishes)
+				uploads_done(u, evil, &(struct upload_result){0});
+			assert_int_equal(begin_content(u, same_content ? 1 : 10 + (uint8_t)turn,
+						       1 + turn % 2, token),
+					 STATUS(NEEDED));
+			assert_int_equal(uploads_attach(u, token, sizeof(token), &evil, &err), 0);
+		}
+		assert_int_equal(stream(u, evil, 100, &err), 0);
+		clock_ns += NS_PER_S;
+		if (begin_content(u, 1, 3, mine) == STATUS(NEEDED))
+			break;
+	}
+	assert_in_range(seconds, LIMIT_UPLOAD_ALONE_NS / NS_PER_S - 1,
+			LIMIT_UPLOAD_ALONE_NS / NS_PER_S + 3);
+	assert_int_equal(stream(u, evil, 100, &err), 0);
+	assert_memory_not_equal(token, mine, sizeof(mine));
+	uploads_detach(u, evil);
+	uploads_close(u);
+}
+
+static void test_in_turn(void **state _unused_)
+{
+	send_in_turn(false, false);
+	send_in_turn(true, false);
+	send_in_turn(true, true);
+}
+
+/* An upload that lay for a while is the first of its id again: nobody goes on beside it at once. */
+static void test_after_a_pause(void **state _unused_)
+{
+	struct uploads *u = open_uploads();
+	uint8_t token[UPLOAD_TOKEN_LEN];
+	struct upload *up;
+	struct err err;
+
+	assert_int_equal(begin_content(u, 1, 1, token), STATUS(NEEDED));
+	clock_ns += 100 * NS_PER_S;
+	assert_int_equal(begin_content(u, 1, 1, token), STATUS(NEEDED));
+	assert_int_equal(uploads_attach(u, token, sizeof(token), &up, &err), 0);
+	assert_int_equal(stream(u, up, 100, &err), 0);
+	clock_ns += LIMIT_UPLOAD_ALONE_NS / 2;
+	assert_int_equal(begin_content(u, 1, 2, token), STATUS(IN_PROGRESS));
+	assert_int_equal(begin_content(u, 2, 2, token), STATUS(IN_PROGRESS));
+	uploads_detach(u, up);
+	uploads_close(u);
+}
+
+/* A file that is here whole, as was declared, is not sent again while it waits for its turn. One
+ * that only says so, or another content, does not keep anybody from sending. */
+static void test_waits_for_build(void **state _unused_)
+{
+	static const uint8_t content[100];
+	uint8_t token[UPLOAD_TOKEN_LEN], sum[DIGEST_LEN], id[20] = {9, 9};
+	Rawstack__V1__BeginRequest request = RAWSTACK__V1__BEGIN_REQUEST__INIT;
+	struct uploads *u = open_uploads();
+	Rawstack__V1__BeginStatus status;
+	enum upload_state queued;
+	struct build_id found;
+	const char *reason;
+	uint64_t offset;
+	bool passing, waits;
+
+	digest_sha256(content, sizeof(content), sum);
+	request.build_id = (ProtobufCBinaryData){sizeof(id), id};
+	request.size = sizeof(content);
+	request.sha256 = (ProtobufCBinaryData){sizeof(sum), sum};
+	for (int lies = 0; lies < 2; lies++) {
+		sum[0] ^= (uint8_t)lies;
+		id[0] = (uint8_t)lies;
+		assert_int_equal(uploads_begin(u, &request, 1, &status, token, &offset, &reason,
+					       &passing, NULL),
+				 0);
+		assert_int_equal(status, STATUS(NEEDED));
+		send(u, token, sizeof(content));
+		assert_int_equal(uploads_finish(u, token, sizeof(token), NULL, false, &found,
+						&queued, &waits, NULL),
+				 0);
+		clock_ns += LIMIT_UPLOAD_ALONE_NS;
+		assert_int_equal(uploads_begin(u, &request, 2, &status, token, &offset, &reason,
+					       &passing, NULL),
+				 0);
+		assert_int_equal(status, lies ? STATUS(NEEDED) : STATUS(IN_PROGRESS));
+	}
+	assert_true(uploads_is_building(u, &found));
+	sum[1] ^= 1;
+	id[0] = 0;
+	assert_int_equal(
+		uploads_begin(u, &request, 2, &status, token, &offset, &reason, &passing, NULL), 0);
+	assert_int_equal(status, STATUS(NEEDED));
+	assert_true(uploads_is_building(u, &found));
+	uploads_close(u);
+}
+
+/* Wrong bytes under the SHA-256 of another's file spoil it once: then he sends all of it. */
+static void test_spoiled(void **state _unused_)
+{
+	static const struct upload_result wrong = {.code = ERR_UNAVAILABLE};
+	struct uploads *u = open_uploads();
+	uint8_t token[UPLOAD_TOKEN_LEN], mine[UPLOAD_TOKEN_LEN];
+	enum upload_state queued;
+	struct build_id id;
+	bool waits;
+
+	assert_int_equal(begin_content(u, 1, 1, token), STATUS(NEEDED));
+	send(u, token, 10);
+	assert_int_equal(begin_content(u, 1, 2, mine), STATUS(NEEDED));
+	assert_memory_equal(token, mine, sizeof(mine));
+	send(u, mine, MIB - 10);
+	assert_int_equal(
+		uploads_finish(u, mine, sizeof(mine), NULL, false, &id, &queued, &waits, NULL), 0);
+	assert_true(u->list->mixed);
+	uploads_done(u, uploads_take(u), &wrong);
+	assert_int_equal(begin_content(u, 1, 1, token), STATUS(NEEDED));
+	send(u, token, 10);
+	assert_int_equal(begin_content(u, 1, 2, mine), STATUS(NEEDED));
+	assert_memory_not_equal(token, mine, sizeof(mine));
+	send(u, mine, 20);
+	assert_int_equal(begin_content(u, 1, 2, token), STATUS(NEEDED));
+	assert_memory_equal(token, mine, sizeof(mine)); /* his own he goes on with */
+	uploads_close(u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_left),          cmocka_unit_test(test_begun_again),
-		cmocka_unit_test(test_promised_away), cmocka_unit_test(test_promised),
-		cmocka_unit_test(test_late),          cmocka_unit_test(test_turns),
-		cmocka_unit_test(test_small_first),   cmocka_unit_test(test_always_new),
-		cmocka_unit_test(test_gone),          cmocka_unit_test(test_last_builder),
-		cmocka_unit_test(test_queue_full),    cmocka_unit_test(test_displaced),
+		cmocka_unit_test(test_left),
+		cmocka_unit_test(test_begun_again),
+		cmocka_unit_test(test_promised_away),
+		cmocka_unit_test(test_promised),
+		cmocka_unit_test(test_late),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_small_first),
+		cmocka_unit_test(test_always_new),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_last_builder),
+		cmocka_unit_test(test_queue_full),
+		cmocka_unit_test(test_displaced),
+		cmocka_unit_test(test_in_turn),
+		cmocka_unit_test(test_after_a_pause),
+		cmocka_unit_test(test_waits_for_build),
+		cmocka_unit_test(test_spoiled),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

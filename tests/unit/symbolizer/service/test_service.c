@@ -443,20 +443,19 @@ static void test_begun_only(void **state _unused_)
 	assert_true(service_close(s));
 }
 
-/* A stream that brings nothing, or next to nothing, is overtaken, and what it brought is not lost.
- */
+/* An id is one upload's for a while; what a stream brought that brings nothing more is not lost. */
 static void test_overtaken(void **state _unused_)
 {
 	struct service *s = open_with_clock();
 	Rawstack__V1__BeginReply first = begin(s, 1, 30000, 1), again;
-	struct upload *slow = NULL, *next = NULL;
+	struct upload *slow = NULL, *next = NULL, *beside = NULL;
 	struct err err;
 
 	assert_int_equal(send(s, &slow, first.upload_id, 0, 400, &err), 0);
-	pass(LIMIT_UPLOAD_STALL_NS / 2);
+	pass(LIMIT_UPLOAD_ALONE_NS / 2);
 	assert_int_equal(send(s, &slow, first.upload_id, 400, 100, &err), 0);
 	assert_int_equal(begin(s, 1, 30000, 1).status, BEGIN(IN_PROGRESS));
-	pass(LIMIT_UPLOAD_STALL_NS / 2);
+	pass(LIMIT_UPLOAD_ALONE_NS / 2);
 	again = begin(s, 1, 30000, 1);
 	assert_int_equal(again.status, BEGIN(NEEDED));
 	assert_int_equal(again.offset, 500);
@@ -464,25 +463,33 @@ static void test_overtaken(void **state _unused_)
 	assert_int_equal(send(s, &next, again.upload_id, 500, 1000, &err), 0);
 	assert_int_equal(send(s, &slow, first.upload_id, 1500, 1, &err), ERR_MISMATCH);
 	service_upload_end(s, slow);
-	/* One that is merely slow is not. */
+	/* One that goes on keeps what it has. Others wait for it a little, and go on beside it. */
+	assert_int_equal(begin(s, 1, 30000, 1).status, BEGIN(IN_PROGRESS));
 	for (uint64_t at = 1500; at + 4096 <= 30000; at += 4096) {
 		assert_int_equal(send(s, &next, again.upload_id, at, 4096, &err), 0);
-		pass(LIMIT_UPLOAD_STALL_NS / 5);
-		assert_int_equal(begin(s, 1, 30000, 1).status, BEGIN(IN_PROGRESS));
+		pass(LIMIT_UPLOAD_EMPTY_NS / 2);
 	}
+	first = begin(s, 1, 30000, 1);
+	assert_int_equal(first.status, BEGIN(NEEDED));
+	assert_int_equal(first.offset, 0);
+	assert_memory_not_equal(again.upload_id.data, first.upload_id.data, UPLOAD_TOKEN_LEN);
+	assert_int_equal(send(s, &beside, first.upload_id, 0, 4096, &err), 0);
+	assert_int_equal(send(s, &next, again.upload_id, 1500 + 6 * 4096, 1, &err), 0);
 	service_upload_end(s, next);
-	assert_int_equal(begin(s, 1, 30000, 1).offset, 1500 + 6 * 4096);
+	service_upload_end(s, beside);
+	/* Who comes back goes on with what has most. */
+	assert_int_equal(begin(s, 1, 30000, 1).offset, 1501 + 6 * 4096);
 
 	/* Other content of the same id does not wait for it either. */
 	again = begin(s, 2, 1000, 1);
 	slow = NULL;
 	assert_int_equal(send(s, &slow, again.upload_id, 0, 100, &err), 0);
 	assert_int_equal(begin(s, 2, 1000, 2).status, BEGIN(IN_PROGRESS));
-	pass(LIMIT_UPLOAD_STALL_NS);
-	again = begin(s, 2, 1000, 2);
-	assert_int_equal(again.status, BEGIN(NEEDED));
-	assert_int_equal(again.offset, 0);
-	assert_int_equal(send(s, &slow, first.upload_id, 100, 1, &err), ERR_DATA);
+	pass(LIMIT_UPLOAD_ALONE_NS);
+	first = begin(s, 2, 1000, 2);
+	assert_int_equal(first.status, BEGIN(NEEDED));
+	assert_int_equal(first.offset, 0);
+	assert_int_equal(send(s, &slow, again.upload_id, 100, 1, &err), 0);
 	service_upload_end(s, slow);
 	assert_true(service_close(s));
 }
