@@ -25,6 +25,11 @@ static int ask_worker(int fd, const char *worker_path, enum worker_task task,
 
 	if (rc)
 		return rc;
+	/* It is the worker that has none, by its limit. */
+	if (reply->code == ERR_MEMORY)
+		return err_set(err, ERR_LIMIT,
+			       "the table worker needs more memory than it may have: %s",
+			       reply->message);
 	return reply->code ? err_set(err, reply->code, "%s", reply->message) : 0;
 }
 

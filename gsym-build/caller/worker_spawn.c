@@ -22,7 +22,10 @@ void worker_files_done(struct worker_files *p)
 int worker_files_pass(struct worker_files *p, int number, int fd, struct err *err)
 {
 	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, WORKER_FD_COUNT);
-	return p->fds[number] < 0 ? err_sys(err, errno, "descriptor for the worker") : 0;
+	if (p->fds[number] >= 0)
+		return 0;
+	/* EINVAL: the process may have no number that is so high. */
+	return err_sys(err, errno == EINVAL ? EMFILE : errno, "descriptor for the worker");
 }
 
 int worker_files_pass_read_only(struct worker_files *p, int number, int fd, struct err *err)

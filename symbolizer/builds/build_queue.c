@@ -17,6 +17,7 @@
 enum {
 	TRIES = 256,
 	TRY_SECONDS = 60, /* between two of one id */
+	TELL_SECONDS = 60,
 };
 
 struct maker {
@@ -25,6 +26,7 @@ struct maker {
 	/* Under `turn`. */
 	struct build_id id; /* of the build that runs */
 	bool busy, deleted;
+	bool lacking; /* only its thread's */
 };
 
 struct build_queue {
@@ -41,6 +43,7 @@ struct build_queue {
 	} tries[TRIES]; /* of what was asked for, a ring */
 	size_t next_try;
 	bool stopped;
+	uint64_t told_ns;     /* when the log last heard of what builds lack; monotonic */
 	pthread_mutex_t turn; /* of build_table() */
 	unsigned int running;
 	unsigned int thread_count;
@@ -98,7 +101,28 @@ static struct build_env env_of(struct maker *m)
 		.ctx = q->config.ctx,
 		.turn = &q->turn,
 		.deleted = &m->deleted,
+		.lacking = &m->lacking,
 	};
+}
+
+/* The log says so once a minute: an upload may be tried again each few seconds. */
+static void give_back(struct build_queue *q, struct upload *up, const struct err *why)
+{
+	struct upload_result result = {.code = ERR_UNAVAILABLE, .id = up->id};
+	uint64_t now = io_system()->mono_ns(NULL);
+	struct err err;
+
+	err_set(&err, ERR_UNAVAILABLE,
+		"no table can be made at this moment: %s; nothing is lost, finish it again later",
+		why->message);
+	pthread_mutex_lock(&q->lock);
+	if (!q->told_ns || now - q->told_ns > TELL_SECONDS * UINT64_C(1000000000)) {
+		q->told_ns = now;
+		log_error("%s", err.message);
+	}
+	pthread_mutex_unlock(&q->lock);
+	result.message = err.message;
+	uploads_give_back(q->config.uploads, up, &result);
 }
 
 static void work(struct maker *m, struct upload *up)
@@ -113,7 +137,9 @@ static void work(struct maker *m, struct upload *up)
 	bool spoiled;
 
 	begin(m, &up->id);
+	m->lacking = false;
 	result.code = upload_check_digest(up, &err);
+	m->lacking = build_table_is_lack(result.code);
 	/* Who finished it may have sent nothing that is wrong. */
 	spoiled = result.code == ERR_DATA && up->mixed;
 	if (!result.code) {
@@ -126,6 +152,10 @@ static void work(struct maker *m, struct upload *up)
 	if (!result.code)
 		result.code = build_table(&env, &job, &arena, &report, &err);
 	end(m);
+	if (m->lacking) {
+		give_back(q, up, &err);
+		return;
+	}
 	if (result.code == ERR_UNAVAILABLE) {
 		log_warn("%s", err.message);
 		uploads_postpone(q->config.uploads, up);

@@ -266,13 +266,23 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	return rc < 0 ? rc : 0;
 }
 
-/* Leaves the reason on the id, unless it has a table. */
+/* The worker that a file brings to its end, or to its limit of memory, has other codes. */
+bool build_table_is_lack(int code)
+{
+	return code == ERR_IO || code == ERR_MEMORY || code == ERR_NOT_FOUND;
+}
+
+/* Leaves the reason on the id, unless it has a table, or the file is not the reason. */
 static int failed(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		  const struct store_aliases *aliases, int rc, struct err *err)
 {
 	Rawstack__V1__Binary *old = NULL;
 	struct store_binary b = {0};
 
+	if (build_table_is_lack(rc)) {
+		*env->lacking = true;
+		return rc;
+	}
 	pthread_mutex_lock(env->turn);
 	if (is_deleted(env, job) || read_old(env, &job->id, arena, &b, &old, NULL) < 0)
 		; /* nothing is to be said of it */
@@ -320,7 +330,7 @@ static int keep(const struct build_env *env, const struct build_job *job, enum k
 
 static void keep_failed(const struct build_env *env, const struct build_job *job)
 {
-	if (env->keep_failed)
+	if (env->keep_failed && !*env->lacking)
 		keep(env, job, KEPT_FAILED, NULL); /* no room is no reason to fail otherwise */
 }
 
@@ -363,8 +373,10 @@ static int await_debug(const struct build_env *env, const struct build_job *job,
 int build_table_unread(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, struct err *err)
 {
+	int rc = failed(env, job, arena, NULL, err->code, err);
+
 	keep_failed(env, job);
-	return failed(env, job, arena, NULL, err->code, err);
+	return rc;
 }
 
 static int build_from(const struct build_env *env, const struct build_job *job, enum kept_role role,
@@ -381,6 +393,7 @@ static int build_from(const struct build_env *env, const struct build_job *job, 
 	struct store_aliases aliases;
 	int rc = build_inputs_gather(&in, env->kept, env->worker_path, &job->id, &came, err);
 
+	*env->lacking |= rc != ERR_NOT_FOUND && build_table_is_lack(rc);
 	if (rc)
 		return rc;
 	build_inputs_aliases(&in, &job->id, &aliases);
@@ -425,6 +438,7 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 
 	if (kind == KIND(TABLE)) {
 		rc = take_table(env, job, arena, &made, err);
+		*env->lacking = build_table_is_lack(rc);
 		return rc ? rc : store_made(env, job, arena, &made, NULL, ret, err);
 	}
 	if (kind == KIND(KALLSYMS)) {
@@ -433,8 +447,9 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 		rc = make(env, job, &in, arena, &made, err);
 		if (!rc)
 			return store_made(env, job, arena, &made, NULL, ret, err);
+		rc = failed(env, job, arena, NULL, rc, err);
 		keep_failed(env, job);
-		return failed(env, job, arena, NULL, rc, err);
+		return rc;
 	}
 	role = job->begin ? build_role(&job->summary, kind) : KEPT_ROLES;
 	if (role == KEPT_ALT || role == KEPT_DWP)

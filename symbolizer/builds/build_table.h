@@ -30,6 +30,7 @@ struct build_env {
 	void *ctx;
 	pthread_mutex_t *turn; /* from reading what is there to storing more */
 	bool *deleted;         /* under `turn`: the id was deleted since this build began */
+	bool *lacking;         /* set when it failed for what the machine lacks at this moment */
 };
 
 struct build_job {
@@ -44,7 +45,8 @@ struct build_job {
  * the file adds nothing. ERR_UNSUPPORTED and others of table_build(): the reason stays on the id,
  * unless it has a table. ERR_DATA: the file is not what was declared. ERR_NOT_FOUND: nothing was
  * kept to make it from, or it was deleted meanwhile. An upload that ends after a delete is newer
- * than it, and is stored.
+ * than it, and is stored. Where the process has no memory or descriptor for it, or no worker can be
+ * started, nothing is said of the id, and *env->lacking is set.
  */
 int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;
@@ -53,6 +55,9 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
  * id as that of a build does. Returns err->code. */
 int build_table_unread(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, struct err *err);
+
+/* Whether a code of what the service does itself speaks of the machine, and not of a file. */
+bool build_table_is_lack(int code);
 
 /* A build that was promised, and began LIMIT_UPLOAD_TRIES times, is not tried any more: leaves that
  * as the reason on the id, durably, and in the log once, unless the id has a table. */

@@ -8,6 +8,10 @@
 #include "timed_wait.h"
 #include "uploads_priv.h"
 
+enum {
+	GIVEN_BACK_MAX = 6 /* then it is tried every five minutes */
+};
+
 void upload_file_name(const struct upload *up, const char *suffix, char name[static NAME_LEN])
 {
 	for (size_t i = 0; i < UPLOAD_TOKEN_LEN; i++)
@@ -243,6 +247,30 @@ void uploads_postpone(struct uploads *u, struct upload *up)
 	upload_clear_tries(u, up); /* it ended, if to no avail */
 	uploads_enqueue(u, up);
 	pthread_mutex_unlock(&u->lock);
+}
+
+void uploads_give_back(struct uploads *u, struct upload *up, const struct upload_result *result)
+{
+	struct upload_waiter *waiters;
+	char name[NAME_LEN];
+
+	pthread_mutex_lock(&u->lock);
+	waiters = TAKE_PTR(up->waiters);
+	if (up->promised) {
+		up->not_before_ns =
+			uploads_mono_ns(u) + ((int64_t)LIMIT_POSTPONED_NS << up->given_back);
+		up->given_back += up->given_back < GIVEN_BACK_MAX;
+		upload_clear_tries(u, up);
+		uploads_enqueue(u, up);
+	} else {
+		up->state = UPLOAD_RECEIVING;
+		upload_file_name(up, ".finish", name);
+		unlinkat(u->dir_fd, name, 0);
+		uploads_touch(u, up);
+		pthread_cond_signal(&u->queued); /* its client may have a builder again */
+	}
+	pthread_mutex_unlock(&u->lock);
+	uploads_tell(u, waiters, result);
 }
 
 static size_t call_waiters(struct upload_waiter *w, const struct upload_result *result)

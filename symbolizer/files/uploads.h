@@ -71,9 +71,10 @@ struct upload {
 	bool given_up;  /* finished in an earlier run, and tried too often: see
 			   uploads_each_given_up() */
 	struct upload_waiter *waiters;
-	uint64_t round;        /* QUEUED, RUNNING: of its client's turns */
-	uint64_t queued_at;    /* in builds that had begun */
-	int64_t not_before_ns; /* QUEUED, and not to be built sooner; monotonic */
+	uint64_t round;          /* QUEUED, RUNNING: of its client's turns */
+	uint64_t queued_at;      /* in builds that had begun */
+	int64_t not_before_ns;   /* QUEUED, and not to be built sooner; monotonic */
+	unsigned int given_back; /* so often */
 };
 
 /* How a build ended, or that it is owed. */
@@ -178,6 +179,11 @@ void uploads_each_given_up(struct uploads *u, void (*tell)(void *ctx, const stru
 /* It cannot be built at this moment: queued again, for a little later; who waits goes on waiting.
  */
 void uploads_postpone(struct uploads *u, struct upload *up);
+
+/* It failed for what the machine lacks at this moment, and not for what it is: who waits for it is
+ * told so, ERR_UNAVAILABLE. It is queued again if a ticket was given, each time for twice as long a
+ * while later; else it is complete, and whoever begins it again has only to finish it. */
+void uploads_give_back(struct uploads *u, struct upload *up, const struct upload_result *result);
 
 /* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. A build that is
  * cut off by it counts as none. */

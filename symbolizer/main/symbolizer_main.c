@@ -34,6 +34,10 @@ enum {
 	STUCK_SECONDS = 30,
 	WORKERS_PER_ARENA = 2,
 	ARENAS_MIN = 2,
+	/* Descriptors without which there is no use in a start. A build has the numbers from
+	 * LIMIT_COMPANIONS on for a moment, for below them its worker finds its files. */
+	DESCRIPTORS_OWN = 64,   /* the store, gRPC, and a few connections and uploads */
+	DESCRIPTORS_BUILD = 24, /* pipes, files and what a worker is given */
 };
 
 struct options {
@@ -366,15 +370,26 @@ static bool stop(struct program *p)
 	return service_close(p->service);
 }
 
-/* As many descriptors as the system gives: each connection is one. */
-static int allow_connections(struct err *err)
+/* As many descriptors as the system gives: each connection is one. With too few of them gRPC
+ * aborts, or each build fails. */
+static int allow_connections(const struct options *o, struct err *err)
 {
+	const uint64_t builds = o->service.builders ? o->service.builders : SERVICE_BUILDERS;
+	const uint64_t least =
+		LIMIT_COMPANIONS + DESCRIPTORS_OWN + DESCRIPTORS_BUILD * (builds + 1);
 	struct rlimit l;
 
 	if (!getrlimit(RLIMIT_NOFILE, &l)) {
 		l.rlim_cur = l.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &l);
 	}
+	if (!getrlimit(RLIMIT_NOFILE, &l) && l.rlim_cur < least)
+		return err_set(err, ERR_LIMIT,
+			       "%llu descriptors are needed for %llu builds at once, and "
+			       "RLIMIT_NOFILE allows %llu: raise it (LimitNOFILE= of the unit, "
+			       "ulimit -n)",
+			       (unsigned long long)least, (unsigned long long)builds,
+			       (unsigned long long)l.rlim_cur);
 	return rpc_accept_bound(err);
 }
 
@@ -423,7 +438,7 @@ int main(int argc, char **argv)
 						     .failed = &store_failed},
 			   &err);
 	if (!rc)
-		rc = allow_connections(&err);
+		rc = allow_connections(&o, &err);
 	if (!rc)
 		rc = start(&program, &o, &err);
 	if (rc) {

@@ -25,7 +25,6 @@ enum {
 	MAINTAIN_SECONDS = 60,
 	REST_SECONDS = 10,
 	STOP_BUILDERS_MS = 700,
-	BUILDERS = 2 /* one client may have one of them: a long build holds nobody else's */
 };
 
 uint64_t service_now_ns(void)
@@ -278,7 +277,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	queue.ended = on_build_ended;
 	queue.ctx = s;
 	queue.uploads = s->uploads;
-	s->builders = config->builders ? config->builders : BUILDERS;
+	s->builders = config->builders ? config->builders : SERVICE_BUILDERS;
 	s->limits.memory = config->build_memory ? config->build_memory : LIMIT_WORKER_MEMORY;
 	s->limits.cpu_seconds =
 		config->build_cpu_seconds ? config->build_cpu_seconds : LIMIT_WORKER_CPU_SECONDS;

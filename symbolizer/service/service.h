@@ -18,11 +18,15 @@
 
 struct service;
 
+enum {
+	SERVICE_BUILDERS = 2 /* one client may have one of them: a long build holds nobody else's */
+};
+
 struct service_config {
 	/* Made if it is not there; one service at a time. Kept, not copied. */
 	const char *data_dir;
 	uint64_t store_bytes;  /* of the disk, for tables */
-	unsigned int builders; /* builds at once; 0: 2 */
+	unsigned int builders; /* builds at once; 0: SERVICE_BUILDERS */
 	/* What one build may take at most; 0: LIMIT_WORKER_... */
 	uint64_t build_memory, build_cpu_seconds, build_wall_ms;
 	const char *worker_path; /* of the table worker; NULL: beside the program */
