@@ -120,6 +120,11 @@ static uint64_t cpu_ns(void *arg _unused_)
 	return thread_cpu_ns();
 }
 
+static uint64_t now_ns(void *arg _unused_)
+{
+	return io_system()->mono_ns(NULL);
+}
+
 /* Those that started before the kernel was asked to look for them. */
 static void add_children(struct session *s)
 {
@@ -373,6 +378,7 @@ static void init(struct session *s)
 		.check = check,
 		.find = find,
 		.cpu_ns = cpu_ns,
+		.now_ns = now_ns,
 		.ctx = (void *)(uintptr_t)s->options,
 	};
 	struct file_ids ids;

@@ -268,15 +268,16 @@ bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_n
 	return false;
 }
 
-bool events_has_mapping(const struct events *q, uint32_t pid, uint64_t after_ns)
+const struct event *events_find_mapping(const struct events *q, uint32_t pid, uint64_t after_ns,
+					size_t *at)
 {
-	for (size_t i = 0; i < q->now.whole_count; i++) {
-		const struct event *e = &q->now.whole[i];
+	while (*at < q->now.whole_count) {
+		const struct event *e = &q->now.whole[(*at)++];
 
 		if (e->pid == pid && e->time_ns > after_ns && e->kind == EVENT_MAP)
-			return true;
+			return e;
 	}
-	return false;
+	return NULL;
 }
 
 /* What a burst needed is not kept for ever. */

@@ -18,7 +18,7 @@ enum event_kind {
 	EVENT_COMM, /* a thread has another name; is_exec: the process another program */
 	EVENT_FORK,
 	EVENT_EXIT,
-	EVENT_LOST,   /* records of one ring are missing here */
+	EVENT_LOST,   /* records of one ring are missing from here on */
 	EVENT_CGROUP, /* a new one */
 	EVENT_HINT,   /* build ids of files that the sample behind it runs through */
 	EVENT_SAMPLE,
@@ -64,6 +64,9 @@ struct event {
 		struct {
 			uint64_t id;
 		} cgroup; /* data: its path, no NUL */
+		struct {
+			uint64_t until_ns; /* records that are younger are there again */
+		} lost;
 		struct {
 			uint64_t start_ns;   /* of the process */
 			uint64_t namespaces; /* equal where they are in common; 0: unknown */
@@ -151,8 +154,10 @@ const struct event *events_next(struct events *q, uint64_t horizon_ns);
 /* Whether it is known already that the process becomes another one, or another program, later. */
 bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_ns);
 
-/* Whether it is known already that the process maps something later. */
-bool events_has_mapping(const struct events *q, uint32_t pid, uint64_t after_ns);
+/* What is known already that the process maps later: one EVENT_MAP after another, in any order and
+ * without its data; NULL: no more. *at is 0 at first. */
+const struct event *events_find_mapping(const struct events *q, uint32_t pid, uint64_t after_ns,
+					size_t *at);
 
 /* Forgets what events_next() returned. */
 void events_compact(struct events *q);

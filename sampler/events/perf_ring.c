@@ -18,7 +18,8 @@
 /* What PERF_SAMPLE_TID | TIME | CPU put behind every record that is no sample. */
 enum {
 	TRAILER_LEN = 24,
-	RECORD_MAX = 65536
+	RECORD_MAX = 65536,
+	FULL_PART = 64, /* of a ring: less is no room for a record, or hardly */
 };
 
 enum {
@@ -273,18 +274,20 @@ static void read_sample(const struct perf_ring *r, struct bytes *in, struct even
 	e->data_len = total * sizeof(*pcs);
 }
 
-static void read_record(const struct perf_ring *r, const struct perf_event_header *head,
-			struct bytes in, struct events *events, struct perf_counts *counts)
+static void read_record(struct perf_ring *r, const struct perf_event_header *head, struct bytes in,
+			struct events *events, struct perf_counts *counts)
 {
 	uint64_t pcs[LIMIT_STACK_FRAMES];
 	struct event e = {.pid = 0};
 	struct bytes trailer;
+	uint64_t record_ns;
 
 	if (head->type == PERF_RECORD_SAMPLE) {
 		read_sample(r, &in, &e, pcs);
 		if (in.failed)
 			return;
 		counts->samples++;
+		r->last_ns = e.time_ns;
 		if (!events_add(events, &e))
 			counts->refused++;
 		return;
@@ -294,6 +297,7 @@ static void read_record(const struct perf_ring *r, const struct perf_event_heade
 	trailer = bytes_of(in.p + in.left - TRAILER_LEN, TRAILER_LEN);
 	bytes_skip(&trailer, 8);
 	e.time_ns = bytes_u64(&trailer);
+	record_ns = e.time_ns;
 	in.left -= TRAILER_LEN;
 	switch (head->type) {
 	case PERF_RECORD_MMAP:
@@ -325,6 +329,9 @@ static void read_record(const struct perf_ring *r, const struct perf_event_heade
 		e.kind = EVENT_LOST;
 		bytes_skip(&in, 8);
 		counts->lost += bytes_u64(&in);
+		/* Behind the last one that came; this one came when there was room again. */
+		e.lost.until_ns = e.time_ns;
+		e.time_ns = r->last_ns < e.time_ns ? r->last_ns : e.time_ns;
 		break;
 	case PERF_RECORD_THROTTLE:
 		counts->throttled++;
@@ -332,8 +339,19 @@ static void read_record(const struct perf_ring *r, const struct perf_event_heade
 	default:
 		return;
 	}
+	r->last_ns = record_ns;
 	if (!in.failed && !events_add(events, &e))
 		counts->lost++;
+}
+
+/* What is lost is told with the first record that has room again, which is later than samples are
+ * placed. */
+static void add_full(const struct perf_ring *r, struct events *events)
+{
+	struct event e = {.kind = EVENT_LOST, .time_ns = r->last_ns};
+
+	e.lost.until_ns = io_system()->mono_ns(NULL);
+	events_add(events, &e);
 }
 
 void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_counts *counts)
@@ -343,6 +361,7 @@ void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_cou
 	/* perf_event_open(2): what is before data_head may be read after reading data_head. */
 	uint64_t head = __atomic_load_n(&page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = page->data_tail;
+	const bool is_full = r->data_len - (head - tail) < r->data_len / FULL_PART;
 
 	while (tail < head) {
 		struct perf_event_header h;
@@ -363,4 +382,6 @@ void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_cou
 		tail += h.size;
 	}
 	__atomic_store_n(&page->data_tail, head, __ATOMIC_RELEASE);
+	if (is_full)
+		add_full(r, events);
 }

@@ -16,6 +16,7 @@ struct perf_ring {
 	size_t page_len, data_len;
 	uint8_t *record;             /* one record that wraps around */
 	bool has_kernel, has_cgroup; /* of its samples */
+	uint64_t last_ns;            /* of the last record that came */
 };
 
 struct perf_counts {

@@ -310,6 +310,61 @@ void mappings_set_used(struct mappings *m, const struct mapping *row)
 	m->rows[row - m->rows].is_used = true;
 }
 
+static bool is_same_row(const struct mapping *a, const struct mapping *b)
+{
+	const struct file_key *x = &a->module->file, *y = &b->module->file;
+
+	return a->start == b->start && a->end == b->end && a->file_off == b->file_off &&
+	       a->module->path_len == b->module->path_len &&
+	       !memcmp(a->module->path, b->module->path, a->module->path_len) &&
+	       /* A module whose id was told has no key. */
+	       (!x->inode || !y->inode || x->inode == y->inode);
+}
+
+void mappings_set_since(struct mappings *m, uint64_t since_ns)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (!m->rows[i].since_ns)
+			m->rows[i].since_ns = since_ns;
+}
+
+void mappings_set_younger(struct mappings *m, uint64_t start, uint64_t end, uint64_t since_ns)
+{
+	for (size_t i = row_at(m, start); i < m->count && m->rows[i].start < end; i++)
+		if (m->rows[i].since_ns < since_ns)
+			m->rows[i].since_ns = since_ns;
+}
+
+void mappings_keep_age(struct mappings *m, const struct mappings *from, uint64_t until_ns)
+{
+	for (size_t i = 0, k = 0; i < m->count; i++) {
+		struct mapping *row = &m->rows[i];
+
+		while (k < from->count && from->rows[k].start < row->start)
+			k++;
+		if (k == from->count)
+			break;
+		if (!is_same_row(row, &from->rows[k]))
+			continue;
+		row->told_ns = from->rows[k].told_ns;
+		if (from->rows[k].since_ns <= until_ns)
+			row->since_ns = from->rows[k].since_ns;
+	}
+}
+
+void mappings_set_told(struct mappings **m, const struct mapping *row, uint64_t told_ns)
+{
+	const size_t i = (size_t)(row - (*m)->rows);
+
+	if (make_own(m) && i < (*m)->count)
+		(*m)->rows[i].told_ns = told_ns;
+}
+
+void mappings_touch(struct mappings *m)
+{
+	m->version = next_version();
+}
+
 const struct mapping *mappings_find(const struct mappings *m, uint64_t pc)
 {
 	size_t i = row_at(m, pc);

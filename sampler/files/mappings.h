@@ -86,8 +86,10 @@ struct mapping {
 	uint64_t start, end; /* pc */
 	uint64_t file_off;   /* of start */
 	struct module *module;
-	bool is_asked; /* the kernel, for the id of this one: it has told what it knows */
-	bool is_used;  /* an address of a sample lay in it */
+	bool is_asked;     /* the kernel, for the id of this one: it has told what it knows */
+	bool is_used;      /* an address of a sample lay in it */
+	uint64_t since_ns; /* it was there from then on, or longer */
+	uint64_t told_ns;  /* the kernel told at a tick that this file is there; 0: it did not */
 };
 
 struct mappings {
@@ -126,6 +128,26 @@ void mappings_set_asked(struct mappings *m, const struct module *module);
 
 /* Marks a row of m as used. */
 void mappings_set_used(struct mappings *m, const struct mapping *row);
+
+/*
+ * When rows of a table were there for the first time, as far as that is known; mappings_add()
+ * leaves it to who calls. Those that have no time get since_ns.
+ */
+void mappings_set_since(struct mappings *m, uint64_t since_ns);
+
+/* Something was mapped there at that time: rows that overlap it are no older. */
+void mappings_set_younger(struct mappings *m, uint64_t start, uint64_t end, uint64_t since_ns);
+
+/* Rows of m that are in `from` as well, at the same place of the same file, are as old as there if
+ * they were there at until_ns; and the kernel told of them what it told there. */
+void mappings_keep_age(struct mappings *m, const struct mappings *from, uint64_t until_ns);
+
+/* The kernel told at a tick at told_ns that the file of a row of *m lies there. *m becomes a copy
+ * first when it is shared. */
+void mappings_set_told(struct mappings **m, const struct mapping *row, uint64_t told_ns);
+
+/* What was placed by m before is to be looked up again. */
+void mappings_touch(struct mappings *m);
 
 /* The mapping that holds pc, or NULL. Borrowed until the next mappings_add(). */
 const struct mapping *mappings_find(const struct mappings *m, uint64_t pc);

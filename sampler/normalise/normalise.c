@@ -241,7 +241,7 @@ static bool must_wait(struct normaliser *n, const struct event *e, struct proc *
 
 		if (frames_is_placed(n, p, pcs[i], mode))
 			continue;
-		m = mappings_find(p->maps, pc);
+		m = procs_find(p, pc);
 		if (m && m->module->kind == MODULE_ANONYMOUS && p->jit)
 			wait |= jit_want(p->jit, pc, e->time_ns);
 		else if (m && m->module->id_state != MODULE_ID_KNOWN &&

@@ -120,13 +120,7 @@ enum location_mode frames_user_mode(const struct event *e, size_t frame)
 const struct mapping *frames_user_mapping(const struct proc *p, uint64_t pc,
 					  enum location_mode mode)
 {
-	return p ? mappings_find(p->maps, frames_looked_at(pc, mode)) : NULL;
-}
-
-static bool is_program(const struct proc *p, const struct module *m)
-{
-	return p->exe && p->exe->path_len == m->path_len &&
-	       !memcmp(p->exe->path, m->path, m->path_len);
+	return p ? procs_find(p, frames_looked_at(pc, mode)) : NULL;
 }
 
 static uint32_t module_row(struct normaliser *n, struct module *m, const struct proc *p,
@@ -141,7 +135,7 @@ static uint32_t module_row(struct normaliser *n, struct module *m, const struct 
 	m->spool_segment = n->cache.segment;
 	/* The first thread has no root any more when it ended. */
 	wanted_segments_add(&n->wanted, &n->ids, n->spool, m, p->exit_ns ? e->tid : e->pid,
-			    is_program(p, m), e->time_ns);
+			    procs_is_program(p, m), e->time_ns);
 	return m->spool_module;
 }
 

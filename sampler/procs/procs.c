@@ -70,8 +70,23 @@ void procs_done(struct procs *ps)
 	modules_done(&ps->modules);
 }
 
+/* Records of p may be missing, if those of time_ns may. Losses that follow on each other are one:
+ * what is seen between them may be the same by chance. */
+static void set_lost(const struct procs *ps, struct proc *p, uint64_t time_ns)
+{
+	if (!ps->lost_until_ns || time_ns > ps->lost_until_ns)
+		return;
+	if (!p->lost_ns)
+		p->lost_ns = ps->lost_ns;
+	p->lost_until_ns = ps->lost_until_ns;
+	if (p->read_ns != PROCS_UNREAD && p->read_ns >= p->lost_until_ns)
+		return; /* it was read behind this one too */
+	p->read_ns = PROCS_UNREAD;
+	p->must_scan = true;
+}
+
 /* The process of that pid, a fresh one if there is none. */
-static struct proc *get(struct procs *ps, uint32_t pid)
+static struct proc *get(struct procs *ps, uint32_t pid, uint64_t now_ns)
 {
 	struct proc **at = slot_of(ps, pid), *p = *at;
 
@@ -89,6 +104,7 @@ static struct proc *get(struct procs *ps, uint32_t pid)
 	}
 	p->pid = pid;
 	p->must_scan = true;
+	set_lost(ps, p, now_ns);
 	p->next = *at;
 	*at = p;
 	ps->count++;
@@ -96,7 +112,7 @@ static struct proc *get(struct procs *ps, uint32_t pid)
 }
 
 /* Another process has this pid now, or another program this process. */
-static void clear(struct proc *p)
+static void clear(const struct procs *ps, struct proc *p, uint64_t now_ns)
 {
 	struct mappings *fresh = mappings_new();
 
@@ -110,13 +126,17 @@ static void clear(struct proc *p)
 	jit_unref(p->jit);
 	p->jit = NULL;
 	p->is_gone = p->is_silent = p->is_partial = p->is_unsure = false;
+	p->is_disputed = false;
 	p->namespaces = 0;
+	p->lost_ns = p->lost_until_ns = p->read_ns = 0;
+	p->began_ns = now_ns;
+	set_lost(ps, p, now_ns);
 }
 
-static void restart(struct procs *ps, struct proc *p)
+static void restart(struct procs *ps, struct proc *p, uint64_t now_ns)
 {
 	ps->changes++;
-	clear(p);
+	clear(ps, p, now_ns);
 	procs_set_exit(ps, p, 0);
 	p->start_ns = p->scan_cost_ns = p->scan_after_ns = 0;
 	p->comm[0] = 0;
@@ -130,22 +150,26 @@ static void on_fork(struct procs *ps, const struct event *e)
 
 	if (e->pid == e->fork.parent_pid) /* a thread */
 		return;
-	p = get(ps, e->pid);
+	p = get(ps, e->pid, e->time_ns);
 	if (!p || e->time_ns < p->as_of_ns)
 		return;
-	restart(ps, p);
+	restart(ps, p, e->time_ns);
 	p->as_of_ns = e->time_ns;
-	parent = get(ps, e->fork.parent_pid);
+	parent = get(ps, e->fork.parent_pid, e->time_ns);
 	if (!parent)
 		return;
 	/* The child may be gone before anybody looks. */
 	if (parent->must_scan)
 		procs_scan(ps, parent, e->time_ns);
-	p->must_scan = parent->must_scan || parent->is_gone || !parent->maps->count;
+	p->must_scan = p->lost_ns || e->time_ns < parent->read_ns || parent->must_scan ||
+		       parent->is_gone || !parent->maps->count;
 	p->is_partial = parent->is_partial;
 	p->scan_cost_ns = parent->scan_cost_ns;
-	mappings_unref(p->maps);
-	p->maps = mappings_ref(parent->maps);
+	/* Else what was read of the parent is of a time when the child had its own. */
+	if (e->time_ns >= parent->read_ns) {
+		mappings_unref(p->maps);
+		p->maps = mappings_ref(parent->maps);
+	}
 	if (parent->exe)
 		procs_set_exe(p, module_ref(parent->exe));
 	memcpy(p->comm, parent->comm, sizeof(p->comm));
@@ -153,15 +177,16 @@ static void on_fork(struct procs *ps, const struct event *e)
 
 static void on_comm(struct procs *ps, const struct event *e)
 {
-	struct proc *p = get(ps, e->pid);
+	struct proc *p = get(ps, e->pid, e->time_ns);
 	size_t len = e->data_len < EVENT_COMM_LEN ? e->data_len : EVENT_COMM_LEN;
 
 	if (!p || e->time_ns < p->as_of_ns)
 		return;
 	if (e->comm.is_exec) {
-		clear(p);
+		clear(ps, p, e->time_ns);
 		p->as_of_ns = e->time_ns;
-		p->must_scan = false; /* all that it will have is reported from here on */
+		/* All that it will have is reported from here on, unless records are missing. */
+		p->must_scan = p->lost_ns != 0;
 	}
 	if (e->tid == e->pid) {
 		memcpy(p->comm, e->data, len);
@@ -184,12 +209,18 @@ static void on_map(struct procs *ps, const struct event *e)
 {
 	const struct build_id none = {.kind = BUILD_ID_NONE};
 	const struct file_key file = {e->map.dev, e->map.inode, e->map.generation};
-	struct mapping row = {
-		.start = e->map.start, .end = e->map.end, .file_off = e->map.file_off};
-	struct proc *p = get(ps, e->pid);
+	struct mapping row = {.start = e->map.start,
+			      .end = e->map.end,
+			      .file_off = e->map.file_off,
+			      .since_ns = e->time_ns};
+	struct proc *p = get(ps, e->pid, e->time_ns);
 
-	if (!p || e->time_ns < p->as_of_ns || is_mapped(p, e, &file))
+	if (!p || e->time_ns < p->as_of_ns)
 		return;
+	if (is_mapped(p, e, &file)) {
+		mappings_set_younger(p->maps, row.start, row.end, row.since_ns);
+		return;
+	}
 	p->checked_ns = 0; /* what was to come then is known now */
 	row.module = module_get(&ps->modules, &none, &file, e->data, e->data_len);
 	if (!row.module || !mappings_add(&p->maps, &row))
@@ -208,22 +239,30 @@ static void on_end(struct procs *ps, const struct event *e)
 		procs_set_exit(ps, p, e->time_ns);
 }
 
-static void on_lost(struct procs *ps)
+static void on_lost(struct procs *ps, const struct event *e)
 {
-	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++)
-		for (struct proc *p = ps->buckets[i]; p; p = p->next)
-			p->must_scan = true;
+	ps->lost_ns = e->time_ns ? e->time_ns : 1;
+	if (ps->lost_ns > ps->lost_until_ns)
+		ps->lost_until_ns = ps->lost_ns;
+	if (e->lost.until_ns > ps->lost_until_ns)
+		ps->lost_until_ns = e->lost.until_ns;
+	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++) {
+		for (struct proc *p = ps->buckets[i]; p; p = p->next) {
+			set_lost(ps, p, e->time_ns);
+			mappings_touch(p->maps);
+		}
+	}
 }
 
 struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, uint64_t now_ns,
 			    bool has_memory)
 {
-	struct proc *p = get(ps, pid);
+	struct proc *p = get(ps, pid, now_ns);
 
 	if (!p)
 		return NULL;
 	if (p->start_ns && start_ns && p->start_ns != start_ns) {
-		restart(ps, p);
+		restart(ps, p, now_ns);
 		p->must_scan = true;
 	}
 	if (start_ns)
@@ -233,6 +272,9 @@ struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, u
 		procs_set_exit(ps, p, now_ns);
 	if (p->must_scan && has_memory)
 		procs_scan(ps, p, now_ns);
+	p->at_ns = now_ns;
+	if (p->read_ns && now_ns >= p->read_ns)
+		p->lost_ns = p->lost_until_ns = p->read_ns = 0;
 	return p;
 }
 
@@ -255,7 +297,7 @@ void procs_event(struct procs *ps, const struct event *e)
 		on_end(ps, e);
 		break;
 	case EVENT_LOST:
-		on_lost(ps);
+		on_lost(ps, e);
 		break;
 	case EVENT_HINT:
 		procs_on_hint(ps, e);
@@ -264,6 +306,29 @@ void procs_event(struct procs *ps, const struct event *e)
 	case EVENT_CGROUP:
 		break;
 	}
+}
+
+bool procs_is_program(const struct proc *p, const struct module *m)
+{
+	return p->exe && p->exe->path_len == m->path_len &&
+	       !memcmp(p->exe->path, m->path, m->path_len);
+}
+
+const struct mapping *procs_find(const struct proc *p, uint64_t pc)
+{
+	const struct mapping *m = mappings_find(p->maps, pc);
+	uint64_t since_ns;
+
+	if (!m || !p->read_ns)
+		return m;
+	/* What it has from its parent is of no use when it may be another program. */
+	since_ns = m->since_ns > p->began_ns ? m->since_ns : p->began_ns;
+	if (since_ns + PROCS_STEADY_NS <= p->lost_ns ||
+	    (since_ns >= p->lost_until_ns && since_ns <= p->at_ns))
+		return m;
+	if (p->is_disputed || m->told_ns <= p->began_ns || m->told_ns > p->at_ns)
+		return NULL;
+	return p->is_gone || procs_is_program(p, m->module) ? m : NULL;
 }
 
 struct proc *procs_of_sample(struct procs *ps, const struct event *e)

@@ -25,6 +25,12 @@
  * process lay in are looked at again (LIMIT_CHECKS processes in a poll), where Linux can be asked
  * for them, and what is not as it was is read anew before the sample is placed.
  *
+ * What is read of a process is how it is then, and a sample that is to be placed is older. So a
+ * mapping of which a record is still to come does not count before that. When records were lost,
+ * none of those counts that were read, up to the time of reading; but what was there for
+ * PROCS_STEADY_NS before, and is there still, and the program itself, when the kernel told so at a
+ * tick of that time. For other frames there is no mapping then: procs_find().
+ *
  * Records of mappings have no build ids. The kernel tells that of a file where a sample fell: at
  * the tick (a hint), or when it is asked, if the process lives. Of a process that is gone before it
  * is read, hints are all that is known: then a file is mapped where they say so, and between.
@@ -51,12 +57,21 @@ struct proc {
 	uint64_t scan_cost_ns, scan_after_ns;
 	uint64_t finds_ns; /* the poll that finds is about */
 	uint32_t finds;    /* addresses asked for in it */
-	bool must_scan;    /* mappings may be missing, and what is known may be so no more */
-	bool is_partial;   /* they are, and stay so: there are too many */
-	bool is_unsure;    /* and of the last sample's not all could be asked for */
-	bool is_gone;      /* scanning failed, or found none: of its mappings some may be known */
-	bool is_silent;    /* it could not be asked for an id any more */
+	uint64_t at_ns;    /* the last sample or hint */
+	uint64_t began_ns; /* as the program it is, if a record told; else 0 */
+	/* Before that its mappings were not as they are known; 0: they were. */
+	uint64_t read_ns;
+	/* Records are missing between, and were when it was not read yet; 0: none. */
+	uint64_t lost_ns, lost_until_ns;
+	bool must_scan;   /* mappings may be missing, and what is known may be so no more */
+	bool is_partial;  /* they are, and stay so: there are too many */
+	bool is_unsure;   /* of the last sample's mappings not all are known */
+	bool is_gone;     /* scanning failed, or found none: of its mappings some may be known */
+	bool is_silent;   /* it could not be asked for an id any more */
+	bool is_disputed; /* two files were at one place while records were missing */
 };
+
+#define PROCS_UNREAD UINT64_MAX /* read_ns: since records were lost */
 
 /* How /proc is read: procscan_read() and its siblings, or a test's. As they declare. */
 struct procs_source {
@@ -70,6 +85,7 @@ struct procs_source {
 		    const uint64_t *pcs, size_t count);
 	/* CPU time of this thread; NULL: reading takes none. */
 	uint64_t (*cpu_ns)(void *ctx);
+	uint64_t (*now_ns)(void *ctx); /* as events have it; NULL: what is read is so always */
 	void *ctx;
 };
 
@@ -92,6 +108,8 @@ struct procs {
 	const struct events *queue; /* what is to come, as far as it is known; NULL: nothing */
 	size_t scans_left, asks_left, checks_left, finds_left; /* for now */
 	struct cpu_budget scan_budget;
+	/* The last time that records were lost. */
+	uint64_t lost_ns, lost_until_ns;
 	size_t ended_count; /* with exit_ns */
 	uint64_t swept_ns;
 };
@@ -122,6 +140,13 @@ bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, u
 #define PROCS_TOLD_NS UINT64_C(2000000000)
 bool procs_identify_told(struct procs *ps, struct proc *p, const struct mapping *m,
 			 uint64_t time_ns);
+
+/* The mapping that held pc at the last sample or hint of p, if that is known; or NULL. */
+#define PROCS_STEADY_NS UINT64_C(2000000000)
+const struct mapping *procs_find(const struct proc *p, uint64_t pc);
+
+/* Whether m is the program that p runs. */
+bool procs_is_program(const struct proc *p, const struct module *m);
 
 /* Once for each poll: forgets processes that ended long before now_ns, allows scans again. */
 void procs_poll(struct procs *ps, uint64_t now_ns);

@@ -127,7 +127,8 @@ static bool is_alone(const struct mappings *m, const struct mapping *row)
  * A file is where a stack ran through it, and nobody can tell any more what else there is. Two
  * addresses of one file at one distance are of one mapping, so what lies between them is too.
  */
-static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *row)
+static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
+		     uint64_t now_ns)
 {
 	const uint64_t page = 4096, distance = row->pc - row->file_off;
 	const struct mapping *known = mappings_find(p->maps, row->pc);
@@ -149,9 +150,30 @@ static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *
 		to.end = m->end > to.end ? m->end : to.end;
 	}
 	to.file_off = to.start - distance;
+	to.since_ns = to.told_ns = now_ns;
 	if (to.module && is_alone(p->maps, &to))
 		mappings_add(&p->maps, &to);
 	module_unref(to.module);
+}
+
+/*
+ * While records are missing, what is known of the place may be of another time than the hint. So
+ * the hint names no file, for that would be another one. But where the file is known, and has that
+ * id, it lay there.
+ */
+static void confirm_hint(struct procs *ps, struct proc *p, const struct mapping *m,
+			 const struct event_hint *row, const struct event *e)
+{
+	const bool is_there = row->file_off == mapping_file_off(m, row->pc);
+
+	if (is_there && !m->module->id.len && procs_identify(ps, p, m, row->pc, e->tid))
+		m = mappings_find(p->maps, row->pc);
+	if (is_there && is_padded(&m->module->id, row->id)) {
+		mappings_set_told(&p->maps, m, e->time_ns);
+	} else if (m->told_ns && !p->is_disputed) {
+		p->is_disputed = true;
+		mappings_touch(p->maps);
+	}
 }
 
 static void take_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
@@ -161,10 +183,15 @@ static void take_hint(struct procs *ps, struct proc *p, const struct event_hint 
 	struct build_id id;
 
 	if (p->is_gone || p->must_scan || p->is_partial)
-		map_hint(ps, p, row);
+		map_hint(ps, p, row, e->time_ns);
 	m = mappings_find(p->maps, row->pc);
-	if (!m || m->module->kind != MODULE_FILE || row->file_off != mapping_file_off(m, row->pc) ||
-	    is_padded(&m->module->id, row->id))
+	if (!m || m->module->kind != MODULE_FILE)
+		return;
+	if (p->read_ns) {
+		confirm_hint(ps, p, m, row, e);
+		return;
+	}
+	if (row->file_off != mapping_file_off(m, row->pc) || is_padded(&m->module->id, row->id))
 		return;
 	/* Only the kernel knows where one that ends in a zero ends. */
 	if (!row->id[EVENT_ID_LEN - 1] && procs_identify(ps, p, m, row->pc, e->tid)) {

@@ -18,6 +18,11 @@ static uint64_t cpu_ns(const struct procs *ps)
 	return ps->source.cpu_ns ? ps->source.cpu_ns(ps->source.ctx) : 0;
 }
 
+static uint64_t now_of(const struct procs *ps)
+{
+	return ps->source.now_ns ? ps->source.now_ns(ps->source.ctx) : 0;
+}
+
 /* Half of the time is for others than those that take long. */
 static bool may_take_long(struct procs *ps)
 {
@@ -35,6 +40,37 @@ static bool is_long(const struct proc *p)
 	       p->maps->count > LIMIT_SCAN_FEW;
 }
 
+/* The mappings that were read for a sample at now_ns: what records that are to come tell of was
+ * not there then. Returns when all were. */
+static uint64_t date_found(const struct procs *ps, const struct proc *p, struct mappings *found,
+			   uint64_t now_ns)
+{
+	const struct event *e;
+	uint64_t last_ns = 0;
+
+	mappings_keep_age(found, p->maps, now_ns);
+	mappings_set_since(found, now_ns);
+	for (size_t at = 0;
+	     ps->queue && (e = events_find_mapping(ps->queue, p->pid, now_ns, &at));) {
+		mappings_set_younger(found, e->map.start, e->map.end, e->time_ns);
+		last_ns = e->time_ns > last_ns ? e->time_ns : last_ns;
+	}
+	return last_ns;
+}
+
+/* The same when records were lost: nothing is known of them but that they are there now, if they
+ * were not there for long before. */
+static uint64_t date_found_lost(const struct procs *ps, const struct proc *p,
+				struct mappings *found, uint64_t now_ns)
+{
+	const uint64_t clock_ns = now_of(ps), read_ns = clock_ns > now_ns ? clock_ns : now_ns;
+
+	if (p->lost_ns > PROCS_STEADY_NS)
+		mappings_keep_age(found, p->maps, p->lost_ns - PROCS_STEADY_NS);
+	mappings_set_since(found, read_ns);
+	return read_ns;
+}
+
 /* Takes over what was found. */
 static void set_found(struct procs *ps, struct proc *p, struct procscan *found, uint64_t now_ns)
 {
@@ -44,15 +80,17 @@ static void set_found(struct procs *ps, struct proc *p, struct procscan *found, 
 		module_unref(found->exe);
 		return;
 	}
+	p->read_ns = p->lost_ns ? date_found_lost(ps, p, found->maps, now_ns)
+				: date_found(ps, p, found->maps, now_ns);
 	if (found->first_ended && !p->exit_ns)
 		procs_set_exit(ps, p, now_ns);
 	mappings_unref(p->maps);
 	p->maps = found->maps;
 	procs_set_exe(p, found->exe);
 	memcpy(p->comm, found->comm, sizeof(p->comm));
-	p->as_of_ns = now_ns;
+	p->as_of_ns = p->lost_ns ? p->read_ns : now_ns;
 	p->is_partial = found->is_cut;
-	p->is_unsure = false;
+	p->is_unsure = p->is_disputed = false;
 }
 
 void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns)
@@ -100,7 +138,9 @@ static void forget_mappings(struct procs *ps, struct proc *p)
 /* Whether a record that is to come says more of its mappings. */
 static bool is_to_change(const struct procs *ps, const struct proc *p, uint64_t now_ns)
 {
-	return ps->queue && (events_has_mapping(ps->queue, p->pid, now_ns) ||
+	size_t at = 0;
+
+	return ps->queue && (events_find_mapping(ps->queue, p->pid, now_ns, &at) ||
 			     events_has_new_image(ps->queue, p->pid, now_ns));
 }
 
@@ -189,7 +229,10 @@ static bool ask_missing(struct procs *ps, struct proc *p, const struct event *e)
 	began_ns = cpu_ns(ps);
 	version = p->maps->version;
 	rc = ps->source.find(ps->source.ctx, asked_tid(p, e), &ps->modules, &p->maps, at, count);
-	ps->changes += p->maps->version != version;
+	if (p->maps->version != version) {
+		ps->changes++;
+		mappings_set_since(p->maps, p->lost_ns ? now_of(ps) : e->time_ns);
+	}
 	cpu_budget_spend(&ps->scan_budget, cpu_ns(ps) - began_ns);
 	if (rc == -ENOTTY)
 		give_up_finding(ps);
@@ -209,6 +252,7 @@ void procs_look_again(struct procs *ps, struct proc *p, const struct event *e)
 	}
 	p->is_unsure = (p->must_scan || p->is_partial) && !p->is_gone && e->sample.user_count &&
 		       !(ps->source.find && ask_missing(ps, p, e));
+	p->is_unsure |= p->read_ns != 0;
 }
 
 /* --- each poll ------------------------------------------------------------------------------- */

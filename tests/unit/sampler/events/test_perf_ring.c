@@ -97,7 +97,11 @@ static void test_records(void **state _unused_)
 		assert_int_equal(e->map.generation, 3);
 		assert_int_equal(e->data_len, 8);
 		assert_memory_equal(e->data, "/bin/a\nb", 8);
-		assert_int_equal(events_next(&q, UINT64_MAX)->kind, EVENT_LOST);
+		/* From the record before it on. */
+		e = events_next(&q, UINT64_MAX);
+		assert_int_equal(e->kind, EVENT_LOST);
+		assert_int_equal(e->time_ns, 10 * round);
+		assert_int_equal(e->lost.until_ns, 10 * round + 1);
 		e = events_next(&q, UINT64_MAX);
 		assert_int_equal(e->kind, EVENT_COMM);
 		assert_true(e->comm.is_exec);

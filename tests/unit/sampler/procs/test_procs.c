@@ -133,6 +133,11 @@ static const char *path_at(struct procs *ps, uint32_t pid, uint64_t start_ns, ui
 	return m ? m->module->path : "";
 }
 
+static bool add(struct mappings **m, uint64_t start, uint64_t end, uint64_t off, struct module *of)
+{
+	return mappings_add(m, &(struct mapping){start, end, off, of, false, false, 0, 0});
+}
+
 static void test_overlap(void **state)
 {
 	struct modules ms;
@@ -147,11 +152,11 @@ static void test_overlap(void **state)
 	assert_string_equal(b->path, "/b");
 	assert_ptr_equal(module_get(&ms, &none, NULL, "/a", 2), a);
 	module_unref(a);
-	assert_true(mappings_add(&m, &(struct mapping){0x1000, 0x5000, 0x100, a, false, false}));
-	assert_false(mappings_add(&m, &(struct mapping){0x1000, 0x1000, 0, a, false, false}));
+	assert_true(add(&m, 0x1000, 0x5000, 0x100, a));
+	assert_false(add(&m, 0x1000, 0x1000, 0, a));
 	shared = mappings_ref(m);
 	/* Cut in two: the left part keeps its offset, the right one moves on. */
-	assert_true(mappings_add(&m, &(struct mapping){0x2000, 0x3000, 0, b, false, false}));
+	assert_true(add(&m, 0x2000, 0x3000, 0, b));
 	assert_int_equal(shared->count, 1); /* the other owner sees nothing of it */
 	mappings_unref(shared);
 	assert_int_equal(m->count, 3);
@@ -162,11 +167,11 @@ static void test_overlap(void **state)
 	assert_null(mappings_find(m, 0xfff));
 	assert_null(mappings_find(m, 0x5000));
 	/* Over everything. */
-	assert_true(mappings_add(&m, &(struct mapping){0, 0x9000, 0, b, false, false}));
+	assert_true(add(&m, 0, 0x9000, 0, b));
 	assert_int_equal(m->count, 1);
 	/* Over the ends of two. */
-	assert_true(mappings_add(&m, &(struct mapping){0x9000, 0xa000, 0, a, false, false}));
-	assert_true(mappings_add(&m, &(struct mapping){0x8000, 0x9800, 0x40, b, false, false}));
+	assert_true(add(&m, 0x9000, 0xa000, 0, a));
+	assert_true(add(&m, 0x8000, 0x9800, 0x40, b));
 	assert_int_equal(m->count, 3);
 	assert_int_equal(mappings_find(m, 0x9800)->file_off, 0x800);
 	mappings_unref(m);
@@ -200,12 +205,11 @@ static void test_order_of_arrival(void **state)
 	events_done(&q);
 }
 
-static void test_fork(void **state)
+static void test_fork(void **state _unused_)
 {
 	struct events q;
 	struct procs ps;
 
-	(void)state;
 	events_init(&q);
 	procs_init(&ps, &fake, NULL);
 	scan_path = NULL;
@@ -228,12 +232,11 @@ static void test_fork(void **state)
 	events_done(&q);
 }
 
-static void test_pid_reuse(void **state)
+static void test_pid_reuse(void **state _unused_)
 {
 	struct events q;
 	struct procs ps;
 
-	(void)state;
 	events_init(&q);
 	procs_init(&ps, &fake, NULL);
 	scan_path = "/scanned";
@@ -256,12 +259,11 @@ static void test_pid_reuse(void **state)
 	events_done(&q);
 }
 
-static void test_exit_is_forgotten(void **state)
+static void test_exit_is_forgotten(void **state _unused_)
 {
 	struct events q;
 	struct procs ps;
 
-	(void)state;
 	events_init(&q);
 	procs_init(&ps, &fake, NULL);
 	for (uint32_t pid = 1; pid <= 1000; pid++) {
@@ -282,7 +284,7 @@ static void test_exit_is_forgotten(void **state)
 }
 
 /* What its first thread leaves behind lives as long as others give samples. */
-static void test_first_thread_ends(void **state)
+static void test_first_thread_ends(void **state _unused_)
 {
 	const uint64_t second = 1000000000;
 	struct event sample = {.pid = 7, .tid = 8, .kind = EVENT_SAMPLE};
@@ -290,7 +292,6 @@ static void test_first_thread_ends(void **state)
 	struct procs ps;
 	struct proc *p;
 
-	(void)state;
 	events_init(&q);
 	procs_init(&ps, &fake, NULL);
 	scan_path = NULL;
@@ -329,12 +330,11 @@ static void test_first_thread_ends(void **state)
 	events_done(&q);
 }
 
-static void test_lost_and_scan(void **state)
+static void test_lost_and_scan(void **state _unused_)
 {
 	struct events q;
 	struct procs ps;
 
-	(void)state;
 	scan_calls = 0;
 	events_init(&q);
 	procs_init(&ps, &fake, NULL);
@@ -572,14 +572,13 @@ static bool identify(struct procs *ps, uint32_t pid, uint64_t pc)
 
 /* The kernel is asked once for each file of a process; one that is gone does not keep it from being
  * asked of another that shares the mappings. */
-static void test_identify(void **state)
+static void test_identify(void **state _unused_)
 {
 	const struct build_id found = {.kind = BUILD_ID_GNU, .len = 4, .bytes = "foun"};
 	struct module *m, *later;
 	struct events q;
 	struct procs ps;
 
-	(void)state;
 	events_init(&q);
 	procs_init(&ps, &fake, NULL);
 	exec(&q, 1, 7, "seven");
