@@ -106,6 +106,46 @@ static int sys_lock(void *ctx _unused_, int fd)
 	return flock(fd, LOCK_EX | LOCK_NB) ? -errno : 0;
 }
 
+/*
+ * Open file description locks, on the first byte of the directory. A writer's lock takes a
+ * descriptor that is open for writing, which a directory never is: so everybody takes a reader's,
+ * and asks whether a writer's would get in the way of another one.
+ */
+static int sys_is_marked(void *ctx _unused_, int dir_fd)
+{
+	struct flock other = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+
+	if (fcntl(dir_fd, F_OFD_GETLK, &other))
+		return -errno;
+	return other.l_type != F_UNLCK;
+}
+
+static int sys_mark(void *ctx, int dir_fd)
+{
+	struct flock mark = {.l_type = F_RDLCK, .l_whence = SEEK_SET, .l_len = 1};
+	int rc;
+
+	if (fcntl(dir_fd, F_OFD_SETLK, &mark))
+		return -errno;
+	rc = sys_is_marked(ctx, dir_fd);
+	if (!rc)
+		return 0;
+	mark.l_type = F_UNLCK;
+	(void)fcntl(dir_fd, F_OFD_SETLK, &mark);
+	return rc < 0 ? rc : -EWOULDBLOCK;
+}
+
+static int sys_is_at(void *ctx _unused_, int fd, int dir_fd, const char *path)
+{
+	struct stat open, named;
+
+	if (fstat(fd, &open))
+		return -errno;
+	if (fstatat(dir_fd, path, &named, 0))
+		return errno == ENOENT || errno == ENOTDIR ? 0 : -errno;
+	return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
 static int sys_exists(void *ctx _unused_, int dir_fd, const char *path)
 {
 	struct stat st;
@@ -169,6 +209,9 @@ const struct io *io_system(void)
 		.make_dir = sys_make_dir,
 		.list = sys_list,
 		.lock = sys_lock,
+		.mark = sys_mark,
+		.is_marked = sys_is_marked,
+		.is_at = sys_is_at,
 		.exists = sys_exists,
 		.free_bytes = sys_free_bytes,
 		.mono_ns = sys_mono_ns,

@@ -33,6 +33,13 @@ struct io {
 	/* Takes the advisory lock of the open file, which ends with its descriptor; -EWOULDBLOCK
 	 * when somebody else has it. Never waits. */
 	int (*lock)(void *ctx, int fd);
+	/* Marks an open directory as used by one process, until its descriptor is closed; the mark
+	 * is the kernel's and stands in no file, so that nobody can remove it. -EWOULDBLOCK when
+	 * another descriptor has marked it. It is another lock than lock(). Never waits. */
+	int (*mark)(void *ctx, int dir_fd);
+	int (*is_marked)(void *ctx, int dir_fd); /* 1: by another descriptor; 0 */
+	/* Whether the path leads to what is open as fd: 1; 0: to something else, or nowhere. */
+	int (*is_at)(void *ctx, int fd, int dir_fd, const char *path);
 	uint64_t (*free_bytes)(void *ctx,
 			       int dir_fd); /* of the file system, for unprivileged use */
 	uint64_t (*mono_ns)(void *ctx);     /* CLOCK_MONOTONIC */

@@ -90,7 +90,7 @@ static int backup(const struct admin *a, struct err *err)
 }
 
 /* What a service that runs has locked is left alone. */
-static int lock_stopped(const char *data, int *ret_fd, struct err *err)
+static int lock_stopped(const char *data, struct dir_lock *ret, struct err *err)
 {
 	_cleanup_(closep) int dir_fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	int rc;
@@ -99,7 +99,7 @@ static int lock_stopped(const char *data, int *ret_fd, struct err *err)
 		return err_sys(err, errno, "%s", data);
 	rc = data_dir_own_file(data, "lock", err);
 	if (!rc)
-		rc = data_dir_lock(data, dir_fd, ret_fd, err);
+		rc = data_dir_lock(data, dir_fd, ret, err);
 	return rc == ERR_EXISTS
 		       ? err_set(err, ERR_EXISTS, "%s: in use; stop the service first", data)
 		       : rc;
@@ -109,7 +109,7 @@ static int lock_stopped(const char *data, int *ret_fd, struct err *err)
 static int compact(const struct admin *a, struct err *err)
 {
 	char path[LIMIT_PATH_LEN], next[LIMIT_PATH_LEN];
-	_cleanup_(closep) int fd = -1;
+	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
 	struct stat before;
 	uint64_t len;
 	int rc;
@@ -119,7 +119,7 @@ static int compact(const struct admin *a, struct err *err)
 		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
 	if (stat(path, &before))
 		return err_sys(err, errno, "%s", path);
-	rc = lock_stopped(a->data, &fd, err);
+	rc = lock_stopped(a->data, &lock, err);
 	if (rc)
 		return rc;
 	unlink(next); /* of an earlier attempt */
@@ -241,7 +241,7 @@ static int salvage(const struct admin *a, struct err *err)
 {
 	static const struct store_salvage_use use = {.describe = describe, .lost = tell_lost};
 	char path[LIMIT_PATH_LEN], made[LIMIT_PATH_LEN];
-	_cleanup_(closep) int fd = -1;
+	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
 	struct store_salvaged found;
 	int rc;
 
@@ -250,7 +250,7 @@ static int salvage(const struct admin *a, struct err *err)
 		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
 	if (access(path, R_OK))
 		return err_sys(err, errno, "%s", path);
-	rc = lock_stopped(a->data, &fd, err);
+	rc = lock_stopped(a->data, &lock, err);
 	if (rc)
 		return rc;
 	if (mkdir(a->out, 0700) && errno != EEXIST)

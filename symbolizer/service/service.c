@@ -84,7 +84,7 @@ static int lock_data(struct service *s, const char *dir, struct err *err)
 		return rc;
 	if (is_new)
 		sync_name(s);
-	return data_dir_lock(dir, s->data_fd, &s->lock_fd, err);
+	return data_dir_lock(dir, s->data_fd, &s->lock_of_data, err);
 }
 
 static void on_damaged(void *ctx, const struct build_id *id)
@@ -118,6 +118,19 @@ static bool tell_of_store(struct service *s, bool *told_damage)
 	return stat.failed || stat.gone;
 }
 
+/* Whether somebody else has the data directory by now. */
+static bool is_taken_away(struct service *s)
+{
+	struct err err;
+	int rc = data_dir_check_lock(s->data_dir, &s->lock_of_data, &err);
+
+	if (rc > 0)
+		log_warn("%s", err.message);
+	if (rc < 0)
+		log_error("%s; the service ends", err.message);
+	return rc < 0;
+}
+
 /* Once a second what is missing is written, once a minute the rest is looked after, and between
  * them memory is given back. */
 static void *keep(void *arg)
@@ -136,7 +149,7 @@ static void *keep(void *arg)
 			continue;
 		pthread_mutex_unlock(&s->lock);
 		store_flush_missing(s->store, NULL);
-		if (!told && tell_of_store(s, &told_damage)) {
+		if (!told && (tell_of_store(s, &told_damage) || is_taken_away(s))) {
 			told = true;
 			if (s->failed)
 				s->failed(s->failed_ctx);
@@ -302,7 +315,8 @@ int service_open(struct service **ret, const struct service_config *config, stru
 
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	s->data_fd = s->lock_fd = s->worker_fd = -1;
+	s->data_fd = s->worker_fd = -1;
+	s->lock_of_data = DIR_LOCK_NONE;
 	s->failed = config->failed;
 	s->failed_ctx = config->failed_ctx;
 	s->maintain_seconds =
@@ -351,7 +365,7 @@ bool service_close(struct service *s)
 	symbolize_pool_free(s->pool);
 	store_close(s->store);
 	closep(&s->worker_fd);
-	closep(&s->lock_fd);
+	data_dir_unlock(&s->lock_of_data);
 	closep(&s->data_fd);
 	pthread_cond_destroy(&s->wake);
 	pthread_mutex_destroy(&s->lock);

@@ -6,12 +6,14 @@
 #include <pthread.h>
 
 #include "build_queue.h"
+#include "dir_lock.h"
 #include "intern.h"
 #include "service.h"
 #include "symbolize_pool.h"
 
 struct service {
-	int data_fd, lock_fd;
+	int data_fd;
+	struct dir_lock lock_of_data;
 	struct store *store;
 	struct tables *tables;
 	struct name_cache *names;

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -168,20 +167,34 @@ int data_dir_open_file(int dir_fd, const char *where, const char *name, int flag
 	return 0;
 }
 
-int data_dir_lock(const char *dir, int dir_fd, int *ret_fd, struct err *err)
+static int open_lock(const struct io *io _unused_, const char *dir, int dir_fd, int *ret_fd,
+		     struct err *err)
 {
-	_cleanup_(closep) int fd = -1;
-	int rc = data_dir_open_file(dir_fd, dir, "lock", O_RDWR | O_CREAT, &fd, err);
+	return data_dir_open_file(dir_fd, dir, DIR_LOCK_NAME, O_RDWR | O_CREAT, ret_fd, err);
+}
 
-	if (rc)
-		return rc;
-	if (flock(fd, LOCK_EX | LOCK_NB)) {
-		if (errno == EWOULDBLOCK)
-			return err_set(err, ERR_EXISTS, "%s: in use by another process", dir);
-		return err_sys(err, errno, "%s/lock", dir);
-	}
-	*ret_fd = TAKE_FD(fd);
-	return 0;
+static struct dir_lock_use lock_use(void)
+{
+	return (struct dir_lock_use){io_system(), open_lock, "in use by another process"};
+}
+
+int data_dir_lock(const char *dir, int dir_fd, struct dir_lock *ret, struct err *err)
+{
+	const struct dir_lock_use use = lock_use();
+
+	return dir_lock_take(ret, &use, dir, dir_fd, err);
+}
+
+int data_dir_check_lock(const char *dir, struct dir_lock *l, struct err *err)
+{
+	const struct dir_lock_use use = lock_use();
+
+	return dir_lock_check(l, &use, dir, err);
+}
+
+void data_dir_unlock(struct dir_lock *l)
+{
+	dir_lock_drop(l, io_system());
 }
 
 int data_dir_check_file(const char *dir, const char *name, struct err *err)

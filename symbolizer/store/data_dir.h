@@ -5,7 +5,7 @@
  * The data directory as a place with an owner. The service looks after it as a user of its own, an
  * operator often as root: what either leaves there the other has to be able to open.
  */
-#include "err.h"
+#include "dir_lock.h"
 
 /*
  * Sees to it that a lock file of this name is there and belongs to whom the directory belongs, if
@@ -33,8 +33,13 @@ int data_dir_open_part(int data_fd, const char *name, int *ret_fd, struct err *e
 int data_dir_open_file(int dir_fd, const char *where, const char *name, int flags, int *ret_fd,
 		       struct err *err) _must_check_;
 
-/* Opens DIR/lock and takes the lock that the service has as long as it runs: ERR_EXISTS. */
-int data_dir_lock(const char *dir, int dir_fd, int *ret_fd, struct err *err) _must_check_;
+/* Takes the lock of the data directory, which the service has as long as it runs, and a command of
+ * an operator while no service does: ERR_EXISTS. */
+int data_dir_lock(const char *dir, int dir_fd, struct dir_lock *ret, struct err *err) _must_check_;
+void data_dir_unlock(struct dir_lock *l);
+
+/* As dir_lock_check(). */
+int data_dir_check_lock(const char *dir, struct dir_lock *l, struct err *err) _must_check_;
 
 /* Whether a file that is opened by its path may be opened: no such file is well, too. */
 int data_dir_check_file(const char *dir, const char *name, struct err *err) _must_check_;

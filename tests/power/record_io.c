@@ -134,6 +134,30 @@ static int rec_lock(void *ctx, int fd)
 	return io->lock(io->ctx, fd);
 }
 
+static int rec_mark(void *ctx, int dir_fd)
+{
+	struct record_io *r;
+	const struct io *io = under(ctx, &r);
+
+	return io->mark(io->ctx, dir_fd);
+}
+
+static int rec_is_marked(void *ctx, int dir_fd)
+{
+	struct record_io *r;
+	const struct io *io = under(ctx, &r);
+
+	return io->is_marked(io->ctx, dir_fd);
+}
+
+static int rec_is_at(void *ctx, int fd, int dir_fd, const char *path)
+{
+	struct record_io *r;
+	const struct io *io = under(ctx, &r);
+
+	return io->is_at(io->ctx, fd, dir_fd, path);
+}
+
 static int rec_exists(void *ctx, int dir_fd, const char *path)
 {
 	struct record_io *r;
@@ -185,6 +209,9 @@ void record_io_init(struct record_io *r)
 				.make_dir = rec_make_dir,
 				.list = rec_list,
 				.lock = rec_lock,
+				.mark = rec_mark,
+				.is_marked = rec_is_marked,
+				.is_at = rec_is_at,
 				.exists = rec_exists,
 				.free_bytes = rec_free_bytes,
 				.mono_ns = rec_mono_ns,

@@ -198,6 +198,7 @@ static int mem_close(void *ctx, int fd)
 		release(f);
 	}
 	m->handles[fd - FIRST_FD].in_use = m->handles[fd - FIRST_FD].has_lock = false;
+	m->handles[fd - FIRST_FD].has_mark = false;
 	return 0;
 }
 
@@ -236,6 +237,36 @@ static int mem_lock(void *ctx, int fd)
 		return -EWOULDBLOCK;
 	f->is_locked = m->handles[fd - FIRST_FD].has_lock = true;
 	return 0;
+}
+
+static int mem_mark(void *ctx, int dir_fd)
+{
+	struct memory_io *m = ctx;
+
+	if (fails(m, true))
+		return m->error;
+	for (size_t i = 0; i < MEMORY_HANDLES; i++)
+		if (m->handles[i].in_use && m->handles[i].has_mark)
+			return -EWOULDBLOCK;
+	m->handles[dir_fd - FIRST_FD].has_mark = true;
+	return 0;
+}
+
+static int mem_is_marked(void *ctx, int dir_fd)
+{
+	struct memory_io *m = ctx;
+
+	for (int i = 0; i < MEMORY_HANDLES; i++)
+		if (m->handles[i].in_use && m->handles[i].has_mark && FIRST_FD + i != dir_fd)
+			return 1;
+	return 0;
+}
+
+static int mem_is_at(void *ctx, int fd, int dir_fd _unused_, const char *path)
+{
+	const struct memory_file *f = memory_io_of(ctx, fd);
+
+	return !f || find(ctx, path) == f;
 }
 
 static int mem_exists(void *ctx, int dir_fd _unused_, const char *path)
@@ -290,6 +321,9 @@ void memory_io_init(struct memory_io *m)
 				.make_dir = mem_make_dir,
 				.list = mem_list,
 				.lock = mem_lock,
+				.mark = mem_mark,
+				.is_marked = mem_is_marked,
+				.is_at = mem_is_at,
 				.exists = mem_exists,
 				.free_bytes = mem_free_bytes,
 				.mono_ns = mem_mono_ns,

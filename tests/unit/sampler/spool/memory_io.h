@@ -26,7 +26,7 @@ struct memory_io {
 	struct memory_file files[MEMORY_FILES];
 	struct {
 		struct memory_file *file; /* NULL: the directory */
-		bool in_use, has_lock;
+		bool in_use, has_lock, has_mark;
 	} handles[MEMORY_HANDLES];
 	uint64_t mono_ns, real_ns, free_bytes;
 	uint64_t random, next_id;
