@@ -29,6 +29,7 @@ static const char help[] =
 	"  verify  reads everything; exit 1 when bytes fail their checksum\n"
 	"  stats   what the bytes are spent on, and how many a sample takes\n"
 	"\n"
+	"All of them end with what is there when they begin, while the sampler goes on.\n"
 	"Segments of a format that this version does not read are counted, and left out.\n";
 
 struct view {

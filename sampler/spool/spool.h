@@ -306,7 +306,8 @@ void spool_reader_seek(struct spool_reader *r, uint64_t segment, uint64_t place)
 /* Goes back to the last acknowledged position. */
 void spool_reader_rewind(struct spool_reader *r);
 
-/* Starts from the oldest data, acknowledged or not: for looking, not for shipping. Then a torn tail
+/* Starts from the oldest data, acknowledged or not: for looking, not for shipping. It ends where
+ * the spool ends at the first call of spool_reader_next(), whatever is added meanwhile. A torn tail
  * is damage at once, even if it is a write that goes on. */
 void spool_reader_from_start(struct spool_reader *r);
 

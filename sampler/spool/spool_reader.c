@@ -12,7 +12,10 @@ struct spool_reader {
 	int dir_fd;
 	uint64_t damaged_len; /* of the segments that were left behind */
 	struct spool_skipped skipped;
-	bool only_looks;                   /* does not wait for writes that are not whole */
+	bool only_looks; /* does not wait for writes that are not whole, */
+	bool has_end;    /* and ends where the spool ended when it began */
+	uint64_t end_segment;
+	uint32_t end_off;
 	uint64_t ack_segment, ack_place;   /* where rewind goes */
 	uint64_t next_segment, next_place; /* the end of the last batch that was returned */
 	uint64_t last_place;               /* its beginning */
@@ -185,6 +188,29 @@ static int find_segment(struct spool_reader *r, uint64_t from, uint64_t *ret, st
 	return rc;
 }
 
+/* A writer may add faster than somebody looks, who would never be done. */
+static int find_end(struct spool_reader *r, struct err *err)
+{
+	struct spool_segments found;
+	int rc;
+
+	if (!r->only_looks || r->has_end)
+		return 0;
+	rc = spool_segments_list(r->io, r->dir_fd, &found, err);
+	if (rc)
+		return rc;
+	r->end_segment = found.count ? found.numbers[found.count - 1] : 0;
+	free(found.numbers);
+	r->end_off = r->end_segment ? spool_segment_end(r->io, r->dir_fd, r->end_segment) : 0;
+	r->has_end = true;
+	return 0;
+}
+
+static bool is_at_end(const struct spool_reader *r)
+{
+	return r->has_end && r->segment == r->end_segment && r->cursor.off >= r->end_off;
+}
+
 static int next_in_segment(struct spool_reader *r, bool finished, size_t max_samples,
 			   struct spool_batch *ret, struct err *err)
 {
@@ -198,6 +224,8 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 	r->damaged_before = r->cursor.damaged_len;
 	while (!rc && !spool_slice_is_full(&r->slice, max_samples)) {
 		if (!r->in_record) {
+			if (is_at_end(r))
+				break;
 			rc = spool_cursor_next(&r->cursor, finished, &rec, err);
 			if (rc <= 0)
 				break;
@@ -248,6 +276,9 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 
 	if (!max_samples)
 		return err_set(err, ERR_USAGE, "a batch has at least one sample");
+	rc = find_end(r, err);
+	if (rc)
+		return rc;
 	if (r->names_late)
 		spool_late_look(&r->late, r->file.fd >= 0 ? r->segment : r->segment + 1);
 	for (;;) {
@@ -275,6 +306,8 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 			if (rc <= 0)
 				return rc;
 		}
+		if (r->has_end && next > r->end_segment)
+			return 0;
 		rc = open_segment(r, next, next == r->next_segment ? r->next_place : 0, err);
 		if (rc < 0)
 			return rc;
@@ -344,7 +377,7 @@ void spool_reader_back(struct spool_reader *r)
 void spool_reader_rewind(struct spool_reader *r)
 {
 	close_segment(r);
-	r->only_looks = false;
+	r->only_looks = r->has_end = false;
 	r->damaged_len = 0;
 	r->segment = r->ack_segment ? r->ack_segment - 1 : 0;
 	r->next_segment = r->ack_segment;
@@ -356,6 +389,7 @@ void spool_reader_from_start(struct spool_reader *r)
 	close_segment(r);
 	r->segment = r->next_segment = r->next_place = 0;
 	r->only_looks = true;
+	r->has_end = false;
 	r->damaged_len = 0;
 	r->skipped = (struct spool_skipped){.count = 0};
 }

@@ -249,6 +249,20 @@ uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment
 	return total;
 }
 
+uint32_t spool_segment_end(const struct io *io, int dir_fd, uint64_t segment)
+{
+	_cleanup_(spool_file_close) struct spool_file file;
+	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
+	struct spool_record rec;
+
+	if (spool_file_open(&file, io, dir_fd, segment, NULL))
+		return 0;
+	spool_cursor_init(&c, &file, file.info.records_off);
+	while (spool_cursor_next(&c, true, &rec, NULL) == 1)
+		;
+	return c.off;
+}
+
 void spool_losses_read(struct bytes in, uint64_t losses[static SPOOL_LOSS_COUNT])
 {
 	uint32_t count = bytes_u32(&in);

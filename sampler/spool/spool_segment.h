@@ -64,6 +64,9 @@ int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops
 /* How many samples stand behind a place of a segment nobody writes to; 0 when it cannot be read. */
 uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment, uint64_t place);
 
+/* Where the last record of a segment ends now; 0 when it cannot be read. */
+uint32_t spool_segment_end(const struct io *io, int dir_fd, uint64_t segment);
+
 /* The losses that a segment states last; as they were when it states none, or cannot be read. */
 void spool_segment_losses(const struct io *io, int dir_fd, uint64_t segment,
 			  uint64_t losses[static SPOOL_LOSS_COUNT]);

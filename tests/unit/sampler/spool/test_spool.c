@@ -80,6 +80,48 @@ static void test_ack(void **state)
 	spool_writer_close(w);
 }
 
+/* Who looks is done with what was there, however fast samples come. */
+static void try_look(struct memory_io *m, uint64_t first, uint64_t more)
+{
+	struct spool_writer *w = writer(m, &small);
+	struct spool_reader *r = reader(m);
+	struct spool_batch b;
+	struct err err;
+	uint64_t next = first, seen = 0;
+
+	add_many(w, 0, first);
+	spool_reader_from_start(r);
+	while (spool_reader_next(r, 10, &b, &err) == 1) {
+		seen += b.sample_count;
+		assert_true(seen <= first);
+		add_many(w, next, more);
+		next += more;
+	}
+	assert_int_equal(seen, first);
+	assert_int_equal(spool_reader_next(r, 10, &b, &err), 0);
+	spool_reader_from_start(r);
+	assert_int_equal(drain(r, 1000).count, next);
+	spool_reader_close(r);
+	spool_writer_close(w);
+}
+
+static void test_look_ends(void **state)
+{
+	struct memory_io *m = *state;
+
+	try_look(m, 30, 10);
+	assert_null(memory_io_file(m, SEGMENT, 1));
+}
+
+/* The writer is segments ahead then. */
+static void test_look_ends_before(void **state)
+{
+	struct memory_io *m = *state;
+
+	try_look(m, 250, 100);
+	assert_non_null(memory_io_file(m, SEGMENT, 1));
+}
+
 static void test_byte_limit(void **state)
 {
 	struct memory_io *m = *state;
@@ -435,6 +477,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_round_trip),     TEST(test_ack),
+		TEST(test_look_ends),      TEST(test_look_ends_before),
 		TEST(test_byte_limit),     TEST(test_age_limit_and_clocks),
 		TEST(test_age_over_boots), TEST(test_lock),
 		TEST(test_numbers_go_up),  TEST(test_versions),
