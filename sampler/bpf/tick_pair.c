@@ -8,16 +8,24 @@
  * smaller one would have periods fall close together; then a cycle that fits one fits many. */
 #define SPREAD 0.5
 
-/* Periods are drawn anew in the sampler's own rounds, which come as often. What a turn costs is a
- * tick, so there are enough ticks between two. */
-#define LIFE_NS    UINT64_C(800000000)
-#define LIFE_TICKS 64
+/*
+ * Periods are drawn anew in the sampler's own rounds: in each one at first, so that a run of some
+ * seconds has enough of them, and in every third later on, for the kernel interrupts the CPU for
+ * it and waits, 80 us for both halves in a virtual machine. What a turn costs besides is a tick, so
+ * there are enough ticks between two.
+ */
+#define LIFE_NS      UINT64_C(800000000)
+#define LIFE_MOST_NS (3 * LIFE_NS)
+#define LIFE_PART    8 /* of the time since the events began */
+#define LIFE_TICKS   64
 
-static uint64_t life_ns(const struct tick_pair *p)
+static uint64_t life_ns(const struct tick_pair *p, uint64_t now_ns)
 {
 	const uint64_t least = LIFE_TICKS * p->period_ns;
+	uint64_t life = (now_ns - p->began_ns) / LIFE_PART;
 
-	return least > LIFE_NS ? least : LIFE_NS;
+	life = life > LIFE_MOST_NS ? LIFE_MOST_NS : life < LIFE_NS ? LIFE_NS : life;
+	return least > life ? least : life;
 }
 
 /* xorshift64*: no secret hangs on it. From 0 to 1. */
@@ -60,7 +68,7 @@ void tick_pair_begin(struct tick_pair *p, uint64_t now_ns)
 
 bool tick_pair_is_old(const struct tick_pair *p, uint64_t now_ns)
 {
-	return now_ns - p->halves[0].most_began_ns >= life_ns(p);
+	return now_ns - p->halves[0].most_began_ns >= life_ns(p, now_ns);
 }
 
 static uint64_t due_of_half(const struct tick_half *h, uint64_t until_ns)
