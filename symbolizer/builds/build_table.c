@@ -121,12 +121,22 @@ static int take_table(const struct build_env *env, const struct build_job *job, 
 
 /* --- storing it ------------------------------------------------------------------------------ */
 
+/* Damage of the store is no lie of the client's. */
+static int of_store(int rc, struct err *err)
+{
+	if (rc != ERR_DATA)
+		return rc;
+	if (err)
+		err->code = ERR_DAMAGED;
+	return ERR_DAMAGED;
+}
+
 /* What is known of the id: 1 with *ret in the arena and *b, which then borrows nothing, or 0. */
 static int read_old(const struct build_env *env, const struct build_id *id, struct arena *arena,
 		    struct store_binary *b, Rawstack__V1__Binary **ret, struct err *err)
 {
 	struct store_read *r;
-	int rc = store_read_begin(env->store, &r, err);
+	int rc = of_store(store_read_begin(env->store, &r, err), err);
 
 	if (rc)
 		return rc;
@@ -196,7 +206,7 @@ static int put(const struct build_env *env, const struct build_job *job,
 		return out_of_memory(err);
 	rawstack__v1__binary__pack(&meta, packed);
 	b.meta = packed;
-	rc = store_put(env->store, &b, m ? m->p : NULL, err);
+	rc = of_store(store_put(env->store, &b, m ? m->p : NULL, err), err);
 	if (!rc && env->ended)
 		env->ended(env->ctx, &b.id, !m, b.generation);
 	return rc;

@@ -226,6 +226,11 @@ int kept_files_get(struct kept_files *k, const struct build_id *id, enum kept_ro
 	return 1;
 }
 
+int kept_files_dir(const struct kept_files *k)
+{
+	return k->dir_fd;
+}
+
 void kept_files_stat(struct kept_files *k, struct kept_files_stat *ret)
 {
 	pthread_mutex_lock(&k->lock);

@@ -47,6 +47,9 @@ void kept_files_remove(struct kept_files *k, const struct build_id *id, enum kep
 /* All of an id, durable at return: none comes back after a power cut. ERR_IO. */
 int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struct err *err);
 
+/* The directory that they lie in. */
+int kept_files_dir(const struct kept_files *k);
+
 struct kept_files_stat {
 	uint64_t count, bytes, max_bytes;
 };

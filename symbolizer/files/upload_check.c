@@ -41,6 +41,11 @@ int upload_check_alias(const struct upload *up, struct store *store, struct err 
 	struct store_read *r;
 	int rc = store_read_begin(store, &r, err);
 
+	if (rc == ERR_DATA) { /* the store is damaged: no lie of the client's */
+		if (err)
+			err->code = ERR_DAMAGED;
+		return ERR_DAMAGED;
+	}
 	if (rc)
 		return rc;
 	id = store_find(r, &up->id);

@@ -15,6 +15,7 @@
 #include "rsym_format.h"
 #include "stdout_end.h"
 #include "store.h"
+#include "store_birth.h"
 #include "store_check.h"
 #include "store_salvage.h"
 
@@ -220,29 +221,63 @@ static void tell_lost(void *ctx _unused_, const struct build_id *id)
 }
 
 /* What root makes for a service is the service's. */
-static int give_to_owner(const char *from, const char *to, struct err *err)
+static int give_to_owner(const char *from, const char *dir, const char *name, struct err *err)
 {
-	static const char *const names[] = {".", "store.mdb", "store.mdb-lock"};
-	_cleanup_(closep) int dir_fd = open(to, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	_cleanup_(closep) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	struct stat st;
 
 	if (stat(from, &st))
 		return err_sys(err, errno, "%s", from);
 	if (dir_fd < 0)
-		return err_sys(err, errno, "%s", to);
-	for (size_t i = 0; geteuid() == 0 && i < ARRAY_LEN(names); i++)
-		if (fchownat(dir_fd, names[i], st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW) &&
-		    errno != ENOENT)
-			return err_sys(err, errno, "%s/%s", to, names[i]);
+		return err_sys(err, errno, "%s", dir);
+	if (geteuid() == 0 && fchownat(dir_fd, name, st.st_uid, st.st_gid, AT_SYMLINK_NOFOLLOW))
+		return err_sys(err, errno, "%s/%s", dir, name);
 	return 0;
+}
+
+/* The directory in OUT in which a salvage works. Only what it makes there is removed. */
+static void remove_work(const char *work)
+{
+	static const char *const names[] = {"store.mdb", "store.mdb-lock", "store.mdb-new"};
+	_cleanup_(closep) int fd = open(work, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+
+	for (size_t i = 0; fd >= 0 && i < ARRAY_LEN(names); i++)
+		(void)unlinkat(fd, names[i], 0);
+	(void)rmdir(work);
+}
+
+/* Salvages into a directory of its own, and gives the store its name when it is whole: whatever
+ * ends it before, a full disk or a kill, there is nothing that a service would start on. */
+static int salvage_whole(const struct admin *a, const char *path, const char *made,
+			 struct store_salvaged *found, struct err *err)
+{
+	static const struct store_salvage_use use = {.describe = describe, .lost = tell_lost};
+	char work[LIMIT_PATH_LEN], file[LIMIT_PATH_LEN];
+	int rc;
+
+	if (snprintf(work, sizeof(work), "%s/" STORE_SALVAGE_NAME, a->out) >= (int)sizeof(work) ||
+	    snprintf(file, sizeof(file), "%s/store.mdb", work) >= (int)sizeof(file))
+		return err_set(err, ERR_USAGE, "%s: name too long", a->out);
+	remove_work(work); /* of one that was killed */
+	if (mkdir(work, 0700))
+		return err_sys(err, errno, "%s", work);
+	rc = store_salvage(path, work, RSYM_MAJOR, &use, found, err);
+	if (!rc)
+		rc = give_to_owner(a->data, work, "store.mdb", err);
+	if (!rc)
+		rc = give_to_owner(a->data, a->out, ".", err);
+	if (!rc && rename(file, made))
+		rc = err_sys(err, errno, "%s", made);
+	remove_work(work);
+	return rc ? rc : sync_dir(a->out, err);
 }
 
 static int salvage(const struct admin *a, struct err *err)
 {
-	static const struct store_salvage_use use = {.describe = describe, .lost = tell_lost};
 	char path[LIMIT_PATH_LEN], made[LIMIT_PATH_LEN];
 	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
 	struct store_salvaged found;
+	bool is_new;
 	int rc;
 
 	if (snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
@@ -253,19 +288,20 @@ static int salvage(const struct admin *a, struct err *err)
 	rc = lock_stopped(a->data, &lock, err);
 	if (rc)
 		return rc;
-	if (mkdir(a->out, 0700) && errno != EEXIST)
+	is_new = !mkdir(a->out, 0700);
+	if (!is_new && errno != EEXIST)
 		return err_sys(err, errno, "%s", a->out);
 	if (!access(made, F_OK))
 		return err_set(err, ERR_EXISTS, "%s: there is a store already", made);
-	rc = store_salvage(path, a->out, RSYM_MAJOR, &use, &found, err);
-	if (!rc)
-		rc = give_to_owner(a->data, a->out, err);
+	rc = salvage_whole(a, path, made, &found, err);
+	if (rc && is_new)
+		(void)rmdir(a->out);
 	if (rc)
 		return rc;
 	printf("%s: %zu records, %zu tables, %zu tables whose record was lost, %zu binaries that "
 	       "lost a table\n",
 	       made, found.records, found.tables, found.tables_without_record, found.lost);
-	return sync_dir(a->out, err);
+	return 0;
 }
 
 static const struct command {
@@ -289,7 +325,7 @@ static const struct command {
 	 "service\n"
 	 "must be stopped; nothing is changed in DIR, whose subdirectories `kept` and `uploads` "
 	 "may\n"
-	 "be moved to OUT."},
+	 "be moved to OUT. OUT has a store when that is whole, and not before."},
 };
 
 static const struct command *find(const char *word)

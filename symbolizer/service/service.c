@@ -49,7 +49,7 @@ int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinar
 	int rc = service_id(id, field, err);
 
 	if (!rc)
-		rc = store_read_begin(s->store, &r, err);
+		rc = service_store_error(store_read_begin(s->store, &r, err), err);
 	if (rc)
 		return rc;
 	*id = store_find(r, id);
@@ -96,9 +96,18 @@ static void on_damaged(void *ctx, const struct build_id *id)
 	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
 
+/* The directory of the data directory that was taken away under the service; NULL: none. */
+static const char *find_gone_part(const struct service *s)
+{
+	if (!data_dir_has_part(s->data_fd, "uploads", uploads_dir(s->uploads)))
+		return "uploads";
+	return data_dir_has_part(s->data_fd, "kept", kept_files_dir(s->kept)) ? NULL : "kept";
+}
+
 /* What an operator has to know of the store, each once. True when it can do nothing more. */
 static bool tell_of_store(struct service *s, bool *told_damage)
 {
+	const char *part = find_gone_part(s);
 	struct store_stat stat;
 
 	store_stat(s->store, &stat);
@@ -115,7 +124,13 @@ static bool tell_of_store(struct service *s, bool *told_damage)
 		log_error("%s/store.mdb is not the file any more that was opened: it was removed "
 			  "or exchanged, or its disk unmounted; the service ends",
 			  s->data_dir);
-	return stat.failed || stat.gone;
+	else if (part)
+		log_error("%s/%s is not the directory any more that was opened: it was removed or "
+			  "exchanged, or its disk unmounted; the service ends, and makes it anew "
+			  "when it "
+			  "starts",
+			  s->data_dir, part);
+	return stat.failed || stat.gone || part;
 }
 
 /* Whether somebody else has the data directory by now. */
@@ -198,14 +213,28 @@ static void on_build_ended(void *ctx, const struct build_id *id, bool failed, ui
 }
 
 /* A store that is new says of which version it is; who reads another refuses it. */
-static int stamp(struct store *s, struct err *err)
+static int stamp(struct service *s, struct err *err)
 {
 	uint64_t version;
-	int rc = store_meta_get(s, STORE_VERSION_NAME, &version, err);
+	int rc = store_meta_get(s->store, STORE_VERSION_NAME, &version, err);
 
-	return rc == 0  ? store_meta_put(s, STORE_VERSION_NAME, STORE_VERSION, err)
+	s->is_new = rc == 0;
+	return rc == 0  ? store_meta_put(s->store, STORE_VERSION_NAME, STORE_VERSION, err)
 	       : rc < 0 ? rc
 			: 0;
+}
+
+/* An operator who expects tables has to see that there are none: their disk may not be mounted. */
+void service_tell_empty(struct service *s)
+{
+	struct store_stat stat;
+
+	store_stat(s->store, &stat);
+	if (!stat.ready_count && !stat.other_count)
+		log_info("%s/store.mdb: %s; if there should be tables, see whether its file system "
+			 "is mounted",
+			 s->data_dir,
+			 s->is_new ? "there was none, a new store is made" : "it has no tables");
 }
 
 static void tell_others(struct service *s)
@@ -258,7 +287,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 			config->table_format ? config->table_format : RSYM_MAJOR, err);
 	if (rc)
 		return rc;
-	rc = stamp(s->store, err);
+	rc = stamp(s, err);
 	if (rc)
 		return rc;
 	store_fit(s->store, NULL); /* as far as pins let it */

@@ -51,6 +51,9 @@ struct service_config {
 int service_open(struct service **ret, const struct service_config *config,
 		 struct err *err) _must_check_;
 
+/* Says so in the log when there is no table, once the service is known to start. */
+void service_tell_empty(struct service *s);
+
 /* Who waits for a build is told ERR_UNAVAILABLE; nothing new is built. */
 void service_stop(struct service *s);
 

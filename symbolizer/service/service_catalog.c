@@ -34,7 +34,7 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 	int rc = service_id(&id, &request->build_id, err);
 
 	if (!rc)
-		rc = store_read_begin(s->store, &r, err);
+		rc = service_store_error(store_read_begin(s->store, &r, err), err);
 	if (rc)
 		return rc;
 	id = store_find(r, &id);
@@ -169,7 +169,7 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 	reply->binaries = arena_array(arena, max, sizeof(reply->binaries[0]));
 	if (!reply->binaries)
 		return out_of_memory(err);
-	rc = store_read_begin(s->store, &r, err);
+	rc = service_store_error(store_read_begin(s->store, &r, err), err);
 	if (rc)
 		return rc;
 	while ((rc = store_binary_next(r, after, &b, err)) == 1) {

@@ -15,6 +15,7 @@ struct service {
 	int data_fd;
 	struct dir_lock lock_of_data;
 	struct store *store;
+	bool is_new; /* the store: nobody has opened it before */
 	struct tables *tables;
 	struct name_cache *names;
 	struct symbolize_pool *pool;

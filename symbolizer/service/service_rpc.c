@@ -186,7 +186,7 @@ static void on_built(struct upload_waiter *waiter, const struct upload_result *r
 	int rc = 0;
 
 	if (result->code == ERR_DATA || result->code == ERR_UNAVAILABLE ||
-	    (result->code && result->queued)) {
+	    result->code == ERR_DAMAGED || (result->code && result->queued)) {
 		rpc_call_finish(w->call, result->code, result->message);
 	} else {
 		reply.state = state_of(result);

@@ -102,7 +102,7 @@ static int tell_present(struct service *s, struct watch *w, const struct build_i
 {
 	struct store_read *r;
 	struct store_binary b;
-	int rc = store_read_begin(s->store, &r, err);
+	int rc = service_store_error(store_read_begin(s->store, &r, err), err);
 
 	if (rc)
 		return rc;

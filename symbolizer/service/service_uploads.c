@@ -93,7 +93,7 @@ static int is_present(struct service *s, const struct build_id *name,
 
 	if (request->kind == KIND(ALT))
 		return kept_files_have(s->kept, id, KEPT_ALT);
-	rc = store_read_begin(s->store, &r, err);
+	rc = service_store_error(store_read_begin(s->store, &r, err), err);
 	if (rc)
 		return rc;
 	/* It may be called by the hash of the file. */
@@ -136,7 +136,9 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 			reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT;
 			reply->report = report;
 			/* Nothing is sent, and it is to stay nevertheless. */
-			rc = request->pin && report ? store_pin(s->store, &id, true, err) : 0;
+			rc = request->pin && report
+				     ? service_store_error(store_pin(s->store, &id, true, err), err)
+				     : 0;
 			return rc < 0 ? rc : 0;
 		}
 	}

@@ -144,6 +144,17 @@ int data_dir_open_part(int data_fd, const char *name, int *ret_fd, struct err *e
 	return 0;
 }
 
+bool data_dir_has_part(int data_fd, const char *name, int fd)
+{
+	struct stat open, named;
+
+	if (fstat(fd, &open))
+		return true;
+	if (fstatat(data_fd, name, &named, AT_SYMLINK_NOFOLLOW))
+		return errno != ENOENT && errno != ENOTDIR;
+	return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
 int data_dir_open_file(int dir_fd, const char *where, const char *name, int flags, int *ret_fd,
 		       struct err *err)
 {

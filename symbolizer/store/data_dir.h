@@ -33,6 +33,10 @@ int data_dir_open_part(int data_fd, const char *name, int *ret_fd, struct err *e
 int data_dir_open_file(int dir_fd, const char *where, const char *name, int flags, int *ret_fd,
 		       struct err *err) _must_check_;
 
+/* Whether a directory of it that is open is still there by its name. What is made in one that is
+ * not is lost with it. */
+bool data_dir_has_part(int data_fd, const char *name, int fd);
+
 /* Takes the lock of the data directory, which the service has as long as it runs, and a command of
  * an operator while no service does: ERR_EXISTS. */
 int data_dir_lock(const char *dir, int dir_fd, struct dir_lock *ret, struct err *err) _must_check_;

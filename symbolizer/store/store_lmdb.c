@@ -31,6 +31,10 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 {
 	struct statvfs st;
 
+	/* The service alone writes, and never beyond its map: a meta page that says so was garbled.
+	 * Whoever reads beside it may see that its map has grown. */
+	if (rc == MDB_MAP_RESIZED && !m->read_only)
+		rc = MDB_CORRUPTED;
 	switch (rc) {
 	case MDB_MAP_FULL:
 		return err_set(err, ERR_LIMIT, "%s: the store is full", m->path);

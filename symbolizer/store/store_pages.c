@@ -215,11 +215,6 @@ int store_pages_open(struct store_pages **ret, int fd, const char *path, struct 
 	rc = store_pages_reopen(p, err);
 	if (rc)
 		return rc;
-	if (!p->has_meta[0] && !p->has_meta[1])
-		return err_set(
-			err, ERR_DATA,
-			"%s: damaged: both meta pages, or it is no store; " STORE_DAMAGED_ADVICE,
-			path);
 	*ret = TAKE_PTR(p);
 	return 0;
 }
@@ -232,6 +227,11 @@ void store_pages_close(struct store_pages *p)
 	free(p->marks);
 	free(p->levels);
 	free(p);
+}
+
+bool store_pages_have_meta(const struct store_pages *p)
+{
+	return p->has_meta[0] || p->has_meta[1];
 }
 
 uint64_t store_pages_commit(const struct store_pages *p)
@@ -428,6 +428,11 @@ int store_pages_check_metas(struct store_pages *p, struct err *err)
 	const struct store_meta *newer;
 
 	read_metas(p);
+	if (!p->has_meta[0] && !p->has_meta[1])
+		return err_set(
+			err, ERR_DATA,
+			"%s: damaged: both meta pages, or it is no store; " STORE_DAMAGED_ADVICE,
+			p->path);
 	for (size_t i = 0; i < 2; i++) {
 		const struct store_meta *m = &p->metas[i];
 

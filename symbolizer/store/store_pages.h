@@ -27,7 +27,7 @@ int store_key_compare(struct kv_bytes a, struct kv_bytes b);
 /* A name of each enum kv_table in the file. */
 extern const char *const store_table_names[KV_TABLE_COUNT];
 
-/* fd is borrowed; path is for messages, and too. ERR_DATA when neither meta page is one. */
+/* fd is borrowed; path is for messages, and too. Whatever is in the file. */
 int store_pages_open(struct store_pages **ret, int fd, const char *path,
 		     struct err *err) _must_check_;
 /* The file may have grown. */
@@ -37,6 +37,10 @@ DEFINE_FREEP(struct store_pages, store_pages_close);
 
 /* The commit that the newer meta page tells. */
 uint64_t store_pages_commit(const struct store_pages *p);
+
+/* Whether one of the two meta pages is one: else nothing tells which pages are of the newest
+ * commit. */
+bool store_pages_have_meta(const struct store_pages *p);
 
 /* Both meta pages are what they should be, as far as can be seen from them. */
 int store_pages_check_metas(struct store_pages *p, struct err *err) _must_check_;
@@ -58,7 +62,8 @@ struct store_pages_pair {
 /*
  * Tells every pair that can be found, whatever is damaged: those of the newest sound tree first,
  * then what lies in pages that no tree reaches and that are not free, node by node where a page has
- * lost its header. A value may be damaged, and a pair be told twice: who takes it compares its
+ * lost its header. Without a meta page that is all pages, free ones too: what was deleted may be
+ * there again. A value may be damaged, and a pair be told twice: who takes it compares its
  * checksum. each() returns false to end it. ERR_MEMORY.
  */
 int store_pages_salvage(struct store_pages *p,

@@ -129,8 +129,10 @@ int store_pages_salvage(struct store_pages *p,
 	if (!p->has_meta[0] || (p->has_meta[1] && p->metas[1].commit > m->commit))
 		m = &p->metas[1];
 	memset(p->marks, 0, (size_t)(p->page_count / 8 + 1));
-	walk(&s, m->trees[1].root, 0, false, true);
-	walk(&s, m->trees[0].root, 0, true, false);
+	if (store_pages_have_meta(p)) {
+		walk(&s, m->trees[1].root, 0, false, true);
+		walk(&s, m->trees[0].root, 0, true, false);
+	}
 	for (uint64_t i = 2; i < p->page_count && !s.ended; i += run ? run : 1) {
 		run = 0;
 		if (store_page_is_marked(p, i) || !store_page_read(p, i, page))

@@ -23,6 +23,7 @@ struct rank {
 };
 
 struct salvager {
+	const char *from;
 	struct kv *kv;
 	struct store *s; /* once the records are there */
 	uint16_t format;
@@ -314,7 +315,15 @@ static int salvage(struct salvager *s, struct store_pages *pages)
 	flush(s);
 	store_stat(s->s, &stat);
 	s->told->missing = stat.missing_count;
-	return rc ? rc : s->rc;
+	if (rc || s->rc)
+		return rc ? rc : s->rc;
+	if (!s->told->records && !s->told->missing && !store_pages_have_meta(pages))
+		return err_set(
+			s->err, ERR_DATA,
+			"%s: nothing of a store is found in it: restore a backup, or remove it "
+			"to begin anew",
+			s->from);
+	return 0;
 }
 
 int store_salvage(const char *from, const char *to, uint16_t format,
@@ -331,7 +340,8 @@ int store_salvage(const char *from, const char *to, uint16_t format,
 	if (!s)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	*ret = (struct store_salvaged){0};
-	*s = (struct salvager){.format = format,
+	*s = (struct salvager){.from = from,
+			       .format = format,
 			       .use = use,
 			       .told = ret,
 			       .err = err,

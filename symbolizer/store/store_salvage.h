@@ -23,7 +23,8 @@ struct store_salvaged {
 	size_t lost; /* binaries of which a table is gone */
 };
 
-/* from: the old store.mdb; to: a directory without a store. format: as in store_open(). */
+/* from: the old store.mdb; to: a directory without a store. format: as in store_open(). ERR_DATA
+ * when there is nothing of a store in it. What lies in `to` after an error is of no use. */
 int store_salvage(const char *from, const char *to, uint16_t format,
 		  const struct store_salvage_use *use, struct store_salvaged *ret,
 		  struct err *err) _must_check_;

@@ -369,8 +369,9 @@ static int resolve(struct symbolize *s, struct store_read *r, struct err *err)
 	return rc ? rc : symbolize_modules_recheck(s, r, err);
 }
 
+/* *ret_again: with ERR_DAMAGED, the batch may be answered without the table that is damaged. */
 static int answer_batch(struct symbolize *s, const struct symbolize_env *env,
-			const Rawstack__V1__StackBatch *batch, struct err *err)
+			const Rawstack__V1__StackBatch *batch, bool *ret_again, struct err *err)
 {
 	static const Rawstack__V1__Locations none = RAWSTACK__V1__LOCATIONS__INIT;
 	struct store_read *r;
@@ -390,10 +391,18 @@ static int answer_batch(struct symbolize *s, const struct symbolize_env *env,
 	s->batch = batch;
 	s->locations = batch->locations ? batch->locations : &none;
 	rc = begin(s, err);
-	if (!rc)
-		rc = store_read_begin(env->store, &r, err);
+	*ret_again = false;
 	if (rc)
 		return rc;
+	rc = store_read_begin(env->store, &r, err);
+	if (rc == ERR_DATA) {
+		if (err)
+			err->code = ERR_DAMAGED;
+		return ERR_DAMAGED;
+	}
+	if (rc)
+		return rc;
+	*ret_again = true;
 	rc = resolve(s, r, err);
 	reply_names_leave_table(&s->names);
 	store_read_end(r);
@@ -404,11 +413,12 @@ int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
 		  const Rawstack__V1__StackBatch *batch, struct err *err)
 {
 	int rc, left = ANSWERS_MAX;
+	bool again = false;
 
 	do
-		rc = answer_batch(s, env, batch, err);
-	while (rc == ERR_DAMAGED && !s->is_stream && --left);
-	if (rc == ERR_DAMAGED) /* a stream has told its client of the module already */
+		rc = answer_batch(s, env, batch, &again, err);
+	while (rc == ERR_DAMAGED && again && !s->is_stream && --left);
+	if (rc == ERR_DAMAGED && again) /* a stream has told its client of the module already */
 		return err_set(err, ERR_UNAVAILABLE, "a table turned out to be damaged: ask again");
 	return rc ? rc : symbolize_take_note(s, err);
 }
