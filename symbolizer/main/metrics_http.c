@@ -2,6 +2,7 @@
 #include "metrics_http.h"
 
 #include <arpa/inet.h>
+#include <errno.h>
 #include <microhttpd.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@ enum {
 };
 
 struct metrics_http {
+	int fd; /* until there is: */
 	struct MHD_Daemon *daemon;
 	void (*fill)(void *ctx, struct buf *out);
 	void *ctx;
@@ -72,43 +74,66 @@ static int parse(const char *address, struct sockaddr_in *to, struct err *err)
 		 colon ? address : "127.0.0.1");
 	if (*port < '0' || *port > '9' || *end || n > UINT16_MAX ||
 	    inet_pton(AF_INET, host, &to->sin_addr) != 1)
-		return err_set(err, ERR_USAGE, "%s: not PORT nor 127.0.0.1:PORT", address);
+		return err_set(err, ERR_USAGE, "--metrics %s: not PORT nor 127.0.0.1:PORT",
+			       address);
 	if (ntohl(to->sin_addr.s_addr) >> 24 != 127)
-		return err_set(err, ERR_DENIED, "%s: metrics are served on loopback only", address);
+		return err_set(err, ERR_DENIED, "--metrics %s: metrics are served on loopback only",
+			       address);
 	to->sin_port = htons((uint16_t)n);
 	return 0;
 }
 
-int metrics_http_open(struct metrics_http **ret, const char *address, int *ret_port,
-		      void (*fill)(void *ctx, struct buf *out), void *ctx, struct err *err)
+/* Here and not by the library, which does not say why it could not. */
+static int listen_on(const struct sockaddr_in *to, int *ret_fd, int *ret_port, const char *address,
+		     struct err *err)
 {
-	struct metrics_http *m = calloc(1, sizeof(*m));
-	const union MHD_DaemonInfo *info;
-	struct sockaddr_in to;
-	int rc;
+	_cleanup_(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_in bound;
+	socklen_t len = sizeof(bound);
+	const int on = 1;
 
+	if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) ||
+	    bind(fd, (const struct sockaddr *)to, sizeof(*to)) || listen(fd, CONNECTIONS) ||
+	    getsockname(fd, (struct sockaddr *)&bound, &len))
+		return err_sys(err, errno, "--metrics %s: cannot listen", address);
+	*ret_port = ntohs(bound.sin_port);
+	*ret_fd = TAKE_FD(fd);
+	return 0;
+}
+
+int metrics_http_listen(struct metrics_http **ret, const char *address, int *ret_port,
+			struct err *err)
+{
+	_cleanup_(closep) int fd = -1;
+	struct metrics_http *m;
+	struct sockaddr_in to;
+	int rc = parse(address, &to, err);
+
+	if (!rc)
+		rc = listen_on(&to, &fd, ret_port, address, err);
+	if (rc)
+		return rc;
+	m = calloc(1, sizeof(*m));
 	if (!m)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	rc = parse(address, &to, err);
-	if (rc) {
-		free(m);
-		return rc;
-	}
+	m->fd = TAKE_FD(fd);
+	*ret = m;
+	return 0;
+}
+
+int metrics_http_start(struct metrics_http *m, void (*fill)(void *ctx, struct buf *out), void *ctx,
+		       struct err *err)
+{
 	m->fill = fill;
 	m->ctx = ctx;
 	m->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle, m,
-				     MHD_OPTION_SOCK_ADDR, &to, MHD_OPTION_CONNECTION_LIMIT,
+				     MHD_OPTION_LISTEN_SOCKET, m->fd, MHD_OPTION_CONNECTION_LIMIT,
 				     (unsigned int)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
 				     (unsigned int)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
 				     (size_t)MEMORY, MHD_OPTION_END);
-	if (!m->daemon) {
-		free(m);
-		return err_set(err, ERR_EXISTS, "cannot listen on %s for metrics: is it in use?",
-			       address);
-	}
-	info = MHD_get_daemon_info(m->daemon, MHD_DAEMON_INFO_BIND_PORT);
-	*ret_port = info && info->port ? info->port : ntohs(to.sin_port);
-	*ret = m;
+	if (!m->daemon)
+		return err_set(err, ERR_IO, "--metrics: no server could be started");
+	(void)TAKE_FD(m->fd); /* the daemon closes it */
 	return 0;
 }
 
@@ -116,6 +141,8 @@ void metrics_http_close(struct metrics_http *m)
 {
 	if (!m)
 		return;
-	MHD_stop_daemon(m->daemon);
+	if (m->daemon)
+		MHD_stop_daemon(m->daemon);
+	closep(&m->fd);
 	free(m);
 }

@@ -62,7 +62,11 @@ static void print_help(void)
 	       "  --port-file FILE       write the port there once it listens\n"
 	       "  --metrics ADDRESS      serve /metrics over HTTP: PORT or 127.0.0.1:PORT\n"
 	       "  --metrics-port-file FILE  write that port there\n"
-	       "  --store-bytes N        disk for tables; K, M, G may follow (10G)\n"
+	       "  --store-bytes N        disk for tables; K, M, G may follow (10G). 256 MiB of the "
+	       "disk are left\n"
+	       "                         free: what would take them is refused (tables, uploads, "
+	       "kept "
+	       "files)\n"
 	       "  --keep-debug           keep every uploaded file, to make tables anew: damaged or "
 	       "evicted\n"
 	       "                         ones, older builders'; else those that wait for a "
@@ -319,14 +323,18 @@ static void on_changed(void *ctx, bool is_well)
 	rpc_health_set(((struct program *)ctx)->health, is_well);
 }
 
-static int start_metrics(struct program *p, const struct options *o, struct err *err)
+/* Before anything is made or opened, so that a wrong option has no other consequence. */
+static int listen_metrics(struct program *p, const struct options *o, struct err *err)
 {
 	int port, rc;
 
 	if (!o->metrics)
 		return 0;
-	rc = metrics_http_open(&p->metrics, o->metrics, &port, fill_metrics, p, err);
-	return rc || !o->metrics_port_file ? rc : write_port(o->metrics_port_file, port, err);
+	rc = metrics_http_listen(&p->metrics, o->metrics, &port, err);
+	if (rc || !o->metrics_port_file)
+		return rc;
+	rc = write_port(o->metrics_port_file, port, err);
+	return rc ? err_prefix(err, "--metrics-port-file") : 0;
 }
 
 static int start(struct program *p, const struct options *o, struct err *err)
@@ -335,9 +343,10 @@ static int start(struct program *p, const struct options *o, struct err *err)
 	const void *set = rpc_reflection_descriptors(&len);
 	int port, rc;
 
-	if ((rc = check_worker(o->service.worker_path, err)) ||
+	if ((rc = check_worker(o->service.worker_path, err)) || (rc = listen_metrics(p, o, err)) ||
 	    (rc = store_check_by_child(o->service.data_dir, err)) ||
-	    (rc = service_open(&p->service, &o->service, err)) || (rc = start_metrics(p, o, err)) ||
+	    (rc = service_open(&p->service, &o->service, err)) ||
+	    (rc = p->metrics ? metrics_http_start(p->metrics, fill_metrics, p, err) : 0) ||
 	    (rc = rpc_server_open(&p->server, &o->server, err)) ||
 	    (rc = service_rpc_open(&p->rpc, p->server, p->service, err)) ||
 	    (rc = rpc_health_open(&p->health, p->server, service_rpc_names, err)) ||
@@ -347,12 +356,16 @@ static int start(struct program *p, const struct options *o, struct err *err)
 		return rc;
 	rpc_health_set(p->health, true);
 	watchdog_ready(p->watchdog);
+	service_tell_empty(p->service);
 	if (strncmp(o->listen, "unix:", 5) == 0)
 		log_info("listening on %s", o->listen);
 	else
 		log_info("listening on %.*s:%d", (int)(strrchr(o->listen, ':') - o->listen),
 			 o->listen, port);
-	return o->port_file ? write_port(o->port_file, port, err) : 0;
+	if (!o->port_file)
+		return 0;
+	rc = write_port(o->port_file, port, err);
+	return rc ? err_prefix(err, "--port-file") : 0;
 }
 
 /* False when a build goes on that cannot be waited for. */

@@ -127,8 +127,7 @@ static bool tell_of_store(struct service *s, bool *told_damage)
 	else if (part)
 		log_error("%s/%s is not the directory any more that was opened: it was removed or "
 			  "exchanged, or its disk unmounted; the service ends, and makes it anew "
-			  "when it "
-			  "starts",
+			  "at its start",
 			  s->data_dir, part);
 	return stat.failed || stat.gone || part;
 }
