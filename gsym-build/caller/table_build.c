@@ -25,12 +25,16 @@ enum {
 	PROGRESS_MS = 100
 };
 
+const struct worker_program table_worker = {.file = "rawstack-table-worker",
+					    .name = "table worker"};
+
 struct worker {
 	pid_t pid; /* 0: none, or reaped */
 	int pidfd;
 	int reply_fd;
 	int progress_fd;
 	int wanted_fd;
+	int missing_fd;                  /* gets what the input asks for, or -1 */
 	struct table_progress *progress; /* shared with it, or NULL */
 	bool timed_out;
 	siginfo_t end;
@@ -52,7 +56,7 @@ static int start(struct worker *w, const struct table_request *req,
 
 	worker_files_init(&p);
 	if (!path) {
-		rc = libexec_find("rawstack-table-worker", found, err);
+		rc = libexec_find(extra->program->file, found, err);
 		if (rc)
 			return rc;
 		path = found;
@@ -80,8 +84,8 @@ static int start(struct worker *w, const struct table_request *req,
 		rc = worker_files_pass_read_only(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
 	if (!rc && extra->table_fd >= 0)
 		rc = worker_files_pass_read_only(&p, WORKER_FD_TABLE, extra->table_fd, err);
-	if (!rc && extra->missing_fd >= 0)
-		rc = worker_files_pass(&p, WORKER_FD_MISSING, extra->missing_fd, err);
+	if (!rc && request->wants_missing)
+		rc = worker_files_pass(&p, WORKER_FD_MISSING, w->missing_fd, err);
 	if (!rc && request->wanted_count)
 		rc = worker_files_pass(&p, WORKER_FD_WANTED, w->wanted_fd, err);
 	if (!rc && w->progress)
@@ -94,7 +98,7 @@ static int start(struct worker *w, const struct table_request *req,
 	close(from[1]);
 	if (rc)
 		return rc;
-	rc = worker_spawn(path, &p, &w->pid);
+	rc = worker_spawn(path, extra->program->file, &p, &w->pid);
 	if (rc) {
 		w->pid = 0;
 		return err_sys(err, rc, "%s", path);
@@ -146,6 +150,19 @@ static int share_wanted(struct worker *w, const struct table_request *req,
 	request->wanted_count = (uint32_t)req->wanted_count;
 	return io_write_all(io_system(), w->wanted_fd, req->wanted,
 			    req->wanted_count * sizeof(*req->wanted), 0, err);
+}
+
+/* A file for what the input asks for, which the reply has no room for. */
+static int share_missing(struct worker *w, const struct table_request *req,
+			 struct worker_request *request, struct err *err)
+{
+	if (!req->missing)
+		return 0;
+	w->missing_fd = memfd_create("missing", MFD_CLOEXEC);
+	if (w->missing_fd < 0)
+		return err_sys(err, errno, "memfd_create");
+	request->wants_missing = true;
+	return 0;
 }
 
 /* Waits for the end, up to the wall clock limit; then the worker is killed. Reaps it. */
@@ -202,46 +219,49 @@ static void worker_done(struct worker *w)
 		munmap(w->progress, sizeof(*w->progress));
 	closep(&w->progress_fd);
 	closep(&w->wanted_fd);
+	closep(&w->missing_fd);
 	closep(&w->pidfd);
 	closep(&w->reply_fd);
 }
 
 /* Why there is no table, when the worker did not say it itself. */
-static int explain_end(const struct worker *w, const struct worker_request *req, uint64_t wall_ms,
-		       struct err *err)
+static int explain_end(const struct worker *w, const struct worker_program *program,
+		       const struct worker_request *req, uint64_t wall_ms, struct err *err)
 {
+	const char *name = program->name;
 	int signum = w->end.si_status;
 
 	if (w->timed_out)
-		return err_set(err, ERR_LIMIT, "the table worker took longer than %llu s",
+		return err_set(err, ERR_LIMIT, "the %s took longer than %llu s", name,
 			       (unsigned long long)wall_ms / 1000);
 	if (w->end.si_code == CLD_EXITED && signum == WORKER_EXIT_STRANGER)
 		return err_set(err, ERR_INTERNAL,
-			       "the table worker is of another version than this program: after "
-			       "an upgrade, start the program anew, or install both");
+			       "the %s is of another version than this program: after an upgrade, "
+			       "start the program anew, or install both",
+			       name);
 	if (w->end.si_code == CLD_EXITED)
-		return err_set(err, ERR_INTERNAL, "the table worker ended with status %d", signum);
+		return err_set(err, ERR_INTERNAL, "the %s ended with status %d", name, signum);
 	switch (signum) {
 	case SIGXCPU:
-		return err_set(err, ERR_LIMIT, "the table worker used more than %llu s of CPU",
+		return err_set(err, ERR_LIMIT, "the %s used more than %llu s of CPU", name,
 			       (unsigned long long)req->cpu_seconds_max);
 	case SIGXFSZ:
 		return err_set(err, ERR_LIMIT, "the table is larger than %llu bytes",
 			       (unsigned long long)req->table_len_max);
 	case SIGSYS:
-		return err_set(err, ERR_INTERNAL,
-			       "the table worker made a forbidden system call (SIGSYS)");
+		return err_set(err, ERR_INTERNAL, "the %s made a forbidden system call (SIGSYS)",
+			       name);
 	case SIGKILL:
 		return err_set(err, ERR_INTERNAL,
-			       "the table worker was killed (SIGKILL): by hand, or for memory");
+			       "the %s was killed (SIGKILL): by hand, or for memory", name);
 	case SIGBUS:
 		return err_set(err, ERR_INTERNAL,
-			       "the table worker crashed (SIGBUS): was the file cut while read?");
+			       "the %s crashed (SIGBUS): was the file cut while read?", name);
 	default:
 		return err_set(err, ERR_INTERNAL,
-			       "the table worker crashed (SIG%s): the file is damaged, or hits a "
-			       "fault of a library",
-			       sigabbrev_np(signum) ? sigabbrev_np(signum) : "?");
+			       "the %s crashed (SIG%s): the file is damaged, or hits a fault of a "
+			       "library",
+			       name, sigabbrev_np(signum) ? sigabbrev_np(signum) : "?");
 	}
 }
 
@@ -376,7 +396,7 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 		     struct worker_request *request, struct worker_reply *reply, struct err *err)
 {
 	_cleanup_(worker_done) struct worker w = {
-		.pidfd = -1, .reply_fd = -1, .progress_fd = -1, .wanted_fd = -1};
+		.pidfd = -1, .reply_fd = -1, .progress_fd = -1, .wanted_fd = -1, .missing_fd = -1};
 	uint64_t wall_ms = or_default(req->wall_ms_max, LIMIT_WORKER_WALL_MS);
 	int rc;
 
@@ -391,7 +411,6 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	request->has_stripped = req->stripped_fd >= 0;
 	request->task = extra->task;
 	request->class = req->background ? worker_class_background() : WORKER_CLASS_NORMAL;
-	request->wants_missing = extra->missing_fd >= 0;
 	request->columns = req->columns;
 	/* Who raises a worker raises its first thread. */
 	request->in_two = req->jobs > 1 && !req->background;
@@ -401,6 +420,8 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 		share_progress(&w);
 	request->wants_progress = w.progress != NULL;
 	rc = share_wanted(&w, req, request, err);
+	if (!rc)
+		rc = share_missing(&w, req, request, err);
 	if (!rc)
 		rc = identify(req, request, err);
 	if (!rc)
@@ -414,13 +435,14 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	/* An answer counts only if the worker also ended well. */
 	if (w.timed_out || w.end.si_code != CLD_EXITED || w.end.si_status != 0 ||
 	    !read_reply(&w, reply))
-		return explain_end(&w, request, wall_ms, err);
-	return 0;
+		return explain_end(&w, extra->program, request, wall_ms, err);
+	return request->wants_missing && !reply->code
+		       ? read_missing(w.missing_fd, req->missing, err)
+		       : 0;
 }
 
 int table_build(const struct table_request *req, struct build_report *report, struct err *err)
 {
-	_cleanup_(closep) int missing_fd = -1;
 	struct worker_request request;
 	struct worker_reply reply = {0};
 	const struct io *io = io_system();
@@ -428,13 +450,8 @@ int table_build(const struct table_request *req, struct build_report *report, st
 	int rc;
 
 	*report = (struct build_report){0};
-	if (req->missing) {
-		missing_fd = memfd_create("missing", MFD_CLOEXEC);
-		if (missing_fd < 0)
-			return err_sys(err, errno, "memfd_create");
-	}
-	rc = table_run_worker(req, &(struct worker_extra){WORKER_BUILD, -1, missing_fd}, &request,
-			      &reply, err);
+	rc = table_run_worker(req, &(struct worker_extra){&table_worker, WORKER_BUILD, -1},
+			      &request, &reply, err);
 	if (rc)
 		return rc;
 	*report = reply.report;
@@ -446,31 +463,5 @@ int table_build(const struct table_request *req, struct build_report *report, st
 			       (unsigned long long)(request.memory_max / MIB));
 	if (reply.code)
 		return err_set(err, reply.code, "%s", reply.message);
-	if (req->missing)
-		rc = read_missing(missing_fd, req->missing, err);
-	return rc ? rc : check_table(req->output_fd, &request, err);
-}
-
-int table_verify(const struct table_request *req, int table_fd, struct verify_report *report,
-		 struct err *err)
-{
-	_cleanup_(closep) int missing_fd = -1;
-	struct worker_request request;
-	struct worker_reply reply = {0};
-	int rc;
-
-	*report = (struct verify_report){0};
-	if (req->missing) {
-		missing_fd = memfd_create("missing", MFD_CLOEXEC);
-		if (missing_fd < 0)
-			return err_sys(err, errno, "memfd_create");
-	}
-	rc = table_run_worker(req, &(struct worker_extra){WORKER_VERIFY, table_fd, missing_fd},
-			      &request, &reply, err);
-	if (rc)
-		return rc;
-	*report = reply.verified;
-	if (reply.code)
-		return err_set(err, reply.code, "%s", reply.message);
-	return req->missing ? read_missing(missing_fd, req->missing, err) : 0;
+	return check_table(req->output_fd, &request, err);
 }

@@ -87,13 +87,4 @@ struct table_request {
 int table_build(const struct table_request *req, struct build_report *report,
 		struct err *err) _must_check_;
 
-/*
- * Compares a table with what libdwarf reads in its file, in a worker process as table_build() does.
- * req->output_fd gets the first LIMIT_VERIFY_PRINTED differences as lines of text, untrusted bytes;
- * its input must be ELF. Differences are no error. Errors as table_build(); ERR_MISMATCH: the table
- * is of another file.
- */
-int table_verify(const struct table_request *req, int table_fd, struct verify_report *report,
-		 struct err *err) _must_check_;
-
 #endif

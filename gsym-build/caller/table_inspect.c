@@ -21,7 +21,8 @@ static int ask_worker(int fd, const char *worker_path, enum worker_task task,
 		.worker_path = worker_path,
 	};
 	struct worker_request request;
-	int rc = table_run_worker(&req, &(struct worker_extra){task, -1, -1}, &request, reply, err);
+	int rc = table_run_worker(&req, &(struct worker_extra){&table_worker, task, -1}, &request,
+				  reply, err);
 
 	if (rc)
 		return rc;

@@ -55,9 +55,9 @@ static int companions_end(const struct worker_files *p)
 	return end;
 }
 
-int worker_spawn(const char *path, const struct worker_files *p, pid_t *ret_pid)
+int worker_spawn(const char *path, const char *name, const struct worker_files *p, pid_t *ret_pid)
 {
-	char *const argv[] = {(char *)(uintptr_t) "rawstack-table-worker", NULL};
+	char *const argv[] = {(char *)(uintptr_t)name, NULL};
 	char *const envp[] = {NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attr;

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_WORKER_SPAWN_H
 #define RAWSTACK_WORKER_SPAWN_H
 /*
- * Starts a table worker with exactly the descriptors it is to have. What it is asked, and how it
- * ends, is table_build.c's.
+ * Starts a table worker, or verifier, with exactly the descriptors it is to have. What it is asked,
+ * and how it ends, is table_build.c's.
  */
 #include <sys/types.h>
 
@@ -29,10 +29,11 @@ int worker_files_pass_read_only(struct worker_files *p, int number, int fd,
 				struct err *err) _must_check_;
 
 /*
- * Starts the program at `path` with an empty environment, no blocked or caught signal, /dev/null as
- * the first three descriptors, the given ones, and no other. Returns an error number as
- * posix_spawn() does.
+ * Starts the program at `path`, as `name`, with an empty environment, no blocked or caught signal,
+ * /dev/null as the first three descriptors, the given ones, and no other. Returns an error number
+ * as posix_spawn() does.
  */
-int worker_spawn(const char *path, const struct worker_files *p, pid_t *ret_pid) _must_check_;
+int worker_spawn(const char *path, const char *name, const struct worker_files *p,
+		 pid_t *ret_pid) _must_check_;
 
 #endif

@@ -11,7 +11,7 @@
 #include "gsym_command.h"
 #include "gsym_companions.h"
 #include "log.h"
-#include "table_build.h"
+#include "table_verify.h"
 
 static int open_file(const char *path, int *ret, struct err *err)
 {
@@ -19,7 +19,7 @@ static int open_file(const char *path, int *ret, struct err *err)
 	return *ret < 0 ? err_sys(err, errno, "%s", path) : 0;
 }
 
-/* What the worker wrote is of an untrusted file, and the worker itself is not trusted. */
+/* What the verifier wrote is of an untrusted file, and it is not trusted itself. */
 static int print_differences(int fd, struct err *err)
 {
 	unsigned char chunk[65536];
@@ -160,10 +160,10 @@ const struct gsym_command gsym_command_verify = {
 	.summary = "compares a table with the file it was built from",
 	.usage = "Usage: rawstack-gsym-build verify [OPTION]... TABLE FILE\n\n"
 		 "Reads the debug information of FILE a second time, in another and plain way\n"
-		 "(libdwarf), and compares every range and alias of TABLE with it; columns,\n"
-		 "discriminators and types too, when TABLE has them. Prints how many were compared "
-		 "and the\n"
-		 "first 100 differences. Exits 1 when there is any.\n\n"
+		 "(libdwarf, in rawstack-table-verifier), and compares every range and alias of\n"
+		 "TABLE with it; columns, discriminators and types too, when TABLE has them.\n"
+		 "Prints how many were compared and the first 100 differences. Exits 1 when there\n"
+		 "is any.\n\n"
 		 "      --stripped=FILE  the executable that FILE is the debug file of, as in "
 		 "build\n"
 		 "      --dwp=DWP        the package of its split units; default: FILE.dwp\n"

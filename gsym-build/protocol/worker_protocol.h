@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_WORKER_PROTOCOL_H
 #define RAWSTACK_WORKER_PROTOCOL_H
 /*
- * Between table_build() and the worker program, both of one build of Rawstack: one fixed struct in
- * each direction over a pipe. The worker is not trusted: the caller checks every field.
+ * Between table_build() and the worker, and table_verify() and the verifier, all of one build of
+ * Rawstack: one fixed struct in each direction over a pipe. Neither program is trusted: the caller
+ * checks every field.
  */
 #include <stdatomic.h>
 
@@ -11,7 +12,7 @@
 #include "limits.h"
 #include "table_task.h"
 
-/* Descriptors of the worker; 0 to 2 are /dev/null. */
+/* Descriptors of either program; 0 to 2 are /dev/null. */
 enum worker_fd {
 	WORKER_FD_REQUEST = 3,
 	WORKER_FD_REPLY = 4,
@@ -28,12 +29,13 @@ enum worker_fd {
 
 /* Changes with either struct: by its size, and by hand. */
 #define WORKER_MAGIC                                                      \
-	((uint32_t)(0x7277733cu ^ (sizeof(struct worker_request) << 12) ^ \
+	((uint32_t)(0x7277733du ^ (sizeof(struct worker_request) << 12) ^ \
 		    sizeof(struct worker_reply)))
 
 enum worker_task {
 	WORKER_BUILD = 0,   /* a table of the input, to the output */
-	WORKER_VERIFY = 1,  /* WORKER_FD_TABLE with the input; differences to the output */
+	WORKER_VERIFY = 1,  /* of the verifier: WORKER_FD_TABLE with the input; differences to
+			     * the output */
 	WORKER_INSPECT = 2, /* a summary of the input, which is ELF; no output */
 	WORKER_CHECK = 3,   /* the input is a table: is it a good one? No output */
 };
@@ -68,7 +70,7 @@ struct worker_reply {
 	struct image_summary summary;
 };
 
-/* What a worker exits with that is asked in a way it does not know. */
+/* What a program exits with that is asked in a way it does not know. */
 enum {
 	WORKER_EXIT_STRANGER = 2
 };

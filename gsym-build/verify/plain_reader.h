@@ -6,7 +6,7 @@
  * (plain_rows.h), range lists by a decoder of its own (plain_ranges.h). Every build uses die_scan.h
  * instead. This one checks that one, and shares no decoder with it, except that the files and rows
  * of a line table that libdwarf refuses come from line_table.h. It reports what the file says and
- * leaves every choice to others. Runs in the worker process only: the library behind it was not
+ * leaves every choice to others. Runs in the verifier only: the library behind it was not
  * written for hostile files.
  */
 #include "die_companions.h"

@@ -9,7 +9,7 @@
  * choice of symbols or units. Only a line table that libdwarf refuses is read as the builder reads
  * it, and counted.
  *
- * Slow and large on purpose. Runs in the worker process.
+ * Slow and large on purpose. Runs in the verifier.
  */
 #include "buf.h"
 #include "plain_reader.h"

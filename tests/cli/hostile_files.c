@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * hostile_files WORKER EVERY FILE...: damages each 64-bit ELF file in every way of this list, one
+ * hostile_files BIN EVERY FILE...: damages each 64-bit ELF file in every way of this list, one
  * at a time, and builds a table of it, with 1 GiB of memory:
  *
  *	- each field of the ELF header, each program header, each section header: all bits turned,
@@ -22,13 +22,14 @@
 #include <unistd.h>
 
 #include "io.h"
-#include "table_build.h"
+#include "limits.h"
+#include "table_verify.h"
 
 #define SECONDS_MAX 10
 #define MEMORY_MAX  (UINT64_C(1) << 30)
 
 struct trial {
-	const char *worker, *path;
+	const char *worker, *verifier, *path;
 	uint8_t *good, *bytes;
 	size_t len, cut; /* cut: the damaged file's length */
 	char what[256];
@@ -97,6 +98,7 @@ static void verify(struct trial *t, struct table_request *req, int table)
 
 	t->tables++;
 	req->output_fd = out;
+	req->worker_path = t->verifier;
 	if (table_verify(req, table, &report, &err)) {
 		fail(t, err.message);
 		return;
@@ -232,11 +234,18 @@ static void damage(struct trial *t)
 
 int main(int argc, char **argv)
 {
+	char worker[LIMIT_PATH_LEN], verifier[LIMIT_PATH_LEN];
 	unsigned long failures = 0;
 
+	if (argc < 4)
+		return 2;
+	snprintf(worker, sizeof(worker), "%s/rawstack-table-worker", argv[1]);
+	snprintf(verifier, sizeof(verifier), "%s/rawstack-table-verifier", argv[1]);
 	for (int i = 3; i < argc; i++) {
-		struct trial t = {
-			.worker = argv[1], .path = argv[i], .every = strtoul(argv[2], NULL, 10)};
+		struct trial t = {.worker = worker,
+				  .verifier = verifier,
+				  .path = argv[i],
+				  .every = strtoul(argv[2], NULL, 10)};
 		struct err err;
 
 		if (io_read_file(t.path, SIZE_MAX, &t.good, &t.len, &err) ||

@@ -8,6 +8,7 @@
 #include "bytes.h"
 #include "limits.h"
 #include "table_compare.h"
+#include "table_make.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len);
 

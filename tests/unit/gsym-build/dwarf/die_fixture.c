@@ -9,6 +9,7 @@
 
 #include "die_const.h"
 #include "die_scan.h"
+#include "plain_reader.h"
 
 void fixture_init(struct fixture *f)
 {

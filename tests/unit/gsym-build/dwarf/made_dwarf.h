@@ -6,7 +6,7 @@
  * into an ELF file that the image loader reads, and the facts of a reader as text to compare.
  */
 #include "buf.h"
-#include "plain_reader.h"
+#include "die_companions.h"
 
 enum made_section {
 	MADE_INFO,

@@ -12,6 +12,7 @@
 #include "io.h"
 #include "limits.h"
 #include "made_dwarf.h"
+#include "plain_reader.h"
 
 /* What one reader says of a file. */
 struct answer {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Stands in for the table worker: takes the same limits, enters the same sandbox, then does the one
- * forbidden thing that its input names. When that is merely refused, it says so in its reply.
+ * Stands in for the table worker: the same process around it, but it does the one forbidden thing
+ * that its input names. When that is merely refused, it says so in its reply.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -18,8 +18,22 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "sandbox.h"
-#include "worker_protocol.h"
+#include "sandbox_program.h"
+
+/* Only the worker has these: it looks at its input's headers, and waits for a second thread. */
+static long try_fstat(void)
+{
+	struct stat st;
+
+	return fstat(WORKER_FD_INPUT, &st);
+}
+
+static long try_read(void)
+{
+	char byte;
+
+	return read(WORKER_FD_REQUEST, &byte, sizeof(byte));
+}
 
 static long try_open(void)
 {
@@ -225,6 +239,8 @@ static const struct {
 } acts[] = {
 	{"work", try_work},
 	{"abort", try_abort},
+	{"fstat", try_fstat},
+	{"read", try_read},
 	{"open", try_open},
 	{"create", try_create},
 	{"open by number", try_open_by_number},
@@ -271,23 +287,22 @@ static int act(const char *name, struct err *err)
 	return err_set(err, ERR_INTERNAL, "no such thing: '%s'", name);
 }
 
+static int answer(struct sandbox_job *job, struct worker_reply *reply _unused_, struct err *err)
+{
+	char name[64] = {0};
+	int rc;
+
+	if (pread(WORKER_FD_INPUT, name, sizeof(name) - 1, 0) <= 0)
+		exit(9);
+	rc = sandbox_job_enter(job, err);
+	return rc ? rc : act(name, err);
+}
+
 int main(void)
 {
-	struct worker_request req;
-	struct worker_reply reply = {.magic = WORKER_MAGIC};
-	struct err err = {0};
-	char name[64] = {0};
+	static const int calls[] = {SYS_futex, SYS_mprotect};
+	static const struct sandbox_program program = {
+		.name = "sandbox_probe", .calls = {calls, ARRAY_LEN(calls)}, .answer = answer};
 
-	if (read(WORKER_FD_REQUEST, &req, sizeof(req)) != (ssize_t)sizeof(req) ||
-	    pread(WORKER_FD_INPUT, name, sizeof(name) - 1, 0) <= 0)
-		return 9;
-	if (sandbox_limit(&(struct sandbox_limits){req.memory_max, req.cpu_seconds_max,
-						   req.table_len_max, (enum worker_class)req.class},
-			  &err) ||
-	    sandbox_enter(&err))
-		reply.code = err.code;
-	else
-		reply.code = act(name, &err);
-	memcpy(reply.message, err.message, sizeof(reply.message));
-	return write(WORKER_FD_REPLY, &reply, sizeof(reply)) != (ssize_t)sizeof(reply);
+	return sandbox_program_main(&program);
 }

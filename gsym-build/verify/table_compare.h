@@ -2,11 +2,11 @@
 #ifndef RAWSTACK_TABLE_COMPARE_H
 #define RAWSTACK_TABLE_COMPARE_H
 /*
- * A whole verification in one process, from bytes to a report: what the worker runs behind its
+ * A whole verification in one process, from bytes to a report: what the verifier runs behind its
  * limits. Everyone else calls table_verify(), which puts a process boundary around it.
  */
 #include "rsym.h"
-#include "table_make.h"
+#include "table_source.h"
 
 /*
  * Compares a table with the file that table_make() would build it from, as verify_table() does.

@@ -22,6 +22,8 @@ static const struct {
 } rows[] = {
 	{"work", "work: refused (0)"},
 	{"abort", "crashed (SIGABRT)"}, /* seen as one, not as a forbidden call */
+	{"fstat", killed},              /* what a program did not ask for it does not get */
+	{"read", killed},
 	{"open", "refused (EPERM)"},
 	{"create", "refused (EPERM)"},
 	{"open by number", killed},

@@ -11,34 +11,21 @@
 
 #include "sanitizer.h"
 
-/* What malloc, mmap, reading, writing and ending take on glibc 2.36 to 2.41; the calls behind
- * abort() are there so that a failed assertion is seen as one and not as a forbidden call. */
+/* What memory, reading and writing at an offset, and the end of a process take on glibc 2.36
+ * to 2.41; the calls behind abort() are there so that a failed assertion is seen as one and not as
+ * a forbidden call. */
 static const int allowed[] = {
-	SCMP_SYS(read),
-	SCMP_SYS(pread64),
-	SCMP_SYS(write),
-	SCMP_SYS(pwrite64),
-	SCMP_SYS(lseek),
-	SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat),
-	SCMP_SYS(munmap),
-	SCMP_SYS(mremap),
-	SCMP_SYS(madvise),
-	SCMP_SYS(brk),
-	SCMP_SYS(close),
-	SCMP_SYS(futex),
-	SCMP_SYS(getrandom),
-	SCMP_SYS(clock_gettime),
-	SCMP_SYS(rt_sigreturn),
-	SCMP_SYS(rt_sigprocmask),
-	SCMP_SYS(rt_sigaction),
-	SCMP_SYS(gettid),
-	SCMP_SYS(getpid),
-	SCMP_SYS(exit_group),
-	SCMP_SYS(exit),
+	SCMP_SYS(pread64),         SCMP_SYS(write),
+	SCMP_SYS(pwrite64),        SCMP_SYS(mmap),
+	SCMP_SYS(munmap),          SCMP_SYS(mremap),
+	SCMP_SYS(madvise),         SCMP_SYS(brk),
+	SCMP_SYS(getrandom), /* the first malloc() */
+	SCMP_SYS(sysinfo),   /* qsort() asks for the size of memory */
+	SCMP_SYS(clock_gettime),   SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigprocmask),  SCMP_SYS(rt_sigaction),
+	SCMP_SYS(gettid),          SCMP_SYS(getpid),
+	SCMP_SYS(tgkill),          SCMP_SYS(exit_group),
 	SCMP_SYS(restart_syscall),
-	SCMP_SYS(sched_getaffinity), /* the first malloc() of a second thread */
-	SCMP_SYS(sysinfo),           /* qsort() asks for the size of memory */
 };
 
 /* Libraries probe these and live with a refusal. */
@@ -72,29 +59,33 @@ int sandbox_limit(const struct sandbox_limits *l, struct err *err)
 	return rc;
 }
 
-static int add_rules(scmp_filter_ctx ctx)
+static int allow_call(scmp_filter_ctx ctx, int call)
+{
+	/* Memory, but never to be executed. */
+	if (call == SCMP_SYS(mmap) || call == SCMP_SYS(mprotect))
+		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, call, 1,
+					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
+	/* Signals to itself only: abort() raises one. */
+	if (call == SCMP_SYS(tgkill))
+		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, call, 1,
+					SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
+	return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, call, 0);
+}
+
+static int add_rules(scmp_filter_ctx ctx, const struct sandbox_calls *more)
 {
 	int rc = 0;
 
 	for (size_t i = 0; i < ARRAY_LEN(allowed) && !rc; i++)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, allowed[i], 0);
+		rc = allow_call(ctx, allowed[i]);
+	for (size_t i = 0; i < more->count && !rc; i++)
+		rc = allow_call(ctx, more->list[i]);
 	for (size_t i = 0; i < ARRAY_LEN(refused) && !rc; i++)
 		rc = seccomp_rule_add(ctx, SCMP_ACT_ERRNO(EPERM), refused[i], 0);
-	/* Signals to itself only: abort() raises one. */
-	if (!rc)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));
-	/* Memory, but never to be executed. */
-	if (!rc)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	if (!rc)
-		rc = seccomp_rule_add(ctx, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
 	return rc;
 }
 
-int sandbox_enter(struct err *err)
+int sandbox_enter(const struct sandbox_calls *more, struct err *err)
 {
 	scmp_filter_ctx ctx;
 	int rc;
@@ -102,7 +93,7 @@ int sandbox_enter(struct err *err)
 	if (UNDER_SANITIZER)
 		return 0;
 	ctx = seccomp_init(SCMP_ACT_KILL_PROCESS);
-	rc = ctx ? add_rules(ctx) : -ENOMEM;
+	rc = ctx ? add_rules(ctx, more) : -ENOMEM;
 	/* Threads that are there already are locked in too; new ones cannot be made. */
 	if (!rc)
 		rc = seccomp_attr_set(ctx, SCMP_FLTATR_CTL_TSYNC, 1);
