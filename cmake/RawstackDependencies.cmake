@@ -37,6 +37,8 @@ function(rawstack_program var)
 endfunction()
 
 rawstack_dependency(libelf PACKAGE libelf-dev HEADER libelf.h LIBS elf)
+# Constants only: elfutils' header, nothing is linked.
+rawstack_dependency(dwarf PACKAGE libdw-dev HEADER dwarf.h LIBS)
 rawstack_dependency(libdwarf PACKAGE libdwarf-dev HEADER libdwarf.h SUBDIR libdwarf LIBS dwarf)
 rawstack_dependency(zlib PACKAGE zlib1g-dev HEADER zlib.h LIBS z)
 rawstack_dependency(isal PACKAGE libisal-dev HEADER isa-l/igzip_lib.h LIBS isal)

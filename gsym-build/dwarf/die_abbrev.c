@@ -1,67 +1,72 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "die_abbrev.h"
 
+#include <dwarf.h>
+
 #include "die_ops.h"
 #include "limits.h"
+
+/* A GNU extension that <dwarf.h> of elfutils 0.188 does not have. */
+#define AT_GNU_DISCRIMINATOR 0x2136
 
 /* The slot of an attribute of a scope or unit; DIE_SLOTS: not needed. */
 static enum die_slot slot_of(uint64_t attribute, struct unit_encoding encoding)
 {
 	switch (attribute) {
-	case DIE_AT_LOW_PC:
+	case DW_AT_low_pc:
 		return DIE_LOW;
-	case DIE_AT_HIGH_PC:
+	case DW_AT_high_pc:
 		return DIE_HIGH;
-	case DIE_AT_RANGES:
+	case DW_AT_ranges:
 		return DIE_RANGES;
-	case DIE_AT_ENTRY_PC:
+	case DW_AT_entry_pc:
 		return DIE_ENTRY;
-	case DIE_AT_ABSTRACT_ORIGIN:
+	case DW_AT_abstract_origin:
 		return DIE_ORIGIN;
-	case DIE_AT_SPECIFICATION:
+	case DW_AT_specification:
 		return DIE_SPECIFICATION;
-	case DIE_AT_LINKAGE_NAME:
-	case DIE_AT_MIPS_LINKAGE_NAME:
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
 		return DIE_LINKAGE_NAME;
-	case DIE_AT_NAME:
+	case DW_AT_name:
 		return DIE_NAME;
-	case DIE_AT_DECL_FILE:
+	case DW_AT_decl_file:
 		return DIE_DECL_FILE;
-	case DIE_AT_DECL_LINE:
+	case DW_AT_decl_line:
 		return DIE_DECL_LINE;
-	case DIE_AT_CALL_FILE:
+	case DW_AT_call_file:
 		return DIE_CALL_FILE;
-	case DIE_AT_CALL_LINE:
+	case DW_AT_call_line:
 		return DIE_CALL_LINE;
-	case DIE_AT_CALL_COLUMN:
+	case DW_AT_call_column:
 		return encoding.columns ? DIE_CALL_COLUMN : DIE_SLOTS;
-	case DIE_AT_GNU_DISCRIMINATOR:
+	case AT_GNU_DISCRIMINATOR:
 		return encoding.columns ? DIE_DISCRIMINATOR : DIE_SLOTS;
-	case DIE_AT_TYPE:
+	case DW_AT_type:
 		return encoding.types ? DIE_TYPE : DIE_SLOTS;
-	case DIE_AT_CONTAINING_TYPE:
+	case DW_AT_containing_type:
 		return encoding.types ? DIE_CONTAINING_TYPE : DIE_SLOTS;
-	case DIE_AT_SIGNATURE:
+	case DW_AT_signature:
 		return encoding.types ? DIE_SIGNATURE : DIE_SLOTS;
-	case DIE_AT_LANGUAGE:
+	case DW_AT_language:
 		return DIE_LANGUAGE;
-	case DIE_AT_STMT_LIST:
+	case DW_AT_stmt_list:
 		return DIE_STMT_LIST;
-	case DIE_AT_COMP_DIR:
+	case DW_AT_comp_dir:
 		return DIE_COMP_DIR;
-	case DIE_AT_STR_OFFSETS_BASE:
+	case DW_AT_str_offsets_base:
 		return DIE_STR_OFFSETS_BASE;
-	case DIE_AT_ADDR_BASE:
-	case DIE_AT_GNU_ADDR_BASE:
+	case DW_AT_addr_base:
+	case DW_AT_GNU_addr_base:
 		return DIE_ADDR_BASE;
-	case DIE_AT_RNGLISTS_BASE:
+	case DW_AT_rnglists_base:
 		return DIE_RNGLISTS_BASE;
-	case DIE_AT_DWO_NAME:
-	case DIE_AT_GNU_DWO_NAME:
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
 		return DIE_DWO_NAME;
-	case DIE_AT_GNU_DWO_ID:
+	case DW_AT_GNU_dwo_id:
 		return DIE_DWO_ID;
-	case DIE_AT_GNU_RANGES_BASE:
+	case DW_AT_GNU_ranges_base:
 		return DIE_RANGES_BASE;
 	default:
 		return DIE_SLOTS;
@@ -71,19 +76,19 @@ static enum die_slot slot_of(uint64_t attribute, struct unit_encoding encoding)
 static uint32_t flags_of(uint32_t tag)
 {
 	switch (tag) {
-	case DIE_TAG_SUBPROGRAM:
-	case DIE_TAG_INLINED_SUBROUTINE:
+	case DW_TAG_subprogram:
+	case DW_TAG_inlined_subroutine:
 		return DIE_IS_SCOPE;
-	case DIE_TAG_FORMAL_PARAMETER:
-	case DIE_TAG_VARIABLE:
-	case DIE_TAG_CALL_SITE:
-	case DIE_TAG_GNU_CALL_SITE:
-	case DIE_TAG_ENUMERATION_TYPE:
-	case DIE_TAG_ARRAY_TYPE:
-	case DIE_TAG_SUBROUTINE_TYPE:
+	case DW_TAG_formal_parameter:
+	case DW_TAG_variable:
+	case DW_TAG_call_site:
+	case DW_TAG_GNU_call_site:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_array_type:
+	case DW_TAG_subroutine_type:
 		return DIE_NO_CODE;
-	case DIE_TAG_STRUCTURE_TYPE:
-	case DIE_TAG_UNION_TYPE:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
 		return DIE_NO_CODE_IN_C;
 	default:
 		return 0;
@@ -92,8 +97,8 @@ static uint32_t flags_of(uint32_t tag)
 
 static bool is_unit_tag(uint32_t tag)
 {
-	return tag == DIE_TAG_COMPILE_UNIT || tag == DIE_TAG_PARTIAL_UNIT ||
-	       tag == DIE_TAG_SKELETON_UNIT || tag == DIE_TAG_TYPE_UNIT;
+	return tag == DW_TAG_compile_unit || tag == DW_TAG_partial_unit ||
+	       tag == DW_TAG_skeleton_unit || tag == DW_TAG_type_unit;
 }
 
 static int no_memory(struct err *err)
@@ -137,13 +142,13 @@ static inline bool next_spec(struct bytes *in, struct spec *ret)
 {
 	/* Nearly all are two bytes, and there are millions. */
 	if (in->left >= 2 && !((in->p[0] | in->p[1]) & 0x80) &&
-	    in->p[1] != DIE_FORM_IMPLICIT_CONST) {
+	    in->p[1] != DW_FORM_implicit_const) {
 		*ret = (struct spec){.attribute = in->p[0], .form = in->p[1]};
 		bytes_skip(in, 2);
 		return ret->attribute || ret->form;
 	}
 	*ret = (struct spec){.attribute = bytes_uleb(in), .form = bytes_uleb(in)};
-	if (ret->form == DIE_FORM_IMPLICIT_CONST)
+	if (ret->form == DW_FORM_implicit_const)
 		ret->value = bytes_sleb(in);
 	return !in->failed && (ret->attribute || ret->form);
 }
@@ -166,9 +171,9 @@ static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes 
 			a->skip = s.form < DIE_NO_PROGRAM ? (uint32_t)s.form : DIE_NO_PROGRAM - 1;
 			return 0;
 		}
-		if (s.attribute == DIE_AT_SIBLING && s.form == DIE_FORM_REF4 && fixed)
+		if (s.attribute == DW_AT_sibling && s.form == DW_FORM_ref4 && fixed)
 			a->sibling_at = len;
-		if (s.attribute == DIE_AT_LOW_PC || s.attribute == DIE_AT_RANGES)
+		if (s.attribute == DW_AT_low_pc || s.attribute == DW_AT_ranges)
 			a->flags |= a->flags & DIE_IS_SCOPE ? DIE_HAS_CODE : 0;
 		fixed &= (op & 15) == OP_ADVANCE;
 		if (fixed)
@@ -190,7 +195,7 @@ static uint32_t how_of(uint64_t form, struct unit_encoding encoding)
 {
 	uint32_t op = die_op_of_form(form, encoding);
 
-	if (form == DIE_FORM_SDATA || form == DIE_FORM_FLAG_PRESENT)
+	if (form == DW_FORM_sdata || form == DW_FORM_flag_present)
 		return TAKE_OTHER;
 	if ((op & 15) == OP_ADVANCE && OP_ARG(op) <= 8)
 		return OP_ARG(op);
@@ -209,7 +214,7 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 
 		if (slot == DIE_SLOTS) {
 			ok = put_skip(t, first, die_op_of_form(s.form, t->encoding));
-		} else if (s.form == DIE_FORM_IMPLICIT_CONST) {
+		} else if (s.form == DW_FORM_implicit_const) {
 			uint64_t v = (uint64_t)s.value;
 
 			ok = put_op(t, OP(OP_CONST, slot)) && put_op(t, (uint32_t)v) &&
@@ -228,33 +233,33 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 static bool is_of_types(uint32_t tag)
 {
 	switch (tag) {
-	case DIE_TAG_ARRAY_TYPE:
-	case DIE_TAG_CLASS_TYPE:
-	case DIE_TAG_ENUMERATION_TYPE:
-	case DIE_TAG_FILE_TYPE:
-	case DIE_TAG_FORMAL_PARAMETER:
-	case DIE_TAG_INTERFACE_TYPE:
-	case DIE_TAG_MODULE:
-	case DIE_TAG_NAMESPACE:
-	case DIE_TAG_PACKED_TYPE:
-	case DIE_TAG_POINTER_TYPE:
-	case DIE_TAG_REFERENCE_TYPE:
-	case DIE_TAG_SET_TYPE:
-	case DIE_TAG_STRING_TYPE:
-	case DIE_TAG_STRUCTURE_TYPE:
-	case DIE_TAG_SUBRANGE_TYPE:
-	case DIE_TAG_SUBROUTINE_TYPE:
-	case DIE_TAG_TEMPLATE_ALIAS:
-	case DIE_TAG_TYPEDEF:
-	case DIE_TAG_UNION_TYPE:
-	case DIE_TAG_PTR_TO_MEMBER_TYPE:
-	case DIE_TAG_BASE_TYPE:
-	case DIE_TAG_CONST_TYPE:
-	case DIE_TAG_VOLATILE_TYPE:
-	case DIE_TAG_RESTRICT_TYPE:
-	case DIE_TAG_UNSPECIFIED_TYPE:
-	case DIE_TAG_RVALUE_REFERENCE_TYPE:
-	case DIE_TAG_ATOMIC_TYPE:
+	case DW_TAG_array_type:
+	case DW_TAG_class_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_file_type:
+	case DW_TAG_formal_parameter:
+	case DW_TAG_interface_type:
+	case DW_TAG_module:
+	case DW_TAG_namespace:
+	case DW_TAG_packed_type:
+	case DW_TAG_pointer_type:
+	case DW_TAG_reference_type:
+	case DW_TAG_set_type:
+	case DW_TAG_string_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_subrange_type:
+	case DW_TAG_subroutine_type:
+	case DW_TAG_template_alias:
+	case DW_TAG_typedef:
+	case DW_TAG_union_type:
+	case DW_TAG_ptr_to_member_type:
+	case DW_TAG_base_type:
+	case DW_TAG_const_type:
+	case DW_TAG_volatile_type:
+	case DW_TAG_restrict_type:
+	case DW_TAG_unspecified_type:
+	case DW_TAG_rvalue_reference_type:
+	case DW_TAG_atomic_type:
 		return true;
 	default:
 		return false;
@@ -380,13 +385,13 @@ bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len, bool ty
 		bytes_uleb(&in);
 		bytes_u8(&in);
 		while (next_spec(&in, &s))
-			if ((s.attribute == DIE_AT_ABSTRACT_ORIGIN ||
-			     s.attribute == DIE_AT_SPECIFICATION ||
-			     (types && s.attribute == DIE_AT_TYPE)) &&
-			    (s.form == DIE_FORM_REF_ADDR || s.form == DIE_FORM_INDIRECT ||
-			     (types && s.form == DIE_FORM_REF_SIG8)))
+			if ((s.attribute == DW_AT_abstract_origin ||
+			     s.attribute == DW_AT_specification ||
+			     (types && s.attribute == DW_AT_type)) &&
+			    (s.form == DW_FORM_ref_addr || s.form == DW_FORM_indirect ||
+			     (types && s.form == DW_FORM_ref_sig8)))
 				return true;
-			else if (types && s.attribute == DIE_AT_SIGNATURE)
+			else if (types && s.attribute == DW_AT_signature)
 				return true;
 		if (in.failed)
 			return true;

@@ -11,7 +11,6 @@
  * of the units that have such a DIE.
  */
 #include "bytes.h"
-#include "die_const.h"
 #include "err.h"
 #include "unit_encoding.h"
 

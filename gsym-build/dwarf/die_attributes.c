@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The attributes of a DIE: stepped over, or taken. */
+#include <dwarf.h>
 #include <string.h>
 
 #include "die_abbrev.h"
@@ -8,69 +9,69 @@
 uint32_t die_op_of_form(uint64_t form, struct unit_encoding s)
 {
 	switch (form) {
-	case DIE_FORM_FLAG_PRESENT:
-	case DIE_FORM_IMPLICIT_CONST:
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
 		return OP(OP_ADVANCE, 0);
-	case DIE_FORM_DATA1:
-	case DIE_FORM_FLAG:
-	case DIE_FORM_REF1:
-	case DIE_FORM_STRX1:
-	case DIE_FORM_ADDRX1:
+	case DW_FORM_data1:
+	case DW_FORM_flag:
+	case DW_FORM_ref1:
+	case DW_FORM_strx1:
+	case DW_FORM_addrx1:
 		return OP(OP_ADVANCE, 1);
-	case DIE_FORM_DATA2:
-	case DIE_FORM_REF2:
-	case DIE_FORM_STRX2:
-	case DIE_FORM_ADDRX2:
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
+	case DW_FORM_strx2:
+	case DW_FORM_addrx2:
 		return OP(OP_ADVANCE, 2);
-	case DIE_FORM_STRX3:
-	case DIE_FORM_ADDRX3:
+	case DW_FORM_strx3:
+	case DW_FORM_addrx3:
 		return OP(OP_ADVANCE, 3);
-	case DIE_FORM_DATA4:
-	case DIE_FORM_REF4:
-	case DIE_FORM_REF_SUP4:
-	case DIE_FORM_STRX4:
-	case DIE_FORM_ADDRX4:
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
 		return OP(OP_ADVANCE, 4);
-	case DIE_FORM_DATA8:
-	case DIE_FORM_REF8:
-	case DIE_FORM_REF_SUP8:
-	case DIE_FORM_REF_SIG8:
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_ref_sig8:
 		return OP(OP_ADVANCE, 8);
-	case DIE_FORM_DATA16:
+	case DW_FORM_data16:
 		return OP(OP_ADVANCE, 16);
-	case DIE_FORM_ADDR:
+	case DW_FORM_addr:
 		return OP(OP_ADVANCE, s.address_size);
-	case DIE_FORM_REF_ADDR: /* DWARF 2 made it the size of an address */
+	case DW_FORM_ref_addr: /* DWARF 2 made it the size of an address */
 		return OP(OP_ADVANCE, s.version == 2 ? s.address_size : s.offset_size);
-	case DIE_FORM_STRP:
-	case DIE_FORM_LINE_STRP:
-	case DIE_FORM_SEC_OFFSET:
-	case DIE_FORM_STRP_SUP:
-	case DIE_FORM_GNU_REF_ALT:
-	case DIE_FORM_GNU_STRP_ALT:
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_sec_offset:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
 		return OP(OP_ADVANCE, s.offset_size);
-	case DIE_FORM_SDATA:
-	case DIE_FORM_UDATA:
-	case DIE_FORM_REF_UDATA:
-	case DIE_FORM_STRX:
-	case DIE_FORM_ADDRX:
-	case DIE_FORM_LOCLISTX:
-	case DIE_FORM_RNGLISTX:
-	case DIE_FORM_GNU_ADDR_INDEX:
-	case DIE_FORM_GNU_STR_INDEX:
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
 		return OP(OP_LEBS, 1);
-	case DIE_FORM_STRING:
+	case DW_FORM_string:
 		return OP(OP_STRING, 0);
-	case DIE_FORM_BLOCK1:
+	case DW_FORM_block1:
 		return OP(OP_BLOCK1, 0);
-	case DIE_FORM_BLOCK2:
+	case DW_FORM_block2:
 		return OP(OP_BLOCK2, 0);
-	case DIE_FORM_BLOCK4:
+	case DW_FORM_block4:
 		return OP(OP_BLOCK4, 0);
-	case DIE_FORM_BLOCK:
-	case DIE_FORM_EXPRLOC:
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
 		return OP(OP_BLOCK, 0);
-	case DIE_FORM_INDIRECT:
+	case DW_FORM_indirect:
 		return OP(OP_INDIRECT, 0);
 	default:
 		return OP(OP_END, 0);
@@ -115,7 +116,7 @@ static void run_skip(uint32_t op, struct unit_encoding encoding, struct bytes *i
 		form = bytes_uleb(in);
 		op = die_op_of_form(form, encoding);
 		/* Its value stands in the abbreviation, or it leads back here: neither may be. */
-		if (form == DIE_FORM_IMPLICIT_CONST || (op & 15) == OP_INDIRECT ||
+		if (form == DW_FORM_implicit_const || (op & 15) == OP_INDIRECT ||
 		    (op & 15) == OP_END)
 			bytes_fail(in);
 		else
@@ -157,9 +158,9 @@ static uint64_t take_form(uint32_t form, struct unit_encoding encoding, const ui
 {
 	uint32_t op = die_op_of_form(form, encoding);
 
-	if (form == DIE_FORM_SDATA)
+	if (form == DW_FORM_sdata)
 		return (uint64_t)bytes_sleb(in);
-	if (form == DIE_FORM_FLAG_PRESENT)
+	if (form == DW_FORM_flag_present)
 		return 1;
 	if ((op & 15) == OP_ADVANCE && OP_ARG(op) <= 8)
 		return bytes_sized(in, OP_ARG(op));
@@ -187,9 +188,9 @@ static void take(uint32_t arg, struct unit_encoding encoding, const uint8_t *sta
 		ret->form[slot] = (uint16_t)form;
 		return;
 	}
-	if (form == DIE_FORM_INDIRECT) {
+	if (form == DW_FORM_indirect) {
 		form = bytes_uleb(in);
-		if (form == DIE_FORM_INDIRECT || form == DIE_FORM_IMPLICIT_CONST ||
+		if (form == DW_FORM_indirect || form == DW_FORM_implicit_const ||
 		    form > UINT16_MAX) {
 			bytes_fail(in);
 			return;
@@ -211,7 +212,7 @@ void die_take(const struct die_table *t, const struct die_abbrev *a, struct byte
 			take(OP_ARG(*op), t->encoding, start, in, ret);
 			break;
 		case OP_CONST:
-			ret->form[OP_ARG(*op)] = DIE_FORM_IMPLICIT_CONST;
+			ret->form[OP_ARG(*op)] = DW_FORM_implicit_const;
 			ret->value[OP_ARG(*op)] = op[1] | (uint64_t)op[2] << 32;
 			op += 2;
 			break;

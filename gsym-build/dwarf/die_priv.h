@@ -39,7 +39,7 @@ struct die_unit {
 	/* Of a split unit in a package: where its parts of these sections begin. */
 	uint64_t line_base, rnglists_base;
 	struct unit_encoding encoding;
-	uint8_t type;       /* enum die_unit_type; DIE_UT_COMPILE before DWARF 5 */
+	uint8_t type;       /* DW_UT_compile before DWARF 5 */
 	uint8_t header_len; /* the unit's own DIE stands behind it */
 	bool has_bases;
 };

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The units of .debug_info, one after the other: found, read, given on. */
+#include <dwarf.h>
 #include <stdio.h>
 
 #include "die_priv.h"
@@ -58,7 +59,7 @@ static void note_split(struct die_scan *s, const struct die *d)
 	const char *name = die_string(s, d, DIE_DWO_NAME), *dir = die_string(s, d, DIE_COMP_DIR);
 	struct err why;
 
-	if (!s->unit_ranges.count || (!name && s->unit.type != DIE_UT_SKELETON))
+	if (!s->unit_ranges.count || (!name && s->unit.type != DW_UT_skeleton))
 		return;
 	err_set(&why, ERR_NOT_FOUND, "its code is described in '%s', which is not there",
 		name ? name : "?");
@@ -117,15 +118,15 @@ static int read_unit(struct die_scan *s, struct err *err)
 	int rc;
 
 	s->scope_count = s->span_count = s->unit_ranges.count = s->rows.count = 0;
-	if (u->type == DIE_UT_TYPE || u->type == DIE_UT_SPLIT_TYPE || u->type == DIE_UT_PARTIAL)
+	if (u->type == DW_UT_type || u->type == DW_UT_split_type || u->type == DW_UT_partial)
 		return 0;
 	if (!u->p)
 		return 0; /* nobody wants it */
 	rc = die_unit_open(s, u, &t, &in, &d, err);
 	/* Types and shared declarations are read when something refers to them. Their line table is
 	 * that of another unit. */
-	if (rc || !d.abbrev || d.abbrev->tag == DIE_TAG_PARTIAL_UNIT ||
-	    d.abbrev->tag == DIE_TAG_TYPE_UNIT)
+	if (rc || !d.abbrev || d.abbrev->tag == DW_TAG_partial_unit ||
+	    d.abbrev->tag == DW_TAG_type_unit)
 		return rc;
 	s->unit_name = die_string(s, &d, DIE_NAME);
 	s->ranges.rnglists = s->rnglists.p;

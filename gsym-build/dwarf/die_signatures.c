@@ -4,6 +4,7 @@
  * stand in .debug_info since DWARF 5 and in .debug_types before, and in files of split units like
  * the rest. Looked at only when types are wanted.
  */
+#include <dwarf.h>
 #include <stdlib.h>
 
 #include "die_priv.h"
@@ -18,7 +19,7 @@ static int add_units(struct die_signatures *x, struct die_file *f, struct err *e
 	for (size_t i = 0; i < f->unit_count; i++) {
 		const struct die_unit *u = &f->units[i];
 
-		if (u->type != DIE_UT_TYPE && u->type != DIE_UT_SPLIT_TYPE)
+		if (u->type != DW_UT_type && u->type != DW_UT_split_type)
 			continue;
 		if (!grow_array((void **)&x->list, &x->cap, x->count + 1, sizeof(*x->list),
 				SIZE_MAX))

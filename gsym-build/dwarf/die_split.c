@@ -4,6 +4,7 @@
  * the GNU extension to DWARF 4). A split unit is found by the id of its skeleton, and takes the
  * skeleton's place while its DIEs are read.
  */
+#include <dwarf.h>
 #include <stdio.h>
 
 #include "die_priv.h"
@@ -119,7 +120,7 @@ static int id_of(struct die_scan *s, struct die_unit *u, uint64_t *ret)
 
 	*ret = u->dwo_id;
 	if (u->encoding.version >= 5)
-		return u->type == DIE_UT_SPLIT_COMPILE;
+		return u->type == DW_UT_split_compile;
 	return !die_unit_open(s, u, &t, &in, &d, NULL) && d.abbrev &&
 	       die_number(&d, DIE_DWO_ID, ret);
 }
@@ -218,7 +219,7 @@ int die_split_find(struct die_scan *s, const struct die *d, struct die_unit *ret
 	const struct die_split_unit *found;
 	struct dwp_row row;
 
-	if (d->unit->type != DIE_UT_SKELETON &&
+	if (d->unit->type != DW_UT_skeleton &&
 	    (d->v.form[DIE_DWO_NAME] == 0 || !die_number(d, DIE_DWO_ID, &key.id)))
 		return 0;
 	found = x->unit_count ? bsearch(&key, x->units, x->unit_count, sizeof(key), by_id) : NULL;

@@ -4,6 +4,7 @@
  * 4.1). Only when they are wanted. Names of types stand with the namespaces and classes around
  * them, but for what is inside a function; what cannot be read is "?".
  */
+#include <dwarf.h>
 #include <string.h>
 
 #include "die_priv.h"
@@ -27,7 +28,7 @@ static struct place reference(const struct die_scan *s, const struct die *d, enu
 
 	if (!d->v.form[slot])
 		return p;
-	if (d->v.form[slot] == DIE_FORM_REF_SIG8
+	if (d->v.form[slot] == DW_FORM_ref_sig8
 		    ? !die_signatures_find(s, d->v.value[slot], &p.file, &p.off)
 		    : !die_reference(s, d, slot, &p.file, &p.off))
 		p = (struct place){.file = d->unit->file, .off = UNREADABLE};
@@ -46,7 +47,7 @@ static bool type_at(struct die_scan *s, struct place *at, struct die *d)
 
 	if (!die_at_place(s, *at, &in, d))
 		return false;
-	if (d->v.form[DIE_SIGNATURE] == DIE_FORM_REF_SIG8) {
+	if (d->v.form[DIE_SIGNATURE] == DW_FORM_ref_sig8) {
 		struct place whole = reference(s, d, DIE_SIGNATURE);
 		struct die unit_die;
 
@@ -102,7 +103,7 @@ static void put_name(struct die_scan *s, const struct die *d, bool is_c, struct 
 
 		if (type_at(s, &at, &o)) {
 			outer = die_string(s, &o, DIE_NAME);
-			if (!outer && o.abbrev->tag == DIE_TAG_NAMESPACE)
+			if (!outer && o.abbrev->tag == DW_TAG_namespace)
 				outer = "(anonymous namespace)";
 		}
 		put_text(outer ? outer : "{...}", out);
@@ -117,11 +118,11 @@ static const char *keyword_of(uint32_t tag, bool is_c)
 	if (!is_c)
 		return "";
 	switch (tag) {
-	case DIE_TAG_STRUCTURE_TYPE:
+	case DW_TAG_structure_type:
 		return "struct ";
-	case DIE_TAG_UNION_TYPE:
+	case DW_TAG_union_type:
 		return "union ";
-	case DIE_TAG_ENUMERATION_TYPE:
+	case DW_TAG_enumeration_type:
 		return "enum ";
 	default:
 		return "";
@@ -131,21 +132,21 @@ static const char *keyword_of(uint32_t tag, bool is_c)
 static const char *suffix_of(uint32_t tag)
 {
 	switch (tag) {
-	case DIE_TAG_POINTER_TYPE:
+	case DW_TAG_pointer_type:
 		return "*";
-	case DIE_TAG_REFERENCE_TYPE:
+	case DW_TAG_reference_type:
 		return "&";
-	case DIE_TAG_RVALUE_REFERENCE_TYPE:
+	case DW_TAG_rvalue_reference_type:
 		return "&&";
-	case DIE_TAG_CONST_TYPE:
+	case DW_TAG_const_type:
 		return "const";
-	case DIE_TAG_VOLATILE_TYPE:
+	case DW_TAG_volatile_type:
 		return "volatile";
-	case DIE_TAG_RESTRICT_TYPE:
+	case DW_TAG_restrict_type:
 		return "restrict";
-	case DIE_TAG_ATOMIC_TYPE:
+	case DW_TAG_atomic_type:
 		return "_Atomic";
-	case DIE_TAG_ARRAY_TYPE:
+	case DW_TAG_array_type:
 		return "[]";
 	default:
 		return NULL;
@@ -189,7 +190,7 @@ static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned in
 		return;
 	}
 	switch (d.abbrev->tag) {
-	case DIE_TAG_PTR_TO_MEMBER_TYPE: {
+	case DW_TAG_ptr_to_member_type: {
 		struct place of = reference(s, &d, DIE_CONTAINING_TYPE);
 
 		put_type(s, inner, is_c, hops + 1, out);
@@ -199,13 +200,13 @@ static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned in
 		buf_str(out, "::*");
 		return;
 	}
-	case DIE_TAG_SUBROUTINE_TYPE:
+	case DW_TAG_subroutine_type:
 		put_type(s, inner, is_c, hops + 1, out);
 		buf_str(out, " ");
 		put_parameters(s, at, is_c, hops + 1, out);
 		return;
-	case DIE_TAG_PACKED_TYPE:
-	case DIE_TAG_SUBRANGE_TYPE: /* one without a name is what it is a part of */
+	case DW_TAG_packed_type:
+	case DW_TAG_subrange_type: /* one without a name is what it is a part of */
 		if (!die_string(s, &d, DIE_NAME) && inner.off) {
 			put_type(s, inner, is_c, hops + 1, out);
 			return;
@@ -221,8 +222,8 @@ static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned in
 /* Whether what a function holds begins here: its parameters stand before it. */
 static bool is_body(uint32_t tag)
 {
-	return tag == DIE_TAG_LEXICAL_BLOCK || tag == DIE_TAG_INLINED_SUBROUTINE ||
-	       tag == DIE_TAG_CALL_SITE || tag == DIE_TAG_GNU_CALL_SITE;
+	return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
+	       tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
 }
 
 /* The type of a parameter; that of a function's copy is with its origin. */
@@ -265,12 +266,12 @@ static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsig
 			}
 			if (depth == 1 && is_body(d.abbrev->tag))
 				break;
-			if (depth == 1 && (d.abbrev->tag == DIE_TAG_FORMAL_PARAMETER ||
-					   d.abbrev->tag == DIE_TAG_UNSPECIFIED_PARAMETERS)) {
+			if (depth == 1 && (d.abbrev->tag == DW_TAG_formal_parameter ||
+					   d.abbrev->tag == DW_TAG_unspecified_parameters)) {
 				struct die parameter = d;
 
 				buf_str(out, count++ ? ", " : "");
-				if (d.abbrev->tag == DIE_TAG_FORMAL_PARAMETER)
+				if (d.abbrev->tag == DW_TAG_formal_parameter)
 					put_type(s, type_of(s, &parameter), is_c, hops + 1, out);
 				else
 					buf_str(out, "...");

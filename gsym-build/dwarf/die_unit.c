@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Unit headers, and what the values of a DIE mean (DWARF 5 sections 7.5.1 and 7.5.5). */
+#include <dwarf.h>
+
 #include "die_priv.h"
 
 int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_t off,
@@ -10,7 +12,7 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 	uint8_t length_len = 4;
 	unsigned int version;
 
-	*ret = (struct die_unit){.off = off, .type = DIE_UT_COMPILE};
+	*ret = (struct die_unit){.off = off, .type = DW_UT_compile};
 	ret->encoding.offset_size = 4;
 	if (len == UINT32_MAX) {
 		len = bytes_u64(&in);
@@ -33,18 +35,18 @@ int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_
 	ret->abbrev_off = ret->encoding.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
 	if (version < 5) {
 		ret->encoding.address_size = bytes_u8(&in);
-		ret->type = types ? DIE_UT_TYPE : DIE_UT_COMPILE;
+		ret->type = types ? DW_UT_type : DW_UT_compile;
 	}
 	switch (ret->type) {
-	case DIE_UT_COMPILE:
-	case DIE_UT_PARTIAL:
+	case DW_UT_compile:
+	case DW_UT_partial:
 		break;
-	case DIE_UT_SKELETON:
-	case DIE_UT_SPLIT_COMPILE:
+	case DW_UT_skeleton:
+	case DW_UT_split_compile:
 		ret->dwo_id = bytes_u64(&in);
 		break;
-	case DIE_UT_TYPE:
-	case DIE_UT_SPLIT_TYPE:
+	case DW_UT_type:
+	case DW_UT_split_type:
 		ret->signature = bytes_u64(&in);
 		ret->type_off = ret->encoding.offset_size == 4 ? bytes_u32(&in) : bytes_u64(&in);
 		break;
@@ -118,13 +120,13 @@ int die_unit_open(struct die_scan *s, struct die_unit *u, const struct die_table
 bool die_form_is_address(unsigned int form)
 {
 	switch (form) {
-	case DIE_FORM_ADDR:
-	case DIE_FORM_ADDRX:
-	case DIE_FORM_ADDRX1:
-	case DIE_FORM_ADDRX2:
-	case DIE_FORM_ADDRX3:
-	case DIE_FORM_ADDRX4:
-	case DIE_FORM_GNU_ADDR_INDEX:
+	case DW_FORM_addr:
+	case DW_FORM_addrx:
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4:
+	case DW_FORM_GNU_addr_index:
 		return true;
 	default:
 		return false;
@@ -135,18 +137,18 @@ bool die_form_is_address(unsigned int form)
 bool die_number(const struct die *d, enum die_slot slot, uint64_t *ret)
 {
 	switch (d->v.form[slot]) {
-	case DIE_FORM_SDATA:
-	case DIE_FORM_IMPLICIT_CONST:
+	case DW_FORM_sdata:
+	case DW_FORM_implicit_const:
 		if ((int64_t)d->v.value[slot] < 0)
 			return false;
 		break;
-	case DIE_FORM_DATA1:
-	case DIE_FORM_DATA2:
-	case DIE_FORM_DATA4:
-	case DIE_FORM_DATA8:
-	case DIE_FORM_UDATA:
-	case DIE_FORM_LOCLISTX:
-	case DIE_FORM_RNGLISTX:
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_udata:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
 		break;
 	default:
 		return false;
@@ -163,7 +165,7 @@ bool die_address(const struct die_scan *s, const struct die *d, enum die_slot sl
 
 	if (!die_form_is_address(d->v.form[slot]))
 		return false;
-	if (d->v.form[slot] == DIE_FORM_ADDR) {
+	if (d->v.form[slot] == DW_FORM_addr) {
 		*ret = d->v.value[slot];
 		return true;
 	}
@@ -180,9 +182,9 @@ bool die_address(const struct die_scan *s, const struct die *d, enum die_slot sl
 bool die_section_offset(const struct die *d, enum die_slot slot, uint64_t *ret)
 {
 	switch (d->v.form[slot]) {
-	case DIE_FORM_SEC_OFFSET:
-	case DIE_FORM_DATA4: /* up to DWARF 3 */
-	case DIE_FORM_DATA8:
+	case DW_FORM_sec_offset:
+	case DW_FORM_data4: /* up to DWARF 3 */
+	case DW_FORM_data8:
 		*ret = d->v.value[slot];
 		return true;
 	default:
@@ -193,11 +195,11 @@ bool die_section_offset(const struct die *d, enum die_slot slot, uint64_t *ret)
 bool die_form_is_alt(unsigned int form)
 {
 	switch (form) {
-	case DIE_FORM_REF_SUP4:
-	case DIE_FORM_REF_SUP8:
-	case DIE_FORM_STRP_SUP:
-	case DIE_FORM_GNU_REF_ALT:
-	case DIE_FORM_GNU_STRP_ALT:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
 		return true;
 	default:
 		return false;
@@ -211,20 +213,20 @@ bool die_reference(const struct die_scan *s, const struct die *d, enum die_slot 
 
 	*ret_file = d->unit->file;
 	switch (d->v.form[slot]) {
-	case DIE_FORM_REF_SUP4:
-	case DIE_FORM_REF_SUP8:
-	case DIE_FORM_GNU_REF_ALT:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_GNU_ref_alt:
 		*ret_file = s->alt;
 		*ret = off;
 		return s->alt && off;
-	case DIE_FORM_REF_ADDR:
+	case DW_FORM_ref_addr:
 		*ret = off;
 		return true;
-	case DIE_FORM_REF1:
-	case DIE_FORM_REF2:
-	case DIE_FORM_REF4:
-	case DIE_FORM_REF8:
-	case DIE_FORM_REF_UDATA:
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
 		if (off >= d->unit->end - d->unit->off)
 			return false;
 		*ret = d->unit->off + off;
@@ -240,21 +242,21 @@ const char *die_string(const struct die_scan *s, const struct die *d, enum die_s
 	uint64_t v = d->v.value[slot];
 
 	switch (d->v.form[slot]) {
-	case DIE_FORM_STRING: /* it was found to end inside the unit */
+	case DW_FORM_string: /* it was found to end inside the unit */
 		return (const char *)d->attributes + v;
-	case DIE_FORM_STRP:
+	case DW_FORM_strp:
 		return die_text_at(&t->str, v);
-	case DIE_FORM_STRP_SUP:
-	case DIE_FORM_GNU_STRP_ALT:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_strp_alt:
 		return s->alt ? die_text_at(&s->alt->strings.str, v) : NULL;
-	case DIE_FORM_LINE_STRP:
+	case DW_FORM_line_strp:
 		return die_text_at(&t->line_str, v);
-	case DIE_FORM_STRX:
-	case DIE_FORM_STRX1:
-	case DIE_FORM_STRX2:
-	case DIE_FORM_STRX3:
-	case DIE_FORM_STRX4:
-	case DIE_FORM_GNU_STR_INDEX:
+	case DW_FORM_strx:
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+	case DW_FORM_GNU_str_index:
 		return die_text_index(t, d->unit->str_base, v, d->unit->encoding.offset_size);
 	default:
 		return NULL;

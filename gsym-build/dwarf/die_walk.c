@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From the DIEs of one unit to its scopes and spans. */
+#include <dwarf.h>
+
 #include "die_priv.h"
 #include "limits.h"
 
@@ -42,7 +44,7 @@ int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err)
 
 	s->scratch.count = 0;
 	s->scratch.read_len = 0;
-	if (d->v.form[DIE_RANGES] == DIE_FORM_RNGLISTX)
+	if (d->v.form[DIE_RANGES] == DW_FORM_rnglistx)
 		return count_list(
 			s,
 			range_list_read_index(&s->ranges, d->v.value[DIE_RANGES], &s->scratch, err),
@@ -75,7 +77,7 @@ static uint64_t entry_of(const struct die_scan *s, const struct die *d,
 static int add_scope(struct die_scan *s, const struct die *d, const struct range_list *ranges,
 		     uint32_t parent, uint32_t *ret, struct err *err)
 {
-	bool inlined = d->abbrev->tag == DIE_TAG_INLINED_SUBROUTINE;
+	bool inlined = d->abbrev->tag == DW_TAG_inlined_subroutine;
 	uint64_t file = 0, line = 0;
 	struct facts_scope *scope;
 
@@ -181,7 +183,7 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 	if (rc || !w->s->scratch.count ||
 	    !unit_filter_overlaps(&w->s->wanted, w->s->scratch.list, w->s->scratch.count))
 		return rc;
-	if (d.abbrev->tag == DIE_TAG_INLINED_SUBROUTINE)
+	if (d.abbrev->tag == DW_TAG_inlined_subroutine)
 		rc = owner_scope(w, w->depth, &parent, err);
 	ret->noted = NULL;
 	return rc ? rc : add_scope(w->s, &d, &w->s->scratch, parent, &ret->scope, err);
@@ -212,7 +214,7 @@ static void enter(struct walk *w, const struct die_abbrev *a, struct level below
 		return;
 	}
 	below.owner = a->flags & DIE_IS_SCOPE ? w->depth : w->levels[w->depth - 1].owner;
-	below.function = a->tag == DIE_TAG_SUBPROGRAM;
+	below.function = a->tag == DW_TAG_subprogram;
 	w->levels[w->depth] = below;
 }
 

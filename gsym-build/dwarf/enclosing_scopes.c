@@ -4,6 +4,8 @@
  * that is asked about is gone through once, and what is in a namespace or a class is kept as ranges
  * of offsets.
  */
+#include <dwarf.h>
+
 #include "die_priv.h"
 #include "limits.h"
 
@@ -55,12 +57,12 @@ void enclosing_scopes_done(struct enclosing_scopes *x)
 static bool holds_types(uint32_t tag)
 {
 	switch (tag) {
-	case DIE_TAG_NAMESPACE:
-	case DIE_TAG_MODULE:
-	case DIE_TAG_CLASS_TYPE:
-	case DIE_TAG_INTERFACE_TYPE:
-	case DIE_TAG_STRUCTURE_TYPE:
-	case DIE_TAG_UNION_TYPE:
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_interface_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
 		return true;
 	default:
 		return false;
@@ -69,8 +71,8 @@ static bool holds_types(uint32_t tag)
 
 static bool is_named_type(uint32_t tag)
 {
-	return holds_types(tag) || tag == DIE_TAG_TYPEDEF || tag == DIE_TAG_ENUMERATION_TYPE ||
-	       tag == DIE_TAG_SUBRANGE_TYPE || tag == DIE_TAG_TEMPLATE_ALIAS;
+	return holds_types(tag) || tag == DW_TAG_typedef || tag == DW_TAG_enumeration_type ||
+	       tag == DW_TAG_subrange_type || tag == DW_TAG_template_alias;
 }
 
 static bool add_range(struct walk *w, uint32_t level)
@@ -127,7 +129,7 @@ static bool enter_scope(struct walk *w, const struct die_abbrev *a, uint64_t off
 		l->owner = w->depth;
 		return add_range(w, w->depth);
 	}
-	if (a->tag == DIE_TAG_SUBPROGRAM) {
+	if (a->tag == DW_TAG_subprogram) {
 		l->owner = w->depth;
 		l->is_function = true;
 	}

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "die_fixture.h"
 
+#include <dwarf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "die_const.h"
 #include "die_scan.h"
 #include "plain_reader.h"
 
@@ -58,13 +58,13 @@ void expect_skipped(struct fixture *f, const char *reason)
 
 void unit_abbrev(struct made *m)
 {
-	made_abbrev(m, 1, DIE_TAG_COMPILE_UNIT, 1, -1);
+	made_abbrev(m, 1, DW_TAG_compile_unit, 1, -1);
 }
 
 void function_abbrev(struct made *m)
 {
-	made_abbrev(m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_NAME, DIE_FORM_STRING, DIE_AT_LOW_PC,
-		    DIE_FORM_ADDR, DIE_AT_HIGH_PC, DIE_FORM_DATA4, -1);
+	made_abbrev(m, 2, DW_TAG_subprogram, 0, DW_AT_name, DW_FORM_string, DW_AT_low_pc,
+		    DW_FORM_addr, DW_AT_high_pc, DW_FORM_data4, -1);
 }
 
 void put_function(struct made *m, const char *name, uint64_t low)

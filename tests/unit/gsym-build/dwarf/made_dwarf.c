@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "made_dwarf.h"
 
+#include <dwarf.h>
 #include <elf.h>
 #include <stdarg.h>
 
-#include "die_const.h"
 #include "limits.h"
 
 #define MADE_MAX ((size_t)1 << 34)
@@ -85,7 +85,7 @@ void made_abbrev(struct made *m, int code, int tag, int children, ...)
 
 		buf_uleb(b, (uint64_t)attribute);
 		buf_uleb(b, (uint64_t)form);
-		if (form == DIE_FORM_IMPLICIT_CONST)
+		if (form == DW_FORM_implicit_const)
 			buf_sleb(b, va_arg(ap, int));
 	}
 	va_end(ap);
@@ -119,7 +119,7 @@ void made_unit(struct made *m, unsigned int version, unsigned int offset_size,
 	made_u(m, offset_size, 0);
 	made_u(m, 2, version);
 	if (version >= 5) {
-		made_u(m, 1, DIE_UT_COMPILE);
+		made_u(m, 1, DW_UT_compile);
 		made_u(m, 1, address_size);
 	}
 	made_u(m, offset_size, abbrev_off);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Damaged units: skipped, named, and the rest goes on. */
+#include <dwarf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "die_const.h"
 #include "die_fixture.h"
 #include "die_scan.h"
 
@@ -78,15 +78,15 @@ static void cut_function(struct made *m)
 static void indirect_indirect(struct made *m)
 {
 	made_leb(m, 3);
-	made_leb(m, DIE_FORM_INDIRECT);
-	made_leb(m, DIE_FORM_DATA1);
+	made_leb(m, DW_FORM_indirect);
+	made_leb(m, DW_FORM_data1);
 	made_u(m, 1, 0);
 }
 
 static void indirect_implicit(struct made *m)
 {
 	made_leb(m, 3);
-	made_leb(m, DIE_FORM_IMPLICIT_CONST);
+	made_leb(m, DW_FORM_implicit_const);
 	made_u(m, 1, 0);
 }
 
@@ -98,15 +98,15 @@ static void unknown_value(struct made *m)
 
 static void test_damaged(void **state _unused_)
 {
-	damaged(DIE_FORM_DATA4, no_such_code, "unit at 0x0: DIE at 0xc: no abbreviation 4");
-	damaged(DIE_FORM_DATA4, huge_code, "no abbreviation 18446744073709551615");
-	damaged(DIE_FORM_UDATA, endless_leb, "DIE at 0xc leaves its unit");
-	damaged(DIE_FORM_BLOCK4, long_block, "DIE at 0xc leaves its unit");
-	damaged(DIE_FORM_STRING, unending_string, "DIE at 0xc leaves its unit");
-	damaged(DIE_FORM_DATA4, cut_value, "DIE at 0xc leaves its unit");
-	damaged(DIE_FORM_DATA4, cut_function, "DIE at 0xc leaves its unit");
-	damaged(DIE_FORM_INDIRECT, indirect_indirect, "DIE at 0xc leaves its unit");
-	damaged(DIE_FORM_INDIRECT, indirect_implicit, "DIE at 0xc leaves its unit");
+	damaged(DW_FORM_data4, no_such_code, "unit at 0x0: DIE at 0xc: no abbreviation 4");
+	damaged(DW_FORM_data4, huge_code, "no abbreviation 18446744073709551615");
+	damaged(DW_FORM_udata, endless_leb, "DIE at 0xc leaves its unit");
+	damaged(DW_FORM_block4, long_block, "DIE at 0xc leaves its unit");
+	damaged(DW_FORM_string, unending_string, "DIE at 0xc leaves its unit");
+	damaged(DW_FORM_data4, cut_value, "DIE at 0xc leaves its unit");
+	damaged(DW_FORM_data4, cut_function, "DIE at 0xc leaves its unit");
+	damaged(DW_FORM_indirect, indirect_indirect, "DIE at 0xc leaves its unit");
+	damaged(DW_FORM_indirect, indirect_implicit, "DIE at 0xc leaves its unit");
 	damaged(0x7f, unknown_value, "DIE at 0xc: unknown form 0x7f");
 }
 
@@ -119,7 +119,7 @@ static void test_unknown_unused(void **state _unused_)
 	made_abbrev(&f.m, 9, UNKNOWN_TAG, 0, UNKNOWN_ATTRIBUTE, 0x7f, -1);
 	unit_abbrev(&f.m);
 	function_abbrev(&f.m);
-	made_abbrev(&f.m, 1000000, UNKNOWN_TAG, 0, UNKNOWN_ATTRIBUTE, DIE_FORM_DATA1, -1);
+	made_abbrev(&f.m, 1000000, UNKNOWN_TAG, 0, UNKNOWN_ATTRIBUTE, DW_FORM_data1, -1);
 	end_abbrevs(&f.m);
 	made_unit(&f.m, 4, 4, 8, 0);
 	made_leb(&f.m, 1);
@@ -179,7 +179,7 @@ static void test_unit_types(void **state _unused_)
 	made_unit_end(&f.m);
 	good_unit(&f.m);
 	expect_skipped(&f, "unknown unit type 80");
-	f.m.sections[MADE_INFO].p[6] = DIE_UT_SKELETON; /* its id leaves the unit */
+	f.m.sections[MADE_INFO].p[6] = DW_UT_skeleton; /* its id leaves the unit */
 	expect_skipped(&f, "it ends inside its header");
 	assert_non_null(strstr(facts(&f, die_scan), GOOD_UNIT));
 	fixture_done(&f);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Values of DIEs: each form in each shape of unit, stepped over and taken; range lists. */
+#include <dwarf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,7 +8,6 @@
 
 #include <cmocka.h>
 
-#include "die_const.h"
 #include "die_fixture.h"
 #include "die_scan.h"
 
@@ -29,90 +29,90 @@ static void each_shape(void (*test)(struct shape s))
 static bool put_value(struct made *m, int form)
 {
 	switch (form) {
-	case DIE_FORM_FLAG_PRESENT:
-	case DIE_FORM_IMPLICIT_CONST:
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
 		break;
-	case DIE_FORM_DATA1:
-	case DIE_FORM_FLAG:
-	case DIE_FORM_REF1:
-	case DIE_FORM_STRX1:
-	case DIE_FORM_ADDRX1:
+	case DW_FORM_data1:
+	case DW_FORM_flag:
+	case DW_FORM_ref1:
+	case DW_FORM_strx1:
+	case DW_FORM_addrx1:
 		made_u(m, 1, 0x81);
 		break;
-	case DIE_FORM_DATA2:
-	case DIE_FORM_REF2:
-	case DIE_FORM_STRX2:
-	case DIE_FORM_ADDRX2:
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
+	case DW_FORM_strx2:
+	case DW_FORM_addrx2:
 		made_u(m, 2, 0x8182);
 		break;
-	case DIE_FORM_STRX3:
-	case DIE_FORM_ADDRX3:
+	case DW_FORM_strx3:
+	case DW_FORM_addrx3:
 		made_u(m, 3, 0x818283);
 		break;
-	case DIE_FORM_DATA4:
-	case DIE_FORM_REF4:
-	case DIE_FORM_REF_SUP4:
-	case DIE_FORM_STRX4:
-	case DIE_FORM_ADDRX4:
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_ref_sup4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
 		made_u(m, 4, 0x81828384);
 		break;
-	case DIE_FORM_DATA8:
-	case DIE_FORM_REF8:
-	case DIE_FORM_REF_SUP8:
-	case DIE_FORM_REF_SIG8:
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_ref_sig8:
 		made_u(m, 8, 0x8182838485868788);
 		break;
-	case DIE_FORM_DATA16:
+	case DW_FORM_data16:
 		made_u(m, 8, 0x8182838485868788);
 		made_u(m, 8, 0x8182838485868788);
 		break;
-	case DIE_FORM_ADDR:
+	case DW_FORM_addr:
 		made_u(m, m->address_size, 0x81828384);
 		break;
-	case DIE_FORM_REF_ADDR:
+	case DW_FORM_ref_addr:
 		made_u(m, m->version == 2 ? m->address_size : m->offset_size, 0x81828384);
 		break;
-	case DIE_FORM_STRP:
-	case DIE_FORM_LINE_STRP:
-	case DIE_FORM_SEC_OFFSET:
-	case DIE_FORM_STRP_SUP:
-	case DIE_FORM_GNU_REF_ALT:
-	case DIE_FORM_GNU_STRP_ALT:
+	case DW_FORM_strp:
+	case DW_FORM_line_strp:
+	case DW_FORM_sec_offset:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
 		made_u(m, m->offset_size, 0x81828384);
 		break;
-	case DIE_FORM_SDATA:
-	case DIE_FORM_UDATA:
-	case DIE_FORM_REF_UDATA:
-	case DIE_FORM_STRX:
-	case DIE_FORM_ADDRX:
-	case DIE_FORM_LOCLISTX:
-	case DIE_FORM_RNGLISTX:
-	case DIE_FORM_GNU_ADDR_INDEX:
-	case DIE_FORM_GNU_STR_INDEX:
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
 		made_leb(m, 0x123456);
 		break;
-	case DIE_FORM_STRING:
+	case DW_FORM_string:
 		made_text(m, "text");
 		break;
-	case DIE_FORM_BLOCK1:
+	case DW_FORM_block1:
 		made_u(m, 1, 3);
 		made_u(m, 3, 0x818283);
 		break;
-	case DIE_FORM_BLOCK2:
+	case DW_FORM_block2:
 		made_u(m, 2, 3);
 		made_u(m, 3, 0x818283);
 		break;
-	case DIE_FORM_BLOCK4:
+	case DW_FORM_block4:
 		made_u(m, 4, 3);
 		made_u(m, 3, 0x818283);
 		break;
-	case DIE_FORM_BLOCK:
-	case DIE_FORM_EXPRLOC:
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
 		made_leb(m, 3);
 		made_u(m, 3, 0x818283);
 		break;
-	case DIE_FORM_INDIRECT:
-		made_leb(m, DIE_FORM_DATA2);
+	case DW_FORM_indirect:
+		made_leb(m, DW_FORM_data2);
 		made_u(m, 2, 0x8182);
 		break;
 	default:
@@ -137,18 +137,18 @@ static void skip_form(struct shape s, int form)
 
 	fixture_init(&f);
 	unit_abbrev(&f.m);
-	if (form == DIE_FORM_IMPLICIT_CONST) {
-		made_abbrev(&f.m, 2, UNKNOWN_TAG, 0, UNKNOWN_ATTRIBUTE, DIE_FORM_DATA2,
+	if (form == DW_FORM_implicit_const) {
+		made_abbrev(&f.m, 2, UNKNOWN_TAG, 0, UNKNOWN_ATTRIBUTE, DW_FORM_data2,
 			    UNKNOWN_ATTRIBUTE + 1, form, -70, -1);
-		made_abbrev(&f.m, 3, DIE_TAG_SUBPROGRAM, 0, DIE_AT_NAME, DIE_FORM_STRING,
-			    UNKNOWN_ATTRIBUTE, form, 70, DIE_AT_LOW_PC, DIE_FORM_ADDR,
-			    DIE_AT_HIGH_PC, DIE_FORM_DATA1, -1);
+		made_abbrev(&f.m, 3, DW_TAG_subprogram, 0, DW_AT_name, DW_FORM_string,
+			    UNKNOWN_ATTRIBUTE, form, 70, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
+			    DW_FORM_data1, -1);
 	} else {
-		made_abbrev(&f.m, 2, UNKNOWN_TAG, 0, UNKNOWN_ATTRIBUTE, DIE_FORM_DATA2,
+		made_abbrev(&f.m, 2, UNKNOWN_TAG, 0, UNKNOWN_ATTRIBUTE, DW_FORM_data2,
 			    UNKNOWN_ATTRIBUTE + 1, form, -1);
-		made_abbrev(&f.m, 3, DIE_TAG_SUBPROGRAM, 0, DIE_AT_NAME, DIE_FORM_STRING,
-			    UNKNOWN_ATTRIBUTE, form, DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_HIGH_PC,
-			    DIE_FORM_DATA1, -1);
+		made_abbrev(&f.m, 3, DW_TAG_subprogram, 0, DW_AT_name, DW_FORM_string,
+			    UNKNOWN_ATTRIBUTE, form, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
+			    DW_FORM_data1, -1);
 	}
 	end_abbrevs(&f.m);
 	made_unit(&f.m, s.version, s.offset_size, s.address_size, 0);
@@ -202,8 +202,8 @@ static void number_form(struct shape s, const struct number *n)
 
 	fixture_init(&f);
 	unit_abbrev(&f.m);
-	made_abbrev(&f.m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_HIGH_PC,
-		    n->form, DIE_AT_DECL_LINE, n->address ? DIE_FORM_UDATA : n->form, -1);
+	made_abbrev(&f.m, 2, DW_TAG_subprogram, 0, DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc,
+		    n->form, DW_AT_decl_line, n->address ? DW_FORM_udata : n->form, -1);
 	end_abbrevs(&f.m);
 	made_unit(&f.m, s.version, s.offset_size, s.address_size, 0);
 	made_leb(&f.m, 1);
@@ -228,9 +228,9 @@ static void number_form(struct shape s, const struct number *n)
 static void numbers(struct shape s)
 {
 	static const struct number forms[] = {
-		{DIE_FORM_DATA1, 1, false}, {DIE_FORM_DATA2, 2, false}, {DIE_FORM_DATA4, 4, false},
-		{DIE_FORM_DATA8, 8, false}, {DIE_FORM_UDATA, 0, false}, {DIE_FORM_SDATA, 0, false},
-		{DIE_FORM_ADDR, 0, true},
+		{DW_FORM_data1, 1, false}, {DW_FORM_data2, 2, false}, {DW_FORM_data4, 4, false},
+		{DW_FORM_data8, 8, false}, {DW_FORM_udata, 0, false}, {DW_FORM_sdata, 0, false},
+		{DW_FORM_addr, 0, true},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
@@ -248,8 +248,8 @@ static void test_implicit_const(void **state _unused_)
 
 	fixture_init(&f);
 	unit_abbrev(&f.m);
-	made_abbrev(&f.m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_DECL_LINE,
-		    DIE_FORM_IMPLICIT_CONST, 77, DIE_AT_HIGH_PC, DIE_FORM_IMPLICIT_CONST, 0x20, -1);
+	made_abbrev(&f.m, 2, DW_TAG_subprogram, 0, DW_AT_low_pc, DW_FORM_addr, DW_AT_decl_line,
+		    DW_FORM_implicit_const, 77, DW_AT_high_pc, DW_FORM_implicit_const, 0x20, -1);
 	end_abbrevs(&f.m);
 	made_unit(&f.m, 5, 4, 8, 0);
 	made_leb(&f.m, 1);
@@ -268,17 +268,17 @@ static void test_indirect(void **state _unused_)
 
 	fixture_init(&f);
 	unit_abbrev(&f.m);
-	made_abbrev(&f.m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_NAME, DIE_FORM_INDIRECT, DIE_AT_LOW_PC,
-		    DIE_FORM_INDIRECT, DIE_AT_HIGH_PC, DIE_FORM_INDIRECT, -1);
+	made_abbrev(&f.m, 2, DW_TAG_subprogram, 0, DW_AT_name, DW_FORM_indirect, DW_AT_low_pc,
+		    DW_FORM_indirect, DW_AT_high_pc, DW_FORM_indirect, -1);
 	end_abbrevs(&f.m);
 	made_unit(&f.m, 4, 4, 8, 0);
 	made_leb(&f.m, 1);
 	made_leb(&f.m, 2);
-	made_leb(&f.m, DIE_FORM_STRING);
+	made_leb(&f.m, DW_FORM_string);
 	made_text(&f.m, "name");
-	made_leb(&f.m, DIE_FORM_ADDR);
+	made_leb(&f.m, DW_FORM_addr);
 	made_u(&f.m, 8, 0x1000);
-	made_leb(&f.m, DIE_FORM_DATA2);
+	made_leb(&f.m, DW_FORM_data2);
 	made_u(&f.m, 2, 0x20);
 	made_u(&f.m, 1, 0);
 	made_unit_end(&f.m);
@@ -299,10 +299,10 @@ static void string_form(struct shape s, const struct string_form *n)
 	char want[128];
 
 	fixture_init(&f);
-	made_abbrev(&f.m, 1, DIE_TAG_COMPILE_UNIT, 1, DIE_AT_STR_OFFSETS_BASE, DIE_FORM_SEC_OFFSET,
+	made_abbrev(&f.m, 1, DW_TAG_compile_unit, 1, DW_AT_str_offsets_base, DW_FORM_sec_offset,
 		    -1);
-	made_abbrev(&f.m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_LINKAGE_NAME, n->form, DIE_AT_LOW_PC,
-		    DIE_FORM_ADDR, DIE_AT_HIGH_PC, DIE_FORM_DATA1, -1);
+	made_abbrev(&f.m, 2, DW_TAG_subprogram, 0, DW_AT_linkage_name, n->form, DW_AT_low_pc,
+		    DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, -1);
 	end_abbrevs(&f.m);
 	buf_append(&f.m.sections[MADE_STR], "one\0two\0three", 14);
 	buf_append(&f.m.sections[MADE_LINE_STR], "uno\0due", 8);
@@ -331,13 +331,13 @@ static void string_form(struct shape s, const struct string_form *n)
 static void strings(struct shape s)
 {
 	static const struct string_form forms[] = {
-		{DIE_FORM_STRP, 99, 4, "two"},       {DIE_FORM_STRP, 99, 13, "-"},
-		{DIE_FORM_STRP, 99, 14, "-"},        {DIE_FORM_STRP, 99, 0x7fffffff, "-"},
-		{DIE_FORM_LINE_STRP, 99, 4, "due"},  {DIE_FORM_LINE_STRP, 99, 8, "-"},
-		{DIE_FORM_STRX, 0, 2, "three"},      {DIE_FORM_STRX, 0, 3, "-"},
-		{DIE_FORM_STRX, 0, UINT64_MAX, "-"}, {DIE_FORM_STRX1, 1, 1, "two"},
-		{DIE_FORM_STRX2, 2, 1, "two"},       {DIE_FORM_STRX3, 3, 2, "three"},
-		{DIE_FORM_STRX4, 4, 0, "one"},       {DIE_FORM_GNU_STR_INDEX, 0, 1, "two"},
+		{DW_FORM_strp, 99, 4, "two"},       {DW_FORM_strp, 99, 13, "-"},
+		{DW_FORM_strp, 99, 14, "-"},        {DW_FORM_strp, 99, 0x7fffffff, "-"},
+		{DW_FORM_line_strp, 99, 4, "due"},  {DW_FORM_line_strp, 99, 8, "-"},
+		{DW_FORM_strx, 0, 2, "three"},      {DW_FORM_strx, 0, 3, "-"},
+		{DW_FORM_strx, 0, UINT64_MAX, "-"}, {DW_FORM_strx1, 1, 1, "two"},
+		{DW_FORM_strx2, 2, 1, "two"},       {DW_FORM_strx3, 3, 2, "three"},
+		{DW_FORM_strx4, 4, 0, "one"},       {DW_FORM_GNU_str_index, 0, 1, "two"},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
@@ -361,9 +361,9 @@ static void address_form(struct shape s, const struct address_form *n)
 	struct fixture f;
 
 	fixture_init(&f);
-	made_abbrev(&f.m, 1, DIE_TAG_COMPILE_UNIT, 1, DIE_AT_ADDR_BASE, DIE_FORM_SEC_OFFSET, -1);
-	made_abbrev(&f.m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_LOW_PC, n->form, DIE_AT_HIGH_PC,
-		    DIE_FORM_DATA1, -1);
+	made_abbrev(&f.m, 1, DW_TAG_compile_unit, 1, DW_AT_addr_base, DW_FORM_sec_offset, -1);
+	made_abbrev(&f.m, 2, DW_TAG_subprogram, 0, DW_AT_low_pc, n->form, DW_AT_high_pc,
+		    DW_FORM_data1, -1);
 	end_abbrevs(&f.m);
 	buf_append(&f.m.sections[MADE_ADDR], "########", 8);
 	for (uint64_t i = 0x1000; i <= 0x4000; i += 0x1000)
@@ -387,15 +387,15 @@ static void address_form(struct shape s, const struct address_form *n)
 static void addresses(struct shape s)
 {
 	static const struct address_form forms[] = {
-		{DIE_FORM_ADDRX, 0, 2, true},
-		{DIE_FORM_ADDRX1, 1, 2, true},
-		{DIE_FORM_ADDRX2, 2, 2, true},
-		{DIE_FORM_ADDRX3, 3, 2, true},
-		{DIE_FORM_ADDRX4, 4, 2, true},
-		{DIE_FORM_GNU_ADDR_INDEX, 0, 2, true},
-		{DIE_FORM_ADDRX, 0, 4, false},
-		{DIE_FORM_ADDRX, 0, UINT64_MAX, false},
-		{DIE_FORM_ADDRX4, 4, UINT32_MAX, false},
+		{DW_FORM_addrx, 0, 2, true},
+		{DW_FORM_addrx1, 1, 2, true},
+		{DW_FORM_addrx2, 2, 2, true},
+		{DW_FORM_addrx3, 3, 2, true},
+		{DW_FORM_addrx4, 4, 2, true},
+		{DW_FORM_GNU_addr_index, 0, 2, true},
+		{DW_FORM_addrx, 0, 4, false},
+		{DW_FORM_addrx, 0, UINT64_MAX, false},
+		{DW_FORM_addrx4, 4, UINT32_MAX, false},
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(forms); i++)
@@ -420,9 +420,9 @@ static void test_ranges(void **state _unused_)
 	struct fixture f;
 
 	fixture_init(&f);
-	made_abbrev(&f.m, 1, DIE_TAG_COMPILE_UNIT, 1, DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_RANGES,
-		    DIE_FORM_SEC_OFFSET, -1);
-	made_abbrev(&f.m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_RANGES, DIE_FORM_SEC_OFFSET, -1);
+	made_abbrev(&f.m, 1, DW_TAG_compile_unit, 1, DW_AT_low_pc, DW_FORM_addr, DW_AT_ranges,
+		    DW_FORM_sec_offset, -1);
+	made_abbrev(&f.m, 2, DW_TAG_subprogram, 0, DW_AT_ranges, DW_FORM_sec_offset, -1);
 	end_abbrevs(&f.m);
 	buf_append(&f.m.sections[MADE_RANGES], list, sizeof(list));
 	made_unit(&f.m, 4, 4, 8, 0);
@@ -451,10 +451,10 @@ static void test_rnglists(void **state _unused_)
 	size_t list;
 
 	fixture_init(&f);
-	made_abbrev(&f.m, 1, DIE_TAG_COMPILE_UNIT, 1, DIE_AT_LOW_PC, DIE_FORM_ADDR,
-		    DIE_AT_RNGLISTS_BASE, DIE_FORM_SEC_OFFSET, DIE_AT_ADDR_BASE,
-		    DIE_FORM_SEC_OFFSET, -1);
-	made_abbrev(&f.m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_RANGES, DIE_FORM_RNGLISTX, -1);
+	made_abbrev(&f.m, 1, DW_TAG_compile_unit, 1, DW_AT_low_pc, DW_FORM_addr,
+		    DW_AT_rnglists_base, DW_FORM_sec_offset, DW_AT_addr_base, DW_FORM_sec_offset,
+		    -1);
+	made_abbrev(&f.m, 2, DW_TAG_subprogram, 0, DW_AT_ranges, DW_FORM_rnglistx, -1);
 	end_abbrevs(&f.m);
 	for (uint64_t i = 0x1000; i <= 0x4000; i += 0x1000)
 		buf_u64(&f.m.sections[MADE_ADDR], i);

@@ -3,6 +3,7 @@
  * that is damaged. */
 #include "die_fixture.h"
 
+#include <dwarf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -10,7 +11,6 @@
 
 #include <cmocka.h>
 
-#include "die_const.h"
 #include "die_scan.h"
 #include "limits.h"
 
@@ -36,7 +36,7 @@ static void functions_with_one_list(struct made *m, unsigned int count)
 {
 	put_ranges(m);
 	unit_abbrev(m);
-	made_abbrev(m, 2, DIE_TAG_SUBPROGRAM, 0, DIE_AT_RANGES, DIE_FORM_SEC_OFFSET, -1);
+	made_abbrev(m, 2, DW_TAG_subprogram, 0, DW_AT_ranges, DW_FORM_sec_offset, -1);
 	end_abbrevs(m);
 	made_unit(m, 4, 4, 8, 0);
 	made_leb(m, 1);
@@ -65,7 +65,7 @@ static void put_lines(struct made *m)
 static void units_with_one_table(struct made *m, unsigned int count)
 {
 	put_lines(m);
-	made_abbrev(m, 1, DIE_TAG_COMPILE_UNIT, 0, DIE_AT_STMT_LIST, DIE_FORM_SEC_OFFSET, -1);
+	made_abbrev(m, 1, DW_TAG_compile_unit, 0, DW_AT_stmt_list, DW_FORM_sec_offset, -1);
 	end_abbrevs(m);
 	while (count--) {
 		made_unit(m, 4, 4, 8, 0);

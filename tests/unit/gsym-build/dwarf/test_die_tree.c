@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The tree of DIEs: scopes inside scopes, siblings, depth, names along origins, kinds of units. */
+#include <dwarf.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 
 #include <cmocka.h>
 
-#include "die_const.h"
 #include "die_fixture.h"
 #include "die_scan.h"
 #include "limits.h"
@@ -28,22 +28,21 @@ enum {
 
 static void tree_abbrevs(struct made *m)
 {
-	made_abbrev(m, A_UNIT, DIE_TAG_COMPILE_UNIT, 1, -1);
-	made_abbrev(m, A_FUNCTION, DIE_TAG_SUBPROGRAM, 1, DIE_AT_NAME, DIE_FORM_STRING,
-		    DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_HIGH_PC, DIE_FORM_DATA1, -1);
-	made_abbrev(m, A_INLINED, DIE_TAG_INLINED_SUBROUTINE, 1, DIE_AT_ABSTRACT_ORIGIN,
-		    DIE_FORM_REF4, DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_HIGH_PC, DIE_FORM_DATA1,
-		    DIE_AT_CALL_LINE, DIE_FORM_DATA1, -1);
+	made_abbrev(m, A_UNIT, DW_TAG_compile_unit, 1, -1);
+	made_abbrev(m, A_FUNCTION, DW_TAG_subprogram, 1, DW_AT_name, DW_FORM_string, DW_AT_low_pc,
+		    DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, -1);
+	made_abbrev(m, A_INLINED, DW_TAG_inlined_subroutine, 1, DW_AT_abstract_origin, DW_FORM_ref4,
+		    DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, DW_AT_call_line,
+		    DW_FORM_data1, -1);
 	made_abbrev(m, A_BLOCK, UNKNOWN_TAG, 1, -1);
-	made_abbrev(m, A_PARAMETER, DIE_TAG_FORMAL_PARAMETER, 1, DIE_AT_SIBLING, DIE_FORM_REF4, -1);
-	made_abbrev(m, A_ABSTRACT, DIE_TAG_SUBPROGRAM, 1, DIE_AT_NAME, DIE_FORM_STRING, -1);
-	made_abbrev(m, A_NO_CODE, DIE_TAG_INLINED_SUBROUTINE, 1, DIE_AT_ABSTRACT_ORIGIN,
-		    DIE_FORM_REF4, DIE_AT_CALL_LINE, DIE_FORM_DATA1, -1);
-	made_abbrev(m, A_DECLARED, DIE_TAG_SUBPROGRAM, 0, DIE_AT_LINKAGE_NAME, DIE_FORM_STRING, -1);
-	made_abbrev(m, A_NEXT, DIE_TAG_SUBPROGRAM, 0, DIE_AT_SPECIFICATION, DIE_FORM_REF4, -1);
-	made_abbrev(m, A_NEXT_UNIT, DIE_TAG_SUBPROGRAM, 0, DIE_AT_ABSTRACT_ORIGIN,
-		    DIE_FORM_REF_ADDR, DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_HIGH_PC, DIE_FORM_DATA1,
-		    -1);
+	made_abbrev(m, A_PARAMETER, DW_TAG_formal_parameter, 1, DW_AT_sibling, DW_FORM_ref4, -1);
+	made_abbrev(m, A_ABSTRACT, DW_TAG_subprogram, 1, DW_AT_name, DW_FORM_string, -1);
+	made_abbrev(m, A_NO_CODE, DW_TAG_inlined_subroutine, 1, DW_AT_abstract_origin, DW_FORM_ref4,
+		    DW_AT_call_line, DW_FORM_data1, -1);
+	made_abbrev(m, A_DECLARED, DW_TAG_subprogram, 0, DW_AT_linkage_name, DW_FORM_string, -1);
+	made_abbrev(m, A_NEXT, DW_TAG_subprogram, 0, DW_AT_specification, DW_FORM_ref4, -1);
+	made_abbrev(m, A_NEXT_UNIT, DW_TAG_subprogram, 0, DW_AT_abstract_origin, DW_FORM_ref_addr,
+		    DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, -1);
 	end_abbrevs(m);
 }
 
@@ -288,7 +287,7 @@ static void test_unit_kinds(void **state _unused_)
 	uint64_t abbrevs;
 
 	fixture_init(&f);
-	made_abbrev(&f.m, 1, DIE_TAG_PARTIAL_UNIT, 1, -1);
+	made_abbrev(&f.m, 1, DW_TAG_partial_unit, 1, -1);
 	function_abbrev(&f.m);
 	end_abbrevs(&f.m);
 	made_unit(&f.m, 4, 4, 8, 0);
@@ -297,11 +296,11 @@ static void test_unit_kinds(void **state _unused_)
 	ups(&f.m, 1);
 	made_unit_end(&f.m);
 	abbrevs = f.m.sections[MADE_ABBREV].len;
-	made_abbrev(&f.m, 1, DIE_TAG_TYPE_UNIT, 1, -1);
+	made_abbrev(&f.m, 1, DW_TAG_type_unit, 1, -1);
 	function_abbrev(&f.m);
 	end_abbrevs(&f.m);
 	made_unit(&f.m, 5, 4, 8, abbrevs);
-	f.m.sections[MADE_INFO].p[f.m.unit + 6] = DIE_UT_TYPE;
+	f.m.sections[MADE_INFO].p[f.m.unit + 6] = DW_UT_type;
 	made_u(&f.m, 8, 0x1122334455667788); /* signature */
 	made_u(&f.m, 4, 24);
 	made_leb(&f.m, 1);
@@ -318,13 +317,13 @@ static void skeleton(struct made *m, unsigned int version, unsigned int len)
 {
 	uint64_t abbrevs = m->sections[MADE_ABBREV].len;
 
-	made_abbrev(m, 1, version == 5 ? DIE_TAG_SKELETON_UNIT : DIE_TAG_COMPILE_UNIT, 0,
-		    version == 5 ? DIE_AT_DWO_NAME : DIE_AT_GNU_DWO_NAME, DIE_FORM_STRING,
-		    DIE_AT_LOW_PC, DIE_FORM_ADDR, DIE_AT_HIGH_PC, DIE_FORM_DATA1, -1);
+	made_abbrev(m, 1, version == 5 ? DW_TAG_skeleton_unit : DW_TAG_compile_unit, 0,
+		    version == 5 ? DW_AT_dwo_name : DW_AT_GNU_dwo_name, DW_FORM_string,
+		    DW_AT_low_pc, DW_FORM_addr, DW_AT_high_pc, DW_FORM_data1, -1);
 	end_abbrevs(m);
 	made_unit(m, version, 4, 8, abbrevs);
 	if (version == 5) {
-		m->sections[MADE_INFO].p[m->unit + 6] = DIE_UT_SKELETON;
+		m->sections[MADE_INFO].p[m->unit + 6] = DW_UT_skeleton;
 		made_u(m, 8, 0x1122334455667788); /* id of the .dwo file */
 	}
 	made_leb(m, 1);
