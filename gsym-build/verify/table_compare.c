@@ -11,7 +11,7 @@ int table_compare(const struct table_source *source, const struct rsym *t,
 	_cleanup_(buf_done) struct buf units = BUF_INIT(LIMIT_MISSING_LEN - LIMIT_PATH_LEN - 4);
 	_cleanup_(companion_images_close) struct die_companions c = {0};
 	_cleanup_(image_freep) struct image *im = NULL, *partner = NULL;
-	_cleanup_(verify_freep) struct verify *j = NULL;
+	_cleanup_(verify_freep) struct verify *v = NULL;
 	struct debug_report debug = {0};
 	int rc = image_open(&im, source->p, source->len, err);
 
@@ -23,9 +23,9 @@ int table_compare(const struct table_source *source, const struct rsym *t,
 	c.columns = t->columns.p != NULL;
 	c.types = t->types.p != NULL;
 	if (!rc)
-		rc = verify_open(&j, im, partner, &c, &debug, err);
+		rc = verify_open(&v, im, partner, &c, &debug, err);
 	if (!rc)
-		rc = verify_table(j, t, report, out, err);
+		rc = verify_table(v, t, report, out, err);
 	if (!rc && source->missing)
 		rc = companion_images_missing(im, &debug, &units, source->missing, err);
 	return rc;

@@ -16,7 +16,7 @@ static int map_table(const void **ret_p, size_t *ret_len, struct err *err)
 	return rc ? err_prefix(err, "the table") : 0;
 }
 
-static int compare_table(struct sandbox_job *job, struct verify_report *report, struct err *err)
+static int compare_with_file(struct sandbox_job *job, struct verify_report *report, struct err *err)
 {
 	const void *p;
 	struct rsym t;
@@ -46,7 +46,7 @@ static int answer_verify(struct sandbox_job *job, struct worker_reply *reply, st
 		return err_set(err, ERR_INTERNAL, "no such task of the table verifier: %u",
 			       job->req->task);
 	plain_read_untracked();
-	rc = compare_table(job, report, err);
+	rc = compare_with_file(job, report, err);
 	sandbox_job_usage(job, &report->cpu_ns, &report->peak_memory);
 	return rc;
 }

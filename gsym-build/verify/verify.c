@@ -33,15 +33,15 @@ struct frame {
 };
 
 /* "f.cold" and "f.cold.N" are parts of f, if all symbols f stand at one address. */
-static uint64_t symbol_entry(struct verify *j, const struct symbol *s)
+static uint64_t symbol_entry(struct verify *v, const struct symbol *s)
 {
-	const struct symbols *all = &j->source.symbols;
+	const struct symbols *all = &v->source.symbols;
 	const struct symbol *home = NULL;
-	const char *name = intern_get(&j->source.text.strings, s->name, NULL), *cold = NULL;
+	const char *name = intern_get(&v->source.text.strings, s->name, NULL), *cold = NULL;
 	uint32_t base;
 
-	if (s == j->last_cold)
-		return j->last_cold_entry;
+	if (s == v->last_cold)
+		return v->last_cold_entry;
 	for (size_t i = 1; i + 5 <= s->name_len; i++)
 		if (memcmp(name + i, ".cold", 5) == 0)
 			cold = name + i;
@@ -57,9 +57,9 @@ static uint64_t symbol_entry(struct verify *j, const struct symbol *s)
 		if (digit == cold + 6 || digit < name + s->name_len)
 			return s->vaddr;
 	}
-	j->last_cold = s;
-	j->last_cold_entry = s->vaddr;
-	base = intern_find(&j->source.text.strings, name, (size_t)(cold - name));
+	v->last_cold = s;
+	v->last_cold_entry = s->vaddr;
+	base = intern_find(&v->source.text.strings, name, (size_t)(cold - name));
 	for (size_t i = 0; i < all->count && base != INTERN_FULL; i++) {
 		if (all->list[i].name != base)
 			continue;
@@ -68,67 +68,67 @@ static uint64_t symbol_entry(struct verify *j, const struct symbol *s)
 		home = &all->list[i];
 	}
 	if (home)
-		j->last_cold_entry = home->vaddr;
-	return j->last_cold_entry;
+		v->last_cold_entry = home->vaddr;
+	return v->last_cold_entry;
 }
 
-static int expected(struct verify_run *j, const struct verify_frame *e, struct frame *ret,
+static int expected(struct verify_run *run, const struct verify_frame *e, struct frame *ret,
 		    struct err *err)
 {
 	int rc;
 
 	*ret = (struct frame){
-		.name = e->name == FACTS_NONE ? j->verify->empty : e->name,
+		.name = e->name == FACTS_NONE ? run->verify->empty : e->name,
 		.line = e->line,
 		.decl_path = FACTS_NONE,
 		.from_symbol = e->symbol != NULL,
-		.spot = j->has_spots ? e->spot : 0,
+		.spot = run->has_spots ? e->spot : 0,
 		.type = FACTS_NONE,
 	};
-	if (j->function_type && e->name != FACTS_NONE)
-		ret->type = verify_type(&j->verify->source,
+	if (run->function_type && e->name != FACTS_NONE)
+		ret->type = verify_type(&run->verify->source,
 					(struct verify_typed){
 						.name = e->name,
 						.file = e->scope ? e->scope->decl_file : FACTS_NONE,
 						.line = e->scope ? e->scope->decl_line : 0,
 					});
-	rc = verify_source_path(j->verify, e->file, &ret->path, err);
+	rc = verify_source_path(run->verify, e->file, &ret->path, err);
 	if (!rc && e->scope) {
 		ret->decl_line = e->scope->decl_line;
-		rc = verify_source_path(j->verify, e->scope->decl_file, &ret->decl_path, err);
+		rc = verify_source_path(run->verify, e->scope->decl_file, &ret->decl_path, err);
 	}
 	if (e->scope && e->scope->parent == FACTS_NONE) {
-		ret->has_entry = e->scope->has_entry && e->scope->entry >= j->verify->bias;
+		ret->has_entry = e->scope->has_entry && e->scope->entry >= run->verify->bias;
 		ret->entry = ret->has_entry ? e->scope->entry : 0;
 	} else if (e->symbol) {
 		ret->has_entry = true;
-		ret->entry = symbol_entry(j->verify, e->symbol);
+		ret->entry = symbol_entry(run->verify, e->symbol);
 	}
 	return rc;
 }
 
-static int found(struct verify_run *j, const struct rsym_frame *r, bool outermost,
+static int found(struct verify_run *run, const struct rsym_frame *r, bool outermost,
 		 struct frame *ret, struct err *err)
 {
 	struct rsym_function f;
-	int rc = rsym_function(j->t, r->function, &f, err);
+	int rc = rsym_function(run->t, r->function, &f, err);
 
 	*ret = (struct frame){.line = r->line};
 	if (!rc)
-		rc = verify_name(j, r->function, &ret->name, err);
+		rc = verify_name(run, r->function, &ret->name, err);
 	if (!rc)
-		rc = verify_path(j, r->file, &ret->path, err);
+		rc = verify_path(run, r->file, &ret->path, err);
 	if (!rc)
-		rc = verify_path(j, f.file, &ret->decl_path, err);
+		rc = verify_path(run, f.file, &ret->decl_path, err);
 	if (!rc)
-		rc = verify_signature(j, r->function, &ret->type, err);
+		rc = verify_signature(run, r->function, &ret->type, err);
 	if (rc)
 		return rc;
 	ret->decl_line = f.start_line;
 	ret->from_symbol = f.from_symbol;
 	if (outermost && f.has_entry) {
 		ret->has_entry = true;
-		ret->entry = f.vaddr + j->verify->bias;
+		ret->entry = f.vaddr + run->verify->bias;
 	}
 	return 0;
 }
@@ -141,41 +141,42 @@ static bool same(const struct frame *a, const struct frame *b)
 	       a->entry == b->entry && a->spot == b->spot && a->type == b->type;
 }
 
-static void put_chain(struct verify_run *j, const char *who, const struct frame *frames, int count)
+static void put_chain(struct verify_run *run, const char *who, const struct frame *frames,
+		      int count)
 {
-	buf_printf(j->out, "  %s:", who);
+	buf_printf(run->out, "  %s:", who);
 	if (!count)
-		buf_str(j->out, " nothing");
+		buf_str(run->out, " nothing");
 	for (int i = 0; i < count; i++) {
 		const struct frame *f = &frames[i];
 
-		buf_str(j->out, i ? " < " : " ");
-		verify_put_text(j, f->name);
-		buf_str(j->out, " ");
-		verify_put_text(j, f->path);
-		buf_printf(j->out, ":%u", f->line);
-		if (j->has_spots)
-			buf_printf(j->out, ":%u.%u", f->spot & UINT16_MAX, f->spot >> 16);
-		buf_str(j->out, " (of ");
-		verify_put_text(j, f->decl_path);
-		buf_printf(j->out, ":%u", f->decl_line);
+		buf_str(run->out, i ? " < " : " ");
+		verify_put_text(run, f->name);
+		buf_str(run->out, " ");
+		verify_put_text(run, f->path);
+		buf_printf(run->out, ":%u", f->line);
+		if (run->has_spots)
+			buf_printf(run->out, ":%u.%u", f->spot & UINT16_MAX, f->spot >> 16);
+		buf_str(run->out, " (of ");
+		verify_put_text(run, f->decl_path);
+		buf_printf(run->out, ":%u", f->decl_line);
 		if (f->has_entry)
-			buf_printf(j->out, ", at 0x%llx",
-				   (unsigned long long)(f->entry - j->verify->bias));
-		if (j->function_type) {
-			buf_str(j->out, ", type ");
-			verify_put_text(j, f->type);
+			buf_printf(run->out, ", at 0x%llx",
+				   (unsigned long long)(f->entry - run->verify->bias));
+		if (run->function_type) {
+			buf_str(run->out, ", type ");
+			verify_put_text(run, f->type);
 		}
-		buf_str(j->out, f->from_symbol ? ", a symbol)" : ")");
+		buf_str(run->out, f->from_symbol ? ", a symbol)" : ")");
 	}
-	buf_str(j->out, "\n");
+	buf_str(run->out, "\n");
 }
 
 /* For the aliases: which function answers at `start`, where a range begins or not. */
-static bool note_function(struct verify_run *j, const struct verify_frame *outer, uint64_t start,
+static bool note_function(struct verify_run *run, const struct verify_frame *outer, uint64_t start,
 			  bool begins)
 {
-	const struct verify_source *f = &j->verify->source;
+	const struct verify_source *f = &run->verify->source;
 	const struct facts_scope *s = outer->scope;
 	struct verify_entered is = {.entry = start, .name = outer->name};
 
@@ -183,156 +184,157 @@ static bool note_function(struct verify_run *j, const struct verify_frame *outer
 	while (s && s->parent != FACTS_NONE)
 		s = &f->scopes[s->parent];
 	if (s)
-		j->seen[s - f->scopes] = 1;
+		run->seen[s - f->scopes] = 1;
 	is.from_symbol = !s;
 	if (s)
 		is.name = s->name;
 	if (!begins || is.name == FACTS_NONE ||
 	    (s ? !s->has_entry || s->entry != start
-	       : !outer->symbol || symbol_entry(j->verify, outer->symbol) != start))
+	       : !outer->symbol || symbol_entry(run->verify, outer->symbol) != start))
 		return true;
-	if (!grow_array((void **)&j->entered, &j->entered_cap, j->entered_count + 1,
-			sizeof(*j->entered), SIZE_MAX))
+	if (!grow_array((void **)&run->entered, &run->entered_cap, run->entered_count + 1,
+			sizeof(*run->entered), SIZE_MAX))
 		return false;
-	j->entered[j->entered_count++] = is;
+	run->entered[run->entered_count++] = is;
 	return true;
 }
 
 /* The answers from start to end, which neither the file nor the table change in between. */
-static int compare(struct verify_run *j, uint64_t start, uint64_t end, bool begins, struct err *err)
+static int compare(struct verify_run *run, uint64_t start, uint64_t end, bool begins,
+		   struct err *err)
 {
 	struct verify_frame want[RSYM_FRAMES_MAX];
 	struct rsym_frame have[RSYM_FRAMES_MAX];
 	struct frame a[RSYM_FRAMES_MAX], b[RSYM_FRAMES_MAX];
 	struct rsym_spot spots[RSYM_FRAMES_MAX];
-	int want_count = verify_expect(&j->verify->source, start, want, ARRAY_LEN(want));
-	int have_count = rsym_lookup(j->t, start - j->verify->bias, have, ARRAY_LEN(have));
-	bool equal = want_count == have_count, has_spots = j->has_spots;
+	int want_count = verify_expect(&run->verify->source, start, want, ARRAY_LEN(want));
+	int have_count = rsym_lookup(run->t, start - run->verify->bias, have, ARRAY_LEN(have));
+	bool equal = want_count == have_count, has_spots = run->has_spots;
 	int rc = want_count < 0 ? no_memory(err) : 0;
 
-	if (want_count > 0 && !note_function(j, &want[want_count - 1], start, begins))
+	if (want_count > 0 && !note_function(run, &want[want_count - 1], start, begins))
 		rc = no_memory(err);
 	for (int i = 0; i < want_count && !rc; i++)
-		rc = expected(j, &want[i], &a[i], err);
+		rc = expected(run, &want[i], &a[i], err);
 	if (has_spots)
-		rsym_spots(j->t, start - j->verify->bias, spots, (size_t)have_count);
+		rsym_spots(run->t, start - run->verify->bias, spots, (size_t)have_count);
 	for (int i = 0; i < have_count && !rc; i++) {
-		rc = found(j, &have[i], i + 1 == have_count, &b[i], err);
+		rc = found(run, &have[i], i + 1 == have_count, &b[i], err);
 		if (has_spots)
 			b[i].spot = spots[i].column + (spots[i].discriminator << 16);
 	}
 	for (int i = 0; i < want_count && equal && !rc; i++)
 		equal = same(&a[i], &b[i]);
-	j->report->place_count++;
-	if (rc || equal || j->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
+	run->report->place_count++;
+	if (rc || equal || run->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
 		return rc;
-	buf_printf(j->out, "0x%llx to 0x%llx:\n", (unsigned long long)(start - j->verify->bias),
-		   (unsigned long long)(end - j->verify->bias));
-	put_chain(j, "file ", a, want_count);
-	put_chain(j, "table", b, have_count);
+	buf_printf(run->out, "0x%llx to 0x%llx:\n", (unsigned long long)(start - run->verify->bias),
+		   (unsigned long long)(end - run->verify->bias));
+	put_chain(run, "file ", a, want_count);
+	put_chain(run, "table", b, have_count);
 	return 0;
 }
 
 /* Piece by piece: each range of the table, cut where the file's answer may change. */
-static int compare_all(struct verify_run *j, struct err *err)
+static int compare_all(struct verify_run *run, struct err *err)
 {
-	const struct verify_source *f = &j->verify->source;
-	uint64_t at = 0, start, end, bias = j->verify->bias;
+	const struct verify_source *f = &run->verify->source;
+	uint64_t at = 0, start, end, bias = run->verify->bias;
 	size_t edge = 0;
 	int rc = 0;
 
 	do {
 		uint64_t to;
 
-		j->report->range_count += rsym_range(j->t, at, &start, &end) != 0;
+		run->report->range_count += rsym_range(run->t, at, &start, &end) != 0;
 		to = end > UINT64_MAX - bias ? UINT64_MAX : end + bias;
 		for (uint64_t from = at + bias, next; from < to && !rc; from = next) {
 			while (edge < f->edge_count && f->edges[edge] <= from)
 				edge++;
 			next = edge < f->edge_count && f->edges[edge] < to ? f->edges[edge] : to;
-			if (j->has_spots) {
-				uint64_t changes = rsym_spots_end(j->t, from - bias);
+			if (run->has_spots) {
+				uint64_t changes = rsym_spots_end(run->t, from - bias);
 
 				if (changes < next - bias)
 					next = changes + bias;
 			}
-			rc = compare(j, from, next, from == at + bias, err);
+			rc = compare(run, from, next, from == at + bias, err);
 		}
 		if (end <= at)
 			break; /* the last one */
 		at = end;
 	} while (at < UINT64_MAX - bias && !rc);
-	return rc ? rc : j->out->failed ? no_memory(err) : 0;
+	return rc ? rc : run->out->failed ? no_memory(err) : 0;
 }
 
 int verify_open(struct verify **ret, struct image *im, struct image *partner,
 		const struct die_companions *companions, struct debug_report *debug,
 		struct err *err)
 {
-	struct verify *j = calloc(1, sizeof(*j));
+	struct verify *v = calloc(1, sizeof(*v));
 	int rc;
 
-	if (!j)
+	if (!v)
 		return no_memory(err);
-	j->bias = image_bias(im);
-	buf_init(&j->text, 4 * LIMIT_NAME_LEN);
-	verify_source_init(&j->source);
-	rc = verify_source_read(&j->source, im, partner, companions, debug, err);
+	v->bias = image_bias(im);
+	buf_init(&v->text, 4 * LIMIT_NAME_LEN);
+	verify_source_init(&v->source);
+	rc = verify_source_read(&v->source, im, partner, companions, debug, err);
 	if (!rc) {
-		j->facts_path = none_array(j->source.text.files.count);
-		j->empty = facts_string(&j->source.text, "", 0);
-		if (!j->facts_path || j->empty == FACTS_NONE)
+		v->facts_path = none_array(v->source.text.files.count);
+		v->empty = facts_string(&v->source.text, "", 0);
+		if (!v->facts_path || v->empty == FACTS_NONE)
 			rc = no_memory(err);
 	}
 	if (rc) {
-		verify_free(j);
+		verify_free(v);
 		return rc;
 	}
-	*ret = j;
+	*ret = v;
 	return 0;
 }
 
-void verify_free(struct verify *j)
+void verify_free(struct verify *v)
 {
-	if (!j)
+	if (!v)
 		return;
-	verify_source_done(&j->source);
-	free(j->facts_path);
-	buf_done(&j->text);
-	free(j);
+	verify_source_done(&v->source);
+	free(v->facts_path);
+	buf_done(&v->text);
+	free(v);
 }
 
-int verify_table(struct verify *verify, const struct rsym *t, struct verify_report *report,
+int verify_table(struct verify *v, const struct rsym *t, struct verify_report *report,
 		 struct buf *out, struct err *err)
 {
-	struct verify_run j = {.verify = verify, .t = t, .report = report, .out = out};
+	struct verify_run run = {.verify = v, .t = t, .report = report, .out = out};
 	int rc;
 
 	*report = (struct verify_report){
-		.unit_count = verify->source.unit_count,
-		.units_skipped = verify->source.units_skipped,
-		.lines_refused = verify->source.lines_refused,
+		.unit_count = v->source.unit_count,
+		.units_skipped = v->source.units_skipped,
+		.lines_refused = v->source.lines_refused,
 	};
-	verify_source_rewind(&verify->source);
-	j.function_name = none_array(t->function_count);
-	j.file_path = none_array(t->file_count);
-	j.texts = rsym_reader_new(t, TEXTS_MAX, err);
-	j.has_spots = t->columns.p != NULL;
+	verify_source_rewind(&v->source);
+	run.function_name = none_array(t->function_count);
+	run.file_path = none_array(t->file_count);
+	run.texts = rsym_reader_new(t, TEXTS_MAX, err);
+	run.has_spots = t->columns.p != NULL;
 	if (t->types.p)
-		j.function_type = none_array(t->function_count);
-	j.seen = calloc(verify->source.scope_count + 1, 1);
-	if (!j.function_name || !j.file_path || !j.texts || (t->types.p && !j.function_type) ||
-	    !j.seen)
+		run.function_type = none_array(t->function_count);
+	run.seen = calloc(v->source.scope_count + 1, 1);
+	if (!run.function_name || !run.file_path || !run.texts ||
+	    (t->types.p && !run.function_type) || !run.seen)
 		rc = no_memory(err);
 	else
-		rc = compare_all(&j, err);
+		rc = compare_all(&run, err);
 	if (!rc)
-		rc = verify_compare_aliases(&j, err);
-	rsym_reader_free(j.texts);
-	free(j.function_name);
-	free(j.file_path);
-	free(j.function_type);
-	free(j.entered);
-	free(j.seen);
+		rc = verify_compare_aliases(&run, err);
+	rsym_reader_free(run.texts);
+	free(run.function_name);
+	free(run.file_path);
+	free(run.function_type);
+	free(run.entered);
+	free(run.seen);
 	return rc;
 }

@@ -25,7 +25,7 @@ struct verify;
 int verify_open(struct verify **ret, struct image *im, struct image *partner,
 		const struct die_companions *companions, struct debug_report *debug,
 		struct err *err) _must_check_;
-void verify_free(struct verify *j);
+void verify_free(struct verify *v);
 DEFINE_FREEP(struct verify, verify_free);
 
 /*
@@ -34,7 +34,7 @@ DEFINE_FREEP(struct verify, verify_free);
  * control bytes replaced by '?'. Differences are no error. Any number of tables, one after the
  * other; one thread at a time. ERR_DATA, ERR_MEMORY.
  */
-int verify_table(struct verify *j, const struct rsym *t, struct verify_report *report,
+int verify_table(struct verify *v, const struct rsym *t, struct verify_report *report,
 		 struct buf *out, struct err *err) _must_check_;
 
 #endif

@@ -65,41 +65,43 @@ static void sort_names(struct names_at *n)
 		qsort(n->list, n->count, sizeof(*n->list), by_entry_and_name);
 }
 
-static const struct verify_entered *entered_at(const struct verify_run *j, uint64_t entry)
+static const struct verify_entered *entered_at(const struct verify_run *run, uint64_t entry)
 {
-	size_t low = 0, high = j->entered_count;
+	size_t low = 0, high = run->entered_count;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (j->entered[middle].entry < entry)
+		if (run->entered[middle].entry < entry)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < j->entered_count && j->entered[low].entry == entry ? &j->entered[low] : NULL;
+	return low < run->entered_count && run->entered[low].entry == entry ? &run->entered[low]
+									    : NULL;
 }
 
-static bool is_copy_of(const struct verify_run *j, uint32_t name, uint32_t of)
+static bool is_copy_of(const struct verify_run *run, uint32_t name, uint32_t of)
 {
-	const struct intern *strings = &j->verify->source.text.strings;
+	const struct intern *strings = &run->verify->source.text.strings;
 	size_t len, of_len;
 	const char *p = intern_get(strings, name, &len), *q = intern_get(strings, of, &of_len);
 
 	return len > of_len && p[of_len] == '.' && memcmp(p, q, of_len) == 0;
 }
 
-static bool add_scopes(const struct verify_run *j, struct names_at *ret)
+static bool add_scopes(const struct verify_run *run, struct names_at *ret)
 {
-	const struct verify_source *f = &j->verify->source;
+	const struct verify_source *f = &run->verify->source;
 
 	for (size_t i = 0; i < f->scope_count; i++) {
 		const struct facts_scope *s = &f->scopes[i];
 		const struct verify_entered *is;
 
-		if (s->parent != FACTS_NONE || !s->has_entry || s->name == FACTS_NONE || j->seen[i])
+		if (s->parent != FACTS_NONE || !s->has_entry || s->name == FACTS_NONE ||
+		    run->seen[i])
 			continue;
-		is = entered_at(j, s->entry);
+		is = entered_at(run, s->entry);
 		if (is && is->name != s->name &&
 		    !add_name(ret,
 			      &(struct name_at){.entry = s->entry, .name = s->name, .scope = s}))
@@ -109,10 +111,10 @@ static bool add_scopes(const struct verify_run *j, struct names_at *ret)
 }
 
 /* The symbols at one address: [first, end). */
-static bool add_symbols(const struct verify_run *j, size_t first, size_t end,
+static bool add_symbols(const struct verify_run *run, size_t first, size_t end,
 			const struct verify_entered *is, struct names_at *ret)
 {
-	const struct symbol *list = j->verify->source.symbols.list;
+	const struct symbol *list = run->verify->source.symbols.list;
 	bool exported = false;
 
 	for (size_t i = first; i < end; i++)
@@ -122,7 +124,7 @@ static bool add_symbols(const struct verify_run *j, size_t first, size_t end,
 		bool internal = exported && s->binding == SYMBOL_LOCAL;
 
 		if ((!s->is_function && s->binding == SYMBOL_LOCAL) || s->name == is->name ||
-		    (internal && !is->from_symbol) || is_copy_of(j, s->name, is->name))
+		    (internal && !is->from_symbol) || is_copy_of(run, s->name, is->name))
 			continue;
 		if (!add_name(ret, &(struct name_at){.entry = s->vaddr,
 						     .name = s->name,
@@ -133,37 +135,37 @@ static bool add_symbols(const struct verify_run *j, size_t first, size_t end,
 	return true;
 }
 
-static bool expected(const struct verify_run *j, struct names_at *ret)
+static bool expected(const struct verify_run *run, struct names_at *ret)
 {
-	const struct symbols *s = &j->verify->source.symbols;
-	bool ok = add_scopes(j, ret);
+	const struct symbols *s = &run->verify->source.symbols;
+	bool ok = add_scopes(run, ret);
 
 	for (size_t i = 0, end; i < s->count && ok; i = end) {
-		const struct verify_entered *is = entered_at(j, s->list[i].vaddr);
+		const struct verify_entered *is = entered_at(run, s->list[i].vaddr);
 
 		for (end = i + 1; end < s->count && s->list[end].vaddr == s->list[i].vaddr;)
 			end++;
-		ok = !is || add_symbols(j, i, end, is, ret);
+		ok = !is || add_symbols(run, i, end, is, ret);
 	}
 	sort_names(ret);
 	return ok;
 }
 
-static int found(struct verify_run *j, struct names_at *ret, struct err *err)
+static int found(struct verify_run *run, struct names_at *ret, struct err *err)
 {
-	for (uint32_t i = 0; i < j->t->alias_count; i++) {
-		uint32_t function = rsym_alias_at(j->t, i);
+	for (uint32_t i = 0; i < run->t->alias_count; i++) {
+		uint32_t function = rsym_alias_at(run->t, i);
 		struct rsym_function f;
 		struct name_at n = {0};
-		int rc = rsym_function(j->t, function, &f, err);
+		int rc = rsym_function(run->t, function, &f, err);
 
 		if (!rc)
-			rc = verify_name(j, function, &n.name, err);
+			rc = verify_name(run, function, &n.name, err);
 		if (!rc)
-			rc = verify_path(j, f.file, &n.decl_path, err);
+			rc = verify_path(run, f.file, &n.decl_path, err);
 		if (rc)
 			return rc;
-		n.entry = f.vaddr + j->verify->bias;
+		n.entry = f.vaddr + run->verify->bias;
 		n.from_symbol = f.from_symbol;
 		n.decl_line = f.start_line;
 		if (!add_name(ret, &n))
@@ -175,8 +177,8 @@ static int found(struct verify_run *j, struct names_at *ret, struct err *err)
 
 /* Whether the table's one is one of the file's, which are equal but for their declarations: where
  * several units declare it, any will do. */
-static int is_one_of(struct verify_run *j, const struct name_at *table, const struct name_at *file,
-		     size_t count, bool *ret, struct err *err)
+static int is_one_of(struct verify_run *run, const struct name_at *table,
+		     const struct name_at *file, size_t count, bool *ret, struct err *err)
 {
 	*ret = table->from_symbol == file->from_symbol;
 	if (file->from_symbol || !*ret) {
@@ -186,7 +188,7 @@ static int is_one_of(struct verify_run *j, const struct name_at *table, const st
 	*ret = false;
 	for (size_t i = 0; i < count && file[i].scope && !*ret; i++) {
 		uint32_t path;
-		int rc = verify_source_path(j->verify, file[i].scope->decl_file, &path, err);
+		int rc = verify_source_path(run->verify, file[i].scope->decl_file, &path, err);
 
 		if (rc)
 			return rc;
@@ -195,36 +197,37 @@ static int is_one_of(struct verify_run *j, const struct name_at *table, const st
 	return 0;
 }
 
-static void put(struct verify_run *j, const char *who, const struct name_at *n, uint32_t path,
+static void put(struct verify_run *run, const char *who, const struct name_at *n, uint32_t path,
 		uint32_t line)
 {
-	buf_printf(j->out, "  %s:", who);
+	buf_printf(run->out, "  %s:", who);
 	if (!n) {
-		buf_str(j->out, " nothing\n");
+		buf_str(run->out, " nothing\n");
 		return;
 	}
-	buf_str(j->out, " ");
-	verify_put_text(j, n->name);
-	buf_str(j->out, " (of ");
-	verify_put_text(j, path);
-	buf_printf(j->out, ":%u%s)\n", line, n->from_symbol ? ", a symbol" : "");
+	buf_str(run->out, " ");
+	verify_put_text(run, n->name);
+	buf_str(run->out, " (of ");
+	verify_put_text(run, path);
+	buf_printf(run->out, ":%u%s)\n", line, n->from_symbol ? ", a symbol" : "");
 }
 
 /* Either may be NULL. */
-static int differs(struct verify_run *j, const struct name_at *file, const struct name_at *table,
+static int differs(struct verify_run *run, const struct name_at *file, const struct name_at *table,
 		   struct err *err)
 {
 	uint32_t path = FACTS_NONE;
 	int rc = 0;
 
-	if (j->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
+	if (run->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
 		return 0;
 	if (file && file->scope)
-		rc = verify_source_path(j->verify, file->scope->decl_file, &path, err);
-	buf_printf(j->out, "alias at 0x%llx:\n",
-		   (unsigned long long)((file ? file : table)->entry - j->verify->bias));
-	put(j, "file ", file, path, file && file->scope ? file->scope->decl_line : 0);
-	put(j, "table", table, table ? table->decl_path : FACTS_NONE, table ? table->decl_line : 0);
+		rc = verify_source_path(run->verify, file->scope->decl_file, &path, err);
+	buf_printf(run->out, "alias at 0x%llx:\n",
+		   (unsigned long long)((file ? file : table)->entry - run->verify->bias));
+	put(run, "file ", file, path, file && file->scope ? file->scope->decl_line : 0);
+	put(run, "table", table, table ? table->decl_path : FACTS_NONE,
+	    table ? table->decl_line : 0);
 	return rc;
 }
 
@@ -235,7 +238,7 @@ static int order(const struct name_at *a, const struct name_at *b)
 	return (a->name > b->name) - (a->name < b->name);
 }
 
-static int compare_lists(struct verify_run *j, const struct names_at *file,
+static int compare_lists(struct verify_run *run, const struct names_at *file,
 			 const struct names_at *table, struct err *err)
 {
 	size_t at = 0, have = 0;
@@ -251,22 +254,22 @@ static int compare_lists(struct verify_run *j, const struct names_at *file,
 		while (f && at + same < file->count && order(f, f + same) == 0)
 			same++;
 		if (how == 0)
-			rc = is_one_of(j, t, f, same, &equal, err);
+			rc = is_one_of(run, t, f, same, &equal, err);
 		if (!rc && !equal)
-			rc = differs(j, how <= 0 ? f : NULL, how >= 0 ? t : NULL, err);
+			rc = differs(run, how <= 0 ? f : NULL, how >= 0 ? t : NULL, err);
 		at += how <= 0 ? same : 0;
 		have += how >= 0;
-		j->report->alias_count++;
+		run->report->alias_count++;
 	}
-	return rc ? rc : j->out->failed ? no_memory(err) : 0;
+	return rc ? rc : run->out->failed ? no_memory(err) : 0;
 }
 
-int verify_compare_aliases(struct verify_run *j, struct err *err)
+int verify_compare_aliases(struct verify_run *run, struct err *err)
 {
 	_cleanup_(names_done) struct names_at file = {0}, table = {0};
-	int rc = expected(j, &file) ? 0 : no_memory(err);
+	int rc = expected(run, &file) ? 0 : no_memory(err);
 
 	if (!rc)
-		rc = found(j, &table, err);
-	return rc ? rc : compare_lists(j, &file, &table, err);
+		rc = found(run, &table, err);
+	return rc ? rc : compare_lists(run, &file, &table, err);
 }

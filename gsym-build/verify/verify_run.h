@@ -47,23 +47,23 @@ struct verify_run {
 
 /* Strings of verify->source.text: the name of a function of the table, the path of a file of it
  * (FACTS_NONE of RSYM_NONE), its signature (FACTS_NONE: none). ERR_DATA, ERR_MEMORY. */
-int verify_name(struct verify_run *j, uint32_t function, uint32_t *ret,
+int verify_name(struct verify_run *run, uint32_t function, uint32_t *ret,
 		struct err *err) _must_check_;
-int verify_path(struct verify_run *j, uint32_t file, uint32_t *ret, struct err *err) _must_check_;
-int verify_signature(struct verify_run *j, uint32_t function, uint32_t *ret,
+int verify_path(struct verify_run *run, uint32_t file, uint32_t *ret, struct err *err) _must_check_;
+int verify_signature(struct verify_run *run, uint32_t function, uint32_t *ret,
 		     struct err *err) _must_check_;
 
 /* The path of a file of the facts; FACTS_NONE of FACTS_NONE. ERR_MEMORY. */
-int verify_source_path(struct verify *j, uint32_t file, uint32_t *ret,
+int verify_source_path(struct verify *v, uint32_t file, uint32_t *ret,
 		       struct err *err) _must_check_;
 
-/* Appends an untrusted text to j->out, on one line; "??" for none. */
-void verify_put_text(struct verify_run *j, uint32_t string);
+/* Appends an untrusted text to run->out, on one line; "??" for none. */
+void verify_put_text(struct verify_run *run, uint32_t string);
 
 /*
  * The aliases of the table against those that the file has, when all answers were compared and
- * entered and seen are whole. The first differences go to j->out. ERR_DATA, ERR_MEMORY.
+ * entered and seen are whole. The first differences go to run->out. ERR_DATA, ERR_MEMORY.
  */
-int verify_compare_aliases(struct verify_run *j, struct err *err) _must_check_;
+int verify_compare_aliases(struct verify_run *run, struct err *err) _must_check_;
 
 #endif

@@ -9,18 +9,18 @@ static int no_memory(struct err *err)
 }
 
 /* The number of the name of a function of the table. */
-int verify_name(struct verify_run *j, uint32_t function, uint32_t *ret, struct err *err)
+int verify_name(struct verify_run *run, uint32_t function, uint32_t *ret, struct err *err)
 {
-	uint32_t *id = &j->function_name[function];
+	uint32_t *id = &run->function_name[function];
 	const uint8_t *p;
 	size_t len;
 	int rc;
 
 	if (*id == FACTS_NONE) {
-		rc = rsym_reader_name(j->texts, function, &p, &len, err);
+		rc = rsym_reader_name(run->texts, function, &p, &len, err);
 		if (rc)
 			return rc;
-		*id = facts_string(&j->verify->source.text, p, len);
+		*id = facts_string(&run->verify->source.text, p, len);
 		if (*id == FACTS_NONE)
 			return no_memory(err);
 	}
@@ -28,7 +28,7 @@ int verify_name(struct verify_run *j, uint32_t function, uint32_t *ret, struct e
 	return 0;
 }
 
-int verify_path(struct verify_run *j, uint32_t file, uint32_t *ret, struct err *err)
+int verify_path(struct verify_run *run, uint32_t file, uint32_t *ret, struct err *err)
 {
 	const uint8_t *p;
 	size_t len;
@@ -37,22 +37,22 @@ int verify_path(struct verify_run *j, uint32_t file, uint32_t *ret, struct err *
 	*ret = FACTS_NONE;
 	if (file == RSYM_NONE)
 		return 0;
-	if (j->file_path[file] == FACTS_NONE) {
-		rc = rsym_reader_file(j->texts, file, &p, &len, err);
+	if (run->file_path[file] == FACTS_NONE) {
+		rc = rsym_reader_file(run->texts, file, &p, &len, err);
 		if (rc)
 			return rc;
-		j->file_path[file] = facts_string(&j->verify->source.text, p, len);
-		if (j->file_path[file] == FACTS_NONE)
+		run->file_path[file] = facts_string(&run->verify->source.text, p, len);
+		if (run->file_path[file] == FACTS_NONE)
 			return no_memory(err);
 	}
-	*ret = j->file_path[file];
+	*ret = run->file_path[file];
 	return 0;
 }
 
 /* The same of a file of the facts: directory, a slash unless there is one, base. */
-int verify_source_path(struct verify *j, uint32_t file, uint32_t *ret, struct err *err)
+int verify_source_path(struct verify *v, uint32_t file, uint32_t *ret, struct err *err)
 {
-	struct facts_text *text = &j->source.text;
+	struct facts_text *text = &v->source.text;
 	struct facts_file f;
 	size_t dir_len, base_len;
 	const void *p;
@@ -60,27 +60,27 @@ int verify_source_path(struct verify *j, uint32_t file, uint32_t *ret, struct er
 	*ret = FACTS_NONE;
 	if (file == FACTS_NONE)
 		return 0;
-	if (j->facts_path[file] == FACTS_NONE) {
+	if (v->facts_path[file] == FACTS_NONE) {
 		memcpy(&f, intern_get(&text->files, file, NULL), sizeof(f));
-		buf_reset(&j->text);
+		buf_reset(&v->text);
 		p = intern_get(&text->strings, f.dir, &dir_len);
-		buf_append(&j->text, p, dir_len);
-		if (dir_len && j->text.p[dir_len - 1] != '/')
-			buf_u8(&j->text, '/');
+		buf_append(&v->text, p, dir_len);
+		if (dir_len && v->text.p[dir_len - 1] != '/')
+			buf_u8(&v->text, '/');
 		p = intern_get(&text->strings, f.base, &base_len);
-		buf_append(&j->text, p, base_len);
-		j->facts_path[file] = facts_string(text, j->text.p, j->text.len);
-		if (j->facts_path[file] == FACTS_NONE)
+		buf_append(&v->text, p, base_len);
+		v->facts_path[file] = facts_string(text, v->text.p, v->text.len);
+		if (v->facts_path[file] == FACTS_NONE)
 			return no_memory(err);
 	}
-	*ret = j->facts_path[file];
+	*ret = v->facts_path[file];
 	return 0;
 }
 
 /* The number of the signature of a function of the table, FACTS_NONE for none. */
-int verify_signature(struct verify_run *j, uint32_t function, uint32_t *ret, struct err *err)
+int verify_signature(struct verify_run *run, uint32_t function, uint32_t *ret, struct err *err)
 {
-	uint32_t *id = j->function_type ? &j->function_type[function] : NULL;
+	uint32_t *id = run->function_type ? &run->function_type[function] : NULL;
 	const uint8_t *p;
 	size_t len;
 
@@ -88,11 +88,11 @@ int verify_signature(struct verify_run *j, uint32_t function, uint32_t *ret, str
 	if (!id)
 		return 0;
 	if (*id == FACTS_NONE) {
-		int rc = rsym_reader_type(j->texts, function, &p, &len, err);
+		int rc = rsym_reader_type(run->texts, function, &p, &len, err);
 
 		if (rc < 0)
 			return rc;
-		*id = rc ? facts_string(&j->verify->source.text, p, len) : TYPE_NONE;
+		*id = rc ? facts_string(&run->verify->source.text, p, len) : TYPE_NONE;
 		if (*id == FACTS_NONE)
 			return no_memory(err);
 	}
@@ -101,15 +101,15 @@ int verify_signature(struct verify_run *j, uint32_t function, uint32_t *ret, str
 }
 
 /* Untrusted text on one line. */
-void verify_put_text(struct verify_run *j, uint32_t string)
+void verify_put_text(struct verify_run *run, uint32_t string)
 {
 	size_t len = 0;
 	const uint8_t *p = string == FACTS_NONE
 				   ? NULL
-				   : intern_get(&j->verify->source.text.strings, string, &len);
+				   : intern_get(&run->verify->source.text.strings, string, &len);
 
 	if (!len)
-		buf_str(j->out, "??");
+		buf_str(run->out, "??");
 	for (size_t i = 0; i < len; i++)
-		buf_u8(j->out, p[i] < 0x20 || p[i] == 0x7f ? '?' : p[i]);
+		buf_u8(run->out, p[i] < 0x20 || p[i] == 0x7f ? '?' : p[i]);
 }
