@@ -88,7 +88,7 @@ static int listen_on(const struct sockaddr_in *to, int *ret_fd, int *ret_port, c
 		     struct err *err)
 {
 	_cleanup_(closep) int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_in bound;
+	struct sockaddr_in bound = {0};
 	socklen_t len = sizeof(bound);
 	const int on = 1;
 
