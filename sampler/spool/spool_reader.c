@@ -12,10 +12,10 @@ struct spool_reader {
 	int dir_fd;
 	uint64_t damaged_len; /* of the segments that were left behind */
 	struct spool_skipped skipped;
-	bool only_looks; /* does not wait for writes that are not whole, */
-	bool has_end;    /* and ends where the spool ended when it began */
 	uint64_t end_segment;
 	uint32_t end_off;
+	bool only_looks; /* does not wait for writes that are not whole, */
+	bool has_end;    /* and ends where the spool ended when it began: end_segment, end_off */
 	uint64_t ack_segment, ack_place;   /* where rewind goes */
 	uint64_t next_segment, next_place; /* the end of the last batch that was returned */
 	uint64_t last_place;               /* its beginning */
@@ -28,9 +28,9 @@ struct spool_reader {
 	uint64_t losses[SPOOL_LOSS_COUNT];
 
 	/* The SAMPLES record being handed out; borrowed from the cursor. */
-	bool in_record;
 	struct bytes record;
 	uint32_t record_off, record_count, record_taken;
+	bool in_record;
 	struct spool_guess guess;
 
 	struct spool_slice slice;
