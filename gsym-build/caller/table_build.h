@@ -82,9 +82,7 @@ struct table_request {
 /*
  * ERR_UNSUPPORTED: not ELF, big-endian, no symbols nor DWARF. ERR_DATA: damaged. ERR_LIMIT: a limit
  * was reached (the message names it). ERR_INTERNAL: the worker crashed (the message names the
- * signal). Without an error rsym_open() has accepted the table after the worker's end, so that
- * rsym_open_trusted() is enough for the same bytes. On error the content of output_fd is undefined
- * and *report may be half filled.
+ * signal). On error the content of output_fd is undefined and *report may be half filled.
  */
 int table_build(const struct table_request *req, struct build_report *report,
 		struct err *err) _must_check_;

@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -8,7 +6,6 @@
 
 #include "spool_disk_priv.h"
 
-#define LOCK_NAME       "lock"
 #define PACKED_LAST_LEN (UINT64_C(1) << 20)
 
 /* --- threads --------------------------------------------------------------------------------- */
@@ -242,12 +239,17 @@ int spool_disk_error(struct spool_disk *d, struct err *err)
 {
 	int rc = 0;
 
+	const struct err *from;
+	bool *is_new;
+
 	pthread_mutex_lock(&d->lock);
-	if (d->unreported) {
-		d->unreported = false;
-		rc = d->err.code;
+	from = d->unreported ? &d->err : &d->notice;
+	is_new = d->unreported ? &d->unreported : &d->has_notice;
+	if (*is_new) {
+		*is_new = false;
+		rc = from->code;
 		if (err)
-			*err = d->err;
+			*err = *from;
 	}
 	pthread_mutex_unlock(&d->lock);
 	return rc;
@@ -287,84 +289,13 @@ uint64_t spool_disk_first(const struct spool_disk *d)
 	return d->first;
 }
 
-static int open_directory(struct spool_disk *d, struct err *err)
-{
-	const struct io *io = d->io;
-	const char *dir = d->dir;
-	int rc = io->make_dir(io->ctx, AT_FDCWD, dir, 0700);
-
-	if (rc && rc != -EEXIST)
-		return err_sys(err, -rc, "%s", dir);
-	d->dir_fd = io->open(io->ctx, AT_FDCWD, dir, O_RDONLY | O_DIRECTORY, 0);
-	if (d->dir_fd < 0)
-		return err_sys(err, -d->dir_fd, "%s", dir);
-	d->lock_fd = io->open(io->ctx, d->dir_fd, LOCK_NAME,
-			      O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
-	if (d->lock_fd < 0)
-		return err_sys(err, -d->lock_fd, "%s/" LOCK_NAME, dir);
-	rc = io->lock(io->ctx, d->lock_fd);
-	if (rc == -EWOULDBLOCK)
-		return err_set(err, ERR_EXISTS, "%s: another capturer writes to this spool", dir);
-	return rc ? err_sys(err, -rc, "%s/" LOCK_NAME, dir) : 0;
-}
-
-static void close_directory(struct spool_disk *d)
-{
-	if (d->lock_fd >= 0)
-		d->io->close(d->io->ctx, d->lock_fd);
-	if (d->dir_fd >= 0)
-		d->io->close(d->io->ctx, d->dir_fd);
-	d->lock_fd = d->dir_fd = -1;
-}
-
-/* Without a directory there is nothing to keep limits of. */
-static void leave_directory(struct spool_disk *d)
-{
-	const uint64_t dropped = d->keep.dropped;
-
-	close_directory(d);
-	spool_keep_done(&d->keep);
-	d->keep.io = d->io;
-	d->keep.dir_fd = -1;
-	d->keep.dropped = dropped;
-}
-
-int spool_disk_reopen(struct spool_disk *d, struct err *err)
-{
-	const uint64_t dropped = d->keep.dropped;
-	uint64_t last = 0;
-	bool is_busy;
-	int rc;
-
-	pthread_mutex_lock(&d->lock);
-	is_busy = d->chore.state != CHORE_NONE;
-	pthread_mutex_unlock(&d->lock);
-	if (is_busy || d->closing_count)
-		return err_set(err, ERR_UNAVAILABLE, "%s: the disk is busy", d->dir);
-	leave_directory(d);
-	rc = open_directory(d, err);
-	if (!rc) {
-		rc = spool_keep_init(&d->keep, d->io, d->dir_fd, &d->limits, d->origin, &last, err);
-		d->keep.dropped = dropped;
-	}
-	/* Behind newer ones nobody would read ours. */
-	if (!rc && last >= d->segment)
-		rc = err_set(err, ERR_EXISTS, "%s: somebody else wrote there meanwhile", d->dir);
-	if (rc)
-		leave_directory(d);
-	else
-		spool_disk_account_open(d);
-	d->is_gone = rc != 0;
-	return rc;
-}
-
 static int take_stock(struct spool_disk *d, struct err *err)
 {
 	uint64_t next, last = 0;
 	int rc;
 
-	spool_segments_clean(d->io, d->dir_fd);
-	rc = spool_keep_init(&d->keep, d->io, d->dir_fd, &d->limits, d->origin, &last, err);
+	spool_segments_clean(d->io, d->place.dir_fd);
+	rc = spool_keep_init(&d->keep, d->io, d->place.dir_fd, &d->limits, d->origin, &last, err);
 	if (!rc)
 		spool_disk_account_open(d);
 	/* Milliseconds since 1970, so that a directory that was removed does not use the numbers,
@@ -387,8 +318,8 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 		.io = io,
 		.origin = origin,
 		.limits = *limits,
-		.dir_fd = -1,
-		.lock_fd = -1,
+		.place = SPOOL_PLACE_NONE,
+		.next = SPOOL_PLACE_NONE,
 		.fd = -1,
 		.dir = strdup(dir),
 	};
@@ -399,7 +330,7 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 	pthread_cond_init(&d->wake, &attr);
 	pthread_cond_init(&d->wake_deputy, NULL);
 	pthread_condattr_destroy(&attr);
-	rc = d->dir ? open_directory(d, err)
+	rc = d->dir ? spool_place_open(&d->place, d->io, dir, err)
 		    : err_set(err, ERR_MEMORY, "out of memory for the spool");
 	if (!rc)
 		rc = take_stock(d, err);
@@ -442,8 +373,10 @@ void spool_disk_close(struct spool_disk *d)
 	spool_disk_end(d);
 	if (d->fd >= 0)
 		d->io->close(d->io->ctx, d->fd);
-	close_directory(d);
+	spool_place_close(&d->place, d->io);
+	spool_place_close(&d->next, d->io);
 	spool_keep_done(&d->keep);
+	spool_keep_done(&d->next_keep);
 	free(d->dir);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->wake);

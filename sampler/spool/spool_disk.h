@@ -17,8 +17,10 @@ struct spool_chunk {
 	struct spool_chunk *next;
 	uint64_t segment;
 	bool begins, ends;
+	bool moves;                /* begins in the directory that the path leads to now */
 	uint64_t mono_ns, real_ns; /* of the segment's start, in one that begins it */
 	uint64_t samples;          /* lost when it cannot be written */
+	uint64_t left_losses[SPOOL_LOSS_COUNT]; /* in one that moves: those of the former */
 	size_t len;
 	uint8_t bytes[];
 };
@@ -37,6 +39,9 @@ struct spool_disk_state {
 	uint64_t lost;     /* samples that could not be written */
 	uint64_t dropped;  /* samples in segments that limits removed unsent */
 	enum spool_drop_reason dropped_by; /* the last of these */
+	/* The path leads to another directory now: this segment is the last one in the former, and
+	 * the next one moves. 0: it does not. */
+	uint64_t leaves;
 };
 
 /* Creates dir if needed, takes its lock, takes stock. `limits` are whole. `origin` and `io` must

@@ -2,14 +2,15 @@
 #ifndef RAWSTACK_SPOOL_DISK_PRIV_H
 #define RAWSTACK_SPOOL_DISK_PRIV_H
 /*
- * What spool_disk.c (threads and the queue between them) and spool_disk_work.c (what they do)
- * share.
+ * What spool_disk.c (threads and the queue between them), spool_disk_work.c (what they do),
+ * spool_disk_place.c (where) and spool_disk_account.c (what of it is told) share.
  */
 #include <pthread.h>
 
 #include "spool_account.h"
 #include "spool_disk.h"
 #include "spool_keep.h"
+#include "spool_place.h"
 
 enum {
 	CLOSING_MAX = 8
@@ -40,7 +41,7 @@ struct spool_disk {
 	const struct spool_origin *origin;
 	struct spool_limits limits;
 	char *dir; /* its path, for when somebody removed it */
-	int dir_fd, lock_fd;
+	struct spool_place place;
 	uint64_t first;
 
 	/* Of whoever works: the caller, or the thread that set is_working. */
@@ -53,9 +54,17 @@ struct spool_disk {
 	bool failing, dirty;
 	bool is_gone; /* the directory, or what was in it: to be opened anew */
 	struct spool_keep keep;
+	/* What the path leads to since the directory was moved away or hidden: the writer goes on
+	 * there when it begins a segment. */
+	struct spool_place next;
+	struct spool_keep next_keep;
+	bool told_moved;
 	bool has_account;                     /* it was looked for: it may be written */
 	struct spool_account account, before; /* as last written; of the runs before this one */
 	uint64_t account_ns;                  /* when that was tried */
+	struct {
+		uint64_t stored, samples, losses[SPOOL_LOSS_COUNT];
+	} base; /* of this run, in the accounts of directories that it has left */
 	struct {
 		int fd;
 		uint64_t segment;
@@ -71,8 +80,8 @@ struct spool_disk {
 	uint64_t queue_len;
 	struct spool_disk_state state;
 	struct spool_tally tally;
-	struct err err;
-	bool unreported, stopping, deputy_stopping;
+	struct err err, notice;
+	bool unreported, has_notice, stopping, deputy_stopping;
 	bool is_working; /* one of the two is at what is of whoever works */
 	bool in_chore;   /* the worker is at the chore */
 	struct chore chore;
@@ -108,6 +117,34 @@ void spool_disk_finish_next(struct spool_disk *d);
  * last, or that is old. */
 void spool_disk_account_open(struct spool_disk *d);
 void spool_disk_account_write(struct spool_disk *d);
+
+/* Writes it for the last time in a directory that is left: what comes later counts in the next, and
+ * so do losses beyond left_losses. */
+void spool_disk_account_leave(struct spool_disk *d,
+			      const uint64_t left_losses[static SPOOL_LOSS_COUNT]);
+
+/* Looks whether the segment, the lock and the directory are still there under their names, and acts
+ * if one is not. */
+void spool_disk_look_around(struct spool_disk *d);
+
+/* Between two segments: from the directory that is left to `next`, which is open. */
+void spool_disk_move(struct spool_disk *d, const uint64_t left_losses[static SPOOL_LOSS_COUNT]);
+
+/* Looks for the segment that is appended to under its name. If somebody removed it, it ends, and
+ * what was appended since the last look is counted as lost. */
+void spool_disk_look_for_segment(struct spool_disk *d);
+
+/* Reports a failure, once for each run of them. */
+void spool_disk_tell(struct spool_disk *d, const struct err *why);
+
+/* Reports what happened to the directory, which is no failure to store. */
+void spool_disk_notice(struct spool_disk *d, const struct err *what);
+
+/* Says that the segment cannot be appended to any more. */
+void spool_disk_give_up(struct spool_disk *d, uint64_t segment);
+
+/* Says which segment is the last one in the directory. */
+void spool_disk_set_leaves(struct spool_disk *d, uint64_t segment);
 
 /* What time asks for: syncs, limits, packing, the account; and when the next of it is due. */
 void spool_disk_do_due(struct spool_disk *d);

@@ -14,7 +14,7 @@ uint64_t spool_disk_now_ns(const struct spool_disk *d)
 
 /* --- state ----------------------------------------------------------------------------------- */
 
-static void tell(struct spool_disk *d, const struct err *why)
+void spool_disk_tell(struct spool_disk *d, const struct err *why)
 {
 	pthread_mutex_lock(&d->lock);
 	if (!d->failing) {
@@ -26,6 +26,21 @@ static void tell(struct spool_disk *d, const struct err *why)
 	d->failing = true;
 }
 
+void spool_disk_notice(struct spool_disk *d, const struct err *what)
+{
+	pthread_mutex_lock(&d->lock);
+	d->notice = *what;
+	d->has_notice = true;
+	pthread_mutex_unlock(&d->lock);
+}
+
+void spool_disk_set_leaves(struct spool_disk *d, uint64_t segment)
+{
+	pthread_mutex_lock(&d->lock);
+	d->state.leaves = segment;
+	pthread_mutex_unlock(&d->lock);
+}
+
 static void count_lost(struct spool_disk *d, uint64_t samples)
 {
 	pthread_mutex_lock(&d->lock);
@@ -33,7 +48,7 @@ static void count_lost(struct spool_disk *d, uint64_t samples)
 	pthread_mutex_unlock(&d->lock);
 }
 
-static void give_up(struct spool_disk *d, uint64_t segment)
+void spool_disk_give_up(struct spool_disk *d, uint64_t segment)
 {
 	pthread_mutex_lock(&d->lock);
 	if (segment > d->state.given_up)
@@ -69,7 +84,7 @@ void spool_disk_run_chore(struct spool_disk *d, struct chore *c)
 		io->close(io->ctx, c->fd);
 		break;
 	case CHORE_PACK:
-		c->rc = spool_squeeze(io, d->dir_fd, c->segment, &c->len, NULL);
+		c->rc = spool_squeeze(io, d->place.dir_fd, c->segment, &c->len, NULL);
 		break;
 	}
 }
@@ -83,9 +98,9 @@ static void take_sync(struct spool_disk *d, const struct chore *c)
 	if (!c->rc)
 		return;
 	err_sys(&err, -c->rc, "sync of spool segment %016llx", (unsigned long long)c->segment);
-	tell(d, &err);
+	spool_disk_tell(d, &err);
 	if (c->kind == CHORE_SYNC && d->fd >= 0 && c->segment == d->segment) {
-		give_up(d, d->segment);
+		spool_disk_give_up(d, d->segment);
 		spool_disk_end_segment(d, false);
 	}
 }
@@ -102,11 +117,11 @@ static void take_packed(struct spool_disk *d, const struct chore *c)
 	spool_squeezed_name(c->segment, temp);
 	/* Limits may have dropped it meanwhile: then it must not come back. The directory is not
 	 * synced: after a power cut either of the two is there, and both are whole. */
-	if (k &&
-	    d->io->rename(d->io->ctx, d->dir_fd, temp, spool_segment_name(c->segment, name)) == 0)
+	if (k && d->io->rename(d->io->ctx, d->place.dir_fd, temp,
+			       spool_segment_name(c->segment, name)) == 0)
 		k->len = c->len;
 	else
-		d->io->unlink(d->io->ctx, d->dir_fd, temp);
+		d->io->unlink(d->io->ctx, d->place.dir_fd, temp);
 }
 
 void spool_disk_take_chore(struct spool_disk *d, const struct chore *c)
@@ -144,13 +159,14 @@ void spool_disk_finish_next(struct spool_disk *d)
 
 static void pack_next(struct spool_disk *d)
 {
-	const struct spool_kept *k = d->detached ? spool_keep_unpacked(&d->keep) : NULL;
+	const bool may_pack = d->detached && d->next.dir_fd < 0;
+	const struct spool_kept *k = may_pack ? spool_keep_unpacked(&d->keep) : NULL;
 
 	/* The one that ended just now waits for the next to begin: it may be the last, which
 	 * spool_disk_close() decides on. While one is packed it is there twice: that is no reason
 	 * to go below the floor. */
 	if (k && k->number != d->segment && !d->closing_count &&
-	    d->io->free_bytes(d->io->ctx, d->dir_fd) >= d->limits.free_floor + k->len)
+	    d->io->free_bytes(d->io->ctx, d->place.dir_fd) >= d->limits.free_floor + k->len)
 		spool_disk_ask(d, CHORE_PACK, -1, k->number);
 }
 
@@ -215,25 +231,25 @@ static int create_segment(struct spool_disk *d, struct err *err)
 			       (unsigned long long)(d->limits.free_floor / MIB));
 	spool_segment_name(d->segment, name);
 	snprintf(temp, sizeof(temp), ".%s.tmp", name);
-	fd = d->io->open(d->io->ctx, d->dir_fd, temp, O_RDWR | O_CREAT | O_EXCL, 0600);
+	fd = d->io->open(d->io->ctx, d->place.dir_fd, temp, O_RDWR | O_CREAT | O_EXCL, 0600);
 	d->is_gone = fd == -ENOENT;
 	if (fd < 0)
 		return err_sys(err, -fd, "%s: spool segment", d->dir);
 	rc = fill_segment(d, fd, err);
 	if (!rc) {
-		rc = d->io->rename(d->io->ctx, d->dir_fd, temp, name);
+		rc = d->io->rename(d->io->ctx, d->place.dir_fd, temp, name);
 		if (rc)
 			rc = err_sys(err, -rc, "rename of a spool segment");
 	}
 	if (rc) {
 		d->io->close(d->io->ctx, fd);
-		d->io->unlink(d->io->ctx, d->dir_fd, temp);
+		d->io->unlink(d->io->ctx, d->place.dir_fd, temp);
 		return rc;
 	}
-	rc = d->io->sync(d->io->ctx, d->dir_fd);
+	rc = d->io->sync(d->io->ctx, d->place.dir_fd);
 	if (rc) {
 		d->io->close(d->io->ctx, fd);
-		d->io->unlink(d->io->ctx, d->dir_fd, name);
+		d->io->unlink(d->io->ctx, d->place.dir_fd, name);
 		return err_sys(err, -rc, "sync of the spool directory");
 	}
 	d->fd = fd;
@@ -248,19 +264,24 @@ static void begin_segment(struct spool_disk *d, const struct spool_chunk *c)
 	struct err err;
 
 	spool_disk_end_segment(d, true);
+	if (c->moves)
+		spool_disk_move(d, c->left_losses);
 	d->segment = c->segment;
+	/* The writer did not know that it is to move when it began this one. */
+	if (d->next.dir_fd >= 0)
+		spool_disk_set_leaves(d, d->segment);
 	d->current = *d->origin;
 	d->current.mono_ns = c->mono_ns;
 	d->current.real_ns = c->real_ns;
 	if (create_segment(d, &err)) {
-		tell(d, &err);
-		give_up(d, d->segment);
+		spool_disk_tell(d, &err);
+		spool_disk_give_up(d, d->segment);
 	} else {
 		d->failing = false;
 		pthread_mutex_lock(&d->lock);
 		d->state.is_failing = false;
 		pthread_mutex_unlock(&d->lock);
-		/* Of one that is killed before the first is due it tells from where to count. */
+		/* After a kill the next capturer counts from the place that the account tells. */
 		if (!d->account_ns)
 			spool_disk_account_write(d);
 	}
@@ -280,9 +301,9 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 	}
 	if (c->len && io_write_all(d->io, d->fd, c->bytes, c->len, (off_t)d->end, &err)) {
 		err_prefix(&err, "spool segment %016llx", (unsigned long long)d->segment);
-		tell(d, &err);
+		spool_disk_tell(d, &err);
 		count_lost(d, c->samples);
-		give_up(d, d->segment);
+		spool_disk_give_up(d, d->segment);
 		spool_disk_end_segment(d, false);
 		return;
 	}
@@ -292,85 +313,6 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 	d->dirty |= c->len > 0;
 	if (c->ends)
 		spool_disk_end_segment(d, true);
-}
-
-/* --- the account ----------------------------------------------------------------------------- */
-
-/* One that does not change is written again after so long, to say that somebody keeps it. */
-#define ACCOUNT_REST_NS UINT64_C(60000000000)
-
-/* Whether it is the one that this writer wrote last: then its directory was only emptied. */
-static bool is_own(const struct spool_disk *d, const struct spool_account *a)
-{
-	return d->account_ns && a->sequence == d->account.sequence &&
-	       a->unix_ns == d->account.unix_ns && a->run_samples == d->account.run_samples;
-}
-
-void spool_disk_account_open(struct spool_disk *d)
-{
-	const struct spool_keep *k = &d->keep;
-	struct spool_segments found;
-	struct spool_account a;
-
-	spool_account_read(d->io, d->dir_fd, &a);
-	d->has_account = true;
-	if (is_own(d, &a))
-		return;
-	if (!spool_segments_list(d->io, d->dir_fd, &found, NULL)) {
-		spool_account_catch_up(d->io, d->dir_fd, &found, true, &a);
-		free(found.numbers);
-	}
-	/* The last run was of a version that kept none: it said in the data what it lost. */
-	if (!a.sequence && k->count)
-		spool_segment_losses(d->io, d->dir_fd, k->all[k->count - 1].number, a.losses);
-	d->account = d->before = a;
-	d->account_ns = 0;
-}
-
-static void make_account(struct spool_disk *d, struct spool_account *ret)
-{
-	struct spool_tally run;
-
-	*ret = (struct spool_account){
-		.sequence = d->account.sequence,
-		.segment = d->segment,
-		.end = d->fd >= 0 ? d->end : SPOOL_ACCOUNT_WHOLE,
-		.run_stored = d->stored,
-	};
-	pthread_mutex_lock(&d->lock);
-	run = d->tally;
-	run.losses[SPOOL_LOSS_SPOOL_ERROR] += d->state.lost;
-	run.losses[SPOOL_LOSS_SPOOL_DROPPED] = d->state.dropped;
-	if (d->state.is_failing)
-		snprintf(ret->why, sizeof(ret->why), "%s", d->err.message);
-	pthread_mutex_unlock(&d->lock);
-	ret->ship = run.ship;
-	ret->run_samples = run.samples;
-	ret->samples = d->before.samples + run.samples;
-	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
-		ret->run_losses[i] = run.losses[i];
-		ret->losses[i] = d->before.losses[i] + run.losses[i];
-	}
-}
-
-void spool_disk_account_write(struct spool_disk *d)
-{
-	const uint64_t now = spool_disk_now_ns(d);
-	struct spool_account a;
-
-	if (d->dir_fd < 0 || !d->has_account)
-		return;
-	make_account(d, &a);
-	a.unix_ns = d->account.unix_ns;
-	if (!memcmp(&a, &d->account, sizeof(a)) && d->account_ns &&
-	    now - d->account_ns < ACCOUNT_REST_NS)
-		return;
-	a.unix_ns = d->io->real_ns(d->io->ctx);
-	/* One that cannot be written is tried again, and counts on. */
-	if (spool_account_write(d->io, d->dir_fd, &a))
-		return;
-	d->account = a;
-	d->account_ns = now;
 }
 
 /* --- by time --------------------------------------------------------------------------------- */
@@ -385,23 +327,23 @@ static bool is_due(const struct spool_disk *d, uint64_t last_ns)
 
 /* What is appended to a file without a name is lost with this process: that would go on until the
  * segment is full. */
-static void look_for_segment(struct spool_disk *d)
+void spool_disk_look_for_segment(struct spool_disk *d)
 {
 	char name[SPOOL_NAME_MAX];
 	struct err err;
 
 	/* The file itself may well have another name elsewhere. */
-	if (d->io->exists(d->io->ctx, d->dir_fd, spool_segment_name(d->segment, name))) {
+	if (d->io->exists(d->io->ctx, d->place.dir_fd, spool_segment_name(d->segment, name))) {
 		d->unseen = 0;
 		return;
 	}
 	err_set(&err, ERR_NOT_FOUND,
 		"%s: the segment that was written to is removed: another one begins", d->dir);
-	tell(d, &err);
+	spool_disk_tell(d, &err);
 	d->failing = false; /* if that cannot be, it is worth a line of its own */
 	count_lost(d, d->unseen);
 	d->stored -= d->unseen;
-	give_up(d, d->segment);
+	spool_disk_give_up(d, d->segment);
 	spool_disk_end_segment(d, true);
 	d->is_gone = true;
 }
@@ -409,7 +351,7 @@ static void look_for_segment(struct spool_disk *d)
 /* If it is still there, and nothing else is under way. */
 static void sync_segment(struct spool_disk *d)
 {
-	look_for_segment(d);
+	spool_disk_look_for_segment(d);
 	if (d->fd < 0 || (d->dirty && !spool_disk_ask(d, CHORE_SYNC, d->fd, d->segment)))
 		return;
 	d->synced_ns = spool_disk_now_ns(d);
@@ -422,6 +364,7 @@ void spool_disk_do_due(struct spool_disk *d)
 	if (d->fd >= 0 && is_due(d, d->synced_ns))
 		sync_segment(d);
 	if (is_due(d, d->limits_ns)) {
+		spool_disk_look_around(d);
 		apply_limits(d, 0, NULL);
 		spool_disk_account_write(d);
 	}

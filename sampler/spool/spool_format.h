@@ -7,7 +7,8 @@
  * and ignores what a later minor number added: unknown header entries, unknown record types, and
  * bytes behind the entries it knows in a header entry.
  *
- *	lock                            empty; flock(2)ed by the writer
+ *	lock                            empty; flock(2)ed by the writer, who has also marked the
+ *	                                directory (dir_lock.h)
  *	segment-<16 hex digits>.spool   spool_header, its directory, then records, then zero bytes;
  *	                                once sealed, header, directory, packed blocks of all that
  *	ack                             spool_ack

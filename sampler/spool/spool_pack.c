@@ -61,7 +61,7 @@ void spool_pack_reset(struct spool_pack *p, uint64_t off)
 	p->full = p->is_tight = false;
 	p->losses_changed = false;
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
-		p->losses_changed |= p->losses[i] != 0;
+		p->losses_changed |= p->losses[i] != p->left_losses[i];
 }
 
 /* --- records --------------------------------------------------------------------------------- */
@@ -99,10 +99,10 @@ static void emit_losses(struct spool_pack *p)
 		return;
 	/* All that are not zero, changed or not: a damaged record hides none of them for long. */
 	for (uint32_t i = 0; i < SPOOL_LOSS_COUNT; i++) {
-		if (!p->losses[i])
+		if (p->losses[i] <= p->left_losses[i])
 			continue;
 		body.each[body.count].loss = i;
-		body.each[body.count++].cumulative = p->losses[i];
+		body.each[body.count++].cumulative = p->losses[i] - p->left_losses[i];
 	}
 	emit_record(p, SPOOL_RECORD_LOSSES, &body, 8 + body.count * sizeof(body.each[0]), NULL);
 	p->losses_changed = false;

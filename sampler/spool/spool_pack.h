@@ -26,7 +26,7 @@ struct spool_dict {
 	uint32_t pending_first;
 };
 
-/* Fields are for reading, but for out, off and losses, which are the writer's. */
+/* Fields are for reading, but for out, off and both losses, which are the writer's. */
 struct spool_pack {
 	struct spool_dict dicts[SPOOL_DICT_COUNT];
 	struct buf samples; /* those that are in no record yet */
@@ -43,6 +43,7 @@ struct spool_pack {
 	bool full;            /* something was not taken */
 	bool is_tight;        /* a dictionary may not take all of such a sample */
 	uint64_t losses[SPOOL_LOSS_COUNT];
+	uint64_t left_losses[SPOOL_LOSS_COUNT]; /* of them those that another directory tells of */
 	bool losses_changed;
 };
 

@@ -31,7 +31,7 @@ static void abandon_segment(struct spool_writer *w)
 }
 
 /* Takes over what the disk counted, and whether it gave the segment up. */
-static void look_at_disk(struct spool_writer *w)
+static struct spool_disk_state take_state(struct spool_writer *w)
 {
 	struct spool_disk_state d;
 	uint64_t *losses = w->pack.losses;
@@ -43,10 +43,18 @@ static void look_at_disk(struct spool_writer *w)
 	losses[SPOOL_LOSS_SPOOL_ERROR] = d.lost + w->lost;
 	if (w->is_open && d.given_up >= w->segment)
 		abandon_segment(w);
+	return d;
 }
 
-/* Hands over everything emitted, as one chunk. */
-static void hand_over(struct spool_writer *w, bool begins, bool ends)
+enum chunk_kind {
+	CHUNK_BEGINS,
+	CHUNK_MOVES, /* begins one in another directory */
+	CHUNK_ADDS,
+	CHUNK_ENDS
+};
+
+/* Hands over everything emitted, as one chunk; false when it was not taken. */
+static bool hand_over(struct spool_writer *w, enum chunk_kind kind)
 {
 	const struct buf *out = &w->pack.out;
 	struct spool_chunk *c = out->failed ? NULL : spool_chunk_new(out->len);
@@ -57,33 +65,43 @@ static void hand_over(struct spool_writer *w, bool begins, bool ends)
 		spool_disk_fail(w->disk, w->segment, &err);
 		abandon_segment(w);
 		buf_reset(&w->pack.out);
-		return;
+		return false;
 	}
 	if (out->len)
 		memcpy(c->bytes, out->p, out->len);
 	c->segment = w->segment;
-	c->begins = begins;
-	c->ends = ends;
+	c->begins = kind <= CHUNK_MOVES;
+	c->moves = kind == CHUNK_MOVES;
+	memcpy(c->left_losses, w->pack.left_losses, sizeof(c->left_losses));
+	c->ends = kind == CHUNK_ENDS;
 	c->samples = w->unwritten;
 	c->mono_ns = w->origin.mono_ns;
 	c->real_ns = w->origin.real_ns;
 	w->unwritten = 0;
 	w->pack.off += out->len;
 	buf_reset(&w->pack.out);
-	spool_disk_put(w->disk, c);
+	return spool_disk_put(w->disk, c);
 }
 
 /* A next segment, or the state "none": the writer goes on either way. */
 static void start_segment(struct spool_writer *w)
 {
+	const bool moves = w->segment <= take_state(w).leaves;
+	uint64_t left_before[SPOOL_LOSS_COUNT];
+
+	memcpy(left_before, w->pack.left_losses, sizeof(left_before));
+	/* The former tells of all losses up to here. */
+	if (moves)
+		memcpy(w->pack.left_losses, w->pack.losses, sizeof(w->pack.left_losses));
 	spool_pack_reset(&w->pack, SPOOL_HEADER_LEN);
 	w->unwritten = 0;
 	w->segment++;
 	w->origin.mono_ns = w->io->mono_ns(w->io->ctx);
 	w->origin.real_ns = w->io->real_ns(w->io->ctx);
 	w->is_open = true;
-	hand_over(w, true, false);
-	look_at_disk(w);
+	if (!hand_over(w, moves ? CHUNK_MOVES : CHUNK_BEGINS))
+		memcpy(w->pack.left_losses, left_before, sizeof(left_before));
+	take_state(w);
 }
 
 /* Writes all there is, says that nothing follows. */
@@ -92,7 +110,7 @@ static void seal_segment(struct spool_writer *w)
 	if (!w->is_open)
 		return;
 	spool_pack_seal(&w->pack);
-	hand_over(w, false, true);
+	hand_over(w, CHUNK_ENDS);
 	w->is_open = false;
 }
 
@@ -287,10 +305,11 @@ int spool_writer_flush(struct spool_writer *w, struct err *err)
 	if (w->is_open) {
 		spool_pack_emit(&w->pack);
 		if (w->pack.out.len || w->pack.out.failed)
-			hand_over(w, false, false);
+			hand_over(w, CHUNK_ADDS);
 	}
 	spool_disk_poll(w->disk);
-	look_at_disk(w);
+	if (w->segment <= take_state(w).leaves && w->is_open)
+		rotate(w);
 	if (!w->is_open) {
 		if (now >= w->retry_ns)
 			start_segment(w);

@@ -37,9 +37,8 @@ static int out_of_memory(struct err *err)
 
 /* --- making it ------------------------------------------------------------------------------- */
 
-/* rsym_open() has accepted it: in table_build(), when its worker had ended, or in the worker that
- * table_check() asked. */
-static int map_table(struct made *m, int fd, struct err *err)
+/* checked: rsym_open() has accepted it in another process. */
+static int map_table(struct made *m, int fd, bool checked, struct err *err)
 {
 	struct stat st;
 
@@ -53,7 +52,8 @@ static int map_table(struct made *m, int fd, struct err *err)
 		m->p = NULL;
 		return err_sys(err, errno, "mapping the table");
 	}
-	return rsym_open_trusted(&m->opened, m->p, m->len, err);
+	return checked ? rsym_open_trusted(&m->opened, m->p, m->len, err)
+		       : rsym_open(&m->opened, m->p, m->len, err);
 }
 
 /* The table in an unnamed file of the data directory, mapped. */
@@ -88,7 +88,7 @@ static int make(const struct build_env *env, const struct build_job *job,
 		return err_sys(err, errno, "temporary file for the table");
 	rc = table_build(&request, &report, err);
 	if (!rc)
-		rc = map_table(m, out, err);
+		rc = map_table(m, out, false, err);
 	if (rc)
 		return rc;
 	if (fstat(in->input, &st))
@@ -106,7 +106,7 @@ static int take_table(const struct build_env *env, const struct build_job *job, 
 	int rc = table_check(job->fd, env->worker_path, err);
 
 	if (!rc)
-		rc = map_table(m, job->fd, err);
+		rc = map_table(m, job->fd, true, err);
 	if (rc == ERR_DATA || rc == ERR_UNSUPPORTED)
 		return err_set(err, ERR_DATA, "not a table that this service reads: %s",
 			       err->message);

@@ -387,3 +387,11 @@ void memory_io_put(struct memory_io *m, const char *name, const void *p, size_t 
 		abort();
 	memcpy(f->p, p, len);
 }
+
+void memory_io_drop_locks(struct memory_io *m)
+{
+	for (size_t i = 0; i < MEMORY_FILES; i++)
+		m->files[i].is_locked = false;
+	for (size_t i = 0; i < MEMORY_HANDLES; i++)
+		m->handles[i].has_lock = m->handles[i].has_mark = false;
+}

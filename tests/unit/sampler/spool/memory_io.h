@@ -47,6 +47,9 @@ size_t memory_io_count(struct memory_io *m, const char *prefix);
 /* Of an open descriptor; NULL: the directory. */
 struct memory_file *memory_io_of(struct memory_io *m, int fd);
 
+/* As when the process that has locks and marks is killed. */
+void memory_io_drop_locks(struct memory_io *m);
+
 /* A file with these bytes, replacing one of the name. */
 void memory_io_put(struct memory_io *m, const char *name, const void *p, size_t len);
 

@@ -66,8 +66,7 @@ static void test_crash_then_more(void **state)
 	assert_int_equal(drain(r, 100).count, 9);
 	assert_int_equal(drain(r, 100).count, 0);
 	/* The lock ends with the process that held it. */
-	f = memory_io_file(m, "lock", 0);
-	f->is_locked = false;
+	memory_io_drop_locks(m);
 	struct spool_writer *next = writer(m, &small);
 	assert_true(memory_io_file(m, SEGMENT, 0)->len < small.segment_len); /* trimmed */
 	add_many(next, 18, 9);

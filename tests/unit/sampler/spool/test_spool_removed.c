@@ -1,108 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A spool that somebody removes under its writer, on a real file system: the writer notices, counts
  * what it cannot have kept, and goes on in a directory made anew. */
-#include "spool_samples.h"
+#include "spool_directory.h"
 
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
-
-static uint64_t clock_ns;
-
-static uint64_t mono_ns(void *ctx _unused_)
-{
-	return clock_ns;
-}
-
-/* Numbers of segments come from it. */
-static uint64_t real_ns(void *ctx _unused_)
-{
-	return UINT64_C(1800000000) * SECOND + clock_ns;
-}
-
-/* A directory of its own, and clocks that stand still. */
-struct place {
-	char top[32], spool[48];
-	struct io io;
-};
-
-static int place_setup(void **state)
-{
-	struct place *p = calloc(1, sizeof(*p));
-
-	assert_non_null(p);
-	*p = (struct place){.top = "removed-XXXXXX", .io = *io_system()};
-	p->io.mono_ns = mono_ns;
-	p->io.real_ns = real_ns;
-	clock_ns = 1000 * SECOND;
-	if (!mkdtemp(p->top))
-		fail_msg("%s", strerror(errno));
-	snprintf(p->spool, sizeof(p->spool), "%s/spool", p->top);
-	*state = p;
-	return 0;
-}
-
-static void remove_content(const char *dir)
-{
-	DIR *d = opendir(dir);
-	const struct dirent *e;
-
-	while (d && (e = readdir(d)))
-		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
-			assert_int_equal(unlinkat(dirfd(d), e->d_name, 0), 0);
-	if (d)
-		closedir(d);
-}
-
-static void remove_spool(const char *dir)
-{
-	remove_content(dir);
-	assert_int_equal(rmdir(dir), 0);
-}
-
-static int place_teardown(void **state)
-{
-	struct place *p = *state;
-
-	remove_content(p->spool);
-	rmdir(p->spool);
-	assert_int_equal(rmdir(p->top), 0);
-	free(p);
-	return 0;
-}
-
-static struct spool_writer *open_writer(struct place *p)
-{
-	struct spool_writer *w = NULL;
-	struct err err = {0};
-
-	if (spool_writer_open(&w, p->spool, &small, &origin, &p->io, &err))
-		fail_msg("%s", err.message);
-	return w;
-}
-
-static struct seen read_all(struct place *p)
-{
-	struct spool_reader *r = NULL;
-	struct err err = {0};
-	struct seen seen;
-
-	if (spool_reader_open(&r, p->spool, &p->io, &err))
-		fail_msg("%s", err.message);
-	seen = drain(r, 1000);
-	spool_reader_close(r);
-	return seen;
-}
-
-static uint64_t lost(struct spool_writer *w)
-{
-	return spool_writer_lost(w, SPOOL_LOSS_SPOOL_ERROR);
-}
+#include <unistd.h>
 
 /* Of what was appended since the last look nobody knows; of what comes in the pause everybody. */
 static void check_goes_on(struct place *p, void (*remove)(const char *dir), struct spool_writer *w)
@@ -280,8 +185,6 @@ static void test_detached(void **state)
 	assert_true(lost(w) > 0 && lost(w) < n);
 	spool_writer_close(w);
 }
-
-#define PLACE_TEST(f) cmocka_unit_test_setup_teardown(f, place_setup, place_teardown)
 
 int main(void)
 {

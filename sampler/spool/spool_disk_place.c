@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which directory a spool's writer works in: it may be removed, or its path may lead to another
+ * one. */
+#include <assert.h>
+#include <fcntl.h>
+
+#include "spool_disk_priv.h"
+
+/* Without a directory there is nothing to keep limits of. */
+static void leave_place(struct spool_disk *d)
+{
+	const uint64_t dropped = d->keep.dropped;
+
+	spool_place_close(&d->place, d->io);
+	spool_keep_done(&d->keep);
+	d->keep.io = d->io;
+	d->keep.dir_fd = -1;
+	d->keep.dropped = dropped;
+}
+
+/* Packing is what uses the directory outside of the lock. */
+static bool is_packing(struct spool_disk *d)
+{
+	bool ret;
+
+	pthread_mutex_lock(&d->lock);
+	ret = d->chore.state != CHORE_NONE && d->chore.kind == CHORE_PACK;
+	pthread_mutex_unlock(&d->lock);
+	return ret;
+}
+
+/* Opens what the path leads to now. Behind newer segments nobody would read ours. */
+static int open_place(struct spool_disk *d, struct spool_place *place, struct spool_keep *keep,
+		      uint64_t newest, struct err *err)
+{
+	uint64_t last = 0;
+	/* Whoever puts another directory there may be anybody. */
+	int rc = io_check_dir(d->dir, err);
+
+	if (!rc)
+		rc = spool_place_open(place, d->io, d->dir, err);
+	if (rc)
+		return rc;
+	rc = spool_keep_init(keep, d->io, place->dir_fd, &d->limits, d->origin, &last, err);
+	if (!rc && last >= newest)
+		rc = err_set(err, ERR_EXISTS, "%s: somebody else wrote there meanwhile", d->dir);
+	if (rc) {
+		spool_keep_done(keep);
+		spool_place_close(place, d->io);
+	}
+	return rc;
+}
+
+int spool_disk_reopen(struct spool_disk *d, struct err *err)
+{
+	const uint64_t dropped = d->keep.dropped;
+	struct spool_keep keep = {.count = 0};
+	struct spool_place place;
+	int rc;
+
+	/* With another one open already, what moves there comes next. */
+	if (is_packing(d) || d->next.dir_fd >= 0)
+		return err_set(err, ERR_UNAVAILABLE, "%s: the disk is busy", d->dir);
+	leave_place(d);
+	rc = open_place(d, &place, &keep, d->segment, err);
+	d->is_gone = rc != 0;
+	if (rc)
+		return rc;
+	d->place = place;
+	d->keep = keep;
+	d->keep.dropped = dropped;
+	spool_disk_account_open(d);
+	return 0;
+}
+
+void spool_disk_move(struct spool_disk *d, const uint64_t left_losses[static SPOOL_LOSS_COUNT])
+{
+	const uint64_t dropped = d->keep.dropped;
+	const enum spool_drop_reason by = d->keep.dropped_by;
+
+	assert(d->next.dir_fd >= 0);
+	spool_disk_account_leave(d, left_losses);
+	leave_place(d);
+	d->place = d->next;
+	d->keep = d->next_keep;
+	d->keep.dropped = dropped;
+	d->keep.dropped_by = by;
+	d->next = SPOOL_PLACE_NONE;
+	d->next_keep = (struct spool_keep){.count = 0};
+	d->is_gone = false;
+	spool_disk_set_leaves(d, 0);
+	spool_disk_account_open(d);
+}
+
+/* The path leads to another directory. What is written to now goes on until that one can be used,
+ * so that no sample is lost. */
+static void follow_path(struct spool_disk *d)
+{
+	struct err err, why;
+
+	if (d->next.dir_fd >= 0)
+		return;
+	if (open_place(d, &d->next, &d->next_keep, d->segment + 1, &why)) {
+		err_set(&err, ERR_NOT_FOUND,
+			"%s: the spool that is written to was moved away or hidden; it is still "
+			"written to, because nothing that can be used stands there (%.160s)",
+			d->dir, why.message);
+		if (!d->told_moved)
+			spool_disk_notice(d, &err);
+		d->told_moved = true;
+		return;
+	}
+	err_set(&err, ERR_NOT_FOUND,
+		"%s: the spool that is written to was moved away or hidden: what comes now goes to "
+		"the directory that is there; what was not shipped stays in the former",
+		d->dir);
+	spool_disk_notice(d, &err);
+	d->told_moved = false;
+	spool_disk_set_leaves(d, d->segment);
+}
+
+void spool_disk_look_around(struct spool_disk *d)
+{
+	struct err err;
+	int rc;
+
+	if (d->fd >= 0)
+		spool_disk_look_for_segment(d);
+	if (d->is_gone || d->place.dir_fd < 0 || is_packing(d))
+		return;
+	rc = spool_place_check_lock(&d->place, d->io, d->dir, &err);
+	if (rc > 0) {
+		spool_disk_notice(d, &err);
+		return;
+	}
+	if (rc < 0) {
+		/* Nothing is mixed with what another capturer writes. */
+		spool_disk_tell(d, &err);
+		spool_disk_give_up(d, d->segment);
+		spool_disk_end_segment(d, true);
+		leave_place(d);
+		d->is_gone = true;
+		return;
+	}
+	rc = d->io->is_at(d->io->ctx, d->place.dir_fd, AT_FDCWD, d->dir);
+	if (rc == 0)
+		follow_path(d);
+	else if (rc > 0)
+		d->told_moved = false;
+}
