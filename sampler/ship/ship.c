@@ -122,11 +122,10 @@ static const char *server_of(struct ship *s, char server[static SHIP_ROUTE_SERVE
 static void tell(struct ship *s, const char *state, const char *why)
 {
 	char server[SHIP_ROUTE_SERVER_LEN];
-	struct shipper_stats stats;
+	struct shipper_stats stats = {0};
 
-	if (s->o->once)
-		return;
-	shipper_stats(s->shipper, &stats);
+	if (s->shipper)
+		shipper_stats(s->shipper, &stats);
 	ship_status_tell(&s->status, state, why, server_of(s, server), &stats);
 }
 
@@ -243,20 +242,21 @@ static void ship_on(struct ship *s)
 
 /* Ships what is there now. A failure is tried again until STOP_MS are over; when asked to stop,
  * success has no more time either. */
-static int drain(struct shipper *s, struct err *err)
+static int drain(struct ship *s, struct err *err)
 {
 	uint64_t until = now_ms() + STOP_MS, left;
 	int rc;
 
-	shipper_set_timeout(s, STOP_CALL_MS);
-	while ((rc = shipper_step(s, err)) != 0) {
+	shipper_set_timeout(s->shipper, STOP_CALL_MS);
+	while ((rc = shipper_step(s->shipper, err)) != 0) {
+		tell(s, rc < 0 ? "waiting" : "shipping", rc < 0 ? err->message : NULL);
 		if (rc < 0 && now_ms() + BACK_OFF_FIRST_MS + STOP_CALL_MS >= until)
 			break;
 		if (rc > 0 && stopping && now_ms() >= until)
 			break;
 		pause_ms(rc < 0 ? BACK_OFF_FIRST_MS : 0);
 	}
-	if (!rc || shipper_backlog(s, &left, NULL) || (rc > 0 && !left))
+	if (!rc || shipper_backlog(s->shipper, &left, NULL) || (rc > 0 && !left))
 		return rc < 0 ? rc : 0;
 	if (rc > 0)
 		return err_set(err, ERR_UNAVAILABLE,
@@ -347,11 +347,10 @@ static int ship(struct ship *s, struct err *err)
 		unit_notify(UNIT_STOPPING);
 	}
 	shipper_set_hurry(s->shipper);
-	rc = drain(s->shipper, err);
+	rc = drain(s, err);
 	warn_skipped(s);
 	if (s->o->once)
 		sweep(s);
-	tell(s, "stopped", rc ? err->message : NULL);
 	if (!rc)
 		log_info("%" PRIu64 " samples delivered to %s", shipper_delivered(s->shipper),
 			 s->o->out);
@@ -381,6 +380,7 @@ static int run(const struct ship_options *o, struct err *err)
 		unit_notify(UNIT_READY);
 		rc = ship(&s, err);
 	}
+	tell(&s, "stopped", rc ? err->message : NULL);
 	shipper_close(s.shipper);
 	sink_close(s.sink);
 	close_endpoints(&s);
