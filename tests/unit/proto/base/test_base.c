@@ -11,6 +11,7 @@
 #include "helper.h"
 #include "intern.h"
 #include "io.h"
+#include "number.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +45,47 @@ static void test_err(void **state _unused_)
 	assert_int_equal(err_exit_status(0), 0);
 	assert_int_equal(err_exit_status(ERR_USAGE), 2);
 	assert_int_equal(err_exit_status(ERR_IO), 1);
+}
+
+static void test_number(void **state _unused_)
+{
+	static const struct {
+		const char *text;
+		unsigned int base;
+		bool is_number, is_all;
+		uint64_t n;
+		const char *rest;
+	} cases[] = {
+		{"0", 10, true, true, 0, ""},
+		{"18446744073709551615", 10, true, true, UINT64_MAX, ""},
+		{"18446744073709551616", 10, false, false, 0, "18446744073709551616"},
+		{"12-34", 10, true, false, 12, "-34"},
+		{"12a", 10, true, false, 12, "a"},
+		{"fFfFfFfFfFfFfFfF", 16, true, true, UINT64_MAX, ""},
+		{"10000000000000000", 16, false, false, 0, "10000000000000000"},
+		{"7f00 x", 16, true, false, 0x7f00, " x"},
+		{"0x10", 16, true, false, 0, "x10"},
+		{"", 10, false, false, 0, ""},
+		{" 1", 10, false, false, 0, " 1"},
+		{"-1", 10, false, false, 0, "-1"},
+		{"+1", 16, false, false, 0, "+1"},
+		{"g", 16, false, false, 0, "g"},
+		{"a", 10, false, false, 0, "a"},
+		{":", 16, false, false, 0, ":"},
+		{"@", 16, false, false, 0, "@"},
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+		const char *at = cases[i].text;
+		uint64_t n = 99;
+
+		assert_int_equal(number_take(&at, cases[i].base, &n), cases[i].is_number);
+		assert_string_equal(at, cases[i].rest);
+		assert_int_equal(n, cases[i].is_number ? cases[i].n : 99);
+		n = 99;
+		assert_int_equal(number_read(cases[i].text, cases[i].base, &n), cases[i].is_all);
+		assert_int_equal(n, cases[i].is_all ? cases[i].n : 99);
+	}
 }
 
 static void test_bytes(void **state _unused_)
@@ -428,13 +470,21 @@ static void test_file_segments(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err),         cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_leb),         cmocka_unit_test(test_buf),
-		cmocka_unit_test(test_buf_text),    cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_build_id),    cmocka_unit_test(test_intern),
-		cmocka_unit_test(test_intern_many), cmocka_unit_test(test_file_view),
-		cmocka_unit_test(test_crc32c),      cmocka_unit_test(test_io),
-		cmocka_unit_test(test_helper),      cmocka_unit_test(test_file_segments),
+		cmocka_unit_test(test_err),
+		cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_number),
+		cmocka_unit_test(test_leb),
+		cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_buf_text),
+		cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_build_id),
+		cmocka_unit_test(test_intern),
+		cmocka_unit_test(test_intern_many),
+		cmocka_unit_test(test_file_view),
+		cmocka_unit_test(test_crc32c),
+		cmocka_unit_test(test_io),
+		cmocka_unit_test(test_helper),
+		cmocka_unit_test(test_file_segments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

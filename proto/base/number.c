@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "number.h"
+
+/* The value of a digit; 16 when it is none. */
+static unsigned int digit_value(char c)
+{
+	if (c >= '0' && c <= '9')
+		return (unsigned int)(c - '0');
+	c |= 0x20; /* lower case */
+	return c >= 'a' && c <= 'f' ? (unsigned int)(c - 'a') + 10 : 16;
+}
+
+bool number_take(const char **text, unsigned int base, uint64_t *ret)
+{
+	const char *at = *text;
+	uint64_t n = 0;
+
+	for (unsigned int digit; (digit = digit_value(*at)) < base; at++)
+		if (!CHECKED_MUL(n, (uint64_t)base, &n) || !CHECKED_ADD(n, (uint64_t)digit, &n))
+			return false;
+	if (at == *text)
+		return false;
+	*text = at;
+	*ret = n;
+	return true;
+}
+
+bool number_read(const char *text, unsigned int base, uint64_t *ret)
+{
+	uint64_t n;
+
+	if (!number_take(&text, base, &n) || *text)
+		return false;
+	*ret = n;
+	return true;
+}

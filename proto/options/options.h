@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_OPTIONS_H
+#define RAWSTACK_OPTIONS_H
+/*
+ * The command line of a program or of one of its commands, as a table: a row for each option says
+ * its name, its argument, its help, and where its value goes. Of the table come parsing, --help
+ * (and with it the manual page) and completion in shells, so that none of them knows an option that
+ * the others do not.
+ *
+ *	struct dig { const char *where; uint32_t depth; bool fast; };
+ *
+ *	static const struct option_row rows[] = {
+ *		OPTION_NUMBER('n', "depth", "N", struct dig, depth, 1, 100, 1, "how deep (10)"),
+ *		OPTION_TEXT(0, "where", "DIR", struct dig, where, "the field"),
+ *		OPTION_FLAG(0, "fast", struct dig, fast, "without looking"),
+ *		OPTION_END,
+ *	};
+ *	static const struct option_usage usage = {
+ *		.name = "mole dig", .synopsis = "[OPTION]... FIELD...", .rows = rows,
+ *		.about = "Digs.", .operands_min = 1, .operands_max = OPERANDS_ANY,
+ *		.operands_wanted = "no field given",
+ *	};
+ *	struct dig d = {.depth = 10};
+ *	rc = options_parse(&usage, argc, argv, &d, &operands, err);
+ *
+ * A command line is read as by getopt_long(3): operands and options in any order, `--` ends the
+ * options, `-` is an operand, `-n5` and `-n 5`, letters without arguments behind each other,
+ * `--depth=5` and `--depth 5`, and the beginning of a long name that no other option begins with.
+ * --help and -h print the help, unless a row takes that letter; they are in no table.
+ *
+ * For programs: help goes to standard output. Texts are borrowed from argv. Not for threads.
+ */
+#include <stddef.h>
+
+#include "buf.h"
+#include "err.h"
+
+enum option_kind {
+	OPTION_KIND_HEADING, /* no option: a line of help above the rows that follow */
+	OPTION_KIND_SET,     /* no argument; stores `min` */
+	OPTION_KIND_TEXT,    /* stores a pointer to the argument */
+	OPTION_KIND_NUMBER,  /* decimal, min to max; stores it times `unit` */
+	OPTION_KIND_BYTES,   /* the same, and K, M or G may follow, which are 1024 and so on */
+	OPTION_KIND_WORD,    /* one of `words`; stores min and how many stand before it */
+	OPTION_KIND_LIST,    /* adds to an array of `max` texts, whose count is at count_offset */
+	OPTION_KIND_CALL,    /* hands the argument to set() */
+	OPTION_KIND_IGNORE,  /* is taken, and changes nothing */
+	OPTION_KIND_ROWS,    /* no option: the rows of another table, for a struct in this one */
+};
+
+/* Stores an argument (NULL where it is optional and absent) at `at`, the row's member. `option` is
+ * its name as it was given, for errors. 0 or a negative code. */
+typedef int option_set_fn(void *at, const char *option, const char *argument, struct err *err);
+
+struct option_row {
+	const char *name;     /* the long one, without dashes; NULL: none */
+	const char *argument; /* as help shows it; NULL: it has none */
+	const char *help;     /* flows into lines; a newline stays; NULL: known, but not shown */
+	const char *const *words;      /* ends in NULL; of other kinds: what completion offers */
+	const struct option_row *rows; /* of OPTION_KIND_ROWS */
+	option_set_fn *set;
+	uint64_t min, max, unit;
+	size_t offset, count_offset; /* in the struct that is filled */
+	enum option_kind kind;
+	char letter;      /* 0: none */
+	uint8_t size;     /* of the member, in bytes: 1, 4 or 8 */
+	bool is_optional; /* the argument, of CALL and IGNORE; it is then given as --name=ARGUMENT
+			     only */
+	bool takes_files; /* completion offers files besides `words` */
+};
+
+/* How rows are written. `type` is the struct that is filled, `m` its member. What stands behind the
+ * help are more members of the row, such as .words. */
+#define OPTION_MEMBER(type, m) .offset = offsetof(type, m), .size = sizeof(((type *)0)->m)
+/* An offset that does not compile when the member is of another type. */
+#define OPTION_OF(type, m, wanted)                                                                 \
+	.offset = offsetof(type, m) +                                                              \
+		  0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((type *)0)->m), wanted) \
+					  ? 1                                                      \
+					  : -1])
+
+#define OPTION_HEADING(text)                                \
+	{                                                   \
+		.kind = OPTION_KIND_HEADING, .help = (text) \
+	}
+#define OPTION_FLAG(c, long_name, type, m, text, ...)                                      \
+	{                                                                                  \
+		.kind = OPTION_KIND_SET, .letter = (c), .name = (long_name), .help = text, \
+		.min = 1, .size = 1, OPTION_OF(type, m, bool), __VA_ARGS__                 \
+	}
+#define OPTION_SET(c, long_name, type, m, value, text, ...)                                \
+	{                                                                                  \
+		.kind = OPTION_KIND_SET, .letter = (c), .name = (long_name), .help = text, \
+		.min = (value), OPTION_MEMBER(type, m), __VA_ARGS__                        \
+	}
+#define OPTION_TEXT(c, long_name, what, type, m, text, ...)                                       \
+	{                                                                                         \
+		.kind = OPTION_KIND_TEXT, .letter = (c), .name = (long_name), .argument = (what), \
+		.help = text, OPTION_OF(type, m, const char *), __VA_ARGS__                       \
+	}
+#define OPTION_NUMBER(c, long_name, what, type, m, least, most, times, text, ...)                 \
+	{                                                                                         \
+		.kind = OPTION_KIND_NUMBER, .letter = (c), .name = (long_name),                   \
+		.argument = (what), .help = text, .min = (least), .max = (most), .unit = (times), \
+		OPTION_MEMBER(type, m), __VA_ARGS__                                               \
+	}
+#define OPTION_BYTES(c, long_name, what, type, m, least, most, text, ...)                          \
+	{                                                                                          \
+		.kind = OPTION_KIND_BYTES, .letter = (c), .name = (long_name), .argument = (what), \
+		.help = text, .min = (least), .max = (most), .unit = 1, OPTION_MEMBER(type, m),    \
+		__VA_ARGS__                                                                        \
+	}
+#define OPTION_WORD(c, long_name, what, type, m, list, text, ...)                                 \
+	{                                                                                         \
+		.kind = OPTION_KIND_WORD, .letter = (c), .name = (long_name), .argument = (what), \
+		.help = text, .words = (list), OPTION_MEMBER(type, m), __VA_ARGS__                \
+	}
+#define OPTION_LIST(c, long_name, what, type, m, count, text, ...)                                \
+	{                                                                                         \
+		.kind = OPTION_KIND_LIST, .letter = (c), .name = (long_name), .argument = (what), \
+		.help = text, .max = ARRAY_LEN(((type *)0)->m), .offset = offsetof(type, m[0]),   \
+		.count_offset = offsetof(type, count), __VA_ARGS__                                \
+	}
+#define OPTION_CALL(c, long_name, what, type, m, setter, text, ...)                               \
+	{                                                                                         \
+		.kind = OPTION_KIND_CALL, .letter = (c), .name = (long_name), .argument = (what), \
+		.help = text, .set = (setter), .offset = offsetof(type, m), __VA_ARGS__           \
+	}
+#define OPTION_IGNORE(c, long_name, what, ...)                                  \
+	{                                                                       \
+		.kind = OPTION_KIND_IGNORE, .letter = (c), .name = (long_name), \
+		.argument = (what), __VA_ARGS__                                 \
+	}
+#define OPTION_ROWS(type, m, table)                                                    \
+	{                                                                              \
+		.kind = OPTION_KIND_ROWS, .rows = (table), .offset = offsetof(type, m) \
+	}
+/* The last row of each table. */
+#define OPTION_END                       \
+	{                                \
+		.kind = OPTION_KIND_ROWS \
+	}
+
+#define OPERANDS_ANY UINT32_MAX
+
+struct option_usage {
+	const char *name;     /* "rawstack top": the program, and its command */
+	const char *synopsis; /* what follows the name; of several lines, each of them */
+	/* Paragraphs above and below the options, with an empty line between. They flow; a line
+	 * that begins with a blank stands as it is. NULL: none. */
+	const char *about, *notes;
+	const struct option_row *rows; /* NULL: none */
+	uint32_t operands_min, operands_max;
+	const char *operands_wanted; /* the error when there are not as many */
+	const char *version; /* what --version prints behind the name; NULL: there is none */
+};
+
+/* Operands of a command line, in their order; points into argv. */
+struct operands {
+	char **list;
+	size_t count;
+};
+
+/*
+ * Reads argv[1] to argv[argc - 1] into the struct that rows describe; members without an option in
+ * argv stay as they are. argv keeps all its words, in an order in which operands come last, so that
+ * it can be read again or handed to another program. *ret may be NULL where there are none.
+ *
+ * 0; 1: help or the version was asked for, and is printed: nothing else is to be done; ERR_USAGE,
+ * or the code of a setter.
+ */
+int options_parse(const struct option_usage *usage, int argc, char **argv, void *into,
+		  struct operands *ret, struct err *err) _must_check_;
+
+/* ERR_USAGE for options that do not go together: the command, what is wrong, and where help is. */
+int options_refuse(const struct option_usage *usage, struct err *err, const char *fmt, ...)
+	_printf_(3, 4);
+#define options_refuse(...) ERR_NEGATIVE(options_refuse(__VA_ARGS__))
+
+/* One of `count` words, as rows of OPTION_KIND_WORD take it, for setters: its index, or ERR_USAGE
+ * with all of them. */
+int options_word(const char *option, const char *argument, const char *const *words,
+		 struct err *err);
+
+/* A decimal number from min to max, as rows of OPTION_KIND_NUMBER take it. ERR_USAGE. */
+int options_number(const char *option, const char *argument, uint64_t min, uint64_t max,
+		   uint64_t *ret, struct err *err) _must_check_;
+
+/* Appends what --help prints. */
+void options_help(const struct option_usage *usage, struct buf *out);
+
+/*
+ * Completion: appends what may stand for the last of `count` words behind the name, of which the
+ * first letters are typed, one in a line; behind it may follow a tab and what it means. A line
+ * OPTIONS_FILES says that a file may stand there.
+ */
+#define OPTIONS_FILES ":files"
+void options_complete(const struct option_usage *usage, char *const *words, size_t count,
+		      struct buf *out);
+
+#endif

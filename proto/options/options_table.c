@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <assert.h>
+#include <string.h>
+
+#include "options_priv.h"
+
+const struct option_row option_row_help = {
+	.kind = OPTION_KIND_IGNORE, .letter = 'h', .name = "help", .help = "says all this"};
+const struct option_row option_row_version = {
+	.kind = OPTION_KIND_IGNORE, .name = "version", .help = "says which this is"};
+
+void option_walk_init(struct option_walk *w, const struct option_usage *usage)
+{
+	w->depth = usage->rows != NULL;
+	w->tables[0].next = usage->rows;
+	w->tables[0].offset = 0;
+}
+
+const struct option_row *option_walk_next(struct option_walk *w, size_t *ret_offset)
+{
+	while (w->depth) {
+		const size_t offset = w->tables[w->depth - 1].offset;
+		const struct option_row *row = w->tables[w->depth - 1].next++;
+
+		if (row->kind != OPTION_KIND_ROWS) {
+			*ret_offset = offset;
+			return row;
+		}
+		if (!row->rows) {
+			w->depth--;
+			continue;
+		}
+		assert(w->depth < OPTION_DEPTH);
+		w->tables[w->depth].next = row->rows;
+		w->tables[w->depth++].offset = offset + row->offset;
+	}
+	return NULL;
+}
+
+const struct option_row *option_find_letter(const struct option_usage *usage, char letter,
+					    size_t *ret_offset)
+{
+	const struct option_row *row;
+	struct option_walk w;
+
+	for (option_walk_init(&w, usage); (row = option_walk_next(&w, ret_offset));)
+		if (row->letter == letter)
+			return row;
+	return letter == option_row_help.letter ? &option_row_help : NULL;
+}
+
+const struct option_row *option_find_name(const struct option_usage *usage, const char *name,
+					  size_t len, size_t *ret_offset, bool *is_ambiguous)
+{
+	const struct option_row *const own[] = {&option_row_help, &option_row_version};
+	const struct option_row *row, *found = NULL;
+	size_t count = 0, offset = 0, rest = 0;
+	struct option_walk w;
+
+	option_walk_init(&w, usage);
+	*is_ambiguous = false;
+	while ((row = option_walk_next(&w, &offset)) ||
+	       (rest < 1 + (usage->version != NULL) && (row = own[rest++]))) {
+		if (!row->name || strncmp(row->name, name, len) != 0)
+			continue;
+		*ret_offset = offset;
+		found = row;
+		if (!row->name[len])
+			return row;
+		count++;
+	}
+	*is_ambiguous = count > 1;
+	return count == 1 ? found : NULL;
+}
