@@ -2,12 +2,13 @@
 /* rawstack-gsym-build bench: what a lookup costs on this machine. */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 
 #include "gsym_command.h"
+#include "number.h"
+#include "options.h"
 #include "rsym_format.h"
 #include "rsym_lookup.h"
 #include "table_text.h"
@@ -48,7 +49,7 @@ static void bench_done(struct bench *b)
 static int read_addresses(struct bench *b, const char *path, struct err *err)
 {
 	FILE *f = fopen(path, "re");
-	char line[64], *end;
+	char line[64];
 
 	if (!f)
 		return err_sys(err, errno, "%s", path);
@@ -58,8 +59,9 @@ static int read_addresses(struct bench *b, const char *path, struct err *err)
 			fclose(f);
 			return err_set(err, ERR_MEMORY, "out of memory");
 		}
-		b->vaddrs[b->count++] = strtoull(line, &end, 16);
-		if (end == line || (*end && *end != '\n')) {
+		line[strcspn(line, "\n")] = 0;
+		if (!number_read(line + (strncmp(line, "0x", 2) ? 0 : 2), 16,
+				 &b->vaddrs[b->count++])) {
 			fclose(f);
 			return err_set(err, ERR_USAGE, "%s: line %zu is not a hexadecimal address",
 				       path, b->count);
@@ -308,36 +310,47 @@ static int bench(struct bench *b, const char *path, const char *addresses)
 	return rc;
 }
 
+struct options {
+	bool base;
+};
+
+static const struct option_row rows[] = {
+	OPTION_FLAG(0, "base", struct options, base,
+		    "with the instructions of every x86-64 processor only"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-gsym-build bench",
+	.synopsis = "[--base] TABLE ADDRFILE",
+	.about = "Looks up the addresses of ADDRFILE (hexadecimal, one a line, in random order) "
+		 "again and again and prints what one costs: one by one, in batches of 4096, "
+		 "sorted, "
+		 "and with each distinct name and path decoded once. Then what opening the table "
+		 "costs, and the first answer from it.",
+	.rows = rows,
+	.operands_min = 2,
+	.operands_max = 2,
+	.operands_wanted = "give one TABLE and one ADDRFILE",
+};
+
 static int run(int argc, char **argv, struct err *err)
 {
-	static const struct option longs[] = {{"base", no_argument, NULL, 'b'}, {0}};
-	_cleanup_(bench_done) struct bench b = {.variant = rsym_variant_v3(), .err = err};
-	int option;
+	_cleanup_(bench_done) struct bench b = {.err = err};
+	struct options o = {0};
+	struct operands operands;
+	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-		if (option != 'b') {
-			gsym_bad_option(&gsym_command_bench, argv, option, err);
-			return ERR_USAGE;
-		}
-		b.variant = NULL;
-	}
-	if (optind + 2 != argc)
-		return err_set(err, ERR_USAGE,
-			       "bench: give one TABLE and one ADDRFILE; see --help");
+	if (rc)
+		return rc;
+	b.variant = o.base ? NULL : rsym_variant_v3();
 	if (!b.variant)
 		b.variant = rsym_variant_base();
-	return bench(&b, argv[optind], argv[optind + 1]);
+	return bench(&b, operands.list[0], operands.list[1]);
 }
 
 const struct gsym_command gsym_command_bench = {
 	.name = "bench",
 	.summary = "nanoseconds per lookup",
-	.usage = "Usage: rawstack-gsym-build bench [--base] TABLE ADDRFILE\n\n"
-		 "Looks up the addresses of ADDRFILE (hexadecimal, one a line, in random order)\n"
-		 "again and again and prints what one costs: one by one, in batches of 4096, "
-		 "sorted,\n"
-		 "and with each distinct name and path decoded once. Then what opening the table\n"
-		 "costs, and the first answer from it.\n\n"
-		 "      --base  with the instructions of every x86-64 processor only\n",
 	.run = run,
 };

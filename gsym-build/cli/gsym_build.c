@@ -2,7 +2,6 @@
 /* rawstack-gsym-build build */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -13,93 +12,80 @@
 #include "gsym_report.h"
 #include "limits.h"
 #include "log.h"
+#include "options.h"
 #include "table_build.h"
 
 struct options {
 	const char *input, *output, *stripped, *dwp, *alt;
-	bool kallsyms, no_dwo, json, columns, types, demangled;
+	bool kallsyms, no_dwo, columns, types, demangled;
+	enum {
+		REPORT_TEXT,
+		REPORT_JSON
+	} report;
 	unsigned int jobs;
 	struct build_id id;
 };
 
+static int set_build_id(void *at, const char *option _unused_, const char *argument,
+			struct err *err)
+{
+	return build_id_parse(at, argument, err);
+}
+
+static const char *const report_words[] = {[REPORT_TEXT] = "text", [REPORT_JSON] = "json", NULL};
+
+static const struct option_row rows[] = {
+	OPTION_TEXT('o', "output", "OUT", struct options, output, "the table; default: FILE.rsym"),
+	OPTION_TEXT(0, "stripped", "FILE", struct options, stripped,
+		    "the executable that FILE is the debug file of; it knows where the code lies "
+		    "in the file"),
+	OPTION_TEXT(0, "dwp", "DWP", struct options, dwp,
+		    "the package of its split units; default: FILE.dwp"),
+	OPTION_TEXT(0, "alt", "ALT", struct options, alt,
+		    "the dwz file it shares names with; default: by its debug link"),
+	OPTION_FLAG(0, "no-dwo", struct options, no_dwo,
+		    "do not look for .dwo files where FILE says they are"),
+	OPTION_FLAG(0, "kallsyms", struct options, kallsyms, "FILE is the text of /proc/kallsyms"),
+	OPTION_CALL(0, "build-id", "ID", struct options, id, set_build_id,
+		    "the identity, instead of the file's own"),
+	OPTION_FLAG(0, "columns", struct options, columns,
+		    "keep columns and discriminators; the table grows by half or more"),
+	OPTION_FLAG(0, "demangled", struct options, demangled,
+		    "keep names demangled too, as the service does, which then copies them; the "
+		    "table grows by half"),
+	OPTION_NUMBER('j', "jobs", "N", struct options, jobs, 1, 1024, 1,
+		      "threads; a second one makes it faster, more do not"),
+	OPTION_FLAG(0, "types", struct options, types, "keep what functions return and take"),
+	OPTION_WORD(0, "report", "FORM", struct options, report, report_words,
+		    "json: what was understood, each unit that could not be read, and files that "
+		    "are missing, as one JSON object; default: text"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-gsym-build build",
+	.synopsis = "[OPTION]... FILE",
+	.about =
+		"Reads the debug information and symbols of an ELF file (an executable, a shared "
+		"object, an object file or kernel module, or a separate debug file) and writes a "
+		"lookup table. The file is read in a process of its own with limits; a damaged one "
+		"cannot do harm. In an object file or module the first code section starts at 0.",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = 1,
+	.operands_wanted = "give one FILE",
+};
+
 static int parse(int argc, char **argv, struct options *o, struct err *err)
 {
-	static const struct option longs[] = {
-		{"output", required_argument, NULL, 'o'},
-		{"stripped", required_argument, NULL, 's'},
-		{"dwp", required_argument, NULL, 'p'},
-		{"alt", required_argument, NULL, 'a'},
-		{"no-dwo", no_argument, NULL, 'n'},
-		{"kallsyms", no_argument, NULL, 'k'},
-		{"build-id", required_argument, NULL, 'b'},
-		{"report", required_argument, NULL, 'r'},
-		{"columns", no_argument, NULL, 'c'},
-		{"jobs", required_argument, NULL, 'j'},
-		{"types", no_argument, NULL, 't'},
-		{"demangled", no_argument, NULL, 'd'},
-		{0},
-	};
-	unsigned long jobs;
-	int option, rc;
-	char *end;
+	struct operands operands;
+	int rc = options_parse(&usage, argc, argv, o, &operands, err);
 
-	while ((option = getopt_long(argc, argv, ":o:j:", longs, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			o->output = optarg;
-			break;
-		case 's':
-			o->stripped = optarg;
-			break;
-		case 'p':
-			o->dwp = optarg;
-			break;
-		case 'a':
-			o->alt = optarg;
-			break;
-		case 'n':
-			o->no_dwo = true;
-			break;
-		case 't':
-			o->types = true;
-			break;
-		case 'd':
-			o->demangled = true;
-			break;
-		case 'c':
-			o->columns = true;
-			break;
-		case 'r':
-			o->json = strcmp(optarg, "json") == 0;
-			if (!o->json && strcmp(optarg, "text") != 0)
-				return err_set(err, ERR_USAGE,
-					       "build: report '%.40s' is not text or json", optarg);
-			break;
-		case 'j':
-			jobs = strtoul(optarg, &end, 10);
-			if (end == optarg || *end || !jobs || jobs > 1024)
-				return err_set(err, ERR_USAGE,
-					       "build: '%.40s' is no number of threads", optarg);
-			o->jobs = (unsigned int)jobs;
-			break;
-		case 'k':
-			o->kallsyms = true;
-			break;
-		case 'b':
-			rc = build_id_parse(&o->id, optarg, err);
-			if (rc)
-				return rc;
-			break;
-		default:
-			gsym_bad_option(&gsym_command_build, argv, option, err);
-			return ERR_USAGE;
-		}
-	}
-	if (optind + 1 != argc)
-		return err_set(err, ERR_USAGE, "build: give one FILE; see --help");
-	o->input = argv[optind];
+	if (rc)
+		return rc;
+	o->input = operands.list[0];
 	if (o->kallsyms && o->id.kind == BUILD_ID_NONE)
-		return err_set(err, ERR_USAGE, "build: --kallsyms needs --build-id");
+		return options_refuse(&usage, err, "--kallsyms needs --build-id");
 	return 0;
 }
 
@@ -204,7 +190,7 @@ static int run(int argc, char **argv, struct err *err)
 	outcome.output = o.output;
 	outcome.missing = bytes_of(missing.p, missing.len);
 	outcome.failed = rc ? err : NULL;
-	if (o.json)
+	if (o.report == REPORT_JSON)
 		return gsym_report_print_json(&outcome, rc ? &ignored : err) ? err->code : rc;
 	if (!rc)
 		gsym_report_print(&outcome);
@@ -214,32 +200,5 @@ static int run(int argc, char **argv, struct err *err)
 const struct gsym_command gsym_command_build = {
 	.name = "build",
 	.summary = "make a lookup table from a binary",
-	.usage =
-		"Usage: rawstack-gsym-build build [OPTION]... FILE\n\n"
-		"Reads the debug information and symbols of an ELF file (an executable, a shared\n"
-		"object, an object file or kernel module, or a separate debug file) and writes a\n"
-		"lookup table. The file is read in a process of its own with limits; a damaged "
-		"one\n"
-		"cannot do harm. In an object file or module the first code section starts at "
-		"0.\n\n"
-		"  -o, --output=OUT     the table; default: FILE.rsym\n"
-		"      --stripped=FILE  the executable that FILE is the debug file of; it knows\n"
-		"                       where the code lies in the file\n"
-		"      --dwp=DWP        the package of its split units; default: FILE.dwp\n"
-		"      --alt=ALT        the dwz file it shares names with; default: by its "
-		"debug link\n"
-		"      --no-dwo         do not look for .dwo files where FILE says they are\n"
-		"      --kallsyms       FILE is the text of /proc/kallsyms\n"
-		"      --build-id=ID    the identity, instead of the file's own\n"
-		"      --columns        keep columns and discriminators; the table grows by half "
-		"or more\n"
-		"      --demangled      keep names demangled too, as the service does, which then\n"
-		"                       copies them; the table grows by half\n"
-		"  -j, --jobs=N         threads; a second one makes it faster, more do not\n"
-		"      --types          keep what functions return and take\n"
-		"      --report=json    what was understood, each unit that could not be read, "
-		"and\n"
-		"                       files that are missing, as one JSON object; default: "
-		"text\n",
 	.run = run,
 };

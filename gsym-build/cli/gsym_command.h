@@ -3,15 +3,14 @@
 #define RAWSTACK_GSYM_COMMAND_H
 /*
  * The subcommands of rawstack-gsym-build; each stands in a file of its own. A command gets its own
- * name as argv[0], parses with getopt_long(), prints data on stdout, and fails with *err filled:
- * ERR_USAGE when the arguments are wrong. main() prints the error and gives the exit status.
+ * name as argv[0], prints data on stdout, and fails with *err filled: ERR_USAGE when the arguments
+ * are wrong. 1: --help was asked for. main() prints the error and gives the exit status.
  */
 #include "err.h"
 
 struct gsym_command {
 	const char *name;
 	const char *summary;
-	const char *usage; /* all of --help, as it is printed */
 	int (*run)(int argc, char **argv, struct err *err);
 };
 
@@ -21,8 +20,5 @@ extern const struct gsym_command gsym_command_lookup;
 extern const struct gsym_command gsym_command_verify;
 extern const struct gsym_command gsym_command_bench;
 extern const struct gsym_command gsym_command_export;
-
-/* Explains the answer of getopt_long() to a bad option; the caller returns ERR_USAGE. */
-void gsym_bad_option(const struct gsym_command *command, char **argv, int option, struct err *err);
 
 #endif

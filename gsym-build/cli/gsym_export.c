@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-gsym-build export-gsym */
-#include <getopt.h>
 #include <stdio.h>
 
 #include "gsym_command.h"
 #include "gsym_output.h"
 #include "io.h"
 #include "llvm_gsym.h"
+#include "options.h"
 #include "table_text.h"
 
 static int export_table(const char *table, const char *output, struct err *err)
@@ -31,34 +31,43 @@ static int export_table(const char *table, const char *output, struct err *err)
 	return rc;
 }
 
+struct options {
+	const char *output;
+};
+
+static const struct option_row rows[] = {
+	OPTION_TEXT('o', "output", "OUT", struct options, output, "the file to write"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-gsym-build export-gsym",
+	.synopsis = "TABLE -o OUT",
+	.about =
+		"Writes what TABLE answers as LLVM GSYM, version 1, which llvm-gsymutil and others "
+		"read: the same functions, files, lines and inlined calls at every address. What "
+		"GSYM has no place for stays behind: entries of functions, aliases, columns, "
+		"types, "
+		"segments, and bytes of a build id behind the 20th.",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = 1,
+	.operands_wanted = "give TABLE and -o OUT",
+};
+
 static int run(int argc, char **argv, struct err *err)
 {
-	static const struct option longs[] = {{"output", required_argument, NULL, 'o'}, {0}};
-	const char *output = NULL;
-	int option;
+	struct options o = {0};
+	struct operands operands;
+	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	while ((option = getopt_long(argc, argv, ":o:", longs, NULL)) != -1) {
-		if (option != 'o') {
-			gsym_bad_option(&gsym_command_export, argv, option, err);
-			return ERR_USAGE;
-		}
-		output = optarg;
-	}
-	if (optind + 1 != argc || !output)
-		return err_set(err, ERR_USAGE, "export-gsym: give TABLE and -o OUT; see --help");
-	return export_table(argv[optind], output, err);
+	if (!rc && !o.output)
+		rc = options_refuse(&usage, err, "%s", usage.operands_wanted);
+	return rc ? rc : export_table(operands.list[0], o.output, err);
 }
 
 const struct gsym_command gsym_command_export = {
 	.name = "export-gsym",
 	.summary = "a table as LLVM GSYM, for other programs",
-	.usage = "Usage: rawstack-gsym-build export-gsym TABLE -o OUT\n\n"
-		 "Writes what TABLE answers as LLVM GSYM, version 1, which llvm-gsymutil and "
-		 "others\n"
-		 "read: the same functions, files, lines and inlined calls at every address. What\n"
-		 "GSYM has no place for stays behind: entries of functions, aliases, columns, "
-		 "types,\n"
-		 "segments, and bytes of a build id behind the 20th.\n\n"
-		 "  -o, --output=OUT   the file to write\n",
 	.run = run,
 };

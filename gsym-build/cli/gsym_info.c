@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-gsym-build info */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gsym_command.h"
 #include "json.h"
 #include "json_out.h"
+#include "options.h"
 #include "rsym_report.h"
 
 static void print_report(const struct rsym *t)
@@ -72,32 +72,44 @@ static void print_info(const char *path, const struct rsym *t)
 	print_report(t);
 }
 
+struct options {
+	bool json;
+};
+
+static const struct option_row rows[] = {
+	OPTION_FLAG(0, "json", struct options, json, "one object on one line"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-gsym-build info",
+	.synopsis = "[--json] TABLE",
+	.about = "Validates a table and prints what it holds.",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = 1,
+	.operands_wanted = "give one TABLE",
+};
+
 static int run(int argc, char **argv, struct err *err)
 {
-	static const struct option longs[] = {{"json", no_argument, NULL, 'j'}, {0}};
 	_cleanup_(table_text_close) struct table_text text = {0};
 	_cleanup_(buf_done) struct buf line = BUF_INIT(SIZE_MAX / 2);
-	bool json = false;
-	int option, rc;
+	struct options o = {0};
+	struct operands operands;
+	int rc;
 
-	while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-		if (option != 'j') {
-			gsym_bad_option(&gsym_command_info, argv, option, err);
-			return ERR_USAGE;
-		}
-		json = true;
-	}
-	if (optind + 1 != argc)
-		return err_set(err, ERR_USAGE, "info: give one TABLE; see --help");
-	rc = table_text_open(&text, argv[optind], err);
+	rc = options_parse(&usage, argc, argv, &o, &operands, err);
+	if (!rc)
+		rc = table_text_open(&text, operands.list[0], err);
 	if (rc)
 		return rc;
-	if (!json) {
-		print_info(argv[optind], &text.table);
+	if (!o.json) {
+		print_info(operands.list[0], &text.table);
 		return 0;
 	}
 	json_open(&line, '{');
-	json_key_cstr(&line, "table", argv[optind]);
+	json_key_cstr(&line, "table", operands.list[0]);
 	json_table(&line, &text.table);
 	json_close(&line, '}');
 	return json_print(&line, err);
@@ -106,8 +118,5 @@ static int run(int argc, char **argv, struct err *err)
 const struct gsym_command gsym_command_info = {
 	.name = "info",
 	.summary = "what a table holds",
-	.usage = "Usage: rawstack-gsym-build info [--json] TABLE\n\n"
-		 "Validates a table and prints what it holds.\n\n"
-		 "      --json   one object on one line\n",
 	.run = run,
 };

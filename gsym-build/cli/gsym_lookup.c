@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-gsym-build lookup */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "gsym_command.h"
 #include "json_out.h"
+#include "number.h"
+#include "options.h"
 
 enum style {
 	STYLE_LLVM,
@@ -14,8 +15,8 @@ enum style {
 	STYLE_JSON
 };
 
-static const char *const style_names[] = {
-	[STYLE_LLVM] = "llvm", [STYLE_GNU] = "gnu", [STYLE_JSON] = "json"};
+static const char *const style_words[] = {
+	[STYLE_LLVM] = "llvm", [STYLE_GNU] = "gnu", [STYLE_JSON] = "json", NULL};
 
 static void put_text(const struct buf *text)
 {
@@ -28,6 +29,45 @@ struct options {
 	enum style style;
 	bool verbose, aliases, file_off;
 	const char *section; /* addresses are offsets in it; or NULL */
+	enum {
+		NAMES_BY_STYLE,
+		NAMES_DEMANGLED,
+		NAMES_MANGLED
+	} names;
+};
+
+static const struct option_row rows[] = {
+	OPTION_WORD(0, "output-style", "STYLE", struct options, style, style_words,
+		    "llvm: as llvm-symbolizer --inlines (default); columns are 0 in tables that "
+		    "were built without --columns\n"
+		    "gnu: as addr2line -a -f -i\n"
+		    "json: one object per address, with where each function starts"),
+	OPTION_FLAG(0, "file-offset", struct options, file_off,
+		    "addresses are offsets in the executable's file, as samplers send them"),
+	OPTION_TEXT(0, "section", "NAME", struct options, section,
+		    "addresses are offsets in this section of an object file or kernel module"),
+	OPTION_FLAG(0, "verbose", struct options, verbose,
+		    "as llvm-symbolizer --verbose: also where each function starts; that of a cold "
+		    "part is its function's"),
+	OPTION_FLAG(0, "aliases", struct options, aliases,
+		    "also the other names of the function, and functions with the same code that "
+		    "the linker folded into it"),
+	OPTION_SET('C', "demangle", struct options, names, NAMES_DEMANGLED,
+		   "readable names (default but for gnu)"),
+	OPTION_SET(0, "no-demangle", struct options, names, NAMES_MANGLED, "linkage names"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-gsym-build lookup",
+	.synopsis = "[OPTION]... TABLE [ADDRESS]...",
+	.about = "Prints the functions at link-time addresses (hexadecimal, 0x or not), the "
+		 "innermost inlined call first. Without addresses reads them from standard input, "
+		 "one a line.",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "give a TABLE",
 };
 
 /* As llvm-symbolizer --verbose; what is not known has no line. */
@@ -173,14 +213,10 @@ static int lookup(const struct table_text *t, const struct options *o, uint64_t 
 static int parse_address(const char *text, uint64_t *ret, struct err *err)
 {
 	const char *digits = text;
-	char *end;
 
 	if (digits[0] == '0' && (digits[1] == 'x' || digits[1] == 'X'))
 		digits += 2;
-	errno = 0;
-	*ret = strtoull(digits, &end, 16);
-	/* strtoull() would take a sign, spaces and a second prefix. */
-	if (!*digits || *end || errno || strspn(digits, "0123456789abcdefABCDEF") != strlen(digits))
+	if (!number_read(digits, 16, ret))
 		return err_set(err, ERR_USAGE, "'%.100s' is not a hexadecimal address", text);
 	return 0;
 }
@@ -209,83 +245,38 @@ static int lookup_lines(const struct table_text *t, const struct options *o, str
 	return rc;
 }
 
-static int parse_style(const char *name, enum style *ret, struct err *err)
-{
-	for (size_t i = 0; i < ARRAY_LEN(style_names); i++) {
-		if (strcmp(name, style_names[i]) == 0) {
-			*ret = (enum style)i;
-			return 0;
-		}
-	}
-	return err_set(err, ERR_USAGE, "lookup: output style '%.40s' is not llvm, gnu or json",
-		       name);
-}
-
 static int run(int argc, char **argv, struct err *err)
 {
-	static const struct option longs[] = {
-		{"output-style", required_argument, NULL, 's'},
-		{"demangle", no_argument, NULL, 'C'},
-		{"no-demangle", no_argument, NULL, 'n'},
-		{"file-offset", no_argument, NULL, 'f'},
-		{"section", required_argument, NULL, 'S'},
-		{"verbose", no_argument, NULL, 'v'},
-		{"aliases", no_argument, NULL, 'a'},
-		{0},
-	};
 	_cleanup_(table_text_close) struct table_text text = {0};
 	struct options o = {.style = STYLE_LLVM};
-	int option, demangle = -1, rc;
+	struct operands operands;
+	const char *path;
+	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	while ((option = getopt_long(argc, argv, ":C", longs, NULL)) != -1) {
-		switch (option) {
-		case 's':
-			rc = parse_style(optarg, &o.style, err);
-			if (rc)
-				return rc;
-			break;
-		case 'f':
-			o.file_off = true;
-			break;
-		case 'S':
-			o.section = optarg;
-			break;
-		case 'v':
-			o.verbose = true;
-			break;
-		case 'a':
-			o.aliases = true;
-			break;
-		case 'C':
-		case 'n':
-			demangle = option == 'C';
-			break;
-		default:
-			gsym_bad_option(&gsym_command_lookup, argv, option, err);
-			return ERR_USAGE;
-		}
-	}
-	if (optind >= argc)
-		return err_set(err, ERR_USAGE, "lookup: give a TABLE; see --help");
+	if (rc)
+		return rc;
 	if (o.file_off && o.section)
-		return err_set(err, ERR_USAGE, "lookup: --file-offset or --section, not both");
-	rc = table_text_open(&text, argv[optind], err);
+		return options_refuse(&usage, err, "--file-offset or --section, not both");
+	path = operands.list[0];
+	rc = table_text_open(&text, path, err);
 	if (rc)
 		return rc;
 	if (o.file_off && !text.table.segment_count)
 		return err_set(
 			err, ERR_NOT_FOUND,
 			"%s: has no segments; build it with --stripped, or from the executable",
-			argv[optind]);
+			path);
 	/* Each style does by default what its model does. */
-	text.style = demangle > 0 || (demangle < 0 && o.style != STYLE_GNU) ? DEMANGLE_FULL
-									    : DEMANGLE_NONE;
-	if (optind + 1 == argc)
+	text.style =
+		o.names == NAMES_DEMANGLED || (o.names == NAMES_BY_STYLE && o.style != STYLE_GNU)
+			? DEMANGLE_FULL
+			: DEMANGLE_NONE;
+	if (operands.count == 1)
 		return lookup_lines(&text, &o, err);
-	for (int i = optind + 1; i < argc && !rc; i++) {
+	for (size_t i = 1; i < operands.count && !rc; i++) {
 		uint64_t vaddr;
 
-		rc = parse_address(argv[i], &vaddr, err);
+		rc = parse_address(operands.list[i], &vaddr, err);
 		if (!rc)
 			rc = lookup(&text, &o, vaddr, err);
 	}
@@ -295,29 +286,5 @@ static int run(int argc, char **argv, struct err *err)
 const struct gsym_command gsym_command_lookup = {
 	.name = "lookup",
 	.summary = "function, file and line of addresses",
-	.usage =
-		"Usage: rawstack-gsym-build lookup [OPTION]... TABLE [ADDRESS]...\n\n"
-		"Prints the functions at link-time addresses (hexadecimal, 0x or not), the "
-		"innermost\n"
-		"inlined call first. Without addresses reads them from standard input, one a "
-		"line.\n\n"
-		"      --output-style=llvm  as llvm-symbolizer --inlines (default); columns are 0\n"
-		"                           in tables that were built without --columns\n"
-		"      --output-style=gnu   as addr2line -a -f -i\n"
-		"      --output-style=json  one object per address, with where each function "
-		"starts\n"
-		"      --file-offset        addresses are offsets in the executable's file, as\n"
-		"                           samplers send them\n"
-		"      --section=NAME       addresses are offsets in this section of an object "
-		"file\n"
-		"                           or kernel module\n"
-		"      --verbose            as llvm-symbolizer --verbose: also where each "
-		"function\n"
-		"                           starts; that of a cold part is its function's\n"
-		"      --aliases            also the other names of the function, and functions "
-		"with\n"
-		"                           the same code that the linker folded into it\n"
-		"  -C, --demangle           readable names (default but for gnu)\n"
-		"      --no-demangle        linkage names\n",
 	.run = run,
 };

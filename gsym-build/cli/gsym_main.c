@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-gsym-build: debug binaries to lookup tables, and lookups in them. */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -24,28 +23,6 @@ static void print_help(void)
 	       "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
 }
 
-void gsym_bad_option(const struct gsym_command *command, char **argv, int option, struct err *err)
-{
-	const char *text = argv[optind - 1];
-
-	if (option == ':')
-		err_set(err, ERR_USAGE, "%s: %s needs a value", command->name, text);
-	else
-		err_set(err, ERR_USAGE, "%s: unknown option %s; see --help", command->name, text);
-}
-
-static int run(const struct gsym_command *command, int argc, char **argv, struct err *err)
-{
-	for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++) {
-		if (strcmp(argv[i], "--help") == 0) {
-			fputs(command->usage, stdout);
-			return 0;
-		}
-	}
-	opterr = 0;
-	return command->run(argc, argv, err);
-}
-
 static int run_program(int argc, char **argv, struct err *err)
 {
 	if (argc < 2)
@@ -60,7 +37,7 @@ static int run_program(int argc, char **argv, struct err *err)
 	}
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
 		if (strcmp(argv[1], commands[i]->name) == 0)
-			return run(commands[i], argc - 1, argv + 1, err);
+			return commands[i]->run(argc - 1, argv + 1, err);
 	return err_set(err, ERR_USAGE, "unknown command '%s'; see --help", argv[1]);
 }
 

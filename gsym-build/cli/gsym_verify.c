@@ -2,7 +2,6 @@
 /* rawstack-gsym-build verify */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include "gsym_command.h"
 #include "gsym_companions.h"
 #include "log.h"
+#include "options.h"
 #include "table_verify.h"
 
 static int open_file(const char *path, int *ret, struct err *err)
@@ -117,58 +117,47 @@ static int verify(const struct options *o, struct err *err)
 	return 0;
 }
 
+static const struct option_row rows[] = {
+	OPTION_TEXT(0, "stripped", "FILE", struct options, stripped,
+		    "the executable that FILE is the debug file of, as in build"),
+	OPTION_TEXT(0, "dwp", "DWP", struct options, dwp,
+		    "the package of its split units; default: FILE.dwp"),
+	OPTION_TEXT(0, "alt", "ALT", struct options, alt,
+		    "the dwz file it shares names with; default: by its debug link"),
+	OPTION_FLAG(0, "no-dwo", struct options, no_dwo,
+		    "do not look for .dwo files where FILE says they are"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-gsym-build verify",
+	.synopsis = "[OPTION]... TABLE FILE",
+	.about =
+		"Reads the debug information of FILE a second time, in another and plain way "
+		"(libdwarf, in rawstack-table-verifier), and compares every range and alias of "
+		"TABLE with it; columns, discriminators and types too, when TABLE has them. Prints "
+		"how many were compared and the first 100 differences. Exits 1 when there is any.",
+	.rows = rows,
+	.operands_min = 2,
+	.operands_max = 2,
+	.operands_wanted = "give TABLE and FILE",
+};
+
 static int run(int argc, char **argv, struct err *err)
 {
-	static const struct option longs[] = {
-		{"stripped", required_argument, NULL, 's'},
-		{"dwp", required_argument, NULL, 'p'},
-		{"alt", required_argument, NULL, 'a'},
-		{"no-dwo", no_argument, NULL, 'n'},
-		{0},
-	};
 	struct options o = {0};
-	int option;
+	struct operands operands;
+	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	while ((option = getopt_long(argc, argv, ":", longs, NULL)) != -1) {
-		switch (option) {
-		case 's':
-			o.stripped = optarg;
-			break;
-		case 'p':
-			o.dwp = optarg;
-			break;
-		case 'a':
-			o.alt = optarg;
-			break;
-		case 'n':
-			o.no_dwo = true;
-			break;
-		default:
-			gsym_bad_option(&gsym_command_verify, argv, option, err);
-			return ERR_USAGE;
-		}
-	}
-	if (optind + 2 != argc)
-		return err_set(err, ERR_USAGE, "verify: give TABLE and FILE; see --help");
-	o.table = argv[optind];
-	o.file = argv[optind + 1];
+	if (rc)
+		return rc;
+	o.table = operands.list[0];
+	o.file = operands.list[1];
 	return verify(&o, err);
 }
 
 const struct gsym_command gsym_command_verify = {
 	.name = "verify",
 	.summary = "compares a table with the file it was built from",
-	.usage = "Usage: rawstack-gsym-build verify [OPTION]... TABLE FILE\n\n"
-		 "Reads the debug information of FILE a second time, in another and plain way\n"
-		 "(libdwarf, in rawstack-table-verifier), and compares every range and alias of\n"
-		 "TABLE with it; columns, discriminators and types too, when TABLE has them.\n"
-		 "Prints how many were compared and the first 100 differences. Exits 1 when there\n"
-		 "is any.\n\n"
-		 "      --stripped=FILE  the executable that FILE is the debug file of, as in "
-		 "build\n"
-		 "      --dwp=DWP        the package of its split units; default: FILE.dwp\n"
-		 "      --alt=ALT        the dwz file it shares names with; default: by its "
-		 "debug link\n"
-		 "      --no-dwo         do not look for .dwo files where FILE says they are\n",
 	.run = run,
 };
