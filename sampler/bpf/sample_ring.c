@@ -70,7 +70,7 @@ static void take_hint(const struct sample_ring *r, const struct sampler_hint *in
 {
 	struct event_hint rows[SAMPLER_HINT_ROWS];
 	struct event e = {
-		.time_ns = r->sample.time_ns - 1, /* known when its sample is placed */
+		.time_ns = r->sample.time_ns - EVENT_HINT_AHEAD_NS,
 		.pid = r->sample.pid,
 		.tid = r->sample.tid,
 		.kind = EVENT_HINT,

@@ -38,6 +38,9 @@ enum {
 	EVENT_ID_LEN = 20
 };
 
+/* A hint's time is so much before that of its sample, which is placed behind it then. */
+#define EVENT_HINT_AHEAD_NS 1
+
 /* At that time the file mapped at pc had that build id, and there lay what it has at file_off; and
  * so for other addresses of the stack, the highest of which is the last of `len`. */
 struct event_hint {

@@ -212,8 +212,10 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct proc 
 static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
 			   const struct event *e, uint64_t pc, enum location_mode mode)
 {
+	/* Else what is known of a place may hold for this sample alone. */
+	const bool is_lasting = p && !p->read_ns;
 	struct cached_frame *known =
-		p ? sample_cache_frame(&n->cache, p->maps->version, pc, mode) : NULL;
+		is_lasting ? sample_cache_frame(&n->cache, p->maps->version, pc, mode) : NULL;
 	const struct mapping *m;
 
 	n->user_frames++;

@@ -326,7 +326,11 @@ const struct mapping *procs_find(const struct proc *p, uint64_t pc)
 	if (since_ns + PROCS_STEADY_NS <= p->lost_ns ||
 	    (since_ns >= p->lost_until_ns && since_ns <= p->at_ns))
 		return m;
-	if (p->is_disputed || m->told_ns <= p->began_ns || m->told_ns > p->at_ns)
+	if (m->told_ns <= p->began_ns || m->told_ns > p->at_ns)
+		return NULL;
+	if (m->told_ns + EVENT_HINT_AHEAD_NS == p->at_ns)
+		return m;
+	if (p->is_disputed)
 		return NULL;
 	return p->is_gone || procs_is_program(p, m->module) ? m : NULL;
 }

@@ -28,8 +28,9 @@
  * What is read of a process is how it is then, and a sample that is to be placed is older. So a
  * mapping of which a record is still to come does not count before that. When records were lost,
  * none of those counts that were read, up to the time of reading; but what was there for
- * PROCS_STEADY_NS before, and is there still, and the program itself, when the kernel told so at a
- * tick of that time. For other frames there is no mapping then: procs_find().
+ * PROCS_STEADY_NS before, and is there still; what the kernel told of at the tick of the sample
+ * itself; and the program, when it told so at any tick. For other frames there is no mapping then:
+ * procs_find().
  *
  * Records of mappings have no build ids. The kernel tells that of a file where a sample fell: at
  * the tick (a hint), or when it is asked, if the process lives. Of a process that is gone before it

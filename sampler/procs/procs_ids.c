@@ -176,23 +176,12 @@ static void confirm_hint(struct procs *ps, struct proc *p, const struct mapping 
 	}
 }
 
-static void take_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
-		      const struct event *e)
+/* m has that id from now on, and had another one or none. */
+static void name_by_hint(struct procs *ps, struct proc *p, const struct mapping *m,
+			 const struct event_hint *row, const struct event *e)
 {
-	const struct mapping *m;
 	struct build_id id;
 
-	if (p->is_gone || p->must_scan || p->is_partial)
-		map_hint(ps, p, row, e->time_ns);
-	m = mappings_find(p->maps, row->pc);
-	if (!m || m->module->kind != MODULE_FILE)
-		return;
-	if (p->read_ns) {
-		confirm_hint(ps, p, m, row, e);
-		return;
-	}
-	if (row->file_off != mapping_file_off(m, row->pc) || is_padded(&m->module->id, row->id))
-		return;
 	/* Only the kernel knows where one that ends in a zero ends. */
 	if (!row->id[EVENT_ID_LEN - 1] && procs_identify(ps, p, m, row->pc, e->tid)) {
 		m = mappings_find(p->maps, row->pc);
@@ -203,6 +192,31 @@ static void take_hint(struct procs *ps, struct proc *p, const struct event_hint 
 		return;
 	note_told(ps, p, m, &id, e->time_ns);
 	set_id(ps, p, m, &id);
+}
+
+static void take_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
+		      const struct event *e)
+{
+	const struct mapping *m;
+
+	if (p->is_gone || p->must_scan || p->is_partial)
+		map_hint(ps, p, row, e->time_ns);
+	m = mappings_find(p->maps, row->pc);
+	if (!m || m->module->kind != MODULE_FILE)
+		return;
+	if (p->read_ns) {
+		confirm_hint(ps, p, m, row, e);
+		return;
+	}
+	if (row->file_off != mapping_file_off(m, row->pc))
+		return;
+	if (!is_padded(&m->module->id, row->id))
+		name_by_hint(ps, p, m, row, e);
+	/* For a loss that may come. A copy for each of those that share them costs more than that.
+	 */
+	m = mappings_find(p->maps, row->pc);
+	if (p->maps->refs == 1 && is_padded(&m->module->id, row->id))
+		mappings_set_told(&p->maps, m, e->time_ns);
 }
 
 void procs_on_hint(struct procs *ps, const struct event *e)

@@ -111,6 +111,39 @@ static void test_records(void **state _unused_)
 	events_done(&q);
 }
 
+/* What was lost is told with the next record that finds room: a ring without room has lost. */
+static void test_full(void **state _unused_)
+{
+	const uint8_t body[512] = {0};
+	struct perf_counts counts = {0};
+	const struct event *e;
+	struct events q;
+
+	events_init(&q);
+	for (size_t room = 128; room <= 128; room -= 32) {
+		put_mmap2(7, 0x10000, 0x2000, "/bin/a", 5);
+		while (page()->data_tail + DATA - page()->data_head > room) {
+			const uint64_t left =
+				page()->data_tail + DATA - page()->data_head - room - 32;
+
+			put(4711, 0, body, left > 256 ? 128 : left, 6);
+		}
+		assert_int_equal(page()->data_tail + DATA - page()->data_head, room);
+		perf_ring_drain(&ring, &q, &counts);
+		assert_int_equal(events_next(&q, UINT64_MAX)->kind, EVENT_MAP);
+		e = events_next(&q, UINT64_MAX);
+		assert_int_equal(e != NULL, room < DATA / 64);
+		if (e) {
+			assert_int_equal(e->kind, EVENT_LOST);
+			assert_int_equal(e->time_ns, 5);
+			assert_true(e->lost.until_ns > 6);
+		}
+		events_compact(&q);
+	}
+	assert_int_equal(counts.lost, 0); /* how many is told later */
+	events_done(&q);
+}
+
 /* What does not add up costs itself, or all there is; it hangs nobody. */
 static void test_damage(void **state _unused_)
 {
@@ -145,6 +178,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_damage),
 	};
 

@@ -13,7 +13,8 @@
 #define SECOND UINT64_C(1000000000)
 #define CODE   0x1000
 
-static const char *scan_path;   /* what /proc has at CODE; NULL: the process is gone */
+static const char *scan_path; /* what /proc has at CODE; NULL: the process is gone */
+static bool scan_is_library;
 static struct build_id id_told; /* what the kernel says of it, when it is asked */
 static uint64_t clock_ns;
 
@@ -28,7 +29,10 @@ static int fake_scan(void *ctx _unused_, uint32_t pid _unused_, struct modules *
 	ret->maps = mappings_new();
 	row.module = module_get(modules, &none, NULL, scan_path, strlen(scan_path));
 	assert_true(mappings_add(&ret->maps, &row));
-	ret->exe = row.module;
+	if (scan_is_library)
+		module_unref(row.module);
+	else
+		ret->exe = row.module;
 	return 0;
 }
 
@@ -225,7 +229,8 @@ static void test_gone(void **state _unused_)
 
 static const char first_id[] = "12345678901234567890", other_id[] = "abcdefghijklmnopqrst";
 
-/* A hint gives no id to what may be another file. What it confirms is the program, from then on. */
+/* A hint gives no id to what may be another file. What it confirms is there at its tick, and the
+ * program from then on. */
 static void test_hints(void **state _unused_)
 {
 	struct procs ps;
@@ -266,9 +271,41 @@ static void test_hints(void **state _unused_)
 	hint(&ps, 28 * SECOND + 5, 9, other_id);
 	assert_string_equal(path_at(&ps, 28 * SECOND + 6, 9), "");
 	hint(&ps, 28 * SECOND + 7, 9, first_id);
-	assert_string_equal(path_at(&ps, 28 * SECOND + 8, 9), "");
+	assert_string_equal(path_at(&ps, 28 * SECOND + 8, 9), MODULE_PATH_UNKNOWN);
+	assert_string_equal(path_at(&ps, 28 * SECOND + 9, 9), "");
 	procs_done(&ps);
 	assert_int_equal(ps.modules.count, 0);
+	id_told.len = 0;
+}
+
+/* A library is there at the tick of a hint; the program is if one ever told so, before the loss
+ * too. */
+static void test_hints_of_libraries(void **state _unused_)
+{
+	struct procs ps;
+
+	begin(&ps);
+	begin_poll(&ps, 20 * SECOND);
+	scan_path = "/b";
+	scan_is_library = true;
+	id_told = (struct build_id){.kind = BUILD_ID_GNU, .len = 20};
+	memcpy(id_told.bytes, other_id, id_told.len);
+	lose(&ps, 18 * SECOND, 19 * SECOND);
+	hint(&ps, 18 * SECOND + 1, 7, other_id);
+	assert_string_equal(path_at(&ps, 18 * SECOND + 2, 7), "/b");
+	assert_string_equal(path_at(&ps, 18 * SECOND + 3, 7), "");
+	begin_poll(&ps, 30 * SECOND);
+	scan_path = "/program";
+	exec(&ps, 26 * SECOND, 8);
+	map(&ps, 26 * SECOND, 8, "/program");
+	exec(&ps, 26 * SECOND, 9);
+	map(&ps, 26 * SECOND, 9, "/program");
+	hint(&ps, 26 * SECOND + 1, 8, first_id);
+	lose(&ps, 27 * SECOND, 28 * SECOND);
+	scan_is_library = false;
+	assert_string_equal(path_at(&ps, 27 * SECOND + 1, 8), "/program");
+	assert_string_equal(path_at(&ps, 27 * SECOND + 1, 9), "");
+	procs_done(&ps);
 	id_told.len = 0;
 }
 
@@ -320,7 +357,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_steady),         cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_records_beside), cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_hints),          cmocka_unit_test(test_read_late),
+		cmocka_unit_test(test_hints),          cmocka_unit_test(test_hints_of_libraries),
+		cmocka_unit_test(test_read_late),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
