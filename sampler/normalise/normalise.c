@@ -271,6 +271,7 @@ static void on_sample(struct normaliser *n, const struct event *e)
 /* So that a sample of this poll that lacks the next answer asks for it, and not one of the next. */
 void normalise_begin(struct normaliser *n, uint64_t now_ns)
 {
+	procs_begin(&n->procs, now_ns);
 	file_ids_poll(&n->ids, now_ns);
 	wanted_segments_poll(&n->wanted, &n->ids, n->spool, now_ns);
 }

@@ -345,6 +345,11 @@ struct proc *procs_of_sample(struct procs *ps, const struct event *e)
 	return p;
 }
 
+void procs_begin(struct procs *ps, uint64_t now_ns)
+{
+	ps->modules.now_ns = now_ns;
+}
+
 void procs_poll(struct procs *ps, uint64_t now_ns)
 {
 	ps->modules.now_ns = now_ns;

@@ -149,7 +149,10 @@ const struct mapping *procs_find(const struct proc *p, uint64_t pc);
 /* Whether m is the program that p runs. */
 bool procs_is_program(const struct proc *p, const struct module *m);
 
-/* Once for each poll: forgets processes that ended long before now_ns, allows scans again. */
+/* Before the events of a poll: it is now_ns. */
+void procs_begin(struct procs *ps, uint64_t now_ns);
+
+/* Behind them: forgets processes that ended long before now_ns, allows scans again. */
 void procs_poll(struct procs *ps, uint64_t now_ns);
 
 #endif

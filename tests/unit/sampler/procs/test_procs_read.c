@@ -229,7 +229,7 @@ static void test_scan_distance(void **state _unused_)
 	assert_string_equal(path_at(&ps, 7, 0x8000), "/asked");
 	assert_int_equal(scan_calls, 1);
 	check_result = 1;
-	procs_poll(&ps, now + 2 * ms * LIMIT_SCAN_DISTANCE);
+	procs_begin(&ps, now + 2 * ms * LIMIT_SCAN_DISTANCE);
 	assert_false(sample_at(&ps, 7, 0x1000, 1)->must_scan);
 	assert_int_equal(scan_calls, 2);
 	procs_done(&ps);
