@@ -42,7 +42,7 @@ static struct module **bucket_of(struct modules *ms, uint32_t hash)
 	return &ms->buckets[hash % ARRAY_LEN(ms->buckets)];
 }
 
-static enum module_kind kind_of(const char *path, size_t len)
+enum module_kind module_kind_of(const char *path, size_t len)
 {
 	static const char vdso[] = "[vdso]", anon[] = "//anon", toolong[] = "//toolong",
 			  nomem[] = "//enomem", unknown[] = MODULE_PATH_UNKNOWN;
@@ -97,7 +97,7 @@ struct module *module_get(struct modules *ms, const struct build_id *id,
 	if (!m)
 		return NULL;
 	m->refs = 1;
-	m->kind = kind_of(path, path_len);
+	m->kind = module_kind_of(path, path_len);
 	m->id = *id;
 	m->id_state = m->kind == MODULE_FILE && !id->len ? MODULE_ID_UNASKED : MODULE_ID_KNOWN;
 	m->file = key;
@@ -358,6 +358,32 @@ void mappings_set_told(struct mappings **m, const struct mapping *row, uint64_t 
 
 	if (make_own(m) && i < (*m)->count)
 		(*m)->rows[i].told_ns = told_ns;
+}
+
+static uint64_t mix_number(uint64_t h, uint64_t n)
+{
+	h = (h ^ n) * 0x9e3779b97f4a7c15;
+	return h ^ h >> 29;
+}
+
+uint64_t mappings_digest(const struct mappings *m)
+{
+	uint64_t h = 0;
+
+	for (size_t i = 0; i < m->count; i++) {
+		const struct mapping *row = &m->rows[i];
+		const struct module *module = row->module;
+
+		if (module->kind == MODULE_ANONYMOUS)
+			continue;
+		h = mix_number(h, row->start);
+		h = mix_number(h, row->end);
+		h = mix_number(h, row->file_off);
+		h = mix_number(h, module->hash);
+		h = mix_number(h, module->file.dev);
+		h = mix_number(h, module->file.inode);
+	}
+	return h;
 }
 
 void mappings_touch(struct mappings *m)

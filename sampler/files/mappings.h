@@ -51,6 +51,9 @@ struct modules {
 	uint64_t now_ns; /* about; whoever owns it moves it on */
 };
 
+/* What the kernel means by a path of a mapping. */
+enum module_kind module_kind_of(const char *path, size_t path_len);
+
 void modules_init(struct modules *ms);
 void modules_done(struct modules *ms); /* after the last reference is gone */
 
@@ -145,6 +148,13 @@ void mappings_keep_age(struct mappings *m, const struct mappings *from, uint64_t
 /* The kernel told at a tick at told_ns that the file of a row of *m lies there. *m becomes a copy
  * first when it is shared. */
 void mappings_set_told(struct mappings **m, const struct mapping *row, uint64_t told_ns);
+
+/*
+ * A number for what m has but code without a file, as it was read and before ids of files are
+ * known: where which part of which file lies. Tables that hold the same have the same number;
+ * others have another one, but for chance.
+ */
+uint64_t mappings_digest(const struct mappings *m);
 
 /* What was placed by m before is to be looked up again. */
 void mappings_touch(struct mappings *m);

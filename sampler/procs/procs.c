@@ -129,6 +129,7 @@ static void clear(const struct procs *ps, struct proc *p, uint64_t now_ns)
 	p->is_disputed = false;
 	p->namespaces = 0;
 	p->lost_ns = p->lost_until_ns = p->read_ns = 0;
+	p->agreed = (struct procs_agreed){0};
 	p->began_ns = now_ns;
 	set_lost(ps, p, now_ns);
 }
@@ -164,6 +165,7 @@ static void on_fork(struct procs *ps, const struct event *e)
 	p->must_scan = p->lost_ns || e->time_ns < parent->read_ns || parent->must_scan ||
 		       parent->is_gone || !parent->maps->count;
 	p->is_partial = parent->is_partial;
+	p->agreed = parent->agreed; /* if it is found with the same, as it began */
 	p->scan_cost_ns = parent->scan_cost_ns;
 	/* Else what was read of the parent is of a time when the child had its own. */
 	if (e->time_ns >= parent->read_ns) {
@@ -215,7 +217,12 @@ static void on_map(struct procs *ps, const struct event *e)
 			      .since_ns = e->time_ns};
 	struct proc *p = get(ps, e->pid, e->time_ns);
 
-	if (!p || e->time_ns < p->as_of_ns)
+	if (!p)
+		return;
+	/* Programs that make code map memory without a file all the time. */
+	if (p->agreed.count && module_kind_of(e->data, e->data_len) == MODULE_FILE)
+		procs_disagree(p, e->time_ns);
+	if (e->time_ns < p->as_of_ns)
 		return;
 	if (is_mapped(p, e, &file)) {
 		mappings_set_younger(p->maps, row.start, row.end, row.since_ns);
@@ -321,16 +328,22 @@ const struct mapping *procs_find(const struct proc *p, uint64_t pc)
 
 	if (!m || !p->read_ns)
 		return m;
+	/* A hint told of a file. Its path is known when the process is read, if it can be. */
+	if (!p->is_gone && !strcmp(m->module->path, MODULE_PATH_UNKNOWN))
+		return NULL;
 	/* What it has from its parent is of no use when it may be another program. */
 	since_ns = m->since_ns > p->began_ns ? m->since_ns : p->began_ns;
 	if (since_ns + PROCS_STEADY_NS <= p->lost_ns ||
 	    (since_ns >= p->lost_until_ns && since_ns <= p->at_ns))
 		return m;
+	if (procs_is_agreed(p))
+		return m;
 	if (m->told_ns <= p->began_ns || m->told_ns > p->at_ns)
 		return NULL;
 	if (m->told_ns + EVENT_HINT_AHEAD_NS == p->at_ns)
 		return m;
-	if (p->is_disputed)
+	/* One of which it was told before may have become another program, if nobody looked. */
+	if (p->is_disputed || (m->told_ns < p->lost_ns && p->read_ns == PROCS_UNREAD))
 		return NULL;
 	return p->is_gone || procs_is_program(p, m->module) ? m : NULL;
 }

@@ -170,7 +170,11 @@ static void confirm_hint(struct procs *ps, struct proc *p, const struct mapping 
 		m = mappings_find(p->maps, row->pc);
 	if (is_there && is_padded(&m->module->id, row->id)) {
 		mappings_set_told(&p->maps, m, e->time_ns);
-	} else if (m->told_ns && !p->is_disputed) {
+		return;
+	}
+	if (!is_there || m->module->id.len)
+		procs_disagree(p, e->time_ns);
+	if (m->told_ns && !p->is_disputed) {
 		p->is_disputed = true;
 		mappings_touch(p->maps);
 	}
@@ -212,10 +216,11 @@ static void take_hint(struct procs *ps, struct proc *p, const struct event_hint 
 		return;
 	if (!is_padded(&m->module->id, row->id))
 		name_by_hint(ps, p, m, row, e);
-	/* For a loss that may come. A copy for each of those that share them costs more than that.
-	 */
+	/* That a program is known, for a loss that may come. A copy for each of those that share
+	 * them costs more than that. */
 	m = mappings_find(p->maps, row->pc);
-	if (p->maps->refs == 1 && is_padded(&m->module->id, row->id))
+	if (p->maps->refs == 1 && procs_is_program(p, m->module) &&
+	    is_padded(&m->module->id, row->id))
 		mappings_set_told(&p->maps, m, e->time_ns);
 }
 

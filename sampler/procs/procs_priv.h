@@ -22,6 +22,22 @@ void procs_look_again(struct procs *ps, struct proc *p, const struct event *e);
  */
 void procs_poll_reading(struct procs *ps);
 
+/*
+ * How many readings must agree, see procs.h: first, and at most. While records are lost a process
+ * is read two to ten times in a second, so 8 readings take about as long as PROCS_STEADY_NS. With
+ * 64 a program that opens a library now and then has no names for some ten seconds after it.
+ */
+enum {
+	PROCS_AGREED_LEAST = 8,
+	PROCS_AGREED_MOST = 64,
+};
+
+/* Whether readings agree on what p had mapped at its last sample or hint. */
+bool procs_is_agreed(const struct proc *p);
+
+/* At time_ns something was mapped that readings did not find. Those before it count no more. */
+void procs_disagree(struct proc *p, uint64_t time_ns);
+
 void procs_set_exe(struct proc *p, struct module *exe);
 void procs_set_exit(struct procs *ps, struct proc *p, uint64_t exit_ns);
 

@@ -23,6 +23,14 @@ static uint64_t now_of(const struct procs *ps)
 	return ps->source.now_ns ? ps->source.now_ns(ps->source.ctx) : 0;
 }
 
+/* What is read now for a sample at now_ns is how it is then. */
+static uint64_t time_of_reading(const struct procs *ps, uint64_t now_ns)
+{
+	const uint64_t clock_ns = now_of(ps);
+
+	return clock_ns > now_ns ? clock_ns : now_ns;
+}
+
 /* Half of the time is for others than those that take long. */
 static bool may_take_long(struct procs *ps)
 {
@@ -63,7 +71,7 @@ static uint64_t date_found(const struct procs *ps, const struct proc *p, struct 
 static uint64_t date_found_lost(const struct procs *ps, const struct proc *p,
 				struct mappings *found, uint64_t now_ns)
 {
-	const uint64_t clock_ns = now_of(ps), read_ns = clock_ns > now_ns ? clock_ns : now_ns;
+	const uint64_t read_ns = time_of_reading(ps, now_ns);
 
 	if (p->lost_ns > PROCS_STEADY_NS)
 		mappings_keep_age(found, p->maps, p->lost_ns - PROCS_STEADY_NS);
@@ -71,15 +79,84 @@ static uint64_t date_found_lost(const struct procs *ps, const struct proc *p,
 	return read_ns;
 }
 
+/* --- whether readings agree ------------------------------------------------------------------- */
+
+static bool is_agreed_at(const struct procs_agreed *a, uint64_t at_ns)
+{
+	uint64_t wanted = PROCS_AGREED_LEAST;
+
+	for (uint32_t i = 0; i < a->misses && wanted < PROCS_AGREED_MOST; i++)
+		wanted *= 2;
+	return a->count >= wanted && a->since_ns + PROCS_STEADY_NS <= at_ns && at_ns <= a->until_ns;
+}
+
+bool procs_is_agreed(const struct proc *p)
+{
+	return is_agreed_at(&p->agreed, p->at_ns);
+}
+
+void procs_disagree(struct proc *p, uint64_t time_ns)
+{
+	if (time_ns > p->agreed.since_ns)
+		p->agreed.count = 0;
+}
+
+static void set_gone(struct proc *p)
+{
+	p->is_gone = true;
+	p->agreed.count = 0;
+}
+
+/* Whether a record that is to come is of a file. */
+static bool is_file_to_come(const struct procs *ps, const struct proc *p, uint64_t now_ns)
+{
+	const struct event *e;
+	size_t at = 0;
+
+	while (ps->queue && (e = events_find_mapping(ps->queue, p->pid, now_ns, &at)))
+		if (e->map.inode)
+			return true;
+	return false;
+}
+
+/* Counts readings that found the same. */
+static void compare_found(const struct procs *ps, struct proc *p, const struct procscan *found,
+			  uint64_t now_ns)
+{
+	struct procs_agreed *a = &p->agreed;
+	const uint64_t digest = mappings_digest(found->maps), read_ns = time_of_reading(ps, now_ns);
+
+	/* What lies beyond the end was not compared. */
+	if (found->is_cut || p->is_gone) {
+		a->count = 0;
+		return;
+	}
+	if (a->count && is_file_to_come(ps, p, now_ns))
+		a->count = 0;
+	if (a->count && a->digest == digest) {
+		a->count++;
+		a->until_ns = read_ns;
+		return;
+	}
+	a->misses += is_agreed_at(a, a->until_ns);
+	a->since_ns = a->until_ns = read_ns;
+	a->digest = digest;
+	a->count = 1;
+}
+
+/* --- reading --------------------------------------------------------------------------------- */
+
 /* Takes over what was found. */
 static void set_found(struct procs *ps, struct proc *p, struct procscan *found, uint64_t now_ns)
 {
 	p->is_gone = !found->maps->count;
 	if (p->is_gone && p->maps->count) {
+		p->agreed.count = 0;
 		mappings_unref(found->maps);
 		module_unref(found->exe);
 		return;
 	}
+	compare_found(ps, p, found, now_ns);
 	p->read_ns = p->lost_ns ? date_found_lost(ps, p, found->maps, now_ns)
 				: date_found(ps, p, found->maps, now_ns);
 	if (found->first_ended && !p->exit_ns)
@@ -108,13 +185,13 @@ void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 	began_ns = cpu_ns(ps);
 	/* What /proc has is of the program that it has become. */
 	if (ps->queue && events_has_new_image(ps->queue, p->pid, now_ns)) {
-		p->is_gone = true;
+		set_gone(p);
 		cpu_budget_spend(&ps->scan_budget, cpu_ns(ps) - began_ns);
 		return;
 	}
 	ps->scans_left--;
 	if (ps->source.scan(ps->source.ctx, p->pid, &ps->modules, most, &found))
-		p->is_gone = true; /* what is known of it already stays */
+		set_gone(p); /* what is known of it already stays */
 	else
 		set_found(ps, p, &found, now_ns);
 	p->scan_cost_ns = cpu_ns(ps) - began_ns;
@@ -132,6 +209,7 @@ static void forget_mappings(struct procs *ps, struct proc *p)
 	ps->changes++;
 	mappings_unref(p->maps);
 	p->maps = fresh;
+	p->agreed.count = 0; /* what is asked for by address was not compared */
 	*(ps->source.find ? &p->is_partial : &p->must_scan) = true;
 }
 
@@ -237,7 +315,7 @@ static bool ask_missing(struct procs *ps, struct proc *p, const struct event *e)
 	if (rc == -ENOTTY)
 		give_up_finding(ps);
 	else if (rc && rc != -ENOSPC)
-		p->is_gone = true;
+		set_gone(p);
 	return !rc && (count >= e->sample.user_count || !are_mapped(p->maps, at, count));
 }
 

@@ -14,7 +14,8 @@
 #define CODE   0x1000
 
 static const char *scan_path; /* what /proc has at CODE; NULL: the process is gone */
-static bool scan_is_library;
+static bool scan_is_library, scan_is_cut;
+static uint64_t scan_code;      /* memory of code that the program makes ends there; 0: has none */
 static struct build_id id_told; /* what the kernel says of it, when it is asked */
 static uint64_t clock_ns;
 
@@ -33,6 +34,13 @@ static int fake_scan(void *ctx _unused_, uint32_t pid _unused_, struct modules *
 		module_unref(row.module);
 	else
 		ret->exe = row.module;
+	if (scan_code) {
+		row = (struct mapping){.start = 2 * CODE, .end = scan_code};
+		row.module = module_get(modules, &none, NULL, "", 0);
+		assert_true(mappings_add(&ret->maps, &row));
+		module_unref(row.module);
+	}
+	ret->is_cut = scan_is_cut;
 	return 0;
 }
 
@@ -57,6 +65,7 @@ static void begin_poll(struct procs *ps, uint64_t now_ns)
 {
 	procs_poll(ps, clock_ns);
 	clock_ns = now_ns;
+	procs_begin(ps, now_ns);
 }
 
 static void lose(struct procs *ps, uint64_t from_ns, uint64_t until_ns)
@@ -305,7 +314,186 @@ static void test_hints_of_libraries(void **state _unused_)
 	scan_is_library = false;
 	assert_string_equal(path_at(&ps, 27 * SECOND + 1, 8), "/program");
 	assert_string_equal(path_at(&ps, 27 * SECOND + 1, 9), "");
+	/* It may have become another one, and nobody can look. */
+	exec(&ps, 32 * SECOND, 8);
+	map(&ps, 32 * SECOND, 8, "/program");
+	hint(&ps, 32 * SECOND + 1, 8, first_id);
+	begin_poll(&ps, 36 * SECOND);
+	lose(&ps, 33 * SECOND, 34 * SECOND);
+	scan_path = NULL;
+	assert_string_equal(path_at(&ps, 33 * SECOND + 1, 8), "");
+	/* What is only known by a hint has no name while it can still be read. */
+	ps.scans_left = 0;
+	scan_path = "/program";
+	hint(&ps, 33 * SECOND + 2, 10, "third id third id 20");
+	assert_string_equal(path_at(&ps, 33 * SECOND + 3, 10), "");
 	procs_done(&ps);
+	id_told.len = 0;
+}
+
+/* Process 8 in a storm of records that began with it: a round at now_ns, which lost what came since
+ * the one before, and finds `path`. Returns a time between. */
+static uint64_t begin_round(struct procs *ps, uint64_t now_ns, const char *path)
+{
+	const uint64_t before_ns = clock_ns;
+
+	begin_poll(ps, now_ns);
+	lose(ps, before_ns, now_ns - 1);
+	scan_path = path;
+	return (before_ns + now_ns) / 2;
+}
+
+/* What a sample of that round is in. */
+static const char *path_in_round(struct procs *ps, uint64_t now_ns, const char *path)
+{
+	const uint64_t time_ns = begin_round(ps, now_ns, path);
+
+	return path_at(ps, time_ns, 8);
+}
+
+#define ROUND (SECOND / 4)
+
+/* So many rounds that read the same; how many of the samples are in it. */
+static size_t storm(struct procs *ps, size_t rounds, const char *path)
+{
+	size_t placed = 0;
+
+	for (size_t i = 0; i < rounds; i++) {
+		const char *in = path_in_round(ps, clock_ns + ROUND, path);
+
+		assert_true(!*in || !strcmp(in, path));
+		placed += *in != 0;
+	}
+	return placed;
+}
+
+/* Eight readings, over two seconds, with the last one behind the sample. */
+static void test_agreed(void **state _unused_)
+{
+	struct procs ps;
+
+	begin(&ps);
+	scan_is_library = true;
+	assert_int_equal(storm(&ps, 9, "/b"), 0); /* the sample of the ninth: 1.875 s */
+	assert_int_equal(storm(&ps, 20, "/b"), 20);
+	/* What the last reading lies behind is known, though records are missing again. */
+	ps.scans_left = 0;
+	lose(&ps, clock_ns - ROUND, clock_ns + 1);
+	assert_string_equal(path_at(&ps, clock_ns, 8), "/b");
+	assert_string_equal(path_at(&ps, clock_ns + 1, 8), "");
+	ps.scans_left = LIMIT_SCANS;
+	/* Many in a short time are no more than one, and a few in a long time no more than they
+	 * are. */
+	procs_done(&ps);
+	begin(&ps);
+	for (uint64_t i = 1; i < 20; i++)
+		assert_string_equal(path_in_round(&ps, clock_ns + SECOND / 10, "/b"), "");
+	procs_done(&ps);
+	begin(&ps);
+	for (size_t i = 1; i < 8; i++)
+		assert_string_equal(path_in_round(&ps, clock_ns + SECOND, "/b"), "");
+	assert_string_equal(path_in_round(&ps, clock_ns + SECOND, "/b"), "/b");
+	procs_done(&ps);
+	assert_int_equal(ps.modules.count, 0);
+	scan_is_library = false;
+}
+
+/* One that takes turns is not believed; one that stays with one for long, when it was wrong to, the
+ * longer the later. */
+static void test_agreed_turns(void **state _unused_)
+{
+	struct procs ps;
+
+	begin(&ps);
+	for (size_t i = 0; i < 100; i++)
+		assert_int_equal(storm(&ps, 1 + i % 7, i % 2 ? "/b" : "/c"), 0);
+	assert_int_equal(storm(&ps, 1, "/c"), 0);
+	assert_int_equal(storm(&ps, 30, "/b"), 30 - 9);
+	assert_int_equal(storm(&ps, 1, "/c"), 0);
+	assert_int_equal(storm(&ps, 30, "/b"), 30 - 15);
+	assert_int_equal(storm(&ps, 1, "/c"), 0);
+	assert_int_equal(storm(&ps, 50, "/b"), 50 - 31);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(storm(&ps, 1, "/c"), 0);
+		assert_int_equal(storm(&ps, 80, "/b"), 80 - 63);
+	}
+	/* Another program is another matter. */
+	exec(&ps, clock_ns + 1, 8);
+	assert_int_equal(storm(&ps, 30, "/b"), 30 - 9);
+	procs_done(&ps);
+}
+
+/* Whatever says that something else was there, or may have been. */
+static void test_agreed_anew(void **state _unused_)
+{
+	struct event later = {.kind = EVENT_MAP, .pid = 8, .tid = 8, .data = "/c", .data_len = 2};
+	struct events q;
+	struct procs ps;
+
+	begin(&ps);
+	events_init(&q);
+	ps.queue = &q;
+	scan_is_library = true;
+	assert_int_equal(storm(&ps, 10, "/b"), 1);
+	map(&ps, clock_ns - 1, 8, "/b"); /* it was read behind that */
+	assert_int_equal(storm(&ps, 1, "/b"), 0);
+	assert_int_equal(storm(&ps, 10, "/b"), 10 - 8);
+	/* Programs that make code do nothing else. */
+	for (size_t i = 1; i < 6; i++) {
+		scan_code = (2 + i) * CODE;
+		map(&ps, clock_ns - 1, 8, "//anon");
+		assert_int_equal(storm(&ps, 1, "/b"), 1);
+	}
+	scan_code = 0;
+	exec(&ps, clock_ns + 1, 8);
+	assert_int_equal(storm(&ps, 10, "/b"), 1);
+	/* A record that is still to come. */
+	later.map.start = CODE;
+	later.map.end = 2 * CODE;
+	later.map.inode = 1;
+	later.time_ns = clock_ns + ROUND - 1;
+	assert_true(events_add(&q, &later));
+	assert_int_equal(storm(&ps, 10, "/b"), 1);
+	/* There is more than was read. */
+	scan_is_cut = true;
+	assert_int_equal(storm(&ps, 1, "/b"), 0);
+	scan_is_cut = false;
+	assert_int_equal(storm(&ps, 10, "/b"), 1);
+	assert_int_equal(storm(&ps, 1, NULL), 0); /* it could not be read */
+	assert_int_equal(storm(&ps, 10, "/b"), 1);
+	procs_done(&ps);
+	events_done(&q);
+	scan_is_library = false;
+}
+
+/* A hint of another file; and what a process starts is like itself, if it is found so. */
+static void test_agreed_told(void **state _unused_)
+{
+	struct procs ps;
+
+	begin(&ps);
+	scan_is_library = true;
+	id_told = (struct build_id){.kind = BUILD_ID_GNU, .len = 20};
+	memcpy(id_told.bytes, other_id, id_told.len);
+	assert_int_equal(storm(&ps, 10, "/b"), 1);
+	hint(&ps, begin_round(&ps, clock_ns + ROUND, "/b"), 8, other_id);
+	assert_int_equal(storm(&ps, 1, "/b"), 1);
+	hint(&ps, begin_round(&ps, clock_ns + ROUND, "/b"), 8, first_id);
+	assert_int_equal(storm(&ps, 10, "/b"), 1);
+	for (uint32_t pid = 9; pid < 11; pid++) {
+		procs_event(&ps, &(struct event){.kind = EVENT_FORK,
+						 .time_ns = clock_ns + 1,
+						 .pid = pid,
+						 .tid = pid,
+						 .fork = {.parent_pid = 8}});
+		lose(&ps, clock_ns, clock_ns + 2);
+		begin_poll(&ps, clock_ns + ROUND);
+		scan_path = pid == 9 ? "/b" : "/c";
+		assert_string_equal(path_at(&ps, clock_ns - 1, pid), pid == 9 ? "/b" : "");
+	}
+	procs_done(&ps);
+	assert_int_equal(ps.modules.count, 0);
+	scan_is_library = false;
 	id_told.len = 0;
 }
 
@@ -358,6 +546,8 @@ int main(void)
 		cmocka_unit_test(test_steady),         cmocka_unit_test(test_changed),
 		cmocka_unit_test(test_records_beside), cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_hints),          cmocka_unit_test(test_hints_of_libraries),
+		cmocka_unit_test(test_agreed),         cmocka_unit_test(test_agreed_turns),
+		cmocka_unit_test(test_agreed_anew),    cmocka_unit_test(test_agreed_told),
 		cmocka_unit_test(test_read_late),
 	};
 

@@ -227,6 +227,7 @@ static void test_scan_distance(void **state _unused_)
 	procs_poll(&ps, now + 500 * ms);
 	assert_int_equal(sample_at(&ps, 7, 0x8000, 1)->maps->count, 1);
 	assert_string_equal(path_at(&ps, 7, 0x8000), "/asked");
+	assert_int_equal(sample_at(&ps, 7, 0x8000, 1)->agreed.count, 0);
 	assert_int_equal(scan_calls, 1);
 	check_result = 1;
 	procs_begin(&ps, now + 2 * ms * LIMIT_SCAN_DISTANCE);
