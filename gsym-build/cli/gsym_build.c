@@ -29,7 +29,7 @@ struct options {
 static int set_build_id(void *at, const char *option _unused_, const char *argument,
 			struct err *err)
 {
-	return build_id_parse(at, argument, err);
+	return build_id_parse(&((struct options *)at)->id, argument, err);
 }
 
 static const char *const report_words[] = {[REPORT_TEXT] = "text", [REPORT_JSON] = "json", NULL};
@@ -46,8 +46,7 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(0, "no-dwo", struct options, no_dwo,
 		    "do not look for .dwo files where FILE says they are"),
 	OPTION_FLAG(0, "kallsyms", struct options, kallsyms, "FILE is the text of /proc/kallsyms"),
-	OPTION_CALL(0, "build-id", "ID", struct options, id, set_build_id,
-		    "the identity, instead of the file's own"),
+	OPTION_CALL(0, "build-id", "ID", set_build_id, "the identity, instead of the file's own"),
 	OPTION_FLAG(0, "columns", struct options, columns,
 		    "keep columns and discriminators; the table grows by half or more"),
 	OPTION_FLAG(0, "demangled", struct options, demangled,

@@ -48,8 +48,8 @@ enum option_kind {
 	OPTION_KIND_ROWS,    /* no option: the rows of another table, for a struct in this one */
 };
 
-/* Stores an argument (NULL where it is optional and absent) at `at`, the row's member. `option` is
- * its name as it was given, for errors. 0 or a negative code. */
+/* Stores an argument (NULL where it is optional and absent) at `at`: the struct, or its member at
+ * .offset. `option` is the row's name or letter, with dashes, for errors. 0 or a negative code. */
 typedef int option_set_fn(void *at, const char *option, const char *argument, struct err *err);
 
 struct option_row {
@@ -115,16 +115,16 @@ struct option_row {
 		.kind = OPTION_KIND_WORD, .letter = (c), .name = (long_name), .argument = (what), \
 		.help = text, .words = (list), OPTION_MEMBER(type, m), __VA_ARGS__                \
 	}
-#define OPTION_LIST(c, long_name, what, type, m, count, text, ...)                                \
+#define OPTION_LIST(c, long_name, what, type, m, count, most, text, ...)                          \
 	{                                                                                         \
 		.kind = OPTION_KIND_LIST, .letter = (c), .name = (long_name), .argument = (what), \
-		.help = text, .max = ARRAY_LEN(((type *)0)->m), .offset = offsetof(type, m[0]),   \
+		.help = text, .max = (most), .offset = offsetof(type, m[0]),                      \
 		.count_offset = offsetof(type, count), __VA_ARGS__                                \
 	}
-#define OPTION_CALL(c, long_name, what, type, m, setter, text, ...)                               \
+#define OPTION_CALL(c, long_name, what, setter, text, ...)                                        \
 	{                                                                                         \
 		.kind = OPTION_KIND_CALL, .letter = (c), .name = (long_name), .argument = (what), \
-		.help = text, .set = (setter), .offset = offsetof(type, m), __VA_ARGS__           \
+		.help = text, .set = (setter), __VA_ARGS__                                        \
 	}
 #define OPTION_IGNORE(c, long_name, what, ...)                                  \
 	{                                                                       \

@@ -4,21 +4,22 @@
 #include <stdio.h>
 
 static const struct {
-	const char *name;
 	const struct backend *backend;
 	const char *instead; /* what it does, for the line that says why the one before cannot */
 } choices[] = {
-	[BACKEND_WANTED_AUTO] = {"auto", NULL, NULL},
-	[BACKEND_WANTED_BPF] = {"bpf", &backend_bpf, NULL},
-	[BACKEND_WANTED_PERF] = {"perf", &backend_perf_all, "trying perf call chains"},
-	[BACKEND_WANTED_PERF_SELF] = {"perf-self", &backend_perf_self,
+	[BACKEND_WANTED_BPF] = {&backend_bpf, NULL},
+	[BACKEND_WANTED_PERF] = {&backend_perf_all, "trying perf call chains"},
+	[BACKEND_WANTED_PERF_SELF] = {&backend_perf_self,
 				      "trying own processes with perf_event_open"},
 };
 
-const char *backend_wanted_name(enum backend_wanted wanted)
-{
-	return wanted < ARRAY_LEN(choices) ? choices[wanted].name : NULL;
-}
+const char *const backend_wanted_words[] = {
+	[BACKEND_WANTED_AUTO] = "auto",
+	[BACKEND_WANTED_BPF] = "bpf",
+	[BACKEND_WANTED_PERF] = "perf",
+	[BACKEND_WANTED_PERF_SELF] = "perf-self",
+	NULL,
+};
 
 /* Whether it has a way to sample that and nothing else. */
 static bool suits(enum backend_wanted wanted, const struct backend_options *o)

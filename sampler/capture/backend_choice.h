@@ -16,8 +16,8 @@ enum backend_wanted {
 	BACKEND_WANTED_COUNT,
 };
 
-/* As in options and spools: "auto", "bpf", "perf", "perf-self"; NULL behind the last. */
-const char *backend_wanted_name(enum backend_wanted wanted);
+/* What --backend takes, by enum backend_wanted. */
+extern const char *const backend_wanted_words[];
 
 /*
  * Opens one, whose `self` is in *ret_source then. For each that was tried before it `say` is called

@@ -2,7 +2,6 @@
 /* rawstack-sampler doctor: everything by trial, for versions and configurations lie. */
 #include <dirent.h>
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <linux/capability.h>
 #include <stdio.h>
@@ -19,6 +18,7 @@
 #include "kernel_map.h"
 #include "limits.h"
 #include "log.h"
+#include "options.h"
 #include "perf_rights.h"
 #include "perf_ring.h"
 #include "procscan.h"
@@ -26,20 +26,6 @@
 #include "session.h"
 #include "stdout_end.h"
 #include "utf8.h"
-
-static const char help[] =
-	"usage: rawstack-sampler doctor [--seconds N] [--json] [--maps WHICH]\n"
-	"\n"
-	"Says what can be sampled on this machine, and what is in the way: of a\n"
-	"kernel.perf_event_paranoid that is above 2 also the two ways out. Tries it for N seconds\n"
-	"[5] into a spool that is removed again, says which backend `run` takes, and lists the\n"
-	"binaries that cut stacks short, with their share of samples:\n"
-	"these were compiled without frame pointers (-fno-omit-frame-pointer keeps them).\n"
-	"\n"
-	"  --json        one object\n"
-	"  --maps WHICH  as of `rawstack-sampler run`\n"
-	"\n"
-	"Exit status: 0 every process can be sampled; 1 it cannot; 2 usage.\n";
 
 enum {
 	ROWS_MAX = 20
@@ -49,7 +35,31 @@ enum {
 struct doctor {
 	bool as_json;
 	enum procscan_way maps;
+	uint64_t duration_ns;
 	struct buf json;
+};
+
+static const struct option_row option_rows[] = {
+	OPTION_NUMBER(0, "seconds", "N", struct doctor, duration_ns, 1, 3600, 1000000000,
+		      "how long to sample [5]"),
+	OPTION_FLAG(0, "json", struct doctor, as_json, "one object"),
+	OPTION_WORD(0, "maps", "WHICH", struct doctor, maps, maps_words,
+		    "as of `rawstack-sampler run`"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-sampler doctor",
+	.synopsis = "[--seconds N] [--json] [--maps WHICH]",
+	.about =
+		"Says what can be sampled on this machine, and what is in the way: of a "
+		"kernel.perf_event_paranoid that is above 2 also the two ways out. Tries it into a "
+		"spool that is removed again, says which backend `run` takes, and lists the "
+		"binaries that cut stacks short, with their share of samples: these were compiled "
+		"without frame pointers (-fno-omit-frame-pointer keeps them).",
+	.rows = option_rows,
+	.operands_wanted = "doctor takes options only",
+	.notes = "Exit status: 0 every process can be sampled; 1 it cannot; 2 usage.",
 };
 
 static void tell_text(struct doctor *d, const char *key, const char *label, const char *value)
@@ -284,7 +294,7 @@ static void remove_spool(const char *dir)
 	rmdir(dir);
 }
 
-static int sample(struct doctor *d, uint64_t duration_ns, struct err *err)
+static int sample(struct doctor *d, struct err *err)
 {
 	char dir[] = "/tmp/rawstack-doctor-XXXXXX";
 	const struct session_options options = {
@@ -292,7 +302,7 @@ static int sample(struct doctor *d, uint64_t duration_ns, struct err *err)
 		.limits = {.free_floor = 1},
 		.maps = d->maps,
 		.target = {.hz = 99},
-		.duration_ns = duration_ns,
+		.duration_ns = d->duration_ns,
 	};
 	struct session_stats stats;
 	struct doctor_report report = {.count = 0};
@@ -348,7 +358,7 @@ static bool examine(struct doctor *d)
 	return works;
 }
 
-static int doctor(struct doctor *d, uint64_t seconds, struct err *err)
+static int doctor(struct doctor *d, struct err *err)
 {
 	int rc;
 
@@ -356,7 +366,7 @@ static int doctor(struct doctor *d, uint64_t seconds, struct err *err)
 		rc = 1;
 	} else {
 		fflush(stdout);
-		rc = sample(d, seconds * 1000000000, err);
+		rc = sample(d, err);
 	}
 	if (!d->as_json)
 		return rc;
@@ -370,40 +380,14 @@ static int doctor(struct doctor *d, uint64_t seconds, struct err *err)
 
 int cmd_doctor(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"seconds", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{"maps", required_argument, NULL, 'm'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	struct doctor d = {.json = BUF_INIT(64 * MIB)};
-	uint64_t seconds = 5;
+	struct doctor d = {.duration_ns = UINT64_C(5000000000), .json = BUF_INIT(64 * MIB)};
 	struct err err;
-	int option, rc = 0;
+	int rc = options_parse(&usage, argc, argv, &d, NULL, &err);
 
-	opterr = 0;
-	while (!rc && (option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(help, stdout);
-			return 0;
-		}
-		if (option == 's')
-			rc = parse_number("--seconds", optarg, 1, 3600, &seconds, &err);
-		else if (option == 'm')
-			rc = parse_maps(optarg, &d.maps, &err);
-		else if (option == 'j')
-			d.as_json = true;
-		else
-			rc = err_set(
-				&err, ERR_USAGE,
-				"'%.60s' is not understood; see rawstack-sampler doctor --help",
-				argv[optind - 1]);
-	}
-	if (!rc && optind < argc)
-		rc = err_set(&err, ERR_USAGE, "doctor takes options only");
+	if (rc > 0)
+		return 0;
 	if (!rc)
-		rc = doctor(&d, seconds, &err);
+		rc = doctor(&d, &err);
 	buf_done(&d.json);
 	return rc < 0 ? complain(&err) : rc;
 }

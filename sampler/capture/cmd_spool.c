@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-sampler spool: for looking only, while a capturer writes or not; nothing is changed. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "log.h"
+#include "options.h"
 #include "sampler_command.h"
 #include "spool_end.h"
 #include "spool_stats.h"
@@ -15,27 +15,44 @@ enum {
 	BATCH_SAMPLES = 4096
 };
 
-static const char help[] =
-	"usage: rawstack-sampler spool ls DIR\n"
-	"       rawstack-sampler spool cat [--format json|folded] [--pid PID] DIR\n"
-	"       rawstack-sampler spool verify DIR\n"
-	"       rawstack-sampler spool stats [--json] DIR\n"
-	"\n"
-	"  ls      one line for each segment: samples, time, origin\n"
-	"  cat     every sample: an object a line (json), or its stack, root first, and its "
-	"weight\n"
-	"          (folded); with names that became known after it was stored, as of a perf map\n"
-	"          that is written at exit\n"
-	"  verify  reads everything; exit 1 when bytes fail their checksum\n"
-	"  stats   what the bytes are spent on, and how many a sample takes\n"
-	"\n"
-	"All of them end with what is there when they begin, while the sampler goes on.\n"
-	"Segments of a format that this version does not read are counted, and left out.\n";
-
 struct view {
 	const char *dir;
-	bool folded, json, help;
+	bool json;
+	enum {
+		CAT_JSON,
+		CAT_FOLDED
+	} format;
 	uint32_t pid; /* 0: all */
+};
+
+static const char *const format_words[] = {[CAT_JSON] = "json", [CAT_FOLDED] = "folded", NULL};
+
+static const struct option_row rows[] = {
+	OPTION_WORD(0, "format", "FORM", struct view, format, format_words,
+		    "of cat: an object a line (json), or the stack, root first, and its weight "
+		    "(folded) [json]"),
+	OPTION_NUMBER(0, "pid", "PID", struct view, pid, 1, INT32_MAX, 1,
+		      "of cat: only samples of this process"),
+	OPTION_FLAG(0, "json", struct view, json, "of stats: one object"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-sampler spool",
+	.synopsis = "ls DIR\n"
+		    "cat [--format json|folded] [--pid PID] DIR\n"
+		    "verify DIR\n"
+		    "stats [--json] DIR",
+	.about = "  ls      one line for each segment: samples, time, origin\n"
+		 "  cat     every sample; with names that became known after it was stored, as of\n"
+		 "          a perf map that is written at exit\n"
+		 "  verify  reads everything; exit 1 when bytes fail their checksum\n"
+		 "  stats   what the bytes are spent on, and how many a sample takes\n"
+		 "\n"
+		 "All of them end with what is there when they begin, while the sampler goes on. "
+		 "Segments of a format that this version does not read are counted, and left out.",
+	.rows = rows,
+	.operands_max = OPERANDS_ANY,
 };
 
 static int open_all(const struct view *v, struct spool_reader **ret, struct err *err)
@@ -208,7 +225,7 @@ static int run_cat(const struct view *v, struct err *err)
 		for (size_t i = 0; i < b.sample_count; i++) {
 			if (v->pid && b.threads[b.samples[i].thread].pid != v->pid)
 				continue;
-			if (v->folded)
+			if (v->format == CAT_FOLDED)
 				print_folded(&b, &b.samples[i]);
 			else
 				print_json(&b, &b.samples[i]);
@@ -398,76 +415,36 @@ static int run_stats(const struct view *v, struct err *err)
 	return 0;
 }
 
-/* --- arguments ------------------------------------------------------------------------------- */
+/* --- the command ----------------------------------------------------------------------------- */
 
-static int parse_options(struct view *v, int argc, char **argv, struct err *err)
+static const struct verb {
+	const char *name;
+	int (*run)(const struct view *v, struct err *err);
+} verbs[] = {{"ls", run_ls}, {"cat", run_cat}, {"verify", run_verify}, {"stats", run_stats}};
+
+static int run_verb(struct view *v, const struct operands *operands, struct err *err)
 {
-	static const struct option options[] = {
-		{"format", required_argument, NULL, 'f'},
-		{"pid", required_argument, NULL, 'p'},
-		{"json", no_argument, NULL, 'j'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	uint64_t n;
-	int option, rc;
+	const struct verb *verb = NULL;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			v->folded = !strcmp(optarg, "folded");
-			if (!v->folded && strcmp(optarg, "json"))
-				return err_set(err, ERR_USAGE, "--format: json or folded");
-			break;
-		case 'j':
-			v->json = true;
-			break;
-		case 'h':
-			v->help = true;
-			return 0;
-		case 'p':
-			rc = parse_number("--pid", optarg, 1, INT32_MAX, &n, err);
-			if (rc)
-				return rc;
-			v->pid = (uint32_t)n;
-			break;
-		default:
-			return err_set(err, ERR_USAGE,
-				       "'%.60s' is not understood; see rawstack-sampler spool "
-				       "--help",
-				       argv[optind - 1]);
-		}
-	}
-	if (argc - optind != 1)
-		return err_set(err, ERR_USAGE, "one DIR is needed");
-	v->dir = argv[optind];
-	return 0;
+	for (size_t i = 0; operands->count && i < ARRAY_LEN(verbs); i++)
+		if (!strcmp(operands->list[0], verbs[i].name))
+			verb = &verbs[i];
+	if (!verb)
+		return options_refuse(&usage, err, "ls, cat, verify or stats");
+	if (operands->count != 2)
+		return options_refuse(&usage, err, "%s: one DIR is needed", verb->name);
+	v->dir = operands->list[1];
+	return verb->run(v, err);
 }
 
 int cmd_spool(int argc, char **argv)
 {
-	static const struct {
-		const char *name;
-		int (*run)(const struct view *v, struct err *err);
-	} verbs[] = {
-		{"ls", run_ls}, {"cat", run_cat}, {"verify", run_verify}, {"stats", run_stats}};
 	struct view v = {.dir = NULL};
+	struct operands operands;
 	struct err err;
+	int rc = options_parse(&usage, argc, argv, &v, &operands, &err);
 
-	if (argc > 1 && (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h"))) {
-		fputs(help, stdout);
-		return 0;
-	}
-	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(verbs); i++) {
-		if (strcmp(argv[1], verbs[i].name))
-			continue;
-		if (parse_options(&v, argc - 1, argv + 1, &err))
-			return complain(&err);
-		if (v.help)
-			fputs(help, stdout);
-		return !v.help && verbs[i].run(&v, &err) ? complain(&err) : 0;
-	}
-	log_error("spool: ls, cat, verify or stats; see rawstack-sampler spool --help");
-	return 2;
+	if (!rc)
+		rc = run_verb(&v, &operands, &err);
+	return rc < 0 ? complain(&err) : 0;
 }

@@ -1,47 +1,64 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-sampler status: how capture, spool and shipping are, from the spool's directory. */
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 
 #include "json.h"
+#include "options.h"
 #include "sampler_command.h"
 #include "spool_status.h"
 #include "stdout_end.h"
 
-static const char help[] =
-	"usage: rawstack-sampler status [--json | --openmetrics] [--output FILE] DIR\n"
-	"\n"
-	"Says how capture, spool and shipping are, from what they leave in the spool DIR; nobody\n"
-	"is asked, so it works whatever hangs.\n"
-	"\n"
-	"Losses are those of all runs since the directory was made, and of the last one; samples\n"
-	"that could not be stored are among them:\n"
-	"  missed         ticks of the clock that did not come: the machine was too busy\n"
-	"  ring_full      samples that came faster than they were read\n"
-	"  stack_fault    samples without a stack: its memory could not be read\n"
-	"  throttled      times that the kernel held an event back, which came too often\n"
-	"  spool_error    samples that could not be written: a full disk, say\n"
-	"  spool_dropped  samples that limits of the spool removed before they were shipped\n"
-	"\n"
-	"No samples are lost with these; the first two are frames:\n"
-	"  unresolved     frames without a module: in no known mapping, or in a file without an "
-	"id\n"
-	"  unreadable     those of them in files that could not be read\n"
-	"  perf_lost      records of mappings that came faster than they were read: frames of\n"
-	"                 files that were mapped in those moments may have no module\n"
-	"In JSON they stand in fields of their own, and, as ever, in \"losses\".\n"
-	"\n"
-	"  --json         one object\n"
-	"  --openmetrics  OpenMetrics text, as a collector of text files takes it\n"
-	"  --output FILE  into a file, replaced as a whole, instead of standard output\n";
+struct status {
+	enum {
+		FORM_TEXT,
+		FORM_JSON,
+		FORM_METRICS
+	} form;
+	const char *output;
+};
 
-enum form {
-	FORM_TEXT,
-	FORM_JSON,
-	FORM_METRICS,
+static const struct option_row rows[] = {
+	OPTION_SET(0, "json", struct status, form, FORM_JSON, "one object"),
+	OPTION_SET(0, "openmetrics", struct status, form, FORM_METRICS,
+		   "OpenMetrics text, as a collector of text files takes it"),
+	OPTION_TEXT(0, "output", "FILE", struct status, output,
+		    "into a file, replaced as a whole, instead of standard output"),
+	OPTION_END,
+};
+
+static const struct option_usage usage = {
+	.name = "rawstack-sampler status",
+	.synopsis = "[--json | --openmetrics] [--output FILE] DIR",
+	.about =
+		"Says how capture, spool and shipping are, from what they leave in the spool DIR; "
+		"nobody is asked, so it works whatever hangs.\n"
+		"\n"
+		"Losses are those of all runs since the directory was made, and of the last one; "
+		"samples that could not be stored are among them:\n"
+		"  missed         ticks of the clock that did not come: the machine was too busy\n"
+		"  ring_full      samples that came faster than they were read\n"
+		"  stack_fault    samples without a stack: its memory could not be read\n"
+		"  throttled      times that the kernel held an event back, which came too often\n"
+		"  spool_error    samples that could not be written: a full disk, say\n"
+		"  spool_dropped  samples that limits of the spool removed before they were "
+		"shipped\n"
+		"\n"
+		"No samples are lost with these; the first two are frames:\n"
+		"  unresolved     frames without a module: in no known mapping, or in a file "
+		"without\n"
+		"                 an id\n"
+		"  unreadable     those of them in files that could not be read\n"
+		"  perf_lost      records of mappings that came faster than they were read: frames "
+		"of\n"
+		"                 files that were mapped in those moments may have no module\n"
+		"In JSON they stand in fields of their own, and, as ever, in \"losses\".",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = 1,
+	.operands_wanted = "one DIR is needed",
 };
 
 static uint64_t age_of(const struct spool_status *s, uint64_t ns)
@@ -247,7 +264,7 @@ static void put_json(const struct spool_status *s, struct buf *out)
 	buf_str(out, "\n");
 }
 
-static int run(const char *dir, enum form form, const char *output, struct err *err)
+static int run(const struct status *o, const char *dir, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(65536);
 	struct spool_status s;
@@ -255,54 +272,28 @@ static int run(const char *dir, enum form form, const char *output, struct err *
 
 	if (rc)
 		return rc;
-	if (form == FORM_JSON)
+	if (o->form == FORM_JSON)
 		put_json(&s, &out);
-	else if (form == FORM_METRICS)
+	else if (o->form == FORM_METRICS)
 		spool_status_metrics(&s, &out);
 	else
 		put_text(&s, &out);
 	if (out.failed)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	if (output)
-		return io_write_file(output, out.p, out.len, 0644, err);
+	if (o->output)
+		return io_write_file(o->output, out.p, out.len, 0644, err);
 	stdout_put(&out);
 	return 0;
 }
 
 int cmd_status(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{"json", no_argument, NULL, 'j'},
-		{"openmetrics", no_argument, NULL, 'm'},
-		{"output", required_argument, NULL, 'o'},
-		{"help", no_argument, NULL, 'h'},
-		{0},
-	};
-	enum form form = FORM_TEXT;
-	const char *output = NULL;
+	struct status o = {.form = FORM_TEXT};
+	struct operands operands;
 	struct err err;
-	int option;
+	int rc = options_parse(&usage, argc, argv, &o, &operands, &err);
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(help, stdout);
-			return 0;
-		}
-		if (option == '?') {
-			err_set(&err, ERR_USAGE,
-				"'%.60s' is not understood; see rawstack-sampler status --help",
-				argv[optind - 1]);
-			return complain(&err);
-		}
-		if (option == 'o')
-			output = optarg;
-		else
-			form = option == 'j' ? FORM_JSON : FORM_METRICS;
-	}
-	if (argc - optind != 1) {
-		err_set(&err, ERR_USAGE, "one DIR is needed");
-		return complain(&err);
-	}
-	return run(argv[optind], form, output, &err) ? complain(&err) : 0;
+	if (!rc)
+		rc = run(&o, operands.list[0], &err);
+	return rc < 0 ? complain(&err) : 0;
 }

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-sampler: the subcommand table. */
-#include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -37,38 +35,8 @@ int complain(const struct err *err)
 	return err_exit_status(err->code);
 }
 
-int parse_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
-		 struct err *err)
-{
-	char *end;
-	uint64_t v;
-
-	errno = 0;
-	v = strtoull(text, &end, 10);
-	if (errno || end == text || *end || text[0] == '-' || v < min || v > max)
-		return err_set(err, ERR_USAGE,
-			       "%s: '%.40s' is not a number from %" PRIu64 " to %" PRIu64, option,
-			       text, min, max);
-	*ret = v;
-	return 0;
-}
-
-int parse_maps(const char *text, enum procscan_way *ret, struct err *err)
-{
-	static const char *const names[] = {
-		[PROCSCAN_BEST] = "auto",
-		[PROCSCAN_IOCTL] = "query",
-		[PROCSCAN_TEXT] = "text",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-		if (strcmp(text, names[i]))
-			continue;
-		*ret = (enum procscan_way)i;
-		return 0;
-	}
-	return err_set(err, ERR_USAGE, "--maps: '%.40s' is not auto, query or text", text);
-}
+const char *const maps_words[] = {
+	[PROCSCAN_BEST] = "auto", [PROCSCAN_IOCTL] = "query", [PROCSCAN_TEXT] = "text", NULL};
 
 static int run(int argc, char **argv)
 {

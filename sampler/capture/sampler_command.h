@@ -12,12 +12,8 @@ int cmd_doctor(int argc, char **argv);
 int cmd_spool(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 
-/* A whole decimal number of min to max: 0, or ERR_USAGE naming the option. */
-int parse_number(const char *option, const char *text, uint64_t min, uint64_t max, uint64_t *ret,
-		 struct err *err);
-
-/* Of --maps; ERR_USAGE. */
-int parse_maps(const char *text, enum procscan_way *ret, struct err *err);
+/* What --maps takes, by enum procscan_way. */
+extern const char *const maps_words[];
 
 /* Prints the error after the program's name and gives its exit status. */
 int complain(const struct err *err);
