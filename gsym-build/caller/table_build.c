@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/pidfd.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -392,6 +393,14 @@ static void limit_by_input(const struct table_request *req, struct worker_reques
 		      LIMIT_WORKER_CPU_LEAST + LIMIT_WORKER_CPU_PER_MIB * (len / MIB));
 }
 
+/* What this process may have of address space: its worker may not have more. */
+static uint64_t own_memory(void)
+{
+	struct rlimit l;
+
+	return getrlimit(RLIMIT_AS, &l) ? UINT64_MAX : l.rlim_max;
+}
+
 int table_run_worker(const struct table_request *req, const struct worker_extra *extra,
 		     struct worker_request *request, struct worker_reply *reply, struct err *err)
 {
@@ -403,7 +412,7 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	memset(request, 0, sizeof(*request)); /* padding included: it is written to a pipe */
 	request->magic = WORKER_MAGIC;
 	request->input = req->input;
-	request->memory_max = or_default(req->memory_max, LIMIT_WORKER_MEMORY);
+	request->memory_max = least(or_default(req->memory_max, LIMIT_WORKER_MEMORY), own_memory());
 	request->cpu_seconds_max = or_default(req->cpu_seconds_max, LIMIT_WORKER_CPU_SECONDS);
 	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
 	if (extra->task == WORKER_BUILD)
@@ -456,6 +465,12 @@ int table_build(const struct table_request *req, struct build_report *report, st
 		return rc;
 	*report = reply.report;
 	report->wall_ns = io->mono_ns(io->ctx) - start_ns;
+	/* It is the file that asks for too much, or this machine that has too little. */
+	if (reply.code == ERR_MEMORY && request.memory_max == own_memory())
+		return err_set(err, ERR_MEMORY,
+			       "the table worker needs more than the %llu MiB of address space "
+			       "that this program may have: raise RLIMIT_AS (ulimit -v)",
+			       (unsigned long long)(request.memory_max / MIB));
 	if (reply.code == ERR_MEMORY)
 		return err_set(err, ERR_LIMIT,
 			       "the table worker needs more than %llu MiB of memory, which is the "

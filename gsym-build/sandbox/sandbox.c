@@ -35,8 +35,13 @@ static const int refused[] = {
 
 static int set_limit(int what, uint64_t soft, uint64_t hard, const char *name, struct err *err)
 {
-	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard};
+	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard}, own;
 
+	/* Whoever started us may have less than that, which we may not raise. */
+	if (!getrlimit((__rlimit_resource_t)what, &own) && own.rlim_max < l.rlim_max)
+		l.rlim_max = own.rlim_max;
+	if (l.rlim_cur > l.rlim_max)
+		l.rlim_cur = l.rlim_max;
 	return setrlimit((__rlimit_resource_t)what, &l) ? err_sys(err, errno, "%s", name) : 0;
 }
 
