@@ -82,6 +82,7 @@ class CleanRoot:
             remove(self.path)
         command("cp", "-a", folder + "/base", self.path)
         command("cp", "-L", "/etc/resolv.conf", self.path + "/etc/resolv.conf")
+        self.write_hosts()
         self.mounts = []
         # Inside, / is a mount of its own, as programs that make a name space of mounts expect.
         self.mount(self.path, "")
@@ -91,6 +92,12 @@ class CleanRoot:
             command("cp", "-a", "--reflink=auto", folder + "/archives", self.path + "/var/cache/apt/")
         else:
             self.mount(folder + "/archives", "/var/cache/apt/archives")
+
+    def write_hosts(self):
+        """As Debian's installer does: without it, name servers are asked for localhost."""
+        with open(self.path + "/etc/hosts", "w", encoding="ascii") as f:
+            f.write(f"127.0.0.1\tlocalhost\n127.0.1.1\t{os.uname().nodename}\n\n"
+                    "::1\tlocalhost ip6-localhost ip6-loopback\n")
 
     def mount(self, what, where):
         os.makedirs(self.path + where, exist_ok=True)
