@@ -19,9 +19,14 @@
 struct rpc_client {
 	grpc_channel *channel;
 	grpc_completion_queue *cq;
-	char target[256];
+	char target[256], uri[264];
 	bool is_unreachable; /* the last call could not connect */
+	bool is_unresolved;  /* the last call got no address for the name of the host */
 };
+
+/* Name servers that do not answer are an error before the deadlines of callers, 10 s and more, are
+ * over: who waits is told of them. The second of them is asked after 5 s. */
+#define RESOLVE_MS 8000
 
 /* A tag is an address: that of the batch's entry here. */
 enum batch {
@@ -69,7 +74,7 @@ static int target_uri(const char *target, char *uri, size_t len, struct err *err
 	return 0;
 }
 
-int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err)
+static void open_channel(struct rpc_client *c)
 {
 	grpc_arg args[] = {
 		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
@@ -77,6 +82,7 @@ int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err
 		rpc_int_arg(GRPC_ARG_ENABLE_RETRIES, 0),                            /* callers do */
 		rpc_int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
 		rpc_int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
+		rpc_int_arg(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, RESOLVE_MS),
 		/* A service that vanished without a word is noticed within the patience of callers.
 		 */
 		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
@@ -86,22 +92,26 @@ int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err
 		rpc_int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000),
 	};
 	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
+	grpc_channel_credentials *insecure = grpc_insecure_credentials_create();
+
+	c->channel = grpc_channel_create(c->uri, insecure, &channel_args);
+	grpc_channel_credentials_release(insecure);
+}
+
+int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err)
+{
 	_cleanup_(freep) struct rpc_client *c = calloc(1, sizeof(*c));
-	grpc_channel_credentials *insecure;
-	char uri[sizeof(c->target) + 8];
 	int rc;
 
 	if (!c)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	if (snprintf(c->target, sizeof(c->target), "%s", target) >= (int)sizeof(c->target))
 		return err_set(err, ERR_USAGE, "server address too long");
-	rc = target_uri(target, uri, sizeof(uri), err);
+	rc = target_uri(target, c->uri, sizeof(c->uri), err);
 	if (rc)
 		return rc;
 	rpc_runtime_start();
-	insecure = grpc_insecure_credentials_create();
-	c->channel = grpc_channel_create(uri, insecure, &channel_args);
-	grpc_channel_credentials_release(insecure);
+	open_channel(c);
 	c->cq = grpc_completion_queue_create_for_pluck(NULL);
 	*ret = TAKE_PTR(c);
 	return 0;
@@ -178,6 +188,13 @@ static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 		err_set(err, ERR_MEMORY, "out of memory");
 		return NULL;
 	}
+	/* gRPC asks name servers again after pauses of up to two minutes; a new channel asks at
+	 * once, and callers have pauses of their own. */
+	if (c->is_unresolved) {
+		grpc_channel_destroy(c->channel);
+		open_channel(c);
+		c->is_unresolved = false;
+	}
 	s->client = c;
 	s->reply_type = reply_type;
 	s->details = grpc_empty_slice();
@@ -241,7 +258,8 @@ static const char *why_away(const char *text)
 	return at ? at + sizeof(said) - 1 : NULL;
 }
 
-/* What a resolver said of the host's name comes last, behind how it was asked. */
+/* What a resolver said of the host's name comes last, behind how it was asked. That the question
+ * was cancelled is what it says when RESOLVE_MS are over. */
 static const char *why_no_address(const char *text)
 {
 	static const char said[] = "DNS resolution failed";
@@ -249,7 +267,9 @@ static const char *why_no_address(const char *text)
 
 	if (strncmp(text, said, sizeof(said) - 1) != 0)
 		return NULL;
-	return last && last[1] == ' ' ? last + 2 : "no reason is known";
+	if (!last || last[1] != ' ')
+		return "no reason is known";
+	return strcmp(last + 2, "DNS query cancelled") ? last + 2 : "no name server answers";
 }
 
 static int status_error(struct rpc_stream *s, struct err *err)
@@ -258,7 +278,7 @@ static int status_error(struct rpc_stream *s, struct err *err)
 	const char *target = s->client->target;
 
 	take_status(s);
-	s->client->is_unreachable = false;
+	s->client->is_unreachable = s->client->is_unresolved = false;
 	if (s->status == GRPC_STATUS_OK)
 		return 0;
 	rpc_slice_text(s->details, text, sizeof(text));
@@ -268,9 +288,10 @@ static int status_error(struct rpc_stream *s, struct err *err)
 	if (s->client->is_unreachable)
 		return err_set(err, ERR_UNAVAILABLE, "%s: cannot connect: %s", target,
 			       why_away(text));
-	if (why_no_address(text))
-		return err_set(err, ERR_UNAVAILABLE, "%s: name not found: %s", target,
-			       why_no_address(text));
+	s->client->is_unresolved = why_no_address(text) != NULL;
+	if (s->client->is_unresolved)
+		return err_set(err, ERR_UNAVAILABLE, "%s: cannot resolve %.*s: %s", target,
+			       (int)(strrchr(target, ':') - target), target, why_no_address(text));
 	return err_set(err, rpc_code_of_status(s->status), "%s: %s", target,
 		       text[0] ? text : "failed without a reason");
 }

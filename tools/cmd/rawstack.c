@@ -78,7 +78,8 @@ static void advise(struct err *err)
 {
 	char message[ERR_MESSAGE_MAX];
 
-	if (err->code != ERR_UNAVAILABLE || !strstr(err->message, ": cannot connect: "))
+	if (err->code != ERR_UNAVAILABLE || (!strstr(err->message, ": cannot connect: ") &&
+					     !strstr(err->message, ": cannot resolve ")))
 		return;
 	snprintf(message, sizeof(message), "%s", err->message);
 	err_set(err, ERR_UNAVAILABLE,
