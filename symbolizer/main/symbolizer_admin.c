@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -11,6 +10,7 @@
 #include "data_dir.h"
 #include "io.h"
 #include "limits.h"
+#include "options.h"
 #include "rsym.h"
 #include "rsym_format.h"
 #include "stdout_end.h"
@@ -304,80 +304,76 @@ static int salvage(const struct admin *a, struct err *err)
 	return 0;
 }
 
-static const struct command {
-	const char *name;
-	int (*run)(const struct admin *a, struct err *err);
-	bool has_out;
-	const char *help;
-} commands[] = {
-	{"backup", backup, true,
-	 "Copies the store, compacted, into OUT/store.mdb, also while the service runs: a data\n"
-	 "directory to start from. Uploads under way and kept files are not in it."},
-	{"compact", compact, false,
-	 "Gives space that the store does not use back to the disk. The service must be stopped."},
-	{"verify", verify, false,
-	 "Reads every table, compares checksums, validates it, and compares the ids of tables and\n"
-	 "records; also while the service runs. Of tables of other formats it compares checksums. "
-	 "Prints what is damaged; exit status 1 then."},
-	{"salvage", salvage, true,
-	 "Copies what is intact of a damaged store into the data directory OUT, which is made:\n"
-	 "records and tables, each known by its checksum. Prints which tables are lost. The "
-	 "service\n"
-	 "must be stopped; nothing is changed in DIR, whose subdirectories `kept` and `uploads` "
-	 "may\n"
-	 "be moved to OUT. OUT has a store when that is whole, and not before."},
+#define PROGRAM "rawstack-symbolizer "
+
+static const struct option_row rows[] = {
+	OPTION_TEXT(0, "data", "DIR", struct admin, data,
+		    "the directory that the service was given"),
+	OPTION_END,
 };
 
-static const struct command *find(const char *word)
+#define ONLY_DATA .synopsis = "--data DIR", .rows = rows
+#define DATA_AND_OUT                                                                      \
+	.synopsis = "--data DIR OUT", .rows = rows, .operands_min = 1, .operands_max = 1, \
+	.operands_wanted = "one directory to write to is needed"
+
+static const struct command {
+	int (*run)(const struct admin *a, struct err *err);
+	struct option_usage usage;
+} commands[] = {
+	{backup,
+	 {.name = PROGRAM "backup",
+	  .about = "Copies the store, compacted, into OUT/store.mdb, also while the service runs: "
+		   "a data directory to start from. Uploads under way and kept files are not in "
+		   "it.",
+	  DATA_AND_OUT}},
+	{compact,
+	 {.name = PROGRAM "compact",
+	  .about = "Gives space that the store does not use back to the disk. The service must be "
+		   "stopped.",
+	  ONLY_DATA}},
+	{verify,
+	 {.name = PROGRAM "verify",
+	  .about = "Reads every table, compares checksums, validates it, and compares the ids of "
+		   "tables and records; also while the service runs. Of tables of other formats it "
+		   "compares checksums. Prints what is damaged; exit status 1 then.",
+	  ONLY_DATA}},
+	{salvage,
+	 {.name = PROGRAM "salvage",
+	  .about = "Copies what is intact of a damaged store into the data directory OUT, which is "
+		   "made: records and tables, each known by its checksum. Prints which tables are "
+		   "lost. The service must be stopped; nothing is changed in DIR, whose "
+		   "subdirectories `kept` and `uploads` may be moved to OUT. OUT has a store when "
+		   "that is whole, and not before.",
+	  DATA_AND_OUT}},
+};
+
+static const struct command *find_command(const char *word)
 {
 	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		if (!strcmp(commands[i].name, word))
+		if (!strcmp(commands[i].usage.name + strlen(PROGRAM), word))
 			return &commands[i];
 	return NULL;
 }
 
 int symbolizer_admin_knows(const char *word)
 {
-	return find(word) != NULL;
-}
-
-/* 1 when there is nothing more to do. */
-static int parse(const struct command *c, int argc, char **argv, struct admin *a, struct err *err)
-{
-	static const struct option options[] = {
-		{"data", required_argument, NULL, 'd'}, {"help", no_argument, NULL, 'h'}, {0}};
-	int option;
-
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		if (option == 'h') {
-			printf("Usage: rawstack-symbolizer %s --data DIR%s\n\n%s\n", c->name,
-			       c->has_out ? " OUT" : "", c->help);
-			return 1;
-		}
-		if (option != 'd')
-			return err_set(err, ERR_USAGE, "%s: unknown option or no value; see --help",
-				       argv[optind - 1]);
-		a->data = optarg;
-	}
-	if (!a->data)
-		return err_set(err, ERR_USAGE, "--data DIR is required; see --help");
-	if (argc - optind != c->has_out)
-		return err_set(err, ERR_USAGE,
-			       c->has_out ? "one directory to write to is needed"
-					  : "unexpected argument; see --help");
-	a->out = argv[optind];
-	return 0;
+	return find_command(word) != NULL;
 }
 
 int symbolizer_admin(int argc, char **argv)
 {
-	const struct command *c = find(argv[0]);
+	const struct command *c = find_command(argv[0]);
 	struct admin a = {NULL, NULL};
+	struct operands operands;
 	struct err err = {0};
-	int rc = parse(c, argc, argv, &a, &err);
+	int rc = options_parse(&c->usage, argc, argv, &a, &operands, &err);
 
-	if (!rc)
+	if (!rc && !a.data)
+		rc = options_refuse(&c->usage, &err, "--data DIR is required");
+	if (!rc) {
+		a.out = operands.count ? operands.list[0] : NULL;
 		rc = c->run(&a, &err);
+	}
 	return stdout_end(rc, &err);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rawstack-symbolizer: keeps tables, and answers raw stacks with functions, files and lines. */
 #include <errno.h>
-#include <getopt.h>
 #include <malloc.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -15,6 +14,7 @@
 #include "limits.h"
 #include "log.h"
 #include "metrics_http.h"
+#include "options.h"
 #include "rpc_accept.h"
 #include "rpc_health.h"
 #include "rpc_reflection.h"
@@ -49,218 +49,71 @@ struct options {
 	uint64_t stuck_seconds;
 };
 
-static void print_help(void)
-{
-	printf("Usage: rawstack-symbolizer --data DIR [--listen ADDRESS] ...\n"
-	       "       rawstack-symbolizer backup|compact|verify|salvage --data DIR ...\n\n"
-	       "Takes debug binaries in, keeps lookup tables, and answers raw stacks with "
-	       "functions,\n"
-	       "files and lines, over gRPC (rawstack.v1).\n\n"
-	       "  --data DIR             where everything is kept; made if it is not there\n"
-	       "  --listen ADDRESS       HOST:PORT on loopback, or unix:PATH (127.0.0.1:7077);\n"
-	       "                         port 0 takes any free one\n"
-	       "  --port-file FILE       write the port there once it listens\n"
-	       "  --metrics ADDRESS      serve /metrics over HTTP: PORT or 127.0.0.1:PORT\n"
-	       "  --metrics-port-file FILE  write that port there\n"
-	       "  --store-bytes N        disk for tables; K, M, G may follow (10G). 256 MiB of the "
-	       "disk are left\n"
-	       "                         free: what would take them is refused (tables, uploads, "
-	       "kept "
-	       "files)\n"
-	       "  --keep-debug           keep every uploaded file, to make tables anew: damaged or "
-	       "evicted\n"
-	       "                         ones, older builders'; else those that wait for a "
-	       "partner\n"
-	       "  --keep-failed          keep a file of which no table could be made, as\n"
-	       "                         DIR/kept/ID.failed, packed by zstd\n"
-	       "  --kept-bytes N         disk for kept files (2G)\n"
-	       "  --workers N            threads that answer requests (4)\n"
-	       "  --builds N             uploads built at once (2), at idle priority, and one "
-	       "table made\n"
-	       "                         anew; a worker that starves there goes on at nice 10. "
-	       "One client\n"
-	       "                         has at most all but one of them\n"
-	       "  --build-memory N       what one build may take of memory (8G); less for small "
-	       "files:\n"
-	       "                         512M and 16 times their size\n"
-	       "  --build-cpu SECONDS    of CPU time (600); less for small files: 20 s, and one "
-	       "for each MiB\n"
-	       "  --build-wall SECONDS   of time, from its start (1800)\n"
-	       "  --keepalive SECONDS    how long a silent peer is believed to be there (20)\n"
-	       "  --watchdog SECONDS     a thread that is at one thing for so long is named in the "
-	       "log (30);\n"
-	       "                         when all of a kind are, health says NOT_SERVING, and "
-	       "systemd's\n"
-	       "                         WatchdogSec= is left to bark\n"
-	       "  --table-worker PATH    program that reads debug files (beside this one)\n"
-	       "  --version, --help\n\n"
-	       "SIGTERM and SIGINT end it, SIGHUP does nothing. Exit status: 0 done, 1 failed, 2 "
-	       "wrong usage.\n");
-}
+#define DISK_MAX     (UINT64_C(1) << 46)
+#define SECONDS_MAX  86400 /* a day */
+#define WORKERS_MAX  256
+#define BUILDERS_MAX 64
 
-static int parse_number(const char *option, const char *text, uint64_t max, uint64_t *ret,
-			struct err *err)
-{
-	static const char suffixes[] = "KMG";
-	const char *suffix;
-	char *end;
-	uint64_t n;
+static const struct option_row rows[] = {
+	OPTION_TEXT(0, "data", "DIR", struct options, service.data_dir,
+		    "where everything is kept; made if it is not there"),
+	OPTION_TEXT(0, "listen", "ADDRESS", struct options, listen,
+		    "HOST:PORT on loopback, or unix:PATH (127.0.0.1:7077); port 0 takes any free "
+		    "one"),
+	OPTION_TEXT(0, "port-file", "FILE", struct options, port_file,
+		    "write the port there once it listens"),
+	OPTION_TEXT(0, "metrics", "ADDRESS", struct options, metrics,
+		    "serve /metrics over HTTP: PORT or 127.0.0.1:PORT"),
+	OPTION_TEXT(0, "metrics-port-file", "FILE", struct options, metrics_port_file,
+		    "write that port there"),
+	OPTION_BYTES(0, "store-bytes", "N", struct options, service.store_bytes, LIMIT_STORE_MIN,
+		     DISK_MAX,
+		     "disk for tables; K, M, G may follow (10G). 256 MiB of the disk are left "
+		     "free: what would take them is refused (tables, uploads, kept files)"),
+	OPTION_FLAG(0, "keep-debug", struct options, service.keep_debug,
+		    "keep every uploaded file, to make tables anew: damaged or evicted ones, older "
+		    "builders'; else those that wait for a partner"),
+	OPTION_FLAG(0, "keep-failed", struct options, service.keep_failed,
+		    "keep a file of which no table could be made, as DIR/kept/ID.failed, packed by "
+		    "zstd"),
+	OPTION_BYTES(0, "kept-bytes", "N", struct options, service.kept_bytes, 1, DISK_MAX,
+		     "disk for kept files (2G)"),
+	OPTION_NUMBER(0, "workers", "N", struct options, server.workers, 1, WORKERS_MAX, 1,
+		      "threads that answer requests (4)"),
+	OPTION_NUMBER(0, "builds", "N", struct options, service.builders, 1, BUILDERS_MAX, 1,
+		      "uploads built at once (2), at idle priority, and one table made anew; a "
+		      "worker that starves there goes on at nice 10. One client has at most all "
+		      "but one of them"),
+	OPTION_BYTES(0, "build-memory", "N", struct options, service.build_memory, 1, DISK_MAX,
+		     "what one build may take of memory (8G); less for small files: 512M and 16 "
+		     "times their size"),
+	OPTION_NUMBER(0, "build-cpu", "SECONDS", struct options, service.build_cpu_seconds, 1,
+		      SECONDS_MAX, 1,
+		      "of CPU time (600); less for small files: 20 s, and one for each MiB"),
+	OPTION_NUMBER(0, "build-wall", "SECONDS", struct options, service.build_wall_ms, 1,
+		      SECONDS_MAX, 1000, "of time, from its start (1800)"),
+	OPTION_NUMBER(0, "keepalive", "SECONDS", struct options, server.keepalive_ms, 1,
+		      SECONDS_MAX, 1000, "how long a silent peer is believed to be there (20)"),
+	OPTION_NUMBER(0, "watchdog", "SECONDS", struct options, stuck_seconds, 1, SECONDS_MAX, 1,
+		      "a thread that is at one thing for so long is named in the log (30); when "
+		      "all of a kind are, health says NOT_SERVING, and systemd's WatchdogSec= is "
+		      "left to bark"),
+	OPTION_TEXT(0, "table-worker", "PATH", struct options, service.worker_path,
+		    "program that reads debug files (beside this one)"),
+	OPTION_END,
+};
 
-	errno = 0;
-	n = strtoull(text, &end, 10);
-	suffix = *end ? strchr(suffixes, *end) : NULL;
-	if (suffix && !end[1]) {
-		end++;
-		if (!CHECKED_MUL(n, UINT64_C(1) << (10 * (suffix - suffixes + 1)), &n))
-			n = 0;
-	}
-	if (text[0] < '0' || text[0] > '9' || *end || errno || n == 0 || n > max)
-		return err_set(err, ERR_USAGE, "%s: '%s' is not a number from 1 to %llu", option,
-			       text, (unsigned long long)max);
-	*ret = n;
-	return 0;
-}
-
-/* 1 when there is nothing more to do. */
-static int parse(int argc, char **argv, struct options *o, struct err *err)
-{
-	enum {
-		DATA = 1,
-		LISTEN,
-		PORT_FILE,
-		METRICS,
-		METRICS_PORT_FILE,
-		STORE_BYTES,
-		KEEP_DEBUG,
-		KEEP_FAILED,
-		KEPT_BYTES,
-		WORKERS,
-		BUILDS,
-		BUILD_MEMORY,
-		BUILD_CPU,
-		BUILD_WALL,
-		KEEPALIVE,
-		WATCHDOG,
-		TABLE_WORKER,
-		HELP,
-		VERSION
-	};
-	static const struct option options[] = {
-		{"data", required_argument, NULL, DATA},
-		{"listen", required_argument, NULL, LISTEN},
-		{"port-file", required_argument, NULL, PORT_FILE},
-		{"metrics", required_argument, NULL, METRICS},
-		{"metrics-port-file", required_argument, NULL, METRICS_PORT_FILE},
-		{"store-bytes", required_argument, NULL, STORE_BYTES},
-		{"keep-debug", no_argument, NULL, KEEP_DEBUG},
-		{"keep-failed", no_argument, NULL, KEEP_FAILED},
-		{"kept-bytes", required_argument, NULL, KEPT_BYTES},
-		{"workers", required_argument, NULL, WORKERS},
-		{"builds", required_argument, NULL, BUILDS},
-		{"build-memory", required_argument, NULL, BUILD_MEMORY},
-		{"build-cpu", required_argument, NULL, BUILD_CPU},
-		{"build-wall", required_argument, NULL, BUILD_WALL},
-		{"keepalive", required_argument, NULL, KEEPALIVE},
-		{"watchdog", required_argument, NULL, WATCHDOG},
-		{"table-worker", required_argument, NULL, TABLE_WORKER},
-		{"help", no_argument, NULL, HELP},
-		{"version", no_argument, NULL, VERSION},
-		{0},
-	};
-	uint64_t n;
-	int c, rc = 0;
-
-	opterr = 0;
-	while (!rc && (c = getopt_long(argc, argv, ":", options, NULL)) != -1) {
-		switch (c) {
-		case DATA:
-			o->service.data_dir = optarg;
-			break;
-		case LISTEN:
-			o->listen = optarg;
-			break;
-		case PORT_FILE:
-			o->port_file = optarg;
-			break;
-		case METRICS:
-			o->metrics = optarg;
-			break;
-		case METRICS_PORT_FILE:
-			o->metrics_port_file = optarg;
-			break;
-		case STORE_BYTES:
-			rc = parse_number("--store-bytes", optarg, UINT64_C(1) << 46,
-					  &o->service.store_bytes, err);
-			break;
-		case KEEP_DEBUG:
-			o->service.keep_debug = true;
-			break;
-		case KEEP_FAILED:
-			o->service.keep_failed = true;
-			break;
-		case KEPT_BYTES:
-			rc = parse_number("--kept-bytes", optarg, UINT64_C(1) << 46,
-					  &o->service.kept_bytes, err);
-			break;
-		case WORKERS:
-			rc = parse_number("--workers", optarg, 256, &n, err);
-			if (!rc)
-				o->server.workers = (unsigned int)n;
-			break;
-		case BUILDS:
-			rc = parse_number("--builds", optarg, 64, &n, err);
-			if (!rc)
-				o->service.builders = (unsigned int)n;
-			break;
-		case BUILD_MEMORY:
-			rc = parse_number("--build-memory", optarg, UINT64_C(1) << 46,
-					  &o->service.build_memory, err);
-			break;
-		case BUILD_CPU:
-			rc = parse_number("--build-cpu", optarg, 86400,
-					  &o->service.build_cpu_seconds, err);
-			break;
-		case BUILD_WALL:
-			rc = parse_number("--build-wall", optarg, 86400, &n, err);
-			if (!rc)
-				o->service.build_wall_ms = n * 1000;
-			break;
-		case KEEPALIVE:
-			rc = parse_number("--keepalive", optarg, 86400, &n, err);
-			if (!rc)
-				o->server.keepalive_ms = (uint32_t)n * 1000;
-			break;
-		case WATCHDOG:
-			rc = parse_number("--watchdog", optarg, 86400, &o->stuck_seconds, err);
-			break;
-		case TABLE_WORKER:
-			o->service.worker_path = optarg;
-			break;
-		case HELP:
-			print_help();
-			return 1;
-		case VERSION:
-			puts("rawstack-symbolizer " RAWSTACK_VERSION);
-			return 1;
-		case ':':
-			return err_set(err, ERR_USAGE, "%s needs a value", argv[optind - 1]);
-		default:
-			return err_set(err, ERR_USAGE, "unknown option %s; see --help",
-				       argv[optind - 1]);
-		}
-	}
-	if (rc)
-		return rc;
-	if (optind < argc)
-		return err_set(err, ERR_USAGE, "unexpected argument '%s'; see --help",
-			       argv[optind]);
-	if (!o->service.data_dir)
-		return err_set(err, ERR_USAGE, "--data DIR is required; see --help");
-	if (o->service.store_bytes < LIMIT_STORE_MIN)
-		return err_set(err, ERR_USAGE, "--store-bytes: at least %llu",
-			       (unsigned long long)LIMIT_STORE_MIN);
-	return 0;
-}
+static const struct option_usage usage = {
+	.name = "rawstack-symbolizer",
+	.synopsis = "--data DIR [--listen ADDRESS] ...\n"
+		    "backup|compact|verify|salvage --data DIR ...",
+	.about = "Takes debug binaries in, keeps lookup tables, and answers raw stacks with "
+		 "functions, files and lines, over gRPC (rawstack.v1).",
+	.rows = rows,
+	.notes = "SIGTERM and SIGINT end it, SIGHUP does nothing. Exit status: 0 done, 1 failed, 2 "
+		 "wrong usage.",
+	.version = RAWSTACK_VERSION,
+};
 
 /* Without it every upload would be called a failure. */
 static int check_worker(const char *path, struct err *err)
@@ -435,7 +288,9 @@ int main(int argc, char **argv)
 	store_fault_install("rawstack-symbolizer");
 	if (argc > 1 && symbolizer_admin_knows(argv[1]))
 		return symbolizer_admin(argc - 1, argv + 1);
-	rc = parse(argc, argv, &o, &err);
+	rc = options_parse(&usage, argc, argv, &o, NULL, &err);
+	if (!rc && !o.service.data_dir)
+		rc = options_refuse(&usage, &err, "--data DIR is required");
 	if (rc)
 		return stdout_end(rc, &err);
 	signal(SIGPIPE, SIG_IGN);
