@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rpc_client.h"
 
-#include <assert.h>
 #include <grpc/grpc_security.h>
 #include <grpc/slice.h>
 #include <grpc/support/time.h>
@@ -13,8 +12,9 @@
 
 /*
  * One completion queue per client, plucked: each batch is started and then waited for, so that no
- * thread and no lock is needed. A wait has no time limit of its own, because a call's deadline
- * completes everything that was started on it.
+ * thread and no lock is needed here. A call's deadline completes everything that was started on it.
+ * But that is done by a thread of gRPC, which goes on without the threads that it could not start:
+ * so each wait has a limit behind the deadline, too.
  */
 struct rpc_client {
 	grpc_channel *channel;
@@ -22,7 +22,12 @@ struct rpc_client {
 	char target[256], uri[264];
 	bool is_unreachable; /* the last call could not connect */
 	bool is_unresolved;  /* the last call got no address for the name of the host */
+	bool is_late;        /* a deadline passed that gRPC did not see: it lacks threads */
+	bool is_stuck;       /* something that was started never completes */
 };
+
+/* How much later than its deadline a batch may complete on a machine that is held up. */
+#define LATE_MS 2000
 
 /* Name servers that do not answer are an error before the deadlines of callers, 10 s and more, are
  * over: who waits is told of them. The second of them is asked after 5 s. */
@@ -43,7 +48,10 @@ struct rpc_stream {
 	const ProtobufCMessageDescriptor *reply_type;
 	char tags[BATCH_COUNT];
 	bool half_closed;
-	bool ended; /* the status was taken */
+	bool ended;   /* the status was taken */
+	bool is_late; /* the deadline passed, and gRPC did not see it */
+	gpr_timespec deadline;
+	grpc_byte_buffer *reply; /* of the batch that is waited for */
 
 	grpc_metadata_array headers, trailers;
 	grpc_status_code status;
@@ -119,7 +127,8 @@ int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err
 
 void rpc_client_close(struct rpc_client *c)
 {
-	if (!c)
+	/* gRPC would wait for a thread that it could not start, so all of it is left as it is. */
+	if (!c || c->is_late)
 		return;
 	grpc_channel_destroy(c->channel);
 	/* Every batch was waited for, so the queue is empty. */
@@ -129,6 +138,17 @@ void rpc_client_close(struct rpc_client *c)
 	free(c);
 }
 
+static gpr_timespec from_now(uint32_t ms)
+{
+	return gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
+			    gpr_time_from_millis((int64_t)ms, GPR_TIMESPAN));
+}
+
+static gpr_timespec late_of(gpr_timespec deadline)
+{
+	return gpr_time_add(deadline, gpr_time_from_millis(LATE_MS, GPR_TIMESPAN));
+}
+
 bool rpc_client_is_unreachable(const struct rpc_client *c)
 {
 	return c->is_unreachable;
@@ -136,12 +156,15 @@ bool rpc_client_is_unreachable(const struct rpc_client *c)
 
 int rpc_client_await(struct rpc_client *c, uint32_t timeout_ms)
 {
-	const gpr_timespec until =
-		gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-			     gpr_time_from_millis((int64_t)timeout_ms, GPR_TIMESPAN));
+	const gpr_timespec until = from_now(timeout_ms);
 	bool is_in_time = true;
+	grpc_event ev;
 	char tag;
 
+	if (c->is_stuck) {
+		grpc_completion_queue_pluck(c->cq, &tag, until, NULL);
+		return 0;
+	}
 	/* Connecting goes on only while somebody waits at the queue. */
 	for (;;) {
 		grpc_connectivity_state now = grpc_channel_check_connectivity_state(c->channel, 1);
@@ -149,9 +172,10 @@ int rpc_client_await(struct rpc_client *c, uint32_t timeout_ms)
 		if (now == GRPC_CHANNEL_READY || !is_in_time)
 			return now == GRPC_CHANNEL_READY;
 		grpc_channel_watch_connectivity_state(c->channel, now, until, c->cq, &tag);
-		is_in_time = grpc_completion_queue_pluck(c->cq, &tag,
-							 gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL)
-				     .success;
+		ev = grpc_completion_queue_pluck(c->cq, &tag, late_of(until), NULL);
+		is_in_time = ev.type == GRPC_OP_COMPLETE && ev.success;
+		if (ev.type != GRPC_OP_COMPLETE)
+			c->is_late = c->is_stuck = true;
 	}
 }
 
@@ -166,11 +190,22 @@ static void start(struct rpc_stream *s, const grpc_op *ops, size_t count, enum b
 
 static bool wait_for(struct rpc_stream *s, enum batch batch)
 {
-	grpc_event ev = grpc_completion_queue_pluck(s->client->cq, &s->tags[batch],
-						    gpr_inf_future(GPR_CLOCK_MONOTONIC), NULL);
+	struct rpc_client *c = s->client;
+	const gpr_timespec now = from_now(0);
+	grpc_event ev;
 
-	assert(ev.type == GRPC_OP_COMPLETE);
-	return ev.success;
+	if (c->is_stuck)
+		return false;
+	ev = grpc_completion_queue_pluck(c->cq, &s->tags[batch],
+					 late_of(gpr_time_max(s->deadline, now)), NULL);
+	if (ev.type == GRPC_QUEUE_TIMEOUT) {
+		s->is_late = c->is_late = true;
+		grpc_call_cancel(s->call, NULL);
+		ev = grpc_completion_queue_pluck(c->cq, &s->tags[batch], late_of(from_now(0)),
+						 NULL);
+	}
+	c->is_stuck = ev.type != GRPC_OP_COMPLETE;
+	return ev.type == GRPC_OP_COMPLETE && ev.success;
 }
 
 /* A call on which nothing was started yet; NULL when memory is out. */
@@ -179,9 +214,6 @@ static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 				     uint32_t timeout_ms, struct err *err)
 {
 	struct rpc_stream *s = calloc(1, sizeof(*s));
-	gpr_timespec deadline =
-		gpr_time_add(gpr_now(GPR_CLOCK_MONOTONIC),
-			     gpr_time_from_millis((int64_t)timeout_ms, GPR_TIMESPAN));
 	grpc_slice path;
 
 	if (!s) {
@@ -190,19 +222,20 @@ static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 	}
 	/* gRPC asks name servers again after pauses of up to two minutes; a new channel asks at
 	 * once, and callers have pauses of their own. */
-	if (c->is_unresolved) {
+	if (c->is_unresolved && !c->is_late) {
 		grpc_channel_destroy(c->channel);
 		open_channel(c);
 		c->is_unresolved = false;
 	}
 	s->client = c;
+	s->deadline = from_now(timeout_ms);
 	s->reply_type = reply_type;
 	s->details = grpc_empty_slice();
 	grpc_metadata_array_init(&s->headers);
 	grpc_metadata_array_init(&s->trailers);
 	path = grpc_slice_from_copied_string(method);
 	s->call = grpc_channel_create_call(c->channel, NULL, GRPC_PROPAGATE_DEFAULTS, c->cq, path,
-					   NULL, deadline, NULL);
+					   NULL, s->deadline, NULL);
 	grpc_slice_unref(path);
 	return s;
 }
@@ -279,6 +312,12 @@ static int status_error(struct rpc_stream *s, struct err *err)
 
 	take_status(s);
 	s->client->is_unreachable = s->client->is_unresolved = false;
+	if (s->is_late || s->client->is_stuck)
+		return err_set(
+			err, ERR_UNAVAILABLE,
+			"%s: no answer, and its time passed unnoticed: perhaps gRPC could not "
+			"start its threads (ulimit -v or -u, TasksMax)",
+			target);
 	if (s->status == GRPC_STATUS_OK)
 		return 0;
 	rpc_slice_text(s->details, text, sizeof(text));
@@ -330,16 +369,21 @@ int rpc_stream_half_close(struct rpc_stream *s, struct err *err)
 	return wait_for(s, BATCH_SEND) ? 0 : broken(s, err);
 }
 
+/* What a batch that completed left; one that is stuck may still come to it. */
+static grpc_byte_buffer *take_reply(struct rpc_stream *s)
+{
+	return s->client->is_stuck ? NULL : TAKE_PTR(s->reply);
+}
+
 /* The bytes of the next reply, NULL when there is none. */
 static grpc_byte_buffer *next_reply(struct rpc_stream *s)
 {
-	grpc_byte_buffer *bytes = NULL;
 	grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
 
-	op.data.recv_message.recv_message = &bytes;
+	op.data.recv_message.recv_message = &s->reply;
 	start(s, &op, 1, BATCH_RECEIVE);
 	wait_for(s, BATCH_RECEIVE);
-	return bytes;
+	return take_reply(s);
 }
 
 static int parse_reply(struct rpc_stream *s, grpc_byte_buffer *bytes, struct arena *arena,
@@ -384,6 +428,9 @@ void rpc_stream_close(struct rpc_stream *s)
 	if (!s->ended)
 		grpc_call_cancel(s->call, NULL);
 	take_status(s);
+	/* What is stuck refers to it. */
+	if (s->client->is_stuck)
+		return;
 	grpc_call_unref(s->call);
 	grpc_metadata_array_destroy(&s->headers);
 	grpc_metadata_array_destroy(&s->trailers);
@@ -394,7 +441,6 @@ void rpc_stream_close(struct rpc_stream *s)
 /* A whole call as one batch: one wait instead of six. */
 static grpc_byte_buffer *call_once(struct rpc_stream *s, grpc_byte_buffer *request)
 {
-	grpc_byte_buffer *reply = NULL;
 	grpc_op ops[] = {
 		{.op = GRPC_OP_SEND_INITIAL_METADATA},  {.op = GRPC_OP_SEND_MESSAGE},
 		{.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}, {.op = GRPC_OP_RECV_INITIAL_METADATA},
@@ -403,12 +449,12 @@ static grpc_byte_buffer *call_once(struct rpc_stream *s, grpc_byte_buffer *reque
 
 	ops[1].data.send_message.send_message = request;
 	ops[3].data.recv_initial_metadata.recv_initial_metadata = &s->headers;
-	ops[4].data.recv_message.recv_message = &reply;
+	ops[4].data.recv_message.recv_message = &s->reply;
 	set_status_op(s, &ops[5]);
 	start(s, ops, ARRAY_LEN(ops), BATCH_STATUS);
 	wait_for(s, BATCH_STATUS);
 	s->ended = s->half_closed = true;
-	return reply;
+	return take_reply(s);
 }
 
 int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufCMessage *request,

@@ -18,6 +18,9 @@
  * gRPC is started by the first open and stopped after the last close. A client may be used by one
  * thread at a time; different clients are independent. Never fork while one is open.
  *
+ * Where gRPC cannot start its threads it sees no deadline: a call ends two to four seconds behind
+ * its own then, as ERR_UNAVAILABLE, and what a close would wait for is left open.
+ *
  * A failed call gives the gRPC status as an err code: UNAVAILABLE, RESOURCE_EXHAUSTED and
  * DEADLINE_EXCEEDED are ERR_UNAVAILABLE (trying again is right), NOT_FOUND ERR_NOT_FOUND,
  * INVALID_ARGUMENT ERR_DATA, FAILED_PRECONDITION and ABORTED ERR_MISMATCH, UNIMPLEMENTED
