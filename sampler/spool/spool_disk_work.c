@@ -259,11 +259,19 @@ static int create_segment(struct spool_disk *d, struct err *err)
 	return 0;
 }
 
+/* Nothing follows in the current segment: this is the last look whether somebody removed it. */
+static void end_current_segment(struct spool_disk *d)
+{
+	if (d->fd >= 0)
+		spool_disk_look_for_segment(d);
+	spool_disk_end_segment(d, true);
+}
+
 static void begin_segment(struct spool_disk *d, const struct spool_chunk *c)
 {
 	struct err err;
 
-	spool_disk_end_segment(d, true);
+	end_current_segment(d);
 	if (c->moves)
 		spool_disk_move(d, c->left_losses);
 	d->segment = c->segment;
@@ -312,7 +320,7 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 	d->unseen += c->samples;
 	d->dirty |= c->len > 0;
 	if (c->ends)
-		spool_disk_end_segment(d, true);
+		end_current_segment(d);
 }
 
 /* --- by time --------------------------------------------------------------------------------- */
