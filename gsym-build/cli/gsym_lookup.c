@@ -53,7 +53,8 @@ static const struct option_row rows[] = {
 		    "also the other names of the function, and functions with the same code that "
 		    "the linker folded into it"),
 	OPTION_SET('C', "demangle", struct options, names, NAMES_DEMANGLED,
-		   "readable names (default but for gnu)"),
+		   "readable names (default but for gnu), of as many as 5 s of CPU time are "
+		   "enough for"),
 	OPTION_SET(0, "no-demangle", struct options, names, NAMES_MANGLED, "linkage names"),
 	OPTION_END,
 };

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "demangle_budget.h"
 #include "gsym_command.h"
 #include "log.h"
 #include "stdout_end.h"
@@ -44,7 +45,10 @@ static int run_program(int argc, char **argv, struct err *err)
 int main(int argc, char **argv)
 {
 	struct err err = {0};
+	int rc;
 
 	log_init("rawstack-gsym-build");
-	return stdout_end(run_program(argc, argv, &err), &err);
+	rc = run_program(argc, argv, &err);
+	demangle_budget_tell();
+	return stdout_end(rc, &err);
 }

@@ -7,6 +7,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "demangle_budget.h"
+
 /* Unpacked names and paths that are kept, of each: tables of large programs have less. */
 #define CACHE_MAX (32 * MIB)
 
@@ -54,7 +56,7 @@ int table_text_name(const struct table_text *t, uint32_t function, struct buf *o
 	int rc = rsym_reader_name(t->reader, function, &raw, &len, err);
 
 	buf_reset(out);
-	if (!rc && !demangle_append(t->style, raw, len, out))
+	if (!rc && !demangle_budget_append(t->style, raw, len, out))
 		rc = err_set(err, ERR_MEMORY, "out of memory for a name");
 	return rc;
 }

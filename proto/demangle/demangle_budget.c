@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "demangle_budget.h"
 
+#include <inttypes.h>
 #include <stdatomic.h>
 
+#include "log.h"
 #include "thread_clock.h"
 
 static _Atomic uint64_t spent_ns, refused;
@@ -31,7 +33,13 @@ bool demangle_budget_append(enum demangle_style style, const void *name, size_t 
 	return ok;
 }
 
-uint64_t demangle_budget_refused(void)
+void demangle_budget_tell(void)
 {
-	return atomic_load(&refused);
+	const uint64_t count = atomic_load(&refused);
+
+	if (count)
+		log_warn("%" PRIu64
+			 " names are shown as the linker knows them: those before them took the "
+			 "%d s of CPU time that one run spends on names",
+			 count, DEMANGLE_BUDGET_SECONDS);
 }

@@ -17,7 +17,8 @@
 bool demangle_budget_append(enum demangle_style style, const void *name, size_t len,
 			    struct buf *out);
 
-/* How many names stayed as they are because there was none. */
-uint64_t demangle_budget_refused(void);
+/* What a program says at its end: a warning with the number of names that stayed as they are
+ * because there was no time left; nothing when there are none. */
+void demangle_budget_tell(void);
 
 #endif

@@ -9,7 +9,7 @@
 
 static void append(struct buf *out, const ProtobufCBinaryData *bytes)
 {
-	text_append(out, bytes->data, bytes->len);
+	text_name(out, bytes->data, bytes->len);
 }
 
 static void json_binary(struct buf *out, const ProtobufCMessage *row)

@@ -17,11 +17,6 @@ struct top_options {
 /* At most so many modules without names are listed; the rest is in their sum. */
 #define MODULES_SHOWN 8
 
-static void append(struct buf *out, struct profile_text t)
-{
-	text_append(out, t.p, t.len);
-}
-
 static void print_head(struct buf *out, const struct profile_view *v, const struct ranking *r)
 {
 	const struct profile *p = &v->p;
@@ -51,10 +46,10 @@ static void append_place(struct buf *out, const struct ranking_row *row)
 		const struct profile_text base = function_base_name(row->module);
 
 		buf_str(out, "[");
-		append(out, base);
+		profile_view_text(out, base);
 		buf_str(out, "]");
 	}
-	append(out, row->file);
+	profile_view_text(out, row->file);
 	if (row->file.len && row->line)
 		buf_printf(out, ":%u", row->line);
 }
@@ -76,7 +71,7 @@ static int print_rows(struct buf *out, const struct ranking *r, uint64_t limit)
 		text_share(text_table_cell(&t), (double)row->cum, (double)r->total);
 		text_table_end(&t);
 		if (row->name.len)
-			append(text_table_cell(&t), row->name);
+			profile_view_text(text_table_cell(&t), row->name);
 		else
 			buf_str(text_table_cell(&t), "[no name]");
 		if (row->inlined)

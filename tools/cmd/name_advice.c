@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "limits.h"
 #include "text.h"
 
 static struct name_status status_of(const struct profile_view *v, struct profile_text id)
@@ -15,10 +16,10 @@ static struct name_status status_of(const struct profile_view *v, struct profile
 }
 
 /* "//unknown" and the like are said for a file whose path nobody knew: a path of a host has one
- * slash at its beginning. */
+ * slash at its beginning, and the kernel takes none that is longer. */
 static bool is_path(struct profile_text path)
 {
-	return path.len > 1 && path.p[0] == '/' && path.p[1] != '/';
+	return path.len > 1 && path.len < PATH_MAX && path.p[0] == '/' && path.p[1] != '/';
 }
 
 /* Why there are no names; false: no push helps. */
@@ -70,6 +71,8 @@ static void append_kernel(struct buf *out, struct profile_text path)
 		return;
 	while (end < path.len && path.p[end] != '.' && path.p[end] != ']')
 		end++;
+	if (end > NAME_MAX) /* no file has such a name */
+		return;
 	buf_str(out, " on its host, or its file: rawstack push \"$(modinfo -n ");
 	text_shell_word(out, path.p + prefix_len + 1, end - prefix_len - 1);
 	buf_str(out, ")\"");

@@ -37,7 +37,9 @@ enum {
 #define VIEW_HELP_JSON(what)                                      \
 	"  --value TYPE       what to weigh: samples, cpu, ...\n" \
 	"  --json             " what "\n" FILTER_HELP
-#define VIEW_HELP VIEW_HELP_JSON("one object per line")
+#define VIEW_HELP                                                                        \
+	VIEW_HELP_JSON("one object per line; names are whole there, and in text those\n" \
+		       "                     above 512 bytes lack their middle")
 
 /* Of commands that can show a difference. */
 #define VIEW_DIFF_OPTION                                             \
@@ -68,9 +70,10 @@ static inline int64_t profile_view_weight(const struct profile_view *v, uint32_t
 	return v->p.value_count ? profile_values(&v->p, sample)[v->row] : 0;
 }
 
+/* Names, paths and labels as people read them (text_name()). */
 static inline void profile_view_text(struct buf *out, struct profile_text t)
 {
-	text_append(out, t.p, t.len);
+	text_name(out, t.p, t.len);
 }
 
 /* Prints what a command made, or says that it did not fit. */

@@ -86,17 +86,6 @@ static void advise(struct err *err)
 		"%s (is the service there? --server or $RAWSTACK_SERVER says where)", message);
 }
 
-/* What a file made for it would take of the machine. */
-static void tell_mangled(void)
-{
-	uint64_t count = demangle_budget_refused();
-
-	if (count)
-		log_warn("%llu names are shown as the linker knows them: those before them took "
-			 "the %d s of CPU time that one run spends on names",
-			 (unsigned long long)count, DEMANGLE_BUDGET_SECONDS);
-}
-
 int main(int argc, char **argv)
 {
 	struct err err = {0};
@@ -108,7 +97,8 @@ int main(int argc, char **argv)
 	rc = run_program(argc, argv, &err);
 	if (rc)
 		advise(&err);
-	tell_mangled();
+	/* What a file made for it would take of the machine. */
+	demangle_budget_tell();
 	/* Of an option whose file cannot be read the error says more than the return value. */
 	return stdout_end(rc ? err.code : 0, &err);
 }

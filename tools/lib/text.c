@@ -52,6 +52,30 @@ void text_cstr(struct buf *out, const char *s)
 	text_append(out, s, strlen(s));
 }
 
+/* Whether a character of UTF-8 goes on here. */
+static bool is_inside(const uint8_t *s, size_t at, size_t len)
+{
+	return at < len && (s[at] & 0xc0) == 0x80;
+}
+
+void text_name(struct buf *out, const void *p, size_t len)
+{
+	const uint8_t *s = p;
+	size_t head = TEXT_NAME_MAX * 3 / 4, tail = len - TEXT_NAME_MAX / 4;
+
+	if (len <= TEXT_NAME_MAX) {
+		text_append(out, s, len);
+		return;
+	}
+	for (int i = 0; i < 3 && is_inside(s, head, len); i++)
+		head--;
+	for (int i = 0; i < 3 && is_inside(s, tail, len); i++)
+		tail++;
+	text_append(out, s, head);
+	buf_printf(out, "[... %zu bytes ...]", tail - head);
+	text_append(out, s + tail, len - tail);
+}
+
 void text_shell_word(struct buf *out, const void *p, size_t len)
 {
 	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"

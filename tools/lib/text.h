@@ -14,6 +14,14 @@
 void text_append(struct buf *out, const void *p, size_t len);
 void text_cstr(struct buf *out, const char *s);
 
+/*
+ * The same for a name, which a file may have made to fill a terminal: of more than TEXT_NAME_MAX
+ * bytes the middle is left out, and how much that is stands there. The longest names of real
+ * programs, instances of templates in each other, differ at their ends.
+ */
+#define TEXT_NAME_MAX 512
+void text_name(struct buf *out, const void *p, size_t len);
+
 /* The same as one word of a shell command that people are told to type: quoted where anything in it
  * means something to a shell. */
 void text_shell_word(struct buf *out, const void *p, size_t len);
