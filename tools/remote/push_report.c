@@ -135,7 +135,7 @@ static bool lacks_split_units(const struct push_line *line)
 	       push_report_misses(line->report, RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DWP);
 }
 
-static int judge_split_units(const struct push_line *line, struct err *err)
+static int split_units_outcome(const struct push_line *line, struct err *err)
 {
 	const Rawstack__V1__BuildReport *r = line->report;
 
@@ -147,7 +147,7 @@ static int judge_split_units(const struct push_line *line, struct err *err)
 		       line->shown, r->units_skipped, r->units, line->shown);
 }
 
-int push_report_judge(const struct push_line *line, struct err *err)
+int push_report_outcome(const struct push_line *line, struct err *err)
 {
 	const Rawstack__V1__BuildReport *r = line->report;
 
@@ -159,7 +159,7 @@ int push_report_judge(const struct push_line *line, struct err *err)
 	if (!r)
 		return 0;
 	if (r->units_skipped && lacks_split_units(line))
-		return judge_split_units(line, err);
+		return split_units_outcome(line, err);
 	if (r->units_skipped)
 		return err_set(err, ERR_DATA,
 			       "%s: %" PRIu64 " of %" PRIu64 " units were not understood%s%.*s",

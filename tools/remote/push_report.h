@@ -23,6 +23,6 @@ int push_report_print(const struct push_line *line, bool json, struct err *err);
 bool push_report_misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind);
 
 /* 0 when everything was understood; ERR_DATA names the first thing that was not. */
-int push_report_judge(const struct push_line *line, struct err *err);
+int push_report_outcome(const struct push_line *line, struct err *err);
 
 #endif

@@ -95,7 +95,7 @@ static void print(struct sender *s, const struct push_line *line)
 	log_progress_end();
 	rc = push_report_print(line, p->options->json, &err);
 	if (!rc)
-		rc = push_report_judge(line, &err);
+		rc = push_report_outcome(line, &err);
 	if (rc)
 		note(p, &err);
 	pthread_mutex_unlock(&p->lock);
