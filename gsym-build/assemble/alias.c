@@ -24,7 +24,7 @@ static int by_entry(const void *va, const void *vb)
 	return a->internal - b->internal;
 }
 
-static int text_order(const struct facts_text *t, uint32_t x, uint32_t y)
+static int text_order(const struct debug_text *t, uint32_t x, uint32_t y)
 {
 	size_t x_len, y_len;
 	const void *p = intern_get(&t->strings, x, &x_len), *q = intern_get(&t->strings, y, &y_len);
@@ -36,23 +36,23 @@ static int text_order(const struct facts_text *t, uint32_t x, uint32_t y)
 
 /* Of names that are equal but for their declaration, the one whose comes first as text: ids differ
  * with the order in which units were read. */
-static bool is_declared_before(const struct facts_text *t, const struct alias *a,
+static bool is_declared_before(const struct debug_text *t, const struct alias *a,
 			       const struct alias *b)
 {
-	struct facts_file f, g;
+	struct debug_file f, g;
 	int order;
 
-	if (a->decl_file == b->decl_file || a->decl_file == FACTS_NONE ||
-	    b->decl_file == FACTS_NONE)
+	if (a->decl_file == b->decl_file || a->decl_file == DEBUG_NONE ||
+	    b->decl_file == DEBUG_NONE)
 		return a->decl_file == b->decl_file ? a->decl_line < b->decl_line
-						    : b->decl_file == FACTS_NONE;
+						    : b->decl_file == DEBUG_NONE;
 	memcpy(&f, intern_get(&t->files, a->decl_file, NULL), sizeof(f));
 	memcpy(&g, intern_get(&t->files, b->decl_file, NULL), sizeof(g));
 	order = text_order(t, f.dir, g.dir);
 	return order ? order < 0 : text_order(t, f.base, g.base) < 0;
 }
 
-void aliases_sort(struct aliases *a, const struct facts_text *text)
+void aliases_sort(struct aliases *a, const struct debug_text *text)
 {
 	size_t kept = 0;
 
@@ -75,7 +75,7 @@ void aliases_sort(struct aliases *a, const struct facts_text *text)
 /* "f.constprop.0" and the like: how compilers call a changed copy of f, to which DWARF gives the
  * name f. Nobody calls it so, and in programs made by link-time optimisation they are half of the
  * symbols. */
-static bool is_copy(const struct facts_text *t, uint32_t name, uint32_t of)
+static bool is_copy(const struct debug_text *t, uint32_t name, uint32_t of)
 {
 	size_t len, of_len;
 	const char *p = intern_get(&t->strings, name, &len);
@@ -84,7 +84,7 @@ static bool is_copy(const struct facts_text *t, uint32_t name, uint32_t of)
 	return len > of_len && p[of_len] == '.' && memcmp(p, q, of_len) == 0;
 }
 
-void aliases_choose(struct aliases *a, const struct aliases *answers, const struct facts_text *text)
+void aliases_choose(struct aliases *a, const struct aliases *answers, const struct debug_text *text)
 {
 	size_t kept = 0, at = 0;
 

@@ -7,7 +7,7 @@
  * that are the same by declaration. Collected from everyone who knows of functions, compared with
  * the answers at the end of a build, and given to the writer.
  */
-#include "facts.h"
+#include "debug_info.h"
 
 struct alias {
 	uint64_t entry;
@@ -26,7 +26,7 @@ struct aliases {
 bool aliases_add(struct aliases *a, const struct alias *alias);
 
 /* By entry and name; of equal ones one is kept, that of DWARF over a symbol's. */
-void aliases_sort(struct aliases *a, const struct facts_text *text);
+void aliases_sort(struct aliases *a, const struct debug_text *text);
 
 /*
  * Keeps of the candidates, sorted, those that are another name of a function that answers at its
@@ -34,7 +34,7 @@ void aliases_sort(struct aliases *a, const struct facts_text *text);
  * DWARF names the function: "__GI_read" beside "read" is how a library calls itself.
  */
 void aliases_choose(struct aliases *a, const struct aliases *answers,
-		    const struct facts_text *text);
+		    const struct debug_text *text);
 
 void aliases_done(struct aliases *a);
 

@@ -51,16 +51,16 @@ static void answer_done(struct answer *a)
 void builder_init(struct builder *b)
 {
 	*b = (struct builder){
-		.flat = {.code = PAINT_INIT(SIZE_MAX)},
+		.flat = {.code = INTERVAL_OVERLAY_INIT(SIZE_MAX)},
 		.symbols = SYMBOLS_INIT,
 		.typed = INTERN_INIT(UINT32_MAX - 1, LIMIT_TABLE_LEN),
 	};
-	facts_text_init(&b->text);
+	debug_text_init(&b->text);
 }
 
 void builder_done(struct builder *b)
 {
-	facts_text_done(&b->text);
+	debug_text_done(&b->text);
 	flat_done(&b->flat);
 	symbols_done(&b->symbols);
 	intern_done(&b->typed);
@@ -70,15 +70,15 @@ void builder_done(struct builder *b)
 }
 
 /* Kept beside the nodes: most builds want none. */
-static bool add_types(struct builder *b, const struct facts_unit *unit)
+static bool add_types(struct builder *b, const struct debug_unit *unit)
 {
 	for (size_t i = 0; i < unit->scope_count; i++) {
-		const struct facts_scope *s = &unit->scopes[i];
+		const struct debug_scope *s = &unit->scopes[i];
 		struct home_key key = {.name = s->name, .file = s->decl_file, .line = s->decl_line};
 		bool is_new;
 		uint32_t id;
 
-		if (unit->types[i] == FACTS_NONE || s->name == FACTS_NONE)
+		if (unit->types[i] == DEBUG_NONE || s->name == DEBUG_NONE)
 			continue;
 		id = intern_add(&b->typed, &key, sizeof(key), &is_new);
 		if (id == INTERN_FULL || !grow_array((void **)&b->types, &b->types_cap,
@@ -90,7 +90,7 @@ static bool add_types(struct builder *b, const struct facts_unit *unit)
 	return true;
 }
 
-static int add_unit(void *ctx, const struct facts_unit *unit, struct err *err)
+static int add_unit(void *ctx, const struct debug_unit *unit, struct err *err)
 {
 	struct builder *b = ctx;
 
@@ -99,9 +99,9 @@ static int add_unit(void *ctx, const struct facts_unit *unit, struct err *err)
 	return flat_add_unit(&b->flat, unit, err);
 }
 
-struct facts_sink builder_sink(struct builder *b)
+struct debug_sink builder_sink(struct builder *b)
 {
-	return (struct facts_sink){.ctx = b, .unit = add_unit};
+	return (struct debug_sink){.ctx = b, .unit = add_unit};
 }
 
 static int no_memory(struct err *err)
@@ -116,7 +116,7 @@ static struct home_key home_of(const struct flat_node *n)
 
 static uint32_t root_of(const struct flat_node *nodes, uint32_t at)
 {
-	while (nodes[at].parent != FACTS_NONE)
+	while (nodes[at].parent != DEBUG_NONE)
 		at = nodes[at].parent;
 	return at;
 }
@@ -131,13 +131,13 @@ static bool find_home(void *ctx, const struct flat_row *row)
 	uint32_t at, home;
 	bool is_new;
 
-	if (row->node == FACTS_NONE)
+	if (row->node == DEBUG_NONE)
 		return true;
 	/* Most rows are of the node before. */
 	at = row->node == a->last_node ? a->last_root : root_of(a->b->flat.nodes, row->node);
 	a->last_node = row->node;
 	n = &a->b->flat.nodes[at];
-	if (n->entry == row->start && n->has_entry && n->name != FACTS_NONE &&
+	if (n->entry == row->start && n->has_entry && n->name != DEBUG_NONE &&
 	    !aliases_add(&a->entered, &(struct alias){.entry = n->entry,
 						      .name = n->name,
 						      .from_symbol = n->from_symbol}))
@@ -159,12 +159,12 @@ static bool find_home(void *ctx, const struct flat_row *row)
 
 static uint32_t file_id(struct answer *a, uint32_t file)
 {
-	const struct facts_text *t = &a->b->text;
-	struct facts_file f;
+	const struct debug_text *t = &a->b->text;
+	struct debug_file f;
 	const void *dir, *base;
 	size_t dir_len, base_len;
 
-	if (file == FACTS_NONE)
+	if (file == DEBUG_NONE)
 		return RSYM_NONE;
 	if (a->file_id[file] == RSYM_NONE) {
 		memcpy(&f, intern_get(&t->files, file, NULL), sizeof(f));
@@ -186,7 +186,7 @@ static uint32_t make_function(struct answer *a, const struct flat_node *n)
 		.start_line = n->decl_line,
 	};
 
-	if (n->name != FACTS_NONE)
+	if (n->name != DEBUG_NONE)
 		f.name = intern_get(&a->b->text.strings, n->name, &f.name_len);
 	if (a->b->typed.count) {
 		struct home_key key = home_of(n);
@@ -195,7 +195,7 @@ static uint32_t make_function(struct answer *a, const struct flat_node *n)
 		if (typed != INTERN_FULL)
 			f.type = intern_get(&a->b->text.strings, a->b->types[typed], &f.type_len);
 	}
-	if (n->parent != FACTS_NONE) {
+	if (n->parent != DEBUG_NONE) {
 		struct home_key key = home_of(n);
 		uint32_t home = intern_find(&a->homes, &key, sizeof(key));
 
@@ -209,7 +209,7 @@ static uint32_t make_function(struct answer *a, const struct flat_node *n)
 
 static uint32_t function_id(struct answer *a, const struct flat_node *n)
 {
-	bool inlined = n->parent != FACTS_NONE;
+	bool inlined = n->parent != DEBUG_NONE;
 	struct function_memo memo = {
 		.entry = inlined || !n->has_entry ? 0 : n->entry,
 		.file = n->decl_file,
@@ -217,9 +217,9 @@ static uint32_t function_id(struct answer *a, const struct flat_node *n)
 		.kind = inlined | n->has_entry << 1 | n->from_symbol << 2,
 	};
 	uint32_t *at =
-		n->name != FACTS_NONE ? &a->function_of_name[2 * (size_t)n->name + inlined] : NULL;
+		n->name != DEBUG_NONE ? &a->function_of_name[2 * (size_t)n->name + inlined] : NULL;
 
-	if (at && *at != FACTS_NONE) {
+	if (at && *at != DEBUG_NONE) {
 		const struct function_memo *m = &a->memos[*at];
 
 		if (m->entry == memo.entry && m->file == memo.file && m->line == memo.line &&
@@ -229,9 +229,9 @@ static uint32_t function_id(struct answer *a, const struct flat_node *n)
 	memo.id = make_function(a, n);
 	/* What cannot be remembered is asked for anew. */
 	if (!at || !grow_array((void **)&a->memos, &a->memos_cap, a->memo_count + 1,
-			       sizeof(*a->memos), FACTS_NONE))
+			       sizeof(*a->memos), DEBUG_NONE))
 		return memo.id;
-	if (*at == FACTS_NONE)
+	if (*at == DEBUG_NONE)
 		*at = (uint32_t)a->memo_count++;
 	a->memos[*at] = memo;
 	return memo.id;
@@ -244,16 +244,16 @@ static uint32_t node_id(struct answer *a, uint32_t node)
 	uint32_t stack[LIMIT_DIE_DEPTH + 1];
 	size_t depth = 0;
 
-	if (node == FACTS_NONE)
+	if (node == DEBUG_NONE)
 		return RSYM_NONE;
 	for (uint32_t at = node;
-	     at != FACTS_NONE && a->node_id[at] == RSYM_NONE && depth < ARRAY_LEN(stack);
+	     at != DEBUG_NONE && a->node_id[at] == RSYM_NONE && depth < ARRAY_LEN(stack);
 	     at = nodes[at].parent)
 		stack[depth++] = at;
 	while (depth) {
 		uint32_t at = stack[--depth];
 		const struct flat_node *n = &nodes[at];
-		uint32_t parent = n->parent == FACTS_NONE ? RSYM_NONE : a->node_id[n->parent];
+		uint32_t parent = n->parent == DEBUG_NONE ? RSYM_NONE : a->node_id[n->parent];
 
 		a->node_id[at] = rsym_writer_node(a->w, parent, function_id(a, n),
 						  file_id(a, n->call_file), n->call_line);
@@ -278,13 +278,13 @@ static uint32_t chain_of_node(struct answer *a, uint32_t node)
 	uint32_t stack[LIMIT_INLINE_DEPTH], chain = 0;
 	size_t depth = 0;
 
-	while (nodes[node].parent != FACTS_NONE && a->chain_of[node] == UINT32_MAX) {
+	while (nodes[node].parent != DEBUG_NONE && a->chain_of[node] == UINT32_MAX) {
 		if (depth == ARRAY_LEN(stack))
 			return 0;
 		stack[depth++] = node;
 		node = nodes[node].parent;
 	}
-	if (nodes[node].parent != FACTS_NONE)
+	if (nodes[node].parent != DEBUG_NONE)
 		chain = a->chain_of[node];
 	while (depth) {
 		node = stack[--depth];
@@ -296,7 +296,7 @@ static uint32_t chain_of_node(struct answer *a, uint32_t node)
 
 static uint32_t chain_of_row(struct answer *a, const struct flat_row *row)
 {
-	if (row->node == FACTS_NONE)
+	if (row->node == DEBUG_NONE)
 		return 0;
 	return rsym_columns_chain(a->columns, chain_of_node(a, row->node), row->spot);
 }
@@ -334,8 +334,8 @@ static bool collect_aliases(const struct answer *a, struct aliases *list)
 		const struct flat_node *n = &f->nodes[i];
 
 		/* Shown by its unit, but another unit's function lies on it. */
-		if (a->node_id[i] == RSYM_NONE && n->parent == FACTS_NONE && n->has_entry &&
-		    !n->from_symbol && n->name != FACTS_NONE)
+		if (a->node_id[i] == RSYM_NONE && n->parent == DEBUG_NONE && n->has_entry &&
+		    !n->from_symbol && n->name != DEBUG_NONE)
 			ok = aliases_add(list, &(struct alias){.entry = n->entry,
 							       .name = n->name,
 							       .decl_file = n->decl_file,
@@ -347,7 +347,7 @@ static bool collect_aliases(const struct answer *a, struct aliases *list)
 		if (s->list[i].is_function || s->list[i].binding != SYMBOL_LOCAL)
 			ok = aliases_add(list, &(struct alias){.entry = s->list[i].vaddr,
 							       .name = s->list[i].name,
-							       .decl_file = FACTS_NONE,
+							       .decl_file = DEBUG_NONE,
 							       .from_symbol = true,
 							       .internal = exported &&
 									   s->list[i].binding ==
@@ -369,7 +369,7 @@ static int write_aliases(struct answer *a, struct err *err)
 							 .entry = list.list[i].entry,
 							 .has_entry = true,
 							 .from_symbol = list.list[i].from_symbol,
-							 .parent = FACTS_NONE,
+							 .parent = DEBUG_NONE,
 							 .name = list.list[i].name,
 							 .decl_file = list.list[i].decl_file,
 							 .decl_line = list.list[i].decl_line,
@@ -392,7 +392,7 @@ static void count_all(const struct answer *a, struct builder_counts *ret)
 	};
 	for (size_t i = 0; i < a->b->flat.node_count; i++)
 		ret->inline_count +=
-			a->node_id[i] != RSYM_NONE && a->b->flat.nodes[i].parent != FACTS_NONE;
+			a->node_id[i] != RSYM_NONE && a->b->flat.nodes[i].parent != DEBUG_NONE;
 }
 
 static int write_answer(struct answer *a, struct builder_rows *rows, struct err *err)
@@ -430,8 +430,8 @@ int builder_write(struct builder *b, struct rsym_writer *w, struct builder_count
 	struct answer a = {
 		.b = b,
 		.w = w,
-		.last_node = FACTS_NONE,
-		.last_root = FACTS_NONE,
+		.last_node = DEBUG_NONE,
+		.last_root = DEBUG_NONE,
 		.homes = INTERN_INIT(UINT32_MAX - 1, LIMIT_TABLE_LEN),
 	};
 	_cleanup_(rsym_columns_done) struct rsym_columns columns;

@@ -11,7 +11,7 @@
 #include "symbols.h"
 
 struct builder {
-	struct facts_text text;
+	struct debug_text text;
 	struct flat flat;
 	struct symbols symbols;
 	bool columns;        /* are kept */
@@ -28,8 +28,8 @@ struct builder_counts {
 void builder_init(struct builder *b);
 void builder_done(struct builder *b);
 
-/* A facts_sink whose ctx is the builder. */
-struct facts_sink builder_sink(struct builder *b);
+/* A debug_sink whose ctx is the builder. */
+struct debug_sink builder_sink(struct builder *b);
 
 /*
  * Gives everything to w. The symbols must have been chosen. ERR_MEMORY; what w refuses is reported

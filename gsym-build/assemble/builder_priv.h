@@ -9,10 +9,10 @@
 
 struct builder_rows {
 	struct builder *b;
-	struct paint seen;     /* pieces of units, as far as others do not lie on them */
-	uint32_t *symbol_node; /* by symbol, FACTS_NONE until used */
-	uint32_t nameless;     /* the node of lines without function and symbol, or FACTS_NONE */
-	struct flat_row last;  /* that was taken; node FACTS_NONE at first */
+	struct interval_overlay seen; /* pieces of units, as far as others do not lie on them */
+	uint32_t *symbol_node;        /* by symbol, DEBUG_NONE until used */
+	uint32_t nameless;    /* the node of lines without function and symbol, or DEBUG_NONE */
+	struct flat_row last; /* that was taken; node DEBUG_NONE at first */
 	bool (*take)(void *ctx, const struct flat_row *row);
 	void *ctx;
 };

@@ -9,13 +9,13 @@ static int no_memory(struct err *err)
 }
 
 /* Neither file nor line. */
-static const struct flat_row nowhere = {.file = FACTS_NONE};
+static const struct flat_row nowhere = {.file = DEBUG_NONE};
 
 static bool emit(struct builder_rows *r, uint64_t start, uint32_t node, const struct flat_row *at)
 {
 	const struct flat_row *last = &r->last;
 
-	if (node == FACTS_NONE)
+	if (node == DEBUG_NONE)
 		at = &nowhere;
 	if (last->node == node && last->file == at->file && last->line == at->line &&
 	    last->spot == at->spot)
@@ -31,7 +31,7 @@ static bool emit_symbol(struct builder_rows *r, uint64_t start, uint32_t symbol,
 {
 	uint32_t *node = &r->symbol_node[symbol];
 
-	if (*node == FACTS_NONE) {
+	if (*node == DEBUG_NONE) {
 		const struct symbol *s = &r->b->symbols.list[symbol];
 		uint64_t entry;
 
@@ -41,13 +41,13 @@ static bool emit_symbol(struct builder_rows *r, uint64_t start, uint32_t symbol,
 							   .entry = entry,
 							   .has_entry = true,
 							   .from_symbol = true,
-							   .parent = FACTS_NONE,
+							   .parent = DEBUG_NONE,
 							   .name = s->name,
-							   .decl_file = FACTS_NONE,
-							   .call_file = FACTS_NONE,
+							   .decl_file = DEBUG_NONE,
+							   .call_file = DEBUG_NONE,
 						   });
 	}
-	return *node != FACTS_NONE && emit(r, start, *node, at);
+	return *node != DEBUG_NONE && emit(r, start, *node, at);
 }
 
 /* A line with neither function nor symbol: an answer where the unit claims the address. */
@@ -55,15 +55,15 @@ static bool emit_bare(struct builder_rows *r, uint64_t start, const struct flat_
 		      bool claimed)
 {
 	if (!claimed)
-		return emit(r, start, FACTS_NONE, at);
-	if (r->nameless == FACTS_NONE) {
+		return emit(r, start, DEBUG_NONE, at);
+	if (r->nameless == DEBUG_NONE) {
 		r->nameless = flat_add_node(&r->b->flat, &(struct flat_node){
-								 .parent = FACTS_NONE,
-								 .name = FACTS_NONE,
-								 .decl_file = FACTS_NONE,
-								 .call_file = FACTS_NONE,
+								 .parent = DEBUG_NONE,
+								 .name = DEBUG_NONE,
+								 .decl_file = DEBUG_NONE,
+								 .call_file = DEBUG_NONE,
 							 });
-		if (r->nameless == FACTS_NONE)
+		if (r->nameless == DEBUG_NONE)
 			return false;
 	}
 	return emit(r, start, r->nameless, at);
@@ -73,10 +73,10 @@ static bool emit_bare(struct builder_rows *r, uint64_t start, const struct flat_
 static bool emit_plain(struct builder_rows *r, uint64_t start, uint64_t end,
 		       const struct flat_row *at, bool claimed)
 {
-	const struct paint *symbols = &r->b->symbols.spans;
+	const struct interval_overlay *symbols = &r->b->symbols.spans;
 
-	for (size_t i = paint_find(symbols, start); start < end; i++) {
-		const struct paint_span *s = i < symbols->count ? &symbols->spans[i] : NULL;
+	for (size_t i = interval_overlay_find(symbols, start); start < end; i++) {
+		const struct interval_span *s = i < symbols->count ? &symbols->spans[i] : NULL;
 
 		if (!s || s->start >= end)
 			return emit_bare(r, start, at, claimed);
@@ -126,17 +126,18 @@ static bool emit_piece(struct builder_rows *r, const struct flat_piece *p, uint6
 }
 
 /* Of all pieces what is seen of them; kind first, then the lowest unit. The value is the piece. */
-static int choose(const struct flat *f, struct paint *ret, struct err *err)
+static int choose(const struct flat *f, struct interval_overlay *ret, struct err *err)
 {
 	for (size_t i = 0; i < f->piece_count; i++) {
 		const struct flat_piece *piece = &f->pieces[i];
 
-		if (!paint_add(ret, piece->start, piece->end,
-			       ((uint64_t)piece->kind << 32) | (UINT32_MAX - piece->unit),
-			       (uint32_t)i))
+		if (!interval_overlay_add(ret, piece->start, piece->end,
+					  ((uint64_t)piece->kind << 32) |
+						  (UINT32_MAX - piece->unit),
+					  (uint32_t)i))
 			return no_memory(err);
 	}
-	return paint_flatten(ret, err);
+	return interval_overlay_flatten(ret, err);
 }
 
 int builder_rows_init(struct builder_rows *r, struct builder *b, struct err *err)
@@ -145,21 +146,21 @@ int builder_rows_init(struct builder_rows *r, struct builder *b, struct err *err
 
 	*r = (struct builder_rows){
 		.b = b,
-		.seen = PAINT_INIT(SIZE_MAX),
+		.seen = INTERVAL_OVERLAY_INIT(SIZE_MAX),
 		.symbol_node = malloc((count + 1) * sizeof(*r->symbol_node)),
-		.nameless = FACTS_NONE,
+		.nameless = DEBUG_NONE,
 	};
 	if (!r->symbol_node)
 		return no_memory(err);
 	for (size_t i = 0; i < count; i++)
-		r->symbol_node[i] = FACTS_NONE;
+		r->symbol_node[i] = DEBUG_NONE;
 	return choose(&b->flat, &r->seen, err);
 }
 
 void builder_rows_done(struct builder_rows *r)
 {
 	free(r->symbol_node);
-	paint_done(&r->seen);
+	interval_overlay_done(&r->seen);
 }
 
 int builder_rows_each(struct builder_rows *r, bool (*take)(void *ctx, const struct flat_row *row),
@@ -169,9 +170,9 @@ int builder_rows_each(struct builder_rows *r, bool (*take)(void *ctx, const stru
 
 	r->take = take;
 	r->ctx = ctx;
-	r->last = (struct flat_row){.node = FACTS_NONE, .file = FACTS_NONE};
+	r->last = (struct flat_row){.node = DEBUG_NONE, .file = DEBUG_NONE};
 	for (size_t i = 0; i < r->seen.count; i++) {
-		const struct paint_span *s = &r->seen.spans[i];
+		const struct interval_span *s = &r->seen.spans[i];
 
 		if (!emit_plain(r, at, s->start, &nowhere, false) ||
 		    !emit_piece(r, &r->b->flat.pieces[s->value], s->start, s->end))

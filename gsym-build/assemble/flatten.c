@@ -12,19 +12,19 @@
 /* What lives for one unit. */
 struct work {
 	struct flat *f;
-	const struct facts_unit *unit;
+	const struct debug_unit *unit;
 	uint32_t *node_of; /* by scope */
 	struct unit_lines lines;
-	struct paint scopes;  /* value: scope */
-	struct paint covered; /* what the unit claims */
+	struct interval_overlay scopes;  /* value: scope */
+	struct interval_overlay covered; /* what the unit claims */
 };
 
 static void work_done(struct work *w)
 {
 	free(w->node_of);
 	unit_lines_done(&w->lines);
-	paint_done(&w->scopes);
-	paint_done(&w->covered);
+	interval_overlay_done(&w->scopes);
+	interval_overlay_done(&w->covered);
 }
 
 void flat_done_rows(struct flat *f)
@@ -41,8 +41,8 @@ void flat_done(struct flat *f)
 	flat_done_rows(f);
 	free(f->nodes);
 	aliases_done(&f->hidden);
-	paint_done(&f->code);
-	*f = (struct flat){.code = PAINT_INIT(SIZE_MAX)};
+	interval_overlay_done(&f->code);
+	*f = (struct flat){.code = INTERVAL_OVERLAY_INIT(SIZE_MAX)};
 }
 
 static int no_memory(struct err *err)
@@ -54,7 +54,7 @@ uint32_t flat_add_node(struct flat *f, const struct flat_node *node)
 {
 	if (!grow_array((void **)&f->nodes, &f->nodes_cap, f->node_count + 1, sizeof(*f->nodes),
 			FLAT_MAX))
-		return FACTS_NONE;
+		return DEBUG_NONE;
 	f->nodes[f->node_count] = *node;
 	return (uint32_t)f->node_count++;
 }
@@ -66,17 +66,17 @@ static uint32_t node_of(struct work *w, uint32_t scope)
 	size_t depth = 0;
 	uint32_t at = scope;
 
-	while (at != FACTS_NONE && w->node_of[at] == FACTS_NONE && depth < ARRAY_LEN(stack)) {
+	while (at != DEBUG_NONE && w->node_of[at] == DEBUG_NONE && depth < ARRAY_LEN(stack)) {
 		stack[depth++] = at;
 		at = w->unit->scopes[at].parent;
 	}
 	while (depth) {
 		uint32_t s = stack[--depth];
-		const struct facts_scope *sc = &w->unit->scopes[s];
+		const struct debug_scope *sc = &w->unit->scopes[s];
 		struct flat_node n = {
 			.entry = sc->entry,
 			.has_entry = sc->has_entry,
-			.parent = sc->parent == FACTS_NONE ? FACTS_NONE : w->node_of[sc->parent],
+			.parent = sc->parent == DEBUG_NONE ? DEBUG_NONE : w->node_of[sc->parent],
 			.name = sc->name,
 			.decl_file = sc->decl_file,
 			.decl_line = sc->decl_line,
@@ -86,8 +86,8 @@ static uint32_t node_of(struct work *w, uint32_t scope)
 		};
 
 		w->node_of[s] = flat_add_node(w->f, &n);
-		if (w->node_of[s] == FACTS_NONE)
-			return FACTS_NONE;
+		if (w->node_of[s] == DEBUG_NONE)
+			return DEBUG_NONE;
 	}
 	return w->node_of[scope];
 }
@@ -132,11 +132,11 @@ static int add_functions(struct work *w, struct err *err)
 	size_t at = 0;
 
 	for (size_t i = 0; i < w->scopes.count; i++) {
-		const struct paint_span *s = &w->scopes.spans[i];
+		const struct interval_span *s = &w->scopes.spans[i];
 		struct flat_row row = {.node = node_of(w, s->value)};
 		uint64_t pos = s->start;
 
-		if (row.node == FACTS_NONE)
+		if (row.node == DEBUG_NONE)
 			return no_memory(err);
 		while (pos < s->end) {
 			const struct unit_line *l;
@@ -146,7 +146,7 @@ static int add_functions(struct work *w, struct err *err)
 			while (at < w->lines.count && w->lines.all[at].end <= pos)
 				at++;
 			l = at < w->lines.count ? &w->lines.all[at] : NULL;
-			row.file = FACTS_NONE;
+			row.file = DEBUG_NONE;
 			row.line = 0;
 			row.spot = 0;
 			if (l && l->start <= pos) {
@@ -172,11 +172,11 @@ static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct
 		      struct err *err)
 {
 	struct flat_row row = {
-		.node = FACTS_NONE, .file = l->file, .line = l->line, .spot = l->spot};
-	size_t i = paint_find(&w->covered, start);
+		.node = DEBUG_NONE, .file = l->file, .line = l->line, .spot = l->spot};
+	size_t i = interval_overlay_find(&w->covered, start);
 
 	while (start < end) {
-		const struct paint_span *c = i < w->covered.count ? &w->covered.spans[i] : NULL;
+		const struct interval_span *c = i < w->covered.count ? &w->covered.spans[i] : NULL;
 		bool inside = c && c->start <= start;
 		uint64_t edge = !c ? end : inside ? c->end : c->start;
 		int rc;
@@ -206,7 +206,7 @@ static int add_orphans(struct work *w, struct err *err)
 		at = first;
 
 		while (pos < l->end) {
-			const struct paint_span *s =
+			const struct interval_span *s =
 				at < w->scopes.count ? &w->scopes.spans[at] : NULL;
 			uint64_t end = s && s->start < l->end ? s->start : l->end;
 
@@ -227,13 +227,13 @@ static int add_orphans(struct work *w, struct err *err)
 
 static int add_hidden(struct work *w, struct err *err)
 {
-	const struct facts_unit *u = w->unit;
+	const struct debug_unit *u = w->unit;
 
 	for (size_t i = 0; i < u->scope_count; i++) {
-		const struct facts_scope *s = &u->scopes[i];
+		const struct debug_scope *s = &u->scopes[i];
 
-		if (s->parent == FACTS_NONE && s->has_entry && s->name != FACTS_NONE &&
-		    w->node_of[i] == FACTS_NONE && is_code(&w->f->code, s->entry) &&
+		if (s->parent == DEBUG_NONE && s->has_entry && s->name != DEBUG_NONE &&
+		    w->node_of[i] == DEBUG_NONE && is_code(&w->f->code, s->entry) &&
 		    !aliases_add(&w->f->hidden, &(struct alias){.entry = s->entry,
 								.name = s->name,
 								.decl_file = s->decl_file,
@@ -245,25 +245,25 @@ static int add_hidden(struct work *w, struct err *err)
 
 static int add_unit(struct work *w, struct err *err)
 {
-	const struct facts_unit *u = w->unit;
+	const struct debug_unit *u = w->unit;
 	int rc;
 
 	w->node_of = malloc((u->scope_count + 1) * sizeof(*w->node_of));
 	if (!w->node_of)
 		return no_memory(err);
 	for (size_t i = 0; i < u->scope_count; i++)
-		w->node_of[i] = FACTS_NONE;
+		w->node_of[i] = DEBUG_NONE;
 	for (size_t i = 0; i < u->span_count; i++)
 		if (is_code(&w->f->code, u->spans[i].start) &&
-		    !paint_add(&w->scopes, u->spans[i].start, u->spans[i].end, u->spans[i].start,
-			       u->spans[i].scope))
+		    !interval_overlay_add(&w->scopes, u->spans[i].start, u->spans[i].end,
+					  u->spans[i].start, u->spans[i].scope))
 			return no_memory(err);
 	for (size_t i = 0; i < u->range_count; i++)
-		if (!paint_add(&w->covered, u->ranges[i].start, u->ranges[i].end, 0, 0))
+		if (!interval_overlay_add(&w->covered, u->ranges[i].start, u->ranges[i].end, 0, 0))
 			return no_memory(err);
-	rc = paint_flatten(&w->scopes, err);
+	rc = interval_overlay_flatten(&w->scopes, err);
 	if (!rc)
-		rc = paint_flatten(&w->covered, err);
+		rc = interval_overlay_flatten(&w->covered, err);
 	if (!rc)
 		rc = unit_lines_make(&w->lines, u, &w->f->code, &w->scopes, err);
 	if (!rc)
@@ -273,13 +273,13 @@ static int add_unit(struct work *w, struct err *err)
 	return rc ? rc : add_orphans(w, err);
 }
 
-int flat_add_unit(struct flat *f, const struct facts_unit *unit, struct err *err)
+int flat_add_unit(struct flat *f, const struct debug_unit *unit, struct err *err)
 {
 	struct work w = {
 		.f = f,
 		.unit = unit,
-		.scopes = PAINT_INIT(SIZE_MAX),
-		.covered = PAINT_INIT(SIZE_MAX),
+		.scopes = INTERVAL_OVERLAY_INIT(SIZE_MAX),
+		.covered = INTERVAL_OVERLAY_INIT(SIZE_MAX),
 	};
 	int rc = add_unit(&w, err);
 

@@ -2,28 +2,28 @@
 #ifndef RAWSTACK_FLATTEN_H
 #define RAWSTACK_FLATTEN_H
 /*
- * One unit after the other, facts become rows: from this address on, this innermost scope, file
- * and line. Decides inside a unit (inner over outer, last row at an address, alias DIEs); which
- * unit owns an address, and where symbols speak, is the builder's choice later. The rules and what
- * each is worth were measured against LLVM's DWARF reader; FORMAT.md lists them.
+ * One unit after the other, debug information becomes rows: from this address on, this innermost
+ * scope, file and line. Decides inside a unit (inner over outer, last row at an address, alias
+ * DIEs); which unit owns an address, and where symbols speak, is the builder's choice later. The
+ * rules and what each is worth were measured against LLVM's DWARF reader; FORMAT.md lists them.
  */
 #include "alias.h"
-#include "facts.h"
-#include "paint.h"
+#include "debug_info.h"
+#include "interval_overlay.h"
 
 struct flat_row {
 	uint64_t start;
-	uint32_t node; /* index into nodes; FACTS_NONE in pieces without a function */
-	uint32_t file; /* FACTS_NONE */
+	uint32_t node; /* index into nodes; DEBUG_NONE in pieces without a function */
+	uint32_t file; /* DEBUG_NONE */
 	uint32_t line;
-	uint32_t spot; /* as facts_spot() */
+	uint32_t spot; /* as debug_column_word() */
 };
 
 /* A function, an inlined call, or a symbol. */
 struct flat_node {
 	uint64_t entry;
-	uint32_t parent; /* index into nodes, or FACTS_NONE */
-	uint32_t name;   /* string, or FACTS_NONE */
+	uint32_t parent; /* index into nodes, or DEBUG_NONE */
+	uint32_t name;   /* string, or DEBUG_NONE */
 	uint32_t decl_file, decl_line;
 	uint32_t call_file, call_line, call_spot;
 	bool has_entry, from_symbol;
@@ -53,7 +53,7 @@ struct flat {
 
 	/* Executable addresses (flattened); what starts outside is dead code's tombstone and is
 	 * dropped. Without spans, only 0 and the two highest addresses count as tombstones. */
-	struct paint code;
+	struct interval_overlay code;
 };
 
 void flat_done(struct flat *f);
@@ -62,9 +62,9 @@ void flat_done(struct flat *f);
 void flat_done_rows(struct flat *f);
 
 /* Adds a unit, of which no other has the number. ERR_MEMORY, ERR_LIMIT. */
-int flat_add_unit(struct flat *f, const struct facts_unit *unit, struct err *err) _must_check_;
+int flat_add_unit(struct flat *f, const struct debug_unit *unit, struct err *err) _must_check_;
 
-/* A node outside of units, for symbols; FACTS_NONE when memory is out. */
+/* A node outside of units, for symbols; DEBUG_NONE when memory is out. */
 uint32_t flat_add_node(struct flat *f, const struct flat_node *node);
 
 #endif

@@ -19,7 +19,7 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-static int merge_text(struct facts_text *to, const struct facts_text *from, struct ids *ids,
+static int merge_text(struct debug_text *to, const struct debug_text *from, struct ids *ids,
 		      struct err *err)
 {
 	ids->strings = malloc((from->strings.count + 1) * sizeof(uint32_t));
@@ -30,12 +30,12 @@ static int merge_text(struct facts_text *to, const struct facts_text *from, stru
 		size_t len;
 		const void *p = intern_get(&from->strings, i, &len);
 
-		ids->strings[i] = facts_string(to, p, len);
-		if (ids->strings[i] == FACTS_NONE)
+		ids->strings[i] = debug_string(to, p, len);
+		if (ids->strings[i] == DEBUG_NONE)
 			return no_memory(err);
 	}
 	for (uint32_t i = 0; i < from->files.count; i++) {
-		struct facts_file f;
+		struct debug_file f;
 
 		memcpy(&f, intern_get(&from->files, i, NULL), sizeof(f));
 		f.dir = ids->strings[f.dir];
@@ -49,7 +49,7 @@ static int merge_text(struct facts_text *to, const struct facts_text *from, stru
 
 static uint32_t new_id(const uint32_t *ids, uint32_t id)
 {
-	return id == FACTS_NONE ? FACTS_NONE : ids[id];
+	return id == DEBUG_NONE ? DEBUG_NONE : ids[id];
 }
 
 static bool make_room(struct flat *to, const struct flat *from)
@@ -57,13 +57,13 @@ static bool make_room(struct flat *to, const struct flat *from)
 	return grow_array((void **)&to->rows, &to->rows_cap, to->row_count + from->row_count + 1,
 			  sizeof(*to->rows), SIZE_MAX) &&
 	       grow_array((void **)&to->nodes, &to->nodes_cap,
-			  to->node_count + from->node_count + 1, sizeof(*to->nodes), FACTS_NONE) &&
+			  to->node_count + from->node_count + 1, sizeof(*to->nodes), DEBUG_NONE) &&
 	       grow_array((void **)&to->pieces, &to->pieces_cap,
-			  to->piece_count + from->piece_count + 1, sizeof(*to->pieces), FACTS_NONE);
+			  to->piece_count + from->piece_count + 1, sizeof(*to->pieces), DEBUG_NONE);
 }
 
-int merge_flat(struct flat *to, struct facts_text *to_text, struct flat *from,
-	       const struct facts_text *from_text, struct err *err)
+int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,
+	       const struct debug_text *from_text, struct err *err)
 {
 	_cleanup_(ids_done) struct ids ids = {0};
 	uint32_t first_node = (uint32_t)to->node_count;
@@ -82,7 +82,7 @@ int merge_flat(struct flat *to, struct facts_text *to_text, struct flat *from,
 	for (size_t i = 0; i < from->row_count; i++) {
 		struct flat_row r = from->rows[i];
 
-		r.node = r.node == FACTS_NONE ? FACTS_NONE : r.node + first_node;
+		r.node = r.node == DEBUG_NONE ? DEBUG_NONE : r.node + first_node;
 		r.file = new_id(ids.files, r.file);
 		to->rows[to->row_count++] = r;
 	}
@@ -90,7 +90,7 @@ int merge_flat(struct flat *to, struct facts_text *to_text, struct flat *from,
 	for (size_t i = 0; i < from->node_count; i++) {
 		struct flat_node n = from->nodes[i];
 
-		n.parent = n.parent == FACTS_NONE ? FACTS_NONE : n.parent + first_node;
+		n.parent = n.parent == DEBUG_NONE ? DEBUG_NONE : n.parent + first_node;
 		n.name = new_id(ids.strings, n.name);
 		n.decl_file = new_id(ids.files, n.decl_file);
 		n.call_file = new_id(ids.files, n.call_file);

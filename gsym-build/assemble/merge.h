@@ -8,7 +8,7 @@
 #include "flatten.h"
 
 /* *from is as good as empty afterwards. ERR_MEMORY. */
-int merge_flat(struct flat *to, struct facts_text *to_text, struct flat *from,
-	       const struct facts_text *from_text, struct err *err) _must_check_;
+int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,
+	       const struct debug_text *from_text, struct err *err) _must_check_;
 
 #endif

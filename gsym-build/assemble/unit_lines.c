@@ -15,10 +15,10 @@ struct sequence {
 
 /* What lives for one unit. */
 struct work {
-	const struct facts_unit *unit;
-	const struct paint *code, *scopes;
+	const struct debug_unit *unit;
+	const struct interval_overlay *code, *scopes;
 	struct unit_lines *out;
-	struct facts_row *rows; /* of sequences in which not all rise: those that do */
+	struct debug_row *rows; /* of sequences in which not all rise: those that do */
 	struct sequence *sequences;
 	size_t row_count, rows_cap, sequence_count, sequences_cap;
 };
@@ -28,21 +28,21 @@ static int no_memory(struct err *err)
 	return err_set(err, ERR_MEMORY, "out of memory");
 }
 
-bool is_code(const struct paint *code, uint64_t start)
+bool is_code(const struct interval_overlay *code, uint64_t start)
 {
 	size_t i;
 
 	if (!code->count)
 		return start != 0 && start < UINT64_MAX - 1 &&
 		       (start < UINT32_MAX - 1 || start > UINT32_MAX);
-	i = paint_find(code, start);
+	i = interval_overlay_find(code, start);
 	return i < code->count && code->spans[i].start <= start;
 }
 
 /* Rows that fall are never seen in real files; a reader would have to guess. */
 static int sort_out(struct work *w, struct sequence *s, struct err *err)
 {
-	const struct facts_row *rows = w->unit->rows + s->first;
+	const struct debug_row *rows = w->unit->rows + s->first;
 	size_t count = s->count;
 
 	if (!grow_array((void **)&w->rows, &w->rows_cap, w->row_count + count, sizeof(*w->rows),
@@ -59,7 +59,7 @@ static int sort_out(struct work *w, struct sequence *s, struct err *err)
 	return 0;
 }
 
-static const struct facts_row *rows_of(const struct work *w, const struct sequence *s)
+static const struct debug_row *rows_of(const struct work *w, const struct sequence *s)
 {
 	return (s->sorted_out ? w->rows : w->unit->rows) + s->first;
 }
@@ -67,7 +67,7 @@ static const struct facts_row *rows_of(const struct work *w, const struct sequen
 /* Rows of the unit, of which the last is an end. */
 static int add_sequence(struct work *w, size_t first, size_t count, struct err *err)
 {
-	const struct facts_row *rows = w->unit->rows + first;
+	const struct debug_row *rows = w->unit->rows + first;
 	struct sequence *s;
 	bool rises = true;
 	int rc = 0;
@@ -98,7 +98,7 @@ static inline bool ends_before(const struct sequence *a, const struct sequence *
 
 DEFINE_SORT(sort_sequences, struct sequence, ends_before)
 
-static int add_line(struct work *w, uint64_t start, uint64_t end, const struct facts_row *row,
+static int add_line(struct work *w, uint64_t start, uint64_t end, const struct debug_row *row,
 		    struct err *err)
 {
 	if (start >= end)
@@ -118,7 +118,7 @@ static int add_line(struct work *w, uint64_t start, uint64_t end, const struct f
 static int add_lines(struct work *w, const struct sequence *s, uint64_t start, uint64_t end,
 		     struct err *err)
 {
-	const struct facts_row *rows = rows_of(w, s);
+	const struct debug_row *rows = rows_of(w, s);
 	/* Most are seen from their start. */
 	size_t low = 0, count = start > s->low ? s->count : 0;
 
@@ -147,19 +147,19 @@ static int add_lines(struct work *w, const struct sequence *s, uint64_t start, u
  * UINT32_MAX: it has no line of that function's file from there on. */
 static uint32_t distance(const struct work *w, const struct sequence *s)
 {
-	size_t i = paint_find(w->scopes, s->low);
-	const struct facts_scope *scope;
+	size_t i = interval_overlay_find(w->scopes, s->low);
+	const struct debug_scope *scope;
 	uint32_t best = UINT32_MAX;
 
 	if (i == w->scopes->count || w->scopes->spans[i].start > s->low)
 		return best;
 	scope = &w->unit->scopes[w->scopes->spans[i].value];
-	while (scope->parent != FACTS_NONE)
+	while (scope->parent != DEBUG_NONE)
 		scope = &w->unit->scopes[scope->parent];
-	if (scope->decl_file == FACTS_NONE)
+	if (scope->decl_file == DEBUG_NONE)
 		return best;
 	for (size_t at = 0; at + 1 < s->count; at++) {
-		const struct facts_row *r = rows_of(w, s) + at;
+		const struct debug_row *r = rows_of(w, s) + at;
 
 		/* One that another takes the place of does not count. */
 		if (r[1].vaddr == r->vaddr && !r[1].end)
@@ -204,9 +204,9 @@ static void order_folded(struct work *w)
 /* Overlapping sequences: the one that ends first has the address, as LLVM's search by end does. */
 static int make_lines(struct work *w, struct err *err)
 {
-	const struct facts_unit *u = w->unit;
+	const struct debug_unit *u = w->unit;
 	_cleanup_(freep) struct sequence *tmp = NULL;
-	struct paint p = PAINT_INIT(SIZE_MAX);
+	struct interval_overlay p = INTERVAL_OVERLAY_INIT(SIZE_MAX);
 	size_t first = 0;
 	int rc = 0;
 
@@ -224,20 +224,21 @@ static int make_lines(struct work *w, struct err *err)
 	sort_sequences(w->sequences, tmp, w->sequence_count);
 	order_folded(w);
 	for (size_t i = 0; i < w->sequence_count && !rc; i++)
-		if (!paint_add(&p, w->sequences[i].low, w->sequences[i].high, w->sequence_count - i,
-			       (uint32_t)i))
+		if (!interval_overlay_add(&p, w->sequences[i].low, w->sequences[i].high,
+					  w->sequence_count - i, (uint32_t)i))
 			rc = no_memory(err);
 	if (!rc)
-		rc = paint_flatten(&p, err);
+		rc = interval_overlay_flatten(&p, err);
 	for (size_t i = 0; i < p.count && !rc; i++)
 		rc = add_lines(w, &w->sequences[p.spans[i].value], p.spans[i].start, p.spans[i].end,
 			       err);
-	paint_done(&p);
+	interval_overlay_done(&p);
 	return rc;
 }
 
-int unit_lines_make(struct unit_lines *lines, const struct facts_unit *unit,
-		    const struct paint *code, const struct paint *scopes, struct err *err)
+int unit_lines_make(struct unit_lines *lines, const struct debug_unit *unit,
+		    const struct interval_overlay *code, const struct interval_overlay *scopes,
+		    struct err *err)
 {
 	struct work w = {.unit = unit, .code = code, .scopes = scopes, .out = lines};
 	int rc = make_lines(&w, err);

@@ -6,12 +6,12 @@
  * Sequences overlap where a linker folded functions into one, or put dropped code onto an address
  * that is somebody's; who has an address then is decided here, as LLVM's reader decides it.
  */
-#include "facts.h"
-#include "paint.h"
+#include "debug_info.h"
+#include "interval_overlay.h"
 
 struct unit_line {
 	uint64_t start, end;
-	uint32_t file, line, spot; /* as in struct facts_row */
+	uint32_t file, line, spot; /* as in struct debug_row */
 };
 
 struct unit_lines {
@@ -23,12 +23,12 @@ struct unit_lines {
  * so they move it to addresses that no code has: outside of `code` (executable addresses,
  * flattened); where that is not known (no spans), 0 and the two highest of 32 or 64 bits are such
  * (DWARF 6 proposal 200609.1). */
-bool is_code(const struct paint *code, uint64_t start);
+bool is_code(const struct interval_overlay *code, uint64_t start);
 
 /* Fills an empty `lines` from the unit's rows. `scopes`, flattened, says which scope shows at an
  * address. ERR_MEMORY; what was made must be released then as well. */
-int unit_lines_make(struct unit_lines *lines, const struct facts_unit *unit,
-		    const struct paint *code, const struct paint *scopes,
+int unit_lines_make(struct unit_lines *lines, const struct debug_unit *unit,
+		    const struct interval_overlay *code, const struct interval_overlay *scopes,
 		    struct err *err) _must_check_;
 
 void unit_lines_done(struct unit_lines *lines);

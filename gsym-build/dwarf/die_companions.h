@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_DIE_COMPANIONS_H
 #define RAWSTACK_DIE_COMPANIONS_H
 /*
- * What goes into a reader of DWARF beside the image, and what it reports beside the facts. The
+ * What goes into a reader of DWARF beside the image, and what it reports beside the units. The
  * reader of every build (die_scan.h) and the one that checks it (plain_reader.h) take and give the
  * same.
  */
@@ -40,8 +40,8 @@ struct die_companions {
 	 * nobody asks. */
 	struct buf *notes;
 	struct helper *helper; /* of the fast reader: NULL, or inflates ahead */
-	bool types;            /* are wanted: facts_unit.types */
-	bool columns;          /* are wanted, and discriminators: spots of facts.h */
+	bool types;            /* are wanted: debug_unit.types */
+	bool columns;          /* are wanted, and discriminators: spots of debug_info.h */
 };
 
 #endif

@@ -118,10 +118,10 @@ static int name_at(struct die_scan *s, struct die_file *f, uint64_t off, struct 
 	return 0;
 }
 
-static int resolve(struct die_scan *s, const struct scope_name *n, struct facts_scope *scope,
+static int resolve(struct die_scan *s, const struct scope_name *n, struct debug_scope *scope,
 		   struct err *err)
 {
-	struct origin_name o = {.name = FACTS_NONE};
+	struct origin_name o = {.name = DEBUG_NONE};
 	const char *own;
 	int rc = n->origin ? name_at(s, n->file, n->origin, &o, err) : 0;
 

@@ -75,7 +75,7 @@ struct scope_name {
 
 /* What the chain of origins that starts at one DIE gives. */
 struct origin_name {
-	uint32_t name; /* string: the linkage name, else the plain one; FACTS_NONE */
+	uint32_t name; /* string: the linkage name, else the plain one; DEBUG_NONE */
 	uint32_t decl_file, decl_line;
 	bool is_linkage, has_decl_file;
 };
@@ -133,8 +133,8 @@ struct enclosing_scopes {
 
 struct die_scan {
 	struct image *im;
-	struct facts_text *text;
-	const struct facts_sink *sink;
+	struct debug_text *text;
+	const struct debug_sink *sink;
 	struct debug_report *report;
 	uint32_t number; /* of the current unit */
 
@@ -170,9 +170,9 @@ struct die_scan {
 	struct die_repeats own_repeats;
 	struct line_rows rows;
 	const char *comp_dir;
-	struct facts_scope *scopes;
+	struct debug_scope *scopes;
 	struct scope_name *names; /* beside scopes */
-	struct facts_span *spans;
+	struct debug_span *spans;
 	struct range_list unit_ranges, scratch;
 	size_t scope_count, scopes_cap, names_cap, span_count, spans_cap;
 
@@ -186,7 +186,7 @@ struct die_scan {
  * die_scan_with(). To be closed in any case.
  */
 int die_scan_open(struct die_scan *s, struct image *im, const struct die_companions *companions,
-		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err) _must_check_;
 /* .debug_info as well: 1: units can be read; 0: there are none; negative. */
 int die_scan_open_info(struct die_scan *s, const struct die_companions *companions,

@@ -3,10 +3,10 @@
 #define RAWSTACK_DIE_REPEATS_H
 /*
  * What is referred to again and again: thousands of functions may name one range list, units one
- * line table or one split unit, and each makes facts of its own of it. What a whole file has read
- * of each is held against what there is, so that the work follows the file's length. Counted by
- * both threads together; too much is an error of the file, not of the unit that came last, so that
- * the outcome is the same however the units were shared out.
+ * line table or one split unit, and each makes scopes and rows of its own from it. What a whole
+ * file has read of each is held against what there is, so that the work follows the file's length.
+ * Counted by both threads together; too much is an error of the file, not of the unit that came
+ * last, so that the outcome is the same however the units were shared out.
  */
 #include <stdatomic.h>
 

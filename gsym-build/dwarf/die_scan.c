@@ -76,7 +76,7 @@ static void note_split(struct die_scan *s, const struct die *d)
 /* A damaged line table is no reason to lose the functions. */
 static void read_lines(struct die_scan *s, const struct die *d)
 {
-	uint32_t number = 0, id = FACTS_NONE; /* of the file of the row before */
+	uint32_t number = 0, id = DEBUG_NONE; /* of the file of the row before */
 	struct err why;
 	uint64_t off;
 
@@ -93,7 +93,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 		return;
 	unit_filter_trim_rows(&s->wanted, &s->rows);
 	for (size_t i = 0; i < s->rows.count; i++) {
-		struct facts_row *row = &s->rows.rows[i];
+		struct debug_row *row = &s->rows.rows[i];
 
 		if (!i || row->file != number) {
 			number = row->file;
@@ -101,12 +101,12 @@ static void read_lines(struct die_scan *s, const struct die *d)
 		}
 		row->file = id;
 		/* A line of a file that is not there is nothing to show. */
-		if (row->file == FACTS_NONE)
+		if (row->file == DEBUG_NONE)
 			row->line = row->spot = 0;
 	}
 }
 
-/* 1: facts of s->unit; 0: it has no code of its own; negative. */
+/* 1: s->unit was read; 0: it has no code of its own; negative. */
 static int read_unit(struct die_scan *s, struct err *err)
 {
 	struct die_unit *u = &s->unit;
@@ -169,7 +169,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 
 static int give_unit(struct die_scan *s, struct err *err)
 {
-	struct facts_unit u = {
+	struct debug_unit u = {
 		.scopes = s->scopes,
 		.spans = s->spans,
 		.rows = s->rows.rows,
@@ -336,7 +336,7 @@ void die_scan_close(struct die_scan *s)
 }
 
 int die_scan_open(struct die_scan *s, struct image *im, const struct die_companions *companions,
-		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err)
 {
 	int rc;
@@ -379,7 +379,7 @@ int die_scan_open_info(struct die_scan *s, const struct die_companions *companio
 }
 
 int die_scan_with(struct image *im, const struct die_companions *companions,
-		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err)
 {
 	struct die_scan s;
@@ -393,7 +393,7 @@ int die_scan_with(struct image *im, const struct die_companions *companions,
 	return rc;
 }
 
-int die_scan(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+int die_scan(struct image *im, struct debug_text *text, const struct debug_sink *sink,
 	     struct debug_report *report, struct err *err)
 {
 	static const struct die_companions none;

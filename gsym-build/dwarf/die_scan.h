@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_DIE_SCAN_H
 #define RAWSTACK_DIE_SCAN_H
 /*
- * DWARF 2 to 5 of an image as facts: the reader of every build. Second stage; it reports what the
- * file says and leaves every choice to the builder. Gives the facts that the plain reader of
+ * DWARF 2 to 5 of an image as struct debug_unit: the reader of every build. Second stage; it
+ * reports what the file says and leaves every choice to the builder. Gives what the plain reader of
  * plain_reader.h gives, in the same order, at a tenth of its cost:
  *
  *	- units are scanned in place with compiled abbreviations (die_abbrev.h);
@@ -13,8 +13,8 @@
  *
  * Every read is bounded by its unit and its section, depth, hops, ranges and rows by limits.h.
  */
+#include "debug_info.h"
 #include "die_companions.h"
-#include "facts.h"
 
 /*
  * Gives each compile unit to the sink, in order of offset (but scan_parallel()). A unit that cannot
@@ -23,18 +23,18 @@
  * the sink does. An image without .debug_info has no units. One thread at a time for each image and
  * text.
  */
-int die_scan(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+int die_scan(struct image *im, struct debug_text *text, const struct debug_sink *sink,
 	     struct debug_report *report, struct err *err) _must_check_;
 
 /* die_scan() with companions, which stay open as long. */
 int die_scan_with(struct image *im, const struct die_companions *companions,
-		  struct facts_text *text, const struct facts_sink *sink,
+		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err) _must_check_;
 
 /* Where one of two threads puts the units that it reads. */
 struct die_part {
-	struct facts_text *text;
-	const struct facts_sink *sink;
+	struct debug_text *text;
+	const struct debug_sink *sink;
 };
 
 /*

@@ -22,7 +22,7 @@ int die_section_load(struct die_section *ret, struct image *im, const char *name
 	return rc < 0 ? rc : 0;
 }
 
-int die_text_open(struct die_text *t, struct image *im, bool split, struct facts_text *text,
+int die_text_open(struct die_text *t, struct image *im, bool split, struct debug_text *text,
 		  struct err *err)
 {
 	struct die_section *strings[] = {&t->str, &t->line_str};
@@ -77,7 +77,7 @@ int die_text_id(struct die_text *t, const char *s, uint32_t *ret, struct err *er
 	uint64_t off = (uintptr_t)s - (uintptr_t)t->str.p;
 	struct die_text_seen *seen = NULL;
 
-	*ret = FACTS_NONE;
+	*ret = DEBUG_NONE;
 	if (!s || !*s)
 		return 0;
 	if (t->str.p && off < t->str.len) {
@@ -87,8 +87,8 @@ int die_text_id(struct die_text *t, const char *s, uint32_t *ret, struct err *er
 			return 1;
 		}
 	}
-	*ret = facts_string(t->text, s, strnlen(s, LIMIT_NAME_LEN));
-	if (seen && *ret != FACTS_NONE)
+	*ret = debug_string(t->text, s, strnlen(s, LIMIT_NAME_LEN));
+	if (seen && *ret != DEBUG_NONE)
 		*seen = (struct die_text_seen){.next_off = off + 1, .id = *ret};
-	return *ret != FACTS_NONE ? 1 : err_set(err, ERR_MEMORY, "out of memory for names");
+	return *ret != DEBUG_NONE ? 1 : err_set(err, ERR_MEMORY, "out of memory for names");
 }

@@ -6,7 +6,7 @@
  * its first byte: linkers merge equal strings of .debug_str, so its place tells whether it was seen
  * before and its text is looked at once. One thread at a time.
  */
-#include "facts.h"
+#include "debug_info.h"
 #include "image.h"
 
 /* The content of a section, owned by the image; p is NULL when there is none. */
@@ -24,7 +24,7 @@ struct die_text_seen {
 };
 
 struct die_text {
-	struct facts_text *text;
+	struct debug_text *text;
 	struct die_section str, line_str; /* up to their last NUL */
 	struct die_section str_offsets;
 	struct die_text_seen *seen; /* of .debug_str, by a hash of the offset: the last one met */
@@ -32,7 +32,7 @@ struct die_text {
 };
 
 /* The sections of an image, or of split units: `split` takes .debug_str.dwo for .debug_str. */
-int die_text_open(struct die_text *t, struct image *im, bool split, struct facts_text *text,
+int die_text_open(struct die_text *t, struct image *im, bool split, struct debug_text *text,
 		  struct err *err);
 void die_text_close(struct die_text *t);
 
@@ -45,7 +45,7 @@ const char *die_text_index(const struct die_text *t, uint64_t base, uint64_t ind
 
 /*
  * The id of a string in text->strings, wherever it stands: 1; 0 for NULL and for the empty string,
- * *ret is then FACTS_NONE; ERR_MEMORY. Names are cut at LIMIT_NAME_LEN.
+ * *ret is then DEBUG_NONE; ERR_MEMORY. Names are cut at LIMIT_NAME_LEN.
  */
 int die_text_id(struct die_text *t, const char *s, uint32_t *ret, struct err *err);
 

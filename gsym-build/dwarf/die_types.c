@@ -337,7 +337,7 @@ struct type_key {
 static int signature_of(struct die_scan *s, size_t scope, uint32_t *ret, struct err *err)
 {
 	const struct scope_name *n = &s->names[scope];
-	bool shared = n->origin && s->scopes[scope].parent != FACTS_NONE;
+	bool shared = n->origin && s->scopes[scope].parent != DEBUG_NONE;
 	struct place at = {.file = shared ? n->file : s->unit.file,
 			   .off = shared ? n->origin : n->off};
 	struct type_key key = {.file = at.file, .off = at.off, .is_c = s->is_c};
@@ -345,17 +345,17 @@ static int signature_of(struct die_scan *s, size_t scope, uint32_t *ret, struct 
 	bool is_new;
 	uint32_t id = intern_add(&s->types_seen, &key, sizeof(key), &is_new);
 
-	*ret = FACTS_NONE;
+	*ret = DEBUG_NONE;
 	if (id == INTERN_FULL || !grow_array((void **)&s->type_ids, &s->type_ids_cap,
 					     (size_t)id + 1, sizeof(*s->type_ids), SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for types");
 	if (is_new) {
-		s->type_ids[id] = FACTS_NONE;
+		s->type_ids[id] = DEBUG_NONE;
 		put_signature(s, at, s->is_c, &text);
 		/* One that is too long is none. */
 		if (!text.failed) {
-			s->type_ids[id] = facts_string(s->text, text.p, text.len);
-			if (s->type_ids[id] == FACTS_NONE)
+			s->type_ids[id] = debug_string(s->text, text.p, text.len);
+			if (s->type_ids[id] == DEBUG_NONE)
 				return err_set(err, ERR_MEMORY, "out of memory for types");
 		}
 	}

@@ -79,12 +79,12 @@ static int add_scope(struct die_scan *s, const struct die *d, const struct range
 {
 	bool inlined = d->abbrev->tag == DW_TAG_inlined_subroutine;
 	uint64_t file = 0, line = 0;
-	struct facts_scope *scope;
+	struct debug_scope *scope;
 
 	if (!grow_array((void **)&s->scopes, &s->scopes_cap, s->scope_count + 1, sizeof(*s->scopes),
-			FACTS_NONE) ||
+			DEBUG_NONE) ||
 	    !grow_array((void **)&s->names, &s->names_cap, s->scope_count + 1, sizeof(*s->names),
-			FACTS_NONE) ||
+			DEBUG_NONE) ||
 	    !grow_array((void **)&s->spans, &s->spans_cap, s->span_count + ranges->count + 1,
 			sizeof(*s->spans), SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -93,11 +93,11 @@ static int add_scope(struct die_scan *s, const struct die *d, const struct range
 			       (unsigned long long)LIMIT_UNIT_SPANS);
 	*ret = (uint32_t)s->scope_count++;
 	scope = &s->scopes[*ret];
-	*scope = (struct facts_scope){
-		.parent = inlined ? parent : FACTS_NONE,
-		.name = FACTS_NONE,
-		.decl_file = FACTS_NONE,
-		.call_file = FACTS_NONE,
+	*scope = (struct debug_scope){
+		.parent = inlined ? parent : DEBUG_NONE,
+		.name = DEBUG_NONE,
+		.decl_file = DEBUG_NONE,
+		.call_file = DEBUG_NONE,
 		.has_entry = !inlined && ranges->count,
 	};
 	if (scope->has_entry)
@@ -118,12 +118,12 @@ static int add_scope(struct die_scan *s, const struct die *d, const struct range
 
 			(void)die_number(d, DIE_CALL_COLUMN, &column);
 			(void)die_number(d, DIE_DISCRIMINATOR, &discriminator);
-			scope->call_spot = facts_spot(column, discriminator);
+			scope->call_spot = debug_column_word(column, discriminator);
 		}
 	}
 	s->names[*ret] = die_scope_name(s, d);
 	for (size_t i = 0; i < ranges->count; i++)
-		s->spans[s->span_count++] = (struct facts_span){
+		s->spans[s->span_count++] = (struct debug_span){
 			.start = ranges->list[i].start,
 			.end = ranges->list[i].end,
 			.scope = *ret,
@@ -151,7 +151,7 @@ static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err
 		stack[count++] = at;
 		at = w->levels[at].function ? 0 : w->levels[at - 1].owner;
 	}
-	*ret = at ? w->levels[at].scope : FACTS_NONE;
+	*ret = at ? w->levels[at].scope : DEBUG_NONE;
 	while (count) {
 		struct level *l = &w->levels[stack[--count]];
 		struct bytes in;
@@ -173,7 +173,7 @@ static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err
 static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, struct level *ret,
 			   struct err *err)
 {
-	uint32_t parent = FACTS_NONE;
+	uint32_t parent = DEBUG_NONE;
 	struct die d;
 	int rc = read_die(w, p, in, &d, err);
 

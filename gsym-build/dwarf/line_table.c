@@ -74,7 +74,7 @@ static bool add_file(struct line_table *t, const char *base, uint64_t dir)
 	if (!grow_array((void **)&t->files, &t->files_cap, t->file_count + 1, sizeof(*t->files),
 			UINT32_MAX))
 		return false;
-	t->files[t->file_count++] = (struct line_file){.base = base, .dir = dir, .id = FACTS_NONE};
+	t->files[t->file_count++] = (struct line_file){.base = base, .dir = dir, .id = DEBUG_NONE};
 	return true;
 }
 
@@ -252,11 +252,11 @@ static bool emit(struct line_rows *out, struct registers *r, bool end)
 			LIMIT_LINE_ROWS))
 		return false;
 	/* The file's number; its id is filled in by the caller. */
-	out->rows[out->count++] = (struct facts_row){
+	out->rows[out->count++] = (struct debug_row){
 		.vaddr = r->address,
 		.file = r->file > UINT32_MAX ? UINT32_MAX : (uint32_t)r->file,
 		.line = r->line,
-		.spot = facts_spot(r->column, r->discriminator),
+		.spot = debug_column_word(r->column, r->discriminator),
 		.end = end,
 	};
 	r->discriminator = 0;
@@ -403,15 +403,15 @@ static const char *directory(const struct line_table *t, uint64_t number)
 }
 
 static uint32_t make_file(const struct line_table *t, const struct line_file *f,
-			  const char *comp_dir, struct facts_text *text)
+			  const char *comp_dir, struct debug_text *text)
 {
 	_cleanup_(buf_done) struct buf path = BUF_INIT(2 * LIMIT_NAME_LEN + 1);
 	const char *dir;
 
 	if (!f->base || !*f->base)
-		return FACTS_NONE;
+		return DEBUG_NONE;
 	if (*f->base == '/')
-		return facts_file(text, "", 0, f->base, strnlen(f->base, LIMIT_NAME_LEN));
+		return debug_file(text, "", 0, f->base, strnlen(f->base, LIMIT_NAME_LEN));
 	dir = directory(t, f->dir);
 	if ((t->version < 5 || f->dir) && (!dir || *dir != '/') && comp_dir && *comp_dir) {
 		buf_append(&path, comp_dir, strnlen(comp_dir, LIMIT_NAME_LEN));
@@ -420,26 +420,26 @@ static uint32_t make_file(const struct line_table *t, const struct line_file *f,
 	}
 	if (dir)
 		buf_append(&path, dir, strnlen(dir, LIMIT_NAME_LEN));
-	return path.failed ? FACTS_NONE
-			   : facts_file(text, path.p, path.len, f->base,
+	return path.failed ? DEBUG_NONE
+			   : debug_file(text, path.p, path.len, f->base,
 					strnlen(f->base, LIMIT_NAME_LEN));
 }
 
 uint32_t line_table_file(struct line_table *t, uint64_t number, const char *comp_dir,
-			 struct facts_text *text)
+			 struct debug_text *text)
 {
 	struct line_file *f;
 
 	/* DWARF 5 counts from 0, before it was 1. */
 	if (t->version < 5) {
 		if (!number)
-			return FACTS_NONE;
+			return DEBUG_NONE;
 		number--;
 	}
 	if (number >= t->file_count)
-		return FACTS_NONE;
+		return DEBUG_NONE;
 	f = &t->files[number];
-	if (f->id == FACTS_NONE)
+	if (f->id == DEBUG_NONE)
 		f->id = make_file(t, f, comp_dir, text);
 	return f->id;
 }

@@ -6,7 +6,7 @@
  * proportion to its bytes.
  */
 #include "bytes.h"
-#include "facts.h"
+#include "debug_info.h"
 
 struct line_sections {
 	const uint8_t *line, *line_str, *str; /* NULL: no such section */
@@ -16,7 +16,7 @@ struct line_sections {
 struct line_file {
 	const char *base; /* in a section, or NULL */
 	uint64_t dir;
-	uint32_t id; /* of facts_text, FACTS_NONE until asked for */
+	uint32_t id; /* of debug_text, DEBUG_NONE until asked for */
 };
 
 /* Zero is an empty table. */
@@ -31,7 +31,7 @@ struct line_table {
 
 /* Reused from unit to unit. */
 struct line_rows {
-	struct facts_row *rows;
+	struct debug_row *rows;
 	size_t count, cap;
 };
 
@@ -44,8 +44,8 @@ int line_table_read(struct line_table *t, const struct line_sections *s, uint64_
 		    struct line_rows *out, struct err *err) _must_check_;
 void line_table_done(struct line_table *t);
 
-/* The file of a number as rows and DIEs of this unit count; FACTS_NONE when there is none. */
+/* The file of a number as rows and DIEs of this unit count; DEBUG_NONE when there is none. */
 uint32_t line_table_file(struct line_table *t, uint64_t number, const char *comp_dir,
-			 struct facts_text *text);
+			 struct debug_text *text);
 
 #endif

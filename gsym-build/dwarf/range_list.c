@@ -17,7 +17,7 @@ bool range_list_add(struct range_list *out, uint64_t start, uint64_t end)
 	if (!grow_array((void **)&out->list, &out->cap, out->count + 1, sizeof(*out->list),
 			LIMIT_UNIT_SPANS))
 		return false;
-	out->list[out->count++] = (struct facts_range){.start = start, .end = end};
+	out->list[out->count++] = (struct debug_range){.start = start, .end = end};
 	return true;
 }
 

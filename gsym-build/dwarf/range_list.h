@@ -6,7 +6,7 @@
  * section 2.17.3 (.debug_rnglists). The plain reader has a decoder of its own, plain_ranges.h.
  */
 #include "bytes.h"
-#include "facts.h"
+#include "debug_info.h"
 
 /* The sections, and what a unit says about how to read them. */
 struct range_source {
@@ -21,7 +21,7 @@ struct range_source {
 
 /* Grows up to LIMIT_UNIT_SPANS elements. */
 struct range_list {
-	struct facts_range *list;
+	struct debug_range *list;
 	size_t count, cap;
 	uint64_t read_len; /* bytes of lists that were read into it, good or bad */
 };

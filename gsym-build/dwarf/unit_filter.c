@@ -315,7 +315,7 @@ static bool wanted_between(const struct unit_filter *w, uint64_t start, uint64_t
 	return k < w->count && w->list[k].vaddr < end;
 }
 
-bool unit_filter_overlaps(const struct unit_filter *w, const struct facts_range *ranges,
+bool unit_filter_overlaps(const struct unit_filter *w, const struct debug_range *ranges,
 			  size_t count)
 {
 	bool in = !w->list;
@@ -326,7 +326,7 @@ bool unit_filter_overlaps(const struct unit_filter *w, const struct facts_range 
 }
 
 /* One sequence, rows [first, last]; returns how many of them stand at `to` then. */
-static size_t keep_rows(const struct unit_filter *w, struct facts_row *rows, size_t first,
+static size_t keep_rows(const struct unit_filter *w, struct debug_row *rows, size_t first,
 			size_t last, size_t to)
 {
 	size_t kept = to, next = first; /* the first row that is not kept yet */
@@ -366,7 +366,7 @@ void unit_filter_trim_rows(const struct unit_filter *w, struct line_rows *rows)
 	rows->count = kept; /* what is not closed is no sequence */
 }
 
-void unit_filter_mark_found(struct unit_filter *w, const struct facts_span *spans, size_t count)
+void unit_filter_mark_found(struct unit_filter *w, const struct debug_span *spans, size_t count)
 {
 	if (!w->list)
 		return;

@@ -47,7 +47,7 @@ enum unit_filter_need unit_filter_need(const struct unit_filter *w, uint64_t uni
 
 /* Whether an address that is not found yet lies in one of the ranges; always when all are wanted.
  */
-bool unit_filter_overlaps(const struct unit_filter *w, const struct facts_range *ranges,
+bool unit_filter_overlaps(const struct unit_filter *w, const struct debug_range *ranges,
 			  size_t count);
 
 /* Leaves of a unit's rows those that answer such an address, and what bounds them: sequences keep
@@ -55,7 +55,7 @@ bool unit_filter_overlaps(const struct unit_filter *w, const struct facts_range 
 void unit_filter_trim_rows(const struct unit_filter *w, struct line_rows *rows);
 
 /* Finds the addresses that lie in functions of the unit just read. */
-void unit_filter_mark_found(struct unit_filter *w, const struct facts_span *spans, size_t count);
+void unit_filter_mark_found(struct unit_filter *w, const struct debug_span *spans, size_t count);
 
 /*
  * What two scans have found that take turns, each with a unit_filter of its own: what one finds

@@ -217,7 +217,7 @@ int image_code_section(const struct image *im, size_t *index, struct image_code_
 	return 0;
 }
 
-int image_add_code(const struct image *im, struct paint *code, struct err *err)
+int image_add_code(const struct image *im, struct interval_overlay *code, struct err *err)
 {
 	bool ok = true;
 
@@ -229,13 +229,14 @@ int image_add_code(const struct image *im, struct paint *code, struct err *err)
 			continue;
 		if (!CHECKED_ADD(sh->sh_addr, sh->sh_size, &end))
 			end = UINT64_MAX;
-		ok = ok && paint_add(code, sh->sh_addr, end, i, 0);
+		ok = ok && interval_overlay_add(code, sh->sh_addr, end, i, 0);
 	}
 	for (size_t i = 0; !code->count && i < im->segment_count; i++) {
 		const struct image_segment *s = &im->segments[i];
 
 		if (s->flags & PF_X)
-			ok = ok && paint_add(code, s->vaddr, s->vaddr + s->mem_len, i, 0);
+			ok = ok &&
+			     interval_overlay_add(code, s->vaddr, s->vaddr + s->mem_len, i, 0);
 	}
 	return ok ? 0 : err_set(err, ERR_MEMORY, "out of memory");
 }

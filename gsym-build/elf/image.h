@@ -8,9 +8,9 @@
  *
  * The bytes must stay mapped and unchanged as long as the image. One thread at a time.
  */
-#include "facts.h"
+#include "debug_info.h"
 #include "inflate.h"
-#include "paint.h"
+#include "interval_overlay.h"
 #include "symbols.h"
 
 struct image;
@@ -96,13 +96,14 @@ int image_code_section(const struct image *im, size_t *index, struct image_code_
 
 /* Adds the addresses of all sections with SHF_EXECINSTR, or without sections those of executable
  * segments. The caller flattens. ERR_MEMORY. */
-int image_add_code(const struct image *im, struct paint *code, struct err *err) _must_check_;
+int image_add_code(const struct image *im, struct interval_overlay *code,
+		   struct err *err) _must_check_;
 
 /*
  * Adds the functions and labels of .symtab, or without it of .dynsym; names without their version
  * ("memcpy@@GLIBC_2.14" is memcpy) go to text. *ret_count: how many. ERR_DATA, ERR_MEMORY.
  */
-int image_add_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+int image_add_symbols(struct image *im, struct debug_text *text, struct symbols *symbols,
 		      uint64_t *ret_count, struct err *err) _must_check_;
 
 /*
@@ -110,7 +111,7 @@ int image_add_symbols(struct image *im, struct facts_text *text, struct symbols 
  * stands beside .dynsym. *ret_count: how many, 0 without it. ERR_DATA, ERR_LIMIT, ERR_UNSUPPORTED:
  * it cannot be read, which is no reason to do without the rest. ERR_MEMORY.
  */
-int image_add_mini_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+int image_add_mini_symbols(struct image *im, struct debug_text *text, struct symbols *symbols,
 			   uint64_t *ret_count, struct err *err) _must_check_;
 
 /*
@@ -118,7 +119,7 @@ int image_add_mini_symbols(struct image *im, struct facts_text *text, struct sym
  * named "function@plt". *ret_count: how many; a separate debug file has none, but its executable
  * does. ERR_MEMORY.
  */
-int image_add_plt_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+int image_add_plt_symbols(struct image *im, struct debug_text *text, struct symbols *symbols,
 			  uint64_t *ret_count, struct err *err) _must_check_;
 
 #endif

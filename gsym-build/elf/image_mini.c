@@ -17,7 +17,7 @@ static bool has_symtab(const struct image *im)
 	return false;
 }
 
-int image_add_mini_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+int image_add_mini_symbols(struct image *im, struct debug_text *text, struct symbols *symbols,
 			   uint64_t *ret_count, struct err *err)
 {
 	_cleanup_(buf_done) struct buf elf = BUF_INIT(LIMIT_MINI_DEBUG_LEN);

@@ -27,7 +27,7 @@ struct slot {
 
 struct plt {
 	struct image *im;
-	struct facts_text *text;
+	struct debug_text *text;
 	struct symbols *symbols;
 	struct slot *slots; /* by address */
 	size_t slot_count, slots_cap;
@@ -77,8 +77,8 @@ static void add_slot(struct plt *p, uint64_t vaddr, const char *name, size_t len
 		return;
 	}
 	p->slots[p->slot_count] = (struct slot){
-		.vaddr = vaddr, .name = facts_string(p->text, text.p, text.len), .index = index};
-	p->failed |= p->slots[p->slot_count++].name == FACTS_NONE;
+		.vaddr = vaddr, .name = debug_string(p->text, text.p, text.len), .index = index};
+	p->failed |= p->slots[p->slot_count++].name == DEBUG_NONE;
 }
 
 /* One relocation of the section with symbols in `symtab`. */
@@ -293,7 +293,7 @@ static void read_aarch64(struct plt *p, const GElf_Shdr *sh, const uint8_t *code
 	}
 }
 
-int image_add_plt_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+int image_add_plt_symbols(struct image *im, struct debug_text *text, struct symbols *symbols,
 			  uint64_t *ret_count, struct err *err)
 {
 	static const char *const names[] = {".plt", ".plt.sec", ".plt.got", ".plt.bnd", ".iplt"};

@@ -130,7 +130,7 @@ static enum symbol_binding binding_of(const GElf_Sym *sym)
 }
 
 static int add_symbol(struct image *im, const struct table *t, size_t index,
-		      struct facts_text *text, struct symbols *symbols, struct err *err)
+		      struct debug_text *text, struct symbols *symbols, struct err *err)
 {
 	struct symbol s = {.default_version = true};
 	const char *name, *at;
@@ -163,19 +163,19 @@ static int add_symbol(struct image *im, const struct table *t, size_t index,
 	s.len = sym.st_size;
 	s.binding = binding_of(&sym);
 	s.is_function = GELF_ST_TYPE(sym.st_info) != STT_NOTYPE;
-	s.name = facts_string(text, name, len);
+	s.name = debug_string(text, name, len);
 	s.name_len = (uint32_t)len;
 	/* Bit 0 of an ARM function's address says "Thumb" (AAELF32 section 5.5.3). */
 	if (im->ehdr.e_machine == EM_ARM && s.is_function)
 		s.vaddr &= ~UINT64_C(1);
 	if (image_bias(im))
 		s.vaddr += im->parts[section].shdr.sh_addr;
-	if (s.name == FACTS_NONE || !symbols_add(symbols, &s))
+	if (s.name == DEBUG_NONE || !symbols_add(symbols, &s))
 		return err_set(err, ERR_MEMORY, "out of memory for symbols");
 	return 1;
 }
 
-int image_add_symbols(struct image *im, struct facts_text *text, struct symbols *symbols,
+int image_add_symbols(struct image *im, struct debug_text *text, struct symbols *symbols,
 		      uint64_t *ret_count, struct err *err)
 {
 	struct table t;

@@ -95,7 +95,7 @@ static uint64_t end_of(const uint64_t *all, size_t count, uint64_t vaddr)
 }
 
 struct parse {
-	struct facts_text *text;
+	struct debug_text *text;
 	struct symbols *symbols;
 	uint64_t *addresses; /* of every row of the kernel itself */
 	size_t count, cap;
@@ -127,8 +127,8 @@ static int add_row(struct parse *s, const struct row *row, struct err *err)
 	sym.binding = row->type == 'T'                       ? SYMBOL_GLOBAL
 		      : row->type == 'w' || row->type == 'W' ? SYMBOL_WEAK
 							     : SYMBOL_LOCAL;
-	sym.name = facts_string(s->text, row->name, row->name_len);
-	if (sym.name == FACTS_NONE || !symbols_add(s->symbols, &sym))
+	sym.name = debug_string(s->text, row->name, row->name_len);
+	if (sym.name == DEBUG_NONE || !symbols_add(s->symbols, &sym))
 		return err_set(err, ERR_MEMORY, "out of memory for symbols");
 	return 0;
 }
@@ -153,7 +153,7 @@ static int finish(struct parse *s, uint64_t *ret_text_base, struct err *err)
 	return 0;
 }
 
-int kallsyms_read(const void *p, size_t len, struct facts_text *text, struct symbols *symbols,
+int kallsyms_read(const void *p, size_t len, struct debug_text *text, struct symbols *symbols,
 		  uint64_t *ret_text_base, struct err *err)
 {
 	struct parse s = {.text = text, .symbols = symbols};

@@ -16,7 +16,7 @@ bool kallsyms_detect(const void *p, size_t len);
  * of _text. ERR_DATA: a line of another shape, or no _text. ERR_DENIED: all addresses are 0, as the
  * kernel shows them without privilege. ERR_MEMORY.
  */
-int kallsyms_read(const void *p, size_t len, struct facts_text *text, struct symbols *symbols,
+int kallsyms_read(const void *p, size_t len, struct debug_text *text, struct symbols *symbols,
 		  uint64_t *ret_text_base, struct err *err) _must_check_;
 
 #endif

@@ -18,7 +18,7 @@ bool symbols_add(struct symbols *s, const struct symbol *sym)
 void symbols_done(struct symbols *s)
 {
 	free(s->list);
-	paint_done(&s->spans);
+	interval_overlay_done(&s->spans);
 	free(s->by_name);
 	*s = (struct symbols)SYMBOLS_INIT;
 }
@@ -43,7 +43,7 @@ static int by_address(const void *va, const void *vb)
 	return (a->len > b->len) - (a->len < b->len);
 }
 
-int symbols_choose(struct symbols *s, const struct paint *code, struct err *err)
+int symbols_choose(struct symbols *s, const struct interval_overlay *code, struct err *err)
 {
 	uint64_t next = 0; /* start of the symbol behind the current address */
 
@@ -57,7 +57,7 @@ int symbols_choose(struct symbols *s, const struct paint *code, struct err *err)
 		if (i + 1 < s->count && sym->vaddr != s->list[i + 1].vaddr)
 			next = s->list[i + 1].vaddr;
 		if (code->count) {
-			size_t c = paint_find(code, sym->vaddr);
+			size_t c = interval_overlay_find(code, sym->vaddr);
 
 			if (c == code->count || code->spans[c].start > sym->vaddr)
 				continue;
@@ -70,11 +70,11 @@ int symbols_choose(struct symbols *s, const struct paint *code, struct err *err)
 		else
 			end = code->count || sym->vaddr == UINT64_MAX ? ceiling : sym->vaddr + 1;
 		/* A rank above all sizeless ones for the sized; the index orders each kind. */
-		if (!paint_add(&s->spans, sym->vaddr, end, ((uint64_t)(sym->len != 0) << 32) + i,
-			       (uint32_t)i))
+		if (!interval_overlay_add(&s->spans, sym->vaddr, end,
+					  ((uint64_t)(sym->len != 0) << 32) + i, (uint32_t)i))
 			return err_set(err, ERR_MEMORY, "out of memory for %zu symbols", s->count);
 	}
-	return paint_flatten(&s->spans, err);
+	return interval_overlay_flatten(&s->spans, err);
 }
 
 static bool list_names(struct symbols *s, size_t name_count)
@@ -95,7 +95,7 @@ static bool list_names(struct symbols *s, size_t name_count)
 	return true;
 }
 
-bool symbols_entry(struct symbols *s, const struct facts_text *text, uint32_t symbol, uint64_t *ret)
+bool symbols_entry(struct symbols *s, const struct debug_text *text, uint32_t symbol, uint64_t *ret)
 {
 	static const char cold[] = {'.', 'c', 'o', 'l', 'd'};
 	size_t whole, len;

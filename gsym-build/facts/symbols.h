@@ -11,8 +11,8 @@
  *	- at one address: default version over others, a function over a bare label, global over
  *	  weak over local, the shortest name, the first in the table.
  */
-#include "facts.h"
-#include "paint.h"
+#include "debug_info.h"
+#include "interval_overlay.h"
 
 enum symbol_binding {
 	SYMBOL_LOCAL = 0,
@@ -22,7 +22,7 @@ enum symbol_binding {
 
 struct symbol {
 	uint64_t vaddr, len; /* len 0: size unknown */
-	uint32_t name;       /* string of a struct facts_text */
+	uint32_t name;       /* string of a struct debug_text */
 	uint32_t name_len;
 	uint8_t binding;      /* enum symbol_binding */
 	bool is_function;     /* else a bare label (STT_NOTYPE) */
@@ -32,27 +32,28 @@ struct symbol {
 struct symbols {
 	struct symbol *list;
 	size_t count, cap;
-	struct paint spans; /* after symbols_choose(): disjoint; value: index into list */
-	uint32_t *by_name;  /* index into list, or one of symbols.c's marks; NULL: not needed yet */
+	struct interval_overlay spans; /* once chosen: disjoint; value: index into list */
+	uint32_t *by_name; /* index into list, or one of symbols.c's marks; NULL: not needed yet */
 };
 
-#define SYMBOLS_INIT                          \
-	{                                     \
-		.spans = PAINT_INIT(SIZE_MAX) \
+#define SYMBOLS_INIT                                     \
+	{                                                \
+		.spans = INTERVAL_OVERLAY_INIT(SIZE_MAX) \
 	}
 
 bool symbols_add(struct symbols *s, const struct symbol *sym);
 
 /* `code` holds the executable addresses, flattened; symbols outside are dropped. Without spans all
  * count, and one without size or successor covers its first byte. Sorts the list. ERR_MEMORY. */
-int symbols_choose(struct symbols *s, const struct paint *code, struct err *err) _must_check_;
+int symbols_choose(struct symbols *s, const struct interval_overlay *code,
+		   struct err *err) _must_check_;
 
 /*
  * Where the function of a symbol is entered. That of "f.cold", or "f.cold.1" of older compilers, is
  * f's entry, if there is one f: GCC moves unlikely code away from its function and names it so.
  * After symbols_choose(). False: out of memory.
  */
-bool symbols_entry(struct symbols *s, const struct facts_text *text, uint32_t symbol,
+bool symbols_entry(struct symbols *s, const struct debug_text *text, uint32_t symbol,
 		   uint64_t *ret);
 
 void symbols_done(struct symbols *s);

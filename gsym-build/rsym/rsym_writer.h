@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_RSYM_WRITER_H
 #define RAWSTACK_RSYM_WRITER_H
 /*
- * Puts a table together from facts that are already flattened, and gives its bytes. Knows the
+ * Puts a table together from rows that are already flattened, and gives its bytes. Knows the
  * format and nothing of ELF or DWARF. Equal calls in equal order give equal bytes.
  *
  *	struct rsym_writer *w = rsym_writer_new(&err);

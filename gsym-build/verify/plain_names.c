@@ -75,7 +75,7 @@ int plain_names_resolve(struct plain_reader *r, struct err *err)
 	intern_reset(&r->origins);
 	for (size_t i = 0; i < r->scope_count; i++) {
 		const struct scope_names *s = &r->scope_names[i];
-		struct facts_scope *scope = &r->scopes[i];
+		struct debug_scope *scope = &r->scopes[i];
 		const struct origin_names *o = &none;
 		const char *name;
 
@@ -90,8 +90,8 @@ int plain_names_resolve(struct plain_reader *r, struct err *err)
 		       : s->name         ? s->name
 					 : o->name;
 		if (name && *name) {
-			scope->name = facts_string(r->text, name, strnlen(name, LIMIT_NAME_LEN));
-			if (scope->name == FACTS_NONE)
+			scope->name = debug_string(r->text, name, strnlen(name, LIMIT_NAME_LEN));
+			if (scope->name == DEBUG_NONE)
 				return err_set(err, ERR_MEMORY, "out of memory for names");
 		}
 		if (!scope->decl_line) {

@@ -75,8 +75,8 @@ struct plain_split_unit {
 struct plain_reader {
 	struct image *im;
 	const struct die_companions *companions;
-	struct facts_text *text;
-	const struct facts_sink *sink;
+	struct debug_text *text;
+	const struct debug_sink *sink;
 	struct debug_report *report;
 	struct plain_object object, alt; /* alt.dbg is NULL when there is none */
 	struct plain_split_file *split_files;
@@ -95,9 +95,9 @@ struct plain_reader {
 	const char *comp_dir;
 	Dwarf_Off unit_off, unit_end;
 	Dwarf_Half unit_kind;
-	struct facts_scope *scopes;
+	struct debug_scope *scopes;
 	struct scope_names *scope_names; /* beside scopes */
-	struct facts_span *spans;
+	struct debug_span *spans;
 	struct plain_types *types_of; /* NULL: types are not wanted */
 	uint32_t *types;              /* beside scopes */
 	struct line_rows rows;

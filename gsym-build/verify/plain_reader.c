@@ -37,7 +37,7 @@ static int add_span(struct plain_reader *r, uint64_t start, uint64_t end, uint32
 		return err_full(err, r->span_count < LIMIT_UNIT_SPANS,
 				"more than %llu address ranges",
 				(unsigned long long)LIMIT_UNIT_SPANS);
-	r->spans[r->span_count++] = (struct facts_span){.start = start, .end = end, .scope = scope};
+	r->spans[r->span_count++] = (struct debug_span){.start = start, .end = end, .scope = scope};
 	return 0;
 }
 
@@ -69,7 +69,7 @@ static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32
 {
 	uint32_t scope = (uint32_t)r->scope_count;
 	struct plain_die d;
-	struct facts_scope s;
+	struct debug_scope s;
 	int rc = plain_die_read(r, r->dbg, die, &d, err);
 
 	if (rc)
@@ -78,20 +78,20 @@ static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32
 	if (rc)
 		return rc;
 	if (!grow_array((void **)&r->scopes, &r->scopes_cap, (size_t)scope + 1, sizeof(*r->scopes),
-			FACTS_NONE) ||
+			DEBUG_NONE) ||
 	    !grow_array((void **)&r->scope_names, &r->scope_names_cap, (size_t)scope + 1,
-			sizeof(*r->scope_names), FACTS_NONE))
+			sizeof(*r->scope_names), DEBUG_NONE))
 		return err_set(err, ERR_MEMORY, "out of memory");
-	s = (struct facts_scope){
-		.parent = inlined ? parent : FACTS_NONE,
-		.name = FACTS_NONE,
-		.decl_file = d.has_decl_file ? file_id(r, d.decl_file) : FACTS_NONE,
+	s = (struct debug_scope){
+		.parent = inlined ? parent : DEBUG_NONE,
+		.name = DEBUG_NONE,
+		.decl_file = d.has_decl_file ? file_id(r, d.decl_file) : DEBUG_NONE,
 		.decl_line = (uint32_t)d.decl_line,
 		/* Number 0 when absent, as LLVM has it: the unit's own file in DWARF 5. */
-		.call_file = inlined ? file_id(r, d.call_file) : FACTS_NONE,
+		.call_file = inlined ? file_id(r, d.call_file) : DEBUG_NONE,
 		.call_line = (uint32_t)d.call_line,
 		.call_spot = inlined && r->companions->columns
-				     ? facts_spot(d.call_column, d.discriminator)
+				     ? debug_column_word(d.call_column, d.discriminator)
 				     : 0,
 	};
 	/* The entry is where the first range starts: cold parts often lie below it. */
@@ -113,7 +113,7 @@ static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32
 	}
 	/* Code needs the names of all that holds it. */
 	for (uint32_t at = scope;
-	     r->scratch.count && at != FACTS_NONE && !r->scope_names[at].needed;
+	     r->scratch.count && at != DEBUG_NONE && !r->scope_names[at].needed;
 	     at = r->scopes[at].parent)
 		r->scope_names[at].needed = true;
 	*ret_scope = scope;
@@ -232,11 +232,11 @@ static int read_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_
 	if (why.code)
 		note_skipped(r, &why);
 	for (size_t i = 0; i < r->rows.count; i++) {
-		struct facts_row *row = &r->rows.rows[i];
+		struct debug_row *row = &r->rows.rows[i];
 
 		row->file = file_id(r, row->file);
 		/* A line of a file that is not there is nothing to show. */
-		if (row->file == FACTS_NONE)
+		if (row->file == DEBUG_NONE)
 			row->line = row->spot = 0;
 	}
 	return 0;
@@ -276,7 +276,7 @@ static int read_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
 	else if (!rc)
 		note_split(r, &d);
 	if (!rc && dwarf_child(die, &child, &e) == DW_DLV_OK) {
-		stack[depth++] = (struct level){.die = child, .scope = FACTS_NONE};
+		stack[depth++] = (struct level){.die = child, .scope = DEBUG_NONE};
 		rc = walk(r, stack, &depth, err);
 	} else if (e) {
 		rc = plain_object_failed(r->dbg, e, "first DIE", err);
@@ -294,7 +294,7 @@ static int read_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
 
 static int give_unit(struct plain_reader *r, struct err *err)
 {
-	struct facts_unit u = {
+	struct debug_unit u = {
 		.scopes = r->scopes,
 		.spans = r->spans,
 		.rows = r->rows.rows,
@@ -448,7 +448,7 @@ static void reader_done(struct plain_reader *r)
 	plain_split_close(r);
 }
 
-int plain_read(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+int plain_read(struct image *im, struct debug_text *text, const struct debug_sink *sink,
 	       struct debug_report *report, struct err *err)
 {
 	static const struct die_companions none;
@@ -457,7 +457,7 @@ int plain_read(struct image *im, struct facts_text *text, const struct facts_sin
 }
 
 int plain_read_with(struct image *im, const struct die_companions *companions,
-		    struct facts_text *text, const struct facts_sink *sink,
+		    struct debug_text *text, const struct debug_sink *sink,
 		    struct debug_report *report, struct err *err)
 {
 	struct plain_reader r = {

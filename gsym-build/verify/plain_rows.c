@@ -122,7 +122,7 @@ static bool spot_of(Dwarf_Line line, uint32_t *ret, Dwarf_Error *e)
 	return true;
 }
 
-static bool one_row(Dwarf_Line line, uint8_t mark, struct facts_row *ret, Dwarf_Error *e)
+static bool one_row(Dwarf_Line line, uint8_t mark, struct debug_row *ret, Dwarf_Error *e)
 {
 	Dwarf_Unsigned number = 0, file = 0;
 	Dwarf_Addr address = 0;
@@ -131,7 +131,7 @@ static bool one_row(Dwarf_Line line, uint8_t mark, struct facts_row *ret, Dwarf_
 	    dwarf_lineno(line, &number, e) != DW_DLV_OK ||
 	    dwarf_line_srcfileno(line, &file, e) != DW_DLV_OK)
 		return false;
-	*ret = (struct facts_row){
+	*ret = (struct debug_row){
 		.vaddr = address,
 		.file = file > UINT32_MAX ? UINT32_MAX : (uint32_t)file,
 		.line = (uint32_t)number,
@@ -160,9 +160,9 @@ static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64
 				   sizeof(*out->rows), SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for line rows");
 	for (Dwarf_Signed i = 0; i < t->end - t->first; i++)
-		t->ids[i] = FACTS_NONE;
+		t->ids[i] = DEBUG_NONE;
 	for (Dwarf_Signed i = 0; i < count; i++) {
-		struct facts_row *row = &out->rows[i];
+		struct debug_row *row = &out->rows[i];
 
 		if (!one_row(lines[i], marks.p[i], row, e) ||
 		    (spots && !spot_of(lines[i], &row->spot, e)))
@@ -203,7 +203,7 @@ int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
 
 /* A path as DWARF 5 section 6.2.4 and DWARF 4 section 6.2.4 put it together. */
 static uint32_t path_of(const struct plain_rows *t, const char *base, uint64_t number,
-			const char *comp_dir, struct facts_text *text)
+			const char *comp_dir, struct debug_text *text)
 {
 	_cleanup_(buf_done) struct buf dir = BUF_INIT(2 * LIMIT_NAME_LEN + 1);
 	const char *listed = NULL;
@@ -212,7 +212,7 @@ static uint32_t path_of(const struct plain_rows *t, const char *base, uint64_t n
 	bool in_comp_dir;
 
 	if (base[0] == '/')
-		return facts_file(text, "", 0, base, base_len);
+		return debug_file(text, "", 0, base, base_len);
 	if ((number || t->version == 5) && number <= INT64_MAX &&
 	    dwarf_srclines_include_dir_data(t->context, (Dwarf_Signed)number, &listed, &e) !=
 		    DW_DLV_OK)
@@ -225,11 +225,11 @@ static uint32_t path_of(const struct plain_rows *t, const char *base, uint64_t n
 		buf_u8(&dir, '/');
 	if (listed)
 		buf_append(&dir, listed, strnlen(listed, LIMIT_NAME_LEN));
-	return dir.failed ? FACTS_NONE : facts_file(text, dir.p, dir.len, base, base_len);
+	return dir.failed ? DEBUG_NONE : debug_file(text, dir.p, dir.len, base, base_len);
 }
 
 uint32_t plain_rows_file(struct plain_rows *t, uint64_t number, const char *comp_dir,
-			 struct facts_text *text)
+			 struct debug_text *text)
 {
 	const char *base = NULL;
 	Dwarf_Unsigned dir = 0, ignored;
@@ -239,9 +239,9 @@ uint32_t plain_rows_file(struct plain_rows *t, uint64_t number, const char *comp
 	if (!t->context)
 		return line_table_file(&t->refused, number, comp_dir, text);
 	if (number > INT64_MAX || (Dwarf_Signed)number < t->first || (Dwarf_Signed)number >= t->end)
-		return FACTS_NONE;
+		return DEBUG_NONE;
 	id = &t->ids[(Dwarf_Signed)number - t->first];
-	if (*id == FACTS_NONE &&
+	if (*id == DEBUG_NONE &&
 	    dwarf_srclines_files_data_b(t->context, (Dwarf_Signed)number, &base, &dir, &ignored,
 					&ignored, NULL, &e) == DW_DLV_OK &&
 	    base && *base)

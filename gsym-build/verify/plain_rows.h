@@ -19,7 +19,7 @@ struct plain_rows {
 	struct line_table refused;  /* its files then, by the decoder of line_table.h */
 	Dwarf_Signed first, end;    /* file numbers */
 	Dwarf_Unsigned version;
-	uint32_t *ids; /* of facts_text, by number from `first` on; FACTS_NONE until asked for */
+	uint32_t *ids; /* of debug_text, by number from `first` on; DEBUG_NONE until asked for */
 };
 
 /*
@@ -32,8 +32,8 @@ int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
 		    struct err *err) _must_check_;
 void plain_rows_done(struct plain_rows *t);
 
-/* The file of a number as rows and DIEs of the unit count; FACTS_NONE when there is none. */
+/* The file of a number as rows and DIEs of the unit count; DEBUG_NONE when there is none. */
 uint32_t plain_rows_file(struct plain_rows *t, uint64_t number, const char *comp_dir,
-			 struct facts_text *text);
+			 struct debug_text *text);
 
 #endif

@@ -259,8 +259,8 @@ static uint32_t signature(struct plain_types *t, struct die_position at)
 	buf_u8(&text, ' ');
 	buf_append(&text, parameters.p, parameters.len);
 	return failed || text.failed || parameters.failed
-		       ? FACTS_NONE
-		       : facts_string(t->r->text, text.p, text.len);
+		       ? DEBUG_NONE
+		       : debug_string(t->r->text, text.p, text.len);
 }
 
 /* DWARF 5 table 7.17. */
@@ -298,10 +298,10 @@ int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 		bool is_new;
 		uint32_t id;
 
-		r->types[i] = FACTS_NONE;
+		r->types[i] = DEBUG_NONE;
 		if (!n->needed)
 			continue;
-		if (r->scopes[i].parent == FACTS_NONE || !n->origin.off) {
+		if (r->scopes[i].parent == DEBUG_NONE || !n->origin.off) {
 			r->types[i] = signature(t, at);
 			continue;
 		}

@@ -20,7 +20,7 @@ static uint32_t *none_array(size_t count)
 	uint32_t *p = malloc((count + 1) * sizeof(*p));
 
 	for (size_t i = 0; p && i < count; i++)
-		p[i] = FACTS_NONE;
+		p[i] = DEBUG_NONE;
 	return p;
 }
 
@@ -78,18 +78,18 @@ static int expected(struct verify_run *run, const struct verify_frame *e, struct
 	int rc;
 
 	*ret = (struct frame){
-		.name = e->name == FACTS_NONE ? run->verify->empty : e->name,
+		.name = e->name == DEBUG_NONE ? run->verify->empty : e->name,
 		.line = e->line,
-		.decl_path = FACTS_NONE,
+		.decl_path = DEBUG_NONE,
 		.from_symbol = e->symbol != NULL,
 		.spot = run->has_spots ? e->spot : 0,
-		.type = FACTS_NONE,
+		.type = DEBUG_NONE,
 	};
-	if (run->function_type && e->name != FACTS_NONE)
+	if (run->function_type && e->name != DEBUG_NONE)
 		ret->type = verify_type(&run->verify->source,
 					(struct verify_typed){
 						.name = e->name,
-						.file = e->scope ? e->scope->decl_file : FACTS_NONE,
+						.file = e->scope ? e->scope->decl_file : DEBUG_NONE,
 						.line = e->scope ? e->scope->decl_line : 0,
 					});
 	rc = verify_source_path(run->verify, e->file, &ret->path, err);
@@ -97,7 +97,7 @@ static int expected(struct verify_run *run, const struct verify_frame *e, struct
 		ret->decl_line = e->scope->decl_line;
 		rc = verify_source_path(run->verify, e->scope->decl_file, &ret->decl_path, err);
 	}
-	if (e->scope && e->scope->parent == FACTS_NONE) {
+	if (e->scope && e->scope->parent == DEBUG_NONE) {
 		ret->has_entry = e->scope->has_entry && e->scope->entry >= run->verify->bias;
 		ret->entry = ret->has_entry ? e->scope->entry : 0;
 	} else if (e->symbol) {
@@ -177,18 +177,18 @@ static bool note_function(struct verify_run *run, const struct verify_frame *out
 			  bool begins)
 {
 	const struct verify_source *f = &run->verify->source;
-	const struct facts_scope *s = outer->scope;
+	const struct debug_scope *s = outer->scope;
 	struct verify_entered is = {.entry = start, .name = outer->name};
 
 	/* A chain that is too long ends before its function. */
-	while (s && s->parent != FACTS_NONE)
+	while (s && s->parent != DEBUG_NONE)
 		s = &f->scopes[s->parent];
 	if (s)
 		run->seen[s - f->scopes] = 1;
 	is.from_symbol = !s;
 	if (s)
 		is.name = s->name;
-	if (!begins || is.name == FACTS_NONE ||
+	if (!begins || is.name == DEBUG_NONE ||
 	    (s ? !s->has_entry || s->entry != start
 	       : !outer->symbol || symbol_entry(run->verify, outer->symbol) != start))
 		return true;
@@ -281,9 +281,9 @@ int verify_open(struct verify **ret, struct image *im, struct image *partner,
 	verify_source_init(&v->source);
 	rc = verify_source_read(&v->source, im, partner, companions, debug, err);
 	if (!rc) {
-		v->facts_path = none_array(v->source.text.files.count);
-		v->empty = facts_string(&v->source.text, "", 0);
-		if (!v->facts_path || v->empty == FACTS_NONE)
+		v->source_path = none_array(v->source.text.files.count);
+		v->empty = debug_string(&v->source.text, "", 0);
+		if (!v->source_path || v->empty == DEBUG_NONE)
 			rc = no_memory(err);
 	}
 	if (rc) {
@@ -299,7 +299,7 @@ void verify_free(struct verify *v)
 	if (!v)
 		return;
 	verify_source_done(&v->source);
-	free(v->facts_path);
+	free(v->source_path);
 	buf_done(&v->text);
 	free(v);
 }

@@ -18,7 +18,7 @@ struct name_at {
 	uint64_t entry;
 	uint32_t name;
 	bool from_symbol, internal;
-	const struct facts_scope *scope; /* of the file's, when DWARF says it */
+	const struct debug_scope *scope; /* of the file's, when DWARF says it */
 	uint32_t decl_path, decl_line;   /* of the table's */
 };
 
@@ -95,10 +95,10 @@ static bool add_scopes(const struct verify_run *run, struct names_at *ret)
 	const struct verify_source *f = &run->verify->source;
 
 	for (size_t i = 0; i < f->scope_count; i++) {
-		const struct facts_scope *s = &f->scopes[i];
+		const struct debug_scope *s = &f->scopes[i];
 		const struct verify_entered *is;
 
-		if (s->parent != FACTS_NONE || !s->has_entry || s->name == FACTS_NONE ||
+		if (s->parent != DEBUG_NONE || !s->has_entry || s->name == DEBUG_NONE ||
 		    run->seen[i])
 			continue;
 		is = entered_at(run, s->entry);
@@ -182,7 +182,7 @@ static int is_one_of(struct verify_run *run, const struct name_at *table,
 {
 	*ret = table->from_symbol == file->from_symbol;
 	if (file->from_symbol || !*ret) {
-		*ret = *ret && !table->decl_line && table->decl_path == FACTS_NONE;
+		*ret = *ret && !table->decl_line && table->decl_path == DEBUG_NONE;
 		return 0;
 	}
 	*ret = false;
@@ -216,7 +216,7 @@ static void put(struct verify_run *run, const char *who, const struct name_at *n
 static int differs(struct verify_run *run, const struct name_at *file, const struct name_at *table,
 		   struct err *err)
 {
-	uint32_t path = FACTS_NONE;
+	uint32_t path = DEBUG_NONE;
 	int rc = 0;
 
 	if (run->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
@@ -226,7 +226,7 @@ static int differs(struct verify_run *run, const struct name_at *file, const str
 	buf_printf(run->out, "alias at 0x%llx:\n",
 		   (unsigned long long)((file ? file : table)->entry - run->verify->bias));
 	put(run, "file ", file, path, file && file->scope ? file->scope->decl_line : 0);
-	put(run, "table", table, table ? table->decl_path : FACTS_NONE,
+	put(run, "table", table, table ? table->decl_path : DEBUG_NONE,
 	    table ? table->decl_line : 0);
 	return rc;
 }

@@ -85,12 +85,12 @@ static const struct verify_span *function_of(const struct verify_source *f, uint
 
 /* The least that a row of a sequence is behind the declaration of a function, in its file. */
 static uint32_t distance(const struct verify_source *f, const struct verify_sequence *s,
-			 const struct facts_scope *function)
+			 const struct debug_scope *function)
 {
 	uint32_t best = UINT32_MAX;
 
 	for (size_t i = s->first; i + 1 < s->first + s->count; i++) {
-		const struct facts_row *r = &f->rows[i];
+		const struct debug_row *r = &f->rows[i];
 
 		/* Of several at one address the last counts. */
 		if (r[1].vaddr == r->vaddr && !r[1].end)
@@ -108,7 +108,7 @@ static void note_distances(struct verify_source *f, uint64_t vaddr)
 {
 	for (size_t i = 0; i < f->lines.active_count; i++) {
 		const struct verify_span *s = active_at(&f->lines, i), *function;
-		const struct facts_scope *scope;
+		const struct debug_scope *scope;
 
 		if (s->start != vaddr)
 			continue;
@@ -116,9 +116,9 @@ static void note_distances(struct verify_source *f, uint64_t vaddr)
 		if (!function)
 			continue;
 		scope = &f->scopes[function->index];
-		while (scope->parent != FACTS_NONE)
+		while (scope->parent != DEBUG_NONE)
 			scope = &f->scopes[scope->parent];
-		if (scope->decl_file != FACTS_NONE)
+		if (scope->decl_file != DEBUG_NONE)
 			f->sequences[s->index].distance =
 				distance(f, &f->sequences[s->index], scope);
 	}
@@ -179,7 +179,7 @@ static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr
 	const struct verify_sequence *s;
 	size_t low = 0, high;
 
-	ret->file = FACTS_NONE;
+	ret->file = DEBUG_NONE;
 	ret->line = ret->spot = 0;
 	if (!span)
 		return;
@@ -259,7 +259,7 @@ static int chain(const struct verify_source *f, const struct verify_span *span, 
 	int count = 0;
 
 	line_at(f, span->unit, vaddr, &at);
-	for (; scope != FACTS_NONE && (size_t)count < cap; scope = at.scope->parent) {
+	for (; scope != DEBUG_NONE && (size_t)count < cap; scope = at.scope->parent) {
 		at.scope = &f->scopes[scope];
 		at.name = at.scope->name;
 		frames[count++] = at;
@@ -292,8 +292,8 @@ int verify_expect(struct verify_source *f, uint64_t vaddr, struct verify_frame *
 		return 0;
 	frames[0] = (struct verify_frame){
 		.symbol = symbol,
-		.name = symbol ? symbol->name : FACTS_NONE,
-		.file = FACTS_NONE,
+		.name = symbol ? symbol->name : DEBUG_NONE,
+		.file = DEBUG_NONE,
 	};
 	if (has_line)
 		line_at(f, unit, vaddr, &frames[0]);

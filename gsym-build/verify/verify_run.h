@@ -18,7 +18,7 @@ struct verify_entered {
 
 struct verify {
 	struct verify_source source;
-	uint32_t *facts_path; /* common number of a file of the facts; FACTS_NONE until asked */
+	uint32_t *source_path; /* common number of a file of the source; DEBUG_NONE until asked */
 	struct buf text;
 	uint32_t empty; /* number of the empty text */
 	uint64_t bias;  /* of what the image says, over the table */
@@ -34,7 +34,7 @@ struct verify_run {
 	struct rsym_reader *texts;
 	struct verify_report *report;
 	struct buf *out;
-	/* Common numbers of the table's texts, by id; FACTS_NONE until asked. */
+	/* Common numbers of the table's texts, by id; DEBUG_NONE until asked. */
 	uint32_t *function_name, *file_path;
 	uint32_t *function_type; /* likewise, of signatures; NULL: the table has none */
 	bool has_spots;
@@ -46,14 +46,14 @@ struct verify_run {
 };
 
 /* Strings of verify->source.text: the name of a function of the table, the path of a file of it
- * (FACTS_NONE of RSYM_NONE), its signature (FACTS_NONE: none). ERR_DATA, ERR_MEMORY. */
+ * (DEBUG_NONE of RSYM_NONE), its signature (DEBUG_NONE: none). ERR_DATA, ERR_MEMORY. */
 int verify_name(struct verify_run *run, uint32_t function, uint32_t *ret,
 		struct err *err) _must_check_;
 int verify_path(struct verify_run *run, uint32_t file, uint32_t *ret, struct err *err) _must_check_;
 int verify_signature(struct verify_run *run, uint32_t function, uint32_t *ret,
 		     struct err *err) _must_check_;
 
-/* The path of a file of the facts; FACTS_NONE of FACTS_NONE. ERR_MEMORY. */
+/* The path of a file of the source; DEBUG_NONE of DEBUG_NONE. ERR_MEMORY. */
 int verify_source_path(struct verify *v, uint32_t file, uint32_t *ret,
 		       struct err *err) _must_check_;
 

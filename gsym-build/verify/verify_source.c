@@ -11,8 +11,9 @@ static int no_memory(struct err *err)
 
 void verify_source_init(struct verify_source *f)
 {
-	*f = (struct verify_source){.symbols = SYMBOLS_INIT, .code = PAINT_INIT(SIZE_MAX)};
-	facts_text_init(&f->text);
+	*f = (struct verify_source){.symbols = SYMBOLS_INIT,
+				    .code = INTERVAL_OVERLAY_INIT(SIZE_MAX)};
+	debug_text_init(&f->text);
 	f->typed = (struct intern)INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN);
 }
 
@@ -24,7 +25,7 @@ static void spans_done(struct verify_spans *s)
 
 void verify_source_done(struct verify_source *f)
 {
-	facts_text_done(&f->text);
+	debug_text_done(&f->text);
 	intern_done(&f->typed);
 	free(f->types);
 	free(f->scopes);
@@ -36,7 +37,7 @@ void verify_source_done(struct verify_source *f)
 	spans_done(&f->covered);
 	spans_done(&f->sized);
 	symbols_done(&f->symbols);
-	paint_done(&f->code);
+	interval_overlay_done(&f->code);
 }
 
 static bool add_edge(struct verify_source *f, uint64_t vaddr)
@@ -60,7 +61,7 @@ static bool add_span(struct verify_source *f, struct verify_spans *s,
 /* Debug information of code that the linker dropped stands at addresses that have no section. */
 uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 {
-	const struct paint_span *holds = NULL;
+	const struct interval_span *holds = NULL;
 	uint64_t end;
 
 	if (!f->code.count)
@@ -69,7 +70,7 @@ uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 			       ? UINT64_MAX
 			       : 0;
 	for (size_t i = 0; i < f->code.count; i++) {
-		const struct paint_span *s = &f->code.spans[i];
+		const struct interval_span *s = &f->code.spans[i];
 
 		if (s->start <= vaddr && vaddr < s->end && (!holds || s->rank > holds->rank))
 			holds = s;
@@ -79,7 +80,7 @@ uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 	/* Sections do not overlap but in damaged files; then the later one has the address. */
 	end = holds->end;
 	for (size_t i = 0; i < f->code.count; i++) {
-		const struct paint_span *s = &f->code.spans[i];
+		const struct interval_span *s = &f->code.spans[i];
 
 		if (s->rank > holds->rank && s->start > vaddr && s->start < end &&
 		    s->end > s->start)
@@ -88,7 +89,7 @@ uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 	return end;
 }
 
-static bool add_sequence(struct verify_source *f, const struct facts_row *rows, size_t count)
+static bool add_sequence(struct verify_source *f, const struct debug_row *rows, size_t count)
 {
 	struct verify_sequence s = {.first = f->row_count, .distance = UINT32_MAX};
 
@@ -118,15 +119,15 @@ static bool add_sequence(struct verify_source *f, const struct facts_row *rows, 
 					      .index = (uint32_t)f->sequence_count++});
 }
 
-static bool add_types(struct verify_source *f, const struct facts_unit *u)
+static bool add_types(struct verify_source *f, const struct debug_unit *u)
 {
 	for (size_t i = 0; u->types && i < u->scope_count; i++) {
-		const struct facts_scope *s = &u->scopes[i];
+		const struct debug_scope *s = &u->scopes[i];
 		struct verify_typed key = {s->name, s->decl_file, s->decl_line};
 		bool is_new;
 		uint32_t id;
 
-		if (u->types[i] == FACTS_NONE || s->name == FACTS_NONE)
+		if (u->types[i] == DEBUG_NONE || s->name == DEBUG_NONE)
 			continue;
 		id = intern_add(&f->typed, &key, sizeof(key), &is_new);
 		if (id == INTERN_FULL || !grow_array((void **)&f->types, &f->types_cap,
@@ -142,10 +143,10 @@ uint32_t verify_type(const struct verify_source *f, struct verify_typed function
 {
 	uint32_t id = intern_find(&f->typed, &function, sizeof(function));
 
-	return id == INTERN_FULL ? FACTS_NONE : f->types[id];
+	return id == INTERN_FULL ? DEBUG_NONE : f->types[id];
 }
 
-static bool add_unit(struct verify_source *f, const struct facts_unit *u)
+static bool add_unit(struct verify_source *f, const struct debug_unit *u)
 {
 	uint32_t base = (uint32_t)f->scope_count;
 	size_t first = 0;
@@ -155,7 +156,7 @@ static bool add_unit(struct verify_source *f, const struct facts_unit *u)
 
 	for (size_t i = 0; i < u->scope_count && ok; i++) {
 		f->scopes[base + i] = u->scopes[i];
-		if (u->scopes[i].parent != FACTS_NONE)
+		if (u->scopes[i].parent != DEBUG_NONE)
 			f->scopes[base + i].parent += base;
 		f->scope_count++;
 	}
@@ -181,7 +182,7 @@ static bool add_unit(struct verify_source *f, const struct facts_unit *u)
 	return ok;
 }
 
-static int take_unit(void *ctx, const struct facts_unit *u, struct err *err)
+static int take_unit(void *ctx, const struct debug_unit *u, struct err *err)
 {
 	return add_unit(ctx, u) ? 0 : no_memory(err);
 }
@@ -261,7 +262,7 @@ int verify_source_read(struct verify_source *f, struct image *im, struct image *
 		       const struct die_companions *companions, struct debug_report *debug,
 		       struct err *err)
 {
-	struct facts_sink sink = {.ctx = f, .unit = take_unit};
+	struct debug_sink sink = {.ctx = f, .unit = take_unit};
 	uint64_t count = 0, mini = 0;
 	int rc = image_add_code(im, &f->code, err);
 

@@ -25,14 +25,14 @@ struct verify_sequence {
 };
 
 struct verify_source {
-	struct facts_text text;
-	struct facts_scope *scopes; /* of all units; parents are indexes here */
-	struct facts_row *rows;
+	struct debug_text text;
+	struct debug_scope *scopes; /* of all units; parents are indexes here */
+	struct debug_row *rows;
 	struct verify_sequence *sequences;
 	struct verify_spans functions, lines, covered, sized;
-	struct symbols symbols; /* only the list; sorted by address */
-	struct paint code;      /* sections of code, as they stand in the file */
-	uint64_t *edges;        /* where an answer may change: sorted, each once */
+	struct symbols symbols;       /* only the list; sorted by address */
+	struct interval_overlay code; /* sections of code, as they stand in the file */
+	uint64_t *edges;              /* where an answer may change: sorted, each once */
 	size_t scope_count, scopes_cap, row_count, rows_cap, sequence_count, sequences_cap;
 	size_t edge_count, edges_cap;
 	uint32_t unit_count;
@@ -47,7 +47,7 @@ struct verify_typed {
 	uint32_t name, file, line;
 };
 
-/* The signature of a function; FACTS_NONE: it has none, or none were read. */
+/* The signature of a function; DEBUG_NONE: it has none, or none were read. */
 uint32_t verify_type(const struct verify_source *f, struct verify_typed function);
 
 void verify_source_init(struct verify_source *f);
@@ -66,10 +66,10 @@ void verify_source_rewind(struct verify_source *f);
 
 /* One frame as it should be. */
 struct verify_frame {
-	const struct facts_scope *scope; /* NULL: a symbol, or nothing but a line */
+	const struct debug_scope *scope; /* NULL: a symbol, or nothing but a line */
 	const struct symbol *symbol;     /* NULL: none */
-	uint32_t name, file, line;       /* FACTS_NONE: none */
-	uint32_t spot;                   /* facts_spot() */
+	uint32_t name, file, line;       /* DEBUG_NONE: none */
+	uint32_t spot;                   /* debug_column_word() */
 };
 
 /* The frames at vaddr, innermost first, up to cap; 0 in a gap. Addresses must rise from call to

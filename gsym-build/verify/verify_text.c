@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "verify_run.h"
 
-#define TYPE_NONE (FACTS_NONE - 1) /* in function_type: asked for, and there is none */
+#define TYPE_NONE (DEBUG_NONE - 1) /* in function_type: asked for, and there is none */
 
 static int no_memory(struct err *err)
 {
@@ -16,12 +16,12 @@ int verify_name(struct verify_run *run, uint32_t function, uint32_t *ret, struct
 	size_t len;
 	int rc;
 
-	if (*id == FACTS_NONE) {
+	if (*id == DEBUG_NONE) {
 		rc = rsym_reader_name(run->texts, function, &p, &len, err);
 		if (rc)
 			return rc;
-		*id = facts_string(&run->verify->source.text, p, len);
-		if (*id == FACTS_NONE)
+		*id = debug_string(&run->verify->source.text, p, len);
+		if (*id == DEBUG_NONE)
 			return no_memory(err);
 	}
 	*ret = *id;
@@ -34,33 +34,33 @@ int verify_path(struct verify_run *run, uint32_t file, uint32_t *ret, struct err
 	size_t len;
 	int rc;
 
-	*ret = FACTS_NONE;
+	*ret = DEBUG_NONE;
 	if (file == RSYM_NONE)
 		return 0;
-	if (run->file_path[file] == FACTS_NONE) {
+	if (run->file_path[file] == DEBUG_NONE) {
 		rc = rsym_reader_file(run->texts, file, &p, &len, err);
 		if (rc)
 			return rc;
-		run->file_path[file] = facts_string(&run->verify->source.text, p, len);
-		if (run->file_path[file] == FACTS_NONE)
+		run->file_path[file] = debug_string(&run->verify->source.text, p, len);
+		if (run->file_path[file] == DEBUG_NONE)
 			return no_memory(err);
 	}
 	*ret = run->file_path[file];
 	return 0;
 }
 
-/* The same of a file of the facts: directory, a slash unless there is one, base. */
+/* The same of a file of the source: directory, a slash unless there is one, base. */
 int verify_source_path(struct verify *v, uint32_t file, uint32_t *ret, struct err *err)
 {
-	struct facts_text *text = &v->source.text;
-	struct facts_file f;
+	struct debug_text *text = &v->source.text;
+	struct debug_file f;
 	size_t dir_len, base_len;
 	const void *p;
 
-	*ret = FACTS_NONE;
-	if (file == FACTS_NONE)
+	*ret = DEBUG_NONE;
+	if (file == DEBUG_NONE)
 		return 0;
-	if (v->facts_path[file] == FACTS_NONE) {
+	if (v->source_path[file] == DEBUG_NONE) {
 		memcpy(&f, intern_get(&text->files, file, NULL), sizeof(f));
 		buf_reset(&v->text);
 		p = intern_get(&text->strings, f.dir, &dir_len);
@@ -69,34 +69,34 @@ int verify_source_path(struct verify *v, uint32_t file, uint32_t *ret, struct er
 			buf_u8(&v->text, '/');
 		p = intern_get(&text->strings, f.base, &base_len);
 		buf_append(&v->text, p, base_len);
-		v->facts_path[file] = facts_string(text, v->text.p, v->text.len);
-		if (v->facts_path[file] == FACTS_NONE)
+		v->source_path[file] = debug_string(text, v->text.p, v->text.len);
+		if (v->source_path[file] == DEBUG_NONE)
 			return no_memory(err);
 	}
-	*ret = v->facts_path[file];
+	*ret = v->source_path[file];
 	return 0;
 }
 
-/* The number of the signature of a function of the table, FACTS_NONE for none. */
+/* The number of the signature of a function of the table, DEBUG_NONE for none. */
 int verify_signature(struct verify_run *run, uint32_t function, uint32_t *ret, struct err *err)
 {
 	uint32_t *id = run->function_type ? &run->function_type[function] : NULL;
 	const uint8_t *p;
 	size_t len;
 
-	*ret = FACTS_NONE;
+	*ret = DEBUG_NONE;
 	if (!id)
 		return 0;
-	if (*id == FACTS_NONE) {
+	if (*id == DEBUG_NONE) {
 		int rc = rsym_reader_type(run->texts, function, &p, &len, err);
 
 		if (rc < 0)
 			return rc;
-		*id = rc ? facts_string(&run->verify->source.text, p, len) : TYPE_NONE;
-		if (*id == FACTS_NONE)
+		*id = rc ? debug_string(&run->verify->source.text, p, len) : TYPE_NONE;
+		if (*id == DEBUG_NONE)
 			return no_memory(err);
 	}
-	*ret = *id == TYPE_NONE ? FACTS_NONE : *id;
+	*ret = *id == TYPE_NONE ? DEBUG_NONE : *id;
 	return 0;
 }
 
@@ -104,7 +104,7 @@ int verify_signature(struct verify_run *run, uint32_t function, uint32_t *ret, s
 void verify_put_text(struct verify_run *run, uint32_t string)
 {
 	size_t len = 0;
-	const uint8_t *p = string == FACTS_NONE
+	const uint8_t *p = string == DEBUG_NONE
 				   ? NULL
 				   : intern_get(&run->verify->source.text.strings, string, &len);
 

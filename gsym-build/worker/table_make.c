@@ -186,7 +186,7 @@ static int want_addresses(struct build *b, const struct table_source *source, ui
 }
 
 /* Of the symbols only those at a wanted address are worth writing down. */
-static void keep_wanted(const struct build *b, struct paint *spans)
+static void keep_wanted(const struct build *b, struct interval_overlay *spans)
 {
 	size_t kept = 0, at = 0;
 
@@ -199,10 +199,10 @@ static void keep_wanted(const struct build *b, struct paint *spans)
 	spans->count = kept;
 }
 
-static int add_unit(void *ctx, const struct facts_unit *unit, struct err *err)
+static int add_unit(void *ctx, const struct debug_unit *unit, struct err *err)
 {
 	struct build *b = ctx;
-	struct facts_sink sink = builder_sink(&b->builder);
+	struct debug_sink sink = builder_sink(&b->builder);
 
 	tell(b, TABLE_STAGE_DWARF, unit->done, unit->all);
 	return sink.unit(sink.ctx, unit, err);
@@ -212,7 +212,7 @@ static int add_unit(void *ctx, const struct facts_unit *unit, struct err *err)
 static int read_in_two(struct build *b, struct image *im, const struct table_source *source,
 		       const struct die_companions *c, struct debug_report *debug, struct err *err)
 {
-	struct facts_sink first = {.ctx = b, .unit = add_unit}, second;
+	struct debug_sink first = {.ctx = b, .unit = add_unit}, second;
 	struct builder half;
 	struct die_part parts[2];
 	int rc = 0;
@@ -220,9 +220,9 @@ static int read_in_two(struct build *b, struct image *im, const struct table_sou
 	builder_init(&half);
 	second = builder_sink(&half);
 	for (size_t i = 0; i < b->builder.flat.code.count && !rc; i++) {
-		const struct paint_span *s = &b->builder.flat.code.spans[i];
+		const struct interval_span *s = &b->builder.flat.code.spans[i];
 
-		if (!paint_add(&half.flat.code, s->start, s->end, s->rank, s->value))
+		if (!interval_overlay_add(&half.flat.code, s->start, s->end, s->rank, s->value))
 			rc = err_set(err, ERR_MEMORY, "out of memory");
 	}
 	parts[0] = (struct die_part){.text = &b->builder.text, .sink = &first};
@@ -240,7 +240,7 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 {
 	_cleanup_(buf_done) struct buf units = BUF_INIT(LIMIT_MISSING_LEN - LIMIT_PATH_LEN - 4);
 	_cleanup_(companion_images_close) struct die_companions c = {0};
-	struct facts_sink sink = {.ctx = b, .unit = add_unit};
+	struct debug_sink sink = {.ctx = b, .unit = add_unit};
 	int rc = companion_images_open(&c, source, err);
 
 	c.missing = source->missing ? &units : NULL;
@@ -279,7 +279,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 		rc = image_add_code(im, &bu->flat.code, err);
 	}
 	if (!rc)
-		rc = paint_flatten(&bu->flat.code, err);
+		rc = interval_overlay_flatten(&bu->flat.code, err);
 	/* Where nothing says what code is, every address is; but in a relocatable file one that
 	 * belongs to no section is none. */
 	if (!rc && bu->bias && !bu->flat.code.count)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Any bytes as debug sections: the scanner ends, in bounds, and what it gives are facts that a
+ * Any bytes as debug sections: the scanner ends, in bounds, and what it gives are units that a
  * builder may trust. The input is eight 16-bit lengths, those sections in the order of enum
  * made_section without .debug_info, then .debug_info. tests/fuzz/pack_sections makes one from an
  * ELF file.
@@ -20,20 +20,20 @@ static void must(bool ok)
 		abort();
 }
 
-static void check_file(const struct facts_text *text, uint32_t file)
+static void check_file(const struct debug_text *text, uint32_t file)
 {
-	must(file == FACTS_NONE || file < text->files.count);
+	must(file == DEBUG_NONE || file < text->files.count);
 }
 
-static int check_unit(void *ctx, const struct facts_unit *u, struct err *err _unused_)
+static int check_unit(void *ctx, const struct debug_unit *u, struct err *err _unused_)
 {
-	const struct facts_text *text = ctx;
+	const struct debug_text *text = ctx;
 
 	for (size_t i = 0; i < u->scope_count; i++) {
-		const struct facts_scope *s = &u->scopes[i];
+		const struct debug_scope *s = &u->scopes[i];
 
-		must(s->parent == FACTS_NONE || s->parent < i);
-		must(s->name == FACTS_NONE || s->name < text->strings.count);
+		must(s->parent == DEBUG_NONE || s->parent < i);
+		must(s->name == DEBUG_NONE || s->name < text->strings.count);
 		check_file(text, s->decl_file);
 		check_file(text, s->call_file);
 	}
@@ -43,7 +43,7 @@ static int check_unit(void *ctx, const struct facts_unit *u, struct err *err _un
 		must(u->ranges[i].start < u->ranges[i].end);
 	for (size_t i = 0; i < u->row_count; i++) {
 		check_file(text, u->rows[i].file);
-		must(u->rows[i].file != FACTS_NONE || !u->rows[i].line);
+		must(u->rows[i].file != DEBUG_NONE || !u->rows[i].line);
 	}
 	return 0;
 }
@@ -52,17 +52,17 @@ static void scan(const struct made *m)
 {
 	_cleanup_(buf_done) struct buf elf = BUF_INIT(SIZE_MAX);
 	_cleanup_(image_freep) struct image *im = NULL;
-	struct facts_text text;
-	struct facts_sink sink = {.ctx = &text, .unit = check_unit};
+	struct debug_text text;
+	struct debug_sink sink = {.ctx = &text, .unit = check_unit};
 	struct debug_report report;
 	struct err err;
 
 	made_elf(m, &elf);
 	must(!elf.failed && image_open(&im, elf.p, elf.len, &err) == 0);
-	facts_text_init(&text);
+	debug_text_init(&text);
 	must(die_scan(im, &text, &sink, &report, &err) == 0);
 	must(!report.units_skipped || report.skipped[0]);
-	facts_text_done(&text);
+	debug_text_done(&text);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *p, size_t len)

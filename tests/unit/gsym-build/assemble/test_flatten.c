@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The choices of the builder, one fact after the other: paint, rows, units, symbols, kallsyms. */
+/* The choices of the builder, one after the other: overlays, rows, units, symbols, kallsyms. */
 #include "builder.h"
 #include "kallsyms.h"
 
@@ -9,27 +9,29 @@
 
 #include <cmocka.h>
 
-static void test_paint(void **state _unused_)
+static void test_interval_overlay(void **state _unused_)
 {
-	static const struct paint_span want[] = {
+	static const struct interval_span want[] = {
 		{0, 10, 1, 0},  {10, 20, 2, 1}, {20, 30, 3, 2},
 		{30, 40, 2, 1}, {40, 50, 1, 0}, {60, 70, 9, 4},
 	};
-	struct paint p = PAINT_INIT(SIZE_MAX);
+	struct interval_overlay p = INTERVAL_OVERLAY_INIT(SIZE_MAX);
 
-	assert_true(paint_add(&p, 0, 50, 1, 0) && paint_add(&p, 10, 40, 2, 1) &&
-		    paint_add(&p, 20, 30, 3, 2) && paint_add(&p, 25, 28, 0, 3) &&
-		    paint_add(&p, 60, 65, 9, 4) && paint_add(&p, 65, 70, 9, 4) &&
-		    paint_add(&p, 80, 80, 9, 5));
-	assert_int_equal(paint_flatten(&p, NULL), 0);
+	assert_true(
+		interval_overlay_add(&p, 0, 50, 1, 0) && interval_overlay_add(&p, 10, 40, 2, 1) &&
+		interval_overlay_add(&p, 20, 30, 3, 2) && interval_overlay_add(&p, 25, 28, 0, 3) &&
+		interval_overlay_add(&p, 60, 65, 9, 4) && interval_overlay_add(&p, 65, 70, 9, 4) &&
+		interval_overlay_add(&p, 80, 80, 9, 5));
+	assert_int_equal(interval_overlay_flatten(&p, NULL), 0);
 	assert_int_equal(p.count, ARRAY_LEN(want));
 	for (size_t i = 0; i < ARRAY_LEN(want); i++)
-		assert_memory_equal(&p.spans[i], &want[i], offsetof(struct paint_span, value) + 4);
-	assert_int_equal(paint_find(&p, 9), 0);
-	assert_int_equal(paint_find(&p, 10), 1);
-	assert_int_equal(paint_find(&p, 50), 5);
-	assert_int_equal(paint_find(&p, 70), 6);
-	paint_done(&p);
+		assert_memory_equal(&p.spans[i], &want[i],
+				    offsetof(struct interval_span, value) + 4);
+	assert_int_equal(interval_overlay_find(&p, 9), 0);
+	assert_int_equal(interval_overlay_find(&p, 10), 1);
+	assert_int_equal(interval_overlay_find(&p, 50), 5);
+	assert_int_equal(interval_overlay_find(&p, 70), 6);
+	interval_overlay_done(&p);
 }
 
 static struct builder b;
@@ -37,7 +39,7 @@ static struct builder b;
 static int set_up(void **state _unused_)
 {
 	builder_init(&b);
-	return facts_file(&b.text, "/", 1, "a.c", 3) != 0; /* the file 0 of all rows */
+	return debug_file(&b.text, "/", 1, "a.c", 3) != 0; /* the file 0 of all rows */
 }
 
 static int tear_down(void **state _unused_)
@@ -48,24 +50,24 @@ static int tear_down(void **state _unused_)
 
 static uint32_t text(const char *s)
 {
-	return facts_string(&b.text, s, strlen(s));
+	return debug_string(&b.text, s, strlen(s));
 }
 
-static struct facts_scope scope(const char *name, uint32_t parent, uint32_t call_line)
+static struct debug_scope scope(const char *name, uint32_t parent, uint32_t call_line)
 {
-	return (struct facts_scope){
+	return (struct debug_scope){
 		.name = text(name),
 		.parent = parent,
 		.call_line = call_line,
-		.call_file = FACTS_NONE,
-		.decl_file = FACTS_NONE,
-		.has_entry = parent == FACTS_NONE,
+		.call_file = DEBUG_NONE,
+		.decl_file = DEBUG_NONE,
+		.has_entry = parent == DEBUG_NONE,
 	};
 }
 
-static void give(const struct facts_unit *u)
+static void give(const struct debug_unit *u)
 {
-	struct facts_sink sink = builder_sink(&b);
+	struct debug_sink sink = builder_sink(&b);
 
 	assert_int_equal(sink.unit(sink.ctx, u, NULL), 0);
 }
@@ -123,17 +125,17 @@ static const char *answer(void)
 /* Inner scopes over outer ones; the last row at an address; a row ends where its sequence does. */
 static void test_unit(void **state _unused_)
 {
-	const struct facts_scope scopes[] = {scope("f", FACTS_NONE, 0), scope("in", 0, 7),
+	const struct debug_scope scopes[] = {scope("f", DEBUG_NONE, 0), scope("in", 0, 7),
 					     scope("empty", 1, 9)};
-	static const struct facts_span spans[] = {
+	static const struct debug_span spans[] = {
 		{0x1000, 0x1040, 0}, {0x1010, 0x1020, 1}, {0x3000, 0x3010, 0}, {0x3008, 0x3010, 1}};
-	static const struct facts_row rows[] = {
+	static const struct debug_row rows[] = {
 		{0x1000, 0, 1, 0, false}, {0x1000, 0, 2, 0, false}, {0x1010, 0, 3, 0, false},
 		{0x1018, 0, 0, 0, false}, {0x1030, 0, 0, 0, true},  {0x2ff0, 0, 8, 0, false},
 		{0x3010, 0, 0, 0, true},
 	};
 
-	give(&(struct facts_unit){.scopes = scopes,
+	give(&(struct debug_unit){.scopes = scopes,
 				  .scope_count = 3,
 				  .spans = spans,
 				  .span_count = 4,
@@ -149,22 +151,22 @@ static void test_unit(void **state _unused_)
 /* Aliases in one unit: the last wins. Copies in two units: the first wins, with its lines. */
 static void test_copies(void **state _unused_)
 {
-	const struct facts_scope aliases[] = {scope("memcpy", FACTS_NONE, 0),
-					      scope("memmove", FACTS_NONE, 0)};
-	const struct facts_scope other[] = {scope("copy", FACTS_NONE, 0)};
-	static const struct facts_span spans[] = {{0x1000, 0x1010, 0}, {0x1000, 0x1010, 1}};
-	static const struct facts_row rows[] = {{0x1000, 0, 5, 0, false}, {0x1010, 0, 5, 0, true}};
-	static const struct facts_span wider[] = {{0x1000, 0x1020, 0}};
-	static const struct facts_row wrong[] = {{0x1000, 0, 66, 0, false},
+	const struct debug_scope aliases[] = {scope("memcpy", DEBUG_NONE, 0),
+					      scope("memmove", DEBUG_NONE, 0)};
+	const struct debug_scope other[] = {scope("copy", DEBUG_NONE, 0)};
+	static const struct debug_span spans[] = {{0x1000, 0x1010, 0}, {0x1000, 0x1010, 1}};
+	static const struct debug_row rows[] = {{0x1000, 0, 5, 0, false}, {0x1010, 0, 5, 0, true}};
+	static const struct debug_span wider[] = {{0x1000, 0x1020, 0}};
+	static const struct debug_row wrong[] = {{0x1000, 0, 66, 0, false},
 						 {0x1020, 0, 66, 0, true}};
 
-	give(&(struct facts_unit){.scopes = aliases,
+	give(&(struct debug_unit){.scopes = aliases,
 				  .scope_count = 2,
 				  .spans = spans,
 				  .span_count = 2,
 				  .rows = rows,
 				  .row_count = 2});
-	give(&(struct facts_unit){.scopes = other,
+	give(&(struct debug_unit){.scopes = other,
 				  .scope_count = 1,
 				  .spans = wider,
 				  .span_count = 1,
@@ -177,10 +179,10 @@ static void test_copies(void **state _unused_)
  * are those of the function that answers, wherever its sequence stands. */
 static void test_folded(void **state _unused_)
 {
-	struct facts_scope scopes[] = {scope("first", FACTS_NONE, 0), scope("last", FACTS_NONE, 0)};
-	static const struct facts_span spans[] = {{0x1000, 0x1010, 0}, {0x1000, 0x1010, 1}};
+	struct debug_scope scopes[] = {scope("first", DEBUG_NONE, 0), scope("last", DEBUG_NONE, 0)};
+	static const struct debug_span spans[] = {{0x1000, 0x1010, 0}, {0x1000, 0x1010, 1}};
 	/* The second sequence is nearest behind line 50; the others before it, and too far. */
-	static const struct facts_row rows[] = {
+	static const struct debug_row rows[] = {
 		{0x1000, 0, 41, 0, false}, {0x1008, 0, 42, 0, false}, {0x1010, 0, 42, 0, true},
 		{0x1000, 0, 51, 0, false}, {0x1008, 0, 52, 0, false}, {0x1010, 0, 52, 0, true},
 		{0x1000, 0, 91, 0, false}, {0x1008, 0, 92, 0, false}, {0x1010, 0, 92, 0, true},
@@ -189,7 +191,7 @@ static void test_folded(void **state _unused_)
 	scopes[0].decl_file = scopes[1].decl_file = 0;
 	scopes[0].decl_line = 40;
 	scopes[1].decl_line = 50;
-	give(&(struct facts_unit){.scopes = scopes,
+	give(&(struct debug_unit){.scopes = scopes,
 				  .scope_count = 2,
 				  .spans = spans,
 				  .span_count = 2,
@@ -204,17 +206,17 @@ static void test_folded(void **state _unused_)
  */
 static void test_second_section(void **state _unused_)
 {
-	const struct facts_scope scopes[] = {
-		scope("f", FACTS_NONE, 0),      scope("hot", 0, 7),           scope("cold", 0, 8),
-		scope("second", FACTS_NONE, 0), scope("last", FACTS_NONE, 0),
+	const struct debug_scope scopes[] = {
+		scope("f", DEBUG_NONE, 0),      scope("hot", 0, 7),           scope("cold", 0, 8),
+		scope("second", DEBUG_NONE, 0), scope("last", DEBUG_NONE, 0),
 	};
-	static const struct facts_span spans[] = {{0x1000, 0x1040, 0},
+	static const struct debug_span spans[] = {{0x1000, 0x1040, 0},
 						  {0x1010, 0x1020, 1},
 						  {0x1810, 0x1820, 2},
 						  {0x1800, 0x1840, 3},
 						  {0x1810, 0x1818, 4}};
 
-	give(&(struct facts_unit){.scopes = scopes,
+	give(&(struct debug_unit){.scopes = scopes,
 				  .scope_count = ARRAY_LEN(scopes),
 				  .spans = spans,
 				  .span_count = ARRAY_LEN(spans)});
@@ -225,10 +227,10 @@ static void test_second_section(void **state _unused_)
 /* Lines without a function: with the unit's claim nameless, with a symbol named, else nothing. */
 static void test_orphans(void **state _unused_)
 {
-	static const struct facts_row rows[] = {{0x1000, 0, 5, 0, false}, {0x1040, 0, 5, 0, true}};
-	static const struct facts_range claims[] = {{0x1000, 0x1010}};
+	static const struct debug_row rows[] = {{0x1000, 0, 5, 0, false}, {0x1040, 0, 5, 0, true}};
+	static const struct debug_range claims[] = {{0x1000, 0x1010}};
 
-	give(&(struct facts_unit){
+	give(&(struct debug_unit){
 		.rows = rows, .row_count = 2, .ranges = claims, .range_count = 1});
 	add_symbol("s", 0x1008, 0x10, SYMBOL_GLOBAL);
 	assert_string_equal(answer(), "1000:.5 1008:s.5 1018:- ");
@@ -237,15 +239,15 @@ static void test_orphans(void **state _unused_)
 /* What linkers leave of deleted code: at 0, and at the two highest addresses. */
 static void test_tombstones(void **state _unused_)
 {
-	const struct facts_scope scopes[] = {scope("dead", FACTS_NONE, 0),
-					     scope("alive", FACTS_NONE, 0)};
-	static const struct facts_span spans[] = {{0, 0x100, 0},
+	const struct debug_scope scopes[] = {scope("dead", DEBUG_NONE, 0),
+					     scope("alive", DEBUG_NONE, 0)};
+	static const struct debug_span spans[] = {{0, 0x100, 0},
 						  {0x80, 0x90, 1},
 						  {UINT64_MAX - 1, UINT64_MAX, 0},
 						  {UINT32_MAX - 1, UINT32_MAX, 0}};
-	static const struct facts_row rows[] = {{0, 0, 5, 0, false}, {0x100, 0, 5, 0, true}};
+	static const struct debug_row rows[] = {{0, 0, 5, 0, false}, {0x100, 0, 5, 0, true}};
 
-	give(&(struct facts_unit){.scopes = scopes,
+	give(&(struct debug_unit){.scopes = scopes,
 				  .scope_count = 2,
 				  .spans = spans,
 				  .span_count = 4,
@@ -256,7 +258,7 @@ static void test_tombstones(void **state _unused_)
 
 static void test_symbols(void **state _unused_)
 {
-	assert_true(paint_add(&b.flat.code, 0x1000, 0x2000, 0, 0));
+	assert_true(interval_overlay_add(&b.flat.code, 0x1000, 0x2000, 0, 0));
 	add_symbol("local", 0x1000, 0x10, SYMBOL_LOCAL);
 	add_symbol("global_long", 0x1000, 0x10, SYMBOL_GLOBAL);
 	add_symbol("global", 0x1000, 0x10, SYMBOL_GLOBAL);
@@ -321,11 +323,16 @@ static void test_kallsyms_bad(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_paint),      BUILDER_TEST(test_unit),
-		BUILDER_TEST(test_copies),         BUILDER_TEST(test_orphans),
-		BUILDER_TEST(test_second_section), BUILDER_TEST(test_tombstones),
-		BUILDER_TEST(test_symbols),        BUILDER_TEST(test_kallsyms),
-		BUILDER_TEST(test_kallsyms_bad),   BUILDER_TEST(test_folded),
+		cmocka_unit_test(test_interval_overlay),
+		BUILDER_TEST(test_unit),
+		BUILDER_TEST(test_copies),
+		BUILDER_TEST(test_orphans),
+		BUILDER_TEST(test_second_section),
+		BUILDER_TEST(test_tombstones),
+		BUILDER_TEST(test_symbols),
+		BUILDER_TEST(test_kallsyms),
+		BUILDER_TEST(test_kallsyms_bad),
+		BUILDER_TEST(test_folded),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,32 +25,32 @@ void fixture_done(struct fixture *f)
 	buf_done(&f->got);
 }
 
-const char *facts(struct fixture *f, made_reader *reader)
+const char *report_of(struct fixture *f, made_reader *reader)
 {
 	struct err err = {0};
 
 	buf_reset(&f->elf);
 	buf_reset(&f->got);
 	made_elf(&f->m, &f->elf);
-	if (made_facts(reader, f->elf.p, f->elf.len, &f->got, &err))
+	if (made_report(reader, f->elf.p, f->elf.len, &f->got, &err))
 		fail_msg("%s", err.message);
 	return buf_cstr(&f->got);
 }
 
 void expect(struct fixture *f, const char *want)
 {
-	assert_string_equal(facts(f, die_scan), want);
+	assert_string_equal(report_of(f, die_scan), want);
 }
 
 void expect_both(struct fixture *f, const char *want)
 {
 	expect(f, want);
-	assert_string_equal(facts(f, plain_read), want);
+	assert_string_equal(report_of(f, plain_read), want);
 }
 
 void expect_skipped(struct fixture *f, const char *reason)
 {
-	const char *got = facts(f, die_scan);
+	const char *got = report_of(f, die_scan);
 
 	if (!strstr(got, "skipped 1: ") || !strstr(got, reason))
 		fail_msg("'%s' does not say '%s'", got, reason);

@@ -16,8 +16,9 @@ struct fixture {
 void fixture_init(struct fixture *f);
 void fixture_done(struct fixture *f);
 
-/* The facts of the file as text; an error fails the test. Valid until the next call. */
-const char *facts(struct fixture *f, made_reader *reader);
+/* What a reader reports of the file, as text; an error fails the test. Valid until the next call.
+ */
+const char *report_of(struct fixture *f, made_reader *reader);
 
 /* The scanner finds this; and so does the plain reader. */
 void expect(struct fixture *f, const char *want);

@@ -141,12 +141,12 @@ uint64_t made_at(const struct made *m)
 	return m->sections[MADE_INFO].len - m->unit;
 }
 
-static void print_string(const struct facts_text *text, uint32_t id, struct buf *out)
+static void print_string(const struct debug_text *text, uint32_t id, struct buf *out)
 {
 	size_t len;
 	const void *s;
 
-	if (id == FACTS_NONE) {
+	if (id == DEBUG_NONE) {
 		buf_str(out, "-");
 		return;
 	}
@@ -154,11 +154,11 @@ static void print_string(const struct facts_text *text, uint32_t id, struct buf 
 	buf_append(out, s, len);
 }
 
-static void print_file(const struct facts_text *text, uint32_t id, uint32_t line, struct buf *out)
+static void print_file(const struct debug_text *text, uint32_t id, uint32_t line, struct buf *out)
 {
-	struct facts_file f = {.dir = FACTS_NONE, .base = FACTS_NONE};
+	struct debug_file f = {.dir = DEBUG_NONE, .base = DEBUG_NONE};
 
-	if (id != FACTS_NONE) {
+	if (id != DEBUG_NONE) {
 		memcpy(&f, intern_get(&text->files, id, NULL), sizeof(f));
 		print_string(text, f.dir, out);
 		buf_str(out, "|");
@@ -167,21 +167,21 @@ static void print_file(const struct facts_text *text, uint32_t id, uint32_t line
 	buf_printf(out, ":%u", line);
 }
 
-static void print_scope(const struct facts_text *text, const struct facts_scope *s, struct buf *out)
+static void print_scope(const struct debug_text *text, const struct debug_scope *s, struct buf *out)
 {
 	print_string(text, s->name, out);
 	if (s->has_entry)
 		buf_printf(out, " entry %llx", (unsigned long long)s->entry);
 	buf_str(out, " decl ");
 	print_file(text, s->decl_file, s->decl_line, out);
-	if (s->parent != FACTS_NONE || s->call_line) {
+	if (s->parent != DEBUG_NONE || s->call_line) {
 		buf_str(out, " call ");
 		print_file(text, s->call_file, s->call_line, out);
 	}
 	buf_str(out, "\n");
 }
 
-void made_print(const struct facts_text *text, const struct facts_unit *u, struct buf *out)
+void made_print(const struct debug_text *text, const struct debug_unit *u, struct buf *out)
 {
 	_cleanup_(freep) uint32_t *number = calloc(u->scope_count + 1, sizeof(*number));
 	uint32_t count = 0;
@@ -189,7 +189,7 @@ void made_print(const struct facts_text *text, const struct facts_unit *u, struc
 	if (!number)
 		abort();
 	for (size_t i = 0; i < u->span_count; i++)
-		for (uint32_t at = u->spans[i].scope; at != FACTS_NONE && !number[at];
+		for (uint32_t at = u->spans[i].scope; at != DEBUG_NONE && !number[at];
 		     at = u->scopes[at].parent)
 			number[at] = 1;
 	buf_str(out, "unit\n");
@@ -197,13 +197,13 @@ void made_print(const struct facts_text *text, const struct facts_unit *u, struc
 		buf_printf(out, "range %llx %llx\n", (unsigned long long)u->ranges[i].start,
 			   (unsigned long long)u->ranges[i].end);
 	for (size_t i = 0; i < u->scope_count; i++) {
-		const struct facts_scope *s = &u->scopes[i];
+		const struct debug_scope *s = &u->scopes[i];
 
 		if (!number[i])
 			continue;
 		number[i] = ++count;
 		buf_printf(out, "scope %u in %u ", count,
-			   s->parent == FACTS_NONE ? 0 : number[s->parent]);
+			   s->parent == DEBUG_NONE ? 0 : number[s->parent]);
 		print_scope(text, s, out);
 	}
 	for (size_t i = 0; i < u->span_count; i++)
@@ -217,11 +217,11 @@ void made_print(const struct facts_text *text, const struct facts_unit *u, struc
 }
 
 struct printer {
-	struct facts_text text;
+	struct debug_text text;
 	struct buf *out;
 };
 
-static int print_unit(void *ctx, const struct facts_unit *u, struct err *err _unused_)
+static int print_unit(void *ctx, const struct debug_unit *u, struct err *err _unused_)
 {
 	struct printer *p = ctx;
 
@@ -229,19 +229,19 @@ static int print_unit(void *ctx, const struct facts_unit *u, struct err *err _un
 	return 0;
 }
 
-int made_facts(made_reader *reader, const void *elf, size_t len, struct buf *out, struct err *err)
+int made_report(made_reader *reader, const void *elf, size_t len, struct buf *out, struct err *err)
 {
 	_cleanup_(image_freep) struct image *im = NULL;
 	struct printer p = {.out = out};
-	struct facts_sink sink = {.ctx = &p, .unit = print_unit};
+	struct debug_sink sink = {.ctx = &p, .unit = print_unit};
 	struct debug_report report = {0};
 	int rc = image_open(&im, elf, len, err);
 
 	if (rc)
 		return rc;
-	facts_text_init(&p.text);
+	debug_text_init(&p.text);
 	rc = reader(im, &p.text, &sink, &report, err);
-	facts_text_done(&p.text);
+	debug_text_done(&p.text);
 	if (report.units_skipped)
 		buf_printf(out, "skipped %llu: %s\n", (unsigned long long)report.units_skipped,
 			   report.skipped);

@@ -3,7 +3,7 @@
 #define RAWSTACK_MADE_DWARF_H
 /*
  * Debug information made by hand, byte by byte, good and bad: sections that a test fills, packed
- * into an ELF file that the image loader reads, and the facts of a reader as text to compare.
+ * into an ELF file that the image loader reads, and the report of a reader as text to compare.
  */
 #include "buf.h"
 #include "die_companions.h"
@@ -51,17 +51,17 @@ void made_text(struct made *m, const char *s); /* with its NUL */
 /* Offset of the next byte in its unit. */
 uint64_t made_at(const struct made *m);
 
-typedef int made_reader(struct image *im, struct facts_text *text, const struct facts_sink *sink,
+typedef int made_reader(struct image *im, struct debug_text *text, const struct debug_sink *sink,
 			struct debug_report *report, struct err *err);
 
 /*
  * Facts of a unit as text, one line for each scope, span, row and range; scopes that neither have
  * code nor hold any are left out and the others numbered.
  */
-void made_print(const struct facts_text *text, const struct facts_unit *u, struct buf *out);
+void made_print(const struct debug_text *text, const struct debug_unit *u, struct buf *out);
 
 /* What a reader says of a file: all units, then the report. Returns what the reader returned; out
  * holds what it gave before. */
-int made_facts(made_reader *reader, const void *elf, size_t len, struct buf *out, struct err *err);
+int made_report(made_reader *reader, const void *elf, size_t len, struct buf *out, struct err *err);
 
 #endif

@@ -28,7 +28,7 @@ static void damaged(int form, void (*damage)(struct made *m), const char *reason
 	made_unit_end(&f.m);
 	good_unit(&f.m);
 	expect_skipped(&f, reason);
-	assert_non_null(strstr(facts(&f, die_scan), GOOD_UNIT));
+	assert_non_null(strstr(report_of(&f, die_scan), GOOD_UNIT));
 	fixture_done(&f);
 }
 
@@ -148,7 +148,7 @@ static void header(unsigned int at, unsigned int value, const char *reason, bool
 	good_unit(&f.m);
 	f.m.sections[MADE_INFO].p[at] = (uint8_t)value;
 	expect_skipped(&f, reason);
-	got = facts(&f, die_scan);
+	got = report_of(&f, die_scan);
 	assert_int_equal(strstr(got, GOOD_UNIT) != NULL, goes_on);
 	fixture_done(&f);
 }
@@ -181,7 +181,7 @@ static void test_unit_types(void **state _unused_)
 	expect_skipped(&f, "unknown unit type 80");
 	f.m.sections[MADE_INFO].p[6] = DW_UT_skeleton; /* its id leaves the unit */
 	expect_skipped(&f, "it ends inside its header");
-	assert_non_null(strstr(facts(&f, die_scan), GOOD_UNIT));
+	assert_non_null(strstr(report_of(&f, die_scan), GOOD_UNIT));
 	fixture_done(&f);
 }
 

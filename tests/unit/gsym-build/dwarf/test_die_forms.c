@@ -440,7 +440,7 @@ static void test_ranges(void **state _unused_)
 	f.m.sections[MADE_RANGES].len -= 16;
 	good_unit(&f.m);
 	expect_skipped(&f, "unit at 0x0: range list at 0x0 leaves .debug_ranges");
-	assert_non_null(strstr(facts(&f, die_scan), GOOD_UNIT));
+	assert_non_null(strstr(report_of(&f, die_scan), GOOD_UNIT));
 	fixture_done(&f);
 }
 

@@ -75,14 +75,14 @@ static void units_with_one_table(struct made *m, unsigned int count)
 	}
 }
 
-/* How reading ends; the facts that were handed out are in f->got. */
-static int read_facts(struct fixture *f, void (*put)(struct made *m, unsigned int count),
-		      unsigned int count, struct err *err)
+/* How reading ends; what was handed out is in f->got. */
+static int read_report(struct fixture *f, void (*put)(struct made *m, unsigned int count),
+		       unsigned int count, struct err *err)
 {
 	fixture_init(f);
 	put(&f->m, count);
 	made_elf(&f->m, &f->elf);
-	return made_facts(die_scan, f->elf.p, f->elf.len, &f->got, err);
+	return made_report(die_scan, f->elf.p, f->elf.len, &f->got, err);
 }
 
 static void check(void (*put)(struct made *m, unsigned int count), const char *what)
@@ -93,7 +93,7 @@ static void check(void (*put)(struct made *m, unsigned int count), const char *w
 	for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
 		struct fixture f;
 		struct err err = {0};
-		int rc = read_facts(&f, put, counts[i], &err);
+		int rc = read_report(&f, put, counts[i], &err);
 
 		assert_int_equal(rc, counts[i] < MANY ? 0 : ERR_LIMIT);
 		assert_true(!rc || strstr(err.message, what));

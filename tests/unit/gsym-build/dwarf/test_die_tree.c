@@ -81,7 +81,7 @@ static void tree_begin(struct fixture *f)
 	made_leb(&f->m, A_UNIT);
 }
 
-/* Scopes without code hold no code: they are facts only when something below them has some, with
+/* Scopes without code hold no code: they are reported only when something below them has some, with
  * their place and name. Functions end chains. */
 static void test_scopes(void **state _unused_)
 {
@@ -382,13 +382,13 @@ static void test_every_byte(void **state _unused_)
 		whole(&f.m);
 		len = b->len;
 		for (b->len = 1; b->len < len; b->len++)
-			facts(&f, die_scan);
+			report_of(&f, die_scan);
 		for (size_t i = 0; i < len; i++) {
 			uint8_t good = b->p[i];
 
 			for (size_t j = 0; j < ARRAY_LEN(values); j++) {
 				b->p[i] = values[j];
-				facts(&f, die_scan);
+				report_of(&f, die_scan);
 			}
 			b->p[i] = good;
 		}

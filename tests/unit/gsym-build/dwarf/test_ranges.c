@@ -185,23 +185,23 @@ static void test_lines(void **state _unused_)
 	struct line_sections s = {.line = bytes, .line_len = sizeof(bytes)};
 	struct line_rows rows = {0};
 	struct line_table t = {0};
-	struct facts_text text;
+	struct debug_text text;
 	char got[400];
 	size_t at = 0, len;
-	struct facts_file f;
+	struct debug_file f;
 	int rc;
 
 	memcpy(bytes, program, sizeof(bytes));
 	bytes[0] = sizeof(bytes) - 4;
-	facts_text_init(&text);
+	debug_text_init(&text);
 	assert_int_equal(line_table_read(&t, &s, 0, &rows, NULL), 0);
 	for (size_t i = 0; i < rows.count; i++)
 		at += (size_t)snprintf(got + at, sizeof(got) - at, "%llx %u:%u%s, ",
 				       (unsigned long long)rows.rows[i].vaddr, rows.rows[i].file,
 				       rows.rows[i].line, rows.rows[i].end ? " end" : "");
 	assert_string_equal(got, want);
-	assert_int_equal(line_table_file(&t, 0, "/src", &text), FACTS_NONE);
-	assert_int_equal(line_table_file(&t, 3, "/src", &text), FACTS_NONE);
+	assert_int_equal(line_table_file(&t, 0, "/src", &text), DEBUG_NONE);
+	assert_int_equal(line_table_file(&t, 3, "/src", &text), DEBUG_NONE);
 	memcpy(&f, intern_get(&text.files, line_table_file(&t, 2, "/src", &text), NULL), sizeof(f));
 	assert_memory_equal(intern_get(&text.strings, f.dir, &len), "/src/d", 6);
 	assert_int_equal(len, 6);
@@ -223,7 +223,7 @@ static void test_lines(void **state _unused_)
 		line_table_done(&t);
 	}
 	free(rows.rows);
-	facts_text_done(&text);
+	debug_text_done(&text);
 }
 
 int main(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * same_readers [FILE]...: reads each file with the scanner and with the plain reader over libdwarf,
- * and compares the facts of each unit and the tables that they make, byte by byte. Without FILE:
+ * and compares the report of each unit and the tables that they make, byte by byte. Without FILE:
  * this program itself. Exits 1 when anything differs.
  */
 #include <stdio.h>
@@ -17,7 +17,7 @@
 /* What one reader says of a file. */
 struct answer {
 	struct buf table;
-	uint32_t *units; /* a checksum of the facts of each */
+	uint32_t *units; /* a checksum of each */
 	size_t unit_count, units_cap;
 	uint64_t scopes, rows;
 	struct debug_report report;
@@ -28,12 +28,12 @@ struct recorder {
 	struct builder *builder;
 };
 
-static int record(void *ctx, const struct facts_unit *u, struct err *err)
+static int record(void *ctx, const struct debug_unit *u, struct err *err)
 {
 	struct recorder *r = ctx;
 	struct answer *a = r->answer;
 	_cleanup_(buf_done) struct buf text = BUF_INIT(SIZE_MAX);
-	struct facts_sink sink = builder_sink(r->builder);
+	struct debug_sink sink = builder_sink(r->builder);
 
 	made_print(&r->builder->text, u, &text);
 	if (text.failed || !grow_array((void **)&a->units, &a->units_cap, a->unit_count + 1,
@@ -61,7 +61,7 @@ static int ask(made_reader *reader, const void *p, size_t len, struct answer *re
 	_cleanup_(image_freep) struct image *im = NULL;
 	struct builder b;
 	struct recorder r = {.answer = ret, .builder = &b};
-	struct facts_sink sink = {.ctx = &r, .unit = record};
+	struct debug_sink sink = {.ctx = &r, .unit = record};
 	int rc = image_open(&im, p, len, err);
 
 	*ret = (struct answer){.table = BUF_INIT(LIMIT_TABLE_LEN)};
@@ -70,7 +70,7 @@ static int ask(made_reader *reader, const void *p, size_t len, struct answer *re
 	builder_init(&b);
 	rc = image_add_code(im, &b.flat.code, err);
 	if (!rc)
-		rc = paint_flatten(&b.flat.code, err);
+		rc = interval_overlay_flatten(&b.flat.code, err);
 	if (!rc)
 		rc = reader(im, &b.text, &sink, &ret->report, err);
 	if (!rc)

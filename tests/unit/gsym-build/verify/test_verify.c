@@ -275,7 +275,7 @@ static void copy_columns(uint64_t where, enum mutation kind, struct buf *out)
 		while (count--)
 			chain = rsym_columns_chain(
 				&c, chain,
-				facts_spot(spots[count].column, spots[count].discriminator));
+				debug_column_word(spots[count].column, spots[count].discriminator));
 		rsym_columns_row(&c, at + (at == where && kind == EDGE_OF_COLUMN), chain);
 	}
 	rsym_columns_row(&c, last_end, 0);

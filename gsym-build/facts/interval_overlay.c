@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "paint.h"
+#include "interval_overlay.h"
 
 #include "sort.h"
 
-bool paint_add(struct paint *p, uint64_t start, uint64_t end, uint64_t rank, uint32_t value)
+bool interval_overlay_add(struct interval_overlay *p, uint64_t start, uint64_t end, uint64_t rank,
+			  uint32_t value)
 {
 	if (start >= end)
 		return true;
 	if (!grow_array((void **)&p->spans, &p->cap, p->count + 1, sizeof(*p->spans), p->max))
 		return false;
 	p->spans[p->count++] =
-		(struct paint_span){.start = start, .end = end, .rank = rank, .value = value};
+		(struct interval_span){.start = start, .end = end, .rank = rank, .value = value};
 	return true;
 }
 
-void paint_done(struct paint *p)
+void interval_overlay_done(struct interval_overlay *p)
 {
 	free(p->spans);
-	*p = (struct paint)PAINT_INIT(p->max);
+	*p = (struct interval_overlay)INTERVAL_OVERLAY_INIT(p->max);
 }
 
 /* By start; the better one first, so that a covered span never becomes the top of the heap, which
  * takes the first of equals. */
-static inline bool before(const struct paint_span *a, const struct paint_span *b)
+static inline bool span_is_before(const struct interval_span *a, const struct interval_span *b)
 {
 	if (a->start != b->start)
 		return a->start < b->start;
@@ -33,16 +34,16 @@ static inline bool before(const struct paint_span *a, const struct paint_span *b
 	return a->value > b->value;
 }
 
-DEFINE_SORT(sort_spans, struct paint_span, before)
+DEFINE_SORT(sort_spans, struct interval_span, span_is_before)
 
 /* A binary heap of indexes of spans that have begun, highest rank on top. */
 struct heap {
-	const struct paint_span *spans;
+	const struct interval_span *spans;
 	uint32_t *items;
 	size_t count;
 };
 
-static bool above(const struct heap *h, uint32_t a, uint32_t b)
+static bool span_is_above(const struct heap *h, uint32_t a, uint32_t b)
 {
 	return h->spans[a].rank != h->spans[b].rank ? h->spans[a].rank > h->spans[b].rank : a < b;
 }
@@ -51,7 +52,7 @@ static void heap_push(struct heap *h, uint32_t item)
 {
 	size_t i = h->count++;
 
-	while (i && above(h, item, h->items[(i - 1) / 2])) {
+	while (i && span_is_above(h, item, h->items[(i - 1) / 2])) {
 		h->items[i] = h->items[(i - 1) / 2];
 		i = (i - 1) / 2;
 	}
@@ -68,9 +69,9 @@ static void heap_pop(struct heap *h)
 
 		if (child >= h->count)
 			break;
-		if (child + 1 < h->count && above(h, h->items[child + 1], h->items[child]))
+		if (child + 1 < h->count && span_is_above(h, h->items[child + 1], h->items[child]))
 			child++;
-		if (!above(h, h->items[child], item))
+		if (!span_is_above(h, h->items[child], item))
 			break;
 		h->items[i] = h->items[child];
 		i = child;
@@ -78,25 +79,27 @@ static void heap_pop(struct heap *h)
 	h->items[i] = item;
 }
 
-static bool seen(struct paint *out, const struct paint_span *span, uint64_t start, uint64_t end)
+static bool add_seen(struct interval_overlay *out, const struct interval_span *span, uint64_t start,
+		     uint64_t end)
 {
-	struct paint_span *last = out->count ? &out->spans[out->count - 1] : NULL;
+	struct interval_span *last = out->count ? &out->spans[out->count - 1] : NULL;
 
 	if (last && last->end == start && last->rank == span->rank && last->value == span->value) {
 		last->end = end;
 		return true;
 	}
-	return paint_add(out, start, end, span->rank, span->value);
+	return interval_overlay_add(out, start, end, span->rank, span->value);
 }
 
-static bool sweep(struct heap *h, const struct paint *in, struct paint *out)
+static bool sweep_spans(struct heap *h, const struct interval_overlay *in,
+			struct interval_overlay *out)
 {
-	const struct paint_span *spans = in->spans;
+	const struct interval_span *spans = in->spans;
 	size_t next = 0;
 	uint64_t at = 0;
 
 	while (next < in->count || h->count) {
-		const struct paint_span *top;
+		const struct interval_span *top;
 		uint64_t end;
 
 		if (!h->count)
@@ -111,17 +114,17 @@ static bool sweep(struct heap *h, const struct paint *in, struct paint *out)
 		end = top->end;
 		if (next < in->count && spans[next].start < end)
 			end = spans[next].start;
-		if (!seen(out, top, at, end))
+		if (!add_seen(out, top, at, end))
 			return false;
 		at = end;
 	}
 	return true;
 }
 
-int paint_flatten(struct paint *p, struct err *err)
+int interval_overlay_flatten(struct interval_overlay *p, struct err *err)
 {
-	_cleanup_(freep) struct paint_span *tmp = NULL;
-	struct paint out = PAINT_INIT(SIZE_MAX);
+	_cleanup_(freep) struct interval_span *tmp = NULL;
+	struct interval_overlay out = INTERVAL_OVERLAY_INIT(SIZE_MAX);
 	struct heap heap;
 	bool ok;
 
@@ -134,10 +137,10 @@ int paint_flatten(struct paint *p, struct err *err)
 		return err_set(err, ERR_MEMORY, "out of memory for %zu address ranges", p->count);
 	sort_spans(p->spans, tmp, p->count);
 	heap = (struct heap){.spans = p->spans, .items = malloc(p->count * sizeof(uint32_t))};
-	ok = heap.items && sweep(&heap, p, &out);
+	ok = heap.items && sweep_spans(&heap, p, &out);
 	free(heap.items);
 	if (!ok) {
-		paint_done(&out);
+		interval_overlay_done(&out);
 		return err_set(err, ERR_MEMORY, "out of memory for %zu address ranges", p->count);
 	}
 	free(p->spans);
@@ -147,7 +150,7 @@ int paint_flatten(struct paint *p, struct err *err)
 	return 0;
 }
 
-size_t paint_find(const struct paint *p, uint64_t vaddr)
+size_t interval_overlay_find(const struct interval_overlay *p, uint64_t vaddr)
 {
 	size_t low = 0, count = p->count;
 
