@@ -270,7 +270,8 @@ static uint32_t *none_array(size_t count)
 	return p;
 }
 
-/* The spots of the calls that hold a node, as a chain; none for what is too deep to be kept whole.
+/* The column words of the calls that hold a node, as a chain; none for what is too deep to be kept
+ * whole.
  */
 static uint32_t chain_of_node(struct answer *a, uint32_t node)
 {
@@ -288,7 +289,7 @@ static uint32_t chain_of_node(struct answer *a, uint32_t node)
 		chain = a->chain_of[node];
 	while (depth) {
 		node = stack[--depth];
-		chain = rsym_columns_chain(a->columns, chain, nodes[node].call_spot);
+		chain = rsym_columns_chain(a->columns, chain, nodes[node].call_column_word);
 		a->chain_of[node] = chain;
 	}
 	return chain;
@@ -298,7 +299,7 @@ static uint32_t chain_of_row(struct answer *a, const struct flat_row *row)
 {
 	if (row->node == DEBUG_NONE)
 		return 0;
-	return rsym_columns_chain(a->columns, chain_of_node(a, row->node), row->spot);
+	return rsym_columns_chain(a->columns, chain_of_node(a, row->node), row->column_word);
 }
 
 static bool write_row(void *ctx, const struct flat_row *row)

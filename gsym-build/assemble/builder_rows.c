@@ -18,7 +18,7 @@ static bool emit(struct builder_rows *r, uint64_t start, uint32_t node, const st
 	if (node == DEBUG_NONE)
 		at = &nowhere;
 	if (last->node == node && last->file == at->file && last->line == at->line &&
-	    last->spot == at->spot)
+	    last->column_word == at->column_word)
 		return true;
 	r->last = *at;
 	r->last.start = start;

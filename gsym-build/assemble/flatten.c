@@ -82,7 +82,7 @@ static uint32_t node_of(struct work *w, uint32_t scope)
 			.decl_line = sc->decl_line,
 			.call_file = sc->call_file,
 			.call_line = sc->call_line,
-			.call_spot = sc->call_spot,
+			.call_column_word = sc->call_column_word,
 		};
 
 		w->node_of[s] = flat_add_node(w->f, &n);
@@ -114,7 +114,7 @@ static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t
 	p->end = end;
 	last = p->row_count ? &f->rows[f->row_count - 1] : NULL;
 	if (last && last->node == row->node && last->file == row->file && last->line == row->line &&
-	    last->spot == row->spot)
+	    last->column_word == row->column_word)
 		return 0;
 	if (!grow_array((void **)&f->rows, &f->rows_cap, f->row_count + 1, sizeof(*f->rows),
 			SIZE_MAX))
@@ -148,11 +148,11 @@ static int add_functions(struct work *w, struct err *err)
 			l = at < w->lines.count ? &w->lines.all[at] : NULL;
 			row.file = DEBUG_NONE;
 			row.line = 0;
-			row.spot = 0;
+			row.column_word = 0;
 			if (l && l->start <= pos) {
 				row.file = l->file;
 				row.line = l->line;
-				row.spot = l->spot;
+				row.column_word = l->column_word;
 				if (l->end < end)
 					end = l->end;
 			} else if (l && l->start < end) {
@@ -171,8 +171,10 @@ static int add_functions(struct work *w, struct err *err)
 static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct unit_line *l,
 		      struct err *err)
 {
-	struct flat_row row = {
-		.node = DEBUG_NONE, .file = l->file, .line = l->line, .spot = l->spot};
+	struct flat_row row = {.node = DEBUG_NONE,
+			       .file = l->file,
+			       .line = l->line,
+			       .column_word = l->column_word};
 	size_t i = interval_overlay_find(&w->covered, start);
 
 	while (start < end) {

@@ -16,7 +16,7 @@ struct flat_row {
 	uint32_t node; /* index into nodes; DEBUG_NONE in pieces without a function */
 	uint32_t file; /* DEBUG_NONE */
 	uint32_t line;
-	uint32_t spot; /* as debug_column_word() */
+	uint32_t column_word; /* as debug_column_word() */
 };
 
 /* A function, an inlined call, or a symbol. */
@@ -25,7 +25,7 @@ struct flat_node {
 	uint32_t parent; /* index into nodes, or DEBUG_NONE */
 	uint32_t name;   /* string, or DEBUG_NONE */
 	uint32_t decl_file, decl_line;
-	uint32_t call_file, call_line, call_spot;
+	uint32_t call_file, call_line, call_column_word;
 	bool has_entry, from_symbol;
 };
 

@@ -110,7 +110,7 @@ static int add_line(struct work *w, uint64_t start, uint64_t end, const struct d
 							  .end = end,
 							  .file = row->file,
 							  .line = row->line,
-							  .spot = row->spot};
+							  .column_word = row->column_word};
 	return 0;
 }
 

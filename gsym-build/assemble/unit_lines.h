@@ -11,7 +11,7 @@
 
 struct unit_line {
 	uint64_t start, end;
-	uint32_t file, line, spot; /* as in struct debug_row */
+	uint32_t file, line, column_word; /* as in struct debug_row */
 };
 
 struct unit_lines {

@@ -180,24 +180,24 @@ static int lookup(const struct table_text *t, const struct options *o, uint64_t 
 {
 	uint64_t vaddr;
 	uint32_t discriminators[RSYM_FRAMES_MAX];
-	bool has_spots = false;
+	bool has_columns = false;
 	bool placed = vaddr_of(t, o, given, &vaddr);
 	enum style style = o->style;
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	int count = placed ? rsym_lookup(&t->table, vaddr, frames, ARRAY_LEN(frames)) : 0, rc = 0;
 
 	if (count) {
-		struct rsym_spot spots[RSYM_FRAMES_MAX];
+		struct rsym_column columns[RSYM_FRAMES_MAX];
 
-		has_spots = rsym_spots(&t->table, vaddr, spots, (size_t)count);
+		has_columns = rsym_columns_at(&t->table, vaddr, columns, (size_t)count);
 		for (int i = 0; i < count; i++) {
-			frames[i].column = spots[i].column;
-			discriminators[i] = spots[i].discriminator;
+			frames[i].column = columns[i].column;
+			discriminators[i] = columns[i].discriminator;
 		}
 	}
 	if (style == STYLE_JSON)
-		return json_print_frames(t, given, frames, has_spots ? discriminators : NULL, count,
-					 o->aliases, err);
+		return json_print_frames(t, given, frames, has_columns ? discriminators : NULL,
+					 count, o->aliases, err);
 	if (style == STYLE_GNU)
 		printf("0x%016llx\n", (unsigned long long)given);
 	for (int i = 0; i < count && !rc; i++)

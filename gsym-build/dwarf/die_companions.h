@@ -41,7 +41,7 @@ struct die_companions {
 	struct buf *notes;
 	struct helper *helper; /* of the fast reader: NULL, or inflates ahead */
 	bool types;            /* are wanted: debug_unit.types */
-	bool columns;          /* are wanted, and discriminators: spots of debug_info.h */
+	bool columns;          /* are wanted, and discriminators: column words */
 };
 
 #endif

@@ -83,7 +83,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 	s->comp_dir = die_string(s, d, DIE_COMP_DIR);
 	if (!die_section_offset(d, DIE_STMT_LIST, &off))
 		return;
-	s->lines.want_spots = s->columns;
+	s->lines.want_columns = s->columns;
 	if (die_repeats_is_over(s->repeats, DIE_REPEATED_LINES))
 		return;
 	if (line_table_read(&s->lines, &s->line_sections, off, &s->rows, &why))
@@ -102,7 +102,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 		row->file = id;
 		/* A line of a file that is not there is nothing to show. */
 		if (row->file == DEBUG_NONE)
-			row->line = row->spot = 0;
+			row->line = row->column_word = 0;
 	}
 }
 

@@ -118,7 +118,7 @@ static int add_scope(struct die_scan *s, const struct die *d, const struct range
 
 			(void)die_number(d, DIE_CALL_COLUMN, &column);
 			(void)die_number(d, DIE_DISCRIMINATOR, &discriminator);
-			scope->call_spot = debug_column_word(column, discriminator);
+			scope->call_column_word = debug_column_word(column, discriminator);
 		}
 	}
 	s->names[*ret] = die_scope_name(s, d);

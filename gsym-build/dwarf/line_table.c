@@ -256,7 +256,7 @@ static bool emit(struct line_rows *out, struct registers *r, bool end)
 		.vaddr = r->address,
 		.file = r->file > UINT32_MAX ? UINT32_MAX : (uint32_t)r->file,
 		.line = r->line,
-		.spot = debug_column_word(r->column, r->discriminator),
+		.column_word = debug_column_word(r->column, r->discriminator),
 		.end = end,
 	};
 	r->discriminator = 0;
@@ -290,7 +290,7 @@ static bool extended(struct program *p, struct line_table *t, struct registers *
 		ok = !name || add_file(t, name, dir);
 		break;
 	case DW_LNE_set_discriminator:
-		if (t->want_spots)
+		if (t->want_columns)
 			r->discriminator = bytes_uleb(&in);
 		break;
 	default: /* what producers invent */
@@ -299,7 +299,7 @@ static bool extended(struct program *p, struct line_table *t, struct registers *
 	return ok;
 }
 
-static bool standard(struct program *p, uint8_t opcode, bool want_spots, struct registers *r,
+static bool standard(struct program *p, uint8_t opcode, bool want_columns, struct registers *r,
 		     struct line_rows *out)
 {
 	switch (opcode) {
@@ -316,7 +316,7 @@ static bool standard(struct program *p, uint8_t opcode, bool want_spots, struct 
 		break;
 	case DW_LNS_set_column:
 		r->column = bytes_uleb(&p->in);
-		if (!want_spots)
+		if (!want_columns)
 			r->column = 0;
 		break;
 	case DW_LNS_const_add_pc:
@@ -350,7 +350,7 @@ static int run(struct program *p, struct line_table *t, uint64_t off, struct lin
 			r.line += (uint32_t)(p->line_base + (int)(special % p->line_range));
 			ok = emit(out, &r, false);
 		} else {
-			ok = opcode ? standard(p, opcode, t->want_spots, &r, out)
+			ok = opcode ? standard(p, opcode, t->want_columns, &r, out)
 				    : extended(p, t, &r, out);
 		}
 		if (!ok)

@@ -25,7 +25,7 @@ struct line_table {
 	struct line_file *files;
 	size_t dir_count, dirs_cap, file_count, files_cap;
 	unsigned int version;
-	bool want_spots;   /* columns and discriminators: set before reading */
+	bool want_columns; /* columns and discriminators: set before reading */
 	uint64_t read_len; /* bytes of the table that was read last, good or bad */
 };
 

@@ -33,7 +33,7 @@ struct debug_scope {
 	uint32_t name;   /* string: linkage name, else plain name; DEBUG_NONE */
 	uint32_t decl_file, decl_line;
 	uint32_t call_file, call_line; /* of an inlined call */
-	uint32_t call_spot;            /* likewise */
+	uint32_t call_column_word;     /* likewise */
 	bool has_entry;
 };
 
@@ -48,7 +48,7 @@ struct debug_span {
 struct debug_row {
 	uint64_t vaddr;
 	uint32_t file, line;
-	uint32_t spot;
+	uint32_t column_word;
 	bool end;
 };
 

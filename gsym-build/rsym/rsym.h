@@ -99,7 +99,7 @@ struct rsym_frame {
 	uint32_t function; /* id for rsym_function() and rsym_name(); never RSYM_NONE */
 	uint32_t file;     /* id for rsym_file(), or RSYM_NONE: a symbol without a line */
 	uint32_t line;     /* 0: none known */
-	uint32_t column;   /* 0: see rsym_spots() */
+	uint32_t column;   /* 0: see rsym_columns_at() */
 };
 
 /*
@@ -128,7 +128,7 @@ size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t co
  */
 uint64_t rsym_call_vaddr(const struct rsym *t, uint64_t return_vaddr);
 
-struct rsym_spot {
+struct rsym_column {
 	uint32_t column, discriminator; /* 0: none known */
 };
 
@@ -137,10 +137,11 @@ struct rsym_spot {
  * False, and zeros, when the table has none (they are kept by `build --columns` only). Takes a
  * microsecond or two.
  */
-bool rsym_spots(const struct rsym *t, uint64_t vaddr, struct rsym_spot *spots, size_t count);
+bool rsym_columns_at(const struct rsym *t, uint64_t vaddr, struct rsym_column *columns,
+		     size_t count);
 
-/* Up to where the table has the spots of vaddr; UINT64_MAX behind the last. For verification. */
-uint64_t rsym_spots_end(const struct rsym *t, uint64_t vaddr);
+/* Up to where the table has the columns of vaddr; UINT64_MAX behind the last. For verification. */
+uint64_t rsym_columns_end(const struct rsym *t, uint64_t vaddr);
 
 /* The half-open range of addresses that has vaddr's answer; 1, or 0 when vaddr is in a gap (the
  * range is then that gap). For verification and for caches. */

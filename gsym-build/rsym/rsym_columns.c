@@ -20,12 +20,12 @@ void rsym_columns_done(struct rsym_columns *c)
 	buf_done(&c->stream);
 }
 
-uint32_t rsym_columns_chain(struct rsym_columns *c, uint32_t around, uint32_t spot)
+uint32_t rsym_columns_chain(struct rsym_columns *c, uint32_t around, uint32_t column_word)
 {
-	struct rsym_disk_chain key = {.around = around, .spot = spot};
+	struct rsym_disk_chain key = {.around = around, .column_word = column_word};
 	uint32_t id;
 
-	if (!around && !spot)
+	if (!around && !column_word)
 		return 0;
 	id = intern_add(&c->chains, &key, sizeof(key), NULL);
 	return id == INTERN_FULL ? UINT32_MAX : id + 1;
@@ -166,13 +166,14 @@ static uint32_t blocks_up_to(const struct parts *p, uint64_t vaddr)
 	return low;
 }
 
-bool rsym_spots(const struct rsym *t, uint64_t vaddr, struct rsym_spot *spots, size_t count)
+bool rsym_columns_at(const struct rsym *t, uint64_t vaddr, struct rsym_column *columns,
+		     size_t count)
 {
 	uint32_t blocks, chain;
 	struct parts p;
 	struct rows r, next;
 
-	memset(spots, 0, count * sizeof(*spots));
+	memset(columns, 0, count * sizeof(*columns));
 	if (!find_parts(t, &p) || !p.block_count)
 		return false;
 	blocks = blocks_up_to(&p, vaddr);
@@ -185,14 +186,14 @@ bool rsym_spots(const struct rsym *t, uint64_t vaddr, struct rsym_spot *spots, s
 	for (size_t i = 0; i < count && chain; i++) {
 		struct rsym_disk_chain c = chain_at(&p, chain);
 
-		spots[i] = (struct rsym_spot){.column = c.spot & UINT16_MAX,
-					      .discriminator = c.spot >> 16};
+		columns[i] = (struct rsym_column){.column = c.column_word & UINT16_MAX,
+						  .discriminator = c.column_word >> 16};
 		chain = c.around < chain ? c.around : 0;
 	}
 	return true;
 }
 
-uint64_t rsym_spots_end(const struct rsym *t, uint64_t vaddr)
+uint64_t rsym_columns_end(const struct rsym *t, uint64_t vaddr)
 {
 	struct parts p;
 	uint32_t blocks;

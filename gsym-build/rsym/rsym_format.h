@@ -201,8 +201,8 @@ struct rsym_disk_columns_block {
 
 /* Numbered from 1. */
 struct rsym_disk_chain {
-	uint32_t around; /* the chain of the frames around: a lower number, or 0 */
-	uint32_t spot;   /* column in the low 16 bits, discriminator above */
+	uint32_t around;      /* the chain of the frames around: a lower number, or 0 */
+	uint32_t column_word; /* column in the low 16 bits, discriminator above */
 };
 
 #define RSYM_DISK_NONE UINT32_MAX

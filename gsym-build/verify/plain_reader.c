@@ -90,9 +90,9 @@ static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32
 		/* Number 0 when absent, as LLVM has it: the unit's own file in DWARF 5. */
 		.call_file = inlined ? file_id(r, d.call_file) : DEBUG_NONE,
 		.call_line = (uint32_t)d.call_line,
-		.call_spot = inlined && r->companions->columns
-				     ? debug_column_word(d.call_column, d.discriminator)
-				     : 0,
+		.call_column_word = inlined && r->companions->columns
+					    ? debug_column_word(d.call_column, d.discriminator)
+					    : 0,
 	};
 	/* The entry is where the first range starts: cold parts often lie below it. */
 	if (!inlined && r->scratch.count) {
@@ -237,7 +237,7 @@ static int read_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_
 		row->file = file_id(r, row->file);
 		/* A line of a file that is not there is nothing to show. */
 		if (row->file == DEBUG_NONE)
-			row->line = row->spot = 0;
+			row->line = row->column_word = 0;
 	}
 	return 0;
 }

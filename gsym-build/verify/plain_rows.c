@@ -109,7 +109,7 @@ static bool mark_rows(const struct line_sections *s, uint64_t off, struct buf *m
 }
 
 /* Column and discriminator. */
-static bool spot_of(Dwarf_Line line, uint32_t *ret, Dwarf_Error *e)
+static bool column_word_of(Dwarf_Line line, uint32_t *ret, Dwarf_Error *e)
 {
 	Dwarf_Unsigned column = 0, isa, discriminator = 0;
 	Dwarf_Bool ignored;
@@ -141,8 +141,8 @@ static bool one_row(Dwarf_Line line, uint8_t mark, struct debug_row *ret, Dwarf_
 }
 
 /* 1; 0: libdwarf cannot say; negative. */
-static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64_t off, bool spots,
-		     struct line_rows *out, Dwarf_Error *e, struct err *err)
+static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64_t off,
+		     bool columns, struct line_rows *out, Dwarf_Error *e, struct err *err)
 {
 	_cleanup_(buf_done) struct buf marks = BUF_INIT(LIMIT_LINE_ROWS);
 	Dwarf_Line *lines = NULL;
@@ -165,7 +165,7 @@ static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64
 		struct debug_row *row = &out->rows[i];
 
 		if (!one_row(lines[i], marks.p[i], row, e) ||
-		    (spots && !spot_of(lines[i], &row->spot, e)))
+		    (columns && !column_word_of(lines[i], &row->column_word, e)))
 			return 0;
 		if (t->version == 5 && !(marks.p[i] & SETS_FILE) && row->file == 0)
 			row->file = 1;
@@ -175,8 +175,8 @@ static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64
 }
 
 int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
-		    const struct line_sections *s, uint64_t off, bool spots, struct line_rows *out,
-		    struct err *err)
+		    const struct line_sections *s, uint64_t off, bool columns,
+		    struct line_rows *out, struct err *err)
 {
 	Dwarf_Small table_count = 0;
 	Dwarf_Error e = NULL;
@@ -186,7 +186,7 @@ int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
 	*err = (struct err){0};
 	out->count = 0;
 	if (dwarf_srclines_b(unit, &t->version, &table_count, &t->context, &e) == DW_DLV_OK)
-		rc = take_rows(t, s, off, spots, out, &e, err);
+		rc = take_rows(t, s, off, columns, out, &e, err);
 	else
 		t->context = NULL;
 	if (e)
@@ -195,7 +195,7 @@ int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
 		return rc;
 	plain_rows_done(t);
 	/* It also refuses what others read: content types it does not know, a line below 0. */
-	t->refused.want_spots = spots;
+	t->refused.want_columns = columns;
 	if (line_table_read(&t->refused, s, off, out, err) == 0)
 		err->code = 0;
 	return 0;

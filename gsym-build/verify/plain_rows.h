@@ -28,8 +28,8 @@ struct plain_rows {
  * instead: *err says what is wrong, code 0 if that finds no fault. ERR_MEMORY.
  */
 int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
-		    const struct line_sections *s, uint64_t off, bool spots, struct line_rows *out,
-		    struct err *err) _must_check_;
+		    const struct line_sections *s, uint64_t off, bool columns,
+		    struct line_rows *out, struct err *err) _must_check_;
 void plain_rows_done(struct plain_rows *t);
 
 /* The file of a number as rows and DIEs of the unit count; DEBUG_NONE when there is none. */

@@ -27,7 +27,7 @@ static uint32_t *none_array(size_t count)
 /* One frame in numbers that can be compared. `entry` and what follows are of the function that
  * holds the inlined calls: the only one that must have code of its own. */
 struct frame {
-	uint32_t name, path, line, decl_path, decl_line, spot, type;
+	uint32_t name, path, line, decl_path, decl_line, column_word, type;
 	bool has_entry, from_symbol;
 	uint64_t entry;
 };
@@ -82,7 +82,7 @@ static int expected(struct verify_run *run, const struct verify_frame *e, struct
 		.line = e->line,
 		.decl_path = DEBUG_NONE,
 		.from_symbol = e->symbol != NULL,
-		.spot = run->has_spots ? e->spot : 0,
+		.column_word = run->has_columns ? e->column_word : 0,
 		.type = DEBUG_NONE,
 	};
 	if (run->function_type && e->name != DEBUG_NONE)
@@ -138,7 +138,7 @@ static bool same(const struct frame *a, const struct frame *b)
 	return a->name == b->name && a->path == b->path && a->line == b->line &&
 	       a->decl_path == b->decl_path && a->decl_line == b->decl_line &&
 	       a->has_entry == b->has_entry && a->from_symbol == b->from_symbol &&
-	       a->entry == b->entry && a->spot == b->spot && a->type == b->type;
+	       a->entry == b->entry && a->column_word == b->column_word && a->type == b->type;
 }
 
 static void put_chain(struct verify_run *run, const char *who, const struct frame *frames,
@@ -155,8 +155,9 @@ static void put_chain(struct verify_run *run, const char *who, const struct fram
 		buf_str(run->out, " ");
 		verify_put_text(run, f->path);
 		buf_printf(run->out, ":%u", f->line);
-		if (run->has_spots)
-			buf_printf(run->out, ":%u.%u", f->spot & UINT16_MAX, f->spot >> 16);
+		if (run->has_columns)
+			buf_printf(run->out, ":%u.%u", f->column_word & UINT16_MAX,
+				   f->column_word >> 16);
 		buf_str(run->out, " (of ");
 		verify_put_text(run, f->decl_path);
 		buf_printf(run->out, ":%u", f->decl_line);
@@ -206,22 +207,22 @@ static int compare(struct verify_run *run, uint64_t start, uint64_t end, bool be
 	struct verify_frame want[RSYM_FRAMES_MAX];
 	struct rsym_frame have[RSYM_FRAMES_MAX];
 	struct frame a[RSYM_FRAMES_MAX], b[RSYM_FRAMES_MAX];
-	struct rsym_spot spots[RSYM_FRAMES_MAX];
+	struct rsym_column columns[RSYM_FRAMES_MAX];
 	int want_count = verify_expect(&run->verify->source, start, want, ARRAY_LEN(want));
 	int have_count = rsym_lookup(run->t, start - run->verify->bias, have, ARRAY_LEN(have));
-	bool equal = want_count == have_count, has_spots = run->has_spots;
+	bool equal = want_count == have_count, has_columns = run->has_columns;
 	int rc = want_count < 0 ? no_memory(err) : 0;
 
 	if (want_count > 0 && !note_function(run, &want[want_count - 1], start, begins))
 		rc = no_memory(err);
 	for (int i = 0; i < want_count && !rc; i++)
 		rc = expected(run, &want[i], &a[i], err);
-	if (has_spots)
-		rsym_spots(run->t, start - run->verify->bias, spots, (size_t)have_count);
+	if (has_columns)
+		rsym_columns_at(run->t, start - run->verify->bias, columns, (size_t)have_count);
 	for (int i = 0; i < have_count && !rc; i++) {
 		rc = found(run, &have[i], i + 1 == have_count, &b[i], err);
-		if (has_spots)
-			b[i].spot = spots[i].column + (spots[i].discriminator << 16);
+		if (has_columns)
+			b[i].column_word = columns[i].column + (columns[i].discriminator << 16);
 	}
 	for (int i = 0; i < want_count && equal && !rc; i++)
 		equal = same(&a[i], &b[i]);
@@ -252,8 +253,8 @@ static int compare_all(struct verify_run *run, struct err *err)
 			while (edge < f->edge_count && f->edges[edge] <= from)
 				edge++;
 			next = edge < f->edge_count && f->edges[edge] < to ? f->edges[edge] : to;
-			if (run->has_spots) {
-				uint64_t changes = rsym_spots_end(run->t, from - bias);
+			if (run->has_columns) {
+				uint64_t changes = rsym_columns_end(run->t, from - bias);
 
 				if (changes < next - bias)
 					next = changes + bias;
@@ -319,7 +320,7 @@ int verify_table(struct verify *v, const struct rsym *t, struct verify_report *r
 	run.function_name = none_array(t->function_count);
 	run.file_path = none_array(t->file_count);
 	run.texts = rsym_reader_new(t, TEXTS_MAX, err);
-	run.has_spots = t->columns.p != NULL;
+	run.has_columns = t->columns.p != NULL;
 	if (t->types.p)
 		run.function_type = none_array(t->function_count);
 	run.seen = calloc(v->source.scope_count + 1, 1);

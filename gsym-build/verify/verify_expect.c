@@ -180,7 +180,7 @@ static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr
 	size_t low = 0, high;
 
 	ret->file = DEBUG_NONE;
-	ret->line = ret->spot = 0;
+	ret->line = ret->column_word = 0;
 	if (!span)
 		return;
 	s = &f->sequences[span->index];
@@ -195,7 +195,7 @@ static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr
 	}
 	ret->file = f->rows[s->first + low].file;
 	ret->line = f->rows[s->first + low].line;
-	ret->spot = f->rows[s->first + low].spot;
+	ret->column_word = f->rows[s->first + low].column_word;
 }
 
 /* Of two symbols at one address; names are numbered in the order of the symbol table. */
@@ -265,7 +265,7 @@ static int chain(const struct verify_source *f, const struct verify_span *span, 
 		frames[count++] = at;
 		at.file = at.scope->call_file;
 		at.line = at.scope->call_line;
-		at.spot = at.scope->call_spot;
+		at.column_word = at.scope->call_column_word;
 	}
 	return count;
 }

@@ -37,7 +37,7 @@ struct verify_run {
 	/* Common numbers of the table's texts, by id; DEBUG_NONE until asked. */
 	uint32_t *function_name, *file_path;
 	uint32_t *function_type; /* likewise, of signatures; NULL: the table has none */
-	bool has_spots;
+	bool has_columns;
 	/* For aliases: functions that answer at their entry, by entry, and by scope whether it is
 	 * the function of any answer. */
 	struct verify_entered *entered;

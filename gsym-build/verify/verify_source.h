@@ -69,7 +69,7 @@ struct verify_frame {
 	const struct debug_scope *scope; /* NULL: a symbol, or nothing but a line */
 	const struct symbol *symbol;     /* NULL: none */
 	uint32_t name, file, line;       /* DEBUG_NONE: none */
-	uint32_t spot;                   /* debug_column_word() */
+	uint32_t column_word;            /* debug_column_word() */
 };
 
 /* The frames at vaddr, innermost first, up to cap; 0 in a gap. Addresses must rise from call to

@@ -34,14 +34,14 @@ static void seal(uint8_t *p, size_t len)
 static void ask(const struct rsym *t, struct rsym_reader *r, uint64_t vaddr)
 {
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
-	struct rsym_spot spots[RSYM_FRAMES_MAX];
+	struct rsym_column columns[RSYM_FRAMES_MAX];
 	uint64_t start, end;
 	int n = rsym_lookup(t, vaddr, frames, ARRAY_LEN(frames));
 	int has = rsym_range(t, vaddr, &start, &end);
 
 	assert(n >= 0 && n <= (int)RSYM_FRAMES_MAX && (n > 0) == has);
 	assert(start <= vaddr && vaddr <= end);
-	rsym_spots(t, vaddr, spots, ARRAY_LEN(spots));
+	rsym_columns_at(t, vaddr, columns, ARRAY_LEN(columns));
 	for (int i = 0; i < n; i++) {
 		struct rsym_function f;
 		const uint8_t *text;
@@ -97,7 +97,7 @@ static void ask_all(const struct rsym *t)
 static void ask_trusted(const struct rsym *t)
 {
 	static struct rsym_frame frames[8 * RSYM_FRAMES_MAX];
-	struct rsym_spot spots[8];
+	struct rsym_column columns[8];
 	uint64_t vaddrs[64], start, end = 0;
 	uint32_t ends[ARRAY_LEN(vaddrs)];
 
@@ -114,7 +114,8 @@ static void ask_trusted(const struct rsym *t)
 			struct rsym_function f;
 
 			(void)rsym_function(t, frames[i].function, &f, NULL);
-			rsym_spots(t, vaddrs[i % ARRAY_LEN(vaddrs)], spots, ARRAY_LEN(spots));
+			rsym_columns_at(t, vaddrs[i % ARRAY_LEN(vaddrs)], columns,
+					ARRAY_LEN(columns));
 		}
 		for (size_t i = 0; i < ARRAY_LEN(vaddrs); i++) /* once more, out of order */
 			vaddrs[i] = i % 2 ? vaddrs[i] : vaddrs[i] ^ 0x1f0;

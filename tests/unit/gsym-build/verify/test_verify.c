@@ -84,9 +84,9 @@ static struct {
 	struct rsym_reader *texts;
 	/* Ids of the copy being written, by id; RSYM_NONE until asked. */
 	uint32_t *function_copy, *file_copy;
-	uint64_t *starts; /* of ranges that have an answer */
-	uint64_t *spots;  /* where their columns or discriminators change, or the range begins */
-	size_t count, cap, spot_count, spots_cap;
+	uint64_t *starts;  /* of ranges that have an answer */
+	uint64_t *columns; /* where their columns or discriminators change, or the range begins */
+	size_t count, cap, column_count, columns_cap;
 	uint32_t typed; /* function whose signature is changed in the copy, or RSYM_NONE */
 	enum mutation how_typed;
 	uint64_t random;
@@ -140,13 +140,13 @@ static int setup(void **state _unused_)
 	assert_true(g.t.alias_count >= 8);
 	for (size_t i = 0; i < g.count; i++) {
 		rsym_range(&g.t, g.starts[i], &start, &end);
-		for (at = start; at < end; at = rsym_spots_end(&g.t, at)) {
-			assert_true(grow_array((void **)&g.spots, &g.spots_cap, g.spot_count + 1,
-					       sizeof(*g.spots), SIZE_MAX));
-			g.spots[g.spot_count++] = at;
+		for (at = start; at < end; at = rsym_columns_end(&g.t, at)) {
+			assert_true(grow_array((void **)&g.columns, &g.columns_cap,
+					       g.column_count + 1, sizeof(*g.columns), SIZE_MAX));
+			g.columns[g.column_count++] = at;
 		}
 	}
-	assert_true(g.spot_count > g.count + 100);
+	assert_true(g.column_count > g.count + 100);
 	g.typed = RSYM_NONE;
 	return 0;
 }
@@ -160,7 +160,7 @@ static int teardown(void **state _unused_)
 	buf_done(&g.table);
 	free(g.p);
 	free(g.starts);
-	free(g.spots);
+	free(g.columns);
 	return 0;
 }
 
@@ -236,14 +236,14 @@ static bool can(uint64_t start, enum mutation kind)
 		return rsym_type(&g.t, frames[0].function, &type, NULL) > 0;
 	}
 	if (kind == EDGE_OF_COLUMN) {
-		struct rsym_spot before[RSYM_FRAMES_MAX], spots[RSYM_FRAMES_MAX];
+		struct rsym_column before[RSYM_FRAMES_MAX], columns[RSYM_FRAMES_MAX];
 
 		memset(before, 0, sizeof(before));
-		memset(spots, 0, sizeof(spots));
-		rsym_spots(&g.t, start - 1, before, (size_t)count);
-		rsym_spots(&g.t, start, spots, (size_t)count);
-		return rsym_spots_end(&g.t, start) - start > 1 &&
-		       memcmp(before, spots, sizeof(spots)) != 0;
+		memset(columns, 0, sizeof(columns));
+		rsym_columns_at(&g.t, start - 1, before, (size_t)count);
+		rsym_columns_at(&g.t, start, columns, (size_t)count);
+		return rsym_columns_end(&g.t, start) - start > 1 &&
+		       memcmp(before, columns, sizeof(columns)) != 0;
 	}
 	rsym_range(&g.t, start, &first, &end);
 	return kind != EDGE || end - start > 1;
@@ -256,10 +256,10 @@ static void copy_columns(uint64_t where, enum mutation kind, struct buf *out)
 	uint64_t last_end = 0;
 
 	rsym_columns_init(&c);
-	for (size_t i = 0; i < g.spot_count; i++) {
+	for (size_t i = 0; i < g.column_count; i++) {
 		struct rsym_frame frames[RSYM_FRAMES_MAX];
-		struct rsym_spot spots[RSYM_FRAMES_MAX];
-		uint64_t at = g.spots[i], start, end;
+		struct rsym_column columns[RSYM_FRAMES_MAX];
+		uint64_t at = g.columns[i], start, end;
 		int count = rsym_lookup(&g.t, at, frames, ARRAY_LEN(frames));
 		uint32_t chain = 0;
 
@@ -267,15 +267,15 @@ static void copy_columns(uint64_t where, enum mutation kind, struct buf *out)
 		if (last_end && last_end < at)
 			rsym_columns_row(&c, last_end, 0);
 		last_end = end;
-		rsym_spots(&g.t, at, spots, (size_t)count);
+		rsym_columns_at(&g.t, at, columns, (size_t)count);
 		if (at == where && kind == COLUMN)
-			spots[draw((size_t)count)].column ^= 1;
+			columns[draw((size_t)count)].column ^= 1;
 		if (at == where && kind == DISCRIMINATOR)
-			spots[draw((size_t)count)].discriminator ^= 1;
+			columns[draw((size_t)count)].discriminator ^= 1;
 		while (count--)
-			chain = rsym_columns_chain(
-				&c, chain,
-				debug_column_word(spots[count].column, spots[count].discriminator));
+			chain = rsym_columns_chain(&c, chain,
+						   debug_column_word(columns[count].column,
+								     columns[count].discriminator));
 		rsym_columns_row(&c, at + (at == where && kind == EDGE_OF_COLUMN), chain);
 	}
 	rsym_columns_row(&c, last_end, 0);
@@ -417,7 +417,7 @@ static void test_mutations(void **state _unused_)
 				where = kind >= ALIAS_LOST ? draw(g.t.alias_count)
 					: kind == COLUMN || kind == DISCRIMINATOR ||
 							kind == EDGE_OF_COLUMN
-						? g.spots[draw(g.spot_count)]
+						? g.columns[draw(g.column_count)]
 						: g.starts[draw(g.count)];
 			while (kind < ALIAS_LOST && !can(where, (enum mutation)kind));
 			if (kind == TYPE || kind == NO_TYPE) {
