@@ -53,13 +53,14 @@ struct rsym {
 	uint64_t range_count;
 	uint64_t node_count; /* functions and inlined calls, once for each block that needs them */
 	/* --------------------------------------------------------------------------------- */
-	const uint8_t *spans, *places, *leaves, *blocks, *entities, *bases, *hot, *functions,
-		*decls, *entries, *segments;
+	const uint8_t *spans, *leaf_index, *leaves, *blocks, *line_bases, *bases, *frequent,
+		*functions, *decls, *entries, *segments;
 	uint64_t blocks_len, entry_base;
-	uint32_t span_count, place_count, leaf_count, entity_count, base_count, hot_count,
-		decl_count, entry_count;
-	uint32_t entity_stride, function_stride; /* bytes of a group */
-	uint8_t block_rows, entity_bits, hot_bits, file_bits, line_bits, decl_bits, entry_bits;
+	uint32_t span_count, leaf_index_count, leaf_count, line_base_count, base_count,
+		frequent_count, decl_count, entry_count;
+	uint32_t line_base_stride, function_stride; /* bytes of a group */
+	uint8_t block_rows, line_base_bits, frequent_bits, file_bits, line_bits, decl_bits,
+		entry_bits;
 	struct rsym_texts names, files;
 	struct rsym_optional report, aliases, code, columns, types, shown;
 	struct rsym_texts signatures;

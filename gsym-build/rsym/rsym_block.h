@@ -18,7 +18,7 @@
 enum {
 	RSYM_BY_CHANGE_BITS = 1,
 	RSYM_BY_DELTA_BITS = 1,
-	RSYM_NODES_BITS = 10, /* nodes, roots, hot ones */
+	RSYM_NODES_BITS = 10, /* nodes, roots, frequent ones */
 	RSYM_WIDTH_BITS = 6,  /* bits of a call line, of a line */
 	RSYM_ROWS_BITS = 7,   /* rows - 1 */
 	RSYM_GOLOMB_STEP_BITS = 2,
@@ -35,8 +35,9 @@ struct rsym_block {
 	const uint8_t *p;
 	uint32_t bits;  /* of the whole block */
 	uint32_t limit; /* addresses: rows start below it */
-	uint32_t row_count, node_count, root_count, hot_count;
-	uint32_t low_bits, index_bits, parent_bits, call_bits, line_bits, entity_bits, hot_bits;
+	uint32_t row_count, node_count, root_count, frequent_count;
+	uint32_t low_bits, index_bits, parent_bits, call_bits, line_bits, line_base_bits,
+		frequent_bits;
 	uint32_t delta; /* what the header says of a stream: see rsym_block_delta() */
 	bool by_change; /* rows name their node only when it changes */
 	bool by_delta;  /* lines are a stream of differences */
@@ -44,17 +45,17 @@ struct rsym_block {
 	uint32_t changed_at, upper_at, upper_len, low_at, root_at;
 	uint32_t line_at; /* or the anchors */
 	uint32_t index_at;
-	uint32_t hot_first; /* node */
-	/* Of the other nodes and the hot ones: bits of each, and where node 0 would stand with such
-	 * bits, below 0 perhaps. */
-	uint32_t cold_len, hot_len, cold_zero, hot_zero;
+	uint32_t frequent_first; /* node */
+	/* Of the other nodes and the frequent ones: bits of each, and where node 0 would stand with
+	 * such bits, below 0 perhaps. */
+	uint32_t other_len, frequent_len, other_zero, frequent_zero;
 };
 
 struct rsym_node {
-	uint32_t parent; /* the node itself: none */
-	uint32_t call;   /* line of the call, above the lowest line of the parent's entity */
-	uint32_t entity; /* or, when it is hot, its place in the list of hot ones */
-	bool is_hot;
+	uint32_t parent;    /* the node itself: none */
+	uint32_t call;      /* line of the call, above the lowest line of the parent's line base */
+	uint32_t line_base; /* or, when it is frequent, its place in the list of frequent ones */
+	bool is_frequent;
 };
 
 /* How far a stream of lines was read: before the code of `row`. */
@@ -98,14 +99,14 @@ static RSYM_INLINE struct rsym_delta rsym_block_delta(const struct rsym_block *b
 
 /*
  * A block of len bytes at p whose rows start at addresses 0 .. limit - 1 of it. Returns false when
- * it cannot be one. entity_bits, hot_bits and block_rows are those of the table.
+ * it cannot be one. line_base_bits, frequent_bits and block_rows are those of the table.
  */
 static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, uint32_t len,
-					uint32_t limit, uint32_t block_rows, uint32_t entity_bits,
-					uint32_t hot_bits)
+					uint32_t limit, uint32_t block_rows,
+					uint32_t line_base_bits, uint32_t frequent_bits)
 {
 	uint64_t header = load64(p);
-	uint32_t inner, cold_at, hot_at, line_count, line_len;
+	uint32_t inner, other_at, frequent_at, line_count, line_len;
 
 	b->p = p;
 	b->bits = len * 8;
@@ -114,21 +115,21 @@ static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, 
 	b->by_delta = rsym_header_take(&header, RSYM_BY_DELTA_BITS);
 	b->node_count = rsym_header_take(&header, RSYM_NODES_BITS);
 	b->root_count = rsym_header_take(&header, RSYM_NODES_BITS);
-	b->hot_count = rsym_header_take(&header, RSYM_NODES_BITS);
+	b->frequent_count = rsym_header_take(&header, RSYM_NODES_BITS);
 	b->call_bits = rsym_header_take(&header, RSYM_WIDTH_BITS);
 	b->line_bits = rsym_header_take(&header, RSYM_WIDTH_BITS);
 	b->row_count = rsym_header_take(&header, RSYM_ROWS_BITS) + 1;
 	b->delta = (uint32_t)header;
 	inner = b->node_count - b->root_count;
 	if (!limit || b->row_count > block_rows || b->root_count > b->node_count ||
-	    b->hot_count > inner || b->call_bits > 32 || b->line_bits > 32 ||
+	    b->frequent_count > inner || b->call_bits > 32 || b->line_bits > 32 ||
 	    b->by_delta > b->by_change)
 		return false;
 	b->low_bits = rsym_low_bits(limit, b->row_count);
 	b->index_bits = bits_len32(b->node_count);
 	b->parent_bits = bits_len32(b->node_count - (b->node_count > 0));
-	b->entity_bits = entity_bits;
-	b->hot_bits = hot_bits;
+	b->line_base_bits = line_base_bits;
+	b->frequent_bits = frequent_bits;
 
 	/* The largest terms are 128 * 32 and 1023 * (10 + 32 + 32): no sum overflows. */
 	b->changed_at = 8 * sizeof(header);
@@ -138,14 +139,14 @@ static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, 
 	b->upper_len = b->row_count + ((limit - 1) >> b->low_bits);
 	b->low_at = b->upper_at + b->upper_len;
 	b->root_at = b->low_at + (b->row_count - 1) * b->low_bits;
-	b->cold_len = b->parent_bits + b->call_bits + entity_bits;
-	b->hot_len = b->parent_bits + b->call_bits + hot_bits;
-	cold_at = b->root_at + b->root_count * entity_bits;
-	b->cold_zero = cold_at - b->root_count * b->cold_len;
-	hot_at = cold_at + (inner - b->hot_count) * b->cold_len;
-	b->hot_first = b->node_count - b->hot_count;
-	b->hot_zero = hot_at - b->hot_first * b->hot_len;
-	b->line_at = hot_at + b->hot_count * b->hot_len;
+	b->other_len = b->parent_bits + b->call_bits + line_base_bits;
+	b->frequent_len = b->parent_bits + b->call_bits + frequent_bits;
+	other_at = b->root_at + b->root_count * line_base_bits;
+	b->other_zero = other_at - b->root_count * b->other_len;
+	frequent_at = other_at + (inner - b->frequent_count) * b->other_len;
+	b->frequent_first = b->node_count - b->frequent_count;
+	b->frequent_zero = frequent_at - b->frequent_first * b->frequent_len;
+	b->line_at = frequent_at + b->frequent_count * b->frequent_len;
 	line_count = b->by_delta ? (b->row_count - 1) / RSYM_ANCHOR_ROWS : b->row_count;
 	line_len = (-(uint32_t)b->by_delta & rsym_block_delta(b).anchor_bits) + b->line_bits;
 	b->index_at = b->line_at + line_count * line_len;
@@ -267,25 +268,27 @@ static RSYM_INLINE uint32_t rsym_block_index(const struct rsym_block *b, uint32_
 /* Node i, below b->node_count. */
 static RSYM_INLINE void rsym_block_node(const struct rsym_block *b, uint32_t i, struct rsym_node *n)
 {
-	uint32_t at = b->cold_zero, len = b->cold_len, entity_len = b->entity_bits, hot;
+	uint32_t at = b->other_zero, len = b->other_len, line_base_len = b->line_base_bits,
+		 frequent;
 	uint64_t word;
 
-	n->is_hot = i >= b->hot_first;
+	n->is_frequent = i >= b->frequent_first;
 	if (i < b->root_count) {
 		n->parent = i;
 		n->call = 0;
-		n->entity = (uint32_t)bits_get(b->p, b->root_at + i * entity_len, entity_len);
+		n->line_base =
+			(uint32_t)bits_get(b->p, b->root_at + i * line_base_len, line_base_len);
 		return;
 	}
-	hot = -(uint32_t)n->is_hot;
-	at ^= (at ^ b->hot_zero) & hot;
-	len ^= (len ^ b->hot_len) & hot;
-	entity_len ^= (entity_len ^ b->hot_bits) & hot;
+	frequent = -(uint32_t)n->is_frequent;
+	at ^= (at ^ b->frequent_zero) & frequent;
+	len ^= (len ^ b->frequent_len) & frequent;
+	line_base_len ^= (line_base_len ^ b->frequent_bits) & frequent;
 	at += i * len;
 	word = load64(b->p + at / 8) >> at % 8;
 	n->parent = (uint32_t)bits_low(word, b->parent_bits);
 	n->call = (uint32_t)bits_low(word >> b->parent_bits, b->call_bits);
-	n->entity = (uint32_t)bits_get(b->p, at + len - entity_len, entity_len);
+	n->line_base = (uint32_t)bits_get(b->p, at + len - line_base_len, line_base_len);
 }
 
 /* Before the first row of the stream that has row in its part: its start, or an anchor. */
@@ -308,8 +311,8 @@ static RSYM_INLINE struct rsym_lines rsym_lines_from(const struct rsym_block *b,
 
 /*
  * Reads on through row and leaves l behind it: l->line is the row's line above the lowest of its
- * entity. Each row has an exp-Golomb code: as many zeros as bits needed above the order k, a one,
- * then those bits and the k low ones. Rows that name a node have their line in it (0: a gap),
+ * line base. Each row has an exp-Golomb code: as many zeros as bits needed above the order k, a
+ * one, then those bits and the k low ones. Rows that name a node have their line in it (0: a gap),
  * others the difference: 0, 1, 2, 3 are +1, -1, +2, -2, for rows of one node that agree are one
  * row. Returns false when the stream is damaged.
  */

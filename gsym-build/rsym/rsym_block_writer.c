@@ -19,12 +19,12 @@ struct plan {
 	const struct rsym_block_writer *w;
 	struct bits_out bits;
 	uint32_t limit;
-	uint32_t order[RSYM_NODES_MAX]; /* of nodes in the block: roots, others, hot ones */
+	uint32_t order[RSYM_NODES_MAX]; /* of nodes in the block: roots, others, frequent ones */
 	uint32_t place[RSYM_NODES_MAX]; /* the inverse */
 	uint64_t changed[RSYM_ROWS_MAX /
 			 RSYM_CHANGED_ROWS]; /* a bit for each row that names its node */
 	uint32_t codes[RSYM_ROWS_MAX];       /* of a stream of lines */
-	uint32_t root_count, hot_count, change_count;
+	uint32_t root_count, frequent_count, change_count;
 	unsigned int low_bits, index_bits, parent_bits, call_bits, line_bits;
 	unsigned int step, fresh;
 	struct {
@@ -55,11 +55,13 @@ static void order_nodes(struct plan *p)
 			p->order[count++] = i;
 	p->root_count = count;
 	for (uint32_t i = 0; i < w->node_count; i++)
-		if (w->nodes[i].parent != RSYM_BLOCK_NONE && w->nodes[i].hot == RSYM_BLOCK_NONE)
+		if (w->nodes[i].parent != RSYM_BLOCK_NONE &&
+		    w->nodes[i].frequent == RSYM_BLOCK_NONE)
 			p->order[count++] = i;
-	p->hot_count = w->node_count - count;
+	p->frequent_count = w->node_count - count;
 	for (uint32_t i = 0; i < w->node_count; i++)
-		if (w->nodes[i].parent != RSYM_BLOCK_NONE && w->nodes[i].hot != RSYM_BLOCK_NONE)
+		if (w->nodes[i].parent != RSYM_BLOCK_NONE &&
+		    w->nodes[i].frequent != RSYM_BLOCK_NONE)
 			p->order[count++] = i;
 	for (uint32_t i = 0; i < count; i++)
 		p->place[p->order[i]] = i;
@@ -208,7 +210,7 @@ static void put_header(struct plan *p)
 	bits_put(&p->bits, p->by_delta, RSYM_BY_DELTA_BITS);
 	bits_put(&p->bits, w->node_count, RSYM_NODES_BITS);
 	bits_put(&p->bits, p->root_count, RSYM_NODES_BITS);
-	bits_put(&p->bits, p->hot_count, RSYM_NODES_BITS);
+	bits_put(&p->bits, p->frequent_count, RSYM_NODES_BITS);
 	bits_put(&p->bits, p->call_bits, RSYM_WIDTH_BITS);
 	bits_put(&p->bits, p->line_bits, RSYM_WIDTH_BITS);
 	bits_put(&p->bits, w->row_count - 1, RSYM_ROWS_BITS);
@@ -267,10 +269,10 @@ static void put_nodes(struct plan *p)
 			bits_put(&p->bits, p->place[n->parent], p->parent_bits);
 			bits_put(&p->bits, n->call, p->call_bits);
 		}
-		if (i < w->node_count - p->hot_count)
-			bits_put(&p->bits, n->entity, w->entity_bits);
+		if (i < w->node_count - p->frequent_count)
+			bits_put(&p->bits, n->line_base, w->line_base_bits);
 		else
-			bits_put(&p->bits, n->hot, w->hot_bits);
+			bits_put(&p->bits, n->frequent, w->frequent_bits);
 	}
 }
 

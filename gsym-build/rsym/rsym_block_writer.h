@@ -13,19 +13,19 @@
 struct rsym_block_row {
 	uint32_t start; /* above the block's first address; that of row 0 is 0 */
 	uint32_t node;  /* in nodes, or RSYM_BLOCK_NONE: no answer */
-	uint32_t line;  /* above the lowest of the node's entity */
+	uint32_t line;  /* above the lowest of the node's line base */
 };
 
 struct rsym_block_node {
 	uint32_t parent; /* in nodes, or RSYM_BLOCK_NONE */
-	uint32_t call;   /* line, above the lowest of the parent's entity */
-	uint32_t entity;
-	uint32_t hot; /* index into HOT, or RSYM_BLOCK_NONE */
+	uint32_t call;   /* line, above the lowest of the parent's line base */
+	uint32_t line_base;
+	uint32_t frequent; /* index into FREQUENT, or RSYM_BLOCK_NONE */
 };
 
 struct rsym_block_writer {
 	/* Of the table. */
-	unsigned int block_rows, entity_bits, hot_bits;
+	unsigned int block_rows, line_base_bits, frequent_bits;
 	/* Of this block. */
 	uint32_t row_count, node_count;
 	struct rsym_block_row rows[RSYM_ROWS_MAX];

@@ -32,22 +32,22 @@ static int check_segments(const struct rsym *t, struct err *err)
 
 int rsym_check_heads(const struct rsym *t, struct err *err)
 {
-	uint64_t leaves = 0, places = 0, end = 0;
+	uint64_t leaves = 0, leaf_index = 0, end = 0;
 
 	for (uint32_t i = 0; i < t->span_count; i++) {
 		struct rsym_disk_span s;
 
 		rsym_span_read(t, i, &s);
-		if (s.leaf_count == 0 || s.leaf_first != leaves || s.places_first != places ||
-		    (i && s.base <= end) || !CHECKED_ADD(s.base, s.last, &end) ||
-		    s.last == UINT32_MAX)
+		if (s.leaf_count == 0 || s.leaf_first != leaves ||
+		    s.leaf_index_first != leaf_index || (i && s.base <= end) ||
+		    !CHECKED_ADD(s.base, s.last, &end) || s.last == UINT32_MAX)
 			return damaged(err, "span", i);
 		leaves += s.leaf_count;
-		places += rsym_places_starts(s.leaf_count) + rsym_places_parts(&s);
-		if (leaves > t->leaf_count || places > t->place_count)
+		leaf_index += rsym_leaf_index_starts(s.leaf_count) + rsym_leaf_index_parts(&s);
+		if (leaves > t->leaf_count || leaf_index > t->leaf_index_count)
 			return damaged(err, "span", i);
 	}
-	if (leaves != t->leaf_count || places != t->place_count)
+	if (leaves != t->leaf_count || leaf_index != t->leaf_index_count)
 		return err_set(err, ERR_DATA, "damaged table: index of another length");
 	return check_segments(t, err);
 }
@@ -57,19 +57,19 @@ static uint32_t leaf_start(const struct rsym *t, const struct rsym_disk_span *s,
 	return load32(rsym_leaf(t, s->leaf_first + leaf));
 }
 
-/* The places of a span are the starts of its leaves, and which leaf each part begins in. */
-static int check_places(const struct rsym *t, const struct rsym_disk_span *s, struct err *err)
+/* The leaf index of a span has the starts of its leaves, and which leaf each part begins in. */
+static int check_leaf_index(const struct rsym *t, const struct rsym_disk_span *s, struct err *err)
 {
-	uint32_t starts = rsym_places_starts(s->leaf_count), leaf = 0;
-	const uint8_t *p = t->places + 4 * (size_t)s->places_first;
+	uint32_t starts = rsym_leaf_index_starts(s->leaf_count), leaf = 0;
+	const uint8_t *p = t->leaf_index + 4 * (size_t)s->leaf_index_first;
 
 	for (uint32_t i = 0; i < starts; i++)
 		if (load32(p + 4 * (size_t)i) !=
 		    (i < s->leaf_count ? leaf_start(t, s, i) : UINT32_MAX))
 			return damaged(err, "start of leaf", i);
 	p += 4 * (size_t)starts;
-	for (uint32_t i = 0; i < rsym_places_parts(s); i++) {
-		uint32_t first = i << rsym_places_shift(s);
+	for (uint32_t i = 0; i < rsym_leaf_index_parts(s); i++) {
+		uint32_t first = i << rsym_leaf_index_shift(s);
 
 		while (leaf + 1 < s->leaf_count && leaf_start(t, s, leaf + 1) <= first)
 			leaf++;
@@ -102,7 +102,8 @@ static int check_nodes(struct walk *w, const struct rsym_block *b, struct err *e
 		uint32_t at = i, steps = 0, depth;
 
 		rsym_block_node(b, i, &n);
-		if (n.is_hot ? n.entity >= t->hot_count : n.entity >= t->entity_count)
+		if (n.is_frequent ? n.line_base >= t->frequent_count
+				  : n.line_base >= t->line_base_count)
 			return damaged(err, "node of block", w->blocks);
 		/* Up to a node whose depth is known; a node met twice on the way is a cycle. */
 		while (w->depth[at] == UNKNOWN && at >= b->root_count) {
@@ -189,7 +190,7 @@ static int check_block(struct walk *w, const struct rsym_place *place, struct er
 
 	if (place->off != w->off ||
 	    !rsym_block_open(&b, t->blocks + place->off, place->len, place->limit, t->block_rows,
-			     t->entity_bits, t->hot_bits))
+			     t->line_base_bits, t->frequent_bits))
 		return damaged(err, "block", w->blocks);
 	rc = check_nodes(w, &b, err);
 	if (!rc)
@@ -251,7 +252,7 @@ static int check_blocks(const struct rsym *t, struct err *err)
 		int rc;
 
 		rsym_span_read(t, i, &path.span);
-		rc = check_places(t, &path.span, err);
+		rc = check_leaf_index(t, &path.span, err);
 		w->next = 0;
 		for (uint32_t j = 0; j < path.span.leaf_count && !rc; j++) {
 			path.leaf = path.span.leaf_first + j;
@@ -267,18 +268,18 @@ static int check_blocks(const struct rsym *t, struct err *err)
 	return 0;
 }
 
-static int check_entities(const struct rsym *t, struct err *err)
+static int check_line_bases(const struct rsym *t, struct err *err)
 {
 	uint32_t functions = 0, listed = 0;
 
-	for (uint32_t i = 0; i < t->entity_count; i++) {
-		const uint8_t *group = rsym_entity_group(t, i);
+	for (uint32_t i = 0; i < t->line_base_count; i++) {
+		const uint8_t *group = rsym_line_base_group(t, i);
 		uint32_t at = i % RSYM_GROUP * (t->file_bits + t->line_bits), file, line;
 
 		if (i % RSYM_GROUP == 0 && load32(group) != functions)
 			return damaged(err, "entity", i);
 		functions += load64(group + 4) >> i % RSYM_GROUP & 1;
-		group += sizeof(struct rsym_disk_entities);
+		group += sizeof(struct rsym_disk_line_bases);
 		file = (uint32_t)bits_get(group, at, t->file_bits);
 		line = (uint32_t)bits_get(group, at + t->file_bits, t->line_bits);
 		if (file > t->file_count || !functions)
@@ -289,9 +290,9 @@ static int check_entities(const struct rsym *t, struct err *err)
 			return damaged(err, "entity", i);
 	}
 	if (functions != t->function_count || listed != t->base_count)
-		return damaged(err, "entity", t->entity_count);
-	for (uint32_t i = 0; i < t->hot_count; i++)
-		if (load32(t->hot + 4 * (size_t)i) >= t->entity_count)
+		return damaged(err, "entity", t->line_base_count);
+	for (uint32_t i = 0; i < t->frequent_count; i++)
+		if (load32(t->frequent + 4 * (size_t)i) >= t->line_base_count)
 			return damaged(err, "hot entity", i);
 	return 0;
 }
@@ -334,7 +335,7 @@ int rsym_check(const struct rsym *t, struct err *err)
 	int rc = check_blocks(t, err);
 
 	if (!rc)
-		rc = check_entities(t, err);
+		rc = check_line_bases(t, err);
 	if (!rc)
 		rc = check_functions(t, err);
 	if (!rc)

@@ -3,7 +3,7 @@
 #define RAWSTACK_RSYM_CONTENT_H
 /*
  * Everything a table says, as the writer's stages hand it on: rsym_writer.c collects it and puts
- * ids into their final order, rsym_entities.c makes entities of it, rsym_pack.c blocks.
+ * ids into their final order, rsym_line_bases.c makes line bases of it, rsym_pack.c blocks.
  */
 #include "rsym.h"
 

@@ -51,20 +51,20 @@ struct rsym_disk_entry {
 };
 
 enum rsym_section_id {
-	RSYM_SECTION_SHAPE = 1,     /* struct rsym_disk_shape */
-	RSYM_SECTION_SPANS = 2,     /* struct rsym_disk_span, rising */
-	RSYM_SECTION_PLACES = 3,    /* u32, of each span: starts of leaves, leaves of parts */
-	RSYM_SECTION_LEAVES = 4,    /* struct rsym_disk_leaf */
-	RSYM_SECTION_BLOCKS = 5,    /* packed rows and nodes */
-	RSYM_SECTION_ENTITIES = 6,  /* groups of RSYM_GROUP */
-	RSYM_SECTION_BASES = 7,     /* struct rsym_disk_base, rising by entity */
-	RSYM_SECTION_HOT = 8,       /* u32: entities */
-	RSYM_SECTION_FUNCTIONS = 9, /* groups of RSYM_GROUP */
-	RSYM_SECTION_DECLS = 10,    /* struct rsym_disk_decl, rising by function */
-	RSYM_SECTION_ENTRIES = 11,  /* packed addresses */
-	RSYM_SECTION_NAMES = 12,    /* a text pool */
-	RSYM_SECTION_FILES = 13,    /* a text pool */
-	RSYM_SECTION_SEGMENTS = 14, /* struct rsym_disk_segment, may be empty */
+	RSYM_SECTION_SHAPE = 1,      /* struct rsym_disk_shape */
+	RSYM_SECTION_SPANS = 2,      /* struct rsym_disk_span, rising */
+	RSYM_SECTION_LEAF_INDEX = 3, /* u32, of each span: starts of leaves, leaves of parts */
+	RSYM_SECTION_LEAVES = 4,     /* struct rsym_disk_leaf */
+	RSYM_SECTION_BLOCKS = 5,     /* packed rows and nodes */
+	RSYM_SECTION_LINE_BASES = 6, /* groups of RSYM_GROUP */
+	RSYM_SECTION_BASES = 7,      /* struct rsym_disk_base, rising by line base */
+	RSYM_SECTION_FREQUENT = 8,   /* u32: line bases */
+	RSYM_SECTION_FUNCTIONS = 9,  /* groups of RSYM_GROUP */
+	RSYM_SECTION_DECLS = 10,     /* struct rsym_disk_decl, rising by function */
+	RSYM_SECTION_ENTRIES = 11,   /* packed addresses */
+	RSYM_SECTION_NAMES = 12,     /* a text pool */
+	RSYM_SECTION_FILES = 13,     /* a text pool */
+	RSYM_SECTION_SEGMENTS = 14,  /* struct rsym_disk_segment, may be empty */
 	RSYM_SECTION_KNOWN = 15,
 
 	/* What a table can be without; a reader may skip them. */
@@ -83,17 +83,17 @@ struct rsym_disk_shape {
 	uint64_t row_count;
 	uint64_t node_count; /* in all blocks, copies included */
 	uint64_t entry_base; /* lowest entry of a function */
-	uint32_t entity_count;
+	uint32_t line_base_count;
 	uint32_t function_count;
 	uint32_t entry_count;
-	uint8_t block_rows;  /* of a full block: 64 or 128 */
-	uint8_t entity_bits; /* an entity, in a node */
-	uint8_t hot_bits;    /* an index into HOT, in a node */
-	uint8_t file_bits;   /* a file, in an entity; the count of files means none */
-	uint8_t line_bits;   /* a lowest line, in an entity; all ones: look into BASES */
-	uint8_t decl_bits;   /* lowest line - declaration, in a function; all ones: into DECLS */
-	uint8_t entry_bits;  /* entry - entry_base, in ENTRIES */
-	uint8_t reserved[5]; /* zero */
+	uint8_t block_rows;     /* of a full block: 64 or 128 */
+	uint8_t line_base_bits; /* a line base, in a node */
+	uint8_t frequent_bits;  /* an index into FREQUENT, in a node */
+	uint8_t file_bits;      /* a file, in a line base; the count of files means none */
+	uint8_t line_bits;      /* a lowest line, in a line base; all ones: look into BASES */
+	uint8_t decl_bits;      /* lowest line - declaration, in a function; all ones: into DECLS */
+	uint8_t entry_bits;     /* entry - entry_base, in ENTRIES */
+	uint8_t reserved[5];    /* zero */
 };
 
 /* Addresses base .. base + last, less than 4 GiB apart: deltas below are to base. */
@@ -101,16 +101,16 @@ struct rsym_disk_span {
 	uint64_t base; /* first address of the first row */
 	uint32_t last; /* delta of the last row */
 	uint32_t leaf_first, leaf_count;
-	uint32_t places_first;
+	uint32_t leaf_index_first;
 };
 
 enum {
-	RSYM_PLACES_AT_ONCE = 8, /* starts of leaves that are compared at once */
+	RSYM_LEAF_STARTS_AT_ONCE = 8, /* starts of leaves that are compared at once */
 	RSYM_LEAF_BLOCKS = 14,
 	RSYM_LEAF_FAR = UINT16_MAX,
 	RSYM_GROUP = 64,
 	RSYM_ROWS_MAX = 128,
-	RSYM_ENTITY_BITS_MAX = 57, /* of a file and a line: read by one load */
+	RSYM_LINE_BASE_BITS_MAX = 57, /* of a file and a line: read by one load */
 	RSYM_NODES_MAX = 1023, /* in a block; a number of 10 bits, with one to spare for "none" */
 };
 
@@ -126,10 +126,10 @@ struct rsym_disk_leaf {
 	uint16_t ends[RSYM_LEAF_BLOCKS];
 };
 
-/* In front of the packed records of a group of entities: (file, lowest line). */
-struct rsym_disk_entities {
+/* In front of the packed records of a group of line bases: (file, lowest line). */
+struct rsym_disk_line_bases {
 	uint32_t functions_before;      /* bits of `first` set before this group */
-	uint32_t first_low, first_high; /* a bit for each entity that begins a function */
+	uint32_t first_low, first_high; /* a bit for each line base that begins a function */
 };
 
 /* In front of the packed records of a group of functions. */
@@ -141,7 +141,7 @@ struct rsym_disk_functions {
 };
 
 struct rsym_disk_base {
-	uint32_t entity, line;
+	uint32_t line_base, line;
 };
 
 struct rsym_disk_decl {
@@ -216,7 +216,7 @@ _Static_assert(sizeof(struct rsym_disk_shape) == 48, "layout");
 _Static_assert(offsetof(struct rsym_disk_shape, block_rows) == 36, "layout");
 _Static_assert(sizeof(struct rsym_disk_span) == 24, "layout");
 _Static_assert(sizeof(struct rsym_disk_leaf) == 64, "layout");
-_Static_assert(sizeof(struct rsym_disk_entities) == 12, "layout");
+_Static_assert(sizeof(struct rsym_disk_line_bases) == 12, "layout");
 _Static_assert(sizeof(struct rsym_disk_functions) == 32, "layout");
 _Static_assert(sizeof(struct rsym_disk_base) == 8, "layout");
 _Static_assert(sizeof(struct rsym_disk_decl) == 12, "layout");

@@ -33,7 +33,7 @@ struct rsym_path {
 };
 
 /* How many of 8 rising numbers are at most key. */
-static RSYM_INLINE uint32_t rsym_places_rank(const uint8_t *starts, uint32_t key)
+static RSYM_INLINE uint32_t rsym_leaf_index_rank(const uint8_t *starts, uint32_t key)
 {
 #ifdef __SSE2__
 	/* Every x86-64 processor compares four, as signed numbers. Of those above, the first. */
@@ -47,7 +47,7 @@ static RSYM_INLINE uint32_t rsym_places_rank(const uint8_t *starts, uint32_t key
 #else
 	uint32_t count = 0;
 
-	for (size_t i = 0; i < RSYM_PLACES_AT_ONCE; i++)
+	for (size_t i = 0; i < RSYM_LEAF_STARTS_AT_ONCE; i++)
 		count += load32(starts + 4 * i) <= key;
 	return count;
 #endif
@@ -87,27 +87,27 @@ static RSYM_INLINE void rsym_span_read(const struct rsym *t, uint32_t i, struct 
 	s->last = load32(p + offsetof(struct rsym_disk_span, last));
 	s->leaf_first = load32(p + offsetof(struct rsym_disk_span, leaf_first));
 	s->leaf_count = load32(p + offsetof(struct rsym_disk_span, leaf_count));
-	s->places_first = load32(p + offsetof(struct rsym_disk_span, places_first));
+	s->leaf_index_first = load32(p + offsetof(struct rsym_disk_span, leaf_index_first));
 }
 
 /* Places of a span: first the starts of its leaves, and as many above all as are read at once. */
-static RSYM_INLINE uint32_t rsym_places_starts(uint32_t leaf_count)
+static RSYM_INLINE uint32_t rsym_leaf_index_starts(uint32_t leaf_count)
 {
-	return leaf_count + RSYM_PLACES_AT_ONCE;
+	return leaf_count + RSYM_LEAF_STARTS_AT_ONCE;
 }
 
 /* Then which leaf each part begins in, of 2^shift addresses: two to four times as many parts as
  * leaves. */
-static RSYM_INLINE uint32_t rsym_places_shift(const struct rsym_disk_span *s)
+static RSYM_INLINE uint32_t rsym_leaf_index_shift(const struct rsym_disk_span *s)
 {
 	uint32_t last_len = bits_len32(s->last), parts_len = bits_len32(s->leaf_count) + 1;
 
 	return last_len > parts_len ? last_len - parts_len : 0;
 }
 
-static RSYM_INLINE uint32_t rsym_places_parts(const struct rsym_disk_span *s)
+static RSYM_INLINE uint32_t rsym_leaf_index_parts(const struct rsym_disk_span *s)
 {
-	return (s->last >> rsym_places_shift(s)) + 1;
+	return (s->last >> rsym_leaf_index_shift(s)) + 1;
 }
 
 static RSYM_INLINE const uint8_t *rsym_leaf(const struct rsym *t, uint32_t leaf)
@@ -119,7 +119,7 @@ static RSYM_INLINE const uint8_t *rsym_leaf(const struct rsym *t, uint32_t leaf)
 static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, struct rsym_path *path)
 {
 	uint32_t low = 0, count = t->span_count, at, rank, part;
-	const uint8_t *places;
+	const uint8_t *leaf_index;
 	uint64_t delta;
 
 	if (!count)
@@ -136,24 +136,26 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 		return false;
 	delta = vaddr - path->span.base;
 	path->key = delta < path->span.last ? (uint32_t)delta : path->span.last;
-	places = t->places + 4 * (size_t)path->span.places_first;
-	part = path->key >> rsym_places_shift(&path->span);
-	at = load32(places + 4 * ((size_t)rsym_places_starts(path->span.leaf_count) + part));
+	leaf_index = t->leaf_index + 4 * (size_t)path->span.leaf_index_first;
+	part = path->key >> rsym_leaf_index_shift(&path->span);
+	at = load32(leaf_index +
+		    4 * ((size_t)rsym_leaf_index_starts(path->span.leaf_count) + part));
 	if (at >= path->span.leaf_count)
 		return false; /* damaged, as below */
 	/* It is this leaf or the next one, nearly always. */
 	__builtin_prefetch(rsym_leaf(t, path->span.leaf_first + at));
 	__builtin_prefetch(rsym_leaf(t, path->span.leaf_first + at) +
 			   sizeof(struct rsym_disk_leaf));
-	rank = rsym_places_rank(places + 4 * ((size_t)at + 1), path->key);
+	rank = rsym_leaf_index_rank(leaf_index + 4 * ((size_t)at + 1), path->key);
 	at += rank;
 	if (at >= path->span.leaf_count)
 		return false;
 	/* Where the leaves crowd. */
-	for (count = rank == RSYM_PLACES_AT_ONCE ? path->span.leaf_count - at : 1; count > 1;) {
+	for (count = rank == RSYM_LEAF_STARTS_AT_ONCE ? path->span.leaf_count - at : 1;
+	     count > 1;) {
 		uint32_t half = count / 2;
 
-		if (load32(places + 4 * ((size_t)at + half)) <= path->key)
+		if (load32(leaf_index + 4 * ((size_t)at + half)) <= path->key)
 			at += half;
 		count -= half;
 	}

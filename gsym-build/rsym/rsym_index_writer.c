@@ -8,7 +8,7 @@ void rsym_index_writer_init(struct rsym_index_writer *w)
 {
 	*w = (struct rsym_index_writer){0};
 	buf_init(&w->spans, LIMIT_TABLE_LEN);
-	buf_init(&w->places, LIMIT_TABLE_LEN);
+	buf_init(&w->leaf_index, LIMIT_TABLE_LEN);
 	buf_init(&w->leaves, LIMIT_TABLE_LEN);
 	buf_init(&w->starts, LIMIT_TABLE_LEN);
 }
@@ -16,7 +16,7 @@ void rsym_index_writer_init(struct rsym_index_writer *w)
 void rsym_index_writer_done(struct rsym_index_writer *w)
 {
 	buf_done(&w->spans);
-	buf_done(&w->places);
+	buf_done(&w->leaf_index);
 	buf_done(&w->leaves);
 	buf_done(&w->starts);
 }
@@ -42,18 +42,18 @@ static void end_span(struct rsym_index_writer *w)
 	const uint8_t *starts = w->starts.p;
 	uint32_t count = w->span.leaf_count, leaf = 0;
 
-	w->span.places_first = (uint32_t)(w->places.len / sizeof(uint32_t));
+	w->span.leaf_index_first = (uint32_t)(w->leaf_index.len / sizeof(uint32_t));
 	if (w->starts.failed)
 		return;
-	buf_append(&w->places, starts, w->starts.len);
-	for (uint32_t i = 0; i < RSYM_PLACES_AT_ONCE; i++)
-		buf_u32(&w->places, UINT32_MAX);
-	for (uint32_t i = 0; i < rsym_places_parts(&w->span); i++) {
-		uint32_t first = i << rsym_places_shift(&w->span);
+	buf_append(&w->leaf_index, starts, w->starts.len);
+	for (uint32_t i = 0; i < RSYM_LEAF_STARTS_AT_ONCE; i++)
+		buf_u32(&w->leaf_index, UINT32_MAX);
+	for (uint32_t i = 0; i < rsym_leaf_index_parts(&w->span); i++) {
+		uint32_t first = i << rsym_leaf_index_shift(&w->span);
 
 		while (leaf + 1 < count && load32(starts + 4 * ((size_t)leaf + 1)) <= first)
 			leaf++;
-		buf_u32(&w->places, leaf);
+		buf_u32(&w->leaf_index, leaf);
 	}
 	buf_append(&w->spans, &w->span, sizeof(w->span));
 	buf_reset(&w->starts);
@@ -101,5 +101,5 @@ bool rsym_index_writer_end(struct rsym_index_writer *w)
 		end_span(w);
 	}
 	w->open = false;
-	return !w->spans.failed && !w->places.failed && !w->leaves.failed && !w->starts.failed;
+	return !w->spans.failed && !w->leaf_index.failed && !w->leaves.failed && !w->starts.failed;
 }

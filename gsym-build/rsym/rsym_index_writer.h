@@ -2,15 +2,15 @@
 #ifndef RAWSTACK_RSYM_INDEX_WRITER_H
 #define RAWSTACK_RSYM_INDEX_WRITER_H
 /*
- * Makes the index over blocks: spans, places and leaves. Blocks come in the order of their
+ * Makes the index over blocks: spans, leaf index and leaves. Blocks come in the order of their
  * addresses. Failure sticks in the buffers.
  */
 #include "buf.h"
 #include "rsym_format.h"
 
 struct rsym_index_writer {
-	struct buf spans, places, leaves; /* finished by rsym_index_writer_end() */
-	struct buf starts;                /* of the leaves of the span at hand: u32 */
+	struct buf spans, leaf_index, leaves; /* finished by rsym_index_writer_end() */
+	struct buf starts;                    /* of the leaves of the span at hand: u32 */
 	struct rsym_disk_span span;
 	struct rsym_disk_leaf leaf;
 	uint32_t block_count; /* of the leaf at hand */

@@ -28,16 +28,16 @@ static RSYM_INLINE bool open_block(const struct rsym *t, const struct rsym_place
 				   struct rsym_block *b)
 {
 	return rsym_block_open(b, t->blocks + place->off, place->len, place->limit, t->block_rows,
-			       t->entity_bits, t->hot_bits);
+			       t->line_base_bits, t->frequent_bits);
 }
 
-/* Takes the entity from a frame whose line is above the lowest of it. */
-static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *f, uint32_t entity,
+/* Takes the line base from a frame whose line is above the lowest of it. */
+static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *f, uint32_t line_base,
 				uint32_t line)
 {
-	struct rsym_entity e;
+	struct rsym_line_base e;
 
-	rsym_entity_read(t, entity, &e);
+	rsym_line_base_read(t, line_base, &e);
 	f->function = e.function;
 	f->file = e.file;
 	f->line = line + e.line;
@@ -46,36 +46,37 @@ static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *f, uint
 
 /*
  * The nodes from i outward as frames. Full arrays keep their last place for the outermost. later:
- * entities are asked for, not read, and stand in `function` until resolve_all().
+ * line bases are asked for, not read, and stand in `function` until resolve_all().
  */
 static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block *b, uint32_t i,
 				  uint32_t line, struct rsym_frame *frames, size_t cap, bool later)
 {
 	/* Where there is no list, the first 4 bytes of what stands there are read, and not used. */
-	uint32_t hot_last = t->hot_count - (t->hot_count > 0);
+	uint32_t frequent_last = t->frequent_count - (t->frequent_count > 0);
 	struct rsym_node node;
 	size_t n = 0;
 
 	for (size_t steps = 0; steps < RSYM_FRAMES_MAX && i < b->node_count; steps++) {
 		struct rsym_frame *f;
-		uint32_t entity, is_hot, at;
+		uint32_t line_base, is_frequent, at;
 
 		rsym_block_node(b, i, &node);
-		is_hot = -(uint32_t)node.is_hot;
-		at = node.entity & is_hot;
-		if (at > hot_last)
+		is_frequent = -(uint32_t)node.is_frequent;
+		at = node.line_base & is_frequent;
+		if (at > frequent_last)
 			return 0; /* damaged, as everything that is not the end below */
-		entity = node.entity ^ ((node.entity ^ load32(t->hot + 4 * (size_t)at)) & is_hot);
-		if (entity >= t->entity_count)
+		line_base = node.line_base ^
+			    ((node.line_base ^ load32(t->frequent + 4 * (size_t)at)) & is_frequent);
+		if (line_base >= t->line_base_count)
 			return 0;
 		n -= n == cap;
 		f = &frames[n++];
 		if (later) {
-			rsym_entity_fetch(t, entity);
-			f->function = entity;
+			rsym_line_base_fetch(t, line_base);
+			f->function = line_base;
 			f->line = line;
 		} else {
-			resolve(t, f, entity, line);
+			resolve(t, f, line_base, line);
 		}
 		if (i < b->root_count)
 			return n;
@@ -91,7 +92,7 @@ static RSYM_INLINE void resolve_all(const struct rsym *t, struct rsym_frame *fra
 		resolve(t, &frames[i], frames[i].function, frames[i].line);
 }
 
-/* The frames of address x of a block; later: still without their entities. */
+/* The frames of address x of a block; later: still without their line bases. */
 static RSYM_INLINE size_t look_into(const struct rsym *t, const struct rsym_block *b, uint32_t x,
 				    struct rsym_frame *frames, size_t cap, bool later)
 {

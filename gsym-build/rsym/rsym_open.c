@@ -24,12 +24,12 @@ struct sections {
 static const uint8_t element_len[RSYM_SECTION_END] = {
 	[RSYM_SECTION_SHAPE] = sizeof(struct rsym_disk_shape),
 	[RSYM_SECTION_SPANS] = sizeof(struct rsym_disk_span),
-	[RSYM_SECTION_PLACES] = sizeof(uint32_t),
+	[RSYM_SECTION_LEAF_INDEX] = sizeof(uint32_t),
 	[RSYM_SECTION_LEAVES] = sizeof(struct rsym_disk_leaf),
 	[RSYM_SECTION_BLOCKS] = 1,
-	[RSYM_SECTION_ENTITIES] = 1,
+	[RSYM_SECTION_LINE_BASES] = 1,
 	[RSYM_SECTION_BASES] = sizeof(struct rsym_disk_base),
-	[RSYM_SECTION_HOT] = sizeof(uint32_t),
+	[RSYM_SECTION_FREQUENT] = sizeof(uint32_t),
 	[RSYM_SECTION_FUNCTIONS] = 1,
 	[RSYM_SECTION_DECLS] = sizeof(struct rsym_disk_decl),
 	[RSYM_SECTION_ENTRIES] = 1,
@@ -129,31 +129,33 @@ static int open_shape(struct rsym *t, const struct sections *s, struct err *err)
 	if (count_of(s, RSYM_SECTION_SHAPE) != 1)
 		return bad_section(err, RSYM_SECTION_SHAPE);
 	memcpy(&shape, s->by_id[RSYM_SECTION_SHAPE].p, sizeof(shape));
-	if (shape.block_rows < 1 || shape.block_rows > RSYM_ROWS_MAX || shape.entity_bits > 32 ||
-	    shape.hot_bits > 32 || shape.file_bits > 32 || shape.line_bits > 32 ||
-	    shape.file_bits + shape.line_bits > RSYM_ENTITY_BITS_MAX || shape.decl_bits > 32 ||
-	    shape.entry_bits > 64 || shape.entity_count == UINT32_MAX ||
-	    shape.function_count > shape.entity_count || shape.entry_count > shape.function_count)
+	if (shape.block_rows < 1 || shape.block_rows > RSYM_ROWS_MAX || shape.line_base_bits > 32 ||
+	    shape.frequent_bits > 32 || shape.file_bits > 32 || shape.line_bits > 32 ||
+	    shape.file_bits + shape.line_bits > RSYM_LINE_BASE_BITS_MAX || shape.decl_bits > 32 ||
+	    shape.entry_bits > 64 || shape.line_base_count == UINT32_MAX ||
+	    shape.function_count > shape.line_base_count ||
+	    shape.entry_count > shape.function_count)
 		return bad_section(err, RSYM_SECTION_SHAPE);
 	t->range_count = shape.row_count;
 	t->node_count = shape.node_count;
 	t->entry_base = shape.entry_base;
-	t->entity_count = shape.entity_count;
+	t->line_base_count = shape.line_base_count;
 	t->function_count = shape.function_count;
 	t->entry_count = shape.entry_count;
 	t->block_rows = shape.block_rows;
-	t->entity_bits = shape.entity_bits;
-	t->hot_bits = shape.hot_bits;
+	t->line_base_bits = shape.line_base_bits;
+	t->frequent_bits = shape.frequent_bits;
 	t->file_bits = shape.file_bits;
 	t->line_bits = shape.line_bits;
 	t->decl_bits = shape.decl_bits;
 	t->entry_bits = shape.entry_bits;
-	t->entity_stride = (uint32_t)sizeof(struct rsym_disk_entities) +
-			   RSYM_GROUP / 8 * (t->file_bits + t->line_bits);
+	t->line_base_stride = (uint32_t)sizeof(struct rsym_disk_line_bases) +
+			      RSYM_GROUP / 8 * (t->file_bits + t->line_bits);
 	t->function_stride =
 		(uint32_t)sizeof(struct rsym_disk_functions) + RSYM_GROUP / 8 * t->decl_bits;
-	if (groups_len(t->entity_count, t->entity_stride) != s->by_id[RSYM_SECTION_ENTITIES].len)
-		return bad_section(err, RSYM_SECTION_ENTITIES);
+	if (groups_len(t->line_base_count, t->line_base_stride) !=
+	    s->by_id[RSYM_SECTION_LINE_BASES].len)
+		return bad_section(err, RSYM_SECTION_LINE_BASES);
 	if (groups_len(t->function_count, t->function_stride) !=
 	    s->by_id[RSYM_SECTION_FUNCTIONS].len)
 		return bad_section(err, RSYM_SECTION_FUNCTIONS);
@@ -168,12 +170,12 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	int rc;
 
 	t->spans = s->by_id[RSYM_SECTION_SPANS].p;
-	t->places = s->by_id[RSYM_SECTION_PLACES].p;
+	t->leaf_index = s->by_id[RSYM_SECTION_LEAF_INDEX].p;
 	t->leaves = s->by_id[RSYM_SECTION_LEAVES].p;
 	t->blocks = s->by_id[RSYM_SECTION_BLOCKS].p;
-	t->entities = s->by_id[RSYM_SECTION_ENTITIES].p;
+	t->line_bases = s->by_id[RSYM_SECTION_LINE_BASES].p;
 	t->bases = s->by_id[RSYM_SECTION_BASES].p;
-	t->hot = s->by_id[RSYM_SECTION_HOT].p;
+	t->frequent = s->by_id[RSYM_SECTION_FREQUENT].p;
 	t->functions = s->by_id[RSYM_SECTION_FUNCTIONS].p;
 	t->decls = s->by_id[RSYM_SECTION_DECLS].p;
 	t->entries = s->by_id[RSYM_SECTION_ENTRIES].p;
@@ -186,10 +188,10 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->types = s->by_id[RSYM_SECTION_TYPES];
 	t->shown = s->by_id[RSYM_SECTION_SHOWN];
 	t->span_count = count_of(s, RSYM_SECTION_SPANS);
-	t->place_count = count_of(s, RSYM_SECTION_PLACES);
+	t->leaf_index_count = count_of(s, RSYM_SECTION_LEAF_INDEX);
 	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
 	t->base_count = count_of(s, RSYM_SECTION_BASES);
-	t->hot_count = count_of(s, RSYM_SECTION_HOT);
+	t->frequent_count = count_of(s, RSYM_SECTION_FREQUENT);
 	t->decl_count = count_of(s, RSYM_SECTION_DECLS);
 	t->segment_count = count_of(s, RSYM_SECTION_SEGMENTS);
 	rc = open_shape(t, s, err);
@@ -256,9 +258,9 @@ int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret)
 {
 	static const char *const names[RSYM_SECTION_END] = {
 		[RSYM_SECTION_SHAPE] = "shape",         [RSYM_SECTION_SPANS] = "spans",
-		[RSYM_SECTION_PLACES] = "places",       [RSYM_SECTION_LEAVES] = "leaves",
-		[RSYM_SECTION_BLOCKS] = "blocks",       [RSYM_SECTION_ENTITIES] = "entities",
-		[RSYM_SECTION_BASES] = "bases",         [RSYM_SECTION_HOT] = "hot",
+		[RSYM_SECTION_LEAF_INDEX] = "places",   [RSYM_SECTION_LEAVES] = "leaves",
+		[RSYM_SECTION_BLOCKS] = "blocks",       [RSYM_SECTION_LINE_BASES] = "entities",
+		[RSYM_SECTION_BASES] = "bases",         [RSYM_SECTION_FREQUENT] = "hot",
 		[RSYM_SECTION_FUNCTIONS] = "functions", [RSYM_SECTION_DECLS] = "declarations",
 		[RSYM_SECTION_ENTRIES] = "entries",     [RSYM_SECTION_NAMES] = "names",
 		[RSYM_SECTION_FILES] = "files",         [RSYM_SECTION_SEGMENTS] = "segments",

@@ -10,8 +10,8 @@
 
 enum {
 	SLOTS = 4096, /* above four times RSYM_NODES_MAX; a power of two */
-	HOT_BITS_MAX = 10,
-	SAMPLE = 4, /* one block in so many is looked at to find hot entities */
+	FREQUENT_BITS_MAX = 10,
+	SAMPLE = 4, /* one block in so many is looked at to find frequent line bases */
 	/* No block goes from one part into the next, so that parts can be packed at the same time.
 	 * A multiple of all sizes of blocks. */
 	PART_ROWS = 1 << 15,
@@ -21,15 +21,15 @@ enum {
 #define SPAN_MAX (UINT32_MAX - 1)
 
 struct slot {
-	uint32_t node, entity; /* the key: a node's parent follows from it, its entity not */
-	uint32_t stamp;        /* of the block it belongs to */
+	uint32_t node, line_base; /* the key: a node's parent follows from it, its line base not */
+	uint32_t stamp;           /* of the block it belongs to */
 	uint32_t local;
 };
 
 struct pack {
 	const struct rsym_content *c;
-	const struct rsym_entities *e;
-	uint32_t *hot_of; /* by entity: its place in HOT, or RSYM_BLOCK_NONE */
+	const struct rsym_line_bases *e;
+	uint32_t *frequent_of; /* by line base: its place in FREQUENT, or RSYM_BLOCK_NONE */
 	struct slot slots[SLOTS];
 	uint32_t stamp;
 	struct rsym_block_writer block;
@@ -47,62 +47,62 @@ bool rsym_pack_is_shallow(const struct rsym_content *c)
 	return 2 * frames < 3 * rows;
 }
 
-static struct slot *slot_of(struct pack *p, uint32_t node, uint32_t entity)
+static struct slot *slot_of(struct pack *p, uint32_t node, uint32_t line_base)
 {
-	uint32_t i = (node * 0x9e3779b1u ^ entity * 0x85ebca6bu) >> 7;
+	uint32_t i = (node * 0x9e3779b1u ^ line_base * 0x85ebca6bu) >> 7;
 
 	for (;; i++) {
 		struct slot *s = &p->slots[i % SLOTS];
 
-		if (s->stamp != p->stamp || (s->node == node && s->entity == entity))
+		if (s->stamp != p->stamp || (s->node == node && s->line_base == line_base))
 			return s;
 	}
 }
 
 /*
- * The place in the block of a node as seen through an entity, added with all its ancestors when it
- * is new; RSYM_BLOCK_NONE when they do not fit.
+ * The place in the block of a node as seen through a line base, added with all its ancestors when
+ * it is new; RSYM_BLOCK_NONE when they do not fit.
  */
-static uint32_t local_of(struct pack *p, uint32_t node, uint32_t entity)
+static uint32_t local_of(struct pack *p, uint32_t node, uint32_t line_base)
 {
 	struct rsym_block_writer *b = &p->block;
 	struct {
-		uint32_t node, entity, call;
+		uint32_t node, line_base, call;
 	} path[LIMIT_INLINE_DEPTH + 1];
 	uint32_t depth = 0, local = RSYM_BLOCK_NONE;
 
 	while (node != RSYM_NONE) {
 		const struct rsym_content_node *n = &p->c->nodes[node];
-		const struct slot *s = slot_of(p, node, entity);
+		const struct slot *s = slot_of(p, node, line_base);
 
 		if (s->stamp == p->stamp) {
 			local = s->local;
 			break;
 		}
 		path[depth].node = node;
-		path[depth].entity = entity;
+		path[depth].line_base = line_base;
 		path[depth].call = 0;
 		if (n->parent != RSYM_NONE)
-			entity = rsym_entities_find(p->e, p->c->nodes[n->parent].function,
-						    n->call_file, n->call_line, RSYM_NONE,
-						    &path[depth].call);
+			line_base = rsym_line_bases_find(p->e, p->c->nodes[n->parent].function,
+							 n->call_file, n->call_line, RSYM_NONE,
+							 &path[depth].call);
 		node = n->parent;
 		depth++;
 	}
 	if (b->node_count + depth > RSYM_NODES_MAX)
 		return RSYM_BLOCK_NONE;
 	while (depth--) {
-		struct slot *s = slot_of(p, path[depth].node, path[depth].entity);
+		struct slot *s = slot_of(p, path[depth].node, path[depth].line_base);
 
 		*s = (struct slot){.node = path[depth].node,
-				   .entity = path[depth].entity,
+				   .line_base = path[depth].line_base,
 				   .stamp = p->stamp,
 				   .local = b->node_count};
 		b->nodes[b->node_count] = (struct rsym_block_node){
 			.parent = local,
 			.call = path[depth].call,
-			.entity = path[depth].entity,
-			.hot = p->hot_of[path[depth].entity],
+			.line_base = path[depth].line_base,
+			.frequent = p->frequent_of[path[depth].line_base],
 		};
 		local = b->node_count++;
 	}
@@ -114,7 +114,7 @@ static uint32_t fill(struct pack *p, size_t first, size_t end, uint64_t span_bas
 {
 	struct rsym_block_writer *b = &p->block;
 	const struct rsym_content *c = p->c;
-	uint32_t node = RSYM_NONE, entity = RSYM_NONE,
+	uint32_t node = RSYM_NONE, line_base = RSYM_NONE,
 		 local = RSYM_BLOCK_NONE; /* of the row before */
 
 	b->row_count = 0;
@@ -128,12 +128,12 @@ static uint32_t fill(struct pack *p, size_t first, size_t end, uint64_t span_bas
 		if (c->starts[i] - span_base >= SPAN_MAX)
 			break;
 		if (r->node != RSYM_NONE) {
-			uint32_t before = entity;
+			uint32_t before = line_base;
 
-			entity = rsym_entities_find(p->e, c->nodes[r->node].function, r->file,
-						    r->line, before, &row.line);
-			if (r->node != node || entity != before)
-				local = local_of(p, r->node, entity);
+			line_base = rsym_line_bases_find(p->e, c->nodes[r->node].function, r->file,
+							 r->line, before, &row.line);
+			if (r->node != node || line_base != before)
+				local = local_of(p, r->node, line_base);
 			if (local == RSYM_BLOCK_NONE)
 				break;
 			node = r->node;
@@ -145,7 +145,7 @@ static uint32_t fill(struct pack *p, size_t first, size_t end, uint64_t span_bas
 }
 
 struct heat {
-	uint32_t count, entity;
+	uint32_t count, line_base;
 };
 
 static int hottest_first(const void *va, const void *vb)
@@ -154,12 +154,12 @@ static int hottest_first(const void *va, const void *vb)
 
 	if (a->count != b->count)
 		return a->count < b->count ? 1 : -1;
-	return (a->entity > b->entity) - (a->entity < b->entity);
+	return (a->line_base > b->line_base) - (a->line_base < b->line_base);
 }
 
-/* How many bits an index into HOT gets so that nodes and list are smallest together. */
-static unsigned int choose_hot_bits(const struct heat *heats, uint32_t count,
-				    unsigned int entity_bits)
+/* How many bits an index into FREQUENT gets so that nodes and list are smallest together. */
+static unsigned int choose_frequent_bits(const struct heat *heats, uint32_t count,
+					 unsigned int line_base_bits)
 {
 	uint64_t sum = 0, covered = 0, best_gain = 0;
 	unsigned int best = 0;
@@ -167,12 +167,12 @@ static unsigned int choose_hot_bits(const struct heat *heats, uint32_t count,
 
 	for (uint32_t i = 0; i < count; i++)
 		sum += heats[i].count;
-	for (unsigned int bits = 1; bits <= HOT_BITS_MAX && bits < entity_bits; bits++) {
+	for (unsigned int bits = 1; bits <= FREQUENT_BITS_MAX && bits < line_base_bits; bits++) {
 		uint64_t gain, cost = (UINT64_C(32) << bits);
 
 		for (; at < count && at < 1u << bits; at++)
 			covered += heats[at].count;
-		gain = covered * SAMPLE * (entity_bits - bits);
+		gain = covered * SAMPLE * (line_base_bits - bits);
 		if (gain > cost && gain - cost > best_gain) {
 			best_gain = gain - cost;
 			best = bits;
@@ -181,29 +181,30 @@ static unsigned int choose_hot_bits(const struct heat *heats, uint32_t count,
 	return sum ? best : 0;
 }
 
-static int choose_hot(struct pack *p, struct rsym_disk_shape *shape, struct buf *hot,
-		      struct err *err)
+static int choose_frequent(struct pack *p, struct rsym_disk_shape *shape, struct buf *frequent,
+			   struct err *err)
 {
 	_cleanup_(freep) struct heat *heats =
-		calloc((size_t)shape->entity_count + 1, sizeof(*heats));
+		calloc((size_t)shape->line_base_count + 1, sizeof(*heats));
 	uint32_t count;
 
 	if (!heats)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	for (uint32_t i = 0; i < shape->entity_count; i++)
-		heats[i].entity = i;
+	for (uint32_t i = 0; i < shape->line_base_count; i++)
+		heats[i].line_base = i;
 	for (size_t i = 0; i < p->c->row_count; i += (size_t)SAMPLE * p->block.block_rows) {
 		fill(p, i, p->c->row_count, p->c->starts[i]);
 		for (uint32_t j = 0; j < p->block.node_count; j++)
-			heats[p->block.nodes[j].entity].count +=
+			heats[p->block.nodes[j].line_base].count +=
 				p->block.nodes[j].parent != RSYM_BLOCK_NONE;
 	}
-	qsort(heats, shape->entity_count, sizeof(*heats), hottest_first);
-	shape->hot_bits = (uint8_t)choose_hot_bits(heats, shape->entity_count, shape->entity_bits);
-	count = shape->hot_bits ? 1u << shape->hot_bits : 0;
-	for (uint32_t i = 0; i < count && i < shape->entity_count; i++) {
-		p->hot_of[heats[i].entity] = i;
-		buf_u32(hot, heats[i].entity);
+	qsort(heats, shape->line_base_count, sizeof(*heats), hottest_first);
+	shape->frequent_bits =
+		(uint8_t)choose_frequent_bits(heats, shape->line_base_count, shape->line_base_bits);
+	count = shape->frequent_bits ? 1u << shape->frequent_bits : 0;
+	for (uint32_t i = 0; i < count && i < shape->line_base_count; i++) {
+		p->frequent_of[heats[i].line_base] = i;
+		buf_u32(frequent, heats[i].line_base);
 	}
 	return 0;
 }
@@ -357,29 +358,31 @@ static int pack_blocks(struct packer *first, struct helper *helper, const struct
 	return join(&all, out, shape) ? 0 : err_set(err, ERR_MEMORY, "out of memory for blocks");
 }
 
-int rsym_pack(const struct rsym_content *c, const struct rsym_entities *e, bool shallow,
+int rsym_pack(const struct rsym_content *c, const struct rsym_line_bases *e, bool shallow,
 	      struct helper *helper, const struct rsym_pack_out *out, struct rsym_disk_shape *shape,
 	      struct err *err)
 {
 	_cleanup_(freep) struct packer *packer = calloc(1, sizeof(*packer));
-	_cleanup_(freep) uint32_t *hot_of = malloc(((size_t)e->count + 1) * sizeof(*hot_of));
+	_cleanup_(freep) uint32_t *frequent_of =
+		malloc(((size_t)e->count + 1) * sizeof(*frequent_of));
 	struct pack *p;
 	int rc;
 
-	if (!packer || !hot_of)
+	if (!packer || !frequent_of)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	memset(hot_of, 0xff, ((size_t)e->count + 1) * sizeof(*hot_of)); /* RSYM_BLOCK_NONE */
+	memset(frequent_of, 0xff,
+	       ((size_t)e->count + 1) * sizeof(*frequent_of)); /* RSYM_BLOCK_NONE */
 	p = &packer->p;
 	p->c = c;
 	p->e = e;
-	p->hot_of = hot_of;
+	p->frequent_of = frequent_of;
 	shape->row_count = c->row_count;
 	shape->block_rows = shallow ? RSYM_ROWS_MAX : RSYM_ROWS_MAX / 2;
 	p->block.block_rows = shape->block_rows;
-	p->block.entity_bits = shape->entity_bits;
-	rc = choose_hot(p, shape, out->hot, err);
+	p->block.line_base_bits = shape->line_base_bits;
+	rc = choose_frequent(p, shape, out->frequent, err);
 	if (rc)
 		return rc;
-	p->block.hot_bits = shape->hot_bits;
+	p->block.frequent_bits = shape->frequent_bits;
 	return pack_blocks(packer, helper, out, shape, err);
 }

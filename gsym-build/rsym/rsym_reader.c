@@ -52,31 +52,31 @@ uint32_t rsym_name_id(const struct rsym *t, uint32_t function)
 	return id < t->names.count ? id : RSYM_NONE;
 }
 
-/* The first entity of a function: by the group it must be in, then the bit in its map. */
-static bool first_entity(const struct rsym *t, uint32_t function, struct rsym_entity *e)
+/* The first line base of a function: by the group it must be in, then the bit in its map. */
+static bool first_line_base(const struct rsym *t, uint32_t function, struct rsym_line_base *e)
 {
-	uint32_t low = 0, count = (t->entity_count + RSYM_GROUP - 1) / RSYM_GROUP, k;
+	uint32_t low = 0, count = (t->line_base_count + RSYM_GROUP - 1) / RSYM_GROUP, k;
 	const uint8_t *group;
 	struct bits_tally map;
 
 	while (count > 1) { /* the last group with at most `function` functions before it */
 		uint32_t half = count / 2;
 
-		if (load32(t->entities + (size_t)(low + half) * t->entity_stride) <= function)
+		if (load32(t->line_bases + (size_t)(low + half) * t->line_base_stride) <= function)
 			low += half;
 		count -= half;
 	}
-	group = t->entities + (size_t)low * t->entity_stride;
+	group = t->line_bases + (size_t)low * t->line_base_stride;
 	k = function - load32(group);
-	if (!t->entity_count)
+	if (!t->line_base_count)
 		return false;
 	map = bits_tally(load64(group + 4));
 	if (k >= bits_tally_count(&map))
 		return false;
 	low = low * RSYM_GROUP + bits_tally_select(&map, k);
-	if (low >= t->entity_count)
+	if (low >= t->line_base_count)
 		return false;
-	rsym_entity_read(t, low, e);
+	rsym_line_base_read(t, low, e);
 	return true;
 }
 
@@ -116,7 +116,7 @@ int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function 
 		  struct err *err)
 {
 	const uint8_t *group;
-	struct rsym_entity e = {.file = RSYM_NONE};
+	struct rsym_line_base e = {.file = RSYM_NONE};
 	uint32_t delta;
 
 	if (function >= t->function_count)
@@ -132,7 +132,7 @@ int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function 
 				   function % RSYM_GROUP * t->decl_bits, t->decl_bits);
 	if (delta == (UINT64_C(1) << t->decl_bits) - 1) {
 		listed_decl(t, function, ret);
-	} else if (!ret->from_symbol && first_entity(t, function, &e)) {
+	} else if (!ret->from_symbol && first_line_base(t, function, &e)) {
 		ret->file = e.file;
 		ret->start_line = e.line - delta;
 	}

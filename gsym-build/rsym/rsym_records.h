@@ -2,19 +2,20 @@
 #ifndef RAWSTACK_RSYM_RECORDS_H
 #define RAWSTACK_RSYM_RECORDS_H
 /*
- * Entities and functions of an open table, read in place. Inline, for a lookup reads one entity for
- * each frame and is compiled once for each kind of processor. Written by rsym_entities.c.
+ * Line bases and functions of an open table, read in place. Inline, for a lookup reads one line
+ * base for each frame and is compiled once for each kind of processor. Written by
+ * rsym_line_bases.c.
  */
 #include "rsym.h"
 #include "rsym_bits.h"
 #include "rsym_format.h"
 
-struct rsym_entity {
+struct rsym_line_base {
 	uint32_t function, file, line; /* line: the lowest; file may be RSYM_NONE */
 };
 
-/* The lowest line of an entity whose record says "listed"; 0 when it is not there: damaged. */
-static RSYM_INLINE uint32_t rsym_base_line(const struct rsym *t, uint32_t entity)
+/* The lowest line of a line base whose record says "listed"; 0 when it is not there: damaged. */
+static RSYM_INLINE uint32_t rsym_base_line(const struct rsym *t, uint32_t line_base)
 {
 	uint32_t low = 0, count = t->base_count;
 
@@ -23,9 +24,9 @@ static RSYM_INLINE uint32_t rsym_base_line(const struct rsym *t, uint32_t entity
 		const uint8_t *p = t->bases + (size_t)(low + half) * sizeof(struct rsym_disk_base);
 		uint32_t at = load32(p);
 
-		if (at == entity)
+		if (at == line_base)
 			return load32(p + 4);
-		if (at < entity) {
+		if (at < line_base) {
 			low += half + 1;
 			count -= half + 1;
 		} else {
@@ -35,38 +36,38 @@ static RSYM_INLINE uint32_t rsym_base_line(const struct rsym *t, uint32_t entity
 	return 0;
 }
 
-static RSYM_INLINE const uint8_t *rsym_entity_group(const struct rsym *t, uint32_t entity)
+static RSYM_INLINE const uint8_t *rsym_line_base_group(const struct rsym *t, uint32_t line_base)
 {
-	return t->entities + (size_t)(entity / RSYM_GROUP) * t->entity_stride;
+	return t->line_bases + (size_t)(line_base / RSYM_GROUP) * t->line_base_stride;
 }
 
-/* Has memory bring what rsym_entity_read() will read: the head of the group, and the record. */
-static RSYM_INLINE void rsym_entity_fetch(const struct rsym *t, uint32_t entity)
+/* Has memory bring what rsym_line_base_read() will read: the head of the group, and the record. */
+static RSYM_INLINE void rsym_line_base_fetch(const struct rsym *t, uint32_t line_base)
 {
-	const uint8_t *p = rsym_entity_group(t, entity);
+	const uint8_t *p = rsym_line_base_group(t, line_base);
 
 	__builtin_prefetch(p);
-	__builtin_prefetch(p + sizeof(struct rsym_disk_entities) +
-			   entity % RSYM_GROUP * (t->file_bits + t->line_bits) / 8);
+	__builtin_prefetch(p + sizeof(struct rsym_disk_line_bases) +
+			   line_base % RSYM_GROUP * (t->file_bits + t->line_bits) / 8);
 }
 
-/* Entity below t->entity_count. */
-static RSYM_INLINE void rsym_entity_read(const struct rsym *t, uint32_t entity,
-					 struct rsym_entity *e)
+/* Line base below t->line_base_count. */
+static RSYM_INLINE void rsym_line_base_read(const struct rsym *t, uint32_t line_base,
+					    struct rsym_line_base *e)
 {
-	const uint8_t *p = rsym_entity_group(t, entity);
-	uint32_t i = entity % RSYM_GROUP, at = i * (t->file_bits + t->line_bits), line;
+	const uint8_t *p = rsym_line_base_group(t, line_base);
+	uint32_t i = line_base % RSYM_GROUP, at = i * (t->file_bits + t->line_bits), line;
 	uint64_t through = load64(p + 4) & (UINT64_MAX >> (RSYM_GROUP - 1 - i)), record;
 
 	e->function = load32(p) + bits_count(through) - 1;
-	p += sizeof(struct rsym_disk_entities);
+	p += sizeof(struct rsym_disk_line_bases);
 	record = load64(p + at / 8) >> at % 8;
 	e->file = (uint32_t)bits_low(record, t->file_bits);
 	line = (uint32_t)bits_low(record >> t->file_bits, t->line_bits);
 	e->file = e->file < t->file_count ? e->file : RSYM_NONE;
 	e->line = line;
 	if (line == (uint32_t)bits_low(UINT64_MAX, t->line_bits))
-		e->line = rsym_base_line(t, entity);
+		e->line = rsym_base_line(t, line_base);
 }
 
 #endif

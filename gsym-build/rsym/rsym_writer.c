@@ -270,7 +270,7 @@ struct parts {
 	struct rsym_content content;
 	struct rsym_content_function *functions; /* sorted; the content's */
 	struct rsym_string *names, *files;       /* sorted */
-	struct rsym_entities entities;
+	struct rsym_line_bases line_bases;
 	struct rsym_disk_shape shape;
 	struct rsym_index_writer index;
 	bool quick;
@@ -282,7 +282,7 @@ static void parts_done(struct parts *p)
 	free(p->functions);
 	free(p->names);
 	free(p->files);
-	rsym_entities_done(&p->entities);
+	rsym_line_bases_done(&p->line_bases);
 	rsym_index_writer_done(&p->index);
 	for (size_t i = 0; i < ARRAY_LEN(p->packed); i++)
 		buf_done(&p->packed[i]);
@@ -392,8 +392,8 @@ static void write_texts(void *ctx)
 
 static int pack_rows(struct parts *p, struct helper *helper, struct err *err)
 {
-	struct rsym_entities_out entities_out = {
-		.entities = &p->packed[RSYM_SECTION_ENTITIES],
+	struct rsym_line_bases_out line_bases_out = {
+		.line_bases = &p->packed[RSYM_SECTION_LINE_BASES],
 		.bases = &p->packed[RSYM_SECTION_BASES],
 		.functions = &p->packed[RSYM_SECTION_FUNCTIONS],
 		.decls = &p->packed[RSYM_SECTION_DECLS],
@@ -401,17 +401,17 @@ static int pack_rows(struct parts *p, struct helper *helper, struct err *err)
 	};
 	struct rsym_pack_out pack_out = {
 		.blocks = &p->packed[RSYM_SECTION_BLOCKS],
-		.hot = &p->packed[RSYM_SECTION_HOT],
+		.frequent = &p->packed[RSYM_SECTION_FREQUENT],
 		.index = &p->index,
 	};
 	bool shallow = rsym_pack_is_shallow(&p->content);
-	int rc = rsym_entities_make(&p->entities, &p->content,
-				    shallow ? STRETCH_SHALLOW : STRETCH_DEEP, err);
+	int rc = rsym_line_bases_make(&p->line_bases, &p->content,
+				      shallow ? STRETCH_SHALLOW : STRETCH_DEEP, err);
 
 	if (rc)
 		return rc;
-	rsym_entities_pack(&p->entities, &entities_out, &p->shape);
-	rc = rsym_pack(&p->content, &p->entities, shallow, helper, &pack_out, &p->shape, err);
+	rsym_line_bases_pack(&p->line_bases, &line_bases_out, &p->shape);
+	rc = rsym_pack(&p->content, &p->line_bases, shallow, helper, &pack_out, &p->shape, err);
 	if (!rc && !rsym_index_writer_end(&p->index))
 		rc = no_memory(err);
 	buf_append(&p->packed[RSYM_SECTION_SHAPE], &p->shape, sizeof(p->shape));
@@ -439,7 +439,7 @@ static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rs
 	for (uint32_t id = 1; id < RSYM_SECTION_KNOWN; id++)
 		sections[id] = &p->packed[id];
 	sections[RSYM_SECTION_SPANS] = &p->index.spans;
-	sections[RSYM_SECTION_PLACES] = &p->index.places;
+	sections[RSYM_SECTION_LEAF_INDEX] = &p->index.leaf_index;
 	sections[RSYM_SECTION_LEAVES] = &p->index.leaves;
 	sections[RSYM_SECTION_SEGMENTS] = &w->segments;
 	for (uint32_t i = 0; i < ARRAY_LEN(w->optional); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rsym_entities.h"
+#include "rsym_line_bases.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -9,9 +9,9 @@
 #include "sort.h"
 
 /*
- * A use is a line of a function in a file, as one number that sorts the way entities stand: the
- * file of the declaration first, then by file; in each by line, and "no line" last, for it is an
- * entity of its own: it would pull the lowest line of the others down to 0.
+ * A use is a line of a function in a file, as one number that sorts the way line bases stand: the
+ * file of the declaration first, then by file; in each by line, and "no line" last, for it is a
+ * line base of its own: it would pull the lowest line of the others down to 0.
  */
 #define NO_LINE UINT32_MAX
 
@@ -36,14 +36,14 @@ static uint32_t line_of(uint64_t key)
 	return (uint32_t)key + 1;
 }
 
-void rsym_entities_done(struct rsym_entities *e)
+void rsym_line_bases_done(struct rsym_line_bases *e)
 {
 	free(e->first);
 	free(e->keys);
 	free(e->is_used);
 }
 
-static void mark_used(struct rsym_entities *e)
+static void mark_used(struct rsym_line_bases *e)
 {
 	const struct rsym_content *c = e->content;
 
@@ -70,7 +70,7 @@ static void add_use(const struct rsym_content *c, struct use_sink *s, uint32_t f
 }
 
 /* Counts or writes each line of the content. */
-static void add_uses(const struct rsym_entities *e, struct use_sink *s)
+static void add_uses(const struct rsym_line_bases *e, struct use_sink *s)
 {
 	const struct rsym_content *c = e->content;
 
@@ -95,7 +95,7 @@ static inline bool is_below(const uint64_t *a, const uint64_t *b)
 
 DEFINE_SORT(sort_keys, uint64_t, is_below)
 
-/* Of sorted uses, those that begin an entity; in place. Returns their number. */
+/* Of sorted uses, those that begin a line base; in place. Returns their number. */
 static uint32_t keep_first(uint64_t *keys, uint32_t count, unsigned int stretch_bits)
 {
 	uint32_t kept = 0;
@@ -112,8 +112,8 @@ static uint32_t keep_first(uint64_t *keys, uint32_t count, unsigned int stretch_
 	return kept;
 }
 
-/* Sorts the uses of each function, which stand together, and keeps its entities. */
-static void make_keys(struct rsym_entities *e, const uint32_t *ends, uint64_t *tmp)
+/* Sorts the uses of each function, which stand together, and keeps its line bases. */
+static void make_keys(struct rsym_line_bases *e, const uint32_t *ends, uint64_t *tmp)
 {
 	const struct rsym_content *c = e->content;
 	uint32_t from = 0;
@@ -132,15 +132,15 @@ static void make_keys(struct rsym_entities *e, const uint32_t *ends, uint64_t *t
 	e->first[c->function_count] = e->count;
 }
 
-int rsym_entities_make(struct rsym_entities *e, const struct rsym_content *c,
-		       unsigned int stretch_bits, struct err *err)
+int rsym_line_bases_make(struct rsym_line_bases *e, const struct rsym_content *c,
+			 unsigned int stretch_bits, struct err *err)
 {
 	_cleanup_(freep) uint32_t *at = calloc(c->function_count + 1, sizeof(*at));
 	_cleanup_(freep) uint64_t *tmp = NULL;
 	struct use_sink s = {.at = at};
 	uint64_t sum = 0, most = 0;
 
-	*e = (struct rsym_entities){.content = c, .stretch_bits = stretch_bits};
+	*e = (struct rsym_line_bases){.content = c, .stretch_bits = stretch_bits};
 	e->first = calloc(c->function_count + 1, sizeof(*e->first));
 	e->is_used = calloc(c->node_count + 1, 1);
 	if (!at || !e->first || !e->is_used)
@@ -150,7 +150,7 @@ int rsym_entities_make(struct rsym_entities *e, const struct rsym_content *c,
 	mark_used(e);
 	add_uses(e, &s);
 	for (size_t f = 0; f < c->function_count; f++) {
-		/* A function without any line has an entity too: its id comes from there. */
+		/* A function without any line has a line base too: its id comes from there. */
 		uint32_t count = at[f] ? at[f] : 1;
 
 		at[f] = (uint32_t)sum;
@@ -171,8 +171,8 @@ int rsym_entities_make(struct rsym_entities *e, const struct rsym_content *c,
 	return 0;
 }
 
-uint32_t rsym_entities_find(const struct rsym_entities *e, uint32_t function, uint32_t file,
-			    uint32_t line, uint32_t near, uint32_t *ret_offset)
+uint32_t rsym_line_bases_find(const struct rsym_line_bases *e, uint32_t function, uint32_t file,
+			      uint32_t line, uint32_t near, uint32_t *ret_offset)
 {
 	uint64_t key = key_of(&e->content->functions[function], file, line);
 	uint32_t low = e->first[function], end = e->first[function + 1], count = end - low;
@@ -217,24 +217,24 @@ static uint8_t width_for(const uint64_t *count_by_len, uint64_t value_count, uns
 	return best;
 }
 
-static void pack_entities(const struct rsym_entities *e, const struct rsym_entities_out *out,
-			  struct rsym_disk_shape *shape)
+static void pack_line_bases(const struct rsym_line_bases *e, const struct rsym_line_bases_out *out,
+			    struct rsym_disk_shape *shape)
 {
 	const struct rsym_content *c = e->content;
 	uint64_t count_by_len[34] = {0}, listed;
-	struct bits_out bits = {.out = out->entities};
+	struct bits_out bits = {.out = out->line_bases};
 	uint32_t function = 0;
 
 	for (uint32_t i = 0; i < e->count; i++)
 		count_by_len[bits_len(line_of(e->keys[i]) + UINT64_C(1))]++;
-	shape->entity_count = e->count;
-	shape->entity_bits = e->count ? (uint8_t)bits_len(e->count - 1) : 0;
+	shape->line_base_count = e->count;
+	shape->line_base_bits = e->count ? (uint8_t)bits_len(e->count - 1) : 0;
 	shape->file_bits = (uint8_t)bits_len(c->file_count);
 	shape->line_bits = width_for(count_by_len, e->count, 8 * sizeof(struct rsym_disk_base),
-				     RSYM_ENTITY_BITS_MAX - shape->file_bits);
+				     RSYM_LINE_BASE_BITS_MAX - shape->file_bits);
 	listed = (UINT64_C(1) << shape->line_bits) - 1;
 	for (uint32_t i = 0; i < e->count; i += RSYM_GROUP) {
-		struct rsym_disk_entities head = {.functions_before = function};
+		struct rsym_disk_line_bases head = {.functions_before = function};
 		uint32_t end = e->count - i < RSYM_GROUP ? e->count : i + RSYM_GROUP;
 		uint64_t first = 0;
 
@@ -245,7 +245,7 @@ static void pack_entities(const struct rsym_entities *e, const struct rsym_entit
 			}
 		head.first_low = (uint32_t)first;
 		head.first_high = (uint32_t)(first >> 32);
-		buf_append(out->entities, &head, sizeof(head));
+		buf_append(out->line_bases, &head, sizeof(head));
 		function = head.functions_before;
 		for (uint32_t j = i; j < i + RSYM_GROUP; j++) {
 			uint32_t file, line;
@@ -261,7 +261,7 @@ static void pack_entities(const struct rsym_entities *e, const struct rsym_entit
 			bits_put(&bits, file == RSYM_NONE ? c->file_count : file, shape->file_bits);
 			bits_put(&bits, line < listed ? line : listed, shape->line_bits);
 			if (line >= listed) {
-				struct rsym_disk_base base = {.entity = j, .line = line};
+				struct rsym_disk_base base = {.line_base = j, .line = line};
 
 				buf_append(out->bases, &base, sizeof(base));
 			}
@@ -271,8 +271,8 @@ static void pack_entities(const struct rsym_entities *e, const struct rsym_entit
 }
 
 /* Lowest line of a function minus that of its declaration, when it is all there is to say of the
- * declaration: in the file of the first entity, or nothing known of a symbol. */
-static bool decl_of(const struct rsym_entities *e, uint32_t function, uint32_t *ret)
+ * declaration: in the file of the first line base, or nothing known of a symbol. */
+static bool decl_of(const struct rsym_line_bases *e, uint32_t function, uint32_t *ret)
 {
 	const struct rsym_content_function *f = &e->content->functions[function];
 	uint64_t key = e->keys[e->first[function]];
@@ -285,7 +285,7 @@ static bool decl_of(const struct rsym_entities *e, uint32_t function, uint32_t *
 	return file_of(f, key) == f->file && line_of(key) >= f->line;
 }
 
-static void pack_function(const struct rsym_entities *e, uint32_t function, struct bits_out *bits,
+static void pack_function(const struct rsym_line_bases *e, uint32_t function, struct bits_out *bits,
 			  unsigned int width, struct buf *decls)
 {
 	const struct rsym_content_function *f = &e->content->functions[function];
@@ -305,7 +305,7 @@ static void pack_function(const struct rsym_entities *e, uint32_t function, stru
 	}
 }
 
-static void pack_functions(const struct rsym_entities *e, const struct rsym_entities_out *out,
+static void pack_functions(const struct rsym_line_bases *e, const struct rsym_line_bases_out *out,
 			   struct rsym_disk_shape *shape)
 {
 	const struct rsym_content *c = e->content;
@@ -368,9 +368,9 @@ static void pack_functions(const struct rsym_entities *e, const struct rsym_enti
 	bits_flush(&bits);
 }
 
-void rsym_entities_pack(const struct rsym_entities *e, const struct rsym_entities_out *out,
-			struct rsym_disk_shape *shape)
+void rsym_line_bases_pack(const struct rsym_line_bases *e, const struct rsym_line_bases_out *out,
+			  struct rsym_disk_shape *shape)
 {
-	pack_entities(e, out, shape);
+	pack_line_bases(e, out, shape);
 	pack_functions(e, out, shape);
 }
