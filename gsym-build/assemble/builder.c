@@ -19,8 +19,8 @@ struct answer {
 	struct intern homes; /* struct home_key -> entry, of functions that exist out of line */
 	uint64_t *home_entry;
 	size_t home_cap;
-	uint32_t last_node, last_root; /* that find_home() saw */
-	struct aliases entered;        /* functions that answer at their entry, by entry */
+	uint32_t last_node, last_root;   /* that find_home() saw */
+	struct function_aliases entered; /* functions that answer at their entry, by entry */
 	/* What was asked of the writer, so that a name is hashed once and not for each call. */
 	struct function_memo *memos;
 	uint32_t *function_of_name; /* by name, twice: the last of the memos that has it, of
@@ -42,7 +42,7 @@ static void answer_done(struct answer *a)
 	free(a->file_id);
 	free(a->home_entry);
 	free(a->chain_of);
-	aliases_done(&a->entered);
+	function_aliases_done(&a->entered);
 	intern_done(&a->homes);
 	free(a->memos);
 	free(a->function_of_name);
@@ -138,9 +138,10 @@ static bool find_home(void *ctx, const struct flat_row *row)
 	a->last_node = row->node;
 	n = &a->b->flat.nodes[at];
 	if (n->entry == row->start && n->has_entry && n->name != DEBUG_NONE &&
-	    !aliases_add(&a->entered, &(struct alias){.entry = n->entry,
-						      .name = n->name,
-						      .from_symbol = n->from_symbol}))
+	    !function_aliases_add(&a->entered,
+				  &(struct function_alias){.entry = n->entry,
+							   .name = n->name,
+							   .from_symbol = n->from_symbol}))
 		return false;
 	if (at == a->last_root)
 		return true;
@@ -323,21 +324,22 @@ static bool has_exported(const struct symbols *s, size_t first)
 }
 
 /* Everyone who might have another name for the entry of a function. */
-static bool collect_aliases(const struct answer *a, struct aliases *list)
+static bool collect_aliases(const struct answer *a, struct function_aliases *list)
 {
 	const struct flat *f = &a->b->flat;
 	const struct symbols *s = &a->b->symbols;
 	bool ok = true, exported = false;
 
 	for (size_t i = 0; i < f->hidden.count && ok; i++)
-		ok = aliases_add(list, &f->hidden.list[i]);
+		ok = function_aliases_add(list, &f->hidden.list[i]);
 	for (size_t i = 0; i < f->node_count && ok; i++) {
 		const struct flat_node *n = &f->nodes[i];
 
 		/* Shown by its unit, but another unit's function lies on it. */
 		if (a->node_id[i] == RSYM_NONE && n->parent == DEBUG_NONE && n->has_entry &&
 		    !n->from_symbol && n->name != DEBUG_NONE)
-			ok = aliases_add(list, &(struct alias){.entry = n->entry,
+			ok = function_aliases_add(
+				list, &(struct function_alias){.entry = n->entry,
 							       .name = n->name,
 							       .decl_file = n->decl_file,
 							       .decl_line = n->decl_line});
@@ -346,7 +348,8 @@ static bool collect_aliases(const struct answer *a, struct aliases *list)
 		if (i == 0 || s->list[i].vaddr != s->list[i - 1].vaddr)
 			exported = has_exported(s, i);
 		if (s->list[i].is_function || s->list[i].binding != SYMBOL_LOCAL)
-			ok = aliases_add(list, &(struct alias){.entry = s->list[i].vaddr,
+			ok = function_aliases_add(
+				list, &(struct function_alias){.entry = s->list[i].vaddr,
 							       .name = s->list[i].name,
 							       .decl_file = DEBUG_NONE,
 							       .from_symbol = true,
@@ -359,24 +362,24 @@ static bool collect_aliases(const struct answer *a, struct aliases *list)
 
 static int write_aliases(struct answer *a, struct err *err)
 {
-	struct aliases list = {0};
+	struct function_aliases list = {0};
 	bool ok = collect_aliases(a, &list);
 
-	aliases_sort(&list, &a->b->text);
-	aliases_choose(&list, &a->entered, &a->b->text);
+	function_aliases_sort(&list, &a->b->text);
+	function_aliases_choose(&list, &a->entered, &a->b->text);
 	for (size_t i = 0; i < list.count && ok; i++)
-		rsym_writer_alias(a->w,
-				  function_id(a, &(struct flat_node){
-							 .entry = list.list[i].entry,
-							 .has_entry = true,
-							 .from_symbol = list.list[i].from_symbol,
-							 .parent = DEBUG_NONE,
-							 .name = list.list[i].name,
-							 .decl_file = list.list[i].decl_file,
-							 .decl_line = list.list[i].decl_line,
-						 }));
+		rsym_writer_function_alias(
+			a->w, function_id(a, &(struct flat_node){
+						     .entry = list.list[i].entry,
+						     .has_entry = true,
+						     .from_symbol = list.list[i].from_symbol,
+						     .parent = DEBUG_NONE,
+						     .name = list.list[i].name,
+						     .decl_file = list.list[i].decl_file,
+						     .decl_line = list.list[i].decl_line,
+					     }));
 	a->alias_count = list.count;
-	aliases_done(&list);
+	function_aliases_done(&list);
 	return ok ? 0 : no_memory(err);
 }
 

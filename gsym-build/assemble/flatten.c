@@ -40,7 +40,7 @@ void flat_done(struct flat *f)
 {
 	flat_done_rows(f);
 	free(f->nodes);
-	aliases_done(&f->hidden);
+	function_aliases_done(&f->hidden);
 	interval_overlay_done(&f->code);
 	*f = (struct flat){.code = INTERVAL_OVERLAY_INIT(SIZE_MAX)};
 }
@@ -236,10 +236,11 @@ static int add_hidden(struct work *w, struct err *err)
 
 		if (s->parent == DEBUG_NONE && s->has_entry && s->name != DEBUG_NONE &&
 		    w->node_of[i] == DEBUG_NONE && is_code(&w->f->code, s->entry) &&
-		    !aliases_add(&w->f->hidden, &(struct alias){.entry = s->entry,
-								.name = s->name,
-								.decl_file = s->decl_file,
-								.decl_line = s->decl_line}))
+		    !function_aliases_add(&w->f->hidden,
+					  &(struct function_alias){.entry = s->entry,
+								   .name = s->name,
+								   .decl_file = s->decl_file,
+								   .decl_line = s->decl_line}))
 			return no_memory(err);
 	}
 	return 0;

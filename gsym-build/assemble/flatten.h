@@ -7,8 +7,8 @@
  * DIEs); which unit owns an address, and where symbols speak, is the builder's choice later. The
  * rules and what each is worth were measured against LLVM's DWARF reader; FORMAT.md lists them.
  */
-#include "alias.h"
 #include "debug_info.h"
+#include "function_alias.h"
 #include "interval_overlay.h"
 
 struct flat_row {
@@ -49,7 +49,7 @@ struct flat {
 	struct flat_node *nodes;
 	struct flat_piece *pieces;
 	size_t row_count, rows_cap, node_count, nodes_cap, piece_count, pieces_cap;
-	struct aliases hidden; /* functions that their unit shows nowhere, for others lie on them */
+	struct function_aliases hidden; /* functions hidden by others all over their unit */
 
 	/* Executable addresses (flattened); what starts outside is dead code's tombstone and is
 	 * dropped. Without spans, only 0 and the two highest addresses count as tombstones. */

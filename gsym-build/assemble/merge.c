@@ -97,11 +97,11 @@ int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,
 		to->nodes[to->node_count++] = n;
 	}
 	for (size_t i = 0; i < from->hidden.count; i++) {
-		struct alias a = from->hidden.list[i];
+		struct function_alias a = from->hidden.list[i];
 
 		a.name = new_id(ids.strings, a.name);
 		a.decl_file = new_id(ids.files, a.decl_file);
-		if (!aliases_add(&to->hidden, &a))
+		if (!function_aliases_add(&to->hidden, &a))
 			return no_memory(err);
 	}
 	return 0;

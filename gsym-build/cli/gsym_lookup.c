@@ -123,11 +123,11 @@ static int print_aliases(const struct table_text *t, uint32_t function, struct e
 
 	if (rc || !f.has_entry)
 		return rc;
-	count = rsym_aliases(&t->table, f.vaddr, NULL, 0);
+	count = rsym_function_aliases(&t->table, f.vaddr, NULL, 0);
 	list = calloc(count + 1, sizeof(*list));
 	if (!list)
 		return err_set(err, ERR_MEMORY, "out of memory");
-	rsym_aliases(&t->table, f.vaddr, list, count);
+	rsym_function_aliases(&t->table, f.vaddr, list, count);
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		rc = table_text_name(t, list[i], &text, err);
 		fputs("  Alias: ", stdout);

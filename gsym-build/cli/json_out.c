@@ -58,7 +58,7 @@ static int put_function(struct buf *out, const struct table_text *text, uint32_t
 		return rc < 0 ? rc : 0;
 	rc = 0;
 	if (f.has_entry)
-		count = rsym_aliases(&text->table, f.vaddr, list, ARRAY_LEN(list));
+		count = rsym_function_aliases(&text->table, f.vaddr, list, ARRAY_LEN(list));
 	json_key(out, "aliases");
 	json_open(out, '[');
 	for (uint32_t i = 0; i < count && i < ARRAY_LEN(list) && !rc; i++) {

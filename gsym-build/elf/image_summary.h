@@ -24,10 +24,10 @@ int image_summary_identity(int fd, const struct image_summary *s, struct build_i
 			   struct err *err) _must_check_;
 
 /*
- * The second name of a file with code and a GNU build id: its htlhash, by which hosts know it that
- * did not read the note. 1, or 0 when it has none: there is no code in it (a debug file), no build
- * id, or one that was found outside of what the hash covers, the first and the last 4 KiB. So the
- * build id follows from the hash: nobody can make a file of the same hash and another id (other
+ * The alias, as an id, of a file with code and a GNU build id: its htlhash, by which hosts know it
+ * that did not read the note. 1, or 0 when it has none: there is no code in it (a debug file), no
+ * build id, or one that was found outside of what the hash covers, the first and the last 4 KiB. So
+ * the build id follows from the hash: nobody can make a file of the same hash and another id (other
  * than by a collision of SHA-256 cut to 16 bytes, both files his own). ERR_IO.
  */
 int image_summary_second_name(int fd, const struct image_summary *s, struct build_id *ret,

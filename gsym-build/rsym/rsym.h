@@ -165,7 +165,8 @@ int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function 
  * functions with the same code that the linker folded into this one. Returns how many there are,
  * and puts up to cap of them, which are functions like others, into *functions.
  */
-uint32_t rsym_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions, uint32_t cap);
+uint32_t rsym_function_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions,
+			       uint32_t cap);
 
 /*
  * Appends to `out` the signature of a function as text, "int (char const *, ...)": 1, or 0 when the

@@ -2,12 +2,12 @@
 #include "rsym.h"
 
 #include "crc32c.h"
-#include "rsym_alias.h"
 #include "rsym_bits.h"
 #include "rsym_check.h"
 #include "rsym_code.h"
 #include "rsym_columns.h"
 #include "rsym_format.h"
+#include "rsym_function_alias.h"
 #include "rsym_report.h"
 #include "rsym_shown.h"
 #include "rsym_text.h"
@@ -204,7 +204,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	if (rc)
 		return rc;
 	t->file_count = t->files.count;
-	rc = rsym_aliases_open(t, err);
+	rc = rsym_function_aliases_open(t, err);
 	if (!rc)
 		rc = rsym_columns_open(t, err);
 	if (!rc)
@@ -237,7 +237,7 @@ int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 	if (!rc)
 		rc = rsym_check(t, err);
 	if (!rc)
-		rc = rsym_aliases_check(t, err);
+		rc = rsym_function_aliases_check(t, err);
 	if (!rc)
 		rc = rsym_code_check(t, err);
 	if (!rc)

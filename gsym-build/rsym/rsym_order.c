@@ -116,9 +116,9 @@ static int compare_entries(const void *va, const void *vb)
 	return (a->function > b->function) - (a->function < b->function);
 }
 
-int rsym_order_aliases(uint32_t *list, uint32_t *count,
-		       const struct rsym_content_function *functions, const uint32_t *function_id,
-		       struct err *err)
+int rsym_order_function_aliases(uint32_t *list, uint32_t *count,
+				const struct rsym_content_function *functions,
+				const uint32_t *function_id, struct err *err)
 {
 	_cleanup_(freep) struct entry_order *sorted = calloc(*count + 1, sizeof(*sorted));
 	uint32_t kept = 0;

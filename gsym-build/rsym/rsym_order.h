@@ -24,9 +24,9 @@ int rsym_order_functions(const struct intern *in, const uint32_t *name_id, const
 /* Functions by entry, each once: `list` has old ids, for which function_id has the new ones that
  * are put there instead, and which `functions` are in the order of. *count becomes how many are
  * left. ERR_MEMORY, with the list as it was. */
-int rsym_order_aliases(uint32_t *list, uint32_t *count,
-		       const struct rsym_content_function *functions, const uint32_t *function_id,
-		       struct err *err) _must_check_;
+int rsym_order_function_aliases(uint32_t *list, uint32_t *count,
+				const struct rsym_content_function *functions,
+				const uint32_t *function_id, struct err *err) _must_check_;
 
 /* The new id of a file, or RSYM_NONE for none. */
 static inline uint32_t rsym_order_file(const uint32_t *new_id, uint32_t file)

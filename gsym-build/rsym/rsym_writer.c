@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "intern.h"
-#include "rsym_alias.h"
 #include "rsym_format.h"
+#include "rsym_function_alias.h"
 #include "rsym_layout.h"
 #include "rsym_order.h"
 #include "rsym_pack.h"
@@ -243,7 +243,7 @@ void rsym_writer_segment(struct rsym_writer *w, const struct rsym_writer_segment
 	buf_append(&w->segments, &disk, sizeof(disk));
 }
 
-void rsym_writer_alias(struct rsym_writer *w, uint32_t function)
+void rsym_writer_function_alias(struct rsym_writer *w, uint32_t function)
 {
 	if (function != RSYM_NONE)
 		buf_u32(&w->aliases, function);
@@ -302,11 +302,11 @@ static int order_aliases(struct rsym_writer *w, const struct parts *p, const uin
 
 	if (w->aliases.failed)
 		return no_memory(err);
-	rc = rsym_order_aliases(list, &count, p->functions, function_id, err);
+	rc = rsym_order_function_aliases(list, &count, p->functions, function_id, err);
 	if (rc)
 		return rc;
-	rsym_aliases_put(rsym_writer_optional(w, RSYM_SECTION_ALIASES), list, count,
-			 (uint32_t)w->functions.count);
+	rsym_function_aliases_put(rsym_writer_optional(w, RSYM_SECTION_ALIASES), list, count,
+				  (uint32_t)w->functions.count);
 	return 0;
 }
 

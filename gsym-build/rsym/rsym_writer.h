@@ -50,7 +50,7 @@ uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t funct
 			  uint32_t call_file, uint32_t call_line);
 
 /* Says that a function, with an entry, is another name of the one that answers there. */
-void rsym_writer_alias(struct rsym_writer *w, uint32_t function);
+void rsym_writer_function_alias(struct rsym_writer *w, uint32_t function);
 
 /* From vaddr on, up to the next row, the answer is this. Addresses must rise; equal neighbours
  * become one. node RSYM_NONE: no answer. */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "limits.h"
-#include "rsym_alias.h"
+#include "rsym_function_alias.h"
 
 /* One name at one entry, of the file or of the table. */
 struct name_at {
@@ -154,7 +154,7 @@ static bool expected(const struct verify_run *run, struct names_at *ret)
 static int found(struct verify_run *run, struct names_at *ret, struct err *err)
 {
 	for (uint32_t i = 0; i < run->t->alias_count; i++) {
-		uint32_t function = rsym_alias_at(run->t, i);
+		uint32_t function = rsym_function_alias_at(run->t, i);
 		struct rsym_function f;
 		struct name_at n = {0};
 		int rc = rsym_function(run->t, function, &f, err);

@@ -14,7 +14,7 @@ enum kept_role build_role(const struct image_summary *s, Rawstack__V1__BinaryKin
 }
 
 static void add_alias(int fd, const struct image_summary *s, const struct build_id *id,
-		      struct store_aliases *to)
+		      struct store_id_aliases *to)
 {
 	struct build_id hash;
 
@@ -23,8 +23,8 @@ static void add_alias(int fd, const struct image_summary *s, const struct build_
 		to->ids[to->count++] = hash;
 }
 
-void build_inputs_aliases(const struct build_inputs *in, const struct build_id *id,
-			  struct store_aliases *ret)
+void build_inputs_id_aliases(const struct build_inputs *in, const struct build_id *id,
+			     struct store_id_aliases *ret)
 {
 	ret->count = 0;
 	add_alias(in->stripped, &in->stripped_summary, id, ret);

@@ -38,8 +38,8 @@ int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const 
 			const struct build_id *id, const struct build_input *came,
 			struct err *err) _must_check_;
 /* The hashes by which the files with code among them are known, if the id is theirs. */
-void build_inputs_aliases(const struct build_inputs *in, const struct build_id *id,
-			  struct store_aliases *ret);
+void build_inputs_id_aliases(const struct build_inputs *in, const struct build_id *id,
+			     struct store_id_aliases *ret);
 
 void build_inputs_done(struct build_inputs *in);
 

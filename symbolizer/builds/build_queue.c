@@ -148,7 +148,7 @@ static void work(struct maker *m, struct upload *up)
 			result.code = build_table_unread(&env, &job, &arena, &err);
 	}
 	if (!result.code)
-		result.code = upload_check_alias(up, q->config.store, &err);
+		result.code = upload_check_id_alias(up, q->config.store, &err);
 	if (!result.code)
 		result.code = build_table(&env, &job, &arena, &report, &err);
 	end(m);

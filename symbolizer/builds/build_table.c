@@ -167,7 +167,7 @@ static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__
 /* m NULL: the build failed, and the reason is what is left. */
 static int put(const struct build_env *env, const struct build_job *job,
 	       const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
-	       const struct store_aliases *aliases, const char *reason, struct err *err)
+	       const struct store_id_aliases *aliases, const char *reason, struct err *err)
 {
 	const Rawstack__V1__BeginRequest *begin = job->begin;
 	Rawstack__V1__Binary meta = RAWSTACK__V1__BINARY__INIT;
@@ -214,9 +214,9 @@ static int put(const struct build_env *env, const struct build_job *job,
 
 /* A file that added nothing to the table of its id may have another hash than those before it. */
 static int name_table(const struct build_env *env, const struct store_binary *b,
-		      const struct store_aliases *aliases, struct err *err)
+		      const struct store_id_aliases *aliases, struct err *err)
 {
-	int rc = aliases ? store_add_aliases(env->store, &b->id, aliases, err) : 0;
+	int rc = aliases ? store_add_id_aliases(env->store, &b->id, aliases, err) : 0;
 
 	if (rc == 1 && env->ended)
 		env->ended(env->ctx, &b->id, false, b->generation);
@@ -243,7 +243,7 @@ static bool is_deleted(const struct build_env *env, const struct build_job *job)
 }
 
 static int store_made(const struct build_env *env, const struct build_job *job, struct arena *arena,
-		      const struct made *m, const struct store_aliases *aliases,
+		      const struct made *m, const struct store_id_aliases *aliases,
 		      Rawstack__V1__BuildReport **ret, struct err *err)
 {
 	Rawstack__V1__Binary *old = NULL;
@@ -284,7 +284,7 @@ bool build_table_is_lack(int code)
 
 /* Leaves the reason on the id, unless it has a table, or the file is not the reason. */
 static int failed(const struct build_env *env, const struct build_job *job, struct arena *arena,
-		  const struct store_aliases *aliases, int rc, struct err *err)
+		  const struct store_id_aliases *aliases, int rc, struct err *err)
 {
 	Rawstack__V1__Binary *old = NULL;
 	struct store_binary b = {0};
@@ -400,13 +400,13 @@ static int build_from(const struct build_env *env, const struct build_job *job, 
 		.fd = has_file && job->begin ? job->fd : -1,
 		.summary = &job->summary,
 	};
-	struct store_aliases aliases;
+	struct store_id_aliases aliases;
 	int rc = build_inputs_gather(&in, env->kept, env->worker_path, &job->id, &came, err);
 
 	*env->lacking |= rc != ERR_NOT_FOUND && build_table_is_lack(rc);
 	if (rc)
 		return rc;
-	build_inputs_aliases(&in, &job->id, &aliases);
+	build_inputs_id_aliases(&in, &job->id, &aliases);
 	rc = make(env, job, &in, arena, &made, err);
 	if (rc) {
 		rc = failed(env, job, arena, &aliases, rc, err);

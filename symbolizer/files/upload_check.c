@@ -34,7 +34,7 @@ int upload_check_digest(const struct upload *up, struct err *err)
 
 /* A file says of itself which build id it has, and could say the hash of another one: that is
  * taken, as any id is that something was uploaded for. */
-int upload_check_alias(const struct upload *up, struct store *store, struct err *err)
+int upload_check_id_alias(const struct upload *up, struct store *store, struct err *err)
 {
 	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
 	struct build_id id;
@@ -48,7 +48,7 @@ int upload_check_alias(const struct upload *up, struct store *store, struct err 
 	}
 	if (rc)
 		return rc;
-	id = store_find(r, &up->id);
+	id = store_resolve_alias(r, &up->id);
 	store_read_end(r);
 	if (!build_id_equal(&id, &up->id))
 		return err_set(err, ERR_DATA, "%s is the hash of the file with build id %s",

@@ -22,6 +22,6 @@ int upload_check_id(const struct upload *up, const char *worker_path, struct ima
 
 /* That the declared id is not the hash of a file which the store has by its build id. Otherwise
  * the code of reading the store. */
-int upload_check_alias(const struct upload *up, struct store *store, struct err *err);
+int upload_check_id_alias(const struct upload *up, struct store *store, struct err *err);
 
 #endif

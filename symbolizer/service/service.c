@@ -52,7 +52,7 @@ int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinar
 		rc = service_store_error(store_read_begin(s->store, &r, err), err);
 	if (rc)
 		return rc;
-	*id = store_find(r, id);
+	*id = store_resolve_alias(r, id);
 	store_read_end(r);
 	return 0;
 }
@@ -185,16 +185,16 @@ static void tell_watches(struct service *s, const struct build_id *id, bool fail
 			 uint64_t generation)
 {
 	struct watch_event event = {.id = *id, .failed = failed, .generation = generation};
-	struct store_aliases aliases;
+	struct store_id_aliases aliases;
 	struct store_read *r;
 
 	watches_tell(s->watches, &event);
 	if (store_read_begin(s->store, &r, NULL))
 		return;
-	store_aliases(r, id, &aliases);
+	store_id_aliases(r, id, &aliases);
 	event.is_alias = true;
 	for (size_t i = 0; i < aliases.count; i++) {
-		const struct build_id found = store_find(r, &aliases.ids[i]);
+		const struct build_id found = store_resolve_alias(r, &aliases.ids[i]);
 
 		event.id = aliases.ids[i];
 		if (build_id_equal(&found, id))

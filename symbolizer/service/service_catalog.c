@@ -37,7 +37,7 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 		rc = service_store_error(store_read_begin(s->store, &r, err), err);
 	if (rc)
 		return rc;
-	id = store_find(r, &id);
+	id = store_resolve_alias(r, &id);
 	building = service_is_building(s, &id);
 	rc = store_binary(r, &id, &b, err);
 	if (rc < 0)
@@ -280,7 +280,7 @@ static int write_token(const struct rank *rank, struct arena *arena, ProtobufCBi
 static bool missing_status(struct store_read *r, const struct build_id *id, struct arena *arena,
 			   Rawstack__V1__MissingBinary *ret)
 {
-	const struct build_id found = store_find(r, id);
+	const struct build_id found = store_resolve_alias(r, id);
 	const Rawstack__V1__Binary *m;
 	struct store_binary b;
 	int rc = store_binary(r, &found, &b, NULL);

@@ -107,7 +107,7 @@ static int tell_present(struct service *s, struct watch *w, const struct build_i
 	if (rc)
 		return rc;
 	for (size_t i = 0; i < count; i++) {
-		const struct build_id found = store_find(r, &ids[i]);
+		const struct build_id found = store_resolve_alias(r, &ids[i]);
 
 		if (store_binary(r, &found, &b, NULL) == 1 && b.status == STORE_READY)
 			watch_tell(w,

@@ -98,7 +98,7 @@ static int is_present(struct service *s, const struct build_id *name,
 		return rc;
 	/* It may be called by the hash of the file. */
 	if (request->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH) {
-		found = store_find(r, name);
+		found = store_resolve_alias(r, name);
 		id = &found;
 	}
 	if (store_binary(r, id, &b, NULL) != 1 || b.status != STORE_READY)

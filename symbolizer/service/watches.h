@@ -16,7 +16,7 @@ struct watch_event {
 	struct build_id id;
 	bool failed; /* else ready */
 	uint64_t generation;
-	bool is_alias; /* a second name: for those who named it, not for who watches all */
+	bool is_alias; /* an alias of the id: for those who named it, not for who watches all */
 };
 
 struct watch_ops {

@@ -50,9 +50,10 @@ int store_binary(struct store_read *r, const struct build_id *id, struct store_b
  * The id of the binary that a name stands for: the name, if there is a table of it; else the id
  * whose alias it is; else the name. All other functions know ids only.
  */
-struct build_id store_find(struct store_read *r, const struct build_id *name);
+struct build_id store_resolve_alias(struct store_read *r, const struct build_id *name);
 
-void store_aliases(struct store_read *r, const struct build_id *id, struct store_aliases *ret);
+void store_id_aliases(struct store_read *r, const struct build_id *id,
+		      struct store_id_aliases *ret);
 
 /* The first record with an id above `after` (NULL: the first); 1 or 0. A damaged one has the status
  * STORE_DAMAGED, if its id is one. ERR_DATA when a page is damaged: those behind it are not found.
@@ -97,8 +98,8 @@ int store_put(struct store *s, const struct store_binary *b, const void *table,
 
 /* Aliases for an id that has a record: durable at return. 1 when one of them is new. An alias of
  * another id stays that. */
-int store_add_aliases(struct store *s, const struct build_id *id, const struct store_aliases *add,
-		      struct err *err);
+int store_add_id_aliases(struct store *s, const struct build_id *id,
+			 const struct store_id_aliases *add, struct err *err);
 
 /* Takes the tables of all formats away and leaves PURGED behind: 1, or 0 when there was none. */
 int store_purge(struct store *s, const struct build_id *id, struct err *err);

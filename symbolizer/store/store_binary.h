@@ -23,22 +23,22 @@ struct store_binary {
 	uint64_t table_len;
 	uint64_t other_len;    /* of its tables of other formats together. Not written */
 	uint16_t other_format; /* the newest of those; 0: there is none. Not written */
-	const struct store_aliases *aliases; /* of store_put(): to be added; NULL: none */
+	const struct store_id_aliases *aliases; /* of store_put(): to be added; NULL: none */
 	const void *meta; /* the service's own; opaque here. Borrowed from the read */
 	size_t meta_len;
 };
 
 /*
- * Second names of a binary, by which it is found besides its id: htlhashes, of 16 bytes. As many as
+ * Aliases of the id of a binary, by which it is found besides: htlhashes, of 16 bytes. As many as
  * there may be; the newest first, the oldest goes. They last as long as the record, with a table or
  * without, so that all names of a binary get the same answers.
  */
 enum {
-	STORE_ALIASES = 4 /* stripped and not, signed and not */
+	STORE_ID_ALIASES = 4 /* stripped and not, signed and not */
 };
 
-struct store_aliases {
-	struct build_id ids[STORE_ALIASES];
+struct store_id_aliases {
+	struct build_id ids[STORE_ID_ALIASES];
 	size_t count;
 };
 

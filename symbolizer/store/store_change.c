@@ -8,8 +8,8 @@
 
 static int put(struct store *s, const struct store_binary *b, const void *table, struct err *err)
 {
-	_cleanup_(store_alias_change_done) struct store_alias_change aliases =
-		STORE_ALIAS_CHANGE_INIT;
+	_cleanup_(store_id_alias_change_done) struct store_id_alias_change aliases =
+		STORE_ID_ALIAS_CHANGE_INIT;
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
 	bool ready = b->status == STORE_READY, is_known, fits = true, had_missing, named;
 	struct store_record record = {0}, old;
@@ -28,7 +28,7 @@ static int put(struct store *s, const struct store_binary *b, const void *table,
 	/* A damaged one is written over; then a scrub finds its other tables. */
 	is_known = store_get_record(r, &b->id, &old, NULL) == 1;
 	had_missing = s->kv->ops->get(r->kv, KV_MISSING, key_of(&b->id), &none, NULL) == 1;
-	named = store_alias_add(r, &b->id, b->aliases, ready, &aliases);
+	named = store_id_alias_add(r, &b->id, b->aliases, ready, &aliases);
 	store_read_end(r);
 	if (!named)
 		return err_set(err, ERR_MEMORY, "out of memory");

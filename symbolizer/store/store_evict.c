@@ -398,8 +398,8 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 /* A record without tables, with the aliases of its id. */
 static int forget(struct store *s, const struct build_id *id, struct err *err)
 {
-	_cleanup_(store_alias_change_done) struct store_alias_change aliases =
-		STORE_ALIAS_CHANGE_INIT;
+	_cleanup_(store_id_alias_change_done) struct store_id_alias_change aliases =
+		STORE_ID_ALIAS_CHANGE_INIT;
 	struct kv_write writes[1 + ARRAY_LEN(aliases.writes)] = {
 		{KV_BINARIES, key_of(id), {NULL, 0}}};
 	struct store_read *r;
@@ -407,7 +407,7 @@ static int forget(struct store *s, const struct build_id *id, struct err *err)
 
 	if (rc)
 		return rc;
-	store_alias_drop(r, id, &aliases);
+	store_id_alias_drop(r, id, &aliases);
 	store_read_end(r);
 	memcpy(writes + 1, aliases.writes, aliases.count * sizeof(writes[0]));
 	rc = s->kv->ops->commit(s->kv, writes, 1 + aliases.count, err);

@@ -136,7 +136,7 @@ struct plan {
 static int plan_note(struct store_read *r, const struct store_missing *n, struct plan *plan,
 		     struct err *err)
 {
-	struct build_id id = store_find(r, &n->id);
+	struct build_id id = store_resolve_alias(r, &n->id);
 	struct store_record record;
 	struct store_missing m;
 	struct kv_bytes value;

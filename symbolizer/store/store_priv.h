@@ -125,34 +125,35 @@ int store_edit(struct store *s, const struct build_id *id,
 	       struct err *err);
 
 /* Changes of aliases as part of a commit, made from a read that may end before. */
-struct store_alias_change {
+struct store_id_alias_change {
 	struct buf id, hashes; /* values */
-	struct store_key keys[3 * STORE_ALIASES + 1];
-	struct kv_write writes[3 * STORE_ALIASES + 1];
+	struct store_key keys[3 * STORE_ID_ALIASES + 1];
+	struct kv_write writes[3 * STORE_ID_ALIASES + 1];
 	size_t count;
 	size_t bytes;        /* of all values */
 	size_t added;        /* aliases that are new */
 	size_t missing_gone; /* ids that are not missing any more */
 };
 
-#define STORE_ALIAS_CHANGE_INIT                                                    \
+#define STORE_ID_ALIAS_CHANGE_INIT                                                 \
 	{                                                                          \
 		.id = BUF_INIT(KV_KEY_MAX * 2), .hashes = BUF_INIT(KV_KEY_MAX * 2) \
 	}
 
-void store_alias_change_done(struct store_alias_change *c);
+void store_id_alias_change_done(struct store_id_alias_change *c);
 
 /* With `writer` held: all aliases of an id once those of `add` (NULL: none) are among them. False
  * when memory is out. */
-bool store_alias_add(struct store_read *r, const struct build_id *id,
-		     const struct store_aliases *add, bool is_ready, struct store_alias_change *c);
-void store_alias_drop(struct store_read *r, const struct build_id *id,
-		      struct store_alias_change *c);
+bool store_id_alias_add(struct store_read *r, const struct build_id *id,
+			const struct store_id_aliases *add, bool is_ready,
+			struct store_id_alias_change *c);
+void store_id_alias_drop(struct store_read *r, const struct build_id *id,
+			 struct store_id_alias_change *c);
 
 /* The next entry behind *at (len 0: the first) that leads nowhere, as its key of KV_META in *at: 1,
  * or 0. */
-int store_alias_find_damaged(struct store *s, struct store_key *at, struct build_id *ret,
-			     struct err *err);
+int store_id_alias_find_damaged(struct store *s, struct store_key *at, struct build_id *ret,
+				struct err *err);
 
 /* So many ids are not missing any more. */
 void store_count_found(struct store *s, size_t count);

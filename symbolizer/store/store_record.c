@@ -239,7 +239,7 @@ int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv
 	return 0;
 }
 
-bool store_aliases_encode(const struct store_aliases *a, struct buf *out)
+bool store_id_aliases_encode(const struct store_id_aliases *a, struct buf *out)
 {
 	buf_u8(out, ALIASES_VERSION);
 	for (size_t i = 0; i < a->count; i++) {
@@ -250,7 +250,7 @@ bool store_aliases_encode(const struct store_aliases *a, struct buf *out)
 	return seal(out);
 }
 
-bool store_aliases_decode(struct store_aliases *a, struct kv_bytes value)
+bool store_id_aliases_decode(struct store_id_aliases *a, struct kv_bytes value)
 {
 	struct bytes in = unseal(value);
 
@@ -261,7 +261,7 @@ bool store_aliases_decode(struct store_aliases *a, struct kv_bytes value)
 		uint8_t kind = bytes_u8(&in), len = bytes_u8(&in);
 		const void *p = bytes_take(&in, len);
 
-		if (in.failed || a->count == STORE_ALIASES ||
+		if (in.failed || a->count == STORE_ID_ALIASES ||
 		    build_id_set(&a->ids[a->count], kind, p, len, NULL)) {
 			bytes_fail(&in);
 			break;

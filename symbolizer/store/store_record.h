@@ -56,8 +56,8 @@ int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv
 			 struct err *err) _must_check_;
 
 /* Of a hash its id, of an id its hashes. */
-bool store_aliases_encode(const struct store_aliases *a, struct buf *out) _must_check_;
-bool store_aliases_decode(struct store_aliases *a, struct kv_bytes value);
+bool store_id_aliases_encode(const struct store_id_aliases *a, struct buf *out) _must_check_;
+bool store_id_aliases_decode(struct store_id_aliases *a, struct kv_bytes value);
 
 /* A number with its sum, as in KV_USED and KV_BATCHES. */
 enum {

@@ -114,10 +114,10 @@ static bool take_missing(struct salvager *s, const struct store_pages_pair *pair
 static bool take_meta(struct salvager *s, const struct store_pages_pair *pair)
 {
 	const uint8_t *first = pair->key.p;
-	struct store_aliases aliases;
+	struct store_id_aliases aliases;
 	uint64_t number;
 
-	if (*first < ' ' ? !store_aliases_decode(&aliases, pair->value)
+	if (*first < ' ' ? !store_id_aliases_decode(&aliases, pair->value)
 			 : pair->value.len != STORE_NUMBER_LEN ||
 				   !store_number_decode(pair->value, &number))
 		return false;

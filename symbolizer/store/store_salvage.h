@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_STORE_SALVAGE_H
 #define RAWSTACK_STORE_SALVAGE_H
 /*
- * Copies what is intact of a damaged store into a new one: records, tables, second names, times of
- * use, what is missing. Each is known by its checksum, wherever in the file it lies. Reads the old
- * file without LMDB, and changes nothing in it.
+ * Copies what is intact of a damaged store into a new one: records, tables, aliases of ids, times
+ * of use, what is missing. Each is known by its checksum, wherever in the file it lies. Reads the
+ * old file without LMDB, and changes nothing in it.
  */
 #include "store.h"
 

@@ -221,7 +221,7 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 			     found++)
 				damaged(ctx, &id);
 			/* Less is lost: the file is asked for when it comes the next time. */
-			while (store_alias_find_damaged(s, &alias, &id, NULL) == 1 &&
+			while (store_id_alias_find_damaged(s, &alias, &id, NULL) == 1 &&
 			       drop_orphan(s, KV_META, &alias))
 				;
 			count(s, false);
@@ -259,7 +259,7 @@ int store_verify(struct store *s,
 		tell(ctx, &at, "a table without a record");
 		found++;
 	}
-	for (; !rc && (rc = store_alias_find_damaged(s, &alias, &at, err)) == 1; rc = 0) {
+	for (; !rc && (rc = store_id_alias_find_damaged(s, &alias, &at, err)) == 1; rc = 0) {
 		tell(ctx, &at, "hash and build id do not lead to each other");
 		found++;
 	}

@@ -153,7 +153,7 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 	char reason[256] = "";
 	int rc;
 
-	m->found = store_find(r, &m->id);
+	m->found = store_resolve_alias(r, &m->id);
 	rc = tables_get(s->env->tables, r, &m->found, &m->table, &m->number, err);
 	m->damaged = m->is_odd = false;
 	m->generation = 0;

@@ -82,7 +82,7 @@ static void ask_all(const struct rsym *t)
 		buf_reset(&text);
 		if (rsym_type(t, i, &text, NULL) < 0)
 			abort();
-		count = rsym_aliases(t, f.vaddr, aliases, ARRAY_LEN(aliases));
+		count = rsym_function_aliases(t, f.vaddr, aliases, ARRAY_LEN(aliases));
 		for (uint32_t k = 0; k < count && k < ARRAY_LEN(aliases); k++)
 			assert(aliases[k] < t->function_count);
 	}

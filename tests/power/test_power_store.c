@@ -3,7 +3,7 @@
  * Power cuts under the service's store: puts, purges and pins are recorded as LMDB gives them to
  * the kernel; after a cut at any step each record is as it was when it was last acknowledged, or,
  * if a change of it was under way, as that would have made it, and its table is whole. A table's
- * second name is there with it, and not before.
+ * alias is there with it, and not before.
  * RAWSTACK_FULL=1 looks at more cuts.
  */
 #include "record_libc.h"
@@ -46,7 +46,7 @@ static struct build_id id_of(uint32_t n)
 	return id;
 }
 
-/* The second name of what a put brings. */
+/* The alias of what a put brings. */
 static struct build_id alias_of(uint32_t version)
 {
 	const uint8_t bytes[HTLHASH_LEN] = {3, (uint8_t)(version >> 8), (uint8_t)version};
@@ -79,7 +79,7 @@ static struct store *open_store(const char *dir, struct err *err)
 
 static int put(struct store *s, uint32_t n, uint32_t version, struct err *err)
 {
-	const struct store_aliases aliases = {{alias_of(version)}, 1};
+	const struct store_id_aliases aliases = {{alias_of(version)}, 1};
 	struct store_binary b = {
 		.id = id_of(n),
 		.status = STORE_READY,
@@ -137,7 +137,7 @@ static void record(struct crash_log *l, uint64_t seed)
 static bool leads(struct store_read *r, uint32_t version, uint32_t n)
 {
 	const struct build_id name = alias_of(version), id = id_of(n);
-	const struct build_id found = store_find(r, &name);
+	const struct build_id found = store_resolve_alias(r, &name);
 
 	return build_id_equal(&found, &id);
 }

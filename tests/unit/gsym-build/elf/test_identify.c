@@ -143,7 +143,7 @@ static int second_name(size_t len, size_t note_at, uint32_t code_type, uint8_t i
 	return second_name_of(fd, id, hash);
 }
 
-/* Who could change the id and keep the hash has no second name: one byte makes the difference. */
+/* Who could change the id and keep the hash has no alias: one byte makes the difference. */
 static void test_second_name(void **state _unused_)
 {
 	const size_t note_len = sizeof(good.note), len = 100000;

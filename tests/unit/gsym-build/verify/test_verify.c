@@ -14,9 +14,9 @@
 
 #include "io.h"
 #include "limits.h"
-#include "rsym_alias.h"
 #include "rsym_columns.h"
 #include "rsym_format.h"
+#include "rsym_function_alias.h"
 #include "rsym_writer.h"
 #include "sanitizer.h"
 #include "table_make.h"
@@ -323,7 +323,7 @@ static void copy_range(struct rsym_writer *w, uint64_t start, enum mutation kind
 static void copy_aliases(struct rsym_writer *w, uint64_t where, enum mutation kind)
 {
 	for (uint32_t i = 0; i < g.t.alias_count; i++) {
-		uint32_t function = rsym_alias_at(&g.t, i);
+		uint32_t function = rsym_function_alias_at(&g.t, i);
 		bool changes = i == where && kind >= ALIAS_LOST;
 		struct rsym_function f;
 		const uint8_t *name;
@@ -332,21 +332,22 @@ static void copy_aliases(struct rsym_writer *w, uint64_t where, enum mutation ki
 		assert_int_equal(rsym_function(&g.t, function, &f, NULL), 0);
 		assert_int_equal(rsym_reader_name(g.texts, function, &name, &len, NULL), 0);
 		if (!changes || kind == ALIAS_MORE)
-			rsym_writer_alias(w, copy_function(w, function, false));
+			rsym_writer_function_alias(w, copy_function(w, function, false));
 		if (!changes || kind == ALIAS_LOST)
 			continue;
 		if (kind != ALIAS_ENTRY) {
-			rsym_writer_alias(w, copy_function(w, function, true));
+			rsym_writer_function_alias(w, copy_function(w, function, true));
 			continue;
 		}
-		rsym_writer_alias(w, rsym_writer_function(w, &(struct rsym_writer_function){
-								     .name = name,
-								     .name_len = len,
-								     .vaddr = f.vaddr + 1,
-								     .file = RSYM_NONE,
-								     .from_symbol = true,
-								     .has_entry = true,
-							     }));
+		rsym_writer_function_alias(w,
+					   rsym_writer_function(w, &(struct rsym_writer_function){
+									   .name = name,
+									   .name_len = len,
+									   .vaddr = f.vaddr + 1,
+									   .file = RSYM_NONE,
+									   .from_symbol = true,
+									   .has_entry = true,
+								   }));
 	}
 }
 

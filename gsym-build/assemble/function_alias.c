@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "alias.h"
+#include "function_alias.h"
 
 #include <string.h>
 
-bool aliases_add(struct aliases *a, const struct alias *alias)
+bool function_aliases_add(struct function_aliases *a, const struct function_alias *alias)
 {
 	if (!grow_array((void **)&a->list, &a->cap, a->count + 1, sizeof(*a->list), SIZE_MAX))
 		return false;
@@ -13,7 +13,7 @@ bool aliases_add(struct aliases *a, const struct alias *alias)
 
 static int by_entry(const void *va, const void *vb)
 {
-	const struct alias *a = va, *b = vb;
+	const struct function_alias *a = va, *b = vb;
 
 	if (a->entry != b->entry)
 		return a->entry < b->entry ? -1 : 1;
@@ -36,8 +36,8 @@ static int text_order(const struct debug_text *t, uint32_t x, uint32_t y)
 
 /* Of names that are equal but for their declaration, the one whose comes first as text: ids differ
  * with the order in which units were read. */
-static bool is_declared_before(const struct debug_text *t, const struct alias *a,
-			       const struct alias *b)
+static bool is_declared_before(const struct debug_text *t, const struct function_alias *a,
+			       const struct function_alias *b)
 {
 	struct debug_file f, g;
 	int order;
@@ -52,7 +52,7 @@ static bool is_declared_before(const struct debug_text *t, const struct alias *a
 	return order ? order < 0 : text_order(t, f.base, g.base) < 0;
 }
 
-void aliases_sort(struct aliases *a, const struct debug_text *text)
+void function_aliases_sort(struct function_aliases *a, const struct debug_text *text)
 {
 	size_t kept = 0;
 
@@ -60,8 +60,8 @@ void aliases_sort(struct aliases *a, const struct debug_text *text)
 		return;
 	qsort(a->list, a->count, sizeof(*a->list), by_entry);
 	for (size_t i = 0; i < a->count; i++) {
-		const struct alias *x = &a->list[i];
-		struct alias *last = kept ? &a->list[kept - 1] : NULL;
+		const struct function_alias *x = &a->list[i];
+		struct function_alias *last = kept ? &a->list[kept - 1] : NULL;
 
 		if (!last || x->entry != last->entry || x->name != last->name)
 			a->list[kept++] = *x;
@@ -84,12 +84,13 @@ static bool is_copy(const struct debug_text *t, uint32_t name, uint32_t of)
 	return len > of_len && p[of_len] == '.' && memcmp(p, q, of_len) == 0;
 }
 
-void aliases_choose(struct aliases *a, const struct aliases *answers, const struct debug_text *text)
+void function_aliases_choose(struct function_aliases *a, const struct function_aliases *answers,
+			     const struct debug_text *text)
 {
 	size_t kept = 0, at = 0;
 
 	for (size_t i = 0; i < a->count; i++) {
-		const struct alias *al = &a->list[i], *is;
+		const struct function_alias *al = &a->list[i], *is;
 
 		while (at < answers->count && answers->list[at].entry < al->entry)
 			at++;
@@ -105,8 +106,8 @@ void aliases_choose(struct aliases *a, const struct aliases *answers, const stru
 	a->count = kept;
 }
 
-void aliases_done(struct aliases *a)
+void function_aliases_done(struct function_aliases *a)
 {
 	free(a->list);
-	*a = (struct aliases){0};
+	*a = (struct function_aliases){0};
 }

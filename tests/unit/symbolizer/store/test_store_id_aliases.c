@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Second names in the store, on both engines; what only a file can suffer, on LMDB. */
+/* Aliases of ids in the store, on both engines; what only a file can suffer, on LMDB. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -25,7 +25,7 @@ static struct build_id hash_of(uint32_t n)
 }
 
 static void put_as(struct store *s, struct build_id id, enum store_status status, size_t len,
-		   const struct store_aliases *aliases)
+		   const struct store_id_aliases *aliases)
 {
 	struct store_binary b = {.id = id,
 				 .status = status,
@@ -43,7 +43,7 @@ static void put_as(struct store *s, struct build_id id, enum store_status status
 /* Id n, whose file has one hash. */
 static void put(struct store *s, uint32_t n, uint32_t hash)
 {
-	const struct store_aliases aliases = {{hash_of(hash)}, 1};
+	const struct store_id_aliases aliases = {{hash_of(hash)}, 1};
 
 	put_as(s, id_of(n), STORE_READY, 5000, &aliases);
 }
@@ -53,7 +53,7 @@ static struct build_id find(struct store *s, struct build_id name)
 	struct store_read *r;
 
 	assert_int_equal(store_read_begin(s, &r, NULL), 0);
-	name = store_find(r, &name);
+	name = store_resolve_alias(r, &name);
 	store_read_end(r);
 	return name;
 }
@@ -116,7 +116,7 @@ static void test_lifetime(void **state)
 {
 	const struct engine *e = *state;
 	struct store *s = open_fresh(state);
-	struct store_aliases got;
+	struct store_id_aliases got;
 	struct build_id id = id_of(1);
 	struct store_read *r;
 
@@ -133,7 +133,7 @@ static void test_lifetime(void **state)
 	put(s, 1, 11);
 	assert_true(leads(s, 10, 1) && leads(s, 11, 1));
 	assert_int_equal(store_read_begin(s, &r, NULL), 0);
-	store_aliases(r, &id, &got);
+	store_id_aliases(r, &id, &got);
 	store_read_end(r);
 	assert_int_equal(got.count, 2);
 	assert_int_equal(got.ids[0].bytes[3], 11);
@@ -154,7 +154,7 @@ static void test_lifetime(void **state)
 
 static void test_evicted(void **state)
 {
-	const struct store_aliases first = {{hash_of(10)}, 1};
+	const struct store_id_aliases first = {{hash_of(10)}, 1};
 	struct store *s = open_fresh(state);
 	struct build_id id = id_of(1);
 	struct store_binary b;
@@ -174,25 +174,25 @@ static void test_evicted(void **state)
 /* The newest few of an id; of another id's none. */
 static void test_bound(void **state)
 {
-	const struct store_aliases two = {{hash_of(9), hash_of(6)}, 2};
+	const struct store_id_aliases two = {{hash_of(9), hash_of(6)}, 2};
 	struct store *s = open_fresh(state);
 	struct build_id id = id_of(1);
 
-	for (uint32_t i = 1; i <= STORE_ALIASES + 2; i++)
+	for (uint32_t i = 1; i <= STORE_ID_ALIASES + 2; i++)
 		put(s, 1, i);
 	assert_true(is_free(s, 1) && is_free(s, 2));
-	for (uint32_t i = 3; i <= STORE_ALIASES + 2; i++)
+	for (uint32_t i = 3; i <= STORE_ID_ALIASES + 2; i++)
 		assert_true(leads(s, i, 1));
 	put(s, 2, 3);
 	assert_true(leads(s, 3, 1));
-	assert_int_equal(store_add_aliases(s, &id, &two, NULL), 1);
-	assert_int_equal(store_add_aliases(s, &id, &two, NULL), 0);
+	assert_int_equal(store_add_id_aliases(s, &id, &two, NULL), 1);
+	assert_int_equal(store_add_id_aliases(s, &id, &two, NULL), 0);
 	assert_true(leads(s, 9, 1) && leads(s, 6, 1) && is_free(s, 3));
 	put(s, 2, 3);
 	assert_true(leads(s, 3, 2));
 	id = id_of(77);
-	assert_int_equal(store_add_aliases(s, &id, &two, NULL), 0); /* nobody knows it */
-	assert_int_equal(count_entries(s), STORE_ALIASES + 1 + 1 + 1);
+	assert_int_equal(store_add_id_aliases(s, &id, &two, NULL), 0); /* nobody knows it */
+	assert_int_equal(count_entries(s), STORE_ID_ALIASES + 1 + 1 + 1);
 	assert_unsound(s, 0);
 	store_close(s);
 }
@@ -248,7 +248,7 @@ static uint64_t missing_count(struct store *s)
 /* What was missing by its hash is not, once the file came, also if that was being written down. */
 static void test_missing(void **state)
 {
-	const struct store_aliases later = {{hash_of(30)}, 1};
+	const struct store_id_aliases later = {{hash_of(30)}, 1};
 	struct store *s = open_fresh(state);
 	struct build_id id = id_of(1);
 
@@ -256,7 +256,7 @@ static void test_missing(void **state)
 	note(s, 20);
 	note(s, 30);
 	assert_int_equal(missing_count(s), 3);
-	put_as(s, id, STORE_FAILED, 0, &(struct store_aliases){{hash_of(10)}, 1});
+	put_as(s, id, STORE_FAILED, 0, &(struct store_id_aliases){{hash_of(10)}, 1});
 	assert_int_equal(missing_count(s), 3);
 	put_as(s, id, STORE_READY, 5000, NULL);
 	assert_int_equal(missing_count(s), 2);
@@ -265,7 +265,7 @@ static void test_missing(void **state)
 	note(s, 40);
 	put(s, 4, 40);
 	assert_int_equal(missing_count(s), 2);
-	assert_int_equal(store_add_aliases(s, &id, &later, NULL), 1);
+	assert_int_equal(store_add_id_aliases(s, &id, &later, NULL), 1);
 	assert_int_equal(missing_count(s), 1);
 	store_close(s);
 }
@@ -278,11 +278,11 @@ static void test_forgotten(void **state)
 	put(s, 1, 10);
 	for (uint32_t i = 2; i < 9; i++)
 		put_as(s, id_of(i), STORE_FAILED, 0,
-		       &(struct store_aliases){{hash_of(10 * i), hash_of(10 * i + 1)}, 2});
+		       &(struct store_id_aliases){{hash_of(10 * i), hash_of(10 * i + 1)}, 2});
 	assert_true(leads(s, 20, 2) && leads(s, 81, 8));
 	assert_int_equal(count_entries(s), 2 + 7 * 3);
 	s->tombstone_count = LIMIT_TOMBSTONES; /* as if there were others */
-	put_as(s, id_of(9), STORE_FAILED, 0, &(struct store_aliases){{hash_of(90)}, 1});
+	put_as(s, id_of(9), STORE_FAILED, 0, &(struct store_id_aliases){{hash_of(90)}, 1});
 	assert_true(is_free(s, 20) && is_free(s, 81) && is_free(s, 90) && leads(s, 10, 1));
 	assert_int_equal(count_entries(s), 2);
 	assert_unsound(s, 0);

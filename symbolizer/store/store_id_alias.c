@@ -28,7 +28,7 @@ static struct store_key key_in(uint8_t space, const struct build_id *id)
 }
 
 static bool get(struct store_read *r, uint8_t space, const struct build_id *id,
-		struct store_aliases *ret)
+		struct store_id_aliases *ret)
 {
 	struct store_key key = key_in(space, id);
 	struct kv_bytes value;
@@ -37,7 +37,7 @@ static bool get(struct store_read *r, uint8_t space, const struct build_id *id,
 	if (r->s->kv->ops->get(r->kv, KV_META, (struct kv_bytes){key.bytes, key.len}, &value,
 			       NULL) != 1)
 		return false;
-	if (store_aliases_decode(ret, value))
+	if (store_id_aliases_decode(ret, value))
 		return true;
 	store_found_damage(r->s);
 	return false;
@@ -45,7 +45,7 @@ static bool get(struct store_read *r, uint8_t space, const struct build_id *id,
 
 static bool leads_to(struct store_read *r, const struct build_id *hash, struct build_id *ret)
 {
-	struct store_aliases one;
+	struct store_id_aliases one;
 
 	if (!get(r, ID_OF_HASH, hash, &one) || one.count != 1)
 		return false;
@@ -53,7 +53,7 @@ static bool leads_to(struct store_read *r, const struct build_id *hash, struct b
 	return true;
 }
 
-static bool has(const struct store_aliases *a, const struct build_id *id)
+static bool has(const struct store_id_aliases *a, const struct build_id *id)
 {
 	for (size_t i = 0; i < a->count; i++)
 		if (build_id_equal(&a->ids[i], id))
@@ -61,7 +61,7 @@ static bool has(const struct store_aliases *a, const struct build_id *id)
 	return false;
 }
 
-struct build_id store_find(struct store_read *r, const struct build_id *name)
+struct build_id store_resolve_alias(struct store_read *r, const struct build_id *name)
 {
 	struct store_record record;
 	struct build_id id;
@@ -73,20 +73,20 @@ struct build_id store_find(struct store_read *r, const struct build_id *name)
 	return store_get_record(r, &id, &record, NULL) ? id : *name;
 }
 
-void store_aliases(struct store_read *r, const struct build_id *id, struct store_aliases *ret)
+void store_id_aliases(struct store_read *r, const struct build_id *id, struct store_id_aliases *ret)
 {
 	get(r, HASHES_OF_ID, id, ret);
 }
 
 /* --- changes --------------------------------------------------------------------------------- */
 
-void store_alias_change_done(struct store_alias_change *c)
+void store_id_alias_change_done(struct store_id_alias_change *c)
 {
 	buf_done(&c->id);
 	buf_done(&c->hashes);
 }
 
-static void change(struct store_alias_change *c, enum kv_table table, struct store_key key,
+static void change(struct store_id_alias_change *c, enum kv_table table, struct store_key key,
 		   const struct buf *value)
 {
 	struct store_key *k = &c->keys[c->count];
@@ -107,27 +107,28 @@ static bool is_taken(struct store_read *r, const struct build_id *hash, const st
 	       store_get_record(r, &other, &record, NULL) != 0;
 }
 
-static void merge(struct store_read *r, const struct build_id *id, const struct store_aliases *from,
-		  struct store_aliases *to)
+static void merge(struct store_read *r, const struct build_id *id,
+		  const struct store_id_aliases *from, struct store_id_aliases *to)
 {
-	for (size_t i = 0; i < from->count && to->count < STORE_ALIASES; i++)
+	for (size_t i = 0; i < from->count && to->count < STORE_ID_ALIASES; i++)
 		if (from->ids[i].len == HTLHASH_LEN && !has(to, &from->ids[i]) &&
 		    !is_taken(r, &from->ids[i], id))
 			to->ids[to->count++] = from->ids[i];
 }
 
-bool store_alias_add(struct store_read *r, const struct build_id *id,
-		     const struct store_aliases *add, bool is_ready, struct store_alias_change *c)
+bool store_id_alias_add(struct store_read *r, const struct build_id *id,
+			const struct store_id_aliases *add, bool is_ready,
+			struct store_id_alias_change *c)
 {
-	const struct store_aliases self = {{*id}, 1};
-	struct store_aliases old, now = {.count = 0};
+	const struct store_id_aliases self = {{*id}, 1};
+	struct store_id_aliases old, now = {.count = 0};
 	struct build_id led;
 
 	get(r, HASHES_OF_ID, id, &old);
 	if (add)
 		merge(r, id, add, &now);
 	merge(r, id, &old, &now);
-	if (!store_aliases_encode(&self, &c->id) || !store_aliases_encode(&now, &c->hashes))
+	if (!store_id_aliases_encode(&self, &c->id) || !store_id_aliases_encode(&now, &c->hashes))
 		return false;
 	for (size_t i = 0; i < now.count; i++) {
 		struct store_key missing = {.len = now.ids[i].len};
@@ -152,9 +153,10 @@ bool store_alias_add(struct store_read *r, const struct build_id *id,
 	return true;
 }
 
-void store_alias_drop(struct store_read *r, const struct build_id *id, struct store_alias_change *c)
+void store_id_alias_drop(struct store_read *r, const struct build_id *id,
+			 struct store_id_alias_change *c)
 {
-	struct store_aliases old;
+	struct store_id_aliases old;
 	struct build_id led;
 
 	get(r, HASHES_OF_ID, id, &old);
@@ -164,10 +166,11 @@ void store_alias_drop(struct store_read *r, const struct build_id *id, struct st
 	change(c, KV_META, key_in(HASHES_OF_ID, id), NULL);
 }
 
-static int add_aliases(struct store *s, const struct build_id *id, const struct store_aliases *add,
-		       struct err *err)
+static int add_aliases(struct store *s, const struct build_id *id,
+		       const struct store_id_aliases *add, struct err *err)
 {
-	_cleanup_(store_alias_change_done) struct store_alias_change c = STORE_ALIAS_CHANGE_INIT;
+	_cleanup_(store_id_alias_change_done) struct store_id_alias_change c =
+		STORE_ID_ALIAS_CHANGE_INIT;
 	struct store_record record;
 	struct store_read *r;
 	bool ok = true;
@@ -177,7 +180,7 @@ static int add_aliases(struct store *s, const struct build_id *id, const struct 
 		return rc;
 	rc = store_get_record(r, id, &record, err);
 	if (rc == 1)
-		ok = store_alias_add(r, id, add, record.binary.status == STORE_READY, &c);
+		ok = store_id_alias_add(r, id, add, record.binary.status == STORE_READY, &c);
 	store_read_end(r);
 	if (!ok)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -190,8 +193,8 @@ static int add_aliases(struct store *s, const struct build_id *id, const struct 
 	return 1;
 }
 
-int store_add_aliases(struct store *s, const struct build_id *id, const struct store_aliases *add,
-		      struct err *err)
+int store_add_id_aliases(struct store *s, const struct build_id *id,
+			 const struct store_id_aliases *add, struct err *err)
 {
 	int rc;
 
@@ -208,10 +211,10 @@ static bool is_sound(struct store_read *r, uint8_t space, const struct build_id 
 		     struct kv_bytes value)
 {
 	struct store_record record;
-	struct store_aliases named, back;
+	struct store_id_aliases named, back;
 	struct build_id led;
 
-	if (!store_aliases_decode(&named, value))
+	if (!store_id_aliases_decode(&named, value))
 		return false;
 	if (space == ID_OF_HASH)
 		return named.count == 1 && get(r, HASHES_OF_ID, &named.ids[0], &back) &&
@@ -222,8 +225,8 @@ static bool is_sound(struct store_read *r, uint8_t space, const struct build_id 
 	return store_get_record(r, name, &record, NULL) != 0;
 }
 
-int store_alias_find_damaged(struct store *s, struct store_key *at, struct build_id *ret,
-			     struct err *err)
+int store_id_alias_find_damaged(struct store *s, struct store_key *at, struct build_id *ret,
+				struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	struct kv_bytes key = {at->bytes, at->len}, value;

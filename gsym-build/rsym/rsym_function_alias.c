@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Functions that no address answers with, for another one stands at theirs. */
-#include "rsym_alias.h"
+#include "rsym_function_alias.h"
 #include "rsym.h"
 #include "rsym_bits.h"
 #include "rsym_format.h"
@@ -10,7 +10,7 @@ static uint32_t alias_bits(const struct rsym *t)
 	return t->function_count ? (uint32_t)bits_len(t->function_count - 1) : 0;
 }
 
-uint32_t rsym_alias_at(const struct rsym *t, uint32_t index)
+uint32_t rsym_function_alias_at(const struct rsym *t, uint32_t index)
 {
 	uint32_t bits = alias_bits(t);
 	uint64_t at = (uint64_t)index * bits;
@@ -26,14 +26,15 @@ static uint64_t entry_of(const struct rsym *t, uint32_t function)
 	return rsym_function(t, function, &f, NULL) ? 0 : f.vaddr;
 }
 
-uint32_t rsym_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions, uint32_t cap)
+uint32_t rsym_function_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions,
+			       uint32_t cap)
 {
 	uint32_t low = 0, count = t->alias_count, found = 0;
 
 	while (count) {
 		uint32_t half = count / 2;
 
-		if (entry_of(t, rsym_alias_at(t, low + half)) < vaddr) {
+		if (entry_of(t, rsym_function_alias_at(t, low + half)) < vaddr) {
 			low += half + 1;
 			count -= half + 1;
 		} else {
@@ -41,7 +42,7 @@ uint32_t rsym_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions,
 		}
 	}
 	for (; low < t->alias_count; low++, found++) {
-		uint32_t function = rsym_alias_at(t, low);
+		uint32_t function = rsym_function_alias_at(t, low);
 
 		if (entry_of(t, function) != vaddr)
 			break;
@@ -51,8 +52,8 @@ uint32_t rsym_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *functions,
 	return found;
 }
 
-void rsym_aliases_put(struct buf *out, const uint32_t *functions, uint32_t count,
-		      uint32_t function_count)
+void rsym_function_aliases_put(struct buf *out, const uint32_t *functions, uint32_t count,
+			       uint32_t function_count)
 {
 	struct bits_out bits = {.out = out};
 
@@ -64,7 +65,7 @@ void rsym_aliases_put(struct buf *out, const uint32_t *functions, uint32_t count
 	bits_flush(&bits);
 }
 
-int rsym_aliases_open(struct rsym *t, struct err *err)
+int rsym_function_aliases_open(struct rsym *t, struct err *err)
 {
 	if (!t->aliases.p)
 		return 0;
@@ -78,14 +79,14 @@ int rsym_aliases_open(struct rsym *t, struct err *err)
 		       RSYM_SECTION_ALIASES);
 }
 
-int rsym_aliases_check(const struct rsym *t, struct err *err)
+int rsym_function_aliases_check(const struct rsym *t, struct err *err)
 {
 	uint64_t before = 0;
 
 	for (uint32_t i = 0; i < t->alias_count; i++) {
 		struct rsym_function f;
 
-		if (rsym_function(t, rsym_alias_at(t, i), &f, NULL) || !f.has_entry ||
+		if (rsym_function(t, rsym_function_alias_at(t, i), &f, NULL) || !f.has_entry ||
 		    f.vaddr < before)
 			return err_set(err, ERR_DATA, "damaged table: alias %u is out of order", i);
 		before = f.vaddr;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_ALIAS_H
-#define RAWSTACK_ALIAS_H
+#ifndef RAWSTACK_FUNCTION_ALIAS_H
+#define RAWSTACK_FUNCTION_ALIAS_H
 /*
  * Other names of functions: symbols at the entry of a function that is called otherwise, and
  * functions of DWARF whose code the linker folded into another one's (identical code folding), or
@@ -9,7 +9,7 @@
  */
 #include "debug_info.h"
 
-struct alias {
+struct function_alias {
 	uint64_t entry;
 	uint32_t name;
 	uint32_t decl_file, decl_line;
@@ -18,24 +18,24 @@ struct alias {
 };
 
 /* Of names at the entries of functions: candidates, and the names that answer there. */
-struct aliases {
-	struct alias *list;
+struct function_aliases {
+	struct function_alias *list;
 	size_t count, cap;
 };
 
-bool aliases_add(struct aliases *a, const struct alias *alias);
+bool function_aliases_add(struct function_aliases *a, const struct function_alias *alias);
 
 /* By entry and name; of equal ones one is kept, that of DWARF over a symbol's. */
-void aliases_sort(struct aliases *a, const struct debug_text *text);
+void function_aliases_sort(struct function_aliases *a, const struct debug_text *text);
 
 /*
  * Keeps of the candidates, sorted, those that are another name of a function that answers at its
  * entry (`answers`, by entry), and no compiler's copy of it. Internal names count only where no
  * DWARF names the function: "__GI_read" beside "read" is how a library calls itself.
  */
-void aliases_choose(struct aliases *a, const struct aliases *answers,
-		    const struct debug_text *text);
+void function_aliases_choose(struct function_aliases *a, const struct function_aliases *answers,
+			     const struct debug_text *text);
 
-void aliases_done(struct aliases *a);
+void function_aliases_done(struct function_aliases *a);
 
 #endif
