@@ -81,8 +81,8 @@ static int start(struct worker *w, const struct table_request *req,
 		rc = worker_files_pass_read_only(&p, WORKER_FD_INPUT, req->input_fd, err);
 	if (!rc && req->output_fd >= 0)
 		rc = worker_files_pass(&p, WORKER_FD_OUTPUT, req->output_fd, err);
-	if (!rc && request->has_stripped)
-		rc = worker_files_pass_read_only(&p, WORKER_FD_STRIPPED, req->stripped_fd, err);
+	if (!rc && request->has_executable)
+		rc = worker_files_pass_read_only(&p, WORKER_FD_STRIPPED, req->executable_fd, err);
 	if (!rc && extra->table_fd >= 0)
 		rc = worker_files_pass_read_only(&p, WORKER_FD_TABLE, extra->table_fd, err);
 	if (!rc && request->wants_missing)
@@ -308,7 +308,7 @@ static int check_table(int fd, const struct worker_request *req, struct err *err
 static int identify(const struct table_request *req, struct worker_request *request,
 		    struct err *err)
 {
-	struct build_id partner;
+	struct build_id executable;
 	struct stat st;
 	int rc = 0;
 
@@ -325,13 +325,13 @@ static int identify(const struct table_request *req, struct worker_request *requ
 	/* Text without an id is refused by the worker, with the better message. */
 	if (rc == ERR_UNSUPPORTED && req->input == TABLE_INPUT_AUTO)
 		rc = 0;
-	/* Whoever knows the id leaves the partner's to the worker. */
-	if (rc || !request->has_stripped || req->id.kind != BUILD_ID_NONE)
+	/* Whoever knows the id leaves the executable's to the worker. */
+	if (rc || !request->has_executable || req->id.kind != BUILD_ID_NONE)
 		return rc;
-	rc = image_identify(req->stripped_fd, &partner, err);
+	rc = image_identify(req->executable_fd, &executable, err);
 	if (rc)
 		return err_prefix(err, "stripped partner"), rc;
-	if (!build_id_equal(&partner, &request->id))
+	if (!build_id_equal(&executable, &request->id))
 		return err_set(err, ERR_MISMATCH, "the stripped partner has another build id");
 	return 0;
 }
@@ -381,7 +381,7 @@ static uint64_t least(uint64_t a, uint64_t b)
 /* A small file has no use for what a large one needs, unless it was made to hurt. */
 static void limit_by_input(const struct table_request *req, struct worker_request *request)
 {
-	uint64_t len = size_of(req->input_fd) + size_of(req->stripped_fd);
+	uint64_t len = size_of(req->input_fd) + size_of(req->executable_fd);
 
 	for (size_t i = 0; i < req->companion_count; i++)
 		len += size_of(req->companions[i].fd);
@@ -417,7 +417,7 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
 	if (extra->task == WORKER_BUILD)
 		limit_by_input(req, request);
-	request->has_stripped = req->stripped_fd >= 0;
+	request->has_executable = req->executable_fd >= 0;
 	request->task = extra->task;
 	request->class = req->background ? worker_class_background() : WORKER_CLASS_NORMAL;
 	request->columns = req->columns;

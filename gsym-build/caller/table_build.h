@@ -8,7 +8,7 @@
  * does, the caller gets a table that rsym_open() accepts, or one line of error. The worker is
  * started with posix_spawn(), so this may be called after gRPC is up. Safe from any thread.
  *
- *	struct table_request req = { .input_fd = in, .output_fd = out, .stripped_fd = -1 };
+ *	struct table_request req = { .input_fd = in, .output_fd = out, .executable_fd = -1 };
  *	struct build_report report;
  *
  *	if (table_build(&req, &report, &err))
@@ -25,12 +25,12 @@ struct table_companion {
 };
 
 struct table_request {
-	int input_fd;    /* a regular file; its offset is not used. Kept by the caller */
-	int stripped_fd; /* the partner that holds segments and .dynsym, or -1 */
-	int output_fd;   /* an empty regular file or memfd, read and write. Kept by the caller */
+	int input_fd;      /* a regular file; its offset is not used. Kept by the caller */
+	int executable_fd; /* the executable that holds segments and .dynsym, or -1 */
+	int output_fd;     /* an empty regular file or memfd, read and write. Kept by the caller */
 	enum table_input input;
 	/* kallsyms: the kernel's; ELF: kind NONE takes what the file says, and it is then compared
-	 * with the partner's in this process, else by the worker. */
+	 * with the executable's in this process, else by the worker. */
 	struct build_id id;
 
 	/* At most one alternate file, one package, LIMIT_COMPANIONS in all. What is damaged or does

@@ -15,7 +15,7 @@ static int ask_worker(int fd, const char *worker_path, enum worker_task task,
 {
 	const struct table_request req = {
 		.input_fd = fd,
-		.stripped_fd = -1,
+		.executable_fd = -1,
 		.output_fd = -1,
 		.cpu_seconds_max = LIMIT_INSPECT_CPU_SECONDS,
 		.worker_path = worker_path,

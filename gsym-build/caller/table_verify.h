@@ -8,8 +8,8 @@
 #include "table_build.h"
 
 /*
- * Of *req: input_fd, which must be ELF, and stripped_fd, companions, missing and the limits as for
- * table_build(). output_fd gets the first LIMIT_VERIFY_PRINTED differences as lines of text,
+ * Of *req: input_fd, which must be ELF, and executable_fd, companions, missing and the limits as
+ * for table_build(). output_fd gets the first LIMIT_VERIFY_PRINTED differences as lines of text,
  * untrusted bytes. worker_path is the path of the verifier; NULL: it is searched. Differences are
  * no error. Errors as table_build(); ERR_MISMATCH: the table is of another file.
  */

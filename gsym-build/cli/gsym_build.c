@@ -16,7 +16,7 @@
 #include "table_build.h"
 
 struct options {
-	const char *input, *output, *stripped, *dwp, *alt;
+	const char *input, *output, *executable, *dwp, *alt;
 	bool kallsyms, no_dwo, columns, types, demangled;
 	enum {
 		REPORT_TEXT,
@@ -36,7 +36,7 @@ static const char *const report_words[] = {[REPORT_TEXT] = "text", [REPORT_JSON]
 
 static const struct option_row rows[] = {
 	OPTION_TEXT('o', "output", "OUT", struct options, output, "the table; default: FILE.rsym"),
-	OPTION_TEXT(0, "stripped", "FILE", struct options, stripped,
+	OPTION_TEXT(0, "stripped", "FILE", struct options, executable,
 		    "the executable that FILE is the debug file of; it knows where the code lies "
 		    "in the file"),
 	OPTION_TEXT(0, "dwp", "DWP", struct options, dwp,
@@ -137,7 +137,7 @@ static int build(const struct options *o, const struct table_request *without,
 static int run(int argc, char **argv, struct err *err)
 {
 	_cleanup_(closep) int input = -1;
-	_cleanup_(closep) int stripped = -1;
+	_cleanup_(closep) int executable = -1;
 	_cleanup_(gsym_output_done) struct gsym_output out = GSYM_OUTPUT_INIT;
 	struct options o = {0};
 	char path[LIMIT_PATH_LEN];
@@ -158,17 +158,17 @@ static int run(int argc, char **argv, struct err *err)
 	input = open(o.input, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (input < 0)
 		return err_sys(err, errno, "%s", o.input);
-	if (o.stripped) {
-		stripped = open(o.stripped, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-		if (stripped < 0)
-			return err_sys(err, errno, "%s", o.stripped);
+	if (o.executable) {
+		executable = open(o.executable, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+		if (executable < 0)
+			return err_sys(err, errno, "%s", o.executable);
 	}
 	rc = gsym_output_open(&out, o.output, err);
 	if (rc)
 		return rc;
 	req = (struct table_request){
 		.input_fd = input,
-		.stripped_fd = stripped,
+		.executable_fd = executable,
 		.output_fd = out.fd,
 		.input = o.kallsyms ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_AUTO,
 		.id = o.id,

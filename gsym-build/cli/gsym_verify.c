@@ -37,7 +37,7 @@ static int print_differences(int fd, struct err *err)
 }
 
 struct options {
-	const char *table, *file, *stripped, *dwp, *alt;
+	const char *table, *file, *executable, *dwp, *alt;
 	bool no_dwo;
 };
 
@@ -75,8 +75,8 @@ static int compare(const struct options *o, struct table_request req, int table_
 
 static int verify(const struct options *o, struct err *err)
 {
-	const char *table = o->table, *file = o->file, *stripped = o->stripped;
-	_cleanup_(closep) int table_fd = -1, file_fd = -1, stripped_fd = -1;
+	const char *table = o->table, *file = o->file, *executable = o->executable;
+	_cleanup_(closep) int table_fd = -1, file_fd = -1, executable_fd = -1;
 	_cleanup_(closep) int out_fd = memfd_create("differences", MFD_CLOEXEC);
 	struct verify_report report;
 	struct table_request req;
@@ -86,12 +86,12 @@ static int verify(const struct options *o, struct err *err)
 		rc = open_file(table, &table_fd, err);
 	if (!rc)
 		rc = open_file(file, &file_fd, err);
-	if (!rc && stripped)
-		rc = open_file(stripped, &stripped_fd, err);
+	if (!rc && executable)
+		rc = open_file(executable, &executable_fd, err);
 	if (rc)
 		return rc;
 	req = (struct table_request){.input_fd = file_fd,
-				     .stripped_fd = stripped_fd,
+				     .executable_fd = executable_fd,
 				     .output_fd = out_fd,
 				     .input = TABLE_INPUT_ELF};
 	rc = compare(o, req, table_fd, &report, err);
@@ -118,7 +118,7 @@ static int verify(const struct options *o, struct err *err)
 }
 
 static const struct option_row rows[] = {
-	OPTION_TEXT(0, "stripped", "FILE", struct options, stripped,
+	OPTION_TEXT(0, "stripped", "FILE", struct options, executable,
 		    "the executable that FILE is the debug file of, as in build"),
 	OPTION_TEXT(0, "dwp", "DWP", struct options, dwp,
 		    "the package of its split units; default: FILE.dwp"),

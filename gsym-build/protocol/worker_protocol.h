@@ -46,7 +46,7 @@ struct worker_request {
 	uint32_t input; /* enum table_input */
 	uint64_t memory_max, cpu_seconds_max, table_len_max;
 	struct build_id id;
-	bool has_stripped;
+	bool has_executable;
 	bool wants_missing, wants_progress, columns, types, shown;
 	uint32_t class; /* enum worker_class */
 	bool in_two;    /* threads */

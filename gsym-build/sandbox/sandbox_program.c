@@ -57,8 +57,9 @@ int sandbox_job_map(struct sandbox_job *job, struct err *err)
 	struct table_source *s = &job->source;
 	int rc = sandbox_job_map_file(WORKER_FD_INPUT, &s->p, &s->len, err);
 
-	if (!rc && job->req->has_stripped)
-		rc = sandbox_job_map_file(WORKER_FD_STRIPPED, &s->stripped, &s->stripped_len, err);
+	if (!rc && job->req->has_executable)
+		rc = sandbox_job_map_file(WORKER_FD_STRIPPED, &s->executable, &s->executable_len,
+					  err);
 	if (rc)
 		return rc;
 	s->mapped = true;

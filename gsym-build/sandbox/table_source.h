@@ -17,9 +17,9 @@ struct table_companion_bytes {
 struct table_source {
 	const void *p; /* the file */
 	size_t len;
-	bool mapped;          /* p is a private read-only mapping of a file: see image.h */
-	const void *stripped; /* its partner, or NULL */
-	size_t stripped_len;
+	bool mapped;            /* p is a private read-only mapping of a file: see image.h */
+	const void *executable; /* the executable that goes with it, or NULL */
+	size_t executable_len;
 	enum table_input input;
 	struct build_id id; /* to be written into the table */
 	const struct table_companion_bytes *companions;

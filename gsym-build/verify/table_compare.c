@@ -10,20 +10,20 @@ int table_compare(const struct table_source *source, const struct rsym *t,
 {
 	_cleanup_(buf_done) struct buf units = BUF_INIT(LIMIT_MISSING_LEN - LIMIT_PATH_LEN - 4);
 	_cleanup_(companion_images_close) struct die_companions c = {0};
-	_cleanup_(image_freep) struct image *im = NULL, *partner = NULL;
+	_cleanup_(image_freep) struct image *im = NULL, *executable = NULL;
 	_cleanup_(verify_freep) struct verify *v = NULL;
 	struct debug_report debug = {0};
 	int rc = image_open(&im, source->p, source->len, err);
 
-	if (!rc && source->stripped)
-		rc = image_open(&partner, source->stripped, source->stripped_len, err);
+	if (!rc && source->executable)
+		rc = image_open(&executable, source->executable, source->executable_len, err);
 	if (!rc)
 		rc = companion_images_open(&c, source, err);
 	c.missing = source->missing ? &units : NULL;
 	c.columns = t->columns.p != NULL;
 	c.types = t->types.p != NULL;
 	if (!rc)
-		rc = verify_open(&v, im, partner, &c, &debug, err);
+		rc = verify_open(&v, im, executable, &c, &debug, err);
 	if (!rc)
 		rc = verify_table(v, t, report, out, err);
 	if (!rc && source->missing)

@@ -268,7 +268,7 @@ static int compare_all(struct verify_run *run, struct err *err)
 	return rc ? rc : run->out->failed ? no_memory(err) : 0;
 }
 
-int verify_open(struct verify **ret, struct image *im, struct image *partner,
+int verify_open(struct verify **ret, struct image *im, struct image *executable,
 		const struct die_companions *companions, struct debug_report *debug,
 		struct err *err)
 {
@@ -280,7 +280,7 @@ int verify_open(struct verify **ret, struct image *im, struct image *partner,
 	v->bias = image_bias(im);
 	buf_init(&v->text, 4 * LIMIT_NAME_LEN);
 	verify_source_init(&v->source);
-	rc = verify_source_read(&v->source, im, partner, companions, debug, err);
+	rc = verify_source_read(&v->source, im, executable, companions, debug, err);
 	if (!rc) {
 		v->source_path = none_array(v->source.text.files.count);
 		v->empty = debug_string(&v->source.text, "", 0);

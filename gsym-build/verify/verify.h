@@ -19,10 +19,10 @@
 struct verify;
 
 /*
- * Reads all that a file says; `partner` is the stripped file or NULL. None of them is needed any
+ * Reads all that a file says; `executable` is the stripped file or NULL. None of them is needed any
  * more afterwards. *debug tells what could not be read. Errors are those of reading.
  */
-int verify_open(struct verify **ret, struct image *im, struct image *partner,
+int verify_open(struct verify **ret, struct image *im, struct image *executable,
 		const struct die_companions *companions, struct debug_report *debug,
 		struct err *err) _must_check_;
 void verify_free(struct verify *v);

@@ -258,7 +258,7 @@ static void sort_all(struct verify_source *f)
 	f->edge_count = kept;
 }
 
-int verify_source_read(struct verify_source *f, struct image *im, struct image *partner,
+int verify_source_read(struct verify_source *f, struct image *im, struct image *executable,
 		       const struct die_companions *companions, struct debug_report *debug,
 		       struct err *err)
 {
@@ -270,10 +270,10 @@ int verify_source_read(struct verify_source *f, struct image *im, struct image *
 		rc = image_add_symbols(im, &f->text, &f->symbols, &count, err);
 	if (!rc)
 		rc = image_add_mini_symbols(im, &f->text, &f->symbols, &mini, err);
-	if (!rc && !(count + mini) && partner)
-		rc = image_add_symbols(partner, &f->text, &f->symbols, &count, err);
+	if (!rc && !(count + mini) && executable)
+		rc = image_add_symbols(executable, &f->text, &f->symbols, &count, err);
 	if (!rc)
-		rc = image_add_plt_symbols(image_is_debug_only(im) && partner ? partner : im,
+		rc = image_add_plt_symbols(image_is_debug_only(im) && executable ? executable : im,
 					   &f->text, &f->symbols, &count, err);
 	if (!rc)
 		rc = plain_read_with(im, companions, &f->text, &sink, debug, err);

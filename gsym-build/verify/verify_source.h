@@ -54,7 +54,7 @@ void verify_source_init(struct verify_source *f);
 void verify_source_done(struct verify_source *f);
 
 /* Everything that the file says. */
-int verify_source_read(struct verify_source *f, struct image *im, struct image *partner,
+int verify_source_read(struct verify_source *f, struct image *im, struct image *executable,
 		       const struct die_companions *companions, struct debug_report *debug,
 		       struct err *err);
 

@@ -38,11 +38,11 @@ static void tell(const struct build *b, enum table_stage stage, uint64_t done, u
 	atomic_store_explicit(&b->progress->all, all, memory_order_relaxed);
 }
 
-/* The segments of the executable: its own, or those of the partner. A debug file's own are of no
- * use: objcopy rewrites their file offsets. */
-static void add_segments(struct build *b, const struct image *im, const struct image *stripped)
+/* The segments of the executable: its own, or those of the executable beside it. A debug file's own
+ * are of no use: objcopy rewrites their file offsets. */
+static void add_segments(struct build *b, const struct image *im, const struct image *executable)
 {
-	const struct image *from = stripped ? stripped : im;
+	const struct image *from = executable ? executable : im;
 	const struct image_segment *s;
 	size_t count;
 
@@ -128,15 +128,16 @@ static int add_symbols(struct build *b, struct image *im, uint64_t *ret_count, s
 	return note(b, "MiniDebugInfo", &why, rc, err);
 }
 
-static int read_symbols(struct build *b, struct image *im, struct image *stripped, struct err *err)
+static int read_symbols(struct build *b, struct image *im, struct image *executable,
+			struct err *err)
 {
 	uint64_t count = 0, stubs;
 	int rc = add_symbols(b, im, &count, err);
 
-	if (!rc && !count && stripped)
-		rc = add_symbols(b, stripped, &count, err);
+	if (!rc && !count && executable)
+		rc = add_symbols(b, executable, &count, err);
 	if (!rc)
-		rc = image_add_plt_symbols(image_is_debug_only(im) && stripped ? stripped : im,
+		rc = image_add_plt_symbols(image_is_debug_only(im) && executable ? executable : im,
 					   &b->builder.text, &b->builder.symbols, &stubs, err);
 	if (rc)
 		return rc;
@@ -262,13 +263,13 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 
 static int read_elf(struct build *b, const struct table_source *source, struct err *err)
 {
-	_cleanup_(image_freep) struct image *im = NULL, *stripped = NULL;
+	_cleanup_(image_freep) struct image *im = NULL, *executable = NULL;
 	struct builder *bu = &b->builder;
 	struct debug_report debug;
 	int rc = image_open(&im, source->p, source->len, err);
 
-	if (!rc && source->stripped) {
-		rc = image_open(&stripped, source->stripped, source->stripped_len, err);
+	if (!rc && source->executable) {
+		rc = image_open(&executable, source->executable, source->executable_len, err);
 		if (rc)
 			err_prefix(err, "stripped partner");
 	}
@@ -285,7 +286,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	if (!rc && bu->bias && !bu->flat.code.count)
 		rc = err_set(err, ERR_UNSUPPORTED, "no code in it: nothing to look up");
 	if (!rc)
-		rc = read_symbols(b, im, stripped, err);
+		rc = read_symbols(b, im, executable, err);
 	if (!rc)
 		rc = want_addresses(b, source, image_bias(im), err);
 	if (!rc)
@@ -293,7 +294,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	if (rc)
 		return rc;
 	image_forget(im);
-	add_segments(b, im, stripped);
+	add_segments(b, im, executable);
 	rc = add_code_sections(b, im, err);
 	if (rc)
 		return rc;

@@ -48,18 +48,18 @@ static void map_progress(struct sandbox_job *job)
 		job->source.progress = p;
 }
 
-/* A partner that says nothing of itself is no partner. */
-static int check_partner(const struct worker_request *req, struct err *err)
+/* An executable that says nothing of itself does not count. */
+static int check_executable(const struct worker_request *req, struct err *err)
 {
-	struct image_id partner;
+	struct image_id executable;
 	int rc;
 
-	if (!req->has_stripped || req->id.kind != BUILD_ID_GNU)
+	if (!req->has_executable || req->id.kind != BUILD_ID_GNU)
 		return 0;
-	rc = image_notes_id(WORKER_FD_STRIPPED, &partner, err);
+	rc = image_notes_id(WORKER_FD_STRIPPED, &executable, err);
 	if (rc < 0)
 		return err_prefix(err, "stripped partner");
-	return build_id_equal(&partner.id, &req->id)
+	return build_id_equal(&executable.id, &req->id)
 		       ? 0
 		       : err_set(err, ERR_MISMATCH, "the stripped partner has another build id");
 }
@@ -85,7 +85,7 @@ static int build_table(struct sandbox_job *job, struct build_report *report, str
 	job->source.helper = helper;
 	rc = sandbox_job_enter(job, err);
 	if (!rc)
-		rc = check_partner(req, err);
+		rc = check_executable(req, err);
 	if (!rc)
 		rc = table_make(&job->source, &job->out, report, err);
 	return rc ? rc : sandbox_job_deliver(job, err);

@@ -214,7 +214,8 @@
 #define LIMIT_STORE_MIN         (MIB / 2)
 /* Tables whose checksums are compared in one round of maintenance: 10 GB in forty minutes. */
 #define LIMIT_SCRUB_LEN         (256 * MIB)
-/* Files kept to be used again, in number, and by default in bytes: they wait for a partner. */
+/* Files kept to be used again, in number, and by default in bytes: they wait for the file that goes
+ * with them. */
 #define LIMIT_KEPT_FILES        LIMIT(100000)
 #define LIMIT_KEPT_LEN          (2 * GIB)
 #define LIMIT_REBUILDS          LIMIT(100000) /* tables that wait to be made again */

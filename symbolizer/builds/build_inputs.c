@@ -27,7 +27,7 @@ void build_inputs_id_aliases(const struct build_inputs *in, const struct build_i
 			     struct store_id_aliases *ret)
 {
 	ret->count = 0;
-	add_alias(in->stripped, &in->stripped_summary, id, ret);
+	add_alias(in->executable, &in->executable_summary, id, ret);
 	add_alias(in->input, &in->input_summary, id, ret);
 }
 
@@ -88,8 +88,8 @@ int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const 
 
 	in->input = debug >= 0 ? debug : executable;
 	in->input_summary = debug >= 0 ? debug_summary : executable_summary;
-	in->stripped = debug >= 0 ? executable : -1;
-	in->stripped_summary = executable_summary;
+	in->executable = debug >= 0 ? executable : -1;
+	in->executable_summary = executable_summary;
 	if (in->input < 0)
 		return err_set(err, ERR_NOT_FOUND, "no file of it was kept");
 	if (in->input_summary.alt_id.kind != BUILD_ID_NONE)

@@ -15,8 +15,8 @@
 enum kept_role build_role(const struct image_summary *s, Rawstack__V1__BinaryKind declared);
 
 struct build_inputs {
-	int input, stripped; /* for struct table_request; -1: none */
-	struct image_summary input_summary, stripped_summary;
+	int input, executable; /* for struct table_request; -1: none */
+	struct image_summary input_summary, executable_summary;
 	struct table_companion companions[2];
 	size_t companion_count;
 	int owned[4]; /* descriptors that are closed with it */

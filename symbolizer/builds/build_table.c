@@ -66,7 +66,7 @@ static int make(const struct build_env *env, const struct build_job *job,
 	bool kallsyms = job->begin && job->begin->kind == KIND(KALLSYMS);
 	struct table_request request = {
 		.input_fd = in->input,
-		.stripped_fd = in->stripped,
+		.executable_fd = in->executable,
 		.output_fd = out,
 		.input = kallsyms ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_ELF,
 		.id = job->id,
@@ -349,7 +349,7 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 			 enum kept_role role, const Rawstack__V1__BuildReport *report)
 {
 	if (env->keep_all || build_score(report) < BUILD_COMPLETE) {
-		keep(env, job, role, NULL); /* without it, a partner needs it sent again */
+		keep(env, job, role, NULL); /* without it, the debug file needs it sent again */
 		/* To pack it took a while. */
 		pthread_mutex_lock(env->turn);
 		if (*env->deleted)
@@ -452,7 +452,7 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 		return rc ? rc : store_made(env, job, arena, &made, NULL, ret, err);
 	}
 	if (kind == KIND(KALLSYMS)) {
-		const struct build_inputs in = {.input = job->fd, .stripped = -1};
+		const struct build_inputs in = {.input = job->fd, .executable = -1};
 
 		rc = make(env, job, &in, arena, &made, err);
 		if (!rc)

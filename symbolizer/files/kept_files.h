@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_KEPT_FILES_H
 #define RAWSTACK_KEPT_FILES_H
 /*
- * Uploaded files that may be needed again, under DATA/kept, zstd-compressed: one whose partner has
- * not come, one that others refer to, and with --keep-debug all, so that tables can be made anew.
- * Within a budget of bytes of its own; what was not used for the longest goes. Safe from any
+ * Uploaded files that may be needed again, under DATA/kept, zstd-compressed: one whose companion
+ * has not come, one that others refer to, and with --keep-debug all, so that tables can be made
+ * anew. Within a budget of bytes of its own; what was not used for the longest goes. Safe from any
  * thread.
  *
  * On disk: <build id>.<role>, a zstd frame; its modification time is that of its last use.
@@ -15,7 +15,7 @@
 /* What a file is to the table of its id. */
 enum kept_role {
 	KEPT_DEBUG,      /* holds DWARF or the full symbols; perhaps the code as well */
-	KEPT_EXECUTABLE, /* the stripped partner */
+	KEPT_EXECUTABLE, /* the one that a debug file was split from */
 	KEPT_ALT,        /* dwz alternate file, under its own id */
 	KEPT_DWP,        /* package of split units, under the id of the program */
 	KEPT_FAILED,     /* made no table; for people to look at */

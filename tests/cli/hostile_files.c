@@ -129,7 +129,7 @@ static void attempt(struct trial *t)
 		out = memory_file(NULL, 0);
 		req = (struct table_request){
 			.input_fd = in,
-			.stripped_fd = -1,
+			.executable_fd = -1,
 			.output_fd = out,
 			.memory_max = MEMORY_MAX,
 			.cpu_seconds_max = SECONDS_MAX,

@@ -159,7 +159,7 @@ static int build(const struct local_table *t, const uint64_t *vaddrs, size_t cou
 	struct err why;
 	struct table_request req = {
 		.input_fd = t->debug_fd >= 0 ? t->debug_fd : t->fd,
-		.stripped_fd = t->debug_fd >= 0 ? t->fd : -1,
+		.executable_fd = t->debug_fd >= 0 ? t->fd : -1,
 		.output_fd = out,
 		.input = t->kernel ? TABLE_INPUT_KALLSYMS : TABLE_INPUT_ELF,
 		.id = t->kernel ? t->id : (struct build_id){0},

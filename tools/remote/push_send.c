@@ -13,7 +13,7 @@
 #include "io.h"
 #include "log.h"
 #include "module_file.h"
-#include "push_partners.h"
+#include "push_companions.h"
 #include "push_report.h"
 #include "upload.h"
 
@@ -163,13 +163,13 @@ struct subject {
 };
 
 /* What a program alone has may be too little for a table, so it comes after its debug file. */
-static bool comes_last(const struct push_partner *p)
+static bool comes_last(const struct push_companion *p)
 {
 	return p->kind == IMAGE_EXECUTABLE || p->kind == IMAGE_BOTH;
 }
 
 /* What others refer to is there before they are. */
-static bool comes_first(const struct push_partner *p)
+static bool comes_first(const struct push_companion *p)
 {
 	return p->kind == IMAGE_ALT || p->kind == IMAGE_PACKAGE;
 }
@@ -180,27 +180,28 @@ enum turn {
 	TURN_LAST
 };
 
-static enum turn turn_of(const struct push_partner *p)
+static enum turn turn_of(const struct push_companion *p)
 {
 	return comes_first(p) ? TURN_FIRST : comes_last(p) ? TURN_LAST : TURN_BEFORE;
 }
 
 /* name: that of the program, whichever of its files is sent. */
-static int send_partners(struct sender *s, const struct subject *f, const struct push_partners *p,
-			 const char *name, enum turn turn, struct err *err)
+static int send_companions(struct sender *s, const struct subject *f,
+			   const struct push_companions *p, const char *name, enum turn turn,
+			   struct err *err)
 {
 	for (size_t i = 0; i < p->count; i++) {
-		const struct push_partner *partner = &p->list[i];
-		struct push_line line = {.shown = partner->name, .of = f->path};
+		const struct push_companion *companion = &p->list[i];
+		struct push_line line = {.shown = companion->name, .of = f->path};
 		struct upload u = {
-			.fd = partner->fd,
-			.id = partner->id,
-			.kind = wire_kind(partner->kind),
-			.name = comes_first(partner) ? partner->name : name,
+			.fd = companion->fd,
+			.id = companion->id,
+			.kind = wire_kind(companion->kind),
+			.name = comes_first(companion) ? companion->name : name,
 		};
 		int rc;
 
-		if (turn_of(partner) != turn)
+		if (turn_of(companion) != turn)
 			continue;
 		rc = upload(s, &u, &line, err);
 		/* A service that cannot read it still has use for the file itself. */
@@ -215,14 +216,14 @@ static int send_partners(struct sender *s, const struct subject *f, const struct
 }
 
 /* The table, built here with all that can be found. */
-static int build_table(const struct subject *f, const struct push_partners *p, int out,
+static int build_table(const struct subject *f, const struct push_companions *p, int out,
 		       struct err *err)
 {
 	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
 	struct table_request req = {
 		.input_fd = f->fd,
-		.stripped_fd = -1,
+		.executable_fd = -1,
 		.output_fd = out,
 		.missing = &missing,
 	};
@@ -232,9 +233,9 @@ static int build_table(const struct subject *f, const struct push_partners *p, i
 
 	for (size_t i = 0; i < p->count; i++) {
 		if (comes_last(&p->list[i])) {
-			req.stripped_fd = p->list[i].fd;
+			req.executable_fd = p->list[i].fd;
 		} else if (p->list[i].kind == IMAGE_DEBUG) {
-			req.stripped_fd = f->fd;
+			req.executable_fd = f->fd;
 			req.input_fd = p->list[i].fd;
 		}
 	}
@@ -253,7 +254,7 @@ static int build_table(const struct subject *f, const struct push_partners *p, i
 
 /* A program's files come in any order, and all of them give its name. */
 static const char *name_of(const struct push_options *o, const struct subject *f,
-			   const struct push_partners *p)
+			   const struct push_companions *p)
 {
 	const char *slash = strrchr(f->path, '/');
 
@@ -268,7 +269,7 @@ static const char *name_of(const struct push_options *o, const struct subject *f
 static int send_subject(struct sender *s, struct subject *f, struct err *err)
 {
 	const struct push_options *o = s->push->options;
-	_cleanup_(push_partners_close) struct push_partners partners = {.count = 0};
+	_cleanup_(push_companions_close) struct push_companions companion_files = {.count = 0};
 	_cleanup_(closep) int table = -1;
 	struct push_line line = {.shown = f->path};
 	struct upload u = {
@@ -280,27 +281,28 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 	int rc;
 
 	if (f->has_links && !o->alone)
-		push_partners_find(&partners, f->path, &f->links, &f->id);
-	if (partners.why.code)
-		log_warn("%s: %s", f->path, partners.why.message);
-	u.name = name_of(o, f, &partners);
+		push_companions_find(&companion_files, f->path, &f->links, &f->id);
+	if (companion_files.why.code)
+		log_warn("%s: %s", f->path, companion_files.why.message);
+	u.name = name_of(o, f, &companion_files);
 	if (o->table) {
 		table = memfd_create("table", MFD_CLOEXEC);
 		rc = table < 0 ? err_sys(err, errno, "memfd_create")
-			       : build_table(f, &partners, table, err);
+			       : build_table(f, &companion_files, table, err);
 		if (rc)
 			return err_prefix(err, "%s", f->path);
 		u.fd = table;
 		u.kind = RAWSTACK__V1__BINARY_KIND__BINARY_KIND_TABLE;
 	} else {
-		rc = send_partners(s, f, &partners, u.name, TURN_FIRST, err);
+		rc = send_companions(s, f, &companion_files, u.name, TURN_FIRST, err);
 		if (!rc)
-			rc = send_partners(s, f, &partners, u.name, TURN_BEFORE, err);
+			rc = send_companions(s, f, &companion_files, u.name, TURN_BEFORE, err);
 		if (rc)
 			return rc;
 	}
 	rc = upload(s, &u, &line, err);
-	return rc || o->table ? rc : send_partners(s, f, &partners, u.name, TURN_LAST, err);
+	return rc || o->table ? rc
+			      : send_companions(s, f, &companion_files, u.name, TURN_LAST, err);
 }
 
 /* Whether what was loaded from it is still what it holds; else a line says so, and it is no

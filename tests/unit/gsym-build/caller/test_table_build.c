@@ -54,7 +54,7 @@ static void test_self(void **state _unused_)
 {
 	_cleanup_(closep) int out = memory_file();
 	struct table_request req = {
-		.input_fd = self, .output_fd = out, .stripped_fd = -1, .worker_path = worker()};
+		.input_fd = self, .output_fd = out, .executable_fd = -1, .worker_path = worker()};
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	_cleanup_(buf_done) struct buf text = BUF_INIT(1000);
 	struct build_report report;
@@ -133,7 +133,7 @@ static void test_worker_ends(void **state _unused_)
 		struct table_request req = {
 			.input_fd = self,
 			.output_fd = out,
-			.stripped_fd = -1,
+			.executable_fd = -1,
 			/* Of the others none has to be quick. */
 			.wall_ms_max = i + 1 < ARRAY_LEN(rows) ? 300000 : 1500,
 			.worker_path = script(rows[i].body),
@@ -150,7 +150,7 @@ static void test_worker_ends(void **state _unused_)
 static void test_requests(void **state _unused_)
 {
 	_cleanup_(closep) int out = memory_file(), text = memory_file(), big = memory_file();
-	struct table_request req = {.input_fd = self, .output_fd = out, .stripped_fd = -1};
+	struct table_request req = {.input_fd = self, .output_fd = out, .executable_fd = -1};
 	static const char kallsyms[] = "ffffffff81000000 T _text\nffffffff81000100 T next\n";
 	Elf64_Ehdr e = {.e_ident = {0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2MSB, EV_CURRENT}};
 	struct build_report report;
@@ -176,7 +176,7 @@ static void test_requests(void **state _unused_)
 	assert_int_equal(table_build(&req, &report, &err), ERR_UNSUPPORTED);
 	assert_string_equal(err.message, "big-endian ELF is not supported");
 	req.input_fd = self;
-	req.stripped_fd = text;
+	req.executable_fd = text;
 	assert_int_equal(table_build(&req, &report, &err), ERR_UNSUPPORTED);
 }
 

@@ -76,7 +76,7 @@ static void test_each(void **state _unused_)
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		struct table_request req = {
 			.input_fd = input_with(rows[i].name),
-			.stripped_fd = -1,
+			.executable_fd = -1,
 			.output_fd = memfd_create("output", MFD_CLOEXEC),
 			.input = TABLE_INPUT_KALLSYMS,
 			.worker_path = probe,

@@ -122,7 +122,7 @@ static void start(struct task *t, pthread_t *ret, const char *act, uint64_t star
 {
 	*t = (struct task){.req = {
 				   .input_fd = memfd_create("input", MFD_CLOEXEC),
-				   .stripped_fd = -1,
+				   .executable_fd = -1,
 				   .output_fd = memfd_create("output", MFD_CLOEXEC),
 				   .input = TABLE_INPUT_KALLSYMS,
 				   .worker_path = getenv("SANDBOX_PROBE"),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "push_partners.h"
+#include "push_companions.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -17,16 +17,16 @@ static const char *base_name(const char *path)
 	return slash ? slash + 1 : path;
 }
 
-static void put(struct push_partners *p, int fd, enum image_kind kind, const struct build_id *id,
+static void put(struct push_companions *p, int fd, enum image_kind kind, const struct build_id *id,
 		const char *path)
 {
-	struct push_partner *to = &p->list[p->count++];
+	struct push_companion *to = &p->list[p->count++];
 
-	*to = (struct push_partner){.fd = fd, .kind = kind, .id = *id};
+	*to = (struct push_companion){.fd = fd, .kind = kind, .id = *id};
 	snprintf(to->name, sizeof(to->name), "%s", base_name(path));
 }
 
-static bool has(const struct push_partners *p, enum image_kind kind, const struct build_id *id)
+static bool has(const struct push_companions *p, enum image_kind kind, const struct build_id *id)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (p->list[i].kind == kind && build_id_equal(&p->list[i].id, id))
@@ -35,7 +35,7 @@ static bool has(const struct push_partners *p, enum image_kind kind, const struc
 }
 
 /* The other half of a file, when it has the same build id and is of one of the two kinds. */
-static bool try_half(struct push_partners *p, const char *path, const struct build_id *id,
+static bool try_half(struct push_companions *p, const char *path, const struct build_id *id,
 		     enum image_kind a, enum image_kind b, struct image_links *ret)
 {
 	/* O_NONBLOCK: a named pipe would wait. */
@@ -67,8 +67,8 @@ static bool by_id(char path[static LIMIT_PATH_LEN], const struct build_id *id, c
 			suffix) < (int)LIMIT_PATH_LEN;
 }
 
-static void find_others(struct push_partners *p, const char *path, const struct image_links *links,
-			const struct build_id *id)
+static void find_others(struct push_companions *p, const char *path,
+			const struct image_links *links, const struct build_id *id)
 {
 	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf wanted = BUF_INIT(LIMIT_PATH_LEN + BUILD_ID_MAX + 8);
@@ -96,7 +96,7 @@ static void find_others(struct push_partners *p, const char *path, const struct 
 	}
 }
 
-static void find_debug(struct push_partners *p, const char *dir, const struct image_links *links,
+static void find_debug(struct push_companions *p, const char *dir, const struct image_links *links,
 		       const struct build_id *id)
 {
 	static const char *const folders[][2] = {{"", "/"}, {"", "/.debug/"}, {DEBUG_ROOT, "/"}};
@@ -116,7 +116,7 @@ static void find_debug(struct push_partners *p, const char *dir, const struct im
 }
 
 /* DIR/x.debug, DIR/.debug/x.debug and /usr/lib/debug/DIR/x.debug are all of DIR/x. */
-static void find_program(struct push_partners *p, const char *dir, const char *name,
+static void find_program(struct push_companions *p, const char *dir, const char *name,
 			 const struct build_id *id)
 {
 	static const char *const suffixes[] = {".debug", ".dbg", ""};
@@ -144,8 +144,8 @@ static void find_program(struct push_partners *p, const char *dir, const char *n
 		try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH, &half);
 }
 
-void push_partners_find(struct push_partners *p, const char *path, const struct image_links *links,
-			const struct build_id *id)
+void push_companions_find(struct push_companions *p, const char *path,
+			  const struct image_links *links, const struct build_id *id)
 {
 	_cleanup_(freep) char *real = realpath(path, NULL);
 	const char *name = base_name(path);
@@ -161,7 +161,7 @@ void push_partners_find(struct push_partners *p, const char *path, const struct 
 	find_others(p, path, links, id);
 }
 
-void push_partners_close(struct push_partners *p)
+void push_companions_close(struct push_companions *p)
 {
 	for (size_t i = 0; i < p->count; i++)
 		closep(&p->list[i].fd);
