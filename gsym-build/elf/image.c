@@ -12,7 +12,7 @@
 /* elf.h of the build machine may be older than zstd in ELF (gABI, 2022). */
 #define COMPRESS_ZSTD 2
 
-static int elf_failed(const char *what, struct err *err)
+static int image_library_failed(const char *what, struct err *err)
 {
 	const char *why = elf_errmsg(-1);
 
@@ -60,7 +60,7 @@ static int read_segments(struct image *im, struct err *err)
 	size_t count;
 
 	if (elf_getphdrnum(im->elf, &count))
-		return elf_failed("program headers", err);
+		return image_library_failed("program headers", err);
 	im->segments = calloc(count + 1, sizeof(*im->segments));
 	if (!im->segments)
 		return err_set(err, ERR_MEMORY, "out of memory");
@@ -69,7 +69,7 @@ static int read_segments(struct image *im, struct err *err)
 		uint64_t end;
 
 		if (!gelf_getphdr(im->elf, (int)i, &ph))
-			return elf_failed("program header", err);
+			return image_library_failed("program header", err);
 		if (ph.p_type != PT_LOAD)
 			continue;
 		if (ph.p_filesz > ph.p_memsz || !CHECKED_ADD(ph.p_vaddr, ph.p_memsz, &end) ||
@@ -92,7 +92,7 @@ static int read_sections(struct image *im, struct err *err)
 	bool code = false, code_kept = false;
 
 	if (elf_getshdrnum(im->elf, &count))
-		return elf_failed("section headers", err);
+		return image_library_failed("section headers", err);
 	if (count > LIMIT_ELF_SECTIONS)
 		return err_set(err, ERR_LIMIT, "%zu sections; the limit is %llu", count,
 			       (unsigned long long)LIMIT_ELF_SECTIONS);
@@ -102,14 +102,14 @@ static int read_sections(struct image *im, struct err *err)
 	if (!count)
 		return 0;
 	if (elf_getshdrstrndx(im->elf, &names))
-		return elf_failed("section names", err);
+		return image_library_failed("section names", err);
 	im->part_count = count;
 	for (size_t i = 1; i < count; i++) {
 		struct image_part *part = &im->parts[i];
 		Elf_Scn *scn = elf_getscn(im->elf, i);
 
 		if (!scn || !gelf_getshdr(scn, &part->shdr))
-			return elf_failed("section header", err);
+			return image_library_failed("section header", err);
 		part->name = elf_strptr(im->elf, names, part->shdr.sh_name);
 		if (!part->name)
 			part->name = "";
@@ -138,7 +138,7 @@ int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 	/* libelf only reads an image of our own byte order, though its prototype says otherwise. */
 	im->elf = elf_memory((char *)(uintptr_t)p, len);
 	if (!im->elf || elf_kind(im->elf) != ELF_K_ELF || !gelf_getehdr(im->elf, &im->ehdr))
-		return elf_failed("file header", err);
+		return image_library_failed("file header", err);
 	if (im->ehdr.e_type == ET_CORE)
 		return err_set(err, ERR_UNSUPPORTED, "a core dump is not a program");
 	if (im->ehdr.e_type < ET_REL || im->ehdr.e_type > ET_DYN)

@@ -14,7 +14,7 @@
 /* Names of sections that are looked at; the ones sought are short. */
 #define NAME_MAX_LEN 32
 
-struct elf_file {
+struct debug_link_file {
 	int fd;
 	uint64_t len, sections_off, names_off, names_len;
 	uint32_t count;
@@ -26,13 +26,13 @@ struct section {
 	uint64_t off, len, vaddr;
 };
 
-static bool get(const struct elf_file *f, void *p, size_t len, uint64_t off)
+static bool get(const struct debug_link_file *f, void *p, size_t len, uint64_t off)
 {
 	return off <= f->len && len <= f->len - off &&
 	       pread(f->fd, p, len, (off_t)off) == (ssize_t)len;
 }
 
-static bool get_section(const struct elf_file *f, uint32_t i, struct section *ret)
+static bool get_section(const struct debug_link_file *f, uint32_t i, struct section *ret)
 {
 	Elf64_Shdr s64;
 	Elf32_Shdr s32;
@@ -51,7 +51,7 @@ static bool get_section(const struct elf_file *f, uint32_t i, struct section *re
 	return true;
 }
 
-static bool open_elf(struct elf_file *f, int fd)
+static bool open_elf(struct debug_link_file *f, int fd)
 {
 	union {
 		uint8_t ident[EI_NIDENT];
@@ -62,7 +62,7 @@ static bool open_elf(struct elf_file *f, int fd)
 	struct stat st;
 	uint32_t names_index, entry_len;
 
-	*f = (struct elf_file){.fd = fd};
+	*f = (struct debug_link_file){.fd = fd};
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return false;
 	f->len = (uint64_t)st.st_size;
@@ -86,7 +86,7 @@ static bool open_elf(struct elf_file *f, int fd)
 	return true;
 }
 
-static bool is_named(const struct elf_file *f, const struct section *s, const char *name)
+static bool is_named(const struct debug_link_file *f, const struct section *s, const char *name)
 {
 	size_t len = strlen(name) + 1;
 	char text[NAME_MAX_LEN];
@@ -96,7 +96,7 @@ static bool is_named(const struct elf_file *f, const struct section *s, const ch
 }
 
 /* A section with content, by name. */
-static bool find(const struct elf_file *f, const char *name, struct section *ret)
+static bool find(const struct debug_link_file *f, const char *name, struct section *ret)
 {
 	for (uint32_t i = 1; i < f->count; i++)
 		if (get_section(f, i, ret) && ret->type != SHT_NOBITS && is_named(f, ret, name))
@@ -104,7 +104,7 @@ static bool find(const struct elf_file *f, const char *name, struct section *ret
 	return false;
 }
 
-static bool has_dwarf(const struct elf_file *f)
+static bool has_dwarf(const struct debug_link_file *f)
 {
 	struct section s;
 
@@ -115,7 +115,7 @@ static bool has_dwarf(const struct elf_file *f)
 static int try_open(const char *path, const struct build_id *id, const struct stat *self)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct elf_file f;
+	struct debug_link_file f;
 	struct build_id got;
 	struct stat st;
 
@@ -126,7 +126,7 @@ static int try_open(const char *path, const struct build_id *id, const struct st
 	return TAKE_FD(fd);
 }
 
-static int try_link(const struct elf_file *f, const char *path, const struct build_id *id,
+static int try_link(const struct debug_link_file *f, const char *path, const struct build_id *id,
 		    const struct stat *self)
 {
 	_cleanup_(freep) char *real = realpath(path, NULL);
@@ -158,7 +158,7 @@ static int try_link(const struct elf_file *f, const char *path, const struct bui
 int image_debug_file_open(int fd, const char *path, const struct build_id *id, int *ret_fd)
 {
 	char hex[BUILD_ID_HEX_MAX], candidate[BUILD_ID_HEX_MAX + 64];
-	struct elf_file f;
+	struct debug_link_file f;
 	struct stat self;
 
 	*ret_fd = -1;
@@ -174,7 +174,7 @@ int image_debug_file_open(int fd, const char *path, const struct build_id *id, i
 
 bool image_debug_file_is_separate(int fd)
 {
-	struct elf_file f;
+	struct debug_link_file f;
 	struct section s;
 
 	if (!open_elf(&f, fd))
@@ -187,7 +187,7 @@ bool image_debug_file_is_separate(int fd)
 
 int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr)
 {
-	struct elf_file f = {.fd = fd};
+	struct debug_link_file f = {.fd = fd};
 	struct stat st;
 	Elf64_Ehdr h;
 	Elf64_Phdr p;
@@ -213,7 +213,7 @@ int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr)
 
 int image_debug_file_section(int fd, const char *name, struct image_debug_file_place *ret)
 {
-	struct elf_file f;
+	struct debug_link_file f;
 	struct section s;
 
 	if (!open_elf(&f, fd))

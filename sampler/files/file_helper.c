@@ -15,7 +15,7 @@
 
 #include "capabilities.h"
 #include "cpu_budget.h"
-#include "elf_headers.h"
+#include "file_headers.h"
 #include "io.h"
 #include "perf_map_keep.h"
 
@@ -117,7 +117,7 @@ static void answer_one(const struct helper *h, const struct file_request *req, s
 	}
 	if (file_id_of(fd, &ret->id))
 		ret->rc = -ENOEXEC;
-	else if (elf_code_segments(fd, &ret->segments))
+	else if (file_headers_code_segments(fd, &ret->segments))
 		ret->segments.count = 0;
 }
 

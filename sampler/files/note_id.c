@@ -4,8 +4,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "elf_headers.h"
 #include "err.h"
+#include "file_headers.h"
 #include "io.h"
 #include "limits.h"
 
@@ -37,16 +37,17 @@ int note_id_find(struct bytes notes, struct build_id *ret)
 }
 
 /* 1 and *ret, 0, or -1 when a header cannot be read; notes has room for LIMIT_NOTES_LEN. */
-static int find_by_headers(int fd, const struct elf_headers *h, bool of_sections, uint8_t *notes,
+static int find_by_headers(int fd, const struct file_headers *h, bool of_sections, uint8_t *notes,
 			   struct build_id *ret)
 {
 	const uint32_t wanted = of_sections ? ELF_SECTION_NOTE : ELF_SEGMENT_NOTE;
 	const uint16_t count = of_sections ? h->sections.count : h->segments.count;
 
 	for (uint16_t i = 0; i < count && i < LIMIT_NOTE_HEADERS; i++) {
-		struct elf_header s;
+		struct file_header s;
 
-		if (of_sections ? elf_section_read(fd, h, i, &s) : elf_segment_read(fd, h, i, &s))
+		if (of_sections ? file_headers_section(fd, h, i, &s)
+				: file_headers_segment(fd, h, i, &s))
 			return -1;
 		if (s.type == wanted && s.len <= LIMIT_NOTES_LEN && s.off <= INT64_MAX &&
 		    pread(fd, notes, s.len, (off_t)s.off) == (ssize_t)s.len &&
@@ -60,10 +61,10 @@ static int find_by_headers(int fd, const struct elf_headers *h, bool of_sections
  * kernel does not see it; the sections of a stripped file still lead to it. */
 static int find_in_file(int fd, uint8_t *notes, struct build_id *ret)
 {
-	struct elf_headers h;
+	struct file_headers h;
 	int rc;
 
-	if (elf_headers_read(fd, &h) || !h.segments.is_usual)
+	if (file_headers_read(fd, &h) || !h.segments.is_usual)
 		return -1;
 	rc = find_by_headers(fd, &h, false, notes, ret);
 	if (rc || !h.sections.off || !h.sections.is_usual)

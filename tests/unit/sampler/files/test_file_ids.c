@@ -2,7 +2,7 @@
 /* Ids of files that the kernel tells none of: by the helper, as the service computes them, and
  * never waited for. */
 #include "cpu_budget.h"
-#include "elf_headers.h"
+#include "file_headers.h"
 #include "file_ids.h"
 #include "image_summary.h"
 #include "io.h"
@@ -195,7 +195,7 @@ static int code_of(const char *path, struct file_segments *ret)
 	int fd = open(path, O_RDONLY | O_CLOEXEC), rc;
 
 	assert_true(fd >= 0);
-	rc = elf_code_segments(fd, ret);
+	rc = file_headers_code_segments(fd, ret);
 	close(fd);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "elf_headers.h"
+#include "file_headers.h"
 
 #include <string.h>
 
@@ -13,14 +13,14 @@ enum {
 
 /* Both classes have the same fields, but for a segment's flags, which stand elsewhere. Addresses,
  * offsets and lengths have 8 bytes in one and 4 in the other. */
-static const struct elf_class {
+static const struct header_layout {
 	size_t file_header_len, segment_header_len, section_header_len;
 } classes[] = {
 	[CLASS_32] = {52, 32, 40},
 	[CLASS_64] = {64, 56, 64},
 };
 
-static const struct elf_class *class_of(const struct elf_headers *h)
+static const struct header_layout *class_of(const struct file_headers *h)
 {
 	return &classes[h->is_64 ? CLASS_64 : CLASS_32];
 }
@@ -35,11 +35,11 @@ static uint64_t read_word(struct bytes *in, bool is_64)
 	return is_64 ? bytes_u64(in) : bytes_u32(in);
 }
 
-int elf_headers_read(int fd, struct elf_headers *ret)
+int file_headers_read(int fd, struct file_headers *ret)
 {
 	static const uint8_t magic[] = {0x7f, 'E', 'L', 'F'};
 	uint8_t header[HEADER_MAX];
-	const struct elf_class *class;
+	const struct header_layout *class;
 	struct bytes in;
 
 	if (!read_at(fd, header, IDENT_LEN, 0) || memcmp(header, magic, sizeof(magic)) ||
@@ -62,7 +62,7 @@ int elf_headers_read(int fd, struct elf_headers *ret)
 	return 0;
 }
 
-static bool read_entry(int fd, const struct elf_header_table *t, uint16_t i, size_t len,
+static bool read_entry(int fd, const struct file_header_table *t, uint16_t i, size_t len,
 		       uint8_t header[static HEADER_MAX])
 {
 	uint64_t at;
@@ -71,7 +71,7 @@ static bool read_entry(int fd, const struct elf_header_table *t, uint16_t i, siz
 	       read_at(fd, header, len, at);
 }
 
-int elf_segment_read(int fd, const struct elf_headers *h, uint16_t i, struct elf_header *ret)
+int file_headers_segment(int fd, const struct file_headers *h, uint16_t i, struct file_header *ret)
 {
 	const size_t len = class_of(h)->segment_header_len;
 	uint8_t header[HEADER_MAX];
@@ -93,7 +93,7 @@ int elf_segment_read(int fd, const struct elf_headers *h, uint16_t i, struct elf
 	return 0;
 }
 
-int elf_section_read(int fd, const struct elf_headers *h, uint16_t i, struct elf_header *ret)
+int file_headers_section(int fd, const struct file_headers *h, uint16_t i, struct file_header *ret)
 {
 	const size_t len = class_of(h)->section_header_len;
 	uint8_t header[HEADER_MAX];
@@ -112,7 +112,7 @@ int elf_section_read(int fd, const struct elf_headers *h, uint16_t i, struct elf
 }
 
 /* They stand in order of address, which is nearly always that of the file, too. */
-static void insert_segment(struct file_segments *to, const struct elf_header *from)
+static void insert_segment(struct file_segments *to, const struct file_header *from)
 {
 	uint32_t at = to->count++;
 
@@ -121,16 +121,16 @@ static void insert_segment(struct file_segments *to, const struct elf_header *fr
 	to->rows[at] = (struct file_segment){from->off, from->vaddr, from->len};
 }
 
-int elf_code_segments(int fd, struct file_segments *ret)
+int file_headers_code_segments(int fd, struct file_segments *ret)
 {
-	struct elf_headers h;
-	struct elf_header s;
+	struct file_headers h;
+	struct file_header s;
 
 	ret->count = ret->reserved = 0;
-	if (elf_headers_read(fd, &h))
+	if (file_headers_read(fd, &h))
 		return -1;
 	for (uint16_t i = 0; i < h.segments.count && i < LIMIT_NOTE_HEADERS; i++) {
-		if (elf_segment_read(fd, &h, i, &s))
+		if (file_headers_segment(fd, &h, i, &s))
 			goto none;
 		if (s.type != ELF_SEGMENT_LOAD || !(s.flags & ELF_SEGMENT_EXECUTABLE) || !s.len)
 			continue;
