@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_RPC_CALL_PRIV_H
 #define RAWSTACK_RPC_CALL_PRIV_H
-/* A call, as the two modules that make it see it: rpc_call.c drives it, rpc_silent.c ends it when
- * its peer holds a place, or memory, and does nothing. */
+/* A call, as the two modules that make it see it: rpc_call.c drives it, rpc_backpressure.c ends it
+ * when its peer holds a place, or memory, and does nothing. */
 #include <pthread.h>
 #include <stdatomic.h>
 

@@ -13,7 +13,7 @@ static void discard_log(gpr_log_func_args *args _unused_)
 {
 }
 
-static void silence(void)
+static void silence_grpc(void)
 {
 	if (!getenv("GRPC_VERBOSITY"))
 		gpr_set_log_function(discard_log);
@@ -23,7 +23,7 @@ void rpc_runtime_start(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, silence);
+	pthread_once(&once, silence_grpc);
 	grpc_init();
 }
 

@@ -15,15 +15,15 @@
 #include "upload_check.h"
 
 enum {
-	TRIES = 256,
-	TRY_SECONDS = 60, /* between two of one id */
+	REBUILD_TRIES = 256,
+	REBUILD_TRY_SECONDS = 60, /* between two of one id */
 	TELL_SECONDS = 60,
 };
 
-struct maker {
+struct build_worker {
 	struct build_queue *q;
 	pthread_t thread;
-	/* Under `turn`. */
+	/* Under store_lock. */
 	struct build_id id; /* of the build that runs */
 	bool busy, deleted;
 	bool lacking; /* only its thread's */
@@ -33,59 +33,59 @@ struct build_queue {
 	struct build_queue_config config;
 	pthread_mutex_t lock;
 	pthread_cond_t ended, wake;
-	struct intern again; /* ids whose tables are to be made again, done up to again_next */
-	struct intern later; /* of those done, the ones that are to be made once more */
-	size_t again_next;
-	bool again_runs; /* the one before again_next */
+	struct intern rebuilds; /* ids whose tables are built again; done up to rebuilds_next */
+	struct intern rebuilds_after; /* those of them that are asked for once more */
+	size_t rebuilds_next;
+	bool rebuild_runs; /* the one before rebuilds_next */
 	struct {
 		struct build_id id;
 		uint64_t mono_ns;
-	} tries[TRIES]; /* of what was asked for, a ring */
+	} tries[REBUILD_TRIES]; /* of what was asked for, a ring */
 	size_t next_try;
 	bool stopped;
-	uint64_t told_ns;     /* when the log last heard of what builds lack; monotonic */
-	pthread_mutex_t turn; /* of build_table() */
+	uint64_t told_ns;           /* when the log last heard of what builds lack; monotonic */
+	pthread_mutex_t store_lock; /* from reading what is stored to storing more */
 	unsigned int running;
 	unsigned int thread_count;
-	struct maker makers[]; /* the first makes tables again, the others from uploads */
+	struct build_worker workers[]; /* the first one rebuilds, the others build uploads */
 };
 
 static void rebuild_users(struct build_queue *q, const struct build_id *alt);
-static void build_queue_stop_again(struct build_queue *q);
+static void build_queue_stop_rebuilds(struct build_queue *q);
 
 /* A build begins; what is deleted from now on is not stored. */
-static void begin(struct maker *m, const struct build_id *id)
+static void begin_build(struct build_worker *m, const struct build_id *id)
 {
-	pthread_mutex_lock(&m->q->turn);
+	pthread_mutex_lock(&m->q->store_lock);
 	m->id = *id;
 	m->busy = true;
 	m->deleted = false;
-	pthread_mutex_unlock(&m->q->turn);
+	pthread_mutex_unlock(&m->q->store_lock);
 }
 
-static void end(struct maker *m)
+static void end_build(struct build_worker *m)
 {
-	pthread_mutex_lock(&m->q->turn);
+	pthread_mutex_lock(&m->q->store_lock);
 	m->busy = false;
-	pthread_mutex_unlock(&m->q->turn);
+	pthread_mutex_unlock(&m->q->store_lock);
 }
 
 int build_queue_delete(struct build_queue *q, const struct build_id *id, struct err *err)
 {
 	int rc, removed = 0;
 
-	pthread_mutex_lock(&q->turn);
+	pthread_mutex_lock(&q->store_lock);
 	for (unsigned int i = 0; i < q->thread_count; i++)
-		if (q->makers[i].busy && build_id_equal(&q->makers[i].id, id))
-			q->makers[i].deleted = true;
+		if (q->workers[i].busy && build_id_equal(&q->workers[i].id, id))
+			q->workers[i].deleted = true;
 	rc = store_purge(q->config.store, id, err);
 	if (rc >= 0)
 		removed = kept_files_remove_all(q->config.kept, id, err);
-	pthread_mutex_unlock(&q->turn);
+	pthread_mutex_unlock(&q->store_lock);
 	return removed ? removed : rc;
 }
 
-static struct build_env env_of(struct maker *m)
+static struct build_env env_of(struct build_worker *m)
 {
 	struct build_queue *q = m->q;
 
@@ -99,7 +99,7 @@ static struct build_env env_of(struct maker *m)
 		.keep_failed = q->config.keep_failed,
 		.ended = q->config.ended,
 		.ctx = q->config.ctx,
-		.turn = &q->turn,
+		.store_lock = &q->store_lock,
 		.deleted = &m->deleted,
 		.lacking = &m->lacking,
 	};
@@ -125,7 +125,7 @@ static void give_back(struct build_queue *q, struct upload *up, const struct err
 	uploads_give_back(q->config.uploads, up, &result);
 }
 
-static void work(struct maker *m, struct upload *up)
+static void build_upload(struct build_worker *m, struct upload *up)
 {
 	struct build_queue *q = m->q;
 	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
@@ -136,7 +136,7 @@ static void work(struct maker *m, struct upload *up)
 	struct err err = {0};
 	bool spoiled;
 
-	begin(m, &up->id);
+	begin_build(m, &up->id);
 	m->lacking = false;
 	result.code = upload_check_digest(up, &err);
 	m->lacking = build_table_is_lack(result.code);
@@ -151,7 +151,7 @@ static void work(struct maker *m, struct upload *up)
 		result.code = upload_check_id_alias(up, q->config.store, &err);
 	if (!result.code)
 		result.code = build_table(&env, &job, &arena, &report, &err);
-	end(m);
+	end_build(m);
 	if (m->lacking) {
 		give_back(q, up, &err);
 		return;
@@ -172,31 +172,32 @@ static void work(struct maker *m, struct upload *up)
 	uploads_done(q->config.uploads, up, &result);
 }
 
-/* --- tables that are made again -------------------------------------------------------------- */
+/* --- rebuilds -------------------------------------------------------------------------------- */
 
 /* With the lock held. */
 static bool is_waiting(const struct build_queue *q, const struct build_id *id)
 {
-	uint32_t i = intern_find(&q->again, id->bytes, id->len);
+	uint32_t i = intern_find(&q->rebuilds, id->bytes, id->len);
 
-	return (i != INTERN_FULL && i >= q->again_next) ||
-	       intern_find(&q->later, id->bytes, id->len) != INTERN_FULL;
+	return (i != INTERN_FULL && i >= q->rebuilds_next) ||
+	       intern_find(&q->rebuilds_after, id->bytes, id->len) != INTERN_FULL;
 }
 
 static bool is_running(const struct build_queue *q, const struct build_id *id)
 {
-	uint32_t i = intern_find(&q->again, id->bytes, id->len);
+	uint32_t i = intern_find(&q->rebuilds, id->bytes, id->len);
 
-	return i != INTERN_FULL && q->again_runs && i + 1 == q->again_next;
+	return i != INTERN_FULL && q->rebuild_runs && i + 1 == q->rebuilds_next;
 }
 
-static bool add_again(struct build_queue *q, const struct build_id *id)
+static bool add_rebuild(struct build_queue *q, const struct build_id *id)
 {
-	bool is_known = intern_find(&q->again, id->bytes, id->len) != INTERN_FULL;
+	bool is_known = intern_find(&q->rebuilds, id->bytes, id->len) != INTERN_FULL;
 
 	if (is_waiting(q, id))
 		return true;
-	if (intern_add(is_known ? &q->later : &q->again, id->bytes, id->len, NULL) == INTERN_FULL)
+	if (intern_add(is_known ? &q->rebuilds_after : &q->rebuilds, id->bytes, id->len, NULL) ==
+	    INTERN_FULL)
 		return false;
 	pthread_cond_broadcast(&q->wake);
 	return true;
@@ -207,13 +208,13 @@ static bool note_try(struct build_queue *q, const struct build_id *id)
 {
 	uint64_t now = io_system()->mono_ns(NULL);
 
-	for (size_t i = 0; i < TRIES; i++)
+	for (size_t i = 0; i < REBUILD_TRIES; i++)
 		if (q->tries[i].mono_ns && build_id_equal(&q->tries[i].id, id) &&
-		    now - q->tries[i].mono_ns < TRY_SECONDS * UINT64_C(1000000000))
+		    now - q->tries[i].mono_ns < REBUILD_TRY_SECONDS * UINT64_C(1000000000))
 			return false;
 	q->tries[q->next_try].id = *id;
 	q->tries[q->next_try].mono_ns = now;
-	q->next_try = (q->next_try + 1) % TRIES;
+	q->next_try = (q->next_try + 1) % REBUILD_TRIES;
 	return true;
 }
 
@@ -229,7 +230,7 @@ void build_queue_rebuild(struct build_queue *q, const struct build_id *id)
 	if (!has_kept(q, id))
 		return;
 	pthread_mutex_lock(&q->lock);
-	add_again(q, id);
+	add_rebuild(q, id);
 	pthread_mutex_unlock(&q->lock);
 }
 
@@ -240,7 +241,7 @@ bool build_queue_remake(struct build_queue *q, const struct build_id *id)
 	if (!has_kept(q, id))
 		return false;
 	pthread_mutex_lock(&q->lock);
-	ret = is_waiting(q, id) || is_running(q, id) || (note_try(q, id) && add_again(q, id));
+	ret = is_waiting(q, id) || is_running(q, id) || (note_try(q, id) && add_rebuild(q, id));
 	pthread_mutex_unlock(&q->lock);
 	return ret;
 }
@@ -312,54 +313,54 @@ static bool is_outdated(struct build_queue *q, const struct store_binary *b,
 	return has_kept(q, &b->id);
 }
 
-/* The next id to be made again, when no upload of it is about to do the same; false at the end. */
-static bool take_again(struct build_queue *q, struct build_id *ret)
+/* The next id to be built again, when no upload of it is about to do the same; false at the end. */
+static bool take_rebuild(struct build_queue *q, struct build_id *ret)
 {
 	const void *p;
 	bool goes_on;
 	size_t len;
 
 	pthread_mutex_lock(&q->lock);
-	q->again_runs = false;
-	while (!q->stopped && q->again_next == q->again.count) {
-		struct intern done = q->again;
+	q->rebuild_runs = false;
+	while (!q->stopped && q->rebuilds_next == q->rebuilds.count) {
+		struct intern done = q->rebuilds;
 
 		intern_reset(&done);
-		q->again = q->later;
-		q->later = done;
-		q->again_next = 0;
-		if (!q->again.count)
+		q->rebuilds = q->rebuilds_after;
+		q->rebuilds_after = done;
+		q->rebuilds_next = 0;
+		if (!q->rebuilds.count)
 			pthread_cond_wait(&q->wake, &q->lock);
 	}
 	if (!q->stopped) {
-		p = intern_get(&q->again, (uint32_t)q->again_next++, &len);
+		p = intern_get(&q->rebuilds, (uint32_t)q->rebuilds_next++, &len);
 		build_id_set(ret, BUILD_ID_GNU, p, len, NULL);
-		q->again_runs = true;
+		q->rebuild_runs = true;
 	}
 	goes_on = !q->stopped;
 	pthread_mutex_unlock(&q->lock);
 	return goes_on;
 }
 
-static void *rebuilder(void *arg)
+static void *run_rebuilder(void *arg)
 {
-	struct maker *m = arg;
+	struct build_worker *m = arg;
 	struct build_queue *q = m->q;
 	const struct build_env env = env_of(m);
 	struct build_job job = {.fd = -1};
 	struct err err;
 
 	rebuild_where(q, is_outdated, NULL);
-	while (take_again(q, &job.id)) {
+	while (take_rebuild(q, &job.id)) {
 		_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
 		Rawstack__V1__BuildReport *report;
 
 		if (uploads_is_building(q->config.uploads, &job.id))
 			continue;
-		begin(m, &job.id);
+		begin_build(m, &job.id);
 		if (build_table(&env, &job, &arena, &report, &err) && err.code != ERR_NOT_FOUND)
 			log_warn("%s", err.message);
-		end(m);
+		end_build(m);
 	}
 	pthread_mutex_lock(&q->lock);
 	q->running--;
@@ -368,7 +369,7 @@ static void *rebuilder(void *arg)
 	return NULL;
 }
 
-/* With the lock of `uploads` held, before the makers run. */
+/* With the lock of `uploads` held, before the workers run. */
 static void give_up(void *ctx, const struct upload *up)
 {
 	const struct build_env env = env_of(ctx);
@@ -377,14 +378,14 @@ static void give_up(void *ctx, const struct upload *up)
 			    &(struct build_job){.id = up->id, .begin = up->begin, .fd = up->fd});
 }
 
-static void *builder(void *arg)
+static void *run_builder(void *arg)
 {
-	struct maker *m = arg;
+	struct build_worker *m = arg;
 	struct build_queue *q = m->q;
 	struct upload *up;
 
 	while ((up = uploads_take(q->config.uploads)))
-		work(m, up);
+		build_upload(m, up);
 	pthread_mutex_lock(&q->lock);
 	q->running--;
 	pthread_cond_broadcast(&q->ended);
@@ -396,38 +397,38 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 		     struct err *err)
 {
 	unsigned int count = config->builders;
-	struct build_queue *q = calloc(1, sizeof(*q) + (count + 1) * sizeof(q->makers[0]));
+	struct build_queue *q = calloc(1, sizeof(*q) + (count + 1) * sizeof(q->workers[0]));
 
 	if (!q)
 		return err_set(err, ERR_MEMORY, "out of memory");
 	q->config = *config;
 	uploads_set_builders(config->uploads, count);
 	pthread_mutex_init(&q->lock, NULL);
-	pthread_mutex_init(&q->turn, NULL);
+	pthread_mutex_init(&q->store_lock, NULL);
 	timed_wait_init(&q->ended);
 	pthread_cond_init(&q->wake, NULL);
-	q->again = (struct intern)INTERN_INIT(LIMIT_REBUILDS, LIMIT_REBUILDS * BUILD_ID_MAX);
-	q->later = q->again;
+	q->rebuilds = (struct intern)INTERN_INIT(LIMIT_REBUILDS, LIMIT_REBUILDS * BUILD_ID_MAX);
+	q->rebuilds_after = q->rebuilds;
 	if (!q->config.builder_version)
 		q->config.builder_version = TABLE_BUILDER_VERSION;
-	q->makers[0].q = q;
-	uploads_each_given_up(q->config.uploads, give_up, &q->makers[0]);
+	q->workers[0].q = q;
+	uploads_each_given_up(q->config.uploads, give_up, &q->workers[0]);
 	for (; q->thread_count <= count; q->thread_count++) {
 		int rc;
 
 		pthread_mutex_lock(&q->lock);
 		q->running++;
 		pthread_mutex_unlock(&q->lock);
-		q->makers[q->thread_count].q = q;
-		rc = pthread_create(&q->makers[q->thread_count].thread, NULL,
-				    q->thread_count ? builder : rebuilder,
-				    &q->makers[q->thread_count]);
+		q->workers[q->thread_count].q = q;
+		rc = pthread_create(&q->workers[q->thread_count].thread, NULL,
+				    q->thread_count ? run_builder : run_rebuilder,
+				    &q->workers[q->thread_count]);
 		if (rc) {
 			pthread_mutex_lock(&q->lock);
 			q->running--;
 			pthread_mutex_unlock(&q->lock);
 			uploads_stop(config->uploads);
-			build_queue_stop_again(q);
+			build_queue_stop_rebuilds(q);
 			build_queue_close(q);
 			return err_sys(err, rc, "builder thread");
 		}
@@ -436,7 +437,7 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 	return 0;
 }
 
-static void build_queue_stop_again(struct build_queue *q)
+static void build_queue_stop_rebuilds(struct build_queue *q)
 {
 	pthread_mutex_lock(&q->lock);
 	q->stopped = true;
@@ -450,7 +451,7 @@ bool build_queue_stop(struct build_queue *q, unsigned int timeout_ms)
 	bool ended;
 	int rc = 0;
 
-	build_queue_stop_again(q);
+	build_queue_stop_rebuilds(q);
 	pthread_mutex_lock(&q->lock);
 	while (q->running && rc != ETIMEDOUT)
 		rc = pthread_cond_timedwait(&q->ended, &q->lock, &until);
@@ -464,12 +465,12 @@ void build_queue_close(struct build_queue *q)
 	if (!q)
 		return;
 	for (unsigned int i = 0; i < q->thread_count; i++)
-		pthread_join(q->makers[i].thread, NULL);
+		pthread_join(q->workers[i].thread, NULL);
 	pthread_cond_destroy(&q->ended);
 	pthread_cond_destroy(&q->wake);
-	pthread_mutex_destroy(&q->turn);
-	intern_done(&q->again);
-	intern_done(&q->later);
+	pthread_mutex_destroy(&q->store_lock);
+	intern_done(&q->rebuilds);
+	intern_done(&q->rebuilds_after);
 	pthread_mutex_destroy(&q->lock);
 	free(q);
 }

@@ -236,7 +236,8 @@ static bool adds(const struct build_job *job, const Rawstack__V1__Binary *old,
 	return (!job->begin || job->begin->replace) && new->has_dwarf >= was->has_dwarf;
 }
 
-/* With `turn` held. What a delete took away is not brought back from files that went with it. */
+/* With store_lock held. What a delete took away is not brought back from files that went with it.
+ */
 static bool is_deleted(const struct build_env *env, const struct build_job *job)
 {
 	return !job->begin && *env->deleted;
@@ -251,9 +252,9 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	bool ready;
 	int rc;
 
-	pthread_mutex_lock(env->turn);
+	pthread_mutex_lock(env->store_lock);
 	if (is_deleted(env, job)) {
-		pthread_mutex_unlock(env->turn);
+		pthread_mutex_unlock(env->store_lock);
 		return err_set(err, ERR_NOT_FOUND, "deleted while its table was made again");
 	}
 	rc = read_old(env, &job->id, arena, &b, &old, err);
@@ -272,7 +273,7 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 			rc = name_table(env, &b, aliases, err);
 	}
 	*env->deleted = false; /* an upload is newer than a delete before it */
-	pthread_mutex_unlock(env->turn);
+	pthread_mutex_unlock(env->store_lock);
 	return rc < 0 ? rc : 0;
 }
 
@@ -293,14 +294,14 @@ static int failed(const struct build_env *env, const struct build_job *job, stru
 		*env->lacking = true;
 		return rc;
 	}
-	pthread_mutex_lock(env->turn);
+	pthread_mutex_lock(env->store_lock);
 	if (is_deleted(env, job) || read_old(env, &job->id, arena, &b, &old, NULL) < 0)
 		; /* nothing is to be said of it */
 	else if (b.status == STORE_READY)
 		(void)name_table(env, &b, aliases, NULL);
 	else
 		put(env, job, job->begin ? NULL : old, b.pinned, NULL, aliases, err->message, NULL);
-	pthread_mutex_unlock(env->turn);
+	pthread_mutex_unlock(env->store_lock);
 	/* Not the client's lie, but a file that cannot be read. */
 	if (rc == ERR_DATA)
 		err->code = rc = ERR_UNSUPPORTED;
@@ -351,10 +352,10 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 	if (env->keep_all || build_score(report) < BUILD_COMPLETE) {
 		keep(env, job, role, NULL); /* without it, the debug file needs it sent again */
 		/* To pack it took a while. */
-		pthread_mutex_lock(env->turn);
+		pthread_mutex_lock(env->store_lock);
 		if (*env->deleted)
 			kept_files_remove(env->kept, &job->id, role);
-		pthread_mutex_unlock(env->turn);
+		pthread_mutex_unlock(env->store_lock);
 		return;
 	}
 	kept_files_remove(env->kept, &job->id, KEPT_DEBUG);
@@ -426,7 +427,7 @@ static int build_companion(const struct build_env *env, const struct build_job *
 			   enum kept_role role, struct arena *arena,
 			   Rawstack__V1__BuildReport **ret, struct err *err)
 {
-	struct build_job again = {.id = job->id, .fd = -1};
+	struct build_job rebuild = {.id = job->id, .fd = -1};
 	int rc = keep(env, job, role, err);
 
 	if (rc)
@@ -434,7 +435,7 @@ static int build_companion(const struct build_env *env, const struct build_job *
 	rc = build_report_kept(job->begin->size, arena, ret, err);
 	if (rc || role == KEPT_ALT)
 		return rc;
-	rc = build_from(env, &again, role, arena, ret, err);
+	rc = build_from(env, &rebuild, role, arena, ret, err);
 	return rc == ERR_NOT_FOUND ? 0 : rc;
 }
 

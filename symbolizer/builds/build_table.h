@@ -28,9 +28,9 @@ struct build_env {
 	 */
 	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
 	void *ctx;
-	pthread_mutex_t *turn; /* from reading what is there to storing more */
-	bool *deleted;         /* under `turn`: the id was deleted since this build began */
-	bool *lacking;         /* set when it failed for what the machine lacks at this moment */
+	pthread_mutex_t *store_lock; /* from reading what is there to storing more */
+	bool *deleted; /* under store_lock: the id was deleted since this build began */
+	bool *lacking; /* set when it failed for what the machine lacks at this moment */
 };
 
 struct build_job {

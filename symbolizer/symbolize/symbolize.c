@@ -420,5 +420,5 @@ int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
 	while (rc == ERR_DAMAGED && again && !s->is_stream && --left);
 	if (rc == ERR_DAMAGED && again) /* a stream has told its client of the module already */
 		return err_set(err, ERR_UNAVAILABLE, "a table turned out to be damaged: ask again");
-	return rc ? rc : symbolize_take_note(s, err);
+	return rc ? rc : symbolize_record_use(s, err);
 }

@@ -254,7 +254,7 @@ int symbolize_modules_recheck(struct symbolize *s, struct store_read *r, struct 
 
 /* --- afterwards ------------------------------------------------------------------------------ */
 
-int symbolize_take_note(struct symbolize *s, struct err *err)
+int symbolize_record_use(struct symbolize *s, struct err *err)
 {
 	_cleanup_(freep) struct store_missing *notes = NULL;
 	struct intern ids = INTERN_INIT(LIMIT_BATCH_MODULES, LIMIT_BATCH_MODULES * BUILD_ID_MAX);

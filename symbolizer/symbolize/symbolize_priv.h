@@ -68,7 +68,7 @@ int symbolize_modules_recheck(struct symbolize *s, struct store_read *r,
 			      struct err *err) _must_check_;
 
 /* What the store learns of the batch, once the read has ended. */
-int symbolize_take_note(struct symbolize *s, struct err *err) _must_check_;
+int symbolize_record_use(struct symbolize *s, struct err *err) _must_check_;
 
 enum {
 	SYMBOLIZE_NOT_YET = -1, /* a location's status: it is among the lookups */
