@@ -10,21 +10,21 @@
 
 /* --- threads --------------------------------------------------------------------------------- */
 
-/* With the lock held. A chore that is done is taken first: it may end a segment. */
+/* With the lock held. An I/O job that is done is taken first: it may end a segment. */
 static void take_done(struct spool_disk *d)
 {
-	struct chore c;
+	struct io_job c;
 
-	if (d->chore.state != CHORE_DONE)
+	if (d->io_job.state != IO_JOB_DONE)
 		return;
-	c = d->chore;
-	d->chore.state = CHORE_NONE;
+	c = d->io_job;
+	d->io_job.state = IO_JOB_NONE;
 	pthread_mutex_unlock(&d->lock);
-	spool_disk_take_chore(d, &c);
+	spool_disk_take_io_job(d, &c);
 	pthread_mutex_lock(&d->lock);
 }
 
-static struct spool_chunk *pop(struct spool_disk *d)
+static struct spool_chunk *pop_chunk(struct spool_disk *d)
 {
 	struct spool_chunk *c = d->queue;
 
@@ -60,7 +60,7 @@ static void work_off(struct spool_disk *d)
 		struct spool_chunk *c;
 
 		take_done(d);
-		c = pop(d);
+		c = pop_chunk(d);
 		if (!c && d->stopping)
 			break;
 		pthread_mutex_unlock(&d->lock);
@@ -69,26 +69,26 @@ static void work_off(struct spool_disk *d)
 		free(c);
 		spool_disk_do_due(d);
 		pthread_mutex_lock(&d->lock);
-		if (!d->queue && d->chore.state != CHORE_DONE)
+		if (!d->queue && d->io_job.state != IO_JOB_DONE)
 			break;
 	}
 	d->is_working = false;
 }
 
 /* With the lock held, which is free meanwhile. */
-static void run_chore(struct spool_disk *d)
+static void run_io_job(struct spool_disk *d)
 {
-	d->in_chore = true;
+	d->in_io_job = true;
 	pthread_mutex_unlock(&d->lock);
-	spool_disk_run_chore(d, &d->chore);
+	spool_disk_run_io_job(d, &d->io_job);
 	pthread_mutex_lock(&d->lock);
-	d->in_chore = false;
-	d->chore.state = CHORE_DONE;
+	d->in_io_job = false;
+	d->io_job.state = IO_JOB_DONE;
 }
 
-/* The thread that does everything, chores too: handing these to another one would cost as much as
+/* The thread that does everything, I/O jobs too: handing these to another one would cost as much as
  * appending does. */
-static void *work(void *arg)
+static void *run_writer(void *arg)
 {
 	struct spool_disk *d = arg;
 
@@ -99,8 +99,8 @@ static void *work(void *arg)
 			continue;
 		}
 		work_off(d);
-		if (d->chore.state == CHORE_ASKED)
-			run_chore(d);
+		if (d->io_job.state == IO_JOB_ASKED)
+			run_io_job(d);
 		else if (d->stopping && !d->queue)
 			break;
 		else
@@ -110,20 +110,20 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* Its deputy, which takes over while a chore takes its time, and no more but chores. */
-static void *stand_in(void *arg)
+/* The second writer, which does everything but I/O jobs while one takes its time. */
+static void *run_second_writer(void *arg)
 {
 	struct spool_disk *d = arg;
 
 	pthread_mutex_lock(&d->lock);
-	while (!d->deputy_stopping) {
-		if (!d->in_chore || d->is_working || !d->queue) {
-			pthread_cond_wait(&d->wake_deputy, &d->lock);
+	while (!d->second_stopping) {
+		if (!d->in_io_job || d->is_working || !d->queue) {
+			pthread_cond_wait(&d->wake_second, &d->lock);
 			continue;
 		}
 		work_off(d);
 		/* The worker may be back and wait for its turn; it finds what is left. */
-		if (!d->in_chore)
+		if (!d->in_io_job)
 			pthread_cond_signal(&d->wake);
 	}
 	pthread_mutex_unlock(&d->lock);
@@ -145,25 +145,25 @@ static int start_thread(pthread_t *ret, void *(*run)(void *), struct spool_disk 
 
 int spool_disk_detach(struct spool_disk *d, struct err *err)
 {
-	int rc = start_thread(&d->deputy, stand_in, d);
+	int rc = start_thread(&d->second, run_second_writer, d);
 
 	if (rc)
 		return err_sys(err, rc, "a thread for the spool");
 	d->detached = true;
-	rc = start_thread(&d->worker, work, d);
+	rc = start_thread(&d->worker, run_writer, d);
 	if (!rc)
 		return 0;
 	d->detached = false;
 	pthread_mutex_lock(&d->lock);
-	d->deputy_stopping = true;
-	pthread_cond_signal(&d->wake_deputy);
+	d->second_stopping = true;
+	pthread_cond_signal(&d->wake_second);
 	pthread_mutex_unlock(&d->lock);
-	pthread_join(d->deputy, NULL);
+	pthread_join(d->second, NULL);
 	return err_sys(err, rc, "a thread for the spool");
 }
 
 /* The worker goes first, with everything that was handed over done. */
-static void join(struct spool_disk *d)
+static void join_threads(struct spool_disk *d)
 {
 	pthread_mutex_lock(&d->lock);
 	d->stopping = true;
@@ -171,10 +171,10 @@ static void join(struct spool_disk *d)
 	pthread_mutex_unlock(&d->lock);
 	pthread_join(d->worker, NULL);
 	pthread_mutex_lock(&d->lock);
-	d->deputy_stopping = true;
-	pthread_cond_signal(&d->wake_deputy);
+	d->second_stopping = true;
+	pthread_cond_signal(&d->wake_second);
 	pthread_mutex_unlock(&d->lock);
-	pthread_join(d->deputy, NULL);
+	pthread_join(d->second, NULL);
 	pthread_mutex_lock(&d->lock);
 	take_done(d);
 	pthread_mutex_unlock(&d->lock);
@@ -212,11 +212,11 @@ bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk)
 		if (chunk->segment > d->state.given_up)
 			d->state.given_up = chunk->segment;
 	}
-	is_busy = d->in_chore;
+	is_busy = d->in_io_job;
 	pthread_mutex_unlock(&d->lock);
 	/* Not before: who is woken would wait for the lock. */
 	if (fits)
-		pthread_cond_signal(is_busy ? &d->wake_deputy : &d->wake);
+		pthread_cond_signal(is_busy ? &d->wake_second : &d->wake);
 	else
 		free(chunk);
 	return fits;
@@ -295,7 +295,8 @@ static int take_stock(struct spool_disk *d, struct err *err)
 	int rc;
 
 	spool_segments_clean(d->io, d->place.dir_fd);
-	rc = spool_keep_init(&d->keep, d->io, d->place.dir_fd, &d->limits, d->origin, &last, err);
+	rc = spool_retention_init(&d->retention, d->io, d->place.dir_fd, &d->limits, d->origin,
+				  &last, err);
 	if (!rc)
 		spool_disk_account_open(d);
 	/* Milliseconds since 1970, so that a directory that was removed does not use the numbers,
@@ -328,7 +329,7 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&d->wake, &attr);
-	pthread_cond_init(&d->wake_deputy, NULL);
+	pthread_cond_init(&d->wake_second, NULL);
 	pthread_condattr_destroy(&attr);
 	rc = d->dir ? spool_place_open(&d->place, d->io, dir, err)
 		    : err_set(err, ERR_MEMORY, "out of memory for the spool");
@@ -346,10 +347,10 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
  * small, less than the room it held while it ran, is for the next one to pack. */
 static void pack_last(struct spool_disk *d)
 {
-	const struct spool_kept *k = spool_keep_unpacked(&d->keep);
+	const struct spool_retained *k = spool_retention_unpacked(&d->retention);
 
 	if (k && k->number == d->segment && k->len >= PACKED_LAST_LEN)
-		spool_disk_ask(d, CHORE_PACK, -1, k->number);
+		spool_disk_ask(d, IO_JOB_PACK, -1, k->number);
 }
 
 void spool_disk_end(struct spool_disk *d)
@@ -357,7 +358,7 @@ void spool_disk_end(struct spool_disk *d)
 	const bool packs = d->detached;
 
 	if (packs)
-		join(d);
+		join_threads(d);
 	d->detached = false;
 	spool_disk_end_segment(d, true);
 	spool_disk_finish_next(d);
@@ -375,11 +376,11 @@ void spool_disk_close(struct spool_disk *d)
 		d->io->close(d->io->ctx, d->fd);
 	spool_place_close(&d->place, d->io);
 	spool_place_close(&d->next, d->io);
-	spool_keep_done(&d->keep);
-	spool_keep_done(&d->next_keep);
+	spool_retention_done(&d->retention);
+	spool_retention_done(&d->next_keep);
 	free(d->dir);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->wake);
-	pthread_cond_destroy(&d->wake_deputy);
+	pthread_cond_destroy(&d->wake_second);
 	free(d);
 }

@@ -17,7 +17,7 @@ static bool is_own(const struct spool_disk *d, const struct spool_account *a)
 
 void spool_disk_account_open(struct spool_disk *d)
 {
-	const struct spool_keep *k = &d->keep;
+	const struct spool_retention *k = &d->retention;
 	struct spool_segments found;
 	struct spool_account a;
 

@@ -9,13 +9,13 @@
 /* Without a directory there is nothing to keep limits of. */
 static void leave_place(struct spool_disk *d)
 {
-	const uint64_t dropped = d->keep.dropped;
+	const uint64_t dropped = d->retention.dropped;
 
 	spool_place_close(&d->place, d->io);
-	spool_keep_done(&d->keep);
-	d->keep.io = d->io;
-	d->keep.dir_fd = -1;
-	d->keep.dropped = dropped;
+	spool_retention_done(&d->retention);
+	d->retention.io = d->io;
+	d->retention.dir_fd = -1;
+	d->retention.dropped = dropped;
 }
 
 /* Packing is what uses the directory outside of the lock. */
@@ -24,13 +24,13 @@ static bool is_packing(struct spool_disk *d)
 	bool ret;
 
 	pthread_mutex_lock(&d->lock);
-	ret = d->chore.state != CHORE_NONE && d->chore.kind == CHORE_PACK;
+	ret = d->io_job.state != IO_JOB_NONE && d->io_job.kind == IO_JOB_PACK;
 	pthread_mutex_unlock(&d->lock);
 	return ret;
 }
 
 /* Opens what the path leads to now. Behind newer segments nobody would read ours. */
-static int open_place(struct spool_disk *d, struct spool_place *place, struct spool_keep *keep,
+static int open_place(struct spool_disk *d, struct spool_place *place, struct spool_retention *keep,
 		      uint64_t newest, struct err *err)
 {
 	uint64_t last = 0;
@@ -41,11 +41,11 @@ static int open_place(struct spool_disk *d, struct spool_place *place, struct sp
 		rc = spool_place_open(place, d->io, d->dir, err);
 	if (rc)
 		return rc;
-	rc = spool_keep_init(keep, d->io, place->dir_fd, &d->limits, d->origin, &last, err);
+	rc = spool_retention_init(keep, d->io, place->dir_fd, &d->limits, d->origin, &last, err);
 	if (!rc && last >= newest)
 		rc = err_set(err, ERR_EXISTS, "%s: somebody else wrote there meanwhile", d->dir);
 	if (rc) {
-		spool_keep_done(keep);
+		spool_retention_done(keep);
 		spool_place_close(place, d->io);
 	}
 	return rc;
@@ -53,8 +53,8 @@ static int open_place(struct spool_disk *d, struct spool_place *place, struct sp
 
 int spool_disk_reopen(struct spool_disk *d, struct err *err)
 {
-	const uint64_t dropped = d->keep.dropped;
-	struct spool_keep keep = {.count = 0};
+	const uint64_t dropped = d->retention.dropped;
+	struct spool_retention keep = {.count = 0};
 	struct spool_place place;
 	int rc;
 
@@ -67,26 +67,26 @@ int spool_disk_reopen(struct spool_disk *d, struct err *err)
 	if (rc)
 		return rc;
 	d->place = place;
-	d->keep = keep;
-	d->keep.dropped = dropped;
+	d->retention = keep;
+	d->retention.dropped = dropped;
 	spool_disk_account_open(d);
 	return 0;
 }
 
 void spool_disk_move(struct spool_disk *d, const uint64_t left_losses[static SPOOL_LOSS_COUNT])
 {
-	const uint64_t dropped = d->keep.dropped;
-	const enum spool_drop_reason by = d->keep.dropped_by;
+	const uint64_t dropped = d->retention.dropped;
+	const enum spool_drop_reason by = d->retention.dropped_by;
 
 	assert(d->next.dir_fd >= 0);
 	spool_disk_account_leave(d, left_losses);
 	leave_place(d);
 	d->place = d->next;
-	d->keep = d->next_keep;
-	d->keep.dropped = dropped;
-	d->keep.dropped_by = by;
+	d->retention = d->next_keep;
+	d->retention.dropped = dropped;
+	d->retention.dropped_by = by;
 	d->next = SPOOL_PLACE_NONE;
-	d->next_keep = (struct spool_keep){.count = 0};
+	d->next_keep = (struct spool_retention){.count = 0};
 	d->is_gone = false;
 	spool_disk_set_leaves(d, 0);
 	spool_disk_account_open(d);

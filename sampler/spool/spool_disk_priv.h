@@ -9,29 +9,29 @@
 
 #include "spool_account.h"
 #include "spool_disk.h"
-#include "spool_keep.h"
 #include "spool_place.h"
+#include "spool_retention.h"
 
 enum {
 	CLOSING_MAX = 8
 };
 
 /* What may take long: a second thread appends meanwhile. */
-enum chore_kind {
-	CHORE_SYNC,
-	CHORE_FINISH, /* sync and close */
-	CHORE_PACK,
+enum io_job_kind {
+	IO_JOB_SYNC,
+	IO_JOB_FINISH, /* sync and close */
+	IO_JOB_PACK,
 };
 
-enum chore_state {
-	CHORE_NONE,
-	CHORE_ASKED,
-	CHORE_DONE,
+enum io_job_state {
+	IO_JOB_NONE,
+	IO_JOB_ASKED,
+	IO_JOB_DONE,
 };
 
-struct chore {
-	enum chore_state state; /* under the lock; the rest belongs to who the state says */
-	enum chore_kind kind;
+struct io_job {
+	enum io_job_state state; /* under the lock; the rest belongs to who the state says */
+	enum io_job_kind kind;
 	int fd, rc;
 	uint64_t segment, len;
 };
@@ -53,11 +53,11 @@ struct spool_disk {
 	uint64_t unseen; /* of these, since it was last seen under its name */
 	bool failing, dirty;
 	bool is_gone; /* the directory, or what was in it: to be opened anew */
-	struct spool_keep keep;
+	struct spool_retention retention;
 	/* What the path leads to since the directory was moved away or hidden: the writer goes on
 	 * there when it begins a segment. */
 	struct spool_place next;
-	struct spool_keep next_keep;
+	struct spool_retention next_keep;
 	bool told_moved;
 	bool has_account;                     /* it was looked for: it may be written */
 	struct spool_account account, before; /* as last written; of the runs before this one */
@@ -72,37 +72,37 @@ struct spool_disk {
 	size_t closing_count;
 
 	bool detached, has_lock;
-	pthread_t worker, deputy;
+	pthread_t worker, second;
 	pthread_mutex_t lock;
-	pthread_cond_t wake, wake_deputy; /* of the two threads */
+	pthread_cond_t wake, wake_second; /* of the two threads */
 	/* Under the lock. */
 	struct spool_chunk *queue, **queue_end;
 	uint64_t queue_len;
 	struct spool_disk_state state;
 	struct spool_tally tally;
 	struct err err, notice;
-	bool unreported, has_notice, stopping, deputy_stopping;
+	bool unreported, has_notice, stopping, second_stopping;
 	bool is_working; /* one of the two is at what is of whoever works */
-	bool in_chore;   /* the worker is at the chore */
-	struct chore chore;
+	bool in_io_job;  /* the worker is at the I/O job */
+	struct io_job io_job;
 };
 
 uint64_t spool_disk_now_ns(const struct spool_disk *d);
 
 /* The directory that stands there now, made if there is none, with its lock, in place of the one
  * that was removed. ERR_EXISTS when somebody else writes there, or wrote later; ERR_UNAVAILABLE
- * while a chore is in the old one; ERR_IO. */
+ * while an I/O job is in the old one; ERR_IO. */
 int spool_disk_reopen(struct spool_disk *d, struct err *err);
 
 /* What may take long: of the worker, or of who asks when there are no threads. */
-void spool_disk_run_chore(struct spool_disk *d, struct chore *c);
+void spool_disk_run_io_job(struct spool_disk *d, struct io_job *c);
 
-/* All that follows is of whoever does the work. What became of a chore: */
-void spool_disk_take_chore(struct spool_disk *d, const struct chore *c);
+/* All that follows is of whoever does the work. What became of an I/O job: */
+void spool_disk_take_io_job(struct spool_disk *d, const struct io_job *c);
 
-/* Whether a chore was taken on: there is one at a time. The worker runs it when it is done with the
- * rest. */
-bool spool_disk_ask(struct spool_disk *d, enum chore_kind kind, int fd, uint64_t segment);
+/* Whether an I/O job was taken on: there is one at a time. The worker runs it when it is done with
+ * the rest. */
+bool spool_disk_ask(struct spool_disk *d, enum io_job_kind kind, int fd, uint64_t segment);
 
 void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c);
 

@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "spool_compress.h"
 #include "spool_disk_priv.h"
-#include "spool_squeeze.h"
 
 uint64_t spool_disk_now_ns(const struct spool_disk *d)
 {
@@ -58,40 +58,41 @@ void spool_disk_give_up(struct spool_disk *d, uint64_t segment)
 
 static void apply_limits(struct spool_disk *d, uint64_t more, bool *ret_floor)
 {
-	bool floor = spool_keep_apply(&d->keep, d->fd >= 0 ? d->limits.segment_len : 0, more);
+	bool floor =
+		spool_retention_apply(&d->retention, d->fd >= 0 ? d->limits.segment_len : 0, more);
 
 	d->limits_ns = spool_disk_now_ns(d);
 	pthread_mutex_lock(&d->lock);
-	d->state.dropped = d->keep.dropped;
-	d->state.dropped_by = d->keep.dropped_by;
+	d->state.dropped = d->retention.dropped;
+	d->state.dropped_by = d->retention.dropped_by;
 	pthread_mutex_unlock(&d->lock);
 	if (ret_floor)
 		*ret_floor = floor;
 }
 
-/* --- chores ---------------------------------------------------------------------------------- */
+/* --- I/O jobs -------------------------------------------------------------------------------- */
 
-void spool_disk_run_chore(struct spool_disk *d, struct chore *c)
+void spool_disk_run_io_job(struct spool_disk *d, struct io_job *c)
 {
 	const struct io *io = d->io;
 
 	switch (c->kind) {
-	case CHORE_SYNC:
+	case IO_JOB_SYNC:
 		c->rc = io->sync(io->ctx, c->fd);
 		break;
-	case CHORE_FINISH:
+	case IO_JOB_FINISH:
 		c->rc = io->sync(io->ctx, c->fd);
 		io->close(io->ctx, c->fd);
 		break;
-	case CHORE_PACK:
-		c->rc = spool_squeeze(io, d->place.dir_fd, c->segment, &c->len, NULL);
+	case IO_JOB_PACK:
+		c->rc = spool_compress(io, d->place.dir_fd, c->segment, &c->len, NULL);
 		break;
 	}
 }
 
 /* After a failed sync nobody knows what of the file is on the disk, and asking again would only
  * hide it: a new file it is. */
-static void take_sync(struct spool_disk *d, const struct chore *c)
+static void take_sync(struct spool_disk *d, const struct io_job *c)
 {
 	struct err err;
 
@@ -99,22 +100,22 @@ static void take_sync(struct spool_disk *d, const struct chore *c)
 		return;
 	err_sys(&err, -c->rc, "sync of spool segment %016llx", (unsigned long long)c->segment);
 	spool_disk_tell(d, &err);
-	if (c->kind == CHORE_SYNC && d->fd >= 0 && c->segment == d->segment) {
+	if (c->kind == IO_JOB_SYNC && d->fd >= 0 && c->segment == d->segment) {
 		spool_disk_give_up(d, d->segment);
 		spool_disk_end_segment(d, false);
 	}
 }
 
-static void take_packed(struct spool_disk *d, const struct chore *c)
+static void take_packed(struct spool_disk *d, const struct io_job *c)
 {
-	struct spool_kept *k = spool_keep_find(&d->keep, c->segment);
-	char temp[SPOOL_SQUEEZED_NAME_MAX], name[SPOOL_NAME_MAX];
+	struct spool_retained *k = spool_retention_find(&d->retention, c->segment);
+	char temp[SPOOL_COMPRESSED_NAME_MAX], name[SPOOL_NAME_MAX];
 
 	if (k)
 		k->is_final = true;
 	if (c->rc != 1)
 		return;
-	spool_squeezed_name(c->segment, temp);
+	spool_compressed_name(c->segment, temp);
 	/* Limits may have dropped it meanwhile: then it must not come back. The directory is not
 	 * synced: after a power cut either of the two is there, and both are whole. */
 	if (k && d->io->rename(d->io->ctx, d->place.dir_fd, temp,
@@ -124,28 +125,28 @@ static void take_packed(struct spool_disk *d, const struct chore *c)
 		d->io->unlink(d->io->ctx, d->place.dir_fd, temp);
 }
 
-void spool_disk_take_chore(struct spool_disk *d, const struct chore *c)
+void spool_disk_take_io_job(struct spool_disk *d, const struct io_job *c)
 {
-	if (c->kind == CHORE_PACK)
+	if (c->kind == IO_JOB_PACK)
 		take_packed(d, c);
 	else
 		take_sync(d, c);
 }
 
-bool spool_disk_ask(struct spool_disk *d, enum chore_kind kind, int fd, uint64_t segment)
+bool spool_disk_ask(struct spool_disk *d, enum io_job_kind kind, int fd, uint64_t segment)
 {
-	struct chore c = {CHORE_ASKED, kind, fd, 0, segment, 0};
+	struct io_job c = {IO_JOB_ASKED, kind, fd, 0, segment, 0};
 	bool taken;
 
 	if (!d->detached) {
-		spool_disk_run_chore(d, &c);
-		spool_disk_take_chore(d, &c);
+		spool_disk_run_io_job(d, &c);
+		spool_disk_take_io_job(d, &c);
 		return true;
 	}
 	pthread_mutex_lock(&d->lock);
-	taken = d->chore.state == CHORE_NONE;
+	taken = d->io_job.state == IO_JOB_NONE;
 	if (taken)
-		d->chore = c;
+		d->io_job = c;
 	pthread_mutex_unlock(&d->lock);
 	return taken;
 }
@@ -153,21 +154,21 @@ bool spool_disk_ask(struct spool_disk *d, enum chore_kind kind, int fd, uint64_t
 void spool_disk_finish_next(struct spool_disk *d)
 {
 	while (d->closing_count &&
-	       spool_disk_ask(d, CHORE_FINISH, d->closing[0].fd, d->closing[0].segment))
+	       spool_disk_ask(d, IO_JOB_FINISH, d->closing[0].fd, d->closing[0].segment))
 		memmove(d->closing, d->closing + 1, --d->closing_count * sizeof(*d->closing));
 }
 
 static void pack_next(struct spool_disk *d)
 {
 	const bool may_pack = d->detached && d->next.dir_fd < 0;
-	const struct spool_kept *k = may_pack ? spool_keep_unpacked(&d->keep) : NULL;
+	const struct spool_retained *k = may_pack ? spool_retention_unpacked(&d->retention) : NULL;
 
 	/* The one that ended just now waits for the next to begin: it may be the last, which
 	 * spool_disk_close() decides on. While one is packed it is there twice: that is no reason
 	 * to go below the floor. */
 	if (k && k->number != d->segment && !d->closing_count &&
 	    d->io->free_bytes(d->io->ctx, d->place.dir_fd) >= d->limits.free_floor + k->len)
-		spool_disk_ask(d, CHORE_PACK, -1, k->number);
+		spool_disk_ask(d, IO_JOB_PACK, -1, k->number);
 }
 
 /* --- segments -------------------------------------------------------------------------------- */
@@ -189,7 +190,7 @@ void spool_disk_end_segment(struct spool_disk *d, bool is_whole)
 		d->closing[d->closing_count++].segment = d->segment;
 	}
 	d->fd = -1;
-	spool_keep_add(&d->keep, d->segment, len, &d->current);
+	spool_retention_add(&d->retention, d->segment, len, &d->current);
 	spool_disk_finish_next(d);
 }
 
@@ -360,7 +361,7 @@ void spool_disk_look_for_segment(struct spool_disk *d)
 static void sync_segment(struct spool_disk *d)
 {
 	spool_disk_look_for_segment(d);
-	if (d->fd < 0 || (d->dirty && !spool_disk_ask(d, CHORE_SYNC, d->fd, d->segment)))
+	if (d->fd < 0 || (d->dirty && !spool_disk_ask(d, IO_JOB_SYNC, d->fd, d->segment)))
 		return;
 	d->synced_ns = spool_disk_now_ns(d);
 	d->dirty = false;

@@ -17,9 +17,9 @@
 #include "memory_io.h"
 #include "spool.h"
 #include "spool_account.h"
+#include "spool_compress.h"
 #include "spool_profile.h"
 #include "spool_segment.h"
-#include "spool_squeeze.h"
 
 #define NAME "segment-0000000000000001.spool"
 
@@ -157,11 +157,11 @@ static void pack(struct memory_io *m)
 {
 	uint64_t before = spool_segment_samples(&m->io, 0, 1, 0), packed_len;
 	const uint64_t counted = catch_up(m);
-	char temp[SPOOL_SQUEEZED_NAME_MAX];
+	char temp[SPOOL_COMPRESSED_NAME_MAX];
 
-	if (spool_squeeze(&m->io, 0, 1, &packed_len, NULL) != 1)
+	if (spool_compress(&m->io, 0, 1, &packed_len, NULL) != 1)
 		return;
-	m->io.rename(m, 0, spool_squeezed_name(1, temp), NAME);
+	m->io.rename(m, 0, spool_compressed_name(1, temp), NAME);
 	if (spool_segment_samples(&m->io, 0, 1, 0) != before || catch_up(m) != counted)
 		abort();
 }

@@ -10,9 +10,9 @@
 #include "crc32c.h"
 #include "record_io.h"
 #include "sink.h"
+#include "spool_compress.h"
 #include "spool_samples.h"
 #include "spool_segment.h"
-#include "spool_squeeze.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -101,15 +101,15 @@ static void mark(struct record_io *r, uint64_t kind, uint64_t n)
 }
 
 /* The oldest segment, as the writer's thread packs it. */
-static void squeeze_oldest(struct record_io *r)
+static void compress_oldest(struct record_io *r)
 {
 	const struct memory_file *f = memory_io_file(&r->m, SEGMENT, 0);
 	uint64_t number = strtoull(f->name + strlen(SEGMENT), NULL, 16), len;
-	char temp[SPOOL_SQUEEZED_NAME_MAX], name[SPOOL_NAME_MAX];
+	char temp[SPOOL_COMPRESSED_NAME_MAX], name[SPOOL_NAME_MAX];
 
 	if (memory_io_count(&r->m, SEGMENT) > 1 &&
-	    spool_squeeze(&r->io, 0, number, &len, NULL) == 1)
-		r->io.rename(r, 0, spool_squeezed_name(number, temp),
+	    spool_compress(&r->io, 0, number, &len, NULL) == 1)
+		r->io.rename(r, 0, spool_compressed_name(number, temp),
 			     spool_segment_name(number, name));
 }
 
@@ -127,7 +127,7 @@ static void record(struct record_io *r, uint64_t *seed, int steps, uint64_t most
 		r->m.mono_ns += STEP_NS;
 		mark(r, MARK_ADDED, n);
 		if (i % 7 == 3)
-			squeeze_oldest(r);
+			compress_oldest(r);
 		if (i % (steps / 3 + 1) == steps / 6) {
 			spool_writer_close(w);
 			w = open_writer(&r->io);

@@ -3,8 +3,8 @@
  * segment, whole or not at all, and without a batch that ends elsewhere. */
 #include <string.h>
 
+#include "spool_compress.h"
 #include "spool_samples.h"
-#include "spool_squeeze.h"
 
 /* Of spool_samples.c: sample n is of process n % 10, and returns to UINT64_MAX - n. */
 #define START_NS 77
@@ -189,12 +189,12 @@ static void test_segments(void **state)
 	check_segments(m, 13, count);
 	spool_writer_close(w);
 	for (size_t i = 0; i < segments; i++) {
-		char temp[SPOOL_SQUEEZED_NAME_MAX], to[SPOOL_NAME_MAX];
+		char temp[SPOOL_COMPRESSED_NAME_MAX], to[SPOOL_NAME_MAX];
 		const struct memory_file *f = memory_io_file(m, SEGMENT, i);
 		uint64_t number = strtoull(f->name + strlen(SEGMENT), NULL, 16), len;
 
-		if (spool_squeeze(&m->io, 0, number, &len, NULL) == 1)
-			m->io.rename(m, 0, spool_squeezed_name(number, temp),
+		if (spool_compress(&m->io, 0, number, &len, NULL) == 1)
+			m->io.rename(m, 0, spool_compressed_name(number, temp),
 				     spool_segment_name(number, to));
 	}
 	check_segments(m, 100000, count);

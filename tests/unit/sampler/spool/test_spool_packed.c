@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Packed segments are the same segments; and the writer that never waits for its disk. */
+#include "spool_compress.h"
 #include "spool_samples.h"
 #include "spool_segment.h"
-#include "spool_squeeze.h"
 #include "spool_stats.h"
 
 #include <errno.h>
@@ -12,15 +12,15 @@
 #include <sys/stat.h>
 
 /* Packs the segment as the writer's thread does. */
-static int squeeze(struct memory_io *m, uint64_t number)
+static int compress_segment(struct memory_io *m, uint64_t number)
 {
-	char temp[SPOOL_SQUEEZED_NAME_MAX], name[SPOOL_NAME_MAX];
+	char temp[SPOOL_COMPRESSED_NAME_MAX], name[SPOOL_NAME_MAX];
 	uint64_t len;
 	struct err err = {0};
-	int rc = spool_squeeze(&m->io, 0, number, &len, &err);
+	int rc = spool_compress(&m->io, 0, number, &len, &err);
 
 	if (rc == 1)
-		assert_int_equal(m->io.rename(m, 0, spool_squeezed_name(number, temp),
+		assert_int_equal(m->io.rename(m, 0, spool_compressed_name(number, temp),
 					      spool_segment_name(number, name)),
 				 0);
 	return rc;
@@ -75,8 +75,8 @@ static void test_same_segment(void **state)
 
 		memcpy(copy, f->p, len);
 		before += len;
-		assert_int_equal(squeeze(m, number), 1);
-		assert_int_equal(squeeze(m, number), 0); /* it is */
+		assert_int_equal(compress_segment(m, number), 1);
+		assert_int_equal(compress_segment(m, number), 0); /* it is */
 		after += memory_io_file(m, SEGMENT, i)->len;
 		assert_int_equal(spool_file_open(&file, &m->io, 0, number, &err), 0);
 		for (uint64_t off = 0; off < len; off += (uint64_t)got) {
@@ -129,7 +129,7 @@ static void test_damaged_block(void **state)
 		add_many(w, n, 50);
 	spool_writer_close(w);
 	f = memory_io_file(m, SEGMENT, 0);
-	assert_int_equal(squeeze(m, number_of(f)), 1);
+	assert_int_equal(compress_segment(m, number_of(f)), 1);
 	f = memory_io_file(m, SEGMENT, 0);
 	fd = m->io.open(m, 0, f->name, 0, 0);
 	assert_int_equal(spool_header_read(&m->io, fd, &info, &err), 0);

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "spool_keep.h"
+#include "spool_retention.h"
 
 #include <fcntl.h>
 #include <string.h>
 
-bool spool_keep_add(struct spool_keep *k, uint64_t number, uint64_t len,
-		    const struct spool_origin *origin)
+bool spool_retention_add(struct spool_retention *k, uint64_t number, uint64_t len,
+			 const struct spool_origin *origin)
 {
 	if (!grow_array((void **)&k->all, &k->cap, k->count + 1, sizeof(*k->all),
 			LIMIT_SPOOL_FILES))
 		return false;
-	k->all[k->count++] = (struct spool_kept){
+	k->all[k->count++] = (struct spool_retained){
 		.number = number, .len = len, .origin = *origin, .is_readable = true};
 	return true;
 }
 
-struct spool_kept *spool_keep_find(struct spool_keep *k, uint64_t number)
+struct spool_retained *spool_retention_find(struct spool_retention *k, uint64_t number)
 {
 	for (size_t i = k->count; i-- > 0;)
 		if (k->all[i].number == number)
@@ -23,7 +23,7 @@ struct spool_kept *spool_keep_find(struct spool_keep *k, uint64_t number)
 	return NULL;
 }
 
-struct spool_kept *spool_keep_unpacked(struct spool_keep *k)
+struct spool_retained *spool_retention_unpacked(struct spool_retention *k)
 {
 	for (size_t i = k->count; i-- > 0;)
 		if (!k->all[i].is_final)
@@ -39,7 +39,7 @@ struct spool_kept *spool_keep_unpacked(struct spool_keep *k)
 /* Nobody wrote a spool before 2024. */
 #define REAL_NS_MIN UINT64_C(1704067200000000000)
 
-uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *o)
+uint64_t spool_retention_age(const struct spool_retention *k, const struct spool_origin *o)
 {
 	const uint64_t mono = k->io->mono_ns(k->io->ctx), real = k->io->real_ns(k->io->ctx);
 
@@ -54,7 +54,7 @@ uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *o
 /* Removes the oldest segment; sent ones are always older than unsent ones. What goes unsent is
  * stated first: a power cut then finds it counted, and dropped even if its file is still there. A
  * disk that takes no statement does not keep it: then the count is in the data only. */
-static void drop_oldest(struct spool_keep *k, enum spool_drop_reason reason)
+static void drop_oldest(struct spool_retention *k, enum spool_drop_reason reason)
 {
 	const uint64_t number = k->all[0].number;
 	uint64_t lost = 0, ack_segment, ack_place;
@@ -82,7 +82,7 @@ static void drop_oldest(struct spool_keep *k, enum spool_drop_reason reason)
 	memmove(k->all, k->all + 1, --k->count * sizeof(*k->all));
 }
 
-bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
+bool spool_retention_apply(struct spool_retention *k, uint64_t held_len, uint64_t more)
 {
 	uint64_t total = held_len + more, free_len;
 	enum spool_drop_reason reason;
@@ -101,7 +101,7 @@ bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
 		else if (free_len < k->limits.free_floor + more)
 			reason = SPOOL_DROP_FLOOR;
 		else if (k->limits.age_ns &&
-			 spool_keep_age(k, &k->all[0].origin) > k->limits.age_ns)
+			 spool_retention_age(k, &k->all[0].origin) > k->limits.age_ns)
 			reason = SPOOL_DROP_AGE;
 		else
 			break;
@@ -115,7 +115,7 @@ bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more)
 
 /* The room a killed writer left unused behind its last record is given back. Returns the length
  * now, 0 when it stays as it was. */
-static uint64_t trim_segment(const struct spool_keep *k, int fd, uint64_t len)
+static uint64_t trim_segment(const struct spool_retention *k, int fd, uint64_t len)
 {
 	static const uint8_t zeros[4096];
 	uint8_t block[4096];
@@ -136,7 +136,7 @@ static uint64_t trim_segment(const struct spool_keep *k, int fd, uint64_t len)
 }
 
 /* The length of an open file of at most LIMIT_SPOOL_SEGMENT and a header. */
-static uint64_t length_of(const struct spool_keep *k, int fd)
+static uint64_t length_of(const struct spool_retention *k, int fd)
 {
 	uint64_t low = 0, high = LIMIT_SPOOL_SEGMENT + SPOOL_HEADER_MAX;
 
@@ -156,7 +156,7 @@ static uint64_t length_of(const struct spool_keep *k, int fd)
 /* A segment without a readable header, damaged or of another format, has the origin of the next one
  * behind it: it is older than that. So limits by age drop it, and what stands behind it. Without a
  * next one it counts as begun now. */
-static void guess_origins(struct spool_keep *k, const struct spool_origin *origin)
+static void guess_origins(struct spool_retention *k, const struct spool_origin *origin)
 {
 	struct spool_origin next = *origin;
 
@@ -169,8 +169,8 @@ static void guess_origins(struct spool_keep *k, const struct spool_origin *origi
 	}
 }
 
-static int adopt(struct spool_keep *k, uint64_t number, bool is_last,
-		 const struct spool_origin *origin)
+static int adopt_segment(struct spool_retention *k, uint64_t number, bool is_last,
+			 const struct spool_origin *origin)
 {
 	struct spool_segment_info info = {.origin = *origin};
 	char name[SPOOL_NAME_MAX];
@@ -192,22 +192,22 @@ static int adopt(struct spool_keep *k, uint64_t number, bool is_last,
 		}
 		k->io->close(k->io->ctx, fd);
 	}
-	if (!spool_keep_add(k, number, len, &info.origin))
+	if (!spool_retention_add(k, number, len, &info.origin))
 		return ERR_MEMORY;
 	k->all[k->count - 1].is_readable = rc == 0;
 	k->all[k->count - 1].is_final = info.block_count || rc == ERR_UNSUPPORTED;
 	return 0;
 }
 
-int spool_keep_init(struct spool_keep *k, const struct io *io, int dir_fd,
-		    const struct spool_limits *limits, const struct spool_origin *origin,
-		    uint64_t *ret_last, struct err *err)
+int spool_retention_init(struct spool_retention *k, const struct io *io, int dir_fd,
+			 const struct spool_limits *limits, const struct spool_origin *origin,
+			 uint64_t *ret_last, struct err *err)
 {
 	struct spool_segments found;
 	uint64_t ack_place;
 	int rc;
 
-	*k = (struct spool_keep){.io = io, .dir_fd = dir_fd, .limits = *limits};
+	*k = (struct spool_retention){.io = io, .dir_fd = dir_fd, .limits = *limits};
 	memcpy(k->boot_id, origin->boot_id, sizeof(k->boot_id));
 	rc = spool_segments_list(io, dir_fd, &found, err);
 	if (rc)
@@ -217,7 +217,7 @@ int spool_keep_init(struct spool_keep *k, const struct io *io, int dir_fd,
 		char name[SPOOL_NAME_MAX];
 
 		if (found.numbers[i] > k->drops.segment)
-			rc = adopt(k, found.numbers[i], i + 1 == found.count, origin);
+			rc = adopt_segment(k, found.numbers[i], i + 1 == found.count, origin);
 		else
 			io->unlink(io->ctx, dir_fd, spool_segment_name(found.numbers[i], name));
 	}
@@ -234,8 +234,8 @@ int spool_keep_init(struct spool_keep *k, const struct io *io, int dir_fd,
 	return rc;
 }
 
-void spool_keep_done(struct spool_keep *k)
+void spool_retention_done(struct spool_retention *k)
 {
 	free(k->all);
-	*k = (struct spool_keep){.count = 0};
+	*k = (struct spool_retention){.count = 0};
 }

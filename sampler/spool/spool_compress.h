@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_SPOOL_SQUEEZE_H
-#define RAWSTACK_SPOOL_SQUEEZE_H
+#ifndef RAWSTACK_SPOOL_COMPRESS_H
+#define RAWSTACK_SPOOL_COMPRESS_H
 /*
  * Makes the packed form of a sealed segment beside it. Reads nothing but its bytes: damage stays
  * where it is, places stay what they are. Internal to the spool library. Any thread.
@@ -13,12 +13,12 @@
  * packing gains nothing: then there is no file. Negative: ERR_NOT_FOUND, ERR_DATA, ERR_IO, ...; no
  * file either.
  */
-int spool_squeeze(const struct io *io, int dir_fd, uint64_t segment, uint64_t *ret_len,
-		  struct err *err);
+int spool_compress(const struct io *io, int dir_fd, uint64_t segment, uint64_t *ret_len,
+		   struct err *err);
 
 enum {
-	SPOOL_SQUEEZED_NAME_MAX = SPOOL_NAME_MAX + 16
+	SPOOL_COMPRESSED_NAME_MAX = SPOOL_NAME_MAX + 16
 };
-const char *spool_squeezed_name(uint64_t segment, char name[static SPOOL_SQUEEZED_NAME_MAX]);
+const char *spool_compressed_name(uint64_t segment, char name[static SPOOL_COMPRESSED_NAME_MAX]);
 
 #endif

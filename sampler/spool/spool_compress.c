@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "spool_squeeze.h"
+#include "spool_compress.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -7,15 +7,16 @@
 #include "crc32c.h"
 #include "spool_zstd.h"
 
-const char *spool_squeezed_name(uint64_t segment, char name[static SPOOL_SQUEEZED_NAME_MAX])
+const char *spool_compressed_name(uint64_t segment, char name[static SPOOL_COMPRESSED_NAME_MAX])
 {
 	char of[SPOOL_NAME_MAX];
 
-	snprintf(name, SPOOL_SQUEEZED_NAME_MAX, ".%s.packed.tmp", spool_segment_name(segment, of));
+	snprintf(name, SPOOL_COMPRESSED_NAME_MAX, ".%s.packed.tmp",
+		 spool_segment_name(segment, of));
 	return name;
 }
 
-struct squeeze {
+struct compression {
 	struct spool_file from;
 	int fd;
 	struct spool_packer *packer;
@@ -24,7 +25,7 @@ struct squeeze {
 };
 
 /* As much as there is, SPOOL_BLOCK_LEN at most. */
-static ssize_t read_block(struct squeeze *s, uint64_t off)
+static ssize_t read_block(struct compression *s, uint64_t off)
 {
 	size_t got = 0;
 
@@ -41,7 +42,7 @@ static ssize_t read_block(struct squeeze *s, uint64_t off)
 	return (ssize_t)got;
 }
 
-static int write_blocks(struct squeeze *s, struct spool_segment_info *info, struct err *err)
+static int write_blocks(struct compression *s, struct spool_segment_info *info, struct err *err)
 {
 	/* Room for the header of as many blocks as there can be. */
 	const uint64_t most = info->segment_len < LIMIT_SPOOL_SEGMENT
@@ -77,7 +78,7 @@ static int write_blocks(struct squeeze *s, struct spool_segment_info *info, stru
 
 /* So that who looks for such records need not unpack what has none. Where damage may hide some, it
  * is not said. */
-static uint32_t count_late(struct squeeze *s)
+static uint32_t count_late(struct compression *s)
 {
 	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};
 	struct spool_record rec;
@@ -89,7 +90,7 @@ static uint32_t count_late(struct squeeze *s)
 	return c.damaged_len ? 0 : ret;
 }
 
-static int fill(struct squeeze *s, struct err *err)
+static int fill_output(struct compression *s, struct err *err)
 {
 	const struct io *io = s->from.io;
 	struct spool_segment_info info = s->from.info;
@@ -111,7 +112,7 @@ static int fill(struct squeeze *s, struct err *err)
 	return s->end < info.raw_len;
 }
 
-static int squeeze_open(struct squeeze *s, int dir_fd, const char *name, struct err *err)
+static int open_compression(struct compression *s, int dir_fd, const char *name, struct err *err)
 {
 	const struct io *io = s->from.io;
 
@@ -124,20 +125,20 @@ static int squeeze_open(struct squeeze *s, int dir_fd, const char *name, struct 
 	return s->fd < 0 ? err_sys(err, -s->fd, "%s", name) : 0;
 }
 
-int spool_squeeze(const struct io *io, int dir_fd, uint64_t segment, uint64_t *ret_len,
-		  struct err *err)
+int spool_compress(const struct io *io, int dir_fd, uint64_t segment, uint64_t *ret_len,
+		   struct err *err)
 {
-	char name[SPOOL_SQUEEZED_NAME_MAX];
-	struct squeeze s = {.fd = -1};
+	char name[SPOOL_COMPRESSED_NAME_MAX];
+	struct compression s = {.fd = -1};
 	int rc = spool_file_open(&s.from, io, dir_fd, segment, err);
 
 	if (rc)
 		return rc;
-	spool_squeezed_name(segment, name);
+	spool_compressed_name(segment, name);
 	if (!s.from.info.block_count)
-		rc = squeeze_open(&s, dir_fd, name, err);
+		rc = open_compression(&s, dir_fd, name, err);
 	if (s.fd >= 0) {
-		rc = fill(&s, err);
+		rc = fill_output(&s, err);
 		io->close(io->ctx, s.fd);
 		if (rc <= 0)
 			io->unlink(io->ctx, dir_fd, name);

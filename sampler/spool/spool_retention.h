@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_SPOOL_KEEP_H
-#define RAWSTACK_SPOOL_KEEP_H
+#ifndef RAWSTACK_SPOOL_RETENTION_H
+#define RAWSTACK_SPOOL_RETENTION_H
 /*
  * The segments of a spool that nobody writes to any more, and the limits that drop the oldest of
  * them. Internal to the spool library. One thread at a time.
@@ -8,19 +8,19 @@
 #include "spool_segment.h"
 
 /* A segment on the disk that is not the current one. */
-struct spool_kept {
+struct spool_retained {
 	uint64_t number, len;
 	struct spool_origin origin; /* for its age */
 	bool is_readable;           /* its header is whole, and of a format that is known */
 	bool is_final;              /* packed, not worth it, or of another format */
 };
 
-struct spool_keep {
+struct spool_retention {
 	const struct io *io;
 	int dir_fd;
 	struct spool_limits limits;
 	uint8_t boot_id[16];
-	struct spool_kept *all; /* ascending */
+	struct spool_retained *all; /* ascending */
 	size_t count, cap;
 	struct spool_drops drops;          /* as on the disk */
 	uint64_t dropped;                  /* samples that went unsent since init */
@@ -29,25 +29,25 @@ struct spool_keep {
 
 /* Takes stock of a directory whose newest segment nobody writes to any more. *ret_last is the
  * highest number ever used there, as far as that is known. ERR_IO, ERR_MEMORY, ERR_LIMIT. */
-int spool_keep_init(struct spool_keep *k, const struct io *io, int dir_fd,
-		    const struct spool_limits *limits, const struct spool_origin *origin,
-		    uint64_t *ret_last, struct err *err);
-void spool_keep_done(struct spool_keep *k);
+int spool_retention_init(struct spool_retention *k, const struct io *io, int dir_fd,
+			 const struct spool_limits *limits, const struct spool_origin *origin,
+			 uint64_t *ret_last, struct err *err);
+void spool_retention_done(struct spool_retention *k);
 
 /* False without memory: then limits do not see the segment until the next start. */
-bool spool_keep_add(struct spool_keep *k, uint64_t number, uint64_t len,
-		    const struct spool_origin *origin);
+bool spool_retention_add(struct spool_retention *k, uint64_t number, uint64_t len,
+			 const struct spool_origin *origin);
 
 /* The newest that may still be packed; NULL. Valid until the next call. */
-struct spool_kept *spool_keep_unpacked(struct spool_keep *k);
-struct spool_kept *spool_keep_find(struct spool_keep *k, uint64_t number);
+struct spool_retained *spool_retention_unpacked(struct spool_retention *k);
+struct spool_retained *spool_retention_find(struct spool_retention *k, uint64_t number);
 
 /* Drops the oldest until the limits are kept beside a current segment of held_len bytes and `more`
  * to come. Whether there is room for these above the floor of the file system. */
-bool spool_keep_apply(struct spool_keep *k, uint64_t held_len, uint64_t more);
+bool spool_retention_apply(struct spool_retention *k, uint64_t held_len, uint64_t more);
 
 /* How long ago a segment of this origin was begun, at least: for one of an earlier boot the wall
  * clock is asked, and not before this boot is a day old. */
-uint64_t spool_keep_age(const struct spool_keep *k, const struct spool_origin *origin);
+uint64_t spool_retention_age(const struct spool_retention *k, const struct spool_origin *origin);
 
 #endif
