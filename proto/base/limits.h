@@ -246,8 +246,8 @@
 #define LIMIT_SPOOL_QUEUE       (4 * MIB)
 /* Batches that wait for names to come: at one in ten seconds, a day and a half; what is remembered
  * of them in a file. */
-#define LIMIT_SHIP_AGAIN        LIMIT(16384)
-#define LIMIT_SHIP_AGAIN_LEN    (16 * MIB)
+#define LIMIT_REDELIVER         LIMIT(16384)
+#define LIMIT_REDELIVER_LEN     (16 * MIB)
 /* Batches in one directory of a sink: at one in ten seconds, four months. */
 #define LIMIT_SINK_FILES        LIMIT(1048576)
 /* Names that became known after their samples were stored, as a reader keeps them: those of five
@@ -343,7 +343,7 @@
 /* Program headers looked at for it, and section headers; linkers write a dozen, and some forty. */
 #define LIMIT_NOTE_HEADERS       LIMIT(256)
 /* Samples that wait for the id of a file: of 2 KiB each at most. */
-#define LIMIT_HELD               LIMIT(2048)
+#define LIMIT_PENDING_SAMPLES    LIMIT(2048)
 /* Raw stacks and threads whose place in the spool is remembered: those of a busy minute. */
 #define LIMIT_CACHED_STACKS      LIMIT(8192)
 #define LIMIT_CACHED_STACKS_LEN  (2 * MIB)

@@ -58,7 +58,7 @@ void collect_set_hashes(struct collect *c, bool are_wanted)
 
 static void take_ring(struct collect *c, size_t cpu, struct events *events)
 {
-	struct sampler_row *row = &c->shared.rows[cpu];
+	struct percpu_state *row = &c->shared.rows[cpu];
 	const uint64_t head = __atomic_load_n(&row->head, __ATOMIC_ACQUIRE);
 
 	sample_ring_take(&c->cpus[cpu].samples, c->shared.rings + cpu * c->shared.ring_stride,

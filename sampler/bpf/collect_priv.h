@@ -31,7 +31,7 @@ struct cpu {
 
 /* What the BPF program writes to: its rows and rings, of CPUs 0 to count - 1. */
 struct shared {
-	struct sampler_row *rows;
+	struct percpu_state *rows;
 	const uint8_t *rings;
 	size_t count;
 	size_t ring_len, ring_stride; /* of one; it has room for an event behind its end */

@@ -113,14 +113,14 @@ static __always_inline uint64_t id_hint_hash(uint64_t process)
 	return process * 0x9e3779b97f4a7c15;
 }
 
-static __always_inline struct sampler_hint_due *id_hint_due(struct sampler_row *row,
+static __always_inline struct sampler_hint_due *id_hint_due(struct percpu_state *row,
 							    uint64_t process)
 {
 	return &row->hint_dues[id_hint_hash(process) >> 32 & (SAMPLER_HINT_DUES - 1)];
 }
 
 /* The row has another thread from now on. One line of memory, for it may be so at each tick. */
-static __always_inline void id_hint_set_thread(struct sampler_row *row)
+static __always_inline void id_hint_set_thread(struct percpu_state *row)
 {
 	const uint64_t process = id_hint_process(&row->thread);
 	const struct sampler_hint_due *due = id_hint_due(row, process);
@@ -130,7 +130,7 @@ static __always_inline void id_hint_set_thread(struct sampler_row *row)
 								     : 0;
 }
 
-static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct sampler_row *row,
+static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct percpu_state *row,
 					      uint64_t now)
 {
 	const uint64_t process = id_hint_process(&row->thread);
@@ -160,7 +160,7 @@ static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct samp
 /* Of the current task's sample e, which is as it was sent, its thread in the row; NULL: none. Valid
  * until the next one of this CPU. has_loop: as of user_walk(). */
 static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct sampler_event *e,
-							 struct sampler_row *row, bool has_loop)
+							 struct percpu_state *row, bool has_loop)
 {
 	const struct task_struct *task = (const void *)bpf_get_current_task_btf();
 	const uint32_t cpu = bpf_get_smp_processor_id();

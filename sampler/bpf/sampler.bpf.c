@@ -24,9 +24,9 @@ enum {
 	TASK_KERNEL_THREAD = 0x00200000, /* PF_KTHREAD */
 };
 
-_Static_assert(sizeof(struct user_walk) == sizeof(((struct sampler_row *)0)->walk), "its place");
-_Static_assert(sizeof(struct sampler_row) == SAMPLER_ROW_WORDS * 8, "two pages");
-_Static_assert(sizeof(struct sampler_row) - sizeof(((struct user_walk *)0)->words) == 4096,
+_Static_assert(sizeof(struct user_walk) == sizeof(((struct percpu_state *)0)->walk), "its place");
+_Static_assert(sizeof(struct percpu_state) == PERCPU_STATE_WORDS * 8, "two pages");
+_Static_assert(sizeof(struct percpu_state) - sizeof(((struct user_walk *)0)->words) == 4096,
 	       "of which the second one is for the copy of a stack");
 
 struct signal_struct {
@@ -68,7 +68,7 @@ struct {
 	__uint(map_flags, BPF_F_MMAPABLE);
 	__uint(max_entries, 1);
 	__type(key, uint32_t);
-	__type(value, struct sampler_row);
+	__type(value, struct percpu_state);
 } rows SEC(".maps");
 
 /* And its ring, of which the sampler says how long. */
@@ -117,7 +117,7 @@ static bool is_in_cgroups(void)
 	return false;
 }
 
-static bool is_filtered(struct sampler_row *row, uint32_t pid, uint64_t start_ns)
+static bool is_filtered(struct percpu_state *row, uint32_t pid, uint64_t start_ns)
 {
 	if (filter == SAMPLER_FILTER_PIDS) {
 		if (row->known_pid == pid && row->known_start_ns == start_ns)
@@ -236,7 +236,7 @@ __noinline uint64_t start_of_process(void)
 }
 
 /* For all of a tick; false: the sampler has not come as far. */
-static __always_inline bool has_room(struct sampler_row *row)
+static __always_inline bool has_room(struct percpu_state *row)
 {
 	if (likely(row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX))
 		return true;
@@ -245,7 +245,7 @@ static __always_inline bool has_room(struct sampler_row *row)
 }
 
 /* Where the next event is made. */
-static __always_inline void *next_event(const struct sampler_row *row, char *ring)
+static __always_inline void *next_event(const struct percpu_state *row, char *ring)
 {
 	return ring + (row->head & (ring_len - 1) & ~7U);
 }
@@ -267,7 +267,7 @@ static __noinline bool was_sent_before(uint64_t *latest, uint32_t cpu, uint64_t 
 }
 
 /* Whether this CPU has sent the stack of that hash; from now on it has. */
-static __always_inline bool was_sent(struct sampler_row *row, uint32_t cpu, uint64_t hash)
+static __always_inline bool was_sent(struct percpu_state *row, uint32_t cpu, uint64_t hash)
 {
 	uint64_t *latest = &row->latest[hash & (SAMPLER_LATEST - 1)];
 
@@ -275,7 +275,7 @@ static __always_inline bool was_sent(struct sampler_row *row, uint32_t cpu, uint
 }
 
 /* From here on the sampler reads it. */
-static void publish(struct sampler_row *row, uint64_t len)
+static void publish(struct percpu_state *row, uint64_t len)
 {
 	const uint64_t head = row->head + ((len + 7) & ~7ULL);
 
@@ -304,7 +304,7 @@ static __always_inline bool is_same_thread(const struct sampler_thread *a,
  * and where its files are to be told, which they are. Returns how many bytes are used then. Not
  * static: the verifier looks at it once, by itself, and not again for each way that leads here.
  */
-__noinline int put_rest(struct bpf_perf_event_data *ctx, struct sampler_row *row,
+__noinline int put_rest(struct bpf_perf_event_data *ctx, struct percpu_state *row,
 			struct sampler_event *e, const struct sampler_thread *thread, uint64_t len)
 {
 	const uint32_t cpu = bpf_get_smp_processor_id();
@@ -344,7 +344,7 @@ SEC("perf_event")
 int sampler_tick(struct bpf_perf_event_data *ctx)
 {
 	const uint32_t cpu = bpf_get_smp_processor_id();
-	struct sampler_row *row = bpf_map_lookup_elem(&rows, &cpu);
+	struct percpu_state *row = bpf_map_lookup_elem(&rows, &cpu);
 	char *ring = bpf_map_lookup_elem(&rings, &cpu);
 	struct user_regs regs = {.syscall = -1};
 	struct user_walk *walk;

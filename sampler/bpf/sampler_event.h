@@ -19,10 +19,10 @@ enum {
 	 * understands. */
 	SAMPLER_PCS_MAX = 256,
 	SAMPLER_STACK_MASK = 1023,
-	SAMPLER_CGROUPS_MAX = 16, /* each costs a call of 30 ns at a tick */
-	SAMPLER_RING_MIN = 65536, /* bytes of a CPU's ring: 29 events at least */
-	SAMPLER_ROW_WORDS = 1024, /* two pages */
-	SAMPLER_WALK_WORDS = 520, /* of struct user_walk, whose words are the second one */
+	SAMPLER_CGROUPS_MAX = 16,  /* each costs a call of 30 ns at a tick */
+	SAMPLER_RING_MIN = 65536,  /* bytes of a CPU's ring: 29 events at least */
+	PERCPU_STATE_WORDS = 1024, /* two pages */
+	SAMPLER_WALK_WORDS = 520,  /* of struct user_walk, whose words are the second one */
 	/* Stacks that a CPU remembers to have sent, a power of two: 32 KiB for each. */
 	SAMPLER_SENT_BITS = 12,
 	SAMPLER_LATEST = 64, /* of them, beside what a tick touches anyway; a power of two */
@@ -91,7 +91,7 @@ struct sampler_hint_due {
  * SAMPLER_EVENT_MAX behind them: an event begins at its position & (ring_len - 1) and is in one
  * piece. head and tail are positions, which never go back; what lies between is for the sampler.
  */
-struct sampler_row {
+struct percpu_state {
 	uint64_t head;      /* by the program, behind the event; multiple of 8 */
 	uint64_t tail_seen; /* what it last saw of `tail` */
 	/* By the sampler, at any time: how to begin hashes, so that all that was sent before is
@@ -110,7 +110,7 @@ struct sampler_row {
 	/* The program's alone. */
 	struct sampler_hint_due hint_dues[SAMPLER_HINT_DUES];
 	uint64_t latest[SAMPLER_LATEST]; /* hashes of stacks that were sent */
-	uint64_t unused_still[SAMPLER_ROW_WORDS - SAMPLER_WALK_WORDS - SAMPLER_LATEST - 40];
+	uint64_t unused_still[PERCPU_STATE_WORDS - SAMPLER_WALK_WORDS - SAMPLER_LATEST - 40];
 	uint64_t walk[SAMPLER_WALK_WORDS];
 };
 

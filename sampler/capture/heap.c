@@ -17,7 +17,7 @@ enum {
 };
 
 /* Makes room at the top, and has it resident. */
-static void take(size_t len)
+static void prefault_room(size_t len)
 {
 	const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
 	_cleanup_(freep) char *room = malloc(len);
@@ -32,12 +32,12 @@ static void take(size_t len)
 		memset(room, 0, len);
 }
 
-void heap_settle(struct heap *h, size_t first, size_t all)
+void heap_prefault(struct heap *h, size_t first, size_t all)
 {
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_MMAP_THRESHOLD, MAPPED_LEN);
 	mallopt(M_TRIM_THRESHOLD, (int)(all + TRIM_LEN));
-	take(first);
+	prefault_room(first);
 	*h = (struct heap){sbrk(0), all > first ? all - first : 0};
 }
 
@@ -45,6 +45,6 @@ void heap_poll(struct heap *h)
 {
 	if (!h->rest_len || (const char *)sbrk(0) <= h->end)
 		return;
-	take(h->rest_len);
+	prefault_room(h->rest_len);
 	h->rest_len = 0;
 }

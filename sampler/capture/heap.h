@@ -16,7 +16,7 @@ struct heap {
 
 /* Takes `first` bytes now. Before threads are made, behind forks of processes that shall stay
  * small. */
-void heap_settle(struct heap *h, size_t first, size_t all);
+void heap_prefault(struct heap *h, size_t first, size_t all);
 
 /* Takes the rest if it is time. Some instructions, to be called often. */
 void heap_poll(struct heap *h);

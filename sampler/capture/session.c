@@ -17,8 +17,8 @@
 #include "limits.h"
 #include "log.h"
 #include "normalise.h"
+#include "poll_timer.h"
 #include "procscan.h"
-#include "rounds.h"
 #include "run_log.h"
 #include "spool_zstd.h"
 #include "thread_clock.h"
@@ -44,7 +44,7 @@ struct session {
 	struct heap heap;
 	struct child_ship ship;
 	int signal_fd;
-	struct rounds rounds;
+	struct poll_timer poll_timer;
 	struct run_log log;
 	size_t handled; /* events of the last round */
 	uint32_t cpu_count;
@@ -204,16 +204,16 @@ static void poll_ship(struct session *s)
 /* A terminal that closes, or who hopes for a reload, does not end a daemon. */
 static void tell_hangups(struct session *s)
 {
-	if (s->rounds.hangups)
+	if (s->poll_timer.hangups)
 		log_info("SIGHUP is ignored: options take a restart");
-	s->rounds.hangups = 0;
+	s->poll_timer.hangups = 0;
 }
 
 static void loop(struct session *s)
 {
 	uint64_t now = s->io->mono_ns(s->io->ctx);
 	uint64_t end = s->options->duration_ns ? now + s->options->duration_ns : 0;
-	struct round round = {.most_ns = s->backend->poll_ns};
+	struct poll_round round = {.most_ns = s->backend->poll_ns};
 
 	do {
 		round.start_ns = s->io->mono_ns(s->io->ctx);
@@ -223,9 +223,9 @@ static void loop(struct session *s)
 		if (s->backend->rest)
 			s->backend->rest(s->source);
 		round.handled = s->handled;
-		round.is_held = normalise_is_waiting(&s->normaliser);
+		round.is_pending = normalise_is_waiting(&s->normaliser);
 		tell_hangups(s);
-	} while (!rounds_wait(&s->rounds, &round, end));
+	} while (!poll_timer_wait(&s->poll_timer, &round, end));
 }
 
 /* --- start and stop -------------------------------------------------------------------------- */
@@ -271,8 +271,8 @@ static void settle_heap(struct session *s)
 	const uint64_t hz = s->options->target.hz;
 	const uint64_t quiet = hz * HEAP_QUIET_HZ_LEN, busy = hz * HEAP_BUSY_HZ_LEN;
 
-	heap_settle(&s->heap, quiet < HEAP_QUIET_LEN ? quiet : HEAP_QUIET_LEN,
-		    busy < HEAP_BUSY_LEN ? busy : HEAP_BUSY_LEN);
+	heap_prefault(&s->heap, quiet < HEAP_QUIET_LEN ? quiet : HEAP_QUIET_LEN,
+		      busy < HEAP_BUSY_LEN ? busy : HEAP_BUSY_LEN);
 }
 
 static int prepare(struct session *s, struct err *err)
@@ -363,8 +363,8 @@ static void finish(struct session *s, struct session_stats *ret)
 /* What was blocked and pending was meant for this run. */
 static void swallow(struct session *s)
 {
-	rounds_signals(s->signal_fd, &s->rounds.hangups);
-	rounds_done(&s->rounds);
+	poll_timer_read_signals(s->signal_fd, &s->poll_timer.hangups);
+	poll_timer_close(&s->poll_timer);
 	closep(&s->signal_fd);
 }
 
@@ -395,8 +395,8 @@ static int begin_rounds(struct session *s, struct err *err)
 {
 	const int ring_fd = s->backend->wait_fd ? s->backend->wait_fd(s->source) : -1;
 
-	return rounds_begin(&s->rounds, s->signal_fd, ring_fd, s->cpu_count,
-			    s->io->mono_ns(s->io->ctx), err);
+	return poll_timer_open(&s->poll_timer, s->signal_fd, ring_fd, s->cpu_count,
+			       s->io->mono_ns(s->io->ctx), err);
 }
 
 static int run(struct session *s, struct session_stats *ret, struct err *err)
@@ -435,7 +435,7 @@ int session_run(const struct session_options *options, struct session_stats *ret
 		return err_set(err, ERR_MEMORY, "out of memory");
 	s->options = options;
 	s->io = io_system();
-	s->rounds = (struct rounds)ROUNDS_INIT;
+	s->poll_timer = (struct poll_timer)POLL_TIMER_INIT;
 	/* From the beginning, so that one that comes early ends the first wait. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);

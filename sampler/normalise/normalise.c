@@ -9,14 +9,14 @@
 
 /* How long a sample waits for what the helper reads. The answer is there at the next poll but one,
  * unless the machine is so busy that the helper does not get to run. */
-#define HOLD_NS UINT64_C(2000000000)
+#define PENDING_SAMPLE_NS UINT64_C(2000000000)
 
 void normalise_init(struct normaliser *n, struct spool_writer *spool,
 		    const struct procs_source *source, const struct events *queue)
 {
 	*n = (struct normaliser){
 		.spool = spool, .depth_max = perf_stack_depth(), .ids = {.fd = -1}};
-	held_init(&n->held);
+	pending_samples_init(&n->pending);
 	sample_cache_init(&n->cache);
 	procs_init(&n->procs, source, queue);
 }
@@ -26,7 +26,7 @@ void normalise_done(struct normaliser *n)
 	cgroups_done(&n->cgroups);
 	services_done(&n->services);
 	targets_done(&n->targets);
-	held_done(&n->held);
+	pending_samples_done(&n->pending);
 	late_names_done(&n->late);
 	sample_cache_done(&n->cache);
 	wanted_segments_done(&n->wanted);
@@ -246,7 +246,7 @@ static bool must_wait(struct normaliser *n, const struct event *e, struct proc *
 			wait |= jit_want(p->jit, pc, e->time_ns);
 		else if (m && m->module->id_state != MODULE_ID_KNOWN &&
 			 !procs_identify(&n->procs, p, m, pc, tid) &&
-			 !procs_identify_told(&n->procs, p, m, e->time_ns))
+			 !procs_id_from_cache(&n->procs, p, m, e->time_ns))
 			wait |= is_new | file_ids_want(&n->ids, m->module, tid, e->time_ns);
 	}
 	if (p->jit)
@@ -264,7 +264,8 @@ static void on_sample(struct normaliser *n, const struct event *e)
 	p = procs_of_sample(&n->procs, e);
 	if (write_again(n, e, p))
 		return;
-	if (!must_wait(n, e, p, true) || !held_add(&n->held, e, p, e->time_ns + HOLD_NS))
+	if (!must_wait(n, e, p, true) ||
+	    !pending_samples_add(&n->pending, e, p, e->time_ns + PENDING_SAMPLE_NS))
 		write_sample(n, e, p);
 }
 
@@ -278,7 +279,7 @@ void normalise_begin(struct normaliser *n, uint64_t now_ns)
 
 void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 {
-	struct held **at = &n->held.first;
+	struct pending_sample **at = &n->pending.first;
 
 	file_ids_poll(&n->ids, now_ns);
 	while (*at) {
@@ -290,7 +291,7 @@ void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 			continue;
 		}
 		write_sample(n, &(*at)->sample, p);
-		held_remove(&n->held, at);
+		pending_samples_remove(&n->pending, at);
 	}
 	/* Behind those that samples wait for. */
 	wanted_segments_poll(&n->wanted, &n->ids, n->spool, now_ns);
@@ -304,7 +305,7 @@ void normalise_end(struct normaliser *n)
 
 bool normalise_is_waiting(const struct normaliser *n)
 {
-	return n->held.count || late_names_is_waiting(&n->late);
+	return n->pending.count || late_names_is_waiting(&n->late);
 }
 
 void normalise_event(struct normaliser *n, const struct event *e)

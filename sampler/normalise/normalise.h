@@ -17,9 +17,9 @@
  */
 #include "cgroups.h"
 #include "file_ids.h"
-#include "held.h"
 #include "kernel_map.h"
 #include "late_names.h"
+#include "pending_samples.h"
 #include "procs.h"
 #include "sample_cache.h"
 #include "services.h"
@@ -37,7 +37,7 @@ struct normaliser {
 	const char *labels;         /* "key=value,...", borrowed; NULL: none */
 	struct file_ids ids;        /* closed until file_ids_init() */
 	struct wanted_segments wanted;
-	struct held_list held;
+	struct pending_samples pending;
 	struct late_names late;
 	struct sample_cache cache;
 	uint16_t depth_max; /* a stack this deep was cut: kernel.perf_event_max_stack */

@@ -65,8 +65,8 @@ void procs_done(struct procs *ps)
 	for (size_t i = 0; i < ARRAY_LEN(ps->buckets); i++)
 		while (ps->buckets[i])
 			remove_proc(ps, &ps->buckets[i]);
-	for (size_t i = 0; i < ARRAY_LEN(ps->told); i++)
-		module_unref(ps->told[i].module);
+	for (size_t i = 0; i < ARRAY_LEN(ps->build_id_cache); i++)
+		module_unref(ps->build_id_cache[i].module);
 	modules_done(&ps->modules);
 }
 

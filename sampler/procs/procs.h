@@ -109,7 +109,7 @@ struct procs_source {
 };
 
 /* What the kernel last told of a file at a tick. */
-struct procs_told {
+struct procs_cached_id {
 	uint64_t namespaces;
 	struct file_key file;
 	uint64_t time_ns;
@@ -118,7 +118,7 @@ struct procs_told {
 
 struct procs {
 	struct modules modules;
-	struct procs_told told[1024]; /* by hash, the last one that came */
+	struct procs_cached_id build_id_cache[1024]; /* by hash, the last one that came */
 	struct proc *buckets[4096];
 	size_t count;
 	/* Moves on with whatever may make a process another one, or have other mappings. */
@@ -153,11 +153,11 @@ bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, u
 
 /*
  * The same for a process that is gone, and a tick that told nothing, as one inside mmap(2) does: by
- * what the kernel told at a tick of another process, within PROCS_TOLD_NS of time_ns, of the same
- * inode (device, number, generation) under the same path in the same namespaces.
+ * what the kernel told at a tick of another process, within PROCS_CACHED_ID_NS of time_ns, of the
+ * same inode (device, number, generation) under the same path in the same namespaces.
  */
-#define PROCS_TOLD_NS UINT64_C(2000000000)
-bool procs_identify_told(struct procs *ps, struct proc *p, const struct mapping *m,
+#define PROCS_CACHED_ID_NS UINT64_C(2000000000)
+bool procs_id_from_cache(struct procs *ps, struct proc *p, const struct mapping *m,
 			 uint64_t time_ns);
 
 /* The mapping that held pc at the last sample or hint of p, if that is known; or NULL. */

@@ -36,32 +36,33 @@ bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, u
 	return rc > 0 && set_id(ps, p, m, &id);
 }
 
-static struct procs_told *told_slot(struct procs *ps, uint64_t namespaces,
-				    const struct file_key *file)
+static struct procs_cached_id *build_id_slot(struct procs *ps, uint64_t namespaces,
+					     const struct file_key *file)
 {
 	const uint64_t h = (namespaces ^ file->inode * 0x9e3779b97f4a7c15 ^ file->generation << 20 ^
 			    file->dev) *
 			   0x9e3779b97f4a7c15;
 
-	return &ps->told[h >> 54];
+	return &ps->build_id_cache[h >> 54];
 }
-_Static_assert(ARRAY_LEN(((struct procs *)0)->told) == 1 << (64 - 54), "see its hash");
+_Static_assert(ARRAY_LEN(((struct procs *)0)->build_id_cache) == 1 << (64 - 54), "see its hash");
 
-static bool is_told(const struct procs_told *t, const struct proc *p, const struct module *m)
+static bool is_id_of(const struct procs_cached_id *t, const struct proc *p, const struct module *m)
 {
 	return t->module && t->namespaces == p->namespaces && t->file.dev == m->file.dev &&
 	       t->file.inode == m->file.inode && t->file.generation == m->file.generation &&
 	       strcmp(t->module->path, m->path) == 0;
 }
 
-bool procs_identify_told(struct procs *ps, struct proc *p, const struct mapping *m,
+bool procs_id_from_cache(struct procs *ps, struct proc *p, const struct mapping *m,
 			 uint64_t time_ns)
 {
-	const struct procs_told *t = told_slot(ps, p->namespaces, &m->module->file);
+	const struct procs_cached_id *t = build_id_slot(ps, p->namespaces, &m->module->file);
 
 	/* An inode without generation may have been another file before. */
 	if (!p->is_silent || !p->namespaces || !m->module->file.generation ||
-	    !is_told(t, p, m->module) || time_ns - t->time_ns + PROCS_TOLD_NS > 2 * PROCS_TOLD_NS)
+	    !is_id_of(t, p, m->module) ||
+	    time_ns - t->time_ns + PROCS_CACHED_ID_NS > 2 * PROCS_CACHED_ID_NS)
 		return false;
 	ps->changes++;
 	mappings_identify(p->maps, m->module, t->module);
@@ -69,17 +70,17 @@ bool procs_identify_told(struct procs *ps, struct proc *p, const struct mapping 
 }
 
 /* At a tick; m has no id yet. */
-static void note_told(struct procs *ps, const struct proc *p, const struct mapping *m,
-		      const struct build_id *id, uint64_t time_ns)
+static void cache_build_id(struct procs *ps, const struct proc *p, const struct mapping *m,
+			   const struct build_id *id, uint64_t time_ns)
 {
 	const struct module *from = m->module;
-	struct procs_told *t = told_slot(ps, p->namespaces, &from->file);
+	struct procs_cached_id *t = build_id_slot(ps, p->namespaces, &from->file);
 
 	if (!p->namespaces || !from->file.generation)
 		return;
-	if (!is_told(t, p, from) || !build_id_equal(&t->module->id, id)) {
+	if (!is_id_of(t, p, from) || !build_id_equal(&t->module->id, id)) {
 		module_unref(t->module);
-		*t = (struct procs_told){
+		*t = (struct procs_cached_id){
 			.namespaces = p->namespaces,
 			.file = from->file,
 			.module = module_get(&ps->modules, id, NULL, from->path, from->path_len),
@@ -194,7 +195,7 @@ static void name_by_hint(struct procs *ps, struct proc *p, const struct mapping 
 	}
 	if (build_id_set(&id, BUILD_ID_GNU, row->id, padded_len(row->id), NULL))
 		return;
-	note_told(ps, p, m, &id, e->time_ns);
+	cache_build_id(ps, p, m, &id, e->time_ns);
 	set_id(ps, p, m, &id);
 }
 

@@ -71,8 +71,8 @@ uint64_t shipper_delivered(const struct shipper *s)
 void shipper_stats(const struct shipper *s, struct shipper_stats *ret)
 {
 	*ret = s->stats;
-	ret->waiting = s->again.count;
-	ret->forgotten = s->again.forgotten;
+	ret->waiting = s->redeliver.count;
+	ret->forgotten = s->redeliver.forgotten;
 }
 
 void shipper_skipped(const struct shipper *s, struct spool_skipped *ret)
@@ -87,9 +87,9 @@ static void close_spool(struct shipper *s)
 	spool_reader_close(s->reader);
 	spool_reader_close(s->second);
 	s->reader = s->second = NULL;
-	if (s->again.io)
-		ship_again_close(&s->again);
-	s->again.io = NULL;
+	if (s->redeliver.io)
+		redeliver_close(&s->redeliver);
+	s->redeliver.io = NULL;
 }
 
 void shipper_close(struct shipper *s)
@@ -195,7 +195,7 @@ static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, 
 /* To the sink, not acknowledged; missing[] says which modules had no table. `noted`: what the one
  * at the sink lacks; NULL: there is none. */
 static int deliver(struct shipper *s, struct work *w, const struct spool_batch *b,
-		   const struct ship_again_batch *noted, bool *missing, struct err *err)
+		   const struct redeliver_batch *noted, bool *missing, struct err *err)
 {
 	_cleanup_(ship_profile_done) struct ship_profile p;
 	int rc = ship_profile_begin(&p, b, err);
@@ -205,7 +205,7 @@ static int deliver(struct shipper *s, struct work *w, const struct spool_batch *
 	arena_reset(&w->arena);
 	rc = symbolize(s, w, &p, !noted, err);
 	if (noted &&
-	    (rc == ERR_DATA || (!rc && ship_again_is_worse(&s->again, noted, b, p.missing))))
+	    (rc == ERR_DATA || (!rc && redeliver_is_worse(&s->redeliver, noted, b, p.missing))))
 		return SHIPPER_KEPT;
 	if (!rc)
 		rc = ship_profile_end(&p, err);
@@ -225,7 +225,7 @@ static int deliver_in_lane(void *ctx, unsigned int lane, const struct spool_batc
 }
 
 int shipper_deliver(struct shipper *s, const struct spool_batch *b,
-		    const struct ship_again_batch *noted, struct err *err)
+		    const struct redeliver_batch *noted, struct err *err)
 {
 	_cleanup_(freep) bool *missing = calloc(b->module_count + 1, sizeof(*missing));
 	int rc = missing ? deliver(s, &s->own, b, noted, missing, err)
@@ -234,7 +234,7 @@ int shipper_deliver(struct shipper *s, const struct spool_batch *b,
 	/* Noted before it is acknowledged; a file that cannot be written costs names, no samples.
 	 */
 	if (!rc && s->o.watch)
-		(void)ship_again_note(&s->again, b, missing, NULL);
+		(void)redeliver_note(&s->redeliver, b, missing, NULL);
 	return rc;
 }
 
@@ -260,8 +260,8 @@ static int open_spool(struct shipper *s, struct err *err)
 	rc = spool_reader_open(&s->reader, s->spool, s->o.io, err);
 	if (!rc)
 		spool_reader_name_late(s->reader);
-	if (!rc && s->o.watch && !s->again.io)
-		rc = ship_again_open(&s->again, s->spool, s->o.io, err);
+	if (!rc && s->o.watch && !s->redeliver.io)
+		rc = redeliver_open(&s->redeliver, s->spool, s->o.io, err);
 	if (rc) {
 		spool_reader_close(s->reader);
 		s->reader = NULL;
@@ -272,7 +272,7 @@ static int open_spool(struct shipper *s, struct err *err)
 /* --- stepping -------------------------------------------------------------------------------- */
 
 /* Whether a batch is to be shipped, or might yet grow. */
-static bool is_ripe(struct shipper *s, const struct spool_batch *b)
+static bool is_batch_due(struct shipper *s, const struct spool_batch *b)
 {
 	uint64_t now = s->o.io->mono_ns(s->o.io->ctx), first = b->samples[0].time_ns;
 
@@ -290,7 +290,7 @@ static int next_batch(struct shipper *s, struct spool_batch *ret, struct err *er
 {
 	int rc = spool_reader_next(s->reader, s->o.batch_samples, ret, err);
 
-	if (rc != 1 || is_ripe(s, ret))
+	if (rc != 1 || is_batch_due(s, ret))
 		return rc;
 	spool_reader_back(s->reader);
 	return 0;
@@ -347,7 +347,7 @@ static int step_lanes(struct shipper *s, struct err *err)
 		return done->rc;
 	}
 	if (s->o.watch)
-		(void)ship_again_note(&s->again, &done->batch, done->missing, NULL);
+		(void)redeliver_note(&s->redeliver, &done->batch, done->missing, NULL);
 	rc = acknowledge(s, &done->batch, err);
 	return rc ? rc : 1;
 }
@@ -377,7 +377,7 @@ int shipper_step(struct shipper *s, struct err *err)
 		close_spool(s);
 		return rc;
 	}
-	return rc ? rc : shipper_step_again(s, err);
+	return rc ? rc : shipper_redeliver(s, err);
 }
 
 int shipper_backlog(struct shipper *s, uint64_t *ret_samples, struct err *err)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SHIPPER_PRIV_H
 #define RAWSTACK_SHIPPER_PRIV_H
-/* What shipper.c (batches as they come) and shipper_again.c (those that lacked names) share. */
+/* What shipper.c (batches as they come) and shipper_redeliver.c (those that lacked names) share. */
 #include <pthread.h>
 #include <sys/stat.h>
 
-#include "ship_again.h"
+#include "redeliver.h"
 #include "ship_lanes.h"
 #include "shipper.h"
 
@@ -29,7 +29,7 @@ struct shipper {
 	struct shipper_stats stats;
 	bool in_hurry;
 	uint64_t due_ns; /* when what was looked at last is old enough; 0: nothing was */
-	struct ship_again again;
+	struct redeliver redeliver;
 	struct spool_reader *second; /* of batches to be delivered again */
 	uint64_t watched_ns;
 	uint32_t
@@ -43,9 +43,9 @@ struct shipper {
 /* In this thread: to the sink, not acknowledged. `noted`: what the one at the sink lacks; NULL:
  * there is none. 0, SHIPPER_KEPT, negative. */
 int shipper_deliver(struct shipper *s, const struct spool_batch *batch,
-		    const struct ship_again_batch *noted, struct err *err);
+		    const struct redeliver_batch *noted, struct err *err);
 
 /* One batch that is due to be delivered again: 1 it was, 0 there is none, or it is gone. */
-int shipper_step_again(struct shipper *s, struct err *err);
+int shipper_redeliver(struct shipper *s, struct err *err);
 
 #endif

@@ -49,7 +49,7 @@ static void test_two_sizes(void **state _unused_)
 	skip(); /* the heap is theirs */
 #endif
 	before = resident();
-	heap_settle(&h, FIRST_LEN, ALL_LEN);
+	heap_prefault(&h, FIRST_LEN, ALL_LEN);
 	quiet = resident();
 	assert_true(quiet >= before + FIRST_LEN);
 	assert_true(quiet < before + FIRST_LEN + SLACK_LEN);

@@ -629,7 +629,7 @@ static void test_identify(void **state _unused_)
 }
 
 /* Of a process that is gone and told nothing: what the kernel told of the file about then. */
-static void test_told(void **state)
+static void test_build_id_cache(void **state)
 {
 	const uint64_t second = 1000000000, at = 100 * second;
 	struct events q;
@@ -652,18 +652,18 @@ static void test_told(void **state)
 	play(&ps, &q, 2 * at);
 	p = procs_of_sample(&ps, &(struct event){.pid = 102});
 	assert_false(
-		procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at)); /* it lives */
+		procs_id_from_cache(&ps, p, mappings_find(p->maps, 0x1000), at)); /* it lives */
 	p->is_silent = true;
-	assert_false(procs_identify_told(&ps, p, mappings_find(p->maps, 0x3000), at));
-	assert_false(procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at - 3 * second));
-	assert_false(procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at + 3 * second));
-	assert_true(procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at - second));
+	assert_false(procs_id_from_cache(&ps, p, mappings_find(p->maps, 0x3000), at));
+	assert_false(procs_id_from_cache(&ps, p, mappings_find(p->maps, 0x1000), at - 3 * second));
+	assert_false(procs_id_from_cache(&ps, p, mappings_find(p->maps, 0x1000), at + 3 * second));
+	assert_true(procs_id_from_cache(&ps, p, mappings_find(p->maps, 0x1000), at - second));
 	assert_memory_equal(module_at(&ps, 102, 0x1000)->id.bytes, hinted, sizeof(hinted));
 	/* In other namespaces the same path and inode may be another file. */
 	for (uint32_t pid = 202; pid <= 302; pid += 100) {
 		p = procs_of_sample(&ps, &(struct event){.pid = pid});
 		p->is_silent = true;
-		assert_false(procs_identify_told(&ps, p, mappings_find(p->maps, 0x1000), at));
+		assert_false(procs_id_from_cache(&ps, p, mappings_find(p->maps, 0x1000), at));
 	}
 	procs_done(&ps);
 	assert_int_equal(ps.modules.count, 0);
@@ -789,7 +789,7 @@ int main(void)
 		cmocka_unit_test(test_hints),
 		cmocka_unit_test(test_hints_of_gone),
 		cmocka_unit_test(test_identify),
-		cmocka_unit_test(test_told),
+		cmocka_unit_test(test_build_id_cache),
 		cmocka_unit_test(test_queue),
 		cmocka_unit_test(test_procscan),
 		cmocka_unit_test(test_notes),

@@ -2,7 +2,7 @@
 /* Parts of the shipper alone: which server, what a sink holds and for how long, who waits. */
 #include "io.h"
 #include "limits.h"
-#include "ship_again.h"
+#include "redeliver.h"
 #include "ship_back_off.h"
 #include "ship_route.h"
 #include "sink.h"
@@ -478,14 +478,14 @@ static struct spool_batch batch_at(uint64_t segment, uint64_t place,
 				    .sample_count = 5};
 }
 
-static void test_again(void **state _unused_)
+static void test_redeliver(void **state _unused_)
 {
 	struct spool_module modules[3];
 	const bool all[3] = {true, true, true}, first[3] = {true}, last[3] = {[2] = true},
 		   none[3] = {false};
-	const struct ship_again_batch *due;
+	const struct redeliver_batch *due;
 	struct spool_batch b;
-	struct ship_again a;
+	struct redeliver a;
 	struct err err;
 	char file[64];
 	FILE *f;
@@ -494,62 +494,62 @@ static void test_again(void **state _unused_)
 		assert_int_equal(build_id_set(&modules[i].id, BUILD_ID_GNU,
 					      (const uint8_t[]){(uint8_t)i, 2, 3}, 3, &err),
 				 0);
-	assert_int_equal(ship_again_open(&a, dir, io_system(), &err), 0);
+	assert_int_equal(redeliver_open(&a, dir, io_system(), &err), 0);
 	b = batch_at(7, 512, modules, 3);
-	assert_int_equal(ship_again_note(&a, &b, all, &err), 0);
+	assert_int_equal(redeliver_note(&a, &b, all, &err), 0);
 	b = batch_at(7, 900, modules, 3);
-	assert_int_equal(ship_again_note(&a, &b, first, &err), 0);
+	assert_int_equal(redeliver_note(&a, &b, first, &err), 0);
 	b = batch_at(8, 512, modules, 3);
-	assert_int_equal(ship_again_note(&a, &b, last, &err), 0);
+	assert_int_equal(redeliver_note(&a, &b, last, &err), 0);
 	b = batch_at(8, 700, modules, 3);
-	assert_int_equal(ship_again_note(&a, &b, none, &err), 0);
+	assert_int_equal(redeliver_note(&a, &b, none, &err), 0);
 	assert_int_equal(a.count, 3);
-	assert_null(ship_again_due(&a));
-	ship_again_close(&a);
+	assert_null(redeliver_due(&a));
+	redeliver_close(&a);
 	/* Another run of it; the last line is torn. */
 	snprintf(file, sizeof(file), "%s/again", dir);
 	f = fopen(file, "a");
 	assert_non_null(f);
 	fputs("batch 9 512 5", f);
 	fclose(f);
-	assert_int_equal(ship_again_open(&a, dir, io_system(), &err), 0);
+	assert_int_equal(redeliver_open(&a, dir, io_system(), &err), 0);
 	assert_int_equal(a.count, 3);
-	ship_again_ready(&a, "\x00\x02\x04", 3); /* nobody's */
-	assert_null(ship_again_due(&a));
-	ship_again_ready(&a, "\x00\x02\x03", 3);
-	due = ship_again_due(&a);
+	redeliver_ready(&a, "\x00\x02\x04", 3); /* nobody's */
+	assert_null(redeliver_due(&a));
+	redeliver_ready(&a, "\x00\x02\x03", 3);
+	due = redeliver_due(&a);
 	assert_non_null(due);
 	assert_int_equal(due->segment, 7);
 	assert_int_equal(due->place, 512);
 	assert_int_equal(due->samples, 5);
 	/* Delivered again, and one is still missing. */
 	b = batch_at(7, 512, modules, 3);
-	assert_int_equal(ship_again_note(&a, &b, last, &err), 0);
-	due = ship_again_due(&a);
+	assert_int_equal(redeliver_note(&a, &b, last, &err), 0);
+	due = redeliver_due(&a);
 	assert_non_null(due);
 	assert_int_equal(due->place, 900);
-	assert_int_equal(ship_again_forget(&a, 7, 900, &err), 0);
-	assert_null(ship_again_due(&a));
-	assert_false(ship_again_waits_for(&a, 0));
-	assert_true(ship_again_waits_for(&a, 2));
-	ship_again_close(&a);
-	assert_int_equal(ship_again_open(&a, dir, io_system(), &err), 0);
+	assert_int_equal(redeliver_forget(&a, 7, 900, &err), 0);
+	assert_null(redeliver_due(&a));
+	assert_false(redeliver_waits_for(&a, 0));
+	assert_true(redeliver_waits_for(&a, 2));
+	redeliver_close(&a);
+	assert_int_equal(redeliver_open(&a, dir, io_system(), &err), 0);
 	assert_int_equal(a.count, 2);
-	for (uint64_t i = 0; i < LIMIT_SHIP_AGAIN + 10; i++) {
+	for (uint64_t i = 0; i < LIMIT_REDELIVER + 10; i++) {
 		b = batch_at(100 + i, 512, modules, 3);
-		assert_int_equal(ship_again_note(&a, &b, last, &err), 0);
+		assert_int_equal(redeliver_note(&a, &b, last, &err), 0);
 	}
-	assert_int_equal(a.count, LIMIT_SHIP_AGAIN);
+	assert_int_equal(a.count, LIMIT_REDELIVER);
 	assert_int_equal(a.batches[0].segment, 110);
-	ship_again_close(&a);
-	assert_int_equal(ship_again_open(&a, dir, io_system(), &err), 0);
-	assert_int_equal(a.count, LIMIT_SHIP_AGAIN);
+	redeliver_close(&a);
+	assert_int_equal(redeliver_open(&a, dir, io_system(), &err), 0);
+	assert_int_equal(a.count, LIMIT_REDELIVER);
 	assert_true(a.file_len < 4 * MIB);
-	ship_again_close(&a);
+	redeliver_close(&a);
 }
 
 /* A batch that lacks the id of this number only. */
-static void note_one(struct ship_again *a, uint32_t number)
+static void note_one(struct redeliver *a, uint32_t number)
 {
 	const bool missing = true;
 	struct spool_module module = {.path = LOCATION_NO_INDEX};
@@ -558,59 +558,59 @@ static void note_one(struct ship_again *a, uint32_t number)
 	struct err err;
 
 	assert_int_equal(build_id_set(&module.id, BUILD_ID_GNU, id, sizeof(id), &err), 0);
-	assert_int_equal(ship_again_note(a, &b, &missing, &err), 0);
+	assert_int_equal(redeliver_note(a, &b, &missing, &err), 0);
 }
 
-static bool is_due(struct ship_again *a, uint32_t number)
+static bool is_due(struct redeliver *a, uint32_t number)
 {
 	const uint8_t id[] = {0xaa, (uint8_t)(number >> 8), (uint8_t)number};
-	const struct ship_again_batch *due;
+	const struct redeliver_batch *due;
 
-	ship_again_ready(a, id, sizeof(id));
-	due = ship_again_due(a);
+	redeliver_ready(a, id, sizeof(id));
+	due = redeliver_due(a);
 	return due && due->place == number + 1;
 }
 
 /* Ids come and go for as long as a spool lives, over restarts: those of now have room. */
-static void test_again_ids(void **state _unused_)
+static void test_redeliver_ids(void **state _unused_)
 {
 	const uint32_t many = LIMIT_MISSING_IDS + 2000;
-	struct ship_again a;
+	struct redeliver a;
 	struct err err;
 	char path[64];
 
 	snprintf(path, sizeof(path), "%s/ids", dir);
 	assert_int_equal(mkdir(path, 0700), 0);
-	assert_int_equal(ship_again_open(&a, path, io_system(), &err), 0);
+	assert_int_equal(redeliver_open(&a, path, io_system(), &err), 0);
 	for (uint32_t i = 0; i < many; i++) {
 		note_one(&a, i);
 		if (i >= 2)
-			assert_int_equal(ship_again_forget(&a, 5, i - 1, &err), 0);
+			assert_int_equal(redeliver_forget(&a, 5, i - 1, &err), 0);
 	}
 	assert_int_equal(a.count, 2);
 	assert_int_equal(a.forgotten, 0);
-	ship_again_close(&a);
+	redeliver_close(&a);
 	/* What nobody waits for is left out, and numbers mean the same after that. */
-	assert_int_equal(ship_again_open(&a, path, io_system(), &err), 0);
+	assert_int_equal(redeliver_open(&a, path, io_system(), &err), 0);
 	assert_int_equal(a.ids.count, 2);
 	note_one(&a, 7);
-	ship_again_close(&a);
-	assert_int_equal(ship_again_open(&a, path, io_system(), &err), 0);
+	redeliver_close(&a);
+	assert_int_equal(redeliver_open(&a, path, io_system(), &err), 0);
 	assert_int_equal(a.count, 3);
 	assert_true(is_due(&a, many - 2));
-	assert_int_equal(ship_again_forget(&a, 5, many - 1, &err), 0);
+	assert_int_equal(redeliver_forget(&a, 5, many - 1, &err), 0);
 	assert_true(is_due(&a, 7));
-	assert_int_equal(ship_again_forget(&a, 5, 8, &err), 0);
+	assert_int_equal(redeliver_forget(&a, 5, 8, &err), 0);
 	/* All are waited for: the oldest go, and that is counted. */
 	for (uint32_t i = 0; i < many; i++)
 		note_one(&a, 20000 + i);
 	assert_true(a.forgotten > 0 && a.count + a.forgotten == many + 1);
 	assert_true(is_due(&a, 20000 + many - 1));
-	ship_again_close(&a);
-	assert_int_equal(ship_again_open(&a, path, io_system(), &err), 0);
+	redeliver_close(&a);
+	assert_int_equal(redeliver_open(&a, path, io_system(), &err), 0);
 	assert_true(is_due(&a, 20000 + many - 1));
 	assert_int_equal(a.ids.count, a.used_count);
-	ship_again_close(&a);
+	redeliver_close(&a);
 }
 
 /* --- more than can be, and a power cut ------------------------------------------------------- */
@@ -754,8 +754,8 @@ int main(void)
 		cmocka_unit_test(test_sweep_not_ours),
 		cmocka_unit_test(test_second_delivery),
 		cmocka_unit_test(test_back_off),
-		cmocka_unit_test(test_again),
-		cmocka_unit_test(test_again_ids),
+		cmocka_unit_test(test_redeliver),
+		cmocka_unit_test(test_redeliver_ids),
 		cmocka_unit_test(test_sweep_too_many),
 		cmocka_unit_test(test_parent_is_synced),
 		cmocka_unit_test(test_by_descriptor),

@@ -554,7 +554,7 @@ static void test_watch_in_turn(void **state _unused_)
 
 /* What lacked names is at the sink at once, and again under the same id when they came: after a
  * restart as well. */
-static void test_again(void **state _unused_)
+static void test_redeliver(void **state _unused_)
 {
 	_cleanup_(profile_done) struct profile p, more;
 	struct shipper_stats stats;
@@ -597,7 +597,7 @@ static void test_again(void **state _unused_)
 
 /* A table that the first delivery had is gone when one comes that it lacked: what is at the sink
  * stays, until both are there. */
-static void test_again_worse(void **state _unused_)
+static void test_redeliver_worse(void **state _unused_)
 {
 	static const char *const kept[] = {"inner", "/bin/missing+0x500"};
 	struct fixture f;
@@ -787,7 +787,7 @@ int main(void)
 		cmocka_unit_test(test_ship),        cmocka_unit_test(test_deferred),
 		cmocka_unit_test(test_server_away), cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_building),    cmocka_unit_test(test_full_disk),
-		cmocka_unit_test(test_again),       cmocka_unit_test(test_again_worse),
+		cmocka_unit_test(test_redeliver),   cmocka_unit_test(test_redeliver_worse),
 		cmocka_unit_test(test_batch_age),   cmocka_unit_test(test_hour_away),
 		cmocka_unit_test(test_in_flight),   cmocka_unit_test(test_watch_in_turn),
 	};

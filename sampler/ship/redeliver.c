@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "ship_again.h"
+#include "redeliver.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -15,9 +15,9 @@
 /* Rewritten when it is longer than this, and than twice what is needed. */
 #define REWRITE_LEN (1 * MIB)
 
-static void drop(struct ship_again *a, size_t i)
+static void drop_redelivery(struct redeliver *a, size_t i)
 {
-	const struct ship_again_batch *b = &a->batches[i];
+	const struct redeliver_batch *b = &a->batches[i];
 
 	for (uint32_t k = 0; k < b->id_count; k++)
 		a->used_count -= --a->uses[b->ids[k]] == 0;
@@ -26,7 +26,7 @@ static void drop(struct ship_again *a, size_t i)
 	memmove(a->batches + i, a->batches + i + 1, (--a->count - i) * sizeof(*a->batches));
 }
 
-static size_t find(const struct ship_again *a, uint64_t segment, uint64_t place)
+static size_t find_redelivery(const struct redeliver *a, uint64_t segment, uint64_t place)
 {
 	for (size_t i = a->count; i-- > 0;)
 		if (a->batches[i].segment == segment && a->batches[i].place == place)
@@ -35,34 +35,34 @@ static size_t find(const struct ship_again *a, uint64_t segment, uint64_t place)
 }
 
 /* Takes ids over. */
-static bool add(struct ship_again *a, uint64_t segment, uint64_t place, uint32_t samples,
-		uint32_t *ids, uint32_t id_count)
+static bool add_redelivery(struct redeliver *a, uint64_t segment, uint64_t place, uint32_t samples,
+			   uint32_t *ids, uint32_t id_count)
 {
-	size_t i = find(a, segment, place);
+	size_t i = find_redelivery(a, segment, place);
 
 	if (i != SIZE_MAX)
-		drop(a, i);
-	if (a->count == LIMIT_SHIP_AGAIN) {
-		drop(a, 0);
+		drop_redelivery(a, i);
+	if (a->count == LIMIT_REDELIVER) {
+		drop_redelivery(a, 0);
 		a->forgotten++;
 	}
 	if (!grow_array((void **)&a->batches, &a->cap, a->count + 1, sizeof(*a->batches),
-			LIMIT_SHIP_AGAIN)) {
+			LIMIT_REDELIVER)) {
 		free(ids);
 		return false;
 	}
 	for (uint32_t k = 0; k < id_count; k++)
 		a->used_count += a->uses[ids[k]]++ == 0;
-	a->batches[a->count++] = (struct ship_again_batch){.segment = segment,
-							   .place = place,
-							   .samples = samples,
-							   .id_count = id_count,
-							   .ids = ids};
+	a->batches[a->count++] = (struct redeliver_batch){.segment = segment,
+							  .place = place,
+							  .samples = samples,
+							  .id_count = id_count,
+							  .ids = ids};
 	return true;
 }
 
 /* The number of an id, INTERN_FULL without room. */
-static uint32_t add_id(struct ship_again *a, const void *id, size_t len, bool *ret_new)
+static uint32_t add_id(struct redeliver *a, const void *id, size_t len, bool *ret_new)
 {
 	if (!a->uses)
 		a->uses = calloc(LIMIT_MISSING_IDS, sizeof(*a->uses));
@@ -71,7 +71,7 @@ static uint32_t add_id(struct ship_again *a, const void *id, size_t len, bool *r
 
 /* Ids that no batch waits for go, and the others get new numbers: the file is to be written anew.
  */
-static void compact(struct ship_again *a)
+static void compact_redeliveries(struct redeliver *a)
 {
 	_cleanup_(freep) uint32_t *uses = calloc(LIMIT_MISSING_IDS, sizeof(*uses));
 	_cleanup_(freep) uint32_t *to = calloc(a->ids.count + 1, sizeof(*to));
@@ -107,22 +107,22 @@ static void compact(struct ship_again *a)
 
 /* For so many ids more; the oldest batches go first, and some more of them than needed, so that the
  * file is not written anew for each. */
-static void make_room(struct ship_again *a, size_t count)
+static void make_room(struct redeliver *a, size_t count)
 {
 	const size_t most = LIMIT_MISSING_IDS - LIMIT_MISSING_IDS / 8;
 
 	if (a->ids.count + count <= LIMIT_MISSING_IDS)
 		return;
 	while (a->count && a->used_count + count > most) {
-		drop(a, 0);
+		drop_redelivery(a, 0);
 		a->forgotten++;
 	}
-	compact(a);
+	compact_redeliveries(a);
 }
 
 /* --- the file -------------------------------------------------------------------------------- */
 
-static void print_batch(struct buf *out, const struct ship_again_batch *b)
+static void print_batch(struct buf *out, const struct redeliver_batch *b)
 {
 	buf_printf(out, "batch %" PRIu64 " %" PRIu64 " %u", b->segment, b->place, b->samples);
 	for (uint32_t i = 0; i < b->id_count; i++)
@@ -130,7 +130,7 @@ static void print_batch(struct buf *out, const struct ship_again_batch *b)
 	buf_str(out, "\n");
 }
 
-static void print_id(struct buf *out, const struct ship_again *a, uint32_t id)
+static void print_id(struct buf *out, const struct redeliver *a, uint32_t id)
 {
 	size_t len;
 	const uint8_t *p = intern_get(&a->ids, id, &len);
@@ -141,7 +141,7 @@ static void print_id(struct buf *out, const struct ship_again *a, uint32_t id)
 	buf_str(out, "\n");
 }
 
-static void read_id(struct ship_again *a, const char *hex)
+static void read_id(struct redeliver *a, const char *hex)
 {
 	struct build_id id;
 
@@ -149,7 +149,7 @@ static void read_id(struct ship_again *a, const char *hex)
 		add_id(a, id.bytes, id.len, NULL);
 }
 
-static void read_batch(struct ship_again *a, char *at)
+static void read_batch(struct redeliver *a, char *at)
 {
 	uint64_t segment = strtoull(at, &at, 10), place = strtoull(at, &at, 10);
 	uint32_t samples = (uint32_t)strtoul(at, &at, 10), *ids = NULL, count = 0;
@@ -166,12 +166,12 @@ static void read_batch(struct ship_again *a, char *at)
 		at = end;
 	}
 	if (segment && samples && count)
-		add(a, segment, place, samples, ids, count);
+		add_redelivery(a, segment, place, samples, ids, count);
 	else
 		free(ids);
 }
 
-static void read_line(struct ship_again *a, char *line)
+static void read_line(struct redeliver *a, char *line)
 {
 	if (!strncmp(line, "id ", 3)) {
 		read_id(a, line + 3);
@@ -180,16 +180,16 @@ static void read_line(struct ship_again *a, char *line)
 	} else if (!strncmp(line, "done ", 5)) {
 		char *at = line + 5;
 		uint64_t segment = strtoull(at, &at, 10);
-		size_t i = find(a, segment, strtoull(at, &at, 10));
+		size_t i = find_redelivery(a, segment, strtoull(at, &at, 10));
 
 		if (i != SIZE_MAX)
-			drop(a, i);
+			drop_redelivery(a, i);
 	}
 }
 
-static int load(struct ship_again *a, struct err *err)
+static int load_redeliveries(struct redeliver *a, struct err *err)
 {
-	_cleanup_(freep) char *text = malloc(LIMIT_SHIP_AGAIN_LEN + 1);
+	_cleanup_(freep) char *text = malloc(LIMIT_REDELIVER_LEN + 1);
 	int fd = a->io->open(a->io->ctx, a->dir_fd, NAME, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	size_t len = 0;
 	ssize_t n = 1;
@@ -198,9 +198,8 @@ static int load(struct ship_again *a, struct err *err)
 		return 0;
 	if (fd < 0)
 		return err_sys(err, -fd, NAME " of the spool");
-	while (text && n > 0 && len < LIMIT_SHIP_AGAIN_LEN) {
-		n = a->io->pread(a->io->ctx, fd, text + len, LIMIT_SHIP_AGAIN_LEN - len,
-				 (off_t)len);
+	while (text && n > 0 && len < LIMIT_REDELIVER_LEN) {
+		n = a->io->pread(a->io->ctx, fd, text + len, LIMIT_REDELIVER_LEN - len, (off_t)len);
 		len += n > 0 ? (size_t)n : 0;
 	}
 	a->io->close(a->io->ctx, fd);
@@ -216,17 +215,17 @@ static int load(struct ship_again *a, struct err *err)
 		/* A torn line is written over. */
 		a->file_len = (uint64_t)(end + 1 - text);
 	}
-	compact(a);
+	compact_redeliveries(a);
 	return 0;
 }
 
 /* Everything anew. */
-static int rewrite(struct ship_again *a, struct err *err)
+static int rewrite_redeliveries(struct redeliver *a, struct err *err)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_SHIP_AGAIN_LEN);
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_REDELIVER_LEN);
 	int rc;
 
-	compact(a);
+	compact_redeliveries(a);
 	a->must_rewrite = true;
 	for (uint32_t i = 0; i < a->ids.count; i++)
 		print_id(&out, a, i);
@@ -242,14 +241,14 @@ static int rewrite(struct ship_again *a, struct err *err)
 	return rc;
 }
 
-static int append(struct ship_again *a, const struct buf *out, struct err *err)
+static int append_lines(struct redeliver *a, const struct buf *out, struct err *err)
 {
 	int fd, rc;
 
 	if (a->must_rewrite ||
 	    (a->file_len + out->len > REWRITE_LEN &&
 	     a->file_len > 2 * (64 * (uint64_t)a->ids.count + 128 * (uint64_t)a->count)))
-		return rewrite(a, err);
+		return rewrite_redeliveries(a, err);
 	fd = a->io->open(a->io->ctx, a->dir_fd, NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
 			 0600);
 	if (fd < 0) {
@@ -267,24 +266,24 @@ static int append(struct ship_again *a, const struct buf *out, struct err *err)
 
 /* --- the public rest ------------------------------------------------------------------------- */
 
-int ship_again_open(struct ship_again *a, const char *spool, const struct io *io, struct err *err)
+int redeliver_open(struct redeliver *a, const char *spool, const struct io *io, struct err *err)
 {
 	int rc;
 
-	*a = (struct ship_again){
+	*a = (struct redeliver){
 		.io = io,
 		.ids = INTERN_INIT(LIMIT_MISSING_IDS, LIMIT_MISSING_IDS * BUILD_ID_MAX),
 	};
 	a->dir_fd = io->open(io->ctx, AT_FDCWD, spool, O_RDONLY | O_DIRECTORY, 0);
 	if (a->dir_fd < 0)
 		return err_sys(err, -a->dir_fd, "%s", spool);
-	rc = load(a, err);
+	rc = load_redeliveries(a, err);
 	if (rc)
-		ship_again_close(a);
+		redeliver_close(a);
 	return rc;
 }
 
-void ship_again_close(struct ship_again *a)
+void redeliver_close(struct redeliver *a)
 {
 	while (a->count)
 		free(a->batches[--a->count].ids);
@@ -293,13 +292,13 @@ void ship_again_close(struct ship_again *a)
 	intern_done(&a->ids);
 	if (a->io && a->dir_fd >= 0)
 		a->io->close(a->io->ctx, a->dir_fd);
-	*a = (struct ship_again){.dir_fd = -1};
+	*a = (struct redeliver){.dir_fd = -1};
 }
 
-int ship_again_note(struct ship_again *a, const struct spool_batch *batch, const bool *missing,
-		    struct err *err)
+int redeliver_note(struct redeliver *a, const struct spool_batch *batch, const bool *missing,
+		   struct err *err)
 {
-	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_SHIP_AGAIN_LEN);
+	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_REDELIVER_LEN);
 	_cleanup_(freep) uint32_t *ids = NULL;
 	uint32_t count = 0;
 	size_t cap = 0, wanted = 0;
@@ -327,27 +326,27 @@ int ship_again_note(struct ship_again *a, const struct spool_batch *batch, const
 	}
 	a->forgotten += lacks_room;
 	if (!count)
-		return ship_again_forget(a, batch->segment, batch->place, err);
-	if (!add(a, batch->segment, batch->place, (uint32_t)batch->sample_count, TAKE_PTR(ids),
-		 count))
+		return redeliver_forget(a, batch->segment, batch->place, err);
+	if (!add_redelivery(a, batch->segment, batch->place, (uint32_t)batch->sample_count,
+			    TAKE_PTR(ids), count))
 		return err_set(err, ERR_MEMORY, "out of memory for " NAME);
 	print_batch(&out, &a->batches[a->count - 1]);
-	return append(a, &out, err);
+	return append_lines(a, &out, err);
 }
 
-int ship_again_forget(struct ship_again *a, uint64_t segment, uint64_t place, struct err *err)
+int redeliver_forget(struct redeliver *a, uint64_t segment, uint64_t place, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(128);
-	size_t i = find(a, segment, place);
+	size_t i = find_redelivery(a, segment, place);
 
 	if (i == SIZE_MAX)
 		return 0;
-	drop(a, i);
+	drop_redelivery(a, i);
 	buf_printf(&out, "done %" PRIu64 " %" PRIu64 "\n", segment, place);
-	return append(a, &out, err);
+	return append_lines(a, &out, err);
 }
 
-static bool has_id(const struct ship_again_batch *b, uint32_t id)
+static bool has_id(const struct redeliver_batch *b, uint32_t id)
 {
 	for (uint32_t i = 0; i < b->id_count; i++)
 		if (b->ids[i] == id)
@@ -355,7 +354,7 @@ static bool has_id(const struct ship_again_batch *b, uint32_t id)
 	return false;
 }
 
-void ship_again_ready(struct ship_again *a, const void *id, size_t len)
+void redeliver_ready(struct redeliver *a, const void *id, size_t len)
 {
 	const uint64_t now = a->io->mono_ns(a->io->ctx);
 	uint32_t number = intern_find(&a->ids, id, len);
@@ -363,7 +362,7 @@ void ship_again_ready(struct ship_again *a, const void *id, size_t len)
 	if (number == INTERN_FULL)
 		return;
 	for (size_t i = 0; i < a->count; i++) {
-		struct ship_again_batch *b = &a->batches[i];
+		struct redeliver_batch *b = &a->batches[i];
 
 		if (b->is_due || now < b->put_off_ns || !has_id(b, number))
 			continue;
@@ -372,7 +371,7 @@ void ship_again_ready(struct ship_again *a, const void *id, size_t len)
 	}
 }
 
-const struct ship_again_batch *ship_again_due(struct ship_again *a)
+const struct redeliver_batch *redeliver_due(struct redeliver *a)
 {
 	for (size_t i = 0; a->due && i < a->count; i++)
 		if (a->batches[i].is_due)
@@ -380,8 +379,8 @@ const struct ship_again_batch *ship_again_due(struct ship_again *a)
 	return NULL;
 }
 
-bool ship_again_is_worse(const struct ship_again *a, const struct ship_again_batch *noted,
-			 const struct spool_batch *batch, const bool *missing)
+bool redeliver_is_worse(const struct redeliver *a, const struct redeliver_batch *noted,
+			const struct spool_batch *batch, const bool *missing)
 {
 	for (uint32_t i = 0; i < batch->module_count; i++) {
 		const struct build_id *id = &batch->modules[i].id;
@@ -396,9 +395,9 @@ bool ship_again_is_worse(const struct ship_again *a, const struct ship_again_bat
 	return false;
 }
 
-void ship_again_put_off(struct ship_again *a, uint64_t segment, uint64_t place, uint64_t ns)
+void redeliver_put_off(struct redeliver *a, uint64_t segment, uint64_t place, uint64_t ns)
 {
-	size_t i = find(a, segment, place);
+	size_t i = find_redelivery(a, segment, place);
 
 	if (i == SIZE_MAX)
 		return;
@@ -407,7 +406,7 @@ void ship_again_put_off(struct ship_again *a, uint64_t segment, uint64_t place, 
 	a->batches[i].put_off_ns = a->io->mono_ns(a->io->ctx) + ns;
 }
 
-bool ship_again_waits_for(const struct ship_again *a, uint32_t id)
+bool redeliver_waits_for(const struct redeliver *a, uint32_t id)
 {
 	return id < a->ids.count && a->uses[id];
 }

@@ -3,7 +3,7 @@
 
 static void on_ready(void *arg, const void *id, size_t len)
 {
-	ship_again_ready(arg, id, len);
+	redeliver_ready(arg, id, len);
 }
 
 /* Asks for the ids that batches wait for. */
@@ -11,11 +11,11 @@ static void watch_ids(struct shipper *s)
 {
 	_cleanup_(freep) ProtobufCBinaryData *ids = NULL;
 	uint64_t now = s->o.io->mono_ns(s->o.io->ctx);
-	const uint32_t all = (uint32_t)s->again.ids.count;
+	const uint32_t all = (uint32_t)s->redeliver.ids.count;
 	size_t count = 0, cap = 0;
 	uint32_t at = s->watch_next, seen;
 
-	if (!s->again.count || (s->watched_ns && now - s->watched_ns < SHIPPER_WATCH_NS))
+	if (!s->redeliver.count || (s->watched_ns && now - s->watched_ns < SHIPPER_WATCH_NS))
 		return;
 	s->watched_ns = now;
 	for (seen = 0; seen < all && count < LIMIT_BATCH_MODULES; seen++, at++) {
@@ -23,29 +23,29 @@ static void watch_ids(struct shipper *s)
 		size_t len;
 
 		at = at < all ? at : 0;
-		if (!ship_again_waits_for(&s->again, at))
+		if (!redeliver_waits_for(&s->redeliver, at))
 			continue;
-		p = intern_get(&s->again.ids, at, &len);
+		p = intern_get(&s->redeliver.ids, at, &len);
 		if (!grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
 			return;
 		ids[count++] = (ProtobufCBinaryData){len, (uint8_t *)(uintptr_t)p};
 	}
 	s->watch_next = seen < all ? at : 0;
 	/* Not told now: asked again next time. */
-	(void)s->o.watch(s->o.call_ctx, ids, count, on_ready, &s->again, NULL);
+	(void)s->o.watch(s->o.call_ctx, ids, count, on_ready, &s->redeliver, NULL);
 }
 
-int shipper_step_again(struct shipper *s, struct err *err)
+int shipper_redeliver(struct shipper *s, struct err *err)
 {
-	const struct ship_again_batch *due;
-	struct ship_again_batch want;
+	const struct redeliver_batch *due;
+	struct redeliver_batch want;
 	struct spool_batch batch;
 	int rc;
 
 	if (!s->o.watch || s->in_hurry)
 		return 0;
 	watch_ids(s);
-	due = ship_again_due(&s->again);
+	due = redeliver_due(&s->redeliver);
 	if (!due)
 		return 0;
 	want = *due;
@@ -61,12 +61,12 @@ int shipper_step_again(struct shipper *s, struct err *err)
 	if (rc == 0 || batch.segment != want.segment || batch.place != want.place ||
 	    batch.sample_count != want.samples ||
 	    !sink_has(s->o.sink, batch.id, sizeof(batch.id))) {
-		rc = ship_again_forget(&s->again, want.segment, want.place, err);
+		rc = redeliver_forget(&s->redeliver, want.segment, want.place, err);
 		return rc < 0 ? rc : 0;
 	}
 	rc = shipper_deliver(s, &batch, &want, err);
 	if (rc == SHIPPER_KEPT) {
-		ship_again_put_off(&s->again, want.segment, want.place, SHIPPER_PUT_OFF_NS);
+		redeliver_put_off(&s->redeliver, want.segment, want.place, SHIPPER_PUT_OFF_NS);
 		return 0;
 	}
 	if (rc)

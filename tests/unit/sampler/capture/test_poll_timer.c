@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* When the sampler wakes up: by time, by a signal, by a ring, and not because of a ring for ever.
  */
-#include "rounds.h"
+#include "poll_timer.h"
 
 #include <setjmp.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #define MS UINT64_C(1000000)
 
 struct fixture {
-	struct rounds rounds;
+	struct poll_timer poll_timer;
 	int signal_fd, ring_fd;
 	sigset_t before;
 };
@@ -39,7 +39,8 @@ static int set_up(void **state)
 	f.signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	f.ring_fd = eventfd(0, EFD_CLOEXEC);
 	assert_true(f.signal_fd >= 0 && f.ring_fd >= 0);
-	assert_int_equal(rounds_begin(&f.rounds, f.signal_fd, f.ring_fd, 2, now_ns(), NULL), 0);
+	assert_int_equal(poll_timer_open(&f.poll_timer, f.signal_fd, f.ring_fd, 2, now_ns(), NULL),
+			 0);
 	*state = &f;
 	return 0;
 }
@@ -48,8 +49,8 @@ static int tear_down(void **state)
 {
 	struct fixture *f = *state;
 
-	rounds_signals(f->signal_fd, &f->rounds.hangups);
-	rounds_done(&f->rounds);
+	poll_timer_read_signals(f->signal_fd, &f->poll_timer.hangups);
+	poll_timer_close(&f->poll_timer);
 	closep(&f->signal_fd);
 	closep(&f->ring_fd);
 	sigprocmask(SIG_SETMASK, &f->before, NULL);
@@ -65,14 +66,14 @@ static void fill_ring(const struct fixture *f)
 static bool ring_asks(struct fixture *f, size_t handled)
 {
 	for (int i = 0; i < 20; i++) {
-		const struct round round = {.start_ns = now_ns(), .handled = handled};
+		const struct poll_round round = {.start_ns = now_ns(), .handled = handled};
 
-		assert_false(rounds_wait(&f->rounds, &round, 0));
-		if (f->rounds.is_early) {
+		assert_false(poll_timer_wait(&f->poll_timer, &round, 0));
+		if (f->poll_timer.is_early) {
 			assert_true(now_ns() - round.start_ns >= 20 * MS);
 			return true;
 		}
-		if (!f->rounds.is_armed)
+		if (!f->poll_timer.is_armed)
 			return false;
 	}
 	return false;
@@ -81,81 +82,81 @@ static bool ring_asks(struct fixture *f, size_t handled)
 static void test_time(void **state)
 {
 	struct fixture *f = *state;
-	struct round round = {.start_ns = now_ns()};
+	struct poll_round round = {.start_ns = now_ns()};
 
 	/* The first one is short. */
-	assert_false(rounds_wait(&f->rounds, &round, 0));
+	assert_false(poll_timer_wait(&f->poll_timer, &round, 0));
 	assert_true(now_ns() - round.start_ns >= 100 * MS);
-	assert_false(f->rounds.is_early);
-	f->rounds.began_ns -= 10000 * MS;
+	assert_false(f->poll_timer.is_early);
+	f->poll_timer.began_ns -= 10000 * MS;
 	round.start_ns = now_ns();
-	assert_false(rounds_wait(&f->rounds, &round, 0));
-	assert_true(now_ns() - round.start_ns >= ROUNDS_NS);
+	assert_false(poll_timer_wait(&f->poll_timer, &round, 0));
+	assert_true(now_ns() - round.start_ns >= POLL_TIMER_NS);
 	/* As often as the backend says. */
-	round = (struct round){.start_ns = now_ns(), .most_ns = 300 * MS};
-	assert_false(rounds_wait(&f->rounds, &round, round.start_ns + 3600 * 1000 * MS));
+	round = (struct poll_round){.start_ns = now_ns(), .most_ns = 300 * MS};
+	assert_false(poll_timer_wait(&f->poll_timer, &round, round.start_ns + 3600 * 1000 * MS));
 	assert_true(now_ns() - round.start_ns >= 300 * MS);
 	/* More often when there is more to do, or something waits; but never at once. */
-	round = (struct round){.start_ns = now_ns(), .handled = 1 << 30};
-	assert_false(rounds_wait(&f->rounds, &round, round.start_ns + 300 * MS));
+	round = (struct poll_round){.start_ns = now_ns(), .handled = 1 << 30};
+	assert_false(poll_timer_wait(&f->poll_timer, &round, round.start_ns + 300 * MS));
 	assert_true(now_ns() - round.start_ns >= 20 * MS);
-	round = (struct round){.start_ns = now_ns(), .is_held = true};
-	assert_false(rounds_wait(&f->rounds, &round, 0));
+	round = (struct poll_round){.start_ns = now_ns(), .is_pending = true};
+	assert_false(poll_timer_wait(&f->poll_timer, &round, 0));
 	assert_true(now_ns() - round.start_ns >= 200 * MS);
 }
 
 static void test_end(void **state)
 {
 	struct fixture *f = *state;
-	struct round round = {.start_ns = now_ns()};
+	struct poll_round round = {.start_ns = now_ns()};
 
-	assert_true(rounds_wait(&f->rounds, &round, round.start_ns + 30 * MS));
+	assert_true(poll_timer_wait(&f->poll_timer, &round, round.start_ns + 30 * MS));
 	assert_true(now_ns() - round.start_ns >= 30 * MS);
 	/* That a process ended begins a round; SIGTERM ends, also one that came with it. */
 	round.start_ns = now_ns() + 3600 * 1000 * MS;
 	raise(SIGCHLD);
-	assert_false(rounds_wait(&f->rounds, &round, 0));
+	assert_false(poll_timer_wait(&f->poll_timer, &round, 0));
 	raise(SIGCHLD);
 	raise(SIGTERM);
-	assert_true(rounds_wait(&f->rounds, &round, 0));
+	assert_true(poll_timer_wait(&f->poll_timer, &round, 0));
 	/* SIGHUP is counted, and ends nothing. */
-	assert_int_equal(f->rounds.hangups, 0);
+	assert_int_equal(f->poll_timer.hangups, 0);
 	raise(SIGHUP);
-	assert_false(rounds_wait(&f->rounds, &round, 0));
-	assert_int_equal(f->rounds.hangups, 1);
+	assert_false(poll_timer_wait(&f->poll_timer, &round, 0));
+	assert_int_equal(f->poll_timer.hangups, 1);
 	raise(SIGHUP);
 	raise(SIGTERM);
-	assert_true(rounds_wait(&f->rounds, &round, 0));
-	assert_int_equal(f->rounds.hangups, 2);
+	assert_true(poll_timer_wait(&f->poll_timer, &round, 0));
+	assert_int_equal(f->poll_timer.hangups, 2);
 }
 
 static void test_ring(void **state)
 {
 	struct fixture *f = *state;
-	int rounds = 0;
+	int poll_timer = 0;
 
-	f->rounds.began_ns -= 10000 * MS;
+	f->poll_timer.began_ns -= 10000 * MS;
 	fill_ring(f);
 	assert_true(ring_asks(f, 0));
 	/* Full for ever, and each round for it does more than it may in the long run. */
 	while (ring_asks(f, 100000))
-		assert_in_range(++rounds, 1, 4);
-	assert_in_range(rounds, 1, 4);
+		assert_in_range(++poll_timer, 1, 4);
+	assert_in_range(poll_timer, 1, 4);
 	/* It may ask again when enough of that has passed. */
-	f->rounds.early_ns -= 3600 * 1000 * MS;
+	f->poll_timer.early_ns -= 3600 * 1000 * MS;
 	assert_true(ring_asks(f, 0));
 }
 
 static void test_no_ring(void **state)
 {
 	struct fixture *f = *state;
-	struct round round = {.start_ns = now_ns()};
+	struct poll_round round = {.start_ns = now_ns()};
 
-	rounds_done(&f->rounds);
-	assert_int_equal(rounds_begin(&f->rounds, f->signal_fd, -1, 2, now_ns(), NULL), 0);
+	poll_timer_close(&f->poll_timer);
+	assert_int_equal(poll_timer_open(&f->poll_timer, f->signal_fd, -1, 2, now_ns(), NULL), 0);
 	fill_ring(f);
-	assert_false(rounds_wait(&f->rounds, &round, 0));
-	assert_false(f->rounds.is_early);
+	assert_false(poll_timer_wait(&f->poll_timer, &round, 0));
+	assert_false(f->poll_timer.is_early);
 }
 
 int main(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_ROUNDS_H
-#define RAWSTACK_ROUNDS_H
+#ifndef RAWSTACK_POLL_TIMER_H
+#define RAWSTACK_POLL_TIMER_H
 /*
  * When the sampler wakes up to take what was sampled. Most of what sampling costs is waking up: so
  * as seldom as SPOOL_FLUSH_NS permits, which the spool promises. Earlier when a ring of mapping
@@ -15,9 +15,9 @@
 #include "err.h"
 
 /* The longest time between two rounds. */
-#define ROUNDS_NS UINT64_C(900000000)
+#define POLL_TIMER_NS UINT64_C(900000000)
 
-struct rounds {
+struct poll_timer {
 	int signal_fd, ring_fd; /* of the caller; ring_fd may be -1 */
 	int epoll_fd;           /* of both */
 	uint32_t cpu_count;
@@ -29,17 +29,17 @@ struct rounds {
 	uint64_t hangups;  /* SIGHUPs, which end nothing; the caller's to reset */
 };
 
-#define ROUNDS_INIT            \
+#define POLL_TIMER_INIT        \
 	{                      \
 		.epoll_fd = -1 \
 	}
 
 /* What a round, begun at start_ns, was like. */
-struct round {
+struct poll_round {
 	uint64_t start_ns;
 	uint64_t most_ns; /* the backend's longest time until the next; 0: it has none */
 	size_t handled;   /* events */
-	bool is_held;     /* samples wait for the helper */
+	bool is_pending;  /* samples wait for the helper */
 };
 
 /*
@@ -47,15 +47,15 @@ struct round {
  * what is readable when a ring is half full, or -1. Both are only borrowed. now_ns:
  * CLOCK_MONOTONIC.
  */
-int rounds_begin(struct rounds *r, int signal_fd, int ring_fd, uint32_t cpu_count, uint64_t now_ns,
-		 struct err *err) _must_check_;
-void rounds_done(struct rounds *r);
+int poll_timer_open(struct poll_timer *r, int signal_fd, int ring_fd, uint32_t cpu_count,
+		    uint64_t now_ns, struct err *err) _must_check_;
+void poll_timer_close(struct poll_timer *r);
 
 /* Waits for the time of the next round, a signal, or a ring that fills; true when it is time to
  * end, by a signal or because it is end_ns (0: never). */
-bool rounds_wait(struct rounds *r, const struct round *last, uint64_t end_ns);
+bool poll_timer_wait(struct poll_timer *r, const struct poll_round *last, uint64_t end_ns);
 
 /* Reads what signals there are; whether one of them is to end. Adds SIGHUPs to *hangups. */
-bool rounds_signals(int signal_fd, uint64_t *hangups);
+bool poll_timer_read_signals(int signal_fd, uint64_t *hangups);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_SHIP_AGAIN_H
-#define RAWSTACK_SHIP_AGAIN_H
+#ifndef RAWSTACK_REDELIVER_H
+#define RAWSTACK_REDELIVER_H
 /*
  * The batches that were delivered without some names, because the service had no table yet, and
  * the build ids that they wait for. Kept in the file `again` of the spool, so that it survives the
@@ -16,22 +16,22 @@
 #include "io.h"
 #include "spool.h"
 
-struct ship_again_batch {
+struct redeliver_batch {
 	uint64_t segment, place;
 	uint32_t samples;
 	bool is_due;         /* one of its ids came */
 	uint64_t put_off_ns; /* not due before (monotonic) */
 	uint32_t id_count;
-	uint32_t *ids; /* numbers of struct ship_again.ids */
+	uint32_t *ids; /* numbers of struct redeliver.ids */
 };
 
-struct ship_again {
+struct redeliver {
 	const struct io *io;
 	int dir_fd;
 	struct intern ids; /* bytes of build ids */
 	uint32_t *uses;    /* of each id: how often batches wait for it */
 	size_t used_count; /* ids that one waits for */
-	struct ship_again_batch *batches;
+	struct redeliver_batch *batches;
 	size_t count, cap, due;
 	uint64_t file_len;
 	bool must_rewrite;  /* the file numbers ids otherwise, or what it holds is not known */
@@ -39,33 +39,33 @@ struct ship_again {
 };
 
 /* Reads what there is; damage in it is passed over. ERR_IO, ERR_MEMORY. */
-int ship_again_open(struct ship_again *a, const char *spool, const struct io *io, struct err *err);
-void ship_again_close(struct ship_again *a);
+int redeliver_open(struct redeliver *a, const char *spool, const struct io *io, struct err *err);
+void redeliver_close(struct redeliver *a);
 
 /* Notes that a batch lacks the modules marked; replaces what was noted of it, and none marked
- * forgets it. Above LIMIT_SHIP_AGAIN batches or LIMIT_MISSING_IDS ids the oldest are forgotten, and
+ * forgets it. Above LIMIT_REDELIVER batches or LIMIT_MISSING_IDS ids the oldest are forgotten, and
  * counted. */
-int ship_again_note(struct ship_again *a, const struct spool_batch *batch, const bool *missing,
-		    struct err *err);
+int redeliver_note(struct redeliver *a, const struct spool_batch *batch, const bool *missing,
+		   struct err *err);
 
 /* A table came: the batches that lack it are due. */
-void ship_again_ready(struct ship_again *a, const void *id, size_t len);
+void redeliver_ready(struct redeliver *a, const void *id, size_t len);
 
 /* The oldest that is due, NULL. Valid until the next call. */
-const struct ship_again_batch *ship_again_due(struct ship_again *a);
+const struct redeliver_batch *redeliver_due(struct redeliver *a);
 
 /* Whether another delivery that lacks these modules would lack one that the batch at the sink has:
  * a table is gone that was there. */
-bool ship_again_is_worse(const struct ship_again *a, const struct ship_again_batch *noted,
-			 const struct spool_batch *batch, const bool *missing);
+bool redeliver_is_worse(const struct redeliver *a, const struct redeliver_batch *noted,
+			const struct spool_batch *batch, const bool *missing);
 
 /* It is not due for so long, although one of its ids is there. */
-void ship_again_put_off(struct ship_again *a, uint64_t segment, uint64_t place, uint64_t ns);
+void redeliver_put_off(struct redeliver *a, uint64_t segment, uint64_t place, uint64_t ns);
 
 /* It cannot or need not be delivered again. */
-int ship_again_forget(struct ship_again *a, uint64_t segment, uint64_t place, struct err *err);
+int redeliver_forget(struct redeliver *a, uint64_t segment, uint64_t place, struct err *err);
 
 /* Whether any batch waits for the id of this number; numbers are valid until the next note. */
-bool ship_again_waits_for(const struct ship_again *a, uint32_t id);
+bool redeliver_waits_for(const struct redeliver *a, uint32_t id);
 
 #endif

@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "held.h"
+#include "pending_samples.h"
 
 #include <string.h>
 
 #include "limits.h"
 
-void held_init(struct held_list *l)
+void pending_samples_init(struct pending_samples *l)
 {
-	*l = (struct held_list){.end = &l->first};
+	*l = (struct pending_samples){.end = &l->first};
 }
 
-void held_done(struct held_list *l)
+void pending_samples_done(struct pending_samples *l)
 {
 	while (l->first)
-		held_remove(l, &l->first);
+		pending_samples_remove(l, &l->first);
 }
 
-bool held_add(struct held_list *l, const struct event *sample, const struct proc *p,
-	      uint64_t until_ns)
+bool pending_samples_add(struct pending_samples *l, const struct event *sample,
+			 const struct proc *p, uint64_t until_ns)
 {
-	struct held *h;
+	struct pending_sample *h;
 
-	if (l->count >= LIMIT_HELD)
+	if (l->count >= LIMIT_PENDING_SAMPLES)
 		return false;
 	h = calloc(1, sizeof(*h) + sample->data_len);
 	if (!h)
@@ -46,9 +46,9 @@ bool held_add(struct held_list *l, const struct event *sample, const struct proc
 	return true;
 }
 
-void held_remove(struct held_list *l, struct held **at)
+void pending_samples_remove(struct pending_samples *l, struct pending_sample **at)
 {
-	struct held *h = *at;
+	struct pending_sample *h = *at;
 
 	*at = h->next;
 	if (l->end == &h->next)

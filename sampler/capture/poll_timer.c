@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "rounds.h"
+#include "poll_timer.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -11,11 +11,11 @@
 #include "io.h"
 #include "spool.h"
 
-#define FIRST_NS UINT64_C(100000000)
-#define HELD_NS  UINT64_C(200000000)
-#define MIN_NS   UINT64_C(20000000)
+#define FIRST_NS   UINT64_C(100000000)
+#define PENDING_NS UINT64_C(200000000)
+#define MIN_NS     UINT64_C(20000000)
 
-_Static_assert(ROUNDS_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
+_Static_assert(POLL_TIMER_NS + EVENTS_GRACE_NS <= SPOOL_FLUSH_NS, "what a killed sampler may lose");
 
 enum {
 	ROUND_EVENTS = 2048, /* about; they fit into the caches */
@@ -36,7 +36,7 @@ static uint64_t now_ns(void)
 }
 
 /* Once: a ring that stays full is no reason for a busy loop. */
-static int watch_ring(struct rounds *r, int op, bool is_armed)
+static int watch_ring(struct poll_timer *r, int op, bool is_armed)
 {
 	struct epoll_event ring = {.events = EPOLLONESHOT};
 
@@ -48,12 +48,12 @@ static int watch_ring(struct rounds *r, int op, bool is_armed)
 }
 
 /* What is waited for is asked for once, which costs each round less than to ask anew. */
-int rounds_begin(struct rounds *r, int signal_fd, int ring_fd, uint32_t cpu_count, uint64_t now,
-		 struct err *err)
+int poll_timer_open(struct poll_timer *r, int signal_fd, int ring_fd, uint32_t cpu_count,
+		    uint64_t now, struct err *err)
 {
 	struct epoll_event signals = {.events = EPOLLIN, .data.fd = signal_fd};
 
-	*r = (struct rounds){
+	*r = (struct poll_timer){
 		.signal_fd = signal_fd,
 		.ring_fd = ring_fd,
 		.epoll_fd = epoll_create1(EPOLL_CLOEXEC),
@@ -68,20 +68,20 @@ int rounds_begin(struct rounds *r, int signal_fd, int ring_fd, uint32_t cpu_coun
 	return 0;
 }
 
-void rounds_done(struct rounds *r)
+void poll_timer_close(struct poll_timer *r)
 {
 	closep(&r->epoll_fd);
 	r->epoll_fd = -1;
 }
 
 /* How long until the next round. */
-static uint64_t interval(const struct rounds *r, const struct round *last)
+static uint64_t round_interval(const struct poll_timer *r, const struct poll_round *last)
 {
 	const uint64_t young_ns = FIRST_NS + 3 * (last->start_ns - r->began_ns);
-	uint64_t ns = last->is_held ? HELD_NS : last->most_ns;
+	uint64_t ns = last->is_pending ? PENDING_NS : last->most_ns;
 
-	if (ns > ROUNDS_NS || !ns)
-		ns = ROUNDS_NS;
+	if (ns > POLL_TIMER_NS || !ns)
+		ns = POLL_TIMER_NS;
 	if (ns > young_ns)
 		ns = young_ns;
 	if (last->handled > ROUND_EVENTS)
@@ -90,7 +90,7 @@ static uint64_t interval(const struct rounds *r, const struct round *last)
 }
 
 /* Whether a ring may ask for a round before its time. */
-static bool may_be_early(struct rounds *r, const struct round *last)
+static bool may_be_early(struct poll_timer *r, const struct poll_round *last)
 {
 	const uint64_t per_event = 1000000000 / EARLY_PER_S / r->cpu_count;
 	const uint64_t gained = (last->start_ns - r->early_ns) / per_event;
@@ -104,7 +104,7 @@ static bool may_be_early(struct rounds *r, const struct round *last)
 	return r->ring_fd >= 0 && r->early_left > 0;
 }
 
-bool rounds_signals(int signal_fd, uint64_t *hangups)
+bool poll_timer_read_signals(int signal_fd, uint64_t *hangups)
 {
 	struct signalfd_siginfo info;
 	bool is_end = false;
@@ -116,10 +116,10 @@ bool rounds_signals(int signal_fd, uint64_t *hangups)
 	return is_end;
 }
 
-bool rounds_wait(struct rounds *r, const struct round *last, uint64_t end_ns)
+bool poll_timer_wait(struct poll_timer *r, const struct poll_round *last, uint64_t end_ns)
 {
 	const bool may_ask = may_be_early(r, last);
-	uint64_t until = last->start_ns + interval(r, last);
+	uint64_t until = last->start_ns + round_interval(r, last);
 	struct epoll_event ready;
 
 	if (may_ask != r->is_armed)
@@ -137,7 +137,7 @@ bool rounds_wait(struct rounds *r, const struct round *last, uint64_t end_ns)
 		    0)
 			continue;
 		if (ready.data.fd == r->signal_fd)
-			return rounds_signals(r->signal_fd, &r->hangups);
+			return poll_timer_read_signals(r->signal_fd, &r->hangups);
 		r->is_armed = false;
 		r->is_early = true;
 		if (last->start_ns + MIN_NS < until)
