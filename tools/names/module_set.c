@@ -12,7 +12,7 @@
 
 static void module_free(struct module *m)
 {
-	namer_free(m->namer);
+	frame_printer_free(m->frame_printer);
 	local_table_close(&m->table);
 	free(m->wanted);
 	free(m->path);
@@ -134,11 +134,11 @@ static int prepare(const struct module_set *s, struct module *m, const uint64_t 
 	const void *before = m->table.p;
 	int rc = local_table_need(&m->table, vaddrs, count, err);
 
-	if (rc || (m->namer && before == m->table.p && m->table.whole))
+	if (rc || (m->frame_printer && before == m->table.p && m->table.whole))
 		return rc;
-	namer_free(m->namer);
-	m->namer = namer_new(&m->table.rsym, s->demangle, err);
-	return m->namer ? 0 : err->code;
+	frame_printer_free(m->frame_printer);
+	m->frame_printer = frame_printer_new(&m->table.rsym, s->demangle, err);
+	return m->frame_printer ? 0 : err->code;
 }
 
 int module_set_prepare(struct module_set *s, struct err *err)

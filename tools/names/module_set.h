@@ -6,8 +6,8 @@
  * is needed. Paths may come from a log or another process, so what cannot be read is remembered and
  * answers nothing.
  */
+#include "frame_printer.h"
 #include "local_table.h"
-#include "namer.h"
 
 /* Programs map some hundred files at most; each is a descriptor and a mapping. */
 #define MODULE_SET_MAX 512
@@ -15,7 +15,7 @@
 struct module {
 	char *path;
 	struct local_table table;
-	struct namer *namer; /* of the table as it is */
+	struct frame_printer *frame_printer; /* of the table as it is */
 	bool failed;
 	uint64_t *wanted; /* addresses that will be asked for; see module_want() */
 	size_t wanted_count, wanted_cap;

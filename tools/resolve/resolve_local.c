@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include "frame_printer.h"
 #include "image_debug_file.h"
-#include "namer.h"
 #include "resolve.h"
 
 /* What the query asks about, as addresses that its file_off says the kind of. */
@@ -51,7 +51,7 @@ static size_t wanted_of(const struct resolve_query *q, const uint64_t *places, u
 int resolve_local(struct local_table *t, const struct resolve_query *query,
 		  struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
-	_cleanup_(namer_freep) struct namer *n = NULL;
+	_cleanup_(frame_printer_freep) struct frame_printer *n = NULL;
 	_cleanup_(freep) uint64_t *places = calloc(query->count + 1, sizeof(*places));
 	_cleanup_(freep) uint64_t *vaddrs = calloc(query->count + 1, 2 * sizeof(*vaddrs));
 	struct resolve_query q = *query;
@@ -69,6 +69,7 @@ int resolve_local(struct local_table *t, const struct resolve_query *query,
 		return rc;
 	for (size_t i = 0; i < q.count; i++)
 		vaddrs[i] = looked_up(&t->rsym, places[i], &q);
-	n = namer_new(&t->rsym, q.demangle == RESOLVE_DEMANGLED, err);
-	return n ? namer_print(n, q.addresses, vaddrs, q.count, printer, unknown, err) : err->code;
+	n = frame_printer_new(&t->rsym, q.demangle == RESOLVE_DEMANGLED, err);
+	return n ? frame_printer_print(n, q.addresses, vaddrs, q.count, printer, unknown, err)
+		 : err->code;
 }

@@ -100,7 +100,7 @@ static struct module *by_symbol(struct log_filter *f, struct module *m, struct l
 	uint64_t entry;
 
 	if (!m || module_whole(&f->modules, m, NULL) ||
-	    namer_find(m->namer, symbol.p, symbol.len, &entry, NULL) != 1)
+	    frame_printer_find_entry(m->frame_printer, symbol.p, symbol.len, &entry, NULL) != 1)
 		return NULL;
 	*ret = entry + offset;
 	return m;
@@ -183,11 +183,12 @@ static int print_lines(struct log_filter *f, const struct places *all, const cha
 
 		buf_append(&out, text + at, p->end - at);
 		at = p->end;
-		if (p->module->failed || !p->module->namer)
+		if (p->module->failed || !p->module->frame_printer)
 			continue;
 		unknown = 0;
 		vaddr = p->is_return ? rsym_call_vaddr(&p->module->table.rsym, p->vaddr) : p->vaddr;
-		rc = namer_print(p->module->namer, &vaddr, &vaddr, 1, &printer, &unknown, err);
+		rc = frame_printer_print(p->module->frame_printer, &vaddr, &vaddr, 1, &printer,
+					 &unknown, err);
 		f->named += !unknown;
 	}
 	buf_append(&out, text + at, len - at);

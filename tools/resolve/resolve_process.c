@@ -68,11 +68,11 @@ int resolve_process(struct module_set *s, const struct process_map *process,
 		back = q->return_address && q->addresses[i];
 		pc = q->addresses[i] - back;
 		m = process_module(s, process, pc, &vaddr);
-		if (m && m->namer && back)
+		if (m && m->frame_printer && back)
 			vaddr = rsym_call_vaddr(&m->table.rsym, vaddr + 1);
-		if (m && m->namer)
-			rc = namer_print(m->namer, &q->addresses[i], &vaddr, 1, printer, unknown,
-					 err);
+		if (m && m->frame_printer)
+			rc = frame_printer_print(m->frame_printer, &q->addresses[i], &vaddr, 1,
+						 printer, unknown, err);
 		else
 			print_unmapped(q->addresses[i], printer, unknown);
 	}

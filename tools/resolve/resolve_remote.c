@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <stdlib.h>
 
+#include "binary_select.h"
 #include "limits.h"
-#include "remote_name.h"
 #include "resolve_service.h"
 
 struct resolve_service {
@@ -138,9 +138,9 @@ static int open_service(struct resolve_service **ret, const struct resolve_servi
 	if (!rc)
 		rc = remote_open(&s->client, of->server, err);
 	if (!rc && of->name)
-		rc = remote_name_find(s->client,
-				      &(struct remote_name){of->name, of->labels, of->label_count},
-				      &s->id, err);
+		rc = binary_select_find(
+			s->client, &(struct binary_select){of->name, of->labels, of->label_count},
+			&s->id, err);
 	if (rc)
 		return rc;
 	*ret = TAKE_PTR(s);

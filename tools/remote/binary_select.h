@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#ifndef RAWSTACK_REMOTE_NAME_H
-#define RAWSTACK_REMOTE_NAME_H
+#ifndef RAWSTACK_BINARY_SELECT_H
+#define RAWSTACK_BINARY_SELECT_H
 /* Which binary of the service is meant by a name and labels. */
 #include "build_id.h"
 #include "remote.h"
 
-struct remote_name {
+struct binary_select {
 	const char *name;
 	const char *const *labels; /* KEY=VALUE; all must match */
 	size_t label_count;
@@ -16,7 +16,7 @@ struct remote_name {
  * table could be made, or who asked for one of that name and how to push it; or there are several,
  * and the message lists them, the newest first. ERR_USAGE: a label is not KEY=VALUE.
  */
-int remote_name_find(struct rpc_client *c, const struct remote_name *n, struct build_id *ret,
-		     struct err *err) _must_check_;
+int binary_select_find(struct rpc_client *c, const struct binary_select *n, struct build_id *ret,
+		       struct err *err) _must_check_;
 
 #endif

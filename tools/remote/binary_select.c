@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "remote_name.h"
+#include "binary_select.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -21,7 +21,7 @@ static ProtobufCBinaryData bytes_of_text(const char *text)
 	return (ProtobufCBinaryData){strlen(text), (uint8_t *)(uintptr_t)text};
 }
 
-static int parse_labels(const struct remote_name *n, struct labels *ret, struct err *err)
+static int parse_labels(const struct binary_select *n, struct labels *ret, struct err *err)
 {
 	if (n->label_count > LIMIT_LABELS)
 		return err_set(err, ERR_USAGE, "more than %d --label", (int)LIMIT_LABELS);
@@ -40,7 +40,7 @@ static int parse_labels(const struct remote_name *n, struct labels *ret, struct 
 	return 0;
 }
 
-static void describe(struct buf *out, const Rawstack__V1__Binary *b)
+static void describe_binary(struct buf *out, const Rawstack__V1__Binary *b)
 {
 	remote_append_hex(out, &b->build_id);
 	buf_str(out, " (");
@@ -68,11 +68,11 @@ static void describe_id(struct rpc_client *c, ProtobufCBinaryData id, struct buf
 			    &rawstack__v1__binary__descriptor, REMOTE_TIMEOUT_MS, &message, NULL))
 		remote_append_hex(out, &id);
 	else
-		describe(out, (const Rawstack__V1__Binary *)message);
+		describe_binary(out, (const Rawstack__V1__Binary *)message);
 }
 
-static int several(struct rpc_client *c, const struct remote_name *n,
-		   const Rawstack__V1__ResolveReply *reply, struct err *err)
+static int list_several(struct rpc_client *c, const struct binary_select *n,
+			const Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	_cleanup_(buf_done) struct buf list = BUF_INIT(MIB);
 
@@ -95,8 +95,8 @@ static bool has_base(ProtobufCBinaryData path, const char *name)
 	       (path.len == len || path.data[path.len - len - 1] == '/');
 }
 
-static void asked(const struct remote_name *n, const Rawstack__V1__MissingBinary *b,
-		  ProtobufCBinaryData path, struct buf *out)
+static void describe_asked(const struct binary_select *n, const Rawstack__V1__MissingBinary *b,
+			   ProtobufCBinaryData path, struct buf *out)
 {
 	struct timespec now;
 
@@ -118,7 +118,7 @@ static void asked(const struct remote_name *n, const Rawstack__V1__MissingBinary
 }
 
 /* Who asked for something of that name last. */
-static int unknown(struct rpc_client *c, const struct remote_name *n, struct err *err)
+static int fail_unknown(struct rpc_client *c, const struct binary_select *n, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	_cleanup_(buf_done) struct buf why = BUF_INIT(MIB);
@@ -144,7 +144,7 @@ static int unknown(struct rpc_client *c, const struct remote_name *n, struct err
 			}
 	}
 	if (last)
-		asked(n, last, path, &why);
+		describe_asked(n, last, path, &why);
 	else
 		buf_str(&why, ", and nobody asked for one: rawstack push --name NAME FILE");
 	return err_set(err, ERR_NOT_FOUND, "%s: the service has no such binary%s%s", n->name,
@@ -152,8 +152,8 @@ static int unknown(struct rpc_client *c, const struct remote_name *n, struct err
 }
 
 /* There is none with a table: 1 and a line about one whose build failed, or 0. */
-static int failed(struct rpc_client *c, const struct remote_name *n, struct labels *labels,
-		  struct err *err)
+static int find_failed_build(struct rpc_client *c, const struct binary_select *n,
+			     struct labels *labels, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	_cleanup_(buf_done) struct buf why = BUF_INIT(MIB);
@@ -179,7 +179,7 @@ static int failed(struct rpc_client *c, const struct remote_name *n, struct labe
 			last = reply->binaries[i];
 	if (!last)
 		return 0;
-	describe(&why, last);
+	describe_binary(&why, last);
 	buf_str(&why, ": ");
 	text_append(&why, last->reason.data, last->reason.len);
 	err_set(err, ERR_NOT_FOUND, "%s: no table could be made of %s", n->name, buf_cstr(&why));
@@ -187,8 +187,8 @@ static int failed(struct rpc_client *c, const struct remote_name *n, struct labe
 }
 
 /* The service knows which have a table, and which is newer. */
-int remote_name_find(struct rpc_client *c, const struct remote_name *n, struct build_id *ret,
-		     struct err *err)
+int binary_select_find(struct rpc_client *c, const struct binary_select *n, struct build_id *ret,
+		       struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	Rawstack__V1__ResolveRequest q = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
@@ -205,13 +205,13 @@ int remote_name_find(struct rpc_client *c, const struct remote_name *n, struct b
 			     &rawstack__v1__resolve_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
 			     err);
 	if (rc == ERR_NOT_FOUND) {
-		rc = failed(c, n, &labels, err);
-		return rc == 1 ? ERR_NOT_FOUND : rc ? rc : unknown(c, n, err);
+		rc = find_failed_build(c, n, &labels, err);
+		return rc == 1 ? ERR_NOT_FOUND : rc ? rc : fail_unknown(c, n, err);
 	}
 	if (rc)
 		return rc;
 	reply = (const Rawstack__V1__ResolveReply *)message;
 	if (reply->n_candidates)
-		return several(c, n, reply, err);
+		return list_several(c, n, reply, err);
 	return build_id_set(ret, BUILD_ID_GNU, reply->build_id.data, reply->build_id.len, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "namer.h"
+#include "frame_printer.h"
 
 #include "demangle_budget.h"
 #include "intern.h"
@@ -11,7 +11,7 @@
 #define FRAMES       (4 * RSYM_FRAMES_MAX)
 #define TURN         1024
 
-struct namer {
+struct frame_printer {
 	const struct rsym *t;
 	struct rsym_reader *reader;
 	enum demangle_style style;
@@ -22,13 +22,13 @@ struct namer {
 		uint32_t len, known;
 	} * shown; /* by rsym_name_id() */
 	struct rsym_frame *frames;
-	/* For namer_find(): names to entries. */
+	/* For frame_printer_find_entry(): names to entries. */
 	struct intern index;
 	uint64_t *entries;
 	size_t entries_cap;
 };
 
-void namer_free(struct namer *n)
+void frame_printer_free(struct frame_printer *n)
 {
 	if (!n)
 		return;
@@ -41,15 +41,15 @@ void namer_free(struct namer *n)
 	free(n);
 }
 
-struct namer *namer_new(const struct rsym *t, bool demangle, struct err *err)
+struct frame_printer *frame_printer_new(const struct rsym *t, bool demangle, struct err *err)
 {
-	_cleanup_(namer_freep) struct namer *n = malloc(sizeof(*n));
+	_cleanup_(frame_printer_freep) struct frame_printer *n = malloc(sizeof(*n));
 
 	if (!n) {
 		err_set(err, ERR_MEMORY, "out of memory for names");
 		return NULL;
 	}
-	*n = (struct namer){
+	*n = (struct frame_printer){
 		.t = t,
 		.style = demangle ? DEMANGLE_FULL : DEMANGLE_NONE,
 		.names = BUF_INIT(LIMIT_TABLE_LEN),
@@ -65,7 +65,8 @@ struct namer *namer_new(const struct rsym *t, bool demangle, struct err *err)
 	return TAKE_PTR(n);
 }
 
-static int shown_name(struct namer *n, uint32_t function, const struct shown **ret, struct err *err)
+static int shown_name(struct frame_printer *n, uint32_t function, const struct shown **ret,
+		      struct err *err)
 {
 	uint32_t id = rsym_name_id(n->t, function);
 	const uint8_t *p;
@@ -87,7 +88,7 @@ static int shown_name(struct namer *n, uint32_t function, const struct shown **r
 	return 0;
 }
 
-static int print_frame(struct namer *n, const struct rsym_frame *f, bool inlined,
+static int print_frame(struct frame_printer *n, const struct rsym_frame *f, bool inlined,
 		       struct resolve_printer *printer, struct err *err)
 {
 	const struct shown *name;
@@ -110,7 +111,7 @@ static int print_frame(struct namer *n, const struct rsym_frame *f, bool inlined
 	return 0;
 }
 
-static int print_address(struct namer *n, uint64_t address, const struct rsym_frame *frames,
+static int print_address(struct frame_printer *n, uint64_t address, const struct rsym_frame *frames,
 			 size_t count, struct resolve_printer *printer, size_t *unknown,
 			 struct err *err)
 {
@@ -124,8 +125,9 @@ static int print_address(struct namer *n, uint64_t address, const struct rsym_fr
 	return rc;
 }
 
-static int print_turn(struct namer *n, const uint64_t *shown, const uint64_t *vaddrs, size_t count,
-		      struct resolve_printer *printer, size_t *unknown, struct err *err)
+static int print_turn(struct frame_printer *n, const uint64_t *shown, const uint64_t *vaddrs,
+		      size_t count, struct resolve_printer *printer, size_t *unknown,
+		      struct err *err)
 {
 	uint32_t ends[TURN];
 	int rc = 0;
@@ -147,8 +149,9 @@ static int print_turn(struct namer *n, const uint64_t *shown, const uint64_t *va
 	return rc;
 }
 
-int namer_print(struct namer *n, const uint64_t *shown, const uint64_t *vaddrs, size_t count,
-		struct resolve_printer *printer, size_t *unknown, struct err *err)
+int frame_printer_print(struct frame_printer *n, const uint64_t *shown, const uint64_t *vaddrs,
+			size_t count, struct resolve_printer *printer, size_t *unknown,
+			struct err *err)
 {
 	int rc = 0;
 
@@ -159,7 +162,7 @@ int namer_print(struct namer *n, const uint64_t *shown, const uint64_t *vaddrs, 
 }
 
 /* Of several functions with one name the first counts. */
-static int index_names(struct namer *n, struct err *err)
+static int index_names(struct frame_printer *n, struct err *err)
 {
 	for (uint32_t i = 0; i < n->t->function_count; i++) {
 		struct rsym_function f;
@@ -186,7 +189,8 @@ static int index_names(struct namer *n, struct err *err)
 	return 0;
 }
 
-int namer_find(struct namer *n, const void *name, size_t len, uint64_t *ret_vaddr, struct err *err)
+int frame_printer_find_entry(struct frame_printer *n, const void *name, size_t len,
+			     uint64_t *ret_vaddr, struct err *err)
 {
 	uint32_t id;
 	int rc = n->index.count ? 0 : index_names(n, err);
