@@ -104,11 +104,6 @@ struct debug_sink builder_sink(struct builder *b)
 	return (struct debug_sink){.ctx = b, .unit = add_unit};
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 static struct home_key home_of(const struct flat_node *n)
 {
 	return (struct home_key){.name = n->name, .file = n->decl_file, .line = n->decl_line};
@@ -380,7 +375,7 @@ static int write_aliases(struct answer *a, struct err *err)
 					     }));
 	a->alias_count = list.count;
 	function_aliases_done(&list);
-	return ok ? 0 : no_memory(err);
+	return ok ? 0 : err_no_memory(err);
 }
 
 static void count_all(const struct answer *a, struct builder_counts *ret)
@@ -406,7 +401,7 @@ static int write_answer(struct answer *a, struct builder_rows *rows, struct err 
 	a->file_id = none_array(a->b->text.files.count);
 	a->function_of_name = none_array(2 * a->b->text.strings.count);
 	if (!a->file_id || !a->function_of_name)
-		return no_memory(err);
+		return err_no_memory(err);
 	rc = builder_rows_init(rows, a->b, err);
 	if (!rc)
 		rc = builder_rows_each(rows, find_home, a, err);
@@ -415,11 +410,11 @@ static int write_answer(struct answer *a, struct builder_rows *rows, struct err 
 	/* The nodes of symbols were made on the way; now there are all. */
 	a->node_id = none_array(a->b->flat.node_count);
 	if (!a->node_id)
-		return no_memory(err);
+		return err_no_memory(err);
 	if (a->columns) {
 		a->chain_of = none_array(a->b->flat.node_count);
 		if (!a->chain_of)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	rc = builder_rows_each(rows, write_row, a, err);
 	if (!rc && a->columns)

@@ -3,11 +3,6 @@
 
 #include <stdlib.h>
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* Neither file nor line. */
 static const struct flat_row nowhere = {.file = DEBUG_NONE};
 
@@ -135,7 +130,7 @@ static int choose(const struct flat *f, struct interval_overlay *ret, struct err
 					  ((uint64_t)piece->kind << 32) |
 						  (UINT32_MAX - piece->unit),
 					  (uint32_t)i))
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	return interval_overlay_flatten(ret, err);
 }
@@ -151,7 +146,7 @@ int builder_rows_init(struct builder_rows *r, struct builder *b, struct err *err
 		.nameless = DEBUG_NONE,
 	};
 	if (!r->symbol_node)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		r->symbol_node[i] = DEBUG_NONE;
 	return choose(&b->flat, &r->seen, err);
@@ -176,8 +171,8 @@ int builder_rows_each(struct builder_rows *r, bool (*take)(void *ctx, const stru
 
 		if (!emit_plain(r, at, s->start, &nowhere, false) ||
 		    !emit_piece(r, &r->b->flat.pieces[s->value], s->start, s->end))
-			return no_memory(err);
+			return err_no_memory(err);
 		at = s->end;
 	}
-	return emit_plain(r, at, UINT64_MAX, &nowhere, false) ? 0 : no_memory(err);
+	return emit_plain(r, at, UINT64_MAX, &nowhere, false) ? 0 : err_no_memory(err);
 }

@@ -45,11 +45,6 @@ void flat_done(struct flat *f)
 	*f = (struct flat){.code = INTERVAL_OVERLAY_INIT(SIZE_MAX)};
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 uint32_t flat_add_node(struct flat *f, const struct flat_node *node)
 {
 	if (!grow_array((void **)&f->nodes, &f->nodes_cap, f->node_count + 1, sizeof(*f->nodes),
@@ -103,7 +98,7 @@ static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t
 	if (!p || p->unit != w->unit->number || p->kind != kind || p->end != start) {
 		if (!grow_array((void **)&f->pieces, &f->pieces_cap, f->piece_count + 1,
 				sizeof(*f->pieces), FLAT_MAX))
-			return no_memory(err);
+			return err_no_memory(err);
 		assert(f->pieces);
 		p = &f->pieces[f->piece_count++];
 		*p = (struct flat_piece){.start = start,
@@ -118,7 +113,7 @@ static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t
 		return 0;
 	if (!grow_array((void **)&f->rows, &f->rows_cap, f->row_count + 1, sizeof(*f->rows),
 			SIZE_MAX))
-		return no_memory(err);
+		return err_no_memory(err);
 	assert(f->rows);
 	f->rows[f->row_count] = *row;
 	f->rows[f->row_count++].start = start;
@@ -137,7 +132,7 @@ static int add_functions(struct work *w, struct err *err)
 		uint64_t pos = s->start;
 
 		if (row.node == DEBUG_NONE)
-			return no_memory(err);
+			return err_no_memory(err);
 		while (pos < s->end) {
 			const struct unit_line *l;
 			uint64_t end = s->end;
@@ -241,7 +236,7 @@ static int add_hidden(struct work *w, struct err *err)
 								   .name = s->name,
 								   .decl_file = s->decl_file,
 								   .decl_line = s->decl_line}))
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	return 0;
 }
@@ -253,17 +248,17 @@ static int add_unit(struct work *w, struct err *err)
 
 	w->node_of = malloc((u->scope_count + 1) * sizeof(*w->node_of));
 	if (!w->node_of)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < u->scope_count; i++)
 		w->node_of[i] = DEBUG_NONE;
 	for (size_t i = 0; i < u->span_count; i++)
 		if (is_code(&w->f->code, u->spans[i].start) &&
 		    !interval_overlay_add(&w->scopes, u->spans[i].start, u->spans[i].end,
 					  u->spans[i].start, u->spans[i].scope))
-			return no_memory(err);
+			return err_no_memory(err);
 	for (size_t i = 0; i < u->range_count; i++)
 		if (!interval_overlay_add(&w->covered, u->ranges[i].start, u->ranges[i].end, 0, 0))
-			return no_memory(err);
+			return err_no_memory(err);
 	rc = interval_overlay_flatten(&w->scopes, err);
 	if (!rc)
 		rc = interval_overlay_flatten(&w->covered, err);

@@ -14,25 +14,20 @@ static void ids_done(struct ids *ids)
 	free(ids->files);
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 static int merge_text(struct debug_text *to, const struct debug_text *from, struct ids *ids,
 		      struct err *err)
 {
 	ids->strings = malloc((from->strings.count + 1) * sizeof(uint32_t));
 	ids->files = malloc((from->files.count + 1) * sizeof(uint32_t));
 	if (!ids->strings || !ids->files)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < from->strings.count; i++) {
 		size_t len;
 		const void *p = intern_get(&from->strings, i, &len);
 
 		ids->strings[i] = debug_string(to, p, len);
 		if (ids->strings[i] == DEBUG_NONE)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	for (uint32_t i = 0; i < from->files.count; i++) {
 		struct debug_file f;
@@ -42,7 +37,7 @@ static int merge_text(struct debug_text *to, const struct debug_text *from, stru
 		f.base = ids->strings[f.base];
 		ids->files[i] = intern_add(&to->files, &f, sizeof(f), NULL);
 		if (ids->files[i] == INTERN_FULL)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	return 0;
 }
@@ -72,7 +67,7 @@ int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,
 	if (rc)
 		return rc;
 	if (!make_room(to, from))
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < from->piece_count; i++) {
 		struct flat_piece p = from->pieces[i];
 
@@ -102,7 +97,7 @@ int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,
 		a.name = new_id(ids.strings, a.name);
 		a.decl_file = new_id(ids.files, a.decl_file);
 		if (!function_aliases_add(&to->hidden, &a))
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	return 0;
 }

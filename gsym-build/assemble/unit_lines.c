@@ -23,11 +23,6 @@ struct work {
 	size_t row_count, rows_cap, sequence_count, sequences_cap;
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 bool is_code(const struct interval_overlay *code, uint64_t start)
 {
 	size_t i;
@@ -47,7 +42,7 @@ static int sort_out(struct work *w, struct sequence *s, struct err *err)
 
 	if (!grow_array((void **)&w->rows, &w->rows_cap, w->row_count + count, sizeof(*w->rows),
 			SIZE_MAX))
-		return no_memory(err);
+		return err_no_memory(err);
 	s->first = w->row_count;
 	s->count = 0;
 	s->sorted_out = true;
@@ -76,7 +71,7 @@ static int add_sequence(struct work *w, size_t first, size_t count, struct err *
 		return 0;
 	if (!grow_array((void **)&w->sequences, &w->sequences_cap, w->sequence_count + 1,
 			sizeof(*w->sequences), SIZE_MAX))
-		return no_memory(err);
+		return err_no_memory(err);
 	s = &w->sequences[w->sequence_count];
 	*s = (struct sequence){.low = rows[0].vaddr, .first = first, .count = count};
 	for (size_t i = 1; i < count; i++)
@@ -105,7 +100,7 @@ static int add_line(struct work *w, uint64_t start, uint64_t end, const struct d
 		return 0;
 	if (!grow_array((void **)&w->out->all, &w->out->cap, w->out->count + 1,
 			sizeof(*w->out->all), SIZE_MAX))
-		return no_memory(err);
+		return err_no_memory(err);
 	w->out->all[w->out->count++] = (struct unit_line){.start = start,
 							  .end = end,
 							  .file = row->file,
@@ -220,13 +215,13 @@ static int make_lines(struct work *w, struct err *err)
 		return rc;
 	tmp = malloc((w->sequence_count / 2 + 1) * sizeof(*tmp));
 	if (!tmp)
-		return no_memory(err);
+		return err_no_memory(err);
 	sort_sequences(w->sequences, tmp, w->sequence_count);
 	order_folded(w);
 	for (size_t i = 0; i < w->sequence_count && !rc; i++)
 		if (!interval_overlay_add(&p, w->sequences[i].low, w->sequences[i].high,
 					  w->sequence_count - i, (uint32_t)i))
-			rc = no_memory(err);
+			rc = err_no_memory(err);
 	if (!rc)
 		rc = interval_overlay_flatten(&p, err);
 	for (size_t i = 0; i < p.count && !rc; i++)

@@ -11,6 +11,7 @@
 #include "options.h"
 #include "rsym_format.h"
 #include "rsym_lookup.h"
+#include "sort.h"
 #include "table_text.h"
 #include "thread_clock.h"
 
@@ -57,7 +58,7 @@ static int read_addresses(struct bench *b, const char *path, struct err *err)
 		if (!grow_array((void **)&b->vaddrs, &b->cap, b->count + 1, sizeof(*b->vaddrs),
 				SIZE_MAX)) {
 			fclose(f);
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 		}
 		line[strcspn(line, "\n")] = 0;
 		if (!number_read(line + (strncmp(line, "0x", 2) ? 0 : 2), 16,
@@ -146,15 +147,6 @@ static int with_strings(struct bench *b)
 	return batches(b, decode_new, reader);
 }
 
-static int by_number(const void *va, const void *vb)
-{
-	uint64_t a, b;
-
-	memcpy(&a, va, sizeof(a));
-	memcpy(&b, vb, sizeof(b));
-	return (a > b) - (a < b);
-}
-
 static int measure(struct bench *b, const char *what, int (*pass)(struct bench *b))
 {
 	uint64_t ns[PASSES];
@@ -166,7 +158,7 @@ static int measure(struct bench *b, const char *what, int (*pass)(struct bench *
 			return b->err->code;
 		ns[i] = thread_cpu_ns() - start;
 	}
-	qsort(ns, PASSES, sizeof(ns[0]), by_number);
+	qsort(ns, PASSES, sizeof(ns[0]), compare_u64);
 	printf("%s: %.1f ns/address (%.1f to %.1f in %d passes)\n", what,
 	       (double)ns[PASSES / 2] / (double)b->count, (double)ns[0] / (double)b->count,
 	       (double)ns[PASSES - 1] / (double)b->count, PASSES);
@@ -257,8 +249,8 @@ static int measure_open(struct bench *b, const char *path)
 	start = thread_cpu_ns();
 	rc = rsym_open(&t, b->table->p, b->table->len, b->err);
 	check_ns = thread_cpu_ns() - start;
-	qsort(open_ns, OPENINGS, sizeof(open_ns[0]), by_number);
-	qsort(first_ns, OPENINGS, sizeof(first_ns[0]), by_number);
+	qsort(open_ns, OPENINGS, sizeof(open_ns[0]), compare_u64);
+	qsort(first_ns, OPENINGS, sizeof(first_ns[0]), compare_u64);
 	printf("open: %.1f us, reads %llu of %zu bytes\n", (double)open_ns[OPENINGS / 2] / 1000,
 	       (unsigned long long)opening_reads(b->table), b->table->len);
 	printf("first answer: %.1f us (%.1f to %.1f in %d openings)\n",
@@ -279,7 +271,7 @@ static int run_all(struct bench *b, const char *path)
 		rc = measure(b, "random batches, no strings", in_batches);
 	if (!rc)
 		rc = measure(b, "random, with strings", with_strings);
-	qsort(b->vaddrs, b->count, sizeof(*b->vaddrs), by_number);
+	qsort(b->vaddrs, b->count, sizeof(*b->vaddrs), compare_u64);
 	if (!rc)
 		rc = measure(b, "sorted, no strings", in_batches);
 	if (!rc)
@@ -302,7 +294,7 @@ static int bench(struct bench *b, const char *path, const char *addresses)
 	b->name_seen = calloc((size_t)b->table->function_count + 1, 1);
 	b->file_seen = calloc((size_t)b->table->file_count + 1, 1);
 	if (!b->frames || !b->name_seen || !b->file_seen)
-		return err_set(b->err, ERR_MEMORY, "out of memory");
+		return err_no_memory(b->err);
 	printf("%s: %zu addresses, %s\n", path, b->count, b->variant->name);
 	rc = run_all(b, path);
 	/* Printed, the sum keeps the compiler from leaving lookups out. */

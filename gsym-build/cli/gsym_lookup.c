@@ -126,7 +126,7 @@ static int print_aliases(const struct table_text *t, uint32_t function, struct e
 	count = rsym_function_aliases(&t->table, f.vaddr, NULL, 0);
 	list = calloc(count + 1, sizeof(*list));
 	if (!list)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rsym_function_aliases(&t->table, f.vaddr, list, count);
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		rc = table_text_name(t, list[i], &text, err);

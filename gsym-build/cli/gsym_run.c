@@ -24,11 +24,6 @@ struct call_key {
 	uint32_t parent, function, file, line;
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 void gsym_run_done(struct gsym_run *r)
 {
 	intern_done(&r->keys);
@@ -120,20 +115,20 @@ int gsym_run_add(struct gsym_run *r, uint64_t start, uint64_t end, const struct 
 	if (!r->call_count)
 		r->start = start;
 	if (!r->call_count && new_call(r, frames[count - 1].function, FILE_NONE, 0) == UINT32_MAX)
-		return no_memory(err);
+		return err_no_memory(err);
 	if (!cover(r, 0, start, end))
-		return no_memory(err);
+		return err_no_memory(err);
 	for (int i = count - 2; i >= 0; i--) {
 		uint32_t file = file_number(frames[i + 1].file);
 
 		at = call_in(r, at, frames[i].function, file ? file : r->unknown_file,
 			     frames[i + 1].line);
 		if (at == UINT32_MAX || !cover(r, at, start, end))
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	if (!grow_array((void **)&r->rows, &r->rows_cap, r->row_count + 1, sizeof(*r->rows),
 			SIZE_MAX))
-		return no_memory(err);
+		return err_no_memory(err);
 	r->rows[r->row_count++] = (struct gsym_row){
 		.start = start, .file = file_number(frames[0].file), .line = frames[0].line};
 	r->has_lines |= frames[0].file != RSYM_NONE || frames[0].line || count > 1;

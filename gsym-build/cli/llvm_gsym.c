@@ -52,11 +52,6 @@ static void export_done(struct export *e)
 	free(e->name_off);
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 static int string_at(struct export *e, const void *p, size_t len, uint32_t *ret, struct err *err)
 {
 	bool is_new;
@@ -64,7 +59,7 @@ static int string_at(struct export *e, const void *p, size_t len, uint32_t *ret,
 
 	if (id == INTERN_FULL || !grow_array((void **)&e->string_off, &e->string_cap,
 					     (size_t)id + 1, sizeof(*e->string_off), SIZE_MAX))
-		return no_memory(err);
+		return err_no_memory(err);
 	if (is_new) {
 		e->string_off[id] = (uint32_t)e->string_bytes.len;
 		buf_append(&e->string_bytes, p, len);
@@ -293,7 +288,7 @@ static int lay_out(const struct export *e, struct buf *out, struct err *err)
 	buf_append(out, e->string_bytes.p, e->string_bytes.len);
 	buf_align(out, 4);
 	buf_append(out, e->functions.p, e->functions.len);
-	return out->failed ? no_memory(err) : 0;
+	return out->failed ? err_no_memory(err) : 0;
 }
 
 int llvm_gsym_write(const struct rsym *t, struct buf *out, struct err *err)
@@ -313,7 +308,7 @@ int llvm_gsym_write(const struct rsym *t, struct buf *out, struct err *err)
 	e.reader = rsym_reader_new(t, NAMES_CACHE, err);
 	e.name_off = malloc(((size_t)t->function_count + 1) * sizeof(*e.name_off));
 	if (!e.reader || !e.name_off)
-		return no_memory(err);
+		return err_no_memory(err);
 	memset(e.name_off, 0xff, ((size_t)t->function_count + 1) * sizeof(*e.name_off));
 	rc = put_files(&e, err);
 	if (!rc)

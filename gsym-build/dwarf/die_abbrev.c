@@ -101,11 +101,6 @@ static bool is_unit_tag(uint32_t tag)
 	       tag == DW_TAG_skeleton_unit || tag == DW_TAG_type_unit;
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for abbreviations");
-}
-
 static bool put_op(struct die_table *t, uint32_t op)
 {
 	if (!grow_array((void **)&t->ops, &t->ops_cap, t->op_count + 1, sizeof(*t->ops),
@@ -179,7 +174,7 @@ static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes 
 		if (fixed)
 			len += OP_ARG(op);
 		if (!put_skip(t, first, op))
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	a->skip = first;
 	if (fixed) {
@@ -188,7 +183,7 @@ static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes 
 		a->fixed_len = len;
 		return 0;
 	}
-	return put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);
+	return put_op(t, OP(OP_END, 0)) ? 0 : err_no_memory(err);
 }
 
 static uint32_t how_of(uint64_t form, struct unit_encoding encoding)
@@ -226,7 +221,7 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 							(uint32_t)s.form << 12));
 		}
 	}
-	return ok && put_op(t, OP(OP_END, 0)) ? 0 : no_memory(err);
+	return ok && put_op(t, OP(OP_END, 0)) ? 0 : err_no_memory(err);
 }
 
 /* What signatures are made of. */
@@ -300,7 +295,7 @@ static int index_codes(struct die_table *t, struct err *err)
 	}
 	t->by_code = calloc(max + 1, sizeof(*t->by_code));
 	if (!t->by_code)
-		return no_memory(err);
+		return err_no_memory(err);
 	t->by_code_len = max + 1;
 	for (size_t i = 0; i < t->abbrev_count; i++)
 		t->by_code[t->abbrevs[i].code] = (uint32_t)i + 1;
@@ -337,7 +332,7 @@ static int compile(struct die_table *t, struct bytes *in, struct err *err)
 			return rc;
 		if (!grow_array((void **)&t->abbrevs, &t->abbrevs_cap, t->abbrev_count + 1,
 				sizeof(*t->abbrevs), LIMIT_ABBREVS))
-			return no_memory(err);
+			return err_no_memory(err);
 		t->abbrevs[t->abbrev_count++] = a;
 	}
 }

@@ -357,7 +357,7 @@ int die_scan_open(struct die_scan *s, struct image *im, const struct die_compani
 	};
 	s->repeats = &s->own_repeats;
 	*report = (struct debug_report){0};
-	rc = s->origins ? load(s, err) : err_set(err, ERR_MEMORY, "out of memory");
+	rc = s->origins ? load(s, err) : err_no_memory(err);
 	if (!rc)
 		rc = die_companions_open(s, companions, err);
 	if (!rc && companions->wanted_count)

@@ -9,11 +9,6 @@
 
 #include "die_priv.h"
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for type units");
-}
-
 static int add_units(struct die_signatures *x, struct die_file *f, struct err *err)
 {
 	for (size_t i = 0; i < f->unit_count; i++) {
@@ -23,7 +18,7 @@ static int add_units(struct die_signatures *x, struct die_file *f, struct err *e
 			continue;
 		if (!grow_array((void **)&x->list, &x->cap, x->count + 1, sizeof(*x->list),
 				SIZE_MAX))
-			return no_memory(err);
+			return err_no_memory(err);
 		x->list[x->count] = (struct die_signature){.id = u->signature,
 							   .file = f,
 							   .off = u->off + u->type_off,
@@ -83,7 +78,7 @@ static int add_package(struct die_scan *s, struct image *im, struct err *err)
 			continue;
 		if (!grow_array((void **)&f->units, &f->units_cap, f->unit_count + 1,
 				sizeof(*f->units), SIZE_MAX))
-			return no_memory(err);
+			return err_no_memory(err);
 		f->units[f->unit_count++] = u;
 	}
 	if (!f || !f->unit_count)
@@ -124,7 +119,7 @@ int die_signatures_open(struct die_scan *s, const struct die_companions *c, stru
 
 	x->files = calloc(c->dwo_count + 2, sizeof(*x->files));
 	if (!x->files)
-		return no_memory(err);
+		return err_no_memory(err);
 	rc = add_file(s, &s->file, s->im, false, err);
 	for (size_t i = 0; i < loose && !rc; i++)
 		rc = add_file(s, &s->split.files[i], c->dwos[i], true, err);

@@ -92,7 +92,7 @@ static int open_alt(struct die_scan *s, struct image *im, struct err *err)
 	int rc;
 
 	if (!f)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = load_file(s, f, im, false, &why);
 	if (!rc)
 		rc = die_units_list(f, &why);
@@ -175,7 +175,7 @@ int die_companions_open(struct die_scan *s, const struct die_companions *c, stru
 		return rc;
 	x->files = calloc(c->dwo_count + 1, sizeof(*x->files));
 	if (!x->files)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < c->dwo_count && !rc; i++) {
 		struct err why = {0};
 

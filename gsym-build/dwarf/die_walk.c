@@ -87,7 +87,7 @@ static int add_scope(struct die_scan *s, const struct die *d, const struct range
 			DEBUG_NONE) ||
 	    !grow_array((void **)&s->spans, &s->spans_cap, s->span_count + ranges->count + 1,
 			sizeof(*s->spans), SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (s->span_count + ranges->count > LIMIT_UNIT_SPANS)
 		return err_set(err, ERR_LIMIT, "more than %llu address ranges",
 			       (unsigned long long)LIMIT_UNIT_SPANS);

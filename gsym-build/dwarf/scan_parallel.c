@@ -175,7 +175,7 @@ static int read_one(struct scan_thread *r, uint32_t number, int found, struct er
 		return rc;
 	if (!grow_array((void **)&r->marks, &r->marks_cap, r->mark_count + 1, sizeof(*r->marks),
 			SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	r->marks[r->mark_count++] = (struct mark){
 		.number = number, .notes_end = r->notes.len, .missing_end = r->missing.len};
 	return 0;
@@ -345,7 +345,7 @@ int scan_parallel(struct image *im, const struct die_companions *companions,
 
 	*report = (struct debug_report){0};
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (unsigned int i = 0; i < 2; i++) {
 		r[i].index = i;
 		r[i].share = &share;

@@ -2,6 +2,7 @@
 #include "unit_filter.h"
 
 #include "bytes.h"
+#include "sort.h"
 
 struct wanted_address {
 	uint64_t vaddr;
@@ -50,15 +51,6 @@ static int by_vaddr(const void *va, const void *vb)
 	const struct wanted_address *a = va, *b = vb;
 
 	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
-}
-
-static int by_offset(const void *va, const void *vb)
-{
-	uint64_t a, b; /* also of a pair, which begins with it */
-
-	memcpy(&a, va, sizeof(a));
-	memcpy(&b, vb, sizeof(b));
-	return (a > b) - (a < b);
 }
 
 /* Index of the first address not below vaddr. */
@@ -172,7 +164,7 @@ int unit_filter_open(struct unit_filter *w, struct image *im, const uint64_t *va
 	w->list = calloc(count + 1, sizeof(*w->list));
 	w->runs = calloc(RUN_BITS / 64, sizeof(*w->runs));
 	if (!w->list || !w->runs)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		mark_run(w->runs, vaddrs[i]);
 	for (size_t i = 0; i < count; i++)
@@ -184,8 +176,8 @@ int unit_filter_open(struct unit_filter *w, struct image *im, const uint64_t *va
 		len = 0;
 	if (!read_index(w, bytes_of(p, len)))
 		return err_set(err, ERR_MEMORY, "out of memory for .debug_aranges");
-	put_in_order(w->listed, w->listed_count, sizeof(*w->listed), by_offset);
-	put_in_order(w->pairs, w->pair_count, sizeof(*w->pairs), by_offset);
+	put_in_order(w->listed, w->listed_count, sizeof(*w->listed), compare_u64);
+	put_in_order(w->pairs, w->pair_count, sizeof(*w->pairs), compare_u64);
 	for (size_t i = 0; i < count; i++)
 		w->unlisted_count += !w->list[i].listed;
 	return 0;
@@ -209,9 +201,7 @@ int unit_filter_copy(struct unit_filter *w, const struct unit_filter *from, stru
 	w->runs = copy_of(from->runs, RUN_BITS / 64, sizeof(*w->runs));
 	w->listed = copy_of(from->listed, from->listed_count, sizeof(*w->listed));
 	w->pairs = copy_of(from->pairs, from->pair_count, sizeof(*w->pairs));
-	return w->list && w->runs && w->listed && w->pairs
-		       ? 0
-		       : err_set(err, ERR_MEMORY, "out of memory");
+	return w->list && w->runs && w->listed && w->pairs ? 0 : err_no_memory(err);
 }
 
 void unit_filter_close(struct unit_filter *w)
@@ -246,7 +236,7 @@ int unit_filter_shared_open(struct unit_filter_shared *both, const struct unit_f
 					    .unlisted_count = w->unlisted_count};
 	if (w->list)
 		both->found = calloc(w->count + 1, sizeof(*both->found));
-	return !w->list || both->found ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return !w->list || both->found ? 0 : err_no_memory(err);
 }
 
 void unit_filter_shared_close(struct unit_filter_shared *both)
@@ -299,7 +289,7 @@ enum unit_filter_need unit_filter_need(const struct unit_filter *w, uint64_t uni
 		if (w->list[w->pairs[i].address].open == w->pairs[i].address)
 			return UNIT_FILTER_READ;
 	if (w->listed_count &&
-	    bsearch(&unit_off, w->listed, w->listed_count, sizeof(*w->listed), by_offset))
+	    bsearch(&unit_off, w->listed, w->listed_count, sizeof(*w->listed), compare_u64))
 		return UNIT_FILTER_SKIP;
 	return UNIT_FILTER_ASK;
 }

@@ -63,7 +63,7 @@ static int read_segments(struct image *im, struct err *err)
 		return image_library_failed("program headers", err);
 	im->segments = calloc(count + 1, sizeof(*im->segments));
 	if (!im->segments)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < count && im->segment_count < LIMIT_SEGMENTS; i++) {
 		GElf_Phdr ph;
 		uint64_t end;
@@ -98,7 +98,7 @@ static int read_sections(struct image *im, struct err *err)
 			       (unsigned long long)LIMIT_ELF_SECTIONS);
 	im->parts = calloc(count + 1, sizeof(*im->parts));
 	if (!im->parts)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (!count)
 		return 0;
 	if (elf_getshdrstrndx(im->elf, &names))
@@ -131,7 +131,7 @@ int image_open(struct image **ret, const void *p, size_t len, struct err *err)
 		return rc;
 	im = calloc(1, sizeof(*im));
 	if (!im)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	im->p = p;
 	im->len = len;
 	elf_version(EV_CURRENT);
@@ -238,7 +238,7 @@ int image_add_code(const struct image *im, struct interval_overlay *code, struct
 			ok = ok &&
 			     interval_overlay_add(code, s->vaddr, s->vaddr + s->mem_len, i, 0);
 	}
-	return ok ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return ok ? 0 : err_no_memory(err);
 }
 
 /* The stream inside a compressed section: gABI "Compressed sections", or the older GNU form

@@ -83,7 +83,7 @@ static int extent_find(struct input *in, const struct extent *e, struct build_id
 	in->notes_left -= e->len;
 	p = malloc(e->len);
 	if (!p)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = read_at(in, p, e->len, e->off, err);
 	return rc ? rc : notes_find(p, e->len, e->align, ret_id);
 }

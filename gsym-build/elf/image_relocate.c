@@ -170,7 +170,7 @@ static int code_segments(struct image *im, struct err *err)
 	im->segment_count = 0;
 	im->segments = calloc(count + 1, sizeof(*im->segments));
 	if (!im->segments)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 1; i < im->part_count; i++) {
 		const GElf_Shdr *sh = &im->parts[i].shdr;
 
@@ -406,7 +406,7 @@ int image_relocate(struct image *im, struct image_part *part, const uint8_t *p, 
 	if (!part->inflated) {
 		part->inflated = malloc(len + SECTION_PAD);
 		if (!part->inflated)
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 		memcpy(part->inflated, p, len);
 		memset(part->inflated + len, 0, SECTION_PAD);
 	}

@@ -65,7 +65,7 @@ int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, con
 			       (unsigned long long)out_len);
 	s = calloc(1, sizeof(*s));
 	if (!s)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	s->out_left = s->out_len = out_len;
 	if (kind == INFLATE_ZLIB) {
 		s->zlib = zlib_stream_new(in, in_len);

@@ -5,6 +5,7 @@
 
 #include "bytes.h"
 #include "limits.h"
+#include "sort.h"
 
 struct row {
 	uint64_t vaddr;
@@ -13,11 +14,6 @@ struct row {
 	char type;
 	bool foreign; /* of a module or a BPF program */
 };
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t';
-}
 
 static bool parse_row(const char *p, size_t len, struct row *ret)
 {
@@ -69,13 +65,6 @@ bool kallsyms_detect(const void *p, size_t len)
 	return parse_row(line, line_len, &row);
 }
 
-static int by_value(const void *va, const void *vb)
-{
-	const uint64_t *a = va, *b = vb;
-
-	return (*a > *b) - (*a < *b);
-}
-
 /* Of sorted addresses, the first above vaddr; vaddr + 1 when it is the last. */
 static uint64_t end_of(const uint64_t *all, size_t count, uint64_t vaddr)
 {
@@ -116,7 +105,7 @@ static int add_row(struct parse *s, const struct row *row, struct err *err)
 	if (row->foreign)
 		return 0;
 	if (!grow_array((void **)&s->addresses, &s->cap, s->count + 2, sizeof(uint64_t), SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	s->addresses[s->count++] = row->vaddr;
 	if (!strchr("tTwW", row->type))
 		return 0;
@@ -141,7 +130,7 @@ static int finish(struct parse *s, uint64_t *ret_text_base, struct err *err)
 			       "(kernel.kptr_restrict)");
 	if (!s->has_base)
 		return err_set(err, ERR_DATA, "kallsyms: no symbol _text");
-	qsort(s->addresses, s->count, sizeof(*s->addresses), by_value);
+	qsort(s->addresses, s->count, sizeof(*s->addresses), compare_u64);
 	s->addresses[s->count] = UINT64_MAX; /* room was made for it; ends the last symbol */
 	for (size_t i = 0; i < s->symbols->count; i++) {
 		struct symbol *sym = &s->symbols->list[i];

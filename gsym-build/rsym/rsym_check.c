@@ -244,7 +244,7 @@ static int check_blocks(const struct rsym *t, struct err *err)
 	_cleanup_(freep) struct walk *w = calloc(1, sizeof(*w));
 
 	if (!w)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	w->t = t;
 	w->ends_in_a_gap = true;
 	for (uint32_t i = 0; i < t->span_count; i++) {

@@ -144,7 +144,7 @@ int rsym_line_bases_make(struct rsym_line_bases *e, const struct rsym_content *c
 	e->first = calloc(c->function_count + 1, sizeof(*e->first));
 	e->is_used = calloc(c->node_count + 1, 1);
 	if (!at || !e->first || !e->is_used)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (c->row_count + c->node_count + c->function_count >= UINT32_MAX)
 		return err_set(err, ERR_LIMIT, "more than 2^32 rows and inlined calls");
 	mark_used(e);
@@ -161,7 +161,7 @@ int rsym_line_bases_make(struct rsym_line_bases *e, const struct rsym_content *c
 	e->keys = calloc(sum + 1, sizeof(*e->keys));
 	tmp = malloc((most / 2 + 1) * sizeof(*tmp));
 	if (!e->keys || !tmp)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t f = 0; f < c->function_count; f++)
 		e->keys[at[f]] =
 			key_of(&c->functions[f], c->functions[f].file, c->functions[f].line);

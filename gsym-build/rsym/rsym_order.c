@@ -5,11 +5,6 @@
 
 #include "sort.h"
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* What is sorted and where it was. */
 struct sorted_string {
 	struct rsym_string s;
@@ -35,7 +30,7 @@ int rsym_order_strings(const struct intern *in, struct rsym_string **ret, uint32
 
 	*ret = calloc(in->count + 1, sizeof(**ret));
 	if (!sorted || !tmp || !new_id || !*ret)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < in->count; i++) {
 		sorted[i].s.p = intern_get(in, i, &sorted[i].s.len);
 		sorted[i].id = i;
@@ -84,7 +79,7 @@ int rsym_order_functions(const struct intern *in, const uint32_t *name_id, const
 
 	*ret = calloc(count + 1, sizeof(**ret));
 	if (!sorted || !tmp || !new_id || !*ret)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < count; i++) {
 		memcpy(&sorted[i].f, intern_get(in, i, NULL), sizeof(sorted[i].f));
 		sorted[i].f.name = name_id[sorted[i].f.name];
@@ -124,7 +119,7 @@ int rsym_order_function_aliases(uint32_t *list, uint32_t *count,
 	uint32_t kept = 0;
 
 	if (!sorted)
-		return no_memory(err);
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < *count; i++) {
 		sorted[i].function = function_id[list[i]];
 		sorted[i].vaddr = functions[sorted[i].function].vaddr;

@@ -189,7 +189,7 @@ static int choose_frequent(struct pack *p, struct rsym_disk_shape *shape, struct
 	uint32_t count;
 
 	if (!heats)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < shape->line_base_count; i++)
 		heats[i].line_base = i;
 	for (size_t i = 0; i < p->c->row_count; i += (size_t)SAMPLE * p->block.block_rows) {
@@ -251,7 +251,7 @@ static int plan(struct packing *all, const struct rsym_content *c, struct err *e
 	all->part_count = (c->row_count + PART_ROWS - 1) / PART_ROWS;
 	all->parts = calloc(all->part_count + 1, sizeof(*all->parts));
 	if (!all->parts)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < c->row_count; i++) {
 		if (c->starts[i] - span >= SPAN_MAX)
 			span = c->starts[i];
@@ -345,7 +345,7 @@ static int pack_blocks(struct packer *first, struct helper *helper, const struct
 	int rc = plan(&all, first->p.c, err);
 
 	if (!rc && helper && !second)
-		rc = err_set(err, ERR_MEMORY, "out of memory");
+		rc = err_no_memory(err);
 	if (rc)
 		return rc;
 	first->all = &all;
@@ -369,7 +369,7 @@ int rsym_pack(const struct rsym_content *c, const struct rsym_line_bases *e, boo
 	int rc;
 
 	if (!packer || !frequent_of)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	memset(frequent_of, 0xff,
 	       ((size_t)e->count + 1) * sizeof(*frequent_of)); /* RSYM_BLOCK_NONE */
 	p = &packer->p;

@@ -158,7 +158,7 @@ struct rsym_reader *rsym_reader_new(const struct rsym *t, size_t cache_max, stru
 	}
 	if (!r || !r->names || !r->files) {
 		rsym_reader_free(r);
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	return r;
@@ -208,7 +208,7 @@ int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **r
 	if (!r->types)
 		r->types = rsym_text_reader_new(&r->t->signatures, r->cache_max);
 	if (!r->types)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = rsym_text_get(r->types, type, ret, ret_len, err);
 	return rc ? rc : 1;
 }
@@ -221,7 +221,7 @@ static int append_text(const struct rsym_texts *texts, uint32_t i, struct buf *o
 	int rc;
 
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = rsym_text_get(r, i, &p, &len, err);
 	if (!rc && !buf_append(out, p, len))
 		rc = err_full(err, out->no_memory, "text longer than the %zu bytes allowed",

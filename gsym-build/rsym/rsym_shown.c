@@ -29,11 +29,6 @@ static uint32_t block_count(uint32_t count)
 	return count / SHOWN_BLOCK + (count % SHOWN_BLOCK != 0);
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* --- writer ---------------------------------------------------------------------------------- */
 
 /* Appends one text, full in front of brief, behind the one before it. */
@@ -91,7 +86,7 @@ int rsym_shown_put(struct buf *out, const struct rsym_string *names, uint32_t co
 	buf_u32(out, count);
 	buf_u32(out, 0);
 	if (!buf_extend(out, first - SHOWN_HEAD))
-		return no_memory(err);
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < blocks; i++) {
 		uint32_t from = i * SHOWN_BLOCK, end;
 

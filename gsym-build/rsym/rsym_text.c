@@ -129,7 +129,7 @@ static int unpack(struct rsym_text_reader *r, uint32_t block, struct err *err)
 	before = r->cache.len;
 	p = buf_extend(&r->cache, want);
 	if (!p)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	len = ZSTD_decompressDCtx(r->zstd, p + sizeof(len), t->block_max, t->blocks + from,
 				  to - from);
 	if (ZSTD_isError(len)) {
@@ -183,7 +183,7 @@ static int pick(struct rsym_text_reader *r, struct bytes lens, uint32_t count, u
 			return damaged(err, "string", index);
 		r->string.len = shared;
 		if (!buf_append(&r->string, p, added))
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 	}
 	return 0;
 }
@@ -259,7 +259,7 @@ static int check_block(struct rsym_text_reader *r, uint32_t first, uint64_t *unp
 			return damaged(err, "string", first + i);
 		r->string.len = shared;
 		if (!buf_append(&r->string, p, added))
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 	}
 	return texts.left ? damaged(err, "block", first / r->t->block_strings) : 0;
 }
@@ -271,7 +271,7 @@ int rsym_texts_check(const struct rsym_texts *t, struct err *err)
 	int rc = 0;
 
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < t->block_count && !rc; i++) {
 		rc = check_block(r, i * t->block_strings, &unpacked_len, err);
 		if (!rc && unpacked_len > RSYM_TEXTS_MAX)

@@ -91,7 +91,7 @@ static int front_code_all(struct packer *p, const struct rsym_string *s, uint32_
 		buf_append(&p->lens, &len, sizeof(len));
 	}
 	if (p->raw.failed || p->lens.failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	return 0;
 }
 
@@ -130,7 +130,7 @@ static int compress(struct packer *p, int level, struct err *err)
 	if (p->dictionary.len)
 		p->digested = ZSTD_createCDict(p->dictionary.p, p->dictionary.len, level);
 	if (!p->zstd || (p->dictionary.len && !p->digested))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_compressionLevel, level);
 	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_format, ZSTD_f_zstd1_magicless);
 	ZSTD_CCtx_setParameter(p->zstd, ZSTD_c_contentSizeFlag, 0);
@@ -141,7 +141,7 @@ static int compress(struct packer *p, int level, struct err *err)
 		uint8_t *to = buf_extend(&p->packed, room);
 
 		if (!to)
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 		len = ZSTD_compress2(p->zstd, to, room, p->raw.p + from, lens[i]);
 		if (ZSTD_isError(len))
 			return err_set(err, ERR_INTERNAL, "zstd: %s", ZSTD_getErrorName(len));

@@ -93,7 +93,7 @@ int rsym_type(const struct rsym *t, uint32_t function, struct buf *out, struct e
 		return 0;
 	r = rsym_text_reader_new(&t->signatures, 0);
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = rsym_text_get(r, index, &p, &len, err);
 	if (!rc && !buf_append(out, p, len))
 		rc = err_full(err, out->no_memory, "text longer than the %zu bytes allowed",

@@ -51,7 +51,7 @@ struct rsym_writer *rsym_writer_new(struct err *err)
 	struct rsym_writer *w = calloc(1, sizeof(*w));
 
 	if (!w) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	w->names = (struct intern)INTERN_INIT(MAX_IDS, LIMIT_TABLE_LEN);
@@ -62,7 +62,7 @@ struct rsym_writer *rsym_writer_new(struct err *err)
 	w->recent = calloc((size_t)1 << RECENT_BITS, sizeof(*w->recent));
 	if (!w->recent) {
 		rsym_writer_free(w);
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	buf_init(&w->starts, SIZE_MAX);
@@ -288,11 +288,6 @@ static void parts_done(struct parts *p)
 		buf_done(&p->packed[i]);
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 static int order_aliases(struct rsym_writer *w, const struct parts *p, const uint32_t *function_id,
 			 struct err *err)
 {
@@ -301,7 +296,7 @@ static int order_aliases(struct rsym_writer *w, const struct parts *p, const uin
 	int rc;
 
 	if (w->aliases.failed)
-		return no_memory(err);
+		return err_no_memory(err);
 	rc = rsym_order_function_aliases(list, &count, p->functions, function_id, err);
 	if (rc)
 		return rc;
@@ -323,7 +318,7 @@ static int order_types(struct rsym_writer *w, const struct parts *p, struct err 
 	rc = rsym_order_strings(&w->types, &texts, &type_id, err);
 	of = calloc(w->functions.count + 1, sizeof(*of));
 	if (rc || !of)
-		return rc ? rc : no_memory(err);
+		return rc ? rc : err_no_memory(err);
 	for (size_t i = 0; i < w->functions.count; i++)
 		of[i] = p->functions[i].type == RSYM_NONE ? count : type_id[p->functions[i].type];
 	return rsym_types_put(rsym_writer_optional(w, RSYM_SECTION_TYPES), texts, count, of,
@@ -413,7 +408,7 @@ static int pack_rows(struct parts *p, struct helper *helper, struct err *err)
 	rsym_line_bases_pack(&p->line_bases, &line_bases_out, &p->shape);
 	rc = rsym_pack(&p->content, &p->line_bases, shallow, helper, &pack_out, &p->shape, err);
 	if (!rc && !rsym_index_writer_end(&p->index))
-		rc = no_memory(err);
+		rc = err_no_memory(err);
 	buf_append(&p->packed[RSYM_SECTION_SHAPE], &p->shape, sizeof(p->shape));
 	return rc;
 }

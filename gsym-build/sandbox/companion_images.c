@@ -18,7 +18,7 @@ int companion_images_open(struct die_companions *c, const struct table_source *s
 {
 	c->dwos = calloc(source->companion_count + 1, sizeof(struct image *));
 	if (!c->dwos)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < source->companion_count; i++) {
 		const struct table_companion_bytes *b = &source->companions[i];
 		struct image *im = NULL, **place;
@@ -52,5 +52,5 @@ int companion_images_missing(struct image *im, const struct debug_report *debug,
 	buf_u32(out, (uint32_t)len);
 	buf_append(out, link, len);
 	buf_append(out, units->p, units->len);
-	return out->failed ? err_set(err, ERR_MEMORY, "out of memory") : 0;
+	return out->failed ? err_no_memory(err) : 0;
 }

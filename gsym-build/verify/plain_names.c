@@ -84,7 +84,7 @@ int plain_names_resolve(struct plain_reader *r, struct err *err)
 		if (s->origin.off)
 			o = names_at(r, s->origin);
 		if (!o)
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 		name = s->linkage_name   ? s->linkage_name
 		       : o->linkage_name ? o->linkage_name
 		       : s->name         ? s->name

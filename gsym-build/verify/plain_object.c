@@ -145,7 +145,7 @@ int plain_object_open(struct plain_object *o, struct image *im, bool split, stru
 	/* Section 0 is the null section of ELF; libdwarf does not look at it. */
 	o->sections = calloc(count + 1, sizeof(*o->sections));
 	if (!o->sections)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	o->sections[o->section_count++].name = "";
 	for (size_t i = 0; i < count; i++) {
 		struct plain_object_section s = {.name = names[i]};

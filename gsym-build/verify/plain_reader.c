@@ -81,7 +81,7 @@ static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32
 			DEBUG_NONE) ||
 	    !grow_array((void **)&r->scope_names, &r->scope_names_cap, (size_t)scope + 1,
 			sizeof(*r->scope_names), DEBUG_NONE))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	s = (struct debug_scope){
 		.parent = inlined ? parent : DEBUG_NONE,
 		.name = DEBUG_NONE,

@@ -104,7 +104,7 @@ int plain_split_open(struct plain_reader *r, struct err *err)
 		return 0;
 	r->split_files = calloc(c->dwo_count + 1, sizeof(*r->split_files));
 	if (!r->split_files)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < c->dwo_count && !rc; i++)
 		rc = open_file(r, c->dwos[i], err);
 	if (c->dwp && !rc)

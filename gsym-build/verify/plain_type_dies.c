@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "limits.h"
+#include "sort.h"
 
 void plain_type_free_error(Dwarf_Debug dbg, Dwarf_Error e)
 {
@@ -50,19 +51,9 @@ Dwarf_Half plain_type_tag(Dwarf_Debug dbg, Dwarf_Die die)
 	return tag;
 }
 
-/* Offsets and signatures: the first field of what is sorted by them. */
-static int by_number(const void *key, const void *record)
-{
-	uint64_t a, b;
-
-	memcpy(&a, key, sizeof(a));
-	memcpy(&b, record, sizeof(b));
-	return (a > b) - (a < b);
-}
-
 static const void *find_number(const void *list, size_t count, size_t len, uint64_t number)
 {
-	return count ? bsearch(&number, list, count, len, by_number) : NULL;
+	return count ? bsearch(&number, list, count, len, compare_u64) : NULL;
 }
 
 static struct die_position by_signature(const struct plain_types *t, uint64_t signature)
@@ -224,11 +215,6 @@ struct parent plain_type_parent(struct plain_types *t, struct die_position at, D
 	return self.parent ? parent_at(u, self.parent) : (struct parent){0};
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for types");
-}
-
 static int add_units(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Bool is_info, struct err *err)
 {
 	Dwarf_Unsigned next = 0;
@@ -256,7 +242,7 @@ static int add_units(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Bool is_info,
 		u.type.off = off + type_off;
 		if (!grow_array((void **)&t->units, &t->units_cap, t->unit_count + 1,
 				sizeof(*t->units), SIZE_MAX))
-			return no_memory(err);
+			return err_no_memory(err);
 		t->units[t->unit_count++] = u;
 	}
 }
@@ -295,7 +281,7 @@ int plain_types_open(struct plain_reader *r, struct err *err)
 		return 0;
 	t = calloc(1, sizeof(*t));
 	if (!t)
-		return no_memory(err);
+		return err_no_memory(err);
 	r->types_of = t;
 	t->r = r;
 	t->seen = t->shared = (struct intern)INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN);
@@ -310,7 +296,7 @@ int plain_types_open(struct plain_reader *r, struct err *err)
 			rc = add_units(t, r->split_files[i].object.dbg, 0, err);
 	}
 	if (!rc && merge_by_signature(t->units, t->unit_count))
-		rc = no_memory(err);
+		rc = err_no_memory(err);
 	return rc;
 }
 

@@ -8,11 +8,6 @@
 #include "limits.h"
 #include "plain_type_dies.h"
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory for types");
-}
-
 /* A declaration may say in which type unit the rest of it is. */
 static Dwarf_Die completed(const struct plain_types *t, struct die_position *at, Dwarf_Die die)
 {
@@ -287,7 +282,7 @@ int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 	t->is_c = is_language_c(r->dbg, unit);
 	if (!grow_array((void **)&r->types, &r->types_cap, r->scope_count + 1, sizeof(*r->types),
 			SIZE_MAX))
-		return no_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < r->scope_count; i++) {
 		const struct scope_names *n = &r->scope_names[i];
 		struct {
@@ -315,7 +310,7 @@ int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 		if (id == INTERN_FULL ||
 		    !grow_array((void **)&t->shared_types, &t->shared_cap, (size_t)id + 1,
 				sizeof(*t->shared_types), SIZE_MAX))
-			return no_memory(err);
+			return err_no_memory(err);
 		if (is_new)
 			t->shared_types[id] = signature(t, at);
 		r->types[i] = t->shared_types[id];

@@ -10,11 +10,6 @@ enum {
 	TEXTS_MAX = 32 << 20 /* of unpacked names, and as much of paths: each is unpacked once */
 };
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 static uint32_t *none_array(size_t count)
 {
 	uint32_t *p = malloc((count + 1) * sizeof(*p));
@@ -211,10 +206,10 @@ static int compare(struct verify_run *run, uint64_t start, uint64_t end, bool be
 	int want_count = verify_expect(&run->verify->source, start, want, ARRAY_LEN(want));
 	int have_count = rsym_lookup(run->t, start - run->verify->bias, have, ARRAY_LEN(have));
 	bool equal = want_count == have_count, has_columns = run->has_columns;
-	int rc = want_count < 0 ? no_memory(err) : 0;
+	int rc = want_count < 0 ? err_no_memory(err) : 0;
 
 	if (want_count > 0 && !note_function(run, &want[want_count - 1], start, begins))
-		rc = no_memory(err);
+		rc = err_no_memory(err);
 	for (int i = 0; i < want_count && !rc; i++)
 		rc = expected(run, &want[i], &a[i], err);
 	if (has_columns)
@@ -265,7 +260,7 @@ static int compare_all(struct verify_run *run, struct err *err)
 			break; /* the last one */
 		at = end;
 	} while (at < UINT64_MAX - bias && !rc);
-	return rc ? rc : run->out->failed ? no_memory(err) : 0;
+	return rc ? rc : run->out->failed ? err_no_memory(err) : 0;
 }
 
 int verify_open(struct verify **ret, struct image *im, struct image *executable,
@@ -276,7 +271,7 @@ int verify_open(struct verify **ret, struct image *im, struct image *executable,
 	int rc;
 
 	if (!v)
-		return no_memory(err);
+		return err_no_memory(err);
 	v->bias = image_bias(im);
 	buf_init(&v->text, 4 * LIMIT_NAME_LEN);
 	verify_source_init(&v->source);
@@ -285,7 +280,7 @@ int verify_open(struct verify **ret, struct image *im, struct image *executable,
 		v->source_path = none_array(v->source.text.files.count);
 		v->empty = debug_string(&v->source.text, "", 0);
 		if (!v->source_path || v->empty == DEBUG_NONE)
-			rc = no_memory(err);
+			rc = err_no_memory(err);
 	}
 	if (rc) {
 		verify_free(v);
@@ -326,7 +321,7 @@ int verify_table(struct verify *v, const struct rsym *t, struct verify_report *r
 	run.seen = calloc(v->source.scope_count + 1, 1);
 	if (!run.function_name || !run.file_path || !run.texts ||
 	    (t->types.p && !run.function_type) || !run.seen)
-		rc = no_memory(err);
+		rc = err_no_memory(err);
 	else
 		rc = compare_all(&run, err);
 	if (!rc)

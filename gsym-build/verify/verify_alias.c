@@ -32,11 +32,6 @@ static void names_done(struct names_at *n)
 	free(n->list);
 }
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 static bool add_name(struct names_at *n, const struct name_at *name)
 {
 	if (!grow_array((void **)&n->list, &n->cap, n->count + 1, sizeof(*n->list), SIZE_MAX))
@@ -169,7 +164,7 @@ static int found(struct verify_run *run, struct names_at *ret, struct err *err)
 		n.from_symbol = f.from_symbol;
 		n.decl_line = f.start_line;
 		if (!add_name(ret, &n))
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	sort_names(ret);
 	return 0;
@@ -261,13 +256,13 @@ static int compare_lists(struct verify_run *run, const struct names_at *file,
 		have += how >= 0;
 		run->report->alias_count++;
 	}
-	return rc ? rc : run->out->failed ? no_memory(err) : 0;
+	return rc ? rc : run->out->failed ? err_no_memory(err) : 0;
 }
 
 int verify_compare_aliases(struct verify_run *run, struct err *err)
 {
 	_cleanup_(names_done) struct names_at file = {0}, table = {0};
-	int rc = expected(run, &file) ? 0 : no_memory(err);
+	int rc = expected(run, &file) ? 0 : err_no_memory(err);
 
 	if (!rc)
 		rc = found(run, &table, err);

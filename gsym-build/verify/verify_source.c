@@ -3,11 +3,7 @@
 #include "verify_source.h"
 #include "limits.h"
 #include "plain_reader.h"
-
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
+#include "sort.h"
 
 void verify_source_init(struct verify_source *f)
 {
@@ -184,7 +180,7 @@ static bool add_unit(struct verify_source *f, const struct debug_unit *u)
 
 static int take_unit(void *ctx, const struct debug_unit *u, struct err *err)
 {
-	return add_unit(ctx, u) ? 0 : no_memory(err);
+	return add_unit(ctx, u) ? 0 : err_no_memory(err);
 }
 
 static int by_address(const void *va, const void *vb)
@@ -217,7 +213,7 @@ static int add_symbols(struct verify_source *f, struct err *err)
 							    .end = end,
 							    .index = (uint32_t)i});
 		if (!ok)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	return 0;
 }
@@ -227,13 +223,6 @@ static int by_start(const void *va, const void *vb)
 	const struct verify_span *a = va, *b = vb;
 
 	return (a->start > b->start) - (a->start < b->start);
-}
-
-static int by_value(const void *va, const void *vb)
-{
-	uint64_t a = *(const uint64_t *)va, b = *(const uint64_t *)vb;
-
-	return (a > b) - (a < b);
 }
 
 static void sort_spans(struct verify_spans *s)
@@ -251,7 +240,7 @@ static void sort_all(struct verify_source *f)
 	sort_spans(&f->covered);
 	sort_spans(&f->sized);
 	if (f->edge_count)
-		qsort(f->edges, f->edge_count, sizeof(*f->edges), by_value);
+		qsort(f->edges, f->edge_count, sizeof(*f->edges), compare_u64);
 	for (size_t i = 0; i < f->edge_count; i++)
 		if (!kept || f->edges[i] != f->edges[kept - 1])
 			f->edges[kept++] = f->edges[i];

@@ -3,11 +3,6 @@
 
 #define TYPE_NONE (DEBUG_NONE - 1) /* in function_type: asked for, and there is none */
 
-static int no_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* The number of the name of a function of the table. */
 int verify_name(struct verify_run *run, uint32_t function, uint32_t *ret, struct err *err)
 {
@@ -22,7 +17,7 @@ int verify_name(struct verify_run *run, uint32_t function, uint32_t *ret, struct
 			return rc;
 		*id = debug_string(&run->verify->source.text, p, len);
 		if (*id == DEBUG_NONE)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	*ret = *id;
 	return 0;
@@ -43,7 +38,7 @@ int verify_path(struct verify_run *run, uint32_t file, uint32_t *ret, struct err
 			return rc;
 		run->file_path[file] = debug_string(&run->verify->source.text, p, len);
 		if (run->file_path[file] == DEBUG_NONE)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	*ret = run->file_path[file];
 	return 0;
@@ -71,7 +66,7 @@ int verify_source_path(struct verify *v, uint32_t file, uint32_t *ret, struct er
 		buf_append(&v->text, p, base_len);
 		v->source_path[file] = debug_string(text, v->text.p, v->text.len);
 		if (v->source_path[file] == DEBUG_NONE)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	*ret = v->source_path[file];
 	return 0;
@@ -94,7 +89,7 @@ int verify_signature(struct verify_run *run, uint32_t function, uint32_t *ret, s
 			return rc;
 		*id = rc ? debug_string(&run->verify->source.text, p, len) : TYPE_NONE;
 		if (*id == DEBUG_NONE)
-			return no_memory(err);
+			return err_no_memory(err);
 	}
 	*ret = *id == TYPE_NONE ? DEBUG_NONE : *id;
 	return 0;

@@ -16,6 +16,7 @@
 #include "rsym_code.h"
 #include "rsym_format.h"
 #include "rsym_report.h"
+#include "sort.h"
 #include "worker_protocol.h"
 
 struct build {
@@ -71,7 +72,7 @@ static int add_code_sections(struct build *b, const struct image *im, struct err
 	for (size_t i = 0; count <= LIMIT_CODE_SECTIONS && image_code_section(im, &i, &s);
 	     count++) {
 		if (!grow_array((void **)&list, &cap, count + 1, sizeof(*list), SIZE_MAX))
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 		list[count] =
 			(struct rsym_code_section){.name = s.name,
 						   .name_len = strnlen(s.name, LIMIT_NAME_LEN),
@@ -157,13 +158,6 @@ static void report_relocations(struct build *b, const struct image *im)
 	snprintf(b->report->relocation_skipped, sizeof(b->report->relocation_skipped), "%s", first);
 }
 
-static int by_value(const void *va, const void *vb)
-{
-	const uint64_t *a = va, *b = vb;
-
-	return (*a > *b) - (*a < *b);
-}
-
 static int want_addresses(struct build *b, const struct table_source *source, uint64_t bias,
 			  struct err *err)
 {
@@ -173,13 +167,13 @@ static int want_addresses(struct build *b, const struct table_source *source, ui
 		return 0;
 	b->wanted = calloc(source->wanted_count, sizeof(*b->wanted));
 	if (!b->wanted)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < source->wanted_count; i++) {
 		b->wanted[i] = source->wanted[i] + bias;
 		rises &= !i || b->wanted[i] > b->wanted[i - 1];
 	}
 	if (!rises)
-		qsort(b->wanted, source->wanted_count, sizeof(*b->wanted), by_value);
+		qsort(b->wanted, source->wanted_count, sizeof(*b->wanted), compare_u64);
 	for (size_t i = 0; i < source->wanted_count; i++)
 		if (!i || b->wanted[i] != b->wanted[b->wanted_count - 1])
 			b->wanted[b->wanted_count++] = b->wanted[i];
@@ -224,7 +218,7 @@ static int read_in_two(struct build *b, struct image *im, const struct table_sou
 		const struct interval_span *s = &b->builder.flat.code.spans[i];
 
 		if (!interval_overlay_add(&half.flat.code, s->start, s->end, s->rank, s->value))
-			rc = err_set(err, ERR_MEMORY, "out of memory");
+			rc = err_no_memory(err);
 	}
 	parts[0] = (struct die_part){.text = &b->builder.text, .sink = &first};
 	parts[1] = (struct die_part){.text = &half.text, .sink = &second};

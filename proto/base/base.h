@@ -62,11 +62,28 @@ static inline void closep(int *fd)
 #define CHECKED_ADD(a, b, ret) (!__builtin_add_overflow(a, b, ret))
 #define CHECKED_MUL(a, b, ret) (!__builtin_mul_overflow(a, b, ret))
 
+/* The characters of <ctype.h> go by the locale; these do not. */
+static inline bool is_blank(char c)
+{
+	return c == ' ' || c == '\t';
+}
+
+static inline bool is_lower_hex(char c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
 /* Weights of a profile are a stranger's numbers: a sum that does not fit is the most that does. */
 static inline void add_capped(int64_t *sum, int64_t n)
 {
 	if (!CHECKED_ADD(*sum, n, sum))
 		*sum = n > 0 ? INT64_MAX : INT64_MIN;
+}
+
+static inline void add_capped_u64(uint64_t *sum, uint64_t n)
+{
+	if (!CHECKED_ADD(*sum, n, sum))
+		*sum = UINT64_MAX;
 }
 
 bool grow_array_more(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;

@@ -55,7 +55,7 @@ static bool is_first_of_group(const struct busy *of)
 void busy_look(uint64_t patience_ns, void (*tell)(const char *name, const char *what, uint64_t ns),
 	       struct busy_stuck *ret)
 {
-	uint64_t now = io_system()->mono_ns(NULL);
+	uint64_t now = io_mono_ns();
 
 	*ret = (struct busy_stuck){0};
 	pthread_mutex_lock(&lock);

@@ -25,7 +25,7 @@ void busy_remove(struct busy *b);
 static inline void busy_begin(struct busy *b, const char *what)
 {
 	atomic_store_explicit(&b->what, what, memory_order_relaxed);
-	atomic_store_explicit(&b->since_ns, io_system()->mono_ns(NULL), memory_order_release);
+	atomic_store_explicit(&b->since_ns, io_mono_ns(), memory_order_release);
 }
 
 static inline void busy_end(struct busy *b)

@@ -110,6 +110,16 @@ static inline uint64_t bytes_uleb(struct bytes *b)
 	}
 }
 
+/* One that has to fit 32 bits. */
+static inline uint32_t bytes_uleb32(struct bytes *b)
+{
+	uint64_t v = bytes_uleb(b);
+
+	if (v > UINT32_MAX)
+		bytes_fail(b);
+	return (uint32_t)v;
+}
+
 /* A signed LEB128 of at most 64 bits. */
 static inline int64_t bytes_sleb(struct bytes *b)
 {

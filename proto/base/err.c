@@ -60,12 +60,17 @@ int(err_sys)(struct err *err, int errnum, const char *fmt, ...)
 	return code;
 }
 
+int(err_no_memory)(struct err *err)
+{
+	return err_set(err, ERR_MEMORY, "out of memory");
+}
+
 int(err_full)(struct err *err, bool no_memory, const char *fmt, ...)
 {
 	va_list ap;
 
 	if (no_memory)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (!err)
 		return ERR_LIMIT;
 	err->code = ERR_LIMIT;

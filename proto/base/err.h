@@ -54,6 +54,9 @@ int err_sys(struct err *err, int errnum, const char *fmt, ...) _printf_(3, 4);
  * limit on a machine that has no memory. */
 int err_full(struct err *err, bool no_memory, const char *fmt, ...) _printf_(3, 4);
 
+/* An allocation failed: ERR_MEMORY, "out of memory". */
+int err_no_memory(struct err *err);
+
 /* Puts "<prefix>: " in front of a message already set, and returns its code. */
 int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 
@@ -65,10 +68,11 @@ int err_prefix(struct err *err, const char *fmt, ...) _printf_(2, 3);
 			__builtin_unreachable(); \
 		err_code_;                       \
 	})
-#define err_set(...)    ERR_NEGATIVE(err_set(__VA_ARGS__))
-#define err_sys(...)    ERR_NEGATIVE(err_sys(__VA_ARGS__))
-#define err_full(...)   ERR_NEGATIVE(err_full(__VA_ARGS__))
-#define err_prefix(...) ERR_NEGATIVE(err_prefix(__VA_ARGS__))
+#define err_set(...)       ERR_NEGATIVE(err_set(__VA_ARGS__))
+#define err_sys(...)       ERR_NEGATIVE(err_sys(__VA_ARGS__))
+#define err_full(...)      ERR_NEGATIVE(err_full(__VA_ARGS__))
+#define err_no_memory(...) ERR_NEGATIVE(err_no_memory(__VA_ARGS__))
+#define err_prefix(...)    ERR_NEGATIVE(err_prefix(__VA_ARGS__))
 
 /* "data", "limit", ...: stable words for logs and --json. */
 const char *err_name(int code);

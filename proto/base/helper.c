@@ -51,7 +51,7 @@ int helper_new(struct helper **ret, struct err *err)
 	int rc;
 
 	if (!h)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	pthread_mutex_init(&h->lock, NULL);
 	pthread_cond_init(&h->changed, NULL);
 	sigfillset(&all);

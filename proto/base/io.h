@@ -49,6 +49,12 @@ struct io {
 
 const struct io *io_system(void);
 
+/* CLOCK_MONOTONIC of the real system. */
+static inline uint64_t io_mono_ns(void)
+{
+	return io_system()->mono_ns(NULL);
+}
+
 /* Whole-buffer helpers over any struct io; a short transfer is an error. */
 int io_write_all(const struct io *io, int fd, const void *p, size_t len, off_t off,
 		 struct err *err);

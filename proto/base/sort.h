@@ -6,7 +6,18 @@
  * of small records. Stable; what is in order already costs one pass.
  */
 #include <stddef.h>
+#include <stdint.h>
 #include <string.h>
+
+/* For qsort() and bsearch(): records that begin with a uint64_t, in the order of these. */
+static inline int compare_u64(const void *a, const void *b)
+{
+	uint64_t x, y;
+
+	memcpy(&x, a, sizeof(x));
+	memcpy(&y, b, sizeof(y));
+	return (x > y) - (x < y);
+}
 
 /*
  * DEFINE_SORT(name, type, before) makes `static void name(type *a, type *tmp, size_t n)`.

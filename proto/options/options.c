@@ -164,7 +164,7 @@ static int print_asked(const struct command_line *c, const struct option_row *ro
 	else
 		return 0;
 	if (out.failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	stdout_put(&out);
 	return 1;
 }

@@ -48,7 +48,7 @@ static bool next_line(struct profile_text *rest, struct profile_text *ret)
 	return true;
 }
 
-static bool is_blank(struct profile_text t)
+static bool is_blank_line(struct profile_text t)
 {
 	return !t.len || t.p[0] == '#' || (t.len == 1 && t.p[0] == '\r');
 }
@@ -59,7 +59,7 @@ bool folded_is(const void *text, size_t len)
 	struct line line;
 
 	while (next_line(&rest, &t))
-		if (!is_blank(t))
+		if (!is_blank_line(t))
 			return t.len < LIMIT_STRING_LEN && !memchr(t.p, 0, t.len) &&
 			       parse_line(t, &line);
 	return false;
@@ -179,7 +179,7 @@ int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
 
 		number++;
 		file_view_pass(text, t.len + 1);
-		if (is_blank(t))
+		if (is_blank_line(t))
 			continue;
 		if (!parse_line(t, &line))
 			return err_set(err, ERR_DATA,

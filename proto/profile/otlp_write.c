@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "protobuf_put.h"
 #include "utf8.h"
 
 /* Field numbers, by message. */
@@ -68,12 +69,6 @@ enum {
 	ANY_INT = 3,
 };
 
-enum {
-	WIRE_VARINT = 0,
-	WIRE_FIXED64 = 1,
-	WIRE_BYTES = 2,
-};
-
 /* Attributes are numbered from 1, like every row: 0 is the empty one of each table. */
 struct attribute {
 	uint32_t key; /* string of the dictionary */
@@ -116,32 +111,11 @@ static void writer_done(struct writer *w)
 
 /* --- protobuf -------------------------------------------------------------------------------- */
 
-static void put_tag(struct buf *b, uint32_t field, uint32_t wire)
-{
-	buf_uleb(b, (uint64_t)field << 3 | wire);
-}
-
-/* proto3: 0 is what is not there. */
-static void put_number(struct buf *b, uint32_t field, uint64_t v)
-{
-	if (!v)
-		return;
-	put_tag(b, field, WIRE_VARINT);
-	buf_uleb(b, v);
-}
-
-static void put_bytes(struct buf *b, uint32_t field, const void *p, size_t len)
-{
-	put_tag(b, field, WIRE_BYTES);
-	buf_uleb(b, len);
-	buf_append(b, p, len);
-}
-
 static void put_buf(struct buf *b, uint32_t field, struct buf *from)
 {
 	b->failed |= from->failed;
 	b->no_memory |= from->no_memory;
-	put_bytes(b, field, from->p, from->len);
+	protobuf_put_bytes(b, field, from->p, from->len);
 	buf_reset(from);
 }
 
@@ -157,7 +131,7 @@ static size_t uleb_len(uint64_t v)
 /* The head of a message of len bytes that follows. */
 static void put_head(struct buf *b, uint32_t field, size_t len)
 {
-	put_tag(b, field, WIRE_BYTES);
+	protobuf_put_tag(b, field, WIRE_BYTES);
 	buf_uleb(b, len);
 }
 
@@ -206,10 +180,10 @@ static void put_mapping(struct writer *w, uint32_t i)
 {
 	const struct profile_module *m = &w->p->modules[i];
 
-	put_number(&w->row, MAPPING_START, m->start);
-	put_number(&w->row, MAPPING_LIMIT, m->limit);
-	put_number(&w->row, MAPPING_FILE_OFF, m->file_off);
-	put_number(&w->row, MAPPING_FILENAME, m->path);
+	protobuf_put_number(&w->row, MAPPING_START, m->start);
+	protobuf_put_number(&w->row, MAPPING_LIMIT, m->limit);
+	protobuf_put_number(&w->row, MAPPING_FILE_OFF, m->file_off);
+	protobuf_put_number(&w->row, MAPPING_FILENAME, m->path);
 	if (m->build_id) {
 		buf_uleb(&w->inner, build_id_attribute(w, m->build_id));
 		put_buf(&w->row, MAPPING_ATTRIBUTES, &w->inner);
@@ -220,12 +194,12 @@ static void put_location(struct writer *w, uint32_t i)
 {
 	struct profile_location l = profile_location(w->p, i);
 
-	put_number(&w->row, LOCATION_MAPPING,
-		   l.module == PROFILE_NONE ? 0 : (uint64_t)l.module + 1);
-	put_number(&w->row, LOCATION_ADDRESS, l.address);
+	protobuf_put_number(&w->row, LOCATION_MAPPING,
+			    l.module == PROFILE_NONE ? 0 : (uint64_t)l.module + 1);
+	protobuf_put_number(&w->row, LOCATION_ADDRESS, l.address);
 	for (size_t k = 0; k < l.line_count; k++) {
-		put_number(&w->inner, LINE_FUNCTION, (uint64_t)l.lines[k].function + 1);
-		put_number(&w->inner, LINE_LINE, l.lines[k].line);
+		protobuf_put_number(&w->inner, LINE_FUNCTION, (uint64_t)l.lines[k].function + 1);
+		protobuf_put_number(&w->inner, LINE_LINE, l.lines[k].line);
 		put_buf(&w->row, LOCATION_LINES, &w->inner);
 	}
 }
@@ -234,10 +208,10 @@ static void put_function(struct writer *w, uint32_t i)
 {
 	struct profile_function f = profile_function(w->p, i);
 
-	put_number(&w->row, FUNCTION_NAME, f.name);
-	put_number(&w->row, FUNCTION_SYSTEM_NAME, f.system_name);
-	put_number(&w->row, FUNCTION_FILENAME, f.file);
-	put_number(&w->row, FUNCTION_START_LINE, f.start_line);
+	protobuf_put_number(&w->row, FUNCTION_NAME, f.name);
+	protobuf_put_number(&w->row, FUNCTION_SYSTEM_NAME, f.system_name);
+	protobuf_put_number(&w->row, FUNCTION_FILENAME, f.file);
+	protobuf_put_number(&w->row, FUNCTION_START_LINE, f.start_line);
 }
 
 static void put_stack(struct writer *w, uint32_t i)
@@ -258,18 +232,18 @@ static void put_attribute(struct writer *w, uint32_t i)
 	size_t len;
 
 	memcpy(&a, intern_get(&w->attributes, i, &len), sizeof(a));
-	put_number(&w->row, ATTRIBUTE_KEY, a.key);
+	protobuf_put_number(&w->row, ATTRIBUTE_KEY, a.key);
 	if (a.text) {
 		struct profile_text t = profile_text(w->p, a.text);
 
 		utf8_append(&w->text, t.p, t.len);
 		put_buf(&w->inner, ANY_STRING, &w->text);
 	} else { /* a oneof is there although it is 0 */
-		put_tag(&w->inner, ANY_INT, WIRE_VARINT);
+		protobuf_put_tag(&w->inner, ANY_INT, WIRE_VARINT);
 		buf_uleb(&w->inner, (uint64_t)a.num);
 	}
 	put_buf(&w->row, ATTRIBUTE_VALUE, &w->inner);
-	put_number(&w->row, ATTRIBUTE_UNIT, a.unit);
+	protobuf_put_number(&w->row, ATTRIBUTE_UNIT, a.unit);
 }
 
 typedef void put_fn(struct writer *w, uint32_t i);
@@ -342,8 +316,8 @@ static int write_dictionary(struct writer *w, struct err *err)
 
 static void put_value_type(struct buf *b, struct profile_value_type t)
 {
-	put_number(b, VALUE_TYPE_TYPE, t.type);
-	put_number(b, VALUE_TYPE_UNIT, t.unit);
+	protobuf_put_number(b, VALUE_TYPE_TYPE, t.type);
+	protobuf_put_number(b, VALUE_TYPE_UNIT, t.unit);
 }
 
 static void put_sample(struct writer *w, uint32_t sample, int64_t value)
@@ -352,7 +326,7 @@ static void put_sample(struct writer *w, uint32_t sample, int64_t value)
 	const struct profile_label *labels;
 	size_t count;
 
-	put_number(&w->row, SAMPLE_STACK, (uint64_t)s.stack + 1);
+	protobuf_put_number(&w->row, SAMPLE_STACK, (uint64_t)s.stack + 1);
 	labels = profile_labels(w->p, s.labels, &count);
 	for (size_t i = 0; i < count; i++)
 		buf_uleb(&w->inner, label_attribute(w, &labels[i]));
@@ -377,15 +351,15 @@ static int make_profile(struct writer *w, uint32_t value, struct err *err)
 		if (v)
 			put_sample(w, i, v);
 	}
-	put_tag(&w->profile, PROFILE_TIME, WIRE_FIXED64);
+	protobuf_put_tag(&w->profile, PROFILE_TIME, WIRE_FIXED64);
 	buf_u64(&w->profile, (uint64_t)p->time_ns);
-	put_number(&w->profile, PROFILE_DURATION, (uint64_t)p->duration_ns);
+	protobuf_put_number(&w->profile, PROFILE_DURATION, (uint64_t)p->duration_ns);
 	if (p->period_type.type) {
 		put_value_type(&w->inner, p->period_type);
 		put_buf(&w->profile, PROFILE_PERIOD_TYPE, &w->inner);
 	}
-	put_number(&w->profile, PROFILE_PERIOD, (uint64_t)p->period);
-	put_bytes(&w->profile, PROFILE_ID, id, sizeof(id));
+	protobuf_put_number(&w->profile, PROFILE_PERIOD, (uint64_t)p->period);
+	protobuf_put_bytes(&w->profile, PROFILE_ID, id, sizeof(id));
 	if (w->profile.failed || w->full)
 		return err_full(err, w->profile.no_memory || w->attributes.no_memory,
 				"OTLP: more than the limits of a profile allow");
@@ -407,7 +381,7 @@ static int write_profile(struct writer *w, uint32_t value, struct err *err)
 	put_head(out, DATA_RESOURCE_PROFILES, resource);
 	put_head(out, RESOURCE_SCOPE_PROFILES, inner);
 	put_head(out, SCOPE_SCOPE, scope);
-	put_bytes(out, SCOPE_NAME, name, sizeof(name) - 1);
+	protobuf_put_bytes(out, SCOPE_NAME, name, sizeof(name) - 1);
 	put_head(out, SCOPE_PROFILES, w->profile.len);
 	rc = text_out_end(w->to, err);
 	if (!rc)

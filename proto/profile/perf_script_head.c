@@ -3,18 +3,13 @@
 
 #include <string.h>
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 struct profile_text perf_script_trim(struct profile_text t)
 {
-	while (t.len && is_space(t.p[0])) {
+	while (t.len && is_blank(t.p[0])) {
 		t.p++;
 		t.len--;
 	}
-	while (t.len && is_space(t.p[t.len - 1]))
+	while (t.len && is_blank(t.p[t.len - 1]))
 		t.len--;
 	return t;
 }
@@ -26,7 +21,7 @@ struct profile_text perf_script_word(struct profile_text *rest)
 
 	*rest = perf_script_trim(*rest);
 	w = (struct profile_text){rest->p, 0};
-	while (w.len < rest->len && !is_space(w.p[w.len]))
+	while (w.len < rest->len && !is_blank(w.p[w.len]))
 		w.len++;
 	rest->p += w.len;
 	rest->len -= w.len;

@@ -10,7 +10,7 @@
 
 struct pprof_field {
 	uint32_t number;
-	enum pprof_wire_type type;
+	enum protobuf_wire_type type;
 	uint64_t value;    /* WIRE_VARINT */
 	struct bytes data; /* WIRE_BYTES; empty otherwise */
 };

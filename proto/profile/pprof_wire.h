@@ -5,12 +5,7 @@
  * Field numbers of pprof's profile.proto (package perftools.profiles), shared by its reader and its
  * writer. Private to them.
  */
-enum pprof_wire_type {
-	WIRE_VARINT = 0,
-	WIRE_FIXED64 = 1,
-	WIRE_BYTES = 2,
-	WIRE_FIXED32 = 5,
-};
+#include "protobuf_put.h"
 
 enum pprof_profile_field {
 	PROFILE_SAMPLE_TYPE = 1,

@@ -19,33 +19,12 @@ static void writer_done(struct writer *w)
 	buf_done(&w->inner);
 }
 
-static void put_tag(struct buf *b, uint32_t field, enum pprof_wire_type type)
-{
-	buf_uleb(b, (uint64_t)field << 3 | type);
-}
-
-/* proto3: 0 is what is not there. */
-static void put_number(struct buf *b, uint32_t field, uint64_t value)
-{
-	if (!value)
-		return;
-	put_tag(b, field, WIRE_VARINT);
-	buf_uleb(b, value);
-}
-
-static void put_bytes(struct buf *b, uint32_t field, const void *p, size_t len)
-{
-	put_tag(b, field, WIRE_BYTES);
-	buf_uleb(b, len);
-	buf_append(b, p, len);
-}
-
 /* Moves w->inner into w->row as one field. */
 static void put_inner(struct writer *w, uint32_t field)
 {
 	w->row.failed |= w->inner.failed;
 	w->row.no_memory |= w->inner.no_memory;
-	put_bytes(&w->row, field, w->inner.p, w->inner.len);
+	protobuf_put_bytes(&w->row, field, w->inner.p, w->inner.len);
 	buf_reset(&w->inner);
 }
 
@@ -68,7 +47,7 @@ static int end_row(struct writer *w, uint32_t field, struct err *err)
 	struct buf head = {.p = space, .cap = sizeof(space), .max = sizeof(space)};
 	int rc;
 
-	put_tag(&head, field, WIRE_BYTES);
+	protobuf_put_tag(&head, field, WIRE_BYTES);
 	buf_uleb(&head, w->row.len);
 	rc = gzip_writer_add(w->gzip, head.p, head.len, err);
 	return rc ? rc : flush(w, err);
@@ -76,8 +55,8 @@ static int end_row(struct writer *w, uint32_t field, struct err *err)
 
 static void put_value_type(struct buf *b, struct profile_value_type t)
 {
-	put_number(b, VALUE_TYPE_TYPE, t.type);
-	put_number(b, VALUE_TYPE_UNIT, t.unit);
+	protobuf_put_number(b, VALUE_TYPE_TYPE, t.type);
+	protobuf_put_number(b, VALUE_TYPE_UNIT, t.unit);
 }
 
 static int write_head(struct writer *w, struct err *err)
@@ -91,16 +70,16 @@ static int write_head(struct writer *w, struct err *err)
 		if (rc)
 			return rc;
 	}
-	put_number(&w->row, PROFILE_TIME_NANOS, (uint64_t)p->time_ns);
-	put_number(&w->row, PROFILE_DURATION_NANOS, (uint64_t)p->duration_ns);
+	protobuf_put_number(&w->row, PROFILE_TIME_NANOS, (uint64_t)p->time_ns);
+	protobuf_put_number(&w->row, PROFILE_DURATION_NANOS, (uint64_t)p->duration_ns);
 	if (p->period_type.type) {
 		put_value_type(&w->inner, p->period_type);
 		put_inner(w, PROFILE_PERIOD_TYPE);
 	}
-	put_number(&w->row, PROFILE_PERIOD, (uint64_t)p->period);
+	protobuf_put_number(&w->row, PROFILE_PERIOD, (uint64_t)p->period);
 	for (size_t i = 0; i < p->comment_count; i++)
-		put_number(&w->row, PROFILE_COMMENT, p->comments[i]);
-	put_number(&w->row, PROFILE_DEFAULT_SAMPLE_TYPE, p->default_type);
+		protobuf_put_number(&w->row, PROFILE_COMMENT, p->comments[i]);
+	protobuf_put_number(&w->row, PROFILE_DEFAULT_SAMPLE_TYPE, p->default_type);
 	return flush(w, err);
 }
 
@@ -112,16 +91,20 @@ static int write_modules(struct writer *w, struct err *err)
 		const struct profile_module *m = &p->modules[i];
 		int rc;
 
-		put_number(&w->row, MAPPING_ID, (uint64_t)i + 1);
-		put_number(&w->row, MAPPING_MEMORY_START, m->start);
-		put_number(&w->row, MAPPING_MEMORY_LIMIT, m->limit);
-		put_number(&w->row, MAPPING_FILE_OFFSET, m->file_off);
-		put_number(&w->row, MAPPING_FILENAME, m->path);
-		put_number(&w->row, MAPPING_BUILD_ID, m->build_id);
-		put_number(&w->row, MAPPING_HAS_FUNCTIONS, !!(m->flags & PROFILE_HAS_FUNCTIONS));
-		put_number(&w->row, MAPPING_HAS_FILENAMES, !!(m->flags & PROFILE_HAS_FILENAMES));
-		put_number(&w->row, MAPPING_HAS_LINE_NUMBERS, !!(m->flags & PROFILE_HAS_LINES));
-		put_number(&w->row, MAPPING_HAS_INLINE_FRAMES, !!(m->flags & PROFILE_HAS_INLINES));
+		protobuf_put_number(&w->row, MAPPING_ID, (uint64_t)i + 1);
+		protobuf_put_number(&w->row, MAPPING_MEMORY_START, m->start);
+		protobuf_put_number(&w->row, MAPPING_MEMORY_LIMIT, m->limit);
+		protobuf_put_number(&w->row, MAPPING_FILE_OFFSET, m->file_off);
+		protobuf_put_number(&w->row, MAPPING_FILENAME, m->path);
+		protobuf_put_number(&w->row, MAPPING_BUILD_ID, m->build_id);
+		protobuf_put_number(&w->row, MAPPING_HAS_FUNCTIONS,
+				    !!(m->flags & PROFILE_HAS_FUNCTIONS));
+		protobuf_put_number(&w->row, MAPPING_HAS_FILENAMES,
+				    !!(m->flags & PROFILE_HAS_FILENAMES));
+		protobuf_put_number(&w->row, MAPPING_HAS_LINE_NUMBERS,
+				    !!(m->flags & PROFILE_HAS_LINES));
+		protobuf_put_number(&w->row, MAPPING_HAS_INLINE_FRAMES,
+				    !!(m->flags & PROFILE_HAS_INLINES));
 		rc = end_row(w, PROFILE_MAPPING, err);
 		if (rc)
 			return rc;
@@ -137,16 +120,17 @@ static int write_locations(struct writer *w, struct err *err)
 		struct profile_location l = profile_location(p, i);
 		int rc;
 
-		put_number(&w->row, LOCATION_ID, (uint64_t)i + 1);
+		protobuf_put_number(&w->row, LOCATION_ID, (uint64_t)i + 1);
 		/* PROFILE_NONE + 1 is 0: no mapping. */
-		put_number(&w->row, LOCATION_MAPPING_ID, (uint32_t)(l.module + 1));
-		put_number(&w->row, LOCATION_ADDRESS, l.address);
+		protobuf_put_number(&w->row, LOCATION_MAPPING_ID, (uint32_t)(l.module + 1));
+		protobuf_put_number(&w->row, LOCATION_ADDRESS, l.address);
 		for (size_t k = 0; k < l.line_count; k++) {
-			put_number(&w->inner, LINE_FUNCTION_ID, (uint64_t)l.lines[k].function + 1);
-			put_number(&w->inner, LINE_LINE, l.lines[k].line);
+			protobuf_put_number(&w->inner, LINE_FUNCTION_ID,
+					    (uint64_t)l.lines[k].function + 1);
+			protobuf_put_number(&w->inner, LINE_LINE, l.lines[k].line);
 			put_inner(w, LOCATION_LINE);
 		}
-		put_number(&w->row, LOCATION_IS_FOLDED, l.folded);
+		protobuf_put_number(&w->row, LOCATION_IS_FOLDED, l.folded);
 		rc = end_row(w, PROFILE_LOCATION, err);
 		if (rc)
 			return rc;
@@ -162,13 +146,14 @@ static int write_functions(struct writer *w, struct err *err)
 		struct profile_function f = profile_function(p, i);
 		int rc;
 
-		put_number(&w->row, FUNCTION_ID, (uint64_t)i + 1);
-		put_number(&w->row, FUNCTION_NAME, f.name);
-		put_number(&w->row, FUNCTION_SYSTEM_NAME, f.system_name);
-		put_number(&w->row, FUNCTION_FILENAME, f.file);
-		put_number(&w->row, FUNCTION_START_LINE, f.start_line);
-		put_number(&w->row, FUNCTION_DECL_FILE, f.decl_file == f.file ? 0 : f.decl_file);
-		put_number(&w->row, FUNCTION_START, f.start);
+		protobuf_put_number(&w->row, FUNCTION_ID, (uint64_t)i + 1);
+		protobuf_put_number(&w->row, FUNCTION_NAME, f.name);
+		protobuf_put_number(&w->row, FUNCTION_SYSTEM_NAME, f.system_name);
+		protobuf_put_number(&w->row, FUNCTION_FILENAME, f.file);
+		protobuf_put_number(&w->row, FUNCTION_START_LINE, f.start_line);
+		protobuf_put_number(&w->row, FUNCTION_DECL_FILE,
+				    f.decl_file == f.file ? 0 : f.decl_file);
+		protobuf_put_number(&w->row, FUNCTION_START, f.start);
 		rc = end_row(w, PROFILE_FUNCTION, err);
 		if (rc)
 			return rc;
@@ -195,10 +180,10 @@ static int write_sample(struct writer *w, uint32_t sample, struct err *err)
 	put_inner(w, SAMPLE_VALUE);
 	labels = profile_labels(p, s.labels, &count);
 	for (size_t i = 0; i < count; i++) {
-		put_number(&w->inner, LABEL_KEY, labels[i].key);
-		put_number(&w->inner, LABEL_STR, labels[i].text);
-		put_number(&w->inner, LABEL_NUM, (uint64_t)labels[i].num);
-		put_number(&w->inner, LABEL_NUM_UNIT, labels[i].unit);
+		protobuf_put_number(&w->inner, LABEL_KEY, labels[i].key);
+		protobuf_put_number(&w->inner, LABEL_STR, labels[i].text);
+		protobuf_put_number(&w->inner, LABEL_NUM, (uint64_t)labels[i].num);
+		protobuf_put_number(&w->inner, LABEL_NUM_UNIT, labels[i].unit);
 		put_inner(w, SAMPLE_LABEL);
 	}
 	return end_row(w, PROFILE_SAMPLE, err);

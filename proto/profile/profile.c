@@ -422,11 +422,6 @@ uint32_t profile_value_index(const struct profile *p, const char *type)
 	return PROFILE_NONE;
 }
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 bool profile_is_placeholder(struct profile_text name)
 {
 	size_t i = name.len;
@@ -435,7 +430,7 @@ bool profile_is_placeholder(struct profile_text name)
 		return true;
 	if (name.p[0] == '[' && name.p[name.len - 1] == ']')
 		return true;
-	while (i && is_hex(name.p[i - 1]))
+	while (i && is_lower_hex(name.p[i - 1]))
 		i--;
 	return i < name.len && i >= 3 && memcmp(name.p + i - 3, "+0x", 3) == 0;
 }
@@ -492,7 +487,7 @@ int profile_check_unfolded(const struct profile *p, struct err *err)
 	size_t count;
 
 	if (!frames || !count_frames(p, frames))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	/* Below 2^25 samples of 2^25 frames: no overflow. */
 	for (uint32_t i = 0; i < p->samples.count; i++) {
 		uint32_t stack = profile_sample(p, i).stack;

@@ -188,7 +188,7 @@ static bool make_room(void)
 
 	if (table.room)
 		return true;
-	now = io_system()->mono_ns(NULL);
+	now = io_mono_ns();
 	if (now < table.not_before_ns)
 		return false;
 	live = drop_closed();
@@ -337,7 +337,7 @@ int rpc_accept_bound(struct err *err)
 		table.candidates = calloc(table.capacity, sizeof(*table.candidates));
 		table.spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
 		if (!table.connections || !table.candidates)
-			rc = err_set(err, ERR_MEMORY, "out of memory");
+			rc = err_no_memory(err);
 		else if (table.spare_fd < 0)
 			rc = err_sys(err, errno, "/dev/null");
 		else

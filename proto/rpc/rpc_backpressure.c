@@ -3,11 +3,6 @@
 #include "limits.h"
 #include "rpc_call_priv.h"
 
-static uint64_t now_ns(void)
-{
-	return io_system()->mono_ns(NULL);
-}
-
 /* With the calls' lock held: a reference to a call that one of its lists has, unless it is ending.
  */
 static bool ref_listed(struct rpc_call *c)
@@ -30,7 +25,7 @@ bool rpc_calls_make_place(struct rpc_calls *calls)
 {
 	struct rpc_call *c = NULL;
 	struct rpc_wait *w;
-	uint64_t now = now_ns();
+	uint64_t now = io_mono_ns();
 
 	pthread_mutex_lock(&calls->lock);
 	w = rpc_wait_longest(&calls->begun, 0, now);
@@ -53,7 +48,7 @@ void rpc_call_begin_asking(struct rpc_call *c)
 	struct rpc_calls *calls = c->calls;
 
 	pthread_mutex_lock(&calls->lock);
-	rpc_wait_begin(c->handled ? &calls->idle : &calls->begun, &c->asking, now_ns());
+	rpc_wait_begin(c->handled ? &calls->idle : &calls->begun, &c->asking, io_mono_ns());
 	pthread_mutex_unlock(&calls->lock);
 }
 
@@ -67,7 +62,7 @@ void rpc_call_end_asking(struct rpc_call *c)
 bool rpc_call_begin_reading(struct rpc_call *c, size_t len, struct rpc_call **ret_slow)
 {
 	struct rpc_calls *calls = c->calls;
-	uint64_t now = now_ns();
+	uint64_t now = io_mono_ns();
 	struct rpc_wait *w;
 	bool room = true;
 
@@ -102,7 +97,7 @@ void rpc_call_end_reading(struct rpc_call *c, size_t len)
 	calls->unread_len -= len;
 	c->unread_len -= len;
 	if (c->unread_len)
-		rpc_wait_begin(&calls->unread, &c->reading, now_ns());
+		rpc_wait_begin(&calls->unread, &c->reading, io_mono_ns());
 	else
 		rpc_wait_end(&c->reading);
 	pthread_mutex_unlock(&calls->lock);

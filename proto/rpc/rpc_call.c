@@ -369,7 +369,7 @@ int rpc_call_reply(struct rpc_call *c, const ProtobufCMessage *reply, struct err
 	bool full, dropped, room = true;
 
 	if (!bytes)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (grpc_byte_buffer_length(bytes) > LIMIT_MESSAGE_LEN) {
 		grpc_byte_buffer_destroy(bytes);
 		return err_set(err, ERR_LIMIT, "a reply of more than %llu bytes",

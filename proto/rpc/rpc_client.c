@@ -112,7 +112,7 @@ int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err
 	int rc;
 
 	if (!c)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (snprintf(c->target, sizeof(c->target), "%s", target) >= (int)sizeof(c->target))
 		return err_set(err, ERR_USAGE, "server address too long");
 	rc = target_uri(target, c->uri, sizeof(c->uri), err);
@@ -217,7 +217,7 @@ static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 	grpc_slice path;
 
 	if (!s) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	/* gRPC asks name servers again after pauses of up to two minutes; a new channel asks at
@@ -351,7 +351,7 @@ int rpc_stream_send(struct rpc_stream *s, const ProtobufCMessage *request, struc
 	grpc_op op = {.op = GRPC_OP_SEND_MESSAGE};
 
 	if (!bytes)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	op.data.send_message.send_message = bytes;
 	start(s, &op, 1, BATCH_SEND);
 	grpc_byte_buffer_destroy(bytes);
@@ -471,7 +471,7 @@ int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufC
 	bytes = rpc_pack(request);
 	if (!bytes) {
 		s->ended = true; /* nothing was started */
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	}
 	reply = call_once(s, bytes);
 	grpc_byte_buffer_destroy(bytes);

@@ -36,7 +36,7 @@ int rpc_flood_open(size_t descriptors, struct err *err)
 		return 0;
 	table.all = calloc(descriptors, sizeof(*table.all)); /* used where there are connections */
 	if (!table.all)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	table.count = descriptors;
 	return 0;
 }
@@ -91,7 +91,7 @@ __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *me
 	r = find_received(fd);
 	if (!r)
 		return len;
-	now = io_system()->mono_ns(NULL);
+	now = io_mono_ns();
 	left = (size_t)len;
 	for (size_t i = 0; left && i < message->msg_iovlen; i++) {
 		const struct iovec *v = &message->msg_iov[i];

@@ -73,7 +73,7 @@ static int on_watch(struct rpc_call *c, const ProtobufCMessage *request, struct 
 	int rc;
 
 	if (!w)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	w->call = c;
 	w->known = is_known(h, service);
 	rpc_call_set_state(c, w);
@@ -113,7 +113,7 @@ int rpc_health_open(struct rpc_health **ret, struct rpc_server *s, const char *c
 		&grpc__health__v1__health_check_request__descriptor;
 
 	if (!h)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	h->services = services;
 	h->methods[0] = (struct rpc_method){.path = "/grpc.health.v1.Health/Check",
 					    .kind = RPC_UNARY,

@@ -86,7 +86,7 @@ int rpc_pool_open(struct rpc_pool **ret, const char *name, unsigned int threads,
 	struct rpc_pool *pool = calloc(1, sizeof(*pool) + threads * sizeof(pool->threads[0]));
 
 	if (!pool)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	pthread_mutex_init(&pool->lock, NULL);
 	pthread_cond_init(&pool->wake, NULL);
 	for (size_t i = 0; i < LANES; i++)

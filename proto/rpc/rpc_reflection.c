@@ -312,7 +312,7 @@ int rpc_reflection_open(struct rpc_reflection **ret, struct rpc_server *s, const
 	int rc;
 
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	while (next_field(&in, &number, &value)) {
 		rc = number == SET_FILE ? add_file(r, value, err) : 0;
 		if (rc)

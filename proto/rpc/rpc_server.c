@@ -123,7 +123,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
 
 	if (!s)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rpc_runtime_start();
 	s->lock_fd = -1;
 	s->workers = config->workers ? config->workers : 4;

@@ -16,7 +16,7 @@ void collect_stop(void *self)
 {
 	struct collect *c = self;
 
-	c->stopped_ns = io_system()->mono_ns(NULL);
+	c->stopped_ns = io_mono_ns();
 	for (size_t i = 0; i < c->cpu_count; i++)
 		collect_stop_cpu(c, i);
 }
@@ -93,14 +93,13 @@ static void poll_ticks(struct collect *c)
 		c->seen[i].due =
 			tick_pair_due(&c->cpus[i].pair, c->seen[i].first_ns, c->seen[i].last_ns);
 	}
-	ticks_poll(&c->ticks, c->seen, c->stopped_ns ? c->stopped_ns : io_system()->mono_ns(NULL),
-		   c->stopped_ns);
+	ticks_poll(&c->ticks, c->seen, c->stopped_ns ? c->stopped_ns : io_mono_ns(), c->stopped_ns);
 }
 
 static void collect_rest(void *self)
 {
 	struct collect *c = self;
-	const uint64_t now = io_system()->mono_ns(NULL);
+	const uint64_t now = io_mono_ns();
 
 	for (size_t i = 0; i < c->cpu_count; i++)
 		if (c->cpus[i].links[TICK_PAIR_COUNT - 1] &&

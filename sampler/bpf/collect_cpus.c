@@ -33,7 +33,7 @@ static void begin_ticks(struct collect *c, size_t cpu, bool is_dark)
 {
 	const struct ticks_seen seen = collect_seen(c, cpu);
 
-	ticks_begin_cpu(&c->ticks, cpu, &seen, is_dark, io_system()->mono_ns(NULL));
+	ticks_begin_cpu(&c->ticks, cpu, &seen, is_dark, io_mono_ns());
 	c->shared.rows[cpu].counts.first_ns = c->shared.rows[cpu].counts.last_ns = 0;
 }
 
@@ -83,7 +83,7 @@ static const struct cpu_watch_ops ops = {
 
 void collect_watch(struct collect *c, struct events *events)
 {
-	const uint64_t now = io_system()->mono_ns(NULL);
+	const uint64_t now = io_mono_ns();
 	const struct event lost = {.kind = EVENT_LOST, .time_ns = now};
 
 	/* What was mapped on the CPU until it was opened is read from /proc. */

@@ -388,7 +388,7 @@ int collect_start_cpu(struct collect *c, size_t cpu, struct err *err)
 		if (!at->links[i])
 			return denied(err, errno, "attaching the BPF program");
 	}
-	tick_pair_begin(&at->pair, io_system()->mono_ns(NULL));
+	tick_pair_begin(&at->pair, io_mono_ns());
 	return 0;
 }
 
@@ -397,7 +397,7 @@ int collect_start(void *self, struct err *err)
 	struct collect *c = self;
 
 	if (c->event == BACKEND_EVENT_CLOCK)
-		ticks_begin(&c->ticks, c->shared.count, c->period_ns, io_system()->mono_ns(NULL));
+		ticks_begin(&c->ticks, c->shared.count, c->period_ns, io_mono_ns());
 	for (size_t i = 0; i < c->cpu_count; i++) {
 		int rc = c->cpus[i].mapping_fd < 0 ? 0 : collect_start_cpu(c, i, err);
 

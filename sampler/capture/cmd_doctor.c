@@ -373,7 +373,7 @@ static int doctor(struct doctor *d, struct err *err)
 	json_close(&d->json, '}');
 	buf_str(&d->json, "\n");
 	if (d->json.failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	stdout_put(&d->json);
 	return rc;
 }

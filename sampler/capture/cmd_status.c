@@ -279,7 +279,7 @@ static int run(const struct status *o, const char *dir, struct err *err)
 	else
 		put_text(&s, &out);
 	if (out.failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (o->output)
 		return io_write_file(o->output, out.p, out.len, 0644, err);
 	stdout_put(&out);

@@ -30,11 +30,6 @@ enum {
 #define EARLY_PER_S UINT64_C(4000)
 #define EARLY_BURST INT64_C(100000)
 
-static uint64_t now_ns(void)
-{
-	return io_system()->mono_ns(NULL);
-}
-
 /* Once: a ring that stays full is no reason for a busy loop. */
 static int watch_ring(struct poll_timer *r, int op, bool is_armed)
 {
@@ -127,7 +122,7 @@ bool poll_timer_wait(struct poll_timer *r, const struct poll_round *last, uint64
 	if (end_ns && end_ns < until)
 		until = end_ns;
 	for (;;) {
-		const uint64_t now = now_ns();
+		const uint64_t now = io_mono_ns();
 
 		if (end_ns && now >= end_ns)
 			return true;

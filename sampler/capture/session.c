@@ -122,7 +122,7 @@ static uint64_t cpu_ns(void *arg _unused_)
 
 static uint64_t now_ns(void *arg _unused_)
 {
-	return io_system()->mono_ns(NULL);
+	return io_mono_ns();
 }
 
 /* Those that started before the kernel was asked to look for them. */
@@ -432,7 +432,7 @@ int session_run(const struct session_options *options, struct session_stats *ret
 	int rc;
 
 	if (!s)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	s->options = options;
 	s->io = io_system();
 	s->poll_timer = (struct poll_timer)POLL_TIMER_INIT;

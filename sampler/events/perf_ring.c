@@ -350,7 +350,7 @@ static void add_full(const struct perf_ring *r, struct events *events)
 {
 	struct event e = {.kind = EVENT_LOST, .time_ns = r->last_ns};
 
-	e.lost.until_ns = io_system()->mono_ns(NULL);
+	e.lost.until_ns = io_mono_ns();
 	events_add(events, &e);
 }
 

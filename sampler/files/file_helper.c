@@ -55,11 +55,6 @@ struct helper {
 /* What making and ending a worker takes, besides its own time. */
 #define WORKER_NS UINT64_C(300000)
 
-static uint64_t mono_ns(void)
-{
-	return io_system()->mono_ns(NULL);
-}
-
 /* That this process has used. */
 static uint64_t cpu_ns(void)
 {
@@ -222,12 +217,12 @@ static void end_worker(struct helper *h, pid_t pid)
 /* 0, -ETIMEDOUT, or -EIO: it is not whole. */
 static int read_answer(int fd, struct answer *ret)
 {
-	const uint64_t until_ns = mono_ns() + LIMIT_FILE_MS * UINT64_C(1000000);
+	const uint64_t until_ns = io_mono_ns() + LIMIT_FILE_MS * UINT64_C(1000000);
 	struct pollfd p = {.fd = fd, .events = POLLIN};
 	size_t at = 0;
 
 	for (;;) {
-		const uint64_t now_ns = mono_ns();
+		const uint64_t now_ns = io_mono_ns();
 		const int ms = now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0;
 		ssize_t n;
 
@@ -252,7 +247,7 @@ static void ask_worker(struct helper *h, struct file_request *req, struct answer
 	ret->rc = -EAGAIN;
 	reap(h);
 	if (h->stuck_count >= LIMIT_FILE_WORKERS_STUCK ||
-	    !cpu_budget_allows(&h->budget, mono_ns()) || pipe2(pipe_fds, O_CLOEXEC))
+	    !cpu_budget_allows(&h->budget, io_mono_ns()) || pipe2(pipe_fds, O_CLOEXEC))
 		return;
 	pid = fork();
 	if (pid == 0)
@@ -299,7 +294,7 @@ static void ask_somebody(struct helper *h, struct file_request *req, struct answ
 {
 	const uint64_t began_ns = cpu_ns();
 
-	if (is_of_mapped_file(req) || !cpu_budget_allows(&h->budget, mono_ns()) ||
+	if (is_of_mapped_file(req) || !cpu_budget_allows(&h->budget, io_mono_ns()) ||
 	    !is_absent(h, req)) {
 		ask_worker(h, req, ret);
 	} else {
@@ -307,7 +302,7 @@ static void ask_somebody(struct helper *h, struct file_request *req, struct answ
 		ret->rc = -ENOENT;
 	}
 	if (req->kind == FILE_REQUEST_PERF_MAP && !is_complete(ret))
-		perf_map_keep_add(&h->maps, req->image, req->pid, req->seen_ns, mono_ns());
+		perf_map_keep_add(&h->maps, req->image, req->pid, req->seen_ns, io_mono_ns());
 	if (!is_of_mapped_file(req))
 		cpu_budget_spend(&h->budget, cpu_ns() - began_ns);
 }
@@ -344,9 +339,9 @@ static void wait_for_request(struct helper *h)
 
 	do {
 		fds[0] = (struct pollfd){.fd = h->fd, .events = POLLIN};
-		count = perf_map_keep_wait(&h->maps, fds + 1, &ms, mono_ns());
+		count = perf_map_keep_wait(&h->maps, fds + 1, &ms, io_mono_ns());
 		if (poll(fds, 1 + count, ms) >= 0)
-			perf_map_keep_poll(&h->maps, fds + 1, count, mono_ns());
+			perf_map_keep_poll(&h->maps, fds + 1, count, io_mono_ns());
 		else
 			fds[0].revents = 0;
 	} while (!fds[0].revents);
@@ -363,7 +358,7 @@ static void run_helper(int fd, pid_t parent)
 		_exit(1);
 	signal(SIGINT, SIG_IGN); /* of the terminal: the capturer's end is the helper's */
 	prctl(PR_SET_NAME, "rawstack-files");
-	h.budget = cpu_budget_full(mono_ns());
+	h.budget = cpu_budget_full(io_mono_ns());
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)
 		_exit(1);
 	h.fd = STDIN_FILENO;

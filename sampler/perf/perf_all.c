@@ -187,7 +187,7 @@ static int control_cpu(struct cpu *c, unsigned long request)
 	for (size_t i = 0; i < TICK_PAIR_COUNT; i++)
 		if (c->sampling_fds[i] >= 0 && ioctl(c->sampling_fds[i], request, 0))
 			return -errno;
-	tick_pair_begin(&c->pair, io_system()->mono_ns(NULL));
+	tick_pair_begin(&c->pair, io_mono_ns());
 	return 0;
 }
 
@@ -205,7 +205,7 @@ static int perf_all_start(void *self, struct err *err)
 	struct perf_all *s = self;
 	int rc = control(s, PERF_EVENT_IOC_ENABLE);
 
-	ticks_begin(&s->ticks, s->cpu_count, 1000000000 / s->hz, io_system()->mono_ns(NULL));
+	ticks_begin(&s->ticks, s->cpu_count, 1000000000 / s->hz, io_mono_ns());
 	s->is_started = !rc;
 	return rc ? err_sys(err, -rc, "sampling a CPU") : 0;
 }
@@ -215,7 +215,7 @@ static void perf_all_stop(void *self)
 	struct perf_all *s = self;
 
 	control(s, PERF_EVENT_IOC_DISABLE);
-	s->stopped_ns = io_system()->mono_ns(NULL);
+	s->stopped_ns = io_mono_ns();
 }
 
 /* --- CPUs that go and come -------------------------------------------------------------------- */
@@ -242,7 +242,7 @@ static int watched_open(void *self, size_t cpu, struct err *err)
 
 	if (rc || s->cpus[cpu].tracking_fd < 0)
 		return rc;
-	ticks_begin_cpu(&s->ticks, cpu, &s->seen[cpu], false, io_system()->mono_ns(NULL));
+	ticks_begin_cpu(&s->ticks, cpu, &s->seen[cpu], false, io_mono_ns());
 	rc = s->is_started ? control_cpu(&s->cpus[cpu], PERF_EVENT_IOC_ENABLE) : 0;
 	return rc ? err_sys(err, -rc, "sampling a CPU") : 0;
 }
@@ -254,7 +254,7 @@ static void watched_refuse(void *self, size_t cpu, const struct err *why)
 	log_warn("CPU %zu came up and is not sampled; what it would have had is counted as missed, "
 		 "until the sampler is started again: %s",
 		 cpu, why->message);
-	ticks_begin_cpu(&s->ticks, cpu, &s->seen[cpu], true, io_system()->mono_ns(NULL));
+	ticks_begin_cpu(&s->ticks, cpu, &s->seen[cpu], true, io_mono_ns());
 }
 
 static const struct cpu_watch_ops ops = {
@@ -268,7 +268,7 @@ static const struct cpu_watch_ops ops = {
 /* What was mapped on a CPU until it was opened is read from /proc. */
 static void watch(struct perf_all *s, struct events *events)
 {
-	const uint64_t now = io_system()->mono_ns(NULL);
+	const uint64_t now = io_mono_ns();
 	const struct event lost = {.kind = EVENT_LOST, .time_ns = now};
 
 	if (!s->stopped_ns && cpu_watch_poll(&s->watch, &ops, s, now))
@@ -279,7 +279,7 @@ static void watch(struct perf_all *s, struct events *events)
 static void perf_all_rest(void *self)
 {
 	struct perf_all *s = self;
-	const uint64_t now = io_system()->mono_ns(NULL);
+	const uint64_t now = io_mono_ns();
 
 	if (!s->is_started || s->stopped_ns)
 		return;

@@ -190,11 +190,6 @@ const struct cgroup *cgroups_find(struct cgroups *c, uint64_t id, uint64_t now_n
 
 /* --- what paths say -------------------------------------------------------------------------- */
 
-static bool is_hex(char c)
-{
-	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-}
-
 size_t cgroup_container(const char *path, size_t len, const char **ret)
 {
 	size_t found = 0;
@@ -202,7 +197,7 @@ size_t cgroup_container(const char *path, size_t len, const char **ret)
 	for (size_t i = 0; i < len;) {
 		size_t n = 0;
 
-		while (i + n < len && is_hex(path[i + n]))
+		while (i + n < len && is_lower_hex(path[i + n]))
 			n++;
 		if (n == CONTAINER_ID_LEN) {
 			*ret = path + i;

@@ -82,9 +82,7 @@ static void pause_ms(uint32_t ms)
 
 static uint64_t now_ms(void)
 {
-	const struct io *io = io_system();
-
-	return io->mono_ns(io->ctx) / NS_PER_MS;
+	return io_mono_ns() / NS_PER_MS;
 }
 
 struct ship {

@@ -45,13 +45,6 @@ void ship_endpoint_server(struct ship_endpoint *e, char server[static SHIP_ROUTE
 	pthread_mutex_unlock(&e->lock);
 }
 
-static uint64_t now_ns(void)
-{
-	const struct io *io = io_system();
-
-	return io->mono_ns(io->ctx);
-}
-
 /* Notes how the last call to the server in use went. */
 static void note_outcome(struct ship_endpoint *e, int rc)
 {
@@ -70,7 +63,7 @@ static int use_server(struct ship_endpoint *e, struct err *err)
 
 	pthread_mutex_lock(&e->lock);
 	rc = ship_route_refresh(&e->route, &warning);
-	snprintf(server, sizeof(server), "%s", ship_route_server(&e->route, now_ns()));
+	snprintf(server, sizeof(server), "%s", ship_route_server(&e->route, io_mono_ns()));
 	e->at = e->route.at;
 	pthread_mutex_unlock(&e->lock);
 	close_seekers(e);
@@ -107,7 +100,7 @@ static int call_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *re
  * time, for whoever wants to stop the shipper waits for the end of the call. */
 static bool has_other(struct ship_endpoint *e, uint64_t began_ns, uint32_t timeout_ms)
 {
-	uint64_t now = now_ns();
+	uint64_t now = io_mono_ns();
 	bool others;
 
 	pthread_mutex_lock(&e->lock);
@@ -120,7 +113,7 @@ int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint3
 		       Rawstack__V1__SymbolizedBatch **ret, struct err *err)
 {
 	struct ship_endpoint *e = ctx;
-	const uint64_t began_ns = now_ns();
+	const uint64_t began_ns = io_mono_ns();
 	int rc;
 
 	do
@@ -165,7 +158,7 @@ static void take_server(struct ship_endpoint *e, size_t i)
 	e->client = TAKE_PTR(e->seekers[i]);
 	e->at = i;
 	pthread_mutex_lock(&e->lock);
-	ship_route_use(&e->route, i, now_ns());
+	ship_route_use(&e->route, i, io_mono_ns());
 	snprintf(e->server, sizeof(e->server), "%s", e->route.servers[i]);
 	pthread_mutex_unlock(&e->lock);
 	close_seekers(e);
@@ -174,10 +167,10 @@ static void take_server(struct ship_endpoint *e, size_t i)
 
 int ship_endpoint_await(struct ship_endpoint *e, uint32_t timeout_ms)
 {
-	const uint64_t until = now_ns() / NS_PER_MS + timeout_ms;
+	const uint64_t until = io_mono_ns() / NS_PER_MS + timeout_ms;
 	uint64_t now;
 
-	while ((now = now_ns() / NS_PER_MS) < until && ship_endpoint_is_unreachable(e)) {
+	while ((now = io_mono_ns() / NS_PER_MS) < until && ship_endpoint_is_unreachable(e)) {
 		uint32_t left = (uint32_t)(until - now);
 
 		for (size_t i = 0; i < SHIP_ROUTE_SERVERS; i++) {

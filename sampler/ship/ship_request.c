@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "borrowed.h"
 #include "intern.h"
 
 /* Estimates, on the safe side, of encoded bytes; a request ends at half of what a message may have,
@@ -79,11 +80,6 @@ struct maker {
 	size_t len;
 };
 
-static ProtobufCBinaryData borrow(const void *p, size_t len)
-{
-	return (ProtobufCBinaryData){.len = len, .data = (uint8_t *)(uintptr_t)p};
-}
-
 /* For a table that was made of a debug file alone; which that is only the service knows. */
 static bool add_segments(struct maker *m, const struct spool_module *from, Rawstack__V1__Module *to)
 {
@@ -117,11 +113,11 @@ static bool add_module(struct maker *m, uint32_t module)
 	if (!to)
 		return false;
 	rawstack__v1__module__init(to);
-	to->build_id = borrow(from->id.bytes, from->id.len);
+	to->build_id = borrow_bytes(from->id.bytes, from->id.len);
 	to->id_kind = from->id.kind == BUILD_ID_HTLHASH ? RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH
 							: RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
 	if (from->path < m->b->string_count)
-		to->path = borrow(m->b->strings[from->path].p, m->b->strings[from->path].len);
+		to->path = borrow_bytes(m->b->strings[from->path].p, m->b->strings[from->path].len);
 	if (!add_segments(m, from, to))
 		return false;
 	m->message->modules[m->message->n_modules++] = to;
@@ -136,7 +132,7 @@ static uint32_t add_string(struct maker *m, uint32_t string)
 		return 0;
 	if (!m->strings[string]) {
 		m->message->strings[m->message->n_strings++] =
-			borrow(m->b->strings[string].p, m->b->strings[string].len);
+			borrow_bytes(m->b->strings[string].p, m->b->strings[string].len);
 		m->strings[string] = (uint32_t)m->message->n_strings;
 		m->len += STRING_LEN + m->b->strings[string].len;
 	}
@@ -170,7 +166,7 @@ static bool new_message(struct maker *m, size_t count)
 	m->rows = rows;
 	/* Rows without a string point at the first one: an index must be of something. */
 	if (message->strings)
-		message->strings[message->n_strings++] = borrow("", 0);
+		message->strings[message->n_strings++] = borrow_bytes("", 0);
 	return message->modules && message->strings && m->modules && m->strings && rows->kind &&
 	       rows->module && rows->address && rows->mode && rows->string && rows->weight;
 }
@@ -184,7 +180,7 @@ static bool set_id(struct maker *m, uint32_t part)
 	memcpy(id, m->b->id, SPOOL_BATCH_ID_LEN);
 	for (size_t i = 0; i < sizeof(part); i++)
 		id[SPOOL_BATCH_ID_LEN + i] = (uint8_t)(part >> (24 - 8 * i));
-	m->message->batch_id = borrow(id, SPOOL_BATCH_ID_LEN + sizeof(part));
+	m->message->batch_id = borrow_bytes(id, SPOOL_BATCH_ID_LEN + sizeof(part));
 	return true;
 }
 

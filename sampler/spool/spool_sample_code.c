@@ -84,15 +84,6 @@ uint8_t *spool_sample_encode(struct spool_guess *g, const struct spool_sample *s
 	return to;
 }
 
-static uint32_t get_u32(struct bytes *in)
-{
-	uint64_t v = bytes_uleb(in);
-
-	if (v > UINT32_MAX)
-		bytes_fail(in);
-	return (uint32_t)v;
-}
-
 bool spool_sample_decode(struct spool_guess *g, struct bytes *in, struct spool_sample *ret)
 {
 	const uint8_t first = bytes_u8(in);
@@ -100,11 +91,11 @@ bool spool_sample_decode(struct spool_guess *g, struct bytes *in, struct spool_s
 	uint64_t time;
 	uint32_t slot;
 
-	ret->stack = get_u32(in);
-	ret->cpu = first & SPOOL_SAMPLE_CPU ? expected_cpu(g) : get_u32(in);
+	ret->stack = bytes_uleb32(in);
+	ret->cpu = first & SPOOL_SAMPLE_CPU ? expected_cpu(g) : bytes_uleb32(in);
 	slot = know(g, ret->cpu);
-	ret->thread = first & SPOOL_SAMPLE_THREAD ? g->cpus[slot].thread : get_u32(in);
-	ret->weight = first & SPOOL_SAMPLE_WEIGHT ? 1 : get_u32(in);
+	ret->thread = first & SPOOL_SAMPLE_THREAD ? g->cpus[slot].thread : bytes_uleb32(in);
+	ret->weight = first & SPOOL_SAMPLE_WEIGHT ? 1 : bytes_uleb32(in);
 	late = late ? late - SPOOL_SAMPLE_LATE_ZERO : bytes_sleb(in);
 	if (in->failed || !ret->weight)
 		return false;

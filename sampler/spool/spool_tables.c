@@ -55,15 +55,6 @@ static uint32_t get_ref(struct bytes *in, const struct spool_rows *table)
 	return v == 0 || v > table->count ? LOCATION_NO_INDEX : (uint32_t)v - 1;
 }
 
-static uint32_t get_u32(struct bytes *in)
-{
-	uint64_t v = bytes_uleb(in);
-
-	if (v > UINT32_MAX)
-		bytes_fail(in);
-	return (uint32_t)v;
-}
-
 static void get_string(struct spool_tables *t, struct bytes *in, struct spool_string *ret)
 {
 	uint64_t len = bytes_uleb(in);
@@ -128,7 +119,7 @@ static void get_location(struct spool_tables *t, struct bytes *in, struct locati
 static void get_stack(struct spool_tables *t, struct bytes *in, struct spool_stack *ret)
 {
 	const struct spool_rows *table = &t->rows[SPOOL_TABLE_LOCATIONS];
-	uint32_t flags = get_u32(in), count = get_u32(in), *to;
+	uint32_t flags = bytes_uleb32(in), count = bytes_uleb32(in), *to;
 	bool whole = true;
 
 	if (count > LIMIT_STACK_FRAMES)
@@ -137,7 +128,7 @@ static void get_stack(struct spool_tables *t, struct bytes *in, struct spool_sta
 		return;
 	to = arena_array(&t->memory, count ? count : 1, sizeof(*to));
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t index = get_u32(in);
+		uint32_t index = bytes_uleb32(in);
 
 		if (index >= table->count ||
 		    ((const struct location *)table->p)[index].kind == SPOOL_KIND_MISSING)
@@ -151,13 +142,13 @@ static void get_stack(struct spool_tables *t, struct bytes *in, struct spool_sta
 
 static void get_thread(struct spool_tables *t, struct bytes *in, struct spool_thread *ret)
 {
-	struct spool_thread thread = {.pid = get_u32(in), .tid = get_u32(in)};
+	struct spool_thread thread = {.pid = bytes_uleb32(in), .tid = bytes_uleb32(in)};
 
 	thread.start_ns = bytes_uleb(in);
 	thread.comm = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
 	thread.exe = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
 	thread.cgroup_id = bytes_uleb(in);
-	thread.state = get_u32(in);
+	thread.state = bytes_uleb32(in);
 	thread.cgroup = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
 	thread.container = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);
 	thread.service = get_ref(in, &t->rows[SPOOL_TABLE_STRINGS]);

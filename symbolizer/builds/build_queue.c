@@ -109,7 +109,7 @@ static struct build_env env_of(struct build_worker *m)
 static void give_back(struct build_queue *q, struct upload *up, const struct err *why)
 {
 	struct upload_result result = {.code = ERR_UNAVAILABLE, .id = up->id};
-	uint64_t now = io_system()->mono_ns(NULL);
+	uint64_t now = io_mono_ns();
 	struct err err;
 
 	err_set(&err, ERR_UNAVAILABLE,
@@ -206,7 +206,7 @@ static bool add_rebuild(struct build_queue *q, const struct build_id *id)
 /* Notes that an id is tried; false when that was done a moment ago. */
 static bool note_try(struct build_queue *q, const struct build_id *id)
 {
-	uint64_t now = io_system()->mono_ns(NULL);
+	uint64_t now = io_mono_ns();
 
 	for (size_t i = 0; i < REBUILD_TRIES; i++)
 		if (q->tries[i].mono_ns && build_id_equal(&q->tries[i].id, id) &&
@@ -400,7 +400,7 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 	struct build_queue *q = calloc(1, sizeof(*q) + (count + 1) * sizeof(q->workers[0]));
 
 	if (!q)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	q->config = *config;
 	uploads_set_builders(config->uploads, count);
 	pthread_mutex_init(&q->lock, NULL);

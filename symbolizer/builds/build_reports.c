@@ -14,11 +14,6 @@ enum {
 	MISSING_MAX = 4
 };
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* --- what would make it better --------------------------------------------------------------- */
 
 static bool misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
@@ -88,7 +83,7 @@ int build_report_made(const struct rsym *table, const struct build_said *said, s
 	bool fits;
 
 	if (!why || !r || !copy)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	binary_meta_report(r, said->report, said->input_len, table->generation, why);
 	*why = binary_meta_text(copy);
 	r->missing = arena_array(arena, MISSING_MAX, sizeof(r->missing[0]));
@@ -100,7 +95,7 @@ int build_report_made(const struct rsym *table, const struct build_said *said, s
 	if (fits && !said->is_kallsyms && !r->has_dwarf)
 		fits = add_missing(r, arena, KIND(DEBUG), &table->id, "");
 	*ret = r;
-	return fits ? 0 : out_of_memory(err);
+	return fits ? 0 : err_no_memory(err);
 }
 
 int build_report_kept(uint64_t input_len, struct arena *arena, Rawstack__V1__BuildReport **ret,
@@ -109,7 +104,7 @@ int build_report_kept(uint64_t input_len, struct arena *arena, Rawstack__V1__Bui
 	Rawstack__V1__BuildReport *r = arena_alloc(arena, sizeof(*r));
 
 	if (!r)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	rawstack__v1__build_report__init(r);
 	r->input_bytes = input_len;
 	*ret = r;
@@ -123,7 +118,7 @@ int build_report_taken(const struct rsym *table, struct arena *arena,
 	struct rsym_report said;
 
 	if (!r)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	rawstack__v1__build_report__init(r);
 	r->client_built = true;
 	r->functions = table->function_count;

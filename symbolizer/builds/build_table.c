@@ -30,11 +30,6 @@ static void made_done(struct made *m)
 		munmap(m->p, m->len);
 }
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* --- making it ------------------------------------------------------------------------------- */
 
 /* checked: rsym_open() has accepted it in another process. */
@@ -145,7 +140,7 @@ static int read_old(const struct build_env *env, const struct build_id *id, stru
 		*ret = binary_meta_message(b, arena);
 	b->meta = NULL;
 	store_read_end(r);
-	return rc && !*ret ? out_of_memory(err) : rc;
+	return rc && !*ret ? err_no_memory(err) : rc;
 }
 
 static bool ends_with(ProtobufCBinaryData text, const char *end)
@@ -203,7 +198,7 @@ static int put(const struct build_env *env, const struct build_job *job,
 	b.meta_len = rawstack__v1__binary__get_packed_size(&meta);
 	packed = malloc(b.meta_len + 1);
 	if (!packed)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	rawstack__v1__binary__pack(&meta, packed);
 	b.meta = packed;
 	rc = of_store(store_put(env->store, &b, m ? m->p : NULL, err), err);

@@ -139,7 +139,7 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 	    renameat(k->dir_fd, temporary, k->dir_fd, name) || fsync(k->dir_fd))
 		rc = err_sys(err, errno, "kept/%s", name);
 	else if (!add(k, &f))
-		rc = err_set(err, ERR_MEMORY, "out of memory");
+		rc = err_no_memory(err);
 	if (rc) {
 		/* What is not in the list counts for no budget. */
 		unlinkat(k->dir_fd, temporary, 0);
@@ -300,7 +300,7 @@ int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes, st
 	int rc;
 
 	if (!k)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	k->max_bytes = max_bytes;
 	pthread_mutex_init(&k->lock, NULL);
 	k->dir_fd = -1;

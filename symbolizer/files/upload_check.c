@@ -15,7 +15,7 @@ int upload_check_digest(const struct upload *up, struct err *err)
 	int rc;
 
 	if (!p)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	digest_init(&d);
 	while (left) {
 		size_t n = left < chunk ? (size_t)left : chunk;

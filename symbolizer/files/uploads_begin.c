@@ -65,7 +65,7 @@ static int create(struct uploads *u, const Rawstack__V1__BeginRequest *r, const 
 	int rc;
 
 	if (!up || !packed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	up->fd = -1;
 	up->id = *id;
 	up->moved_ns = up->brought_ns = uploads_mono_ns(u);
@@ -75,7 +75,7 @@ static int create(struct uploads *u, const Rawstack__V1__BeginRequest *r, const 
 	rawstack__v1__begin_request__pack(r, packed);
 	up->begin = rawstack__v1__begin_request__unpack(NULL, len, packed);
 	if (!up->begin)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	upload_file_name(up, ".part", name);
 	up->fd = openat(u->dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (up->fd < 0 && (errno == EMFILE || errno == ENFILE))
@@ -414,7 +414,7 @@ int uploads_open(struct uploads **ret, int data_fd, struct err *err)
 	int rc;
 
 	if (!u)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	u->io = io_system();
 	pthread_mutex_init(&u->lock, NULL);
 	timed_wait_init(&u->queued);

@@ -25,11 +25,6 @@ static void pipe_done(struct pipe *p)
 	free(p->out);
 }
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 int zstd_file_pack(int in, uint64_t len, int out, uint64_t *ret_len, struct err *err)
 {
 	_cleanup_(pipe_done) struct pipe p = {
@@ -43,7 +38,7 @@ int zstd_file_pack(int in, uint64_t len, int out, uint64_t *ret_len, struct err 
 	p.in = malloc(p.in_cap);
 	p.out = malloc(p.out_cap);
 	if (!p.pack || !p.in || !p.out)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	ZSTD_CCtx_setParameter(p.pack, ZSTD_c_compressionLevel, LEVEL);
 	ZSTD_CCtx_setParameter(p.pack, ZSTD_c_checksumFlag, 1);
 	ZSTD_CCtx_setPledgedSrcSize(p.pack, len);
@@ -87,7 +82,7 @@ int zstd_file_unpack(int in, int out, uint64_t max, struct err *err)
 	p.in = malloc(p.in_cap);
 	p.out = malloc(p.out_cap);
 	if (!p.unpack || !p.in || !p.out)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	while ((n = pread(in, p.in, p.in_cap, (off_t)off)) > 0) {
 		ZSTD_inBuffer from = {p.in, (size_t)n, 0};
 

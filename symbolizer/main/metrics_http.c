@@ -115,7 +115,7 @@ int metrics_http_listen(struct metrics_http **ret, const char *address, int *ret
 		return rc;
 	m = calloc(1, sizeof(*m));
 	if (!m)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	m->fd = TAKE_FD(fd);
 	*ret = m;
 	return 0;

@@ -24,11 +24,6 @@ struct watchdog {
 	bool is_ready, is_well, is_quiet;
 };
 
-static uint64_t now_ns(void)
-{
-	return io_system()->mono_ns(NULL);
-}
-
 /* --- systemd --------------------------------------------------------------------------------- */
 
 /* Half of the time in which systemd wants to hear something (sd_watchdog_enabled(3)). */
@@ -52,7 +47,7 @@ static void tell_stuck(const char *name, const char *what, uint64_t ns)
 static void look(struct watchdog *w)
 {
 	struct busy_stuck stuck;
-	uint64_t now = now_ns();
+	uint64_t now = io_mono_ns();
 	bool changed, is_well;
 
 	busy_look(w->config.patience_ns, tell_stuck, &stuck);
@@ -137,7 +132,7 @@ int watchdog_open(struct watchdog **ret, const struct watchdog_config *config, s
 	int rc;
 
 	if (!w)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	fill_signals(&signals);
 	pthread_sigmask(SIG_BLOCK, &signals, NULL);
 	w->config = *config;

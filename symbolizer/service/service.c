@@ -342,7 +342,7 @@ int service_open(struct service **ret, const struct service_config *config, stru
 	int rc;
 
 	if (!s)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	s->data_fd = s->worker_fd = -1;
 	s->lock_of_data = DIR_LOCK_NONE;
 	s->failed = config->failed;

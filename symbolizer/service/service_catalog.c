@@ -13,11 +13,6 @@ enum {
 	ROW_COST = 64 /* of a row without its variable parts, in a reply */
 };
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 static size_t page_size(uint32_t asked)
 {
 	return asked == 0 ? PAGE_DEFAULT : asked < LIMIT_PAGE ? asked : LIMIT_PAGE;
@@ -52,7 +47,7 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 	b.id = id;
 	*ret = binary_meta_message(&b, arena);
 	if (!*ret)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	if (b.status == STORE_PURGED && store_was_lost(s->store, &id))
 		(*ret)->reason = binary_meta_text("its table was damaged and is taken away");
 	if (building && b.status != STORE_READY)
@@ -95,11 +90,11 @@ static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequ
 
 	arena_reset(scratch);
 	if (!m)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	if (!is_match)
 		return 0;
 	*ret = binary_meta_message(b, arena);
-	return *ret ? 1 : out_of_memory(err);
+	return *ret ? 1 : err_no_memory(err);
 }
 
 /* Tables, those of other formats too, and failed builds; what was purged is told by Get and
@@ -136,7 +131,7 @@ static int token_make(const struct kv_bytes *place, enum token_kind kind, struct
 
 	token->data = arena_alloc(arena, sizeof(sum) + place->len);
 	if (!token->data)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	memcpy(token->data, &sum, sizeof(sum));
 	memcpy(token->data + sizeof(sum), place->p, place->len);
 	token->len = sizeof(sum) + place->len;
@@ -168,7 +163,7 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 	}
 	reply->binaries = arena_array(arena, max, sizeof(reply->binaries[0]));
 	if (!reply->binaries)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	rc = service_store_error(store_read_begin(s->store, &r, err), err);
 	if (rc)
 		return rc;
@@ -304,7 +299,7 @@ static int fill_missing(struct store_read *r, const struct store_missing *from, 
 	Rawstack__V1__MissingBinary *m = arena_alloc(arena, sizeof(*m));
 
 	if (!m)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	rawstack__v1__missing_binary__init(m);
 	m->build_id.data = (uint8_t *)arena_copy(arena, from->id.bytes, from->id.len);
 	m->build_id.len = from->id.len;
@@ -314,13 +309,13 @@ static int fill_missing(struct store_read *r, const struct store_missing *from, 
 	m->last_unix_ns = from->last_ns;
 	m->paths = arena_array(arena, from->path_count, sizeof(m->paths[0]));
 	if (!m->build_id.data || !m->paths)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < from->path_count; i++) {
 		m->paths[i].data =
 			(uint8_t *)arena_copy(arena, from->paths[i].p, from->paths[i].len);
 		m->paths[i].len = from->paths[i].len;
 		if (!m->paths[i].data)
-			return out_of_memory(err);
+			return err_no_memory(err);
 	}
 	m->n_paths = from->path_count;
 	*ret = missing_status(r, &from->id, arena, m) ? m : NULL;
@@ -339,7 +334,7 @@ static int rank_all(struct store_read *r, const struct service_caller *caller, s
 	int rc;
 
 	if (!rows)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	while (count < LIMIT_MISSING_IDS && (rc = store_missing_next(r, after, &m, err)) != 0) {
 		if (rc > 0)
 			rc = service_check_caller(caller, err);
@@ -378,7 +373,7 @@ int service_missing(struct service *s, const Rawstack__V1__MissingRequest *reque
 		at++;
 	reply->binaries = arena_array(arena, max, sizeof(reply->binaries[0]));
 	if (!reply->binaries)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	for (; at < count && reply->n_binaries < max && size < LIMIT_REPLY_LEN / 2; at++) {
 		struct store_missing m;
 

@@ -11,11 +11,6 @@ enum {
 	FRAME_COST = 64 /* of a nested frame without its texts */
 };
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* The newest binaries that match, newest first. */
 struct candidates {
 	struct build_id ids[CANDIDATES_MAX];
@@ -82,7 +77,7 @@ static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *reques
 {
 	_cleanup_(freep) struct candidates *c = calloc(1, sizeof(*c));
 	ProtobufCBinaryData *ids;
-	int rc = c ? find_candidates(s, request, caller, c, err) : out_of_memory(err);
+	int rc = c ? find_candidates(s, request, caller, c, err) : err_no_memory(err);
 
 	if (rc)
 		return rc;
@@ -90,12 +85,12 @@ static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *reques
 		return err_set(err, ERR_NOT_FOUND, "no binary of that name and these labels");
 	ids = arena_array(arena, c->count, sizeof(ids[0]));
 	if (!ids)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < c->count; i++) {
 		ids[i].data = (uint8_t *)arena_copy(arena, c->ids[i].bytes, c->ids[i].len);
 		ids[i].len = c->ids[i].len;
 		if (!ids[i].data)
-			return out_of_memory(err);
+			return err_no_memory(err);
 	}
 	if (c->count == 1) {
 		reply->build_id = ids[0];
@@ -117,7 +112,7 @@ static int by_id(struct service *s, const Rawstack__V1__ResolveRequest *request,
 		return rc;
 	reply->build_id.data = (uint8_t *)arena_copy(arena, id.bytes, id.len);
 	reply->build_id.len = id.len;
-	return reply->build_id.data ? 0 : out_of_memory(err);
+	return reply->build_id.data ? 0 : err_no_memory(err);
 }
 
 static int check(const Rawstack__V1__ResolveRequest *request, struct err *err)
@@ -151,7 +146,7 @@ static int fill_batch(const Rawstack__V1__ResolveRequest *request, struct arena 
 	l->module = arena_array(arena, count, sizeof(l->module[0]));
 	l->mode = arena_array(arena, count, sizeof(l->mode[0]));
 	if (!l->kind || !l->module || !l->mode)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		l->kind[i] = request->kind ? request->kind
 					   : RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_VADDR;
@@ -199,24 +194,24 @@ static int nest(const Rawstack__V1__SymbolizedBatch *b, const Rawstack__V1__Reso
 
 	reply->addresses = arena_array(arena, count, sizeof(reply->addresses[0]));
 	if (!reply->addresses)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		Rawstack__V1__ResolvedAddress *a = arena_alloc(arena, sizeof(*a));
 		size_t frames = b->frame_count[i];
 
 		if (!a)
-			return out_of_memory(err);
+			return err_no_memory(err);
 		rawstack__v1__resolved_address__init(a);
 		a->address = request->addresses[i];
 		a->status = b->status[i];
 		a->frames = arena_array(arena, frames, sizeof(a->frames[0]));
 		if (!a->frames)
-			return out_of_memory(err);
+			return err_no_memory(err);
 		for (; a->n_frames < frames && size < LIMIT_REPLY_LEN; at++) {
 			Rawstack__V1__Frame *frame = nest_frame(b, at, arena);
 
 			if (!frame)
-				return out_of_memory(err);
+				return err_no_memory(err);
 			frame->inlined = a->n_frames + 1 < frames;
 			a->frames[a->n_frames++] = frame;
 			size += frame->function.len + frame->linkage_name.len + frame->file.len +
@@ -253,7 +248,7 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 	rc = fill_batch(request, arena, &locations, err);
 	work = symbolize_new(false, err);
 	if (rc || !work)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	module.build_id = reply->build_id;
 	batch.modules = &modules;
 	batch.n_modules = 1;
@@ -268,14 +263,14 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 		return rc;
 	reply->module = arena_alloc(arena, sizeof(*reply->module));
 	if (!reply->module)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	*reply->module = *symbolize_reply(work)->modules[0];
 	if (reply->module->reason.len) {
 		bool failed = false;
 
 		reply->module->reason = copy_text(arena, reply->module->reason, &failed);
 		if (failed)
-			return out_of_memory(err);
+			return err_no_memory(err);
 	}
 	return nest(symbolize_reply(work), request, arena, reply, err);
 }

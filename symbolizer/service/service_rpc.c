@@ -212,7 +212,7 @@ static int on_finish(struct rpc_call *c, const ProtobufCMessage *message, struct
 
 	w = calloc(1, sizeof(*w));
 	if (!w)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	w->waiter.done = on_built;
 	w->call = c;
 	rpc_call_ref(c);
@@ -311,7 +311,7 @@ int service_rpc_open(struct service_rpc **ret, struct rpc_server *server, struct
 	struct service_rpc *r = calloc(1, sizeof(*r));
 
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < ARRAY_LEN(templates); i++) {
 		r->methods[i] = templates[i];
 		r->methods[i].ctx = service;

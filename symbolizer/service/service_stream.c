@@ -17,7 +17,7 @@ static int open_stream(struct service *s, struct service_stream **ret, struct er
 	_cleanup_(freep) struct service_stream *st = calloc(1, sizeof(*st));
 
 	if (!st)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	st->work = symbolize_new(true, err);
 	if (!st->work)
 		return ERR_MEMORY;
@@ -82,7 +82,7 @@ static int read_ids(const Rawstack__V1__WatchRequest *request, struct build_id *
 	_cleanup_(freep) struct build_id *ids = calloc(count + 1, sizeof(*ids));
 
 	if (!ids)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (count > LIMIT_BATCH_MODULES)
 		return err_set(err, ERR_DATA, "build_ids: %zu, at most %llu", count,
 			       (unsigned long long)LIMIT_BATCH_MODULES);

@@ -107,7 +107,7 @@ static int is_present(struct service *s, const struct build_id *name,
 			kept_files_have(s->kept, id, KEPT_EXECUTABLE));
 	m = binary_meta_message(&b, arena);
 	if (!m)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	*ret = m->report;
 	return !m->report || adds_nothing(s, id, request, m);
 }
@@ -144,7 +144,7 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 	}
 	reply->upload_id.data = arena_alloc(arena, UPLOAD_TOKEN_LEN);
 	if (!reply->upload_id.data)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = uploads_begin(s->uploads, request, client, &reply->status, reply->upload_id.data,
 			   &reply->offset, &reason, &passing, err);
 	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_OVER_QUOTA && passing)

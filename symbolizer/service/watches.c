@@ -39,7 +39,7 @@ struct watches *watches_new(struct err *err)
 	struct watches *w = calloc(1, sizeof(*w));
 
 	if (!w) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	pthread_mutex_init(&w->lock, NULL);
@@ -166,7 +166,7 @@ int watch_open(struct watch **ret, struct watches *all, uint32_t client, const s
 	int rc;
 
 	if (!w)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	w->all = all;
 	w->ops = ops;
 	w->arg = arg;

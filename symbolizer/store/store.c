@@ -22,7 +22,7 @@ int store_read_begin(struct store *s, struct store_read **ret, struct err *err)
 	int rc;
 
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	r->s = s;
 	rc = s->kv->ops->read_begin(s->kv, &r->kv, err);
 	if (rc) {
@@ -263,7 +263,7 @@ int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t f
 
 	if (!s) {
 		kv->ops->close(kv);
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	}
 	s->kv = kv;
 	s->max_bytes = max_bytes;

@@ -31,7 +31,7 @@ static int put(struct store *s, const struct store_binary *b, const void *table,
 	named = store_id_alias_add(r, &b->id, b->aliases, ready, &aliases);
 	store_read_end(r);
 	if (!named)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (is_known)
 		record = old;
 	record.binary = *b;

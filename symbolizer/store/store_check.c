@@ -126,7 +126,7 @@ static int wait_for(struct child *c, uint64_t until_ns, int *ret_status, struct 
 		else if (is_told_to_end())
 			why = err_set(err, ERR_CANCELLED,
 				      "told to end before the store was checked");
-		else if (io_system()->mono_ns(NULL) > until_ns)
+		else if (io_mono_ns() > until_ns)
 			why = ERR_LIMIT;
 		else
 			continue;
@@ -157,7 +157,7 @@ int store_check_by_child(const char *dir, struct err *err)
 	rc = start(&c, dir, err);
 	if (rc)
 		return rc;
-	rc = wait_for(&c, io_system()->mono_ns(NULL) + wall_ms(len) * 1000000, &status, err);
+	rc = wait_for(&c, io_mono_ns() + wall_ms(len) * 1000000, &status, err);
 	if (rc == ERR_CANCELLED)
 		return rc;
 	c.line[c.len] = 0;

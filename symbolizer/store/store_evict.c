@@ -103,7 +103,7 @@ static int collect(struct store *s, bool tables, struct kv_layout *layout, struc
 		at = record.binary.id;
 		after = &at;
 		if (!add_record(r, &record, tables, store_last_use(r, &at), layout, ret))
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 	}
 	if (ret->count)
 		qsort(ret->rows, ret->count, sizeof(ret->rows[0]), by_age);
@@ -158,7 +158,7 @@ int store_edit(struct store *s, const struct build_id *id,
 		encoded = store_record_encode(&record, out);
 	}
 	store_read_end(r);
-	return encoded ? rc : err_set(err, ERR_MEMORY, "out of memory");
+	return encoded ? rc : err_no_memory(err);
 }
 
 /* Of all formats. */
@@ -214,7 +214,7 @@ static int find_window(const struct candidates *c, const struct kv_layout *l, ui
 	int rc;
 
 	if (!tables || !from || !of_room)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < c->count; i++)
 		if (c->rows[i].page) {
 			from[room.table_count] = i;
@@ -251,7 +251,7 @@ static int purge_taken(struct store *s, const struct candidates *c, const bool *
 	int rc = 0;
 
 	if (!rows)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < c->count && rc >= 0; i++) {
 		if (!taken[i])
 			continue;
@@ -281,7 +281,7 @@ static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struc
 		goto out;
 	taken = calloc(c.count + 1, sizeof(*taken));
 	if (!taken) {
-		rc = err_set(err, ERR_MEMORY, "out of memory");
+		rc = err_no_memory(err);
 		goto out;
 	}
 	pages = pages_for(&l, needed);

@@ -183,7 +183,7 @@ static int add_aliases(struct store *s, const struct build_id *id,
 		ok = store_id_alias_add(r, id, add, record.binary.status == STORE_READY, &c);
 	store_read_end(r);
 	if (!ok)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (rc != 1 || !c.added)
 		return rc < 0 ? rc : 0;
 	rc = store_commit(s, c.writes, c.count, c.bytes, err);

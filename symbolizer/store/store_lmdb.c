@@ -185,7 +185,7 @@ static bool is_gone(const struct kv_lmdb *m)
 static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 {
 	struct kv_lmdb *m = (struct kv_lmdb *)kv;
-	uint64_t now = io_system()->mono_ns(NULL);
+	uint64_t now = io_mono_ns();
 	struct readers readers = {.oldest = UINT64_MAX};
 	MDB_envinfo info;
 	struct stat st;
@@ -356,7 +356,7 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 	int rc;
 
 	if (!m)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	m->kv.ops = &ops;
 	m->disk_floor = disk_floor;
 	m->read_only = max_bytes == 0;

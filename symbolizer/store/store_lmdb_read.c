@@ -59,7 +59,7 @@ int store_lmdb_read_begin(struct kv *kv, struct kv_read **ret, struct err *err)
 	}
 	r->m = m;
 	r->phase = phase;
-	r->begin_ns = io_system()->mono_ns(NULL);
+	r->begin_ns = io_mono_ns();
 	r->next = NULL;
 	pthread_mutex_lock(&m->lock);
 	r->previous = m->newest;

@@ -56,7 +56,7 @@ static int memory_read_begin(struct kv *kv, struct kv_read **ret, struct err *er
 	struct kv_read *r = malloc(sizeof(*r));
 
 	if (!r)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	r->m = (struct kv_memory *)kv;
 	pthread_rwlock_rdlock(&r->m->lock);
 	*ret = r;
@@ -121,7 +121,7 @@ static int apply(struct kv_memory *m, const struct kv_write *w, struct err *err)
 	    !grow_array((void **)&t->pairs, &t->cap, t->count + 1, sizeof(t->pairs[0]), SIZE_MAX)) {
 		free(p.key);
 		free(p.value);
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	}
 	i = position(t, w->key, &equal);
 	if (equal)
@@ -224,7 +224,7 @@ int store_kv_open_memory(struct kv **ret, uint64_t max_bytes, struct err *err)
 	struct kv_memory *m = calloc(1, sizeof(*m));
 
 	if (!m)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	m->kv.ops = &ops;
 	m->max = max_bytes;
 	pthread_rwlock_init(&m->lock, NULL);

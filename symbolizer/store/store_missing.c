@@ -98,15 +98,9 @@ static int change_add(struct change *c, enum kv_table table, struct kv_bytes key
 		w.value.p = arena_copy(&c->arena, value.p, value.len);
 	if (!w.key.p || (value.p && !w.value.p) ||
 	    !grow_array((void **)&c->writes, &c->cap, c->count + 1, sizeof(c->writes[0]), SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	c->writes[c->count++] = w;
 	return 0;
-}
-
-static void add_weight(uint64_t *to, uint64_t weight)
-{
-	if (!CHECKED_ADD(*to, weight, to))
-		*to = UINT64_MAX;
 }
 
 /* Adds a path that is new, if there is room. */
@@ -166,13 +160,13 @@ static int write_note(struct store_read *r, struct change *c, const struct store
 	if (rc == 0 || store_missing_decode(&m, key_of(&n->id), value, NULL))
 		m = (struct store_missing){.id = n->id, .first_ns = n->first_ns};
 	m.client = plan->client;
-	add_weight(&m.weight, n->weight);
+	add_capped_u64(&m.weight, n->weight);
 	if (n->last_ns > m.last_ns)
 		m.last_ns = n->last_ns;
 	for (size_t i = 0; i < n->path_count; i++)
 		add_path(&m, n->paths[i]);
 	if (!store_missing_encode(&m, &out))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	return change_add(c, KV_MISSING, key_of(&n->id), (struct kv_bytes){out.p, out.len}, err);
 }
 
@@ -193,7 +187,7 @@ static int add_row(struct rows *rows, const struct store_missing *m, const struc
 	struct missing_row *row;
 
 	if (!grow_array((void **)&rows->rows, &rows->cap, rows->count + 1, sizeof(*row), SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	row = &rows->rows[rows->count++];
 	*row = (struct missing_row){.id = m->id,
 				    .weight = m->weight,
@@ -205,7 +199,7 @@ static int add_row(struct rows *rows, const struct store_missing *m, const struc
 	row->is_asked = true;
 	row->asked_by = n->client;
 	if (n != m)
-		add_weight(&row->weight, n->weight);
+		add_capped_u64(&row->weight, n->weight);
 	return 0;
 }
 
@@ -268,7 +262,7 @@ static int note_rows(struct store_read *r, struct change *c, const struct store_
 {
 	size_t count = p->ids.count;
 	_cleanup_(freep) struct plan *plans = calloc(count + 1, sizeof(*plans));
-	int rc = plans ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	int rc = plans ? 0 : err_no_memory(err);
 
 	for (size_t i = 0; !rc && i < count; i++) {
 		rc = plan_note(r, &p->notes[i], &plans[i], err);
@@ -410,7 +404,7 @@ static void gather(struct store_pending *p, struct kv_bytes batch_id,
 						    .client = n->client,
 						    .first_ns = n->last_ns,
 						    .has_table = n->has_table};
-		add_weight(&m->weight, n->weight);
+		add_capped_u64(&m->weight, n->weight);
 		if (n->last_ns > m->last_ns)
 			m->last_ns = n->last_ns;
 		if (n->path_count)

@@ -192,7 +192,7 @@ int store_pages_reopen(struct store_pages *p, struct err *err)
 	p->page_count = (uint64_t)st.st_size / p->page_len;
 	marks = realloc(p->marks, (size_t)(p->page_count / 8 + 1));
 	if (!marks)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	p->marks = marks;
 	p->value.max = (size_t)st.st_size;
 	read_metas(p);
@@ -205,13 +205,13 @@ int store_pages_open(struct store_pages **ret, int fd, const char *path, struct 
 	int rc;
 
 	if (!p)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	p->fd = fd;
 	p->path = path;
 	p->page_len = (size_t)sysconf(_SC_PAGESIZE);
 	p->levels = malloc(TREE_DEPTH_MAX * p->page_len);
 	if (!p->levels)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = store_pages_reopen(p, err);
 	if (rc)
 		return rc;

@@ -125,7 +125,7 @@ int store_pages_salvage(struct store_pages *p,
 	uint64_t run;
 
 	if (!page)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (!p->has_meta[0] || (p->has_meta[1] && p->metas[1].commit > m->commit))
 		m = &p->metas[1];
 	memset(p->marks, 0, (size_t)(p->page_count / 8 + 1));

@@ -124,7 +124,7 @@ int store_purge_together(struct store *s, const struct store_victim *rows, size_
 	int rc = 0;
 
 	if (!writes || !purges)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < count && rc >= 0; i++) {
 		rc = prepare_purge(s, &rows[i].id, rows[i].format, &purges[i], err);
 		if (rc == 1)

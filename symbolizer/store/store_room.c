@@ -120,7 +120,7 @@ int room_find(const struct room *room, uint64_t pages, bool *taken, uint64_t *re
 		fits = add_stretch(&s, room->tables[i].first, room->tables[i].count, i);
 	if (!fits) {
 		free(s.rows);
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	}
 	if (s.count)
 		qsort(s.rows, s.count, sizeof(s.rows[0]), by_first);

@@ -59,7 +59,7 @@ static void put(struct salvager *s, enum kv_table table, const struct store_page
 	w->key.p = arena_copy(&s->arena, pair->key.p, pair->key.len);
 	w->value.p = arena_copy(&s->arena, pair->value.p, pair->value.len);
 	if (!w->key.p || !w->value.p) {
-		s->rc = err_set(s->err, ERR_MEMORY, "out of memory");
+		s->rc = err_no_memory(s->err);
 		return;
 	}
 	s->count++;
@@ -83,7 +83,7 @@ static bool is_newest(struct salvager *s, const struct store_record *r)
 		i = intern_add(&s->ids, r->binary.id.bytes, r->binary.id.len, NULL);
 	if (i == INTERN_FULL || !grow_array((void **)&s->ranks, &s->ranks_cap, i + 1,
 					    sizeof(s->ranks[0]), RECORDS_MAX)) {
-		s->rc = err_set(s->err, ERR_MEMORY, "out of memory");
+		s->rc = err_no_memory(s->err);
 		return false;
 	}
 	s->ranks[i] = rank;
@@ -178,7 +178,7 @@ static void put_table(struct salvager *s, const struct store_key *key, struct kv
 	else if (!s->rc)
 		s->rc = s->kv->ops->commit(s->kv, &w, 1, s->err);
 	if (!s->rc && intern_add(&s->tables, key->bytes, key->len, NULL) == INTERN_FULL)
-		s->rc = err_set(s->err, ERR_MEMORY, "out of memory");
+		s->rc = err_no_memory(s->err);
 	s->told->tables += !s->rc;
 }
 
@@ -228,7 +228,7 @@ static bool take_table(void *ctx, const struct store_pages_pair *pair)
 		s->rc = store_put(s->s, &b, pair->value.p, s->err);
 		s->told->tables_without_record += !s->rc;
 		if (!s->rc && intern_add(&s->tables, key.bytes, key.len, NULL) == INTERN_FULL)
-			s->rc = err_set(s->err, ERR_MEMORY, "out of memory");
+			s->rc = err_no_memory(s->err);
 	}
 	return !s->rc;
 }
@@ -338,7 +338,7 @@ int store_salvage(const char *from, const char *to, uint16_t format,
 	if (fd < 0 || fstat(fd, &st))
 		return err_sys(err, errno, "%s", from);
 	if (!s)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	*ret = (struct store_salvaged){0};
 	*s = (struct salvager){.from = from,
 			       .format = format,

@@ -33,7 +33,7 @@ struct name_cache *name_cache_new(size_t max_bytes, struct err *err)
 	struct name_cache *c = calloc(1, sizeof(*c));
 
 	if (!c) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	c->half_max = max_bytes / 2;

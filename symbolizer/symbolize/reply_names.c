@@ -110,7 +110,7 @@ int reply_names_begin(struct reply_names *n, enum demangle_style style, uint32_t
 	n->texts.time_left_ns = REPLY_TEXTS_NS;
 	n->size = base;
 	if (intern_add(&n->strings, "", 0, &is_first) != 0)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (n->strings.data_len > LIMIT_REPLY_NAMES_LEN - LIMIT_REPLY_LEN ||
 	    n->strings.count > ROWS_MAX / 2 || n->function_count > ROWS_MAX / 2)
 		return err_set(err, ERR_LIMIT, "the tables of this stream are full: open another");
@@ -130,7 +130,7 @@ int reply_names_table(struct reply_names *n, uint64_t number, const struct rsym 
 	if (is_same)
 		return 0;
 	n->table = intern_add(&n->numbers, &number, sizeof(number), NULL);
-	return n->table == INTERN_FULL ? err_set(err, ERR_MEMORY, "out of memory") : 0;
+	return n->table == INTERN_FULL ? err_no_memory(err) : 0;
 }
 
 /* --- texts ----------------------------------------------------------------------------------- */

@@ -23,7 +23,7 @@ struct symbolize *symbolize_new(bool is_stream, struct err *err)
 	struct symbolize *s = calloc(1, sizeof(*s));
 
 	if (!s) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	s->is_stream = is_stream;
@@ -160,8 +160,7 @@ static void add_weight(struct symbolize *s, size_t i)
 	if (!batch_kind_has_module((int)l->kind[i]))
 		return;
 	m = &s->modules[l->module[i]];
-	if (!CHECKED_ADD(m->weight, l->n_weight ? l->weight[i] : 1, &m->weight))
-		m->weight = UINT64_MAX;
+	add_capped_u64(&m->weight, l->n_weight ? l->weight[i] : 1);
 }
 
 static enum outcome answer(struct symbolize *s, size_t i, int *status)
@@ -264,7 +263,7 @@ static int fill_functions(struct symbolize *s, Rawstack__V1__Functions *f, struc
 	f->start_file = arena_array(&s->arena, count, sizeof(f->start_file[0]));
 	if (!f->name || !f->file || !f->linkage_name || !f->start_line || !f->start_address ||
 	    !f->start_file)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		const struct reply_function *row = &n->functions[n->first_function + i];
 
@@ -301,7 +300,7 @@ static int fill_reply(struct symbolize *s, struct err *err)
 	reply->strings = arena_array(&s->arena, count, sizeof(reply->strings[0]));
 	reply->functions = arena_alloc(&s->arena, sizeof(*reply->functions));
 	if (!reply->strings || !reply->functions)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rawstack__v1__functions__init(reply->functions);
 	rc = fill_functions(s, reply->functions, err);
 	reply->n_strings = count;
@@ -349,7 +348,7 @@ static int begin(struct symbolize *s, struct err *err)
 	s->reply.status = arena_array(&s->arena, count, sizeof(s->reply.status[0]));
 	s->reply.frame_count = arena_array(&s->arena, count, sizeof(s->reply.frame_count[0]));
 	if (!s->reply.status || !s->reply.frame_count)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	s->reply.n_status = s->reply.n_frame_count = count;
 	return symbolize_dictionaries_add(s, err);
 }

@@ -86,9 +86,9 @@ int symbolize_gather(struct symbolize *s, struct err *err)
 			s->modules[s->locations->module[i]].is_odd = true;
 		if (status == SYMBOLIZE_NOT_YET &&
 		    !lookups_add(&s->lookups, s->locations->module[i], vaddr, (uint32_t)i))
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 	}
-	return lookups_sort(&s->lookups) ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return lookups_sort(&s->lookups) ? 0 : err_no_memory(err);
 }
 
 /* --- looking up ------------------------------------------------------------------------------ */
@@ -165,7 +165,7 @@ int symbolize_look_up(struct symbolize *s, const struct lookup_group *g, struct 
 	if (symbolize_is_cancelled(s))
 		return symbolize_cancelled(err);
 	if (!lookups_run(l, g, &m->table))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	if (!l->answers[g->first].done)
 		return 0;
 	count = reduce_group(s, g);

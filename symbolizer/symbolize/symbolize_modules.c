@@ -11,11 +11,6 @@ enum {
 	MODULE_COST = 30
 };
 
-static int out_of_memory(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "out of memory");
-}
-
 /* --- dictionaries ---------------------------------------------------------------------------- */
 
 /* A stream's entries outlive their batch. */
@@ -57,12 +52,12 @@ static int add_module(struct symbolize *s, const Rawstack__V1__Module *from, str
 
 	if (!grow_array((void **)&s->modules, &s->modules_cap, s->module_count + 1,
 			sizeof(s->modules[0]), LIMIT_BATCH_MODULES))
-		return out_of_memory(err);
+		return err_no_memory(err);
 	m = &s->modules[s->module_count];
 	*m = (struct module){0};
 	if (!keep_bytes(s, &from->path, &m->path) ||
 	    (from->n_segment_file_off && !keep_segments(s, from, m)))
-		return out_of_memory(err);
+		return err_no_memory(err);
 	s->module_count++;
 	return build_id_set(&m->id, kind, from->build_id.data, from->build_id.len, err);
 }
@@ -80,10 +75,10 @@ int symbolize_dictionaries_add(struct symbolize *s, struct err *err)
 		return rc;
 	if (!grow_array((void **)&s->strings, &s->strings_cap, s->string_count + b->n_strings,
 			sizeof(s->strings[0]), LIMIT_BATCH_STRINGS))
-		return out_of_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < b->n_strings; i++)
 		if (!keep_bytes(s, &b->strings[i], &s->strings[s->string_count++]))
-			return out_of_memory(err);
+			return err_no_memory(err);
 	return 0;
 }
 
@@ -180,7 +175,7 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 	reply->status = m->status;
 	reply->reason.len = strlen(reason);
 	reply->reason.data = (uint8_t *)arena_copy(&s->arena, reason, reply->reason.len);
-	return reply->reason.data ? 0 : out_of_memory(err);
+	return reply->reason.data ? 0 : err_no_memory(err);
 }
 
 /* Whether the reply has a row for the module: each new one, and in a stream those that changed. */
@@ -194,7 +189,7 @@ static int open_and_tell(struct symbolize *s, struct store_read *r, size_t i, st
 	int rc;
 
 	if (!reply)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	rawstack__v1__module_reply__init(reply);
 	rc = open_module(s, r, m, reply, err);
 	if (rc || (i < s->first_module && m->status == status && m->generation == generation))
@@ -218,7 +213,7 @@ int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err
 	s->reply.modules = arena_array(&s->arena, count, sizeof(s->reply.modules[0]));
 	s->reply.module_index = arena_array(&s->arena, count, sizeof(s->reply.module_index[0]));
 	if (!s->reply.modules || !s->reply.module_index)
-		return out_of_memory(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++) {
 		s->modules[i].asked = s->modules[i].by_offset = false;
 		s->modules[i].weight = 0;

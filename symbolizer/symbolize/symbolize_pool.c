@@ -21,7 +21,7 @@ struct symbolize_pool *symbolize_pool_new(size_t max_bytes, struct err *err)
 	struct symbolize_pool *p = calloc(1, sizeof(*p));
 
 	if (!p) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	pthread_mutex_init(&p->lock, NULL);

@@ -21,7 +21,7 @@ struct tables *tables_new(struct err *err)
 	struct tables *t = calloc(1, sizeof(*t));
 
 	if (!t) {
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	t->numbers = (struct intern)INTERN_INIT(TABLES_MAX, TABLES_MAX * sizeof(uint64_t));

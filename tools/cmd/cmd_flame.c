@@ -57,12 +57,6 @@ static int write_page(const char *path, const struct buf *page, struct err *err)
 	return rc ? rc : output_file_commit(&file, err);
 }
 
-static void done_tree(struct flame_tree *t)
-{
-	if (t->p)
-		flame_tree_done(t);
-}
-
 static void done(struct flame_options *o)
 {
 	profile_view_done(&o->view);
@@ -71,7 +65,7 @@ static void done(struct flame_options *o)
 static int run_flame(int argc, char **argv, struct err *err)
 {
 	_cleanup_(done) struct flame_options o = {.title = "Rawstack"};
-	_cleanup_(done_tree) struct flame_tree tree = {0};
+	_cleanup_(flame_tree_done) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf page = BUF_INIT(GIB), unit = BUF_INIT(LIMIT_STRING_LEN);
 	const struct profile *p = &o.view.p;
 	struct profile_text t;

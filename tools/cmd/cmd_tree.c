@@ -19,12 +19,6 @@ static void done(struct tree_options *o)
 	profile_view_done(&o->view);
 }
 
-static void done_tree(struct flame_tree *t)
-{
-	if (t->p)
-		flame_tree_done(t);
-}
-
 static int parse_share(const char *text, double *ret, struct err *err)
 {
 	char *end;
@@ -157,7 +151,7 @@ static void print_tree(const struct tree_options *o, const struct flame_tree *t,
 static int run_tree(int argc, char **argv, struct err *err)
 {
 	_cleanup_(done) struct tree_options o = {.nodes = 1000, .depth = DEPTH_MAX, .min = 1};
-	_cleanup_(done_tree) struct flame_tree tree = {0};
+	_cleanup_(flame_tree_done) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	int rc;
 

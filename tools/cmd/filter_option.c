@@ -21,7 +21,7 @@ static int add_label(struct profile_filter *f, const char *key, size_t key_len, 
 	if (!regex)
 		l->value = strdup(value);
 	if (!l->key || (!regex && !l->value))
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	return regex ? text_match_compile(&l->match, "--label", value, err) : 0;
 }
 

@@ -14,6 +14,7 @@
 #include "image_debug_file.h"
 #include "image_summary.h"
 #include "log.h"
+#include "sort.h"
 #include "table_build.h"
 
 /* Reading a part costs up to a third of making the table, so this many of them pay for it. */
@@ -200,13 +201,6 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 	return rc ? rc : map(t, fd, 0, err);
 }
 
-static int by_value(const void *va, const void *vb)
-{
-	const uint64_t *a = va, *b = vb;
-
-	return (*a > *b) - (*a < *b);
-}
-
 /* Which addresses the part answers that was just made. Without memory it is not kept. */
 static void note_answers(struct local_table *t, const uint64_t *vaddrs, size_t count)
 {
@@ -214,7 +208,7 @@ static void note_answers(struct local_table *t, const uint64_t *vaddrs, size_t c
 
 	if (list) {
 		memcpy(list, vaddrs, count * sizeof(*list));
-		qsort(list, count, sizeof(*list), by_value);
+		qsort(list, count, sizeof(*list), compare_u64);
 	}
 	free(t->answers);
 	t->answers = list;

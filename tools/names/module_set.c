@@ -66,7 +66,7 @@ static struct module *add(struct module_set *s, const char *path, size_t len, st
 	}
 	if (!m || !m->path) {
 		free(m);
-		err_set(err, ERR_MEMORY, "out of memory");
+		err_no_memory(err);
 		return NULL;
 	}
 	s->list[s->count++] = m;

@@ -13,6 +13,7 @@
 #include "digest.h"
 #include "io.h"
 #include "limits.h"
+#include "sort.h"
 
 /* Left by a process that was killed while it wrote. */
 #define ASIDE_SECONDS 3600
@@ -260,13 +261,6 @@ void table_cache_keep_part(const struct table_cache *c, const uint64_t *vaddrs, 
 		trim(c);
 }
 
-static int by_value(const void *va, const void *vb)
-{
-	const uint64_t *a = va, *b = vb;
-
-	return (*a > *b) - (*a < *b);
-}
-
 int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, size_t count,
 			  size_t *ret_off)
 {
@@ -291,7 +285,7 @@ int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, s
 	if (!list || pread(fd, list, len, sizeof(head)) != (ssize_t)len)
 		return -1;
 	for (size_t i = 0; i < count; i++)
-		if (!bsearch(&vaddrs[i], list, head.count, sizeof(*list), by_value))
+		if (!bsearch(&vaddrs[i], list, head.count, sizeof(*list), compare_u64))
 			return -1;
 	futimens(fd, NULL); /* used now */
 	*ret_off = table_off(head.count);

@@ -48,6 +48,7 @@ struct flame_tree {
  * tree is larger than memory or limits allow. `p` must outlive the tree. */
 int flame_tree_make(struct flame_tree *t, const struct profile *p, uint32_t value,
 		    struct err *err) _must_check_;
+/* A tree of zeros is done as well. */
 void flame_tree_done(struct flame_tree *t);
 
 /* Sets the cutoff so that at most node_max nodes are shown, then orders siblings by falling weight

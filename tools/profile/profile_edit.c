@@ -411,7 +411,7 @@ int profile_filter_edit(struct profile_filter *f, const struct profile *from, st
 	if (rc)
 		return rc;
 	if (!e.strings || !e.modules || !e.functions || !e.stacks || !e.stack_tags)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	reset_matches(f);
 	for (uint32_t i = 0; i < from->samples.count && !into->failed; i++)
 		edit_sample(&e, i);

@@ -53,7 +53,7 @@ static int split(struct words *w, const char *p, size_t len, struct err *err)
 		w->quoted[w->count] = quoted;
 		w->list[w->count] = strndup(p + start, end - start);
 		if (!w->list[w->count])
-			return err_set(err, ERR_MEMORY, "out of memory");
+			return err_no_memory(err);
 		w->count++;
 		i = end + quoted;
 	}
@@ -114,7 +114,7 @@ static int take_text(struct words *w, char **ret, const char *what, struct err *
 	if (!text || !*text)
 		return wrong(w, what, err);
 	*ret = strdup(text);
-	return *ret ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return *ret ? 0 : err_no_memory(err);
 }
 
 /* KEY=VALUE [priority N] */
@@ -129,7 +129,7 @@ static int parse_tag(struct words *w, struct schema_rule *r, struct err *err)
 		return wrong(w, "a tag is KEY=VALUE", err);
 	r->text = strdup(equal + 1);
 	if (!r->text)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	*equal = 0;
 	if (next_is(w, "priority")) {
 		const char *number = next(w);

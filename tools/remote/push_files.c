@@ -17,7 +17,7 @@ static int add(struct push_files *f, const char *path, bool found, struct err *e
 			       (unsigned long long)LIMIT_PUSH_FILES);
 	copy = strdup(path);
 	if (!copy)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	f->list[f->count++] = (struct push_file){.path = copy, .found = found};
 	return 0;
 }

@@ -121,7 +121,7 @@ int push_report_print(const struct push_line *line, bool json, struct err *err)
 		print_text(line, r, &out);
 	buf_str(&out, "\n");
 	if (out.failed)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	stdout_put(&out);
 	fflush(stdout); /* now; main() asks whether all of it was written */
 	return 0;

@@ -435,7 +435,7 @@ int push_send(const struct push_options *o, const struct push_files *files,
 	count = count ? count : 1;
 	senders = calloc(count, sizeof(*senders));
 	if (!senders)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	pthread_mutex_init(&p.lock, NULL);
 	rc = start(&p, senders, count, err);
 	if (rc) {

@@ -114,12 +114,6 @@ struct asked_place {
 	uint32_t binary;
 };
 
-static void add_weight(uint64_t *to, uint64_t weight)
-{
-	if (!CHECKED_ADD(*to, weight, to))
-		*to = UINT64_MAX;
-}
-
 /* Counts each sample once for each binary that it has such places in, at the innermost of them: the
  * weights of a binary's places add up to its samples. */
 static int weigh_places(struct remote_names *n, const struct profile *p,
@@ -143,7 +137,7 @@ static int weigh_places(struct remote_names *n, const struct profile *p,
 			if (at->place == PROFILE_NONE || counted[at->binary] == (size_t)i + 1)
 				continue;
 			counted[at->binary] = (size_t)i + 1;
-			add_weight(&n->weights[at->place - n->asked], (uint64_t)weight);
+			add_capped_u64(&n->weights[at->place - n->asked], (uint64_t)weight);
 		}
 	}
 	return 0;

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "batch_reply.h"
+#include "borrowed.h"
 #include "digest.h"
 #include "remote_names_priv.h"
 #include "text.h"
@@ -10,16 +11,11 @@
 #define BATCH      ((size_t)LIMIT_BATCH_LOCATIONS / 4)
 #define TIMEOUT_MS 30000
 
-static ProtobufCBinaryData borrow(const void *p, size_t len)
-{
-	return (ProtobufCBinaryData){.len = len, .data = (uint8_t *)(uintptr_t)p};
-}
-
 static ProtobufCBinaryData borrow_string(const struct remote_names *n, uint32_t string, size_t max)
 {
 	struct profile_text t = profile_text(&n->found, string);
 
-	return borrow(t.p, t.len < max ? t.len : max);
+	return borrow_bytes(t.p, t.len < max ? t.len : max);
 }
 
 static bool new_message(struct remote_names *n, Rawstack__V1__StackBatch **ret, size_t count)
@@ -76,7 +72,7 @@ static bool add_module(struct remote_names *n, Rawstack__V1__StackBatch *q, stru
 	if (!m)
 		return false;
 	rawstack__v1__module__init(m);
-	m->build_id = borrow(b->id.bytes, b->id.len);
+	m->build_id = borrow_bytes(b->id.bytes, b->id.len);
 	m->id_kind = RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
 	m->path = borrow_string(n, path, LIMIT_PATH_LEN);
 	if (!add_segments(n, &b->segments, m))
@@ -123,7 +119,7 @@ static int name_batch(struct remote_names *n, Rawstack__V1__StackBatch *q, struc
 	digest_update(&d, rows->address, rows->n_address * sizeof(*rows->address));
 	digest_update(&d, rows->weight, rows->n_weight * sizeof(*rows->weight));
 	digest_finish(&d, sum);
-	q->batch_id = borrow(sum, DIGEST_LEN);
+	q->batch_id = borrow_bytes(sum, DIGEST_LEN);
 	return 0;
 }
 
@@ -139,7 +135,7 @@ static int make_request(struct remote_names *n, const uint32_t *ids, size_t coun
 		return remote_names_full(err);
 	for (size_t i = 0; i < n->binary_ids.count; i++)
 		n->binaries[i].row = PROFILE_NONE;
-	q->strings[q->n_strings++] = borrow("", 0);
+	q->strings[q->n_strings++] = borrow_bytes("", 0);
 	/* As in all profiles of Rawstack; --names full asks the linker's names, which come too. */
 	q->demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
 	while (taken < count && q->n_modules < LIMIT_BATCH_MODULES)

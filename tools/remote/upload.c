@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "borrowed.h"
 #include "digest.h"
 #include "io.h"
 #include "limits.h"
@@ -38,14 +39,9 @@ static void state_done(struct state *s)
 	free(s->chunk);
 }
 
-static ProtobufCBinaryData borrow(const void *p, size_t len)
-{
-	return (ProtobufCBinaryData){.len = len, .data = (uint8_t *)(uintptr_t)p};
-}
-
 static ProtobufCBinaryData borrow_cstr(const char *s)
 {
-	return borrow(s, s ? strlen(s) : 0);
+	return borrow_bytes(s, s ? strlen(s) : 0);
 }
 
 static int hash_file(struct state *s, struct err *err)
@@ -109,7 +105,7 @@ static const Rawstack__V1__Binary *get_binary(struct state *s, ProtobufCMessage 
 {
 	Rawstack__V1__GetRequest q = RAWSTACK__V1__GET_REQUEST__INIT;
 
-	q.build_id = borrow(s->u->id.bytes, s->u->id.len);
+	q.build_id = borrow_bytes(s->u->id.bytes, s->u->id.len);
 	if (rpc_client_call(s->c, "/rawstack.v1.Binaries/Get", &q.base,
 			    &rawstack__v1__binary__descriptor, REMOTE_TIMEOUT_MS, message, NULL))
 		return NULL;
@@ -142,7 +138,7 @@ static int note_failure(struct state *s, struct upload_result *r, struct err *er
 	text_append(&reason, b->reason.data, b->reason.len);
 	free(r->failed);
 	r->failed = strdup(buf_cstr(&reason));
-	return r->failed ? 0 : err_set(err, ERR_MEMORY, "out of memory");
+	return r->failed ? 0 : err_no_memory(err);
 }
 
 /* 1: needed from s->offset on; 0: it is there; negative. */
@@ -153,11 +149,11 @@ static int begin(struct state *s, struct upload_result *r, struct err *err)
 	const Rawstack__V1__BeginReply *reply;
 	int rc;
 
-	q.build_id = borrow(s->u->id.bytes, s->u->id.len);
+	q.build_id = borrow_bytes(s->u->id.bytes, s->u->id.len);
 	q.id_kind = s->u->id.kind == BUILD_ID_HTLHASH ? RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH
 						      : RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
 	q.size = s->size;
-	q.sha256 = borrow(s->sha256, sizeof(s->sha256));
+	q.sha256 = borrow_bytes(s->sha256, sizeof(s->sha256));
 	q.kind = s->u->kind;
 	q.name = borrow_cstr(s->u->name);
 	q.version = borrow_cstr(s->u->version);
@@ -206,9 +202,9 @@ static int send(struct state *s, struct upload_result *r, struct err *err)
 		rc = io_read_all(io_system(), s->u->fd, s->chunk, n, (off_t)s->offset, err);
 		if (rc)
 			break;
-		chunk.upload_id = borrow(s->id, s->id_len);
+		chunk.upload_id = borrow_bytes(s->id, s->id_len);
 		chunk.offset = s->offset;
-		chunk.data = borrow(s->chunk, n);
+		chunk.data = borrow_bytes(s->chunk, n);
 		rc = rpc_stream_send(stream, &chunk.base, err);
 		s->offset += n;
 		r->sent += n;
@@ -231,7 +227,7 @@ static int finish(struct state *s, struct upload_result *r, struct err *err)
 	const Rawstack__V1__FinishReply *reply;
 	int rc;
 
-	q.upload_id = borrow(s->id, s->id_len);
+	q.upload_id = borrow_bytes(s->id, s->id_len);
 	q.wait = true;
 	rc = rpc_client_call(s->c, "/rawstack.v1.Binaries/Finish", &q.base,
 			     &rawstack__v1__finish_reply__descriptor, BUILD_TIMEOUT_MS, &message,
@@ -314,7 +310,7 @@ int upload_run(struct rpc_client *c, const struct upload *u, struct upload_resul
 	s.size = (uint64_t)st.st_size;
 	s.chunk = malloc(LIMIT_UPLOAD_CHUNK);
 	if (!s.chunk)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = hash_file(&s, err);
 	return rc ? rc : attempts(&s, ret, err);
 }

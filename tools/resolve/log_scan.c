@@ -37,15 +37,10 @@ static bool is(const struct scan *s, size_t at, const char *text)
 	return at <= s->len && len <= s->len - at && memcmp(s->p + at, text, len) == 0;
 }
 
-static bool is_space(char c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* Ends a path in a log, seen from behind. */
 static bool is_break(char c)
 {
-	return is_space(c) || c == '(' || c == '[' || c == '<' || c == '"' || c == '\'' ||
+	return is_blank(c) || c == '(' || c == '[' || c == '<' || c == '"' || c == '\'' ||
 	       c == '=' || c == '`';
 }
 
@@ -80,7 +75,7 @@ static size_t bracket(const struct scan *s, size_t at, uint64_t *ret)
 /* Behind the blanks at `at`. */
 static size_t skip_space(const struct scan *s, size_t at)
 {
-	while (at < s->len && is_space(s->p[at]))
+	while (at < s->len && is_blank(s->p[at]))
 		at++;
 	return at;
 }
@@ -131,7 +126,7 @@ static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t e
 	/* Before the way back, so that only a frame that is one pays for it. */
 	if (end >= s->len || s->p[end] != ')')
 		return false;
-	while (start > floor && !is_space(s->p[start - 1]))
+	while (start > floor && !is_blank(s->p[start - 1]))
 		start--;
 	if (start == open)
 		return false;
@@ -168,7 +163,7 @@ static void read_spaced(const struct scan *s, size_t floor, struct log_frame *f)
 
 	if (!f->module.len || begins_path(s, start))
 		return;
-	while (at > floor && (is_space(s->p[at - 1]) || !is_break(s->p[at - 1]))) {
+	while (at > floor && (is_blank(s->p[at - 1]) || !is_break(s->p[at - 1]))) {
 		at--;
 		if ((at == floor || is_break(s->p[at - 1])) && begins_path(s, at)) {
 			f->spaced_module = text(s, at, start + f->module.len);
@@ -191,7 +186,7 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 	end = hex(s, at + 2, &offset);
 	if (end == at + 2)
 		return false;
-	while (spaced && word_end > floor && is_space(s->p[word_end - 1]))
+	while (spaced && word_end > floor && is_blank(s->p[word_end - 1]))
 		word_end--;
 	/* Blanks end words, so going back over one happens once for each of them. */
 	start = spaced ? word_start(s, word_end, floor) : word;
@@ -204,7 +199,7 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 	if (start == word_end)
 		return false;
 	/* The end of a word, or of what stands in parentheses. */
-	if (end < s->len && !is_space(s->p[end]) && !strchr(")]>,;:\"'`\r", s->p[end]))
+	if (end < s->len && !is_blank(s->p[end]) && !strchr(")]>,;:\"'`\r", s->p[end]))
 		return false;
 	ret->kind = LOG_MODULE;
 	if (end < s->len && s->p[end] == ')') {

@@ -98,7 +98,7 @@ static bool poll_later(struct cpu_watch *w, struct one *o)
 	const struct timespec while_ago = {.tv_sec = 1, .tv_nsec = 500000000};
 
 	nanosleep(&while_ago, NULL);
-	return cpu_watch_poll(w, &ops, o, io_system()->mono_ns(NULL));
+	return cpu_watch_poll(w, &ops, o, io_mono_ns());
 }
 
 /* A disabled event counts no time, as one whose CPU was off meanwhile. */

@@ -23,7 +23,7 @@ struct fixture {
 
 static uint64_t now_ns(void)
 {
-	return io_system()->mono_ns(NULL);
+	return io_mono_ns();
 }
 
 static int set_up(void **state)

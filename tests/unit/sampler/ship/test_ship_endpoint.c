@@ -47,7 +47,7 @@ static bool was_called(int fd)
 
 static uint64_t now_ms(void)
 {
-	return io_system()->mono_ns(NULL) / 1000000;
+	return io_mono_ns() / 1000000;
 }
 
 /* Calls in vain; two servers, from fds[first] on, are tried for it. False: the machine held it up,
