@@ -70,7 +70,7 @@ void builder_done(struct builder *b)
 }
 
 /* Kept beside the nodes: most builds want none. */
-static bool add_types(struct builder *b, const struct debug_unit *unit)
+static bool add_unit_types(struct builder *b, const struct debug_unit *unit)
 {
 	for (size_t i = 0; i < unit->scope_count; i++) {
 		const struct debug_scope *s = &unit->scopes[i];
@@ -90,18 +90,18 @@ static bool add_types(struct builder *b, const struct debug_unit *unit)
 	return true;
 }
 
-static int add_unit(void *ctx, const struct debug_unit *unit, struct err *err)
+static int add_debug_unit(void *ctx, const struct debug_unit *unit, struct err *err)
 {
 	struct builder *b = ctx;
 
-	if (unit->types && !add_types(b, unit))
+	if (unit->types && !add_unit_types(b, unit))
 		return err_set(err, ERR_MEMORY, "out of memory for types");
 	return flat_add_unit(&b->flat, unit, err);
 }
 
 struct debug_sink builder_sink(struct builder *b)
 {
-	return (struct debug_sink){.ctx = b, .unit = add_unit};
+	return (struct debug_sink){.ctx = b, .unit = add_debug_unit};
 }
 
 static struct home_key home_of(const struct flat_node *n)
@@ -109,7 +109,7 @@ static struct home_key home_of(const struct flat_node *n)
 	return (struct home_key){.name = n->name, .file = n->decl_file, .line = n->decl_line};
 }
 
-static uint32_t root_of(const struct flat_node *nodes, uint32_t at)
+static uint32_t root_node_of(const struct flat_node *nodes, uint32_t at)
 {
 	while (nodes[at].parent != DEBUG_NONE)
 		at = nodes[at].parent;
@@ -129,7 +129,7 @@ static bool find_home(void *ctx, const struct flat_row *row)
 	if (row->node == DEBUG_NONE)
 		return true;
 	/* Most rows are of the node before. */
-	at = row->node == a->last_node ? a->last_root : root_of(a->b->flat.nodes, row->node);
+	at = row->node == a->last_node ? a->last_root : root_node_of(a->b->flat.nodes, row->node);
 	a->last_node = row->node;
 	n = &a->b->flat.nodes[at];
 	if (n->entry == row->start && n->has_entry && n->name != DEBUG_NONE &&
@@ -153,7 +153,7 @@ static bool find_home(void *ctx, const struct flat_row *row)
 	return true;
 }
 
-static uint32_t file_id(struct answer *a, uint32_t file)
+static uint32_t answer_file(struct answer *a, uint32_t file)
 {
 	const struct debug_text *t = &a->b->text;
 	struct debug_file f;
@@ -171,14 +171,14 @@ static uint32_t file_id(struct answer *a, uint32_t file)
 	return a->file_id[file];
 }
 
-static uint32_t make_function(struct answer *a, const struct flat_node *n)
+static uint32_t make_answer_function(struct answer *a, const struct flat_node *n)
 {
 	struct rsym_writer_function f = {
 		.name = "",
 		.vaddr = n->entry,
 		.has_entry = n->has_entry,
 		.from_symbol = n->from_symbol,
-		.file = file_id(a, n->decl_file),
+		.file = answer_file(a, n->decl_file),
 		.start_line = n->decl_line,
 	};
 
@@ -222,7 +222,7 @@ static uint32_t function_id(struct answer *a, const struct flat_node *n)
 		    m->kind == memo.kind)
 			return m->id;
 	}
-	memo.id = make_function(a, n);
+	memo.id = make_answer_function(a, n);
 	/* What cannot be remembered is asked for anew. */
 	if (!at || !grow_array((void **)&a->memos, &a->memos_cap, a->memo_count + 1,
 			       sizeof(*a->memos), DEBUG_NONE))
@@ -252,12 +252,12 @@ static uint32_t node_id(struct answer *a, uint32_t node)
 		uint32_t parent = n->parent == DEBUG_NONE ? RSYM_NONE : a->node_id[n->parent];
 
 		a->node_id[at] = rsym_writer_node(a->w, parent, function_id(a, n),
-						  file_id(a, n->call_file), n->call_line);
+						  answer_file(a, n->call_file), n->call_line);
 	}
 	return a->node_id[node];
 }
 
-static uint32_t *none_array(size_t count)
+static uint32_t *new_none_array(size_t count)
 {
 	uint32_t *p = malloc((count + 1) * sizeof(*p));
 
@@ -303,7 +303,7 @@ static bool write_row(void *ctx, const struct flat_row *row)
 	struct answer *a = ctx;
 	uint64_t vaddr = row->start - a->b->bias;
 
-	rsym_writer_row(a->w, vaddr, node_id(a, row->node), file_id(a, row->file), row->line);
+	rsym_writer_row(a->w, vaddr, node_id(a, row->node), answer_file(a, row->file), row->line);
 	if (a->columns)
 		rsym_columns_row(a->columns, vaddr, chain_of_row(a, row));
 	return true;
@@ -378,7 +378,7 @@ static int write_aliases(struct answer *a, struct err *err)
 	return ok ? 0 : err_no_memory(err);
 }
 
-static void count_all(const struct answer *a, struct builder_counts *ret)
+static void count_answer(const struct answer *a, struct builder_counts *ret)
 {
 	struct rsym_writer_counts counts;
 
@@ -398,8 +398,8 @@ static int write_answer(struct answer *a, struct builder_rows *rows, struct err 
 {
 	int rc;
 
-	a->file_id = none_array(a->b->text.files.count);
-	a->function_of_name = none_array(2 * a->b->text.strings.count);
+	a->file_id = new_none_array(a->b->text.files.count);
+	a->function_of_name = new_none_array(2 * a->b->text.strings.count);
 	if (!a->file_id || !a->function_of_name)
 		return err_no_memory(err);
 	rc = builder_rows_init(rows, a->b, err);
@@ -408,11 +408,11 @@ static int write_answer(struct answer *a, struct builder_rows *rows, struct err 
 	if (rc)
 		return rc;
 	/* The nodes of symbols were made on the way; now there are all. */
-	a->node_id = none_array(a->b->flat.node_count);
+	a->node_id = new_none_array(a->b->flat.node_count);
 	if (!a->node_id)
 		return err_no_memory(err);
 	if (a->columns) {
-		a->chain_of = none_array(a->b->flat.node_count);
+		a->chain_of = new_none_array(a->b->flat.node_count);
 		if (!a->chain_of)
 			return err_no_memory(err);
 	}
@@ -440,7 +440,7 @@ int builder_write(struct builder *b, struct rsym_writer *w, struct builder_count
 	a.columns = b->columns ? &columns : NULL;
 	rc = write_answer(&a, &rows, err);
 	if (!rc)
-		count_all(&a, ret);
+		count_answer(&a, ret);
 	flat_done_rows(&b->flat);
 	builder_rows_done(&rows);
 	answer_done(&a);

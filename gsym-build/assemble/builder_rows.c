@@ -6,7 +6,8 @@
 /* Neither file nor line. */
 static const struct flat_row nowhere = {.file = DEBUG_NONE};
 
-static bool emit(struct builder_rows *r, uint64_t start, uint32_t node, const struct flat_row *at)
+static bool emit_row(struct builder_rows *r, uint64_t start, uint32_t node,
+		     const struct flat_row *at)
 {
 	const struct flat_row *last = &r->last;
 
@@ -42,7 +43,7 @@ static bool emit_symbol(struct builder_rows *r, uint64_t start, uint32_t symbol,
 							   .call_file = DEBUG_NONE,
 						   });
 	}
-	return *node != DEBUG_NONE && emit(r, start, *node, at);
+	return *node != DEBUG_NONE && emit_row(r, start, *node, at);
 }
 
 /* A line with neither function nor symbol: an answer where the unit claims the address. */
@@ -50,7 +51,7 @@ static bool emit_bare(struct builder_rows *r, uint64_t start, const struct flat_
 		      bool claimed)
 {
 	if (!claimed)
-		return emit(r, start, DEBUG_NONE, at);
+		return emit_row(r, start, DEBUG_NONE, at);
 	if (r->nameless == DEBUG_NONE) {
 		r->nameless = flat_add_node(&r->b->flat, &(struct flat_node){
 								 .parent = DEBUG_NONE,
@@ -61,7 +62,7 @@ static bool emit_bare(struct builder_rows *r, uint64_t start, const struct flat_
 		if (r->nameless == DEBUG_NONE)
 			return false;
 	}
-	return emit(r, start, r->nameless, at);
+	return emit_row(r, start, r->nameless, at);
 }
 
 /* [start, end) has no function in DWARF: symbols name what they can. */
@@ -111,7 +112,7 @@ static bool emit_piece(struct builder_rows *r, const struct flat_piece *p, uint6
 		uint64_t to =
 			i + 1 < p->row_count && rows[i + 1].start < end ? rows[i + 1].start : end;
 		bool ok = p->kind == FLAT_FUNCTION
-				  ? emit(r, from, rows[i].node, &rows[i])
+				  ? emit_row(r, from, rows[i].node, &rows[i])
 				  : emit_plain(r, from, to, &rows[i], p->kind == FLAT_LINES);
 
 		if (!ok)
@@ -121,7 +122,7 @@ static bool emit_piece(struct builder_rows *r, const struct flat_piece *p, uint6
 }
 
 /* Of all pieces what is seen of them; kind first, then the lowest unit. The value is the piece. */
-static int choose(const struct flat *f, struct interval_overlay *ret, struct err *err)
+static int choose_symbols(const struct flat *f, struct interval_overlay *ret, struct err *err)
 {
 	for (size_t i = 0; i < f->piece_count; i++) {
 		const struct flat_piece *piece = &f->pieces[i];
@@ -149,7 +150,7 @@ int builder_rows_init(struct builder_rows *r, struct builder *b, struct err *err
 		return err_no_memory(err);
 	for (size_t i = 0; i < count; i++)
 		r->symbol_node[i] = DEBUG_NONE;
-	return choose(&b->flat, &r->seen, err);
+	return choose_symbols(&b->flat, &r->seen, err);
 }
 
 void builder_rows_done(struct builder_rows *r)

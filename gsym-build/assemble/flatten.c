@@ -55,7 +55,7 @@ uint32_t flat_add_node(struct flat *f, const struct flat_node *node)
 }
 
 /* The node of a scope, made with all its parents when first asked for. */
-static uint32_t node_of(struct work *w, uint32_t scope)
+static uint32_t node_of_scope(struct work *w, uint32_t scope)
 {
 	uint32_t stack[LIMIT_DIE_DEPTH + 1];
 	size_t depth = 0;
@@ -88,8 +88,8 @@ static uint32_t node_of(struct work *w, uint32_t scope)
 }
 
 /* Adds a row to a piece, the one at hand when it is of that kind and ends here. */
-static int add_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t end,
-		   const struct flat_row *row, struct err *err)
+static int add_flat_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t end,
+			const struct flat_row *row, struct err *err)
 {
 	struct flat *f = w->f;
 	struct flat_piece *p = f->piece_count ? &f->pieces[f->piece_count - 1] : NULL;
@@ -128,7 +128,7 @@ static int add_functions(struct work *w, struct err *err)
 
 	for (size_t i = 0; i < w->scopes.count; i++) {
 		const struct interval_span *s = &w->scopes.spans[i];
-		struct flat_row row = {.node = node_of(w, s->value)};
+		struct flat_row row = {.node = node_of_scope(w, s->value)};
 		uint64_t pos = s->start;
 
 		if (row.node == DEBUG_NONE)
@@ -153,7 +153,7 @@ static int add_functions(struct work *w, struct err *err)
 			} else if (l && l->start < end) {
 				end = l->start;
 			}
-			rc = add_row(w, FLAT_FUNCTION, pos, end, &row, err);
+			rc = add_flat_row(w, FLAT_FUNCTION, pos, end, &row, err);
 			if (rc)
 				return rc;
 			pos = end;
@@ -180,7 +180,7 @@ static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct
 
 		if (edge > end)
 			edge = end;
-		rc = add_row(w, inside ? FLAT_LINES : FLAT_STRAY, start, edge, &row, err);
+		rc = add_flat_row(w, inside ? FLAT_LINES : FLAT_STRAY, start, edge, &row, err);
 		if (rc)
 			return rc;
 		start = edge;
@@ -241,7 +241,7 @@ static int add_hidden(struct work *w, struct err *err)
 	return 0;
 }
 
-static int add_unit(struct work *w, struct err *err)
+static int flatten_unit(struct work *w, struct err *err)
 {
 	const struct debug_unit *u = w->unit;
 	int rc;
@@ -279,7 +279,7 @@ int flat_add_unit(struct flat *f, const struct debug_unit *unit, struct err *err
 		.scopes = INTERVAL_OVERLAY_INIT(SIZE_MAX),
 		.covered = INTERVAL_OVERLAY_INIT(SIZE_MAX),
 	};
-	int rc = add_unit(&w, err);
+	int rc = flatten_unit(&w, err);
 
 	work_done(&w);
 	return rc;

@@ -47,7 +47,7 @@ static uint32_t new_id(const uint32_t *ids, uint32_t id)
 	return id == DEBUG_NONE ? DEBUG_NONE : ids[id];
 }
 
-static bool make_room(struct flat *to, const struct flat *from)
+static bool reserve_flat(struct flat *to, const struct flat *from)
 {
 	return grow_array((void **)&to->rows, &to->rows_cap, to->row_count + from->row_count + 1,
 			  sizeof(*to->rows), SIZE_MAX) &&
@@ -66,7 +66,7 @@ int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,
 
 	if (rc)
 		return rc;
-	if (!make_room(to, from))
+	if (!reserve_flat(to, from))
 		return err_no_memory(err);
 	for (size_t i = 0; i < from->piece_count; i++) {
 		struct flat_piece p = from->pieces[i];

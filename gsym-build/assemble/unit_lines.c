@@ -54,13 +54,13 @@ static int sort_out(struct work *w, struct sequence *s, struct err *err)
 	return 0;
 }
 
-static const struct debug_row *rows_of(const struct work *w, const struct sequence *s)
+static const struct debug_row *rows_of_sequence(const struct work *w, const struct sequence *s)
 {
 	return (s->sorted_out ? w->rows : w->unit->rows) + s->first;
 }
 
 /* Rows of the unit, of which the last is an end. */
-static int add_sequence(struct work *w, size_t first, size_t count, struct err *err)
+static int add_line_sequence(struct work *w, size_t first, size_t count, struct err *err)
 {
 	const struct debug_row *rows = w->unit->rows + first;
 	struct sequence *s;
@@ -78,7 +78,7 @@ static int add_sequence(struct work *w, size_t first, size_t count, struct err *
 		rises &= rows[i].vaddr >= rows[i - 1].vaddr;
 	if (!rises)
 		rc = sort_out(w, s, err);
-	s->high = rows_of(w, s)[s->count - 1].vaddr;
+	s->high = rows_of_sequence(w, s)[s->count - 1].vaddr;
 	w->sequence_count += s->high > s->low;
 	return rc;
 }
@@ -93,8 +93,8 @@ static inline bool ends_before(const struct sequence *a, const struct sequence *
 
 DEFINE_SORT(sort_sequences, struct sequence, ends_before)
 
-static int add_line(struct work *w, uint64_t start, uint64_t end, const struct debug_row *row,
-		    struct err *err)
+static int add_line_span(struct work *w, uint64_t start, uint64_t end, const struct debug_row *row,
+			 struct err *err)
 {
 	if (start >= end)
 		return 0;
@@ -110,10 +110,10 @@ static int add_line(struct work *w, uint64_t start, uint64_t end, const struct d
 }
 
 /* The lines of a sequence in [start, end). */
-static int add_lines(struct work *w, const struct sequence *s, uint64_t start, uint64_t end,
-		     struct err *err)
+static int add_line_rows(struct work *w, const struct sequence *s, uint64_t start, uint64_t end,
+			 struct err *err)
 {
-	const struct debug_row *rows = rows_of(w, s);
+	const struct debug_row *rows = rows_of_sequence(w, s);
 	/* Most are seen from their start. */
 	size_t low = 0, count = start > s->low ? s->count : 0;
 
@@ -130,7 +130,7 @@ static int add_lines(struct work *w, const struct sequence *s, uint64_t start, u
 	for (size_t i = low ? low - 1 : 0; i + 1 < s->count && rows[i].vaddr < end; i++) {
 		uint64_t from = rows[i].vaddr > start ? rows[i].vaddr : start;
 		uint64_t to = rows[i + 1].vaddr < end ? rows[i + 1].vaddr : end;
-		int rc = add_line(w, from, to, &rows[i], err);
+		int rc = add_line_span(w, from, to, &rows[i], err);
 
 		if (rc)
 			return rc;
@@ -140,7 +140,7 @@ static int add_lines(struct work *w, const struct sequence *s, uint64_t start, u
 
 /* How far behind the declaration of the function at its start a sequence begins to speak of it;
  * UINT32_MAX: it has no line of that function's file from there on. */
-static uint32_t distance(const struct work *w, const struct sequence *s)
+static uint32_t sequence_distance(const struct work *w, const struct sequence *s)
 {
 	size_t i = interval_overlay_find(w->scopes, s->low);
 	const struct debug_scope *scope;
@@ -154,7 +154,7 @@ static uint32_t distance(const struct work *w, const struct sequence *s)
 	if (scope->decl_file == DEBUG_NONE)
 		return best;
 	for (size_t at = 0; at + 1 < s->count; at++) {
-		const struct debug_row *r = rows_of(w, s) + at;
+		const struct debug_row *r = rows_of_sequence(w, s) + at;
 
 		/* One that another takes the place of does not count. */
 		if (r[1].vaddr == r->vaddr && !r[1].end)
@@ -180,7 +180,7 @@ static void order_folded(struct work *w)
 				  all[end].low == all[i].low;)
 			end++;
 		for (size_t k = i; k < end && end > i + 1; k++) {
-			uint32_t d = distance(w, &all[k]);
+			uint32_t d = sequence_distance(w, &all[k]);
 
 			if (d < least) {
 				least = d;
@@ -208,7 +208,7 @@ static int make_lines(struct work *w, struct err *err)
 	for (size_t i = 0; i < u->row_count && !rc; i++) {
 		if (!u->rows[i].end)
 			continue;
-		rc = add_sequence(w, first, i + 1 - first, err);
+		rc = add_line_sequence(w, first, i + 1 - first, err);
 		first = i + 1;
 	}
 	if (rc || !w->sequence_count)
@@ -225,8 +225,8 @@ static int make_lines(struct work *w, struct err *err)
 	if (!rc)
 		rc = interval_overlay_flatten(&p, err);
 	for (size_t i = 0; i < p.count && !rc; i++)
-		rc = add_lines(w, &w->sequences[p.spans[i].value], p.spans[i].start, p.spans[i].end,
-			       err);
+		rc = add_line_rows(w, &w->sequences[p.spans[i].value], p.spans[i].start,
+				   p.spans[i].end, err);
 	interval_overlay_done(&p);
 	return rc;
 }

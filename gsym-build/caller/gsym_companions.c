@@ -31,7 +31,7 @@ static int open_regular(const char *path, int flags)
 	return fd;
 }
 
-static bool put(struct companions *c, int fd, enum table_companion_kind kind)
+static bool put_companion(struct companions *c, int fd, enum table_companion_kind kind)
 {
 	if (fd < 0)
 		return false;
@@ -44,7 +44,7 @@ static bool put(struct companions *c, int fd, enum table_companion_kind kind)
 	return true;
 }
 
-static bool has(const struct companions *c, enum table_companion_kind kind)
+static bool has_companion(const struct companions *c, enum table_companion_kind kind)
 {
 	for (size_t i = 0; i < c->count; i++)
 		if (c->list[i].kind == kind)
@@ -59,7 +59,7 @@ int companions_add(struct companions *c, const char *path, enum table_companion_
 
 	if (fd < 0)
 		return err_sys(err, errno, "%s", path);
-	put(c, fd, kind);
+	put_companion(c, fd, kind);
 	return 0;
 }
 
@@ -67,9 +67,9 @@ void companions_add_package(struct companions *c, const char *path)
 {
 	char name[LIMIT_PATH_LEN];
 
-	if (!has(c, TABLE_COMPANION_DWP) &&
+	if (!has_companion(c, TABLE_COMPANION_DWP) &&
 	    snprintf(name, sizeof(name), "%s.dwp", path) < (int)sizeof(name))
-		put(c, open_regular(name, 0), TABLE_COMPANION_DWP);
+		put_companion(c, open_regular(name, 0), TABLE_COMPANION_DWP);
 }
 
 /* dir/[middle/]name, opened; -1. An absolute part makes those before it void. */
@@ -95,7 +95,7 @@ static bool find_dwo(struct companions *c, const char *dir, const char *comp_dir
 
 	if (fd < 0)
 		fd = open_at(dir, "", slash ? slash + 1 : name, O_NOFOLLOW);
-	return put(c, fd, TABLE_COMPANION_DWO);
+	return put_companion(c, fd, TABLE_COMPANION_DWO);
 }
 
 /* Takes an alternate file that has the build id asked for; closes another. */
@@ -105,14 +105,14 @@ static bool put_alt(struct companions *c, int fd, const struct build_id *want, c
 	struct build_id got;
 
 	if (!image_identify(fd, &got, NULL) && build_id_equal(&got, want))
-		return put(c, fd, TABLE_COMPANION_ALT);
+		return put_companion(c, fd, TABLE_COMPANION_ALT);
 	close(fd);
 	err_set(ret_why, ERR_MISMATCH, "%s: has another build id than the file asks for", file);
 	return false;
 }
 
 /* What is before /usr/lib/debug in a directory; NULL: nothing, or it is not below that. */
-static char *root_of(const char *dir)
+static char *root_of_directory(const char *dir)
 {
 	const char *at = strstr(dir, "/usr/lib/debug/");
 
@@ -125,7 +125,7 @@ static bool find_alt(struct companions *c, const char *dir, struct bytes link, s
 	char hex[BUILD_ID_HEX_MAX], by_id[BUILD_ID_HEX_MAX + 16];
 	struct build_id want = {.kind = BUILD_ID_GNU};
 	/* In the root of an unpacked package, when the file lies in one: its links are absolute. */
-	_cleanup_(freep) char *root = root_of(dir);
+	_cleanup_(freep) char *root = root_of_directory(dir);
 	const char *places[][2] = {
 		{root ? root : dir, ""},
 		{dir, ""},
@@ -175,7 +175,7 @@ size_t companions_find(struct companions *c, const char *path, struct bytes miss
 	if (!dir)
 		return 0;
 	*strrchr(dir, '/') = 0;
-	if (link_len && link && !has(c, TABLE_COMPANION_ALT))
+	if (link_len && link && !has_companion(c, TABLE_COMPANION_ALT))
 		found += find_alt(c, dir, bytes_of(link, link_len), ret_why);
 	while (want_dwos && missing.left) {
 		size_t len;

@@ -46,9 +46,9 @@ static uint64_t or_default(uint64_t v, uint64_t constant)
 	return v ? v : constant;
 }
 
-static int start(struct worker *w, const struct table_request *req,
-		 const struct worker_extra *extra, const struct worker_request *request,
-		 struct err *err)
+static int start_worker(struct worker *w, const struct table_request *req,
+			const struct worker_extra *extra, const struct worker_request *request,
+			struct err *err)
 {
 	_cleanup_(worker_files_done) struct worker_files p;
 	char found[LIMIT_PATH_LEN];
@@ -167,8 +167,8 @@ static int share_missing(struct worker *w, const struct table_request *req,
 }
 
 /* Waits for the end, up to the wall clock limit; then the worker is killed. Reaps it. */
-static int await(struct worker *w, const struct table_request *req, enum worker_class class,
-		 uint64_t wall_ms, struct err *err)
+static int await_worker(struct worker *w, const struct table_request *req, enum worker_class class,
+			uint64_t wall_ms, struct err *err)
 {
 	const struct io *io = io_system();
 	uint64_t deadline = io->mono_ns(io->ctx) + wall_ms * 1000000u;
@@ -305,8 +305,8 @@ static int check_table(int fd, const struct worker_request *req, struct err *err
 	return rc;
 }
 
-static int identify(const struct table_request *req, struct worker_request *request,
-		    struct err *err)
+static int identify_input(const struct table_request *req, struct worker_request *request,
+			  struct err *err)
 {
 	struct build_id executable;
 	struct stat st;
@@ -366,14 +366,14 @@ static int read_missing(int fd, struct buf *out, struct err *err)
 	return n < 0 ? err_sys(err, errno, "what the worker misses") : 0;
 }
 
-static uint64_t size_of(int fd)
+static uint64_t input_file_len(int fd)
 {
 	struct stat st;
 
 	return fd < 0 || fstat(fd, &st) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
 }
 
-static uint64_t least(uint64_t a, uint64_t b)
+static uint64_t min_u64(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -381,16 +381,16 @@ static uint64_t least(uint64_t a, uint64_t b)
 /* A small file has no use for what a large one needs, unless it was made to hurt. */
 static void limit_by_input(const struct table_request *req, struct worker_request *request)
 {
-	uint64_t len = size_of(req->input_fd) + size_of(req->executable_fd);
+	uint64_t len = input_file_len(req->input_fd) + input_file_len(req->executable_fd);
 
 	for (size_t i = 0; i < req->companion_count; i++)
-		len += size_of(req->companions[i].fd);
-	len = least(len, UINT32_MAX * MIB);
-	request->memory_max = least(request->memory_max,
-				    LIMIT_WORKER_MEMORY_LEAST + LIMIT_WORKER_MEMORY_FACTOR * len);
+		len += input_file_len(req->companions[i].fd);
+	len = min_u64(len, UINT32_MAX * MIB);
+	request->memory_max = min_u64(request->memory_max,
+				      LIMIT_WORKER_MEMORY_LEAST + LIMIT_WORKER_MEMORY_FACTOR * len);
 	request->cpu_seconds_max =
-		least(request->cpu_seconds_max,
-		      LIMIT_WORKER_CPU_LEAST + LIMIT_WORKER_CPU_PER_MIB * (len / MIB));
+		min_u64(request->cpu_seconds_max,
+			LIMIT_WORKER_CPU_LEAST + LIMIT_WORKER_CPU_PER_MIB * (len / MIB));
 }
 
 /* What this process may have of address space: its worker may not have more. */
@@ -412,7 +412,8 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	memset(request, 0, sizeof(*request)); /* padding included: it is written to a pipe */
 	request->magic = WORKER_MAGIC;
 	request->input = req->input;
-	request->memory_max = least(or_default(req->memory_max, LIMIT_WORKER_MEMORY), own_memory());
+	request->memory_max =
+		min_u64(or_default(req->memory_max, LIMIT_WORKER_MEMORY), own_memory());
 	request->cpu_seconds_max = or_default(req->cpu_seconds_max, LIMIT_WORKER_CPU_SECONDS);
 	request->table_len_max = or_default(req->table_len_max, LIMIT_TABLE_LEN);
 	if (extra->task == WORKER_BUILD)
@@ -432,13 +433,13 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	if (!rc)
 		rc = share_missing(&w, req, request, err);
 	if (!rc)
-		rc = identify(req, request, err);
+		rc = identify_input(req, request, err);
 	if (!rc)
 		rc = name_companions(req, request, err);
 	if (!rc)
-		rc = start(&w, req, extra, request, err);
+		rc = start_worker(&w, req, extra, request, err);
 	if (!rc)
-		rc = await(&w, req, (enum worker_class)request->class, wall_ms, err);
+		rc = await_worker(&w, req, (enum worker_class)request->class, wall_ms, err);
 	if (rc)
 		return rc;
 	/* An answer counts only if the worker also ended well. */

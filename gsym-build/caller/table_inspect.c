@@ -10,8 +10,8 @@ static bool is_id(const struct build_id *id)
 	       (id->kind == BUILD_ID_GNU && id->len >= BUILD_ID_MIN && id->len <= BUILD_ID_MAX);
 }
 
-static int ask_worker(int fd, const char *worker_path, enum worker_task task,
-		      struct worker_reply *reply, struct err *err)
+static int ask_table_worker(int fd, const char *worker_path, enum worker_task task,
+			    struct worker_reply *reply, struct err *err)
 {
 	const struct table_request req = {
 		.input_fd = fd,
@@ -37,7 +37,7 @@ static int ask_worker(int fd, const char *worker_path, enum worker_task task,
 int table_inspect(int fd, const char *worker_path, struct image_summary *ret, struct err *err)
 {
 	struct worker_reply reply;
-	int rc = ask_worker(fd, worker_path, WORKER_INSPECT, &reply, err);
+	int rc = ask_table_worker(fd, worker_path, WORKER_INSPECT, &reply, err);
 
 	if (rc)
 		return rc;
@@ -51,5 +51,5 @@ int table_check(int fd, const char *worker_path, struct err *err)
 {
 	struct worker_reply reply;
 
-	return ask_worker(fd, worker_path, WORKER_CHECK, &reply, err);
+	return ask_table_worker(fd, worker_path, WORKER_CHECK, &reply, err);
 }

@@ -86,8 +86,8 @@ static int one_by_one(struct bench *b)
 }
 
 /* Hands the frames of each batch to take(), when it is given. */
-static int batches(struct bench *b, int (*take)(struct bench *b, size_t frame_count, void *ctx),
-		   void *ctx)
+static int bench_batches(struct bench *b,
+			 int (*take)(struct bench *b, size_t frame_count, void *ctx), void *ctx)
 {
 	for (size_t i = 0; i < b->count;) {
 		size_t want = b->count - i < BATCH ? b->count - i : BATCH, frame_count;
@@ -105,7 +105,7 @@ static int batches(struct bench *b, int (*take)(struct bench *b, size_t frame_co
 
 static int in_batches(struct bench *b)
 {
-	return batches(b, NULL, NULL);
+	return bench_batches(b, NULL, NULL);
 }
 
 static int decode_new(struct bench *b, size_t frame_count, void *ctx)
@@ -144,10 +144,10 @@ static int with_strings(struct bench *b)
 		return -1;
 	memset(b->name_seen, 0, b->table->function_count);
 	memset(b->file_seen, 0, b->table->file_count);
-	return batches(b, decode_new, reader);
+	return bench_batches(b, decode_new, reader);
 }
 
-static int measure(struct bench *b, const char *what, int (*pass)(struct bench *b))
+static int measure_pass(struct bench *b, const char *what, int (*pass)(struct bench *b))
 {
 	uint64_t ns[PASSES];
 
@@ -266,22 +266,22 @@ static int run_all(struct bench *b, const char *path)
 
 	/* Once through, so that the table and the code are in memory. */
 	one_by_one(b);
-	rc = measure(b, "random, no strings", one_by_one);
+	rc = measure_pass(b, "random, no strings", one_by_one);
 	if (!rc)
-		rc = measure(b, "random batches, no strings", in_batches);
+		rc = measure_pass(b, "random batches, no strings", in_batches);
 	if (!rc)
-		rc = measure(b, "random, with strings", with_strings);
+		rc = measure_pass(b, "random, with strings", with_strings);
 	qsort(b->vaddrs, b->count, sizeof(*b->vaddrs), compare_u64);
 	if (!rc)
-		rc = measure(b, "sorted, no strings", in_batches);
+		rc = measure_pass(b, "sorted, no strings", in_batches);
 	if (!rc)
-		rc = measure(b, "sorted, with strings", with_strings);
+		rc = measure_pass(b, "sorted, with strings", with_strings);
 	if (!rc)
 		rc = measure_cold_name(b);
 	return rc ? rc : measure_open(b, path);
 }
 
-static int bench(struct bench *b, const char *path, const char *addresses)
+static int bench_table(struct bench *b, const char *path, const char *addresses)
 {
 	int rc = table_text_open(&b->text, path, b->err);
 
@@ -326,7 +326,7 @@ static const struct option_usage usage = {
 	.operands_wanted = "give one TABLE and one ADDRFILE",
 };
 
-static int run(int argc, char **argv, struct err *err)
+static int run_bench(int argc, char **argv, struct err *err)
 {
 	_cleanup_(bench_done) struct bench b = {.err = err};
 	struct options o = {0};
@@ -338,11 +338,11 @@ static int run(int argc, char **argv, struct err *err)
 	b.variant = o.base ? NULL : rsym_variant_v3();
 	if (!b.variant)
 		b.variant = rsym_variant_base();
-	return bench(&b, operands.list[0], operands.list[1]);
+	return bench_table(&b, operands.list[0], operands.list[1]);
 }
 
 const struct gsym_command gsym_command_bench = {
 	.name = "bench",
 	.summary = "nanoseconds per lookup",
-	.run = run,
+	.run = run_bench,
 };

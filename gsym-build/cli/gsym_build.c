@@ -75,7 +75,7 @@ static const struct option_usage usage = {
 	.operands_wanted = "give one FILE",
 };
 
-static int parse(int argc, char **argv, struct options *o, struct err *err)
+static int parse_build_options(int argc, char **argv, struct options *o, struct err *err)
 {
 	struct operands operands;
 	int rc = options_parse(&usage, argc, argv, o, &operands, err);
@@ -99,8 +99,8 @@ static void show_progress(void *ctx, enum table_stage stage, uint64_t done, uint
 }
 
 /* Builds; and once more when the file asks for others that can be found. */
-static int build(const struct options *o, const struct table_request *without,
-		 struct build_report *report, struct buf *missing, struct err *err)
+static int build_file(const struct options *o, const struct table_request *without,
+		      struct build_report *report, struct buf *missing, struct err *err)
 {
 	struct table_request req = *without;
 	_cleanup_(companions_close) struct companions c = {0};
@@ -134,7 +134,7 @@ static int build(const struct options *o, const struct table_request *without,
 	return table_build(&req, report, err);
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_build(int argc, char **argv, struct err *err)
 {
 	_cleanup_(closep) int input = -1;
 	_cleanup_(closep) int executable = -1;
@@ -146,7 +146,7 @@ static int run(int argc, char **argv, struct err *err)
 	struct gsym_outcome outcome = {.report = &report};
 	struct table_request req;
 	struct err ignored;
-	int rc = parse(argc, argv, &o, err);
+	int rc = parse_build_options(argc, argv, &o, err);
 
 	if (rc)
 		return rc;
@@ -179,7 +179,7 @@ static int run(int argc, char **argv, struct err *err)
 		.progress = isatty(STDERR_FILENO) ? show_progress : NULL,
 		.progress_ctx = &o,
 	};
-	rc = build(&o, &req, &report, &missing, err);
+	rc = build_file(&o, &req, &report, &missing, err);
 	log_progress("%s", "");
 	if (rc)
 		rc = err_prefix(err, "%s", o.input);
@@ -199,5 +199,5 @@ static int run(int argc, char **argv, struct err *err)
 const struct gsym_command gsym_command_build = {
 	.name = "build",
 	.summary = "make a lookup table from a binary",
-	.run = run,
+	.run = run_build,
 };

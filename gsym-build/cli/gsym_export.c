@@ -55,7 +55,7 @@ static const struct option_usage usage = {
 	.operands_wanted = "give TABLE and -o OUT",
 };
 
-static int run(int argc, char **argv, struct err *err)
+static int run_export(int argc, char **argv, struct err *err)
 {
 	struct options o = {0};
 	struct operands operands;
@@ -69,5 +69,5 @@ static int run(int argc, char **argv, struct err *err)
 const struct gsym_command gsym_command_export = {
 	.name = "export-gsym",
 	.summary = "a table as LLVM GSYM, for other programs",
-	.run = run,
+	.run = run_export,
 };

@@ -9,7 +9,7 @@
 #include "options.h"
 #include "rsym_report.h"
 
-static void print_report(const struct rsym *t)
+static void print_table_info(const struct rsym *t)
 {
 	struct rsym_report r;
 	struct rsym_note note;
@@ -69,7 +69,7 @@ static void print_info(const char *path, const struct rsym *t)
 		printf("  _text:      0x%llx\n", (unsigned long long)t->text_base);
 	for (uint32_t i = 0; rsym_section(t, i, &s); i++)
 		printf("  %-11s %llu bytes\n", s.name, (unsigned long long)s.len);
-	print_report(t);
+	print_table_info(t);
 }
 
 struct options {
@@ -91,7 +91,7 @@ static const struct option_usage usage = {
 	.operands_wanted = "give one TABLE",
 };
 
-static int run(int argc, char **argv, struct err *err)
+static int run_info(int argc, char **argv, struct err *err)
 {
 	_cleanup_(table_text_close) struct table_text text = {0};
 	_cleanup_(buf_done) struct buf line = BUF_INIT(SIZE_MAX / 2);
@@ -118,5 +118,5 @@ static int run(int argc, char **argv, struct err *err)
 const struct gsym_command gsym_command_info = {
 	.name = "info",
 	.summary = "what a table holds",
-	.run = run,
+	.run = run_info,
 };

@@ -18,7 +18,7 @@ enum style {
 static const char *const style_words[] = {
 	[STYLE_LLVM] = "llvm", [STYLE_GNU] = "gnu", [STYLE_JSON] = "json", NULL};
 
-static void put_text(const struct buf *text)
+static void put_name_text(const struct buf *text)
 {
 	if (!text->len)
 		fputs("??", stdout);
@@ -82,7 +82,7 @@ static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
 	if (rc)
 		return rc;
 	fputs("  Filename: ", stdout);
-	put_text(&text);
+	put_name_text(&text);
 	putchar('\n');
 	rc = rsym_function(&t->table, f->function, &function, err);
 	if (!rc)
@@ -91,7 +91,7 @@ static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
 		return rc;
 	if (text.len) {
 		fputs("  Function start filename: ", stdout);
-		put_text(&text);
+		put_name_text(&text);
 		putchar('\n');
 	}
 	if (function.start_line)
@@ -104,7 +104,7 @@ static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
 		return rc;
 	if (rc) {
 		fputs("  Type: ", stdout);
-		put_text(&text);
+		put_name_text(&text);
 		putchar('\n');
 	}
 	printf("  Line: %u\n  Column: %u\n", f->line, f->column);
@@ -131,14 +131,14 @@ static int print_aliases(const struct table_text *t, uint32_t function, struct e
 	for (uint32_t i = 0; i < count && !rc; i++) {
 		rc = table_text_name(t, list[i], &text, err);
 		fputs("  Alias: ", stdout);
-		put_text(&text);
+		put_name_text(&text);
 		putchar('\n');
 	}
 	return rc;
 }
 
-static int print_frame(const struct table_text *t, const struct options *o,
-		       const struct rsym_frame *f, uint32_t discriminator, struct err *err)
+static int print_lookup_frame(const struct table_text *t, const struct options *o,
+			      const struct rsym_frame *f, uint32_t discriminator, struct err *err)
 {
 	enum style style = o->style;
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_NAME_LEN * 4);
@@ -146,14 +146,14 @@ static int print_frame(const struct table_text *t, const struct options *o,
 
 	if (rc)
 		return rc;
-	put_text(&text);
+	put_name_text(&text);
 	putchar('\n');
 	if (o->verbose)
 		return print_verbose(t, f, discriminator, err);
 	rc = table_text_file(t, f->file, &text, err);
 	if (rc)
 		return rc;
-	put_text(&text);
+	put_name_text(&text);
 	if (style == STYLE_LLVM)
 		printf(":%u:%u\n", f->line, f->column);
 	else if (f->line)
@@ -164,8 +164,8 @@ static int print_frame(const struct table_text *t, const struct options *o,
 }
 
 /* What was given, as link-time address; 0 when it has none in this table. */
-static int vaddr_of(const struct table_text *t, const struct options *o, uint64_t given,
-		    uint64_t *ret)
+static int lookup_vaddr_of(const struct table_text *t, const struct options *o, uint64_t given,
+			   uint64_t *ret)
 {
 	*ret = given;
 	if (o->file_off)
@@ -175,13 +175,13 @@ static int vaddr_of(const struct table_text *t, const struct options *o, uint64_
 	return 1;
 }
 
-static int lookup(const struct table_text *t, const struct options *o, uint64_t given,
-		  struct err *err)
+static int lookup_address(const struct table_text *t, const struct options *o, uint64_t given,
+			  struct err *err)
 {
 	uint64_t vaddr;
 	uint32_t discriminators[RSYM_FRAMES_MAX];
 	bool has_columns = false;
-	bool placed = vaddr_of(t, o, given, &vaddr);
+	bool placed = lookup_vaddr_of(t, o, given, &vaddr);
 	enum style style = o->style;
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	int count = placed ? rsym_lookup(&t->table, vaddr, frames, ARRAY_LEN(frames)) : 0, rc = 0;
@@ -201,7 +201,7 @@ static int lookup(const struct table_text *t, const struct options *o, uint64_t 
 	if (style == STYLE_GNU)
 		printf("0x%016llx\n", (unsigned long long)given);
 	for (int i = 0; i < count && !rc; i++)
-		rc = print_frame(t, o, &frames[i], discriminators[i], err);
+		rc = print_lookup_frame(t, o, &frames[i], discriminators[i], err);
 	if (count && o->aliases && !rc)
 		rc = print_aliases(t, frames[count - 1].function, err);
 	if (!count)
@@ -239,14 +239,14 @@ static int lookup_lines(const struct table_text *t, const struct options *o, str
 				       "standard input, line %zu: '%.100s' is not a hexadecimal "
 				       "address",
 				       number, line);
-		rc = lookup(t, o, vaddr, err);
+		rc = lookup_address(t, o, vaddr, err);
 		/* Somebody may be waiting at the other end of a pipe. */
 		fflush(stdout);
 	}
 	return rc;
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_lookup(int argc, char **argv, struct err *err)
 {
 	_cleanup_(table_text_close) struct table_text text = {0};
 	struct options o = {.style = STYLE_LLVM};
@@ -279,7 +279,7 @@ static int run(int argc, char **argv, struct err *err)
 
 		rc = parse_address(operands.list[i], &vaddr, err);
 		if (!rc)
-			rc = lookup(&text, &o, vaddr, err);
+			rc = lookup_address(&text, &o, vaddr, err);
 	}
 	return rc;
 }
@@ -287,5 +287,5 @@ static int run(int argc, char **argv, struct err *err)
 const struct gsym_command gsym_command_lookup = {
 	.name = "lookup",
 	.summary = "function, file and line of addresses",
-	.run = run,
+	.run = run_lookup,
 };

@@ -13,7 +13,7 @@ static const struct gsym_command *const commands[] = {
 	&gsym_command_verify, &gsym_command_export, &gsym_command_bench,
 };
 
-static void print_help(void)
+static void print_gsym_help(void)
 {
 	printf("Usage: rawstack-gsym-build COMMAND ...\n\n"
 	       "Turns a binary with debug information into a lookup table, and reads tables.\n\n"
@@ -24,12 +24,12 @@ static void print_help(void)
 	       "Exit status: 0 done, 1 failed, 2 wrong usage.\n");
 }
 
-static int run_program(int argc, char **argv, struct err *err)
+static int run_gsym_program(int argc, char **argv, struct err *err)
 {
 	if (argc < 2)
 		return err_set(err, ERR_USAGE, "no command; see --help");
 	if (strcmp(argv[1], "--help") == 0) {
-		print_help();
+		print_gsym_help();
 		return 0;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
@@ -48,7 +48,7 @@ int main(int argc, char **argv)
 	int rc;
 
 	log_init("rawstack-gsym-build");
-	rc = run_program(argc, argv, &err);
+	rc = run_gsym_program(argc, argv, &err);
 	demangle_budget_tell();
 	return stdout_end(rc, &err);
 }

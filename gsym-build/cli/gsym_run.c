@@ -78,7 +78,7 @@ static uint32_t call_in(struct gsym_run *r, uint32_t parent, uint32_t function, 
 	return call;
 }
 
-static bool cover(struct gsym_run *r, uint32_t call, uint64_t start, uint64_t end)
+static bool cover_range(struct gsym_run *r, uint32_t call, uint64_t start, uint64_t end)
 {
 	struct gsym_call *c = &r->calls[call];
 
@@ -116,14 +116,14 @@ int gsym_run_add(struct gsym_run *r, uint64_t start, uint64_t end, const struct 
 		r->start = start;
 	if (!r->call_count && new_call(r, frames[count - 1].function, FILE_NONE, 0) == UINT32_MAX)
 		return err_no_memory(err);
-	if (!cover(r, 0, start, end))
+	if (!cover_range(r, 0, start, end))
 		return err_no_memory(err);
 	for (int i = count - 2; i >= 0; i--) {
 		uint32_t file = file_number(frames[i + 1].file);
 
 		at = call_in(r, at, frames[i].function, file ? file : r->unknown_file,
 			     frames[i + 1].line);
-		if (at == UINT32_MAX || !cover(r, at, start, end))
+		if (at == UINT32_MAX || !cover_range(r, at, start, end))
 			return err_no_memory(err);
 	}
 	if (!grow_array((void **)&r->rows, &r->rows_cap, r->row_count + 1, sizeof(*r->rows),

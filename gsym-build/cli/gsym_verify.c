@@ -13,7 +13,7 @@
 #include "options.h"
 #include "table_verify.h"
 
-static int open_file(const char *path, int *ret, struct err *err)
+static int open_verify_file(const char *path, int *ret, struct err *err)
 {
 	*ret = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	return *ret < 0 ? err_sys(err, errno, "%s", path) : 0;
@@ -42,8 +42,8 @@ struct options {
 };
 
 /* Compares; and once more when the file asks for others that can be found, as build does. */
-static int compare(const struct options *o, struct table_request req, int table_fd,
-		   struct verify_report *report, struct err *err)
+static int compare_table(const struct options *o, struct table_request req, int table_fd,
+			 struct verify_report *report, struct err *err)
 {
 	_cleanup_(companions_close) struct companions c = {.alt_path = o->alt};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
@@ -73,7 +73,7 @@ static int compare(const struct options *o, struct table_request req, int table_
 	return table_verify(&req, table_fd, report, err);
 }
 
-static int verify(const struct options *o, struct err *err)
+static int verify_file(const struct options *o, struct err *err)
 {
 	const char *table = o->table, *file = o->file, *executable = o->executable;
 	_cleanup_(closep) int table_fd = -1, file_fd = -1, executable_fd = -1;
@@ -83,18 +83,18 @@ static int verify(const struct options *o, struct err *err)
 	int rc = out_fd < 0 ? err_sys(err, errno, "memfd_create") : 0;
 
 	if (!rc)
-		rc = open_file(table, &table_fd, err);
+		rc = open_verify_file(table, &table_fd, err);
 	if (!rc)
-		rc = open_file(file, &file_fd, err);
+		rc = open_verify_file(file, &file_fd, err);
 	if (!rc && executable)
-		rc = open_file(executable, &executable_fd, err);
+		rc = open_verify_file(executable, &executable_fd, err);
 	if (rc)
 		return rc;
 	req = (struct table_request){.input_fd = file_fd,
 				     .executable_fd = executable_fd,
 				     .output_fd = out_fd,
 				     .input = TABLE_INPUT_ELF};
-	rc = compare(o, req, table_fd, &report, err);
+	rc = compare_table(o, req, table_fd, &report, err);
 	if (rc)
 		return err_prefix(err, "%s against %s", table, file);
 	rc = print_differences(out_fd, err);
@@ -143,7 +143,7 @@ static const struct option_usage usage = {
 	.operands_wanted = "give TABLE and FILE",
 };
 
-static int run(int argc, char **argv, struct err *err)
+static int run_verify_command(int argc, char **argv, struct err *err)
 {
 	struct options o = {0};
 	struct operands operands;
@@ -153,11 +153,11 @@ static int run(int argc, char **argv, struct err *err)
 		return rc;
 	o.table = operands.list[0];
 	o.file = operands.list[1];
-	return verify(&o, err);
+	return verify_file(&o, err);
 }
 
 const struct gsym_command gsym_command_verify = {
 	.name = "verify",
 	.summary = "compares a table with the file it was built from",
-	.run = run,
+	.run = run_verify_command,
 };

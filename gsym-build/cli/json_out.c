@@ -32,8 +32,8 @@ void json_identity(struct buf *out, const struct build_id *id)
 }
 
 /* Where the function of a frame starts, and its other names when they are asked for. */
-static int put_function(struct buf *out, const struct table_text *text, uint32_t function,
-			bool aliases, struct buf *name, struct err *err)
+static int put_json_function(struct buf *out, const struct table_text *text, uint32_t function,
+			     bool aliases, struct buf *name, struct err *err)
 {
 	uint32_t list[JSON_ALIASES_MAX], count = 0;
 	struct rsym_function f;
@@ -159,8 +159,8 @@ int json_print_frames(const struct table_text *text, uint64_t vaddr,
 			json_key_number(&out, "discriminator", discriminators[i]);
 		}
 		if (!rc)
-			rc = put_function(&out, text, frames[i].function, aliases && i + 1 == count,
-					  &name, err);
+			rc = put_json_function(&out, text, frames[i].function,
+					       aliases && i + 1 == count, &name, err);
 		json_close(&out, '}');
 	}
 	json_close(&out, ']');

@@ -52,7 +52,8 @@ static void export_done(struct export *e)
 	free(e->name_off);
 }
 
-static int string_at(struct export *e, const void *p, size_t len, uint32_t *ret, struct err *err)
+static int add_export_string(struct export *e, const void *p, size_t len, uint32_t *ret,
+			     struct err *err)
 {
 	bool is_new;
 	uint32_t id = intern_add(&e->strings, p, len, &is_new);
@@ -69,7 +70,7 @@ static int string_at(struct export *e, const void *p, size_t len, uint32_t *ret,
 	return 0;
 }
 
-static int name_at(struct export *e, uint32_t function, uint32_t *ret, struct err *err)
+static int add_export_name(struct export *e, uint32_t function, uint32_t *ret, struct err *err)
 {
 	uint32_t *off = &e->name_off[rsym_name_id(e->t, function)];
 	const uint8_t *name;
@@ -80,8 +81,8 @@ static int name_at(struct export *e, uint32_t function, uint32_t *ret, struct er
 		rc = rsym_reader_name(e->reader, function, &name, &len, err);
 		/* To its readers a function without a name is damage. */
 		if (!rc)
-			rc = len ? string_at(e, name, len, off, err)
-				 : string_at(e, "??", 2, off, err);
+			rc = len ? add_export_string(e, name, len, off, err)
+				 : add_export_string(e, "??", 2, off, err);
 	}
 	*ret = *off;
 	return rc;
@@ -93,11 +94,11 @@ static int put_file(struct export *e, const uint8_t *path, size_t len, struct er
 	size_t dir_len = slash ? (size_t)(slash - path) : 0;
 	uint32_t dir, base;
 	/* The directory of "/file" is "/". */
-	int rc = string_at(e, path, slash && !dir_len ? 1 : dir_len, &dir, err);
+	int rc = add_export_string(e, path, slash && !dir_len ? 1 : dir_len, &dir, err);
 
 	if (!rc)
-		rc = string_at(e, path + dir_len + (slash != NULL), len - dir_len - (slash != NULL),
-			       &base, err);
+		rc = add_export_string(e, path + dir_len + (slash != NULL),
+				       len - dir_len - (slash != NULL), &base, err);
 	if (rc)
 		return rc;
 	buf_u32(&e->files, dir);
@@ -128,7 +129,7 @@ static int put_call(struct export *e, uint32_t call, uint64_t base, struct buf *
 	const struct gsym_call *c = &e->run.calls[call];
 	uint64_t first = e->run.ranges[c->first_range].start, count = 0;
 	uint32_t name;
-	int rc = name_at(e, c->function, &name, err);
+	int rc = add_export_name(e, c->function, &name, err);
 
 	if (rc)
 		return rc;
@@ -170,7 +171,7 @@ static int put_run(struct export *e, struct err *err)
 
 	if (!e->run.call_count)
 		return 0;
-	rc = name_at(e, e->run.calls[0].function, &name, err);
+	rc = add_export_name(e, e->run.calls[0].function, &name, err);
 	if (rc)
 		return rc;
 	buf_align(out, 4);
@@ -223,8 +224,8 @@ static int put_functions(struct export *e, struct err *err)
 	return rc ? rc : put_run(e, err);
 }
 
-static void put_header(const struct export *e, size_t address_len, size_t strings_at,
-		       struct buf *out)
+static void put_gsym_header(const struct export *e, size_t address_len, size_t strings_at,
+			    struct buf *out)
 {
 	static const uint8_t zeros[GSYM_UUID_MAX];
 	const struct build_id *id = &e->t->id;
@@ -244,7 +245,7 @@ static void put_header(const struct export *e, size_t address_len, size_t string
 	buf_append(out, zeros, GSYM_UUID_MAX - id_len);
 }
 
-static int lay_out(const struct export *e, struct buf *out, struct err *err)
+static int lay_out_gsym(const struct export *e, struct buf *out, struct err *err)
 {
 	size_t count = e->offsets.len / sizeof(uint32_t), address_len, strings_at, functions_at;
 	uint64_t first, last;
@@ -268,7 +269,7 @@ static int lay_out(const struct export *e, struct buf *out, struct err *err)
 					e->files.no_memory || e->starts.no_memory ||
 					e->offsets.no_memory,
 				"it does not fit into the 4 GiB of GSYM");
-	put_header(e, address_len, strings_at, out);
+	put_gsym_header(e, address_len, strings_at, out);
 	for (size_t i = 0; i < count; i++) {
 		uint64_t start;
 
@@ -313,5 +314,5 @@ int llvm_gsym_write(const struct rsym *t, struct buf *out, struct err *err)
 	rc = put_files(&e, err);
 	if (!rc)
 		rc = put_functions(&e, err);
-	return rc ? rc : lay_out(&e, out, err);
+	return rc ? rc : lay_out_gsym(&e, out, err);
 }

@@ -24,7 +24,7 @@ void symbols_done(struct symbols *s)
 }
 
 /* By address; at one address the best stands last. Names are numbered in the order of the table. */
-static int by_address(const void *va, const void *vb)
+static int compare_symbols(const void *va, const void *vb)
 {
 	const struct symbol *a = va, *b = vb;
 
@@ -49,7 +49,7 @@ int symbols_choose(struct symbols *s, const struct interval_overlay *code, struc
 
 	if (!s->count)
 		return 0;
-	qsort(s->list, s->count, sizeof(*s->list), by_address);
+	qsort(s->list, s->count, sizeof(*s->list), compare_symbols);
 	for (size_t i = s->count; i-- > 0;) {
 		const struct symbol *sym = &s->list[i];
 		uint64_t ceiling = UINT64_MAX, end;

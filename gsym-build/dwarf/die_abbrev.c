@@ -10,7 +10,7 @@
 #define AT_GNU_DISCRIMINATOR 0x2136
 
 /* The slot of an attribute of a scope or unit; DIE_SLOTS: not needed. */
-static enum die_slot slot_of(uint64_t attribute, struct unit_encoding encoding)
+static enum die_slot slot_of_attribute(uint64_t attribute, struct unit_encoding encoding)
 {
 	switch (attribute) {
 	case DW_AT_low_pc:
@@ -73,7 +73,7 @@ static enum die_slot slot_of(uint64_t attribute, struct unit_encoding encoding)
 	}
 }
 
-static uint32_t flags_of(uint32_t tag)
+static uint32_t flags_of_tag(uint32_t tag)
 {
 	switch (tag) {
 	case DW_TAG_subprogram:
@@ -205,7 +205,7 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 
 	a->take = first;
 	while (ok && next_spec(&in, &s)) {
-		enum die_slot slot = slot_of(s.attribute, t->encoding);
+		enum die_slot slot = slot_of_attribute(s.attribute, t->encoding);
 
 		if (slot == DIE_SLOTS) {
 			ok = put_skip(t, first, die_op_of_form(s.form, t->encoding));
@@ -302,7 +302,7 @@ static int index_codes(struct die_table *t, struct err *err)
 	return 0;
 }
 
-static int compile(struct die_table *t, struct bytes *in, struct err *err)
+static int compile_table(struct die_table *t, struct bytes *in, struct err *err)
 {
 	for (;;) {
 		struct die_abbrev a = {.code = bytes_uleb(in)};
@@ -316,7 +316,7 @@ static int compile(struct die_table *t, struct bytes *in, struct err *err)
 			return index_codes(t, err);
 		tag = bytes_uleb(in);
 		a.tag = tag > UINT32_MAX ? UINT32_MAX : (uint32_t)tag;
-		a.flags = flags_of(a.tag) | (bytes_u8(in) ? DIE_HAS_CHILDREN : 0);
+		a.flags = flags_of_tag(a.tag) | (bytes_u8(in) ? DIE_HAS_CHILDREN : 0);
 		specs = *in;
 		while (next_spec(in, &s))
 			;
@@ -345,7 +345,7 @@ int die_table_compile(struct die_table *t, const uint8_t *section, size_t sectio
 
 	*t = (struct die_table){.off = off, .encoding = encoding};
 	bytes_skip(&in, off);
-	rc = compile(t, &in, err);
+	rc = compile_table(t, &in, err);
 	if (rc)
 		die_table_done(t);
 	return rc;

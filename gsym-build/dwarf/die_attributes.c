@@ -176,8 +176,8 @@ static uint64_t take_form(uint32_t form, struct unit_encoding encoding, const ui
 	return 0;
 }
 
-static void take(uint32_t arg, struct unit_encoding encoding, const uint8_t *start,
-		 struct bytes *in, struct die_values *ret)
+static void take_value(uint32_t arg, struct unit_encoding encoding, const uint8_t *start,
+		       struct bytes *in, struct die_values *ret)
 {
 	enum die_slot slot = (enum die_slot)(arg & 255);
 	uint32_t how = arg >> 8 & 15;
@@ -209,7 +209,7 @@ void die_take(const struct die_table *t, const struct die_abbrev *a, struct byte
 	for (const uint32_t *op = &t->ops[a->take]; *op != OP_END && !in->failed; op++) {
 		switch (*op & 15) {
 		case OP_TAKE:
-			take(OP_ARG(*op), t->encoding, start, in, ret);
+			take_value(OP_ARG(*op), t->encoding, start, in, ret);
 			break;
 		case OP_CONST:
 			ret->form[OP_ARG(*op)] = DW_FORM_implicit_const;

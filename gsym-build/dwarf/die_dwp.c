@@ -2,7 +2,7 @@
 #include "die_dwp.h"
 
 /* DW_SECT_*; 5 and 7 are of no use here. In version 2, 8 is .debug_macro.dwo. */
-static enum dwp_section section_of(uint32_t number, uint32_t version)
+static enum dwp_section dwp_section_of(uint32_t number, uint32_t version)
 {
 	switch (number) {
 	case 1:
@@ -23,7 +23,7 @@ static enum dwp_section section_of(uint32_t number, uint32_t version)
 }
 
 /* count * a * b bytes: all three are 32-bit numbers of the file. */
-static const uint8_t *take_table(struct bytes *in, uint64_t count, uint64_t a, uint64_t b)
+static const uint8_t *take_index_table(struct bytes *in, uint64_t count, uint64_t a, uint64_t b)
 {
 	uint64_t len;
 
@@ -69,18 +69,18 @@ int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len, struct e
 	*ret = (struct dwp_index){0};
 	if (!in.failed && version != 2 && version != 5)
 		return err_set(err, ERR_UNSUPPORTED, ".debug_cu_index of version %u", version);
-	x.hashes = take_table(&in, x.slot_count, 8, 1);
-	x.rows = take_table(&in, x.slot_count, 4, 1);
+	x.hashes = take_index_table(&in, x.slot_count, 8, 1);
+	x.rows = take_index_table(&in, x.slot_count, 4, 1);
 	for (int i = 0; i < DWP_SECTIONS; i++)
 		x.columns[i] = DWP_NO_COLUMN;
 	for (uint32_t i = 0; i < x.column_count && !in.failed; i++) {
-		enum dwp_section s = section_of(bytes_u32(&in), version);
+		enum dwp_section s = dwp_section_of(bytes_u32(&in), version);
 
 		if (s != DWP_SECTIONS)
 			x.columns[s] = i;
 	}
-	x.offsets = take_table(&in, x.unit_count, x.column_count, 4);
-	x.lens = take_table(&in, x.unit_count, x.column_count, 4);
+	x.offsets = take_index_table(&in, x.unit_count, x.column_count, 4);
+	x.lens = take_index_table(&in, x.unit_count, x.column_count, 4);
 	if (in.failed)
 		return err_set(err, ERR_DATA, ".debug_cu_index is cut, or its counts are wrong");
 	/* Ids are spread over slots by their low bits. */

@@ -64,8 +64,8 @@ bool die_at(struct die_scan *s, const struct die_file *f, uint64_t off, struct b
 	       ret->abbrev->take != DIE_NO_PROGRAM;
 }
 
-static int follow(struct die_scan *s, const struct die_file *f, uint64_t off,
-		  struct origin_name *ret, struct err *err)
+static int follow_origins(struct die_scan *s, const struct die_file *f, uint64_t off,
+			  struct origin_name *ret, struct err *err)
 {
 	const char *linkage_name = NULL, *name = NULL;
 	struct bytes in;
@@ -100,14 +100,14 @@ static int follow(struct die_scan *s, const struct die_file *f, uint64_t off,
 	return rc < 0 ? rc : 0;
 }
 
-static int name_at(struct die_scan *s, struct die_file *f, uint64_t off, struct origin_name *ret,
-		   struct err *err)
+static int read_name_at(struct die_scan *s, struct die_file *f, uint64_t off,
+			struct origin_name *ret, struct err *err)
 {
 	uint64_t hash = off * UINT64_C(0x9e3779b97f4a7c15);
 	struct origin_memo *m = &s->origins[hash >> (64 - s->origins_bits)];
 
 	if (m->stamp != s->origins_stamp || m->off != off || m->file != f) {
-		int rc = follow(s, f, off, ret, err);
+		int rc = follow_origins(s, f, off, ret, err);
 
 		if (rc)
 			return rc;
@@ -118,12 +118,12 @@ static int name_at(struct die_scan *s, struct die_file *f, uint64_t off, struct 
 	return 0;
 }
 
-static int resolve(struct die_scan *s, const struct scope_name *n, struct debug_scope *scope,
-		   struct err *err)
+static int resolve_scope(struct die_scan *s, const struct scope_name *n, struct debug_scope *scope,
+			 struct err *err)
 {
 	struct origin_name o = {.name = DEBUG_NONE};
 	const char *own;
-	int rc = n->origin ? name_at(s, n->file, n->origin, &o, err) : 0;
+	int rc = n->origin ? read_name_at(s, n->file, n->origin, &o, err) : 0;
 
 	if (rc)
 		return rc;
@@ -149,6 +149,6 @@ int die_names_resolve(struct die_scan *s, struct err *err)
 	while (s->origins_bits < DIE_ORIGINS_BITS && 2 * s->scope_count >> s->origins_bits)
 		s->origins_bits++;
 	for (size_t i = 0; i < s->scope_count && !rc; i++)
-		rc = resolve(s, &s->names[i], &s->scopes[i], err);
+		rc = resolve_scope(s, &s->names[i], &s->scopes[i], err);
 	return rc;
 }

@@ -38,7 +38,7 @@ int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_
 }
 
 /* what: of the unit, or "". */
-static void note_skipped(struct die_scan *s, const char *what, const struct err *why)
+static void note_skipped_unit(struct die_scan *s, const char *what, const struct err *why)
 {
 	char part[64];
 
@@ -54,7 +54,7 @@ static void note_skipped(struct die_scan *s, const char *what, const struct err 
  * A skeleton unit (DWARF 5 section 3.1.2; DW_AT_GNU_dwo_name before) whose code is described in
  * another file. One that covers no code misses nothing: clang describes modules by such units.
  */
-static void note_split(struct die_scan *s, const struct die *d)
+static void note_split_unit(struct die_scan *s, const struct die *d)
 {
 	const char *name = die_string(s, d, DIE_DWO_NAME), *dir = die_string(s, d, DIE_COMP_DIR);
 	struct err why;
@@ -70,11 +70,11 @@ static void note_split(struct die_scan *s, const struct die *d)
 		buf_u8(s->missing, 0);
 	}
 	s->report->units_skipped++;
-	note_skipped(s, "", &why);
+	note_skipped_unit(s, "", &why);
 }
 
 /* A damaged line table is no reason to lose the functions. */
-static void read_lines(struct die_scan *s, const struct die *d)
+static void read_unit_lines(struct die_scan *s, const struct die *d)
 {
 	uint32_t number = 0, id = DEBUG_NONE; /* of the file of the row before */
 	struct err why;
@@ -87,7 +87,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 	if (die_repeats_is_over(s->repeats, DIE_REPEATED_LINES))
 		return;
 	if (line_table_read(&s->lines, &s->line_sections, off, &s->rows, &why))
-		note_skipped(s, "line table of ", &why);
+		note_skipped_unit(s, "line table of ", &why);
 	if (!die_repeats_add(s->repeats, DIE_REPEATED_LINES, s->lines.read_len,
 			     s->line_sections.line_len))
 		return;
@@ -107,7 +107,7 @@ static void read_lines(struct die_scan *s, const struct die *d)
 }
 
 /* 1: s->unit was read; 0: it has no code of its own; negative. */
-static int read_unit(struct die_scan *s, struct err *err)
+static int scan_unit(struct die_scan *s, struct err *err)
 {
 	struct die_unit *u = &s->unit;
 	const struct die_table *t;
@@ -150,12 +150,12 @@ static int read_unit(struct die_scan *s, struct err *err)
 		return 0;
 	if (!(d.abbrev->flags & DIE_HAS_CHILDREN))
 		in = bytes_of(NULL, 0);
-	read_lines(s, &d);
+	read_unit_lines(s, &d);
 	die_types_language(s, &d);
 	if (die_split_find(s, &d, &split) && die_split_count(s, &split))
 		rc = die_split_enter(s, &d, &split, &t, &in, err);
 	else
-		note_split(s, &d);
+		note_split_unit(s, &d);
 	if (!rc && in.left)
 		rc = die_walk(s, t, &in, err);
 	if (!rc)
@@ -167,7 +167,7 @@ static int read_unit(struct die_scan *s, struct err *err)
 	return rc ? rc : 1;
 }
 
-static int give_unit(struct die_scan *s, struct err *err)
+static int give_scanned_unit(struct die_scan *s, struct err *err)
 {
 	struct debug_unit u = {
 		.scopes = s->scopes,
@@ -189,8 +189,8 @@ static int give_unit(struct die_scan *s, struct err *err)
 }
 
 /* Bytes of .debug_info. 1 and *ret, 0 when they are not all there, negative. */
-static int view(struct die_scan *s, uint64_t off, uint64_t len, const uint8_t **ret,
-		struct err *err)
+static int view_info(struct die_scan *s, uint64_t off, uint64_t len, const uint8_t **ret,
+		     struct err *err)
 {
 	if (!s->file.whole.p)
 		return section_stream_seek(&s->info, off, len, ret, err);
@@ -210,7 +210,7 @@ int die_unit_at(struct die_scan *s, uint64_t off, struct die_unit *ret, struct e
 	uint64_t len = die_info_len(s);
 	uint64_t have = len - off < DIE_HEADER_MAX ? len - off : DIE_HEADER_MAX;
 	const uint8_t *p;
-	int rc = view(s, off, have, &p, why), header;
+	int rc = view_info(s, off, have, &p, why), header;
 
 	*ret = (struct die_unit){.off = off, .file = &s->file};
 	if (rc <= 0)
@@ -221,7 +221,7 @@ int die_unit_at(struct die_scan *s, uint64_t off, struct die_unit *ret, struct e
 		return header;
 	if (unit_filter_need(&s->wanted, off) == UNIT_FILTER_SKIP)
 		return !header;
-	rc = view(s, off, ret->end - off, &ret->p, why);
+	rc = view_info(s, off, ret->end - off, &ret->p, why);
 	return rc > 0 ? !header : rc;
 }
 
@@ -231,19 +231,19 @@ int die_unit_read(struct die_scan *s, int found, struct err *why, struct err *er
 	int rc;
 
 	s->unit_name = NULL;
-	rc = found > 0 ? read_unit(s, why) : why->code;
+	rc = found > 0 ? scan_unit(s, why) : why->code;
 	line_table_done(&s->lines);
 	if (die_repeats_check(s->repeats, err))
 		return ERR_LIMIT;
 	if (rc > 0) {
 		s->report->info_read += len;
-		return give_unit(s, err);
+		return give_scanned_unit(s, err);
 	}
 	if (rc == ERR_MEMORY)
 		return err_set(err, rc, "%s", why->message);
 	if (rc < 0) {
 		s->report->units_skipped++;
-		note_skipped(s, "", why);
+		note_skipped_unit(s, "", why);
 	}
 	return 0;
 }
@@ -285,7 +285,7 @@ static int open_info(struct die_scan *s, struct err *err)
 }
 
 /* Everything that units point into. */
-static int load(struct die_scan *s, struct err *err)
+static int load_info(struct die_scan *s, struct err *err)
 {
 	const struct {
 		const char *name;
@@ -357,7 +357,7 @@ int die_scan_open(struct die_scan *s, struct image *im, const struct die_compani
 	};
 	s->repeats = &s->own_repeats;
 	*report = (struct debug_report){0};
-	rc = s->origins ? load(s, err) : err_no_memory(err);
+	rc = s->origins ? load_info(s, err) : err_no_memory(err);
 	if (!rc)
 		rc = die_companions_open(s, companions, err);
 	if (!rc && companions->wanted_count)

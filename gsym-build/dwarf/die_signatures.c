@@ -9,7 +9,7 @@
 
 #include "die_priv.h"
 
-static int add_units(struct die_signatures *x, struct die_file *f, struct err *err)
+static int add_type_units(struct die_signatures *x, struct die_file *f, struct err *err)
 {
 	for (size_t i = 0; i < f->unit_count; i++) {
 		const struct die_unit *u = &f->units[i];
@@ -49,7 +49,7 @@ static struct die_file *add_section(struct die_signatures *x, const struct die_f
 	return f;
 }
 
-static int by_offset(const void *va, const void *vb)
+static int compare_units(const void *va, const void *vb)
 {
 	const struct die_unit *a = va, *b = vb;
 
@@ -83,15 +83,15 @@ static int add_package(struct die_scan *s, struct image *im, struct err *err)
 	}
 	if (!f || !f->unit_count)
 		return 0;
-	qsort(f->units, f->unit_count, sizeof(*f->units), by_offset);
-	return add_units(&s->signatures, f, err);
+	qsort(f->units, f->unit_count, sizeof(*f->units), compare_units);
+	return add_type_units(&s->signatures, f, err);
 }
 
-static int add_file(struct die_scan *s, struct die_file *of, struct image *im, bool split,
-		    struct err *err)
+static int add_signature_file(struct die_scan *s, struct die_file *of, struct image *im, bool split,
+			      struct err *err)
 {
 	struct die_file *types;
-	int rc = add_units(&s->signatures, of, err);
+	int rc = add_type_units(&s->signatures, of, err);
 
 	if (rc)
 		return rc;
@@ -99,10 +99,10 @@ static int add_file(struct die_scan *s, struct die_file *of, struct image *im, b
 	if (!types)
 		return 0;
 	rc = die_units_list(types, err);
-	return rc ? rc : add_units(&s->signatures, types, err);
+	return rc ? rc : add_type_units(&s->signatures, types, err);
 }
 
-static int by_id(const void *va, const void *vb)
+static int compare_signatures(const void *va, const void *vb)
 {
 	const struct die_signature *a = va, *b = vb;
 
@@ -120,13 +120,13 @@ int die_signatures_open(struct die_scan *s, const struct die_companions *c, stru
 	x->files = calloc(c->dwo_count + 2, sizeof(*x->files));
 	if (!x->files)
 		return err_no_memory(err);
-	rc = add_file(s, &s->file, s->im, false, err);
+	rc = add_signature_file(s, &s->file, s->im, false, err);
 	for (size_t i = 0; i < loose && !rc; i++)
-		rc = add_file(s, &s->split.files[i], c->dwos[i], true, err);
+		rc = add_signature_file(s, &s->split.files[i], c->dwos[i], true, err);
 	if (!rc && c->dwp && s->split.file_count > c->dwo_count)
 		rc = add_package(s, c->dwp, err);
 	if (x->count)
-		qsort(x->list, x->count, sizeof(*x->list), by_id);
+		qsort(x->list, x->count, sizeof(*x->list), compare_signatures);
 	return rc;
 }
 

@@ -75,7 +75,8 @@ static int load_file(struct die_scan *s, struct die_file *f, struct image *im, b
 }
 
 /* What is wrong with a companion is no reason to have no table. */
-static int leave_out(struct die_scan *s, const char *what, const struct err *why, struct err *err)
+static int leave_out_split(struct die_scan *s, const char *what, const struct err *why,
+			   struct err *err)
 {
 	if (why->code == ERR_MEMORY)
 		return err_set(err, ERR_MEMORY, "%s: %s", what, why->message);
@@ -102,7 +103,7 @@ static int open_alt(struct die_scan *s, struct image *im, struct err *err)
 	}
 	die_file_close(f);
 	free(f);
-	return leave_out(s, "alternate file", &why, err);
+	return leave_out_split(s, "alternate file", &why, err);
 }
 
 /* DWARF 5 gives .debug_str_offsets.dwo a header, which no attribute of a split unit skips. */
@@ -112,7 +113,7 @@ static uint64_t str_offsets_header(const struct die_unit *u)
 }
 
 /* The id of a unit that may be split: 1; 0: it is none. */
-static int id_of(struct die_scan *s, struct die_unit *u, uint64_t *ret)
+static int split_id_of(struct die_scan *s, struct die_unit *u, uint64_t *ret)
 {
 	const struct die_table *t;
 	struct bytes in;
@@ -125,7 +126,7 @@ static int id_of(struct die_scan *s, struct die_unit *u, uint64_t *ret)
 	       die_number(&d, DIE_DWO_ID, ret);
 }
 
-static int by_id(const void *va, const void *vb)
+static int compare_split_units(const void *va, const void *vb)
 {
 	const struct die_split_unit *a = va, *b = vb;
 
@@ -145,7 +146,7 @@ static int open_dwo(struct die_scan *s, struct image *im, struct err *err)
 		uint64_t id;
 
 		u->str_base = str_offsets_header(u);
-		if (!id_of(s, u, &id))
+		if (!split_id_of(s, u, &id))
 			continue;
 		if (!grow_array((void **)&x->units, &x->units_cap, x->unit_count + 1,
 				sizeof(*x->units), SIZE_MAX))
@@ -180,15 +181,15 @@ int die_companions_open(struct die_scan *s, const struct die_companions *c, stru
 		struct err why = {0};
 
 		if (open_dwo(s, c->dwos[i], &why))
-			rc = leave_out(s, ".dwo file", &why, err);
+			rc = leave_out_split(s, ".dwo file", &why, err);
 	}
 	if (x->unit_count)
-		qsort(x->units, x->unit_count, sizeof(*x->units), by_id);
+		qsort(x->units, x->unit_count, sizeof(*x->units), compare_split_units);
 	if (!rc && c->dwp) {
 		struct err why = {0};
 
 		if (open_dwp(s, c->dwp, &why))
-			rc = leave_out(s, ".dwp file", &why, err);
+			rc = leave_out_split(s, ".dwp file", &why, err);
 	}
 	return rc;
 }
@@ -222,7 +223,9 @@ int die_split_find(struct die_scan *s, const struct die *d, struct die_unit *ret
 	if (d->unit->type != DW_UT_skeleton &&
 	    (d->v.form[DIE_DWO_NAME] == 0 || !die_number(d, DIE_DWO_ID, &key.id)))
 		return 0;
-	found = x->unit_count ? bsearch(&key, x->units, x->unit_count, sizeof(key), by_id) : NULL;
+	found = x->unit_count
+			? bsearch(&key, x->units, x->unit_count, sizeof(key), compare_split_units)
+			: NULL;
 	if (found) {
 		*ret = found->unit;
 		return 1;
@@ -248,7 +251,7 @@ bool die_split_count(struct die_scan *s, const struct die_unit *split)
 }
 
 /* File numbers count in a table of the split unit's own, when it has one. */
-static void read_files(struct die_scan *s, const struct die *d)
+static void read_split_files(struct die_scan *s, const struct die *d)
 {
 	const struct die_section *line = &s->unit.file->line;
 	struct line_sections sections = s->line_sections;
@@ -301,6 +304,6 @@ int die_split_enter(struct die_scan *s, const struct die *skeleton, const struct
 			u->rnglists_base + (u->encoding.offset_size == 4 ? 12 : 20);
 		s->ranges_bias = u->rnglists_base;
 	}
-	read_files(s, &d);
+	read_split_files(s, &d);
 	return 0;
 }

@@ -22,7 +22,8 @@ struct place {
 
 #define UNREADABLE UINT64_MAX
 
-static struct place reference(const struct die_scan *s, const struct die *d, enum die_slot slot)
+static struct place read_type_reference(const struct die_scan *s, const struct die *d,
+					enum die_slot slot)
 {
 	struct place p = {.file = d->unit->file};
 
@@ -48,7 +49,7 @@ static bool type_at(struct die_scan *s, struct place *at, struct die *d)
 	if (!die_at_place(s, *at, &in, d))
 		return false;
 	if (d->v.form[DIE_SIGNATURE] == DW_FORM_ref_sig8) {
-		struct place whole = reference(s, d, DIE_SIGNATURE);
+		struct place whole = read_type_reference(s, d, DIE_SIGNATURE);
 		struct die unit_die;
 
 		if (die_at_place(s, whole, &in, &unit_die)) {
@@ -59,7 +60,7 @@ static bool type_at(struct die_scan *s, struct place *at, struct die *d)
 	return true;
 }
 
-static void put_text(const char *text, struct buf *out)
+static void put_type_text(const char *text, struct buf *out)
 {
 	buf_append(out, text, strnlen(text, LIMIT_TYPE_LEN));
 }
@@ -82,7 +83,7 @@ static size_t find_outers(struct die_scan *s, struct die d, struct place *ret, s
 			ret[count++] = (struct place){.file = d.unit->file, .off = around[i]};
 		if (more && !die_at_place(s, ret[count - 1], &in, &d))
 			break;
-		declared = reference(s, &d, DIE_SPECIFICATION);
+		declared = read_type_reference(s, &d, DIE_SPECIFICATION);
 		if (!declared.off || !die_at_place(s, declared, &in, &d))
 			break;
 	}
@@ -90,7 +91,7 @@ static size_t find_outers(struct die_scan *s, struct die d, struct place *ret, s
 }
 
 /* The name of a type whose DIE is d, with what stands around it. */
-static void put_name(struct die_scan *s, const struct die *d, bool is_c, struct buf *out)
+static void put_type_name(struct die_scan *s, const struct die *d, bool is_c, struct buf *out)
 {
 	struct place around[LIMIT_TYPE_HOPS];
 	const char *name = die_string(s, d, DIE_NAME);
@@ -106,10 +107,10 @@ static void put_name(struct die_scan *s, const struct die *d, bool is_c, struct 
 			if (!outer && o.abbrev->tag == DW_TAG_namespace)
 				outer = "(anonymous namespace)";
 		}
-		put_text(outer ? outer : "{...}", out);
+		put_type_text(outer ? outer : "{...}", out);
 		buf_str(out, "::");
 	}
-	put_text(name ? name : "{...}", out);
+	put_type_text(name ? name : "{...}", out);
 }
 
 /* C has tags of its own for structures; C++ and Rust name them like any other type. */
@@ -153,15 +154,15 @@ static const char *suffix_of(uint32_t tag)
 	}
 }
 
-static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
-			   struct buf *out);
+static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+				struct buf *out);
 
 /*
  * The text of a type. Those that say something of another one stand behind it, as in "char const
  * *": so what is meant needs no parentheses.
  */
-static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
-		     struct buf *out)
+static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+			struct buf *out)
 {
 	const char *suffix;
 	struct place inner;
@@ -178,9 +179,9 @@ static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned in
 		return;
 	}
 	suffix = suffix_of(d.abbrev->tag);
-	inner = reference(s, &d, DIE_TYPE);
+	inner = read_type_reference(s, &d, DIE_TYPE);
 	if (suffix) {
-		put_type(s, inner, is_c, hops + 1, out);
+		put_type_at(s, inner, is_c, hops + 1, out);
 		/* Pointers to pointers stand together. */
 		if (!out->failed && out->len && !strchr("*&", out->p[out->len - 1]))
 			buf_u8(out, ' ');
@@ -191,24 +192,24 @@ static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned in
 	}
 	switch (d.abbrev->tag) {
 	case DW_TAG_ptr_to_member_type: {
-		struct place of = reference(s, &d, DIE_CONTAINING_TYPE);
+		struct place of = read_type_reference(s, &d, DIE_CONTAINING_TYPE);
 
-		put_type(s, inner, is_c, hops + 1, out);
+		put_type_at(s, inner, is_c, hops + 1, out);
 		buf_u8(out, ' ');
 		if (of.off)
-			put_type(s, of, is_c, hops + 1, out);
+			put_type_at(s, of, is_c, hops + 1, out);
 		buf_str(out, "::*");
 		return;
 	}
 	case DW_TAG_subroutine_type:
-		put_type(s, inner, is_c, hops + 1, out);
+		put_type_at(s, inner, is_c, hops + 1, out);
 		buf_str(out, " ");
-		put_parameters(s, at, is_c, hops + 1, out);
+		put_type_parameters(s, at, is_c, hops + 1, out);
 		return;
 	case DW_TAG_packed_type:
 	case DW_TAG_subrange_type: /* one without a name is what it is a part of */
 		if (!die_string(s, &d, DIE_NAME) && inner.off) {
-			put_type(s, inner, is_c, hops + 1, out);
+			put_type_at(s, inner, is_c, hops + 1, out);
 			return;
 		}
 		break;
@@ -216,7 +217,7 @@ static void put_type(struct die_scan *s, struct place at, bool is_c, unsigned in
 		break;
 	}
 	buf_str(out, keyword_of(d.abbrev->tag, is_c));
-	put_name(s, &d, is_c, out);
+	put_type_name(s, &d, is_c, out);
 }
 
 /* Whether what a function holds begins here: its parameters stand before it. */
@@ -229,21 +230,21 @@ static bool is_body(uint32_t tag)
 /* The type of a parameter; that of a function's copy is with its origin. */
 static struct place type_of(struct die_scan *s, struct die *d)
 {
-	struct place type = reference(s, d, DIE_TYPE), origin;
+	struct place type = read_type_reference(s, d, DIE_TYPE), origin;
 	struct bytes in;
 
 	for (unsigned int hops = 0; !type.off && hops < LIMIT_ORIGIN_HOPS; hops++) {
-		origin = reference(s, d, DIE_ORIGIN);
+		origin = read_type_reference(s, d, DIE_ORIGIN);
 		if (!origin.off || !die_at_place(s, origin, &in, d))
 			break;
-		type = reference(s, d, DIE_TYPE);
+		type = read_type_reference(s, d, DIE_TYPE);
 	}
 	return type;
 }
 
 /* "(int, char *)"; true when there is at least one. */
-static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
-			   struct buf *out)
+static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+				struct buf *out)
 {
 	const struct die_table *t;
 	unsigned int depth = 1, count = 0;
@@ -256,7 +257,7 @@ static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsig
 		     i++) {
 			const struct die_unit *u = d.unit;
 
-			/* Looked up each time: what put_type() reads may take its place. */
+			/* Looked up each time: what put_type_at() reads may take its place. */
 			if (die_table_of(s, u, &t, NULL) || die_next(u, t, &in, &d, NULL))
 				break;
 			if (!d.abbrev) {
@@ -272,7 +273,7 @@ static bool put_parameters(struct die_scan *s, struct place at, bool is_c, unsig
 
 				buf_str(out, count++ ? ", " : "");
 				if (d.abbrev->tag == DW_TAG_formal_parameter)
-					put_type(s, type_of(s, &parameter), is_c, hops + 1, out);
+					put_type_at(s, type_of(s, &parameter), is_c, hops + 1, out);
 				else
 					buf_str(out, "...");
 			}
@@ -303,11 +304,11 @@ static void put_signature(struct die_scan *s, struct place at, bool is_c, struct
 		if (!die_at_place(s, at, &in, &d))
 			break;
 		if (!result.off)
-			result = reference(s, &d, DIE_TYPE);
-		next = reference(s, &d, DIE_SPECIFICATION);
+			result = read_type_reference(s, &d, DIE_TYPE);
+		next = read_type_reference(s, &d, DIE_SPECIFICATION);
 		buf_reset(&last);
 		if (!declaration || !known) {
-			bool any = put_parameters(s, at, is_c, 0, &last);
+			bool any = put_type_parameters(s, at, is_c, 0, &last);
 
 			if (any || !parameters.len) {
 				buf_reset(&parameters);
@@ -317,10 +318,10 @@ static void put_signature(struct die_scan *s, struct place at, bool is_c, struct
 		}
 		declaration |= next.off != 0;
 		if (!next.off)
-			next = reference(s, &d, DIE_ORIGIN);
+			next = read_type_reference(s, &d, DIE_ORIGIN);
 		at = next;
 	}
-	put_type(s, result, is_c, 0, out);
+	put_type_at(s, result, is_c, 0, out);
 	buf_u8(out, ' ');
 	buf_append(out, parameters.p, parameters.len);
 	out->failed |= parameters.failed || last.failed;

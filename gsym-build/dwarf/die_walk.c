@@ -65,8 +65,8 @@ int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err)
 }
 
 /* Where the first range starts, unless the DIE knows better: cold parts often lie below it. */
-static uint64_t entry_of(const struct die_scan *s, const struct die *d,
-			 const struct range_list *ranges)
+static uint64_t entry_pc_of(const struct die_scan *s, const struct die *d,
+			    const struct range_list *ranges)
 {
 	uint64_t entry;
 
@@ -74,8 +74,8 @@ static uint64_t entry_of(const struct die_scan *s, const struct die *d,
 	return die_address(s, d, DIE_ENTRY, &entry) ? entry : ranges->list[0].start;
 }
 
-static int add_scope(struct die_scan *s, const struct die *d, const struct range_list *ranges,
-		     uint32_t parent, uint32_t *ret, struct err *err)
+static int add_die_scope(struct die_scan *s, const struct die *d, const struct range_list *ranges,
+			 uint32_t parent, uint32_t *ret, struct err *err)
 {
 	bool inlined = d->abbrev->tag == DW_TAG_inlined_subroutine;
 	uint64_t file = 0, line = 0;
@@ -101,7 +101,7 @@ static int add_scope(struct die_scan *s, const struct die *d, const struct range
 		.has_entry = !inlined && ranges->count,
 	};
 	if (scope->has_entry)
-		scope->entry = entry_of(s, d, ranges);
+		scope->entry = entry_pc_of(s, d, ranges);
 	if (die_number(d, DIE_DECL_FILE, &file))
 		scope->decl_file = line_table_file(&s->lines, file, s->comp_dir, s->text);
 	if (die_number(d, DIE_DECL_LINE, &line))
@@ -160,7 +160,7 @@ static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err
 
 		if (rc)
 			return rc;
-		rc = add_scope(w->s, &d, &no_code, *ret, ret, err);
+		rc = add_die_scope(w->s, &d, &no_code, *ret, ret, err);
 		if (rc)
 			return rc;
 		l->noted = NULL;
@@ -186,7 +186,7 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 	if (d.abbrev->tag == DW_TAG_inlined_subroutine)
 		rc = owner_scope(w, w->depth, &parent, err);
 	ret->noted = NULL;
-	return rc ? rc : add_scope(w->s, &d, &w->s->scratch, parent, &ret->scope, err);
+	return rc ? rc : add_die_scope(w->s, &d, &w->s->scratch, parent, &ret->scope, err);
 }
 
 /* Where the children of a DIE end, when it says so and that is behind p: NULL otherwise. */
@@ -204,7 +204,7 @@ static const uint8_t *sibling_of(const struct walk *w, const struct die_abbrev *
 	return u->p + off > p ? u->p + off : NULL;
 }
 
-static void enter(struct walk *w, const struct die_abbrev *a, struct level below)
+static void enter_die(struct walk *w, const struct die_abbrev *a, struct level below)
 {
 	w->depth++;
 	if (w->muted)
@@ -239,7 +239,7 @@ static inline bool step_over(const struct walk *w, const struct die_abbrev *a, c
 
 /* The cursor is a pair of pointers and no struct bytes: it stays in registers, and a unit has
  * hundreds of thousands of DIEs. */
-static int walk(struct walk *w, const uint8_t *p, const uint8_t *end, struct err *err)
+static int walk_unit(struct walk *w, const uint8_t *p, const uint8_t *end, struct err *err)
 {
 	const struct die_unit *u = &w->s->unit;
 
@@ -294,7 +294,7 @@ static int walk(struct walk *w, const uint8_t *p, const uint8_t *end, struct err
 		if (sibling)
 			p = sibling;
 		else
-			enter(w, a, below);
+			enter_die(w, a, below);
 	}
 	return 0; /* some producers leave out the closing nulls */
 }
@@ -308,5 +308,5 @@ int die_walk(struct die_scan *s, const struct die_table *t, const struct bytes *
 	w.muted = 0;
 	w.no_code = DIE_NO_CODE | (s->is_c && !s->is_objective ? DIE_NO_CODE_IN_C : 0);
 	w.levels[0] = w.levels[1] = (struct level){0};
-	return walk(&w, in->p, in->p + in->left, err);
+	return walk_unit(&w, in->p, in->p + in->left, err);
 }

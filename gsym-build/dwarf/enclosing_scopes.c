@@ -54,7 +54,7 @@ void enclosing_scopes_done(struct enclosing_scopes *x)
 	free(x->ranges);
 }
 
-static bool holds_types(uint32_t tag)
+static bool tag_holds_types(uint32_t tag)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
@@ -71,11 +71,11 @@ static bool holds_types(uint32_t tag)
 
 static bool is_named_type(uint32_t tag)
 {
-	return holds_types(tag) || tag == DW_TAG_typedef || tag == DW_TAG_enumeration_type ||
+	return tag_holds_types(tag) || tag == DW_TAG_typedef || tag == DW_TAG_enumeration_type ||
 	       tag == DW_TAG_subrange_type || tag == DW_TAG_template_alias;
 }
 
-static bool add_range(struct walk *w, uint32_t level)
+static bool add_enclosing_range(struct walk *w, uint32_t level)
 {
 	struct enclosing_scopes *x = w->enclosing;
 	struct level *l = &w->levels[level];
@@ -105,7 +105,7 @@ static bool keep_functions(struct walk *w)
 	     at = w->levels[at - 1].owner)
 		stack[count++] = at;
 	while (count)
-		if (!add_range(w, stack[--count]))
+		if (!add_enclosing_range(w, stack[--count]))
 			return false;
 	return true;
 }
@@ -125,9 +125,9 @@ static bool enter_scope(struct walk *w, const struct die_abbrev *a, uint64_t off
 	struct level *l = &w->levels[++w->depth];
 
 	*l = (struct level){.off = off, .owner = around, .range = NO_RANGE};
-	if (holds_types(a->tag)) {
+	if (tag_holds_types(a->tag)) {
 		l->owner = w->depth;
-		return add_range(w, w->depth);
+		return add_enclosing_range(w, w->depth);
 	}
 	if (a->tag == DW_TAG_subprogram) {
 		l->owner = w->depth;

@@ -41,7 +41,7 @@ void line_table_done(struct line_table *t)
 	*t = (struct line_table){0};
 }
 
-static int damaged(uint64_t off, const char *what, struct err *err)
+static int line_damaged(uint64_t off, const char *what, struct err *err)
 {
 	return err_set(err, ERR_DATA, "line table at 0x%llx: %s", (unsigned long long)off, what);
 }
@@ -51,7 +51,7 @@ static uint64_t offset_of(struct bytes *in, bool is_64)
 	return is_64 ? bytes_u64(in) : bytes_u32(in);
 }
 
-static const char *string_at(const uint8_t *p, size_t len, uint64_t off)
+static const char *line_string_at(const uint8_t *p, size_t len, uint64_t off)
 {
 	struct bytes in = bytes_of(p, len);
 	size_t ignored;
@@ -69,7 +69,7 @@ static bool add_dir(struct line_table *t, const char *dir)
 	return true;
 }
 
-static bool add_file(struct line_table *t, const char *base, uint64_t dir)
+static bool add_line_file(struct line_table *t, const char *base, uint64_t dir)
 {
 	if (!grow_array((void **)&t->files, &t->files_cap, t->file_count + 1, sizeof(*t->files),
 			UINT32_MAX))
@@ -92,7 +92,7 @@ static bool read_old_names(struct line_table *t, struct bytes *in)
 
 		bytes_uleb(in); /* time of modification */
 		bytes_uleb(in); /* length */
-		if (!add_file(t, name, dir))
+		if (!add_line_file(t, name, dir))
 			return false;
 	}
 	return true;
@@ -122,10 +122,10 @@ static void read_form(const struct line_sections *s, struct bytes *in, uint64_t 
 		*ret_text = bytes_cstr(in, &ignored);
 		break;
 	case DW_FORM_line_strp:
-		*ret_text = string_at(s->line_str, s->line_str_len, offset_of(in, is_64));
+		*ret_text = line_string_at(s->line_str, s->line_str_len, offset_of(in, is_64));
 		break;
 	case DW_FORM_strp:
-		*ret_text = string_at(s->str, s->str_len, offset_of(in, is_64));
+		*ret_text = line_string_at(s->str, s->str_len, offset_of(in, is_64));
 		break;
 	case DW_FORM_strp_sup:
 		offset_of(in, is_64);
@@ -157,8 +157,8 @@ static void read_form(const struct line_sections *s, struct bytes *in, uint64_t 
 	}
 }
 
-static bool read_entries(struct line_table *t, const struct line_sections *s, struct bytes *in,
-			 bool is_64, bool files)
+static bool read_file_entries(struct line_table *t, const struct line_sections *s, struct bytes *in,
+			      bool is_64, bool files)
 {
 	struct formats f;
 	uint64_t count;
@@ -182,14 +182,14 @@ static bool read_entries(struct line_table *t, const struct line_sections *s, st
 			else if (f.pairs[j][0] == DW_LNCT_directory_index)
 				dir = number;
 		}
-		if (!(files ? add_file(t, name, dir) : add_dir(t, name)))
+		if (!(files ? add_line_file(t, name, dir) : add_dir(t, name)))
 			return false;
 	}
 	return true;
 }
 
-static int read_header(struct line_table *t, const struct line_sections *s, uint64_t off,
-		       struct program *p, struct err *err)
+static int read_line_header(struct line_table *t, const struct line_sections *s, uint64_t off,
+			    struct program *p, struct err *err)
 {
 	struct bytes in = bytes_of(s->line, s->line_len), rest;
 	uint64_t len, header_len;
@@ -204,7 +204,7 @@ static int read_header(struct line_table *t, const struct line_sections *s, uint
 	in = bytes_of(in.p, in.failed || len > in.left ? 0 : len);
 	t->version = bytes_u16(&in);
 	if (in.failed)
-		return damaged(off, "it leaves .debug_line", err);
+		return line_damaged(off, "it leaves .debug_line", err);
 	if (t->version < 2 || t->version > 5)
 		return err_set(err, ERR_UNSUPPORTED, "line table at 0x%llx: version %u",
 			       (unsigned long long)off, t->version);
@@ -224,18 +224,19 @@ static int read_header(struct line_table *t, const struct line_sections *s, uint
 	for (unsigned int i = 1; i < p->opcode_base; i++)
 		p->operand_counts[i] = bytes_u8(&in);
 	if (t->version >= 5)
-		ok = read_entries(t, s, &in, is_64, false) && read_entries(t, s, &in, is_64, true);
+		ok = read_file_entries(t, s, &in, is_64, false) &&
+		     read_file_entries(t, s, &in, is_64, true);
 	else
 		ok = read_old_names(t, &in);
 	if (!ok || in.failed || rest.failed || !p->line_range || !p->opcode_base)
-		return damaged(off, "damaged header", err);
+		return line_damaged(off, "damaged header", err);
 	p->in = rest;
 	return 0;
 }
 
 /* DWARF 5 section 6.2.5.1: on machines with several operations in an instruction, op_index counts
  * them. */
-static void advance(const struct program *p, struct registers *r, uint64_t operations)
+static void advance_address(const struct program *p, struct registers *r, uint64_t operations)
 {
 	if (p->max_ops <= 1) {
 		r->address += operations * p->min_len;
@@ -246,7 +247,7 @@ static void advance(const struct program *p, struct registers *r, uint64_t opera
 	r->op_index = operations % p->max_ops;
 }
 
-static bool emit(struct line_rows *out, struct registers *r, bool end)
+static bool emit_line_row(struct line_rows *out, struct registers *r, bool end)
 {
 	if (!grow_array((void **)&out->rows, &out->cap, out->count + 1, sizeof(*out->rows),
 			LIMIT_LINE_ROWS))
@@ -265,8 +266,8 @@ static bool emit(struct line_rows *out, struct registers *r, bool end)
 
 static const struct registers at_start = {.file = 1, .line = 1};
 
-static bool extended(struct program *p, struct line_table *t, struct registers *r,
-		     struct line_rows *out)
+static bool extended_opcode(struct program *p, struct line_table *t, struct registers *r,
+			    struct line_rows *out)
 {
 	uint64_t len = bytes_uleb(&p->in), dir;
 	struct bytes in = bytes_of(p->in.p, len > p->in.left ? 0 : len);
@@ -277,7 +278,7 @@ static bool extended(struct program *p, struct line_table *t, struct registers *
 	bytes_skip(&p->in, len);
 	switch (bytes_u8(&in)) {
 	case DW_LNE_end_sequence:
-		ok = emit(out, r, true);
+		ok = emit_line_row(out, r, true);
 		*r = at_start;
 		break;
 	case DW_LNE_set_address:
@@ -287,7 +288,7 @@ static bool extended(struct program *p, struct line_table *t, struct registers *
 	case DW_LNE_define_file:
 		name = bytes_cstr(&in, &ignored);
 		dir = bytes_uleb(&in);
-		ok = !name || add_file(t, name, dir);
+		ok = !name || add_line_file(t, name, dir);
 		break;
 	case DW_LNE_set_discriminator:
 		if (t->want_columns)
@@ -299,14 +300,14 @@ static bool extended(struct program *p, struct line_table *t, struct registers *
 	return ok;
 }
 
-static bool standard(struct program *p, uint8_t opcode, bool want_columns, struct registers *r,
-		     struct line_rows *out)
+static bool standard_opcode(struct program *p, uint8_t opcode, bool want_columns,
+			    struct registers *r, struct line_rows *out)
 {
 	switch (opcode) {
 	case DW_LNS_copy:
-		return emit(out, r, false);
+		return emit_line_row(out, r, false);
 	case DW_LNS_advance_pc:
-		advance(p, r, bytes_uleb(&p->in));
+		advance_address(p, r, bytes_uleb(&p->in));
 		break;
 	case DW_LNS_advance_line:
 		r->line += (uint32_t)bytes_sleb(&p->in);
@@ -320,7 +321,7 @@ static bool standard(struct program *p, uint8_t opcode, bool want_columns, struc
 			r->column = 0;
 		break;
 	case DW_LNS_const_add_pc:
-		advance(p, r, (255 - p->opcode_base) / p->line_range);
+		advance_address(p, r, (255 - p->opcode_base) / p->line_range);
 		break;
 	case DW_LNS_fixed_advance_pc:
 		r->address += bytes_u16(&p->in);
@@ -334,8 +335,8 @@ static bool standard(struct program *p, uint8_t opcode, bool want_columns, struc
 	return true;
 }
 
-static int run(struct program *p, struct line_table *t, uint64_t off, struct line_rows *out,
-	       struct err *err)
+static int run_line_program(struct program *p, struct line_table *t, uint64_t off,
+			    struct line_rows *out, struct err *err)
 {
 	struct registers r = at_start;
 
@@ -346,12 +347,12 @@ static int run(struct program *p, struct line_table *t, uint64_t off, struct lin
 		if (opcode >= p->opcode_base) {
 			unsigned int special = opcode - p->opcode_base;
 
-			advance(p, &r, special / p->line_range);
+			advance_address(p, &r, special / p->line_range);
 			r.line += (uint32_t)(p->line_base + (int)(special % p->line_range));
-			ok = emit(out, &r, false);
+			ok = emit_line_row(out, &r, false);
 		} else {
-			ok = opcode ? standard(p, opcode, t->want_columns, &r, out)
-				    : extended(p, t, &r, out);
+			ok = opcode ? standard_opcode(p, opcode, t->want_columns, &r, out)
+				    : extended_opcode(p, t, &r, out);
 		}
 		if (!ok)
 			return err_full(err, out->count < LIMIT_LINE_ROWS,
@@ -359,7 +360,7 @@ static int run(struct program *p, struct line_table *t, uint64_t off, struct lin
 					(unsigned long long)off,
 					(unsigned long long)LIMIT_LINE_ROWS);
 	}
-	return p->in.failed ? damaged(off, "its program is cut", err) : 0;
+	return p->in.failed ? line_damaged(off, "its program is cut", err) : 0;
 }
 
 /* What the table at off says that it is long, as far as the section goes. */
@@ -379,20 +380,20 @@ int line_table_read(struct line_table *t, const struct line_sections *s, uint64_
 		    struct line_rows *out, struct err *err)
 {
 	struct program p = {0};
-	int rc = read_header(t, s, off, &p, err);
+	int rc = read_line_header(t, s, off, &p, err);
 
 	out->count = 0;
 	if (rc)
 		line_table_done(t);
 	else
-		rc = run(&p, t, off, out, err);
+		rc = run_line_program(&p, t, off, out, err);
 	t->read_len = table_len(s, off);
 	return rc;
 }
 
 /* Directory 0 is the compilation directory; DWARF 5 spells it out in the table, before that only
  * DW_AT_comp_dir knows it. NULL: none. */
-static const char *directory(const struct line_table *t, uint64_t number)
+static const char *line_directory(const struct line_table *t, uint64_t number)
 {
 	if (t->version < 5) {
 		if (!number)
@@ -412,7 +413,7 @@ static uint32_t make_file(const struct line_table *t, const struct line_file *f,
 		return DEBUG_NONE;
 	if (*f->base == '/')
 		return debug_file(text, "", 0, f->base, strnlen(f->base, LIMIT_NAME_LEN));
-	dir = directory(t, f->dir);
+	dir = line_directory(t, f->dir);
 	if ((t->version < 5 || f->dir) && (!dir || *dir != '/') && comp_dir && *comp_dir) {
 		buf_append(&path, comp_dir, strnlen(comp_dir, LIMIT_NAME_LEN));
 		if (dir && *dir && path.p[path.len - 1] != '/')

@@ -5,7 +5,7 @@
 
 #include "limits.h"
 
-static uint64_t sized(struct bytes *in, unsigned int size)
+static uint64_t read_sized(struct bytes *in, unsigned int size)
 {
 	return size == 4 ? bytes_u32(in) : bytes_u64(in);
 }
@@ -28,23 +28,24 @@ int range_list_full(const struct range_list *out, struct err *err)
 			(unsigned long long)LIMIT_UNIT_SPANS);
 }
 
-static int outside(const char *section, uint64_t off, struct err *err)
+static int range_outside(const char *section, uint64_t off, struct err *err)
 {
 	return err_set(err, ERR_DATA, "range list at 0x%llx leaves %s", (unsigned long long)off,
 		       section);
 }
 
 /* Address pairs up to a pair of zeros; the highest address in front announces a new base. */
-static int read_ranges(const struct range_source *s, struct bytes *in, uint64_t off,
-		       struct range_list *out, struct err *err)
+static int read_debug_ranges(const struct range_source *s, struct bytes *in, uint64_t off,
+			     struct range_list *out, struct err *err)
 {
 	uint64_t highest = s->address_size == 4 ? UINT32_MAX : UINT64_MAX, base = s->base;
 
 	for (;;) {
-		uint64_t start = sized(in, s->address_size), end = sized(in, s->address_size);
+		uint64_t start = read_sized(in, s->address_size),
+			 end = read_sized(in, s->address_size);
 
 		if (in->failed)
-			return outside(".debug_ranges", off, err);
+			return range_outside(".debug_ranges", off, err);
 		if (!start && !end)
 			return 0;
 		if (start == highest)
@@ -65,7 +66,7 @@ static uint64_t address_at(const struct range_source *s, struct bytes *in)
 		return 0;
 	}
 	bytes_skip(&addr, off);
-	off = sized(&addr, s->address_size);
+	off = read_sized(&addr, s->address_size);
 	if (addr.failed)
 		bytes_fail(in);
 	return off;
@@ -81,7 +82,7 @@ static int read_rnglist(const struct range_source *s, struct bytes *in, uint64_t
 		uint64_t start = 0, end = 0;
 
 		if (in->failed)
-			return outside(".debug_rnglists", off, err);
+			return range_outside(".debug_rnglists", off, err);
 		switch (kind) {
 		case DW_RLE_end_of_list:
 			return 0;
@@ -89,7 +90,7 @@ static int read_rnglist(const struct range_source *s, struct bytes *in, uint64_t
 			base = address_at(s, in);
 			break;
 		case DW_RLE_base_address:
-			base = sized(in, s->address_size);
+			base = read_sized(in, s->address_size);
 			break;
 		case DW_RLE_startx_endx:
 			start = address_at(s, in);
@@ -104,11 +105,11 @@ static int read_rnglist(const struct range_source *s, struct bytes *in, uint64_t
 			end = base + bytes_uleb(in);
 			break;
 		case DW_RLE_start_end:
-			start = sized(in, s->address_size);
-			end = sized(in, s->address_size);
+			start = read_sized(in, s->address_size);
+			end = read_sized(in, s->address_size);
 			break;
 		case DW_RLE_start_length:
-			start = sized(in, s->address_size);
+			start = read_sized(in, s->address_size);
 			end = start + bytes_uleb(in);
 			break;
 		default:
@@ -116,7 +117,7 @@ static int read_rnglist(const struct range_source *s, struct bytes *in, uint64_t
 				       (unsigned long long)off, kind);
 		}
 		if (in->failed)
-			return outside(".debug_rnglists", off, err);
+			return range_outside(".debug_rnglists", off, err);
 		if (!range_list_add(out, start, end))
 			return range_list_full(out, err);
 	}
@@ -133,7 +134,8 @@ int range_list_read(const struct range_source *s, uint64_t off, struct range_lis
 
 	bytes_skip(&in, off);
 	left = in.left;
-	rc = is_old ? read_ranges(s, &in, off, out, err) : read_rnglist(s, &in, off, out, err);
+	rc = is_old ? read_debug_ranges(s, &in, off, out, err)
+		    : read_rnglist(s, &in, off, out, err);
 	out->read_len += left - in.left;
 	return rc;
 }
@@ -145,11 +147,11 @@ int range_list_read_index(const struct range_source *s, uint64_t index, struct r
 	uint64_t at, off;
 
 	if (!CHECKED_MUL(index, s->offset_size, &at) || !CHECKED_ADD(at, s->rnglists_base, &at))
-		return outside(".debug_rnglists", index, err);
+		return range_outside(".debug_rnglists", index, err);
 	bytes_skip(&in, at);
-	off = sized(&in, s->offset_size);
+	off = read_sized(&in, s->offset_size);
 	if (in.failed || !CHECKED_ADD(off, s->rnglists_base, &off))
-		return outside(".debug_rnglists", at, err);
+		return range_outside(".debug_rnglists", at, err);
 	return range_list_read(&(struct range_source){.rnglists = s->rnglists,
 						      .rnglists_len = s->rnglists_len,
 						      .addr = s->addr,

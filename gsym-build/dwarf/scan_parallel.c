@@ -54,7 +54,7 @@ struct scan_thread {
 	int rc;
 };
 
-static void reader_done(struct scan_thread *r)
+static void scan_thread_done(struct scan_thread *r)
 {
 	die_scan_close(&r->s);
 	free(r->chunk.memory);
@@ -64,7 +64,7 @@ static void reader_done(struct scan_thread *r)
 }
 
 /* Of a unit whose end is known: it is part of the run. */
-static void add_unit(struct share *sh, uint64_t end, bool readable)
+static void add_run_unit(struct share *sh, uint64_t end, bool readable)
 {
 	sh->next = end;
 	sh->next_number++;
@@ -89,7 +89,7 @@ static void add_visible(struct share *sh, struct run *run, uint64_t len)
 					 false, &why);
 		if ((header && header != ERR_UNSUPPORTED) || u.end > run->seen)
 			return; /* it is the first of a run, later */
-		add_unit(sh, u.end, !header);
+		add_run_unit(sh, u.end, !header);
 	}
 }
 
@@ -108,7 +108,7 @@ static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
 			sh->over = true;
 			return run->found < 0;
 		}
-		add_unit(sh, ret->end, run->found);
+		add_run_unit(sh, ret->end, run->found);
 	} while (!ret->p);
 	return 1;
 }
@@ -378,7 +378,7 @@ int scan_parallel(struct image *im, const struct die_companions *companions,
 		report_both(report, r);
 	}
 	for (int i = 2; i--;)
-		reader_done(&r[i]);
+		scan_thread_done(&r[i]);
 	unit_filter_shared_close(&share.wanted);
 	free(r);
 	return rc;

@@ -73,7 +73,7 @@ void section_stream_close(struct section_stream *w)
 }
 
 /* Room for len bytes at the front of which stands what is kept of the old view. */
-static bool make_room(struct section_stream *w, size_t keep, uint64_t len)
+static bool make_stream_room(struct section_stream *w, size_t keep, uint64_t len)
 {
 	uint8_t *memory;
 
@@ -102,7 +102,7 @@ static int take_ahead(struct section_stream *w, uint64_t off, uint64_t len, stru
 	uint64_t end = w->off + w->have; /* of what was taken */
 	size_t keep = off < end ? (size_t)(end - off) : 0;
 
-	if (!make_room(w, keep, len + AHEAD))
+	if (!make_stream_room(w, keep, len + AHEAD))
 		return err_set(err, ERR_MEMORY, "no memory for %llu bytes of a unit",
 			       (unsigned long long)len);
 	w->have = 0;
@@ -134,7 +134,7 @@ static int inflate_to(struct section_stream *w, uint64_t off, uint64_t len, stru
 
 	if (want > w->len - off)
 		want = w->len - off;
-	if (!make_room(w, keep, want > AHEAD ? want : AHEAD))
+	if (!make_stream_room(w, keep, want > AHEAD ? want : AHEAD))
 		return err_set(err, ERR_MEMORY, "no memory for %llu bytes of a unit",
 			       (unsigned long long)len);
 	w->have = keep;

@@ -46,7 +46,7 @@ static bool maybe_between(const uint64_t *runs, uint64_t start, uint64_t end)
 	return false;
 }
 
-static int by_vaddr(const void *va, const void *vb)
+static int compare_wanted_addresses(const void *va, const void *vb)
 {
 	const struct wanted_address *a = va, *b = vb;
 
@@ -79,7 +79,7 @@ static size_t open_from(const struct unit_filter *w, size_t k)
 	return k;
 }
 
-static bool add_range(struct unit_filter *w, uint64_t unit_off, uint64_t start, uint64_t len)
+static bool add_listed_range(struct unit_filter *w, uint64_t unit_off, uint64_t start, uint64_t len)
 {
 	for (size_t i = first_from(w, start); i < w->count && w->list[i].vaddr - start < len; i++) {
 		if (!grow_array((void **)&w->pairs, &w->pairs_cap, w->pair_count + 1,
@@ -110,7 +110,7 @@ static void read_set(struct unit_filter *w, struct bytes set, size_t head_len,
 		uint64_t len = size == 8 ? bytes_u64(&set) : bytes_u32(&set);
 
 		any |= len != 0;
-		*ret_ok = add_range(w, unit_off, start, len);
+		*ret_ok = add_listed_range(w, unit_off, start, len);
 	}
 	/* Of a unit that it lists without any range it says nothing. */
 	if (!any || !*ret_ok)
@@ -169,7 +169,7 @@ int unit_filter_open(struct unit_filter *w, struct image *im, const uint64_t *va
 		mark_run(w->runs, vaddrs[i]);
 	for (size_t i = 0; i < count; i++)
 		w->list[i].vaddr = vaddrs[i];
-	put_in_order(w->list, count, sizeof(*w->list), by_vaddr);
+	put_in_order(w->list, count, sizeof(*w->list), compare_wanted_addresses);
 	for (size_t i = 0; i <= count; i++)
 		w->list[i].open = (uint32_t)i;
 	if (image_section(im, ".debug_aranges", &p, &len, NULL) != 1)
@@ -213,8 +213,8 @@ void unit_filter_close(struct unit_filter *w)
 	*w = (struct unit_filter){0};
 }
 
-static bool is_over(const struct unit_filter *w, size_t open_count, size_t unlisted_count,
-		    uint64_t unit_off)
+static bool filter_is_done(const struct unit_filter *w, size_t open_count, size_t unlisted_count,
+			   uint64_t unit_off)
 {
 	if (!w->list)
 		return false;
@@ -226,7 +226,7 @@ static bool is_over(const struct unit_filter *w, size_t open_count, size_t unlis
 
 bool unit_filter_is_done(const struct unit_filter *w, uint64_t unit_off)
 {
-	return is_over(w, w->open_count, w->unlisted_count, unit_off);
+	return filter_is_done(w, w->open_count, w->unlisted_count, unit_off);
 }
 
 int unit_filter_shared_open(struct unit_filter_shared *both, const struct unit_filter *w,
@@ -261,7 +261,7 @@ void unit_filter_shared_add(struct unit_filter_shared *both, const struct unit_f
 bool unit_filter_shared_is_done(const struct unit_filter_shared *both, const struct unit_filter *w,
 				uint64_t unit_off)
 {
-	return is_over(w, both->open_count, both->unlisted_count, unit_off);
+	return filter_is_done(w, both->open_count, both->unlisted_count, unit_off);
 }
 
 /* The first pair of a unit, or pair_count. */

@@ -303,7 +303,7 @@ static int part_packed(struct image *im, const struct image_part *part, struct i
 	return ret->plain_len != 0;
 }
 
-static bool is_named(const struct image_part *part, const char *name)
+static bool part_is_named(const struct image_part *part, const char *name)
 {
 	return strcmp(part->name, name) == 0 ||
 	       (strncmp(part->name, ".zdebug_", 8) == 0 && strncmp(name, ".debug_", 7) == 0 &&
@@ -315,7 +315,7 @@ static struct image_part *find_part(const struct image *im, const char *name,
 				    const struct image_part *after)
 {
 	for (size_t i = after ? (size_t)(after - im->parts) + 1 : 1; i < im->part_count; i++)
-		if (is_named(&im->parts[i], name))
+		if (part_is_named(&im->parts[i], name))
 			return &im->parts[i];
 	return NULL;
 }

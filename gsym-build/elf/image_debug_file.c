@@ -26,7 +26,7 @@ struct section {
 	uint64_t off, len, vaddr;
 };
 
-static bool get(const struct debug_link_file *f, void *p, size_t len, uint64_t off)
+static bool read_file_at(const struct debug_link_file *f, void *p, size_t len, uint64_t off)
 {
 	return off <= f->len && len <= f->len - off &&
 	       pread(f->fd, p, len, (off_t)off) == (ssize_t)len;
@@ -38,13 +38,13 @@ static bool get_section(const struct debug_link_file *f, uint32_t i, struct sect
 	Elf32_Shdr s32;
 
 	if (f->is_64) {
-		if (!get(f, &s64, sizeof(s64), f->sections_off + i * sizeof(s64)))
+		if (!read_file_at(f, &s64, sizeof(s64), f->sections_off + i * sizeof(s64)))
 			return false;
 		*ret = (struct section){s64.sh_name,   s64.sh_type, s64.sh_link,
 					s64.sh_offset, s64.sh_size, s64.sh_addr};
 		return true;
 	}
-	if (!get(f, &s32, sizeof(s32), f->sections_off + i * sizeof(s32)))
+	if (!read_file_at(f, &s32, sizeof(s32), f->sections_off + i * sizeof(s32)))
 		return false;
 	*ret = (struct section){s32.sh_name,   s32.sh_type, s32.sh_link,
 				s32.sh_offset, s32.sh_size, s32.sh_addr};
@@ -66,11 +66,11 @@ static bool open_elf(struct debug_link_file *f, int fd)
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return false;
 	f->len = (uint64_t)st.st_size;
-	if (!get(f, &h, sizeof(h.h32), 0) || memcmp(h.ident, ELFMAG, SELFMAG) != 0 ||
+	if (!read_file_at(f, &h, sizeof(h.h32), 0) || memcmp(h.ident, ELFMAG, SELFMAG) != 0 ||
 	    h.ident[EI_DATA] != ELFDATA2LSB)
 		return false;
 	f->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
-	if (f->is_64 && !get(f, &h.h64, sizeof(h.h64), 0))
+	if (f->is_64 && !read_file_at(f, &h.h64, sizeof(h.h64), 0))
 		return false;
 	f->is_object = (f->is_64 ? h.h64.e_type : h.h32.e_type) == ET_REL;
 	f->sections_off = f->is_64 ? h.h64.e_shoff : h.h32.e_shoff;
@@ -86,20 +86,22 @@ static bool open_elf(struct debug_link_file *f, int fd)
 	return true;
 }
 
-static bool is_named(const struct debug_link_file *f, const struct section *s, const char *name)
+static bool section_is_named(const struct debug_link_file *f, const struct section *s,
+			     const char *name)
 {
 	size_t len = strlen(name) + 1;
 	char text[NAME_MAX_LEN];
 
 	return s->name < f->names_len && len <= sizeof(text) &&
-	       get(f, text, len, f->names_off + s->name) && memcmp(text, name, len) == 0;
+	       read_file_at(f, text, len, f->names_off + s->name) && memcmp(text, name, len) == 0;
 }
 
 /* A section with content, by name. */
-static bool find(const struct debug_link_file *f, const char *name, struct section *ret)
+static bool find_section(const struct debug_link_file *f, const char *name, struct section *ret)
 {
 	for (uint32_t i = 1; i < f->count; i++)
-		if (get_section(f, i, ret) && ret->type != SHT_NOBITS && is_named(f, ret, name))
+		if (get_section(f, i, ret) && ret->type != SHT_NOBITS &&
+		    section_is_named(f, ret, name))
 			return true;
 	return false;
 }
@@ -108,7 +110,7 @@ static bool has_dwarf(const struct debug_link_file *f)
 {
 	struct section s;
 
-	return find(f, ".debug_info", &s) || find(f, ".zdebug_info", &s);
+	return find_section(f, ".debug_info", &s) || find_section(f, ".zdebug_info", &s);
 }
 
 /* The file of a candidate name, when it is the one; O_NONBLOCK: a named pipe would wait. */
@@ -135,11 +137,12 @@ static int try_link(const struct debug_link_file *f, const char *path, const str
 	struct section s;
 	size_t len;
 
-	if (!real || !find(f, ".gnu_debuglink", &s))
+	if (!real || !find_section(f, ".gnu_debuglink", &s))
 		return -1;
 	len = s.len < sizeof(name) ? s.len : sizeof(name);
 	/* A name, then padding and a checksum; a path would lead anywhere. */
-	if (!get(f, name, len, s.off) || !memchr(name, 0, len) || !*name || strchr(name, '/'))
+	if (!read_file_at(f, name, len, s.off) || !memchr(name, 0, len) || !*name ||
+	    strchr(name, '/'))
 		return -1;
 	*strrchr(real, '/') = 0;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++) {
@@ -180,7 +183,8 @@ bool image_debug_file_is_separate(int fd)
 	if (!open_elf(&f, fd))
 		return false;
 	for (uint32_t i = 1; i < f.count; i++)
-		if (get_section(&f, i, &s) && s.type == SHT_NOBITS && is_named(&f, &s, ".text"))
+		if (get_section(&f, i, &s) && s.type == SHT_NOBITS &&
+		    section_is_named(&f, &s, ".text"))
 			return true;
 	return false;
 }
@@ -196,11 +200,12 @@ int image_debug_file_vaddr(int fd, uint64_t file_off, uint64_t *ret_vaddr)
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		return 0;
 	f.len = (uint64_t)st.st_size;
-	if (!get(&f, &h, sizeof(h), 0) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
+	if (!read_file_at(&f, &h, sizeof(h), 0) || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0 ||
 	    h.e_ident[EI_CLASS] != ELFCLASS64 || h.e_phentsize != sizeof(p))
 		return 0;
 	for (uint32_t i = 0; i < h.e_phnum; i++) {
-		if (h.e_phoff > f.len || !get(&f, &p, sizeof(p), h.e_phoff + i * sizeof(p)))
+		if (h.e_phoff > f.len ||
+		    !read_file_at(&f, &p, sizeof(p), h.e_phoff + i * sizeof(p)))
 			return 0;
 		if (p.p_type == PT_LOAD && file_off >= p.p_offset &&
 		    file_off - p.p_offset < p.p_filesz) {
@@ -219,7 +224,7 @@ int image_debug_file_section(int fd, const char *name, struct image_debug_file_p
 	if (!open_elf(&f, fd))
 		return 0;
 	for (uint32_t i = 1; i < f.count; i++)
-		if (get_section(&f, i, &s) && is_named(&f, &s, name)) {
+		if (get_section(&f, i, &s) && section_is_named(&f, &s, name)) {
 			*ret = (struct image_debug_file_place){s.vaddr, s.len, s.off, f.is_object};
 			return 1;
 		}

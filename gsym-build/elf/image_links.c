@@ -28,7 +28,7 @@ enum {
 	NAME_LEN = 24
 };
 
-static int read_at(const struct input *in, void *p, size_t len, uint64_t off, struct err *err)
+static int read_links_at(const struct input *in, void *p, size_t len, uint64_t off, struct err *err)
 {
 	if (off > in->len || len > in->len - off)
 		return err_set(err, ERR_DATA, "truncated ELF: %zu bytes at %llu of %llu", len,
@@ -36,21 +36,23 @@ static int read_at(const struct input *in, void *p, size_t len, uint64_t off, st
 	return io_read_all(io_system(), in->fd, p, len, (off_t)off, err);
 }
 
-static int read_section(const struct input *in, uint32_t i, struct section *ret, struct err *err)
+static int read_section_header(const struct input *in, uint32_t i, struct section *ret,
+			       struct err *err)
 {
 	Elf64_Shdr s64;
 	Elf32_Shdr s32;
 	int rc;
 
 	if (in->is_64) {
-		rc = read_at(in, &s64, sizeof(s64), in->sections_off + (uint64_t)i * sizeof(s64),
-			     err);
+		rc = read_links_at(in, &s64, sizeof(s64),
+				   in->sections_off + (uint64_t)i * sizeof(s64), err);
 		if (!rc)
 			*ret = (struct section){s64.sh_name, s64.sh_type, s64.sh_flags,
 						s64.sh_offset, s64.sh_size};
 		return rc;
 	}
-	rc = read_at(in, &s32, sizeof(s32), in->sections_off + (uint64_t)i * sizeof(s32), err);
+	rc = read_links_at(in, &s32, sizeof(s32), in->sections_off + (uint64_t)i * sizeof(s32),
+			   err);
 	if (!rc)
 		*ret = (struct section){s32.sh_name, s32.sh_type, s32.sh_flags, s32.sh_offset,
 					s32.sh_size};
@@ -71,11 +73,11 @@ static int open_header(struct input *in, struct err *err)
 	if (fstat(in->fd, &st))
 		return err_sys(err, errno, "stat");
 	in->len = (uint64_t)st.st_size;
-	if (in->len < EI_NIDENT || read_at(in, h.ident, EI_NIDENT, 0, err) ||
+	if (in->len < EI_NIDENT || read_links_at(in, h.ident, EI_NIDENT, 0, err) ||
 	    memcmp(h.ident, ELFMAG, SELFMAG) != 0 || h.ident[EI_DATA] != ELFDATA2LSB)
 		return err_set(err, ERR_UNSUPPORTED, "not a little-endian ELF file");
 	in->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
-	rc = read_at(in, &h, in->is_64 ? sizeof(h.h64) : sizeof(h.h32), 0, err);
+	rc = read_links_at(in, &h, in->is_64 ? sizeof(h.h64) : sizeof(h.h32), 0, err);
 	if (rc)
 		return rc;
 	in->sections_off = in->is_64 ? h.h64.e_shoff : h.h32.e_shoff;
@@ -95,7 +97,7 @@ static size_t read_content(const struct input *in, const struct section *s, void
 {
 	size_t n = s->len < max ? (size_t)s->len : max;
 
-	return read_at(in, p, n, s->off, NULL) ? 0 : n;
+	return read_links_at(in, p, n, s->off, NULL) ? 0 : n;
 }
 
 static void take_debug_link(const struct input *in, const struct section *s,
@@ -129,7 +131,7 @@ int image_links_read(int fd, struct image_links *ret, struct err *err)
 	int rc = open_header(&in, err);
 
 	if (!rc)
-		rc = read_section(&in, in.names_index, &names, err);
+		rc = read_section_header(&in, in.names_index, &names, err);
 	if (rc)
 		return rc;
 	*ret = (struct image_links){0};
@@ -137,7 +139,7 @@ int image_links_read(int fd, struct image_links *ret, struct err *err)
 		char name[NAME_LEN + 1] = {0};
 		struct section s;
 
-		rc = read_section(&in, i, &s, err);
+		rc = read_section_header(&in, i, &s, err);
 		if (rc)
 			return rc;
 		/* The last name may be shorter than what is read of it. */
@@ -145,8 +147,8 @@ int image_links_read(int fd, struct image_links *ret, struct err *err)
 			uint64_t left = in.len - names.off;
 			uint64_t room = left > s.name ? left - s.name : 0;
 
-			rc = read_at(&in, name, room < NAME_LEN ? (size_t)room : NAME_LEN,
-				     names.off + s.name, err);
+			rc = read_links_at(&in, name, room < NAME_LEN ? (size_t)room : NAME_LEN,
+					   names.off + s.name, err);
 			if (rc)
 				return rc;
 		}

@@ -34,7 +34,7 @@ struct extent {
 	uint64_t off, len, align;
 };
 
-static int read_at(struct input *in, void *p, size_t len, uint64_t off, struct err *err)
+static int read_notes_at(struct input *in, void *p, size_t len, uint64_t off, struct err *err)
 {
 	if (off > in->len || len > in->len - off)
 		return err_set(err, ERR_DATA, "truncated ELF: %zu bytes at %llu of %llu", len,
@@ -84,7 +84,7 @@ static int extent_find(struct input *in, const struct extent *e, struct build_id
 	p = malloc(e->len);
 	if (!p)
 		return err_no_memory(err);
-	rc = read_at(in, p, e->len, e->off, err);
+	rc = read_notes_at(in, p, e->len, e->off, err);
 	return rc ? rc : notes_find(p, e->len, e->align, ret_id);
 }
 
@@ -121,7 +121,7 @@ static int table_find(struct input *in, bool sections, uint64_t off, uint32_t co
 
 		if (off > in->len || want > in->len - off)
 			return 0;
-		rc = read_at(in, &u, want, off, err);
+		rc = read_notes_at(in, &u, want, off, err);
 		if (rc)
 			return rc;
 		if (sections)
@@ -162,7 +162,7 @@ static int read_headers(struct input *in, struct build_id *ret_id, struct err *e
 		Elf64_Ehdr h64;
 		Elf32_Ehdr h32;
 	} h = {0};
-	int rc = read_at(in, h.ident, EI_NIDENT, 0, err);
+	int rc = read_notes_at(in, h.ident, EI_NIDENT, 0, err);
 
 	if (rc)
 		return rc;
@@ -174,7 +174,7 @@ static int read_headers(struct input *in, struct build_id *ret_id, struct err *e
 	    (h.ident[EI_CLASS] != ELFCLASS64 && h.ident[EI_CLASS] != ELFCLASS32))
 		return err_set(err, ERR_DATA, "ELF header: unknown class or byte order");
 	in->is_64 = h.ident[EI_CLASS] == ELFCLASS64;
-	rc = read_at(in, &h, in->is_64 ? sizeof(h.h64) : sizeof(h.h32), 0, err);
+	rc = read_notes_at(in, &h, in->is_64 ? sizeof(h.h64) : sizeof(h.h32), 0, err);
 	if (rc)
 		return rc;
 	/* Segments first: a stripped file may have no sections. In a separate debug file they may

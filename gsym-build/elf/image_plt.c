@@ -141,7 +141,7 @@ static void read_relocations(struct plt *p, size_t section)
 	}
 }
 
-static int by_vaddr(const void *va, const void *vb)
+static int compare_plt_slots(const void *va, const void *vb)
 {
 	const struct slot *a = va, *b = vb;
 
@@ -163,7 +163,7 @@ static bool read_slots(struct plt *p)
 	}
 	if (p->failed || !p->slot_count)
 		return false;
-	qsort(p->slots, p->slot_count, sizeof(*p->slots), by_vaddr);
+	qsort(p->slots, p->slot_count, sizeof(*p->slots), compare_plt_slots);
 	p->by_index = calloc(p->index_count + 1, sizeof(const struct slot *));
 	p->failed = !p->by_index;
 	for (size_t i = 0; i < p->slot_count && !p->failed; i++)

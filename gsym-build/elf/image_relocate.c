@@ -140,7 +140,7 @@ static const struct rule rules[] = {
 };
 
 /* One byte at least stays free behind each section, so that its end is no address of the next. */
-static bool place(struct image_part *part, uint64_t max, uint64_t *end)
+static bool place_part(struct image_part *part, uint64_t max, uint64_t *end)
 {
 	GElf_Shdr *sh = &part->shdr;
 	uint64_t align = sh->sh_addralign, at = *end;
@@ -226,7 +226,7 @@ int image_lay_out(struct image *im, struct err *err)
 			if (!(part->shdr.sh_flags & SHF_ALLOC) ||
 			    !!(part->shdr.sh_flags & SHF_EXECINSTR) != code)
 				continue;
-			if (!place(part, max, &end))
+			if (!place_part(part, max, &end))
 				return err_set(err, ERR_DATA,
 					       "damaged ELF: section %s ends behind the last "
 					       "address",
@@ -244,8 +244,8 @@ static const struct rule *find_rule(uint16_t machine, uint32_t type)
 	return NULL;
 }
 
-static void skip(struct image *im, const struct image_part *part, uint64_t off, const char *what,
-		 uint32_t number)
+static void skip_relocation(struct image *im, const struct image_part *part, uint64_t off,
+			    const char *what, uint32_t number)
 {
 	if (im->relocations_skipped++)
 		return;
@@ -321,7 +321,7 @@ static bool get_relocation(const struct relocations *r, size_t index, GElf_Rela 
 }
 
 /* Whether v says the same in len bytes, signed or unsigned. */
-static bool fits(uint64_t v, size_t len)
+static bool value_fits(uint64_t v, size_t len)
 {
 	unsigned int bits = (unsigned int)len * 8;
 
@@ -344,8 +344,8 @@ static bool apply_leb(uint8_t *p, size_t left, uint8_t action, uint64_t v)
 }
 
 /* len: of the section, decompressed */
-static void apply(struct image *im, const struct image_part *part, size_t len,
-		  const struct relocations *r, const GElf_Rela *rel)
+static void apply_relocations(struct image *im, const struct image_part *part, size_t len,
+			      const struct relocations *r, const GElf_Rela *rel)
 {
 	uint32_t type = (uint32_t)GELF_R_TYPE(rel->r_info);
 	const struct rule *rule = find_rule(im->ehdr.e_machine, type);
@@ -353,13 +353,14 @@ static void apply(struct image *im, const struct image_part *part, size_t len,
 	uint8_t *field;
 
 	if (!rule) {
-		skip(im, part, rel->r_offset, "unknown relocation", type);
+		skip_relocation(im, part, rel->r_offset, "unknown relocation", type);
 		return;
 	}
 	if (rule->action == IGNORE)
 		return;
 	if (rel->r_offset > len || rule->len > len - rel->r_offset) {
-		skip(im, part, rel->r_offset, "behind the section's end: relocation", type);
+		skip_relocation(im, part, rel->r_offset, "behind the section's end: relocation",
+				type);
 		return;
 	}
 	/* What stays zero lies below every section, like the addresses of dropped code. */
@@ -369,7 +370,7 @@ static void apply(struct image *im, const struct image_part *part, size_t len,
 	if (rule->action >= SET_LEB) {
 		if (!apply_leb(field, len - rel->r_offset, rule->action,
 			       v + (uint64_t)rel->r_addend))
-			skip(im, part, rel->r_offset, "no number for relocation", type);
+			skip_relocation(im, part, rel->r_offset, "no number for relocation", type);
 		return;
 	}
 	memcpy(&there, field, rule->len);
@@ -381,8 +382,9 @@ static void apply(struct image *im, const struct image_part *part, size_t len,
 	else if (rule->action == SUBTRACT)
 		v = there - v;
 	/* Sums wrap by design, and those of 32-bit machines do in 64-bit arithmetic. */
-	if (rule->action == ADDRESS && r->has_addends && image_is_64(im) && !fits(v, rule->len)) {
-		skip(im, part, rel->r_offset, "too far for its field: relocation", type);
+	if (rule->action == ADDRESS && r->has_addends && image_is_64(im) &&
+	    !value_fits(v, rule->len)) {
+		skip_relocation(im, part, rel->r_offset, "too far for its field: relocation", type);
 		return;
 	}
 	memcpy(field, &v, rule->len);
@@ -412,7 +414,7 @@ int image_relocate(struct image *im, struct image_part *part, const uint8_t *p, 
 	}
 	for (size_t i = 0; i < r.count && i < INT32_MAX; i++)
 		if (get_relocation(&r, i, &rel))
-			apply(im, part, len, &r, &rel);
+			apply_relocations(im, part, len, &r, &rel);
 	return 0;
 }
 

@@ -57,7 +57,7 @@ bool image_symbol_vaddr(const struct image *im, Elf_Data *symbols, Elf_Data *ext
 	return true;
 }
 
-static bool open_table(struct image *im, uint32_t type, struct table *t)
+static bool open_symbol_table(struct image *im, uint32_t type, struct table *t)
 {
 	*t = (struct table){0};
 	for (size_t i = 1; i < im->part_count; i++) {
@@ -181,7 +181,7 @@ int image_add_symbols(struct image *im, struct debug_text *text, struct symbols 
 	struct table t;
 
 	*ret_count = 0;
-	if (!open_table(im, SHT_SYMTAB, &t) && !open_table(im, SHT_DYNSYM, &t))
+	if (!open_symbol_table(im, SHT_SYMTAB, &t) && !open_symbol_table(im, SHT_DYNSYM, &t))
 		return 0;
 	if (t.count > INT32_MAX)
 		return err_set(err, ERR_LIMIT, "%zu symbols", t.count);

@@ -5,7 +5,7 @@
 
 #include "limits.h"
 
-static int explain(lzma_ret rc, struct err *err)
+static int explain_xz(lzma_ret rc, struct err *err)
 {
 	switch (rc) {
 	case LZMA_MEM_ERROR:
@@ -20,7 +20,7 @@ static int explain(lzma_ret rc, struct err *err)
 	}
 }
 
-static int decode(lzma_stream *s, uint64_t max, struct buf *out, struct err *err)
+static int decode_xz(lzma_stream *s, uint64_t max, struct buf *out, struct err *err)
 {
 	uint8_t chunk[65536];
 	lzma_ret rc = LZMA_OK;
@@ -39,7 +39,7 @@ static int decode(lzma_stream *s, uint64_t max, struct buf *out, struct err *err
 			return err_set(err, ERR_MEMORY, "no memory to decompress xz");
 	}
 	if (rc != LZMA_STREAM_END)
-		return explain(rc, err);
+		return explain_xz(rc, err);
 	return s->avail_in ? err_set(err, ERR_DATA, "%zu bytes behind its xz stream", s->avail_in)
 			   : 0;
 }
@@ -52,12 +52,12 @@ int inflate_xz(const void *p, size_t len, struct buf *out, struct err *err)
 	int rc;
 
 	if (init != LZMA_OK)
-		return explain(init, err);
+		return explain_xz(init, err);
 	if (max / LIMIT_INFLATE_RATIO > len)
 		max = len * LIMIT_INFLATE_RATIO;
 	s.next_in = p;
 	s.avail_in = len;
-	rc = decode(&s, max, out, err);
+	rc = decode_xz(&s, max, out, err);
 	lzma_end(&s);
 	return rc;
 }

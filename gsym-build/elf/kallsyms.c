@@ -42,7 +42,7 @@ static bool parse_row(const char *p, size_t len, struct row *ret)
 }
 
 /* Cuts one line off the front, without its end. */
-static const char *next_line(struct bytes *in, size_t *ret_len)
+static const char *next_kallsyms_line(struct bytes *in, size_t *ret_len)
 {
 	const char *line = (const char *)in->p;
 	const char *end = memchr(line, '\n', in->left);
@@ -61,12 +61,12 @@ bool kallsyms_detect(const void *p, size_t len)
 
 	if (!len)
 		return false;
-	line = next_line(&in, &line_len);
+	line = next_kallsyms_line(&in, &line_len);
 	return parse_row(line, line_len, &row);
 }
 
 /* Of sorted addresses, the first above vaddr; vaddr + 1 when it is the last. */
-static uint64_t end_of(const uint64_t *all, size_t count, uint64_t vaddr)
+static uint64_t next_address_above(const uint64_t *all, size_t count, uint64_t vaddr)
 {
 	size_t low = 0;
 
@@ -92,7 +92,7 @@ struct parse {
 	bool has_base, any_address;
 };
 
-static int add_row(struct parse *s, const struct row *row, struct err *err)
+static int add_kallsyms_row(struct parse *s, const struct row *row, struct err *err)
 {
 	struct symbol sym = {
 		.vaddr = row->vaddr,
@@ -122,7 +122,7 @@ static int add_row(struct parse *s, const struct row *row, struct err *err)
 	return 0;
 }
 
-static int finish(struct parse *s, uint64_t *ret_text_base, struct err *err)
+static int finish_kallsyms(struct parse *s, uint64_t *ret_text_base, struct err *err)
 {
 	if (s->count && !s->any_address)
 		return err_set(err, ERR_DENIED,
@@ -134,7 +134,7 @@ static int finish(struct parse *s, uint64_t *ret_text_base, struct err *err)
 	s->addresses[s->count] = UINT64_MAX; /* room was made for it; ends the last symbol */
 	for (size_t i = 0; i < s->symbols->count; i++) {
 		struct symbol *sym = &s->symbols->list[i];
-		uint64_t end = end_of(s->addresses, s->count, sym->vaddr);
+		uint64_t end = next_address_above(s->addresses, s->count, sym->vaddr);
 
 		sym->len = end == UINT64_MAX ? 1 : end - sym->vaddr;
 	}
@@ -151,7 +151,7 @@ int kallsyms_read(const void *p, size_t len, struct debug_text *text, struct sym
 
 	for (size_t number = 1; in.left && !rc; number++) {
 		size_t line_len;
-		const char *line = next_line(&in, &line_len);
+		const char *line = next_kallsyms_line(&in, &line_len);
 		struct row row;
 
 		if (!line_len)
@@ -160,10 +160,10 @@ int kallsyms_read(const void *p, size_t len, struct debug_text *text, struct sym
 			rc = err_set(err, ERR_DATA, "kallsyms: line %zu is not 'address type name'",
 				     number);
 		else
-			rc = add_row(&s, &row, err);
+			rc = add_kallsyms_row(&s, &row, err);
 	}
 	if (!rc)
-		rc = finish(&s, ret_text_base, err);
+		rc = finish_kallsyms(&s, ret_text_base, err);
 	free(s.addresses);
 	return rc;
 }

@@ -57,7 +57,7 @@ enum worker_class worker_class_background(void)
 
 /* --- taking one ------------------------------------------------------------------------------ */
 
-static void set(pid_t pid, enum worker_class c)
+static void set_class(pid_t pid, enum worker_class c)
 {
 	bool idle = c == WORKER_CLASS_IDLE;
 
@@ -71,7 +71,7 @@ void worker_class_take(enum worker_class c)
 		return;
 	/* Not 19: a hundredth of the processor would be as good as nothing. */
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
-	set(0, c);
+	set_class(0, c);
 }
 
 /* --- watching -------------------------------------------------------------------------------- */
@@ -103,7 +103,7 @@ int worker_watch_look(struct worker_watch *w, uint64_t now_ns)
 		cpu = cpu_of(w->pid);
 		if ((cpu - w->cpu_ns) * LIMIT_WORKER_STARVED_SHARE < passed) {
 			w->class = WORKER_CLASS_BATCH;
-			set(w->pid, w->class);
+			set_class(w->pid, w->class);
 			return INT32_MAX;
 		}
 		w->cpu_ns = cpu;

@@ -15,7 +15,7 @@
 /* The parts of a lookup are made into one function: calls would cost as much as the work. */
 #define RSYM_INLINE inline __attribute__((always_inline))
 
-static inline uint32_t load32(const uint8_t *p)
+static inline uint32_t rsym_load32(const uint8_t *p)
 {
 	uint32_t v;
 
@@ -23,7 +23,7 @@ static inline uint32_t load32(const uint8_t *p)
 	return v;
 }
 
-static inline uint64_t load64(const uint8_t *p)
+static inline uint64_t rsym_load64(const uint8_t *p)
 {
 	uint64_t v;
 
@@ -40,14 +40,14 @@ static inline uint64_t bits_low(uint64_t v, unsigned int n)
 /* n bits from bit position at, n <= 57. */
 static inline uint64_t bits_get(const uint8_t *p, uint64_t at, unsigned int n)
 {
-	return bits_low(load64(p + at / 8) >> at % 8, n);
+	return bits_low(rsym_load64(p + at / 8) >> at % 8, n);
 }
 
 /* 64 bits from bit position at: loads 16 bytes. */
 static inline uint64_t bits_word(const uint8_t *p, uint64_t at)
 {
 	p += at / 8;
-	return load64(p) >> at % 8 | load64(p + 8) << 1 << (63 - at % 8);
+	return rsym_load64(p) >> at % 8 | rsym_load64(p + 8) << 1 << (63 - at % 8);
 }
 
 /* Bits needed to write v: 0 for 0, 64 at most. */
@@ -196,7 +196,8 @@ static RSYM_INLINE unsigned int bits_rank(const uint8_t *p, uint64_t at, unsigne
 		BITS_ONES(30),
 		BITS_ONES(31),
 	};
-	uint64_t x = load64(p + at / 8) >> at % 8, y = ones[l] * most, high = ones[l] << (l - 1);
+	uint64_t x = rsym_load64(p + at / 8) >> at % 8, y = ones[l] * most,
+		 high = ones[l] << (l - 1);
 	uint64_t lower = (y | high) - (x & ~high);
 
 	return bits_count(bits_low(((y & ~x) | (~(y ^ x) & lower)) & high, n * l));

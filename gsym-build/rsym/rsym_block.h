@@ -105,7 +105,7 @@ static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, 
 					uint32_t limit, uint32_t block_rows,
 					uint32_t line_base_bits, uint32_t frequent_bits)
 {
-	uint64_t header = load64(p);
+	uint64_t header = rsym_load64(p);
 	uint32_t inner, other_at, frequent_at, line_count, line_len;
 
 	b->p = p;
@@ -163,7 +163,7 @@ static RSYM_INLINE uint32_t rsym_block_part(const struct rsym_block *b, uint32_t
 {
 	const uint8_t *p = b->p + b->upper_at / 8, *end = p + b->upper_len / 8;
 	uint32_t word_at = 0, left = high, sum = 0;
-	struct bits_tally next = bits_tally(~load64(p)), zeros = next;
+	struct bits_tally next = bits_tally(~rsym_load64(p)), zeros = next;
 
 #pragma GCC unroll 8
 	for (unsigned int i = 1; i < words; i++) {
@@ -171,7 +171,7 @@ static RSYM_INLINE uint32_t rsym_block_part(const struct rsym_block *b, uint32_t
 
 		sum += bits_tally_count(&next);
 		p += 8;
-		next = bits_tally(~load64(p < end ? p : end));
+		next = bits_tally(~rsym_load64(p < end ? p : end));
 		behind = -(uint64_t)(high >= sum);
 		word_at += behind & 64;
 		left ^= (left ^ (high - sum)) & (uint32_t)behind;
@@ -194,7 +194,8 @@ static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t 
 	at = rsym_block_part(b, high, last < RSYM_ROWS_MAX / 2 ? 3 : 6);
 	/* Behind the end only when damaged: there are fewer zeros than there must be. */
 	for (row = at - high - 1; row < last && at <= b->upper_len;) {
-		uint64_t word = load64(b->p + (b->upper_at + at) / 8) >> (b->upper_at + at) % 8;
+		uint64_t word =
+			rsym_load64(b->p + (b->upper_at + at) / 8) >> (b->upper_at + at) % 8;
 		uint32_t run = (uint32_t)__builtin_ctzll(~word | UINT64_C(1) << 57);
 
 		run = run < last - row ? run : last - row;
@@ -221,7 +222,7 @@ static RSYM_INLINE uint32_t rsym_block_start(const struct rsym_block *b, uint32_
 	if (row >= b->row_count)
 		return b->limit;
 	for (uint32_t at = 0; at < b->upper_len; at += 64, p += 8) {
-		uint64_t word = load64(p);
+		uint64_t word = rsym_load64(p);
 		struct bits_tally t;
 		uint32_t count;
 
@@ -246,10 +247,10 @@ static RSYM_INLINE uint32_t rsym_block_changes(const struct rsym_block *b, uint3
 {
 	const uint8_t *p = b->p + b->changed_at / 8;
 	uint64_t low = UINT64_MAX >> (63 - row % 64), all = -(uint64_t)(row / 64);
-	uint32_t count = bits_count(load64(p) & (low | all));
+	uint32_t count = bits_count(rsym_load64(p) & (low | all));
 
 	if (b->row_count > RSYM_CHANGED_ROWS)
-		count += bits_count(load64(p + 8) & low & all);
+		count += bits_count(rsym_load64(p + 8) & low & all);
 	return b->by_change ? count : row + 1;
 }
 
@@ -285,7 +286,7 @@ static RSYM_INLINE void rsym_block_node(const struct rsym_block *b, uint32_t i, 
 	len ^= (len ^ b->frequent_len) & frequent;
 	line_base_len ^= (line_base_len ^ b->frequent_bits) & frequent;
 	at += i * len;
-	word = load64(b->p + at / 8) >> at % 8;
+	word = rsym_load64(b->p + at / 8) >> at % 8;
 	n->parent = (uint32_t)bits_low(word, b->parent_bits);
 	n->call = (uint32_t)bits_low(word >> b->parent_bits, b->call_bits);
 	n->line_base = (uint32_t)bits_get(b->p, at + len - line_base_len, line_base_len);
@@ -330,7 +331,7 @@ static RSYM_INLINE bool rsym_lines_to(const struct rsym_block *b, uint32_t row,
 		uint32_t v;
 
 		if (!marks) {
-			changed = load64(b->p + b->changed_at / 8 + i / 64 * 8) >> i % 64;
+			changed = rsym_load64(b->p + b->changed_at / 8 + i / 64 * 8) >> i % 64;
 			marks = 64 - i % 64;
 		}
 		fresh = changed & 1;

@@ -202,7 +202,7 @@ static void plan_nodes(struct plan *p)
 	order_nodes(p);
 }
 
-static void put_header(struct plan *p)
+static void put_block_header(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
 
@@ -222,7 +222,7 @@ static void put_header(struct plan *p)
 		bits_put(&p->bits, p->changed[i / RSYM_CHANGED_ROWS], RSYM_CHANGED_ROWS);
 }
 
-static void put_zeros(struct bits_out *b, uint32_t count)
+static void put_zero_bits(struct bits_out *b, uint32_t count)
 {
 	for (; count > 64; count -= 64)
 		bits_put(b, 0, 64);
@@ -237,10 +237,10 @@ static void put_starts(struct plan *p)
 	bits_put(&p->bits, 0, 1);
 	for (uint32_t i = 1; i < w->row_count; i++, high = to) {
 		to = w->rows[i].start >> p->low_bits;
-		put_zeros(&p->bits, to - high);
+		put_zero_bits(&p->bits, to - high);
 		bits_put(&p->bits, 1, 1);
 	}
-	put_zeros(&p->bits, ((p->limit - 1) >> p->low_bits) - high);
+	put_zero_bits(&p->bits, ((p->limit - 1) >> p->low_bits) - high);
 	for (uint32_t i = 1; i < w->row_count; i++)
 		bits_put(&p->bits, bits_low(w->rows[i].start, p->low_bits), p->low_bits);
 }
@@ -258,7 +258,7 @@ static void put_index(struct plan *p)
 	}
 }
 
-static void put_nodes(struct plan *p)
+static void put_block_nodes(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
 
@@ -305,9 +305,9 @@ void rsym_block_write(const struct rsym_block_writer *w, uint32_t limit, struct 
 	p.low_bits = rsym_low_bits(limit, w->row_count);
 	plan_nodes(&p);
 	plan_rows(&p);
-	put_header(&p);
+	put_block_header(&p);
 	put_starts(&p);
-	put_nodes(&p);
+	put_block_nodes(&p);
 	put_lines(&p);
 	put_index(&p);
 	put_stream(&p);

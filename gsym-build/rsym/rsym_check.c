@@ -6,7 +6,7 @@
 #include "rsym_records.h"
 #include "rsym_text.h"
 
-static int damaged(struct err *err, const char *what, uint64_t index)
+static int content_damaged(struct err *err, const char *what, uint64_t index)
 {
 	return err_set(err, ERR_DATA, "damaged table: %s %llu is out of order or out of range",
 		       what, (unsigned long long)index);
@@ -25,7 +25,7 @@ static int check_segments(const struct rsym *t, struct err *err)
 		memcpy(&s, t->segments + i * sizeof(s), sizeof(s));
 		if (!CHECKED_ADD(s.vaddr, s.mem_len, &end) ||
 		    !CHECKED_ADD(s.file_off, s.file_len, &end) || s.file_len > s.mem_len)
-			return damaged(err, "segment", i);
+			return content_damaged(err, "segment", i);
 	}
 	return 0;
 }
@@ -41,11 +41,11 @@ int rsym_check_heads(const struct rsym *t, struct err *err)
 		if (s.leaf_count == 0 || s.leaf_first != leaves ||
 		    s.leaf_index_first != leaf_index || (i && s.base <= end) ||
 		    !CHECKED_ADD(s.base, s.last, &end) || s.last == UINT32_MAX)
-			return damaged(err, "span", i);
+			return content_damaged(err, "span", i);
 		leaves += s.leaf_count;
 		leaf_index += rsym_leaf_index_starts(s.leaf_count) + rsym_leaf_index_parts(&s);
 		if (leaves > t->leaf_count || leaf_index > t->leaf_index_count)
-			return damaged(err, "span", i);
+			return content_damaged(err, "span", i);
 	}
 	if (leaves != t->leaf_count || leaf_index != t->leaf_index_count)
 		return err_set(err, ERR_DATA, "damaged table: index of another length");
@@ -54,7 +54,7 @@ int rsym_check_heads(const struct rsym *t, struct err *err)
 
 static uint32_t leaf_start(const struct rsym *t, const struct rsym_disk_span *s, uint32_t leaf)
 {
-	return load32(rsym_leaf(t, s->leaf_first + leaf));
+	return rsym_load32(rsym_leaf(t, s->leaf_first + leaf));
 }
 
 /* The leaf index of a span has the starts of its leaves, and which leaf each part begins in. */
@@ -64,17 +64,17 @@ static int check_leaf_index(const struct rsym *t, const struct rsym_disk_span *s
 	const uint8_t *p = t->leaf_index + 4 * (size_t)s->leaf_index_first;
 
 	for (uint32_t i = 0; i < starts; i++)
-		if (load32(p + 4 * (size_t)i) !=
+		if (rsym_load32(p + 4 * (size_t)i) !=
 		    (i < s->leaf_count ? leaf_start(t, s, i) : UINT32_MAX))
-			return damaged(err, "start of leaf", i);
+			return content_damaged(err, "start of leaf", i);
 	p += 4 * (size_t)starts;
 	for (uint32_t i = 0; i < rsym_leaf_index_parts(s); i++) {
 		uint32_t first = i << rsym_leaf_index_shift(s);
 
 		while (leaf + 1 < s->leaf_count && leaf_start(t, s, leaf + 1) <= first)
 			leaf++;
-		if (load32(p + 4 * (size_t)i) != leaf)
-			return damaged(err, "part of span", i);
+		if (rsym_load32(p + 4 * (size_t)i) != leaf)
+			return content_damaged(err, "part of span", i);
 	}
 	return 0;
 }
@@ -104,7 +104,7 @@ static int check_nodes(struct walk *w, const struct rsym_block *b, struct err *e
 		rsym_block_node(b, i, &n);
 		if (n.is_frequent ? n.line_base >= t->frequent_count
 				  : n.line_base >= t->line_base_count)
-			return damaged(err, "node of block", w->blocks);
+			return content_damaged(err, "node of block", w->blocks);
 		/* Up to a node whose depth is known; a node met twice on the way is a cycle. */
 		while (w->depth[at] == UNKNOWN && at >= b->root_count) {
 			w->depth[at] = PENDING;
@@ -112,13 +112,13 @@ static int check_nodes(struct walk *w, const struct rsym_block *b, struct err *e
 			at = n.parent;
 			steps++;
 			if (at >= b->node_count)
-				return damaged(err, "node of block", w->blocks);
+				return content_damaged(err, "node of block", w->blocks);
 		}
 		if (at < b->root_count)
 			w->depth[at] = 1;
 		depth = w->depth[at] + steps;
 		if (w->depth[at] == PENDING || depth > LIMIT_INLINE_DEPTH + 1)
-			return damaged(err, "node of block", w->blocks);
+			return content_damaged(err, "node of block", w->blocks);
 		for (at = i; steps--; at = n.parent) {
 			w->depth[at] = (uint16_t)depth--;
 			rsym_block_node(b, at, &n);
@@ -133,14 +133,14 @@ static int check_rows(struct walk *w, const struct rsym_block *b, struct err *er
 	uint32_t before = 0, at = 1;
 	struct rsym_lines lines;
 
-	if (ones != b->row_count - 1 || (load64(b->p + b->upper_at / 8) & 1) ||
-	    (b->by_change && !(load64(b->p + b->changed_at / 8) & 1)) ||
+	if (ones != b->row_count - 1 || (rsym_load64(b->p + b->upper_at / 8) & 1) ||
+	    (b->by_change && !(rsym_load64(b->p + b->changed_at / 8) & 1)) ||
 	    b->index_at + rsym_block_changes(b, b->row_count - 1) * b->index_bits > b->bits)
-		return damaged(err, "starts of block", w->blocks);
+		return content_damaged(err, "starts of block", w->blocks);
 	if (b->by_delta) {
 		lines = rsym_lines_from(b, 0);
 		if (!rsym_lines_to(b, b->row_count - 1, &lines))
-			return damaged(err, "lines of block", w->blocks);
+			return content_damaged(err, "lines of block", w->blocks);
 	}
 	/* The bits once from front to back. Starts that rise and are all there are found again by
 	 * rsym_block_row(), whichever way it takes. */
@@ -159,7 +159,7 @@ static int check_rows(struct walk *w, const struct rsym_block *b, struct err *er
 		}
 		node = rsym_block_index(b, i);
 		if (node > b->node_count || start >= b->limit || (i && start <= before))
-			return damaged(err, "row of block", w->blocks);
+			return content_damaged(err, "row of block", w->blocks);
 		before = start;
 		w->ends_in_a_gap = node == b->node_count;
 	}
@@ -177,12 +177,12 @@ static int check_anchors(struct walk *w, const struct rsym_block *b, struct err 
 		if (!rsym_lines_to(b, row - 1, &before) || before.at != anchor.at ||
 		    !rsym_lines_to(b, row, &before) || !rsym_lines_to(b, row, &anchor) ||
 		    before.line != anchor.line)
-			return damaged(err, "lines of block", w->blocks);
+			return content_damaged(err, "lines of block", w->blocks);
 	}
 	return 0;
 }
 
-static int check_block(struct walk *w, const struct rsym_place *place, struct err *err)
+static int check_row_block(struct walk *w, const struct rsym_place *place, struct err *err)
 {
 	const struct rsym *t = w->t;
 	struct rsym_block b;
@@ -191,7 +191,7 @@ static int check_block(struct walk *w, const struct rsym_place *place, struct er
 	if (place->off != w->off ||
 	    !rsym_block_open(&b, t->blocks + place->off, place->len, place->limit, t->block_rows,
 			     t->line_base_bits, t->frequent_bits))
-		return damaged(err, "block", w->blocks);
+		return content_damaged(err, "block", w->blocks);
 	rc = check_nodes(w, &b, err);
 	if (!rc)
 		rc = check_rows(w, &b, err);
@@ -211,8 +211,8 @@ static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
 	bool is_far = false;
 	uint32_t i;
 
-	if (load32(leaf) != w->next || RSYM_LEAF_END(leaf, 0) == RSYM_LEAF_FAR)
-		return damaged(err, "leaf", path->leaf);
+	if (rsym_load32(leaf) != w->next || RSYM_LEAF_END(leaf, 0) == RSYM_LEAF_FAR)
+		return content_damaged(err, "leaf", path->leaf);
 	for (i = 0; i < RSYM_LEAF_BLOCKS && RSYM_LEAF_END(leaf, i) != RSYM_LEAF_FAR && !is_far;
 	     i++) {
 		struct rsym_place place;
@@ -222,8 +222,8 @@ static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
 		path->key = (uint32_t)w->next;
 		if (w->next > path->span.last || !rsym_leaf_block(w->t, path, i, &place) ||
 		    place.x != 0)
-			return damaged(err, "leaf", path->leaf);
-		rc = check_block(w, &place, err);
+			return content_damaged(err, "leaf", path->leaf);
+		rc = check_row_block(w, &place, err);
 		if (rc)
 			return rc;
 		w->next += place.limit;
@@ -233,9 +233,9 @@ static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
 	for (; i < RSYM_LEAF_BLOCKS; i++)
 		if (RSYM_LEAF_START(leaf, i) != RSYM_LEAF_FAR ||
 		    RSYM_LEAF_END(leaf, i) != RSYM_LEAF_FAR)
-			return damaged(err, "leaf", path->leaf);
+			return content_damaged(err, "leaf", path->leaf);
 	if (is_last && w->next != (uint64_t)path->span.last + 1)
-		return damaged(err, "leaf", path->leaf);
+		return content_damaged(err, "leaf", path->leaf);
 	return 0;
 }
 
@@ -276,24 +276,24 @@ static int check_line_bases(const struct rsym *t, struct err *err)
 		const uint8_t *group = rsym_line_base_group(t, i);
 		uint32_t at = i % RSYM_GROUP * (t->file_bits + t->line_bits), file, line;
 
-		if (i % RSYM_GROUP == 0 && load32(group) != functions)
-			return damaged(err, "entity", i);
-		functions += load64(group + 4) >> i % RSYM_GROUP & 1;
+		if (i % RSYM_GROUP == 0 && rsym_load32(group) != functions)
+			return content_damaged(err, "entity", i);
+		functions += rsym_load64(group + 4) >> i % RSYM_GROUP & 1;
 		group += sizeof(struct rsym_disk_line_bases);
 		file = (uint32_t)bits_get(group, at, t->file_bits);
 		line = (uint32_t)bits_get(group, at + t->file_bits, t->line_bits);
 		if (file > t->file_count || !functions)
-			return damaged(err, "entity", i);
+			return content_damaged(err, "entity", i);
 		if (line == (UINT64_C(1) << t->line_bits) - 1 &&
 		    (listed >= t->base_count ||
-		     load32(t->bases + listed++ * sizeof(struct rsym_disk_base)) != i))
-			return damaged(err, "entity", i);
+		     rsym_load32(t->bases + listed++ * sizeof(struct rsym_disk_base)) != i))
+			return content_damaged(err, "entity", i);
 	}
 	if (functions != t->function_count || listed != t->base_count)
-		return damaged(err, "entity", t->line_base_count);
+		return content_damaged(err, "entity", t->line_base_count);
 	for (uint32_t i = 0; i < t->frequent_count; i++)
-		if (load32(t->frequent + 4 * (size_t)i) >= t->line_base_count)
-			return damaged(err, "hot entity", i);
+		if (rsym_load32(t->frequent + 4 * (size_t)i) >= t->line_base_count)
+			return content_damaged(err, "hot entity", i);
 	return 0;
 }
 
@@ -308,7 +308,7 @@ static int check_functions(const struct rsym *t, struct err *err)
 
 		memcpy(&head, p, sizeof(head));
 		if (!bit && (head.names_before != names || head.entries_before != entries))
-			return damaged(err, "function", i);
+			return content_damaged(err, "function", i);
 		names += head.name >> bit & 1;
 		entries += head.entry >> bit & 1;
 		delta = (uint32_t)bits_get(p + sizeof(head), bit * t->decl_bits, t->decl_bits);
@@ -316,17 +316,17 @@ static int check_functions(const struct rsym *t, struct err *err)
 			struct rsym_disk_decl d;
 
 			if (listed >= t->decl_count)
-				return damaged(err, "function", i);
+				return content_damaged(err, "function", i);
 			memcpy(&d, t->decls + listed++ * sizeof(d), sizeof(d));
 			if (d.function != i ||
 			    (d.file != RSYM_DISK_NONE && d.file >= t->file_count))
-				return damaged(err, "function", i);
+				return content_damaged(err, "function", i);
 		}
 		if (!names)
-			return damaged(err, "function", i);
+			return content_damaged(err, "function", i);
 	}
 	if (names != t->names.count || entries != t->entry_count || listed != t->decl_count)
-		return damaged(err, "function", t->function_count);
+		return content_damaged(err, "function", t->function_count);
 	return 0;
 }
 

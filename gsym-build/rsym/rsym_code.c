@@ -6,7 +6,7 @@
 
 #include "rsym_format.h"
 
-static int by_name(const void *va, const void *vb)
+static int compare_section_names(const void *va, const void *vb)
 {
 	const struct rsym_code_section *a = va, *b = vb;
 	size_t shared = a->name_len < b->name_len ? a->name_len : b->name_len;
@@ -23,7 +23,7 @@ static size_t keep_unique(struct rsym_code_section *list, size_t count)
 	for (size_t i = 0; i < count;) {
 		size_t same = 1;
 
-		while (i + same < count && by_name(&list[i], &list[i + same]) == 0)
+		while (i + same < count && compare_section_names(&list[i], &list[i + same]) == 0)
 			same++;
 		if (same == 1)
 			list[kept++] = list[i];
@@ -38,7 +38,7 @@ void rsym_code_put(struct buf *out, struct rsym_code_section *list, size_t count
 
 	if (!count || count > LIMIT_CODE_SECTIONS)
 		return;
-	qsort(list, count, sizeof(*list), by_name);
+	qsort(list, count, sizeof(*list), compare_section_names);
 	count = keep_unique(list, count);
 	for (size_t i = 0; i < count; i++) {
 		struct rsym_disk_code disk = {.vaddr = list[i].vaddr,
@@ -98,7 +98,7 @@ int rsym_vaddr_of_section(const struct rsym *t, const void *name, size_t name_le
 
 		if (!code_at(t, count, low + half, &s))
 			return 0;
-		order = by_name(&s, &want);
+		order = compare_section_names(&s, &want);
 		if (order == 0)
 			return off < s.len && CHECKED_ADD(s.vaddr, off, ret_vaddr);
 		if (order < 0) {
@@ -119,7 +119,7 @@ int rsym_code_check(const struct rsym *t, struct err *err)
 
 	for (uint64_t i = 0; i < count && ok; i++) {
 		ok = code_at(t, count, i, &s) && CHECKED_ADD(s.vaddr, s.len, &end) &&
-		     (!i || by_name(&before, &s) < 0);
+		     (!i || compare_section_names(&before, &s) < 0);
 		before = s;
 	}
 	return ok ? 0

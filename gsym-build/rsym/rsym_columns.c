@@ -116,7 +116,7 @@ struct rows {
 	uint32_t left;
 };
 
-static struct rows rows_of(const struct parts *p, uint32_t block)
+static struct rows rows_of_block(const struct parts *p, uint32_t block)
 {
 	struct rsym_disk_columns_block b = block_at(p, block);
 	uint32_t before = block * RSYM_COLUMNS_ROWS;
@@ -179,7 +179,7 @@ bool rsym_columns_at(const struct rsym *t, uint64_t vaddr, struct rsym_column *c
 	blocks = blocks_up_to(&p, vaddr);
 	if (!blocks)
 		return true;
-	r = next = rows_of(&p, blocks - 1);
+	r = next = rows_of_block(&p, blocks - 1);
 	while (next_row(&next) && next.vaddr <= vaddr)
 		r = next;
 	chain = r.chain > 0 && r.chain <= (int64_t)p.chain_count ? (uint32_t)r.chain : 0;
@@ -202,7 +202,7 @@ uint64_t rsym_columns_end(const struct rsym *t, uint64_t vaddr)
 		return UINT64_MAX;
 	blocks = blocks_up_to(&p, vaddr);
 	if (blocks) {
-		struct rows next = rows_of(&p, blocks - 1);
+		struct rows next = rows_of_block(&p, blocks - 1);
 
 		while (next_row(&next))
 			if (next.vaddr > vaddr)
@@ -211,7 +211,7 @@ uint64_t rsym_columns_end(const struct rsym *t, uint64_t vaddr)
 	return blocks < p.block_count ? block_at(&p, blocks).vaddr : UINT64_MAX;
 }
 
-static int damaged(struct err *err)
+static int columns_damaged(struct err *err)
 {
 	return err_set(err, ERR_DATA, "damaged table: section %d does not fit the others",
 		       RSYM_SECTION_COLUMNS);
@@ -221,7 +221,7 @@ int rsym_columns_open(const struct rsym *t, struct err *err)
 {
 	struct parts p;
 
-	return find_parts(t, &p) ? 0 : damaged(err);
+	return find_parts(t, &p) ? 0 : columns_damaged(err);
 }
 
 int rsym_columns_check(const struct rsym *t, struct err *err)
@@ -230,26 +230,26 @@ int rsym_columns_check(const struct rsym *t, struct err *err)
 	uint64_t before = 0, off = 0;
 
 	if (!find_parts(t, &p))
-		return damaged(err);
+		return columns_damaged(err);
 	for (uint32_t id = 1; id <= p.chain_count; id++)
 		if (chain_at(&p, id).around >= id)
-			return damaged(err);
+			return columns_damaged(err);
 	for (uint32_t i = 0; i < p.block_count; i++) {
-		struct rows r = rows_of(&p, i);
+		struct rows r = rows_of_block(&p, i);
 
 		/* One behind the other, so that a check takes as long as the section is. */
 		if (block_at(&p, i).off != off)
-			return damaged(err);
+			return columns_damaged(err);
 		do {
 			if (r.in.failed || r.chain < 0 || r.chain > (int64_t)p.chain_count ||
 			    ((i || off) && r.vaddr <= before))
-				return damaged(err);
+				return columns_damaged(err);
 			before = r.vaddr;
 			off = 1;
 		} while (next_row(&r));
 		if (r.left || r.in.failed)
-			return damaged(err);
+			return columns_damaged(err);
 		off = p.stream.left - r.in.left;
 	}
-	return off == p.stream.left ? 0 : damaged(err);
+	return off == p.stream.left ? 0 : columns_damaged(err);
 }

@@ -19,7 +19,7 @@ uint32_t rsym_function_alias_at(const struct rsym *t, uint32_t index)
 				  bits);
 }
 
-static uint64_t entry_of(const struct rsym *t, uint32_t function)
+static uint64_t alias_entry_of(const struct rsym *t, uint32_t function)
 {
 	struct rsym_function f;
 
@@ -34,7 +34,7 @@ uint32_t rsym_function_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *f
 	while (count) {
 		uint32_t half = count / 2;
 
-		if (entry_of(t, rsym_function_alias_at(t, low + half)) < vaddr) {
+		if (alias_entry_of(t, rsym_function_alias_at(t, low + half)) < vaddr) {
 			low += half + 1;
 			count -= half + 1;
 		} else {
@@ -44,7 +44,7 @@ uint32_t rsym_function_aliases(const struct rsym *t, uint64_t vaddr, uint32_t *f
 	for (; low < t->alias_count; low++, found++) {
 		uint32_t function = rsym_function_alias_at(t, low);
 
-		if (entry_of(t, function) != vaddr)
+		if (alias_entry_of(t, function) != vaddr)
 			break;
 		if (found < cap)
 			functions[found] = function;
@@ -70,7 +70,7 @@ int rsym_function_aliases_open(struct rsym *t, struct err *err)
 	if (!t->aliases.p)
 		return 0;
 	if (t->aliases.len >= sizeof(uint32_t)) {
-		t->alias_count = load32(t->aliases.p);
+		t->alias_count = rsym_load32(t->aliases.p);
 		if (((uint64_t)t->alias_count * alias_bits(t) + 7) / 8 + sizeof(uint32_t) ==
 		    t->aliases.len)
 			return 0;

@@ -48,7 +48,7 @@ static RSYM_INLINE uint32_t rsym_leaf_index_rank(const uint8_t *starts, uint32_t
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < RSYM_LEAF_STARTS_AT_ONCE; i++)
-		count += load32(starts + 4 * i) <= key;
+		count += rsym_load32(starts + 4 * i) <= key;
 	return count;
 #endif
 }
@@ -83,11 +83,11 @@ static RSYM_INLINE void rsym_span_read(const struct rsym *t, uint32_t i, struct 
 {
 	const uint8_t *p = t->spans + (size_t)i * sizeof(*s);
 
-	s->base = load64(p);
-	s->last = load32(p + offsetof(struct rsym_disk_span, last));
-	s->leaf_first = load32(p + offsetof(struct rsym_disk_span, leaf_first));
-	s->leaf_count = load32(p + offsetof(struct rsym_disk_span, leaf_count));
-	s->leaf_index_first = load32(p + offsetof(struct rsym_disk_span, leaf_index_first));
+	s->base = rsym_load64(p);
+	s->last = rsym_load32(p + offsetof(struct rsym_disk_span, last));
+	s->leaf_first = rsym_load32(p + offsetof(struct rsym_disk_span, leaf_first));
+	s->leaf_count = rsym_load32(p + offsetof(struct rsym_disk_span, leaf_count));
+	s->leaf_index_first = rsym_load32(p + offsetof(struct rsym_disk_span, leaf_index_first));
 }
 
 /* Places of a span: first the starts of its leaves, and as many above all as are read at once. */
@@ -127,7 +127,7 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 	while (count > 1) { /* the last span that starts at or below vaddr, if any does */
 		uint32_t half = count / 2;
 
-		if (load64(t->spans + (size_t)(low + half) * sizeof(path->span)) <= vaddr)
+		if (rsym_load64(t->spans + (size_t)(low + half) * sizeof(path->span)) <= vaddr)
 			low += half;
 		count -= half;
 	}
@@ -138,8 +138,8 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 	path->key = delta < path->span.last ? (uint32_t)delta : path->span.last;
 	leaf_index = t->leaf_index + 4 * (size_t)path->span.leaf_index_first;
 	part = path->key >> rsym_leaf_index_shift(&path->span);
-	at = load32(leaf_index +
-		    4 * ((size_t)rsym_leaf_index_starts(path->span.leaf_count) + part));
+	at = rsym_load32(leaf_index +
+			 4 * ((size_t)rsym_leaf_index_starts(path->span.leaf_count) + part));
 	if (at >= path->span.leaf_count)
 		return false; /* damaged, as below */
 	/* It is this leaf or the next one, nearly always. */
@@ -155,7 +155,7 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 	     count > 1;) {
 		uint32_t half = count / 2;
 
-		if (load32(leaf_index + 4 * ((size_t)at + half)) <= path->key)
+		if (rsym_load32(leaf_index + 4 * ((size_t)at + half)) <= path->key)
 			at += half;
 		count -= half;
 	}
@@ -180,18 +180,18 @@ static RSYM_INLINE bool rsym_leaf_block(const struct rsym *t, const struct rsym_
 					uint32_t i, struct rsym_place *place)
 {
 	const uint8_t *leaf = rsym_leaf(t, path->leaf);
-	uint32_t leaf_start = load32(leaf), start = i ? RSYM_LEAF_START(leaf, i - 1) : 0;
+	uint32_t leaf_start = rsym_load32(leaf), start = i ? RSYM_LEAF_START(leaf, i - 1) : 0;
 	uint32_t off = i ? RSYM_LEAF_END(leaf, i - 1) : 0, end = RSYM_LEAF_END(leaf, i);
 	uint32_t stop = RSYM_LEAF_START(leaf, i);
 
 	place->base = path->span.base + leaf_start + start;
 	place->x = path->key - leaf_start - start;
-	place->off = (uint64_t)load32(leaf + 4) + off;
+	place->off = (uint64_t)rsym_load32(leaf + 4) + off;
 	place->len = end - off;
 	if (stop != RSYM_LEAF_FAR)
 		place->limit = stop - start;
 	else if (path->leaf + 1 < path->span.leaf_first + path->span.leaf_count)
-		place->limit = load32(rsym_leaf(t, path->leaf + 1)) - leaf_start - start;
+		place->limit = rsym_load32(rsym_leaf(t, path->leaf + 1)) - leaf_start - start;
 	else
 		place->limit = path->span.last - leaf_start - start + 1;
 	return end >= off && place->x < place->limit && place->off <= t->blocks_len &&
@@ -203,7 +203,7 @@ static RSYM_INLINE bool rsym_find_block(const struct rsym *t, const struct rsym_
 					struct rsym_place *place)
 {
 	const uint8_t *leaf = rsym_leaf(t, path->leaf);
-	uint32_t delta = path->key - load32(leaf);
+	uint32_t delta = path->key - rsym_load32(leaf);
 
 	/* Starts are below RSYM_LEAF_FAR, which marks places that are not used. */
 	if (delta >= RSYM_LEAF_FAR)

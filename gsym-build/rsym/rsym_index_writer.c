@@ -51,7 +51,7 @@ static void end_span(struct rsym_index_writer *w)
 	for (uint32_t i = 0; i < rsym_leaf_index_parts(&w->span); i++) {
 		uint32_t first = i << rsym_leaf_index_shift(&w->span);
 
-		while (leaf + 1 < count && load32(starts + 4 * ((size_t)leaf + 1)) <= first)
+		while (leaf + 1 < count && rsym_load32(starts + 4 * ((size_t)leaf + 1)) <= first)
 			leaf++;
 		buf_u32(&w->leaf_index, leaf);
 	}

@@ -30,7 +30,7 @@ static void put_section(struct layout *l, uint32_t id, const struct buf *b)
  * (the odd constant is 2^64 divided by the golden ratio). Tells versions apart for caches; damage
  * is the checksums' business.
  */
-static uint64_t mix(uint64_t h, const uint8_t *p, size_t len)
+static uint64_t mix_bytes(uint64_t h, const uint8_t *p, size_t len)
 {
 	while (len) {
 		uint64_t word = 0;
@@ -45,7 +45,7 @@ static uint64_t mix(uint64_t h, const uint8_t *p, size_t len)
 	return h;
 }
 
-static void put_zeros(struct buf *out, size_t len)
+static void put_zero_bytes(struct buf *out, size_t len)
 {
 	uint8_t *p = buf_extend(out, len);
 
@@ -66,10 +66,10 @@ int rsym_layout_write(struct rsym_disk_header *h, const struct buf *const *secti
 	for (uint32_t id = 0; id < RSYM_SECTION_END; id++)
 		if (sections[id])
 			put_section(&l, id, sections[id]);
-	put_zeros(out, RSYM_PAD);
+	put_zero_bytes(out, RSYM_PAD);
 	buf_align(out, RSYM_ALIGN);
 	if (!out->failed && out->len < RSYM_FILE_MIN)
-		put_zeros(out, RSYM_FILE_MIN - out->len);
+		put_zero_bytes(out, RSYM_FILE_MIN - out->len);
 	if (l.failed || out->failed)
 		return err_full(err, l.no_memory || out->no_memory,
 				"the table does not fit into %zu bytes", out->max);
@@ -77,8 +77,8 @@ int rsym_layout_write(struct rsym_disk_header *h, const struct buf *const *secti
 	h->file_len = out->len;
 	h->directory_crc = crc32c(0, l.entries, l.count * sizeof(l.entries[0]));
 	memcpy(out->p + sizeof(*h), l.entries, l.count * sizeof(l.entries[0]));
-	h->generation = mix(0, (const uint8_t *)h, sizeof(*h));
-	h->generation = mix(h->generation, out->p + sizeof(*h), out->len - sizeof(*h));
+	h->generation = mix_bytes(0, (const uint8_t *)h, sizeof(*h));
+	h->generation = mix_bytes(h->generation, out->p + sizeof(*h), out->len - sizeof(*h));
 	h->header_crc = crc32c(0, h, offsetof(struct rsym_disk_header, header_crc));
 	memcpy(out->p, h, sizeof(*h));
 	return 0;

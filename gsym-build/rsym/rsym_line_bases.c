@@ -15,14 +15,14 @@
  */
 #define NO_LINE UINT32_MAX
 
-static uint64_t key_of(const struct rsym_content_function *f, uint32_t file, uint32_t line)
+static uint64_t line_base_key(const struct rsym_content_function *f, uint32_t file, uint32_t line)
 {
 	uint64_t high = file == RSYM_NONE ? UINT32_MAX : file + 1;
 
 	return (file == f->file ? 0 : high << 32) | (uint32_t)(line - 1);
 }
 
-static uint32_t file_of(const struct rsym_content_function *f, uint64_t key)
+static uint32_t file_of_key(const struct rsym_content_function *f, uint64_t key)
 {
 	uint32_t high = (uint32_t)(key >> 32);
 
@@ -31,7 +31,7 @@ static uint32_t file_of(const struct rsym_content_function *f, uint64_t key)
 	return high ? high - 1 : f->file;
 }
 
-static uint32_t line_of(uint64_t key)
+static uint32_t line_of_key(uint64_t key)
 {
 	return (uint32_t)key + 1;
 }
@@ -66,7 +66,7 @@ static void add_use(const struct rsym_content *c, struct use_sink *s, uint32_t f
 	uint32_t at = s->at[function]++;
 
 	if (s->keys)
-		s->keys[at] = key_of(&c->functions[function], file, line);
+		s->keys[at] = line_base_key(&c->functions[function], file, line);
 }
 
 /* Counts or writes each line of the content. */
@@ -164,7 +164,7 @@ int rsym_line_bases_make(struct rsym_line_bases *e, const struct rsym_content *c
 		return err_no_memory(err);
 	for (size_t f = 0; f < c->function_count; f++)
 		e->keys[at[f]] =
-			key_of(&c->functions[f], c->functions[f].file, c->functions[f].line);
+			line_base_key(&c->functions[f], c->functions[f].file, c->functions[f].line);
 	s.keys = e->keys;
 	add_uses(e, &s);
 	make_keys(e, at, tmp);
@@ -174,7 +174,7 @@ int rsym_line_bases_make(struct rsym_line_bases *e, const struct rsym_content *c
 uint32_t rsym_line_bases_find(const struct rsym_line_bases *e, uint32_t function, uint32_t file,
 			      uint32_t line, uint32_t near, uint32_t *ret_offset)
 {
-	uint64_t key = key_of(&e->content->functions[function], file, line);
+	uint64_t key = line_base_key(&e->content->functions[function], file, line);
 	uint32_t low = e->first[function], end = e->first[function + 1], count = end - low;
 
 	if (near >= low && near < end && e->keys[near] <= key &&
@@ -226,7 +226,7 @@ static void pack_line_bases(const struct rsym_line_bases *e, const struct rsym_l
 	uint32_t function = 0;
 
 	for (uint32_t i = 0; i < e->count; i++)
-		count_by_len[bits_len(line_of(e->keys[i]) + UINT64_C(1))]++;
+		count_by_len[bits_len(line_of_key(e->keys[i]) + UINT64_C(1))]++;
 	shape->line_base_count = e->count;
 	shape->line_base_bits = e->count ? (uint8_t)bits_len(e->count - 1) : 0;
 	shape->file_bits = (uint8_t)bits_len(c->file_count);
@@ -256,8 +256,8 @@ static void pack_line_bases(const struct rsym_line_bases *e, const struct rsym_l
 				continue;
 			}
 			function += first >> (j - i) & 1;
-			file = file_of(&c->functions[function - 1], e->keys[j]);
-			line = line_of(e->keys[j]);
+			file = file_of_key(&c->functions[function - 1], e->keys[j]);
+			line = line_of_key(e->keys[j]);
 			bits_put(&bits, file == RSYM_NONE ? c->file_count : file, shape->file_bits);
 			bits_put(&bits, line < listed ? line : listed, shape->line_bits);
 			if (line >= listed) {
@@ -281,8 +281,8 @@ static bool decl_of(const struct rsym_line_bases *e, uint32_t function, uint32_t
 		*ret = 0;
 		return f->file == RSYM_NONE && f->line == 0;
 	}
-	*ret = line_of(key) - f->line;
-	return file_of(f, key) == f->file && line_of(key) >= f->line;
+	*ret = line_of_key(key) - f->line;
+	return file_of_key(f, key) == f->file && line_of_key(key) >= f->line;
 }
 
 static void pack_function(const struct rsym_line_bases *e, uint32_t function, struct bits_out *bits,

@@ -34,7 +34,7 @@ const struct rsym_variant *rsym_variant_v3(void)
 	return NULL;
 }
 
-static const struct rsym_variant *best(void)
+static const struct rsym_variant *best_variant(void)
 {
 	static const struct rsym_variant *chosen;
 	const struct rsym_variant *v = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
@@ -50,18 +50,18 @@ static const struct rsym_variant *best(void)
 
 int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap)
 {
-	return best()->lookup(t, vaddr, frames, cap);
+	return best_variant()->lookup(t, vaddr, frames, cap);
 }
 
 size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t count,
 			 struct rsym_frame *frames, size_t cap, uint32_t *ends)
 {
-	return best()->batch(t, vaddrs, count, frames, cap, ends);
+	return best_variant()->batch(t, vaddrs, count, frames, cap, ends);
 }
 
 int rsym_range(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end)
 {
-	return best()->range(t, vaddr, ret_start, ret_end);
+	return best_variant()->range(t, vaddr, ret_start, ret_end);
 }
 
 uint64_t rsym_next_span(const struct rsym *t, uint64_t vaddr)
@@ -71,14 +71,14 @@ uint64_t rsym_next_span(const struct rsym *t, uint64_t vaddr)
 	while (count) {
 		uint32_t half = count / 2;
 
-		if (load64(t->spans + (low + half) * sizeof(struct rsym_disk_span)) <= vaddr) {
+		if (rsym_load64(t->spans + (low + half) * sizeof(struct rsym_disk_span)) <= vaddr) {
 			low += half + 1;
 			count -= half + 1;
 		} else {
 			count = half;
 		}
 	}
-	return low < t->span_count ? load64(t->spans + low * sizeof(struct rsym_disk_span))
+	return low < t->span_count ? rsym_load64(t->spans + low * sizeof(struct rsym_disk_span))
 				   : UINT64_MAX;
 }
 

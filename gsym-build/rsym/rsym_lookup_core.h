@@ -16,7 +16,7 @@
 /* Of a block, at most this much is fetched ahead; the median is 200 to 300 bytes. */
 #define FETCH_MAX 384
 
-static RSYM_INLINE void fetch(const uint8_t *p, uint32_t len)
+static RSYM_INLINE void prefetch_block(const uint8_t *p, uint32_t len)
 {
 	/* To ask for a line twice costs less than a wrong guess of how many there are. */
 #pragma GCC unroll 8
@@ -32,8 +32,8 @@ static RSYM_INLINE bool open_block(const struct rsym *t, const struct rsym_place
 }
 
 /* Takes the line base from a frame whose line is above the lowest of it. */
-static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *f, uint32_t line_base,
-				uint32_t line)
+static RSYM_INLINE void resolve_line_base(const struct rsym *t, struct rsym_frame *f,
+					  uint32_t line_base, uint32_t line)
 {
 	struct rsym_line_base e;
 
@@ -48,8 +48,9 @@ static RSYM_INLINE void resolve(const struct rsym *t, struct rsym_frame *f, uint
  * The nodes from i outward as frames. Full arrays keep their last place for the outermost. later:
  * line bases are asked for, not read, and stand in `function` until resolve_all().
  */
-static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block *b, uint32_t i,
-				  uint32_t line, struct rsym_frame *frames, size_t cap, bool later)
+static RSYM_INLINE size_t collect_frames(const struct rsym *t, const struct rsym_block *b,
+					 uint32_t i, uint32_t line, struct rsym_frame *frames,
+					 size_t cap, bool later)
 {
 	/* Where there is no list, the first 4 bytes of what stands there are read, and not used. */
 	uint32_t frequent_last = t->frequent_count - (t->frequent_count > 0);
@@ -66,7 +67,8 @@ static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block 
 		if (at > frequent_last)
 			return 0; /* damaged, as everything that is not the end below */
 		line_base = node.line_base ^
-			    ((node.line_base ^ load32(t->frequent + 4 * (size_t)at)) & is_frequent);
+			    ((node.line_base ^ rsym_load32(t->frequent + 4 * (size_t)at)) &
+			     is_frequent);
 		if (line_base >= t->line_base_count)
 			return 0;
 		n -= n == cap;
@@ -76,7 +78,7 @@ static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block 
 			f->function = line_base;
 			f->line = line;
 		} else {
-			resolve(t, f, line_base, line);
+			resolve_line_base(t, f, line_base, line);
 		}
 		if (i < b->root_count)
 			return n;
@@ -89,7 +91,7 @@ static RSYM_INLINE size_t collect(const struct rsym *t, const struct rsym_block 
 static RSYM_INLINE void resolve_all(const struct rsym *t, struct rsym_frame *frames, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		resolve(t, &frames[i], frames[i].function, frames[i].line);
+		resolve_line_base(t, &frames[i], frames[i].function, frames[i].line);
 }
 
 /* The frames of address x of a block; later: still without their line bases. */
@@ -110,7 +112,7 @@ static RSYM_INLINE size_t look_into(const struct rsym *t, const struct rsym_bloc
 	} else {
 		line = (uint32_t)bits_get(b->p, b->line_at + row * b->line_bits, b->line_bits);
 	}
-	return collect(t, b, node, line, frames, cap, later);
+	return collect_frames(t, b, node, line, frames, cap, later);
 }
 
 int RSYM_VARIANT(rsym_lookup)(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames,
@@ -122,7 +124,7 @@ int RSYM_VARIANT(rsym_lookup)(const struct rsym *t, uint64_t vaddr, struct rsym_
 
 	if (!cap || !rsym_find_leaf(t, vaddr, &path) || !rsym_find_block(t, &path, &place))
 		return 0;
-	fetch(t->blocks + place.off, place.len);
+	prefetch_block(t->blocks + place.off, place.len);
 	if (!open_block(t, &place, &b))
 		return 0;
 	return (int)look_into(t, &b, place.x, frames, cap, false);
@@ -145,7 +147,7 @@ static size_t look_up_group(const struct rsym *t, const uint64_t *vaddrs, size_t
 	for (i = 0; i < count; i++) {
 		found[i] = found[i] && rsym_find_block(t, &paths[i], &places[i]);
 		if (found[i])
-			fetch(t->blocks + places[i].off, places[i].len);
+			prefetch_block(t->blocks + places[i].off, places[i].len);
 	}
 	for (i = 0; i < count && cap - used >= RSYM_FRAMES_MAX; i++) {
 		struct rsym_block b;
@@ -180,7 +182,7 @@ static bool move_to_block(const struct rsym *t, uint64_t vaddr, struct cursor *c
 	if (c->stop < c->base)
 		c->stop = UINT64_MAX;
 	/* Blocks stand in the order of addresses. */
-	fetch(t->blocks + place.off + place.len, FETCH_MAX);
+	prefetch_block(t->blocks + place.off + place.len, FETCH_MAX);
 	if (c->block.by_delta)
 		c->lines = rsym_lines_from(&c->block, 0);
 	return true;
@@ -222,7 +224,7 @@ static size_t look_up_next(const struct rsym *t, uint64_t vaddr, struct cursor *
 	} else {
 		line = (uint32_t)bits_get(b->p, b->line_at + row * b->line_bits, b->line_bits);
 	}
-	return collect(t, b, node, line, frames, RSYM_FRAMES_MAX, false);
+	return collect_frames(t, b, node, line, frames, RSYM_FRAMES_MAX, false);
 }
 
 static size_t look_up_sorted(const struct rsym *t, const uint64_t *vaddrs, size_t count,
@@ -271,7 +273,7 @@ int RSYM_VARIANT(rsym_range)(const struct rsym *t, uint64_t vaddr, uint64_t *ret
 	uint32_t row, node;
 
 	*ret_start = 0;
-	*ret_end = t->span_count ? load64(t->spans) : UINT64_MAX;
+	*ret_end = t->span_count ? rsym_load64(t->spans) : UINT64_MAX;
 	if (!rsym_find_leaf(t, vaddr, &path) || !rsym_find_block(t, &path, &place) ||
 	    !open_block(t, &place, &b))
 		return 0;

@@ -111,7 +111,7 @@ static int find_sections(const struct rsym *t, uint32_t count, bool check_crc, s
 	return 0;
 }
 
-static uint32_t count_of(const struct sections *s, enum rsym_section_id id)
+static uint32_t count_of_section(const struct sections *s, enum rsym_section_id id)
 {
 	return (uint32_t)(s->by_id[id].len / element_len[id]);
 }
@@ -126,7 +126,7 @@ static int open_shape(struct rsym *t, const struct sections *s, struct err *err)
 {
 	struct rsym_disk_shape shape;
 
-	if (count_of(s, RSYM_SECTION_SHAPE) != 1)
+	if (count_of_section(s, RSYM_SECTION_SHAPE) != 1)
 		return bad_section(err, RSYM_SECTION_SHAPE);
 	memcpy(&shape, s->by_id[RSYM_SECTION_SHAPE].p, sizeof(shape));
 	if (shape.block_rows < 1 || shape.block_rows > RSYM_ROWS_MAX || shape.line_base_bits > 32 ||
@@ -187,13 +187,13 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	t->columns = s->by_id[RSYM_SECTION_COLUMNS];
 	t->types = s->by_id[RSYM_SECTION_TYPES];
 	t->shown = s->by_id[RSYM_SECTION_SHOWN];
-	t->span_count = count_of(s, RSYM_SECTION_SPANS);
-	t->leaf_index_count = count_of(s, RSYM_SECTION_LEAF_INDEX);
-	t->leaf_count = count_of(s, RSYM_SECTION_LEAVES);
-	t->base_count = count_of(s, RSYM_SECTION_BASES);
-	t->frequent_count = count_of(s, RSYM_SECTION_FREQUENT);
-	t->decl_count = count_of(s, RSYM_SECTION_DECLS);
-	t->segment_count = count_of(s, RSYM_SECTION_SEGMENTS);
+	t->span_count = count_of_section(s, RSYM_SECTION_SPANS);
+	t->leaf_index_count = count_of_section(s, RSYM_SECTION_LEAF_INDEX);
+	t->leaf_count = count_of_section(s, RSYM_SECTION_LEAVES);
+	t->base_count = count_of_section(s, RSYM_SECTION_BASES);
+	t->frequent_count = count_of_section(s, RSYM_SECTION_FREQUENT);
+	t->decl_count = count_of_section(s, RSYM_SECTION_DECLS);
+	t->segment_count = count_of_section(s, RSYM_SECTION_SEGMENTS);
 	rc = open_shape(t, s, err);
 	if (!rc)
 		rc = rsym_texts_open(&t->names, s->by_id[RSYM_SECTION_NAMES].p,
@@ -214,7 +214,7 @@ static int open_sections(struct rsym *t, const struct sections *s, struct err *e
 	return rc ? rc : rsym_check_heads(t, err);
 }
 
-static int open_table(struct rsym *t, const void *p, size_t len, bool trusted, struct err *err)
+static int open_rsym_table(struct rsym *t, const void *p, size_t len, bool trusted, struct err *err)
 {
 	struct rsym_disk_header h;
 	struct sections s = {0};
@@ -232,7 +232,7 @@ static int open_table(struct rsym *t, const void *p, size_t len, bool trusted, s
 
 int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 {
-	int rc = open_table(t, p, len, false, err);
+	int rc = open_rsym_table(t, p, len, false, err);
 
 	if (!rc)
 		rc = rsym_check(t, err);
@@ -251,7 +251,7 @@ int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err)
 
 int rsym_open_trusted(struct rsym *t, const void *p, size_t len, struct err *err)
 {
-	return open_table(t, p, len, true, err);
+	return open_rsym_table(t, p, len, true, err);
 }
 
 int rsym_section(const struct rsym *t, uint32_t i, struct rsym_section *ret)

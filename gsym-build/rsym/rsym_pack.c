@@ -47,7 +47,7 @@ bool rsym_pack_is_shallow(const struct rsym_content *c)
 	return 2 * frames < 3 * rows;
 }
 
-static struct slot *slot_of(struct pack *p, uint32_t node, uint32_t line_base)
+static struct slot *slot_of_node(struct pack *p, uint32_t node, uint32_t line_base)
 {
 	uint32_t i = (node * 0x9e3779b1u ^ line_base * 0x85ebca6bu) >> 7;
 
@@ -73,7 +73,7 @@ static uint32_t local_of(struct pack *p, uint32_t node, uint32_t line_base)
 
 	while (node != RSYM_NONE) {
 		const struct rsym_content_node *n = &p->c->nodes[node];
-		const struct slot *s = slot_of(p, node, line_base);
+		const struct slot *s = slot_of_node(p, node, line_base);
 
 		if (s->stamp == p->stamp) {
 			local = s->local;
@@ -92,7 +92,7 @@ static uint32_t local_of(struct pack *p, uint32_t node, uint32_t line_base)
 	if (b->node_count + depth > RSYM_NODES_MAX)
 		return RSYM_BLOCK_NONE;
 	while (depth--) {
-		struct slot *s = slot_of(p, path[depth].node, path[depth].line_base);
+		struct slot *s = slot_of_node(p, path[depth].node, path[depth].line_base);
 
 		*s = (struct slot){.node = path[depth].node,
 				   .line_base = path[depth].line_base,
@@ -110,7 +110,7 @@ static uint32_t local_of(struct pack *p, uint32_t node, uint32_t line_base)
 }
 
 /* Fills the block with rows from `first` on, up to `end`; returns how many, at least one. */
-static uint32_t fill(struct pack *p, size_t first, size_t end, uint64_t span_base)
+static uint32_t fill_block(struct pack *p, size_t first, size_t end, uint64_t span_base)
 {
 	struct rsym_block_writer *b = &p->block;
 	const struct rsym_content *c = p->c;
@@ -193,7 +193,7 @@ static int choose_frequent(struct pack *p, struct rsym_disk_shape *shape, struct
 	for (uint32_t i = 0; i < shape->line_base_count; i++)
 		heats[i].line_base = i;
 	for (size_t i = 0; i < p->c->row_count; i += (size_t)SAMPLE * p->block.block_rows) {
-		fill(p, i, p->c->row_count, p->c->starts[i]);
+		fill_block(p, i, p->c->row_count, p->c->starts[i]);
 		for (uint32_t j = 0; j < p->block.node_count; j++)
 			heats[p->block.nodes[j].line_base].count +=
 				p->block.nodes[j].parent != RSYM_BLOCK_NONE;
@@ -244,7 +244,7 @@ static void packing_done(struct packing *all)
 }
 
 /* Spans follow from the starts of rows alone: one ends before the first row that is too far. */
-static int plan(struct packing *all, const struct rsym_content *c, struct err *err)
+static int plan_parts(struct packing *all, const struct rsym_content *c, struct err *err)
 {
 	uint64_t span = c->row_count ? c->starts[0] : 0;
 
@@ -277,7 +277,7 @@ static void pack_part(struct pack *p, struct part *part, size_t first, size_t be
 
 		if (c->starts[i] - span >= SPAN_MAX)
 			span = c->starts[i];
-		next = i + fill(p, i, behind, span);
+		next = i + fill_block(p, i, behind, span);
 		/* The last block of a span ends behind its last row's start. */
 		end = next < c->row_count && c->starts[next] - span < SPAN_MAX
 			      ? c->starts[next]
@@ -308,8 +308,8 @@ static void pack_parts(void *ctx)
 }
 
 /* Puts the parts one behind the other. */
-static bool join(struct packing *all, const struct rsym_pack_out *out,
-		 struct rsym_disk_shape *shape)
+static bool join_packed(struct packing *all, const struct rsym_pack_out *out,
+			struct rsym_disk_shape *shape)
 {
 	uint64_t span = 0, off = out->blocks->len;
 	bool open = false;
@@ -342,7 +342,7 @@ static int pack_blocks(struct packer *first, struct helper *helper, const struct
 {
 	_cleanup_(packing_done) struct packing all = {0};
 	_cleanup_(freep) struct packer *second = helper ? malloc(sizeof(*second)) : NULL;
-	int rc = plan(&all, first->p.c, err);
+	int rc = plan_parts(&all, first->p.c, err);
 
 	if (!rc && helper && !second)
 		rc = err_no_memory(err);
@@ -355,7 +355,8 @@ static int pack_blocks(struct packer *first, struct helper *helper, const struct
 	}
 	pack_parts(first);
 	helper_wait(helper);
-	return join(&all, out, shape) ? 0 : err_set(err, ERR_MEMORY, "out of memory for blocks");
+	return join_packed(&all, out, shape) ? 0
+					     : err_set(err, ERR_MEMORY, "out of memory for blocks");
 }
 
 int rsym_pack(const struct rsym_content *c, const struct rsym_line_bases *e, bool shallow,

@@ -31,13 +31,13 @@ static const uint8_t *function_group(const struct rsym *t, uint32_t function)
 /* Bits set in a map of a group up to and with the function's. */
 static uint32_t count_through(const uint8_t *group, size_t map, uint32_t function)
 {
-	return bits_count(load64(group + map) &
+	return bits_count(rsym_load64(group + map) &
 			  (UINT64_MAX >> (RSYM_GROUP - 1 - function % RSYM_GROUP)));
 }
 
 static bool has_bit(const uint8_t *group, size_t map, uint32_t function)
 {
-	return load64(group + map) >> function % RSYM_GROUP & 1;
+	return rsym_load64(group + map) >> function % RSYM_GROUP & 1;
 }
 
 uint32_t rsym_name_id(const struct rsym *t, uint32_t function)
@@ -47,7 +47,7 @@ uint32_t rsym_name_id(const struct rsym *t, uint32_t function)
 
 	if (function >= t->function_count)
 		return RSYM_NONE;
-	id = load32(group) +
+	id = rsym_load32(group) +
 	     count_through(group, offsetof(struct rsym_disk_functions, name), function) - 1;
 	return id < t->names.count ? id : RSYM_NONE;
 }
@@ -62,15 +62,16 @@ static bool first_line_base(const struct rsym *t, uint32_t function, struct rsym
 	while (count > 1) { /* the last group with at most `function` functions before it */
 		uint32_t half = count / 2;
 
-		if (load32(t->line_bases + (size_t)(low + half) * t->line_base_stride) <= function)
+		if (rsym_load32(t->line_bases + (size_t)(low + half) * t->line_base_stride) <=
+		    function)
 			low += half;
 		count -= half;
 	}
 	group = t->line_bases + (size_t)low * t->line_base_stride;
-	k = function - load32(group);
+	k = function - rsym_load32(group);
 	if (!t->line_base_count)
 		return false;
-	map = bits_tally(load64(group + 4));
+	map = bits_tally(rsym_load64(group + 4));
 	if (k >= bits_tally_count(&map))
 		return false;
 	low = low * RSYM_GROUP + bits_tally_select(&map, k);
@@ -87,11 +88,11 @@ static bool listed_decl(const struct rsym *t, uint32_t function, struct rsym_fun
 	while (count) {
 		uint32_t half = count / 2;
 		const uint8_t *p = t->decls + (size_t)(low + half) * sizeof(struct rsym_disk_decl);
-		uint32_t at = load32(p);
+		uint32_t at = rsym_load32(p);
 
 		if (at == function) {
-			ret->file = load32(p + 4);
-			ret->start_line = load32(p + 8);
+			ret->file = rsym_load32(p + 4);
+			ret->start_line = rsym_load32(p + 8);
 			return true;
 		}
 		if (at < function) {
@@ -105,7 +106,7 @@ static bool listed_decl(const struct rsym *t, uint32_t function, struct rsym_fun
 }
 
 /* A number of up to 64 bits. */
-static uint64_t entry_of(const struct rsym *t, uint32_t i)
+static uint64_t function_entry(const struct rsym *t, uint32_t i)
 {
 	uint64_t at = (uint64_t)i * t->entry_bits, v = bits_word(t->entries, at);
 
@@ -138,10 +139,10 @@ int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function 
 	}
 	if (ret->has_entry) {
 		uint32_t i =
-			load32(group + 4) - 1 +
+			rsym_load32(group + 4) - 1 +
 			count_through(group, offsetof(struct rsym_disk_functions, entry), function);
 
-		ret->vaddr = i < t->entry_count ? entry_of(t, i) : 0;
+		ret->vaddr = i < t->entry_count ? function_entry(t, i) : 0;
 	}
 	return 0;
 }
@@ -213,7 +214,8 @@ int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **r
 	return rc ? rc : 1;
 }
 
-static int append_text(const struct rsym_texts *texts, uint32_t i, struct buf *out, struct err *err)
+static int append_stored_text(const struct rsym_texts *texts, uint32_t i, struct buf *out,
+			      struct err *err)
 {
 	struct rsym_text_reader *r = rsym_text_reader_new(texts, 0);
 	const uint8_t *p;
@@ -236,12 +238,12 @@ int rsym_name(const struct rsym *t, uint32_t function, struct buf *out, struct e
 
 	if (name == RSYM_NONE)
 		return no_function(t, function, err);
-	return append_text(&t->names, name, out, err);
+	return append_stored_text(&t->names, name, out, err);
 }
 
 int rsym_file(const struct rsym *t, uint32_t file, struct buf *out, struct err *err)
 {
 	if (file >= t->file_count)
 		return no_file(t, file, err);
-	return append_text(&t->files, file, out, err);
+	return append_stored_text(&t->files, file, out, err);
 }

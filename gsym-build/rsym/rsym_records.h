@@ -22,10 +22,10 @@ static RSYM_INLINE uint32_t rsym_base_line(const struct rsym *t, uint32_t line_b
 	while (count) {
 		uint32_t half = count / 2;
 		const uint8_t *p = t->bases + (size_t)(low + half) * sizeof(struct rsym_disk_base);
-		uint32_t at = load32(p);
+		uint32_t at = rsym_load32(p);
 
 		if (at == line_base)
-			return load32(p + 4);
+			return rsym_load32(p + 4);
 		if (at < line_base) {
 			low += half + 1;
 			count -= half + 1;
@@ -57,11 +57,11 @@ static RSYM_INLINE void rsym_line_base_read(const struct rsym *t, uint32_t line_
 {
 	const uint8_t *p = rsym_line_base_group(t, line_base);
 	uint32_t i = line_base % RSYM_GROUP, at = i * (t->file_bits + t->line_bits), line;
-	uint64_t through = load64(p + 4) & (UINT64_MAX >> (RSYM_GROUP - 1 - i)), record;
+	uint64_t through = rsym_load64(p + 4) & (UINT64_MAX >> (RSYM_GROUP - 1 - i)), record;
 
-	e->function = load32(p) + bits_count(through) - 1;
+	e->function = rsym_load32(p) + bits_count(through) - 1;
 	p += sizeof(struct rsym_disk_line_bases);
-	record = load64(p + at / 8) >> at % 8;
+	record = rsym_load64(p + at / 8) >> at % 8;
 	e->file = (uint32_t)bits_low(record, t->file_bits);
 	line = (uint32_t)bits_low(record >> t->file_bits, t->line_bits);
 	e->file = e->file < t->file_count ? e->file : RSYM_NONE;

@@ -32,8 +32,8 @@ static uint32_t block_count(uint32_t count)
 /* --- writer ---------------------------------------------------------------------------------- */
 
 /* Appends one text, full in front of brief, behind the one before it. */
-static void put_text(struct buf *out, const struct buf *before, const struct buf *full,
-		     const struct buf *brief)
+static void put_shown_text(struct buf *out, const struct buf *before, const struct buf *full,
+			   const struct buf *brief)
 {
 	const uint8_t *in = brief->len ? memmem(full->p, full->len, brief->p, brief->len) : full->p;
 	bool apart = brief->len && !in;
@@ -66,7 +66,7 @@ static bool put_block(struct buf *out, const struct rsym_string *names, uint32_t
 		ok = show(RSYM_SHOWN_FULL, names[i].p, names[i].len, full) &&
 		     show(RSYM_SHOWN_SHORT, names[i].p, names[i].len, &brief);
 		if (ok)
-			put_text(out, &texts[(i + 1) % 2], full, &brief);
+			put_shown_text(out, &texts[(i + 1) % 2], full, &brief);
 	}
 	buf_done(&texts[0]);
 	buf_done(&texts[1]);
@@ -104,7 +104,7 @@ int rsym_shown_put(struct buf *out, const struct rsym_string *names, uint32_t co
 
 /* --- reader ---------------------------------------------------------------------------------- */
 
-static int damaged(struct err *err)
+static int shown_damaged(struct err *err)
 {
 	return err_set(err, ERR_DATA, "damaged table: section %d does not fit the others",
 		       RSYM_SECTION_SHOWN);
@@ -116,21 +116,21 @@ int rsym_shown_open(struct rsym *t, struct err *err)
 
 	if (!t->shown.p)
 		return 0;
-	if (t->shown.len < head || load32(t->shown.p) != t->names.count)
-		return damaged(err);
+	if (t->shown.len < head || rsym_load32(t->shown.p) != t->names.count)
+		return shown_damaged(err);
 	return 0;
 }
 
-static uint32_t block_end(const struct rsym *t, uint32_t block)
+static uint32_t shown_block_end(const struct rsym *t, uint32_t block)
 {
-	return load32(t->shown.p + SHOWN_HEAD + (size_t)block * sizeof(uint32_t));
+	return rsym_load32(t->shown.p + SHOWN_HEAD + (size_t)block * sizeof(uint32_t));
 }
 
 /* Nothing of a block that lies outside of the section. */
 static struct bytes block_of(const struct rsym *t, uint32_t block)
 {
 	uint64_t head = SHOWN_HEAD + (uint64_t)block_count(t->names.count) * sizeof(uint32_t);
-	uint64_t from = block ? block_end(t, block - 1) : 0, to = block_end(t, block);
+	uint64_t from = block ? shown_block_end(t, block - 1) : 0, to = shown_block_end(t, block);
 
 	if (from > to || to > t->shown.len - head)
 		return bytes_of(NULL, 0);
@@ -168,15 +168,15 @@ int rsym_shown_check(const struct rsym *t, struct err *err)
 	for (uint32_t i = 0; i < t->names.count; i++) {
 		if (i % SHOWN_BLOCK == 0) {
 			if (in.left)
-				return damaged(err);
+				return shown_damaged(err);
 			in = block_of(t, i / SHOWN_BLOCK);
 			len = 0;
 		}
 		if (!next_text(&in, len, &s))
-			return damaged(err);
+			return shown_damaged(err);
 		len = s.shared + s.added;
 	}
-	return in.left ? damaged(err) : 0;
+	return in.left ? shown_damaged(err) : 0;
 }
 
 void rsym_shown_fetch(const struct rsym *t, uint32_t name)

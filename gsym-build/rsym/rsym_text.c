@@ -29,7 +29,7 @@ struct rsym_text_reader {
 	uint64_t unpacked_len;
 };
 
-static int damaged(struct err *err, const char *what, uint32_t index)
+static int text_damaged(struct err *err, const char *what, uint32_t index)
 {
 	return err_set(err, ERR_DATA, "damaged table: %s %u of the texts", what, index);
 }
@@ -40,11 +40,11 @@ int rsym_texts_open(struct rsym_texts *t, const uint8_t *p, uint64_t len, struct
 	uint64_t ends_len;
 
 	if (len < sizeof(head))
-		return damaged(err, "head", 0);
+		return text_damaged(err, "head", 0);
 	memcpy(&head, p, sizeof(head));
 	if (head.block_strings == 0 || head.block_strings > STRINGS_MAX || head.end_bits > 40 ||
 	    head.block_max > RSYM_TEXT_BLOCK_MAX)
-		return damaged(err, "head", 0);
+		return text_damaged(err, "head", 0);
 	*t = (struct rsym_texts){
 		.count = head.count,
 		.block_count = (uint32_t)(((uint64_t)head.count + head.block_strings - 1) /
@@ -57,7 +57,7 @@ int rsym_texts_open(struct rsym_texts *t, const uint8_t *p, uint64_t len, struct
 	ends_len = ((uint64_t)t->block_count * t->end_bits + 7) / 8;
 	len -= sizeof(head);
 	if (ends_len > len || t->dictionary_len > len - ends_len)
-		return damaged(err, "head", 0);
+		return text_damaged(err, "head", 0);
 	t->ends = p + sizeof(head);
 	t->dictionary = t->ends + ends_len;
 	t->blocks = t->dictionary + t->dictionary_len;
@@ -104,21 +104,21 @@ struct rsym_text_reader *rsym_text_reader_new(const struct rsym_texts *t, size_t
 	return r;
 }
 
-static uint64_t block_end(const struct rsym_texts *t, uint32_t block)
+static uint64_t text_block_end(const struct rsym_texts *t, uint32_t block)
 {
 	return bits_get(t->ends, (uint64_t)block * t->end_bits, t->end_bits);
 }
 
 /* Unpacks a block to the end of the cache, which is emptied when it is full. */
-static int unpack(struct rsym_text_reader *r, uint32_t block, struct err *err)
+static int unpack_block(struct rsym_text_reader *r, uint32_t block, struct err *err)
 {
 	const struct rsym_texts *t = r->t;
-	uint64_t from = block ? block_end(t, block - 1) : 0, to = block_end(t, block);
+	uint64_t from = block ? text_block_end(t, block - 1) : 0, to = text_block_end(t, block);
 	size_t want = t->block_max + sizeof(size_t), len, before;
 	uint8_t *p;
 
 	if (to < from || to > t->blocks_len)
-		return damaged(err, "block", block);
+		return text_damaged(err, "block", block);
 	if (want > r->cache.max - r->cache.len) {
 		buf_reset(&r->cache);
 		if (++r->round == 0) { /* the first round comes again */
@@ -134,7 +134,7 @@ static int unpack(struct rsym_text_reader *r, uint32_t block, struct err *err)
 				  to - from);
 	if (ZSTD_isError(len)) {
 		r->cache.len = before;
-		return damaged(err, "block", block);
+		return text_damaged(err, "block", block);
 	}
 	memcpy(p, &len, sizeof(len));
 	r->cache.len = before + sizeof(len) + len;
@@ -169,8 +169,8 @@ static const uint8_t *next_part(const struct rsym_text_reader *r, struct bytes *
 }
 
 /* String `index` of an unpacked block of `count`, built up from those before it. */
-static int pick(struct rsym_text_reader *r, struct bytes lens, uint32_t count, uint32_t index,
-		struct err *err)
+static int rebuild_string(struct rsym_text_reader *r, struct bytes lens, uint32_t count,
+			  uint32_t index, struct err *err)
 {
 	struct bytes texts = behind_lens(lens, count);
 	size_t shared, added;
@@ -180,7 +180,7 @@ static int pick(struct rsym_text_reader *r, struct bytes lens, uint32_t count, u
 		const uint8_t *p = next_part(r, &lens, &texts, &shared, &added);
 
 		if (!p)
-			return damaged(err, "string", index);
+			return text_damaged(err, "string", index);
 		r->string.len = shared;
 		if (!buf_append(&r->string, p, added))
 			return err_no_memory(err);
@@ -197,7 +197,7 @@ static int get_block(struct rsym_text_reader *r, uint32_t i, struct bytes *ret, 
 	size_t len;
 
 	if (r->at[block].round != r->round) {
-		int rc = unpack(r, block, err);
+		int rc = unpack_block(r, block, err);
 
 		if (rc)
 			return rc;
@@ -216,7 +216,7 @@ int rsym_text_get(struct rsym_text_reader *r, uint32_t i, const uint8_t **ret, s
 	int rc = get_block(r, i, &block, &count, err);
 
 	if (!rc)
-		rc = pick(r, block, count, i % r->t->block_strings, err);
+		rc = rebuild_string(r, block, count, i % r->t->block_strings, err);
 	*ret = r->string.p ? r->string.p : (const uint8_t *)"";
 	*ret_len = r->string.len;
 	return rc;
@@ -232,8 +232,8 @@ uint64_t rsym_text_unpacked_len(const struct rsym_text_reader *r)
  * the last of them. What two neighbours share is not looked at again, so this takes as long as the
  * unpacked block is, however long the strings are.
  */
-static int check_block(struct rsym_text_reader *r, uint32_t first, uint64_t *unpacked_len,
-		       struct err *err)
+static int check_text_block(struct rsym_text_reader *r, uint32_t first, uint64_t *unpacked_len,
+			    struct err *err)
 {
 	struct bytes lens, texts;
 	uint32_t count;
@@ -251,17 +251,17 @@ static int check_block(struct rsym_text_reader *r, uint32_t first, uint64_t *unp
 
 		if (!p || (i == 0 && shared) || shared > LIMIT_NAME_LEN ||
 		    added > LIMIT_NAME_LEN - shared)
-			return damaged(err, "string", first + i);
+			return text_damaged(err, "string", first + i);
 		rest = r->string.len - shared;
 		both = rest < added ? rest : added;
 		order = both ? memcmp(r->string.p + shared, p, both) : 0;
 		if (first + i && (order > 0 || (order == 0 && rest >= added)))
-			return damaged(err, "string", first + i);
+			return text_damaged(err, "string", first + i);
 		r->string.len = shared;
 		if (!buf_append(&r->string, p, added))
 			return err_no_memory(err);
 	}
-	return texts.left ? damaged(err, "block", first / r->t->block_strings) : 0;
+	return texts.left ? text_damaged(err, "block", first / r->t->block_strings) : 0;
 }
 
 int rsym_texts_check(const struct rsym_texts *t, struct err *err)
@@ -273,7 +273,7 @@ int rsym_texts_check(const struct rsym_texts *t, struct err *err)
 	if (!r)
 		return err_no_memory(err);
 	for (uint32_t i = 0; i < t->block_count && !rc; i++) {
-		rc = check_block(r, i * t->block_strings, &unpacked_len, err);
+		rc = check_text_block(r, i * t->block_strings, &unpacked_len, err);
 		if (!rc && unpacked_len > RSYM_TEXTS_MAX)
 			rc = err_set(err, ERR_DATA,
 				     "damaged table: texts of more than %llu bytes unpacked",

@@ -96,7 +96,7 @@ static int front_code_all(struct packer *p, const struct rsym_string *s, uint32_
 }
 
 /* Few or odd strings have no dictionary: that is not an error. */
-static void train(struct packer *p)
+static void train_dictionary(struct packer *p)
 {
 	ZDICT_fastCover_params_t how = {
 		.k = PIECE,
@@ -121,7 +121,7 @@ static void train(struct packer *p)
 	p->dictionary.len = ZDICT_isError(len) ? 0 : len;
 }
 
-static int compress(struct packer *p, int level, struct err *err)
+static int compress_block(struct packer *p, int level, struct err *err)
 {
 	const size_t *lens = (const size_t *)(const void *)p->lens.p;
 	size_t block_count = p->lens.len / sizeof(*lens), from = 0;
@@ -168,8 +168,8 @@ int rsym_text_write(const struct rsym_string *strings, uint32_t count, unsigned 
 	if (rc)
 		return rc;
 	if (!quick)
-		train(&p);
-	rc = compress(&p, quick ? LEVEL_QUICK : LEVEL, err);
+		train_dictionary(&p);
+	rc = compress_block(&p, quick ? LEVEL_QUICK : LEVEL, err);
 	if (rc)
 		return rc;
 	head.dictionary_len = (uint32_t)p.dictionary.len;
@@ -177,7 +177,7 @@ int rsym_text_write(const struct rsym_string *strings, uint32_t count, unsigned 
 	head.end_bits = (uint8_t)bits_len(p.packed.len);
 	buf_append(out, &head, sizeof(head));
 	for (size_t i = 0; i < p.ends.len; i += sizeof(uint64_t))
-		bits_put(&bits, load64(p.ends.p + i), head.end_bits);
+		bits_put(&bits, rsym_load64(p.ends.p + i), head.end_bits);
 	bits_flush(&bits);
 	buf_append(out, p.dictionary.p, p.dictionary.len);
 	buf_append(out, p.packed.p, p.packed.len);

@@ -32,7 +32,7 @@ int rsym_types_put(struct buf *out, const struct rsym_string *signatures, uint32
 	return rsym_text_write(signatures, count, TYPES_BLOCK, false, out, err);
 }
 
-static int damaged(struct err *err)
+static int types_damaged(struct err *err)
 {
 	return err_set(err, ERR_DATA, "damaged table: section %d does not fit the others",
 		       RSYM_SECTION_TYPES);
@@ -46,13 +46,13 @@ int rsym_types_open(struct rsym *t, struct err *err)
 	if (!t->types.p)
 		return 0;
 	if (t->types.len < sizeof(count))
-		return damaged(err);
-	count = load64(t->types.p);
+		return types_damaged(err);
+	count = rsym_load64(t->types.p);
 	len = count && count < UINT32_MAX ? array_len(t->function_count, (uint32_t)count) : 0;
 	if (!len || len > t->types.len)
-		return damaged(err);
+		return types_damaged(err);
 	rc = rsym_texts_open(&t->signatures, t->types.p + len, t->types.len - len, err);
-	return rc || t->signatures.count == count ? rc : damaged(err);
+	return rc || t->signatures.count == count ? rc : types_damaged(err);
 }
 
 static uint32_t index_of(const struct rsym *t, uint32_t function)
@@ -69,7 +69,7 @@ int rsym_types_check(const struct rsym *t, struct err *err)
 		return 0;
 	for (uint32_t i = 0; i < t->function_count; i++)
 		if (index_of(t, i) > t->signatures.count)
-			return damaged(err);
+			return types_damaged(err);
 	return rsym_texts_check(&t->signatures, err);
 }
 

@@ -96,7 +96,8 @@ void rsym_writer_free(struct rsym_writer *w)
 	free(w);
 }
 
-static uint32_t add(struct rsym_writer *w, struct intern *in, const void *p, size_t len)
+static uint32_t add_table_string(struct rsym_writer *w, struct intern *in, const void *p,
+				 size_t len)
 {
 	uint32_t id = intern_add(in, p, len, NULL);
 
@@ -106,9 +107,10 @@ static uint32_t add(struct rsym_writer *w, struct intern *in, const void *p, siz
 }
 
 /* As long as readers take it. A path may be made of three parts of that length. */
-static uint32_t add_text(struct rsym_writer *w, struct intern *in, const void *p, size_t len)
+static uint32_t add_content_text(struct rsym_writer *w, struct intern *in, const void *p,
+				 size_t len)
 {
-	return add(w, in, p, len < LIMIT_NAME_LEN ? len : LIMIT_NAME_LEN);
+	return add_table_string(w, in, p, len < LIMIT_NAME_LEN ? len : LIMIT_NAME_LEN);
 }
 
 uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
@@ -124,22 +126,22 @@ uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len
 		w->no_memory |= w->path.no_memory;
 		return RSYM_NONE;
 	}
-	return add_text(w, &w->files, w->path.p, w->path.len);
+	return add_content_text(w, &w->files, w->path.p, w->path.len);
 }
 
 uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_function *f)
 {
 	struct rsym_content_function content = {
 		.vaddr = f->has_entry ? f->vaddr : 0,
-		.name = add_text(w, &w->names, f->name, f->name_len),
+		.name = add_content_text(w, &w->names, f->name, f->name_len),
 		.file = f->file,
 		.line = f->start_line,
 		.flags = (f->has_entry ? RSYM_FUNCTION_HAS_ENTRY : 0u) |
 			 (f->from_symbol ? RSYM_FUNCTION_FROM_SYMBOL : 0u),
-		.type = f->type ? add_text(w, &w->types, f->type, f->type_len) : RSYM_NONE,
+		.type = f->type ? add_content_text(w, &w->types, f->type, f->type_len) : RSYM_NONE,
 	};
 
-	return add(w, &w->functions, &content, sizeof(content));
+	return add_table_string(w, &w->functions, &content, sizeof(content));
 }
 
 static size_t node_count(const struct rsym_writer *w)
@@ -165,7 +167,7 @@ static struct recent_node *recent_slot(const struct rsym_writer *w,
 
 /* Equal nodes are nearly always near: they are calls inside of one function. So the last ones are
  * remembered in a cache that stays in the processor's, not all in a table that would not. */
-static uint32_t add_node(struct rsym_writer *w, const struct rsym_content_node *n)
+static uint32_t add_content_node(struct rsym_writer *w, const struct rsym_content_node *n)
 {
 	struct recent_node *slot = recent_slot(w, n);
 
@@ -204,7 +206,7 @@ uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t funct
 			n.depth = above.depth + 1;
 		}
 	}
-	return add_node(w, &n);
+	return add_content_node(w, &n);
 }
 
 void rsym_writer_row(struct rsym_writer *w, uint64_t vaddr, uint32_t node, uint32_t file,
@@ -326,7 +328,7 @@ static int order_types(struct rsym_writer *w, const struct parts *p, struct err 
 }
 
 /* Sorts what has names and gives nodes and rows the new ids, in place: no more can be added. */
-static int order(struct rsym_writer *w, struct parts *p, struct err *err)
+static int order_content(struct rsym_writer *w, struct parts *p, struct err *err)
 {
 	_cleanup_(freep) uint32_t *name_id = NULL;
 	_cleanup_(freep) uint32_t *file_id = NULL;
@@ -413,7 +415,7 @@ static int pack_rows(struct parts *p, struct helper *helper, struct err *err)
 	return rc;
 }
 
-static int pack(struct parts *p, struct helper *helper, struct err *err)
+static int pack_content(struct parts *p, struct helper *helper, struct err *err)
 {
 	struct text_job texts = {.p = p};
 	int rc;
@@ -426,8 +428,8 @@ static int pack(struct parts *p, struct helper *helper, struct err *err)
 	return rc;
 }
 
-static int lay_out(const struct rsym_writer *w, const struct parts *p, struct rsym_disk_header *h,
-		   struct buf *out, struct err *err)
+static int lay_out_table(const struct rsym_writer *w, const struct parts *p,
+			 struct rsym_disk_header *h, struct buf *out, struct err *err)
 {
 	const struct buf *sections[RSYM_SECTION_END] = {0};
 
@@ -479,11 +481,11 @@ int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *inf
 	}
 	memcpy(h.id, info->id.bytes, sizeof(h.id));
 	w->finished = true;
-	rc = order(w, &p, err);
+	rc = order_content(w, &p, err);
 	if (!rc && info->show)
 		rc = rsym_shown_put(rsym_writer_optional(w, RSYM_SECTION_SHOWN), p.names,
 				    p.content.name_count, info->show, err);
 	if (!rc)
-		rc = pack(&p, helper, err);
-	return rc ? rc : lay_out(w, &p, &h, out, err);
+		rc = pack_content(&p, helper, err);
+	return rc ? rc : lay_out_table(w, &p, &h, out, err);
 }

@@ -4,7 +4,7 @@
 
 #include <string.h>
 
-static void forget(Dwarf_Debug dbg, Dwarf_Error e)
+static void free_die_error(Dwarf_Debug dbg, Dwarf_Error e)
 {
 	if (e)
 		dwarf_dealloc(dbg, e, DW_DLA_ERROR);
@@ -21,13 +21,13 @@ static bool read_number(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 		*ret = u;
 		return true;
 	}
-	forget(dbg, e);
+	free_die_error(dbg, e);
 	e = NULL;
 	if (dwarf_formsdata(at, &s, &e) == DW_DLV_OK && s >= 0) {
 		*ret = (uint64_t)s;
 		return true;
 	}
-	forget(dbg, e);
+	free_die_error(dbg, e);
 	return false;
 }
 
@@ -42,7 +42,7 @@ static bool read_address(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attribut
 	if (r->in_split && form != DW_FORM_addr) {
 		if (dwarf_get_debug_addr_index(at, &index, &e) == DW_DLV_OK)
 			return plain_ranges_address(&r->source, index, ret);
-		forget(dbg, e);
+		free_die_error(dbg, e);
 		return false;
 	}
 
@@ -50,12 +50,12 @@ static bool read_address(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attribut
 		*ret = a;
 		return true;
 	}
-	forget(dbg, e);
+	free_die_error(dbg, e);
 	return false;
 }
 
 /* Eight bytes that some producers take for a number and some for a signature. */
-static bool read_id(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
+static bool read_dwo_id(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 {
 	Dwarf_Error e = NULL;
 	Dwarf_Sig8 id;
@@ -66,7 +66,7 @@ static bool read_id(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 		memcpy(ret, &id, sizeof(*ret));
 		return true;
 	}
-	forget(dbg, e);
+	free_die_error(dbg, e);
 	return false;
 }
 
@@ -79,7 +79,7 @@ static bool read_reference(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 		*ret = off;
 		return true;
 	}
-	forget(dbg, e);
+	free_die_error(dbg, e);
 	return false;
 }
 
@@ -90,7 +90,7 @@ static const char *read_string(Dwarf_Debug dbg, Dwarf_Attribute at)
 
 	if (dwarf_formstring(at, &s, &e) == DW_DLV_OK)
 		return s;
-	forget(dbg, e);
+	free_die_error(dbg, e);
 	return NULL;
 }
 
@@ -173,7 +173,7 @@ static void read_attribute(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attrib
 		ret->has_lines = read_reference(dbg, at, &ret->lines);
 		break;
 	case DW_AT_GNU_dwo_id:
-		ret->has_dwo_id = read_id(dbg, at, &ret->dwo_id);
+		ret->has_dwo_id = read_dwo_id(dbg, at, &ret->dwo_id);
 		break;
 	case DW_AT_GNU_ranges_base:
 		read_reference(dbg, at, &ret->ranges_base);
@@ -219,7 +219,7 @@ int plain_die_read(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Die die, struc
 			else
 				read_attribute(r, dbg, list[i], name, form, ret);
 		} else {
-			forget(dbg, e);
+			free_die_error(dbg, e);
 			e = NULL;
 		}
 		dwarf_dealloc(dbg, list[i], DW_DLA_ATTR);

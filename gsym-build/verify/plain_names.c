@@ -17,7 +17,7 @@ struct origin_names {
 	bool has_decl_file;
 };
 
-static void follow(struct plain_reader *r, struct die_ref at, struct origin_names *ret)
+static void follow_die_origins(struct plain_reader *r, struct die_ref at, struct origin_names *ret)
 {
 
 	*ret = (struct origin_names){0};
@@ -64,7 +64,7 @@ static const struct origin_names *names_at(struct plain_reader *r, struct die_re
 					     (size_t)id + 1, sizeof(*r->origin_names), SIZE_MAX))
 		return NULL;
 	if (is_new)
-		follow(r, at, &r->origin_names[id]);
+		follow_die_origins(r, at, &r->origin_names[id]);
 	return &r->origin_names[id];
 }
 

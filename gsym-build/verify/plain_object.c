@@ -52,7 +52,7 @@ static Dwarf_Unsigned get_count(void *obj)
 	return ((const struct plain_object *)obj)->section_count;
 }
 
-static int load(void *obj, Dwarf_Half index, Dwarf_Small **ret, int *error _unused_)
+static int load_object_section(void *obj, Dwarf_Half index, Dwarf_Small **ret, int *error _unused_)
 {
 	const struct plain_object *o = obj;
 
@@ -133,7 +133,7 @@ int plain_object_open(struct plain_object *o, struct image *im, bool split, stru
 		.get_length_size = get_length_size,
 		.get_pointer_size = get_length_size,
 		.get_section_count = get_count,
-		.load_section = load,
+		.load_section = load_object_section,
 	};
 	const char *const *names = split ? split_wanted : wanted;
 	size_t count = split ? ARRAY_LEN(split_wanted) : ARRAY_LEN(wanted);

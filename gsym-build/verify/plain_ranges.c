@@ -39,12 +39,12 @@ static bool uleb_at(const uint8_t *p, size_t len, uint64_t *off, uint64_t *ret)
 	return !in.failed;
 }
 
-static int bad(const char *what, uint64_t off, struct err *err)
+static int bad_range(const char *what, uint64_t off, struct err *err)
 {
 	return err_set(err, ERR_DATA, "range list at 0x%llx: %s", (unsigned long long)off, what);
 }
 
-static int add(struct range_list *out, uint64_t start, uint64_t end, struct err *err)
+static int add_plain_range(struct range_list *out, uint64_t start, uint64_t end, struct err *err)
 {
 	return range_list_add(out, start, end) ? 0 : range_list_full(out, err);
 }
@@ -62,14 +62,14 @@ static int read_pairs(const struct range_source *s, uint64_t off, struct range_l
 
 		if (!number_at(s->ranges, s->ranges_len, at, size, &pair[0]) ||
 		    !number_at(s->ranges, s->ranges_len, at + size, size, &pair[1]))
-			return bad("cut", off, err);
+			return bad_range("cut", off, err);
 		if (pair[0] == mask) {
 			base = pair[1];
 			continue;
 		}
 		if (!(pair[0] | pair[1]))
 			return 0;
-		rc = add(out, (base + pair[0]) & mask, (base + pair[1]) & mask, err);
+		rc = add_plain_range(out, (base + pair[0]) & mask, (base + pair[1]) & mask, err);
 		if (rc)
 			return rc;
 	}
@@ -88,8 +88,8 @@ static const char *const operands[] = {
 	"au", /* start_length */
 };
 
-static int read_entries(const struct range_source *s, uint64_t off, struct range_list *out,
-			struct err *err)
+static int read_range_entries(const struct range_source *s, uint64_t off, struct range_list *out,
+			      struct err *err)
 {
 	uint64_t at = off, base = s->base, kind;
 
@@ -115,23 +115,24 @@ static int read_entries(const struct range_source *s, uint64_t off, struct range
 			}
 		}
 		if (!ok)
-			return bad("damaged", off, err);
+			return bad_range("damaged", off, err);
 		if (kind == 1 || kind == 5)
 			base = v[0];
 		else if (kind == 4)
-			rc = add(out, base + v[0], base + v[1], err);
+			rc = add_plain_range(out, base + v[0], base + v[1], err);
 		else
-			rc = add(out, v[0], operands[kind][1] == 'u' ? v[0] + v[1] : v[1], err);
+			rc = add_plain_range(out, v[0],
+					     operands[kind][1] == 'u' ? v[0] + v[1] : v[1], err);
 		if (rc)
 			return rc;
 	}
-	return bad("cut", off, err);
+	return bad_range("cut", off, err);
 }
 
 int plain_ranges_read(const struct range_source *s, uint64_t off, struct range_list *out,
 		      struct err *err)
 {
-	return s->version < 5 ? read_pairs(s, off, out, err) : read_entries(s, off, out, err);
+	return s->version < 5 ? read_pairs(s, off, out, err) : read_range_entries(s, off, out, err);
 }
 
 int plain_ranges_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
@@ -142,6 +143,6 @@ int plain_ranges_read_index(const struct range_source *s, uint64_t index, struct
 	if (!product_at(index, s->offset_size, s->rnglists_base, &at) ||
 	    !number_at(s->rnglists, s->rnglists_len, at, s->offset_size, &off) ||
 	    !CHECKED_ADD(off, s->rnglists_base, &off))
-		return bad("no such index", index, err);
-	return read_entries(s, off, out, err);
+		return bad_range("no such index", index, err);
+	return read_range_entries(s, off, out, err);
 }

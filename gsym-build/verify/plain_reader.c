@@ -27,8 +27,8 @@ static bool has_no_code(Dwarf_Half tag)
 	}
 }
 
-static int add_span(struct plain_reader *r, uint64_t start, uint64_t end, uint32_t scope,
-		    struct err *err)
+static int add_plain_span(struct plain_reader *r, uint64_t start, uint64_t end, uint32_t scope,
+			  struct err *err)
 {
 	if (start >= end)
 		return 0;
@@ -42,7 +42,8 @@ static int add_span(struct plain_reader *r, uint64_t start, uint64_t end, uint32
 }
 
 /* The ranges that a DIE gives, into r->scratch. */
-static int read_ranges(struct plain_reader *r, const struct plain_die *d, struct err *err)
+static int read_plain_unit_ranges(struct plain_reader *r, const struct plain_die *d,
+				  struct err *err)
 {
 	uint64_t off;
 
@@ -59,13 +60,13 @@ static int read_ranges(struct plain_reader *r, const struct plain_die *d, struct
 	return 0;
 }
 
-static uint32_t file_id(struct plain_reader *r, uint64_t number)
+static uint32_t plain_file_id(struct plain_reader *r, uint64_t number)
 {
 	return plain_rows_file(&r->lines, number, r->comp_dir, r->text);
 }
 
-static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32_t parent,
-		     uint32_t *ret_scope, struct err *err)
+static int add_plain_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32_t parent,
+			   uint32_t *ret_scope, struct err *err)
 {
 	uint32_t scope = (uint32_t)r->scope_count;
 	struct plain_die d;
@@ -74,7 +75,7 @@ static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32
 
 	if (rc)
 		return rc;
-	rc = read_ranges(r, &d, err);
+	rc = read_plain_unit_ranges(r, &d, err);
 	if (rc)
 		return rc;
 	if (!grow_array((void **)&r->scopes, &r->scopes_cap, (size_t)scope + 1, sizeof(*r->scopes),
@@ -85,10 +86,10 @@ static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32
 	s = (struct debug_scope){
 		.parent = inlined ? parent : DEBUG_NONE,
 		.name = DEBUG_NONE,
-		.decl_file = d.has_decl_file ? file_id(r, d.decl_file) : DEBUG_NONE,
+		.decl_file = d.has_decl_file ? plain_file_id(r, d.decl_file) : DEBUG_NONE,
 		.decl_line = (uint32_t)d.decl_line,
 		/* Number 0 when absent, as LLVM has it: the unit's own file in DWARF 5. */
-		.call_file = inlined ? file_id(r, d.call_file) : DEBUG_NONE,
+		.call_file = inlined ? plain_file_id(r, d.call_file) : DEBUG_NONE,
 		.call_line = (uint32_t)d.call_line,
 		.call_column_word = inlined && r->companions->columns
 					    ? debug_column_word(d.call_column, d.discriminator)
@@ -107,7 +108,8 @@ static int add_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, uint32
 	r->scope_count++;
 	r->report->needs_alt_file |= d.in_alt_file;
 	for (size_t i = 0; i < r->scratch.count; i++) {
-		rc = add_span(r, r->scratch.list[i].start, r->scratch.list[i].end, scope, err);
+		rc = add_plain_span(r, r->scratch.list[i].start, r->scratch.list[i].end, scope,
+				    err);
 		if (rc)
 			return rc;
 	}
@@ -148,7 +150,7 @@ static int next_die(struct plain_reader *r, struct level *stack, size_t *depth, 
 }
 
 /* All scopes below the unit's DIE, which is freed with the rest of the stack. */
-static int walk(struct plain_reader *r, struct level *stack, size_t *depth, struct err *err)
+static int walk_dies(struct plain_reader *r, struct level *stack, size_t *depth, struct err *err)
 {
 	Dwarf_Debug dbg = r->dbg;
 	Dwarf_Off last = 0;
@@ -171,8 +173,8 @@ static int walk(struct plain_reader *r, struct level *stack, size_t *depth, stru
 				       (unsigned long long)last);
 		last = off;
 		if (tag == DW_TAG_subprogram || tag == DW_TAG_inlined_subroutine) {
-			rc = add_scope(r, top->die, tag == DW_TAG_inlined_subroutine, top->scope,
-				       &scope, err);
+			rc = add_plain_scope(r, top->die, tag == DW_TAG_inlined_subroutine,
+					     top->scope, &scope, err);
 			if (rc)
 				return rc;
 		}
@@ -192,15 +194,15 @@ static int walk(struct plain_reader *r, struct level *stack, size_t *depth, stru
 	return 0;
 }
 
-static void note_skipped(struct plain_reader *r, const struct err *why)
+static void note_plain_skipped(struct plain_reader *r, const struct err *why)
 {
 	if (!r->report->skipped[0])
 		snprintf(r->report->skipped, sizeof(r->report->skipped), "unit at 0x%llx: %s",
 			 (unsigned long long)r->unit_off, why->message);
 }
 
-/* As note_split() of the scanner. */
-static void note_split(struct plain_reader *r, const struct plain_die *d)
+/* As note_split_unit() of the scanner. */
+static void note_plain_split(struct plain_reader *r, const struct plain_die *d)
 {
 	struct err why;
 
@@ -215,12 +217,12 @@ static void note_split(struct plain_reader *r, const struct plain_die *d)
 		buf_u8(r->companions->missing, 0);
 	}
 	r->report->units_skipped++;
-	note_skipped(r, &why);
+	note_plain_skipped(r, &why);
 }
 
 /* A damaged line table is no reason to lose the functions. */
-static int read_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_die *d,
-		      struct err *err)
+static int read_plain_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_die *d,
+			    struct err *err)
 {
 	struct err why;
 	int rc = plain_rows_read(&r->lines, r->dbg, die, &r->line_sections, d->lines,
@@ -230,11 +232,11 @@ static int read_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_
 		return err_set(err, rc, "%s", why.message);
 	r->report->lines_refused += rc == 0;
 	if (why.code)
-		note_skipped(r, &why);
+		note_plain_skipped(r, &why);
 	for (size_t i = 0; i < r->rows.count; i++) {
 		struct debug_row *row = &r->rows.rows[i];
 
-		row->file = file_id(r, row->file);
+		row->file = plain_file_id(r, row->file);
 		/* A line of a file that is not there is nothing to show. */
 		if (row->file == DEBUG_NONE)
 			row->line = row->column_word = 0;
@@ -243,7 +245,7 @@ static int read_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_
 }
 
 /* Facts of one unit, whose DIE is die (freed). */
-static int read_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
+static int read_plain_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
 {
 	struct level stack[LIMIT_DIE_DEPTH];
 	size_t depth = 0;
@@ -259,7 +261,7 @@ static int read_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
 		r->source.base = d.has_low ? d.low : 0;
 		r->source.addr_base = d.addr_base;
 		r->source.rnglists_base = d.rnglists_base;
-		rc = read_ranges(r, &d, err);
+		rc = read_plain_unit_ranges(r, &d, err);
 	}
 	for (size_t i = 0; !rc && i < r->scratch.count; i++)
 		if (!range_list_add(&r->unit_ranges, r->scratch.list[i].start,
@@ -268,16 +270,16 @@ static int read_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
 	if (!rc) {
 		r->comp_dir = d.comp_dir;
 		if (d.has_lines)
-			rc = read_lines(r, die, &d, err);
+			rc = read_plain_lines(r, die, &d, err);
 		split = plain_split_find(r, &d);
 	}
 	if (!rc && split)
 		rc = plain_split_enter(r, split, &d, &die, err);
 	else if (!rc)
-		note_split(r, &d);
+		note_plain_split(r, &d);
 	if (!rc && dwarf_child(die, &child, &e) == DW_DLV_OK) {
 		stack[depth++] = (struct level){.die = child, .scope = DEBUG_NONE};
-		rc = walk(r, stack, &depth, err);
+		rc = walk_dies(r, stack, &depth, err);
 	} else if (e) {
 		rc = plain_object_failed(r->dbg, e, "first DIE", err);
 	}
@@ -292,7 +294,7 @@ static int read_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
 	return rc;
 }
 
-static int give_unit(struct plain_reader *r, struct err *err)
+static int give_plain_unit(struct plain_reader *r, struct err *err)
 {
 	struct debug_unit u = {
 		.scopes = r->scopes,
@@ -341,22 +343,23 @@ static int one_unit(struct plain_reader *r, Dwarf_Half kind, struct err *err)
 
 	if (rc > 0) {
 		r->rows.count = 0;
-		rc = read_unit(r, die, &why);
+		rc = read_plain_unit(r, die, &why);
 		plain_rows_done(&r->lines);
 		if (!rc)
-			return give_unit(r, err);
+			return give_plain_unit(r, err);
 	}
 	if (rc == ERR_MEMORY)
 		return err_set(err, rc, "%s", why.message);
 	if (rc < 0) {
 		r->report->units_skipped++;
-		note_skipped(r, &why);
+		note_plain_skipped(r, &why);
 	}
 	return 0;
 }
 
 /* Units from *index on, up to a batch; *ret_more when some are left. */
-static int read_batch(struct plain_reader *r, uint64_t *index, bool *ret_more, struct err *err)
+static int read_plain_batch(struct plain_reader *r, uint64_t *index, bool *ret_more,
+			    struct err *err)
 {
 	Dwarf_Debug dbg = r->object.dbg;
 	Dwarf_Unsigned next = 0, done = 0;
@@ -381,7 +384,7 @@ static int read_batch(struct plain_reader *r, uint64_t *index, bool *ret_more, s
 			r->report->units_skipped++;
 			plain_object_failed(dbg, rc == DW_DLV_ERROR ? e : NULL, "unit header",
 					    &why);
-			note_skipped(r, &why);
+			note_plain_skipped(r, &why);
 			return 0;
 		}
 		if (i < *index)
@@ -434,7 +437,7 @@ static int load_sections(struct plain_reader *r, struct err *err)
 	return 0;
 }
 
-static void reader_done(struct plain_reader *r)
+static void plain_reader_done(struct plain_reader *r)
 {
 	free(r->scopes);
 	free(r->scope_names);
@@ -485,10 +488,10 @@ int plain_read_with(struct image *im, const struct die_companions *companions,
 			dwarf_set_tied_dbg(r.dbg, r.alt.dbg, NULL);
 		rc = plain_types_open(&r, err);
 		if (!rc)
-			rc = read_batch(&r, &index, &more, err);
+			rc = read_plain_batch(&r, &index, &more, err);
 		plain_types_close(&r);
 		plain_object_close(&r.object);
 	}
-	reader_done(&r);
+	plain_reader_done(&r);
 	return rc;
 }

@@ -23,7 +23,7 @@ struct opcodes {
 };
 
 /* The header as far as it must be known (DWARF 5 section 6.2.4). */
-static bool find_program(struct opcodes *o, const struct line_sections *s, uint64_t off)
+static bool find_line_program(struct opcodes *o, const struct line_sections *s, uint64_t off)
 {
 	struct bytes in = bytes_of(s->line, s->line_len);
 	uint64_t len, header_len;
@@ -56,7 +56,7 @@ static bool find_program(struct opcodes *o, const struct line_sections *s, uint6
 	return o->base >= 10 && o->operands;
 }
 
-static uint64_t leb(struct opcodes *o)
+static uint64_t read_leb(struct opcodes *o)
 {
 	struct bytes in = bytes_of(o->p, (size_t)(o->end - o->p));
 	uint64_t v = bytes_uleb(&in);
@@ -76,7 +76,7 @@ static bool mark_rows(const struct line_sections *s, uint64_t off, struct buf *m
 	struct opcodes o;
 	uint8_t file = 0;
 
-	if (!find_program(&o, s, off))
+	if (!find_line_program(&o, s, off))
 		return false;
 	while (o.p < o.end) {
 		uint8_t opcode = *o.p++;
@@ -84,7 +84,7 @@ static bool mark_rows(const struct line_sections *s, uint64_t off, struct buf *m
 		if (opcode >= o.base || opcode == DW_LNS_copy) {
 			buf_u8(marks, file);
 		} else if (opcode == DW_LNS_set_file) {
-			leb(&o);
+			read_leb(&o);
 			file = SETS_FILE;
 		} else if (opcode == DW_LNS_fixed_advance_pc) {
 			if (o.end - o.p < 2)
@@ -92,9 +92,9 @@ static bool mark_rows(const struct line_sections *s, uint64_t off, struct buf *m
 			o.p += 2;
 		} else if (opcode) {
 			for (int i = 0; i < o.operands[opcode - 1]; i++)
-				leb(&o);
+				read_leb(&o);
 		} else {
-			uint64_t len = leb(&o);
+			uint64_t len = read_leb(&o);
 
 			if (!len || len > (uint64_t)(o.end - o.p))
 				return false;
@@ -202,8 +202,8 @@ int plain_rows_read(struct plain_rows *t, Dwarf_Debug dbg, Dwarf_Die unit,
 }
 
 /* A path as DWARF 5 section 6.2.4 and DWARF 4 section 6.2.4 put it together. */
-static uint32_t path_of(const struct plain_rows *t, const char *base, uint64_t number,
-			const char *comp_dir, struct debug_text *text)
+static uint32_t plain_path_of(const struct plain_rows *t, const char *base, uint64_t number,
+			      const char *comp_dir, struct debug_text *text)
 {
 	_cleanup_(buf_done) struct buf dir = BUF_INIT(2 * LIMIT_NAME_LEN + 1);
 	const char *listed = NULL;
@@ -245,6 +245,6 @@ uint32_t plain_rows_file(struct plain_rows *t, uint64_t number, const char *comp
 	    dwarf_srclines_files_data_b(t->context, (Dwarf_Signed)number, &base, &dir, &ignored,
 					&ignored, NULL, &e) == DW_DLV_OK &&
 	    base && *base)
-		*id = path_of(t, base, dir, comp_dir, text);
+		*id = plain_path_of(t, base, dir, comp_dir, text);
 	return *id;
 }

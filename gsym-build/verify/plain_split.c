@@ -8,7 +8,7 @@
 
 #include "plain_priv.h"
 
-static int by_id(const void *va, const void *vb)
+static int compare_plain_split_units(const void *va, const void *vb)
 {
 	const struct plain_split_unit *a = va, *b = vb;
 
@@ -18,8 +18,8 @@ static int by_id(const void *va, const void *vb)
 }
 
 /* Adds the unit whose header was just read, if a skeleton can ask for it. */
-static int add_unit(struct plain_reader *r, struct plain_split_unit *u, Dwarf_Half kind,
-		    struct err *err)
+static int add_plain_split_unit(struct plain_reader *r, struct plain_split_unit *u, Dwarf_Half kind,
+				struct err *err)
 {
 	Dwarf_Debug dbg = u->file->object.dbg;
 	Dwarf_Error e = NULL;
@@ -68,13 +68,13 @@ static int list_units(struct plain_reader *r, struct plain_split_file *f, struct
 		u.address_size = address_size == 4 ? 4 : 8;
 		u.offset_size = offset_size == 4 ? 4 : 8;
 		memcpy(&u.id, &signature, sizeof(u.id));
-		rc = add_unit(r, &u, kind, err);
+		rc = add_plain_split_unit(r, &u, kind, err);
 		if (rc)
 			return rc;
 	}
 }
 
-static int open_file(struct plain_reader *r, struct image *im, struct err *err)
+static int open_plain_split(struct plain_reader *r, struct image *im, struct err *err)
 {
 	struct plain_split_file *f = &r->split_files[r->split_file_count++];
 	struct err why;
@@ -106,11 +106,12 @@ int plain_split_open(struct plain_reader *r, struct err *err)
 	if (!r->split_files)
 		return err_no_memory(err);
 	for (size_t i = 0; i < c->dwo_count && !rc; i++)
-		rc = open_file(r, c->dwos[i], err);
+		rc = open_plain_split(r, c->dwos[i], err);
 	if (c->dwp && !rc)
-		rc = open_file(r, c->dwp, err);
+		rc = open_plain_split(r, c->dwp, err);
 	if (r->split_unit_count)
-		qsort(r->split_units, r->split_unit_count, sizeof(*r->split_units), by_id);
+		qsort(r->split_units, r->split_unit_count, sizeof(*r->split_units),
+		      compare_plain_split_units);
 	return rc;
 }
 
@@ -161,8 +162,8 @@ static uint64_t part_of(Dwarf_Debug dbg, Dwarf_Die die, int section)
 }
 
 /* File numbers count in a table of the split unit's own, when it has one. Its rows are none. */
-static int read_files(struct plain_reader *r, const struct plain_split_file *f, Dwarf_Die die,
-		      uint64_t off, struct err *err)
+static int read_plain_split_files(struct plain_reader *r, const struct plain_split_file *f,
+				  Dwarf_Die die, uint64_t off, struct err *err)
 {
 	struct line_rows ignored = {0};
 	struct err why;
@@ -208,7 +209,7 @@ int plain_split_enter(struct plain_reader *r, const struct plain_split_unit *u,
 	rc = plain_die_read(r, r->dbg, *die, &d, err);
 	if (!rc && d.has_lines && f->lines.line &&
 	    CHECKED_ADD(d.lines, part_of(r->dbg, *die, DW_SECT_LINE), &lines_off))
-		rc = read_files(r, f, *die, lines_off, err);
+		rc = read_plain_split_files(r, f, *die, lines_off, err);
 	return rc;
 }
 

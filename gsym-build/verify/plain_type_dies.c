@@ -121,7 +121,7 @@ const char *plain_type_name(const struct plain_types *t, Dwarf_Debug dbg, Dwarf_
 	return s;
 }
 
-static bool holds_types(Dwarf_Half tag)
+static bool plain_holds_types(Dwarf_Half tag)
 {
 	return tag == DW_TAG_namespace || tag == DW_TAG_module || tag == DW_TAG_class_type ||
 	       tag == DW_TAG_structure_type || tag == DW_TAG_union_type ||
@@ -146,7 +146,7 @@ static bool note_parents(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die first
 		if (ok)
 			ret->list[ret->count++] = p;
 		if (ok && depth < LIMIT_DIE_DEPTH && dwarf_child(die, &child, &e) == DW_DLV_OK)
-			ok = note_parents(t, dbg, child, holds_types(p.tag) ? p.off : parent,
+			ok = note_parents(t, dbg, child, plain_holds_types(p.tag) ? p.off : parent,
 					  depth + 1, ret);
 		plain_type_free_error(dbg, e);
 		e = NULL;
@@ -215,7 +215,8 @@ struct parent plain_type_parent(struct plain_types *t, struct die_position at, D
 	return self.parent ? parent_at(u, self.parent) : (struct parent){0};
 }
 
-static int add_units(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Bool is_info, struct err *err)
+static int add_plain_type_units(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Bool is_info,
+				struct err *err)
 {
 	Dwarf_Unsigned next = 0;
 
@@ -285,15 +286,15 @@ int plain_types_open(struct plain_reader *r, struct err *err)
 	r->types_of = t;
 	t->r = r;
 	t->seen = t->shared = (struct intern)INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN);
-	rc = add_units(t, r->object.dbg, 1, err);
+	rc = add_plain_type_units(t, r->object.dbg, 1, err);
 	if (!rc)
-		rc = add_units(t, r->object.dbg, 0, err);
+		rc = add_plain_type_units(t, r->object.dbg, 0, err);
 	for (size_t i = 0; i < r->split_file_count && !rc; i++) {
 		if (!r->split_files[i].object.dbg)
 			continue;
-		rc = add_units(t, r->split_files[i].object.dbg, 1, err);
+		rc = add_plain_type_units(t, r->split_files[i].object.dbg, 1, err);
 		if (!rc)
-			rc = add_units(t, r->split_files[i].object.dbg, 0, err);
+			rc = add_plain_type_units(t, r->split_files[i].object.dbg, 0, err);
 	}
 	if (!rc && merge_by_signature(t->units, t->unit_count))
 		rc = err_no_memory(err);

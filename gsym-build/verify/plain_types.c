@@ -9,7 +9,8 @@
 #include "plain_type_dies.h"
 
 /* A declaration may say in which type unit the rest of it is. */
-static Dwarf_Die completed(const struct plain_types *t, struct die_position *at, Dwarf_Die die)
+static Dwarf_Die find_completed_type(const struct plain_types *t, struct die_position *at,
+				     Dwarf_Die die)
 {
 	struct die_position whole = plain_type_refers_to(t, at->dbg, die, DW_AT_signature);
 	Dwarf_Die other = plain_type_die(whole);
@@ -21,8 +22,8 @@ static Dwarf_Die completed(const struct plain_types *t, struct die_position *at,
 	return other;
 }
 
-static void put_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
-		     unsigned int hops, struct buf *out);
+static void put_plain_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
+			   unsigned int hops, struct buf *out);
 
 /* "a::b::": what holds the DIE at `at`, up to a function. */
 static void put_outers(struct plain_types *t, struct die_position at, Dwarf_Die die,
@@ -50,15 +51,15 @@ static void put_outers(struct plain_types *t, struct die_position at, Dwarf_Die 
 	at.off = up.off;
 	outer = plain_type_die(at);
 	if (outer) {
-		put_name(t, at, outer, hops + 1, out);
+		put_plain_name(t, at, outer, hops + 1, out);
 		buf_str(out, "::");
 		dwarf_dealloc(at.dbg, outer, DW_DLA_DIE);
 	}
 }
 
 /* With what holds it. A class that holds others may be declared here, and named in a type unit. */
-static void put_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
-		     unsigned int hops, struct buf *out)
+static void put_plain_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
+			   unsigned int hops, struct buf *out)
 {
 	const char *name = plain_type_name(t, at.dbg, die);
 
@@ -90,11 +91,11 @@ static const struct {
 	{DW_TAG_atomic_type, "_Atomic"},      {DW_TAG_array_type, "[]"},
 };
 
-static unsigned int put_parameters(struct plain_types *t, struct die_position of, unsigned int hops,
-				   struct buf *out);
+static unsigned int put_plain_parameters(struct plain_types *t, struct die_position of,
+					 unsigned int hops, struct buf *out);
 
-static void put_type(struct plain_types *t, struct die_position at, unsigned int hops,
-		     struct buf *out)
+static void put_plain_type(struct plain_types *t, struct die_position at, unsigned int hops,
+			   struct buf *out)
 {
 	const char *mark = NULL;
 	struct die_position inner, of;
@@ -112,7 +113,7 @@ static void put_type(struct plain_types *t, struct die_position at, unsigned int
 		buf_str(out, "?");
 		return;
 	}
-	die = completed(t, &at, die);
+	die = find_completed_type(t, &at, die);
 	tag = plain_type_tag(at.dbg, die);
 	for (size_t i = 0; i < ARRAY_LEN(marks); i++)
 		if (marks[i].tag == tag)
@@ -121,32 +122,32 @@ static void put_type(struct plain_types *t, struct die_position at, unsigned int
 	if (mark) {
 		bool sign = *mark == '*' || *mark == '&';
 
-		put_type(t, inner, hops + 1, out);
+		put_plain_type(t, inner, hops + 1, out);
 		if (!sign || !out->len ||
 		    (out->p[out->len - 1] != '*' && out->p[out->len - 1] != '&'))
 			buf_u8(out, ' ');
 		buf_str(out, mark);
 	} else if (tag == DW_TAG_ptr_to_member_type) {
 		of = plain_type_refers_to(t, at.dbg, die, DW_AT_containing_type);
-		put_type(t, inner, hops + 1, out);
+		put_plain_type(t, inner, hops + 1, out);
 		buf_u8(out, ' ');
 		if (of.off || of.unreadable)
-			put_type(t, of, hops + 1, out);
+			put_plain_type(t, of, hops + 1, out);
 		buf_str(out, "::*");
 	} else if (tag == DW_TAG_subroutine_type) {
-		put_type(t, inner, hops + 1, out);
+		put_plain_type(t, inner, hops + 1, out);
 		buf_u8(out, ' ');
-		put_parameters(t, at, hops + 1, out);
+		put_plain_parameters(t, at, hops + 1, out);
 	} else if ((tag == DW_TAG_subrange_type || tag == DW_TAG_packed_type) &&
 		   (inner.off || inner.unreadable) && !plain_type_name(t, at.dbg, die)) {
-		put_type(t, inner, hops + 1, out);
+		put_plain_type(t, inner, hops + 1, out);
 	} else {
 		buf_str(out, !t->is_c                         ? ""
 			     : tag == DW_TAG_structure_type   ? "struct "
 			     : tag == DW_TAG_union_type       ? "union "
 			     : tag == DW_TAG_enumeration_type ? "enum "
 							      : "");
-		put_name(t, at, die, 0, out);
+		put_plain_name(t, at, die, 0, out);
 	}
 	dwarf_dealloc(at.dbg, die, DW_DLA_DIE);
 }
@@ -172,8 +173,8 @@ static struct die_position parameter_type(const struct plain_types *t, struct di
 }
 
 /* "(int, char *)"; how many there are. */
-static unsigned int put_parameters(struct plain_types *t, struct die_position of, unsigned int hops,
-				   struct buf *out)
+static unsigned int put_plain_parameters(struct plain_types *t, struct die_position of,
+					 unsigned int hops, struct buf *out)
 {
 	Dwarf_Die function = plain_type_die(of), die = NULL, next;
 	Dwarf_Error e = NULL;
@@ -192,8 +193,8 @@ static unsigned int put_parameters(struct plain_types *t, struct die_position of
 		if (tag == DW_TAG_formal_parameter || tag == DW_TAG_unspecified_parameters)
 			buf_str(out, count++ ? ", " : "");
 		if (tag == DW_TAG_formal_parameter)
-			put_type(t, parameter_type(t, plain_type_position(of.dbg, die)), hops + 1,
-				 out);
+			put_plain_type(t, parameter_type(t, plain_type_position(of.dbg, die)),
+				       hops + 1, out);
 		else if (tag == DW_TAG_unspecified_parameters)
 			buf_str(out, "...");
 		e = NULL;
@@ -213,7 +214,7 @@ static unsigned int put_parameters(struct plain_types *t, struct die_position of
 
 /* The result is what the first DIE along the origins says; the parameters are those of the last
  * that has some, but for declarations: of them only where nothing else has any. */
-static uint32_t signature(struct plain_types *t, struct die_position at)
+static uint32_t make_signature(struct plain_types *t, struct die_position at)
 {
 	_cleanup_(buf_done) struct buf parameters = BUF_INIT(LIMIT_TYPE_LEN);
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_TYPE_LEN);
@@ -238,7 +239,7 @@ static uint32_t signature(struct plain_types *t, struct die_position at)
 			next = plain_type_refers_to(t, dbg, die, DW_AT_abstract_origin);
 		dwarf_dealloc(dbg, die, DW_DLA_DIE);
 		if (!declared || !count) {
-			unsigned int here = put_parameters(t, at, 0, &one);
+			unsigned int here = put_plain_parameters(t, at, 0, &one);
 
 			if (here || !parameters.len) {
 				buf_reset(&parameters);
@@ -250,7 +251,7 @@ static uint32_t signature(struct plain_types *t, struct die_position at)
 		failed |= one.failed;
 		at = next;
 	}
-	put_type(t, result, 0, &text);
+	put_plain_type(t, result, 0, &text);
 	buf_u8(&text, ' ');
 	buf_append(&text, parameters.p, parameters.len);
 	return failed || text.failed || parameters.failed
@@ -297,7 +298,7 @@ int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 		if (!n->needed)
 			continue;
 		if (r->scopes[i].parent == DEBUG_NONE || !n->origin.off) {
-			r->types[i] = signature(t, at);
+			r->types[i] = make_signature(t, at);
 			continue;
 		}
 		at.dbg = n->origin.in_alt ? r->alt.dbg : r->dbg;
@@ -312,7 +313,7 @@ int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 				sizeof(*t->shared_types), SIZE_MAX))
 			return err_no_memory(err);
 		if (is_new)
-			t->shared_types[id] = signature(t, at);
+			t->shared_types[id] = make_signature(t, at);
 		r->types[i] = t->shared_types[id];
 	}
 	return 0;

@@ -7,7 +7,7 @@
 #include "sandbox_program.h"
 #include "table_compare.h"
 
-static int map_table(const void **ret_p, size_t *ret_len, struct err *err)
+static int map_verified_table(const void **ret_p, size_t *ret_len, struct err *err)
 {
 	int rc = sandbox_job_map_file(WORKER_FD_TABLE, ret_p, ret_len, err);
 
@@ -24,7 +24,7 @@ static int compare_with_file(struct sandbox_job *job, struct verify_report *repo
 	int rc = sandbox_job_map(job, err);
 
 	if (!rc)
-		rc = map_table(&p, &len, err);
+		rc = map_verified_table(&p, &len, err);
 	if (!rc)
 		rc = sandbox_job_enter(job, err);
 	if (rc)

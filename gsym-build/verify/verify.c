@@ -10,7 +10,7 @@ enum {
 	TEXTS_MAX = 32 << 20 /* of unpacked names, and as much of paths: each is unpacked once */
 };
 
-static uint32_t *none_array(size_t count)
+static uint32_t *new_unseen_array(size_t count)
 {
 	uint32_t *p = malloc((count + 1) * sizeof(*p));
 
@@ -67,8 +67,8 @@ static uint64_t symbol_entry(struct verify *v, const struct symbol *s)
 	return v->last_cold_entry;
 }
 
-static int expected(struct verify_run *run, const struct verify_frame *e, struct frame *ret,
-		    struct err *err)
+static int fill_expected_frame(struct verify_run *run, const struct verify_frame *e,
+			       struct frame *ret, struct err *err)
 {
 	int rc;
 
@@ -102,8 +102,8 @@ static int expected(struct verify_run *run, const struct verify_frame *e, struct
 	return rc;
 }
 
-static int found(struct verify_run *run, const struct rsym_frame *r, bool outermost,
-		 struct frame *ret, struct err *err)
+static int fill_found_frame(struct verify_run *run, const struct rsym_frame *r, bool outermost,
+			    struct frame *ret, struct err *err)
 {
 	struct rsym_function f;
 	int rc = rsym_function(run->t, r->function, &f, err);
@@ -128,7 +128,7 @@ static int found(struct verify_run *run, const struct rsym_frame *r, bool outerm
 	return 0;
 }
 
-static bool same(const struct frame *a, const struct frame *b)
+static bool same_frame(const struct frame *a, const struct frame *b)
 {
 	return a->name == b->name && a->path == b->path && a->line == b->line &&
 	       a->decl_path == b->decl_path && a->decl_line == b->decl_line &&
@@ -196,8 +196,8 @@ static bool note_function(struct verify_run *run, const struct verify_frame *out
 }
 
 /* The answers from start to end, which neither the file nor the table change in between. */
-static int compare(struct verify_run *run, uint64_t start, uint64_t end, bool begins,
-		   struct err *err)
+static int compare_range(struct verify_run *run, uint64_t start, uint64_t end, bool begins,
+			 struct err *err)
 {
 	struct verify_frame want[RSYM_FRAMES_MAX];
 	struct rsym_frame have[RSYM_FRAMES_MAX];
@@ -211,16 +211,16 @@ static int compare(struct verify_run *run, uint64_t start, uint64_t end, bool be
 	if (want_count > 0 && !note_function(run, &want[want_count - 1], start, begins))
 		rc = err_no_memory(err);
 	for (int i = 0; i < want_count && !rc; i++)
-		rc = expected(run, &want[i], &a[i], err);
+		rc = fill_expected_frame(run, &want[i], &a[i], err);
 	if (has_columns)
 		rsym_columns_at(run->t, start - run->verify->bias, columns, (size_t)have_count);
 	for (int i = 0; i < have_count && !rc; i++) {
-		rc = found(run, &have[i], i + 1 == have_count, &b[i], err);
+		rc = fill_found_frame(run, &have[i], i + 1 == have_count, &b[i], err);
 		if (has_columns)
 			b[i].column_word = columns[i].column + (columns[i].discriminator << 16);
 	}
 	for (int i = 0; i < want_count && equal && !rc; i++)
-		equal = same(&a[i], &b[i]);
+		equal = same_frame(&a[i], &b[i]);
 	run->report->place_count++;
 	if (rc || equal || run->report->difference_count++ >= LIMIT_VERIFY_PRINTED)
 		return rc;
@@ -254,7 +254,7 @@ static int compare_all(struct verify_run *run, struct err *err)
 				if (changes < next - bias)
 					next = changes + bias;
 			}
-			rc = compare(run, from, next, from == at + bias, err);
+			rc = compare_range(run, from, next, from == at + bias, err);
 		}
 		if (end <= at)
 			break; /* the last one */
@@ -277,7 +277,7 @@ int verify_open(struct verify **ret, struct image *im, struct image *executable,
 	verify_source_init(&v->source);
 	rc = verify_source_read(&v->source, im, executable, companions, debug, err);
 	if (!rc) {
-		v->source_path = none_array(v->source.text.files.count);
+		v->source_path = new_unseen_array(v->source.text.files.count);
 		v->empty = debug_string(&v->source.text, "", 0);
 		if (!v->source_path || v->empty == DEBUG_NONE)
 			rc = err_no_memory(err);
@@ -312,12 +312,12 @@ int verify_table(struct verify *v, const struct rsym *t, struct verify_report *r
 		.lines_refused = v->source.lines_refused,
 	};
 	verify_source_rewind(&v->source);
-	run.function_name = none_array(t->function_count);
-	run.file_path = none_array(t->file_count);
+	run.function_name = new_unseen_array(t->function_count);
+	run.file_path = new_unseen_array(t->file_count);
 	run.texts = rsym_reader_new(t, TEXTS_MAX, err);
 	run.has_columns = t->columns.p != NULL;
 	if (t->types.p)
-		run.function_type = none_array(t->function_count);
+		run.function_type = new_unseen_array(t->function_count);
 	run.seen = calloc(v->source.scope_count + 1, 1);
 	if (!run.function_name || !run.file_path || !run.texts ||
 	    (t->types.p && !run.function_type) || !run.seen)

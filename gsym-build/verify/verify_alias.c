@@ -106,8 +106,8 @@ static bool add_scopes(const struct verify_run *run, struct names_at *ret)
 }
 
 /* The symbols at one address: [first, end). */
-static bool add_symbols(const struct verify_run *run, size_t first, size_t end,
-			const struct verify_entered *is, struct names_at *ret)
+static bool add_symbol_names(const struct verify_run *run, size_t first, size_t end,
+			     const struct verify_entered *is, struct names_at *ret)
 {
 	const struct symbol *list = run->verify->source.symbols.list;
 	bool exported = false;
@@ -130,7 +130,7 @@ static bool add_symbols(const struct verify_run *run, size_t first, size_t end,
 	return true;
 }
 
-static bool expected(const struct verify_run *run, struct names_at *ret)
+static bool fill_expected_names(const struct verify_run *run, struct names_at *ret)
 {
 	const struct symbols *s = &run->verify->source.symbols;
 	bool ok = add_scopes(run, ret);
@@ -140,13 +140,13 @@ static bool expected(const struct verify_run *run, struct names_at *ret)
 
 		for (end = i + 1; end < s->count && s->list[end].vaddr == s->list[i].vaddr;)
 			end++;
-		ok = !is || add_symbols(run, i, end, is, ret);
+		ok = !is || add_symbol_names(run, i, end, is, ret);
 	}
 	sort_names(ret);
 	return ok;
 }
 
-static int found(struct verify_run *run, struct names_at *ret, struct err *err)
+static int fill_found_names(struct verify_run *run, struct names_at *ret, struct err *err)
 {
 	for (uint32_t i = 0; i < run->t->alias_count; i++) {
 		uint32_t function = rsym_function_alias_at(run->t, i);
@@ -192,8 +192,8 @@ static int is_one_of(struct verify_run *run, const struct name_at *table,
 	return 0;
 }
 
-static void put(struct verify_run *run, const char *who, const struct name_at *n, uint32_t path,
-		uint32_t line)
+static void put_name_line(struct verify_run *run, const char *who, const struct name_at *n,
+			  uint32_t path, uint32_t line)
 {
 	buf_printf(run->out, "  %s:", who);
 	if (!n) {
@@ -208,8 +208,8 @@ static void put(struct verify_run *run, const char *who, const struct name_at *n
 }
 
 /* Either may be NULL. */
-static int differs(struct verify_run *run, const struct name_at *file, const struct name_at *table,
-		   struct err *err)
+static int alias_differs(struct verify_run *run, const struct name_at *file,
+			 const struct name_at *table, struct err *err)
 {
 	uint32_t path = DEBUG_NONE;
 	int rc = 0;
@@ -220,13 +220,13 @@ static int differs(struct verify_run *run, const struct name_at *file, const str
 		rc = verify_source_path(run->verify, file->scope->decl_file, &path, err);
 	buf_printf(run->out, "alias at 0x%llx:\n",
 		   (unsigned long long)((file ? file : table)->entry - run->verify->bias));
-	put(run, "file ", file, path, file && file->scope ? file->scope->decl_line : 0);
-	put(run, "table", table, table ? table->decl_path : DEBUG_NONE,
-	    table ? table->decl_line : 0);
+	put_name_line(run, "file ", file, path, file && file->scope ? file->scope->decl_line : 0);
+	put_name_line(run, "table", table, table ? table->decl_path : DEBUG_NONE,
+		      table ? table->decl_line : 0);
 	return rc;
 }
 
-static int order(const struct name_at *a, const struct name_at *b)
+static int compare_names_at(const struct name_at *a, const struct name_at *b)
 {
 	if (a->entry != b->entry)
 		return a->entry < b->entry ? -1 : 1;
@@ -242,16 +242,16 @@ static int compare_lists(struct verify_run *run, const struct names_at *file,
 	while ((at < file->count || have < table->count) && !rc) {
 		const struct name_at *f = at < file->count ? &file->list[at] : NULL;
 		const struct name_at *t = have < table->count ? &table->list[have] : NULL;
-		int how = !f ? 1 : !t ? -1 : order(f, t);
+		int how = !f ? 1 : !t ? -1 : compare_names_at(f, t);
 		size_t same = 0;
 		bool equal = false;
 
-		while (f && at + same < file->count && order(f, f + same) == 0)
+		while (f && at + same < file->count && compare_names_at(f, f + same) == 0)
 			same++;
 		if (how == 0)
 			rc = is_one_of(run, t, f, same, &equal, err);
 		if (!rc && !equal)
-			rc = differs(run, how <= 0 ? f : NULL, how >= 0 ? t : NULL, err);
+			rc = alias_differs(run, how <= 0 ? f : NULL, how >= 0 ? t : NULL, err);
 		at += how <= 0 ? same : 0;
 		have += how >= 0;
 		run->report->alias_count++;
@@ -262,9 +262,9 @@ static int compare_lists(struct verify_run *run, const struct names_at *file,
 int verify_compare_aliases(struct verify_run *run, struct err *err)
 {
 	_cleanup_(names_done) struct names_at file = {0}, table = {0};
-	int rc = expected(run, &file) ? 0 : err_no_memory(err);
+	int rc = fill_expected_names(run, &file) ? 0 : err_no_memory(err);
 
 	if (!rc)
-		rc = found(run, &table, err);
+		rc = fill_found_names(run, &table, err);
 	return rc ? rc : compare_lists(run, &file, &table, err);
 }

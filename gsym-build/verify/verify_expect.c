@@ -12,7 +12,7 @@
 #include "verify_source.h"
 
 /* Makes exactly those active that cover vaddr. */
-static bool activate(struct verify_spans *s, uint64_t vaddr)
+static bool activate_spans(struct verify_spans *s, uint64_t vaddr)
 {
 	size_t kept = 0;
 
@@ -61,7 +61,7 @@ static const struct verify_span *function_at(const struct verify_source *f)
 	return best;
 }
 
-static bool claims(const struct verify_source *f, uint32_t unit)
+static bool unit_claims(const struct verify_source *f, uint32_t unit)
 {
 	for (size_t i = 0; i < f->covered.active_count; i++)
 		if (active_at(&f->covered, i)->unit == unit)
@@ -70,7 +70,7 @@ static bool claims(const struct verify_source *f, uint32_t unit)
 }
 
 /* The innermost of one unit. */
-static const struct verify_span *function_of(const struct verify_source *f, uint32_t unit)
+static const struct verify_span *function_of_unit(const struct verify_source *f, uint32_t unit)
 {
 	const struct verify_span *best = NULL;
 
@@ -84,8 +84,8 @@ static const struct verify_span *function_of(const struct verify_source *f, uint
 }
 
 /* The least that a row of a sequence is behind the declaration of a function, in its file. */
-static uint32_t distance(const struct verify_source *f, const struct verify_sequence *s,
-			 const struct debug_scope *function)
+static uint32_t row_distance(const struct verify_source *f, const struct verify_sequence *s,
+			     const struct debug_scope *function)
 {
 	uint32_t best = UINT32_MAX;
 
@@ -112,7 +112,7 @@ static void note_distances(struct verify_source *f, uint64_t vaddr)
 
 		if (s->start != vaddr)
 			continue;
-		function = function_of(f, s->unit);
+		function = function_of_unit(f, s->unit);
 		if (!function)
 			continue;
 		scope = &f->scopes[function->index];
@@ -120,12 +120,12 @@ static void note_distances(struct verify_source *f, uint64_t vaddr)
 			scope = &f->scopes[scope->parent];
 		if (scope->decl_file != DEBUG_NONE)
 			f->sequences[s->index].distance =
-				distance(f, &f->sequences[s->index], scope);
+				row_distance(f, &f->sequences[s->index], scope);
 	}
 }
 
-static bool comes_first(const struct verify_source *f, const struct verify_span *a,
-			const struct verify_span *b)
+static bool span_comes_first(const struct verify_source *f, const struct verify_span *a,
+			     const struct verify_span *b)
 {
 	uint32_t da = f->sequences[a->index].distance, db = f->sequences[b->index].distance;
 
@@ -145,7 +145,7 @@ static const struct verify_span *sequence_of(const struct verify_source *f, uint
 	for (size_t i = 0; i < f->lines.active_count; i++) {
 		const struct verify_span *s = active_at(&f->lines, i);
 
-		if (s->unit == unit && (!best || comes_first(f, s, best)))
+		if (s->unit == unit && (!best || span_comes_first(f, s, best)))
 			best = s;
 	}
 	return best;
@@ -159,7 +159,7 @@ static bool line_unit(const struct verify_source *f, uint32_t *ret_unit, bool *r
 	*ret_claimed = false;
 	for (size_t i = 0; i < f->lines.active_count; i++) {
 		uint32_t unit = active_at(&f->lines, i)->unit;
-		bool claimed = claims(f, unit);
+		bool claimed = unit_claims(f, unit);
 
 		if (found &&
 		    (claimed < *ret_claimed || (claimed == *ret_claimed && unit >= *ret_unit)))
@@ -199,7 +199,7 @@ static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr
 }
 
 /* Of two symbols at one address; names are numbered in the order of the symbol table. */
-static bool is_better(const struct symbol *a, const struct symbol *b)
+static bool symbol_is_better(const struct symbol *a, const struct symbol *b)
 {
 	if (a->default_version != b->default_version)
 		return a->default_version;
@@ -225,7 +225,7 @@ static const struct symbol *symbol_at(const struct verify_source *f, uint64_t va
 		const struct symbol *s = &list[active_at(&f->sized, i)->index];
 
 		if (!best || s->vaddr > best->vaddr ||
-		    (s->vaddr == best->vaddr && is_better(s, best)))
+		    (s->vaddr == best->vaddr && symbol_is_better(s, best)))
 			best = s;
 	}
 	if (best)
@@ -239,20 +239,20 @@ static const struct symbol *symbol_at(const struct verify_source *f, uint64_t va
 			high = middle;
 	}
 	for (size_t i = low; i-- > 0 && list[i].vaddr == list[low - 1].vaddr;)
-		if (!list[i].len && (!best || is_better(&list[i], best)))
+		if (!list[i].len && (!best || symbol_is_better(&list[i], best)))
 			best = &list[i];
 	return best;
 }
 
 /* Whether a symbol without a size reaches vaddr: within its section, or without sections its first
  * byte. */
-static bool reaches(const struct verify_source *f, const struct symbol *s, uint64_t vaddr)
+static bool symbol_reaches(const struct verify_source *f, const struct symbol *s, uint64_t vaddr)
 {
 	return s->len || vaddr < (f->code.count ? verify_code_end(f, s->vaddr) : s->vaddr + 1);
 }
 
-static int chain(const struct verify_source *f, const struct verify_span *span, uint64_t vaddr,
-		 struct verify_frame *frames, size_t cap)
+static int chain_frames(const struct verify_source *f, const struct verify_span *span,
+			uint64_t vaddr, struct verify_frame *frames, size_t cap)
 {
 	struct verify_frame at = {0};
 	uint32_t scope = span->index;
@@ -277,16 +277,16 @@ int verify_expect(struct verify_source *f, uint64_t vaddr, struct verify_frame *
 	uint32_t unit = 0;
 	bool claimed, has_line;
 
-	if (!activate(&f->functions, vaddr) || !activate(&f->lines, vaddr) ||
-	    !activate(&f->covered, vaddr) || !activate(&f->sized, vaddr))
+	if (!activate_spans(&f->functions, vaddr) || !activate_spans(&f->lines, vaddr) ||
+	    !activate_spans(&f->covered, vaddr) || !activate_spans(&f->sized, vaddr))
 		return ERR_MEMORY;
 	note_distances(f, vaddr);
 	function = function_at(f);
 	if (function)
-		return chain(f, function, vaddr, frames, cap);
+		return chain_frames(f, function, vaddr, frames, cap);
 	has_line = line_unit(f, &unit, &claimed);
 	symbol = symbol_at(f, vaddr);
-	if (symbol && !reaches(f, symbol, vaddr))
+	if (symbol && !symbol_reaches(f, symbol, vaddr))
 		symbol = NULL;
 	if (!symbol && !(has_line && claimed))
 		return 0;

@@ -45,8 +45,8 @@ static bool add_edge(struct verify_source *f, uint64_t vaddr)
 	return true;
 }
 
-static bool add_span(struct verify_source *f, struct verify_spans *s,
-		     const struct verify_span *span)
+static bool add_source_span(struct verify_source *f, struct verify_spans *s,
+			    const struct verify_span *span)
 {
 	if (!grow_array((void **)&s->list, &s->cap, s->count + 1, sizeof(*s->list), UINT32_MAX))
 		return false;
@@ -85,7 +85,7 @@ uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 	return end;
 }
 
-static bool add_sequence(struct verify_source *f, const struct debug_row *rows, size_t count)
+static bool add_source_sequence(struct verify_source *f, const struct debug_row *rows, size_t count)
 {
 	struct verify_sequence s = {.first = f->row_count, .distance = UINT32_MAX};
 
@@ -108,14 +108,14 @@ static bool add_sequence(struct verify_source *f, const struct debug_row *rows, 
 			sizeof(*f->sequences), UINT32_MAX))
 		return false;
 	f->sequences[f->sequence_count] = s;
-	return add_span(f, &f->lines,
-			&(struct verify_span){.start = rows[0].vaddr,
-					      .end = s.high,
-					      .unit = f->unit_count,
-					      .index = (uint32_t)f->sequence_count++});
+	return add_source_span(f, &f->lines,
+			       &(struct verify_span){.start = rows[0].vaddr,
+						     .end = s.high,
+						     .unit = f->unit_count,
+						     .index = (uint32_t)f->sequence_count++});
 }
 
-static bool add_types(struct verify_source *f, const struct debug_unit *u)
+static bool add_source_types(struct verify_source *f, const struct debug_unit *u)
 {
 	for (size_t i = 0; u->types && i < u->scope_count; i++) {
 		const struct debug_scope *s = &u->scopes[i];
@@ -142,13 +142,13 @@ uint32_t verify_type(const struct verify_source *f, struct verify_typed function
 	return id == INTERN_FULL ? DEBUG_NONE : f->types[id];
 }
 
-static bool add_unit(struct verify_source *f, const struct debug_unit *u)
+static bool add_source_unit(struct verify_source *f, const struct debug_unit *u)
 {
 	uint32_t base = (uint32_t)f->scope_count;
 	size_t first = 0;
 	bool ok = grow_array((void **)&f->scopes, &f->scopes_cap, f->scope_count + u->scope_count,
 			     sizeof(*f->scopes), UINT32_MAX) &&
-		  add_types(f, u);
+		  add_source_types(f, u);
 
 	for (size_t i = 0; i < u->scope_count && ok; i++) {
 		f->scopes[base + i] = u->scopes[i];
@@ -158,20 +158,21 @@ static bool add_unit(struct verify_source *f, const struct debug_unit *u)
 	}
 	for (size_t i = 0; i < u->span_count && ok; i++)
 		if (verify_code_end(f, u->spans[i].start))
-			ok = add_span(f, &f->functions,
-				      &(struct verify_span){.start = u->spans[i].start,
-							    .end = u->spans[i].end,
-							    .unit = f->unit_count,
-							    .index = base + u->spans[i].scope});
+			ok = add_source_span(
+				f, &f->functions,
+				&(struct verify_span){.start = u->spans[i].start,
+						      .end = u->spans[i].end,
+						      .unit = f->unit_count,
+						      .index = base + u->spans[i].scope});
 	for (size_t i = 0; i < u->range_count && ok; i++)
-		ok = add_span(f, &f->covered,
-			      &(struct verify_span){.start = u->ranges[i].start,
-						    .end = u->ranges[i].end,
-						    .unit = f->unit_count});
+		ok = add_source_span(f, &f->covered,
+				     &(struct verify_span){.start = u->ranges[i].start,
+							   .end = u->ranges[i].end,
+							   .unit = f->unit_count});
 	for (size_t i = 0; i < u->row_count && ok; i++) {
 		if (!u->rows[i].end)
 			continue;
-		ok = add_sequence(f, u->rows + first, i + 1 - first);
+		ok = add_source_sequence(f, u->rows + first, i + 1 - first);
 		first = i + 1;
 	}
 	f->unit_count++;
@@ -180,22 +181,22 @@ static bool add_unit(struct verify_source *f, const struct debug_unit *u)
 
 static int take_unit(void *ctx, const struct debug_unit *u, struct err *err)
 {
-	return add_unit(ctx, u) ? 0 : err_no_memory(err);
+	return add_source_unit(ctx, u) ? 0 : err_no_memory(err);
 }
 
-static int by_address(const void *va, const void *vb)
+static int compare_symbol_vaddrs(const void *va, const void *vb)
 {
 	const struct symbol *a = va, *b = vb;
 
 	return (a->vaddr > b->vaddr) - (a->vaddr < b->vaddr);
 }
 
-static int add_symbols(struct verify_source *f, struct err *err)
+static int add_source_symbols(struct verify_source *f, struct err *err)
 {
 	struct symbols *s = &f->symbols;
 
 	if (s->count)
-		qsort(s->list, s->count, sizeof(*s->list), by_address);
+		qsort(s->list, s->count, sizeof(*s->list), compare_symbol_vaddrs);
 	for (size_t i = 0; i < s->count; i++) {
 		const struct symbol *sym = &s->list[i];
 		uint64_t end = verify_code_end(f, sym->vaddr);
@@ -208,10 +209,10 @@ static int add_symbols(struct verify_source *f, struct err *err)
 		if (end && sym->len && sym->len < end - sym->vaddr)
 			end = sym->vaddr + sym->len;
 		if (end && sym->len && ok)
-			ok = add_span(f, &f->sized,
-				      &(struct verify_span){.start = sym->vaddr,
-							    .end = end,
-							    .index = (uint32_t)i});
+			ok = add_source_span(f, &f->sized,
+					     &(struct verify_span){.start = sym->vaddr,
+								   .end = end,
+								   .index = (uint32_t)i});
 		if (!ok)
 			return err_no_memory(err);
 	}
@@ -225,7 +226,7 @@ static int by_start(const void *va, const void *vb)
 	return (a->start > b->start) - (a->start < b->start);
 }
 
-static void sort_spans(struct verify_spans *s)
+static void sort_source_spans(struct verify_spans *s)
 {
 	if (s->count)
 		qsort(s->list, s->count, sizeof(*s->list), by_start);
@@ -235,10 +236,10 @@ static void sort_all(struct verify_source *f)
 {
 	size_t kept = 0;
 
-	sort_spans(&f->functions);
-	sort_spans(&f->lines);
-	sort_spans(&f->covered);
-	sort_spans(&f->sized);
+	sort_source_spans(&f->functions);
+	sort_source_spans(&f->lines);
+	sort_source_spans(&f->covered);
+	sort_source_spans(&f->sized);
 	if (f->edge_count)
 		qsort(f->edges, f->edge_count, sizeof(*f->edges), compare_u64);
 	for (size_t i = 0; i < f->edge_count; i++)
@@ -269,7 +270,7 @@ int verify_source_read(struct verify_source *f, struct image *im, struct image *
 	f->units_skipped = debug->units_skipped;
 	f->lines_refused = debug->lines_refused;
 	if (!rc)
-		rc = add_symbols(f, err);
+		rc = add_source_symbols(f, err);
 	if (!rc)
 		sort_all(f);
 	return rc;

@@ -30,7 +30,7 @@ struct build {
 	size_t wanted_count;
 };
 
-static void tell(const struct build *b, enum table_stage stage, uint64_t done, uint64_t all)
+static void tell_stage(const struct build *b, enum table_stage stage, uint64_t done, uint64_t all)
 {
 	if (!b->progress)
 		return;
@@ -41,7 +41,8 @@ static void tell(const struct build *b, enum table_stage stage, uint64_t done, u
 
 /* The segments of the executable: its own, or those of the executable beside it. A debug file's own
  * are of no use: objcopy rewrites their file offsets. */
-static void add_segments(struct build *b, const struct image *im, const struct image *executable)
+static void add_table_segments(struct build *b, const struct image *im,
+			       const struct image *executable)
 {
 	const struct image *from = executable ? executable : im;
 	const struct image_segment *s;
@@ -103,7 +104,8 @@ static void find_text_base(struct build *b, struct image *im)
 }
 
 /* What is wrong with a part that the rest can do without. */
-static int note(struct build *b, const char *part, const struct err *why, int rc, struct err *err)
+static int note_skipped_part(struct build *b, const char *part, const struct err *why, int rc,
+			     struct err *err)
 {
 	if (rc == ERR_MEMORY)
 		return err_set(err, rc, "%s", why->message);
@@ -115,7 +117,8 @@ static int note(struct build *b, const char *part, const struct err *why, int rc
 	return 0;
 }
 
-static int add_symbols(struct build *b, struct image *im, uint64_t *ret_count, struct err *err)
+static int add_table_symbols(struct build *b, struct image *im, uint64_t *ret_count,
+			     struct err *err)
 {
 	struct builder *bu = &b->builder;
 	uint64_t mini = 0;
@@ -126,17 +129,17 @@ static int add_symbols(struct build *b, struct image *im, uint64_t *ret_count, s
 		return rc;
 	rc = image_add_mini_symbols(im, &bu->text, &bu->symbols, &mini, &why);
 	*ret_count += mini;
-	return note(b, "MiniDebugInfo", &why, rc, err);
+	return note_skipped_part(b, "MiniDebugInfo", &why, rc, err);
 }
 
 static int read_symbols(struct build *b, struct image *im, struct image *executable,
 			struct err *err)
 {
 	uint64_t count = 0, stubs;
-	int rc = add_symbols(b, im, &count, err);
+	int rc = add_table_symbols(b, im, &count, err);
 
 	if (!rc && !count && executable)
-		rc = add_symbols(b, executable, &count, err);
+		rc = add_table_symbols(b, executable, &count, err);
 	if (!rc)
 		rc = image_add_plt_symbols(image_is_debug_only(im) && executable ? executable : im,
 					   &b->builder.text, &b->builder.symbols, &stubs, err);
@@ -194,12 +197,12 @@ static void keep_wanted(const struct build *b, struct interval_overlay *spans)
 	spans->count = kept;
 }
 
-static int add_unit(void *ctx, const struct debug_unit *unit, struct err *err)
+static int add_table_unit(void *ctx, const struct debug_unit *unit, struct err *err)
 {
 	struct build *b = ctx;
 	struct debug_sink sink = builder_sink(&b->builder);
 
-	tell(b, TABLE_STAGE_DWARF, unit->done, unit->all);
+	tell_stage(b, TABLE_STAGE_DWARF, unit->done, unit->all);
 	return sink.unit(sink.ctx, unit, err);
 }
 
@@ -207,7 +210,7 @@ static int add_unit(void *ctx, const struct debug_unit *unit, struct err *err)
 static int read_in_two(struct build *b, struct image *im, const struct table_source *source,
 		       const struct die_companions *c, struct debug_report *debug, struct err *err)
 {
-	struct debug_sink first = {.ctx = b, .unit = add_unit}, second;
+	struct debug_sink first = {.ctx = b, .unit = add_table_unit}, second;
 	struct builder half;
 	struct die_part parts[2];
 	int rc = 0;
@@ -235,7 +238,7 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 {
 	_cleanup_(buf_done) struct buf units = BUF_INIT(LIMIT_MISSING_LEN - LIMIT_PATH_LEN - 4);
 	_cleanup_(companion_images_close) struct die_companions c = {0};
-	struct debug_sink sink = {.ctx = b, .unit = add_unit};
+	struct debug_sink sink = {.ctx = b, .unit = add_table_unit};
 	int rc = companion_images_open(&c, source, err);
 
 	c.missing = source->missing ? &units : NULL;
@@ -288,7 +291,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	if (rc)
 		return rc;
 	image_forget(im);
-	add_segments(b, im, executable);
+	add_table_segments(b, im, executable);
 	rc = add_code_sections(b, im, err);
 	if (rc)
 		return rc;
@@ -312,7 +315,7 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	return 0;
 }
 
-static int read_kallsyms(struct build *b, const struct table_source *source, struct err *err)
+static int add_kallsyms(struct build *b, const struct table_source *source, struct err *err)
 {
 	struct builder *bu = &b->builder;
 	int rc;
@@ -334,7 +337,8 @@ static bool show_name(enum rsym_shown_style style, const void *name, size_t len,
 			       out);
 }
 
-static int run(struct build *b, const struct table_source *source, struct buf *out, struct err *err)
+static int run_stages(struct build *b, const struct table_source *source, struct buf *out,
+		      struct err *err)
 {
 	struct builder_counts counts;
 	struct rsym_report kept;
@@ -349,8 +353,8 @@ static int run(struct build *b, const struct table_source *source, struct buf *o
 	b->info.id = source->id;
 	b->info.quick = source->wanted_count != 0;
 	b->info.show = source->shown ? show_name : NULL;
-	rc = text ? read_kallsyms(b, source, err) : read_elf(b, source, err);
-	tell(b, TABLE_STAGE_PACK, 0, 0);
+	rc = text ? add_kallsyms(b, source, err) : read_elf(b, source, err);
+	tell_stage(b, TABLE_STAGE_PACK, 0, 0);
 	if (!rc)
 		rc = symbols_choose(&b->builder.symbols, &b->builder.flat.code, err);
 	if (!rc && b->wanted_count)
@@ -394,7 +398,7 @@ int table_make(const struct table_source *source, struct buf *out, struct build_
 
 	*report = (struct build_report){0};
 	builder_init(&b.builder);
-	rc = run(&b, source, out, err);
+	rc = run_stages(&b, source, out, err);
 	rsym_writer_free(b.writer);
 	builder_done(&b.builder);
 	buf_done(&b.notes);

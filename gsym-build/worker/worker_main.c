@@ -64,7 +64,7 @@ static int check_executable(const struct worker_request *req, struct err *err)
 		       : err_set(err, ERR_MISMATCH, "the stripped partner has another build id");
 }
 
-static int build_table(struct sandbox_job *job, struct build_report *report, struct err *err)
+static int build_in_sandbox(struct sandbox_job *job, struct build_report *report, struct err *err)
 {
 	const struct worker_request *req = job->req;
 	_cleanup_(helper_freep) struct helper *helper = NULL;
@@ -93,7 +93,7 @@ static int build_table(struct sandbox_job *job, struct build_report *report, str
 
 static int answer_build(struct sandbox_job *job, struct build_report *report, struct err *err)
 {
-	int rc = build_table(job, report, err);
+	int rc = build_in_sandbox(job, report, err);
 
 	sandbox_job_usage(job, &report->cpu_ns, &report->peak_memory);
 	return rc;
