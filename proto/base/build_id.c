@@ -27,7 +27,7 @@ const char *build_id_hex(const struct build_id *id, char hex[static BUILD_ID_HEX
 	return hex;
 }
 
-static int digit(char c)
+static int hex_digit_of(char c)
 {
 	return c >= '0' && c <= '9'   ? c - '0'
 	       : c >= 'a' && c <= 'f' ? c - 'a' + 10
@@ -44,7 +44,7 @@ int build_id_parse(struct build_id *id, const char *hex, struct err *err)
 		return err_set(err, ERR_USAGE, "'%.140s' is not a build id: %d to %d hex digits",
 			       hex, 2 * BUILD_ID_MIN, 2 * BUILD_ID_MAX);
 	for (size_t i = 0; i < len / 2; i++) {
-		int hi = digit(hex[2 * i]), lo = digit(hex[2 * i + 1]);
+		int hi = hex_digit_of(hex[2 * i]), lo = hex_digit_of(hex[2 * i + 1]);
 
 		if (hi < 0 || lo < 0)
 			return err_set(err, ERR_USAGE,

@@ -18,7 +18,7 @@ static const char *const names[] = {
 	[-ERR_DAMAGED] = "damaged",
 };
 
-static void clean(char *s)
+static void clean_message(char *s)
 {
 	utf8_mask(s, strlen(s));
 }
@@ -33,7 +33,7 @@ int(err_set)(struct err *err, int code, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
-	clean(err->message);
+	clean_message(err->message);
 	return code;
 }
 
@@ -56,7 +56,7 @@ int(err_sys)(struct err *err, int errnum, const char *fmt, ...)
 	if (len >= 0 && (size_t)len < sizeof(err->message))
 		snprintf(err->message + len, sizeof(err->message) - (size_t)len, ": %s",
 			 strerror_r(errnum, text, sizeof(text)));
-	clean(err->message);
+	clean_message(err->message);
 	return code;
 }
 
@@ -77,7 +77,7 @@ int(err_full)(struct err *err, bool no_memory, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(err->message, sizeof(err->message), fmt, ap);
 	va_end(ap);
-	clean(err->message);
+	clean_message(err->message);
 	return ERR_LIMIT;
 }
 
@@ -95,7 +95,7 @@ int(err_prefix)(struct err *err, const char *fmt, ...)
 	va_end(ap);
 	if (len >= 0 && (size_t)len < sizeof(err->message))
 		snprintf(err->message + len, sizeof(err->message) - (size_t)len, ": %s", rest);
-	clean(err->message);
+	clean_message(err->message);
 	return err->code;
 }
 

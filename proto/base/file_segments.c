@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "file_segments.h"
 
-static int wrong(struct err *err, size_t at, const char *what)
+static int segment_wrong(struct err *err, size_t at, const char *what)
 {
 	return err_set(err, ERR_DATA, "segment %zu %s", at, what);
 }
 
 /* Both have passed for themselves. */
-static bool overlap(uint64_t a, uint64_t a_len, uint64_t b, uint64_t b_len)
+static bool ranges_overlap(uint64_t a, uint64_t a_len, uint64_t b, uint64_t b_len)
 {
 	return a < b + b_len && b < a + a_len;
 }
@@ -23,15 +23,15 @@ int file_segments_check(const struct file_segment *rows, size_t count, struct er
 		const struct file_segment *s = &rows[i];
 
 		if (!s->len)
-			return wrong(err, i, "is empty");
+			return segment_wrong(err, i, "is empty");
 		if (!CHECKED_ADD(s->file_off, s->len, &end) || !CHECKED_ADD(s->vaddr, s->len, &end))
-			return wrong(err, i, "does not end below 2^64");
+			return segment_wrong(err, i, "does not end below 2^64");
 		if (i && s->file_off < s[-1].file_off)
-			return wrong(err, i, "begins before the one in front of it");
+			return segment_wrong(err, i, "begins before the one in front of it");
 		for (size_t k = 0; k < i; k++)
-			if (overlap(s->file_off, s->len, rows[k].file_off, rows[k].len) ||
-			    overlap(s->vaddr, s->len, rows[k].vaddr, rows[k].len))
-				return wrong(err, i, "overlaps another one");
+			if (ranges_overlap(s->file_off, s->len, rows[k].file_off, rows[k].len) ||
+			    ranges_overlap(s->vaddr, s->len, rows[k].vaddr, rows[k].len))
+				return segment_wrong(err, i, "overlaps another one");
 	}
 	return 0;
 }

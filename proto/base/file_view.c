@@ -51,7 +51,7 @@ static void on_bus(int signal, siginfo_t *info, void *context _unused_)
 	errno = saved;
 }
 
-static void install(void)
+static void install_handler(void)
 {
 	struct sigaction act = {.sa_sigaction = on_bus, .sa_flags = SA_SIGINFO | SA_ONSTACK};
 
@@ -66,7 +66,7 @@ static bool take_row(struct file_view *v)
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	bool taken = false;
 
-	pthread_once(&once, install);
+	pthread_once(&once, install_handler);
 	pthread_mutex_lock(&lock);
 	for (unsigned int i = 0; !taken && i < VIEWS_MAX; i++) {
 		if (__atomic_load_n(&rows[i].end, __ATOMIC_RELAXED))
@@ -81,7 +81,7 @@ static bool take_row(struct file_view *v)
 	return taken;
 }
 
-static void unmap(struct file_view *v)
+static void unmap_file(struct file_view *v)
 {
 	if (v->map)
 		munmap(v->map, v->len);
@@ -89,7 +89,7 @@ static void unmap(struct file_view *v)
 }
 
 /* The view mapped; false where that is not possible or not worth it. */
-static bool map(struct file_view *v, int fd, const struct stat *st)
+static bool map_file(struct file_view *v, int fd, const struct stat *st)
 {
 	if (!S_ISREG(st->st_mode) || st->st_size < (off_t)MAP_MIN)
 		return false;
@@ -100,7 +100,7 @@ static bool map(struct file_view *v, int fd, const struct stat *st)
 		return false;
 	}
 	if (!take_row(v)) {
-		unmap(v);
+		unmap_file(v);
 		return false;
 	}
 	v->p = v->map;
@@ -118,7 +118,7 @@ int file_view_open(struct file_view *v, const char *path, size_t max, struct err
 		return err_sys(err, errno, "%s", path);
 	if (st.st_size > 0 && (uint64_t)st.st_size > max)
 		return err_set(err, ERR_LIMIT, "%s: larger than %zu bytes", path, max);
-	if (map(v, fd, &st))
+	if (map_file(v, fd, &st))
 		return 0;
 	rc = io_read_file(path, max, &v->copy, &v->len, err);
 	v->p = v->copy;
@@ -155,7 +155,7 @@ void file_view_done(struct file_view *v)
 {
 	if (v->map)
 		__atomic_store_n(&rows[v->at].end, 0, __ATOMIC_RELEASE);
-	unmap(v);
+	unmap_file(v);
 	free(v->copy);
 	*v = (struct file_view){0};
 }

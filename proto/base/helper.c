@@ -19,7 +19,7 @@ struct helper {
 	bool ends;
 };
 
-static void *serve(void *arg)
+static void *serve_helper(void *arg)
 {
 	struct helper *h = arg;
 
@@ -40,7 +40,7 @@ static void *serve(void *arg)
 	return NULL;
 }
 
-static void begin(void *ctx _unused_)
+static void begin_helpers(void *ctx _unused_)
 {
 }
 
@@ -56,14 +56,14 @@ int helper_new(struct helper **ret, struct err *err)
 	pthread_cond_init(&h->changed, NULL);
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	rc = pthread_create(&h->thread, NULL, serve, h);
+	rc = pthread_create(&h->thread, NULL, serve_helper, h);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	if (rc) {
 		free(h);
 		return err_sys(err, rc, "starting a thread");
 	}
 	/* A thread is only through with its start when it does what it is told. */
-	helper_start(h, begin, NULL);
+	helper_start(h, begin_helpers, NULL);
 	helper_wait(h);
 	*ret = h;
 	return 0;

@@ -39,8 +39,8 @@ uint32_t intern_hash(const void *key, size_t len)
 	return (uint32_t)XXH3_64bits_withSeed(key, len, s);
 }
 
-static bool matches(const struct intern *in, const struct intern_slot *slot, uint32_t hash,
-		    const void *key, size_t len)
+static bool slot_matches(const struct intern *in, const struct intern_slot *slot, uint32_t hash,
+			 const void *key, size_t len)
 {
 	const struct intern_entry *e;
 
@@ -51,16 +51,16 @@ static bool matches(const struct intern *in, const struct intern_slot *slot, uin
 }
 
 /* The slot that holds the key, or the free one where it belongs. */
-static size_t slot_of(const struct intern *in, uint32_t hash, const void *key, size_t len)
+static size_t slot_of_hash(const struct intern *in, uint32_t hash, const void *key, size_t len)
 {
 	size_t mask = in->slot_count - 1, i = hash & mask;
 
-	while (in->slots[i].next_id && !matches(in, &in->slots[i], hash, key, len))
+	while (in->slots[i].next_id && !slot_matches(in, &in->slots[i], hash, key, len))
 		i = (i + 1) & mask;
 	return i;
 }
 
-static bool rehash(struct intern *in)
+static bool rehash_slots(struct intern *in)
 {
 	size_t next = in->slot_count ? in->slot_count * 2 : 64;
 	struct intern_slot *slots = calloc(next, sizeof(*slots));
@@ -86,7 +86,7 @@ uint32_t intern_find(const struct intern *in, const void *key, size_t len)
 {
 	if (!in->slot_count)
 		return INTERN_FULL;
-	return in->slots[slot_of(in, intern_hash(key, len), key, len)].next_id - 1;
+	return in->slots[slot_of_hash(in, intern_hash(key, len), key, len)].next_id - 1;
 }
 
 void intern_fetch(const struct intern *in, uint32_t hash)
@@ -96,12 +96,12 @@ void intern_fetch(const struct intern *in, uint32_t hash)
 }
 
 /* For one key more, which makes the keys want bytes long. */
-static bool make_room(struct intern *in, size_t want)
+static bool make_intern_room(struct intern *in, size_t want)
 {
 	return grow_array((void **)&in->data, &in->data_cap, want, 1, in->max_data) &&
 	       grow_array((void **)&in->entries, &in->entries_cap, in->count + 1,
 			  sizeof(*in->entries), in->max_count) &&
-	       (2 * (in->count + 1) <= in->slot_count || rehash(in));
+	       (2 * (in->count + 1) <= in->slot_count || rehash_slots(in));
 }
 
 uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, size_t len,
@@ -113,19 +113,19 @@ uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, si
 	if (ret_new)
 		*ret_new = false;
 	if (in->slot_count) {
-		slot = slot_of(in, hash, key, len);
+		slot = slot_of_hash(in, hash, key, len);
 		if (in->slots[slot].next_id)
 			return in->slots[slot].next_id - 1;
 	}
 	if (len > UINT32_MAX || in->count >= UINT32_MAX - 1 || in->count >= in->max_count ||
 	    !CHECKED_ADD(in->data_len, len, &want) || want > in->max_data)
 		return INTERN_FULL;
-	if (!make_room(in, want)) {
+	if (!make_intern_room(in, want)) {
 		in->no_memory = true;
 		return INTERN_FULL;
 	}
 	if (2 * (in->count + 1) > slots) /* they were moved */
-		slot = slot_of(in, hash, key, len);
+		slot = slot_of_hash(in, hash, key, len);
 	in->entries[in->count] = (struct intern_entry){.off = in->data_len, .len = (uint32_t)len};
 	if (len)
 		memcpy(in->data + in->data_len, key, len);
@@ -156,7 +156,7 @@ static const struct intern_entry *likely_entry(const struct intern *in, uint32_t
 	return in->slots[i].next_id ? &in->entries[in->slots[i].next_id - 1] : NULL;
 }
 
-static void fetch(const struct intern *in, const uint32_t *hashes, size_t count)
+static void prefetch_entries(const struct intern *in, const uint32_t *hashes, size_t count)
 {
 	const struct intern_entry *entries[MANY];
 
@@ -187,7 +187,7 @@ void intern_add_many(struct intern *in, const struct intern_key *keys, size_t co
 		for (size_t i = 0; i < n; i++)
 			hashes[i] = intern_hash(keys[i].p, keys[i].len);
 		if (in->slot_count)
-			fetch(in, hashes, n);
+			prefetch_entries(in, hashes, n);
 		for (size_t i = 0; i < n; i++)
 			ret_ids[i] = intern_add_hashed(in, hashes[i], keys[i].p, keys[i].len, NULL);
 		keys += n;

@@ -8,7 +8,7 @@
 
 /* A value that follows another one, in its container, needs a comma before it. What ends a value:
  * a quote, a bracket, a digit, the last letter of true, false and null. */
-static void separate(struct buf *out)
+static void put_separator(struct buf *out)
 {
 	if (out->len && memchr("\"}]0123456789el", out->p[out->len - 1], 15))
 		buf_u8(out, ',');
@@ -16,7 +16,7 @@ static void separate(struct buf *out)
 
 void json_open(struct buf *out, char bracket)
 {
-	separate(out);
+	put_separator(out);
 	buf_u8(out, (uint8_t)bracket);
 }
 
@@ -26,7 +26,7 @@ void json_close(struct buf *out, char bracket)
 }
 
 /* Bytes at the front that mean themselves, in JSON and in HTML: nearly all there are. */
-static size_t plain_run(const uint8_t *s, size_t len)
+static size_t plain_json_len(const uint8_t *s, size_t len)
 {
 	size_t n = 0;
 
@@ -40,10 +40,10 @@ void json_text(struct buf *out, const void *p, size_t len)
 {
 	const uint8_t *s = p;
 
-	separate(out);
+	put_separator(out);
 	buf_u8(out, '"');
 	while (len) {
-		size_t n = plain_run(s, len);
+		size_t n = plain_json_len(s, len);
 
 		if (n) {
 			buf_append(out, s, n);
@@ -73,19 +73,19 @@ void json_key(struct buf *out, const char *key)
 
 void json_number(struct buf *out, int64_t v)
 {
-	separate(out);
+	put_separator(out);
 	buf_printf(out, "%" PRId64, v);
 }
 
 void json_bool(struct buf *out, bool v)
 {
-	separate(out);
+	put_separator(out);
 	buf_str(out, v ? "true" : "false");
 }
 
 void json_null(struct buf *out)
 {
-	separate(out);
+	put_separator(out);
 	buf_str(out, "null");
 }
 

@@ -35,7 +35,7 @@ static size_t window_columns(void)
 }
 
 /* Bytes of the first so many characters; one column each is right for what paths hold. */
-static size_t first(const char *p, size_t len, size_t columns)
+static size_t columns_byte_len(const char *p, size_t len, size_t columns)
 {
 	size_t i = 0;
 
@@ -47,7 +47,7 @@ static size_t first(const char *p, size_t len, size_t columns)
 
 /* Takes from the middle what is too much: what is done stands in front, how far it is at the end.
  * Returns how many bytes stay. */
-static size_t shorten(char *line, size_t len, size_t columns)
+static size_t shorten_line(char *line, size_t len, size_t columns)
 {
 	size_t count = 0, head, at, tail;
 
@@ -56,18 +56,19 @@ static size_t shorten(char *line, size_t len, size_t columns)
 	if (count <= columns)
 		return len;
 	if (columns <= sizeof(GAP) - 1)
-		return first(line, len, columns);
+		return columns_byte_len(line, len, columns);
 	columns -= sizeof(GAP) - 1;
 	head = columns / 2;
-	at = first(line, len, head);
-	tail = first(line, len, count - (columns - head));
+	at = columns_byte_len(line, len, head);
+	tail = columns_byte_len(line, len, count - (columns - head));
 	memcpy(line + at, GAP, sizeof(GAP) - 1);
 	at += sizeof(GAP) - 1;
 	memmove(line + at, line + tail, len - tail);
 	return at + len - tail;
 }
 
-_printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, const char *tail)
+_printf_(2, 0) static void emit_line(const char *head, const char *fmt, va_list ap,
+				     const char *tail)
 {
 	char line[1024];
 	size_t start, at, len, tail_len = strlen(tail);
@@ -87,7 +88,7 @@ _printf_(2, 0) static void emit(const char *head, const char *fmt, va_list ap, c
 			       : sizeof(line) - len - tail_len - 1;
 	utf8_mask(line + at, len - at);
 	if (!*tail)
-		len = start + shorten(line + start, len - start, window_columns() - 1);
+		len = start + shorten_line(line + start, len - start, window_columns() - 1);
 	memcpy(line + len, tail, tail_len);
 	n = write(STDERR_FILENO, line, len + tail_len);
 }
@@ -98,7 +99,7 @@ void log_line(enum log_level level, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	emit(heads[level], fmt, ap, "\n");
+	emit_line(heads[level], fmt, ap, "\n");
 	va_end(ap);
 }
 
@@ -117,7 +118,7 @@ void log_progress(const char *fmt, ...)
 		return;
 	__atomic_store_n(&up_ns, now_ns, __ATOMIC_RELAXED);
 	va_start(ap, fmt);
-	emit("", fmt, ap, "");
+	emit_line("", fmt, ap, "");
 	va_end(ap);
 }
 

@@ -29,7 +29,7 @@ struct text {
  * references repeat text that holds back references. It keeps nothing on the heap meanwhile, but
  * for one decoded identifier of Rust's rare non-ASCII names.
  */
-static void add_text(const char *p, size_t len, void *ctx)
+static void add_demangled(const char *p, size_t len, void *ctx)
 {
 	struct text *t = ctx;
 
@@ -37,7 +37,7 @@ static void add_text(const char *p, size_t len, void *ctx)
 		longjmp(t->full, 1);
 }
 
-static bool starts(const char *name, const char *prefix)
+static bool name_starts_with(const char *name, const char *prefix)
 {
 	return strncmp(name, prefix, strlen(prefix)) == 0;
 }
@@ -54,25 +54,25 @@ static bool demangle_d(const char *name, int options, struct text *t)
 
 static bool by_scheme(const char *name, int options, struct text *t)
 {
-	if (starts(name, "_R"))
+	if (name_starts_with(name, "_R"))
 		return demangle_is_bounded(name, options) &&
-		       rust_demangle_callback(name, options, add_text, t);
-	if (starts(name, "_D"))
+		       rust_demangle_callback(name, options, add_demangled, t);
+	if (name_starts_with(name, "_D"))
 		return demangle_is_bounded(name, options) && demangle_d(name, options, t);
-	if (!starts(name, "_Z"))
+	if (!name_starts_with(name, "_Z"))
 		return false;
 	/* The legacy Rust scheme looks like C++ with a hash at the end. */
-	if (rust_demangle_callback(name, options, add_text, t))
+	if (rust_demangle_callback(name, options, add_demangled, t))
 		return true;
 	buf_reset(&t->buf);
 	/* libiberty's own limit leaves names above 1 KiB alone; ours bounds the parser's depth, and
 	 * its printer's is bounded anyway. */
 	options |= DMGL_NO_RECURSE_LIMIT;
 	return demangle_is_bounded(name, options) &&
-	       cplus_demangle_v3_callback(name, options, add_text, t);
+	       cplus_demangle_v3_callback(name, options, add_demangled, t);
 }
 
-static bool demangle(const char *name, int options, struct text *t)
+static bool demangle_name(const char *name, int options, struct text *t)
 {
 	if (setjmp(t->full))
 		return false;
@@ -99,7 +99,7 @@ bool demangle_append(enum demangle_style style, const void *name, size_t len, st
 			    ? len - stub_len
 			    : len;
 	copy[plain_len] = 0;
-	if (demangle(copy, options, &t))
+	if (demangle_name(copy, options, &t))
 		ok = buf_append(out, t.buf.p, t.buf.len) &&
 		     buf_append(out, (const char *)name + plain_len, len - plain_len);
 	else

@@ -57,7 +57,8 @@ static void put_row_names(struct buf *out, const struct option_row *row, const c
 		put_name(out, "-", &row->letter, 1, row);
 }
 
-static void put_names(struct buf *out, const struct option_usage *usage, const char *begin)
+static void put_completed_names(struct buf *out, const struct option_usage *usage,
+				const char *begin)
 {
 	const struct option_row *row;
 	struct option_walk w;
@@ -92,7 +93,7 @@ void options_complete(const struct option_usage *usage, char *const *words, size
 	if (waiting)
 		put_argument(out, waiting, begin);
 	else if (begin[0] == '-')
-		put_names(out, usage, begin);
+		put_completed_names(out, usage, begin);
 	else
 		buf_str(out, OPTIONS_FILES "\n");
 }

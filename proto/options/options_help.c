@@ -56,7 +56,7 @@ static void put_text(struct buf *out, const char *text, size_t column, size_t in
 }
 
 /* "-n, --rows N" */
-static void put_names(struct buf *out, const struct option_row *row)
+static void put_help_names(struct buf *out, const struct option_row *row)
 {
 	if (row->letter)
 		buf_printf(out, "-%c%s", row->letter, row->name ? ", " : "");
@@ -78,7 +78,7 @@ static size_t names_width(const struct option_usage *usage)
 
 		if (!row->help || row->kind == OPTION_KIND_HEADING)
 			continue;
-		put_names(&names, row);
+		put_help_names(&names, row);
 		if (names.len > width && names.len <= NAMES_WIDTH)
 			width = names.len;
 	}
@@ -95,7 +95,7 @@ static void put_row(struct buf *out, const struct option_row *row, size_t width)
 		return;
 	}
 	put_blanks(out, INDENT);
-	put_names(out, row);
+	put_help_names(out, row);
 	if (out->len - start + 2 > column) {
 		buf_str(out, "\n");
 		put_text(out, row->help, 0, column);

@@ -13,7 +13,8 @@ void firefox_tables_done(struct firefox_writer *w)
 	frames_done(&w->walk);
 }
 
-static uint32_t add(struct firefox_writer *w, struct intern *in, const void *key, size_t len)
+static uint32_t add_firefox_key(struct firefox_writer *w, struct intern *in, const void *key,
+				size_t len)
 {
 	uint32_t id = intern_add(in, key, len, NULL);
 
@@ -22,14 +23,14 @@ static uint32_t add(struct firefox_writer *w, struct intern *in, const void *key
 	return id;
 }
 
-static uint32_t add_string(struct firefox_writer *w, struct profile_text t)
+static uint32_t add_firefox_string(struct firefox_writer *w, struct profile_text t)
 {
-	return add(w, &w->strings, t.p, t.len);
+	return add_firefox_key(w, &w->strings, t.p, t.len);
 }
 
 static uint32_t add_frame(struct firefox_writer *w, const struct frame *f, uint32_t depth)
 {
-	struct func_row func = {add_string(w, f->name), NO_ROW, NO_ROW};
+	struct func_row func = {add_firefox_string(w, f->name), NO_ROW, NO_ROW};
 	struct frame_row row = {
 		.address = f->address,
 		.line = f->line,
@@ -41,17 +42,17 @@ static uint32_t add_frame(struct firefox_writer *w, const struct frame *f, uint3
 	uint32_t name;
 
 	if (f->file.len) {
-		name = add_string(w, f->file);
-		func.source = add(w, &w->sources, &name, sizeof(name));
+		name = add_firefox_string(w, f->file);
+		func.source = add_firefox_key(w, &w->sources, &name, sizeof(name));
 	}
 	if (f->module != PROFILE_NONE) {
-		add_string(w, profile_text(w->p, w->p->modules[f->module].path));
-		func.resource = add(w, &w->modules, &f->module, sizeof(f->module));
+		add_firefox_string(w, profile_text(w->p, w->p->modules[f->module].path));
+		func.resource = add_firefox_key(w, &w->modules, &f->module, sizeof(f->module));
 	} else {
 		row.address = UINT64_MAX;
 	}
-	row.func = add(w, &w->funcs, &func, sizeof(func));
-	return add(w, &w->frames, &row, sizeof(row));
+	row.func = add_firefox_key(w, &w->funcs, &func, sizeof(func));
+	return add_firefox_key(w, &w->frames, &row, sizeof(row));
 }
 
 static uint32_t add_stack(struct firefox_writer *w, uint32_t stack)
@@ -65,7 +66,7 @@ static uint32_t add_stack(struct firefox_writer *w, uint32_t stack)
 
 		depth = f.inlined ? depth + 1 : 0;
 		row.frame = add_frame(w, &f, depth);
-		at = add(w, &w->stacks, &row, sizeof(row));
+		at = add_firefox_key(w, &w->stacks, &row, sizeof(row));
 	}
 	return at;
 }

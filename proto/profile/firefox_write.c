@@ -10,7 +10,7 @@
 #include "json.h"
 #include "thread_groups.h"
 
-static const void *row(const struct intern *in, uint32_t i)
+static const void *firefox_row(const struct intern *in, uint32_t i)
 {
 	size_t len;
 
@@ -21,8 +21,8 @@ static const void *row(const struct intern *in, uint32_t i)
 
 typedef void cell_fn(struct firefox_writer *w, uint32_t i);
 
-static int column(struct firefox_writer *w, const char *name, size_t count, cell_fn *cell,
-		  struct err *err)
+static int write_column(struct firefox_writer *w, const char *name, size_t count, cell_fn *cell,
+			struct err *err)
 {
 	json_key(&w->out->buf, name);
 	json_open(&w->out->buf, '[');
@@ -85,24 +85,24 @@ static void cell_string(struct firefox_writer *w, uint32_t i)
 
 static void cell_source(struct firefox_writer *w, uint32_t i)
 {
-	json_number(&w->out->buf, *(const uint32_t *)row(&w->sources, i));
+	json_number(&w->out->buf, *(const uint32_t *)firefox_row(&w->sources, i));
 }
 
 static void cell_module_name(struct firefox_writer *w, uint32_t i)
 {
-	uint32_t module = *(const uint32_t *)row(&w->modules, i);
+	uint32_t module = *(const uint32_t *)firefox_row(&w->modules, i);
 	struct profile_text path = profile_text(w->p, w->p->modules[module].path);
 
 	json_number(&w->out->buf, intern_find(&w->strings, path.p, path.len));
 }
 
-#define CELL(name, type, table, expression)                    \
-	static void name(struct firefox_writer *w, uint32_t i) \
-	{                                                      \
-		struct type r;                                 \
-		memcpy(&r, row(&w->table, i), sizeof(r));      \
-		expression;                                    \
-	}                                                      \
+#define CELL(name, type, table, expression)                       \
+	static void name(struct firefox_writer *w, uint32_t i)    \
+	{                                                         \
+		struct type r;                                    \
+		memcpy(&r, firefox_row(&w->table, i), sizeof(r)); \
+		expression;                                       \
+	}                                                         \
 	struct rawstack_swallow_semicolon
 
 CELL(cell_func_name, func_row, funcs, json_number(&w->out->buf, r.name));
@@ -122,15 +122,15 @@ struct column {
 	cell_fn *cell;
 };
 
-static int table(struct firefox_writer *w, const char *name, size_t rows,
-		 const struct column *columns, struct err *err)
+static int write_firefox_table(struct firefox_writer *w, const char *name, size_t rows,
+			       const struct column *columns, struct err *err)
 {
 	int rc = 0;
 
 	json_key(&w->out->buf, name);
 	json_open(&w->out->buf, '{');
 	for (; columns->name && !rc; columns++)
-		rc = column(w, columns->name, rows, columns->cell, err);
+		rc = write_column(w, columns->name, rows, columns->cell, err);
 	json_key_number(&w->out->buf, "length", (int64_t)rows);
 	json_close(&w->out->buf, '}');
 	return rc;
@@ -178,13 +178,13 @@ static int write_shared(struct firefox_writer *w, struct err *err)
 
 	json_key(&w->out->buf, "shared");
 	json_open(&w->out->buf, '{');
-	rc = table(w, "stackTable", w->stacks.count, stacks, err);
-	rc = rc ? rc : table(w, "frameTable", w->frames.count, frames, err);
-	rc = rc ? rc : table(w, "funcTable", w->funcs.count, funcs, err);
-	rc = rc ? rc : table(w, "resourceTable", w->modules.count, resources, err);
-	rc = rc ? rc : table(w, "nativeSymbols", 0, symbols, err);
-	rc = rc ? rc : table(w, "sources", w->sources.count, sources, err);
-	rc = rc ? rc : column(w, "stringArray", w->strings.count, cell_string, err);
+	rc = write_firefox_table(w, "stackTable", w->stacks.count, stacks, err);
+	rc = rc ? rc : write_firefox_table(w, "frameTable", w->frames.count, frames, err);
+	rc = rc ? rc : write_firefox_table(w, "funcTable", w->funcs.count, funcs, err);
+	rc = rc ? rc : write_firefox_table(w, "resourceTable", w->modules.count, resources, err);
+	rc = rc ? rc : write_firefox_table(w, "nativeSymbols", 0, symbols, err);
+	rc = rc ? rc : write_firefox_table(w, "sources", w->sources.count, sources, err);
+	rc = rc ? rc : write_column(w, "stringArray", w->strings.count, cell_string, err);
 	json_close(&w->out->buf, '}');
 	return rc;
 }
@@ -268,7 +268,7 @@ static int write_libs(struct firefox_writer *w, struct err *err)
 	json_open(out, '[');
 	for (uint32_t i = 0; !rc && i < w->modules.count; i++) {
 		const struct profile_module *m =
-			&w->p->modules[*(const uint32_t *)row(&w->modules, i)];
+			&w->p->modules[*(const uint32_t *)firefox_row(&w->modules, i)];
 		struct profile_text path = profile_text(w->p, m->path), name = path;
 		struct profile_text id = profile_text(w->p, m->build_id);
 		const char *slash = memrchr(path.p, '/', path.len);
@@ -299,7 +299,8 @@ static bool has_weight(const struct firefox_writer *w, uint32_t sample)
 	return profile_values(w->p, sample)[w->value] > 0;
 }
 
-static int write_samples(struct firefox_writer *w, const struct thread_group *g, struct err *err)
+static int write_firefox_samples(struct firefox_writer *w, const struct thread_group *g,
+				 struct err *err)
 {
 	enum {
 		STACK,
@@ -366,8 +367,8 @@ static void write_id(struct buf *out, const char *key, int64_t id, size_t number
 	json_key_cstr(out, key, text);
 }
 
-static int write_thread(struct firefox_writer *w, const struct thread_group *g, size_t number,
-			struct err *err)
+static int write_firefox_thread(struct firefox_writer *w, const struct thread_group *g,
+				size_t number, struct err *err)
 {
 	static const struct column markers[] = {
 		{"data", cell_null},
@@ -401,8 +402,8 @@ static int write_thread(struct firefox_writer *w, const struct thread_group *g, 
 		json_key_text(out, "processName", g->name.p, g->name.len);
 	write_id(out, "pid", g->pid, number);
 	write_id(out, "tid", g->tid >= 0 ? g->tid : g->pid, number);
-	rc = write_samples(w, g, err);
-	rc = rc ? rc : table(w, "markers", 0, markers, err);
+	rc = write_firefox_samples(w, g, err);
+	rc = rc ? rc : write_firefox_table(w, "markers", 0, markers, err);
 	json_close(out, '}');
 	return rc;
 }
@@ -445,7 +446,7 @@ int firefox_write(const struct profile *p, uint32_t value, const char *title, st
 	json_key(out, "threads");
 	json_open(out, '[');
 	for (size_t i = 0; !rc && i < g.count; i++)
-		rc = write_thread(&w, &g.groups[i], i, err);
+		rc = write_firefox_thread(&w, &g.groups[i], i, err);
 	json_close(out, ']');
 	json_close(out, '}');
 	buf_str(out, "\n");

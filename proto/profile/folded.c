@@ -15,7 +15,7 @@ struct line {
 };
 
 /* "a;b;c 12"; a name may hold blanks, so the weight is what follows the last one. */
-static bool parse_line(struct profile_text t, struct line *ret)
+static bool parse_folded_line(struct profile_text t, struct line *ret)
 {
 	size_t end = t.len, digits;
 	uint64_t v = 0;
@@ -35,7 +35,7 @@ static bool parse_line(struct profile_text t, struct line *ret)
 	return true;
 }
 
-static bool next_line(struct profile_text *rest, struct profile_text *ret)
+static bool next_folded_line(struct profile_text *rest, struct profile_text *ret)
 {
 	const char *nl;
 
@@ -58,14 +58,14 @@ bool folded_is(const void *text, size_t len)
 	struct profile_text rest = {text, len}, t;
 	struct line line;
 
-	while (next_line(&rest, &t))
+	while (next_folded_line(&rest, &t))
 		if (!is_blank_line(t))
 			return t.len < LIMIT_STRING_LEN && !memchr(t.p, 0, t.len) &&
-			       parse_line(t, &line);
+			       parse_folded_line(t, &line);
 	return false;
 }
 
-static bool ends_with(struct profile_text t, const char *end)
+static bool text_ends_with(struct profile_text t, const char *end)
 {
 	size_t len = strlen(end);
 
@@ -84,11 +84,11 @@ static struct call parse_call(struct profile *p, struct profile_text t)
 	struct profile_module m = {.flags = PROFILE_HAS_FUNCTIONS};
 	struct profile_function f = {0};
 
-	if (ends_with(t, "_[k]"))
+	if (text_ends_with(t, "_[k]"))
 		m.path = profile_cstr(p, PROFILE_KERNEL_TEXT);
-	else if (ends_with(t, "_[j]"))
+	else if (text_ends_with(t, "_[j]"))
 		m.path = profile_cstr(p, "[jit]");
-	c.inlined = ends_with(t, "_[i]");
+	c.inlined = text_ends_with(t, "_[i]");
 	if (m.path || c.inlined)
 		t.len -= 4;
 	if (m.path)
@@ -108,7 +108,7 @@ struct stack {
 	uint32_t module;
 };
 
-static bool end_location(struct profile *p, struct stack *s)
+static bool end_folded_location(struct profile *p, struct stack *s)
 {
 	struct profile_line lines[ARRAY_LEN(s->lines)];
 
@@ -134,7 +134,7 @@ static bool read_stack(struct profile *p, struct profile_text t, struct stack *s
 		struct call c = parse_call(p, frame);
 
 		if (!c.inlined || s->line_count == ARRAY_LEN(s->lines)) {
-			if (!end_location(p, s))
+			if (!end_folded_location(p, s))
 				return false;
 			s->module = c.module;
 		}
@@ -146,7 +146,7 @@ static bool read_stack(struct profile *p, struct profile_text t, struct stack *s
 		t.p += frame.len + 1;
 		t.len -= frame.len + 1;
 	}
-	if (!end_location(p, s))
+	if (!end_folded_location(p, s))
 		return false;
 	for (size_t i = 0; i < s->count / 2; i++) {
 		uint32_t l = s->locations[i];
@@ -174,14 +174,14 @@ int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
 	profile_value_type(p, "samples", "count");
 	p->default_type = p->value_types[0].type;
 	p->weight_unknown = true;
-	while (next_line(&rest, &t)) {
+	while (next_folded_line(&rest, &t)) {
 		struct line line;
 
 		number++;
 		file_view_pass(text, t.len + 1);
 		if (is_blank_line(t))
 			continue;
-		if (!parse_line(t, &line))
+		if (!parse_folded_line(t, &line))
 			return err_set(err, ERR_DATA,
 				       "folded stacks: line %zu: no frames and a weight", number);
 		if (!read_stack(p, line.stack, s))
@@ -207,7 +207,7 @@ int folded_read(const void *text, size_t len, struct profile *p, struct err *err
 /* --- writing --------------------------------------------------------------------------------- */
 
 /* A semicolon in a name would make two frames of it. */
-static void append_name(struct buf *to, struct profile_text t)
+static void append_folded_name(struct buf *to, struct profile_text t)
 {
 	size_t at = to->len;
 
@@ -233,18 +233,18 @@ static void append_thread(const struct profile *p, uint32_t set, struct buf *to)
 		struct profile_text key = profile_text(p, labels[i].key);
 
 		if (labels[i].text && key.len == 6 && memcmp(key.p, "thread", 6) == 0)
-			append_name(to, profile_text(p, labels[i].text));
+			append_folded_name(to, profile_text(p, labels[i].text));
 	}
 }
 
-static void append_stack(struct frames *f, uint32_t stack, bool marks, struct buf *to)
+static void append_folded_stack(struct frames *f, uint32_t stack, bool marks, struct buf *to)
 {
 	struct frame frame;
 
 	frames_begin(f, stack);
 	while (frames_next(f, &frame)) {
 		append_separator(to);
-		append_name(to, frame.name);
+		append_folded_name(to, frame.name);
 		if (!marks)
 			continue;
 		if (frame.inlined)
@@ -276,7 +276,7 @@ static void sums_done(struct sums *s)
 	free(s->weights);
 }
 
-static bool add_weight(struct sums *s, const struct buf *line, int64_t weight)
+static bool add_folded_weight(struct sums *s, const struct buf *line, int64_t weight)
 {
 	bool fresh;
 	uint32_t id;
@@ -320,8 +320,8 @@ int folded_write(const struct profile *p, uint32_t value, bool marks, struct tex
 			continue;
 		buf_reset(&line);
 		append_thread(p, s.labels, &line);
-		append_stack(&frames, s.stack, marks, &line);
-		if (!add_weight(&sums, &line, weight))
+		append_folded_stack(&frames, s.stack, marks, &line);
+		if (!add_folded_weight(&sums, &line, weight))
 			return !sums.no_memory && out->max
 				       ? text_out_too_long(out, err)
 				       : err_full(err, sums.no_memory,

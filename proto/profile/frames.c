@@ -15,7 +15,7 @@ void frames_done(struct frames *f)
 }
 
 /* "<path>+0x<address>", or "[0x<address>]" without a module. */
-static struct profile_text placeholder(struct frames *f, const struct frame *frame)
+static struct profile_text frame_placeholder(struct frames *f, const struct frame *frame)
 {
 	buf_reset(&f->name);
 	if (frame->module == PROFILE_NONE) {
@@ -55,7 +55,7 @@ bool frames_next(struct frames *f, struct frame *ret)
 		.function = PROFILE_NONE,
 	};
 	if (!l.line_count) {
-		ret->name = placeholder(f, ret);
+		ret->name = frame_placeholder(f, ret);
 		return true;
 	}
 	ret->function = l.lines[f->lines - 1].function;
@@ -65,6 +65,6 @@ bool frames_next(struct frames *f, struct frame *ret)
 	ret->line = l.lines[f->lines - 1].line;
 	ret->inlined = f->lines < l.line_count;
 	if (!ret->name.len)
-		ret->name = placeholder(f, ret);
+		ret->name = frame_placeholder(f, ret);
 	return true;
 }

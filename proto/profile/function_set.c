@@ -44,7 +44,7 @@ static void ones_done(struct ones *o)
 	free(o->values);
 }
 
-static void maker_done(struct maker *m)
+static void function_set_maker_done(struct maker *m)
 {
 	ones_done(&m->lines);
 	ones_done(&m->starts);
@@ -155,7 +155,7 @@ static bool find_bases(struct maker *m)
 	return true;
 }
 
-static uint32_t base_of(const struct maker *m, uint32_t module)
+static uint32_t base_of_module(const struct maker *m, uint32_t module)
 {
 	return module == PROFILE_NONE ? PROFILE_NONE : m->bases[module];
 }
@@ -174,7 +174,7 @@ static bool note_pair(struct maker *m, uint32_t function, uint32_t module)
 	if (!give_value(&m->starts, in_module, f.start))
 		return false;
 	return value_of(&m->starts, in_module) != SEVERAL ||
-	       give_value(&m->shared, (struct pair){f.name, base_of(m, module)}, 1);
+	       give_value(&m->shared, (struct pair){f.name, base_of_module(m, module)}, 1);
 }
 
 static bool note_pairs(struct maker *m)
@@ -206,7 +206,8 @@ static bool add_pairs(struct maker *m)
 
 		memcpy(&pair, intern_get(&s->pairs, i, NULL), sizeof(pair));
 		f = profile_function(s->p, pair.first);
-		key = (struct key){f.name, PROFILE_NONE, base_of(m, pair.second), PROFILE_NONE, 0};
+		key = (struct key){f.name, PROFILE_NONE, base_of_module(m, pair.second),
+				   PROFILE_NONE, 0};
 		if (f.start && value_of(&m->shared, (struct pair){f.name, key.base}) == 1) {
 			key.module = pair.second;
 			key.start = f.start;
@@ -222,10 +223,10 @@ static bool add_pairs(struct maker *m)
 
 int function_set_make(struct function_set *s, const struct profile *p, struct err *err)
 {
-	_cleanup_(maker_done) struct maker m = {.s = s,
-						.lines = {.keys = table},
-						.starts = {.keys = table},
-						.shared = {.keys = table}};
+	_cleanup_(function_set_maker_done) struct maker m = {.s = s,
+							     .lines = {.keys = table},
+							     .starts = {.keys = table},
+							     .shared = {.keys = table}};
 
 	*s = (struct function_set){.p = p, .keys = table, .pairs = table};
 	s->by_function = malloc((p->functions.count + 1) * sizeof(*s->by_function));

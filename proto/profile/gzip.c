@@ -82,7 +82,7 @@ int gzip_writer_open(struct gzip_writer **ret, struct buf *out, struct err *err)
 	return 0;
 }
 
-static int run(struct gzip_writer *w, int flush, struct err *err)
+static int run_deflate(struct gzip_writer *w, int flush, struct err *err)
 {
 	uint8_t chunk[16384];
 
@@ -107,7 +107,7 @@ int gzip_writer_add(struct gzip_writer *w, const void *p, size_t len, struct err
 
 		w->z.next_in = (z_const Bytef *)(uintptr_t)from;
 		w->z.avail_in = (unsigned int)n;
-		rc = run(w, Z_NO_FLUSH, err);
+		rc = run_deflate(w, Z_NO_FLUSH, err);
 		if (rc)
 			return rc;
 		from += n;
@@ -120,7 +120,7 @@ int gzip_writer_finish(struct gzip_writer *w, struct err *err)
 {
 	w->z.next_in = NULL;
 	w->z.avail_in = 0;
-	return run(w, Z_FINISH, err);
+	return run_deflate(w, Z_FINISH, err);
 }
 
 void gzip_writer_close(struct gzip_writer *w)

@@ -100,7 +100,7 @@ struct writer {
 	bool full;
 };
 
-static void writer_done(struct writer *w)
+static void otlp_writer_done(struct writer *w)
 {
 	intern_done(&w->attributes);
 	buf_done(&w->row);
@@ -204,7 +204,7 @@ static void put_location(struct writer *w, uint32_t i)
 	}
 }
 
-static void put_function(struct writer *w, uint32_t i)
+static void put_otlp_function(struct writer *w, uint32_t i)
 {
 	struct profile_function f = profile_function(w->p, i);
 
@@ -294,7 +294,7 @@ static int write_dictionary(struct writer *w, struct err *err)
 	} tables[] = {
 		{DICTIONARY_MAPPING, p->module_keys.count, put_mapping},
 		{DICTIONARY_LOCATION, p->locations.count, put_location},
-		{DICTIONARY_FUNCTION, p->functions.count, put_function},
+		{DICTIONARY_FUNCTION, p->functions.count, put_otlp_function},
 		{DICTIONARY_LINK, 0, NULL},
 		{DICTIONARY_STRING, p->strings.count - 1 + ARRAY_LEN(own_strings), put_string},
 		{DICTIONARY_STACK, p->stacks.count, put_stack},
@@ -314,7 +314,7 @@ static int write_dictionary(struct writer *w, struct err *err)
 
 /* --- profiles -------------------------------------------------------------------------------- */
 
-static void put_value_type(struct buf *b, struct profile_value_type t)
+static void put_otlp_value_type(struct buf *b, struct profile_value_type t)
 {
 	protobuf_put_number(b, VALUE_TYPE_TYPE, t.type);
 	protobuf_put_number(b, VALUE_TYPE_UNIT, t.unit);
@@ -343,7 +343,7 @@ static int make_profile(struct writer *w, uint32_t value, struct err *err)
 	/* a name of 16 bytes that no other profile of this message has */
 	uint64_t id[2] = {(uint64_t)p->time_ns + 1, value};
 
-	put_value_type(&w->inner, p->value_types[value]);
+	put_otlp_value_type(&w->inner, p->value_types[value]);
 	put_buf(&w->profile, PROFILE_SAMPLE_TYPE, &w->inner);
 	for (uint32_t i = 0; i < p->samples.count; i++) {
 		int64_t v = profile_values(p, i)[value];
@@ -355,7 +355,7 @@ static int make_profile(struct writer *w, uint32_t value, struct err *err)
 	buf_u64(&w->profile, (uint64_t)p->time_ns);
 	protobuf_put_number(&w->profile, PROFILE_DURATION, (uint64_t)p->duration_ns);
 	if (p->period_type.type) {
-		put_value_type(&w->inner, p->period_type);
+		put_otlp_value_type(&w->inner, p->period_type);
 		put_buf(&w->profile, PROFILE_PERIOD_TYPE, &w->inner);
 	}
 	protobuf_put_number(&w->profile, PROFILE_PERIOD, (uint64_t)p->period);
@@ -392,7 +392,7 @@ static int write_profile(struct writer *w, uint32_t value, struct err *err)
 
 int otlp_write(const struct profile *p, struct text_out *to, struct err *err)
 {
-	_cleanup_(writer_done) struct writer w = {
+	_cleanup_(otlp_writer_done) struct writer w = {
 		.p = p,
 		.to = to,
 		.attributes = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),

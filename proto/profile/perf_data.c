@@ -32,7 +32,7 @@ enum {
 #define MISC_BUILD_ID_SIZE (1u << 15)
 #define BUILD_ID_MAX       20
 
-static void reader_done(struct perf_reader **rp)
+static void perf_reader_done(struct perf_reader **rp)
 {
 	struct perf_reader *r = *rp;
 
@@ -68,7 +68,7 @@ static struct perf_reader *reader_new(struct profile *p, struct err *err)
 	return r;
 }
 
-static int damaged(struct perf_reader *r, const char *what)
+static int perf_data_damaged(struct perf_reader *r, const char *what)
 {
 	return err_set(r->err, ERR_DATA, "perf.data: damaged %s", what);
 }
@@ -117,7 +117,7 @@ static int add_attr(struct perf_reader *r, struct bytes in)
 	a.read_format = bytes_u64(&in);
 	flags = bytes_u64(&in);
 	if (in.failed)
-		return damaged(r, "event attributes");
+		return perf_data_damaged(r, "event attributes");
 	a.sample_id_all = flags & ATTR_ID_ALL;
 	a.fixed_period = !(flags & ATTR_FREQ);
 	r->asked_build_ids |= (flags & ATTR_BUILD_ID) != 0;
@@ -140,7 +140,7 @@ static int add_ids(struct perf_reader *r, struct bytes in, uint32_t attr)
 		uint32_t row;
 
 		if (in.failed)
-			return damaged(r, "list of event ids");
+			return perf_data_damaged(r, "list of event ids");
 		if (!grow_array((void **)&r->id_attrs, &r->id_attrs_cap, r->ids.count + 1,
 				sizeof(*r->id_attrs), LIMIT_PERF_IDS + 1))
 			return perf_reader_full(r);
@@ -156,7 +156,7 @@ static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes att
 		      uint64_t attr_len)
 {
 	if (attr_len < ATTR_LEN_MIN + 16 || attr_len > 4096)
-		return damaged(r, "header");
+		return perf_data_damaged(r, "header");
 	while (attrs.left) {
 		const uint8_t *p = bytes_take(&attrs, attr_len);
 		struct bytes tail, ids;
@@ -164,12 +164,12 @@ static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes att
 		int rc;
 
 		if (!p)
-			return damaged(r, "list of events");
+			return perf_data_damaged(r, "list of events");
 		tail = bytes_of(p + attr_len - 16, 16);
 		off = bytes_u64(&tail);
 		len = bytes_u64(&tail);
 		if (!perf_part(file, off, len, &ids))
-			return damaged(r, "list of event ids");
+			return perf_data_damaged(r, "list of event ids");
 		rc = add_attr(r, bytes_of(p, attr_len - 16));
 		if (!rc)
 			rc = add_ids(r, ids, (uint32_t)r->attr_count - 1);
@@ -189,7 +189,7 @@ int perf_reader_attr(struct perf_reader *r, struct bytes body)
 	bytes_skip(&head, 4);
 	len = bytes_u32(&head);
 	if (len < ATTR_LEN_MIN || len > body.left)
-		return damaged(r, "event attributes");
+		return perf_data_damaged(r, "event attributes");
 	rc = add_attr(r, bytes_of(body.p, len));
 	bytes_skip(&body, len);
 	return rc ? rc : add_ids(r, body, (uint32_t)r->attr_count - 1);
@@ -209,11 +209,11 @@ int perf_reader_build_id_record(struct perf_reader *r, uint16_t misc, struct byt
 	id = bytes_take(&body, 24);
 	path = bytes_cstr(&body, &path_len);
 	if (!path)
-		return damaged(r, "build id record");
+		return perf_data_damaged(r, "build id record");
 	if (misc & MISC_BUILD_ID_SIZE)
 		len = id[BUILD_ID_MAX];
 	if (len > BUILD_ID_MAX)
-		return damaged(r, "build id record");
+		return perf_data_damaged(r, "build id record");
 	if (path_len >= sizeof(kernel) - 1 && memcmp(path, kernel, sizeof(kernel) - 1) == 0)
 		path_len = sizeof(kernel) - 1;
 	if (path_len <= LIMIT_PATH_LEN && !perf_reader_build_id(r, path, path_len, id, len))
@@ -232,7 +232,7 @@ static int read_build_ids(struct perf_reader *r, struct bytes in)
 		misc = bytes_u16(&head);
 		len = bytes_u16(&head);
 		if (len < PERF_HEADER_LEN || !perf_part(in, 0, len, &body))
-			return damaged(r, "table of build ids");
+			return perf_data_damaged(r, "table of build ids");
 		bytes_skip(&in, len);
 		bytes_skip(&body, PERF_HEADER_LEN);
 		rc = perf_reader_build_id_record(r, misc, body);
@@ -264,7 +264,7 @@ static int read_event_names(struct perf_reader *r, struct bytes in)
 		name = read_text(r, &in);
 		bytes_skip(&in, (size_t)id_count * 8);
 		if (in.failed)
-			return damaged(r, "event descriptions");
+			return perf_data_damaged(r, "event descriptions");
 		if (name && name != PROFILE_NONE)
 			r->attrs[i].name = name;
 	}
@@ -282,7 +282,7 @@ static int read_feature(struct perf_reader *r, unsigned int feature, struct byte
 		struct profile_text host = profile_text(r->p, read_text(r, &in));
 
 		if (in.failed)
-			return damaged(r, "host name");
+			return perf_data_damaged(r, "host name");
 		profile_comment(r->p, "host %.*s", (int)host.len, host.p);
 		return 0;
 	}
@@ -297,7 +297,7 @@ static int read_features(struct perf_reader *r, struct bytes file, uint64_t tabl
 	struct bytes table;
 
 	if (!perf_part(file, table_off, 0, &table))
-		return damaged(r, "header");
+		return perf_data_damaged(r, "header");
 	table = bytes_of(file.p + table_off, file.left - table_off);
 	for (unsigned int i = 0; i < FEATURE_COUNT; i++) {
 		uint64_t off, len;
@@ -309,7 +309,7 @@ static int read_features(struct perf_reader *r, struct bytes file, uint64_t tabl
 		off = bytes_u64(&table);
 		len = bytes_u64(&table);
 		if (table.failed || !perf_part(file, off, len, &in))
-			return damaged(r, "table of features");
+			return perf_data_damaged(r, "table of features");
 		rc = read_feature(r, i, in);
 		if (rc)
 			return rc;
@@ -328,7 +328,7 @@ static bool is_dummy(const struct perf_attr *a)
 	return a->type == PERF_TYPE_SOFTWARE && a->config == PERF_COUNT_SW_DUMMY;
 }
 
-static void describe(struct perf_reader *r)
+static void describe_perf_data(struct perf_reader *r)
 {
 	struct profile *p = r->p;
 	size_t real = 0;
@@ -354,7 +354,7 @@ bool perf_data_is(const void *file, size_t len)
 }
 
 /* Reads what stands around the data, and finds it. */
-static int read_header(struct perf_reader *r, struct bytes file, struct bytes *data)
+static int read_perf_header(struct perf_reader *r, struct bytes file, struct bytes *data)
 {
 	struct bytes in = file, attrs, bits;
 	uint64_t len, attr_len, attrs_off, attrs_len, off, data_len;
@@ -363,7 +363,7 @@ static int read_header(struct perf_reader *r, struct bytes file, struct bytes *d
 	bytes_skip(&in, 8);
 	len = bytes_u64(&in);
 	if (in.failed)
-		return damaged(r, "header");
+		return perf_data_damaged(r, "header");
 	if (len == PIPE_HEADER_LEN) {
 		*data = in;
 		return 0;
@@ -376,21 +376,22 @@ static int read_header(struct perf_reader *r, struct bytes file, struct bytes *d
 	bytes_skip(&in, 16);
 	bits = bytes_of(bytes_take(&in, FEATURE_COUNT / 8), FEATURE_COUNT / 8);
 	if (in.failed || len < FILE_HEADER_LEN || !perf_part(file, attrs_off, attrs_len, &attrs))
-		return damaged(r, "header");
+		return perf_data_damaged(r, "header");
 	rc = read_attrs(r, file, attrs, attr_len);
 	if (rc)
 		return rc;
 	/* perf writes the length when it ends: 0 says that it was killed */
 	if (!data_len && off <= file.left)
-		return perf_part(file, off, file.left - off, data) ? 0 : damaged(r, "header");
+		return perf_part(file, off, file.left - off, data) ? 0
+								   : perf_data_damaged(r, "header");
 	if (!perf_part(file, off, data_len, data))
-		return damaged(r, "header: it is longer than the file");
+		return perf_data_damaged(r, "header: it is longer than the file");
 	return read_features(r, file, off + data_len, bits);
 }
 
 /* What perf compressed, in place of the data. */
-static int expand(struct perf_reader *r, struct bytes *data, struct buf *out,
-		  struct file_view *expanded)
+static int expand_records(struct perf_reader *r, struct bytes *data, struct buf *out,
+			  struct file_view *expanded)
 {
 	size_t lost = 0;
 	int rc = perf_expand(*data, out, &lost, r->err);
@@ -403,10 +404,10 @@ static int expand(struct perf_reader *r, struct bytes *data, struct buf *out,
 	return rc;
 }
 
-static int read_view(struct file_view *file, struct profile *p, struct err *err)
+static int read_perf_view(struct file_view *file, struct profile *p, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_PERF_EXPANDED);
-	_cleanup_(reader_done) struct perf_reader *r = NULL;
+	_cleanup_(perf_reader_done) struct perf_reader *r = NULL;
 	struct file_view expanded;
 	struct bytes data;
 	int rc;
@@ -419,16 +420,16 @@ static int read_view(struct file_view *file, struct profile *p, struct err *err)
 	if (!r)
 		return err_set(err, ERR_MEMORY, "perf.data: out of memory");
 	r->file = file;
-	rc = read_header(r, bytes_of(file->p, file->len), &data);
+	rc = read_perf_header(r, bytes_of(file->p, file->len), &data);
 	if (!rc && perf_expand_is_needed(data))
-		rc = expand(r, &data, &out, &expanded);
+		rc = expand_records(r, &data, &out, &expanded);
 	if (!rc)
 		rc = perf_records_note(r, data);
 	if (rc)
 		return rc;
 	if (!r->attr_count)
-		return damaged(r, "file: no events");
-	describe(r);
+		return perf_data_damaged(r, "file: no events");
+	describe_perf_data(r);
 	rc = perf_records_apply(r, data);
 	if (rc)
 		return rc;
@@ -441,12 +442,12 @@ static int read_view(struct file_view *file, struct profile *p, struct err *err)
 
 int perf_data_read_view(struct file_view *file, struct profile *p, struct err *err)
 {
-	return read_view(file, p, err);
+	return read_perf_view(file, p, err);
 }
 
 int perf_data_read(const void *file, size_t len, struct profile *p, struct err *err)
 {
 	struct file_view view = FILE_VIEW_OF(file, len);
 
-	return read_view(&view, p, err);
+	return read_perf_view(&view, p, err);
 }

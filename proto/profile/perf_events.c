@@ -12,7 +12,7 @@ int perf_reader_full(struct perf_reader *r)
 	return profile_full(r->p, r->err, "perf.data");
 }
 
-static int damaged(struct perf_reader *r, const char *what)
+static int perf_event_damaged(struct perf_reader *r, const char *what)
 {
 	return err_set(r->err, ERR_DATA, "perf.data: damaged %s record", what);
 }
@@ -96,7 +96,7 @@ static uint32_t path_string(struct perf_reader *r, uint32_t kind, const char *pa
 	return profile_string(r->p, path, len);
 }
 
-static uint32_t module_of(struct perf_reader *r, uint32_t object, uint32_t kind)
+static uint32_t module_of_object(struct perf_reader *r, uint32_t object, uint32_t kind)
 {
 	struct perf_object *o = &r->object_rows[object];
 	struct profile_module m = {0};
@@ -125,7 +125,7 @@ static bool starts_with(const char *s, size_t len, const char *start)
 	return len >= strlen(start) && memcmp(s, start, strlen(start)) == 0;
 }
 
-static uint32_t kind_of(int32_t pid, const char *path, size_t len)
+static uint32_t kind_of_mapping(int32_t pid, const char *path, size_t len)
 {
 	if (pid == PERF_KERNEL_PID)
 		return starts_with(path, len, "[kernel.kallsyms]") ||
@@ -168,7 +168,7 @@ static int apply_mmap(struct perf_reader *r, uint16_t misc, struct bytes *e, boo
 	}
 	path = bytes_cstr(e, &path_len);
 	if (!path)
-		return damaged(r, "mapping");
+		return perf_event_damaged(r, "mapping");
 	if (path_len > LIMIT_PATH_LEN)
 		path_len = LIMIT_PATH_LEN;
 	if (misc & PERF_RECORD_MISC_MMAP_DATA)
@@ -178,7 +178,7 @@ static int apply_mmap(struct perf_reader *r, uint16_t misc, struct bytes *e, boo
 	map = (struct perf_map){
 		.start = start,
 		.end = start + len < start ? UINT64_MAX : start + len,
-		.kind = kind_of(pid, path, path_len),
+		.kind = kind_of_mapping(pid, path, path_len),
 	};
 	/* Where perf could read it, file_off of the kernel's text is the address of _text. */
 	if (map.kind == PERF_MAP_KERNEL)
@@ -209,7 +209,7 @@ static int apply_ksymbol(struct perf_reader *r, struct bytes *e)
 	flags = bytes_u16(e);
 	name = bytes_cstr(e, &name_len);
 	if (!name)
-		return damaged(r, "kernel symbol");
+		return perf_event_damaged(r, "kernel symbol");
 	if (flags & PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER) {
 		perf_maps_remove(&r->maps, PERF_KERNEL_PID, addr);
 		return 0;
@@ -228,7 +228,7 @@ static int apply_ksymbol(struct perf_reader *r, struct bytes *e)
 	return 0;
 }
 
-static uint32_t *comm_of(struct perf_reader *r, int32_t tid)
+static uint32_t *comm_of_thread(struct perf_reader *r, int32_t tid)
 {
 	bool fresh;
 	uint32_t row;
@@ -249,10 +249,10 @@ static int apply_comm(struct perf_reader *r, uint16_t misc, struct bytes *e)
 	int32_t pid = (int32_t)bytes_u32(e), tid = (int32_t)bytes_u32(e);
 	size_t len = 0;
 	const char *comm = bytes_cstr(e, &len);
-	uint32_t *row = comm_of(r, tid);
+	uint32_t *row = comm_of_thread(r, tid);
 
 	if (!comm)
-		return damaged(r, "thread name");
+		return perf_event_damaged(r, "thread name");
 	if (!row)
 		return perf_reader_full(r);
 	*row = profile_string(r->p, comm, len);
@@ -267,10 +267,10 @@ static int apply_fork(struct perf_reader *r, struct bytes *e)
 	int32_t tid = (int32_t)bytes_u32(e), parent_tid = (int32_t)bytes_u32(e);
 	uint32_t known = intern_find(&r->tids, &parent_tid, sizeof(parent_tid));
 	uint32_t comm = known == INTERN_FULL ? 0 : r->comms[known];
-	uint32_t *row = comm_of(r, tid);
+	uint32_t *row = comm_of_thread(r, tid);
 
 	if (e->failed)
-		return damaged(r, "fork");
+		return perf_event_damaged(r, "fork");
 	if (!row || (pid != parent && !perf_maps_fork(&r->maps, parent, pid)))
 		return perf_reader_full(r);
 	*row = comm;
@@ -387,14 +387,15 @@ static uint32_t location_of(struct perf_reader *r, int32_t pid, uint64_t pc, uns
 			true);
 	}
 	}
-	return profile_add_location(r->p, &(struct profile_location){
-						  .address = pc - back - map->base,
-						  .module = module_of(r, map->object, map->kind),
-					  });
+	return profile_add_location(r->p,
+				    &(struct profile_location){
+					    .address = pc - back - map->base,
+					    .module = module_of_object(r, map->object, map->kind),
+				    });
 }
 
 /* Fills r->stack, leaf first; returns the number of locations. */
-static size_t unfold(struct perf_reader *r, struct sample *s, uint16_t misc)
+static size_t unfold_stack(struct perf_reader *r, struct sample *s, uint16_t misc)
 {
 	bool kernel = (misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL;
 	bool leaf = true, skip = false;
@@ -430,7 +431,7 @@ static int apply_sample(struct perf_reader *r, uint16_t misc, struct bytes *e,
 	size_t count = 0;
 
 	if (!parse_sample(e, a, &s))
-		return damaged(r, "sample");
+		return perf_event_damaged(r, "sample");
 	known = intern_find(&r->tids, &s.tid, sizeof(s.tid));
 	if (known != INTERN_FULL && r->comms[known]) {
 		labels[count].key = profile_cstr(r->p, "thread");
@@ -443,7 +444,7 @@ static int apply_sample(struct perf_reader *r, uint16_t misc, struct bytes *e,
 		labels[count++].text = a->name;
 	}
 	values[1] = s.period > INT64_MAX ? INT64_MAX : (int64_t)s.period;
-	stack = profile_add_stack(r->p, r->stack, unfold(r, &s, misc));
+	stack = profile_add_stack(r->p, r->stack, unfold_stack(r, &s, misc));
 	profile_add_sample(r->p, stack, profile_add_labels(r->p, labels, count), values);
 	if (s.time && s.time < r->first_ns)
 		r->first_ns = s.time;

@@ -45,7 +45,7 @@ static struct perf_space *space_of(struct perf_maps *m, int32_t pid)
 }
 
 /* Number of the first mapping that ends behind pc. */
-static size_t position(const struct perf_space *s, uint64_t pc)
+static size_t map_position(const struct perf_space *s, uint64_t pc)
 {
 	size_t low = 0, high = s->count;
 
@@ -61,8 +61,8 @@ static size_t position(const struct perf_space *s, uint64_t pc)
 }
 
 /* Puts `with` (0 to 3 mappings) in place of `count` mappings at `at`. */
-static bool replace(struct perf_maps *m, struct perf_space *s, size_t at, size_t count,
-		    const struct perf_map *with, size_t with_count)
+static bool replace_maps(struct perf_maps *m, struct perf_space *s, size_t at, size_t count,
+			 const struct perf_map *with, size_t with_count)
 {
 	size_t total = s->count - count + with_count;
 
@@ -89,7 +89,7 @@ bool perf_maps_add(struct perf_maps *m, int32_t pid, const struct perf_map *map)
 		return false;
 	if (map->start >= map->end)
 		return true;
-	first = position(s, map->start);
+	first = map_position(s, map->start);
 	for (last = first; last < s->count && s->maps[last].start < map->end;)
 		last++;
 	if (last > first && s->maps[first].start < map->start) {
@@ -101,16 +101,16 @@ bool perf_maps_add(struct perf_maps *m, int32_t pid, const struct perf_map *map)
 		with[n] = s->maps[last - 1];
 		with[n++].start = map->end;
 	}
-	return replace(m, s, first, last - first, with, n);
+	return replace_maps(m, s, first, last - first, with, n);
 }
 
 void perf_maps_remove(struct perf_maps *m, int32_t pid, uint64_t start)
 {
 	struct perf_space *s = space_find(m, pid);
-	size_t at = s ? position(s, start) : 0;
+	size_t at = s ? map_position(s, start) : 0;
 
 	if (s && at < s->count && s->maps[at].start == start)
-		(void)!replace(m, s, at, 1, NULL, 0); /* fewer always fit */
+		(void)!replace_maps(m, s, at, 1, NULL, 0); /* fewer always fit */
 }
 
 bool perf_maps_fork(struct perf_maps *m, int32_t parent, int32_t child)
@@ -122,7 +122,7 @@ bool perf_maps_fork(struct perf_maps *m, int32_t parent, int32_t child)
 		return false;
 	if (!from || from == to)
 		return true;
-	return replace(m, to, 0, to->count, from->maps, from->count);
+	return replace_maps(m, to, 0, to->count, from->maps, from->count);
 }
 
 void perf_maps_exec(struct perf_maps *m, int32_t pid)
@@ -130,13 +130,13 @@ void perf_maps_exec(struct perf_maps *m, int32_t pid)
 	struct perf_space *s = space_find(m, pid);
 
 	if (s)
-		(void)!replace(m, s, 0, s->count, NULL, 0);
+		(void)!replace_maps(m, s, 0, s->count, NULL, 0);
 }
 
 const struct perf_map *perf_maps_find(const struct perf_maps *m, int32_t pid, uint64_t pc)
 {
 	const struct perf_space *s = space_find(m, pid);
-	size_t at = s ? position(s, pc) : 0;
+	size_t at = s ? map_position(s, pc) : 0;
 
 	if (!s || at == s->count || s->maps[at].start > pc)
 		return NULL;

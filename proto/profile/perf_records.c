@@ -7,7 +7,7 @@
 
 #include "perf_data_priv.h"
 
-static int damaged(struct perf_reader *r, const char *what)
+static int perf_record_damaged(struct perf_reader *r, const char *what)
 {
 	return err_set(r->err, ERR_DATA, "perf.data: damaged %s", what);
 }
@@ -137,7 +137,7 @@ static int note_record(struct perf_reader *r, const struct record_head *h, struc
 	if (h->type >= RECORD_HEADER_ATTR)
 		return 0;
 	if (!r->attr_count)
-		return damaged(r, "file: events before their description");
+		return perf_record_damaged(r, "file: events before their description");
 	time = record_time(r, h->type, body);
 	r->in_rounds &= time >= rounds->limit;
 	round_note(rounds, time);
@@ -211,7 +211,7 @@ static int apply_until(struct perf_reader *r, struct bytes data, struct queue *q
 		int rc;
 
 		if (!record_at(data, q->v[done].off, &h, &body))
-			return damaged(r, "record");
+			return perf_record_damaged(r, "record");
 		rc = perf_event_apply(r, h.type, h.misc, body,
 				      h.type == PERF_RECORD_SAMPLE ? attr_of_sample(r, body)
 								   : NULL);

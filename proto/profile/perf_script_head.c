@@ -60,7 +60,7 @@ static bool parse_ids(struct profile_text w, struct perf_script_head *h)
 }
 
 /* "13795.288363:" */
-static bool parse_time(struct profile_text w, uint64_t *ret_us)
+static bool parse_script_time(struct profile_text w, uint64_t *ret_us)
 {
 	const char *dot = memchr(w.p, '.', w.len);
 	uint64_t s, part, scale = 1000000;
@@ -94,7 +94,7 @@ static bool parse_behind_ids(struct profile_text rest, struct perf_script_head *
 
 	while (w.len && is_filler(w))
 		w = perf_script_word(&rest);
-	h->has_time = parse_time(w, &h->time_us);
+	h->has_time = parse_script_time(w, &h->time_us);
 	if (h->has_time)
 		w = perf_script_word(&rest);
 	h->has_period = perf_script_number(w, 10, &h->period);

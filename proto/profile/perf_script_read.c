@@ -35,12 +35,12 @@ struct reader {
 	uint64_t first_us, last_us;
 };
 
-static int damaged(const struct reader *r, const char *what)
+static int perf_script_damaged(const struct reader *r, const char *what)
 {
 	return err_set(r->err, ERR_DATA, "perf script: line %zu: %s", r->line, what);
 }
 
-static bool next_line(struct reader *r, struct profile_text *ret)
+static bool next_script_line(struct reader *r, struct profile_text *ret)
 {
 	const char *nl;
 
@@ -101,7 +101,8 @@ static struct profile_text without_offset(struct profile_text name)
 	return name;
 }
 
-static uint32_t module_of(struct reader *r, struct profile_text object, uint64_t address)
+static uint32_t module_of_script_frame(struct reader *r, struct profile_text object,
+				       uint64_t address)
 {
 	struct profile_module m = {0};
 	char name[256];
@@ -122,14 +123,14 @@ static uint32_t module_of(struct reader *r, struct profile_text object, uint64_t
 }
 
 /* Ends the location whose frames have gathered. */
-static int end_location(struct reader *r)
+static int end_script_location(struct reader *r)
 {
 	struct profile_line lines[ARRAY_LEN(r->calls)];
 
 	if (!r->call_count)
 		return 0;
 	if (r->depth == ARRAY_LEN(r->stack))
-		return damaged(r, "too many frames");
+		return perf_script_damaged(r, "too many frames");
 	for (size_t i = 0; i < r->call_count; i++) {
 		const struct call *c = &r->calls[i];
 		struct profile_function f = {
@@ -159,19 +160,19 @@ static int read_frame(struct reader *r, struct profile_text line)
 	int rc = 0;
 
 	if (!perf_script_number(w, 16, &address))
-		return damaged(r, "neither a frame nor an empty line");
+		return perf_script_damaged(r, "neither a frame nor an empty line");
 	name = perf_script_trim(name);
 	split_object(&name, &object);
 	name = without_offset(name);
 	if (r->whole || address != r->address)
-		rc = end_location(r);
+		rc = end_script_location(r);
 	if (!rc && r->call_count == ARRAY_LEN(r->calls))
-		return damaged(r, "too many inlined frames");
+		return perf_script_damaged(r, "too many inlined frames");
 	if (rc)
 		return rc;
 	r->address = address;
 	r->whole = !profile_text_is(object, "inlined");
-	r->module = r->whole ? module_of(r, object, address) : PROFILE_NONE;
+	r->module = r->whole ? module_of_script_frame(r, object, address) : PROFILE_NONE;
 	c = (struct call){.is_name = name.len && !profile_is_placeholder(name)};
 	if (!name.len || profile_text_is(name, "[unknown]"))
 		c.name = profile_placeholder(r->p, r->module, address);
@@ -221,7 +222,7 @@ static bool is_name(const struct perf_script_head *h)
 		 (id == h->tid || id == h->pid));
 }
 
-static uint32_t labels_of(struct reader *r, const struct perf_script_head *h)
+static uint32_t labels_of_head(struct reader *r, const struct perf_script_head *h)
 {
 	struct profile_label labels[3] = {0};
 	size_t n = 0;
@@ -243,7 +244,7 @@ static int begin_sample(struct reader *r, const struct perf_script_head *h)
 {
 	uint64_t period = h->has_period ? h->period : 1;
 
-	r->labels = labels_of(r, h);
+	r->labels = labels_of_head(r, h);
 	r->values[0] = 1;
 	r->values[1] = period > INT64_MAX ? INT64_MAX : (int64_t)period;
 	r->depth = r->call_count = 0;
@@ -254,9 +255,9 @@ static int begin_sample(struct reader *r, const struct perf_script_head *h)
 	return h->frame.len ? read_frame(r, h->frame) : 0;
 }
 
-static int end_sample(struct reader *r)
+static int end_script_sample(struct reader *r)
 {
-	int rc = end_location(r);
+	int rc = end_script_location(r);
 
 	if (rc)
 		return rc;
@@ -273,7 +274,7 @@ static bool frame_behind(const struct perf_script_head *h)
 	return perf_script_number(w, 16, &address) && h->frame.p[h->frame.len - 1] == ')';
 }
 
-static int read_sample(struct reader *r, struct perf_script_head *h)
+static int read_script_sample(struct reader *r, struct perf_script_head *h)
 {
 	struct profile_text line;
 	bool stack_follows;
@@ -283,13 +284,13 @@ static int read_sample(struct reader *r, struct perf_script_head *h)
 		h->frame.len = 0;
 	stack_follows = !h->frame.len;
 	rc = begin_sample(r, h);
-	while (!rc && stack_follows && next_line(r, &line)) {
+	while (!rc && stack_follows && next_script_line(r, &line)) {
 		if (!perf_script_trim(line).len)
 			break;
 		if (!read_srcline(r, line))
 			rc = read_frame(r, line);
 	}
-	return rc ? rc : end_sample(r);
+	return rc ? rc : end_script_sample(r);
 }
 
 static void note_sample(struct reader *r, const struct perf_script_head *h)
@@ -304,7 +305,7 @@ static void note_sample(struct reader *r, const struct perf_script_head *h)
 	r->events_differ |= !same_text(h->event, r->event);
 	if (frame_behind(h))
 		return;
-	while (next_line(r, &line) && perf_script_trim(line).len)
+	while (next_script_line(r, &line) && perf_script_trim(line).len)
 		continue;
 }
 
@@ -315,24 +316,25 @@ static bool says_no_times(struct profile_text line)
 	return line.len == sizeof(text) - 1 && memcmp(line.p, text, sizeof(text) - 1) == 0;
 }
 
-static int walk(struct reader *r, bool note)
+static int walk_script(struct reader *r, bool note)
 {
 	struct profile_text line;
 	struct perf_script_head h;
 	int rc = 0;
 
 	r->line = 0;
-	while (!rc && next_line(r, &line)) {
+	while (!rc && next_script_line(r, &line)) {
 		if (!perf_script_trim(line).len || perf_script_trim(line).p[0] == '#') {
 			r->no_times |= says_no_times(perf_script_trim(line));
 			continue;
 		}
 		if (!perf_script_head_parse(line, &h))
-			return damaged(r, "not the head of a sample (thread, id, time, event)");
+			return perf_script_damaged(
+				r, "not the head of a sample (thread, id, time, event)");
 		if (note)
 			note_sample(r, &h);
 		else
-			rc = read_sample(r, &h);
+			rc = read_script_sample(r, &h);
 	}
 	return rc;
 }
@@ -343,7 +345,7 @@ bool perf_script_is(const void *text, size_t len)
 	struct profile_text line;
 	struct perf_script_head h;
 
-	while (next_line(&r, &line)) {
+	while (next_script_line(&r, &line)) {
 		if (!perf_script_trim(line).len || perf_script_trim(line).p[0] == '#')
 			continue;
 		return line.len < LIMIT_STRING_LEN && !memchr(line.p, 0, line.len) &&
@@ -370,16 +372,16 @@ int perf_script_read_view(struct file_view *text, struct profile *p, struct err 
 	r->file = text;
 	r->at = (const char *)text->p;
 	r->end = r->at + text->len;
-	rc = walk(r, true);
+	rc = walk_script(r, true);
 	if (rc)
 		return rc;
 	if (!r->samples)
-		return damaged(r, "no samples");
+		return perf_script_damaged(r, "no samples");
 	profile_value_type(p, "samples", "count");
 	profile_value_type(p, r->clocks ? "cpu" : "period", r->clocks ? "nanoseconds" : "count");
 	p->default_type = p->value_types[1].type;
 	r->at = (const char *)text->p;
-	rc = walk(r, false);
+	rc = walk_script(r, false);
 	if (!rc && r->last_us > r->first_us)
 		p->duration_ns = (int64_t)((r->last_us - r->first_us) * 1000);
 	return rc;

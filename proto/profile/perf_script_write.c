@@ -21,19 +21,19 @@ struct writer {
 	size_t starts_cap, start_count;
 };
 
-static void writer_done(struct writer *w)
+static void script_writer_done(struct writer *w)
 {
 	buf_done(&w->lines);
 	free(w->starts);
 }
 
-static void append_text(struct buf *out, struct profile_text t)
+static void append_script_text(struct buf *out, struct profile_text t)
 {
 	text_out_name(out, t.p, t.len);
 }
 
-static struct profile_text label(const struct profile *p, uint32_t set, const char *key,
-				 int64_t *ret_num)
+static struct profile_text label_of_set(const struct profile *p, uint32_t set, const char *key,
+					int64_t *ret_num)
 {
 	const struct profile_label *labels;
 	size_t count;
@@ -52,7 +52,7 @@ static struct profile_text label(const struct profile *p, uint32_t set, const ch
 
 /* --- a stack --------------------------------------------------------------------------------- */
 
-static void append_frame(struct writer *w, const struct frame *frame)
+static void append_script_frame(struct writer *w, const struct frame *frame)
 {
 	struct buf *to = &w->lines;
 	struct profile_text path = {"[unknown]", 9};
@@ -61,16 +61,16 @@ static void append_frame(struct writer *w, const struct frame *frame)
 	if (frame->module != PROFILE_NONE)
 		path = profile_text(w->p, w->p->modules[frame->module].path);
 	buf_printf(to, "\t%16" PRIx64 " ", frame->address);
-	append_text(to, unnamed ? (struct profile_text){"[unknown]", 9} : frame->name);
+	append_script_text(to, unnamed ? (struct profile_text){"[unknown]", 9} : frame->name);
 	buf_str(to, " (");
 	if (frame->inlined)
 		buf_str(to, "inlined");
 	else
-		append_text(to, path);
+		append_script_text(to, path);
 	buf_str(to, ")\n");
 	if (frame->file.len && frame->line) {
 		buf_str(to, "  ");
-		append_text(to, frame->file);
+		append_script_text(to, frame->file);
 		buf_printf(to, ":%u\n", frame->line);
 	}
 }
@@ -91,13 +91,13 @@ static bool gather_stack(struct writer *w, uint32_t stack)
 		if (!ok)
 			break;
 		w->starts[w->start_count++] = w->lines.len;
-		append_frame(w, &frame);
+		append_script_frame(w, &frame);
 	}
 	frames_done(&f);
 	return ok && !w->lines.failed;
 }
 
-static void append_stack(struct writer *w)
+static void append_script_stack(struct writer *w)
 {
 	size_t end = w->lines.len;
 
@@ -117,12 +117,12 @@ static void append_head(struct writer *w, uint32_t labels, int64_t weight)
 	int64_t pid = -1, tid = -1, none;
 	uint64_t us = 0;
 
-	thread = label(w->p, labels, "thread", &none);
-	event = label(w->p, labels, "event", &none);
-	label(w->p, labels, "pid", &pid);
-	label(w->p, labels, "tid", &tid);
+	thread = label_of_set(w->p, labels, "thread", &none);
+	event = label_of_set(w->p, labels, "event", &none);
+	label_of_set(w->p, labels, "pid", &pid);
+	label_of_set(w->p, labels, "tid", &tid);
 	if (thread.len)
-		append_text(out, thread);
+		append_script_text(out, thread);
 	else
 		buf_printf(out, ":%" PRId64, tid >= 0 ? tid : pid >= 0 ? pid : 0);
 	if (w->p->duration_ns > 0 && w->records > 1)
@@ -136,7 +136,7 @@ static void append_head(struct writer *w, uint32_t labels, int64_t weight)
 		buf_printf(out, " %" PRId64, tid >= 0 ? tid : 0);
 	buf_printf(out, " %" PRIu64 ".%06" PRIu64 ": %10" PRId64 " ", us / 1000000, us % 1000000,
 		   weight);
-	append_text(out, event.len ? event : w->event);
+	append_script_text(out, event.len ? event : w->event);
 	buf_str(out, ": \n");
 	w->written++;
 }
@@ -174,7 +174,7 @@ static uint64_t records_max(const struct writer *w)
 	return n < LIMIT_SCRIPT_RECORDS ? n : LIMIT_SCRIPT_RECORDS;
 }
 
-static int write_sample(struct writer *w, uint32_t sample, struct err *err)
+static int write_script_sample(struct writer *w, uint32_t sample, struct err *err)
 {
 	struct profile_sample s = profile_sample(w->p, sample);
 	int64_t weight, total = profile_values(w->p, sample)[w->weight_value];
@@ -188,7 +188,7 @@ static int write_sample(struct writer *w, uint32_t sample, struct err *err)
 	for (int64_t i = 0; i < count && !rc; i++) {
 		/* what does not divide goes to the first, so that the sum stays */
 		append_head(w, s.labels, i ? weight : weight + (total - weight * count));
-		append_stack(w);
+		append_script_stack(w);
 		rc = text_out_spill(w->out, err);
 	}
 	return rc;
@@ -235,7 +235,7 @@ static bool is_too_long(struct writer *w)
 int perf_script_write(const struct profile *p, struct text_out *out, uint64_t *ret_summed,
 		      struct err *err)
 {
-	_cleanup_(writer_done) struct writer w = {
+	_cleanup_(script_writer_done) struct writer w = {
 		.p = p,
 		.out = out,
 		.lines = BUF_INIT(TEXT_OUT_MAX),
@@ -261,7 +261,7 @@ int perf_script_write(const struct profile *p, struct text_out *out, uint64_t *r
 	if (p->duration_ns <= 0 && w.records)
 		buf_str(&out->buf, PERF_SCRIPT_NO_TIMES "\n");
 	for (uint32_t i = 0; i < p->samples.count; i++) {
-		int rc = write_sample(&w, i, err);
+		int rc = write_script_sample(&w, i, err);
 
 		if (rc)
 			return rc;

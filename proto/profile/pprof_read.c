@@ -31,7 +31,7 @@ struct reader {
 	size_t run_count;
 };
 
-static void reader_done(struct reader *r)
+static void pprof_reader_done(struct reader *r)
 {
 	pprof_rows_done(&r->rows);
 }
@@ -94,7 +94,7 @@ static int read_head(struct reader *r, struct pprof_field *f)
 }
 
 /* Which value of the profile each of the file's is: by type and unit. */
-static int match_values(struct reader *r)
+static int match_pprof_values(struct reader *r)
 {
 	struct profile *p = r->rows.profile;
 	bool common = false;
@@ -175,7 +175,7 @@ static int read_heads(struct reader *r)
 typedef int field_fn(struct pprof_rows *rows, struct pprof_field *f);
 
 /* Calls fn for each top-level field of a number. */
-static int walk(struct reader *r, uint32_t number, field_fn *fn)
+static int walk_fields(struct reader *r, uint32_t number, field_fn *fn)
 {
 	for (size_t i = 0; i < r->run_count; i++) {
 		struct bytes in = bytes_of(r->runs[i].p, r->runs[i].len);
@@ -198,26 +198,26 @@ static int walk(struct reader *r, uint32_t number, field_fn *fn)
 
 static int read_tables(struct reader *r)
 {
-	int rc = walk(r, PROFILE_MAPPING, pprof_add_mapping);
+	int rc = walk_fields(r, PROFILE_MAPPING, pprof_add_mapping);
 
 	if (!rc)
-		rc = walk(r, PROFILE_FUNCTION, pprof_add_function);
+		rc = walk_fields(r, PROFILE_FUNCTION, pprof_add_function);
 	if (!rc)
 		rc = pprof_functions_end(&r->rows);
 	if (!rc)
-		rc = walk(r, PROFILE_LOCATION, pprof_add_location);
+		rc = walk_fields(r, PROFILE_LOCATION, pprof_add_location);
 	if (!rc)
 		rc = pprof_locations_end(&r->rows);
 	if (!rc)
-		rc = walk(r, PROFILE_SAMPLE, pprof_add_sample);
+		rc = walk_fields(r, PROFILE_SAMPLE, pprof_add_sample);
 	if (!rc)
 		rc = pprof_samples_end(&r->rows);
 	if (!rc)
-		rc = walk(r, PROFILE_COMMENT, add_comments);
+		rc = walk_fields(r, PROFILE_COMMENT, add_comments);
 	return rc;
 }
 
-static int add(struct reader *r, const void *file, size_t len)
+static int add_pprof_file(struct reader *r, const void *file, size_t len)
 {
 	struct profile *p = r->rows.profile;
 	int rc;
@@ -232,7 +232,7 @@ static int add(struct reader *r, const void *file, size_t len)
 		return rc;
 	if (r->between && !r->between->wants(r->between->ctx, r->time_ns, r->duration_ns))
 		return 0;
-	rc = match_values(r);
+	rc = match_pprof_values(r);
 	if (!rc)
 		rc = read_tables(r);
 	if (!rc)
@@ -244,19 +244,19 @@ int pprof_add(const void *file, size_t len, const struct pprof_time_filter *betw
 	      struct profile *p, struct err *err)
 {
 	_cleanup_(buf_done) struct buf plain = BUF_INIT(LIMIT_PPROF_LEN);
-	_cleanup_(reader_done) struct reader r = {.rows = {.profile = p, .err = err},
-						  .between = between};
+	_cleanup_(pprof_reader_done) struct reader r = {.rows = {.profile = p, .err = err},
+							.between = between};
 	int rc;
 
 	if (len > LIMIT_PPROF_FILE_LEN)
 		return err_set(err, ERR_LIMIT, "pprof: more than %zu bytes",
 			       (size_t)LIMIT_PPROF_FILE_LEN);
 	if (!gzip_is(file, len))
-		return add(&r, file, len);
+		return add_pprof_file(&r, file, len);
 	if (MIB + len * LIMIT_PPROF_RATIO < plain.max)
 		plain.max = MIB + len * LIMIT_PPROF_RATIO;
 	rc = gzip_inflate(file, len, &plain, err);
-	return rc ? rc : add(&r, plain.p, plain.len);
+	return rc ? rc : add_pprof_file(&r, plain.p, plain.len);
 }
 
 int pprof_read(const void *file, size_t len, struct profile *p, struct err *err)

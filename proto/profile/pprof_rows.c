@@ -41,8 +41,8 @@ int pprof_string(const struct pprof_rows *rows, const uint8_t *at, uint64_t inde
 	return 0;
 }
 
-static int put_id(const struct pprof_rows *rows, const uint8_t *at, struct pprof_ids *ids,
-		  uint64_t id, uint32_t row)
+static int put_pprof_id(const struct pprof_rows *rows, const uint8_t *at, struct pprof_ids *ids,
+			uint64_t id, uint32_t row)
 {
 	switch (pprof_ids_put(ids, id, row)) {
 	case PPROF_IDS_DONE:
@@ -57,8 +57,8 @@ static int put_id(const struct pprof_rows *rows, const uint8_t *at, struct pprof
 	return pprof_bad(rows, at, "two rows with one id");
 }
 
-static inline int row_of(const struct pprof_rows *rows, const uint8_t *at,
-			 const struct pprof_ids *ids, uint64_t id, uint32_t *ret)
+static inline int row_of_pprof_id(const struct pprof_rows *rows, const uint8_t *at,
+				  const struct pprof_ids *ids, uint64_t id, uint32_t *ret)
 {
 	*ret = pprof_ids_get(ids, id);
 	return *ret == PROFILE_NONE ? pprof_bad(rows, at, "reference to a row that does not exist")
@@ -72,13 +72,13 @@ static int put_batch(struct pprof_rows *rows, struct pprof_ids *ids, const uint3
 	int rc = 0;
 
 	for (size_t i = 0; !rc && i < rows->count; i++)
-		rc = put_id(rows, at, ids, rows->ids[i], row[i]);
+		rc = put_pprof_id(rows, at, ids, rows->ids[i], row[i]);
 	rows->count = 0;
 	return rc;
 }
 
 /* Lines are int64 in pprof; what is no line number counts as not known. */
-static uint32_t line_of(uint64_t v)
+static uint32_t line_of_pprof(uint64_t v)
 {
 	return v > UINT32_MAX ? 0 : (uint32_t)v;
 }
@@ -152,7 +152,8 @@ int pprof_add_mapping(struct pprof_rows *rows, struct pprof_field *message)
 			return rc;
 	}
 	return rc ? rc
-		  : put_id(rows, in.p, &rows->modules, id, profile_add_module(rows->profile, &m));
+		  : put_pprof_id(rows, in.p, &rows->modules, id,
+				 profile_add_module(rows->profile, &m));
 }
 
 static int end_functions(struct pprof_rows *rows, const uint8_t *at)
@@ -191,7 +192,7 @@ int pprof_add_function(struct pprof_rows *rows, struct pprof_field *message)
 			rc = pprof_string(rows, in.p, f.value, &fn.file);
 			break;
 		case FUNCTION_START_LINE:
-			fn.start_line = line_of(f.value);
+			fn.start_line = line_of_pprof(f.value);
 			break;
 		case FUNCTION_DECL_FILE:
 			rc = pprof_string(rows, in.p, f.value, &fn.decl_file);
@@ -210,7 +211,7 @@ int pprof_add_function(struct pprof_rows *rows, struct pprof_field *message)
 	return rows->count == PPROF_BATCH ? end_functions(rows, in.p) : 0;
 }
 
-static int add_line(struct pprof_rows *rows, struct bytes in, size_t begin)
+static int add_pprof_line(struct pprof_rows *rows, struct bytes in, size_t begin)
 {
 	struct profile_line line = {0};
 	struct pprof_field f;
@@ -221,10 +222,10 @@ static int add_line(struct pprof_rows *rows, struct bytes in, size_t begin)
 		if (f.number == LINE_FUNCTION_ID)
 			function = f.value;
 		else if (f.number == LINE_LINE)
-			line.line = line_of(f.value);
+			line.line = line_of_pprof(f.value);
 	}
 	if (!rc)
-		rc = row_of(rows, in.p, &rows->functions, function, &line.function);
+		rc = row_of_pprof_id(rows, in.p, &rows->functions, function, &line.function);
 	if (rc)
 		return rc;
 	if (rows->line_count - begin > LIMIT_INLINE_DEPTH)
@@ -270,13 +271,14 @@ int pprof_add_location(struct pprof_rows *rows, struct pprof_field *message)
 			break;
 		case LOCATION_MAPPING_ID:
 			if (f.value)
-				rc = row_of(rows, in.p, &rows->modules, f.value, &l->module);
+				rc = row_of_pprof_id(rows, in.p, &rows->modules, f.value,
+						     &l->module);
 			break;
 		case LOCATION_ADDRESS:
 			l->address = f.value;
 			break;
 		case LOCATION_LINE:
-			rc = add_line(rows, f.data, begin);
+			rc = add_pprof_line(rows, f.data, begin);
 			break;
 		case LOCATION_IS_FOLDED:
 			l->folded = !!f.value;
@@ -335,7 +337,8 @@ static int add_frames(struct pprof_rows *rows, const uint8_t *at, struct pprof_f
 		    !grow_array((void **)&rows->frames, &rows->frames_cap, rows->frame_count + 1,
 				sizeof(*rows->frames), 2 * LIMIT_PROFILE_STACK))
 			return pprof_full(rows);
-		rc = row_of(rows, at, &rows->locations, id, &rows->frames[rows->frame_count]);
+		rc = row_of_pprof_id(rows, at, &rows->locations, id,
+				     &rows->frames[rows->frame_count]);
 		if (rc < 0)
 			return rc;
 		rows->frame_count++;
@@ -363,8 +366,8 @@ int pprof_samples_end(struct pprof_rows *rows)
 	return rows->profile->failed ? pprof_full(rows) : 0;
 }
 
-static int end_sample(struct pprof_rows *rows, const struct profile_label *labels,
-		      size_t label_count, const int64_t *values)
+static int end_pprof_sample(struct pprof_rows *rows, const struct profile_label *labels,
+			    size_t label_count, const int64_t *values)
 {
 	struct profile *p = rows->profile;
 	int64_t *ours = rows->values + rows->count * p->value_count;
@@ -418,5 +421,5 @@ int pprof_add_sample(struct pprof_rows *rows, struct pprof_field *message)
 	if (value_count != rows->type_count)
 		return pprof_bad(rows, in.p, "sample with fewer values than types");
 	rows->begin[rows->count] = begin;
-	return end_sample(rows, labels, label_count, values);
+	return end_pprof_sample(rows, labels, label_count, values);
 }

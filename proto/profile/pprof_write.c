@@ -12,7 +12,7 @@ struct writer {
 	struct buf row, inner;
 };
 
-static void writer_done(struct writer *w)
+static void pprof_writer_done(struct writer *w)
 {
 	gzip_writer_close(w->gzip);
 	buf_done(&w->row);
@@ -28,7 +28,7 @@ static void put_inner(struct writer *w, uint32_t field)
 	buf_reset(&w->inner);
 }
 
-static int flush(struct writer *w, struct err *err)
+static int flush_pprof(struct writer *w, struct err *err)
 {
 	int rc;
 
@@ -41,7 +41,7 @@ static int flush(struct writer *w, struct err *err)
 }
 
 /* Streams w->row out as one field of the profile. */
-static int end_row(struct writer *w, uint32_t field, struct err *err)
+static int end_pprof_row(struct writer *w, uint32_t field, struct err *err)
 {
 	uint8_t space[24];
 	struct buf head = {.p = space, .cap = sizeof(space), .max = sizeof(space)};
@@ -50,10 +50,10 @@ static int end_row(struct writer *w, uint32_t field, struct err *err)
 	protobuf_put_tag(&head, field, WIRE_BYTES);
 	buf_uleb(&head, w->row.len);
 	rc = gzip_writer_add(w->gzip, head.p, head.len, err);
-	return rc ? rc : flush(w, err);
+	return rc ? rc : flush_pprof(w, err);
 }
 
-static void put_value_type(struct buf *b, struct profile_value_type t)
+static void put_pprof_value_type(struct buf *b, struct profile_value_type t)
 {
 	protobuf_put_number(b, VALUE_TYPE_TYPE, t.type);
 	protobuf_put_number(b, VALUE_TYPE_UNIT, t.unit);
@@ -65,22 +65,22 @@ static int write_head(struct writer *w, struct err *err)
 	int rc;
 
 	for (uint32_t i = 0; i < p->value_count; i++) {
-		put_value_type(&w->row, p->value_types[i]);
-		rc = end_row(w, PROFILE_SAMPLE_TYPE, err);
+		put_pprof_value_type(&w->row, p->value_types[i]);
+		rc = end_pprof_row(w, PROFILE_SAMPLE_TYPE, err);
 		if (rc)
 			return rc;
 	}
 	protobuf_put_number(&w->row, PROFILE_TIME_NANOS, (uint64_t)p->time_ns);
 	protobuf_put_number(&w->row, PROFILE_DURATION_NANOS, (uint64_t)p->duration_ns);
 	if (p->period_type.type) {
-		put_value_type(&w->inner, p->period_type);
+		put_pprof_value_type(&w->inner, p->period_type);
 		put_inner(w, PROFILE_PERIOD_TYPE);
 	}
 	protobuf_put_number(&w->row, PROFILE_PERIOD, (uint64_t)p->period);
 	for (size_t i = 0; i < p->comment_count; i++)
 		protobuf_put_number(&w->row, PROFILE_COMMENT, p->comments[i]);
 	protobuf_put_number(&w->row, PROFILE_DEFAULT_SAMPLE_TYPE, p->default_type);
-	return flush(w, err);
+	return flush_pprof(w, err);
 }
 
 static int write_modules(struct writer *w, struct err *err)
@@ -105,7 +105,7 @@ static int write_modules(struct writer *w, struct err *err)
 				    !!(m->flags & PROFILE_HAS_LINES));
 		protobuf_put_number(&w->row, MAPPING_HAS_INLINE_FRAMES,
 				    !!(m->flags & PROFILE_HAS_INLINES));
-		rc = end_row(w, PROFILE_MAPPING, err);
+		rc = end_pprof_row(w, PROFILE_MAPPING, err);
 		if (rc)
 			return rc;
 	}
@@ -131,7 +131,7 @@ static int write_locations(struct writer *w, struct err *err)
 			put_inner(w, LOCATION_LINE);
 		}
 		protobuf_put_number(&w->row, LOCATION_IS_FOLDED, l.folded);
-		rc = end_row(w, PROFILE_LOCATION, err);
+		rc = end_pprof_row(w, PROFILE_LOCATION, err);
 		if (rc)
 			return rc;
 	}
@@ -154,14 +154,14 @@ static int write_functions(struct writer *w, struct err *err)
 		protobuf_put_number(&w->row, FUNCTION_DECL_FILE,
 				    f.decl_file == f.file ? 0 : f.decl_file);
 		protobuf_put_number(&w->row, FUNCTION_START, f.start);
-		rc = end_row(w, PROFILE_FUNCTION, err);
+		rc = end_pprof_row(w, PROFILE_FUNCTION, err);
 		if (rc)
 			return rc;
 	}
 	return 0;
 }
 
-static int write_sample(struct writer *w, uint32_t sample, struct err *err)
+static int write_pprof_sample(struct writer *w, uint32_t sample, struct err *err)
 {
 	const struct profile *p = w->profile;
 	struct profile_sample s = profile_sample(p, sample);
@@ -186,7 +186,7 @@ static int write_sample(struct writer *w, uint32_t sample, struct err *err)
 		protobuf_put_number(&w->inner, LABEL_NUM_UNIT, labels[i].unit);
 		put_inner(w, SAMPLE_LABEL);
 	}
-	return end_row(w, PROFILE_SAMPLE, err);
+	return end_pprof_row(w, PROFILE_SAMPLE, err);
 }
 
 static int write_strings(struct writer *w, struct err *err)
@@ -198,7 +198,7 @@ static int write_strings(struct writer *w, struct err *err)
 		int rc;
 
 		utf8_append(&w->row, t.p, t.len);
-		rc = end_row(w, PROFILE_STRING_TABLE, err);
+		rc = end_pprof_row(w, PROFILE_STRING_TABLE, err);
 		if (rc)
 			return rc;
 	}
@@ -207,7 +207,7 @@ static int write_strings(struct writer *w, struct err *err)
 
 int pprof_write(const struct profile *p, struct buf *out, struct err *err)
 {
-	_cleanup_(writer_done) struct writer w = {.profile = p};
+	_cleanup_(pprof_writer_done) struct writer w = {.profile = p};
 	int rc;
 
 	if (p->failed)
@@ -218,7 +218,7 @@ int pprof_write(const struct profile *p, struct buf *out, struct err *err)
 	if (!rc)
 		rc = write_head(&w, err);
 	for (uint32_t i = 0; !rc && i < p->samples.count; i++)
-		rc = write_sample(&w, i, err);
+		rc = write_pprof_sample(&w, i, err);
 	if (!rc)
 		rc = write_modules(&w, err);
 	if (!rc)

@@ -59,7 +59,7 @@ void profile_done(struct profile *p)
 	memset(p, 0, sizeof(*p));
 }
 
-static uint32_t fail(struct profile *p)
+static uint32_t fail_profile(struct profile *p)
 {
 	p->failed = true;
 	return PROFILE_NONE;
@@ -68,13 +68,13 @@ static uint32_t fail(struct profile *p)
 uint32_t profile_fail(struct profile *p, const char *what)
 {
 	p->full = p->failed ? p->full : what;
-	return fail(p);
+	return fail_profile(p);
 }
 
 uint32_t profile_fail_memory(struct profile *p)
 {
 	p->no_memory |= !p->failed;
-	return fail(p);
+	return fail_profile(p);
 }
 
 int profile_full(const struct profile *p, struct err *err, const char *what, ...)
@@ -91,20 +91,21 @@ int profile_full(const struct profile *p, struct err *err, const char *what, ...
 		       p->full ? p->full : "more than the limits of a profile allow");
 }
 
-static uint32_t add(struct profile *p, struct intern *table, const void *key, size_t len)
+static uint32_t add_profile_key(struct profile *p, struct intern *table, const void *key,
+				size_t len)
 {
 	uint32_t id = p->failed ? PROFILE_NONE : intern_add(table, key, len, NULL);
 
 	if (id != INTERN_FULL)
 		return id;
-	return table->no_memory ? profile_fail_memory(p) : fail(p);
+	return table->no_memory ? profile_fail_memory(p) : fail_profile(p);
 }
 
 uint32_t profile_string(struct profile *p, const void *text, size_t len)
 {
 	if (len > LIMIT_PROFILE_STRING)
 		return profile_fail(p, PROFILE_LONG_NAME);
-	return add(p, &p->strings, text, len);
+	return add_profile_key(p, &p->strings, text, len);
 }
 
 uint32_t profile_cstr(struct profile *p, const char *text)
@@ -116,7 +117,7 @@ void profile_value_type(struct profile *p, const char *type, const char *unit)
 {
 	assert(!p->samples.count);
 	if (p->value_count == LIMIT_PROFILE_VALUES) {
-		fail(p);
+		fail_profile(p);
 		return;
 	}
 	p->value_types[p->value_count++] =
@@ -124,7 +125,7 @@ void profile_value_type(struct profile *p, const char *type, const char *unit)
 }
 
 /* Names are better without them than not at all: that there is no room is no failure. */
-static uint32_t add_segments(struct profile *p, const void *rows, size_t len)
+static uint32_t add_profile_segments(struct profile *p, const void *rows, size_t len)
 {
 	uint32_t id = len ? intern_add(&p->segment_lists, rows, len, NULL) : INTERN_FULL;
 
@@ -133,7 +134,7 @@ static uint32_t add_segments(struct profile *p, const void *rows, size_t len)
 
 uint32_t profile_segments(struct profile *p, const struct file_segment *rows, size_t count)
 {
-	return add_segments(p, rows, count * sizeof(*rows));
+	return add_profile_segments(p, rows, count * sizeof(*rows));
 }
 
 uint32_t profile_copy_segments(struct profile *into, const struct profile *from, uint32_t segments)
@@ -141,7 +142,7 @@ uint32_t profile_copy_segments(struct profile *into, const struct profile *from,
 	size_t len = 0;
 	const void *rows = segments ? intern_get(&from->segment_lists, segments - 1, &len) : NULL;
 
-	return add_segments(into, rows, len);
+	return add_profile_segments(into, rows, len);
 }
 
 const struct file_segment *profile_module_segments(const struct profile *p, uint32_t module,
@@ -159,14 +160,15 @@ uint32_t profile_add_module(struct profile *p, const struct profile_module *m)
 {
 	struct module_key key = {m->start, m->file_off, m->path, m->build_id};
 	size_t known = p->module_keys.count;
-	uint32_t id = add(p, &p->module_keys, &key, sizeof(key));
+	uint32_t id = add_profile_key(p, &p->module_keys, &key, sizeof(key));
 
 	if (id == PROFILE_NONE)
 		return id;
 	if (id == known) {
 		if (!grow_array((void **)&p->modules, &p->modules_cap, known + 1,
 				sizeof(*p->modules), LIMIT_PROFILE_MODULES))
-			return known < LIMIT_PROFILE_MODULES ? profile_fail_memory(p) : fail(p);
+			return known < LIMIT_PROFILE_MODULES ? profile_fail_memory(p)
+							     : fail_profile(p);
 		p->modules[id] = *m;
 		return id;
 	}
@@ -186,7 +188,7 @@ void profile_module_mark(struct profile *p, uint32_t module, uint32_t flags)
 
 uint32_t profile_add_function(struct profile *p, const struct profile_function *f)
 {
-	return add(p, &p->functions, f, sizeof(*f));
+	return add_profile_key(p, &p->functions, f, sizeof(*f));
 }
 
 size_t profile_location_len(const struct profile_location *l)
@@ -223,7 +225,7 @@ uint32_t profile_add_location(struct profile *p, const struct profile_location *
 	uint8_t *key = small;
 
 	if (l->line_count > LIMIT_INLINE_DEPTH + 1)
-		return fail(p);
+		return fail_profile(p);
 	if (len > sizeof(small)) {
 		large = malloc(len);
 		if (!large)
@@ -232,24 +234,24 @@ uint32_t profile_add_location(struct profile *p, const struct profile_location *
 	}
 	profile_location_key(l, key);
 	profile_module_widen(p, l);
-	return add(p, &p->locations, key, len);
+	return add_profile_key(p, &p->locations, key, len);
 }
 
 uint32_t profile_add_stack(struct profile *p, const uint32_t *locations, size_t count)
 {
 	if (count > LIMIT_PROFILE_STACK)
 		return profile_fail(p, PROFILE_DEEP_STACK);
-	return add(p, &p->stacks, locations, count * sizeof(*locations));
+	return add_profile_key(p, &p->stacks, locations, count * sizeof(*locations));
 }
 
 uint32_t profile_add_labels(struct profile *p, const struct profile_label *labels, size_t count)
 {
 	if (count > LIMIT_PROFILE_LABELS)
-		return fail(p);
-	return add(p, &p->label_sets, labels, count * sizeof(*labels));
+		return fail_profile(p);
+	return add_profile_key(p, &p->label_sets, labels, count * sizeof(*labels));
 }
 
-static int64_t sum(int64_t a, int64_t b)
+static int64_t saturating_sum(int64_t a, int64_t b)
 {
 	int64_t s;
 
@@ -267,11 +269,12 @@ void profile_put_values(struct profile *p, uint32_t sample, bool is_new, const i
 			LIMIT_PROFILE_BYTES / sizeof(*p->values))) {
 		if (at + n <= LIMIT_PROFILE_BYTES / sizeof(*p->values))
 			profile_fail_memory(p);
-		fail(p);
+		fail_profile(p);
 		return;
 	}
 	for (size_t i = 0; i < n; i++)
-		p->values[at + i] = is_new ? values[i] : sum(p->values[at + i], values[i]);
+		p->values[at + i] =
+			is_new ? values[i] : saturating_sum(p->values[at + i], values[i]);
 }
 
 uint32_t profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
@@ -282,8 +285,8 @@ uint32_t profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
 	uint32_t id;
 
 	if (stack == PROFILE_NONE || labels == PROFILE_NONE)
-		return fail(p);
-	id = add(p, &p->samples, &key, sizeof(key));
+		return fail_profile(p);
+	id = add_profile_key(p, &p->samples, &key, sizeof(key));
 	if (id == PROFILE_NONE)
 		return id;
 	profile_put_values(p, id, id == known, values);
@@ -340,7 +343,7 @@ uint32_t profile_placeholder(struct profile *p, uint32_t module, uint64_t addres
 		buf_printf(&text, "+0x%" PRIx64, address);
 	}
 	if (text.failed)
-		return text.no_memory ? profile_fail_memory(p) : fail(p);
+		return text.no_memory ? profile_fail_memory(p) : fail_profile(p);
 	return profile_string(p, text.p, text.len);
 }
 

@@ -7,7 +7,7 @@
 #include "perf_script.h"
 #include "pprof_read.h"
 
-static int read_view(struct file_view *file, struct profile *p, struct err *err)
+static int read_profile_view(struct file_view *file, struct profile *p, struct err *err)
 {
 	if (perf_data_is(file->p, file->len))
 		return perf_data_read_view(file, p, err);
@@ -33,7 +33,7 @@ static int add_view(struct file_view *file, const struct pprof_time_filter *betw
 	profile_init(&one);
 	if (is_pprof(file))
 		return pprof_add(file->p, file->len, between, into, err);
-	rc = read_view(file, &one, err);
+	rc = read_profile_view(file, &one, err);
 	if (rc || (between && !between->wants(between->ctx, one.time_ns, one.duration_ns)))
 		return rc;
 	return profile_merge(into, &one, NULL, NULL, err);
@@ -49,7 +49,7 @@ static bool is_foreign(const struct file_view *file)
 }
 
 /* What became of a file that was cut short says more than what its reader made of the rest. */
-static int end(const struct file_view *file, const char *path, int rc, struct err *err)
+static int end_profile_file(const struct file_view *file, const char *path, int rc, struct err *err)
 {
 	struct err cut;
 	int cut_rc = file_view_check(file, &cut);
@@ -71,7 +71,7 @@ int profile_file_add(const char *path, const struct pprof_time_filter *between,
 	_cleanup_(file_view_done) struct file_view file;
 	int rc = file_view_open(&file, path, LIMIT_PERF_DATA_LEN, err);
 
-	return rc ? rc : end(&file, path, add_view(&file, between, into, err), err);
+	return rc ? rc : end_profile_file(&file, path, add_view(&file, between, into, err), err);
 }
 
 int profile_file_read(const char *path, struct profile *p, struct err *err)
@@ -79,5 +79,5 @@ int profile_file_read(const char *path, struct profile *p, struct err *err)
 	_cleanup_(file_view_done) struct file_view file;
 	int rc = file_view_open(&file, path, LIMIT_PERF_DATA_LEN, err);
 
-	return rc ? rc : end(&file, path, read_view(&file, p, err), err);
+	return rc ? rc : end_profile_file(&file, path, read_profile_view(&file, p, err), err);
 }

@@ -25,7 +25,7 @@ static void join_done(struct join *j)
 	free(j->label_sets);
 }
 
-static bool new_map(uint32_t **ret, const struct intern *table)
+static bool new_join_map(uint32_t **ret, const struct intern *table)
 {
 	*ret = malloc((table->count + 1) * sizeof(**ret));
 	return *ret;
@@ -187,9 +187,12 @@ int profile_join(struct profile *into, const struct profile *from, struct err *e
 
 	if (into->value_count != from->value_count)
 		return err_set(err, ERR_INTERNAL, "join of profiles that are not alike");
-	if (!new_map(&j.strings, &from->strings) || !new_map(&j.modules, &from->module_keys) ||
-	    !new_map(&j.functions, &from->functions) || !new_map(&j.locations, &from->locations) ||
-	    !new_map(&j.stacks, &from->stacks) || !new_map(&j.label_sets, &from->label_sets))
+	if (!new_join_map(&j.strings, &from->strings) ||
+	    !new_join_map(&j.modules, &from->module_keys) ||
+	    !new_join_map(&j.functions, &from->functions) ||
+	    !new_join_map(&j.locations, &from->locations) ||
+	    !new_join_map(&j.stacks, &from->stacks) ||
+	    !new_join_map(&j.label_sets, &from->label_sets))
 		return err_set(err, ERR_MEMORY, "join of profiles: out of memory");
 	join_strings(&j);
 	join_modules(&j);

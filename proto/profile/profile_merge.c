@@ -26,7 +26,7 @@ static void merge_done(struct merge *m)
 	free(m->label_sets);
 }
 
-static bool new_map(uint32_t **ret, const struct intern *table)
+static bool new_merge_map(uint32_t **ret, const struct intern *table)
 {
 	size_t len = (table->count + 1) * sizeof(**ret);
 
@@ -36,7 +36,7 @@ static bool new_map(uint32_t **ret, const struct intern *table)
 	return *ret;
 }
 
-static uint32_t map_string(struct merge *m, uint32_t id)
+static uint32_t merge_string(struct merge *m, uint32_t id)
 {
 	struct profile_text t;
 
@@ -47,7 +47,7 @@ static uint32_t map_string(struct merge *m, uint32_t id)
 	return m->strings[id];
 }
 
-static uint32_t map_module(struct merge *m, uint32_t id)
+static uint32_t merge_module(struct merge *m, uint32_t id)
 {
 	struct profile_module mod;
 
@@ -55,31 +55,31 @@ static uint32_t map_module(struct merge *m, uint32_t id)
 		return PROFILE_NONE;
 	if (m->modules[id] == PROFILE_NONE) {
 		mod = m->from->modules[id];
-		mod.path = map_string(m, mod.path);
-		mod.build_id = map_string(m, mod.build_id);
+		mod.path = merge_string(m, mod.path);
+		mod.build_id = merge_string(m, mod.build_id);
 		mod.segments = profile_copy_segments(m->into, m->from, mod.segments);
 		m->modules[id] = profile_add_module(m->into, &mod);
 	}
 	return m->modules[id];
 }
 
-static uint32_t map_function(struct merge *m, uint32_t id)
+static uint32_t merge_function(struct merge *m, uint32_t id)
 {
 	struct profile_function f;
 
 	if (m->functions[id] == PROFILE_NONE) {
 		f = profile_function(m->from, id);
-		f.name = map_string(m, f.name);
-		f.system_name = map_string(m, f.system_name);
-		f.file = map_string(m, f.file);
-		f.decl_file = map_string(m, f.decl_file);
+		f.name = merge_string(m, f.name);
+		f.system_name = merge_string(m, f.system_name);
+		f.file = merge_string(m, f.file);
+		f.decl_file = merge_string(m, f.decl_file);
 		m->functions[id] = profile_add_function(m->into, &f);
 	}
 	return m->functions[id];
 }
 
 /* What its module has, now that this has names. */
-static uint32_t flags_of(const struct profile_location *l)
+static uint32_t flags_of_location(const struct profile_location *l)
 {
 	uint32_t flags = PROFILE_HAS_FUNCTIONS;
 
@@ -101,14 +101,14 @@ static uint32_t map_location(struct merge *m, uint32_t id)
 	if (m->name && profile_is_unnamed(m->from, &l))
 		named = m->name(m->name_ctx, m->from, &l, m->into, lines, ARRAY_LEN(lines));
 	for (size_t i = 0; !named && i < l.line_count; i++)
-		lines[i] = (struct profile_line){map_function(m, l.lines[i].function),
+		lines[i] = (struct profile_line){merge_function(m, l.lines[i].function),
 						 l.lines[i].line};
 	if (named)
 		l.line_count = named;
 	l.lines = lines;
-	l.module = map_module(m, l.module);
+	l.module = merge_module(m, l.module);
 	if (named)
-		profile_module_mark(m->into, l.module, flags_of(&l));
+		profile_module_mark(m->into, l.module, flags_of_location(&l));
 	m->locations[id] = profile_add_location(m->into, &l);
 	return m->locations[id];
 }
@@ -143,9 +143,9 @@ static uint32_t map_labels(struct merge *m, uint32_t id)
 	from = profile_labels(m->from, id, &count);
 	for (size_t i = 0; i < count; i++) {
 		labels[i] = from[i];
-		labels[i].key = map_string(m, from[i].key);
-		labels[i].text = map_string(m, from[i].text);
-		labels[i].unit = map_string(m, from[i].unit);
+		labels[i].key = merge_string(m, from[i].key);
+		labels[i].text = merge_string(m, from[i].text);
+		labels[i].unit = merge_string(m, from[i].unit);
 	}
 	m->label_sets[id] = profile_add_labels(m->into, labels, count);
 	return m->label_sets[id];
@@ -153,10 +153,10 @@ static uint32_t map_labels(struct merge *m, uint32_t id)
 
 static struct profile_value_type map_type(struct merge *m, struct profile_value_type t)
 {
-	return (struct profile_value_type){map_string(m, t.type), map_string(m, t.unit)};
+	return (struct profile_value_type){merge_string(m, t.type), merge_string(m, t.unit)};
 }
 
-static int match_values(struct merge *m, struct err *err)
+static int match_merged_values(struct merge *m, struct err *err)
 {
 	struct profile *into = m->into;
 	const struct profile *from = m->from;
@@ -166,7 +166,7 @@ static int match_values(struct merge *m, struct err *err)
 		for (uint32_t i = 0; i < from->value_count; i++)
 			into->value_types[i] = map_type(m, from->value_types[i]);
 		into->value_count = from->value_count;
-		into->default_type = map_string(m, from->default_type);
+		into->default_type = merge_string(m, from->default_type);
 		into->period_type = map_type(m, from->period_type);
 		into->period = from->period;
 	}
@@ -201,15 +201,18 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 		.into = into, .from = from, .name = name, .name_ctx = name_ctx};
 	int rc;
 
-	if (!new_map(&m.strings, &from->strings) || !new_map(&m.modules, &from->module_keys) ||
-	    !new_map(&m.functions, &from->functions) || !new_map(&m.locations, &from->locations) ||
-	    !new_map(&m.stacks, &from->stacks) || !new_map(&m.label_sets, &from->label_sets))
+	if (!new_merge_map(&m.strings, &from->strings) ||
+	    !new_merge_map(&m.modules, &from->module_keys) ||
+	    !new_merge_map(&m.functions, &from->functions) ||
+	    !new_merge_map(&m.locations, &from->locations) ||
+	    !new_merge_map(&m.stacks, &from->stacks) ||
+	    !new_merge_map(&m.label_sets, &from->label_sets))
 		return err_set(err, ERR_MEMORY, "merge of profiles: out of memory");
-	rc = match_values(&m, err);
+	rc = match_merged_values(&m, err);
 	if (rc)
 		return rc;
 	for (uint32_t i = 0; i < from->module_keys.count; i++)
-		map_module(&m, i);
+		merge_module(&m, i);
 	for (uint32_t i = 0; i < from->samples.count && !into->failed; i++) {
 		struct profile_sample s = profile_sample(from, i);
 		const int64_t *v = profile_values(from, i);
@@ -222,7 +225,7 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 		profile_add_sample(into, map_stack(&m, s.stack), map_labels(&m, s.labels), values);
 	}
 	for (size_t i = 0; i < from->comment_count; i++)
-		profile_comment_string(into, map_string(&m, from->comments[i]));
+		profile_comment_string(into, merge_string(&m, from->comments[i]));
 	profile_add_time(into, from->time_ns, from->duration_ns);
 	into->weight_unknown |= from->weight_unknown;
 	if (into->failed)

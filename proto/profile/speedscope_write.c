@@ -18,7 +18,7 @@ struct writer {
 	struct buf key;
 };
 
-static void writer_done(struct writer *w)
+static void speedscope_writer_done(struct writer *w)
 {
 	function_set_done(&w->functions);
 	intern_done(&w->frames);
@@ -110,7 +110,7 @@ static void write_name(struct buf *out, const struct thread_group *g)
 	json_key_text(out, "name", name.p, name.len);
 }
 
-static int write_samples(struct writer *w, const struct thread_group *g, struct err *err)
+static int write_speedscope_samples(struct writer *w, const struct thread_group *g, struct err *err)
 {
 	struct buf *out = &w->out->buf;
 	struct frame f;
@@ -141,7 +141,7 @@ static int write_samples(struct writer *w, const struct thread_group *g, struct 
 	return rc;
 }
 
-static int write_thread(struct writer *w, const struct thread_group *g, struct err *err)
+static int write_speedscope_thread(struct writer *w, const struct thread_group *g, struct err *err)
 {
 	struct buf *out = &w->out->buf;
 	int64_t sum = 0;
@@ -156,7 +156,7 @@ static int write_thread(struct writer *w, const struct thread_group *g, struct e
 	json_key_cstr(out, "unit", unit_of(w->p, w->value));
 	json_key_number(out, "startValue", 0);
 	json_key_number(out, "endValue", sum);
-	rc = write_samples(w, g, err);
+	rc = write_speedscope_samples(w, g, err);
 	json_close(out, '}');
 	return rc;
 }
@@ -164,7 +164,7 @@ static int write_thread(struct writer *w, const struct thread_group *g, struct e
 int speedscope_write(const struct profile *p, uint32_t value, const char *title,
 		     struct text_out *to, struct err *err)
 {
-	_cleanup_(writer_done) struct writer w = {
+	_cleanup_(speedscope_writer_done) struct writer w = {
 		.p = p,
 		.out = to,
 		.value = value,
@@ -189,7 +189,7 @@ int speedscope_write(const struct profile *p, uint32_t value, const char *title,
 	json_key(out, "profiles");
 	json_open(out, '[');
 	for (size_t i = 0; !rc && i < g.count; i++)
-		rc = write_thread(&w, &g.groups[i], err);
+		rc = write_speedscope_thread(&w, &g.groups[i], err);
 	json_close(out, ']');
 	json_close(out, '}');
 	buf_str(out, "\n");

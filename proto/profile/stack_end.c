@@ -57,7 +57,8 @@ static bool is_among(struct profile_text name, const char *const *names, size_t 
 }
 
 /* What is there at a location, if somebody named it. */
-static struct profile_text name_of(const struct profile *p, const struct profile_location *l)
+static struct profile_text name_of_location(const struct profile *p,
+					    const struct profile_location *l)
 {
 	/* The last one is the function itself, those before are inlined into it. */
 	const struct profile_line *line = l->line_count ? &l->lines[l->line_count - 1] : NULL;
@@ -97,7 +98,7 @@ enum stack_end stack_end_of(const struct profile *p, uint32_t stack)
 		return STACK_END_CUT;
 	for (size_t i = 0; i < count; i++) {
 		last = profile_location(p, locations[i]);
-		name = name_of(p, &last);
+		name = name_of_location(p, &last);
 		if (profile_is_kernel(p, last.module))
 			continue;
 		if (is_among(name, user_entries, ARRAY_LEN(user_entries)))

@@ -8,7 +8,7 @@ struct key {
 	uint32_t name, pad;
 };
 
-static struct key key_of(const struct profile *p, uint32_t sample)
+static struct key thread_key_of(const struct profile *p, uint32_t sample)
 {
 	struct key k = {.pid = -1, .tid = -1};
 	const struct profile_label *labels;
@@ -36,8 +36,8 @@ void thread_groups_done(struct thread_groups *g)
 }
 
 /* Fills groups from keys; `of` is the group of each sample. */
-static bool arrange(struct thread_groups *g, const struct profile *p, const struct intern *keys,
-		    const uint32_t *of)
+static bool arrange_threads(struct thread_groups *g, const struct profile *p,
+			    const struct intern *keys, const uint32_t *of)
 {
 	uint32_t *next;
 
@@ -76,12 +76,12 @@ int thread_groups_make(struct thread_groups *g, const struct profile *p, struct 
 
 	*g = (struct thread_groups){0};
 	for (uint32_t i = 0; ok && i < p->samples.count; i++) {
-		struct key k = key_of(p, i);
+		struct key k = thread_key_of(p, i);
 
 		of[i] = intern_add(&keys, &k, sizeof(k), NULL);
 		ok = of[i] != INTERN_FULL;
 	}
-	ok = ok && arrange(g, p, &keys, of);
+	ok = ok && arrange_threads(g, p, &keys, of);
 	intern_done(&keys);
 	if (ok)
 		return 0;

@@ -86,21 +86,21 @@ static size_t drop_closed(void)
 	return live;
 }
 
-static bool is_gone(int fd)
+static bool peer_is_gone(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLRDHUP};
 
 	return poll(&p, 1, 0) == 1;
 }
 
-static void describe(struct candidate *to, size_t index)
+static void describe_connection(struct candidate *to, size_t index)
 {
 	int fd = table.connections[index].fd;
 	struct tcp_info tcp = {0};
 	struct ucred peer = {0};
 	socklen_t len = sizeof(tcp);
 
-	*to = (struct candidate){.index = index, .order = index, .gone = is_gone(fd)};
+	*to = (struct candidate){.index = index, .order = index, .gone = peer_is_gone(fd)};
 	if (!getsockopt(fd, IPPROTO_TCP, TCP_INFO, &tcp, &len) &&
 	    len >= offsetof(struct tcp_info, tcpi_bytes_received) + sizeof(uint64_t)) {
 		to->silent = tcp.tcpi_last_data_recv;
@@ -156,7 +156,7 @@ static void end_silent(size_t wanted)
 
 	for (size_t i = 0; i < table.count; i++)
 		if (!table.connections[i].ended)
-			describe(&table.candidates[count++], i);
+			describe_connection(&table.candidates[count++], i);
 	rank_unix(table.candidates, count);
 	qsort(table.candidates, count, sizeof(*table.candidates), compare_silence);
 	for (size_t i = 0; i < count && i < wanted; i++) {
@@ -169,7 +169,7 @@ static void end_silent(size_t wanted)
 	}
 }
 
-static void tell(uint64_t now)
+static void tell_connections(uint64_t now)
 {
 	if (table.told_ns && now - table.told_ns < TOLD_MS * UINT64_C(1000000))
 		return;
@@ -181,7 +181,7 @@ static void tell(uint64_t now)
 }
 
 /* Whether there is a place, made if need be. */
-static bool make_room(void)
+static bool make_connection_room(void)
 {
 	size_t batch = (size_t)table.stat.max / BATCH + 1, live;
 	uint64_t now;
@@ -194,25 +194,25 @@ static bool make_room(void)
 	live = drop_closed();
 	if (table.count + batch > table.capacity) {
 		table.not_before_ns = now + RETRY_MS * UINT64_C(1000000);
-		tell(now);
+		tell_connections(now);
 		return false;
 	}
 	if (live + batch > table.stat.max) {
 		end_silent(live + batch - (size_t)table.stat.max);
-		tell(now);
+		tell_connections(now);
 	}
 	table.room = batch;
 	return true;
 }
 
 /* Whether an accepted connection may stay. */
-static bool admit(int fd, uint32_t client)
+static bool admit_connection(int fd, uint32_t client)
 {
 	bool stays = true;
 
 	pthread_mutex_lock(&table.lock);
 	if (table.stat.max) {
-		stays = make_room();
+		stays = make_connection_room();
 		if (stays) {
 			table.room--;
 			table.connections[table.count] = (struct connection){
@@ -267,7 +267,7 @@ __attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG 
 				rpc_peer_write(fd, address.__sockaddr__, len, address_len);
 				client = rpc_peer_of_address(address.__sockaddr__, *address_len);
 			}
-			if (admit(fd, client))
+			if (admit_connection(fd, client))
 				return fd;
 			close(fd);
 			continue;

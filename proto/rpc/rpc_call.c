@@ -47,7 +47,8 @@ void rpc_call_unref(struct rpc_call *c)
 
 /* --- operations of gRPC ---------------------------------------------------------------------- */
 
-static void start(struct rpc_call *c, const grpc_op *ops, size_t count, struct rpc_tag *tag)
+static void start_call_ops(struct rpc_call *c, const grpc_op *ops, size_t count,
+			   struct rpc_tag *tag)
 {
 	rpc_call_ref(c);
 	if (grpc_call_start_batch(c->call, ops, count, tag, NULL) != GRPC_CALL_OK)
@@ -94,7 +95,7 @@ static void send_next(struct rpc_call *c)
 		c->finish_sent = true;
 	}
 	c->sending = true;
-	start(c, ops, n, &c->send_tag);
+	start_call_ops(c, ops, n, &c->send_tag);
 	grpc_slice_unref(details);
 	if (bytes)
 		grpc_byte_buffer_destroy(bytes);
@@ -111,10 +112,10 @@ static void receive_next(struct rpc_call *c)
 	c->receiving = true;
 	rpc_call_begin_asking(c);
 	op.data.recv_message.recv_message = &c->incoming;
-	start(c, &op, 1, &c->receive_tag);
+	start_call_ops(c, &op, 1, &c->receive_tag);
 }
 
-static void finish(struct rpc_call *c, int code, const char *message)
+static void finish_call(struct rpc_call *c, int code, const char *message)
 {
 	if (c->finish)
 		return;
@@ -210,7 +211,7 @@ size_t rpc_call_waiting(struct rpc_call *c)
 }
 
 /* A job that was queued, and has to give its place to another's. */
-static void refuse(struct rpc_job *job)
+static void refuse_job(struct rpc_job *job)
 {
 	struct rpc_call *c = OWNER_OF(job, struct rpc_call, job);
 	bool closed;
@@ -218,7 +219,7 @@ static void refuse(struct rpc_job *job)
 	pthread_mutex_lock(&c->lock);
 	c->working = false;
 	if (!c->over)
-		finish(c, ERR_LIMIT, "the service is busy");
+		finish_call(c, ERR_LIMIT, "the service is busy");
 	closed = take_closed(c);
 	pthread_mutex_unlock(&c->lock);
 	if (closed)
@@ -243,17 +244,17 @@ static void on_receive(struct rpc_tag *tag, bool ok)
 		if (!rpc_pool_submit(c->method->apart ? c->calls->apart : c->calls->pool, &c->job,
 				     &displaced)) {
 			c->working = false;
-			finish(c, ERR_LIMIT, "the service is busy");
+			finish_call(c, ERR_LIMIT, "the service is busy");
 			rpc_call_unref(c);
 		}
 	}
 	pthread_mutex_unlock(&c->lock);
 	if (displaced)
-		refuse(displaced);
+		refuse_job(displaced);
 	rpc_call_unref(c);
 }
 
-static int handle(struct rpc_call *c, struct err *err)
+static int handle_call(struct rpc_call *c, struct err *err)
 {
 	const struct rpc_method *m = c->method;
 	bool stream = m->kind == RPC_CLIENT_STREAM || m->kind == RPC_BIDI;
@@ -273,7 +274,7 @@ static int handle(struct rpc_call *c, struct err *err)
 	return rc;
 }
 
-static void run(struct rpc_job *job)
+static void run_call_job(struct rpc_job *job)
 {
 	struct rpc_call *c = OWNER_OF(job, struct rpc_call, job);
 	struct err err = {0};
@@ -285,16 +286,16 @@ static void run(struct rpc_job *job)
 	c->handled = c->handled || !skip;
 	pthread_mutex_unlock(&c->lock);
 	if (!skip)
-		rc = handle(c, &err);
+		rc = handle_call(c, &err);
 
 	pthread_mutex_lock(&c->lock);
 	c->working = false;
 	more = !c->incoming_end &&
 	       (c->method->kind == RPC_CLIENT_STREAM || c->method->kind == RPC_BIDI);
 	if (rc < 0)
-		finish(c, rc, err.message);
+		finish_call(c, rc, err.message);
 	else if (rc == RPC_DONE && !more)
-		finish(c, 0, "");
+		finish_call(c, 0, "");
 	c->receive_wanted = rc == RPC_DONE && more;
 	send_next(c);
 	receive_next(c);
@@ -340,7 +341,7 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	c->close_tag.done = on_close;
 	c->receive_tag.done = on_receive;
 	c->send_tag.done = on_send;
-	c->job.run = run;
+	c->job.run = run_call_job;
 	c->job.what = method ? method->path : NULL;
 	c->job.client = client_of(call);
 	atomic_init(&c->refs, 1);
@@ -351,12 +352,12 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 
 	pthread_mutex_lock(&c->lock);
 	op.data.recv_close_on_server.cancelled = &c->was_cancelled;
-	start(c, &op, 1, &c->close_tag);
+	start_call_ops(c, &op, 1, &c->close_tag);
 	if (method) {
 		c->receive_wanted = true;
 		receive_next(c);
 	} else {
-		finish(c, refuse_code, refuse_message);
+		finish_call(c, refuse_code, refuse_message);
 	}
 	pthread_mutex_unlock(&c->lock);
 	rpc_call_unref(c);
@@ -403,7 +404,7 @@ void rpc_call_finish(struct rpc_call *c, int code, const char *message)
 {
 	pthread_mutex_lock(&c->lock);
 	if (!c->over)
-		finish(c, code, message);
+		finish_call(c, code, message);
 	pthread_mutex_unlock(&c->lock);
 }
 

@@ -180,7 +180,8 @@ int rpc_client_await(struct rpc_client *c, uint32_t timeout_ms)
 }
 
 /* Our batches are always well-formed: a refusal is a fault of this file. */
-static void start(struct rpc_stream *s, const grpc_op *ops, size_t count, enum batch batch)
+static void start_stream_ops(struct rpc_stream *s, const grpc_op *ops, size_t count,
+			     enum batch batch)
 {
 	grpc_call_error rc = grpc_call_start_batch(s->call, ops, count, &s->tags[batch], NULL);
 
@@ -188,7 +189,7 @@ static void start(struct rpc_stream *s, const grpc_op *ops, size_t count, enum b
 		abort();
 }
 
-static bool wait_for(struct rpc_stream *s, enum batch batch)
+static bool wait_for_batch(struct rpc_stream *s, enum batch batch)
 {
 	struct rpc_client *c = s->client;
 	const gpr_timespec now = from_now(0);
@@ -258,16 +259,16 @@ int rpc_stream_open(struct rpc_stream **ret, struct rpc_client *c, const char *m
 	if (!s)
 		return ERR_MEMORY;
 	set_status_op(s, &op);
-	start(s, &op, 1, BATCH_STATUS);
+	start_stream_ops(s, &op, 1, BATCH_STATUS);
 
 	op = (grpc_op){.op = GRPC_OP_RECV_INITIAL_METADATA};
 	op.data.recv_initial_metadata.recv_initial_metadata = &s->headers;
-	start(s, &op, 1, BATCH_HEADERS);
+	start_stream_ops(s, &op, 1, BATCH_HEADERS);
 
 	/* Headers go out at once, so that a server stream opened without a message is seen. */
 	op = (grpc_op){.op = GRPC_OP_SEND_INITIAL_METADATA};
-	start(s, &op, 1, BATCH_SEND);
-	wait_for(s, BATCH_SEND);
+	start_stream_ops(s, &op, 1, BATCH_SEND);
+	wait_for_batch(s, BATCH_SEND);
 	*ret = s;
 	return 0;
 }
@@ -277,8 +278,8 @@ static void take_status(struct rpc_stream *s)
 {
 	if (s->ended)
 		return;
-	wait_for(s, BATCH_STATUS);
-	wait_for(s, BATCH_HEADERS);
+	wait_for_batch(s, BATCH_STATUS);
+	wait_for_batch(s, BATCH_HEADERS);
 	s->ended = true;
 }
 
@@ -336,7 +337,7 @@ static int status_error(struct rpc_stream *s, struct err *err)
 }
 
 /* After a batch that failed the call is over; its status says why. */
-static int broken(struct rpc_stream *s, struct err *err)
+static int broken_stream(struct rpc_stream *s, struct err *err)
 {
 	int rc = status_error(s, err);
 
@@ -353,9 +354,9 @@ int rpc_stream_send(struct rpc_stream *s, const ProtobufCMessage *request, struc
 	if (!bytes)
 		return err_no_memory(err);
 	op.data.send_message.send_message = bytes;
-	start(s, &op, 1, BATCH_SEND);
+	start_stream_ops(s, &op, 1, BATCH_SEND);
 	grpc_byte_buffer_destroy(bytes);
-	return wait_for(s, BATCH_SEND) ? 0 : broken(s, err);
+	return wait_for_batch(s, BATCH_SEND) ? 0 : broken_stream(s, err);
 }
 
 int rpc_stream_half_close(struct rpc_stream *s, struct err *err)
@@ -365,12 +366,12 @@ int rpc_stream_half_close(struct rpc_stream *s, struct err *err)
 	if (s->half_closed)
 		return 0;
 	s->half_closed = true;
-	start(s, &op, 1, BATCH_SEND);
-	return wait_for(s, BATCH_SEND) ? 0 : broken(s, err);
+	start_stream_ops(s, &op, 1, BATCH_SEND);
+	return wait_for_batch(s, BATCH_SEND) ? 0 : broken_stream(s, err);
 }
 
 /* What a batch that completed left; one that is stuck may still come to it. */
-static grpc_byte_buffer *take_reply(struct rpc_stream *s)
+static grpc_byte_buffer *take_unary_reply(struct rpc_stream *s)
 {
 	return s->client->is_stuck ? NULL : TAKE_PTR(s->reply);
 }
@@ -381,9 +382,9 @@ static grpc_byte_buffer *next_reply(struct rpc_stream *s)
 	grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
 
 	op.data.recv_message.recv_message = &s->reply;
-	start(s, &op, 1, BATCH_RECEIVE);
-	wait_for(s, BATCH_RECEIVE);
-	return take_reply(s);
+	start_stream_ops(s, &op, 1, BATCH_RECEIVE);
+	wait_for_batch(s, BATCH_RECEIVE);
+	return take_unary_reply(s);
 }
 
 static int parse_reply(struct rpc_stream *s, grpc_byte_buffer *bytes, struct arena *arena,
@@ -439,7 +440,7 @@ void rpc_stream_close(struct rpc_stream *s)
 }
 
 /* A whole call as one batch: one wait instead of six. */
-static grpc_byte_buffer *call_once(struct rpc_stream *s, grpc_byte_buffer *request)
+static grpc_byte_buffer *call_unary(struct rpc_stream *s, grpc_byte_buffer *request)
 {
 	grpc_op ops[] = {
 		{.op = GRPC_OP_SEND_INITIAL_METADATA},  {.op = GRPC_OP_SEND_MESSAGE},
@@ -451,10 +452,10 @@ static grpc_byte_buffer *call_once(struct rpc_stream *s, grpc_byte_buffer *reque
 	ops[3].data.recv_initial_metadata.recv_initial_metadata = &s->headers;
 	ops[4].data.recv_message.recv_message = &s->reply;
 	set_status_op(s, &ops[5]);
-	start(s, ops, ARRAY_LEN(ops), BATCH_STATUS);
-	wait_for(s, BATCH_STATUS);
+	start_stream_ops(s, ops, ARRAY_LEN(ops), BATCH_STATUS);
+	wait_for_batch(s, BATCH_STATUS);
 	s->ended = s->half_closed = true;
-	return take_reply(s);
+	return take_unary_reply(s);
 }
 
 int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufCMessage *request,
@@ -473,7 +474,7 @@ int rpc_client_call_in(struct rpc_client *c, const char *method, const ProtobufC
 		s->ended = true; /* nothing was started */
 		return err_no_memory(err);
 	}
-	reply = call_once(s, bytes);
+	reply = call_unary(s, bytes);
 	grpc_byte_buffer_destroy(bytes);
 	rc = status_error(s, err);
 	if (!rc && !reply)

@@ -149,7 +149,7 @@ int rpc_code_of_status(grpc_status_code status)
 }
 
 /* gRPC reads the key only; its type lacks the const. */
-static char *key_of(const char *key)
+static char *mutable_key(const char *key)
 {
 	union {
 		const char *in;
@@ -161,13 +161,14 @@ static char *key_of(const char *key)
 
 grpc_arg rpc_int_arg(const char *key, int value)
 {
-	return (grpc_arg){.type = GRPC_ARG_INTEGER, .key = key_of(key), .value.integer = value};
+	return (grpc_arg){
+		.type = GRPC_ARG_INTEGER, .key = mutable_key(key), .value.integer = value};
 }
 
 grpc_arg rpc_pointer_arg(const char *key, const grpc_arg_pointer_vtable *vtable, void *p)
 {
 	return (grpc_arg){.type = GRPC_ARG_POINTER,
-			  .key = key_of(key),
+			  .key = mutable_key(key),
 			  .value.pointer = {.p = p, .vtable = vtable}};
 }
 

@@ -52,7 +52,7 @@ uint64_t rpc_flood_count(void)
 	return atomic_load(&table.ended);
 }
 
-static void tell(const char *flood, uint64_t now)
+static void tell_flood(const char *flood, uint64_t now)
 {
 	unsigned long long told = atomic_load(&table.told_ns);
 	unsigned long long ended = atomic_fetch_add(&table.ended, 1) + 1;
@@ -99,7 +99,7 @@ __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *me
 		const char *flood = rpc_frames_look(&r->frames, v->iov_base, n, now);
 
 		if (flood) {
-			tell(flood, now);
+			tell_flood(flood, now);
 			errno = ECONNRESET;
 			return -1;
 		}

@@ -27,7 +27,8 @@ enum {
 };
 
 /* Whether one more may come. All may come at once that come in so many seconds. */
-static bool spend(struct rpc_frame_budget *b, uint64_t burst, uint64_t per_second, uint64_t now_ns)
+static bool spend_budget(struct rpc_frame_budget *b, uint64_t burst, uint64_t per_second,
+			 uint64_t now_ns)
 {
 	uint64_t gained = (now_ns - b->since_ns) / (UINT64_C(1000000000) / per_second);
 
@@ -61,14 +62,14 @@ static bool spend_of_all(uint64_t now_ns)
 	bool left;
 
 	pthread_mutex_lock(&lock);
-	left = spend(&all, LIMIT_RESETS_ALL, LIMIT_RESETS_ALL_1S, now_ns);
+	left = spend_budget(&all, LIMIT_RESETS_ALL, LIMIT_RESETS_ALL_1S, now_ns);
 	pthread_mutex_unlock(&lock);
 	return left;
 }
 
 static const char *take_back(struct rpc_frames *f, uint64_t now_ns)
 {
-	bool mine = spend(&f->resets, LIMIT_RESETS, LIMIT_RESETS_1S, now_ns);
+	bool mine = spend_budget(&f->resets, LIMIT_RESETS, LIMIT_RESETS_1S, now_ns);
 	bool others = spend_of_all(now_ns);
 
 	return mine && (others || LIMIT_RESETS - f->resets.left <= LIMIT_RESETS_EACH)
@@ -93,15 +94,18 @@ static const char *look_at_head(struct rpc_frames *f, uint64_t now_ns)
 	case FRAME_RST_STREAM:
 		return take_back(f, now_ns);
 	case FRAME_PING:
-		return flags & FLAG_ACK || spend(&f->pings, LIMIT_PINGS, LIMIT_PINGS_1S, now_ns)
+		return flags & FLAG_ACK ||
+				       spend_budget(&f->pings, LIMIT_PINGS, LIMIT_PINGS_1S, now_ns)
 			       ? NULL
 			       : "pings";
 	case FRAME_SETTINGS:
 		f->settled = f->settled || flags & FLAG_ACK;
-		return spend(&f->settings, LIMIT_RESETS, LIMIT_RESETS_1S, now_ns) ? NULL
-										  : "settings";
+		return spend_budget(&f->settings, LIMIT_RESETS, LIMIT_RESETS_1S, now_ns)
+			       ? NULL
+			       : "settings";
 	case FRAME_WINDOW_UPDATE:
-		return spend(&f->windows, LIMIT_WINDOW_UPDATES, LIMIT_WINDOW_UPDATES_1S, now_ns)
+		return spend_budget(&f->windows, LIMIT_WINDOW_UPDATES, LIMIT_WINDOW_UPDATES_1S,
+				    now_ns)
 			       ? NULL
 			       : "updates of windows";
 	case FRAME_DATA:
@@ -111,7 +115,8 @@ static const char *look_at_head(struct rpc_frames *f, uint64_t now_ns)
 	default:
 		break;
 	}
-	return spend(&f->others, LIMIT_RESETS, LIMIT_RESETS_1S, now_ns) ? NULL : "empty frames";
+	return spend_budget(&f->others, LIMIT_RESETS, LIMIT_RESETS_1S, now_ns) ? NULL
+									       : "empty frames";
 }
 
 const char *rpc_frames_look(struct rpc_frames *f, const void *p, size_t len, uint64_t now_ns)

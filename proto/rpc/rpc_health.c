@@ -33,7 +33,7 @@ static bool is_known(const struct rpc_health *h, const char *name)
 	return false;
 }
 
-static int reply(struct rpc_call *c, int status, struct err *err)
+static int reply_health(struct rpc_call *c, int status, struct err *err)
 {
 	Grpc__Health__V1__HealthCheckResponse r = GRPC__HEALTH__V1__HEALTH_CHECK_RESPONSE__INIT;
 
@@ -52,20 +52,20 @@ static int on_check(struct rpc_call *c, const ProtobufCMessage *request, struct 
 	pthread_mutex_lock(&h->lock);
 	serving = h->serving;
 	pthread_mutex_unlock(&h->lock);
-	return reply(c, serving ? STATUS(SERVING) : STATUS(NOT_SERVING), err);
+	return reply_health(c, serving ? STATUS(SERVING) : STATUS(NOT_SERVING), err);
 }
 
 /* With the lock, so that states reach a watcher in their order. */
-static int tell(const struct rpc_health *h, const struct watcher *w, struct err *err)
+static int tell_watcher(const struct rpc_health *h, const struct watcher *w, struct err *err)
 {
 	int status = !w->known    ? STATUS(SERVICE_UNKNOWN)
 		     : h->serving ? STATUS(SERVING)
 				  : STATUS(NOT_SERVING);
 
-	return reply(w->call, status, err);
+	return reply_health(w->call, status, err);
 }
 
-static int on_watch(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+static int on_health_watch(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
 	struct rpc_health *h = rpc_call_ctx(c);
 	const char *service = ((const Grpc__Health__V1__HealthCheckRequest *)request)->service;
@@ -83,14 +83,14 @@ static int on_watch(struct rpc_call *c, const ProtobufCMessage *request, struct 
 	if (w->next)
 		w->next->link = &w->next;
 	h->watchers = w;
-	rc = tell(h, w, err);
+	rc = tell_watcher(h, w, err);
 	if (!rc && h->stopped)
 		rc = err_set(err, ERR_UNAVAILABLE, "the service is stopping");
 	pthread_mutex_unlock(&h->lock);
 	return rc ? rc : RPC_OPEN;
 }
 
-static void on_watch_closed(struct rpc_call *c)
+static void on_health_watch_closed(struct rpc_call *c)
 {
 	struct rpc_health *h = rpc_call_ctx(c);
 	struct watcher *w = rpc_call_state(c);
@@ -124,9 +124,9 @@ int rpc_health_open(struct rpc_health **ret, struct rpc_server *s, const char *c
 	h->methods[1] = (struct rpc_method){.path = "/grpc.health.v1.Health/Watch",
 					    .kind = RPC_SERVER_STREAM,
 					    .request = request,
-					    .message = on_watch,
+					    .message = on_health_watch,
 					    .apart = true,
-					    .closed = on_watch_closed,
+					    .closed = on_health_watch_closed,
 					    .ctx = h};
 	pthread_mutex_init(&h->lock, NULL);
 	*ret = h;
@@ -140,7 +140,7 @@ void rpc_health_set(struct rpc_health *h, bool serving)
 	pthread_mutex_lock(&h->lock);
 	h->serving = serving;
 	for (struct watcher *w = h->watchers; w; w = w->next)
-		if (tell(h, w, &err))
+		if (tell_watcher(h, w, &err))
 			rpc_call_finish(w->call, err.code, err.message);
 	pthread_mutex_unlock(&h->lock);
 }

@@ -20,7 +20,7 @@ static void make_salt(void)
 	io_system()->random(NULL, &salt, sizeof(salt));
 }
 
-static uint32_t mix(uint64_t a, uint64_t b)
+static uint32_t mix_words(uint64_t a, uint64_t b)
 {
 	a = (a ^ b * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xbf58476d1ce4e5b9);
 	a = (a ^ a >> 31) * UINT64_C(0x94d049bb133111eb);
@@ -62,10 +62,10 @@ static uint32_t number_of(const void *address, size_t len, uint16_t port)
 	/* A user is the same after a restart. */
 	if (len == sizeof(words) && !memcmp(address, user_prefix, sizeof(user_prefix))) {
 		memcpy(&uid, (const uint8_t *)address + sizeof(user_prefix), sizeof(uid));
-		return mix(ntohl(uid), 1);
+		return mix_words(ntohl(uid), 1);
 	}
 	pthread_once(&once, make_salt);
-	return mix(words[0] ^ salt, words[1] ^ (uint64_t)port << 32);
+	return mix_words(words[0] ^ salt, words[1] ^ (uint64_t)port << 32);
 }
 
 uint32_t rpc_peer_of_address(const struct sockaddr *address, socklen_t len)

@@ -30,7 +30,7 @@ struct rpc_pool {
 };
 
 /* The first job of the next lane that has one; NULL when there is none. */
-static struct rpc_job *take(struct rpc_pool *pool)
+static struct rpc_job *take_job(struct rpc_pool *pool)
 {
 	uint64_t from_next = pool->waiting >> pool->next << pool->next;
 	unsigned int i;
@@ -55,7 +55,7 @@ static struct rpc_job *take(struct rpc_pool *pool)
 	return job;
 }
 
-static void *worker(void *arg)
+static void *run_pool_worker(void *arg)
 {
 	struct rpc_pool *pool = arg;
 	struct rpc_job *job;
@@ -66,7 +66,7 @@ static void *worker(void *arg)
 	for (;;) {
 		while (!pool->count && !pool->closing)
 			pthread_cond_wait(&pool->wake, &pool->lock);
-		job = take(pool);
+		job = take_job(pool);
 		if (!job)
 			break;
 		pthread_mutex_unlock(&pool->lock);
@@ -95,7 +95,8 @@ int rpc_pool_open(struct rpc_pool **ret, const char *name, unsigned int threads,
 	pool->max_count = max_jobs;
 	pool->max_bytes = max_bytes;
 	for (; pool->thread_count < threads; pool->thread_count++) {
-		int rc = pthread_create(&pool->threads[pool->thread_count], NULL, worker, pool);
+		int rc = pthread_create(&pool->threads[pool->thread_count], NULL, run_pool_worker,
+					pool);
 
 		if (rc) {
 			rpc_pool_close(pool);
@@ -114,14 +115,14 @@ static bool has_waiting(const struct lane *lane, uint32_t client)
 	return false;
 }
 
-static bool is_full(const struct rpc_pool *pool)
+static bool pool_is_full(const struct rpc_pool *pool)
 {
 	return pool->count >= pool->max_count || pool->bytes >= pool->max_bytes;
 }
 
 /* Takes the last job out of the fullest lane that is of a client who has another there; NULL when
  * nobody has two. */
-static struct rpc_job *displace(struct rpc_pool *pool)
+static struct rpc_job *displace_job(struct rpc_pool *pool)
 {
 	struct lane *fullest = &pool->lanes[0];
 	struct rpc_job **at, **last = NULL, *job;
@@ -151,11 +152,11 @@ static struct rpc_job *displace(struct rpc_pool *pool)
 
 /* Whoever has nothing in a full lane is a stranger who shares its number with the one who filled
  * it, and not to be refused for that. */
-static bool has_room(const struct rpc_pool *pool, const struct lane *lane, uint32_t client)
+static bool lane_has_room(const struct rpc_pool *pool, const struct lane *lane, uint32_t client)
 {
 	if (pool->count == 0)
 		return true;
-	if (is_full(pool))
+	if (pool_is_full(pool))
 		return false;
 	return (lane->count < pool->max_count - pool->max_count / 4 &&
 		lane->bytes < pool->max_bytes - pool->max_bytes / 4) ||
@@ -170,9 +171,9 @@ bool rpc_pool_submit(struct rpc_pool *pool, struct rpc_job *job, struct rpc_job 
 
 	*ret_displaced = NULL;
 	pthread_mutex_lock(&pool->lock);
-	room = has_room(pool, lane, job->client);
-	if (!room && is_full(pool) && !has_waiting(lane, job->client)) {
-		*ret_displaced = displace(pool);
+	room = lane_has_room(pool, lane, job->client);
+	if (!room && pool_is_full(pool) && !has_waiting(lane, job->client)) {
+		*ret_displaced = displace_job(pool);
 		room = *ret_displaced != NULL;
 	}
 	if (room) {

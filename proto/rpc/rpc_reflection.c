@@ -56,7 +56,7 @@ struct rpc_reflection {
 
 /* The next field of a message: its number, and its bytes when it has a length; others are stepped
  * over. 1, or 0 at the end or at damage (in->failed). */
-static int next_field(struct bytes *in, uint32_t *number, struct text *value)
+static int next_message_field(struct bytes *in, uint32_t *number, struct text *value)
 {
 	while (in->left) {
 		uint64_t key = bytes_uleb(in);
@@ -90,19 +90,19 @@ static bool text_is(struct text t, const char *s, size_t len)
 	return t.len == len && !memcmp(t.p, s, len);
 }
 
-static struct text name_of(struct text message)
+static struct text name_of_descriptor(struct text message)
 {
 	struct bytes in = bytes_of(message.p, message.len);
 	struct text value, none = {"", 0};
 	uint32_t number;
 
-	while (next_field(&in, &number, &value))
+	while (next_message_field(&in, &number, &value))
 		if (number == ANY_NAME)
 			return value;
 	return none;
 }
 
-static int add_file(struct rpc_reflection *r, struct text content, struct err *err)
+static int add_descriptor_file(struct rpc_reflection *r, struct text content, struct err *err)
 {
 	struct file *f = &r->files[r->file_count];
 	struct bytes in = bytes_of(content.p, content.len);
@@ -113,7 +113,7 @@ static int add_file(struct rpc_reflection *r, struct text content, struct err *e
 		return err_set(err, ERR_LIMIT, "descriptors: more than %d files", FILES_MAX);
 	r->file_count++;
 	f->content = content;
-	while (next_field(&in, &number, &value)) {
+	while (next_message_field(&in, &number, &value)) {
 		if (number == FILE_NAME)
 			f->name = value;
 		else if (number == FILE_PACKAGE)
@@ -125,8 +125,8 @@ static int add_file(struct rpc_reflection *r, struct text content, struct err *e
 	if (in.failed)
 		return err_set(err, ERR_DATA, "descriptors: file %zu is damaged", r->file_count);
 	in = bytes_of(content.p, content.len);
-	while (next_field(&in, &number, &value)) {
-		struct text name = name_of(value);
+	while (next_message_field(&in, &number, &value)) {
+		struct text name = name_of_descriptor(value);
 
 		if (number != FILE_SERVICE)
 			continue;
@@ -148,9 +148,10 @@ static const struct file *file_by_name(const struct rpc_reflection *r, const cha
 }
 
 /* Whether the entity is `symbol`, or holds it: symbol is what is left behind the parents. */
-static bool holds(struct text entity, uint32_t kind, const char *symbol, size_t len, int depth)
+static bool descriptor_holds(struct text entity, uint32_t kind, const char *symbol, size_t len,
+			     int depth)
 {
-	struct text name = name_of(entity), value;
+	struct text name = name_of_descriptor(entity), value;
 	struct bytes in = bytes_of(entity.p, entity.len);
 	uint32_t number;
 
@@ -161,12 +162,12 @@ static bool holds(struct text entity, uint32_t kind, const char *symbol, size_t 
 		return false;
 	symbol += name.len + 1;
 	len -= name.len + 1;
-	while (next_field(&in, &number, &value)) {
+	while (next_message_field(&in, &number, &value)) {
 		if (kind == FILE_SERVICE ? number == SERVICE_METHOD : number == MESSAGE_ENUM) {
-			if (text_is(name_of(value), symbol, len))
+			if (text_is(name_of_descriptor(value), symbol, len))
 				return true;
 		} else if (kind == FILE_MESSAGE && number == MESSAGE_NESTED) {
-			if (holds(value, FILE_MESSAGE, symbol, len, depth + 1))
+			if (descriptor_holds(value, FILE_MESSAGE, symbol, len, depth + 1))
 				return true;
 		}
 	}
@@ -187,9 +188,9 @@ static const struct file *file_by_symbol(const struct rpc_reflection *r, const c
 		if (len <= skip || memcmp(symbol, f->package.p, skip - 1) != 0 ||
 		    symbol[skip - 1] != '.')
 			continue;
-		while (next_field(&in, &number, &value))
+		while (next_message_field(&in, &number, &value))
 			if (number >= FILE_MESSAGE && number <= FILE_SERVICE &&
-			    holds(value, number, symbol + skip, len - skip, 0))
+			    descriptor_holds(value, number, symbol + skip, len - skip, 0))
 				return f;
 	}
 	return NULL;
@@ -313,8 +314,8 @@ int rpc_reflection_open(struct rpc_reflection **ret, struct rpc_server *s, const
 
 	if (!r)
 		return err_no_memory(err);
-	while (next_field(&in, &number, &value)) {
-		rc = number == SET_FILE ? add_file(r, value, err) : 0;
+	while (next_message_field(&in, &number, &value)) {
+		rc = number == SET_FILE ? add_descriptor_file(r, value, err) : 0;
 		if (rc)
 			return rc;
 	}

@@ -77,7 +77,7 @@ static void on_drained(struct rpc_tag *tag, bool ok _unused_)
 	pthread_mutex_unlock(&s->calls.lock);
 }
 
-static grpc_server *create(uint32_t keepalive_ms)
+static grpc_server *create_server(uint32_t keepalive_ms)
 {
 	grpc_resource_quota *quota = grpc_resource_quota_create("rpc_server");
 	grpc_server *server;
@@ -131,7 +131,7 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 	pthread_mutex_init(&s->calls.lock, NULL);
 	timed_wait_init(&s->calls.changed);
 	s->drained_tag.done = on_drained;
-	s->server = create(config->keepalive_ms ? config->keepalive_ms : KEEPALIVE_MS);
+	s->server = create_server(config->keepalive_ms ? config->keepalive_ms : KEEPALIVE_MS);
 	for (unsigned int i = 0; i < queue_count; i++) {
 		s->queues[i].cq = grpc_completion_queue_create_for_next(NULL);
 		s->queues[i].name = i + 1 < queue_count ? "transport" : "transport of health";
@@ -182,7 +182,7 @@ static const struct rpc_method *find_method(const struct rpc_server *s, const ch
 	return NULL;
 }
 
-static void arm(struct accept *a)
+static void arm_accept(struct accept *a)
 {
 	a->call = NULL;
 	grpc_metadata_array_init(&a->metadata);
@@ -230,10 +230,10 @@ static void on_accept(struct rpc_tag *tag, bool ok)
 		grpc_call_details_destroy(&a->details);
 	grpc_metadata_array_destroy(&a->metadata);
 	if (ok)
-		arm(a);
+		arm_accept(a);
 }
 
-static void *serve(void *arg)
+static void *serve_completions(void *arg)
 {
 	struct queue *q = arg;
 	struct busy busy;
@@ -294,9 +294,9 @@ int rpc_server_start(struct rpc_server *s, struct err *err)
 			q->accepts[k].tag.done = on_accept;
 			q->accepts[k].server = s;
 			q->accepts[k].cq = q->cq;
-			arm(&q->accepts[k]);
+			arm_accept(&q->accepts[k]);
 		}
-		rc = pthread_create(&q->thread, NULL, serve, q);
+		rc = pthread_create(&q->thread, NULL, serve_completions, q);
 		if (rc)
 			return err_sys(err, rc, "thread of the transport");
 		q->running = true;
@@ -359,7 +359,7 @@ void rpc_server_close(struct rpc_server *s)
 		if (s->queues[i].running)
 			pthread_join(s->queues[i].thread, NULL);
 		else
-			serve(&s->queues[i]); /* empties it, on this thread */
+			serve_completions(&s->queues[i]); /* empties it, on this thread */
 	}
 	grpc_server_destroy(s->server);
 	for (unsigned int i = 0; i < s->queue_count; i++)
