@@ -37,24 +37,24 @@ static void begin_ticks(struct collect *c, size_t cpu, bool is_dark)
 	c->shared.rows[cpu].counts.first_ns = c->shared.rows[cpu].counts.last_ns = 0;
 }
 
-static int watched_fd(const void *self, size_t cpu)
+static int collect_watched_fd(const void *self, size_t cpu)
 {
 	return ((const struct collect *)self)->cpus[cpu].mapping_fd;
 }
 
-static uint64_t watched_heard(const void *self, size_t cpu)
+static uint64_t collect_watched_heard(const void *self, size_t cpu)
 {
 	const struct collect *c = self;
 
 	return collect_seen(c, cpu).runs + perf_ring_heard(&c->cpus[cpu].mapping);
 }
 
-static void watched_close(void *self, size_t cpu)
+static void collect_watched_close(void *self, size_t cpu)
 {
 	collect_close_cpu(self, cpu);
 }
 
-static int watched_open(void *self, size_t cpu, struct err *err)
+static int collect_watched_open(void *self, size_t cpu, struct err *err)
 {
 	struct collect *c = self;
 	int rc = collect_open_cpu(c, cpu, err);
@@ -65,7 +65,7 @@ static int watched_open(void *self, size_t cpu, struct err *err)
 	return collect_start_cpu(c, cpu, err);
 }
 
-static void watched_refuse(void *self, size_t cpu, const struct err *why)
+static void collect_watched_refuse(void *self, size_t cpu, const struct err *why)
 {
 	log_warn("CPU %zu came up and is not sampled; what it would have had is counted as missed, "
 		 "until the sampler is started again: %s",
@@ -74,11 +74,11 @@ static void watched_refuse(void *self, size_t cpu, const struct err *why)
 }
 
 static const struct cpu_watch_ops ops = {
-	.fd = watched_fd,
-	.heard = watched_heard,
-	.close = watched_close,
-	.open = watched_open,
-	.refuse = watched_refuse,
+	.fd = collect_watched_fd,
+	.heard = collect_watched_heard,
+	.close = collect_watched_close,
+	.open = collect_watched_open,
+	.refuse = collect_watched_refuse,
 };
 
 void collect_watch(struct collect *c, struct events *events)

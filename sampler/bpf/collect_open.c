@@ -30,13 +30,13 @@ enum {
 	RINGS_LEN_MAX = 64 << 20, /* of all CPUs, unless each has the least */
 };
 
-static int quiet(enum libbpf_print_level level _unused_, const char *fmt _unused_,
-		 va_list ap _unused_)
+static int drop_libbpf_line(enum libbpf_print_level level _unused_, const char *fmt _unused_,
+			    va_list ap _unused_)
 {
 	return 0;
 }
 
-static int denied(struct err *err, int errnum, const char *what)
+static int collect_denied(struct err *err, int errnum, const char *what)
 {
 	return perf_rights_refused(err, errnum, PERF_RIGHTS_BPF, what);
 }
@@ -148,7 +148,7 @@ static int load_programs(struct collect *c, const struct backend_options *o,
 	opts.btf_custom_path = a->types;
 	c->skel = sampler__open_opts(&opts);
 	if (!c->skel)
-		return denied(err, errno, "opening the BPF program");
+		return collect_denied(err, errno, "opening the BPF program");
 	c->skel->rodata->filter = o->pid_count      ? SAMPLER_FILTER_PIDS
 				  : o->cgroup_count ? SAMPLER_FILTER_CGROUP
 						    : SAMPLER_FILTER_NONE;
@@ -172,7 +172,7 @@ static int load_programs(struct collect *c, const struct backend_options *o,
 		return err_set(err, ERR_UNSUPPORTED,
 			       "loading the BPF program: the kernel does not tell its types "
 			       "(/sys/kernel/btf/vmlinux, CONFIG_DEBUG_INFO_BTF)");
-	return rc ? denied(err, -rc, "loading the BPF program") : 0;
+	return rc ? collect_denied(err, -rc, "loading the BPF program") : 0;
 }
 
 static int attach_children(struct collect *c, struct err *err)
@@ -180,10 +180,10 @@ static int attach_children(struct collect *c, struct err *err)
 	c->fork_link = bpf_program__attach(c->skel->progs.sampler_fork);
 	if (c->fork_link)
 		c->exit_link = bpf_program__attach(c->skel->progs.sampler_exit);
-	return c->exit_link ? 0 : denied(err, errno, "watching for children");
+	return c->exit_link ? 0 : collect_denied(err, errno, "watching for children");
 }
 
-static int load(struct collect *c, const struct backend_options *o, struct err *err)
+static int load_skeleton(struct collect *c, const struct backend_options *o, struct err *err)
 {
 	_cleanup_(closep) int types_fd = open_types();
 	char types[32];
@@ -194,7 +194,7 @@ static int load(struct collect *c, const struct backend_options *o, struct err *
 	};
 	int rc = -1;
 
-	libbpf_set_print(quiet);
+	libbpf_set_print(drop_libbpf_line);
 	snprintf(types, sizeof(types), "/proc/self/fd/%d", types_fd);
 	for (size_t i = types_fd < 0 ? 2 : 0; i < ARRAY_LEN(attempts) && rc; i++)
 		rc = load_programs(c, o, &attempts[i], err);
@@ -275,7 +275,7 @@ static int open_clock(struct collect *c, size_t cpu, size_t half, struct err *er
 	return 0;
 }
 
-static size_t clock_count(const struct collect *c)
+static size_t collect_clock_count(const struct collect *c)
 {
 	return c->event == BACKEND_EVENT_CLOCK ? TICK_PAIR_COUNT : 1;
 }
@@ -290,7 +290,7 @@ static int open_clocks_of(struct collect *c, size_t cpu, struct err *err)
 		return 0;
 	io_system()->random(NULL, &random, sizeof(random));
 	tick_pair_init(&c->cpus[cpu].pair, c->period_ns, random);
-	for (size_t i = 0; i < clock_count(c) && !rc; i++)
+	for (size_t i = 0; i < collect_clock_count(c) && !rc; i++)
 		rc = open_clock(c, cpu, i, err);
 	return rc;
 }
@@ -326,7 +326,7 @@ static int try_attaching(struct collect *c, struct err *err)
 		int errnum = errno;
 
 		close(fd);
-		return denied(err, errnum, "attaching the BPF program");
+		return collect_denied(err, errnum, "attaching the BPF program");
 	}
 	bpf_link__destroy(link);
 	return 0;
@@ -357,7 +357,7 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 			.mapping_fd = -1, .clock_fds = {-1, -1}, .samples.cpu = (uint32_t)i};
 	stack_table_init(&c->stacks);
 	cpu_watch_begin(&c->watch, c->cpu_count);
-	rc = load(c, options, err);
+	rc = load_skeleton(c, options, err);
 	if (!rc)
 		collect_set_hashes(c, true);
 	if (!rc)
@@ -382,11 +382,11 @@ int collect_start_cpu(struct collect *c, size_t cpu, struct err *err)
 	if (rc)
 		return rc;
 	/* A link has its event tick, and owns the descriptor. */
-	for (size_t i = 0; i < clock_count(c); i++) {
+	for (size_t i = 0; i < collect_clock_count(c); i++) {
 		at->links[i] = bpf_program__attach_perf_event(c->skel->progs.sampler_tick,
 							      at->clock_fds[i]);
 		if (!at->links[i])
-			return denied(err, errno, "attaching the BPF program");
+			return collect_denied(err, errno, "attaching the BPF program");
 	}
 	tick_pair_begin(&at->pair, io_mono_ns());
 	return 0;

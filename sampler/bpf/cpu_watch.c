@@ -102,8 +102,8 @@ static bool is_dead(struct cpu_watched *c, int fd, uint64_t heard, uint64_t now_
 }
 
 /* Whether it was opened. */
-static bool open_cpu(struct cpu_watched *c, const struct cpu_watch_ops *ops, void *self, size_t cpu,
-		     uint64_t now_ns)
+static bool open_watched_cpu(struct cpu_watched *c, const struct cpu_watch_ops *ops, void *self,
+			     size_t cpu, uint64_t now_ns)
 {
 	struct err err;
 
@@ -140,7 +140,7 @@ static bool poll_cpu(struct cpu_watched *c, const struct cpu_watch_ops *ops, voi
 			return false;
 		ops->close(self, cpu);
 	}
-	return !c->is_refused && open_cpu(c, ops, self, cpu, now_ns);
+	return !c->is_refused && open_watched_cpu(c, ops, self, cpu, now_ns);
 }
 
 bool cpu_watch_poll(struct cpu_watch *w, const struct cpu_watch_ops *ops, void *self,

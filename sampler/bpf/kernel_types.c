@@ -106,7 +106,7 @@ struct type {
 	const uint8_t *rest; /* members and the like */
 };
 
-static uint32_t get_u32(const uint8_t *p)
+static uint32_t load_u32(const uint8_t *p)
 {
 	uint32_t v;
 
@@ -114,19 +114,19 @@ static uint32_t get_u32(const uint8_t *p)
 	return v;
 }
 
-static uint32_t kind_of(const struct type *t)
+static uint32_t type_kind(const struct type *t)
 {
 	return t->info >> 24 & 0x1f;
 }
 
-static uint32_t count_of(const struct type *t)
+static uint32_t type_member_count(const struct type *t)
 {
 	return t->info & 0xffff;
 }
 
 static size_t rest_len(const struct type *t)
 {
-	switch (kind_of(t)) {
+	switch (type_kind(t)) {
 	case KIND_INT:
 	case KIND_VAR:
 	case KIND_DECL_TAG:
@@ -137,10 +137,10 @@ static size_t rest_len(const struct type *t)
 	case KIND_UNION:
 	case KIND_DATASEC:
 	case KIND_ENUM64:
-		return 12 * (size_t)count_of(t);
+		return 12 * (size_t)type_member_count(t);
 	case KIND_ENUM:
 	case KIND_FUNC_PROTO:
-		return 8 * (size_t)count_of(t);
+		return 8 * (size_t)type_member_count(t);
 	default:
 		return 0;
 	}
@@ -150,9 +150,9 @@ static bool read_type(const struct btf *b, size_t off, struct type *ret)
 {
 	if (off > b->types_len || b->types_len - off < TYPE_LEN)
 		return false;
-	*ret = (struct type){get_u32(b->types + off), get_u32(b->types + off + 4),
-			     get_u32(b->types + off + 8), b->types + off + TYPE_LEN};
-	return kind_of(ret) && kind_of(ret) <= KIND_MAX &&
+	*ret = (struct type){load_u32(b->types + off), load_u32(b->types + off + 4),
+			     load_u32(b->types + off + 8), b->types + off + TYPE_LEN};
+	return type_kind(ret) && type_kind(ret) <= KIND_MAX &&
 	       b->types_len - off - TYPE_LEN >= rest_len(ret);
 }
 
@@ -188,7 +188,7 @@ static bool index_next(struct btf *b)
 			LIMIT_KERNEL_TYPES))
 		return false;
 	b->offs[b->count++] = (uint32_t)b->next_off;
-	if (kind_of(&t) == KIND_STRUCT)
+	if (type_kind(&t) == KIND_STRUCT)
 		note_struct(b, &t, b->next_off);
 	b->next_off += TYPE_LEN + rest_len(&t);
 	return true;
@@ -208,13 +208,13 @@ static bool open_btf(struct btf *b, const uint8_t *p, size_t len)
 {
 	uint64_t header_len, type_off, type_len, str_off, str_len;
 
-	if (len < HEADER_LEN || len > UINT32_MAX || (get_u32(p) & 0xffff) != BTF_MAGIC)
+	if (len < HEADER_LEN || len > UINT32_MAX || (load_u32(p) & 0xffff) != BTF_MAGIC)
 		return false;
-	header_len = get_u32(p + 4);
-	type_off = get_u32(p + 8);
-	type_len = get_u32(p + 12);
-	str_off = get_u32(p + 16);
-	str_len = get_u32(p + 20);
+	header_len = load_u32(p + 4);
+	type_off = load_u32(p + 8);
+	type_len = load_u32(p + 12);
+	str_off = load_u32(p + 16);
+	str_len = load_u32(p + 20);
 	if (header_len + type_off + type_len > len || header_len + str_off + str_len > len)
 		return false;
 	b->types = p + header_len + type_off;
@@ -224,7 +224,7 @@ static bool open_btf(struct btf *b, const uint8_t *p, size_t len)
 	return index_wanted(b);
 }
 
-static bool by_id(struct btf *b, uint32_t id, struct type *ret)
+static bool type_by_id(struct btf *b, uint32_t id, struct type *ret)
 {
 	while (id > b->count)
 		if (!index_next(b))
@@ -233,12 +233,12 @@ static bool by_id(struct btf *b, uint32_t id, struct type *ret)
 }
 
 /* What a type is without its names and qualifiers. */
-static bool resolve(struct btf *b, uint32_t id, struct type *ret)
+static bool resolve_type(struct btf *b, uint32_t id, struct type *ret)
 {
 	for (int hops = 0; hops < 16; hops++) {
-		if (!by_id(b, id, ret))
+		if (!type_by_id(b, id, ret))
 			return false;
-		switch (kind_of(ret)) {
+		switch (type_kind(ret)) {
 		case KIND_TYPEDEF:
 		case KIND_VOLATILE:
 		case KIND_CONST:
@@ -258,27 +258,28 @@ static bool is_type(struct btf *b, uint32_t id, enum out wanted, struct type *re
 {
 	struct type target;
 
-	if (!resolve(b, id, ret))
+	if (!resolve_type(b, id, ret))
 		return false;
 	switch (wanted) {
 	case OUT_U32:
 	case OUT_U64:
-		return kind_of(ret) == KIND_INT && ret->size_or_type == (wanted == OUT_U32 ? 4 : 8);
+		return type_kind(ret) == KIND_INT &&
+		       ret->size_or_type == (wanted == OUT_U32 ? 4 : 8);
 	case OUT_COMM:
-		return kind_of(ret) == KIND_ARRAY && get_u32(ret->rest + 8) == COMM_LEN &&
-		       is_type(b, get_u32(ret->rest), OUT_U8, &target);
+		return type_kind(ret) == KIND_ARRAY && load_u32(ret->rest + 8) == COMM_LEN &&
+		       is_type(b, load_u32(ret->rest), OUT_U8, &target);
 	case OUT_U8:
-		return kind_of(ret) == KIND_INT && ret->size_or_type == 1;
+		return type_kind(ret) == KIND_INT && ret->size_or_type == 1;
 	case OUT_POINTER:
-		return kind_of(ret) == KIND_PTR;
+		return type_kind(ret) == KIND_PTR;
 	case OUT_TASK_PTR:
 	case OUT_SIGNAL_PTR:
-		return kind_of(ret) == KIND_PTR && resolve(b, ret->size_or_type, &target) &&
-		       kind_of(&target) == KIND_STRUCT &&
+		return type_kind(ret) == KIND_PTR && resolve_type(b, ret->size_or_type, &target) &&
+		       type_kind(&target) == KIND_STRUCT &&
 		       has_name(b, target.name,
 				wanted == OUT_TASK_PTR ? "task_struct" : "signal_struct");
 	default:
-		return kind_of(ret) == KIND_STRUCT;
+		return type_kind(ret) == KIND_STRUCT;
 	}
 }
 
@@ -289,7 +290,7 @@ struct cut {
 	struct buf types, strings;
 };
 
-static uint32_t add_string(struct cut *c, const char *text)
+static uint32_t add_kept_string(struct cut *c, const char *text)
 {
 	uint32_t off = (uint32_t)c->strings.len;
 
@@ -299,7 +300,7 @@ static uint32_t add_string(struct cut *c, const char *text)
 
 static void add_type(struct cut *c, const char *name, uint32_t kind, uint32_t count, uint32_t size)
 {
-	buf_u32(&c->types, *name ? add_string(c, name) : 0);
+	buf_u32(&c->types, *name ? add_kept_string(c, name) : 0);
 	buf_u32(&c->types, kind << 24 | count);
 	buf_u32(&c->types, size);
 }
@@ -316,15 +317,15 @@ static bool find_field(struct btf *b, const struct type *t, const struct field *
 {
 	const bool has_bitfields = t->info >> 31;
 
-	for (uint32_t i = 0; i < count_of(t); i++) {
+	for (uint32_t i = 0; i < type_member_count(t); i++) {
 		const uint8_t *m = t->rest + (size_t)i * MEMBER_LEN;
 
-		if (!has_name(b, get_u32(m), f->name))
+		if (!has_name(b, load_u32(m), f->name))
 			continue;
-		*ret_bits = get_u32(m + 8);
+		*ret_bits = load_u32(m + 8);
 		/* Eight bits of a bit field's length stand above. */
 		return !(has_bitfields && *ret_bits >> 24) &&
-		       is_type(b, get_u32(m + 4), f->type, ret_type);
+		       is_type(b, load_u32(m + 4), f->type, ret_type);
 	}
 	return false;
 }
@@ -343,7 +344,7 @@ static bool add_struct(struct cut *c, const char *name, const struct type *t,
 	}
 	add_type(c, name, KIND_STRUCT, found, t->size_or_type);
 	for (uint32_t i = 0; i < found; i++) {
-		buf_u32(&c->types, add_string(c, present[i]->name));
+		buf_u32(&c->types, add_kept_string(c, present[i]->name));
 		buf_u32(&c->types, present[i]->type);
 		buf_u32(&c->types, bits[i]);
 	}

@@ -65,8 +65,8 @@ static void take_thread(struct sample_ring *r, const struct sampler_thread *in)
 }
 
 /* Of the sample that was just taken. No loss when there is no room: it is asked for later. */
-static void take_hint(const struct sample_ring *r, const struct sampler_hint *in,
-		      struct events *events)
+static void take_ring_hint(const struct sample_ring *r, const struct sampler_hint *in,
+			   struct events *events)
 {
 	struct event_hint rows[SAMPLER_HINT_ROWS];
 	struct event e = {
@@ -136,7 +136,7 @@ static void take_parts(struct sample_ring *r, const struct parts *in, struct sta
 	else
 		r->refused++;
 	if (r->has_sample && in->hint)
-		take_hint(r, in->hint, events);
+		take_ring_hint(r, in->hint, events);
 }
 
 void sample_ring_take(struct sample_ring *r, const uint8_t *ring, size_t len, uint64_t from,

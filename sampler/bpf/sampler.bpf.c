@@ -236,7 +236,7 @@ __noinline uint64_t start_of_process(void)
 }
 
 /* For all of a tick; false: the sampler has not come as far. */
-static __always_inline bool has_room(struct percpu_state *row)
+static __always_inline bool ring_has_room(struct percpu_state *row)
 {
 	if (likely(row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX))
 		return true;
@@ -275,7 +275,7 @@ static __always_inline bool was_sent(struct percpu_state *row, uint32_t cpu, uin
 }
 
 /* From here on the sampler reads it. */
-static void publish(struct percpu_state *row, uint64_t len)
+static void publish_event(struct percpu_state *row, uint64_t len)
 {
 	const uint64_t head = row->head + ((len + 7) & ~7ULL);
 
@@ -376,7 +376,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 		counts->filtered++;
 		return 0;
 	}
-	if (!has_room(row)) {
+	if (!ring_has_room(row)) {
 		counts->ring_full++;
 		return 0;
 	}
@@ -424,7 +424,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	}
 	if (!likely(is_same_thread(&row->thread, &thread) && now < row->hint_due_ns))
 		len = (uint32_t)put_rest(ctx, row, e, &thread, len);
-	publish(row, len);
+	publish_event(row, len);
 	counts->stored++;
 	if (!kernel_len && !user_len)
 		counts->stack_fault++;

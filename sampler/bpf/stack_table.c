@@ -25,7 +25,7 @@ void stack_table_done(struct stack_table *t)
 	stack_table_init(t);
 }
 
-static struct stack_row *row_of(const struct stack_table *t, uint64_t hash)
+static struct stack_row *stack_row_of(const struct stack_table *t, uint64_t hash)
 {
 	size_t mask = t->cap - 1, i = hash & mask;
 
@@ -36,12 +36,12 @@ static struct stack_row *row_of(const struct stack_table *t, uint64_t hash)
 
 const struct stack_row *stack_table_find(const struct stack_table *t, uint64_t hash)
 {
-	const struct stack_row *row = t->cap ? row_of(t, hash) : NULL;
+	const struct stack_row *row = t->cap ? stack_row_of(t, hash) : NULL;
 
 	return row && row->hash ? row : NULL;
 }
 
-static bool grow(struct stack_table *t)
+static bool grow_stacks(struct stack_table *t)
 {
 	struct stack_table next = {.cap = t->cap ? t->cap * 2 : 256};
 
@@ -52,7 +52,7 @@ static bool grow(struct stack_table *t)
 		return false;
 	for (size_t i = 0; i < t->cap; i++)
 		if (t->rows[i].hash)
-			*row_of(&next, t->rows[i].hash) = t->rows[i];
+			*stack_row_of(&next, t->rows[i].hash) = t->rows[i];
 	free(t->rows);
 	t->rows = next.rows;
 	t->cap = next.cap;
@@ -65,9 +65,9 @@ const struct stack_row *stack_table_add(struct stack_table *t, uint64_t hash, co
 	struct stack_row *row;
 	char *copy;
 
-	if (!hash || (2 * (t->count + 1) > t->cap && !grow(t)))
+	if (!hash || (2 * (t->count + 1) > t->cap && !grow_stacks(t)))
 		return NULL;
-	row = row_of(t, hash);
+	row = stack_row_of(t, hash);
 	if (row->hash)
 		return row->len == len && !memcmp(row->pcs, pcs, len) ? row : NULL;
 	copy = arena_alloc(&t->pcs, len ? len : 1);

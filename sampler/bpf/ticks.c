@@ -30,7 +30,7 @@ static uint64_t square_root(uint64_t n)
 }
 
 /* More than a period without a tick, at either end, is a CPU that was idle there. */
-static uint64_t beyond(uint64_t from_ns, uint64_t to_ns, uint64_t period_ns)
+static uint64_t ticks_beyond(uint64_t from_ns, uint64_t to_ns, uint64_t period_ns)
 {
 	return to_ns > from_ns && to_ns - from_ns > period_ns ? to_ns - from_ns - period_ns : 0;
 }
@@ -39,8 +39,8 @@ uint64_t ticks_missed(const struct ticks_seen *seen, uint64_t period_ns, uint64_
 		      uint64_t now_ns, uint64_t idle_ns)
 {
 	const uint64_t absent = ticks_absent(seen);
-	const uint64_t outside_ns = beyond(began_ns, seen->first_ns, period_ns) +
-				    beyond(seen->last_ns, now_ns, period_ns);
+	const uint64_t outside_ns = ticks_beyond(began_ns, seen->first_ns, period_ns) +
+				    ticks_beyond(seen->last_ns, now_ns, period_ns);
 	uint64_t due, quiet;
 
 	if (!absent || idle_ns <= outside_ns)
@@ -76,7 +76,7 @@ void ticks_read_idle(const char *text, void (*take)(void *arg, size_t cpu, uint6
 	}
 }
 
-static void look(void (*take)(void *arg, size_t cpu, uint64_t idle_ns), void *arg)
+static void look_at_cpus(void (*take)(void *arg, size_t cpu, uint64_t idle_ns), void *arg)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
 	struct err err;
@@ -108,7 +108,7 @@ void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t
 	t->count = cpu_count;
 	for (size_t i = 0; i < cpu_count; i++)
 		t->cpus[i].began_ns = now_ns;
-	look(take_began, t);
+	look_at_cpus(take_began, t);
 }
 
 void ticks_begin_cpu(struct ticks *t, size_t cpu, const struct ticks_seen *seen, bool is_dark,
@@ -122,7 +122,7 @@ void ticks_begin_cpu(struct ticks *t, size_t cpu, const struct ticks_seen *seen,
 		.runs_before = seen->runs,
 		.idle_before = seen->idle,
 	};
-	look(take_began, t);
+	look_at_cpus(take_began, t);
 }
 
 void ticks_done(struct ticks *t)
@@ -132,7 +132,7 @@ void ticks_done(struct ticks *t)
 }
 
 /* Since the CPU began. */
-static struct ticks_seen since(const struct ticks_cpu *c, const struct ticks_seen *seen)
+static struct ticks_seen ticks_since_start(const struct ticks_cpu *c, const struct ticks_seen *seen)
 {
 	struct ticks_seen ret = *seen;
 
@@ -172,7 +172,7 @@ static void take_now(void *arg, size_t cpu, uint64_t idle_ns)
 	if (!c || !c->has_idle)
 		return;
 	idle_ns = idle_ns > c->idle_began_ns ? idle_ns - c->idle_began_ns : 0;
-	seen = since(c, &l->seen[cpu]);
+	seen = ticks_since_start(c, &l->seen[cpu]);
 	raise_to(t, c,
 		 c->is_dark
 			 ? due_in_the_dark(t, c, idle_ns)
@@ -188,7 +188,7 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 		return;
 	t->is_over = is_last;
 	for (size_t i = 0; i < t->count; i++) {
-		const struct ticks_seen of = since(&t->cpus[i], &seen[i]);
+		const struct ticks_seen of = ticks_since_start(&t->cpus[i], &seen[i]);
 
 		absent += ticks_absent(&of);
 		any_dark |= t->cpus[i].is_dark;
@@ -197,10 +197,10 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 		return;
 	t->absent = absent;
 	t->looked_ns = now_ns;
-	look(take_now, &(struct look){t, seen});
+	look_at_cpus(take_now, &(struct look){t, seen});
 	/* Of a CPU that nothing is known of, nothing explains them. */
 	for (size_t i = 0; i < t->count; i++) {
-		const struct ticks_seen of = since(&t->cpus[i], &seen[i]);
+		const struct ticks_seen of = ticks_since_start(&t->cpus[i], &seen[i]);
 
 		if (!t->cpus[i].has_idle)
 			raise_to(t, &t->cpus[i], ticks_absent(&of));

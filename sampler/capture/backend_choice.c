@@ -22,7 +22,7 @@ const char *const backend_wanted_words[] = {
 };
 
 /* Whether it has a way to sample that and nothing else. */
-static bool suits(enum backend_wanted wanted, const struct backend_options *o)
+static bool backend_suits(enum backend_wanted wanted, const struct backend_options *o)
 {
 	if (wanted == BACKEND_WANTED_PERF)
 		return !o->pid_count && !o->cgroup_count;
@@ -54,7 +54,7 @@ int backend_choose(const struct backend **ret, void **ret_source, enum backend_w
 		return (*ret)->open(ret_source, options, err);
 	}
 	for (enum backend_wanted w = BACKEND_WANTED_BPF; w < BACKEND_WANTED_COUNT; w++) {
-		if (!suits(w, options))
+		if (!backend_suits(w, options))
 			continue;
 		if (rc) {
 			snprintf(line, sizeof(line), "%s: %s; %s", (*ret)->name, err->message,

@@ -52,7 +52,7 @@ void child_ship_done(struct child_ship *c)
 
 /* A path as the child can use it: a directory above may be closed to a process without
  * capabilities, though the directory itself is its own; then the descriptor is the way in. */
-static const char *reachable(const char *path, int fd, char text[static 32])
+static const char *reachable_path(const char *path, int fd, char text[static 32])
 {
 	if (fd < 0 || faccessat(AT_FDCWD, path, R_OK | X_OK, AT_EACCESS) == 0)
 		return path;
@@ -82,14 +82,14 @@ static void run_child(const struct child_ship *c, pid_t parent, bool once)
 	if (prctl(PR_SET_PDEATHSIG, SIGTERM) || getppid() != parent || capabilities_drop_all())
 		_exit(127);
 	unit_notify_forget();
-	argv[2] = reachable(c->spool, c->spool_fd, spool);
-	argv[6] = reachable(c->out, c->out_fd, out);
+	argv[2] = reachable_path(c->spool, c->spool_fd, spool);
+	argv[6] = reachable_path(c->out, c->out_fd, out);
 	/* Nothing writes to them; execv(3) takes them as it does since before const. */
 	execv(c->program, (char *const *)(uintptr_t)argv);
 	_exit(127);
 }
 
-static int start(struct child_ship *c, uint64_t now_ns, bool once, struct err *err)
+static int start_shipper(struct child_ship *c, uint64_t now_ns, bool once, struct err *err)
 {
 	pid_t parent = getpid(), pid = fork();
 
@@ -111,7 +111,7 @@ static int start(struct child_ship *c, uint64_t now_ns, bool once, struct err *e
 int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, struct err *err)
 {
 	if (!c->pid)
-		return now_ns >= c->next_ns ? start(c, now_ns, false, err) : 0;
+		return now_ns >= c->next_ns ? start_shipper(c, now_ns, false, err) : 0;
 	if (waitpid(c->pid, ret_status, WNOHANG) != c->pid)
 		return 0;
 	c->pid = 0;
@@ -154,7 +154,7 @@ int child_ship_finish(struct child_ship *c, uint64_t timeout_ns, struct err *err
 	 * is shipped now. */
 	if (status == -1 || (WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM)) {
 		c->failed_told = false;
-		if (start(c, 0, true, err))
+		if (start_shipper(c, 0, true, err))
 			return err->code;
 		status = wait_for_end(c, &left);
 	}

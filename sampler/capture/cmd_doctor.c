@@ -235,7 +235,7 @@ static bool check_backend(struct doctor *d, const struct backend *b, uint32_t pi
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-static void print_report(const struct doctor_report *r)
+static void print_doctor_report(const struct doctor_report *r)
 {
 	size_t shown = 0;
 
@@ -294,7 +294,7 @@ static void remove_spool(const char *dir)
 	rmdir(dir);
 }
 
-static int sample(struct doctor *d, struct err *err)
+static int sample_briefly(struct doctor *d, struct err *err)
 {
 	char dir[] = "/tmp/rawstack-doctor-XXXXXX";
 	const struct session_options options = {
@@ -318,14 +318,14 @@ static int sample(struct doctor *d, struct err *err)
 	if (!rc && d->as_json)
 		put_report(&report, &d->json);
 	else if (!rc)
-		print_report(&report);
+		print_doctor_report(&report);
 	doctor_report_done(&report);
 	remove_spool(dir);
 	return rc;
 }
 
 /* What is here, and whether every process can be sampled. */
-static bool examine(struct doctor *d)
+static bool examine_host(struct doctor *d)
 {
 	struct utsname u;
 	bool works, with_cgroup, with_pid[2];
@@ -358,15 +358,15 @@ static bool examine(struct doctor *d)
 	return works;
 }
 
-static int doctor(struct doctor *d, struct err *err)
+static int run_doctor(struct doctor *d, struct err *err)
 {
 	int rc;
 
-	if (!examine(d)) {
+	if (!examine_host(d)) {
 		rc = 1;
 	} else {
 		fflush(stdout);
-		rc = sample(d, err);
+		rc = sample_briefly(d, err);
 	}
 	if (!d->as_json)
 		return rc;
@@ -387,7 +387,7 @@ int cmd_doctor(int argc, char **argv)
 	if (rc > 0)
 		return 0;
 	if (!rc)
-		rc = doctor(&d, &err);
+		rc = run_doctor(&d, &err);
 	buf_done(&d.json);
-	return rc < 0 ? complain(&err) : rc;
+	return rc < 0 ? sampler_complain(&err) : rc;
 }

@@ -82,7 +82,7 @@ static int open_cgroup(void *at, const char *option, const char *path, struct er
 	return 0;
 }
 
-static int add_label(void *at, const char *option, const char *text, struct err *err)
+static int add_run_label(void *at, const char *option, const char *text, struct err *err)
 {
 	struct args *a = at;
 	const size_t len = strlen(a->labels), more = strlen(text);
@@ -125,7 +125,7 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(0, "services", "FILE", struct args, session.services,
 		    "rules that name services: lines of 'exe|cgroup|unit GLOB NAME' [the systemd "
 		    "unit]"),
-	OPTION_CALL(0, "label", "KEY=VALUE", add_label, "with every sample; up to 12 times"),
+	OPTION_CALL(0, "label", "KEY=VALUE", add_run_label, "with every sample; up to 12 times"),
 	OPTION_CALL(0, "duration", "SECONDS", set_duration, "end after that time"),
 	OPTION_WORD(0, "backend", "WHICH", struct args, session.backend, backend_wanted_words,
 		    "bpf; perf: call chains of every process, with CAP_PERFMON alone; perf-self: "
@@ -249,9 +249,9 @@ int cmd_run(int argc, char **argv)
 	if (rc > 0)
 		return 0;
 	if (rc || check_args(&a, &err))
-		return complain(&err);
+		return sampler_complain(&err);
 	if (session_run(&a.session, &stats, &err))
-		return complain(&err);
+		return sampler_complain(&err);
 	print_stats(&stats, a.stats);
-	return check_kept(&stats, &err) ? complain(&err) : 0;
+	return check_kept(&stats, &err) ? sampler_complain(&err) : 0;
 }

@@ -15,14 +15,14 @@ int cmd_ship(int argc _unused_, char **argv)
 	int rc;
 
 	if (libexec_find(CHILD_SHIP_PROGRAM, program, &err))
-		return complain(&err);
+		return sampler_complain(&err);
 	rc = capabilities_drop_all();
 	if (rc) {
 		err_sys(&err, -rc, "giving up capabilities");
-		return complain(&err);
+		return sampler_complain(&err);
 	}
 	argv[0] = program;
 	execv(program, argv);
 	err_sys(&err, errno, "%s", program);
-	return complain(&err);
+	return sampler_complain(&err);
 }

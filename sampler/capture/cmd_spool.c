@@ -65,7 +65,7 @@ static int open_all(const struct view *v, struct spool_reader **ret, struct err 
 }
 
 /* What is of another format is told, and no damage. */
-static void warn_skipped(const struct spool_reader *r)
+static void warn_skipped_segments(const struct spool_reader *r)
 {
 	struct spool_skipped skipped;
 
@@ -94,7 +94,7 @@ static void print_json_text(const struct spool_batch *b, uint32_t index)
 	putchar('"');
 }
 
-static void print_text(const struct spool_batch *b, uint32_t index)
+static void print_spool_string(const struct spool_batch *b, uint32_t index)
 {
 	for (uint32_t i = 0; index < b->string_count && i < b->strings[index].len; i++) {
 		unsigned char c = (unsigned char)b->strings[index].p[i];
@@ -112,7 +112,7 @@ static const char *kind_name(uint8_t kind)
 	return kind < ARRAY_LEN(names) ? names[kind] : "unknown";
 }
 
-static const char *reason_name(uint8_t reason)
+static const char *reason_key(uint8_t reason)
 {
 	static const char *const names[] = {
 		"none",       "no_mapping", "anonymous",    "no_id",
@@ -143,7 +143,7 @@ static void print_json_frame(const struct spool_batch *b, const struct location 
 		print_json_text(b, l->name);
 	}
 	if (l->kind == LOCATION_UNRESOLVED)
-		printf(",\"reason\":\"%s\"", reason_name(l->reason));
+		printf(",\"reason\":\"%s\"", reason_key(l->reason));
 	printf(",\"address\":%" PRIu64 "}", l->address);
 }
 
@@ -157,12 +157,12 @@ static void print_json_member(const struct spool_batch *b, const char *key, uint
 }
 
 /* Bits of task_struct::__state, as ps(1) writes them; stable since Linux 4.14. */
-static const char *state_name(uint32_t state)
+static const char *state_letter(uint32_t state)
 {
 	return !state ? "R" : state & 1 ? "S" : state & 2 ? "D" : state & 0xc ? "T" : "X";
 }
 
-static void print_json(const struct spool_batch *b, const struct spool_sample *s)
+static void print_sample_json(const struct spool_batch *b, const struct spool_sample *s)
 {
 	const struct spool_thread *t = &b->threads[s->thread];
 	const struct spool_stack *stack = &b->stacks[s->stack];
@@ -172,7 +172,7 @@ static void print_json(const struct spool_batch *b, const struct spool_sample *s
 	print_json_text(b, t->comm);
 	printf(",\"exe\":");
 	print_json_text(b, t->exe);
-	printf(",\"state\":\"%s\"", state_name(t->state));
+	printf(",\"state\":\"%s\"", state_letter(t->state));
 	print_json_member(b, "cgroup", t->cgroup);
 	print_json_member(b, "container", t->container);
 	print_json_member(b, "service", t->service);
@@ -193,13 +193,13 @@ static void print_folded_frame(const struct spool_batch *b, const struct locatio
 
 	putchar(';');
 	if (l->kind == LOCATION_HOST_NAMED) {
-		print_text(b, l->name);
+		print_spool_string(b, l->name);
 		return;
 	}
 	if (l->module < b->module_count && b->modules[l->module].id.len)
 		printf("%.16s+", build_id_hex(&b->modules[l->module].id, hex));
 	else
-		printf("[%s]", reason_name(l->reason));
+		printf("[%s]", reason_key(l->reason));
 	printf("0x%" PRIx64, l->address);
 }
 
@@ -207,7 +207,7 @@ static void print_folded(const struct spool_batch *b, const struct spool_sample 
 {
 	const struct spool_stack *stack = &b->stacks[s->stack];
 
-	print_text(b, b->threads[s->thread].comm);
+	print_spool_string(b, b->threads[s->thread].comm);
 	for (uint32_t i = stack->count; i-- > 0;)
 		print_folded_frame(b, &b->locations[stack->locations[i]]);
 	printf(" %u\n", s->weight);
@@ -228,12 +228,12 @@ static int run_cat(const struct view *v, struct err *err)
 			if (v->format == CAT_FOLDED)
 				print_folded(&b, &b.samples[i]);
 			else
-				print_json(&b, &b.samples[i]);
+				print_sample_json(&b, &b.samples[i]);
 		}
 		rc = ferror(stdout) ? stdout_flush(err) : 0;
 	}
 	if (!rc)
-		warn_skipped(r);
+		warn_skipped_segments(r);
 	return rc;
 }
 
@@ -259,7 +259,7 @@ static void print_segment(struct totals *t)
 	t->samples = 0;
 }
 
-static void add_batch(struct totals *t, const struct spool_batch *b)
+static void add_batch_totals(struct totals *t, const struct spool_batch *b)
 {
 	for (size_t i = 0; i < b->sample_count; i++) {
 		uint64_t time_ns = b->samples[i].time_ns;
@@ -275,7 +275,7 @@ static void add_batch(struct totals *t, const struct spool_batch *b)
 	t->origin = b->origin;
 }
 
-static int run_ls(const struct view *v, struct err *err)
+static int run_spool_ls(const struct view *v, struct err *err)
 {
 	_cleanup_(spool_reader_closep) struct spool_reader *r = NULL;
 	struct totals t = {.segment = 0};
@@ -286,13 +286,13 @@ static int run_ls(const struct view *v, struct err *err)
 	while (!rc && (rc = spool_reader_next(r, BATCH_SAMPLES, &b, err)) == 1) {
 		if (b.segment != t.segment)
 			print_segment(&t);
-		add_batch(&t, &b);
+		add_batch_totals(&t, &b);
 		rc = 0;
 	}
 	if (rc)
 		return rc;
 	print_segment(&t);
-	warn_skipped(r);
+	warn_skipped_segments(r);
 	spool_reader_closep(&r);
 	r = NULL;
 	/* A second look, from the acknowledgement on. */
@@ -321,7 +321,7 @@ static int run_verify(const struct view *v, struct err *err)
 	}
 	if (rc)
 		return rc;
-	warn_skipped(r);
+	warn_skipped_segments(r);
 	printf("%" PRIu64 " samples, %" PRIu64 " damaged bytes\n", samples,
 	       spool_reader_damaged_len(r));
 	if (spool_reader_damaged_len(r))
@@ -342,7 +342,7 @@ static const char *const type_names[SPOOL_STATS_TYPES] = {
 	[SPOOL_RECORD_LATE] = "late",           [SPOOL_RECORD_FILE_SEGMENTS] = "file_segments",
 };
 
-static double per(uint64_t a, uint64_t b)
+static double ratio_of(uint64_t a, uint64_t b)
 {
 	return b ? (double)a / (double)b : 0;
 }
@@ -361,7 +361,8 @@ static void print_ends(const struct view *v, const uint64_t counts[static SPOOL_
 		if (v->json)
 			printf("%s\"%s\":%" PRIu64, i ? "," : "", spool_end_name(i), counts[i]);
 		else if (counts[i])
-			printf("%6.1f %%  %s\n", 100 * per(counts[i], total), spool_end_name(i));
+			printf("%6.1f %%  %s\n", 100 * ratio_of(counts[i], total),
+			       spool_end_name(i));
 	if (v->json)
 		printf("}");
 	else if (counts[SPOOL_END_UNVERIFIED])
@@ -369,7 +370,7 @@ static void print_ends(const struct view *v, const uint64_t counts[static SPOOL_
 		       "rawstack stats\n");
 }
 
-static int run_stats(const struct view *v, struct err *err)
+static int run_spool_stats(const struct view *v, struct err *err)
 {
 	uint64_t ends[SPOOL_END_COUNT] = {0};
 	struct spool_stats s;
@@ -387,15 +388,15 @@ static int run_stats(const struct view *v, struct err *err)
 		       ",\"damaged_bytes\":%" PRIu64 ",\"unread_segments\":%" PRIu64
 		       ",\"bytes_per_sample\":%.2f,\"types\":{",
 		       s.segments, s.packed, s.len, s.raw_len, s.samples, s.damaged_len, s.unread,
-		       per(s.len, s.samples));
+		       ratio_of(s.len, s.samples));
 	else
 		printf("%" PRIu64 " segments, %" PRIu64 " of them packed: %" PRIu64
 		       " bytes on the disk, %" PRIu64 " unpacked\n%" PRIu64
 		       " samples, %.2f bytes each (%.2f unpacked)\n\n"
 		       "%-13s %10s %10s %12s %8s\n",
-		       s.segments, s.packed, s.len, s.raw_len, s.samples, per(s.len, s.samples),
-		       per(s.raw_len, s.samples), "record", "records", "entries", "bytes",
-		       "/sample");
+		       s.segments, s.packed, s.len, s.raw_len, s.samples,
+		       ratio_of(s.len, s.samples), ratio_of(s.raw_len, s.samples), "record",
+		       "records", "entries", "bytes", "/sample");
 	for (int i = 1; i < SPOOL_STATS_TYPES; i++) {
 		if (v->json)
 			printf("%s\"%s\":{\"records\":%" PRIu64 ",\"entries\":%" PRIu64
@@ -405,7 +406,7 @@ static int run_stats(const struct view *v, struct err *err)
 		else
 			printf("%-13s %10" PRIu64 " %10" PRIu64 " %12" PRIu64 " %8.2f\n",
 			       type_names[i], s.types[i].records, s.types[i].entries,
-			       s.types[i].len, per(s.types[i].len, s.samples));
+			       s.types[i].len, ratio_of(s.types[i].len, s.samples));
 	}
 	if (v->json)
 		printf("}");
@@ -420,7 +421,8 @@ static int run_stats(const struct view *v, struct err *err)
 static const struct verb {
 	const char *name;
 	int (*run)(const struct view *v, struct err *err);
-} verbs[] = {{"ls", run_ls}, {"cat", run_cat}, {"verify", run_verify}, {"stats", run_stats}};
+} verbs[] = {
+	{"ls", run_spool_ls}, {"cat", run_cat}, {"verify", run_verify}, {"stats", run_spool_stats}};
 
 static int run_verb(struct view *v, const struct operands *operands, struct err *err)
 {
@@ -446,5 +448,5 @@ int cmd_spool(int argc, char **argv)
 
 	if (!rc)
 		rc = run_verb(&v, &operands, &err);
-	return rc < 0 ? complain(&err) : 0;
+	return rc < 0 ? sampler_complain(&err) : 0;
 }

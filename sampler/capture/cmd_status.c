@@ -82,7 +82,7 @@ static void put_losses(const uint64_t losses[static SPOOL_LOSS_COUNT], struct bu
 		buf_str(out, "none");
 }
 
-static void put_frames(const uint64_t losses[static SPOOL_LOSS_COUNT], struct buf *out)
+static void put_frame_losses(const uint64_t losses[static SPOOL_LOSS_COUNT], struct buf *out)
 {
 	buf_printf(out, "%" PRIu64 " without a module", losses[SPOOL_LOSS_UNRESOLVED]);
 	if (losses[SPOOL_LOSS_UNREADABLE])
@@ -101,7 +101,7 @@ static bool losses_differ(const uint64_t a[static SPOOL_LOSS_COUNT],
 }
 
 /* "status 1", "signal 9" */
-static void put_end(int status, struct buf *out)
+static void put_exit_status(int status, struct buf *out)
 {
 	buf_printf(out, "%s %d", WIFSIGNALED(status) ? "signal" : "status",
 		   WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
@@ -113,10 +113,10 @@ static void put_ship_ends(const struct spool_status *s, struct buf *out)
 		   "\n          ended by itself %" PRIu64
 		   " times in the sampler's last run, %.0f s ago with ",
 		   s->ship_ends.count, (double)age_of(s, s->ship_ends.unix_ns) / 1e9);
-	put_end(s->ship_ends.status, out);
+	put_exit_status(s->ship_ends.status, out);
 }
 
-static void put_text(const struct spool_status *s, struct buf *out)
+static void put_status_text(const struct spool_status *s, struct buf *out)
 {
 	buf_printf(out, "capturer  %s", s->is_written ? "running" : "not running");
 	if (s->has_data)
@@ -159,7 +159,7 @@ static void put_text(const struct spool_status *s, struct buf *out)
 			   s->losses[SPOOL_LOSS_PERF_LOST], s->run_losses[SPOOL_LOSS_PERF_LOST]);
 	if (s->losses[SPOOL_LOSS_UNRESOLVED]) {
 		buf_str(out, "\nframes    ");
-		put_frames(s->losses, out);
+		put_frame_losses(s->losses, out);
 		buf_str(out, "; their samples are stored");
 	}
 	buf_printf(out, "\ndropped   %" PRIu64 " samples, unsent\n", s->dropped);
@@ -242,7 +242,7 @@ static void put_json(const struct spool_status *s, struct buf *out)
 	if (s->ship_ends.count) {
 		_cleanup_(buf_done) struct buf how = BUF_INIT(64);
 
-		put_end(s->ship_ends.status, &how);
+		put_exit_status(s->ship_ends.status, &how);
 		json_key_text(out, "ship_ended_how", how.p, how.len);
 		json_key_number(out, "ship_ended_unix_ns", (int64_t)s->ship_ends.unix_ns);
 	}
@@ -264,7 +264,7 @@ static void put_json(const struct spool_status *s, struct buf *out)
 	buf_str(out, "\n");
 }
 
-static int run(const struct status *o, const char *dir, struct err *err)
+static int print_status_file(const struct status *o, const char *dir, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(65536);
 	struct spool_status s;
@@ -277,7 +277,7 @@ static int run(const struct status *o, const char *dir, struct err *err)
 	else if (o->form == FORM_METRICS)
 		spool_status_metrics(&s, &out);
 	else
-		put_text(&s, &out);
+		put_status_text(&s, &out);
 	if (out.failed)
 		return err_no_memory(err);
 	if (o->output)
@@ -294,6 +294,6 @@ int cmd_status(int argc, char **argv)
 	int rc = options_parse(&usage, argc, argv, &o, &operands, &err);
 
 	if (!rc)
-		rc = run(&o, operands.list[0], &err);
-	return rc < 0 ? complain(&err) : 0;
+		rc = print_status_file(&o, operands.list[0], &err);
+	return rc < 0 ? sampler_complain(&err) : 0;
 }

@@ -18,8 +18,8 @@ void doctor_report_done(struct doctor_report *r)
 }
 
 /* Few hundred binaries run on a host: a walk will do. */
-static struct doctor_row *row_of(struct doctor_report *r, const struct spool_batch *b,
-				 const struct spool_module *m)
+static struct doctor_row *doctor_row_of(struct doctor_report *r, const struct spool_batch *b,
+					const struct spool_module *m)
 {
 	const struct spool_string none = {"", 0};
 	const struct spool_string *path = m->path < b->string_count ? &b->strings[m->path] : &none;
@@ -42,7 +42,7 @@ static struct doctor_row *row_of(struct doctor_report *r, const struct spool_bat
 	return &r->rows[r->count++];
 }
 
-static const struct spool_module *module_of(const struct spool_batch *b, uint32_t location)
+static const struct spool_module *module_of_location(const struct spool_batch *b, uint32_t location)
 {
 	const struct location *l = &b->locations[location];
 
@@ -50,7 +50,7 @@ static const struct spool_module *module_of(const struct spool_batch *b, uint32_
 									   : NULL;
 }
 
-static bool is_user(const struct location *l)
+static bool is_user_location(const struct location *l)
 {
 	return l->kind == LOCATION_FILE_OFF ||
 	       (l->kind == LOCATION_UNRESOLVED && l->reason != UNRESOLVED_KERNEL) ||
@@ -65,18 +65,18 @@ static void take_sample(struct doctor_report *r, const struct spool_batch *b,
 	uint32_t first = 0, last;
 	struct doctor_row *row;
 
-	while (first < stack->count && !is_user(&b->locations[stack->locations[first]]))
+	while (first < stack->count && !is_user_location(&b->locations[stack->locations[first]]))
 		first++;
 	if (first == stack->count)
 		return;
 	r->samples += s->weight;
 	for (uint32_t i = first; i < stack->count; i++) {
-		const struct spool_module *m = module_of(b, stack->locations[i]);
+		const struct spool_module *m = module_of_location(b, stack->locations[i]);
 		bool is_again = false;
 
 		for (uint32_t j = first; j < i && m; j++)
-			is_again |= module_of(b, stack->locations[j]) == m;
-		row = m && !is_again ? row_of(r, b, m) : NULL;
+			is_again |= module_of_location(b, stack->locations[j]) == m;
+		row = m && !is_again ? doctor_row_of(r, b, m) : NULL;
 		if (row)
 			row->samples += s->weight;
 	}
@@ -84,16 +84,16 @@ static void take_sample(struct doctor_report *r, const struct spool_batch *b,
 	last = stack->count - 1;
 	if (stack->flags & SPOOL_STACK_IMPLAUSIBLE && last > first)
 		last--;
-	if (!module_of(b, stack->locations[last]))
+	if (!module_of_location(b, stack->locations[last]))
 		return;
-	row = row_of(r, b, module_of(b, stack->locations[last]));
+	row = doctor_row_of(r, b, module_of_location(b, stack->locations[last]));
 	if (row && stack->flags & SPOOL_STACK_IMPLAUSIBLE)
 		row->cut += s->weight;
 	else if (row && last == first)
 		row->alone += s->weight;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_modules(const void *a, const void *b)
 {
 	const struct doctor_row *x = a, *y = b;
 	uint64_t m = x->cut + x->alone, n = y->cut + y->alone;
@@ -116,6 +116,6 @@ int doctor_report_read(struct doctor_report *r, const char *spool_dir, struct er
 		for (size_t i = 0; i < b.sample_count; i++)
 			take_sample(r, &b, &b.samples[i]);
 	if (r->count)
-		qsort(r->rows, r->count, sizeof(*r->rows), compare);
+		qsort(r->rows, r->count, sizeof(*r->rows), compare_modules);
 	return rc;
 }

@@ -19,7 +19,7 @@ static const struct {
 	{"status", "how capture, spool and shipping are", cmd_status},
 };
 
-static void print_help(FILE *f)
+static void print_sampler_help(FILE *f)
 {
 	fprintf(f, "usage: rawstack-sampler COMMAND [ARGUMENT...]\n\n"
 		   "Takes raw stacks on a host, keeps them on disk, ships them in batches.\n\n");
@@ -29,7 +29,7 @@ static void print_help(FILE *f)
 		   "Exit status: 0 done, 1 failed, 2 usage.\n");
 }
 
-int complain(const struct err *err)
+int sampler_complain(const struct err *err)
 {
 	log_error("%s", err->message);
 	return err_exit_status(err->code);
@@ -38,14 +38,14 @@ int complain(const struct err *err)
 const char *const maps_words[] = {
 	[PROCSCAN_BEST] = "auto", [PROCSCAN_IOCTL] = "query", [PROCSCAN_TEXT] = "text", NULL};
 
-static int run(int argc, char **argv)
+static int run_sampler_command(int argc, char **argv)
 {
 	if (argc < 2) {
-		print_help(stderr);
+		print_sampler_help(stderr);
 		return 2;
 	}
 	if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h")) {
-		print_help(stdout);
+		print_sampler_help(stdout);
 		return 0;
 	}
 	if (!strcmp(argv[1], "--version")) {
@@ -65,6 +65,6 @@ int main(int argc, char **argv)
 	int status;
 
 	log_init("rawstack-sampler");
-	status = run(argc, argv);
+	status = run_sampler_command(argc, argv);
 	return status ? status : stdout_end(0, &err);
 }

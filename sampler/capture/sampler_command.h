@@ -16,6 +16,6 @@ int cmd_status(int argc, char **argv);
 extern const char *const maps_words[];
 
 /* Prints the error after the program's name and gives its exit status. */
-int complain(const struct err *err);
+int sampler_complain(const struct err *err);
 
 #endif

@@ -52,7 +52,7 @@ struct session {
 
 /* --- where the samples come from ------------------------------------------------------------- */
 
-static void read_id(const char *path, uint8_t id[static 16])
+static void read_kernel_id(const char *path, uint8_t id[static 16])
 {
 	if (!io_read_id(path, id))
 		io_system()->random(NULL, id, 16);
@@ -65,8 +65,8 @@ static void fill_origin(struct spool_origin *o, const struct session *s)
 						: 1000000000 / s->options->target.hz,
 		.cpu_count = (uint32_t)get_nprocs(),
 	};
-	read_id("/etc/machine-id", o->host_id);
-	read_id(IO_BOOT_ID, o->boot_id);
+	read_kernel_id("/etc/machine-id", o->host_id);
+	read_kernel_id(IO_BOOT_ID, o->boot_id);
 	if (gethostname(o->host_name, sizeof(o->host_name) - 1))
 		strcpy(o->host_name, "unknown");
 	snprintf(o->event, sizeof(o->event), "%s", s->backend->event(s->source));
@@ -85,7 +85,8 @@ static int open_backend(struct session *s, struct err *err)
 	return backend_choose(&s->backend, &s->source, o->backend, &o->target, say_backend, err);
 }
 
-static int scan(void *arg, uint32_t pid, struct modules *modules, size_t most, struct procscan *ret)
+static int scan_process(void *arg, uint32_t pid, struct modules *modules, size_t most,
+			struct procscan *ret)
 {
 	const struct session_options *o = arg;
 
@@ -100,27 +101,27 @@ static int ask_id(void *arg, uint32_t tid, const struct mapping *m, uint64_t pc,
 	return procscan_id(tid, o->maps, m, pc, ret);
 }
 
-static int check(void *arg, uint32_t tid, const struct mappings *maps)
+static int check_mappings(void *arg, uint32_t tid, const struct mappings *maps)
 {
 	const struct session_options *o = arg;
 
 	return procscan_check(tid, o->maps, maps);
 }
 
-static int find(void *arg, uint32_t tid, struct modules *modules, struct mappings **maps,
-		const uint64_t *pcs, size_t count)
+static int find_mapping(void *arg, uint32_t tid, struct modules *modules, struct mappings **maps,
+			const uint64_t *pcs, size_t count)
 {
 	const struct session_options *o = arg;
 
 	return procscan_find(tid, o->maps, modules, maps, pcs, count);
 }
 
-static uint64_t cpu_ns(void *arg _unused_)
+static uint64_t session_cpu_ns(void *arg _unused_)
 {
 	return thread_cpu_ns();
 }
 
-static uint64_t now_ns(void *arg _unused_)
+static uint64_t session_now_ns(void *arg _unused_)
 {
 	return io_mono_ns();
 }
@@ -209,7 +210,7 @@ static void tell_hangups(struct session *s)
 	s->poll_timer.hangups = 0;
 }
 
-static void loop(struct session *s)
+static void capture_loop(struct session *s)
 {
 	uint64_t now = s->io->mono_ns(s->io->ctx);
 	uint64_t end = s->options->duration_ns ? now + s->options->duration_ns : 0;
@@ -240,7 +241,7 @@ static int make_out_dir(const char *dir, struct err *err)
 
 /* Anybody could put segments there, which are shipped as this host's, or a lock that keeps us out.
  */
-static int open_spool(struct session *s, const struct spool_origin *origin, struct err *err)
+static int open_session_spool(struct session *s, const struct spool_origin *origin, struct err *err)
 {
 	const struct session_options *o = s->options;
 
@@ -275,7 +276,7 @@ static void settle_heap(struct session *s)
 		      busy < HEAP_BUSY_LEN ? busy : HEAP_BUSY_LEN);
 }
 
-static int prepare(struct session *s, struct err *err)
+static int prepare_session(struct session *s, struct err *err)
 {
 	const struct session_options *o = s->options;
 	struct spool_origin origin;
@@ -296,7 +297,7 @@ static int prepare(struct session *s, struct err *err)
 		return rc;
 	fill_origin(&origin, s);
 	s->cpu_count = origin.cpu_count ? origin.cpu_count : 1;
-	rc = open_spool(s, &origin, err);
+	rc = open_session_spool(s, &origin, err);
 	if (rc)
 		return rc;
 	if (o->ship_server)
@@ -333,7 +334,7 @@ static void fill_stats(struct session *s, struct session_stats *ret)
 	ret->stored = s->normaliser.samples - ret->losses[SPOOL_LOSS_SPOOL_ERROR];
 }
 
-static void finish(struct session *s, struct session_stats *ret)
+static void finish_session(struct session *s, struct session_stats *ret)
 {
 	const struct timespec moment = {.tv_nsec = 50000000};
 	struct err err;
@@ -361,7 +362,7 @@ static void finish(struct session *s, struct session_stats *ret)
 }
 
 /* What was blocked and pending was meant for this run. */
-static void swallow(struct session *s)
+static void drop_signals(struct session *s)
 {
 	poll_timer_read_signals(s->signal_fd, &s->poll_timer.hangups);
 	poll_timer_close(&s->poll_timer);
@@ -370,15 +371,15 @@ static void swallow(struct session *s)
 
 /* The helper of the normaliser first, while there is nothing that it should not inherit: each page
  * that is written to behind it is copied then, for it has them too. */
-static void init(struct session *s)
+static void init_session(struct session *s)
 {
 	struct procs_source source = {
-		.scan = scan,
+		.scan = scan_process,
 		.id = ask_id,
-		.check = check,
-		.find = find,
-		.cpu_ns = cpu_ns,
-		.now_ns = now_ns,
+		.check = check_mappings,
+		.find = find_mapping,
+		.cpu_ns = session_cpu_ns,
+		.now_ns = session_now_ns,
 		.ctx = (void *)(uintptr_t)s->options,
 	};
 	struct file_ids ids;
@@ -399,22 +400,22 @@ static int begin_rounds(struct session *s, struct err *err)
 			       s->io->mono_ns(s->io->ctx), err);
 }
 
-static int run(struct session *s, struct session_stats *ret, struct err *err)
+static int run_session(struct session *s, struct session_stats *ret, struct err *err)
 {
 	int rc;
 
 	descriptors_raise();
-	init(s);
-	rc = prepare(s, err);
+	init_session(s);
+	rc = prepare_session(s, err);
 	if (!rc)
 		rc = begin_rounds(s, err);
 	if (!rc)
 		rc = s->backend->start(s->source, err);
 	if (!rc) {
 		unit_notify(UNIT_READY);
-		loop(s);
+		capture_loop(s);
 		unit_notify(UNIT_STOPPING);
-		finish(s, ret);
+		finish_session(s, ret);
 	}
 	spool_writer_close(s->spool);
 	normalise_done(&s->normaliser);
@@ -447,8 +448,8 @@ int session_run(const struct session_options *options, struct session_stats *ret
 	if (s->signal_fd < 0) {
 		rc = err_sys(err, errno, "waiting for signals");
 	} else {
-		rc = run(s, ret, err);
-		swallow(s);
+		rc = run_session(s, ret, err);
+		drop_signals(s);
 	}
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return rc;

@@ -31,7 +31,7 @@ static int set_sets(uint64_t caps)
 	return syscall(SYS_capset, &head, data) ? -errno : 0;
 }
 
-static uint64_t effective(void)
+static uint64_t effective_capabilities(void)
 {
 	struct __user_cap_data_struct data[2] = {0};
 
@@ -40,12 +40,12 @@ static uint64_t effective(void)
 
 bool capabilities_have(int capability)
 {
-	return effective() & BIT(capability);
+	return effective_capabilities() & BIT(capability);
 }
 
 const char *capabilities_missing(char *text, size_t len)
 {
-	uint64_t have = effective();
+	uint64_t have = effective_capabilities();
 	/* Before the finer ones existed (Linux 5.8) this one stood for both; it still does. */
 	bool admin = have & BIT(CAP_SYS_ADMIN);
 	bool bpf = admin || have & BIT(CAP_BPF), perfmon = admin || have & BIT(CAP_PERFMON);
@@ -59,7 +59,7 @@ const char *capabilities_missing(char *text, size_t len)
 }
 
 /* Nothing executed later gets more than `caps`. Needs CAP_SETPCAP to do anything. */
-static void bound(uint64_t caps)
+static void bound_capabilities(uint64_t caps)
 {
 	for (int cap = 0; cap < 64; cap++)
 		if (!(caps & BIT(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
@@ -87,7 +87,7 @@ int capabilities_keep_sampling(struct err *err)
 		return err_sys(err, -rc, "capabilities");
 	have = data[0].permitted | (uint64_t)data[1].permitted << 32;
 	lock_root_out();
-	bound(KEPT);
+	bound_capabilities(KEPT);
 	rc = set_sets(have & KEPT);
 	if (rc)
 		return err_sys(err, -rc, "giving up capabilities");
@@ -99,7 +99,7 @@ int capabilities_keep_sampling(struct err *err)
 static int keep_quietly(uint64_t caps)
 {
 	lock_root_out();
-	bound(caps);
+	bound_capabilities(caps);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 		return -errno;
 	return set_sets(caps);
@@ -107,7 +107,7 @@ static int keep_quietly(uint64_t caps)
 
 int capabilities_keep_ptrace(void)
 {
-	return keep_quietly(effective() & BIT(CAP_SYS_PTRACE));
+	return keep_quietly(effective_capabilities() & BIT(CAP_SYS_PTRACE));
 }
 
 int capabilities_drop_all(void)

@@ -61,7 +61,7 @@ static bool is_again(const struct event *was, const struct event *e)
 }
 
 /* False, with nothing changed, when it has to be kept whole. */
-static bool add_again(struct events *q, const struct event *e)
+static bool add_repeated_event(struct events *q, const struct event *e)
 {
 	struct event_rows *r = &q->now;
 	const size_t last = q->last[last_of(e)].whole;
@@ -121,7 +121,7 @@ bool events_add(struct events *q, const struct event *e)
 		q->refused++;
 		return false;
 	}
-	if (is_sample && add_again(q, e)) {
+	if (is_sample && add_repeated_event(q, e)) {
 		place.is_again = true;
 		place.row = (uint32_t)r->again_count - 1;
 	} else if (add_whole(r, e)) {
@@ -152,8 +152,8 @@ static size_t run_of(const struct event_place *p, size_t count)
 }
 
 /* Of two runs, one behind the other; what was added first stays first within one instant. */
-static void merge(const struct event_place *a, size_t a_count, size_t b_count,
-		  struct event_place *to)
+static void merge_runs(const struct event_place *a, size_t a_count, size_t b_count,
+		       struct event_place *to)
 {
 	const struct event_place *b = a + a_count, *const a_end = b, *const b_end = b + b_count;
 
@@ -172,14 +172,14 @@ static size_t merge_pairs(const struct event_place *from, size_t count, struct e
 		const size_t a = run_of(from + at, count - at);
 		const size_t b = run_of(from + at + a, count - at - a);
 
-		merge(from + at, a, b, to + at);
+		merge_runs(from + at, a, b, to + at);
 		at += a + b;
 	}
 	return runs;
 }
 
 /* Each ring is in order, but for a hint behind its sample: so there are few runs. */
-static bool sort(struct events *q)
+static bool sort_events(struct events *q)
 {
 	struct event_rows *r = &q->now;
 	size_t runs = run_of(r->places, r->count) < r->count ? r->count : 1;
@@ -204,7 +204,7 @@ static bool sort(struct events *q)
 /* --- out ------------------------------------------------------------------------------------- */
 
 /* Rows lie in the order they came, so nothing else sees which is next. */
-static void fetch(const struct event_rows *r, size_t at)
+static void prefetch_row(const struct event_rows *r, size_t at)
 {
 	const struct event_place *p = &r->places[at];
 	const char *row;
@@ -247,11 +247,11 @@ const struct event *events_next(struct events *q, uint64_t horizon_ns)
 {
 	struct event_rows *r = &q->now;
 
-	if (!q->is_sorted && !sort(q))
+	if (!q->is_sorted && !sort_events(q))
 		return NULL;
 	if (q->at >= r->count || r->places[q->at].time_ns >= horizon_ns)
 		return NULL;
-	fetch(r, q->at + FETCH_AHEAD);
+	prefetch_row(r, q->at + FETCH_AHEAD);
 	return open_row(r, &r->places[q->at++]);
 }
 
@@ -281,7 +281,7 @@ const struct event *events_find_mapping(const struct events *q, uint32_t pid, ui
 }
 
 /* What a burst needed is not kept for ever. */
-static void shrink(struct events *q)
+static void shrink_events(struct events *q)
 {
 	if (q->spare.data.cap <= KEEP_LEN && q->spare.places_cap <= KEEP_ROWS)
 		return;
@@ -309,5 +309,5 @@ void events_compact(struct events *q)
 	buf_reset(&from.data);
 	q->spare = from;
 	q->at = 0;
-	shrink(q);
+	shrink_events(q);
 }

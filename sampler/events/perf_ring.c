@@ -202,7 +202,7 @@ int perf_ring_watch(int *epoll_fd, int fd)
 
 /* --- records --------------------------------------------------------------------------------- */
 
-static void take_text(struct bytes *in, struct event *e)
+static void take_record_text(struct bytes *in, struct event *e)
 {
 	const char *s = bytes_cstr(in, &e->data_len);
 
@@ -232,11 +232,12 @@ static void read_mmap(struct bytes *in, struct event *e, uint32_t type)
 		e->map.generation = bytes_u64(in);
 		bytes_skip(in, 8); /* protection and flags */
 	}
-	take_text(in, e);
+	take_record_text(in, e);
 }
 
 /* A call chain, kernel part first; marks of context stand between the addresses. */
-static void read_sample(const struct perf_ring *r, struct bytes *in, struct event *e, uint64_t *pcs)
+static void read_ring_sample(const struct perf_ring *r, struct bytes *in, struct event *e,
+			     uint64_t *pcs)
 {
 	uint16_t *part = NULL, total = 0;
 	uint64_t count;
@@ -283,7 +284,7 @@ static void read_record(struct perf_ring *r, const struct perf_event_header *hea
 	uint64_t record_ns;
 
 	if (head->type == PERF_RECORD_SAMPLE) {
-		read_sample(r, &in, &e, pcs);
+		read_ring_sample(r, &in, &e, pcs);
 		if (in.failed)
 			return;
 		counts->samples++;
@@ -311,7 +312,7 @@ static void read_record(struct perf_ring *r, const struct perf_event_header *hea
 		e.pid = bytes_u32(&in);
 		e.tid = bytes_u32(&in);
 		e.comm.is_exec = head->misc & PERF_RECORD_MISC_COMM_EXEC;
-		take_text(&in, &e);
+		take_record_text(&in, &e);
 		break;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
@@ -323,7 +324,7 @@ static void read_record(struct perf_ring *r, const struct perf_event_header *hea
 	case PERF_RECORD_CGROUP:
 		e.kind = EVENT_CGROUP;
 		e.cgroup.id = bytes_u64(&in);
-		take_text(&in, &e);
+		take_record_text(&in, &e);
 		break;
 	case PERF_RECORD_LOST:
 		e.kind = EVENT_LOST;

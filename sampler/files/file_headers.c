@@ -25,7 +25,7 @@ static const struct header_layout *class_of(const struct file_headers *h)
 	return &classes[h->is_64 ? CLASS_64 : CLASS_32];
 }
 
-static bool read_at(int fd, void *p, size_t len, uint64_t off)
+static bool read_header_bytes(int fd, void *p, size_t len, uint64_t off)
 {
 	return off <= INT64_MAX && pread(fd, p, len, (off_t)off) == (ssize_t)len;
 }
@@ -42,12 +42,12 @@ int file_headers_read(int fd, struct file_headers *ret)
 	const struct header_layout *class;
 	struct bytes in;
 
-	if (!read_at(fd, header, IDENT_LEN, 0) || memcmp(header, magic, sizeof(magic)) ||
+	if (!read_header_bytes(fd, header, IDENT_LEN, 0) || memcmp(header, magic, sizeof(magic)) ||
 	    (header[IDENT_CLASS] != CLASS_32 && header[IDENT_CLASS] != CLASS_64))
 		return -1;
 	ret->is_64 = header[IDENT_CLASS] == CLASS_64;
 	class = class_of(ret);
-	if (!read_at(fd, header, class->file_header_len, 0))
+	if (!read_header_bytes(fd, header, class->file_header_len, 0))
 		return -1;
 	in = bytes_of(header, class->file_header_len);
 	bytes_skip(&in, IDENT_LEN + 8); /* type, machine, version */
@@ -68,7 +68,7 @@ static bool read_entry(int fd, const struct file_header_table *t, uint16_t i, si
 	uint64_t at;
 
 	return t->is_usual && CHECKED_ADD(t->off, (uint64_t)i * len, &at) &&
-	       read_at(fd, header, len, at);
+	       read_header_bytes(fd, header, len, at);
 }
 
 int file_headers_segment(int fd, const struct file_headers *h, uint16_t i, struct file_header *ret)

@@ -56,7 +56,7 @@ struct helper {
 #define WORKER_NS UINT64_C(300000)
 
 /* That this process has used. */
-static uint64_t cpu_ns(void)
+static uint64_t process_cpu_ns(void)
 {
 	struct timespec used;
 
@@ -184,13 +184,13 @@ static void run_worker(const struct helper *h, struct file_request *req, int fd)
 
 /* --- the helper ------------------------------------------------------------------------------ */
 
-static void reap(struct helper *h)
+static void reap_worker(struct helper *h)
 {
 	while (h->stuck_count && waitpid(-1, NULL, WNOHANG) > 0)
 		h->stuck_count--;
 }
 
-static uint64_t ns_of(const struct timeval *t)
+static uint64_t timeval_ns(const struct timeval *t)
 {
 	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
 }
@@ -206,7 +206,7 @@ static void end_worker(struct helper *h, pid_t pid)
 	for (int i = 0; i < 20; i++) {
 		if (wait4(pid, NULL, WNOHANG, &usage) == pid) {
 			cpu_budget_spend(&h->budget,
-					 ns_of(&usage.ru_utime) + ns_of(&usage.ru_stime));
+					 timeval_ns(&usage.ru_utime) + timeval_ns(&usage.ru_stime));
 			return;
 		}
 		nanosleep(&pause, NULL);
@@ -238,14 +238,14 @@ static int read_answer(int fd, struct answer *ret)
 	return -EIO;
 }
 
-static void ask_worker(struct helper *h, struct file_request *req, struct answer *ret)
+static void ask_file_worker(struct helper *h, struct file_request *req, struct answer *ret)
 {
 	int pipe_fds[2], rc;
 	pid_t pid;
 
 	memset(ret, 0, offsetof(struct answer, rows));
 	ret->rc = -EAGAIN;
-	reap(h);
+	reap_worker(h);
 	if (h->stuck_count >= LIMIT_FILE_WORKERS_STUCK ||
 	    !cpu_budget_allows(&h->budget, io_mono_ns()) || pipe2(pipe_fds, O_CLOEXEC))
 		return;
@@ -292,11 +292,11 @@ static bool is_complete(const struct answer *a)
 /* Without a worker, where it is known at once that there is no such file. */
 static void ask_somebody(struct helper *h, struct file_request *req, struct answer *ret)
 {
-	const uint64_t began_ns = cpu_ns();
+	const uint64_t began_ns = process_cpu_ns();
 
 	if (is_of_mapped_file(req) || !cpu_budget_allows(&h->budget, io_mono_ns()) ||
 	    !is_absent(h, req)) {
-		ask_worker(h, req, ret);
+		ask_file_worker(h, req, ret);
 	} else {
 		memset(ret, 0, offsetof(struct answer, rows));
 		ret->rc = -ENOENT;
@@ -304,10 +304,10 @@ static void ask_somebody(struct helper *h, struct file_request *req, struct answ
 	if (req->kind == FILE_REQUEST_PERF_MAP && !is_complete(ret))
 		perf_map_keep_add(&h->maps, req->image, req->pid, req->seen_ns, io_mono_ns());
 	if (!is_of_mapped_file(req))
-		cpu_budget_spend(&h->budget, cpu_ns() - began_ns);
+		cpu_budget_spend(&h->budget, process_cpu_ns() - began_ns);
 }
 
-static void remember(struct helper *h, const struct answer *a)
+static void remember_answer(struct helper *h, const struct answer *a)
 {
 	if (!a->is_version_known || cache_find(h, &a->version))
 		return;
@@ -376,7 +376,7 @@ static void run_helper(int fd, pid_t parent)
 		((char *)&req)[len] = 0;
 		reply.slot = req.slot;
 		ask_somebody(&h, &req, &a);
-		remember(&h, &a);
+		remember_answer(&h, &a);
 		reply.rc = a.rc;
 		reply.id = a.id;
 		reply.segments.count = 0;

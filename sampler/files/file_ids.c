@@ -36,7 +36,7 @@ int file_ids_init(struct file_ids *f, uint64_t now_ns, struct err *err)
 	return start_helper(f, now_ns, err);
 }
 
-static void release(struct file_ids *f, size_t slot, uint64_t now_ns)
+static void release_slot(struct file_ids *f, size_t slot, uint64_t now_ns)
 {
 	struct module *m = f->slots[slot].module;
 	struct jit *j = f->slots[slot].jit;
@@ -68,18 +68,18 @@ static bool is_used(const struct file_ids *f, size_t slot)
 }
 
 /* Nothing that was asked will be answered. */
-static void give_up(struct file_ids *f, uint64_t now_ns)
+static void give_up_helper(struct file_ids *f, uint64_t now_ns)
 {
 	for (size_t i = 0; i < ARRAY_LEN(f->slots); i++)
 		if (is_used(f, i))
-			release(f, i, now_ns);
+			release_slot(f, i, now_ns);
 	closep(&f->fd);
 	f->fd = -1;
 }
 
 void file_ids_done(struct file_ids *f)
 {
-	give_up(f, 0);
+	give_up_helper(f, 0);
 	if (f->pid) {
 		kill(f->pid, SIGKILL);
 		waitpid(f->pid, NULL, 0);
@@ -127,7 +127,7 @@ static int send_path(struct file_ids *f, struct module *m, uint32_t pid,
 	return slot;
 }
 
-static bool ask(struct file_ids *f, struct module *m, uint32_t pid)
+static bool ask_helper(struct file_ids *f, struct module *m, uint32_t pid)
 {
 	if (send_path(f, m, pid, FILE_REQUEST_ID) < 0)
 		return false;
@@ -196,9 +196,9 @@ bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t 
 	case MODULE_ID_ASKED:
 		return true;
 	case MODULE_ID_FAILED:
-		return now_ns >= m->retry_ns && ask(f, m, pid);
+		return now_ns >= m->retry_ns && ask_helper(f, m, pid);
 	case MODULE_ID_UNASKED:
-		return ask(f, m, pid);
+		return ask_helper(f, m, pid);
 	case MODULE_ID_KNOWN:
 		break;
 	}
@@ -232,7 +232,7 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 		    file_segments_check(reply.segments.rows, reply.segments.count, NULL) ||
 		    len != (ssize_t)(head_len + reply.row_count * sizeof(*reply.rows)) ||
 		    reply.slot >= ARRAY_LEN(f->slots) || !is_used(f, reply.slot)) {
-			give_up(f, now_ns);
+			give_up_helper(f, now_ns);
 			break;
 		}
 		if (f->slots[reply.slot].is_late)
@@ -244,7 +244,7 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 		else
 			take_file(f, f->slots[reply.slot].module, f->slots[reply.slot].of_segments,
 				  &reply, now_ns);
-		release(f, reply.slot, now_ns);
+		release_slot(f, reply.slot, now_ns);
 	}
 	if (f->fd >= 0 || now_ns - f->start_ns < RESTART_NS)
 		return;

@@ -45,7 +45,7 @@ struct jit *jit_ref(struct jit *j)
 	return j;
 }
 
-static void forget(struct jit *j)
+static void forget_jit_rows(struct jit *j)
 {
 	for (size_t i = 0; i < j->count; i++)
 		free(j->ranges[i].name);
@@ -56,13 +56,13 @@ void jit_unref(struct jit *j)
 {
 	if (!j || --j->refs)
 		return;
-	forget(j);
+	forget_jit_rows(j);
 	free(j->ranges);
 	free(j);
 }
 
 /* The first range that ends behind pc. */
-static size_t range_at(const struct jit *j, uint64_t pc)
+static size_t jit_range_at(const struct jit *j, uint64_t pc)
 {
 	size_t low = 0, high = j->count;
 
@@ -82,8 +82,8 @@ const char *jit_find(struct jit *j, uint64_t pc, uint64_t now_ns)
 	size_t i;
 
 	if (now_ns > j->until_ns)
-		forget(j);
-	i = range_at(j, pc);
+		forget_jit_rows(j);
+	i = jit_range_at(j, pc);
 	return i < j->count && j->ranges[i].start <= pc ? j->ranges[i].name : NULL;
 }
 
@@ -106,7 +106,7 @@ bool jit_want(struct jit *j, uint64_t pc, uint64_t now_ns)
 }
 
 /* The newer one wins; what it leaves of older ones stays. */
-static void add(struct jit *j, const struct perf_map_row *row)
+static void add_jit_row(struct jit *j, const struct perf_map_row *row)
 {
 	struct jit_range put[3] = {{.name = NULL}};
 	size_t first, last, n = 0;
@@ -116,7 +116,7 @@ static void add(struct jit *j, const struct perf_map_row *row)
 	    !grow_array((void **)&j->ranges, &j->cap, j->count + 2, sizeof(*j->ranges),
 			LIMIT_JIT_RANGES))
 		return;
-	first = range_at(j, row->start);
+	first = jit_range_at(j, row->start);
 	for (last = first; last < j->count && j->ranges[last].start < end; last++)
 		;
 	if (first < last && j->ranges[first].start < row->start)
@@ -148,7 +148,7 @@ void jit_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t c
 	if (!j->count || now_ns > j->until_ns)
 		j->until_ns = now_ns + KEEP_NS;
 	for (size_t i = 0; i < count && !rc; i++) {
-		add(j, &rows[i]);
+		add_jit_row(j, &rows[i]);
 		missed |= !rows[i].len;
 	}
 	j->is_asked = false;

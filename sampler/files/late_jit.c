@@ -7,7 +7,7 @@ enum {
 	SLOTS_MIN = 64
 };
 
-static uint64_t *slot_of(const struct late_jit *t, uint64_t pc)
+static uint64_t *late_jit_slot_of(const struct late_jit *t, uint64_t pc)
 {
 	/* Fibonacci hashing: places of a program differ in their middle bits. */
 	size_t i = (size_t)((pc * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (t->slot_count - 1);
@@ -28,7 +28,7 @@ static bool grow_slots(struct late_jit *t)
 		return false;
 	for (size_t i = 0; i < t->slot_count; i++)
 		if (t->slots[i])
-			*slot_of(&grown, t->slots[i]) = t->slots[i];
+			*late_jit_slot_of(&grown, t->slots[i]) = t->slots[i];
 	free(t->slots);
 	t->slots = grown.slots;
 	t->slot_count = grown.slot_count;
@@ -41,7 +41,7 @@ bool late_jit_put(struct late_jit *t, uint64_t pc)
 
 	if (!grow_slots(t))
 		return false;
-	slot = slot_of(t, pc);
+	slot = late_jit_slot_of(t, pc);
 	if (*slot)
 		return false;
 	*slot = pc;

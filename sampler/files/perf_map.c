@@ -45,7 +45,7 @@ static void cut_rows(struct perf_map_row *rows, size_t count, size_t first, size
 }
 
 /* "<hex> <hex> <name>" */
-static void take_line(char *line, const uint64_t *pcs, size_t count, struct perf_map_row *rows)
+static void take_map_line(char *line, const uint64_t *pcs, size_t count, struct perf_map_row *rows)
 {
 	char *at;
 	uint64_t start = strtoull(line, &at, 16), len = at > line ? strtoull(at, &at, 16) : 0, end;
@@ -84,7 +84,7 @@ int perf_map_find(int fd, const uint64_t *pcs, size_t count, struct perf_map_row
 		while ((end = memchr(line, '\n', (size_t)(buf + have - line)))) {
 			*end = 0;
 			if (!skip)
-				take_line(line, pcs, count, ret);
+				take_map_line(line, pcs, count, ret);
 			skip = false;
 			line = end + 1;
 		}

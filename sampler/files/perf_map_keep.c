@@ -17,7 +17,7 @@ static double seconds_of(clockid_t clock)
 	return clock_gettime(clock, &t) ? 0 : (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static int open_process(uint32_t pid)
+static int open_process_fd(uint32_t pid)
 {
 	return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 }
@@ -43,7 +43,7 @@ static void remove_row(struct perf_map_keep *k, size_t i)
 	k->all[i] = k->all[--k->count];
 }
 
-static struct perf_map_kept *find_row(struct perf_map_keep *k, uint64_t image)
+static struct perf_map_kept *find_kept_map(struct perf_map_keep *k, uint64_t image)
 {
 	for (size_t i = 0; i < k->count; i++)
 		if (k->all[i].image == image)
@@ -53,7 +53,7 @@ static struct perf_map_kept *find_row(struct perf_map_keep *k, uint64_t image)
 
 const struct perf_map_kept *perf_map_keep_find(const struct perf_map_keep *k, uint64_t image)
 {
-	return find_row((struct perf_map_keep *)(uintptr_t)k, image);
+	return find_kept_map((struct perf_map_keep *)(uintptr_t)k, image);
 }
 
 /* Room for one more: the one that was used longest ago goes. */
@@ -73,7 +73,8 @@ static struct perf_map_kept *new_row(struct perf_map_keep *k)
 void perf_map_keep_add(struct perf_map_keep *k, uint64_t image, uint32_t tid, uint64_t seen_ns,
 		       uint64_t now_ns)
 {
-	struct perf_map_kept *known = find_row(k, image), found = {image, now_ns, {0}, -1, -1, -1};
+	struct perf_map_kept *known = find_kept_map(k, image),
+			     found = {image, now_ns, {0}, -1, -1, -1};
 	const double seen =
 		seconds_of(CLOCK_REALTIME) - seconds_of(CLOCK_MONOTONIC) + (double)seen_ns / 1e9;
 
@@ -81,7 +82,7 @@ void perf_map_keep_add(struct perf_map_keep *k, uint64_t image, uint32_t tid, ui
 		return;
 	if (perf_map_place_find(&found.place, tid))
 		return;
-	found.pid_fd = known ? known->pid_fd : open_process(found.place.pid);
+	found.pid_fd = known ? known->pid_fd : open_process_fd(found.place.pid);
 	if (found.pid_fd < 0)
 		return;
 	/* What is found by a number is of the process as long as that has not ended behind it. */

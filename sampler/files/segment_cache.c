@@ -43,7 +43,7 @@ int segment_cache_find(const struct segment_cache *c, const struct build_id *id,
 }
 
 /* The row of the id, which may be new; NULL without memory. */
-static struct segment_row *row_of(struct segment_cache *c, const struct build_id *id)
+static struct segment_row *segment_row_of(struct segment_cache *c, const struct build_id *id)
 {
 	uint32_t at = intern_find(&c->ids, id->bytes, id->len);
 
@@ -66,7 +66,7 @@ static struct segment_row *row_of(struct segment_cache *c, const struct build_id
 void segment_cache_put(struct segment_cache *c, const struct build_id *id,
 		       const struct file_segments *segments, uint64_t now_ns)
 {
-	struct segment_row *row = row_of(c, id);
+	struct segment_row *row = segment_row_of(c, id);
 	const size_t count = segments ? segments->count : 0;
 
 	if (!row || row->rows)

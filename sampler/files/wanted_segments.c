@@ -8,8 +8,8 @@ void wanted_segments_done(struct wanted_segments *w)
 }
 
 /* Whether all is done that can be: they stand in the spool, or cannot be read. */
-static bool is_settled(const struct file_ids *f, struct spool_writer *spool, const struct module *m,
-		       uint64_t now_ns)
+static bool segments_are_settled(const struct file_ids *f, struct spool_writer *spool,
+				 const struct module *m, uint64_t now_ns)
 {
 	const struct file_segment *rows;
 	size_t count;
@@ -23,7 +23,7 @@ static bool is_settled(const struct file_ids *f, struct spool_writer *spool, con
 void wanted_segments_add(struct wanted_segments *w, struct file_ids *f, struct spool_writer *spool,
 			 struct module *m, uint32_t tid, bool is_program, uint64_t now_ns)
 {
-	if (m->kind != MODULE_FILE || !m->id.len || is_settled(f, spool, m, now_ns) ||
+	if (m->kind != MODULE_FILE || !m->id.len || segments_are_settled(f, spool, m, now_ns) ||
 	    w->count == ARRAY_LEN(w->list))
 		return;
 	for (size_t i = 0; i < w->count; i++)
@@ -38,7 +38,7 @@ void wanted_segments_poll(struct wanted_segments *w, struct file_ids *f, struct 
 	for (size_t i = 0; i < w->count;) {
 		struct wanted_module *at = &w->list[i];
 
-		if (is_settled(f, spool, at->module, now_ns)) {
+		if (segments_are_settled(f, spool, at->module, now_ns)) {
 			module_unref(at->module);
 			*at = w->list[--w->count];
 			continue;

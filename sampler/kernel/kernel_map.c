@@ -27,7 +27,7 @@ struct kernel_symbol {
 	char name[NAME_MAX_LEN];
 };
 
-static int compare(const void *a, const void *b)
+static int compare_kernel_symbols(const void *a, const void *b)
 {
 	const struct kernel_symbol *x = a, *y = b;
 
@@ -35,7 +35,7 @@ static int compare(const void *a, const void *b)
 }
 
 /* "<hex> <type> <name>[ <tab>[<owner>]]" */
-static void read_line(struct kernel_map *k, char *line)
+static void read_symbol_line(struct kernel_map *k, char *line)
 {
 	const char *tab = strchr(line, '\t');
 	char *at, *type, *name, *owner, *rest = NULL;
@@ -67,7 +67,7 @@ static void read_line(struct kernel_map *k, char *line)
 	snprintf(s->name, sizeof(s->name), s->is_bpf ? "%s" : "%s %s", name, owner);
 }
 
-static int read_kallsyms(struct kernel_map *k, uint64_t now_ns, struct err *err)
+static int read_kernel_symbols(struct kernel_map *k, uint64_t now_ns, struct err *err)
 {
 	_cleanup_(freep) char *line = NULL;
 	FILE *f = fopen(KALLSYMS, "re");
@@ -81,10 +81,10 @@ static int read_kallsyms(struct kernel_map *k, uint64_t now_ns, struct err *err)
 	/* By default it would be read by the kilobyte. */
 	setvbuf(f, NULL, _IOFBF, READ_LEN);
 	while (getline(&line, &cap, f) >= 0)
-		read_line(k, line);
+		read_symbol_line(k, line);
 	fclose(f);
 	if (k->count)
-		qsort(k->symbols, k->count, sizeof(*k->symbols), compare);
+		qsort(k->symbols, k->count, sizeof(*k->symbols), compare_kernel_symbols);
 	if (!k->text || k->etext <= k->text)
 		return err_set(err, ERR_DENIED,
 			       "kernel addresses are hidden in " KALLSYMS
@@ -106,7 +106,7 @@ int kernel_map_init(struct kernel_map *ret, uint64_t text, uint64_t etext, uint6
 		ret->etext = etext;
 		return 0;
 	}
-	return read_kallsyms(ret, now_ns, err);
+	return read_kernel_symbols(ret, now_ns, err);
 }
 
 void kernel_map_done(struct kernel_map *k)
@@ -147,7 +147,7 @@ struct kernel_place kernel_map_find(struct kernel_map *k, uint64_t pc, uint64_t 
 		return (struct kernel_place){.kind = KERNEL_PLACE_TEXT, .off = pc - k->text};
 	s = find_symbol(k, pc);
 	if (!s && must_read(k, now_ns)) {
-		read_kallsyms(k, now_ns, NULL);
+		read_kernel_symbols(k, now_ns, NULL);
 		s = find_symbol(k, pc);
 		k->reread_ns = s ? REREAD_NS : 2 * k->reread_ns;
 	}

@@ -36,7 +36,7 @@ void kernel_modules_done(struct kernel_modules *m)
 	*m = (struct kernel_modules){.count = 0};
 }
 
-static int compare(const void *a, const void *b)
+static int compare_kernel_modules(const void *a, const void *b)
 {
 	const struct kernel_module *x = a, *y = b;
 
@@ -52,7 +52,7 @@ static int compare_sections(const void *a, const void *b)
 
 /* "<name> <size> <uses> <used by> <state> 0x<address>[ (<taints>)]", proc_modules(5); zeros without
  * CAP_SYSLOG. */
-static void read_line(struct kernel_modules *m, char *line)
+static void read_module_line(struct kernel_modules *m, char *line)
 {
 	char *rest = NULL, *name = strtok_r(line, " ", &rest), *size = strtok_r(NULL, " ", &rest);
 	struct kernel_module row = {.start = 0};
@@ -82,13 +82,13 @@ void kernel_modules_read(struct kernel_modules *m, const char *proc_path, const 
 	if (!f) /* a kernel without modules */
 		return;
 	while (getline(&line, &cap, f) >= 0)
-		read_line(m, line);
+		read_module_line(m, line);
 	fclose(f);
 	if (m->count)
-		qsort(m->rows, m->count, sizeof(*m->rows), compare);
+		qsort(m->rows, m->count, sizeof(*m->rows), compare_kernel_modules);
 }
 
-static void read_section(struct kernel_module *row, const char *dir, const char *name)
+static void read_module_section(struct kernel_module *row, const char *dir, const char *name)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
 	char path[LIMIT_PATH_LEN];
@@ -123,7 +123,7 @@ static void read_module(const struct kernel_modules *m, struct kernel_module *ro
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir)))
 		if (strcmp(entry->d_name, ".") && strcmp(entry->d_name, ".."))
-			read_section(row, path, entry->d_name);
+			read_module_section(row, path, entry->d_name);
 	if (dir)
 		closedir(dir);
 	if (row->count)

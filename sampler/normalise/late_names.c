@@ -33,7 +33,7 @@ static void forget_places(struct late_names *l, struct late_jit *t)
 
 /* --- programs -------------------------------------------------------------------------------- */
 
-static bool is_over(const struct jit *j)
+static bool program_is_over(const struct jit *j)
 {
 	return j->refs == 1;
 }
@@ -61,7 +61,7 @@ void late_names_done(struct late_names *l)
 }
 
 /* Room for one more; false: all others are asked for right now. */
-static bool make_room(struct late_names *l)
+static bool make_program_room(struct late_names *l)
 {
 	size_t oldest = l->count;
 
@@ -80,7 +80,7 @@ static bool make_room(struct late_names *l)
 void late_names_add(struct late_names *l, struct jit *j, uint64_t pc, uint64_t time_ns)
 {
 	if (!j->late) {
-		if (!make_room(l))
+		if (!make_program_room(l))
 			return;
 		j->late = calloc(1, sizeof(*j->late));
 		if (!j->late)
@@ -173,7 +173,7 @@ static bool handle_answer(struct late_names *l, struct jit *j, struct spool_writ
 		t->not_before_ns = now_ns + AGAIN_NS;
 		return true;
 	}
-	if (t->rc == -EBUSY && is_over(j) && !l->is_ending) {
+	if (t->rc == -EBUSY && program_is_over(j) && !l->is_ending) {
 		t->not_before_ns = now_ns + BUSY_NS;
 		return true;
 	}
@@ -197,12 +197,12 @@ static bool poll_program(struct late_names *l, struct jit *j, struct file_ids *i
 
 	if (t->is_answered && !handle_answer(l, j, spool, now_ns)) {
 		end_turn(l, t);
-		return !is_over(j) && !l->is_ending;
+		return !program_is_over(j) && !l->is_ending;
 	}
 	if (!t->asked && !t->is_under_way) {
 		if (!t->count)
-			return !is_over(j) && !l->is_ending;
-		if (!is_over(j) && !l->is_ending && (t->had_turn || !j->has_map))
+			return !program_is_over(j) && !l->is_ending;
+		if (!program_is_over(j) && !l->is_ending && (t->had_turn || !j->has_map))
 			return true;
 		begin_turn(t);
 	}

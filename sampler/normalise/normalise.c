@@ -40,7 +40,7 @@ void normalise_done(struct normaliser *n)
 /* Also "not a target", where a row of threads is expected. */
 #define THREAD_FILTERED (INTERN_FULL - 1)
 
-static const char *comm_of(const struct event *e, const struct proc *p)
+static const char *comm_of_event(const struct event *e, const struct proc *p)
 {
 	return e->sample.comm[0] || !p ? e->sample.comm : p->comm;
 }
@@ -78,7 +78,7 @@ static uint32_t put_thread(struct normaliser *n, const struct proc *p, const str
 	struct spool_thread t = SPOOL_THREAD_INIT;
 	char comm[EVENT_COMM_LEN + 1] = {0};
 
-	memcpy(comm, comm_of(e, p), strnlen(comm_of(e, p), EVENT_COMM_LEN));
+	memcpy(comm, comm_of_event(e, p), strnlen(comm_of_event(e, p), EVENT_COMM_LEN));
 	if (!targets_match(&n->targets, comm, p && p->exe ? p->exe->path : NULL))
 		return THREAD_FILTERED;
 	t.pid = e->pid;
@@ -107,8 +107,8 @@ static bool get_context(const struct normaliser *n, const struct event *e, const
 	return is_kernel || (p && !p->must_scan && !p->is_gone && !p->is_unsure);
 }
 
-static uint32_t thread_of(struct normaliser *n, const struct proc *p, const struct event *e,
-			  const struct sample_context *ctx)
+static uint32_t thread_of_event(struct normaliser *n, const struct proc *p, const struct event *e,
+				const struct sample_context *ctx)
 {
 	/* A name that is the process's, not the sample's, may change. */
 	const bool is_final = ctx && e->sample.comm[0];
@@ -135,7 +135,7 @@ static void write_to_spool(struct normaliser *n, const struct event *e, uint32_t
 				      });
 }
 
-static void write_sample(struct normaliser *n, const struct event *e, const struct proc *p)
+static void write_event_sample(struct normaliser *n, const struct event *e, const struct proc *p)
 {
 	const uint64_t *pcs = e->data, frames = n->user_frames, unresolved = n->unresolved;
 	struct sample_context ctx;
@@ -144,7 +144,7 @@ static void write_sample(struct normaliser *n, const struct event *e, const stru
 	uint32_t thread, stack;
 
 	sample_cache_begin(&n->cache, spool_writer_segment(n->spool));
-	thread = thread_of(n, p, e, is_known ? &ctx : NULL);
+	thread = thread_of_event(n, p, e, is_known ? &ctx : NULL);
 	if (thread == THREAD_FILTERED) {
 		n->filtered++;
 		return;
@@ -212,7 +212,7 @@ static bool write_again(struct normaliser *n, const struct event *e, const struc
 	run->of = NULL;
 	if (!get_context(n, e, p, &ctx))
 		return false;
-	thread = thread_of(n, p, e, &ctx);
+	thread = thread_of_event(n, p, e, &ctx);
 	/* One that ended is kept alive by each sample, and a name may be the process's. */
 	if (thread != LOCATION_NO_INDEX && e->sample.comm[0] && !(p && p->exit_ns))
 		*run = (struct sample_run){e, ctx, n->procs.changes, thread};
@@ -266,7 +266,7 @@ static void on_sample(struct normaliser *n, const struct event *e)
 		return;
 	if (!must_wait(n, e, p, true) ||
 	    !pending_samples_add(&n->pending, e, p, e->time_ns + PENDING_SAMPLE_NS))
-		write_sample(n, e, p);
+		write_event_sample(n, e, p);
 }
 
 /* So that a sample of this poll that lacks the next answer asks for it, and not one of the next. */
@@ -290,7 +290,7 @@ void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 			at = &(*at)->next;
 			continue;
 		}
-		write_sample(n, &(*at)->sample, p);
+		write_event_sample(n, &(*at)->sample, p);
 		pending_samples_remove(&n->pending, at);
 	}
 	/* Behind those that samples wait for. */

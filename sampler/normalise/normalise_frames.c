@@ -5,7 +5,7 @@
 #include <string.h>
 
 /* Where it went; LOCATION_NO_INDEX: there was no room. */
-static uint32_t put(struct normaliser *n, struct stack *s, const struct location *l)
+static uint32_t put_frame_location(struct normaliser *n, struct stack *s, const struct location *l)
 {
 	if (s->count >= ARRAY_LEN(s->frames))
 		return LOCATION_NO_INDEX;
@@ -14,27 +14,27 @@ static uint32_t put(struct normaliser *n, struct stack *s, const struct location
 
 void frames_put_pseudo(struct normaliser *n, struct stack *s, const char *name)
 {
-	put(n, s,
-	    &(struct location){
-		    .kind = LOCATION_HOST_NAMED,
-		    .reason = HOST_SOURCE_PSEUDO,
-		    .module = LOCATION_NO_INDEX,
-		    .name = spool_writer_string(n->spool, name, strlen(name)),
-	    });
+	put_frame_location(n, s,
+			   &(struct location){
+				   .kind = LOCATION_HOST_NAMED,
+				   .reason = HOST_SOURCE_PSEUDO,
+				   .module = LOCATION_NO_INDEX,
+				   .name = spool_writer_string(n->spool, name, strlen(name)),
+			   });
 }
 
 static void put_unresolved(struct normaliser *n, struct stack *s, uint64_t pc,
 			   enum location_mode mode, enum unresolved_reason reason, uint32_t module)
 {
-	put(n, s,
-	    &(struct location){
-		    .kind = LOCATION_UNRESOLVED,
-		    .mode = (uint8_t)mode,
-		    .reason = (uint8_t)reason,
-		    .module = module,
-		    .address = pc,
-		    .name = LOCATION_NO_INDEX,
-	    });
+	put_frame_location(n, s,
+			   &(struct location){
+				   .kind = LOCATION_UNRESOLVED,
+				   .mode = (uint8_t)mode,
+				   .reason = (uint8_t)reason,
+				   .module = module,
+				   .address = pc,
+				   .name = LOCATION_NO_INDEX,
+			   });
 }
 
 /* --- the kernel part ------------------------------------------------------------------------- */
@@ -65,7 +65,7 @@ static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
 		l.kind = LOCATION_KERNEL_TEXT;
 		l.module = spool_writer_module(n->spool, &kernel);
 		l.address = place.off;
-		known->location = put(n, s, &l);
+		known->location = put_frame_location(n, s, &l);
 		return;
 	case KERNEL_PLACE_MODULE:
 		kernel.id = place.module.id;
@@ -76,13 +76,13 @@ static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
 		l.name = spool_writer_string(n->spool, place.module.section,
 					     strlen(place.module.section));
 		l.address = place.module.off;
-		put(n, s, &l);
+		put_frame_location(n, s, &l);
 		return;
 	case KERNEL_PLACE_NAMED:
 		l.kind = LOCATION_HOST_NAMED;
 		l.reason = place.is_bpf ? HOST_SOURCE_BPF : HOST_SOURCE_KALLSYMS;
 		l.name = spool_writer_string(n->spool, place.name, strlen(place.name));
-		put(n, s, &l);
+		put_frame_location(n, s, &l);
 		return;
 	case KERNEL_PLACE_UNKNOWN:
 		n->is_final = false;
@@ -164,14 +164,14 @@ static void put_anonymous(struct normaliser *n, struct stack *s, const struct pr
 			late_names_add(&n->late, p->jit, frames_looked_at(pc, mode), now_ns);
 		return;
 	}
-	put(n, s,
-	    &(struct location){
-		    .kind = LOCATION_HOST_NAMED,
-		    .mode = (uint8_t)mode,
-		    .reason = HOST_SOURCE_PERF_MAP,
-		    .module = LOCATION_NO_INDEX,
-		    .name = spool_writer_string(n->spool, name, strlen(name)),
-	    });
+	put_frame_location(n, s,
+			   &(struct location){
+				   .kind = LOCATION_HOST_NAMED,
+				   .mode = (uint8_t)mode,
+				   .reason = HOST_SOURCE_PERF_MAP,
+				   .module = LOCATION_NO_INDEX,
+				   .name = spool_writer_string(n->spool, name, strlen(name)),
+			   });
 }
 
 static void put_mapped(struct normaliser *n, struct stack *s, const struct proc *p,
@@ -192,7 +192,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct proc 
 		l.kind = LOCATION_HOST_NAMED;
 		l.reason = HOST_SOURCE_VDSO;
 		l.name = spool_writer_string(n->spool, "[vdso]", 6);
-		put(n, s, &l);
+		put_frame_location(n, s, &l);
 		return;
 	case MODULE_FILE:
 		break;
@@ -206,7 +206,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct proc 
 		return;
 	}
 	l.kind = LOCATION_FILE_OFF;
-	put(n, s, &l);
+	put_frame_location(n, s, &l);
 }
 
 static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,

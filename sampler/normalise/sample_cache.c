@@ -94,8 +94,8 @@ static struct cached_id *id_rows(const struct sample_cache *c, uint64_t stack_id
 }
 
 /* Number by number: a key that is made to be compared is waited for. */
-static bool is_key(const struct sample_stack_key *k, const struct event *e,
-		   const struct sample_context *ctx)
+static bool is_stack_key(const struct sample_stack_key *k, const struct event *e,
+			 const struct sample_context *ctx)
 {
 	return k->stack_id == e->sample.stack_id && k->context.maps_version == ctx->maps_version &&
 	       k->context.kernel_version == ctx->kernel_version &&
@@ -113,12 +113,12 @@ static const struct cached_stack *find_id(const struct sample_cache *c, const st
 	if (!c->ids)
 		return NULL;
 	rows = id_rows(c, e->sample.stack_id, ctx->maps_version);
-	if (is_key(&rows[0].key, e, ctx))
+	if (is_stack_key(&rows[0].key, e, ctx))
 		return &rows[0].stack;
-	return is_key(&rows[1].key, e, ctx) ? &rows[1].stack : NULL;
+	return is_stack_key(&rows[1].key, e, ctx) ? &rows[1].stack : NULL;
 }
 
-static void put_id(struct sample_cache *c, const struct cached_id *row)
+static void put_cached_stack(struct sample_cache *c, const struct cached_id *row)
 {
 	struct cached_id *rows = id_rows(c, row->key.stack_id, row->key.context.maps_version);
 
@@ -143,12 +143,12 @@ static void grow_ids(struct sample_cache *c)
 	c->ids_bits = bits;
 	for (size_t i = old_count; i-- > 0;)
 		if (old[i].key.stack_id)
-			put_id(c, &old[i]);
+			put_cached_stack(c, &old[i]);
 	free(old);
 }
 
-static void add_id(struct sample_cache *c, const struct event *e, const struct sample_context *ctx,
-		   const struct cached_stack *stack)
+static void add_cached_stack(struct sample_cache *c, const struct event *e,
+			     const struct sample_context *ctx, const struct cached_stack *stack)
 {
 	struct cached_id row = {.stack = *stack};
 
@@ -157,7 +157,7 @@ static void add_id(struct sample_cache *c, const struct event *e, const struct s
 	if (!c->ids)
 		return;
 	make_head(&row.key, e, ctx);
-	put_id(c, &row);
+	put_cached_stack(c, &row);
 	c->ids_count++;
 }
 
@@ -183,7 +183,7 @@ void sample_cache_add_stack(struct sample_cache *c, const struct event *e,
 	uint32_t id;
 
 	if (e->sample.stack_id) {
-		add_id(c, e, ctx, stack);
+		add_cached_stack(c, e, ctx, stack);
 		return;
 	}
 	len = make_stack_key(&key, e, ctx);

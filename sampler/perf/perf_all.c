@@ -77,12 +77,12 @@ static void perf_all_close(void *self)
 	free(s);
 }
 
-static int denied(struct err *err, int errnum, const char *what)
+static int perf_all_denied(struct err *err, int errnum, const char *what)
 {
 	return perf_rights_refused(err, errnum, PERF_RIGHTS_PERF, what);
 }
 
-static size_t clock_count(const struct perf_all *s)
+static size_t perf_all_clock_count(const struct perf_all *s)
 {
 	return s->event == BACKEND_EVENT_CLOCK ? TICK_PAIR_COUNT : 1;
 }
@@ -100,14 +100,14 @@ static int open_sampling(struct perf_all *s, int cpu, size_t half, struct err *e
 	attr.disabled = 1;
 	c->sampling_fds[half] = perf_open(&attr, -1, cpu, -1);
 	if (c->sampling_fds[half] < 0)
-		return denied(err, -c->sampling_fds[half], "sampling every process");
+		return perf_all_denied(err, -c->sampling_fds[half], "sampling every process");
 	return ioctl(c->sampling_fds[half], PERF_EVENT_IOC_SET_OUTPUT, c->tracking_fd)
 		       ? err_sys(err, errno, "ring of a clock event")
 		       : 0;
 }
 
 /* Samples go to the ring of the mapping records, and begin with perf_all_start(). */
-static int open_cpu(struct perf_all *s, int cpu, struct err *err)
+static int perf_all_open_cpu(struct perf_all *s, int cpu, struct err *err)
 {
 	struct cpu *c = &s->cpus[cpu];
 	struct perf_event_attr attr;
@@ -120,7 +120,7 @@ static int open_cpu(struct perf_all *s, int cpu, struct err *err)
 	if (c->tracking_fd == -ENODEV)
 		return 0;
 	if (c->tracking_fd < 0)
-		return denied(err, -c->tracking_fd, "watching mappings");
+		return perf_all_denied(err, -c->tracking_fd, "watching mappings");
 	rc = perf_ring_map(&c->ring, c->tracking_fd, RING_PAGES, RING_PAGES_MIN, err);
 	if (rc)
 		return rc;
@@ -130,7 +130,7 @@ static int open_cpu(struct perf_all *s, int cpu, struct err *err)
 	c->ring.has_kernel = c->ring.has_cgroup = true;
 	io_system()->random(NULL, &random, sizeof(random));
 	tick_pair_init(&c->pair, 1000000000 / s->hz, random);
-	for (size_t i = 0; i < clock_count(s) && !rc; i++)
+	for (size_t i = 0; i < perf_all_clock_count(s) && !rc; i++)
 		rc = open_sampling(s, cpu, i, err);
 	return rc;
 }
@@ -169,7 +169,7 @@ static int perf_all_open(void **ret, const struct backend_options *options, stru
 	for (size_t i = 0; i < s->cpu_count; i++)
 		s->cpus[i] = (struct cpu){.tracking_fd = -1, .sampling_fds = {-1, -1}};
 	for (size_t i = 0; i < s->cpu_count && !rc; i++) {
-		rc = open_cpu(s, (int)i, err);
+		rc = perf_all_open_cpu(s, (int)i, err);
 		any |= s->cpus[i].tracking_fd >= 0;
 	}
 	if (!rc && !any)
@@ -191,7 +191,7 @@ static int control_cpu(struct cpu *c, unsigned long request)
 	return 0;
 }
 
-static int control(struct perf_all *s, unsigned long request)
+static int control_events(struct perf_all *s, unsigned long request)
 {
 	int rc = 0;
 
@@ -203,7 +203,7 @@ static int control(struct perf_all *s, unsigned long request)
 static int perf_all_start(void *self, struct err *err)
 {
 	struct perf_all *s = self;
-	int rc = control(s, PERF_EVENT_IOC_ENABLE);
+	int rc = control_events(s, PERF_EVENT_IOC_ENABLE);
 
 	ticks_begin(&s->ticks, s->cpu_count, 1000000000 / s->hz, io_mono_ns());
 	s->is_started = !rc;
@@ -214,31 +214,31 @@ static void perf_all_stop(void *self)
 {
 	struct perf_all *s = self;
 
-	control(s, PERF_EVENT_IOC_DISABLE);
+	control_events(s, PERF_EVENT_IOC_DISABLE);
 	s->stopped_ns = io_mono_ns();
 }
 
 /* --- CPUs that go and come -------------------------------------------------------------------- */
 
-static int watched_fd(const void *self, size_t cpu)
+static int perf_all_watched_fd(const void *self, size_t cpu)
 {
 	return ((const struct perf_all *)self)->cpus[cpu].tracking_fd;
 }
 
-static uint64_t watched_heard(const void *self, size_t cpu)
+static uint64_t perf_all_watched_heard(const void *self, size_t cpu)
 {
 	return perf_ring_heard(&((const struct perf_all *)self)->cpus[cpu].ring);
 }
 
-static void watched_close(void *self, size_t cpu)
+static void perf_all_watched_close(void *self, size_t cpu)
 {
 	close_cpu(&((struct perf_all *)self)->cpus[cpu]);
 }
 
-static int watched_open(void *self, size_t cpu, struct err *err)
+static int perf_all_watched_open(void *self, size_t cpu, struct err *err)
 {
 	struct perf_all *s = self;
-	int rc = open_cpu(s, (int)cpu, err);
+	int rc = perf_all_open_cpu(s, (int)cpu, err);
 
 	if (rc || s->cpus[cpu].tracking_fd < 0)
 		return rc;
@@ -247,7 +247,7 @@ static int watched_open(void *self, size_t cpu, struct err *err)
 	return rc ? err_sys(err, -rc, "sampling a CPU") : 0;
 }
 
-static void watched_refuse(void *self, size_t cpu, const struct err *why)
+static void perf_all_watched_refuse(void *self, size_t cpu, const struct err *why)
 {
 	struct perf_all *s = self;
 
@@ -258,15 +258,15 @@ static void watched_refuse(void *self, size_t cpu, const struct err *why)
 }
 
 static const struct cpu_watch_ops ops = {
-	.fd = watched_fd,
-	.heard = watched_heard,
-	.close = watched_close,
-	.open = watched_open,
-	.refuse = watched_refuse,
+	.fd = perf_all_watched_fd,
+	.heard = perf_all_watched_heard,
+	.close = perf_all_watched_close,
+	.open = perf_all_watched_open,
+	.refuse = perf_all_watched_refuse,
 };
 
 /* What was mapped on a CPU until it was opened is read from /proc. */
-static void watch(struct perf_all *s, struct events *events)
+static void watch_records(struct perf_all *s, struct events *events)
 {
 	const uint64_t now = io_mono_ns();
 	const struct event lost = {.kind = EVENT_LOST, .time_ns = now};
@@ -296,7 +296,7 @@ static void perf_all_poll(void *self, struct events *events)
 	for (size_t i = 0; i < s->cpu_count; i++)
 		if (s->cpus[i].ring.base)
 			perf_ring_drain(&s->cpus[i].ring, events, &s->counts);
-	watch(s, events);
+	watch_records(s, events);
 }
 
 static int perf_all_wait_fd(const void *self)

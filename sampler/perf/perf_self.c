@@ -57,7 +57,7 @@ static void perf_self_close(void *self)
 
 /* --- events ---------------------------------------------------------------------------------- */
 
-static int denied(struct err *err, int errnum, uint32_t pid)
+static int perf_self_denied(struct err *err, int errnum, uint32_t pid)
 {
 	char advice[192];
 	int level;
@@ -89,7 +89,7 @@ static int add_event(struct perf_self *s, struct perf_event_attr *attr, uint32_t
 	if (fd == -ESRCH || fd == -ENODEV) /* the thread ended, the CPU is off */
 		return 0;
 	if (fd < 0)
-		return denied(err, -fd, pid);
+		return perf_self_denied(err, -fd, pid);
 	s->fds[s->fd_count++] = fd;
 	if (s->ring_fds[cpu] < 0) {
 		rc = perf_ring_map(&s->rings[cpu], fd, RING_PAGES, RING_PAGES_MIN, err);

@@ -17,7 +17,7 @@ enum {
 	DEPTH_MAX = 32, /* of nested directories that are looked at */
 };
 
-static struct cgroup **slot_of(struct cgroups *c, uint64_t id)
+static struct cgroup **cgroup_slot_of(struct cgroups *c, uint64_t id)
 {
 	struct cgroup **at = &c->buckets[id % ARRAY_LEN(c->buckets)];
 
@@ -43,7 +43,7 @@ void cgroups_done(struct cgroups *c)
 }
 
 /* The half that was not asked for in a long time goes. */
-static void make_room(struct cgroups *c, uint64_t now_ns)
+static void make_cgroup_room(struct cgroups *c, uint64_t now_ns)
 {
 	uint64_t age = UINT64_C(3600000000000);
 
@@ -66,8 +66,8 @@ void cgroups_add(struct cgroups *c, uint64_t id, const char *path, size_t path_l
 	if (path_len > LIMIT_PATH_LEN)
 		return;
 	if (c->count >= LIMIT_CGROUPS)
-		make_room(c, now_ns);
-	at = slot_of(c, id);
+		make_cgroup_room(c, now_ns);
+	at = cgroup_slot_of(c, id);
 	if (*at && (*at)->path_len == path_len && !memcmp((*at)->path, path, path_len))
 		return;
 	g = calloc(1, sizeof(*g) + path_len + 1);
@@ -155,7 +155,7 @@ static int open_root(void)
 	return fd;
 }
 
-static void scan(struct cgroups *c, uint64_t now_ns)
+static void scan_cgroups(struct cgroups *c, uint64_t now_ns)
 {
 	struct walk *w = calloc(1, sizeof(*w));
 
@@ -172,16 +172,16 @@ static void scan(struct cgroups *c, uint64_t now_ns)
 void cgroups_init(struct cgroups *c, uint64_t now_ns)
 {
 	*c = (struct cgroups){.count = 0};
-	scan(c, now_ns);
+	scan_cgroups(c, now_ns);
 }
 
 const struct cgroup *cgroups_find(struct cgroups *c, uint64_t id, uint64_t now_ns)
 {
-	struct cgroup *g = *slot_of(c, id);
+	struct cgroup *g = *cgroup_slot_of(c, id);
 
 	if (!g && now_ns - c->scan_ns > RESCAN_NS) {
-		scan(c, now_ns);
-		g = *slot_of(c, id);
+		scan_cgroups(c, now_ns);
+		g = *cgroup_slot_of(c, id);
 	}
 	if (g)
 		g->seen_ns = now_ns;

@@ -24,7 +24,7 @@ void procs_init(struct procs *ps, const struct procs_source *source, const struc
 	modules_init(&ps->modules);
 }
 
-static struct proc **slot_of(struct procs *ps, uint32_t pid)
+static struct proc **proc_slot_of(struct procs *ps, uint32_t pid)
 {
 	struct proc **at = &ps->buckets[pid % ARRAY_LEN(ps->buckets)];
 
@@ -86,9 +86,9 @@ static void set_lost(const struct procs *ps, struct proc *p, uint64_t time_ns)
 }
 
 /* The process of that pid, a fresh one if there is none. */
-static struct proc *get(struct procs *ps, uint32_t pid, uint64_t now_ns)
+static struct proc *get_proc(struct procs *ps, uint32_t pid, uint64_t now_ns)
 {
-	struct proc **at = slot_of(ps, pid), *p = *at;
+	struct proc **at = proc_slot_of(ps, pid), *p = *at;
 
 	if (p)
 		return p;
@@ -112,7 +112,7 @@ static struct proc *get(struct procs *ps, uint32_t pid, uint64_t now_ns)
 }
 
 /* Another process has this pid now, or another program this process. */
-static void clear(const struct procs *ps, struct proc *p, uint64_t now_ns)
+static void clear_proc(const struct procs *ps, struct proc *p, uint64_t now_ns)
 {
 	struct mappings *fresh = mappings_new();
 
@@ -134,10 +134,10 @@ static void clear(const struct procs *ps, struct proc *p, uint64_t now_ns)
 	set_lost(ps, p, now_ns);
 }
 
-static void restart(struct procs *ps, struct proc *p, uint64_t now_ns)
+static void restart_proc(struct procs *ps, struct proc *p, uint64_t now_ns)
 {
 	ps->changes++;
-	clear(ps, p, now_ns);
+	clear_proc(ps, p, now_ns);
 	procs_set_exit(ps, p, 0);
 	p->start_ns = p->scan_cost_ns = p->scan_after_ns = 0;
 	p->comm[0] = 0;
@@ -151,12 +151,12 @@ static void on_fork(struct procs *ps, const struct event *e)
 
 	if (e->pid == e->fork.parent_pid) /* a thread */
 		return;
-	p = get(ps, e->pid, e->time_ns);
+	p = get_proc(ps, e->pid, e->time_ns);
 	if (!p || e->time_ns < p->as_of_ns)
 		return;
-	restart(ps, p, e->time_ns);
+	restart_proc(ps, p, e->time_ns);
 	p->as_of_ns = e->time_ns;
-	parent = get(ps, e->fork.parent_pid, e->time_ns);
+	parent = get_proc(ps, e->fork.parent_pid, e->time_ns);
 	if (!parent)
 		return;
 	/* The child may be gone before anybody looks. */
@@ -179,13 +179,13 @@ static void on_fork(struct procs *ps, const struct event *e)
 
 static void on_comm(struct procs *ps, const struct event *e)
 {
-	struct proc *p = get(ps, e->pid, e->time_ns);
+	struct proc *p = get_proc(ps, e->pid, e->time_ns);
 	size_t len = e->data_len < EVENT_COMM_LEN ? e->data_len : EVENT_COMM_LEN;
 
 	if (!p || e->time_ns < p->as_of_ns)
 		return;
 	if (e->comm.is_exec) {
-		clear(ps, p, e->time_ns);
+		clear_proc(ps, p, e->time_ns);
 		p->as_of_ns = e->time_ns;
 		/* All that it will have is reported from here on, unless records are missing. */
 		p->must_scan = p->lost_ns != 0;
@@ -215,7 +215,7 @@ static void on_map(struct procs *ps, const struct event *e)
 			      .end = e->map.end,
 			      .file_off = e->map.file_off,
 			      .since_ns = e->time_ns};
-	struct proc *p = get(ps, e->pid, e->time_ns);
+	struct proc *p = get_proc(ps, e->pid, e->time_ns);
 
 	if (!p)
 		return;
@@ -240,7 +240,7 @@ static void on_map(struct procs *ps, const struct event *e)
 
 static void on_end(struct procs *ps, const struct event *e)
 {
-	struct proc *p = e->tid == e->pid ? *slot_of(ps, e->pid) : NULL;
+	struct proc *p = e->tid == e->pid ? *proc_slot_of(ps, e->pid) : NULL;
 
 	if (p && e->time_ns >= p->as_of_ns)
 		procs_set_exit(ps, p, e->time_ns);
@@ -264,12 +264,12 @@ static void on_lost(struct procs *ps, const struct event *e)
 struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, uint64_t now_ns,
 			    bool has_memory)
 {
-	struct proc *p = get(ps, pid, now_ns);
+	struct proc *p = get_proc(ps, pid, now_ns);
 
 	if (!p)
 		return NULL;
 	if (p->start_ns && start_ns && p->start_ns != start_ns) {
-		restart(ps, p, now_ns);
+		restart_proc(ps, p, now_ns);
 		p->must_scan = true;
 	}
 	if (start_ns)

@@ -5,8 +5,8 @@
 #include "procs_priv.h"
 
 /* A mapping has the id from now on, and so have all of the same file there. */
-static bool set_id(struct procs *ps, struct proc *p, const struct mapping *m,
-		   const struct build_id *id)
+static bool set_mapping_id(struct procs *ps, struct proc *p, const struct mapping *m,
+			   const struct build_id *id)
 {
 	struct module *from = m->module;
 	struct module *to = module_get(&ps->modules, id, NULL, from->path, from->path_len);
@@ -33,7 +33,7 @@ bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, u
 		p->is_silent = true; /* others with the same mappings may live */
 	else if (rc == 0)
 		mappings_set_asked(p->maps, m->module);
-	return rc > 0 && set_id(ps, p, m, &id);
+	return rc > 0 && set_mapping_id(ps, p, m, &id);
 }
 
 static struct procs_cached_id *build_id_slot(struct procs *ps, uint64_t namespaces,
@@ -111,7 +111,7 @@ static size_t padded_len(const uint8_t padded[static EVENT_ID_LEN])
 }
 
 /* Whether all that is known there is of the same mapping. */
-static bool is_alone(const struct mappings *m, const struct mapping *row)
+static bool mapping_is_alone(const struct mappings *m, const struct mapping *row)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		const struct mapping *r = &m->rows[i];
@@ -152,7 +152,7 @@ static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *
 	}
 	to.file_off = to.start - distance;
 	to.since_ns = to.told_ns = now_ns;
-	if (to.module && is_alone(p->maps, &to))
+	if (to.module && mapping_is_alone(p->maps, &to))
 		mappings_add(&p->maps, &to);
 	module_unref(to.module);
 }
@@ -196,11 +196,11 @@ static void name_by_hint(struct procs *ps, struct proc *p, const struct mapping 
 	if (build_id_set(&id, BUILD_ID_GNU, row->id, padded_len(row->id), NULL))
 		return;
 	cache_build_id(ps, p, m, &id, e->time_ns);
-	set_id(ps, p, m, &id);
+	set_mapping_id(ps, p, m, &id);
 }
 
-static void take_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
-		      const struct event *e)
+static void take_event_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
+			    const struct event *e)
 {
 	const struct mapping *m;
 
@@ -234,5 +234,5 @@ void procs_on_hint(struct procs *ps, const struct event *e)
 		return;
 	p->namespaces = e->hint.namespaces;
 	for (size_t i = 0; i < e->data_len / sizeof(*rows); i++)
-		take_hint(ps, p, &rows[i], e);
+		take_event_hint(ps, p, &rows[i], e);
 }

@@ -13,12 +13,12 @@
 /* Between two looks at the mappings of a process. */
 #define CHECK_NS UINT64_C(100000000)
 
-static uint64_t cpu_ns(const struct procs *ps)
+static uint64_t procs_cpu_ns(const struct procs *ps)
 {
 	return ps->source.cpu_ns ? ps->source.cpu_ns(ps->source.ctx) : 0;
 }
 
-static uint64_t now_of(const struct procs *ps)
+static uint64_t procs_now_ns(const struct procs *ps)
 {
 	return ps->source.now_ns ? ps->source.now_ns(ps->source.ctx) : 0;
 }
@@ -26,7 +26,7 @@ static uint64_t now_of(const struct procs *ps)
 /* What is read now for a sample at now_ns is how it is then. */
 static uint64_t time_of_reading(const struct procs *ps, uint64_t now_ns)
 {
-	const uint64_t clock_ns = now_of(ps);
+	const uint64_t clock_ns = procs_now_ns(ps);
 
 	return clock_ns > now_ns ? clock_ns : now_ns;
 }
@@ -120,8 +120,8 @@ static bool is_file_to_come(const struct procs *ps, const struct proc *p, uint64
 }
 
 /* Counts readings that found the same. */
-static void compare_found(const struct procs *ps, struct proc *p, const struct procscan *found,
-			  uint64_t now_ns)
+static void count_agreed_readings(const struct procs *ps, struct proc *p,
+				  const struct procscan *found, uint64_t now_ns)
 {
 	struct procs_agreed *a = &p->agreed;
 	const uint64_t digest = mappings_digest(found->maps), read_ns = time_of_reading(ps, now_ns);
@@ -156,7 +156,7 @@ static void set_found(struct procs *ps, struct proc *p, struct procscan *found, 
 		module_unref(found->exe);
 		return;
 	}
-	compare_found(ps, p, found, now_ns);
+	count_agreed_readings(ps, p, found, now_ns);
 	p->read_ns = p->lost_ns ? date_found_lost(ps, p, found->maps, now_ns)
 				: date_found(ps, p, found->maps, now_ns);
 	if (found->first_ended && !p->exit_ns)
@@ -182,11 +182,11 @@ void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 		return;
 	ps->changes++;
 	p->must_scan = false;
-	began_ns = cpu_ns(ps);
+	began_ns = procs_cpu_ns(ps);
 	/* What /proc has is of the program that it has become. */
 	if (ps->queue && events_has_new_image(ps->queue, p->pid, now_ns)) {
 		set_gone(p);
-		cpu_budget_spend(&ps->scan_budget, cpu_ns(ps) - began_ns);
+		cpu_budget_spend(&ps->scan_budget, procs_cpu_ns(ps) - began_ns);
 		return;
 	}
 	ps->scans_left--;
@@ -194,7 +194,7 @@ void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 		set_gone(p); /* what is known of it already stays */
 	else
 		set_found(ps, p, &found, now_ns);
-	p->scan_cost_ns = cpu_ns(ps) - began_ns;
+	p->scan_cost_ns = procs_cpu_ns(ps) - began_ns;
 	p->scan_after_ns = ps->modules.now_ns + p->scan_cost_ns * LIMIT_SCAN_DISTANCE;
 	cpu_budget_spend(&ps->scan_budget, p->scan_cost_ns);
 }
@@ -229,7 +229,7 @@ static uint32_t asked_tid(const struct proc *p, const struct event *e)
 }
 
 /* Whether what is known of its mappings is so no more, and no record that is to come says why. */
-static bool is_outdated(struct procs *ps, struct proc *p, const struct event *e)
+static bool proc_is_outdated(struct procs *ps, struct proc *p, const struct event *e)
 {
 	if (!ps->source.check || !ps->checks_left || p->is_gone || !p->maps->count ||
 	    ps->modules.now_ns - p->checked_ns < CHECK_NS)
@@ -304,14 +304,14 @@ static bool ask_missing(struct procs *ps, struct proc *p, const struct event *e)
 	}
 	p->finds += (uint32_t)missing;
 	ps->finds_left -= missing;
-	began_ns = cpu_ns(ps);
+	began_ns = procs_cpu_ns(ps);
 	version = p->maps->version;
 	rc = ps->source.find(ps->source.ctx, asked_tid(p, e), &ps->modules, &p->maps, at, count);
 	if (p->maps->version != version) {
 		ps->changes++;
-		mappings_set_since(p->maps, p->lost_ns ? now_of(ps) : e->time_ns);
+		mappings_set_since(p->maps, p->lost_ns ? procs_now_ns(ps) : e->time_ns);
 	}
-	cpu_budget_spend(&ps->scan_budget, cpu_ns(ps) - began_ns);
+	cpu_budget_spend(&ps->scan_budget, procs_cpu_ns(ps) - began_ns);
 	if (rc == -ENOTTY)
 		give_up_finding(ps);
 	else if (rc && rc != -ENOSPC)
@@ -321,7 +321,7 @@ static bool ask_missing(struct procs *ps, struct proc *p, const struct event *e)
 
 void procs_look_again(struct procs *ps, struct proc *p, const struct event *e)
 {
-	if (is_outdated(ps, p, e)) {
+	if (proc_is_outdated(ps, p, e)) {
 		p->must_scan = true;
 		procs_scan(ps, p, e->time_ns);
 		/* Rather nothing than what is wrong. */

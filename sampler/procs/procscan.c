@@ -41,8 +41,8 @@ struct scan {
 	char name[LIMIT_PATH_LEN + 1];
 };
 
-static int add(struct scan *s, uint64_t start, uint64_t end, uint64_t off,
-	       const struct build_id *id, const struct file_key *file, size_t name_len)
+static int add_scanned(struct scan *s, uint64_t start, uint64_t end, uint64_t off,
+		       const struct build_id *id, const struct file_key *file, size_t name_len)
 {
 	struct mapping row = {.start = start, .end = end, .file_off = off};
 	bool ok;
@@ -78,7 +78,8 @@ static int add_queried(struct scan *s, int fd, uint64_t at, uint64_t flags, uint
 	}
 	file = (struct file_key){makedev(q.dev_major, q.dev_minor), q.inode, 0};
 	/* The length counts the NUL. */
-	return add(s, q.start, q.end, q.file_off, &none, &file, q.name_len ? q.name_len - 1 : 0);
+	return add_scanned(s, q.start, q.end, q.file_off, &none, &file,
+			   q.name_len ? q.name_len - 1 : 0);
 }
 
 static int scan_ioctl(struct scan *s, int fd)
@@ -92,12 +93,12 @@ static int scan_ioctl(struct scan *s, int fd)
 }
 
 /* The next field of a line, NULL behind the last; *at moves on. */
-static const char *next_field(char **at)
+static const char *next_maps_field(char **at)
 {
 	return strtok_r(NULL, " \n", at);
 }
 
-static struct file_key read_key(const char *dev, const char *inode)
+static struct file_key read_file_key(const char *dev, const char *inode)
 {
 	char *colon;
 	unsigned int major = (unsigned int)strtoul(dev, &colon, 16);
@@ -136,14 +137,14 @@ static int scan_line(struct scan *s, char *line)
 		return 0;
 	end = strtoull(at + 1, &at, 16);
 	rest = at;
-	perms = next_field(&rest);
-	off_text = next_field(&rest);
-	dev = next_field(&rest);
-	inode = next_field(&rest);
+	perms = next_maps_field(&rest);
+	off_text = next_maps_field(&rest);
+	dev = next_maps_field(&rest);
+	inode = next_maps_field(&rest);
 	if (!perms || strlen(perms) < 3 || perms[2] != 'x' || !off_text || !dev || !inode)
 		return 0;
 	off = strtoull(off_text, NULL, 16);
-	file = read_key(dev, inode);
+	file = read_file_key(dev, inode);
 	path = rest + strspn(rest, " ");
 	len = strcspn(path, "\n");
 	/* [vsyscall] lies in the kernel's half and is no memory of the process. */
@@ -153,7 +154,7 @@ static int scan_line(struct scan *s, char *line)
 		s->is_cut = true;
 		return 0;
 	}
-	return add(s, start, end, off, &id, &file, copy_name(s->name, path, len));
+	return add_scanned(s, start, end, off, &id, &file, copy_name(s->name, path, len));
 }
 
 static int scan_text(struct scan *s, int fd)

@@ -8,7 +8,7 @@
 #include "limits.h"
 #include "procscan.h"
 
-static int compile(regex_t *re, const char *option, const char *text, struct err *err)
+static int compile_pattern(regex_t *re, const char *option, const char *text, struct err *err)
 {
 	int rc = regcomp(re, text, REG_EXTENDED | REG_NOSUB);
 	char why[128];
@@ -25,11 +25,11 @@ int targets_init(struct targets *t, const char *comm, const char *exe, struct er
 
 	*t = (struct targets){.has_comm = false};
 	if (comm) {
-		rc = compile(&t->comm, "--comm", comm, err);
+		rc = compile_pattern(&t->comm, "--comm", comm, err);
 		t->has_comm = !rc;
 	}
 	if (!rc && exe) {
-		rc = compile(&t->exe, "--exe", exe, err);
+		rc = compile_pattern(&t->exe, "--exe", exe, err);
 		t->has_exe = !rc;
 	}
 	if (rc)
@@ -83,7 +83,7 @@ static uint32_t parent_of(uint32_t pid)
 	return parent;
 }
 
-static bool has(const struct family *f, uint32_t pid)
+static bool family_has(const struct family *f, uint32_t pid)
 {
 	for (size_t i = 0; i < f->count; i++)
 		if (f->pids[i] == pid)
@@ -95,7 +95,7 @@ static void add_if_child(void *arg, uint32_t pid)
 {
 	struct family *f = arg;
 
-	if (f->count == f->max || has(f, pid) || !has(f, parent_of(pid)))
+	if (f->count == f->max || family_has(f, pid) || !family_has(f, parent_of(pid)))
 		return;
 	f->pids[f->count++] = pid;
 	f->grew = true;

@@ -17,7 +17,7 @@ static struct profile_text batch_text(const struct spool_profile *p, uint32_t st
 	return (struct profile_text){p->batch->strings[string].p, p->batch->strings[string].len};
 }
 
-static void describe(struct spool_profile *p)
+static void describe_spool_profile(struct spool_profile *p)
 {
 	const struct spool_batch *b = p->batch;
 	const struct spool_origin *o = &b->origin;
@@ -56,7 +56,7 @@ int spool_profile_begin(struct spool_profile *p, const struct spool_batch *batch
 	}
 	memset(p->modules, 0xff, (batch->module_count + 1) * sizeof(*p->modules));
 	memset(p->locations, 0xff, (batch->location_count + 1) * sizeof(*p->locations));
-	describe(p);
+	describe_spool_profile(p);
 	return 0;
 }
 
@@ -94,7 +94,7 @@ static uint32_t kernel_module_path(struct spool_profile *p, struct profile_text 
 	return profile_string(&p->profile, name.p, name.len);
 }
 
-static uint32_t module_of(struct spool_profile *p, const struct location *l)
+static uint32_t module_of_spool_location(struct spool_profile *p, const struct location *l)
 {
 	struct profile_module m = {0};
 	const struct spool_module *from;
@@ -158,7 +158,7 @@ static uint32_t one_line(struct spool_profile *p, struct profile_location at, ui
 	return profile_add_location(&p->profile, &at);
 }
 
-static const char *reason_name(uint8_t reason)
+static const char *reason_text(uint8_t reason)
 {
 	static const char *const names[] = {
 		[UNRESOLVED_NONE] = "[unknown]",
@@ -195,7 +195,7 @@ static uint32_t host_named(struct spool_profile *p, const struct location *l)
 }
 
 /* A location that no service named. */
-static uint32_t unnamed(struct spool_profile *p, uint32_t location)
+static uint32_t unnamed_function(struct spool_profile *p, uint32_t location)
 {
 	const struct location *l = &p->batch->locations[location];
 	uint64_t address = address_of(l);
@@ -207,7 +207,7 @@ static uint32_t unnamed(struct spool_profile *p, uint32_t location)
 	case LOCATION_FILE_OFF:
 	case LOCATION_KERNEL_TEXT:
 	case LOCATION_KERNEL_MODULE:
-		module = module_of(p, l);
+		module = module_of_spool_location(p, l);
 		return one_line(p,
 				(struct profile_location){
 					.address = address,
@@ -218,7 +218,7 @@ static uint32_t unnamed(struct spool_profile *p, uint32_t location)
 	default:
 		/* A pc without its process means nothing, and would make each sample its own. */
 		return one_line(p, (struct profile_location){.module = PROFILE_NONE},
-				profile_cstr(&p->profile, reason_name(l->reason)), false);
+				profile_cstr(&p->profile, reason_text(l->reason)), false);
 	}
 }
 
@@ -226,7 +226,7 @@ void spool_profile_name(struct spool_profile *p, uint32_t location,
 			const struct profile_line *lines, size_t count)
 {
 	const struct location *l = &p->batch->locations[location];
-	uint32_t module = module_of(p, l), flags = PROFILE_HAS_FUNCTIONS;
+	uint32_t module = module_of_spool_location(p, l), flags = PROFILE_HAS_FUNCTIONS;
 
 	for (size_t i = 0; i < count; i++)
 		if (lines[i].line)
@@ -258,7 +258,7 @@ static uint32_t stack_of(struct spool_profile *p, uint32_t stack)
 		if (l >= p->batch->location_count)
 			continue;
 		if (p->locations[l] == PROFILE_NONE)
-			p->locations[l] = unnamed(p, l);
+			p->locations[l] = unnamed_function(p, l);
 		ids[count++] = p->locations[l];
 	}
 	if (s->flags & SPOOL_STACK_USER_TRUNCATED)
@@ -304,7 +304,7 @@ static void put_own_labels(struct spool_profile *p, struct profile_label *labels
 
 /* The kernel's bits (TASK_* in sched.h) in words. Threads are met on a processor: another state
  * than running is where one is about to wait, or what its last wait was. */
-static const char *state_name(uint32_t state)
+static const char *state_word(uint32_t state)
 {
 	static const struct {
 		uint32_t bits;
@@ -322,8 +322,8 @@ static const char *state_name(uint32_t state)
 	return "other";
 }
 
-static void put_text(struct spool_profile *p, struct profile_label *labels, size_t *count,
-		     const char *key, const char *text, size_t len)
+static void put_text_label(struct spool_profile *p, struct profile_label *labels, size_t *count,
+			   const char *key, const char *text, size_t len)
 {
 	labels[*count].key = profile_cstr(&p->profile, key);
 	labels[(*count)++].text = profile_string(&p->profile, text, len);
@@ -334,28 +334,28 @@ static void put_circumstances(struct spool_profile *p, struct profile_label *lab
 			      const struct spool_thread *t)
 {
 	const struct spool_origin *o = &p->batch->origin;
-	const char *state = state_name(t->state);
+	const char *state = state_word(t->state);
 	size_t event_len = strnlen(o->event, sizeof(o->event));
 
 	if (strncmp(o->backend, "perf", 4) != 0)
-		put_text(p, labels, count, "state", state, strlen(state));
+		put_text_label(p, labels, count, "state", state, strlen(state));
 	if (event_len)
-		put_text(p, labels, count, "event", o->event, event_len);
+		put_text_label(p, labels, count, "event", o->event, event_len);
 }
 
 /* Whether the sample's stack is whole, by the names there are. */
-static void put_end(struct spool_profile *p, struct profile_label *labels, size_t *count,
-		    uint32_t stack)
+static void put_end_label(struct spool_profile *p, struct profile_label *labels, size_t *count,
+			  uint32_t stack)
 {
 	const enum stack_end end = stack_end_of(&p->profile, stack);
 	const char *name = stack_end_name(end);
 
 	if (end != STACK_END_ENTRY)
-		put_text(p, labels, count, STACK_END_LABEL, name, strlen(name));
+		put_text_label(p, labels, count, STACK_END_LABEL, name, strlen(name));
 }
 
 /* stack: of the profile. */
-static uint32_t labels_of(struct spool_profile *p, uint32_t thread, uint32_t stack)
+static uint32_t labels_of_sample(struct spool_profile *p, uint32_t thread, uint32_t stack)
 {
 	struct profile_label labels[LABELS_MAX] = {0};
 	const struct spool_thread *t;
@@ -368,7 +368,7 @@ static uint32_t labels_of(struct spool_profile *p, uint32_t thread, uint32_t sta
 	labels[count].key = profile_cstr(&p->profile, "pid");
 	labels[count++].num = t->pid;
 	put_circumstances(p, labels, &count, t);
-	put_end(p, labels, &count, stack);
+	put_end_label(p, labels, &count, stack);
 	put_label(p, labels, &count, "container", t->container);
 	put_label(p, labels, &count, "service", t->service);
 	put_own_labels(p, labels, &count, batch_text(p, t->labels));
@@ -406,7 +406,8 @@ int spool_profile_end(struct spool_profile *p, struct err *err)
 		if (s->time_ns > last)
 			last = s->time_ns;
 		stack = stack_of(p, s->stack);
-		profile_add_sample(&p->profile, stack, labels_of(p, s->thread, stack), values);
+		profile_add_sample(&p->profile, stack, labels_of_sample(p, s->thread, stack),
+				   values);
 	}
 	if (p->profile.samples.count) {
 		p->profile.time_ns = unix_ns(o, first);

@@ -62,7 +62,7 @@ static bool add_redelivery(struct redeliver *a, uint64_t segment, uint64_t place
 }
 
 /* The number of an id, INTERN_FULL without room. */
-static uint32_t add_id(struct redeliver *a, const void *id, size_t len, bool *ret_new)
+static uint32_t add_module_id(struct redeliver *a, const void *id, size_t len, bool *ret_new)
 {
 	if (!a->uses)
 		a->uses = calloc(LIMIT_MISSING_IDS, sizeof(*a->uses));
@@ -107,7 +107,7 @@ static void compact_redeliveries(struct redeliver *a)
 
 /* For so many ids more; the oldest batches go first, and some more of them than needed, so that the
  * file is not written anew for each. */
-static void make_room(struct redeliver *a, size_t count)
+static void make_redeliver_room(struct redeliver *a, size_t count)
 {
 	const size_t most = LIMIT_MISSING_IDS - LIMIT_MISSING_IDS / 8;
 
@@ -141,15 +141,15 @@ static void print_id(struct buf *out, const struct redeliver *a, uint32_t id)
 	buf_str(out, "\n");
 }
 
-static void read_id(struct redeliver *a, const char *hex)
+static void read_id_line(struct redeliver *a, const char *hex)
 {
 	struct build_id id;
 
 	if (build_id_parse(&id, hex, NULL) == 0)
-		add_id(a, id.bytes, id.len, NULL);
+		add_module_id(a, id.bytes, id.len, NULL);
 }
 
-static void read_batch(struct redeliver *a, char *at)
+static void read_batch_line(struct redeliver *a, char *at)
 {
 	uint64_t segment = strtoull(at, &at, 10), place = strtoull(at, &at, 10);
 	uint32_t samples = (uint32_t)strtoul(at, &at, 10), *ids = NULL, count = 0;
@@ -171,12 +171,12 @@ static void read_batch(struct redeliver *a, char *at)
 		free(ids);
 }
 
-static void read_line(struct redeliver *a, char *line)
+static void read_redeliver_line(struct redeliver *a, char *line)
 {
 	if (!strncmp(line, "id ", 3)) {
-		read_id(a, line + 3);
+		read_id_line(a, line + 3);
 	} else if (!strncmp(line, "batch ", 6)) {
-		read_batch(a, line + 6);
+		read_batch_line(a, line + 6);
 	} else if (!strncmp(line, "done ", 5)) {
 		char *at = line + 5;
 		uint64_t segment = strtoull(at, &at, 10);
@@ -211,7 +211,7 @@ static int load_redeliveries(struct redeliver *a, struct err *err)
 	for (char *at = text, *end; (end = memchr(at, '\n', len - (size_t)(at - text)));
 	     at = end + 1) {
 		*end = 0;
-		read_line(a, at);
+		read_redeliver_line(a, at);
 		/* A torn line is written over. */
 		a->file_len = (uint64_t)(end + 1 - text);
 	}
@@ -306,7 +306,7 @@ int redeliver_note(struct redeliver *a, const struct spool_batch *batch, const b
 
 	for (uint32_t i = 0; i < batch->module_count; i++)
 		wanted += missing[i] && batch->modules[i].id.len;
-	make_room(a, wanted);
+	make_redeliver_room(a, wanted);
 	for (uint32_t i = 0; i < batch->module_count; i++) {
 		const struct build_id *id = &batch->modules[i].id;
 		uint32_t number;
@@ -314,7 +314,7 @@ int redeliver_note(struct redeliver *a, const struct spool_batch *batch, const b
 
 		if (!missing[i] || !id->len)
 			continue;
-		number = add_id(a, id->bytes, id->len, &is_new);
+		number = add_module_id(a, id->bytes, id->len, &is_new);
 		if (number == INTERN_FULL || !grow_array((void **)&ids, &cap, count + 1,
 							 sizeof(*ids), LIMIT_BATCH_MODULES)) {
 			lacks_room = true;
@@ -346,7 +346,7 @@ int redeliver_forget(struct redeliver *a, uint64_t segment, uint64_t place, stru
 	return append_lines(a, &out, err);
 }
 
-static bool has_id(const struct redeliver_batch *b, uint32_t id)
+static bool batch_has_id(const struct redeliver_batch *b, uint32_t id)
 {
 	for (uint32_t i = 0; i < b->id_count; i++)
 		if (b->ids[i] == id)
@@ -364,7 +364,7 @@ void redeliver_ready(struct redeliver *a, const void *id, size_t len)
 	for (size_t i = 0; i < a->count; i++) {
 		struct redeliver_batch *b = &a->batches[i];
 
-		if (b->is_due || now < b->put_off_ns || !has_id(b, number))
+		if (b->is_due || now < b->put_off_ns || !batch_has_id(b, number))
 			continue;
 		b->is_due = true;
 		a->due++;
@@ -389,7 +389,7 @@ bool redeliver_is_worse(const struct redeliver *a, const struct redeliver_batch 
 		if (!missing[i] || !id->len)
 			continue;
 		number = intern_find(&a->ids, id->bytes, id->len);
-		if (number == INTERN_FULL || !has_id(noted, number))
+		if (number == INTERN_FULL || !batch_has_id(noted, number))
 			return true;
 	}
 	return false;

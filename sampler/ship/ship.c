@@ -80,7 +80,7 @@ static void pause_ms(uint32_t ms)
 	hung_up = 0;
 }
 
-static uint64_t now_ms(void)
+static uint64_t mono_now_ms(void)
 {
 	return io_mono_ns() / NS_PER_MS;
 }
@@ -97,7 +97,7 @@ struct ship {
 };
 
 /* What the shipper leaves behind is worth a line, once. */
-static void warn_skipped(struct ship *s)
+static void warn_left_segments(struct ship *s)
 {
 	struct spool_skipped skipped;
 
@@ -117,7 +117,7 @@ static const char *server_of(struct ship *s, char server[static SHIP_ROUTE_SERVE
 	return server;
 }
 
-static void tell(struct ship *s, const char *state, const char *why)
+static void tell_systemd(struct ship *s, const char *state, const char *why)
 {
 	char server[SHIP_ROUTE_SERVER_LEN];
 	struct shipper_stats stats = {0};
@@ -128,9 +128,9 @@ static void tell(struct ship *s, const char *state, const char *why)
 }
 
 /* Old batches go; how many is worth a line. */
-static void sweep(struct ship *s)
+static void sweep_sink(struct ship *s)
 {
-	uint64_t now = now_ms(), removed;
+	uint64_t now = mono_now_ms(), removed;
 	struct err err;
 
 	if (s->swept_ms && now - s->swept_ms < SWEEP_MS)
@@ -160,7 +160,7 @@ static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 }
 
 /* One that lacks a server because no connection could be made; NULL: there is none. */
-static struct ship_endpoint *unreachable(struct ship *s)
+static struct ship_endpoint *unreachable_endpoint(struct ship *s)
 {
 	for (unsigned int i = 0; i < s->o->in_flight; i++)
 		if (ship_endpoint_is_unreachable(&s->lanes[i]))
@@ -172,8 +172,8 @@ static struct ship_endpoint *unreachable(struct ship *s)
  * reached and failed gets all of the time. */
 static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 {
-	struct ship_endpoint *e = unreachable(s);
-	const uint64_t until = now_ms() + ms;
+	struct ship_endpoint *e = unreachable_endpoint(s);
+	const uint64_t until = mono_now_ms() + ms;
 	bool is_back = false;
 	uint64_t most;
 
@@ -181,7 +181,7 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 		pause_ms(ms);
 		return;
 	}
-	for (uint64_t now = now_ms(); !stopping && now < until; now = now_ms()) {
+	for (uint64_t now = mono_now_ms(); !stopping && now < until; now = mono_now_ms()) {
 		const uint32_t left = until - now < LOOK_MS ? (uint32_t)(until - now) : LOOK_MS;
 
 		is_back = ship_endpoint_await(e, left);
@@ -193,9 +193,9 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 		if (is_back)
 			break;
 	}
-	most = now_ms() + RECONNECT_MS;
+	most = mono_now_ms() + RECONNECT_MS;
 	/* The others try at times of their own, and would tell their last failure once more. */
-	for (unsigned int i = 0; is_back && i < s->o->in_flight && now_ms() < most; i++)
+	for (unsigned int i = 0; is_back && i < s->o->in_flight && mono_now_ms() < most; i++)
 		if (ship_endpoint_is_unreachable(&s->lanes[i]))
 			(void)ship_endpoint_await(&s->lanes[i], RECONNECT_MS);
 }
@@ -214,13 +214,13 @@ static void ship_on(struct ship *s)
 		struct err err = {0};
 		int rc = shipper_step(s->shipper, &err);
 
-		warn_skipped(s);
+		warn_left_segments(s);
 		if (rc < 0) {
 			/* Nothing is under way now. One that cannot be opened says why. */
 			(void)sink_reopen(s->sink, &err);
 			say_waiting(&state, &err);
-			tell(s, "waiting", err.message);
-			sweep(s);
+			tell_systemd(s, "waiting", err.message);
+			sweep_sink(s);
 			io->random(io->ctx, &random, sizeof(random));
 			wait_out(s, ship_back_off_ms(++failures, random), random);
 			continue;
@@ -229,8 +229,8 @@ static void ship_on(struct ship *s)
 			say_shipping(&state, server_of(s, server));
 			failures = 0;
 		}
-		tell(s, rc ? "shipping" : "idle", NULL);
-		sweep(s);
+		tell_systemd(s, rc ? "shipping" : "idle", NULL);
+		sweep_sink(s);
 		pause_ms(rc ? pace_ms(s, sent)
 			    : (uint32_t)(shipper_due_ns(s->shipper, POLL_MS * NS_PER_MS) /
 						 NS_PER_MS +
@@ -240,17 +240,17 @@ static void ship_on(struct ship *s)
 
 /* Ships what is there now. A failure is tried again until STOP_MS are over; when asked to stop,
  * success has no more time either. */
-static int drain(struct ship *s, struct err *err)
+static int drain_spool(struct ship *s, struct err *err)
 {
-	uint64_t until = now_ms() + STOP_MS, left;
+	uint64_t until = mono_now_ms() + STOP_MS, left;
 	int rc;
 
 	shipper_set_timeout(s->shipper, STOP_CALL_MS);
 	while ((rc = shipper_step(s->shipper, err)) != 0) {
-		tell(s, rc < 0 ? "waiting" : "shipping", rc < 0 ? err->message : NULL);
-		if (rc < 0 && now_ms() + BACK_OFF_FIRST_MS + STOP_CALL_MS >= until)
+		tell_systemd(s, rc < 0 ? "waiting" : "shipping", rc < 0 ? err->message : NULL);
+		if (rc < 0 && mono_now_ms() + BACK_OFF_FIRST_MS + STOP_CALL_MS >= until)
 			break;
-		if (rc > 0 && stopping && now_ms() >= until)
+		if (rc > 0 && stopping && mono_now_ms() >= until)
 			break;
 		pause_ms(rc < 0 ? BACK_OFF_FIRST_MS : 0);
 	}
@@ -335,7 +335,7 @@ static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err
 	return 0;
 }
 
-static int ship(struct ship *s, struct err *err)
+static int ship_until_end(struct ship *s, struct err *err)
 {
 	int rc;
 
@@ -345,17 +345,17 @@ static int ship(struct ship *s, struct err *err)
 		unit_notify(UNIT_STOPPING);
 	}
 	shipper_set_hurry(s->shipper);
-	rc = drain(s, err);
-	warn_skipped(s);
+	rc = drain_spool(s, err);
+	warn_left_segments(s);
 	if (s->o->once)
-		sweep(s);
+		sweep_sink(s);
 	if (!rc)
 		log_info("%" PRIu64 " samples delivered to %s", shipper_delivered(s->shipper),
 			 s->o->out);
 	return rc;
 }
 
-static int run(const struct ship_options *o, struct err *err)
+static int run_ship(const struct ship_options *o, struct err *err)
 {
 	struct ship s = {.o = o,
 			 .status = {.io = io_system(), .spool = o->spool, .metrics = o->metrics}};
@@ -376,9 +376,9 @@ static int run(const struct ship_options *o, struct err *err)
 		rc = open_shipper(&s, err);
 	if (!rc) {
 		unit_notify(UNIT_READY);
-		rc = ship(&s, err);
+		rc = ship_until_end(&s, err);
 	}
-	tell(&s, "stopped", rc ? err->message : NULL);
+	tell_systemd(&s, "stopped", rc ? err->message : NULL);
 	shipper_close(s.shipper);
 	sink_close(s.sink);
 	close_endpoints(&s);
@@ -417,7 +417,7 @@ int main(int argc, char **argv)
 	sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (!rc)
-		rc = run(&o, &err);
+		rc = run_ship(&o, &err);
 	if (!rc)
 		return 0;
 	log_error("%s", err.message);

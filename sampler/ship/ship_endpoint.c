@@ -78,8 +78,9 @@ static int use_server(struct ship_endpoint *e, struct err *err)
 	return rpc_client_open(&e->client, server, err);
 }
 
-static int call_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *request,
-		     uint32_t timeout_ms, Rawstack__V1__SymbolizedBatch **ret, struct err *err)
+static int call_symbolize_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *request,
+			       uint32_t timeout_ms, Rawstack__V1__SymbolizedBatch **ret,
+			       struct err *err)
 {
 	ProtobufCMessage *reply = NULL;
 	int rc;
@@ -117,7 +118,7 @@ int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint3
 	int rc;
 
 	do
-		rc = call_once(e, request, timeout_ms, ret, err);
+		rc = call_symbolize_once(e, request, timeout_ms, ret, err);
 	while (rc == ERR_UNAVAILABLE && has_other(e, began_ns, timeout_ms));
 	if (!rc) {
 		pthread_mutex_lock(&e->lock);
@@ -183,8 +184,9 @@ int ship_endpoint_await(struct ship_endpoint *e, uint32_t timeout_ms)
 	return 0;
 }
 
-static int watch(struct ship_endpoint *e, const Rawstack__V1__WatchRequest *request,
-		 void (*ready)(void *arg, const void *id, size_t len), void *arg, struct err *err)
+static int watch_tables(struct ship_endpoint *e, const Rawstack__V1__WatchRequest *request,
+			void (*ready)(void *arg, const void *id, size_t len), void *arg,
+			struct err *err)
 {
 	_cleanup_(rpc_stream_closep) struct rpc_stream *stream = NULL;
 	ProtobufCMessage *reply = NULL;
@@ -222,7 +224,7 @@ int ship_endpoint_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,
 	request.build_ids = (ProtobufCBinaryData *)(uintptr_t)ids;
 	if (rc)
 		return rc;
-	rc = watch(ctx, &request, ready, arg, err);
+	rc = watch_tables(ctx, &request, ready, arg, err);
 	note_outcome(ctx, rc);
 	return rc;
 }

@@ -30,7 +30,7 @@ struct ship_lanes {
 	struct lane lanes[SHIP_LANES_MAX];
 };
 
-static void *work(void *arg)
+static void *run_lane(void *arg)
 {
 	struct lane *lane = arg;
 	struct ship_lanes *l = lane->of;
@@ -75,7 +75,7 @@ int ship_lanes_open(struct ship_lanes **ret, unsigned int count, ship_lane_fn *d
 
 		*lane = (struct lane){
 			.of = l, .number = l->started, .memory = ARENA_INIT(COPY_MAX)};
-		rc = pthread_create(&lane->thread, NULL, work, lane);
+		rc = pthread_create(&lane->thread, NULL, run_lane, lane);
 		l->started += rc == 0;
 	}
 	pthread_sigmask(SIG_SETMASK, &before, NULL);

@@ -25,8 +25,8 @@ void ship_profile_done(struct ship_profile *p)
 	*p = (struct ship_profile){0};
 }
 
-static uint32_t function_of(struct ship_profile *p, const Rawstack__V1__SymbolizedBatch *r,
-			    uint32_t function)
+static uint32_t function_of_reply(struct ship_profile *p, const Rawstack__V1__SymbolizedBatch *r,
+				  uint32_t function)
 {
 	const ProtobufCBinaryData *name = &r->strings[r->functions->name[function]];
 	const ProtobufCBinaryData *file = &r->strings[r->functions->file[function]];
@@ -46,14 +46,15 @@ static uint32_t function_of(struct ship_profile *p, const Rawstack__V1__Symboliz
 	return profile_add_function(&p->of.profile, &f);
 }
 
-static void name(struct ship_profile *p, uint32_t location, const Rawstack__V1__SymbolizedBatch *r,
-		 size_t first, uint32_t count)
+static void name_location(struct ship_profile *p, uint32_t location,
+			  const Rawstack__V1__SymbolizedBatch *r, size_t first, uint32_t count)
 {
 	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
 
 	for (uint32_t i = 0; i < count; i++)
-		lines[i] = (struct profile_line){function_of(p, r, r->frame_function[first + i]),
-						 r->frame_line[first + i]};
+		lines[i] =
+			(struct profile_line){function_of_reply(p, r, r->frame_function[first + i]),
+					      r->frame_line[first + i]};
 	spool_profile_name(&p->of, location, lines, count);
 }
 
@@ -88,7 +89,7 @@ int ship_profile_answer(struct ship_profile *p, const struct ship_request *reque
 			 RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_BUILDING)
 			p->building++;
 		else if (batch_reply_names(reply, first, count))
-			name(p, request->locations[i], reply, first, count);
+			name_location(p, request->locations[i], reply, first, count);
 		first += count;
 	}
 	*ret_deferred = left;

@@ -81,7 +81,8 @@ struct maker {
 };
 
 /* For a table that was made of a debug file alone; which that is only the service knows. */
-static bool add_segments(struct maker *m, const struct spool_module *from, Rawstack__V1__Module *to)
+static bool add_request_segments(struct maker *m, const struct spool_module *from,
+				 Rawstack__V1__Module *to)
 {
 	const size_t count = from->segment_count;
 
@@ -102,7 +103,7 @@ static bool add_segments(struct maker *m, const struct spool_module *from, Rawst
 	return true;
 }
 
-static bool add_module(struct maker *m, uint32_t module)
+static bool add_request_module(struct maker *m, uint32_t module)
 {
 	const struct spool_module *from = &m->b->modules[module];
 	Rawstack__V1__Module *to;
@@ -118,7 +119,7 @@ static bool add_module(struct maker *m, uint32_t module)
 							: RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
 	if (from->path < m->b->string_count)
 		to->path = borrow_bytes(m->b->strings[from->path].p, m->b->strings[from->path].len);
-	if (!add_segments(m, from, to))
+	if (!add_request_segments(m, from, to))
 		return false;
 	m->message->modules[m->message->n_modules++] = to;
 	m->modules[module] = (uint32_t)m->message->n_modules;
@@ -126,7 +127,7 @@ static bool add_module(struct maker *m, uint32_t module)
 	return true;
 }
 
-static uint32_t add_string(struct maker *m, uint32_t string)
+static uint32_t add_request_string(struct maker *m, uint32_t string)
 {
 	if (string >= m->b->string_count)
 		return 0;
@@ -139,7 +140,7 @@ static uint32_t add_string(struct maker *m, uint32_t string)
 	return m->strings[string] - 1;
 }
 
-static bool new_message(struct maker *m, size_t count)
+static bool new_request_message(struct maker *m, size_t count)
 {
 	Rawstack__V1__StackBatch *message = arena_alloc(m->a, sizeof(*message));
 	Rawstack__V1__Locations *rows = arena_alloc(m->a, sizeof(*rows));
@@ -171,7 +172,7 @@ static bool new_message(struct maker *m, size_t count)
 	       rows->module && rows->address && rows->mode && rows->string && rows->weight;
 }
 
-static bool set_id(struct maker *m, uint32_t part)
+static bool set_request_id(struct maker *m, uint32_t part)
 {
 	uint8_t *id = arena_alloc(m->a, SPOOL_BATCH_ID_LEN + sizeof(part));
 
@@ -184,11 +185,11 @@ static bool set_id(struct maker *m, uint32_t part)
 	return true;
 }
 
-static bool add_row(struct maker *m, size_t row, uint32_t location, uint64_t weight)
+static bool add_request_row(struct maker *m, size_t row, uint32_t location, uint64_t weight)
 {
 	const struct location *l = &m->b->locations[location];
 
-	if (!add_module(m, l->module))
+	if (!add_request_module(m, l->module))
 		return false;
 	m->rows->kind[row] = (Rawstack__V1__LocationKind)l->kind;
 	m->rows->module[row] = m->modules[l->module] - 1;
@@ -196,7 +197,8 @@ static bool add_row(struct maker *m, size_t row, uint32_t location, uint64_t wei
 	m->rows->mode[row] = l->mode == LOCATION_RETURN
 				     ? RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_RETURN
 				     : RAWSTACK__V1__ADDRESS_MODE__ADDRESS_MODE_EXACT;
-	m->rows->string[row] = l->kind == LOCATION_KERNEL_MODULE ? add_string(m, l->name) : 0;
+	m->rows->string[row] =
+		l->kind == LOCATION_KERNEL_MODULE ? add_request_string(m, l->name) : 0;
 	m->rows->weight[row] = weight;
 	m->len += LOCATION_LEN;
 	return true;
@@ -212,11 +214,11 @@ int ship_request_make(struct ship_request *r, const struct spool_batch *b, uint3
 
 	if (count > LOCATIONS_MAX)
 		count = LOCATIONS_MAX;
-	ok = new_message(&m, count) && set_id(&m, part);
+	ok = new_request_message(&m, count) && set_request_id(&m, part);
 	while (ok && taken < count && m.len < MESSAGE_MAX &&
 	       m.message->n_modules < LIMIT_BATCH_MODULES &&
 	       m.message->n_strings < LIMIT_BATCH_STRINGS) {
-		ok = add_row(&m, taken, wanted[taken], weights[wanted[taken]]);
+		ok = add_request_row(&m, taken, wanted[taken], weights[wanted[taken]]);
 		taken++;
 	}
 	if (!ok)

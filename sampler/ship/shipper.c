@@ -113,8 +113,8 @@ static void free_reply(Rawstack__V1__SymbolizedBatch **reply)
 }
 
 /* One request and its answer; what the service deferred comes first in wanted[] afterwards. */
-static int ask(struct shipper *s, struct work *w, struct ship_profile *p, uint32_t part,
-	       uint32_t *wanted, size_t *count, const uint64_t *weights, struct err *err)
+static int ask_service(struct shipper *s, struct work *w, struct ship_profile *p, uint32_t part,
+		       uint32_t *wanted, size_t *count, const uint64_t *weights, struct err *err)
 {
 	_cleanup_(free_reply) Rawstack__V1__SymbolizedBatch *reply = NULL;
 	struct ship_request request;
@@ -169,8 +169,8 @@ static int wait_for_tables(struct shipper *s, const struct ship_profile *p, stru
 }
 
 /* The first delivery may wait for tables that are being made, and goes without names if need be. */
-static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, bool is_first,
-		     struct err *err)
+static int symbolize_profile(struct shipper *s, struct work *w, struct ship_profile *p,
+			     bool is_first, struct err *err)
 {
 	const struct spool_batch *b = p->of.batch;
 	_cleanup_(freep) uint32_t *wanted = malloc((b->location_count + 1) * sizeof(*wanted));
@@ -184,7 +184,7 @@ static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, 
 		if (ship_request_wanted(b, i))
 			wanted[count++] = i;
 	for (uint32_t part = 0; !rc && count; part++)
-		rc = ask(s, w, p, part, wanted, &count, weights, err);
+		rc = ask_service(s, w, p, part, wanted, &count, weights, err);
 	if (rc == ERR_DATA && is_first) {
 		profile_comment(&p->of.profile, "not symbolized: %s", err->message);
 		return 0;
@@ -194,8 +194,8 @@ static int symbolize(struct shipper *s, struct work *w, struct ship_profile *p, 
 
 /* To the sink, not acknowledged; missing[] says which modules had no table. `noted`: what the one
  * at the sink lacks; NULL: there is none. */
-static int deliver(struct shipper *s, struct work *w, const struct spool_batch *b,
-		   const struct redeliver_batch *noted, bool *missing, struct err *err)
+static int deliver_batch(struct shipper *s, struct work *w, const struct spool_batch *b,
+			 const struct redeliver_batch *noted, bool *missing, struct err *err)
 {
 	_cleanup_(ship_profile_done) struct ship_profile p;
 	int rc = ship_profile_begin(&p, b, err);
@@ -203,7 +203,7 @@ static int deliver(struct shipper *s, struct work *w, const struct spool_batch *
 	if (rc)
 		return rc;
 	arena_reset(&w->arena);
-	rc = symbolize(s, w, &p, !noted, err);
+	rc = symbolize_profile(s, w, &p, !noted, err);
 	if (noted &&
 	    (rc == ERR_DATA || (!rc && redeliver_is_worse(&s->redeliver, noted, b, p.missing))))
 		return SHIPPER_KEPT;
@@ -221,14 +221,14 @@ static int deliver_in_lane(void *ctx, unsigned int lane, const struct spool_batc
 {
 	struct shipper *s = ctx;
 
-	return deliver(s, &s->works[lane], batch, NULL, missing, err);
+	return deliver_batch(s, &s->works[lane], batch, NULL, missing, err);
 }
 
 int shipper_deliver(struct shipper *s, const struct spool_batch *b,
 		    const struct redeliver_batch *noted, struct err *err)
 {
 	_cleanup_(freep) bool *missing = calloc(b->module_count + 1, sizeof(*missing));
-	int rc = missing ? deliver(s, &s->own, b, noted, missing, err)
+	int rc = missing ? deliver_batch(s, &s->own, b, noted, missing, err)
 			 : err_set(err, ERR_MEMORY, "shipper: out of memory");
 
 	/* Noted before it is acknowledged; a file that cannot be written costs names, no samples.
@@ -246,7 +246,7 @@ static bool is_another_spool(const struct shipper *s)
 	return !stat(s->spool, &st) && (st.st_dev != s->spool_dev || st.st_ino != s->spool_inode);
 }
 
-static int open_spool(struct shipper *s, struct err *err)
+static int open_ship_spool(struct shipper *s, struct err *err)
 {
 	struct stat st = {.st_ino = 0};
 	int rc;
@@ -296,7 +296,7 @@ static int next_batch(struct shipper *s, struct spool_batch *ret, struct err *er
 	return 0;
 }
 
-static int acknowledge(struct shipper *s, const struct spool_batch *b, struct err *err)
+static int acknowledge_batch(struct shipper *s, const struct spool_batch *b, struct err *err)
 {
 	int rc = spool_reader_ack(s->reader, b, err);
 
@@ -316,7 +316,7 @@ static int step_alone(struct shipper *s, struct err *err)
 		return rc;
 	rc = shipper_deliver(s, &batch, NULL, err);
 	if (!rc)
-		rc = acknowledge(s, &batch, err);
+		rc = acknowledge_batch(s, &batch, err);
 	return rc ? rc : 1;
 }
 
@@ -348,7 +348,7 @@ static int step_lanes(struct shipper *s, struct err *err)
 	}
 	if (s->o.watch)
 		(void)redeliver_note(&s->redeliver, &done->batch, done->missing, NULL);
-	rc = acknowledge(s, &done->batch, err);
+	rc = acknowledge_batch(s, &done->batch, err);
 	return rc ? rc : 1;
 }
 
@@ -362,7 +362,7 @@ static void drop_lanes(struct shipper *s)
 int shipper_step(struct shipper *s, struct err *err)
 {
 	struct err unused;
-	int rc = open_spool(s, err);
+	int rc = open_ship_spool(s, err);
 
 	if (rc)
 		return rc;
@@ -383,7 +383,7 @@ int shipper_step(struct shipper *s, struct err *err)
 int shipper_backlog(struct shipper *s, uint64_t *ret_samples, struct err *err)
 {
 	struct spool_batch batch;
-	int rc = open_spool(s, err);
+	int rc = open_ship_spool(s, err);
 
 	*ret_samples = 0;
 	if (rc)

@@ -112,8 +112,8 @@ int sink_open(struct sink **ret, const char *dir, enum sink_kind kind, const str
 }
 
 /* ERR_USAGE for an id of no legal length. */
-static int name_of(const struct sink *s, const uint8_t *id, size_t id_len,
-		   char name[static NAME_MAX_LEN], struct err *err)
+static int name_of_batch(const struct sink *s, const uint8_t *id, size_t id_len,
+			 char name[static NAME_MAX_LEN], struct err *err)
 {
 	if (!id_len || id_len > LIMIT_BATCH_ID_LEN)
 		return err_set(err, ERR_USAGE, "sink: batch id of %zu bytes", id_len);
@@ -127,7 +127,7 @@ int sink_write(struct sink *s, const uint8_t *id, size_t id_len, const void *fil
 	       struct err *err)
 {
 	char name[NAME_MAX_LEN];
-	int rc = name_of(s, id, id_len, name, err);
+	int rc = name_of_batch(s, id, id_len, name, err);
 
 	if (rc)
 		return rc;
@@ -158,7 +158,7 @@ int sink_has(struct sink *s, const uint8_t *id, size_t id_len)
 	char name[NAME_MAX_LEN];
 	int fd;
 
-	if (name_of(s, id, id_len, name, NULL))
+	if (name_of_batch(s, id, id_len, name, NULL))
 		return 0;
 	fd = s->io->open(s->io->ctx, s->dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0);
 	if (fd < 0)
@@ -182,7 +182,7 @@ struct sweep {
 	bool failed; /* not all are in files; total counts them all the same */
 };
 
-static bool is_ours(const struct sink *s, const char *name)
+static bool is_sink_file(const struct sink *s, const char *name)
 {
 	const char *suffix = kinds[s->kind].suffix;
 	size_t hex = strspn(name, "0123456789abcdef");
@@ -191,7 +191,7 @@ static bool is_ours(const struct sink *s, const char *name)
 }
 
 /* ".<name>.<16 hex digits>.tmp" of io_replace_file(). */
-static bool is_unfinished(const struct sink *s, const char *name)
+static bool is_unfinished_batch(const struct sink *s, const char *name)
 {
 	size_t len = strlen(name);
 	char of[NAME_MAX_LEN];
@@ -200,7 +200,7 @@ static bool is_unfinished(const struct sink *s, const char *name)
 		return false;
 	memcpy(of, name + 1, len - 22);
 	of[len - 22] = 0;
-	return is_ours(s, of);
+	return is_sink_file(s, of);
 }
 
 static uint64_t date_of(const struct stat *st)
@@ -214,7 +214,7 @@ static void sweep_one(void *arg, const char *name)
 	struct found *f;
 	struct stat st;
 
-	if (!is_ours(w->s, name) || fstatat(w->s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
+	if (!is_sink_file(w->s, name) || fstatat(w->s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) ||
 	    !S_ISREG(st.st_mode))
 		return;
 	w->total += (uint64_t)st.st_size;
@@ -233,13 +233,13 @@ static void sweep_unfinished(void *arg, const char *name)
 	const struct sweep *w = arg;
 	struct stat st;
 
-	if (is_unfinished(w->s, name) && !fstatat(w->s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) &&
-	    S_ISREG(st.st_mode) && w->now_ns > date_of(&st) &&
-	    w->now_ns - date_of(&st) > UNFINISHED_NS)
+	if (is_unfinished_batch(w->s, name) &&
+	    !fstatat(w->s->dir_fd, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	    w->now_ns > date_of(&st) && w->now_ns - date_of(&st) > UNFINISHED_NS)
 		unlinkat(w->s->dir_fd, name, 0);
 }
 
-static int compare_names(const void *a, const void *b)
+static int compare_found_names(const void *a, const void *b)
 {
 	return strcmp(((const struct found *)a)->name, ((const struct found *)b)->name);
 }
@@ -249,7 +249,7 @@ static void place_future(struct sweep *w)
 {
 	const struct found *behind = NULL;
 
-	qsort(w->files, w->count, sizeof(*w->files), compare_names);
+	qsort(w->files, w->count, sizeof(*w->files), compare_found_names);
 	for (size_t i = w->count; i-- > 0;) {
 		struct found *f = &w->files[i];
 
@@ -280,7 +280,7 @@ static void seed_clock(struct sink *s, const struct sweep *w)
 }
 
 /* Dates of a clock that was behind are set right. */
-static void shift(struct sweep *w, const struct sink_clock_shift *by)
+static void shift_sweep(struct sweep *w, const struct sink_clock_shift *by)
 {
 	for (size_t i = 0; by->by_ns && i < w->count; i++) {
 		struct found *f = &w->files[i];
@@ -312,14 +312,14 @@ static void tell_time(struct sink *s, struct sweep *w)
 	if (!s->clock.real_ns)
 		seed_clock(s, w);
 	w->now_ns = sink_clock_now(&s->clock, s->io, &by);
-	shift(w, &by);
+	shift_sweep(w, &by);
 	if (w->count)
 		__atomic_store_n(&s->is_used, true, __ATOMIC_RELAXED);
 	keep_clock(s);
 }
 
 /* Oldest first; among equals by name, which is by place. */
-static int compare_found(const void *a, const void *b)
+static int compare_found_batches(const void *a, const void *b)
 {
 	const struct found *x = a, *y = b;
 
@@ -342,7 +342,7 @@ int sink_sweep(struct sink *s, const struct sink_limits *limits, uint64_t *ret_r
 	if (!rc && w.count)
 		place_future(&w);
 	if (!rc && w.count)
-		qsort(w.files, w.count, sizeof(*w.files), compare_found);
+		qsort(w.files, w.count, sizeof(*w.files), compare_found_batches);
 	for (size_t i = 0; !rc && i < w.count; i++) {
 		const struct found *f = &w.files[i];
 		bool old = limits->age_ns && w.now_ns > f->time_ns &&

@@ -12,7 +12,7 @@
 #define NAME    ".clock"
 #define LEN_MAX 256
 
-static int print(const struct sink_clock *c, char text[static LEN_MAX])
+static int print_clock(const struct sink_clock *c, char text[static LEN_MAX])
 {
 	int n = 0;
 
@@ -24,8 +24,9 @@ static int print(const struct sink_clock *c, char text[static LEN_MAX])
 			    c->real_ns, c->mono_ns, c->doubt_ns, c->ahead_at_ns, c->unproven_ns);
 }
 
-/* What print() prints, and more: whether it stands so in the file is for the caller to see. */
-static bool scan(struct sink_clock *c, const char text[static LEN_MAX])
+/* What print_clock() prints, and more: whether it stands so in the file is for the caller to see.
+ */
+static bool scan_clock(struct sink_clock *c, const char text[static LEN_MAX])
 {
 	uint64_t *const times[] = {&c->real_ns, &c->mono_ns, &c->doubt_ns, &c->ahead_at_ns,
 				   &c->unproven_ns};
@@ -64,7 +65,7 @@ void sink_clock_load(struct sink_clock *c, const struct io *io, int dir_fd)
 	n = io->pread(io->ctx, fd, text, sizeof(text) - 1, 0);
 	io->close(io->ctx, fd);
 	/* What does not print as it reads is damaged. */
-	if (n <= 0 || !scan(&was, text) || print(&was, again) != n ||
+	if (n <= 0 || !scan_clock(&was, text) || print_clock(&was, again) != n ||
 	    memcmp(again, text, (size_t)n) != 0)
 		return;
 	/* Of another boot the monotonic clock says nothing: no time passed, as far as is known. */
@@ -79,7 +80,7 @@ void sink_clock_load(struct sink_clock *c, const struct io *io, int dir_fd)
 void sink_clock_save(const struct sink_clock *c, const struct io *io, int dir_fd)
 {
 	char text[LEN_MAX];
-	int n = print(c, text), fd;
+	int n = print_clock(c, text), fd;
 
 	fd = io->open(io->ctx, dir_fd, NAME, O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
 	if (fd < 0)
@@ -98,7 +99,7 @@ void sink_clock_seed(struct sink_clock *c, const struct io *io, uint64_t newest_
 		c->unproven_ns = real_ns;
 }
 
-static void believe(struct sink_clock *c, uint64_t real_ns, uint64_t mono_ns)
+static void believe_clock(struct sink_clock *c, uint64_t real_ns, uint64_t mono_ns)
 {
 	c->real_ns = real_ns;
 	c->mono_ns = mono_ns;
@@ -115,7 +116,7 @@ uint64_t sink_clock_now(struct sink_clock *c, const struct io *io, struct sink_c
 	if (real <= expected || real - expected <= SINK_CLOCK_SET_NS) {
 		if (expected > real && expected - real > SINK_CLOCK_SET_NS)
 			c->unproven_ns = real;
-		believe(c, real, mono);
+		believe_clock(c, real, mono);
 		return real;
 	}
 	if (c->ahead_at_ns)
@@ -127,7 +128,7 @@ uint64_t sink_clock_now(struct sink_clock *c, const struct io *io, struct sink_c
 			*shift = (struct sink_clock_shift){c->unproven_ns, c->ahead_at_ns,
 							   real - expected};
 		c->unproven_ns = 0;
-		believe(c, real, mono);
+		believe_clock(c, real, mono);
 		return real;
 	}
 	c->real_ns = expected;

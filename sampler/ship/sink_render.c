@@ -22,8 +22,8 @@ static void key_string(struct buf *out, const char *key, const struct profile *p
 		json_key_text(out, key, t.p, t.len);
 }
 
-static void json_frame(struct buf *out, const struct profile *p, const struct profile_location *l,
-		       size_t line)
+static void put_sink_frame(struct buf *out, const struct profile *p,
+			   const struct profile_location *l, size_t line)
 {
 	struct profile_function f = {0};
 
@@ -97,7 +97,7 @@ static void json_sample(struct buf *out, const struct profile *p, uint32_t sampl
 		struct profile_location l = profile_location(p, locations[i]);
 
 		for (size_t k = 0; k < (l.line_count ? l.line_count : 1); k++)
-			json_frame(out, p, &l, k);
+			put_sink_frame(out, p, &l, k);
 	}
 	json_close(out, ']');
 	json_close(out, '}');

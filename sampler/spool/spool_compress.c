@@ -25,7 +25,7 @@ struct compression {
 };
 
 /* As much as there is, SPOOL_BLOCK_LEN at most. */
-static ssize_t read_block(struct compression *s, uint64_t off)
+static ssize_t read_compressed_input(struct compression *s, uint64_t off)
 {
 	size_t got = 0;
 
@@ -52,7 +52,7 @@ static int write_blocks(struct compression *s, struct spool_segment_info *info, 
 	s->end = spool_header_len((uint32_t)most);
 	for (;;) {
 		struct spool_header_block *b;
-		ssize_t n = read_block(s, info->raw_len);
+		ssize_t n = read_compressed_input(s, info->raw_len);
 		int rc;
 
 		if (n < 0)

@@ -52,7 +52,7 @@ static int window_at(struct spool_cursor *c, uint32_t off, size_t want, const ui
 	return 0;
 }
 
-static uint32_t padded(uint32_t len)
+static uint32_t padded_record_len(uint32_t len)
 {
 	return (len + SPOOL_RECORD_ALIGN - 1) & ~(uint32_t)(SPOOL_RECORD_ALIGN - 1);
 }
@@ -97,8 +97,8 @@ static int look_at(struct spool_cursor *c, uint32_t off, struct spool_record *re
 
 /* The first whole record at or behind off: 1, or 0 with *ret_off behind the last byte that is not
  * zero. */
-static int resync(struct spool_cursor *c, uint32_t off, struct spool_record *ret, uint32_t *ret_off,
-		  struct err *err)
+static int resync_records(struct spool_cursor *c, uint32_t off, struct spool_record *ret,
+			  uint32_t *ret_off, struct err *err)
 {
 	*ret_off = off;
 	for (; off < LIMIT_SPOOL_SEGMENT; off += SPOOL_RECORD_ALIGN) {
@@ -119,7 +119,7 @@ static int resync(struct spool_cursor *c, uint32_t off, struct spool_record *ret
 }
 
 /* No more is looked for: what is left, but for unused room at the end, is damage. */
-static int give_up(struct spool_cursor *c, struct err *err)
+static int give_up_search(struct spool_cursor *c, struct err *err)
 {
 	uint32_t end = c->off;
 	size_t len = 1;
@@ -141,7 +141,7 @@ static int give_up(struct spool_cursor *c, struct err *err)
 }
 
 /* Whether what is not whole at c->off has been so for long enough to be called damage. */
-static bool is_settled(struct spool_cursor *c)
+static bool damage_is_settled(struct spool_cursor *c)
 {
 	const struct io *io = c->file->io;
 	uint64_t now = io->mono_ns(io->ctx);
@@ -154,9 +154,10 @@ static bool is_settled(struct spool_cursor *c)
 	return now - c->wait_ns >= SETTLE_NS;
 }
 
-static int take_record(struct spool_cursor *c, const struct spool_record *rec)
+static int take_cursor_record(struct spool_cursor *c, const struct spool_record *rec)
 {
-	c->off = rec->off + (uint32_t)sizeof(struct spool_record_head) + padded((uint32_t)rec->len);
+	c->off = rec->off + (uint32_t)sizeof(struct spool_record_head) +
+		 padded_record_len((uint32_t)rec->len);
 	c->wait_ns = 0;
 	return 1;
 }
@@ -171,31 +172,31 @@ int spool_cursor_next(struct spool_cursor *c, bool finished, struct spool_record
 	if (c->off >= LIMIT_SPOOL_SEGMENT || c->is_over)
 		return 0;
 	if (c->wasted > LIMIT_SPOOL_RESYNC)
-		return finished ? give_up(c, err) : 0;
+		return finished ? give_up_search(c, err) : 0;
 	at = look_at(c, c->off, &rec, err);
 	if (at < 0)
 		return at;
 	if (at == AT_RECORD) {
 		*ret = rec;
-		return take_record(c, &rec);
+		return take_cursor_record(c, &rec);
 	}
 	/* What was read may change under a writer. */
 	if (!finished) {
 		c->window_len = 0;
-		if (at != AT_OTHER || !is_settled(c))
+		if (at != AT_OTHER || !damage_is_settled(c))
 			return 0;
 	}
-	at = resync(c, c->off, &rec, &end, err);
+	at = resync_records(c, c->off, &rec, &end, err);
 	if (at < 0)
 		return at;
 	if (at == 1) {
 		c->damaged_len += rec.off - c->off;
 		*ret = rec;
-		return take_record(c, &rec);
+		return take_cursor_record(c, &rec);
 	}
 	c->window_len = 0;
 	if (finished && c->wasted > LIMIT_SPOOL_RESYNC)
-		return give_up(c, err);
+		return give_up_search(c, err);
 	if (finished) {
 		c->damaged_len += end - c->off;
 		c->off = end;

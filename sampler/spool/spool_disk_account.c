@@ -37,7 +37,7 @@ void spool_disk_account_open(struct spool_disk *d)
 }
 
 /* What the other side told last may be older than what it moved with. */
-static uint64_t less(uint64_t n, uint64_t by)
+static uint64_t subtract_to_zero(uint64_t n, uint64_t by)
 {
 	return n > by ? n - by : 0;
 }
@@ -68,10 +68,10 @@ static void make_account(struct spool_disk *d, const uint64_t *left_losses,
 		run.samples = d->stored + run.losses[SPOOL_LOSS_SPOOL_ERROR];
 	}
 	ret->ship = run.ship;
-	ret->run_samples = less(run.samples, d->base.samples);
+	ret->run_samples = subtract_to_zero(run.samples, d->base.samples);
 	ret->samples = d->before.samples + ret->run_samples;
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++) {
-		ret->run_losses[i] = less(run.losses[i], d->base.losses[i]);
+		ret->run_losses[i] = subtract_to_zero(run.losses[i], d->base.losses[i]);
 		ret->losses[i] = d->before.losses[i] + ret->run_losses[i];
 	}
 }

@@ -64,7 +64,7 @@ static size_t raw_block_len(const struct spool_segment_info *info, uint32_t bloc
 }
 
 /* As much of a file as there is at off. */
-static ssize_t read_at(const struct spool_file *f, uint8_t *p, size_t len, uint64_t off)
+static ssize_t read_spool_file_at(const struct spool_file *f, uint8_t *p, size_t len, uint64_t off)
 {
 	size_t got = 0;
 
@@ -90,7 +90,7 @@ static int load_block(struct spool_file *f, uint32_t index)
 	if (f->block_index == index)
 		return 0;
 	f->block_index = UINT32_MAX;
-	n = read_at(f, f->packed, b->len, b->off);
+	n = read_spool_file_at(f, f->packed, b->len, b->off);
 	if (n < 0)
 		return (int)n;
 	if ((size_t)n < b->len || crc32c(0, f->packed, b->len) != b->crc ||

@@ -13,7 +13,7 @@ const char *spool_segment_name(uint64_t segment, char name[static SPOOL_NAME_MAX
 	return name;
 }
 
-static uint8_t *put(uint8_t *to, const void *p, size_t len)
+static uint8_t *put_header_bytes(uint8_t *to, const void *p, size_t len)
 {
 	memcpy(to, p, len);
 	return to + len;
@@ -51,8 +51,8 @@ static uint8_t *put_blocks(uint8_t *to, const struct spool_segment_info *info)
 		.late_told = info->late_told,
 	};
 
-	to = put(to, &blocks, sizeof(blocks));
-	return put(to, info->blocks, info->block_count * sizeof(*info->blocks));
+	to = put_header_bytes(to, &blocks, sizeof(blocks));
+	return put_header_bytes(to, info->blocks, info->block_count * sizeof(*info->blocks));
 }
 
 size_t spool_header_encode(const struct spool_segment_info *info,
@@ -93,14 +93,14 @@ size_t spool_header_encode(const struct spool_segment_info *info,
 	entries[2].off = entries[1].off + entries[1].len;
 	entries[2].len = packed ? (uint32_t)blocks_len(info->block_count) : 0;
 	memset(out, 0, head.header_len);
-	p = put(out, &head, sizeof(head));
-	p = put(p, entries, sizeof(entries));
-	p = put(p, &origin, sizeof(origin));
-	p = put(p, &bounds, sizeof(bounds));
+	p = put_header_bytes(out, &head, sizeof(head));
+	p = put_header_bytes(p, entries, sizeof(entries));
+	p = put_header_bytes(p, &origin, sizeof(origin));
+	p = put_header_bytes(p, &bounds, sizeof(bounds));
 	if (packed)
 		put_blocks(p, info);
 	head.crc = crc32c(0, out, head.header_len);
-	put(out, &head, sizeof(head));
+	put_header_bytes(out, &head, sizeof(head));
 	return head.header_len;
 }
 
@@ -163,8 +163,8 @@ static int decode_blocks(const uint8_t *p, size_t len, uint32_t header_len,
 	return 0;
 }
 
-static int read_block(const struct io *io, int fd, uint8_t block[static SPOOL_HEADER_MAX],
-		      struct spool_header *ret, struct err *err)
+static int read_header_block(const struct io *io, int fd, uint8_t block[static SPOOL_HEADER_MAX],
+			     struct spool_header *ret, struct err *err)
 {
 	uint32_t crc;
 	int rc = io_read_all(io, fd, block, sizeof(*ret), 0, err);
@@ -199,7 +199,7 @@ int spool_header_read(const struct io *io, int fd, struct spool_segment_info *re
 	uint8_t block[SPOOL_HEADER_MAX] = {0};
 	struct spool_header head;
 	bool have_origin = false;
-	int rc = read_block(io, fd, block, &head, err);
+	int rc = read_header_block(io, fd, block, &head, err);
 
 	if (rc)
 		return rc;

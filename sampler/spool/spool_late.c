@@ -21,7 +21,7 @@ void spool_late_init(struct spool_late *l, const struct io *io, int dir_fd)
 	*l = (struct spool_late){.io = io, .dir_fd = dir_fd, .file.fd = -1};
 }
 
-static void close_segment(struct spool_late *l)
+static void close_late_segment(struct spool_late *l)
 {
 	if (l->file.fd < 0)
 		return;
@@ -47,7 +47,7 @@ static void forget_below(struct spool_late *l, uint64_t from)
 
 void spool_late_done(struct spool_late *l)
 {
-	close_segment(l);
+	close_late_segment(l);
 	forget_below(l, UINT64_MAX);
 	free(l->all);
 	free(l->by_pid);
@@ -116,7 +116,7 @@ static struct spool_late_record *record_of(const struct spool_late *l,
 	return ret;
 }
 
-static void take_record(struct spool_late *l, const struct spool_record *rec)
+static void take_late_record(struct spool_late *l, const struct spool_record *rec)
 {
 	struct spool_late_record *r = record_of(l, rec);
 
@@ -132,7 +132,7 @@ static void take_record(struct spool_late *l, const struct spool_record *rec)
 
 /* --- looking ahead --------------------------------------------------------------------------- */
 
-static bool is_full(const struct spool_late *l)
+static bool late_is_full(const struct spool_late *l)
 {
 	return l->len >= LIMIT_SPOOL_LATE_LEN;
 }
@@ -143,14 +143,15 @@ static void look_at_segment(struct spool_late *l, bool is_finished)
 	struct spool_record rec;
 	int rc = 1;
 
-	while (!is_full(l) && (rc = spool_cursor_next(&l->cursor, is_finished, &rec, NULL)) == 1)
+	while (!late_is_full(l) &&
+	       (rc = spool_cursor_next(&l->cursor, is_finished, &rec, NULL)) == 1)
 		if (rec.type == SPOOL_RECORD_LATE)
-			take_record(l, &rec);
+			take_late_record(l, &rec);
 	if (rc < 0 || (rc == 0 && is_finished))
-		close_segment(l);
+		close_late_segment(l);
 }
 
-static void open_segment(struct spool_late *l, uint64_t number)
+static void open_late_segment(struct spool_late *l, uint64_t number)
 {
 	l->segment = number;
 	if (spool_file_open(&l->file, l->io, l->dir_fd, number, NULL))
@@ -193,7 +194,7 @@ void spool_late_look(struct spool_late *l, uint64_t from)
 	else
 		forget_below(l, from);
 	if (from < l->from || l->segment < from) {
-		close_segment(l);
+		close_late_segment(l);
 		l->segment = from ? from - 1 : 0;
 	}
 	l->from = from;
@@ -205,9 +206,9 @@ void spool_late_look(struct spool_late *l, uint64_t from)
 	for (;;) {
 		if (l->file.fd >= 0)
 			look_at_segment(l, i < found.count);
-		if (l->file.fd >= 0 || i == found.count || is_full(l))
+		if (l->file.fd >= 0 || i == found.count || late_is_full(l))
 			break;
-		open_segment(l, found.numbers[i++]);
+		open_late_segment(l, found.numbers[i++]);
 	}
 	free(found.numbers);
 	sort_records(l);
@@ -249,7 +250,7 @@ size_t spool_late_match(const struct spool_late *l, const uint8_t boot_id[static
 	return count;
 }
 
-static const struct spool_late_range *range_at(const struct spool_late_record *r, uint64_t pc)
+static const struct spool_late_range *late_range_at(const struct spool_late_record *r, uint64_t pc)
 {
 	size_t low = 0, high = r->count;
 
@@ -269,7 +270,7 @@ int spool_late_find(const struct spool_late *l, const uint32_t *records, size_t 
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct spool_late_record *r = l->all[records[i]];
-		const struct spool_late_range *range = range_at(r, pc);
+		const struct spool_late_range *range = late_range_at(r, pc);
 
 		if (!range || !range->name_len)
 			continue;

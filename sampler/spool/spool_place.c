@@ -4,7 +4,8 @@
 #include <errno.h>
 #include <fcntl.h>
 
-static int open_lock(const struct io *io, const char *dir, int dir_fd, int *ret_fd, struct err *err)
+static int open_spool_lock(const struct io *io, const char *dir, int dir_fd, int *ret_fd,
+			   struct err *err)
 {
 	int fd = io->open(io->ctx, dir_fd, DIR_LOCK_NAME,
 			  O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -15,14 +16,14 @@ static int open_lock(const struct io *io, const char *dir, int dir_fd, int *ret_
 	return 0;
 }
 
-static struct dir_lock_use lock_use(const struct io *io)
+static struct dir_lock_use lock_spool_use(const struct io *io)
 {
-	return (struct dir_lock_use){io, open_lock, "another capturer writes to this spool"};
+	return (struct dir_lock_use){io, open_spool_lock, "another capturer writes to this spool"};
 }
 
 int spool_place_open(struct spool_place *ret, const struct io *io, const char *dir, struct err *err)
 {
-	const struct dir_lock_use use = lock_use(io);
+	const struct dir_lock_use use = lock_spool_use(io);
 	struct spool_place p = SPOOL_PLACE_NONE;
 	int rc = io->make_dir(io->ctx, AT_FDCWD, dir, 0700);
 
@@ -52,7 +53,7 @@ void spool_place_close(struct spool_place *p, const struct io *io)
 int spool_place_check_lock(struct spool_place *p, const struct io *io, const char *dir,
 			   struct err *err)
 {
-	const struct dir_lock_use use = lock_use(io);
+	const struct dir_lock_use use = lock_spool_use(io);
 
 	return dir_lock_check(&p->lock, &use, dir, err);
 }

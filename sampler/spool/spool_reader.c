@@ -118,7 +118,7 @@ static void end_batch(struct spool_reader *r, uint64_t from_place, struct spool_
 
 /* --- from segment to segment ----------------------------------------------------------------- */
 
-static void close_segment(struct spool_reader *r)
+static void close_reader_segment(struct spool_reader *r)
 {
 	if (r->file.fd < 0)
 		return;
@@ -140,7 +140,8 @@ static void count_skipped(struct spool_reader *r, uint64_t number, const struct 
 
 /* 1 open, 0 it is gone, no segment at all or one of another format; r->segment is it then, so that
  * the search goes on behind it. */
-static int open_segment(struct spool_reader *r, uint64_t number, uint64_t place, struct err *err)
+static int open_reader_segment(struct spool_reader *r, uint64_t number, uint64_t place,
+			       struct err *err)
 {
 	struct err why = {0};
 	int rc = spool_file_open(&r->file, r->io, r->dir_fd, number, &why);
@@ -256,7 +257,7 @@ static int next_in_segment(struct spool_reader *r, bool finished, size_t max_sam
 	}
 	if (rc < 0) {
 		/* What this batch took is not lost: the segment is read again next time. */
-		close_segment(r);
+		close_reader_segment(r);
 		r->segment--;
 		return rc;
 	}
@@ -299,7 +300,7 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 			}
 			if (rc || !finished)
 				return rc;
-			close_segment(r);
+			close_reader_segment(r);
 		}
 		if (rc == 0 && r->file.fd < 0) {
 			rc = find_segment(r, r->segment + 1, &next, err);
@@ -308,7 +309,7 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 		}
 		if (r->has_end && next > r->end_segment)
 			return 0;
-		rc = open_segment(r, next, next == r->next_segment ? r->next_place : 0, err);
+		rc = open_reader_segment(r, next, next == r->next_segment ? r->next_place : 0, err);
 		if (rc < 0)
 			return rc;
 	}
@@ -358,7 +359,7 @@ int spool_reader_ack(struct spool_reader *r, const struct spool_batch *batch, st
 
 void spool_reader_seek(struct spool_reader *r, uint64_t segment, uint64_t place)
 {
-	close_segment(r);
+	close_reader_segment(r);
 	r->segment = segment - 1;
 	r->next_segment = segment;
 	r->next_place = place;
@@ -376,7 +377,7 @@ void spool_reader_back(struct spool_reader *r)
 
 void spool_reader_rewind(struct spool_reader *r)
 {
-	close_segment(r);
+	close_reader_segment(r);
 	r->only_looks = r->has_end = false;
 	r->damaged_len = 0;
 	r->segment = r->ack_segment ? r->ack_segment - 1 : 0;
@@ -386,7 +387,7 @@ void spool_reader_rewind(struct spool_reader *r)
 
 void spool_reader_from_start(struct spool_reader *r)
 {
-	close_segment(r);
+	close_reader_segment(r);
 	r->segment = r->next_segment = r->next_place = 0;
 	r->only_looks = true;
 	r->has_end = false;
@@ -408,7 +409,7 @@ void spool_reader_close(struct spool_reader *r)
 {
 	if (!r)
 		return;
-	close_segment(r);
+	close_reader_segment(r);
 	spool_tables_done(&r->tables);
 	spool_slice_done(&r->slice);
 	spool_late_done(&r->late);

@@ -12,7 +12,7 @@ void spool_guess_begin(struct spool_guess *g, uint64_t base, uint32_t step)
 }
 
 /* What is known of a CPU; of one that is new in the record, that it is the base's turn. */
-static uint32_t know(struct spool_guess *g, uint32_t cpu)
+static uint32_t know_cpu(struct spool_guess *g, uint32_t cpu)
 {
 	const uint32_t slot = cpu % SPOOL_GUESS_CPUS;
 
@@ -27,15 +27,15 @@ static uint32_t know(struct spool_guess *g, uint32_t cpu)
 /* The CPU whose turn it is: the one that came behind that of the sample before the last time. */
 static uint32_t expected_cpu(struct spool_guess *g)
 {
-	return g->cpus[know(g, g->before)].next;
+	return g->cpus[know_cpu(g, g->before)].next;
 }
 
-static void remember(struct spool_guess *g, uint32_t slot, const struct spool_sample *s,
-		     uint64_t time)
+static void remember_guess(struct spool_guess *g, uint32_t slot, const struct spool_sample *s,
+			   uint64_t time)
 {
 	g->cpus[slot].time = time;
 	g->cpus[slot].thread = s->thread;
-	g->cpus[know(g, g->before)].next = s->cpu;
+	g->cpus[know_cpu(g, g->before)].next = s->cpu;
 	g->before = s->cpu;
 }
 
@@ -61,7 +61,7 @@ uint8_t *spool_sample_encode(struct spool_guess *g, const struct spool_sample *s
 {
 	const uint64_t time = s->time_ns / SPOOL_SAMPLE_UNIT_NS;
 	const bool is_expected = s->cpu == expected_cpu(g);
-	const uint32_t slot = know(g, s->cpu);
+	const uint32_t slot = know_cpu(g, s->cpu);
 	const bool is_same = s->thread == g->cpus[slot].thread;
 	const int64_t late = (int64_t)(time - g->cpus[slot].time - g->step);
 	const bool is_near = late > -SPOOL_SAMPLE_LATE_ZERO && late < SPOOL_SAMPLE_LATE_ZERO;
@@ -80,7 +80,7 @@ uint8_t *spool_sample_encode(struct spool_guess *g, const struct spool_sample *s
 		to = write_uleb(to, s->weight);
 	if (!is_near)
 		to = write_sleb(to, late);
-	remember(g, slot, s, time);
+	remember_guess(g, slot, s, time);
 	return to;
 }
 
@@ -93,7 +93,7 @@ bool spool_sample_decode(struct spool_guess *g, struct bytes *in, struct spool_s
 
 	ret->stack = bytes_uleb32(in);
 	ret->cpu = first & SPOOL_SAMPLE_CPU ? expected_cpu(g) : bytes_uleb32(in);
-	slot = know(g, ret->cpu);
+	slot = know_cpu(g, ret->cpu);
 	ret->thread = first & SPOOL_SAMPLE_THREAD ? g->cpus[slot].thread : bytes_uleb32(in);
 	ret->weight = first & SPOOL_SAMPLE_WEIGHT ? 1 : bytes_uleb32(in);
 	late = late ? late - SPOOL_SAMPLE_LATE_ZERO : bytes_sleb(in);
@@ -101,6 +101,6 @@ bool spool_sample_decode(struct spool_guess *g, struct bytes *in, struct spool_s
 		return false;
 	time = g->cpus[slot].time + g->step + (uint64_t)late;
 	ret->time_ns = time * SPOOL_SAMPLE_UNIT_NS;
-	remember(g, slot, ret, time);
+	remember_guess(g, slot, ret, time);
 	return true;
 }

@@ -43,7 +43,7 @@ bool spool_loss_is_of_samples(enum spool_loss loss)
 
 /* --- names ----------------------------------------------------------------------------------- */
 
-static bool parse_name(const char *name, uint64_t *ret)
+static bool parse_segment_name(const char *name, uint64_t *ret)
 {
 	const char *digits = name + strlen(SPOOL_SEGMENT_PREFIX);
 	char again[SPOOL_NAME_MAX];
@@ -66,7 +66,7 @@ static void list_segment(void *arg, const char *name)
 	struct listing *l = arg;
 	uint64_t number;
 
-	if (!parse_name(name, &number))
+	if (!parse_segment_name(name, &number))
 		return;
 	if (!grow_array((void **)&l->ret->numbers, &l->cap, l->ret->count + 1,
 			sizeof(*l->ret->numbers), LIMIT_SPOOL_FILES)) {

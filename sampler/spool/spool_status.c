@@ -34,7 +34,7 @@ static bool is_spool(int dir_fd, const struct spool_segments *found)
 	return found->count > 0;
 }
 
-static uint64_t ns_of(const struct timespec *ts)
+static uint64_t timespec_ns(const struct timespec *ts)
 {
 	return (uint64_t)ts->tv_sec * 1000000000 + (uint64_t)ts->tv_nsec;
 }
@@ -150,7 +150,7 @@ static void read_sizes(struct spool_status *s, int dir_fd, const struct spool_se
 
 	spool_ack_read(io_system(), dir_fd, &ack_segment, &ack_place, NULL);
 	if (ack_segment && fstatat(dir_fd, "ack", &st, AT_SYMLINK_NOFOLLOW) == 0)
-		s->ack_ns = ns_of(&st.st_mtim);
+		s->ack_ns = timespec_ns(&st.st_mtim);
 	for (size_t i = 0; i < found->count; i++) {
 		_cleanup_(spool_file_close) struct spool_file file = {.fd = -1};
 		const uint64_t number = found->numbers[i];
@@ -292,8 +292,8 @@ int spool_status_read(struct spool_status *ret, const char *dir, struct err *err
 
 /* --- OpenMetrics ----------------------------------------------------------------------------- */
 
-static void family(struct buf *out, const char *name, const char *type, const char *unit,
-		   const char *help)
+static void put_spool_family(struct buf *out, const char *name, const char *type, const char *unit,
+			     const char *help)
 {
 	buf_printf(out, "# TYPE %s %s\n", name, type);
 	if (unit)
@@ -301,16 +301,16 @@ static void family(struct buf *out, const char *name, const char *type, const ch
 	buf_printf(out, "# HELP %s %s\n", name, help);
 }
 
-static void gauge(struct buf *out, const char *name, const char *unit, const char *help,
-		  double value)
+static void put_spool_gauge(struct buf *out, const char *name, const char *unit, const char *help,
+			    double value)
 {
-	family(out, name, "gauge", unit, help);
+	put_spool_family(out, name, "gauge", unit, help);
 	buf_printf(out, "%s %.15g\n", name, value);
 }
 
-static void counter(struct buf *out, const char *name, const char *help, uint64_t value)
+static void put_spool_counter(struct buf *out, const char *name, const char *help, uint64_t value)
 {
-	family(out, name, "counter", NULL, help);
+	put_spool_family(out, name, "counter", NULL, help);
 	buf_printf(out, "%s_total %llu\n", name, (unsigned long long)value);
 }
 
@@ -321,58 +321,67 @@ static double seconds_since(const struct spool_status *s, uint64_t ns)
 
 void spool_status_metrics(const struct spool_status *s, struct buf *out)
 {
-	gauge(out, "rawstack_sampler_running", NULL, "Whether a capturer writes the spool.",
-	      s->is_written);
-	gauge(out, "rawstack_sampler_samples_per_second", NULL, "Over the last minute.", s->rate);
-	gauge(out, "rawstack_sampler_failing", NULL,
-	      "Whether samples cannot be stored, or could not at the last run's end.",
-	      s->failing[0] != 0);
-	counter(out, "rawstack_sampler_samples",
+	put_spool_gauge(out, "rawstack_sampler_running", NULL,
+			"Whether a capturer writes the spool.", s->is_written);
+	put_spool_gauge(out, "rawstack_sampler_samples_per_second", NULL, "Over the last minute.",
+			s->rate);
+	put_spool_gauge(out, "rawstack_sampler_failing", NULL,
+			"Whether samples cannot be stored, or could not at the last run's end.",
+			s->failing[0] != 0);
+	put_spool_counter(
+		out, "rawstack_sampler_samples",
 		"Samples that came to the spool, stored or not, since the directory was made.",
 		s->samples);
-	family(out, "rawstack_sampler_lost", "counter", NULL,
-	       "Lost since the directory was made, by reason: samples, but for perf_lost, which "
-	       "are "
-	       "records of mappings, and throttled, which are times.");
+	put_spool_family(
+		out, "rawstack_sampler_lost", "counter", NULL,
+		"Lost since the directory was made, by reason: samples, but for perf_lost, which "
+		"are "
+		"records of mappings, and throttled, which are times.");
 	for (int i = 0; i < SPOOL_LOSS_COUNT; i++)
 		if (spool_loss_is_real((enum spool_loss)i))
 			buf_printf(out, "rawstack_sampler_lost_total{reason=\"%s\"} %llu\n",
 				   spool_loss_name((enum spool_loss)i),
 				   (unsigned long long)s->losses[i]);
-	counter(out, "rawstack_sampler_mapping_records_lost",
+	put_spool_counter(
+		out, "rawstack_sampler_mapping_records_lost",
 		"Records of mappings lost since the directory was made, perf_lost among the "
 		"losses: no samples. Frames of files that were mapped in those moments may lie in "
 		"no known mapping.",
 		s->losses[SPOOL_LOSS_PERF_LOST]);
-	counter(out, "rawstack_sampler_unresolved",
+	put_spool_counter(
+		out, "rawstack_sampler_unresolved",
 		"Frames without a module, in samples that are stored: no loss. Their address lies "
 		"in "
 		"no known mapping, or in a file without an id.",
 		s->losses[SPOOL_LOSS_UNRESOLVED]);
-	counter(out, "rawstack_sampler_unreadable",
+	put_spool_counter(
+		out, "rawstack_sampler_unreadable",
 		"Of the unresolved frames those in files that could not be read for their id.",
 		s->losses[SPOOL_LOSS_UNREADABLE]);
-	gauge(out, "rawstack_spool_segments", NULL, "Segments on the disk.",
-	      (double)s->segment_count);
-	gauge(out, "rawstack_spool_bytes", "bytes", "Of all segments.", (double)s->len);
-	gauge(out, "rawstack_spool_unread_segments", NULL,
-	      "Of a format that this version does not read; kept until limits drop them.",
-	      (double)s->unread_count);
-	gauge(out, "rawstack_spool_backlog_bytes", "bytes", "Of what is not acknowledged.",
-	      (double)s->unsent_len);
-	gauge(out, "rawstack_spool_backlog_seconds", "seconds",
-	      "Age of the first sample that is not acknowledged.", seconds_since(s, s->oldest_ns));
-	counter(out, "rawstack_spool_dropped_samples",
-		"Removed unsent by limits since the directory was made.", s->dropped);
-	counter(out, "rawstack_ship_ended",
+	put_spool_gauge(out, "rawstack_spool_segments", NULL, "Segments on the disk.",
+			(double)s->segment_count);
+	put_spool_gauge(out, "rawstack_spool_bytes", "bytes", "Of all segments.", (double)s->len);
+	put_spool_gauge(out, "rawstack_spool_unread_segments", NULL,
+			"Of a format that this version does not read; kept until limits drop them.",
+			(double)s->unread_count);
+	put_spool_gauge(out, "rawstack_spool_backlog_bytes", "bytes",
+			"Of what is not acknowledged.", (double)s->unsent_len);
+	put_spool_gauge(out, "rawstack_spool_backlog_seconds", "seconds",
+			"Age of the first sample that is not acknowledged.",
+			seconds_since(s, s->oldest_ns));
+	put_spool_counter(out, "rawstack_spool_dropped_samples",
+			  "Removed unsent by limits since the directory was made.", s->dropped);
+	put_spool_counter(
+		out, "rawstack_ship_ended",
 		"Times the shipper that the sampler starts ended by itself, in the sampler's last "
 		"run.",
 		s->ship_ends.count);
-	gauge(out, "rawstack_ship_last_ack_timestamp_seconds", "seconds",
-	      "When a batch was last acknowledged, since 1970; 0: never.", (double)s->ack_ns / 1e9);
+	put_spool_gauge(out, "rawstack_ship_last_ack_timestamp_seconds", "seconds",
+			"When a batch was last acknowledged, since 1970; 0: never.",
+			(double)s->ack_ns / 1e9);
 	if (s->ship.state[0]) {
-		family(out, "rawstack_ship_state", "stateset", NULL,
-		       "What the shipper says that it does.");
+		put_spool_family(out, "rawstack_ship_state", "stateset", NULL,
+				 "What the shipper says that it does.");
 		for (size_t i = 0; i < 4; i++) {
 			static const char *const states[] = {"shipping", "idle", "waiting",
 							     "stopped"};
@@ -380,17 +389,18 @@ void spool_status_metrics(const struct spool_status *s, struct buf *out)
 			buf_printf(out, "rawstack_ship_state{rawstack_ship_state=\"%s\"} %d\n",
 				   states[i], !strcmp(states[i], s->ship.state));
 		}
-		counter(out, "rawstack_ship_samples", "Delivered since the shipper's start.",
-			s->ship.samples);
-		counter(out, "rawstack_ship_batches", "Delivered since the shipper's start.",
-			s->ship.batches);
-		counter(out, "rawstack_ship_again",
-			"Batches delivered another time, with more names.", s->ship.again);
-		gauge(out, "rawstack_ship_waiting", NULL, "Batches that wait for names.",
-		      (double)s->ship.waiting);
-		counter(out, "rawstack_ship_forgotten",
-			"Batches not waited for any longer, because too many were.",
-			s->ship.forgotten);
+		put_spool_counter(out, "rawstack_ship_samples",
+				  "Delivered since the shipper's start.", s->ship.samples);
+		put_spool_counter(out, "rawstack_ship_batches",
+				  "Delivered since the shipper's start.", s->ship.batches);
+		put_spool_counter(out, "rawstack_ship_again",
+				  "Batches delivered another time, with more names.",
+				  s->ship.again);
+		put_spool_gauge(out, "rawstack_ship_waiting", NULL, "Batches that wait for names.",
+				(double)s->ship.waiting);
+		put_spool_counter(out, "rawstack_ship_forgotten",
+				  "Batches not waited for any longer, because too many were.",
+				  s->ship.forgotten);
 	}
 	buf_str(out, "# EOF\n");
 }

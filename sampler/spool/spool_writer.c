@@ -114,7 +114,7 @@ static void seal_segment(struct spool_writer *w)
 	w->is_open = false;
 }
 
-static void rotate(struct spool_writer *w)
+static void rotate_chunk(struct spool_writer *w)
 {
 	seal_segment(w);
 	start_segment(w);
@@ -225,7 +225,7 @@ void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s)
 		w->pack.losses_changed = true;
 	}
 	if (w->is_open && !spool_pack_takes_sample(&w->pack))
-		rotate(w);
+		rotate_chunk(w);
 }
 
 void spool_writer_late(struct spool_writer *w, const struct spool_late_scope *scope,
@@ -240,7 +240,7 @@ void spool_writer_late(struct spool_writer *w, const struct spool_late_scope *sc
 		if (!taken && is_fresh)
 			taken = 1;
 		else if (!taken)
-			rotate(w);
+			rotate_chunk(w);
 		is_fresh = !taken;
 		names += taken;
 		count -= taken;
@@ -309,13 +309,13 @@ int spool_writer_flush(struct spool_writer *w, struct err *err)
 	}
 	spool_disk_poll(w->disk);
 	if (w->segment <= take_state(w).leaves && w->is_open)
-		rotate(w);
+		rotate_chunk(w);
 	if (!w->is_open) {
 		if (now >= w->retry_ns)
 			start_segment(w);
 	} else if (w->limits.age_ns && w->pack.sample_total &&
 		   now - w->origin.mono_ns > w->limits.age_ns / 8) {
-		rotate(w);
+		rotate_chunk(w);
 	}
 	return spool_disk_error(w->disk, err);
 }
