@@ -38,8 +38,8 @@ void build_inputs_done(struct build_inputs *in)
 }
 
 /* -1 when it is not there. A kept one that cannot be read is one that is not there. */
-static int take(struct build_inputs *in, struct kept_files *kept, const struct build_id *id,
-		enum kept_role role)
+static int take_kept_file(struct build_inputs *in, struct kept_files *kept,
+			  const struct build_id *id, enum kept_role role)
 {
 	int fd;
 
@@ -53,7 +53,7 @@ static void take_companion(struct build_inputs *in, struct kept_files *kept,
 			   const struct build_id *id, enum kept_role role,
 			   enum table_companion_kind kind)
 {
-	int fd = take(in, kept, id, role);
+	int fd = take_kept_file(in, kept, id, role);
 
 	if (fd >= 0)
 		in->companions[in->companion_count++] =
@@ -72,7 +72,7 @@ static int take_input(struct build_inputs *in, struct kept_files *kept, const ch
 		*ret = *came->summary;
 		return came->fd;
 	}
-	fd = take(in, kept, id, role);
+	fd = take_kept_file(in, kept, id, role);
 	if (fd < 0 || table_inspect(fd, worker_path, ret, NULL))
 		*ret = (struct image_summary){.kind = IMAGE_OTHER};
 	return fd;

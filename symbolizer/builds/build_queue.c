@@ -282,8 +282,8 @@ static void rebuild_where(struct build_queue *q,
 	store_read_end(r);
 }
 
-static bool is_user(struct build_queue *q _unused_, const struct store_binary *b,
-		    const Rawstack__V1__Binary *m, const struct build_id *alt)
+static bool refers_to_alt(struct build_queue *q _unused_, const struct store_binary *b,
+			  const Rawstack__V1__Binary *m, const struct build_id *alt)
 {
 	if (b->status != STORE_READY || !m->report)
 		return false;
@@ -299,12 +299,12 @@ static bool is_user(struct build_queue *q _unused_, const struct store_binary *b
 
 static void rebuild_users(struct build_queue *q, const struct build_id *alt)
 {
-	rebuild_where(q, is_user, alt);
+	rebuild_where(q, refers_to_alt, alt);
 }
 
 /* Of an older builder, or of another format. */
-static bool is_outdated(struct build_queue *q, const struct store_binary *b,
-			const Rawstack__V1__Binary *m, const struct build_id *alt _unused_)
+static bool table_is_outdated(struct build_queue *q, const struct store_binary *b,
+			      const Rawstack__V1__Binary *m, const struct build_id *alt _unused_)
 {
 	if (b->status != STORE_OTHER &&
 	    (b->status != STORE_READY || !m->report || m->report->client_built ||
@@ -350,7 +350,7 @@ static void *run_rebuilder(void *arg)
 	struct build_job job = {.fd = -1};
 	struct err err;
 
-	rebuild_where(q, is_outdated, NULL);
+	rebuild_where(q, table_is_outdated, NULL);
 	while (take_rebuild(q, &job.id)) {
 		_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
 		Rawstack__V1__BuildReport *report;
@@ -370,7 +370,7 @@ static void *run_rebuilder(void *arg)
 }
 
 /* With the lock of `uploads` held, before the workers run. */
-static void give_up(void *ctx, const struct upload *up)
+static void give_up_upload(void *ctx, const struct upload *up)
 {
 	const struct build_env env = env_of(ctx);
 
@@ -412,7 +412,7 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 	if (!q->config.builder_version)
 		q->config.builder_version = TABLE_BUILDER_VERSION;
 	q->workers[0].q = q;
-	uploads_each_given_up(q->config.uploads, give_up, &q->workers[0]);
+	uploads_each_given_up(q->config.uploads, give_up_upload, &q->workers[0]);
 	for (; q->thread_count <= count; q->thread_count++) {
 		int rc;
 

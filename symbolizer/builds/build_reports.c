@@ -16,7 +16,7 @@ enum {
 
 /* --- what would make it better --------------------------------------------------------------- */
 
-static bool misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
+static bool report_misses_file(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
 {
 	for (size_t i = 0; i < r->n_missing; i++)
 		if (r->missing[i]->kind == kind)
@@ -27,7 +27,7 @@ static bool misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind 
 int build_score(const Rawstack__V1__BuildReport *r)
 {
 	return 4 * r->has_dwarf + 2 * r->has_segments +
-	       !(misses(r, KIND(ALT)) || misses(r, KIND(DWP)));
+	       !(report_misses_file(r, KIND(ALT)) || report_misses_file(r, KIND(DWP)));
 }
 
 static bool add_missing(Rawstack__V1__BuildReport *r, struct arena *arena,

@@ -33,7 +33,7 @@ static void made_done(struct made *m)
 /* --- making it ------------------------------------------------------------------------------- */
 
 /* checked: rsym_open() has accepted it in another process. */
-static int map_table(struct made *m, int fd, bool checked, struct err *err)
+static int map_made_table(struct made *m, int fd, bool checked, struct err *err)
 {
 	struct stat st;
 
@@ -52,8 +52,9 @@ static int map_table(struct made *m, int fd, bool checked, struct err *err)
 }
 
 /* The table in an unnamed file of the data directory, mapped. */
-static int make(const struct build_env *env, const struct build_job *job,
-		const struct build_inputs *in, struct arena *arena, struct made *m, struct err *err)
+static int make_table(const struct build_env *env, const struct build_job *job,
+		      const struct build_inputs *in, struct arena *arena, struct made *m,
+		      struct err *err)
 {
 	_cleanup_(closep) int out =
 		openat(env->temporary_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -83,7 +84,7 @@ static int make(const struct build_env *env, const struct build_job *job,
 		return err_sys(err, errno, "temporary file for the table");
 	rc = table_build(&request, &report, err);
 	if (!rc)
-		rc = map_table(m, out, false, err);
+		rc = map_made_table(m, out, false, err);
 	if (rc)
 		return rc;
 	if (fstat(in->input, &st))
@@ -94,14 +95,14 @@ static int make(const struct build_env *env, const struct build_job *job,
 }
 
 /* A table that the client built: as untrusted as any file, and its report is its own. */
-static int take_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
-		      struct made *m, struct err *err)
+static int take_uploaded_table(const struct build_env *env, const struct build_job *job,
+			       struct arena *arena, struct made *m, struct err *err)
 {
 	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
 	int rc = table_check(job->fd, env->worker_path, err);
 
 	if (!rc)
-		rc = map_table(m, job->fd, true, err);
+		rc = map_made_table(m, job->fd, true, err);
 	if (rc == ERR_DATA || rc == ERR_UNSUPPORTED)
 		return err_set(err, ERR_DATA, "not a table that this service reads: %s",
 			       err->message);
@@ -143,7 +144,7 @@ static int read_old(const struct build_env *env, const struct build_id *id, stru
 	return rc && !*ret ? err_no_memory(err) : rc;
 }
 
-static bool ends_with(ProtobufCBinaryData text, const char *end)
+static bool name_ends_with(ProtobufCBinaryData text, const char *end)
 {
 	size_t len = strlen(end);
 
@@ -156,13 +157,13 @@ static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__
 	return old->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DEBUG && begin->name.len &&
 	       (begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_EXECUTABLE ||
 		begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_BOTH) &&
-	       (ends_with(old->name, ".debug") || ends_with(old->name, ".dbg"));
+	       (name_ends_with(old->name, ".debug") || name_ends_with(old->name, ".dbg"));
 }
 
 /* m NULL: the build failed, and the reason is what is left. */
-static int put(const struct build_env *env, const struct build_job *job,
-	       const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
-	       const struct store_id_aliases *aliases, const char *reason, struct err *err)
+static int put_binary(const struct build_env *env, const struct build_job *job,
+		      const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
+		      const struct store_id_aliases *aliases, const char *reason, struct err *err)
 {
 	const Rawstack__V1__BeginRequest *begin = job->begin;
 	Rawstack__V1__Binary meta = RAWSTACK__V1__BINARY__INIT;
@@ -220,8 +221,8 @@ static int name_table(const struct build_env *env, const struct store_binary *b,
 
 /* Whether the new table takes the place of an old one. A client that says so replaces, but a
  * program alone never what its debug file gave. */
-static bool adds(const struct build_job *job, const Rawstack__V1__Binary *old,
-		 const Rawstack__V1__BuildReport *new)
+static bool upload_adds(const struct build_job *job, const Rawstack__V1__Binary *old,
+			const Rawstack__V1__BuildReport *new)
 {
 	const Rawstack__V1__BuildReport *was = old ? old->report : NULL;
 	int before = was ? build_score(was) : -1, now = build_score(new);
@@ -258,8 +259,8 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 		old->report = NULL;
 	*ret = m->report;
 	kept_files_remove(env->kept, &job->id, KEPT_FAILED);
-	if (rc >= 0 && adds(job, old, m->report)) {
-		rc = put(env, job, old, b.pinned, m, aliases, NULL, err);
+	if (rc >= 0 && upload_adds(job, old, m->report)) {
+		rc = put_binary(env, job, old, b.pinned, m, aliases, NULL, err);
 	} else if (rc >= 0 && old) {
 		*ret = old->report;
 		if (ready && job->begin && job->begin->pin)
@@ -279,8 +280,9 @@ bool build_table_is_lack(int code)
 }
 
 /* Leaves the reason on the id, unless it has a table, or the file is not the reason. */
-static int failed(const struct build_env *env, const struct build_job *job, struct arena *arena,
-		  const struct store_id_aliases *aliases, int rc, struct err *err)
+static int store_failed_build(const struct build_env *env, const struct build_job *job,
+			      struct arena *arena, const struct store_id_aliases *aliases, int rc,
+			      struct err *err)
 {
 	Rawstack__V1__Binary *old = NULL;
 	struct store_binary b = {0};
@@ -295,7 +297,8 @@ static int failed(const struct build_env *env, const struct build_job *job, stru
 	else if (b.status == STORE_READY)
 		(void)name_table(env, &b, aliases, NULL);
 	else
-		put(env, job, job->begin ? NULL : old, b.pinned, NULL, aliases, err->message, NULL);
+		put_binary(env, job, job->begin ? NULL : old, b.pinned, NULL, aliases, err->message,
+			   NULL);
 	pthread_mutex_unlock(env->store_lock);
 	/* Not the client's lie, but a file that cannot be read. */
 	if (rc == ERR_DATA)
@@ -321,13 +324,13 @@ void build_table_give_up(const struct build_env *env, const struct build_job *jo
 	    !memcmp(old->reason.data, why.message, old->reason.len))
 		return;
 	log_warn("the table of %s is given up: %s", build_id_hex(&job->id, hex), why.message);
-	failed(env, job, &arena, NULL, ERR_UNSUPPORTED, &why);
+	store_failed_build(env, job, &arena, NULL, ERR_UNSUPPORTED, &why);
 }
 
 /* --- one build ------------------------------------------------------------------------------- */
 
-static int keep(const struct build_env *env, const struct build_job *job, enum kept_role role,
-		struct err *err)
+static int keep_upload(const struct build_env *env, const struct build_job *job,
+		       enum kept_role role, struct err *err)
 {
 	return job->begin
 		       ? kept_files_put(env->kept, &job->id, role, job->fd, job->begin->size, err)
@@ -337,7 +340,8 @@ static int keep(const struct build_env *env, const struct build_job *job, enum k
 static void keep_failed(const struct build_env *env, const struct build_job *job)
 {
 	if (env->keep_failed && !*env->lacking)
-		keep(env, job, KEPT_FAILED, NULL); /* no room is no reason to fail otherwise */
+		keep_upload(env, job, KEPT_FAILED,
+			    NULL); /* no room is no reason to fail otherwise */
 }
 
 /* What a table that lacks nothing was made of is of no more use, but to make it anew. */
@@ -345,7 +349,8 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 			 enum kept_role role, const Rawstack__V1__BuildReport *report)
 {
 	if (env->keep_all || build_score(report) < BUILD_COMPLETE) {
-		keep(env, job, role, NULL); /* without it, the debug file needs it sent again */
+		keep_upload(env, job, role,
+			    NULL); /* without it, the debug file needs it sent again */
 		/* To pack it took a while. */
 		pthread_mutex_lock(env->store_lock);
 		if (*env->deleted)
@@ -366,7 +371,7 @@ static int await_debug(const struct build_env *env, const struct build_job *job,
 	struct store_binary b = {0};
 	struct err why = *err;
 
-	if (keep(env, job, KEPT_EXECUTABLE, NULL))
+	if (keep_upload(env, job, KEPT_EXECUTABLE, NULL))
 		return ERR_UNSUPPORTED;
 	if (read_old(env, &job->id, arena, &b, &old, NULL) == 1 && b.status == STORE_READY && old &&
 	    old->report) {
@@ -379,7 +384,7 @@ static int await_debug(const struct build_env *env, const struct build_job *job,
 int build_table_unread(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, struct err *err)
 {
-	int rc = failed(env, job, arena, NULL, err->code, err);
+	int rc = store_failed_build(env, job, arena, NULL, err->code, err);
 
 	keep_failed(env, job);
 	return rc;
@@ -403,9 +408,9 @@ static int build_from(const struct build_env *env, const struct build_job *job, 
 	if (rc)
 		return rc;
 	build_inputs_id_aliases(&in, &job->id, &aliases);
-	rc = make(env, job, &in, arena, &made, err);
+	rc = make_table(env, job, &in, arena, &made, err);
 	if (rc) {
-		rc = failed(env, job, arena, &aliases, rc, err);
+		rc = store_failed_build(env, job, arena, &aliases, rc, err);
 		if (rc == ERR_UNSUPPORTED && role == KEPT_EXECUTABLE && job->begin)
 			return await_debug(env, job, arena, ret, err);
 		keep_failed(env, job);
@@ -423,7 +428,7 @@ static int build_companion(const struct build_env *env, const struct build_job *
 			   Rawstack__V1__BuildReport **ret, struct err *err)
 {
 	struct build_job rebuild = {.id = job->id, .fd = -1};
-	int rc = keep(env, job, role, err);
+	int rc = keep_upload(env, job, role, err);
 
 	if (rc)
 		return rc;
@@ -443,17 +448,17 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 	int rc;
 
 	if (kind == KIND(TABLE)) {
-		rc = take_table(env, job, arena, &made, err);
+		rc = take_uploaded_table(env, job, arena, &made, err);
 		*env->lacking = build_table_is_lack(rc);
 		return rc ? rc : store_made(env, job, arena, &made, NULL, ret, err);
 	}
 	if (kind == KIND(KALLSYMS)) {
 		const struct build_inputs in = {.input = job->fd, .executable = -1};
 
-		rc = make(env, job, &in, arena, &made, err);
+		rc = make_table(env, job, &in, arena, &made, err);
 		if (!rc)
 			return store_made(env, job, arena, &made, NULL, ret, err);
-		rc = failed(env, job, arena, NULL, rc, err);
+		rc = store_failed_build(env, job, arena, NULL, rc, err);
 		keep_failed(env, job);
 		return rc;
 	}

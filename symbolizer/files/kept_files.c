@@ -43,7 +43,7 @@ static void file_name(const struct build_id *id, enum kept_role role, char name[
 
 /* --- with the lock held ---------------------------------------------------------------------- */
 
-static struct kept *find(struct kept_files *k, const struct build_id *id, enum kept_role role)
+static struct kept *find_kept(struct kept_files *k, const struct build_id *id, enum kept_role role)
 {
 	for (size_t i = 0; i < k->count; i++)
 		if (k->list[i].role == role && build_id_equal(&k->list[i].id, id))
@@ -51,22 +51,22 @@ static struct kept *find(struct kept_files *k, const struct build_id *id, enum k
 	return NULL;
 }
 
-static void forget(struct kept_files *k, struct kept *f)
+static void forget_kept(struct kept_files *k, struct kept *f)
 {
 	k->bytes -= f->bytes;
 	*f = k->list[--k->count];
 }
 
-static void drop(struct kept_files *k, struct kept *f)
+static void drop_kept(struct kept_files *k, struct kept *f)
 {
 	char name[NAME_LEN];
 
 	file_name(&f->id, f->role, name);
 	unlinkat(k->dir_fd, name, 0);
-	forget(k, f);
+	forget_kept(k, f);
 }
 
-static bool add(struct kept_files *k, const struct kept *f)
+static bool add_kept(struct kept_files *k, const struct kept *f)
 {
 	if (!grow_array((void **)&k->list, &k->cap, k->count + 1, sizeof(k->list[0]),
 			LIMIT_KEPT_FILES))
@@ -77,7 +77,7 @@ static bool add(struct kept_files *k, const struct kept *f)
 }
 
 /* Room for one more file of so many bytes. */
-static void make_room(struct kept_files *k, uint64_t bytes)
+static void make_kept_room(struct kept_files *k, uint64_t bytes)
 {
 	while (k->count && (k->bytes + bytes > k->max_bytes || k->count >= LIMIT_KEPT_FILES)) {
 		struct kept *oldest = &k->list[0];
@@ -85,7 +85,7 @@ static void make_room(struct kept_files *k, uint64_t bytes)
 		for (size_t i = 1; i < k->count; i++)
 			if (k->list[i].used_ns < oldest->used_ns)
 				oldest = &k->list[i];
-		drop(k, oldest);
+		drop_kept(k, oldest);
 	}
 }
 
@@ -131,14 +131,14 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
 	pthread_mutex_lock(&k->lock);
 	unlinkat(k->dir_fd, temporary, 0); /* of a crash */
-	old = find(k, id, role);
+	old = find_kept(k, id, role);
 	if (old)
-		forget(k, old);
-	make_room(k, f.bytes);
+		forget_kept(k, old);
+	make_kept_room(k, f.bytes);
 	if (linkat(AT_FDCWD, path, k->dir_fd, temporary, AT_SYMLINK_FOLLOW) ||
 	    renameat(k->dir_fd, temporary, k->dir_fd, name) || fsync(k->dir_fd))
 		rc = err_sys(err, errno, "kept/%s", name);
-	else if (!add(k, &f))
+	else if (!add_kept(k, &f))
 		rc = err_no_memory(err);
 	if (rc) {
 		/* What is not in the list counts for no budget. */
@@ -154,7 +154,7 @@ bool kept_files_have(struct kept_files *k, const struct build_id *id, enum kept_
 	bool have;
 
 	pthread_mutex_lock(&k->lock);
-	have = find(k, id, role) != NULL;
+	have = find_kept(k, id, role) != NULL;
 	pthread_mutex_unlock(&k->lock);
 	return have;
 }
@@ -164,9 +164,9 @@ void kept_files_remove(struct kept_files *k, const struct build_id *id, enum kep
 	struct kept *f;
 
 	pthread_mutex_lock(&k->lock);
-	f = find(k, id, role);
+	f = find_kept(k, id, role);
 	if (f)
-		drop(k, f);
+		drop_kept(k, f);
 	pthread_mutex_unlock(&k->lock);
 }
 
@@ -177,8 +177,8 @@ int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struc
 
 	pthread_mutex_lock(&k->lock);
 	for (int role = 0; role < KEPT_ROLES; role++)
-		if ((f = find(k, id, (enum kept_role)role)))
-			drop(k, f);
+		if ((f = find_kept(k, id, (enum kept_role)role)))
+			drop_kept(k, f);
 	if (fsync(k->dir_fd))
 		rc = err_sys(err, errno, "kept");
 	pthread_mutex_unlock(&k->lock);
@@ -194,11 +194,11 @@ static int open_kept(struct kept_files *k, const struct build_id *id, enum kept_
 
 	file_name(id, role, name);
 	pthread_mutex_lock(&k->lock);
-	f = find(k, id, role);
+	f = find_kept(k, id, role);
 	if (f) {
 		f->used_ns = io_system()->real_ns(NULL);
 		if (data_dir_open_file(k->dir_fd, "kept", name, O_RDONLY, &fd, NULL))
-			forget(k, f);
+			forget_kept(k, f);
 		else
 			futimens(fd, NULL);
 	}
@@ -241,7 +241,7 @@ void kept_files_stat(struct kept_files *k, struct kept_files_stat *ret)
 /* --- open ------------------------------------------------------------------------------------ */
 
 /* Whether a name is one of ours by its shape; *ret_whole: not that of a file being written. */
-static bool parse_name(const char *name, struct kept *f, bool *ret_whole)
+static bool parse_kept_name(const char *name, struct kept *f, bool *ret_whole)
 {
 	const char *dot = strchr(name, '.');
 	char hex[BUILD_ID_HEX_MAX];
@@ -261,7 +261,7 @@ static bool parse_name(const char *name, struct kept *f, bool *ret_whole)
 	return false;
 }
 
-static int scan(struct kept_files *k, struct err *err)
+static int scan_kept(struct kept_files *k, struct err *err)
 {
 	int fd = openat(k->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -276,7 +276,7 @@ static int scan(struct kept_files *k, struct err *err)
 		struct stat st;
 		bool whole;
 
-		if (!parse_name(e->d_name, &f, &whole))
+		if (!parse_kept_name(e->d_name, &f, &whole))
 			continue;
 		if (!whole || fstatat(k->dir_fd, e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
 		    !S_ISREG(st.st_mode)) {
@@ -286,11 +286,11 @@ static int scan(struct kept_files *k, struct err *err)
 		f.bytes = (uint64_t)st.st_size;
 		f.used_ns =
 			(uint64_t)st.st_mtim.tv_sec * 1000000000u + (uint64_t)st.st_mtim.tv_nsec;
-		if (!add(k, &f))
+		if (!add_kept(k, &f))
 			break;
 	}
 	closedir(dir);
-	make_room(k, 0);
+	make_kept_room(k, 0);
 	return 0;
 }
 
@@ -306,7 +306,7 @@ int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes, st
 	k->dir_fd = -1;
 	rc = data_dir_open_part(data_fd, "kept", &k->dir_fd, err);
 	if (!rc)
-		rc = scan(k, err);
+		rc = scan_kept(k, err);
 	if (rc) {
 		kept_files_close(k);
 		return rc;

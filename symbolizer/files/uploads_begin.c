@@ -55,8 +55,8 @@ static int check_begin(const Rawstack__V1__BeginRequest *r, struct build_id *id,
 	return 0;
 }
 
-static int create(struct uploads *u, const Rawstack__V1__BeginRequest *r, const struct build_id *id,
-		  struct upload **ret, struct err *err)
+static int create_upload(struct uploads *u, const Rawstack__V1__BeginRequest *r,
+			 const struct build_id *id, struct upload **ret, struct err *err)
 {
 	_cleanup_(upload_freep) struct upload *up = calloc(1, sizeof(*up));
 	size_t len = rawstack__v1__begin_request__get_packed_size(r);
@@ -105,7 +105,7 @@ static bool same_content(const struct upload *up, const Rawstack__V1__BeginReque
  * now; the stream keeps the old struct, with which it can do nothing. NULL when memory or
  * descriptors are out.
  */
-static struct upload *overtake(struct uploads *u, struct upload *up)
+static struct upload *overtake_upload(struct uploads *u, struct upload *up)
 {
 	struct upload *next = malloc(sizeof(*next)), **at = &u->list;
 	int fd = dup(up->fd);
@@ -135,7 +135,7 @@ struct ask {
 	struct upload_series series;
 };
 
-static bool is_alone(const struct ask *a)
+static bool series_is_alone(const struct ask *a)
 {
 	return a->now - a->series.since_ns < (int64_t)LIMIT_UPLOAD_ALONE_NS;
 }
@@ -145,13 +145,13 @@ static bool is_alone(const struct ask *a)
  * goes on; later one of the same content that has brought nothing for a moment is left to whoever
  * asks, for it may be his own, whose end nobody has noticed.
  */
-static bool is_taken(const struct ask *a, const struct upload *up)
+static bool upload_is_taken(const struct ask *a, const struct upload *up)
 {
 	if (up->state != UPLOAD_RECEIVING)
 		return true;
 	if (!upload_is_held(up, a->now))
 		return false;
-	return up->writing || is_alone(a) || !same_content(up, a->request) ||
+	return up->writing || series_is_alone(a) || !same_content(up, a->request) ||
 	       a->now - up->brought_ns < (int64_t)LIMIT_UPLOAD_EMPTY_NS;
 }
 
@@ -175,10 +175,10 @@ static const char *find_hindrance(struct uploads *u, const struct ask *a)
 		bool receiving = up->state == UPLOAD_RECEIVING;
 		bool same;
 
-		if (!build_id_equal(&up->id, a->id) || !is_taken(a, up))
+		if (!build_id_equal(&up->id, a->id) || !upload_is_taken(a, up))
 			continue;
 		same = same_content(up, a->request);
-		if (is_alone(a) || (same && (receiving ? is_in_grace(a, up) : up->proven)))
+		if (series_is_alone(a) || (same && (receiving ? is_in_grace(a, up) : up->proven)))
 			return receiving ? "another client is sending it"
 					 : "its table is being built";
 	}
@@ -192,7 +192,7 @@ static struct upload *find_continued(struct uploads *u, const struct ask *a)
 	struct upload *most = NULL;
 
 	for (struct upload *up = u->list; up; up = up->next)
-		if (build_id_equal(&up->id, a->id) && !is_taken(a, up) &&
+		if (build_id_equal(&up->id, a->id) && !upload_is_taken(a, up) &&
 		    same_content(up, a->request) &&
 		    (!a->series.spoiled || (a->client && up->client == a->client)) &&
 		    (!most || up->received > most->received))
@@ -208,15 +208,16 @@ static void drop_others(struct uploads *u, const struct ask *a)
 
 	for (struct upload *up = u->list; up; up = next) {
 		next = up->next;
-		if (build_id_equal(&up->id, a->id) && !is_taken(a, up) &&
+		if (build_id_equal(&up->id, a->id) && !upload_is_taken(a, up) &&
 		    !same_content(up, a->request) &&
-		    (is_alone(a) || (a->client && up->client == a->client)))
+		    (series_is_alone(a) || (a->client && up->client == a->client)))
 			uploads_drop(u, up);
 	}
 }
 
-static int begin(struct uploads *u, const struct ask *a, Rawstack__V1__BeginStatus *ret_status,
-		 struct upload **ret, const char **ret_reason, bool *ret_passing, struct err *err)
+static int begin_upload(struct uploads *u, const struct ask *a,
+			Rawstack__V1__BeginStatus *ret_status, struct upload **ret,
+			const char **ret_reason, bool *ret_passing, struct err *err)
 {
 	struct upload *up;
 	int rc;
@@ -227,7 +228,7 @@ static int begin(struct uploads *u, const struct ask *a, Rawstack__V1__BeginStat
 		return 0;
 	up = find_continued(u, a);
 	if (up && up->streaming) {
-		up = overtake(u, up);
+		up = overtake_upload(u, up);
 		*ret_reason = "another client is sending it";
 		if (!up)
 			return 0;
@@ -239,7 +240,7 @@ static int begin(struct uploads *u, const struct ask *a, Rawstack__V1__BeginStat
 		return 0;
 	}
 	if (!up) {
-		rc = create(u, a->request, a->id, &up, err);
+		rc = create_upload(u, a->request, a->id, &up, err);
 		if (rc)
 			return rc;
 		uploads_add(u, up);
@@ -275,7 +276,7 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 	ask.now = uploads_mono_ns(u);
 	uploads_drop_stale(u, ask.now);
 	ask.series = uploads_series(u, &id, ask.now);
-	rc = begin(u, &ask, ret_status, &up, ret_reason, ret_passing, err);
+	rc = begin_upload(u, &ask, ret_status, &up, ret_reason, ret_passing, err);
 	if (!rc && up) {
 		memcpy(token, up->token, UPLOAD_TOKEN_LEN);
 		*ret_offset = up->received;
@@ -353,7 +354,7 @@ static bool is_suffix(const char *text)
 }
 
 /* The name that io_replace_file() gives a .begin until it is whole: ".<token>.begin.<salt>.tmp". */
-static bool is_unfinished(const char *name)
+static bool is_unfinished_begin(const char *name)
 {
 	size_t hex = strspn(name + 1, "0123456789abcdef");
 	const char *rest = name + 1 + hex;
@@ -366,7 +367,7 @@ static bool is_unfinished(const char *name)
 }
 
 /* Whether a name is one of ours by its shape, and the token in it. */
-static bool parse_name(const char *name, char hex[static 2 * UPLOAD_TOKEN_LEN + 1])
+static bool parse_upload_name(const char *name, char hex[static 2 * UPLOAD_TOKEN_LEN + 1])
 {
 	if (strspn(name, "0123456789abcdef") != 2 * UPLOAD_TOKEN_LEN ||
 	    !is_suffix(name + 2 * UPLOAD_TOKEN_LEN))
@@ -377,7 +378,7 @@ static bool parse_name(const char *name, char hex[static 2 * UPLOAD_TOKEN_LEN + 
 
 /* Two passes: what is taken up, then the removal of what nobody can continue. Other names are not
  * ours and stay. */
-static int scan(struct uploads *u, bool clean, struct err *err)
+static int scan_uploads(struct uploads *u, bool clean, struct err *err)
 {
 	int fd = openat(u->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -392,11 +393,11 @@ static int scan(struct uploads *u, bool clean, struct err *err)
 		struct build_id token;
 
 		if (e->d_name[0] == '.') {
-			if (clean && is_unfinished(e->d_name))
+			if (clean && is_unfinished_begin(e->d_name))
 				unlinkat(u->dir_fd, e->d_name, 0);
 			continue;
 		}
-		if (!parse_name(e->d_name, hex))
+		if (!parse_upload_name(e->d_name, hex))
 			continue;
 		if (!clean && !strcmp(e->d_name + 2 * UPLOAD_TOKEN_LEN, ".begin"))
 			take_up(u, hex);
@@ -424,9 +425,9 @@ int uploads_open(struct uploads **ret, int data_fd, struct err *err)
 	u->builders = 1;
 	rc = data_dir_open_part(data_fd, "uploads", &u->dir_fd, err);
 	if (!rc)
-		rc = scan(u, false, err);
+		rc = scan_uploads(u, false, err);
 	if (!rc)
-		rc = scan(u, true, err);
+		rc = scan_uploads(u, true, err);
 	if (!rc)
 		rc = uploads_tickets_open(u, err);
 	if (rc) {

@@ -71,8 +71,9 @@ static bool take_place(struct uploads *u)
 	return taken;
 }
 
-static int enqueue(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
-		   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
+static int enqueue_upload(struct uploads *u, const void *token, size_t len,
+			  struct upload_waiter *waiter, struct build_id *ret_id,
+			  enum upload_state *ret_state, struct err *err)
 {
 	struct upload *up;
 	int rc;
@@ -112,7 +113,7 @@ static int enqueue_durably(struct uploads *u, const void *token, size_t len,
 	rc = u->io->sync(u->io->ctx, fd);
 	if (rc)
 		return err_sys(err, -rc, "upload: sync");
-	rc = enqueue(u, token, len, NULL, ret_id, ret_state, err);
+	rc = enqueue_upload(u, token, len, NULL, ret_id, ret_state, err);
 	if (rc)
 		return rc;
 	rc = u->io->sync(u->io->ctx, u->dir_fd);
@@ -221,7 +222,7 @@ int uploads_finish(struct uploads *u, const void *token, size_t len, struct uplo
 	if (!waiter)
 		rc = enqueue_durably(u, token, len, ret_id, ret_state, err);
 	else if (until_built && take_place(u))
-		rc = enqueue(u, token, len, waiter, ret_id, ret_state, err);
+		rc = enqueue_upload(u, token, len, waiter, ret_id, ret_state, err);
 	else
 		rc = ask_ticket(u, token, len, waiter, err);
 	*ret_waits = !rc && waiter;

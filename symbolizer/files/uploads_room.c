@@ -11,14 +11,15 @@
 
 /* --- places ---------------------------------------------------------------------------------- */
 
-static int64_t silence(const struct upload *up, int64_t now)
+static int64_t silence_ns(const struct upload *up, int64_t now)
 {
 	return now - up->touched_ns;
 }
 
 bool upload_is_held(const struct upload *up, int64_t now)
 {
-	return up->writing || (up->streaming && silence(up, now) < (int64_t)LIMIT_UPLOAD_STALL_NS);
+	return up->writing ||
+	       (up->streaming && silence_ns(up, now) < (int64_t)LIMIT_UPLOAD_STALL_NS);
 }
 
 void uploads_drop_stale(struct uploads *u, int64_t now)
@@ -28,12 +29,12 @@ void uploads_drop_stale(struct uploads *u, int64_t now)
 	for (struct upload *up = u->list; up; up = next) {
 		next = up->next;
 		if (up->state == UPLOAD_RECEIVING && !upload_is_held(up, now) &&
-		    silence(up, now) > (int64_t)LIMIT_UPLOAD_IDLE_NS)
+		    silence_ns(up, now) > (int64_t)LIMIT_UPLOAD_IDLE_NS)
 			uploads_drop(u, up);
 	}
 }
 
-static size_t count_of(const struct uploads *u, uint32_t client)
+static size_t count_of_client(const struct uploads *u, uint32_t client)
 {
 	size_t count = 0;
 
@@ -46,7 +47,7 @@ static size_t count_of(const struct uploads *u, uint32_t client)
  * nothing for the longest time. False when it has none that is idle. */
 static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
 {
-	size_t most = count_of(u, asker) + 1;
+	size_t most = count_of_client(u, asker) + 1;
 	struct upload *oldest = NULL;
 
 	for (struct upload *up = u->list; up; up = up->next) {
@@ -55,7 +56,7 @@ static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
 		if (up->state != UPLOAD_RECEIVING || up->client == asker ||
 		    upload_is_held(up, now) || now - up->moved_ns <= (int64_t)LIMIT_UPLOAD_EMPTY_NS)
 			continue;
-		count = count_of(u, up->client);
+		count = count_of_client(u, up->client);
 		if (count > most || (oldest && count == most && up->moved_ns < oldest->moved_ns)) {
 			most = count;
 			oldest = up;
@@ -76,7 +77,7 @@ static bool drop_spare(struct uploads *u, int64_t now)
 		uint64_t patience = up->received ? LIMIT_UPLOAD_SPARE_NS : LIMIT_UPLOAD_EMPTY_NS;
 
 		if (up->state == UPLOAD_RECEIVING && !upload_is_held(up, now) &&
-		    silence(up, now) > (int64_t)patience &&
+		    silence_ns(up, now) > (int64_t)patience &&
 		    (!oldest || up->touched_ns < oldest->touched_ns))
 			oldest = up;
 	}
@@ -87,20 +88,20 @@ static bool drop_spare(struct uploads *u, int64_t now)
 
 /* Takes the place of the newest that may go, of the client that has most, and several, for one that
  * has none. What is being built stays, and what a ticket was given for. */
-static bool displace(struct uploads *u, uint32_t asker)
+static bool displace_upload(struct uploads *u, uint32_t asker)
 {
 	struct upload *newest = NULL;
 	size_t most = 2;
 
 	uploads_gather_left(u, true);
-	if (count_of(u, asker))
+	if (count_of_client(u, asker))
 		return false;
 	for (struct upload *up = u->list; up; up = up->next) {
 		size_t count;
 
 		if (up->state == UPLOAD_RUNNING || up->promised || up->writing)
 			continue;
-		count = count_of(u, up->client);
+		count = count_of_client(u, up->client);
 		if (count >= most) {
 			most = count;
 			newest = up;
@@ -167,7 +168,7 @@ static uint64_t bytes_promised(struct upload *up, int64_t now)
 
 /* --- the disk -------------------------------------------------------------------------------- */
 
-static bool is_full(const struct uploads *u)
+static bool uploads_are_full(const struct uploads *u)
 {
 	size_t count = 0;
 
@@ -188,12 +189,13 @@ static bool is_room(struct uploads *u, uint64_t size, uint32_t client, int64_t n
 	for (struct upload *up = u->list; up; up = up->next)
 		owed += up->client == client ? bytes_to_come(up) : bytes_promised(up, now);
 	*ret_passing = free_bytes >= alone;
-	if (client && count_of(u, client) >= LIMIT_CLIENT_UPLOADS) {
+	if (client && count_of_client(u, client) >= LIMIT_CLIENT_UPLOADS) {
 		*ret_reason = "too many uploads of one client at a time";
 		return false;
 	}
-	*ret_reason = is_full(u) ? "too many uploads at a time" : "not enough free disk space";
-	return !is_full(u) && free_bytes >= owed;
+	*ret_reason =
+		uploads_are_full(u) ? "too many uploads at a time" : "not enough free disk space";
+	return !uploads_are_full(u) && free_bytes >= owed;
 }
 
 bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
@@ -201,7 +203,7 @@ bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_
 {
 	while (!is_room(u, size, client, now, ret_reason, ret_passing))
 		if (!drop_of_others(u, client, now) && !drop_spare(u, now) &&
-		    !(is_full(u) && displace(u, client)))
+		    !(uploads_are_full(u) && displace_upload(u, client)))
 			return false;
 	return true;
 }

@@ -9,7 +9,7 @@
 /* What follows sooner is of the same series. */
 #define GAP_NS INT64_C(60000000000)
 
-static void join(struct upload_series *s, const struct upload_series *other)
+static void join_series(struct upload_series *s, const struct upload_series *other)
 {
 	if (other->since_ns < s->since_ns)
 		s->since_ns = other->since_ns;
@@ -30,11 +30,11 @@ struct upload_series uploads_series(const struct uploads *u, const struct build_
 
 	for (const struct upload *up = u->list; up; up = up->next)
 		if (build_id_equal(&up->id, id) && goes_on(up, now))
-			join(&s, &up->series);
+			join_series(&s, &up->series);
 	for (size_t i = 0; i < ARRAY_LEN(u->ended_ones); i++)
 		if (build_id_equal(&u->ended_ones[i].id, id) &&
 		    now - u->ended_ones[i].at_ns <= GAP_NS)
-			join(&s, &u->ended_ones[i].series);
+			join_series(&s, &u->ended_ones[i].series);
 	return s;
 }
 

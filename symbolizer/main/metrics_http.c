@@ -22,8 +22,8 @@ struct metrics_http {
 	void *ctx;
 };
 
-static enum MHD_Result reply(struct MHD_Connection *c, unsigned int status, const char *type,
-			     void *text, size_t len, enum MHD_ResponseMemoryMode mode)
+static enum MHD_Result reply_http(struct MHD_Connection *c, unsigned int status, const char *type,
+				  void *text, size_t len, enum MHD_ResponseMemoryMode mode)
 {
 	struct MHD_Response *r = MHD_create_response_from_buffer(len, text, mode);
 	enum MHD_Result result;
@@ -36,34 +36,36 @@ static enum MHD_Result reply(struct MHD_Connection *c, unsigned int status, cons
 	return result;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *c, unsigned int status, char *text)
+static enum MHD_Result refuse_http(struct MHD_Connection *c, unsigned int status, char *text)
 {
-	return reply(c, status, "text/plain", text, strlen(text), MHD_RESPMEM_PERSISTENT);
+	return reply_http(c, status, "text/plain", text, strlen(text), MHD_RESPMEM_PERSISTENT);
 }
 
-static enum MHD_Result handle(void *cls, struct MHD_Connection *c, const char *url,
-			      const char *method, const char *version _unused_,
-			      const char *data _unused_, size_t *data_len, void **state _unused_)
+static enum MHD_Result handle_http(void *cls, struct MHD_Connection *c, const char *url,
+				   const char *method, const char *version _unused_,
+				   const char *data _unused_, size_t *data_len,
+				   void **state _unused_)
 {
 	static char not_found[] = "only /metrics is here\n", not_allowed[] = "GET only\n";
 	struct metrics_http *m = cls;
 	struct buf out = BUF_INIT(MIB);
 
 	if (strcmp(method, "GET") != 0 || *data_len)
-		return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, not_allowed);
+		return refuse_http(c, MHD_HTTP_METHOD_NOT_ALLOWED, not_allowed);
 	if (strcmp(url, "/metrics") != 0)
-		return refuse(c, MHD_HTTP_NOT_FOUND, not_found);
+		return refuse_http(c, MHD_HTTP_NOT_FOUND, not_found);
 	m->fill(m->ctx, &out);
 	if (out.failed || !out.p) {
 		buf_done(&out);
 		return MHD_NO;
 	}
 	/* The response frees it. */
-	return reply(c, MHD_HTTP_OK, "application/openmetrics-text; version=1.0.0; charset=utf-8",
-		     out.p, out.len, MHD_RESPMEM_MUST_FREE);
+	return reply_http(c, MHD_HTTP_OK,
+			  "application/openmetrics-text; version=1.0.0; charset=utf-8", out.p,
+			  out.len, MHD_RESPMEM_MUST_FREE);
 }
 
-static int parse(const char *address, struct sockaddr_in *to, struct err *err)
+static int parse_http_address(const char *address, struct sockaddr_in *to, struct err *err)
 {
 	const char *colon = strrchr(address, ':'), *port = colon ? colon + 1 : address;
 	char host[64], *end;
@@ -107,7 +109,7 @@ int metrics_http_listen(struct metrics_http **ret, const char *address, int *ret
 	_cleanup_(closep) int fd = -1;
 	struct metrics_http *m;
 	struct sockaddr_in to;
-	int rc = parse(address, &to, err);
+	int rc = parse_http_address(address, &to, err);
 
 	if (!rc)
 		rc = listen_on(&to, &fd, ret_port, address, err);
@@ -126,7 +128,7 @@ int metrics_http_start(struct metrics_http *m, void (*fill)(void *ctx, struct bu
 {
 	m->fill = fill;
 	m->ctx = ctx;
-	m->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle, m,
+	m->daemon = MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, NULL, NULL, handle_http, m,
 				     MHD_OPTION_LISTEN_SOCKET, m->fd, MHD_OPTION_CONNECTION_LIMIT,
 				     (unsigned int)CONNECTIONS, MHD_OPTION_CONNECTION_TIMEOUT,
 				     (unsigned int)TIMEOUT_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,

@@ -68,7 +68,7 @@ static int sync_dir(const char *path, struct err *err)
 	return fd < 0 || fsync(fd) ? err_sys(err, errno, "%s", path) : 0;
 }
 
-static int backup(const struct admin *a, struct err *err)
+static int run_backup(const struct admin *a, struct err *err)
 {
 	char path[LIMIT_PATH_LEN];
 	uint64_t len;
@@ -107,7 +107,7 @@ static int lock_stopped(const char *data, struct dir_lock *ret, struct err *err)
 }
 
 /* The file is exchanged whole, so nobody may have it open. */
-static int compact(const struct admin *a, struct err *err)
+static int run_compact(const struct admin *a, struct err *err)
 {
 	char path[LIMIT_PATH_LEN], next[LIMIT_PATH_LEN];
 	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
@@ -135,7 +135,7 @@ static int compact(const struct admin *a, struct err *err)
 	return sync_dir(a->data, err);
 }
 
-static void tell(void *ctx _unused_, const struct build_id *id, const char *what)
+static void tell_fault(void *ctx _unused_, const struct build_id *id, const char *what)
 {
 	char hex[BUILD_ID_HEX_MAX];
 
@@ -166,7 +166,7 @@ static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count
 		(*ret_count)++;
 		*ret_bytes += t.len;
 		if (rsym_open(&table, t.p, t.len, &why)) {
-			tell(NULL, &b.id, why.message);
+			tell_fault(NULL, &b.id, why.message);
 			(*ret_bad)++;
 		}
 	}
@@ -174,7 +174,7 @@ static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count
 	return rc;
 }
 
-static int verify(const struct admin *a, struct err *err)
+static int run_store_verify(const struct admin *a, struct err *err)
 {
 	_cleanup_(store_closep) struct store *s = NULL;
 	struct store_stat stat;
@@ -183,7 +183,7 @@ static int verify(const struct admin *a, struct err *err)
 	int rc = open_store(&s, a->data, err);
 
 	if (!rc)
-		rc = store_verify(s, tell, NULL, &bad, err);
+		rc = store_verify(s, tell_fault, NULL, &bad, err);
 	if (!rc)
 		rc = verify_tables(s, &bytes, &count, &bad, err);
 	if (rc)
@@ -203,8 +203,8 @@ static int verify(const struct admin *a, struct err *err)
 
 /* --- salvage --------------------------------------------------------------------------------- */
 
-static bool describe(void *ctx _unused_, const struct build_id *id, struct kv_bytes table,
-		     struct store_binary *ret)
+static bool describe_salvaged(void *ctx _unused_, const struct build_id *id, struct kv_bytes table,
+			      struct store_binary *ret)
 {
 	struct rsym opened;
 
@@ -217,7 +217,7 @@ static bool describe(void *ctx _unused_, const struct build_id *id, struct kv_by
 
 static void tell_lost(void *ctx _unused_, const struct build_id *id)
 {
-	tell(NULL, id, "its table is lost");
+	tell_fault(NULL, id, "its table is lost");
 }
 
 /* What root makes for a service is the service's. */
@@ -251,7 +251,8 @@ static void remove_work(const char *work)
 static int salvage_whole(const struct admin *a, const char *path, const char *made,
 			 struct store_salvaged *found, struct err *err)
 {
-	static const struct store_salvage_use use = {.describe = describe, .lost = tell_lost};
+	static const struct store_salvage_use use = {.describe = describe_salvaged,
+						     .lost = tell_lost};
 	char work[LIMIT_PATH_LEN], file[LIMIT_PATH_LEN];
 	int rc;
 
@@ -272,7 +273,7 @@ static int salvage_whole(const struct admin *a, const char *path, const char *ma
 	return rc ? rc : sync_dir(a->out, err);
 }
 
-static int salvage(const struct admin *a, struct err *err)
+static int run_salvage(const struct admin *a, struct err *err)
 {
 	char path[LIMIT_PATH_LEN], made[LIMIT_PATH_LEN];
 	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
@@ -321,24 +322,24 @@ static const struct command {
 	int (*run)(const struct admin *a, struct err *err);
 	struct option_usage usage;
 } commands[] = {
-	{backup,
+	{run_backup,
 	 {.name = PROGRAM "backup",
 	  .about = "Copies the store, compacted, into OUT/store.mdb, also while the service runs: "
 		   "a data directory to start from. Uploads under way and kept files are not in "
 		   "it.",
 	  DATA_AND_OUT}},
-	{compact,
+	{run_compact,
 	 {.name = PROGRAM "compact",
 	  .about = "Gives space that the store does not use back to the disk. The service must be "
 		   "stopped.",
 	  ONLY_DATA}},
-	{verify,
+	{run_store_verify,
 	 {.name = PROGRAM "verify",
 	  .about = "Reads every table, compares checksums, validates it, and compares the ids of "
 		   "tables and records; also while the service runs. Of tables of other formats it "
 		   "compares checksums. Prints what is damaged; exit status 1 then.",
 	  ONLY_DATA}},
-	{salvage,
+	{run_salvage,
 	 {.name = PROGRAM "salvage",
 	  .about = "Copies what is intact of a damaged store into the data directory OUT, which is "
 		   "made: records and tables, each known by its checksum. Prints which tables are "

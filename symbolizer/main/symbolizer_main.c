@@ -190,7 +190,7 @@ static int listen_metrics(struct program *p, const struct options *o, struct err
 	return rc ? err_prefix(err, "--metrics-port-file") : 0;
 }
 
-static int start(struct program *p, const struct options *o, struct err *err)
+static int start_service(struct program *p, const struct options *o, struct err *err)
 {
 	size_t len;
 	const void *set = rpc_reflection_descriptors(&len);
@@ -222,7 +222,7 @@ static int start(struct program *p, const struct options *o, struct err *err)
 }
 
 /* False when a build goes on that cannot be waited for. */
-static bool stop(struct program *p)
+static bool stop_service(struct program *p)
 {
 	if (p->health && p->server)
 		rpc_health_stop(p->health);
@@ -308,7 +308,7 @@ int main(int argc, char **argv)
 	if (!rc)
 		rc = allow_connections(&o, &err);
 	if (!rc)
-		rc = start(&program, &o, &err);
+		rc = start_service(&program, &o, &err);
 	if (rc) {
 		log_error("%s", err.message);
 	} else {
@@ -320,7 +320,7 @@ int main(int argc, char **argv)
 		/* So that whoever watches over it starts it again. */
 		rc = atomic_load(&store_failed) ? ERR_IO : 0;
 	}
-	if (!stop(&program))
+	if (!stop_service(&program))
 		_exit(err_exit_status(rc));
 	return err_exit_status(rc);
 }

@@ -44,7 +44,7 @@ static void tell_stuck(const char *name, const char *what, uint64_t ns)
 		  (unsigned long long)(ns / 1000000000));
 }
 
-static void look(struct watchdog *w)
+static void look_at_service(struct watchdog *w)
 {
 	struct busy_stuck stuck;
 	uint64_t now = io_mono_ns();
@@ -81,13 +81,13 @@ static void end_process(const struct watchdog *w)
 	_exit(atomic_load(w->config.failed) ? 1 : 0);
 }
 
-static void *watch(void *arg)
+static void *run_watchdog(void *arg)
 {
 	struct watchdog *w = arg;
 
 	for (;;) {
 		nanosleep(&(struct timespec){.tv_nsec = LOOK_MS * 1000000}, NULL);
-		look(w);
+		look_at_service(w);
 	}
 	return NULL;
 }
@@ -144,7 +144,7 @@ int watchdog_open(struct watchdog **ret, const struct watchdog_config *config, s
 	rc = pthread_create(&thread, NULL, await_signal, w);
 	if (!rc) {
 		pthread_detach(thread);
-		rc = pthread_create(&thread, NULL, watch, w);
+		rc = pthread_create(&thread, NULL, run_watchdog, w);
 	}
 	if (rc)
 		return err_sys(err, rc, "watchdog thread");

@@ -147,7 +147,7 @@ static bool is_taken_away(struct service *s)
 
 /* Once a second what is missing is written, once a minute the rest is looked after, and between
  * them memory is given back. */
-static void *keep(void *arg)
+static void *run_upkeep(void *arg)
 {
 	struct service *s = arg;
 	const unsigned int rest =
@@ -212,7 +212,7 @@ static void on_build_ended(void *ctx, const struct build_id *id, bool failed, ui
 }
 
 /* A store that is new says of which version it is; who reads another refuses it. */
-static int stamp(struct service *s, struct err *err)
+static int stamp_store(struct service *s, struct err *err)
 {
 	uint64_t version;
 	int rc = store_meta_get(s->store, STORE_VERSION_NAME, &version, err);
@@ -286,7 +286,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 			config->table_format ? config->table_format : RSYM_MAJOR, err);
 	if (rc)
 		return rc;
-	rc = stamp(s, err);
+	rc = stamp_store(s, err);
 	if (rc)
 		return rc;
 	store_fit(s->store, NULL); /* as far as pins let it */
@@ -329,7 +329,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	if (rc)
 		return rc;
 	tell_others(s);
-	rc = pthread_create(&s->keeper, NULL, keep, s);
+	rc = pthread_create(&s->keeper, NULL, run_upkeep, s);
 	if (rc)
 		return err_sys(err, rc, "maintenance thread");
 	s->keeper_running = true;
@@ -410,7 +410,7 @@ bool service_is_building(void *ctx, const struct build_id *id)
 	return uploads_is_building(s->uploads, id) || build_queue_is_rebuilding(s->queue, id);
 }
 
-static bool remake(void *ctx, const struct build_id *id)
+static bool remake_table(void *ctx, const struct build_id *id)
 {
 	return build_queue_remake(((struct service *)ctx)->queue, id);
 }
@@ -438,7 +438,7 @@ struct symbolize_env service_env(struct service *s, const struct service_caller 
 		.tables = s->tables,
 		.names = s->names,
 		.is_building = service_is_building,
-		.remake = remake,
+		.remake = remake_table,
 		.damaged = on_damaged,
 		.ctx = s,
 		.now_ns = service_now_ns(),

@@ -68,7 +68,7 @@ static bool has_label(const Rawstack__V1__Binary *m, const Rawstack__V1__Label *
 	return false;
 }
 
-static bool matches(const Rawstack__V1__Binary *m, const Rawstack__V1__ListRequest *request)
+static bool matches_list(const Rawstack__V1__Binary *m, const Rawstack__V1__ListRequest *request)
 {
 	if (request->name.len && (request->name.len != m->name.len ||
 				  memcmp(request->name.data, m->name.data, m->name.len) != 0))
@@ -86,7 +86,7 @@ static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequ
 		      struct err *err)
 {
 	const Rawstack__V1__Binary *m = binary_meta_message(b, scratch);
-	bool is_match = m && matches(m, request);
+	bool is_match = m && matches_list(m, request);
 
 	arena_reset(scratch);
 	if (!m)

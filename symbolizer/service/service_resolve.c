@@ -18,7 +18,7 @@ struct candidates {
 	size_t count;
 };
 
-static void add_candidate(struct candidates *c, const Rawstack__V1__Binary *b)
+static void add_named_binary(struct candidates *c, const Rawstack__V1__Binary *b)
 {
 	size_t at = c->count;
 
@@ -58,7 +58,7 @@ static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest
 		for (size_t i = 0; i < found.n_binaries; i++)
 			if (found.binaries[i]->status ==
 			    RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY)
-				add_candidate(c, found.binaries[i]);
+				add_named_binary(c, found.binaries[i]);
 		list.page_token.len = found.next_page_token.len;
 		if (list.page_token.len)
 			memcpy(token, found.next_page_token.data, list.page_token.len);
@@ -71,9 +71,9 @@ static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest
  * Without an id: the binaries that match name and labels. One, and it is the id; several, and they
  * are the candidates, newest first.
  */
-static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *request,
-		   const struct service_caller *caller, struct arena *arena,
-		   Rawstack__V1__ResolveReply *reply, struct err *err)
+static int resolve_by_name(struct service *s, const Rawstack__V1__ResolveRequest *request,
+			   const struct service_caller *caller, struct arena *arena,
+			   Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	_cleanup_(freep) struct candidates *c = calloc(1, sizeof(*c));
 	ProtobufCBinaryData *ids;
@@ -102,8 +102,8 @@ static int by_name(struct service *s, const Rawstack__V1__ResolveRequest *reques
 }
 
 /* The binary that answers tells its own id. */
-static int by_id(struct service *s, const Rawstack__V1__ResolveRequest *request,
-		 struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
+static int resolve_by_id(struct service *s, const Rawstack__V1__ResolveRequest *request,
+			 struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	struct build_id id;
 	int rc = service_find_id(s, &id, &request->build_id, err);
@@ -115,7 +115,7 @@ static int by_id(struct service *s, const Rawstack__V1__ResolveRequest *request,
 	return reply->build_id.data ? 0 : err_no_memory(err);
 }
 
-static int check(const Rawstack__V1__ResolveRequest *request, struct err *err)
+static int check_resolve_request(const Rawstack__V1__ResolveRequest *request, struct err *err)
 {
 	struct build_id id;
 
@@ -187,8 +187,9 @@ static Rawstack__V1__Frame *nest_frame(const Rawstack__V1__SymbolizedBatch *b, s
 	return failed ? NULL : frame;
 }
 
-static int nest(const Rawstack__V1__SymbolizedBatch *b, const Rawstack__V1__ResolveRequest *request,
-		struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
+static int nest_frames(const Rawstack__V1__SymbolizedBatch *b,
+		       const Rawstack__V1__ResolveRequest *request, struct arena *arena,
+		       Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	size_t count = request->n_addresses, at = 0, size = 0;
 
@@ -237,12 +238,12 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 	Rawstack__V1__Locations locations = RAWSTACK__V1__LOCATIONS__INIT;
 	Rawstack__V1__Module module = RAWSTACK__V1__MODULE__INIT, *modules = &module;
 	struct symbolize_env env = service_env(s, caller);
-	int rc = check(request, err);
+	int rc = check_resolve_request(request, err);
 
 	if (rc)
 		return rc;
-	rc = request->build_id.len ? by_id(s, request, arena, reply, err)
-				   : by_name(s, request, caller, arena, reply, err);
+	rc = request->build_id.len ? resolve_by_id(s, request, arena, reply, err)
+				   : resolve_by_name(s, request, caller, arena, reply, err);
 	if (rc || reply->n_candidates)
 		return rc;
 	rc = fill_batch(request, arena, &locations, err);
@@ -272,5 +273,5 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 		if (failed)
 			return err_no_memory(err);
 	}
-	return nest(symbolize_reply(work), request, arena, reply, err);
+	return nest_frames(symbolize_reply(work), request, arena, reply, err);
 }

@@ -250,7 +250,7 @@ static void end_watch(void *arg, int code, const char *message)
 	rpc_call_finish(arg, code, message);
 }
 
-static int on_watch(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
+static int on_table_watch(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
 	static const struct watch_ops ops = {send_event, end_watch};
 	struct watch *watch = NULL;
@@ -269,7 +269,7 @@ static void on_watch_sent(struct rpc_call *c)
 		watch_pump(watch);
 }
 
-static void on_watch_closed(struct rpc_call *c)
+static void on_table_watch_closed(struct rpc_call *c)
 {
 	watch_close(rpc_call_state(c));
 }
@@ -296,8 +296,8 @@ static const struct rpc_method templates[] = {
 	METHOD("Binaries/Delete", RPC_UNARY, delete_request, .message = on_delete),
 	METHOD("Binaries/Pin", RPC_UNARY, pin_request, .message = on_pin),
 	METHOD("Binaries/Missing", RPC_UNARY, missing_request, .message = on_missing),
-	METHOD("Binaries/Watch", RPC_SERVER_STREAM, watch_request, .message = on_watch,
-	       .sent = on_watch_sent, .closed = on_watch_closed),
+	METHOD("Binaries/Watch", RPC_SERVER_STREAM, watch_request, .message = on_table_watch,
+	       .sent = on_watch_sent, .closed = on_table_watch_closed),
 	METHOD("Binaries/Limits", RPC_UNARY, limits_request, .message = on_limits),
 };
 

@@ -26,7 +26,7 @@ static bool is_supported(Rawstack__V1__BinaryKind kind)
 	}
 }
 
-static bool misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
+static bool reply_misses_file(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind)
 {
 	for (size_t i = 0; i < r->n_missing; i++)
 		if (r->missing[i]->kind == kind)
@@ -41,9 +41,9 @@ static bool could_add(struct service *s, const struct build_id *id,
 {
 	struct build_id alt;
 
-	if (misses(r, KIND(EXECUTABLE)) && kept_files_have(s->kept, id, KEPT_EXECUTABLE))
+	if (reply_misses_file(r, KIND(EXECUTABLE)) && kept_files_have(s->kept, id, KEPT_EXECUTABLE))
 		return true;
-	if (misses(r, KIND(DWP)) && kept_files_have(s->kept, id, KEPT_DWP))
+	if (reply_misses_file(r, KIND(DWP)) && kept_files_have(s->kept, id, KEPT_DWP))
 		return true;
 	for (size_t i = 0; i < r->n_missing; i++)
 		if (r->missing[i]->kind == KIND(ALT) &&
@@ -66,7 +66,7 @@ static bool adds_nothing(struct service *s, const struct build_id *id,
 	case KIND(EXECUTABLE):
 		return r->has_segments || kept_files_have(s->kept, id, KEPT_EXECUTABLE);
 	case KIND(DWP):
-		return !misses(r, KIND(DWP));
+		return !reply_misses_file(r, KIND(DWP));
 	case KIND(KALLSYMS):
 	case KIND(VDSO):
 		return true;

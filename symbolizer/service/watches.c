@@ -89,7 +89,7 @@ static struct watch *watch_new(const struct build_id *ids, size_t count)
 
 /* --- with the lock held ---------------------------------------------------------------------- */
 
-static void end(struct watch *w, int code, const char *message)
+static void end_one_watch(struct watch *w, int code, const char *message)
 {
 	if (w->ended)
 		return;
@@ -100,7 +100,7 @@ static void end(struct watch *w, int code, const char *message)
 }
 
 /* What a watch takes: of places one, or of ids as many as it names. */
-static size_t share_of(const struct watch *w, bool of_ids)
+static size_t share_of_watch(const struct watch *w, bool of_ids)
 {
 	if (w->ended)
 		return 0;
@@ -112,7 +112,7 @@ static size_t share_of_client(const struct watches *all, uint32_t client, bool o
 	size_t sum = 0;
 
 	for (const struct watch *w = all->list; w; w = w->next)
-		sum += w->client == client ? share_of(w, of_ids) : 0;
+		sum += w->client == client ? share_of_watch(w, of_ids) : 0;
 	return sum;
 }
 
@@ -120,11 +120,12 @@ static size_t share_of_client(const struct watches *all, uint32_t client, bool o
  * would have then. False when nobody has. */
 static bool take_from_most(struct watches *all, const struct watch *new, bool of_ids)
 {
-	size_t most = share_of_client(all, new->client, of_ids) + share_of(new, of_ids);
+	size_t most = share_of_client(all, new->client, of_ids) + share_of_watch(new, of_ids);
 	struct watch *newest = NULL; /* they come first in the list */
 
 	for (struct watch *w = all->list; w; w = w->next) {
-		size_t share = share_of(w, of_ids) ? share_of_client(all, w->client, of_ids) : 0;
+		size_t share =
+			share_of_watch(w, of_ids) ? share_of_client(all, w->client, of_ids) : 0;
 
 		if (share > most) {
 			most = share;
@@ -132,9 +133,10 @@ static bool take_from_most(struct watches *all, const struct watch *new, bool of
 		}
 	}
 	if (newest)
-		end(newest, ERR_LIMIT,
-		    "too many watches, and this client has the most: another client has its "
-		    "place; watch again a little later");
+		end_one_watch(
+			newest, ERR_LIMIT,
+			"too many watches, and this client has the most: another client has its "
+			"place; watch again a little later");
 	return newest != NULL;
 }
 
@@ -201,7 +203,7 @@ void watch_close(struct watch *w)
 
 /* --- events, with the lock held -------------------------------------------------------------- */
 
-static void pump(struct watch *w)
+static void pump_watch(struct watch *w)
 {
 	while (w->queue_count && !w->ended) {
 		struct pending *p = &w->events[w->queue[w->queue_first]];
@@ -218,7 +220,7 @@ static void pump(struct watch *w)
 }
 
 /* The id's place, INTERN_FULL when it is not watched; ends a watch for all that has no room. */
-static uint32_t place_of(struct watch *w, const struct build_id *id)
+static uint32_t place_in_watch(struct watch *w, const struct build_id *id)
 {
 	uint32_t i;
 	bool is_new;
@@ -228,7 +230,7 @@ static uint32_t place_of(struct watch *w, const struct build_id *id)
 	i = intern_add(&w->ids, id->bytes, id->len, &is_new);
 	if (i == INTERN_FULL || !grow_array((void **)&w->events, &w->events_cap, w->ids.count,
 					    sizeof(w->events[0]), LIMIT_WATCH_PENDING)) {
-		end(w, ERR_LIMIT, "the client reads too slowly");
+		end_one_watch(w, ERR_LIMIT, "the client reads too slowly");
 		return INTERN_FULL;
 	}
 	if (is_new)
@@ -236,10 +238,10 @@ static uint32_t place_of(struct watch *w, const struct build_id *id)
 	return i;
 }
 
-static void tell(struct watch *w, const struct watch_event *event)
+static void tell_watch(struct watch *w, const struct watch_event *event)
 {
 	bool is_for = !w->ended && (w->named || !event->is_alias);
-	uint32_t i = is_for ? place_of(w, &event->id) : INTERN_FULL;
+	uint32_t i = is_for ? place_in_watch(w, &event->id) : INTERN_FULL;
 
 	if (i == INTERN_FULL)
 		return;
@@ -248,7 +250,7 @@ static void tell(struct watch *w, const struct watch_event *event)
 		w->queue[(w->queue_first + w->queue_count++) % w->queue_cap] = i;
 		w->events[i].waits = true;
 	}
-	pump(w);
+	pump_watch(w);
 }
 
 /* --- events, from outside -------------------------------------------------------------------- */
@@ -256,14 +258,14 @@ static void tell(struct watch *w, const struct watch_event *event)
 void watch_tell(struct watch *w, const struct watch_event *event)
 {
 	pthread_mutex_lock(&w->all->lock);
-	tell(w, event);
+	tell_watch(w, event);
 	pthread_mutex_unlock(&w->all->lock);
 }
 
 void watch_pump(struct watch *w)
 {
 	pthread_mutex_lock(&w->all->lock);
-	pump(w);
+	pump_watch(w);
 	pthread_mutex_unlock(&w->all->lock);
 }
 
@@ -271,7 +273,7 @@ void watches_tell(struct watches *all, const struct watch_event *event)
 {
 	pthread_mutex_lock(&all->lock);
 	for (struct watch *w = all->list; w; w = w->next)
-		tell(w, event);
+		tell_watch(w, event);
 	pthread_mutex_unlock(&all->lock);
 }
 
@@ -280,6 +282,6 @@ void watches_stop(struct watches *all)
 	pthread_mutex_lock(&all->lock);
 	all->stopped = true;
 	for (struct watch *w = all->list; w; w = w->next)
-		end(w, ERR_UNAVAILABLE, "the service is stopping");
+		end_one_watch(w, ERR_UNAVAILABLE, "the service is stopping");
 	pthread_mutex_unlock(&all->lock);
 }

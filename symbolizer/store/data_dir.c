@@ -70,7 +70,7 @@ int data_dir_own_file(const char *dir, const char *name, struct err *err)
 
 /* --- what is opened there -------------------------------------------------------------------- */
 
-static bool is_ours(const struct stat *dir, const struct stat *st)
+static bool has_our_owner(const struct stat *dir, const struct stat *st)
 {
 	return st->st_uid == geteuid() || st->st_uid == dir->st_uid;
 }
@@ -99,7 +99,7 @@ static int say_link(const char *where, const char *name, struct err *err)
 }
 
 /* For errors: what leads to the directory. */
-static void name_of(int dir_fd, char name[static LIMIT_PATH_LEN])
+static void name_of_directory(int dir_fd, char name[static LIMIT_PATH_LEN])
 {
 	char link[32];
 	ssize_t len;
@@ -123,7 +123,7 @@ int data_dir_open_part(int data_fd, const char *name, int *ret_fd, struct err *e
 	char dir[LIMIT_PATH_LEN];
 	struct stat data, st;
 
-	name_of(data_fd, dir);
+	name_of_directory(data_fd, dir);
 	if (mkdirat(data_fd, name, 0700) && errno != EEXIST)
 		return err_sys(err, errno, "%s/%s", dir, name);
 	fd = openat(data_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -134,7 +134,7 @@ int data_dir_open_part(int data_fd, const char *name, int *ret_fd, struct err *e
 					 name);
 	if (fd < 0 || fstat(data_fd, &data) || fstat(fd, &st))
 		return err_sys(err, errno, "%s/%s", dir, name);
-	if (!is_ours(&data, &st))
+	if (!has_our_owner(&data, &st))
 		return say_alien(dir, name, &st, err);
 	if (st.st_mode & S_IWOTH)
 		return err_set(err, ERR_DENIED,
@@ -170,7 +170,7 @@ int data_dir_open_file(int dir_fd, const char *where, const char *name, int flag
 		return err_sys(err, errno, "%s/%s", where, name);
 	if (!S_ISREG(st.st_mode))
 		return err_set(err, ERR_DENIED, "%s/%s: no regular file", where, name);
-	if (!is_ours(&dir, &st) && !is_private(&dir))
+	if (!has_our_owner(&dir, &st) && !is_private(&dir))
 		return say_alien(where, name, &st, err);
 	if (st.st_nlink > 1 && dir.st_uid != geteuid())
 		return err_set(err, ERR_DENIED, "%s/%s: has another name elsewhere", where, name);
@@ -178,27 +178,27 @@ int data_dir_open_file(int dir_fd, const char *where, const char *name, int flag
 	return 0;
 }
 
-static int open_lock(const struct io *io _unused_, const char *dir, int dir_fd, int *ret_fd,
-		     struct err *err)
+static int open_data_lock(const struct io *io _unused_, const char *dir, int dir_fd, int *ret_fd,
+			  struct err *err)
 {
 	return data_dir_open_file(dir_fd, dir, DIR_LOCK_NAME, O_RDWR | O_CREAT, ret_fd, err);
 }
 
-static struct dir_lock_use lock_use(void)
+static struct dir_lock_use lock_data_use(void)
 {
-	return (struct dir_lock_use){io_system(), open_lock, "in use by another process"};
+	return (struct dir_lock_use){io_system(), open_data_lock, "in use by another process"};
 }
 
 int data_dir_lock(const char *dir, int dir_fd, struct dir_lock *ret, struct err *err)
 {
-	const struct dir_lock_use use = lock_use();
+	const struct dir_lock_use use = lock_data_use();
 
 	return dir_lock_take(ret, &use, dir, dir_fd, err);
 }
 
 int data_dir_check_lock(const char *dir, struct dir_lock *l, struct err *err)
 {
-	const struct dir_lock_use use = lock_use();
+	const struct dir_lock_use use = lock_data_use();
 
 	return dir_lock_check(l, &use, dir, err);
 }

@@ -18,7 +18,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* The end of the rows of the client that row `at` is of. */
-static size_t end_of(const struct missing_row *rows, size_t count, size_t at)
+static size_t end_of_client(const struct missing_row *rows, size_t count, size_t at)
 {
 	size_t end = at;
 
@@ -33,7 +33,7 @@ static size_t count_within(const struct missing_row *rows, size_t count, size_t 
 	size_t sum = 0;
 
 	for (size_t at = 0, end; at < count; at = end) {
-		end = end_of(rows, count, at);
+		end = end_of_client(rows, count, at);
 		sum += end - at < share ? end - at : share;
 	}
 	return sum;
@@ -68,14 +68,15 @@ static size_t count_client(const struct missing_row *rows, size_t count, uint32_
 		else
 			high = middle;
 	}
-	return low < count && rows[low].client == client ? end_of(rows, count, low) - low : 0;
+	return low < count && rows[low].client == client ? end_of_client(rows, count, low) - low
+							 : 0;
 }
 
 static size_t count_clients(const struct missing_row *rows, size_t count)
 {
 	size_t clients = 0;
 
-	for (size_t at = 0; at < count; at = end_of(rows, count, at))
+	for (size_t at = 0; at < count; at = end_of_client(rows, count, at))
 		clients++;
 	return clients;
 }
@@ -88,7 +89,7 @@ static void move_to_askers(struct missing_row *rows, size_t count, size_t max)
 	size_t equal = max / count_clients(rows, count);
 
 	for (size_t at = 0, end; at < count; at = end) {
-		end = end_of(rows, count, at);
+		end = end_of_client(rows, count, at);
 		for (size_t i = at; i < end; i++)
 			if (!rows[i].is_asked || end - at <= equal ||
 			    count_client(rows, count, rows[i].asked_by) >= equal)
@@ -112,7 +113,7 @@ void missing_shares_cut(struct missing_row *rows, size_t count, size_t max)
 	for (size_t at = 0, end; at < count; at = end) {
 		size_t stay = share;
 
-		end = end_of(rows, count, at);
+		end = end_of_client(rows, count, at);
 		if (end - at > share && spare) {
 			stay++;
 			spare--;

@@ -49,7 +49,7 @@ uint64_t store_last_use(struct store_read *r, const struct build_id *id)
 	uint64_t ns = 0;
 	uint32_t i;
 
-	if (s->kv->ops->get(r->kv, KV_USED, key_of(id), &value, NULL) == 1 &&
+	if (s->kv->ops->get(r->kv, KV_USED, store_key_of(id), &value, NULL) == 1 &&
 	    !store_number_decode(value, &ns))
 		ns = 0;
 	pthread_mutex_lock(&s->lock);
@@ -64,11 +64,11 @@ int store_get_record(struct store_read *r, const struct build_id *id, struct sto
 		     struct err *err)
 {
 	struct kv_bytes value;
-	int rc = r->s->kv->ops->get(r->kv, KV_BINARIES, key_of(id), &value, err);
+	int rc = r->s->kv->ops->get(r->kv, KV_BINARIES, store_key_of(id), &value, err);
 
 	if (rc <= 0)
 		return rc;
-	rc = store_record_decode(ret, key_of(id), value, r->s->format, err);
+	rc = store_record_decode(ret, store_key_of(id), value, r->s->format, err);
 	if (rc)
 		store_found_damage(r->s);
 	return rc ? rc : 1;
@@ -93,7 +93,7 @@ int store_next_record(struct store_read *r, const struct build_id *after, struct
 	struct kv_bytes at = {NULL, 0}, value;
 
 	if (after)
-		at = key_of(after);
+		at = store_key_of(after);
 	for (;;) {
 		int rc = r->s->kv->ops->next(r->kv, KV_BINARIES, at, &at, &value, err);
 
@@ -112,7 +112,7 @@ int store_binary_next(struct store_read *r, const struct build_id *after, struct
 	struct store_record record;
 
 	if (after)
-		at = key_of(after);
+		at = store_key_of(after);
 	for (;;) {
 		int rc = r->s->kv->ops->next(r->kv, KV_BINARIES, at, &at, &value, err);
 
@@ -156,7 +156,8 @@ int store_table_bytes(struct store_read *r, const struct build_id *id,
 }
 
 /* The sum of a table is computed once per opening of the store. */
-static bool verify(struct store *s, const struct store_record_table *t, struct kv_bytes table)
+static bool verify_stored_table(struct store *s, const struct store_record_table *t,
+				struct kv_bytes table)
 {
 	bool known;
 
@@ -191,7 +192,7 @@ int store_table(struct store_read *r, const struct build_id *id, struct store_ta
 	rc = store_table_bytes(r, id, own, &table, err);
 	if (rc < 0)
 		return rc;
-	if (rc == 0 || table.len != own->len || !verify(r->s, own, table))
+	if (rc == 0 || table.len != own->len || !verify_stored_table(r->s, own, table))
 		return err_set(err, ERR_DATA, "the table of %s is damaged", build_id_hex(id, hex));
 	*ret = (struct store_table){table.p, table.len, own->number};
 	return 1;
@@ -216,7 +217,7 @@ void store_stat(struct store *s, struct store_stat *ret)
 
 /* --- open and close -------------------------------------------------------------------------- */
 
-static int load(struct store *s, struct err *err)
+static int load_store(struct store *s, struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	const struct build_id *after = NULL;
@@ -280,7 +281,7 @@ int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t f
 	store_pending_init(&s->flushing);
 	rc = check_version(s, err);
 	if (!rc)
-		rc = load(s, err);
+		rc = load_store(s, err);
 	if (rc) {
 		store_close(s);
 		return rc;

@@ -11,7 +11,7 @@
 
 #define MARK "store.mdb-new"
 
-static int open_dir(const char *dir, int *ret_fd, struct err *err)
+static int open_store_dir(const char *dir, int *ret_fd, struct err *err)
 {
 	*ret_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return *ret_fd < 0 ? err_sys(err, errno, "%s", dir) : 0;
@@ -35,7 +35,7 @@ static bool has_entry(int dir_fd, const char *name)
 int store_birth_begin(const char *dir, struct err *err)
 {
 	_cleanup_(closep) int dir_fd = -1, fd = -1;
-	int rc = open_dir(dir, &dir_fd, err);
+	int rc = open_store_dir(dir, &dir_fd, err);
 
 	if (rc || !is_empty(dir_fd))
 		return rc;
@@ -49,7 +49,7 @@ void store_birth_end(const char *dir)
 {
 	_cleanup_(closep) int dir_fd = -1;
 
-	if (!open_dir(dir, &dir_fd, NULL))
+	if (!open_store_dir(dir, &dir_fd, NULL))
 		(void)unlinkat(dir_fd, MARK, 0);
 }
 
@@ -64,7 +64,7 @@ int store_birth_check(const char *dir, struct err *err)
 	/* Whoever opens the store says so, and names its file. */
 	if (stat(dir, &st) ? errno == ENOENT : !S_ISDIR(st.st_mode))
 		return 0;
-	rc = open_dir(dir, &dir_fd, err);
+	rc = open_store_dir(dir, &dir_fd, err);
 	if (!rc && !has_entry(dir_fd, "store.mdb") && has_entry(dir_fd, STORE_SALVAGE_NAME))
 		return err_set(
 			err, ERR_DATA,

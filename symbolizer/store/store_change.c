@@ -6,7 +6,8 @@
 #include "limits.h"
 #include "store_priv.h"
 
-static int put(struct store *s, const struct store_binary *b, const void *table, struct err *err)
+static int put_record(struct store *s, const struct store_binary *b, const void *table,
+		      struct err *err)
 {
 	_cleanup_(store_id_alias_change_done) struct store_id_alias_change aliases =
 		STORE_ID_ALIAS_CHANGE_INIT;
@@ -27,7 +28,7 @@ static int put(struct store *s, const struct store_binary *b, const void *table,
 		return rc;
 	/* A damaged one is written over; then a scrub finds its other tables. */
 	is_known = store_get_record(r, &b->id, &old, NULL) == 1;
-	had_missing = s->kv->ops->get(r->kv, KV_MISSING, key_of(&b->id), &none, NULL) == 1;
+	had_missing = s->kv->ops->get(r->kv, KV_MISSING, store_key_of(&b->id), &none, NULL) == 1;
 	named = store_id_alias_add(r, &b->id, b->aliases, ready, &aliases);
 	store_read_end(r);
 	if (!named)
@@ -49,12 +50,12 @@ static int put(struct store *s, const struct store_binary *b, const void *table,
 			       (unsigned long long)LIMIT_BINARY_META_LEN);
 
 	struct kv_write writes[5 + ARRAY_LEN(aliases.writes)] = {
-		{KV_BINARIES, key_of(&b->id), {out.p, out.len}},
+		{KV_BINARIES, store_key_of(&b->id), {out.p, out.len}},
 		{KV_TABLES,
 		 {key.bytes, key.len},
 		 {ready ? table : NULL, ready ? (size_t)b->table_len : 0}},
-		{KV_USED, key_of(&b->id), {NULL, 0}},
-		{KV_MISSING, key_of(&b->id), {NULL, 0}},
+		{KV_USED, store_key_of(&b->id), {NULL, 0}},
+		{KV_MISSING, store_key_of(&b->id), {NULL, 0}},
 		{KV_TABLES, {gone_key.bytes, gone_key.len}, {NULL, 0}},
 	};
 
@@ -86,7 +87,7 @@ int store_put(struct store *s, const struct store_binary *b, const void *table, 
 		return err_set(err, ERR_LIMIT, "a table of %llu bytes, the store has %llu",
 			       (unsigned long long)b->table_len, (unsigned long long)s->max_bytes);
 	pthread_mutex_lock(&s->writer);
-	rc = put(s, b, table, err);
+	rc = put_record(s, b, table, err);
 	pthread_mutex_unlock(&s->writer);
 	return rc;
 }
@@ -107,11 +108,11 @@ static bool set_pinned(struct store_record *r, const void *arg)
 	return true;
 }
 
-static int pin(struct store *s, const struct build_id *id, bool pinned, struct err *err)
+static int pin_binary(struct store *s, const struct build_id *id, bool pinned, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(STORE_RECORD_MAX);
 	struct store_record old, now;
-	struct kv_write write = {KV_BINARIES, key_of(id), {NULL, 0}};
+	struct kv_write write = {KV_BINARIES, store_key_of(id), {NULL, 0}};
 	int rc = store_edit(s, id, set_pinned, &pinned, &out, &old, &now, err);
 
 	if (rc != 1 || old.binary.pinned == pinned)
@@ -126,7 +127,7 @@ int store_pin(struct store *s, const struct build_id *id, bool pinned, struct er
 	int rc;
 
 	pthread_mutex_lock(&s->writer);
-	rc = pin(s, id, pinned, err);
+	rc = pin_binary(s, id, pinned, err);
 	pthread_mutex_unlock(&s->writer);
 	return rc;
 }

@@ -24,7 +24,7 @@ enum {
 };
 
 /* What the child may take: pages are read once by us and once by LMDB. */
-static rlim_t cpu_seconds(uint64_t file_len)
+static rlim_t check_cpu_seconds(uint64_t file_len)
 {
 	return 30 + file_len / (64 * MIB);
 }
@@ -48,7 +48,7 @@ static uint64_t file_len(const char *dir)
 int store_check_main(const char *dir)
 {
 	uint64_t len = file_len(dir);
-	const struct rlimit cpu = {cpu_seconds(len), cpu_seconds(len)}, core = {0, 0};
+	const struct rlimit cpu = {check_cpu_seconds(len), check_cpu_seconds(len)}, core = {0, 0};
 	struct err err = {0};
 	int rc;
 
@@ -75,7 +75,7 @@ struct child {
 	size_t len;
 };
 
-static int start(struct child *c, const char *dir, struct err *err)
+static int start_check(struct child *c, const char *dir, struct err *err)
 {
 	char name[] = "rawstack-symbolizer", word[] = STORE_CHECK_WORD, path[LIMIT_PATH_LEN];
 	char *argv[] = {name, word, path, NULL};
@@ -110,7 +110,7 @@ static bool is_told_to_end(void)
 }
 
 /* Until it has ended: 0 with its status, or why it was ended. */
-static int wait_for(struct child *c, uint64_t until_ns, int *ret_status, struct err *err)
+static int wait_for_check(struct child *c, uint64_t until_ns, int *ret_status, struct err *err)
 {
 	struct pollfd p = {.fd = c->out, .events = POLLIN};
 	int why = 0;
@@ -154,10 +154,10 @@ int store_check_by_child(const char *dir, struct err *err)
 
 	if (!len)
 		return store_birth_check(dir, err);
-	rc = start(&c, dir, err);
+	rc = start_check(&c, dir, err);
 	if (rc)
 		return rc;
-	rc = wait_for(&c, io_mono_ns() + wall_ms(len) * 1000000, &status, err);
+	rc = wait_for_check(&c, io_mono_ns() + wall_ms(len) * 1000000, &status, err);
 	if (rc == ERR_CANCELLED)
 		return rc;
 	c.line[c.len] = 0;

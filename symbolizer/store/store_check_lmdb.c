@@ -64,7 +64,7 @@ static int walk_table(struct checked *c, enum kv_table table, struct err *err)
 	return rc == MDB_NOTFOUND ? 0 : lmdb_fault(c, store_table_names[table], rc, err);
 }
 
-static int open_env(struct checked *c, struct err *err)
+static int open_checked_env(struct checked *c, struct err *err)
 {
 	int rc = mdb_env_create(&c->env);
 
@@ -98,7 +98,7 @@ static int check_pinned(struct checked *c, struct err *err)
 	return rc;
 }
 
-static int open_file(const char *dir, int *ret_fd, struct err *err)
+static int open_checked_file(const char *dir, int *ret_fd, struct err *err)
 {
 	_cleanup_(closep) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 
@@ -107,14 +107,14 @@ static int open_file(const char *dir, int *ret_fd, struct err *err)
 	return data_dir_open_file(dir_fd, dir, "store.mdb", O_RDONLY, ret_fd, err);
 }
 
-static int check(struct checked *c, const char *dir, struct err *err)
+static int check_lmdb(struct checked *c, const char *dir, struct err *err)
 {
 	const struct timespec pause = {0, 10000000};
 	int rc;
 
 	if (snprintf(c->path, sizeof(c->path), "%s/store.mdb", dir) >= (int)sizeof(c->path))
 		return err_set(err, ERR_USAGE, "data directory: name too long");
-	rc = open_file(dir, &c->fd, err);
+	rc = open_checked_file(dir, &c->fd, err);
 	if (rc)
 		return rc == ERR_NOT_FOUND ? 0 : rc;
 	if (lseek(c->fd, 0, SEEK_END) == 0)
@@ -128,14 +128,14 @@ static int check(struct checked *c, const char *dir, struct err *err)
 	if (!rc)
 		rc = data_dir_own_file(dir, "store.mdb-lock", err);
 	if (!rc)
-		rc = open_env(c, err);
+		rc = open_checked_env(c, err);
 	return rc ? rc : check_pinned(c, err);
 }
 
 int store_check(const char *dir, struct err *err)
 {
 	struct checked c = {.fd = -1};
-	int rc = check(&c, dir, err);
+	int rc = check_lmdb(&c, dir, err);
 
 	if (c.txn)
 		mdb_txn_abort(c.txn);

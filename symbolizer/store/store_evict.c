@@ -42,7 +42,7 @@ static int by_age(const void *a, const void *b)
 	return x->when < y->when ? -1 : x->when > y->when;
 }
 
-static bool add_candidate(struct candidates *c, const struct candidate *one)
+static bool add_evictable(struct candidates *c, const struct candidate *one)
 {
 	if (!grow_array((void **)&c->rows, &c->cap, c->count + 1, sizeof(c->rows[0]), SIZE_MAX))
 		return false;
@@ -74,20 +74,20 @@ static bool add_record(struct store_read *in, const struct store_record *r, bool
 
 	c.when = tables && used_ns > r->binary.changed_ns ? used_ns : r->binary.changed_ns;
 	if (!tables)
-		return r->table_count || add_candidate(ret, &c);
+		return r->table_count || add_evictable(ret, &c);
 	for (size_t i = 0; added && i < r->table_count; i++) {
 		c.format = r->tables[i].format;
 		c.is_own = c.format == s->format;
 		c.len = r->tables[i].len;
 		c.page = page_of(in, r, &r->tables[i], layout);
-		added = (c.is_own && c.pinned) || add_candidate(ret, &c);
+		added = (c.is_own && c.pinned) || add_evictable(ret, &c);
 	}
 	return added;
 }
 
 /* In the order in which they go: tables that may (by use), or records without one (by change). */
-static int collect(struct store *s, bool tables, struct kv_layout *layout, struct candidates *ret,
-		   struct err *err)
+static int collect_candidates(struct store *s, bool tables, struct kv_layout *layout,
+			      struct candidates *ret, struct err *err)
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	const struct build_id *after = NULL;
@@ -111,7 +111,7 @@ static int collect(struct store *s, bool tables, struct kv_layout *layout, struc
 }
 
 /* Adds a record to what is counted, or takes it out. With `lock` held. */
-static void count(struct store *s, const struct store_record *r, uint64_t sign)
+static void count_record(struct store *s, const struct store_record *r, uint64_t sign)
 {
 	const struct store_record_table *own = store_record_table(r, s->format);
 
@@ -129,9 +129,9 @@ void store_account(struct store *s, const struct store_record *old, const struct
 	s->tombstone_count += now && !now->table_count;
 	pthread_mutex_lock(&s->lock);
 	if (old)
-		count(s, old, UINT64_MAX); /* -1 */
+		count_record(s, old, UINT64_MAX); /* -1 */
 	if (now)
-		count(s, now, 1);
+		count_record(s, now, 1);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -171,11 +171,11 @@ static uint64_t stored_bytes(const struct store *s)
  * Takes tables of `needed` bytes away, or all that there are. ERR_LIMIT when there are none, or
  * when even then `least` bytes would not fit.
  */
-static int evict(struct store *s, uint64_t needed, uint64_t least, struct err *err)
+static int evict_tables(struct store *s, uint64_t needed, uint64_t least, struct err *err)
 {
 	_cleanup_(candidates_done) struct candidates c = {0};
 	uint64_t room, freed = 0;
-	int rc = collect(s, true, NULL, &c, err);
+	int rc = collect_candidates(s, true, NULL, &c, err);
 
 	if (rc)
 		return rc;
@@ -235,7 +235,7 @@ static size_t newest_of(const bool *taken, size_t count)
 	return count;
 }
 
-static bool has_id(const struct store_victim *rows, size_t count, const struct build_id *id)
+static bool is_victim(const struct store_victim *rows, size_t count, const struct build_id *id)
 {
 	for (size_t i = 0; i < count; i++)
 		if (build_id_equal(&rows[i].id, id))
@@ -255,7 +255,7 @@ static int purge_taken(struct store *s, const struct candidates *c, const bool *
 	for (size_t i = 0; i < c->count && rc >= 0; i++) {
 		if (!taken[i])
 			continue;
-		if (has_id(rows, count, &c->rows[i].id)) /* another format of it */
+		if (is_victim(rows, count, &c->rows[i].id)) /* another format of it */
 			rc = store_purge_locked(s, &c->rows[i].id, c->rows[i].format, err);
 		else
 			rows[count++] = (struct store_victim){c->rows[i].id, c->rows[i].format};
@@ -275,7 +275,7 @@ static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struc
 	struct kv_layout l = {0};
 	uint64_t pages = 0, largest = 0, ignored;
 	size_t newest;
-	int rc = collect(s, true, &l, &c, err);
+	int rc = collect_candidates(s, true, &l, &c, err);
 
 	if (rc)
 		goto out;
@@ -314,7 +314,7 @@ int store_fit(struct store *s, struct err *err)
 
 	pthread_mutex_lock(&s->writer);
 	if (stored_bytes(s) > s->max_bytes)
-		rc = evict(s, stored_bytes(s) - s->max_bytes, 0, err);
+		rc = evict_tables(s, stored_bytes(s) - s->max_bytes, 0, err);
 	pthread_mutex_unlock(&s->writer);
 	return rc;
 }
@@ -323,7 +323,8 @@ int store_fit(struct store *s, struct err *err)
  * What a commit frees is usable only after the next one, and not before the snapshots that see it
  * have ended: those last as long as a request, so that waiting is better than evicting more.
  */
-static int retry(struct store *s, const struct kv_write *writes, size_t count, struct err *err)
+static int retry_commit(struct store *s, const struct kv_write *writes, size_t count,
+			struct err *err)
 {
 	static const char tick_key[] = "tick";
 	uint8_t number[STORE_NUMBER_LEN];
@@ -387,21 +388,21 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 		else if (s->kv->ops->layout)
 			rc = evict_side_by_side(s, longest_value(writes, count), round, err);
 		else
-			rc = evict(s, needed << round, needed, err);
+			rc = evict_tables(s, needed << round, needed, err);
 		if (rc < 0 && (rc != ERR_LIMIT || round))
 			return rc;
-		rc = retry(s, writes, count, err);
+		rc = retry_commit(s, writes, count, err);
 	}
 	return rc;
 }
 
 /* A record without tables, with the aliases of its id. */
-static int forget(struct store *s, const struct build_id *id, struct err *err)
+static int forget_record(struct store *s, const struct build_id *id, struct err *err)
 {
 	_cleanup_(store_id_alias_change_done) struct store_id_alias_change aliases =
 		STORE_ID_ALIAS_CHANGE_INIT;
 	struct kv_write writes[1 + ARRAY_LEN(aliases.writes)] = {
-		{KV_BINARIES, key_of(id), {NULL, 0}}};
+		{KV_BINARIES, store_key_of(id), {NULL, 0}}};
 	struct store_read *r;
 	int rc = store_read_begin(s, &r, err);
 
@@ -424,8 +425,8 @@ int store_trim_tombstones(struct store *s, struct err *err)
 
 	if (s->tombstone_count <= LIMIT_TOMBSTONES)
 		return 0;
-	rc = collect(s, false, NULL, &c, err);
+	rc = collect_candidates(s, false, NULL, &c, err);
 	for (size_t i = 0; !rc && i < c.count && i < LIMIT_TOMBSTONES / 8; i++)
-		rc = forget(s, &c.rows[i].id, err);
+		rc = forget_record(s, &c.rows[i].id, err);
 	return rc;
 }

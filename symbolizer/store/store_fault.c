@@ -34,7 +34,7 @@ static char line[LIMIT_PATH_LEN + WHAT_MAX + sizeof(STORE_DAMAGED_ADVICE)];
 _Thread_local const char *store_fault_inside;
 
 /* Neither printf() nor strlcpy() may be called by a handler, or is there. */
-static size_t append_text(size_t at, const char *text)
+static size_t append_fault_text(size_t at, const char *text)
 {
 	while (*text && at + 1 < sizeof(line))
 		line[at++] = *text++;
@@ -51,7 +51,7 @@ static size_t append_number(size_t at, uint64_t n)
 		digits[--i] = (char)('0' + n % 10);
 		n /= 10;
 	} while (n);
-	return append_text(at, digits + i);
+	return append_fault_text(at, digits + i);
 }
 
 /* Callable from a signal handler: system calls and its own buffer only. */
@@ -62,21 +62,21 @@ static void tell_once(const char *path, const char *what, const uint64_t *offset
 
 	if (!program || __atomic_exchange_n(&is_told, true, __ATOMIC_ACQ_REL))
 		return;
-	at = append_text(0, program);
-	at = append_text(at, ": ");
-	at = append_text(at, path);
-	at = append_text(at, ": damaged while it is open: ");
-	at = append_text(at, what);
+	at = append_fault_text(0, program);
+	at = append_fault_text(at, ": ");
+	at = append_fault_text(at, path);
+	at = append_fault_text(at, ": damaged while it is open: ");
+	at = append_fault_text(at, what);
 	if (offset) {
-		at = append_text(at, " at byte ");
+		at = append_fault_text(at, " at byte ");
 		at = append_number(at, *offset);
 	}
-	at = append_text(at, "; " STORE_DAMAGED_ADVICE);
+	at = append_fault_text(at, "; " STORE_DAMAGED_ADVICE);
 	line[at++] = '\n';
 	n = write(STDERR_FILENO, line, at);
 }
 
-static const struct row *find_row(uintptr_t at, uint64_t *ret_offset)
+static const struct row *find_mapped_row(uintptr_t at, uint64_t *ret_offset)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++) {
 		uintptr_t end = __atomic_load_n(&rows[i].end, __ATOMIC_ACQUIRE);
@@ -97,7 +97,7 @@ static void on_fault(int signal, siginfo_t *info, void *context _unused_)
 	uint64_t offset;
 
 	if (is_fault)
-		row = find_row((uintptr_t)info->si_addr, &offset);
+		row = find_mapped_row((uintptr_t)info->si_addr, &offset);
 	if (row)
 		tell_once(row->path,
 			  signal == SIGBUS ? "the file was truncated, a page leads out of it, or "

@@ -27,8 +27,8 @@ static struct store_key key_in(uint8_t space, const struct build_id *id)
 	return k;
 }
 
-static bool get(struct store_read *r, uint8_t space, const struct build_id *id,
-		struct store_id_aliases *ret)
+static bool get_alias(struct store_read *r, uint8_t space, const struct build_id *id,
+		      struct store_id_aliases *ret)
 {
 	struct store_key key = key_in(space, id);
 	struct kv_bytes value;
@@ -47,13 +47,13 @@ static bool leads_to(struct store_read *r, const struct build_id *hash, struct b
 {
 	struct store_id_aliases one;
 
-	if (!get(r, ID_OF_HASH, hash, &one) || one.count != 1)
+	if (!get_alias(r, ID_OF_HASH, hash, &one) || one.count != 1)
 		return false;
 	*ret = one.ids[0];
 	return true;
 }
 
-static bool has(const struct store_id_aliases *a, const struct build_id *id)
+static bool has_alias(const struct store_id_aliases *a, const struct build_id *id)
 {
 	for (size_t i = 0; i < a->count; i++)
 		if (build_id_equal(&a->ids[i], id))
@@ -75,7 +75,7 @@ struct build_id store_resolve_alias(struct store_read *r, const struct build_id 
 
 void store_id_aliases(struct store_read *r, const struct build_id *id, struct store_id_aliases *ret)
 {
-	get(r, HASHES_OF_ID, id, ret);
+	get_alias(r, HASHES_OF_ID, id, ret);
 }
 
 /* --- changes --------------------------------------------------------------------------------- */
@@ -86,8 +86,8 @@ void store_id_alias_change_done(struct store_id_alias_change *c)
 	buf_done(&c->hashes);
 }
 
-static void change(struct store_id_alias_change *c, enum kv_table table, struct store_key key,
-		   const struct buf *value)
+static void change_alias(struct store_id_alias_change *c, enum kv_table table, struct store_key key,
+			 const struct buf *value)
 {
 	struct store_key *k = &c->keys[c->count];
 
@@ -98,7 +98,8 @@ static void change(struct store_id_alias_change *c, enum kv_table table, struct 
 }
 
 /* The first binary of a hash keeps it, as long as it is known. */
-static bool is_taken(struct store_read *r, const struct build_id *hash, const struct build_id *id)
+static bool hash_is_taken(struct store_read *r, const struct build_id *hash,
+			  const struct build_id *id)
 {
 	struct store_record record;
 	struct build_id other;
@@ -107,12 +108,12 @@ static bool is_taken(struct store_read *r, const struct build_id *hash, const st
 	       store_get_record(r, &other, &record, NULL) != 0;
 }
 
-static void merge(struct store_read *r, const struct build_id *id,
-		  const struct store_id_aliases *from, struct store_id_aliases *to)
+static void merge_aliases(struct store_read *r, const struct build_id *id,
+			  const struct store_id_aliases *from, struct store_id_aliases *to)
 {
 	for (size_t i = 0; i < from->count && to->count < STORE_ID_ALIASES; i++)
-		if (from->ids[i].len == HTLHASH_LEN && !has(to, &from->ids[i]) &&
-		    !is_taken(r, &from->ids[i], id))
+		if (from->ids[i].len == HTLHASH_LEN && !has_alias(to, &from->ids[i]) &&
+		    !hash_is_taken(r, &from->ids[i], id))
 			to->ids[to->count++] = from->ids[i];
 }
 
@@ -124,32 +125,32 @@ bool store_id_alias_add(struct store_read *r, const struct build_id *id,
 	struct store_id_aliases old, now = {.count = 0};
 	struct build_id led;
 
-	get(r, HASHES_OF_ID, id, &old);
+	get_alias(r, HASHES_OF_ID, id, &old);
 	if (add)
-		merge(r, id, add, &now);
-	merge(r, id, &old, &now);
+		merge_aliases(r, id, add, &now);
+	merge_aliases(r, id, &old, &now);
 	if (!store_id_aliases_encode(&self, &c->id) || !store_id_aliases_encode(&now, &c->hashes))
 		return false;
 	for (size_t i = 0; i < now.count; i++) {
 		struct store_key missing = {.len = now.ids[i].len};
 		struct kv_bytes value;
 
-		c->added += !has(&old, &now.ids[i]);
+		c->added += !has_alias(&old, &now.ids[i]);
 		if (!leads_to(r, &now.ids[i], &led) || !build_id_equal(&led, id))
-			change(c, KV_META, key_in(ID_OF_HASH, &now.ids[i]), &c->id);
+			change_alias(c, KV_META, key_in(ID_OF_HASH, &now.ids[i]), &c->id);
 		memcpy(missing.bytes, now.ids[i].bytes, missing.len);
-		if (is_ready &&
-		    r->s->kv->ops->get(r->kv, KV_MISSING, key_of(&now.ids[i]), &value, NULL) == 1) {
-			change(c, KV_MISSING, missing, NULL);
+		if (is_ready && r->s->kv->ops->get(r->kv, KV_MISSING, store_key_of(&now.ids[i]),
+						   &value, NULL) == 1) {
+			change_alias(c, KV_MISSING, missing, NULL);
 			c->missing_gone++;
 		}
 	}
 	for (size_t i = 0; i < old.count; i++)
-		if (!has(&now, &old.ids[i]) && leads_to(r, &old.ids[i], &led) &&
+		if (!has_alias(&now, &old.ids[i]) && leads_to(r, &old.ids[i], &led) &&
 		    build_id_equal(&led, id))
-			change(c, KV_META, key_in(ID_OF_HASH, &old.ids[i]), NULL);
+			change_alias(c, KV_META, key_in(ID_OF_HASH, &old.ids[i]), NULL);
 	if (now.count != old.count || c->added)
-		change(c, KV_META, key_in(HASHES_OF_ID, id), &c->hashes);
+		change_alias(c, KV_META, key_in(HASHES_OF_ID, id), &c->hashes);
 	return true;
 }
 
@@ -159,11 +160,11 @@ void store_id_alias_drop(struct store_read *r, const struct build_id *id,
 	struct store_id_aliases old;
 	struct build_id led;
 
-	get(r, HASHES_OF_ID, id, &old);
+	get_alias(r, HASHES_OF_ID, id, &old);
 	for (size_t i = 0; i < old.count; i++)
 		if (leads_to(r, &old.ids[i], &led) && build_id_equal(&led, id))
-			change(c, KV_META, key_in(ID_OF_HASH, &old.ids[i]), NULL);
-	change(c, KV_META, key_in(HASHES_OF_ID, id), NULL);
+			change_alias(c, KV_META, key_in(ID_OF_HASH, &old.ids[i]), NULL);
+	change_alias(c, KV_META, key_in(HASHES_OF_ID, id), NULL);
 }
 
 static int add_aliases(struct store *s, const struct build_id *id,
@@ -207,8 +208,8 @@ int store_add_id_aliases(struct store *s, const struct build_id *id,
 /* --- checking -------------------------------------------------------------------------------- */
 
 /* Whether both directions agree, about a binary that there is. */
-static bool is_sound(struct store_read *r, uint8_t space, const struct build_id *name,
-		     struct kv_bytes value)
+static bool alias_is_sound(struct store_read *r, uint8_t space, const struct build_id *name,
+			   struct kv_bytes value)
 {
 	struct store_record record;
 	struct store_id_aliases named, back;
@@ -217,8 +218,9 @@ static bool is_sound(struct store_read *r, uint8_t space, const struct build_id 
 	if (!store_id_aliases_decode(&named, value))
 		return false;
 	if (space == ID_OF_HASH)
-		return named.count == 1 && get(r, HASHES_OF_ID, &named.ids[0], &back) &&
-		       has(&back, name) && store_get_record(r, &named.ids[0], &record, NULL) != 0;
+		return named.count == 1 && get_alias(r, HASHES_OF_ID, &named.ids[0], &back) &&
+		       has_alias(&back, name) &&
+		       store_get_record(r, &named.ids[0], &record, NULL) != 0;
 	for (size_t i = 0; i < named.count; i++)
 		if (!leads_to(r, &named.ids[i], &led) || !build_id_equal(&led, name))
 			return false;
@@ -240,7 +242,7 @@ int store_id_alias_find_damaged(struct store *s, struct store_key *at, struct bu
 		if (p[0] > HASHES_OF_ID)
 			return 0; /* the names of numbers follow */
 		if (!build_id_set(ret, BUILD_ID_GNU, p + 1, key.len - 1, NULL) &&
-		    is_sound(r, p[0], ret, value))
+		    alias_is_sound(r, p[0], ret, value))
 			continue;
 		memcpy(at->bytes, key.p, key.len);
 		at->len = key.len;

@@ -171,7 +171,7 @@ static int take_reader(const char *line, void *arg)
 }
 
 /* Removed, exchanged, or its file system was unmounted: what is written then is lost at the end. */
-static bool is_gone(const struct kv_lmdb *m)
+static bool file_is_gone(const struct kv_lmdb *m)
 {
 	struct stat open, named;
 
@@ -194,7 +194,7 @@ static void lmdb_stat(struct kv *kv, struct kv_stat *ret)
 	mdb_reader_list(m->env, take_reader, &readers);
 	ret->foreign_count = readers.foreign_count;
 	ret->failed = atomic_load(&m->failed);
-	ret->gone = is_gone(m);
+	ret->gone = file_is_gone(m);
 	ret->oldest_commits =
 		readers.oldest < info.me_last_txnid ? info.me_last_txnid - readers.oldest : 0;
 	ret->file_bytes = fstat(m->fd, &st) ? 0 : (uint64_t)st.st_size;
@@ -298,7 +298,7 @@ static int open_tables(struct kv_lmdb *m, struct err *err)
 	return rc ? store_lmdb_fail(m, rc, "open", err) : find_map(m, err);
 }
 
-static int open_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
+static int open_lmdb_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	struct stat st;
@@ -375,7 +375,7 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 	if (!rc) /* LMDB makes it, also when it only reads */
 		rc = data_dir_own_file(dir, "store.mdb-lock", err);
 	if (!rc)
-		rc = open_env(m, max_bytes, err);
+		rc = open_lmdb_env(m, max_bytes, err);
 	if (!rc) {
 		if (!m->read_only)
 			lmdb_maintain(&m->kv);

@@ -20,7 +20,7 @@ enum {
 };
 
 /* With `lock` held. */
-static void leave(struct kv_lmdb *m, unsigned int phase)
+static void leave_phase(struct kv_lmdb *m, unsigned int phase)
 {
 	if (--m->active[phase] == 0)
 		pthread_cond_signal(&m->ended);
@@ -53,7 +53,7 @@ int store_lmdb_read_begin(struct kv *kv, struct kv_read **ret, struct err *err)
 			mdb_txn_abort(r->txn);
 		free(r);
 		pthread_mutex_lock(&m->lock);
-		leave(m, phase);
+		leave_phase(m, phase);
 		pthread_mutex_unlock(&m->lock);
 		return store_lmdb_fail(m, rc, "read", err);
 	}
@@ -81,7 +81,7 @@ void store_lmdb_read_end(struct kv_read *r)
 	pthread_mutex_lock(&m->lock);
 	*(r->previous ? &r->previous->next : &m->oldest) = r->next;
 	*(r->next ? &r->next->previous : &m->newest) = r->previous;
-	leave(m, r->phase);
+	leave_phase(m, r->phase);
 	pooled = m->pool_count < POOL_MAX;
 	if (pooled) {
 		r->next = m->pool;
@@ -121,7 +121,7 @@ static int fail_read(struct kv_read *r, int rc, const char *what, struct err *er
 	return store_lmdb_fail(r->m, rc, what, err);
 }
 
-static bool is_key(const MDB_val *k)
+static bool is_store_key(const MDB_val *k)
 {
 	return k->mv_size >= 1 && k->mv_size <= KV_KEY_MAX;
 }
@@ -149,7 +149,7 @@ static int check_absence(struct kv_read *r, enum kv_table table, struct kv_bytes
 	if (rc)
 		return rc;
 	rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
-	if (!rc && !(is_in_map(r->m, &k) && is_key(&k)))
+	if (!rc && !(is_in_map(r->m, &k) && is_store_key(&k)))
 		rc = MDB_CORRUPTED;
 	else if (!rc && store_key_compare((struct kv_bytes){k.mv_data, k.mv_size}, key) <= 0)
 		rc = MDB_CORRUPTED;
@@ -157,7 +157,7 @@ static int check_absence(struct kv_read *r, enum kv_table table, struct kv_bytes
 		rc = mdb_cursor_get(cursor, &k, &v, MDB_PREV);
 	else if (rc == MDB_NOTFOUND)
 		rc = mdb_cursor_get(cursor, &k, &v, MDB_LAST);
-	if (!rc && !(is_in_map(r->m, &k) && is_key(&k)))
+	if (!rc && !(is_in_map(r->m, &k) && is_store_key(&k)))
 		rc = MDB_CORRUPTED;
 	else if (!rc && store_key_compare((struct kv_bytes){k.mv_data, k.mv_size}, key) >= 0)
 		rc = MDB_CORRUPTED;

@@ -26,7 +26,7 @@ struct kv_read {
 	struct kv_memory *m;
 };
 
-static int compare(const struct pair *p, struct kv_bytes key)
+static int compare_pair(const struct pair *p, struct kv_bytes key)
 {
 	size_t len = p->key_len < key.len ? p->key_len : key.len;
 	int c = memcmp(p->key, key.p, len);
@@ -35,19 +35,19 @@ static int compare(const struct pair *p, struct kv_bytes key)
 }
 
 /* The first position whose key is not below `key`. */
-static size_t position(const struct sorted *t, struct kv_bytes key, bool *ret_equal)
+static size_t pair_position(const struct sorted *t, struct kv_bytes key, bool *ret_equal)
 {
 	size_t low = 0, high = t->count;
 
 	while (low < high) {
 		size_t mid = low + (high - low) / 2;
 
-		if (compare(&t->pairs[mid], key) < 0)
+		if (compare_pair(&t->pairs[mid], key) < 0)
 			low = mid + 1;
 		else
 			high = mid;
 	}
-	*ret_equal = low < t->count && compare(&t->pairs[low], key) == 0;
+	*ret_equal = low < t->count && compare_pair(&t->pairs[low], key) == 0;
 	return low;
 }
 
@@ -74,7 +74,7 @@ static int memory_get(struct kv_read *r, enum kv_table table, struct kv_bytes ke
 {
 	const struct sorted *t = &r->m->tables[table];
 	bool equal;
-	size_t i = position(t, key, &equal);
+	size_t i = pair_position(t, key, &equal);
 
 	if (!equal)
 		return 0;
@@ -87,7 +87,7 @@ static int memory_next(struct kv_read *r, enum kv_table table, struct kv_bytes a
 {
 	const struct sorted *t = &r->m->tables[table];
 	bool equal = false;
-	size_t i = after.len ? position(t, after, &equal) : 0;
+	size_t i = after.len ? pair_position(t, after, &equal) : 0;
 
 	i += equal;
 	if (i == t->count)
@@ -97,20 +97,20 @@ static int memory_next(struct kv_read *r, enum kv_table table, struct kv_bytes a
 	return 1;
 }
 
-static uint64_t size_of(const struct pair *p)
+static uint64_t pair_len(const struct pair *p)
 {
 	return p->key_len + p->value_len;
 }
 
-static void erase(struct kv_memory *m, struct sorted *t, size_t i)
+static void erase_pair(struct kv_memory *m, struct sorted *t, size_t i)
 {
-	m->used -= size_of(&t->pairs[i]);
+	m->used -= pair_len(&t->pairs[i]);
 	free(t->pairs[i].key);
 	free(t->pairs[i].value);
 	memmove(&t->pairs[i], &t->pairs[i + 1], (--t->count - i) * sizeof(t->pairs[0]));
 }
 
-static int apply(struct kv_memory *m, const struct kv_write *w, struct err *err)
+static int apply_write(struct kv_memory *m, const struct kv_write *w, struct err *err)
 {
 	struct sorted *t = &m->tables[w->table];
 	struct pair p = {malloc(w->key.len), malloc(w->value.len + 1), w->key.len, w->value.len};
@@ -123,9 +123,9 @@ static int apply(struct kv_memory *m, const struct kv_write *w, struct err *err)
 		free(p.value);
 		return err_no_memory(err);
 	}
-	i = position(t, w->key, &equal);
+	i = pair_position(t, w->key, &equal);
 	if (equal)
-		erase(m, t, i);
+		erase_pair(m, t, i);
 	if (!w->value.p) {
 		free(p.key);
 		free(p.value);
@@ -135,7 +135,7 @@ static int apply(struct kv_memory *m, const struct kv_write *w, struct err *err)
 	memcpy(p.value, w->value.p, p.value_len);
 	memmove(&t->pairs[i + 1], &t->pairs[i], (t->count++ - i) * sizeof(t->pairs[0]));
 	t->pairs[i] = p;
-	m->used += size_of(&p);
+	m->used += pair_len(&p);
 	return 0;
 }
 
@@ -152,17 +152,17 @@ static int memory_commit(struct kv *kv, const struct kv_write *writes, size_t co
 		const struct kv_write *w = &writes[i];
 		struct sorted *t = &m->tables[w->table];
 		bool equal;
-		size_t at = position(t, w->key, &equal);
+		size_t at = pair_position(t, w->key, &equal);
 
 		if (equal)
-			after -= size_of(&t->pairs[at]);
+			after -= pair_len(&t->pairs[at]);
 		if (w->value.p)
 			after += w->key.len + w->value.len;
 	}
 	if (after > m->max)
 		rc = err_set(err, ERR_LIMIT, "the store is full");
 	for (size_t i = 0; i < count && !rc; i++)
-		rc = apply(m, &writes[i], err);
+		rc = apply_write(m, &writes[i], err);
 	pthread_rwlock_unlock(&m->lock);
 	return rc;
 }
@@ -199,7 +199,7 @@ static void memory_close(struct kv *kv)
 
 	for (size_t t = 0; t < KV_TABLE_COUNT; t++) {
 		while (m->tables[t].count)
-			erase(m, &m->tables[t], m->tables[t].count - 1);
+			erase_pair(m, &m->tables[t], m->tables[t].count - 1);
 		free(m->tables[t].pairs);
 	}
 	pthread_rwlock_destroy(&m->lock);

@@ -17,11 +17,11 @@ int store_missing_get(struct store_read *r, const struct build_id *id, struct st
 		      struct err *err)
 {
 	struct kv_bytes value;
-	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, key_of(id), &value, err);
+	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, store_key_of(id), &value, err);
 
 	if (rc <= 0)
 		return rc;
-	rc = store_missing_decode(ret, key_of(id), value, err);
+	rc = store_missing_decode(ret, store_key_of(id), value, err);
 	if (rc)
 		store_found_damage(r->s);
 	return rc ? rc : 1;
@@ -33,7 +33,7 @@ int store_missing_next(struct store_read *r, const struct build_id *after,
 	struct kv_bytes at = {NULL, 0}, value;
 
 	if (after)
-		at = key_of(after);
+		at = store_key_of(after);
 	for (;;) {
 		int rc = r->s->kv->ops->next(r->kv, KV_MISSING, at, &at, &value, err);
 
@@ -134,7 +134,7 @@ static int plan_note(struct store_read *r, const struct store_missing *n, struct
 	struct store_record record;
 	struct store_missing m;
 	struct kv_bytes value;
-	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, key_of(&n->id), &value, err);
+	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, store_key_of(&n->id), &value, err);
 
 	if (rc < 0)
 		return rc;
@@ -142,22 +142,23 @@ static int plan_note(struct store_read *r, const struct store_missing *n, struct
 		     record.binary.status == STORE_READY;
 	plan->is_new = rc == 0;
 	/* A damaged record is begun anew. */
-	plan->client =
-		rc && !store_missing_decode(&m, key_of(&n->id), value, NULL) ? m.client : n->client;
+	plan->client = rc && !store_missing_decode(&m, store_key_of(&n->id), value, NULL)
+			       ? m.client
+			       : n->client;
 	return 0;
 }
 
-static int write_note(struct store_read *r, struct change *c, const struct store_missing *n,
-		      const struct plan *plan, struct err *err)
+static int write_missing_note(struct store_read *r, struct change *c, const struct store_missing *n,
+			      const struct plan *plan, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(RECORD_LEN_MAX);
 	struct store_missing m;
 	struct kv_bytes value;
-	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, key_of(&n->id), &value, err);
+	int rc = r->s->kv->ops->get(r->kv, KV_MISSING, store_key_of(&n->id), &value, err);
 
 	if (rc < 0)
 		return rc;
-	if (rc == 0 || store_missing_decode(&m, key_of(&n->id), value, NULL))
+	if (rc == 0 || store_missing_decode(&m, store_key_of(&n->id), value, NULL))
 		m = (struct store_missing){.id = n->id, .first_ns = n->first_ns};
 	m.client = plan->client;
 	add_capped_u64(&m.weight, n->weight);
@@ -167,7 +168,8 @@ static int write_note(struct store_read *r, struct change *c, const struct store
 		add_path(&m, n->paths[i]);
 	if (!store_missing_encode(&m, &out))
 		return err_no_memory(err);
-	return change_add(c, KV_MISSING, key_of(&n->id), (struct kv_bytes){out.p, out.len}, err);
+	return change_add(c, KV_MISSING, store_key_of(&n->id), (struct kv_bytes){out.p, out.len},
+			  err);
 }
 
 struct rows {
@@ -181,8 +183,8 @@ static void rows_done(struct rows *rows)
 }
 
 /* n: what is noted of the row, or NULL. */
-static int add_row(struct rows *rows, const struct store_missing *m, const struct store_missing *n,
-		   uint32_t note, struct err *err)
+static int add_missing_row(struct rows *rows, const struct store_missing *m,
+			   const struct store_missing *n, uint32_t note, struct err *err)
 {
 	struct missing_row *row;
 
@@ -220,13 +222,13 @@ static int read_rows(struct store_read *r, const struct store_pending *p, struct
 		after = &at;
 		if (is_noted)
 			plans[note].is_seen = true;
-		rc = add_row(rows, &m, is_noted ? &p->notes[note] : NULL, note, err);
+		rc = add_missing_row(rows, &m, is_noted ? &p->notes[note] : NULL, note, err);
 		if (rc)
 			return rc;
 	}
 	for (uint32_t i = 0; !rc && i < p->ids.count; i++)
 		if (!plans[i].skip && !plans[i].is_seen)
-			rc = add_row(rows, &p->notes[i], &p->notes[i], i, err);
+			rc = add_missing_row(rows, &p->notes[i], &p->notes[i], i, err);
 	return rc;
 }
 
@@ -250,8 +252,8 @@ static int share_rows(struct store_read *r, struct change *c, const struct store
 			continue;
 		c->added--;
 		if (!row->is_asked || !plans[row->note].is_new)
-			rc = change_add(c, KV_MISSING, key_of(&row->id), (struct kv_bytes){NULL, 0},
-					err);
+			rc = change_add(c, KV_MISSING, store_key_of(&row->id),
+					(struct kv_bytes){NULL, 0}, err);
 	}
 	return rc;
 }
@@ -272,7 +274,7 @@ static int note_rows(struct store_read *r, struct change *c, const struct store_
 		rc = share_rows(r, c, p, plans, err);
 	for (size_t i = 0; !rc && i < count; i++)
 		if (!plans[i].skip)
-			rc = write_note(r, c, &p->notes[i], &plans[i], err);
+			rc = write_missing_note(r, c, &p->notes[i], &plans[i], err);
 	return rc;
 }
 
@@ -384,8 +386,8 @@ static void gather_path(struct store_pending *p, struct store_missing *m, struct
 }
 
 /* With `lock` held. What does not fit any more is lost: it is one batch at most. */
-static void gather(struct store_pending *p, struct kv_bytes batch_id,
-		   const struct store_missing *notes, size_t count)
+static void gather_missing(struct store_pending *p, struct kv_bytes batch_id,
+			   const struct store_missing *notes, size_t count)
 {
 	if (batch_id.len)
 		intern_add(&p->batches, batch_id.p, batch_id.len, NULL);
@@ -440,7 +442,7 @@ static int gather_batch(struct store *s, struct kv_bytes batch_id,
 	pthread_mutex_lock(&s->lock);
 	*ret_stale = s->flush_count != flushes;
 	if (!*ret_stale && !(batch_id.len && was_counted(r, batch_id)))
-		gather(&s->pending, batch_id, notes, count);
+		gather_missing(&s->pending, batch_id, notes, count);
 	pthread_mutex_unlock(&s->lock);
 	store_read_end(r);
 	return 0;

@@ -256,7 +256,7 @@ struct check {
 
 static int check_tree(struct check *c, size_t level);
 
-static int fault(const struct check *c, uint64_t page, const char *what)
+static int page_fault(const struct check *c, uint64_t page, const char *what)
 {
 	return err_set(c->err, ERR_DATA,
 		       "%s: damaged: page %llu, tree '%s': %s; " STORE_DAMAGED_ADVICE, c->p->path,
@@ -270,7 +270,7 @@ int store_key_compare(struct kv_bytes a, struct kv_bytes b)
 	return c ? c : (a.len > b.len) - (a.len < b.len);
 }
 
-static int compare(const struct check *c, struct kv_bytes a, struct kv_bytes b)
+static int compare_keys(const struct check *c, struct kv_bytes a, struct kv_bytes b)
 {
 	uint64_t x, y;
 
@@ -289,18 +289,18 @@ static int check_free(struct check *c, uint64_t page, const struct store_node *n
 	const uint8_t *p;
 
 	if (n->flags & NODE_LONG && !store_value_read(c->p, n->child, n->len, &value))
-		return fault(c, page, "a list of free pages cannot be read");
+		return page_fault(c, page, "a list of free pages cannot be read");
 	p = value.p;
 	if (value.len < sizeof(count) || u64_at(n->key.p) > c->commit)
-		return fault(c, page, "a list of free pages is damaged");
+		return page_fault(c, page, "a list of free pages is damaged");
 	count = u64_at(p);
 	if (count > value.len / sizeof(count) - 1)
-		return fault(c, page, "a list of free pages is damaged");
+		return page_fault(c, page, "a list of free pages is damaged");
 	for (uint64_t i = 0; i < count; i++) {
 		uint64_t id = u64_at(p + (i + 1) * sizeof(id));
 
 		if (id >= before || !store_page_mark(c->p, id, 1))
-			return fault(c, page, "a page is free, and also in use or free twice");
+			return page_fault(c, page, "a page is free, and also in use or free twice");
 		before = id;
 	}
 	return 0;
@@ -315,14 +315,14 @@ static int check_main(struct check *c, uint64_t page, const struct store_node *n
 			      .err = c->err};
 
 	if (n->flags != NODE_TREE || n->len != TREE_LEN)
-		return fault(c, page, "an entry is no tree");
+		return page_fault(c, page, "an entry is no tree");
 	named.tree = store_tree_of(n->value);
 	for (size_t i = 0; i < KV_TABLE_COUNT; i++)
 		if (n->key.len == strlen(store_table_names[i]) &&
 		    !memcmp(n->key.p, store_table_names[i], n->key.len))
 			named.name = store_table_names[i];
 	if (named.tree.flags)
-		return fault(c, page, "a tree is of an unknown kind");
+		return page_fault(c, page, "a tree is of an unknown kind");
 	return check_tree(&named, level + 1);
 }
 
@@ -333,13 +333,13 @@ static int check_value(struct check *c, uint64_t page, const struct store_node *
 
 	if (n->flags & NODE_LONG) {
 		if (n->child > c->last_page || !store_page_head(c->p, n->child, head))
-			return fault(c, page, "a value lies behind the end");
+			return page_fault(c, page, "a value lies behind the end");
 		run = store_page_run(head);
 		if (u64_at(head) != n->child || store_page_flags(head) != PAGE_OVERFLOW ||
 		    run < store_value_pages(c->p, n->len) || run > c->last_page - n->child + 1)
-			return fault(c, n->child, "the head of a value is damaged");
+			return page_fault(c, n->child, "the head of a value is damaged");
 		if (!store_page_mark(c->p, n->child, run))
-			return fault(c, n->child, "a page is used twice");
+			return page_fault(c, n->child, "a page is used twice");
 		c->counts[TREE_OVERFLOW] += run;
 	}
 	if (c->is_free)
@@ -359,26 +359,26 @@ static int check_page(struct check *c, uint64_t number, size_t level, size_t dep
 	int rc;
 
 	if (level + 1 >= TREE_DEPTH_MAX)
-		return fault(c, number, "the tree is too deep");
+		return page_fault(c, number, "the tree is too deep");
 	if (number > c->last_page || !store_page_mark(c->p, number, 1))
-		return fault(c, number, "a page is used twice, or lies behind the end");
+		return page_fault(c, number, "a page is used twice, or lies behind the end");
 	if (!store_page_read(c->p, number, page))
-		return fault(c, number, "it cannot be read");
+		return page_fault(c, number, "it cannot be read");
 	what = store_page_fault(c->p, page, number);
 	if (what)
-		return fault(c, number, what);
+		return page_fault(c, number, what);
 	is_leaf = store_page_flags(page) == PAGE_LEAF;
 	if (is_leaf != (depth == c->tree.depth) || store_page_flags(page) == PAGE_OVERFLOW)
-		return fault(c, number, "it is of the wrong kind");
+		return page_fault(c, number, "it is of the wrong kind");
 	c->counts[is_leaf ? TREE_LEAF : TREE_BRANCH]++;
 	count = store_page_nodes(page);
 	if (count < (is_leaf ? 1 : 2))
-		return fault(c, number, "it is empty");
+		return page_fault(c, number, "it is empty");
 	for (size_t i = 0; i < count; i++) {
 		size_t key_max = c->is_free ? sizeof(uint64_t) : KV_KEY_MAX;
 
 		if (!store_page_node(c->p, page, i, &next))
-			return fault(c, number, "an entry is damaged");
+			return page_fault(c, number, "an entry is damaged");
 		used += (next.end - (size_t)((const uint8_t *)next.key.p - NODE_HEADER_LEN - page) +
 			 1) /
 			2 * 2;
@@ -386,22 +386,22 @@ static int check_page(struct check *c, uint64_t number, size_t level, size_t dep
 			next.key =
 				low ? *low : (struct kv_bytes){0}; /* what is there is not used */
 		else if (next.key.len < (c->is_free ? key_max : 1) || next.key.len > key_max ||
-			 (i ? n.key.len && compare(c, n.key, next.key) >= 0
-			    : low && compare(c, next.key, *low) < 0) ||
-			 (high && compare(c, next.key, *high) >= 0))
-			return fault(c, number, "its keys do not rise");
+			 (i ? n.key.len && compare_keys(c, n.key, next.key) >= 0
+			    : low && compare_keys(c, next.key, *low) < 0) ||
+			 (high && compare_keys(c, next.key, *high) >= 0))
+			return page_fault(c, number, "its keys do not rise");
 		n = next;
 		rc = is_leaf ? check_value(c, number, &n, level) : 0;
 		if (rc)
 			return rc;
 	}
 	if (used != c->p->page_len - u16_at(page + 14))
-		return fault(c, number, "its entries do not fill it");
+		return page_fault(c, number, "its entries do not fill it");
 	c->counts[TREE_ENTRIES] += is_leaf ? count : 0;
 	for (size_t i = 0; !is_leaf && i < count; i++) {
 		if (!store_page_node(c->p, page, i, &n) ||
 		    (i + 1 < count && !store_page_node(c->p, page, i + 1, &next)))
-			return fault(c, number, "an entry is damaged");
+			return page_fault(c, number, "an entry is damaged");
 		rc = check_page(c, n.child, level + 1, depth + 1, i ? &n.key : low,
 				i + 1 < count ? &next.key : high);
 		if (rc)
@@ -417,9 +417,9 @@ static int check_tree(struct check *c, size_t level)
 	if (c->tree.root != TREE_EMPTY)
 		rc = check_page(c, c->tree.root, level, 1, NULL, NULL);
 	else if (c->tree.depth)
-		return fault(c, 0, "it has no root");
+		return page_fault(c, 0, "it has no root");
 	if (!rc && memcmp(c->counts, c->tree.counts, sizeof(c->counts)) != 0)
-		return fault(c, c->tree.root, "it has not what it says");
+		return page_fault(c, c->tree.root, "it has not what it says");
 	return rc;
 }
 
@@ -479,7 +479,7 @@ int store_pages_check(struct store_pages *p, uint64_t commit, struct err *err)
 				  .err = err};
 
 		if ((m->trees[i].flags & TREE_FLAGS) != (i ? 0 : TREE_INTEGER_KEYS))
-			return fault(&c, m->trees[i].root, "it is of an unknown kind");
+			return page_fault(&c, m->trees[i].root, "it is of an unknown kind");
 		rc = check_tree(&c, 0);
 	}
 	return rc;

@@ -13,7 +13,7 @@ struct salvage {
 	bool ended;
 };
 
-static void tell(struct salvage *s, const struct store_node *n)
+static void tell_pairs(struct salvage *s, const struct store_node *n)
 {
 	struct store_pages_pair pair = {s->table, n->key, {n->value, (size_t)n->len}};
 
@@ -34,7 +34,7 @@ static void scan_leaf(struct salvage *s, const uint8_t *page)
 
 	for (size_t off = PAGE_HEADER_LEN; off < s->p->page_len && !s->ended; off += 2)
 		if (store_page_node_at(s->p, page, off, true, &n))
-			tell(s, &n);
+			tell_pairs(s, &n);
 }
 
 static void mark_free(struct salvage *s, const struct store_node *n)
@@ -55,7 +55,8 @@ static void mark_free(struct salvage *s, const struct store_node *n)
 	}
 }
 
-static void walk(struct salvage *s, uint64_t number, size_t level, bool is_free, bool is_main);
+static void walk_pages(struct salvage *s, uint64_t number, size_t level, bool is_free,
+		       bool is_main);
 
 static void take_tree(struct salvage *s, const struct store_node *n, size_t level)
 {
@@ -69,12 +70,12 @@ static void take_tree(struct salvage *s, const struct store_node *n, size_t leve
 		if (n->key.len == strlen(store_table_names[i]) &&
 		    !memcmp(n->key.p, store_table_names[i], n->key.len))
 			s->table = (enum kv_table)i;
-	walk(s, tree.root, level + 1, false, false);
+	walk_pages(s, tree.root, level + 1, false, false);
 	s->table = KV_TABLE_COUNT;
 }
 
 /* What is not as it should be is left for those that no tree reaches. */
-static void walk(struct salvage *s, uint64_t number, size_t level, bool is_free, bool is_main)
+static void walk_pages(struct salvage *s, uint64_t number, size_t level, bool is_free, bool is_main)
 {
 	uint8_t *page = s->p->levels + level * s->p->page_len;
 	bool is_leaf;
@@ -91,7 +92,7 @@ static void walk(struct salvage *s, uint64_t number, size_t level, bool is_free,
 		if (!store_page_node(s->p, page, i, &n))
 			continue;
 		if (!is_leaf)
-			walk(s, n.child, level + 1, is_free, is_main);
+			walk_pages(s, n.child, level + 1, is_free, is_main);
 		else if (is_main)
 			take_tree(s, &n, level);
 		else if (n.flags & NODE_LONG)
@@ -130,8 +131,8 @@ int store_pages_salvage(struct store_pages *p,
 		m = &p->metas[1];
 	memset(p->marks, 0, (size_t)(p->page_count / 8 + 1));
 	if (store_pages_have_meta(p)) {
-		walk(&s, m->trees[1].root, 0, false, true);
-		walk(&s, m->trees[0].root, 0, true, false);
+		walk_pages(&s, m->trees[1].root, 0, false, true);
+		walk_pages(&s, m->trees[0].root, 0, true, false);
 	}
 	for (uint64_t i = 2; i < p->page_count && !s.ended; i += run ? run : 1) {
 		run = 0;

@@ -62,7 +62,7 @@ struct store_read {
 	struct kv_read *kv;
 };
 
-static inline struct kv_bytes key_of(const struct build_id *id)
+static inline struct kv_bytes store_key_of(const struct build_id *id)
 {
 	return (struct kv_bytes){id->bytes, id->len};
 }

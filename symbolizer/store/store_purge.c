@@ -78,9 +78,9 @@ static size_t add_purge(const struct purge *p, struct kv_write *to)
 	for (size_t i = 0; i < p->key_count; i++)
 		to[count++] =
 			(struct kv_write){KV_TABLES, {p->keys[i].bytes, p->keys[i].len}, {NULL, 0}};
-	to[count++] = (struct kv_write){KV_BINARIES, key_of(&p->id), {p->out.p, p->out.len}};
+	to[count++] = (struct kv_write){KV_BINARIES, store_key_of(&p->id), {p->out.p, p->out.len}};
 	if (!p->now.table_count)
-		to[count++] = (struct kv_write){KV_USED, key_of(&p->id), {NULL, 0}};
+		to[count++] = (struct kv_write){KV_USED, store_key_of(&p->id), {NULL, 0}};
 	return count;
 }
 

@@ -11,13 +11,13 @@ enum {
 	ALIASES_VERSION = 1,
 };
 
-static bool seal(struct buf *out)
+static bool seal_record(struct buf *out)
 {
 	return !out->failed && buf_u32(out, crc32c(0, out->p, out->len));
 }
 
 /* The bytes before the sum, if it is right; else an empty failed cursor. */
-static struct bytes unseal(struct kv_bytes value)
+static struct bytes unseal_record(struct kv_bytes value)
 {
 	struct bytes b = {.failed = true};
 	const uint8_t *p = value.p;
@@ -31,7 +31,7 @@ static struct bytes unseal(struct kv_bytes value)
 	return bytes_of(p, value.len - sizeof(sum));
 }
 
-static int damaged(const char *what, struct kv_bytes key, struct err *err)
+static int record_damaged(const char *what, struct kv_bytes key, struct err *err)
 {
 	struct build_id id;
 	char hex[BUILD_ID_HEX_MAX] = "?";
@@ -158,13 +158,13 @@ bool store_record_encode(const struct store_record *r, struct buf *out)
 	buf_append(out, b->meta, b->meta_len);
 	buf_append(out, key_tag, sizeof(key_tag));
 	buf_u32(out, key_sum((struct kv_bytes){b->id.bytes, b->id.len}));
-	return seal(out);
+	return seal_record(out);
 }
 
 int store_record_decode(struct store_record *r, struct kv_bytes key, struct kv_bytes value,
 			uint16_t format, struct err *err)
 {
-	struct bytes in = unseal(value);
+	struct bytes in = unseal_record(value);
 	struct store_binary *b = &r->binary;
 	uint8_t version = bytes_u8(&in), kind;
 
@@ -188,7 +188,7 @@ int store_record_decode(struct store_record *r, struct kv_bytes key, struct kv_b
 	if (in.failed || version != RECORD_VERSION || r->written < STORE_READY ||
 	    r->written > STORE_PURGED || build_id_set(&b->id, kind, key.p, key.len, NULL) ||
 	    !take_key_sum(b, key))
-		return damaged("the record", key, err);
+		return record_damaged("the record", key, err);
 	store_record_see(r, format);
 	return 0;
 }
@@ -207,13 +207,13 @@ bool store_missing_encode(const struct store_missing *m, struct buf *out)
 	}
 	buf_u32(out, key_sum((struct kv_bytes){m->id.bytes, m->id.len}));
 	buf_u32(out, m->client);
-	return seal(out);
+	return seal_record(out);
 }
 
 int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv_bytes value,
 			 struct err *err)
 {
-	struct bytes in = unseal(value);
+	struct bytes in = unseal_record(value);
 	uint8_t version = bytes_u8(&in), kind;
 
 	memset(m, 0, sizeof(*m));
@@ -235,7 +235,7 @@ int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv
 		m->client = bytes_u32(&in);
 	if (in.failed || version != MISSING_VERSION ||
 	    build_id_set(&m->id, kind, key.p, key.len, NULL))
-		return damaged("the missing record", key, err);
+		return record_damaged("the missing record", key, err);
 	return 0;
 }
 
@@ -247,12 +247,12 @@ bool store_id_aliases_encode(const struct store_id_aliases *a, struct buf *out)
 		buf_u8(out, a->ids[i].len);
 		buf_append(out, a->ids[i].bytes, a->ids[i].len);
 	}
-	return seal(out);
+	return seal_record(out);
 }
 
 bool store_id_aliases_decode(struct store_id_aliases *a, struct kv_bytes value)
 {
-	struct bytes in = unseal(value);
+	struct bytes in = unseal_record(value);
 
 	a->count = 0;
 	if (bytes_u8(&in) != ALIASES_VERSION)
@@ -283,7 +283,7 @@ void store_number_encode(uint64_t n, uint8_t out[static STORE_NUMBER_LEN])
 
 bool store_number_decode(struct kv_bytes value, uint64_t *ret)
 {
-	struct bytes in = unseal(value);
+	struct bytes in = unseal_record(value);
 
 	*ret = bytes_u64(&in);
 	return !in.failed;

@@ -61,8 +61,8 @@ static int by_first(const void *a, const void *b)
 }
 
 /* What a window would take: both are looked at again for each, windows hold few tables. */
-static struct window weigh(const struct room *room, const struct stretches *s, size_t begin,
-			   size_t end)
+static struct window weigh_window(const struct room *room, const struct stretches *s, size_t begin,
+				  size_t end)
 {
 	struct window w = {begin, end, 0, 0};
 
@@ -76,13 +76,13 @@ static struct window weigh(const struct room *room, const struct stretches *s, s
 	return w;
 }
 
-static bool is_better(const struct window *a, const struct window *b)
+static bool window_is_better(const struct window *a, const struct window *b)
 {
 	return !b->end || a->rank < b->rank || (a->rank == b->rank && a->taken < b->taken);
 }
 
-static struct window search(const struct room *room, const struct stretches *s, uint64_t pages,
-			    uint64_t *ret_largest)
+static struct window search_window(const struct room *room, const struct stretches *s,
+				   uint64_t pages, uint64_t *ret_largest)
 {
 	struct window best = {0};
 	uint64_t sum = 0;
@@ -102,8 +102,8 @@ static struct window search(const struct room *room, const struct stretches *s, 
 			continue;
 		while (sum - s->rows[begin].count >= pages)
 			sum -= s->rows[begin++].count;
-		w = weigh(room, s, begin, end + 1);
-		if (is_better(&w, &best))
+		w = weigh_window(room, s, begin, end + 1);
+		if (window_is_better(&w, &best))
 			best = w;
 	}
 	return best;
@@ -124,7 +124,7 @@ int room_find(const struct room *room, uint64_t pages, bool *taken, uint64_t *re
 	}
 	if (s.count)
 		qsort(s.rows, s.count, sizeof(s.rows[0]), by_first);
-	best = search(room, &s, pages, ret_largest);
+	best = search_window(room, &s, pages, ret_largest);
 	assert(s.rows || !best.end);
 	for (size_t i = 0; i < room->table_count; i++)
 		taken[i] = false;

@@ -40,7 +40,7 @@ struct salvager {
 	struct err *err;
 };
 
-static void flush(struct salvager *s)
+static void flush_salvaged(struct salvager *s)
 {
 	if (s->count && !s->rc)
 		s->rc = s->kv->ops->commit(s->kv, s->writes, s->count, s->err);
@@ -48,12 +48,13 @@ static void flush(struct salvager *s)
 	s->count = s->len = 0;
 }
 
-static void put(struct salvager *s, enum kv_table table, const struct store_pages_pair *pair)
+static void put_salvaged(struct salvager *s, enum kv_table table,
+			 const struct store_pages_pair *pair)
 {
 	struct kv_write *w;
 
 	if (s->count == WRITES_MAX || s->len + pair->value.len > WRITES_LEN / 2)
-		flush(s);
+		flush_salvaged(s);
 	w = &s->writes[s->count];
 	*w = (struct kv_write){table, pair->key, pair->value};
 	w->key.p = arena_copy(&s->arena, pair->key.p, pair->key.len);
@@ -90,14 +91,14 @@ static bool is_newest(struct salvager *s, const struct store_record *r)
 	return true;
 }
 
-static bool take_record(struct salvager *s, const struct store_pages_pair *pair)
+static bool salvage_record(struct salvager *s, const struct store_pages_pair *pair)
 {
 	struct store_record r;
 
 	if (store_record_decode(&r, pair->key, pair->value, s->format, NULL))
 		return false;
 	if (is_newest(s, &r))
-		put(s, KV_BINARIES, pair);
+		put_salvaged(s, KV_BINARIES, pair);
 	return true;
 }
 
@@ -107,7 +108,7 @@ static bool take_missing(struct salvager *s, const struct store_pages_pair *pair
 
 	if (store_missing_decode(&m, pair->key, pair->value, NULL))
 		return false;
-	put(s, KV_MISSING, pair);
+	put_salvaged(s, KV_MISSING, pair);
 	return true;
 }
 
@@ -121,7 +122,7 @@ static bool take_meta(struct salvager *s, const struct store_pages_pair *pair)
 			 : pair->value.len != STORE_NUMBER_LEN ||
 				   !store_number_decode(pair->value, &number))
 		return false;
-	put(s, KV_META, pair);
+	put_salvaged(s, KV_META, pair);
 	return true;
 }
 
@@ -135,7 +136,7 @@ static bool take_small(void *ctx, const struct store_pages_pair *pair)
 	case KV_TABLES:
 		break;
 	case KV_BINARIES:
-		take_record(s, pair);
+		salvage_record(s, pair);
 		break;
 	case KV_MISSING:
 		take_missing(s, pair);
@@ -147,14 +148,14 @@ static bool take_small(void *ctx, const struct store_pages_pair *pair)
 	case KV_BATCHES:
 		if (pair->value.len == STORE_NUMBER_LEN &&
 		    store_number_decode(pair->value, &number))
-			put(s, pair->table, pair);
+			put_salvaged(s, pair->table, pair);
 		break;
 	case KV_BATCH_ORDER:
 		if (pair->key.len == sizeof(number) && pair->value.len <= LIMIT_BATCH_ID_LEN)
-			put(s, pair->table, pair);
+			put_salvaged(s, pair->table, pair);
 		break;
 	default:
-		if (!take_record(s, pair) && !take_missing(s, pair) &&
+		if (!salvage_record(s, pair) && !take_missing(s, pair) &&
 		    *(const uint8_t *)pair->key.p < ' ')
 			take_meta(s, pair);
 	}
@@ -174,7 +175,7 @@ static void put_table(struct salvager *s, const struct store_key *key, struct kv
 	struct kv_write w = {KV_TABLES, pair.key, table};
 
 	if (table.len < WRITES_LEN / 4)
-		put(s, KV_TABLES, &pair);
+		put_salvaged(s, KV_TABLES, &pair);
 	else if (!s->rc)
 		s->rc = s->kv->ops->commit(s->kv, &w, 1, s->err);
 	if (!s->rc && intern_add(&s->tables, key->bytes, key->len, NULL) == INTERN_FULL)
@@ -198,7 +199,7 @@ static int get_record(struct salvager *s, const struct build_id *id, struct stor
 	return rc == 1;
 }
 
-static bool take_table(void *ctx, const struct store_pages_pair *pair)
+static bool salvage_table(void *ctx, const struct store_pages_pair *pair)
 {
 	struct salvager *s = ctx;
 	const struct store_record_table *t;
@@ -280,7 +281,7 @@ static int find_lost(struct salvager *s, struct store_pages *pages)
 		after = &at;
 		if (find_tables(s, pages, &record) || s->rc)
 			continue;
-		flush(s);
+		flush_salvaged(s);
 		s->told->lost++;
 		s->use->lost(s->use->ctx, &at);
 		rc = store_purge_damaged(s->s, &at, s->err);
@@ -291,13 +292,13 @@ static int find_lost(struct salvager *s, struct store_pages *pages)
 
 /* --- all of it ------------------------------------------------------------------------------- */
 
-static int salvage(struct salvager *s, struct store_pages *pages)
+static int salvage_pages(struct salvager *s, struct store_pages *pages)
 {
 	struct store_stat stat;
 	uint64_t version;
 	int rc = store_pages_salvage(pages, take_small, s, s->err);
 
-	flush(s);
+	flush_salvaged(s);
 	if (rc || s->rc)
 		return rc ? rc : s->rc;
 	rc = store_open(&s->s, s->kv, UINT64_MAX, s->format, s->err);
@@ -309,10 +310,10 @@ static int salvage(struct salvager *s, struct store_pages *pages)
 	if (rc == 0)
 		rc = store_meta_put(s->s, STORE_VERSION_NAME, STORE_VERSION, s->err);
 	if (rc >= 0)
-		rc = store_pages_salvage(pages, take_table, s, s->err);
+		rc = store_pages_salvage(pages, salvage_table, s, s->err);
 	if (!rc && !s->rc)
 		rc = find_lost(s, pages);
-	flush(s);
+	flush_salvaged(s);
 	store_stat(s->s, &stat);
 	s->told->missing = stat.missing_count;
 	if (rc || s->rc)
@@ -353,7 +354,7 @@ int store_salvage(const char *from, const char *to, uint16_t format,
 	if (!rc)
 		rc = store_kv_open_lmdb(&s->kv, to, 2 * (uint64_t)st.st_size + 64 * MIB, 0, err);
 	if (!rc)
-		rc = salvage(s, pages);
+		rc = salvage_pages(s, pages);
 	if (s->s)
 		store_close(s->s);
 	else if (s->kv)

@@ -9,8 +9,8 @@
 #include "limits.h"
 #include "store_priv.h"
 
-static bool is_sound(struct store_read *r, const struct store_record *record,
-		     const struct store_record_table *t)
+static bool table_is_sound(struct store_read *r, const struct store_record *record,
+			   const struct store_record_table *t)
 {
 	struct kv_bytes table;
 
@@ -22,7 +22,7 @@ static bool is_sound(struct store_read *r, const struct store_record *record,
 static uint16_t find_damaged(struct store_read *r, const struct store_record *record)
 {
 	for (size_t i = 0; i < record->table_count; i++)
-		if (!is_sound(r, record, &record->tables[i]))
+		if (!table_is_sound(r, record, &record->tables[i]))
 			return record->tables[i].format;
 	return 0;
 }
@@ -54,7 +54,7 @@ static int check_next(struct store *s, struct build_id *at, bool started, bool *
 }
 
 /* The id and the format of a key of KV_TABLES; false when it is none. */
-static bool read_key(struct kv_bytes key, struct build_id *id, uint16_t *ret_format)
+static bool read_table_key(struct kv_bytes key, struct build_id *id, uint16_t *ret_format)
 {
 	const uint8_t *p = key.p;
 
@@ -78,8 +78,9 @@ static int find_orphan(struct store *s, struct store_key *at, struct build_id *r
 	if (rc)
 		return rc;
 	while ((rc = s->kv->ops->next(r->kv, KV_TABLES, key, &key, &value, err)) == 1) {
-		if (!read_key(key, ret, &format) || (store_get_record(r, ret, &record, NULL) == 1 &&
-						     store_record_table(&record, format)))
+		if (!read_table_key(key, ret, &format) ||
+		    (store_get_record(r, ret, &record, NULL) == 1 &&
+		     store_record_table(&record, format)))
 			continue;
 		memcpy(at->bytes, key.p, key.len);
 		at->len = key.len;
@@ -100,7 +101,7 @@ static bool drop_orphan(struct store *s, enum kv_table table, const struct store
 	return !rc;
 }
 
-static void count(struct store *s, bool damaged)
+static void count_scrubbed(struct store *s, bool damaged)
 {
 	pthread_mutex_lock(&s->lock);
 	if (damaged)
@@ -135,7 +136,7 @@ int store_purge_damaged(struct store *s, const struct build_id *id, struct err *
 
 	pthread_mutex_lock(&s->writer);
 	while ((rc = purge_one_damaged(s, id, err)) == 1) {
-		count(s, true);
+		count_scrubbed(s, true);
 		found++;
 	}
 	pthread_mutex_unlock(&s->writer);
@@ -224,7 +225,7 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 			while (store_id_alias_find_damaged(s, &alias, &id, NULL) == 1 &&
 			       drop_orphan(s, KV_META, &alias))
 				;
-			count(s, false);
+			count_scrubbed(s, false);
 			return found;
 		}
 		s->scrub_started = true;

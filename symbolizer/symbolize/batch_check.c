@@ -4,13 +4,13 @@
 #include "build_id.h"
 #include "limits.h"
 
-static int over(const char *field, size_t count, uint64_t limit, struct err *err)
+static int field_over(const char *field, size_t count, uint64_t limit, struct err *err)
 {
 	return err_set(err, ERR_DATA, "%s: %zu, at most %llu", field, count,
 		       (unsigned long long)limit);
 }
 
-static int unequal(const char *field, size_t count, size_t want, struct err *err)
+static int field_unequal(const char *field, size_t count, size_t want, struct err *err)
 {
 	return err_set(err, ERR_DATA, "%s: %zu values in a table of %zu rows", field, count, want);
 }
@@ -53,10 +53,10 @@ static int check_locations(const Rawstack__V1__Locations *l, size_t module_count
 	size_t rows = l->n_kind;
 
 	if (rows > LIMIT_BATCH_LOCATIONS)
-		return over("locations", rows, LIMIT_BATCH_LOCATIONS, err);
+		return field_over("locations", rows, LIMIT_BATCH_LOCATIONS, err);
 	for (size_t i = 0; i < ARRAY_LEN(columns); i++)
 		if (columns[i].count != rows && !(columns[i].optional && !columns[i].count))
-			return unequal(columns[i].field, columns[i].count, rows, err);
+			return field_unequal(columns[i].field, columns[i].count, rows, err);
 	for (size_t i = 0; i < rows; i++) {
 		int kind = (int)l->kind[i];
 
@@ -77,11 +77,11 @@ static int check_stacks(const Rawstack__V1__Stacks *s, size_t location_count, st
 	uint64_t total = 0;
 
 	if (s->n_flags && s->n_flags != s->n_count)
-		return unequal("stacks.flags", s->n_flags, s->n_count, err);
+		return field_unequal("stacks.flags", s->n_flags, s->n_count, err);
 	for (size_t i = 0; i < s->n_count; i++)
 		total += s->count[i];
 	if (total != s->n_location)
-		return unequal("stacks.location", s->n_location, total, err);
+		return field_unequal("stacks.location", s->n_location, total, err);
 	for (size_t i = 0; i < s->n_location; i++)
 		if (s->location[i] >= location_count)
 			return out_of_range("stacks.location", i, s->location[i], location_count,
@@ -92,9 +92,9 @@ static int check_stacks(const Rawstack__V1__Stacks *s, size_t location_count, st
 static int check_samples(const Rawstack__V1__Samples *s, size_t stack_count, struct err *err)
 {
 	if (s->n_unix_ns && s->n_unix_ns != s->n_stack)
-		return unequal("samples.unix_ns", s->n_unix_ns, s->n_stack, err);
+		return field_unequal("samples.unix_ns", s->n_unix_ns, s->n_stack, err);
 	if (s->n_weight && s->n_weight != s->n_stack)
-		return unequal("samples.weight", s->n_weight, s->n_stack, err);
+		return field_unequal("samples.weight", s->n_weight, s->n_stack, err);
 	for (size_t i = 0; i < s->n_stack; i++)
 		if (s->stack[i] >= stack_count)
 			return out_of_range("samples.stack", i, s->stack[i], stack_count, err);
@@ -105,11 +105,11 @@ static int check_dictionaries(const Rawstack__V1__StackBatch *b, size_t old_modu
 			      size_t old_strings, struct err *err)
 {
 	if (b->batch_id.len > LIMIT_BATCH_ID_LEN)
-		return over("batch_id: length", b->batch_id.len, LIMIT_BATCH_ID_LEN, err);
+		return field_over("batch_id: length", b->batch_id.len, LIMIT_BATCH_ID_LEN, err);
 	if (b->n_strings > LIMIT_BATCH_STRINGS - old_strings)
-		return over("strings", old_strings + b->n_strings, LIMIT_BATCH_STRINGS, err);
+		return field_over("strings", old_strings + b->n_strings, LIMIT_BATCH_STRINGS, err);
 	if (b->n_modules > LIMIT_BATCH_MODULES - old_modules)
-		return over("modules", old_modules + b->n_modules, LIMIT_BATCH_MODULES, err);
+		return field_over("modules", old_modules + b->n_modules, LIMIT_BATCH_MODULES, err);
 	for (size_t i = 0; i < b->n_strings; i++)
 		if (b->strings[i].len > LIMIT_STRING_LEN)
 			return err_set(err, ERR_DATA, "strings[%zu]: %zu bytes, at most %llu", i,

@@ -22,7 +22,7 @@ size_t id_map_hash(uint64_t a, uint32_t b)
 }
 
 /* The slot that holds the key, or the free one where it belongs. */
-static struct id_map_slot *slot_of(const struct id_map *m, size_t hash, uint64_t a, uint32_t b)
+static struct id_map_slot *id_slot_of(const struct id_map *m, size_t hash, uint64_t a, uint32_t b)
 {
 	size_t mask = m->slot_count - 1, i = hash & mask;
 
@@ -31,7 +31,7 @@ static struct id_map_slot *slot_of(const struct id_map *m, size_t hash, uint64_t
 	return &m->slots[i];
 }
 
-static bool grow(struct id_map *m)
+static bool grow_id_map(struct id_map *m)
 {
 	struct id_map next = *m;
 
@@ -46,7 +46,7 @@ static bool grow(struct id_map *m)
 
 		if (from->epoch != m->epoch)
 			continue;
-		to = slot_of(&next, id_map_hash(from->a, from->b), from->a, from->b);
+		to = id_slot_of(&next, id_map_hash(from->a, from->b), from->a, from->b);
 		*to = *from;
 		to->epoch = next.epoch;
 	}
@@ -61,7 +61,7 @@ uint32_t *id_map_find(const struct id_map *m, size_t hash, uint64_t a, uint32_t 
 
 	if (!m->count)
 		return NULL;
-	s = slot_of(m, hash, a, b);
+	s = id_slot_of(m, hash, a, b);
 	return s->epoch == m->epoch ? &s->value : NULL;
 }
 
@@ -71,7 +71,7 @@ uint32_t *id_map_add(struct id_map *m, size_t hash, uint64_t a, uint32_t b, bool
 
 	*ret_new = false;
 	if (m->slot_count) {
-		s = slot_of(m, hash, a, b);
+		s = id_slot_of(m, hash, a, b);
 		if (s->epoch == m->epoch)
 			return &s->value;
 	}
@@ -79,9 +79,9 @@ uint32_t *id_map_add(struct id_map *m, size_t hash, uint64_t a, uint32_t b, bool
 		return NULL;
 	/* Full at five eighths. */
 	if (!s || 8 * (m->count + 1) > 5 * m->slot_count) {
-		if (!grow(m))
+		if (!grow_id_map(m))
 			return NULL;
-		s = slot_of(m, hash, a, b);
+		s = id_slot_of(m, hash, a, b);
 	}
 	*s = (struct id_map_slot){a, b, 0, m->epoch};
 	m->count++;

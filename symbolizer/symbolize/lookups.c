@@ -77,7 +77,7 @@ static void sort_by(struct lookups *l, unsigned int digit)
 }
 
 /* From the lowest digit to the highest; those in which all items agree need no pass. */
-static void sort(struct lookups *l)
+static void sort_lookups(struct lookups *l)
 {
 	uint64_t vaddr_differs = 0;
 	uint32_t module_differs = 0;
@@ -107,7 +107,7 @@ bool lookups_sort(struct lookups *l)
 	    !grow_array((void **)&l->answers, &l->answers_cap, l->count, sizeof(l->answers[0]),
 			LIMIT_BATCH_LOCATIONS))
 		return false;
-	sort(l);
+	sort_lookups(l);
 	for (size_t i = 0; i < l->count; i++) {
 		const struct lookup_item *it = &l->items[i];
 		uint32_t at = (uint32_t)l->address_count;

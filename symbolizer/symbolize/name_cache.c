@@ -59,7 +59,7 @@ void name_cache_free(struct name_cache *c)
 	free(c);
 }
 
-static bool key_of(const struct name_ask *a, uint32_t *ret)
+static bool name_key_of(const struct name_ask *a, uint32_t *ret)
 {
 	*ret = a->string << KIND_BITS | a->kind;
 	return a->string <= UINT32_MAX >> KIND_BITS;
@@ -71,13 +71,14 @@ struct step {
 	const uint8_t *at; /* NULL when it is not there */
 };
 
-static void find(struct name_cache *c, uint64_t number, struct name_ask *a, struct step *step)
+static void find_cached_name(struct name_cache *c, uint64_t number, struct name_ask *a,
+			     struct step *step)
 {
 	const uint32_t *off = NULL;
 	struct half *h = &c->young;
 	uint32_t key;
 
-	if (key_of(a, &key)) {
+	if (name_key_of(a, &key)) {
 		off = id_map_find(&h->ids, step->hash, number, key);
 		if (!off)
 			off = id_map_find(&(h = &c->old)->ids, step->hash, number, key);
@@ -90,7 +91,7 @@ static void find(struct name_cache *c, uint64_t number, struct name_ask *a, stru
 	}
 }
 
-static bool copy(struct name_ask *a, const uint8_t *at, struct buf *to)
+static bool copy_cached_name(struct name_ask *a, const uint8_t *at, struct buf *to)
 {
 	if (!at)
 		return true;
@@ -102,14 +103,14 @@ static bool copy(struct name_ask *a, const uint8_t *at, struct buf *to)
 }
 
 /* With the lock held for writing. */
-static void add(struct name_cache *c, uint64_t number, const struct name_ask *a,
-		const struct buf *from)
+static void add_cached_name(struct name_cache *c, uint64_t number, const struct name_ask *a,
+			    const struct buf *from)
 {
 	struct half *h = &c->young;
 	uint32_t *at, key;
 	bool is_new;
 
-	if (!key_of(a, &key) || a->len > c->half_max / LONGEST_SHARE)
+	if (!name_key_of(a, &key) || a->len > c->half_max / LONGEST_SHARE)
 		return;
 	if (h->texts.len + h->ids.count * TEXT_COST + a->len + TEXT_COST > c->half_max) {
 		struct half dropped = c->old;
@@ -131,8 +132,8 @@ static void add(struct name_cache *c, uint64_t number, const struct name_ask *a,
 }
 
 /* With the lock held for reading. */
-static bool get(struct name_cache *c, uint64_t number, struct name_ask *asks, size_t count,
-		struct buf *to)
+static bool get_cached_names(struct name_cache *c, uint64_t number, struct name_ask *asks,
+			     size_t count, struct buf *to)
 {
 	struct step steps[2 * AHEAD];
 	uint32_t key;
@@ -141,18 +142,19 @@ static bool get(struct name_cache *c, uint64_t number, struct name_ask *asks, si
 		struct step *step = &steps[i % (2 * AHEAD)];
 
 		/* The oldest first: its place is the newest's. */
-		if (i >= 2 * AHEAD && !copy(&asks[i - 2 * AHEAD], step->at, to)) {
+		if (i >= 2 * AHEAD && !copy_cached_name(&asks[i - 2 * AHEAD], step->at, to)) {
 			for (size_t k = i - 2 * AHEAD; k < count; k++)
 				asks[k].old = false;
 			return false;
 		}
 		if (i < count) {
-			key_of(&asks[i], &key);
+			name_key_of(&asks[i], &key);
 			step->hash = id_map_hash(number, key);
 			id_map_fetch(&c->young.ids, step->hash);
 		}
 		if (i >= AHEAD && i - AHEAD < count)
-			find(c, number, &asks[i - AHEAD], &steps[(i - AHEAD) % (2 * AHEAD)]);
+			find_cached_name(c, number, &asks[i - AHEAD],
+					 &steps[(i - AHEAD) % (2 * AHEAD)]);
 	}
 	return true;
 }
@@ -167,7 +169,7 @@ bool name_cache_get(struct name_cache *c, uint64_t number, struct name_ask *asks
 	if (!c)
 		return true;
 	pthread_rwlock_rdlock(&c->lock);
-	fits = get(c, number, asks, count, to);
+	fits = get_cached_names(c, number, asks, count, to);
 	pthread_rwlock_unlock(&c->lock);
 	for (size_t i = 0; i < count && !any_old; i++)
 		any_old = asks[i].old;
@@ -176,7 +178,7 @@ bool name_cache_get(struct name_cache *c, uint64_t number, struct name_ask *asks
 	pthread_rwlock_wrlock(&c->lock);
 	for (size_t i = 0; i < count; i++)
 		if (asks[i].old)
-			add(c, number, &asks[i], to);
+			add_cached_name(c, number, &asks[i], to);
 	pthread_rwlock_unlock(&c->lock);
 	return fits;
 }
@@ -189,7 +191,7 @@ void name_cache_put(struct name_cache *c, uint64_t number, const struct name_ask
 	pthread_rwlock_wrlock(&c->lock);
 	for (size_t i = 0; i < count; i++)
 		if (!asks[i].found)
-			add(c, number, &asks[i], from);
+			add_cached_name(c, number, &asks[i], from);
 	pthread_rwlock_unlock(&c->lock);
 }
 

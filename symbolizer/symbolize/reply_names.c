@@ -173,7 +173,7 @@ static uint64_t in_table(const struct reply_names *n, uint32_t id)
 	return (uint64_t)n->table << 32 | id;
 }
 
-static bool add_place(struct reply_names *n, uint32_t function, uint32_t file, uint32_t *ret)
+static bool add_reply_place(struct reply_names *n, uint32_t function, uint32_t file, uint32_t *ret)
 {
 	if (!grow_array((void **)&n->places, &n->places_cap, n->place_count + 1,
 			sizeof(n->places[0]), ROWS_MAX) ||
@@ -212,7 +212,7 @@ static bool find_places(struct reply_names *n, struct rsym_frame *frames, size_t
 		if (i + AHEAD < count)
 			hashes[i % AHEAD] = fetch_place(n, f + AHEAD);
 		place = id_map_add(&n->place_ids, hash, in_table(n, f->function), f->file, &is_new);
-		if (place && is_new && !add_place(n, f->function, f->file, place))
+		if (place && is_new && !add_reply_place(n, f->function, f->file, place))
 			*place = RSYM_NONE;
 		f->function = place ? *place : RSYM_NONE;
 		all = all && f->function != RSYM_NONE;
@@ -221,7 +221,7 @@ static bool find_places(struct reply_names *n, struct rsym_frame *frames, size_t
 }
 
 /* A file of the table in hand, as one of files; new ones stand behind first_file. */
-static bool find_file(struct reply_names *n, uint32_t id, uint32_t *ret)
+static bool find_reply_file(struct reply_names *n, uint32_t id, uint32_t *ret)
 {
 	uint64_t key;
 	uint32_t *file;
@@ -249,8 +249,8 @@ static bool find_files(struct reply_names *n)
 	for (size_t i = n->first_place; i < n->place_count; i++) {
 		struct reply_place *p = &n->places[i];
 
-		if (!find_file(n, p->file, &p->path) ||
-		    !find_file(n, p->start_file, &p->start_path))
+		if (!find_reply_file(n, p->file, &p->path) ||
+		    !find_reply_file(n, p->start_file, &p->start_path))
 			return false;
 	}
 	return true;
@@ -298,7 +298,7 @@ static bool fill_places(struct reply_names *n)
 	return true;
 }
 
-static bool give_up(struct rsym_frame *frames, size_t count)
+static bool clear_functions(struct rsym_frame *frames, size_t count)
 {
 	for (size_t i = 0; i < count; i++)
 		frames[i].function = RSYM_NONE;
@@ -311,7 +311,7 @@ bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_
 	bool all;
 
 	if (n->is_full)
-		return give_up(frames, count);
+		return clear_functions(frames, count);
 	all = find_places(n, frames, count);
 	if (n->first_place == n->place_count)
 		return all;
@@ -349,12 +349,12 @@ static uint32_t add_hashed(struct reply_names *n, uint32_t hash, const void *p, 
 	return id;
 }
 
-static uint32_t add_string(struct reply_names *n, const void *p, size_t len)
+static uint32_t add_reply_string(struct reply_names *n, const void *p, size_t len)
 {
 	return add_hashed(n, intern_hash(p, len), p, len);
 }
 
-static uint32_t path_of(struct reply_names *n, uint32_t path)
+static uint32_t path_of_reply(struct reply_names *n, uint32_t path)
 {
 	struct reply_file *f;
 
@@ -362,7 +362,7 @@ static uint32_t path_of(struct reply_names *n, uint32_t path)
 		return 0;
 	f = &n->files[path];
 	if (f->string == RSYM_NONE)
-		f->string = add_string(n, n->texts.bytes.p + f->off, f->len);
+		f->string = add_reply_string(n, n->texts.bytes.p + f->off, f->len);
 	return f->string;
 }
 
@@ -373,7 +373,7 @@ static size_t row_cost(const struct reply_names *n)
 	       (n->columns & REPLY_STARTS ? START_COST : 0);
 }
 
-static uint32_t add_function(struct reply_names *n, const struct reply_function *f)
+static uint32_t add_reply_function(struct reply_names *n, const struct reply_function *f)
 {
 	if (!reply_names_weigh(n, row_cost(n)) ||
 	    !grow_array((void **)&n->functions, &n->functions_cap, n->function_count + 1,
@@ -388,28 +388,28 @@ static uint32_t hash_of_name(const struct reply_names *n, const struct reply_pla
 	return intern_hash(n->texts.bytes.p + p->name, p->name_len);
 }
 
-static uint32_t add_row(struct reply_names *n, uint32_t place, uint32_t hash)
+static uint32_t add_reply_row(struct reply_names *n, uint32_t place, uint32_t hash)
 {
 	struct reply_place *p = &n->places[place];
 	struct reply_function f = {
 		.name = add_hashed(n, hash, n->texts.bytes.p + p->name, p->name_len),
-		.file = path_of(n, p->path),
-		.start_file = path_of(n, p->start_path),
+		.file = path_of_reply(n, p->path),
+		.start_file = path_of_reply(n, p->start_path),
 		.start_line = p->start_line,
 		.start_address = p->start_address,
 	};
 
 	if (n->columns & REPLY_DETAILS)
-		f.linkage_name = add_string(n, n->texts.bytes.p + p->linkage, p->linkage_len);
+		f.linkage_name = add_reply_string(n, n->texts.bytes.p + p->linkage, p->linkage_len);
 	if (f.name != RSYM_NONE && f.file != RSYM_NONE && f.linkage_name != RSYM_NONE &&
 	    f.start_file != RSYM_NONE)
-		n->rows[place] = add_function(n, &f);
+		n->rows[place] = add_reply_function(n, &f);
 	return n->rows[place];
 }
 
 uint32_t reply_names_add_row(struct reply_names *n, uint32_t place)
 {
-	return add_row(n, place, hash_of_name(n, &n->places[place]));
+	return add_reply_row(n, place, hash_of_name(n, &n->places[place]));
 }
 
 static void add_rows(struct reply_names *n)
@@ -421,7 +421,7 @@ static void add_rows(struct reply_names *n)
 		size_t due = i - AHEAD;
 
 		if (i >= n->batch_place + AHEAD && n->rows[due] == RSYM_NONE)
-			add_row(n, (uint32_t)due, *hash);
+			add_reply_row(n, (uint32_t)due, *hash);
 		if (i >= n->place_count)
 			continue;
 		*hash = hash_of_name(n, &n->places[i]);
@@ -448,7 +448,7 @@ void reply_names_commit(struct reply_names *n, size_t more)
 
 uint32_t reply_names_plain(struct reply_names *n, const void *name, size_t len)
 {
-	struct reply_function f = {.name = add_string(n, name, len)};
+	struct reply_function f = {.name = add_reply_string(n, name, len)};
 	uint32_t *row;
 	bool is_new;
 
@@ -458,6 +458,6 @@ uint32_t reply_names_plain(struct reply_names *n, const void *name, size_t len)
 	if (row && is_new)
 		*row = RSYM_NONE;
 	if (row && *row == RSYM_NONE)
-		*row = add_function(n, &f);
+		*row = add_reply_function(n, &f);
 	return row ? *row : RSYM_NONE;
 }

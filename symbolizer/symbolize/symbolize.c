@@ -79,7 +79,7 @@ enum outcome {
 	FULL
 };
 
-static bool make_room(struct symbolize *s, uint32_t count)
+static bool make_frame_room(struct symbolize *s, uint32_t count)
 {
 	bool columns = s->batch->want_columns;
 	size_t want = s->frame_count + count;
@@ -94,7 +94,8 @@ static bool make_room(struct symbolize *s, uint32_t count)
 				       sizeof(uint32_t), FRAMES_MAX));
 }
 
-static void append_frame(struct symbolize *s, uint32_t function, uint32_t line, uint32_t column)
+static void append_reply_frame(struct symbolize *s, uint32_t function, uint32_t line,
+			       uint32_t column)
 {
 	s->frame_function[s->frame_count] = function;
 	s->frame_line[s->frame_count] = line;
@@ -107,14 +108,14 @@ static void append_frame(struct symbolize *s, uint32_t function, uint32_t line, 
 static enum outcome append_frames(struct symbolize *s, const struct rsym_frame *frames,
 				  uint32_t count)
 {
-	if (!make_room(s, count))
+	if (!make_frame_room(s, count))
 		return FULL;
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t row = reply_names_row(&s->names, frames[i].function);
 
 		if (row == RSYM_NONE)
 			return FULL;
-		append_frame(s, row, frames[i].line, frames[i].column);
+		append_reply_frame(s, row, frames[i].line, frames[i].column);
 	}
 	return FITS;
 }
@@ -122,11 +123,12 @@ static enum outcome append_frames(struct symbolize *s, const struct rsym_frame *
 static enum outcome append_host_named(struct symbolize *s, size_t i)
 {
 	struct kv_bytes name = s->strings[s->locations->string[i]];
-	uint32_t row = make_room(s, 1) ? reply_names_plain(&s->names, name.p, name.len) : RSYM_NONE;
+	uint32_t row =
+		make_frame_room(s, 1) ? reply_names_plain(&s->names, name.p, name.len) : RSYM_NONE;
 
 	if (row == RSYM_NONE)
 		return FULL;
-	append_frame(s, row, 0, 0);
+	append_reply_frame(s, row, 0, 0);
 	return FITS;
 }
 
@@ -152,7 +154,7 @@ static enum outcome append_late(struct symbolize *s, struct module *m, uint64_t 
 	return append_frames(s, s->scratch, count);
 }
 
-static void add_weight(struct symbolize *s, size_t i)
+static void add_missing_weight(struct symbolize *s, size_t i)
 {
 	const Rawstack__V1__Locations *l = s->locations;
 	struct module *m;
@@ -163,7 +165,7 @@ static void add_weight(struct symbolize *s, size_t i)
 	add_capped_u64(&m->weight, l->n_weight ? l->weight[i] : 1);
 }
 
-static enum outcome answer(struct symbolize *s, size_t i, int *status)
+static enum outcome answer_module(struct symbolize *s, size_t i, int *status)
 {
 	const struct lookups *l = &s->lookups;
 	const struct lookup_answer *a;
@@ -227,7 +229,7 @@ static int answer_all(struct symbolize *s, struct err *err)
 
 		if (i % CANCEL_INTERVAL == 0 && symbolize_is_cancelled(s))
 			return symbolize_cancelled(err);
-		if (answer(s, i, &status) == FULL) {
+		if (answer_module(s, i, &status) == FULL) {
 			s->frame_count = first;
 			if (first == 0) {
 				/* Fills a reply all by itself: asking again would not help. */
@@ -241,7 +243,7 @@ static int answer_all(struct symbolize *s, struct err *err)
 				s->reply.status[i] = LOCATION_STATUS(DEFERRED);
 			break;
 		}
-		add_weight(s, i);
+		add_missing_weight(s, i);
 		s->reply.status[i] = status;
 		s->reply.frame_count[i] = (uint32_t)(s->frame_count - first);
 	}
@@ -327,7 +329,7 @@ static enum demangle_style style_of(Rawstack__V1__Demangle d)
 	}
 }
 
-static int begin(struct symbolize *s, struct err *err)
+static int begin_symbolize(struct symbolize *s, struct err *err)
 {
 	const Rawstack__V1__StackBatch *batch = s->batch;
 	size_t count = s->locations->n_kind;
@@ -354,7 +356,7 @@ static int begin(struct symbolize *s, struct err *err)
 }
 
 /* Inside one read, from which tables borrow. */
-static int resolve(struct symbolize *s, struct store_read *r, struct err *err)
+static int resolve_modules(struct symbolize *s, struct store_read *r, struct err *err)
 {
 	const struct lookups *l = &s->lookups;
 	int rc = symbolize_modules_open(s, r, err);
@@ -389,7 +391,7 @@ static int answer_batch(struct symbolize *s, const struct symbolize_env *env,
 	s->names.texts.cache = env->names;
 	s->batch = batch;
 	s->locations = batch->locations ? batch->locations : &none;
-	rc = begin(s, err);
+	rc = begin_symbolize(s, err);
 	*ret_again = false;
 	if (rc)
 		return rc;
@@ -402,7 +404,7 @@ static int answer_batch(struct symbolize *s, const struct symbolize_env *env,
 	if (rc)
 		return rc;
 	*ret_again = true;
-	rc = resolve(s, r, err);
+	rc = resolve_modules(s, r, err);
 	reply_names_leave_table(&s->names);
 	store_read_end(r);
 	return rc ? rc : fill_reply(s, err);

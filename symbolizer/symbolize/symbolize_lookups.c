@@ -18,8 +18,8 @@ static bool vaddr_of_file_off(const struct module *m, uint64_t file_off, uint64_
 }
 
 /* The link-time address of a location in a module that is ready; false: it has none there. */
-static bool vaddr_of(const struct module *m, int kind, const struct kv_bytes *section,
-		     uint64_t address, bool is_return, uint64_t *ret)
+static bool vaddr_in_module(const struct module *m, int kind, const struct kv_bytes *section,
+			    uint64_t address, bool is_return, uint64_t *ret)
 {
 	const struct rsym *t = &m->table;
 
@@ -68,7 +68,7 @@ static int first_status(const struct symbolize *s, size_t i, uint64_t *vaddr)
 	/* batch_check() has seen that a module's location has a string. */
 	if (kind == LOCATION_KERNEL_MODULE)
 		section = &s->strings[l->string[i]];
-	if (!vaddr_of(m, kind, section, l->address[i], symbolize_is_return(s, i), vaddr))
+	if (!vaddr_in_module(m, kind, section, l->address[i], symbolize_is_return(s, i), vaddr))
 		return LOCATION_STATUS(NOT_IN_MODULE);
 	return SYMBOLIZE_NOT_YET;
 }
@@ -143,7 +143,7 @@ static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
 }
 
 /* Those with a frame that has no place are left out. */
-static void leave_out(struct lookups *l, const struct lookup_group *g)
+static void leave_out_unplaced(struct lookups *l, const struct lookup_group *g)
 {
 	for (uint32_t i = g->first; i < g->end; i++) {
 		struct lookup_answer *a = &l->answers[i];
@@ -170,7 +170,7 @@ int symbolize_look_up(struct symbolize *s, const struct lookup_group *g, struct 
 		return 0;
 	count = reduce_group(s, g);
 	if (!reply_names_prepare(&s->names, l->frames + l->answers[g->first].first, count))
-		leave_out(l, g);
+		leave_out_unplaced(l, g);
 	m->is_odd |= s->names.texts.is_odd;
 	s->names.texts.is_odd = false;
 	return symbolize_is_cancelled(s) ? symbolize_cancelled(err) : 0;

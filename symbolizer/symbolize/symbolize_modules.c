@@ -42,7 +42,7 @@ static bool keep_segments(struct symbolize *s, const Rawstack__V1__Module *from,
 	return rows != NULL;
 }
 
-static int add_module(struct symbolize *s, const Rawstack__V1__Module *from, struct err *err)
+static int add_batch_module(struct symbolize *s, const Rawstack__V1__Module *from, struct err *err)
 {
 	int kind = from->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH &&
 				   from->build_id.len == HTLHASH_LEN
@@ -70,7 +70,7 @@ int symbolize_dictionaries_add(struct symbolize *s, struct err *err)
 	s->first_module = s->module_count;
 	s->first_string = s->string_count;
 	for (size_t i = 0; !rc && i < b->n_modules; i++)
-		rc = add_module(s, b->modules[i], err);
+		rc = add_batch_module(s, b->modules[i], err);
 	if (rc)
 		return rc;
 	if (!grow_array((void **)&s->strings, &s->strings_cap, s->string_count + b->n_strings,

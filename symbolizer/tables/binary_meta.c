@@ -8,18 +8,18 @@ enum {
 	OTHER_REASON_LEN = 128
 };
 
-static void *allocate(void *data, size_t len)
+static void *allocate_in_arena(void *data, size_t len)
 {
 	return arena_alloc(data, len ? len : 1);
 }
 
-static void release(void *data _unused_, void *p _unused_)
+static void release_in_arena(void *data _unused_, void *p _unused_)
 {
 }
 
 ProtobufCAllocator binary_meta_allocator(struct arena *arena)
 {
-	return (ProtobufCAllocator){allocate, release, arena};
+	return (ProtobufCAllocator){allocate_in_arena, release_in_arena, arena};
 }
 
 Rawstack__V1__ModuleStatus binary_meta_status(enum store_status status)

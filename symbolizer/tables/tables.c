@@ -40,7 +40,7 @@ void tables_free(struct tables *t)
 }
 
 /* A number names bytes that never change; where they are mapped could. */
-static bool find(struct tables *t, const struct store_table *table, struct rsym *ret)
+static bool find_open_table(struct tables *t, const struct store_table *table, struct rsym *ret)
 {
 	bool found = false;
 	uint32_t i;
@@ -55,7 +55,7 @@ static bool find(struct tables *t, const struct store_table *table, struct rsym 
 	return found;
 }
 
-static void keep(struct tables *t, uint64_t number, const struct rsym *opened)
+static void keep_open_table(struct tables *t, uint64_t number, const struct rsym *opened)
 {
 	uint32_t i;
 
@@ -80,11 +80,11 @@ int tables_get(struct tables *t, struct store_read *r, const struct build_id *id
 	if (rc <= 0)
 		return rc;
 	*ret_number = table.number;
-	if (find(t, &table, ret))
+	if (find_open_table(t, &table, ret))
 		return 1;
 	rc = rsym_open_trusted(ret, table.p, table.len, err);
 	if (rc)
 		return err_set(err, ERR_DATA, "the stored table is not readable");
-	keep(t, table.number, ret);
+	keep_open_table(t, table.number, ret);
 	return 1;
 }

@@ -348,7 +348,7 @@ static void test_left_over(void **state)
 	put(s, 1, 10);
 	put(s, 1, 11);
 	put(s, 2, 20);
-	commit(s, KV_BINARIES, key_of(&id), NULL);
+	commit(s, KV_BINARIES, store_key_of(&id), NULL);
 	commit(s, KV_TABLES, (struct kv_bytes){key.bytes, key.len}, NULL);
 	assert_true(is_free(s, 10) && is_free(s, 11));
 	assert_unsound(s, 3);
