@@ -30,7 +30,7 @@ static const char help[] =
 	"  --data DIR  the directory that the service was given\n";
 
 /* The program beside this one, else the one in $PATH. */
-static int run_program(char **argv, struct err *err)
+static int run_symbolizer(char **argv, struct err *err)
 {
 	char path[LIMIT_PATH_LEN];
 	ssize_t len = readlink("/proc/self/exe", path, sizeof(path) - sizeof(PROGRAM) - 1);
@@ -48,7 +48,7 @@ static int run_program(char **argv, struct err *err)
 	return err_sys(err, errno, PROGRAM);
 }
 
-static int run(int argc, char **argv, struct err *err)
+static int run_admin(int argc, char **argv, struct err *err)
 {
 	static const char *const words[] = {"backup", "compact", "verify", "salvage"};
 	static char name[] = PROGRAM;
@@ -56,10 +56,10 @@ static int run(int argc, char **argv, struct err *err)
 	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(words); i++)
 		if (!strcmp(argv[1], words[i])) {
 			argv[0] = name;
-			return run_program(argv, err);
+			return run_symbolizer(argv, err);
 		}
 	return command_usage(&cmd_admin, "backup, compact, verify or salvage?", err);
 }
 
-const struct command cmd_admin = {"admin", run,
+const struct command cmd_admin = {"admin", run_admin,
 				  "back up, compact, verify or salvage a service's data", help};

@@ -100,7 +100,7 @@ static const struct format {
 	{"otlp", to_otlp, {".otlp", ".otlp.pb"}},
 };
 
-static bool ends_with(const char *s, const char *end)
+static bool path_ends_with(const char *s, const char *end)
 {
 	size_t len = strlen(s), end_len = strlen(end);
 
@@ -115,7 +115,7 @@ static const struct format *find_format(const struct convert_options *o, struct 
 		if (o->to && strcmp(o->to, f->name) == 0)
 			return f;
 		for (size_t k = 0; !o->to && k < ARRAY_LEN(f->suffixes) && f->suffixes[k]; k++)
-			if (ends_with(o->out, f->suffixes[k]))
+			if (path_ends_with(o->out, f->suffixes[k]))
 				return f;
 	}
 	if (o->to)
@@ -130,8 +130,8 @@ static const struct format *find_format(const struct convert_options *o, struct 
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-static int parse(int argc, char **argv, const struct command *self, struct convert_options *o,
-		 struct err *err)
+static int parse_convert_options(int argc, char **argv, const struct command *self,
+				 struct convert_options *o, struct err *err)
 {
 	enum {
 		OPT_TO = 256,
@@ -176,21 +176,22 @@ static int parse(int argc, char **argv, const struct command *self, struct conve
 	return ERR_USAGE;
 }
 
-static void done(struct convert_options *o)
+static void convert_options_done(struct convert_options *o)
 {
 	profile_view_done(&o->view);
 }
 
-static int run(int argc, char **argv, const struct command *self, const char *to, struct err *err)
+static int convert_files(int argc, char **argv, const struct command *self, const char *to,
+			 struct err *err)
 {
-	_cleanup_(done) struct convert_options o = {.title = "rawstack"};
+	_cleanup_(convert_options_done) struct convert_options o = {.title = "rawstack"};
 	_cleanup_(output_file_done) struct output_file file = OUTPUT_FILE_NONE;
 	_cleanup_(text_out_done) struct text_out out = TEXT_OUT_INIT(output_file_write, &file);
 	const struct format *format;
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse(argc, argv, self, &o, err);
+	rc = parse_convert_options(argc, argv, self, &o, err);
 	if (rc)
 		return rc;
 	if (!o.to)
@@ -209,12 +210,12 @@ static int run(int argc, char **argv, const struct command *self, const char *to
 
 static int run_convert(int argc, char **argv, struct err *err)
 {
-	return run(argc, argv, &cmd_convert, NULL, err);
+	return convert_files(argc, argv, &cmd_convert, NULL, err);
 }
 
 static int run_merge(int argc, char **argv, struct err *err)
 {
-	return run(argc, argv, &cmd_merge, "pprof", err);
+	return convert_files(argc, argv, &cmd_merge, "pprof", err);
 }
 
 #define CONVERT_HELP                                                                   \

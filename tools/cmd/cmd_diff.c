@@ -12,7 +12,7 @@ struct diff_options {
 	bool cum;
 };
 
-static void done(struct diff_options *o)
+static void diff_options_done(struct diff_options *o)
 {
 	profile_view_done(&o->before);
 	profile_view_done(&o->after);
@@ -74,8 +74,8 @@ static bool note_place(struct changes *c, const struct ranking_row *row, uint32_
 	return true;
 }
 
-static void add_row(struct change *at, const struct ranking *r, const struct ranking_row *row,
-		    bool cum, bool after)
+static void add_change_row(struct change *at, const struct ranking *r,
+			   const struct ranking_row *row, bool cum, bool after)
 {
 	int64_t weight = cum ? row->cum : row->self;
 
@@ -89,7 +89,7 @@ static void add_row(struct change *at, const struct ranking *r, const struct ran
 	add_capped(after ? &at->after_weight : &at->before_weight, weight);
 }
 
-static bool add(struct changes *c, const struct ranking *r, bool cum, bool after)
+static bool add_ranking(struct changes *c, const struct ranking *r, bool cum, bool after)
 {
 	for (size_t i = 0; i < r->row_count; i++) {
 		_cleanup_(buf_done) struct buf key = BUF_INIT(LIMIT_PROFILE_STRING * 3);
@@ -105,7 +105,7 @@ static bool add(struct changes *c, const struct ranking *r, bool cum, bool after
 			return false;
 		if (fresh)
 			c->list[id] = (struct change){.name = row->name, .file = row->file};
-		add_row(&c->list[id], r, row, cum, after);
+		add_change_row(&c->list[id], r, row, cum, after);
 		if (!after && !note_place(c, row, id))
 			return false;
 	}
@@ -143,7 +143,7 @@ static void join_places(struct changes *c)
 	}
 }
 
-static double size_of(const struct change *c)
+static double size_of_change(const struct change *c)
 {
 	double d = c->after - c->before;
 
@@ -153,7 +153,7 @@ static double size_of(const struct change *c)
 static int by_size(const void *x, const void *y)
 {
 	const struct change *a = x, *b = y;
-	double d = size_of(a) - size_of(b);
+	double d = size_of_change(a) - size_of_change(b);
 	size_t len = a->name.len < b->name.len ? a->name.len : b->name.len;
 	int rc;
 
@@ -165,7 +165,7 @@ static int by_size(const void *x, const void *y)
 	return rc ? rc : (a->name.len > b->name.len) - (a->name.len < b->name.len);
 }
 
-static void print_json(const struct changes *c, uint64_t rows, struct buf *out)
+static void print_diff_json(const struct changes *c, uint64_t rows, struct buf *out)
 {
 	for (size_t i = 0; i < c->keys.count && i < rows && !c->list[i].is_gone; i++) {
 		const struct change *at = &c->list[i];
@@ -212,8 +212,8 @@ static int print_table(const struct changes *c, uint64_t rows, struct buf *out)
 	return text_table_print(&t, out);
 }
 
-static int compare(const struct diff_options *o, struct changes *c, struct buf *out,
-		   struct err *err)
+static int compare_profiles(const struct diff_options *o, struct changes *c, struct buf *out,
+			    struct err *err)
 {
 	_cleanup_(ranking_done) struct ranking before = {0}, after = {0};
 	int rc = ranking_make(&before, &o->before.p, o->before.row, o->cum, err);
@@ -222,13 +222,13 @@ static int compare(const struct diff_options *o, struct changes *c, struct buf *
 		rc = ranking_make(&after, &o->after.p, o->after.row, o->cum, err);
 	if (rc)
 		return rc;
-	if (!add(c, &before, o->cum, false) || !add(c, &after, o->cum, true))
+	if (!add_ranking(c, &before, o->cum, false) || !add_ranking(c, &after, o->cum, true))
 		return err_set(err, ERR_MEMORY, "diff: out of memory");
 	join_places(c);
 	if (c->keys.count)
 		qsort(c->list, c->keys.count, sizeof(*c->list), by_size);
 	if (o->before.json) {
-		print_json(c, o->rows, out);
+		print_diff_json(c, o->rows, out);
 		return 0;
 	}
 	buf_str(out, "before: ");
@@ -240,8 +240,8 @@ static int compare(const struct diff_options *o, struct changes *c, struct buf *
 }
 
 /* Both profiles are read through equal filters: options are parsed twice. */
-static int parse(int argc, char **argv, struct diff_options *o, struct profile_view *v,
-		 struct err *err)
+static int parse_diff_options(int argc, char **argv, struct diff_options *o, struct profile_view *v,
+			      struct err *err)
 {
 	enum {
 		OPT_CUM = 256
@@ -264,7 +264,7 @@ static int parse(int argc, char **argv, struct diff_options *o, struct profile_v
 
 static int run_diff(int argc, char **argv, struct err *err)
 {
-	_cleanup_(done) struct diff_options o = {.rows = 20};
+	_cleanup_(diff_options_done) struct diff_options o = {.rows = 20};
 	_cleanup_(changes_done) struct changes c = {
 		.keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),
 		.places = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
@@ -273,15 +273,15 @@ static int run_diff(int argc, char **argv, struct err *err)
 
 	profile_view_init(&o.before);
 	profile_view_init(&o.after);
-	rc = parse(argc, argv, &o, &o.before, err);
+	rc = parse_diff_options(argc, argv, &o, &o.before, err);
 	if (!rc)
-		rc = parse(argc, argv, &o, &o.after, err);
+		rc = parse_diff_options(argc, argv, &o, &o.after, err);
 	if (!rc)
 		rc = profile_view_read(&o.before, argv + optind, 1, err);
 	if (!rc)
 		rc = profile_view_read(&o.after, argv + optind + 1, 1, err);
 	if (!rc)
-		rc = compare(&o, &c, &out, err);
+		rc = compare_profiles(&o, &c, &out, err);
 	return rc ? rc : profile_view_print(&out, "diff", err);
 }
 

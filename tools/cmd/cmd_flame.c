@@ -13,7 +13,7 @@ struct flame_options {
 	struct profile_view view;
 };
 
-static int parse(int argc, char **argv, struct flame_options *o, struct err *err)
+static int parse_flame_options(int argc, char **argv, struct flame_options *o, struct err *err)
 {
 	enum {
 		OPT_TITLE = 256
@@ -57,14 +57,14 @@ static int write_page(const char *path, const struct buf *page, struct err *err)
 	return rc ? rc : output_file_commit(&file, err);
 }
 
-static void done(struct flame_options *o)
+static void flame_options_done(struct flame_options *o)
 {
 	profile_view_done(&o->view);
 }
 
 static int run_flame(int argc, char **argv, struct err *err)
 {
-	_cleanup_(done) struct flame_options o = {.title = "Rawstack"};
+	_cleanup_(flame_options_done) struct flame_options o = {.title = "Rawstack"};
 	_cleanup_(flame_tree_done) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf page = BUF_INIT(GIB), unit = BUF_INIT(LIMIT_STRING_LEN);
 	const struct profile *p = &o.view.p;
@@ -72,7 +72,7 @@ static int run_flame(int argc, char **argv, struct err *err)
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse(argc, argv, &o, err);
+	rc = parse_flame_options(argc, argv, &o, err);
 	if (!rc)
 		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
 	if (!rc)

@@ -17,7 +17,7 @@ struct list_options {
 	struct source_lines source;
 };
 
-static void done(struct list_options *o)
+static void list_options_done(struct list_options *o)
 {
 	profile_view_done(&o->view);
 	text_match_done(&o->match);
@@ -61,8 +61,8 @@ static bool is_wanted(const struct list_options *o, struct costs *c, uint32_t fu
 	return c->wanted[function] == 2;
 }
 
-static bool count(const struct list_options *o, struct costs *c, uint32_t sample,
-		  const struct profile_line *l, int64_t weight, bool leaf)
+static bool count_list_sample(const struct list_options *o, struct costs *c, uint32_t sample,
+			      const struct profile_line *l, int64_t weight, bool leaf)
 {
 	struct profile_function f = profile_function(&o->view.p, l->function);
 	struct line_key key = {f.name, f.file, l->line};
@@ -82,7 +82,7 @@ static bool count(const struct list_options *o, struct costs *c, uint32_t sample
 	return true;
 }
 
-static int count_all(const struct list_options *o, struct costs *c, struct err *err)
+static int count_list_lines(const struct list_options *o, struct costs *c, struct err *err)
 {
 	const struct profile *p = &o->view.p;
 	bool ok = true;
@@ -102,7 +102,8 @@ static int count_all(const struct list_options *o, struct costs *c, struct err *
 
 			for (size_t m = 0; ok && m < l.line_count; m++)
 				if (is_wanted(o, c, l.lines[m].function))
-					ok = count(o, c, i, &l.lines[m], weight, !k && !m);
+					ok = count_list_sample(o, c, i, &l.lines[m], weight,
+							       !k && !m);
 		}
 	}
 	c->total = profile_view_whole(&o->view, c->total);
@@ -201,7 +202,7 @@ static void print_function(struct list_options *o, const struct costs *c,
 			print_line(o, c, NULL, file, k, out);
 }
 
-static int print_all(struct list_options *o, struct costs *c, struct buf *out, struct err *err)
+static int print_list(struct list_options *o, struct costs *c, struct buf *out, struct err *err)
 {
 	size_t n = c->keys.count;
 
@@ -226,7 +227,7 @@ static int print_all(struct list_options *o, struct costs *c, struct buf *out, s
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct list_options *o, struct err *err)
+static int parse_list_options(int argc, char **argv, struct list_options *o, struct err *err)
 {
 	static const struct option options[] = {VIEW_OPTIONS, VIEW_DIFF_OPTION, {0}};
 	int c;
@@ -241,21 +242,21 @@ static int parse(int argc, char **argv, struct list_options *o, struct err *err)
 
 static int run_list(int argc, char **argv, struct err *err)
 {
-	_cleanup_(done) struct list_options o = {0};
+	_cleanup_(list_options_done) struct list_options o = {0};
 	_cleanup_(costs_done) struct costs c = {
 		.keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse(argc, argv, &o, err);
+	rc = parse_list_options(argc, argv, &o, err);
 	if (!rc)
 		rc = profile_view_read(&o.view, argv + optind + 1, (size_t)(argc - optind - 1),
 				       err);
 	if (!rc)
-		rc = count_all(&o, &c, err);
+		rc = count_list_lines(&o, &c, err);
 	if (!rc)
-		rc = print_all(&o, &c, &out, err);
+		rc = print_list(&o, &c, &out, err);
 	return rc ? rc : profile_view_print(&out, "list", err);
 }
 

@@ -7,12 +7,12 @@
 #include "push_report.h"
 #include "remote_list.h"
 
-static void append(struct buf *out, const ProtobufCBinaryData *bytes)
+static void append_ls_cell(struct buf *out, const ProtobufCBinaryData *bytes)
 {
 	text_name(out, bytes->data, bytes->len);
 }
 
-static void json_binary(struct buf *out, const ProtobufCMessage *row)
+static void put_listed_json(struct buf *out, const ProtobufCMessage *row)
 {
 	const Rawstack__V1__Binary *b = (const Rawstack__V1__Binary *)row;
 	_cleanup_(buf_done) struct buf hex = BUF_INIT(LIMIT_MESSAGE_LEN);
@@ -41,7 +41,7 @@ static void json_binary(struct buf *out, const ProtobufCMessage *row)
 		out->failed = true;
 }
 
-static void table_binary(struct text_table *t, const ProtobufCMessage *row, uint64_t now_ns)
+static void put_listed_row(struct text_table *t, const ProtobufCMessage *row, uint64_t now_ns)
 {
 	const Rawstack__V1__Binary *b = (const Rawstack__V1__Binary *)row;
 
@@ -60,16 +60,16 @@ static void table_binary(struct text_table *t, const ProtobufCMessage *row, uint
 	text_table_end(t);
 	text_age(text_table_cell(t), b->uploaded_unix_ns, now_ns);
 	text_table_end(t);
-	append(text_table_cell(t), &b->name);
+	append_ls_cell(text_table_cell(t), &b->name);
 	if (b->version.len) {
 		buf_str(text_table_cell(t), " ");
-		append(text_table_cell(t), &b->version);
+		append_ls_cell(text_table_cell(t), &b->version);
 	}
 	text_table_end(t);
 }
 
-static int call(struct rpc_client *c, ProtobufCBinaryData token, ProtobufCMessage **ret,
-		struct err *err)
+static int call_list(struct rpc_client *c, ProtobufCBinaryData token, ProtobufCMessage **ret,
+		     struct err *err)
 {
 	Rawstack__V1__ListRequest q = RAWSTACK__V1__LIST_REQUEST__INIT;
 
@@ -79,7 +79,7 @@ static int call(struct rpc_client *c, ProtobufCBinaryData token, ProtobufCMessag
 			       &rawstack__v1__list_reply__descriptor, REMOTE_TIMEOUT_MS, ret, err);
 }
 
-static struct remote_page page(const ProtobufCMessage *message)
+static struct remote_page list_page(const ProtobufCMessage *message)
 {
 	const Rawstack__V1__ListReply *reply = (const Rawstack__V1__ListReply *)message;
 
@@ -99,10 +99,10 @@ static int run_ls(int argc, char **argv, struct err *err)
 		.heads = heads,
 		.head_count = ARRAY_LEN(heads),
 		.right_mask = 1u << 2 | 1u << 4,
-		.call = call,
-		.page = page,
-		.json = json_binary,
-		.table = table_binary,
+		.call = call_list,
+		.page = list_page,
+		.json = put_listed_json,
+		.table = put_listed_row,
 	};
 
 	return remote_list_run(&list, argc, argv, err);

@@ -6,12 +6,12 @@
 #include "limits.h"
 #include "remote_list.h"
 
-static void append(struct buf *out, const ProtobufCBinaryData *bytes)
+static void append_missing_cell(struct buf *out, const ProtobufCBinaryData *bytes)
 {
 	text_name(out, bytes->data, bytes->len);
 }
 
-static void json_binary(struct buf *out, const ProtobufCMessage *row)
+static void put_missing_json(struct buf *out, const ProtobufCMessage *row)
 {
 	const Rawstack__V1__MissingBinary *b = (const Rawstack__V1__MissingBinary *)row;
 	_cleanup_(buf_done) struct buf hex = BUF_INIT(LIMIT_MESSAGE_LEN);
@@ -36,7 +36,7 @@ static void json_binary(struct buf *out, const ProtobufCMessage *row)
 		out->failed = true;
 }
 
-static void table_binary(struct text_table *t, const ProtobufCMessage *row, uint64_t now_ns)
+static void put_missing_cells(struct text_table *t, const ProtobufCMessage *row, uint64_t now_ns)
 {
 	const Rawstack__V1__MissingBinary *b = (const Rawstack__V1__MissingBinary *)row;
 
@@ -52,13 +52,13 @@ static void table_binary(struct text_table *t, const ProtobufCMessage *row, uint
 	for (size_t i = 0; i < b->n_paths; i++) {
 		if (i)
 			buf_str(text_table_cell(t), " ");
-		append(text_table_cell(t), &b->paths[i]);
+		append_missing_cell(text_table_cell(t), &b->paths[i]);
 	}
 	text_table_end(t);
 }
 
-static int call(struct rpc_client *c, ProtobufCBinaryData token, ProtobufCMessage **ret,
-		struct err *err)
+static int call_missing(struct rpc_client *c, ProtobufCBinaryData token, ProtobufCMessage **ret,
+			struct err *err)
 {
 	Rawstack__V1__MissingRequest q = RAWSTACK__V1__MISSING_REQUEST__INIT;
 
@@ -69,7 +69,7 @@ static int call(struct rpc_client *c, ProtobufCBinaryData token, ProtobufCMessag
 			       err);
 }
 
-static struct remote_page page(const ProtobufCMessage *message)
+static struct remote_page missing_page(const ProtobufCMessage *message)
 {
 	const Rawstack__V1__MissingReply *reply = (const Rawstack__V1__MissingReply *)message;
 
@@ -88,10 +88,10 @@ static int run_missing(int argc, char **argv, struct err *err)
 		.heads = heads,
 		.head_count = ARRAY_LEN(heads),
 		.right_mask = 1u << 1,
-		.call = call,
-		.page = page,
-		.json = json_binary,
-		.table = table_binary,
+		.call = call_missing,
+		.page = missing_page,
+		.json = put_missing_json,
+		.table = put_missing_cells,
 	};
 
 	return remote_list_run(&list, argc, argv, err);

@@ -12,13 +12,13 @@ struct peek_options {
 	uint64_t functions;
 };
 
-static void done(struct peek_options *o)
+static void peek_options_done(struct peek_options *o)
 {
 	profile_view_done(&o->view);
 	text_match_done(&o->match);
 }
 
-static int parse(int argc, char **argv, struct peek_options *o, struct err *err)
+static int parse_peek_options(int argc, char **argv, struct peek_options *o, struct err *err)
 {
 	static const struct option options[] = {VIEW_OPTIONS, VIEW_DIFF_OPTION, {0}};
 	int c;
@@ -41,7 +41,7 @@ struct side {
 };
 
 /* What a difference takes away counts as much as what it adds. */
-static uint64_t size_of(int64_t weight)
+static uint64_t size_of_weight(int64_t weight)
 {
 	return weight < 0 ? -(uint64_t)weight : (uint64_t)weight;
 }
@@ -50,15 +50,15 @@ static int by_weight(const void *x, const void *y)
 {
 	const struct side *a = x, *b = y;
 
-	if (size_of(a->weight) != size_of(b->weight))
-		return size_of(a->weight) < size_of(b->weight) ? 1 : -1;
+	if (size_of_weight(a->weight) != size_of_weight(b->weight))
+		return size_of_weight(a->weight) < size_of_weight(b->weight) ? 1 : -1;
 	return a->node < b->node ? -1 : a->node > b->node;
 }
 
 static const char *const nobody[] = {"[nobody: outermost]", "[itself]"};
 
-static struct profile_text name_of(const struct peek_options *o, const struct call_graph *g,
-				   uint32_t node)
+static struct profile_text name_of_node(const struct peek_options *o, const struct call_graph *g,
+					uint32_t node)
 {
 	struct profile_text t = profile_text(&o->view.p, g->nodes[node].name);
 
@@ -66,12 +66,12 @@ static struct profile_text name_of(const struct peek_options *o, const struct ca
 }
 
 /* With its home, where the name does not tell it from others. */
-static void append_name(const struct peek_options *o, const struct call_graph *g, uint32_t node,
-			struct buf *out)
+static void append_peek_name(const struct peek_options *o, const struct call_graph *g,
+			     uint32_t node, struct buf *out)
 {
 	const struct call_node *n = &g->nodes[node];
 
-	profile_view_text(out, name_of(o, g, node));
+	profile_view_text(out, name_of_node(o, g, node));
 	if (!n->is_shared || !n->home.len)
 		return;
 	buf_str(out, "  (");
@@ -92,12 +92,12 @@ static void print_side(const struct peek_options *o, const struct call_graph *g,
 {
 	bool none = s->node == PROFILE_NONE;
 	const char *no_name = nobody[!callers];
-	struct profile_text name =
-		none ? (struct profile_text){no_name, strlen(no_name)} : name_of(o, g, s->node);
+	struct profile_text name = none ? (struct profile_text){no_name, strlen(no_name)}
+					: name_of_node(o, g, s->node);
 	int64_t cum = o->view.filter.diff_base ? g->total : g->nodes[node].cum;
 
 	if (o->view.json) {
-		struct profile_text function = name_of(o, g, node);
+		struct profile_text function = name_of_node(o, g, node);
 
 		json_open(out, '{');
 		json_key_cstr(out, "kind", callers ? "caller" : "callee");
@@ -116,7 +116,7 @@ static void print_side(const struct peek_options *o, const struct call_graph *g,
 	if (none)
 		profile_view_text(out, name);
 	else
-		append_name(o, g, s->node, out);
+		append_peek_name(o, g, s->node, out);
 	buf_str(out, "\n");
 }
 
@@ -143,11 +143,11 @@ static int print_sides(const struct peek_options *o, const struct call_graph *g,
 	return 0;
 }
 
-static void print_head(const struct peek_options *o, const struct call_graph *g, uint32_t node,
-		       struct buf *out)
+static void print_peek_head(const struct peek_options *o, const struct call_graph *g, uint32_t node,
+			    struct buf *out)
 {
 	const struct call_node *n = &g->nodes[node];
-	struct profile_text name = name_of(o, g, node);
+	struct profile_text name = name_of_node(o, g, node);
 
 	if (o->view.json) {
 		json_open(out, '{');
@@ -165,13 +165,13 @@ static void print_head(const struct peek_options *o, const struct call_graph *g,
 	buf_str(out, " self  ");
 	text_share(out, (double)n->cum, (double)g->total);
 	buf_str(out, " cum  ");
-	append_name(o, g, node, out);
+	append_peek_name(o, g, node, out);
 	buf_str(out, "\n");
 }
 
 /* Functions that match, heaviest first. */
-static int print_all(const struct peek_options *o, const struct call_graph *g, struct buf *out,
-		     struct err *err)
+static int print_peek(const struct peek_options *o, const struct call_graph *g, struct buf *out,
+		      struct err *err)
 {
 	_cleanup_(freep) struct side *found = NULL;
 	size_t count = 0, cap = 0;
@@ -195,7 +195,7 @@ static int print_all(const struct peek_options *o, const struct call_graph *g, s
 			buf_str(out, "\n");
 		if (!o->view.json)
 			rc = print_sides(o, g, found[i].node, true, out, err);
-		print_head(o, g, found[i].node, out);
+		print_peek_head(o, g, found[i].node, out);
 		if (!rc && o->view.json)
 			rc = print_sides(o, g, found[i].node, true, out, err);
 		if (!rc)
@@ -208,13 +208,13 @@ static int print_all(const struct peek_options *o, const struct call_graph *g, s
 
 static int run_peek(int argc, char **argv, struct err *err)
 {
-	_cleanup_(done) struct peek_options o = {.functions = 10};
+	_cleanup_(peek_options_done) struct peek_options o = {.functions = 10};
 	_cleanup_(call_graph_done) struct call_graph g = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse(argc, argv, &o, err);
+	rc = parse_peek_options(argc, argv, &o, err);
 	if (!rc)
 		rc = profile_view_read(&o.view, argv + optind + 1, (size_t)(argc - optind - 1),
 				       err);
@@ -222,7 +222,7 @@ static int run_peek(int argc, char **argv, struct err *err)
 		rc = call_graph_make(&g, &o.view.p, o.view.row, err);
 	g.total = profile_view_whole(&o.view, g.total);
 	if (!rc)
-		rc = print_all(&o, &g, &out, err);
+		rc = print_peek(&o, &g, &out, err);
 	return rc ? rc : profile_view_print(&out, "peek", err);
 }
 

@@ -24,7 +24,7 @@ struct arguments {
 	Rawstack__V1__Label *label_pointers[LIMIT_LABELS];
 };
 
-static int add_label(struct arguments *o, const char *text, struct err *err)
+static int add_push_label(struct arguments *o, const char *text, struct err *err)
 {
 	const char *equals = strchr(text, '=');
 	Rawstack__V1__Label *l = &o->labels[o->push.label_count];
@@ -45,7 +45,7 @@ static int add_label(struct arguments *o, const char *text, struct err *err)
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct arguments *o, struct err *err)
+static int parse_push_arguments(int argc, char **argv, struct arguments *o, struct err *err)
 {
 	enum {
 		OPT_SERVER = 256,
@@ -95,7 +95,7 @@ static int parse(int argc, char **argv, struct arguments *o, struct err *err)
 			o->push.version = optarg;
 			break;
 		case OPT_LABEL:
-			if (add_label(o, optarg, err))
+			if (add_push_label(o, optarg, err))
 				return ERR_USAGE;
 			break;
 		case OPT_KALLSYMS:
@@ -164,7 +164,7 @@ static int run_push(int argc, char **argv, struct err *err)
 	_cleanup_(closep) int kernel_fd = -1;
 	struct push_kallsyms kernel = {.fd = -1};
 	struct arguments o = {0};
-	int rc = parse(argc, argv, &o, err);
+	int rc = parse_push_arguments(argc, argv, &o, err);
 
 	for (int i = optind; i < argc && !rc; i++)
 		rc = push_files_add(&files, argv[i], err);

@@ -31,7 +31,7 @@ static void source_close(struct source *s)
 	source_lines_done(&s->lines);
 }
 
-static int open_process(struct process_map *m, const char *pid, struct err *err)
+static int open_process_source(struct process_map *m, const char *pid, struct err *err)
 {
 	uint64_t number;
 
@@ -55,7 +55,7 @@ static int source_open(struct source *s, const struct resolve_options *o, struct
 	if (o->file_count)
 		return local_table_open(&s->local, o->files[0], !o->no_cache, err);
 	if (o->pid)
-		return open_process(&s->process, o->pid, err);
+		return open_process_source(&s->process, o->pid, err);
 	if (o->kernel)
 		return 0;
 	/* Nothing was read or printed so far, so another program can take over. */
@@ -69,8 +69,9 @@ struct totals {
 };
 
 /* Answers some addresses, and prints them at once: whoever asked may wait for it. */
-static int answer(struct source *s, const struct resolve_options *o, const uint64_t *addresses,
-		  size_t count, struct totals *totals, struct err *err)
+static int answer_addresses(struct source *s, const struct resolve_options *o,
+			    const uint64_t *addresses, size_t count, struct totals *totals,
+			    struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct resolve_printer printer = {.style = o->style, .gnu = o->gnu, .out = &out};
@@ -118,7 +119,7 @@ static int answer_arguments(struct source *s, const struct resolve_options *o, c
 		rc = address_parse(argv[i], &addresses[i], err);
 	if (!rc)
 		rc = source_open(s, o, err);
-	return rc ? rc : answer(s, o, addresses, count, totals, err);
+	return rc ? rc : answer_addresses(s, o, addresses, count, totals, err);
 }
 
 static int answer_lines(struct source *s, const struct resolve_options *o, struct totals *totals,
@@ -129,7 +130,7 @@ static int answer_lines(struct source *s, const struct resolve_options *o, struc
 
 	address_input_init(&in, STDIN_FILENO, o->drop_in);
 	while (!rc && (more = address_input_next(&in, err)) > 0) {
-		rc = answer(s, o, in.list, in.count, totals, err);
+		rc = answer_addresses(s, o, in.list, in.count, totals, err);
 		if (!rc)
 			rc = stdout_flush(err);
 	}
@@ -146,7 +147,7 @@ static int filter_log(const struct resolve_options *o, struct err *err)
 		.process = o->pid ? &process : NULL,
 		.return_address = o->return_address,
 	};
-	int rc = o->pid ? open_process(&process, o->pid, err) : 0;
+	int rc = o->pid ? open_process_source(&process, o->pid, err) : 0;
 
 	/* A file that was named must be there; one that the log names need not. */
 	for (size_t i = 0; !rc && i < o->file_count; i++)

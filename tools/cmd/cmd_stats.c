@@ -38,7 +38,7 @@ static void count_stack(const struct profile *p, uint32_t stack, int64_t weight,
 	}
 }
 
-static void count_all(const struct profile_view *v, struct counts *c)
+static void count_profile(const struct profile_view *v, struct counts *c)
 {
 	stack_share_count(&c->stacks, v);
 	for (uint32_t i = 0; i < v->p.samples.count; i++) {
@@ -49,7 +49,7 @@ static void count_all(const struct profile_view *v, struct counts *c)
 	}
 }
 
-static double share(int64_t part, int64_t whole)
+static double percent_of(int64_t part, int64_t whole)
 {
 	return whole ? 100 * (double)part / (double)whole : 0;
 }
@@ -85,8 +85,8 @@ static int by_key_then_weight(const void *x, const void *y)
 	return a->label.text < b->label.text ? -1 : a->label.text > b->label.text;
 }
 
-static int gather_labels(const struct profile_view *v, struct intern *keys,
-			 struct label_value **ret, struct err *err)
+static int gather_label_keys(const struct profile_view *v, struct intern *keys,
+			     struct label_value **ret, struct err *err)
 {
 	size_t cap = 0;
 
@@ -134,7 +134,7 @@ static void print_labels(const struct profile_view *v, const struct label_value 
 		for (size_t k = i; k < end && k < i + VALUES_SHOWN; k++) {
 			buf_str(out, k > i ? ", " : " ");
 			append_label(out, &v->p, &list[k].label);
-			buf_printf(out, " %.1f %%", share(list[k].weight, total));
+			buf_printf(out, " %.1f %%", percent_of(list[k].weight, total));
 		}
 		buf_str(out, end - i > VALUES_SHOWN ? ", ...\n" : "\n");
 		i = end;
@@ -159,20 +159,20 @@ static int print_notes(struct buf *out, const struct profile *p, struct err *err
 	return rc;
 }
 
-static int print_text(const struct profile_view *v, const struct counts *c, const struct ranking *r,
-		      struct buf *out, struct err *err)
+static int print_stats_text(const struct profile_view *v, const struct counts *c,
+			    const struct ranking *r, struct buf *out, struct err *err)
 {
 	profile_view_amount(v, c->total, out);
 	buf_printf(out, " in %zu distinct samples: %zu stacks, %zu functions, %zu binaries\n",
 		   v->p.samples.count, v->p.stacks.count, v->p.functions.count,
 		   v->p.module_keys.count);
 	print_time(out, &v->p);
-	buf_printf(out, "frames: %.1f %% named, %.1f %% with a line", share(c->named, c->frames),
-		   share(c->with_line, c->frames));
+	buf_printf(out, "frames: %.1f %% named, %.1f %% with a line",
+		   percent_of(c->named, c->frames), percent_of(c->with_line, c->frames));
 	buf_str(out, "\n");
 	stack_share_text(&c->stacks, out);
 	buf_printf(out, "innermost frames without a name: %.1f %%\n",
-		   share(r->unnamed_self, c->total));
+		   percent_of(r->unnamed_self, c->total));
 	for (size_t i = 0; i < r->unnamed_count && i < MODULES_SHOWN; i++) {
 		text_share(out, (double)r->unnamed[i].self, (double)c->total);
 		buf_str(out, "  ");
@@ -184,9 +184,9 @@ static int print_text(const struct profile_view *v, const struct counts *c, cons
 	return print_notes(out, &v->p, err);
 }
 
-static void print_json(const struct profile_view *v, const struct counts *c,
-		       const struct ranking *r, const struct label_value *labels,
-		       size_t label_count, struct buf *out)
+static void print_stats_json(const struct profile_view *v, const struct counts *c,
+			     const struct ranking *r, const struct label_value *labels,
+			     size_t label_count, struct buf *out)
 {
 	json_open(out, '{');
 	json_key_cstr(out, "kind", "total");
@@ -196,9 +196,9 @@ static void print_json(const struct profile_view *v, const struct counts *c,
 	json_key_number(out, "functions", (int64_t)v->p.functions.count);
 	json_key_number(out, "time_ns", v->p.time_ns);
 	json_key_number(out, "duration_ns", v->p.duration_ns);
-	json_key_share(out, "frames_named", share(c->named, c->frames) / 100);
-	json_key_share(out, "frames_with_line", share(c->with_line, c->frames) / 100);
-	json_key_share(out, "unnamed_share", share(r->unnamed_self, c->total) / 100);
+	json_key_share(out, "frames_named", percent_of(c->named, c->frames) / 100);
+	json_key_share(out, "frames_with_line", percent_of(c->with_line, c->frames) / 100);
+	json_key_share(out, "unnamed_share", percent_of(r->unnamed_self, c->total) / 100);
 	stack_share_json(&c->stacks, out);
 	json_close(out, '}');
 	buf_str(out, "\n");
@@ -206,7 +206,7 @@ static void print_json(const struct profile_view *v, const struct counts *c,
 		json_open(out, '{');
 		json_key_cstr(out, "kind", "unnamed");
 		name_advice_json(out, v, r->unnamed[i].module);
-		json_key_share(out, "share", share(r->unnamed[i].self, c->total) / 100);
+		json_key_share(out, "share", percent_of(r->unnamed[i].self, c->total) / 100);
 		json_close(out, '}');
 		buf_str(out, "\n");
 	}
@@ -219,13 +219,13 @@ static void print_json(const struct profile_view *v, const struct counts *c,
 		json_key_cstr(out, "kind", "label");
 		json_key_text(out, "key", key.p, key.len);
 		json_key_text(out, "value", value.p, value.len);
-		json_key_share(out, "share", share(labels[i].weight, c->total) / 100);
+		json_key_share(out, "share", percent_of(labels[i].weight, c->total) / 100);
 		json_close(out, '}');
 		buf_str(out, "\n");
 	}
 }
 
-static int parse(int argc, char **argv, struct profile_view *v, struct err *err)
+static int parse_stats_options(int argc, char **argv, struct profile_view *v, struct err *err)
 {
 	static const struct option options[] = {VIEW_OPTIONS, {0}};
 	int c;
@@ -248,20 +248,20 @@ static int run_stats(int argc, char **argv, struct err *err)
 	int rc;
 
 	profile_view_init(&v);
-	rc = parse(argc, argv, &v, err);
+	rc = parse_stats_options(argc, argv, &v, err);
 	if (!rc)
 		rc = profile_view_read(&v, argv + optind, (size_t)(argc - optind), err);
 	if (!rc && v.p.value_count)
 		rc = ranking_make(&r, &v.p, v.row, false, err);
 	if (!rc)
-		rc = gather_labels(&v, &keys, &labels, err);
+		rc = gather_label_keys(&v, &keys, &labels, err);
 	if (rc)
 		return rc;
-	count_all(&v, &c);
+	count_profile(&v, &c);
 	if (v.json) {
-		print_json(&v, &c, &r, labels, keys.count, &out);
+		print_stats_json(&v, &c, &r, labels, keys.count, &out);
 	} else {
-		rc = print_text(&v, &c, &r, &out, err);
+		rc = print_stats_text(&v, &c, &r, &out, err);
 		print_labels(&v, labels, keys.count, c.total, &out);
 	}
 	return rc ? rc : profile_view_print(&out, "stats", err);

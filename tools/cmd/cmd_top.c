@@ -17,7 +17,7 @@ struct top_options {
 /* At most so many modules without names are listed; the rest is in their sum. */
 #define MODULES_SHOWN 8
 
-static void print_head(struct buf *out, const struct profile_view *v, const struct ranking *r)
+static void print_top_head(struct buf *out, const struct profile_view *v, const struct ranking *r)
 {
 	const struct profile *p = &v->p;
 	int64_t samples = 0;
@@ -35,7 +35,7 @@ static void print_head(struct buf *out, const struct profile_view *v, const stru
 	stack_share_text(&stacks, out);
 }
 
-static void append_place(struct buf *out, const struct ranking_row *row)
+static void append_top_place(struct buf *out, const struct ranking_row *row)
 {
 	if (row->kernel && !row->file.len && row->named) {
 		buf_str(out, "[kernel]");
@@ -77,7 +77,7 @@ static int print_rows(struct buf *out, const struct ranking *r, uint64_t limit)
 		if (row->inlined)
 			buf_str(text_table_cell(&t), " (inlined)");
 		text_table_end(&t);
-		append_place(text_table_cell(&t), row);
+		append_top_place(text_table_cell(&t), row);
 		text_table_end(&t);
 	}
 	return text_table_print(&t, out);
@@ -98,8 +98,8 @@ static void print_unnamed(struct buf *out, const struct profile_view *v, const s
 	}
 }
 
-static int print_json(struct buf *out, const struct profile_view *v, const struct ranking *r,
-		      uint64_t limit)
+static int print_top_json(struct buf *out, const struct profile_view *v, const struct ranking *r,
+			  uint64_t limit)
 {
 	double total = r->total ? (double)r->total : 1;
 	struct stack_share stacks;
@@ -144,7 +144,7 @@ static int print_json(struct buf *out, const struct profile_view *v, const struc
 	return out->failed ? ERR_MEMORY : 0;
 }
 
-static int parse(int argc, char **argv, struct top_options *o, struct err *err)
+static int parse_top_options(int argc, char **argv, struct top_options *o, struct err *err)
 {
 	enum {
 		OPT_CUM = 256
@@ -176,21 +176,21 @@ static int parse(int argc, char **argv, struct top_options *o, struct err *err)
 	return 0;
 }
 
-static void done(struct top_options *o)
+static void top_options_done(struct top_options *o)
 {
 	profile_view_done(&o->view);
 }
 
 static int run_top(int argc, char **argv, struct err *err)
 {
-	_cleanup_(done) struct top_options o = {.rows = 20};
+	_cleanup_(top_options_done) struct top_options o = {.rows = 20};
 	_cleanup_(ranking_done) struct ranking r = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	const struct profile *p = &o.view.p;
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse(argc, argv, &o, err);
+	rc = parse_top_options(argc, argv, &o, err);
 	if (!rc)
 		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
 	if (!rc)
@@ -206,9 +206,9 @@ static int run_top(int argc, char **argv, struct err *err)
 			r.rows[i].module = (struct profile_text){"", 0};
 	}
 	if (o.view.json) {
-		rc = print_json(&out, &o.view, &r, o.rows);
+		rc = print_top_json(&out, &o.view, &r, o.rows);
 	} else {
-		print_head(&out, &o.view, &r);
+		print_top_head(&out, &o.view, &r);
 		rc = print_rows(&out, &r, o.rows);
 		print_unnamed(&out, &o.view, &r);
 	}

@@ -14,7 +14,7 @@ struct tree_options {
 	double min; /* per cent */
 };
 
-static void done(struct tree_options *o)
+static void tree_options_done(struct tree_options *o)
 {
 	profile_view_done(&o->view);
 }
@@ -29,7 +29,7 @@ static int parse_share(const char *text, double *ret, struct err *err)
 	return 0;
 }
 
-static int parse(int argc, char **argv, struct tree_options *o, struct err *err)
+static int parse_tree_options(int argc, char **argv, struct tree_options *o, struct err *err)
 {
 	enum {
 		OPT_DEPTH = 256,
@@ -150,13 +150,14 @@ static void print_tree(const struct tree_options *o, const struct flame_tree *t,
 
 static int run_tree(int argc, char **argv, struct err *err)
 {
-	_cleanup_(done) struct tree_options o = {.nodes = 1000, .depth = DEPTH_MAX, .min = 1};
+	_cleanup_(tree_options_done) struct tree_options o = {
+		.nodes = 1000, .depth = DEPTH_MAX, .min = 1};
 	_cleanup_(flame_tree_done) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse(argc, argv, &o, err);
+	rc = parse_tree_options(argc, argv, &o, err);
 	if (!rc)
 		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
 	if (!rc)

@@ -9,8 +9,8 @@
 
 #define NS_PER_S INT64_C(1000000000)
 
-static int add_label(struct profile_filter *f, const char *key, size_t key_len, const char *value,
-		     bool regex, bool differs, struct err *err)
+static int add_label_filter(struct profile_filter *f, const char *key, size_t key_len,
+			    const char *value, bool regex, bool differs, struct err *err)
 {
 	struct label_filter *l = &f->labels[f->label_count];
 
@@ -34,15 +34,15 @@ static int parse_label(struct profile_filter *f, const char *text, struct err *e
 	if (!len || !*at)
 		return err_set(err, ERR_USAGE, "--label %s: not KEY=VALUE", text);
 	if (strncmp(at, "=~", 2) == 0 || strncmp(at, "!~", 2) == 0)
-		return add_label(f, text, len, at + 2, true, *at == '!', err);
+		return add_label_filter(f, text, len, at + 2, true, *at == '!', err);
 	if (strncmp(at, "!=", 2) == 0)
-		return add_label(f, text, len, at + 2, false, true, err);
+		return add_label_filter(f, text, len, at + 2, false, true, err);
 	if (*at == '!')
 		return err_set(err, ERR_USAGE, "--label %s: not KEY=VALUE", text);
-	return add_label(f, text, len, at + 1, false, false, err);
+	return add_label_filter(f, text, len, at + 1, false, false, err);
 }
 
-static int64_t now_ns(void)
+static int64_t unix_now_ns(void)
 {
 	struct timespec t;
 
@@ -66,7 +66,7 @@ static bool parse_date(const char *text, int64_t *ret)
 }
 
 /* Seconds since 1970, a span of time before now, or a date in UTC. */
-static int parse_time(const char *option, const char *text, int64_t *ret, struct err *err)
+static int parse_time_option(const char *option, const char *text, int64_t *ret, struct err *err)
 {
 	static const struct {
 		char unit;
@@ -80,7 +80,7 @@ static int parse_time(const char *option, const char *text, int64_t *ret, struct
 	for (size_t i = 0; end != text && n >= 0 && i < ARRAY_LEN(units); i++)
 		if (end[0] == units[i].unit && !end[1] && CHECKED_MUL(n, units[i].seconds, &n) &&
 		    CHECKED_MUL(n, NS_PER_S, &n)) {
-			*ret = now_ns() - n;
+			*ret = unix_now_ns() - n;
 			return 0;
 		}
 	if (parse_date(text, ret))
@@ -127,14 +127,15 @@ static int parse_names(struct profile_filter *f, const char *text, struct err *e
 	return 1;
 }
 
-static int taken(int rc)
+static int option_taken(int rc)
 {
 	return rc ? rc : 1;
 }
 
-static int frames(struct frame_match *m, const char *option, const char *value, struct err *err)
+static int parse_frames(struct frame_match *m, const char *option, const char *value,
+			struct err *err)
 {
-	return taken(text_match_compile(&m->any, option, value, err));
+	return option_taken(text_match_compile(&m->any, option, value, err));
 }
 
 int filter_option(int option, const char *value, struct profile_filter *f, struct err *err)
@@ -154,25 +155,25 @@ int filter_option(int option, const char *value, struct profile_filter *f, struc
 		f->module = value;
 		return 1;
 	case FILTER_STATE:
-		return taken(add_label(f, "state", 5, value, false, false, err));
+		return option_taken(add_label_filter(f, "state", 5, value, false, false, err));
 	case FILTER_EVENT:
-		return taken(add_label(f, "event", 5, value, false, false, err));
+		return option_taken(add_label_filter(f, "event", 5, value, false, false, err));
 	case FILTER_LABEL:
-		return taken(parse_label(f, value, err));
+		return option_taken(parse_label(f, value, err));
 	case FILTER_SINCE:
-		return taken(parse_time("--since", value, &f->since_ns, err));
+		return option_taken(parse_time_option("--since", value, &f->since_ns, err));
 	case FILTER_UNTIL:
-		return taken(parse_time("--until", value, &f->until_ns, err));
+		return option_taken(parse_time_option("--until", value, &f->until_ns, err));
 	case FILTER_FOCUS:
-		return frames(&f->focus, "--focus", value, err);
+		return parse_frames(&f->focus, "--focus", value, err);
 	case FILTER_IGNORE:
-		return frames(&f->ignore, "--ignore", value, err);
+		return parse_frames(&f->ignore, "--ignore", value, err);
 	case FILTER_SHOW:
-		return frames(&f->show, "--show", value, err);
+		return parse_frames(&f->show, "--show", value, err);
 	case FILTER_HIDE:
-		return frames(&f->hide, "--hide", value, err);
+		return parse_frames(&f->hide, "--hide", value, err);
 	case FILTER_SHOW_FROM:
-		return frames(&f->show_from, "--show-from", value, err);
+		return parse_frames(&f->show_from, "--show-from", value, err);
 	case FILTER_NO_SYMBOLIZE:
 		f->no_symbolize = true;
 		return 1;
@@ -198,7 +199,7 @@ int filter_option(int option, const char *value, struct profile_filter *f, struc
 	case FILTER_GROUP_BY:
 		return parse_group(f, value, err);
 	case FILTER_SCHEMA:
-		return taken(schema_read(&f->schema, value, err));
+		return option_taken(schema_read(&f->schema, value, err));
 	default:
 		return 0;
 	}

@@ -16,7 +16,7 @@
 #define RAWSTACK_VERSION "unknown"
 #endif
 
-static void print_help(void)
+static void print_rawstack_help(void)
 {
 	printf("usage: rawstack COMMAND [OPTIONS]\n\n");
 	for (const struct command *const *c = program_commands; *c; c++)
@@ -33,7 +33,7 @@ static bool wants_help(int argc, char **argv)
 	return false;
 }
 
-static int run(const struct command *c, int argc, char **argv, struct err *err)
+static int run_rawstack_command(const struct command *c, int argc, char **argv, struct err *err)
 {
 	if (wants_help(argc, argv)) {
 		fputs(c->help, stdout);
@@ -42,14 +42,14 @@ static int run(const struct command *c, int argc, char **argv, struct err *err)
 	return c->run(argc, argv, err);
 }
 
-static int run_program(int argc, char **argv, struct err *err)
+static int run_rawstack_program(int argc, char **argv, struct err *err)
 {
 	if (argc < 1 || (argc < 2 && !addr2line_is_name(argv[0])))
 		return err_set(err, ERR_USAGE, "no command given (see rawstack --help)");
 	if (addr2line_is_name(argv[0]))
 		return addr2line_begin(&argc, &argv, RAWSTACK_VERSION)
 			       ? 0
-			       : run(&cmd_resolve, argc, argv, err);
+			       : run_rawstack_command(&cmd_resolve, argc, argv, err);
 	/* `help top` is `top --help` */
 	if (argc == 3 && strcmp(argv[1], "help") == 0 && argv[2][0] != '-') {
 		static char help[] = "--help";
@@ -60,7 +60,7 @@ static int run_program(int argc, char **argv, struct err *err)
 	if (program_resolve_service &&
 	    (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
 	     strcmp(argv[1], "help") == 0)) {
-		print_help();
+		print_rawstack_help();
 		return 0;
 	}
 	if (strcmp(argv[1], "--version") == 0) {
@@ -69,12 +69,12 @@ static int run_program(int argc, char **argv, struct err *err)
 	}
 	for (const struct command *const *c = program_commands; *c; c++)
 		if (strcmp(argv[1], (*c)->name) == 0)
-			return run(*c, argc - 1, argv + 1, err);
+			return run_rawstack_command(*c, argc - 1, argv + 1, err);
 	return program_other(err);
 }
 
 /* What to do where that is the same for all commands. */
-static void advise(struct err *err)
+static void advise_on_error(struct err *err)
 {
 	char message[ERR_MESSAGE_MAX];
 
@@ -94,9 +94,9 @@ int main(int argc, char **argv)
 	log_init("rawstack");
 	program_init(argv);
 	signal(SIGPIPE, SIG_IGN);
-	rc = run_program(argc, argv, &err);
+	rc = run_rawstack_program(argc, argv, &err);
 	if (rc)
-		advise(&err);
+		advise_on_error(&err);
 	/* What a file made for it would take of the machine. */
 	demangle_budget_tell();
 	/* Of an option whose file cannot be read the error says more than the return value. */

@@ -39,7 +39,7 @@ void stack_share_count(struct stack_share *s, const struct profile_view *v)
 	}
 }
 
-static double share_of(const struct stack_share *s, int64_t part)
+static double share_of_stack(const struct stack_share *s, int64_t part)
 {
 	return s->total ? (double)part / (double)s->total : 0;
 }
@@ -50,11 +50,11 @@ void stack_share_text(const struct stack_share *s, struct buf *out)
 		buf_printf(out,
 			   "stacks: %.1f %% reach a thread's or process's entry, %.1f %% are cut, "
 			   "%.1f %% have an outermost frame without a name\n",
-			   100 * share_of(s, s->ends[STACK_END_ENTRY]),
-			   100 * share_of(s, s->ends[STACK_END_CUT]),
-			   100 * share_of(s, s->ends[STACK_END_UNNAMED]));
+			   100 * share_of_stack(s, s->ends[STACK_END_ENTRY]),
+			   100 * share_of_stack(s, s->ends[STACK_END_CUT]),
+			   100 * share_of_stack(s, s->ends[STACK_END_UNNAMED]));
 	else if (s->told)
-		buf_printf(out, "stacks: %.1f %% are cut\n", 100 * share_of(s, s->told));
+		buf_printf(out, "stacks: %.1f %% are cut\n", 100 * share_of_stack(s, s->told));
 }
 
 void stack_share_json(const struct stack_share *s, struct buf *out)
@@ -62,9 +62,10 @@ void stack_share_json(const struct stack_share *s, struct buf *out)
 	if (!s->applies && !s->told)
 		return;
 	if (s->applies) {
-		json_key_share(out, "stacks_whole", share_of(s, s->ends[STACK_END_ENTRY]));
-		json_key_share(out, "stacks_unnamed_end", share_of(s, s->ends[STACK_END_UNNAMED]));
+		json_key_share(out, "stacks_whole", share_of_stack(s, s->ends[STACK_END_ENTRY]));
+		json_key_share(out, "stacks_unnamed_end",
+			       share_of_stack(s, s->ends[STACK_END_UNNAMED]));
 	}
 	json_key_share(out, "stacks_cut",
-		       share_of(s, s->applies ? s->ends[STACK_END_CUT] : s->told));
+		       share_of_stack(s, s->applies ? s->ends[STACK_END_CUT] : s->told));
 }

@@ -40,7 +40,8 @@ void address_input_done(struct address_input *in)
 	free(in->list);
 }
 
-static int take_line(struct address_input *in, const uint8_t *p, size_t len, struct err *err)
+static int take_address_line(struct address_input *in, const uint8_t *p, size_t len,
+			     struct err *err)
 {
 	char line[LINE_MAX_LEN + 1];
 	uint64_t address = 0;
@@ -80,7 +81,7 @@ static int take_lines(struct address_input *in, struct err *err)
 				       LINE_MAX_LEN);
 		if (!newline && !in->end)
 			break;
-		rc = take_line(in, p, len, err);
+		rc = take_address_line(in, p, len, err);
 		at += len + (newline != NULL);
 	}
 	if (at)

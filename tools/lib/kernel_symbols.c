@@ -10,7 +10,7 @@
 
 #define NT_GNU_BUILD_ID 3
 
-static size_t aligned(uint32_t len)
+static size_t aligned_len(uint32_t len)
 {
 	return ((size_t)len + 3) & ~(size_t)3;
 }
@@ -23,8 +23,8 @@ int kernel_notes_id(const void *notes, size_t len, struct build_id *ret, struct 
 	while (in.left) {
 		uint32_t name_len = bytes_u32(&in), content_len = bytes_u32(&in);
 		uint32_t type = bytes_u32(&in);
-		const uint8_t *name = bytes_take(&in, aligned(name_len));
-		const uint8_t *content = bytes_take(&in, aligned(content_len));
+		const uint8_t *name = bytes_take(&in, aligned_len(name_len));
+		const uint8_t *content = bytes_take(&in, aligned_len(content_len));
 
 		if (in.failed)
 			break;

@@ -57,8 +57,8 @@ static int write_all(int fd, const uint8_t *p, size_t len)
 	return 0;
 }
 
-static int copy(const struct piped_input *in, int from, const char *dir, uint64_t max,
-		struct err *err)
+static int copy_input(const struct piped_input *in, int from, const char *dir, uint64_t max,
+		      struct err *err)
 {
 	_cleanup_(freep) uint8_t *chunk = malloc(CHUNK);
 	uint64_t done = 0;
@@ -98,7 +98,7 @@ int piped_input_open(struct piped_input *in, const char *path, uint64_t max, str
 		return err_sys(err, errno, "%s", path);
 	in->fd = open_copy(&dir);
 	rc = in->fd < 0 ? err_sys(err, errno, "%s: cannot be kept in %s", in->name, dir)
-			: copy(in, from, dir, max, err);
+			: copy_input(in, from, dir, max, err);
 	log_progress_end();
 	if (!is_stdin)
 		close(from);

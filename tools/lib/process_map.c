@@ -18,7 +18,7 @@ void process_map_done(struct process_map *m)
 }
 
 /* "55d7-55d8 r-xp 00001000 fe:01 131 /usr/bin/x": 1 when it is an executable mapping of a file. */
-static int parse_line(const char *line, struct process_mapping *ret)
+static int parse_maps_line(const char *line, struct process_mapping *ret)
 {
 	const char *permissions;
 	char *at;
@@ -54,7 +54,7 @@ int process_map_parse(struct process_map *m, const char *text, size_t len, struc
 		if (line_len < sizeof(line)) {
 			memcpy(line, text, line_len);
 			line[line_len] = 0;
-			found = parse_line(line, &one);
+			found = parse_maps_line(line, &one);
 		}
 		if (found > 0 && !grow_array((void **)&m->list, &m->cap, m->count + 1,
 					     sizeof(*m->list), LIMIT_MAPPINGS)) {

@@ -38,7 +38,7 @@ static void index_lines(struct source_file *f)
 		f->starts[f->line_count] = f->len;
 }
 
-static struct source_file *file_of(struct source_lines *s, const void *path, size_t len)
+static struct source_file *find_source_file(struct source_lines *s, const void *path, size_t len)
 {
 	struct source_file *oldest = &s->files[0];
 
@@ -65,7 +65,7 @@ bool source_line(struct source_lines *s, const void *path, size_t path_len, uint
 
 	if (!path_len || !line || memchr(path, 0, path_len))
 		return false;
-	f = file_of(s, path, path_len);
+	f = find_source_file(s, path, path_len);
 	f->used = ++s->clock;
 	if (line > f->line_count)
 		return false;

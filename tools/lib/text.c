@@ -12,7 +12,7 @@
 #include "utf8.h"
 
 /* Bytes at the front that mean themselves: nearly all there are. */
-static size_t plain_run(const uint8_t *s, size_t len)
+static size_t printable_len(const uint8_t *s, size_t len)
 {
 	size_t n = 0;
 
@@ -26,7 +26,7 @@ void text_append(struct buf *out, const void *p, size_t len)
 	const uint8_t *s = p;
 
 	while (len) {
-		size_t n = plain_run(s, len);
+		size_t n = printable_len(s, len);
 
 		if (n) {
 			buf_append(out, s, n);
@@ -215,7 +215,7 @@ static size_t width_of(const uint8_t *p, size_t len)
 	return width;
 }
 
-static const uint8_t *cell(const struct text_table *t, size_t i, size_t *ret_len)
+static const uint8_t *table_cell(const struct text_table *t, size_t i, size_t *ret_len)
 {
 	size_t start = i ? t->ends[i - 1] : 0;
 
@@ -223,14 +223,14 @@ static const uint8_t *cell(const struct text_table *t, size_t i, size_t *ret_len
 	return t->text.p + start;
 }
 
-static void pad(struct buf *out, size_t n)
+static void pad_text(struct buf *out, size_t n)
 {
 	while (n--)
 		buf_u8(out, ' ');
 }
 
 /* What stands behind the last cell with anything in it is not seen, and breaks narrow windows. */
-static void end_row(struct buf *out)
+static void end_table_row(struct buf *out)
 {
 	while (out->len && out->p[out->len - 1] == ' ')
 		out->len--;
@@ -244,27 +244,27 @@ int text_table_print(const struct text_table *t, struct buf *out)
 	if (t->text.failed)
 		return ERR_MEMORY;
 	for (size_t i = 0; i < t->count; i++) {
-		const uint8_t *p = cell(t, i, &len);
+		const uint8_t *p = table_cell(t, i, &len);
 		size_t width = width_of(p, len);
 
 		if (width > widths[i % t->columns] && width <= t->width_max)
 			widths[i % t->columns] = width;
 	}
 	for (size_t i = 0; i < t->count; i++) {
-		const uint8_t *p = cell(t, i, &len);
+		const uint8_t *p = table_cell(t, i, &len);
 		size_t column = i % t->columns, width = width_of(p, len);
 		size_t space = widths[column] > width ? widths[column] - width : 0;
 
 		if (t->right & UINT32_C(1) << column)
-			pad(out, space);
+			pad_text(out, space);
 		buf_append(out, p, len);
 		if (column + 1 == t->columns) {
-			end_row(out);
+			end_table_row(out);
 			continue;
 		}
 		if (!(t->right & UINT32_C(1) << column))
-			pad(out, space);
-		pad(out, 2);
+			pad_text(out, space);
+		pad_text(out, 2);
 	}
 	return out->failed ? ERR_MEMORY : 0;
 }

@@ -119,7 +119,7 @@ static bool is_bounded(const char *pattern, size_t *ret_parts)
 	return *ret_parts <= PARTS_MAX;
 }
 
-static double cpu_seconds(void)
+static double process_cpu_seconds(void)
 {
 	struct timespec t;
 
@@ -140,7 +140,7 @@ static bool is_quick_with_texts(const regex_t *re, const char *pattern)
 		if (isalnum((unsigned char)*at) && !memchr(letters, *at, count))
 			letters[count++] = *at;
 	for (size_t i = 0; count && i < count + 2; i++) {
-		const double began = cpu_seconds();
+		const double began = process_cpu_seconds();
 
 		for (size_t k = 0; k < TEXT_MATCH_LEN; k++) {
 			random = random * 1664525 + 1013904223;
@@ -149,7 +149,7 @@ static bool is_quick_with_texts(const regex_t *re, const char *pattern)
 						       : (random >> 16) % count];
 		}
 		(void)regexec(re, text, 0, NULL, 0);
-		if (cpu_seconds() - began > TEXT_SECONDS)
+		if (process_cpu_seconds() - began > TEXT_SECONDS)
 			return false;
 	}
 	return true;
@@ -225,8 +225,8 @@ void text_match_done(struct text_match *m)
 
 /* Whether there is a match is found much sooner than where: count 0. groups[0] is always written.
  */
-static bool run(const struct text_match *m, const void *p, size_t len, regmatch_t *groups,
-		size_t count)
+static bool run_match(const struct text_match *m, const void *p, size_t len, regmatch_t *groups,
+		      size_t count)
 {
 	const size_t seen = len < TEXT_MATCH_LEN ? len : TEXT_MATCH_LEN;
 	char copy[TEXT_MATCH_LEN + 1];
@@ -246,7 +246,7 @@ bool text_match(const struct text_match *m, const void *p, size_t len)
 {
 	regmatch_t range;
 
-	return run(m, p, len, &range, 0);
+	return run_match(m, p, len, &range, 0);
 }
 
 bool text_match_replace(const struct text_match *m, const void *p, size_t len, const char *with,
@@ -255,7 +255,7 @@ bool text_match_replace(const struct text_match *m, const void *p, size_t len, c
 	const char *text = p;
 	regmatch_t groups[GROUPS];
 
-	if (!run(m, p, len, groups, GROUPS))
+	if (!run_match(m, p, len, groups, GROUPS))
 		return false;
 	buf_append(out, text, (size_t)groups[0].rm_so);
 	for (const char *w = with; *w; w++) {

@@ -65,8 +65,8 @@ struct frame_printer *frame_printer_new(const struct rsym *t, bool demangle, str
 	return TAKE_PTR(n);
 }
 
-static int shown_name(struct frame_printer *n, uint32_t function, const struct shown **ret,
-		      struct err *err)
+static int find_shown_name(struct frame_printer *n, uint32_t function, const struct shown **ret,
+			   struct err *err)
 {
 	uint32_t id = rsym_name_id(n->t, function);
 	const uint8_t *p;
@@ -88,13 +88,13 @@ static int shown_name(struct frame_printer *n, uint32_t function, const struct s
 	return 0;
 }
 
-static int print_frame(struct frame_printer *n, const struct rsym_frame *f, bool inlined,
-		       struct resolve_printer *printer, struct err *err)
+static int print_named_frame(struct frame_printer *n, const struct rsym_frame *f, bool inlined,
+			     struct resolve_printer *printer, struct err *err)
 {
 	const struct shown *name;
 	const uint8_t *file = NULL;
 	size_t file_len = 0;
-	int rc = shown_name(n, f->function, &name, err);
+	int rc = find_shown_name(n, f->function, &name, err);
 
 	if (!rc && f->file != RSYM_NONE)
 		rc = rsym_reader_file(n->reader, f->file, &file, &file_len, err);
@@ -111,15 +111,15 @@ static int print_frame(struct frame_printer *n, const struct rsym_frame *f, bool
 	return 0;
 }
 
-static int print_address(struct frame_printer *n, uint64_t address, const struct rsym_frame *frames,
-			 size_t count, struct resolve_printer *printer, size_t *unknown,
-			 struct err *err)
+static int print_named_address(struct frame_printer *n, uint64_t address,
+			       const struct rsym_frame *frames, size_t count,
+			       struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
 	int rc = 0;
 
 	resolve_begin(printer, address, count ? "resolved" : "not_in_module");
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = print_frame(n, &frames[i], i + 1 < count, printer, err);
+		rc = print_named_frame(n, &frames[i], i + 1 < count, printer, err);
 	resolve_end(printer);
 	*unknown += count == 0;
 	return rc;
@@ -141,8 +141,8 @@ static int print_turn(struct frame_printer *n, const uint64_t *shown, const uint
 		for (size_t i = 0; !rc && i < done; i++) {
 			uint32_t first = i ? ends[i - 1] : 0;
 
-			rc = print_address(n, shown[at + i], n->frames + first, ends[i] - first,
-					   printer, unknown, err);
+			rc = print_named_address(n, shown[at + i], n->frames + first,
+						 ends[i] - first, printer, unknown, err);
 		}
 		at += done;
 	}

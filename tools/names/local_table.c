@@ -109,7 +109,7 @@ void local_table_debug_file(struct local_table *t, int fd)
 	}
 }
 
-static void unmap(struct local_table *t)
+static void unmap_table_file(struct local_table *t)
 {
 	if (t->p)
 		munmap(t->p, t->len);
@@ -118,7 +118,7 @@ static void unmap(struct local_table *t)
 
 void local_table_close(struct local_table *t)
 {
-	unmap(t);
+	unmap_table_file(t);
 	free(t->answers);
 	t->answers = NULL;
 	closep(&t->fd);
@@ -127,7 +127,7 @@ void local_table_close(struct local_table *t)
 }
 
 /* Takes the bytes of a table, which begins at `off`, in place of those before. */
-static int map(struct local_table *t, int fd, size_t off, struct err *err)
+static int map_table_file(struct local_table *t, int fd, size_t off, struct err *err)
 {
 	struct stat st;
 	size_t len;
@@ -140,7 +140,7 @@ static int map(struct local_table *t, int fd, size_t off, struct err *err)
 	p = mmap(NULL, len + !len, PROT_READ, MAP_PRIVATE, fd, (off_t)off);
 	if (p == MAP_FAILED)
 		return err_sys(err, errno, "%s: table", t->path);
-	unmap(t);
+	unmap_table_file(t);
 	t->p = p;
 	t->len = len;
 	/* table_build() has checked every byte before it was kept. */
@@ -152,8 +152,8 @@ static int map(struct local_table *t, int fd, size_t off, struct err *err)
 }
 
 /* Builds; and once more when the file refers to others that are there. */
-static int build(const struct local_table *t, const uint64_t *vaddrs, size_t count, int out,
-		 struct build_report *report, struct err *err)
+static int build_local(const struct local_table *t, const uint64_t *vaddrs, size_t count, int out,
+		       struct build_report *report, struct err *err)
 {
 	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
@@ -196,9 +196,9 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 	if (fd < 0)
 		return err_sys(err, errno, "%s: memfd", t->path);
 	log_progress("reading %s", t->path);
-	rc = build(t, vaddrs, count, fd, report, err);
+	rc = build_local(t, vaddrs, count, fd, report, err);
 	log_progress_end();
-	return rc ? rc : map(t, fd, 0, err);
+	return rc ? rc : map_table_file(t, fd, 0, err);
 }
 
 /* Which addresses the part answers that was just made. Without memory it is not kept. */
@@ -246,7 +246,7 @@ static int take_kept(struct local_table *t, unsigned int part_cost, struct err *
 
 	if (kept < 0)
 		kept = table_cache_await(&t->cache, part_cost);
-	t->whole = kept >= 0 && !map(t, kept, 0, err);
+	t->whole = kept >= 0 && !map_table_file(t, kept, 0, err);
 	return t->whole ? 1 : kept >= 0 ? ERR_DATA : 0;
 }
 
@@ -257,7 +257,7 @@ static bool take_part(struct local_table *t, const uint64_t *vaddrs, size_t coun
 	_cleanup_(closep) int kept = table_cache_find_part(&t->cache, vaddrs, count, &off);
 	struct err ignored;
 
-	return kept >= 0 && !map(t, kept, off, &ignored);
+	return kept >= 0 && !map_table_file(t, kept, off, &ignored);
 }
 
 int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count, struct err *err)

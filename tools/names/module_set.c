@@ -27,7 +27,7 @@ void module_set_done(struct module_set *s)
 	*s = (struct module_set){0};
 }
 
-static struct module *find(const struct module_set *s, const char *path, size_t len)
+static struct module *find_module(const struct module_set *s, const char *path, size_t len)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (strlen(s->list[i]->path) == len && memcmp(s->list[i]->path, path, len) == 0)
@@ -37,7 +37,7 @@ static struct module *find(const struct module_set *s, const char *path, size_t 
 
 /* What could not be read is forgotten first: a log may name any number of files that are not here.
  * Nobody has a hold on such a module but who has wanted an address of it. */
-static bool make_room(struct module_set *s)
+static bool make_module_room(struct module_set *s)
 {
 	for (size_t i = 0; i < s->count; i++)
 		if (s->list[i]->failed && !s->list[i]->wanted_count) {
@@ -49,11 +49,12 @@ static bool make_room(struct module_set *s)
 	return false;
 }
 
-static struct module *add(struct module_set *s, const char *path, size_t len, struct err *err)
+static struct module *add_set_module(struct module_set *s, const char *path, size_t len,
+				     struct err *err)
 {
 	struct module *m = NULL;
 
-	if (s->count == MODULE_SET_MAX && !make_room(s)) {
+	if (s->count == MODULE_SET_MAX && !make_module_room(s)) {
 		err_set(err, ERR_LIMIT, "more than %d files", MODULE_SET_MAX);
 		return NULL;
 	}
@@ -76,11 +77,11 @@ static struct module *add(struct module_set *s, const char *path, size_t len, st
 struct module *module_set_get(struct module_set *s, const char *path, size_t path_len,
 			      const char *open_path, struct err *err)
 {
-	struct module *m = find(s, path, path_len);
+	struct module *m = find_module(s, path, path_len);
 	struct err why;
 
 	if (!m) {
-		m = add(s, path, path_len, err);
+		m = add_set_module(s, path, path_len, err);
 		if (!m)
 			return NULL;
 		m->failed = local_table_open(&m->table, open_path ? open_path : m->path,
@@ -97,13 +98,13 @@ struct module *module_set_get(struct module_set *s, const char *path, size_t pat
 
 struct module *module_set_kernel(struct module_set *s, struct err *err)
 {
-	struct module *m = find(s, KERNEL_NAME, strlen(KERNEL_NAME));
+	struct module *m = find_module(s, KERNEL_NAME, strlen(KERNEL_NAME));
 	_cleanup_(closep) int fd = -1;
 	struct build_id id;
 	int rc = 0;
 
 	if (!m) {
-		m = add(s, KERNEL_NAME, strlen(KERNEL_NAME), err);
+		m = add_set_module(s, KERNEL_NAME, strlen(KERNEL_NAME), err);
 		if (!m)
 			return NULL;
 		rc = kernel_id(&id, err);
@@ -128,8 +129,8 @@ bool module_want(struct module *m, uint64_t vaddr)
 	return true;
 }
 
-static int prepare(const struct module_set *s, struct module *m, const uint64_t *vaddrs,
-		   size_t count, struct err *err)
+static int prepare_module(const struct module_set *s, struct module *m, const uint64_t *vaddrs,
+			  size_t count, struct err *err)
 {
 	const void *before = m->table.p;
 	int rc = local_table_need(&m->table, vaddrs, count, err);
@@ -147,7 +148,7 @@ int module_set_prepare(struct module_set *s, struct err *err)
 		struct module *m = s->list[i];
 		struct err why;
 		int rc = m->wanted_count && !m->failed
-				 ? prepare(s, m, m->wanted, m->wanted_count, &why)
+				 ? prepare_module(s, m, m->wanted, m->wanted_count, &why)
 				 : 0;
 
 		m->wanted_count = 0;
@@ -168,7 +169,7 @@ void module_set_leave(const struct module_set *s)
 
 int module_whole(const struct module_set *s, struct module *m, struct err *err)
 {
-	return prepare(s, m, NULL, 0, err);
+	return prepare_module(s, m, NULL, 0, err);
 }
 
 int module_vaddr(const struct module *m, uint64_t file_off, uint64_t *ret)

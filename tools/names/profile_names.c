@@ -30,7 +30,7 @@ void profile_names_done(struct profile_names *n)
 	*n = (struct profile_names){0};
 }
 
-static bool has_id(const struct module *m, const struct profile *p, uint32_t build_id)
+static bool module_has_id(const struct module *m, const struct profile *p, uint32_t build_id)
 {
 	struct profile_text t = profile_text(p, build_id);
 
@@ -64,7 +64,7 @@ static struct module *find_debug_file(struct profile_names *n, const struct prof
 		if (!debug_path(&path, dir, id.p, id.len))
 			return NULL;
 		m = module_set_get(&n->modules, buf_cstr(&path), path.len, NULL, NULL);
-		if (m && has_id(m, p, build_id))
+		if (m && module_has_id(m, p, build_id))
 			return m;
 	}
 	return NULL;
@@ -97,13 +97,13 @@ static struct module *find_given(struct profile_names *n, const struct profile *
 		const char *path = n->options->files[i];
 		struct module *m = module_set_get(&n->modules, path, strlen(path), NULL, NULL);
 
-		if (m && has_id(m, p, build_id))
+		if (m && module_has_id(m, p, build_id))
 			return m;
 	}
 	return NULL;
 }
 
-static const char *base_name(const char *path, size_t len, size_t *ret_len)
+static const char *module_base_name(const char *path, size_t len, size_t *ret_len)
 {
 	const char *slash = memrchr(path, '/', len);
 	const char *base = slash ? slash + 1 : path;
@@ -119,10 +119,10 @@ static struct module *find_given_path(struct profile_names *n, struct profile_te
 	const char *given = NULL, *wanted;
 	size_t len, wanted_len;
 
-	wanted = base_name(path.p, path.len, &wanted_len);
+	wanted = module_base_name(path.p, path.len, &wanted_len);
 	for (size_t i = 0; i < n->options->file_count; i++) {
 		const char *file = n->options->files[i];
-		const char *base = base_name(file, strlen(file), &len);
+		const char *base = module_base_name(file, strlen(file), &len);
 
 		if (strlen(file) == path.len && memcmp(file, path.p, path.len) == 0) {
 			given = file;
@@ -146,7 +146,8 @@ static int open_given(struct profile_names *n, struct err *err)
 	return 0;
 }
 
-static struct module *find(struct profile_names *n, const struct profile *p, uint32_t module)
+static struct module *find_profile_module(struct profile_names *n, const struct profile *p,
+					  uint32_t module)
 {
 	const struct profile_module *pm = &p->modules[module];
 	struct profile_text path = profile_text(p, pm->path), id = profile_text(p, pm->build_id);
@@ -162,15 +163,15 @@ static struct module *find(struct profile_names *n, const struct profile *p, uin
 		m = module_set_kernel(&n->modules, NULL);
 	else if (path.len && path.p[0] == '/')
 		m = module_set_get(&n->modules, path.p, path.len, NULL, NULL);
-	if (m && has_id(m, p, pm->build_id))
+	if (m && module_has_id(m, p, pm->build_id))
 		return with_debug_file(n, m);
 	return find_debug_file(n, p, pm->build_id);
 }
 
 /* The address as the table has it. Of a debug file only the whole table may know the segments;
  * where it was made of that file alone, a spool tells those that the host read. */
-static bool vaddr_of(const struct module *m, const struct profile *p, uint32_t module,
-		     uint64_t address, uint64_t *ret)
+static bool vaddr_of_location(const struct module *m, const struct profile *p, uint32_t module,
+			      uint64_t address, uint64_t *ret)
 {
 	const struct profile_module *pm = &p->modules[module];
 	uint64_t file_off = address - pm->start + pm->file_off;
@@ -198,9 +199,10 @@ static bool source_names(const struct profile_names *n, const struct profile *p,
 }
 
 /* The file of a module, made ready to be asked. */
-static struct module *ready(struct profile_names *n, const struct profile *p, uint32_t module)
+static struct module *ready_profile_module(struct profile_names *n, const struct profile *p,
+					   uint32_t module)
 {
-	struct module *m = find(n, p, module);
+	struct module *m = find_profile_module(n, p, module);
 
 	/* The kernel's symbols, and a debug file's segments, are in whole tables only. */
 	if (m && (m->table.kernel || m->table.debug_only) && module_whole(&n->modules, m, NULL))
@@ -222,10 +224,10 @@ static int want_all(struct profile_names *n, const struct profile *p, struct err
 		if (!profile_is_unnamed(p, &l) || source_names(n, p, &l))
 			continue;
 		if (!looked[l.module])
-			n->by_module[l.module] = ready(n, p, l.module);
+			n->by_module[l.module] = ready_profile_module(n, p, l.module);
 		looked[l.module] = true;
 		m = n->by_module[l.module];
-		if (!m || !vaddr_of(m, p, l.module, l.address, &vaddr))
+		if (!m || !vaddr_of_location(m, p, l.module, l.address, &vaddr))
 			vaddr = 0; /* any: the table is needed all the same */
 		if (m && (!module_want(m, vaddr) || (l.is_return && !module_want(m, vaddr + 1))))
 			return err_set(err, ERR_MEMORY, "out of memory for names");
@@ -272,8 +274,8 @@ int profile_names_prepare(struct profile_names *n, const struct profile *p, stru
 	return rc ? rc : module_set_prepare(&n->modules, err);
 }
 
-static uint32_t make_function(const struct rsym *t, struct rsym_frame frame,
-			      enum demangle_style style, struct profile *into)
+static uint32_t make_table_function(const struct rsym *t, struct rsym_frame frame,
+				    enum demangle_style style, struct profile *into)
 {
 	_cleanup_(buf_done) struct buf name = BUF_INIT(LIMIT_NAME_LEN);
 	_cleanup_(buf_done) struct buf shown = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
@@ -302,8 +304,9 @@ static uint32_t make_function(const struct rsym *t, struct rsym_frame frame,
 }
 
 /* Many addresses lie in one function, and its name is unpacked and demangled once. */
-static uint32_t add_function(struct profile_names *n, uint32_t module, struct rsym_frame frame,
-			     enum demangle_style style, struct profile *into)
+static uint32_t add_table_function(struct profile_names *n, uint32_t module,
+				   struct rsym_frame frame, enum demangle_style style,
+				   struct profile *into)
 {
 	const uint32_t key[] = {module, frame.function, frame.file, style};
 	const struct rsym *t = &n->by_module[module]->table.rsym;
@@ -314,9 +317,9 @@ static uint32_t add_function(struct profile_names *n, uint32_t module, struct rs
 	id = intern_add(&n->known, key, sizeof(key), &is_new);
 	if (id == INTERN_FULL || !grow_array((void **)&n->rows, &n->rows_cap, (size_t)id + 1,
 					     sizeof(n->rows[0]), KNOWN_MAX))
-		return make_function(t, frame, style, into);
+		return make_table_function(t, frame, style, into);
 	if (is_new)
-		n->rows[id] = make_function(t, frame, style, into);
+		n->rows[id] = make_table_function(t, frame, style, into);
 	return n->rows[id];
 }
 
@@ -335,15 +338,16 @@ size_t profile_names_lines(void *ctx, const struct profile *from, const struct p
 
 	if (named)
 		return named;
-	if (!m || m->failed || !m->table.p || !vaddr_of(m, from, l->module, l->address, &vaddr))
+	if (!m || m->failed || !m->table.p ||
+	    !vaddr_of_location(m, from, l->module, l->address, &vaddr))
 		return 0;
 	if (l->is_return)
 		vaddr = rsym_call_vaddr(&m->table.rsym, vaddr + 1);
 	count = rsym_lookup(&m->table.rsym, vaddr, frames,
 			    max < ARRAY_LEN(frames) ? max : ARRAY_LEN(frames));
 	for (int i = 0; i < count; i++) {
-		lines[i] = (struct profile_line){add_function(n, l->module, frames[i], style, into),
-						 frames[i].line};
+		lines[i] = (struct profile_line){
+			add_table_function(n, l->module, frames[i], style, into), frames[i].line};
 		if (lines[i].function == PROFILE_NONE)
 			return 0;
 	}

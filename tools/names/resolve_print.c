@@ -87,7 +87,7 @@ static void append_line(const struct resolve_printer *p, const struct resolve_fr
 		buf_u8(p->out, '?');
 }
 
-static void append_place(const struct resolve_printer *p, const struct resolve_frame *f)
+static void append_resolved_place(const struct resolve_printer *p, const struct resolve_frame *f)
 {
 	bool linked;
 
@@ -105,7 +105,7 @@ static void line_frame(const struct resolve_printer *p, const struct resolve_fra
 {
 	buf_str(p->out, p->frames ? ", inlined into " : " ");
 	name_or(p->out, f->function, f->function_len, "??");
-	append_place(p, f);
+	append_resolved_place(p, f);
 }
 
 static void append_address(const struct resolve_printer *p)
@@ -122,13 +122,13 @@ static void text_frame(const struct resolve_printer *p, const struct resolve_fra
 	else
 		append_address(p);
 	name_or(p->out, f->function, f->function_len, "??");
-	append_place(p, f);
+	append_resolved_place(p, f);
 	buf_str(p->out, "\n");
 	if (p->source)
 		append_source(p, f);
 }
 
-static void json_frame(const struct resolve_printer *p, const struct resolve_frame *f)
+static void put_resolved_json(const struct resolve_printer *p, const struct resolve_frame *f)
 {
 	json_open(p->out, '{');
 	json_key_text(p->out, "function", f->function, f->function_len);
@@ -178,7 +178,7 @@ void resolve_frame(struct resolve_printer *p, const struct resolve_frame *f)
 		text_frame(p, f);
 		break;
 	case RESOLVE_JSON:
-		json_frame(p, f);
+		put_resolved_json(p, f);
 		break;
 	case RESOLVE_LLVM:
 		llvm_frame(p, f);

@@ -22,7 +22,7 @@
 #define PART_MS_MAX   LIMIT_WORKER_WALL_MS
 
 /* The directory, made when it is not there; nobody else may look at what was looked at. */
-static int open_dir(void)
+static int open_cache_dir(void)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
 	char path[LIMIT_PATH_LEN];
@@ -49,7 +49,7 @@ static int open_dir(void)
 	return fd;
 }
 
-static void stamp(const struct stat *st, uint64_t out[static 3])
+static void file_stamp(const struct stat *st, uint64_t out[static 3])
 {
 	out[0] = (uint64_t)st->st_size;
 	out[1] = (uint64_t)st->st_mtim.tv_sec;
@@ -64,15 +64,15 @@ void table_cache_open(struct table_cache *c, const struct build_id *id, const in
 	uint8_t sum[DIGEST_LEN];
 	struct stat st;
 
-	*c = (struct table_cache){.dir_fd = open_dir()};
+	*c = (struct table_cache){.dir_fd = open_cache_dir()};
 	if (c->dir_fd < 0)
 		return;
 	/* Another build of this program may make other tables, in another format. */
 	if (!stat("/proc/self/exe", &st))
-		stamp(&st, key);
+		file_stamp(&st, key);
 	for (size_t i = 0; i < count && i < 3; i++)
 		if (fds[i] >= 0 && !fstat(fds[i], &st))
-			stamp(&st, key + 3 * (i + 1));
+			file_stamp(&st, key + 3 * (i + 1));
 	digest_sha256(key, sizeof(key), sum);
 	snprintf(c->name, sizeof(c->name), "%s-%02x%02x%02x%02x%02x%02x%02x%02x.rsym",
 		 build_id_hex(id, hex), sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6],
@@ -111,7 +111,7 @@ static int by_use(const void *va, const void *vb)
 }
 
 /* Drops what was not used for longest, and what the killed left behind. */
-static void trim(const struct table_cache *c)
+static void trim_cache(const struct table_cache *c)
 {
 	_cleanup_(freep) struct kept *list = NULL;
 	size_t count = 0, cap = 0;
@@ -151,7 +151,7 @@ static void trim(const struct table_cache *c)
 }
 
 /* A file without a name where the file system has such: nothing of it stays when this process is
- * killed. Else one by the name of what was killed, which trim() drops. */
+ * killed. Else one by the name of what was killed, which trim_cache() drops. */
 static int open_aside(const struct table_cache *c, const char *aside)
 {
 	int fd = openat(c->dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
@@ -193,22 +193,22 @@ static bool write_aside(const struct table_cache *c, const char *aside, const st
 /* What lies beside a table: its name, and what it is. */
 #define BESIDE_MAX (sizeof(((struct table_cache *)NULL)->name) + 8)
 
-static void beside(const struct table_cache *c, const char *what, char ret[static BESIDE_MAX])
+static void path_beside(const struct table_cache *c, const char *what, char ret[static BESIDE_MAX])
 {
 	snprintf(ret, BESIDE_MAX, "%s.%s", c->name, what);
 }
 
-static void drop(const struct table_cache *c, const char *what)
+static void drop_cached(const struct table_cache *c, const char *what)
 {
 	char name[BESIDE_MAX];
 
-	beside(c, what, name);
+	path_beside(c, what, name);
 	unlinkat(c->dir_fd, name, 0);
 }
 
 /* False: nothing of it is there. */
-static bool keep(const struct table_cache *c, const char *name, const struct piece *pieces,
-		 size_t count)
+static bool keep_cached(const struct table_cache *c, const char *name, const struct piece *pieces,
+			size_t count)
 {
 	char aside[BESIDE_MAX + 16];
 
@@ -222,11 +222,11 @@ static bool keep(const struct table_cache *c, const char *name, const struct pie
 void table_cache_keep(const struct table_cache *c, const void *p, size_t len)
 {
 	if (c->dir_fd < 0 || len > TABLE_CACHE_MAX ||
-	    !keep(c, c->name, &(struct piece){.p = p, .len = len}, 1))
+	    !keep_cached(c, c->name, &(struct piece){.p = p, .len = len}, 1))
 		return;
-	drop(c, "seen");
-	drop(c, "part");
-	trim(c);
+	drop_cached(c, "seen");
+	drop_cached(c, "part");
+	trim_cache(c);
 }
 
 /* Of a part: this, the addresses, and from a multiple of PART_ALIGN on the table. */
@@ -256,9 +256,9 @@ void table_cache_keep_part(const struct table_cache *c, const uint64_t *vaddrs, 
 
 	if (c->dir_fd < 0 || count > LIMIT_WANTED || len > TABLE_CACHE_MAX)
 		return;
-	beside(c, "part", name);
-	if (keep(c, name, pieces, ARRAY_LEN(pieces)))
-		trim(c);
+	path_beside(c, "part", name);
+	if (keep_cached(c, name, pieces, ARRAY_LEN(pieces)))
+		trim_cache(c);
 }
 
 int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, size_t count,
@@ -273,7 +273,7 @@ int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, s
 
 	if (c->dir_fd < 0)
 		return -1;
-	beside(c, "part", name);
+	path_beside(c, "part", name);
 	fd = openat(c->dir_fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &st) ||
 	    pread(fd, &head, sizeof(head), 0) != (ssize_t)sizeof(head) ||
@@ -303,7 +303,7 @@ static int open_note(const struct table_cache *c, int flags)
 {
 	char name[BESIDE_MAX];
 
-	beside(c, "seen", name);
+	path_beside(c, "seen", name);
 	return c->dir_fd < 0
 		       ? -1
 		       : openat(c->dir_fd, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
@@ -316,7 +316,7 @@ static struct note read_note(int fd)
 	return pread(fd, &n, sizeof(n), 0) == (ssize_t)sizeof(n) ? n : (struct note){0};
 }
 
-static bool write_note(int fd, const struct note *n)
+static bool write_cache_note(int fd, const struct note *n)
 {
 	return pwrite(fd, n, sizeof(*n), 0) == (ssize_t)sizeof(*n);
 }
@@ -327,10 +327,10 @@ unsigned int table_cache_count(const struct table_cache *c)
 	struct note n = fd < 0 ? (struct note){0} : read_note(fd);
 
 	n.parts += n.parts < INT32_MAX;
-	return fd >= 0 && write_note(fd, &n) ? n.parts : 0;
+	return fd >= 0 && write_cache_note(fd, &n) ? n.parts : 0;
 }
 
-static uint64_t now_ms(void)
+static uint64_t unix_now_ms(void)
 {
 	struct timespec t;
 
@@ -364,13 +364,13 @@ int table_cache_claim(const struct table_cache *c, uint32_t part_ms)
 		return -1;
 	n = read_note(fd);
 	n.part_ms = part_ms;
-	n.claimed_ms = now_ms();
+	n.claimed_ms = unix_now_ms();
 	kept = table_cache_find(c);
-	if (kept >= 0 || fstat(fd, &st) || !st.st_nlink || !write_note(fd, &n)) {
+	if (kept >= 0 || fstat(fd, &st) || !st.st_nlink || !write_cache_note(fd, &n)) {
 		/* Who had the claim before has kept the table just now, and this may be a new note
 		 * of what is done. */
 		if (kept >= 0)
-			drop(c, "seen");
+			drop_cached(c, "seen");
 		return -1;
 	}
 	return TAKE_FD(fd);
@@ -380,7 +380,7 @@ int table_cache_await(const struct table_cache *c, unsigned int share)
 {
 	static const struct timespec pause = {.tv_nsec = 2000000};
 	_cleanup_(closep) int fd = open_note(c, O_RDWR);
-	uint64_t start = now_ms(), age, whole, answer;
+	uint64_t start = unix_now_ms(), age, whole, answer;
 	int kept = -1;
 	struct note n;
 
@@ -395,7 +395,7 @@ int table_cache_await(const struct table_cache *c, unsigned int share)
 	answer = share ? (uint64_t)n.part_ms * share / 100 : 2 * whole;
 	if (age + answer < whole)
 		return -1;
-	while (now_ms() - start <= answer) {
+	while (unix_now_ms() - start <= answer) {
 		/* In this order: it is kept before the lock goes. */
 		bool made = !note_is_locked(fd);
 

@@ -12,7 +12,7 @@ struct maker {
 	struct function_set set;
 };
 
-static void maker_done(struct maker *m)
+static void call_graph_maker_done(struct maker *m)
 {
 	function_set_done(&m->set);
 }
@@ -28,7 +28,7 @@ void call_graph_done(struct call_graph *g)
 	*g = (struct call_graph){0};
 }
 
-static uint32_t node_of(struct maker *m, const struct profile_location *l, size_t line)
+static uint32_t node_of_line(struct maker *m, const struct profile_location *l, size_t line)
 {
 	struct call_graph *g = m->g;
 	const uint32_t function = function_set_of(&m->set, l->lines[line].function, l->module);
@@ -75,8 +75,8 @@ static bool count_edge(struct call_graph *g, uint32_t sample, uint32_t caller, u
 }
 
 /* One frame, whose callee is *callee; it becomes the callee of the next. */
-static bool count_frame(struct call_graph *g, uint32_t sample, uint32_t node, uint32_t *callee,
-			int64_t weight)
+static bool count_graph_frame(struct call_graph *g, uint32_t sample, uint32_t node,
+			      uint32_t *callee, int64_t weight)
 {
 	if (node == PROFILE_NONE)
 		return false;
@@ -91,7 +91,7 @@ static bool count_frame(struct call_graph *g, uint32_t sample, uint32_t node, ui
 	return true;
 }
 
-static bool count_sample(struct maker *m, uint32_t sample, int64_t weight)
+static bool count_graph_sample(struct maker *m, uint32_t sample, int64_t weight)
 {
 	struct call_graph *g = m->g;
 	const struct profile *p = m->set.p;
@@ -105,7 +105,7 @@ static bool count_sample(struct maker *m, uint32_t sample, int64_t weight)
 		struct profile_location l = profile_location(p, locations[i]);
 
 		for (size_t k = 0; k < l.line_count; k++)
-			if (!count_frame(g, sample, node_of(m, &l, k), &callee, weight))
+			if (!count_graph_frame(g, sample, node_of_line(m, &l, k), &callee, weight))
 				return false;
 	}
 	return callee == PROFILE_NONE || count_edge(g, sample, PROFILE_NONE, callee, weight);
@@ -135,14 +135,14 @@ static bool mark_shared(struct call_graph *g)
 int call_graph_make(struct call_graph *g, const struct profile *p, uint32_t value, struct err *err)
 {
 	static const struct intern table = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
-	_cleanup_(maker_done) struct maker m = {.g = g};
+	_cleanup_(call_graph_maker_done) struct maker m = {.g = g};
 	bool ok = true, no_memory;
 
 	*g = (struct call_graph){.functions = table, .pairs = table};
 	if (function_set_make(&m.set, p, err))
 		return err->code;
 	for (uint32_t i = 0; ok && i < p->samples.count; i++)
-		ok = count_sample(&m, i, profile_values(p, i)[value]);
+		ok = count_graph_sample(&m, i, profile_values(p, i)[value]);
 	if (ok && mark_shared(g))
 		return 0;
 	no_memory = g->functions.count < LIMIT_PROFILE_ENTRIES &&

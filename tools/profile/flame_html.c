@@ -23,7 +23,7 @@ struct page_writer {
 	struct buf depths, weights, frame_ids, lines;
 };
 
-static void writer_done(struct page_writer *w)
+static void page_writer_done(struct page_writer *w)
 {
 	intern_done(&w->strings);
 	intern_done(&w->frames);
@@ -88,7 +88,7 @@ static void put_node(struct page_writer *w, size_t depth, struct page_frame fram
 }
 
 /* What is too small to be shown under one caller, as one node. */
-static void put_rest(struct page_writer *w, size_t depth, uint32_t first)
+static void put_light_nodes(struct page_writer *w, size_t depth, uint32_t first)
 {
 	const struct flame_tree *t = w->t;
 	int64_t rest = 0;
@@ -100,7 +100,7 @@ static void put_rest(struct page_writer *w, size_t depth, uint32_t first)
 }
 
 /* Preorder. Siblings fall in weight: from the first too light one on, all are. */
-static void put_nodes(struct page_writer *w)
+static void put_page_nodes(struct page_writer *w)
 {
 	const struct flame_node *nodes = w->t->nodes;
 	uint32_t at = 0, next = nodes[0].first_child;
@@ -115,7 +115,7 @@ static void put_nodes(struct page_writer *w)
 			next = nodes[at].first_child;
 			continue;
 		}
-		put_rest(w, depth + 1, next);
+		put_light_nodes(w, depth + 1, next);
 		if (at == 0)
 			return;
 		next = nodes[at].next_sibling;
@@ -139,7 +139,7 @@ static void put_column(struct buf *out, const char *key, const struct buf *colum
 	out->no_memory |= column->no_memory;
 }
 
-static void put_frames(struct page_writer *w, struct buf *out)
+static void put_page_frames(struct page_writer *w, struct buf *out)
 {
 	_cleanup_(buf_done) struct buf names = BUF_INIT(GIB), files = BUF_INIT(GIB),
 				       modules = BUF_INIT(GIB), kinds = BUF_INIT(GIB);
@@ -190,19 +190,20 @@ static int put_data(const struct flame_tree *t, const struct flame_page *page, s
 		    struct err *err)
 {
 	static const struct intern table = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
-	_cleanup_(writer_done) struct page_writer w = {.t = t, .strings = table, .frames = table};
+	_cleanup_(page_writer_done) struct page_writer w = {
+		.t = t, .strings = table, .frames = table};
 
 	buf_init(&w.depths, GIB);
 	buf_init(&w.weights, GIB);
 	buf_init(&w.frame_ids, GIB);
 	buf_init(&w.lines, GIB);
 	(void)string_number(&w, 0); /* the empty string is 0 on the page, too */
-	put_nodes(&w);
+	put_page_nodes(&w);
 	json_open(out, '{');
 	json_key_cstr(out, "title", page->title);
 	json_key_cstr(out, "unit", page->unit);
 	json_key_number(out, "pruned", (int64_t)t->pruned_count);
-	put_frames(&w, out);
+	put_page_frames(&w, out);
 	put_strings(&w, out);
 	json_key(out, "nodes");
 	json_open(out, '{');

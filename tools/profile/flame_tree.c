@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint32_t add_node(struct flame_tree *t, uint32_t parent, uint32_t frame)
+static uint32_t add_tree_node(struct flame_tree *t, uint32_t parent, uint32_t frame)
 {
 	struct flame_node *node;
 
@@ -41,8 +41,8 @@ static void vote_line(struct flame_node *node, uint32_t file, uint32_t line, int
 }
 
 /* Goes from *at to its child for this frame; false when the tree is full. */
-static bool descend(struct flame_tree *t, uint32_t *at, const struct flame_frame *frame,
-		    uint32_t file, uint32_t line, int64_t weight)
+static bool descend_to(struct flame_tree *t, uint32_t *at, const struct flame_frame *frame,
+		       uint32_t file, uint32_t line, int64_t weight)
 {
 	uint32_t id = intern_add(&t->frames, frame, sizeof(*frame), NULL);
 	uint32_t key[2] = {*at, id}, child;
@@ -51,7 +51,7 @@ static bool descend(struct flame_tree *t, uint32_t *at, const struct flame_frame
 	if (id == INTERN_FULL)
 		return false;
 	child = intern_add(&t->children, key, sizeof(key), &fresh);
-	if (child == INTERN_FULL || (fresh && add_node(t, *at, id) == PROFILE_NONE))
+	if (child == INTERN_FULL || (fresh && add_tree_node(t, *at, id) == PROFILE_NONE))
 		return false;
 	*at = child + 1; /* nodes are made in the order of `children`, after the root */
 	add_capped(&t->nodes[*at].weight, weight);
@@ -81,7 +81,7 @@ static bool add_location(struct flame_tree *t, uint32_t *at, uint32_t location, 
 	uint32_t kernel = frame.kind & FLAME_KERNEL;
 
 	if (!l.line_count)
-		return descend(t, at, &frame, 0, 0, weight);
+		return descend_to(t, at, &frame, 0, 0, weight);
 	for (size_t i = l.line_count; i-- > 0;) {
 		struct profile_function f = profile_function(t->p, l.lines[i].function);
 
@@ -92,13 +92,13 @@ static bool add_location(struct flame_tree *t, uint32_t *at, uint32_t location, 
 			frame.kind |= FLAME_INLINED;
 		if (profile_is_placeholder(profile_text(t->p, f.name)))
 			frame.kind |= FLAME_UNNAMED;
-		if (!descend(t, at, &frame, f.file, l.lines[i].line, weight))
+		if (!descend_to(t, at, &frame, f.file, l.lines[i].line, weight))
 			return false;
 	}
 	return true;
 }
 
-static uint32_t thread_of(const struct profile *p, uint32_t set)
+static uint32_t thread_of_labels(const struct profile *p, uint32_t set)
 {
 	const struct profile_label *labels;
 	struct profile_text key;
@@ -125,8 +125,8 @@ static bool add_sample(struct flame_tree *t, uint32_t sample, int64_t weight)
 	if (weight <= 0)
 		return true;
 	add_capped(&t->nodes[0].weight, weight);
-	thread.name = thread_of(t->p, s.labels);
-	if (thread.name && !descend(t, &at, &thread, 0, 0, weight))
+	thread.name = thread_of_labels(t->p, s.labels);
+	if (thread.name && !descend_to(t, &at, &thread, 0, 0, weight))
 		return false;
 	locations = profile_stack(t->p, s.stack, &count);
 	while (count-- > 0)
@@ -143,7 +143,7 @@ int flame_tree_make(struct flame_tree *t, const struct profile *p, uint32_t valu
 	*t = (struct flame_tree){.p = p, .frames = table, .children = table};
 	if (function_set_make(&t->functions, p, err))
 		return err->code;
-	ok = add_node(t, PROFILE_NONE, PROFILE_NONE) == 0;
+	ok = add_tree_node(t, PROFILE_NONE, PROFILE_NONE) == 0;
 	for (uint32_t i = 0; ok && i < p->samples.count; i++)
 		ok = add_sample(t, i, profile_values(p, i)[value]);
 	if (ok)

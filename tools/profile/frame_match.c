@@ -31,7 +31,7 @@ void frame_match_reset(struct frame_match *m)
 	m->functions_cap = m->modules_cap = 0;
 }
 
-static bool matches(const struct text_match *m, const struct profile *p, uint32_t string)
+static bool matches_string(const struct text_match *m, const struct profile *p, uint32_t string)
 {
 	struct profile_text t = profile_text(p, string);
 
@@ -43,18 +43,18 @@ static bool ask_function(const struct frame_match *m, const struct profile *p, u
 	struct profile_function f = profile_function(p, function);
 
 	if (m->any.set)
-		return matches(&m->any, p, f.name) || matches(&m->any, p, f.file);
-	return (!m->function.set || matches(&m->function, p, f.name)) &&
-	       (!m->file.set || matches(&m->file, p, f.file));
+		return matches_string(&m->any, p, f.name) || matches_string(&m->any, p, f.file);
+	return (!m->function.set || matches_string(&m->function, p, f.name)) &&
+	       (!m->file.set || matches_string(&m->file, p, f.file));
 }
 
 static bool ask_module(const struct frame_match *m, const struct profile *p, uint32_t module)
 {
-	return matches(m->any.set ? &m->any : &m->module, p, p->modules[module].path);
+	return matches_string(m->any.set ? &m->any : &m->module, p, p->modules[module].path);
 }
 
 /* The kept answer, or NULL when it cannot be kept. */
-static uint8_t *answer(uint8_t **list, size_t *cap, uint32_t id)
+static uint8_t *answer_slot(uint8_t **list, size_t *cap, uint32_t id)
 {
 	size_t before = *cap;
 
@@ -71,7 +71,7 @@ static bool function_matches(struct frame_match *m, const struct profile *p, uin
 
 	if (function == PROFILE_NONE)
 		return !m->any.set && !m->function.set && !m->file.set;
-	kept = answer(&m->by_function, &m->functions_cap, function);
+	kept = answer_slot(&m->by_function, &m->functions_cap, function);
 	if (!kept)
 		return ask_function(m, p, function);
 	if (*kept == UNKNOWN)
@@ -85,7 +85,7 @@ static bool module_matches(struct frame_match *m, const struct profile *p, uint3
 
 	if (module == PROFILE_NONE)
 		return false;
-	kept = answer(&m->by_module, &m->modules_cap, module);
+	kept = answer_slot(&m->by_module, &m->modules_cap, module);
 	if (!kept)
 		return ask_module(m, p, module);
 	if (*kept == UNKNOWN)

@@ -24,7 +24,7 @@ static void edit_done(struct profile_edit *e)
 	free(e->frames);
 }
 
-static uint32_t *new_map(size_t count)
+static uint32_t *new_edit_map(size_t count)
 {
 	uint32_t *map = malloc((count + 1) * sizeof(*map));
 
@@ -33,7 +33,7 @@ static uint32_t *new_map(size_t count)
 	return map;
 }
 
-static uint32_t map_string(struct profile_edit *e, uint32_t id)
+static uint32_t edit_string(struct profile_edit *e, uint32_t id)
 {
 	if (e->strings[id] == PROFILE_NONE) {
 		struct profile_text t = profile_text(e->from, id);
@@ -43,13 +43,13 @@ static uint32_t map_string(struct profile_edit *e, uint32_t id)
 	return e->strings[id];
 }
 
-static uint32_t map_module(struct profile_edit *e, uint32_t id)
+static uint32_t edit_module(struct profile_edit *e, uint32_t id)
 {
 	if (id != PROFILE_NONE && e->modules[id] == PROFILE_NONE) {
 		struct profile_module m = e->from->modules[id];
 
-		m.path = map_string(e, m.path);
-		m.build_id = map_string(e, m.build_id);
+		m.path = edit_string(e, m.path);
+		m.build_id = edit_string(e, m.build_id);
 		m.segments = profile_copy_segments(e->into, e->from, m.segments);
 		e->modules[id] = profile_add_module(e->into, &m);
 	}
@@ -57,35 +57,35 @@ static uint32_t map_module(struct profile_edit *e, uint32_t id)
 }
 
 /* The name as asked for; of functions that have one from the linker only. */
-static uint32_t shown_name(struct profile_edit *e, const struct profile_function *f)
+static uint32_t edit_name(struct profile_edit *e, const struct profile_function *f)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
 	struct profile_text t = profile_text(e->from, f->system_name);
 
 	if (e->f->names == NAMES_AS_THEY_ARE || !t.len)
-		return map_string(e, f->name);
+		return edit_string(e, f->name);
 	if (e->f->names == NAMES_MANGLED)
-		return map_string(e, f->system_name);
+		return edit_string(e, f->system_name);
 	demangle_budget_append(e->f->names == NAMES_SHORT ? DEMANGLE_SHORT : DEMANGLE_FULL, t.p,
 			       t.len, &out);
 	return profile_string(e->into, out.p, out.len);
 }
 
-static uint32_t map_function(struct profile_edit *e, uint32_t id)
+static uint32_t edit_function(struct profile_edit *e, uint32_t id)
 {
 	if (e->functions[id] == PROFILE_NONE) {
 		struct profile_function f = profile_function(e->from, id);
 
-		f.name = shown_name(e, &f);
-		f.system_name = map_string(e, f.system_name);
-		f.file = map_string(e, f.file);
-		f.decl_file = map_string(e, f.decl_file);
+		f.name = edit_name(e, &f);
+		f.system_name = edit_string(e, f.system_name);
+		f.file = edit_string(e, f.file);
+		f.decl_file = edit_string(e, f.decl_file);
 		e->functions[id] = profile_add_function(e->into, &f);
 	}
 	return e->functions[id];
 }
 
-static bool put(struct profile_edit *e, struct view_frame f)
+static bool put_frame(struct profile_edit *e, struct view_frame f)
 {
 	if (!grow_array((void **)&e->frames, &e->cap, e->count + 1, sizeof(*e->frames),
 			LIMIT_PROFILE_FRAMES)) {
@@ -97,7 +97,7 @@ static bool put(struct profile_edit *e, struct view_frame f)
 	return true;
 }
 
-static void unfold(struct profile_edit *e, uint32_t stack)
+static void unfold_view(struct profile_edit *e, uint32_t stack)
 {
 	const uint32_t *locations;
 	size_t count;
@@ -109,16 +109,16 @@ static void unfold(struct profile_edit *e, uint32_t stack)
 		struct view_frame f = {.location = locations[i],
 				       .place = (uint32_t)i,
 				       .function = PROFILE_NONE,
-				       .module = map_module(e, l.module)};
+				       .module = edit_module(e, l.module)};
 		/* Without inlined calls only the function that holds them is left. */
 		size_t first = e->f->no_inlines && l.line_count ? l.line_count - 1 : 0;
 
-		if (!l.line_count && !put(e, f))
+		if (!l.line_count && !put_frame(e, f))
 			return;
 		for (size_t k = first; k < l.line_count; k++) {
-			f.function = map_function(e, l.lines[k].function);
+			f.function = edit_function(e, l.lines[k].function);
 			f.line = l.lines[k].line;
-			if (!put(e, f))
+			if (!put_frame(e, f))
 				return;
 		}
 	}
@@ -126,7 +126,7 @@ static void unfold(struct profile_edit *e, uint32_t stack)
 
 /* --- pprof's options ------------------------------------------------------------------------- */
 
-static bool has(struct profile_edit *e, struct frame_match *m)
+static bool has_frame(struct profile_edit *e, struct frame_match *m)
 {
 	for (size_t i = 0; i < e->count; i++)
 		if (frame_match(m, e->into, &e->frames[i]))
@@ -151,11 +151,12 @@ static void show_from(struct profile_edit *e, struct frame_match *m)
 		e->count--;
 }
 
-static bool choose(struct profile_edit *e)
+static bool choose_rule(struct profile_edit *e)
 {
 	struct profile_filter *f = e->f;
 
-	if ((f->focus.any.set && !has(e, &f->focus)) || (f->ignore.any.set && has(e, &f->ignore)))
+	if ((f->focus.any.set && !has_frame(e, &f->focus)) ||
+	    (f->ignore.any.set && has_frame(e, &f->ignore)))
 		return false;
 	if (f->show_from.any.set)
 		show_from(e, &f->show_from);
@@ -190,7 +191,7 @@ static void group_name(struct profile_edit *e, const struct view_frame *frame, s
 }
 
 /* Frames become what they are grouped by; equal ones beside each other are one. */
-static void group(struct profile_edit *e)
+static void group_frames(struct profile_edit *e)
 {
 	size_t kept = 0;
 
@@ -216,7 +217,7 @@ static void group(struct profile_edit *e)
 
 /* --- folding --------------------------------------------------------------------------------- */
 
-static uint32_t fold(struct profile_edit *e)
+static uint32_t fold_stack(struct profile_edit *e)
 {
 	_cleanup_(freep) uint32_t *ids = malloc((e->count + 1) * sizeof(*ids));
 	struct profile_line lines[LIMIT_INLINE_DEPTH + 1];
@@ -252,14 +253,14 @@ static void edit_stack(struct profile_edit *e, uint32_t stack)
 	bool kept = true;
 
 	e->tag_count = 0;
-	unfold(e, stack);
+	unfold_view(e, stack);
 	for (size_t i = 0; kept && i < e->f->schema.count; i++)
 		kept = profile_edit_rule(e, &e->f->schema.rules[i]);
 	if (kept)
-		kept = choose(e);
+		kept = choose_rule(e);
 	if (kept)
-		group(e);
-	e->stacks[stack] = kept ? fold(e) : DROPPED;
+		group_frames(e);
+	e->stacks[stack] = kept ? fold_stack(e) : DROPPED;
 	e->stack_tags[stack] = kept ? profile_add_labels(e->into, e->tags, e->tag_count) : 0;
 }
 
@@ -303,8 +304,8 @@ static bool labels_pass(const struct profile_edit *e, const struct profile_label
 }
 
 /* The sample's labels, then the tags of its stack. */
-static size_t gather_labels(struct profile_edit *e, struct profile_sample s,
-			    struct profile_label labels[static 2 * LIMIT_PROFILE_LABELS])
+static size_t gather_sample_labels(struct profile_edit *e, struct profile_sample s,
+				   struct profile_label labels[static 2 * LIMIT_PROFILE_LABELS])
 {
 	const struct profile_label *list;
 	size_t count, tags;
@@ -312,9 +313,9 @@ static size_t gather_labels(struct profile_edit *e, struct profile_sample s,
 	list = profile_labels(e->from, s.labels, &count);
 	for (size_t i = 0; i < count; i++) {
 		labels[i] = list[i];
-		labels[i].key = map_string(e, list[i].key);
-		labels[i].text = map_string(e, list[i].text);
-		labels[i].unit = map_string(e, list[i].unit);
+		labels[i].key = edit_string(e, list[i].key);
+		labels[i].text = edit_string(e, list[i].text);
+		labels[i].unit = edit_string(e, list[i].unit);
 	}
 	if (e->into->failed)
 		return 0;
@@ -365,7 +366,7 @@ static void edit_sample(struct profile_edit *e, uint32_t sample)
 	stack = e->stacks[s.stack];
 	if (stack == DROPPED || e->into->failed)
 		return;
-	count = gather_labels(e, s, labels);
+	count = gather_sample_labels(e, s, labels);
 	if (e->into->failed || !labels_pass(e, labels, count))
 		return;
 	if (e->f->group == GROUP_LABEL)
@@ -399,11 +400,11 @@ int profile_filter_edit(struct profile_filter *f, const struct profile *from, st
 		.f = f,
 		.from = from,
 		.into = into,
-		.strings = new_map(from->strings.count),
-		.modules = new_map(from->module_keys.count),
-		.functions = new_map(from->functions.count),
-		.stacks = new_map(from->stacks.count),
-		.stack_tags = new_map(from->stacks.count),
+		.strings = new_edit_map(from->strings.count),
+		.modules = new_edit_map(from->module_keys.count),
+		.functions = new_edit_map(from->functions.count),
+		.stacks = new_edit_map(from->stacks.count),
+		.stack_tags = new_edit_map(from->stacks.count),
 	};
 	/* What is not of samples: types of values, modules, times, comments. */
 	int rc = profile_merge(into, from, keep_none, NULL, err);

@@ -27,7 +27,7 @@ static bool any_matches(struct profile_edit *e, struct schema_rule *r)
 	return false;
 }
 
-static void tag(struct profile_edit *e, const struct schema_rule *r)
+static void tag_frames(struct profile_edit *e, const struct schema_rule *r)
 {
 	struct profile_label l = {.key = profile_cstr(e->into, r->key),
 				  .text = profile_cstr(e->into, r->text)};
@@ -63,7 +63,7 @@ static void name_frame(struct profile_edit *e, struct view_frame *frame, const v
 #define NAME_MAX_LEN (LIMIT_DEMANGLE_OUT + 1024)
 
 /* Where it is kept what the rule makes of a frame's function; NULL when it cannot be. */
-static uint32_t *renamed(struct schema_rule *r, const struct view_frame *frame)
+static uint32_t *renamed_slot(struct schema_rule *r, const struct view_frame *frame)
 {
 	size_t before = r->renamed_cap;
 
@@ -96,7 +96,7 @@ static void make_name(struct profile_edit *e, const struct schema_rule *r, struc
 /* A profile has many frames, and few functions. */
 static void rename_frame(struct profile_edit *e, struct schema_rule *r, struct view_frame *frame)
 {
-	uint32_t *kept = renamed(r, frame);
+	uint32_t *kept = renamed_slot(r, frame);
 
 	if (kept && *kept) {
 		frame->function = *kept - 1;
@@ -108,7 +108,7 @@ static void rename_frame(struct profile_edit *e, struct schema_rule *r, struct v
 }
 
 /* The outermost of a run of frames stays. */
-static void collapse(struct profile_edit *e, struct schema_rule *r)
+static void collapse_frames(struct profile_edit *e, struct schema_rule *r)
 {
 	size_t kept = 0;
 
@@ -149,7 +149,7 @@ bool profile_edit_rule(struct profile_edit *e, struct schema_rule *r)
 	switch (r->action) {
 	case SCHEMA_TAG:
 		if (any_matches(e, r))
-			tag(e, r);
+			tag_frames(e, r);
 		break;
 	case SCHEMA_MARK:
 	case SCHEMA_RENAME:
@@ -158,7 +158,7 @@ bool profile_edit_rule(struct profile_edit *e, struct schema_rule *r)
 				rename_frame(e, r, &e->frames[i]);
 		break;
 	case SCHEMA_COLLAPSE:
-		collapse(e, r);
+		collapse_frames(e, r);
 		break;
 	case SCHEMA_DROP_FRAME:
 		drop_frames(e, r);

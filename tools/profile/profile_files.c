@@ -75,7 +75,7 @@ static void *read_part(void *arg)
 	return NULL;
 }
 
-static size_t processors(void)
+static size_t count_processors(void)
 {
 	cpu_set_t set;
 	int n = sched_getaffinity(0, sizeof(set), &set) ? 1 : CPU_COUNT(&set);
@@ -91,10 +91,10 @@ static uint64_t len_of(const char *path)
 }
 
 /* Cuts files from `begin` on into parts of about equal length; their number. */
-static size_t cut(struct shared *s, size_t begin, struct part parts[PROFILE_FILES_THREADS])
+static size_t cut_parts(struct shared *s, size_t begin, struct part parts[PROFILE_FILES_THREADS])
 {
 	uint64_t all = 0, before = 0;
-	size_t n = processors(), at = begin;
+	size_t n = count_processors(), at = begin;
 
 	for (size_t i = begin; n > 1 && i < s->count; i++)
 		all += len_of(s->paths[i]);
@@ -139,7 +139,7 @@ static int run_parts(struct part *parts, size_t n, struct profile *ret, struct e
 	return rc;
 }
 
-static void moved(const struct file_view *v)
+static void warn_moved(const struct file_view *v)
 {
 	log_progress("reading: %" PRIu64 " MiB", v->before / MIB);
 }
@@ -152,12 +152,12 @@ int profile_files_add(char *const *paths, size_t count, struct profile_filter *f
 	int rc = 0;
 
 	if (count == 1)
-		file_view_watch(moved);
+		file_view_watch(warn_moved);
 	/* The first file says what is counted. */
 	while (!rc && s.done < count && !ret->value_count)
 		rc = add_one(paths[s.done++], filter, ret, err);
 	if (!rc && s.done < count)
-		rc = run_parts(parts, cut(&s, s.done, parts), ret, err);
+		rc = run_parts(parts, cut_parts(&s, s.done, parts), ret, err);
 	file_view_watch(NULL);
 	log_progress_end();
 	return rc;

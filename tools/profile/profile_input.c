@@ -18,7 +18,7 @@
 /* Names of files in one directory: a million of what a sink keeps. */
 #define NAMES_LEN (256 * MIB)
 
-static bool ends_with(const char *s, const char *end)
+static bool file_name_ends_with(const char *s, const char *end)
 {
 	size_t len = strlen(s), end_len = strlen(end);
 
@@ -27,9 +27,9 @@ static bool ends_with(const char *s, const char *end)
 
 static int is_profile(const struct dirent *entry)
 {
-	return entry->d_name[0] != '.' &&
-	       (ends_with(entry->d_name, ".pb.gz") || ends_with(entry->d_name, ".pb") ||
-		ends_with(entry->d_name, ".pprof"));
+	return entry->d_name[0] != '.' && (file_name_ends_with(entry->d_name, ".pb.gz") ||
+					   file_name_ends_with(entry->d_name, ".pb") ||
+					   file_name_ends_with(entry->d_name, ".pprof"));
 }
 
 static void free_entries(struct dirent ***list, int count)
@@ -45,8 +45,9 @@ static int is_segment(const struct dirent *entry)
 	return spool_input_is_segment(entry->d_name);
 }
 
-static int read_entries(const char *dir, struct dirent *const *entries, size_t count,
-			struct profile_filter *filter, struct profile *ret, struct err *err)
+static int read_directory_entries(const char *dir, struct dirent *const *entries, size_t count,
+				  struct profile_filter *filter, struct profile *ret,
+				  struct err *err)
 {
 	_cleanup_(arena_done) struct arena names = ARENA_INIT(NAMES_LEN);
 	char **paths = arena_array(&names, count, sizeof(*paths));
@@ -79,7 +80,7 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 		rc = err_set(err, ERR_NOT_FOUND,
 			     "%s: no profiles (*.pb.gz) and no spool (segment-*.spool) here", dir);
 	if (!rc)
-		rc = read_entries(dir, entries, (size_t)count, filter, ret, err);
+		rc = read_directory_entries(dir, entries, (size_t)count, filter, ret, err);
 	free_entries(&entries, count);
 	return rc;
 }
@@ -169,13 +170,13 @@ static int read_edited(char *const *paths, size_t count, struct profile_filter *
 	return rc ? rc : profile_filter_edit(filter, &all, ret, err);
 }
 
-static int64_t negated(int64_t v)
+static int64_t negated_value(int64_t v)
 {
 	return v == INT64_MIN ? INT64_MAX : -v;
 }
 
 /* Every value with the other sign; what they were adds up to totals by row of `like`. */
-static void negate(struct profile *p, const struct profile *like, int64_t *totals)
+static void negate_profile(struct profile *p, const struct profile *like, int64_t *totals)
 {
 	for (uint32_t k = 0; k < p->value_count; k++) {
 		struct profile_text type = profile_text(p, p->value_types[k].type);
@@ -189,7 +190,7 @@ static void negate(struct profile *p, const struct profile *like, int64_t *total
 
 			if (row != PROFILE_NONE && !CHECKED_ADD(totals[row], *v, &totals[row]))
 				totals[row] = INT64_MAX;
-			*v = negated(*v);
+			*v = negated_value(*v);
 		}
 	}
 }
@@ -207,7 +208,7 @@ static int read_difference(char *const *paths, size_t count, struct profile_filt
 	rc = read_edited(&base_path, 1, filter, &base, err);
 	if (rc)
 		return rc;
-	negate(&base, ret, filter->diff_totals);
+	negate_profile(&base, ret, filter->diff_totals);
 	return profile_merge(ret, &base, NULL, NULL, err);
 }
 

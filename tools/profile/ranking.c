@@ -25,7 +25,7 @@ struct maker {
 	int64_t *modules; /* per module, and one more for "none" */
 };
 
-static void maker_done(struct maker *m)
+static void ranking_maker_done(struct maker *m)
 {
 	function_set_done(&m->functions);
 	intern_done(&m->row_keys);
@@ -52,8 +52,8 @@ static bool count_line(struct maker *m, const struct line_key *key, int64_t weig
 }
 
 /* Counts line k of a location in sample number `sample`. */
-static bool count_frame(struct maker *m, uint32_t sample, const struct profile_location *l,
-			size_t k, int64_t weight, bool leaf)
+static bool count_ranked_frame(struct maker *m, uint32_t sample, const struct profile_location *l,
+			       size_t k, int64_t weight, bool leaf)
 {
 	const struct profile_function f = profile_function(m->p, l->lines[k].function);
 	const struct row_key at = {
@@ -99,7 +99,7 @@ static bool count_location(struct maker *m, uint32_t sample, const struct profil
 			   int64_t weight, bool leaf)
 {
 	for (size_t i = 0; i < l->line_count; i++)
-		if (!count_frame(m, sample, l, i, weight, leaf && i == 0))
+		if (!count_ranked_frame(m, sample, l, i, weight, leaf && i == 0))
 			return false;
 	return true;
 }
@@ -115,7 +115,7 @@ static bool leaf_is_unnamed(const struct maker *m, const struct profile_location
 }
 
 /* Frames that foreign files leave without lines have no row of their own: they show as modules. */
-static bool count_sample(struct maker *m, struct ranking *r, uint32_t sample, int64_t weight)
+static bool count_ranked_sample(struct maker *m, struct ranking *r, uint32_t sample, int64_t weight)
 {
 	const uint32_t *locations;
 	size_t count;
@@ -138,7 +138,7 @@ static bool count_sample(struct maker *m, struct ranking *r, uint32_t sample, in
 	return true;
 }
 
-static int compare_names(const struct ranking_row *a, const struct ranking_row *b)
+static int compare_row_names(const struct ranking_row *a, const struct ranking_row *b)
 {
 	size_t len = a->name.len < b->name.len ? a->name.len : b->name.len;
 	int rc = memcmp(a->name.p, b->name.p, len);
@@ -156,7 +156,7 @@ static int by_self(const void *x, const void *y)
 		return a->self < b->self ? 1 : -1;
 	if (a->cum != b->cum)
 		return a->cum < b->cum ? 1 : -1;
-	return compare_names(a, b);
+	return compare_row_names(a, b);
 }
 
 static int by_cum_then_self(const void *x, const void *y)
@@ -216,7 +216,7 @@ static bool choose_lines(struct maker *m)
 int ranking_make(struct ranking *r, const struct profile *p, uint32_t value, bool by_cum,
 		 struct err *err)
 {
-	_cleanup_(maker_done) struct maker m = {
+	_cleanup_(ranking_maker_done) struct maker m = {
 		.p = p,
 		.row_keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),
 		.line_keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),
@@ -230,7 +230,7 @@ int ranking_make(struct ranking *r, const struct profile *p, uint32_t value, boo
 	if (!m.modules)
 		return err_set(err, ERR_MEMORY, "ranking: out of memory");
 	for (uint32_t i = 0; ok && i < p->samples.count; i++)
-		ok = count_sample(&m, r, i, profile_values(p, i)[value]);
+		ok = count_ranked_sample(&m, r, i, profile_values(p, i)[value]);
 	if (!ok || !choose_lines(&m) || !list_modules(&m, r)) {
 		ranking_done(r);
 		return err_set(err, ERR_MEMORY, "ranking: out of memory");

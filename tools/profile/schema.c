@@ -26,12 +26,12 @@ static void words_done(struct words *w)
 	w->count = 0;
 }
 
-static int wrong(const struct words *w, const char *what, struct err *err)
+static int wrong_word(const struct words *w, const char *what, struct err *err)
 {
 	return err_set(err, ERR_USAGE, "%s: line %u: %s", w->name, w->line, what);
 }
 
-static int split(struct words *w, const char *p, size_t len, struct err *err)
+static int split_words(struct words *w, const char *p, size_t len, struct err *err)
 {
 	for (size_t i = 0; i < len;) {
 		bool quoted = p[i] == '"';
@@ -47,9 +47,9 @@ static int split(struct words *w, const char *p, size_t len, struct err *err)
 		       (quoted ? p[end] != '"' : p[end] != ' ' && p[end] != '\t' && p[end] != '\r'))
 			end++;
 		if (quoted && end == len)
-			return wrong(w, "a quote is not closed", err);
+			return wrong_word(w, "a quote is not closed", err);
 		if (w->count == WORDS_MAX)
-			return wrong(w, "too many words", err);
+			return wrong_word(w, "too many words", err);
 		w->quoted[w->count] = quoted;
 		w->list[w->count] = strndup(p + start, end - start);
 		if (!w->list[w->count])
@@ -69,7 +69,7 @@ static bool next_is(struct words *w, const char *word)
 	return true;
 }
 
-static const char *next(struct words *w)
+static const char *next_word(struct words *w)
 {
 	return w->at < w->count ? w->list[w->at++] : NULL;
 }
@@ -80,13 +80,13 @@ static int parse_pattern(struct words *w, struct text_match *m, const char *what
 	struct err why;
 
 	if (!next_is(w, "~"))
-		return wrong(w, "~ \"REGEX\" is missing", err);
-	pattern = next(w);
+		return wrong_word(w, "~ \"REGEX\" is missing", err);
+	pattern = next_word(w);
 	if (!pattern)
-		return wrong(w, "a pattern is missing", err);
+		return wrong_word(w, "a pattern is missing", err);
 	if (m->set)
-		return wrong(w, "two patterns for the same", err);
-	return text_match_compile(m, what, pattern, &why) ? wrong(w, why.message, err) : 0;
+		return wrong_word(w, "two patterns for the same", err);
+	return text_match_compile(m, what, pattern, &why) ? wrong_word(w, why.message, err) : 0;
 }
 
 /* function|file|module ~ "REGEX" [and ...] */
@@ -102,17 +102,17 @@ static int parse_match(struct words *w, struct frame_match *m, struct err *err)
 		else if (next_is(w, "module"))
 			rc = parse_pattern(w, &m->module, "module", err);
 		else
-			return wrong(w, "function, file or module is expected", err);
+			return wrong_word(w, "function, file or module is expected", err);
 	} while (!rc && next_is(w, "and"));
 	return rc;
 }
 
-static int take_text(struct words *w, char **ret, const char *what, struct err *err)
+static int take_schema_text(struct words *w, char **ret, const char *what, struct err *err)
 {
-	const char *text = next(w);
+	const char *text = next_word(w);
 
 	if (!text || !*text)
-		return wrong(w, what, err);
+		return wrong_word(w, what, err);
 	*ret = strdup(text);
 	return *ret ? 0 : err_no_memory(err);
 }
@@ -120,23 +120,23 @@ static int take_text(struct words *w, char **ret, const char *what, struct err *
 /* KEY=VALUE [priority N] */
 static int parse_tag(struct words *w, struct schema_rule *r, struct err *err)
 {
-	int rc = take_text(w, &r->key, "a tag KEY=VALUE is missing", err);
+	int rc = take_schema_text(w, &r->key, "a tag KEY=VALUE is missing", err);
 	char *equal = rc ? NULL : strchr(r->key, '='), *end;
 
 	if (rc)
 		return rc;
 	if (!equal || equal == r->key || !equal[1])
-		return wrong(w, "a tag is KEY=VALUE", err);
+		return wrong_word(w, "a tag is KEY=VALUE", err);
 	r->text = strdup(equal + 1);
 	if (!r->text)
 		return err_no_memory(err);
 	*equal = 0;
 	if (next_is(w, "priority")) {
-		const char *number = next(w);
+		const char *number = next_word(w);
 
 		r->priority = number ? strtol(number, &end, 10) : 0;
 		if (!number || end == number || *end)
-			return wrong(w, "priority is a number", err);
+			return wrong_word(w, "priority is a number", err);
 	}
 	return 0;
 }
@@ -152,7 +152,7 @@ static int parse_where(struct words *w, struct schema_rule *r, struct err *err)
 	rc = parse_match(w, &r->match, err);
 	if (!rc && next_is(w, "unless"))
 		rc = next_is(w, "under") ? parse_match(w, &r->not_under, err)
-					 : wrong(w, "unless under is expected", err);
+					 : wrong_word(w, "unless under is expected", err);
 	return rc;
 }
 
@@ -164,39 +164,39 @@ static int parse_rule(struct words *w, struct schema_rule *r, struct err *err)
 		r->action = SCHEMA_TAG;
 		rc = parse_tag(w, r, err);
 		if (!rc && !next_is(w, "when"))
-			rc = wrong(w, "when is missing", err);
+			rc = wrong_word(w, "when is missing", err);
 		if (!rc)
 			rc = parse_where(w, r, err);
 	} else if (next_is(w, "mark")) {
 		r->action = SCHEMA_MARK;
-		rc = take_text(w, &r->text, "a mark is missing", err);
+		rc = take_schema_text(w, &r->text, "a mark is missing", err);
 		if (!rc && !next_is(w, "on"))
-			rc = wrong(w, "on is missing", err);
+			rc = wrong_word(w, "on is missing", err);
 		if (!rc)
 			rc = parse_where(w, r, err);
 	} else if (next_is(w, "rename")) {
 		r->action = SCHEMA_RENAME;
 		rc = parse_where(w, r, err);
 		if (!rc && !next_is(w, "to"))
-			rc = wrong(w, "to is missing", err);
+			rc = wrong_word(w, "to is missing", err);
 		if (!rc)
-			rc = take_text(w, &r->text, "a name is missing", err);
+			rc = take_schema_text(w, &r->text, "a name is missing", err);
 	} else if (next_is(w, "collapse")) {
 		r->action = SCHEMA_COLLAPSE;
 		rc = parse_where(w, r, err);
 		if (!rc && next_is(w, "to"))
-			rc = take_text(w, &r->text, "a name is missing", err);
+			rc = take_schema_text(w, &r->text, "a name is missing", err);
 	} else if (next_is(w, "drop")) {
 		bool stack = next_is(w, "stack");
 
 		if (!stack && !next_is(w, "frame"))
-			return wrong(w, "drop frame or drop stack is expected", err);
+			return wrong_word(w, "drop frame or drop stack is expected", err);
 		r->action = stack ? SCHEMA_DROP_STACK : SCHEMA_DROP_FRAME;
 		rc = parse_where(w, r, err);
 	} else {
-		return wrong(w, "not tag, mark, rename, collapse or drop", err);
+		return wrong_word(w, "not tag, mark, rename, collapse or drop", err);
 	}
-	return rc ? rc : w->at < w->count ? wrong(w, "more than a rule", err) : 0;
+	return rc ? rc : w->at < w->count ? wrong_word(w, "more than a rule", err) : 0;
 }
 
 static void rule_reset(struct schema_rule *r)
@@ -223,10 +223,11 @@ static void rule_done(struct schema_rule *r)
 	free(r->text);
 }
 
-static int parse_line(struct schema *s, struct words *w, const char *p, size_t len, struct err *err)
+static int parse_schema_line(struct schema *s, struct words *w, const char *p, size_t len,
+			     struct err *err)
 {
 	struct schema_rule r = {0};
-	int rc = split(w, p, len, err);
+	int rc = split_words(w, p, len, err);
 
 	if (rc || !w->count)
 		return rc;
@@ -234,7 +235,7 @@ static int parse_line(struct schema *s, struct words *w, const char *p, size_t l
 	rc = parse_rule(w, &r, err);
 	if (!rc && !grow_array((void **)&s->rules, &s->cap, s->count + 1, sizeof(*s->rules),
 			       SCHEMA_RULES_MAX))
-		rc = wrong(w, "too many rules", err);
+		rc = wrong_word(w, "too many rules", err);
 	if (rc)
 		rule_done(&r);
 	else
@@ -252,8 +253,8 @@ int schema_parse(struct schema *s, const char *name, const char *text, size_t le
 		size_t n = newline ? (size_t)(newline - text) : len;
 
 		w.line++;
-		rc = memchr(text, 0, n) ? wrong(&w, "not text", err)
-					: parse_line(s, &w, text, n, err);
+		rc = memchr(text, 0, n) ? wrong_word(&w, "not text", err)
+					: parse_schema_line(s, &w, text, n, err);
 		words_done(&w);
 		n += newline != NULL;
 		text += n;

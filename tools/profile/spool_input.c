@@ -19,8 +19,8 @@ bool spool_input_is_segment(const char *name)
 	       !strcmp(name + strlen(begin) + 16, end);
 }
 
-static int add_batch(const struct spool_batch *batch, struct profile_filter *filter,
-		     struct profile *ret, struct err *err)
+static int add_spool_batch(const struct spool_batch *batch, struct profile_filter *filter,
+			   struct profile *ret, struct err *err)
 {
 	_cleanup_(spool_profile_done) struct spool_profile p;
 	int rc = spool_profile_begin(&p, batch, err);
@@ -49,7 +49,7 @@ int spool_input_read(const char *dir, struct profile_filter *filter, struct prof
 	while ((rc = spool_reader_next(r, BATCH_SAMPLES, &batch, err)) > 0) {
 		samples += batch.sample_count;
 		log_progress("reading %s: %" PRIu64 " samples", dir, samples);
-		rc = add_batch(&batch, filter, ret, err);
+		rc = add_spool_batch(&batch, filter, ret, err);
 		if (rc)
 			break;
 	}

@@ -34,8 +34,8 @@ static bool is_file_of(const char *path, const char *end, const char *name)
 }
 
 /* 1 and the path of its file; 0 without one. dep ends with a NUL. */
-static int find_file(const char *lib, const char *dep, const char *name,
-		     char ret[static LIMIT_PATH_LEN])
+static int find_module_file(const char *lib, const char *dep, const char *name,
+			    char ret[static LIMIT_PATH_LEN])
 {
 	for (const char *line = dep, *next; *line; line = next) {
 		const char *colon;
@@ -54,7 +54,7 @@ static int find_file(const char *lib, const char *dep, const char *name,
 	return 0;
 }
 
-static struct build_id id_of(const char *sys, const char *name)
+static struct build_id id_of_module(const char *sys, const char *name)
 {
 	struct build_id id = {.kind = BUILD_ID_NONE};
 	_cleanup_(freep) uint8_t *notes = NULL;
@@ -93,8 +93,8 @@ static int add_each(const struct loaded_modules_places *at, char *modules, const
 		if (!name_len || name_len > NAME_MAX_LEN || memchr(line, '/', name_len))
 			continue;
 		line[name_len] = 0;
-		if (find_file(at->lib, dep, line, path)) {
-			struct build_id id = id_of(at->sys, line);
+		if (find_module_file(at->lib, dep, line, path)) {
+			struct build_id id = id_of_module(at->sys, line);
 
 			rc = push_files_add_loaded(files, path, &id, err);
 		} else if (missing_count++ == 0 || missing.len < SHOWN_LEN) {

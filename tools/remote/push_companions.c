@@ -10,23 +10,24 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
-static const char *base_name(const char *path)
+static const char *path_base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
 	return slash ? slash + 1 : path;
 }
 
-static void put(struct push_companions *p, int fd, enum image_kind kind, const struct build_id *id,
-		const char *path)
+static void put_push_companion(struct push_companions *p, int fd, enum image_kind kind,
+			       const struct build_id *id, const char *path)
 {
 	struct push_companion *to = &p->list[p->count++];
 
 	*to = (struct push_companion){.fd = fd, .kind = kind, .id = *id};
-	snprintf(to->name, sizeof(to->name), "%s", base_name(path));
+	snprintf(to->name, sizeof(to->name), "%s", path_base_name(path));
 }
 
-static bool has(const struct push_companions *p, enum image_kind kind, const struct build_id *id)
+static bool has_push_companion(const struct push_companions *p, enum image_kind kind,
+			       const struct build_id *id)
 {
 	for (size_t i = 0; i < p->count; i++)
 		if (p->list[i].kind == kind && build_id_equal(&p->list[i].id, id))
@@ -47,18 +48,19 @@ static bool try_half(struct push_companions *p, const char *path, const struct b
 	    !build_id_equal(&got, id) || image_links_read(fd, ret, NULL) ||
 	    (ret->kind != a && ret->kind != b))
 		return false;
-	put(p, TAKE_FD(fd), ret->kind, id, path);
+	put_push_companion(p, TAKE_FD(fd), ret->kind, id, path);
 	return true;
 }
 
 /* Whether it was made. */
-static bool join(char path[static LIMIT_PATH_LEN], const char *a, const char *b, const char *c)
+static bool join_path(char path[static LIMIT_PATH_LEN], const char *a, const char *b, const char *c)
 {
 	return snprintf(path, LIMIT_PATH_LEN, "%s%s%s", a, b, c) < (int)LIMIT_PATH_LEN;
 }
 
 /* .build-id/ab/cdef, as debug packages install links. */
-static bool by_id(char path[static LIMIT_PATH_LEN], const struct build_id *id, const char *suffix)
+static bool build_id_path(char path[static LIMIT_PATH_LEN], const struct build_id *id,
+			  const char *suffix)
 {
 	char hex[BUILD_ID_HEX_MAX];
 
@@ -87,12 +89,13 @@ static void find_others(struct push_companions *p, const char *path,
 		char package[LIMIT_PATH_LEN];
 
 		/* A program and its debug file may both refer to it. */
-		if (alt && has(p, IMAGE_ALT, &links->alt_id))
+		if (alt && has_push_companion(p, IMAGE_ALT, &links->alt_id))
 			continue;
 		if (alt)
-			put(p, TAKE_FD(c.list[i].fd), IMAGE_ALT, &links->alt_id, links->alt_name);
-		else if (join(package, path, ".dwp", ""))
-			put(p, TAKE_FD(c.list[i].fd), IMAGE_PACKAGE, id, package);
+			put_push_companion(p, TAKE_FD(c.list[i].fd), IMAGE_ALT, &links->alt_id,
+					   links->alt_name);
+		else if (join_path(package, path, ".dwp", ""))
+			put_push_companion(p, TAKE_FD(c.list[i].fd), IMAGE_PACKAGE, id, package);
 	}
 }
 
@@ -105,10 +108,10 @@ static void find_debug(struct push_companions *p, const char *dir, const struct 
 	bool found = false;
 
 	for (size_t i = 0; i < ARRAY_LEN(folders) && links->debug_name[0] && !found; i++)
-		found = join(folder, folders[i][0], dir, folders[i][1]) &&
-			join(path, folder, links->debug_name, "") &&
+		found = join_path(folder, folders[i][0], dir, folders[i][1]) &&
+			join_path(path, folder, links->debug_name, "") &&
 			try_half(p, path, id, IMAGE_DEBUG, IMAGE_BOTH, &half);
-	if (!found && by_id(path, id, ".debug"))
+	if (!found && build_id_path(path, id, ".debug"))
 		found = try_half(p, path, id, IMAGE_DEBUG, IMAGE_BOTH, &half);
 	/* Only the debug file says what it refers to. */
 	if (found)
@@ -116,8 +119,8 @@ static void find_debug(struct push_companions *p, const char *dir, const struct 
 }
 
 /* DIR/x.debug, DIR/.debug/x.debug and /usr/lib/debug/DIR/x.debug are all of DIR/x. */
-static void find_program(struct push_companions *p, const char *dir, const char *name,
-			 const struct build_id *id)
+static void find_debug_files(struct push_companions *p, const char *dir, const char *name,
+			     const struct build_id *id)
 {
 	static const char *const suffixes[] = {".debug", ".dbg", ""};
 	char folder[LIMIT_PATH_LEN], path[LIMIT_PATH_LEN], bare[LIMIT_PATH_LEN];
@@ -136,11 +139,11 @@ static void find_program(struct push_companions *p, const char *dir, const char 
 		if (end <= cut || strcmp(name + end - cut, suffixes[i]) != 0)
 			continue;
 		snprintf(bare, sizeof(bare), "%.*s", (int)(end - cut), name);
-		if (join(path, folder, "/", bare) &&
+		if (join_path(path, folder, "/", bare) &&
 		    try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH, &half))
 			return;
 	}
-	if (by_id(path, id, ""))
+	if (build_id_path(path, id, ""))
 		try_half(p, path, id, IMAGE_EXECUTABLE, IMAGE_BOTH, &half);
 }
 
@@ -148,7 +151,7 @@ void push_companions_find(struct push_companions *p, const char *path,
 			  const struct image_links *links, const struct build_id *id)
 {
 	_cleanup_(freep) char *real = realpath(path, NULL);
-	const char *name = base_name(path);
+	const char *name = path_base_name(path);
 
 	if (real) {
 		/* The name it was given by counts, and the folder where it really lies. */
@@ -156,7 +159,7 @@ void push_companions_find(struct push_companions *p, const char *path,
 		if (links->kind == IMAGE_EXECUTABLE)
 			find_debug(p, real, links, id);
 		else if (links->kind == IMAGE_DEBUG)
-			find_program(p, real, name, id);
+			find_debug_files(p, real, name, id);
 	}
 	find_others(p, path, links, id);
 }

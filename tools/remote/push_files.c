@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int add(struct push_files *f, const char *path, bool found, struct err *err)
+static int add_push_file(struct push_files *f, const char *path, bool found, struct err *err)
 {
 	char *copy;
 
@@ -22,7 +22,7 @@ static int add(struct push_files *f, const char *path, bool found, struct err *e
 	return 0;
 }
 
-static int by_name(const FTSENT **a, const FTSENT **b)
+static int compare_entry_names(const FTSENT **a, const FTSENT **b)
 {
 	return strcmp((*a)->fts_name, (*b)->fts_name);
 }
@@ -30,7 +30,8 @@ static int by_name(const FTSENT **a, const FTSENT **b)
 static int add_directory(struct push_files *f, const char *path, struct err *err)
 {
 	char *paths[] = {strdup(path), NULL};
-	FTS *tree = paths[0] ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, by_name) : NULL;
+	FTS *tree =
+		paths[0] ? fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, compare_entry_names) : NULL;
 	FTSENT *e;
 	int rc = 0;
 
@@ -38,7 +39,7 @@ static int add_directory(struct push_files *f, const char *path, struct err *err
 		rc = err_sys(err, errno, "%s", path);
 	while (!rc && (e = fts_read(tree))) {
 		if (e->fts_info == FTS_F)
-			rc = add(f, e->fts_path, true, err);
+			rc = add_push_file(f, e->fts_path, true, err);
 		else if (e->fts_info == FTS_DNR || e->fts_info == FTS_ERR)
 			rc = err_sys(err, e->fts_errno, "%s", e->fts_path);
 	}
@@ -48,7 +49,7 @@ static int add_directory(struct push_files *f, const char *path, struct err *err
 	return rc;
 }
 
-static int add_lines(struct push_files *f, FILE *in, struct err *err)
+static int add_listed_files(struct push_files *f, FILE *in, struct err *err)
 {
 	char *line = NULL;
 	size_t cap = 0;
@@ -74,17 +75,17 @@ int push_files_add(struct push_files *f, const char *path, struct err *err)
 	struct stat st;
 
 	if (!strcmp(path, "-"))
-		return add_lines(f, stdin, err);
+		return add_listed_files(f, stdin, err);
 	/* What cannot be opened is told when its turn comes, so that the others are sent. */
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return add_directory(f, path, err);
-	return add(f, path, false, err);
+	return add_push_file(f, path, false, err);
 }
 
 int push_files_add_loaded(struct push_files *f, const char *path, const struct build_id *loaded,
 			  struct err *err)
 {
-	int rc = add(f, path, false, err);
+	int rc = add_push_file(f, path, false, err);
 
 	if (!rc)
 		f->list[f->count - 1].loaded = *loaded;

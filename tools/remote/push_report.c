@@ -31,8 +31,8 @@ static const char *kind_word(Rawstack__V1__BinaryKind kind)
 	}
 }
 
-static void print_json(const struct push_line *l, const Rawstack__V1__BuildReport *r,
-		       struct buf *out)
+static void print_push_json(const struct push_line *l, const Rawstack__V1__BuildReport *r,
+			    struct buf *out)
 {
 	char hex[BUILD_ID_HEX_MAX];
 
@@ -79,8 +79,8 @@ bool push_report_misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__Binary
 	return false;
 }
 
-static void print_text(const struct push_line *l, const Rawstack__V1__BuildReport *r,
-		       struct buf *out)
+static void print_push_text(const struct push_line *l, const Rawstack__V1__BuildReport *r,
+			    struct buf *out)
 {
 	char hex[BUILD_ID_HEX_MAX];
 
@@ -116,9 +116,9 @@ int push_report_print(const struct push_line *line, bool json, struct err *err)
 	const Rawstack__V1__BuildReport *r = line->report ? line->report : &none;
 
 	if (json)
-		print_json(line, r, &out);
+		print_push_json(line, r, &out);
 	else
-		print_text(line, r, &out);
+		print_push_text(line, r, &out);
 	buf_str(&out, "\n");
 	if (out.failed)
 		return err_no_memory(err);

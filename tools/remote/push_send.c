@@ -43,24 +43,24 @@ struct sender {
 };
 
 /* Keeps the last failure for main() to print; prints the one before it. */
-static void note(struct push *p, const struct err *now)
+static void note_error(struct push *p, const struct err *now)
 {
 	if (p->failure.code)
 		log_error("%s", p->failure.message);
 	p->failure = *now;
 }
 
-static void fail(struct sender *s, const struct err *err)
+static void fail_push(struct sender *s, const struct err *err)
 {
 	pthread_mutex_lock(&s->push->lock);
 	log_progress_end();
-	note(s->push, err);
+	note_error(s->push, err);
 	if (err->code == ERR_UNAVAILABLE)
 		s->push->away = true;
 	pthread_mutex_unlock(&s->push->lock);
 }
 
-static void progress(void *ctx, uint64_t done)
+static void show_push_progress(void *ctx, uint64_t done)
 {
 	struct sender *s = ctx;
 	struct push *p = s->push;
@@ -85,7 +85,7 @@ static void progress(void *ctx, uint64_t done)
 }
 
 /* What was not understood is a failure, though the table is there. */
-static void print(struct sender *s, const struct push_line *line)
+static void print_push_line(struct sender *s, const struct push_line *line)
 {
 	struct push *p = s->push;
 	struct err err = {0};
@@ -97,11 +97,11 @@ static void print(struct sender *s, const struct push_line *line)
 	if (!rc)
 		rc = push_report_outcome(line, &err);
 	if (rc)
-		note(p, &err);
+		note_error(p, &err);
 	pthread_mutex_unlock(&p->lock);
 }
 
-static int upload(struct sender *s, struct upload *u, struct push_line *line, struct err *err)
+static int upload_file(struct sender *s, struct upload *u, struct push_line *line, struct err *err)
 {
 	const struct push_options *o = s->push->options;
 	struct upload_result result;
@@ -118,7 +118,7 @@ static int upload(struct sender *s, struct upload *u, struct push_line *line, st
 	u->pin = o->pin;
 	u->replace = o->replace;
 	u->patience_ms = o->patience_ms;
-	u->progress = progress;
+	u->progress = show_push_progress;
 	u->ctx = s;
 	rc = upload_run(s->client, u, &result, err);
 	line->id = u->id;
@@ -130,7 +130,7 @@ static int upload(struct sender *s, struct upload *u, struct push_line *line, st
 	if (rc)
 		err_prefix(err, "%s", line->shown);
 	else
-		print(s, line);
+		print_push_line(s, line);
 	upload_result_done(&result);
 	return rc;
 }
@@ -169,7 +169,7 @@ static bool comes_last(const struct push_companion *p)
 }
 
 /* What others refer to is there before they are. */
-static bool comes_first(const struct push_companion *p)
+static bool companion_comes_first(const struct push_companion *p)
 {
 	return p->kind == IMAGE_ALT || p->kind == IMAGE_PACKAGE;
 }
@@ -182,7 +182,7 @@ enum turn {
 
 static enum turn turn_of(const struct push_companion *p)
 {
-	return comes_first(p) ? TURN_FIRST : comes_last(p) ? TURN_LAST : TURN_BEFORE;
+	return companion_comes_first(p) ? TURN_FIRST : comes_last(p) ? TURN_LAST : TURN_BEFORE;
 }
 
 /* name: that of the program, whichever of its files is sent. */
@@ -197,27 +197,27 @@ static int send_companions(struct sender *s, const struct subject *f,
 			.fd = companion->fd,
 			.id = companion->id,
 			.kind = wire_kind(companion->kind),
-			.name = comes_first(companion) ? companion->name : name,
+			.name = companion_comes_first(companion) ? companion->name : name,
 		};
 		int rc;
 
 		if (turn_of(companion) != turn)
 			continue;
-		rc = upload(s, &u, &line, err);
+		rc = upload_file(s, &u, &line, err);
 		/* A service that cannot read it still has use for the file itself. */
 		if (rc == ERR_UNAVAILABLE)
 			return rc;
 		if (rc == ERR_UNSUPPORTED)
 			log_warn("%s", err->message);
 		else if (rc)
-			fail(s, err);
+			fail_push(s, err);
 	}
 	return 0;
 }
 
 /* The table, built here with all that can be found. */
-static int build_table(const struct subject *f, const struct push_companions *p, int out,
-		       struct err *err)
+static int build_push_table(const struct subject *f, const struct push_companions *p, int out,
+			    struct err *err)
 {
 	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
@@ -253,8 +253,8 @@ static int build_table(const struct subject *f, const struct push_companions *p,
 }
 
 /* A program's files come in any order, and all of them give its name. */
-static const char *name_of(const struct push_options *o, const struct subject *f,
-			   const struct push_companions *p)
+static const char *name_of_push(const struct push_options *o, const struct subject *f,
+				const struct push_companions *p)
 {
 	const char *slash = strrchr(f->path, '/');
 
@@ -284,11 +284,11 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 		push_companions_find(&companion_files, f->path, &f->links, &f->id);
 	if (companion_files.why.code)
 		log_warn("%s: %s", f->path, companion_files.why.message);
-	u.name = name_of(o, f, &companion_files);
+	u.name = name_of_push(o, f, &companion_files);
 	if (o->table) {
 		table = memfd_create("table", MFD_CLOEXEC);
 		rc = table < 0 ? err_sys(err, errno, "memfd_create")
-			       : build_table(f, &companion_files, table, err);
+			       : build_push_table(f, &companion_files, table, err);
 		if (rc)
 			return err_prefix(err, "%s", f->path);
 		u.fd = table;
@@ -300,7 +300,7 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 		if (rc)
 			return rc;
 	}
-	rc = upload(s, &u, &line, err);
+	rc = upload_file(s, &u, &line, err);
 	return rc || o->table ? rc
 			      : send_companions(s, f, &companion_files, u.name, TURN_LAST, err);
 }
@@ -366,7 +366,7 @@ static int send_file(struct sender *s, const struct push_file *file, bool *ret_f
 	return rc;
 }
 
-static void *run(void *arg)
+static void *run_sender(void *arg)
 {
 	struct sender *s = arg;
 	struct push *p = s->push;
@@ -381,7 +381,7 @@ static void *run(void *arg)
 		pthread_mutex_unlock(&p->lock);
 		rc = send_file(s, file, &found, &err);
 		if (rc < 0)
-			fail(s, &err);
+			fail_push(s, &err);
 		pthread_mutex_lock(&p->lock);
 		p->found |= found || rc < 0;
 		p->done++;
@@ -402,11 +402,11 @@ static void send_kallsyms(struct sender *s, const struct push_kallsyms *kernel)
 	};
 	struct err err;
 
-	if (upload(s, &u, &line, &err))
-		fail(s, &err);
+	if (upload_file(s, &u, &line, &err))
+		fail_push(s, &err);
 }
 
-static int start(struct push *p, struct sender *senders, size_t count, struct err *err)
+static int start_senders(struct push *p, struct sender *senders, size_t count, struct err *err)
 {
 	int rc = 0;
 
@@ -416,7 +416,7 @@ static int start(struct push *p, struct sender *senders, size_t count, struct er
 		/* The first is this thread. */
 		if (rc || i == 0)
 			continue;
-		if (pthread_create(&senders[i].thread, NULL, run, &senders[i]))
+		if (pthread_create(&senders[i].thread, NULL, run_sender, &senders[i]))
 			rc = err_set(err, ERR_MEMORY, "a thread cannot be started");
 		else
 			senders[i].running = true;
@@ -437,7 +437,7 @@ int push_send(const struct push_options *o, const struct push_files *files,
 	if (!senders)
 		return err_no_memory(err);
 	pthread_mutex_init(&p.lock, NULL);
-	rc = start(&p, senders, count, err);
+	rc = start_senders(&p, senders, count, err);
 	if (rc) {
 		pthread_mutex_lock(&p.lock);
 		p.away = true;
@@ -445,7 +445,7 @@ int push_send(const struct push_options *o, const struct push_files *files,
 	} else {
 		if (kernel)
 			send_kallsyms(&senders[0], kernel);
-		run(&senders[0]);
+		run_sender(&senders[0]);
 	}
 	for (size_t i = 0; i < count; i++) {
 		if (senders[i].running)

@@ -31,7 +31,7 @@ static void close_names(struct remote_names *n)
 /* --- what to ask ----------------------------------------------------------------------------- */
 
 /* perf cuts ids to 20 bytes and fills shorter ones (16 of MD5, 8 of a fast hash) up with zeros. */
-static void unpad(struct build_id *id)
+static void unpad_id(struct build_id *id)
 {
 	static const uint8_t zeros[12];
 
@@ -61,12 +61,12 @@ static uint32_t binary_of(struct remote_names *n, struct profile_text hex)
 	text[hex.len] = '\0';
 	if (build_id_parse(&b->id, text, NULL))
 		b->id = (struct build_id){0};
-	unpad(&b->id);
+	unpad_id(&b->id);
 	return row;
 }
 
 /* "[kernel:<module>]" lies in .text, "[kernel:<module>.<section>]" in that one. */
-static uint32_t section_of(struct remote_names *n, struct profile_text path)
+static uint32_t section_of_path(struct remote_names *n, struct profile_text path)
 {
 	const char *dot = memchr(path.p, '.', path.len);
 
@@ -76,8 +76,8 @@ static uint32_t section_of(struct remote_names *n, struct profile_text path)
 }
 
 /* Where a location is, as the service is asked; false: it cannot be. */
-static bool place_of(struct remote_names *n, const struct profile *p,
-		     const struct profile_location *l, struct place *ret)
+static bool place_of_location(struct remote_names *n, const struct profile *p,
+			      const struct profile_location *l, struct place *ret)
 {
 	const struct profile_module *m;
 	struct profile_text path;
@@ -101,7 +101,7 @@ static bool place_of(struct remote_names *n, const struct profile *p,
 	} else if (own && path.len > strlen(PROFILE_KERNEL_PREFIX) &&
 		   path.p[strlen(PROFILE_KERNEL_PREFIX)] == ':') {
 		ret->kind = RAWSTACK__V1__LOCATION_KIND__LOCATION_KIND_KERNEL_MODULE;
-		ret->section = section_of(n, path);
+		ret->section = section_of_path(n, path);
 	} else {
 		return false;
 	}
@@ -159,7 +159,7 @@ static void note_segments(struct binary *b, const struct profile *p, uint32_t mo
 }
 
 /* Notes places that were not asked for yet. */
-static int gather(struct remote_names *n, const struct profile *p, struct err *err)
+static int gather_places(struct remote_names *n, const struct profile *p, struct err *err)
 {
 	_cleanup_(freep) struct asked_place *of = calloc(p->locations.count + 1, sizeof(*of));
 
@@ -172,7 +172,7 @@ static int gather(struct remote_names *n, const struct profile *p, struct err *e
 		size_t at;
 
 		of[i].place = PROFILE_NONE;
-		if (!place_of(n, p, &l, &place))
+		if (!place_of_location(n, p, &l, &place))
 			continue;
 		id = intern_add(&n->places, &place, sizeof(place), NULL);
 		if (id == INTERN_FULL)
@@ -197,13 +197,13 @@ static int gather(struct remote_names *n, const struct profile *p, struct err *e
 	return n->found.failed ? remote_names_full(err) : weigh_places(n, p, of, err);
 }
 
-static int prepare(void *ctx, const struct profile *p, struct err *err)
+static int prepare_names(void *ctx, const struct profile *p, struct err *err)
 {
 	struct remote_names *n = ctx;
 	_cleanup_(freep) uint32_t *list = NULL;
 	uint32_t *ids;
 	size_t count = 0;
-	int rc = gather(n, p, err);
+	int rc = gather_places(n, p, err);
 
 	if (rc)
 		return rc;
@@ -233,15 +233,15 @@ static uint32_t copy_string(struct profile *into, const struct profile *from, ui
 	return profile_string(into, t.p, t.len);
 }
 
-static size_t lines(void *ctx, const struct profile *from, const struct profile_location *l,
-		    struct profile *into, struct profile_line *ret, size_t max)
+static size_t remote_lines(void *ctx, const struct profile *from, const struct profile_location *l,
+			   struct profile *into, struct profile_line *ret, size_t max)
 {
 	struct remote_names *n = ctx;
 	struct profile_location found;
 	struct place place;
 	uint32_t id;
 
-	if (!place_of(n, from, l, &place))
+	if (!place_of_location(n, from, l, &place))
 		return 0;
 	id = intern_find(&n->places, &place, sizeof(place));
 	if (id >= n->asked || n->answers[id] == PROFILE_NONE)
@@ -261,7 +261,7 @@ static size_t lines(void *ctx, const struct profile *from, const struct profile_
 	return found.line_count;
 }
 
-static struct name_status status(void *ctx, struct profile_text build_id)
+static struct name_status name_status_of(void *ctx, struct profile_text build_id)
 {
 	const struct remote_names *n = ctx;
 	uint32_t row = intern_find(&n->binary_ids, build_id.p, build_id.len);
@@ -284,7 +284,7 @@ static int open_names(struct remote_names **ret, const char *server, struct err 
 	n->binary_ids = n->places =
 		(struct intern)INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
 	n->arena = (struct arena)ARENA_INIT(ARENA_MAX);
-	n->source = (struct name_source){n, prepare, lines, status};
+	n->source = (struct name_source){n, prepare_names, remote_lines, name_status_of};
 	rc = remote_open(&n->client, server, err);
 	if (!rc)
 		*ret = TAKE_PTR(n);

@@ -18,7 +18,7 @@ static ProtobufCBinaryData borrow_string(const struct remote_names *n, uint32_t 
 	return borrow_bytes(t.p, t.len < max ? t.len : max);
 }
 
-static bool new_message(struct remote_names *n, Rawstack__V1__StackBatch **ret, size_t count)
+static bool new_ask_message(struct remote_names *n, Rawstack__V1__StackBatch **ret, size_t count)
 {
 	Rawstack__V1__StackBatch *q = arena_alloc(&n->arena, sizeof(*q));
 	Rawstack__V1__Locations *rows = arena_alloc(&n->arena, sizeof(*rows));
@@ -43,8 +43,8 @@ static bool new_message(struct remote_names *n, Rawstack__V1__StackBatch **ret, 
 	       rows->address && rows->string && rows->weight;
 }
 
-static bool add_segments(struct remote_names *n, const struct file_segments *from,
-			 Rawstack__V1__Module *to)
+static bool add_asked_segments(struct remote_names *n, const struct file_segments *from,
+			       Rawstack__V1__Module *to)
 {
 	const size_t count = from->count;
 
@@ -64,8 +64,8 @@ static bool add_segments(struct remote_names *n, const struct file_segments *fro
 	return true;
 }
 
-static bool add_module(struct remote_names *n, Rawstack__V1__StackBatch *q, struct binary *b,
-		       uint32_t path)
+static bool add_asked_module(struct remote_names *n, Rawstack__V1__StackBatch *q, struct binary *b,
+			     uint32_t path)
 {
 	Rawstack__V1__Module *m = arena_alloc(&n->arena, sizeof(*m));
 
@@ -75,7 +75,7 @@ static bool add_module(struct remote_names *n, Rawstack__V1__StackBatch *q, stru
 	m->build_id = borrow_bytes(b->id.bytes, b->id.len);
 	m->id_kind = RAWSTACK__V1__ID_KIND__ID_KIND_GNU;
 	m->path = borrow_string(n, path, LIMIT_PATH_LEN);
-	if (!add_segments(n, &b->segments, m))
+	if (!add_asked_segments(n, &b->segments, m))
 		return false;
 	b->row = (uint32_t)q->n_modules;
 	q->modules[q->n_modules++] = m;
@@ -83,14 +83,15 @@ static bool add_module(struct remote_names *n, Rawstack__V1__StackBatch *q, stru
 }
 
 /* Each section is said again: there are few, and few rows have one. */
-static bool add_row(struct remote_names *n, Rawstack__V1__StackBatch *q, size_t id, size_t first)
+static bool add_asked_row(struct remote_names *n, Rawstack__V1__StackBatch *q, size_t id,
+			  size_t first)
 {
 	const struct place *at = place_at(n, id);
 	struct binary *b = &n->binaries[at->binary];
 	Rawstack__V1__Locations *rows = q->locations;
 	size_t row = rows->n_kind++;
 
-	if (b->row == PROFILE_NONE && !add_module(n, q, b, n->paths[id - first]))
+	if (b->row == PROFILE_NONE && !add_asked_module(n, q, b, n->paths[id - first]))
 		return false;
 	rows->kind[row] = (Rawstack__V1__LocationKind)at->kind;
 	rows->mode[row] = (Rawstack__V1__AddressMode)at->mode;
@@ -131,7 +132,7 @@ static int make_request(struct remote_names *n, const uint32_t *ids, size_t coun
 	size_t taken = 0;
 
 	count = count < BATCH ? count : BATCH;
-	if (!new_message(n, &q, count))
+	if (!new_ask_message(n, &q, count))
 		return remote_names_full(err);
 	for (size_t i = 0; i < n->binary_ids.count; i++)
 		n->binaries[i].row = PROFILE_NONE;
@@ -139,7 +140,7 @@ static int make_request(struct remote_names *n, const uint32_t *ids, size_t coun
 	/* As in all profiles of Rawstack; --names full asks the linker's names, which come too. */
 	q->demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
 	while (taken < count && q->n_modules < LIMIT_BATCH_MODULES)
-		if (!add_row(n, q, ids[taken++], first))
+		if (!add_asked_row(n, q, ids[taken++], first))
 			return remote_names_full(err);
 	q->locations->n_module = q->locations->n_address = q->locations->n_mode = taken;
 	q->locations->n_string = q->locations->n_weight = taken;

@@ -72,13 +72,13 @@ static void take_report(struct upload_result *r, ProtobufCMessage **message,
 	r->report = report;
 }
 
-static void show(const struct state *s)
+static void show_upload(const struct state *s)
 {
 	if (s->u->progress)
 		s->u->progress(s->u->ctx, s->offset);
 }
 
-static int refused(const Rawstack__V1__BeginReply *reply, struct err *err)
+static int upload_refused(const Rawstack__V1__BeginReply *reply, struct err *err)
 {
 	int len = (int)reply->reason.len;
 	const char *reason = len ? (const char *)reply->reason.data : "no reason given";
@@ -142,7 +142,7 @@ static int note_failure(struct state *s, struct upload_result *r, struct err *er
 }
 
 /* 1: needed from s->offset on; 0: it is there; negative. */
-static int begin(struct state *s, struct upload_result *r, struct err *err)
+static int begin_remote_upload(struct state *s, struct upload_result *r, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	Rawstack__V1__BeginRequest q = RAWSTACK__V1__BEGIN_REQUEST__INIT;
@@ -177,17 +177,17 @@ static int begin(struct state *s, struct upload_result *r, struct err *err)
 	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_IN_PROGRESS)
 		s->building = is_building(s);
 	if (reply->status != RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_NEEDED)
-		return refused(reply, err);
+		return upload_refused(reply, err);
 	if (reply->upload_id.len > sizeof(s->id) || reply->offset > s->size)
 		return err_set(err, ERR_INTERNAL, "the service answers Begin with nonsense");
 	memcpy(s->id, reply->upload_id.data, reply->upload_id.len);
 	s->id_len = reply->upload_id.len;
 	s->offset = reply->offset;
-	show(s);
+	show_upload(s);
 	return 1;
 }
 
-static int send(struct state *s, struct upload_result *r, struct err *err)
+static int send_pieces(struct state *s, struct upload_result *r, struct err *err)
 {
 	_cleanup_(rpc_stream_closep) struct rpc_stream *stream = NULL;
 	_cleanup_(remote_free_reply) ProtobufCMessage *reply = NULL;
@@ -208,7 +208,7 @@ static int send(struct state *s, struct upload_result *r, struct err *err)
 		rc = rpc_stream_send(stream, &chunk.base, err);
 		s->offset += n;
 		r->sent += n;
-		show(s);
+		show_upload(s);
 	}
 	if (!stream)
 		return rc;
@@ -220,7 +220,7 @@ static int send(struct state *s, struct upload_result *r, struct err *err)
 	return rc < 0 ? rc : rpc_stream_finish(stream, err);
 }
 
-static int finish(struct state *s, struct upload_result *r, struct err *err)
+static int finish_remote_upload(struct state *s, struct upload_result *r, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	Rawstack__V1__FinishRequest q = RAWSTACK__V1__FINISH_REQUEST__INIT;
@@ -248,14 +248,14 @@ static int finish(struct state *s, struct upload_result *r, struct err *err)
 }
 
 /* Once through; what came of it is in s and r. */
-static int attempt(struct state *s, struct upload_result *r, struct err *err)
+static int attempt_upload(struct state *s, struct upload_result *r, struct err *err)
 {
-	int rc = begin(s, r, err);
+	int rc = begin_remote_upload(s, r, err);
 
 	if (rc <= 0)
 		return rc;
-	rc = s->offset < s->size ? send(s, r, err) : 0;
-	return rc ? rc : finish(s, r, err);
+	rc = s->offset < s->size ? send_pieces(s, r, err) : 0;
+	return rc ? rc : finish_remote_upload(s, r, err);
 }
 
 /* A service that is away, or forgot what it was told of this upload: Begin tells. */
@@ -265,7 +265,7 @@ static bool is_passing(int code)
 	       code == ERR_CANCELLED;
 }
 
-static int attempts(struct state *s, struct upload_result *r, struct err *err)
+static int attempt_uploads(struct state *s, struct upload_result *r, struct err *err)
 {
 	const struct io *io = io_system();
 	uint64_t pause_ms = PAUSE_MIN_MS, moved_ns = io->mono_ns(io->ctx), high = 0;
@@ -276,7 +276,7 @@ static int attempts(struct state *s, struct upload_result *r, struct err *err)
 		int rc;
 
 		r->tries++;
-		rc = attempt(s, r, err);
+		rc = attempt_upload(s, r, err);
 		if (!is_passing(rc))
 			return rc;
 		now = io->mono_ns(io->ctx);
@@ -312,7 +312,7 @@ int upload_run(struct rpc_client *c, const struct upload *u, struct upload_resul
 	if (!s.chunk)
 		return err_no_memory(err);
 	rc = hash_file(&s, err);
-	return rc ? rc : attempts(&s, ret, err);
+	return rc ? rc : attempt_uploads(&s, ret, err);
 }
 
 void upload_result_done(struct upload_result *r)

@@ -18,7 +18,7 @@ static int hex_digit(char c)
 }
 
 /* Hex of at most 64 bits at `at`; behind it, or `at` when there is none. */
-static size_t hex(const struct scan *s, size_t at, uint64_t *ret)
+static size_t scan_hex(const struct scan *s, size_t at, uint64_t *ret)
 {
 	size_t end = at;
 
@@ -30,7 +30,7 @@ static size_t hex(const struct scan *s, size_t at, uint64_t *ret)
 	return end;
 }
 
-static bool is(const struct scan *s, size_t at, const char *text)
+static bool scan_is(const struct scan *s, size_t at, const char *text)
 {
 	size_t len = strlen(text);
 
@@ -51,23 +51,23 @@ static size_t word_start(const struct scan *s, size_t end, size_t floor)
 	return end;
 }
 
-static struct log_text text(const struct scan *s, size_t start, size_t end)
+static struct log_text text_between(const struct scan *s, size_t start, size_t end)
 {
 	return (struct log_text){s->p + start, end - start};
 }
 
 /* "[0x...]" or "[<...>]" at `at`: behind it, or `at`. */
-static size_t bracket(const struct scan *s, size_t at, uint64_t *ret)
+static size_t scan_bracket(const struct scan *s, size_t at, uint64_t *ret)
 {
-	bool angle = is(s, at, "[<");
+	bool angle = scan_is(s, at, "[<");
 	size_t start = at + (angle ? 2 : 1), end;
 
-	if (!angle && !is(s, at, "[0x"))
+	if (!angle && !scan_is(s, at, "[0x"))
 		return at;
-	if (is(s, start, "0x"))
+	if (scan_is(s, start, "0x"))
 		start += 2;
-	end = hex(s, start, ret);
-	if (end == start || !is(s, end, angle ? ">]" : "]"))
+	end = scan_hex(s, start, ret);
+	if (end == start || !scan_is(s, end, angle ? ">]" : "]"))
 		return at;
 	return end + (angle ? 2 : 1);
 }
@@ -85,7 +85,7 @@ static bool kernel_frame(const struct scan *s, size_t start, size_t plus, size_t
 			 uint64_t offset, struct log_frame *ret)
 {
 	uint64_t size;
-	size_t end = hex(s, at + 3, &size), next = skip_space(s, end), close;
+	size_t end = scan_hex(s, at + 3, &size), next = skip_space(s, end), close;
 	/* "0010:do_exit": the segment stands before the name. */
 	const char *colon;
 
@@ -96,7 +96,7 @@ static bool kernel_frame(const struct scan *s, size_t start, size_t plus, size_t
 		start = (size_t)(colon + 1 - s->p);
 	*ret = (struct log_frame){
 		.kind = LOG_KERNEL,
-		.symbol = text(s, start, plus),
+		.symbol = text_between(s, start, plus),
 		.address = offset,
 		.return_address = !(s->len >= 4 && memmem(s->p, start, "RIP:", 4)),
 		.end = end,
@@ -109,7 +109,7 @@ static bool kernel_frame(const struct scan *s, size_t start, size_t plus, size_t
 					  (s->p[close] >= 'A' && s->p[close] <= 'Z')))
 			close++;
 		if (close < s->len && s->p[close] == ']' && close > next + 1) {
-			ret->module = text(s, next + 1, close);
+			ret->module = text_between(s, next + 1, close);
 			ret->end = close + 1;
 		}
 	}
@@ -130,12 +130,12 @@ static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t e
 		start--;
 	if (start == open)
 		return false;
-	ret->module = text(s, start, open);
-	ret->symbol = text(s, open + 1, plus);
+	ret->module = text_between(s, start, open);
+	ret->symbol = text_between(s, open + 1, plus);
 	ret->kind = ret->symbol.len ? LOG_SYMBOL : LOG_MODULE;
 	ret->return_address = true;
 	next = skip_space(s, end + 1);
-	ret->end = bracket(s, next, &pc);
+	ret->end = scan_bracket(s, next, &pc);
 	if (ret->end == next)
 		ret->end = end + 1;
 	return true;
@@ -153,7 +153,7 @@ static size_t path_start(const struct scan *s, size_t word, size_t floor)
 
 static bool begins_path(const struct scan *s, size_t at)
 {
-	return is(s, at, "/") || is(s, at, "./") || is(s, at, "../");
+	return scan_is(s, at, "/") || scan_is(s, at, "./") || scan_is(s, at, "../");
 }
 
 /* A module that is only the last word of a path is read from where the path begins, too. */
@@ -166,7 +166,7 @@ static void read_spaced(const struct scan *s, size_t floor, struct log_frame *f)
 	while (at > floor && (is_blank(s->p[at - 1]) || !is_break(s->p[at - 1]))) {
 		at--;
 		if ((at == floor || is_break(s->p[at - 1])) && begins_path(s, at)) {
-			f->spaced_module = text(s, at, start + f->module.len);
+			f->spaced_module = text_between(s, at, start + f->module.len);
 			return;
 		}
 	}
@@ -181,9 +181,9 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 	bool spaced = at > plus + 1;
 	uint64_t offset;
 
-	if (!is(s, at, "0x"))
+	if (!scan_is(s, at, "0x"))
 		return false;
-	end = hex(s, at + 2, &offset);
+	end = scan_hex(s, at + 2, &offset);
 	if (end == at + 2)
 		return false;
 	while (spaced && word_end > floor && is_blank(s->p[word_end - 1]))
@@ -191,7 +191,7 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 	/* Blanks end words, so going back over one happens once for each of them. */
 	start = spaced ? word_start(s, word_end, floor) : word;
 	*ret = (struct log_frame){.address = offset, .end = end};
-	if (!spaced && is(s, end, "/0x"))
+	if (!spaced && scan_is(s, end, "/0x"))
 		return kernel_frame(s, start, plus, end, offset, ret);
 	if (!spaced && start > floor && s->p[start - 1] == '(' &&
 	    glibc_frame(s, start - 1, plus, end, floor, ret))
@@ -206,7 +206,7 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 		ret->end = end + 1;
 		start = spaced ? start : path_start(s, start, floor);
 	}
-	ret->module = text(s, start, word_end);
+	ret->module = text_between(s, start, word_end);
 	return true;
 }
 
@@ -216,11 +216,11 @@ static bool bare_frame(const struct scan *s, size_t at, struct log_frame *ret)
 	size_t end;
 
 	if (s->p[at] == '[') {
-		end = bracket(s, at, &pc);
+		end = scan_bracket(s, at, &pc);
 		if (end == at)
 			return false;
 	} else {
-		end = hex(s, at + 5, &pc);
+		end = scan_hex(s, at + 5, &pc);
 		if (end == at + 5)
 			return false;
 	}
@@ -239,7 +239,7 @@ size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG
 
 		if (line[at] == '+')
 			found = plus_frame(&s, at, floor, word, f);
-		else if (line[at] == '[' || is(&s, at, "pc=0x"))
+		else if (line[at] == '[' || scan_is(&s, at, "pc=0x"))
 			found = bare_frame(&s, at, f);
 		if (is_break(line[at]))
 			word = at + 1;

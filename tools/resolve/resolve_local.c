@@ -4,8 +4,8 @@
 #include "resolve.h"
 
 /* What the query asks about, as addresses that its file_off says the kind of. */
-static int place(const struct local_table *t, struct resolve_query *q, uint64_t *places,
-		 struct err *err)
+static int place_query(const struct local_table *t, struct resolve_query *q, uint64_t *places,
+		       struct err *err)
 {
 	struct image_debug_file_place s;
 
@@ -60,7 +60,7 @@ int resolve_local(struct local_table *t, const struct resolve_query *query,
 
 	if (!vaddrs || !places)
 		return err_set(err, ERR_MEMORY, "resolve: out of memory");
-	rc = place(t, &q, places, err);
+	rc = place_query(t, &q, places, err);
 	wanted = wanted_of(&q, places, vaddrs);
 	/* Only the table can say where in memory an offset of the file is. */
 	if (!rc)

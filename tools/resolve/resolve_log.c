@@ -24,7 +24,7 @@ struct places {
 	size_t count, cap;
 };
 
-static const char *base_of(const char *path, size_t len, size_t *ret_len)
+static const char *log_base_name(const char *path, size_t len, size_t *ret_len)
 {
 	const char *slash = memrchr(path, '/', len);
 	const char *base = slash ? slash + 1 : path;
@@ -36,14 +36,14 @@ static const char *base_of(const char *path, size_t len, size_t *ret_len)
 static bool same_base(const char *path, struct log_text name)
 {
 	size_t a_len, b_len;
-	const char *a = base_of(path, strlen(path), &a_len);
-	const char *b = base_of(name.p, name.len, &b_len);
+	const char *a = log_base_name(path, strlen(path), &a_len);
+	const char *b = log_base_name(name.p, name.len, &b_len);
 
 	return a_len == b_len && memcmp(a, b, a_len) == 0;
 }
 
 /* The file of a path in the log: one that was named, by base name, else the path itself. */
-static struct module *file_of(struct log_filter *f, struct log_text path)
+static struct module *log_file_of(struct log_filter *f, struct log_text path)
 {
 	for (size_t i = 0; i < f->file_count; i++)
 		if (same_base(f->files[i], path))
@@ -55,14 +55,14 @@ static struct module *file_of(struct log_filter *f, struct log_text path)
 	return module_set_get(&f->modules, path.p, path.len, NULL, NULL);
 }
 
-static struct module *module_of(struct log_filter *f, const struct log_frame *frame)
+static struct module *log_module_of(struct log_filter *f, const struct log_frame *frame)
 {
-	struct module *m = file_of(f, frame->module);
+	struct module *m = log_file_of(f, frame->module);
 
-	return m || !frame->spaced_module.len ? m : file_of(f, frame->spaced_module);
+	return m || !frame->spaced_module.len ? m : log_file_of(f, frame->spaced_module);
 }
 
-static char plain(char c)
+static char plain_char(char c)
 {
 	return c == '-' ? '_' : c;
 }
@@ -71,12 +71,12 @@ static char plain(char c)
 static bool is_kernel_module(const char *path, struct log_text name)
 {
 	size_t len;
-	const char *base = base_of(path, strlen(path), &len);
+	const char *base = log_base_name(path, strlen(path), &len);
 
 	if (len < name.len || (len > name.len && base[name.len] != '.'))
 		return false;
 	for (size_t i = 0; i < name.len; i++)
-		if (plain(base[i]) != plain(name.p[i]))
+		if (plain_char(base[i]) != plain_char(name.p[i]))
 			return false;
 	return true;
 }
@@ -86,9 +86,10 @@ static struct module *kernel_module_of(struct log_filter *f, struct log_text nam
 	const char *file = NULL;
 
 	for (size_t i = 0; i < f->file_count && !file; i++)
-		if (name.len ? is_kernel_module(f->files[i], name)
-			     : strncmp(base_of(f->files[i], strlen(f->files[i]), &(size_t){0}),
-				       "vmlinu", 6) == 0)
+		if (name.len
+			    ? is_kernel_module(f->files[i], name)
+			    : strncmp(log_base_name(f->files[i], strlen(f->files[i]), &(size_t){0}),
+				      "vmlinu", 6) == 0)
 			file = f->files[i];
 	return file ? module_set_get(&f->modules, file, strlen(file), NULL, NULL) : NULL;
 }
@@ -106,7 +107,7 @@ static struct module *by_symbol(struct log_filter *f, struct module *m, struct l
 	return m;
 }
 
-static struct module *bare(struct log_filter *f, uint64_t pc, uint64_t *ret)
+static struct module *bare_module(struct log_filter *f, uint64_t pc, uint64_t *ret)
 {
 	*ret = pc;
 	if (f->process || (process_pc_is_kernel(pc) && !f->file_count))
@@ -116,8 +117,8 @@ static struct module *bare(struct log_filter *f, uint64_t pc, uint64_t *ret)
 		       : NULL;
 }
 
-static bool add_place(struct log_filter *f, struct places *all, const struct log_frame *frame,
-		      size_t line_off)
+static bool add_log_place(struct log_filter *f, struct places *all, const struct log_frame *frame,
+			  size_t line_off)
 {
 	struct module *m = NULL;
 	uint64_t vaddr = frame->address;
@@ -125,17 +126,17 @@ static bool add_place(struct log_filter *f, struct places *all, const struct log
 
 	switch (frame->kind) {
 	case LOG_MODULE:
-		m = module_of(f, frame);
+		m = log_module_of(f, frame);
 		break;
 	case LOG_SYMBOL:
-		m = by_symbol(f, module_of(f, frame), frame->symbol, frame->address, &vaddr);
+		m = by_symbol(f, log_module_of(f, frame), frame->symbol, frame->address, &vaddr);
 		break;
 	case LOG_KERNEL:
 		m = by_symbol(f, kernel_module_of(f, frame->module), frame->symbol, frame->address,
 			      &vaddr);
 		break;
 	case LOG_PC:
-		m = bare(f, frame->address, &vaddr);
+		m = bare_module(f, frame->address, &vaddr);
 		break;
 	}
 	f->found++;
@@ -162,7 +163,7 @@ static bool scan_lines(struct log_filter *f, struct places *all, const char *tex
 		size_t count = line_len > LOG_LINE_MAX ? 0 : log_scan(text + at, line_len, frames);
 
 		for (size_t i = 0; i < count; i++)
-			if (!add_place(f, all, &frames[i], at))
+			if (!add_log_place(f, all, &frames[i], at))
 				return false;
 		at += line_len + 1;
 	}

@@ -7,7 +7,7 @@
 
 #include "command.h"
 
-static int parse_style(const char *text, enum resolve_style *ret, struct err *err)
+static int parse_resolve_style(const char *text, enum resolve_style *ret, struct err *err)
 {
 	static const char *const names[] = {
 		[RESOLVE_TEXT] = "text",
@@ -101,7 +101,7 @@ static int check_source(const struct resolve_options *o, struct err *err)
 	return 0;
 }
 
-static int check(struct resolve_options *o, int address_count, struct err *err)
+static int check_resolve_options(struct resolve_options *o, int address_count, struct err *err)
 {
 	int rc;
 
@@ -129,8 +129,8 @@ static int check(struct resolve_options *o, int address_count, struct err *err)
 	return 0;
 }
 
-static int add_text(const char **list, size_t *count, size_t max, const char *what,
-		    const char *text, struct err *err)
+static int append_limited(const char **list, size_t *count, size_t max, const char *what,
+			  const char *text, struct err *err)
 {
 	if (*count == max)
 		return err_set(err, ERR_USAGE, "more than %zu %s", max, what);
@@ -205,8 +205,8 @@ int resolve_options_parse(int argc, char **argv, struct resolve_options *o, stru
 	while ((c = command_option(argc, argv, ":e:afipsCj:b:rR", options, err)) != -1) {
 		switch (c) {
 		case 'e':
-			if (add_text(o->files, &o->file_count, RESOLVE_FILES_MAX, "-e", optarg,
-				     err))
+			if (append_limited(o->files, &o->file_count, RESOLVE_FILES_MAX, "-e",
+					   optarg, err))
 				return ERR_USAGE;
 			break;
 		case 'j':
@@ -223,8 +223,8 @@ int resolve_options_parse(int argc, char **argv, struct resolve_options *o, stru
 			o->name = optarg;
 			break;
 		case OPT_LABEL:
-			if (add_text(o->labels, &o->label_count, LIMIT_LABELS, "--label", optarg,
-				     err))
+			if (append_limited(o->labels, &o->label_count, LIMIT_LABELS, "--label",
+					   optarg, err))
 				return ERR_USAGE;
 			break;
 		case OPT_PID:
@@ -256,7 +256,7 @@ int resolve_options_parse(int argc, char **argv, struct resolve_options *o, stru
 			o->return_address = true;
 			break;
 		case OPT_STYLE:
-			if (parse_style(optarg, &o->style, err))
+			if (parse_resolve_style(optarg, &o->style, err))
 				return ERR_USAGE;
 			o->styled = true;
 			break;
@@ -275,5 +275,5 @@ int resolve_options_parse(int argc, char **argv, struct resolve_options *o, stru
 				return ERR_USAGE;
 		}
 	}
-	return check(o, argc - optind, err);
+	return check_resolve_options(o, argc - optind, err);
 }

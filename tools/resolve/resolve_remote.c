@@ -58,8 +58,8 @@ static bool is_deferred(const Rawstack__V1__ResolvedAddress *a)
 	return a->status == RAWSTACK__V1__LOCATION_STATUS__LOCATION_STATUS_DEFERRED;
 }
 
-static void print_address(const Rawstack__V1__ResolvedAddress *a, struct resolve_printer *printer,
-			  size_t *unknown)
+static void print_remote_address(const Rawstack__V1__ResolvedAddress *a,
+				 struct resolve_printer *printer, size_t *unknown)
 {
 	resolve_begin(printer, a->address, location_status(a->status));
 	for (size_t i = 0; i < a->n_frames; i++) {
@@ -79,9 +79,9 @@ static void print_address(const Rawstack__V1__ResolvedAddress *a, struct resolve
 }
 
 /* Prints the first of `count` addresses; the service defers what does not fit an answer. */
-static int ask(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
-	       size_t first, size_t count, struct resolve_printer *printer, size_t *unknown,
-	       size_t *ret_answered, struct err *err)
+static int ask_lines(struct rpc_client *c, const struct build_id *id, const struct resolve_query *q,
+		     size_t first, size_t count, struct resolve_printer *printer, size_t *unknown,
+		     size_t *ret_answered, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
@@ -113,7 +113,7 @@ static int ask(struct rpc_client *c, const struct build_id *id, const struct res
 			       reply->n_addresses, count);
 	/* One that is too long for an answer of its own stays deferred. */
 	for (i = 0; i < count && (i == 0 || !is_deferred(reply->addresses[i])); i++)
-		print_address(reply->addresses[i], printer, unknown);
+		print_remote_address(reply->addresses[i], printer, unknown);
 	*ret_answered = i;
 	return 0;
 }
@@ -147,8 +147,8 @@ static int open_service(struct resolve_service **ret, const struct resolve_servi
 	return 0;
 }
 
-static int answer(struct resolve_service *s, const struct resolve_query *q,
-		  struct resolve_printer *printer, size_t *unknown, struct err *err)
+static int answer_query(struct resolve_service *s, const struct resolve_query *q,
+			struct resolve_printer *printer, size_t *unknown, struct err *err)
 {
 	size_t answered = 0;
 	int rc = 0;
@@ -156,15 +156,15 @@ static int answer(struct resolve_service *s, const struct resolve_query *q,
 	for (size_t i = 0; !rc && i < q->count; i += answered) {
 		size_t left = q->count - i;
 
-		rc = ask(s->client, &s->id, q, i,
-			 left < LIMIT_RESOLVE_ADDRESSES ? left : LIMIT_RESOLVE_ADDRESSES, printer,
-			 unknown, &answered, err);
+		rc = ask_lines(s->client, &s->id, q, i,
+			       left < LIMIT_RESOLVE_ADDRESSES ? left : LIMIT_RESOLVE_ADDRESSES,
+			       printer, unknown, &answered, err);
 	}
 	return rc;
 }
 
 const struct resolve_service_ops resolve_remote = {
 	.open = open_service,
-	.answer = answer,
+	.answer = answer_query,
 	.close = close_service,
 };
