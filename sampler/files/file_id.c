@@ -7,9 +7,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "file_notes.h"
 #include "file_open.h"
 #include "htlhash.h"
-#include "note_id.h"
 
 /* --- opening --------------------------------------------------------------------------------- */
 
@@ -74,7 +74,7 @@ int file_id_open(uint32_t pid, const char *path, const struct file_key *key)
 int file_id_of(int fd, struct build_id *ret)
 {
 	struct stat st;
-	int rc = note_id_of_file(fd, ret);
+	int rc = file_notes_of_file(fd, ret);
 
 	if (rc)
 		return rc < 0 ? rc : 0;

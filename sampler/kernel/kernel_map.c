@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "file_notes.h"
 #include "limits.h"
-#include "note_id.h"
 
 #define KALLSYMS "/proc/kallsyms"
 
@@ -97,7 +97,7 @@ int kernel_map_init(struct kernel_map *ret, uint64_t text, uint64_t etext, uint6
 		    struct err *err)
 {
 	*ret = (struct kernel_map){.reread_ns = REREAD_NS};
-	if (note_id_of_kernel(&ret->id) != 1)
+	if (file_notes_of_path(FILE_NOTES_KERNEL, &ret->id, NULL))
 		return err_set(err, ERR_NOT_FOUND,
 			       "the kernel tells no build id in /sys/kernel/notes: its frames stay "
 			       "unresolved");

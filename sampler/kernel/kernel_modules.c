@@ -6,9 +6,9 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "file_notes.h"
 #include "io.h"
 #include "limits.h"
-#include "note_id.h"
 
 enum {
 	NAME_LEN = 64, /* MODULE_NAME_LEN of the kernel is 56 */
@@ -108,16 +108,13 @@ static void read_module_section(struct kernel_module *row, const char *dir, cons
 
 static void read_module(const struct kernel_modules *m, struct kernel_module *row)
 {
-	_cleanup_(freep) uint8_t *notes = NULL;
 	char path[LIMIT_PATH_LEN];
 	struct dirent *entry;
-	size_t len;
 	DIR *dir;
 
 	row->is_read = true;
 	snprintf(path, sizeof(path), "%s/%s/notes/.note.gnu.build-id", m->sys_dir, row->name);
-	if (io_read_file(path, LIMIT_NOTES_LEN, &notes, &len, NULL) ||
-	    note_id_find(bytes_of(notes, len), &row->id) != 1)
+	if (file_notes_of_path(path, &row->id, NULL))
 		row->id = (struct build_id){.kind = BUILD_ID_NONE};
 	snprintf(path, sizeof(path), "%s/%s/sections", m->sys_dir, row->name);
 	dir = opendir(path);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "command.h"
+#include "file_notes.h"
 #include "kernel_symbols.h"
 #include "limits.h"
 #include "loaded_modules.h"
@@ -152,7 +153,8 @@ static int parse_push_arguments(int argc, char **argv, struct arguments *o, stru
 
 static int open_kallsyms(const struct arguments *o, struct push_kallsyms *k, struct err *err)
 {
-	int rc = o->kernel ? kernel_id(&k->id, err) : build_id_parse(&k->id, o->build_id, err);
+	int rc = o->kernel ? file_notes_of_path(FILE_NOTES_KERNEL, &k->id, err)
+			   : build_id_parse(&k->id, o->build_id, err);
 
 	k->path = o->kernel ? "/proc/kallsyms" : o->kallsyms;
 	return rc ? rc : kernel_symbols_open(k->path, &k->fd, err);

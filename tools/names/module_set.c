@@ -4,6 +4,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "file_notes.h"
 #include "image_debug_file.h"
 #include "kernel_symbols.h"
 
@@ -107,7 +108,7 @@ struct module *module_set_kernel(struct module_set *s, struct err *err)
 		m = add_set_module(s, KERNEL_NAME, strlen(KERNEL_NAME), err);
 		if (!m)
 			return NULL;
-		rc = kernel_id(&id, err);
+		rc = file_notes_of_path(FILE_NOTES_KERNEL, &id, err);
 		if (!rc)
 			rc = kernel_symbols_open("/proc/kallsyms", &fd, err);
 		if (!rc)

@@ -6,8 +6,8 @@
 #include <sys/utsname.h>
 
 #include "buf.h"
+#include "file_notes.h"
 #include "io.h"
-#include "kernel_symbols.h"
 #include "limits.h"
 #include "log.h"
 
@@ -57,13 +57,10 @@ static int find_module_file(const char *lib, const char *dep, const char *name,
 static struct build_id id_of_module(const char *sys, const char *name)
 {
 	struct build_id id = {.kind = BUILD_ID_NONE};
-	_cleanup_(freep) uint8_t *notes = NULL;
 	char path[LIMIT_PATH_LEN];
-	size_t len;
 
 	snprintf(path, sizeof(path), "%s/%s/notes/.note.gnu.build-id", sys, name);
-	if (!io_read_file(path, LIMIT_NOTE_LEN, &notes, &len, NULL) &&
-	    kernel_notes_id(notes, len, &id, NULL))
+	if (file_notes_of_path(path, &id, NULL))
 		id.kind = BUILD_ID_NONE;
 	return id;
 }

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which file a pc belonged to at the time of a sample, from records in any order of arrival. */
 #include "events.h"
+#include "file_notes.h"
 #include "limits.h"
-#include "note_id.h"
 #include "procs.h"
 
 #include <errno.h>
@@ -768,11 +768,11 @@ static void test_notes(void **state)
 	struct build_id id;
 
 	(void)state;
-	assert_int_equal(note_id_find(bytes_of(notes, sizeof(notes)), &id), 1);
+	assert_int_equal(file_notes_find(bytes_of(notes, sizeof(notes)), 4, &id), 1);
 	assert_int_equal(id.len, 4);
 	assert_memory_equal(id.bytes, "\x09\x08\x07\x06", 4);
 	for (size_t len = 0; len < sizeof(notes); len++)
-		assert_int_equal(note_id_find(bytes_of(notes, len), &id), 0);
+		assert_int_equal(file_notes_find(bytes_of(notes, len), 4, &id), 0);
 }
 
 int main(void)
