@@ -30,6 +30,7 @@ void spool_pack_init(struct spool_pack *p, uint64_t segment_len, uint64_t period
 	}
 	buf_init(&p->samples, LIMIT_SPOOL_RECORD);
 	buf_init(&p->file_segments, LIMIT_SPOOL_RECORD);
+	buf_init(&p->has_segments, LIMIT_SPOOL_DICT);
 	buf_init(&p->out, segment_len);
 }
 
@@ -41,6 +42,7 @@ void spool_pack_done(struct spool_pack *p)
 	}
 	buf_done(&p->samples);
 	buf_done(&p->file_segments);
+	buf_done(&p->has_segments);
 	buf_done(&p->out);
 }
 
@@ -53,6 +55,7 @@ void spool_pack_reset(struct spool_pack *p, uint64_t off)
 	}
 	buf_reset(&p->samples);
 	buf_reset(&p->file_segments);
+	buf_reset(&p->has_segments);
 	buf_reset(&p->out);
 	p->samples_count = p->file_segments_count = 0;
 	p->pending_len = 0;
@@ -365,13 +368,31 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 	return index;
 }
 
+/* Whether it is the first time in this segment of the spool. Processes that are read anew have
+ * modules of their own, whose segments are the same. */
+static bool set_has_segments(struct spool_pack *p, uint32_t module)
+{
+	struct buf *b = &p->has_segments;
+	const size_t before = b->len;
+
+	if (module >= before) {
+		if (!buf_extend(b, module + 1 - before))
+			return false;
+		memset(b->p + before, 0, b->len - before);
+	}
+	if (b->p[module])
+		return false;
+	b->p[module] = 1;
+	return true;
+}
+
 void spool_pack_file_segments(struct spool_pack *p, uint32_t module,
 			      const struct file_segment *rows, size_t count)
 {
 	const size_t before = p->file_segments.len;
 
 	if (!count || module >= p->dicts[SPOOL_DICT_MODULES].keys.count ||
-	    !spool_pack_has_room(p, 5 + FILE_SEGMENTS_PACKED_MAX))
+	    !spool_pack_has_room(p, 5 + FILE_SEGMENTS_PACKED_MAX) || !set_has_segments(p, module))
 		return;
 	buf_uleb(&p->file_segments, module);
 	file_segments_put(&p->file_segments, rows, count);

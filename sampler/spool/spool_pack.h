@@ -32,6 +32,7 @@ struct spool_pack {
 	struct buf samples; /* those that are in no record yet */
 	struct buf file_segments;
 	uint32_t file_segments_count; /* modules that file_segments is of */
+	struct buf has_segments;      /* a byte for each module: this segment has its segments */
 	struct spool_guess guess;
 	uint32_t samples_count, samples_step;
 	uint64_t pending_len; /* of all that is in no record yet */

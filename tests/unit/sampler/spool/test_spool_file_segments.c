@@ -104,6 +104,24 @@ static void test_round_trip(void **state)
 	spool_reader_close(r);
 }
 
+/* However often they are told: while records of mappings are lost, that is each tenth of a second.
+ */
+static void test_told_again(void **state)
+{
+	struct memory_io *m = *state;
+	struct spool_writer *w = writer(m, &small);
+	const uint64_t first = spool_writer_segment(w);
+	const uint32_t module = add_in_module(w, 1);
+
+	for (uint64_t i = 0; i < small.segment_len / 10; i++) {
+		spool_writer_file_segments(w, module, rows, 2);
+		spool_writer_flush(w, NULL);
+	}
+	add_in_module(w, 1);
+	assert_int_equal(spool_writer_segment(w), first);
+	spool_writer_close(w);
+}
+
 /* Each segment of the spool has its own. */
 static void test_next_segment(void **state)
 {
@@ -211,6 +229,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		TEST(test_round_trip),
+		TEST(test_told_again),
 		TEST(test_next_segment),
 		TEST(test_hostile),
 	};
