@@ -81,8 +81,7 @@ static bool add_unit_types(struct builder *b, const struct debug_unit *unit)
 		if (unit->types[i] == DEBUG_NONE || s->name == DEBUG_NONE)
 			continue;
 		id = intern_add(&b->typed, &key, sizeof(key), &is_new);
-		if (id == INTERN_FULL || !grow_array((void **)&b->types, &b->types_cap,
-						     (size_t)id + 1, sizeof(*b->types), SIZE_MAX))
+		if (id == INTERN_FULL || !GROW(b->types, &b->types_cap, (size_t)id + 1, SIZE_MAX))
 			return false;
 		if (is_new)
 			b->types[id] = unit->types[i];
@@ -145,8 +144,7 @@ static bool find_home(void *ctx, const struct flat_row *row)
 		return true;
 	key = home_of(n);
 	home = intern_add(&a->homes, &key, sizeof(key), &is_new);
-	if (home == INTERN_FULL || !grow_array((void **)&a->home_entry, &a->home_cap,
-					       (size_t)home + 1, sizeof(*a->home_entry), SIZE_MAX))
+	if (home == INTERN_FULL || !GROW(a->home_entry, &a->home_cap, (size_t)home + 1, SIZE_MAX))
 		return false;
 	if (is_new || n->entry < a->home_entry[home])
 		a->home_entry[home] = n->entry;
@@ -224,8 +222,7 @@ static uint32_t function_id(struct answer *a, const struct flat_node *n)
 	}
 	memo.id = make_answer_function(a, n);
 	/* What cannot be remembered is asked for anew. */
-	if (!at || !grow_array((void **)&a->memos, &a->memos_cap, a->memo_count + 1,
-			       sizeof(*a->memos), DEBUG_NONE))
+	if (!at || !GROW(a->memos, &a->memos_cap, a->memo_count + 1, DEBUG_NONE))
 		return memo.id;
 	if (*at == DEBUG_NONE)
 		*at = (uint32_t)a->memo_count++;

@@ -47,8 +47,7 @@ void flat_done(struct flat *f)
 
 uint32_t flat_add_node(struct flat *f, const struct flat_node *node)
 {
-	if (!grow_array((void **)&f->nodes, &f->nodes_cap, f->node_count + 1, sizeof(*f->nodes),
-			FLAT_MAX))
+	if (!GROW(f->nodes, &f->nodes_cap, f->node_count + 1, FLAT_MAX))
 		return DEBUG_NONE;
 	f->nodes[f->node_count] = *node;
 	return (uint32_t)f->node_count++;
@@ -96,8 +95,7 @@ static int add_flat_row(struct work *w, enum flat_kind kind, uint64_t start, uin
 	struct flat_row *last;
 
 	if (!p || p->unit != w->unit->number || p->kind != kind || p->end != start) {
-		if (!grow_array((void **)&f->pieces, &f->pieces_cap, f->piece_count + 1,
-				sizeof(*f->pieces), FLAT_MAX))
+		if (!GROW(f->pieces, &f->pieces_cap, f->piece_count + 1, FLAT_MAX))
 			return err_no_memory(err);
 		assert(f->pieces);
 		p = &f->pieces[f->piece_count++];
@@ -111,8 +109,7 @@ static int add_flat_row(struct work *w, enum flat_kind kind, uint64_t start, uin
 	if (last && last->node == row->node && last->file == row->file && last->line == row->line &&
 	    last->column_word == row->column_word)
 		return 0;
-	if (!grow_array((void **)&f->rows, &f->rows_cap, f->row_count + 1, sizeof(*f->rows),
-			SIZE_MAX))
+	if (!GROW(f->rows, &f->rows_cap, f->row_count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	assert(f->rows);
 	f->rows[f->row_count] = *row;

@@ -5,7 +5,7 @@
 
 bool function_aliases_add(struct function_aliases *a, const struct function_alias *alias)
 {
-	if (!grow_array((void **)&a->list, &a->cap, a->count + 1, sizeof(*a->list), SIZE_MAX))
+	if (!GROW(a->list, &a->cap, a->count + 1, SIZE_MAX))
 		return false;
 	a->list[a->count++] = *alias;
 	return true;

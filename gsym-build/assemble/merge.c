@@ -49,12 +49,10 @@ static uint32_t new_id(const uint32_t *ids, uint32_t id)
 
 static bool reserve_flat(struct flat *to, const struct flat *from)
 {
-	return grow_array((void **)&to->rows, &to->rows_cap, to->row_count + from->row_count + 1,
-			  sizeof(*to->rows), SIZE_MAX) &&
-	       grow_array((void **)&to->nodes, &to->nodes_cap,
-			  to->node_count + from->node_count + 1, sizeof(*to->nodes), DEBUG_NONE) &&
-	       grow_array((void **)&to->pieces, &to->pieces_cap,
-			  to->piece_count + from->piece_count + 1, sizeof(*to->pieces), DEBUG_NONE);
+	return GROW(to->rows, &to->rows_cap, to->row_count + from->row_count + 1, SIZE_MAX) &&
+	       GROW(to->nodes, &to->nodes_cap, to->node_count + from->node_count + 1, DEBUG_NONE) &&
+	       GROW(to->pieces, &to->pieces_cap, to->piece_count + from->piece_count + 1,
+		    DEBUG_NONE);
 }
 
 int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,

@@ -40,8 +40,7 @@ static int sort_out(struct work *w, struct sequence *s, struct err *err)
 	const struct debug_row *rows = w->unit->rows + s->first;
 	size_t count = s->count;
 
-	if (!grow_array((void **)&w->rows, &w->rows_cap, w->row_count + count, sizeof(*w->rows),
-			SIZE_MAX))
+	if (!GROW(w->rows, &w->rows_cap, w->row_count + count, SIZE_MAX))
 		return err_no_memory(err);
 	s->first = w->row_count;
 	s->count = 0;
@@ -69,8 +68,7 @@ static int add_line_sequence(struct work *w, size_t first, size_t count, struct 
 
 	if (count < 2 || !is_code(w->code, rows[0].vaddr))
 		return 0;
-	if (!grow_array((void **)&w->sequences, &w->sequences_cap, w->sequence_count + 1,
-			sizeof(*w->sequences), SIZE_MAX))
+	if (!GROW(w->sequences, &w->sequences_cap, w->sequence_count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	s = &w->sequences[w->sequence_count];
 	*s = (struct sequence){.low = rows[0].vaddr, .first = first, .count = count};
@@ -98,8 +96,7 @@ static int add_line_span(struct work *w, uint64_t start, uint64_t end, const str
 {
 	if (start >= end)
 		return 0;
-	if (!grow_array((void **)&w->out->all, &w->out->cap, w->out->count + 1,
-			sizeof(*w->out->all), SIZE_MAX))
+	if (!GROW(w->out->all, &w->out->cap, w->out->count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	w->out->all[w->out->count++] = (struct unit_line){.start = start,
 							  .end = end,

@@ -55,8 +55,7 @@ static int read_addresses(struct bench *b, const char *path, struct err *err)
 	if (!f)
 		return err_sys(err, errno, "%s", path);
 	while (fgets(line, sizeof(line), f)) {
-		if (!grow_array((void **)&b->vaddrs, &b->cap, b->count + 1, sizeof(*b->vaddrs),
-				SIZE_MAX)) {
+		if (!GROW(b->vaddrs, &b->cap, b->count + 1, SIZE_MAX)) {
 			fclose(f);
 			return err_no_memory(err);
 		}

@@ -41,8 +41,7 @@ void gsym_run_reset(struct gsym_run *r)
 
 static uint32_t new_call(struct gsym_run *r, uint32_t function, uint32_t file, uint32_t line)
 {
-	if (!grow_array((void **)&r->calls, &r->calls_cap, r->call_count + 1, sizeof(*r->calls),
-			UINT32_MAX - 1))
+	if (!GROW(r->calls, &r->calls_cap, r->call_count + 1, UINT32_MAX - 1))
 		return UINT32_MAX;
 	r->calls[r->call_count] = (struct gsym_call){.function = function,
 						     .call_file = file,
@@ -86,8 +85,7 @@ static bool cover_range(struct gsym_run *r, uint32_t call, uint64_t start, uint6
 		r->ranges[c->last_range].end = end;
 		return true;
 	}
-	if (!grow_array((void **)&r->ranges, &r->ranges_cap, r->range_count + 1, sizeof(*r->ranges),
-			UINT32_MAX - 1))
+	if (!GROW(r->ranges, &r->ranges_cap, r->range_count + 1, UINT32_MAX - 1))
 		return false;
 	r->ranges[r->range_count] =
 		(struct gsym_range){.start = start, .end = end, .next = UINT32_MAX};
@@ -126,8 +124,7 @@ int gsym_run_add(struct gsym_run *r, uint64_t start, uint64_t end, const struct 
 		if (at == UINT32_MAX || !cover_range(r, at, start, end))
 			return err_no_memory(err);
 	}
-	if (!grow_array((void **)&r->rows, &r->rows_cap, r->row_count + 1, sizeof(*r->rows),
-			SIZE_MAX))
+	if (!GROW(r->rows, &r->rows_cap, r->row_count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	r->rows[r->row_count++] = (struct gsym_row){
 		.start = start, .file = file_number(frames[0].file), .line = frames[0].line};

@@ -58,8 +58,7 @@ static int add_export_string(struct export *e, const void *p, size_t len, uint32
 	bool is_new;
 	uint32_t id = intern_add(&e->strings, p, len, &is_new);
 
-	if (id == INTERN_FULL || !grow_array((void **)&e->string_off, &e->string_cap,
-					     (size_t)id + 1, sizeof(*e->string_off), SIZE_MAX))
+	if (id == INTERN_FULL || !GROW(e->string_off, &e->string_cap, (size_t)id + 1, SIZE_MAX))
 		return err_no_memory(err);
 	if (is_new) {
 		e->string_off[id] = (uint32_t)e->string_bytes.len;

@@ -8,7 +8,7 @@ bool interval_overlay_add(struct interval_overlay *p, uint64_t start, uint64_t e
 {
 	if (start >= end)
 		return true;
-	if (!grow_array((void **)&p->spans, &p->cap, p->count + 1, sizeof(*p->spans), p->max))
+	if (!GROW(p->spans, &p->cap, p->count + 1, p->max))
 		return false;
 	p->spans[p->count++] =
 		(struct interval_span){.start = start, .end = end, .rank = rank, .value = value};

@@ -9,7 +9,7 @@
 
 bool symbols_add(struct symbols *s, const struct symbol *sym)
 {
-	if (!grow_array((void **)&s->list, &s->cap, s->count + 1, sizeof(*s->list), UINT32_MAX - 1))
+	if (!GROW(s->list, &s->cap, s->count + 1, UINT32_MAX - 1))
 		return false;
 	s->list[s->count++] = *sym;
 	return true;

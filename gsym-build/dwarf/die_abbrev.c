@@ -103,8 +103,7 @@ static bool is_unit_tag(uint32_t tag)
 
 static bool put_op(struct die_table *t, uint32_t op)
 {
-	if (!grow_array((void **)&t->ops, &t->ops_cap, t->op_count + 1, sizeof(*t->ops),
-			DIE_NO_PROGRAM - 1))
+	if (!GROW(t->ops, &t->ops_cap, t->op_count + 1, DIE_NO_PROGRAM - 1))
 		return false;
 	t->ops[t->op_count++] = op;
 	return true;
@@ -330,8 +329,7 @@ static int compile_table(struct die_table *t, struct bytes *in, struct err *err)
 		rc = compile_one(t, &a, &specs, err);
 		if (rc)
 			return rc;
-		if (!grow_array((void **)&t->abbrevs, &t->abbrevs_cap, t->abbrev_count + 1,
-				sizeof(*t->abbrevs), LIMIT_ABBREVS))
+		if (!GROW(t->abbrevs, &t->abbrevs_cap, t->abbrev_count + 1, LIMIT_ABBREVS))
 			return err_no_memory(err);
 		t->abbrevs[t->abbrev_count++] = a;
 	}

@@ -16,8 +16,7 @@ static int add_type_units(struct die_signatures *x, struct die_file *f, struct e
 
 		if (u->type != DW_UT_type && u->type != DW_UT_split_type)
 			continue;
-		if (!grow_array((void **)&x->list, &x->cap, x->count + 1, sizeof(*x->list),
-				SIZE_MAX))
+		if (!GROW(x->list, &x->cap, x->count + 1, SIZE_MAX))
 			return err_no_memory(err);
 		x->list[x->count] = (struct die_signature){.id = u->signature,
 							   .file = f,
@@ -76,8 +75,7 @@ static int add_package(struct die_scan *s, struct image *im, struct err *err)
 		if (!dwp_index_slot(&index, i, &row) ||
 		    !die_split_unit_of_row(f, f->is_types ? DWP_TYPES : DWP_INFO, &row, &u))
 			continue;
-		if (!grow_array((void **)&f->units, &f->units_cap, f->unit_count + 1,
-				sizeof(*f->units), SIZE_MAX))
+		if (!GROW(f->units, &f->units_cap, f->unit_count + 1, SIZE_MAX))
 			return err_no_memory(err);
 		f->units[f->unit_count++] = u;
 	}

@@ -27,8 +27,7 @@ int die_units_list(struct die_file *f, struct err *err)
 		off = u.end;
 		if (rc)
 			continue;
-		if (!grow_array((void **)&f->units, &f->units_cap, f->unit_count + 1,
-				sizeof(*f->units), SIZE_MAX))
+		if (!GROW(f->units, &f->units_cap, f->unit_count + 1, SIZE_MAX))
 			return err_set(err, ERR_MEMORY, "out of memory for units");
 		f->units[f->unit_count++] = u;
 	}
@@ -148,8 +147,7 @@ static int open_dwo(struct die_scan *s, struct image *im, struct err *err)
 		u->str_base = str_offsets_header(u);
 		if (!split_id_of(s, u, &id))
 			continue;
-		if (!grow_array((void **)&x->units, &x->units_cap, x->unit_count + 1,
-				sizeof(*x->units), SIZE_MAX))
+		if (!GROW(x->units, &x->units_cap, x->unit_count + 1, SIZE_MAX))
 			return err_set(err, ERR_MEMORY, "out of memory for split units");
 		x->units[x->unit_count++] = (struct die_split_unit){.id = id, .unit = *u};
 	}

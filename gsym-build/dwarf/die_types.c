@@ -347,8 +347,7 @@ static int signature_of(struct die_scan *s, size_t scope, uint32_t *ret, struct 
 	uint32_t id = intern_add(&s->types_seen, &key, sizeof(key), &is_new);
 
 	*ret = DEBUG_NONE;
-	if (id == INTERN_FULL || !grow_array((void **)&s->type_ids, &s->type_ids_cap,
-					     (size_t)id + 1, sizeof(*s->type_ids), SIZE_MAX))
+	if (id == INTERN_FULL || !GROW(s->type_ids, &s->type_ids_cap, (size_t)id + 1, SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for types");
 	if (is_new) {
 		s->type_ids[id] = DEBUG_NONE;
@@ -370,8 +369,7 @@ int die_types_resolve(struct die_scan *s, struct err *err)
 
 	if (!s->want_types)
 		return 0;
-	if (!grow_array((void **)&s->types, &s->types_cap, s->scope_count + 1, sizeof(*s->types),
-			SIZE_MAX))
+	if (!GROW(s->types, &s->types_cap, s->scope_count + 1, SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for types");
 	for (size_t i = 0; i < s->scope_count && !rc; i++)
 		rc = signature_of(s, i, &s->types[i], err);

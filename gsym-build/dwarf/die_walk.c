@@ -81,12 +81,9 @@ static int add_die_scope(struct die_scan *s, const struct die *d, const struct r
 	uint64_t file = 0, line = 0;
 	struct debug_scope *scope;
 
-	if (!grow_array((void **)&s->scopes, &s->scopes_cap, s->scope_count + 1, sizeof(*s->scopes),
-			DEBUG_NONE) ||
-	    !grow_array((void **)&s->names, &s->names_cap, s->scope_count + 1, sizeof(*s->names),
-			DEBUG_NONE) ||
-	    !grow_array((void **)&s->spans, &s->spans_cap, s->span_count + ranges->count + 1,
-			sizeof(*s->spans), SIZE_MAX))
+	if (!GROW(s->scopes, &s->scopes_cap, s->scope_count + 1, DEBUG_NONE) ||
+	    !GROW(s->names, &s->names_cap, s->scope_count + 1, DEBUG_NONE) ||
+	    !GROW(s->spans, &s->spans_cap, s->span_count + ranges->count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	if (s->span_count + ranges->count > LIMIT_UNIT_SPANS)
 		return err_set(err, ERR_LIMIT, "more than %llu address ranges",

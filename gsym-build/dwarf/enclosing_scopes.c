@@ -81,8 +81,7 @@ static bool add_enclosing_range(struct walk *w, uint32_t level)
 	struct level *l = &w->levels[level];
 	uint32_t around = w->levels[level - 1].owner;
 
-	if (!grow_array((void **)&x->ranges, &x->ranges_cap, x->range_count + 1, sizeof(*x->ranges),
-			NO_RANGE))
+	if (!GROW(x->ranges, &x->ranges_cap, x->range_count + 1, NO_RANGE))
 		return false;
 	l->range = (uint32_t)(x->range_count - w->first);
 	x->ranges[x->range_count++] = (struct enclosing_range){
@@ -188,8 +187,7 @@ static const struct enclosing_unit *unit_ranges(struct die_scan *s, const struct
 		x->range_count = 0;
 	}
 	id = intern_add(&x->seen, &key, sizeof(key), &is_new);
-	if (id == INTERN_FULL || !grow_array((void **)&x->units, &x->units_cap, (size_t)id + 1,
-					     sizeof(*x->units), SIZE_MAX))
+	if (id == INTERN_FULL || !GROW(x->units, &x->units_cap, (size_t)id + 1, SIZE_MAX))
 		return NULL;
 	if (is_new) {
 		w.enclosing = x;

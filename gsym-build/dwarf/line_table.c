@@ -62,8 +62,7 @@ static const char *line_string_at(const uint8_t *p, size_t len, uint64_t off)
 
 static bool add_dir(struct line_table *t, const char *dir)
 {
-	if (!grow_array((void **)&t->dirs, &t->dirs_cap, t->dir_count + 1, sizeof(*t->dirs),
-			UINT32_MAX))
+	if (!GROW(t->dirs, &t->dirs_cap, t->dir_count + 1, UINT32_MAX))
 		return false;
 	t->dirs[t->dir_count++] = dir;
 	return true;
@@ -71,8 +70,7 @@ static bool add_dir(struct line_table *t, const char *dir)
 
 static bool add_line_file(struct line_table *t, const char *base, uint64_t dir)
 {
-	if (!grow_array((void **)&t->files, &t->files_cap, t->file_count + 1, sizeof(*t->files),
-			UINT32_MAX))
+	if (!GROW(t->files, &t->files_cap, t->file_count + 1, UINT32_MAX))
 		return false;
 	t->files[t->file_count++] = (struct line_file){.base = base, .dir = dir, .id = DEBUG_NONE};
 	return true;
@@ -249,8 +247,7 @@ static void advance_address(const struct program *p, struct registers *r, uint64
 
 static bool emit_line_row(struct line_rows *out, struct registers *r, bool end)
 {
-	if (!grow_array((void **)&out->rows, &out->cap, out->count + 1, sizeof(*out->rows),
-			LIMIT_LINE_ROWS))
+	if (!GROW(out->rows, &out->cap, out->count + 1, LIMIT_LINE_ROWS))
 		return false;
 	/* The file's number; its id is filled in by the caller. */
 	out->rows[out->count++] = (struct debug_row){

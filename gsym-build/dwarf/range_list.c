@@ -14,8 +14,7 @@ bool range_list_add(struct range_list *out, uint64_t start, uint64_t end)
 {
 	if (start >= end)
 		return true;
-	if (!grow_array((void **)&out->list, &out->cap, out->count + 1, sizeof(*out->list),
-			LIMIT_UNIT_SPANS))
+	if (!GROW(out->list, &out->cap, out->count + 1, LIMIT_UNIT_SPANS))
 		return false;
 	out->list[out->count++] = (struct debug_range){.start = start, .end = end};
 	return true;

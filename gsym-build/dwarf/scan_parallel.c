@@ -173,8 +173,7 @@ static int read_one(struct scan_thread *r, uint32_t number, int found, struct er
 		r->skipped_number = number;
 	if (rc || (notes_len == r->notes.len && missing_len == r->missing.len))
 		return rc;
-	if (!grow_array((void **)&r->marks, &r->marks_cap, r->mark_count + 1, sizeof(*r->marks),
-			SIZE_MAX))
+	if (!GROW(r->marks, &r->marks_cap, r->mark_count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	r->marks[r->mark_count++] = (struct mark){
 		.number = number, .notes_end = r->notes.len, .missing_end = r->missing.len};

@@ -82,8 +82,7 @@ static size_t open_from(const struct unit_filter *w, size_t k)
 static bool add_listed_range(struct unit_filter *w, uint64_t unit_off, uint64_t start, uint64_t len)
 {
 	for (size_t i = first_from(w, start); i < w->count && w->list[i].vaddr - start < len; i++) {
-		if (!grow_array((void **)&w->pairs, &w->pairs_cap, w->pair_count + 1,
-				sizeof(*w->pairs), SIZE_MAX / sizeof(*w->pairs)))
+		if (!GROW(w->pairs, &w->pairs_cap, w->pair_count + 1, SIZE_MAX / sizeof(*w->pairs)))
 			return false;
 		w->list[i].listed = true;
 		w->pairs[w->pair_count++] = (struct wanted_pair){unit_off, (uint32_t)i};
@@ -115,8 +114,8 @@ static void read_set(struct unit_filter *w, struct bytes set, size_t head_len,
 	/* Of a unit that it lists without any range it says nothing. */
 	if (!any || !*ret_ok)
 		return;
-	*ret_ok = grow_array((void **)&w->listed, &w->listed_cap, w->listed_count + 1,
-			     sizeof(*w->listed), SIZE_MAX / sizeof(*w->listed));
+	*ret_ok =
+		GROW(w->listed, &w->listed_cap, w->listed_count + 1, SIZE_MAX / sizeof(*w->listed));
 	if (*ret_ok)
 		w->listed[w->listed_count++] = unit_off;
 }

@@ -71,8 +71,7 @@ static void add_slot(struct plt *p, uint64_t vaddr, const char *name, size_t len
 
 	buf_append(&text, name, len);
 	buf_str(&text, "@plt");
-	if (text.failed || !grow_array((void **)&p->slots, &p->slots_cap, p->slot_count + 1,
-				       sizeof(*p->slots), UINT32_MAX)) {
+	if (text.failed || !GROW(p->slots, &p->slots_cap, p->slot_count + 1, UINT32_MAX)) {
 		p->failed = true;
 		return;
 	}

@@ -104,7 +104,7 @@ static int add_kallsyms_row(struct parse *s, const struct row *row, struct err *
 	s->any_address |= row->vaddr != 0;
 	if (row->foreign)
 		return 0;
-	if (!grow_array((void **)&s->addresses, &s->cap, s->count + 2, sizeof(uint64_t), SIZE_MAX))
+	if (!GROW(s->addresses, &s->cap, s->count + 2, SIZE_MAX))
 		return err_no_memory(err);
 	s->addresses[s->count++] = row->vaddr;
 	if (!strchr("tTwW", row->type))

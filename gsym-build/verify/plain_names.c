@@ -60,8 +60,8 @@ static const struct origin_names *names_at(struct plain_reader *r, struct die_re
 	bool is_new;
 	uint32_t id = intern_add(&r->origins, key, sizeof(key), &is_new);
 
-	if (id == INTERN_FULL || !grow_array((void **)&r->origin_names, &r->origin_names_cap,
-					     (size_t)id + 1, sizeof(*r->origin_names), SIZE_MAX))
+	if (id == INTERN_FULL ||
+	    !GROW(r->origin_names, &r->origin_names_cap, (size_t)id + 1, SIZE_MAX))
 		return NULL;
 	if (is_new)
 		follow_die_origins(r, at, &r->origin_names[id]);

@@ -32,8 +32,7 @@ static int add_plain_span(struct plain_reader *r, uint64_t start, uint64_t end, 
 {
 	if (start >= end)
 		return 0;
-	if (!grow_array((void **)&r->spans, &r->spans_cap, r->span_count + 1, sizeof(*r->spans),
-			LIMIT_UNIT_SPANS))
+	if (!GROW(r->spans, &r->spans_cap, r->span_count + 1, LIMIT_UNIT_SPANS))
 		return err_full(err, r->span_count < LIMIT_UNIT_SPANS,
 				"more than %llu address ranges",
 				(unsigned long long)LIMIT_UNIT_SPANS);
@@ -78,10 +77,8 @@ static int add_plain_scope(struct plain_reader *r, Dwarf_Die die, bool inlined, 
 	rc = read_plain_unit_ranges(r, &d, err);
 	if (rc)
 		return rc;
-	if (!grow_array((void **)&r->scopes, &r->scopes_cap, (size_t)scope + 1, sizeof(*r->scopes),
-			DEBUG_NONE) ||
-	    !grow_array((void **)&r->scope_names, &r->scope_names_cap, (size_t)scope + 1,
-			sizeof(*r->scope_names), DEBUG_NONE))
+	if (!GROW(r->scopes, &r->scopes_cap, (size_t)scope + 1, DEBUG_NONE) ||
+	    !GROW(r->scope_names, &r->scope_names_cap, (size_t)scope + 1, DEBUG_NONE))
 		return err_no_memory(err);
 	s = (struct debug_scope){
 		.parent = inlined ? parent : DEBUG_NONE,

@@ -156,8 +156,7 @@ static int take_rows(struct plain_rows *t, const struct line_sections *s, uint64
 	if (!mark_rows(s, off, &marks) || marks.len != (size_t)count)
 		return 0;
 	t->ids = malloc(((size_t)(t->end - t->first) + 1) * sizeof(*t->ids));
-	if (!t->ids || !grow_array((void **)&out->rows, &out->cap, (size_t)count + 1,
-				   sizeof(*out->rows), SIZE_MAX))
+	if (!t->ids || !GROW(out->rows, &out->cap, (size_t)count + 1, SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for line rows");
 	for (Dwarf_Signed i = 0; i < t->end - t->first; i++)
 		t->ids[i] = DEBUG_NONE;

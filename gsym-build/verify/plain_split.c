@@ -38,8 +38,7 @@ static int add_plain_split_unit(struct plain_reader *r, struct plain_split_unit 
 		dwarf_dealloc(dbg, die, DW_DLA_DIE);
 	if (rc || (u->version >= 5 ? kind != DW_UT_split_compile : !d.has_dwo_id))
 		return 0; /* one that cannot be read is not there */
-	if (!grow_array((void **)&r->split_units, &r->split_units_cap, r->split_unit_count + 1,
-			sizeof(*r->split_units), SIZE_MAX))
+	if (!GROW(r->split_units, &r->split_units_cap, r->split_unit_count + 1, SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for split units");
 	r->split_units[r->split_unit_count++] = *u;
 	return 0;

@@ -141,8 +141,7 @@ static bool note_parents(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die first
 		Dwarf_Die child = NULL, next = NULL;
 		Dwarf_Error e = NULL;
 
-		ok = ok && grow_array((void **)&ret->list, &ret->cap, ret->count + 1,
-				      sizeof(*ret->list), SIZE_MAX);
+		ok = ok && GROW(ret->list, &ret->cap, ret->count + 1, SIZE_MAX);
 		if (ok)
 			ret->list[ret->count++] = p;
 		if (ok && depth < LIMIT_DIE_DEPTH && dwarf_child(die, &child, &e) == DW_DLV_OK)
@@ -184,8 +183,7 @@ static const struct unit_parents *parents_of(struct plain_types *t, struct die_p
 	}
 	key.off = unit;
 	id = intern_add(&t->seen, &key, sizeof(key), &is_new);
-	if (id == INTERN_FULL || !grow_array((void **)&t->parents, &t->parents_cap, (size_t)id + 1,
-					     sizeof(*t->parents), SIZE_MAX))
+	if (id == INTERN_FULL || !GROW(t->parents, &t->parents_cap, (size_t)id + 1, SIZE_MAX))
 		return NULL;
 	if (is_new) {
 		Dwarf_Die top =
@@ -241,8 +239,7 @@ static int add_plain_type_units(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Bo
 			continue;
 		memcpy(&u.signature, &id, sizeof(u.signature));
 		u.type.off = off + type_off;
-		if (!grow_array((void **)&t->units, &t->units_cap, t->unit_count + 1,
-				sizeof(*t->units), SIZE_MAX))
+		if (!GROW(t->units, &t->units_cap, t->unit_count + 1, SIZE_MAX))
 			return err_no_memory(err);
 		t->units[t->unit_count++] = u;
 	}

@@ -281,8 +281,7 @@ int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 	if (!t)
 		return 0;
 	t->is_c = is_language_c(r->dbg, unit);
-	if (!grow_array((void **)&r->types, &r->types_cap, r->scope_count + 1, sizeof(*r->types),
-			SIZE_MAX))
+	if (!GROW(r->types, &r->types_cap, r->scope_count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	for (size_t i = 0; i < r->scope_count; i++) {
 		const struct scope_names *n = &r->scope_names[i];
@@ -309,8 +308,7 @@ int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err)
 		key.is_c = t->is_c;
 		id = intern_add(&t->shared, &key, sizeof(key), &is_new);
 		if (id == INTERN_FULL ||
-		    !grow_array((void **)&t->shared_types, &t->shared_cap, (size_t)id + 1,
-				sizeof(*t->shared_types), SIZE_MAX))
+		    !GROW(t->shared_types, &t->shared_cap, (size_t)id + 1, SIZE_MAX))
 			return err_no_memory(err);
 		if (is_new)
 			t->shared_types[id] = make_signature(t, at);

@@ -188,8 +188,7 @@ static bool note_function(struct verify_run *run, const struct verify_frame *out
 	    (s ? !s->has_entry || s->entry != start
 	       : !outer->symbol || symbol_entry(run->verify, outer->symbol) != start))
 		return true;
-	if (!grow_array((void **)&run->entered, &run->entered_cap, run->entered_count + 1,
-			sizeof(*run->entered), SIZE_MAX))
+	if (!GROW(run->entered, &run->entered_cap, run->entered_count + 1, SIZE_MAX))
 		return false;
 	run->entered[run->entered_count++] = is;
 	return true;

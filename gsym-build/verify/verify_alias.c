@@ -34,7 +34,7 @@ static void names_done(struct names_at *n)
 
 static bool add_name(struct names_at *n, const struct name_at *name)
 {
-	if (!grow_array((void **)&n->list, &n->cap, n->count + 1, sizeof(*n->list), SIZE_MAX))
+	if (!GROW(n->list, &n->cap, n->count + 1, SIZE_MAX))
 		return false;
 	n->list[n->count++] = *name;
 	return true;

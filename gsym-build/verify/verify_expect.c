@@ -23,8 +23,7 @@ static bool activate_spans(struct verify_spans *s, uint64_t vaddr)
 	for (; s->next < s->count && s->list[s->next].start <= vaddr; s->next++) {
 		if (s->list[s->next].end <= vaddr)
 			continue;
-		if (!grow_array((void **)&s->active, &s->active_cap, s->active_count + 1,
-				sizeof(*s->active), SIZE_MAX))
+		if (!GROW(s->active, &s->active_cap, s->active_count + 1, SIZE_MAX))
 			return false;
 		s->active[s->active_count++] = (uint32_t)s->next;
 	}

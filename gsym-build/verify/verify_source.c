@@ -38,8 +38,7 @@ void verify_source_done(struct verify_source *f)
 
 static bool add_edge(struct verify_source *f, uint64_t vaddr)
 {
-	if (!grow_array((void **)&f->edges, &f->edges_cap, f->edge_count + 1, sizeof(*f->edges),
-			SIZE_MAX))
+	if (!GROW(f->edges, &f->edges_cap, f->edge_count + 1, SIZE_MAX))
 		return false;
 	f->edges[f->edge_count++] = vaddr;
 	return true;
@@ -48,7 +47,7 @@ static bool add_edge(struct verify_source *f, uint64_t vaddr)
 static bool add_source_span(struct verify_source *f, struct verify_spans *s,
 			    const struct verify_span *span)
 {
-	if (!grow_array((void **)&s->list, &s->cap, s->count + 1, sizeof(*s->list), UINT32_MAX))
+	if (!GROW(s->list, &s->cap, s->count + 1, UINT32_MAX))
 		return false;
 	s->list[s->count++] = *span;
 	return add_edge(f, span->start) && add_edge(f, span->end);
@@ -94,8 +93,7 @@ static bool add_source_sequence(struct verify_source *f, const struct debug_row 
 	for (size_t i = 0; i < count; i++) {
 		if (s.count && rows[i].vaddr < f->rows[f->row_count - 1].vaddr)
 			continue;
-		if (!grow_array((void **)&f->rows, &f->rows_cap, f->row_count + 1, sizeof(*f->rows),
-				SIZE_MAX) ||
+		if (!GROW(f->rows, &f->rows_cap, f->row_count + 1, SIZE_MAX) ||
 		    !add_edge(f, rows[i].vaddr))
 			return false;
 		f->rows[f->row_count++] = rows[i];
@@ -104,8 +102,7 @@ static bool add_source_sequence(struct verify_source *f, const struct debug_row 
 	s.high = f->rows[f->row_count - 1].vaddr;
 	if (s.high == rows[0].vaddr)
 		return true;
-	if (!grow_array((void **)&f->sequences, &f->sequences_cap, f->sequence_count + 1,
-			sizeof(*f->sequences), UINT32_MAX))
+	if (!GROW(f->sequences, &f->sequences_cap, f->sequence_count + 1, UINT32_MAX))
 		return false;
 	f->sequences[f->sequence_count] = s;
 	return add_source_span(f, &f->lines,
@@ -126,8 +123,7 @@ static bool add_source_types(struct verify_source *f, const struct debug_unit *u
 		if (u->types[i] == DEBUG_NONE || s->name == DEBUG_NONE)
 			continue;
 		id = intern_add(&f->typed, &key, sizeof(key), &is_new);
-		if (id == INTERN_FULL || !grow_array((void **)&f->types, &f->types_cap,
-						     (size_t)id + 1, sizeof(*f->types), SIZE_MAX))
+		if (id == INTERN_FULL || !GROW(f->types, &f->types_cap, (size_t)id + 1, SIZE_MAX))
 			return false;
 		if (is_new)
 			f->types[id] = u->types[i];
@@ -146,8 +142,7 @@ static bool add_source_unit(struct verify_source *f, const struct debug_unit *u)
 {
 	uint32_t base = (uint32_t)f->scope_count;
 	size_t first = 0;
-	bool ok = grow_array((void **)&f->scopes, &f->scopes_cap, f->scope_count + u->scope_count,
-			     sizeof(*f->scopes), UINT32_MAX) &&
+	bool ok = GROW(f->scopes, &f->scopes_cap, f->scope_count + u->scope_count, UINT32_MAX) &&
 		  add_source_types(f, u);
 
 	for (size_t i = 0; i < u->scope_count && ok; i++) {

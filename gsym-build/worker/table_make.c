@@ -72,7 +72,7 @@ static int add_code_sections(struct build *b, const struct image *im, struct err
 	/* With more than a table keeps, none is kept. */
 	for (size_t i = 0; count <= LIMIT_CODE_SECTIONS && image_code_section(im, &i, &s);
 	     count++) {
-		if (!grow_array((void **)&list, &cap, count + 1, sizeof(*list), SIZE_MAX))
+		if (!GROW(list, &cap, count + 1, SIZE_MAX))
 			return err_no_memory(err);
 		list[count] =
 			(struct rsym_code_section){.name = s.name,

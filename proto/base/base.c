@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "base.h"
 
-bool grow_array_more(void **p, size_t *cap, size_t want, size_t size, size_t ceiling)
+bool grow_memory(void **p, size_t *cap, size_t want, size_t size, size_t ceiling)
 {
 	size_t next = *cap ? *cap : 16, bytes;
 	void *grown;
 
-	if (want <= *cap)
-		return true;
 	if (want > ceiling)
 		return false;
+	if (want <= *cap)
+		return true;
 	while (next < want)
 		if (!CHECKED_MUL(next, 2, &next))
 			return false;

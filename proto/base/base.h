@@ -86,16 +86,23 @@ static inline void add_capped_u64(uint64_t *sum, uint64_t n)
 		*sum = UINT64_MAX;
 }
 
-bool grow_array_more(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;
+/* Grows *p to hold at least want elements of size bytes, doubling. Returns false, with *p and *cap
+ * as they were, when want exceeds ceiling or memory is out. */
+bool grow_memory(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;
 
-/*
- * Grows *p to hold at least want elements of size bytes, doubling. Returns false, with *p and *cap
- * as they were, when want exceeds ceiling or memory is out.
- */
-static inline bool _must_check_ grow_array(void **p, size_t *cap, size_t want, size_t size,
-					   size_t ceiling)
-{
-	return (want <= *cap && want <= ceiling) || grow_array_more(p, cap, want, size, ceiling);
-}
+/* The same of an array, which is an lvalue; nothing is called when there is room. */
+#define GROW(array, cap, want, ceiling)                                                        \
+	__extension__({                                                                        \
+		size_t *const cap_ = (cap);                                                    \
+		const size_t want_ = (want), ceiling_ = (ceiling);                             \
+		void *grown_ = (array);                                                        \
+		bool fits_ = want_ <= *cap_ && want_ <= ceiling_;                              \
+                                                                                               \
+		if (!fits_ && grow_memory(&grown_, cap_, want_, sizeof(*(array)), ceiling_)) { \
+			(array) = grown_;                                                      \
+			fits_ = true;                                                          \
+		}                                                                              \
+		fits_;                                                                         \
+	})
 
 #endif

@@ -34,7 +34,7 @@ uint8_t *buf_extend(struct buf *b, size_t len)
 	b->failed = !CHECKED_ADD(b->len, len, &want) || want > b->max || want == SIZE_MAX;
 	if (b->failed)
 		return NULL;
-	b->failed = b->no_memory = !grow_array((void **)&b->p, &b->cap, want + 1, 1, SIZE_MAX);
+	b->failed = b->no_memory = !GROW(b->p, &b->cap, want + 1, SIZE_MAX);
 	if (b->failed)
 		return NULL;
 	p = b->p + b->len;

@@ -98,9 +98,8 @@ void intern_fetch(const struct intern *in, uint32_t hash)
 /* For one key more, which makes the keys want bytes long. */
 static bool make_intern_room(struct intern *in, size_t want)
 {
-	return grow_array((void **)&in->data, &in->data_cap, want, 1, in->max_data) &&
-	       grow_array((void **)&in->entries, &in->entries_cap, in->count + 1,
-			  sizeof(*in->entries), in->max_count) &&
+	return GROW(in->data, &in->data_cap, want, in->max_data) &&
+	       GROW(in->entries, &in->entries_cap, in->count + 1, in->max_count) &&
 	       (2 * (in->count + 1) <= in->slot_count || rehash_slots(in));
 }
 

@@ -377,7 +377,7 @@ int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len,
 	for (;;) {
 		ssize_t n;
 
-		if (!grow_array((void **)&p, &cap, len + step, 1, SIZE_MAX / 2))
+		if (!GROW(p, &cap, len + step, SIZE_MAX / 2))
 			return err_set(err, ERR_MEMORY, "%s: out of memory", path);
 		n = RETRY(read(fd, p + len, cap - len - 1));
 		if (n < 0)

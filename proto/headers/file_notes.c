@@ -40,7 +40,7 @@ static int find_in_content(struct file_headers *h, const struct file_header *s,
 	int rc;
 
 	if (!p)
-		return err_set(err, ERR_MEMORY, "out of memory");
+		return err_no_memory(err);
 	rc = file_headers_bytes(h, p, s->len, s->off, err);
 	return rc ? rc : file_notes_find(bytes_of(p, s->len), s->align, ret);
 }

@@ -285,8 +285,7 @@ static bool add_folded_weight(struct sums *s, const struct buf *line, int64_t we
 	if (line->failed)
 		return false;
 	/* There is room for one more than there are lines: only memory can be wanting. */
-	s->no_memory = !grow_array((void **)&s->weights, &s->cap, s->lines.count + 1,
-				   sizeof(*s->weights), LIMIT_PROFILE_ENTRIES + 1);
+	s->no_memory = !GROW(s->weights, &s->cap, s->lines.count + 1, LIMIT_PROFILE_ENTRIES + 1);
 	if (s->no_memory)
 		return false;
 	id = intern_add(&s->lines, line->p, line->len, &fresh);

@@ -57,8 +57,7 @@ static bool give_value(struct ones *o, struct pair key, uint64_t value)
 	bool fresh;
 	uint32_t id = intern_add(&o->keys, &key, sizeof(key), &fresh);
 
-	if (id == INTERN_FULL || !grow_array((void **)&o->values, &o->cap, (size_t)id + 1,
-					     sizeof(*o->values), LIMIT_PROFILE_ENTRIES))
+	if (id == INTERN_FULL || !GROW(o->values, &o->cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
 		return false;
 	if (fresh)
 		o->values[id] = value;

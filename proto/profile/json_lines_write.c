@@ -87,8 +87,7 @@ static bool write_stack(struct frames *walk, uint32_t stack, struct pieces *s, s
 	s->count = 0;
 	frames_begin(walk, stack);
 	while (frames_next(walk, &f)) {
-		if (!grow_array((void **)&s->starts, &s->cap, s->count + 1, sizeof(*s->starts),
-				TEXT_OUT_MAX))
+		if (!GROW(s->starts, &s->cap, s->count + 1, TEXT_OUT_MAX))
 			return false;
 		buf_u8(&s->text, ' '); /* nothing that a comma would follow */
 		s->starts[s->count++] = s->text.len;

@@ -124,8 +124,7 @@ static int add_attr(struct perf_reader *r, struct bytes in)
 	name = attr_name(&a);
 	if (name)
 		a.name = profile_cstr(r->p, name);
-	if (!grow_array((void **)&r->attrs, &r->attrs_cap, r->attr_count + 1, sizeof(a),
-			LIMIT_PERF_ATTRS))
+	if (!GROW(r->attrs, &r->attrs_cap, r->attr_count + 1, LIMIT_PERF_ATTRS))
 		return perf_reader_full(r);
 	r->attrs[r->attr_count++] = a;
 	return 0;
@@ -141,8 +140,7 @@ static int add_ids(struct perf_reader *r, struct bytes in, uint32_t attr)
 
 		if (in.failed)
 			return perf_data_damaged(r, "list of event ids");
-		if (!grow_array((void **)&r->id_attrs, &r->id_attrs_cap, r->ids.count + 1,
-				sizeof(*r->id_attrs), LIMIT_PERF_IDS + 1))
+		if (!GROW(r->id_attrs, &r->id_attrs_cap, r->ids.count + 1, LIMIT_PERF_IDS + 1))
 			return perf_reader_full(r);
 		row = intern_add(&r->ids, &id, sizeof(id), &fresh);
 		if (row == INTERN_FULL)

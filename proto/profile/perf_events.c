@@ -25,8 +25,7 @@ bool perf_reader_build_id(struct perf_reader *r, const char *path, size_t path_l
 	bool fresh;
 	uint32_t row;
 
-	if (!grow_array((void **)&r->path_ids, &r->path_ids_cap, r->paths.count + 1,
-			sizeof(*r->path_ids), LIMIT_PERF_OBJECTS + 1))
+	if (!GROW(r->path_ids, &r->path_ids_cap, r->paths.count + 1, LIMIT_PERF_OBJECTS + 1))
 		return false;
 	row = intern_add(&r->paths, path, path_len, &fresh);
 	if (row == INTERN_FULL)
@@ -64,8 +63,8 @@ static uint32_t object_of(struct perf_reader *r, const char *path, size_t path_l
 		memcpy(to, id, id_len);
 	to[OBJECT_ID_LEN] = (uint8_t)id_len;
 	if (!buf_append(&key, path, path_len) ||
-	    !grow_array((void **)&r->object_rows, &r->object_rows_cap, r->objects.count + 1,
-			sizeof(*r->object_rows), LIMIT_PERF_OBJECTS + 1))
+	    !GROW(r->object_rows, &r->object_rows_cap, r->objects.count + 1,
+		  LIMIT_PERF_OBJECTS + 1))
 		return PROFILE_NONE;
 	row = intern_add(&r->objects, key.p, key.len, &fresh);
 	if (row == INTERN_FULL)
@@ -233,8 +232,7 @@ static uint32_t *comm_of_thread(struct perf_reader *r, int32_t tid)
 	bool fresh;
 	uint32_t row;
 
-	if (!grow_array((void **)&r->comms, &r->comms_cap, r->tids.count + 1, sizeof(*r->comms),
-			LIMIT_PERF_PIDS + 1))
+	if (!GROW(r->comms, &r->comms_cap, r->tids.count + 1, LIMIT_PERF_PIDS + 1))
 		return NULL;
 	row = intern_add(&r->tids, &tid, sizeof(tid), &fresh);
 	if (row == INTERN_FULL)

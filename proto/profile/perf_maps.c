@@ -33,8 +33,7 @@ static struct perf_space *space_of(struct perf_maps *m, int32_t pid)
 	uint32_t id;
 
 	/* Room first: whatever has a number has a space. */
-	if (!grow_array((void **)&m->spaces, &m->spaces_cap, m->pids.count + 1, sizeof(*m->spaces),
-			LIMIT_PERF_PIDS + 1))
+	if (!GROW(m->spaces, &m->spaces_cap, m->pids.count + 1, LIMIT_PERF_PIDS + 1))
 		return NULL;
 	id = intern_add(&m->pids, &pid, sizeof(pid), &fresh);
 	if (id == INTERN_FULL)
@@ -67,7 +66,7 @@ static bool replace_maps(struct perf_maps *m, struct perf_space *s, size_t at, s
 	size_t total = s->count - count + with_count;
 
 	if (m->total - count + with_count > LIMIT_PERF_MAPPINGS ||
-	    !grow_array((void **)&s->maps, &s->cap, total, sizeof(*s->maps), LIMIT_PERF_MAPPINGS))
+	    !GROW(s->maps, &s->cap, total, LIMIT_PERF_MAPPINGS))
 		return false;
 	if (s->count > at + count)
 		memmove(s->maps + at + with_count, s->maps + at + count,

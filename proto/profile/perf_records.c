@@ -245,8 +245,7 @@ int perf_records_apply(struct perf_reader *r, struct bytes data)
 			return rc;
 		if (h.type >= RECORD_HEADER_ATTR)
 			continue;
-		if (!grow_array((void **)&q.v, &q.cap, q.count + 1, sizeof(*q.v),
-				LIMIT_PERF_RECORDS))
+		if (!GROW(q.v, &q.cap, q.count + 1, LIMIT_PERF_RECORDS))
 			return perf_reader_full(r);
 		time = record_time(r, h.type, body);
 		round_note(&rounds, time);

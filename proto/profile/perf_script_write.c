@@ -86,8 +86,7 @@ static bool gather_stack(struct writer *w, uint32_t stack)
 	w->start_count = 0;
 	frames_begin(&f, stack);
 	while (ok && frames_next(&f, &frame)) {
-		ok = grow_array((void **)&w->starts, &w->starts_cap, w->start_count + 1,
-				sizeof(*w->starts), LIMIT_PROFILE_STACK * 64);
+		ok = GROW(w->starts, &w->starts_cap, w->start_count + 1, LIMIT_PROFILE_STACK * 64);
 		if (!ok)
 			break;
 		w->starts[w->start_count++] = w->lines.len;

@@ -23,8 +23,7 @@ static enum pprof_ids_result put_dense(struct pprof_ids *ids, size_t id, uint32_
 {
 	size_t before = ids->dense_cap;
 
-	if (!grow_array((void **)&ids->dense, &ids->dense_cap, id + 1, sizeof(*ids->dense),
-			ids->dense_max))
+	if (!GROW(ids->dense, &ids->dense_cap, id + 1, ids->dense_max))
 		return PPROF_IDS_FULL;
 	if (ids->dense_cap > before)
 		memset(ids->dense + before, 0xff, (ids->dense_cap - before) * sizeof(*ids->dense));
@@ -50,8 +49,7 @@ enum pprof_ids_result pprof_ids_put(struct pprof_ids *ids, uint64_t id, uint32_t
 		return PPROF_IDS_FULL;
 	if (!fresh)
 		return PPROF_IDS_TWICE;
-	if (!grow_array((void **)&ids->rows, &ids->rows_cap, ids->ids.count, sizeof(*ids->rows),
-			LIMIT_PROFILE_ENTRIES))
+	if (!GROW(ids->rows, &ids->rows_cap, ids->ids.count, LIMIT_PROFILE_ENTRIES))
 		return PPROF_IDS_FULL;
 	ids->rows[index] = row;
 	return PPROF_IDS_DONE;

@@ -100,8 +100,7 @@ int pprof_add_string(struct pprof_rows *rows, struct pprof_field *f)
 		return pprof_bad(rows, f->data.p, "string that is none");
 	if (!rows->string_count && f->data.left)
 		return pprof_bad(rows, f->data.p, "first string that is not empty");
-	if (!grow_array((void **)&rows->strings, &rows->strings_cap, rows->string_count + 1,
-			sizeof(*rows->strings), LIMIT_PROFILE_ENTRIES))
+	if (!GROW(rows->strings, &rows->strings_cap, rows->string_count + 1, LIMIT_PROFILE_ENTRIES))
 		return pprof_full(rows);
 	rows->texts[rows->count++] = (struct intern_key){f->data.p, f->data.left};
 	rows->string_count++;
@@ -231,8 +230,8 @@ static int add_pprof_line(struct pprof_rows *rows, struct bytes in, size_t begin
 	if (rows->line_count - begin > LIMIT_INLINE_DEPTH)
 		return err_set(rows->err, ERR_LIMIT, "pprof: a location with more than %zu lines",
 			       (size_t)LIMIT_INLINE_DEPTH + 1);
-	if (!grow_array((void **)&rows->lines, &rows->lines_cap, rows->line_count + 1,
-			sizeof(*rows->lines), PPROF_BATCH * (LIMIT_INLINE_DEPTH + 1)))
+	if (!GROW(rows->lines, &rows->lines_cap, rows->line_count + 1,
+		  PPROF_BATCH * (LIMIT_INLINE_DEPTH + 1)))
 		return pprof_full(rows);
 	rows->lines[rows->line_count++] = line;
 	return 0;
@@ -333,9 +332,8 @@ static int add_frames(struct pprof_rows *rows, const uint8_t *at, struct pprof_f
 	while ((rc = pprof_number_next(f, &id)) > 0) {
 		if (rows->frame_count - begin == LIMIT_PROFILE_STACK)
 			profile_fail(rows->profile, PROFILE_DEEP_STACK);
-		if (rows->profile->failed ||
-		    !grow_array((void **)&rows->frames, &rows->frames_cap, rows->frame_count + 1,
-				sizeof(*rows->frames), 2 * LIMIT_PROFILE_STACK))
+		if (rows->profile->failed || !GROW(rows->frames, &rows->frames_cap,
+						   rows->frame_count + 1, 2 * LIMIT_PROFILE_STACK))
 			return pprof_full(rows);
 		rc = row_of_pprof_id(rows, at, &rows->locations, id,
 				     &rows->frames[rows->frame_count]);

@@ -165,8 +165,7 @@ uint32_t profile_add_module(struct profile *p, const struct profile_module *m)
 	if (id == PROFILE_NONE)
 		return id;
 	if (id == known) {
-		if (!grow_array((void **)&p->modules, &p->modules_cap, known + 1,
-				sizeof(*p->modules), LIMIT_PROFILE_MODULES))
+		if (!GROW(p->modules, &p->modules_cap, known + 1, LIMIT_PROFILE_MODULES))
 			return known < LIMIT_PROFILE_MODULES ? profile_fail_memory(p)
 							     : fail_profile(p);
 		p->modules[id] = *m;
@@ -265,8 +264,7 @@ void profile_put_values(struct profile *p, uint32_t sample, bool is_new, const i
 	size_t n = p->value_count, at = sample * n;
 
 	if (is_new && n &&
-	    !grow_array((void **)&p->values, &p->values_cap, at + n, sizeof(*p->values),
-			LIMIT_PROFILE_BYTES / sizeof(*p->values))) {
+	    !GROW(p->values, &p->values_cap, at + n, LIMIT_PROFILE_BYTES / sizeof(*p->values))) {
 		if (at + n <= LIMIT_PROFILE_BYTES / sizeof(*p->values))
 			profile_fail_memory(p);
 		fail_profile(p);
@@ -311,8 +309,7 @@ void profile_comment_string(struct profile *p, uint32_t string)
 	/* Comments are for people: a merge of thousands of files keeps the first of them. */
 	if (p->comment_count == LIMIT_PROFILE_COMMENTS)
 		return;
-	if (!grow_array((void **)&p->comments, &p->comments_cap, p->comment_count + 1,
-			sizeof(*p->comments), LIMIT_PROFILE_COMMENTS)) {
+	if (!GROW(p->comments, &p->comments_cap, p->comment_count + 1, LIMIT_PROFILE_COMMENTS)) {
 		profile_fail_memory(p);
 		return;
 	}

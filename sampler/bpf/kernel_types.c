@@ -184,8 +184,7 @@ static bool index_next(struct btf *b)
 	struct type t;
 
 	if (b->next_off >= b->types_len || !read_type(b, b->next_off, &t) ||
-	    !grow_array((void **)&b->offs, &b->cap, b->count + 1, sizeof(*b->offs),
-			LIMIT_KERNEL_TYPES))
+	    !GROW(b->offs, &b->cap, b->count + 1, LIMIT_KERNEL_TYPES))
 		return false;
 	b->offs[b->count++] = (uint32_t)b->next_off;
 	if (type_kind(&t) == KIND_STRUCT)

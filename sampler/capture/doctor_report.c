@@ -33,8 +33,7 @@ static struct doctor_row *doctor_row_of(struct doctor_report *r, const struct sp
 			return row;
 	}
 	copy = strndup(path->p, path->len);
-	if (!copy || !grow_array((void **)&r->rows, &r->cap, r->count + 1, sizeof(*r->rows),
-				 LIMIT_BATCH_MODULES)) {
+	if (!copy || !GROW(r->rows, &r->cap, r->count + 1, LIMIT_BATCH_MODULES)) {
 		free(copy);
 		return NULL;
 	}

@@ -70,8 +70,7 @@ static bool add_repeated_event(struct events *q, const struct event *e)
 	    e->data_len != (e->sample.kernel_count + e->sample.user_count) * sizeof(uint64_t) ||
 	    /* Handed out before, so that it can be written over then. */
 	    e->time_ns < q->last[last_of(e)].time_ns || !is_again(&r->whole[last - 1], e) ||
-	    !grow_array((void **)&r->agains, &r->again_cap, r->again_count + 1, sizeof(*r->agains),
-			LIMIT_EVENTS))
+	    !GROW(r->agains, &r->again_cap, r->again_count + 1, LIMIT_EVENTS))
 		return false;
 	r->agains[r->again_count++] = (struct event_again){
 		.stack_id = e->sample.stack_id,
@@ -92,8 +91,7 @@ static bool add_whole(struct event_rows *r, const struct event *e)
 {
 	struct event *row;
 
-	if (!grow_array((void **)&r->whole, &r->whole_cap, r->whole_count + 1, sizeof(*r->whole),
-			LIMIT_EVENTS))
+	if (!GROW(r->whole, &r->whole_cap, r->whole_count + 1, LIMIT_EVENTS))
 		return false;
 	row = &r->whole[r->whole_count];
 	*row = *e;
@@ -116,8 +114,7 @@ bool events_add(struct events *q, const struct event *e)
 	struct event_rows *r = &q->now;
 	struct event_place place = {.time_ns = e->time_ns};
 
-	if (!grow_array((void **)&r->places, &r->places_cap, r->count + 1, sizeof(*r->places),
-			LIMIT_EVENTS)) {
+	if (!GROW(r->places, &r->places_cap, r->count + 1, LIMIT_EVENTS)) {
 		q->refused++;
 		return false;
 	}
@@ -184,8 +181,7 @@ static bool sort_events(struct events *q)
 	struct event_rows *r = &q->now;
 	size_t runs = run_of(r->places, r->count) < r->count ? r->count : 1;
 
-	if (runs > 1 && !grow_array((void **)&q->merged, &q->merged_cap, r->count,
-				    sizeof(*q->merged), LIMIT_EVENTS))
+	if (runs > 1 && !GROW(q->merged, &q->merged_cap, r->count, LIMIT_EVENTS))
 		return false;
 	while (runs > 1) {
 		struct event_place *places = r->places;

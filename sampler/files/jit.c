@@ -113,8 +113,7 @@ static void add_jit_row(struct jit *j, const struct perf_map_row *row)
 	uint64_t end;
 
 	if (!row->len || !CHECKED_ADD(row->start, row->len, &end) ||
-	    !grow_array((void **)&j->ranges, &j->cap, j->count + 2, sizeof(*j->ranges),
-			LIMIT_JIT_RANGES))
+	    !GROW(j->ranges, &j->cap, j->count + 2, LIMIT_JIT_RANGES))
 		return;
 	first = jit_range_at(j, row->start);
 	for (last = first; last < j->count && j->ranges[last].start < end; last++)

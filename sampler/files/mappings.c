@@ -211,8 +211,7 @@ static bool make_own(struct mappings **m)
 	if ((*m)->refs == 1)
 		return true;
 	own = mappings_new();
-	if (!own || !grow_array((void **)&own->rows, &own->cap, (*m)->count, sizeof(*own->rows),
-				ROWS_MAX)) {
+	if (!own || !GROW(own->rows, &own->cap, (*m)->count, ROWS_MAX)) {
 		mappings_unref(own);
 		return false;
 	}
@@ -253,8 +252,7 @@ bool mappings_add(struct mappings **ret, const struct mapping *row)
 	if (row->start >= row->end || !make_own(ret))
 		return false;
 	m = *ret;
-	if (m->count >= LIMIT_PROC_MAPPINGS ||
-	    !grow_array((void **)&m->rows, &m->cap, m->count + 2, sizeof(*m->rows), ROWS_MAX))
+	if (m->count >= LIMIT_PROC_MAPPINGS || !GROW(m->rows, &m->cap, m->count + 2, ROWS_MAX))
 		return false;
 	first = row_at(m, row->start);
 	for (last = first; last < m->count && m->rows[last].start < row->end; last++)

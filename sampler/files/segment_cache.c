@@ -53,8 +53,7 @@ static struct segment_row *segment_row_of(struct segment_cache *c, const struct 
 		forget_rows(c);
 		intern_reset(&c->ids);
 	}
-	if (!grow_array((void **)&c->list, &c->cap, c->ids.count + 1, sizeof(*c->list),
-			LIMIT_SEGMENT_CACHE))
+	if (!GROW(c->list, &c->cap, c->ids.count + 1, LIMIT_SEGMENT_CACHE))
 		return NULL;
 	at = intern_add(&c->ids, id->bytes, id->len, NULL);
 	if (at == INTERN_FULL)

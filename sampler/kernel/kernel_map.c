@@ -59,8 +59,7 @@ static void read_symbol_line(struct kernel_map *k, char *line)
 		return;
 	}
 	if ((*type != 't' && *type != 'T') ||
-	    !grow_array((void **)&k->symbols, &k->cap, k->count + 1, sizeof(*k->symbols),
-			LIMIT_HOST_SYMBOLS))
+	    !GROW(k->symbols, &k->cap, k->count + 1, LIMIT_HOST_SYMBOLS))
 		return;
 	s = &k->symbols[k->count++];
 	*s = (struct kernel_symbol){.pc = pc, .is_bpf = !strcmp(owner, "[bpf]")};

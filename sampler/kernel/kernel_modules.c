@@ -64,8 +64,7 @@ static void read_module_line(struct kernel_modules *m, char *line)
 		return;
 	row.start = strtoull(address, NULL, 16);
 	if (!row.start || !CHECKED_ADD(row.start, strtoull(size, NULL, 10), &row.end) ||
-	    !grow_array((void **)&m->rows, &m->cap, m->count + 1, sizeof(*m->rows),
-			LIMIT_KERNEL_MODULES))
+	    !GROW(m->rows, &m->cap, m->count + 1, LIMIT_KERNEL_MODULES))
 		return;
 	memcpy(row.name, name, strlen(name) + 1);
 	m->rows[m->count++] = row;
@@ -101,8 +100,7 @@ static void read_module_section(struct kernel_module *row, const char *dir, cons
 		return;
 	s.start = strtoull((const char *)text, NULL, 16);
 	memcpy(s.name, name, strlen(name) + 1);
-	if (s.start && grow_array((void **)&row->sections, &row->cap, row->count + 1,
-				  sizeof(*row->sections), LIMIT_ELF_SECTIONS))
+	if (s.start && GROW(row->sections, &row->cap, row->count + 1, LIMIT_ELF_SECTIONS))
 		row->sections[row->count++] = s;
 }
 

@@ -187,8 +187,8 @@ void sample_cache_add_stack(struct sample_cache *c, const struct event *e,
 		return;
 	}
 	len = make_stack_key(&key, e, ctx);
-	if (!len || !grow_array((void **)&c->stacks, &c->stacks_cap, c->stack_keys.count + 1,
-				sizeof(*c->stacks), LIMIT_CACHED_STACKS)) {
+	if (!len ||
+	    !GROW(c->stacks, &c->stacks_cap, c->stack_keys.count + 1, LIMIT_CACHED_STACKS)) {
 		/* Full: what is seen now is what will be seen next. */
 		intern_reset(&c->stack_keys);
 		return;
@@ -232,8 +232,7 @@ void sample_cache_add_thread(struct sample_cache *c, const struct event *e,
 	uint32_t id;
 
 	make_thread_key(&key, e, ctx);
-	if (!grow_array((void **)&c->threads, &c->threads_cap, c->thread_keys.count + 1,
-			sizeof(*c->threads), LIMIT_CACHED_THREADS)) {
+	if (!GROW(c->threads, &c->threads_cap, c->thread_keys.count + 1, LIMIT_CACHED_THREADS)) {
 		intern_reset(&c->thread_keys);
 		return;
 	}

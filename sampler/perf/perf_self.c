@@ -82,7 +82,7 @@ static int add_event(struct perf_self *s, struct perf_event_attr *attr, uint32_t
 {
 	int fd, rc;
 
-	if (!grow_array((void **)&s->fds, &s->fd_cap, s->fd_count + 1, sizeof(*s->fds), EVENTS_MAX))
+	if (!GROW(s->fds, &s->fd_cap, s->fd_count + 1, EVENTS_MAX))
 		return err_set(err, ERR_LIMIT, "more than %d threads times CPUs to sample",
 			       EVENTS_MAX);
 	fd = perf_open(attr, (int32_t)tid, (int)cpu, -1);

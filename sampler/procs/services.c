@@ -38,8 +38,7 @@ static int add_rule(struct services *s, char *line, const char *path, size_t num
 	if (rule.field == FIELD_COUNT || !rule.service || (word && *word != '#'))
 		return err_set(err, ERR_USAGE, "%s:%zu: not 'exe|cgroup|unit GLOB SERVICE'", path,
 			       number);
-	if (!grow_array((void **)&s->rules, &s->cap, s->count + 1, sizeof(*s->rules),
-			LIMIT_SERVICE_RULES))
+	if (!GROW(s->rules, &s->cap, s->count + 1, LIMIT_SERVICE_RULES))
 		return err_set(err, ERR_LIMIT, "%s: more than %llu rules", path,
 			       (unsigned long long)LIMIT_SERVICE_RULES);
 	s->rules[s->count++] = rule;

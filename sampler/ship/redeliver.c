@@ -46,8 +46,7 @@ static bool add_redelivery(struct redeliver *a, uint64_t segment, uint64_t place
 		drop_redelivery(a, 0);
 		a->forgotten++;
 	}
-	if (!grow_array((void **)&a->batches, &a->cap, a->count + 1, sizeof(*a->batches),
-			LIMIT_REDELIVER)) {
+	if (!GROW(a->batches, &a->cap, a->count + 1, LIMIT_REDELIVER)) {
 		free(ids);
 		return false;
 	}
@@ -160,7 +159,7 @@ static void read_batch_line(struct redeliver *a, char *at)
 		unsigned long id = strtoul(at, &end, 10);
 
 		if (end == at || id >= a->ids.count ||
-		    !grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
+		    !GROW(ids, &cap, count + 1, LIMIT_BATCH_MODULES))
 			break;
 		ids[count++] = (uint32_t)id;
 		at = end;
@@ -315,8 +314,7 @@ int redeliver_note(struct redeliver *a, const struct spool_batch *batch, const b
 		if (!missing[i] || !id->len)
 			continue;
 		number = add_module_id(a, id->bytes, id->len, &is_new);
-		if (number == INTERN_FULL || !grow_array((void **)&ids, &cap, count + 1,
-							 sizeof(*ids), LIMIT_BATCH_MODULES)) {
+		if (number == INTERN_FULL || !GROW(ids, &cap, count + 1, LIMIT_BATCH_MODULES)) {
 			lacks_room = true;
 			continue;
 		}

@@ -26,7 +26,7 @@ static void watch_ids(struct shipper *s)
 		if (!redeliver_waits_for(&s->redeliver, at))
 			continue;
 		p = intern_get(&s->redeliver.ids, at, &len);
-		if (!grow_array((void **)&ids, &cap, count + 1, sizeof(*ids), LIMIT_BATCH_MODULES))
+		if (!GROW(ids, &cap, count + 1, LIMIT_BATCH_MODULES))
 			return;
 		ids[count++] = (ProtobufCBinaryData){len, (uint8_t *)(uintptr_t)p};
 	}

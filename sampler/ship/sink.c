@@ -218,8 +218,7 @@ static void sweep_one(void *arg, const char *name)
 	    !S_ISREG(st.st_mode))
 		return;
 	w->total += (uint64_t)st.st_size;
-	if (!grow_array((void **)&w->files, &w->cap, w->count + 1, sizeof(*w->files),
-			LIMIT_SINK_FILES)) {
+	if (!GROW(w->files, &w->cap, w->count + 1, LIMIT_SINK_FILES)) {
 		w->failed = true;
 		return;
 	}

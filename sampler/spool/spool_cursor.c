@@ -33,7 +33,7 @@ static int window_at(struct spool_cursor *c, uint32_t off, size_t want, const ui
 	    want > c->window_len - (off - c->window_off)) {
 		c->window_len = 0;
 		c->window_off = off;
-		if (!grow_array((void **)&c->window, &c->window_cap, len, 1, SIZE_MAX))
+		if (!GROW(c->window, &c->window_cap, len, SIZE_MAX))
 			return err_set(err, ERR_MEMORY, "out of memory for a spool record");
 		while (c->window_len < len) {
 			ssize_t n = spool_file_pread(c->file, c->window + c->window_len,

@@ -122,7 +122,7 @@ static void take_late_record(struct spool_late *l, const struct spool_record *re
 
 	if (!r)
 		return;
-	if (!grow_array((void **)&l->all, &l->cap, l->count + 1, sizeof(*l->all), UINT32_MAX)) {
+	if (!GROW(l->all, &l->cap, l->count + 1, UINT32_MAX)) {
 		free(r);
 		return;
 	}
@@ -176,8 +176,7 @@ static void sort_records(struct spool_late *l)
 	if (l->by_pid_count == l->count)
 		return;
 	l->by_pid_count = 0;
-	if (!grow_array((void **)&l->by_pid, &l->by_pid_cap, l->count, sizeof(*l->by_pid),
-			UINT32_MAX))
+	if (!GROW(l->by_pid, &l->by_pid_cap, l->count, UINT32_MAX))
 		return;
 	for (; l->by_pid_count < l->count; l->by_pid_count++)
 		l->by_pid[l->by_pid_count] = (uint32_t)l->by_pid_count;

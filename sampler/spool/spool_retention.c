@@ -7,8 +7,7 @@
 bool spool_retention_add(struct spool_retention *k, uint64_t number, uint64_t len,
 			 const struct spool_origin *origin)
 {
-	if (!grow_array((void **)&k->all, &k->cap, k->count + 1, sizeof(*k->all),
-			LIMIT_SPOOL_FILES))
+	if (!GROW(k->all, &k->cap, k->count + 1, LIMIT_SPOOL_FILES))
 		return false;
 	k->all[k->count++] = (struct spool_retained){
 		.number = number, .len = len, .origin = *origin, .is_readable = true};

@@ -68,8 +68,7 @@ static void list_segment(void *arg, const char *name)
 
 	if (!parse_segment_name(name, &number))
 		return;
-	if (!grow_array((void **)&l->ret->numbers, &l->cap, l->ret->count + 1,
-			sizeof(*l->ret->numbers), LIMIT_SPOOL_FILES)) {
+	if (!GROW(l->ret->numbers, &l->cap, l->ret->count + 1, LIMIT_SPOOL_FILES)) {
 		l->too_many = true;
 		return;
 	}

@@ -331,7 +331,7 @@ int spool_slice_grow(struct spool_slice *s, struct err *err)
 		struct spool_rows *map = &s->maps[i];
 		size_t count = s->from->rows[i].count;
 
-		if (!grow_array(&map->p, &map->cap, count, sizeof(uint32_t), UINT32_MAX))
+		if (!grow_memory(&map->p, &map->cap, count, sizeof(uint32_t), UINT32_MAX))
 			return err_set(err, ERR_MEMORY, "out of memory for a spool batch");
 		if (count > map->count)
 			memset((uint32_t *)map->p + map->count, 0,

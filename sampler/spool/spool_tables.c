@@ -22,7 +22,7 @@ static const uint8_t entry_min[SPOOL_TABLE_COUNT] = {
 
 void *spool_row_new(struct spool_rows *r, size_t size)
 {
-	if (!grow_array(&r->p, &r->cap, r->count + 1, size, UINT32_MAX - 1))
+	if (!grow_memory(&r->p, &r->cap, r->count + 1, size, UINT32_MAX - 1))
 		return NULL;
 	return memset((char *)r->p + r->count++ * size, 0, size);
 }

@@ -68,8 +68,7 @@ static void drop_kept(struct kept_files *k, struct kept *f)
 
 static bool add_kept(struct kept_files *k, const struct kept *f)
 {
-	if (!grow_array((void **)&k->list, &k->cap, k->count + 1, sizeof(k->list[0]),
-			LIMIT_KEPT_FILES))
+	if (!GROW(k->list, &k->cap, k->count + 1, LIMIT_KEPT_FILES))
 		return false;
 	k->list[k->count++] = *f;
 	k->bytes += f->bytes;

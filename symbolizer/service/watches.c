@@ -76,9 +76,7 @@ static struct watch *watch_new(const struct build_id *ids, size_t count)
 		if (intern_add(&w->ids, ids[i].bytes, ids[i].len, NULL) == INTERN_FULL)
 			break;
 	w->named = w->ids.count;
-	if (!w->queue || (count && !w->named) ||
-	    !grow_array((void **)&w->events, &w->events_cap, w->named, sizeof(w->events[0]),
-			room)) {
+	if (!w->queue || (count && !w->named) || !GROW(w->events, &w->events_cap, w->named, room)) {
 		watch_free(w);
 		return NULL;
 	}
@@ -228,8 +226,8 @@ static uint32_t place_in_watch(struct watch *w, const struct build_id *id)
 	if (w->named)
 		return intern_find(&w->ids, id->bytes, id->len);
 	i = intern_add(&w->ids, id->bytes, id->len, &is_new);
-	if (i == INTERN_FULL || !grow_array((void **)&w->events, &w->events_cap, w->ids.count,
-					    sizeof(w->events[0]), LIMIT_WATCH_PENDING)) {
+	if (i == INTERN_FULL ||
+	    !GROW(w->events, &w->events_cap, w->ids.count, LIMIT_WATCH_PENDING)) {
 		end_one_watch(w, ERR_LIMIT, "the client reads too slowly");
 		return INTERN_FULL;
 	}

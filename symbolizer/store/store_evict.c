@@ -44,7 +44,7 @@ static int by_age(const void *a, const void *b)
 
 static bool add_evictable(struct candidates *c, const struct candidate *one)
 {
-	if (!grow_array((void **)&c->rows, &c->cap, c->count + 1, sizeof(c->rows[0]), SIZE_MAX))
+	if (!GROW(c->rows, &c->cap, c->count + 1, SIZE_MAX))
 		return false;
 	c->rows[c->count++] = *one;
 	return true;

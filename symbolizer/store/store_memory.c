@@ -117,8 +117,7 @@ static int apply_write(struct kv_memory *m, const struct kv_write *w, struct err
 	bool equal;
 	size_t i;
 
-	if (!p.key || !p.value ||
-	    !grow_array((void **)&t->pairs, &t->cap, t->count + 1, sizeof(t->pairs[0]), SIZE_MAX)) {
+	if (!p.key || !p.value || !GROW(t->pairs, &t->cap, t->count + 1, SIZE_MAX)) {
 		free(p.key);
 		free(p.value);
 		return err_no_memory(err);

@@ -97,7 +97,7 @@ static int change_add(struct change *c, enum kv_table table, struct kv_bytes key
 	if (value.p)
 		w.value.p = arena_copy(&c->arena, value.p, value.len);
 	if (!w.key.p || (value.p && !w.value.p) ||
-	    !grow_array((void **)&c->writes, &c->cap, c->count + 1, sizeof(c->writes[0]), SIZE_MAX))
+	    !GROW(c->writes, &c->cap, c->count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	c->writes[c->count++] = w;
 	return 0;
@@ -188,7 +188,7 @@ static int add_missing_row(struct rows *rows, const struct store_missing *m,
 {
 	struct missing_row *row;
 
-	if (!grow_array((void **)&rows->rows, &rows->cap, rows->count + 1, sizeof(*row), SIZE_MAX))
+	if (!GROW(rows->rows, &rows->cap, rows->count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	row = &rows->rows[rows->count++];
 	*row = (struct missing_row){.id = m->id,
@@ -397,8 +397,7 @@ static void gather_missing(struct store_pending *p, struct kv_bytes batch_id,
 		uint32_t at = intern_add(&p->ids, n->id.bytes, n->id.len, &is_new);
 		struct store_missing *m;
 
-		if (at == INTERN_FULL || !grow_array((void **)&p->notes, &p->notes_cap,
-						     p->ids.count, sizeof(*m), PENDING_IDS))
+		if (at == INTERN_FULL || !GROW(p->notes, &p->notes_cap, p->ids.count, PENDING_IDS))
 			return;
 		m = &p->notes[at];
 		if (is_new)

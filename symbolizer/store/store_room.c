@@ -27,7 +27,7 @@ struct window {
 
 static bool add_stretch(struct stretches *s, uint64_t first, uint64_t count, size_t table)
 {
-	if (!grow_array((void **)&s->rows, &s->cap, s->count + 1, sizeof(s->rows[0]), SIZE_MAX))
+	if (!GROW(s->rows, &s->cap, s->count + 1, SIZE_MAX))
 		return false;
 	s->rows[s->count++] = (struct stretch){first, count, table};
 	return true;

@@ -82,8 +82,7 @@ static bool is_newest(struct salvager *s, const struct store_record *r)
 		return false;
 	if (i == INTERN_FULL)
 		i = intern_add(&s->ids, r->binary.id.bytes, r->binary.id.len, NULL);
-	if (i == INTERN_FULL || !grow_array((void **)&s->ranks, &s->ranks_cap, i + 1,
-					    sizeof(s->ranks[0]), RECORDS_MAX)) {
+	if (i == INTERN_FULL || !GROW(s->ranks, &s->ranks_cap, i + 1, RECORDS_MAX)) {
 		s->rc = err_no_memory(s->err);
 		return false;
 	}

@@ -38,10 +38,8 @@ size_t lookups_memory(const struct lookups *l)
 
 bool lookups_add(struct lookups *l, uint32_t module, uint64_t vaddr, uint32_t location)
 {
-	if (!grow_array((void **)&l->items, &l->items_cap, l->count + 1, sizeof(l->items[0]),
-			LIMIT_BATCH_LOCATIONS) ||
-	    !grow_array((void **)&l->address_of, &l->address_of_cap, (size_t)location + 1,
-			sizeof(l->address_of[0]), LIMIT_BATCH_LOCATIONS))
+	if (!GROW(l->items, &l->items_cap, l->count + 1, LIMIT_BATCH_LOCATIONS) ||
+	    !GROW(l->address_of, &l->address_of_cap, (size_t)location + 1, LIMIT_BATCH_LOCATIONS))
 		return false;
 	l->items[l->count++] = (struct lookup_item){vaddr, module, location};
 	return true;
@@ -98,14 +96,10 @@ bool lookups_sort(struct lookups *l)
 {
 	struct lookup_group *g = NULL;
 
-	if (!grow_array((void **)&l->spare, &l->spare_cap, l->count, sizeof(l->spare[0]),
-			LIMIT_BATCH_LOCATIONS) ||
-	    !grow_array((void **)&l->vaddrs, &l->vaddrs_cap, l->count, sizeof(l->vaddrs[0]),
-			LIMIT_BATCH_LOCATIONS) ||
-	    !grow_array((void **)&l->ends, &l->ends_cap, l->count, sizeof(l->ends[0]),
-			LIMIT_BATCH_LOCATIONS) ||
-	    !grow_array((void **)&l->answers, &l->answers_cap, l->count, sizeof(l->answers[0]),
-			LIMIT_BATCH_LOCATIONS))
+	if (!GROW(l->spare, &l->spare_cap, l->count, LIMIT_BATCH_LOCATIONS) ||
+	    !GROW(l->vaddrs, &l->vaddrs_cap, l->count, LIMIT_BATCH_LOCATIONS) ||
+	    !GROW(l->ends, &l->ends_cap, l->count, LIMIT_BATCH_LOCATIONS) ||
+	    !GROW(l->answers, &l->answers_cap, l->count, LIMIT_BATCH_LOCATIONS))
 		return false;
 	sort_lookups(l);
 	for (size_t i = 0; i < l->count; i++) {
@@ -113,8 +107,8 @@ bool lookups_sort(struct lookups *l)
 		uint32_t at = (uint32_t)l->address_count;
 
 		if (!g || g->module != it->module) {
-			if (!grow_array((void **)&l->groups, &l->groups_cap, l->group_count + 1,
-					sizeof(l->groups[0]), LIMIT_BATCH_LOCATIONS))
+			if (!GROW(l->groups, &l->groups_cap, l->group_count + 1,
+				  LIMIT_BATCH_LOCATIONS))
 				return false;
 			g = &l->groups[l->group_count++];
 			*g = (struct lookup_group){it->module, at, at};
@@ -140,8 +134,7 @@ bool lookups_run(struct lookups *l, const struct lookup_group *g, const struct r
 
 		if (l->frame_count > LOOKUPS_FRAMES)
 			return true; /* the rest is the caller's */
-		if (!grow_array((void **)&l->frames, &l->frames_cap, want < most ? want : most,
-				sizeof(l->frames[0]), most))
+		if (!GROW(l->frames, &l->frames_cap, want < most ? want : most, most))
 			return false;
 		done = rsym_lookup_batch(t, l->vaddrs + at, g->end - at, l->frames + l->frame_count,
 					 l->frames_cap - l->frame_count, l->ends);

@@ -175,10 +175,8 @@ static uint64_t in_table(const struct reply_names *n, uint32_t id)
 
 static bool add_reply_place(struct reply_names *n, uint32_t function, uint32_t file, uint32_t *ret)
 {
-	if (!grow_array((void **)&n->places, &n->places_cap, n->place_count + 1,
-			sizeof(n->places[0]), ROWS_MAX) ||
-	    !grow_array((void **)&n->rows, &n->rows_cap, n->place_count + 1, sizeof(n->rows[0]),
-			ROWS_MAX))
+	if (!GROW(n->places, &n->places_cap, n->place_count + 1, ROWS_MAX) ||
+	    !GROW(n->rows, &n->rows_cap, n->place_count + 1, ROWS_MAX))
 		return false;
 	*ret = (uint32_t)n->place_count++;
 	n->places[*ret] =
@@ -232,8 +230,7 @@ static bool find_reply_file(struct reply_names *n, uint32_t id, uint32_t *ret)
 		return true;
 	key = in_table(n, id);
 	file = id_map_add(&n->file_ids, id_map_hash(key, 0), key, 0, &is_new);
-	if (!file || (is_new && !grow_array((void **)&n->files, &n->files_cap, n->file_count + 1,
-					    sizeof(n->files[0]), ROWS_MAX)))
+	if (!file || (is_new && !GROW(n->files, &n->files_cap, n->file_count + 1, ROWS_MAX)))
 		return false;
 	if (is_new) {
 		*file = (uint32_t)n->file_count++;
@@ -376,8 +373,7 @@ static size_t row_cost(const struct reply_names *n)
 static uint32_t add_reply_function(struct reply_names *n, const struct reply_function *f)
 {
 	if (!reply_names_weigh(n, row_cost(n)) ||
-	    !grow_array((void **)&n->functions, &n->functions_cap, n->function_count + 1,
-			sizeof(n->functions[0]), ROWS_MAX))
+	    !GROW(n->functions, &n->functions_cap, n->function_count + 1, ROWS_MAX))
 		return RSYM_NONE;
 	n->functions[n->function_count] = *f;
 	return (uint32_t)n->function_count++;

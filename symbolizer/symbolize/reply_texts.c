@@ -48,9 +48,7 @@ void reply_texts_leave_table(struct reply_texts *x)
 
 struct name_ask *reply_texts_asks(struct reply_texts *x, size_t count)
 {
-	return grow_array((void **)&x->asks, &x->asks_cap, count, sizeof(x->asks[0]), ASKS_MAX)
-		       ? x->asks
-		       : NULL;
+	return GROW(x->asks, &x->asks_cap, count, ASKS_MAX) ? x->asks : NULL;
 }
 
 /* A text into raw. */

@@ -86,12 +86,9 @@ static bool make_frame_room(struct symbolize *s, uint32_t count)
 
 	return reply_names_weigh(&s->names,
 				 (size_t)count * (FRAME_COST + (columns ? COLUMN_COST : 0))) &&
-	       grow_array((void **)&s->frame_function, &s->function_cap, want, sizeof(uint32_t),
-			  FRAMES_MAX) &&
-	       grow_array((void **)&s->frame_line, &s->line_cap, want, sizeof(uint32_t),
-			  FRAMES_MAX) &&
-	       (!columns || grow_array((void **)&s->frame_column, &s->column_cap, want,
-				       sizeof(uint32_t), FRAMES_MAX));
+	       GROW(s->frame_function, &s->function_cap, want, FRAMES_MAX) &&
+	       GROW(s->frame_line, &s->line_cap, want, FRAMES_MAX) &&
+	       (!columns || GROW(s->frame_column, &s->column_cap, want, FRAMES_MAX));
 }
 
 static void append_reply_frame(struct symbolize *s, uint32_t function, uint32_t line,

@@ -50,8 +50,7 @@ static int add_batch_module(struct symbolize *s, const Rawstack__V1__Module *fro
 			   : BUILD_ID_GNU;
 	struct module *m;
 
-	if (!grow_array((void **)&s->modules, &s->modules_cap, s->module_count + 1,
-			sizeof(s->modules[0]), LIMIT_BATCH_MODULES))
+	if (!GROW(s->modules, &s->modules_cap, s->module_count + 1, LIMIT_BATCH_MODULES))
 		return err_no_memory(err);
 	m = &s->modules[s->module_count];
 	*m = (struct module){0};
@@ -73,8 +72,7 @@ int symbolize_dictionaries_add(struct symbolize *s, struct err *err)
 		rc = add_batch_module(s, b->modules[i], err);
 	if (rc)
 		return rc;
-	if (!grow_array((void **)&s->strings, &s->strings_cap, s->string_count + b->n_strings,
-			sizeof(s->strings[0]), LIMIT_BATCH_STRINGS))
+	if (!GROW(s->strings, &s->strings_cap, s->string_count + b->n_strings, LIMIT_BATCH_STRINGS))
 		return err_no_memory(err);
 	for (size_t i = 0; i < b->n_strings; i++)
 		if (!keep_bytes(s, &b->strings[i], &s->strings[s->string_count++]))

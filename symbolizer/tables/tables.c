@@ -62,8 +62,7 @@ static void keep_open_table(struct tables *t, uint64_t number, const struct rsym
 	pthread_mutex_lock(&t->lock);
 	if (t->numbers.count == TABLES_MAX)
 		intern_reset(&t->numbers);
-	if (grow_array((void **)&t->opened, &t->opened_cap, t->numbers.count + 1,
-		       sizeof(t->opened[0]), TABLES_MAX)) {
+	if (GROW(t->opened, &t->opened_cap, t->numbers.count + 1, TABLES_MAX)) {
 		i = intern_add(&t->numbers, &number, sizeof(number), NULL);
 		if (i != INTERN_FULL)
 			t->opened[i] = *opened;

@@ -35,8 +35,8 @@ void draw(struct load *l)
 		bool known = rsym_range(&l->table, at, &start, &end);
 
 		if (known && rsym_lookup(&l->table, start, frame, ARRAY_LEN(frame)) > 0) {
-			if (!grow_array((void **)&starts, &cap, count + 1, 8, SIZE_MAX / 8) ||
-			    !grow_array((void **)&sums, &cap2, count + 1, 8, SIZE_MAX / 8))
+			if (!GROW(starts, &cap, count + 1, SIZE_MAX / 8) ||
+			    !GROW(sums, &cap2, count + 1, SIZE_MAX / 8))
 				die("addresses", NULL);
 			starts[count] = start;
 			sums[count++] = total;

@@ -27,7 +27,7 @@ void crash_log_add(struct crash_log *l, enum crash_op op, uint64_t id, uint64_t 
 {
 	struct crash_entry *e;
 
-	if (!grow_array((void **)&l->entries, &l->cap, l->count + 1, sizeof(*l->entries), SIZE_MAX))
+	if (!GROW(l->entries, &l->cap, l->count + 1, SIZE_MAX))
 		abort();
 	e = &l->entries[l->count++];
 	*e = (struct crash_entry){.op = op, .id = id, .off = off, .len = len};
@@ -93,16 +93,14 @@ static void push_length(struct inode *in, uint64_t len)
 {
 	if (in->length_count && in->lengths[in->length_count - 1] == len)
 		return;
-	if (!grow_array((void **)&in->lengths, &in->length_cap, in->length_count + 1,
-			sizeof(*in->lengths), SIZE_MAX))
+	if (!GROW(in->lengths, &in->length_cap, in->length_count + 1, SIZE_MAX))
 		abort();
 	in->lengths[in->length_count++] = len;
 }
 
 static struct block *block_of(struct inode *in, uint64_t index)
 {
-	if (!grow_array((void **)&in->blocks, &in->block_cap, index + 1, sizeof(*in->blocks),
-			SIZE_MAX))
+	if (!GROW(in->blocks, &in->block_cap, index + 1, SIZE_MAX))
 		abort();
 	while (in->block_count <= index)
 		in->blocks[in->block_count++] = (struct block){0};
@@ -116,8 +114,7 @@ static void push_version(struct inode *in, uint64_t index, size_t at, const uint
 	struct block *b = block_of(in, index);
 	uint8_t *p = must(calloc(1, BLOCK));
 
-	if (!grow_array((void **)&b->versions, &b->cap, b->count + 2, sizeof(*b->versions),
-			SIZE_MAX))
+	if (!GROW(b->versions, &b->cap, b->count + 2, SIZE_MAX))
 		abort();
 	if (!b->count)
 		b->versions[b->count++] = NULL;
@@ -191,7 +188,7 @@ static void set_name(struct names *n, const char *name, uint64_t id)
 	struct name *e = find_name(n, name);
 
 	if (!e) {
-		if (!grow_array((void **)&n->all, &n->cap, n->count + 1, sizeof(*n->all), SIZE_MAX))
+		if (!GROW(n->all, &n->cap, n->count + 1, SIZE_MAX))
 			abort();
 		e = &n->all[n->count++];
 		snprintf(e->name, sizeof(e->name), "%s", name);
@@ -286,16 +283,14 @@ bool crash_disk_step(struct crash_disk *d)
 	case CRASH_MARK:
 		break;
 	case CRASH_CREATE:
-		if (!grow_array((void **)&d->inodes, &d->inode_cap, d->inode_count + 1,
-				sizeof(*d->inodes), SIZE_MAX))
+		if (!GROW(d->inodes, &d->inode_cap, d->inode_count + 1, SIZE_MAX))
 			abort();
 		d->inodes[d->inode_count++] = (struct inode){.id = e->id};
 		push_length(&d->inodes[d->inode_count - 1], 0);
 		__attribute__((fallthrough));
 	case CRASH_RENAME:
 	case CRASH_UNLINK:
-		if (!grow_array((void **)&d->pending, &d->pending_cap, d->pending_count + 1,
-				sizeof(*d->pending), SIZE_MAX))
+		if (!GROW(d->pending, &d->pending_cap, d->pending_count + 1, SIZE_MAX))
 			abort();
 		d->pending[d->pending_count++] = d->at;
 		break;

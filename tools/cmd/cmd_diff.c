@@ -64,8 +64,8 @@ static bool note_place(struct changes *c, const struct ranking_row *row, uint32_
 		return true;
 	id = make_key(&key, row->name, row->file) ? intern_add(&c->places, key.p, key.len, &fresh)
 						  : INTERN_FULL;
-	if (id == INTERN_FULL || !grow_array((void **)&c->at_place, &c->places_cap, (size_t)id + 1,
-					     sizeof(*c->at_place), LIMIT_PROFILE_ENTRIES))
+	if (id == INTERN_FULL ||
+	    !GROW(c->at_place, &c->places_cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
 		return false;
 	if (fresh)
 		c->at_place[id] = change;
@@ -100,8 +100,8 @@ static bool add_ranking(struct changes *c, const struct ranking *r, bool cum, bo
 		id = make_key(&key, row->name, row->home)
 			     ? intern_add(&c->keys, key.p, key.len, &fresh)
 			     : INTERN_FULL;
-		if (id == INTERN_FULL || !grow_array((void **)&c->list, &c->cap, (size_t)id + 1,
-						     sizeof(*c->list), LIMIT_PROFILE_ENTRIES))
+		if (id == INTERN_FULL ||
+		    !GROW(c->list, &c->cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
 			return false;
 		if (fresh)
 			c->list[id] = (struct change){.name = row->name, .file = row->file};

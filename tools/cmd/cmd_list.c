@@ -69,8 +69,7 @@ static bool count_list_sample(const struct list_options *o, struct costs *c, uin
 	bool fresh;
 	uint32_t id = intern_add(&c->keys, &key, sizeof(key), &fresh);
 
-	if (id == INTERN_FULL || !grow_array((void **)&c->list, &c->cap, (size_t)id + 1,
-					     sizeof(*c->list), LIMIT_PROFILE_ENTRIES))
+	if (id == INTERN_FULL || !GROW(c->list, &c->cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
 		return false;
 	if (fresh)
 		c->list[id] = (struct line_cost){.key = key};

@@ -131,8 +131,7 @@ static int print_sides(const struct peek_options *o, const struct call_graph *g,
 
 		if ((callers ? e->callee : e->caller) != node || !e->weight)
 			continue;
-		if (!grow_array((void **)&sides, &cap, count + 1, sizeof(*sides),
-				LIMIT_PROFILE_ENTRIES))
+		if (!GROW(sides, &cap, count + 1, LIMIT_PROFILE_ENTRIES))
 			return err_set(err, ERR_MEMORY, "peek: out of memory");
 		sides[count++] = (struct side){callers ? e->caller : e->callee, e->weight};
 	}
@@ -182,8 +181,7 @@ static int print_peek(const struct peek_options *o, const struct call_graph *g, 
 
 		if (!text_match(&o->match, t.p, t.len))
 			continue;
-		if (!grow_array((void **)&found, &cap, count + 1, sizeof(*found),
-				LIMIT_PROFILE_ENTRIES))
+		if (!GROW(found, &cap, count + 1, LIMIT_PROFILE_ENTRIES))
 			return err_set(err, ERR_MEMORY, "peek: out of memory");
 		found[count++] = (struct side){i, g->nodes[i].cum};
 	}

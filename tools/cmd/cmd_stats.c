@@ -99,8 +99,8 @@ static int gather_label_keys(const struct profile_view *v, struct intern *keys,
 			bool fresh;
 			uint32_t id = intern_add(keys, &labels[k], sizeof(labels[k]), &fresh);
 
-			if (id == INTERN_FULL || !grow_array((void **)ret, &cap, (size_t)id + 1,
-							     sizeof(**ret), LIMIT_PROFILE_ENTRIES))
+			if (id == INTERN_FULL ||
+			    !GROW(*ret, &cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
 				return err_set(err, ERR_MEMORY, "stats: out of memory");
 			if (fresh)
 				(*ret)[id] = (struct label_value){labels[k], 0};

@@ -59,7 +59,7 @@ static int take_address_line(struct address_input *in, const uint8_t *p, size_t 
 		return 0;
 	else if (address_parse(start, &address, err))
 		return err->code;
-	if (!grow_array((void **)&in->list, &in->cap, in->count + 1, sizeof(*in->list), SIZE_MAX))
+	if (!GROW(in->list, &in->cap, in->count + 1, SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "resolve: out of memory");
 	in->list[in->count++] = address;
 	return 0;

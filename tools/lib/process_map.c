@@ -56,8 +56,7 @@ int process_map_parse(struct process_map *m, const char *text, size_t len, struc
 			line[line_len] = 0;
 			found = parse_maps_line(line, &one);
 		}
-		if (found > 0 && !grow_array((void **)&m->list, &m->cap, m->count + 1,
-					     sizeof(*m->list), LIMIT_MAPPINGS)) {
+		if (found > 0 && !GROW(m->list, &m->cap, m->count + 1, LIMIT_MAPPINGS)) {
 			free(one.path);
 			found = -1;
 		}

@@ -28,8 +28,7 @@ static void index_lines(struct source_file *f)
 	for (size_t at = 0; at < f->len;) {
 		const uint8_t *newline = memchr(f->text + at, '\n', f->len - at);
 
-		if (!grow_array((void **)&f->starts, &cap, f->line_count + 2, sizeof(*f->starts),
-				LIMIT_SOURCE_LEN + 2))
+		if (!GROW(f->starts, &cap, f->line_count + 2, LIMIT_SOURCE_LEN + 2))
 			return;
 		f->starts[f->line_count++] = at;
 		at = newline ? (size_t)(newline - f->text) + 1 : f->len;

@@ -185,8 +185,7 @@ struct buf *text_table_cell(struct text_table *t)
 
 void text_table_end(struct text_table *t)
 {
-	if (!grow_array((void **)&t->ends, &t->cap, t->count + 1, sizeof(*t->ends),
-			LIMIT_PROFILE_ENTRIES)) {
+	if (!GROW(t->ends, &t->cap, t->count + 1, LIMIT_PROFILE_ENTRIES)) {
 		t->text.failed = true;
 		return;
 	}

@@ -179,9 +179,8 @@ static int index_names(struct frame_printer *n, struct err *err)
 		if (!f.has_entry)
 			continue;
 		id = intern_add(&n->index, p, len, &fresh);
-		if (id == INTERN_FULL ||
-		    !grow_array((void **)&n->entries, &n->entries_cap, (size_t)id + 1,
-				sizeof(*n->entries), SIZE_MAX / sizeof(*n->entries)))
+		if (id == INTERN_FULL || !GROW(n->entries, &n->entries_cap, (size_t)id + 1,
+					       SIZE_MAX / sizeof(*n->entries)))
 			return err_set(err, ERR_MEMORY, "out of memory for names");
 		if (fresh)
 			n->entries[id] = f.vaddr;

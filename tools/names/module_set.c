@@ -59,8 +59,7 @@ static struct module *add_set_module(struct module_set *s, const char *path, siz
 		err_set(err, ERR_LIMIT, "more than %d files", MODULE_SET_MAX);
 		return NULL;
 	}
-	if (grow_array((void **)&s->list, &s->cap, s->count + 1, sizeof(struct module *),
-		       MODULE_SET_MAX))
+	if (GROW(s->list, &s->cap, s->count + 1, MODULE_SET_MAX))
 		m = calloc(1, sizeof(*m));
 	if (m) {
 		m->table = (struct local_table)LOCAL_TABLE_NONE;
@@ -123,8 +122,7 @@ struct module *module_set_kernel(struct module_set *s, struct err *err)
 
 bool module_want(struct module *m, uint64_t vaddr)
 {
-	if (!grow_array((void **)&m->wanted, &m->wanted_cap, m->wanted_count + 1,
-			sizeof(*m->wanted), SIZE_MAX / sizeof(*m->wanted)))
+	if (!GROW(m->wanted, &m->wanted_cap, m->wanted_count + 1, SIZE_MAX / sizeof(*m->wanted)))
 		return false;
 	m->wanted[m->wanted_count++] = vaddr;
 	return true;

@@ -315,8 +315,7 @@ static uint32_t add_table_function(struct profile_names *n, uint32_t module,
 
 	_Static_assert(sizeof(key) == KNOWN_KEY_LEN, "a key's length");
 	id = intern_add(&n->known, key, sizeof(key), &is_new);
-	if (id == INTERN_FULL || !grow_array((void **)&n->rows, &n->rows_cap, (size_t)id + 1,
-					     sizeof(n->rows[0]), KNOWN_MAX))
+	if (id == INTERN_FULL || !GROW(n->rows, &n->rows_cap, (size_t)id + 1, KNOWN_MAX))
 		return make_table_function(t, frame, style, into);
 	if (is_new)
 		n->rows[id] = make_table_function(t, frame, style, into);

@@ -126,7 +126,7 @@ static void trim_cache(const struct table_cache *c)
 			continue;
 		if (e->d_name[0] == '.' && st.st_mtime > time(NULL) - ASIDE_SECONDS)
 			continue;
-		if (!grow_array((void **)&list, &cap, count + 1, sizeof(*list), FILES_MAX))
+		if (!GROW(list, &cap, count + 1, FILES_MAX))
 			break;
 		if (e->d_name[0] == '.')
 			st.st_mtim.tv_sec = 0;

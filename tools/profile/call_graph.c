@@ -36,10 +36,8 @@ static uint32_t node_of_line(struct maker *m, const struct profile_location *l, 
 	uint32_t id = intern_add(&g->functions, &function, sizeof(function), &fresh);
 
 	if (id == INTERN_FULL ||
-	    !grow_array((void **)&g->nodes, &g->nodes_cap, (size_t)id + 1, sizeof(*g->nodes),
-			LIMIT_PROFILE_ENTRIES) ||
-	    !grow_array((void **)&g->seen_node, &g->seen_node_cap, (size_t)id + 1,
-			sizeof(*g->seen_node), LIMIT_PROFILE_ENTRIES))
+	    !GROW(g->nodes, &g->nodes_cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES) ||
+	    !GROW(g->seen_node, &g->seen_node_cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
 		return PROFILE_NONE;
 	if (fresh) {
 		g->nodes[id] = (struct call_node){
@@ -59,10 +57,8 @@ static bool count_edge(struct call_graph *g, uint32_t sample, uint32_t caller, u
 	uint32_t id = intern_add(&g->pairs, &key, sizeof(key), &fresh);
 
 	if (id == INTERN_FULL ||
-	    !grow_array((void **)&g->edges, &g->edges_cap, (size_t)id + 1, sizeof(*g->edges),
-			LIMIT_PROFILE_ENTRIES) ||
-	    !grow_array((void **)&g->seen_edge, &g->seen_edge_cap, (size_t)id + 1,
-			sizeof(*g->seen_edge), LIMIT_PROFILE_ENTRIES))
+	    !GROW(g->edges, &g->edges_cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES) ||
+	    !GROW(g->seen_edge, &g->seen_edge_cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
 		return false;
 	if (fresh) {
 		g->edges[id] = (struct call_edge){caller, callee, 0};

@@ -8,8 +8,7 @@ static uint32_t add_tree_node(struct flame_tree *t, uint32_t parent, uint32_t fr
 {
 	struct flame_node *node;
 
-	if (!grow_array((void **)&t->nodes, &t->nodes_cap, t->node_count + 1, sizeof(*t->nodes),
-			LIMIT_PROFILE_ENTRIES))
+	if (!GROW(t->nodes, &t->nodes_cap, t->node_count + 1, LIMIT_PROFILE_ENTRIES))
 		return PROFILE_NONE;
 	node = &t->nodes[t->node_count];
 	*node = (struct flame_node){
@@ -229,8 +228,7 @@ int flame_tree_arrange(struct flame_tree *t, size_t node_max, struct err *err)
 		size_t count = 0;
 
 		for (uint32_t c = *link; c != PROFILE_NONE; c = t->nodes[c].next_sibling) {
-			if (!grow_array((void **)&siblings, &cap, count + 1, sizeof(*siblings),
-					LIMIT_PROFILE_ENTRIES))
+			if (!GROW(siblings, &cap, count + 1, LIMIT_PROFILE_ENTRIES))
 				return err_set(err, ERR_MEMORY, "flame graph: out of memory");
 			siblings[count++] =
 				(struct sibling){t->nodes[c].weight, t->nodes[c].frame, c};

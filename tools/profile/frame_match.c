@@ -58,7 +58,7 @@ static uint8_t *answer_slot(uint8_t **list, size_t *cap, uint32_t id)
 {
 	size_t before = *cap;
 
-	if (!grow_array((void **)list, cap, (size_t)id + 1, 1, LIMIT_PROFILE_ENTRIES))
+	if (!GROW(*list, cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
 		return NULL;
 	if (*cap > before)
 		memset(*list + before, UNKNOWN, *cap - before);

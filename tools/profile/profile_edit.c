@@ -87,8 +87,7 @@ static uint32_t edit_function(struct profile_edit *e, uint32_t id)
 
 static bool put_frame(struct profile_edit *e, struct view_frame f)
 {
-	if (!grow_array((void **)&e->frames, &e->cap, e->count + 1, sizeof(*e->frames),
-			LIMIT_PROFILE_FRAMES)) {
+	if (!GROW(e->frames, &e->cap, e->count + 1, LIMIT_PROFILE_FRAMES)) {
 		e->into->failed = true;
 		e->into->no_memory |= e->count < LIMIT_PROFILE_FRAMES;
 		return false;

@@ -68,8 +68,7 @@ static uint32_t *renamed_slot(struct schema_rule *r, const struct view_frame *fr
 	size_t before = r->renamed_cap;
 
 	if (frame->function == PROFILE_NONE ||
-	    !grow_array((void **)&r->renamed, &r->renamed_cap, (size_t)frame->function + 1,
-			sizeof(*r->renamed), LIMIT_PROFILE_ENTRIES))
+	    !GROW(r->renamed, &r->renamed_cap, (size_t)frame->function + 1, LIMIT_PROFILE_ENTRIES))
 		return NULL;
 	if (r->renamed_cap > before)
 		memset(r->renamed + before, 0, (r->renamed_cap - before) * sizeof(*r->renamed));

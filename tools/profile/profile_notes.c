@@ -37,8 +37,8 @@ int profile_notes_make(struct profile_notes *n, const struct profile *p, struct 
 
 		append_kind(&kind, profile_text(p, p->comments[i]));
 		id = kind.failed ? INTERN_FULL : intern_add(&n->kinds, kind.p, kind.len, &fresh);
-		if (id == INTERN_FULL || !grow_array((void **)&n->list, &n->cap, (size_t)id + 1,
-						     sizeof(*n->list), LIMIT_PROFILE_COMMENTS))
+		if (id == INTERN_FULL ||
+		    !GROW(n->list, &n->cap, (size_t)id + 1, LIMIT_PROFILE_COMMENTS))
 			return err_set(err, ERR_MEMORY, "notes: out of memory");
 		if (fresh)
 			n->list[id] = (struct profile_note){.first = p->comments[i]};

@@ -42,8 +42,7 @@ static bool count_line(struct maker *m, const struct line_key *key, int64_t weig
 	uint32_t id = intern_add(&m->line_keys, key, sizeof(*key), &fresh);
 
 	if (id == INTERN_FULL ||
-	    !grow_array((void **)&m->line_weights, &m->lines_cap, m->line_keys.count,
-			sizeof(*m->line_weights), LIMIT_PROFILE_ENTRIES))
+	    !GROW(m->line_weights, &m->lines_cap, m->line_keys.count, LIMIT_PROFILE_ENTRIES))
 		return false;
 	if (fresh)
 		m->line_weights[id] = 0;
@@ -67,10 +66,8 @@ static bool count_ranked_frame(struct maker *m, uint32_t sample, const struct pr
 	struct ranking_row *row;
 
 	if (id == INTERN_FULL ||
-	    !grow_array((void **)&m->rows, &m->rows_cap, m->row_keys.count, sizeof(*m->rows),
-			LIMIT_PROFILE_ENTRIES) ||
-	    !grow_array((void **)&m->seen, &m->seen_cap, m->row_keys.count, sizeof(*m->seen),
-			LIMIT_PROFILE_ENTRIES))
+	    !GROW(m->rows, &m->rows_cap, m->row_keys.count, LIMIT_PROFILE_ENTRIES) ||
+	    !GROW(m->seen, &m->seen_cap, m->row_keys.count, LIMIT_PROFILE_ENTRIES))
 		return false;
 	row = &m->rows[id];
 	if (fresh) {

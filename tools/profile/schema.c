@@ -233,8 +233,7 @@ static int parse_schema_line(struct schema *s, struct words *w, const char *p, s
 		return rc;
 	w->at = 0;
 	rc = parse_rule(w, &r, err);
-	if (!rc && !grow_array((void **)&s->rules, &s->cap, s->count + 1, sizeof(*s->rules),
-			       SCHEMA_RULES_MAX))
+	if (!rc && !GROW(s->rules, &s->cap, s->count + 1, SCHEMA_RULES_MAX))
 		rc = wrong_word(w, "too many rules", err);
 	if (rc)
 		rule_done(&r);

@@ -11,8 +11,7 @@ static int add_push_file(struct push_files *f, const char *path, bool found, str
 {
 	char *copy;
 
-	if (!grow_array((void **)&f->list, &f->cap, f->count + 1, sizeof(f->list[0]),
-			LIMIT_PUSH_FILES))
+	if (!GROW(f->list, &f->cap, f->count + 1, LIMIT_PUSH_FILES))
 		return err_set(err, ERR_LIMIT, "more than %llu files",
 			       (unsigned long long)LIMIT_PUSH_FILES);
 	copy = strdup(path);

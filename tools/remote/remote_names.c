@@ -48,8 +48,8 @@ static uint32_t binary_of(struct remote_names *n, struct profile_text hex)
 	uint32_t row = intern_add(&n->binary_ids, hex.p, hex.len, &fresh);
 	struct binary *b;
 
-	if (row == INTERN_FULL || !grow_array((void **)&n->binaries, &n->binaries_cap,
-					      n->binary_ids.count, sizeof(*b), UINT32_MAX))
+	if (row == INTERN_FULL ||
+	    !GROW(n->binaries, &n->binaries_cap, n->binary_ids.count, UINT32_MAX))
 		return PROFILE_NONE;
 	b = &n->binaries[row];
 	if (!fresh)
@@ -182,10 +182,8 @@ static int gather_places(struct remote_names *n, const struct profile *p, struct
 		note_segments(&n->binaries[place.binary], p, l.module);
 		at = id - n->asked;
 		of[i] = (struct asked_place){id, place.binary};
-		if (!grow_array((void **)&n->weights, &n->weights_cap, at + 1, sizeof(*n->weights),
-				LIMIT_PROFILE_ENTRIES) ||
-		    !grow_array((void **)&n->paths, &n->paths_cap, at + 1, sizeof(*n->paths),
-				LIMIT_PROFILE_ENTRIES))
+		if (!GROW(n->weights, &n->weights_cap, at + 1, LIMIT_PROFILE_ENTRIES) ||
+		    !GROW(n->paths, &n->paths_cap, at + 1, LIMIT_PROFILE_ENTRIES))
 			return remote_names_full(err);
 		if (id + 1 == n->places.count) {
 			struct profile_text path = profile_text(p, p->modules[l.module].path);
@@ -208,8 +206,7 @@ static int prepare_names(void *ctx, const struct profile *p, struct err *err)
 	if (rc)
 		return rc;
 	list = malloc((n->places.count - n->asked + 1) * sizeof(*list));
-	if (!list || !grow_array((void **)&n->answers, &n->answers_cap, n->places.count + 1,
-				 sizeof(*n->answers), LIMIT_PROFILE_ENTRIES))
+	if (!list || !GROW(n->answers, &n->answers_cap, n->places.count + 1, LIMIT_PROFILE_ENTRIES))
 		return remote_names_full(err);
 	for (size_t i = n->asked; i < n->places.count; i++)
 		list[count++] = (uint32_t)i;

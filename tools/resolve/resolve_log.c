@@ -144,8 +144,7 @@ static bool add_log_place(struct log_filter *f, struct places *all, const struct
 	if (!m)
 		return true;
 	if (!module_want(m, vaddr) || (is_return && !module_want(m, vaddr - 1)) ||
-	    !grow_array((void **)&all->list, &all->cap, all->count + 1, sizeof(*all->list),
-			SIZE_MAX / sizeof(*all->list)))
+	    !GROW(all->list, &all->cap, all->count + 1, SIZE_MAX / sizeof(*all->list)))
 		return false;
 	all->list[all->count++] = (struct place){line_off + frame->end, m, vaddr, is_return};
 	return true;

@@ -36,8 +36,7 @@ static int record(void *ctx, const struct debug_unit *u, struct err *err)
 	struct debug_sink sink = builder_sink(r->builder);
 
 	made_print(&r->builder->text, u, &text);
-	if (text.failed || !grow_array((void **)&a->units, &a->units_cap, a->unit_count + 1,
-				       sizeof(*a->units), SIZE_MAX))
+	if (text.failed || !GROW(a->units, &a->units_cap, a->unit_count + 1, SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory");
 	a->units[a->unit_count++] = crc32c(0, text.p, text.len);
 	a->scopes += u->span_count;

@@ -129,8 +129,7 @@ static int setup(void **state _unused_)
 	assert_true(g.texts && g.function_copy && g.file_copy);
 	for (;; at = end) {
 		if (rsym_range(&g.t, at, &start, &end)) {
-			assert_true(grow_array((void **)&g.starts, &g.cap, g.count + 1,
-					       sizeof(*g.starts), SIZE_MAX));
+			assert_true(GROW(g.starts, &g.cap, g.count + 1, SIZE_MAX));
 			g.starts[g.count++] = start;
 		}
 		if (end <= at || end == UINT64_MAX)
@@ -141,8 +140,7 @@ static int setup(void **state _unused_)
 	for (size_t i = 0; i < g.count; i++) {
 		rsym_range(&g.t, g.starts[i], &start, &end);
 		for (at = start; at < end; at = rsym_columns_end(&g.t, at)) {
-			assert_true(grow_array((void **)&g.columns, &g.columns_cap,
-					       g.column_count + 1, sizeof(*g.columns), SIZE_MAX));
+			assert_true(GROW(g.columns, &g.columns_cap, g.column_count + 1, SIZE_MAX));
 			g.columns[g.column_count++] = at;
 		}
 	}
