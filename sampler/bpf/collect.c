@@ -153,7 +153,7 @@ static void collect_stats(void *self, struct backend_stats *ret)
 	ret->missed = c->ticks.missed;
 }
 
-/* As of another process that sampling may begin to see: one that is added too early is no loss. */
+/* Adding a process before sampling sees it does no harm. */
 static int collect_add_pid(void *self, uint32_t pid)
 {
 	const struct collect *c = self;

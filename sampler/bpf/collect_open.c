@@ -20,14 +20,14 @@
 #include "perf_rights.h"
 
 enum {
-	MAPPING_PAGES = 64,    /* 256 KiB of ring for each CPU: 1,700 records, polled at half */
-	RING_SECONDS = 4,      /* of samples a ring holds: how long a poll may be late */
-	RING_SAMPLE_LEN = 256, /* most go by their hash, in 24 or 80 */
+	MAPPING_PAGES = 64, /* 256 KiB of ring for each CPU: 1,700 records; polled when half full */
+	RING_SECONDS = 4,   /* a ring holds the samples of so long: a poll may be that late */
+	RING_SAMPLE_LEN = 256, /* most are sent as their hash, in 24 or 80 bytes */
 	PIDS_MIN = 8192,       /* a set of processes and their children: 100 bytes each */
-	/* Of a CPU: its ring, two clocks and their links. Beside them 24 were seen. */
+	/* Each CPU has a ring, two clocks and their links; the rest took 24 when counted. */
 	DESCRIPTORS_EACH = 5,
 	DESCRIPTORS_REST = 28,
-	RINGS_LEN_MAX = 64 << 20, /* of all CPUs, unless each has the least */
+	RINGS_LEN_MAX = 64 << 20, /* all CPUs together, unless each has the least */
 };
 
 static int drop_libbpf_line(enum libbpf_print_level level _unused_, const char *fmt _unused_,
@@ -51,7 +51,7 @@ static uint32_t ring_len(uint32_t hz, size_t cpu_count)
 	return len;
 }
 
-/* As the kernel lays out the values of an array. */
+/* The kernel places the values of an array this far apart. */
 static uint32_t ring_stride(uint32_t len)
 {
 	return len + SAMPLER_EVENT_MAX;

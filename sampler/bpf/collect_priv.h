@@ -21,9 +21,9 @@
 
 struct cpu {
 	int mapping_fd;
-	/* Of the ticks; -1: not open. By cycles there is the first one alone. */
+	/* The events that tick; -1: not open. Sampling by cycles uses only the first. */
 	int clock_fds[TICK_PAIR_COUNT];
-	struct bpf_link *links[TICK_PAIR_COUNT]; /* own the clock events, once they tick */
+	struct bpf_link *links[TICK_PAIR_COUNT]; /* these own the clock events once they tick */
 	struct tick_pair pair;
 	struct perf_ring mapping;
 	struct sample_ring samples;
@@ -34,7 +34,7 @@ struct shared {
 	struct percpu_state *rows;
 	const uint8_t *rings;
 	size_t count;
-	size_t ring_len, ring_stride; /* of one; it has room for an event behind its end */
+	size_t ring_len, ring_stride; /* of one ring; an event fits behind its end */
 	size_t rows_mapped, rings_mapped;
 };
 
@@ -56,28 +56,28 @@ struct collect {
 	struct perf_counts counts;
 };
 
-/* As struct backend has them. */
+/* These are the functions of struct backend. */
 int collect_open(void **ret, const struct backend_options *options, struct err *err);
 int collect_start(void *self, struct err *err);
 void collect_stop(void *self);
 void collect_close(void *self);
 
-/* Has the records of a CPU's mappings flow; mapping_fd stays -1 when it is off. */
+/* Starts the mapping records of a CPU; mapping_fd stays -1 when the CPU is off. */
 int collect_open_cpu(struct collect *c, size_t cpu, struct err *err);
 
-/* And its samples. */
+/* Starts the samples of a CPU. */
 int collect_start_cpu(struct collect *c, size_t cpu, struct err *err);
 
 void collect_stop_cpu(struct collect *c, size_t cpu);
 void collect_close_cpu(struct collect *c, size_t cpu);
 
-/* What has been seen of a CPU's ticks, but for what was due. */
+/* Returns what is known of a CPU's ticks, without `due`. */
 struct ticks_seen collect_seen(const struct collect *c, size_t cpu);
 
 /* Follows CPUs that go and come. */
 void collect_watch(struct collect *c, struct events *events);
 
-/* From now on the program makes other hashes of stacks, which nobody can foresee; or none. */
+/* The program starts to hash stacks from a new random seed, or (false) stops hashing them. */
 void collect_set_hashes(struct collect *c, bool are_wanted);
 
 #endif

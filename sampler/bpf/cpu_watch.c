@@ -82,7 +82,7 @@ static void begin_cpu(struct cpu_watched *c, int fd, uint64_t now_ns)
 		c->counted_ns = 0;
 }
 
-/* Of a CPU that is on: it may have been off since it was looked at last. */
+/* Whether the events of a CPU that is on are dead: it was off for a moment between two looks. */
 static bool is_dead(struct cpu_watched *c, int fd, uint64_t heard, uint64_t now_ns)
 {
 	const uint64_t counted_before = c->counted_ns, asked_before = c->asked_ns;

@@ -102,7 +102,7 @@ found:
 	return 0;
 }
 
-/* Of a process; another after an exec. */
+/* Identifies a process; an exec changes it. */
 static __always_inline uint64_t id_hint_process(const struct sampler_thread *t)
 {
 	return (uint64_t)t->pid << 32 ^ t->exec_id ^ t->start_ns;
@@ -157,8 +157,8 @@ static __always_inline bool id_hint_is_wanted(struct id_hint_cpu *c, struct perc
 	return true;
 }
 
-/* Of the current task's sample e, which is as it was sent, its thread in the row; NULL: none. Valid
- * until the next one of this CPU. has_loop: as of user_walk(). */
+/* Makes the hint for sample e of the current task; NULL: none. It needs e as it was sent and its
+ * thread in the row, and is valid until the next hint of this CPU. has_loop: see user_walk(). */
 static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct sampler_event *e,
 							 struct percpu_state *row, bool has_loop)
 {

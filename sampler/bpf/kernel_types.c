@@ -364,7 +364,7 @@ static bool write_types(struct cut *c)
 	    !find_struct(c->from, WANTED_REGS, &regs))
 		return false;
 	buf_u8(&c->strings, 0);
-	/* In the order of enum out. */
+	/* The order is that of enum out. */
 	add_int(c, "u32", 4);
 	add_int(c, "u64", 8);
 	add_type(c, "", KIND_PTR, 0, 0);

@@ -64,7 +64,8 @@ static void take_thread(struct sample_ring *r, const struct sampler_thread *in)
 	memcpy(r->sample.sample.comm, in->comm, strnlen(in->comm, EVENT_COMM_LEN - 1));
 }
 
-/* Of the sample that was just taken. No loss when there is no room: it is asked for later. */
+/* Adds the hint of the sample just taken. When the queue is full the hint is dropped, which is no
+ * loss: the sampler reads the build ids itself later. */
 static void take_ring_hint(const struct sample_ring *r, const struct sampler_hint *in,
 			   struct events *events)
 {

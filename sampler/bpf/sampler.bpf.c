@@ -51,7 +51,7 @@ struct task_struct {
 
 const volatile uint32_t filter = SAMPLER_FILTER_NONE;
 const volatile uint32_t cgroup_count = 0;
-/* Of user stacks, when the walk is ours; 0: it is the kernel's. */
+/* How deep user_walk() goes; 0: the kernel walks user stacks. */
 const volatile uint32_t walk_depth = 0;
 const volatile bool has_loop = false; /* the kernel has bpf_loop() */
 
@@ -61,8 +61,8 @@ static const char text_name[] = "_text", etext_name[] = "_etext";
 
 uint64_t children_missed; /* no room in `pids` */
 
-/* One row for each CPU, which alone runs there; mapped by the sampler, so that reading costs it no
- * system call. Not the kernel's arrays for each CPU: those cost two pages more to be found. */
+/* One row for each CPU; the program uses the row of its own CPU only. The sampler maps the rows, so
+ * reading them takes no system call. A per-CPU array would touch two more pages on each lookup. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -71,7 +71,7 @@ struct {
 	__type(value, struct percpu_state);
 } rows SEC(".maps");
 
-/* And its ring, of which the sampler says how long. */
+/* One ring for each CPU; the sampler sets the length before loading. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);
 	__uint(map_flags, BPF_F_MMAPABLE);
@@ -81,8 +81,8 @@ struct {
 } rings SEC(".maps");
 const volatile uint32_t ring_len = SAMPLER_RING_MIN;
 
-/* Hashes of stacks that a CPU has sent, by their upper bits: a stack that another one pushed out is
- * sent once more. */
+/* Hashes of the stacks that a CPU has sent, indexed by their upper bits. A stack whose slot another
+ * one took is sent again. */
 struct sent {
 	uint64_t hashes[1 << SAMPLER_SENT_BITS];
 };
@@ -94,7 +94,7 @@ struct {
 	__type(value, struct sent);
 } sent SEC(".maps");
 
-/* Process ids to sample. Filled by the sampler, and kept by the programs below. */
+/* Process ids to sample. The sampler fills it, the programs below add children and drop exits. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
 	__uint(max_entries, 1);
@@ -133,13 +133,13 @@ static bool is_filtered(struct percpu_state *row, uint32_t pid, uint64_t start_n
 	return false;
 }
 
-/* Then there is no kernel part, and asking for it costs a microsecond of cold caches. */
+/* A tick in user mode has no kernel part; asking for it would cost a microsecond of cold caches. */
 static __always_inline bool was_in_user_mode(const void *ctx)
 {
 	return is_x86() && (*(const volatile uint64_t *)((const char *)ctx + X86_CS_OFF) & 3) == 3;
 }
 
-/* Of user space that was interrupted: no call is needed for those. */
+/* Interrupted user space has its registers in the context, so no helper call is needed. */
 static __always_inline void regs_of_ctx(struct user_regs *ret, const void *ctx)
 {
 	const char *regs = ctx;
@@ -160,7 +160,7 @@ static long hash_step(uint64_t i, struct hash_ctx *ctx)
 	return 0;
 }
 
-/* Of stacks that are not ours to walk. */
+/* Hashes addresses that the kernel walked; user_walk() hashes its own. */
 static __noinline void hash_pcs(struct sampler_event *e, uint32_t at, uint32_t count)
 {
 	struct hash_ctx ctx = {e->pcs, at, e->stack_hash};
@@ -179,9 +179,9 @@ static __always_inline uint8_t errno_of(long rc)
 }
 
 /*
- * These and put_rest() are what most ticks do without, so they are kept out of their way: each line
- * of the program that is run through is waited for. They are not static, so that the verifier looks
- * at them once, by themselves, and not again for each way that leads there.
+ * Most ticks do not need these functions and put_rest(), so they are kept out of line: each cache
+ * line of code that a tick runs through is a cache miss. They are not static, so that the verifier
+ * checks each once, by itself, and not again for each path that calls it.
  */
 __noinline int put_kernel_part(struct bpf_perf_event_data *ctx, struct sampler_event *e)
 {
@@ -200,7 +200,7 @@ __noinline int put_kernel_part(struct bpf_perf_event_data *ctx, struct sampler_e
 	return 0;
 }
 
-/* As the kernel walks. */
+/* Here the kernel walks the user stack. */
 __noinline int put_user_part(struct bpf_perf_event_data *ctx, struct sampler_event *e)
 {
 	uint32_t at;
@@ -221,9 +221,9 @@ __noinline int put_user_part(struct bpf_perf_event_data *ctx, struct sampler_eve
 }
 
 /*
- * Of its process, when the thread is not the first one. By calls, and so is whatever else is behind
- * a pointer of a task: for a plain load of one the verifier of Linux 6.18 searches all names of the
- * kernel's types, four times, a fifth of what loading took.
+ * Returns when the process of a thread that is not its first started. It reads through pointers of
+ * a task by helper calls: for a plain load the verifier of Linux 6.18 searches the names of all
+ * kernel types, four times, which took a fifth of the time to load.
  */
 __noinline uint64_t start_of_process(void)
 {
@@ -235,7 +235,7 @@ __noinline uint64_t start_of_process(void)
 	return start_ns;
 }
 
-/* For all of a tick; false: the sampler has not come as far. */
+/* Whether the ring has room for all events of a tick; false: the sampler has yet to read. */
 static __always_inline bool ring_has_room(struct percpu_state *row)
 {
 	if (likely(row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX))
@@ -250,7 +250,7 @@ static __always_inline void *next_event(const struct percpu_state *row, char *ri
 	return ring + (row->head & (ring_len - 1) & ~7U);
 }
 
-/* Of a hash that is not among the latest ones. */
+/* Looks a hash up in `sent` and puts it there, after `latest` did not have it. */
 static __noinline bool was_sent_before(uint64_t *latest, uint32_t cpu, uint64_t hash)
 {
 	struct sent *all = bpf_map_lookup_elem(&sent, &cpu);
@@ -266,7 +266,7 @@ static __noinline bool was_sent_before(uint64_t *latest, uint32_t cpu, uint64_t 
 	return was;
 }
 
-/* Whether this CPU has sent the stack of that hash; from now on it has. */
+/* Whether this CPU has sent the stack with that hash; remembers it as sent. */
 static __always_inline bool was_sent(struct percpu_state *row, uint32_t cpu, uint64_t hash)
 {
 	uint64_t *latest = &row->latest[hash & (SAMPLER_LATEST - 1)];
@@ -274,12 +274,12 @@ static __always_inline bool was_sent(struct percpu_state *row, uint32_t cpu, uin
 	return likely(*latest == hash) || was_sent_before(latest, cpu, hash);
 }
 
-/* From here on the sampler reads it. */
+/* Moves the head past the event, so that the sampler may read it. */
 static void publish_event(struct percpu_state *row, uint64_t len)
 {
 	const uint64_t head = row->head + ((len + 7) & ~7ULL);
 
-	if (is_x86()) { /* which does not reorder stores */
+	if (is_x86()) { /* x86 does not reorder stores */
 		__asm__ volatile("" ::: "memory");
 		*(volatile uint64_t *)&row->head = head;
 	} else {
@@ -300,9 +300,11 @@ static __always_inline bool is_same_thread(const struct sampler_thread *a,
 }
 
 /*
- * Behind the sample at the head, of which len bytes are used: its thread, if that is another one,
- * and where its files are to be told, which they are. Returns how many bytes are used then. Not
- * static: the verifier looks at it once, by itself, and not again for each way that leads here.
+ * Appends what follows the sample at the head, which has len bytes:
+ *
+ *	sampler_event | sampler_thread, if it changed | sampler_hint, if one is due
+ *
+ * Returns the length of all. It is not static, so that the verifier checks it once, by itself.
  */
 __noinline int put_rest(struct bpf_perf_event_data *ctx, struct percpu_state *row,
 			struct sampler_event *e, const struct sampler_thread *thread, uint64_t len)
@@ -323,11 +325,11 @@ __noinline int put_rest(struct bpf_perf_event_data *ctx, struct percpu_state *ro
 		row->thread = *thread;
 		id_hint_set_thread(row);
 	}
-	/* While the addresses are there: they need not be among what is sent. */
+	/* The addresses are still in the ring, even when only their hash is sent. */
 	if (e->user_len && e->time_ns >= row->hint_due_ns)
 		hint = id_hint_make(ctx, e, row, has_loop);
-	/* From memory, of which the verifier assumes nothing: else it would look at all of this
-	 * once for each way that leads here. */
+	/* The flags are read back from memory, of which the verifier assumes nothing; otherwise
+	 * it would check the rest once for each path that leads here. */
 	more = (*(volatile uint16_t *)&e->flags / SAMPLER_NEW_THREAD & 1) * sizeof(*thread);
 	*(struct sampler_thread *)to = *thread;
 	to += more;
@@ -402,8 +404,8 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 		put_kernel_part(ctx, e);
 	}
 	thread.syscall = regs.syscall;
-	/* Read again, though it is known to be 0 without a kernel part: so both ways are one to the
-	 * verifier, and it looks at the walk once. */
+	/* It is read back even where it is known to be 0, so that both paths look alike to the
+	 * verifier and it checks the walk once. */
 	kernel_len = *(volatile uint16_t *)&e->kernel_len & SAMPLER_STACK_MASK;
 	if (likely(walk_depth && user_walk_suits(&regs, task_flags))) {
 		e->user_len =
@@ -415,7 +417,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	}
 	user_len = e->user_len & SAMPLER_STACK_MASK;
 	len = offsetof(struct sampler_event, pcs) + kernel_len + user_len;
-	/* Where the kernel's part ends is in the hash too. 0: none. */
+	/* The hash also covers where the kernel part ends. 0: none. */
 	hash = user_walk_hash(e->stack_hash, kernel_len << 32 | user_len);
 	e->stack_hash = !hash_start ? 0 : hash ? hash : 1;
 	if (e->stack_hash && was_sent(row, cpu, e->stack_hash)) {

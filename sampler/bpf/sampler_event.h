@@ -57,19 +57,19 @@ enum sampler_flag {
 	SAMPLER_HINT = 1 << 4,       /* and behind that a struct sampler_hint */
 };
 
-/* A sample, of the thread that stands behind it, or else of that of the sample before. */
+/* A sample. Its thread is the one that follows it, or else the one of the sample before. */
 struct sampler_event {
 	uint64_t time_ns;    /* CLOCK_MONOTONIC */
 	uint64_t stack_hash; /* of pcs and lengths, and of the epoch; 0: none */
 	uint16_t kernel_len; /* bytes of pcs, first */
 	uint16_t user_len;   /* bytes of pcs, behind them */
 	uint16_t flags;      /* enum sampler_flag */
-	/* errno, or 0; of the user part also where it ends early, behind what could be read */
+	/* errno, or 0; user_err also tells why a user part that was read in part ends early */
 	uint8_t kernel_err, user_err;
 	uint64_t pcs[SAMPLER_PCS_MAX]; /* leaf first; only what is used is sent */
 };
 
-/* What a sample has in common with those before and after it, mostly. */
+/* The part of a sample that mostly is the same in the ones before and after it. */
 struct sampler_thread {
 	uint64_t start_ns; /* of the process, CLOCK_MONOTONIC */
 	uint64_t cgroup_id;
@@ -81,40 +81,43 @@ struct sampler_thread {
 	uint32_t exec_id;            /* another one after each exec of the process */
 };
 
-/* Of a process: no hint before that time. */
+/* The program makes no hint for the process before due_ns. */
 struct sampler_hint_due {
 	uint64_t process, due_ns;
 };
 
 /*
- * Of one CPU, mapped by both. Its ring has ring_len bytes, a power of two, and
- * SAMPLER_EVENT_MAX behind them: an event begins at its position & (ring_len - 1) and is in one
- * piece. head and tail are positions, which never go back; what lies between is for the sampler.
+ * The state of one CPU, which the program and the sampler share. Its ring has ring_len bytes, a
+ * power of two, and SAMPLER_EVENT_MAX behind them: an event begins at its position & (ring_len - 1)
+ * and is in one piece. head and tail are positions, which never go back; the sampler reads the
+ * events between them:
+ *
+ *	0 ... tail [ events to read ] head ... ring_len | SAMPLER_EVENT_MAX
  */
 struct percpu_state {
-	uint64_t head;      /* by the program, behind the event; multiple of 8 */
-	uint64_t tail_seen; /* what it last saw of `tail` */
-	/* By the sampler, at any time: how to begin hashes, so that all that was sent before is
-	 * forgotten; 0: send all of every stack. */
+	uint64_t head;      /* the program writes it: end of the last event, multiple of 8 */
+	uint64_t tail_seen; /* the `tail` that the program last read */
+	/* The seed of stack hashes. The sampler may change it at any time; the program then
+	 * sends every stack anew. 0: send every stack whole. */
 	uint64_t hash_start;
-	struct sampler_counters counts; /* those of most ticks end with the line */
+	struct sampler_counters counts; /* the ones that most ticks use end with the cache line */
 	/* The process that was last found in the set of those to sample. */
 	uint64_t known_start_ns;
 	uint32_t known_pid, zero;
 	uint64_t unused[3];
-	/* Of the last sample; its process has no hint before that time. */
+	/* The thread of the last sample, and when its process may have the next hint. */
 	struct sampler_thread thread;
 	uint64_t hint_due_ns;
-	uint64_t tail; /* by the sampler: a line of its own */
+	uint64_t tail; /* the sampler writes it: a cache line of its own */
 	uint64_t unused_too[7];
-	/* The program's alone. */
+	/* Only the program uses what follows. */
 	struct sampler_hint_due hint_dues[SAMPLER_HINT_DUES];
 	uint64_t latest[SAMPLER_LATEST]; /* hashes of stacks that were sent */
 	uint64_t unused_still[PERCPU_STATE_WORDS - SAMPLER_WALK_WORDS - SAMPLER_LATEST - 40];
 	uint64_t walk[SAMPLER_WALK_WORDS];
 };
 
-/* A file that a user stack runs through: where the lowest of its addresses lies. */
+/* A file that a user stack runs through, and the lowest address of the stack in it. */
 struct sampler_hint_row {
 	uint64_t pc, file_off;
 	uint64_t len; /* from there to behind the highest */
@@ -130,7 +133,7 @@ struct sampler_hint {
 	struct sampler_hint_row rows[SAMPLER_HINT_ROWS]; /* only what is used is sent */
 };
 
-/* Of one tick. */
+/* The most that one tick writes. */
 enum {
 	SAMPLER_EVENT_MAX = sizeof(struct sampler_event) + sizeof(struct sampler_thread) +
 			    sizeof(struct sampler_hint),

@@ -28,7 +28,7 @@ static uint64_t life_ns(const struct tick_pair *p, uint64_t now_ns)
 	return least > life ? least : life;
 }
 
-/* xorshift64*: no secret hangs on it. From 0 to 1. */
+/* Draws from 0 to 1 by xorshift64*, for no secret depends on it. */
 static double draw_share(struct tick_pair *p)
 {
 	p->random ^= p->random >> 12;
@@ -52,7 +52,7 @@ void tick_pair_init(struct tick_pair *p, uint64_t period_ns, uint64_t random)
 	uint64_t periods[TICK_PAIR_COUNT];
 
 	*p = (struct tick_pair){.period_ns = period_ns, .random = random | 1};
-	for (int i = 0; i < 8; i++) /* seeds that are alike have grown apart then */
+	for (int i = 0; i < 8; i++) /* makes similar seeds diverge */
 		draw_share(p);
 	split_rate(p, (double)period_ns, 1, periods);
 	for (int i = 0; i < TICK_PAIR_COUNT; i++)
@@ -76,7 +76,7 @@ static uint64_t due_of_half(const struct tick_half *h, uint64_t until_ns)
 	return until_ns > h->most_began_ns ? (until_ns - h->most_began_ns) / h->period_ns : 0;
 }
 
-/* As if what is between two moments was in their middle. */
+/* Takes the middle of two moments for a change that came at some time between them. */
 static double made_of_half(const struct tick_half *h, uint64_t least_ns, uint64_t most_ns)
 {
 	const uint64_t began_ns = h->least_began_ns + (h->most_began_ns - h->least_began_ns) / 2;
@@ -85,7 +85,7 @@ static double made_of_half(const struct tick_half *h, uint64_t least_ns, uint64_
 	return until_ns > began_ns ? (double)((until_ns - began_ns) / h->period_ns) : 0;
 }
 
-/* Of all periods until then, which is after these began. */
+/* Returns the ticks due in all periods until until_ns, which is after the current ones began. */
 static uint64_t due_until(const struct tick_pair *p, uint64_t until_ns)
 {
 	uint64_t due = p->due;
@@ -99,15 +99,15 @@ void tick_pair_draw(struct tick_pair *p, uint64_t now_ns, uint64_t ret_ns[static
 {
 	const double len = (double)(now_ns - p->halves[0].most_began_ns);
 	const double wanted = len / (double)p->period_ns;
-	/* The half tick of each that the next turn will cost, and what was left over until now. */
+	/* The next turn costs half a tick of each half; add what is missing until now. */
 	double more = (double)TICK_PAIR_COUNT / 2 +
 		      (double)(now_ns - p->began_ns) / (double)p->period_ns - p->made;
 
 	for (int i = 0; i < TICK_PAIR_COUNT; i++)
 		more -= made_of_half(&p->halves[i], now_ns, now_ns);
 
-	/* The next life is taken to be as long as this one was. After one that was shorter than
-	 * this there is more to make up for, which need not be done at once. */
+	/* The next life is assumed to be as long as this one. After a shorter life there is more
+	 * to make up for, which may take several lives. */
 	if (more > wanted / 8)
 		more = wanted / 8;
 	if (more < -wanted / 8)
@@ -142,8 +142,8 @@ void tick_pair_turn(struct tick_pair *p, const int fds[static TICK_PAIR_COUNT])
 
 uint64_t tick_pair_due(struct tick_pair *p, uint64_t first_ns, uint64_t last_ns)
 {
-	/* A tick comes late by what its CPU had to do without being interrupted, and ticks of the
-	 * other half that are due within that come right behind it. */
+	/* A tick is late when its CPU has interrupts off; ticks of the other half that become due
+	 * meanwhile come right after it. */
 	const uint64_t late_ns = p->period_ns / 2;
 
 	if (!first_ns)
@@ -153,7 +153,7 @@ uint64_t tick_pair_due(struct tick_pair *p, uint64_t first_ns, uint64_t last_ns)
 
 		p->due_first = due ? due : 1;
 	}
-	/* One that came before the last turn is in what was said then. */
+	/* A tick that came before the last turn was counted at that turn. */
 	if (last_ns > p->halves[TICK_PAIR_COUNT - 1].most_began_ns + late_ns)
 		p->due_last = due_until(p, last_ns - late_ns) + 1;
 	return p->due_last >= p->due_first ? p->due_last - p->due_first + 1 : 0;

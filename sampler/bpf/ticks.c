@@ -131,7 +131,7 @@ void ticks_done(struct ticks *t)
 	*t = (struct ticks){0};
 }
 
-/* Since the CPU began. */
+/* Subtracts what was seen before the CPU began anew. */
 static struct ticks_seen ticks_since_start(const struct ticks_cpu *c, const struct ticks_seen *seen)
 {
 	struct ticks_seen ret = *seen;
@@ -141,7 +141,7 @@ static struct ticks_seen ticks_since_start(const struct ticks_cpu *c, const stru
 	return ret;
 }
 
-/* Of a CPU that has no clock. */
+/* Returns the ticks that a CPU without a clock should have had. */
 static uint64_t due_in_the_dark(const struct ticks *t, const struct ticks_cpu *c, uint64_t idle_ns)
 {
 	const uint64_t passed = t->looked_ns - c->began_ns;
@@ -198,7 +198,7 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 	t->absent = absent;
 	t->looked_ns = now_ns;
 	look_at_cpus(take_now, &(struct look){t, seen});
-	/* Of a CPU that nothing is known of, nothing explains them. */
+	/* A CPU that /proc/stat does not list has no idle time to explain absent ticks. */
 	for (size_t i = 0; i < t->count; i++) {
 		const struct ticks_seen of = ticks_since_start(&t->cpus[i], &seen[i]);
 

@@ -11,11 +11,11 @@
  */
 #include "base.h"
 
-/* Of one CPU. Times are CLOCK_MONOTONIC. */
+/* The ticks of one CPU that came. Times are CLOCK_MONOTONIC. */
 struct ticks_seen {
-	uint64_t runs, idle;        /* ticks that came; of these, while nothing ran */
+	uint64_t runs, idle;        /* ticks that came; idle: those while nothing ran */
 	uint64_t first_ns, last_ns; /* if any came */
-	uint64_t due;               /* from the first to the last, with both */
+	uint64_t due;               /* from the first to the last, both included */
 };
 
 struct ticks_cpu {
@@ -24,7 +24,7 @@ struct ticks_cpu {
 	bool is_dark;           /* it runs, and has no clock */
 	uint64_t missed;        /* never goes back, until it begins anew */
 	uint64_t began_ns;
-	uint64_t runs_before, idle_before; /* it began anew */
+	uint64_t runs_before, idle_before; /* counts until the clock began anew */
 };
 
 struct ticks {
@@ -32,30 +32,30 @@ struct ticks {
 	size_t count;
 	uint64_t period_ns;
 	uint64_t looked_ns;
-	uint64_t absent; /* when it was looked: of all CPUs */
+	uint64_t absent; /* at looked_ns, of all CPUs */
 	uint64_t missed; /* of all CPUs */
 	bool is_over;
 };
 
-/* Before the clocks are started. period_ns: the mean time between ticks. Without memory, nothing is
- * counted. */
+/* Must come before the clocks start. period_ns: the mean time between ticks. Counts nothing when
+ * memory is short. */
 void ticks_begin(struct ticks *t, size_t cpu_count, uint64_t period_ns, uint64_t now_ns);
 void ticks_done(struct ticks *t);
 
 /*
- * The clock of a CPU begins now, for the CPU was off, or came up for the first time: the time until
- * then is no loss. seen: until now, and nothing of it counts from here on but what runs and idle
- * grow by; first_ns is to be that of the next tick. is_dark: there is no clock, so all ticks are
- * missed that are due while it is not idle.
+ * Tells that the clock of a CPU begins now, for the CPU was off, or came on for the first time: the
+ * time until then is no loss. seen: what came until now; later calls count only what runs and idle
+ * grow by, and first_ns must then be that of the next tick. is_dark: the CPU has no clock, so all
+ * ticks are missed that are due while it is not idle.
  */
 void ticks_begin_cpu(struct ticks *t, size_t cpu, const struct ticks_seen *seen, bool is_dark,
 		     uint64_t now_ns);
 
 /*
- * With what was seen of each CPU until now. Reads /proc/stat, and only when more ticks did not
- * come, TICKS_LOOK_NS after the last time: that takes as long as all else of a poll, for the kernel
- * adds up every interrupt. is_last: now, and never again, with the time when the clocks were
- * stopped. Then t->missed is up to date.
+ * Brings t->missed up to date with what was seen of each CPU until now. Reads /proc/stat only when
+ * more ticks are absent and TICKS_LOOK_NS have passed: the kernel adds up every interrupt for it,
+ * which takes as long as the rest of a poll. is_last: reads now, and never again; now_ns is then
+ * when the clocks stopped.
  */
 #define TICKS_LOOK_NS UINT64_C(30000000000)
 
@@ -63,16 +63,16 @@ void ticks_poll(struct ticks *t, const struct ticks_seen *seen, uint64_t now_ns,
 
 /* --- its parts, for tests -------------------------------------------------------------------- */
 
-/* Ticks between the first and the last one that did not come. */
+/* Returns how many ticks between the first and the last did not come. */
 uint64_t ticks_absent(const struct ticks_seen *seen);
 
-/* Of these, those that idling does not explain: idle_ns, as it was counted from began_ns to now_ns
- * in steps of 10 ms, before and behind the ticks too. */
+/* Returns how many absent ticks idling does not explain. idle_ns: counted from began_ns to now_ns,
+ * in steps of 10 ms, so also before the first and after the last tick. */
 uint64_t ticks_missed(const struct ticks_seen *seen, uint64_t period_ns, uint64_t began_ns,
 		      uint64_t now_ns, uint64_t idle_ns);
 
-/* Calls take(arg, cpu, idle_ns) for each CPU that the text of /proc/stat has; idle is with what it
- * waited for a disk. */
+/* Calls take(arg, cpu, idle_ns) for each CPU in the text of /proc/stat; waiting for a disk counts
+ * as idle. */
 void ticks_read_idle(const char *text, void (*take)(void *arg, size_t cpu, uint64_t idle_ns),
 		     void *arg);
 

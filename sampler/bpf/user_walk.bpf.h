@@ -83,11 +83,11 @@ struct pt_regs___arm64 {
 	int32_t syscallno;
 } __attribute__((preserve_access_index));
 
-/* Registers of user space when it was left. */
+/* Registers of user space at the entry to the kernel. */
 struct user_regs {
 	uint64_t fp, pc;
-	/* Of the system call that a thread is in. Entries by interrupt or fault store a number that
-	 * no system call has. */
+	/* The number of the system call that the thread is in. An entry by interrupt or fault
+	 * stores a number that no system call has. */
 	int32_t syscall;
 	bool is_64bit;
 };
@@ -98,7 +98,7 @@ enum {
 	X86_ORIG_AX_OFF = 120,
 	X86_IP_OFF = 128,
 	X86_CS_OFF = 136,
-	X86_USER_CS = 0x33,  /* of 64-bit code; of another, or below some hypervisors, another */
+	X86_USER_CS = 0x33,  /* of 64-bit code; 32-bit code and some hypervisors have another */
 	ARM64_FP_OFF = 232,  /* <asm/ptrace.h>: struct user_pt_regs, its regs[29] */
 	ARM64_MODE_32 = 0x10 /* PSR_MODE32_BIT */
 };
@@ -127,7 +127,7 @@ static __always_inline void user_regs_read(struct user_regs *ret, struct task_st
 		ret->fp = *(const uint64_t *)(regs + X86_BP_OFF);
 		ret->pc = *(const uint64_t *)(regs + X86_IP_OFF);
 		ret->syscall = (int32_t) * (const uint64_t *)(regs + X86_ORIG_AX_OFF);
-		/* Beside it lies what the processor says of the entry. */
+		/* The selector has 16 bits; beside it are the processor's details of the entry. */
 		ret->is_64bit = *(const uint16_t *)(regs + X86_CS_OFF) == X86_USER_CS;
 	} else if (bpf_core_field_exists(((struct pt_regs___arm64 *)0)->syscallno)) {
 		if (bpf_probe_read_kernel(&arm64, sizeof(arm64), regs + ARM64_FP_OFF))
@@ -139,13 +139,14 @@ static __always_inline void user_regs_read(struct user_regs *ret, struct task_st
 	}
 }
 
-/* Whether the walk below is for that thread; others are rare, and left to the kernel. */
+/* Whether user_walk() can walk that thread; the kernel walks the rest, which are rare. */
 static __always_inline bool user_walk_suits(const struct user_regs *regs, uint32_t task_flags)
 {
 	return regs->is_64bit && !(task_flags & USER_WALK_NOT);
 }
 
-/* Some records more; nonzero: that was all. Each branch costs the verifier, so there are few. */
+/* Walks some more frame records; nonzero: the walk is over. Branches are few, for each costs the
+ * verifier. */
 static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_ctx *ctx)
 {
 	struct user_walk *w = ctx->walk;
@@ -159,9 +160,9 @@ static long user_walk_step(uint64_t i __attribute__((unused)), struct user_walk_
 
 		if (fp < USER_WALK_NULL || count >= ctx->depth || (!is_x86() && fp & 7))
 			goto end;
-		/* Rotated: one that is not a multiple of 8 is large then. */
+		/* The rotation makes an offset that is not a multiple of 8 large. */
 		if ((off >> 3 | off << 61) > last) {
-			/* To the end of its block; a record across the end is copied whole. */
+			/* Copies to the end of the block, and a record across the end whole. */
 			uint64_t len = (~fp & w->mask & (USER_WALK_PAGE - 1)) + 1;
 
 			len += (uint64_t)((int64_t)(len - USER_WALK_RECORD) >> 63) &

@@ -169,7 +169,7 @@ static void check_kernel(struct doctor *d)
 	free(c);
 }
 
-/* As the unit has it: whether the four capabilities are enough. A child gives up all others. */
+/* Tries with the four capabilities that the unit has; a child process gives up all others. */
 static int try_as_unit(void)
 {
 	struct err err;
@@ -188,7 +188,7 @@ static int try_as_unit(void)
 	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ECANCELED;
 }
 
-/* With CAP_SYS_ADMIN all events are opened before it is given up; a unit does not have it. */
+/* CAP_SYS_ADMIN opens every event, and the unit does not have it, so the try goes without it. */
 static void check_paranoid(struct doctor *d)
 {
 	const char *what = "events without CAP_SYS_ADMIN, as in the unit";

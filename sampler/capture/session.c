@@ -437,7 +437,7 @@ int session_run(const struct session_options *options, struct session_stats *ret
 	s->options = options;
 	s->io = io_system();
 	s->poll_timer = (struct poll_timer)POLL_TIMER_INIT;
-	/* From the beginning, so that one that comes early ends the first wait. */
+	/* Signals are blocked from the start, so that an early one ends the first wait. */
 	sigemptyset(&ends);
 	sigaddset(&ends, SIGTERM);
 	sigaddset(&ends, SIGINT);

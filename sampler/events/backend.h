@@ -29,7 +29,7 @@ struct backend_options {
 struct backend_stats {
 	uint64_t runs, stored, idle, filtered, ring_full;
 	uint64_t missed;      /* ticks that did not come: no run; a clock's only */
-	uint64_t stack_fault; /* of stored: without any address */
+	uint64_t stack_fault; /* of the stored ones: those without any address */
 	uint64_t perf_lost;   /* records that found no room */
 	uint64_t throttled;   /* times the kernel stopped an event for a while */
 };
@@ -37,24 +37,24 @@ struct backend_stats {
 struct backend {
 	const char *name; /* as spool_origin.backend */
 	bool has_kernel;  /* stacks have a kernel part */
-	uint64_t poll_ns; /* how often to poll at least; 0: no matter */
-	/* Mapping records flow from here on, samples do not. ERR_DENIED names what is missing. */
+	uint64_t poll_ns; /* the longest time between polls; 0: any */
+	/* Starts mapping records, but no samples. ERR_DENIED names what is missing. */
 	int (*open)(void **ret, const struct backend_options *options, struct err *err);
 	const char *(*event)(const void *self); /* as spool_origin.event */
-	/* As spool_origin.period_ns; NULL: of options.hz. */
+	/* Returns spool_origin.period_ns; NULL: options.hz tells it. */
 	uint64_t (*period)(const void *self);
-	/* One more process to sample, where pids were given; NULL: not needed. -errno. */
+	/* Adds a process to sample, where pids were given; NULL: not needed. -errno. */
 	int (*add_pid)(void *self, uint32_t pid);
 	/* Where the kernel's text lies; NULL, or -errno: it does not know. */
 	int (*find_text)(void *self, uint64_t *ret_text, uint64_t *ret_etext);
 	int (*start)(void *self, struct err *err);
-	/* Everything there is now; never waits. */
+	/* Adds every event there is now; never waits. */
 	void (*poll)(void *self, struct events *events);
-	/* When all is done that a poll led to; NULL: no matter. No ticks come for a moment then. */
+	/* Follows a poll whose events are handled; ticks stop for a moment. NULL: not needed. */
 	void (*rest)(void *self);
-	/* Readable when it is time to poll, for a ring is half full; NULL: none. */
+	/* Returns a descriptor that is readable when a ring is half full: poll; NULL: none. */
 	int (*wait_fd)(const void *self);
-	/* No more samples; what is in the rings can still be polled. */
+	/* Ends sampling; what is in the rings can still be polled. */
 	void (*stop)(void *self);
 	void (*stats)(void *self, struct backend_stats *ret);
 	void (*close)(void *self);

@@ -63,11 +63,11 @@ static void bound_capabilities(uint64_t caps)
 {
 	for (int cap = 0; cap < 64; cap++)
 		if (!(caps & BIT(cap)) && prctl(PR_CAPBSET_DROP, cap, 0, 0, 0))
-			break; /* EINVAL behind the last one, EPERM without CAP_SETPCAP */
+			break; /* EINVAL: past the last one; EPERM: no CAP_SETPCAP */
 	prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0);
 }
 
-/* Or a program executed by user 0 has everything in the bounding set again. */
+/* User 0 would get the whole bounding set back by executing a program. */
 static void lock_root_out(void)
 {
 	prctl(PR_SET_SECUREBITS,

@@ -138,7 +138,7 @@ bool events_add(struct events *q, const struct event *e)
 
 /* --- in order -------------------------------------------------------------------------------- */
 
-/* How many places from the first on are in order. */
+/* Returns how many places, from the first on, are in order. */
 static size_t run_of(const struct event_place *p, size_t count)
 {
 	size_t n = count < 1 ? count : 1;
@@ -148,7 +148,7 @@ static size_t run_of(const struct event_place *p, size_t count)
 	return n;
 }
 
-/* Of two runs, one behind the other; what was added first stays first within one instant. */
+/* Merges two adjacent runs. The merge is stable: events of one instant stay in the order added. */
 static void merge_runs(const struct event_place *a, size_t a_count, size_t b_count,
 		       struct event_place *to)
 {
@@ -160,7 +160,7 @@ static void merge_runs(const struct event_place *a, size_t a_count, size_t b_cou
 	memcpy(to + (a_end - a), b, (size_t)(b_end - b) * sizeof(*b));
 }
 
-/* Neighbouring runs in pairs; how many runs are left. */
+/* Merges adjacent runs in pairs; returns how many runs are left. */
 static size_t merge_pairs(const struct event_place *from, size_t count, struct event_place *to)
 {
 	size_t runs = 0;

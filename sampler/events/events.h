@@ -18,9 +18,9 @@ enum event_kind {
 	EVENT_COMM, /* a thread has another name; is_exec: the process another program */
 	EVENT_FORK,
 	EVENT_EXIT,
-	EVENT_LOST,   /* records of one ring are missing from here on */
+	EVENT_LOST,   /* a ring lost records from here to until_ns */
 	EVENT_CGROUP, /* a new one */
-	EVENT_HINT,   /* build ids of files that the sample behind it runs through */
+	EVENT_HINT,   /* build ids of the files that the next sample's stack runs through */
 	EVENT_SAMPLE,
 };
 
@@ -28,8 +28,8 @@ enum sample_flag {
 	SAMPLE_KERNEL_THREAD = 1 << 0,
 	SAMPLE_EXITING = 1 << 1,
 	SAMPLE_NO_KERNEL_PART = 1 << 2, /* the backend does not look at the kernel */
-	SAMPLE_SHARED_DEPTH = 1 << 3,   /* the depth limit is of both parts together */
-	/* Whether it is in one: nearly all that a thread does in the kernel is by system calls. */
+	SAMPLE_SHARED_DEPTH = 1 << 3,   /* one depth limit holds for both parts together */
+	/* The backend cannot tell whether it is in one; most kernel stacks are in one. */
 	SAMPLE_SYSCALL_UNKNOWN = 1 << 4,
 };
 
@@ -38,14 +38,14 @@ enum {
 	EVENT_ID_LEN = 20
 };
 
-/* A hint's time is so much before that of its sample, which is placed behind it then. */
+/* A hint is dated this long before its sample, so that it sorts before it. */
 #define EVENT_HINT_AHEAD_NS 1
 
-/* At that time the file mapped at pc had that build id, and there lay what it has at file_off; and
- * so for other addresses of the stack, the highest of which is the last of `len`. */
+/* The file mapped at [pc, pc + len) had this build id at the time of the event; pc is at file_off.
+ * The range reaches from the lowest to the highest address of the stack in that file. */
 struct event_hint {
 	uint64_t pc, file_off, len;
-	uint8_t id[EVENT_ID_LEN]; /* one that is shorter is filled up with zeros */
+	uint8_t id[EVENT_ID_LEN]; /* a shorter one is padded with zeros */
 };
 
 struct event {
@@ -62,17 +62,17 @@ struct event {
 			bool is_exec;
 		} comm; /* data: the name, no NUL */
 		struct {
-			uint32_t parent_pid; /* of a thread: pid */
+			uint32_t parent_pid; /* equal to pid for a new thread */
 		} fork;
 		struct {
 			uint64_t id;
 		} cgroup; /* data: its path, no NUL */
 		struct {
-			uint64_t until_ns; /* records that are younger are there again */
+			uint64_t until_ns; /* later records are complete again */
 		} lost;
 		struct {
 			uint64_t start_ns;   /* of the process */
-			uint64_t namespaces; /* equal where they are in common; 0: unknown */
+			uint64_t namespaces; /* equal for processes that share them; 0: unknown */
 		} hint;                      /* data: struct event_hint, each of another file */
 		struct {
 			uint64_t start_ns; /* of the process, 0: unknown */
@@ -80,7 +80,7 @@ struct event {
 			uint32_t cpu, flags; /* enum sample_flag */
 			uint32_t state;      /* of the thread, as the kernel has it; 0: running */
 			int32_t syscall;     /* -1: in none */
-			int16_t kernel_err, user_err;      /* with pcs: where they end early */
+			int16_t kernel_err, user_err;      /* errno; with pcs: why they end early */
 			uint16_t kernel_count, user_count; /* pcs */
 			char comm[EVENT_COMM_LEN];         /* empty: unknown */
 			uint64_t stack_id; /* same counts and pcs, same id; 0: has none */
@@ -88,26 +88,27 @@ struct event {
 	};
 	const void *data; /* owned by the queue once added; not if is_lasting */
 	size_t data_len;
-	bool is_lasting; /* data stays where it is until the event was handed out */
-	/* By who adds it: all but time and stack (errors, counts, stack_id, data) is as in the last
-	 * sample of the same CPU that the queue took. False: nothing is known of it. */
+	bool is_lasting; /* data stays valid until the event is handed out */
+	/* Set by the caller of events_add(): this sample differs from the last one the queue took
+	 * of the same CPU only in time and stack (errors, counts, stack_id, data); false: unknown.
+	 */
 	bool is_same_thread;
-	/* By the queue: a sample like the one that was handed out before at the same address, but
-	 * for time, stack, errors and system call. */
+	/* Set by the queue: this sample differs from the one last handed out at the same address
+	 * only in time, stack, errors and system call. */
 	bool is_again;
 };
 
 /* --- inside ---------------------------------------------------------------------------------- */
 
-/* Where an event stands; what puts it in order is here, so that no event is looked at for it. */
+/* Where an event is stored. The sort key is here too, so that sorting touches no event. */
 struct event_place {
 	uint64_t time_ns;
-	uint32_t row;      /* of the events, or of those that are again */
+	uint32_t row;      /* index of a struct event, or of a struct event_again */
 	uint32_t is_again; /* bool */
 };
 
-/* What of a sample is its own, when all else is as in an event before it: nearly all samples are of
- * the thread that their CPU ran before. */
+/* A sample that shares all other fields with an earlier event: nearly all samples are of the thread
+ * that their CPU ran before. */
 struct event_again {
 	uint64_t stack_id;
 	const uint64_t *pcs; /* which last */

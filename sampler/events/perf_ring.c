@@ -59,7 +59,7 @@ void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, 
 		.size = sizeof(*attr),
 		.type = is_clock ? PERF_TYPE_SOFTWARE : PERF_TYPE_HARDWARE,
 		.config = is_clock ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_HW_CPU_CYCLES,
-		/* As perf_attr_tracking(), so that records of other types are read alike. */
+		/* perf_attr_tracking() has the same, so that one reader fits records of both. */
 		.sample_type = PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU,
 		.sample_id_all = 1,
 		.use_clockid = 1,
@@ -330,7 +330,7 @@ static void read_record(struct perf_ring *r, const struct perf_event_header *hea
 		e.kind = EVENT_LOST;
 		bytes_skip(&in, 8);
 		counts->lost += bytes_u64(&in);
-		/* Behind the last one that came; this one came when there was room again. */
+		/* The gap lasts from the last record until this one, when there was room again. */
 		e.lost.until_ns = e.time_ns;
 		e.time_ns = r->last_ns < e.time_ns ? r->last_ns : e.time_ns;
 		break;

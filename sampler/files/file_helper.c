@@ -19,13 +19,13 @@
 #include "io.h"
 #include "perf_map_keep.h"
 
-/* What tells one content from another, without reading it. */
+/* Identifies the content of a file without reading it. */
 struct version {
 	uint64_t dev, inode, size;
 	struct timespec mtime, ctime;
 };
 
-/* From a worker to the helper, as far as the rows go. */
+/* What a worker sends to the helper, up to the last row used. */
 struct answer {
 	int32_t rc;
 	bool is_version_known;
@@ -67,7 +67,7 @@ static uint64_t process_cpu_ns(void)
 
 /* --- the worker ------------------------------------------------------------------------------ */
 
-/* Else of a perf map. */
+/* Whether a request is for a mapped file; the others are for a perf map. */
 static bool is_of_mapped_file(const struct file_request *req)
 {
 	return req->kind == FILE_REQUEST_ID || req->kind == FILE_REQUEST_SEGMENTS ||
@@ -289,7 +289,7 @@ static bool is_complete(const struct answer *a)
 	return !a->rc;
 }
 
-/* Without a worker, where it is known at once that there is no such file. */
+/* Asks a worker, unless there evidently is no such file. */
 static void ask_somebody(struct helper *h, struct file_request *req, struct answer *ret)
 {
 	const uint64_t began_ns = process_cpu_ns();
@@ -352,11 +352,11 @@ static void run_helper(int fd, pid_t parent)
 	static struct helper h;
 	static struct file_request req;
 
-	/* Of the capturer's descriptors none is needed here; a capability neither. */
+	/* The helper needs no descriptor of the capturer but fd, and no capability but ptrace. */
 	if (dup2(fd, STDIN_FILENO) < 0 || close_range(STDERR_FILENO + 1, ~0u, 0) ||
 	    capabilities_keep_ptrace())
 		_exit(1);
-	signal(SIGINT, SIG_IGN); /* of the terminal: the capturer's end is the helper's */
+	signal(SIGINT, SIG_IGN); /* from the terminal; the helper ends with the capturer */
 	prctl(PR_SET_NAME, "rawstack-files");
 	h.budget = cpu_budget_full(io_mono_ns());
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL) || getppid() != parent)

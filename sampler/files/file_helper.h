@@ -23,11 +23,11 @@
 enum file_request_kind {
 	FILE_REQUEST_ID,       /* the build id of a file, and its executable segments */
 	FILE_REQUEST_PERF_MAP, /* what its perf map says of some addresses */
-	/* The same when its program is over, or was sampled before there was a map: of one for
-	 * which FILE_REQUEST_PERF_MAP was sent while it lived. -EBUSY: there may be a map later. */
+	/* The same for a program that ended, or that was sampled before it had a map. It must have
+	 * had a FILE_REQUEST_PERF_MAP while it lived. -EBUSY: there may be a map later. */
 	FILE_REQUEST_LATE_MAP,
-	/* As ID, when the id is known and is compared with that of the reply: of a mapped file, and
-	 * of the program that the process runs. */
+	/* The same as ID, of a mapped file or of the program that the process runs, when the caller
+	 * knows the id and compares it with the reply. */
 	FILE_REQUEST_SEGMENTS,
 	FILE_REQUEST_PROGRAM_SEGMENTS,
 };
@@ -36,10 +36,10 @@ struct file_request {
 	uint32_t slot; /* comes back in the reply */
 	uint32_t pid;  /* or one of its threads */
 	uint32_t kind; /* enum file_request_kind */
-	/* Of maps; LIMIT_PERF_MAP_ROWS at most, of a late one LIMIT_PERF_MAP_LATE_ROWS. */
+	/* For maps: at most LIMIT_PERF_MAP_ROWS, for a late map LIMIT_PERF_MAP_LATE_ROWS. */
 	uint32_t pc_count;
-	uint64_t image;   /* of maps: a number for a process and its program */
-	uint64_t seen_ns; /* of maps: when (CLOCK_MONOTONIC) the process had a sample */
+	uint64_t image;   /* for maps: a number for a process and its program */
+	uint64_t seen_ns; /* for maps: when (CLOCK_MONOTONIC) the process had a sample */
 	struct file_key key;
 	union {
 		char path[LIMIT_PATH_LEN + 1]; /* NUL-terminated; only what is used is sent */

@@ -59,7 +59,7 @@ int file_id_open(uint32_t pid, const char *path, const struct file_key *key)
 
 	snprintf(proc, sizeof(proc), "/proc/%u/root", pid);
 	rc = open_found(file_find_in_root(proc, path, 0), key, false);
-	/* Without an inode nothing would say that what is found elsewhere is this file. */
+	/* Only the inode can tell that a file found elsewhere is this one. */
 	if (rc >= 0 || !key->inode)
 		return rc;
 	/* A program that was deleted or replaced is still there as long as it runs. */

@@ -14,7 +14,7 @@ enum module_kind {
 	MODULE_ANONYMOUS,
 };
 
-/* Of a file whose build id the kernel did not tell: that it is read is another matter. */
+/* Whether the kernel told the build id of a file. Reading the file for it is another matter. */
 enum module_id_state {
 	MODULE_ID_KNOWN,
 	MODULE_ID_UNASKED,
@@ -121,12 +121,12 @@ void mappings_unref(struct mappings *m);
 bool mappings_add(struct mappings **m, const struct mapping *row);
 
 /*
- * What was mapped as `from` is `to`, in every table that shares this one: the same file, now that
- * its build id is known. Where another id was known before, it is another version of the table.
+ * Replaces `from` with `to` in every table that shares this one: `to` is the same file with its
+ * build id. When `from` had another id, the table gets a new version.
  */
 void mappings_identify(struct mappings *m, struct module *from, struct module *to);
 
-/* Of `module` the kernel was asked, in every mapping. */
+/* Marks `module` as asked for, in every mapping. */
 void mappings_set_asked(struct mappings *m, const struct module *module);
 
 /* Marks a row of m as used. */

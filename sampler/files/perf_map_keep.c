@@ -153,7 +153,7 @@ static bool take_map(struct perf_map_kept *m, uint64_t now_ns)
 void perf_map_keep_poll(struct perf_map_keep *k, const struct pollfd *fds, size_t count,
 			uint64_t now_ns)
 {
-	/* From the end, for the last one takes the place of one that goes. */
+	/* The loop runs backwards, because the last row moves into the place of a removed one. */
 	for (size_t i = count; i-- > 0;) {
 		struct perf_map_kept *m = &k->all[i];
 

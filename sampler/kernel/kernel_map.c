@@ -77,7 +77,7 @@ static int read_kernel_symbols(struct kernel_map *k, uint64_t now_ns, struct err
 	kernel_modules_read(&k->modules, KERNEL_MODULES_PROC, KERNEL_MODULES_SYS);
 	if (!f)
 		return err_sys(err, errno, KALLSYMS);
-	/* By default it would be read by the kilobyte. */
+	/* The default buffer would read it a kilobyte at a time. */
 	setvbuf(f, NULL, _IOFBF, READ_LEN);
 	while (getline(&line, &cap, f) >= 0)
 		read_symbol_line(k, line);

@@ -216,7 +216,7 @@ void late_names_poll(struct late_names *l, struct file_ids *ids, struct spool_wr
 {
 	if (l->is_ending && ids->fd < 0)
 		late_names_done(l);
-	/* From the end, for the last one takes the place of one that goes. */
+	/* The loop runs backwards, because the last row moves into the place of a dropped one. */
 	for (size_t i = l->count; i-- > 0;)
 		if (!poll_program(l, l->all[i], ids, spool, now_ns))
 			drop_program(l, i);

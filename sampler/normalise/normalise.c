@@ -293,7 +293,7 @@ void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last)
 		write_event_sample(n, &(*at)->sample, p);
 		pending_samples_remove(&n->pending, at);
 	}
-	/* Behind those that samples wait for. */
+	/* These come last: requests that samples wait for go first. */
 	wanted_segments_poll(&n->wanted, &n->ids, n->spool, now_ns);
 	late_names_poll(&n->late, &n->ids, n->spool, now_ns);
 }

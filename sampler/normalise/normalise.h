@@ -42,25 +42,26 @@ struct normaliser {
 	struct sample_cache cache;
 	uint16_t depth_max; /* a stack this deep was cut: kernel.perf_event_max_stack */
 	uint64_t samples;   /* handed to the spool */
-	uint64_t filtered;  /* of processes that are no target */
+	uint64_t filtered;  /* samples of processes that are not to be sampled */
 	uint64_t user_frames, unresolved;
-	uint64_t unreadable; /* of unresolved: in files that could not be read */
-	bool is_final;       /* of the stack at hand: it would be placed alike later */
+	uint64_t unreadable; /* of the unresolved: those in files that could not be read */
+	bool is_final;       /* the current stack would resolve the same way later */
 	bool has_stack_ids;  /* the backend gives some */
 };
 
-/* As procs_init() for the last two. */
+/* `source` and `queue` are those of procs_init(). */
 void normalise_init(struct normaliser *n, struct spool_writer *spool,
 		    const struct procs_source *source, const struct events *queue);
 void normalise_done(struct normaliser *n);
 
-/* Once for each poll, in front of its events: takes the answers that came. */
+/* Takes the answers that came. Call it once in each poll, before its events. */
 void normalise_begin(struct normaliser *n, uint64_t now_ns);
 
-/* Any event; samples end in the spool. */
+/* Takes any event; a sample goes to the spool. */
 void normalise_event(struct normaliser *n, const struct event *e);
 
-/* Sampling ends: what can be named now is, while polls go on. Whether more are to come. */
+/* Tells that sampling ended: late names are still asked for, while normalise_is_waiting() says that
+ * answers are due and polls go on. */
 void normalise_end(struct normaliser *n);
 bool normalise_is_waiting(const struct normaliser *n);
 

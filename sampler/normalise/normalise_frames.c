@@ -212,7 +212,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct proc 
 static void put_user_frame(struct normaliser *n, struct stack *s, const struct proc *p,
 			   const struct event *e, uint64_t pc, enum location_mode mode)
 {
-	/* Else what is known of a place may hold for this sample alone. */
+	/* Once /proc was read, what lies at an address may depend on the time of the sample. */
 	const bool is_lasting = p && !p->read_ns;
 	struct cached_frame *known =
 		is_lasting ? sample_cache_frame(&n->cache, p->maps->version, pc, mode) : NULL;

@@ -15,7 +15,7 @@ struct cached_stack {
 	uint32_t user_frames, unresolved;
 };
 
-/* A frame that lies in a file: callers are the same in most stacks. */
+/* A frame in a file, cached because most stacks share their callers. */
 struct cached_frame {
 	uint64_t maps_version, pc;
 	uint32_t mode, location;
@@ -28,7 +28,7 @@ struct sample_context {
 	uint64_t in_exec;
 };
 
-/* Of a stack that has an id; without, the addresses belong to it too. */
+/* The whole key of a stack that has an id; without an id the addresses follow it. */
 struct sample_stack_key {
 	struct sample_context context;
 	uint32_t flags;
@@ -45,17 +45,17 @@ struct sample_thread_key {
 	char comm[EVENT_COMM_LEN];
 };
 
-/* One line of memory, which is waited for at each sample. */
+/* One cache line, for each sample waits for it. */
 struct cached_id {
 	struct sample_stack_key key;
 	struct cached_stack stack;
 };
 
-/* What was found out about a sample, and holds for those that are again as it: see struct event. */
+/* What is known of a sample and holds for the ones that repeat it (is_again of struct event). */
 struct sample_run {
-	const struct event *of; /* compared, not looked at; NULL: nothing is known */
+	const struct event *of; /* only compared, never read; NULL: nothing is known */
 	struct sample_context context;
-	uint64_t changes; /* of struct procs: when that was */
+	uint64_t changes; /* procs.changes at that time */
 	uint32_t thread;
 };
 
@@ -68,13 +68,13 @@ enum {
 
 struct sample_cache {
 	uint64_t segment;
-	/* By hash, the last one that came. */
+	/* Each slot holds the last frame with its hash. */
 	struct cached_frame frames[1 << SAMPLE_CACHE_FRAME_BITS];
-	/* Of stacks with an id, by hash the last two; NULL: none yet. One alone would be lost to
-	 * another again and again, if that comes as often. */
+	/* Stacks with an id: each slot holds the last two with its hash, for with one place two
+	 * frequent stacks would replace each other all the time. NULL: none yet. */
 	struct cached_id *ids;
 	unsigned int ids_bits;
-	size_t ids_count; /* put there */
+	size_t ids_count; /* stacks put there */
 	struct intern stack_keys, thread_keys;
 	struct cached_stack *stacks; /* by id of the key */
 	uint32_t *threads;
@@ -85,14 +85,14 @@ struct sample_cache {
 void sample_cache_init(struct sample_cache *c);
 void sample_cache_done(struct sample_cache *c);
 
-/* Before each sample: the segment it goes to. */
+/* Tells, before each sample, the segment it goes to. */
 void sample_cache_begin(struct sample_cache *c, uint64_t segment);
 
-/* Where that frame is or belongs; when it is another's, location is LOCATION_NO_INDEX. */
+/* Returns the slot of a frame; location is LOCATION_NO_INDEX when it held another frame. */
 struct cached_frame *sample_cache_frame(struct sample_cache *c, uint64_t maps_version, uint64_t pc,
 					uint32_t mode);
 
-/* Where that of a sample is or belongs. */
+/* Returns the slot of a sample. */
 static inline struct sample_run *sample_cache_run(struct sample_cache *c, const struct event *e)
 {
 	return &c->runs[e->sample.cpu & (SAMPLE_CACHE_RUNS - 1)];

@@ -23,14 +23,14 @@
 enum {
 	RING_PAGES = 512, /* 2 MiB for each CPU: six seconds of deep stacks at 999 Hz */
 	RING_PAGES_MIN = 8,
-	/* Of a CPU: its ring and two clocks. */
+	/* Each CPU has a ring and two clocks. */
 	DESCRIPTORS_EACH = 3,
 	DESCRIPTORS_REST = 14,
 };
 
 struct cpu {
 	int tracking_fd; /* -1: the CPU is off */
-	/* -1: as well. By cycles there is the first one alone. */
+	/* The events that tick; -1: not open. Sampling by cycles uses only the first. */
 	int sampling_fds[TICK_PAIR_COUNT];
 	struct tick_pair pair;
 	struct perf_ring ring;

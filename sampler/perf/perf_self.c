@@ -213,7 +213,7 @@ static int perf_self_start(void *self, struct err *err)
 {
 	struct perf_self *s = self;
 
-	/* With them go those of threads and children that were started meanwhile. */
+	/* This also enables the inherited events of threads and children started meanwhile. */
 	for (size_t i = s->tick_fds; i < s->fd_count; i++)
 		if (ioctl(s->fds[i], PERF_EVENT_IOC_ENABLE, 0))
 			return err_sys(err, errno, "sampling named processes");

@@ -165,9 +165,9 @@ static void on_fork(struct procs *ps, const struct event *e)
 	p->must_scan = p->lost_ns || e->time_ns < parent->read_ns || parent->must_scan ||
 		       parent->is_gone || !parent->maps->count;
 	p->is_partial = parent->is_partial;
-	p->agreed = parent->agreed; /* if it is found with the same, as it began */
+	p->agreed = parent->agreed; /* holds as long as readings of the child find the same */
 	p->scan_cost_ns = parent->scan_cost_ns;
-	/* Else what was read of the parent is of a time when the child had its own. */
+	/* What was read of the parent after the fork does not hold for the child. */
 	if (e->time_ns >= parent->read_ns) {
 		mappings_unref(p->maps);
 		p->maps = mappings_ref(parent->maps);

@@ -51,12 +51,12 @@
 #include "mappings.h"
 #include "procscan.h"
 
-/* Readings on end that found the same files, as far as nothing was told between. */
+/* Readings in a row that found the same files, with no record in between that told otherwise. */
 struct procs_agreed {
-	uint64_t since_ns, until_ns; /* of the first and of the last of them */
+	uint64_t since_ns, until_ns; /* times of the first and the last of them */
 	uint64_t digest;             /* mappings_digest() */
 	uint64_t count;
-	uint32_t misses; /* it was agreed on, and the next reading found something else */
+	uint32_t misses; /* how often a reading differed after enough had agreed */
 };
 
 struct proc {
@@ -68,25 +68,25 @@ struct proc {
 	struct jit *jit;    /* with a reference; NULL until it is asked for */
 	char comm[EVENT_COMM_LEN + 1];
 	uint64_t namespaces; /* as hints have them; 0: unknown */
-	uint64_t as_of_ns;   /* older events say nothing new */
-	uint64_t checked_ns; /* when its mappings were looked at again; 0: never */
+	uint64_t as_of_ns;   /* older events are known already */
+	uint64_t checked_ns; /* when its mappings were last checked; 0: never */
 	uint64_t exit_ns;    /* its first thread ended, at or before it; 0: it did not */
-	/* The last reading took so much CPU time, and the next one is not before that. */
+	/* CPU time of the last reading, and the earliest time of the next one. */
 	uint64_t scan_cost_ns, scan_after_ns;
-	uint64_t finds_ns; /* the poll that finds is about */
+	uint64_t finds_ns; /* the poll that `finds` counts in */
 	uint32_t finds;    /* addresses asked for in it */
 	uint64_t at_ns;    /* the last sample or hint */
-	uint64_t began_ns; /* as the program it is, if a record told; else 0 */
-	/* Before that its mappings were not as they are known; 0: they were. */
+	uint64_t began_ns; /* its exec, or its fork, if a record told; else 0 */
+	/* The known mappings hold only from then on; 0: for all of its life. */
 	uint64_t read_ns;
-	/* Records are missing between, and were when it was not read yet; 0: none. */
+	/* Records between the two are missing, and it was not read since; 0: none. */
 	uint64_t lost_ns, lost_until_ns;
 	struct procs_agreed agreed;
-	bool must_scan;   /* mappings may be missing, and what is known may be so no more */
-	bool is_partial;  /* they are, and stay so: there are too many */
-	bool is_unsure;   /* of the last sample's mappings not all are known */
-	bool is_gone;     /* scanning failed, or found none: of its mappings some may be known */
-	bool is_silent;   /* it could not be asked for an id any more */
+	bool must_scan;   /* known mappings may be incomplete or outdated */
+	bool is_partial;  /* mappings are incomplete for good: there are too many */
+	bool is_unsure;   /* some mappings of the last sample are unknown */
+	bool is_gone;     /* reading failed or found none; some mappings may be known */
+	bool is_silent;   /* it can no longer be asked for a build id */
 	bool is_disputed; /* two files were at one place while records were missing */
 };
 
@@ -167,10 +167,11 @@ const struct mapping *procs_find(const struct proc *p, uint64_t pc);
 /* Whether m is the program that p runs. */
 bool procs_is_program(const struct proc *p, const struct module *m);
 
-/* Before the events of a poll: it is now_ns. */
+/* Begins a poll at now_ns; call it before the events. */
 void procs_begin(struct procs *ps, uint64_t now_ns);
 
-/* Behind them: forgets processes that ended long before now_ns, allows scans again. */
+/* Ends a poll, after its events: forgets processes that ended long before now_ns, and allows scans
+ * again. */
 void procs_poll(struct procs *ps, uint64_t now_ns);
 
 #endif

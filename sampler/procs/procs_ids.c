@@ -69,7 +69,7 @@ bool procs_id_from_cache(struct procs *ps, struct proc *p, const struct mapping 
 	return true;
 }
 
-/* At a tick; m has no id yet. */
+/* Keeps the build id that a tick told for m, which has none yet. */
 static void cache_build_id(struct procs *ps, const struct proc *p, const struct mapping *m,
 			   const struct build_id *id, uint64_t time_ns)
 {

@@ -35,7 +35,8 @@ enum {
 /* Whether readings agree on what p had mapped at its last sample or hint. */
 bool procs_is_agreed(const struct proc *p);
 
-/* At time_ns something was mapped that readings did not find. Those before it count no more. */
+/* Tells that at time_ns something was mapped that readings did not find; earlier readings no longer
+ * count. */
 void procs_disagree(struct proc *p, uint64_t time_ns);
 
 void procs_set_exe(struct proc *p, struct module *exe);

@@ -183,8 +183,8 @@ static struct module *find_exe(const struct scan *s)
 	for (size_t i = 0; i < s->maps->count; i++) {
 		struct module *m = s->maps->rows[i].module;
 
-		/* Without the right to read the link, the lowest file is the program: nearly
-		 * always so, and only a label. */
+		/* When the link may not be read, the lowest file is taken for the program: it
+		 * nearly always is, and this is only a label. */
 		if (m->kind == MODULE_FILE && (len < 0 || ((size_t)len >= m->path_len &&
 							   !memcmp(target, m->path, m->path_len))))
 			return module_ref(m);

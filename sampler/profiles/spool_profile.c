@@ -375,7 +375,7 @@ static uint32_t labels_of_sample(struct spool_profile *p, uint32_t thread, uint3
 	return profile_add_labels(&p->profile, labels, count);
 }
 
-/* Of samples that were taken, since 1970. */
+/* Converts the time of a sample to nanoseconds since 1970. */
 static int64_t unix_ns(const struct spool_origin *o, uint64_t mono_ns)
 {
 	return (int64_t)(o->real_ns + (mono_ns - o->mono_ns));

@@ -159,7 +159,7 @@ static uint32_t pace_ms(const struct ship *s, uint64_t sent_before)
 	return s->o->rate_bytes ? (uint32_t)(sent * 1000 / s->o->rate_bytes) : 0;
 }
 
-/* One that lacks a server because no connection could be made; NULL: there is none. */
+/* Returns an endpoint to which no connection could be made; NULL: there is none. */
 static struct ship_endpoint *unreachable_endpoint(struct ship *s)
 {
 	for (unsigned int i = 0; i < s->o->in_flight; i++)
@@ -168,8 +168,8 @@ static struct ship_endpoint *unreachable_endpoint(struct ship *s)
 	return NULL;
 }
 
-/* Behind a failure: so long, or until a service stands that could not be reached. One that was
- * reached and failed gets all of the time. */
+/* Waits after a failure, or until a service that could not be reached accepts a connection. A
+ * service that was reached and failed gets the whole wait. */
 static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 {
 	struct ship_endpoint *e = unreachable_endpoint(s);
@@ -262,7 +262,7 @@ static int drain_spool(struct ship *s, struct err *err)
 	return err_prefix(err, "%" PRIu64 " samples stay in the spool", left);
 }
 
-/* Behind everything else on the host: nobody waits for a profile. */
+/* Gives way to everything else on the host, for nobody waits for a profile. */
 static void step_back(int nice_level)
 {
 	const int who_process = 1, best_effort_last = 2 << 13 | 7;

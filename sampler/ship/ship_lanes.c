@@ -7,7 +7,7 @@
 
 #include "limits.h"
 
-/* Of one batch: at most what a segment's tables are. */
+/* The most that the copy of a batch takes: the size of a segment's tables. */
 #define COPY_MAX (8 * LIMIT_SPOOL_SEGMENT)
 
 struct lane {

@@ -192,8 +192,8 @@ static int symbolize_profile(struct shipper *s, struct work *w, struct ship_prof
 	return rc || !is_first ? rc : wait_for_tables(s, p, err);
 }
 
-/* To the sink, not acknowledged; missing[] says which modules had no table. `noted`: what the one
- * at the sink lacks; NULL: there is none. */
+/* Writes a batch to the sink and does not acknowledge it; missing[] tells the modules without a
+ * table. `noted`: the batch that the sink already has, and what it lacks; NULL: it has none. */
 static int deliver_batch(struct shipper *s, struct work *w, const struct spool_batch *b,
 			 const struct redeliver_batch *noted, bool *missing, struct err *err)
 {

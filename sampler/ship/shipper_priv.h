@@ -37,15 +37,15 @@ struct shipper {
 	uint64_t building_since_ns; /* a wait for tables began, or failed, then; 0: none */
 };
 
-/* The batch at the sink has names that these answers lack: it stays. */
+/* The batch stays at the sink as it is, for it has names that the new answers lack. */
 #define SHIPPER_KEPT 1
 
-/* In this thread: to the sink, not acknowledged. `noted`: what the one at the sink lacks; NULL:
- * there is none. 0, SHIPPER_KEPT, negative. */
+/* Writes a batch to the sink in this thread and does not acknowledge it. `noted`: the batch that
+ * the sink already has, and what it lacks; NULL: it has none. 0, SHIPPER_KEPT or negative. */
 int shipper_deliver(struct shipper *s, const struct spool_batch *batch,
 		    const struct redeliver_batch *noted, struct err *err);
 
-/* One batch that is due to be delivered again: 1 it was, 0 there is none, or it is gone. */
+/* Delivers one batch that is due again. Returns 1: done; 0: there is none, or it is gone. */
 int shipper_redeliver(struct shipper *s, struct err *err);
 
 #endif

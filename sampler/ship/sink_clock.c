@@ -64,11 +64,11 @@ void sink_clock_load(struct sink_clock *c, const struct io *io, int dir_fd)
 		return;
 	n = io->pread(io->ctx, fd, text, sizeof(text) - 1, 0);
 	io->close(io->ctx, fd);
-	/* What does not print as it reads is damaged. */
+	/* A clock that prints differently from what was read is damaged. */
 	if (n <= 0 || !scan_clock(&was, text) || print_clock(&was, again) != n ||
 	    memcmp(again, text, (size_t)n) != 0)
 		return;
-	/* Of another boot the monotonic clock says nothing: no time passed, as far as is known. */
+	/* The monotonic clock of another boot cannot be compared; assume that no time passed. */
 	if (!has_boot || memcmp(was.boot_id, c->boot_id, sizeof(c->boot_id)) != 0 ||
 	    was.mono_ns > io->mono_ns(io->ctx)) {
 		was.mono_ns = io->mono_ns(io->ctx);

@@ -27,11 +27,11 @@
 /* Strings are untrusted bytes of at most LIMIT_PATH_LEN. All indexes are into the same segment's
  * tables, or LOCATION_NO_INDEX. */
 struct spool_module {
-	struct build_id id; /* kind NONE: unknown, `path` is all there is */
+	struct build_id id; /* kind NONE: unknown, only `path` tells the file */
 	uint32_t path;      /* string */
 	bool is_kernel;
-	/* In batches: the executable segments of the file, where the capturer could read them; they
-	 * have passed file_segments_check(). Borrowed as the batch is. */
+	/* Only in batches: the executable segments of the file, if the capturer could read them.
+	 * They passed file_segments_check(), and are borrowed as long as the batch is. */
 	uint32_t segment_count;
 	const struct file_segment *segments;
 };
@@ -47,7 +47,7 @@ struct spool_thread {
 							name; "key=value,..." */
 };
 
-/* Without any string. */
+/* A thread that has none of the strings. */
 #define SPOOL_THREAD_INIT                                                                         \
 	{                                                                                         \
 		.comm = LOCATION_NO_INDEX, .exe = LOCATION_NO_INDEX, .cgroup = LOCATION_NO_INDEX, \
@@ -75,8 +75,8 @@ struct spool_sample {
 	uint32_t weight; /* samples it stands for, 1 or more */
 };
 
-/* Whose code has names that became known after its samples were stored: what a process (as in
- * spool_thread) ran from since_ns to until_ns, both included. */
+/* What late names hold for: the code that a process (as in spool_thread) ran from since_ns to
+ * until_ns, both included. Late names become known after the samples are stored. */
 struct spool_late_scope {
 	uint32_t pid;
 	uint64_t start_ns, since_ns, until_ns;
@@ -207,15 +207,15 @@ void spool_writer_late(struct spool_writer *w, const struct spool_late_scope *sc
  * in front of the next samples, or when the segment is sealed. */
 void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cumulative);
 
-/* As last stated, or counted by the writer itself. */
+/* Returns the loss as last stated, or as counted by the writer itself. */
 uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss);
 
 /* Samples that limits removed unsent since the writer was opened, and the limit of the last of
  * them. */
 uint64_t spool_writer_dropped(struct spool_writer *w, enum spool_drop_reason *ret_reason);
 
-/* The shipper that the capturer starts ended by itself once more. Kept beside the data, so that
- * who asks for the status of the spool hears of it. */
+/* Notes that the shipper which the capturer starts ended by itself again. The note is kept beside
+ * the data, so that the status of the spool can tell it. */
 void spool_writer_ship_ended(struct spool_writer *w, int status);
 
 /* Why nothing can be stored now: its code and *err; 0: it can. */

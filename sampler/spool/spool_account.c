@@ -142,7 +142,7 @@ static uint64_t walk_behind(const struct io *io, int dir_fd, uint64_t segment, u
 		else if (rec.type == SPOOL_RECORD_LOSSES)
 			spool_losses_read(in, losses);
 	}
-	/* Behind the last record it was looked for another one. */
+	/* The search for another record also read what is behind the last one. */
 	to = c.off > c.window_off ? c.off : c.window_off;
 	return SPOOL_HEADER_MAX + (to > from ? to - from : 0) + c.wasted;
 }

@@ -24,7 +24,7 @@ struct compression {
 	uint64_t end; /* of what was written */
 };
 
-/* As much as there is, SPOOL_BLOCK_LEN at most. */
+/* Reads up to SPOOL_BLOCK_LEN; less only at the end of the file. */
 static ssize_t read_compressed_input(struct compression *s, uint64_t off)
 {
 	size_t got = 0;

@@ -10,7 +10,8 @@
 
 /* --- threads --------------------------------------------------------------------------------- */
 
-/* With the lock held. An I/O job that is done is taken first: it may end a segment. */
+/* Takes an I/O job that is done. The caller holds the lock, and takes the job before more chunks,
+ * because it may end a segment. */
 static void take_done(struct spool_disk *d)
 {
 	struct io_job c;
@@ -52,7 +53,7 @@ static void wait_until(struct spool_disk *d, uint64_t due_ns)
 	pthread_cond_timedwait(&d->wake, &d->lock, &at);
 }
 
-/* With the lock held, when nobody works: all that there is to do, until nothing is left. */
+/* Works until nothing is left to do. The caller holds the lock, and nobody else works. */
 static void work_off(struct spool_disk *d)
 {
 	d->is_working = true;
@@ -75,7 +76,7 @@ static void work_off(struct spool_disk *d)
 	d->is_working = false;
 }
 
-/* With the lock held, which is free meanwhile. */
+/* Does the I/O job. The caller holds the lock, which is released meanwhile. */
 static void run_io_job(struct spool_disk *d)
 {
 	d->in_io_job = true;

@@ -49,21 +49,21 @@ struct spool_disk_state {
 int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool_limits *limits,
 		    const struct spool_origin *origin, const struct io *io, struct err *err);
 
-/* The number that the first segment gets. */
+/* Returns the number that the first segment gets. */
 uint64_t spool_disk_first(const struct spool_disk *d);
 
-/* From now on threads of its own do all file work. Once, before or between any calls. ERR_MEMORY,
- * ERR_IO. */
+/* Starts threads that do all file work from now on. Call it once, never beside another call.
+ * ERR_MEMORY, ERR_IO. */
 int spool_disk_detach(struct spool_disk *d, struct err *err);
 
-/* Memory for a chunk of len bytes, zeroed but for len; NULL without. */
+/* Allocates a chunk of len bytes, zeroed except its len; NULL: out of memory. */
 struct spool_chunk *spool_chunk_new(size_t len);
 
 /* Takes the chunk. False when too much waits for the disk already: its samples are counted as lost,
  * and its segment is given up. */
 bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk);
 
-/* What is due by time: sync, limits. Of no effect when threads do that. */
+/* Does what is due by time: sync, limits. It has no effect when threads do that. */
 void spool_disk_poll(struct spool_disk *d);
 
 void spool_disk_look(struct spool_disk *d, struct spool_disk_state *ret);

@@ -6,7 +6,7 @@
 
 #include "spool_disk_priv.h"
 
-/* Without a directory there is nothing to keep limits of. */
+/* Closes the directory, and forgets the segments in it. */
 static void leave_place(struct spool_disk *d)
 {
 	const uint64_t dropped = d->retention.dropped;
@@ -58,7 +58,7 @@ int spool_disk_reopen(struct spool_disk *d, struct err *err)
 	struct spool_place place;
 	int rc;
 
-	/* With another one open already, what moves there comes next. */
+	/* An open next directory means that the writer is about to move there. */
 	if (is_packing(d) || d->next.dir_fd >= 0)
 		return err_set(err, ERR_UNAVAILABLE, "%s: the disk is busy", d->dir);
 	leave_place(d);

@@ -40,11 +40,11 @@ struct spool_disk {
 	const struct io *io;
 	const struct spool_origin *origin;
 	struct spool_limits limits;
-	char *dir; /* its path, for when somebody removed it */
+	char *dir; /* its path, to open it again after somebody removed it */
 	struct spool_place place;
 	uint64_t first;
 
-	/* Of whoever works: the caller, or the thread that set is_working. */
+	/* Only whoever works uses what follows: the caller, or the thread that set is_working. */
 	int fd; /* the segment that is appended to; -1: none */
 	uint64_t segment, end;
 	struct spool_origin current; /* of that segment */

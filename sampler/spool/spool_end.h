@@ -21,7 +21,7 @@ enum spool_end {
 enum spool_end spool_end_of(const struct spool_stack *stack);
 const char *spool_end_name(enum spool_end end); /* "unverified", ... */
 
-/* Of a whole spool, by weight. As spool_reader_open(). */
+/* Counts the samples of a whole spool, by weight. Errors are those of spool_reader_open(). */
 int spool_end_count(uint64_t ret[static SPOOL_END_COUNT], const char *dir, struct err *err);
 
 #endif

@@ -63,7 +63,7 @@ static size_t raw_block_len(const struct spool_segment_info *info, uint32_t bloc
 	return left < info->block_len ? (size_t)left : info->block_len;
 }
 
-/* As much of a file as there is at off. */
+/* Reads len bytes at off; less only at the end of the file. */
 static ssize_t read_spool_file_at(const struct spool_file *f, uint8_t *p, size_t len, uint64_t off)
 {
 	size_t got = 0;

@@ -14,14 +14,14 @@ struct spool_file {
 	const struct io *io;
 	int fd; /* -1: not open */
 	struct spool_segment_info info;
-	/* Of a packed one: the block at hand. */
+	/* Only for a packed segment: the block that was last unpacked. */
 	struct spool_unpacker *unpacker;
 	uint8_t *packed, *block;
 	uint32_t block_index; /* UINT32_MAX: none */
 };
 
-/* 0, or ERR_NOT_FOUND, ERR_DATA (a damaged header, or one of another number), ERR_UNSUPPORTED,
- * ERR_IO, ERR_MEMORY. After an error it is as closed. */
+/* Returns 0, or ERR_NOT_FOUND, ERR_DATA (a damaged header, or one of another number),
+ * ERR_UNSUPPORTED, ERR_IO, ERR_MEMORY. After an error f is closed. */
 int spool_file_open(struct spool_file *f, const struct io *io, int dir_fd, uint64_t segment,
 		    struct err *err);
 void spool_file_close(struct spool_file *f);

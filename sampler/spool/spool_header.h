@@ -22,14 +22,14 @@ struct spool_segment_info {
 	uint64_t sync_ns;     /* the writer's promise */
 	uint32_t records_off; /* of a packed segment: in what it unpacks to */
 	struct spool_origin origin;
-	/* Only of a packed segment; block_count is 0 otherwise. */
+	/* Only for a packed segment; block_count is 0 otherwise. */
 	uint64_t raw_len;   /* what the blocks unpack to */
-	uint32_t late_told; /* how many records of type LATE there are, and 1; 0: it is not known */
+	uint32_t late_told; /* 1 + the number of records of type LATE; 0: unknown */
 	uint32_t block_len, block_count;
 	struct spool_header_block blocks[SPOOL_BLOCKS_MAX];
 };
 
-/* Of a segment packed into so many blocks; 0 blocks: not packed. */
+/* Returns the length of the header of a segment with block_count blocks; 0: not packed. */
 size_t spool_header_len(uint32_t block_count);
 
 /* Writes the header this version makes; returns its length. */

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Of one process and one reading of its map. */
+/* The names that one reading of a perf map gave for one process. */
 struct spool_late_record {
 	uint64_t segment, len;
 	uint8_t boot_id[16];
@@ -215,7 +215,7 @@ void spool_late_look(struct spool_late *l, uint64_t from)
 
 /* --- finding --------------------------------------------------------------------------------- */
 
-/* Behind the last one of a pid. */
+/* Returns the index behind the last record of a pid. */
 static size_t end_of_pid(const struct spool_late *l, uint32_t pid)
 {
 	size_t low = 0, high = l->by_pid_count;

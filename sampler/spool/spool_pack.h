@@ -55,7 +55,7 @@ void spool_pack_done(struct spool_pack *p);
 /* Begins a segment whose records start at off. Losses stay. */
 void spool_pack_reset(struct spool_pack *p, uint64_t off);
 
-/* As spool_writer_*(). */
+/* These do what the functions spool_writer_*() of the same names do. */
 uint32_t spool_pack_string(struct spool_pack *p, const void *s, size_t len);
 uint32_t spool_pack_module(struct spool_pack *p, const struct spool_module *m);
 uint32_t spool_pack_location(struct spool_pack *p, const struct location *l);
@@ -63,16 +63,16 @@ uint32_t spool_pack_stack(struct spool_pack *p, const uint32_t *locations, size_
 			  uint32_t flags);
 uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t);
 
-/* As spool_writer_file_segments(). */
+/* Does what spool_writer_file_segments() does. */
 void spool_pack_file_segments(struct spool_pack *p, uint32_t module,
 			      const struct file_segment *rows, size_t count);
 
-/* False when it cannot be taken. */
+/* Adds a sample; false: it cannot be taken. */
 bool spool_pack_sample(struct spool_pack *p, const struct spool_sample *s);
 
 /*
- * A record of names that became known late: of as many of them as one record may hold here. Returns
- * how many; 0: there is no room in this segment.
+ * Adds one record of late names, with as many of them as fit. Returns how many; 0: this segment has
+ * no room.
  */
 size_t spool_pack_late(struct spool_pack *p, const struct spool_late_scope *scope,
 		       const struct spool_late_name *names, size_t count);

@@ -21,7 +21,7 @@ int spool_place_open(struct spool_place *ret, const struct io *io, const char *d
 		     struct err *err);
 void spool_place_close(struct spool_place *p, const struct io *io);
 
-/* As dir_lock_check(). */
+/* Calls dir_lock_check() on the lock of p, and returns the same. */
 int spool_place_check_lock(struct spool_place *p, const struct io *io, const char *dir,
 			   struct err *err);
 

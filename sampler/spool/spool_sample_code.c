@@ -39,7 +39,7 @@ static void remember_guess(struct spool_guess *g, uint32_t slot, const struct sp
 	g->before = s->cpu;
 }
 
-/* As buf_uleb() and buf_sleb(), of samples, which are many. */
+/* buf_uleb() and buf_sleb() without their checks for room, because samples are many. */
 static uint8_t *write_uleb(uint8_t *to, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)

@@ -67,14 +67,15 @@ uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment
 /* Where the last record of a segment ends now; 0 when it cannot be read. */
 uint32_t spool_segment_end(const struct io *io, int dir_fd, uint64_t segment);
 
-/* The losses that a segment states last; as they were when it states none, or cannot be read. */
+/* Reads the losses that a segment states last. They stay unchanged when it states none, or cannot
+ * be read. */
 void spool_segment_losses(const struct io *io, int dir_fd, uint64_t segment,
 			  uint64_t losses[static SPOOL_LOSS_COUNT]);
 
-/* How many samples a record of type SAMPLES says it has, as far as it can have them. */
+/* Returns the number of samples that a record of type SAMPLES states, at most what fits in it. */
 uint32_t spool_samples_count(struct bytes in);
 
-/* As a record of type LOSSES states them. */
+/* Reads a record of type LOSSES. */
 void spool_losses_read(struct bytes in, uint64_t losses[static SPOOL_LOSS_COUNT]);
 
 #endif

@@ -187,7 +187,7 @@ static bool is_nameless(const struct location *l)
 	return l->kind == LOCATION_UNRESOLVED && l->reason == UNRESOLVED_ANONYMOUS;
 }
 
-/* As the capturer writes code with a name of its host. */
+/* Makes the location that the capturer writes for code whose name the host knows. */
 static uint32_t late_location(struct spool_slice *s, enum location_mode mode,
 			      const struct spool_string *name)
 {

@@ -11,33 +11,32 @@
 
 struct spool_slice {
 	const struct spool_tables *from;
-	const struct spool_late
-		*late;          /* names that became known later; NULL: they are not asked for */
-	const uint8_t *boot_id; /* of the segment; with late */
+	const struct spool_late *late; /* late names; NULL: not wanted */
+	const uint8_t *boot_id;        /* of the segment; with late */
 	struct spool_rows rows[SPOOL_TABLE_COUNT], samples;
 	struct spool_rows
 		maps[SPOOL_TABLE_COUNT];        /* row of the segment -> index + 1, 0: not in it */
 	uint32_t damaged_stack, damaged_string; /* index + 1 */
-	size_t frame_count;                     /* of stacks, but for those below */
-	/* What late names add to the batch: its ends must not depend on them. Keys give rows. */
+	size_t frame_count;                     /* of stacks, except the late ones below */
+	/* What late names add is apart, because the size of a batch must not depend on it. */
 	struct intern late_stack_keys, late_location_keys;
 	struct spool_rows late_stack_rows, late_location_rows; /* uint32_t */
 	size_t late_frames, late_locations, late_strings;
 	struct arena memory;
 };
 
-/* Zeroed memory but for `from`, which must outlive it. */
+/* Initialises an empty slice; `from` must outlive it. */
 void spool_slice_init(struct spool_slice *s, const struct spool_tables *from);
 void spool_slice_done(struct spool_slice *s);
 
-/* From now on frames have names that became known late. As spool_slice_add(); boot_id of the
- * segment that samples are of. Both must outlive the slice. */
+/* Gives late names to the frames of samples added from now on. boot_id: that of the segment which
+ * the samples come from. Both must outlive the slice. */
 void spool_slice_name(struct spool_slice *s, const struct spool_late *late, const uint8_t *boot_id);
 
 /* Empties it, for a batch from the same tables or from others. */
 void spool_slice_begin(struct spool_slice *s);
 
-/* To be called when the tables have grown. ERR_MEMORY. */
+/* Call it when the tables have grown. ERR_MEMORY. */
 int spool_slice_grow(struct spool_slice *s, struct err *err);
 
 /* Whether one more sample might not fit under max_samples or the limits of a batch. */

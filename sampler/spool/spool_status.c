@@ -218,14 +218,14 @@ static int read_newest(struct spool_status *s, struct spool_reader *r,
 	return rc;
 }
 
-/* In place of what the newest segments say of losses: that of all runs, and of what could not be
- * stored. Older versions kept none. */
+/* Replaces the losses that the newest segments state with the account, which covers all runs and
+ * what could not be stored. Older versions kept no account. */
 static void read_account(struct spool_status *s, int dir_fd, const struct spool_segments *found)
 {
 	struct spool_account a;
 
 	spool_account_read(io_system(), dir_fd, &a);
-	/* That its writer is gone is for the next one to say: nobody else is sure of it. */
+	/* Only the next writer can be sure that this one is gone. */
 	spool_account_catch_up(io_system(), dir_fd, found, false, &a);
 	s->ship_ends = a.ship;
 	if (a.sequence) {

@@ -25,12 +25,12 @@ struct spool_status {
 	uint64_t dropped;  /* samples that limits removed unsent, since the directory was made */
 
 	uint64_t segment_count, len;       /* all of them, on the disk */
-	uint64_t unsent_len;               /* of what is not acknowledged, about */
-	uint64_t unread_count, unread_len; /* of them, in a format that is not read here */
+	uint64_t unsent_len;               /* bytes not acknowledged, roughly */
+	uint64_t unread_count, unread_len; /* segments in a format that this version cannot read */
 	uint64_t oldest_ns; /* of the first sample that is not acknowledged; 0: none */
 	uint64_t ack_ns;    /* of the last acknowledgement; 0: none */
 
-	/* As the shipper says of itself; empty: it says nothing. */
+	/* What the shipper tells of itself; empty: nothing. */
 	struct {
 		char state[16], server[256], why[480];
 		uint64_t unix_ns, samples, batches, again, waiting, forgotten;

@@ -18,7 +18,7 @@ struct spool_rows {
 	size_t count, cap;
 };
 
-/* A zeroed row at the end; NULL without memory. Moves the others. */
+/* Appends a zeroed row, and may move the others; NULL: out of memory. */
 void *spool_row_new(struct spool_rows *r, size_t size);
 
 enum {
@@ -26,7 +26,7 @@ enum {
 };
 #define SPOOL_COUNT_MISSING UINT32_MAX
 
-/* In the order of their record types. */
+/* The order is that of the record types. */
 enum spool_table_kind {
 	SPOOL_TABLE_STRINGS,
 	SPOOL_TABLE_MODULES,

@@ -80,7 +80,7 @@ void spool_unpacker_free(struct spool_unpacker *u)
 	free(u);
 }
 
-/* In one call with a given room, zstd uses that as its window and allocates none. */
+/* One call with the whole output buffer lets zstd use that as its window and allocate none. */
 bool spool_unpack(struct spool_unpacker *u, const uint8_t *from, size_t len, uint8_t *to,
 		  size_t want)
 {
