@@ -71,7 +71,8 @@ static int collect_wait_fd(const void *self)
 	return ((const struct collect *)self)->wait_fd;
 }
 
-/* A row may be written just now: the time of a tick before it is counted, and read behind that. */
+/* The program may be writing the row: it stores the time of a tick just before it counts the tick,
+ * and the reads here keep that order. */
 struct ticks_seen collect_seen(const struct collect *c, size_t cpu)
 {
 	const volatile struct sampler_counters *n = &c->shared.rows[cpu].counts;
@@ -127,7 +128,8 @@ static void collect_poll(void *self, struct events *events)
 		collect_set_hashes(c, is_fresh);
 }
 
-/* Rows are written while they are read: each number is one that was there, no more. */
+/* Rows are written while they are read, so each number is a recent one, but two need not fit
+ * together. */
 static void collect_stats(void *self, struct backend_stats *ret)
 {
 	const struct collect *c = self;

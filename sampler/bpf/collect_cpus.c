@@ -28,7 +28,7 @@ void collect_close_cpu(struct collect *c, size_t cpu)
 	}
 }
 
-/* No tick of it comes now, so its row is ours. */
+/* The CPU has no ticks now, so the program does not touch its row. */
 static void begin_ticks(struct collect *c, size_t cpu, bool is_dark)
 {
 	const struct ticks_seen seen = collect_seen(c, cpu);

@@ -103,7 +103,7 @@ static int fill_targets(struct collect *c, const struct backend_options *o, stru
 	return 0;
 }
 
-/* A file that is only in memory with the types the programs need; -1: libbpf shall look itself. */
+/* Makes an in-memory file with the types the programs need; -1: libbpf shall read all of them. */
 static int open_types(void)
 {
 	_cleanup_(buf_done) struct buf types = BUF_INIT(65536);
@@ -119,14 +119,14 @@ static int open_types(void)
 	return fd;
 }
 
-/* What is tried one after the other: a program that a kernel does not know fails all of them, so
- * those that are only for speed are left out then. */
+/* The variants are tried in order: a program that the kernel rejects fails the whole load, so later
+ * ones leave out what is only for speed. */
 struct attempt {
 	const char *types; /* a file with them; NULL: libbpf shall look itself */
 	bool find_text, has_loop, own_walk;
 };
 
-/* Addresses with a signature in their upper bits are the kernel's to strip. */
+/* Whether addresses have no signature in their upper bits: only the kernel can strip it. */
 static bool has_plain_addresses(void)
 {
 #ifdef __aarch64__
@@ -216,7 +216,7 @@ int collect_open_cpu(struct collect *c, size_t cpu, struct err *err)
 	attr.cgroup = !c->has_no_cgroups;
 	fd = perf_open(&attr, -1, (int)cpu, -1);
 	if (fd == -EINVAL && attr.cgroup) {
-		/* A kernel without it: new ones are looked for. */
+		/* The kernel does not report new cgroups; they are looked for. */
 		c->has_no_cgroups = true;
 		attr.cgroup = 0;
 		fd = perf_open(&attr, -1, (int)cpu, -1);
@@ -248,8 +248,8 @@ static int open_mappings(struct collect *c, struct err *err)
 }
 
 /*
- * An event of a CPU's ticks, which does not tick yet. It is opened while all capabilities are
- * there: kernel.perf_event_paranoid may ask for more of them than sampling has later.
+ * Opens an event for a CPU's ticks, which does not tick yet. It is opened while all capabilities
+ * are there: kernel.perf_event_paranoid may ask for more than sampling keeps.
  */
 static int open_clock(struct collect *c, size_t cpu, size_t half, struct err *err)
 {
@@ -280,7 +280,7 @@ static size_t collect_clock_count(const struct collect *c)
 	return c->event == BACKEND_EVENT_CLOCK ? TICK_PAIR_COUNT : 1;
 }
 
-/* Those that are not open. */
+/* Opens the events that are not open yet. */
 static int open_clocks_of(struct collect *c, size_t cpu, struct err *err)
 {
 	uint64_t random;
@@ -305,8 +305,8 @@ static int open_clocks(struct collect *c, struct err *err)
 	return rc;
 }
 
-/* Whether the program can be attached, by an event that never happens: when sampling begins, it is
- * too late to choose another backend. */
+/* Tries to attach the program to an event that never fires: once sampling begins, it is too late to
+ * choose another backend. */
 static int try_attaching(struct collect *c, struct err *err)
 {
 	struct perf_event_attr attr;
@@ -381,7 +381,7 @@ int collect_start_cpu(struct collect *c, size_t cpu, struct err *err)
 
 	if (rc)
 		return rc;
-	/* A link has its event tick, and owns the descriptor. */
+	/* A link enables its event, and owns the descriptor. */
 	for (size_t i = 0; i < collect_clock_count(c); i++) {
 		at->links[i] = bpf_program__attach_perf_event(c->skel->progs.sampler_tick,
 							      at->clock_fds[i]);

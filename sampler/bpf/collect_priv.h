@@ -74,7 +74,7 @@ void collect_close_cpu(struct collect *c, size_t cpu);
 /* Returns what is known of a CPU's ticks, without `due`. */
 struct ticks_seen collect_seen(const struct collect *c, size_t cpu);
 
-/* Follows CPUs that go and come. */
+/* Closes the events of CPUs that went off and opens those of CPUs that came on. */
 void collect_watch(struct collect *c, struct events *events);
 
 /* The program starts to hash stacks from a new random seed, or (false) stops hashing them. */

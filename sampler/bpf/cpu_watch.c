@@ -7,9 +7,9 @@
 #include "limits.h"
 
 #define LOOK_NS     UINT64_C(500000000)
-/* How long a CPU is silent before its events are asked whether they live: that wakes it. */
+/* How long a CPU is silent before its events are read to see if they count, which wakes it. */
 #define ASK_NS      UINT64_C(2000000000)
-/* The clock that counts an event's time is not the one we read, and may be set by so much. */
+/* The kernel counts an event's time by another clock, which may differ from ours by this much. */
 #define SLACK_NS    UINT64_C(200000000)
 #define DRIFT_SHARE 1000
 
@@ -63,7 +63,7 @@ static bool read_online(const struct cpu_watch *w, bool *is_on)
 	return cpu_watch_parse(text, is_on, w->count);
 }
 
-/* For how long the event was enabled; false: it cannot be read. */
+/* Reads how long the event was enabled; false: it cannot be read. */
 static bool read_counted(int fd, uint64_t *ret_ns)
 {
 	uint64_t values[2]; /* perf_event_open(2): the count, the time it was enabled */

@@ -11,7 +11,7 @@
 
 /* What a backend does for one CPU. */
 struct cpu_watch_ops {
-	/* A descriptor that counts as long as the CPU's events live, opened with
+	/* Returns a descriptor that counts as long as the CPU's events live, opened with
 	 * PERF_FORMAT_TOTAL_TIME_ENABLED; -1: the CPU is not sampled. */
 	int (*fd)(const void *self, size_t cpu);
 	/* Returns a number that grows with each event of the CPU. */

@@ -26,7 +26,7 @@ enum {
 #define ID_HINT_PAUSE_NS 10000000ull
 #define ID_HINT_AGAIN_NS 60000000000ull
 
-/* What a CPU knows of a process; one that another pushed out is new again. */
+/* What a CPU knows of a process. A process whose slot another took counts as new. */
 struct id_hint_slot {
 	uint64_t process, since_ns, last_ns, count;
 };
@@ -53,9 +53,9 @@ struct id_hint_ctx {
 };
 
 /*
- * One frame: a row for each file, and for each place of it. Which row, and how many there are, goes
- * by memory, of which the verifier assumes nothing: else it would look at what follows once for
- * each of them.
+ * Takes one frame: each place where a file is mapped gets one row. The row and their number are
+ * read from memory, of which the verifier assumes nothing; otherwise it would check the rest once
+ * for each value.
  */
 static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 {
@@ -66,9 +66,9 @@ static long id_hint_step(uint64_t i, struct id_hint_ctx *ctx)
 	struct sampler_hint_row *row;
 	uint64_t count = c->hint.count;
 
-	/* For an address in no mapping, which a chain without frame pointers or the words above the
-	 * first frame may have, the kernel names the next file above, at an offset below 0. A row
-	 * from there on would be of no mapping that anybody knows. */
+	/* For an address in no mapping, as a chain without frame pointers may have, the kernel
+	 * returns the next mapping above, where the address has a negative offset. Such a row would
+	 * fit no mapping. */
 	if (f->status != BPF_STACK_BUILD_ID_VALID || (int64_t)f->offset < 0)
 		return 0;
 	for (uint32_t r = 0; r < SAMPLER_HINT_ROWS; r++) {
@@ -119,7 +119,8 @@ static __always_inline struct sampler_hint_due *id_hint_due(struct percpu_state 
 	return &row->hint_dues[id_hint_hash(process) >> 32 & (SAMPLER_HINT_DUES - 1)];
 }
 
-/* The row has another thread from now on. One line of memory, for it may be so at each tick. */
+/* Tells that the row has another thread. It touches one cache line, for this may happen at each
+ * tick. */
 static __always_inline void id_hint_set_thread(struct percpu_state *row)
 {
 	const uint64_t process = id_hint_process(&row->thread);
@@ -174,9 +175,9 @@ static __always_inline struct sampler_hint *id_hint_make(void *ctx, const struct
 	if (!id_hint_is_wanted(c, row, e->time_ns))
 		return NULL;
 	/*
-	 * Shared with all that it started in the same namespaces. By a call: for each plain load of
-	 * a pointer that it checks on the way here, the verifier of Linux 6.18 searches all names
-	 * of types of the kernel, and loading took 50 ms instead of 10.
+	 * Identifies the namespaces, which a process shares with its children. It reads through
+	 * pointers by helper calls: for each plain load the verifier of Linux 6.18 searches the
+	 * names of all kernel types, and loading took 50 ms instead of 10.
 	 */
 	if (bpf_probe_read_kernel(&c->hint.namespaces, sizeof(c->hint.namespaces), &task->nsproxy))
 		c->hint.namespaces = 0;

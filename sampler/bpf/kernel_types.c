@@ -160,14 +160,14 @@ static bool has_name(const struct btf *b, uint32_t off, const char *name)
 {
 	size_t len;
 
-	/* Nearly all differ in the first byte. */
+	/* The first byte alone tells nearly all names apart. */
 	if (off >= b->strings_len || b->strings[off] != (uint8_t)*name)
 		return false;
 	len = strlen(name) + 1;
 	return b->strings_len - off >= len && !memcmp(b->strings + off, name, len);
 }
 
-/* The first of a name counts, as it does when the kernel looks for one. */
+/* The first type of a name counts, as in the kernel's own search. */
 static void note_struct(struct btf *b, const struct type *t, size_t off)
 {
 	for (int i = 0; i < WANTED_COUNT; i++) {
@@ -178,7 +178,7 @@ static void note_struct(struct btf *b, const struct type *t, size_t off)
 	}
 }
 
-/* One type more. */
+/* Steps over one type. */
 static bool index_next(struct btf *b)
 {
 	struct type t;
@@ -193,8 +193,8 @@ static bool index_next(struct btf *b)
 	return true;
 }
 
-/* It is five megabytes, and what is wanted stands in the first per cent, but for a kernel that has
- * them sorted by name. */
+/* The types take five megabytes, and the wanted ones are in the first per cent, unless the kernel
+ * sorts them by name. */
 static bool index_wanted(struct btf *b)
 {
 	while (b->found_count < WANTED_COUNT)
@@ -231,7 +231,7 @@ static bool type_by_id(struct btf *b, uint32_t id, struct type *ret)
 	return id && read_type(b, b->offs[id - 1], ret);
 }
 
-/* What a type is without its names and qualifiers. */
+/* Strips typedefs and qualifiers from a type. */
 static bool resolve_type(struct btf *b, uint32_t id, struct type *ret)
 {
 	for (int hops = 0; hops < 16; hops++) {
@@ -310,7 +310,7 @@ static void add_int(struct cut *c, const char *name, uint32_t len)
 	buf_u32(&c->types, len * 8);
 }
 
-/* The member of that name: its offset in bits, and its type as far as it was looked at. */
+/* Finds a member by name: its offset in bits, its type without typedefs and qualifiers. */
 static bool find_field(struct btf *b, const struct type *t, const struct field *f,
 		       uint32_t *ret_bits, struct type *ret_type)
 {
@@ -322,7 +322,7 @@ static bool find_field(struct btf *b, const struct type *t, const struct field *
 		if (!has_name(b, load_u32(m), f->name))
 			continue;
 		*ret_bits = load_u32(m + 8);
-		/* Eight bits of a bit field's length stand above. */
+		/* The upper eight bits hold the length of a bit field. */
 		return !(has_bitfields && *ret_bits >> 24) &&
 		       is_type(b, load_u32(m + 4), f->type, ret_type);
 	}
@@ -421,7 +421,7 @@ int kernel_types_cut(struct buf *ret)
 	if (fd < 0 || fstat(fd, &st) || st.st_size <= 0 || st.st_size > LIMIT_KERNEL_TYPES_LEN)
 		return -ENOENT;
 	len = (size_t)st.st_size;
-	/* Since Linux 6.16; else it is read, by the page. */
+	/* Linux 6.16 and later can map it; otherwise it is read, page by page. */
 	p = mmap(NULL, len, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (p != MAP_FAILED) {
 		rc = kernel_types_cut_from(p, len, ret);

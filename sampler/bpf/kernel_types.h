@@ -9,11 +9,11 @@
  */
 #include "buf.h"
 
-/* BTF with the structs and fields of sampler.bpf.c, of the running kernel. 0; negative: it is not
- * as expected, use all of it. */
+/* Makes BTF with the structs and fields of sampler.bpf.c, of the running kernel. Returns 0;
+ * negative: the kernel's types are not as expected, use all of them. */
 int kernel_types_cut(struct buf *ret);
 
-/* The same of BTF in memory: untrusted bytes. */
+/* Does the same from BTF in memory, which may be any bytes. */
 int kernel_types_cut_from(const uint8_t *p, size_t len, struct buf *ret);
 
 #endif

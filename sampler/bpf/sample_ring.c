@@ -6,7 +6,7 @@
 
 #include "sampler_event.h"
 
-/* The stack of a sample: sent with it, or before. */
+/* Finds the stack of a sample, which came with it or with an earlier one. */
 static void take_stack(struct stack_table *stacks, const struct sampler_event *in, size_t len,
 		       struct event *e)
 {
@@ -97,7 +97,7 @@ struct parts {
 	size_t stack_len;
 };
 
-/* The event at p, of at most len bytes; returns how many it has, 0: that is none. */
+/* Reads the event at p, of at most len bytes; returns its length, 0: no valid event. */
 static size_t get_parts(struct parts *ret, const uint8_t *p, uint64_t len)
 {
 	const struct sampler_event *in = (const void *)p;
@@ -130,7 +130,7 @@ static void take_parts(struct sample_ring *r, const struct parts *in, struct sta
 	if (in->thread)
 		take_thread(r, in->thread);
 	r->sample.time_ns = in->sample->time_ns;
-	/* The program counts it as sent, whoever sent it. */
+	/* The program counts the stack as sent, so it is kept even when the sample is not. */
 	take_stack(stacks, in->sample, in->stack_len, &r->sample);
 	if (r->has_sample && events_add(events, &r->sample))
 		r->sample.is_same_thread = true;

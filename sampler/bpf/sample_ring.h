@@ -2,16 +2,16 @@
 #ifndef RAWSTACK_SAMPLE_RING_H
 #define RAWSTACK_SAMPLE_RING_H
 /*
- * The ring of a CPU, as the BPF program fills it (sampler_event.h), made into events for the queue.
- * Most samples say no more than when, and which stack of those that were sent: whose they are was
- * said with an earlier one, and is kept here. One thread.
+ * Reads the ring of a CPU, which the BPF program fills (sampler_event.h), into events for the
+ * queue. Most samples hold only a time and the hash of a stack that was sent before; their thread
+ * is that of an earlier sample, and is kept here. One thread.
  */
 #include "events.h"
 #include "stack_table.h"
 
 struct sample_ring {
 	uint32_t cpu;
-	/* The last sample, as it was handed on: what a thread's samples have in common stays. */
+	/* The last sample as it was queued; the next one takes over what they have in common. */
 	struct event sample;
 	bool has_sample;
 	uint64_t refused; /* samples that the queue did not take, or that cannot be */

@@ -244,7 +244,7 @@ static __always_inline bool ring_has_room(struct percpu_state *row)
 	return row->head - row->tail_seen <= ring_len - SAMPLER_EVENT_MAX;
 }
 
-/* Where the next event is made. */
+/* Returns where the next event is written. */
 static __always_inline void *next_event(const struct percpu_state *row, char *ring)
 {
 	return ring + (row->head & (ring_len - 1) & ~7U);
@@ -454,7 +454,7 @@ int sampler_exit(uint64_t *ctx)
 	const struct task_struct *task = (const void *)ctx[0];
 	const uint32_t pid = task->tgid;
 
-	/* The first thread may end before others. */
+	/* The first thread of a process may end before the others. */
 	if (task->signal->live.counter == 0)
 		bpf_map_delete_elem(&pids, &pid);
 	return 0;

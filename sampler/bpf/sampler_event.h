@@ -15,18 +15,17 @@
 enum {
 	SAMPLER_DEPTH_MAX = 127, /* kernel.perf_event_max_stack */
 	SAMPLER_COMM_LEN = 16,
-	/* Two stacks behind each other, each cut at 1,023 bytes by a mask that the verifier
-	 * understands. */
+	/* Two stacks in a row, each cut to 1,023 bytes by a mask that the verifier understands. */
 	SAMPLER_PCS_MAX = 256,
 	SAMPLER_STACK_MASK = 1023,
 	SAMPLER_CGROUPS_MAX = 16,  /* each costs a call of 30 ns at a tick */
 	SAMPLER_RING_MIN = 65536,  /* bytes of a CPU's ring: 29 events at least */
 	PERCPU_STATE_WORDS = 1024, /* two pages */
 	SAMPLER_WALK_WORDS = 520,  /* of struct user_walk, whose words are the second one */
-	/* Stacks that a CPU remembers to have sent, a power of two: 32 KiB for each. */
+	/* How many sent stacks a CPU remembers, a power of two: 32 KiB for each CPU. */
 	SAMPLER_SENT_BITS = 12,
 	SAMPLER_LATEST = 64, /* of them, beside what a tick touches anyway; a power of two */
-	/* Files of one hint: more are rare, and come with the next sample. */
+	/* The most files in one hint: more are rare, and come with the next sample. */
 	SAMPLER_HINT_ROWS = 8, /* a power of two */
 	SAMPLER_HINT_ID_WORDS = 5,
 	SAMPLER_HINT_DUES = 4, /* a line of them; a power of two */

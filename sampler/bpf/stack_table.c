@@ -90,7 +90,7 @@ bool stack_table_poll(struct stack_table *t)
 	}
 	if (++t->polls < DRAIN_POLLS)
 		return false;
-	/* A burst is not kept for ever. */
+	/* Memory that a burst took is given back. */
 	free(t->rows);
 	t->rows = NULL;
 	t->count = t->cap = 0;

@@ -32,16 +32,17 @@ struct stack_table {
 void stack_table_init(struct stack_table *t);
 void stack_table_done(struct stack_table *t);
 
-/* The stack of that hash, NULL: none. Valid for two calls of stack_table_poll() at least that are
- * EVENTS_GRACE_NS apart. */
+/* Returns the stack of that hash; NULL: none. It is valid for at least two calls of
+ * stack_table_poll() that are EVENTS_GRACE_NS apart. */
 const struct stack_row *stack_table_find(const struct stack_table *t, uint64_t hash);
 
-/* Keeps a copy. NULL: without memory, or another stack has that hash; then it has none. */
+/* Keeps a copy of a stack. NULL: out of memory, or another stack has that hash, which then has
+ * none. */
 const struct stack_row *stack_table_add(struct stack_table *t, uint64_t hash, const void *pcs,
 					size_t len);
 
-/* Once in each round, with all that was sent until then taken in. True: the table is empty and in
- * use, under hashes that the program has not used before. */
+/* Call it once in each round, after all that was sent is taken in. True: the table is empty, and
+ * hashes must begin from a new seed. */
 bool stack_table_poll(struct stack_table *t);
 
 #endif

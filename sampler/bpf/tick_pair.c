@@ -4,8 +4,8 @@
 #include "io.h"
 #include "perf_ring.h"
 
-/* Rates of the halves differ from each other by so much at most, as a share of their mean. A
- * smaller one would have periods fall close together; then a cycle that fits one fits many. */
+/* The rates of the halves differ by at most this share of their mean. With a smaller share the
+ * periods would be close together, and a cycle that fits one would fit many. */
 #define SPREAD 0.5
 
 /*

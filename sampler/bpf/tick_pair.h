@@ -25,8 +25,8 @@ enum {
 
 struct tick_half {
 	uint64_t period_ns;
-	/* Its first tick comes a period later. It is between the two: this process may have had to
-	 * wait meanwhile. */
+	/* The period began at some time between the two, for this process may have been preempted;
+	 * the first tick comes one period later. */
 	uint64_t least_began_ns, most_began_ns;
 };
 
@@ -40,31 +40,31 @@ struct tick_pair {
 	uint64_t due_first, due_last;
 };
 
-/* Draws the first periods; they begin with tick_pair_begin(). random: of any value. */
+/* Draws the first periods, which start at tick_pair_begin(). random: any value. */
 void tick_pair_init(struct tick_pair *p, uint64_t period_ns, uint64_t random);
 
-/* All events begin now, or a moment ago. */
+/* Tells that all events begin now, or a moment ago. */
 void tick_pair_begin(struct tick_pair *p, uint64_t now_ns);
 
-/* Whether the periods are as old as they get. */
+/* Whether it is time to draw new periods. */
 bool tick_pair_is_old(const struct tick_pair *p, uint64_t now_ns);
 
-/* Draws periods anew and has the events keep to them; fds: of the halves, which tick. */
+/* Draws new periods and sets the events to them; fds: of the halves, which tick. */
 void tick_pair_turn(struct tick_pair *p, const int fds[static TICK_PAIR_COUNT]);
 
 /*
- * How many ticks were due from the first one that came to the last one, with both; 0: none came. To
- * be asked in each round, before tick_pair_turn(). It is less by those that were due while a turn
- * was made, or may still come, late.
+ * Returns how many ticks were due from the first one that came to the last, both included; 0:
+ * none came. Call it in each round, before tick_pair_turn(). It leaves out ticks that were due
+ * during a turn, and those that may still come late.
  */
 uint64_t tick_pair_due(struct tick_pair *p, uint64_t first_ns, uint64_t last_ns);
 
 /* --- inside, for tests ----------------------------------------------------------------------- */
 
-/* What a turn at that time would have the periods be. */
+/* Draws the periods that a turn at now_ns sets. */
 void tick_pair_draw(struct tick_pair *p, uint64_t now_ns, uint64_t ret_ns[static TICK_PAIR_COUNT]);
 
-/* The half keeps to that period from some moment between the two on. */
+/* Tells that a half has that period since some time between the two. */
 void tick_pair_set(struct tick_pair *p, size_t half, uint64_t period_ns, uint64_t least_ns,
 		   uint64_t most_ns);
 

@@ -29,7 +29,7 @@ static uint64_t square_root(uint64_t n)
 	return low;
 }
 
-/* More than a period without a tick, at either end, is a CPU that was idle there. */
+/* A gap of more than a period at either end means that the CPU was idle there. */
 static uint64_t ticks_beyond(uint64_t from_ns, uint64_t to_ns, uint64_t period_ns)
 {
 	return to_ns > from_ns && to_ns - from_ns > period_ns ? to_ns - from_ns - period_ns : 0;
@@ -47,9 +47,9 @@ uint64_t ticks_missed(const struct ticks_seen *seen, uint64_t period_ns, uint64_
 		return absent;
 	due = (idle_ns - outside_ns) / period_ns;
 	quiet = due > seen->idle ? due - seen->idle : 0;
-	/* A CPU that is idle now and then meets its ticks as dice are thrown: where most do not
-	 * come, three standard deviations, and the steps at both ends. Where they do come, that
-	 * would hide real losses. */
+	/* A CPU that is idle now and then gets or misses ticks at random. Where most are absent,
+	 * allow for three standard deviations and for the rounding at both ends; where most come,
+	 * that would hide real losses. */
 	if (seen->idle < due / 2 || due < 2)
 		quiet += 3 * square_root(due) + 2 * STEP_NS / period_ns + 1;
 	return absent > quiet ? absent - quiet : 0;

@@ -40,13 +40,14 @@ void events_done(struct events *q)
 
 /* --- in -------------------------------------------------------------------------------------- */
 
-/* The slot of its CPU. */
+/* Returns the slot of the event's CPU. */
 static size_t last_of(const struct event *e)
 {
 	return e->sample.cpu & (EVENTS_LAST - 1);
 }
 
-/* Whether a sample is as `was`, the last one of its CPU, but for what struct event_again has. */
+/* Whether a sample differs from `was`, the last one of its CPU, only in what struct event_again
+ * holds. */
 static bool is_again(const struct event *was, const struct event *e)
 {
 	if (was->sample.cpu != e->sample.cpu)
@@ -60,7 +61,8 @@ static bool is_again(const struct event *was, const struct event *e)
 	       !memcmp(was->sample.comm, e->sample.comm, sizeof(e->sample.comm));
 }
 
-/* False, with nothing changed, when it has to be kept whole. */
+/* Adds a sample as a repeat of an earlier one. False, with nothing changed: it must be stored
+ * whole. */
 static bool add_repeated_event(struct events *q, const struct event *e)
 {
 	struct event_rows *r = &q->now;
@@ -68,7 +70,7 @@ static bool add_repeated_event(struct events *q, const struct event *e)
 
 	if (!last || !e->is_lasting ||
 	    e->data_len != (e->sample.kernel_count + e->sample.user_count) * sizeof(uint64_t) ||
-	    /* Handed out before, so that it can be written over then. */
+	    /* The earlier event must be handed out first: this one is then written over it. */
 	    e->time_ns < q->last[last_of(e)].time_ns || !is_again(&r->whole[last - 1], e) ||
 	    !GROW(r->agains, &r->again_cap, r->again_count + 1, LIMIT_EVENTS))
 		return false;
@@ -85,8 +87,7 @@ static bool add_repeated_event(struct events *q, const struct event *e)
 	return true;
 }
 
-/* Copies its data too; the pointer to that becomes an offset, for the buffer moves when it grows.
- */
+/* Copies the data too; its pointer becomes an offset, because the buffer moves when it grows. */
 static bool add_whole(struct event_rows *r, const struct event *e)
 {
 	struct event *row;
@@ -175,7 +176,7 @@ static size_t merge_pairs(const struct event_place *from, size_t count, struct e
 	return runs;
 }
 
-/* Each ring is in order, but for a hint behind its sample: so there are few runs. */
+/* Each ring is in order, except for hints after their samples, so there are few runs. */
 static bool sort_events(struct events *q)
 {
 	struct event_rows *r = &q->now;
@@ -199,7 +200,7 @@ static bool sort_events(struct events *q)
 
 /* --- out ------------------------------------------------------------------------------------- */
 
-/* Rows lie in the order they came, so nothing else sees which is next. */
+/* Rows are stored in order of arrival, so the processor cannot guess which is next. */
 static void prefetch_row(const struct event_rows *r, size_t at)
 {
 	const struct event_place *p = &r->places[at];
@@ -212,7 +213,8 @@ static void prefetch_row(const struct event_rows *r, size_t at)
 		__builtin_prefetch(row + off);
 }
 
-/* The event of a place, whose data is where it says then. Not twice. */
+/* Returns the event of a place and turns its offset back into a pointer; call it once for each
+ * place. */
 static const struct event *open_row(struct event_rows *r, const struct event_place *p)
 {
 	const struct event_again *a;
@@ -276,7 +278,7 @@ const struct event *events_find_mapping(const struct events *q, uint32_t pid, ui
 	return NULL;
 }
 
-/* What a burst needed is not kept for ever. */
+/* Memory that a burst took is given back. */
 static void shrink_events(struct events *q)
 {
 	if (q->spare.data.cap <= KEEP_LEN && q->spare.places_cap <= KEEP_ROWS)
@@ -287,7 +289,7 @@ static void shrink_events(struct events *q)
 	q->merged_cap = 0;
 }
 
-/* What is left is added anew, in order of time. */
+/* The remaining events are added again, in order of time. */
 void events_compact(struct events *q)
 {
 	struct event_rows from = q->now;
@@ -297,7 +299,8 @@ void events_compact(struct events *q)
 	q->now = q->spare;
 	memset(q->last, 0, sizeof(q->last));
 	for (size_t i = q->at; i < from.count; i++) {
-		/* Who is_same_thread means to be as that one is as nobody then. */
+		/* After a failed add, is_same_thread of the next event would refer to a sample that
+		 * is lost. */
 		if (!events_add(q, open_row(&from, &from.places[i])))
 			memset(q->last, 0, sizeof(q->last));
 	}

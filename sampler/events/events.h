@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_EVENTS_H
 #define RAWSTACK_EVENTS_H
 /*
- * What the kernel tells: mappings, new processes, execs, exits, samples. They come over rings that
- * are not ordered among each other; this queue puts them in order of time. What stands before the
- * horizon given to events_next() is complete only if nothing older is added later: see
+ * A queue of what the kernel reports: mappings, new processes, execs, exits, samples. They come
+ * over rings that are not ordered among each other; this queue sorts them by time. What is older
+ * than the horizon given to events_next() is complete only if nothing older is added later: see
  * EVENTS_GRACE_NS. One thread.
  */
 #include "base.h"
@@ -155,11 +155,12 @@ bool events_add(struct events *q, const struct event *e);
  * first events_next() of a round and its events_compact(). */
 const struct event *events_next(struct events *q, uint64_t horizon_ns);
 
-/* Whether it is known already that the process becomes another one, or another program, later. */
+/* Whether a queued event tells that the process later executes another program, or that its pid
+ * goes to another process. */
 bool events_has_new_image(const struct events *q, uint32_t pid, uint64_t after_ns);
 
-/* What is known already that the process maps later: one EVENT_MAP after another, in any order and
- * without its data; NULL: no more. *at is 0 at first. */
+/* Finds queued events in which the process maps something later: one EVENT_MAP after another, in
+ * any order and without data; NULL: no more. *at is 0 at first. */
 const struct event *events_find_mapping(const struct events *q, uint32_t pid, uint64_t after_ns,
 					size_t *at);
 

@@ -17,8 +17,8 @@ enum perf_rights_need {
 /* kernel.perf_event_paranoid: 1 and *ret, or 0 where the kernel does not tell. */
 int perf_rights_paranoid(int *ret);
 
-/* What that setting asks of this process, as the end of a sentence with both ways out; "" where it
- * asks for nothing more than CAP_PERFMON, or this process has it. Returns text. */
+/* Writes what that setting asks of this process, as the end of a sentence with both remedies; ""
+ * when CAP_PERFMON is enough, or this process has what it asks. Returns text. */
 const char *perf_rights_paranoid_advice(char *text, size_t len);
 
 /* "<what> is not permitted: <what is missing>" with ERR_DENIED for EPERM and EACCES, "<what>: <the

@@ -211,8 +211,8 @@ static void take_record_text(struct bytes *in, struct event *e)
 		in->failed = true;
 }
 
-/* The mark of a build id says nothing of this record, which holds none: another listener may have
- * asked for it. */
+/* The mark of a build id is to be ignored: it may be that of another listener, and our records hold
+ * none. */
 static void read_mmap(struct bytes *in, struct event *e, uint32_t type)
 {
 	uint64_t len;
@@ -235,7 +235,7 @@ static void read_mmap(struct bytes *in, struct event *e, uint32_t type)
 	take_record_text(in, e);
 }
 
-/* A call chain, kernel part first; marks of context stand between the addresses. */
+/* Reads a call chain, kernel part first; marks of context separate the parts. */
 static void read_ring_sample(const struct perf_ring *r, struct bytes *in, struct event *e,
 			     uint64_t *pcs)
 {
@@ -345,8 +345,8 @@ static void read_record(struct perf_ring *r, const struct perf_event_header *hea
 		counts->lost++;
 }
 
-/* What is lost is told with the first record that has room again, which is later than samples are
- * placed. */
+/* Tells of a full ring now: the kernel reports the loss only with the first record that fits again,
+ * after these samples are placed. */
 static void add_full(const struct perf_ring *r, struct events *events)
 {
 	struct event e = {.kind = EVENT_LOST, .time_ns = r->last_ns};

@@ -30,7 +30,8 @@ void perf_attr_tracking(struct perf_event_attr *attr);
 /* An event that samples: by time, every period_ns; by cycles, as often on a busy CPU. */
 void perf_attr_sampling(struct perf_event_attr *attr, enum backend_event event, uint64_t period_ns);
 
-/* The event that BACKEND_EVENT_AUTO is here, by trial; others are as they are. */
+/* Returns the event that BACKEND_EVENT_AUTO stands for on this machine, by trial; others are
+ * unchanged. */
 enum backend_event perf_choose_event(enum backend_event wanted);
 const char *perf_event_name(enum backend_event event);
 
@@ -41,14 +42,14 @@ uint16_t perf_stack_depth(void);
 /* perf_event_open(2) of the CPU or thread; the descriptor, or -errno. */
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd);
 
-/* A clock event that samples goes on with another period, which begins now. -errno. */
+/* Gives a clock event another period, which begins now. -errno. */
 int perf_set_period(int fd, uint64_t period_ns);
 
 /* Whether an event of a CPU that reports mappings can be opened: 0, or -errno. */
 int perf_try_cpu(void);
 
-/* Tries what the kernel can tell, and says each by name: whether, and why not. Nothing of it is
- * needed; without it less is known. */
+/* Tries what the kernel can report, and calls say() for each feature: whether it works, and why
+ * not. Sampling works without them, but knows less. */
 void perf_check_features(void (*say)(void *arg, const char *what, bool ok, const char *why),
 			 void *arg);
 
@@ -57,13 +58,13 @@ void perf_check_features(void (*say)(void *arg, const char *what, bool ok, const
 int perf_ring_map(struct perf_ring *r, int fd, size_t pages, size_t least, struct err *err);
 void perf_ring_unmap(struct perf_ring *r);
 
-/* Moves on with each record that was drained. */
+/* Returns a number that grows with each record that was drained. */
 uint64_t perf_ring_heard(const struct perf_ring *r);
 
-/* Has *epoll_fd (-1: made) be readable when the ring of an event of a CPU is half full. -errno. */
+/* Makes *epoll_fd (-1: creates it) readable when the ring of a CPU's event is half full. -errno. */
 int perf_ring_watch(int *epoll_fd, int fd);
 
-/* Everything that is in the ring now. */
+/* Adds every record that is in the ring now. */
 void perf_ring_drain(struct perf_ring *r, struct events *events, struct perf_counts *counts);
 
 #endif

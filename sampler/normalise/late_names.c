@@ -60,7 +60,7 @@ void late_names_done(struct late_names *l)
 		drop_program(l, l->count - 1);
 }
 
-/* Room for one more; false: all others are asked for right now. */
+/* Makes room for one more program; false: all others are being asked for. */
 static bool make_program_room(struct late_names *l)
 {
 	size_t oldest = l->count;
@@ -112,7 +112,7 @@ static void begin_turn(struct late_jit *t)
 		qsort(t->asked, t->asked_count, sizeof(*t->asked), compare_places);
 }
 
-/* What has a name now is not asked for when the program is over. */
+/* Places that have a name now are not asked for again when the program ends. */
 static void end_turn(struct late_names *l, struct late_jit *t)
 {
 	forget_places(l, t);
@@ -151,7 +151,7 @@ static void write_names(const struct jit *j, struct spool_writer *spool)
 	for (size_t i = 0; i < t->row_count; i++) {
 		const struct perf_map_row *r = &t->rows[i];
 
-		/* Places of one function follow each other. */
+		/* Places of one function are adjacent, so one comparison drops repeats. */
 		if (!r->len || (before && before->start == r->start && before->len == r->len))
 			continue;
 		before = r;
@@ -161,7 +161,7 @@ static void write_names(const struct jit *j, struct spool_writer *spool)
 	spool_writer_late(spool, &scope, names, count);
 }
 
-/* Takes an answer. False: nothing more is asked for. */
+/* Takes an answer; false: no more questions. */
 static bool handle_answer(struct late_names *l, struct jit *j, struct spool_writer *spool,
 			  uint64_t now_ns)
 {

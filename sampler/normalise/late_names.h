@@ -26,16 +26,16 @@ struct late_names {
 
 void late_names_done(struct late_names *l);
 
-/* A sample was stored that has a frame without a name. pc: of the call, for a return address. */
+/* Notes that a stored sample has a frame without a name. pc: of the call, for a return address. */
 void late_names_add(struct late_names *l, struct jit *j, uint64_t pc, uint64_t time_ns);
 
-/* Sampling ends: what can be named now is. */
+/* Tells that sampling ended: every program is asked for one last time. */
 void late_names_end(struct late_names *l);
 
-/* Whether answers are to come. */
+/* Whether answers are still due. */
 bool late_names_is_waiting(const struct late_names *l);
 
-/* Once for each poll: asks, and writes what was answered. */
+/* Asks, and writes the answers. Call it once in each poll. */
 void late_names_poll(struct late_names *l, struct file_ids *ids, struct spool_writer *spool,
 		     uint64_t now_ns);
 

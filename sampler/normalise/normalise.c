@@ -7,8 +7,8 @@
 #include "normalise_priv.h"
 #include "perf_ring.h"
 
-/* How long a sample waits for what the helper reads. The answer is there at the next poll but one,
- * unless the machine is so busy that the helper does not get to run. */
+/* How long a sample waits for what the helper reads. The answer comes within two polls, unless the
+ * machine is so busy that the helper does not run. */
 #define PENDING_SAMPLE_NS UINT64_C(2000000000)
 
 void normalise_init(struct normaliser *n, struct spool_writer *spool,
@@ -37,7 +37,7 @@ void normalise_done(struct normaliser *n)
 
 /* --- samples --------------------------------------------------------------------------------- */
 
-/* Also "not a target", where a row of threads is expected. */
+/* Marks a thread that is no target, where a row of threads is expected. */
 #define THREAD_FILTERED (INTERN_FULL - 1)
 
 static const char *comm_of_event(const struct event *e, const struct proc *p)
@@ -45,7 +45,7 @@ static const char *comm_of_event(const struct event *e, const struct proc *p)
 	return e->sample.comm[0] || !p ? e->sample.comm : p->comm;
 }
 
-/* Which group it runs in, what that says of its container and its service. */
+/* Stores its cgroup, and the container and the service that follow from it. */
 static void put_origin(struct normaliser *n, struct spool_thread *t, const struct proc *p,
 		       const struct event *e)
 {
@@ -93,7 +93,7 @@ static uint32_t put_thread(struct normaliser *n, const struct proc *p, const str
 	return spool_writer_thread(n->spool, &t);
 }
 
-/* False: what is known of the process may change without notice. */
+/* Fills the context of cached results; false: the process may change without notice. */
 static bool get_context(const struct normaliser *n, const struct event *e, const struct proc *p,
 			struct sample_context *ret)
 {
@@ -110,7 +110,7 @@ static bool get_context(const struct normaliser *n, const struct event *e, const
 static uint32_t thread_of_event(struct normaliser *n, const struct proc *p, const struct event *e,
 				const struct sample_context *ctx)
 {
-	/* A name that is the process's, not the sample's, may change. */
+	/* A sample without a name of its own has that of the process, which may change. */
 	const bool is_final = ctx && e->sample.comm[0];
 	uint32_t thread = is_final ? sample_cache_thread(&n->cache, e, ctx) : INTERN_FULL;
 
@@ -156,8 +156,8 @@ static void write_event_sample(struct normaliser *n, const struct event *e, cons
 	if (!s.count)
 		frames_put_pseudo(n, &s, "[no stack: read fault]");
 	stack = spool_writer_stack(n->spool, s.frames, s.count, s.flags);
-	/* One that is sent whole though others go by their id is of a moment in which too many
-	 * differ: they would fill the cache with what does not come again. */
+	/* When others have an id, a stack that is sent whole comes at a moment with too many
+	 * different ones: it would fill the cache with what does not come again. */
 	n->has_stack_ids |= e->sample.stack_id != 0;
 	if (n->is_final && stack != LOCATION_NO_INDEX &&
 	    (e->sample.stack_id || !n->has_stack_ids)) {
@@ -172,7 +172,7 @@ static void write_event_sample(struct normaliser *n, const struct event *e, cons
 	write_to_spool(n, e, thread, stack);
 }
 
-/* Whether a stack like that was placed already. */
+/* Writes a sample whose stack was placed before; false: it was not. */
 static bool write_known(struct normaliser *n, const struct event *e,
 			const struct sample_context *ctx, uint32_t thread)
 {
@@ -191,7 +191,7 @@ static bool write_known(struct normaliser *n, const struct event *e,
 	return true;
 }
 
-/* And its thread is that of the sample before it, of which nothing has changed. */
+/* Writes a sample that repeats the one before it in all but its stack; false: something changed. */
 static bool write_run(struct normaliser *n, const struct event *e)
 {
 	struct sample_run *run = sample_cache_run(&n->cache, e);
@@ -213,18 +213,19 @@ static bool write_again(struct normaliser *n, const struct event *e, const struc
 	if (!get_context(n, e, p, &ctx))
 		return false;
 	thread = thread_of_event(n, p, e, &ctx);
-	/* One that ended is kept alive by each sample, and a name may be the process's. */
+	/* Such a thread is not cached when its process ended, because each sample keeps that alive,
+	 * or when its name is that of the process. */
 	if (thread != LOCATION_NO_INDEX && e->sample.comm[0] && !(p && p->exit_ns))
 		*run = (struct sample_run){e, ctx, n->procs.changes, thread};
 	return write_known(n, e, &ctx, thread);
 }
 
-/* Whether something is missing that may come: an id of a file, names of code made at run time. When
- * a sample is_new, the kernel may tell more with the next one. */
+/* Whether something may still come: the id of a file, names of code made at run time. When a sample
+ * is_new, the kernel may tell more with the next one. */
 static bool must_wait(struct normaliser *n, const struct event *e, struct proc *p, bool is_new)
 {
 	const uint64_t *pcs = (const uint64_t *)e->data + e->sample.kernel_count;
-	/* The first thread has no memory and no root any more when it ended. */
+	/* A first thread that ended has no memory and no root any more. */
 	const uint32_t tid = p && p->exit_ns ? e->tid : e->pid;
 	bool is_cut, wait = false;
 	uint16_t count;
@@ -269,7 +270,7 @@ static void on_sample(struct normaliser *n, const struct event *e)
 		write_event_sample(n, e, p);
 }
 
-/* So that a sample of this poll that lacks the next answer asks for it, and not one of the next. */
+/* Answers come first, so that a sample of this poll can ask for what is still missing. */
 void normalise_begin(struct normaliser *n, uint64_t now_ns)
 {
 	procs_begin(&n->procs, now_ns);

@@ -2,18 +2,9 @@
 #ifndef RAWSTACK_NORMALISE_H
 #define RAWSTACK_NORMALISE_H
 /*
- * From addresses of a process at a time to locations that hold anywhere and for ever, and into the
- * spool. Takes events in order of time. Nothing is guessed: what is in no known mapping is stored
- * as unresolved, with the reason. One thread.
- *
- * Frames are stored leaf first, the kernel part in front. The interrupted instruction is EXACT, its
- * callers are RETURN. The user leaf below kernel frames is RETURN in a system call (the saved pc is
- * that of the instruction after it), EXACT in a fault or interrupt (the saved pc is that of the
- * instruction that will run again).
- *
- * A sample in a file that the kernel tells no build id of waits for the helper process that reads
- * the file, two seconds at most; then its frame is stored as unresolved. The helper also reads the
- * executable segments of each file that a sample is in, which no sample waits for.
+ * Turns addresses of a process at a time into locations that hold anywhere and for ever, and
+ * stores them in the spool. Takes events in order of time. Nothing is guessed: what is in no
+ * known mapping is stored as unresolved, with the reason. One thread.
  */
 #include "cgroups.h"
 #include "file_ids.h"
@@ -65,8 +56,8 @@ void normalise_event(struct normaliser *n, const struct event *e);
 void normalise_end(struct normaliser *n);
 bool normalise_is_waiting(const struct normaliser *n);
 
-/* Once for each poll, behind its events: what waited goes to the spool if its time has come; all of
- * it when this is the last poll. */
+/* Ends a poll, after its events: stores the waiting samples whose time has come; all of them in the
+ * last poll. */
 void normalise_poll(struct normaliser *n, uint64_t now_ns, bool is_last);
 
 #endif

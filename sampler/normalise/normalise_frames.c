@@ -4,7 +4,7 @@
 #include <asm/unistd.h>
 #include <string.h>
 
-/* Where it went; LOCATION_NO_INDEX: there was no room. */
+/* Stores a location and returns its index; LOCATION_NO_INDEX: no room. */
 static uint32_t put_frame_location(struct normaliser *n, struct stack *s, const struct location *l)
 {
 	if (s->count >= ARRAY_LEN(s->frames))
@@ -39,7 +39,7 @@ static void put_unresolved(struct normaliser *n, struct stack *s, uint64_t pc,
 
 /* --- the kernel part ------------------------------------------------------------------------- */
 
-/* Frames of the kernel's text, which stays where it is, among those of processes. */
+/* The version of the kernel's text, which never moves, among the versions of mappings. */
 #define KERNEL_MAPS UINT64_MAX
 
 static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
@@ -133,13 +133,13 @@ static uint32_t module_row(struct normaliser *n, struct module *m, const struct 
 	row.path = spool_writer_string(n->spool, m->path, m->path_len);
 	m->spool_module = spool_writer_module(n->spool, &row);
 	m->spool_segment = n->cache.segment;
-	/* The first thread has no root any more when it ended. */
+	/* A first thread that ended has no root any more. */
 	wanted_segments_add(&n->wanted, &n->ids, n->spool, m, p->exit_ns ? e->tid : e->pid,
 			    procs_is_program(p, m), e->time_ns);
 	return m->spool_module;
 }
 
-/* A frame in no mapping: why. */
+/* Returns why a frame is in no known mapping. */
 static enum unresolved_reason no_mapping(struct stack *s, const struct proc *p,
 					 const struct event *e)
 {
@@ -150,7 +150,7 @@ static enum unresolved_reason no_mapping(struct stack *s, const struct proc *p,
 	return !p || p->is_gone ? UNRESOLVED_PROCESS_GONE : UNRESOLVED_NO_MAPPING;
 }
 
-/* Code that a process made itself, by the name it gave it. */
+/* Stores a frame in code that the process made itself, by the name in its perf map. */
 static void put_anonymous(struct normaliser *n, struct stack *s, const struct proc *p, uint64_t pc,
 			  enum location_mode mode, uint64_t now_ns)
 {
@@ -199,7 +199,7 @@ static void put_mapped(struct normaliser *n, struct stack *s, const struct proc 
 	}
 	l.module = module_row(n, m->module, p, e);
 	if (!m->module->id.len) {
-		/* The module keeps the path, so that somebody can see what lacks an id. */
+		/* The module keeps the path, which shows what file lacks an id. */
 		n->unresolved++;
 		n->unreadable++;
 		put_unresolved(n, s, pc, mode, UNRESOLVED_NO_ID, l.module);

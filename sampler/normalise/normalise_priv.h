@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_NORMALISE_PRIV_H
 #define RAWSTACK_NORMALISE_PRIV_H
 /*
- * The addresses of one sample, as locations of the spool: of normalise.c, which decides when.
- * Counts in the normaliser what has no place, and clears is_final where a later look may find one.
+ * Turns the addresses of one sample into locations of the spool, for normalise.c, which decides
+ * when. Counts what stays unresolved, and clears is_final where a later try may succeed.
  */
 #include "normalise.h"
 
@@ -14,7 +14,7 @@ struct stack {
 	uint32_t flags; /* enum spool_stack_flag */
 };
 
-/* A frame that is not code but a reason, so that the sample keeps its weight. */
+/* Stores a frame that is no code but a reason, so that the sample keeps its weight. */
 void frames_put_pseudo(struct normaliser *n, struct stack *s, const char *name);
 
 void frames_put_kernel(struct normaliser *n, struct stack *s, const struct event *e,
@@ -24,11 +24,12 @@ void frames_put_kernel(struct normaliser *n, struct stack *s, const struct event
 void frames_put_user(struct normaliser *n, struct stack *s, const struct proc *p,
 		     const struct event *e, const uint64_t *pcs);
 
-/* Inside execve() the old image is gone and its registers are still there. */
+/* Whether the sample fell inside execve(), where the old image is gone and its registers are still
+ * there. */
 bool frames_in_exec(const struct event *e);
 
-/* The byte looked at is the one of the call, not of the instruction after it: a call may be the
- * last one of its mapping. */
+/* Returns the address to look up: for a return address the last byte of the call before it, because
+ * a call may be the last instruction of its mapping. */
 static inline uint64_t frames_looked_at(uint64_t pc, enum location_mode mode)
 {
 	return mode == LOCATION_RETURN && pc ? pc - 1 : pc;
@@ -38,16 +39,16 @@ enum location_mode frames_user_mode(const struct event *e, size_t frame);
 const struct mapping *frames_user_mapping(const struct proc *p, uint64_t pc,
 					  enum location_mode mode);
 
-/* Whether a frame was placed before, with the same mappings: in a file whose id is known. Callers
- * are the same in most stacks, and to search the mappings for each costs more than all else. */
+/* Whether a frame was placed before with the same mappings, in a file with a known id. Most stacks
+ * share their callers, and searching the mappings for each costs more than all else. */
 bool frames_is_placed(struct normaliser *n, const struct proc *p, uint64_t pc,
 		      enum location_mode mode);
 
 /*
- * How many of the user frames are to be believed. Code without frame pointers leaves anything in
- * their register, and the kernel follows it: a caller in no executable memory is not one, and what
- * comes behind is chance. It is kept, to be seen, as the last one. Nothing can be said of a process
- * whose mappings are not all known. *ret_cut tells whether such a frame ends the stack.
+ * Returns how many of the user frames are plausible. Code without frame pointers leaves anything
+ * in their register, and the kernel follows it: a caller outside executable memory is no caller,
+ * and what follows is chance. It is kept as the last frame, to be seen. Nothing is cut when the
+ * mappings are not all known. *ret_cut: such a frame ends the stack.
  */
 uint16_t frames_plausible_count(struct normaliser *n, const struct proc *p, const struct event *e,
 				const uint64_t *pcs, bool *ret_cut);

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_PENDING_SAMPLES_H
 #define RAWSTACK_PENDING_SAMPLES_H
 /*
- * Samples that wait for the id of a file, each with its process as it was then. In order of
- * arrival, bounded by LIMIT_PENDING_SAMPLES. One thread.
+ * Samples that wait for the id of a file, each with a copy of its process. They are in order of
+ * arrival, at most LIMIT_PENDING_SAMPLES. One thread.
  */
 #include "procs.h"
 

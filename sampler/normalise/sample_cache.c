@@ -72,7 +72,7 @@ static void make_head(struct sample_stack_key *k, const struct event *e,
 	};
 }
 
-/* The length of the key; 0: it has none. */
+/* Makes the key and returns its length; 0: it has none. */
 static size_t make_stack_key(struct stack_key *k, const struct event *e,
 			     const struct sample_context *ctx)
 {
@@ -83,8 +83,8 @@ static size_t make_stack_key(struct stack_key *k, const struct event *e,
 	return offsetof(struct stack_key, pcs) + e->data_len;
 }
 
-/* The first of two rows that it may be in, the newer one in front. Ids are hashes that nobody can
- * foresee. */
+/* Returns the first of the two rows that an id may be in, the newer one first. Ids are hashes with
+ * a random seed, so nobody can force collisions. */
 static struct cached_id *id_rows(const struct sample_cache *c, uint64_t stack_id,
 				 uint64_t maps_version)
 {
@@ -93,7 +93,7 @@ static struct cached_id *id_rows(const struct sample_cache *c, uint64_t stack_id
 	return &c->ids[hash >> (64 - c->ids_bits) << 1];
 }
 
-/* Number by number: a key that is made to be compared is waited for. */
+/* Compares field by field, because memcmp() of a key just built would stall on its stores. */
 static bool is_stack_key(const struct sample_stack_key *k, const struct event *e,
 			 const struct sample_context *ctx)
 {
@@ -126,8 +126,7 @@ static void put_cached_stack(struct sample_cache *c, const struct cached_id *row
 	rows[0] = *row;
 }
 
-/* Small as long as it may be: after each wait the caches have forgotten its lines, and the
- * processor where its pages are. */
+/* The table starts small: after each wait its cache lines and TLB entries are gone. */
 static void grow_ids(struct sample_cache *c)
 {
 	struct cached_id *old = c->ids;
@@ -189,7 +188,7 @@ void sample_cache_add_stack(struct sample_cache *c, const struct event *e,
 	len = make_stack_key(&key, e, ctx);
 	if (!len ||
 	    !GROW(c->stacks, &c->stacks_cap, c->stack_keys.count + 1, LIMIT_CACHED_STACKS)) {
-		/* Full: what is seen now is what will be seen next. */
+		/* A full cache is emptied: the stacks of now are those to come. */
 		intern_reset(&c->stack_keys);
 		return;
 	}

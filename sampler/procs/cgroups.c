@@ -9,7 +9,7 @@
 
 #include "limits.h"
 
-/* A kernel that does not tell of new ones: how often they are looked for. */
+/* How often new cgroups are looked for, where the kernel does not report them. */
 #define RESCAN_NS UINT64_C(10000000000)
 
 enum {
@@ -42,7 +42,7 @@ void cgroups_done(struct cgroups *c)
 			remove_at(c, &c->buckets[i]);
 }
 
-/* The half that was not asked for in a long time goes. */
+/* Drops the half that was not asked for in the longest time. */
 static void make_cgroup_room(struct cgroups *c, uint64_t now_ns)
 {
 	uint64_t age = UINT64_C(3600000000000);
@@ -94,7 +94,7 @@ struct walk {
 	size_t len;
 };
 
-/* Takes fd. Below the path at hand. */
+/* Walks the directory fd, whose path is the current one, and closes fd. */
 static void walk_dir(struct walk *w, int fd, int depth)
 {
 	DIR *dir = fd < 0 ? NULL : fdopendir(fd);
@@ -146,7 +146,8 @@ static int open_root(void)
 			field = strtok_r(NULL, " ", &rest);
 		}
 		field = strtok_r(NULL, " ", &rest);
-		/* A mount of a part of it, in a container, would give wrong paths. */
+		/* Only a mount of the root counts: a mount of a part, as in a container, would give
+		 * wrong paths. */
 		if (field && point && root && !strcmp(field, "cgroup2") && !strcmp(root, "/"))
 			fd = open(point, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	}

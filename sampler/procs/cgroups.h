@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_CGROUPS_H
 #define RAWSTACK_CGROUPS_H
 /*
- * From ids of cgroups, as samples carry them, to paths below the root of the cgroup2 hierarchy.
- * Read from its file system at the start; the kernel tells of each new one, so that a container
- * that lives for a moment is named after it is gone. One thread.
+ * Maps ids of cgroups, as samples carry them, to paths below the root of the cgroup2 hierarchy.
+ * Reads its file system at the start; the kernel reports each new one, so that a container that
+ * lives for a moment is named after it is gone. One thread.
  */
 #include "base.h"
 
@@ -26,7 +26,7 @@ struct cgroups {
 void cgroups_init(struct cgroups *c, uint64_t now_ns);
 void cgroups_done(struct cgroups *c);
 
-/* What the kernel told. */
+/* Adds a cgroup that the kernel reported. */
 void cgroups_add(struct cgroups *c, uint64_t id, const char *path, size_t path_len,
 		 uint64_t now_ns);
 

@@ -7,7 +7,7 @@
 /* Samples of a process come at most this much behind its exit, and events in order of time. A
  * thread that sleeps for longer, while the first one is over, makes it known anew. */
 #define EXIT_KEEP_NS UINT64_C(1000000000)
-/* Looking at all processes that are known costs more than keeping some a little longer. */
+/* A sweep looks at every known process, which costs more than keeping some a little longer. */
 #define SWEEP_NS     UINT64_C(1000000000)
 
 void procs_init(struct procs *ps, const struct procs_source *source, const struct events *queue)
@@ -70,7 +70,7 @@ void procs_done(struct procs *ps)
 	modules_done(&ps->modules);
 }
 
-/* Records of p may be missing, if those of time_ns may. Losses that follow on each other are one:
+/* Notes that records of p may be missing, if those of time_ns may. Consecutive losses count as one:
  * what is seen between them may be the same by chance. */
 static void set_lost(const struct procs *ps, struct proc *p, uint64_t time_ns)
 {
@@ -85,7 +85,7 @@ static void set_lost(const struct procs *ps, struct proc *p, uint64_t time_ns)
 	p->must_scan = true;
 }
 
-/* The process of that pid, a fresh one if there is none. */
+/* Returns the process of that pid, a new one if there is none. */
 static struct proc *get_proc(struct procs *ps, uint32_t pid, uint64_t now_ns)
 {
 	struct proc **at = proc_slot_of(ps, pid), *p = *at;
@@ -111,7 +111,7 @@ static struct proc *get_proc(struct procs *ps, uint32_t pid, uint64_t now_ns)
 	return p;
 }
 
-/* Another process has this pid now, or another program this process. */
+/* Forgets all but the pid: another process has it now, or the process executed another program. */
 static void clear_proc(const struct procs *ps, struct proc *p, uint64_t now_ns)
 {
 	struct mappings *fresh = mappings_new();
@@ -187,7 +187,7 @@ static void on_comm(struct procs *ps, const struct event *e)
 	if (e->comm.is_exec) {
 		clear_proc(ps, p, e->time_ns);
 		p->as_of_ns = e->time_ns;
-		/* All that it will have is reported from here on, unless records are missing. */
+		/* All its mappings are reported from here on, unless records are missing. */
 		p->must_scan = p->lost_ns != 0;
 	}
 	if (e->tid == e->pid) {
@@ -196,8 +196,7 @@ static void on_comm(struct procs *ps, const struct event *e)
 	}
 }
 
-/* Whether that is known, and nothing of it but that: mapped and unmapped in a loop, for instance.
- */
+/* Whether the mapping is known already, exactly: a program may map and unmap in a loop. */
 static bool is_mapped(const struct proc *p, const struct event *e, const struct file_key *file)
 {
 	const struct mapping *m = mappings_find(p->maps, e->map.start);
@@ -219,7 +218,8 @@ static void on_map(struct procs *ps, const struct event *e)
 
 	if (!p)
 		return;
-	/* Programs that make code map memory without a file all the time. */
+	/* A mapping without a file does not count: programs that make code create them all the
+	 * time. */
 	if (p->agreed.count && module_kind_of(e->data, e->data_len) == MODULE_FILE)
 		procs_disagree(p, e->time_ns);
 	if (e->time_ns < p->as_of_ns)
@@ -274,7 +274,7 @@ struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, u
 	}
 	if (start_ns)
 		p->start_ns = start_ns;
-	/* Its first thread ended, others live. */
+	/* A sample after the exit of the first thread: other threads live. */
 	if (p->exit_ns && now_ns > p->exit_ns)
 		procs_set_exit(ps, p, now_ns);
 	if (p->must_scan && has_memory)
@@ -328,10 +328,10 @@ const struct mapping *procs_find(const struct proc *p, uint64_t pc)
 
 	if (!m || !p->read_ns)
 		return m;
-	/* A hint told of a file. Its path is known when the process is read, if it can be. */
+	/* Only a hint told of this file. Its path becomes known when the process can be read. */
 	if (!p->is_gone && !strcmp(m->module->path, MODULE_PATH_UNKNOWN))
 		return NULL;
-	/* What it has from its parent is of no use when it may be another program. */
+	/* Mappings from before the fork or the exec do not tell what this program has. */
 	since_ns = m->since_ns > p->began_ns ? m->since_ns : p->began_ns;
 	if (since_ns + PROCS_STEADY_NS <= p->lost_ns ||
 	    (since_ns >= p->lost_until_ns && since_ns <= p->at_ns))
@@ -342,7 +342,7 @@ const struct mapping *procs_find(const struct proc *p, uint64_t pc)
 		return NULL;
 	if (m->told_ns + EVENT_HINT_AHEAD_NS == p->at_ns)
 		return m;
-	/* One of which it was told before may have become another program, if nobody looked. */
+	/* What was told before the loss may be outdated, if nobody read the process since. */
 	if (p->is_disputed || (m->told_ns < p->lost_ns && p->read_ns == PROCS_UNREAD))
 		return NULL;
 	return p->is_gone || procs_is_program(p, m->module) ? m : NULL;

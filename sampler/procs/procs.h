@@ -92,7 +92,7 @@ struct proc {
 
 #define PROCS_UNREAD UINT64_MAX /* read_ns: since records were lost */
 
-/* How /proc is read: procscan_read() and its siblings, or a test's. As they declare. */
+/* How /proc is read: by procscan_read() and its siblings, whose contracts hold, or by a test. */
 struct procs_source {
 	int (*scan)(void *ctx, uint32_t pid, struct modules *modules, size_t most,
 		    struct procscan *ret);
@@ -121,7 +121,7 @@ struct procs {
 	struct procs_cached_id build_id_cache[1024]; /* by hash, the last one that came */
 	struct proc *buckets[4096];
 	size_t count;
-	/* Moves on with whatever may make a process another one, or have other mappings. */
+	/* Grows with each event that may change the program or the mappings of any process. */
 	uint64_t changes;
 	struct procs_source source;
 	const struct events *queue; /* what is to come, as far as it is known; NULL: nothing */
@@ -139,28 +139,28 @@ void procs_done(struct procs *ps);
 /* Takes any event but samples. */
 void procs_event(struct procs *ps, const struct event *e);
 
-/* The process a sample is of; NULL above LIMIT_PROCS or without memory. */
+/* Returns the process of a sample; NULL above LIMIT_PROCS or out of memory. */
 struct proc *procs_of_sample(struct procs *ps, const struct event *e);
 
 /*
- * Has the kernel tell the build id of what a process has mapped at pc, which lies in `m`; tid: one
- * of its threads that lives. Asks once; LIMIT_ID_ASKS_BURST at once, LIMIT_ID_ASKS in a poll in the
- * long run. Whether it is known now: the module of m is another one
- * then.
+ * Asks the kernel for the build id of what a process has mapped at pc, which lies in `m`; tid:
+ * one of its live threads. Asks once for each module; LIMIT_ID_ASKS_BURST at once, LIMIT_ID_ASKS
+ * in a poll in the long run. Returns whether the id is known now; the module of m is then another
+ * one.
  */
 bool procs_identify(struct procs *ps, struct proc *p, const struct mapping *m, uint64_t pc,
 		    uint32_t tid);
 
 /*
- * The same for a process that is gone, and a tick that told nothing, as one inside mmap(2) does: by
- * what the kernel told at a tick of another process, within PROCS_CACHED_ID_NS of time_ns, of the
- * same inode (device, number, generation) under the same path in the same namespaces.
+ * Names the file of `m` when its process is gone and the tick told no id, as a tick inside
+ * mmap(2). The id is what a tick of another process told, within PROCS_CACHED_ID_NS of time_ns,
+ * for the same inode (device, number, generation) under the same path in the same namespaces.
  */
 #define PROCS_CACHED_ID_NS UINT64_C(2000000000)
 bool procs_id_from_cache(struct procs *ps, struct proc *p, const struct mapping *m,
 			 uint64_t time_ns);
 
-/* The mapping that held pc at the last sample or hint of p, if that is known; or NULL. */
+/* Returns the mapping that held pc at the last sample or hint of p; NULL: not known. */
 #define PROCS_STEADY_NS UINT64_C(2000000000)
 const struct mapping *procs_find(const struct proc *p, uint64_t pc);
 

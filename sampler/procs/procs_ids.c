@@ -4,7 +4,7 @@
 
 #include "procs_priv.h"
 
-/* A mapping has the id from now on, and so have all of the same file there. */
+/* Gives a mapping its build id, and with it all mappings of the same file in the process. */
 static bool set_mapping_id(struct procs *ps, struct proc *p, const struct mapping *m,
 			   const struct build_id *id)
 {
@@ -59,7 +59,7 @@ bool procs_id_from_cache(struct procs *ps, struct proc *p, const struct mapping 
 {
 	const struct procs_cached_id *t = build_id_slot(ps, p->namespaces, &m->module->file);
 
-	/* An inode without generation may have been another file before. */
+	/* Without its generation, an inode number may have been another file before. */
 	if (!p->is_silent || !p->namespaces || !m->module->file.generation ||
 	    !is_id_of(t, p, m->module) ||
 	    time_ns - t->time_ns + PROCS_CACHED_ID_NS > 2 * PROCS_CACHED_ID_NS)
@@ -89,7 +89,7 @@ static void cache_build_id(struct procs *ps, const struct proc *p, const struct 
 	t->time_ns = time_ns;
 }
 
-/* One of 20 bytes, or a shorter one filled up with zeros. */
+/* Whether an id equals one padded with zeros to 20 bytes. */
 static bool is_padded(const struct build_id *id, const uint8_t padded[static EVENT_ID_LEN])
 {
 	uint8_t full[EVENT_ID_LEN] = {0};
@@ -100,7 +100,7 @@ static bool is_padded(const struct build_id *id, const uint8_t padded[static EVE
 	return !memcmp(full, padded, sizeof(full));
 }
 
-/* Linkers write 20, 16 or 8 bytes. Should it be wrong, the id is one that nothing has. */
+/* Guesses the length: linkers write 20, 16 or 8 bytes. No file has a wrongly guessed id. */
 static size_t padded_len(const uint8_t padded[static EVENT_ID_LEN])
 {
 	size_t len = EVENT_ID_LEN;
@@ -110,7 +110,7 @@ static size_t padded_len(const uint8_t padded[static EVENT_ID_LEN])
 	return len > 16 ? 20 : len > 8 ? 16 : 8;
 }
 
-/* Whether all that is known there is of the same mapping. */
+/* Whether every known mapping in that range is of the same file at the same place. */
 static bool mapping_is_alone(const struct mappings *m, const struct mapping *row)
 {
 	for (size_t i = 0; i < m->count; i++) {
@@ -125,8 +125,9 @@ static bool mapping_is_alone(const struct mappings *m, const struct mapping *row
 }
 
 /*
- * A file is where a stack ran through it, and nobody can tell any more what else there is. Two
- * addresses of one file at one distance are of one mapping, so what lies between them is too.
+ * Maps a file where a hint saw it, for a process whose mappings can no longer be read. Two
+ * addresses with the same distance in memory and in the file are of one mapping, so what lies
+ * between them is too.
  */
 static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *row,
 		     uint64_t now_ns)
@@ -158,9 +159,9 @@ static void map_hint(struct procs *ps, struct proc *p, const struct event_hint *
 }
 
 /*
- * While records are missing, what is known of the place may be of another time than the hint. So
- * the hint names no file, for that would be another one. But where the file is known, and has that
- * id, it lay there.
+ * Confirms a known file by a hint while records are missing. What is known of the place may be of
+ * another time than the hint, so the hint does not name a file; but a known file with the same id
+ * did lie there.
  */
 static void confirm_hint(struct procs *ps, struct proc *p, const struct mapping *m,
 			 const struct event_hint *row, const struct event *e)
@@ -181,13 +182,13 @@ static void confirm_hint(struct procs *ps, struct proc *p, const struct mapping 
 	}
 }
 
-/* m has that id from now on, and had another one or none. */
+/* Gives m the id of a hint; m had another one or none. */
 static void name_by_hint(struct procs *ps, struct proc *p, const struct mapping *m,
 			 const struct event_hint *row, const struct event *e)
 {
 	struct build_id id;
 
-	/* Only the kernel knows where one that ends in a zero ends. */
+	/* Only the kernel knows the length of an id that ends in zeros. */
 	if (!row->id[EVENT_ID_LEN - 1] && procs_identify(ps, p, m, row->pc, e->tid)) {
 		m = mappings_find(p->maps, row->pc);
 		if (is_padded(&m->module->id, row->id))
@@ -217,8 +218,8 @@ static void take_event_hint(struct procs *ps, struct proc *p, const struct event
 		return;
 	if (!is_padded(&m->module->id, row->id))
 		name_by_hint(ps, p, m, row, e);
-	/* That a program is known, for a loss that may come. A copy for each of those that share
-	 * them costs more than that. */
+	/* Note that the kernel told of the program, in case records are lost later. Shared mappings
+	 * are left alone, because a copy costs more than this gains. */
 	m = mappings_find(p->maps, row->pc);
 	if (p->maps->refs == 1 && procs_is_program(p, m->module) &&
 	    is_padded(&m->module->id, row->id))

@@ -1,31 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_PROCS_PRIV_H
 #define RAWSTACK_PROCS_PRIV_H
-/* What the parts of procs.h share: procs.c has the processes and what they are told, procs_ids.c
- * the ids of their files, procs_read.c what is read from /proc. */
+/* Shared by the parts of procs.h: procs.c has the processes and their events, procs_ids.c the ids
+ * of their files, procs_read.c what is read from /proc. */
 #include "procs.h"
 
-/* The process that a tick at now_ns fell in, and that began at start_ns; has_memory: none of the
- * kernel's threads. NULL as of procs_of_sample(). */
+/* Returns the process that a tick at now_ns fell in, and that began at start_ns; has_memory: it is
+ * no kernel thread. NULL: see procs_of_sample(). */
 struct proc *procs_of_start(struct procs *ps, uint32_t pid, uint64_t start_ns, uint64_t now_ns,
 			    bool has_memory);
 
-/* Reads what a process has mapped, if that may be done now: must_scan says whether it is to come.
- */
+/* Reads the mappings of a process, if the budget allows it; otherwise must_scan stays set. */
 void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns);
 
-/* Before a sample of a process with memory is placed: looks whether what is known of it is so
- * still, and has what is not known asked for. */
+/* Checks what is known of a process before a sample of it is placed, and asks for what is missing.
+ * Only for processes with memory. */
 void procs_look_again(struct procs *ps, struct proc *p, const struct event *e);
 
-/* Once for each poll: allows more to be read, and forgets tables when all together are too large.
- */
+/* Call it once in each poll: allows more to be read, and drops tables when all together are too
+ * large. */
 void procs_poll_reading(struct procs *ps);
 
 /*
- * How many readings must agree, see procs.h: first, and at most. While records are lost a process
- * is read two to ten times in a second, so 8 readings take about as long as PROCS_STEADY_NS. With
- * 64 a program that opens a library now and then has no names for some ten seconds after it.
+ * How many readings must agree, see procs.h: at first, and at most. While records are lost a
+ * process is read two to ten times a second, so 8 readings take about PROCS_STEADY_NS. With 64, a
+ * program that opens a library now and then has no names for some ten seconds after it.
  */
 enum {
 	PROCS_AGREED_LEAST = 8,

@@ -10,7 +10,7 @@
 #include "limits.h"
 #include "procs_priv.h"
 
-/* Between two looks at the mappings of a process. */
+/* The least time between two checks of the mappings of a process. */
 #define CHECK_NS UINT64_C(100000000)
 
 static uint64_t procs_cpu_ns(const struct procs *ps)
@@ -23,7 +23,7 @@ static uint64_t procs_now_ns(const struct procs *ps)
 	return ps->source.now_ns ? ps->source.now_ns(ps->source.ctx) : 0;
 }
 
-/* What is read now for a sample at now_ns is how it is then. */
+/* Returns the time that a reading for a sample at now_ns is of. */
 static uint64_t time_of_reading(const struct procs *ps, uint64_t now_ns)
 {
 	const uint64_t clock_ns = procs_now_ns(ps);
@@ -31,7 +31,7 @@ static uint64_t time_of_reading(const struct procs *ps, uint64_t now_ns)
 	return clock_ns > now_ns ? clock_ns : now_ns;
 }
 
-/* Half of the time is for others than those that take long. */
+/* Keeps half of the CPU time for processes that take little of it. */
 static bool may_take_long(struct procs *ps)
 {
 	return cpu_budget_spares(&ps->scan_budget, LIMIT_SCANS_CPU_NS / 2, ps->modules.now_ns);
@@ -48,8 +48,8 @@ static bool is_long(const struct proc *p)
 	       p->maps->count > LIMIT_SCAN_FEW;
 }
 
-/* The mappings that were read for a sample at now_ns: what records that are to come tell of was
- * not there then. Returns when all were. */
+/* Dates the mappings read for a sample at now_ns: a mapping whose record is still queued was not
+ * there yet. Returns when all were there. */
 static uint64_t date_found(const struct procs *ps, const struct proc *p, struct mappings *found,
 			   uint64_t now_ns)
 {
@@ -66,8 +66,8 @@ static uint64_t date_found(const struct procs *ps, const struct proc *p, struct 
 	return last_ns;
 }
 
-/* The same when records were lost: nothing is known of them but that they are there now, if they
- * were not there for long before. */
+/* Does the same after a loss of records: a mapping counts from now on, or from before if it was
+ * there for long. */
 static uint64_t date_found_lost(const struct procs *ps, const struct proc *p,
 				struct mappings *found, uint64_t now_ns)
 {
@@ -107,7 +107,7 @@ static void set_gone(struct proc *p)
 	p->agreed.count = 0;
 }
 
-/* Whether a record that is to come is of a file. */
+/* Whether a queued record tells of a file. */
 static bool is_file_to_come(const struct procs *ps, const struct proc *p, uint64_t now_ns)
 {
 	const struct event *e;
@@ -119,14 +119,14 @@ static bool is_file_to_come(const struct procs *ps, const struct proc *p, uint64
 	return false;
 }
 
-/* Counts readings that found the same. */
+/* Counts readings that agree. */
 static void count_agreed_readings(const struct procs *ps, struct proc *p,
 				  const struct procscan *found, uint64_t now_ns)
 {
 	struct procs_agreed *a = &p->agreed;
 	const uint64_t digest = mappings_digest(found->maps), read_ns = time_of_reading(ps, now_ns);
 
-	/* What lies beyond the end was not compared. */
+	/* A reading that was cut off did not compare the rest. */
 	if (found->is_cut || p->is_gone) {
 		a->count = 0;
 		return;
@@ -146,7 +146,7 @@ static void count_agreed_readings(const struct procs *ps, struct proc *p,
 
 /* --- reading --------------------------------------------------------------------------------- */
 
-/* Takes over what was found. */
+/* Takes over the result of a reading. */
 static void set_found(struct procs *ps, struct proc *p, struct procscan *found, uint64_t now_ns)
 {
 	p->is_gone = !found->maps->count;
@@ -183,7 +183,7 @@ void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 	ps->changes++;
 	p->must_scan = false;
 	began_ns = procs_cpu_ns(ps);
-	/* What /proc has is of the program that it has become. */
+	/* /proc already shows the program that it executes later. */
 	if (ps->queue && events_has_new_image(ps->queue, p->pid, now_ns)) {
 		set_gone(p);
 		cpu_budget_spend(&ps->scan_budget, procs_cpu_ns(ps) - began_ns);
@@ -199,7 +199,7 @@ void procs_scan(struct procs *ps, struct proc *p, uint64_t now_ns)
 	cpu_budget_spend(&ps->scan_budget, p->scan_cost_ns);
 }
 
-/* What is known of its mappings is not believed any more. */
+/* Forgets mappings that can no longer be trusted. */
 static void forget_mappings(struct procs *ps, struct proc *p)
 {
 	struct mappings *fresh = mappings_new();
@@ -213,7 +213,7 @@ static void forget_mappings(struct procs *ps, struct proc *p)
 	*(ps->source.find ? &p->is_partial : &p->must_scan) = true;
 }
 
-/* Whether a record that is to come says more of its mappings. */
+/* Whether a queued record will change its mappings. */
 static bool is_to_change(const struct procs *ps, const struct proc *p, uint64_t now_ns)
 {
 	size_t at = 0;
@@ -222,13 +222,13 @@ static bool is_to_change(const struct procs *ps, const struct proc *p, uint64_t 
 			     events_has_new_image(ps->queue, p->pid, now_ns));
 }
 
-/* The first thread has no memory any more when it ended. */
+/* A first thread that ended has no memory, so another thread is asked. */
 static uint32_t asked_tid(const struct proc *p, const struct event *e)
 {
 	return p->exit_ns ? e->tid : e->pid;
 }
 
-/* Whether what is known of its mappings is so no more, and no record that is to come says why. */
+/* Whether known mappings are outdated and no queued record explains it. */
 static bool proc_is_outdated(struct procs *ps, struct proc *p, const struct event *e)
 {
 	if (!ps->source.check || !ps->checks_left || p->is_gone || !p->maps->count ||
@@ -242,8 +242,8 @@ static bool proc_is_outdated(struct procs *ps, struct proc *p, const struct even
 
 /* --- by address ------------------------------------------------------------------------------ */
 
-/* Where the frames of a user stack are looked up: that of a caller before the address that it
- * returns to. How many of them can be asked for now, and how many of those are not known. */
+/* Collects the addresses to look up for a user stack: for a caller, the one before the return
+ * address. Returns how many may be asked for now, and how many of those are unknown. */
 static size_t get_lookups(struct procs *ps, struct proc *p, const struct event *e,
 			  uint64_t at[static LIMIT_STACK_FRAMES], size_t *ret_missing)
 {
@@ -275,7 +275,7 @@ static bool are_mapped(const struct mappings *maps, const uint64_t *at, size_t c
 	return true;
 }
 
-/* This kernel cannot be asked. What was left to that is read as a whole. */
+/* This kernel cannot be asked by address, so such processes are read as a whole. */
 static void give_up_finding(struct procs *ps)
 {
 	ps->source.find = NULL;
@@ -284,7 +284,7 @@ static void give_up_finding(struct procs *ps)
 			p->must_scan |= p->is_partial;
 }
 
-/* Whether it is known now of each frame whether it lies in a mapping, as far as there is a stack.
+/* Asks for what is missing. Returns whether each frame is now known to be in a mapping or in none.
  */
 static bool ask_missing(struct procs *ps, struct proc *p, const struct event *e)
 {
@@ -297,7 +297,7 @@ static bool ask_missing(struct procs *ps, struct proc *p, const struct event *e)
 		return count >= e->sample.user_count;
 	if (!may_begin(ps) || is_to_change(ps, p, e->time_ns))
 		return false;
-	/* For the most part it is of what samples do not need. */
+	/* Most of a full table is mappings that samples do not need. */
 	if (p->maps->count + missing > LIMIT_PROC_MAPPINGS) {
 		forget_mappings(ps, p);
 		count = get_lookups(ps, p, e, at, &missing);
@@ -324,7 +324,7 @@ void procs_look_again(struct procs *ps, struct proc *p, const struct event *e)
 	if (proc_is_outdated(ps, p, e)) {
 		p->must_scan = true;
 		procs_scan(ps, p, e->time_ns);
-		/* Rather nothing than what is wrong. */
+		/* An unresolved frame is better than a wrong one. */
 		if (p->must_scan)
 			forget_mappings(ps, p);
 	}
@@ -335,7 +335,7 @@ void procs_look_again(struct procs *ps, struct proc *p, const struct event *e)
 
 /* --- each poll ------------------------------------------------------------------------------- */
 
-/* The largest tables go: those of more rows than the mean. */
+/* Drops the largest tables: those with more rows than the mean. */
 static void shed_mappings(struct procs *ps)
 {
 	size_t rows = 0;

@@ -29,7 +29,7 @@ enum {
 	PROCMAP_COVERING_OR_NEXT = 0x10,
 };
 
-/* Threads that are asked for mappings when the first one has none any more. */
+/* How many threads are tried for the mappings when the first one has ended. */
 #define TASKS_ASKED 64
 
 struct scan {
@@ -55,8 +55,8 @@ static int add_scanned(struct scan *s, uint64_t start, uint64_t end, uint64_t of
 	return ok ? 0 : -ENOMEM;
 }
 
-/* The mapping at an address, or as `flags` say: added, 0 and where it ends. -ENOENT: there is none;
- * -ENOTTY: this kernel has no such ioctl. */
+/* Queries the mapping at an address, or as `flags` say, and adds it. Returns 0 and where it ends;
+ * -ENOENT: there is none; -ENOTTY: this kernel has no such ioctl. */
 static int add_queried(struct scan *s, int fd, uint64_t at, uint64_t flags, uint64_t *ret_end)
 {
 	const struct build_id none = {.kind = BUILD_ID_NONE};
@@ -92,7 +92,7 @@ static int scan_ioctl(struct scan *s, int fd)
 	return rc == -ENOENT ? 0 : rc;
 }
 
-/* The next field of a line, NULL behind the last; *at moves on. */
+/* Returns the next field of a line and moves *at; NULL at the end of the line. */
 static const char *next_maps_field(char **at)
 {
 	return strtok_r(NULL, " \n", at);
@@ -107,8 +107,8 @@ static struct file_key read_file_key(const char *dev, const char *inode)
 	return (struct file_key){makedev(major, minor), strtoull(inode, NULL, 10), 0};
 }
 
-/* A name as it is: the kernel writes the ends of lines in it as \012, and nothing else otherwise
- * than it is; so a name that holds these four characters itself cannot be told apart. */
+/* Decodes a name: the kernel writes a newline in it as \012 and escapes nothing else, so a name
+ * that holds these four characters itself cannot be told apart. */
 static size_t copy_name(char *to, const char *from, size_t len)
 {
 	size_t n = 0;
@@ -189,7 +189,7 @@ static struct module *find_exe(const struct scan *s)
 							   !memcmp(target, m->path, m->path_len))))
 			return module_ref(m);
 	}
-	/* It lies above what was read. */
+	/* The program lies above the part that was read. */
 	return s->is_cut && len > 0 ? module_get(s->modules, &none, NULL, target, (size_t)len)
 				    : NULL;
 }
@@ -204,11 +204,11 @@ static void read_comm(uint32_t pid, char comm[static 17])
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	len = fd < 0 ? 0 : read(fd, comm, 16);
 	closep(&fd);
-	/* It may hold ends of lines itself. */
+	/* Only the last newline is the kernel's; the name may hold others. */
 	comm[len > 0 ? len - (comm[len - 1] == '\n') : 0] = 0;
 }
 
-/* What s->proc has mapped. */
+/* Reads the mappings of s->proc. */
 static int scan_maps(struct scan *s, enum procscan_way way)
 {
 	char path[64];
@@ -226,7 +226,7 @@ static int scan_maps(struct scan *s, enum procscan_way way)
 	return rc;
 }
 
-/* The next number among the names of a directory of /proc; 0: there is no more. */
+/* Returns the next number among the names of a directory of /proc; 0: no more. */
 static uint32_t next_number(DIR *dir)
 {
 	struct dirent *entry;
@@ -241,7 +241,7 @@ static uint32_t next_number(DIR *dir)
 	return 0;
 }
 
-/* A thread that ended has no memory, and the process goes by its first one: another is asked. */
+/* Reads the mappings of another thread: the first one ended and has no memory. */
 static void scan_tasks(struct scan *s, uint32_t pid, enum procscan_way way)
 {
 	char path[64];
@@ -250,7 +250,8 @@ static void scan_tasks(struct scan *s, uint32_t pid, enum procscan_way way)
 	DIR *dir;
 
 	snprintf(path, sizeof(path), "/proc/%u/task", pid);
-	/* Two links, and one for each thread: kernel threads are many, and one each. */
+	/* The directory has two links and one for each thread. This leaves out kernel threads,
+	 * which are many and have one thread each. */
 	if (stat(path, &st) || st.st_nlink < 4)
 		return;
 	dir = opendir(path);
@@ -279,7 +280,7 @@ int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules, 
 	s->modules = modules;
 	s->most = most;
 	snprintf(s->proc, sizeof(s->proc), "/proc/%u", pid);
-	/* A first thread that ended: the text has nothing then, and the ioctl fails. */
+	/* The first thread ended: the text of its maps is empty, and the ioctl fails. */
 	rc = scan_maps(s, way);
 	if (rc && rc != -ESRCH) {
 		mappings_unref(s->maps);
@@ -357,7 +358,7 @@ int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, ui
 	return build_id_set(ret, BUILD_ID_GNU, id, q.id_len, NULL) ? 0 : 1;
 }
 
-/* A mapping may be in pieces meanwhile, of other rights. */
+/* mprotect(2) may have split a mapping into so many pieces. */
 #define PIECES_MAX 8
 
 static int check_mapping(int fd, const struct mapping *m)

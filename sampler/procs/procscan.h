@@ -15,7 +15,7 @@ enum procscan_way {
 	PROCSCAN_TEXT,  /* as on a kernel without the ioctl */
 };
 
-/* All of it is the caller's. */
+/* The result of a reading; the caller owns all of it. */
 struct procscan {
 	struct mappings *maps;
 	struct module *exe; /* a reference; NULL: unknown */
@@ -25,36 +25,36 @@ struct procscan {
 };
 
 /*
- * The build id of what a thread's process has mapped at pc: 1 and *ret; 0 when the kernel knows
- * none, is not to be asked that way, or it is another file by now than `m` has; negative errno when
- * the process is gone or must not be looked at.
+ * Asks for the build id of what a thread's process has mapped at pc. Returns 1 and *ret; 0 when
+ * the kernel knows none, cannot be asked that way, or has another file there than `m` says;
+ * negative errno when the process is gone or must not be looked at.
  */
 int procscan_id(uint32_t tid, enum procscan_way way, const struct mapping *m, uint64_t pc,
 		struct build_id *ret);
 
 /*
- * Whether what is marked as used of a table of a thread's process is mapped there now, of files at
- * the same places: 1; 0 when it is not. Nobody is told of munmap(2), nor of mremap(2), which may
- * put code without a file there. Negative errno when that cannot be found out: the process is gone,
- * or this kernel is not to be asked that way.
+ * Checks whether the used rows of a table are still mapped, of the same files at the same places:
+ * 1; 0 when they are not. No record tells of munmap(2), nor of mremap(2), which may put code
+ * without a file there. Negative errno: the process is gone, or this kernel cannot be asked that
+ * way.
  */
 int procscan_check(uint32_t tid, enum procscan_way way, const struct mappings *maps);
 
-/* 0 and *ret, at most `most` mappings, the lowest ones; negative errno when the process is gone or
- * must not be looked at. No mappings: a kernel thread, or all its threads are ending. */
+/* Reads the lowest `most` mappings: 0 and *ret; negative errno when the process is gone or must not
+ * be looked at. No mappings: a kernel thread, or all its threads are ending. */
 int procscan_read(uint32_t pid, enum procscan_way way, struct modules *modules, size_t most,
 		  struct procscan *ret);
 
 /*
- * Adds to *maps what a thread's process has mapped at each pc of a stack, leaf first, that lies in
- * no row of it. Ends behind a caller that lies in no mapping: what comes then is no stack. 0;
- * -ENOSPC when there is no room for all; another negative errno when the process is gone, or this
- * kernel is not to be asked that way (-ENOTTY).
+ * Adds to *maps what a thread's process has mapped at each pc of a stack, leaf first, that lies
+ * in no row of it. Stops at a caller that lies in no mapping, for what follows is no stack.
+ * Returns 0; -ENOSPC when there is no room for all; another negative errno when the process is
+ * gone, or this kernel cannot be asked that way (-ENOTTY).
  */
 int procscan_find(uint32_t tid, enum procscan_way way, struct modules *modules,
 		  struct mappings **maps, const uint64_t *pcs, size_t count);
 
-/* Calls each() with every process there is. */
+/* Calls each() for every process. */
 void procscan_list(void (*each)(void *arg, uint32_t pid), void *arg);
 
 #endif

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_TARGETS_H
 #define RAWSTACK_TARGETS_H
 /*
- * Which processes are meant, as far as the kernel does not tell them apart: by name of the thread
- * and by program, as extended regular expressions (regex(7)) that match anywhere. Also who a
- * process's descendants are. One thread.
+ * Selects processes where the kernel does not: by name of the thread and by program, as extended
+ * regular expressions (regex(7)) that match anywhere. Also finds the descendants of a process.
+ * One thread.
  */
 #include <regex.h>
 
@@ -19,11 +19,11 @@ struct targets {
 int targets_init(struct targets *t, const char *comm, const char *exe, struct err *err);
 void targets_done(struct targets *t);
 
-/* Whether both expressions match; what is NULL matches no expression. */
+/* Whether both expressions match; a name that is NULL matches none. */
 bool targets_match(const struct targets *t, const char *comm, const char *exe);
 
-/* Adds the processes that these and their children have started, as /proc tells now, and returns
- * how many there are then; at most max. */
+/* Adds the descendants of these processes, as /proc shows them now, and returns how many there are
+ * then; at most max. */
 size_t targets_add_children(uint32_t *pids, size_t count, size_t max);
 
 #endif
