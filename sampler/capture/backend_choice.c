@@ -21,7 +21,7 @@ const char *const backend_wanted_words[] = {
 	NULL,
 };
 
-/* Whether it has a way to sample that and nothing else. */
+/* Whether a backend can sample exactly what is wanted. */
 static bool backend_suits(enum backend_wanted wanted, const struct backend_options *o)
 {
 	if (wanted == BACKEND_WANTED_PERF)
@@ -31,7 +31,7 @@ static bool backend_suits(enum backend_wanted wanted, const struct backend_optio
 	return true;
 }
 
-/* The last one failed; what else is to be had, or would be with other options? */
+/* Explains why no backend works, and whether other options would help. */
 static int explain_none(const struct backend_options *o, struct err *err)
 {
 	if (o->cgroup_count)

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_BACKEND_CHOICE_H
 #define RAWSTACK_BACKEND_CHOICE_H
 /*
- * Which backend a run has, by trial: the first that can be opened, of those that can sample what is
- * asked for. Why another one cannot is no matter: a capability, a setting, a kernel whose verifier
- * refuses the program, or one without types. `run` and `doctor` both go by this.
+ * Chooses the backend of a run by trial: the first that can be opened, of those that can sample
+ * what is asked for. It does not matter why another one cannot: a capability, a setting, a kernel
+ * whose verifier refuses the program, or one without types. `run` and `doctor` both use this.
  */
 #include "backend.h"
 
@@ -20,9 +20,9 @@ enum backend_wanted {
 extern const char *const backend_wanted_words[];
 
 /*
- * Opens one, whose `self` is in *ret_source then. For each that was tried before it `say` is called
- * with a line that says why it does not work here, and what comes next. The error is that of the
- * last one that was tried.
+ * Opens a backend, whose `self` is then in *ret_source. `say` is called for each that was tried
+ * before, with a line that tells why it does not work here, and what comes next. The error is
+ * that of the last one tried.
  */
 int backend_choose(const struct backend **ret, void **ret_source, enum backend_wanted wanted,
 		   const struct backend_options *options, void (*say)(const char *line),

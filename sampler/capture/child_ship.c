@@ -17,7 +17,7 @@
 
 #define PAUSE_MIN_NS UINT64_C(1000000000)
 #define PAUSE_MAX_NS UINT64_C(60000000000)
-/* One that lived this long did its work: the next pause is the shortest again. */
+/* A child that lived this long did its work, and the next pause is the shortest again. */
 #define GOOD_RUN_NS  UINT64_C(60000000000)
 
 int child_ship_init(struct child_ship *c, const char *spool, const char *server, const char *out,
@@ -122,7 +122,7 @@ int child_ship_poll(struct child_ship *c, uint64_t now_ns, int *ret_status, stru
 	return 1;
 }
 
-/* Waits until *left_ns is used up, then kills it: the status as by waitpid(2). */
+/* Waits until *left_ns is used up, then kills the child; returns the status as by waitpid(2). */
 static int wait_for_end(struct child_ship *c, uint64_t *left_ns)
 {
 	const struct timespec pause = {.tv_nsec = 20000000};

@@ -31,7 +31,7 @@ enum {
 	ROWS_MAX = 20
 };
 
-/* How it is told: as text at once, as one object at the end. */
+/* How the result is printed: as text at once, or as one object at the end. */
 struct doctor {
 	bool as_json;
 	enum procscan_way maps;
@@ -259,7 +259,7 @@ static void print_doctor_report(const struct doctor_report *r)
 		printf("no binary cuts stacks short\n");
 }
 
-/* All of them: whoever reads it can choose. */
+/* The report has all rows, so that the reader can choose. */
 static void put_report(const struct doctor_report *r, struct buf *out)
 {
 	json_key_number(out, "samples", (int64_t)r->samples);
@@ -280,7 +280,7 @@ static void put_report(const struct doctor_report *r, struct buf *out)
 	json_close(out, ']');
 }
 
-/* A spool has no directories. */
+/* Removes a spool, which has no subdirectories. */
 static void remove_spool(const char *dir)
 {
 	DIR *d = opendir(dir);

@@ -211,7 +211,8 @@ static void print_stats(const struct session_stats *s, bool as_json)
 		 s->losses[SPOOL_LOSS_UNREADABLE]);
 }
 
-/* Whatever it was lost to. That something was dropped behind it is no failure of the run. */
+/* Fails when no sample was stored, for whatever reason. Dropping stored samples later is no failure
+ * of the run. */
 static int check_kept(const struct session_stats *s, struct err *err)
 {
 	const struct backend_stats *b = &s->source;

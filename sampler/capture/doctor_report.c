@@ -17,7 +17,7 @@ void doctor_report_done(struct doctor_report *r)
 	*r = (struct doctor_report){0};
 }
 
-/* Few hundred binaries run on a host: a walk will do. */
+/* A linear search will do: a host runs some hundred binaries. */
 static struct doctor_row *doctor_row_of(struct doctor_report *r, const struct spool_batch *b,
 					const struct spool_module *m)
 {

@@ -27,7 +27,7 @@ static void prefault_room(size_t len)
 		return;
 	start = ((uintptr_t)room + page - 1) / page * page;
 	end = ((uintptr_t)room + len) / page * page;
-	/* Linux 5.14; before, pages are touched one by one. */
+	/* Linux 5.14 and later have this; before, pages are touched one by one. */
 	if (madvise((void *)start, end - start, MADV_POPULATE_WRITE))
 		memset(room, 0, len);
 }

@@ -30,7 +30,7 @@ enum {
 #define EARLY_PER_S UINT64_C(4000)
 #define EARLY_BURST INT64_C(100000)
 
-/* Once: a ring that stays full is no reason for a busy loop. */
+/* The watch fires once, because a ring that stays full must not cause a busy loop. */
 static int watch_ring(struct poll_timer *r, int op, bool is_armed)
 {
 	struct epoll_event ring = {.events = EPOLLONESHOT};
@@ -69,7 +69,7 @@ void poll_timer_close(struct poll_timer *r)
 	r->epoll_fd = -1;
 }
 
-/* How long until the next round. */
+/* Returns how long to wait for the next round. */
 static uint64_t round_interval(const struct poll_timer *r, const struct poll_round *last)
 {
 	const uint64_t young_ns = FIRST_NS + 3 * (last->start_ns - r->began_ns);

@@ -8,7 +8,7 @@
 
 #define TOLD_NS UINT64_C(60000000000)
 
-/* How many are to be told now, of `count` so far; 0: none. */
+/* Returns how many to log now, of `count` so far; 0: none. */
 static uint64_t take_untold(struct run_log_row *row, uint64_t count, uint64_t now_ns)
 {
 	const uint64_t untold = count - row->told;

@@ -126,7 +126,7 @@ static uint64_t session_now_ns(void *arg _unused_)
 	return io_mono_ns();
 }
 
-/* Those that started before the kernel was asked to look for them. */
+/* Adds children that started before the kernel was asked to report them. */
 static void add_children(struct session *s)
 {
 	const struct backend_options *t = &s->options->target;
@@ -202,7 +202,7 @@ static void poll_ship(struct session *s)
 	run_log_ship_ended(&s->log, status, now);
 }
 
-/* A terminal that closes, or who hopes for a reload, does not end a daemon. */
+/* A closing terminal, or a SIGHUP meant as a reload, does not end a daemon. */
 static void tell_hangups(struct session *s)
 {
 	if (s->poll_timer.hangups)
@@ -220,7 +220,7 @@ static void capture_loop(struct session *s)
 		round.start_ns = s->io->mono_ns(s->io->ctx);
 		poll_once(s, false);
 		poll_ship(s);
-		/* It leaves a moment without ticks, which must not hide what this process does. */
+		/* No ticks come during the rest, which must not hide what this process does. */
 		if (s->backend->rest)
 			s->backend->rest(s->source);
 		round.handled = s->handled;
@@ -427,7 +427,7 @@ static int run_session(struct session *s, struct session_stats *ret, struct err 
 
 int session_run(const struct session_options *options, struct session_stats *ret, struct err *err)
 {
-	/* Large, and nothing in it is touched yet. */
+	/* The session is large, and calloc() leaves its pages untouched. */
 	_cleanup_(freep) struct session *s = calloc(1, sizeof(*s));
 	sigset_t ends, before;
 	int rc;

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_CPU_BUDGET_H
 #define RAWSTACK_CPU_BUDGET_H
 /*
- * How much CPU time work may take that other users' processes cause: at once, and a share of one
- * CPU in the long run. What was begun is not broken off, so it may go below nothing; that is made
- * up for before more is begun. Times in ns. One thread.
+ * Bounds the CPU time of work that other users' processes cause: a burst, and a share of one CPU
+ * in the long run. Work that began is not broken off, so the budget may become negative; that is
+ * made up for before more work begins. Times in ns. One thread.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct cpu_budget {
 	uint64_t filled_ns; /* when (monotonic) */
 };
 
-/* One part in so many of a CPU; and at once, unless its owner says otherwise. */
+/* The share is one part in so many of a CPU; the burst holds unless its owner says otherwise. */
 #define CPU_BUDGET_SHARE 50
 #define CPU_BUDGET_BURST INT64_C(2000000000)
 

@@ -52,10 +52,10 @@ struct helper {
 	struct perf_map_keep maps;
 };
 
-/* What making and ending a worker takes, besides its own time. */
+/* The CPU time to fork and end a worker, besides its own. */
 #define WORKER_NS UINT64_C(300000)
 
-/* That this process has used. */
+/* Returns the CPU time that this process has used. */
 static uint64_t process_cpu_ns(void)
 {
 	struct timespec used;
@@ -195,7 +195,8 @@ static uint64_t timeval_ns(const struct timeval *t)
 	return (uint64_t)t->tv_sec * 1000000000 + (uint64_t)t->tv_usec * 1000;
 }
 
-/* The worker has answered or had its time. One that sits in the kernel dies when that lets it. */
+/* Kills a worker that answered or ran out of time. One that is stuck in the kernel dies when it
+ * returns. */
 static void end_worker(struct helper *h, pid_t pid)
 {
 	const struct timespec pause = {.tv_nsec = 1000000};
@@ -214,7 +215,7 @@ static void end_worker(struct helper *h, pid_t pid)
 	h->stuck_count++;
 }
 
-/* 0, -ETIMEDOUT, or -EIO: it is not whole. */
+/* Reads an answer: 0, -ETIMEDOUT, or -EIO: it is incomplete. */
 static int read_answer(int fd, struct answer *ret)
 {
 	const uint64_t until_ns = io_mono_ns() + LIMIT_FILE_MS * UINT64_C(1000000);
@@ -264,8 +265,8 @@ static void ask_file_worker(struct helper *h, struct file_request *req, struct a
 	close(pipe_fds[0]);
 }
 
-/* Whether the kernel knows, without asking a file system, that a process has no map: what costs
- * microseconds and cannot hang, for most processes never write one. */
+/* Whether the kernel knows, without asking a file system, that a process has no map. This takes
+ * microseconds and cannot hang, and most processes never write a map. */
 static bool is_absent(const struct helper *h, const struct file_request *req)
 {
 	_cleanup_(closep) int dir_fd = -1;

@@ -56,8 +56,8 @@ struct file_reply {
 	struct perf_map_row rows[LIMIT_PERF_MAP_LATE_ROWS]; /* only those are sent */
 };
 
-/* Starts it: its pid, and *ret_fd, a socket that never waits; -errno. It ends when the socket is
- * closed or the calling process dies. */
+/* Starts the helper: returns its pid, and *ret_fd, a socket that never blocks; or -errno. It ends
+ * when the socket is closed or the calling process dies. */
 pid_t file_helper_start(int *ret_fd);
 
 #endif

@@ -10,11 +10,12 @@
 #include "file_helper.h"
 #include "late_jit.h"
 
-/* What failed may work for another process that has the file: not at once, and not for ever. */
+/* A file that could not be read may be readable by way of another process: it is tried again after
+ * this time. */
 #define RETRY_NS   UINT64_C(30000000000)
 #define RESTART_NS UINT64_C(10000000000)
 
-/* What was learned from one that died is still known. */
+/* Starts the helper; what an earlier one told is kept. */
 static int start_helper(struct file_ids *f, uint64_t now_ns, struct err *err)
 {
 	pid_t pid;
@@ -42,7 +43,7 @@ static void release_slot(struct file_ids *f, size_t slot, uint64_t now_ns)
 	struct jit *j = f->slots[slot].jit;
 
 	if (f->slots[slot].of_segments) {
-		/* A failure, if nothing stands there yet. */
+		/* Notes a failure, if nothing is known yet. */
 		segment_cache_put(&f->segments, &m->id, NULL, now_ns);
 		f->segments_asked--;
 	} else if (m && m->id_state == MODULE_ID_ASKED) {
@@ -67,7 +68,7 @@ static bool is_used(const struct file_ids *f, size_t slot)
 	return f->slots[slot].module || f->slots[slot].jit;
 }
 
-/* Nothing that was asked will be answered. */
+/* Drops all requests under way: none will be answered. */
 static void give_up_helper(struct file_ids *f, uint64_t now_ns)
 {
 	for (size_t i = 0; i < ARRAY_LEN(f->slots); i++)
@@ -88,8 +89,8 @@ void file_ids_done(struct file_ids *f)
 	segment_cache_done(&f->segments);
 }
 
-/* The slot it was sent under; -1: it was not. No room is no error: a later sample asks again. A
- * helper that died shows in the poll. */
+/* Sends a request and returns its slot; -1: it was not sent. A full socket is no error: a later
+ * sample asks again. A helper that died is noticed in the poll. */
 static int send_request(struct file_ids *f, struct file_request *req, size_t len)
 {
 	size_t slot = 0;
@@ -107,7 +108,7 @@ static int send_request(struct file_ids *f, struct file_request *req, size_t len
 	return (int)slot;
 }
 
-/* The slot; -1: it cannot be asked. */
+/* Sends a request with a path; returns its slot, -1: it cannot be asked. */
 static int send_path(struct file_ids *f, struct module *m, uint32_t pid,
 		     enum file_request_kind kind)
 {
@@ -205,7 +206,7 @@ bool file_ids_want(struct file_ids *f, struct module *m, uint32_t pid, uint64_t 
 	return false;
 }
 
-/* Another file may lie under the path of one whose id is known. */
+/* Another file may have taken the path of one whose id is known. */
 static void take_file(struct file_ids *f, struct module *m, bool of_segments,
 		      const struct file_reply *reply, uint64_t now_ns)
 {
@@ -222,7 +223,7 @@ void file_ids_poll(struct file_ids *f, uint64_t now_ns)
 	struct file_reply reply;
 	ssize_t len;
 
-	/* Most of the time there is nothing to be heard, and asking would be a system call. */
+	/* A poll without requests under way makes no system call. */
 	while (f->fd >= 0 && (f->asked_count || f->is_refused)) {
 		f->is_refused = false;
 		len = recv(f->fd, &reply, sizeof(reply), MSG_DONTWAIT);

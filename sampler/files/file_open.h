@@ -13,7 +13,7 @@ enum file_open_flag {
 	FILE_OPEN_CACHED = 2,  /* -EAGAIN where the kernel would have to ask a file system */
 };
 
-/* A descriptor of O_PATH, or -errno. */
+/* Finds a file below root; returns a descriptor of O_PATH, or -errno. */
 int file_find_in_root(const char *root, const char *path, int flags);
 
 /* The same below a directory that is open. */

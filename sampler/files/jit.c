@@ -61,7 +61,7 @@ void jit_unref(struct jit *j)
 	free(j);
 }
 
-/* The first range that ends behind pc. */
+/* Returns the index of the first range that ends behind pc. */
 static size_t jit_range_at(const struct jit *j, uint64_t pc)
 {
 	size_t low = 0, high = j->count;
@@ -105,7 +105,7 @@ bool jit_want(struct jit *j, uint64_t pc, uint64_t now_ns)
 	return may_come;
 }
 
-/* The newer one wins; what it leaves of older ones stays. */
+/* Adds a row. A newer row wins; the parts of older rows outside it stay. */
 static void add_jit_row(struct jit *j, const struct perf_map_row *row)
 {
 	struct jit_range put[3] = {{.name = NULL}};

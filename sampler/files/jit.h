@@ -35,14 +35,14 @@ struct jit *jit_of(uint32_t pid, uint64_t start_ns, uint64_t since_ns);
 struct jit *jit_ref(struct jit *j);
 void jit_unref(struct jit *j); /* NULL does nothing */
 
-/* The name of the code at pc, NULL: not known. Borrowed until the next jit_answer(). */
+/* Returns the name of the code at pc; NULL: unknown. Borrowed until the next jit_answer(). */
 const char *jit_find(struct jit *j, uint64_t pc, uint64_t now_ns);
 
-/* Notes pc down to be asked for, unless it is known or was asked for just now. Whether a sample is
- * to wait for the answer: not where there was no map the last time. */
+/* Notes pc to be asked for, unless it is known or was asked for just now. Returns whether a sample
+ * is to wait for the answer: not where there was no map the last time. */
 bool jit_want(struct jit *j, uint64_t pc, uint64_t now_ns);
 
-/* What the perf map says of the addresses noted down; rc: why it says nothing. */
+/* Takes what the perf map has for the noted addresses; rc: why it has nothing. */
 void jit_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count,
 		uint64_t now_ns);
 

@@ -28,7 +28,7 @@ struct late_jit {
 /* Adds the place of a call; true when it was not there yet and there was memory for it. */
 bool late_jit_put(struct late_jit *t, uint64_t pc);
 
-/* What the perf map says; rc: why it says nothing. Nothing happens when j does not wait for it. */
+/* Takes what the perf map has; rc: why it has nothing. Does nothing when j waits for no answer. */
 void late_jit_answer(struct jit *j, int rc, const struct perf_map_row *rows, size_t count);
 
 #endif

@@ -49,7 +49,7 @@ enum module_kind module_kind_of(const char *path, size_t len)
 
 	if (len == sizeof(vdso) - 1 && !memcmp(path, vdso, len))
 		return MODULE_VDSO;
-	/* A file whose path could not be written is a file. */
+	/* The kernel writes "//toolong" for a path that is too long: it is a file. */
 	if ((len == sizeof(toolong) - 1 && !memcmp(path, toolong, len)) ||
 	    (len == sizeof(nomem) - 1 && !memcmp(path, nomem, len)) ||
 	    (len == sizeof(unknown) - 1 && !memcmp(path, unknown, len)))
@@ -59,7 +59,8 @@ enum module_kind module_kind_of(const char *path, size_t len)
 	return MODULE_FILE;
 }
 
-/* An id that was found later names no module: the next mapping of the file comes without it. */
+/* Modules are compared by the id they began with: the next mapping of the file comes without the id
+ * found later. */
 static bool is_same(const struct module *m, const struct build_id *id, const struct file_key *file)
 {
 	if (id->len)
@@ -201,7 +202,7 @@ void mappings_unref(struct mappings *m)
 	free(m);
 }
 
-/* A row that is cut in two becomes three with the one that does that. */
+/* A new row inside another makes three of it. */
 #define ROWS_MAX (LIMIT_PROC_MAPPINGS + 2)
 
 static bool make_own(struct mappings **m)
@@ -226,7 +227,7 @@ static bool make_own(struct mappings **m)
 	return true;
 }
 
-/* The first row that ends behind pc. */
+/* Returns the index of the first row that ends behind pc. */
 static size_t row_at(const struct mappings *m, uint64_t pc)
 {
 	size_t low = 0, high = m->count;

@@ -51,7 +51,7 @@ struct modules {
 	uint64_t now_ns; /* about; whoever owns it moves it on */
 };
 
-/* What the kernel means by a path of a mapping. */
+/* Tells the kind of a mapping from its path. */
 enum module_kind module_kind_of(const char *path, size_t path_len);
 
 void modules_init(struct modules *ms);
@@ -80,7 +80,7 @@ struct module *module_of_id(struct modules *ms, const struct build_id *id);
 bool module_is_file(const struct module *m, const struct file_key *file, const char *path,
 		    size_t path_len);
 
-/* The id of a module that had none, found in its file. */
+/* Sets the id of a module that had none, as found in its file. */
 void module_set_id(struct module *m, const struct build_id *id);
 struct module *module_ref(struct module *m);
 void module_unref(struct module *m);
@@ -103,7 +103,7 @@ struct mappings {
 	struct mapping *rows; /* ascending, disjoint; each with a reference to its module */
 };
 
-/* Where pc lies in the file that is mapped there. */
+/* Returns the file offset of pc. */
 static inline uint64_t mapping_file_off(const struct mapping *m, uint64_t pc)
 {
 	return pc - m->start + m->file_off;
@@ -138,7 +138,7 @@ void mappings_set_used(struct mappings *m, const struct mapping *row);
  */
 void mappings_set_since(struct mappings *m, uint64_t since_ns);
 
-/* Something was mapped there at that time: rows that overlap it are no older. */
+/* Tells that something was mapped there at that time: rows that overlap it are no older. */
 void mappings_set_younger(struct mappings *m, uint64_t start, uint64_t end, uint64_t since_ns);
 
 /* Rows of m that are in `from` as well, at the same place of the same file, are as old as there if
@@ -156,7 +156,7 @@ void mappings_set_told(struct mappings **m, const struct mapping *row, uint64_t 
  */
 uint64_t mappings_digest(const struct mappings *m);
 
-/* What was placed by m before is to be looked up again. */
+/* Gives m a new version, so that frames placed by it are looked up again. */
 void mappings_touch(struct mappings *m);
 
 /* The mapping that holds pc, or NULL. Borrowed until the next mappings_add(). */

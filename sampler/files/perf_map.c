@@ -12,7 +12,7 @@ enum {
 	READ_LEN = 64 << 10, /* a line is shorter, or is passed over */
 };
 
-/* The first pc that is not below `at`. */
+/* Returns the index of the first pc that is not below `at`. */
 static size_t first_pc(const uint64_t *pcs, size_t count, uint64_t at)
 {
 	size_t low = 0, high = count;
@@ -95,6 +95,6 @@ int perf_map_find(int fd, const uint64_t *pcs, size_t count, struct perf_map_row
 			have = 0;
 		}
 	}
-	/* What has no end of line is being written. */
+	/* A line without its end is still being written. */
 	return 0;
 }

@@ -22,7 +22,7 @@ static int open_process_fd(uint32_t pid)
 	return (int)syscall(SYS_pidfd_open, (pid_t)pid, 0);
 }
 
-/* Such a descriptor can be read from when the process ended. */
+/* A descriptor of a process becomes readable when the process ends. */
 static bool has_ended(int pid_fd)
 {
 	struct pollfd p = {.fd = pid_fd, .events = POLLIN};
@@ -56,7 +56,7 @@ const struct perf_map_kept *perf_map_keep_find(const struct perf_map_keep *k, ui
 	return find_kept_map((struct perf_map_keep *)(uintptr_t)k, image);
 }
 
-/* Room for one more: the one that was used longest ago goes. */
+/* Makes room for one more by dropping the one used longest ago. */
 static struct perf_map_kept *new_row(struct perf_map_keep *k)
 {
 	size_t oldest = 0;

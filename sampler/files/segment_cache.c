@@ -42,7 +42,7 @@ int segment_cache_find(const struct segment_cache *c, const struct build_id *id,
 	return 1;
 }
 
-/* The row of the id, which may be new; NULL without memory. */
+/* Returns the row of the id, perhaps a new one; NULL: out of memory. */
 static struct segment_row *segment_row_of(struct segment_cache *c, const struct build_id *id)
 {
 	uint32_t at = intern_find(&c->ids, id->bytes, id->len);

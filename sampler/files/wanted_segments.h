@@ -26,7 +26,7 @@ void wanted_segments_done(struct wanted_segments *w); /* before modules_done() *
 void wanted_segments_add(struct wanted_segments *w, struct file_ids *f, struct spool_writer *spool,
 			 struct module *m, uint32_t tid, bool is_program, uint64_t now_ns);
 
-/* Once for each poll, behind file_ids_poll(). */
+/* Call it once in each poll, after file_ids_poll(). */
 void wanted_segments_poll(struct wanted_segments *w, struct file_ids *f, struct spool_writer *spool,
 			  uint64_t now_ns);
 

@@ -130,8 +130,8 @@ static const struct kernel_symbol *find_symbol(const struct kernel_map *k, uint6
 	return low && pc - k->symbols[low - 1].pc < SYMBOL_REACH ? &k->symbols[low - 1] : NULL;
 }
 
-/* Whether it is time to look what there is besides the text: at once, and then ever less often as
- * long as it does not help. */
+/* Whether to read what is outside the text: at once, and then less and less often as long as that
+ * does not help. */
 static bool must_read(const struct kernel_map *k, uint64_t now_ns)
 {
 	return k->text && (!k->read_ns || now_ns - k->read_ns > k->reread_ns);

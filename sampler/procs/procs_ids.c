@@ -59,7 +59,7 @@ bool procs_id_from_cache(struct procs *ps, struct proc *p, const struct mapping 
 {
 	const struct procs_cached_id *t = build_id_slot(ps, p->namespaces, &m->module->file);
 
-	/* Without its generation, an inode number may have been another file before. */
+	/* An inode number without its generation may have been another file before. */
 	if (!p->is_silent || !p->namespaces || !m->module->file.generation ||
 	    !is_id_of(t, p, m->module) ||
 	    time_ns - t->time_ns + PROCS_CACHED_ID_NS > 2 * PROCS_CACHED_ID_NS)

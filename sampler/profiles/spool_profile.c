@@ -329,7 +329,7 @@ static void put_text_label(struct spool_profile *p, struct profile_label *labels
 	labels[(*count)++].text = profile_string(&p->profile, text, len);
 }
 
-/* What the origin and the kernel say; perf's own samples tell no state. */
+/* Adds labels of what the origin and the kernel tell; perf's own samples have no state. */
 static void put_circumstances(struct spool_profile *p, struct profile_label *labels, size_t *count,
 			      const struct spool_thread *t)
 {
@@ -343,7 +343,7 @@ static void put_circumstances(struct spool_profile *p, struct profile_label *lab
 		put_text_label(p, labels, count, "event", o->event, event_len);
 }
 
-/* Whether the sample's stack is whole, by the names there are. */
+/* Adds a label when the stack is not whole, judged by its names. */
 static void put_end_label(struct spool_profile *p, struct profile_label *labels, size_t *count,
 			  uint32_t stack)
 {

@@ -12,7 +12,7 @@
 
 #define NAME "again"
 
-/* Rewritten when it is longer than this, and than twice what is needed. */
+/* The file is rewritten when it is longer than this and twice as long as needed. */
 #define REWRITE_LEN (1 * MIB)
 
 static void drop_redelivery(struct redeliver *a, size_t i)
@@ -60,7 +60,7 @@ static bool add_redelivery(struct redeliver *a, uint64_t segment, uint64_t place
 	return true;
 }
 
-/* The number of an id, INTERN_FULL without room. */
+/* Returns the number of an id; INTERN_FULL: no room. */
 static uint32_t add_module_id(struct redeliver *a, const void *id, size_t len, bool *ret_new)
 {
 	if (!a->uses)
@@ -68,8 +68,7 @@ static uint32_t add_module_id(struct redeliver *a, const void *id, size_t len, b
 	return a->uses ? intern_add(&a->ids, id, len, ret_new) : INTERN_FULL;
 }
 
-/* Ids that no batch waits for go, and the others get new numbers: the file is to be written anew.
- */
+/* Drops ids that no batch waits for. The others get new numbers, so the file must be rewritten. */
 static void compact_redeliveries(struct redeliver *a)
 {
 	_cleanup_(freep) uint32_t *uses = calloc(LIMIT_MISSING_IDS, sizeof(*uses));
@@ -104,8 +103,8 @@ static void compact_redeliveries(struct redeliver *a)
 	a->must_rewrite = true;
 }
 
-/* For so many ids more; the oldest batches go first, and some more of them than needed, so that the
- * file is not written anew for each. */
+/* Makes room for `count` more ids. The oldest batches go first, and some more than needed, so that
+ * the file is not rewritten for each. */
 static void make_redeliver_room(struct redeliver *a, size_t count)
 {
 	const size_t most = LIMIT_MISSING_IDS - LIMIT_MISSING_IDS / 8;
@@ -211,14 +210,14 @@ static int load_redeliveries(struct redeliver *a, struct err *err)
 	     at = end + 1) {
 		*end = 0;
 		read_redeliver_line(a, at);
-		/* A torn line is written over. */
+		/* A torn line is overwritten. */
 		a->file_len = (uint64_t)(end + 1 - text);
 	}
 	compact_redeliveries(a);
 	return 0;
 }
 
-/* Everything anew. */
+/* Rewrites the whole file. */
 static int rewrite_redeliveries(struct redeliver *a, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_REDELIVER_LEN);

@@ -48,10 +48,10 @@ void redeliver_close(struct redeliver *a);
 int redeliver_note(struct redeliver *a, const struct spool_batch *batch, const bool *missing,
 		   struct err *err);
 
-/* A table came: the batches that lack it are due. */
+/* Tells that a table arrived: the batches that lack it are due. */
 void redeliver_ready(struct redeliver *a, const void *id, size_t len);
 
-/* The oldest that is due, NULL. Valid until the next call. */
+/* Returns the oldest batch that is due; NULL: none. Valid until the next call. */
 const struct redeliver_batch *redeliver_due(struct redeliver *a);
 
 /* Whether another delivery that lacks these modules would lack one that the batch at the sink has:
@@ -59,10 +59,10 @@ const struct redeliver_batch *redeliver_due(struct redeliver *a);
 bool redeliver_is_worse(const struct redeliver *a, const struct redeliver_batch *noted,
 			const struct spool_batch *batch, const bool *missing);
 
-/* It is not due for so long, although one of its ids is there. */
+/* Makes a batch not due for so long, although one of its ids is there. */
 void redeliver_put_off(struct redeliver *a, uint64_t segment, uint64_t place, uint64_t ns);
 
-/* It cannot or need not be delivered again. */
+/* Forgets a batch that cannot or need not be delivered again. */
 int redeliver_forget(struct redeliver *a, uint64_t segment, uint64_t place, struct err *err);
 
 /* Whether any batch waits for the id of this number; numbers are valid until the next note. */

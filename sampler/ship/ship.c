@@ -44,7 +44,7 @@ static void on_signal(int signum)
 		stopping = 1;
 }
 
-/* What was said last. Only a change is worth a line. */
+/* The last state that was logged: only a change is logged. */
 struct state {
 	bool waiting;
 	int code;
@@ -87,7 +87,7 @@ static uint64_t mono_now_ms(void)
 
 struct ship {
 	const struct ship_options *o;
-	/* Each connects for itself; the first also for what goes alone. */
+	/* Each endpoint has its own connection; the first also serves single requests. */
 	struct ship_endpoint lanes[SHIP_LANES_MAX];
 	struct ship_status status;
 	struct shipper *shipper;
@@ -96,7 +96,7 @@ struct ship {
 	uint64_t skipped_last; /* the segment of another format that was told of last */
 };
 
-/* What the shipper leaves behind is worth a line, once. */
+/* Warns once of segments that the shipper leaves behind. */
 static void warn_left_segments(struct ship *s)
 {
 	struct spool_skipped skipped;
@@ -110,7 +110,7 @@ static void warn_left_segments(struct ship *s)
 	s->skipped_last = skipped.last;
 }
 
-/* The server that the first batch goes to. */
+/* Returns the server that the first batch goes to. */
 static const char *server_of(struct ship *s, char server[static SHIP_ROUTE_SERVER_LEN])
 {
 	ship_endpoint_server(&s->lanes[0], server);

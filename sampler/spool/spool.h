@@ -104,11 +104,11 @@ enum spool_loss {
 
 const char *spool_loss_name(enum spool_loss loss); /* "ring_full", ... */
 
-/* False for the two counts that stand among the losses and are none: of frames, in samples that are
+/* False for the two counts that are listed as losses but are none: of frames in samples that are
  * stored (UNRESOLVED, UNREADABLE). */
 bool spool_loss_is_real(enum spool_loss loss);
 
-/* Whether what it counts are samples: neither frames nor records of mappings (PERF_LOST). */
+/* Whether a loss counts samples, not frames or records of mappings (PERF_LOST). */
 bool spool_loss_is_of_samples(enum spool_loss loss);
 
 /* Which limit drops unsent samples. */
@@ -118,15 +118,15 @@ enum spool_drop_reason {
 	SPOOL_DROP_FLOOR, /* free_floor */
 };
 
-/* How often the shipper that a capturer starts ended by itself; and of the last time the status, as
- * by waitpid(2), and when that was, since 1970. */
+/* How often the shipper that a capturer starts ended by itself; the status of the last time, as by
+ * waitpid(2), and when that was, since 1970. */
 struct spool_ship_ends {
 	uint64_t count;
 	int status;
 	uint64_t unix_ns;
 };
 
-/* What a segment says of its origin, in its header. */
+/* The origin of a segment, which its header states. */
 struct spool_origin {
 	uint8_t host_id[16];       /* /etc/machine-id, or random */
 	uint8_t boot_id[16];       /* /proc/sys/kernel/random/boot_id */
@@ -188,7 +188,7 @@ uint32_t spool_writer_thread(struct spool_writer *w, const struct spool_thread *
 void spool_writer_file_segments(struct spool_writer *w, uint32_t module,
 				const struct file_segment *rows, size_t count);
 
-/* The segment that indexes are of: they hold as long as it stays the same. */
+/* Returns the segment that indexes belong to: they hold as long as it stays the same. */
 uint64_t spool_writer_segment(const struct spool_writer *w);
 
 /* Touches the disk only when the segment is full. A sample that cannot be stored, because there is
@@ -196,9 +196,9 @@ uint64_t spool_writer_segment(const struct spool_writer *w);
 void spool_writer_sample(struct spool_writer *w, const struct spool_sample *s);
 
 /*
- * Names of code that samples stored before this call ran: their frames that are
- * UNRESOLVED_ANONYMOUS at pc to pc + len, in whichever segment. Ranges of one call do not overlap;
- * a later call wins. No sample is written, and none is counted when there is no room.
+ * Names code that samples stored before this call ran: their frames that are UNRESOLVED_ANONYMOUS
+ * at pc to pc + len, in whichever segment. Ranges of one call do not overlap; a later call wins.
+ * No sample is written, and none is counted when there is no room.
  */
 void spool_writer_late(struct spool_writer *w, const struct spool_late_scope *scope,
 		       const struct spool_late_name *names, size_t count);
@@ -210,15 +210,15 @@ void spool_writer_loss(struct spool_writer *w, enum spool_loss loss, uint64_t cu
 /* Returns the loss as last stated, or as counted by the writer itself. */
 uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss);
 
-/* Samples that limits removed unsent since the writer was opened, and the limit of the last of
- * them. */
+/* Returns how many samples limits removed unsent since the writer was opened; *ret_reason is the
+ * limit that removed the last of them. */
 uint64_t spool_writer_dropped(struct spool_writer *w, enum spool_drop_reason *ret_reason);
 
 /* Notes that the shipper which the capturer starts ended by itself again. The note is kept beside
  * the data, so that the status of the spool can tell it. */
 void spool_writer_ship_ended(struct spool_writer *w, int status);
 
-/* Why nothing can be stored now: its code and *err; 0: it can. */
+/* Returns why nothing can be stored now: its code and *err; 0: it can. */
 int spool_writer_why(struct spool_writer *w, struct err *err);
 
 /* Hands everything to the kernel in one write (detached: to the thread that does so at once), syncs
@@ -230,7 +230,7 @@ int spool_writer_flush(struct spool_writer *w, struct err *err);
  * spool_writer_lost() and spool_writer_close() alone may follow. */
 void spool_writer_end(struct spool_writer *w);
 
-/* Ends it, if that was not done, and frees it. */
+/* Ends the writer, if that was not done, and frees it. */
 void spool_writer_close(struct spool_writer *w);
 DEFINE_FREEP(struct spool_writer, spool_writer_close);
 
@@ -297,10 +297,11 @@ int spool_reader_ack(struct spool_reader *r, const struct spool_batch *batch, st
  */
 void spool_reader_name_late(struct spool_reader *r);
 
-/* Gives the last batch back: the next call returns it again, with what was added since. */
+/* Gives the last batch back: the next call of spool_reader_next() returns it again, with what was
+ * added since. */
 void spool_reader_back(struct spool_reader *r);
 
-/* The next batch begins at this place, or in a later segment when that one is gone. */
+/* Makes the next batch begin at this place, or in a later segment when that one is gone. */
 void spool_reader_seek(struct spool_reader *r, uint64_t segment, uint64_t place);
 
 /* Goes back to the last acknowledged position. */
@@ -323,8 +324,8 @@ struct spool_skipped {
 };
 void spool_reader_skipped(const struct spool_reader *r, struct spool_skipped *ret);
 
-/* Bytes that failed their checksum since the last rewind or from_start, those behind the last
- * sample of a segment included. */
+/* Returns how many bytes failed their checksum since the last rewind or from_start, including those
+ * behind the last sample of a segment. */
 uint64_t spool_reader_damaged_len(const struct spool_reader *r);
 
 void spool_reader_close(struct spool_reader *r);

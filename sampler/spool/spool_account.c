@@ -120,8 +120,8 @@ int spool_account_write(const struct io *io, int dir_fd, struct spool_account *a
 
 /* --- what came behind it --------------------------------------------------------------------- */
 
-/* Adds the samples of a segment from an offset on, takes over the losses that stand there. Returns
- * how many bytes that took. */
+/* Adds the samples of a segment from an offset on, and takes over the losses stated there. Returns
+ * how many bytes it read. */
 static uint64_t walk_behind(const struct io *io, int dir_fd, uint64_t segment, uint64_t end,
 			    uint64_t *stored, uint64_t losses[static SPOOL_LOSS_COUNT])
 {

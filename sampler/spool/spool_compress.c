@@ -76,8 +76,8 @@ static int write_blocks(struct compression *s, struct spool_segment_info *info, 
 	}
 }
 
-/* So that who looks for such records need not unpack what has none. Where damage may hide some, it
- * is not said. */
+/* Counts records of type LATE, so that a reader need not unpack a segment that has none. Where
+ * damage may hide some, the count is unknown. */
 static uint32_t count_late(struct compression *s)
 {
 	_cleanup_(spool_cursor_done) struct spool_cursor c = {.file = NULL};

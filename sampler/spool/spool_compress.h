@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_SPOOL_COMPRESS_H
 #define RAWSTACK_SPOOL_COMPRESS_H
 /*
- * Makes the packed form of a sealed segment beside it. Reads nothing but its bytes: damage stays
- * where it is, places stay what they are. Internal to the spool library. Any thread.
+ * Makes the packed form of a sealed segment beside it. It does not interpret the bytes: damage
+ * stays where it is, and offsets stay the same. Internal to the spool library. Any thread.
  */
 #include "spool_segment.h"
 

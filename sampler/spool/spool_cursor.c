@@ -9,7 +9,7 @@ enum {
 	WINDOW_LEN = 64 << 10
 };
 
-/* A write of ours is over long before; a reader that cannot see all of it by then sees damage. */
+/* Our own writes take far less; a record that is incomplete for so long is damage. */
 #define SETTLE_NS UINT64_C(1000000000)
 
 void spool_cursor_init(struct spool_cursor *c, struct spool_file *file, uint32_t off)
@@ -23,7 +23,7 @@ void spool_cursor_done(struct spool_cursor *c)
 	*c = (struct spool_cursor){.file = NULL};
 }
 
-/* Up to want bytes of the file at off: *ret_len is less only where the file ends. */
+/* Reads up to want bytes of the file at off; *ret_len is less only where the file ends. */
 static int window_at(struct spool_cursor *c, uint32_t off, size_t want, const uint8_t **ret,
 		     size_t *ret_len, struct err *err)
 {
@@ -64,7 +64,7 @@ enum at {
 	AT_END,   /* too few bytes left for a record, all zero */
 };
 
-/* What stands at off; an enum at, or negative. */
+/* Tells what is at off: an enum at, or negative. */
 static int look_at(struct spool_cursor *c, uint32_t off, struct spool_record *ret, struct err *err)
 {
 	static const uint8_t zeros[sizeof(struct spool_record_head)];
@@ -95,8 +95,8 @@ static int look_at(struct spool_cursor *c, uint32_t off, struct spool_record *re
 	return AT_RECORD;
 }
 
-/* The first whole record at or behind off: 1, or 0 with *ret_off behind the last byte that is not
- * zero. */
+/* Finds the first whole record at or after off: 1, or 0 with *ret_off behind the last byte that is
+ * not zero. */
 static int resync_records(struct spool_cursor *c, uint32_t off, struct spool_record *ret,
 			  uint32_t *ret_off, struct err *err)
 {
@@ -118,7 +118,7 @@ static int resync_records(struct spool_cursor *c, uint32_t off, struct spool_rec
 	return 0;
 }
 
-/* No more is looked for: what is left, but for unused room at the end, is damage. */
+/* Ends the search: the rest, without unused room at the end, is damage. */
 static int give_up_search(struct spool_cursor *c, struct err *err)
 {
 	uint32_t end = c->off;
@@ -140,7 +140,7 @@ static int give_up_search(struct spool_cursor *c, struct err *err)
 	return 0;
 }
 
-/* Whether what is not whole at c->off has been so for long enough to be called damage. */
+/* Whether the incomplete record at c->off has been incomplete long enough to count as damage. */
 static bool damage_is_settled(struct spool_cursor *c)
 {
 	const struct io *io = c->file->io;
@@ -180,7 +180,7 @@ int spool_cursor_next(struct spool_cursor *c, bool finished, struct spool_record
 		*ret = rec;
 		return take_cursor_record(c, &rec);
 	}
-	/* What was read may change under a writer. */
+	/* The bytes read may change while a writer works. */
 	if (!finished) {
 		c->window_len = 0;
 		if (at != AT_OTHER || !damage_is_settled(c))

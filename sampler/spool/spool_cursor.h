@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_SPOOL_CURSOR_H
 #define RAWSTACK_SPOOL_CURSOR_H
 /*
- * The walk from record to record of a segment, through damage. Internal to the spool library. One
+ * Walks from record to record of a segment, through damage. Internal to the spool library. One
  * thread at a time.
  */
 #include "spool_file.h"

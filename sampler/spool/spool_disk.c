@@ -45,7 +45,7 @@ static void wait_until(struct spool_disk *d, uint64_t due_ns)
 
 	if (due_ns <= now)
 		due_ns = now + 1000000;
-	/* struct io's clock is this one, or a test's; only how long to wait is taken from it. */
+	/* struct io may have the clock of a test; only the length of the wait is taken from it. */
 	clock_gettime(CLOCK_MONOTONIC, &at);
 	due_ns = due_ns - now + (uint64_t)at.tv_sec * 1000000000 + (uint64_t)at.tv_nsec;
 	at.tv_sec = (time_t)(due_ns / 1000000000);
@@ -87,8 +87,8 @@ static void run_io_job(struct spool_disk *d)
 	d->io_job.state = IO_JOB_DONE;
 }
 
-/* The thread that does everything, I/O jobs too: handing these to another one would cost as much as
- * appending does. */
+/* The thread that does all work, and I/O jobs too: handing these to another thread would cost as
+ * much as appending does. */
 static void *run_writer(void *arg)
 {
 	struct spool_disk *d = arg;
@@ -111,7 +111,7 @@ static void *run_writer(void *arg)
 	return NULL;
 }
 
-/* The second writer, which does everything but I/O jobs while one takes its time. */
+/* The second writer does all work but I/O jobs, while one takes its time. */
 static void *run_second_writer(void *arg)
 {
 	struct spool_disk *d = arg;
@@ -123,7 +123,7 @@ static void *run_second_writer(void *arg)
 			continue;
 		}
 		work_off(d);
-		/* The worker may be back and wait for its turn; it finds what is left. */
+		/* The first thread may be back and wait for the lock; then it does the rest. */
 		if (!d->in_io_job)
 			pthread_cond_signal(&d->wake);
 	}
@@ -131,7 +131,7 @@ static void *run_second_writer(void *arg)
 	return NULL;
 }
 
-/* Signals are the caller's business. */
+/* Starts a thread with all signals blocked: the caller handles them. */
 static int start_thread(pthread_t *ret, void *(*run)(void *), struct spool_disk *d)
 {
 	sigset_t all, before;
@@ -163,7 +163,7 @@ int spool_disk_detach(struct spool_disk *d, struct err *err)
 	return err_sys(err, rc, "a thread for the spool");
 }
 
-/* The worker goes first, with everything that was handed over done. */
+/* Ends the threads, the first one before the other, after all chunks are written. */
 static void join_threads(struct spool_disk *d)
 {
 	pthread_mutex_lock(&d->lock);
@@ -215,7 +215,7 @@ bool spool_disk_put(struct spool_disk *d, struct spool_chunk *chunk)
 	}
 	is_busy = d->in_io_job;
 	pthread_mutex_unlock(&d->lock);
-	/* Not before: who is woken would wait for the lock. */
+	/* The signal follows the unlock: a thread woken earlier would wait for the lock. */
 	if (fits)
 		pthread_cond_signal(is_busy ? &d->wake_second : &d->wake);
 	else
@@ -344,8 +344,8 @@ int spool_disk_open(struct spool_disk **ret, const char *dir, const struct spool
 	return 0;
 }
 
-/* The segment that just ended, so that a capturer that ends in order leaves nothing large; what is
- * small, less than the room it held while it ran, is for the next one to pack. */
+/* Packs the segment that just ended, so that a capturer that ends in order leaves nothing large. A
+ * small one, less than the room it held while it ran, is left to the next capturer. */
 static void pack_last(struct spool_disk *d)
 {
 	const struct spool_retained *k = spool_retention_unpacked(&d->retention);

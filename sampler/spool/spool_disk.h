@@ -25,8 +25,8 @@ struct spool_chunk {
 	uint8_t bytes[];
 };
 
-/* What the other side counts: samples that came, whatever became of them, and losses, without what
- * the disk drops and loses itself. */
+/* Counts of the other side: samples that came, whatever became of them, and losses, without what
+ * the disk itself drops and loses. */
 struct spool_tally {
 	uint64_t samples, losses[SPOOL_LOSS_COUNT];
 	struct spool_ship_ends ship;
@@ -39,8 +39,8 @@ struct spool_disk_state {
 	uint64_t lost;     /* samples that could not be written */
 	uint64_t dropped;  /* samples in segments that limits removed unsent */
 	enum spool_drop_reason dropped_by; /* the last of these */
-	/* The path leads to another directory now: this segment is the last one in the former, and
-	 * the next one moves. 0: it does not. */
+	/* Not 0: the path leads to another directory now, this segment is the last one in the
+	 * former, and the next one is written to the new one. */
 	uint64_t leaves;
 };
 
@@ -68,23 +68,23 @@ void spool_disk_poll(struct spool_disk *d);
 
 void spool_disk_look(struct spool_disk *d, struct spool_disk_state *ret);
 
-/* An error that was not told yet: its code and *err; 0 when there is none. A run of failures is one
- * error. */
+/* Returns an error that was not reported yet: its code and *err; 0 when there is none. A run of
+ * failures is one error. */
 int spool_disk_error(struct spool_disk *d, struct err *err);
 
-/* For the account that is kept beside the segments (spool_account.h): how things stand now. */
+/* Passes the present counts on to the account beside the segments (spool_account.h). */
 void spool_disk_tally(struct spool_disk *d, const struct spool_tally *tally);
 
-/* Why nothing can be stored now: its code and *err; 0: it can. */
+/* Returns why nothing can be stored now: its code and *err; 0: it can. */
 int spool_disk_why(struct spool_disk *d, struct err *err);
 
-/* A failure outside, which ends the segment: as if writing had failed. */
+/* Ends the segment after a failure of the caller, as if writing had failed. */
 void spool_disk_fail(struct spool_disk *d, uint64_t segment, const struct err *why);
 
-/* Does what was handed over, ends the threads. Nothing is handed over behind it. */
+/* Writes all chunks and ends the threads. No chunk may follow. */
 void spool_disk_end(struct spool_disk *d);
 
-/* The same, and closes. */
+/* Ends the threads, as spool_disk_end() does, and closes. */
 void spool_disk_close(struct spool_disk *d);
 
 #endif

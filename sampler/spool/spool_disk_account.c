@@ -5,10 +5,10 @@
 
 #include "spool_disk_priv.h"
 
-/* One that does not change is written again after so long, to say that somebody keeps it. */
+/* An account that does not change is written again after so long, to show that a capturer runs. */
 #define ACCOUNT_REST_NS UINT64_C(60000000000)
 
-/* Whether it is the one that this writer wrote last: then its directory was only emptied. */
+/* Whether this writer wrote the account: then its directory was only emptied. */
 static bool is_own(const struct spool_disk *d, const struct spool_account *a)
 {
 	return d->account_ns && a->sequence == d->account.sequence &&
@@ -29,7 +29,7 @@ void spool_disk_account_open(struct spool_disk *d)
 		spool_account_catch_up(d->io, d->place.dir_fd, &found, true, &a);
 		free(found.numbers);
 	}
-	/* The last run was of a version that kept none: it said in the data what it lost. */
+	/* The version of the last run kept no account, and stated its losses in the data. */
 	if (!a.sequence && k->count)
 		spool_segment_losses(d->io, d->place.dir_fd, k->all[k->count - 1].number, a.losses);
 	d->account = d->before = a;
@@ -105,7 +105,7 @@ void spool_disk_account_write(struct spool_disk *d)
 	    now - d->account_ns < ACCOUNT_REST_NS)
 		return;
 	a.unix_ns = d->io->real_ns(d->io->ctx);
-	/* One that cannot be written is tried again, and counts on. */
+	/* An account that cannot be written is tried again, and counts on. */
 	if (spool_account_write(d->io, d->place.dir_fd, &a))
 		return;
 	d->account = a;

@@ -18,7 +18,7 @@ static void leave_place(struct spool_disk *d)
 	d->retention.dropped = dropped;
 }
 
-/* Packing is what uses the directory outside of the lock. */
+/* Only packing uses the directory without the lock. */
 static bool is_packing(struct spool_disk *d)
 {
 	bool ret;
@@ -29,12 +29,12 @@ static bool is_packing(struct spool_disk *d)
 	return ret;
 }
 
-/* Opens what the path leads to now. Behind newer segments nobody would read ours. */
+/* Opens what the path leads to now. It must have no newer segments, or nobody would read ours. */
 static int open_place(struct spool_disk *d, struct spool_place *place, struct spool_retention *keep,
 		      uint64_t newest, struct err *err)
 {
 	uint64_t last = 0;
-	/* Whoever puts another directory there may be anybody. */
+	/* Anybody may have put another directory there, so its owner and mode are checked. */
 	int rc = io_check_dir(d->dir, err);
 
 	if (!rc)
@@ -92,7 +92,7 @@ void spool_disk_move(struct spool_disk *d, const uint64_t left_losses[static SPO
 	spool_disk_account_open(d);
 }
 
-/* The path leads to another directory. What is written to now goes on until that one can be used,
+/* Follows the path to another directory. The old one is written to until the new one can be used,
  * so that no sample is lost. */
 static void follow_path(struct spool_disk *d)
 {
@@ -134,7 +134,7 @@ void spool_disk_look_around(struct spool_disk *d)
 		return;
 	}
 	if (rc < 0) {
-		/* Nothing is mixed with what another capturer writes. */
+		/* Another capturer writes there; mixing both would damage its spool. */
 		spool_disk_tell(d, &err);
 		spool_disk_give_up(d, d->segment);
 		spool_disk_end_segment(d, true);

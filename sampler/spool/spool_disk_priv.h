@@ -16,7 +16,7 @@ enum {
 	CLOSING_MAX = 8
 };
 
-/* What may take long: a second thread appends meanwhile. */
+/* Jobs that may take long: a second thread appends meanwhile. */
 enum io_job_kind {
 	IO_JOB_SYNC,
 	IO_JOB_FINISH, /* sync and close */
@@ -75,7 +75,7 @@ struct spool_disk {
 	pthread_t worker, second;
 	pthread_mutex_t lock;
 	pthread_cond_t wake, wake_second; /* of the two threads */
-	/* Under the lock. */
+	/* The lock protects what follows. */
 	struct spool_chunk *queue, **queue_end;
 	uint64_t queue_len;
 	struct spool_disk_state state;
@@ -94,20 +94,19 @@ uint64_t spool_disk_now_ns(const struct spool_disk *d);
  * while an I/O job is in the old one; ERR_IO. */
 int spool_disk_reopen(struct spool_disk *d, struct err *err);
 
-/* What may take long: of the worker, or of who asks when there are no threads. */
+/* Does a job that may take long: in the worker, or in the caller when there are no threads. */
 void spool_disk_run_io_job(struct spool_disk *d, struct io_job *c);
 
-/* All that follows is of whoever does the work. What became of an I/O job: */
+/* Only whoever works calls what follows. Takes the result of an I/O job: */
 void spool_disk_take_io_job(struct spool_disk *d, const struct io_job *c);
 
-/* Whether an I/O job was taken on: there is one at a time. The worker runs it when it is done with
- * the rest. */
+/* Asks for an I/O job; false: one is under way, and there is one at a time. The worker does it
+ * after the rest of its work. */
 bool spool_disk_ask(struct spool_disk *d, enum io_job_kind kind, int fd, uint64_t segment);
 
 void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c);
 
-/* Nothing is appended to the current segment any more. What is left of its room is given back if
- * everything was written. */
+/* Ends the current segment. The room left in it is given back if everything was written. */
 void spool_disk_end_segment(struct spool_disk *d, bool is_whole);
 
 /* Has segments that ended synced and closed, one after the other. */
@@ -146,7 +145,7 @@ void spool_disk_give_up(struct spool_disk *d, uint64_t segment);
 /* Says which segment is the last one in the directory. */
 void spool_disk_set_leaves(struct spool_disk *d, uint64_t segment);
 
-/* What time asks for: syncs, limits, packing, the account; and when the next of it is due. */
+/* Does what is due by time: syncs, limits, packing, the account; and sets when the next is due. */
 void spool_disk_do_due(struct spool_disk *d);
 uint64_t spool_disk_next_due(const struct spool_disk *d);
 

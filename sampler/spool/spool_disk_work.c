@@ -90,8 +90,8 @@ void spool_disk_run_io_job(struct spool_disk *d, struct io_job *c)
 	}
 }
 
-/* After a failed sync nobody knows what of the file is on the disk, and asking again would only
- * hide it: a new file it is. */
+/* After a failed sync it is unknown what of the file is on the disk, and a second sync would only
+ * hide that: a new segment begins. */
 static void take_sync(struct spool_disk *d, const struct io_job *c)
 {
 	struct err err;
@@ -205,7 +205,7 @@ static int fill_segment(struct spool_disk *d, int fd, struct err *err)
 	uint8_t header[SPOOL_HEADER_MAX];
 	int rc;
 
-	/* All of the room is taken now, so that a full disk is met here and not in the middle. */
+	/* All room is allocated now, so that a full disk fails here and not in the middle. */
 	rc = d->io->allocate(d->io->ctx, fd, (off_t)d->limits.segment_len);
 	if (rc)
 		return err_sys(err, -rc, "room for a spool segment");
@@ -260,7 +260,7 @@ static int create_segment(struct spool_disk *d, struct err *err)
 	return 0;
 }
 
-/* Nothing follows in the current segment: this is the last look whether somebody removed it. */
+/* Ends the current segment, after a last check that nobody removed it. */
 static void end_current_segment(struct spool_disk *d)
 {
 	if (d->fd >= 0)
@@ -276,7 +276,7 @@ static void begin_segment(struct spool_disk *d, const struct spool_chunk *c)
 	if (c->moves)
 		spool_disk_move(d, c->left_losses);
 	d->segment = c->segment;
-	/* The writer did not know that it is to move when it began this one. */
+	/* The writer began this segment before it knew that it has to move. */
 	if (d->next.dir_fd >= 0)
 		spool_disk_set_leaves(d, d->segment);
 	d->current = *d->origin;
@@ -290,7 +290,7 @@ static void begin_segment(struct spool_disk *d, const struct spool_chunk *c)
 		pthread_mutex_lock(&d->lock);
 		d->state.is_failing = false;
 		pthread_mutex_unlock(&d->lock);
-		/* After a kill the next capturer counts from the place that the account tells. */
+		/* After a kill, the next capturer counts from the place that the account states. */
 		if (!d->account_ns)
 			spool_disk_account_write(d);
 	}
@@ -326,7 +326,7 @@ void spool_disk_append(struct spool_disk *d, const struct spool_chunk *c)
 
 /* --- by time --------------------------------------------------------------------------------- */
 
-/* For the thread, which is awake for a chunk, a little early saves waking up for it. */
+/* The threads sync a little early, while awake for a chunk, which saves a wakeup. */
 static bool is_due(const struct spool_disk *d, uint64_t last_ns)
 {
 	const uint64_t early_ns = d->detached ? d->limits.sync_ns / 8 : 0;
@@ -357,7 +357,7 @@ void spool_disk_look_for_segment(struct spool_disk *d)
 	d->is_gone = true;
 }
 
-/* If it is still there, and nothing else is under way. */
+/* Syncs the segment, if it is still there and no other job is under way. */
 static void sync_segment(struct spool_disk *d)
 {
 	spool_disk_look_for_segment(d);

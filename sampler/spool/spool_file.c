@@ -41,7 +41,7 @@ int spool_file_open(struct spool_file *f, const struct io *io, int dir_fd, uint6
 	if (!rc)
 		return 0;
 	spool_file_close(f);
-	/* Callers without an err tell codes apart, too. */
+	/* Callers may pass no err and go by the code. */
 	(void)err_prefix(err, "%s", name);
 	return rc;
 }

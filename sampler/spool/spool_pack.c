@@ -368,8 +368,8 @@ uint32_t spool_pack_thread(struct spool_pack *p, const struct spool_thread *t)
 	return index;
 }
 
-/* Whether it is the first time in this segment of the spool. Processes that are read anew have
- * modules of their own, whose segments are the same. */
+/* Whether the segments of a file are stored for the first time in this segment of the spool. A
+ * process that is read anew has new modules with the same segments. */
 static bool set_has_segments(struct spool_pack *p, uint32_t module)
 {
 	struct buf *b = &p->has_segments;

@@ -80,13 +80,13 @@ size_t spool_pack_late(struct spool_pack *p, const struct spool_late_scope *scop
 /* Whether len more bytes of payload surely fit into the segment. */
 bool spool_pack_has_room(const struct spool_pack *p, uint64_t len);
 
-/* Whether the next sample can be taken, whatever is new in it: else the segment is to end here. */
+/* Whether the next sample fits, whatever is new in it; otherwise the segment must end. */
 bool spool_pack_takes_sample(const struct spool_pack *p);
 
 /* Makes records of everything pending. */
 void spool_pack_emit(struct spool_pack *p);
 
-/* Everything pending, the losses and the record that ends a segment. */
+/* Writes everything pending, the losses and the record that ends a segment. */
 void spool_pack_seal(struct spool_pack *p);
 
 #endif

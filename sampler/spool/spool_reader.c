@@ -41,7 +41,7 @@ struct spool_reader {
 
 /* --- records --------------------------------------------------------------------------------- */
 
-/* The next sample of the record; false when that is over, or what is left of it is damaged. */
+/* Reads the next sample of the record; false: no more, or the rest is damaged. */
 static bool next_sample(struct spool_reader *r, struct spool_sample *ret)
 {
 	if (r->record_taken == r->record_count)
@@ -128,7 +128,7 @@ static void close_reader_segment(struct spool_reader *r)
 	r->in_record = false;
 }
 
-/* After a rewind it is met again. */
+/* Counts a segment of another format once, though a rewind meets it again. */
 static void count_skipped(struct spool_reader *r, uint64_t number, const struct err *why)
 {
 	if (number <= r->skipped.last)
@@ -154,7 +154,7 @@ static int open_reader_segment(struct spool_reader *r, uint64_t number, uint64_t
 	r->segment = number;
 	if (rc == ERR_UNSUPPORTED)
 		count_skipped(r, number, &why);
-	/* Its header is damaged: how much was behind it is not known. */
+	/* A damaged header does not tell how much was behind it. */
 	if (rc == ERR_DATA)
 		r->damaged_len += SPOOL_HEADER_LEN;
 	if (rc)
@@ -166,7 +166,7 @@ static int open_reader_segment(struct spool_reader *r, uint64_t number, uint64_t
 	return 1;
 }
 
-/* The number of the first segment at or above `from`: 1, or 0 when there is none. */
+/* Finds the number of the first segment at or above `from`: 1, or 0 when there is none. */
 static int find_segment(struct spool_reader *r, uint64_t from, uint64_t *ret, struct err *err)
 {
 	struct spool_segments found;
@@ -176,7 +176,7 @@ static int find_segment(struct spool_reader *r, uint64_t from, uint64_t *ret, st
 
 	if (rc)
 		return rc;
-	/* A dropped one that is still there is counted already. */
+	/* A dropped segment that still exists is counted already. */
 	spool_drops_read(r->io, r->dir_fd, &drops);
 	if (from <= drops.segment)
 		from = drops.segment + 1;
@@ -189,7 +189,7 @@ static int find_segment(struct spool_reader *r, uint64_t from, uint64_t *ret, st
 	return rc;
 }
 
-/* A writer may add faster than somebody looks, who would never be done. */
+/* A writer may add faster than a viewer reads, who would never come to the end. */
 static int find_end(struct spool_reader *r, struct err *err)
 {
 	struct spool_segments found;
@@ -283,8 +283,8 @@ int spool_reader_next(struct spool_reader *r, size_t max_samples, struct spool_b
 	if (r->names_late)
 		spool_late_look(&r->late, r->file.fd >= 0 ? r->segment : r->segment + 1);
 	for (;;) {
-		/* Looked for before reading: if there is one, nobody adds to the current any
-		 * more, and its end is the end. */
+		/* The next segment is looked for before reading: if it exists, nobody adds to the
+		 * current one any more, and its end is final. */
 		rc = find_segment(r, r->segment + 1, &next, err);
 		if (rc < 0)
 			return rc;

@@ -32,7 +32,7 @@ struct spool_retained *spool_retention_unpacked(struct spool_retention *k)
 
 /* --- limits ---------------------------------------------------------------------------------- */
 
-/* A host whose clock is wrong when it starts has it set in that time. */
+/* A host that starts with a wrong clock has set it by then. */
 #define BELIEVED_NS UINT64_C(86400000000000)
 
 /* Nobody wrote a spool before 2024. */
@@ -42,7 +42,7 @@ uint64_t spool_retention_age(const struct spool_retention *k, const struct spool
 {
 	const uint64_t mono = k->io->mono_ns(k->io->ctx), real = k->io->real_ns(k->io->ctx);
 
-	/* Within one boot a clock that is set does not matter. */
+	/* Within one boot the monotonic clock counts, which nobody sets. */
 	if (!memcmp(o->boot_id, k->boot_id, sizeof(o->boot_id)))
 		return mono > o->mono_ns ? mono - o->mono_ns : 0;
 	if (mono < BELIEVED_NS || o->real_ns < REAL_NS_MIN)
@@ -86,7 +86,7 @@ bool spool_retention_apply(struct spool_retention *k, uint64_t held_len, uint64_
 	uint64_t total = held_len + more, free_len;
 	enum spool_drop_reason reason;
 
-	/* Nothing is asked for, and there is nothing to drop. */
+	/* No room is needed, and there is nothing to drop. */
 	if (!k->count && !more)
 		return true;
 	for (size_t i = 0; i < k->count; i++)
@@ -112,7 +112,7 @@ bool spool_retention_apply(struct spool_retention *k, uint64_t held_len, uint64_
 
 /* --- taking stock ---------------------------------------------------------------------------- */
 
-/* The room a killed writer left unused behind its last record is given back. Returns the length
+/* Gives back the room that a killed writer left unused behind its last record. Returns the length
  * now, 0 when it stays as it was. */
 static uint64_t trim_segment(const struct spool_retention *k, int fd, uint64_t len)
 {
@@ -139,7 +139,7 @@ static uint64_t length_of(const struct spool_retention *k, int fd)
 {
 	uint64_t low = 0, high = LIMIT_SPOOL_SEGMENT + SPOOL_HEADER_MAX;
 
-	/* The last offset with a byte is searched for: struct io does not tell lengths. */
+	/* Searches for the last offset with a byte, for struct io does not tell lengths. */
 	while (low < high) {
 		uint64_t middle = low + (high - low) / 2;
 		uint8_t byte;
@@ -183,7 +183,7 @@ static int adopt_segment(struct spool_retention *k, uint64_t number, bool is_las
 		if (rc)
 			info = (struct spool_segment_info){.origin = *origin};
 		len = length_of(k, fd);
-		/* Where the bytes of another format end is not known. */
+		/* The end of the bytes of another format is unknown. */
 		if (is_last && !info.block_count && rc != ERR_UNSUPPORTED) {
 			uint64_t trimmed = trim_segment(k, fd, len);
 

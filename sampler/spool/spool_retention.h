@@ -34,11 +34,11 @@ int spool_retention_init(struct spool_retention *k, const struct io *io, int dir
 			 uint64_t *ret_last, struct err *err);
 void spool_retention_done(struct spool_retention *k);
 
-/* False without memory: then limits do not see the segment until the next start. */
+/* Adds a segment; false: out of memory, and limits do not see the segment until the next start. */
 bool spool_retention_add(struct spool_retention *k, uint64_t number, uint64_t len,
 			 const struct spool_origin *origin);
 
-/* The newest that may still be packed; NULL. Valid until the next call. */
+/* Returns the newest segment that may still be packed; NULL: none. Valid until the next call. */
 struct spool_retained *spool_retention_unpacked(struct spool_retention *k);
 struct spool_retained *spool_retention_find(struct spool_retention *k, uint64_t number);
 

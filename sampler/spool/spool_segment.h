@@ -48,23 +48,23 @@ int spool_ack_write(const struct io *io, int dir_fd, uint64_t segment, uint64_t 
 
 /* --- what limits dropped --------------------------------------------------------------------- */
 
-/* Everything up to `segment` is dropped, with so many samples that were never sent. */
+/* States that everything up to `segment` is dropped, with so many samples that were never sent. */
 struct spool_drops {
 	uint64_t samples, segment;
 	uint64_t sequence; /* of the statement on the disk; 0: none */
 };
 
-/* Zeros when there is none. */
+/* Reads the statement; zeros when there is none. */
 void spool_drops_read(const struct io *io, int dir_fd, struct spool_drops *ret);
 
 /* Makes the statement durable, with the next sequence. The file takes its room when it is first
  * written, so that a full disk does not hinder it later. */
 int spool_drops_write(const struct io *io, int dir_fd, struct spool_drops *drops, struct err *err);
 
-/* How many samples stand behind a place of a segment nobody writes to; 0 when it cannot be read. */
+/* Returns how many samples follow a place of a segment nobody writes to; 0: unreadable. */
 uint64_t spool_segment_samples(const struct io *io, int dir_fd, uint64_t segment, uint64_t place);
 
-/* Where the last record of a segment ends now; 0 when it cannot be read. */
+/* Returns where the last record of a segment ends now; 0 when it cannot be read. */
 uint32_t spool_segment_end(const struct io *io, int dir_fd, uint64_t segment);
 
 /* Reads the losses that a segment states last. They stay unchanged when it states none, or cannot

@@ -47,7 +47,7 @@ static uint32_t *map_slot(struct spool_slice *s, enum spool_table_kind kind, uin
 	return (uint32_t *)s->maps[kind].p + index;
 }
 
-/* A copy of a row in the batch; *slot says where. NULL without memory. */
+/* Copies a row into the batch; *slot tells where. NULL: out of memory. */
 static void *batch_row(struct spool_slice *s, enum spool_table_kind kind, const void *from,
 		       uint32_t *slot)
 {
@@ -220,7 +220,7 @@ static uint32_t late_location(struct spool_slice *s, enum location_mode mode,
 	return *row - 1;
 }
 
-/* Whether one of the frames has a name, of those that are without one. */
+/* Gives late names to the frames that have none; returns whether it found any. */
 static bool name_frames(struct spool_slice *s, uint32_t *frames, uint32_t count,
 			const uint32_t *records, size_t record_count)
 {
@@ -247,7 +247,7 @@ static bool name_frames(struct spool_slice *s, uint32_t *frames, uint32_t count,
 	return is_named;
 }
 
-/* A copy of a stack of the batch, with names; the stack itself where there is none. */
+/* Copies a stack of the batch with late names; returns the stack itself where there is none. */
 static uint32_t new_late_stack(struct spool_slice *s, uint32_t stack, const uint32_t *records,
 			       size_t record_count)
 {
@@ -271,7 +271,7 @@ static uint32_t new_late_stack(struct spool_slice *s, uint32_t stack, const uint
 	return slot - 1;
 }
 
-/* The stack of a sample, a row of the batch, with the names that became known late. */
+/* Returns the stack of a sample with its late names, a row of the batch. */
 static uint32_t late_stack(struct spool_slice *s, const struct spool_sample *sample, uint32_t stack)
 {
 	const struct spool_rows *threads = &s->from->rows[SPOOL_TABLE_THREADS];
@@ -372,7 +372,7 @@ int spool_slice_add(struct spool_slice *s, const struct spool_sample *sample, st
 	return 0;
 }
 
-/* They may stand behind the samples that their module came with. */
+/* Segments of a file may be stored after the samples of their module. */
 static void fill_file_segments(const struct spool_slice *s)
 {
 	const struct spool_module *from = s->from->rows[SPOOL_TABLE_MODULES].p;

@@ -13,7 +13,7 @@
 
 #define RATE_NS UINT64_C(60000000000)
 
-/* A capturer that runs writes its account once a minute at least. */
+/* A running capturer writes its account at least once a minute. */
 #define ACCOUNT_OLD_NS UINT64_C(180000000000)
 
 enum {
@@ -63,7 +63,7 @@ static bool is_locked(int dir_fd, const char *name)
 	return false;
 }
 
-/* Whoever prints it need not look at it. */
+/* Control bytes are replaced, so that printing the text is safe. */
 static void text_make_plain(char *text)
 {
 	for (char *c = text; *c; c++)

@@ -228,7 +228,7 @@ int spool_tables_read(struct spool_tables *t, enum spool_table_kind kind, struct
 	return 0;
 }
 
-/* A module has segments once, so that memory is bounded by the file. */
+/* A module gets its segments once, so that memory is bounded by the file. */
 static void keep_file_segments(struct spool_tables *t, struct spool_module *m,
 			       const struct file_segments *from)
 {

@@ -12,7 +12,7 @@
 #include "spool.h"
 #include "spool_format.h"
 
-/* An array that grows; count elements of one type. */
+/* A growing array of `count` elements of one type. */
 struct spool_rows {
 	void *p;
 	size_t count, cap;

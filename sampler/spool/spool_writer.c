@@ -21,7 +21,7 @@ struct spool_writer {
 
 /* --- segments -------------------------------------------------------------------------------- */
 
-/* The current segment is no more: what of it was not handed over is lost, and counted. */
+/* Gives the current segment up: what was not handed over is lost, and counted. */
 static void abandon_segment(struct spool_writer *w)
 {
 	w->lost += w->unwritten;
@@ -83,14 +83,14 @@ static bool hand_over(struct spool_writer *w, enum chunk_kind kind)
 	return spool_disk_put(w->disk, c);
 }
 
-/* A next segment, or the state "none": the writer goes on either way. */
+/* Begins the next segment, or goes to the state "none"; the writer works on either way. */
 static void start_segment(struct spool_writer *w)
 {
 	const bool moves = w->segment <= take_state(w).leaves;
 	uint64_t left_before[SPOOL_LOSS_COUNT];
 
 	memcpy(left_before, w->pack.left_losses, sizeof(left_before));
-	/* The former tells of all losses up to here. */
+	/* The former segment states all losses up to here. */
 	if (moves)
 		memcpy(w->pack.left_losses, w->pack.losses, sizeof(w->pack.left_losses));
 	spool_pack_reset(&w->pack, SPOOL_HEADER_LEN);
@@ -104,7 +104,7 @@ static void start_segment(struct spool_writer *w)
 	take_state(w);
 }
 
-/* Writes all there is, says that nothing follows. */
+/* Writes everything pending, and marks the end of the segment. */
 static void seal_segment(struct spool_writer *w)
 {
 	if (!w->is_open)
@@ -236,7 +236,7 @@ void spool_writer_late(struct spool_writer *w, const struct spool_late_scope *sc
 	while (count && w->is_open) {
 		size_t taken = spool_pack_late(&w->pack, scope, names, count);
 
-		/* One that does not fit into an empty segment is left out. */
+		/* A name that does not fit into an empty segment is left out. */
 		if (!taken && is_fresh)
 			taken = 1;
 		else if (!taken)
@@ -266,7 +266,7 @@ uint64_t spool_writer_lost(const struct spool_writer *w, enum spool_loss loss)
 	return loss == SPOOL_LOSS_SPOOL_DROPPED ? d.dropped : d.lost + w->lost;
 }
 
-/* What the disk counts itself it adds. */
+/* The disk adds what it counts itself. */
 static void tell_tally(struct spool_writer *w)
 {
 	struct spool_tally tally = {.samples = w->came, .ship = w->ship};

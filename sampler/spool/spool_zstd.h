@@ -14,12 +14,11 @@ struct spool_packer *spool_packer_new(void); /* NULL without memory */
 void spool_packer_free(struct spool_packer *p);
 DEFINE_FREEP(struct spool_packer, spool_packer_free);
 
-/* The length of what is now in `to`, which has room for `len` bytes: less than len, or len when
- * packing gains nothing, and then it is a copy. */
+/* Packs `from` to `to`, which has room for `len` bytes, and returns the length: less than len, or
+ * len for a plain copy, when packing gains nothing. */
 size_t spool_pack_block(struct spool_packer *p, const uint8_t *from, size_t len, uint8_t *to);
 
-/* What packing a block touches of the library is in memory from now on, not from when the first
- * segment is full. */
+/* Loads what packing needs of the library into memory now, not when the first segment is full. */
 void spool_packer_settle(void);
 
 struct spool_unpacker *spool_unpacker_new(void); /* NULL without memory */
