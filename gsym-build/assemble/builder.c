@@ -9,29 +9,29 @@ struct home_key {
 	uint32_t name, file, line;
 };
 
-/* The answer of the whole table. Its rows are gone through twice: first for the functions that have
- * code of their own, then to be written. */
+/* State of writing the table. The rows are walked twice: first to find the functions that have code
+ * of their own, then to write them. */
 struct answer {
 	struct builder *b;
 	struct rsym_writer *w;
 	uint32_t *node_id;   /* of the writer, by node */
 	uint32_t *file_id;   /* of the writer, by file */
-	struct intern homes; /* struct home_key -> entry, of functions that exist out of line */
+	struct intern homes; /* struct home_key -> entry, for functions that exist out of line */
 	uint64_t *home_entry;
 	size_t home_cap;
-	uint32_t last_node, last_root;   /* that find_home() saw */
+	uint32_t last_node, last_root;   /* those of the previous call of find_home() */
 	struct function_aliases entered; /* functions that answer at their entry, by entry */
-	/* What was asked of the writer, so that a name is hashed once and not for each call. */
+	/* Functions already given to the writer, so that a name is not hashed again for each
+	 * call. */
 	struct function_memo *memos;
-	uint32_t *function_of_name; /* by name, twice: the last of the memos that has it, of
-				     * functions and of inlined calls */
+	uint32_t *function_of_name; /* latest memo by name, functions before inlined calls */
 	size_t memo_count, memos_cap, alias_count;
 	struct rsym_columns *columns; /* NULL: not wanted */
 	uint32_t *chain_of;           /* of columns, by node; UINT32_MAX: not made yet */
 };
 
 struct function_memo {
-	uint64_t entry; /* 0 for an inlined call: its home has it */
+	uint64_t entry; /* 0 for an inlined call, whose home has the entry */
 	uint32_t file, line, kind;
 	uint32_t id;
 };
@@ -69,7 +69,7 @@ void builder_done(struct builder *b)
 	b->types_cap = 0;
 }
 
-/* Kept beside the nodes: most builds want none. */
+/* Signatures are kept apart from the nodes, because most builds want none. */
 static bool add_unit_types(struct builder *b, const struct debug_unit *unit)
 {
 	for (size_t i = 0; i < unit->scope_count; i++) {
@@ -115,8 +115,8 @@ static uint32_t root_node_of(const struct flat_node *nodes, uint32_t at)
 	return at;
 }
 
-/* Of each function that has code of its own in the answer, the lowest entry: calls inlined from it
- * are then shown as the same function. */
+/* Records the lowest entry of each function that has code of its own, so that calls inlined from it
+ * are shown as the same function. */
 static bool find_home(void *ctx, const struct flat_row *row)
 {
 	struct answer *a = ctx;
@@ -127,7 +127,7 @@ static bool find_home(void *ctx, const struct flat_row *row)
 
 	if (row->node == DEBUG_NONE)
 		return true;
-	/* Most rows are of the node before. */
+	/* Most rows have the same node as the row before. */
 	at = row->node == a->last_node ? a->last_root : root_node_of(a->b->flat.nodes, row->node);
 	a->last_node = row->node;
 	n = &a->b->flat.nodes[at];
@@ -221,7 +221,7 @@ static uint32_t function_id(struct answer *a, const struct flat_node *n)
 			return m->id;
 	}
 	memo.id = make_answer_function(a, n);
-	/* What cannot be remembered is asked for anew. */
+	/* Memos are optional: if memory is short, the writer is called again next time. */
 	if (!at || !GROW(a->memos, &a->memos_cap, a->memo_count + 1, DEBUG_NONE))
 		return memo.id;
 	if (*at == DEBUG_NONE)
@@ -263,9 +263,8 @@ static uint32_t *new_none_array(size_t count)
 	return p;
 }
 
-/* The column words of the calls that hold a node, as a chain; none for what is too deep to be kept
- * whole.
- */
+/* Returns the chain of column words of the calls around a node; an empty one when it is too deep to
+ * be kept whole. */
 static uint32_t chain_of_node(struct answer *a, uint32_t node)
 {
 	const struct flat_node *nodes = a->b->flat.nodes;
@@ -306,7 +305,7 @@ static bool write_row(void *ctx, const struct flat_row *row)
 	return true;
 }
 
-/* Of the symbols at one address, which begin at `first`. */
+/* Whether any of the symbols at one address is exported; `first` is the first of them. */
 static bool has_exported(const struct symbols *s, size_t first)
 {
 	for (size_t i = first; i < s->count && s->list[i].vaddr == s->list[first].vaddr; i++)
@@ -315,7 +314,7 @@ static bool has_exported(const struct symbols *s, size_t first)
 	return false;
 }
 
-/* Everyone who might have another name for the entry of a function. */
+/* Collects the functions and symbols that may give another name to the entry of a function. */
 static bool collect_aliases(const struct answer *a, struct function_aliases *list)
 {
 	const struct flat *f = &a->b->flat;
@@ -327,7 +326,7 @@ static bool collect_aliases(const struct answer *a, struct function_aliases *lis
 	for (size_t i = 0; i < f->node_count && ok; i++) {
 		const struct flat_node *n = &f->nodes[i];
 
-		/* Shown by its unit, but another unit's function lies on it. */
+		/* Its unit shows this function, but another unit's function covers it. */
 		if (a->node_id[i] == RSYM_NONE && n->parent == DEBUG_NONE && n->has_entry &&
 		    !n->from_symbol && n->name != DEBUG_NONE)
 			ok = function_aliases_add(
@@ -404,7 +403,7 @@ static int write_answer(struct answer *a, struct builder_rows *rows, struct err 
 		rc = builder_rows_each(rows, find_home, a, err);
 	if (rc)
 		return rc;
-	/* The nodes of symbols were made on the way; now there are all. */
+	/* The walk above added the nodes of symbols, so node_count is final. */
 	a->node_id = new_none_array(a->b->flat.node_count);
 	if (!a->node_id)
 		return err_no_memory(err);

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_BUILDER_H
 #define RAWSTACK_BUILDER_H
 /*
- * The last stage of a build: units already flattened, and the chosen symbols, become one table.
- * At each address the unit with the lowest offset that has a function there wins, then a unit with
- * a line only; where no unit has a function the symbol gives the name.
+ * The last stage of a build: makes one table of the flattened units and the chosen symbols. At each
+ * address the unit with the lowest offset that has a function there wins, then a unit that has only
+ * a line; where no unit has a function, a symbol gives the name.
  */
 #include "flatten.h"
 #include "rsym_writer.h"
@@ -14,11 +14,11 @@ struct builder {
 	struct debug_text text;
 	struct flat flat;
 	struct symbols symbols;
-	bool columns;        /* are kept */
+	bool columns;        /* write columns and discriminators */
 	struct intern typed; /* functions with a signature: name and declaration */
-	uint32_t *types;     /* by index there: a string */
+	uint32_t *types;     /* by index in `typed`: a string */
 	size_t types_cap;
-	uint64_t bias; /* of all addresses given; the table's are lower by it */
+	uint64_t bias; /* of all addresses given; it is subtracted for the table */
 };
 
 struct builder_counts {
@@ -31,10 +31,8 @@ void builder_done(struct builder *b);
 /* A debug_sink whose ctx is the builder. */
 struct debug_sink builder_sink(struct builder *b);
 
-/*
- * Gives everything to w. The symbols must have been chosen. ERR_MEMORY; what w refuses is reported
- * by rsym_writer_finish().
- */
+/* Writes everything to w. The symbols must have been chosen. ERR_MEMORY; what w refuses is reported
+ * by rsym_writer_finish(). */
 int builder_write(struct builder *b, struct rsym_writer *w, struct builder_counts *ret,
 		  struct err *err) _must_check_;
 

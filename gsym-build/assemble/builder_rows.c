@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* Neither file nor line. */
+/* A row with neither file nor line. */
 static const struct flat_row nowhere = {.file = DEBUG_NONE};
 
 static bool emit_row(struct builder_rows *r, uint64_t start, uint32_t node,
@@ -46,7 +46,8 @@ static bool emit_symbol(struct builder_rows *r, uint64_t start, uint32_t symbol,
 	return *node != DEBUG_NONE && emit_row(r, start, *node, at);
 }
 
-/* A line with neither function nor symbol: an answer where the unit claims the address. */
+/* Emits a line with neither function nor symbol. It is an answer only where the unit claims the
+ * address. */
 static bool emit_bare(struct builder_rows *r, uint64_t start, const struct flat_row *at,
 		      bool claimed)
 {
@@ -65,7 +66,7 @@ static bool emit_bare(struct builder_rows *r, uint64_t start, const struct flat_
 	return emit_row(r, start, r->nameless, at);
 }
 
-/* [start, end) has no function in DWARF: symbols name what they can. */
+/* Emits [start, end), which has no function in DWARF, with the names of symbols. */
 static bool emit_plain(struct builder_rows *r, uint64_t start, uint64_t end,
 		       const struct flat_row *at, bool claimed)
 {
@@ -88,13 +89,13 @@ static bool emit_plain(struct builder_rows *r, uint64_t start, uint64_t end,
 	return true;
 }
 
-/* The rows of a piece that lie in [start, end). */
+/* Emits the rows of a piece that lie in [start, end). */
 static bool emit_piece(struct builder_rows *r, const struct flat_piece *p, uint64_t start,
 		       uint64_t end)
 {
 	/* flat_add_node() may move the nodes but never the rows. */
 	const struct flat_row *rows = r->b->flat.rows + p->row_first;
-	/* Most pieces are seen from their start. */
+	/* Most pieces are visible from their start, which needs no search. */
 	size_t low = start == p->start, count = low ? 0 : p->row_count;
 
 	while (count) {
@@ -121,7 +122,8 @@ static bool emit_piece(struct builder_rows *r, const struct flat_piece *p, uint6
 	return true;
 }
 
-/* Of all pieces what is seen of them; kind first, then the lowest unit. The value is the piece. */
+/* Finds the visible parts of all pieces: the higher kind wins, then the lowest unit. The value of a
+ * span is its piece. */
 static int choose_symbols(const struct flat *f, struct interval_overlay *ret, struct err *err)
 {
 	for (size_t i = 0; i < f->piece_count; i++) {

@@ -9,14 +9,14 @@
 
 #define FLAT_MAX ((size_t)UINT32_MAX - 1)
 
-/* What lives for one unit. */
+/* Working state for one unit. */
 struct work {
 	struct flat *f;
 	const struct debug_unit *unit;
 	uint32_t *node_of; /* by scope */
 	struct unit_lines lines;
 	struct interval_overlay scopes;  /* value: scope */
-	struct interval_overlay covered; /* what the unit claims */
+	struct interval_overlay covered; /* addresses that the unit claims */
 };
 
 static void work_done(struct work *w)
@@ -53,7 +53,7 @@ uint32_t flat_add_node(struct flat *f, const struct flat_node *node)
 	return (uint32_t)f->node_count++;
 }
 
-/* The node of a scope, made with all its parents when first asked for. */
+/* Returns the node of a scope; the first call makes it and all its parents. */
 static uint32_t node_of_scope(struct work *w, uint32_t scope)
 {
 	uint32_t stack[LIMIT_DIE_DEPTH + 1];
@@ -86,7 +86,8 @@ static uint32_t node_of_scope(struct work *w, uint32_t scope)
 	return w->node_of[scope];
 }
 
-/* Adds a row to a piece, the one at hand when it is of that kind and ends here. */
+/* Adds a row to the current piece if that is of this kind and ends at `start`, else to a new
+ * piece. */
 static int add_flat_row(struct work *w, enum flat_kind kind, uint64_t start, uint64_t end,
 			const struct flat_row *row, struct err *err)
 {
@@ -118,7 +119,7 @@ static int add_flat_row(struct work *w, enum flat_kind kind, uint64_t start, uin
 	return 0;
 }
 
-/* Rows for each scope that is seen, with its lines where there are some. */
+/* Adds the rows of each visible scope, with its lines where there are any. */
 static int add_functions(struct work *w, struct err *err)
 {
 	size_t at = 0;
@@ -159,7 +160,8 @@ static int add_functions(struct work *w, struct err *err)
 	return 0;
 }
 
-/* The part of a line that no function has, split by whether the unit claims the address. */
+/* Adds a part of a line without a function, split where the unit begins or ceases to claim the
+ * address. */
 static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct unit_line *l,
 		      struct err *err)
 {
@@ -188,7 +190,7 @@ static int add_orphan(struct work *w, uint64_t start, uint64_t end, const struct
 
 static int add_orphans(struct work *w, struct err *err)
 {
-	size_t first = 0; /* of the scopes: both are sorted */
+	size_t first = 0; /* first scope that may overlap: scopes and lines are sorted */
 
 	for (size_t i = 0; i < w->lines.count; i++) {
 		const struct unit_line *l = &w->lines.all[i];

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_FLATTEN_H
 #define RAWSTACK_FLATTEN_H
 /*
- * One unit after the other, debug information becomes rows: from this address on, this innermost
- * scope, file and line. Decides inside a unit (inner over outer, last row at an address, alias
- * DIEs); which unit owns an address, and where symbols speak, is the builder's choice later. The
- * rules and what each is worth were measured against LLVM's DWARF reader; FORMAT.md lists them.
+ * Turns the debug information of one unit at a time into rows: from this address on, this innermost
+ * scope, file and line. It decides inside a unit (inner over outer, last row at an address, alias
+ * DIEs); the builder decides later which unit owns an address and where symbols are used. FORMAT.md
+ * lists the rules, which were measured against LLVM's DWARF reader.
  */
 #include "debug_info.h"
 #include "function_alias.h"
@@ -29,7 +29,7 @@ struct flat_node {
 	bool has_entry, from_symbol;
 };
 
-/* In order of preference where pieces of several units overlap. */
+/* The kind of a piece. Where pieces of several units overlap, the highest kind wins. */
 enum flat_kind {
 	FLAT_STRAY = 0,    /* line rows outside of what their unit says it covers */
 	FLAT_LINES = 1,    /* line rows without a function */
@@ -51,17 +51,19 @@ struct flat {
 	size_t row_count, rows_cap, node_count, nodes_cap, piece_count, pieces_cap;
 	struct function_aliases hidden; /* functions hidden by others all over their unit */
 
-	/* Executable addresses (flattened); what starts outside is dead code's tombstone and is
-	 * dropped. Without spans, only 0 and the two highest addresses count as tombstones. */
+	/*
+	 * Executable addresses (flattened). Code that starts elsewhere is a tombstone of deleted
+	 * code and is dropped. Without spans, only 0 and the two highest addresses are tombstones.
+	 */
 	struct interval_overlay code;
 };
 
 void flat_done(struct flat *f);
 
-/* Releases rows and pieces only, most of the memory: nodes stay. */
+/* Releases only rows and pieces, which are most of the memory, and keeps the nodes. */
 void flat_done_rows(struct flat *f);
 
-/* Adds a unit, of which no other has the number. ERR_MEMORY, ERR_LIMIT. */
+/* Adds a unit, whose number must be unique. ERR_MEMORY, ERR_LIMIT. */
 int flat_add_unit(struct flat *f, const struct debug_unit *unit, struct err *err) _must_check_;
 
 /* A node outside of units, for symbols; DEBUG_NONE when memory is out. */

@@ -34,8 +34,8 @@ static int text_order(const struct debug_text *t, uint32_t x, uint32_t y)
 	return order ? order : (x_len > y_len) - (x_len < y_len);
 }
 
-/* Of names that are equal but for their declaration, the one whose comes first as text: ids differ
- * with the order in which units were read. */
+/* Orders aliases that differ only in their declaration. Files are compared as text, because their
+ * ids depend on the order in which units were read. */
 static bool is_declared_before(const struct debug_text *t, const struct function_alias *a,
 			       const struct function_alias *b)
 {
@@ -72,9 +72,11 @@ void function_aliases_sort(struct function_aliases *a, const struct debug_text *
 	a->count = kept;
 }
 
-/* "f.constprop.0" and the like: how compilers call a changed copy of f, to which DWARF gives the
- * name f. Nobody calls it so, and in programs made by link-time optimisation they are half of the
- * symbols. */
+/*
+ * Whether a name is that of a compiler's specialised copy, like "f.constprop.0" of f. DWARF names
+ * such a copy f, which is the name users know. With link-time optimisation they are half of the
+ * symbols.
+ */
 static bool is_copy(const struct debug_text *t, uint32_t name, uint32_t of)
 {
 	size_t len, of_len;

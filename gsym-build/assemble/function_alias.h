@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_FUNCTION_ALIAS_H
 #define RAWSTACK_FUNCTION_ALIAS_H
 /*
- * Other names of functions: symbols at the entry of a function that is called otherwise, and
- * functions of DWARF whose code the linker folded into another one's (identical code folding), or
- * that are the same by declaration. Collected from everyone who knows of functions, compared with
- * the answers at the end of a build, and given to the writer.
+ * Other names of functions: symbols at the entry of a function with a different name, functions of
+ * DWARF whose code the linker folded into another one (identical code folding), and functions that
+ * are the same by declaration. The builder collects candidates, compares them with the answers at
+ * the end of a build, and gives them to the writer.
  */
 #include "debug_info.h"
 
@@ -13,11 +13,11 @@ struct function_alias {
 	uint64_t entry;
 	uint32_t name;
 	uint32_t decl_file, decl_line;
-	bool from_symbol; /* then there is no declaration */
+	bool from_symbol; /* it has no declaration then */
 	bool internal;    /* a local symbol where an exported one stands too */
 };
 
-/* Of names at the entries of functions: candidates, and the names that answer there. */
+/* Names at the entries of functions: either candidates, or the names that the table answers. */
 struct function_aliases {
 	struct function_alias *list;
 	size_t count, cap;
@@ -25,13 +25,14 @@ struct function_aliases {
 
 bool function_aliases_add(struct function_aliases *a, const struct function_alias *alias);
 
-/* By entry and name; of equal ones one is kept, that of DWARF over a symbol's. */
+/* Sorts by entry and name, and keeps one of equal names: one from DWARF rather than from a
+ * symbol. */
 void function_aliases_sort(struct function_aliases *a, const struct debug_text *text);
 
 /*
- * Keeps of the candidates, sorted, those that are another name of a function that answers at its
- * entry (`answers`, by entry), and no compiler's copy of it. Internal names count only where no
- * DWARF names the function: "__GI_read" beside "read" is how a library calls itself.
+ * Reduces the sorted candidates to the other names of functions in `answers` (by entry), without
+ * those of compilers' copies. An internal name is kept only where DWARF does not name the function:
+ * "__GI_read" beside "read" is a library's private name.
  */
 void function_aliases_choose(struct function_aliases *a, const struct function_aliases *answers,
 			     const struct debug_text *text);

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_MERGE_H
 #define RAWSTACK_MERGE_H
-/*
- * What two threads read of one file becomes one again. Ids of names and files, and the order of
- * rows and nodes, differ from what one would have given them; no table depends on them.
- */
+/* Merges what two threads read of one file. Ids of names and files, and the order of rows and
+ * nodes, differ from those of a single thread; no table depends on them. */
 #include "flatten.h"
 
-/* *from is as good as empty afterwards. ERR_MEMORY. */
+/* *from must only be released afterwards. ERR_MEMORY. */
 int merge_flat(struct flat *to, struct debug_text *to_text, struct flat *from,
 	       const struct debug_text *from_text, struct err *err) _must_check_;
 

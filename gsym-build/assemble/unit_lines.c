@@ -5,20 +5,20 @@
 
 #include "sort.h"
 
-/* Consecutive rows of a line table that rise, from low to high. Of several at one address the last
+/* Consecutive rows of a line table with rising addresses. The last of several rows at one address
  * counts. */
 struct sequence {
 	uint64_t low, high;
-	size_t first, count; /* in the unit's rows, or in those of the work */
-	bool sorted_out;     /* in those of the work */
+	size_t first, count; /* index in the unit's rows, or in work.rows */
+	bool sorted_out;     /* the rows are in work.rows */
 };
 
-/* What lives for one unit. */
+/* Working state for one unit. */
 struct work {
 	const struct debug_unit *unit;
 	const struct interval_overlay *code, *scopes;
 	struct unit_lines *out;
-	struct debug_row *rows; /* of sequences in which not all rise: those that do */
+	struct debug_row *rows; /* the rising rows of sequences in which some fall */
 	struct sequence *sequences;
 	size_t row_count, rows_cap, sequence_count, sequences_cap;
 };
@@ -34,7 +34,7 @@ bool is_code(const struct interval_overlay *code, uint64_t start)
 	return i < code->count && code->spans[i].start <= start;
 }
 
-/* Rows that fall are never seen in real files; a reader would have to guess. */
+/* Drops rows whose address falls. Compilers emit none, and their meaning would be a guess. */
 static int sort_out(struct work *w, struct sequence *s, struct err *err)
 {
 	const struct debug_row *rows = w->unit->rows + s->first;
@@ -58,7 +58,7 @@ static const struct debug_row *rows_of_sequence(const struct work *w, const stru
 	return (s->sorted_out ? w->rows : w->unit->rows) + s->first;
 }
 
-/* Rows of the unit, of which the last is an end. */
+/* Adds a sequence of `count` rows of the unit, whose last row is an end. */
 static int add_line_sequence(struct work *w, size_t first, size_t count, struct err *err)
 {
 	const struct debug_row *rows = w->unit->rows + first;
@@ -81,7 +81,7 @@ static int add_line_sequence(struct work *w, size_t first, size_t count, struct 
 	return rc;
 }
 
-/* By end, then by begin; of equal ones the first in the table. */
+/* Orders by end, then by start; a stable sort keeps the table's order of equal ones. */
 static inline bool ends_before(const struct sequence *a, const struct sequence *b)
 {
 	if (a->high != b->high)
@@ -106,15 +106,15 @@ static int add_line_span(struct work *w, uint64_t start, uint64_t end, const str
 	return 0;
 }
 
-/* The lines of a sequence in [start, end). */
+/* Adds the lines of a sequence in [start, end). */
 static int add_line_rows(struct work *w, const struct sequence *s, uint64_t start, uint64_t end,
 			 struct err *err)
 {
 	const struct debug_row *rows = rows_of_sequence(w, s);
-	/* Most are seen from their start. */
+	/* Most sequences are visible from their start, which needs no search. */
 	size_t low = 0, count = start > s->low ? s->count : 0;
 
-	while (count) { /* the first row above start; the one before it counts there */
+	while (count) { /* first row above start; the one before applies */
 		size_t half = count / 2;
 
 		if (rows[low + half].vaddr <= start) {
@@ -135,8 +135,8 @@ static int add_line_rows(struct work *w, const struct sequence *s, uint64_t star
 	return 0;
 }
 
-/* How far behind the declaration of the function at its start a sequence begins to speak of it;
- * UINT32_MAX: it has no line of that function's file from there on. */
+/* Returns the smallest distance of a line of the sequence from the declaration of the function at
+ * its start; UINT32_MAX: it has no line of that file at or below the declaration. */
 static uint32_t sequence_distance(const struct work *w, const struct sequence *s)
 {
 	size_t i = interval_overlay_find(w->scopes, s->low);
@@ -153,7 +153,7 @@ static uint32_t sequence_distance(const struct work *w, const struct sequence *s
 	for (size_t at = 0; at + 1 < s->count; at++) {
 		const struct debug_row *r = rows_of_sequence(w, s) + at;
 
-		/* One that another takes the place of does not count. */
+		/* A row that the next one at its address replaces does not count. */
 		if (r[1].vaddr == r->vaddr && !r[1].end)
 			continue;
 		if (r->file == scope->decl_file && r->line >= scope->decl_line &&
@@ -163,8 +163,8 @@ static uint32_t sequence_distance(const struct work *w, const struct sequence *s
 	return best;
 }
 
-/* Functions that the linker folded into one each have a sequence at its address. First comes the
- * one that is nearest to the declaration of the function that is shown. */
+/* Functions that the linker folded into one each have a sequence at its address. Puts the one first
+ * whose lines are nearest to the declaration of the function that is shown. */
 static void order_folded(struct work *w)
 {
 	struct sequence *all = w->sequences;
@@ -193,7 +193,8 @@ static void order_folded(struct work *w)
 	}
 }
 
-/* Overlapping sequences: the one that ends first has the address, as LLVM's search by end does. */
+/* Makes the lines disjoint. Where sequences overlap, the one that ends first wins, as in LLVM's
+ * search by end. */
 static int make_lines(struct work *w, struct err *err)
 {
 	const struct debug_unit *u = w->unit;

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_UNIT_LINES_H
 #define RAWSTACK_UNIT_LINES_H
 /*
- * The line table of one unit, made disjoint: from each address to the next, one file and line.
- * Sequences overlap where a linker folded functions into one, or put dropped code onto an address
- * that is somebody's; who has an address then is decided here, as LLVM's reader decides it.
+ * Makes the line table of one unit disjoint: each address has one file and line. Sequences overlap
+ * where a linker folded functions into one, or moved dropped code to an address in use; this module
+ * then chooses as LLVM's reader does.
  */
 #include "debug_info.h"
 #include "interval_overlay.h"
@@ -19,14 +19,16 @@ struct unit_lines {
 	size_t count, cap;
 };
 
-/* Whether what starts here is code. Linkers cannot delete the debug information of code they drop,
- * so they move it to addresses that no code has: outside of `code` (executable addresses,
- * flattened); where that is not known (no spans), 0 and the two highest of 32 or 64 bits are such
- * (DWARF 6 proposal 200609.1). */
+/*
+ * Whether `start` is the address of code. Linkers cannot delete the debug information of code they
+ * drop, so they give it an address outside of `code` (executable addresses, flattened). If `code`
+ * has no spans, 0 and the two highest addresses of 32 or 64 bits are taken for such tombstones
+ * (DWARF 6 proposal 200609.1).
+ */
 bool is_code(const struct interval_overlay *code, uint64_t start);
 
-/* Fills an empty `lines` from the unit's rows. `scopes`, flattened, says which scope shows at an
- * address. ERR_MEMORY; what was made must be released then as well. */
+/* Fills an empty `lines` from the unit's rows. `scopes`, flattened, says which scope is visible at
+ * an address. ERR_MEMORY; the caller must release `lines` even then. */
 int unit_lines_make(struct unit_lines *lines, const struct debug_unit *unit,
 		    const struct interval_overlay *code, const struct interval_overlay *scopes,
 		    struct err *err) _must_check_;

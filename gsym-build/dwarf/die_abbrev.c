@@ -109,8 +109,8 @@ static bool put_op(struct die_table *t, uint32_t op)
 	return true;
 }
 
-/* Adds a step, joined with the one before it when both are of a kind. `first` is where this program
- * begins: it never joins across. */
+/* Appends an op, merged with the previous one when both are of the same kind. `first` is where this
+ * program begins; ops before it belong to another one. */
 static bool put_skip(struct die_table *t, uint32_t first, uint32_t op)
 {
 	uint32_t kind = op & 15;
@@ -134,7 +134,8 @@ struct spec {
 
 static inline bool next_spec(struct bytes *in, struct spec *ret)
 {
-	/* Nearly all are two bytes, and there are millions. */
+	/* The fast path: there are millions of specifications, and nearly all are two bytes
+	 * long. */
 	if (in->left >= 2 && !((in->p[0] | in->p[1]) & 0x80) &&
 	    in->p[1] != DW_FORM_implicit_const) {
 		*ret = (struct spec){.attribute = in->p[0], .form = in->p[1]};
@@ -147,7 +148,7 @@ static inline bool next_spec(struct bytes *in, struct spec *ret)
 	return !in->failed && (ret->attribute || ret->form);
 }
 
-/* The step-over program, which becomes a plain length when every attribute has one. */
+/* Compiles the program that skips a DIE, or only a length when every attribute has a fixed one. */
 static int compile_skip(struct die_table *t, struct die_abbrev *a, struct bytes in, struct err *err)
 {
 	uint32_t first = (uint32_t)t->op_count;
@@ -213,7 +214,7 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 
 			ok = put_op(t, OP(OP_CONST, slot)) && put_op(t, (uint32_t)v) &&
 			     put_op(t, (uint32_t)(v >> 32));
-			first = (uint32_t)t->op_count; /* a step never joins with a constant */
+			first = (uint32_t)t->op_count; /* put_skip() must not merge with it */
 		} else {
 			ok = put_op(t,
 				    OP(OP_TAKE, (uint32_t)slot | how_of(s.form, t->encoding) << 8 |
@@ -223,7 +224,7 @@ static int compile_take(struct die_table *t, struct die_abbrev *a, struct bytes 
 	return ok && put_op(t, OP(OP_END, 0)) ? 0 : err_no_memory(err);
 }
 
-/* What signatures are made of. */
+/* Whether the DIE may be part of a function signature. */
 static bool is_of_types(uint32_t tag)
 {
 	switch (tag) {
@@ -280,7 +281,7 @@ static int by_code(const void *va, const void *vb)
 	return (a->code > b->code) - (a->code < b->code);
 }
 
-/* Compilers number from 1 without gaps; then an array finds a code. Others are searched. */
+/* Compilers number codes from 1 without gaps, so an array finds them; other codes are searched. */
 static int index_codes(struct die_table *t, struct err *err)
 {
 	uint64_t max = 0;

@@ -2,19 +2,19 @@
 #ifndef RAWSTACK_DIE_ABBREV_H
 #define RAWSTACK_DIE_ABBREV_H
 /*
- * Abbreviation tables (DWARF 5 section 7.5.3) compiled into short programs that step over a DIE or
- * take out of it what a table needs. Nine DIEs in ten are stepped over, and most of those have no
- * attribute of variable length: for them a DIE costs one addition. A program is correct for one
- * encoding of units only, since forms differ in size with version, address and offset size.
+ * Abbreviation tables (DWARF 5 section 7.5.3), compiled into short programs that skip a DIE or
+ * extract the attributes that a build needs. Nine DIEs in ten are skipped, and most of those have
+ * no attribute of variable length, so skipping them costs one addition. A program fits one unit
+ * encoding only, because the size of a form depends on the version, address size and offset size.
  *
- * Compiling trusts nothing: a cut table is an error of the units that use it, an unknown form one
- * of the units that have such a DIE.
+ * The compiler trusts no input: a truncated table is an error in every unit that uses it, and an
+ * unknown form is an error only in units that have such a DIE.
  */
 #include "bytes.h"
 #include "err.h"
 #include "unit_encoding.h"
 
-/* The attributes that are taken out of a DIE. */
+/* The attributes that are extracted from a DIE. */
 enum die_slot {
 	DIE_LOW,
 	DIE_HIGH,
@@ -28,12 +28,12 @@ enum die_slot {
 	DIE_DECL_LINE,
 	DIE_CALL_FILE,
 	DIE_CALL_LINE,
-	DIE_CALL_COLUMN, /* only when columns are wanted, as is the next */
+	DIE_CALL_COLUMN, /* this and the next: only when columns are wanted */
 	DIE_DISCRIMINATOR,
-	DIE_TYPE, /* only when types are wanted, as are the next */
+	DIE_TYPE, /* this and the next two: only when types are wanted */
 	DIE_CONTAINING_TYPE,
 	DIE_SIGNATURE,
-	/* of units only */
+	/* The following occur in unit DIEs only. */
 	DIE_LANGUAGE,
 	DIE_STMT_LIST,
 	DIE_COMP_DIR,
@@ -46,10 +46,8 @@ enum die_slot {
 	DIE_SLOTS,
 };
 
-/*
- * Values as they stand in the DIE, by slot; form 0 is "not there". Of a DW_FORM_string the value is
- * the offset of its first byte behind the cursor's start given to die_take().
- */
+/* Raw attribute values of a DIE, by slot; form 0 means that the attribute is absent. The value of a
+ * DW_FORM_string is the offset of its first byte from where die_take() began to read. */
 struct die_values {
 	uint64_t value[DIE_SLOTS];
 	uint16_t form[DIE_SLOTS];
@@ -58,11 +56,11 @@ struct die_values {
 enum die_abbrev_flag {
 	DIE_HAS_CHILDREN = 1 << 0,
 	DIE_IS_SCOPE = 1 << 1, /* a subprogram or an inlined call */
-	DIE_HAS_CODE = 1 << 2, /* ... with DW_AT_low_pc or DW_AT_ranges */
+	DIE_HAS_CODE = 1 << 2, /* a scope with DW_AT_low_pc or DW_AT_ranges */
 	DIE_NO_CODE = 1 << 3,  /* nothing below it has code: parameters, variables, call sites */
 	DIE_UNKNOWN = 1 << 4,  /* uses a form of unknown size: `skip` is that form */
-	/* In a unit of C nothing below it has code: members are no functions there (ISO C 6.7.2.1),
-	 * as they are in C++, Rust and others, and of what C has to say half are members. */
+	/* Nothing below it has code if the unit is C, whose structures have no member functions
+	 * (ISO C 6.7.2.1); C++ and Rust have them. Half of the DIEs of C are members. */
 	DIE_NO_CODE_IN_C = 1 << 5,
 };
 
@@ -72,10 +70,10 @@ struct die_abbrev {
 	uint64_t code;
 	uint32_t tag;
 	uint32_t flags;      /* enum die_abbrev_flag */
-	uint32_t skip;       /* first op of the program that steps over it, or ... */
-	uint32_t fixed_len;  /* ... its length in bytes, when skip is DIE_NO_PROGRAM */
-	uint32_t take;       /* ... of the program that takes values, or DIE_NO_PROGRAM */
-	uint32_t sibling_at; /* where a DW_AT_sibling of 4 bytes stands, or DIE_NO_SIBLING */
+	uint32_t skip;       /* first op of the program that skips the DIE, or DIE_NO_PROGRAM */
+	uint32_t fixed_len;  /* length in bytes of the attributes when skip is DIE_NO_PROGRAM */
+	uint32_t take;       /* first op of the program that extracts values, or DIE_NO_PROGRAM */
+	uint32_t sibling_at; /* offset of a 4-byte DW_AT_sibling, or DIE_NO_SIBLING */
 };
 
 #define DIE_NO_PROGRAM UINT32_MAX
@@ -95,7 +93,7 @@ int die_table_compile(struct die_table *t, const uint8_t *section, size_t sectio
 		      struct unit_encoding encoding, struct err *err) _must_check_;
 void die_table_done(struct die_table *t);
 
-/* The slow half of die_table_find(). */
+/* The slow path of die_table_find(). */
 const struct die_abbrev *die_table_search(const struct die_table *t, uint64_t code);
 
 /* NULL when the table has no such code. */
@@ -106,18 +104,19 @@ static inline const struct die_abbrev *die_table_find(const struct die_table *t,
 	return die_table_search(t, code);
 }
 
-/* Steps over the attributes of a DIE that has such a program. `in` fails when the DIE leaves it. */
+/* Skips the attributes of a DIE whose `skip` is a program. `in` fails when the DIE runs past its
+ * end. */
 void die_skip(const struct die_table *t, const struct die_abbrev *a, struct bytes *in);
 
-/* Takes the values of a DIE that has such a program, and steps over it. */
+/* Extracts the values of a DIE whose `take` is a program, and moves `in` behind its attributes. */
 void die_take(const struct die_table *t, const struct die_abbrev *a, struct bytes *in,
 	      struct die_values *ret);
 
 /*
  * Whether a DIE anywhere may name another unit's DIE as its origin (DW_FORM_ref_addr: link-time
- * optimisation, dwz), so that units cannot be forgotten once they are read. True too when the
- * section cannot be read to its end. With `types` also whether types of other units, or type units,
- * are referred to.
+ * optimisation, dwz), so that units cannot be forgotten once they are read. Also true when the
+ * section cannot be read to its end. With `types`, references to types of other units and to type
+ * units count as well.
  */
 bool die_abbrevs_cross_units(const uint8_t *section, size_t section_len, bool types);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The attributes of a DIE: stepped over, or taken. */
+/* Skips or extracts the attributes of a DIE. */
 #include <dwarf.h>
 #include <string.h>
 
@@ -41,7 +41,7 @@ uint32_t die_op_of_form(uint64_t form, struct unit_encoding s)
 		return OP(OP_ADVANCE, 16);
 	case DW_FORM_addr:
 		return OP(OP_ADVANCE, s.address_size);
-	case DW_FORM_ref_addr: /* DWARF 2 made it the size of an address */
+	case DW_FORM_ref_addr: /* the size of an address in DWARF 2 */
 		return OP(OP_ADVANCE, s.version == 2 ? s.address_size : s.offset_size);
 	case DW_FORM_strp:
 	case DW_FORM_line_strp:
@@ -115,7 +115,8 @@ static void run_skip(uint32_t op, struct unit_encoding encoding, struct bytes *i
 	case OP_INDIRECT:
 		form = bytes_uleb(in);
 		op = die_op_of_form(form, encoding);
-		/* Its value stands in the abbreviation, or it leads back here: neither may be. */
+		/* An implicit constant has no value in the DIE, and a second DW_FORM_indirect could
+		 * nest forever. */
 		if (form == DW_FORM_implicit_const || (op & 15) == OP_INDIRECT ||
 		    (op & 15) == OP_END)
 			bytes_fail(in);
@@ -152,7 +153,7 @@ static inline uint64_t bytes_sized(struct bytes *in, unsigned int size)
 	return v;
 }
 
-/* The value of a form: numbers as they are, blocks as 0, DW_FORM_string as its place. */
+/* Reads the value of a form. A block gives 0, and DW_FORM_string the offset of its first byte. */
 static uint64_t take_form(uint32_t form, struct unit_encoding encoding, const uint8_t *start,
 			  struct bytes *in)
 {

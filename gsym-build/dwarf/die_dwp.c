@@ -22,7 +22,8 @@ static enum dwp_section dwp_section_of(uint32_t number, uint32_t version)
 	}
 }
 
-/* count * a * b bytes: all three are 32-bit numbers of the file. */
+/* Takes count * a * b bytes. All three are 32-bit numbers from the file, so the product may
+ * overflow. */
 static const uint8_t *take_index_table(struct bytes *in, uint64_t count, uint64_t a, uint64_t b)
 {
 	uint64_t len;
@@ -42,7 +43,8 @@ static uint32_t u32_at(const uint8_t *table, uint64_t index)
 	return v;
 }
 
-/* A search ends at a free slot. No tool fills more than two thirds (DWARF 5 section 7.3.5.3). */
+/* A search ends only at a free slot. No tool fills more than two thirds (DWARF 5 section
+ * 7.3.5.3). */
 static bool has_free_slot(const struct dwp_index *x)
 {
 	for (uint32_t i = 0; i < x->slot_count; i++) {
@@ -58,7 +60,8 @@ static bool has_free_slot(const struct dwp_index *x)
 int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len, struct err *err)
 {
 	struct bytes in = bytes_of(p, len);
-	/* 16 bits and padding in DWARF 5, 32 bits before: the same when the padding is 0. */
+	/* DWARF 5 has 16 bits and padding here, version 2 has 32 bits: both read alike when the
+	 * padding is 0. */
 	uint32_t version = bytes_u32(&in);
 	struct dwp_index x = {
 		.column_count = bytes_u32(&in),

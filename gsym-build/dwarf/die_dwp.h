@@ -19,14 +19,15 @@ enum dwp_section {
 	DWP_SECTIONS,
 };
 
-/* Borrows the section. Zero is an index of nothing. */
+/* Borrows the section. A zeroed struct is an empty index. */
 struct dwp_index {
-	const uint8_t *hashes;  /* an id for each slot */
-	const uint8_t *rows;    /* beside it: number of the unit from 1 on, 0 when it is free */
+	const uint8_t *hashes; /* an id for each slot */
+	const uint8_t
+		*rows; /* for each slot, the number of its unit from 1 on; 0: the slot is free */
 	const uint8_t *offsets; /* a row of 32-bit numbers for each unit, one for each column */
-	const uint8_t *lens;    /* likewise */
+	const uint8_t *lens;    /* the same layout as offsets */
 	uint32_t column_count, unit_count, slot_count;
-	uint32_t columns[DWP_SECTIONS]; /* of each section, or DWP_NO_COLUMN */
+	uint32_t columns[DWP_SECTIONS]; /* column of each section, or DWP_NO_COLUMN */
 };
 
 #define DWP_NO_COLUMN UINT32_MAX
@@ -40,10 +41,11 @@ struct dwp_row {
 int dwp_index_open(struct dwp_index *ret, const uint8_t *p, size_t len,
 		   struct err *err) _must_check_;
 
-/* 1 and *ret; 0: no unit has this id. What a row says is not compared with any section. */
+/* 1 and *ret; 0: no unit has this id. The row is not checked against the lengths of the
+ * sections. */
 int dwp_index_find(const struct dwp_index *index, uint64_t id, struct dwp_row *ret);
 
-/* What a slot of the index says, below slot_count: 1 and *ret; 0: it is free. */
+/* Reads a slot below slot_count. 1 and *ret; 0: the slot is free. */
 int dwp_index_slot(const struct dwp_index *index, uint32_t slot, struct dwp_row *ret);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names along DW_AT_specification and DW_AT_abstract_origin: the first linkage name anywhere on the
- * way, else the first plain name. Chains may leave the unit; a hop limit ends circles. Followed for
- * scopes with code only, and once for each origin: of nine inlined calls in ten the origin is
- * known.
+ * Resolves names along DW_AT_specification and DW_AT_abstract_origin: the first linkage name in the
+ * chain wins, else the first plain name. Chains may leave the unit; a hop limit ends cycles. Only
+ * scopes with code are resolved, and each origin once: for nine inlined calls in ten it is in the
+ * cache.
  */
 #include "die_priv.h"
 #include "limits.h"
@@ -27,7 +27,8 @@ struct scope_name die_scope_name(struct die_scan *s, const struct die *d)
 	return n;
 }
 
-/* The unit that holds an offset: the current one, or any when all of a file are kept. */
+/* Finds the unit that holds an offset: the current one, or any unit of a file whose units are
+ * listed. */
 static struct die_unit *unit_at(struct die_scan *s, const struct die_file *f, uint64_t off)
 {
 	size_t low = 0, count = f->unit_count;
@@ -85,7 +86,7 @@ static int follow_origins(struct die_scan *s, const struct die_file *f, uint64_t
 			name = n.name;
 		if (!ret->decl_line) {
 			ret->decl_line = die_number(&d, DIE_DECL_LINE, &line) ? (uint32_t)line : 0;
-			/* File numbers count in the unit of the DIE that has them. */
+			/* A file number is valid only in the unit of its DIE. */
 			if (d.unit == &s->unit && die_number(&d, DIE_DECL_FILE, &file)) {
 				ret->has_decl_file = true;
 				ret->decl_file =
@@ -144,7 +145,8 @@ int die_names_resolve(struct die_scan *s, struct err *err)
 	int rc = 0;
 
 	s->origins_stamp++;
-	/* There are no more origins than scopes, and what is not touched need not be cleared. */
+	/* There are no more origins than scopes, so a small unit needs only a small part of the
+	 * cache. */
 	s->origins_bits = 4;
 	while (s->origins_bits < DIE_ORIGINS_BITS && 2 * s->scope_count >> s->origins_bits)
 		s->origins_bits++;

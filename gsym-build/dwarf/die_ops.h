@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_DIE_OPS_H
 #define RAWSTACK_DIE_OPS_H
-/*
- * The programs that abbreviations become: die_abbrev.c compiles them, die_attributes.c runs them.
- * For these two only.
- */
+/* The programs that abbreviations are compiled to. Only die_abbrev.c, which compiles them, and
+ * die_attributes.c, which runs them, include this. */
 #include "unit_encoding.h"
 
 /*
@@ -21,11 +19,11 @@ enum op_kind {
 	OP_BLOCK4,
 	OP_BLOCK,    /* a LEB128 gives the length */
 	OP_INDIRECT, /* a LEB128 gives the form */
-	OP_TAKE,     /* slot in 8 bits, how in 4, form above */
-	OP_CONST,    /* slot; the value stands in the next two words */
+	OP_TAKE,     /* arg: slot in 8 bits, take_how in 4, form above */
+	OP_CONST,    /* arg: slot; the value is in the next two words */
 };
 
-/* How a value is taken: so many bytes, up to 8, or ... */
+/* How a value is read: 0 to 8 is a number of bytes. */
 enum take_how {
 	TAKE_ULEB = 9,
 	TAKE_OTHER, /* as its form says */
@@ -35,7 +33,7 @@ enum take_how {
 #define OP_ARG(op)    ((op) >> 4)
 #define OP_ARG_MAX    (UINT32_MAX >> 4)
 
-/* What stepping over a form takes; OP_END: unknown form. */
+/* The op that skips a value of this form; OP_END: the form is unknown. */
 uint32_t die_op_of_form(uint64_t form, struct unit_encoding s);
 
 #endif

@@ -2,11 +2,11 @@
 #ifndef RAWSTACK_DIE_REPEATS_H
 #define RAWSTACK_DIE_REPEATS_H
 /*
- * What is referred to again and again: thousands of functions may name one range list, units one
- * line table or one split unit, and each makes scopes and rows of its own from it. What a whole
- * file has read of each is held against what there is, so that the work follows the file's length.
- * Counted by both threads together; too much is an error of the file, not of the unit that came
- * last, so that the outcome is the same however the units were shared out.
+ * Limits repeated reads of the same data. Thousands of functions may refer to one range list, and
+ * many units to one line table or split unit; each reference makes scopes and rows of its own. The
+ * bytes read in a whole file are compared with the bytes that exist, so that the work is
+ * proportional to the file's length. Both threads count together, and an excess is an error of the
+ * file, not of one unit, so that the outcome does not depend on how the threads share the units.
  */
 #include <stdatomic.h>
 
@@ -25,13 +25,14 @@ struct die_repeats {
 	atomic_bool too_much[DIE_REPEATED_COUNT];
 };
 
-/* Adds what was read, of something that is `len` long in all. False when it is too much now. */
+/* Adds read_len bytes read from data that is `len` bytes long. False when the total is over the
+ * limit. */
 bool die_repeats_add(struct die_repeats *r, enum die_repeated what, uint64_t read_len,
 		     uint64_t len);
 
 bool die_repeats_is_over(const struct die_repeats *r, enum die_repeated what);
 
-/* ERR_LIMIT, with what it was, when anything is too much. */
+/* ERR_LIMIT, naming the kind of data, when any total is over its limit. */
 int die_repeats_check(const struct die_repeats *r, struct err *err) _must_check_;
 
 #endif

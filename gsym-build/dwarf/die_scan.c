@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The units of .debug_info, one after the other: found, read, given on. */
+/* Finds and reads the units of .debug_info in turn, and gives them to the sink. */
 #include <dwarf.h>
 #include <stdio.h>
 
@@ -37,7 +37,7 @@ int die_table_of(struct die_scan *s, const struct die_unit *u, const struct die_
 	return 0;
 }
 
-/* what: of the unit, or "". */
+/* `what` stands before "unit at", or is "". */
 static void note_skipped_unit(struct die_scan *s, const char *what, const struct err *why)
 {
 	char part[64];
@@ -50,10 +50,8 @@ static void note_skipped_unit(struct die_scan *s, const char *what, const struct
 		rsym_report_note(s->notes, part, s->unit_name ? s->unit_name : "", why->message);
 }
 
-/*
- * A skeleton unit (DWARF 5 section 3.1.2; DW_AT_GNU_dwo_name before) whose code is described in
- * another file. One that covers no code misses nothing: clang describes modules by such units.
- */
+/* Notes a skeleton unit (DWARF 5 section 3.1.2, or DW_AT_GNU_dwo_name before) whose code another
+ * file describes. One without code is not noted: clang describes modules by such units. */
 static void note_split_unit(struct die_scan *s, const struct die *d)
 {
 	const char *name = die_string(s, d, DIE_DWO_NAME), *dir = die_string(s, d, DIE_COMP_DIR);
@@ -73,10 +71,10 @@ static void note_split_unit(struct die_scan *s, const struct die *d)
 	note_skipped_unit(s, "", &why);
 }
 
-/* A damaged line table is no reason to lose the functions. */
+/* A damaged line table is only noted, so that the functions are kept. */
 static void read_unit_lines(struct die_scan *s, const struct die *d)
 {
-	uint32_t number = 0, id = DEBUG_NONE; /* of the file of the row before */
+	uint32_t number = 0, id = DEBUG_NONE; /* file of the previous row */
 	struct err why;
 	uint64_t off;
 
@@ -100,7 +98,7 @@ static void read_unit_lines(struct die_scan *s, const struct die *d)
 			id = line_table_file(&s->lines, number, s->comp_dir, s->text);
 		}
 		row->file = id;
-		/* A line of a file that is not there is nothing to show. */
+		/* A line number without a file is useless. */
 		if (row->file == DEBUG_NONE)
 			row->line = row->column_word = 0;
 	}
@@ -121,10 +119,10 @@ static int scan_unit(struct die_scan *s, struct err *err)
 	if (u->type == DW_UT_type || u->type == DW_UT_split_type || u->type == DW_UT_partial)
 		return 0;
 	if (!u->p)
-		return 0; /* nobody wants it */
+		return 0; /* it holds no wanted address */
 	rc = die_unit_open(s, u, &t, &in, &d, err);
-	/* Types and shared declarations are read when something refers to them. Their line table is
-	 * that of another unit. */
+	/* Partial and type units are read only through references. Their line table belongs to
+	 * another unit. */
 	if (rc || !d.abbrev || d.abbrev->tag == DW_TAG_partial_unit ||
 	    d.abbrev->tag == DW_TAG_type_unit)
 		return rc;
@@ -188,7 +186,8 @@ static int give_scanned_unit(struct die_scan *s, struct err *err)
 	return s->sink->unit(s->sink->ctx, &u, err);
 }
 
-/* Bytes of .debug_info. 1 and *ret, 0 when they are not all there, negative. */
+/* Makes bytes of .debug_info readable. 1 and *ret; 0 when the section is too short; negative on
+ * error. */
 static int view_info(struct die_scan *s, uint64_t off, uint64_t len, const uint8_t **ret,
 		     struct err *err)
 {
@@ -227,7 +226,8 @@ int die_unit_at(struct die_scan *s, uint64_t off, struct die_unit *ret, struct e
 
 int die_unit_read(struct die_scan *s, int found, struct err *why, struct err *err)
 {
-	uint64_t len = s->unit.end - s->unit.off; /* a split unit may take its place */
+	uint64_t len =
+		s->unit.end - s->unit.off; /* scan_unit() may replace s->unit by a split unit */
 	int rc;
 
 	s->unit_name = NULL;
@@ -260,7 +260,7 @@ static int read_units(struct die_scan *s, struct err *err)
 		uint64_t end = s->unit.end;
 		int rc = die_unit_read(s, found, &why, err);
 
-		s->unit.end = end; /* a split unit may have taken its place */
+		s->unit.end = end; /* die_unit_read() may have replaced s->unit by a split unit */
 		s->number++;
 		if (rc || found < 0)
 			return rc;
@@ -284,7 +284,7 @@ static int open_info(struct die_scan *s, struct err *err)
 	return rc ? rc : s->file.whole.p != NULL;
 }
 
-/* Everything that units point into. */
+/* Loads the sections that units refer to. */
 static int load_info(struct die_scan *s, struct err *err)
 {
 	const struct {

@@ -2,45 +2,45 @@
 #ifndef RAWSTACK_DIE_SCAN_H
 #define RAWSTACK_DIE_SCAN_H
 /*
- * DWARF 2 to 5 of an image as struct debug_unit: the reader of every build. Second stage; it
- * reports what the file says and leaves every choice to the builder. Gives what the plain reader of
- * plain_reader.h gives, in the same order, at a tenth of its cost:
+ * DWARF 2 to 5 of an image as struct debug_unit: the reader of every build. It is the second stage:
+ * it reports what the file says and leaves every choice to the builder. Its output equals that of
+ * the plain reader (plain_reader.h), in the same order, at a tenth of the cost:
  *
  *	- units are scanned in place with compiled abbreviations (die_abbrev.h);
  *	- .debug_info is inflated forward and forgotten behind (section_stream.h), unless units
  *	  refer to each other;
  *	- names are followed for scopes with code only, once for each origin, and read once.
  *
- * Every read is bounded by its unit and its section, depth, hops, ranges and rows by limits.h.
+ * Every read is bounded by its unit and section; limits.h bounds depth, hops, ranges and rows.
  */
 #include "debug_info.h"
 #include "die_companions.h"
 
 /*
- * Gives each compile unit to the sink, in order of offset (but scan_parallel()). A unit that cannot
- * be read is skipped, counted and named in the report, and the rest goes on; a damaged line table
- * costs a unit its lines only. Fails when a section cannot be loaded at all, for memory, or when
- * the sink does. An image without .debug_info has no units. One thread at a time for each image and
- * text.
+ * Gives each compile unit to the sink in order of offset (scan_parallel() does not keep that
+ * order). A unit that cannot be read is skipped, counted and named in the report, and the rest goes
+ * on; a damaged line table costs a unit its lines only. Fails when a section cannot be loaded at
+ * all, for memory, or when the sink does. An image without .debug_info has no units. One thread at
+ * a time for each image and text.
  */
 int die_scan(struct image *im, struct debug_text *text, const struct debug_sink *sink,
 	     struct debug_report *report, struct err *err) _must_check_;
 
-/* die_scan() with companions, which stay open as long. */
+/* die_scan() with companions, which must stay open until it returns. */
 int die_scan_with(struct image *im, const struct die_companions *companions,
 		  struct debug_text *text, const struct debug_sink *sink,
 		  struct debug_report *report, struct err *err) _must_check_;
 
-/* Where one of two threads puts the units that it reads. */
+/* The destination of the units that one of two threads reads. */
 struct die_part {
 	struct debug_text *text;
 	const struct debug_sink *sink;
 };
 
 /*
- * die_scan_with() in two threads, the caller's and the helper: whoever has nothing to read takes
- * the next run of units, and inflates it. Which units go to which part differs from call to call;
- * what is reported, missing and noted does not. companions must want neither addresses nor types.
+ * die_scan_with() in two threads, the caller's and the helper's: an idle thread takes the next run
+ * of units and inflates it. Which part gets a unit differs from call to call; the report, `missing`
+ * and `notes` do not. `companions` must ask for neither addresses nor types.
  */
 int scan_parallel(struct image *im, const struct die_companions *companions,
 		  struct die_part parts[2], struct debug_report *report, struct helper *helper,

@@ -2,7 +2,7 @@
 /*
  * Type units, which others refer to by a signature (DW_FORM_ref_sig8; DWARF 5 section 7.32): they
  * stand in .debug_info since DWARF 5 and in .debug_types before, and in files of split units like
- * the rest. Looked at only when types are wanted.
+ * the rest. They are read only when types are wanted.
  */
 #include <dwarf.h>
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static int add_type_units(struct die_signatures *x, struct die_file *f, struct e
 	return 0;
 }
 
-/* A section of type units that counts in the other sections of `of`. NULL: it is not there. */
+/* Adds a section of type units that refer to the other sections of `of`. NULL: there is no such
+ * section. */
 static struct die_file *add_section(struct die_signatures *x, const struct die_file *of,
 				    struct image *im, const char *name)
 {
@@ -41,7 +42,7 @@ static struct die_file *add_section(struct die_signatures *x, const struct die_f
 			    .str_offsets = of->strings.str_offsets},
 		.is_types = true,
 	};
-	/* One that cannot be read is not there: its types are then "?". */
+	/* An unreadable section is treated as missing; its types are shown as "?". */
 	if (die_section_load(&f->whole, im, name, &why) || !f->whole.p)
 		return NULL;
 	x->file_count++;
@@ -55,7 +56,7 @@ static int compare_units(const void *va, const void *vb)
 	return (a->off > b->off) - (a->off < b->off);
 }
 
-/* In a package an index says which parts of the other sections belong to a unit. */
+/* The index of a package says which parts of the other sections belong to a type unit. */
 static int add_package(struct die_scan *s, struct image *im, struct err *err)
 {
 	struct die_file *package = &s->split.files[s->split.file_count - 1], *f = package;
@@ -142,7 +143,7 @@ bool die_signatures_find(const struct die_scan *s, uint64_t id, struct die_file 
 	const struct die_signatures *x = &s->signatures;
 	size_t low = 0, count = x->count;
 
-	while (count) { /* the first of that id */
+	while (count) { /* binary search for the first entry with that id */
 		size_t half = count / 2;
 
 		if (x->list[low + half].id < id) {

@@ -73,7 +73,7 @@ static int load_file(struct die_scan *s, struct die_file *f, struct image *im, b
 	return rc;
 }
 
-/* What is wrong with a companion is no reason to have no table. */
+/* Damage in a companion is only reported, so that the table is still built. */
 static int leave_out_split(struct die_scan *s, const char *what, const struct err *why,
 			   struct err *err)
 {
@@ -105,7 +105,8 @@ static int open_alt(struct die_scan *s, struct image *im, struct err *err)
 	return leave_out_split(s, "alternate file", &why, err);
 }
 
-/* DWARF 5 gives .debug_str_offsets.dwo a header, which no attribute of a split unit skips. */
+/* DWARF 5 gives .debug_str_offsets.dwo a header, and a split unit has no base attribute that skips
+ * it. */
 static uint64_t str_offsets_header(const struct die_unit *u)
 {
 	return u->encoding.version < 5 ? 0 : u->encoding.offset_size == 4 ? 8 : 16;
@@ -232,7 +233,7 @@ int die_split_find(struct die_scan *s, const struct die *d, struct die_unit *ret
 	       die_split_unit_of_row(&x->files[x->file_count - 1], DWP_INFO, &row, ret);
 }
 
-/* What split units can read of their files. */
+/* Bytes that split units can read of their files. */
 static uint64_t all_of(const struct die_split *x)
 {
 	uint64_t len = 0;
@@ -248,7 +249,7 @@ bool die_split_count(struct die_scan *s, const struct die_unit *split)
 			       all_of(&s->split));
 }
 
-/* File numbers count in a table of the split unit's own, when it has one. */
+/* Reads the split unit's own file table, if it has one: its file numbers refer to that table. */
 static void read_split_files(struct die_scan *s, const struct die *d)
 {
 	const struct die_section *line = &s->unit.file->line;
@@ -265,7 +266,8 @@ static void read_split_files(struct die_scan *s, const struct die *d)
 	sections.line_len = line->len;
 	sections.str = s->unit.file->strings.str.p;
 	sections.str_len = s->unit.file->strings.str.len;
-	/* Its rows, if any, are those of the skeleton; of a damaged table the files may be good. */
+	/* Its rows are ignored, because the skeleton gave them. A damaged table may still have good
+	 * files. */
 	(void)!line_table_read(&files, &sections, off, &ignored, &why);
 	free(ignored.rows);
 	(void)die_repeats_add(s->repeats, DIE_REPEATED_SPLIT, files.read_len, all_of(&s->split));
@@ -295,7 +297,7 @@ int die_split_enter(struct die_scan *s, const struct die *skeleton, const struct
 	s->ranges.offset_size = u->encoding.offset_size;
 	s->ranges_bias = ranges_base;
 	if (u->encoding.version >= 5) {
-		/* Indexes count behind the header of the unit's own list table. */
+		/* Indexes are relative to the end of the header of the unit's own list table. */
 		s->ranges.rnglists = u->file->rnglists.p;
 		s->ranges.rnglists_len = u->file->rnglists.len;
 		s->ranges.rnglists_base =

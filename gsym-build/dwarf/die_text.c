@@ -6,9 +6,11 @@
 #include "bytes.h"
 #include "limits.h"
 
-/* 2 MB at most: as many as large programs have names in use. One that is pushed out is looked up by
- * its text again. A name is longer than this on the average, so small files have places enough in
- * less memory, which is less to clear. */
+/*
+ * The cache of seen strings is 2 MB at most, enough for the names that a large program uses. An
+ * evicted string is hashed again. Names are longer than NAME_LEN on average, so a smaller cache
+ * suffices for a small file and takes less time to clear.
+ */
 #define SEEN_BITS_MIN 8
 #define SEEN_BITS_MAX 17
 #define NAME_LEN      16
@@ -38,7 +40,7 @@ int die_text_open(struct die_text *t, struct image *im, bool split, struct debug
 	if (!rc)
 		rc = die_section_load(&t->str_offsets, im,
 				      split ? ".debug_str_offsets.dwo" : ".debug_str_offsets", err);
-	/* What is behind the last NUL is no string, and in front of it all end. */
+	/* Cut each section behind its last NUL: then every string before that ends inside it. */
 	for (size_t i = 0; i < ARRAY_LEN(strings); i++)
 		while (strings[i]->len && strings[i]->p[strings[i]->len - 1])
 			strings[i]->len--;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Signatures of functions as text: what they return and take (DWARF 5 chapter 5, sections 3.3.2 and
- * 4.1). Only when they are wanted. Names of types stand with the namespaces and classes around
- * them, but for what is inside a function; what cannot be read is "?".
+ * Makes the signatures of functions as text: return type and parameters (DWARF 5 chapter 5,
+ * sections 3.3.2 and 4.1), if they are wanted. A type name is qualified by the namespaces and
+ * classes around it, unless the type is inside a function. What cannot be read is "?".
  */
 #include <dwarf.h>
 #include <string.h>
@@ -41,7 +41,8 @@ static bool die_at_place(struct die_scan *s, struct place at, struct bytes *in, 
 	return at.off != UNREADABLE && die_at(s, at.file, at.off, in, d);
 }
 
-/* The DIE of a type. One that only declares it may name the type unit that has it. */
+/* Reads the DIE of a type. A declaration may refer to the type unit that defines it; *at then moves
+ * there. */
 static bool type_at(struct die_scan *s, struct place *at, struct die *d)
 {
 	struct bytes in;
@@ -65,10 +66,8 @@ static void put_type_text(const char *text, struct buf *out)
 	buf_append(out, text, strnlen(text, LIMIT_TYPE_LEN));
 }
 
-/*
- * The namespaces and classes around a type, the nearest first: their number, up to cap. In a type
- * unit a type stands apart from them, and names the place where it is declared.
- */
+/* Stores the namespaces and classes around a type, nearest first, and returns their number, up to
+ * cap. A type in a type unit is not nested in them, but refers to its declaration, which is. */
 static size_t find_outers(struct die_scan *s, struct die d, struct place *ret, size_t cap)
 {
 	uint64_t around[LIMIT_TYPE_HOPS];
@@ -90,7 +89,7 @@ static size_t find_outers(struct die_scan *s, struct die d, struct place *ret, s
 	return count;
 }
 
-/* The name of a type whose DIE is d, with what stands around it. */
+/* Appends the qualified name of the type whose DIE is d. */
 static void put_type_name(struct die_scan *s, const struct die *d, bool is_c, struct buf *out)
 {
 	struct place around[LIMIT_TYPE_HOPS];
@@ -113,7 +112,7 @@ static void put_type_name(struct die_scan *s, const struct die *d, bool is_c, st
 	put_type_text(name ? name : "{...}", out);
 }
 
-/* C has tags of its own for structures; C++ and Rust name them like any other type. */
+/* C names structures by a keyword and a tag; C++ and Rust name them like any other type. */
 static const char *keyword_of(uint32_t tag, bool is_c)
 {
 	if (!is_c)
@@ -157,10 +156,8 @@ static const char *suffix_of(uint32_t tag)
 static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
 				struct buf *out);
 
-/*
- * The text of a type. Those that say something of another one stand behind it, as in "char const
- * *": so what is meant needs no parentheses.
- */
+/* Appends the text of a type. Qualifiers and pointers follow the type they modify, as in "char
+ * const *", so that no parentheses are needed. */
 static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
 			struct buf *out)
 {
@@ -168,7 +165,7 @@ static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned
 	struct place inner;
 	struct die d;
 
-	if (out->failed) /* long enough: what types say of each other may never end */
+	if (out->failed) /* the limit is reached: references between types may be cyclic */
 		return;
 	if (!at.off) {
 		buf_str(out, "void");
@@ -182,7 +179,7 @@ static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned
 	inner = read_type_reference(s, &d, DIE_TYPE);
 	if (suffix) {
 		put_type_at(s, inner, is_c, hops + 1, out);
-		/* Pointers to pointers stand together. */
+		/* No space between two pointers: "char **". */
 		if (!out->failed && out->len && !strchr("*&", out->p[out->len - 1]))
 			buf_u8(out, ' ');
 		else if (*suffix != '*' && *suffix != '&')
@@ -207,7 +204,7 @@ static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned
 		put_type_parameters(s, at, is_c, hops + 1, out);
 		return;
 	case DW_TAG_packed_type:
-	case DW_TAG_subrange_type: /* one without a name is what it is a part of */
+	case DW_TAG_subrange_type: /* one without a name is shown as its base type */
 		if (!die_string(s, &d, DIE_NAME) && inner.off) {
 			put_type_at(s, inner, is_c, hops + 1, out);
 			return;
@@ -220,14 +217,15 @@ static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned
 	put_type_name(s, &d, is_c, out);
 }
 
-/* Whether what a function holds begins here: its parameters stand before it. */
+/* Whether the body of a function begins at this DIE: the parameters come before it. */
 static bool is_body(uint32_t tag)
 {
 	return tag == DW_TAG_lexical_block || tag == DW_TAG_inlined_subroutine ||
 	       tag == DW_TAG_call_site || tag == DW_TAG_GNU_call_site;
 }
 
-/* The type of a parameter; that of a function's copy is with its origin. */
+/* Finds the type of a parameter. A parameter of a function's copy refers to the original, which has
+ * the type. */
 static struct place type_of(struct die_scan *s, struct die *d)
 {
 	struct place type = read_type_reference(s, d, DIE_TYPE), origin;
@@ -242,7 +240,7 @@ static struct place type_of(struct die_scan *s, struct die *d)
 	return type;
 }
 
-/* "(int, char *)"; true when there is at least one. */
+/* Appends the parameters, as "(int, char *)". True when there is at least one. */
 static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
 				struct buf *out)
 {
@@ -257,7 +255,7 @@ static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, 
 		     i++) {
 			const struct die_unit *u = d.unit;
 
-			/* Looked up each time: what put_type_at() reads may take its place. */
+			/* The table is looked up each time, because put_type_at() may evict it. */
 			if (die_table_of(s, u, &t, NULL) || die_next(u, t, &in, &d, NULL))
 				break;
 			if (!d.abbrev) {
@@ -286,8 +284,10 @@ static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, 
 	return count > 0;
 }
 
-/* The signature of the function whose DIE is at a place: what is said along its origins. Parameters
- * are those of the definition: a copy of it may lack some, and a declaration calls them otherwise.
+/*
+ * Makes the signature of the function whose DIE is at a place, along its chain of origins. The
+ * parameters are those of the definition: a copy may lack some, and a declaration may name them
+ * differently.
  */
 static void put_signature(struct die_scan *s, struct place at, bool is_c, struct buf *out)
 {
@@ -333,8 +333,8 @@ struct type_key {
 	uint64_t is_c;
 };
 
-/* Inlined calls share the signature of their origin. A function has one of its own: the declaration
- * that it completes may be without parameters, when its class is in a type unit. */
+/* Inlined calls share the signature of their origin. A function has its own, because the
+ * declaration it completes may lack the parameters when its class is in a type unit. */
 static int signature_of(struct die_scan *s, size_t scope, uint32_t *ret, struct err *err)
 {
 	const struct scope_name *n = &s->names[scope];
@@ -352,7 +352,7 @@ static int signature_of(struct die_scan *s, size_t scope, uint32_t *ret, struct 
 	if (is_new) {
 		s->type_ids[id] = DEBUG_NONE;
 		put_signature(s, at, s->is_c, &text);
-		/* One that is too long is none. */
+		/* A signature that is too long is dropped. */
 		if (!text.failed) {
 			s->type_ids[id] = debug_string(s->text, text.p, text.len);
 			if (s->type_ids[id] == DEBUG_NONE)
@@ -376,7 +376,7 @@ int die_types_resolve(struct die_scan *s, struct err *err)
 	return rc;
 }
 
-/* DWARF 5 table 7.17, and what was added to it since. */
+/* The codes are those of DWARF 5 table 7.17 and of later additions to it. */
 void die_types_language(struct die_scan *s, const struct die *d)
 {
 	uint64_t language = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Unit headers, and what the values of a DIE mean (DWARF 5 sections 7.5.1 and 7.5.5). */
+/* Reads unit headers and decodes the values of a DIE (DWARF 5 sections 7.5.1 and 7.5.5). */
 #include <dwarf.h>
 
 #include "die_priv.h"
@@ -133,7 +133,7 @@ bool die_form_is_address(unsigned int form)
 	}
 }
 
-/* Producers use every constant form; a negative number is none. */
+/* Producers use every constant form. A negative value is invalid. */
 bool die_number(const struct die *d, enum die_slot slot, uint64_t *ret)
 {
 	switch (d->v.form[slot]) {
@@ -242,7 +242,7 @@ const char *die_string(const struct die_scan *s, const struct die *d, enum die_s
 	uint64_t v = d->v.value[slot];
 
 	switch (d->v.form[slot]) {
-	case DW_FORM_string: /* it was found to end inside the unit */
+	case DW_FORM_string: /* die_take() has checked that it ends inside the unit */
 		return (const char *)d->attributes + v;
 	case DW_FORM_strp:
 		return die_text_at(&t->str, v);

@@ -1,32 +1,30 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the DIEs of one unit to its scopes and spans. */
+/* Turns the DIEs of one unit into scopes and spans. */
 #include <dwarf.h>
 
 #include "die_priv.h"
 #include "limits.h"
 
-/*
- * One level of the DIE tree. A scope without code is only noted: it becomes a fact when something
- * below it has code, which for nine in ten never happens.
- */
+/* One level of the DIE tree. A scope without code is only noted; it is added when something below
+ * it has code, which nine in ten never have. */
 struct level {
-	uint32_t owner; /* level below the scope that holds these DIEs, 0: none does */
-	/* Of the DIE above this level, when it is a scope: */
-	uint32_t scope;       /* the fact, or ... */
-	const uint8_t *noted; /* ... where its DIE begins */
-	bool function;        /* not an inlined call */
+	uint32_t owner; /* the level directly below the scope that holds these DIEs; 0: no scope */
+	/* The rest describes the DIE above this level, if that is a scope. */
+	uint32_t scope;       /* index of the scope once it is added */
+	const uint8_t *noted; /* where its DIE begins while it is only noted, else NULL */
+	bool function;        /* a subprogram, not an inlined call */
 };
 
 struct walk {
 	struct die_scan *s;
 	const struct die_table *table;
-	uint32_t no_code; /* of flags of abbreviations: nothing below has code */
-	uint32_t depth;   /* of the DIEs at hand: 1 below the unit's own */
+	uint32_t no_code; /* abbreviation flags that say that nothing below has code */
+	uint32_t depth;   /* depth of the current DIEs: 1 directly below the unit's own */
 	uint32_t muted;   /* DIEs from this depth on hold no code, or are too deep; 0: none */
 	struct level levels[LIMIT_DIE_DEPTH + 1];
 };
 
-/* Lists are the image's, or those of any split unit. */
+/* A list is in the image or in a file of split units, so the lengths of all of them add up. */
 static int count_list(struct die_scan *s, int rc, struct err *err)
 {
 	uint64_t len = s->ranges.ranges_len + s->rnglists.len;
@@ -64,7 +62,8 @@ int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err)
 	return range_list_add(&s->scratch, low, high) ? 0 : range_list_full(&s->scratch, err);
 }
 
-/* Where the first range starts, unless the DIE knows better: cold parts often lie below it. */
+/* The entry is the start of the first range unless DW_AT_entry_pc is present: cold parts often have
+ * lower addresses. */
 static uint64_t entry_pc_of(const struct die_scan *s, const struct die *d,
 			    const struct range_list *ranges)
 {
@@ -137,7 +136,8 @@ static int read_die(const struct walk *w, const uint8_t *p, struct bytes *in, st
 	return die_next(u, w->table, in, ret, err);
 }
 
-/* The scope of a level's owner, made a fact with all the inlined calls that hold it. */
+/* Returns the scope of a level's owner; adds it, and the inlined calls around it, if it was only
+ * noted. */
 static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err *err)
 {
 	static const struct range_list no_code;
@@ -166,7 +166,7 @@ static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err
 	return 0;
 }
 
-/* A scope that may have code: its DIE begins at p, and *in steps over it. */
+/* Reads a scope that may have code. Its DIE begins at p; *in moves behind it. */
 static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, struct level *ret,
 			   struct err *err)
 {
@@ -176,7 +176,8 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 
 	if (!rc)
 		rc = die_ranges_read(w->s, &d, err);
-	/* What holds no wanted address is treated as without code: what is below may have some. */
+	/* A scope that holds no wanted address counts as one without code; a scope below it may
+	 * hold one. */
 	if (rc || !w->s->scratch.count ||
 	    !unit_filter_overlaps(&w->s->wanted, w->s->scratch.list, w->s->scratch.count))
 		return rc;
@@ -186,7 +187,8 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 	return rc ? rc : add_die_scope(w->s, &d, &w->s->scratch, parent, &ret->scope, err);
 }
 
-/* Where the children of a DIE end, when it says so and that is behind p: NULL otherwise. */
+/* Returns the end of the children of a DIE from its DW_AT_sibling, if that is behind p; else
+ * NULL. */
 static const uint8_t *sibling_of(const struct walk *w, const struct die_abbrev *a,
 				 const uint8_t *attributes, const uint8_t *p)
 {
@@ -215,8 +217,8 @@ static void enter_die(struct walk *w, const struct die_abbrev *a, struct level b
 	w->levels[w->depth] = below;
 }
 
-/* Steps over the attributes at *p: those of fixed length, as most DIEs have, at once. Returns false
- * when they leave the unit. */
+/* Skips the attributes at *p, in one step if their length is fixed, as for most DIEs. False when
+ * they leave the unit. */
 static inline bool step_over(const struct walk *w, const struct die_abbrev *a, const uint8_t *end,
 			     const uint8_t **p)
 {
@@ -234,8 +236,8 @@ static inline bool step_over(const struct walk *w, const struct die_abbrev *a, c
 	return !in.failed;
 }
 
-/* The cursor is a pair of pointers and no struct bytes: it stays in registers, and a unit has
- * hundreds of thousands of DIEs. */
+/* The cursor is a pair of pointers rather than a struct bytes, so that it stays in registers: a
+ * unit has hundreds of thousands of DIEs. */
 static int walk_unit(struct walk *w, const uint8_t *p, const uint8_t *end, struct err *err)
 {
 	const struct die_unit *u = &w->s->unit;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What stands around a type: namespaces and classes. A DIE does not say what holds it, so a unit
- * that is asked about is gone through once, and what is in a namespace or a class is kept as ranges
- * of offsets.
+ * Finds the namespaces and classes around a type. A DIE has no reference to its parent, so a unit
+ * is walked once when it is first looked up, and each namespace or class is kept as a range of
+ * offsets.
  */
 #include <dwarf.h>
 
@@ -10,16 +10,16 @@
 #include "limits.h"
 
 enum {
-	/* Ranges kept of all units; beyond, the units asked about are forgotten. */
+	/* Ranges kept for all units together. At the limit, the cache is emptied. */
 	RANGES_MAX = 4 << 20,
 };
 
 #define NO_RANGE UINT32_MAX
 
-/* From the DIE of a namespace, class or function to where its children end. */
+/* A namespace, class or function: the offset of its DIE, and that of the end of its children. */
 struct enclosing_range {
 	uint64_t off, end;
-	uint32_t parent; /* index within the unit's, or NO_RANGE */
+	uint32_t parent; /* index among the unit's ranges, or NO_RANGE */
 	bool is_function;
 };
 
@@ -32,11 +32,11 @@ struct unit_key {
 	uint64_t off;
 };
 
-/* What the DIEs of one depth are in. */
+/* The scope around the DIEs of one depth. */
 struct level {
 	uint64_t off;   /* of the DIE above it */
 	uint32_t owner; /* level of the nearest namespace, class or function; 0: none */
-	uint32_t range; /* of the owner, at its level */
+	uint32_t range; /* range of the owner, valid at its level */
 	bool is_function;
 };
 
@@ -93,8 +93,8 @@ static bool add_enclosing_range(struct walk *w, uint32_t level)
 	return true;
 }
 
-/* Functions are only kept when there are types in them: outer ones first, so that ranges are sorted
- * by where they begin. */
+/* Functions are kept only when they contain types. Outer ones come first, so that ranges are sorted
+ * by their start. */
 static bool keep_functions(struct walk *w)
 {
 	uint32_t stack[LIMIT_DIE_DEPTH + 1];
@@ -135,7 +135,7 @@ static bool enter_scope(struct walk *w, const struct die_abbrev *a, uint64_t off
 	return true;
 }
 
-/* All of a unit; what is behind damage is in nothing. */
+/* Walks a whole unit. DIEs behind damage count as being in no scope. */
 static bool go_through(struct die_scan *s, const struct die_unit *u, struct walk *w)
 {
 	struct bytes in = bytes_of(u->p + u->header_len, u->end - u->off - u->header_len);
@@ -212,7 +212,7 @@ size_t enclosing_scopes_find(struct die_scan *s, const struct die *d, uint64_t *
 	if (!u || !u->count)
 		return 0;
 	ranges = s->enclosing.ranges + u->first;
-	for (left = u->count; left;) { /* the last that begins before the DIE */
+	for (left = u->count; left;) { /* finds the last range before the DIE */
 		size_t half = left / 2;
 
 		if (ranges[low + half].off < d->off) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Line tables: DWARF 5 section 6.2, and DWARF 2 to 4. Read here and not by libdwarf, whose version
- * 20210528 starts DWARF 5 programs at file 0 where the standard says 1. Paths are as the table and
- * the unit's DW_AT_comp_dir say, absolute parts winning.
+ * Line tables: DWARF 5 section 6.2, and DWARF 2 to 4. libdwarf is not used because its version
+ * 20210528 starts DWARF 5 programs at file 0, where the standard says 1. A path is DW_AT_comp_dir,
+ * directory and name joined; an absolute part replaces what is before it.
  */
 #include "line_table.h"
 
@@ -76,7 +76,7 @@ static bool add_line_file(struct line_table *t, const char *base, uint64_t dir)
 	return true;
 }
 
-/* Up to DWARF 4: lists ended by an empty name. */
+/* Reads the lists of DWARF 2 to 4, which an empty name ends. */
 static bool read_old_names(struct line_table *t, struct bytes *in)
 {
 	const char *name;
@@ -108,8 +108,11 @@ static bool read_formats(struct bytes *in, struct formats *f)
 	return !in->failed;
 }
 
-/* One value of an entry; *ret_text for strings, *ret_number for numbers. Unknown forms fail: their
- * length is not known. Each form takes at least one byte, so counts are bounded by the input. */
+/*
+ * Reads one value of an entry: a string into *ret_text, a number into *ret_number. Unknown forms
+ * fail, because their length is not known. Each form takes at least one byte, so counts are bounded
+ * by the input.
+ */
 static void read_form(const struct line_sections *s, struct bytes *in, uint64_t form, bool is_64,
 		      const char **ret_text, uint64_t *ret_number)
 {
@@ -215,7 +218,7 @@ static int read_line_header(struct line_table *t, const struct line_sections *s,
 	bytes_skip(&rest, header_len);
 	p->min_len = bytes_u8(&in);
 	p->max_ops = t->version >= 4 ? bytes_u8(&in) : 1;
-	bytes_u8(&in); /* whether rows start as statements: all rows count here */
+	bytes_u8(&in); /* default_is_stmt, unused: all rows count */
 	p->line_base = (int8_t)bytes_u8(&in);
 	p->line_range = bytes_u8(&in);
 	p->opcode_base = bytes_u8(&in);
@@ -249,7 +252,7 @@ static bool emit_line_row(struct line_rows *out, struct registers *r, bool end)
 {
 	if (!GROW(out->rows, &out->cap, out->count + 1, LIMIT_LINE_ROWS))
 		return false;
-	/* The file's number; its id is filled in by the caller. */
+	/* Holds the file's number, which the caller replaces by its id. */
 	out->rows[out->count++] = (struct debug_row){
 		.vaddr = r->address,
 		.file = r->file > UINT32_MAX ? UINT32_MAX : (uint32_t)r->file,
@@ -291,7 +294,7 @@ static bool extended_opcode(struct program *p, struct line_table *t, struct regi
 		if (t->want_columns)
 			r->discriminator = bytes_uleb(&in);
 		break;
-	default: /* what producers invent */
+	default: /* extensions of producers */
 		break;
 	}
 	return ok;
@@ -324,7 +327,7 @@ static bool standard_opcode(struct program *p, uint8_t opcode, bool want_columns
 		r->address += bytes_u16(&p->in);
 		r->op_index = 0;
 		break;
-	default: /* operands of those we know and do not need, and of those we do not know */
+	default: /* skips the operands of opcodes that are not needed or unknown */
 		for (unsigned int i = 0; i < p->operand_counts[opcode]; i++)
 			bytes_uleb(&p->in);
 		break;
@@ -360,7 +363,7 @@ static int run_line_program(struct program *p, struct line_table *t, uint64_t of
 	return p->in.failed ? line_damaged(off, "its program is cut", err) : 0;
 }
 
-/* What the table at off says that it is long, as far as the section goes. */
+/* The length that the table at `off` claims, cut at the end of the section. */
 static uint64_t table_len(const struct line_sections *s, uint64_t off)
 {
 	struct bytes in = bytes_of(s->line, s->line_len);
@@ -388,8 +391,8 @@ int line_table_read(struct line_table *t, const struct line_sections *s, uint64_
 	return rc;
 }
 
-/* Directory 0 is the compilation directory; DWARF 5 spells it out in the table, before that only
- * DW_AT_comp_dir knows it. NULL: none. */
+/* Directory 0 is the compilation directory. DWARF 5 has it in the table; before, it is only in
+ * DW_AT_comp_dir, and this returns NULL. */
 static const char *line_directory(const struct line_table *t, uint64_t number)
 {
 	if (t->version < 5) {
@@ -428,7 +431,7 @@ uint32_t line_table_file(struct line_table *t, uint64_t number, const char *comp
 {
 	struct line_file *f;
 
-	/* DWARF 5 counts from 0, before it was 1. */
+	/* File numbers begin at 0 in DWARF 5 and at 1 before. */
 	if (t->version < 5) {
 		if (!number)
 			return DEBUG_NONE;

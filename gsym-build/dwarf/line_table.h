@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_LINE_TABLE_H
 #define RAWSTACK_LINE_TABLE_H
-/*
- * The line table of one unit, from raw sections. Bounded by its input: a table takes memory in
- * proportion to its bytes.
- */
+/* Reads the line table of one unit from raw sections. It takes memory in proportion to the length
+ * of its input. */
 #include "bytes.h"
 #include "debug_info.h"
 
@@ -14,18 +12,18 @@ struct line_sections {
 };
 
 struct line_file {
-	const char *base; /* in a section, or NULL */
+	const char *base; /* name inside a section, or NULL */
 	uint64_t dir;
-	uint32_t id; /* of debug_text, DEBUG_NONE until asked for */
+	uint32_t id; /* of debug_text, DEBUG_NONE until it is requested */
 };
 
-/* Zero is an empty table. */
+/* A zeroed struct is an empty table. */
 struct line_table {
 	const char **dirs;
 	struct line_file *files;
 	size_t dir_count, dirs_cap, file_count, files_cap;
 	unsigned int version;
-	bool want_columns; /* columns and discriminators: set before reading */
+	bool want_columns; /* also columns and discriminators; the caller sets it */
 	uint64_t read_len; /* bytes of the table that was read last, good or bad */
 };
 
@@ -44,7 +42,7 @@ int line_table_read(struct line_table *t, const struct line_sections *s, uint64_
 		    struct line_rows *out, struct err *err) _must_check_;
 void line_table_done(struct line_table *t);
 
-/* The file of a number as rows and DIEs of this unit count; DEBUG_NONE when there is none. */
+/* The file with this number in the unit's rows and DIEs; DEBUG_NONE when there is none. */
 uint32_t line_table_file(struct line_table *t, uint64_t number, const char *comp_dir,
 			 struct debug_text *text);
 

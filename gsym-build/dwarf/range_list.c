@@ -33,7 +33,8 @@ static int range_outside(const char *section, uint64_t off, struct err *err)
 		       section);
 }
 
-/* Address pairs up to a pair of zeros; the highest address in front announces a new base. */
+/* Reads address pairs up to a pair of zeros. A pair that begins with the highest address sets a new
+ * base. */
 static int read_debug_ranges(const struct range_source *s, struct bytes *in, uint64_t off,
 			     struct range_list *out, struct err *err)
 {

@@ -8,7 +8,7 @@
 #include "bytes.h"
 #include "debug_info.h"
 
-/* The sections, and what a unit says about how to read them. */
+/* The sections, and the properties of a unit that say how to read them. */
 struct range_source {
 	const uint8_t *ranges, *rnglists, *addr; /* NULL: no such section */
 	size_t ranges_len, rnglists_len, addr_len;
@@ -23,7 +23,7 @@ struct range_source {
 struct range_list {
 	struct debug_range *list;
 	size_t count, cap;
-	uint64_t read_len; /* bytes of lists that were read into it, good or bad */
+	uint64_t read_len; /* bytes of lists read so far, valid or not */
 };
 
 /*
@@ -37,7 +37,7 @@ int range_list_read(const struct range_source *s, uint64_t off, struct range_lis
 int range_list_read_index(const struct range_source *s, uint64_t index, struct range_list *out,
 			  struct err *err) _must_check_;
 
-/* False when there is no room for one more: range_list_full() is the error of that, ERR_LIMIT or
+/* False when there is no room for one more; range_list_full() then makes the error, ERR_LIMIT or
  * ERR_MEMORY. */
 bool range_list_add(struct range_list *out, uint64_t start, uint64_t end) _must_check_;
 int range_list_full(const struct range_list *out, struct err *err);

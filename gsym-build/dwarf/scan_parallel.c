@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One scan by two threads, which take runs of units in turn. */
+/* One scan by two threads, each of which takes the next run of units when it is idle. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <string.h>
@@ -8,20 +8,20 @@
 #include "limits.h"
 #include "rsym_report.h"
 
-/* Units are taken together up to so many bytes, where all can be seen; of an inflated section, all
- * that are in sight. */
+/* Bytes of units that are taken together from a plain section. From a compressed section, a run is
+ * all units that are inflated. */
 #define RUN ((uint64_t)512 << 10)
 
-/* What both threads take from. */
+/* The state that both threads share. */
 struct share {
 	pthread_mutex_t lock;
-	/* Under the lock: */
-	struct die_scan *owner; /* of .debug_info */
-	uint64_t next;          /* offset of the first unit that nobody has */
+	/* The lock guards all members below. */
+	struct die_scan *owner; /* has .debug_info open */
+	uint64_t next;          /* offset of the first unit that no thread has taken */
 	uint32_t next_number;
 	uint64_t unread;
 	struct unit_filter_shared wanted;
-	uint64_t reading[2]; /* where the run of each begins; UINT64_MAX: it has none */
+	uint64_t reading[2]; /* where the current run of each thread begins; UINT64_MAX: none */
 	bool over;
 };
 
@@ -30,11 +30,11 @@ struct run {
 	uint64_t seen;    /* p can be read up to there */
 	const uint8_t *p; /* the byte at off */
 	uint32_t number;  /* of its first unit */
-	int found;        /* of that unit, as die_unit_at() has it */
+	int found;        /* result of die_unit_at() for that unit */
 	struct err why;
 };
 
-/* What was noted up to the end of a unit. */
+/* The lengths of the notes at the end of a unit. */
 struct mark {
 	uint32_t number;
 	size_t notes_end, missing_end;
@@ -63,7 +63,7 @@ static void scan_thread_done(struct scan_thread *r)
 	free(r->marks);
 }
 
-/* Of a unit whose end is known: it is part of the run. */
+/* Adds a unit whose end is known to the current run. */
 static void add_run_unit(struct share *sh, uint64_t end, bool readable)
 {
 	sh->next = end;
@@ -73,7 +73,7 @@ static void add_run_unit(struct share *sh, uint64_t end, bool readable)
 		sh->over = true;
 }
 
-/* Those behind the first one that can be seen whole. */
+/* Adds the units behind the first that are readable as a whole. */
 static void add_visible(struct share *sh, struct run *run, uint64_t len)
 {
 	while (sh->next < len && !sh->over) {
@@ -88,12 +88,13 @@ static void add_visible(struct share *sh, struct run *run, uint64_t len)
 		header = die_unit_header(&u, run->p + (sh->next - run->off), have, sh->next, len,
 					 false, &why);
 		if ((header && header != ERR_UNSUPPORTED) || u.end > run->seen)
-			return; /* it is the first of a run, later */
+			return; /* it begins a later run */
 		add_run_unit(sh, u.end, !header);
 	}
 }
 
-/* The first unit of a run, which is one that somebody wants. As take_locked(). */
+/* Finds the first unit of a run, skipping units that are not wanted. Returns what take_locked()
+ * does. */
 static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
 {
 	struct die_scan *owner = sh->owner;
@@ -201,7 +202,7 @@ static int read_run(struct scan_thread *r, struct run *run, struct err *err)
 
 		u->file = &r->s.file;
 		u->p = unit_filter_need(&r->s.wanted, off) == UNIT_FILTER_SKIP ? NULL : p;
-		end = u->end; /* a split unit may take its place */
+		end = u->end; /* read_one() may replace it by a split unit */
 		rc = read_one(r, number++, !header, &why, err);
 		if (rc)
 			return rc;
@@ -237,7 +238,7 @@ static void take_notes(struct buf *to, const struct buf *from, size_t at, size_t
 		rsym_report_note(to, part, name, why);
 }
 
-/* What both noted, in the order of units. */
+/* Joins the notes of both threads, in the order of units. */
 static void join_notes(const struct scan_thread r[2], const struct die_companions *c)
 {
 	size_t at[2] = {0};
@@ -275,16 +276,16 @@ static void report_both(struct debug_report *to, const struct scan_thread r[2])
 	}
 }
 
-/* Sections to be inflated, by whoever has time. */
+/* Sections that both threads inflate, each taking the next one. */
 struct loading {
 	struct image *im;
 	atomic_size_t taken;
 };
 
-/* Errors come again where the sections are asked for. */
+/* Errors are ignored here: they recur where the sections are opened. */
 static void open_second(void *ctx)
 {
-	/* The largest first. */
+	/* Ordered by typical size, the largest first. */
 	static const char *const names[] = {".debug_line",   ".debug_str",  ".debug_rnglists",
 					    ".debug_ranges", ".debug_addr", ".debug_abbrev"};
 	struct loading *l = ctx;
@@ -297,7 +298,8 @@ static void open_second(void *ctx)
 		(void)image_section(l->im, names[i], &p, &len, &ignored);
 }
 
-/* 1: both are ready; 0: there are no units; negative. What companions are is noted once. */
+/* 1: both are ready; 0: there are no units; negative. Notes about companions are made once, by the
+ * first thread. */
 static int open_both(struct scan_thread r[2], struct image *im,
 		     const struct die_companions *companions, const struct die_part parts[2],
 		     struct debug_report *report, struct err *err)
@@ -305,7 +307,7 @@ static int open_both(struct scan_thread r[2], struct image *im,
 	struct die_companions c = *companions;
 	int rc;
 
-	c.helper = NULL; /* it reads */
+	c.helper = NULL; /* the helper reads units itself */
 	rc = die_scan_open(&r[0].s, im, &c, parts[0].text, parts[0].sink, &r[0].report, err);
 	if (!rc)
 		rc = die_scan_open_info(&r[0].s, &c, err);
@@ -332,7 +334,7 @@ static int open_both(struct scan_thread r[2], struct image *im,
 	return rc ? rc : 1;
 }
 
-/* A reader has tables of its own, and is too large for a stack. */
+/* A struct scan_thread is too large for the stack. */
 int scan_parallel(struct image *im, const struct die_companions *companions,
 		  struct die_part parts[2], struct debug_report *report, struct helper *helper,
 		  struct err *err)
@@ -359,7 +361,7 @@ int scan_parallel(struct image *im, const struct die_companions *companions,
 		open_second(&loading);
 		helper_wait(helper);
 	}
-	/* The rest is loaded by one thread, and all only read from then on. */
+	/* One thread loads the remaining sections; from then on both threads only read them. */
 	rc = open_both(r, im, companions, parts, report, err);
 	if (rc > 0)
 		rc = unit_filter_shared_open(&share.wanted, &r[0].s.wanted, err) ? ERR_MEMORY : rc;

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Inflated ahead of what is asked for. Below it calls cost more, above it caches suffer. */
+/* Bytes inflated beyond those requested: less costs more calls, more overflows the CPU caches. */
 #define AHEAD ((size_t)512 << 10)
 /* Pages of the file are given back in runs of this length. */
 #define DROP  ((uint64_t)8 << 20)
@@ -15,7 +15,7 @@ static void inflate_next(void *ctx)
 	w->next_rc = inflate_stream_read(w->stream, w->next, w->next_len, &w->next_err);
 }
 
-/* The file is not read again before `off` of the section's bytes in it. */
+/* Gives back pages of the file: bytes of the section before `off` are not read again. */
 static void drop_pages(struct section_stream *w, uint64_t off)
 {
 	if (off - w->dropped < DROP)
@@ -24,7 +24,7 @@ static void drop_pages(struct section_stream *w, uint64_t off)
 	w->dropped = off;
 }
 
-/* The helper rests: it goes on behind what it has done. */
+/* Starts the idle helper on the next part. */
 static void start_next(struct section_stream *w)
 {
 	uint64_t left = w->len - w->inflated;
@@ -72,7 +72,7 @@ void section_stream_close(struct section_stream *w)
 	*w = (struct section_stream){0};
 }
 
-/* Room for len bytes at the front of which stands what is kept of the old view. */
+/* Makes room for len bytes, and moves the last `keep` bytes of the old view to their front. */
 static bool make_stream_room(struct section_stream *w, size_t keep, uint64_t len)
 {
 	uint8_t *memory;
@@ -96,10 +96,11 @@ static bool make_stream_room(struct section_stream *w, size_t keep, uint64_t len
 	return true;
 }
 
-/* Up to what is wanted, from what the helper inflates: always all of it, so that it never rests. */
+/* Takes parts that the helper inflated until the wanted bytes are there. Each part is taken whole,
+ * so that the helper is never idle. */
 static int take_ahead(struct section_stream *w, uint64_t off, uint64_t len, struct err *err)
 {
-	uint64_t end = w->off + w->have; /* of what was taken */
+	uint64_t end = w->off + w->have; /* end of the bytes taken so far */
 	size_t keep = off < end ? (size_t)(end - off) : 0;
 
 	if (!make_stream_room(w, keep, len + AHEAD))
@@ -115,7 +116,7 @@ static int take_ahead(struct section_stream *w, uint64_t off, uint64_t len, stru
 		if (!n || w->next_rc)
 			return n ? err_set(err, w->next_rc, "%s", w->next_err.message)
 				 : err_set(err, ERR_DATA, "it ends too early");
-		/* What nobody asked to see is passed over. */
+		/* Bytes before `off` were not requested and are skipped. */
 		skip = off <= end ? 0 : off - end < n ? (size_t)(off - end) : n;
 		memcpy(w->memory + keep, w->next + skip, n - skip);
 		keep += n - skip;
@@ -138,7 +139,8 @@ static int inflate_to(struct section_stream *w, uint64_t off, uint64_t len, stru
 		return err_set(err, ERR_MEMORY, "no memory for %llu bytes of a unit",
 			       (unsigned long long)len);
 	w->have = keep;
-	/* What nobody asked to see goes through the front of the same memory. */
+	/* Bytes before `off` were not requested; they are inflated into the same memory and
+	 * overwritten. */
 	while (!rc && end < off) {
 		size_t n = off - end < w->memory_len ? (size_t)(off - end) : w->memory_len;
 

@@ -10,7 +10,7 @@ struct unit_encoding {
 	uint8_t version;      /* 2 to 5 */
 	uint8_t address_size; /* 4 or 8 */
 	uint8_t offset_size;  /* 4 or 8: 32-bit or 64-bit DWARF */
-	bool columns, types;  /* are wanted */
+	bool columns, types;  /* whether columns and types are extracted */
 };
 
 #endif

@@ -7,7 +7,7 @@
 struct wanted_address {
 	uint64_t vaddr;
 	bool listed;
-	uint32_t open; /* the next one that is not found yet, or one on the way there */
+	uint32_t open; /* index of the next open address, or of one on the way to it */
 };
 
 struct wanted_pair {
@@ -16,12 +16,13 @@ struct wanted_pair {
 };
 
 /*
- * Most inlined calls are asked about, and are short and not wanted: a bit for each run of 64 bytes
- * that has an address tells it with one look where a search takes a dozen. Runs share bits.
+ * Most of the ranges tested are short inlined calls that hold no wanted address. A bit for each run
+ * of 64 bytes that has one rejects them with one load, where a search takes a dozen. Runs share
+ * bits modulo RUN_BITS.
  */
 #define RUN_SHIFT 6
 #define RUN_BITS  ((size_t)1 << 18)
-#define RUNS_MAX  8 /* of longer ranges, which are searched */
+#define RUNS_MAX  8 /* ranges over more runs are searched */
 
 static void mark_run(uint64_t *runs, uint64_t vaddr)
 {
@@ -90,7 +91,7 @@ static bool add_listed_range(struct unit_filter *w, uint64_t unit_off, uint64_t 
 	return true;
 }
 
-/* One unit's set of ranges; *ret_ok false: out of memory. */
+/* Reads the ranges of one unit. *ret_ok false: out of memory. */
 static void read_set(struct unit_filter *w, struct bytes set, size_t head_len,
 		     unsigned int off_size, bool *ret_ok)
 {
@@ -102,7 +103,7 @@ static void read_set(struct unit_filter *w, struct bytes set, size_t head_len,
 
 	if (set.failed || version != 2 || selector || (size != 4 && size != 8))
 		return;
-	/* Tuples stand at a multiple of their length from the beginning of the set. */
+	/* Tuples are aligned to their length, relative to the beginning of the set. */
 	bytes_skip(&set, -(head_len + set_len - set.left) & (2 * size - 1));
 	while (set.left >= 2 * size && *ret_ok) {
 		uint64_t start = size == 8 ? bytes_u64(&set) : bytes_u32(&set);
@@ -111,7 +112,7 @@ static void read_set(struct unit_filter *w, struct bytes set, size_t head_len,
 		any |= len != 0;
 		*ret_ok = add_listed_range(w, unit_off, start, len);
 	}
-	/* Of a unit that it lists without any range it says nothing. */
+	/* A unit listed without any range counts as not listed. */
 	if (!any || !*ret_ok)
 		return;
 	*ret_ok =
@@ -140,7 +141,7 @@ static bool read_index(struct unit_filter *w, struct bytes in)
 	return ok;
 }
 
-/* Askers and indexes mostly have it in order. */
+/* Sorts a list. Callers and indexes mostly give it in order, so that is tested first. */
 static void put_in_order(void *list, size_t count, size_t size,
 			 int (*compare)(const void *a, const void *b))
 {
@@ -314,14 +315,15 @@ bool unit_filter_overlaps(const struct unit_filter *w, const struct debug_range 
 	return in;
 }
 
-/* One sequence, rows [first, last]; returns how many of them stand at `to` then. */
+/* Moves the needed rows of one sequence, [first, last], to index `to`; returns how many
+ * those are. */
 static size_t keep_rows(const struct unit_filter *w, struct debug_row *rows, size_t first,
 			size_t last, size_t to)
 {
 	size_t kept = to, next = first; /* the first row that is not kept yet */
 
 	for (size_t i = first; i < last; i++)
-		if (rows[i].vaddr > rows[i + 1].vaddr) { /* someone else has to make sense of it */
+		if (rows[i].vaddr > rows[i + 1].vaddr) { /* rows fall: the builder decides */
 			memmove(rows + to, rows + first, (last + 1 - first) * sizeof(*rows));
 			return last + 1 - first;
 		}
@@ -352,7 +354,7 @@ void unit_filter_trim_rows(const struct unit_filter *w, struct line_rows *rows)
 		kept += keep_rows(w, rows->rows, first, i, kept);
 		first = i + 1;
 	}
-	rows->count = kept; /* what is not closed is no sequence */
+	rows->count = kept; /* rows without a closing row are no sequence */
 }
 
 void unit_filter_mark_found(struct unit_filter *w, const struct debug_span *spans, size_t count)
