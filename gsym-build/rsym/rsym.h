@@ -41,12 +41,12 @@ struct rsym_optional {
 	uint64_t len;
 };
 
-/* Filled by rsym_open(). The fields above the line may be read, the others through functions. */
+/* Filled by rsym_open(). Callers may read the members above the line; the others are private. */
 struct rsym {
 	const uint8_t *p;
 	size_t len;
 	struct build_id id;
-	uint64_t generation; /* of the content: equal bytes, equal number */
+	uint64_t generation; /* a hash of the content: equal bytes have an equal number */
 	uint64_t text_base;  /* kernel tables: link address of _text */
 	uint32_t flags;      /* RSYM_HAS_... */
 	uint32_t function_count, file_count, segment_count, alias_count;
@@ -58,7 +58,7 @@ struct rsym {
 	uint64_t blocks_len, entry_base;
 	uint32_t span_count, leaf_index_count, leaf_count, line_base_count, base_count,
 		frequent_count, decl_count, entry_count;
-	uint32_t line_base_stride, function_stride; /* bytes of a group */
+	uint32_t line_base_stride, function_stride; /* bytes from one group to the next */
 	uint8_t block_rows, line_base_bits, frequent_bits, file_bits, line_bits, decl_bits,
 		entry_bits;
 	struct rsym_texts names, files;
@@ -67,27 +67,27 @@ struct rsym {
 };
 
 enum rsym_flag {
-	RSYM_HAS_DWARF = 1 << 0,   /* else names come from symbols only */
+	RSYM_HAS_DWARF = 1 << 0,   /* if not set, names come from symbols only */
 	RSYM_HAS_SYMBOLS = 1 << 1, /* a symbol table took part */
 	RSYM_IS_KERNEL = 1 << 2,   /* text_base is valid */
 	RSYM_HAS_SEGMENTS = 1 << 3,
 };
 
 /*
- * Validates the whole table: magic, version, bounds, checksums, and every block, row, record and
- * string decoded once. ERR_UNSUPPORTED for an unknown major version or another byte order, ERR_DATA
- * for anything damaged; *t is then undefined. p must be a multiple of 16.
+ * Validates the whole table: magic, version, bounds and checksums; and it decodes every block, row,
+ * record and string once. ERR_UNSUPPORTED for an unknown major version or another byte order,
+ * ERR_DATA for anything damaged; *t is then undefined. p must be a multiple of 16.
  */
 int rsym_open(struct rsym *t, const void *p, size_t len, struct err *err) _must_check_;
 
 /*
- * The same for bytes that rsym_open() has accepted before, as a store does with each table it
- * takes: reads the header, the directory and the heads of sections, below 1 % of the table. Damage
- * since then may give wrong answers, but no lookup leaves the bytes or runs on.
+ * Opens bytes that rsym_open() has accepted before; a store checks each table once, when it takes
+ * it in. Reads the header, the directory and the heads of sections, less than 1 % of the table.
+ * Later damage may give wrong answers, but no lookup reads outside the bytes or loops.
  */
 int rsym_open_trusted(struct rsym *t, const void *p, size_t len, struct err *err) _must_check_;
 
-/* The i-th section of the file, of unknown ones too: 1, or 0 behind the last. For reports. */
+/* The i-th section of the file, including unknown ones: 1, or 0 behind the last. For reports. */
 struct rsym_section {
 	uint32_t id;
 	const char *name; /* "unknown" */
@@ -113,8 +113,8 @@ struct rsym_frame {
 int rsym_lookup(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap);
 
 /*
- * Many addresses at once, the way to have them fast: sorted ones are read on from each other,
- * others have their memory fetched ahead. Works in order and stops where fewer than RSYM_FRAMES_MAX
+ * Looks up many addresses at once, which is faster: a sorted list continues from one address to the
+ * next, an unsorted one is prefetched. Works in order and stops when fewer than RSYM_FRAMES_MAX
  * places are left in frames; returns how many addresses are done. The frames of address i, as
  * rsym_lookup() gives them, are frames[ends[i - 1]] (0 for the first) to frames[ends[i] - 1].
  */
@@ -122,10 +122,10 @@ size_t rsym_lookup_batch(const struct rsym *t, const uint64_t *vaddrs, size_t co
 			 struct rsym_frame *frames, size_t cap, uint32_t *ends);
 
 /*
- * Where to look up what stands on a stack as a return address: one byte before it, in the call. No
- * call returns to the trampoline of a signal handler (__restore_rt of glibc, sigreturn__sigaction
- * of Go): the kernel puts the address of its first instruction there. So where no function holds
- * the byte before and one begins at the address, it is the address itself. 0 stays 0.
+ * The address at which to look up a return address: one byte before it, inside the call. The
+ * trampoline of a signal handler (__restore_rt of glibc, sigreturn__sigaction of Go) is not called;
+ * the kernel pushes the address of its first instruction. So if no function holds the byte before
+ * and one begins at the address, the result is the address itself. 0 gives 0.
  */
 uint64_t rsym_call_vaddr(const struct rsym *t, uint64_t return_vaddr);
 
@@ -134,29 +134,29 @@ struct rsym_column {
 };
 
 /*
- * Columns and discriminators of the first `count` frames at vaddr, in the order of rsym_lookup().
- * False, and zeros, when the table has none (they are kept by `build --columns` only). Takes a
- * microsecond or two.
+ * Gives the columns and discriminators of the first `count` frames at vaddr, in the order of
+ * rsym_lookup(). False, and zeros, when the table has none (they are kept by `build --columns`
+ * only). Takes a microsecond or two.
  */
 bool rsym_columns_at(const struct rsym *t, uint64_t vaddr, struct rsym_column *columns,
 		     size_t count);
 
-/* Up to where the table has the columns of vaddr; UINT64_MAX behind the last. For verification. */
+/* The address where the columns of vaddr end; UINT64_MAX behind the last row. For verification. */
 uint64_t rsym_columns_end(const struct rsym *t, uint64_t vaddr);
 
-/* The half-open range of addresses that has vaddr's answer; 1, or 0 when vaddr is in a gap (the
- * range is then that gap). For verification and for caches. */
+/* The half-open range of addresses with the same answer as vaddr. 1; 0 when vaddr is in a gap,
+ * which is then the range. For verification and caches. */
 int rsym_range(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
 
 struct rsym_function {
-	uint64_t vaddr;      /* of its entry; 0 for one that exists only inlined */
+	uint64_t vaddr;      /* address of the entry; 0 for a function that exists only inlined */
 	uint32_t start_line; /* of its declaration, 0: unknown */
 	uint32_t file;       /* of its declaration, or RSYM_NONE */
-	bool from_symbol;    /* named by a symbol, DWARF says nothing of it */
+	bool from_symbol;    /* a symbol names it; DWARF does not describe it */
 	bool has_entry;      /* vaddr is valid */
 };
 
-/* Ids come from rsym_lookup(), or are any number below t->function_count. ERR_USAGE otherwise. */
+/* Any number below t->function_count is a valid id; for other numbers ERR_USAGE. */
 int rsym_function(const struct rsym *t, uint32_t function, struct rsym_function *ret,
 		  struct err *err);
 
@@ -176,17 +176,17 @@ int rsym_type(const struct rsym *t, uint32_t function, struct buf *out, struct e
 
 /*
  * Append to `out` the linkage name of a function (mangled, untrusted bytes, no NUL added) and the
- * path of a file. Each call sets up zstd and unpacks 16 or 32 strings: some 20 microseconds. Who
- * wants more than a few takes a struct rsym_reader.
+ * path of a file. Each call sets up zstd and unpacks 16 or 32 strings, about 20 microseconds. Use a
+ * struct rsym_reader for more than a few.
  */
 int rsym_name(const struct rsym *t, uint32_t function, struct buf *out, struct err *err);
 int rsym_file(const struct rsym *t, uint32_t file, struct buf *out, struct err *err);
 
 /*
- * Reads names and paths of one table, whose bytes must outlive it: unpacked blocks are kept, up to
- * cache_max bytes for the names and as much for the paths, so each is unpacked once while they fit.
- * Memory beside the cache: about 200 KB. One thread at a time. rsym_reader_new() gives NULL out of
- * memory; texts are valid until the next call with the same reader.
+ * Reads names and paths of one table, whose bytes must outlive it. Unpacked blocks are cached, up
+ * to cache_max bytes for names and as much for paths. The reader takes about 200 KB besides. One
+ * thread at a time. rsym_reader_new() returns NULL when memory is out. Texts are valid until the
+ * next call with the same reader.
  */
 struct rsym_reader;
 
@@ -198,42 +198,44 @@ int rsym_reader_name(struct rsym_reader *r, uint32_t function, const uint8_t **r
 		     struct err *err);
 int rsym_reader_file(struct rsym_reader *r, uint32_t file, const uint8_t **ret, size_t *ret_len,
 		     struct err *err);
-/* Bytes of names and paths that were unpacked so far. A name costs a block, which the table makes
- * as large as it likes (RSYM_TEXT_BLOCK_MAX): who answers strangers adds up. */
+/* Bytes of names and paths unpacked so far. A name costs a whole block, which a hostile table can
+ * make as large as RSYM_TEXT_BLOCK_MAX, so a server that takes untrusted tables limits this sum. */
 uint64_t rsym_reader_unpacked_len(const struct rsym_reader *r);
 
-/* Its signature: 1, or 0 as rsym_type(). */
+/* The signature of a function: 1, or 0 as for rsym_type(). */
 int rsym_reader_type(struct rsym_reader *r, uint32_t function, const uint8_t **ret, size_t *ret_len,
 		     struct err *err);
 
-/* Functions of one name share this number, which is below t->function_count; RSYM_NONE for an id
- * out of range. Costs no decoding: who prints names keys their texts by it. */
+/* The number of a name, below t->function_count, shared by all functions of that name; RSYM_NONE
+ * for an id out of range. It decodes nothing, so it serves as the key of a cache of names. */
 uint32_t rsym_name_id(const struct rsym *t, uint32_t function);
 
-/* Address conversion through the segments of the executable: 1 and *ret_vaddr, or 0 when file_off
- * is in no loaded segment. */
+/* Converts a file offset by the segments of the executable. 1 and *ret_vaddr, or 0 when file_off is
+ * in no loaded segment. */
 int rsym_vaddr_of_file_off(const struct rsym *t, uint64_t file_off, uint64_t *ret_vaddr);
 
-/* The same for an offset in a section with code of a relocatable file: how loaded kernel modules
- * are known. 1, or 0 when the table has no such section (tables of linked files have none) or off
- * is behind its end. */
+/*
+ * Converts an offset in a code section of a relocatable file, which is how addresses in loaded
+ * kernel modules are given. 1; 0 when the table has no such section (a linked file has none) or off
+ * is behind its end.
+ */
 int rsym_vaddr_of_section(const struct rsym *t, const void *name, size_t name_len, uint64_t off,
 			  uint64_t *ret_vaddr);
 
-/* How a name is shown. */
+/* The style in which a name is shown. */
 enum rsym_shown_style {
 	RSYM_SHOWN_SHORT, /* without parameters and return type */
 	RSYM_SHOWN_FULL,
 };
 
-/* Appends the text of a name, or the name where it has none; false when out is full. */
+/* Appends the text of a name, or the name itself if it has none; false when out is full. */
 typedef bool (*rsym_show_fn)(enum rsym_shown_style style, const void *name, size_t len,
 			     struct buf *out);
 
 /*
  * Appends the text that the builder made of a name (rsym_name_id()); 0: the table has none.
- * ERR_DATA, ERR_LIMIT when out is full. The fetches wait for nothing and bring it nearer: the first
- * before the second.
+ * ERR_DATA; ERR_LIMIT when out is full. The two fetch functions only prefetch memory for it; call
+ * the first one first.
  */
 static inline bool rsym_has_shown(const struct rsym *t)
 {

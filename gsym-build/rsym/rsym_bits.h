@@ -2,17 +2,16 @@
 #ifndef RAWSTACK_RSYM_BITS_H
 #define RAWSTACK_RSYM_BITS_H
 /*
- * Numbers of a few bits each, one behind the other: the alphabet of the table format. Bit 0 is the
- * lowest of byte 0. Reads are unaligned loads of 8 bytes without any check, so whoever reads proves
- * the position first, and memory must go on for RSYM_PAD bytes behind the last bit; a table file
- * does. Compiled twice, for plain x86-64 and for processors with BMI2: compilers turn the masks
- * below into single instructions there.
+ * Packed numbers of a few bits each, the basic encoding of the table format. Bit 0 is the lowest of
+ * byte 0. Reads are unchecked, unaligned loads of 8 bytes: the caller checks the position first,
+ * and RSYM_PAD readable bytes must follow the last bit, as in a table file. It is compiled twice,
+ * for plain x86-64 and with BMI2, where the compiler makes single instructions of the masks.
  */
 #include <string.h>
 
 #include "buf.h"
 
-/* The parts of a lookup are made into one function: calls would cost as much as the work. */
+/* Forces the parts of a lookup into one function: calls would cost as much as the work. */
 #define RSYM_INLINE inline __attribute__((always_inline))
 
 static inline uint32_t rsym_load32(const uint8_t *p)
@@ -43,14 +42,14 @@ static inline uint64_t bits_get(const uint8_t *p, uint64_t at, unsigned int n)
 	return bits_low(rsym_load64(p + at / 8) >> at % 8, n);
 }
 
-/* 64 bits from bit position at: loads 16 bytes. */
+/* 64 bits from bit position at; it loads 16 bytes. */
 static inline uint64_t bits_word(const uint8_t *p, uint64_t at)
 {
 	p += at / 8;
 	return rsym_load64(p) >> at % 8 | rsym_load64(p + 8) << 1 << (63 - at % 8);
 }
 
-/* Bits needed to write v: 0 for 0, 64 at most. */
+/* The number of bits needed to write v: 0 for 0, 64 at most. */
 static inline unsigned int bits_len(uint64_t v)
 {
 	return v ? 64 - (unsigned int)__builtin_clzll(v) : 0;
@@ -62,10 +61,10 @@ static inline uint32_t bits_len32(uint32_t v)
 	return 63 - (uint32_t)__builtin_clzll(2 * (uint64_t)v + 1);
 }
 
-/* A word whose set bits were counted: what counting and selecting both need is done once. */
+/* A word and its counts of set bits, which counting and selecting share. */
 struct bits_tally {
 	uint64_t word;
-	uint64_t sums; /* byte i: the set bits in bytes 0 to i; with BMI2: all, as one number */
+	uint64_t sums; /* byte i counts the set bits in bytes 0 to i; with BMI2: their total */
 };
 
 static RSYM_INLINE struct bits_tally bits_tally(uint64_t v)
@@ -75,7 +74,8 @@ static RSYM_INLINE struct bits_tally bits_tally(uint64_t v)
 #ifdef __BMI2__
 	t.sums = (uint64_t)__builtin_popcountll(v);
 #else
-	/* Sums of 2, 4 and 8 neighbours; then all bytes below are added to each. */
+	/* Add up 2, 4 and 8 neighbouring bits; the multiplication then adds all lower bytes to each
+	 * byte. */
 	v -= v >> 1 & UINT64_C(0x5555555555555555);
 	v = (v & UINT64_C(0x3333333333333333)) + (v >> 2 & UINT64_C(0x3333333333333333));
 	v = (v + (v >> 4)) & UINT64_C(0x0f0f0f0f0f0f0f0f);
@@ -94,7 +94,8 @@ static RSYM_INLINE unsigned int bits_tally_count(const struct bits_tally *t)
 }
 
 #ifndef __BMI2__
-/* bits_places[b][k]: where in byte b the set bit with k set ones below it is; 8: nowhere. */
+/* bits_places[b][k] is the position of set bit number k of byte b, counted from 0; 8 if there is
+ * none. */
 #define BITS_BELOW(b, k, at) (__builtin_popcount((b) & ((2 << (at)) - 1)) <= (k))
 #define BITS_PLACE(b, k)                                                                         \
 	(BITS_BELOW(b, k, 0) + BITS_BELOW(b, k, 1) + BITS_BELOW(b, k, 2) + BITS_BELOW(b, k, 3) + \
@@ -123,8 +124,8 @@ static RSYM_INLINE unsigned int bits_tally_select(const struct bits_tally *t, un
 	return (unsigned int)__builtin_ia32_tzcnt_u64(
 		__builtin_ia32_pdep_di(UINT64_C(1) << k, t->word));
 #else
-	/* Without a branch, for which way it takes would be chance. As many bytes lie below the
-	 * bit's as have sums (64 at most) of k or less. */
+	/* This avoids a branch, which would be unpredictable. The byte of the bit is the first
+	 * whose sum (64 at most) is above k, so the sums of k or less are counted. */
 	const uint64_t ones = UINT64_C(0x0101010101010101), highs = ones << 7;
 	uint64_t below = (((k * ones | highs) - t->sums) & highs) / 128;
 	unsigned int at = (unsigned int)(below * ones >> 56) % 8 * 8;
@@ -141,7 +142,7 @@ static RSYM_INLINE unsigned int bits_count(uint64_t v)
 	return bits_tally_count(&t);
 }
 
-/* Set bits among the n at bit position at. */
+/* Counts the set bits among the n bits from position at. */
 static inline unsigned int bits_count_range(const uint8_t *p, uint64_t at, unsigned int n)
 {
 	unsigned int sum = 0;
@@ -152,9 +153,9 @@ static inline unsigned int bits_count_range(const uint8_t *p, uint64_t at, unsig
 }
 
 /*
- * Of n numbers of l bits each, 1 <= l <= 31 and n * l <= 57, that rise from position at on: how
- * many are at most `most`, which has l bits too. All are compared at once: per number, the highest
- * bit of (most | highest) - (number without highest) says how the lower bits compare.
+ * Counts how many of n rising numbers of l bits each at position at are at most `most`, which has l
+ * bits too; 1 <= l <= 31 and n * l <= 57. All are compared at once: for each number, the highest
+ * bit of (most | highest) - (number without highest) is the result of comparing the lower bits.
  */
 #define BITS_FIELDS(l) (57 / (l))
 #define BITS_ONES(l)   (((UINT64_C(1) << BITS_FIELDS(l) * (l)) - 1) / ((UINT64_C(1) << (l)) - 1))
@@ -203,14 +204,14 @@ static RSYM_INLINE unsigned int bits_rank(const uint8_t *p, uint64_t at, unsigne
 	return bits_count(bits_low(((y & ~x) | (~(y ^ x) & lower)) & high, n * l));
 }
 
-/* Writes numbers to the end of a buffer, whose failure sticks. */
+/* Appends numbers to a buffer, whose `failed` is sticky. */
 struct bits_out {
 	struct buf *out;
-	uint64_t word; /* not yet written, `fill` bits of it */
+	uint64_t word; /* the lowest `fill` bits are not yet written */
 	unsigned int fill;
 };
 
-/* The lowest n bits of v, n <= 64; what is above must be 0. */
+/* Writes the lowest n bits of v, n <= 64; the bits above must be 0. */
 static inline void bits_put(struct bits_out *b, uint64_t v, unsigned int n)
 {
 	if (!n)

@@ -4,17 +4,18 @@
 /*
  * One block of a table, read in place: up to 128 consecutive rows and every node they need, with
  * all its ancestors. rsym_block_open() computes where each column is and proves that what has a
- * known length lies inside the block; each read after it is checked against what it counts, so no
- * bytes whatever make a reader leave the table or run on. Inline, for it is compiled once for each
- * kind of processor. Written by rsym_block_writer.c; the bits are described in FORMAT.md.
+ * known length lies inside the block; each later read is checked against the counts, so that no
+ * input makes a reader leave the table or loop. It is inline because it is compiled once for each
+ * kind of processor. rsym_block_writer.c writes blocks; FORMAT.md describes the bits.
  *
- * Which block, row and node an address leads to is chance, so a branch on it is guessed wrong every
- * other time, at the price of twenty instructions. What can be computed both ways is.
+ * The block, row and node of an address are random to the branch predictor: half of such branches
+ * would be mispredicted, at a cost of twenty instructions each. Where possible, both outcomes are
+ * computed and one is selected.
  */
 #include "rsym_bits.h"
 #include "rsym_format.h"
 
-/* The header: one word, from its lowest bit on. */
+/* Widths of the fields of the header, which is one word, from its lowest bit on. */
 enum {
 	RSYM_BY_CHANGE_BITS = 1,
 	RSYM_BY_DELTA_BITS = 1,
@@ -27,43 +28,44 @@ enum {
 	RSYM_HEADER_ZERO_BITS = 4,
 
 	RSYM_GOLOMB_FRESH_MIN = 1, /* added to what is stored */
-	RSYM_ANCHOR_ROWS = 16,     /* an anchor in front of each so many rows, but the first */
-	RSYM_CHANGED_ROWS = 64,    /* `changed` has whole words */
+	RSYM_ANCHOR_ROWS =
+		16, /* an anchor stands before each group of so many rows but the first */
+	RSYM_CHANGED_ROWS = 64, /* `changed` is padded to a multiple of this */
 };
 
 struct rsym_block {
 	const uint8_t *p;
 	uint32_t bits;  /* of the whole block */
-	uint32_t limit; /* addresses: rows start below it */
+	uint32_t limit; /* length of the block in addresses: all rows start below it */
 	uint32_t row_count, node_count, root_count, frequent_count;
 	uint32_t low_bits, index_bits, parent_bits, call_bits, line_bits, line_base_bits,
 		frequent_bits;
-	uint32_t delta; /* what the header says of a stream: see rsym_block_delta() */
+	uint32_t delta; /* the header bits about a stream: see rsym_block_delta() */
 	bool by_change; /* rows name their node only when it changes */
 	bool by_delta;  /* lines are a stream of differences */
 	/* Bit positions of the columns. `changed` and `upper` start at bytes. */
 	uint32_t changed_at, upper_at, upper_len, low_at, root_at;
-	uint32_t line_at; /* or the anchors */
+	uint32_t line_at; /* the lines, or the anchors of a stream */
 	uint32_t index_at;
 	uint32_t frequent_first; /* node */
-	/* Of the other nodes and the frequent ones: bits of each, and where node 0 would stand with
-	 * such bits, below 0 perhaps. */
+	/* Width of an ordinary node and of a frequent one, and the bit position that node 0 would
+	 * have if all nodes had that width, which may wrap below 0. */
 	uint32_t other_len, frequent_len, other_zero, frequent_zero;
 };
 
 struct rsym_node {
-	uint32_t parent;    /* the node itself: none */
-	uint32_t call;      /* line of the call, above the lowest line of the parent's line base */
-	uint32_t line_base; /* or, when it is frequent, its place in the list of frequent ones */
+	uint32_t parent;    /* its own index if it has no parent */
+	uint32_t call;      /* line of the call minus the lowest line of the parent's line base */
+	uint32_t line_base; /* line base; if is_frequent, its index in FREQUENT */
 	bool is_frequent;
 };
 
-/* How far a stream of lines was read: before the code of `row`. */
+/* A position in a stream of lines: before the code of `row`. */
 struct rsym_lines {
 	uint32_t row, at, line;
 };
 
-/* Elias-Fano: the low bits of each start that are written plainly. */
+/* The number of low bits of each start that Elias-Fano coding stores verbatim. */
 static RSYM_INLINE uint32_t rsym_low_bits(uint32_t limit, uint32_t row_count)
 {
 	uint32_t limit_len = bits_len32(limit), count_len = bits_len32(row_count);
@@ -80,7 +82,7 @@ static RSYM_INLINE uint32_t rsym_header_take(uint64_t *header, unsigned int bits
 	return v;
 }
 
-/* How a stream of lines is written. */
+/* The parameters of a stream of lines. */
 struct rsym_delta {
 	uint32_t step, fresh; /* orders of the exp-Golomb codes */
 	uint32_t anchor_bits;
@@ -98,8 +100,9 @@ static RSYM_INLINE struct rsym_delta rsym_block_delta(const struct rsym_block *b
 }
 
 /*
- * A block of len bytes at p whose rows start at addresses 0 .. limit - 1 of it. Returns false when
- * it cannot be one. line_base_bits, frequent_bits and block_rows are those of the table.
+ * Opens a block of len bytes at p whose rows start at addresses 0 .. limit - 1 of it. Returns false
+ * when the bytes cannot be a block. line_base_bits, frequent_bits and block_rows are those of the
+ * table.
  */
 static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, uint32_t len,
 					uint32_t limit, uint32_t block_rows,
@@ -131,7 +134,7 @@ static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, 
 	b->line_base_bits = line_base_bits;
 	b->frequent_bits = frequent_bits;
 
-	/* The largest terms are 128 * 32 and 1023 * (10 + 32 + 32): no sum overflows. */
+	/* No sum overflows: the largest terms are 128 * 32 and 1023 * (10 + 32 + 32). */
 	b->changed_at = 8 * sizeof(header);
 	b->upper_at =
 		b->changed_at + (-(uint32_t)b->by_change &
@@ -154,9 +157,9 @@ static RSYM_INLINE bool rsym_block_open(struct rsym_block *b, const uint8_t *p, 
 }
 
 /*
- * Where in `upper` the starts with the high part `high` stand: behind so many zeros and one more,
- * the first bit. Above upper_len when there are fewer, which is damage. `words`, a constant, is how
- * many cover `upper`.
+ * Returns the position in `upper` of the starts with the high part `high`: behind that many zeros,
+ * plus one. More than upper_len if there are fewer zeros, which means damage. `words`, a constant,
+ * is the number of words that cover `upper`.
  */
 static RSYM_INLINE uint32_t rsym_block_part(const struct rsym_block *b, uint32_t high,
 					    unsigned int words)
@@ -181,18 +184,19 @@ static RSYM_INLINE uint32_t rsym_block_part(const struct rsym_block *b, uint32_t
 	return word_at + bits_tally_select(&zeros, left % 64) + 1;
 }
 
-/* The row that holds address x, below b->limit. */
+/* The row that holds address x, which is below b->limit. */
 static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t x)
 {
-	/* Without low bits, one that says "at most". */
+	/* A width of 0 is not possible below, so without low bits one bit that always compares as
+	 * "at most" is used. */
 	uint32_t none = !b->low_bits, width = b->low_bits + none, high = x >> b->low_bits;
 	uint32_t low = (uint32_t)bits_low(x, b->low_bits) + none;
 	uint32_t last = b->row_count - 1, row, at;
 
-	/* Starts are written without that of row 0, which is 0. In `upper` each start is a one,
-	 * each step of the high part a zero. */
+	/* The start of row 0 is 0 and is not written. In `upper` each start is a one, and each step
+	 * of the high part a zero. */
 	at = rsym_block_part(b, high, last < RSYM_ROWS_MAX / 2 ? 3 : 6);
-	/* Behind the end only when damaged: there are fewer zeros than there must be. */
+	/* `at` is behind the end only in a damaged block, which has too few zeros. */
 	for (row = at - high - 1; row < last && at <= b->upper_len;) {
 		uint64_t word =
 			rsym_load64(b->p + (b->upper_at + at) / 8) >> (b->upper_at + at) % 8;
@@ -202,7 +206,7 @@ static RSYM_INLINE uint32_t rsym_block_row(const struct rsym_block *b, uint32_t 
 		if (run * width <= 57 && run < 57)
 			return row +
 			       bits_rank(b->p, b->low_at + row * b->low_bits, width, run, low);
-		/* More than can be compared at once. */
+		/* Too many to compare at once: take them one by one. */
 		if (bits_get(b->p, b->low_at + row * b->low_bits, b->low_bits) > low)
 			break;
 		row++;
@@ -239,10 +243,10 @@ static RSYM_INLINE uint32_t rsym_block_start(const struct rsym_block *b, uint32_
 		}
 		ones -= count;
 	}
-	return b->limit; /* damaged: fewer ones than there must be */
+	return b->limit; /* damaged: too few ones */
 }
 
-/* Rows up to and with `row` that name their node; row + 1 when all do. */
+/* Counts the rows up to and including `row` that name their node; row + 1 when all do. */
 static RSYM_INLINE uint32_t rsym_block_changes(const struct rsym_block *b, uint32_t row)
 {
 	const uint8_t *p = b->p + b->changed_at / 8;
@@ -254,19 +258,20 @@ static RSYM_INLINE uint32_t rsym_block_changes(const struct rsym_block *b, uint3
 	return b->by_change ? count : row + 1;
 }
 
-/* The node of a row; b->node_count or more: no answer. */
+/* The node of a row; b->node_count or more means no answer. */
 static RSYM_INLINE uint32_t rsym_block_index(const struct rsym_block *b, uint32_t row)
 {
 	uint32_t changes = rsym_block_changes(b, row);
 	uint32_t at = b->index_at + changes * b->index_bits;
 
-	/* Row 0 names its node, or the block is damaged; so is one that ends before the index. */
+	/* Row 0 always names its node, and the index is inside the block; otherwise the block is
+	 * damaged. */
 	if (!changes || at > b->bits)
 		return b->node_count;
 	return (uint32_t)bits_get(b->p, at - b->index_bits, b->index_bits);
 }
 
-/* Node i, below b->node_count. */
+/* Reads node i, which is below b->node_count. */
 static RSYM_INLINE void rsym_block_node(const struct rsym_block *b, uint32_t i, struct rsym_node *n)
 {
 	uint32_t at = b->other_zero, len = b->other_len, line_base_len = b->line_base_bits,
@@ -292,14 +297,14 @@ static RSYM_INLINE void rsym_block_node(const struct rsym_block *b, uint32_t i, 
 	n->line_base = (uint32_t)bits_get(b->p, at + len - line_base_len, line_base_len);
 }
 
-/* Before the first row of the stream that has row in its part: its start, or an anchor. */
+/* The nearest position before `row` at which the stream can be entered: its start, or an anchor. */
 static RSYM_INLINE struct rsym_lines rsym_lines_from(const struct rsym_block *b, uint32_t row)
 {
 	uint32_t part = row / RSYM_ANCHOR_ROWS;
 	struct rsym_lines l = {.row = part * RSYM_ANCHOR_ROWS};
 	uint32_t anchor_bits = rsym_block_delta(b).anchor_bits;
 
-	/* The stream stands behind all that rows name. */
+	/* The stream begins behind the node indexes. */
 	l.at = b->index_at + rsym_block_changes(b, b->row_count - 1) * b->index_bits;
 	if (part) {
 		uint32_t at = b->line_at + (part - 1) * (anchor_bits + b->line_bits);
@@ -311,11 +316,11 @@ static RSYM_INLINE struct rsym_lines rsym_lines_from(const struct rsym_block *b,
 }
 
 /*
- * Reads on through row and leaves l behind it: l->line is the row's line above the lowest of its
- * line base. Each row has an exp-Golomb code: as many zeros as bits needed above the order k, a
- * one, then those bits and the k low ones. Rows that name a node have their line in it (0: a gap),
- * others the difference: 0, 1, 2, 3 are +1, -1, +2, -2, for rows of one node that agree are one
- * row. Returns false when the stream is damaged.
+ * Reads up to and including row and leaves l behind it: l->line is then the row's line minus the
+ * lowest of its line base. Each row has an exp-Golomb code: as many zeros as bits needed above the
+ * order k, a one, then those bits and the k low ones. A row that names a node codes its line (0: a
+ * gap), any other the difference from the row before: 0, 1, 2, 3 are +1, -1, +2, -2; there is no 0,
+ * because equal neighbours are one row. Returns false when the stream is damaged.
  */
 static RSYM_INLINE bool rsym_lines_to(const struct rsym_block *b, uint32_t row,
 				      struct rsym_lines *l)
@@ -341,7 +346,7 @@ static RSYM_INLINE bool rsym_lines_to(const struct rsym_block *b, uint32_t row,
 		if (zeros + n + 1 > have) {
 			if (at > b->bits)
 				return false;
-			if (have < 64) { /* the code may only be cut: from its first bit on */
+			if (have < 64) { /* the word may cut the code */
 				word = bits_word(b->p, at);
 				have = 64;
 				continue;

@@ -4,26 +4,26 @@
 #include "rsym_block.h"
 
 /*
- * Reading a stream of lines costs up to 70 ns a lookup, so it must save this many bits a row, in
- * eighths: it does in C, where neighbours differ by little and lines are a third of a table. Where
- * much is inlined (smaller blocks) lookups have more else to do and lines are few bytes: from 14 to
- * 26 such tables grow by 3 % and batches are answered 10 % sooner.
+ * A stream of lines is used only if it saves this many eighths of a bit per row, because reading
+ * one costs up to 70 ns a lookup. It does in C, where neighbouring lines differ little and lines
+ * are a third of a table. With much inlining (smaller blocks) lines are a small part of a table;
+ * raising the value from 14 to 26 makes such tables 3 % larger and batches 10 % faster.
  */
 enum {
 	DELTA_WORTH_SHALLOW = 14,
 	DELTA_WORTH_DEEP = 26,
 };
 
-/* What is chosen and derived before the first bit is written. */
+/* The layout of a block, which is decided before its first bit is written. */
 struct plan {
 	const struct rsym_block_writer *w;
 	struct bits_out bits;
 	uint32_t limit;
-	uint32_t order[RSYM_NODES_MAX]; /* of nodes in the block: roots, others, frequent ones */
-	uint32_t place[RSYM_NODES_MAX]; /* the inverse */
+	uint32_t order[RSYM_NODES_MAX]; /* roots, others, frequent nodes */
+	uint32_t place[RSYM_NODES_MAX]; /* the inverse of order */
 	uint64_t changed[RSYM_ROWS_MAX /
 			 RSYM_CHANGED_ROWS]; /* a bit for each row that names its node */
-	uint32_t codes[RSYM_ROWS_MAX];       /* of a stream of lines */
+	uint32_t codes[RSYM_ROWS_MAX];       /* codes of a stream of lines */
 	uint32_t root_count, frequent_count, change_count;
 	unsigned int low_bits, index_bits, parent_bits, call_bits, line_bits;
 	unsigned int step, fresh;
@@ -88,8 +88,8 @@ static void golomb_put(struct bits_out *b, uint32_t v, unsigned int k)
 	bits_put(b, rest, zeros + k);
 }
 
-/* Which rows name their node, and the number that is coded for each in a stream of lines: for those
- * the line, for others the difference. Returns the largest line. */
+/* Marks the rows that name their node, and computes the number that a stream of lines codes for
+ * each row: the line for those, the difference for others. Returns the largest line. */
 static uint32_t plan_codes(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
@@ -109,7 +109,7 @@ static uint32_t plan_codes(struct plan *p)
 	return line_max;
 }
 
-/* The best orders of the codes; returns the bits of the stream. */
+/* Chooses the best orders of the codes. Returns the length of the stream in bits. */
 static uint32_t plan_stream(struct plan *p)
 {
 	enum {
@@ -143,7 +143,7 @@ static unsigned int order_of(const struct plan *p, bool fresh)
 	return fresh ? p->fresh + RSYM_GOLOMB_FRESH_MIN : p->step;
 }
 
-/* Returns the bits of all anchors. */
+/* Places the anchors. Returns their length in bits. */
 static uint32_t plan_anchors(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;
@@ -153,7 +153,7 @@ static uint32_t plan_anchors(struct plan *p)
 		bool fresh = is_change(p, i);
 
 		if (i && i % RSYM_ANCHOR_ROWS == 0) {
-			/* The line before counts only when no code says it anew. */
+			/* The line before this row is needed only if the row codes a difference. */
 			uint32_t line = fresh ? 0 : w->rows[i - 1].line;
 
 			p->anchors[p->anchor_count].at = at;
@@ -276,7 +276,7 @@ static void put_block_nodes(struct plan *p)
 	}
 }
 
-/* Lines, or the anchors of a stream. */
+/* Writes the lines, or the anchors of a stream. */
 static void put_lines(struct plan *p)
 {
 	const struct rsym_block_writer *w = p->w;

@@ -57,7 +57,7 @@ static uint32_t leaf_start(const struct rsym *t, const struct rsym_disk_span *s,
 	return rsym_load32(rsym_leaf(t, s->leaf_first + leaf));
 }
 
-/* The leaf index of a span has the starts of its leaves, and which leaf each part begins in. */
+/* Checks the leaf index of a span: the starts of its leaves, and the first leaf of each part. */
 static int check_leaf_index(const struct rsym *t, const struct rsym_disk_span *s, struct err *err)
 {
 	uint32_t starts = rsym_leaf_index_starts(s->leaf_count), leaf = 0;
@@ -79,12 +79,12 @@ static int check_leaf_index(const struct rsym *t, const struct rsym_disk_span *s
 	return 0;
 }
 
-/* Counted through a walk over all blocks. */
+/* Totals of a walk over all blocks. */
 struct walk {
 	const struct rsym *t;
 	uint64_t rows, nodes, blocks, off;
-	uint64_t next;      /* where the next block must start, in the span */
-	bool ends_in_a_gap; /* the last row seen */
+	uint64_t next;      /* where the next block must start, relative to the span */
+	bool ends_in_a_gap; /* the last row seen is a gap */
 	uint16_t depth[RSYM_NODES_MAX];
 };
 
@@ -105,7 +105,7 @@ static int check_nodes(struct walk *w, const struct rsym_block *b, struct err *e
 		if (n.is_frequent ? n.line_base >= t->frequent_count
 				  : n.line_base >= t->line_base_count)
 			return content_damaged(err, "node of block", w->blocks);
-		/* Up to a node whose depth is known; a node met twice on the way is a cycle. */
+		/* Follow parents up to a node whose depth is known. A node met twice is a cycle. */
 		while (w->depth[at] == UNKNOWN && at >= b->root_count) {
 			w->depth[at] = PENDING;
 			rsym_block_node(b, at, &n);
@@ -142,8 +142,8 @@ static int check_rows(struct walk *w, const struct rsym_block *b, struct err *er
 		if (!rsym_lines_to(b, b->row_count - 1, &lines))
 			return content_damaged(err, "lines of block", w->blocks);
 	}
-	/* The bits once from front to back. Starts that rise and are all there are found again by
-	 * rsym_block_row(), whichever way it takes. */
+	/* Read the bits once from front to back. If all starts are there and rise, every path of
+	 * rsym_block_row() finds them. */
 	for (uint32_t i = 0; i < b->row_count; i++) {
 		uint32_t start = 0, node;
 
@@ -166,7 +166,7 @@ static int check_rows(struct walk *w, const struct rsym_block *b, struct err *er
 	return 0;
 }
 
-/* Anchors say what the stream says there. */
+/* Checks that the anchors agree with the stream. */
 static int check_anchors(struct walk *w, const struct rsym_block *b, struct err *err)
 {
 	for (uint32_t row = RSYM_ANCHOR_ROWS; b->by_delta && row < b->row_count;
@@ -218,7 +218,7 @@ static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
 		struct rsym_place place;
 		int rc;
 
-		/* The walk itself says where a block starts: it is looked up as its address. */
+		/* The expected start of the block is looked up, and must be its first address. */
 		path->key = (uint32_t)w->next;
 		if (w->next > path->span.last || !rsym_leaf_block(w->t, path, i, &place) ||
 		    place.x != 0)
@@ -227,7 +227,7 @@ static int check_leaf(struct walk *w, struct rsym_path *path, struct err *err)
 		if (rc)
 			return rc;
 		w->next += place.limit;
-		/* Only the last block of a leaf may end far away. */
+		/* Only the last block of a leaf may end out of the range of 16 bits. */
 		is_far = RSYM_LEAF_START(leaf, i) == RSYM_LEAF_FAR;
 	}
 	for (; i < RSYM_LEAF_BLOCKS; i++)

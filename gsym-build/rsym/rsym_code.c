@@ -56,7 +56,7 @@ void rsym_code_put(struct buf *out, struct rsym_code_section *list, size_t count
 		buf_append(out, list[i].name, list[i].name_len);
 }
 
-/* How many there are, and the i-th; 0 and false when the section does not hold together. */
+/* The number of code sections; 0 when the section is inconsistent. */
 static uint64_t code_count(const struct rsym *t)
 {
 	uint64_t count;

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_RSYM_CODE_H
 #define RAWSTACK_RSYM_CODE_H
 /*
- * Where the code sections of a relocatable file stand in its table: a loaded kernel module is known
- * by the name of a section and an offset in it, for each section is loaded where there is room.
- * For the reader and the writer of tables; who asks uses rsym_vaddr_of_section().
+ * The addresses that the table gives to the code sections of a relocatable file. The kernel loads
+ * each section of a module at an address of its own, so an address in a module is given as section
+ * name and offset. For the reader and the writer of tables; others call rsym_vaddr_of_section().
  */
 #include "rsym.h"
 
@@ -14,8 +14,8 @@ struct rsym_code_section {
 	uint64_t vaddr, len;
 };
 
-/* Names that occur twice say nothing and are left out; more than LIMIT_CODE_SECTIONS sections leave
- * all out. Sorts the list. Failure sticks in out. */
+/* Appends the section. Names that occur twice are ambiguous and left out; with more than
+ * LIMIT_CODE_SECTIONS sections nothing is written. Sorts the list. A failure is sticky in out. */
 void rsym_code_put(struct buf *out, struct rsym_code_section *list, size_t count);
 
 /* For rsym_open(): ERR_DATA when the section is damaged. */

@@ -65,7 +65,7 @@ void rsym_columns_put(const struct rsym_columns *c, struct buf *out)
 	out->failed |= c->index.failed || c->stream.failed;
 }
 
-/* The parts of the section; of one that is not there all are empty. */
+/* The parts of the section. They are empty when the table has none. */
 struct parts {
 	const uint8_t *index, *chains;
 	struct bytes stream;
@@ -108,7 +108,7 @@ static struct rsym_disk_columns_block block_at(const struct parts *p, uint32_t i
 	return b;
 }
 
-/* One row after the other of a block. */
+/* An iterator over the rows of a block. */
 struct rows {
 	struct bytes in;
 	uint64_t vaddr;
@@ -148,7 +148,7 @@ static struct rsym_disk_chain chain_at(const struct parts *p, uint32_t id)
 	return c;
 }
 
-/* Blocks that begin at or before vaddr: the last of them holds its row. */
+/* Counts the blocks that begin at or before vaddr; the last of these holds its row. */
 static uint32_t blocks_up_to(const struct parts *p, uint64_t vaddr)
 {
 	uint32_t low = 0, left = p->block_count;
@@ -237,7 +237,8 @@ int rsym_columns_check(const struct rsym *t, struct err *err)
 	for (uint32_t i = 0; i < p.block_count; i++) {
 		struct rows r = rows_of_block(&p, i);
 
-		/* One behind the other, so that a check takes as long as the section is. */
+		/* Blocks must not overlap, so that the time of a check is bounded by the length of
+		 * the section. */
 		if (block_at(&p, i).off != off)
 			return columns_damaged(err);
 		do {

@@ -2,19 +2,20 @@
 #ifndef RAWSTACK_RSYM_CONTENT_H
 #define RAWSTACK_RSYM_CONTENT_H
 /*
- * Everything a table says, as the writer's stages hand it on: rsym_writer.c collects it and puts
- * ids into their final order, rsym_line_bases.c makes line bases of it, rsym_pack.c blocks.
+ * The content of a table, as it passes between the stages of the writer: rsym_writer.c collects it
+ * and puts ids into their final order, rsym_line_bases.c makes line bases from it, rsym_pack.c
+ * blocks.
  */
 #include "rsym.h"
 
-/* Below, ids are RSYM_NONE for none. */
+/* Ids in these structs are RSYM_NONE if there is none. */
 struct rsym_content_function {
 	uint64_t vaddr; /* 0 without an entry */
 	uint32_t name;
 	uint32_t file, line;
 	uint32_t flags; /* RSYM_FUNCTION_... */
 	uint32_t type;  /* a signature of the writer; RSYM_NONE */
-	uint32_t zero;  /* it is hashed whole */
+	uint32_t zero;  /* padding, because the struct is hashed as bytes */
 };
 
 enum {
@@ -30,7 +31,7 @@ struct rsym_content_node {
 	uint32_t depth;                /* parents above it */
 };
 
-/* node RSYM_NONE: a gap. The last row is one. */
+/* A row whose node is RSYM_NONE is a gap. The last row is one. */
 struct rsym_content_row {
 	uint32_t node;
 	uint32_t file, line;

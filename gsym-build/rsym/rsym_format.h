@@ -22,8 +22,8 @@ enum {
 	RSYM_ALIGN = 64,
 	RSYM_FILE_MIN = 4096,
 	RSYM_SECTIONS_MAX = 1024,
-	/* Bytes of the file behind the last section, so that packed numbers are read by loads of 8
-	 * bytes, at most two. */
+	/* Padding bytes behind the last section: a packed number is read by up to two loads of 8
+	 * bytes. */
 	RSYM_PAD = 16,
 };
 
@@ -51,9 +51,10 @@ struct rsym_disk_entry {
 };
 
 enum rsym_section_id {
-	RSYM_SECTION_SHAPE = 1,      /* struct rsym_disk_shape */
-	RSYM_SECTION_SPANS = 2,      /* struct rsym_disk_span, rising */
-	RSYM_SECTION_LEAF_INDEX = 3, /* u32, of each span: starts of leaves, leaves of parts */
+	RSYM_SECTION_SHAPE = 1, /* struct rsym_disk_shape */
+	RSYM_SECTION_SPANS = 2, /* struct rsym_disk_span, rising */
+	RSYM_SECTION_LEAF_INDEX =
+		3, /* u32, for each span: starts of leaves, then the first leaf of each part */
 	RSYM_SECTION_LEAVES = 4,     /* struct rsym_disk_leaf */
 	RSYM_SECTION_BLOCKS = 5,     /* packed rows and nodes */
 	RSYM_SECTION_LINE_BASES = 6, /* groups of RSYM_GROUP */
@@ -67,7 +68,7 @@ enum rsym_section_id {
 	RSYM_SECTION_SEGMENTS = 14,  /* struct rsym_disk_segment, may be empty */
 	RSYM_SECTION_KNOWN = 15,
 
-	/* What a table can be without; a reader may skip them. */
+	/* Sections from here on are optional; a reader may skip them. */
 	RSYM_SECTION_OPTIONAL = 32, /* the first id */
 	RSYM_SECTION_COLUMNS = 32,  /* struct rsym_disk_columns, index, chains, rows */
 	RSYM_SECTION_TYPES = 34,    /* u64 count, packed by function, a text pool */
@@ -96,7 +97,8 @@ struct rsym_disk_shape {
 	uint8_t reserved[5];    /* zero */
 };
 
-/* Addresses base .. base + last, less than 4 GiB apart: deltas below are to base. */
+/* The addresses base .. base + last, which are less than 4 GiB apart. All deltas are relative to
+ * base. */
 struct rsym_disk_span {
 	uint64_t base; /* first address of the first row */
 	uint32_t last; /* delta of the last row */
@@ -105,7 +107,7 @@ struct rsym_disk_span {
 };
 
 enum {
-	RSYM_LEAF_STARTS_AT_ONCE = 8, /* starts of leaves that are compared at once */
+	RSYM_LEAF_STARTS_AT_ONCE = 8, /* how many starts of leaves are compared at once */
 	RSYM_LEAF_BLOCKS = 14,
 	RSYM_LEAF_FAR = UINT16_MAX,
 	RSYM_GROUP = 64,
@@ -115,9 +117,9 @@ enum {
 };
 
 /*
- * Fourteen blocks in one cache line. start[i] and end[i] are where block i ends, as address delta
- * and as offset, both from the leaf's own: the next block begins there. Unused places hold
- * RSYM_LEAF_FAR; the last used start holds it too when the next leaf is farther away.
+ * Fourteen blocks in one cache line. starts[i] and ends[i] are the address and the offset where
+ * block i ends and the next one begins, relative to `start` and `off`. Unused places hold
+ * RSYM_LEAF_FAR; so does the last used start when the next leaf is farther away.
  */
 struct rsym_disk_leaf {
 	uint32_t start; /* delta of the first row */
@@ -126,13 +128,13 @@ struct rsym_disk_leaf {
 	uint16_t ends[RSYM_LEAF_BLOCKS];
 };
 
-/* In front of the packed records of a group of line bases: (file, lowest line). */
+/* The head of a group of line bases. Their packed records (file, lowest line) follow it. */
 struct rsym_disk_line_bases {
 	uint32_t functions_before;      /* bits of `first` set before this group */
 	uint32_t first_low, first_high; /* a bit for each line base that begins a function */
 };
 
-/* In front of the packed records of a group of functions. */
+/* The head of a group of functions. Their packed records follow it. */
 struct rsym_disk_functions {
 	uint32_t names_before, entries_before;
 	uint64_t name;   /* a bit for each function that begins a name */
@@ -148,8 +150,8 @@ struct rsym_disk_decl {
 	uint32_t function, file, line;
 };
 
-/* In front of a text pool: sorted strings in blocks. Then the ends of the blocks, packed, whole
- * bytes; the dictionary; the blocks. */
+/* The head of a text pool, which holds sorted strings in blocks. It is followed by the ends of the
+ * blocks (packed, padded to whole bytes), the dictionary, and the blocks. */
 struct rsym_disk_texts {
 	uint32_t count; /* strings */
 	uint32_t dictionary_len;
@@ -167,8 +169,8 @@ struct rsym_disk_segment {
 	uint32_t reserved;
 };
 
-/* What the build understood. Behind it come the notes on what it did not: three strings each, every
- * one closed by a NUL. */
+/* What the build read. Notes on what it could not read follow: three NUL-terminated strings
+ * each. */
 struct rsym_disk_report {
 	uint64_t input_len;
 	uint64_t unit_count, units_skipped;
@@ -178,17 +180,18 @@ struct rsym_disk_report {
 	uint32_t flags;      /* 1: names lie in a dwz file that was not there */
 };
 
-/* A section with code of a relocatable file. */
+/* A code section of a relocatable file. */
 struct rsym_disk_code {
 	uint64_t vaddr, len;
-	uint32_t name_at, name_len; /* in the names behind the last of these */
+	uint32_t name_at,
+		name_len; /* offset in the names, which follow the last of these structs */
 };
 
 enum {
-	RSYM_COLUMNS_ROWS = 64, /* of a block */
+	RSYM_COLUMNS_ROWS = 64, /* rows of a block */
 };
 
-/* In front of the index of blocks, the chains, and the rows. */
+/* The head of the section. The index of blocks, the chains, and the rows follow it. */
 struct rsym_disk_columns {
 	uint32_t row_count, chain_count;
 };
@@ -199,9 +202,9 @@ struct rsym_disk_columns_block {
 	uint32_t reserved;
 };
 
-/* Numbered from 1. */
+/* A chain of column words. Chains are numbered from 1. */
 struct rsym_disk_chain {
-	uint32_t around;      /* the chain of the frames around: a lower number, or 0 */
+	uint32_t around;      /* the chain of the outer frames: a lower number, or 0 */
 	uint32_t column_word; /* column in the low 16 bits, discriminator above */
 };
 

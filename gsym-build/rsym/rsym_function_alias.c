@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions that no address answers with, for another one stands at theirs. */
+/* Functions that are the answer of no address, because another function has theirs. */
 #include "rsym_function_alias.h"
 #include "rsym.h"
 #include "rsym_bits.h"

@@ -2,11 +2,11 @@
 #ifndef RAWSTACK_RSYM_INDEX_H
 #define RAWSTACK_RSYM_INDEX_H
 /*
- * From an address to its block: the span it is in, the part of the span, which says in which leaf
- * it begins, from there on the starts of eight leaves at once, and one leaf, which says where each
- * of its 14 blocks starts, ends and stands. No step depends on how large the table is, but where
- * many leaves are in one part. Inline, for it is compiled once for each kind of processor. Written
- * by rsym_index_writer.c.
+ * Finds the block of an address. The steps are: its span; the part of the span, which has the
+ * number of its first leaf; the starts of eight leaves from there, compared at once; and one leaf,
+ * which has the addresses and offsets of its 14 blocks. The cost does not depend on the size of the
+ * table, unless many leaves share a part. It is inline because it is compiled once for each kind of
+ * processor. rsym_index_writer.c writes the index.
  */
 #ifdef __SSE2__
 #include <emmintrin.h>
@@ -16,27 +16,28 @@
 #include "rsym_bits.h"
 #include "rsym_format.h"
 
-/* Where an address was found. */
+/* The block that holds an address. */
 struct rsym_place {
-	uint64_t base; /* first address of the block */
-	uint32_t x; /* the address, above base; may be above `limit`: then it is the last row's */
-	uint32_t limit; /* rows of the block start below it, above base */
+	uint64_t base;  /* first address of the block */
+	uint32_t x;     /* address - base; above `limit` it belongs to the last row */
+	uint32_t limit; /* relative to base: rows of the block start below it */
 	uint64_t off;   /* of the block, in BLOCKS */
 	uint32_t len;
 };
 
-/* An address on its way there. */
+/* The state of a search for an address. */
 struct rsym_path {
 	struct rsym_disk_span span;
-	uint32_t key; /* above span.base */
+	uint32_t key; /* address - span.base */
 	uint32_t leaf;
 };
 
-/* How many of 8 rising numbers are at most key. */
+/* Counts how many of 8 rising numbers are at most key. */
 static RSYM_INLINE uint32_t rsym_leaf_index_rank(const uint8_t *starts, uint32_t key)
 {
 #ifdef __SSE2__
-	/* Every x86-64 processor compares four, as signed numbers. Of those above, the first. */
+	/* SSE2, which every x86-64 processor has, compares four signed numbers at once; `flip`
+	 * makes them signed. The first number above key is the result. */
 	__m128i flip = _mm_set1_epi32(INT32_MIN);
 	__m128i k = _mm_xor_si128(_mm_set1_epi32((int)key), flip);
 	__m128i a = _mm_xor_si128(_mm_loadu_si128((const void *)starts), flip);
@@ -53,11 +54,12 @@ static RSYM_INLINE uint32_t rsym_leaf_index_rank(const uint8_t *starts, uint32_t
 #endif
 }
 
-/* How many of the first 13 starts of a leaf are at most key, that is: in which block it is. */
+/* Counts how many of the first 13 starts of a leaf are at most key, which is the index of the
+ * block. */
 static RSYM_INLINE uint32_t rsym_leaf_rank(const uint8_t *starts, uint32_t key)
 {
 #ifdef __SSE2__
-	/* What is at most key leaves nothing when key is taken from it. */
+	/* A saturating subtraction of key gives 0 for a start that is at most key. */
 	__m128i k = _mm_set1_epi16((short)key);
 	__m128i a = _mm_subs_epu16(_mm_loadu_si128((const void *)starts), k);
 	__m128i b = _mm_subs_epu16(_mm_loadu_si128((const void *)(starts + 16)), k);
@@ -90,14 +92,15 @@ static RSYM_INLINE void rsym_span_read(const struct rsym *t, uint32_t i, struct 
 	s->leaf_index_first = rsym_load32(p + offsetof(struct rsym_disk_span, leaf_index_first));
 }
 
-/* Places of a span: first the starts of its leaves, and as many above all as are read at once. */
+/* The number of starts in the leaf index of a span: one for each leaf, then as many of the maximum
+ * as are read at once. */
 static RSYM_INLINE uint32_t rsym_leaf_index_starts(uint32_t leaf_count)
 {
 	return leaf_count + RSYM_LEAF_STARTS_AT_ONCE;
 }
 
-/* Then which leaf each part begins in, of 2^shift addresses: two to four times as many parts as
- * leaves. */
+/* After the starts comes the first leaf of each part of 2^shift addresses. There are two to four
+ * times as many parts as leaves. */
 static RSYM_INLINE uint32_t rsym_leaf_index_shift(const struct rsym_disk_span *s)
 {
 	uint32_t last_len = bits_len32(s->last), parts_len = bits_len32(s->leaf_count) + 1;
@@ -115,7 +118,7 @@ static RSYM_INLINE const uint8_t *rsym_leaf(const struct rsym *t, uint32_t leaf)
 	return t->leaves + (size_t)leaf * sizeof(struct rsym_disk_leaf);
 }
 
-/* The leaf of vaddr; false when it lies before every row. */
+/* Finds the leaf of vaddr; false when vaddr is before every row. */
 static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, struct rsym_path *path)
 {
 	uint32_t low = 0, count = t->span_count, at, rank, part;
@@ -142,7 +145,7 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 			 4 * ((size_t)rsym_leaf_index_starts(path->span.leaf_count) + part));
 	if (at >= path->span.leaf_count)
 		return false; /* damaged, as below */
-	/* It is this leaf or the next one, nearly always. */
+	/* The leaf is nearly always this one or the next. */
 	__builtin_prefetch(rsym_leaf(t, path->span.leaf_first + at));
 	__builtin_prefetch(rsym_leaf(t, path->span.leaf_first + at) +
 			   sizeof(struct rsym_disk_leaf));
@@ -150,7 +153,7 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 	at += rank;
 	if (at >= path->span.leaf_count)
 		return false;
-	/* Where the leaves crowd. */
+	/* If all eight starts are at most key, a binary search goes through the other leaves. */
 	for (count = rank == RSYM_LEAF_STARTS_AT_ONCE ? path->span.leaf_count - at : 1;
 	     count > 1;) {
 		uint32_t half = count / 2;
@@ -163,7 +166,7 @@ static RSYM_INLINE bool rsym_find_leaf(const struct rsym *t, uint64_t vaddr, str
 	return true;
 }
 
-/* Where block i of a leaf begins and ends, as rsym_disk_leaf says it. */
+/* Reads element i of `starts` or `ends` of a leaf. */
 static RSYM_INLINE uint32_t rsym_leaf_u16(const uint8_t *leaf, size_t array, uint32_t i)
 {
 	uint16_t v;

@@ -23,7 +23,7 @@ void rsym_index_writer_done(struct rsym_index_writer *w)
 
 static void begin_leaf(struct rsym_index_writer *w, uint32_t start, uint64_t off)
 {
-	/* An offset above 32 bits is refused when the table is put together: BLOCKS is too long. */
+	/* rsym_layout_write() refuses a BLOCKS section that needs offsets above 32 bits. */
 	w->leaf = (struct rsym_disk_leaf){.start = start, .off = (uint32_t)off};
 	memset(w->leaf.starts, 0xff, sizeof(w->leaf.starts));
 	memset(w->leaf.ends, 0xff, sizeof(w->leaf.ends));
@@ -77,7 +77,7 @@ void rsym_index_writer_block(struct rsym_index_writer *w, uint32_t next_start, u
 {
 	uint32_t i = w->block_count;
 
-	/* What does not fit begins a leaf: there are 14 places, and 16 bits in each. */
+	/* A block that does not fit begins a new leaf: a leaf has 14 places of 16 bits. */
 	if (i && (i == RSYM_LEAF_BLOCKS || w->end_start - w->leaf.start >= RSYM_LEAF_FAR ||
 		  next_off - w->leaf.off >= RSYM_LEAF_FAR)) {
 		end_leaf(w);

@@ -9,7 +9,7 @@ struct layout {
 	struct buf *out;
 	struct rsym_disk_entry entries[RSYM_SECTION_END];
 	uint32_t count;
-	bool failed, no_memory; /* some section is not whole; for want of memory */
+	bool failed, no_memory; /* a section is incomplete; the reason is lack of memory */
 };
 
 static void put_section(struct layout *l, uint32_t id, const struct buf *b)
@@ -26,9 +26,9 @@ static void put_section(struct layout *l, uint32_t id, const struct buf *b)
 }
 
 /*
- * One number for the content: each 8 bytes are mixed in by a multiplication that spreads every bit
- * (the odd constant is 2^64 divided by the golden ratio). Tells versions apart for caches; damage
- * is the checksums' business.
+ * Hashes the content to one number, 8 bytes at a time, with a multiplication that spreads every bit
+ * (the odd constant is 2^64 divided by the golden ratio). Caches use it to tell versions apart;
+ * checksums detect damage.
  */
 static uint64_t mix_bytes(uint64_t h, const uint8_t *p, size_t len)
 {
@@ -60,7 +60,7 @@ int rsym_layout_write(struct rsym_disk_header *h, const struct buf *const *secti
 
 	for (uint32_t id = 0; id < RSYM_SECTION_END; id++)
 		h->section_count += sections[id] != NULL;
-	/* Room first; both are filled in when the sections are known. */
+	/* Reserve room for both; they are filled in when the sections are known. */
 	buf_append(out, h, sizeof(*h));
 	buf_append(out, l.entries, h->section_count * sizeof(l.entries[0]));
 	for (uint32_t id = 0; id < RSYM_SECTION_END; id++)

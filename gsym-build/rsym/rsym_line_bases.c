@@ -9,9 +9,9 @@
 #include "sort.h"
 
 /*
- * A use is a line of a function in a file, as one number that sorts the way line bases stand: the
- * file of the declaration first, then by file; in each by line, and "no line" last, for it is a
- * line base of its own: it would pull the lowest line of the others down to 0.
+ * A use is a line of a function in a file, as one number that sorts in the order of line bases: the
+ * file of the declaration first, then the others; in each file by line, with "no line" last. "No
+ * line" has a line base of its own, because it would lower the lowest line of another one to 0.
  */
 #define NO_LINE UINT32_MAX
 
@@ -56,7 +56,7 @@ static void mark_used(struct rsym_line_bases *e)
 }
 
 struct use_sink {
-	uint32_t *at; /* by function: uses so far, or where the next one goes */
+	uint32_t *at; /* by function: the number of uses, then the index of the next one */
 	uint64_t *keys;
 };
 
@@ -69,7 +69,7 @@ static void add_use(const struct rsym_content *c, struct use_sink *s, uint32_t f
 		s->keys[at] = line_base_key(&c->functions[function], file, line);
 }
 
-/* Counts or writes each line of the content. */
+/* Counts the uses of the content, or writes them when s->keys is set. */
 static void add_uses(const struct rsym_line_bases *e, struct use_sink *s)
 {
 	const struct rsym_content *c = e->content;
@@ -95,7 +95,7 @@ static inline bool is_below(const uint64_t *a, const uint64_t *b)
 
 DEFINE_SORT(sort_keys, uint64_t, is_below)
 
-/* Of sorted uses, those that begin a line base; in place. Returns their number. */
+/* Keeps, in place, the sorted uses that begin a line base. Returns their number. */
 static uint32_t keep_first(uint64_t *keys, uint32_t count, unsigned int stretch_bits)
 {
 	uint32_t kept = 0;
@@ -112,14 +112,14 @@ static uint32_t keep_first(uint64_t *keys, uint32_t count, unsigned int stretch_
 	return kept;
 }
 
-/* Sorts the uses of each function, which stand together, and keeps its line bases. */
+/* Sorts the uses of each function, which are adjacent, and keeps its line bases. */
 static void make_keys(struct rsym_line_bases *e, const uint32_t *ends, uint64_t *tmp)
 {
 	const struct rsym_content *c = e->content;
 	uint32_t from = 0;
 
 	for (size_t f = 0; f < c->function_count; f++) {
-		/* One that has no use keeps the place that was left for it. */
+		/* A function without a use keeps the place reserved for it. */
 		uint32_t count = ends[f] > from ? ends[f] - from : 1, kept;
 
 		sort_keys(e->keys + from, tmp, count);
@@ -150,7 +150,8 @@ int rsym_line_bases_make(struct rsym_line_bases *e, const struct rsym_content *c
 	mark_used(e);
 	add_uses(e, &s);
 	for (size_t f = 0; f < c->function_count; f++) {
-		/* A function without any line has a line base too: its id comes from there. */
+		/* A function without any line gets a line base too, because readers find its id
+		 * through it. */
 		uint32_t count = at[f] ? at[f] : 1;
 
 		at[f] = (uint32_t)sum;
@@ -194,9 +195,9 @@ uint32_t rsym_line_bases_find(const struct rsym_line_bases *e, uint32_t function
 }
 
 /*
- * Bits for most of the values, so that those listed apart, at so many bits each, cost least in sum.
- * The largest value of the width, at most `most`, means "listed": count_by_len has the lengths of
- * value + 1.
+ * Chooses the width, at most `most`, with the lowest total cost: values that do not fit are listed
+ * apart at `listed` bits each. The largest value of the width means "listed", so count_by_len
+ * counts the lengths of value + 1.
  */
 static uint8_t width_for(const uint64_t *count_by_len, uint64_t value_count, unsigned int listed,
 			 unsigned int most)
@@ -250,7 +251,7 @@ static void pack_line_bases(const struct rsym_line_bases *e, const struct rsym_l
 		for (uint32_t j = i; j < i + RSYM_GROUP; j++) {
 			uint32_t file, line;
 
-			if (j >= end) { /* a group is whole */
+			if (j >= end) { /* the last group is padded */
 				bits_put(&bits, 0, shape->file_bits);
 				bits_put(&bits, 0, shape->line_bits);
 				continue;
@@ -270,8 +271,11 @@ static void pack_line_bases(const struct rsym_line_bases *e, const struct rsym_l
 	}
 }
 
-/* Lowest line of a function minus that of its declaration, when it is all there is to say of the
- * declaration: in the file of the first line base, or nothing known of a symbol. */
+/*
+ * Gives the lowest line of a function minus the line of its declaration, if that describes the
+ * whole declaration: it is in the file of the first line base, or the function is a symbol without
+ * one. Else false.
+ */
 static bool decl_of(const struct rsym_line_bases *e, uint32_t function, uint32_t *ret)
 {
 	const struct rsym_content_function *f = &e->content->functions[function];

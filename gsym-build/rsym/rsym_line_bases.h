@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_RSYM_LINE_BASES_H
 #define RAWSTACK_RSYM_LINE_BASES_H
 /*
- * Line bases: what a node of a block names. One is a function, a file in which it has lines, and
- * the lowest of them, so that blocks hold small differences and never a file. A function whose
- * lines spread far has several, each for a stretch of them. Packs the sections of line bases and
- * functions.
+ * Makes line bases, to which the nodes of blocks refer, and packs the sections of line bases and
+ * functions. A line base is a function, a file in which it has lines, and the lowest of these
+ * lines, so that blocks hold small differences and no files. A function whose lines are far apart
+ * has several, each for a stretch of lines.
  */
 #include "rsym_content.h"
 
@@ -24,13 +24,13 @@ int rsym_line_bases_make(struct rsym_line_bases *e, const struct rsym_content *c
 			 unsigned int stretch_bits, struct err *err) _must_check_;
 void rsym_line_bases_done(struct rsym_line_bases *e);
 
-/* The line base for a line of a function, which must be one of the content; *ret_offset is the line
- * above its lowest. near: the one it may well be, or RSYM_NONE. */
+/* Finds the line base of a line of a function in the content; *ret_offset is the line minus the
+ * lowest. `near` is a guess, or RSYM_NONE. */
 uint32_t rsym_line_bases_find(const struct rsym_line_bases *e, uint32_t function, uint32_t file,
 			      uint32_t line, uint32_t near, uint32_t *ret_offset);
 
-/* The packed sections, and the fields of the shape that describe them. Failure sticks in the
- * buffers. */
+/* Packs the sections, and fills the fields of the shape that describe them. A failure is sticky in
+ * the buffers. */
 struct rsym_disk_shape;
 
 struct rsym_line_bases_out {

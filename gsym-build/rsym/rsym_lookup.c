@@ -39,7 +39,7 @@ static const struct rsym_variant *best_variant(void)
 	static const struct rsym_variant *chosen;
 	const struct rsym_variant *v = __atomic_load_n(&chosen, __ATOMIC_RELAXED);
 
-	if (!v) { /* threads that come together all choose the same */
+	if (!v) { /* concurrent threads all choose the same */
 		v = rsym_variant_v3();
 		if (!v)
 			v = rsym_variant_base();

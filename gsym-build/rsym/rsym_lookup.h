@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_RSYM_LOOKUP_H
 #define RAWSTACK_RSYM_LOOKUP_H
-/*
- * The kinds of processors lookups are compiled for. rsym_lookup.c takes the best one that runs
- * here; tests and benchmarks compare them. Both give the same answers.
- */
+/* The variants of lookups, each compiled for one kind of processor. rsym_lookup.c takes the best
+ * one that this processor runs; tests and benchmarks compare them. Both give the same answers. */
 #include "rsym.h"
 
 struct rsym_variant {
@@ -15,11 +13,12 @@ struct rsym_variant {
 	int (*range)(const struct rsym *t, uint64_t vaddr, uint64_t *ret_start, uint64_t *ret_end);
 };
 
-/* Any processor; and x86-64-v3: AVX2, BMI2. NULL when this processor is none. */
+/* The variant for any processor, and the one for x86-64-v3 (AVX2, BMI2), which is NULL on other
+ * processors. */
 const struct rsym_variant *rsym_variant_base(void);
 const struct rsym_variant *rsym_variant_v3(void);
 
-/* Where the span behind vaddr's begins; UINT64_MAX when there is none. */
+/* The start of the span after that of vaddr; UINT64_MAX when there is none. */
 uint64_t rsym_next_span(const struct rsym *t, uint64_t vaddr);
 
 int rsym_lookup_base(const struct rsym *t, uint64_t vaddr, struct rsym_frame *frames, size_t cap);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The lookups, to be compiled once for each kind of processor: rsym_lookup_base.c and
- * rsym_lookup_v3.c include this file and say with RSYM_VARIANT() what their functions are called;
- * rsym_lookup.c chooses between them. Not for anyone else.
+ * The lookups, compiled once for each kind of processor: rsym_lookup_base.c and rsym_lookup_v3.c
+ * include this file and name their functions by RSYM_VARIANT(); rsym_lookup.c chooses between them.
+ * No other file may include it.
  */
 #include "rsym_block.h"
 #include "rsym_index.h"
 #include "rsym_lookup.h"
 #include "rsym_records.h"
 
-/* Addresses that are looked up side by side: enough for memory to answer the first when the last
- * has been asked for. */
+/* The number of addresses that are looked up together: enough that the first has arrived from
+ * memory when the last is requested. */
 #define GROUP 16
 
-/* Of a block, at most this much is fetched ahead; the median is 200 to 300 bytes. */
+/* The most bytes of a block that are prefetched; the median block has 200 to 300 bytes. */
 #define FETCH_MAX 384
 
 static RSYM_INLINE void prefetch_block(const uint8_t *p, uint32_t len)
 {
-	/* To ask for a line twice costs less than a wrong guess of how many there are. */
+	/* Prefetching a cache line twice costs less than a mispredicted loop exit. */
 #pragma GCC unroll 8
 	for (uint32_t i = 0; i < FETCH_MAX; i += 64)
 		__builtin_prefetch(p + (i < len ? i : len));
@@ -31,7 +31,7 @@ static RSYM_INLINE bool open_block(const struct rsym *t, const struct rsym_place
 			       t->line_base_bits, t->frequent_bits);
 }
 
-/* Takes the line base from a frame whose line is above the lowest of it. */
+/* Fills a frame from its line base; `line` is relative to the lowest line of that base. */
 static RSYM_INLINE void resolve_line_base(const struct rsym *t, struct rsym_frame *f,
 					  uint32_t line_base, uint32_t line)
 {
@@ -44,15 +44,14 @@ static RSYM_INLINE void resolve_line_base(const struct rsym *t, struct rsym_fram
 	f->column = 0;
 }
 
-/*
- * The nodes from i outward as frames. Full arrays keep their last place for the outermost. later:
- * line bases are asked for, not read, and stand in `function` until resolve_all().
- */
+/* Stores the nodes from i outward as frames. A full array keeps its last place for the outermost.
+ * `later`: line bases are only prefetched, and stay in `function` until resolve_all(). */
 static RSYM_INLINE size_t collect_frames(const struct rsym *t, const struct rsym_block *b,
 					 uint32_t i, uint32_t line, struct rsym_frame *frames,
 					 size_t cap, bool later)
 {
-	/* Where there is no list, the first 4 bytes of what stands there are read, and not used. */
+	/* If the list is empty, the 4 bytes at its place are read and not used, which avoids a
+	 * branch. */
 	uint32_t frequent_last = t->frequent_count - (t->frequent_count > 0);
 	struct rsym_node node;
 	size_t n = 0;
@@ -65,7 +64,7 @@ static RSYM_INLINE size_t collect_frames(const struct rsym *t, const struct rsym
 		is_frequent = -(uint32_t)node.is_frequent;
 		at = node.line_base & is_frequent;
 		if (at > frequent_last)
-			return 0; /* damaged, as everything that is not the end below */
+			return 0; /* damaged, like every other return of 0 here */
 		line_base = node.line_base ^
 			    ((node.line_base ^ rsym_load32(t->frequent + 4 * (size_t)at)) &
 			     is_frequent);
@@ -94,7 +93,7 @@ static RSYM_INLINE void resolve_all(const struct rsym *t, struct rsym_frame *fra
 		resolve_line_base(t, &frames[i], frames[i].function, frames[i].line);
 }
 
-/* The frames of address x of a block; later: still without their line bases. */
+/* Stores the frames of address x of a block; `later`: without resolving their line bases. */
 static RSYM_INLINE size_t look_into(const struct rsym *t, const struct rsym_block *b, uint32_t x,
 				    struct rsym_frame *frames, size_t cap, bool later)
 {
@@ -130,7 +129,7 @@ int RSYM_VARIANT(rsym_lookup)(const struct rsym *t, uint64_t vaddr, struct rsym_
 	return (int)look_into(t, &b, place.x, frames, cap, false);
 }
 
-/* Each step for all of a group before the next one, so that their waits for memory overlap. */
+/* Does each step for the whole group before the next step, so that the waits for memory overlap. */
 static size_t look_up_group(const struct rsym *t, const uint64_t *vaddrs, size_t count,
 			    struct rsym_frame *frames, size_t cap, size_t used, uint32_t *ends)
 {
@@ -160,10 +159,10 @@ static size_t look_up_group(const struct rsym *t, const uint64_t *vaddrs, size_t
 	return i;
 }
 
-/* Where the address before was found: the next one is often near. */
+/* The place of the previous address: the next one is often near. */
 struct cursor {
-	uint64_t from, to;   /* addresses of the row; none at first: from == to */
-	uint64_t base, stop; /* of the block; a stop of 0: no block */
+	uint64_t from, to;   /* addresses of the row; from == to: none yet */
+	uint64_t base, stop; /* addresses of the block; stop 0: no block */
 	struct rsym_block block;
 	struct rsym_lines lines;
 };
@@ -181,7 +180,7 @@ static bool move_to_block(const struct rsym *t, uint64_t vaddr, struct cursor *c
 	c->stop = place.base + place.limit;
 	if (c->stop < c->base)
 		c->stop = UINT64_MAX;
-	/* Blocks stand in the order of addresses. */
+	/* Blocks are in the order of addresses, so the next one is prefetched. */
 	prefetch_block(t->blocks + place.off + place.len, FETCH_MAX);
 	if (c->block.by_delta)
 		c->lines = rsym_lines_from(&c->block, 0);
@@ -198,7 +197,7 @@ static size_t look_up_next(const struct rsym *t, uint64_t vaddr, struct cursor *
 	if (vaddr < c->base || vaddr >= c->stop) {
 		if (!move_to_block(t, vaddr, c))
 			return 0;
-		/* Behind the last row of a span there are only its gap's addresses. */
+		/* An address behind the last row of a span is in the gap after it. */
 		if (vaddr >= c->stop) {
 			c->stop = 0;
 			return (size_t)RSYM_VARIANT(rsym_lookup)(t, vaddr, frames, RSYM_FRAMES_MAX);
@@ -250,7 +249,7 @@ size_t RSYM_VARIANT(rsym_lookup_batch)(const struct rsym *t, const uint64_t *vad
 	size_t done = 0, used = 0, sorted = 1;
 
 	if (cap > UINT32_MAX)
-		cap = UINT32_MAX; /* what ends[] can say */
+		cap = UINT32_MAX; /* ends[] has 32 bits */
 	while (sorted < count && vaddrs[sorted - 1] <= vaddrs[sorted])
 		sorted++;
 	if (sorted >= count)

@@ -13,14 +13,14 @@
 #include "rsym_text.h"
 #include "rsym_types.h"
 
-#define POINTER_ALIGN 16 /* what stores and maps give */
+#define POINTER_ALIGN 16 /* alignment that stores and mmap() give */
 
 /* Sections by id; p is NULL for one that is not there. */
 struct sections {
 	struct rsym_optional by_id[RSYM_SECTION_END];
 };
 
-/* Sizes of elements by section id; 1 for what has none, 0 for what is not known. */
+/* Sizes of elements by section id; 1 if a section has no elements, 0 if its id is unknown. */
 static const uint8_t element_len[RSYM_SECTION_END] = {
 	[RSYM_SECTION_SHAPE] = sizeof(struct rsym_disk_shape),
 	[RSYM_SECTION_SPANS] = sizeof(struct rsym_disk_span),
@@ -97,7 +97,7 @@ static int find_sections(const struct rsym *t, uint32_t count, bool check_crc, s
 			return err_set(err, ERR_DATA, "damaged table: entry %u of the directory",
 				       i);
 		if (e.id >= RSYM_SECTION_END || !element_len[e.id])
-			continue; /* of a later minor version */
+			continue; /* a section of a later minor version */
 		if (s->by_id[e.id].p || e.len % element_len[e.id] || e.len > UINT32_MAX)
 			return bad_section(err, e.id);
 		if (check_crc && crc32c(0, t->p + e.off, e.len) != e.crc)
@@ -121,7 +121,7 @@ static uint64_t groups_len(uint32_t count, uint32_t stride)
 	return ((uint64_t)count + RSYM_GROUP - 1) / RSYM_GROUP * stride;
 }
 
-/* Everything packed is as long as its counts and widths say. */
+/* Reads the shape, and checks that packed sections are as long as its counts and widths imply. */
 static int open_shape(struct rsym *t, const struct sections *s, struct err *err)
 {
 	struct rsym_disk_shape shape;
@@ -293,7 +293,7 @@ int rsym_vaddr_of_file_off(const struct rsym *t, uint64_t file_off, uint64_t *re
 {
 	bool found = false, in_code = false;
 
-	/* An executable segment first: the file's pages may be loaded twice. */
+	/* Prefer an executable segment: a page of the file may be loaded twice. */
 	for (uint32_t i = 0; i < t->segment_count; i++) {
 		struct rsym_disk_segment s = segment_at(t, i);
 		bool is_code = s.flags & 1;

@@ -5,7 +5,7 @@
 
 #include "sort.h"
 
-/* What is sorted and where it was. */
+/* A string and its old id. */
 struct sorted_string {
 	struct rsym_string s;
 	uint32_t id;
@@ -49,7 +49,7 @@ struct sorted_function {
 	uint32_t id;
 };
 
-/* By name, entry, declaration: functions are distinct, so this is an order without ties. */
+/* Orders by name, entry and declaration. Functions are distinct, so there are no ties. */
 static inline bool is_first(const struct sorted_function *x, const struct sorted_function *y)
 {
 	const struct rsym_content_function *a = &x->f, *b = &y->f;

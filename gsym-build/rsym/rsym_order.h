@@ -2,28 +2,29 @@
 #ifndef RAWSTACK_RSYM_ORDER_H
 #define RAWSTACK_RSYM_ORDER_H
 /*
- * Puts what a writer has collected, in the order in which it came, into the order that a table has:
- * strings by their bytes, functions by name, entry and declaration. So a table does not depend on
- * who read which unit first.
+ * Sorts what a writer has collected into the order of a table: strings by their bytes, functions by
+ * name, entry and declaration. So a table does not depend on the order in which threads read units.
  */
 #include "intern.h"
 #include "rsym_content.h"
 #include "rsym_text_writer.h"
 
-/* The strings in order, which point into `in`, and by old id the new one. Both are freed by the
- * caller, after an error too. ERR_MEMORY. */
+/* Gives the sorted strings, which point into `in`, and the new id for each old one. The caller
+ * frees both, even after an error. ERR_MEMORY. */
 int rsym_order_strings(const struct intern *in, struct rsym_string **ret, uint32_t **ret_new_id,
 		       struct err *err) _must_check_;
 
-/* The same for functions: `in` holds struct rsym_content_function with old ids of names and files,
- * for which name_id and file_id have the new ones. */
+/* Does the same for functions: `in` holds struct rsym_content_function with old ids of names and
+ * files; name_id and file_id map them to the new ones. */
 int rsym_order_functions(const struct intern *in, const uint32_t *name_id, const uint32_t *file_id,
 			 struct rsym_content_function **ret, uint32_t **ret_new_id,
 			 struct err *err) _must_check_;
 
-/* Functions by entry, each once: `list` has old ids, for which function_id has the new ones that
- * are put there instead, and which `functions` are in the order of. *count becomes how many are
- * left. ERR_MEMORY, with the list as it was. */
+/*
+ * Replaces the old ids in `list` by the new ones of function_id, by which `functions` is indexed;
+ * sorts them by entry and removes duplicates. *count becomes the number left. ERR_MEMORY leaves the
+ * list unchanged.
+ */
 int rsym_order_function_aliases(uint32_t *list, uint32_t *count,
 				const struct rsym_content_function *functions,
 				const uint32_t *function_id, struct err *err) _must_check_;

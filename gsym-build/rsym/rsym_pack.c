@@ -11,25 +11,25 @@
 enum {
 	SLOTS = 4096, /* above four times RSYM_NODES_MAX; a power of two */
 	FREQUENT_BITS_MAX = 10,
-	SAMPLE = 4, /* one block in so many is looked at to find frequent line bases */
-	/* No block goes from one part into the next, so that parts can be packed at the same time.
-	 * A multiple of all sizes of blocks. */
+	SAMPLE = 4, /* one block in so many is sampled to find frequent line bases */
+	/* Parts are packed in parallel, so no block crosses from one into the next. A multiple of
+	 * all block sizes. */
 	PART_ROWS = 1 << 15,
 };
 
-/* Rows of a span are less than 4 GiB from its base, with room for the limit of its last block. */
+/* The range of a span is below 4 GiB, with room for the limit of its last block. */
 #define SPAN_MAX (UINT32_MAX - 1)
 
 struct slot {
-	uint32_t node, line_base; /* the key: a node's parent follows from it, its line base not */
-	uint32_t stamp;           /* of the block it belongs to */
+	uint32_t node, line_base; /* the key; a node determines its parent, but not its line base */
+	uint32_t stamp;           /* of the block that the slot belongs to */
 	uint32_t local;
 };
 
 struct pack {
 	const struct rsym_content *c;
 	const struct rsym_line_bases *e;
-	uint32_t *frequent_of; /* by line base: its place in FREQUENT, or RSYM_BLOCK_NONE */
+	uint32_t *frequent_of; /* by line base: its index in FREQUENT, or RSYM_BLOCK_NONE */
 	struct slot slots[SLOTS];
 	uint32_t stamp;
 	struct rsym_block_writer block;
@@ -59,10 +59,8 @@ static struct slot *slot_of_node(struct pack *p, uint32_t node, uint32_t line_ba
 	}
 }
 
-/*
- * The place in the block of a node as seen through a line base, added with all its ancestors when
- * it is new; RSYM_BLOCK_NONE when they do not fit.
- */
+/* Returns the index in the block of a node with a line base; adds it and all its ancestors when it
+ * is new. RSYM_BLOCK_NONE when they do not fit. */
 static uint32_t local_of(struct pack *p, uint32_t node, uint32_t line_base)
 {
 	struct rsym_block_writer *b = &p->block;
@@ -115,7 +113,7 @@ static uint32_t fill_block(struct pack *p, size_t first, size_t end, uint64_t sp
 	struct rsym_block_writer *b = &p->block;
 	const struct rsym_content *c = p->c;
 	uint32_t node = RSYM_NONE, line_base = RSYM_NONE,
-		 local = RSYM_BLOCK_NONE; /* of the row before */
+		 local = RSYM_BLOCK_NONE; /* those of the previous row */
 
 	b->row_count = 0;
 	b->node_count = 0;
@@ -157,7 +155,7 @@ static int hottest_first(const void *va, const void *vb)
 	return (a->line_base > b->line_base) - (a->line_base < b->line_base);
 }
 
-/* How many bits an index into FREQUENT gets so that nodes and list are smallest together. */
+/* Chooses the width of an index into FREQUENT for which nodes and list together are smallest. */
 static unsigned int choose_frequent_bits(const struct heat *heats, uint32_t count,
 					 unsigned int line_base_bits)
 {
@@ -211,18 +209,18 @@ static int choose_frequent(struct pack *p, struct rsym_disk_shape *shape, struct
 
 /* A block that was packed. */
 struct mark {
-	uint64_t span;       /* its base */
+	uint64_t span;       /* base of its span */
 	uint32_t next_start; /* as rsym_index_writer_block() takes it */
 	uint32_t len;
 };
 
 struct part {
 	struct buf blocks, marks;
-	uint64_t span; /* base of the span at hand where the part begins */
+	uint64_t span; /* base of the span that is current where the part begins */
 	uint64_t node_count;
 };
 
-/* All parts; whoever has time takes the next. */
+/* All parts. Each thread takes the next one when it is idle. */
 struct packing {
 	struct part *parts;
 	size_t part_count;
@@ -243,7 +241,8 @@ static void packing_done(struct packing *all)
 	free(all->parts);
 }
 
-/* Spans follow from the starts of rows alone: one ends before the first row that is too far. */
+/* Finds the spans before packing, from the starts of rows alone: a span ends before the first row
+ * that is too far. */
 static int plan_parts(struct packing *all, const struct rsym_content *c, struct err *err)
 {
 	uint64_t span = c->row_count ? c->starts[0] : 0;
@@ -278,7 +277,7 @@ static void pack_part(struct pack *p, struct part *part, size_t first, size_t be
 		if (c->starts[i] - span >= SPAN_MAX)
 			span = c->starts[i];
 		next = i + fill_block(p, i, behind, span);
-		/* The last block of a span ends behind its last row's start. */
+		/* The last block of a span ends one address behind the start of its last row. */
 		end = next < c->row_count && c->starts[next] - span < SPAN_MAX
 			      ? c->starts[next]
 			      : c->starts[next - 1] + 1;
@@ -307,7 +306,7 @@ static void pack_parts(void *ctx)
 	}
 }
 
-/* Puts the parts one behind the other. */
+/* Concatenates the parts. */
 static bool join_packed(struct packing *all, const struct rsym_pack_out *out,
 			struct rsym_disk_shape *shape)
 {

@@ -14,16 +14,18 @@ struct rsym_pack_out {
 	struct rsym_index_writer *index;
 };
 
-/* The shape must be filled by rsym_line_bases_pack() already; what concerns rows is added.
- * `shallow` is what rsym_pack_is_shallow() says. A helper packs with the caller, when it is through
- * with what it was given before, and to the same bytes; it is waited for. ERR_MEMORY; failure
- * sticks in the buffers. */
+/*
+ * rsym_line_bases_pack() must have filled the shape; this adds the fields about rows. `shallow` is
+ * the result of rsym_pack_is_shallow(). A helper, once its earlier work is done, packs in parallel
+ * with the caller; the bytes are the same, and it is idle on return. ERR_MEMORY; a failure is
+ * sticky in the buffers.
+ */
 int rsym_pack(const struct rsym_content *c, const struct rsym_line_bases *e, bool shallow,
 	      struct helper *helper, const struct rsym_pack_out *out, struct rsym_disk_shape *shape,
 	      struct err *err) _must_check_;
 
-/* Whether few calls are inlined: frames per row below 1.5. Such tables take larger blocks and
- * line bases of any length, for their lines are mostly streams of differences. */
+/* Whether few calls are inlined: less than 1.5 frames per row. Such tables use larger blocks and
+ * line bases of any length, because their lines are mostly streams of differences. */
 bool rsym_pack_is_shallow(const struct rsym_content *c);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions, names and files of a table by their ids. */
+/* Reads functions, names and files of a table by their ids. */
 #include "rsym.h"
 
 #include "rsym_records.h"
@@ -9,7 +9,7 @@
 struct rsym_reader {
 	const struct rsym *t;
 	struct rsym_text_reader *names, *files;
-	struct rsym_text_reader *types; /* NULL until asked for */
+	struct rsym_text_reader *types; /* NULL until the first use */
 	size_t cache_max;
 };
 
@@ -28,7 +28,7 @@ static const uint8_t *function_group(const struct rsym *t, uint32_t function)
 	return t->functions + (size_t)(function / RSYM_GROUP) * t->function_stride;
 }
 
-/* Bits set in a map of a group up to and with the function's. */
+/* Counts the bits set in a map of a group up to and including the function's. */
 static uint32_t count_through(const uint8_t *group, size_t map, uint32_t function)
 {
 	return bits_count(rsym_load64(group + map) &
@@ -52,7 +52,8 @@ uint32_t rsym_name_id(const struct rsym *t, uint32_t function)
 	return id < t->names.count ? id : RSYM_NONE;
 }
 
-/* The first line base of a function: by the group it must be in, then the bit in its map. */
+/* Finds the first line base of a function: first the group it must be in, then its bit in
+ * the map. */
 static bool first_line_base(const struct rsym *t, uint32_t function, struct rsym_line_base *e)
 {
 	uint32_t low = 0, count = (t->line_base_count + RSYM_GROUP - 1) / RSYM_GROUP, k;
@@ -105,7 +106,7 @@ static bool listed_decl(const struct rsym *t, uint32_t function, struct rsym_fun
 	return false;
 }
 
-/* A number of up to 64 bits. */
+/* Reads the i-th entry address, which is packed in up to 64 bits. */
 static uint64_t function_entry(const struct rsym *t, uint32_t i)
 {
 	uint64_t at = (uint64_t)i * t->entry_bits, v = bits_word(t->entries, at);

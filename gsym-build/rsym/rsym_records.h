@@ -2,19 +2,20 @@
 #ifndef RAWSTACK_RSYM_RECORDS_H
 #define RAWSTACK_RSYM_RECORDS_H
 /*
- * Line bases and functions of an open table, read in place. Inline, for a lookup reads one line
- * base for each frame and is compiled once for each kind of processor. Written by
- * rsym_line_bases.c.
+ * Reads line bases and functions of an open table in place. It is inline because a lookup reads one
+ * line base for each frame and is compiled once for each kind of processor. rsym_line_bases.c
+ * writes them.
  */
 #include "rsym.h"
 #include "rsym_bits.h"
 #include "rsym_format.h"
 
 struct rsym_line_base {
-	uint32_t function, file, line; /* line: the lowest; file may be RSYM_NONE */
+	uint32_t function, file, line; /* line is the lowest line; file may be RSYM_NONE */
 };
 
-/* The lowest line of a line base whose record says "listed"; 0 when it is not there: damaged. */
+/* The lowest line of a line base whose record refers to BASES; 0 when it is not there, which is
+ * damage. */
 static RSYM_INLINE uint32_t rsym_base_line(const struct rsym *t, uint32_t line_base)
 {
 	uint32_t low = 0, count = t->base_count;
@@ -41,7 +42,7 @@ static RSYM_INLINE const uint8_t *rsym_line_base_group(const struct rsym *t, uin
 	return t->line_bases + (size_t)(line_base / RSYM_GROUP) * t->line_base_stride;
 }
 
-/* Has memory bring what rsym_line_base_read() will read: the head of the group, and the record. */
+/* Prefetches what rsym_line_base_read() will read: the head of the group, and the record. */
 static RSYM_INLINE void rsym_line_base_fetch(const struct rsym *t, uint32_t line_base)
 {
 	const uint8_t *p = rsym_line_base_group(t, line_base);
@@ -51,7 +52,7 @@ static RSYM_INLINE void rsym_line_base_fetch(const struct rsym *t, uint32_t line
 			   line_base % RSYM_GROUP * (t->file_bits + t->line_bits) / 8);
 }
 
-/* Line base below t->line_base_count. */
+/* Reads a line base, whose number is below t->line_base_count. */
 static RSYM_INLINE void rsym_line_base_read(const struct rsym *t, uint32_t line_base,
 					    struct rsym_line_base *e)
 {

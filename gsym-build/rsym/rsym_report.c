@@ -16,7 +16,7 @@ bool rsym_report_note(struct buf *notes, const char *part, const char *name, con
 
 	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
 		len += strlen(texts[i]) + 1;
-	/* What is kept are the first ones, whoever collected them. */
+	/* Once one note does not fit, no later one is added, so that the first ones are kept. */
 	if (notes->failed || len > notes->max - notes->len) {
 		notes->failed = true;
 		return false;

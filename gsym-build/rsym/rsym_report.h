@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_RSYM_REPORT_H
 #define RAWSTACK_RSYM_REPORT_H
 /*
- * What the build of a table understood of its input, and what not: kept in the table, so that
- * whoever has it can tell why an answer is missing. No lookup reads it.
+ * What the build of a table could read of its input, and what it could not. The table keeps it, so
+ * that a user can tell why an answer is missing. No lookup reads it.
  *
  *	struct rsym_report report;
  *	struct rsym_note note;
@@ -23,7 +23,7 @@ struct rsym_report {
 	uint64_t relocations_skipped;
 	uint32_t note_count;
 	bool needs_alt_file; /* names lie in a dwz file that was not there */
-	struct bytes notes;  /* those to come */
+	struct bytes notes;  /* the notes not yet returned */
 };
 
 /* A part of the input that could not be read. Untrusted bytes. */
@@ -33,8 +33,8 @@ struct rsym_note {
 	const char *why;
 };
 
-/* Adds a note to those of a report in the making, unless that would go beyond their ceiling. True:
- * it was added. */
+/* Adds a note to a buffer of notes, unless that would exceed its ceiling. True when it was
+ * added. */
 bool rsym_report_note(struct buf *notes, const char *part, const char *name, const char *why);
 
 /* Makes the section of a report whose notes are *notes. */

@@ -9,10 +9,11 @@
 #include "rsym_format.h"
 
 /*
- * u32 count, u32 zero; for each block of 8 texts its end (u32, from the first block's start); the
- * blocks. A text is: bytes shared with the one before it in its block, bytes added, where in it the
- * short text stands, bytes of that: four LEBs; then the bytes added. A short text that is no part
- * of the full one stands behind it, and "where" is the length of the full one.
+ * The section is: u32 count | u32 zero | u32 end of each block, from the start of the first |
+ * blocks. A block has 8 texts. A text is: LEB shared | LEB added | LEB at | LEB short | the added
+ * bytes. `shared` is the number of bytes in common with the text before it in the block; the short
+ * text is `short` bytes from `at` on. A short text that is no part of the full one is appended to
+ * it, and `at` is the length of the full one.
  */
 enum {
 	SHOWN_BLOCK = 8,
@@ -31,7 +32,7 @@ static uint32_t block_count(uint32_t count)
 
 /* --- writer ---------------------------------------------------------------------------------- */
 
-/* Appends one text, full in front of brief, behind the one before it. */
+/* Appends one text, front-coded against the one before it. */
 static void put_shown_text(struct buf *out, const struct buf *before, const struct buf *full,
 			   const struct buf *brief)
 {
@@ -126,7 +127,7 @@ static uint32_t shown_block_end(const struct rsym *t, uint32_t block)
 	return rsym_load32(t->shown.p + SHOWN_HEAD + (size_t)block * sizeof(uint32_t));
 }
 
-/* Nothing of a block that lies outside of the section. */
+/* Returns a block; an empty one if it is not inside the section. */
 static struct bytes block_of(const struct rsym *t, uint32_t block)
 {
 	uint64_t head = SHOWN_HEAD + (uint64_t)block_count(t->names.count) * sizeof(uint32_t);
@@ -137,7 +138,7 @@ static struct bytes block_of(const struct rsym *t, uint32_t block)
 	return bytes_of(t->shown.p + head + from, to - from);
 }
 
-/* The next text of a block, of which the one before had `before` bytes. */
+/* Reads the next text of a block. The text before it has `before` bytes. */
 static bool next_text(struct bytes *in, uint64_t before, struct shown_text *ret)
 {
 	uint64_t len, apart;
@@ -197,7 +198,7 @@ void rsym_shown_fetch_text(const struct rsym *t, uint32_t name)
 		__builtin_prefetch(in.p + at);
 }
 
-/* The full text of the last of the texts: each of them has what those behind it share. */
+/* Rebuilds the full text of texts[last]: each earlier text provides bytes that later ones share. */
 static bool join_text(const struct shown_text *texts, uint32_t last, struct buf *out)
 {
 	uint64_t want = texts[last].shared + texts[last].added;

@@ -12,8 +12,10 @@ enum {
 	STRINGS_MAX = 32
 }; /* of a block */
 
-/* Where a block is in the cache, in which round of it; in another, it is not there. So nothing is
- * cleared when the cache is emptied: there may be many more blocks than it holds. */
+/*
+ * Where a block is in the cache, valid only in this round of the cache. Emptying the cache begins a
+ * new round instead of clearing this array, which may have many more elements than the cache holds.
+ */
 struct place {
 	uint32_t round, off;
 };
@@ -23,7 +25,7 @@ struct rsym_text_reader {
 	ZSTD_DCtx *zstd;
 	ZSTD_DDict *digested;
 	struct place *at; /* by block */
-	uint32_t round;   /* of the cache: counted up when it is emptied */
+	uint32_t round;   /* current round of the cache, incremented when it is emptied */
 	struct buf cache; /* unpacked blocks, each behind its length (size_t) */
 	struct buf string;
 	uint64_t unpacked_len;
@@ -92,7 +94,7 @@ struct rsym_text_reader *rsym_text_reader_new(const struct rsym_texts *t, size_t
 	buf_init(&r->string, RSYM_TEXT_BLOCK_MAX * STRINGS_MAX);
 	r->zstd = ZSTD_createDCtx();
 	r->at = calloc((size_t)t->block_count + 1, sizeof(*r->at));
-	/* The dictionary stays where it is: in the table. */
+	/* The dictionary is used in place, in the table. */
 	if (t->dictionary_len)
 		r->digested = ZSTD_createDDict_byReference(t->dictionary, t->dictionary_len);
 	if (!r->zstd || !r->at || (t->dictionary_len && !r->digested)) {
@@ -121,7 +123,7 @@ static int unpack_block(struct rsym_text_reader *r, uint32_t block, struct err *
 		return text_damaged(err, "block", block);
 	if (want > r->cache.max - r->cache.len) {
 		buf_reset(&r->cache);
-		if (++r->round == 0) { /* the first round comes again */
+		if (++r->round == 0) { /* the counter wrapped: invalidate all */
 			memset(r->at, 0, (size_t)t->block_count * sizeof(*r->at));
 			r->round = 1;
 		}
@@ -143,7 +145,7 @@ static int unpack_block(struct rsym_text_reader *r, uint32_t block, struct err *
 	return 0;
 }
 
-/* Behind the lengths of `count` strings: their bytes. */
+/* Returns the bytes of the strings, which follow the lengths of `count` strings. */
 static struct bytes behind_lens(struct bytes lens, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -153,8 +155,8 @@ static struct bytes behind_lens(struct bytes lens, uint32_t count)
 	return lens;
 }
 
-/* Of the next string of a block: how much of the one before stays, and what is added. NULL when
- * that is damaged. */
+/* Reads the next string of a block: the number of bytes shared with the one before, and the added
+ * bytes, which are returned. NULL when it is damaged. */
 static const uint8_t *next_part(const struct rsym_text_reader *r, struct bytes *lens,
 				struct bytes *texts, size_t *ret_shared, size_t *ret_added)
 {
@@ -168,7 +170,7 @@ static const uint8_t *next_part(const struct rsym_text_reader *r, struct bytes *
 	return p;
 }
 
-/* String `index` of an unpacked block of `count`, built up from those before it. */
+/* Rebuilds string `index` of an unpacked block of `count` strings from those before it. */
 static int rebuild_string(struct rsym_text_reader *r, struct bytes lens, uint32_t count,
 			  uint32_t index, struct err *err)
 {
@@ -188,7 +190,7 @@ static int rebuild_string(struct rsym_text_reader *r, struct bytes lens, uint32_
 	return 0;
 }
 
-/* The unpacked block that holds string i. */
+/* Gets the unpacked block that holds string i. */
 static int get_block(struct rsym_text_reader *r, uint32_t i, struct bytes *ret, uint32_t *ret_count,
 		     struct err *err)
 {
@@ -228,9 +230,9 @@ uint64_t rsym_text_unpacked_len(const struct rsym_text_reader *r)
 }
 
 /*
- * All strings of the block that begins with string `first`; r->string is the one before it and then
- * the last of them. What two neighbours share is not looked at again, so this takes as long as the
- * unpacked block is, however long the strings are.
+ * Checks all strings of the block that begins with string `first`; r->string is the string before
+ * it, and on return the last of the block. Bytes shared by two neighbours are not compared again,
+ * so the time depends on the length of the unpacked block and not on that of the strings.
  */
 static int check_text_block(struct rsym_text_reader *r, uint32_t first, uint64_t *unpacked_len,
 			    struct err *err)

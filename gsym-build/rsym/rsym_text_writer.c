@@ -18,10 +18,10 @@ enum {
 	LEVEL = 5,
 	LEVEL_QUICK = 1,
 	DICTIONARY_MAX = 110 << 10,
-	DICTIONARY_SHARE = 12, /* of the front-coded bytes, at most one in so many */
+	DICTIONARY_SHARE = 12, /* at most this fraction (1/12) of the front-coded bytes */
 	DICTIONARY_MIN = 1 << 10,
-	/* Of the training: pieces of a mangled name, and a table that holds all there are of them.
-	 * Where there is much text, one piece in so many is looked at. */
+	/* Parameters of the training: the length of a piece of a mangled name, and a hash table
+	 * large enough for all pieces. In a large text, one piece in SKIP_IN_MUCH is used. */
 	PIECE = 100,
 	TABLE_BITS = 20,
 	MUCH_TEXT = 512 << 10,
@@ -30,7 +30,7 @@ enum {
 
 struct packer {
 	struct buf raw;  /* all blocks, front-coded */
-	struct buf lens; /* of the blocks in raw: size_t */
+	struct buf lens; /* lengths of the blocks in raw: size_t */
 	struct buf dictionary;
 	struct buf packed, ends;
 	ZSTD_CCtx *zstd;
@@ -58,8 +58,8 @@ static size_t shared_len(const struct rsym_string *a, const struct rsym_string *
 	return n;
 }
 
-/* One block: for each string the bytes it shares with the one before and those it adds, as two
- * LEB128; then all bytes added. */
+/* Writes one block: for each string, the number of bytes shared with the one before and of those
+ * added, as two LEB128; then all added bytes. */
 static void front_code(const struct rsym_string *s, uint32_t count, struct buf *out)
 {
 	for (uint32_t i = 0; i < count; i++) {
@@ -95,7 +95,7 @@ static int front_code_all(struct packer *p, const struct rsym_string *s, uint32_
 	return 0;
 }
 
-/* Few or odd strings have no dictionary: that is not an error. */
+/* Trains the dictionary. There is none for few or unusual strings, which is not an error. */
 static void train_dictionary(struct packer *p)
 {
 	ZDICT_fastCover_params_t how = {

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_RSYM_TYPES_H
 #define RAWSTACK_RSYM_TYPES_H
-/* The optional section of type signatures, for the reader and the writer of tables; who asks uses
+/* The optional section of type signatures, for the reader and the writer of tables. Others call
  * rsym_type(). */
 #include "rsym.h"
 #include "rsym_text_writer.h"
 
 /*
- * Signatures sorted and distinct, and for each function the index of its own, or `count`: none.
- * Appends nothing when there is no signature. ERR_MEMORY, ERR_LIMIT, ERR_INTERNAL (zstd).
+ * Appends the section, or nothing when there is no signature. `signatures` are sorted and distinct;
+ * type_of has the index of each function's signature, or `count` for none. ERR_MEMORY, ERR_LIMIT,
+ * ERR_INTERNAL (zstd).
  */
 int rsym_types_put(struct buf *out, const struct rsym_string *signatures, uint32_t count,
 		   const uint32_t *type_of, uint32_t function_count, struct err *err) _must_check_;
 
-/* For rsym_open(): the parts; then every text and index. ERR_DATA, ERR_MEMORY. */
+/* Called by rsym_open(): the first checks the parts, the second every text and index. ERR_DATA,
+ * ERR_MEMORY. */
 int rsym_types_open(struct rsym *t, struct err *err) _must_check_;
 int rsym_types_check(const struct rsym *t, struct err *err) _must_check_;
 
-/* Which signature a function has; RSYM_NONE: none, or the table has none. */
+/* The index of the signature of a function; RSYM_NONE if it has none. */
 uint32_t rsym_types_index(const struct rsym *t, uint32_t function);
 
 #endif

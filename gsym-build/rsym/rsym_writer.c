@@ -31,7 +31,8 @@ struct recent_node {
 };
 
 struct rsym_writer {
-	/* In order of first sight; rsym_writer_finish() puts the ids into their final order. */
+	/* Ids are in the order of first use; rsym_writer_finish() puts them into their final
+	 * order. */
 	struct intern names, files, types; /* files: whole paths */
 	struct intern functions;           /* struct rsym_content_function */
 	struct buf nodes;                  /* struct rsym_content_node */
@@ -42,7 +43,7 @@ struct rsym_writer {
 	struct buf path;                   /* scratch */
 	struct buf optional[RSYM_SECTION_END - RSYM_SECTION_OPTIONAL];
 	struct rsym_content_row last;
-	bool failed, no_memory; /* something has no room; for want of memory */
+	bool failed, no_memory; /* something did not fit; the reason is lack of memory */
 	bool unordered, finished;
 };
 
@@ -106,7 +107,8 @@ static uint32_t add_table_string(struct rsym_writer *w, struct intern *in, const
 	return id;
 }
 
-/* As long as readers take it. A path may be made of three parts of that length. */
+/* Text is cut to the length that readers accept: a path may be joined from three parts of that
+ * length. */
 static uint32_t add_content_text(struct rsym_writer *w, struct intern *in, const void *p,
 				 size_t len)
 {
@@ -154,8 +156,8 @@ static struct rsym_content_node *node_at(const struct rsym_writer *w, uint32_t i
 	return (struct rsym_content_node *)(void *)w->nodes.p + i;
 }
 
-/* Not seeded: equal calls must give equal tables. Nodes chosen to collide are not made one, and
- * nothing takes longer. */
+/* The hash is not seeded, because equal calls must give equal tables. Nodes crafted to collide are
+ * only not merged, which costs no time. */
 static struct recent_node *recent_slot(const struct rsym_writer *w,
 				       const struct rsym_content_node *n)
 {
@@ -165,8 +167,8 @@ static struct recent_node *recent_slot(const struct rsym_writer *w,
 	return &w->recent[(h * UINT64_C(0x9e3779b97f4a7c15)) >> (64 - RECENT_BITS)];
 }
 
-/* Equal nodes are nearly always near: they are calls inside of one function. So the last ones are
- * remembered in a cache that stays in the processor's, not all in a table that would not. */
+/* Equal nodes are nearly always close together, as calls inside one function. So only recent ones
+ * are remembered, in a table that stays in the CPU cache, which one of all nodes would not. */
 static uint32_t add_content_node(struct rsym_writer *w, const struct rsym_content_node *n)
 {
 	struct recent_node *slot = recent_slot(w, n);
@@ -267,7 +269,7 @@ void rsym_writer_counts(const struct rsym_writer *w, struct rsym_writer_counts *
 	};
 }
 
-/* The parts of a table in the making. */
+/* The parts of a table under construction. */
 struct parts {
 	struct rsym_content content;
 	struct rsym_content_function *functions; /* sorted; the content's */
@@ -327,7 +329,8 @@ static int order_types(struct rsym_writer *w, const struct parts *p, struct err 
 			      (uint32_t)w->functions.count, err);
 }
 
-/* Sorts what has names and gives nodes and rows the new ids, in place: no more can be added. */
+/* Sorts names, files and functions, and gives nodes and rows the new ids in place; nothing can be
+ * added after that. */
 static int order_content(struct rsym_writer *w, struct parts *p, struct err *err)
 {
 	_cleanup_(freep) uint32_t *name_id = NULL;

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_RSYM_WRITER_H
 #define RAWSTACK_RSYM_WRITER_H
 /*
- * Puts a table together from rows that are already flattened, and gives its bytes. Knows the
- * format and nothing of ELF or DWARF. Equal calls in equal order give equal bytes.
+ * Makes the bytes of a table from flattened rows. It knows the format and nothing of ELF or DWARF.
+ * Equal calls in equal order give equal bytes.
  *
  *	struct rsym_writer *w = rsym_writer_new(&err);
  *
@@ -13,8 +13,8 @@
  *	rsym_writer_row(w, 0x1150, RSYM_NONE, RSYM_NONE, 0);
  *	rsym_writer_finish(w, &info, NULL, &out, &err);
  *
- * Failure sticks (memory, or a count above 32 bits): calls then return RSYM_NONE or do nothing, and
- * rsym_writer_finish() reports it. One thread at a time.
+ * A failure (memory, or a count above 32 bits) is sticky: calls then return RSYM_NONE or do
+ * nothing, and rsym_writer_finish() reports it. One thread at a time.
  */
 #include "helper.h"
 #include "rsym.h"
@@ -25,8 +25,8 @@ struct rsym_writer *rsym_writer_new(struct err *err) _must_check_;
 void rsym_writer_free(struct rsym_writer *w);
 DEFINE_FREEP(struct rsym_writer, rsym_writer_free);
 
-/* These give an id of the writer, the same one for equal input (of nodes: when it was seen not long
- * ago); the table has ids of its own. All text is copied, up to LIMIT_NAME_LEN. */
+/* These return an id of the writer, which is not the table's id. Equal input gives the same id; for
+ * nodes, only if it was seen recently. All text is copied, up to LIMIT_NAME_LEN. */
 uint32_t rsym_writer_file(struct rsym_writer *w, const void *dir, size_t dir_len, const void *base,
 			  size_t base_len);
 
@@ -42,18 +42,17 @@ struct rsym_writer_function {
 
 uint32_t rsym_writer_function(struct rsym_writer *w, const struct rsym_writer_function *f);
 
-/*
- * A function or inlined call inside a parent (RSYM_NONE: none) which calls it at call_file and
- * call_line. Below LIMIT_INLINE_DEPTH parents a node takes its parent's place instead.
- */
+/* A function or inlined call inside a parent (RSYM_NONE: none) which calls it at call_file and
+ * call_line. A node with more than LIMIT_INLINE_DEPTH parents replaces its parent. */
 uint32_t rsym_writer_node(struct rsym_writer *w, uint32_t parent, uint32_t function,
 			  uint32_t call_file, uint32_t call_line);
 
-/* Says that a function, with an entry, is another name of the one that answers there. */
+/* Declares a function, which has an entry, to be another name of the function that the table
+ * answers there. */
 void rsym_writer_function_alias(struct rsym_writer *w, uint32_t function);
 
-/* From vaddr on, up to the next row, the answer is this. Addresses must rise; equal neighbours
- * become one. node RSYM_NONE: no answer. */
+/* Sets the answer from vaddr up to the next row. Addresses must rise; equal neighbours are merged.
+ * node RSYM_NONE: no answer. */
 void rsym_writer_row(struct rsym_writer *w, uint64_t vaddr, uint32_t node, uint32_t file,
 		     uint32_t line);
 
@@ -64,30 +63,28 @@ struct rsym_writer_segment {
 
 void rsym_writer_segment(struct rsym_writer *w, const struct rsym_writer_segment *s);
 
-/*
- * What a section beside the answers will hold (an id of rsym_format.h from RSYM_SECTION_OPTIONAL
- * on): append to it before rsym_writer_finish(). One that stays empty is not written.
- */
+/* Returns the buffer of an optional section (an id of rsym_format.h from RSYM_SECTION_OPTIONAL on),
+ * to append to before rsym_writer_finish(). A section that stays empty is not written. */
 struct buf *rsym_writer_optional(struct rsym_writer *w, uint32_t id);
 
 struct rsym_writer_info {
 	struct build_id id;
 	uint32_t flags; /* RSYM_HAS_...; RSYM_HAS_SEGMENTS is added by the writer */
 	uint64_t text_base;
-	bool quick;        /* nobody keeps it: names are packed fast rather than small */
-	rsym_show_fn show; /* NULL, or makes the text of each name that is kept with it */
+	bool quick;        /* for a table used once: names are packed fast rather than small */
+	rsym_show_fn show; /* makes the shown text of each name; NULL: none is kept */
 };
 
 /*
- * Appends the whole table to out, which must be empty; its ceiling is that of the table. A last row
- * that is no gap is closed at UINT64_MAX. May be called once, and nothing can be added after it.
- * ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order, a second call). A helper, or NULL,
+ * Appends the whole table to out, which must be empty; the ceiling of out is that of the table. If
+ * the last row is not a gap, it ends at UINT64_MAX. May be called once; nothing can be added after
+ * it. ERR_LIMIT, ERR_MEMORY, ERR_INTERNAL (rows out of order, a second call). A helper, or NULL,
  * compresses the names meanwhile: the bytes are the same.
  */
 int rsym_writer_finish(struct rsym_writer *w, const struct rsym_writer_info *info,
 		       struct helper *helper, struct buf *out, struct err *err) _must_check_;
 
-/* So far, for reports. */
+/* Counts of what was added so far, for reports. */
 struct rsym_writer_counts {
 	uint64_t function_count, range_count, node_count, file_count;
 };
