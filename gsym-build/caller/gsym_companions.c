@@ -17,7 +17,8 @@ void companions_close(struct companions *c)
 		closep(&c->list[--c->count].fd);
 }
 
-/* A descriptor of a regular file, or -1. O_NONBLOCK: a named pipe would wait for its writer. */
+/* Opens a regular file; -1 if it is none. O_NONBLOCK keeps a named pipe from waiting for a
+ * writer. */
 static int open_regular(const char *path, int flags)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | flags);
@@ -72,7 +73,7 @@ void companions_add_package(struct companions *c, const char *path)
 		put_companion(c, open_regular(name, 0), TABLE_COMPANION_DWP);
 }
 
-/* dir/[middle/]name, opened; -1. An absolute part makes those before it void. */
+/* Opens dir/[middle/]name, or returns -1. An absolute part replaces those before it. */
 static int open_at(const char *dir, const char *middle, const char *name, int flags)
 {
 	char path[LIMIT_PATH_LEN];
@@ -87,7 +88,8 @@ static int open_at(const char *dir, const char *middle, const char *name, int fl
 	return open_regular(path, flags);
 }
 
-/* As the compiler named it, else beside the file: trees are moved. */
+/* Looks for the .dwo file at the path that the compiler wrote, then beside the file, because build
+ * trees are moved. */
 static bool find_dwo(struct companions *c, const char *dir, const char *comp_dir, const char *name)
 {
 	const char *slash = strrchr(name, '/');
@@ -98,7 +100,7 @@ static bool find_dwo(struct companions *c, const char *dir, const char *comp_dir
 	return put_companion(c, fd, TABLE_COMPANION_DWO);
 }
 
-/* Takes an alternate file that has the build id asked for; closes another. */
+/* Takes an alternate file if it has the wanted build id; closes it otherwise. */
 static bool put_alt(struct companions *c, int fd, const struct build_id *want, const char *file,
 		    struct err *ret_why)
 {
@@ -111,7 +113,8 @@ static bool put_alt(struct companions *c, int fd, const struct build_id *want, c
 	return false;
 }
 
-/* What is before /usr/lib/debug in a directory; NULL: nothing, or it is not below that. */
+/* The part of a directory before /usr/lib/debug; NULL if that part is empty, or the directory is
+ * elsewhere. */
 static char *root_of_directory(const char *dir)
 {
 	const char *at = strstr(dir, "/usr/lib/debug/");
@@ -124,7 +127,8 @@ static bool find_alt(struct companions *c, const char *dir, struct bytes link, s
 {
 	char hex[BUILD_ID_HEX_MAX], by_id[BUILD_ID_HEX_MAX + 16];
 	struct build_id want = {.kind = BUILD_ID_GNU};
-	/* In the root of an unpacked package, when the file lies in one: its links are absolute. */
+	/* If the file is in an unpacked package, its absolute links are relative to the root of
+	 * that package. */
 	_cleanup_(freep) char *root = root_of_directory(dir);
 	const char *places[][2] = {
 		{root ? root : dir, ""},

@@ -3,10 +3,10 @@
 #define RAWSTACK_GSYM_COMPANIONS_H
 /*
  * Finds the files that a debug file refers to, for builds on the command line: a package of split
- * units, loose .dwo files, the dwz alternate file. Names come from an untrusted file, and whoever
- * runs the command may read more than its author: so only regular files are opened, for reading,
- * a bounded number, and only the worker looks into them. Never for a service, whose paths are not
- * those of whoever sent the file.
+ * units, loose .dwo files, the dwz alternate file. Names come from an untrusted file, and the user
+ * of the command may have more rights than its author, so only a bounded number of regular files is
+ * opened, for reading, and only the worker parses them. A service must not use this: its paths are
+ * not those of the sender.
  */
 #include "bytes.h"
 #include "limits.h"
@@ -21,17 +21,15 @@ struct companions {
 
 void companions_close(struct companions *c);
 
-/* Takes a file that was named. ERR_SYSTEM: it cannot be opened. */
+/* Adds a file that the user named. ERR_SYSTEM: it cannot be opened. */
 int companions_add(struct companions *c, const char *path, enum table_companion_kind kind,
 		   struct err *err) _must_check_;
 
-/* Takes PATH.dwp when it is there. */
+/* Adds PATH.dwp if it exists. */
 void companions_add_package(struct companions *c, const char *path);
 
-/*
- * Looks for what `missing` of table_build() names, seen from the file at `path`. How many were
- * taken. An alternate file that is there but has another build id is left out: *ret_why says so.
- */
+/* Looks for the files in `missing` of table_build(), relative to the file at `path`. Returns how
+ * many were added. An alternate file with another build id is left out, and *ret_why says so. */
 size_t companions_find(struct companions *c, const char *path, struct bytes missing, bool want_dwos,
 		       struct err *ret_why);
 

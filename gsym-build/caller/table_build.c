@@ -35,7 +35,7 @@ struct worker {
 	int reply_fd;
 	int progress_fd;
 	int wanted_fd;
-	int missing_fd;                  /* gets what the input asks for, or -1 */
+	int missing_fd;                  /* receives what the input refers to, or -1 */
 	struct table_progress *progress; /* shared with it, or NULL */
 	bool timed_out;
 	siginfo_t end;
@@ -124,7 +124,8 @@ static void tell_progress(const struct worker *w, const struct table_request *re
 			      all);
 }
 
-/* Memory to watch the worker by. Without it there is nothing to see, and no harm. */
+/* Shares memory in which the worker tells its progress. Without it there is no progress to show,
+ * which is harmless. */
 static void share_progress(struct worker *w)
 {
 	void *p;
@@ -136,7 +137,7 @@ static void share_progress(struct worker *w)
 	w->progress = p == MAP_FAILED ? NULL : p;
 }
 
-/* The addresses, as a file: a request has room for none. */
+/* Passes the wanted addresses as a file, because the request has no room for them. */
 static int share_wanted(struct worker *w, const struct table_request *req,
 			struct worker_request *request, struct err *err)
 {
@@ -153,7 +154,7 @@ static int share_wanted(struct worker *w, const struct table_request *req,
 			    req->wanted_count * sizeof(*req->wanted), 0, err);
 }
 
-/* A file for what the input asks for, which the reply has no room for. */
+/* Passes a file for the missing references of the input, because the reply has no room for them. */
 static int share_missing(struct worker *w, const struct table_request *req,
 			 struct worker_request *request, struct err *err)
 {
@@ -166,7 +167,7 @@ static int share_missing(struct worker *w, const struct table_request *req,
 	return 0;
 }
 
-/* Waits for the end, up to the wall clock limit; then the worker is killed. Reaps it. */
+/* Waits for the worker to end, kills it at the wall clock limit, and reaps it. */
 static int await_worker(struct worker *w, const struct table_request *req, enum worker_class class,
 			uint64_t wall_ms, struct err *err)
 {
@@ -225,7 +226,7 @@ static void worker_done(struct worker *w)
 	closep(&w->reply_fd);
 }
 
-/* Why there is no table, when the worker did not say it itself. */
+/* Explains why there is no table when the worker did not reply. */
 static int explain_end(const struct worker *w, const struct worker_program *program,
 		       const struct worker_request *req, uint64_t wall_ms, struct err *err)
 {
@@ -319,13 +320,13 @@ static int identify_input(const struct table_request *req, struct worker_request
 	if (req->id.kind != BUILD_ID_NONE)
 		request->id = req->id;
 	else if (request->task == WORKER_INSPECT || request->task == WORKER_CHECK)
-		return 0; /* that is what is asked, or not of interest */
+		return 0; /* the task finds the id, or needs none */
 	else if (req->input != TABLE_INPUT_KALLSYMS)
 		rc = image_identify(req->input_fd, &request->id, err);
 	/* Text without an id is refused by the worker, with the better message. */
 	if (rc == ERR_UNSUPPORTED && req->input == TABLE_INPUT_AUTO)
 		rc = 0;
-	/* Whoever knows the id leaves the executable's to the worker. */
+	/* If the caller gave an id, the worker compares the executable's. */
 	if (rc || !request->has_executable || req->id.kind != BUILD_ID_NONE)
 		return rc;
 	rc = image_identify(req->executable_fd, &executable, err);
@@ -378,7 +379,7 @@ static uint64_t min_u64(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* A small file has no use for what a large one needs, unless it was made to hurt. */
+/* Scales the limits to the input: only a hostile small file needs the resources of a large one. */
 static void limit_by_input(const struct table_request *req, struct worker_request *request)
 {
 	uint64_t len = input_file_len(req->input_fd) + input_file_len(req->executable_fd);
@@ -393,7 +394,7 @@ static void limit_by_input(const struct table_request *req, struct worker_reques
 			LIMIT_WORKER_CPU_LEAST + LIMIT_WORKER_CPU_PER_MIB * (len / MIB));
 }
 
-/* What this process may have of address space: its worker may not have more. */
+/* The address space that this process may have, which also limits its worker. */
 static uint64_t own_memory(void)
 {
 	struct rlimit l;
@@ -422,7 +423,7 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 	request->task = extra->task;
 	request->class = req->background ? worker_class_background() : WORKER_CLASS_NORMAL;
 	request->columns = req->columns;
-	/* Who raises a worker raises its first thread. */
+	/* Raising a worker raises only its first thread, so a background worker has one thread. */
 	request->in_two = req->jobs > 1 && !req->background;
 	request->types = req->types;
 	request->shown = req->shown;
@@ -442,7 +443,7 @@ int table_run_worker(const struct table_request *req, const struct worker_extra 
 		rc = await_worker(&w, req, (enum worker_class)request->class, wall_ms, err);
 	if (rc)
 		return rc;
-	/* An answer counts only if the worker also ended well. */
+	/* A reply counts only if the worker also exited with status 0. */
 	if (w.timed_out || w.end.si_code != CLD_EXITED || w.end.si_status != 0 ||
 	    !read_reply(&w, reply))
 		return explain_end(&w, extra->program, request, wall_ms, err);
@@ -466,7 +467,7 @@ int table_build(const struct table_request *req, struct build_report *report, st
 		return rc;
 	*report = reply.report;
 	report->wall_ns = io->mono_ns(io->ctx) - start_ns;
-	/* It is the file that asks for too much, or this machine that has too little. */
+	/* Distinguish a file that needs too much memory from a limit on this process. */
 	if (reply.code == ERR_MEMORY && request.memory_max == own_memory())
 		return err_set(err, ERR_MEMORY,
 			       "the table worker needs more than the %llu MiB of address space "

@@ -2,11 +2,11 @@
 #ifndef RAWSTACK_TABLE_BUILD_H
 #define RAWSTACK_TABLE_BUILD_H
 /*
- * Building a table from an untrusted file, as everyone does it: the service, `rawstack-gsym-build
- * build`, `rawstack resolve -e`. The file is parsed in a separate worker process with limits on
- * memory, CPU, file size and wall clock, which sees two descriptors and nothing else; whatever it
- * does, the caller gets a table that rsym_open() accepts, or one line of error. The worker is
- * started with posix_spawn(), so this may be called after gRPC is up. Safe from any thread.
+ * Builds a table from an untrusted file, for the service, `rawstack-gsym-build build` and `rawstack
+ * resolve -e`. A separate worker process with limits on memory, CPU, file size and wall clock
+ * parses the file and has access to its descriptors only; whatever it does, the caller gets a table
+ * that rsym_open() accepts, or one line of error. The worker is started with posix_spawn(), so this
+ * may be called after gRPC is up. Safe from any thread.
  *
  *	struct table_request req = { .input_fd = in, .output_fd = out, .executable_fd = -1 };
  *	struct build_report report;
@@ -33,39 +33,35 @@ struct table_request {
 	 * with the executable's in this process, else by the worker. */
 	struct build_id id;
 
-	/* At most one alternate file, one package, LIMIT_COMPANIONS in all. What is damaged or does
-	 * not belong to the input is left out. */
+	/* There may be one alternate file, one package, and LIMIT_COMPANIONS in all. Files that are
+	 * damaged or do not belong to the input are ignored. */
 	const struct table_companion *companions;
 	size_t companion_count;
 	/*
-	 * NULL, or gets what the input asks for and was not given: first the content of
-	 * .gnu_debugaltlink behind its length (32 bits; 0: not needed), then for each split unit
-	 * "comp_dir NUL name NUL". Untrusted bytes, up to LIMIT_MISSING_LEN.
+	 * If not NULL, receives the references of the input to files that were not given: first the
+	 * content of .gnu_debugaltlink behind its length (32 bits; 0: not needed), then for each
+	 * split unit "comp_dir NUL name NUL". Untrusted bytes, up to LIMIT_MISSING_LEN.
 	 */
 	struct buf *missing;
-	/*
-	 * Up to LIMIT_WANTED link-time addresses: the table need only answer these, and what names
-	 * none of them is not read where the file has an index. Count 0: a whole table.
-	 */
+	/* Up to LIMIT_WANTED link-time addresses: the table need only answer these, and if the file
+	 * has an index, units without them are not read. Count 0: a whole table. */
 	const uint64_t *wanted;
 	size_t wanted_count;
 
-	/*
-	 * NULL, or called some times a second by the thread that waits: what is being done, and how
-	 * much of it in parts of `all`, which is 0 when nobody knows.
-	 */
+	/* If not NULL, the waiting thread calls it a few times a second with the stage, and the
+	 * progress `done` of `all`, which is 0 when it is unknown. */
 	void (*progress)(void *ctx, enum table_stage stage, uint64_t done, uint64_t all);
 	void *progress_ctx;
 
-	/* Others on the machine go first, as in a service: see worker_class.h. */
+	/* Lets other work on the machine go first, as in a service: see worker_class.h. */
 	bool background;
-	/* Threads, at most two of which are used, and one in the background; 0 is one. The table is
-	 * the same. */
+	/* Number of threads; at most two are used, and one in the background. 0 is one. The table
+	 * is the same. */
 	unsigned int jobs;
 
 	bool types;   /* signatures of functions are kept in the table */
 	bool shown;   /* names as people read them are kept in the table, ready to be copied */
-	bool columns; /* are kept in the table, and discriminators: it grows by half or more */
+	bool columns; /* keep columns and discriminators, in a table half as large again */
 
 	/* Limits; 0 takes the constant of limits.h. A build has less memory and CPU time than these
 	 * for small files: LIMIT_WORKER_MEMORY_LEAST and so on. */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_TABLE_BUILD_PRIV_H
 #define RAWSTACK_TABLE_BUILD_PRIV_H
-/* What the callers of the worker and of the verifier share. */
+/* Shared by the callers of the worker and of the verifier. */
 #include "table_build.h"
 #include "worker_protocol.h"
 
 struct worker_program {
-	const char *file; /* as it is installed */
+	const char *file; /* file name as installed */
 	const char *name; /* in errors */
 };
 
@@ -19,9 +19,9 @@ struct worker_extra {
 };
 
 /*
- * One such program from start to reply. *request is filled from *req, and *req->missing by what it
- * missed. 0 when it answered, which may be with an error (reply->code); else why it did not, as
- * table_build().
+ * Runs such a program from its start to its reply. Fills *request from *req, and *req->missing with
+ * the files it missed. 0 when it replied, perhaps with an error (reply->code); otherwise an error
+ * of table_build().
  */
 int table_run_worker(const struct table_request *req, const struct worker_extra *extra,
 		     struct worker_request *request, struct worker_reply *reply,

@@ -3,7 +3,7 @@
 
 #include "table_build_priv.h"
 
-/* An answer is a struct that a worker wrote. */
+/* The reply is a struct that the untrusted worker wrote. */
 static bool is_id(const struct build_id *id)
 {
 	return id->kind == BUILD_ID_NONE ||
@@ -26,7 +26,7 @@ static int ask_table_worker(int fd, const char *worker_path, enum worker_task ta
 
 	if (rc)
 		return rc;
-	/* It is the worker that has none, by its limit. */
+	/* It is the worker whose memory limit was reached, not this process. */
 	if (reply->code == ERR_MEMORY)
 		return err_set(err, ERR_LIMIT,
 			       "the table worker needs more memory than it may have: %s",

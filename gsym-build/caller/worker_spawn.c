@@ -24,7 +24,7 @@ int worker_files_pass(struct worker_files *p, int number, int fd, struct err *er
 	p->fds[number] = fcntl(fd, F_DUPFD_CLOEXEC, WORKER_FD_COUNT);
 	if (p->fds[number] >= 0)
 		return 0;
-	/* EINVAL: the process may have no number that is so high. */
+	/* EINVAL: the number is above the limit of the process. */
 	return err_sys(err, errno == EINVAL ? EMFILE : errno, "descriptor for the worker");
 }
 
@@ -45,7 +45,7 @@ int worker_files_pass_read_only(struct worker_files *p, int number, int fd, stru
 	return worker_files_pass(p, number, again, err);
 }
 
-/* Behind the last companion's number. */
+/* Returns the descriptor number after the last companion's. */
 static int companions_end(const struct worker_files *p)
 {
 	int end = WORKER_FD_COMPANIONS;
@@ -83,8 +83,8 @@ int worker_spawn(const char *path, const char *name, const struct worker_files *
 	for (int fd = WORKER_FD_REQUEST; fd < WORKER_FD_COUNT && !rc; fd++)
 		if (p->fds[fd] >= 0)
 			rc = posix_spawn_file_actions_adddup2(&actions, p->fds[fd], fd);
-	/* Closing what is not open is no error here (POSIX, posix_spawn_file_actions_addclose()).
-	 */
+	/* Closing a descriptor that is not open is no error here (POSIX,
+	 * posix_spawn_file_actions_addclose()). */
 	for (int fd = WORKER_FD_OUTPUT; fd < WORKER_FD_COMPANIONS && !rc; fd++)
 		if (p->fds[fd] < 0)
 			rc = posix_spawn_file_actions_addclose(&actions, fd);

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_WORKER_SPAWN_H
 #define RAWSTACK_WORKER_SPAWN_H
-/*
- * Starts a table worker, or verifier, with exactly the descriptors it is to have. What it is asked,
- * and how it ends, is table_build.c's.
- */
+/* Starts a table worker or verifier with exactly the given descriptors. table_build.c makes its
+ * request and handles its end. */
 #include <sys/types.h>
 
 #include "base.h"
@@ -23,8 +21,8 @@ void worker_files_done(struct worker_files *p);
 /* Adds a copy of fd, which stays the caller's. ERR_SYS. */
 int worker_files_pass(struct worker_files *p, int number, int fd, struct err *err) _must_check_;
 
-/* The same for what is only to be read: the worker could write to a descriptor that allows it, and
- * so alter what others read after it. */
+/* Does the same with a read-only copy: through a writable descriptor the worker could alter a file
+ * that others read later. */
 int worker_files_pass_read_only(struct worker_files *p, int number, int fd,
 				struct err *err) _must_check_;
 

@@ -22,7 +22,8 @@ enum {
 	OPENINGS = 101,
 };
 
-/* As many names and paths as there are; the service's caches are bounded in the same way. */
+/* Large enough to cache all names and paths. The caches of the service are bounded in the
+ * same way. */
 #define CACHE_MAX (256 * MIB)
 
 struct bench {
@@ -34,7 +35,7 @@ struct bench {
 	struct rsym_frame *frames; /* FRAMES */
 	uint32_t ends[BATCH];
 	uint8_t *name_seen, *file_seen; /* by id */
-	uint64_t sum;                   /* of all answers, so that none is left out */
+	uint64_t sum; /* sum over all answers, so that the compiler keeps every lookup */
 	struct err *err;
 };
 
@@ -133,7 +134,7 @@ static int decode_new(struct bench *b, size_t frame_count, void *ctx)
 	return 0;
 }
 
-/* Everything anew in each pass: the first sight of a string is part of the cost. */
+/* Makes a new reader in each pass, because the first use of a string is part of the cost. */
 static int with_strings(struct bench *b)
 {
 	_cleanup_(rsym_reader_freep) struct rsym_reader *reader =
@@ -164,7 +165,7 @@ static int measure_pass(struct bench *b, const char *what, int (*pass)(struct be
 	return 0;
 }
 
-/* Names one by one, far from each other and nothing kept: the price of the first. */
+/* Measures an uncached name: reads names that are far apart, without a cache. */
 static int measure_cold_name(struct bench *b)
 {
 	_cleanup_(rsym_reader_freep) struct rsym_reader *reader =
@@ -188,7 +189,8 @@ static int measure_cold_name(struct bench *b)
 	return 0;
 }
 
-/* What rsym_open_trusted() looks at: header, directory, shape, spans, segments, heads of texts. */
+/* Bytes that rsym_open_trusted() reads: header, directory, shape, spans, segments, heads of
+ * texts. */
 static uint64_t opening_reads(const struct rsym *t)
 {
 	struct rsym_disk_header h;
@@ -200,7 +202,7 @@ static uint64_t opening_reads(const struct rsym *t)
 	       2 * sizeof(struct rsym_disk_texts);
 }
 
-/* A mapping of its own each time: nothing is there but the page cache. */
+/* Maps the table anew, so that only the page cache is warm. */
 static int open_once(struct bench *b, int fd, uint64_t vaddr, uint64_t *ret_open_ns,
 		     uint64_t *ret_first_ns)
 {
@@ -230,7 +232,7 @@ static int open_once(struct bench *b, int fd, uint64_t vaddr, uint64_t *ret_open
 	return rc;
 }
 
-/* Opening a table that was validated before, and the first answer from it with all its strings. */
+/* Measures opening a validated table, and the first answer from it with all its strings. */
 static int measure_open(struct bench *b, const char *path)
 {
 	uint64_t open_ns[OPENINGS], first_ns[OPENINGS], start, check_ns;
@@ -263,7 +265,7 @@ static int run_all(struct bench *b, const char *path)
 {
 	int rc;
 
-	/* Once through, so that the table and the code are in memory. */
+	/* Warm up: one pass brings the table and the code into memory. */
 	one_by_one(b);
 	rc = measure_pass(b, "random, no strings", one_by_one);
 	if (!rc)
@@ -296,7 +298,7 @@ static int bench_table(struct bench *b, const char *path, const char *addresses)
 		return err_no_memory(b->err);
 	printf("%s: %zu addresses, %s\n", path, b->count, b->variant->name);
 	rc = run_all(b, path);
-	/* Printed, the sum keeps the compiler from leaving lookups out. */
+	/* Printing the sum keeps the compiler from removing lookups. */
 	printf("check: %016llx\n", (unsigned long long)b->sum);
 	return rc;
 }

@@ -98,7 +98,8 @@ static void show_progress(void *ctx, enum table_stage stage, uint64_t done, uint
 		log_progress("%s %s", stage == TABLE_STAGE_PACK ? "packing" : "reading", o->input);
 }
 
-/* Builds; and once more when the file asks for others that can be found. */
+/* Builds the table, and builds it again if files that it refers to were missing and can be
+ * found. */
 static int build_file(const struct options *o, const struct table_request *without,
 		      struct build_report *report, struct buf *missing, struct err *err)
 {

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_GSYM_COMMAND_H
 #define RAWSTACK_GSYM_COMMAND_H
 /*
- * The subcommands of rawstack-gsym-build; each stands in a file of its own. A command gets its own
- * name as argv[0], prints data on stdout, and fails with *err filled: ERR_USAGE when the arguments
- * are wrong. 1: --help was asked for. main() prints the error and gives the exit status.
+ * The subcommands of rawstack-gsym-build, each in a file of its own. A command gets its own name as
+ * argv[0], prints data on stdout, and fails with *err filled: ERR_USAGE when the arguments are
+ * wrong. 1: --help was asked for. main() prints the error and gives the exit status.
  */
 #include "err.h"
 

@@ -71,7 +71,7 @@ static const struct option_usage usage = {
 	.operands_wanted = "give a TABLE",
 };
 
-/* As llvm-symbolizer --verbose; what is not known has no line. */
+/* Prints a frame like llvm-symbolizer --verbose; unknown values have no line. */
 static int print_verbose(const struct table_text *t, const struct rsym_frame *f,
 			 uint32_t discriminator, struct err *err)
 {
@@ -163,7 +163,7 @@ static int print_lookup_frame(const struct table_text *t, const struct options *
 	return 0;
 }
 
-/* What was given, as link-time address; 0 when it has none in this table. */
+/* Converts the given number to a link-time address; 0 when it has none in this table. */
 static int lookup_vaddr_of(const struct table_text *t, const struct options *o, uint64_t given,
 			   uint64_t *ret)
 {
@@ -240,7 +240,7 @@ static int lookup_lines(const struct table_text *t, const struct options *o, str
 				       "address",
 				       number, line);
 		rc = lookup_address(t, o, vaddr, err);
-		/* Somebody may be waiting at the other end of a pipe. */
+		/* Flush each answer, because a reader of the pipe may wait for it. */
 		fflush(stdout);
 	}
 	return rc;
@@ -267,7 +267,7 @@ static int run_lookup(int argc, char **argv, struct err *err)
 			err, ERR_NOT_FOUND,
 			"%s: has no segments; build it with --stripped, or from the executable",
 			path);
-	/* Each style does by default what its model does. */
+	/* The default of each style is that of the program it imitates. */
 	text.style =
 		o.names == NAMES_DEMANGLED || (o.names == NAMES_BY_STYLE && o.style != STYLE_GNU)
 			? DEMANGLE_FULL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack-gsym-build: debug binaries to lookup tables, and lookups in them. */
+/* rawstack-gsym-build makes lookup tables of debug binaries, and looks up addresses in them. */
 #include <stdio.h>
 #include <string.h>
 

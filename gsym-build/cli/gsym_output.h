@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_GSYM_OUTPUT_H
 #define RAWSTACK_GSYM_OUTPUT_H
-/*
- * The file that a command writes. It takes the place of what was there only when it is whole: a
- * crash or an error leaves the old file, or none.
- */
+/* The file that a command writes. It replaces an existing file only when it is complete: a crash or
+ * an error leaves the old file, or none. */
 #include "base.h"
 #include "err.h"
 
@@ -20,14 +18,13 @@ struct gsym_output {
 		.dir_fd = -1, .fd = -1 \
 	}
 
-/* path is kept, not copied. ERR_USAGE, ERR_SYSTEM; ERR_UNSUPPORTED: there is a device or the like.
- */
+/* Borrows path. ERR_USAGE, ERR_SYSTEM; ERR_UNSUPPORTED: path is a device or similar. */
 int gsym_output_open(struct gsym_output *o, const char *path, struct err *err) _must_check_;
 
-/* Takes the place of the file at path. */
+/* Replaces the file at path. */
 int gsym_output_commit(struct gsym_output *o, const char *path, struct err *err) _must_check_;
 
-/* Without a commit nothing is left. */
+/* Releases everything, and removes the file if it was not committed. */
 void gsym_output_done(struct gsym_output *o);
 
 #endif

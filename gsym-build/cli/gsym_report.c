@@ -59,7 +59,7 @@ static void put_one(struct buf *out, const char *kind, const char *name, size_t 
 	json_close(out, '}');
 }
 
-/* The files that the input asks for and did not get. */
+/* Puts the files that the input refers to and that were not found. */
 static void put_missing(struct buf *out, struct bytes missing)
 {
 	uint32_t link_len = bytes_u32(&missing);

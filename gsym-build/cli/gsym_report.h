@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_GSYM_REPORT_H
 #define RAWSTACK_GSYM_REPORT_H
-/* What `build` says of a build, for people and for pipelines. */
+/* The report of `build`, for people and for pipelines. */
 #include "bytes.h"
 #include "table_build.h"
 
@@ -12,10 +12,11 @@ struct gsym_outcome {
 	struct err *failed;   /* NULL: it went well */
 };
 
-/* One line on stdout, and one on stderr for each kind of thing that is missing. */
+/* Prints one line on stdout, and one on stderr for each kind of missing file. */
 void gsym_report_print(const struct gsym_outcome *o);
 
-/* One JSON object on stdout, of a build that failed too; what the table holds is read from it. */
+/* Prints one JSON object on stdout, also for a failed build. The content of the table is read from
+ * its file. */
 int gsym_report_print_json(const struct gsym_outcome *o, struct err *err);
 
 #endif

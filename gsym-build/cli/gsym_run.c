@@ -19,7 +19,7 @@ enum {
 	FILE_NONE = 0,
 };
 
-/* What makes a call the same as another one. */
+/* The key of a call: calls with equal keys are the same. */
 struct call_key {
 	uint32_t parent, function, file, line;
 };
@@ -54,7 +54,7 @@ static uint32_t new_call(struct gsym_run *r, uint32_t function, uint32_t file, u
 	return (uint32_t)r->call_count++;
 }
 
-/* The call of a function in a parent, made when it is new. */
+/* Finds the call of a function in a parent, or adds it. */
 static uint32_t call_in(struct gsym_run *r, uint32_t parent, uint32_t function, uint32_t file,
 			uint32_t line)
 {
@@ -147,7 +147,7 @@ void gsym_run_put_rows(const struct gsym_run *r, struct buf *out)
 		uint64_t step = row->start - at;
 
 		if (i && row->file == row[-1].file && row->line == row[-1].line)
-			continue; /* only the call differs */
+			continue; /* only the inlined call differs, which line rows do not have */
 		if (row->file != file) {
 			buf_u8(out, LINE_FILE);
 			buf_uleb(out, row->file);

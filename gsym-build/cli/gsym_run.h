@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_GSYM_RUN_H
 #define RAWSTACK_GSYM_RUN_H
 /*
- * For llvm_gsym.c: one run of addresses of one function, which is what GSYM has a record of. It
- * collects the function's ranges, the tree of inlined calls in it with theirs, and the line rows.
+ * Used by llvm_gsym.c: one contiguous run of addresses of a function, for which GSYM has one
+ * record. It collects the ranges of the function, the tree of its inlined calls with their ranges,
+ * and the line rows.
  */
 #include "buf.h"
 #include "intern.h"
@@ -28,8 +29,8 @@ struct gsym_row {
 
 struct gsym_run {
 	uint64_t start, end;
-	uint32_t unknown_file; /* the file of a call of which none is known */
-	struct intern keys;    /* what makes a call the same -> call, but for the root, calls[0] */
+	uint32_t unknown_file; /* the file used for a call whose file is unknown */
+	struct intern keys;    /* struct call_key -> call; the root, calls[0], has none */
 	struct gsym_call *calls;
 	struct gsym_range *ranges;
 	struct gsym_row *rows;
@@ -47,12 +48,12 @@ void gsym_run_done(struct gsym_run *r);
 /* Forgets all but unknown_file. */
 void gsym_run_reset(struct gsym_run *r);
 
-/* Adds [start, end), behind all before, with its frames; the outermost is the run's function. The
- * first one begins the run. ERR_LIMIT: longer than 4 GiB; ERR_MEMORY. */
+/* Adds [start, end), which must be behind all earlier ranges, with its frames. The outermost frame
+ * is the function of the run. ERR_LIMIT: longer than 4 GiB; ERR_MEMORY. */
 int gsym_run_add(struct gsym_run *r, uint64_t start, uint64_t end, const struct rsym_frame *frames,
 		 int count, struct err *err) _must_check_;
 
-/* Appends its line table. Failure sticks in out. */
+/* Appends the line table of the run. A failure is sticky in out. */
 void gsym_run_put_rows(const struct gsym_run *r, struct buf *out);
 
 #endif

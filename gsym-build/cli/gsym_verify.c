@@ -19,7 +19,8 @@ static int open_verify_file(const char *path, int *ret, struct err *err)
 	return *ret < 0 ? err_sys(err, errno, "%s", path) : 0;
 }
 
-/* What the verifier wrote is of an untrusted file, and it is not trusted itself. */
+/* Neither the file nor the verifier is trusted, so its output is printed with control bytes
+ * replaced. */
 static int print_differences(int fd, struct err *err)
 {
 	unsigned char chunk[65536];
@@ -41,7 +42,8 @@ struct options {
 	bool no_dwo;
 };
 
-/* Compares; and once more when the file asks for others that can be found, as build does. */
+/* Compares the table, and again if files that the input refers to were missing and can be found, as
+ * build does. */
 static int compare_table(const struct options *o, struct table_request req, int table_fd,
 			 struct verify_report *report, struct err *err)
 {

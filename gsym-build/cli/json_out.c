@@ -6,7 +6,8 @@
 #include "json.h"
 #include "rsym_report.h"
 
-/* Of one function; folded constructors of large programs have some thousand. */
+/* The most aliases of one function that are printed. Folded constructors of large programs have
+ * some thousands. */
 enum {
 	JSON_ALIASES_MAX = 16384
 };
@@ -31,7 +32,7 @@ void json_identity(struct buf *out, const struct build_id *id)
 						     : "none");
 }
 
-/* Where the function of a frame starts, and its other names when they are asked for. */
+/* Puts the start of the function of a frame, and its aliases if they are wanted. */
 static int put_json_function(struct buf *out, const struct table_text *text, uint32_t function,
 			     bool aliases, struct buf *name, struct err *err)
 {

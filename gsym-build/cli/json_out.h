@@ -7,7 +7,7 @@
  */
 #include "table_text.h"
 
-/* Closes the line and prints it. ERR_LIMIT: it is not whole. */
+/* Closes the line and prints it. ERR_LIMIT: the line was cut. */
 int json_print(struct buf *line, struct err *err);
 
 /* The keys "build_id" and "build_id_kind". */

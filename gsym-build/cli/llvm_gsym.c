@@ -14,7 +14,7 @@ enum {
 	GSYM_UUID_MAX = 20,
 	GSYM_HEADER_LEN = 48,
 
-	/* Kinds of what belongs to a function. */
+	/* Kinds of the parts of a function record. */
 	INFO_END = 0,
 	INFO_LINES = 1,
 	INFO_INLINE = 2,
@@ -35,7 +35,7 @@ struct export
 	struct buf functions;       /* records, each on a multiple of 4 */
 	struct buf starts, offsets; /* uint64_t, uint32_t: by function */
 
-	struct gsym_run run; /* of addresses, at hand */
+	struct gsym_run run; /* the current run of addresses */
 };
 
 static void export_done(struct export *e)
@@ -78,7 +78,7 @@ static int add_export_name(struct export *e, uint32_t function, uint32_t *ret, s
 
 	if (*off == UINT32_MAX) {
 		rc = rsym_reader_name(e->reader, function, &name, &len, err);
-		/* To its readers a function without a name is damage. */
+		/* Readers of GSYM take a function without a name for damage. */
 		if (!rc)
 			rc = len ? add_export_string(e, name, len, off, err)
 				 : add_export_string(e, "??", 2, off, err);
@@ -105,7 +105,7 @@ static int put_file(struct export *e, const uint8_t *path, size_t len, struct er
 	return 0;
 }
 
-/* All files of the table, in its order, behind the one that is none. */
+/* Puts all files of the table in its order, after the empty entry that means "none". */
 static int put_files(struct export *e, struct err *err)
 {
 	const uint8_t *path;
@@ -121,7 +121,8 @@ static int put_files(struct export *e, struct err *err)
 	return rc ? rc : put_file(e, (const uint8_t *)"??", 2, err);
 }
 
-/* A call and all in it; at most LIMIT_INLINE_DEPTH deep, as its table is. */
+/* Puts a call and all calls in it. The recursion is bounded: tables are at most LIMIT_INLINE_DEPTH
+ * deep. */
 static int put_call(struct export *e, uint32_t call, uint64_t base, struct buf *out,
 		    struct err *err)
 {
@@ -160,7 +161,7 @@ static void put_u32_at(struct buf *out, size_t at, size_t value)
 		memcpy(out->p + at, &v, sizeof(v));
 }
 
-/* The record of the run at hand, which is then empty. */
+/* Puts the record of the current run, and empties the run. */
 static int put_run(struct export *e, struct err *err)
 {
 	struct buf *out = &e->functions;
@@ -198,7 +199,7 @@ static int put_run(struct export *e, struct err *err)
 	return rc;
 }
 
-/* All ranges of the table, in order. */
+/* Puts all ranges of the table, in order. */
 static int put_functions(struct export *e, struct err *err)
 {
 	struct rsym_frame frames[RSYM_FRAMES_MAX];

@@ -3,9 +3,9 @@
 #define RAWSTACK_LLVM_GSYM_H
 /*
  * Writes what a table answers as LLVM GSYM, version 1 (llvm/DebugInfo/GSYM, the headers of LLVM
- * 19), little-endian, for programs that read that. Reads nothing but the table, so both answer
- * alike: the same functions, files, lines and inlined calls at every address, with these limits of
- * GSYM:
+ * 19), little-endian, for programs that read that. It reads nothing but the table, so both give the
+ * same answers: the same functions, files, lines and inlined calls at every address, with these
+ * limits of GSYM:
  *
  *	- a function is one run of addresses there, so one with a cold part becomes two of one name;
  *	- identities longer than 20 bytes are cut, and offsets are 32 bits;

@@ -9,7 +9,7 @@
 
 #include "demangle_budget.h"
 
-/* Unpacked names and paths that are kept, of each: tables of large programs have less. */
+/* The size of each cache of unpacked names and paths; tables of large programs need less. */
 #define CACHE_MAX (32 * MIB)
 
 int table_text_open(struct table_text *t, const char *path, struct err *err)

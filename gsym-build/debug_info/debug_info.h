@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_DEBUG_INFO_H
 #define RAWSTACK_DEBUG_INFO_H
 /*
- * What a reader of debug information found, before anything is decided: the seam between readers
- * (README.md) and the builder. A reader gives one struct debug_unit after the other; all its
- * arrays are the reader's and valid during the call only. Addresses are vaddr. Names and files are
+ * The interface between readers of debug information (README.md) and the builder: what a reader
+ * found, before anything is decided. A reader gives one struct debug_unit at a time; the arrays
+ * belong to the reader and are valid during the call only. Addresses are vaddr. Names and files are
  * ids of a struct debug_text that reader and builder share.
  */
 #include "err.h"
@@ -22,18 +22,15 @@ struct debug_file {
 	uint32_t dir, base; /* strings */
 };
 
-/*
- * A function or an inlined call. Scopes stand in the order of their DIEs, a parent before its
- * children; which of several that cover an address is meant is decided by their ranges
- * (flatten.h).
- */
+/* A function or an inlined call. Scopes are in the order of their DIEs, a parent before its
+ * children; if several cover an address, their ranges decide between them (flatten.h). */
 struct debug_scope {
 	uint64_t entry;  /* valid when has_entry */
 	uint32_t parent; /* scope that an inlined call is in; DEBUG_NONE for a function */
 	uint32_t name;   /* string: linkage name, else plain name; DEBUG_NONE */
 	uint32_t decl_file, decl_line;
 	uint32_t call_file, call_line; /* of an inlined call */
-	uint32_t call_column_word;     /* likewise */
+	uint32_t call_column_word;     /* of an inlined call */
 	bool has_entry;
 };
 
@@ -52,10 +49,8 @@ struct debug_row {
 	bool end;
 };
 
-/*
- * Where in a line: the column in the low 16 bits, the discriminator above; 0 is none, and what does
- * not fit counts as none. Always 0 when columns are not asked for.
- */
+/* A place in a line: the column in the low 16 bits, the discriminator above. 0 is none, and a value
+ * that does not fit counts as none. Always 0 when columns are not wanted. */
 static inline uint32_t debug_column_word(uint64_t column, uint64_t discriminator)
 {
 	return (column <= UINT16_MAX ? (uint32_t)column : 0) |
@@ -70,12 +65,12 @@ struct debug_unit {
 	const struct debug_scope *scopes;
 	const struct debug_span *spans;
 	const struct debug_row *rows;
-	/* by scope: a string, its signature, or DEBUG_NONE; NULL: not wanted */
+	/* Signature strings by scope, or DEBUG_NONE. NULL: not wanted. */
 	const uint32_t *types;
-	const struct debug_range *ranges; /* what the unit itself says it covers */
+	const struct debug_range *ranges; /* the ranges in the unit's own DIE */
 	size_t scope_count, span_count, row_count, range_count;
-	uint32_t number;    /* counts in order of offset; not all are given, or in that order */
-	uint64_t done, all; /* bytes of .debug_info, up to this unit's end and whole; or 0 */
+	uint32_t number;    /* rank by offset; units may be missing or out of order */
+	uint64_t done, all; /* bytes of .debug_info up to the end of this unit, and in all; or 0 */
 };
 
 struct debug_sink {
@@ -86,7 +81,7 @@ struct debug_sink {
 void debug_text_init(struct debug_text *t);
 void debug_text_done(struct debug_text *t);
 
-/* Ids; DEBUG_NONE when memory or a ceiling is reached. */
+/* Return the id of a text; DEBUG_NONE when memory is out or a limit is reached. */
 uint32_t debug_string(struct debug_text *t, const void *p, size_t len);
 uint32_t debug_file(struct debug_text *t, const void *dir, size_t dir_len, const void *base,
 		    size_t base_len);

@@ -21,8 +21,8 @@ void interval_overlay_done(struct interval_overlay *p)
 	*p = (struct interval_overlay)INTERVAL_OVERLAY_INIT(p->max);
 }
 
-/* By start; the better one first, so that a covered span never becomes the top of the heap, which
- * takes the first of equals. */
+/* Orders by start, then the better span first: the heap prefers the first of equals, so a covered
+ * span never reaches its top. */
 static inline bool span_is_before(const struct interval_span *a, const struct interval_span *b)
 {
 	if (a->start != b->start)

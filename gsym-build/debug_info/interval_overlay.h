@@ -2,14 +2,14 @@
 #ifndef RAWSTACK_INTERVAL_OVERLAY_H
 #define RAWSTACK_INTERVAL_OVERLAY_H
 /*
- * Overlapping ranges in, disjoint ones out: at each address the range of highest rank is seen.
- * Every choice of the builder is made with it: the inner scope over the outer one, the better
- * symbol, the unit that owns an address. O(n log n).
+ * Turns overlapping ranges into disjoint ones: at each address the range of highest rank is
+ * visible. The builder makes every choice with it: the inner scope over the outer one, the better
+ * symbol, the unit that owns an address. It takes O(n log n).
  */
 #include "err.h"
 
-/* start < end. Of equal rank the shorter is seen where both start together, then the higher value.
- */
+/* A range, with start < end. Of equal ranks that start together the shorter is visible, then the
+ * higher value. */
 struct interval_span {
 	uint64_t start, end;
 	uint64_t rank;
@@ -32,13 +32,11 @@ bool interval_overlay_add(struct interval_overlay *p, uint64_t start, uint64_t e
 			  uint32_t value);
 void interval_overlay_done(struct interval_overlay *p);
 
-/*
- * Replaces the spans by what is seen of them: sorted, disjoint, neighbours of one span joined, rank
- * and value kept. ERR_MEMORY.
- */
+/* Replaces the spans by their visible parts: sorted, disjoint, adjacent parts of one span joined,
+ * rank and value kept. ERR_MEMORY. */
 int interval_overlay_flatten(struct interval_overlay *p, struct err *err) _must_check_;
 
-/* In flattened spans: index of the first that ends above vaddr; count when there is none. */
+/* Returns the index of the first flattened span that ends above vaddr; count when there is none. */
 size_t interval_overlay_find(const struct interval_overlay *p, uint64_t vaddr);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* In by_name: no symbol, or several at different addresses. */
+/* Marks in by_name: no symbol, or several at different addresses. */
 #define NAME_NONE UINT32_MAX
 #define NAME_MANY (UINT32_MAX - 1)
 
@@ -23,7 +23,8 @@ void symbols_done(struct symbols *s)
 	*s = (struct symbols)SYMBOLS_INIT;
 }
 
-/* By address; at one address the best stands last. Names are numbered in the order of the table. */
+/* Orders by address, and at one address the best symbol last. Ids of names are in the order of the
+ * table. */
 static int compare_symbols(const void *va, const void *vb)
 {
 	const struct symbol *a = va, *b = vb;
@@ -45,7 +46,7 @@ static int compare_symbols(const void *va, const void *vb)
 
 int symbols_choose(struct symbols *s, const struct interval_overlay *code, struct err *err)
 {
-	uint64_t next = 0; /* start of the symbol behind the current address */
+	uint64_t next = 0; /* start of the next symbol above the current address */
 
 	if (!s->count)
 		return 0;
@@ -69,7 +70,7 @@ int symbols_choose(struct symbols *s, const struct interval_overlay *code, struc
 			end = next;
 		else
 			end = code->count || sym->vaddr == UINT64_MAX ? ceiling : sym->vaddr + 1;
-		/* A rank above all sizeless ones for the sized; the index orders each kind. */
+		/* Symbols with a size rank above all without; the index orders each kind. */
 		if (!interval_overlay_add(&s->spans, sym->vaddr, end,
 					  ((uint64_t)(sym->len != 0) << 32) + i, (uint32_t)i))
 			return err_set(err, ERR_MEMORY, "out of memory for %zu symbols", s->count);

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_SYMBOLS_H
 #define RAWSTACK_SYMBOLS_H
 /*
- * Which symbol names an address. Takes candidates from any symbol table (ELF, kallsyms) and chooses
- * by rules alone:
+ * Chooses the symbol that names an address, from candidates of any symbol table (ELF, kallsyms), by
+ * these rules:
  *
  *	- a symbol with a size covers it; of nested ones the one that starts last wins;
  *	- one without a size reaches up to the next symbol or the end of its code section, but only
@@ -43,15 +43,18 @@ struct symbols {
 
 bool symbols_add(struct symbols *s, const struct symbol *sym);
 
-/* `code` holds the executable addresses, flattened; symbols outside are dropped. Without spans all
- * count, and one without size or successor covers its first byte. Sorts the list. ERR_MEMORY. */
+/*
+ * `code` holds the executable addresses, flattened; symbols outside are dropped. Without spans no
+ * symbol is dropped, and one without size or successor covers its first byte. Sorts the list.
+ * ERR_MEMORY.
+ */
 int symbols_choose(struct symbols *s, const struct interval_overlay *code,
 		   struct err *err) _must_check_;
 
 /*
- * Where the function of a symbol is entered. That of "f.cold", or "f.cold.1" of older compilers, is
- * f's entry, if there is one f: GCC moves unlikely code away from its function and names it so.
- * After symbols_choose(). False: out of memory.
+ * Finds the entry of the function of a symbol. For "f.cold" ("f.cold.1" of older compilers), the
+ * unlikely code that GCC moves out of f, it is the entry of f, if there is exactly one f. Call it
+ * after symbols_choose(). False: out of memory.
  */
 bool symbols_entry(struct symbols *s, const struct debug_text *text, uint32_t symbol,
 		   uint64_t *ret);

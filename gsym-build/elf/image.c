@@ -19,7 +19,7 @@ static int image_library_failed(const char *what, struct err *err)
 	return err_set(err, ERR_DATA, "damaged ELF: %s: %s", what, why ? why : "unknown reason");
 }
 
-/* Reading no further than the headers, before libelf sees the file. */
+/* Checks the identification bytes before libelf sees the file. */
 static int check_ident(const uint8_t *p, size_t len, struct err *err)
 {
 	if (len < EI_NIDENT || memcmp(p, ELFMAG, SELFMAG) != 0)
@@ -241,8 +241,8 @@ int image_add_code(const struct image *im, struct interval_overlay *code, struct
 	return ok ? 0 : err_no_memory(err);
 }
 
-/* The stream inside a compressed section: gABI "Compressed sections", or the older GNU form
- * ".zdebug_*": "ZLIB" and the size as 8 bytes, big-endian. */
+/* Finds the stream inside a compressed section: gABI "Compressed sections", or the older GNU form
+ * ".zdebug_*", which is "ZLIB" | u64 size, big-endian | stream. */
 static int find_stream(struct image *im, const struct image_part *part, struct image_packed *ret,
 		       struct err *err)
 {
@@ -321,9 +321,9 @@ static struct image_part *find_part(const struct image *im, const char *name,
 }
 
 /*
- * A compiler puts each type unit into a section of its own, one of a COMDAT group; what is not
- * linked, so relocatable files and .dwo files, has many of one name. Nothing counts from the start
- * of such a section but its own units, so they can stand one behind the other.
+ * A compiler puts each type unit into a section of its own, in a COMDAT group, so files that are
+ * not linked (relocatable and .dwo files) have many sections of one name. Nothing outside refers to
+ * offsets in such a section, so they can be concatenated.
  */
 static bool is_split_by_units(const struct image *im, const char *name,
 			      const struct image_part *part)
@@ -339,7 +339,7 @@ int image_section_packed(struct image *im, const char *name, struct image_packed
 
 	*ret = (struct image_packed){0};
 	if (part && (image_bias(im) || is_split_by_units(im, name, part))) {
-		/* Relocations need the whole of it. */
+		/* Relocating or joining needs the whole content. */
 		int rc = image_section(im, name, &ret->p, &ret->len, err);
 
 		ret->plain_len = ret->len;
@@ -374,7 +374,7 @@ static int part_content(struct image *im, struct image_part *part, const uint8_t
 	return 1;
 }
 
-/* Into first->joined. 1; 0: they are all empty; negative. */
+/* Concatenates the parts into first->joined. 1; 0: they are all empty; negative. */
 static int join_parts(struct image *im, const char *name, struct image_part *first, struct err *err)
 {
 	_cleanup_(buf_done) struct buf all = BUF_INIT(LIMIT_SECTION_LEN);
@@ -436,8 +436,8 @@ void image_drop(const struct image *im, const uint8_t *p, size_t len)
 	uintptr_t first = ((uintptr_t)p + page - 1) & ~(page - 1);
 	uintptr_t end = ((uintptr_t)p + len) & ~(page - 1);
 
-	/* What was copied or decompressed is ours, and would not come back. A failure costs memory
-	 * and nothing else. */
+	/* Only mapped bytes can be read again; copied or decompressed ones would be lost. A failure
+	 * only costs memory. */
 	if (im->mapped && first < end && p >= im->p && p < im->p + im->len)
 		(void)madvise((void *)first, end - first, MADV_DONTNEED);
 }

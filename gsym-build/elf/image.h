@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_IMAGE_H
 #define RAWSTACK_IMAGE_H
 /*
- * An ELF file in memory: sections (decompressed on demand), loaded segments, symbols. First stage
- * of a build; of the file's content it understands nothing but ELF itself (System V gABI) and the
- * GNU extensions .zdebug_* and symbol versions. Little-endian, 32 and 64 bits, any machine.
+ * An ELF file in memory: sections (decompressed on demand), loaded segments, symbols. It is the
+ * first stage of a build and understands only ELF itself (System V gABI) and the GNU extensions
+ * .zdebug_* and symbol versions. Little-endian, 32 and 64 bits, any machine.
  *
  * The bytes must stay mapped and unchanged as long as the image. One thread at a time.
  */
@@ -30,7 +30,7 @@ bool image_is_64(const struct image *im);
  * those with code, then the rest, in the order of the section headers, the first at 0, each at the
  * next multiple of its alignment that leaves a byte free behind the one before; empty sections get
  * none. Inside an image all addresses are higher by this bias, so that 0 is free to mean "no code";
- * who writes a table subtracts it. 0 for linked files.
+ * the writer of a table subtracts it. It is 0 for linked files.
  */
 uint64_t image_bias(const struct image *im);
 
@@ -38,8 +38,8 @@ uint64_t image_bias(const struct image *im);
  * where the first is and why. */
 uint64_t image_relocations_skipped(const struct image *im, const char **ret_first);
 
-/* A separate debug file keeps headers but not the code (its sections are NOBITS): what its segments
- * say about file offsets is not that of the executable. */
+/* A separate debug file keeps headers but not the code (its sections are NOBITS): its segments do
+ * not have the file offsets of the executable. */
 bool image_is_debug_only(const struct image *im);
 
 /*
@@ -53,7 +53,7 @@ bool image_is_debug_only(const struct image *im);
 int image_section(struct image *im, const char *name, const uint8_t **ret_p, size_t *ret_len,
 		  struct err *err);
 
-/* A section as it stands in the file, for those who read it piece by piece. */
+/* A section as it is in the file, for readers that decompress it piece by piece. */
 struct image_packed {
 	const uint8_t *p; /* borrowed from the image's bytes */
 	size_t len;
@@ -61,7 +61,7 @@ struct image_packed {
 	uint64_t plain_len; /* after decompression */
 };
 
-/* As image_section(), but decompresses nothing. */
+/* Finds a section like image_section(), but does not decompress it. */
 int image_section_packed(struct image *im, const char *name, struct image_packed *ret,
 			 struct err *err);
 
@@ -73,7 +73,7 @@ int image_section_packed(struct image *im, const char *name, struct image_packed
 void image_set_mapped(struct image *im);
 void image_drop(const struct image *im, const uint8_t *p, size_t len);
 
-/* Gives back all memory of sections; what image_section() gave is no longer valid. */
+/* Frees the memory of all sections; pointers from image_section() become invalid. */
 void image_forget(struct image *im);
 
 struct image_segment {
@@ -85,7 +85,7 @@ struct image_segment {
  * there are more than LIMIT_SEGMENTS), without bias; owned by the image. */
 const struct image_segment *image_segments(const struct image *im, size_t *ret_count);
 
-/* A section with code of a relocatable file. */
+/* A code section of a relocatable file. */
 struct image_code_section {
 	const char *name;
 	uint64_t vaddr, len; /* without bias */

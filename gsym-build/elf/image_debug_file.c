@@ -12,7 +12,7 @@
 #include "limits.h"
 
 #define DEBUG_ROOT   "/usr/lib/debug"
-/* Names of sections that are looked at; the ones sought are short. */
+/* Bytes of a section name that are compared; the wanted names are shorter. */
 #define NAME_MAX_LEN 32
 
 /* A file, and the names of its sections. */
@@ -36,7 +36,7 @@ static bool is_named(struct debug_link_file *f, const struct file_header *s, con
 	       strcmp(text, name) == 0;
 }
 
-/* A section of that name: of any kind, or one with content only. */
+/* Finds a section by name; optionally only one with content. */
 static bool find_section(struct debug_link_file *f, const char *name, bool must_have_content,
 			 struct file_header *ret)
 {
@@ -55,7 +55,7 @@ static bool has_dwarf(struct debug_link_file *f)
 	       find_section(f, ".zdebug_info", true, &s);
 }
 
-/* The file of a candidate name, when it is the one; O_NONBLOCK: a named pipe would wait. */
+/* Opens a candidate if it is the debug file. O_NONBLOCK keeps a named pipe from waiting. */
 static int try_open(const char *path, const struct build_id *id, const struct stat *self)
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -2,19 +2,19 @@
 #ifndef RAWSTACK_IMAGE_DEBUG_FILE_H
 #define RAWSTACK_IMAGE_DEBUG_FILE_H
 /*
- * Where the debug information of a stripped file is installed, for whoever works on the command
- * line: /usr/lib/debug/.build-id, and what .gnu_debuglink names beside the file, in .debug beside
- * it, and below /usr/lib/debug. Runs in the caller's process on untrusted files: bounded reads of
- * headers. A candidate counts only when it has the build id of the file; so files without one have
- * no separate debug file here.
+ * Finds the installed debug information of a stripped file, for command line tools:
+ * /usr/lib/debug/.build-id, and what .gnu_debuglink names beside the file, in .debug beside it, and
+ * below /usr/lib/debug. Runs in the caller's process on untrusted files: bounded reads of headers.
+ * A candidate counts only when it has the build id of the file; so files without one have no
+ * separate debug file here.
  */
 #include "build_id.h"
 #include "err.h"
 
 /*
  * 1 with a descriptor of the debug file, for the caller to close; 0 when the file at `fd` has its
- * own debug information, or none is installed. `path` is where fd was opened. Never fails: what is
- * damaged has no debug file.
+ * own debug information, or none is installed. `path` is where fd was opened. Never fails: a
+ * damaged file has no debug file.
  */
 int image_debug_file_open(int fd, const char *path, const struct build_id *id, int *ret_fd);
 
@@ -36,7 +36,7 @@ int image_debug_file_section(int fd, const char *name, struct image_debug_file_p
  * segments say nothing about file offsets of the executable. */
 bool image_debug_file_is_separate(int fd);
 
-/* Address bytes of an ELF file: 4, or 8 also for what is none. */
+/* Bytes of an address in an ELF file: 4 or 8; 8 if the file is not ELF. */
 unsigned int image_debug_file_class(int fd);
 
 #endif

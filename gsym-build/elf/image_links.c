@@ -9,10 +9,10 @@
 #include "bytes.h"
 #include "file_headers.h"
 
-/* The sections whose names matter are told apart by so many bytes. */
+/* This many bytes tell apart the names of all sections that matter. */
 #define NAME_LEN 24
 
-/* The headers of sections are there, with one that names them. */
+/* Checks that there are section headers, and finds the one of their names. */
 static int open_sections(int fd, struct file_headers *h, struct file_header *ret_names,
 			 struct err *err)
 {

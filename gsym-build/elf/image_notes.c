@@ -15,7 +15,7 @@ static const struct file_notes_limits limits = {
 	.read_len = NOTES_MAX,
 };
 
-/* Headers that are not in the file say of no build id. */
+/* Headers outside of the file give no build id. */
 static int or_none(int rc)
 {
 	return rc == ERR_DATA ? 0 : rc;

@@ -12,8 +12,8 @@
 struct image_id {
 	struct build_id id; /* BUILD_ID_NONE: the notes hold none */
 	uint64_t file_len;
-	/* Nothing else than the first and last HTLHASH_END_LEN bytes was read to find it: whoever
-	 * knows the htlhash of the file knows that this is its id. */
+	/* The id was found in the first and last HTLHASH_END_LEN bytes, which the htlhash covers:
+	 * so the htlhash determines the id. */
 	bool in_ends;
 };
 

@@ -15,7 +15,7 @@
 #include "limits.h"
 
 enum {
-	STUB_LEN = 16, /* of x86, where the section does not say it */
+	STUB_LEN = 16, /* of x86, if the section header does not have it */
 	STUB_MAX = 64,
 };
 
@@ -33,7 +33,7 @@ struct plt {
 	size_t slot_count, slots_cap;
 	const struct slot **by_index; /* of .rela.plt */
 	uint64_t index_count;
-	uint64_t got; /* where i386 code that may be anywhere counts from */
+	uint64_t got; /* base of the GOT, to which position-independent i386 code is relative */
 	uint64_t added;
 	bool failed; /* out of memory */
 };
@@ -94,7 +94,7 @@ static void read_relocation(struct plt *p, const GElf_Rela *rel, Elf_Data *symbo
 	if (!fills_slot(im->ehdr.e_machine, (uint32_t)GELF_R_TYPE(rel->r_info), &indirect))
 		return;
 	if (!symbol && indirect) {
-		/* Chosen when the program starts; named as objdump does. */
+		/* An ifunc, resolved when the program starts. The name is that of objdump. */
 		snprintf(absolute, sizeof(absolute), "*ABS*+0x%llx",
 			 (unsigned long long)rel->r_addend);
 		add_slot(p, rel->r_offset, absolute, strlen(absolute), index);
@@ -204,7 +204,7 @@ static void add_stub(struct plt *p, uint64_t vaddr, uint64_t len, const struct s
 	p->added++;
 }
 
-/* The slot of the stub at p, of an x86; NULL: it is none. */
+/* Finds the slot of the x86 stub at `code`; NULL: it is no stub. */
 static const struct slot *x86_slot(const struct plt *p, const uint8_t *code, size_t len,
 				   uint64_t vaddr)
 {

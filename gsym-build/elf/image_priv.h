@@ -10,8 +10,8 @@ struct image_part {
 	GElf_Shdr shdr;
 	const char *name;  /* in the file's string table */
 	uint8_t *inflated; /* owned */
-	bool relocated;    /* `inflated` is, where there is something to relocate */
-	uint8_t *joined;   /* owned: with the sections of this name behind it */
+	bool relocated;    /* relocations were applied to `inflated`, or there are none */
+	uint8_t *joined;   /* owned: this section and later ones of its name, concatenated */
 	size_t joined_len;
 };
 
@@ -37,8 +37,11 @@ struct image {
 #define IMAGE_BASE_REL UINT64_C(0x10000)
 int image_lay_out(struct image *im, struct err *err) _must_check_;
 
-/* Once for a section that is not loaded: applies its relocations to part->inflated, which becomes a
- * copy of the len bytes at p when the section was not compressed. ERR_DATA, ERR_MEMORY. */
+/*
+ * Applies the relocations of a section that is not loaded to part->inflated, which becomes a copy
+ * of the len bytes at p if the section was not compressed. Call it once for a section. ERR_DATA,
+ * ERR_MEMORY.
+ */
 int image_relocate(struct image *im, struct image_part *part, const uint8_t *p, size_t len,
 		   struct err *err);
 
@@ -60,7 +63,8 @@ Elf_Data *image_extended(const struct image *im, size_t symtab);
 /* The section a symbol is defined in: 0 when it is in none or the number makes no sense. */
 size_t image_symbol_section(const struct image *im, const GElf_Sym *sym, uint32_t extended);
 
-/* Of a symbol of a relocatable file, as laid out. False: undefined, or no such symbol. */
+/* The address of a symbol of a relocatable file after image_lay_out(). False: undefined, or no such
+ * symbol. */
 bool image_symbol_vaddr(const struct image *im, Elf_Data *symbols, Elf_Data *extended, size_t index,
 			uint64_t *ret_vaddr);
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Relocatable files (ET_REL): a place for each section, and the relocations of what is not loaded
- * (gABI "Relocation", and the psABI supplements named below). Linked files may keep relocations of
- * their debug sections too; those were applied by the linker and must not be again.
+ * Relocatable files (ET_REL): gives each section an address, and applies the relocations of
+ * sections that are not loaded (gABI "Relocation", and the psABI supplements named below). Linked
+ * files may keep relocations of their debug sections too; those were applied by the linker and must
+ * not be again.
  */
 #include "image_priv.h"
 
@@ -15,10 +16,10 @@
 enum action {
 	ADDRESS = 1,  /* S + A */
 	RELATIVE = 2, /* S + A - P */
-	ADD = 3,      /* what is there + S + A */
+	ADD = 3,      /* the present value + S + A */
 	SUBTRACT = 4,
 	IGNORE = 5, /* offsets of thread-local variables, and marks */
-	/* In a ULEB128, which keeps its length: */
+	/* The next three change a ULEB128, which keeps its length. */
 	SET_LEB = 6,
 	ADD_LEB = 7,
 	SUBTRACT_LEB = 8,
@@ -190,7 +191,8 @@ static int code_segments(struct image *im, struct err *err)
 	return 0;
 }
 
-/* Debug information of another machine's would be read as if all code stood at 0. */
+/* Refuses machines without rules: their debug information would be read as if all code were
+ * at 0. */
 static int refuse_unknown(const struct image *im, struct err *err)
 {
 	for (size_t i = 0; i < ARRAY_LEN(rules); i++)
@@ -285,7 +287,8 @@ static int open_relocations(struct image *im, size_t target, struct relocations 
 		ret->count = ret->data->d_size /
 			     gelf_fsize(im->elf, ret->has_addends ? ELF_T_RELA : ELF_T_REL, 1,
 					EV_CURRENT);
-		/* A section has one table of them; more would be a way to make us work for ever. */
+		/* A section has one relocation table. Reading more would let a hostile file
+		 * multiply the work. */
 		return ret->count > 0;
 	}
 	return 0;
@@ -320,7 +323,7 @@ static bool get_relocation(const struct relocations *r, size_t index, GElf_Rela 
 	return true;
 }
 
-/* Whether v says the same in len bytes, signed or unsigned. */
+/* Whether v fits into len bytes, signed or unsigned. */
 static bool value_fits(uint64_t v, size_t len)
 {
 	unsigned int bits = (unsigned int)len * 8;
@@ -328,7 +331,7 @@ static bool value_fits(uint64_t v, size_t len)
 	return bits == 64 || v >> bits == 0 || (int64_t)v >> (bits - 1) == -1;
 }
 
-/* Changes the number at p, of which `left` bytes are there; false when it does not end in them. */
+/* Changes the ULEB128 at p; false when it does not end within `left` bytes. */
 static bool apply_leb(uint8_t *p, size_t left, uint8_t action, uint64_t v)
 {
 	struct bytes in = bytes_of(p, left);
@@ -363,7 +366,8 @@ static void apply_relocations(struct image *im, const struct image_part *part, s
 				type);
 		return;
 	}
-	/* What stays zero lies below every section, like the addresses of dropped code. */
+	/* An undefined symbol leaves the field 0, which is below every section, like addresses of
+	 * dropped code. */
 	if (!image_symbol_vaddr(im, r->symbols, r->extended, GELF_R_SYM(rel->r_info), &v))
 		return;
 	field = part->inflated + rel->r_offset;

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_IMAGE_SUMMARY_H
 #define RAWSTACK_IMAGE_SUMMARY_H
-/*
- * What the headers of one ELF file say of its place among others: its identity, what kind it is,
- * and which alternate file it refers to. Of fixed size, so that a worker answers with it
- * (table_inspect.h).
- */
+/* A summary of the headers of one ELF file: its identity, its kind, and the alternate file that it
+ * refers to. It has a fixed size, so that a worker can reply with it (table_inspect.h). */
 #include "image_links.h"
 #include "image_notes.h"
 
@@ -15,8 +12,8 @@ struct image_summary {
 	struct build_id alt_id; /* of the dwz alternate file; BUILD_ID_NONE: it names none */
 };
 
-/* As safe as image_notes_id() and image_links_read(), of which it is made. Errors as
- * image_notes_id(); no build id is none. */
+/* Reads the summary by image_notes_id() and image_links_read(), and is as safe as they are. Errors
+ * as image_notes_id(); a missing build id is not an error. */
 int image_summary_read(int fd, struct image_summary *ret, struct err *err) _must_check_;
 
 /* The identity: the build id, else the htlhash, which is computed from the file. ERR_IO. */

@@ -112,7 +112,7 @@ static bool is_candidate(const struct image *im, const GElf_Sym *sym, size_t sec
 	/* Absolute labels are constants of linker scripts; absolute functions exist. */
 	if (sym->st_shndx == SHN_ABS)
 		return type != STT_NOTYPE;
-	/* Of a section of a relocatable file it cannot be outside, but for its end. */
+	/* A symbol at the end of its section in a relocatable file is outside of that section. */
 	return section && im->parts[section].shdr.sh_flags & SHF_EXECINSTR &&
 	       (!image_bias(im) || sym->st_value < im->parts[section].shdr.sh_size);
 }

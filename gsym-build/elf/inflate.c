@@ -13,7 +13,7 @@ enum {
 
 struct inflate_stream {
 	enum inflate_kind kind;
-	uint64_t out_left; /* not yet asked for */
+	uint64_t out_left; /* bytes not yet read */
 	uint64_t out_len;
 	struct zlib_stream *zlib;
 	ZSTD_DStream *zstd;
@@ -26,7 +26,7 @@ static int wrong_length(const struct inflate_stream *s, const char *how, struct 
 		       (unsigned long long)s->out_len);
 }
 
-/* As zlib_stream_read(). */
+/* Reads like zlib_stream_read(). */
 static int zstd_read(struct inflate_stream *s, uint8_t *out, size_t *left, struct err *err)
 {
 	ZSTD_outBuffer o = {.dst = out, .size = *left};
@@ -97,7 +97,7 @@ int inflate_stream_read(struct inflate_stream *s, void *out, size_t len, struct 
 	s->out_left -= len;
 	if (s->out_left)
 		return rc ? 0 : wrong_length(s, "less", err);
-	/* Only asking for more tells that there is none, and verifies the checksum. */
+	/* Reading past the end verifies that there is no more, and the checksum. */
 	if (rc)
 		rc = stream_read(s, &behind, &one, err);
 	if (rc < 0)

@@ -14,22 +14,22 @@ enum inflate_kind {
 };
 
 /*
- * Exactly out_len bytes into *ret_p, which the caller frees; 64 zero bytes stand behind them.
+ * Inflates exactly out_len bytes into *ret_p, which the caller frees; 64 zero bytes follow them.
  * ERR_DATA: damaged, or of another length. ERR_LIMIT: out_len is above LIMIT_SECTION_LEN or
  * LIMIT_INFLATE_RATIO times in_len. ERR_MEMORY. ERR_UNSUPPORTED: unknown kind.
  */
 int inflate_bytes(enum inflate_kind kind, const void *in, size_t in_len, uint64_t out_len,
 		  uint8_t **ret_p, struct err *err) _must_check_;
 
-/* The same from front to end, into memory of the caller. The input must stay as it is. One thread
+/* A stream inflates piece by piece into memory of the caller. The input must not change. One thread
  * at a time. */
 struct inflate_stream;
 
 int inflate_stream_open(struct inflate_stream **ret, enum inflate_kind kind, const void *in,
 			size_t in_len, uint64_t out_len, struct err *err) _must_check_;
 
-/* The next len bytes, which must not reach beyond out_len. The last ones are given only when the
- * stream ends with them. Errors as inflate_bytes(); the stream is then of no more use. */
+/* Reads the next len bytes, which must not reach beyond out_len. Reading the last ones fails unless
+ * the stream ends there. Errors as inflate_bytes(); the stream can then only be freed. */
 int inflate_stream_read(struct inflate_stream *s, void *out, size_t len,
 			struct err *err) _must_check_;
 /* How many bytes of the input will not be read again. */

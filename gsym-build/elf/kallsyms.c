@@ -65,7 +65,7 @@ bool kallsyms_detect(const void *p, size_t len)
 	return parse_row(line, line_len, &row);
 }
 
-/* Of sorted addresses, the first above vaddr; vaddr + 1 when it is the last. */
+/* Returns the first of the sorted addresses above vaddr. UINT64_MAX must follow the last one. */
 static uint64_t next_address_above(const uint64_t *all, size_t count, uint64_t vaddr)
 {
 	size_t low = 0;

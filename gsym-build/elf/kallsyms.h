@@ -8,7 +8,7 @@
  */
 #include "symbols.h"
 
-/* Whether it looks like that text: the first line has the three columns. */
+/* Whether the bytes look like kallsyms: the first line has the three columns. */
 bool kallsyms_detect(const void *p, size_t len);
 
 /*

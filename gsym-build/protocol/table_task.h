@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_TABLE_TASK_H
 #define RAWSTACK_TABLE_TASK_H
-/*
- * What a build or a verification is about, and what it reports: the words that the caller of the
- * worker (table_build.h), the protocol between them and the worker itself have in common.
- */
+/* The types of a build or verification and of its report that are shared by the caller of the
+ * worker (table_build.h), the protocol, and the worker. */
 #include "build_id.h"
 
 enum table_input {
@@ -26,10 +24,10 @@ enum table_companion_kind {
 	TABLE_COMPANION_DWO = 2, /* one file of them */
 };
 
-/* Raised when the same file gives a better table: who kept the file then builds it anew. */
+/* Raised when the same file gives a better table, so that stores build their tables anew. */
 #define TABLE_BUILDER_VERSION 2
 
-/* What was understood. All counts are of this build. */
+/* What the build could read. All counts are of this build. */
 struct build_report {
 	struct build_id id;
 	uint64_t unit_count, units_skipped;

@@ -22,7 +22,8 @@ static const struct sched_param none = {0};
 
 /* --- whether one can come back --------------------------------------------------------------- */
 
-/* A thread has a class of its own: nothing else of the process is touched by it. */
+/* Tries in a thread whether idle priority can be left again: a thread has its own class, so the
+ * process is not affected. */
 static void *there_and_back(void *ret)
 {
 	bool *can = ret;
@@ -34,8 +35,8 @@ static void *there_and_back(void *ret)
 
 static bool can_raise;
 
-/* Not read off capabilities: they count only in the first user namespace, and who is in another
- * one sees its own. */
+/* This is not read from capabilities: those of another user namespace are visible but do not
+ * count. */
 static void find_out(void)
 {
 	struct rlimit l;
@@ -69,7 +70,7 @@ void worker_class_take(enum worker_class c)
 {
 	if (c == WORKER_CLASS_NORMAL)
 		return;
-	/* Not 19: a hundredth of the processor would be as good as nothing. */
+	/* The value is not 19, which would leave only a hundredth of the processor. */
 	(void)setpriority(PRIO_PROCESS, 0, NICE);
 	set_class(0, c);
 }

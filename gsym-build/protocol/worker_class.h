@@ -2,11 +2,10 @@
 #ifndef RAWSTACK_WORKER_CLASS_H
 #define RAWSTACK_WORKER_CLASS_H
 /*
- * How far a table worker steps back for others on its machine (sched(7), ioprio_set(2)). One that
- * works for a service begins at idle priority: it computes and reads when nobody else wants to. On
- * a machine that is busy all day no table would ever be made so; therefore whoever waits for it
- * raises it when it got too little. Best effort: what a kernel or a container does not allow costs
- * others time, and no more.
+ * The priority of a table worker (sched(7), ioprio_set(2)). A worker of a service begins at idle
+ * priority: it runs only when nothing else does. On a machine that is always busy it would never
+ * finish, so the process that waits for it raises it when it got too little CPU time. This is best
+ * effort: if the kernel or a container does not allow it, other work only gets slower.
  */
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,7 +13,7 @@
 #include "base.h"
 
 enum worker_class {
-	WORKER_CLASS_NORMAL = 0, /* as whoever started it */
+	WORKER_CLASS_NORMAL = 0, /* the priority of the parent */
 	WORKER_CLASS_BATCH = 1,  /* nice 10, SCHED_BATCH, last of the disks' best effort: a tenth of
 				  * what others have, and anyone who wakes up goes first */
 	WORKER_CLASS_IDLE = 2,   /* SCHED_IDLE, idle class of the disks; nice 10 for later */
@@ -27,14 +26,14 @@ enum worker_class {
  */
 enum worker_class worker_class_background(void);
 
-/* Of the calling process, which has one thread. */
+/* Sets the class of the calling process, which must have one thread. */
 void worker_class_take(enum worker_class c);
 
-/* What the one that waits for a worker knows of it. */
+/* The state of watching a worker. */
 struct worker_watch {
 	pid_t pid;
 	enum worker_class class;
-	uint64_t starved_ns;       /* how long too little is suffered */
+	uint64_t starved_ns;       /* length of an interval */
 	uint64_t since_ns, cpu_ns; /* where the present interval began */
 };
 

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_WORKER_PROTOCOL_H
 #define RAWSTACK_WORKER_PROTOCOL_H
 /*
- * Between table_build() and the worker, and table_verify() and the verifier, all of one build of
- * Rawstack: one fixed struct in each direction over a pipe. Neither program is trusted: the caller
- * checks every field.
+ * The protocol between table_build() and the worker, and table_verify() and the verifier, all of
+ * the same build of Rawstack: one fixed struct in each direction over a pipe. Neither program is
+ * trusted: the caller checks every field.
  */
 #include <stdatomic.h>
 
@@ -20,14 +20,15 @@ enum worker_fd {
 	WORKER_FD_OUTPUT = 6,
 	WORKER_FD_STRIPPED = 7, /* closed when there is none */
 	WORKER_FD_TABLE = 8,    /* to be verified; closed when there is none */
-	WORKER_FD_MISSING = 9,  /* gets what the input asks for; closed when nobody wants to know */
+	WORKER_FD_MISSING =
+		9, /* receives the missing references of the input; closed when not wanted */
 	WORKER_FD_PROGRESS = 10, /* a struct table_progress; closed when nobody looks */
 	WORKER_FD_WANTED = 11,   /* the addresses, 64 bits each; closed when all are wanted */
 	WORKER_FD_COMPANIONS = 12,
 	WORKER_FD_COUNT = WORKER_FD_COMPANIONS + (int)LIMIT_COMPANIONS,
 };
 
-/* Changes with either struct: by its size, and by hand. */
+/* Changes with the size of either struct; change it by hand for other changes. */
 #define WORKER_MAGIC                                                      \
 	((uint32_t)(0x7277733du ^ (sizeof(struct worker_request) << 12) ^ \
 		    sizeof(struct worker_reply)))
@@ -55,7 +56,8 @@ struct worker_request {
 	uint32_t wanted_count;
 };
 
-/* In memory shared by both, while the worker runs. The caller believes nothing of it. */
+/* Memory that the caller and the worker share while the worker runs. The caller does not
+ * trust it. */
 struct table_progress {
 	_Atomic uint32_t stage; /* enum table_stage */
 	_Atomic uint64_t done, all;
@@ -70,7 +72,7 @@ struct worker_reply {
 	struct image_summary summary;
 };
 
-/* What a program exits with that is asked in a way it does not know. */
+/* The exit status of a program that does not understand the request. */
 enum {
 	WORKER_EXIT_STRANGER = 2
 };

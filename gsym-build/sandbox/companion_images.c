@@ -12,7 +12,7 @@ void companion_images_close(struct die_companions *c)
 	free(c->dwos);
 }
 
-/* A companion that is no ELF file is left out: what it would say is then missing, and said so. */
+/* Leaves out companions that are not ELF files; their content is then reported as missing. */
 int companion_images_open(struct die_companions *c, const struct table_source *source,
 			  struct err *err)
 {
@@ -35,7 +35,8 @@ int companion_images_open(struct die_companions *c, const struct table_source *s
 	return 0;
 }
 
-/* See struct table_request. The link comes first, so room is left for it. */
+/* Writes the format of struct table_request.missing. The link comes first, so room is left
+ * for it. */
 int companion_images_missing(struct image *im, const struct debug_report *debug,
 			     const struct buf *units, struct buf *out, struct err *err)
 {

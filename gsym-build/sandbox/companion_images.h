@@ -6,7 +6,8 @@
 #include "die_companions.h"
 #include "table_source.h"
 
-/* One that is no ELF file is left out. c->missing is the caller's to set. ERR_MEMORY. */
+/* Opens the companions, leaving out those that are not ELF files. The caller sets c->missing.
+ * ERR_MEMORY. */
 int companion_images_open(struct die_companions *c, const struct table_source *source,
 			  struct err *err) _must_check_;
 void companion_images_close(struct die_companions *c);

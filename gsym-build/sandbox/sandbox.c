@@ -28,7 +28,7 @@ static const int allowed[] = {
 	SCMP_SYS(restart_syscall),
 };
 
-/* Libraries probe these and live with a refusal. */
+/* Libraries try these calls and handle a refusal. */
 static const int refused[] = {
 	SCMP_SYS(openat), SCMP_SYS(readlink), SCMP_SYS(ioctl), SCMP_SYS(prlimit64), SCMP_SYS(fcntl),
 };
@@ -37,7 +37,7 @@ static int set_limit(int what, uint64_t soft, uint64_t hard, const char *name, s
 {
 	struct rlimit l = {.rlim_cur = soft, .rlim_max = hard}, own;
 
-	/* Whoever started us may have less than that, which we may not raise. */
+	/* The hard limit of the parent may be lower, and cannot be raised. */
 	if (!getrlimit((__rlimit_resource_t)what, &own) && own.rlim_max < l.rlim_max)
 		l.rlim_max = own.rlim_max;
 	if (l.rlim_cur > l.rlim_max)
@@ -66,11 +66,11 @@ int sandbox_limit(const struct sandbox_limits *l, struct err *err)
 
 static int allow_call(scmp_filter_ctx ctx, int call)
 {
-	/* Memory, but never to be executed. */
+	/* Memory may be mapped, but never as executable. */
 	if (call == SCMP_SYS(mmap) || call == SCMP_SYS(mprotect))
 		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, call, 1,
 					SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-	/* Signals to itself only: abort() raises one. */
+	/* The process may signal only itself, as abort() does. */
 	if (call == SCMP_SYS(tgkill))
 		return seccomp_rule_add(ctx, SCMP_ACT_ALLOW, call, 1,
 					SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid(), 0));

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_SANDBOX_H
 #define RAWSTACK_SANDBOX_H
 /*
- * Limits, and a list of the system calls that a program needs which reads untrusted files; any
- * other kills it (SIGSYS). Entered after its files are open and before the first byte of input is
- * read.
+ * Confines a program that reads untrusted files: sets limits, and allows only a list of system
+ * calls; any other kills it (SIGSYS). The program enters it after its files are open and before it
+ * reads the first byte of input.
  */
 #include "base.h"
 #include "err.h"
@@ -25,9 +25,9 @@ struct sandbox_limits {
 };
 
 /*
- * Before the filter. Also: no core file, no new privileges by execve(2), and it dies with the
- * thread that started it. Sanitizers reserve terabytes of addresses: without the limit on memory
- * then.
+ * Sets the limits; call it before sandbox_enter(). It also disables core files and new privileges
+ * by execve(2), and makes the process die with the thread that started it. Under sanitizers, which
+ * reserve terabytes of addresses, memory is not limited.
  */
 int sandbox_limit(const struct sandbox_limits *l, struct err *err) _must_check_;
 

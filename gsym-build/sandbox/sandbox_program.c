@@ -82,7 +82,7 @@ int sandbox_job_deliver(struct sandbox_job *job, struct err *err)
 	return io_write_all(io, WORKER_FD_MISSING, job->missing.p, job->missing.len, 0, err);
 }
 
-/* ru_maxrss would be the parent's peak: it is inherited over exec. */
+/* Reads the peak from /proc: ru_maxrss is inherited over exec and would be the parent's. */
 static uint64_t read_peak_memory(int status_fd)
 {
 	char text[4096];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_TABLE_SOURCE_H
 #define RAWSTACK_TABLE_SOURCE_H
-/* The input of a build as the worker has it: bytes in memory, and what is wanted of them. */
+/* The input of a build in the worker: bytes in memory, and the options of the request. */
 #include "buf.h"
 #include "helper.h"
 #include "table_task.h"
@@ -25,11 +25,11 @@ struct table_source {
 	const struct table_companion_bytes *companions;
 	size_t companion_count;
 	struct buf *missing;    /* as in struct table_request */
-	const uint64_t *wanted; /* likewise */
+	const uint64_t *wanted; /* as in struct table_request */
 	size_t wanted_count;
 	bool columns, types, shown;      /* as in struct table_request */
-	struct table_progress *progress; /* NULL, or told how far it is; shared memory */
-	struct helper *helper;           /* NULL, or does half of the work; the same table */
+	struct table_progress *progress; /* shared memory that receives the progress, or NULL */
+	struct helper *helper;           /* does half of the work, or NULL; the table is the same */
 };
 
 #endif

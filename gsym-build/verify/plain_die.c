@@ -38,7 +38,7 @@ static bool read_address(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attribut
 	Dwarf_Addr a;
 	Dwarf_Unsigned index;
 
-	/* The addresses of a split unit stand in the file with its skeleton. */
+	/* The addresses of a split unit are in the file of its skeleton. */
 	if (r->in_split && form != DW_FORM_addr) {
 		if (dwarf_get_debug_addr_index(at, &index, &e) == DW_DLV_OK)
 			return plain_ranges_address(&r->source, index, ret);
@@ -54,7 +54,7 @@ static bool read_address(struct plain_reader *r, Dwarf_Debug dbg, Dwarf_Attribut
 	return false;
 }
 
-/* Eight bytes that some producers take for a number and some for a signature. */
+/* Reads eight bytes that some producers write as a number and some as a signature. */
 static bool read_dwo_id(Dwarf_Debug dbg, Dwarf_Attribute at, uint64_t *ret)
 {
 	Dwarf_Error e = NULL;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Names along DW_AT_abstract_origin and DW_AT_specification: the first linkage name anywhere on
- * the way, else the first plain name. Chains may leave the unit; a hop limit ends circles. Only
- * scopes with code are asked for, which saves nine in ten of the hops in C++.
+ * Resolves names along DW_AT_abstract_origin and DW_AT_specification: the first linkage name in the
+ * chain wins, else the first plain name. Chains may leave the unit; a hop limit ends cycles. Only
+ * scopes with code are resolved, which saves nine in ten of the hops in C++.
  */
 #include "plain_priv.h"
 
@@ -10,7 +10,7 @@
 
 #include "limits.h"
 
-/* What the chain that starts at one DIE gives. */
+/* The names that the chain from one DIE leads to. */
 struct origin_names {
 	const char *linkage_name, *name;
 	uint64_t decl_file, decl_line;
@@ -43,7 +43,7 @@ static void follow_die_origins(struct plain_reader *r, struct die_ref at, struct
 			ret->name = d.name;
 		if (!ret->decl_line) {
 			ret->decl_line = d.decl_line;
-			/* File numbers count in the unit of the DIE that has them. */
+			/* A file number is valid only in the unit of its DIE. */
 			if (d.has_decl_file && !at.in_alt && at.off >= r->unit_off &&
 			    at.off < r->unit_end) {
 				ret->has_decl_file = true;

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * libdwarf fed by our own section loader. It gets only what it needs, decompressed, and never
- * .debug_rnglists and .debug_loclists (see plain_ranges.h).
- */
+/* Feeds libdwarf by our own section loader. It gets only what it needs, decompressed, and never
+ * .debug_rnglists and .debug_loclists (see plain_ranges.h). */
 #include "bytes.h"
 #include "plain_priv.h"
 
@@ -12,7 +10,7 @@ struct plain_object_section {
 	size_t len;
 };
 
-/* Of .dwo files. */
+/* The sections of .dwo files that libdwarf gets. */
 static const char *const split_wanted[] = {
 	".debug_info.dwo", ".debug_abbrev.dwo", ".debug_str.dwo",  ".debug_str_offsets.dwo",
 	".debug_line.dwo", ".debug_cu_index",   ".debug_tu_index", ".debug_types.dwo",
@@ -84,10 +82,8 @@ static bool search_ends(const uint8_t *p, size_t len)
 	return false;
 }
 
-/*
- * What a damaged compressed .debug_info still gives: the units in front of the damage are good. The
- * bytes are o->partial. 1; ERR_DATA, ERR_MEMORY: nothing, and *err stays where it says why.
- */
+/* Loads into o->partial what a damaged compressed .debug_info still gives, because the units before
+ * the damage are good. 1; ERR_DATA, ERR_MEMORY: nothing, and *err keeps the reason. */
 static int load_partial(struct plain_object *o, struct image *im, struct plain_object_section *s,
 			struct err *err)
 {
@@ -102,7 +98,8 @@ static int load_partial(struct plain_object *o, struct image *im, struct plain_o
 		return err_set(err, ERR_MEMORY, "out of memory for %s", s->name);
 	s->p = o->partial;
 	s->len = 0; /* image_section() may have left what it would have been */
-	/* A stream is of no use after an error: up to the last good step, then by bytes. */
+	/* A stream cannot be used after an error, so inflate again: in steps up to the damage, then
+	 * by bytes. */
 	for (; step; step = step == 1 ? 0 : 1) {
 		_cleanup_(inflate_stream_freep) struct inflate_stream *in = NULL;
 		size_t goal = s->len;

@@ -34,7 +34,7 @@ struct die_ref {
 	bool in_alt;
 };
 
-/* What a DIE says about itself; nothing is followed. Strings lie in the image's sections. */
+/* The attributes of one DIE; no reference is followed. Strings are in the image's sections. */
 struct plain_die {
 	const char *linkage_name, *name, *comp_dir, *dwo_name;
 	Dwarf_Off off;
@@ -63,7 +63,7 @@ struct plain_split_file {
 	struct line_sections lines;
 };
 
-/* A unit of one, for which a skeleton asks by its id. */
+/* A unit of such a file, found by the id in its skeleton. */
 struct plain_split_unit {
 	uint64_t id;
 	struct plain_split_file *file;
@@ -127,8 +127,8 @@ int plain_split_enter(struct plain_reader *r, const struct plain_split_unit *u,
 		      const struct plain_die *skeleton, Dwarf_Die *die, struct err *err);
 void plain_split_leave(struct plain_reader *r);
 
-/* Signatures, when they are wanted: for each r->object; then of the scopes marked as needed, of a
- * unit whose DIE is `unit`. */
+/* Make signatures if they are wanted: open once for each r->object, then resolve the scopes marked
+ * as needed of each unit, whose DIE is `unit`. */
 int plain_types_open(struct plain_reader *r, struct err *err);
 void plain_types_close(struct plain_reader *r);
 int plain_types_resolve(struct plain_reader *r, Dwarf_Die unit, struct err *err);

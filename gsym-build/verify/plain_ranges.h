@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_PLAIN_RANGES_H
 #define RAWSTACK_PLAIN_RANGES_H
 /*
- * Range lists a second time, for the plain reader: what range_list.h reads, by a table of
- * operands and sharing no code with it. Not by libdwarf: its version 20210528 frees memory twice
- * when a header of .debug_rnglists is damaged, and finds no list of a .dwo file.
+ * Reads range lists for the plain reader, by a table of operands, and shares no code with
+ * range_list.h. libdwarf is not used because its version 20210528 frees memory twice when a header
+ * of .debug_rnglists is damaged, and finds no list of a .dwo file.
  */
 #include "range_list.h"
 

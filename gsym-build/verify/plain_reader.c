@@ -40,7 +40,7 @@ static int add_plain_span(struct plain_reader *r, uint64_t start, uint64_t end, 
 	return 0;
 }
 
-/* The ranges that a DIE gives, into r->scratch. */
+/* Reads a DIE's ranges into r->scratch. */
 static int read_plain_unit_ranges(struct plain_reader *r, const struct plain_die *d,
 				  struct err *err)
 {
@@ -198,7 +198,7 @@ static void note_plain_skipped(struct plain_reader *r, const struct err *why)
 			 (unsigned long long)r->unit_off, why->message);
 }
 
-/* As note_split_unit() of the scanner. */
+/* Does the same as note_split_unit() of the scanner. */
 static void note_plain_split(struct plain_reader *r, const struct plain_die *d)
 {
 	struct err why;
@@ -217,7 +217,7 @@ static void note_plain_split(struct plain_reader *r, const struct plain_die *d)
 	note_plain_skipped(r, &why);
 }
 
-/* A damaged line table is no reason to lose the functions. */
+/* A damaged line table is only noted, so that the functions are kept. */
 static int read_plain_lines(struct plain_reader *r, Dwarf_Die die, const struct plain_die *d,
 			    struct err *err)
 {
@@ -234,14 +234,14 @@ static int read_plain_lines(struct plain_reader *r, Dwarf_Die die, const struct 
 		struct debug_row *row = &r->rows.rows[i];
 
 		row->file = plain_file_id(r, row->file);
-		/* A line of a file that is not there is nothing to show. */
+		/* A line number without a file is useless. */
 		if (row->file == DEBUG_NONE)
 			row->line = row->column_word = 0;
 	}
 	return 0;
 }
 
-/* Facts of one unit, whose DIE is die (freed). */
+/* Reads one unit, whose DIE is `die`, and frees that DIE. */
 static int read_plain_unit(struct plain_reader *r, Dwarf_Die die, struct err *err)
 {
 	struct level stack[LIMIT_DIE_DEPTH];
@@ -405,7 +405,7 @@ static int read_plain_batch(struct plain_reader *r, uint64_t *index, bool *ret_m
 	}
 }
 
-/* The sections that we read ourselves. */
+/* Loads the sections that are not read by libdwarf. */
 static int load_sections(struct plain_reader *r, struct err *err)
 {
 	struct range_source *s = &r->source;

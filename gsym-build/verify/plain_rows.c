@@ -15,7 +15,7 @@ void plain_rows_done(struct plain_rows *t)
 	*t = (struct plain_rows){0};
 }
 
-/* Where the program of a table begins and ends, and what its opcodes take. */
+/* The line program of a table, and the operand counts of its opcodes. */
 struct opcodes {
 	const uint8_t *p, *end;
 	uint8_t base;
@@ -108,7 +108,7 @@ static bool mark_rows(const struct line_sections *s, uint64_t off, struct buf *m
 	return !marks->failed;
 }
 
-/* Column and discriminator. */
+/* Makes the column word of a row. */
 static bool column_word_of(Dwarf_Line line, uint32_t *ret, Dwarf_Error *e)
 {
 	Dwarf_Unsigned column = 0, isa, discriminator = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_PLAIN_TYPE_DIES_H
 #define RAWSTACK_PLAIN_TYPE_DIES_H
-/* Shared by plain_type*.c only: from one DIE of a type to others, through libdwarf. */
+/* Private to plain_type*.c: follows references between DIEs of types, through libdwarf. */
 #include "plain_priv.h"
 
 /* A DIE of any file at hand. */

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Signatures of functions, by the plain reader: the text that FORMAT.md says, made DIE by DIE
- * through libdwarf.
- */
+/* Makes the signatures of functions for the plain reader, as text described in FORMAT.md, DIE by
+ * DIE through libdwarf. */
 #include <string.h>
 
 #include "limits.h"
@@ -25,7 +23,7 @@ static Dwarf_Die find_completed_type(const struct plain_types *t, struct die_pos
 static void put_plain_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
 			   unsigned int hops, struct buf *out);
 
-/* "a::b::": what holds the DIE at `at`, up to a function. */
+/* Puts "a::b::", the scopes around the DIE at `at`, up to a function. */
 static void put_outers(struct plain_types *t, struct die_position at, Dwarf_Die die,
 		       unsigned int hops, struct buf *out)
 {
@@ -57,7 +55,8 @@ static void put_outers(struct plain_types *t, struct die_position at, Dwarf_Die 
 	}
 }
 
-/* With what holds it. A class that holds others may be declared here, and named in a type unit. */
+/* Puts the qualified name of a type. An outer class may be only declared here, and have its name in
+ * a type unit. */
 static void put_plain_name(struct plain_types *t, struct die_position at, Dwarf_Die die,
 			   unsigned int hops, struct buf *out)
 {
@@ -152,7 +151,7 @@ static void put_plain_type(struct plain_types *t, struct die_position at, unsign
 	dwarf_dealloc(at.dbg, die, DW_DLA_DIE);
 }
 
-/* Along the origins of a parameter. */
+/* Finds the type of a parameter along its origins. */
 static struct die_position parameter_type(const struct plain_types *t, struct die_position at)
 {
 	struct die_position type = {0};
@@ -172,7 +171,7 @@ static struct die_position parameter_type(const struct plain_types *t, struct di
 	return type;
 }
 
-/* "(int, char *)"; how many there are. */
+/* Puts the parameters, as "(int, char *)", and returns their number. */
 static unsigned int put_plain_parameters(struct plain_types *t, struct die_position of,
 					 unsigned int hops, struct buf *out)
 {

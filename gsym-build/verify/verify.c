@@ -168,7 +168,7 @@ static void put_chain(struct verify_run *run, const char *who, const struct fram
 	buf_str(run->out, "\n");
 }
 
-/* For the aliases: which function answers at `start`, where a range begins or not. */
+/* Notes, for the aliases, which function answers at `start`; `begins`: a range begins there. */
 static bool note_function(struct verify_run *run, const struct verify_frame *outer, uint64_t start,
 			  bool begins)
 {
@@ -194,7 +194,7 @@ static bool note_function(struct verify_run *run, const struct verify_frame *out
 	return true;
 }
 
-/* The answers from start to end, which neither the file nor the table change in between. */
+/* Compares the answers from start to end, where neither the file nor the table changes them. */
 static int compare_range(struct verify_run *run, uint64_t start, uint64_t end, bool begins,
 			 struct err *err)
 {
@@ -230,7 +230,7 @@ static int compare_range(struct verify_run *run, uint64_t start, uint64_t end, b
 	return 0;
 }
 
-/* Piece by piece: each range of the table, cut where the file's answer may change. */
+/* Compares all ranges of the table, cut where the answer of the file may change. */
 static int compare_all(struct verify_run *run, struct err *err)
 {
 	const struct verify_source *f = &run->verify->source;

@@ -2,14 +2,14 @@
 #ifndef RAWSTACK_VERIFY_H
 #define RAWSTACK_VERIFY_H
 /*
- * Whether a table says what its file says. The expectation is made the plain way: the DWARF read
- * through libdwarf, everything kept, and at each address all that covers it is looked at, by the
- * rules of FORMAT.md. Of the builder's own code it shares the section loader and the reader of
- * tables, and nothing else: not the scanner, the decoders of lines and ranges, flattening, nor the
- * choice of symbols or units. Only a line table that libdwarf refuses is read as the builder reads
- * it, and counted.
+ * Checks that a table agrees with its file. The expected answers are made in the simplest way: the
+ * DWARF read through libdwarf, everything kept, and at each address all that covers it is looked
+ * at, by the rules of FORMAT.md. Of the builder's own code it shares the section loader and the
+ * reader of tables, and nothing else: not the scanner, the decoders of lines and ranges,
+ * flattening, nor the choice of symbols or units. Only a line table that libdwarf refuses is read
+ * as the builder reads it, and counted.
  *
- * Slow and large on purpose. Runs in the verifier.
+ * It is deliberately simple, and so slow and large. It runs in the verifier.
  */
 #include "buf.h"
 #include "plain_reader.h"
@@ -18,10 +18,8 @@
 
 struct verify;
 
-/*
- * Reads all that a file says; `executable` is the stripped file or NULL. None of them is needed any
- * more afterwards. *debug tells what could not be read. Errors are those of reading.
- */
+/* Reads everything a file describes; `executable` is the stripped file or NULL. The images may be
+ * closed afterwards. *debug reports what could not be read. Errors are those of reading. */
 int verify_open(struct verify **ret, struct image *im, struct image *executable,
 		const struct die_companions *companions, struct debug_report *debug,
 		struct err *err) _must_check_;

@@ -18,8 +18,8 @@ struct name_at {
 	uint64_t entry;
 	uint32_t name;
 	bool from_symbol, internal;
-	const struct debug_scope *scope; /* of the file's, when DWARF says it */
-	uint32_t decl_path, decl_line;   /* of the table's */
+	const struct debug_scope *scope; /* for a name of the file from DWARF: its scope */
+	uint32_t decl_path, decl_line;   /* for a name of the table: its declaration */
 };
 
 struct names_at {
@@ -40,7 +40,8 @@ static bool add_name(struct names_at *n, const struct name_at *name)
 	return true;
 }
 
-/* Of one name at one entry DWARF's comes first, then what is exported. */
+/* Orders by entry and name. Of equal names the one from DWARF comes first, then exported
+ * symbols. */
 static int by_entry_and_name(const void *va, const void *vb)
 {
 	const struct name_at *a = va, *b = vb;
@@ -105,7 +106,7 @@ static bool add_scopes(const struct verify_run *run, struct names_at *ret)
 	return true;
 }
 
-/* The symbols at one address: [first, end). */
+/* Adds the names of the symbols at one address, [first, end). */
 static bool add_symbol_names(const struct verify_run *run, size_t first, size_t end,
 			     const struct verify_entered *is, struct names_at *ret)
 {
@@ -170,8 +171,8 @@ static int fill_found_names(struct verify_run *run, struct names_at *ret, struct
 	return 0;
 }
 
-/* Whether the table's one is one of the file's, which are equal but for their declarations: where
- * several units declare it, any will do. */
+/* Whether the alias in the table is one of those in the file, which differ only in their
+ * declarations: if several units declare it, any of them is right. */
 static int is_one_of(struct verify_run *run, const struct name_at *table,
 		     const struct name_at *file, size_t count, bool *ret, struct err *err)
 {

@@ -11,7 +11,7 @@
  */
 #include "verify_source.h"
 
-/* Makes exactly those active that cover vaddr. */
+/* Activates exactly the spans that cover vaddr. */
 static bool activate_spans(struct verify_spans *s, uint64_t vaddr)
 {
 	size_t kept = 0;
@@ -35,7 +35,8 @@ static const struct verify_span *active_at(const struct verify_spans *s, size_t 
 	return &s->list[s->active[i]];
 }
 
-/* Units in order of offset; in one, the range that starts last, then the shorter, then the last. */
+/* Whether a wins over b: the lower unit; in one unit the range that starts last, then the shorter,
+ * then the last. */
 static bool is_inner(const struct verify_span *a, const struct verify_span *b)
 {
 	if (a->unit != b->unit)
@@ -68,7 +69,7 @@ static bool unit_claims(const struct verify_source *f, uint32_t unit)
 	return false;
 }
 
-/* The innermost of one unit. */
+/* Finds the innermost span of one unit. */
 static const struct verify_span *function_of_unit(const struct verify_source *f, uint32_t unit)
 {
 	const struct verify_span *best = NULL;
@@ -82,7 +83,8 @@ static const struct verify_span *function_of_unit(const struct verify_source *f,
 	return best;
 }
 
-/* The least that a row of a sequence is behind the declaration of a function, in its file. */
+/* The smallest distance of a row of a sequence from the declaration of a function, in the same
+ * file. */
 static uint32_t row_distance(const struct verify_source *f, const struct verify_sequence *s,
 			     const struct debug_scope *function)
 {
@@ -91,7 +93,7 @@ static uint32_t row_distance(const struct verify_source *f, const struct verify_
 	for (size_t i = s->first; i + 1 < s->first + s->count; i++) {
 		const struct debug_row *r = &f->rows[i];
 
-		/* Of several at one address the last counts. */
+		/* The last of several rows at one address counts. */
 		if (r[1].vaddr == r->vaddr && !r[1].end)
 			continue;
 		if (r->file == function->decl_file && r->line >= function->decl_line &&
@@ -101,8 +103,8 @@ static uint32_t row_distance(const struct verify_source *f, const struct verify_
 	return best;
 }
 
-/* For sequences that begin at vaddr together, as those of functions do that were folded into one.
- */
+/* Notes the distances of sequences that begin at vaddr; those of folded functions begin
+ * together. */
 static void note_distances(struct verify_source *f, uint64_t vaddr)
 {
 	for (size_t i = 0; i < f->lines.active_count; i++) {
@@ -135,8 +137,8 @@ static bool span_comes_first(const struct verify_source *f, const struct verify_
 	return da != db ? da < db : a->index < b->index;
 }
 
-/* Of several sequences of one unit the one that ends first has the address, then the one that
- * starts first, then the one that is nearest to the declaration of the function there. */
+/* Finds the sequence of a unit that has the address: the one that ends first, then the one that
+ * starts first, then the one nearest to the declaration of the function there. */
 static const struct verify_span *sequence_of(const struct verify_source *f, uint32_t unit)
 {
 	const struct verify_span *best = NULL;
@@ -170,7 +172,7 @@ static bool line_unit(const struct verify_source *f, uint32_t *ret_unit, bool *r
 	return found;
 }
 
-/* The last row at or before vaddr. */
+/* Gives the line of the last row at or before vaddr. */
 static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr,
 		    struct verify_frame *ret)
 {
@@ -197,7 +199,7 @@ static void line_at(const struct verify_source *f, uint32_t unit, uint64_t vaddr
 	ret->column_word = f->rows[s->first + low].column_word;
 }
 
-/* Of two symbols at one address; names are numbered in the order of the symbol table. */
+/* Compares two symbols at one address. Ids of names are in the order of the symbol table. */
 static bool symbol_is_better(const struct symbol *a, const struct symbol *b)
 {
 	if (a->default_version != b->default_version)
@@ -213,8 +215,8 @@ static bool symbol_is_better(const struct symbol *a, const struct symbol *b)
 	return a->len > b->len;
 }
 
-/* A symbol that has a size and covers vaddr, the one that starts last; else one without a size, if
- * no other symbol stands between. */
+/* Finds the symbol with a size that covers vaddr and starts last; else one without a size, if no
+ * other symbol is between. */
 static const struct symbol *symbol_at(const struct verify_source *f, uint64_t vaddr)
 {
 	const struct symbol *list = f->symbols.list, *best = NULL;

@@ -21,8 +21,8 @@ struct verify {
 	uint32_t *source_path; /* common number of a file of the source; DEBUG_NONE until asked */
 	struct buf text;
 	uint32_t empty; /* number of the empty text */
-	uint64_t bias;  /* of what the image says, over the table */
-	/* A symbol of a cold part, the last that was asked for, and where its function starts. */
+	uint64_t bias;  /* addresses of the image minus those of the table */
+	/* The last symbol of a cold part that was looked up, and the entry of its function. */
 	const struct symbol *last_cold;
 	uint64_t last_cold_entry;
 };

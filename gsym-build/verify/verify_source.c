@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All that a file says, kept as it was said. */
+/* Keeps everything that a file describes, unchanged. */
 #include "verify_source.h"
 #include "limits.h"
 #include "plain_reader.h"
@@ -53,7 +53,7 @@ static bool add_source_span(struct verify_source *f, struct verify_spans *s,
 	return add_edge(f, span->start) && add_edge(f, span->end);
 }
 
-/* Debug information of code that the linker dropped stands at addresses that have no section. */
+/* Debug information of code that the linker dropped has addresses outside of all sections. */
 uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr)
 {
 	const struct interval_span *holds = NULL;

@@ -10,7 +10,7 @@ struct verify_span {
 	uint32_t index; /* of a scope, sequence or symbol; nothing for what a unit covers */
 };
 
-/* Sorted by start; those that cover the address at hand are `active`, by index. */
+/* Spans sorted by start; `active` has the indexes of those that cover the current address. */
 struct verify_spans {
 	struct verify_span *list;
 	uint32_t *active;
@@ -53,7 +53,7 @@ uint32_t verify_type(const struct verify_source *f, struct verify_typed function
 void verify_source_init(struct verify_source *f);
 void verify_source_done(struct verify_source *f);
 
-/* Everything that the file says. */
+/* Reads everything that the file describes. */
 int verify_source_read(struct verify_source *f, struct image *im, struct image *executable,
 		       const struct die_companions *companions, struct debug_report *debug,
 		       struct err *err);
@@ -61,7 +61,7 @@ int verify_source_read(struct verify_source *f, struct image *im, struct image *
 /* The end of the code section that holds an address; 0: none does. */
 uint64_t verify_code_end(const struct verify_source *f, uint64_t vaddr);
 
-/* Back to the lowest address. */
+/* Goes back to the lowest address. */
 void verify_source_rewind(struct verify_source *f);
 
 /* One frame as it should be. */

@@ -62,14 +62,14 @@ static void add_table_segments(struct build *b, const struct image *im,
 	b->report->has_segments = count > 0;
 }
 
-/* A loaded module is known by its sections. */
+/* Adds the code sections: addresses in a loaded module are relative to them. */
 static int add_code_sections(struct build *b, const struct image *im, struct err *err)
 {
 	_cleanup_(freep) struct rsym_code_section *list = NULL;
 	struct image_code_section s;
 	size_t count = 0, cap = 0;
 
-	/* With more than a table keeps, none is kept. */
+	/* If there are more than a table keeps, it keeps none. */
 	for (size_t i = 0; count <= LIMIT_CODE_SECTIONS && image_code_section(im, &i, &s);
 	     count++) {
 		if (!GROW(list, &cap, count + 1, SIZE_MAX))
@@ -103,7 +103,7 @@ static void find_text_base(struct build *b, struct image *im)
 	}
 }
 
-/* What is wrong with a part that the rest can do without. */
+/* Notes an error in a part that the build can do without. */
 static int note_skipped_part(struct build *b, const char *part, const struct err *why, int rc,
 			     struct err *err)
 {
@@ -183,7 +183,7 @@ static int want_addresses(struct build *b, const struct table_source *source, ui
 	return 0;
 }
 
-/* Of the symbols only those at a wanted address are worth writing down. */
+/* Keeps only the spans of symbols that hold a wanted address. */
 static void keep_wanted(const struct build *b, struct interval_overlay *spans)
 {
 	size_t kept = 0, at = 0;
@@ -206,7 +206,7 @@ static int add_table_unit(void *ctx, const struct debug_unit *unit, struct err *
 	return sink.unit(sink.ctx, unit, err);
 }
 
-/* By two threads: each reads and flattens a part of the units. */
+/* Reads the units in two threads, each of which reads and flattens a part of them. */
 static int read_in_two(struct build *b, struct image *im, const struct table_source *source,
 		       const struct die_companions *c, struct debug_report *debug, struct err *err)
 {
@@ -249,7 +249,7 @@ static int read_dwarf(struct build *b, struct image *im, const struct table_sour
 	c.wanted = b->wanted;
 	c.wanted_count = b->wanted_count;
 	if (!rc)
-		/* Signatures of two halves would have to be joined; nobody waits for those. */
+		/* Signatures are read in one thread: joining two halves is not worth the code. */
 		rc = source->helper && !c.types
 			     ? read_in_two(b, im, source, &c, debug, err)
 			     : die_scan_with(im, &c, &b->builder.text, &sink, debug, err);
@@ -278,8 +278,8 @@ static int read_elf(struct build *b, const struct table_source *source, struct e
 	}
 	if (!rc)
 		rc = interval_overlay_flatten(&bu->flat.code, err);
-	/* Where nothing says what code is, every address is; but in a relocatable file one that
-	 * belongs to no section is none. */
+	/* If a file marks nothing as code, every address counts as code. A relocatable file without
+	 * code sections has nothing to look up. */
 	if (!rc && bu->bias && !bu->flat.code.count)
 		rc = err_set(err, ERR_UNSUPPORTED, "no code in it: nothing to look up");
 	if (!rc)

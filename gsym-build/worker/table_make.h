@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_TABLE_MAKE_H
 #define RAWSTACK_TABLE_MAKE_H
-/*
- * A whole build in one process, from bytes to bytes: what the worker runs behind its limits.
- * Everyone else calls table_build(), which puts a process boundary around it.
- */
+/* A whole build in one process, from bytes to bytes. Only the worker runs it, within its limits;
+ * others call table_build(), which starts a worker. */
 #include "buf.h"
 #include "table_source.h"
 

@@ -11,8 +11,8 @@
 #include "sandbox_program.h"
 #include "table_make.h"
 
-/* Headers and notes are read from the file. A second thread has memory of its own for malloc(), is
- * waited for, and ends. */
+/* fstat() is for reading headers and notes. The others are for the second thread: its malloc()
+ * arena, waiting for it, and its end. */
 static const int calls[] = {SYS_fstat,    SYS_newfstatat,        SYS_futex,
 			    SYS_mprotect, SYS_sched_getaffinity, SYS_exit};
 
@@ -35,7 +35,7 @@ static int map_wanted(struct sandbox_job *job, struct err *err)
 	return 0;
 }
 
-/* Without this memory nobody sees how far the build is, which is no harm. */
+/* If this fails, the caller only sees no progress. */
 static void map_progress(struct sandbox_job *job)
 {
 	void *p;
@@ -48,7 +48,7 @@ static void map_progress(struct sandbox_job *job)
 		job->source.progress = p;
 }
 
-/* An executable that says nothing of itself does not count. */
+/* Refuses an executable whose build id is missing or not that of the request. */
 static int check_executable(const struct worker_request *req, struct err *err)
 {
 	struct image_id executable;
