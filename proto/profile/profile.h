@@ -218,6 +218,14 @@ const int64_t *profile_values(const struct profile *p, uint32_t sample);
  * unfold to far more inlined calls than there are locations (LIMIT_UNFOLDED_FACTOR). */
 int profile_check_unfolded(const struct profile *p, struct err *err) _must_check_;
 
+/*
+ * The same for one of many files, so that all together pass: with `before`, what was returned for
+ * those before it. *ret_unfolded is what it adds to that: 0, but for files of which half as much
+ * would be too much.
+ */
+int profile_check_share(const struct profile *p, uint64_t before, uint64_t *ret_unfolded,
+			struct err *err) _must_check_;
+
 /* The row of value_types with this type ("cpu"), or PROFILE_NONE. */
 uint32_t profile_value_index(const struct profile *p, const char *type);
 

@@ -205,7 +205,9 @@ static int convert_files(int argc, char **argv, const struct command *self, cons
 	out.max = text_out_max(&o.view.p);
 	if (!rc)
 		rc = format->write(&o.view.p, o.view.row, &o, &out, err);
-	return rc ? rc : output_file_commit(&file, err);
+	if (!rc)
+		rc = output_file_commit(&file, err);
+	return profile_view_end(&o.view, rc, err);
 }
 
 static int run_convert(int argc, char **argv, struct err *err)

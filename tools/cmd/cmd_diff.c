@@ -282,7 +282,10 @@ static int run_diff(int argc, char **argv, struct err *err)
 		rc = profile_view_read(&o.after, argv + optind + 1, 1, err);
 	if (!rc)
 		rc = compare_profiles(&o, &c, &out, err);
-	return rc ? rc : profile_view_print(&out, "diff", err);
+	if (!rc)
+		rc = profile_view_print(&out, "diff", err);
+	rc = profile_view_end(&o.before, rc, err);
+	return profile_view_end(&o.after, rc, err);
 }
 
 const struct command cmd_diff = {

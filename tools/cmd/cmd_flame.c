@@ -86,7 +86,9 @@ static int run_flame(int argc, char **argv, struct err *err)
 		buf_append(&unit, t.p, t.len);
 	}
 	rc = flame_html(&tree, &(struct flame_page){o.title, buf_cstr(&unit)}, &page, err);
-	return rc ? rc : write_page(o.out, &page, err);
+	if (!rc)
+		rc = write_page(o.out, &page, err);
+	return profile_view_end(&o.view, rc, err);
 }
 
 const struct command cmd_flame = {

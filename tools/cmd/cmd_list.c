@@ -256,7 +256,9 @@ static int run_list(int argc, char **argv, struct err *err)
 		rc = count_list_lines(&o, &c, err);
 	if (!rc)
 		rc = print_list(&o, &c, &out, err);
-	return rc ? rc : profile_view_print(&out, "list", err);
+	if (!rc)
+		rc = profile_view_print(&out, "list", err);
+	return profile_view_end(&o.view, rc, err);
 }
 
 const struct command cmd_list = {

@@ -221,7 +221,9 @@ static int run_peek(int argc, char **argv, struct err *err)
 	g.total = profile_view_whole(&o.view, g.total);
 	if (!rc)
 		rc = print_peek(&o, &g, &out, err);
-	return rc ? rc : profile_view_print(&out, "peek", err);
+	if (!rc)
+		rc = profile_view_print(&out, "peek", err);
+	return profile_view_end(&o.view, rc, err);
 }
 
 const struct command cmd_peek = {

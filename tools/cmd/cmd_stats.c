@@ -264,7 +264,9 @@ static int run_stats(int argc, char **argv, struct err *err)
 		rc = print_stats_text(&v, &c, &r, &out, err);
 		print_labels(&v, labels, keys.count, c.total, &out);
 	}
-	return rc ? rc : profile_view_print(&out, "stats", err);
+	if (!rc)
+		rc = profile_view_print(&out, "stats", err);
+	return profile_view_end(&v, rc, err);
 }
 
 const struct command cmd_stats = {

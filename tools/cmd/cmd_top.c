@@ -213,7 +213,7 @@ static int run_top(int argc, char **argv, struct err *err)
 		print_unnamed(&out, &o.view, &r);
 	}
 	out.failed |= rc != 0;
-	return profile_view_print(&out, "top", err);
+	return profile_view_end(&o.view, profile_view_print(&out, "top", err), err);
 }
 
 const struct command cmd_top = {

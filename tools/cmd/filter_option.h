@@ -93,7 +93,9 @@ enum {
 	"\n"                                                                                       \
 	"REGEX is POSIX extended (regex(7)), without back-references; three repeats behind each\n" \
 	"other (x+*+), and what would take long to compile, are refused.\n"                        \
-	"A profile may be a pipe, and - is standard input: perf script | rawstack top -\n"
+	"A profile may be a pipe, and - is standard input: perf script | rawstack top -\n"         \
+	"Files of a directory that cannot be read, or were made to cost, are left out: a line\n"   \
+	"says so, and the exit status is 1.\n"
 
 /* What command_option() returned, with `value` for it: 1 when it was a filter's and is taken, 0
  * when it is not, ERR_USAGE. `value` must outlive the filter. */

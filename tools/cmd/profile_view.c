@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "log.h"
 #include "program.h"
 #include "stdout_end.h"
 
@@ -66,6 +67,22 @@ int profile_view_read(struct profile_view *v, char *const *paths, size_t count, 
 	if (!rc)
 		rc = profile_input_read(paths, count, &v->filter, &v->p, err);
 	return rc ? rc : profile_input_value(&v->p, v->value, &v->row, err);
+}
+
+int profile_view_end(const struct profile_view *v, int rc, struct err *err)
+{
+	const struct profile_left_out *out = &v->filter.left_out;
+	const size_t told = out->count < PROFILE_LEFT_OUT_TOLD ? out->count : PROFILE_LEFT_OUT_TOLD;
+
+	if (rc || !out->count)
+		return rc;
+	if (out->count == 1)
+		return err_set(err, out->why[0].code, "%s: left out, as 1 of %zu files",
+			       out->why[0].message, out->of);
+	for (size_t i = 0; i < told; i++)
+		log_warn("%s", out->why[i].message);
+	return err_set(err, out->why[0].code, "%zu of %zu files are left out%s", out->count,
+		       out->of, told < out->count ? ", of which the first are named" : "");
 }
 
 int64_t profile_view_whole(const struct profile_view *v, int64_t shown)

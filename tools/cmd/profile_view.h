@@ -76,6 +76,12 @@ static inline void profile_view_text(struct buf *out, struct profile_text t)
 	text_name(out, t.p, t.len);
 }
 
+/*
+ * What a command returns at its end, when all is written: `rc`, or where that is 0 an error for the
+ * files that are not in it, if there are any. Several are a warning each.
+ */
+int profile_view_end(const struct profile_view *v, int rc, struct err *err);
+
 /* Prints what a command made, or says that it did not fit. */
 int profile_view_print(const struct buf *out, const char *command, struct err *err);
 

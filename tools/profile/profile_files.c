@@ -162,3 +162,116 @@ int profile_files_add(char *const *paths, size_t count, struct profile_filter *f
 	log_progress_end();
 	return rc;
 }
+
+/* --- files of a directory -------------------------------------------------------------------- */
+
+struct good {
+	char *const *paths;
+	size_t count;
+	struct profile_filter *filter;
+	struct profile *into;
+	struct profile_left_out left_out;
+	size_t taken, different; /* files; those that count another thing than `into` */
+	size_t first_different;
+	uint64_t unfolded; /* frames of files that unfold to many */
+};
+
+/* Whether an error is one of the file that was being read, and not of this machine or program. */
+static bool is_error_of_file(int code)
+{
+	return code == ERR_DATA || code == ERR_UNSUPPORTED || code == ERR_LIMIT ||
+	       code == ERR_MISMATCH || code == ERR_IO || code == ERR_NOT_FOUND ||
+	       code == ERR_DENIED;
+}
+
+static void leave_out_file(struct good *g, const struct err *why)
+{
+	if (g->left_out.count < PROFILE_LEFT_OUT_TOLD)
+		g->left_out.why[g->left_out.count] = *why;
+	g->left_out.count++;
+}
+
+static int add_good_file(struct good *g, size_t i, struct err *err)
+{
+	_cleanup_(profile_done) struct profile one;
+	uint64_t unfolded;
+	int rc;
+
+	profile_init(&one);
+	rc = add_one(g->paths[i], g->filter, &one, err);
+	if (!rc) {
+		rc = profile_check_share(&one, g->unfolded, &unfolded, err);
+		rc = rc ? err_prefix(err, "%s", g->paths[i]) : 0;
+	}
+	if (is_error_of_file(rc)) {
+		leave_out_file(g, err);
+		return 0;
+	}
+	if (rc)
+		return rc;
+	rc = profile_merge(g->into, &one, NULL, NULL, err);
+	if (rc == ERR_MISMATCH) {
+		(void)err_prefix(err, "%s", g->paths[i]);
+		leave_out_file(g, err);
+		g->first_different = g->different++ ? g->first_different : i;
+		return 0;
+	}
+	g->unfolded += unfolded;
+	g->taken++;
+	return rc;
+}
+
+/* What is counted is what file `first` counts. */
+static int add_good_files(struct good *g, size_t first, struct err *err)
+{
+	const size_t timeless = g->filter->timeless;
+	int rc;
+
+	profile_done(g->into);
+	profile_init(g->into);
+	g->left_out = (struct profile_left_out){.of = g->count};
+	g->taken = g->different = 0;
+	g->unfolded = 0;
+	rc = add_good_file(g, first, err);
+	for (size_t i = 0; !rc && i < g->count; i++) {
+		log_progress("reading %zu of %zu", i + 1, g->count);
+		if (i != first)
+			rc = add_good_file(g, i, err);
+	}
+	log_progress_end();
+	if (rc || g->different <= g->taken)
+		return rc;
+	/* One file that counts something else and comes first does not decide. */
+	g->filter->timeless = timeless;
+	return 1;
+}
+
+int profile_files_add_good(char *const *paths, size_t count, struct profile_filter *filter,
+			   struct profile *ret, struct err *err)
+{
+	struct profile_left_out *all = &filter->left_out;
+	struct good g = {.paths = paths, .count = count, .filter = filter, .into = ret};
+	const size_t timeless = filter->timeless;
+	int rc = profile_files_add(paths, count, filter, ret, err);
+
+	if (!rc)
+		rc = profile_check_unfolded(ret, err);
+	if (!is_error_of_file(rc) || count == 1)
+		return rc;
+	filter->timeless = timeless;
+	rc = add_good_files(&g, 0, err);
+	if (rc > 0)
+		rc = add_good_files(&g, g.first_different, err);
+	if (rc < 0)
+		return rc;
+	if (!g.taken) {
+		*err = g.left_out.why[0];
+		return err->code;
+	}
+	for (size_t i = 0; i < g.left_out.count && i < PROFILE_LEFT_OUT_TOLD; i++)
+		if (all->count + i < PROFILE_LEFT_OUT_TOLD)
+			all->why[all->count + i] = g.left_out.why[i];
+	all->count += g.left_out.count;
+	all->of += count;
+	return 0;
+}

@@ -16,4 +16,14 @@
 int profile_files_add(char *const *paths, size_t count, struct profile_filter *filter,
 		      struct profile *ret, struct err *err) _must_check_;
 
+/*
+ * The same for files that stand in one directory, which many may have written: what cannot be read,
+ * counts another thing than most, or asks for far more frames than it has bytes is left out, and
+ * noted in filter->left_out. The files are read side by side all the same; only where one fails,
+ * all are read again, one by one. *ret must be empty. The error of the first file when none is
+ * good.
+ */
+int profile_files_add_good(char *const *paths, size_t count, struct profile_filter *filter,
+			   struct profile *ret, struct err *err) _must_check_;
+
 #endif

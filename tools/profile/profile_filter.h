@@ -35,6 +35,13 @@ enum name_style {
 	NAMES_FULL,
 };
 
+/* Files of directories that were read without them, and why, of the first of them. */
+#define PROFILE_LEFT_OUT_TOLD 8
+struct profile_left_out {
+	size_t count, of; /* of so many files */
+	struct err why[PROFILE_LEFT_OUT_TOLD];
+};
+
 struct profile_filter {
 	const char *thread; /* name of the thread; NULL: any */
 	const char *module; /* part of the path of a module in the stack; NULL: any */
@@ -45,6 +52,7 @@ struct profile_filter {
 	int64_t diff_totals[LIMIT_PROFILE_VALUES];
 	int64_t since_ns, until_ns; /* files that tell no time in between are left out; 0: any */
 	size_t timeless;            /* files left out so far because they tell none at all */
+	struct profile_left_out left_out;
 
 	struct label_filter labels[PROFILE_FILTER_LABELS];
 	size_t label_count;

@@ -45,6 +45,20 @@ static int is_segment(const struct dirent *entry)
 	return spool_input_is_segment(entry->d_name);
 }
 
+/* Behind what was read before, if there was any. */
+static int add_directory_files(char *const *paths, size_t count, struct profile_filter *filter,
+			       struct profile *ret, struct err *err)
+{
+	_cleanup_(profile_done) struct profile more;
+	int rc;
+
+	profile_init(&more);
+	if (!ret->value_count)
+		return profile_files_add_good(paths, count, filter, ret, err);
+	rc = profile_files_add_good(paths, count, filter, &more, err);
+	return rc ? rc : profile_merge(ret, &more, NULL, NULL, err);
+}
+
 static int read_directory_entries(const char *dir, struct dirent *const *entries, size_t count,
 				  struct profile_filter *filter, struct profile *ret,
 				  struct err *err)
@@ -60,7 +74,7 @@ static int read_directory_entries(const char *dir, struct dirent *const *entries
 		if (!paths[i])
 			paths = NULL;
 	}
-	return paths ? profile_files_add(paths, count, filter, ret, err)
+	return paths ? add_directory_files(paths, count, filter, ret, err)
 		     : err_set(err, ERR_LIMIT, "%s: too many files", dir);
 }
 

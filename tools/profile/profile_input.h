@@ -11,8 +11,9 @@
 
 /*
  * Fills *ret, which must be empty (profile_init()), from `count` paths. ERR_NOT_FOUND when a
- * directory has no profile; any damaged file ends it, with its name in the message. What --since
- * and --until leave out because it says no time is a warning with their number.
+ * directory has no profile. A damaged file that is given ends it, with its name in the message; one
+ * that stands in a directory with good ones is left out (filter->left_out), and the caller tells
+ * it. What --since and --until leave out because it says no time is a warning with their number.
  */
 int profile_input_read(char *const *paths, size_t count, struct profile_filter *filter,
 		       struct profile *ret, struct err *err) _must_check_;
