@@ -18,7 +18,7 @@ struct rsym_code_section {
  * LIMIT_CODE_SECTIONS sections nothing is written. Sorts the list. A failure is sticky in out. */
 void rsym_code_put(struct buf *out, struct rsym_code_section *list, size_t count);
 
-/* For rsym_open(): ERR_DATA when the section is damaged. */
+/* Called by rsym_open(). ERR_DATA when the section is damaged. */
 int rsym_code_check(const struct rsym *t, struct err *err) _must_check_;
 
 #endif

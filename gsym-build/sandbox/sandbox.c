@@ -11,9 +11,8 @@
 
 #include "sanitizer.h"
 
-/* What memory, reading and writing at an offset, and the end of a process take on glibc 2.36
- * to 2.41; the calls behind abort() are there so that a failed assertion is seen as one and not as
- * a forbidden call. */
+/* The calls that glibc 2.36 to 2.41 makes to allocate, to read and write at an offset, and to end.
+ * Those of abort() are allowed so that a failed assertion is not reported as a forbidden call. */
 static const int allowed[] = {
 	SCMP_SYS(pread64),         SCMP_SYS(write),
 	SCMP_SYS(pwrite64),        SCMP_SYS(mmap),

@@ -376,7 +376,7 @@ static int read_plain_batch(struct plain_reader *r, uint64_t *index, bool *ret_m
 		if (rc == DW_DLV_NO_ENTRY)
 			return 0;
 		if (rc == DW_DLV_ERROR || next <= off) {
-			/* What follows cannot be found without this header. */
+			/* No later unit can be found without this header. */
 			r->unit_off = off;
 			r->report->units_skipped++;
 			plain_object_failed(dbg, rc == DW_DLV_ERROR ? e : NULL, "unit header",

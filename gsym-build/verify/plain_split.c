@@ -37,7 +37,7 @@ static int add_plain_split_unit(struct plain_reader *r, struct plain_split_unit 
 	if (die)
 		dwarf_dealloc(dbg, die, DW_DLA_DIE);
 	if (rc || (u->version >= 5 ? kind != DW_UT_split_compile : !d.has_dwo_id))
-		return 0; /* one that cannot be read is not there */
+		return 0; /* an unreadable unit is treated as missing */
 	if (!GROW(r->split_units, &r->split_units_cap, r->split_unit_count + 1, SIZE_MAX))
 		return err_set(err, ERR_MEMORY, "out of memory for split units");
 	r->split_units[r->split_unit_count++] = *u;
@@ -146,7 +146,7 @@ const struct plain_split_unit *plain_split_find(const struct plain_reader *r,
 									 : NULL;
 }
 
-/* Where the unit's part of a section of a package begins; 0 in a loose file. */
+/* Returns where the unit's part of a section of a package begins; 0 in a loose file. */
 static uint64_t part_of(Dwarf_Debug dbg, Dwarf_Die die, int section)
 {
 	Dwarf_Debug_Fission_Per_CU parts;
@@ -160,7 +160,8 @@ static uint64_t part_of(Dwarf_Debug dbg, Dwarf_Die die, int section)
 	return rc == DW_DLV_OK ? parts.pcu_offset[section] : 0;
 }
 
-/* File numbers count in a table of the split unit's own, when it has one. Its rows are none. */
+/* Reads the split unit's own file table, if it has one: its file numbers refer to that table. It
+ * has no rows. */
 static int read_plain_split_files(struct plain_reader *r, const struct plain_split_file *f,
 				  Dwarf_Die die, uint64_t off, struct err *err)
 {
@@ -199,7 +200,7 @@ int plain_split_enter(struct plain_reader *r, const struct plain_split_unit *u,
 	r->source.offset_size = u->offset_size;
 	r->ranges_bias = skeleton->ranges_base;
 	if (u->version >= 5) {
-		/* Indexes count behind the header of the unit's own list table. */
+		/* Indexes are relative to the end of the header of the unit's own list table. */
 		r->ranges_bias = part_of(r->dbg, *die, DW_SECT_RNGLISTS);
 		r->source.rnglists = f->rnglists;
 		r->source.rnglists_len = f->rnglists_len;

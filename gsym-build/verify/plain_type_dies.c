@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * DIEs of types, for the plain reader: what they refer to, in which type unit, and what holds them,
- * which is found by going through a unit and noting the parent of each DIE.
- */
+/* Follows the references of DIEs of types for the plain reader, into type units too, and finds the
+ * scopes around them by walking a unit and noting the parent of each DIE. */
 #include "plain_type_dies.h"
 
 #include <stdlib.h>
@@ -164,7 +162,8 @@ static bool note_parents(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die first
 	return ok;
 }
 
-/* Those of the unit that holds a DIE; NULL: out of memory, or the unit makes no sense. */
+/* Finds the parents of the DIEs of a unit, given one of its DIEs. NULL: out of memory, or the unit
+ * is damaged. */
 static const struct unit_parents *parents_of(struct plain_types *t, struct die_position at,
 					     Dwarf_Die die)
 {
@@ -247,7 +246,7 @@ static int add_plain_type_units(struct plain_types *t, Dwarf_Debug dbg, Dwarf_Bo
 
 static int merge_by_signature(struct type_unit *list, size_t count)
 {
-	/* Stable and plain: there are thousands, and it is done once. */
+	/* A simple stable merge sort suffices for some thousands of elements, sorted once. */
 	struct type_unit *copy = malloc((count + 1) * sizeof(*copy));
 
 	if (!copy)

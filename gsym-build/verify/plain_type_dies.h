@@ -47,7 +47,7 @@ struct die_position plain_type_position(Dwarf_Debug dbg, Dwarf_Die die);
 Dwarf_Half plain_type_tag(Dwarf_Debug dbg, Dwarf_Die die);
 const char *plain_type_name(const struct plain_types *t, Dwarf_Debug dbg, Dwarf_Die die);
 
-/* What an attribute of a DIE refers to. */
+/* Finds the DIE that an attribute of a DIE refers to. */
 struct die_position plain_type_refers_to(const struct plain_types *t, Dwarf_Debug dbg,
 					 Dwarf_Die die, Dwarf_Half name);
 
