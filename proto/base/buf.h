@@ -42,7 +42,7 @@ bool buf_append(struct buf *b, const void *p, size_t len);
 bool buf_printf(struct buf *b, const char *fmt, ...) _printf_(2, 3);
 bool buf_vprintf(struct buf *b, const char *fmt, va_list ap) _printf_(2, 0);
 
-/* As printf() would with %llu, and with %0*llx (a width of 16 at most), in a tenth of the time. */
+/* Append what printf() prints for %llu and %0*llx (a width of 16 at most), ten times faster. */
 bool buf_decimal(struct buf *b, uint64_t v);
 bool buf_hex(struct buf *b, uint64_t v, unsigned int width);
 

@@ -17,14 +17,15 @@
 
 struct helper;
 
-/* ERR_SYSTEM. The thread blocks all signals. */
+/* Starts the thread, which blocks all signals. ERR_MEMORY, or what err_sys() says of the errno. */
 int helper_new(struct helper **ret, struct err *err) _must_check_;
 
-/* All that the caller did before is seen by fn. What the helper was given before is done first; of
- * such things one may wait, and then none may be given before helper_wait(). */
+/* fn sees all that the caller did before, and runs after everything given earlier. One call may
+ * wait in the queue; after it helper_wait() has to come first. */
 void helper_start(struct helper *h, void (*fn)(void *ctx), void *ctx);
 
-/* Until all is done; what it did is seen by the caller. Nothing to do: returns at once. */
+/* Waits until all is done, and returns at once when there is nothing to do. The caller then sees
+ * what the thread did. */
 void helper_wait(struct helper *h);
 
 /* Waits, and ends the thread. */

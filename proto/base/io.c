@@ -362,8 +362,8 @@ int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len,
 {
 	_cleanup_(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	_cleanup_(freep) uint8_t *p = NULL;
-	/* Of what is to be short no more is asked for: for some files of /proc the kernel takes as
-	 * much memory as one asks for, and clears it. */
+	/* Never reads much more than max: for some files of /proc the kernel allocates and clears
+	 * as much memory as the read asks for. */
 	const size_t step = max < (64 << 10) ? max + 2 : 64 << 10;
 	size_t len = 0, cap = 0;
 	struct stat st;

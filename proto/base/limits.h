@@ -182,7 +182,7 @@
 #define LIMIT_UPLOAD_CHUNK      MIB         /* what our client sends; up to a message is taken */
 #define LIMIT_UPLOAD_LEN        LIMIT_ELF_FILE_LEN
 #define LIMIT_UPLOADS           LIMIT(256) /* begun and not finished */
-/* Of one client: the last quarter of the places is for others. */
+/* The uploads of one client: the last quarter of the places is for others. */
 #define LIMIT_CLIENT_UPLOADS    LIMIT(192)
 /* Tickets that wait for their build. A ticket is kept whoever comes, so the other half of the
  * places can be taken from who has several, for one who has none. */
@@ -326,9 +326,9 @@
 #define LIMIT_PROCS              LIMIT(65536)
 /* Executable mappings of one process; vm.max_map_count is 65530 by default. */
 #define LIMIT_MAPPINGS           LIMIT(65536)
-/* Of those, what the sampler keeps of one process, and reads of it at once: 50 are usual, JITs make
- * some thousand. What lies elsewhere is asked for by address. Of all processes, in bytes: beyond it
- * the largest tables are forgotten. */
+/* Mappings that the sampler keeps for one process, and reads from it at once: 50 are usual, JITs
+ * make some thousand. It looks up addresses elsewhere one by one. The second limit is in bytes and
+ * for all processes: beyond it the largest tables are forgotten. */
 #define LIMIT_PROC_MAPPINGS      LIMIT(4096)
 #define LIMIT_PROCS_MAPPINGS_LEN (64 * MIB)
 /* Symbols of BPF programs and modules in /proc/kallsyms that are kept. */

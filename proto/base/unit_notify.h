@@ -15,7 +15,7 @@
 
 void unit_notify(const char *text);
 
-/* In a child, in front of its exec. */
+/* Called in a child, before its exec. */
 void unit_notify_forget(void);
 
 #endif

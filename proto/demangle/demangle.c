@@ -81,7 +81,8 @@ static bool demangle_name(const char *name, int options, struct text *t)
 
 bool demangle_append(enum demangle_style style, const void *name, size_t len, struct buf *out)
 {
-	/* Without parameters libiberty also leaves out the return type; Rust has neither. */
+	/* Without DMGL_PARAMS libiberty also leaves out the return type; Rust names have neither.
+	 */
 	int options = style == DEMANGLE_SHORT ? DMGL_ANSI : DMGL_ANSI | DMGL_PARAMS;
 	size_t text_max = TEXT_FREE + TEXT_PER_BYTE * len;
 	struct text t = {

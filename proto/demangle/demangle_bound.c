@@ -198,7 +198,7 @@ static bool is_call_behind(const char *name, const char *p, const char *end)
 	return false;
 }
 
-/* Behind a back reference, or the end of a template. */
+/* Whether a call stands behind a back reference, or behind the end of a template. */
 static bool is_call_behind_letters(const char *p)
 {
 	if (*p == 'Z')

@@ -13,7 +13,7 @@
 /* Real names take 5 us: a million of them. */
 #define DEMANGLE_BUDGET_SECONDS 5
 
-/* As demangle_append(), while there is time left. */
+/* The same as demangle_append() while there is time left; then appends the name as it is. */
 bool demangle_budget_append(enum demangle_style style, const void *name, size_t len,
 			    struct buf *out);
 

@@ -308,7 +308,7 @@ static bool walk_type(struct walk *w)
 
 bool demangle_rust_is_bounded(const char *name)
 {
-	/* Without the "_R"; what follows a dot is no part of the name. */
+	/* Skips the "_R", and a suffix behind a dot, which is no part of the name. */
 	struct walk w = {.name = name + 2, .len = strcspn(name + 2, ".")};
 
 	w.steps_left = STEPS_FREE + STEPS_PER_BYTE * w.len;

@@ -8,7 +8,7 @@ enum {
 	HTLHASH_END_LEN = 4096 /* of what it covers at either end */
 };
 
-/* Of a file of `len` bytes. Reads its ends. */
+/* Computes the hash of a file of `len` bytes. Reads only its ends. */
 int htlhash_of_file(int fd, uint64_t len, struct build_id *ret, struct err *err) _must_check_;
 
 #endif

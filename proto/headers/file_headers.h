@@ -29,7 +29,8 @@ struct file_headers {
 	bool read_middle;
 };
 
-/* Of a segment, or of a section; bytes [off, off + len) of the file, if there are so many. */
+/* The header of a segment or a section, which is bytes [off, off + len) of the file; the file may
+ * end before. */
 struct file_header {
 	uint32_t name; /* of a section: where it is among the names */
 	uint32_t type;

@@ -9,7 +9,8 @@
 #include "build_id.h"
 #include "file_headers.h"
 
-/* In one run of notes, each padded to 8 bytes if `align` is 8 and else to 4: 1 and *ret, or 0. */
+/* Finds the build id in one run of notes, each padded to 8 bytes if `align` is 8 and else to 4: 1
+ * and *ret, or 0. */
 int file_notes_find(struct bytes notes, uint64_t align, struct build_id *ret);
 
 struct file_notes_limits {
@@ -17,19 +18,19 @@ struct file_notes_limits {
 	uint64_t note_len, read_len; /* of one segment or section; of one table, in all */
 };
 
-/* In the segments of notes of a file, or in its sections of notes: 1 and *ret, or 0. ERR_DATA: a
+/* Find the build id in a file's segments, or sections, of notes: 1 and *ret, or 0. ERR_DATA: a
  * header is not in the file. ERR_MEMORY, ERR_IO. */
 int file_notes_in_segments(struct file_headers *h, const struct file_notes_limits *limits,
 			   struct build_id *ret, struct err *err);
 int file_notes_in_sections(struct file_headers *h, const struct file_notes_limits *limits,
 			   struct build_id *ret, struct err *err);
 
-/* What a host knows a file by: looks at LIMIT_NOTE_HEADERS headers. 1 and *ret; 0 when it has none;
- * negative when it is no ELF file that could be mapped. */
+/* Finds the build id by which a host knows a file, in at most LIMIT_NOTE_HEADERS headers. 1 and
+ * *ret; 0 when it has none; negative when it is no ELF file that could be mapped. */
 int file_notes_of_file(int fd, struct build_id *ret);
 
-/* In a file that holds nothing but notes, as the kernel shows its own and those of its modules.
- * ERR_NOT_FOUND: there is no build id among them; ERR_IO. */
+/* Finds the build id in a file that holds nothing but notes: the kernel shows its own and its
+ * modules' notes like this. ERR_NOT_FOUND: there is no build id among them; ERR_IO. */
 #define FILE_NOTES_KERNEL "/sys/kernel/notes"
 int file_notes_of_path(const char *path, struct build_id *ret, struct err *err);
 

@@ -35,7 +35,7 @@ uint32_t function_set_of(const struct function_set *s, uint32_t function, uint32
  * names at equal homes are equal functions of two profiles. */
 struct profile_text function_set_home(const struct function_set *s, uint32_t id);
 
-/* Behind the last slash. */
+/* The part of a path behind its last slash. */
 struct profile_text function_base_name(struct profile_text path);
 
 #endif

@@ -28,7 +28,7 @@ enum {
 #define ATTR_ID_ALL     (1u << 18)
 #define ATTR_BUILD_ID   (UINT64_C(1) << 34)
 
-/* With this misc bit a build id record says how long its id is; else it has 20 bytes. */
+/* A build id record with this misc bit says how long its id is; others have 20 bytes. */
 #define MISC_BUILD_ID_SIZE (1u << 15)
 #define BUILD_ID_MAX       20
 
@@ -177,7 +177,8 @@ static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes att
 	return 0;
 }
 
-/* In a pipe each event comes as a record: the attribute, in its own length, then its ids. */
+/* In pipe mode perf writes one record for each event: the attribute, whose second u32 is its own
+ * length, then the ids. */
 int perf_reader_attr(struct perf_reader *r, struct bytes body)
 {
 	struct bytes head = body;
@@ -288,7 +289,7 @@ static int read_feature(struct perf_reader *r, unsigned int feature, struct byte
 	return 0;
 }
 
-/* Behind the data stands a table: where each feature that has its bit begins and how long it is. */
+/* Reads the table behind the data: one (offset, length) for each feature whose bit is set. */
 static int read_features(struct perf_reader *r, struct bytes file, uint64_t table_off,
 			 struct bytes bits)
 {

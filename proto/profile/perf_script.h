@@ -27,7 +27,7 @@
 #include "profile.h"
 #include "text_out.h"
 
-/* In front of a text whose times mean nothing, and how far apart these are. */
+/* The line in front of a text whose times are made up, and how far apart those are. */
 #define PERF_SCRIPT_NO_TIMES "# the times are made up: nobody knows them"
 #define PERF_SCRIPT_STEP_US  1000
 

@@ -18,7 +18,7 @@ struct perf_script_head {
 	bool has_pid, has_time, has_period;
 };
 
-/* Without blanks at both ends. */
+/* Cuts the blanks at both ends. */
 struct profile_text perf_script_trim(struct profile_text t);
 
 /* The first word, which is cut off *rest; empty at the end. */

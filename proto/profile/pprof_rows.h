@@ -16,7 +16,7 @@ struct pprof_rows {
 	struct err *err;
 	const uint8_t *base; /* of the message; errors say a byte of it */
 
-	/* Of the file, set before the first sample. */
+	/* Read from the file's head, before its first sample. */
 	uint32_t type_count;
 	uint32_t value_of[LIMIT_PROFILE_VALUES]; /* type of the file for each of the profile's */
 

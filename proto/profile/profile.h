@@ -148,7 +148,7 @@ uint32_t profile_segments(struct profile *p, const struct file_segment *rows, si
 /* The same list of another profile. */
 uint32_t profile_copy_segments(struct profile *into, const struct profile *from, uint32_t segments);
 
-/* Of a module, or NULL and 0; borrowed until the next profile_segments(). */
+/* The segments of a module, or NULL and 0; borrowed until the next profile_segments(). */
 const struct file_segment *profile_module_segments(const struct profile *p, uint32_t module,
 						   size_t *ret_count);
 

@@ -49,7 +49,8 @@ void profile_add_functions(struct profile *p, const struct profile_function *fun
 	}
 }
 
-/* As many of the locations as fit `space`, which holds any that is not very deep: their number. */
+/* Encodes as many locations as fit `space`, which is large enough for one unless it is very deep.
+ * Returns their number. */
 static size_t location_keys(const struct profile_location *locations, size_t count, uint64_t *space,
 			    size_t space_len, struct intern_key *keys)
 {

@@ -39,11 +39,12 @@ static const char *const user_entries[] = {
 	"_rt0_arm64_linux",
 };
 
-/* Of the kernel; only where nothing follows, for a child returns through them to user space. */
+/* Kernel threads start here. These count only as the last frame, because a child returns through
+ * them to user space. */
 static const char *const kernel_entries[] = {"ret_from_fork", "ret_from_fork_asm"};
 
-/* Without what linkers, compilers and Go's assembler put behind a name: "@@GLIBC_2.34", ".isra.0",
- * ".abi0"; "runtime.goexit" has a dot itself. */
+/* Compares without the suffixes of linkers, compilers and Go's assembler: "@@GLIBC_2.34",
+ * ".isra.0", ".abi0". A listed name may have a dot itself: "runtime.goexit". */
 static bool is_among(struct profile_text name, const char *const *names, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
@@ -70,7 +71,7 @@ static struct profile_text name_of_location(const struct profile *p,
 	return profile_text(p, f.system_name ? f.system_name : f.name);
 }
 
-/* Of frames that stand for a reason and not for code. */
+/* Classifies frames that stand for a reason and not for code. */
 static enum stack_end end_of_reason(struct profile_text name)
 {
 	static const char *const unknown[] = {"[file without an id]",

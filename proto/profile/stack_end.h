@@ -32,8 +32,8 @@ const char *stack_end_name(enum stack_end end); /* "entry", "cut", "unnamed" */
  */
 int stack_end_label(struct profile *p, struct err *err) _must_check_;
 
-/* By the label, which stays when frames are hidden or grouped; by the frames where there is none.
- */
+/* Tells the end by the sample's label, which stays when frames are hidden or grouped, or by its
+ * frames if there is no label. */
 enum stack_end stack_end_told(const struct profile *p, uint32_t sample);
 
 #endif

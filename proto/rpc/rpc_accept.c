@@ -226,8 +226,8 @@ static bool admit_connection(int fd, uint32_t client)
 	return stays;
 }
 
-/* Without a descriptor left a connection can only be taken to be closed, by means of one that is
- * kept for it. False when that is not to be had either. */
+/* Refuses one connection when no descriptor is left: accept() needs one, so a spare is kept for it.
+ * False when there is no spare either. */
 static bool refuse_one(int listener)
 {
 	bool refused = false;
@@ -247,7 +247,7 @@ static bool refuse_one(int listener)
 	return refused;
 }
 
-/* In place of libc's, for all libraries of the program: see the header. */
+/* Replaces libc's, for all libraries of the program: see the header. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are reserved. */
 __attribute__((visibility("default"))) int accept4(int listener, __SOCKADDR_ARG address,
 						   socklen_t *restrict address_len, int flags)

@@ -3,8 +3,8 @@
 #include "limits.h"
 #include "rpc_call_priv.h"
 
-/* With the calls' lock held: a reference to a call that one of its lists has, unless it is ending.
- */
+/* Takes a reference to a call found in a list, unless it is ending. The caller holds the calls'
+ * lock. */
 static bool ref_listed(struct rpc_call *c)
 {
 	unsigned int refs = atomic_load(&c->refs);

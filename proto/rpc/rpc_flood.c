@@ -77,7 +77,7 @@ static struct received *find_received(int fd)
 		       : NULL;
 }
 
-/* In place of libc's, for all libraries of the program: see the header. */
+/* Replaces libc's, for all libraries of the program: see the header. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are reserved. */
 __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *message, int flags)
 {

@@ -55,7 +55,7 @@ static int on_check(struct rpc_call *c, const ProtobufCMessage *request, struct 
 	return reply_health(c, serving ? STATUS(SERVING) : STATUS(NOT_SERVING), err);
 }
 
-/* With the lock, so that states reach a watcher in their order. */
+/* The caller holds the lock, so that a watcher gets the states in their order. */
 static int tell_watcher(const struct rpc_health *h, const struct watcher *w, struct err *err)
 {
 	int status = !w->known    ? STATUS(SERVICE_UNKNOWN)

@@ -174,7 +174,7 @@ static void build_upload(struct build_worker *m, struct upload *up)
 
 /* --- rebuilds -------------------------------------------------------------------------------- */
 
-/* With the lock held. */
+/* The caller holds q->lock. */
 static bool is_waiting(const struct build_queue *q, const struct build_id *id)
 {
 	uint32_t i = intern_find(&q->rebuilds, id->bytes, id->len);
@@ -226,7 +226,8 @@ static bool has_kept(struct build_queue *q, const struct build_id *id)
 
 void build_queue_rebuild(struct build_queue *q, const struct build_id *id)
 {
-	/* Else it would be said to be building, and not missing, until its turn comes. */
+	/* Without a kept file nothing can be built, and the id would be reported as building and
+	 * not as missing. */
 	if (!has_kept(q, id))
 		return;
 	pthread_mutex_lock(&q->lock);
@@ -302,7 +303,7 @@ static void rebuild_users(struct build_queue *q, const struct build_id *alt)
 	rebuild_where(q, refers_to_alt, alt);
 }
 
-/* Of an older builder, or of another format. */
+/* Whether an older builder or a program of another table format made the table. */
 static bool table_is_outdated(struct build_queue *q, const struct store_binary *b,
 			      const Rawstack__V1__Binary *m, const struct build_id *alt _unused_)
 {
@@ -369,7 +370,7 @@ static void *run_rebuilder(void *arg)
 	return NULL;
 }
 
-/* With the lock of `uploads` held, before the workers run. */
+/* Called before the workers run, with the lock of `uploads` held. */
 static void give_up_upload(void *ctx, const struct upload *up)
 {
 	const struct build_env env = env_of(ctx);

@@ -179,7 +179,7 @@ static int put_binary(const struct build_env *env, const struct build_job *job,
 	};
 	int rc;
 
-	/* Of files that go together the first gives the name, unless it had none. */
+	/* When several files make one table, the first gives the name, unless it had none. */
 	if (old)
 		meta = *old;
 	if (begin && (!old || !old->report || begin->replace)) {
@@ -232,8 +232,8 @@ static bool upload_adds(const struct build_job *job, const Rawstack__V1__Binary 
 	return (!job->begin || job->begin->replace) && new->has_dwarf >= was->has_dwarf;
 }
 
-/* With store_lock held. What a delete took away is not brought back from files that went with it.
- */
+/* Whether the id was deleted meanwhile: a companion file must not bring back the table that the
+ * delete removed. The caller holds store_lock. */
 static bool is_deleted(const struct build_env *env, const struct build_job *job)
 {
 	return !job->begin && *env->deleted;
@@ -351,7 +351,7 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 	if (env->keep_all || build_score(report) < BUILD_COMPLETE) {
 		keep_upload(env, job, role,
 			    NULL); /* without it, the debug file needs it sent again */
-		/* To pack it took a while. */
+		/* Packing takes a while, and a delete may have come meanwhile. */
 		pthread_mutex_lock(env->store_lock);
 		if (*env->deleted)
 			kept_files_remove(env->kept, &job->id, role);

@@ -12,7 +12,7 @@
 #include "timed_wait.h"
 #include "uploads_priv.h"
 
-/* With the lock held: the upload that may be finished. */
+/* Finds the upload of a token if all its bytes are here. The caller holds the lock. */
 static int find_complete(struct uploads *u, const void *token, size_t len, struct upload **ret,
 			 struct err *err)
 {

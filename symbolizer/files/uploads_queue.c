@@ -28,7 +28,7 @@ void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client)
 	u->connected = connected;
 }
 
-/* Behind what its client has in the queue, or in the present round. */
+/* Assigns the round after the client's last queued upload, or else the present round. */
 static void find_round(const struct uploads *u, struct upload *up)
 {
 	up->round = u->round;
@@ -81,8 +81,8 @@ static bool has_builders(const struct uploads *u, const struct upload *of)
 	return running >= u->builders - 1;
 }
 
-/* With the lock held: the next that may be built now, of those of one rank the oldest. *ret_later:
- * there are some for later. */
+/* Finds the next upload that may be built now, the oldest among those of equal rank. *ret_later
+ * says that others may be built later. The caller holds the lock. */
 static struct upload *find_queued(struct uploads *u, bool *ret_later)
 {
 	int64_t now = uploads_mono_ns(u);

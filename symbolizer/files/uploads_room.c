@@ -43,8 +43,8 @@ static size_t count_of_client(const struct uploads *u, uint32_t client)
 	return count;
 }
 
-/* Of the client that has the most uploads, and more than who asks would have, the one that brought
- * nothing for the longest time. False when it has none that is idle. */
+/* Drops one upload of the client that has the most, if it has more than the asker would have: the
+ * one that was idle longest. False when it has no idle one. */
 static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
 {
 	size_t most = count_of_client(u, asker) + 1;
@@ -67,8 +67,8 @@ static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
 	return oldest != NULL;
 }
 
-/* Of those that nobody continues the one of the longest silence, if that was long enough for what
- * it has. False when there is none. */
+/* Drops the abandoned upload that is silent for the longest time, if that is past its patience.
+ * False when there is none. */
 static bool drop_spare(struct uploads *u, int64_t now)
 {
 	struct upload *oldest = NULL;
@@ -86,8 +86,8 @@ static bool drop_spare(struct uploads *u, int64_t now)
 	return oldest != NULL;
 }
 
-/* Takes the place of the newest that may go, of the client that has most, and several, for one that
- * has none. What is being built stays, and what a ticket was given for. */
+/* Makes room for a client without uploads: drops the newest upload of the client that has the most,
+ * and at least two. Uploads that are being built or have a ticket stay. */
 static bool displace_upload(struct uploads *u, uint32_t asker)
 {
 	struct upload *newest = NULL;

@@ -115,7 +115,7 @@ static const struct option_usage usage = {
 	.version = RAWSTACK_VERSION,
 };
 
-/* Without it every upload would be called a failure. */
+/* Checks for the worker at the start, because without it every upload fails. */
 static int check_worker(const char *path, struct err *err)
 {
 	char found[LIMIT_PATH_LEN];
@@ -236,8 +236,8 @@ static bool stop_service(struct program *p)
 	return service_close(p->service);
 }
 
-/* As many descriptors as the system gives: each connection is one. With too few of them gRPC
- * aborts, or each build fails. */
+/* Raises the descriptor limit as far as the system allows, because each connection takes one. With
+ * too few gRPC aborts, or every build fails. */
 static int allow_connections(const struct options *o, struct err *err)
 {
 	const uint64_t builds = o->service.builders ? o->service.builders : SERVICE_BUILDERS;

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_WATCHDOG_H
 #define RAWSTACK_WATCHDOG_H
 /*
- * Looks after the threads of the service from one of its own: names one that is stuck in the log,
- * says when all that can do the same work are, and tells systemd's watchdog (sd_notify(3), by its
- * datagrams) that the service lives only as long as that is not so. And sees to it that SIGTERM
- * ends the process, whatever the threads do.
+ * Watches the threads of the service from one of its own. It logs the name of a stuck thread,
+ * reports when all threads for one kind of work are stuck, and feeds systemd's watchdog
+ * (sd_notify(3), by its datagrams) only while that is not so. It also makes SIGTERM end the
+ * process, whatever the threads do.
  */
 #include "base.h"
 #include "busy.h"
@@ -15,18 +15,18 @@ struct watchdog;
 
 struct watchdog_config {
 	uint64_t patience_ns; /* after which a thread is stuck */
-	/* On a change: whether there are threads for each kind of work. */
+	/* Called on every change; is_well: each kind of work has threads left. */
 	void (*changed)(void *ctx, bool is_well);
 	void *ctx;
-	/* From a signal on, until the process ends by _exit() if it has not by itself: with 1 if
-	 * *failed is set, else 0. */
+	/* The time that the process has to end by itself after a signal. Then _exit() ends it, with
+	 * 1 if *failed is set, else 0. */
 	unsigned int end_ms;
 	const atomic_bool *failed;
 };
 
 /*
- * Before any other thread is started: SIGTERM, SIGINT and SIGHUP are the watchdog's from now on.
- * The last is told in the log, and no more.
+ * Call it before any other thread starts: from then on SIGTERM, SIGINT and SIGHUP are the
+ * watchdog's. SIGHUP is only logged.
  */
 int watchdog_open(struct watchdog **ret, const struct watchdog_config *config,
 		  struct err *err) _must_check_;

@@ -59,7 +59,7 @@ int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinar
 
 /* --- open and close -------------------------------------------------------------------------- */
 
-/* Of the directory that was just made, in the one it is in, as far as that may be opened. */
+/* Makes the entry of a new data directory durable, if its parent may be opened. */
 static void sync_name(const struct service *s)
 {
 	_cleanup_(closep) int fd = openat(s->data_fd, "..", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

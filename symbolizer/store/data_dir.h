@@ -37,15 +37,16 @@ int data_dir_open_file(int dir_fd, const char *where, const char *name, int flag
  * not is lost with it. */
 bool data_dir_has_part(int data_fd, const char *name, int fd);
 
-/* Takes the lock of the data directory, which the service has as long as it runs, and a command of
- * an operator while no service does: ERR_EXISTS. */
+/* Takes the lock of the data directory. The service holds it as long as it runs, an operator's
+ * command while no service does. ERR_EXISTS: somebody else holds it. */
 int data_dir_lock(const char *dir, int dir_fd, struct dir_lock *ret, struct err *err) _must_check_;
 void data_dir_unlock(struct dir_lock *l);
 
-/* As dir_lock_check(). */
+/* Calls dir_lock_check() for a lock that data_dir_lock() took. */
 int data_dir_check_lock(const char *dir, struct dir_lock *l, struct err *err) _must_check_;
 
-/* Whether a file that is opened by its path may be opened: no such file is well, too. */
+/* Checks that a file which a library opens by its path is safe to open. A missing file is safe,
+ * too. */
 int data_dir_check_file(const char *dir, const char *name, struct err *err) _must_check_;
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* By client, and of one client those first that go first. */
+/* Orders rows by client, and the rows of one client by which is dropped first. */
 static int compare_rows(const void *a, const void *b)
 {
 	const struct missing_row *x = a, *y = b;

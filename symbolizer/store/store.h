@@ -22,12 +22,13 @@
 
 struct store;
 
-/* Of the records in a store, and of how they lie there; raised with any of them. */
+/* The version of the records and of their layout; a change of either raises it. */
 #define STORE_VERSION      2
 #define STORE_VERSION_NAME "store_version" /* of store_meta_put(): whoever writes says so */
 
-/* Takes the engine over, also on failure. format: of the tables that this program reads and writes;
- * not 0. ERR_UNSUPPORTED when a program wrote the store whose records would look damaged. */
+/* Takes the engine over, also on failure. format is that of the tables that this program reads and
+ * writes, not 0. ERR_UNSUPPORTED: a newer program wrote the store, and its records would look
+ * damaged. */
 int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t format,
 	       struct err *err) _must_check_;
 
@@ -153,12 +154,12 @@ int store_flush_missing(struct store *s, struct err *err);
 int store_missing_get(struct store_read *r, const struct build_id *id, struct store_missing *ret,
 		      struct err *err);
 
-/* As store_binary_next(), in order of id. */
+/* Iterates like store_binary_next(), in order of id. */
 int store_missing_next(struct store_read *r, const struct build_id *after,
 		       struct store_missing *ret, struct err *err);
 
-/* Tells every table that is damaged, gone, or in no record, every alias that leads nowhere, and how
- * many; changes nothing. */
+/* Reports every table that is damaged, gone, or in no record, and every alias that leads nowhere,
+ * and counts them. Changes nothing. */
 int store_verify(struct store *s,
 		 void (*tell)(void *ctx, const struct build_id *id, const char *what), void *ctx,
 		 size_t *ret_found, struct err *err) _must_check_;

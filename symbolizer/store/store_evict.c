@@ -85,7 +85,8 @@ static bool add_record(struct store_read *in, const struct store_record *r, bool
 	return added;
 }
 
-/* In the order in which they go: tables that may (by use), or records without one (by change). */
+/* Collects candidates in the order in which they go: tables that may be evicted, by last use, or
+ * records without a table, by last change. */
 static int collect_candidates(struct store *s, bool tables, struct kv_layout *layout,
 			      struct candidates *ret, struct err *err)
 {
@@ -161,7 +162,7 @@ int store_edit(struct store *s, const struct build_id *id,
 	return encoded ? rc : err_no_memory(err);
 }
 
-/* Of all formats. */
+/* The bytes of all tables, of whatever format. */
 static uint64_t stored_bytes(const struct store *s)
 {
 	return s->stat.table_bytes + s->stat.other_bytes;
@@ -417,7 +418,8 @@ static int forget_record(struct store *s, const struct build_id *id, struct err 
 	return rc;
 }
 
-/* With `writer` held: forgets the oldest eighth of records without tables, if they are too many. */
+/* Forgets the oldest eighth of the records without tables, if there are too many. The caller holds
+ * `writer`. */
 int store_trim_tombstones(struct store *s, struct err *err)
 {
 	_cleanup_(candidates_done) struct candidates c = {0};

@@ -31,7 +31,7 @@ static inline void store_fault_leave(const char **path _unused_)
 	store_fault_inside = NULL;
 }
 
-/* As long as the block lasts. path is borrowed. */
+/* Marks the rest of the block as inside LMDB. path is borrowed. */
 #define STORE_FAULT_INSIDE(path)                                                                  \
 	_cleanup_(store_fault_leave) const char *store_fault_path _unused_ = store_fault_inside = \
 		(path)

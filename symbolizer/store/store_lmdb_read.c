@@ -19,7 +19,7 @@ enum {
 	POOL_MAX = 64
 };
 
-/* With `lock` held. */
+/* The caller holds `lock`. */
 static void leave_phase(struct kv_lmdb *m, unsigned int phase)
 {
 	if (--m->active[phase] == 0)
@@ -217,7 +217,8 @@ int store_lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes afte
 	return 1;
 }
 
-/* With `lock` held: whether all snapshots of the phase have ended in time. */
+/* Waits for all snapshots of the phase to end; false when the time is over first. The caller holds
+ * `lock`. */
 static bool wait_phase(struct kv_lmdb *m, unsigned int phase, const struct timespec *until)
 {
 	int rc = 0;

@@ -9,7 +9,7 @@
 #include "store_priv.h"
 #include "store_record.h"
 
-/* Of one record, sum of its paths; hosts name a binary in few ways. */
+/* Bounds the sum of one record's paths; hosts use few names for one binary. */
 #define PATHS_LEN_MAX  2048
 #define RECORD_LEN_MAX (PATHS_LEN_MAX + 128)
 
@@ -385,7 +385,7 @@ static void gather_path(struct store_pending *p, struct store_missing *m, struct
 		m->path_count--;
 }
 
-/* With `lock` held. What does not fit any more is lost: it is one batch at most. */
+/* The caller holds `lock`. What does not fit is lost, which is one batch at most. */
 static void gather_missing(struct store_pending *p, struct kv_bytes batch_id,
 			   const struct store_missing *notes, size_t count)
 {

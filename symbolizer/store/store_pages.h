@@ -21,7 +21,7 @@ struct store_pages;
 	"see `rawstack admin verify`, and copy what is intact to a new data directory with " \
 	"`rawstack admin salvage`"
 
-/* As the file orders its keys: memcmp(), the shorter first. */
+/* Compares keys in the order of the file: memcmp(), and the shorter first. */
 int store_key_compare(struct kv_bytes a, struct kv_bytes b);
 
 /* A name of each enum kv_table in the file. */

@@ -72,7 +72,7 @@ struct store_key {
 	size_t len;
 };
 
-/* Of KV_TABLES: the id, and the format's two bytes, big-endian. */
+/* A key of KV_TABLES: [id][format, 2 bytes, big-endian]. */
 static inline struct store_key store_table_key(const struct build_id *id, uint16_t format)
 {
 	struct store_key k = {.len = id->len + sizeof(format)};
@@ -95,7 +95,8 @@ static inline void store_read_endp(struct store_read **r)
 	store_read_end(*r);
 }
 
-/* As store_binary() and store_binary_next(), with what is the store's own. */
+/* The same as store_binary() and store_binary_next(), but with the fields that only the store uses.
+ */
 int store_get_record(struct store_read *r, const struct build_id *id, struct store_record *ret,
 		     struct err *err);
 int store_next_record(struct store_read *r, const struct build_id *after, struct store_record *ret,
@@ -115,9 +116,9 @@ bool store_sum_is(struct kv_bytes table, uint32_t sum);
 void store_account(struct store *s, const struct store_record *old, const struct store_record *now);
 
 /*
- * With `writer` held: the record of an id that has a table or a pin, as edit() changes it, as bytes
- * in `out`. 1, or 0 when the id has none, or edit() says that there is nothing to change. What the
- * records borrow is gone.
+ * Encodes into `out` the record of an id that has a table or a pin, as edit() changes it. 1, or 0
+ * when the id has neither, or edit() finds nothing to change. What the records borrowed is gone.
+ * The caller holds `writer`.
  */
 int store_edit(struct store *s, const struct build_id *id,
 	       bool (*edit)(struct store_record *r, const void *arg), const void *arg,
@@ -142,8 +143,8 @@ struct store_id_alias_change {
 
 void store_id_alias_change_done(struct store_id_alias_change *c);
 
-/* With `writer` held: all aliases of an id once those of `add` (NULL: none) are among them. False
- * when memory is out. */
+/* Gathers in *c the writes that give an id the aliases of `add` (NULL: none) beside those it has.
+ * False when memory is out. The caller holds `writer`. */
 bool store_id_alias_add(struct store_read *r, const struct build_id *id,
 			const struct store_id_aliases *add, bool is_ready,
 			struct store_id_alias_change *c);
@@ -160,7 +161,8 @@ void store_count_found(struct store *s, size_t count);
 
 #define STORE_ALL_FORMATS 0
 
-/* With `writer` held: store_purge() of one format, and the bound on records without a table. */
+/* Purges the table of one format. The caller holds `writer`, also for store_trim_tombstones(),
+ * which bounds the number of records without a table. */
 int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format,
 		       struct err *err);
 int store_trim_tombstones(struct store *s, struct err *err);
@@ -170,8 +172,8 @@ struct store_victim {
 	uint16_t format;
 };
 
-/* With `writer` held: several at once, of different ids, in one commit, for each writes pages where
- * there is to be room. 0. */
+/* Purges tables of different ids in one commit, because each commit writes pages while room is
+ * short. 0 on success. The caller holds `writer`. */
 int store_purge_together(struct store *s, const struct store_victim *rows, size_t count,
 			 struct err *err);
 
@@ -190,7 +192,7 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 /* Tables may be looked at again. */
 void store_forget_rechecks(struct store *s);
 
-/* At open: counts what is there. */
+/* Counts the missing ids in the file, when the store is opened. */
 int store_missing_load(struct store *s, struct store_read *r, struct err *err);
 
 #endif

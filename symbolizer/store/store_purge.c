@@ -97,8 +97,8 @@ static int commit_purges(struct store *s, const struct kv_write *writes, size_t 
 	return rc;
 }
 
-/* With `writer` held: the table goes; when it was of this format, or the last one, the record says
- * PURGED. 1, or 0 when there was none. */
+/* Removes the table. The record becomes PURGED when the table was of this program's format, or the
+ * last one. 1, or 0 when there is no such table. The caller holds `writer`. */
 int store_purge_locked(struct store *s, const struct build_id *id, uint16_t format, struct err *err)
 {
 	struct kv_write writes[PURGE_WRITES];

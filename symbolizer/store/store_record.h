@@ -46,8 +46,8 @@ bool store_record_drop(struct store_record *r, uint16_t format);
 
 /* False when meta is longer than LIMIT_BINARY_META_LEN or memory is out. */
 bool store_record_encode(const struct store_record *r, struct buf *out) _must_check_;
-/* As the program of the format sees it. ERR_DATA when the bytes are damaged. key is the build id.
- */
+/* Decodes a record as a program of this format sees it. key is the build id. ERR_DATA: the bytes
+ * are damaged. */
 int store_record_decode(struct store_record *r, struct kv_bytes key, struct kv_bytes value,
 			uint16_t format, struct err *err) _must_check_;
 
@@ -55,7 +55,7 @@ bool store_missing_encode(const struct store_missing *m, struct buf *out) _must_
 int store_missing_decode(struct store_missing *m, struct kv_bytes key, struct kv_bytes value,
 			 struct err *err) _must_check_;
 
-/* Of a hash its id, of an id its hashes. */
+/* A row holds the id of a hash, or the hashes of an id. */
 bool store_id_aliases_encode(const struct store_id_aliases *a, struct buf *out) _must_check_;
 bool store_id_aliases_decode(struct store_id_aliases *a, struct kv_bytes value);
 

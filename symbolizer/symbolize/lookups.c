@@ -74,7 +74,8 @@ static void sort_by(struct lookups *l, unsigned int digit)
 	l->spare_cap = cap;
 }
 
-/* From the lowest digit to the highest; those in which all items agree need no pass. */
+/* A radix sort, from the lowest digit to the highest. A digit in which all items agree needs no
+ * pass. */
 static void sort_lookups(struct lookups *l)
 {
 	uint64_t vaddr_differs = 0;

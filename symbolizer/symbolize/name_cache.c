@@ -102,7 +102,7 @@ static bool copy_cached_name(struct name_ask *a, const uint8_t *at, struct buf *
 	return a->found;
 }
 
-/* With the lock held for writing. */
+/* The caller holds the lock for writing. */
 static void add_cached_name(struct name_cache *c, uint64_t number, const struct name_ask *a,
 			    const struct buf *from)
 {
@@ -131,7 +131,7 @@ static void add_cached_name(struct name_cache *c, uint64_t number, const struct 
 		half_done(h);
 }
 
-/* With the lock held for reading. */
+/* The caller holds the lock for reading. */
 static bool get_cached_names(struct name_cache *c, uint64_t number, struct name_ask *asks,
 			     size_t count, struct buf *to)
 {

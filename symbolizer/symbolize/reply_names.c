@@ -135,7 +135,7 @@ int reply_names_table(struct reply_names *n, uint64_t number, const struct rsym 
 
 /* --- texts ----------------------------------------------------------------------------------- */
 
-/* Of the places from first_place on, into the asks. */
+/* Fetches the names of the places from first_place on into the asks. */
 static bool fetch_names(struct reply_names *n, enum name_kind kind)
 {
 	size_t count = n->place_count - n->first_place;

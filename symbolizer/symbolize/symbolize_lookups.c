@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From the locations of a batch to the frames of each address, not yet in the order of the reply.
- */
+/* Turns the locations of a batch into the frames of each address. The order of the reply comes
+ * later. */
 #include <string.h>
 
 #include "batch_check.h"
@@ -9,7 +9,7 @@
 
 /* --- which addresses are looked up ----------------------------------------------------------- */
 
-/* By the table's own segments, or else by those that the host sent. */
+/* Maps a file offset by the table's own segments, or else by those that the host sent. */
 static bool vaddr_of_file_off(const struct module *m, uint64_t file_off, uint64_t *ret)
 {
 	if (m->table.flags & RSYM_HAS_SEGMENTS)

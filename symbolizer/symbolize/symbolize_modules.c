@@ -224,7 +224,7 @@ int symbolize_modules_open(struct symbolize *s, struct store_read *r, struct err
 		}
 	for (size_t i = s->first_module; !rc && i < count; i++)
 		rc = open_and_tell(s, r, i, err);
-	/* Of a stream's older ones, those that this batch uses. */
+	/* Modules of earlier batches of the stream, if this batch uses them. */
 	for (size_t i = 0; !rc && i < s->first_module; i++)
 		if (s->modules[i].asked)
 			rc = open_and_tell(s, r, i, err);

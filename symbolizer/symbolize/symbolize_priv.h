@@ -16,14 +16,15 @@
 struct module {
 	struct build_id id;   /* as the batch names it */
 	struct kv_bytes path; /* the batch's, or a copy in a stream */
-	/* As the host has the file, for a table that has none; in the memory that path is in. Where
-	 * they cannot be there are none, and segments_wrong is why. */
+	/* The host's segments of the file, for a table that has none; they lie in the memory that
+	 * path is in. When the host sent illegal ones there are none, and segments_wrong says why.
+	 */
 	const struct file_segment *segments;
 	uint32_t segment_count;
 	const char *segments_wrong;
 	Rawstack__V1__ModuleStatus status;
 	uint64_t generation;
-	/* Of the present batch. */
+	/* The fields from here on belong to the present batch. */
 	struct build_id found; /* of the binary that the id stands for */
 	bool damaged;
 	bool is_odd;     /* an address was in no function, or a function had no name */
@@ -86,10 +87,10 @@ int symbolize_gather(struct symbolize *s, struct err *err);
 /* Looks a group up and prepares its names. Those that are not done then had no room. */
 int symbolize_look_up(struct symbolize *s, const struct lookup_group *g, struct err *err);
 
-/* What of a chain was asked for, in place: the new number of frames. */
+/* Reduces a chain in place to the frames that were asked for; returns their number. */
 uint32_t symbolize_reduce(const struct symbolize *s, struct rsym_frame *frames, uint32_t count);
 
-/* Of a location whose chain this is; no frames: it is not in the module. */
+/* The status of a location that has this chain; no frames: it is not in the module. */
 int symbolize_status(const struct rsym *t, const struct rsym_frame *frames, uint32_t count);
 
 #endif

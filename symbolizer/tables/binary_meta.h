@@ -17,7 +17,7 @@
 Rawstack__V1__Binary *binary_meta_message(const struct store_binary *b,
 					  struct arena *arena) _must_check_;
 
-/* As clients are told it. */
+/* The status that clients see. */
 Rawstack__V1__ModuleStatus binary_meta_status(enum store_status status);
 
 /* The reason alone, as text cut at len. */

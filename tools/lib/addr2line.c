@@ -19,7 +19,8 @@ bool addr2line_begin(int *argc, char ***argv, const char *version)
 {
 	static char own_name[] = "addr2line", **kept; /* to the end */
 
-	/* As every binutil does it: blanks, quotes, and a file that is not there is an argument. */
+	/* Expands @FILE arguments as all binutils do: blanks separate, quotes group, and a missing
+	 * file stays an argument. */
 	(*argv)[0] = own_name;
 	expandargv(argc, argv);
 	kept = *argv;

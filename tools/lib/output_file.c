@@ -61,7 +61,7 @@ int output_file_write(void *file, const void *p, size_t len, struct err *err)
 
 		if (n < 0 && errno == EINTR)
 			continue;
-		/* As stdout_flush() has it. */
+		/* A reader that left is no failure: stdout_flush() says the same. */
 		if (n < 0 && errno == EPIPE && !f->path)
 			return err_set(err, ERR_CANCELLED, "standard output: nobody reads it");
 		if (n < 0)

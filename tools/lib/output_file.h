@@ -28,10 +28,10 @@ int output_file_open(struct output_file *f, const char *path, struct err *err) _
 /* A text_out_fn for a struct output_file. ERR_CANCELLED: nobody reads standard output any more. */
 int output_file_write(void *file, const void *p, size_t len, struct err *err);
 
-/* Puts it in place, on disk. */
+/* Gives the file its name, durably. */
 int output_file_commit(struct output_file *f, struct err *err) _must_check_;
 
-/* Without a commit before: nothing is left. */
+/* Removes the file, unless it was committed. */
 void output_file_done(struct output_file *f);
 
 #endif

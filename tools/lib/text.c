@@ -158,7 +158,7 @@ void text_share(struct buf *out, double part, double whole)
 
 /* --- tables ---------------------------------------------------------------------------------- */
 
-/* Of the cells of a column that is padded: beyond it lines stop lining up, and nothing is lost. */
+/* The widest padded cell: a wider one shifts its line, and nothing is lost. */
 #define WIDTH_MAX 72
 
 void text_table_init(struct text_table *t, size_t columns, uint32_t right)

@@ -50,7 +50,7 @@ static size_t most_of(const char **at)
 	return most;
 }
 
-/* Behind the bracket expression that begins here. */
+/* Returns the place behind the bracket expression that begins here. */
 static const char *after_brackets(const char *at)
 {
 	at += 1 + (at[1] == '^');

@@ -7,8 +7,8 @@
 #include "buf.h"
 #include "err.h"
 
-/* Of longer texts so many bytes are looked at, and none of the others is the end of the text: for
- * each byte that a match may begin at regexec() looks at all behind it. 64 KiB take it 40 s. */
+/* Only this many bytes of a text are searched, and `$` matches only the real end: for each possible
+ * start regexec() may look at all that follows. 64 KiB take 40 s. */
 #define TEXT_MATCH_LEN 4096
 
 struct text_match {

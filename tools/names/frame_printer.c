@@ -161,7 +161,7 @@ int frame_printer_print(struct frame_printer *n, const uint64_t *shown, const ui
 	return rc;
 }
 
-/* Of several functions with one name the first counts. */
+/* The first of several functions with one name wins. */
 static int index_names(struct frame_printer *n, struct err *err)
 {
 	for (uint32_t i = 0; i < n->t->function_count; i++) {

@@ -17,10 +17,10 @@ struct name_source {
 	void *ctx;
 	/* Asks for everything in `p` that has no name. */
 	int (*prepare)(void *ctx, const struct profile *p, struct err *err);
-	/* As profile_lines_fn, for what was asked; 0: it has no name for it. With `into` NULL it
-	 * only says how many. */
+	/* Answers for what prepare() asked; 0: it has no name. With `into` NULL it only returns the
+	 * number of lines. */
 	profile_lines_fn *lines;
-	/* Of the binary that profiles call so. */
+	/* The status of the binary that profiles know by this build id. */
 	struct name_status (*status)(void *ctx, struct profile_text build_id);
 };
 

@@ -112,8 +112,8 @@ static const char *module_base_name(const char *path, size_t len, size_t *ret_le
 	return base;
 }
 
-/* Of a binary whose build id the profile does not say: the named file of its path, or, as that may
- * have been elsewhere, of its name. */
+/* Finds the named file for a binary whose build id the profile lacks: the file of the same path,
+ * or, because the binary may have been elsewhere, of the same base name. */
 static struct module *find_given_path(struct profile_names *n, struct profile_text path)
 {
 	const char *given = NULL, *wanted;
@@ -329,7 +329,7 @@ size_t profile_names_lines(void *ctx, const struct profile *from, const struct p
 	struct rsym_frame frames[RSYM_FRAMES_MAX];
 	const struct module *m = l->module < n->count ? n->by_module[l->module] : NULL;
 	const struct name_source *source = n->options->source;
-	/* As in all profiles of Rawstack, whatever the input is: two of them can be compared. */
+	/* All profiles of Rawstack have short names, so that any two can be compared. */
 	const enum demangle_style style = DEMANGLE_SHORT;
 	size_t named = source ? source->lines(source->ctx, from, l, into, lines, max) : 0;
 	uint64_t vaddr;

@@ -229,7 +229,7 @@ void table_cache_keep(const struct table_cache *c, const void *p, size_t len)
 	trim_cache(c);
 }
 
-/* Of a part: this, the addresses, and from a multiple of PART_ALIGN on the table. */
+/* The file of a part: [part_head][addresses][padding up to a multiple of PART_ALIGN][table]. */
 struct part_head {
 	uint64_t magic, count, table_len;
 };
@@ -396,7 +396,8 @@ int table_cache_await(const struct table_cache *c, unsigned int share)
 	if (age + answer < whole)
 		return -1;
 	while (unix_now_ms() - start <= answer) {
-		/* In this order: it is kept before the lock goes. */
+		/* The lock is looked at before the table: its maker keeps the table before it
+		 * unlocks. */
 		bool made = !note_is_locked(fd);
 
 		kept = table_cache_find(c);

@@ -109,7 +109,7 @@ static void unfold_view(struct profile_edit *e, uint32_t stack)
 				       .place = (uint32_t)i,
 				       .function = PROFILE_NONE,
 				       .module = edit_module(e, l.module)};
-		/* Without inlined calls only the function that holds them is left. */
+		/* With inlined calls hidden only the function that holds them is left. */
 		size_t first = e->f->no_inlines && l.line_count ? l.line_count - 1 : 0;
 
 		if (!l.line_count && !put_frame(e, f))

@@ -77,7 +77,7 @@ static void find_others(struct push_companions *p, const char *path,
 	uint32_t len = (uint32_t)(strlen(links->alt_name) + 1 + links->alt_id.len);
 
 	if (links->alt_name[0]) {
-		/* As table_build() says what a file asks for. */
+		/* The request is encoded as table_build() does: [u32 length][name, NUL][id]. */
 		buf_append(&wanted, &len, sizeof(len));
 		buf_append(&wanted, links->alt_name, strlen(links->alt_name) + 1);
 		buf_append(&wanted, links->alt_id.bytes, links->alt_id.len);

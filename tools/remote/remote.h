@@ -7,7 +7,7 @@
 #include "rawstack/v1/symbolizer.pb-c.h"
 #include "rpc_client.h"
 
-/* Of one small call. */
+/* The time that one small call may take. */
 #define REMOTE_TIMEOUT_MS 10000
 
 /* server: HOST:PORT, or NULL for $RAWSTACK_SERVER, else 127.0.0.1:7077. */

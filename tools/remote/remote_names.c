@@ -7,7 +7,7 @@
 #include "log.h"
 #include "remote_names_priv.h"
 
-/* Of one request and its reply. */
+/* Bounds the memory of one request and its reply. */
 #define ARENA_MAX (1 * GIB)
 
 static void close_names(struct remote_names *n)

@@ -19,7 +19,7 @@ struct remote_names_ops {
 	void (*close)(struct remote_names *n);
 };
 
-/* Of the program that can ask a service: see program.h. */
+/* The operations of the program that can ask a service: see program.h. */
 extern const struct remote_names_ops remote_names_service;
 
 #endif

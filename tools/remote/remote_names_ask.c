@@ -137,7 +137,8 @@ static int make_request(struct remote_names *n, const uint32_t *ids, size_t coun
 	for (size_t i = 0; i < n->binary_ids.count; i++)
 		n->binaries[i].row = PROFILE_NONE;
 	q->strings[q->n_strings++] = borrow_bytes("", 0);
-	/* As in all profiles of Rawstack; --names full asks the linker's names, which come too. */
+	/* All profiles of Rawstack have short names; --names full uses the linker's names, which
+	 * the reply has too. */
 	q->demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
 	while (taken < count && q->n_modules < LIMIT_BATCH_MODULES)
 		if (!add_asked_row(n, q, ids[taken++], first))

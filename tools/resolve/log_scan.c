@@ -72,7 +72,7 @@ static size_t scan_bracket(const struct scan *s, size_t at, uint64_t *ret)
 	return end + (angle ? 2 : 1);
 }
 
-/* Behind the blanks at `at`. */
+/* The place behind the blanks at `at`. */
 static size_t skip_space(const struct scan *s, size_t at)
 {
 	while (at < s->len && is_blank(s->p[at]))

@@ -40,7 +40,7 @@ struct log_frame {
 	bool return_address; /* of the instruction after a call, as far as the format tells */
 };
 
-/* At most so many frames of a line are looked at. */
+/* The most frames of one line that are looked at. */
 #define LOG_FRAMES_MAX 16
 
 size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG_FRAMES_MAX]);

@@ -6,7 +6,7 @@
 #include "limits.h"
 #include "resolve_print.h"
 
-/* Of --filter: a program and the libraries that are not where the log says. */
+/* Files of --filter: a program, and libraries that are not where the log says. */
 #define RESOLVE_FILES_MAX 64
 
 struct resolve_options {
@@ -25,7 +25,7 @@ struct resolve_options {
 	bool styled; /* the style was asked for */
 };
 
-/* Of argv[0] on; optind is the first address then. `o` borrows from argv. ERR_USAGE. */
+/* Parses from argv[0] on; optind is the first address then. `o` borrows from argv. ERR_USAGE. */
 int resolve_options_parse(int argc, char **argv, struct resolve_options *o,
 			  struct err *err) _must_check_;
 
