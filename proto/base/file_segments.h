@@ -42,8 +42,7 @@ int file_segments_vaddr(const struct file_segment *rows, size_t count, uint64_t 
  * segments that have one number. */
 uint64_t file_segments_hash(const struct file_segment *rows, size_t count, uint64_t seed);
 
-/* Appends the segments as spools store them: [uleb count], then [uleb file_off][uleb vaddr][uleb
- * len] for each. */
+/* Appends [uleb count], then [uleb file_off][uleb vaddr][uleb len] of each, as in spools. */
 void file_segments_put(struct buf *b, const struct file_segment *rows, size_t count);
 
 /* Reads what file_segments_put() wrote: 0, or -1 when it is something else or does not pass

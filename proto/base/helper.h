@@ -20,12 +20,11 @@ struct helper;
 /* Starts the thread, which blocks all signals. ERR_MEMORY, or what err_sys() says of the errno. */
 int helper_new(struct helper **ret, struct err *err) _must_check_;
 
-/* fn sees all that the caller did before, and runs after everything given earlier. One call may
- * wait in the queue; after it helper_wait() has to come first. */
+/* Queues fn, which sees what the caller did before. One call may wait behind the running one; then
+ * helper_wait() has to come before the next. */
 void helper_start(struct helper *h, void (*fn)(void *ctx), void *ctx);
 
-/* Waits until all is done, and returns at once when there is nothing to do. The caller then sees
- * what the thread did. */
+/* Waits until all is done; the caller then sees what the thread did. */
 void helper_wait(struct helper *h);
 
 /* Waits, and ends the thread. */

@@ -37,7 +37,8 @@ void build_inputs_done(struct build_inputs *in)
 		closep(&in->owned[--in->owned_count]);
 }
 
-/* -1 when it is not there. A kept one that cannot be read is one that is not there. */
+/* Returns the descriptor of a kept file, or -1. A kept file that cannot be read counts as absent.
+ */
 static int take_kept_file(struct build_inputs *in, struct kept_files *kept,
 			  const struct build_id *id, enum kept_role role)
 {
@@ -60,8 +61,8 @@ static void take_companion(struct build_inputs *in, struct kept_files *kept,
 			(struct table_companion){.fd = fd, .kind = kind};
 }
 
-/* The file of this role: the one that came, or a kept one. One that cannot be looked at says
- * nothing of itself, and the build will say why. */
+/* Takes the file of this role: the uploaded one, or a kept one. A file that cannot be examined is
+ * taken as it is, and the build reports why. */
 static int take_input(struct build_inputs *in, struct kept_files *kept, const char *worker_path,
 		      const struct build_id *id, enum kept_role role,
 		      const struct build_input *came, struct image_summary *ret)

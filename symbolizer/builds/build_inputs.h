@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_BUILD_INPUTS_H
 #define RAWSTACK_BUILD_INPUTS_H
 /*
- * Which files take part in a build: the one that came, and those that were kept for it. Files of
- * one id come in any order, so each is held against what is there.
+ * Chooses the files of a build: the uploaded one, and those kept for it. Files of one id come in
+ * any order, so each is checked against those that are there.
  */
 #include "kept_files.h"
 #include "rawstack/v1/binaries.pb-c.h"
@@ -11,7 +11,8 @@
 #include "table_build.h"
 #include "table_inspect.h"
 
-/* What an ELF file is, by its own headers, which say more than the client did. */
+/* The role of an ELF file by its own headers, which are more reliable than what the client
+ * declared. */
 enum kept_role build_role(const struct image_summary *s, Rawstack__V1__BinaryKind declared);
 
 struct build_inputs {
@@ -23,7 +24,7 @@ struct build_inputs {
 	size_t owned_count;
 };
 
-/* A file that came. */
+/* An uploaded file. */
 struct build_input {
 	enum kept_role role;                 /* KEPT_DEBUG or KEPT_EXECUTABLE */
 	int fd;                              /* -1: there is none */
@@ -31,13 +32,13 @@ struct build_input {
 };
 
 /*
- * That file, and what belongs to it of those kept, which a worker (worker_path) looks at.
- * ERR_NOT_FOUND when there is none. Companions that cannot be read are left out.
+ * Gathers the uploaded file and the kept files that belong to it; a worker (worker_path) examines
+ * those. ERR_NOT_FOUND when there is none. Companions that cannot be read are left out.
  */
 int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const char *worker_path,
 			const struct build_id *id, const struct build_input *came,
 			struct err *err) _must_check_;
-/* The hashes by which the files with code among them are known, if the id is theirs. */
+/* The hashes of the files with code among the inputs, for those whose build id this is. */
 void build_inputs_id_aliases(const struct build_inputs *in, const struct build_id *id,
 			     struct store_id_aliases *ret);
 

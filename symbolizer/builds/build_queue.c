@@ -16,7 +16,7 @@
 
 enum {
 	REBUILD_TRIES = 256,
-	REBUILD_TRY_SECONDS = 60, /* between two of one id */
+	REBUILD_TRY_SECONDS = 60, /* between two rebuilds of one id */
 	TELL_SECONDS = 60,
 };
 
@@ -26,25 +26,25 @@ struct build_worker {
 	/* Under store_lock. */
 	struct build_id id; /* of the build that runs */
 	bool busy, deleted;
-	bool lacking; /* only its thread's */
+	bool lacking; /* used by this worker's thread only */
 };
 
 struct build_queue {
 	struct build_queue_config config;
 	pthread_mutex_t lock;
 	pthread_cond_t ended, wake;
-	struct intern rebuilds; /* ids whose tables are built again; done up to rebuilds_next */
-	struct intern rebuilds_after; /* those of them that are asked for once more */
+	struct intern rebuilds;       /* ids to rebuild; those below rebuilds_next are done */
+	struct intern rebuilds_after; /* ids to rebuild once more after that */
 	size_t rebuilds_next;
-	bool rebuild_runs; /* the one before rebuilds_next */
+	bool rebuild_runs; /* the rebuild before rebuilds_next is running */
 	struct {
 		struct build_id id;
 		uint64_t mono_ns;
-	} tries[REBUILD_TRIES]; /* of what was asked for, a ring */
+	} tries[REBUILD_TRIES]; /* recent rebuild attempts, a ring */
 	size_t next_try;
 	bool stopped;
 	uint64_t told_ns;           /* when the log last heard of what builds lack; monotonic */
-	pthread_mutex_t store_lock; /* from reading what is stored to storing more */
+	pthread_mutex_t store_lock; /* held from reading a record until its successor is stored */
 	unsigned int running;
 	unsigned int thread_count;
 	struct build_worker workers[]; /* the first one rebuilds, the others build uploads */
@@ -53,7 +53,7 @@ struct build_queue {
 static void rebuild_users(struct build_queue *q, const struct build_id *alt);
 static void build_queue_stop_rebuilds(struct build_queue *q);
 
-/* A build begins; what is deleted from now on is not stored. */
+/* Begins a build: if its id is deleted from now on, nothing is stored. */
 static void begin_build(struct build_worker *m, const struct build_id *id)
 {
 	pthread_mutex_lock(&m->q->store_lock);
@@ -105,7 +105,7 @@ static struct build_env env_of(struct build_worker *m)
 	};
 }
 
-/* The log says so once a minute: an upload may be tried again each few seconds. */
+/* Logged once a minute only, because an upload may be retried every few seconds. */
 static void give_back(struct build_queue *q, struct upload *up, const struct err *why)
 {
 	struct upload_result result = {.code = ERR_UNAVAILABLE, .id = up->id};
@@ -140,7 +140,7 @@ static void build_upload(struct build_worker *m, struct upload *up)
 	m->lacking = false;
 	result.code = upload_check_digest(up, &err);
 	m->lacking = build_table_is_lack(result.code);
-	/* Who finished it may have sent nothing that is wrong. */
+	/* The client that finished a mixed upload may have sent nothing wrong itself. */
 	spoiled = result.code == ERR_DATA && up->mixed;
 	if (!result.code) {
 		result.code = upload_check_id(up, q->config.worker_path, &job.summary, &err);
@@ -203,7 +203,7 @@ static bool add_rebuild(struct build_queue *q, const struct build_id *id)
 	return true;
 }
 
-/* Notes that an id is tried; false when that was done a moment ago. */
+/* Notes an attempt to rebuild the id; false when one was made a moment ago. */
 static bool note_try(struct build_queue *q, const struct build_id *id)
 {
 	uint64_t now = io_mono_ns();
@@ -257,7 +257,7 @@ bool build_queue_is_rebuilding(struct build_queue *q, const struct build_id *id)
 	return ret;
 }
 
-/* All ids whose record makes wanted() say so. */
+/* Queues a rebuild of every id for whose record wanted() is true. */
 static void rebuild_where(struct build_queue *q,
 			  bool (*wanted)(struct build_queue *q, const struct store_binary *b,
 					 const Rawstack__V1__Binary *m, const struct build_id *alt),
@@ -314,7 +314,8 @@ static bool table_is_outdated(struct build_queue *q, const struct store_binary *
 	return has_kept(q, &b->id);
 }
 
-/* The next id to be built again, when no upload of it is about to do the same; false at the end. */
+/* Takes the next id to rebuild, unless an upload of the id is about to build it; false at the end.
+ */
 static bool take_rebuild(struct build_queue *q, struct build_id *ret)
 {
 	const void *p;

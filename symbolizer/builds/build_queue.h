@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_BUILD_QUEUE_H
 #define RAWSTACK_BUILD_QUEUE_H
 /*
- * Threads that turn complete uploads into stored tables, each one upload at a time: size, digest
- * and build id are held against what was declared, and build_table() does the rest. A mismatch
+ * Threads that turn complete uploads into stored tables, one upload at a time each: they check
+ * size, digest and build id against the declared ones, and build_table() does the rest. A mismatch
  * stores nothing.
  */
 #include "build_table.h"
@@ -33,22 +33,21 @@ int build_queue_open(struct build_queue **ret, const struct build_queue_config *
 		     struct err *err) _must_check_;
 
 /*
- * Has the table of an id made again from kept files, in the background, by a thread of its own. At
- * the start that is done to all tables of an older builder. Does nothing when no file of it was
- * kept.
+ * Rebuilds the table of an id from kept files, in the background, on a thread of its own. At the
+ * start every table of an older builder is rebuilt. Does nothing when no file of the id was kept.
  */
 void build_queue_rebuild(struct build_queue *q, const struct build_id *id);
 
 /*
- * The same for a table that is wanted and was taken away: whether it is being made, now or soon.
- * False when no file of it was kept, or when it was tried a moment ago: a store that is too small
- * for what is asked for would do nothing else.
+ * The same for a table that a client wants and the store evicted. True when it is being rebuilt, or
+ * will be soon. False when no file of it was kept, or an attempt was made a moment ago: a store
+ * that is too small for its clients would do nothing but rebuild.
  */
 bool build_queue_remake(struct build_queue *q, const struct build_id *id);
 
 /*
- * Takes the table of an id away, with the files that were kept for it: 1, or 0 when there was no
- * table. A build from kept files that runs meanwhile stores nothing.
+ * Removes the table of an id and the files kept for it: 1, or 0 when there was no table. A build
+ * from kept files that runs meanwhile stores nothing.
  */
 int build_queue_delete(struct build_queue *q, const struct build_id *id,
 		       struct err *err) _must_check_;
@@ -57,9 +56,9 @@ int build_queue_delete(struct build_queue *q, const struct build_id *id,
 bool build_queue_is_rebuilding(struct build_queue *q, const struct build_id *id);
 
 /*
- * After uploads_stop(): waits up to timeout_ms for the builders to end what they do. False when one
- * is still at it: it uses the store, so that the process has to exit without closing that, which
- * loses nothing; the upload is taken up at the next start.
+ * Call it after uploads_stop(). Waits up to timeout_ms for the builders. False when one still runs:
+ * it uses the store, so the process has to exit without closing the store. That loses nothing; the
+ * next start takes the upload up.
  */
 bool build_queue_stop(struct build_queue *q, unsigned int timeout_ms) _must_check_;
 void build_queue_close(struct build_queue *q); /* after a stop that returned true */

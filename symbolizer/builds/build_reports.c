@@ -47,7 +47,7 @@ static bool add_missing(Rawstack__V1__BuildReport *r, struct arena *arena,
 	return c->build_id.data && c->name.data;
 }
 
-/* What the worker did not find. */
+/* Adds the companion files that the worker did not find. */
 static bool add_companions(Rawstack__V1__BuildReport *r, struct arena *arena,
 			   const struct build_id *id, const struct buf *missing)
 {

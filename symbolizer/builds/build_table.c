@@ -51,7 +51,7 @@ static int map_made_table(struct made *m, int fd, bool checked, struct err *err)
 		       : rsym_open(&m->opened, m->p, m->len, err);
 }
 
-/* The table in an unnamed file of the data directory, mapped. */
+/* Makes the table in an unnamed file of the data directory, and maps it. */
 static int make_table(const struct build_env *env, const struct build_job *job,
 		      const struct build_inputs *in, struct arena *arena, struct made *m,
 		      struct err *err)
@@ -94,7 +94,7 @@ static int make_table(const struct build_env *env, const struct build_job *job,
 		arena, &m->report, err);
 }
 
-/* A table that the client built: as untrusted as any file, and its report is its own. */
+/* Takes a table that a client built: it is as untrusted as any file, and brings its own report. */
 static int take_uploaded_table(const struct build_env *env, const struct build_job *job,
 			       struct arena *arena, struct made *m, struct err *err)
 {
@@ -117,7 +117,7 @@ static int take_uploaded_table(const struct build_env *env, const struct build_j
 
 /* --- storing it ------------------------------------------------------------------------------ */
 
-/* Damage of the store is no lie of the client's. */
+/* ERR_DATA blames the request, but damage of the store is not the client's fault. */
 static int of_store(int rc, struct err *err)
 {
 	if (rc != ERR_DATA)
@@ -127,7 +127,7 @@ static int of_store(int rc, struct err *err)
 	return ERR_DAMAGED;
 }
 
-/* What is known of the id: 1 with *ret in the arena and *b, which then borrows nothing, or 0. */
+/* Reads the record of the id: 1 with *ret in the arena and *b, which then borrows nothing, or 0. */
 static int read_old(const struct build_env *env, const struct build_id *id, struct arena *arena,
 		    struct store_binary *b, Rawstack__V1__Binary **ret, struct err *err)
 {
@@ -151,7 +151,7 @@ static bool name_ends_with(ProtobufCBinaryData text, const char *end)
 	return text.len > len && memcmp(text.data + text.len - len, end, len) == 0;
 }
 
-/* What a debug file alone was called says less than its program's name. */
+/* The name of a debug file says less than that of its program. */
 static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__BeginRequest *begin)
 {
 	return old->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_DEBUG && begin->name.len &&
@@ -160,7 +160,8 @@ static bool is_better_name(const Rawstack__V1__Binary *old, const Rawstack__V1__
 	       (name_ends_with(old->name, ".debug") || name_ends_with(old->name, ".dbg"));
 }
 
-/* m NULL: the build failed, and the reason is what is left. */
+/* Stores the record and its table. m NULL: the build failed, and the record only keeps the reason.
+ */
 static int put_binary(const struct build_env *env, const struct build_job *job,
 		      const Rawstack__V1__Binary *old, bool was_pinned, const struct made *m,
 		      const struct store_id_aliases *aliases, const char *reason, struct err *err)
@@ -208,7 +209,7 @@ static int put_binary(const struct build_env *env, const struct build_job *job,
 	return rc;
 }
 
-/* A file that added nothing to the table of its id may have another hash than those before it. */
+/* A file that adds nothing to the table may still have a new hash: stores it as an alias. */
 static int name_table(const struct build_env *env, const struct store_binary *b,
 		      const struct store_id_aliases *aliases, struct err *err)
 {
@@ -219,8 +220,8 @@ static int name_table(const struct build_env *env, const struct store_binary *b,
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether the new table takes the place of an old one. A client that says so replaces, but a
- * program alone never what its debug file gave. */
+/* Whether the new table replaces the old one. A client may ask for it, but a program alone never
+ * replaces a table made from its debug file. */
 static bool upload_adds(const struct build_job *job, const Rawstack__V1__Binary *old,
 			const Rawstack__V1__BuildReport *new)
 {
@@ -273,13 +274,14 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	return rc < 0 ? rc : 0;
 }
 
-/* The worker that a file brings to its end, or to its limit of memory, has other codes. */
+/* The codes for a lack on this machine. A worker that crashes or reaches its memory limit because
+ * of the file has other codes. */
 bool build_table_is_lack(int code)
 {
 	return code == ERR_IO || code == ERR_MEMORY || code == ERR_NOT_FOUND;
 }
 
-/* Leaves the reason on the id, unless it has a table, or the file is not the reason. */
+/* Stores the failure on the id, unless it has a table, or the file is not the cause. */
 static int store_failed_build(const struct build_env *env, const struct build_job *job,
 			      struct arena *arena, const struct store_id_aliases *aliases, int rc,
 			      struct err *err)
@@ -300,7 +302,7 @@ static int store_failed_build(const struct build_env *env, const struct build_jo
 		put_binary(env, job, job->begin ? NULL : old, b.pinned, NULL, aliases, err->message,
 			   NULL);
 	pthread_mutex_unlock(env->store_lock);
-	/* Not the client's lie, but a file that cannot be read. */
+	/* The client declared it correctly, but the file cannot be read. */
 	if (rc == ERR_DATA)
 		err->code = rc = ERR_UNSUPPORTED;
 	return rc;
@@ -340,11 +342,10 @@ static int keep_upload(const struct build_env *env, const struct build_job *job,
 static void keep_failed(const struct build_env *env, const struct build_job *job)
 {
 	if (env->keep_failed && !*env->lacking)
-		keep_upload(env, job, KEPT_FAILED,
-			    NULL); /* no room is no reason to fail otherwise */
+		keep_upload(env, job, KEPT_FAILED, NULL); /* a lack of room is no reason to fail */
 }
 
-/* What a table that lacks nothing was made of is of no more use, but to make it anew. */
+/* The files of a complete table are only useful to rebuild it. */
 static void keep_or_drop(const struct build_env *env, const struct build_job *job,
 			 enum kept_role role, const Rawstack__V1__BuildReport *report)
 {
@@ -363,7 +364,7 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 	kept_files_remove(env->kept, &job->id, KEPT_DWP);
 }
 
-/* A program without symbols makes no table, but gives its debug file the segments. */
+/* A program without symbols makes no table, but its debug file needs its segments. */
 static int await_debug(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, Rawstack__V1__BuildReport **ret, struct err *err)
 {
@@ -422,7 +423,7 @@ static int build_from(const struct build_env *env, const struct build_job *job, 
 	return rc;
 }
 
-/* A file that is of no use by itself: kept, and what waits for it under its id is made again. */
+/* Keeps a companion file, and rebuilds the tables that wait for it under its id. */
 static int build_companion(const struct build_env *env, const struct build_job *job,
 			   enum kept_role role, struct arena *arena,
 			   Rawstack__V1__BuildReport **ret, struct err *err)

@@ -2,15 +2,16 @@
 #ifndef RAWSTACK_BUILD_TABLE_H
 #define RAWSTACK_BUILD_TABLE_H
 /*
- * One build, from a checked file to a stored table: gathers what belongs to the file, has the
- * worker make the table, validates it, and stores it if it says more than what is there. A file
- * that others need, or that needs others, is kept.
+ * One build, from a checked file to a stored table. It gathers the files that belong together, runs
+ * the worker, validates the table, and stores it if it says more than the old one. A file that
+ * others need, or that needs others, is kept.
  */
 #include "arena.h"
 #include "build_inputs.h"
 #include "store.h"
 
-/* What a worker may take; 0: the constants of limits.h. Beneath it the size of its input counts. */
+/* The most that a worker may use; 0: the constants of limits.h. The size of its input lowers it
+ * further. */
 struct build_limits {
 	uint64_t memory, cpu_seconds, wall_ms;
 };
@@ -22,15 +23,15 @@ struct build_env {
 	const char *worker_path;
 	struct build_limits limits;
 	bool keep_all;    /* keep files also when a table lacks nothing */
-	bool keep_failed; /* and those of which none could be made, as KEPT_FAILED */
+	bool keep_failed; /* keep files that made no table, as KEPT_FAILED */
 	/* Called when a table was stored, or when the id has a failed build and no table. NULL:
 	 * not.
 	 */
 	void (*ended)(void *ctx, const struct build_id *id, bool failed, uint64_t generation);
 	void *ctx;
-	pthread_mutex_t *store_lock; /* from reading what is there to storing more */
+	pthread_mutex_t *store_lock; /* held from reading a record until its successor is stored */
 	bool *deleted; /* under store_lock: the id was deleted since this build began */
-	bool *lacking; /* set when it failed for what the machine lacks at this moment */
+	bool *lacking; /* set when the build failed because the machine lacks something now */
 };
 
 struct build_job {
@@ -51,16 +52,16 @@ struct build_job {
 int build_table(const struct build_env *env, const struct build_job *job, struct arena *arena,
 		Rawstack__V1__BuildReport **ret, struct err *err) _must_check_;
 
-/* Instead, when the worker could not even say what the file is: err holds why, and it stays on the
- * id as that of a build does. Returns err->code. */
+/* Called instead when the worker could not identify the file: err holds the reason, which stays on
+ * the id like that of a build. Returns err->code. */
 int build_table_unread(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, struct err *err);
 
-/* Whether a code of what the service does itself speaks of the machine, and not of a file. */
+/* Whether an error of the service itself is due to the machine and not to a file. */
 bool build_table_is_lack(int code);
 
-/* A build that was promised, and began LIMIT_UPLOAD_TRIES times, is not tried any more: leaves that
- * as the reason on the id, durably, and in the log once, unless the id has a table. */
+/* Gives up a promised build that began LIMIT_UPLOAD_TRIES times and never ended: stores that as the
+ * reason on the id, durably, and logs it once, unless the id has a table. */
 void build_table_give_up(const struct build_env *env, const struct build_job *job);
 
 #endif

@@ -75,7 +75,7 @@ static bool add_kept(struct kept_files *k, const struct kept *f)
 	return true;
 }
 
-/* Room for one more file of so many bytes. */
+/* Makes room for one more file of so many bytes. */
 static void make_kept_room(struct kept_files *k, uint64_t bytes)
 {
 	while (k->count && (k->bytes + bytes > k->max_bytes || k->count >= LIMIT_KEPT_FILES)) {
@@ -90,7 +90,8 @@ static void make_kept_room(struct kept_files *k, uint64_t bytes)
 
 /* --- from outside ---------------------------------------------------------------------------- */
 
-/* Room on the disk is looked at before, and what is written is not there until it has its name. */
+/* Writes without looking at the room on the disk, which was checked before. The file is invisible
+ * until it has its name. */
 static int write_packed(struct kept_files *k, int fd, uint64_t len, int out, uint64_t *ret_len,
 			struct err *err)
 {
@@ -129,7 +130,7 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 	f.used_ns = io_system()->real_ns(NULL);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
 	pthread_mutex_lock(&k->lock);
-	unlinkat(k->dir_fd, temporary, 0); /* of a crash */
+	unlinkat(k->dir_fd, temporary, 0); /* left by a crash */
 	old = find_kept(k, id, role);
 	if (old)
 		forget_kept(k, old);
@@ -140,7 +141,7 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 	else if (!add_kept(k, &f))
 		rc = err_no_memory(err);
 	if (rc) {
-		/* What is not in the list counts for no budget. */
+		/* A file that is not in the list would escape the budget. */
 		unlinkat(k->dir_fd, temporary, 0);
 		unlinkat(k->dir_fd, name, 0);
 	}
@@ -184,7 +185,7 @@ int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struc
 	return rc;
 }
 
-/* The packed file, noted as used; -1 when there is none. */
+/* Opens the packed file and notes its use; -1 when there is none. */
 static int open_kept(struct kept_files *k, const struct build_id *id, enum kept_role role)
 {
 	struct kept *f;
@@ -239,7 +240,7 @@ void kept_files_stat(struct kept_files *k, struct kept_files_stat *ret)
 
 /* --- open ------------------------------------------------------------------------------------ */
 
-/* Whether a name is one of ours by its shape; *ret_whole: not that of a file being written. */
+/* Whether a name has the shape of ours; *ret_whole is false for a file that is being written. */
 static bool parse_kept_name(const char *name, struct kept *f, bool *ret_whole)
 {
 	const char *dot = strchr(name, '.');

@@ -2,10 +2,9 @@
 #ifndef RAWSTACK_KEPT_FILES_H
 #define RAWSTACK_KEPT_FILES_H
 /*
- * Uploaded files that may be needed again, under DATA/kept, zstd-compressed: one whose companion
- * has not come, one that others refer to, and with --keep-debug all, so that tables can be made
- * anew. Within a budget of bytes of its own; what was not used for the longest goes. Safe from any
- * thread.
+ * Uploaded files that may be needed again, under DATA/kept, zstd-compressed: files whose companion
+ * has not come, files that others refer to, and with --keep-debug all files, for rebuilds. They
+ * have a byte budget of their own; the least recently used go first. Safe from any thread.
  *
  * On disk: <build id>.<role>, a zstd frame; its modification time is that of its last use.
  */
@@ -24,14 +23,14 @@ enum kept_role {
 
 struct kept_files;
 
-/* ERR_IO, ERR_DENIED when DATA/kept is not ours. What a crash left is removed; files with names
- * that we do not give stay. */
+/* Opens DATA/kept and removes what a crash left; files with foreign names stay. ERR_IO; ERR_DENIED:
+ * the directory belongs to somebody else. */
 int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes,
 		    struct err *err) _must_check_;
 void kept_files_close(struct kept_files *k);
 
-/* A copy of len bytes, durable at return; replaces an older one of its id and role. ERR_LIMIT when
- * it does not fit the budget, ERR_IO. */
+/* Stores a copy of len bytes, durable at return, in place of an older one of this id and role.
+ * ERR_LIMIT when it exceeds the budget, ERR_IO. */
 int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_role role, int fd,
 		   uint64_t len, struct err *err) _must_check_;
 
@@ -44,7 +43,7 @@ int kept_files_get(struct kept_files *k, const struct build_id *id, enum kept_ro
 
 void kept_files_remove(struct kept_files *k, const struct build_id *id, enum kept_role role);
 
-/* All of an id, durable at return: none comes back after a power cut. ERR_IO. */
+/* Removes all files of an id, durably: none comes back after a power cut. ERR_IO. */
 int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struct err *err);
 
 /* The directory that they lie in. */

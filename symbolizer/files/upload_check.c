@@ -32,8 +32,8 @@ int upload_check_digest(const struct upload *up, struct err *err)
 	return 0;
 }
 
-/* A file says of itself which build id it has, and could say the hash of another one: that is
- * taken, as any id is that something was uploaded for. */
+/* A file names its own build id, and could name the hash of another file: such an id is taken, like
+ * any id that has an upload. */
 int upload_check_id_alias(const struct upload *up, struct store *store, struct err *err)
 {
 	char declared[BUILD_ID_HEX_MAX], found[BUILD_ID_HEX_MAX];
@@ -41,7 +41,7 @@ int upload_check_id_alias(const struct upload *up, struct store *store, struct e
 	struct store_read *r;
 	int rc = store_read_begin(store, &r, err);
 
-	if (rc == ERR_DATA) { /* the store is damaged: no lie of the client's */
+	if (rc == ERR_DATA) { /* the store is damaged, not the upload */
 		if (err)
 			err->code = ERR_DAMAGED;
 		return ERR_DAMAGED;

@@ -9,7 +9,7 @@
 #include "uploads_priv.h"
 
 enum {
-	GIVEN_BACK_MAX = 6 /* then it is tried every five minutes */
+	GIVEN_BACK_MAX = 6 /* later tries come every five minutes */
 };
 
 void upload_file_name(const struct upload *up, const char *suffix, char name[static NAME_LEN])
@@ -123,7 +123,7 @@ void uploads_detach(struct uploads *u, struct upload *up)
 	pthread_mutex_unlock(&u->lock);
 }
 
-/* Whether a chunk may be written; nobody takes the upload away meanwhile. */
+/* Begins to write a chunk if that is allowed; the upload stays in place meanwhile. */
 static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, size_t len,
 		       struct err *err)
 {
@@ -153,8 +153,8 @@ static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, si
 	return rc;
 }
 
-/* So that it is known of a complete upload whether it is what it says, long before its turn to be
- * built. While it is written nobody else looks at this. */
+/* Updates the digest with each chunk, so that a complete upload is verified long before its turn to
+ * be built. Only the writer touches the digest. */
 static void add_to_digest(struct upload *up, uint64_t offset, const void *p, size_t len)
 {
 	uint8_t sum[DIGEST_LEN];
@@ -217,7 +217,8 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id)
 	return building;
 }
 
-/* Forgets the builds that began and did not end. The name stays: it is owed at every moment. */
+/* Forgets the builds that began and did not end. The .finish file itself stays, because the table
+ * is still owed. */
 static void upload_clear_tries(struct uploads *u, const struct upload *up)
 {
 	char name[NAME_LEN];
@@ -244,7 +245,7 @@ void uploads_postpone(struct uploads *u, struct upload *up)
 {
 	pthread_mutex_lock(&u->lock);
 	up->not_before_ns = uploads_mono_ns(u) + (int64_t)LIMIT_POSTPONED_NS;
-	upload_clear_tries(u, up); /* it ended, if to no avail */
+	upload_clear_tries(u, up); /* the build ended, even if without success */
 	uploads_enqueue(u, up);
 	pthread_mutex_unlock(&u->lock);
 }
@@ -322,8 +323,7 @@ void uploads_stop(struct uploads *u)
 	call_waiters(TAKE_PTR(u->ticket_now), &stopping);
 	for (struct upload *up = u->list; up; up = up->next) {
 		u->waiter_count -= call_waiters(TAKE_PTR(up->waiters), &stopping);
-		/* An operator ends the service, not this build: restarts are no reason to give it
-		 * up. */
+		/* A stop by the operator interrupts the build, so it does not count as a try. */
 		if (up->state == UPLOAD_RUNNING)
 			upload_clear_tries(u, up);
 	}

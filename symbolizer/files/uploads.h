@@ -28,7 +28,7 @@ enum upload_state {
 	UPLOAD_RUNNING,
 };
 
-/* What an upload had, and when; monotonic. */
+/* The bytes of an upload at a moment; monotonic. */
 struct upload_mark {
 	int64_t at_ns;
 	uint64_t received;
@@ -37,9 +37,9 @@ struct upload_mark {
 /* Uploads of one id that follow each other, or go on side by side. */
 struct upload_series {
 	int64_t since_ns; /* monotonic */
-	int64_t asked_ns; /* when somebody was told to wait for a stream of the same content, though
-			   * the id was nobody's alone any more; INT64_MIN: never */
-	bool spoiled;     /* bytes of several clients were not together what they declared */
+	int64_t asked_ns; /* when a client was last told to wait for a stream of the same content
+			     after the id was free for all; INT64_MIN: never */
+	bool spoiled;     /* the bytes of several clients together were not what was declared */
 };
 
 /* Fields are fixed at Begin, but for those named at the end, which `uploads` guards. */
@@ -52,9 +52,9 @@ struct upload {
 
 	enum upload_state state;
 	uint64_t received;
-	uint64_t touched_at; /* of `received`, at the time of: */
+	uint64_t touched_at; /* `received` at touched_ns */
 	int64_t touched_ns;  /* monotonic; below 0 when that was before the machine's start */
-	int64_t moved_ns;    /* likewise, of the last bytes: to be begun again does not count */
+	int64_t moved_ns;    /* likewise, of the last bytes; a new Begin does not count */
 	int64_t brought_ns;  /* likewise, of the last bytes, however few */
 	struct upload_series series;
 	struct digest digest; /* of the first bytes, so many of them: */
@@ -64,31 +64,31 @@ struct upload {
 	struct upload_mark marks[2]; /* the older first: what its pace is reckoned by */
 	uint32_t client;             /* who began it last; 0: nobody since the start */
 	bool streaming;              /* a stream has it */
-	bool writing;                /* which writes a chunk at this moment */
-	bool lost;      /* it is the stream's alone: another has taken its place, or none */
-	bool displaced; /* lost, because its client had most and another had none */
+	bool writing;                /* the stream is writing a chunk now */
+	bool lost;                   /* only its stream has it: it was replaced or dropped */
+	bool displaced; /* lost, because its client had the most and another had none */
 	bool promised;  /* a ticket was given, or an earlier run may have given one */
 	bool given_up;  /* finished in an earlier run, and tried too often: see
 			   uploads_each_given_up() */
 	struct upload_waiter *waiters;
-	uint64_t round;          /* QUEUED, RUNNING: of its client's turns */
-	uint64_t queued_at;      /* in builds that had begun */
+	uint64_t round;          /* QUEUED, RUNNING: the round of its client */
+	uint64_t queued_at;      /* the number of builds begun when it was queued */
 	int64_t not_before_ns;   /* QUEUED, and not to be built sooner; monotonic */
-	unsigned int given_back; /* so often */
+	unsigned int given_back; /* how often it was given back */
 };
 
-/* How a build ended, or that it is owed. */
+/* The end of a build, or a ticket for it. */
 struct upload_result {
 	int code; /* 0; ERR_DATA: the bytes are not what was declared; else the build failed */
 	const char *message;
-	struct build_id id;                      /* unless it did not come to a build */
+	struct build_id id;                      /* unset when no build was reached */
 	const Rawstack__V1__BuildReport *report; /* when code is 0 */
 	bool queued;             /* a ticket: no report, and the code is that of uploads_finish() */
-	enum upload_state state; /* of a ticket */
+	enum upload_state state; /* set with a ticket */
 };
 
-/* Somebody who waits for the end of a build, or for a ticket; done() is called once, from any
- * thread. The other fields are not the caller's. */
+/* Waits for the end of a build, or for a ticket; done() is called once, from any thread. The other
+ * fields are not the caller's. */
 struct upload_waiter {
 	struct upload_waiter *next;
 	uint8_t token[UPLOAD_TOKEN_LEN];
@@ -102,10 +102,11 @@ struct uploads;
 int uploads_open(struct uploads **ret, int data_fd, struct err *err) _must_check_;
 void uploads_close(struct uploads *u);
 
-/* How many builders there are: before the first uploads_take(), else 1. */
+/* Sets the number of builders, before the first uploads_take(); it is 1 by default. */
 void uploads_set_builders(struct uploads *u, unsigned int count);
 
-/* Whether a client is still there; asked with the lock held. Before the first uploads_take(). */
+/* Sets the test for whether a client is still connected, before the first uploads_take(). It is
+ * called with the lock held. */
 void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client));
 
 /*
@@ -127,8 +128,8 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 		  struct err *err);
 
 /*
- * For the length of one stream. ERR_NOT_FOUND when no upload has the token, ERR_MISMATCH when
- * another stream has it or it is complete and queued.
+ * Gives an upload to one stream, until it is released. ERR_NOT_FOUND when no upload has the token,
+ * ERR_MISMATCH when another stream has it, or it is complete and queued.
  */
 int uploads_attach(struct uploads *u, const void *token, size_t len, struct upload **ret,
 		   struct err *err);
@@ -166,30 +167,30 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id);
  */
 struct upload *uploads_take(struct uploads *u);
 
-/* Ends it: removes its files and calls its waiters. ERR_UNAVAILABLE for one that is mixed: until
- * its id has had a rest, clients do not go on with what others sent of it. */
+/* Ends an upload: removes its files and calls its waiters. ERR_UNAVAILABLE for a mixed one: clients
+ * do not continue the bytes of others until its id had a rest. */
 void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result);
 
-/* Before builders start: the uploads whose builds began LIMIT_UPLOAD_TRIES times in earlier runs
- * and never ended. They are not queued until somebody finishes them again. tell() calls nothing of
- * `uploads`. */
+/* Call it before builders start. Tells the uploads whose builds began LIMIT_UPLOAD_TRIES times in
+ * earlier runs and never ended. They are queued only when somebody finishes them again. tell()
+ * calls nothing of `uploads`. */
 void uploads_each_given_up(struct uploads *u, void (*tell)(void *ctx, const struct upload *up),
 			   void *ctx);
 
-/* It cannot be built at this moment: queued again, for a little later; who waits goes on waiting.
- */
+/* Queues the upload again for a little later, because it cannot be built now; its waiters go on
+ * waiting. */
 void uploads_postpone(struct uploads *u, struct upload *up);
 
-/* It failed for what the machine lacks at this moment, and not for what it is: who waits for it is
- * told so, ERR_UNAVAILABLE. It is queued again if a ticket was given, each time for twice as long a
- * while later; else it is complete, and whoever begins it again has only to finish it. */
+/* Gives back an upload whose build failed because the machine lacks something now. Its waiters get
+ * ERR_UNAVAILABLE. With a ticket it is queued again, after twice the delay each time; without one
+ * it stays complete, and the next client has only to finish it. */
 void uploads_give_back(struct uploads *u, struct upload *up, const struct upload_result *result);
 
-/* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. A build that is
- * cut off by it counts as none. */
+/* Wakes builders, and tells waiters ERR_UNAVAILABLE; files stay for the next start. A build that
+ * this cuts off does not count as a try. */
 void uploads_stop(struct uploads *u);
 
-/* After uploads_stop(): false when the disk still syncs what a ticket was asked for. */
+/* Call it after uploads_stop(): false when a sync for a ticket still runs. */
 bool uploads_ended(struct uploads *u, unsigned int timeout_ms);
 
 struct uploads_stat {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How uploads come to be: by Begin, and at the start those of earlier runs. */
+/* Starts uploads: by Begin, and at the start those of earlier runs. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -38,7 +38,7 @@ static int check_begin(const Rawstack__V1__BeginRequest *r, struct build_id *id,
 	if (r->sha256.len != DIGEST_LEN)
 		return err_set(err, ERR_DATA, "sha256: %zu bytes, not %d", r->sha256.len,
 			       DIGEST_LEN);
-	/* Fields that are not known here count too: it is kept as it came. */
+	/* Unknown fields count too, because the request is stored as it came. */
 	if (rawstack__v1__begin_request__get_packed_size(r) > BEGIN_LEN)
 		return err_set(err, ERR_DATA, "the request: more than %d bytes", (int)BEGIN_LEN);
 	if (r->name.len > LIMIT_PATH_LEN || r->version.len > LIMIT_PATH_LEN)
@@ -101,9 +101,9 @@ static bool same_content(const struct upload *up, const Rawstack__V1__BeginReque
 }
 
 /*
- * What a stream holds that brings next to nothing goes on under the same token for whoever begins
- * now; the stream keeps the old struct, with which it can do nothing. NULL when memory or
- * descriptors are out.
+ * Takes an upload over from a stream that brings next to nothing: it continues under the same token
+ * for whoever begins now. The stream keeps the old struct, which can do nothing any more. NULL when
+ * memory or descriptors are out.
  */
 static struct upload *overtake_upload(struct uploads *u, struct upload *up)
 {
@@ -126,7 +126,7 @@ static struct upload *overtake_upload(struct uploads *u, struct upload *up)
 	return next;
 }
 
-/* What one client asks for at a moment. */
+/* One client's Begin request. */
 struct ask {
 	const Rawstack__V1__BeginRequest *request;
 	const struct build_id *id;
@@ -141,9 +141,9 @@ static bool series_is_alone(const struct ask *a)
 }
 
 /*
- * Whether an upload of the id is with somebody. While the id is one upload's, that is a stream that
- * goes on; later one of the same content that has brought nothing for a moment is left to whoever
- * asks, for it may be his own, whose end nobody has noticed.
+ * Whether somebody is sending this upload. While the id belongs to one upload, that is any live
+ * stream. Later a stream of the same content that brought nothing for a moment may be the asker's
+ * own broken one, so it does not count.
  */
 static bool upload_is_taken(const struct ask *a, const struct upload *up)
 {
@@ -155,8 +155,9 @@ static bool upload_is_taken(const struct ask *a, const struct upload *up)
 	       a->now - up->brought_ns < (int64_t)LIMIT_UPLOAD_EMPTY_NS;
 }
 
-/* Once a minute who asks for what a stream is bringing waits a little, though the id is nobody's
- * alone: if the stream is his own and broken, he goes on where it stood. */
+/* Once a minute a client that asks for content which a stream is bringing has to wait a little,
+ * though the id is free for all: if the stream is its own and broken, it can continue where that
+ * stopped. */
 static bool is_in_grace(const struct ask *a, struct upload *up)
 {
 	const bool is_first = a->series.asked_ns == INT64_MIN ||
@@ -167,8 +168,8 @@ static bool is_in_grace(const struct ask *a, struct upload *up)
 	return is_first || a->now - a->series.asked_ns < GRACE_MS * NS_PER_MS;
 }
 
-/* Why the client is not to send it now; NULL: he may. What lies here complete, with the SHA-256
- * that he declares too, need not be sent, however long its turn takes to come. */
+/* Returns why the client is not to send it now, or NULL. Complete bytes with the same declared
+ * SHA-256 are not sent again, however long the build takes to start. */
 static const char *find_hindrance(struct uploads *u, const struct ask *a)
 {
 	for (struct upload *up = u->list; up; up = up->next) {
@@ -185,8 +186,8 @@ static const char *find_hindrance(struct uploads *u, const struct ask *a)
 	return NULL;
 }
 
-/* What the client goes on with: of the same content, of which most is here. Not what others sent,
- * when it was found to be wrong before. */
+/* Finds the upload that the client continues: the one of the same content with the most bytes, but
+ * no mixed one after mixed bytes were wrong. */
 static struct upload *find_continued(struct uploads *u, const struct ask *a)
 {
 	struct upload *most = NULL;
@@ -200,8 +201,8 @@ static struct upload *find_continued(struct uploads *u, const struct ask *a)
 	return most;
 }
 
-/* Who begins with other content takes the place of what nobody sends, while the id is one upload's;
- * later of his own only. */
+/* Drops the id's uploads that nobody sends, for a client that begins other content: all while the
+ * id belongs to one upload, later only its own. */
 static void drop_others(struct uploads *u, const struct ask *a)
 {
 	struct upload *next;
@@ -289,8 +290,8 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 
 /* --- of earlier runs ------------------------------------------------------------------------- */
 
-/* What was finished and not built is owed. What ended the service each time that it was tried, it
- * seems, waits until somebody asks for it again. */
+/* A finished upload is still owed a table. One whose build seems to have ended the service each
+ * time waits until a client asks again. */
 static void take_up_promise(struct uploads *u, struct upload *up)
 {
 	char name[NAME_LEN];
@@ -306,7 +307,7 @@ static void take_up_promise(struct uploads *u, struct upload *up)
 		uploads_enqueue(u, up);
 }
 
-/* An upload of an earlier run, from its .begin file; false when it is of no use. */
+/* Takes up an upload of an earlier run from its .begin file; false when it is of no use. */
 static bool take_up(struct uploads *u, const char *hex)
 {
 	_cleanup_(upload_freep) struct upload *up = calloc(1, sizeof(*up));
@@ -376,8 +377,8 @@ static bool parse_upload_name(const char *name, char hex[static 2 * UPLOAD_TOKEN
 	return true;
 }
 
-/* Two passes: what is taken up, then the removal of what nobody can continue. Other names are not
- * ours and stay. */
+/* Runs in two passes: one takes uploads up, the other removes what nobody can continue. Files with
+ * foreign names stay. */
 static int scan_uploads(struct uploads *u, bool clean, struct err *err)
 {
 	int fd = openat(u->dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);

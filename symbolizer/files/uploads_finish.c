@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Finish: how complete uploads get into the queue. Who waits for the build is told its end. Who
- * does not gets a ticket, when the bytes are durable: that takes as long as the disk does, so a
- * thread of its own sees to it, one after the other, and no handler of requests waits.
+ * Queues complete uploads. A client that waits for the build is told its end. Another one gets a
+ * ticket when the bytes are durable: the sync takes as long as the disk does, so one thread does
+ * them in turn, and no request handler waits.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ static int check_ticket(const struct uploads *u, const struct upload *up, struct
 		       "later");
 }
 
-/* A descriptor of its bytes, for what takes longer than the lock may be held. */
+/* Opens the bytes of a complete upload, for work that takes longer than the lock may be held. */
 static int open_complete(struct uploads *u, const void *token, size_t len, int *ret_fd,
 			 struct err *err)
 {
@@ -59,7 +59,7 @@ static int open_complete(struct uploads *u, const void *token, size_t len, int *
 	return rc;
 }
 
-/* Whether there is a place for one more that waits; it is taken then. */
+/* Takes a place for one more waiter, if there is one. */
 static bool take_place(struct uploads *u)
 {
 	bool taken;
@@ -83,7 +83,7 @@ static int enqueue_upload(struct uploads *u, const void *token, size_t len,
 	if (!rc && !waiter)
 		rc = check_ticket(u, up, err);
 	if (!rc && upload_mark(u, up, false, err) && !waiter)
-		rc = ERR_IO; /* who waits comes back for it */
+		rc = ERR_IO; /* the client retries */
 	if (rc) {
 		u->waiter_count -= waiter != NULL;
 	} else {
@@ -146,7 +146,7 @@ static void *give_tickets(void *arg)
 			enqueue_durably(u, token, sizeof(token), &result.id, &result.state, &err);
 		result.message = err.message;
 		pthread_mutex_lock(&u->lock);
-		w = TAKE_PTR(u->ticket_now); /* unless it was told meanwhile that all stops */
+		w = TAKE_PTR(u->ticket_now); /* unless uploads_stop() told it already */
 		pthread_mutex_unlock(&u->lock);
 		if (w)
 			w->done(w, &result);
@@ -189,7 +189,7 @@ bool uploads_ended(struct uploads *u, unsigned int timeout_ms)
 	return ended;
 }
 
-/* What is wrong with the upload is said at once. */
+/* Errors of the upload itself are returned at once. */
 static int ask_ticket(struct uploads *u, const void *token, size_t len,
 		      struct upload_waiter *waiter, struct err *err)
 {

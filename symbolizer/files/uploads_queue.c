@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose upload is built next. Clients take turns: what one queues behind its own is of a later
- * round. In a round small files go first, and each build that begins meanwhile brings those that
- * wait nearer, so that neither a large file nor a client of many waits for ever.
+ * Decides whose upload is built next. Clients take turns: each further upload of a client joins a
+ * later round. In a round small files go first, and each build that begins brings the waiting ones
+ * nearer, so that neither a large file nor a client with many waits for ever.
  */
 #include "limits.h"
 #include "timed_wait.h"
@@ -10,12 +10,12 @@
 
 enum {
 	LOOK_AGAIN_MS = 500,
-	SMALL = 64 << 10,     /* smaller files are equal: what they take does not show */
+	SMALL = 64 << 10,     /* smaller files rank equal: their builds are short */
 	ROUND = 20,           /* ranks; more than there are between a small file and the largest */
-	BUILDS_FOR_A_RANK = 4 /* that began since one was queued */
+	BUILDS_FOR_A_RANK = 4 /* builds that begin while an upload waits */
 };
 
-/* The client that has what others have left. */
+/* The shared client of uploads whose clients left. */
 #define LEFT UINT32_MAX
 
 void uploads_set_builders(struct uploads *u, unsigned int count)
@@ -46,8 +46,8 @@ void uploads_enqueue(struct uploads *u, struct upload *up)
 	pthread_cond_signal(&u->queued);
 }
 
-/* Whoever comes and goes is not another client each time: what those left who have gone has the
- * turns of one, beside those who are here. */
+/* A client that reconnects is not a new client each time: the uploads of all clients that left take
+ * the turns of one. */
 void uploads_gather_left(struct uploads *u, bool receiving_too)
 {
 	for (struct upload *up = u->list; u->connected && up; up = up->next)
@@ -59,7 +59,7 @@ void uploads_gather_left(struct uploads *u, bool receiving_too)
 		}
 }
 
-/* The lowest is the next. A file of twice the size is one rank behind. */
+/* The lowest rank is next. A file of twice the size is one rank behind. */
 static int64_t rank_of(const struct uploads *u, const struct upload *up)
 {
 	int64_t rank = (int64_t)(up->round * ROUND);
@@ -69,7 +69,7 @@ static int64_t rank_of(const struct uploads *u, const struct upload *up)
 	return rank - (int64_t)((u->begun - up->queued_at) / BUILDS_FOR_A_RANK);
 }
 
-/* Whether the upload's client has all builders that one may have. */
+/* Whether the client has as many builders as one may have. */
 static bool has_builders(const struct uploads *u, const struct upload *of)
 {
 	unsigned int running = 0;

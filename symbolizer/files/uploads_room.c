@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What uploads hold against others: places, and the disk. The bytes that came are on the disk. What
- * is still to come counts in full against the client's own next uploads; against those of others it
- * counts as far as the upload goes at its pace, so that nobody has the disk for having said so.
+ * The room that uploads reserve: places, and the disk. Received bytes are on the disk. Bytes to
+ * come count in full against further uploads of the same client; against other clients only as far
+ * as the upload gets at its pace, so that nobody reserves the disk by a claim alone.
  */
 #include "limits.h"
 #include "uploads_priv.h"
@@ -139,7 +139,8 @@ void upload_begin_pace(struct upload *up, int64_t now)
 	up->marks[0] = up->marks[1] = (struct upload_mark){now, up->received};
 }
 
-/* What it would bring in LIMIT_UPLOAD_AHEAD_NS, as fast as in the last ten or twenty seconds. */
+/* The bytes it would bring in LIMIT_UPLOAD_AHEAD_NS at the pace of the last ten to twenty seconds.
+ */
 static uint64_t bytes_ahead(struct upload *up, int64_t now)
 {
 	uint64_t ms;
@@ -158,7 +159,7 @@ static uint64_t bytes_to_come(const struct upload *up)
 	return up->begin->size - up->received;
 }
 
-/* What of that others have to leave it. */
+/* The share of the bytes to come that others have to leave room for. */
 static uint64_t bytes_promised(struct upload *up, int64_t now)
 {
 	uint64_t promised = LIMIT_UPLOAD_WINDOW + bytes_ahead(up, now);
@@ -177,9 +178,8 @@ static bool uploads_are_full(const struct uploads *u)
 	return count >= LIMIT_UPLOADS;
 }
 
-/* Whether there is a place for one more, and the disk would keep its floor if every upload were to
- * bring what it is promised; else what is lacking, and whether that would be there without the
- * others. */
+/* Whether there is a place for one more upload, and the disk would keep its floor if every upload
+ * brought what it is promised. Else tells what is lacking, and whether other uploads hold it. */
 static bool is_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
 		    const char **ret_reason, bool *ret_passing)
 {
@@ -208,8 +208,8 @@ bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_
 	return true;
 }
 
-/* What the disk has to have for len more bytes. An upload that is on its way within its promise
- * needs no more than that; a slower one leaves the others theirs. */
+/* The free bytes that len more bytes need. An upload within its promise needs only those; a slower
+ * one also leaves the others their promises. */
 static uint64_t bytes_needed(struct uploads *u, struct upload *writer, size_t len, int64_t now)
 {
 	uint64_t needed = LIMIT_DISK_FLOOR + len;

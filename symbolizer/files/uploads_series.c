@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Since when an id is being uploaded. Who sends it has it to himself, but no longer than
- * LIMIT_UPLOAD_ALONE_NS: that counts from the first upload of a series, whatever connections they
- * come by, so that those who take turns have no more of it than one.
+ * Tells since when an id is being uploaded. One sender has the id to itself for at most
+ * LIMIT_UPLOAD_ALONE_NS, counted from the first upload of a series over all connections, so that
+ * senders who take turns have it no longer than one.
  */
 #include "uploads_priv.h"
 
-/* What follows sooner is of the same series. */
+/* An upload that follows sooner belongs to the same series. */
 #define GAP_NS INT64_C(60000000000)
 
 static void join_series(struct upload_series *s, const struct upload_series *other)

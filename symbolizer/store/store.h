@@ -26,9 +26,8 @@ struct store;
 #define STORE_VERSION      2
 #define STORE_VERSION_NAME "store_version" /* of store_meta_put(): whoever writes says so */
 
-/* Takes the engine over, also on failure. format is that of the tables that this program reads and
- * writes, not 0. ERR_UNSUPPORTED: a newer program wrote the store, and its records would look
- * damaged. */
+/* Takes the engine over, also on failure. format: of the tables that this program reads and writes;
+ * not 0. ERR_UNSUPPORTED: a newer program wrote the store. */
 int store_open(struct store **ret, struct kv *kv, uint64_t max_bytes, uint16_t format,
 	       struct err *err) _must_check_;
 

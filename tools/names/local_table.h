@@ -34,8 +34,7 @@ struct local_table {
 		.fd = -1, .debug_fd = -1, .cache = {.dir_fd = -1 } \
 	}
 
-/* `path` is borrowed. ERR_UNSUPPORTED: it is not a regular ELF file. Other errors are those of
- * err_sys(). */
+/* `path` is borrowed. ERR_UNSUPPORTED: not a regular ELF file; else as err_sys(). */
 int local_table_open(struct local_table *t, const char *path, bool use_cache,
 		     struct err *err) _must_check_;
 /* The kernel whose text of /proc/kallsyms `fd` holds; takes the descriptor. Its addresses are those
