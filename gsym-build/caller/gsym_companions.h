@@ -21,7 +21,7 @@ struct companions {
 
 void companions_close(struct companions *c);
 
-/* Adds a file that the user named. ERR_SYSTEM: it cannot be opened. */
+/* Adds a file that the user named. Errors as err_sys() when it cannot be opened. */
 int companions_add(struct companions *c, const char *path, enum table_companion_kind kind,
 		   struct err *err) _must_check_;
 

@@ -18,7 +18,7 @@ struct worker_files {
 void worker_files_init(struct worker_files *p);
 void worker_files_done(struct worker_files *p);
 
-/* Adds a copy of fd, which stays the caller's. ERR_SYS. */
+/* Adds a copy of fd, which stays the caller's. Errors as err_sys(). */
 int worker_files_pass(struct worker_files *p, int number, int fd, struct err *err) _must_check_;
 
 /* Does the same with a read-only copy: through a writable descriptor the worker could alter a file

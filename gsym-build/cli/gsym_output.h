@@ -18,7 +18,7 @@ struct gsym_output {
 		.dir_fd = -1, .fd = -1 \
 	}
 
-/* Borrows path. ERR_USAGE, ERR_SYSTEM; ERR_UNSUPPORTED: path is a device or similar. */
+/* Borrows path. ERR_UNSUPPORTED: a device or similar. Else ERR_USAGE, or as err_sys(). */
 int gsym_output_open(struct gsym_output *o, const char *path, struct err *err) _must_check_;
 
 /* Replaces the file at path. */

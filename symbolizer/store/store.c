@@ -41,7 +41,7 @@ void store_read_end(struct store_read *r)
 	free(r);
 }
 
-/* What is noted in memory is newer than what was written. */
+/* A use noted in memory is newer than the one in the file. */
 uint64_t store_last_use(struct store_read *r, const struct build_id *id)
 {
 	struct store *s = r->s;

@@ -26,7 +26,7 @@ static int put_record(struct store *s, const struct store_binary *b, const void 
 
 	if (rc)
 		return rc;
-	/* A damaged one is written over; then a scrub finds its other tables. */
+	/* A damaged record is overwritten; a scrub finds its other tables later. */
 	is_known = store_get_record(r, &b->id, &old, NULL) == 1;
 	had_missing = s->kv->ops->get(r->kv, KV_MISSING, store_key_of(&b->id), &none, NULL) == 1;
 	named = store_id_alias_add(r, &b->id, b->aliases, ready, &aliases);

@@ -23,7 +23,7 @@ enum {
 	TICK_MS = 50,
 };
 
-/* What the child may take: pages are read once by us and once by LMDB. */
+/* The CPU limit of the child: each page is read once by us and once by LMDB. */
 static rlim_t check_cpu_seconds(uint64_t file_len)
 {
 	return 30 + file_len / (64 * MIB);
@@ -55,7 +55,8 @@ int store_check_main(const char *dir)
 	setrlimit(RLIMIT_CORE, &core);
 	setrlimit(RLIMIT_CPU, &cpu);
 #ifndef __SANITIZE_ADDRESS__
-	/* A long value is read whole: a list of free pages. The map of the file does not count. */
+	/* The list of free pages is one long value, which is read whole. The map of the file does
+	 * not count here. */
 	const struct rlimit data = {64 * MIB + len / 64, 64 * MIB + len / 64};
 
 	setrlimit(RLIMIT_DATA, &data);
@@ -109,7 +110,7 @@ static bool is_told_to_end(void)
 	       (sigismember(&pending, SIGTERM) == 1 || sigismember(&pending, SIGINT) == 1);
 }
 
-/* Until it has ended: 0 with its status, or why it was ended. */
+/* Waits for the child to end: 0 with its status, or an error that says why it was killed. */
 static int wait_for_check(struct child *c, uint64_t until_ns, int *ret_status, struct err *err)
 {
 	struct pollfd p = {.fd = c->out, .events = POLLIN};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The child's part: the pages, and then what LMDB makes of them. */
+/* The work of the child: checks the pages, then what LMDB makes of them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <lmdb.h>

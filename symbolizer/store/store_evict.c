@@ -30,7 +30,7 @@ static void candidates_done(struct candidates *c)
 	free(c->rows);
 }
 
-/* What nobody can read here goes first, and pins do not hold it for ever. */
+/* Tables that this program cannot read go first, pinned or not. */
 static int by_age(const void *a, const void *b)
 {
 	const struct candidate *x = a, *y = b;
@@ -64,7 +64,7 @@ static uint64_t page_of(struct store_read *r, const struct store_record *record,
 	return page;
 }
 
-/* Those of a record's tables that may go, or the record, if it has none. */
+/* Adds a record's tables that may go, or the record itself, if it has none. */
 static bool add_record(struct store_read *in, const struct store_record *r, bool tables,
 		       uint64_t used_ns, const struct kv_layout *layout, struct candidates *ret)
 {
@@ -180,7 +180,7 @@ static int evict_tables(struct store *s, uint64_t needed, uint64_t least, struct
 
 	if (rc)
 		return rc;
-	/* What cannot fit drives nothing out. */
+	/* A table that can never fit must not drive others out. */
 	room = s->max_bytes > stored_bytes(s) ? s->max_bytes - stored_bytes(s) : 0;
 	for (size_t i = 0; i < c.count; i++)
 		room += c.rows[i].len;
@@ -287,7 +287,7 @@ static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struc
 	}
 	pages = pages_for(&l, needed);
 	rc = find_window(&c, &l, pages, taken, &largest, err);
-	/* The pages more are not worth a table that is newer than all that have to go. */
+	/* The extra pages must not cost a table that is newer than all that have to go. */
 	if (rc == 1) {
 		newest = newest_of(taken, c.count);
 		if (find_window(&c, &l, pages + (SPARE_PAGES << tries), taken, &ignored, err) < 1 ||
@@ -354,7 +354,7 @@ static bool is_read_by_others(struct store *s)
 	return true;
 }
 
-/* Only a value has to lie side by side; what else is written finds room in pages here and there. */
+/* Only a long value needs adjacent pages; everything else fits into single free ones. */
 static uint64_t longest_value(const struct kv_write *writes, size_t count)
 {
 	uint64_t longest = 0;
@@ -373,7 +373,7 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 	for (int round = 0; rc == ERR_LIMIT && round < EVICTION_ROUNDS; round++) {
 		bool cleared = s->kv->ops->maintain(s->kv);
 
-		/* While a backup lasts no page gets free, were all tables to go for it. */
+		/* While a backup lasts no page becomes free, however many tables go. */
 		if (!cleared && is_read_by_others(s))
 			return err_set(err, ERR_UNAVAILABLE,
 				       "the store is full, and another process reads it (a "

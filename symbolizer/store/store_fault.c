@@ -16,7 +16,7 @@ enum {
 	WHAT_MAX = 256 /* what happened, without the names of the program and the file */
 };
 
-/* What the handler may look at. A row is free while end is 0; the rest is written before end. */
+/* The rows that the signal handler reads. A row is free while end is 0, so end is written last. */
 static struct row {
 	uintptr_t begin, end;
 	char path[LIMIT_PATH_LEN];
@@ -27,13 +27,13 @@ static struct sigaction before[ARRAY_LEN(signals)];
 static const char *program;
 static pthread_mutex_t rows_lock = PTHREAD_MUTEX_INITIALIZER; /* of who adds and removes */
 
-/* One line is enough, and only one thread may use the buffer. */
+/* Only one thread may use the buffer, and one line is enough. */
 static bool is_told;
 static char line[LIMIT_PATH_LEN + WHAT_MAX + sizeof(STORE_DAMAGED_ADVICE)];
 
 _Thread_local const char *store_fault_inside;
 
-/* Neither printf() nor strlcpy() may be called by a handler, or is there. */
+/* A signal handler may not call printf(), and strlcpy() does not exist everywhere. */
 static size_t append_fault_text(size_t at, const char *text)
 {
 	while (*text && at + 1 < sizeof(line))
@@ -109,7 +109,8 @@ static void on_fault(int signal, siginfo_t *info, void *context _unused_)
 	for (size_t i = 0; i < ARRAY_LEN(signals); i++)
 		if (signals[i] == signal)
 			sigaction(signal, &before[i], NULL);
-	/* A fault happens again; what was sent is sent again, and comes when this returns. */
+	/* A fault repeats when the handler returns. A signal that was sent does not, so it is sent
+	 * again. */
 	if (!is_fault)
 		raise(signal);
 	errno = saved;

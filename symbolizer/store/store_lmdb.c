@@ -31,8 +31,8 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 {
 	struct statvfs st;
 
-	/* The service alone writes, and never beyond its map: a meta page that says so was garbled.
-	 * Whoever reads beside it may see that its map has grown. */
+	/* Only the service writes, and never beyond its map, so a meta page that says otherwise is
+	 * garbled. A reader beside the service may see that the map has grown. */
 	if (rc == MDB_MAP_RESIZED && !m->read_only)
 		rc = MDB_CORRUPTED;
 	switch (rc) {
@@ -57,7 +57,7 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 	case MDB_VERSION_MISMATCH:
 		return err_set(err, ERR_DATA, "%s: %s: %s", m->path, what, mdb_strerror(rc));
 	case MDB_PANIC:
-		/* The fault of no request, and it does not pass: see kv_stat. */
+		/* No request caused it, and it does not pass: see kv_stat. */
 		atomic_store(&m->failed, true);
 		return err_set(err, ERR_UNAVAILABLE, "%s: a write failed half-way", m->path);
 	case MDB_READERS_FULL:

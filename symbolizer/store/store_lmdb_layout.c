@@ -9,7 +9,7 @@ enum {
 	PAGE_HEAD_LEN = 16
 };
 
-/* The lists of free pages are a tree like others, for who only reads. */
+/* Finds the free pages. Their lists form an ordinary tree for a transaction that only reads. */
 static int mark_free_pages(MDB_txn *txn, struct kv_layout *ret)
 {
 	MDB_cursor *cursor;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was asked for and is not there. Bounded in ids, in bytes per id, and in batch ids. */
+/* Ids that were asked for and have no table. Bounded in ids, in bytes per id, and in batch ids. */
 #include <endian.h>
 #include <string.h>
 
@@ -182,7 +182,7 @@ static void rows_done(struct rows *rows)
 	free(rows->rows);
 }
 
-/* n: what is noted of the row, or NULL. */
+/* Adds a row. n is its note, or NULL. */
 static int add_missing_row(struct rows *rows, const struct store_missing *m,
 			   const struct store_missing *n, uint32_t note, struct err *err)
 {
@@ -232,7 +232,7 @@ static int read_rows(struct store_read *r, const struct store_pending *p, struct
 	return rc;
 }
 
-/* The table is full: whose each row is, and which have to go. */
+/* Decides, when the table is full, whose share each row is in, and which rows go. */
 static int share_rows(struct store_read *r, struct change *c, const struct store_pending *p,
 		      struct plan *plans, struct err *err)
 {

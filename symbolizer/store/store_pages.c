@@ -347,7 +347,7 @@ static int check_value(struct check *c, uint64_t page, const struct store_node *
 	return c->is_main ? check_main(c, page, n, level) : 0;
 }
 
-/* low and high: what the keys lie between, as the branches above say; NULL: no bound. */
+/* Checks a page. low and high bound its keys, as the branches above say; NULL: no bound. */
 static int check_page(struct check *c, uint64_t number, size_t level, size_t depth,
 		      const struct kv_bytes *low, const struct kv_bytes *high)
 {

@@ -30,7 +30,7 @@ static bool drop_tables(struct store_record *r, const void *arg)
 	return true;
 }
 
-/* What is in one and not in the other. */
+/* Lists the tables that are in one record and not in the other. */
 static size_t list_dropped(const struct build_id *id, const struct store_record *old,
 			   const struct store_record *now,
 			   struct store_key keys[static STORE_FORMATS])
@@ -84,7 +84,7 @@ static size_t add_purge(const struct purge *p, struct kv_write *to)
 	return count;
 }
 
-/* Taking away needs pages too, and snapshots may hold all that are free. */
+/* Commits deletions. These need pages too, and snapshots may hold all free ones. */
 static int commit_purges(struct store *s, const struct kv_write *writes, size_t count,
 			 struct err *err)
 {

@@ -89,7 +89,7 @@ static int find_orphan(struct store *s, struct store_key *at, struct build_id *r
 	return rc;
 }
 
-/* Nothing says what it is: it goes. */
+/* Deletes a key that no record accounts for. */
 static bool drop_orphan(struct store *s, enum kv_table table, const struct store_key *key)
 {
 	struct kv_write gone = {table, {key->bytes, key->len}, {NULL, 0}};

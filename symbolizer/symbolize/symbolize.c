@@ -101,7 +101,7 @@ static void append_reply_frame(struct symbolize *s, uint32_t function, uint32_t 
 	s->frame_count++;
 }
 
-/* Frames whose functions are places. */
+/* Appends frames whose functions are places. */
 static enum outcome append_frames(struct symbolize *s, const struct rsym_frame *frames,
 				  uint32_t count)
 {
@@ -129,8 +129,8 @@ static enum outcome append_host_named(struct symbolize *s, size_t i)
 	return FITS;
 }
 
-/* An address by itself: one that was left out, since there was no memory for all that were asked,
- * or that shall be looked up elsewhere. */
+/* Answers one address by itself: memory for all did not suffice, or it has to be looked up
+ * elsewhere. */
 static enum outcome append_late(struct symbolize *s, struct module *m, uint64_t vaddr, int *status)
 {
 	bool fits;
@@ -233,7 +233,7 @@ static int answer_all(struct symbolize *s, struct err *err)
 				s->reply.status[i] = LOCATION_STATUS(MALFORMED);
 				if (!reply_names_is_spent(&s->names))
 					continue;
-				/* Others must not be told what is this one's. */
+				/* The later locations must not get the status of this one. */
 				i++;
 			}
 			for (; i < count; i++, s->reply.deferred++)

@@ -22,7 +22,8 @@ static bool keep_bytes(struct symbolize *s, const ProtobufCBinaryData *from, str
 	return !s->is_stream || to->p;
 }
 
-/* What a host says of the file: it is believed for what this request asks, once it can be. */
+/* Keeps the segments that a host sent for a file. They are used for this request only, and after a
+ * check. */
 static bool keep_segments(struct symbolize *s, const Rawstack__V1__Module *from, struct module *to)
 {
 	struct arena *a = s->is_stream ? &s->copies : &s->arena;
@@ -94,7 +95,7 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 	int rc = store_binary(r, &m->found, &b, NULL);
 
 	m->status = rc == 1 ? binary_meta_status(b.status) : MODULE_STATUS(MISSING);
-	/* What is not found may be there all the same. */
+	/* A damaged store may have it all the same. */
 	if (rc != 1 && store_is_damaged(s->env->store))
 		m->status = MODULE_STATUS(DAMAGED);
 	is_there = m->status == MODULE_STATUS(PURGED) || m->status == MODULE_STATUS(UNSUPPORTED);
@@ -157,7 +158,7 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 		if (lacks_segments(m))
 			tell_segments(m, reply, reason, sizeof(reason));
 	} else if (rc == ERR_DATA && store_is_damaged(s->env->store)) {
-		/* Nothing is taken away: what is not readable here may be salvaged. */
+		/* Nothing is deleted: a salvage may still read it. */
 		m->status = MODULE_STATUS(DAMAGED);
 		snprintf(reason, sizeof(reason), STORE_DAMAGED_REASON);
 	} else if (rc == ERR_DATA) {
@@ -176,7 +177,8 @@ static int open_module(struct symbolize *s, struct store_read *r, struct module 
 	return reply->reason.data ? 0 : err_no_memory(err);
 }
 
-/* Whether the reply has a row for the module: each new one, and in a stream those that changed. */
+/* Opens a module and adds its row to the reply: each new one, and in a stream those that changed.
+ */
 static int open_and_tell(struct symbolize *s, struct store_read *r, size_t i, struct err *err)
 {
 	Rawstack__V1__ModuleReply *reply = arena_alloc(&s->arena, sizeof(*reply));

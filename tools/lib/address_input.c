@@ -10,11 +10,11 @@
 /* Longer than any address with blanks around it. */
 #define LINE_MAX_LEN  ((size_t)4096)
 #define CHUNK         ((size_t)65536)
-/* Who has written so many addresses asks one question of many, and is not waiting for answers: the
- * rest of it is worth a moment. */
+/* A program that writes so many addresses at once asks one question and does not wait between them,
+ * so reading the rest first is worth a moment. */
 #define MANY          256
 #define MANY_PAUSE_MS 20
-/* One more than are answered without the whole table. */
+/* One more than the number that is answered without the whole table. */
 #define BATCH_MAX     (LIMIT_WANTED + 1)
 
 int address_parse(const char *text, uint64_t *ret, struct err *err)
@@ -90,7 +90,7 @@ static int take_lines(struct address_input *in, struct err *err)
 	return rc;
 }
 
-/* Whether more is there, or will be at once. */
+/* Whether more input is there, or comes at once. */
 static bool more_comes(const struct address_input *in)
 {
 	struct pollfd p = {.fd = in->fd, .events = POLLIN};

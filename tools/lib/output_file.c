@@ -11,7 +11,7 @@
 #include "limits.h"
 #include "log.h"
 
-/* Less is written before anybody wonders. */
+/* Shorter files are written too fast for a progress line. */
 #define PROGRESS_LEN (16 * MIB)
 
 int output_file_open(struct output_file *f, const char *path, struct err *err)
@@ -71,7 +71,7 @@ int output_file_write(void *file, const void *p, size_t len, struct err *err)
 		f->written += (uint64_t)n;
 		len -= (size_t)n;
 	}
-	/* What goes to standard output is seen there, or by who reads it. */
+	/* Standard output shows its own progress, or its reader does. */
 	if (f->path && f->written >= PROGRESS_LEN)
 		log_progress("writing %s: %" PRIu64 " MiB", f->path, f->written / MIB);
 	return 0;

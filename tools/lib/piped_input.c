@@ -18,7 +18,7 @@ bool piped_input_is(const char *path, const struct stat *st)
 	return strcmp(path, "-") == 0 || S_ISFIFO(st->st_mode);
 }
 
-/* A file without a name, and the directory it has no name in. */
+/* Opens a file without a name; *ret_dir is the directory, for messages. */
 static int open_copy(const char **ret_dir)
 {
 	const char *const dirs[] = {getenv("TMPDIR"), "/var/tmp", "/tmp"};
@@ -31,7 +31,7 @@ static int open_copy(const char **ret_dir)
 			continue;
 		*ret_dir = dirs[i];
 		fd = open(dirs[i], O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-		/* Not every file system has that. */
+		/* Not every file system has O_TMPFILE. */
 		if (fd >= 0 || snprintf(name, sizeof(name), "%s/rawstack.XXXXXX", dirs[i]) >=
 				       (int)sizeof(name))
 			continue;

@@ -11,7 +11,7 @@
 #include "limits.h"
 #include "utf8.h"
 
-/* Bytes at the front that mean themselves: nearly all there are. */
+/* The number of bytes at the front that are shown as they are: nearly always all. */
 static size_t printable_len(const uint8_t *s, size_t len)
 {
 	size_t n = 0;
@@ -52,7 +52,7 @@ void text_cstr(struct buf *out, const char *s)
 	text_append(out, s, strlen(s));
 }
 
-/* Whether a character of UTF-8 goes on here. */
+/* Whether this byte continues a UTF-8 character. */
 static bool is_inside(const uint8_t *s, size_t at, size_t len)
 {
 	return at < len && (s[at] & 0xc0) == 0x80;
@@ -228,7 +228,8 @@ static void pad_text(struct buf *out, size_t n)
 		buf_u8(out, ' ');
 }
 
-/* What stands behind the last cell with anything in it is not seen, and breaks narrow windows. */
+/* Cuts the blanks behind the last cell that has text: they are invisible, and wrap in narrow
+ * windows. */
 static void end_table_row(struct buf *out)
 {
 	while (out->len && out->p[out->len - 1] == ' ')

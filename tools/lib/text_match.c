@@ -36,7 +36,7 @@ enum {
 	PLUS = 4, /* a repeated group counts for so many */
 };
 
-/* The largest number of {m,n}; *at then stands behind it. */
+/* Returns the largest number of {m,n}, and leaves *at behind it. */
 static size_t most_of(const char **at)
 {
 	size_t most = 1, n = 0;
@@ -223,8 +223,8 @@ void text_match_done(struct text_match *m)
 	m->set = false;
 }
 
-/* Whether there is a match is found much sooner than where: count 0. groups[0] is always written.
- */
+/* With count 0 regexec() only tells whether there is a match, which is much faster. groups[0] is
+ * always written. */
 static bool run_match(const struct text_match *m, const void *p, size_t len, regmatch_t *groups,
 		      size_t count)
 {
@@ -234,7 +234,7 @@ static bool run_match(const struct text_match *m, const void *p, size_t len, reg
 	groups[0] = (regmatch_t){.rm_so = 0, .rm_eo = (regoff_t)seen};
 	if (!m->set || len > LIMIT_NAME_LEN) /* longer names say nothing more */
 		return false;
-	/* regexec() looks for a NUL behind it. */
+	/* regexec() needs a NUL behind the text. */
 	if (seen)
 		memcpy(copy, p, seen);
 	copy[seen] = 0;

@@ -102,7 +102,7 @@ void local_table_debug_file(struct local_table *t, int fd)
 	    !build_id_equal(&id, &t->id))
 		return;
 	t->debug_fd = TAKE_FD(debug_fd);
-	/* What is kept is of both. */
+	/* The cached table is made of both files. */
 	if (t->cache.dir_fd >= 0) {
 		table_cache_close(&t->cache);
 		table_cache_open(&t->cache, &t->id, (const int[]){t->fd, t->debug_fd}, 2);
@@ -151,7 +151,7 @@ static int map_table_file(struct local_table *t, int fd, size_t off, struct err 
 	return rc;
 }
 
-/* Builds; and once more when the file refers to others that are there. */
+/* Builds the table, and builds it again when the file refers to others that are here. */
 static int build_local(const struct local_table *t, const uint64_t *vaddrs, size_t count, int out,
 		       struct build_report *report, struct err *err)
 {
@@ -201,7 +201,7 @@ static int build_and_map(struct local_table *t, const uint64_t *vaddrs, size_t c
 	return rc ? rc : map_table_file(t, fd, 0, err);
 }
 
-/* Which addresses the part answers that was just made. Without memory it is not kept. */
+/* Notes the addresses that the new part answers. When memory is out the part is not kept. */
 static void note_answers(struct local_table *t, const uint64_t *vaddrs, size_t count)
 {
 	uint64_t *list = count ? malloc(count * sizeof(*list)) : NULL;
@@ -250,7 +250,7 @@ static int take_kept(struct local_table *t, unsigned int part_cost, struct err *
 	return t->whole ? 1 : kept >= 0 ? ERR_DATA : 0;
 }
 
-/* What was made for a question that these addresses were part of. */
+/* Takes a kept part whose addresses include these. */
 static bool take_part(struct local_table *t, const uint64_t *vaddrs, size_t count)
 {
 	size_t off = 0;
@@ -270,14 +270,15 @@ int local_table_need(struct local_table *t, const uint64_t *vaddrs, size_t count
 	kept = take_kept(t, !part ? 0 : count < MANY ? FEW_COST : MANY_COST, err);
 	if (kept > 0)
 		return 0;
-	/* One that is damaged is made again. */
+	/* A damaged part is made again. */
 	if (part && !kept && table_cache_count(&t->cache) <= PARTS_MAX &&
 	    !make_part(t, vaddrs, count, err))
 		return 0;
 	return make_whole(t, err);
 }
 
-/* What is not needed is let go of: a pipe whose other end waits for us would wait for long. */
+/* Closes every descriptor that is not needed: the other end of a pipe would wait for this process.
+ */
 static bool keep_only(const struct local_table *t, int claim_fd)
 {
 	const int kept[] = {t->fd, t->debug_fd, claim_fd, t->cache.dir_fd};

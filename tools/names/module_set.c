@@ -36,8 +36,8 @@ static struct module *find_module(const struct module_set *s, const char *path, 
 	return NULL;
 }
 
-/* What could not be read is forgotten first: a log may name any number of files that are not here.
- * Nobody has a hold on such a module but who has wanted an address of it. */
+/* Forgets unreadable files first, because a log may name any number of files that are not here. A
+ * caller holds such a module only after it wanted an address of it. */
 static bool make_module_room(struct module_set *s)
 {
 	for (size_t i = 0; i < s->count; i++)

@@ -168,8 +168,8 @@ static struct module *find_profile_module(struct profile_names *n, const struct 
 	return find_debug_file(n, p, pm->build_id);
 }
 
-/* The address as the table has it. Of a debug file only the whole table may know the segments;
- * where it was made of that file alone, a spool tells those that the host read. */
+/* Translates the address to the table's. For a debug file only the whole table may know the
+ * segments; where it was made of that file alone, a spool has those that the host read. */
 static bool vaddr_of_location(const struct module *m, const struct profile *p, uint32_t module,
 			      uint64_t address, uint64_t *ret)
 {
@@ -228,7 +228,7 @@ static int want_all(struct profile_names *n, const struct profile *p, struct err
 		looked[l.module] = true;
 		m = n->by_module[l.module];
 		if (!m || !vaddr_of_location(m, p, l.module, l.address, &vaddr))
-			vaddr = 0; /* any: the table is needed all the same */
+			vaddr = 0; /* any address: the table is needed in any case */
 		if (m && (!module_want(m, vaddr) || (l.is_return && !module_want(m, vaddr + 1))))
 			return err_set(err, ERR_MEMORY, "out of memory for names");
 	}

@@ -21,7 +21,8 @@
 /* No part takes longer than the worker may live. */
 #define PART_MS_MAX   LIMIT_WORKER_WALL_MS
 
-/* The directory, made when it is not there; nobody else may look at what was looked at. */
+/* Opens or makes the directory, with access for this user only: it tells which files were looked
+ * at. */
 static int open_cache_dir(void)
 {
 	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
@@ -110,7 +111,7 @@ static int by_use(const void *va, const void *vb)
 	return (a->used.tv_nsec > b->used.tv_nsec) - (a->used.tv_nsec < b->used.tv_nsec);
 }
 
-/* Drops what was not used for longest, and what the killed left behind. */
+/* Drops the least recently used tables, and files that killed processes left. */
 static void trim_cache(const struct table_cache *c)
 {
 	_cleanup_(freep) struct kept *list = NULL;
@@ -150,8 +151,8 @@ static void trim_cache(const struct table_cache *c)
 	}
 }
 
-/* A file without a name where the file system has such: nothing of it stays when this process is
- * killed. Else one by the name of what was killed, which trim_cache() drops. */
+/* Opens a file without a name where the file system has such: nothing of it stays when this process
+ * is killed. Otherwise the file gets a temporary name, which trim_cache() drops later. */
 static int open_aside(const struct table_cache *c, const char *aside)
 {
 	int fd = openat(c->dir_fd, ".", O_WRONLY | O_TMPFILE | O_CLOEXEC, 0600);
@@ -167,7 +168,8 @@ struct piece {
 	uint64_t off; /* in the file */
 };
 
-/* Beside its place, and whole: what reads it meanwhile finds the old one or none. */
+/* Writes a temporary file and renames it, so that a reader finds the old file or the whole new one.
+ */
 static bool write_aside(const struct table_cache *c, const char *aside, const struct piece *pieces,
 			size_t count)
 {
@@ -190,7 +192,7 @@ static bool write_aside(const struct table_cache *c, const char *aside, const st
 	return !linkat(AT_FDCWD, path, c->dir_fd, aside, AT_SYMLINK_FOLLOW);
 }
 
-/* What lies beside a table: its name, and what it is. */
+/* The length of the name of a file beside a table: the table's name and a suffix. */
 #define BESIDE_MAX (sizeof(((struct table_cache *)NULL)->name) + 8)
 
 static void path_beside(const struct table_cache *c, const char *what, char ret[static BESIDE_MAX])
@@ -206,7 +208,7 @@ static void drop_cached(const struct table_cache *c, const char *what)
 	unlinkat(c->dir_fd, name, 0);
 }
 
-/* False: nothing of it is there. */
+/* Keeps a file whole or not at all; false when nothing is kept. */
 static bool keep_cached(const struct table_cache *c, const char *name, const struct piece *pieces,
 			size_t count)
 {
@@ -292,7 +294,7 @@ int table_cache_find_part(const struct table_cache *c, const uint64_t *vaddrs, s
 	return TAKE_FD(fd);
 }
 
-/* What the note says; damaged, it says something else, and a table comes sooner or later. */
+/* The content of a note. A damaged one only delays a table. */
 struct note {
 	uint32_t parts;      /* read so far */
 	uint32_t part_ms;    /* of the one before the claim */
@@ -367,8 +369,8 @@ int table_cache_claim(const struct table_cache *c, uint32_t part_ms)
 	n.claimed_ms = unix_now_ms();
 	kept = table_cache_find(c);
 	if (kept >= 0 || fstat(fd, &st) || !st.st_nlink || !write_cache_note(fd, &n)) {
-		/* Who had the claim before has kept the table just now, and this may be a new note
-		 * of what is done. */
+		/* The previous holder of the claim may have kept the table just now, and this note
+		 * may be a new one. */
 		if (kept >= 0)
 			drop_cached(c, "seen");
 		return -1;

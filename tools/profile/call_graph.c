@@ -70,7 +70,7 @@ static bool count_edge(struct call_graph *g, uint32_t sample, uint32_t caller, u
 	return true;
 }
 
-/* One frame, whose callee is *callee; it becomes the callee of the next. */
+/* Counts one frame, whose callee is *callee; then it is the callee of the next. */
 static bool count_graph_frame(struct call_graph *g, uint32_t sample, uint32_t node,
 			      uint32_t *callee, int64_t weight)
 {

@@ -87,7 +87,7 @@ static void put_node(struct page_writer *w, size_t depth, struct page_frame fram
 	json_number(&w->lines, line);
 }
 
-/* What is too small to be shown under one caller, as one node. */
+/* Puts the children of one caller that are too small to be shown as one node. */
 static void put_light_nodes(struct page_writer *w, size_t depth, uint32_t first)
 {
 	const struct flame_tree *t = w->t;

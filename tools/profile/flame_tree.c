@@ -58,7 +58,7 @@ static bool descend_to(struct flame_tree *t, uint32_t *at, const struct flame_fr
 	return true;
 }
 
-/* The frame of a location that has no line: its module, or nothing at all. */
+/* The frame of a location without a line: its module, or an empty one. */
 static struct flame_frame frame_without_line(const struct flame_tree *t, uint32_t module)
 {
 	uint32_t kind = FLAME_UNNAMED;

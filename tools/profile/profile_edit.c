@@ -11,7 +11,7 @@
 #include "demangle_budget.h"
 #include "profile_edit.h"
 
-/* A stack that is gone, in the memo; PROFILE_NONE: not edited yet. */
+/* Marks a dropped stack in the memo; PROFILE_NONE: not edited yet. */
 #define DROPPED (PROFILE_NONE - 1)
 
 static void edit_done(struct profile_edit *e)
@@ -56,7 +56,7 @@ static uint32_t edit_module(struct profile_edit *e, uint32_t id)
 	return id == PROFILE_NONE ? PROFILE_NONE : e->modules[id];
 }
 
-/* The name as asked for; of functions that have one from the linker only. */
+/* Returns the name in the style asked for; only functions with a linker name have a choice. */
 static uint32_t edit_name(struct profile_edit *e, const struct profile_function *f)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT_NAME_LEN + LIMIT_DEMANGLE_OUT);
@@ -143,7 +143,7 @@ static void keep_frames(struct profile_edit *e, struct frame_match *m, bool matc
 	e->count = kept;
 }
 
-/* Callers of the outermost match go; without one all. */
+/* Drops the callers of the outermost match; without a match it drops all frames. */
 static void show_from(struct profile_edit *e, struct frame_match *m)
 {
 	while (e->count && !frame_match(m, e->into, &e->frames[e->count - 1]))
@@ -189,7 +189,7 @@ static void group_name(struct profile_edit *e, const struct view_frame *frame, s
 		buf_printf(out, ":%u", frame->line);
 }
 
-/* Frames become what they are grouped by; equal ones beside each other are one. */
+/* Replaces frames by their group, and joins equal neighbours. */
 static void group_frames(struct profile_edit *e)
 {
 	size_t kept = 0;
@@ -405,7 +405,7 @@ int profile_filter_edit(struct profile_filter *f, const struct profile *from, st
 		.stacks = new_edit_map(from->stacks.count),
 		.stack_tags = new_edit_map(from->stacks.count),
 	};
-	/* What is not of samples: types of values, modules, times, comments. */
+	/* Copies what does not belong to samples: types of values, modules, times, comments. */
 	int rc = profile_merge(into, from, keep_none, NULL, err);
 
 	if (rc)

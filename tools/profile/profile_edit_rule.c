@@ -47,7 +47,7 @@ static void tag_frames(struct profile_edit *e, const struct schema_rule *r)
 	}
 }
 
-/* The frame's function under another name, in the same file. */
+/* Gives the frame a function of another name in the same file. */
 static void name_frame(struct profile_edit *e, struct view_frame *frame, const void *name,
 		       size_t len)
 {
@@ -62,7 +62,8 @@ static void name_frame(struct profile_edit *e, struct view_frame *frame, const v
 /* A name that rules make longer than any demangled one stays as it was. */
 #define NAME_MAX_LEN (LIMIT_DEMANGLE_OUT + 1024)
 
-/* Where it is kept what the rule makes of a frame's function; NULL when it cannot be. */
+/* The memo slot for what a rule makes of a frame's function; NULL when there is no memory for it.
+ */
 static uint32_t *renamed_slot(struct schema_rule *r, const struct view_frame *frame)
 {
 	size_t before = r->renamed_cap;
@@ -92,7 +93,7 @@ static void make_name(struct profile_edit *e, const struct schema_rule *r, struc
 		name_frame(e, frame, out.p, out.len);
 }
 
-/* A profile has many frames, and few functions. */
+/* Results are kept for each function, because a profile has many frames and few functions. */
 static void rename_frame(struct profile_edit *e, struct schema_rule *r, struct view_frame *frame)
 {
 	uint32_t *kept = renamed_slot(r, frame);

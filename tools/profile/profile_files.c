@@ -109,8 +109,8 @@ static size_t cut_parts(struct shared *s, size_t begin, struct part parts[PROFIL
 	return n;
 }
 
-/* All but the first part, which goes to `ret` itself, have a thread; if none is to be had, then
- * they come one after the other. */
+/* The first part goes to `ret` itself, and each other part gets a thread. Parts for which no thread
+ * can be made are read afterwards, one by one. */
 static int run_parts(struct part *parts, size_t n, struct profile *ret, struct err *err)
 {
 	bool has_thread[PROFILE_FILES_THREADS] = {false};

@@ -57,7 +57,8 @@ static void describe_binary(struct buf *out, const Rawstack__V1__Binary *b)
 	buf_str(out, ")");
 }
 
-/* One of them as it is to be told apart: by its record, or by its id when that is gone. */
+/* Describes a candidate so that it can be told apart: by its record, or by its id when the record
+ * is gone. */
 static void describe_id(struct rpc_client *c, ProtobufCBinaryData id, struct buf *out)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
@@ -117,7 +118,7 @@ static void describe_asked(const struct binary_select *n, const Rawstack__V1__Mi
 	text_shell_word(out, path.data, path.len);
 }
 
-/* Who asked for something of that name last. */
+/* Fails, and names who asked for a binary of that name last. */
 static int fail_unknown(struct rpc_client *c, const struct binary_select *n, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
@@ -151,7 +152,7 @@ static int fail_unknown(struct rpc_client *c, const struct binary_select *n, str
 		       n->label_count ? " with these labels" : "", buf_cstr(&why));
 }
 
-/* There is none with a table: 1 and a line about one whose build failed, or 0. */
+/* When no candidate has a table: 1 and a line about one whose build failed, or 0. */
 static int find_failed_build(struct rpc_client *c, const struct binary_select *n,
 			     struct labels *labels, struct err *err)
 {

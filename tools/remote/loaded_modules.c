@@ -43,7 +43,7 @@ static int find_module_file(const char *lib, const char *dep, const char *name,
 		next = line + strcspn(line, "\n");
 		colon = memchr(line, ':', (size_t)(next - line));
 		if (colon && is_file_of(line, colon, name)) {
-			/* Absolute where somebody keeps modules elsewhere. */
+			/* The path is absolute where somebody keeps modules elsewhere. */
 			int len = snprintf(ret, LIMIT_PATH_LEN, "%s%s%.*s", *line == '/' ? "" : lib,
 					   *line == '/' ? "" : "/", (int)(colon - line), line);
 
@@ -65,7 +65,7 @@ static struct build_id id_of_module(const char *sys, const char *name)
 	return id;
 }
 
-/* Those without a file, in one line. */
+/* Warns about the modules without a file, in one line. */
 static void warn_missing(const struct loaded_modules_places *at, const struct buf *names,
 			 size_t count)
 {

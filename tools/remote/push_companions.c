@@ -35,7 +35,7 @@ static bool has_push_companion(const struct push_companions *p, enum image_kind 
 	return false;
 }
 
-/* The other half of a file, when it has the same build id and is of one of the two kinds. */
+/* Takes the other half of a file, when it has the same build id and is of one of the two kinds. */
 static bool try_half(struct push_companions *p, const char *path, const struct build_id *id,
 		     enum image_kind a, enum image_kind b, struct image_links *ret)
 {
@@ -52,7 +52,7 @@ static bool try_half(struct push_companions *p, const char *path, const struct b
 	return true;
 }
 
-/* Whether it was made. */
+/* Joins a path; false when it is too long. */
 static bool join_path(char path[static LIMIT_PATH_LEN], const char *a, const char *b, const char *c)
 {
 	return snprintf(path, LIMIT_PATH_LEN, "%s%s%s", a, b, c) < (int)LIMIT_PATH_LEN;
@@ -154,7 +154,7 @@ void push_companions_find(struct push_companions *p, const char *path,
 	const char *name = path_base_name(path);
 
 	if (real) {
-		/* The name it was given by counts, and the folder where it really lies. */
+		/* The base name is the given one, but the folder is the real one. */
 		*strrchr(real, '/') = 0;
 		if (links->kind == IMAGE_EXECUTABLE)
 			find_debug(p, real, links, id);

@@ -75,7 +75,7 @@ int push_files_add(struct push_files *f, const char *path, struct err *err)
 
 	if (!strcmp(path, "-"))
 		return add_listed_files(f, stdin, err);
-	/* What cannot be opened is told when its turn comes, so that the others are sent. */
+	/* A path that cannot be opened is reported in its turn, so that the others are sent. */
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return add_directory(f, path, err);
 	return add_push_file(f, path, false, err);

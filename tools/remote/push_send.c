@@ -69,7 +69,7 @@ static void show_push_progress(void *ctx, uint64_t done)
 	size_t count;
 
 	pthread_mutex_lock(&p->lock);
-	/* What is no file, the kernel, comes on top of those that were counted. */
+	/* The kernel's symbols are no file, and count on top of the listed ones. */
 	count = p->files->count > p->done ? p->files->count : p->done + 1;
 	if (now - p->shown_ns >= PROGRESS_MS * UINT64_C(1000000)) {
 		p->shown_ns = now;
@@ -84,7 +84,7 @@ static void show_push_progress(void *ctx, uint64_t done)
 	pthread_mutex_unlock(&p->lock);
 }
 
-/* What was not understood is a failure, though the table is there. */
+/* A file that was only partly understood is a failure, though its table is there. */
 static void print_push_line(struct sender *s, const struct push_line *line)
 {
 	struct push *p = s->push;
@@ -153,7 +153,7 @@ static Rawstack__V1__BinaryKind wire_kind(enum image_kind kind)
 	}
 }
 
-/* One file as the commands see it. */
+/* One file to be sent. */
 struct subject {
 	const char *path;
 	int fd;
@@ -162,13 +162,13 @@ struct subject {
 	bool has_links;
 };
 
-/* What a program alone has may be too little for a table, so it comes after its debug file. */
+/* A program alone may have too little for a table, so it comes after its debug file. */
 static bool comes_last(const struct push_companion *p)
 {
 	return p->kind == IMAGE_EXECUTABLE || p->kind == IMAGE_BOTH;
 }
 
-/* What others refer to is there before they are. */
+/* A file that others refer to is sent before them. */
 static bool companion_comes_first(const struct push_companion *p)
 {
 	return p->kind == IMAGE_ALT || p->kind == IMAGE_PACKAGE;
@@ -215,7 +215,7 @@ static int send_companions(struct sender *s, const struct subject *f,
 	return 0;
 }
 
-/* The table, built here with all that can be found. */
+/* Builds the table here, with every companion that can be found. */
 static int build_push_table(const struct subject *f, const struct push_companions *p, int out,
 			    struct err *err)
 {
@@ -319,7 +319,7 @@ static bool is_as_loaded(const struct push_file *file, const struct build_id *id
 	return false;
 }
 
-/* Its id and kind, by its descriptor. 1: a binary; 0: none to send; negative. */
+/* Reads id and kind of an open file. 1: a binary; 0: nothing to send; negative. */
 static int identify_subject(const struct push_file *file, struct subject *f, struct err *err)
 {
 	int rc = image_identify(f->fd, &f->id, err);
@@ -333,7 +333,7 @@ static int identify_subject(const struct push_file *file, struct subject *f, str
 	return !file->found || f->id.kind == BUILD_ID_GNU;
 }
 
-/* 1: a binary; 0: none, and nobody said it was; negative. */
+/* Opens a file. 1: it is a binary; 0: it is none, and was not named as one; negative. */
 static int open_subject(const struct push_file *file, struct subject *f, struct err *err)
 {
 	struct stat st;

@@ -75,7 +75,7 @@ static uint32_t section_of_path(struct remote_names *n, struct profile_text path
 	return profile_string(&n->found, dot, (size_t)(path.p + path.len - 1 - dot));
 }
 
-/* Where a location is, as the service is asked; false: it cannot be. */
+/* Turns a location into the service's terms; false when it has none. */
 static bool place_of_location(struct remote_names *n, const struct profile *p,
 			      const struct profile_location *l, struct place *ret)
 {
@@ -143,7 +143,7 @@ static int weigh_places(struct remote_names *n, const struct profile *p,
 	return 0;
 }
 
-/* For a table that was made of a debug file alone. */
+/* Notes the segments, for a table that was made of a debug file alone. */
 static void note_segments(struct binary *b, const struct profile *p, uint32_t module)
 {
 	const struct file_segment *rows;

@@ -82,7 +82,7 @@ static bool add_asked_module(struct remote_names *n, Rawstack__V1__StackBatch *q
 	return true;
 }
 
-/* Each section is said again: there are few, and few rows have one. */
+/* A section's name is repeated for each row: few rows have one. */
 static bool add_asked_row(struct remote_names *n, Rawstack__V1__StackBatch *q, size_t id,
 			  size_t first)
 {
@@ -213,7 +213,7 @@ static int take_modules(struct remote_names *n, const Rawstack__V1__SymbolizedBa
 	return 0;
 }
 
-/* Takes what is answered; what is deferred comes to the front of ids. */
+/* Takes the answers; deferred places move to the front of ids. */
 static int take_reply(struct remote_names *n, const Rawstack__V1__SymbolizedBatch *r, uint32_t *ids,
 		      size_t count, size_t *ret_deferred, struct err *err)
 {
