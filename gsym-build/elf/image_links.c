@@ -13,7 +13,7 @@
 #define NAME_LEN 24
 
 /* Checks that there are section headers, and finds the one of their names. */
-static int open_sections(int fd, struct file_headers *h, struct file_header *ret_names,
+static int read_names_header(int fd, struct file_headers *h, struct file_header *ret_names,
 			 struct err *err)
 {
 	int rc = file_headers_read(fd, h, err);
@@ -56,7 +56,7 @@ int image_links_read(int fd, struct image_links *ret, struct err *err)
 	bool code = false, code_elsewhere = false, dwarf = false, package = false;
 	struct file_headers h;
 	struct file_header names;
-	int rc = open_sections(fd, &h, &names, err);
+	int rc = read_names_header(fd, &h, &names, err);
 
 	if (rc)
 		return rc;
