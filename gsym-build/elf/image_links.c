@@ -14,7 +14,7 @@
 
 /* Checks that there are section headers, and finds the one of their names. */
 static int read_names_header(int fd, struct file_headers *h, struct file_header *ret_names,
-			 struct err *err)
+			     struct err *err)
 {
 	int rc = file_headers_read(fd, h, err);
 
