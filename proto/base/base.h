@@ -96,7 +96,7 @@ bool grow_memory(void **p, size_t *cap, size_t want, size_t size, size_t ceiling
 		size_t *const cap_ = (cap);                                                    \
 		const size_t want_ = (want), ceiling_ = (ceiling);                             \
 		void *grown_ = (array);                                                        \
-		bool fits_ = want_ <= *cap_ && want_ <= ceiling_;                              \
+		bool fits_ = grown_ && want_ <= *cap_ && want_ <= ceiling_;                    \
                                                                                                \
 		if (!fits_ && grow_memory(&grown_, cap_, want_, sizeof(*(array)), ceiling_)) { \
 			(array) = grown_;                                                      \
