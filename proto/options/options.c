@@ -116,11 +116,10 @@ static int store_argument(const struct option_row *row, const char *option, char
 
 	if (row->kind == OPTION_KIND_CALL)
 		return row->set(at, option, argument, err);
-	if (!argument) {
-		if (row->kind == OPTION_KIND_SET)
-			store_number(row, at, row->min);
+	if (row->kind == OPTION_KIND_SET)
+		store_number(row, at, row->min);
+	if (!argument)
 		return 0;
-	}
 	switch (row->kind) {
 	case OPTION_KIND_TEXT:
 		memcpy(at, &argument, sizeof(argument));

@@ -64,8 +64,8 @@ struct option_row {
 	enum option_kind kind;
 	char letter;      /* 0: none */
 	uint8_t size;     /* of the member, in bytes: 1, 4 or 8 */
-	bool is_optional; /* the argument, of CALL and IGNORE; it is then given as --name=ARGUMENT
-			     only */
+	bool is_optional; /* the argument, of SET, CALL and IGNORE; it is then given as
+			     --name=ARGUMENT only */
 	bool takes_files; /* completion offers files besides `words` */
 };
 
@@ -135,6 +135,11 @@ struct option_row {
 	{                                                                              \
 		.kind = OPTION_KIND_ROWS, .rows = (table), .offset = offsetof(type, m) \
 	}
+/* The same for another table of this struct. */
+#define OPTION_MORE(table)                                \
+	{                                                 \
+		.kind = OPTION_KIND_ROWS, .rows = (table) \
+	}
 /* The last row of each table. */
 #define OPTION_END                       \
 	{                                \
@@ -151,7 +156,8 @@ struct option_usage {
 	const char *about, *notes;
 	const struct option_row *rows; /* NULL: none */
 	uint32_t operands_min, operands_max;
-	const char *operands_wanted; /* the error when there are not as many */
+	const char *operands_wanted;      /* the error when there are not as many */
+	const char *const *operand_words; /* what completion offers for the first; NULL: files */
 	const char *version; /* what --version prints behind the name; NULL: there is none */
 };
 

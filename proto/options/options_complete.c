@@ -94,6 +94,8 @@ void options_complete(const struct option_usage *usage, char *const *words, size
 		put_argument(out, waiting, begin);
 	else if (begin[0] == '-')
 		put_completed_names(out, usage, begin);
+	else if (count == 1 && usage->operand_words)
+		put_words(out, usage->operand_words, begin);
 	else
 		buf_str(out, OPTIONS_FILES "\n");
 }

@@ -10,24 +10,42 @@
 
 #define PROGRAM "rawstack-symbolizer"
 
-static const char help[] =
-	"usage: rawstack admin backup --data DIR OUT\n"
-	"       rawstack admin compact --data DIR\n"
-	"       rawstack admin verify --data DIR\n"
-	"       rawstack admin salvage --data DIR OUT\n"
-	"\n"
-	"Looks after the data directory of a service on this machine; " PROGRAM " does it.\n"
-	"\n"
-	"  backup   copies the store, compacted, to OUT/store.mdb, also while the service runs;\n"
-	"           a service can be started on OUT\n"
-	"  compact  gives space that the store does not use back to the disk; the service must\n"
-	"           be stopped\n"
-	"  verify   reads every table and says which are damaged, also while the service runs;\n"
-	"           exit status 1 if any is\n"
-	"  salvage  copies what is intact of a damaged store into the data directory OUT, which\n"
-	"           is made; says what is lost; the service must be stopped\n"
-	"\n"
-	"  --data DIR  the directory that the service was given\n";
+struct admin_options {
+	const char *data;
+};
+
+static const struct option_row rows[] = {
+	OPTION_TEXT(0, "data", "DIR", struct admin_options, data,
+		    "the directory that the service was given"),
+	OPTION_END,
+};
+
+static const char *const words[] = {"backup", "compact", "verify", "salvage", NULL};
+
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "admin",
+	.synopsis = "backup --data DIR OUT\n"
+		    "compact --data DIR\n"
+		    "verify --data DIR\n"
+		    "salvage --data DIR OUT",
+	.about =
+		"Looks after the data directory of a service on this machine; " PROGRAM
+		" does it.\n"
+		"\n"
+		"  backup   copies the store, compacted, to OUT/store.mdb, also while the service\n"
+		"           runs; a service can be started on OUT\n"
+		"  compact  gives space that the store does not use back to the disk; the service\n"
+		"           must be stopped\n"
+		"  verify   reads every table and says which are damaged, also while the service\n"
+		"           runs; exit status 1 if any is\n"
+		"  salvage  copies what is intact of a damaged store into the data directory OUT,\n"
+		"           which is made; says what is lost; the service must be stopped",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = 2,
+	.operands_wanted = "backup, compact, verify or salvage?",
+	.operand_words = words,
+};
 
 /* The program beside this one, else the one in $PATH. */
 static int run_symbolizer(char **argv, struct err *err)
@@ -50,16 +68,27 @@ static int run_symbolizer(char **argv, struct err *err)
 
 static int run_admin(int argc, char **argv, struct err *err)
 {
-	static const char *const words[] = {"backup", "compact", "verify", "salvage"};
-	static char name[] = PROGRAM;
+	static char name[] = PROGRAM, data[] = "--data";
+	struct admin_options o = {0};
+	struct operands operands;
+	char *arguments[6] = {name}; /* and a NULL */
+	size_t count = 1;
+	struct err ignored;
+	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	for (size_t i = 0; argc > 1 && i < ARRAY_LEN(words); i++)
-		if (!strcmp(argv[1], words[i])) {
-			argv[0] = name;
-			return run_symbolizer(argv, err);
-		}
-	return command_usage(&cmd_admin, "backup, compact, verify or salvage?", err);
+	if (rc)
+		return rc;
+	if (options_word("", operands.list[0], words, &ignored) < 0)
+		return options_refuse(&usage, err, "%s", usage.operands_wanted);
+	arguments[count++] = operands.list[0];
+	if (o.data) {
+		arguments[count++] = data;
+		arguments[count++] = (char *)(uintptr_t)o.data;
+	}
+	if (operands.count > 1)
+		arguments[count++] = operands.list[1];
+	return run_symbolizer(arguments, err);
 }
 
-const struct command cmd_admin = {"admin", run_admin,
-				  "back up, compact, verify or salvage a service's data", help};
+const struct command cmd_admin = {&usage, run_admin,
+				  "back up, compact, verify or salvage a service's data"};

@@ -15,8 +15,20 @@
 #include "profile_view.h"
 #include "speedscope_write.h"
 
+enum format_number {
+	FORMAT_BY_SUFFIX,
+	FORMAT_PPROF,
+	FORMAT_FOLDED,
+	FORMAT_SPEEDSCOPE,
+	FORMAT_FIREFOX,
+	FORMAT_PERF_SCRIPT,
+	FORMAT_JSON,
+	FORMAT_OTLP,
+};
+
 struct convert_options {
-	const char *out, *to, *title;
+	const char *out, *title;
+	enum format_number to;
 	bool marks;
 	struct profile_view view;
 };
@@ -86,18 +98,21 @@ static int to_otlp(const struct profile *p, uint32_t value, const struct convert
 	return otlp_write(p, out, err);
 }
 
+/* From FORMAT_PPROF on. */
+static const char *const format_words[] = {"pprof",       "folded", "speedscope", "firefox",
+					   "perf-script", "json",   "otlp",       NULL};
+
 static const struct format {
-	const char *name;
 	format_fn *write;
 	const char *suffixes[4]; /* of OUT, by which it is chosen without --to */
 } formats[] = {
-	{"pprof", to_pprof, {".pb.gz", ".pprof"}},
-	{"folded", to_folded, {".folded", ".collapsed"}},
-	{"speedscope", to_speedscope, {".speedscope.json", ".speedscope"}},
-	{"firefox", to_firefox, {".firefox.json"}},
-	{"perf-script", to_perf_script, {".perf", ".perf.txt"}},
-	{"json", to_json, {".jsonl", ".ndjson"}},
-	{"otlp", to_otlp, {".otlp", ".otlp.pb"}},
+	{to_pprof, {".pb.gz", ".pprof"}},
+	{to_folded, {".folded", ".collapsed"}},
+	{to_speedscope, {".speedscope.json", ".speedscope"}},
+	{to_firefox, {".firefox.json"}},
+	{to_perf_script, {".perf", ".perf.txt"}},
+	{to_json, {".jsonl", ".ndjson"}},
+	{to_otlp, {".otlp", ".otlp.pb"}},
 };
 
 static bool path_ends_with(const char *s, const char *end)
@@ -109,89 +124,119 @@ static bool path_ends_with(const char *s, const char *end)
 
 static const struct format *find_format(const struct convert_options *o, struct err *err)
 {
+	if (o->to)
+		return &formats[o->to - FORMAT_PPROF];
 	for (size_t i = 0; i < ARRAY_LEN(formats); i++) {
 		const struct format *f = &formats[i];
 
-		if (o->to && strcmp(o->to, f->name) == 0)
-			return f;
-		for (size_t k = 0; !o->to && k < ARRAY_LEN(f->suffixes) && f->suffixes[k]; k++)
+		for (size_t k = 0; k < ARRAY_LEN(f->suffixes) && f->suffixes[k]; k++)
 			if (path_ends_with(o->out, f->suffixes[k]))
 				return f;
 	}
-	if (o->to)
-		err_set(err, ERR_USAGE,
-			"--to %s: not pprof, folded, speedscope, firefox, perf-script, json or "
-			"otlp",
-			o->to);
-	else
-		err_set(err, ERR_USAGE, "%s: its name says no format: --to FORMAT does", o->out);
+	err_set(err, ERR_USAGE, "%s: its name says no format: --to FORMAT does", o->out);
 	return NULL;
 }
 
 /* --- the command ----------------------------------------------------------------------------- */
 
-static int parse_convert_options(int argc, char **argv, const struct command *self,
-				 struct convert_options *o, struct err *err)
-{
-	enum {
-		OPT_TO = 256,
-		OPT_TITLE,
-		OPT_MARKS,
-	};
-	static const struct option options[] = {
-		VIEW_OPTIONS,
-		{"to", required_argument, NULL, OPT_TO},
-		{"title", required_argument, NULL, OPT_TITLE},
-		{"marks", no_argument, NULL, OPT_MARKS},
-		{0},
-	};
-	int c;
+static const struct option_row common_rows[] = {
+	OPTION_TEXT('o', NULL, "OUT", struct convert_options, out,
+		    "where to write; - is standard output"),
+	OPTION_TEXT(0, "title", "TEXT", struct convert_options, title,
+		    "the profile's name in formats that show one"),
+	OPTION_FLAG(0, "marks", struct convert_options, marks,
+		    "folded: _[k] behind kernel frames, _[i] behind inlined calls"),
+	OPTION_FLAG(0, "json", struct convert_options, view.json, "the same as --to json"),
+	OPTION_ROWS(struct convert_options, view, profile_view_rows_no_json),
+	OPTION_END,
+};
 
-	while ((c = command_option(argc, argv, VIEW_LETTERS "o:", options, err)) != -1) {
-		switch (c) {
-		case 'o':
-			o->out = optarg;
-			break;
-		case OPT_TO:
-			o->to = optarg;
-			break;
-		case OPT_TITLE:
-			o->title = optarg;
-			break;
-		case OPT_MARKS:
-			o->marks = true;
-			break;
-		default:
-			if (profile_view_option(c, optarg, &o->view, err) <= 0)
-				return ERR_USAGE;
-		}
-	}
-	if (o->view.json && o->to && strcmp(o->to, "json") != 0)
-		return command_usage(self, "--json is --to json, and --to says another", err);
-	if (o->view.json)
-		o->to = "json";
-	if (optind < argc && o->out)
-		return 0;
-	command_usage(self, optind == argc ? "no profile given" : "-o OUT is missing", err);
-	return ERR_USAGE;
-}
+#define FORMAT_ROW(text)                                                               \
+	OPTION_WORD(0, "to", "FORMAT", struct convert_options, to, format_words, text, \
+		    .min = FORMAT_PPROF)
+
+static const struct option_row convert_rows[] = {
+	FORMAT_ROW("one of the names above"),
+	OPTION_MORE(common_rows),
+	OPTION_END,
+};
+
+static const struct option_row merge_rows[] = {
+	FORMAT_ROW("another format, by its name in `convert --help`"),
+	OPTION_MORE(common_rows),
+	OPTION_END,
+};
+
+static const struct option_usage convert_usage = {
+	.name = COMMAND_PREFIX "convert",
+	.synopsis = "[OPTIONS] DIR|FILE... -o OUT",
+	.about = "Reads pprof, perf.data, the text of perf script, folded stacks, directories of "
+		 "pprof files, and spools; adds them up; writes one file. The end of OUT says the "
+		 "format:\n"
+		 "\n"
+		 "  pprof              .pb.gz .pprof          go tool pprof\n"
+		 "  folded             .folded .collapsed     flamegraph.pl, inferno\n"
+		 "  speedscope         .speedscope.json       www.speedscope.app\n"
+		 "  firefox            .firefox.json          profiler.firefox.com\n"
+		 "  perf-script        .perf .perf.txt        what reads `perf script`\n"
+		 "  json               .jsonl .ndjson         a line for each sample, nothing "
+		 "lost\n"
+		 "  otlp               .otlp .otlp.pb         OpenTelemetry, ProfilesData "
+		 "of " OTLP_VERSION "\n"
+		 "\n"
+		 "perf-script has a record for each sample. Where these would be more than 256 for "
+		 "each row of the profile (or 65,536 in all), or more than 16 million, each row is "
+		 "one record with its whole weight as the period, and a warning says so.",
+	.rows = convert_rows,
+	.operands_min = 1,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "no profile given",
+	.notes = FILTER_NOTES,
+};
+
+static const struct option_usage merge_usage = {
+	.name = COMMAND_PREFIX "merge",
+	.synopsis = "[OPTIONS] DIR|FILE... -o OUT",
+	.about = "Adds up profiles of any format that is read, with labels, modules and comments, "
+		 "and writes one pprof file. Options are those of `convert`.",
+	.rows = merge_rows,
+	.operands_min = 1,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "no profile given",
+	.notes = FILTER_NOTES,
+};
 
 static void convert_options_done(struct convert_options *o)
 {
 	profile_view_done(&o->view);
 }
 
-static int convert_files(int argc, char **argv, const struct command *self, const char *to,
-			 struct err *err)
+static int check_convert_options(const struct option_usage *usage, struct convert_options *o,
+				 struct err *err)
+{
+	if (!o->out)
+		return options_refuse(usage, err, "-o OUT is missing");
+	if (o->view.json && o->to && o->to != FORMAT_JSON)
+		return options_refuse(usage, err, "--json is --to json, and --to says another");
+	if (o->view.json)
+		o->to = FORMAT_JSON;
+	return 0;
+}
+
+static int convert_profiles(const struct option_usage *usage, int argc, char **argv,
+			    enum format_number to, struct err *err)
 {
 	_cleanup_(convert_options_done) struct convert_options o = {.title = "rawstack"};
 	_cleanup_(output_file_done) struct output_file file = OUTPUT_FILE_NONE;
 	_cleanup_(text_out_done) struct text_out out = TEXT_OUT_INIT(output_file_write, &file);
 	const struct format *format;
+	struct operands profiles;
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse_convert_options(argc, argv, self, &o, err);
+	rc = options_parse(usage, argc, argv, &o, &profiles, err);
+	if (!rc)
+		rc = check_convert_options(usage, &o, err);
 	if (rc)
 		return rc;
 	if (!o.to)
@@ -199,7 +244,7 @@ static int convert_files(int argc, char **argv, const struct command *self, cons
 	format = find_format(&o, err);
 	if (!format)
 		return ERR_USAGE;
-	rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
+	rc = profile_view_read(&o.view, profiles.list, profiles.count, err);
 	if (!rc)
 		rc = output_file_open(&file, o.out, err);
 	out.max = text_out_max(&o.view.p);
@@ -212,58 +257,22 @@ static int convert_files(int argc, char **argv, const struct command *self, cons
 
 static int run_convert(int argc, char **argv, struct err *err)
 {
-	return convert_files(argc, argv, &cmd_convert, NULL, err);
+	return convert_profiles(&convert_usage, argc, argv, FORMAT_BY_SUFFIX, err);
 }
 
 static int run_merge(int argc, char **argv, struct err *err)
 {
-	return convert_files(argc, argv, &cmd_merge, "pprof", err);
+	return convert_profiles(&merge_usage, argc, argv, FORMAT_PPROF, err);
 }
 
-#define CONVERT_HELP                                                                   \
-	"  --title TEXT       the profile's name in formats that show one\n"           \
-	"  --marks            folded: _[k] behind kernel frames, _[i] behind inlined " \
-	"calls\n" VIEW_HELP_JSON("the same as --to json")
-
 const struct command cmd_convert = {
-	.name = "convert",
+	.usage = &convert_usage,
 	.run = run_convert,
 	.summary = "a profile in the format of another tool",
-	.help = "usage: rawstack convert [OPTIONS] DIR|FILE... -o OUT\n"
-		"\n"
-		"Reads pprof, perf.data, the text of perf script, folded stacks, directories of "
-		"pprof\n"
-		"files, and spools; adds them up; writes one file. The end of OUT says the "
-		"format:\n"
-		"\n"
-		"  pprof              .pb.gz .pprof          go tool pprof\n"
-		"  folded             .folded .collapsed     flamegraph.pl, inferno\n"
-		"  speedscope         .speedscope.json       www.speedscope.app\n"
-		"  firefox            .firefox.json          profiler.firefox.com\n"
-		"  perf-script        .perf .perf.txt        what reads `perf script`\n"
-		"  json               .jsonl .ndjson         a line for each sample, nothing lost\n"
-		"  otlp               .otlp .otlp.pb         OpenTelemetry, ProfilesData "
-		"of " OTLP_VERSION "\n"
-		"\n"
-		"perf-script has a record for each sample. Where these would be more than 256 for\n"
-		"each row of the profile (or 65,536 in all), or more than 16 million, each row is\n"
-		"one record with its whole weight as the period, and a warning says so.\n"
-		"\n"
-		"  -o OUT             where to write; - is standard output\n"
-		"  --to FORMAT        one of the names above\n" CONVERT_HELP,
 };
 
 const struct command cmd_merge = {
-	.name = "merge",
+	.usage = &merge_usage,
 	.run = run_merge,
 	.summary = "many profiles as one pprof file",
-	.help = "usage: rawstack merge [OPTIONS] DIR|FILE... -o OUT\n"
-		"\n"
-		"Adds up profiles of any format that is read, with labels, modules and comments, "
-		"and\n"
-		"writes one pprof file. Options are those of `convert`.\n"
-		"\n"
-		"  -o OUT             where to write; - is standard output\n"
-		"  --to FORMAT        another format, by its name in `convert "
-		"--help`\n" CONVERT_HELP,
 };

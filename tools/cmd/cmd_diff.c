@@ -7,15 +7,14 @@
 #include "ranking.h"
 
 struct diff_options {
-	struct profile_view before, after;
+	struct profile_view view;
 	uint64_t rows;
 	bool cum;
 };
 
 static void diff_options_done(struct diff_options *o)
 {
-	profile_view_done(&o->before);
-	profile_view_done(&o->after);
+	profile_view_done(&o->view);
 }
 
 /* A function in either profile; by name and home (function_set.h). */
@@ -212,92 +211,85 @@ static int print_table(const struct changes *c, uint64_t rows, struct buf *out)
 	return text_table_print(&t, out);
 }
 
-static int compare_profiles(const struct diff_options *o, struct changes *c, struct buf *out,
-			    struct err *err)
+static int compare_profiles(const struct diff_options *b, const struct diff_options *a,
+			    struct changes *c, struct buf *out, struct err *err)
 {
 	_cleanup_(ranking_done) struct ranking before = {0}, after = {0};
-	int rc = ranking_make(&before, &o->before.p, o->before.row, o->cum, err);
+	int rc = ranking_make(&before, &b->view.p, b->view.row, b->cum, err);
 
 	if (!rc)
-		rc = ranking_make(&after, &o->after.p, o->after.row, o->cum, err);
+		rc = ranking_make(&after, &a->view.p, a->view.row, a->cum, err);
 	if (rc)
 		return rc;
-	if (!add_ranking(c, &before, o->cum, false) || !add_ranking(c, &after, o->cum, true))
+	if (!add_ranking(c, &before, b->cum, false) || !add_ranking(c, &after, a->cum, true))
 		return err_set(err, ERR_MEMORY, "diff: out of memory");
 	join_places(c);
 	if (c->keys.count)
 		qsort(c->list, c->keys.count, sizeof(*c->list), by_size);
-	if (o->before.json) {
-		print_diff_json(c, o->rows, out);
+	if (b->view.json) {
+		print_diff_json(c, b->rows, out);
 		return 0;
 	}
 	buf_str(out, "before: ");
-	profile_view_amount(&o->before, before.total, out);
+	profile_view_amount(&b->view, before.total, out);
 	buf_str(out, "; after: ");
-	profile_view_amount(&o->after, after.total, out);
+	profile_view_amount(&a->view, after.total, out);
 	buf_str(out, "; shares are of each\n");
-	return print_table(c, o->rows, out) ? err_set(err, ERR_MEMORY, "diff: out of memory") : 0;
+	return print_table(c, b->rows, out) ? err_set(err, ERR_MEMORY, "diff: out of memory") : 0;
 }
 
-/* Both profiles are read through equal filters: options are parsed twice. */
-static int parse_diff_options(int argc, char **argv, struct diff_options *o, struct profile_view *v,
-			      struct err *err)
-{
-	enum {
-		OPT_CUM = 256
-	};
-	static const struct option options[] = {
-		VIEW_OPTIONS, {"cum", no_argument, NULL, OPT_CUM}, {0}};
-	int c;
+static const struct option_row rows[] = {
+	OPTION_NUMBER('n', NULL, "N", struct diff_options, rows, 1, UINT32_MAX, 1,
+		      "rows, 20 if not given"),
+	OPTION_FLAG(0, "cum", struct diff_options, cum, "compare shares with all that is called"),
+	OPTION_ROWS(struct diff_options, view, profile_view_rows),
+	OPTION_END,
+};
 
-	optind = 0;
-	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1) {
-		if (c == OPT_CUM)
-			o->cum = true;
-		else if (c == 'n' && command_number("-n", optarg, 1, UINT32_MAX, &o->rows, err))
-			return ERR_USAGE;
-		else if (c != 'n' && profile_view_option(c, optarg, v, err) <= 0)
-			return ERR_USAGE;
-	}
-	return argc - optind != 2 ? command_usage(&cmd_diff, "give two profiles", err) : 0;
-}
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "diff",
+	.synopsis = "[OPTIONS] BEFORE AFTER",
+	.about = "Each is a profile or a directory of them. Prints the functions whose share "
+		 "changed most, with their share of either profile and the change in points of "
+		 "per cent.",
+	.rows = rows,
+	.operands_min = 2,
+	.operands_max = 2,
+	.operands_wanted = "give two profiles",
+	.notes = FILTER_NOTES,
+};
 
 static int run_diff(int argc, char **argv, struct err *err)
 {
-	_cleanup_(diff_options_done) struct diff_options o = {.rows = 20};
+	_cleanup_(diff_options_done) struct diff_options before = {.rows = 20},
+							 after = {.rows = 20};
 	_cleanup_(changes_done) struct changes c = {
 		.keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES),
 		.places = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	struct operands profiles;
 	int rc;
 
-	profile_view_init(&o.before);
-	profile_view_init(&o.after);
-	rc = parse_diff_options(argc, argv, &o, &o.before, err);
+	profile_view_init(&before.view);
+	profile_view_init(&after.view);
+	/* Both profiles are read through equal filters: options are parsed twice. */
+	rc = options_parse(&usage, argc, argv, &before, &profiles, err);
 	if (!rc)
-		rc = parse_diff_options(argc, argv, &o, &o.after, err);
+		rc = options_parse(&usage, argc, argv, &after, &profiles, err);
 	if (!rc)
-		rc = profile_view_read(&o.before, argv + optind, 1, err);
+		rc = profile_view_read(&before.view, profiles.list, 1, err);
 	if (!rc)
-		rc = profile_view_read(&o.after, argv + optind + 1, 1, err);
+		rc = profile_view_read(&after.view, profiles.list + 1, 1, err);
 	if (!rc)
-		rc = compare_profiles(&o, &c, &out, err);
+		rc = compare_profiles(&before, &after, &c, &out, err);
 	if (!rc)
 		rc = profile_view_print(&out, "diff", err);
-	rc = profile_view_end(&o.before, rc, err);
-	return profile_view_end(&o.after, rc, err);
+	rc = profile_view_end(&before.view, rc, err);
+	return profile_view_end(&after.view, rc, err);
 }
 
 const struct command cmd_diff = {
-	.name = "diff",
+	.usage = &usage,
 	.run = run_diff,
 	.summary = "what changed between two profiles",
-	.help = "usage: rawstack diff [OPTIONS] BEFORE AFTER\n"
-		"\n"
-		"Each is a profile or a directory of them. Prints the functions whose share\n"
-		"changed most, with their share of either profile and the change in points of\n"
-		"per cent.\n"
-		"\n"
-		"  -n N               rows, 20 if not given\n"
-		"  --cum              compare shares with all that is called\n" VIEW_HELP,
 };

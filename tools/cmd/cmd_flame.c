@@ -13,39 +13,28 @@ struct flame_options {
 	struct profile_view view;
 };
 
-static int parse_flame_options(int argc, char **argv, struct flame_options *o, struct err *err)
-{
-	enum {
-		OPT_TITLE = 256
-	};
-	static const struct option options[] = {
-		FILTER_OPTIONS,
-		{"title", required_argument, NULL, OPT_TITLE},
-		VIEW_DIFF_OPTION,
-		{"value", required_argument, NULL, VIEW_VALUE},
-		{0},
-	};
-	int c;
+static const struct option_row rows[] = {
+	OPTION_TEXT('o', NULL, "OUT.html", struct flame_options, out,
+		    "where to write; - is standard output"),
+	OPTION_TEXT(0, "title", "TEXT", struct flame_options, title, "the page's heading"),
+	VIEW_DIFF_ROW(struct flame_options, "subtract a profile: what grew is left"),
+	OPTION_ROWS(struct flame_options, view, profile_view_rows_no_json),
+	OPTION_END,
+};
 
-	while ((c = command_option(argc, argv, VIEW_LETTERS "o:", options, err)) != -1) {
-		switch (c) {
-		case 'o':
-			o->out = optarg;
-			break;
-		case OPT_TITLE:
-			o->title = optarg;
-			break;
-		default:
-			if (profile_view_option(c, optarg, &o->view, err) <= 0)
-				return ERR_USAGE;
-		}
-	}
-	if (optind < argc && o->out)
-		return 0;
-	command_usage(&cmd_flame, optind == argc ? "no profile given" : "-o OUT.html is missing",
-		      err);
-	return ERR_USAGE;
-}
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "flame",
+	.synopsis = "[OPTIONS] DIR|FILE... -o OUT.html",
+	.about = "Reads profiles, and directories of them such as the shipper's --out, and "
+		 "writes one page that needs no network: zoom by click or keys, search with "
+		 "the share of what matches, inlined calls, kernel frames and frames without "
+		 "names marked.",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "no profile given",
+	.notes = FILTER_NOTES,
+};
 
 static int write_page(const char *path, const struct buf *page, struct err *err)
 {
@@ -68,13 +57,16 @@ static int run_flame(int argc, char **argv, struct err *err)
 	_cleanup_(flame_tree_done) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf page = BUF_INIT(GIB), unit = BUF_INIT(LIMIT_STRING_LEN);
 	const struct profile *p = &o.view.p;
+	struct operands profiles;
 	struct profile_text t;
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse_flame_options(argc, argv, &o, err);
+	rc = options_parse(&usage, argc, argv, &o, &profiles, err);
+	if (!rc && !o.out)
+		rc = options_refuse(&usage, err, "-o OUT.html is missing");
 	if (!rc)
-		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
+		rc = profile_view_read(&o.view, profiles.list, profiles.count, err);
 	if (!rc)
 		rc = flame_tree_make(&tree, p, o.view.row, err);
 	if (!rc)
@@ -92,19 +84,7 @@ static int run_flame(int argc, char **argv, struct err *err)
 }
 
 const struct command cmd_flame = {
-	.name = "flame",
+	.usage = &usage,
 	.run = run_flame,
 	.summary = "a flame graph of a profile, as one HTML page",
-	.help = "usage: rawstack flame [OPTIONS] DIR|FILE... -o OUT.html\n"
-		"\n"
-		"Reads profiles, and directories of them such as the shipper's --out, and "
-		"writes\n"
-		"one page that needs no network: zoom by click or keys, search with the share of "
-		"what\n"
-		"matches, inlined calls, kernel frames and frames without names marked.\n"
-		"\n"
-		"  -o OUT.html        where to write; - is standard output\n"
-		"  --title TEXT       the page's heading\n"
-		"  --diff-base FILE   subtract a profile: what grew is left\n"
-		"  --value TYPE       what to weigh: samples, cpu, ...\n" FILTER_HELP,
 };

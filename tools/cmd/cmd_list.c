@@ -226,18 +226,24 @@ static int print_list(struct list_options *o, struct costs *c, struct buf *out, 
 	return 0;
 }
 
-static int parse_list_options(int argc, char **argv, struct list_options *o, struct err *err)
-{
-	static const struct option options[] = {VIEW_OPTIONS, VIEW_DIFF_OPTION, {0}};
-	int c;
+static const struct option_row rows[] = {
+	VIEW_DIFF_ROW(struct list_options, VIEW_DIFF_HELP),
+	OPTION_ROWS(struct list_options, view, profile_view_rows),
+	OPTION_END,
+};
 
-	while ((c = command_option(argc, argv, VIEW_LETTERS, options, err)) != -1)
-		if (profile_view_option(c, optarg, &o->view, err) <= 0)
-			return ERR_USAGE;
-	if (argc - optind < 2)
-		return command_usage(&cmd_list, "give a REGEX and a profile", err);
-	return text_match_compile(&o->match, "list", argv[optind], err);
-}
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "list",
+	.synopsis = "[OPTIONS] REGEX DIR|FILE...",
+	.about = "For each function whose name matches, its lines with the share of samples "
+		 "that end there (self) and that pass there (cum), of all samples; with the "
+		 "source, where the file is on this machine.",
+	.rows = rows,
+	.operands_min = 2,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "give a REGEX and a profile",
+	.notes = FILTER_NOTES,
+};
 
 static int run_list(int argc, char **argv, struct err *err)
 {
@@ -245,13 +251,15 @@ static int run_list(int argc, char **argv, struct err *err)
 	_cleanup_(costs_done) struct costs c = {
 		.keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	struct operands operands;
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse_list_options(argc, argv, &o, err);
+	rc = options_parse(&usage, argc, argv, &o, &operands, err);
 	if (!rc)
-		rc = profile_view_read(&o.view, argv + optind + 1, (size_t)(argc - optind - 1),
-				       err);
+		rc = text_match_compile(&o.match, "list", operands.list[0], err);
+	if (!rc)
+		rc = profile_view_read(&o.view, operands.list + 1, operands.count - 1, err);
 	if (!rc)
 		rc = count_list_lines(&o, &c, err);
 	if (!rc)
@@ -262,14 +270,7 @@ static int run_list(int argc, char **argv, struct err *err)
 }
 
 const struct command cmd_list = {
-	.name = "list",
+	.usage = &usage,
 	.run = run_list,
 	.summary = "the source of a function with the cost of each line",
-	.help = "usage: rawstack list [OPTIONS] REGEX DIR|FILE...\n"
-		"\n"
-		"For each function whose name matches, its lines with the share of samples that\n"
-		"end there (self) and that pass there (cum), of all samples; with the source, "
-		"where\n"
-		"the file is on this machine.\n"
-		"\n" VIEW_HELP_DIFF VIEW_HELP,
 };

@@ -108,16 +108,17 @@ static int run_ls(int argc, char **argv, struct err *err)
 	return remote_list_run(&list, argc, argv, err);
 }
 
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "ls",
+	.synopsis = "[OPTIONS]",
+	.about = "Prints each binary that was pushed: its build id, whether its table is "
+		 "ready, how many functions it has, and from what their names come.",
+	.rows = remote_list_rows,
+	.operands_wanted = "takes no arguments",
+};
+
 const struct command cmd_ls = {
-	.name = "ls",
+	.usage = &usage,
 	.run = run_ls,
 	.summary = "list the binaries that the service has",
-	.help = "usage: rawstack ls [OPTIONS]\n"
-		"\n"
-		"Prints each binary that was pushed: its build id, whether its table is ready, "
-		"how\n"
-		"many functions it has, and from what their names come.\n"
-		"\n"
-		"  --server HOST:PORT     the service\n"
-		"  --json                 one object per line\n",
 };

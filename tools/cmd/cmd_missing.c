@@ -97,17 +97,18 @@ static int run_missing(int argc, char **argv, struct err *err)
 	return remote_list_run(&list, argc, argv, err);
 }
 
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "missing",
+	.synopsis = "[OPTIONS]",
+	.about = "Prints the build ids that samples came from and that the service has no "
+		 "table for, heaviest first, with the paths where hosts saw them. `rawstack "
+		 "push` brings them.",
+	.rows = remote_list_rows,
+	.operands_wanted = "takes no arguments",
+};
+
 const struct command cmd_missing = {
-	.name = "missing",
+	.usage = &usage,
 	.run = run_missing,
 	.summary = "list binaries that were asked for and are not there",
-	.help = "usage: rawstack missing [OPTIONS]\n"
-		"\n"
-		"Prints the build ids that samples came from and that the service has no table "
-		"for,\n"
-		"heaviest first, with the paths where hosts saw them. `rawstack push` brings "
-		"them.\n"
-		"\n"
-		"  --server HOST:PORT     the service\n"
-		"  --json                 one object per line\n",
 };

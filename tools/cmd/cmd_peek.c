@@ -18,22 +18,26 @@ static void peek_options_done(struct peek_options *o)
 	text_match_done(&o->match);
 }
 
-static int parse_peek_options(int argc, char **argv, struct peek_options *o, struct err *err)
-{
-	static const struct option options[] = {VIEW_OPTIONS, VIEW_DIFF_OPTION, {0}};
-	int c;
+static const struct option_row rows[] = {
+	OPTION_NUMBER('n', NULL, "N", struct peek_options, functions, 1, UINT32_MAX, 1,
+		      "functions, 10 if not given"),
+	VIEW_DIFF_ROW(struct peek_options, VIEW_DIFF_HELP),
+	OPTION_ROWS(struct peek_options, view, profile_view_rows),
+	OPTION_END,
+};
 
-	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1)
-		if (c == 'n') {
-			if (command_number("-n", optarg, 1, UINT32_MAX, &o->functions, err))
-				return ERR_USAGE;
-		} else if (profile_view_option(c, optarg, &o->view, err) <= 0) {
-			return ERR_USAGE;
-		}
-	if (argc - optind < 2)
-		return command_usage(&cmd_peek, "give a REGEX and a profile", err);
-	return text_match_compile(&o->match, "peek", argv[optind], err);
-}
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "peek",
+	.synopsis = "[OPTIONS] REGEX DIR|FILE...",
+	.about = "For each function whose name matches: who calls it, its own share and its "
+		 "share with all it calls, and what it calls; shares of callers and callees "
+		 "are of the function's, in a difference of the whole.",
+	.rows = rows,
+	.operands_min = 2,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "give a REGEX and a profile",
+	.notes = FILTER_NOTES,
+};
 
 struct side {
 	uint32_t node;
@@ -209,32 +213,28 @@ static int run_peek(int argc, char **argv, struct err *err)
 	_cleanup_(peek_options_done) struct peek_options o = {.functions = 10};
 	_cleanup_(call_graph_done) struct call_graph g = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	struct operands operands;
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse_peek_options(argc, argv, &o, err);
+	rc = options_parse(&usage, argc, argv, &o, &operands, err);
 	if (!rc)
-		rc = profile_view_read(&o.view, argv + optind + 1, (size_t)(argc - optind - 1),
-				       err);
+		rc = text_match_compile(&o.match, "peek", operands.list[0], err);
+	if (!rc)
+		rc = profile_view_read(&o.view, operands.list + 1, operands.count - 1, err);
 	if (!rc)
 		rc = call_graph_make(&g, &o.view.p, o.view.row, err);
+	if (rc)
+		return rc;
 	g.total = profile_view_whole(&o.view, g.total);
-	if (!rc)
-		rc = print_peek(&o, &g, &out, err);
+	rc = print_peek(&o, &g, &out, err);
 	if (!rc)
 		rc = profile_view_print(&out, "peek", err);
 	return profile_view_end(&o.view, rc, err);
 }
 
 const struct command cmd_peek = {
-	.name = "peek",
+	.usage = &usage,
 	.run = run_peek,
 	.summary = "a function between its callers and its callees",
-	.help = "usage: rawstack peek [OPTIONS] REGEX DIR|FILE...\n"
-		"\n"
-		"For each function whose name matches: who calls it, its own share and its share\n"
-		"with all it calls, and what it calls; shares of callers and callees are of the\n"
-		"function's, in a difference of the whole.\n"
-		"\n"
-		"  -n N               functions, 10 if not given\n" VIEW_HELP_DIFF VIEW_HELP,
 };

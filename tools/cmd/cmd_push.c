@@ -25,17 +25,19 @@ struct arguments {
 	Rawstack__V1__Label *label_pointers[LIMIT_LABELS];
 };
 
-static int add_push_label(struct arguments *o, const char *text, struct err *err)
+static int add_push_label(void *at, const char *option, const char *text, struct err *err)
 {
+	struct arguments *o = at;
 	const char *equals = strchr(text, '=');
 	Rawstack__V1__Label *l = &o->labels[o->push.label_count];
 
 	if (!equals || equals == text)
-		return err_set(err, ERR_USAGE, "--label %s: not KEY=VALUE", text);
+		return err_set(err, ERR_USAGE, "%s %s: not KEY=VALUE", option, text);
 	if (o->push.label_count == LIMIT_LABELS)
-		return err_set(err, ERR_USAGE, "--label: more than %d of them", (int)LIMIT_LABELS);
+		return err_set(err, ERR_USAGE, "%s: more than %d of them", option,
+			       (int)LIMIT_LABELS);
 	if (strlen(equals + 1) > LIMIT_LABEL_LEN || (size_t)(equals - text) > LIMIT_LABEL_LEN)
-		return err_set(err, ERR_USAGE, "--label %.40s...: longer than %d bytes", text,
+		return err_set(err, ERR_USAGE, "%s %.40s...: longer than %d bytes", option, text,
 			       (int)LIMIT_LABEL_LEN);
 	rawstack__v1__label__init(l);
 	l->key.data = (uint8_t *)(uintptr_t)text;
@@ -46,108 +48,63 @@ static int add_push_label(struct arguments *o, const char *text, struct err *err
 	return 0;
 }
 
-static int parse_push_arguments(int argc, char **argv, struct arguments *o, struct err *err)
-{
-	enum {
-		OPT_SERVER = 256,
-		OPT_NAME,
-		OPT_VERSION,
-		OPT_LABEL,
-		OPT_KALLSYMS,
-		OPT_BUILD_ID,
-		OPT_KERNEL,
-		OPT_TABLE,
-		OPT_ALONE,
-		OPT_PIN,
-		OPT_REPLACE,
-		OPT_JOBS,
-		OPT_RETRY,
-		OPT_JSON
-	};
-	static const struct option options[] = {
-		{"server", required_argument, NULL, OPT_SERVER},
-		{"name", required_argument, NULL, OPT_NAME},
-		{"version-label", required_argument, NULL, OPT_VERSION},
-		{"label", required_argument, NULL, OPT_LABEL},
-		{"kallsyms", required_argument, NULL, OPT_KALLSYMS},
-		{"build-id", required_argument, NULL, OPT_BUILD_ID},
-		{"kernel", no_argument, NULL, OPT_KERNEL},
-		{"table", no_argument, NULL, OPT_TABLE},
-		{"alone", no_argument, NULL, OPT_ALONE},
-		{"pin", no_argument, NULL, OPT_PIN},
-		{"replace", no_argument, NULL, OPT_REPLACE},
-		{"jobs", required_argument, NULL, OPT_JOBS},
-		{"retry", required_argument, NULL, OPT_RETRY},
-		{"json", no_argument, NULL, OPT_JSON},
-		{0},
-	};
-	uint64_t jobs = JOBS_DEFAULT, patience = PATIENCE_DEFAULT_S;
-	int c;
+static const struct option_row rows[] = {
+	OPTION_TEXT(0, "server", "HOST:PORT", struct arguments, push.server, "the service"),
+	OPTION_TEXT(0, "name", "NAME", struct arguments, push.name, "instead of the file's name"),
+	OPTION_TEXT(0, "version-label", "V", struct arguments, push.version,
+		    "the release it belongs to"),
+	OPTION_CALL(0, "label", "KEY=VALUE", add_push_label, "to find it by; up to 32"),
+	OPTION_FLAG(0, "pin", struct arguments, push.pin, "never to be evicted"),
+	OPTION_FLAG(0, "replace", struct arguments, push.replace,
+		    "instead of what the service has of it"),
+	OPTION_FLAG(0, "table", struct arguments, push.table,
+		    "build the table here and send only that"),
+	OPTION_FLAG(0, "alone", struct arguments, push.alone, "without the files that go with it"),
+	OPTION_NUMBER(0, "jobs", "N", struct arguments, push.jobs, 1, JOBS_MAX, 1,
+		      "files at a time (4)"),
+	OPTION_NUMBER(0, "retry", "SECONDS", struct arguments, push.patience_ms, 0, PATIENCE_MAX_S,
+		      1000, "how long to go on when nothing moves (60)"),
+	OPTION_FLAG(0, "kernel", struct arguments, kernel,
+		    "symbols of the running kernel (/proc/kallsyms; root), and the files of its "
+		    "loaded modules (/lib/modules)"),
+	OPTION_TEXT(0, "kallsyms", "FILE", struct arguments, kallsyms,
+		    "symbols of a kernel, in the format of /proc/kallsyms"),
+	OPTION_TEXT(0, "build-id", "ID", struct arguments, build_id, "whose they are"),
+	OPTION_FLAG(0, "json", struct arguments, push.json, "one object per file"),
+	OPTION_END,
+};
 
-	while ((c = command_option(argc, argv, ":", options, err)) != -1) {
-		switch (c) {
-		case OPT_SERVER:
-			o->push.server = optarg;
-			break;
-		case OPT_NAME:
-			o->push.name = optarg;
-			break;
-		case OPT_VERSION:
-			o->push.version = optarg;
-			break;
-		case OPT_LABEL:
-			if (add_push_label(o, optarg, err))
-				return ERR_USAGE;
-			break;
-		case OPT_KALLSYMS:
-			o->kallsyms = optarg;
-			break;
-		case OPT_BUILD_ID:
-			o->build_id = optarg;
-			break;
-		case OPT_KERNEL:
-			o->kernel = true;
-			break;
-		case OPT_TABLE:
-			o->push.table = true;
-			break;
-		case OPT_ALONE:
-			o->push.alone = true;
-			break;
-		case OPT_PIN:
-			o->push.pin = true;
-			break;
-		case OPT_REPLACE:
-			o->push.replace = true;
-			break;
-		case OPT_JOBS:
-			if (command_number("--jobs", optarg, 1, JOBS_MAX, &jobs, err))
-				return ERR_USAGE;
-			break;
-		case OPT_RETRY:
-			if (command_number("--retry", optarg, 0, PATIENCE_MAX_S, &patience, err))
-				return ERR_USAGE;
-			break;
-		case OPT_JSON:
-			o->push.json = true;
-			break;
-		default:
-			return ERR_USAGE;
-		}
-	}
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "push",
+	.synopsis = "[OPTIONS] FILE|DIRECTORY|-...\n"
+		    "[OPTIONS] --kernel\n"
+		    "[OPTIONS] --kallsyms FILE --build-id ID",
+	.about = "Uploads ELF files with their debug information and prints what was "
+		 "understood of each: of a directory, every file in it that has a build id; of "
+		 "-, the files whose paths are on standard input, one a line. Kernel modules "
+		 "may be compressed (.ko.xz, .ko.zst, .ko.gz) where they are named. What the "
+		 "service has already is not sent again. What goes with a file is found and "
+		 "sent too: the program of a debug file and the reverse, both by the program's "
+		 "name, its dwz file, its .dwp package. A broken connection is taken up again "
+		 "where it broke. Fails when anything was not understood, or nothing was "
+		 "found.",
+	.rows = rows,
+	.operands_max = OPERANDS_ANY,
+};
+
+static int check_push_arguments(struct arguments *o, size_t file_count, struct err *err)
+{
 	if (o->kernel && (o->kallsyms || o->build_id))
-		return command_usage(&cmd_push, "--kernel finds its file and its id itself", err);
+		return options_refuse(&usage, err, "--kernel finds its file and its id itself");
 	if (o->kallsyms && !o->build_id)
-		return command_usage(&cmd_push, "--kallsyms needs --build-id", err);
+		return options_refuse(&usage, err, "--kallsyms needs --build-id");
 	if (o->build_id && !o->kallsyms)
-		return command_usage(&cmd_push, "--build-id is for --kallsyms", err);
+		return options_refuse(&usage, err, "--build-id is for --kallsyms");
 	if (o->push.table && (o->kernel || o->kallsyms))
-		return command_usage(&cmd_push, "--table is for files", err);
-	o->push.jobs = (uint32_t)jobs;
-	o->push.patience_ms = (uint32_t)patience * 1000;
+		return options_refuse(&usage, err, "--table is for files");
+	if (!file_count && !o->kernel && !o->kallsyms)
+		return options_refuse(&usage, err, "no file given");
 	o->push.labels = o->label_pointers;
-	if (optind == argc && !o->kernel && !o->kallsyms)
-		return command_usage(&cmd_push, "no file given", err);
 	return 0;
 }
 
@@ -165,11 +122,15 @@ static int run_push(int argc, char **argv, struct err *err)
 	_cleanup_(push_files_done) struct push_files files = {0};
 	_cleanup_(closep) int kernel_fd = -1;
 	struct push_kallsyms kernel = {.fd = -1};
-	struct arguments o = {0};
-	int rc = parse_push_arguments(argc, argv, &o, err);
+	struct arguments o = {
+		.push = {.jobs = JOBS_DEFAULT, .patience_ms = PATIENCE_DEFAULT_S * 1000}};
+	struct operands paths;
+	int rc = options_parse(&usage, argc, argv, &o, &paths, err);
 
-	for (int i = optind; i < argc && !rc; i++)
-		rc = push_files_add(&files, argv[i], err);
+	if (!rc)
+		rc = check_push_arguments(&o, paths.count, err);
+	for (size_t i = 0; !rc && i < paths.count; i++)
+		rc = push_files_add(&files, paths.list[i], err);
 	if (!rc && (o.kernel || o.kallsyms))
 		rc = open_kallsyms(&o, &kernel, err);
 	if (!rc && o.kernel)
@@ -179,39 +140,7 @@ static int run_push(int argc, char **argv, struct err *err)
 }
 
 const struct command cmd_push = {
-	.name = "push",
+	.usage = &usage,
 	.run = run_push,
 	.summary = "upload debug binaries, or the kernel's symbols and modules",
-	.help = "usage: rawstack push [OPTIONS] FILE|DIRECTORY|-...\n"
-		"       rawstack push [OPTIONS] --kernel\n"
-		"       rawstack push [OPTIONS] --kallsyms FILE --build-id ID\n"
-		"\n"
-		"Uploads ELF files with their debug information and prints what was understood of\n"
-		"each: of a directory, every file in it that has a build id; of -, the files "
-		"whose\n"
-		"paths are on standard input, one a line. Kernel modules may be compressed "
-		"(.ko.xz,\n"
-		".ko.zst, .ko.gz) where they are named. What the service has already is not sent\n"
-		"again. What goes with a file is found and sent too: the program of a debug file\n"
-		"and the reverse, both by the program's name, its dwz file, its .dwp package. A\n"
-		"broken connection is taken up again where it broke. Fails when anything was not\n"
-		"understood, or nothing was found.\n"
-		"\n"
-		"  --server HOST:PORT     the service\n"
-		"  --name NAME            instead of the file's name\n"
-		"  --version-label V      the release it belongs to\n"
-		"  --label KEY=VALUE      to find it by; up to 32\n"
-		"  --pin                  never to be evicted\n"
-		"  --replace              instead of what the service has of it\n"
-		"  --table                build the table here and send only that\n"
-		"  --alone                without the files that go with it\n"
-		"  --jobs N               files at a time (4)\n"
-		"  --retry SECONDS        how long to go on when nothing moves (60)\n"
-		"  --kernel               symbols of the running kernel (/proc/kallsyms; root), "
-		"and "
-		"the\n"
-		"                         files of its loaded modules (/lib/modules)\n"
-		"  --kallsyms FILE        symbols of a kernel, in the format of /proc/kallsyms\n"
-		"  --build-id ID          whose they are\n"
-		"  --json                 one object per file\n",
 };

@@ -35,7 +35,7 @@ static int open_process_source(struct process_map *m, const char *pid, struct er
 {
 	uint64_t number;
 
-	if (command_number("--pid", pid, 1, INT32_MAX, &number, err))
+	if (options_number("--pid", pid, 1, INT32_MAX, &number, err))
 		return ERR_USAGE;
 	return process_map_read(m, (int64_t)number, err);
 }
@@ -107,16 +107,17 @@ static int answer_addresses(struct source *s, const struct resolve_options *o,
 	return rc;
 }
 
-static int answer_arguments(struct source *s, const struct resolve_options *o, char **argv,
-			    size_t count, struct totals *totals, struct err *err)
+static int answer_arguments(struct source *s, const struct resolve_options *o,
+			    const struct operands *operands, struct totals *totals, struct err *err)
 {
+	const size_t count = operands->count;
 	_cleanup_(freep) uint64_t *addresses = malloc((count + 1) * sizeof(*addresses));
 	int rc = 0;
 
 	if (!addresses)
 		return err_set(err, ERR_MEMORY, "resolve: out of memory");
 	for (size_t i = 0; !rc && i < count; i++)
-		rc = address_parse(argv[i], &addresses[i], err);
+		rc = address_parse(operands->list[i], &addresses[i], err);
 	if (!rc)
 		rc = source_open(s, o, err);
 	return rc ? rc : answer_addresses(s, o, addresses, count, totals, err);
@@ -181,16 +182,17 @@ static const char *asked_of(const struct resolve_options *o)
 static int run_resolve(int argc, char **argv, struct err *err)
 {
 	_cleanup_(source_close) struct source s = {.local = LOCAL_TABLE_NONE};
-	struct resolve_options o = {.drop_in = strcmp(argv[0], "addr2line") == 0};
+	struct resolve_options o = {0};
+	struct operands addresses;
 	struct totals totals = {0};
-	int rc = resolve_options_parse(argc, argv, &o, err);
+	int rc = resolve_options_parse(argc, argv, &o, &addresses, err);
 
 	if (rc)
 		return rc;
 	if (o.filter)
 		return filter_log(&o, err);
-	if (optind < argc)
-		rc = answer_arguments(&s, &o, argv + optind, (size_t)(argc - optind), &totals, err);
+	if (addresses.count)
+		rc = answer_arguments(&s, &o, &addresses, &totals, err);
 	else
 		rc = answer_lines(&s, &o, &totals, err);
 	leave_tables(&s);
@@ -205,55 +207,7 @@ static int run_resolve(int argc, char **argv, struct err *err)
 }
 
 const struct command cmd_resolve = {
-	.name = "resolve",
+	.usage = &resolve_usage,
 	.run = run_resolve,
 	.summary = "addresses of a binary to functions, files and lines",
-	.help = "usage: rawstack resolve [OPTIONS] -e FILE [ADDR...]\n"
-		"       rawstack resolve [OPTIONS] --build-id ID | --name NAME [ADDR...]\n"
-		"       rawstack resolve [OPTIONS] --pid PID | --kernel [ADDR...]\n"
-		"       rawstack resolve --filter [-e FILE]... [--pid PID] <LOG\n"
-		"\n"
-		"Functions, files and lines of addresses: from the service, or from files of this\n"
-		"machine. Addresses are hex, as linked (what nm and objdump print), or those of a\n"
-		"running process or kernel; without any they are read from standard input, one a\n"
-		"line. Inlined calls come innermost first. An address in no function is answered\n"
-		"with ??, and makes the exit status 1.\n"
-		"\n"
-		"  -e FILE                an ELF file; its installed debug file is found\n"
-		"  --build-id ID          a binary that the service has\n"
-		"  --name NAME            the same, by its name\n"
-		"  --label KEY=VALUE      and by a label it was pushed with; may be repeated\n"
-		"  --server HOST:PORT     the service\n"
-		"  --pid PID              a running process: addresses are program counters\n"
-		"  --kernel               the running kernel (/proc/kallsyms; root)\n"
-		"  --filter               copy a log, with names behind the addresses in it\n"
-		"  --file-off             addresses are offsets in the file\n"
-		"  -j, --section NAME     addresses are offsets in this section of it\n"
-		"  --return               addresses are of the instruction after a call\n"
-		"  --output-style STYLE   text, json, llvm (as llvm-symbolizer), gnu (as addr2line "
-		"-afi)\n"
-		"  --json                 the same as --output-style json\n"
-		"  --source               print the lines around, where the file is here\n"
-		"  --hyperlinks WHEN      auto (on a terminal), always, never\n"
-		"  --no-demangle          names as the linker knows them\n"
-		"  --no-cache             neither read nor keep tables in ~/.cache/rawstack\n"
-		"\n"
-		"Of a file that is asked about often, or for many of its functions at once, a "
-		"table\n"
-		"is kept there; in the second case a process of low priority makes it when the\n"
-		"answer is out. Before there is one, what the last question needed is kept, for\n"
-		"who asks it again. Answers are the same.\n"
-		"\n"
-		"--filter knows what backtrace_symbols() of glibc, sanitizers, Go and Linux "
-		"print,\n"
-		"and PATH+0xOFF anywhere. Files that the log names are read from this machine; -e\n"
-		"gives those that are elsewhere (a program, libraries, vmlinux, modules). Bare\n"
-		"addresses are of --pid, else of the first -e.\n"
-		"\n"
-		"With the letters of addr2line (-a -f -i -p -s -C, or called as addr2line), it\n"
-		"prints what addr2line prints, reads a.out without -e, and ends with status 0; by\n"
-		"that name it also reads arguments from @FILE. -b, -r and -R change nothing. It\n"
-		"differs where tools/README.md says so: no discriminators, and LLVM's answer "
-		"where\n"
-		"LLVM and addr2line differ.\n",
 };

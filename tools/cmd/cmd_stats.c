@@ -225,16 +225,20 @@ static void print_stats_json(const struct profile_view *v, const struct counts *
 	}
 }
 
-static int parse_stats_options(int argc, char **argv, struct profile_view *v, struct err *err)
-{
-	static const struct option options[] = {VIEW_OPTIONS, {0}};
-	int c;
-
-	while ((c = command_option(argc, argv, VIEW_LETTERS, options, err)) != -1)
-		if (profile_view_option(c, optarg, v, err) <= 0)
-			return ERR_USAGE;
-	return optind == argc ? command_usage(&cmd_stats, "no profile given", err) : 0;
-}
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "stats",
+	.synopsis = "[OPTIONS] DIR|FILE...",
+	.about = "Prints how much was measured and when; by weight, which share of the stacks "
+		 "is whole (reaches the entry of a thread or process), is cut, or has an "
+		 "outermost frame without a name; how many frames have names and lines; from "
+		 "which binaries names are missing and what to do about it; and the labels "
+		 "with their most frequent values.",
+	.rows = profile_view_rows,
+	.operands_min = 1,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "no profile given",
+	.notes = FILTER_NOTES,
+};
 
 static int run_stats(int argc, char **argv, struct err *err)
 {
@@ -245,12 +249,13 @@ static int run_stats(int argc, char **argv, struct err *err)
 	_cleanup_(freep) struct label_value *labels = NULL;
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct counts c = {0};
+	struct operands profiles;
 	int rc;
 
 	profile_view_init(&v);
-	rc = parse_stats_options(argc, argv, &v, err);
+	rc = options_parse(&usage, argc, argv, &v, &profiles, err);
 	if (!rc)
-		rc = profile_view_read(&v, argv + optind, (size_t)(argc - optind), err);
+		rc = profile_view_read(&v, profiles.list, profiles.count, err);
 	if (!rc && v.p.value_count)
 		rc = ranking_make(&r, &v.p, v.row, false, err);
 	if (!rc)
@@ -270,15 +275,7 @@ static int run_stats(int argc, char **argv, struct err *err)
 }
 
 const struct command cmd_stats = {
-	.name = "stats",
+	.usage = &usage,
 	.run = run_stats,
 	.summary = "what is in a profile, and which names are missing",
-	.help = "usage: rawstack stats [OPTIONS] DIR|FILE...\n"
-		"\n"
-		"Prints how much was measured and when; by weight, which share of the stacks is\n"
-		"whole (reaches the entry of a thread or process), is cut, or has an outermost\n"
-		"frame without a name; how many frames have names and lines; from which binaries "
-		"names are\n"
-		"missing and what to do about it; and the labels with their most frequent values.\n"
-		"\n" VIEW_HELP,
 };

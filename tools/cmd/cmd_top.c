@@ -144,37 +144,29 @@ static int print_top_json(struct buf *out, const struct profile_view *v, const s
 	return out->failed ? ERR_MEMORY : 0;
 }
 
-static int parse_top_options(int argc, char **argv, struct top_options *o, struct err *err)
-{
-	enum {
-		OPT_CUM = 256
-	};
-	static const struct option options[] = {
-		VIEW_OPTIONS,
-		{"cum", no_argument, NULL, OPT_CUM},
-		VIEW_DIFF_OPTION,
-		{0},
-	};
-	int c;
+static const struct option_row rows[] = {
+	OPTION_NUMBER('n', NULL, "N", struct top_options, rows, 1, UINT32_MAX, 1,
+		      "rows, 20 if not given"),
+	OPTION_FLAG(0, "cum", struct top_options, cum, "order by cum"),
+	VIEW_DIFF_ROW(struct top_options, VIEW_DIFF_HELP),
+	OPTION_ROWS(struct top_options, view, profile_view_rows),
+	OPTION_END,
+};
 
-	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1) {
-		switch (c) {
-		case 'n':
-			if (command_number("-n", optarg, 1, UINT32_MAX, &o->rows, err))
-				return ERR_USAGE;
-			break;
-		case OPT_CUM:
-			o->cum = true;
-			break;
-		default:
-			if (profile_view_option(c, optarg, &o->view, err) <= 0)
-				return ERR_USAGE;
-		}
-	}
-	if (optind == argc)
-		return command_usage(&cmd_top, "no profile given", err);
-	return 0;
-}
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "top",
+	.synopsis = "[OPTIONS] DIR|FILE...",
+	.about = "Reads profiles, directories of them such as the shipper's --out, and spools, "
+		 "and prints the functions with the most weight: share of samples whose "
+		 "innermost frame they are (self), share that has them anywhere (cum), and the "
+		 "line that carries most. Above them stands which share of the stacks is "
+		 "whole, as `stats` tells it; below them, by binary, what could not be named.",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "no profile given",
+	.notes = FILTER_NOTES,
+};
 
 static void top_options_done(struct top_options *o)
 {
@@ -187,12 +179,13 @@ static int run_top(int argc, char **argv, struct err *err)
 	_cleanup_(ranking_done) struct ranking r = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	const struct profile *p = &o.view.p;
+	struct operands profiles;
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse_top_options(argc, argv, &o, err);
+	rc = options_parse(&usage, argc, argv, &o, &profiles, err);
 	if (!rc)
-		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
+		rc = profile_view_read(&o.view, profiles.list, profiles.count, err);
 	if (!rc)
 		rc = ranking_make(&r, p, o.view.row, o.cum, err);
 	if (rc)
@@ -217,20 +210,7 @@ static int run_top(int argc, char **argv, struct err *err)
 }
 
 const struct command cmd_top = {
-	.name = "top",
+	.usage = &usage,
 	.run = run_top,
 	.summary = "the functions that cost most in a profile",
-	.help = "usage: rawstack top [OPTIONS] DIR|FILE...\n"
-		"\n"
-		"Reads profiles, directories of them such as the shipper's --out, and spools, and "
-		"prints\n"
-		"the functions with the most weight: share of samples whose innermost frame they "
-		"are\n"
-		"(self), share that has them anywhere (cum), and the line that carries most. Above "
-		"them\n"
-		"stands which share of the stacks is whole, as `stats` tells it; below them, by\n"
-		"binary, what could not be named.\n"
-		"\n"
-		"  -n N               rows, 20 if not given\n"
-		"  --cum              order by cum\n" VIEW_HELP_DIFF VIEW_HELP,
 };

@@ -19,51 +19,39 @@ static void tree_options_done(struct tree_options *o)
 	profile_view_done(&o->view);
 }
 
-static int parse_share(const char *text, double *ret, struct err *err)
+static int set_share(void *at, const char *option, const char *text, struct err *err)
 {
+	double *ret = at;
 	char *end;
 
 	*ret = strtod(text, &end);
 	if (end == text || *end || !(*ret >= 0 && *ret <= 100))
-		return err_set(err, ERR_USAGE, "--min %s: not a share from 0 to 100", text);
+		return err_set(err, ERR_USAGE, "%s %s is not a share from 0 to 100", option, text);
 	return 0;
 }
 
-static int parse_tree_options(int argc, char **argv, struct tree_options *o, struct err *err)
-{
-	enum {
-		OPT_DEPTH = 256,
-		OPT_MIN
-	};
-	static const struct option options[] = {
-		VIEW_OPTIONS,
-		{"depth", required_argument, NULL, OPT_DEPTH},
-		{"min", required_argument, NULL, OPT_MIN},
-		{0},
-	};
-	int c;
+static const struct option_row rows[] = {
+	OPTION_NUMBER('n', NULL, "N", struct tree_options, nodes, 1, UINT32_MAX, 1,
+		      "at most so many calls, 1000 if not given"),
+	OPTION_NUMBER(0, "depth", "N", struct tree_options, depth, 1, DEPTH_MAX, 1, "and so deep"),
+	OPTION_CALL(0, "min", "SHARE", set_share,
+		    "not those below this share, 1 (per cent) if not given",
+		    .offset = offsetof(struct tree_options, min)),
+	OPTION_ROWS(struct tree_options, view, profile_view_rows),
+	OPTION_END,
+};
 
-	while ((c = command_option(argc, argv, VIEW_LETTERS "n:", options, err)) != -1) {
-		switch (c) {
-		case 'n':
-			if (command_number("-n", optarg, 1, UINT32_MAX, &o->nodes, err))
-				return ERR_USAGE;
-			break;
-		case OPT_DEPTH:
-			if (command_number("--depth", optarg, 1, DEPTH_MAX, &o->depth, err))
-				return ERR_USAGE;
-			break;
-		case OPT_MIN:
-			if (parse_share(optarg, &o->min, err))
-				return ERR_USAGE;
-			break;
-		default:
-			if (profile_view_option(c, optarg, &o->view, err) <= 0)
-				return ERR_USAGE;
-		}
-	}
-	return optind == argc ? command_usage(&cmd_tree, "no profile given", err) : 0;
-}
+static const struct option_usage usage = {
+	.name = COMMAND_PREFIX "tree",
+	.synopsis = "[OPTIONS] DIR|FILE...",
+	.about = "Prints the call tree, outermost callers first, heavier branches before "
+		 "lighter ones; threads come first where samples name them.",
+	.rows = rows,
+	.operands_min = 1,
+	.operands_max = OPERANDS_ANY,
+	.operands_wanted = "no profile given",
+	.notes = FILTER_NOTES,
+};
 
 static void print_name(const struct profile *p, const struct flame_frame *f, struct buf *out)
 {
@@ -154,12 +142,13 @@ static int run_tree(int argc, char **argv, struct err *err)
 		.nodes = 1000, .depth = DEPTH_MAX, .min = 1};
 	_cleanup_(flame_tree_done) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
+	struct operands profiles;
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = parse_tree_options(argc, argv, &o, err);
+	rc = options_parse(&usage, argc, argv, &o, &profiles, err);
 	if (!rc)
-		rc = profile_view_read(&o.view, argv + optind, (size_t)(argc - optind), err);
+		rc = profile_view_read(&o.view, profiles.list, profiles.count, err);
 	if (!rc)
 		rc = flame_tree_make(&tree, &o.view.p, o.view.row, err);
 	if (!rc)
@@ -175,16 +164,7 @@ static int run_tree(int argc, char **argv, struct err *err)
 }
 
 const struct command cmd_tree = {
-	.name = "tree",
+	.usage = &usage,
 	.run = run_tree,
 	.summary = "who calls whom, with the share of each call",
-	.help = "usage: rawstack tree [OPTIONS] DIR|FILE...\n"
-		"\n"
-		"Prints the call tree, outermost callers first, heavier branches before lighter\n"
-		"ones; threads come first where samples name them.\n"
-		"\n"
-		"  -n N               at most so many calls, 1000 if not given\n"
-		"  --depth N          and so deep\n"
-		"  --min SHARE        not those below this share, 1 (per cent) if not "
-		"given\n" VIEW_HELP,
 };

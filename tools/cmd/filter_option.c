@@ -5,7 +5,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "command.h"
+#include "number.h"
 
 #define NS_PER_S INT64_C(1000000000)
 
@@ -26,20 +26,29 @@ static int add_label_filter(struct profile_filter *f, const char *key, size_t ke
 }
 
 /* KEY=VALUE, KEY!=VALUE, KEY=~REGEX, KEY!~REGEX */
-static int parse_label(struct profile_filter *f, const char *text, struct err *err)
+static int set_label(void *at_filter, const char *option, const char *text, struct err *err)
 {
+	struct profile_filter *f = at_filter;
 	size_t len = strcspn(text, "=!");
 	const char *at = text + len;
 
 	if (!len || !*at)
-		return err_set(err, ERR_USAGE, "--label %s: not KEY=VALUE", text);
+		return err_set(err, ERR_USAGE, "%s %s: not KEY=VALUE", option, text);
 	if (strncmp(at, "=~", 2) == 0 || strncmp(at, "!~", 2) == 0)
 		return add_label_filter(f, text, len, at + 2, true, *at == '!', err);
 	if (strncmp(at, "!=", 2) == 0)
 		return add_label_filter(f, text, len, at + 2, false, true, err);
 	if (*at == '!')
-		return err_set(err, ERR_USAGE, "--label %s: not KEY=VALUE", text);
+		return err_set(err, ERR_USAGE, "%s %s: not KEY=VALUE", option, text);
 	return add_label_filter(f, text, len, at + 1, false, false, err);
+}
+
+/* --state X and --event X */
+static int set_known_label(void *at_filter, const char *option, const char *text, struct err *err)
+{
+	const char *key = option + strlen("--");
+
+	return add_label_filter(at_filter, key, strlen(key), text, false, false, err);
 }
 
 static int64_t unix_now_ns(void)
@@ -66,21 +75,23 @@ static bool parse_date(const char *text, int64_t *ret)
 }
 
 /* Seconds since 1970, a span of time before now, or a date in UTC. */
-static int parse_time_option(const char *option, const char *text, int64_t *ret, struct err *err)
+static int set_time(void *at_ns, const char *option, const char *text, struct err *err)
 {
 	static const struct {
 		char unit;
 		int64_t seconds;
 	} units[] = {{'s', 1}, {'m', 60}, {'h', 3600}, {'d', 86400}};
-	char *end;
-	int64_t n = strtoll(text, &end, 10);
+	const char *end = text;
+	int64_t *ret = at_ns, ns;
+	uint64_t n;
 
-	if (end != text && n >= 0 && !*end && CHECKED_MUL(n, NS_PER_S, ret))
+	if (!number_take(&end, 10, &n))
+		end = "";
+	else if (!*end && CHECKED_MUL(n, NS_PER_S, ret))
 		return 0;
-	for (size_t i = 0; end != text && n >= 0 && i < ARRAY_LEN(units); i++)
-		if (end[0] == units[i].unit && !end[1] && CHECKED_MUL(n, units[i].seconds, &n) &&
-		    CHECKED_MUL(n, NS_PER_S, &n)) {
-			*ret = unix_now_ns() - n;
+	for (size_t i = 0; *end && !end[1] && i < ARRAY_LEN(units); i++)
+		if (*end == units[i].unit && CHECKED_MUL(n, units[i].seconds * NS_PER_S, &ns)) {
+			*ret = unix_now_ns() - ns;
 			return 0;
 		}
 	if (parse_date(text, ret))
@@ -91,116 +102,99 @@ static int parse_time_option(const char *option, const char *text, int64_t *ret,
 		option, text);
 }
 
-static int parse_group(struct profile_filter *f, const char *text, struct err *err)
-{
-	static const char *const names[] = {
-		[GROUP_FUNCTION] = "function",
-		[GROUP_FILE] = "file",
-		[GROUP_LINE] = "line",
-		[GROUP_MODULE] = "module",
-	};
+static const char *const group_words[] = {
+	[GROUP_FUNCTION] = "function", [GROUP_FILE] = "file",    [GROUP_LINE] = "line",
+	[GROUP_MODULE] = "module",     [GROUP_LABEL] = "label:", NULL,
+};
 
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(text, names[i]) == 0) {
-			f->group = (enum profile_group)i;
-			return 1;
-		}
-	if (strncmp(text, "label:", 6) == 0 && text[6]) {
+static int set_group(void *at_filter, const char *option, const char *text, struct err *err)
+{
+	const size_t label_len = strlen(group_words[GROUP_LABEL]);
+	struct profile_filter *f = at_filter;
+	int word;
+
+	if (strncmp(text, group_words[GROUP_LABEL], label_len) == 0 && text[label_len]) {
 		f->group = GROUP_LABEL;
-		f->group_label = text + 6;
-		return 1;
-	}
-	return err_set(err, ERR_USAGE,
-		       "--group-by %s: not function, file, line, module or label:KEY", text);
-}
-
-static int parse_names(struct profile_filter *f, const char *text, struct err *err)
-{
-	if (strcmp(text, "none") == 0)
-		f->names = NAMES_MANGLED;
-	else if (strcmp(text, "short") == 0)
-		f->names = NAMES_SHORT;
-	else if (strcmp(text, "full") == 0)
-		f->names = NAMES_FULL;
-	else
-		return err_set(err, ERR_USAGE, "--demangle %s: not none, short or full", text);
-	return 1;
-}
-
-static int option_taken(int rc)
-{
-	return rc ? rc : 1;
-}
-
-static int parse_frames(struct frame_match *m, const char *option, const char *value,
-			struct err *err)
-{
-	return option_taken(text_match_compile(&m->any, option, value, err));
-}
-
-int filter_option(int option, const char *value, struct profile_filter *f, struct err *err)
-{
-	uint64_t pid;
-
-	switch (option) {
-	case FILTER_PID:
-		if (command_number("--pid", value, 0, INT32_MAX, &pid, err))
-			return ERR_USAGE;
-		f->pid = (int64_t)pid;
-		return 1;
-	case FILTER_THREAD:
-		f->thread = value;
-		return 1;
-	case FILTER_MODULE:
-		f->module = value;
-		return 1;
-	case FILTER_STATE:
-		return option_taken(add_label_filter(f, "state", 5, value, false, false, err));
-	case FILTER_EVENT:
-		return option_taken(add_label_filter(f, "event", 5, value, false, false, err));
-	case FILTER_LABEL:
-		return option_taken(parse_label(f, value, err));
-	case FILTER_SINCE:
-		return option_taken(parse_time_option("--since", value, &f->since_ns, err));
-	case FILTER_UNTIL:
-		return option_taken(parse_time_option("--until", value, &f->until_ns, err));
-	case FILTER_FOCUS:
-		return parse_frames(&f->focus, "--focus", value, err);
-	case FILTER_IGNORE:
-		return parse_frames(&f->ignore, "--ignore", value, err);
-	case FILTER_SHOW:
-		return parse_frames(&f->show, "--show", value, err);
-	case FILTER_HIDE:
-		return parse_frames(&f->hide, "--hide", value, err);
-	case FILTER_SHOW_FROM:
-		return parse_frames(&f->show_from, "--show-from", value, err);
-	case FILTER_NO_SYMBOLIZE:
-		f->no_symbolize = true;
-		return 1;
-	case FILTER_SERVER:
-		f->server = value;
-		return 1;
-	case FILTER_EXE:
-		if (f->naming.file_count == NAME_FILES_MAX)
-			return err_set(err, ERR_USAGE, "more than %d -e", NAME_FILES_MAX);
-		f->naming.files[f->naming.file_count++] = value;
-		return 1;
-	case FILTER_DEBUG_DIR:
-		if (f->naming.debug_dir_count == NAME_DEBUG_DIRS_MAX)
-			return err_set(err, ERR_USAGE, "more than %d --debug-dir",
-				       NAME_DEBUG_DIRS_MAX);
-		f->naming.debug_dirs[f->naming.debug_dir_count++] = value;
-		return 1;
-	case FILTER_NO_INLINES:
-		f->no_inlines = true;
-		return 1;
-	case FILTER_DEMANGLE:
-		return parse_names(f, value, err);
-	case FILTER_GROUP_BY:
-		return parse_group(f, value, err);
-	case FILTER_SCHEMA:
-		return option_taken(schema_read(&f->schema, value, err));
-	default:
+		f->group_label = text + label_len;
 		return 0;
 	}
+	word = options_word(option, text, group_words, err);
+	if (word == GROUP_LABEL)
+		return err_set(err, ERR_USAGE, "%s %s: and the label's KEY", option, text);
+	if (word >= 0)
+		f->group = (enum profile_group)word;
+	return word < 0 ? word : 0;
 }
+
+static int set_frames(void *at_match, const char *option, const char *text, struct err *err)
+{
+	struct frame_match *m = at_match;
+
+	return text_match_compile(&m->any, option, text, err);
+}
+
+static int add_schema(void *at_schema, const char *option _unused_, const char *text,
+		      struct err *err)
+{
+	return schema_read(at_schema, text, err);
+}
+
+static const char *const schema_words[] = {"copies", "locks", "tax", NULL};
+static const char *const name_words[] = {"none", "short", "full", NULL}; /* from NAMES_MANGLED */
+
+/* A row that hands its argument and the address of one member to a setter. */
+#define FILTER_CALL(name, argument, m, setter, ...)         \
+	OPTION_CALL(0, name, argument, setter, __VA_ARGS__, \
+		    .offset = offsetof(struct profile_filter, m))
+
+const struct option_row filter_rows[] = {
+	OPTION_HEADING("Which samples, and what of their stacks:"),
+	OPTION_NUMBER(0, "pid", "PID", struct profile_filter, pid, 0, INT32_MAX, 1,
+		      "only this process"),
+	OPTION_TEXT(0, "thread", "NAME", struct profile_filter, thread,
+		    "only threads of this name"),
+	OPTION_TEXT(0, "module", "PART", struct profile_filter, module,
+		    "only stacks through a binary whose path contains PART"),
+	OPTION_CALL(0, "label", "KEY=VALUE", set_label,
+		    "only samples with this label; KEY!=VALUE without it, KEY=~REGEX, KEY!~REGEX; "
+		    "may be repeated; --state X and --event X are short for --label state=X and "
+		    "--label event=X"),
+	OPTION_CALL(0, "state", "X", set_known_label, NULL),
+	OPTION_CALL(0, "event", "X", set_known_label, NULL),
+	FILTER_CALL("since", "TIME", since_ns, set_time,
+		    "only files of this time on (of a spool: samples): 2026-01-31, "
+		    "2026-01-31T12:00:00Z, seconds since 1970, or how long ago: 90s, 15m, 2h, 7d; "
+		    "files that say no time are left out, and counted"),
+	FILTER_CALL("until", "TIME", until_ns, set_time, "and up to this time"),
+	FILTER_CALL("schema", "FILE", schema, add_schema,
+		    "apply a stack schema first: a file, or copies, locks, tax; may be repeated "
+		    "(see tools/schemas/README.md)",
+		    .words = schema_words, .takes_files = true),
+	FILTER_CALL("focus", "REGEX", focus, set_frames,
+		    "only stacks with a frame whose function, file or binary matches"),
+	FILTER_CALL("ignore", "REGEX", ignore, set_frames, "only stacks without one"),
+	FILTER_CALL("show-from", "REGEX", show_from, set_frames,
+		    "without the callers of the outermost frame that matches"),
+	FILTER_CALL("hide", "REGEX", hide, set_frames, "without frames that match"),
+	FILTER_CALL("show", "REGEX", show, set_frames, "only frames that match"),
+	OPTION_FLAG(0, "no-inlines", struct profile_filter, no_inlines,
+		    "inlined calls count for the function that holds them"),
+	OPTION_WORD(0, "demangle", "HOW", struct profile_filter, names, name_words,
+		    "none, short (no parameters) or full; what has no name in the profile is named "
+		    "short if not given",
+		    .min = NAMES_MANGLED),
+	OPTION_CALL(0, "group-by", "WHAT", set_group, "function, file, line, module, or label:KEY",
+		    .words = group_words),
+	OPTION_HEADING("Names of addresses that come without, by build id:"),
+	OPTION_TEXT(0, "server", "HOST:PORT", struct profile_filter, server,
+		    "from this service (or $RAWSTACK_SERVER), and what it lacks from files of this "
+		    "machine, where the profile says they are or:"),
+	OPTION_LIST('e', "exe", "FILE", struct profile_filter, naming.files, naming.file_count,
+		    NAME_FILES_MAX, "a binary or its debug file; may be repeated"),
+	OPTION_LIST(0, "debug-dir", "DIR", struct profile_filter, naming.debug_dirs,
+		    naming.debug_dir_count, NAME_DEBUG_DIRS_MAX,
+		    "where debug files are: DIR/.build-id/ab/cdef.debug"),
+	OPTION_FLAG(0, "no-symbolize", struct profile_filter, no_symbolize,
+		    "leave addresses as they are"),
+	OPTION_END,
+};

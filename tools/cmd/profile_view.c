@@ -24,22 +24,20 @@ void profile_view_done(struct profile_view *v)
 	profile_done(&v->p);
 }
 
-int profile_view_option(int option, const char *value, struct profile_view *v, struct err *err)
-{
-	switch (option) {
-	case VIEW_VALUE:
-		v->value = value;
-		return 1;
-	case VIEW_JSON:
-		v->json = true;
-		return 1;
-	case VIEW_DIFF_BASE:
-		v->filter.diff_base = value;
-		return 1;
-	default:
-		return filter_option(option, value, &v->filter, err);
-	}
-}
+static const char *const value_words[] = {"samples", "cpu", NULL};
+
+const struct option_row profile_view_rows_no_json[] = {
+	OPTION_TEXT(0, "value", "TYPE", struct profile_view, value,
+		    "what to weigh: samples, cpu, ...", .words = value_words),
+	OPTION_ROWS(struct profile_view, filter, filter_rows),
+	OPTION_END,
+};
+
+const struct option_row profile_view_rows[] = {
+	OPTION_FLAG(0, "json", struct profile_view, json, "one object per line"),
+	OPTION_MORE(profile_view_rows_no_json),
+	OPTION_END,
+};
 
 static int open_remote(struct profile_view *v, struct err *err)
 {

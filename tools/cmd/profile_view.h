@@ -2,8 +2,6 @@
 #ifndef RAWSTACK_PROFILE_VIEW_H
 #define RAWSTACK_PROFILE_VIEW_H
 /* What every command that shows profiles begins with: its common options, and the profile. */
-#include <getopt.h>
-
 #include "command.h"
 #include "filter_option.h"
 #include "json.h"
@@ -20,39 +18,16 @@ struct profile_view {
 	uint32_t row; /* of p.value_types */
 };
 
-enum {
-	VIEW_VALUE = 600, /* above those of filters */
-	VIEW_JSON,
-	VIEW_DIFF_BASE, /* of some commands: VIEW_DIFF_OPTION */
-};
+/* Rows that fill a struct profile_view: of commands that print JSON, and of others. */
+extern const struct option_row profile_view_rows[], profile_view_rows_no_json[];
 
-/* Letters of all commands, and rows for an array of struct option. */
-#define VIEW_LETTERS ":e:"
-#define VIEW_OPTIONS                                                    \
-	FILTER_OPTIONS, {"value", required_argument, NULL, VIEW_VALUE}, \
-	{                                                               \
-		"json", no_argument, NULL, VIEW_JSON                    \
-	}
-
-#define VIEW_HELP_JSON(what)                                      \
-	"  --value TYPE       what to weigh: samples, cpu, ...\n" \
-	"  --json             " what "\n" FILTER_HELP
-#define VIEW_HELP                                                                        \
-	VIEW_HELP_JSON("one object per line; names are whole there, and in text those\n" \
-		       "                     above 512 bytes lack their middle")
-
-/* Of commands that can show a difference. */
-#define VIEW_DIFF_OPTION                                             \
-	{                                                            \
-		"diff-base", required_argument, NULL, VIEW_DIFF_BASE \
-	}
-#define VIEW_HELP_DIFF "  --diff-base FILE   subtract a profile; shares are of its total\n"
+/* A row of commands that can show a difference; `view` is the struct in theirs. */
+#define VIEW_DIFF_ROW(type, text) \
+	OPTION_TEXT(0, "diff-base", "FILE", type, view.filter.diff_base, text)
+#define VIEW_DIFF_HELP "subtract a profile; shares are of its total"
 
 void profile_view_init(struct profile_view *v);
 void profile_view_done(struct profile_view *v);
-
-/* As filter_option(). */
-int profile_view_option(int option, const char *value, struct profile_view *v, struct err *err);
 
 /* Reads, names, filters and merges; v->row is what to weigh. */
 int profile_view_read(struct profile_view *v, char *const *paths, size_t count,

@@ -20,36 +20,58 @@ static void print_rawstack_help(void)
 {
 	printf("usage: rawstack COMMAND [OPTIONS]\n\n");
 	for (const struct command *const *c = program_commands; *c; c++)
-		printf("  %-9s %s\n", (*c)->name, (*c)->summary);
+		printf("  %-9s %s\n", command_name(*c), (*c)->summary);
 	printf("\n`rawstack COMMAND --help` explains one. Exit status: 0 done, 1 failed, 2 usage.\n"
 	       "The service is --server HOST:PORT, else $RAWSTACK_SERVER, else 127.0.0.1:7077.\n");
 }
 
-static bool wants_help(int argc, char **argv)
+static const struct command *command_by_word(const char *word)
 {
-	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
-		if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0)
-			return true;
-	return false;
+	for (const struct command *const *c = program_commands; *c; c++)
+		if (strcmp(word, command_name(*c)) == 0)
+			return *c;
+	return NULL;
 }
 
-static int run_rawstack_command(const struct command *c, int argc, char **argv, struct err *err)
+static void complete_command(const char *begin, struct buf *out)
 {
-	if (wants_help(argc, argv)) {
-		fputs(c->help, stdout);
-		return 0;
-	}
-	return c->run(argc, argv, err);
+	static const char *const own[] = {"--help", "--version"};
+
+	for (const struct command *const *c = program_commands; *c; c++)
+		if (strncmp(command_name(*c), begin, strlen(begin)) == 0)
+			buf_printf(out, "%s\t%s\n", command_name(*c), (*c)->summary);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (strncmp(own[i], begin, strlen(begin)) == 0)
+			buf_printf(out, "%s\n", own[i]);
+}
+
+/* For completions/: `rawstack --complete WORD...` prints what may stand for the last word, as
+ * options_complete() has it. */
+static int complete_words(int argc, char **argv, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(MIB);
+	const struct command *c = argc > 3 ? command_by_word(argv[2]) : NULL;
+
+	if (!c && !program_resolve_service)
+		return program_other(err);
+	if (c)
+		options_complete(c->usage, argv + 3, (size_t)argc - 3, &out);
+	else if (argc <= 3)
+		complete_command(argc == 3 ? argv[2] : "", &out);
+	stdout_put(&out);
+	return 0;
 }
 
 static int run_rawstack_program(int argc, char **argv, struct err *err)
 {
+	const struct command *c;
+
 	if (argc < 1 || (argc < 2 && !addr2line_is_name(argv[0])))
 		return err_set(err, ERR_USAGE, "no command given (see rawstack --help)");
 	if (addr2line_is_name(argv[0]))
 		return addr2line_begin(&argc, &argv, RAWSTACK_VERSION)
 			       ? 0
-			       : run_rawstack_command(&cmd_resolve, argc, argv, err);
+			       : cmd_resolve.run(argc, argv, err);
 	/* `help top` is `top --help` */
 	if (argc == 3 && strcmp(argv[1], "help") == 0 && argv[2][0] != '-') {
 		static char help[] = "--help";
@@ -67,9 +89,11 @@ static int run_rawstack_program(int argc, char **argv, struct err *err)
 		printf("rawstack %s\n", RAWSTACK_VERSION);
 		return 0;
 	}
-	for (const struct command *const *c = program_commands; *c; c++)
-		if (strcmp(argv[1], (*c)->name) == 0)
-			return run_rawstack_command(*c, argc - 1, argv + 1, err);
+	if (strcmp(argv[1], "--complete") == 0)
+		return complete_words(argc, argv, err);
+	c = command_by_word(argv[1]);
+	if (c)
+		return c->run(argc - 1, argv + 1, err);
 	return program_other(err);
 }
 

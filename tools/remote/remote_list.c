@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "io.h"
+#include "options.h"
 #include "stdout_end.h"
 
 /* Pages, not rows: a service that never ends its list must not keep us for ever. */
@@ -33,44 +34,42 @@ static int read_pages(const struct remote_list *l, struct rpc_client *c, bool js
 		if (!page.next_token.len)
 			return 0;
 	}
-	return err_set(err, ERR_LIMIT, "%s: the service's list does not end", l->command->name);
+	return err_set(err, ERR_LIMIT, "%s: the service's list does not end",
+		       command_name(l->command));
 }
+
+struct list_options {
+	const char *server;
+	bool json;
+};
+
+const struct option_row remote_list_rows[] = {
+	OPTION_TEXT(0, "server", "HOST:PORT", struct list_options, server, "the service"),
+	OPTION_FLAG(0, "json", struct list_options, json, "one object per line"),
+	OPTION_END,
+};
 
 int remote_list_run(const struct remote_list *l, int argc, char **argv, struct err *err)
 {
-	static const struct option options[] = {
-		{"server", required_argument, NULL, 's'},
-		{"json", no_argument, NULL, 'j'},
-		{0},
-	};
 	_cleanup_(rpc_client_closep) struct rpc_client *c = NULL;
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	_cleanup_(text_table_done) struct text_table t;
-	const char *server = NULL;
-	bool json = false;
-	int rc, o;
+	struct list_options o = {0};
+	int rc;
 
 	text_table_init(&t, l->head_count, l->right_mask);
 	t.width_max = 2 * 64;
 	for (size_t i = 0; i < l->head_count; i++)
 		text_table_cstr(&t, l->heads[i]);
-	while ((o = command_option(argc, argv, ":", options, err)) != -1) {
-		if (o == 's')
-			server = optarg;
-		else if (o == 'j')
-			json = true;
-		else
-			return ERR_USAGE;
-	}
-	if (optind < argc)
-		return command_usage(l->command, "takes no arguments", err);
-	rc = remote_open(&c, server, err);
+	rc = options_parse(l->command->usage, argc, argv, &o, NULL, err);
 	if (!rc)
-		rc = read_pages(l, c, json, &t, &out, err);
+		rc = remote_open(&c, o.server, err);
+	if (!rc)
+		rc = read_pages(l, c, o.json, &t, &out, err);
 	if (rc)
 		return rc;
-	if ((!json && text_table_print(&t, &out)) || out.failed)
-		return err_set(err, ERR_MEMORY, "%s: out of memory", l->command->name);
+	if ((!o.json && text_table_print(&t, &out)) || out.failed)
+		return err_set(err, ERR_MEMORY, "%s: out of memory", command_name(l->command));
 	stdout_put(&out);
 	return 0;
 }

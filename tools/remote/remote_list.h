@@ -30,6 +30,9 @@ struct remote_list {
 	void (*table)(struct text_table *t, const ProtobufCMessage *row, uint64_t now_ns);
 };
 
+/* The options of such a command, for its usage. */
+extern const struct option_row remote_list_rows[];
+
 /* The whole command: options, pages, output. Nothing is printed when a page fails. */
 int remote_list_run(const struct remote_list *l, int argc, char **argv, struct err *err);
 

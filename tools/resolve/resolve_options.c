@@ -5,71 +5,26 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "command.h"
+#include "addr2line.h"
 
-static int parse_resolve_style(const char *text, enum resolve_style *ret, struct err *err)
-{
-	static const char *const names[] = {
-		[RESOLVE_TEXT] = "text",
-		[RESOLVE_JSON] = "json",
-		[RESOLVE_LLVM] = "llvm",
-		[RESOLVE_GNU] = "gnu",
-	};
-
-	for (size_t i = 0; i < ARRAY_LEN(names); i++)
-		if (strcmp(text, names[i]) == 0) {
-			*ret = (enum resolve_style)i;
-			return 0;
-		}
-	return err_set(err, ERR_USAGE, "--output-style %s: not text, json, llvm or gnu", text);
-}
-
-/* A letter of addr2line; false when it is none. */
-static bool parse_letter(int c, struct resolve_options *o)
-{
-	switch (c) {
-	case 'a':
-		o->gnu.addresses = true;
-		break;
-	case 'f':
-		o->gnu.functions = true;
-		break;
-	case 'i':
-		o->gnu.inlines = true;
-		break;
-	case 'p':
-		o->gnu.pretty = true;
-		break;
-	case 's':
-		o->gnu.base_names = true;
-		break;
-	case 'C':
-		o->demangled = true;
-		break;
-	default:
-		return false;
-	}
-	o->drop_in = true;
-	return true;
-}
-
-static int check_filter(const struct resolve_options *o, int address_count, struct err *err)
+static int check_filter(const struct resolve_options *o, size_t address_count, struct err *err)
 {
 	if (o->build_id || o->name || o->server)
-		return command_usage(&cmd_resolve, "--filter reads files of this machine", err);
+		return options_refuse(&resolve_usage, err, "--filter reads files of this machine");
 	if (address_count || o->section || o->drop_in || o->style != RESOLVE_TEXT || o->file_off ||
 	    o->source)
-		return command_usage(&cmd_resolve, "--filter copies a log, and nothing else", err);
+		return options_refuse(&resolve_usage, err,
+				      "--filter copies a log, and nothing else");
 	if (o->kernel || o->label_count)
-		return command_usage(&cmd_resolve,
-				     "--kernel and --label are not for --filter, which names the "
-				     "kernel's addresses anyway",
-				     err);
+		return options_refuse(&resolve_usage, err,
+				      "--kernel and --label are not for --filter, which names the "
+				      "kernel's addresses anyway");
 	return 0;
 }
 
 /* addr2line reads many formats, and is told which; here there is one. */
-static int check_target(const char *name, struct err *err)
+static int check_target(void *at _unused_, const char *option _unused_, const char *name,
+			struct err *err)
 {
 	if (strncmp(name, "elf32-", 6) == 0 || strncmp(name, "elf64-", 6) == 0 ||
 	    strcmp(name, "default") == 0)
@@ -84,33 +39,35 @@ static int check_source(const struct resolve_options *o, struct err *err)
 		    (o->pid || o->kernel);
 
 	if (count != 1)
-		return command_usage(
-			&cmd_resolve,
-			"give either -e FILE or --build-id ID, --name, --pid, --kernel", err);
+		return options_refuse(
+			&resolve_usage, err,
+			"give either -e FILE or --build-id ID, --name, --pid, --kernel");
 	if (!o->build_id && !o->name && o->server)
-		return command_usage(&cmd_resolve, "only --build-id and --name need --server", err);
+		return options_refuse(&resolve_usage, err,
+				      "only --build-id and --name need --server");
 	if (o->label_count && !o->name)
-		return command_usage(&cmd_resolve, "--label chooses among those of a --name", err);
+		return options_refuse(&resolve_usage, err,
+				      "--label chooses among those of a --name");
 	if (o->file_count > 1)
-		return command_usage(&cmd_resolve, "more than one -e is for --filter", err);
+		return options_refuse(&resolve_usage, err, "more than one -e is for --filter");
 	if (o->section && (!o->file_count || o->file_off))
-		return command_usage(&cmd_resolve, "--section is for addresses of a -e FILE", err);
+		return options_refuse(&resolve_usage, err,
+				      "--section is for addresses of a -e FILE");
 	if ((o->pid || o->kernel) && o->file_off)
-		return command_usage(&cmd_resolve, "addresses of a process are no file offsets",
-				     err);
+		return options_refuse(&resolve_usage, err,
+				      "addresses of a process are no file offsets");
 	return 0;
 }
 
-static int check_resolve_options(struct resolve_options *o, int address_count, struct err *err)
+static int check_resolve_options(struct resolve_options *o, size_t address_count, struct err *err)
 {
 	int rc;
 
 	if (o->filter)
 		return check_filter(o, address_count, err);
-	if (o->drop_in && o->styled && o->style != RESOLVE_GNU)
-		return command_usage(&cmd_resolve,
-				     "--output-style and --json are not for addr2line's letters",
-				     err);
+	if (o->drop_in && o->asked_style && o->style != RESOLVE_GNU)
+		return options_refuse(&resolve_usage, err,
+				      "--output-style and --json are not for addr2line's letters");
 	if (o->drop_in && !o->build_id && !o->file_count && !o->name && !o->pid && !o->kernel)
 		o->files[o->file_count++] = "a.out"; /* as every binutil */
 	if (o->drop_in && o->file_count) {           /* and the last counts */
@@ -121,7 +78,7 @@ static int check_resolve_options(struct resolve_options *o, int address_count, s
 	if (rc)
 		return rc;
 	if (!address_count && isatty(STDIN_FILENO) && !o->drop_in)
-		return command_usage(&cmd_resolve, "no address given", err);
+		return options_refuse(&resolve_usage, err, "no address given");
 	if (o->drop_in)
 		o->style = RESOLVE_GNU;
 	else if (o->style == RESOLVE_GNU)
@@ -129,151 +86,119 @@ static int check_resolve_options(struct resolve_options *o, int address_count, s
 	return 0;
 }
 
-static int append_limited(const char **list, size_t *count, size_t max, const char *what,
-			  const char *text, struct err *err)
-{
-	if (*count == max)
-		return err_set(err, ERR_USAGE, "more than %zu %s", max, what);
-	list[(*count)++] = text;
-	return 0;
-}
+static const char *const link_words[] = {"auto", "always", "never", NULL};
 
-static int parse_links(const char *when, bool *ret, struct err *err)
+static int set_links(void *at, const char *option, const char *when, struct err *err)
 {
+	struct resolve_options *o = at;
 	const char *term = getenv("TERM");
+	int word = options_word(option, when, link_words, err);
 
-	*ret = strcmp(when, "always") == 0;
-	if (strcmp(when, "auto") == 0)
-		*ret = isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb") != 0;
-	else if (!*ret && strcmp(when, "never") != 0)
-		return err_set(err, ERR_USAGE, "--hyperlinks %s: not auto, always or never", when);
-	return 0;
+	o->links = word == 1 ||
+		   (word == 0 && isatty(STDOUT_FILENO) && term && *term && strcmp(term, "dumb"));
+	return word < 0 ? word : 0;
 }
 
-int resolve_options_parse(int argc, char **argv, struct resolve_options *o, struct err *err)
-{
-	enum {
-		OPT_SERVER = 256,
-		OPT_BUILD_ID,
-		OPT_FILE_OFF,
-		OPT_RETURN,
-		OPT_STYLE,
-		OPT_JSON,
-		OPT_NO_DEMANGLE,
-		OPT_NO_CACHE,
-		OPT_NAME,
-		OPT_LABEL,
-		OPT_PID,
-		OPT_KERNEL,
-		OPT_FILTER,
-		OPT_SOURCE,
-		OPT_LINKS
-	};
-	static const struct option options[] = {
-		{"server", required_argument, NULL, OPT_SERVER},
-		{"build-id", required_argument, NULL, OPT_BUILD_ID},
-		{"file-off", no_argument, NULL, OPT_FILE_OFF},
-		{"return", no_argument, NULL, OPT_RETURN},
-		{"output-style", required_argument, NULL, OPT_STYLE},
-		{"json", no_argument, NULL, OPT_JSON},
-		{"no-demangle", no_argument, NULL, OPT_NO_DEMANGLE},
-		{"no-cache", no_argument, NULL, OPT_NO_CACHE},
-		{"name", required_argument, NULL, OPT_NAME},
-		{"label", required_argument, NULL, OPT_LABEL},
-		{"pid", required_argument, NULL, OPT_PID},
-		{"kernel", no_argument, NULL, OPT_KERNEL},
-		{"filter", no_argument, NULL, OPT_FILTER},
-		{"source", no_argument, NULL, OPT_SOURCE},
-		{"hyperlinks", required_argument, NULL, OPT_LINKS},
-		{"exe", required_argument, NULL, 'e'},
-		{"addresses", no_argument, NULL, 'a'},
-		{"functions", no_argument, NULL, 'f'},
-		{"inlines", no_argument, NULL, 'i'},
-		{"pretty-print", no_argument, NULL, 'p'},
-		{"basenames", no_argument, NULL, 's'},
-		{"demangle", optional_argument, NULL, 'C'},
-		{"section", required_argument, NULL, 'j'},
-		{"target", required_argument, NULL, 'b'},
-		{"recurse-limit", no_argument, NULL, 'r'},
-		{"no-recurse-limit", no_argument, NULL, 'r'},
-		{0},
-	};
-	int c;
+static const char *const style_words[] = {
+	[RESOLVE_TEXT] = "text",
+	[RESOLVE_JSON] = "json",
+	[RESOLVE_LLVM] = "llvm",
+	[RESOLVE_GNU] = "gnu",
+	NULL,
+};
 
-	if (parse_links("auto", &o->links, err))
-		return ERR_USAGE;
-	while ((c = command_option(argc, argv, ":e:afipsCj:b:rR", options, err)) != -1) {
-		switch (c) {
-		case 'e':
-			if (append_limited(o->files, &o->file_count, RESOLVE_FILES_MAX, "-e",
-					   optarg, err))
-				return ERR_USAGE;
-			break;
-		case 'j':
-			o->section = optarg;
-			break;
-		case 'b':
-			if (check_target(optarg, err))
-				return ERR_USAGE;
-			break;
-		case 'r':
-		case 'R':
-			break; /* demangling is bounded, always */
-		case OPT_NAME:
-			o->name = optarg;
-			break;
-		case OPT_LABEL:
-			if (append_limited(o->labels, &o->label_count, LIMIT_LABELS, "--label",
-					   optarg, err))
-				return ERR_USAGE;
-			break;
-		case OPT_PID:
-			o->pid = optarg;
-			break;
-		case OPT_KERNEL:
-			o->kernel = true;
-			break;
-		case OPT_FILTER:
-			o->filter = true;
-			break;
-		case OPT_SOURCE:
-			o->source = true;
-			break;
-		case OPT_LINKS:
-			if (parse_links(optarg, &o->links, err))
-				return ERR_USAGE;
-			break;
-		case OPT_SERVER:
-			o->server = optarg;
-			break;
-		case OPT_BUILD_ID:
-			o->build_id = optarg;
-			break;
-		case OPT_FILE_OFF:
-			o->file_off = true;
-			break;
-		case OPT_RETURN:
-			o->return_address = true;
-			break;
-		case OPT_STYLE:
-			if (parse_resolve_style(optarg, &o->style, err))
-				return ERR_USAGE;
-			o->styled = true;
-			break;
-		case OPT_JSON:
-			o->style = RESOLVE_JSON;
-			o->styled = true;
-			break;
-		case OPT_NO_DEMANGLE:
-			o->mangled = true;
-			break;
-		case OPT_NO_CACHE:
-			o->no_cache = true;
-			break;
-		default:
-			if (!parse_letter(c, o))
-				return ERR_USAGE;
-		}
-	}
-	return check_resolve_options(o, argc - optind, err);
+static const struct option_row rows[] = {
+	OPTION_LIST('e', "exe", "FILE", struct resolve_options, files, file_count,
+		    RESOLVE_FILES_MAX, "an ELF file; its installed debug file is found"),
+	OPTION_TEXT(0, "build-id", "ID", struct resolve_options, build_id,
+		    "a binary that the service has"),
+	OPTION_TEXT(0, "name", "NAME", struct resolve_options, name, "the same, by its name"),
+	OPTION_LIST(0, "label", "KEY=VALUE", struct resolve_options, labels, label_count,
+		    LIMIT_LABELS, "and by a label it was pushed with; may be repeated"),
+	OPTION_TEXT(0, "server", "HOST:PORT", struct resolve_options, server, "the service"),
+	OPTION_TEXT(0, "pid", "PID", struct resolve_options, pid,
+		    "a running process: addresses are program counters"),
+	OPTION_FLAG(0, "kernel", struct resolve_options, kernel,
+		    "the running kernel (/proc/kallsyms; root)"),
+	OPTION_FLAG(0, "filter", struct resolve_options, filter,
+		    "copy a log, with names behind the addresses in it"),
+	OPTION_FLAG(0, "file-off", struct resolve_options, file_off,
+		    "addresses are offsets in the file"),
+	OPTION_TEXT('j', "section", "NAME", struct resolve_options, section,
+		    "addresses are offsets in this section of it"),
+	OPTION_FLAG(0, "return", struct resolve_options, return_address,
+		    "addresses are of the instruction after a call"),
+	OPTION_WORD(0, "output-style", "STYLE", struct resolve_options, asked_style, style_words,
+		    "text, json, llvm (as llvm-symbolizer), gnu (as addr2line -afi)", .min = 1),
+	OPTION_SET(0, "json", struct resolve_options, asked_style, 1 + RESOLVE_JSON,
+		   "the same as --output-style json"),
+	OPTION_FLAG(0, "source", struct resolve_options, source,
+		    "print the lines around, where the file is here"),
+	OPTION_CALL(0, "hyperlinks", "WHEN", set_links, "auto (on a terminal), always, never",
+		    .words = link_words),
+	OPTION_FLAG(0, "no-demangle", struct resolve_options, mangled,
+		    "names as the linker knows them"),
+	OPTION_FLAG(0, "no-cache", struct resolve_options, no_cache,
+		    "neither read nor keep tables in ~/.cache/rawstack"),
+	/* Those of addr2line, which the notes tell of. */
+	OPTION_FLAG('a', "addresses", struct resolve_options, gnu.addresses, NULL),
+	OPTION_FLAG('f', "functions", struct resolve_options, gnu.functions, NULL),
+	OPTION_FLAG('i', "inlines", struct resolve_options, gnu.inlines, NULL),
+	OPTION_FLAG('p', "pretty-print", struct resolve_options, gnu.pretty, NULL),
+	OPTION_FLAG('s', "basenames", struct resolve_options, gnu.base_names, NULL),
+	OPTION_FLAG('C', "demangle", struct resolve_options, demangled, NULL, .argument = "STYLE",
+		    .is_optional = true),
+	OPTION_CALL('b', "target", "NAME", check_target, NULL),
+	/* Demangling is bounded, always. */
+	OPTION_IGNORE('r', "recurse-limit", NULL),
+	OPTION_IGNORE('R', "no-recurse-limit", NULL),
+	OPTION_END,
+};
+
+const struct option_usage resolve_usage = {
+	.name = "rawstack resolve",
+	.synopsis = "[OPTIONS] -e FILE [ADDR...]\n"
+		    "[OPTIONS] --build-id ID | --name NAME [ADDR...]\n"
+		    "[OPTIONS] --pid PID | --kernel [ADDR...]\n"
+		    "--filter [-e FILE]... [--pid PID] <LOG",
+	.about = "Functions, files and lines of addresses: from the service, or from files of this "
+		 "machine. Addresses are hex, as linked (what nm and objdump print), or those of a "
+		 "running process or kernel; without any they are read from standard input, one a "
+		 "line. Inlined calls come innermost first. An address in no function is answered "
+		 "with ??, and makes the exit status 1.",
+	.rows = rows,
+	.operands_max = OPERANDS_ANY,
+	.notes =
+		"Of a file that is asked about often, or for many of its functions at once, a "
+		"table is kept there; in the second case a process of low priority makes it when "
+		"the answer is out. Before there is one, what the last question needed is kept, "
+		"for who asks it again. Answers are the same.\n"
+		"\n"
+		"--filter knows what backtrace_symbols() of glibc, sanitizers, Go and Linux print, "
+		"and PATH+0xOFF anywhere. Files that the log names are read from this machine; -e "
+		"gives those that are elsewhere (a program, libraries, vmlinux, modules). Bare "
+		"addresses are of --pid, else of the first -e.\n"
+		"\n"
+		"With the letters of addr2line (-a -f -i -p -s -C, or called as addr2line), it "
+		"prints what addr2line prints, reads a.out without -e, and ends with status 0; by "
+		"that name it also reads arguments from @FILE. -b, -r and -R change nothing. It "
+		"differs where tools/README.md says so: no discriminators, and LLVM's answer where "
+		"LLVM and addr2line differ.",
+};
+
+int resolve_options_parse(int argc, char **argv, struct resolve_options *o, struct operands *ret,
+			  struct err *err)
+{
+	int rc = set_links(o, "", link_words[0], err);
+
+	o->drop_in = addr2line_is_name(argv[0]);
+	if (!rc)
+		rc = options_parse(&resolve_usage, argc, argv, o, ret, err);
+	if (rc)
+		return rc;
+	o->drop_in |= o->gnu.addresses || o->gnu.functions || o->gnu.inlines || o->gnu.pretty ||
+		      o->gnu.base_names || o->demangled;
+	if (o->asked_style)
+		o->style = (enum resolve_style)(o->asked_style - 1);
+	return check_resolve_options(o, ret->count, err);
 }

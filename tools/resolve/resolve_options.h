@@ -4,6 +4,7 @@
 /* What `rawstack resolve` was asked, its own way and addr2line's: read and checked. */
 #include "err.h"
 #include "limits.h"
+#include "options.h"
 #include "resolve_print.h"
 
 /* Files of --filter: a program, and libraries that are not where the log says. */
@@ -17,16 +18,20 @@ struct resolve_options {
 	size_t file_count;
 	const char *pid, *section;
 	enum resolve_style style;
+	uint32_t asked_style; /* the one that was asked for, and 1; 0: none */
 	struct resolve_gnu gnu;
 	bool file_off, return_address;
 	bool drop_in; /* called as addr2line, or with its letters */
 	bool mangled, demangled, no_cache;
 	bool filter, kernel, source, links;
-	bool styled; /* the style was asked for */
 };
 
-/* Parses from argv[0] on; optind is the first address then. `o` borrows from argv. ERR_USAGE. */
-int resolve_options_parse(int argc, char **argv, struct resolve_options *o,
+/* The options of `rawstack resolve`. */
+extern const struct option_usage resolve_usage;
+
+/* Reads and checks a command line; when argv[0] is addr2line, that program's. `o` borrows from
+ * argv, and *ret are the addresses. Returns what options_parse() does. */
+int resolve_options_parse(int argc, char **argv, struct resolve_options *o, struct operands *ret,
 			  struct err *err) _must_check_;
 
 #endif
