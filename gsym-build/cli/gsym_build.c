@@ -6,18 +6,18 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "companion_options.h"
 #include "gsym_command.h"
-#include "gsym_companions.h"
 #include "gsym_output.h"
 #include "gsym_report.h"
 #include "limits.h"
 #include "log.h"
-#include "options.h"
 #include "table_build.h"
 
 struct options {
-	const char *input, *output, *executable, *dwp, *alt;
-	bool kallsyms, no_dwo, columns, types, demangled;
+	const char *input, *output, *executable;
+	struct companion_options companions;
+	bool kallsyms, columns, types, demangled;
 	enum {
 		REPORT_TEXT,
 		REPORT_JSON
@@ -39,12 +39,7 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(0, "stripped", "FILE", struct options, executable,
 		    "the executable that FILE is the debug file of; it knows where the code lies "
 		    "in the file"),
-	OPTION_TEXT(0, "dwp", "DWP", struct options, dwp,
-		    "the package of its split units; default: FILE.dwp"),
-	OPTION_TEXT(0, "alt", "ALT", struct options, alt,
-		    "the dwz file it shares names with; default: by its debug link"),
-	OPTION_FLAG(0, "no-dwo", struct options, no_dwo,
-		    "do not look for .dwo files where FILE says they are"),
+	OPTION_ROWS(struct options, companions, companion_option_rows),
 	OPTION_FLAG(0, "kallsyms", struct options, kallsyms, "FILE is the text of /proc/kallsyms"),
 	OPTION_CALL(0, "build-id", "ID", set_build_id, "the identity, instead of the file's own"),
 	OPTION_FLAG(0, "columns", struct options, columns,
@@ -106,21 +101,16 @@ static int build_file(const struct options *o, const struct table_request *witho
 	struct table_request req = *without;
 	_cleanup_(companions_close) struct companions c = {0};
 	struct err why = {0};
-	int rc = 0;
+	int rc = companion_options_open(&o->companions, o->input, &c, err);
 
-	if (o->dwp)
-		rc = companions_add(&c, o->dwp, TABLE_COMPANION_DWP, err);
-	else
-		companions_add_package(&c, o->input);
-	c.alt_path = o->alt;
 	if (rc)
 		return rc;
 	req.companions = c.list;
 	req.companion_count = c.count;
 	req.missing = missing;
 	rc = table_build(&req, report, err);
-	if (rc ||
-	    !companions_find(&c, o->input, bytes_of(missing->p, missing->len), !o->no_dwo, &why)) {
+	if (rc || !companions_find(&c, o->input, bytes_of(missing->p, missing->len),
+				   !o->companions.no_dwo, &why)) {
 		if (!rc && why.code)
 			log_warn("%s", why.message);
 		return rc;

@@ -7,10 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "companion_options.h"
 #include "gsym_command.h"
-#include "gsym_companions.h"
 #include "log.h"
-#include "options.h"
 #include "table_verify.h"
 
 static int open_verify_file(const char *path, int *ret, struct err *err)
@@ -38,8 +37,8 @@ static int print_differences(int fd, struct err *err)
 }
 
 struct options {
-	const char *table, *file, *executable, *dwp, *alt;
-	bool no_dwo;
+	const char *table, *file, *executable;
+	struct companion_options companions;
 };
 
 /* Compares the table, and again if files that the input refers to were missing and can be found, as
@@ -47,23 +46,19 @@ struct options {
 static int compare_table(const struct options *o, struct table_request req, int table_fd,
 			 struct verify_report *report, struct err *err)
 {
-	_cleanup_(companions_close) struct companions c = {.alt_path = o->alt};
+	_cleanup_(companions_close) struct companions c = {0};
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(LIMIT_MISSING_LEN);
 	struct err why = {0};
-	int rc = 0;
+	int rc = companion_options_open(&o->companions, o->file, &c, err);
 
-	if (o->dwp)
-		rc = companions_add(&c, o->dwp, TABLE_COMPANION_DWP, err);
-	else
-		companions_add_package(&c, o->file);
 	if (rc)
 		return rc;
 	req.companions = c.list;
 	req.companion_count = c.count;
 	req.missing = &missing;
 	rc = table_verify(&req, table_fd, report, err);
-	if (rc ||
-	    !companions_find(&c, o->file, bytes_of(missing.p, missing.len), !o->no_dwo, &why)) {
+	if (rc || !companions_find(&c, o->file, bytes_of(missing.p, missing.len),
+				   !o->companions.no_dwo, &why)) {
 		if (!rc && why.code)
 			log_warn("%s", why.message);
 		return rc;
@@ -122,12 +117,7 @@ static int verify_file(const struct options *o, struct err *err)
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "stripped", "FILE", struct options, executable,
 		    "the executable that FILE is the debug file of, as in build"),
-	OPTION_TEXT(0, "dwp", "DWP", struct options, dwp,
-		    "the package of its split units; default: FILE.dwp"),
-	OPTION_TEXT(0, "alt", "ALT", struct options, alt,
-		    "the dwz file it shares names with; default: by its debug link"),
-	OPTION_FLAG(0, "no-dwo", struct options, no_dwo,
-		    "do not look for .dwo files where FILE says they are"),
+	OPTION_ROWS(struct options, companions, companion_option_rows),
 	OPTION_END,
 };
 
