@@ -6,6 +6,7 @@
 
 #include "buf.h"
 #include "bytes.h"
+#include "file_headers.h"
 #include "inflate.h"
 #include "limits.h"
 
@@ -22,13 +23,15 @@ static int image_library_failed(const char *what, struct err *err)
 /* Checks the identification bytes before libelf sees the file. */
 static int check_ident(const uint8_t *p, size_t len, struct err *err)
 {
-	if (len < EI_NIDENT || memcmp(p, ELFMAG, SELFMAG) != 0)
+	int rc;
+
+	if (len < EI_NIDENT)
 		return err_set(err, ERR_UNSUPPORTED, "not an ELF file");
-	if (p[EI_DATA] == ELFDATA2MSB)
-		return err_set(err, ERR_UNSUPPORTED, "big-endian ELF is not supported");
-	if (p[EI_DATA] != ELFDATA2LSB || p[EI_VERSION] != EV_CURRENT ||
-	    (p[EI_CLASS] != ELFCLASS64 && p[EI_CLASS] != ELFCLASS32))
-		return err_set(err, ERR_DATA, "damaged ELF: unknown class, byte order or version");
+	rc = file_headers_check_ident(p, err);
+	if (rc)
+		return rc;
+	if (p[EI_VERSION] != EV_CURRENT)
+		return err_set(err, ERR_DATA, "damaged ELF: unknown version");
 	if (len < (p[EI_CLASS] == ELFCLASS64 ? sizeof(Elf64_Ehdr) : sizeof(Elf32_Ehdr)))
 		return err_set(err, ERR_DATA, "truncated ELF: the file header is cut");
 	return 0;

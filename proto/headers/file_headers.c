@@ -41,7 +41,7 @@ int file_headers_bytes(struct file_headers *h, void *p, size_t len, uint64_t off
 	return io_read_all(io_system(), h->fd, p, len, (off_t)off, err);
 }
 
-static int check_class(const uint8_t ident[static EI_NIDENT], struct err *err)
+int file_headers_check_ident(const uint8_t *ident, struct err *err)
 {
 	if (memcmp(ident, ELFMAG, SELFMAG) != 0)
 		return err_set(err, ERR_UNSUPPORTED, "not an ELF file");
@@ -77,7 +77,7 @@ int file_headers_read(int fd, struct file_headers *ret, struct err *err)
 	rc = file_headers_bytes(ret, header, EI_NIDENT, 0, err);
 	if (rc)
 		return rc;
-	rc = check_class(header, err);
+	rc = file_headers_check_ident(header, err);
 	if (rc)
 		return rc;
 	ret->is_64 = header[EI_CLASS] == ELFCLASS64;
