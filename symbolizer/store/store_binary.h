@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_STORE_BINARY_H
 #define RAWSTACK_STORE_BINARY_H
-/* What the store knows of a binary: one that it has, or had, and one that is missing. */
+/* What the store knows of a binary that it has or had, and of one that is missing. */
 #include "build_id.h"
 #include "store_kv.h"
 
@@ -9,32 +9,34 @@ enum store_status {
 	STORE_READY = 1,   /* there is a table */
 	STORE_FAILED = 2,  /* the last build failed */
 	STORE_PURGED = 3,  /* there was a table: evicted, deleted or damaged */
-	STORE_OTHER = 4,   /* there are tables, none of this format; never put */
-	STORE_DAMAGED = 5, /* its record is damaged, and there is nothing but the id; never put */
+	STORE_OTHER = 4,   /* tables exist, but none of this format; never written */
+	STORE_DAMAGED = 5, /* the record is damaged, only the id is known; never written */
 };
 
 struct store_binary {
 	struct build_id id;
 	enum store_status status;
 	bool pinned;
-	uint64_t changed_ns; /* unix; when the status last changed */
-	uint64_t used_ns;    /* unix; last use, to within a minute; 0: never. Not written */
-	uint64_t generation; /* of the table */
+	uint64_t changed_ns; /* Unix time of the last change of the status */
+	uint64_t used_ns;    /* Unix time of the last use, to within a minute; 0: never. Not in the
+				record */
+	uint64_t generation; /* of the table of this format */
 	uint64_t table_len;
-	uint64_t other_len;    /* of its tables of other formats together. Not written */
-	uint16_t other_format; /* the newest of those; 0: there is none. Not written */
-	const struct store_id_aliases *aliases; /* of store_put(): to be added; NULL: none */
-	const void *meta; /* the service's own; opaque here. Borrowed from the read */
+	uint64_t other_len;    /* bytes of all tables of other formats. Not in the record */
+	uint16_t other_format; /* the newest of those formats; 0: none. Not in the record */
+	const struct store_id_aliases
+		*aliases; /* input of store_put(): aliases to add; NULL: none */
+	const void *meta; /* the service's own bytes, opaque here; borrowed from the read */
 	size_t meta_len;
 };
 
 /*
- * Aliases of the id of a binary, by which it is found besides: htlhashes, of 16 bytes. As many as
- * there may be; the newest first, the oldest goes. They last as long as the record, with a table or
- * without, so that all names of a binary get the same answers.
+ * Other names of a binary, by which it is found besides its id: htlhashes of 16 bytes, the newest
+ * first. The oldest goes when there are too many. They last as long as the record, with or without
+ * a table, so that every name of a binary gets the same answers.
  */
 enum {
-	STORE_ID_ALIASES = 4 /* stripped and not, signed and not */
+	STORE_ID_ALIASES = 4 /* a file may be stripped or not, signed or not */
 };
 
 struct store_id_aliases {
@@ -46,9 +48,9 @@ struct store_missing {
 	struct build_id id;
 	uint64_t weight; /* samples that could not be named, saturating */
 	uint64_t first_ns, last_ns;
-	uint32_t client; /* who asks; of a row: in whose share it is; 0: nobody in particular */
-	bool has_table;  /* only to note: there is one, and it does not do */
-	struct kv_bytes paths[8]; /* as hosts said; borrowed */
+	uint32_t client; /* in a note: who asks; in a record: whose share it is in; 0: unknown */
+	bool has_table;  /* in a note only: a table exists, but is of no use */
+	struct kv_bytes paths[8]; /* paths that hosts reported; borrowed */
 	size_t path_count;
 };
 

@@ -2,28 +2,28 @@
 #ifndef RAWSTACK_STORE_FAULT_H
 #define RAWSTACK_STORE_FAULT_H
 /*
- * The last words of a program that dies of its store. A store is checked before it is opened
- * (store_check.h), but LMDB believes what it reads afterwards, too: a page that goes bad meanwhile
- * ends the process by SIGSEGV or an assertion, and a file that somebody truncates by SIGBUS, for
- * it is mapped. Then one line on stderr names the file and what to do, and the signal takes its
- * course: to whatever handled it before, or to the end of the process.
+ * Prints one line before a fault in the store ends the program. A store is checked before it is
+ * opened (store_check.h), but LMDB also believes what it reads afterwards. A page that goes bad
+ * later ends the process by SIGSEGV or an assertion; a file that somebody truncates ends it by
+ * SIGBUS, because the file is mapped. The line on stderr names the file and what to do. Then the
+ * signal goes to the handler that was there before, or ends the process.
  */
 #include "base.h"
 
-/* Once, before there are threads. The program's name stands in front of the line; it is kept, not
- * copied. Without it nothing is said. */
+/* Installs the handlers; call it once, before there are threads. The line begins with the program's
+ * name, which is borrowed for ever. A program that does not call it prints nothing. */
 void store_fault_install(const char *name);
 
-/* A store's map, until it is removed. Of more than STORE_FAULT_MAPS at a time, the later ones are
- * not told of. */
+/* Registers the map of a store until store_fault_remove(). Maps beyond STORE_FAULT_MAPS are not
+ * registered, and faults in them are not reported. */
 enum {
 	STORE_FAULT_MAPS = 4
 };
 void store_fault_add(const void *map, size_t len, const char *path);
 void store_fault_remove(const void *map);
 
-/* The file in which this thread is being led by LMDB, or NULL. What is wrong in a page may lead
- * anywhere, also out of the map. */
+/* The path of the file while this thread is inside LMDB, or NULL. A damaged page may send LMDB to
+ * any address, not only into the map. */
 extern _Thread_local const char *store_fault_inside;
 
 static inline void store_fault_leave(const char **path _unused_)
@@ -31,12 +31,12 @@ static inline void store_fault_leave(const char **path _unused_)
 	store_fault_inside = NULL;
 }
 
-/* Marks the rest of the block as inside LMDB. path is borrowed. */
+/* Marks the rest of the block as inside LMDB. path is borrowed until the block ends. */
 #define STORE_FAULT_INSIDE(path)                                                                  \
 	_cleanup_(store_fault_leave) const char *store_fault_path _unused_ = store_fault_inside = \
 		(path)
 
-/* An assertion of LMDB's failed; it calls abort() next. */
+/* Reports a failed assertion of LMDB, which calls abort() next. */
 void store_fault_assertion(const char *path, const char *what);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_STORE_PAGES_PRIV_H
 #define RAWSTACK_STORE_PAGES_PRIV_H
-/* What checking (store_pages.c) and salvaging (store_pages_salvage.c) share: LMDB 0.9's format on a
- * machine of 64 bits. */
+/* The format of LMDB 0.9 on a 64-bit machine, as checking (store_pages.c) and salvaging
+ * (store_pages_salvage.c) use it. */
 #include "buf.h"
 #include "store_pages.h"
 
@@ -11,22 +11,23 @@ enum {
 	NODE_HEADER_LEN = 8,
 	META_LEN = 136,
 	TREE_LEN = 48,
-	TREE_DEPTH_MAX = 48, /* pages from a root of all roots to a leaf; LMDB has 32 per tree */
+	TREE_DEPTH_MAX =
+		48, /* pages from the root of all trees to a leaf; LMDB allows 32 per tree */
 
 	PAGE_BRANCH = 1,
 	PAGE_LEAF = 2,
 	PAGE_OVERFLOW = 4,
 	PAGE_META = 8,
-	PAGE_KINDS = 0x6f, /* what else there is says how a page was written */
+	PAGE_KINDS = 0x6f, /* bits of the kind; the others say how the page was written */
 
-	NODE_LONG = 1, /* its value is the number of the page where the value begins */
+	NODE_LONG = 1, /* the node holds the number of the page where the value begins */
 	NODE_TREE = 2, /* its value is a tree */
 
 	TREE_INTEGER_KEYS = 8,
-	TREE_FLAGS = 0x7f, /* in the tree of free pages the others are the file's own */
+	TREE_FLAGS = 0x7f, /* the tree of free pages uses the other bits for the whole file */
 };
 #define TREE_EMPTY  UINT64_MAX
-#define MAP_LEN_MAX (UINT64_C(1) << 47) /* no process maps more */
+#define MAP_LEN_MAX (UINT64_C(1) << 47) /* no process can map more */
 
 enum {
 	TREE_BRANCH,
@@ -44,7 +45,7 @@ struct store_tree {
 };
 
 struct store_meta {
-	struct store_tree trees[2]; /* free pages; the tree of trees */
+	struct store_tree trees[2]; /* the free pages; the tree of all other trees */
 	uint64_t map_len, last_page, commit;
 };
 
@@ -55,24 +56,24 @@ struct store_pages {
 	uint64_t page_count;
 	struct store_meta metas[2];
 	bool has_meta[2];
-	uint8_t *marks;   /* a bit of each page: seen */
-	uint8_t *levels;  /* the pages from the root to where a walk is */
-	struct buf value; /* the last long one */
+	uint8_t *marks;   /* one bit for each page: it was read */
+	uint8_t *levels;  /* the pages from the root to the present place of a walk */
+	struct buf value; /* the long value that was read last */
 };
 
 struct store_node {
 	uint16_t flags;
 	struct kv_bytes key;
-	uint64_t child; /* of a branch; of a leaf with NODE_LONG the page of the value */
-	uint64_t len;   /* of the value */
+	uint64_t child; /* in a branch: the child's page; in a leaf with NODE_LONG: the value's */
+	uint64_t len;   /* of the value, in bytes */
 	const uint8_t *value;
-	size_t end; /* in the page */
+	size_t end; /* where the node ends in the page */
 };
 
 uint16_t store_page_flags(const uint8_t *page);
-size_t store_page_nodes(const uint8_t *page); /* of a branch or leaf without fault */
-uint64_t store_page_run(const uint8_t *page); /* how many pages a long value has */
-/* NULL, or what is wrong with its header. */
+size_t store_page_nodes(const uint8_t *page); /* nodes of a branch or leaf whose header is sound */
+uint64_t store_page_run(const uint8_t *page); /* pages of a long value */
+/* Returns NULL, or what is wrong with the header. */
 const char *store_page_fault(const struct store_pages *p, const uint8_t *page, uint64_t number);
 bool store_page_node(const struct store_pages *p, const uint8_t *page, size_t i,
 		     struct store_node *ret);
@@ -80,7 +81,7 @@ bool store_page_node_at(const struct store_pages *p, const uint8_t *page, size_t
 			struct store_node *ret);
 bool store_page_read(const struct store_pages *p, uint64_t number, uint8_t *to);
 bool store_page_head(const struct store_pages *p, uint64_t number, uint8_t to[PAGE_HEADER_LEN]);
-/* False when one of them is marked already, or behind the end. */
+/* Returns false if one of the pages is marked already or lies beyond the end of the file. */
 bool store_page_mark(struct store_pages *p, uint64_t first, uint64_t count);
 bool store_page_is_marked(const struct store_pages *p, uint64_t page);
 uint64_t store_value_pages(const struct store_pages *p, uint64_t len);

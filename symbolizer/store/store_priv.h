@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_STORE_PRIV_H
 #define RAWSTACK_STORE_PRIV_H
-/* What the parts of the store share: store.c (reading, open), store_change.c, store_evict.c,
- * store_missing.c, store_scrub.c. */
+/* The store, as its parts share it: store.c (reading, open), store_change.c, store_evict.c,
+ * store_id_alias.c, store_missing.c, store_purge.c and store_scrub.c. */
 #include <pthread.h>
 #include <string.h>
 
@@ -15,10 +15,10 @@ enum {
 	STORE_USED_MAX = 1 << 20
 };
 
-/* What was missing and is not written yet. */
+/* Notes of missing ids that are not written yet. */
 struct store_pending {
 	struct intern ids;
-	struct store_missing *notes; /* of ids */
+	struct store_missing *notes; /* one for each of ids */
 	size_t notes_cap;
 	struct intern batches;
 	struct arena paths;
@@ -30,30 +30,30 @@ void store_pending_done(struct store_pending *p);
 struct store {
 	struct kv *kv;
 	uint64_t max_bytes;
-	uint16_t format; /* of the tables that are read here */
+	uint16_t format; /* the format of the tables that this program reads */
 
-	/* One change at a time: from reading what is there to the end of the commit. */
+	/* Makes changes one at a time, from reading the present state to the end of the commit. */
 	pthread_mutex_t writer;
 	uint64_t next_number;
 	size_t tombstone_count;           /* records without a table of any format */
 	uint64_t batch_first, batch_next; /* numbers of the remembered batch ids */
 
-	/* Held for moments, never with `writer` waiting inside. */
+	/* Held for moments only; no thread waits for `writer` while it holds this. */
 	pthread_mutex_t lock;
-	struct intern verified; /* numbers of tables whose sum was right */
-	/* Those that were looked at again, and the bytes that may yet be, until store_maintain().
-	 */
+	struct intern verified; /* numbers of tables whose checksum was right */
+	/* Tables that store_recheck() read, and the bytes that it may still read until
+	 * store_maintain(). */
 	struct intern rechecked;
 	uint64_t recheck_left;
 	struct intern lost; /* ids whose table was found damaged since the start */
 	struct intern used; /* ids used since the last maintenance */
-	uint64_t *used_ns;  /* of used's ids */
+	uint64_t *used_ns;  /* one for each of used */
 	size_t used_cap;
 	struct store_stat stat;
-	struct store_pending pending, flushing; /* flushing: on its way into a commit */
+	struct store_pending pending, flushing; /* flushing: in a commit at this moment */
 	uint64_t flush_count;
 
-	struct build_id scrub_at; /* how far it is; writer's */
+	struct build_id scrub_at; /* where the scrub goes on; guarded by `writer` */
 	bool scrub_started;
 };
 
@@ -72,7 +72,7 @@ struct store_key {
 	size_t len;
 };
 
-/* A key of KV_TABLES: [id][format, 2 bytes, big-endian]. */
+/* Makes a key of KV_TABLES: build id, then the format in 2 bytes, big-endian. */
 static inline struct store_key store_table_key(const struct build_id *id, uint16_t format)
 {
 	struct store_key k = {.len = id->len + sizeof(format)};
@@ -84,7 +84,7 @@ static inline struct store_key store_table_key(const struct build_id *id, uint16
 	return k;
 }
 
-/* A record is not what was written: others may not be found. */
+/* Notes that a record is damaged. Others may then not be found. */
 static inline void store_found_damage(struct store *s)
 {
 	atomic_store(&s->kv->damaged, true);
@@ -95,45 +95,47 @@ static inline void store_read_endp(struct store_read **r)
 	store_read_end(*r);
 }
 
-/* The same as store_binary() and store_binary_next(), but with the fields that only the store uses.
- */
+/* Do the same as store_binary() and store_binary_next(), but return the fields that only the store
+ * uses. */
 int store_get_record(struct store_read *r, const struct build_id *id, struct store_record *ret,
 		     struct err *err);
 int store_next_record(struct store_read *r, const struct build_id *after, struct store_record *ret,
 		      struct err *err);
 
-/* Unix time; 0: never. */
+/* Returns the Unix time in ns of the last use; 0: never. */
 uint64_t store_last_use(struct store_read *r, const struct build_id *id);
 
-/* The bytes of a record's table: 1, 0 when they are gone. */
+/* Finds the bytes of a record's table: 1, or 0 if they are gone. */
 int store_table_bytes(struct store_read *r, const struct build_id *id,
 		      const struct store_record_table *t, struct kv_bytes *ret, struct err *err);
 
-/* Whether a table's checksum is this one. */
+/* Returns whether the checksum of a table is `sum`. */
 bool store_sum_is(struct kv_bytes table, uint32_t sum);
 
-/* Counts a record that took the place of another; either may be NULL. */
+/* Updates the counters of struct store_stat for a record that replaces another. Either may be NULL.
+ */
 void store_account(struct store *s, const struct store_record *old, const struct store_record *now);
 
 /*
- * Encodes into `out` the record of an id that has a table or a pin, as edit() changes it. 1, or 0
- * when the id has neither, or edit() finds nothing to change. What the records borrowed is gone.
- * The caller holds `writer`.
+ * Encodes into `out` the record of an id that has a table or a pin, after edit() changed it.
+ * Returns 1, or 0 if the id has neither or if edit() changes nothing. The two returned records hold
+ * no borrowed bytes any more. The caller holds `writer`.
  */
 int store_edit(struct store *s, const struct build_id *id,
 	       bool (*edit)(struct store_record *r, const void *arg), const void *arg,
 	       struct buf *out, struct store_record *ret_old, struct store_record *ret_now,
 	       struct err *err);
 
-/* Changes of aliases as part of a commit, made from a read that may end before. */
+/* Changes of aliases that become part of a commit. They own their bytes, so the read that they were
+ * made from may end before the commit. */
 struct store_id_alias_change {
-	struct buf id, hashes; /* values */
+	struct buf id, hashes; /* the values of the writes */
 	struct store_key keys[3 * STORE_ID_ALIASES + 1];
 	struct kv_write writes[3 * STORE_ID_ALIASES + 1];
 	size_t count;
-	size_t bytes;        /* of all values */
+	size_t bytes;        /* bytes of all values */
 	size_t added;        /* aliases that are new */
-	size_t missing_gone; /* ids that are not missing any more */
+	size_t missing_gone; /* ids that leave the list of missing ids */
 };
 
 #define STORE_ID_ALIAS_CHANGE_INIT                                                 \
@@ -143,20 +145,20 @@ struct store_id_alias_change {
 
 void store_id_alias_change_done(struct store_id_alias_change *c);
 
-/* Gathers in *c the writes that give an id the aliases of `add` (NULL: none) beside those it has.
- * False when memory is out. The caller holds `writer`. */
+/* Adds to *c the writes that give an id the aliases of `add` (NULL: none) besides those it has.
+ * Returns false if memory is out. The caller holds `writer`. */
 bool store_id_alias_add(struct store_read *r, const struct build_id *id,
 			const struct store_id_aliases *add, bool is_ready,
 			struct store_id_alias_change *c);
 void store_id_alias_drop(struct store_read *r, const struct build_id *id,
 			 struct store_id_alias_change *c);
 
-/* The next entry behind *at (len 0: the first) that leads nowhere, as its key of KV_META in *at: 1,
- * or 0. */
+/* Finds the next alias behind *at that leads nowhere: 1, with its key of KV_META in *at, or 0. *at
+ * with len 0 begins at the first. */
 int store_id_alias_find_damaged(struct store *s, struct store_key *at, struct build_id *ret,
 				struct err *err);
 
-/* So many ids are not missing any more. */
+/* Counts ids that left the list of missing ids. */
 void store_count_found(struct store *s, size_t count);
 
 #define STORE_ALL_FORMATS 0
@@ -173,26 +175,27 @@ struct store_victim {
 };
 
 /* Purges tables of different ids in one commit, because each commit writes pages while room is
- * short. 0 on success. The caller holds `writer`. */
+ * short. The caller holds `writer`. */
 int store_purge_together(struct store *s, const struct store_victim *rows, size_t count,
 			 struct err *err);
 
 enum {
-	SETTLE_MS = 2000 /* a request takes less, also on a busy machine */
+	SETTLE_MS = 2000 /* longer than a request takes, also on a busy machine */
 };
 
-/* One commit of all uses noted; on failure they are lost, which costs a wrong order of eviction. */
+/* Writes all noted times of use in one commit. If it fails they are lost, which costs a wrong order
+ * of eviction and nothing else. */
 void store_write_used(struct store *s);
 
-/* Commits, evicting least recently used tables for needed bytes while the engine is full. The
+/* Commits, and evicts least recently used tables for `needed` bytes while the engine is full. The
  * caller holds `writer` and no read. */
 int store_commit(struct store *s, const struct kv_write *writes, size_t count, uint64_t needed,
 		 struct err *err);
 
-/* Tables may be looked at again. */
+/* Lets store_recheck() read tables again. */
 void store_forget_rechecks(struct store *s);
 
-/* Counts the missing ids in the file, when the store is opened. */
+/* Counts the missing ids in the file when the store is opened. */
 int store_missing_load(struct store *s, struct store_read *r, struct err *err);
 
 #endif

@@ -2,28 +2,27 @@
 #ifndef RAWSTACK_STORE_ROOM_H
 #define RAWSTACK_STORE_ROOM_H
 /*
- * Which tables have to go so that a value has room: it needs pages side by side, so that those go
- * that lie side by side, with what is free between them, and not whatever was used longest ago all
- * over the file. Internal to the store.
+ * Chooses the tables that make room for a value, internal to the store. A long value needs pages
+ * side by side. Tables that lie side by side are therefore taken, with the free pages between them,
+ * rather than those that were used longest ago all over the file.
  */
 #include "err.h"
 #include "store_kv.h"
 
-/* Pages of a table that may go. rank: those of a lower one go first. */
+/* The pages of a table that may be evicted. Tables of a lower rank go first. */
 struct room_table {
 	uint64_t first, count;
 	size_t rank;
 };
 
 /*
- * Marks in taken[] the tables that have to go so that `pages` pages lie side by side: of all ways
- * the one whose table of the highest rank has the lowest, then the one that takes the fewest pages.
- * 1, or 0 when there is no way; *ret_largest is then how many there could be. Sorts nothing of the
- * caller's. free_page(i): whether page i below page_count is free; all behind it up to
- * room_count are.
+ * Marks in taken[] the tables to evict so that `pages` pages lie side by side. Of all choices it
+ * takes the one whose highest rank is lowest, and of those the one with the fewest pages. Returns
+ * 1, or 0 if there is no such choice; *ret_largest is then the longest stretch that there could be.
+ * The caller's arrays stay as they are. Pages from page_count up to room_count are free.
  */
 struct room {
-	const uint8_t *free_pages; /* a bit of each */
+	const uint8_t *free_pages; /* one bit for each page below page_count, 1: free */
 	uint64_t page_count, room_count;
 	const struct room_table *tables;
 	size_t table_count;
