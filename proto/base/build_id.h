@@ -29,7 +29,8 @@ struct build_id {
 	uint8_t bytes[BUILD_ID_MAX];
 };
 
-/* ERR_DATA when len is outside BUILD_ID_MIN..BUILD_ID_MAX, or not HTLHASH_LEN for that kind. */
+/* Returns ERR_DATA when len is outside BUILD_ID_MIN..BUILD_ID_MAX, or not HTLHASH_LEN for that
+ * kind. */
 int build_id_set(struct build_id *id, enum build_id_kind kind, const void *p, size_t len,
 		 struct err *err);
 

@@ -28,9 +28,9 @@ struct file_segments {
 /* What file_segments_put() takes at most: a count, and three numbers of each. */
 #define FILE_SEGMENTS_PACKED_MAX (1 + 30 * (size_t)LIMIT_FILE_SEGMENTS)
 
-/* Whether there are LIMIT_FILE_SEGMENTS at most, none is empty, they ascend by file_off and overlap
- * neither in the file nor in memory, and no end is above 2^64 - 1. ERR_DATA, in a line that names
- * the first that is wrong. */
+/* Returns whether there are LIMIT_FILE_SEGMENTS at most, none is empty, they ascend by file_off and
+ * overlap neither in the file nor in memory, and no end is above 2^64 - 1. ERR_DATA, in a line that
+ * names the first that is wrong. */
 int file_segments_check(const struct file_segment *rows, size_t count, struct err *err);
 
 /* The link-time address of file_off: 1 and *ret_vaddr, or 0 when it is in none of them. The rows

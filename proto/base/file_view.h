@@ -32,7 +32,8 @@ struct file_view {
 		.p = (bytes), .len = (count) \
 	}
 
-/* ERR_LIMIT when it has more than max bytes; ERR_UNSUPPORTED when it is no regular file; ERR_IO. */
+/* Returns ERR_LIMIT when it has more than max bytes; ERR_UNSUPPORTED when it is no regular file;
+ * ERR_IO. */
 int file_view_open(struct file_view *v, const char *path, size_t max, struct err *err) _must_check_;
 
 /* The reader went n bytes further. */
@@ -50,7 +51,7 @@ static inline void file_view_pass(struct file_view *v, size_t n)
 		file_view_release(v);
 }
 
-/* ERR_IO when it was cut short since it was opened and bytes behind that were looked at. */
+/* Returns ERR_IO when it was cut short since it was opened and bytes behind that were looked at. */
 int file_view_check(const struct file_view *v, struct err *err) _must_check_;
 
 void file_view_done(struct file_view *v);

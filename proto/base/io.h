@@ -38,7 +38,8 @@ struct io {
 	 * another descriptor has marked it. It is another lock than lock(). Never waits. */
 	int (*mark)(void *ctx, int dir_fd);
 	int (*is_marked)(void *ctx, int dir_fd); /* 1: by another descriptor; 0 */
-	/* Whether the path leads to what is open as fd: 1; 0: to something else, or nowhere. */
+	/* Returns whether the path leads to what is open as fd: 1; 0: to something else, or
+	 * nowhere. */
 	int (*is_at)(void *ctx, int fd, int dir_fd, const char *path);
 	uint64_t (*free_bytes)(void *ctx,
 			       int dir_fd); /* of the file system, for unprivileged use */
@@ -67,8 +68,8 @@ int io_read_all(const struct io *io, int fd, void *p, size_t len, off_t off, str
 int io_replace_file(const struct io *io, int dir_fd, const char *name, const void *p, size_t len,
 		    struct err *err);
 
-/* Whether a file may take the place of what is at path: nothing, or a regular file. A device that
- * is renamed over is gone for everyone. ERR_UNSUPPORTED. */
+/* Returns whether a file may take the place of what is at path: nothing, or a regular file. A
+ * device that is renamed over is gone for everyone. ERR_UNSUPPORTED. */
 int io_check_output(const char *path, struct err *err) _must_check_;
 
 /* A directory that everybody may write to holds what anybody put there: ERR_DENIED, also with the

@@ -37,12 +37,12 @@ struct file_header {
 	uint64_t flags, off, vaddr, len, align;
 };
 
-/* ERR_UNSUPPORTED: not a regular file, not ELF, big-endian. ERR_DATA: unknown class or byte order,
- * or the file header is cut. ERR_IO. */
+/* Returns ERR_UNSUPPORTED: not a regular file, not ELF, big-endian. ERR_DATA: unknown class or byte
+ * order, or the file header is cut. ERR_IO. */
 int file_headers_read(int fd, struct file_headers *ret, struct err *err);
 
-/* Whether the first EI_NIDENT bytes of a file, which are there, are those of an ELF file that is
- * read here. ERR_UNSUPPORTED, ERR_DATA, as above. */
+/* Returns whether the first EI_NIDENT bytes of a file, which are there, are those of an ELF file
+ * that is read here. ERR_UNSUPPORTED, ERR_DATA, as above. */
 int file_headers_check_ident(const uint8_t *ident, struct err *err);
 
 /* Header i, below the count of its table. ERR_DATA: it is not in the file, or of unusual length. */

@@ -14,8 +14,8 @@
 int batch_reply_check(const Rawstack__V1__SymbolizedBatch *r, size_t location_count,
 		      struct err *err) _must_check_;
 
-/* Whether the frames of a location name it: one with an empty name (a line in no function) does
- * not. For a checked reply. */
+/* Returns whether the frames of a location name it: one with an empty name (a line in no function)
+ * does not. For a checked reply. */
 bool batch_reply_names(const Rawstack__V1__SymbolizedBatch *r, size_t first_frame, uint32_t count);
 
 #endif

@@ -178,7 +178,8 @@ struct operands {
 int options_parse(const struct option_usage *usage, int argc, char **argv, void *into,
 		  struct operands *ret, struct err *err) _must_check_;
 
-/* ERR_USAGE for options that do not go together: the command, what is wrong, and where help is. */
+/* Returns ERR_USAGE for options that do not go together: the command, what is wrong, and where help
+ * is. */
 int options_refuse(const struct option_usage *usage, struct err *err, const char *fmt, ...)
 	_printf_(3, 4);
 #define options_refuse(...) ERR_NEGATIVE(options_refuse(__VA_ARGS__))

@@ -17,7 +17,7 @@
 #include "profile.h"
 #include "text_out.h"
 
-/* Whether the beginning of a file looks like it. */
+/* Returns whether the beginning of a file looks like it. */
 bool folded_is(const void *text, size_t len);
 
 /* Fills *p, which must be empty; its one value is "samples" in count. ERR_DATA with the number of

@@ -21,7 +21,7 @@ struct gzip_writer;
 /* Compressed bytes are appended to out, which must outlive the writer. */
 int gzip_writer_open(struct gzip_writer **ret, struct buf *out, struct err *err) _must_check_;
 
-/* ERR_LIMIT when out is full. */
+/* Returns ERR_LIMIT when out is full. */
 int gzip_writer_add(struct gzip_writer *w, const void *p, size_t len, struct err *err) _must_check_;
 int gzip_writer_finish(struct gzip_writer *w, struct err *err) _must_check_;
 void gzip_writer_close(struct gzip_writer *w);

@@ -18,7 +18,7 @@
 
 #define OTLP_VERSION "1.9.0"
 
-/* ERR_LIMIT when one profile is longer than protobuf's 2 GiB. */
+/* Returns ERR_LIMIT when one profile is longer than protobuf's 2 GiB. */
 int otlp_write(const struct profile *p, struct text_out *to, struct err *err) _must_check_;
 
 #endif

@@ -27,7 +27,7 @@
 #include "file_view.h"
 #include "profile.h"
 
-/* Whether the bytes begin as such a file does, in any byte order. */
+/* Returns whether the bytes begin as such a file does, in any byte order. */
 bool perf_data_is(const void *file, size_t len);
 
 /*

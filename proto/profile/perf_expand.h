@@ -11,8 +11,8 @@
 #include "bytes.h"
 #include "err.h"
 
-/* Whether the data has such records. A look at heads up to the first sample: where perf compresses,
- * it compresses every sample. */
+/* Returns whether the data has such records. A look at heads up to the first sample: where perf
+ * compresses, it compresses every sample. */
 bool perf_expand_is_needed(struct bytes data);
 
 /*

@@ -49,7 +49,7 @@ void perf_maps_remove(struct perf_maps *m, int32_t pid, uint64_t start);
 bool perf_maps_fork(struct perf_maps *m, int32_t parent, int32_t child) _must_check_;
 void perf_maps_exec(struct perf_maps *m, int32_t pid);
 
-/* NULL when nothing known is mapped there; borrowed until the next change. */
+/* Returns NULL if nothing known is mapped there; borrowed until the next change. */
 const struct perf_map *perf_maps_find(const struct perf_maps *m, int32_t pid, uint64_t pc);
 
 #endif

@@ -31,7 +31,7 @@
 #define PERF_SCRIPT_NO_TIMES "# the times are made up: nobody knows them"
 #define PERF_SCRIPT_STEP_US  1000
 
-/* Whether the beginning of a file looks like it. */
+/* Returns whether the beginning of a file looks like it. */
 bool perf_script_is(const void *text, size_t len);
 
 /* Fills *p, which must be empty. ERR_DATA with the number of the line; ERR_LIMIT. */

@@ -24,7 +24,7 @@ struct profile_text perf_script_trim(struct profile_text t);
 /* The first word, which is cut off *rest; empty at the end. */
 struct profile_text perf_script_word(struct profile_text *rest);
 
-/* Whether the whole word is a number of 64 bits in this base, 10 or 16. */
+/* Returns whether the whole word is a number of 64 bits in this base, 10 or 16. */
 bool perf_script_number(struct profile_text w, unsigned int base, uint64_t *ret);
 
 bool perf_script_head_parse(struct profile_text line, struct perf_script_head *h);

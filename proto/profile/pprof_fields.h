@@ -29,7 +29,7 @@ static inline const char *pprof_damage(int damage)
 					 : "field runs past its message";
 }
 
-/* 1 and *f, 0 at the end of the message, enum pprof_damage. */
+/* Returns 1 and *f, 0 at the end of the message, enum pprof_damage. */
 static inline __attribute__((always_inline)) int pprof_field_next(struct bytes *in,
 								  struct pprof_field *f)
 {

@@ -42,7 +42,7 @@ struct pprof_rows {
 void pprof_rows_init(struct pprof_rows *rows, size_t message_len);
 void pprof_rows_done(struct pprof_rows *rows);
 
-/* ERR_DATA: what is wrong before a byte of the message. */
+/* Returns ERR_DATA: what is wrong before a byte of the message. */
 int pprof_bad(const struct pprof_rows *rows, const uint8_t *at, const char *what);
 int pprof_full(const struct pprof_rows *rows); /* ERR_LIMIT */
 

@@ -214,8 +214,8 @@ const struct profile_label *profile_labels(const struct profile *p, uint32_t lab
 struct profile_sample profile_sample(const struct profile *p, uint32_t sample);
 const int64_t *profile_values(const struct profile *p, uint32_t sample);
 
-/* ERR_LIMIT where few bytes ask for the work and text of very many frames: samples whose locations
- * unfold to far more inlined calls than there are locations (LIMIT_UNFOLDED_FACTOR). */
+/* Returns ERR_LIMIT where few bytes ask for the work and text of very many frames: samples whose
+ * locations unfold to far more inlined calls than there are locations (LIMIT_UNFOLDED_FACTOR). */
 int profile_check_unfolded(const struct profile *p, struct err *err) _must_check_;
 
 /*
@@ -229,12 +229,12 @@ int profile_check_share(const struct profile *p, uint64_t before, uint64_t *ret_
 /* The row of value_types with this type ("cpu"), or PROFILE_NONE. */
 uint32_t profile_value_index(const struct profile *p, const char *type);
 
-/* Whether a name is not one: "[reason]" or "<path>+0x<hex>", as Rawstack writes them. */
+/* Returns whether a name is not one: "[reason]" or "<path>+0x<hex>", as Rawstack writes them. */
 bool profile_is_placeholder(struct profile_text name);
 bool profile_is_kernel(const struct profile *p, uint32_t module);
 
-/* Whether a location is a place in a binary that nobody named: without lines, or with a placeholder
- * of its own. */
+/* Returns whether a location is a place in a binary that nobody named: without lines, or with a
+ * placeholder of its own. */
 bool profile_is_unnamed(const struct profile *p, const struct profile_location *l);
 
 /* --- merging --------------------------------------------------------------------------------- */

@@ -17,8 +17,8 @@ enum stack_end {
 
 enum stack_end stack_end_of(const struct profile *p, uint32_t stack);
 
-/* Whether samples are of a walk that the above speaks of: of a Rawstack sampler. Runtimes that walk
- * their own stacks leave entries out. */
+/* Returns whether samples are of a walk that the above speaks of: of a Rawstack sampler. Runtimes
+ * that walk their own stacks leave entries out. */
 bool stack_end_applies(const struct profile *p);
 
 /* How samples tell it, besides their frames. What a sampler makes gives the label to those only

@@ -20,7 +20,7 @@ struct thread_groups {
 	uint32_t *samples;
 };
 
-/* ERR_MEMORY. On failure there is nothing to release; names are borrowed from p. */
+/* Returns ERR_MEMORY. On failure there is nothing to release; names are borrowed from p. */
 int thread_groups_make(struct thread_groups *g, const struct profile *p,
 		       struct err *err) _must_check_;
 void thread_groups_done(struct thread_groups *g);

@@ -27,7 +27,7 @@ struct build_inputs {
 /* An uploaded file. */
 struct build_input {
 	enum kept_role role;                 /* KEPT_DEBUG or KEPT_EXECUTABLE */
-	int fd;                              /* -1: there is none */
+	int fd;                              /* -1: no file was uploaded */
 	const struct image_summary *summary; /* with fd */
 };
 
@@ -38,7 +38,7 @@ struct build_input {
 int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const char *worker_path,
 			const struct build_id *id, const struct build_input *came,
 			struct err *err) _must_check_;
-/* The hashes of the files with code among the inputs, for those whose build id this is. */
+/* Computes the htlhashes of the input files that hold code and have this build id. */
 void build_inputs_id_aliases(const struct build_inputs *in, const struct build_id *id,
 			     struct store_id_aliases *ret);
 

@@ -52,7 +52,7 @@ bool build_queue_remake(struct build_queue *q, const struct build_id *id);
 int build_queue_delete(struct build_queue *q, const struct build_id *id,
 		       struct err *err) _must_check_;
 
-/* Whether a rebuild of the id waits or runs. */
+/* Returns whether a rebuild of the id waits or runs. */
 bool build_queue_is_rebuilding(struct build_queue *q, const struct build_id *id);
 
 /*

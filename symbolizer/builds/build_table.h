@@ -57,7 +57,7 @@ int build_table(const struct build_env *env, const struct build_job *job, struct
 int build_table_unread(const struct build_env *env, const struct build_job *job,
 		       struct arena *arena, struct err *err);
 
-/* Whether an error of the service itself is due to the machine and not to a file. */
+/* Returns whether an error of the service itself is due to the machine and not to a file. */
 bool build_table_is_lack(int code);
 
 /* Gives up a promised build that began LIMIT_UPLOAD_TRIES times and never ended: stores that as the

@@ -13,11 +13,11 @@
 
 /* What a file is to the table of its id. */
 enum kept_role {
-	KEPT_DEBUG,      /* holds DWARF or the full symbols; perhaps the code as well */
-	KEPT_EXECUTABLE, /* the one that a debug file was split from */
+	KEPT_DEBUG,      /* holds DWARF or the full symbols, and perhaps code */
+	KEPT_EXECUTABLE, /* the file that a debug file was split from */
 	KEPT_ALT,        /* dwz alternate file, under its own id */
 	KEPT_DWP,        /* package of split units, under the id of the program */
-	KEPT_FAILED,     /* made no table; for people to look at */
+	KEPT_FAILED,     /* made no table; kept for people to look at */
 	KEPT_ROLES,
 };
 
@@ -36,8 +36,8 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 
 bool kept_files_have(struct kept_files *k, const struct build_id *id, enum kept_role role);
 
-/* 1 with *ret_fd an unnamed file that holds the bytes, 0 when it is not there, or negative; a
- * damaged one is removed. */
+/* Returns 1, with *ret_fd an unnamed file that holds the unpacked bytes, 0 if no such file is kept,
+ * or a negative code. A damaged file is removed. */
 int kept_files_get(struct kept_files *k, const struct build_id *id, enum kept_role role,
 		   int *ret_fd, struct err *err);
 
@@ -46,7 +46,7 @@ void kept_files_remove(struct kept_files *k, const struct build_id *id, enum kep
 /* Removes all files of an id, durably: none comes back after a power cut. ERR_IO. */
 int kept_files_remove_all(struct kept_files *k, const struct build_id *id, struct err *err);
 
-/* The directory that they lie in. */
+/* Returns the descriptor of the directory; it stays the module's. */
 int kept_files_dir(const struct kept_files *k);
 
 struct kept_files_stat {

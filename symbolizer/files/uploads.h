@@ -2,16 +2,18 @@
 #ifndef RAWSTACK_UPLOADS_H
 #define RAWSTACK_UPLOADS_H
 /*
- * Files on their way in: bytes received so far under DATA/uploads. A build id is one upload's for
- * LIMIT_UPLOAD_ALONE_NS, counted over all that follow each other; after that uploads of it go on
- * side by side, and each is built. A cut stream and a restart keep what was received; what nobody
- * continued for a day is dropped, and sooner when others need the room. Who sends next to nothing
- * is overtaken. Does not look at the bytes, but for their SHA-256: the builder does. Safe from any
- * thread.
+ * Uploads: the bytes received so far, under DATA/uploads. A build id belongs to one upload for
+ * LIMIT_UPLOAD_ALONE_NS, counted over all uploads that follow each other. After that, uploads of
+ * the id go on side by side and each is built. What was received survives a cut stream and a
+ * restart. An upload that nobody continues is dropped after a day, or sooner when others need the
+ * room. A client that sends next to nothing loses its upload to the next client. This module
+ * computes the SHA-256 of the bytes and otherwise does not look at them; a builder does. Safe from
+ * any thread.
  *
- * On disk: <token>.begin, the packed BeginRequest, and <token>.part, the bytes. The length of the
- * part is what was received. <token>.finish is there when a table is owed of it, which a restart
- * does not forget; its length is the number of builds that began.
+ *	<token>.begin    the packed BeginRequest
+ *	<token>.part     the bytes; its length is what was received
+ *	<token>.finish   present when the client was promised a table, which a restart remembers;
+ *	                  its length is the number of builds that began
  */
 #include "digest.h"
 #include "io.h"
@@ -28,7 +30,7 @@ enum upload_state {
 	UPLOAD_RUNNING,
 };
 
-/* The bytes of an upload at a moment; monotonic. */
+/* How many bytes an upload had at a moment of the monotonic clock. */
 struct upload_mark {
 	int64_t at_ns;
 	uint64_t received;
@@ -48,32 +50,32 @@ struct upload {
 	uint8_t token[UPLOAD_TOKEN_LEN];
 	struct build_id id;
 	Rawstack__V1__BeginRequest *begin;
-	int fd; /* of the part */
+	int fd; /* the open part file */
 
 	enum upload_state state;
 	uint64_t received;
 	uint64_t touched_at; /* `received` at touched_ns */
-	int64_t touched_ns;  /* monotonic; below 0 when that was before the machine's start */
-	int64_t moved_ns;    /* likewise, of the last bytes; a new Begin does not count */
-	int64_t brought_ns;  /* likewise, of the last bytes, however few */
+	int64_t touched_ns;  /* monotonic; below 0 if it was before the machine started */
+	int64_t moved_ns;    /* likewise; when bytes last came, not counting a new Begin */
+	int64_t brought_ns;  /* likewise; when bytes last came, however few */
 	struct upload_series series;
-	struct digest digest; /* of the first bytes, so many of them: */
+	struct digest digest; /* of the first `digested` bytes */
 	uint64_t digested;
-	bool proven;                 /* it is complete, and has the SHA-256 that was declared */
-	bool mixed;                  /* its bytes came from more than one client */
-	struct upload_mark marks[2]; /* the older first: what its pace is reckoned by */
-	uint32_t client;             /* who began it last; 0: nobody since the start */
-	bool streaming;              /* a stream has it */
-	bool writing;                /* the stream is writing a chunk now */
-	bool lost;                   /* only its stream has it: it was replaced or dropped */
-	bool displaced; /* lost, because its client had the most and another had none */
+	bool proven;                 /* complete, with the SHA-256 that was declared */
+	bool mixed;                  /* more than one client sent its bytes */
+	struct upload_mark marks[2]; /* two points to measure its pace, the older first */
+	uint32_t client;             /* the client that began it last; 0: none since the start */
+	bool streaming;              /* attached to a stream */
+	bool writing;                /* the stream writes a chunk at this moment */
+	bool lost;                   /* replaced or dropped; its stream frees it */
+	bool displaced; /* lost, because its client had the most and another had no upload */
 	bool promised;  /* a ticket was given, or an earlier run may have given one */
 	bool given_up;  /* finished in an earlier run, and tried too often: see
 			   uploads_each_given_up() */
 	struct upload_waiter *waiters;
-	uint64_t round;          /* QUEUED, RUNNING: the round of its client */
-	uint64_t queued_at;      /* the number of builds begun when it was queued */
-	int64_t not_before_ns;   /* QUEUED, and not to be built sooner; monotonic */
+	uint64_t round;          /* QUEUED, RUNNING: its client's round */
+	uint64_t queued_at;      /* builds that had begun when it was queued */
+	int64_t not_before_ns;   /* QUEUED: not to be built before this time; monotonic */
 	unsigned int given_back; /* how often it was given back */
 };
 
@@ -97,8 +99,9 @@ struct upload_waiter {
 
 struct uploads;
 
-/* Takes up what earlier runs left in DATA/uploads, and removes what nobody can continue. Files with
- * names that we do not give stay. ERR_DENIED when the directory is not ours. */
+/* Opens DATA/uploads, continues the uploads of earlier runs, and removes files that nobody can
+ * continue. Files with foreign names stay. Returns ERR_DENIED if the directory has a foreign owner.
+ */
 int uploads_open(struct uploads **ret, int data_fd, struct err *err) _must_check_;
 void uploads_close(struct uploads *u);
 
@@ -110,17 +113,17 @@ void uploads_set_builders(struct uploads *u, unsigned int count);
 void uploads_set_connected(struct uploads *u, bool (*connected)(uint32_t client));
 
 /*
- * client: a number for who asks; places and builders are shared between them. 0: nobody in
- * particular, and everything is his.
+ * Begins an upload, or continues one. client is a number for the caller; places and builders are
+ * shared between clients. Client 0 is nobody in particular and may use everything.
  *
- * The upload that this request begins or continues: *ret_status is NEEDED with token and offset
- * filled, or IN_PROGRESS, OVER_QUOTA with *reason set to a line. *ret_passing: OVER_QUOTA for what
- * other uploads hold, and not for good. ERR_DATA when a field is not legal, ERR_UNAVAILABLE when
- * the process has no descriptor for it at this moment.
+ * *ret_status becomes NEEDED, with token and offset filled, or IN_PROGRESS or OVER_QUOTA, with
+ * *reason set to one line. *ret_passing is set if OVER_QUOTA is due to other uploads and will pass.
+ * Returns ERR_DATA if a field is not legal, or ERR_UNAVAILABLE if the process has no descriptor
+ * left.
  *
- * A client that has no upload takes the place of another's, if all are taken: of the client that
- * has most, and several, the newest that is not being built and has no ticket. Who waits for its
- * build is told ERR_UNAVAILABLE, from the caller's thread.
+ * When all places are taken, a client without an upload takes one from the client that has most, if
+ * that one has several: its newest that is not being built and has no ticket. Whoever waits for
+ * that build gets ERR_UNAVAILABLE, from the caller's thread.
  */
 int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, uint32_t client,
 		  Rawstack__V1__BeginStatus *ret_status, uint8_t token[static UPLOAD_TOKEN_LEN],
@@ -128,52 +131,61 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 		  struct err *err);
 
 /*
- * Gives an upload to one stream, until it is released. ERR_NOT_FOUND when no upload has the token,
- * ERR_MISMATCH when another stream has it, or it is complete and queued.
+ * Attaches an upload to one stream, until uploads_detach(). Returns ERR_NOT_FOUND if no upload has
+ * the token, and ERR_MISMATCH if another stream has it, or it is complete and queued.
  */
 int uploads_attach(struct uploads *u, const void *token, size_t len, struct upload **ret,
 		   struct err *err);
 void uploads_detach(struct uploads *u, struct upload *up);
 
-/* Appends to an upload that is attached. ERR_DATA when offset is not what was received, or the
- * bytes exceed the declared size; ERR_MISMATCH when it was too slow, and another client has it;
- * ERR_UNAVAILABLE when another client has its place, with nothing left of it, or when the disk has
- * no room for it at this moment, ERR_LIMIT when it has none at
- * all; ERR_IO. What came before stays, whatever the error. *ret_received is the new total. */
+/*
+ * Appends to an attached upload. *ret_received is the new total. Bytes that came before stay,
+ * whatever the error:
+ *
+ *	ERR_DATA         offset is not what was received, or the bytes exceed the declared size
+ *	ERR_MISMATCH     the upload was too slow, and another client has it
+ *	ERR_UNAVAILABLE  another client took its place and nothing of it is left, or other uploads
+ *	                  hold the room on the disk
+ *	ERR_LIMIT        the disk has no room, even without other uploads
+ *	ERR_IO           a write failed
+ */
 int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const void *p, size_t len,
 		   uint64_t *ret_received, struct err *err);
 
 /*
- * Queues a complete upload for building (again: no harm). The waiter is told the end of the build
- * if it asked for that and not too many wait, else that a table is owed: a ticket, which outlasts a
- * power cut, for the bytes and a note of it are synced first. Without a waiter that is so at
- * return, which may take as long as the disk does. ERR_NOT_FOUND, ERR_MISMATCH when bytes are
- * missing or a stream is still on it, ERR_UNAVAILABLE when its client has as many
- * tickets that wait as are left, ERR_IO when it cannot be noted or synced (it may be built
- * nevertheless). On failure the waiter was not taken (*ret_waits). *ret_id and *ret_state are
- * filled without one.
+ * Queues a complete upload for building; doing so again does no harm. The waiter gets the end of
+ * the build if until_built is set and not too many wait. Otherwise it gets a ticket, the promise of
+ * a table, which survives a power cut: the bytes and a note are synced first. Without a waiter the
+ * ticket is given at return, which may take as long as the disk does. *ret_waits says whether the
+ * waiter was taken, which it never is on failure; otherwise *ret_id and *ret_state are filled.
+ *
+ *	ERR_NOT_FOUND    no such upload
+ *	ERR_MISMATCH     bytes are missing, or a stream still has it
+ *	ERR_UNAVAILABLE  the client has as many tickets as it may have
+ *	ERR_IO           the note or the bytes cannot be synced; a table may be built nevertheless
  */
 int uploads_finish(struct uploads *u, const void *token, size_t len, struct upload_waiter *waiter,
 		   bool until_built, struct build_id *ret_id, enum upload_state *ret_state,
 		   bool *ret_waits, struct err *err);
 
-/* Whether a table of the id is queued or being built. */
+/* Returns whether a table of the id is queued or being built. */
 bool uploads_is_building(struct uploads *u, const struct build_id *id);
 
 /*
- * For builders: waits for a queued upload and marks it RUNNING; NULL after uploads_stop(). Clients
- * take turns, small files go first, and one client may have all builders but one, if there are
- * several. What clients left who are not there any more is one client's.
+ * Waits for a queued upload and marks it RUNNING; returns NULL after uploads_stop(). Builders call
+ * it. Clients take turns and small files go first. If there are several builders, one client has at
+ * most all but one. All clients that left count as one.
  */
 struct upload *uploads_take(struct uploads *u);
 
-/* Ends an upload: removes its files and calls its waiters. ERR_UNAVAILABLE for a mixed one: clients
- * do not continue the bytes of others until its id had a rest. */
+/* Ends an upload: removes its files and calls its waiters. If a mixed upload had wrong bytes, the
+ * waiters get ERR_UNAVAILABLE, and until the id has had a rest no client continues another's bytes.
+ */
 void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result);
 
-/* Call it before builders start. Tells the uploads whose builds began LIMIT_UPLOAD_TRIES times in
- * earlier runs and never ended. They are queued only when somebody finishes them again. tell()
- * calls nothing of `uploads`. */
+/* Calls tell() for each upload whose build began LIMIT_UPLOAD_TRIES times in earlier runs and never
+ * ended. Such an upload is queued only when a client finishes it again. Call this before the
+ * builders start; tell() must not call this module. */
 void uploads_each_given_up(struct uploads *u, void (*tell)(void *ctx, const struct upload *up),
 			   void *ctx);
 
@@ -190,7 +202,7 @@ void uploads_give_back(struct uploads *u, struct upload *up, const struct upload
  * this cuts off does not count as a try. */
 void uploads_stop(struct uploads *u);
 
-/* Call it after uploads_stop(): false when a sync for a ticket still runs. */
+/* Returns false if a sync for a ticket still runs. Call it after uploads_stop(). */
 bool uploads_ended(struct uploads *u, unsigned int timeout_ms);
 
 struct uploads_stat {

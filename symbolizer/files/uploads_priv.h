@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_UPLOADS_PRIV_H
 #define RAWSTACK_UPLOADS_PRIV_H
-/* What the parts of `uploads` share. Functions that take `uploads` want its lock held. */
+/* The uploads, as their parts share them. The caller of a function that takes `uploads` holds its
+ * lock, unless the function says otherwise. */
 #include <pthread.h>
 
 #include "io.h"
@@ -25,11 +26,11 @@ struct uploads {
 	pthread_mutex_t lock;
 	pthread_cond_t queued;
 	struct upload *list; /* newest last */
-	size_t waiter_count; /* of all */
+	size_t waiter_count; /* of all uploads */
 	unsigned int builders;
-	bool (*connected)(uint32_t client); /* NULL: all are */
-	uint64_t begun;                     /* builds, so far */
-	uint64_t round;                     /* of the last of them; see uploads_queue.c */
+	bool (*connected)(uint32_t client); /* NULL: every client counts as connected */
+	uint64_t begun;                     /* builds that have begun */
+	uint64_t round;                     /* round of the last build; see uploads_queue.c */
 	bool stopped;
 	struct upload_waiter
 		*displaced; /* displaced waiters, to be told when the lock is released */
@@ -43,13 +44,13 @@ struct uploads {
 	bool has_ticket_thread, gives_tickets;
 };
 
-/* "<token><suffix>", in DATA/uploads. */
+/* Writes the name of an upload's file in DATA/uploads: "<token><suffix>". */
 void upload_file_name(const struct upload *up, const char *suffix, char name[static NAME_LEN]);
 
 void upload_free(struct upload *up);
 DEFINE_FREEP(struct upload, upload_free);
 
-/* NULL when it is not there. */
+/* Returns NULL if no upload has the token. */
 struct upload *uploads_find_token(struct uploads *u, const void *token, size_t len);
 
 void uploads_add(struct uploads *u, struct upload *up); /* to the list */
@@ -67,7 +68,7 @@ void uploads_gather_left(struct uploads *u, bool receiving_too);
 void uploads_tell(struct uploads *u, struct upload_waiter *waiters,
 		  const struct upload_result *result);
 
-/* The series of an upload of the id that begins now. */
+/* Returns the series for an upload of the id that begins now. */
 struct upload_series uploads_series(const struct uploads *u, const struct build_id *id,
 				    int64_t now);
 /* Remembers the series of an upload that goes. */
@@ -76,7 +77,7 @@ void uploads_end_series(struct uploads *u, const struct upload *up);
 /* Notes activity of the upload. */
 void uploads_touch(struct uploads *u, struct upload *up);
 
-/* Whether a live stream has the upload. */
+/* Returns whether a live stream has the upload. */
 bool upload_is_held(const struct upload *up, int64_t now);
 
 /* Restarts the measurement of its pace. */
@@ -85,17 +86,19 @@ void upload_begin_pace(struct upload *up, int64_t now);
 /* Drops uploads that nobody continued for a day. */
 void uploads_drop_stale(struct uploads *u, int64_t now);
 
-/* Whether there is room for one more upload of a client, made if need be by dropping what nobody
- * continues, or one of the client that has most; else why not, and whether that may pass. */
+/* Returns whether there is room for one more upload of the client. If need be it drops an upload
+ * that nobody continues, or one of the client that has most. If not, *ret_reason says why and
+ * *ret_passing whether that may pass. */
 bool uploads_make_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
 		       const char **ret_reason, bool *ret_passing);
 
-/* Whether its client may have one more ticket. A client gets as many as are left over, so that
- * others find some, however many clients come. */
+/* Returns whether the upload's client may have one more ticket. A client may have as
+ * many tickets as are left over, so that others always find some. */
 bool uploads_may_promise(const struct uploads *u, const struct upload *up);
 
-/* Whether the disk has room for len more bytes. free_bytes is recent. ERR_UNAVAILABLE when other
- * uploads hold the room, ERR_LIMIT when there would be none even without them. */
+/* Checks that the disk has room for len more bytes. free_bytes was measured just before. Returns
+ * ERR_UNAVAILABLE if other uploads hold the room, or ERR_LIMIT if there is none even without them.
+ */
 int uploads_check_disk(struct uploads *u, struct upload *writer, size_t len, uint64_t free_bytes,
 		       struct err *err);
 
@@ -103,8 +106,8 @@ int uploads_check_disk(struct uploads *u, struct upload *writer, size_t len, uin
  * byte. */
 int upload_mark(struct uploads *u, const struct upload *up, bool begins, struct err *err);
 
-/* Starts the thread that gives tickets; it ends after uploads_stop(). The caller must not hold the
- * lock. */
+/* Starts the thread that gives tickets, which ends after uploads_stop(). The caller does not hold
+ * the lock. */
 int uploads_tickets_open(struct uploads *u, struct err *err) _must_check_;
 void uploads_tickets_close(struct uploads *u);
 

@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_METRICS_HTTP_H
 #define RAWSTACK_METRICS_HTTP_H
 /*
- * GET /metrics over HTTP, for a scraper on this machine: the one use of libmicrohttpd. Bounded in
- * connections, memory and time of each. Listens on loopback only, for there are no identities.
+ * Serves GET /metrics over HTTP to a scraper on this machine; the only user of libmicrohttpd.
+ * Connections, and the memory and time of each, are bounded. It listens on loopback only, because
+ * there are no identities.
  */
 #include "buf.h"
 #include "err.h"
@@ -11,16 +12,17 @@
 struct metrics_http;
 
 /*
- * Listens, and answers nobody yet. address: PORT or 127.x.y.z:PORT (port 0: any free one, told in
- * *ret_port). ERR_USAGE; ERR_DENIED when the address is not loopback, or the port not for this
- * user; ERR_IO with the system's word, when somebody listens there for instance.
+ * Listens, and answers nobody yet. address is PORT or 127.x.y.z:PORT; port 0 is any free port,
+ * returned in *ret_port. Returns ERR_USAGE, ERR_DENIED if the address is not loopback or the user
+ * may not have the port, or ERR_IO with the system's message, for instance if another program
+ * listens there.
  */
 int metrics_http_listen(struct metrics_http **ret, const char *address, int *ret_port,
 			struct err *err) _must_check_;
 
-/* Answers from now on. fill() writes the text of one reply, on a thread of the server. */
+/* Starts answering. fill() writes the text of one reply, on a thread of the server. */
 int metrics_http_start(struct metrics_http *m, void (*fill)(void *ctx, struct buf *out), void *ctx,
 		       struct err *err) _must_check_;
-void metrics_http_close(struct metrics_http *m); /* NULL: nothing */
+void metrics_http_close(struct metrics_http *m); /* NULL is allowed */
 
 #endif

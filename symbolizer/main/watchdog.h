@@ -14,8 +14,8 @@
 struct watchdog;
 
 struct watchdog_config {
-	uint64_t patience_ns; /* after which a thread is stuck */
-	/* Called on every change; is_well: each kind of work has threads left. */
+	uint64_t patience_ns; /* a thread is stuck after so long */
+	/* Called on every change. is_well: each kind of work has threads that are not stuck. */
 	void (*changed)(void *ctx, bool is_well);
 	void *ctx;
 	/* The time that the process has to end by itself after a signal. Then _exit() ends it, with
@@ -40,7 +40,7 @@ void watchdog_wait(struct watchdog *w);
 /* `changed` is not called any more. */
 void watchdog_quiet(struct watchdog *w);
 
-/* What the last look found. */
+/* Fills *ret with what the last look found. */
 void watchdog_stat(struct watchdog *w, struct busy_stuck *ret);
 
 #endif

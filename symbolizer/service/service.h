@@ -2,11 +2,11 @@
 #ifndef RAWSTACK_SERVICE_H
 #define RAWSTACK_SERVICE_H
 /*
- * The service without its connections: each method of rawstack.v1 as a function from request struct
- * to reply struct. service_rpc.h puts them on a server. Safe from any thread.
+ * The service without connections: each method of rawstack.v1 is a function from request struct to
+ * reply struct. service_rpc.h puts them on a server. Safe from any thread.
  *
- * Replies live in the arena that is given, and borrow from the request. Requests come from
- * strangers: what is wrong with one is ERR_DATA with a line that names the field.
+ * Replies live in the arena that the caller passes, and borrow from the request. Requests come from
+ * strangers: a wrong field is ERR_DATA, with a line that names it.
  */
 #include "arena.h"
 #include "rawstack/v1/binaries.pb-c.h"
@@ -19,61 +19,63 @@
 struct service;
 
 enum {
-	SERVICE_BUILDERS = 2 /* one client may have one of them: a long build holds nobody else's */
+	SERVICE_BUILDERS =
+		2 /* one client has at most one of them, so no long build blocks another client */
 };
 
 struct service_config {
-	/* Made if it is not there; one service at a time. Kept, not copied. */
+	/* The data directory, made if it does not exist, for one service at a time. Borrowed. */
 	const char *data_dir;
-	uint64_t store_bytes;  /* of the disk, for tables */
+	uint64_t store_bytes;  /* budget of the store on disk */
 	unsigned int builders; /* builds at once; 0: SERVICE_BUILDERS */
-	/* What one build may take at most; 0: LIMIT_WORKER_... */
+	/* The most that one build may take; 0: LIMIT_WORKER_... */
 	uint64_t build_memory, build_cpu_seconds, build_wall_ms;
-	const char *worker_path; /* of the table worker; NULL: beside the program */
-	uint64_t kept_bytes;     /* of the disk, for uploaded files; 0: LIMIT_KEPT_LEN */
-	bool keep_debug;         /* keep files also when their table lacks nothing */
-	bool keep_failed;        /* and those of which no table could be made */
-	uint32_t
-		builder_version; /* tables of an older one are made anew; 0: that of this program */
-	uint16_t table_format;   /* of what is read and stored; 0: that of this program */
-	unsigned int maintain_seconds; /* between rounds of maintenance; 0: 60 */
-	bool memory_store;             /* for tests: nothing is kept */
+	const char *worker_path;  /* path of the table worker; NULL: found beside the program */
+	uint64_t kept_bytes;      /* budget of kept files on disk */
+	bool keep_debug;          /* keep files also when their table lacks nothing */
+	bool keep_failed;         /* and files of which no table could be made */
+	uint32_t builder_version; /* tables of an older builder are rebuilt; 0: that of this program
+				   */
+	uint16_t table_format;    /* format that is read and stored; 0: that of this program */
+	unsigned int maintain_seconds; /* seconds between rounds of maintenance; 0: 60 */
+	bool memory_store;             /* for tests: keep the store in memory */
 	/* Called once, from any thread, when the store can do nothing more until it is opened anew:
-	 * the process is to end, with a failure, and to be started again. NULL: not. */
+	 * the process has to end with a failure and be started again. May be NULL. */
 	void (*failed)(void *ctx);
 	void *failed_ctx;
-	/* Whether a client is still there; from any thread, asks nothing of the service. NULL: all
-	 * are. */
+	/* Returns whether a client is still connected. Called from any thread; must not call the
+	 * service. NULL: every client counts as connected. */
 	bool (*connected)(uint32_t client);
 };
 
-/* ERR_EXISTS when another process has the data directory. */
+/* Opens the service. Returns ERR_EXISTS if another process has the data directory. */
 int service_open(struct service **ret, const struct service_config *config,
 		 struct err *err) _must_check_;
 
-/* Says so in the log when there is no table, once the service is known to start. */
+/* Logs a line if the store has no table. Called once the service is known to start. */
 void service_tell_empty(struct service *s);
 
-/* Who waits for a build is told ERR_UNAVAILABLE; nothing new is built. */
+/* Starts no more builds, and tells ERR_UNAVAILABLE to callers that wait for one. */
 void service_stop(struct service *s);
 
 /*
- * Ends what service_stop() left, waiting a little for a build that runs. False when that does not
- * end: the process then has to exit as it is, which loses nothing.
+ * Closes the service after service_stop(), waiting a little for a build that runs. Returns false if
+ * the build does not end: then the process has to exit as it is, which loses nothing.
  */
 bool service_close(struct service *s);
 
-/* Who asks: NULL, or asked now and then by what may take long, where true (the client went away,
- * its deadline passed) ends the method with ERR_CANCELLED. */
+/* The caller of a method; NULL: nobody in particular. A method that may take long calls cancelled()
+ * now and then, and returns ERR_CANCELLED when it is true because the client went away or its
+ * deadline passed. */
 struct service_caller {
 	bool (*cancelled)(void *arg);
 	void *arg;
-	uint32_t client; /* a number for who it is, or 0 */
+	uint32_t client; /* a number for the client, or 0 */
 };
 
 /* --- Symbolizer ------------------------------------------------------------------------------ */
 
-/* The reply is *ret's, which is given back with _done(). */
+/* Answers a batch. *ret owns the reply; give it back with service_symbolize_done(). */
 int service_symbolize(struct service *s, const Rawstack__V1__StackBatch *batch,
 		      const struct service_caller *caller, struct symbolize **ret,
 		      struct err *err) _must_check_;
@@ -84,8 +86,9 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 
 struct service_stream;
 
-/* One batch of a stream whose state is *stream: NULL before the first, ended with _end() however it
- * went. *ret is valid until the next batch. An error ends the stream. */
+/* Answers one batch of a stream. *stream is its state, NULL before the first batch; end it with
+ * service_stream_end() in any case. *ret is valid until the next batch. An error ends the stream.
+ */
 int service_stream_batch(struct service *s, struct service_stream **stream,
 			 const Rawstack__V1__StackBatch *batch, const struct service_caller *caller,
 			 const Rawstack__V1__SymbolizedBatch **ret, struct err *err) _must_check_;
@@ -93,19 +96,20 @@ void service_stream_end(struct service *s, struct service_stream *stream);
 
 /* --- Binaries: uploads ----------------------------------------------------------------------- */
 
-/* client: as in uploads.h. */
+/* client as in uploads.h. */
 int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, uint32_t client,
 		  struct arena *arena, Rawstack__V1__BeginReply *reply, struct err *err);
 
 /*
- * One chunk of a stream whose state is *up: NULL before the first chunk, which names the upload.
- * The caller ends the stream with service_upload_end(), however it ended.
+ * Takes one chunk of an upload stream. *up is its state, NULL before the first chunk, which names
+ * the upload. End the stream with service_upload_end() in any case.
  */
 int service_upload(struct service *s, struct upload **up, const Rawstack__V1__UploadChunk *chunk,
 		   uint64_t *ret_received, struct err *err);
 void service_upload_end(struct service *s, struct upload *up);
 
-/* waiter as in uploads.h: done() says all, if *ret_waits; without one the reply does. */
+/* waiter as in uploads.h. If *ret_waits is set, done() gets the result; otherwise it is in the
+ * reply. */
 int service_finish(struct service *s, const Rawstack__V1__FinishRequest *request,
 		   struct upload_waiter *waiter, struct arena *arena,
 		   Rawstack__V1__FinishReply *reply, bool *ret_waits, struct err *err);
@@ -123,20 +127,20 @@ int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, stru
 int service_missing(struct service *s, const Rawstack__V1__MissingRequest *request,
 		    const struct service_caller *caller, struct arena *arena,
 		    Rawstack__V1__MissingReply *reply, struct err *err);
-/* Opens a watch and tells it what is ready already; *ret may be set on failure too, to be closed.
- * client: as in watches.h. */
+/* Opens a watch and tells it which ids are ready already. *ret may be set on failure, too, and has
+ * to be closed. client as in watches.h. */
 int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, uint32_t client,
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err);
 void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply);
 
-/* What the program knows of what stands around the service. */
+/* What the program, rather than the service, knows: connections and stuck threads. */
 struct service_outside {
 	uint64_t connections, connections_max, connections_ended, connections_refused,
 		connections_flooded;
-	uint64_t stuck_threads, stuck_ns; /* as busy.h has it */
+	uint64_t stuck_threads, stuck_ns; /* as in busy.h */
 };
 
-/* Appends the state of the service, and of what is around it, as OpenMetrics text. */
+/* Appends the state of the service and *outside as OpenMetrics text. */
 void service_metrics(struct service *s, const struct service_outside *outside, struct buf *out);
 
 #endif

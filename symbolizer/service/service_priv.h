@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SERVICE_PRIV_H
 #define RAWSTACK_SERVICE_PRIV_H
-/* What the parts of the service share: service.c, service_uploads.c, service_catalog.c,
- * service_resolve.c, service_stream.c. */
+/* The service, as its parts share it: service.c, service_uploads.c, service_catalog.c,
+ * service_resolve.c, service_stream.c, service_metrics.c and service_rest.c. */
 #include <pthread.h>
 
 #include "build_queue.h"
@@ -15,7 +15,7 @@ struct service {
 	int data_fd;
 	struct dir_lock lock_of_data;
 	struct store *store;
-	bool is_new; /* the store: nobody has opened it before */
+	bool is_new; /* no process had opened the store before */
 	struct tables *tables;
 	struct name_cache *names;
 	struct symbolize_pool *pool;
@@ -23,11 +23,11 @@ struct service {
 	struct kept_files *kept;
 	struct build_queue *queue;
 	unsigned int builders;
-	int worker_fd; /* of the table worker's program, as it was at the start; -1: none */
+	int worker_fd; /* the program of the table worker, opened at the start; -1: none */
 	char worker_path[64];
-	struct build_limits limits; /* of each build, none of them 0 */
+	struct build_limits limits; /* limits of each build, none of them 0 */
 	struct watches *watches;
-	_Atomic size_t stream_bytes; /* of all SymbolizeStream calls */
+	_Atomic size_t stream_bytes; /* memory of all SymbolizeStream calls */
 	_Atomic unsigned int stream_count;
 	struct {
 		_Atomic uint64_t builds, builds_failed, batches, locations, frames, deferred;
@@ -39,9 +39,9 @@ struct service {
 	pthread_t keeper; /* maintains the store */
 	bool keeper_running;
 	unsigned int maintain_seconds;
-	struct {                   /* the keeper's */
-		uint64_t requests; /* so far, at the last service_rest() */
-		bool is_due;       /* malloc may have memory to give back */
+	struct {                   /* owned by the keeper */
+		uint64_t requests; /* requests until the last service_rest() */
+		bool is_due;       /* malloc may have memory to free */
 	} rest;
 	pthread_mutex_t lock;
 	pthread_cond_t wake;
@@ -50,34 +50,35 @@ struct service {
 
 uint64_t service_now_ns(void);
 
-/* The id of a request's field; ERR_DATA when it is none. */
+/* Reads the id in a field of a request; ERR_DATA if it is none. */
 int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err *err);
 
-/* The same, and then the id of the binary that is known by it, if one is. */
+/* Reads the id as service_id() does, and replaces an alias by the id of its binary. */
 int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinaryData *field,
 		    struct err *err);
 
 /* Counts a reply to a batch. */
 void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch *reply);
 
-/* Whether a table of the id is being made, from an upload or from a kept file. ctx: the service. */
+/* Returns whether a table of the id is being made, from an upload or from a kept file. ctx is the
+ * service. */
 bool service_is_building(void *ctx, const struct build_id *id);
 
-/* 0, or ERR_CANCELLED when nobody waits for the answer any more. */
+/* Returns 0, or ERR_CANCELLED when nobody waits for the answer any more. */
 int service_check_caller(const struct service_caller *caller, struct err *err);
 
-/* What the store said when it was asked: its ERR_DATA is no fault of the request, and becomes
+/* Translates an error of the store: its ERR_DATA is no fault of the request and becomes
  * ERR_DAMAGED. Other codes stay. */
 int service_store_error(int rc, struct err *err);
 
-/* Gives back what was needed for a while and is not any more; every few seconds, by the keeper.
- * is_long: every minute or so, when names go as well. */
+/* Frees memory that requests needed for a while and need no more. The keeper calls it every few
+ * seconds, and about once a minute with is_long, when names go as well. */
 void service_rest(struct service *s, bool is_long);
 
-/* Bytes that are kept from one request for the next. */
+/* Returns the bytes that are kept from one request for the next. */
 size_t service_kept_memory(struct service *s);
 
-/* What symbolizing needs of the service. */
+/* Returns what symbolize.h needs of the service. */
 struct symbolize_env service_env(struct service *s, const struct service_caller *caller);
 
 static inline void service_read_endp(struct store_read **r)

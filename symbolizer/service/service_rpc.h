@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SERVICE_RPC_H
 #define RAWSTACK_SERVICE_RPC_H
-/* The methods of rawstack.v1 on a server: which function of service.h answers which path. */
+/* Puts the methods of rawstack.v1 on a server, by a table from path to function of service.h. */
 #include "rpc_server.h"
 #include "service.h"
 
@@ -11,7 +11,7 @@ struct service_rpc;
 int service_rpc_open(struct service_rpc **ret, struct rpc_server *server, struct service *service,
 		     struct err *err) _must_check_;
 
-/* After the server was closed. */
+/* Frees the methods. The server has to be closed before. */
 void service_rpc_close(struct service_rpc *r);
 
 /* Full names of the services, ending in NULL. */

@@ -7,7 +7,7 @@
 struct MDB_env;
 struct MDB_txn;
 
-/* 0, or what LMDB says; then nothing is to be freed. txn is one that only reads. */
+/* Returns 0, or what LMDB says; then nothing is to be freed. txn is one that only reads. */
 int store_lmdb_layout(struct MDB_env *env, struct MDB_txn *txn, uint64_t max_bytes,
 		      struct kv_layout *ret);
 

@@ -2,25 +2,25 @@
 #ifndef RAWSTACK_SYMBOLIZE_POOL_H
 #define RAWSTACK_SYMBOLIZE_POOL_H
 /*
- * Replies' memory, kept warm between requests: touching fresh pages costs as much as the lookups.
- * What is idle is bounded in bytes, and given back when it was not needed for a while. Safe from
- * any thread.
+ * Keeps the memory of replies between requests, because touching fresh pages costs as much as the
+ * lookups. The idle memory is bounded in bytes and freed when no request needed it for a while.
+ * Safe from any thread.
  */
 #include "symbolize.h"
 
 struct symbolize_pool;
 
 struct symbolize_pool *symbolize_pool_new(size_t max_bytes, struct err *err) _must_check_;
-void symbolize_pool_free(struct symbolize_pool *p); /* all were put back */
+void symbolize_pool_free(struct symbolize_pool *p); /* every one must have been put back */
 
-/* One for unary requests, NULL when memory is out; given back with put. */
+/* Returns a struct symbolize for unary requests, to be put back, or NULL if memory is out. */
 struct symbolize *symbolize_pool_get(struct symbolize_pool *p, struct err *err) _must_check_;
-void symbolize_pool_put(struct symbolize_pool *p, struct symbolize *s); /* NULL: nothing */
+void symbolize_pool_put(struct symbolize_pool *p, struct symbolize *s); /* NULL is allowed */
 
-/* Frees what no request needed since the last call. */
+/* Frees the memory that no request needed since the last call. */
 void symbolize_pool_age(struct symbolize_pool *p);
 
-size_t symbolize_pool_memory(struct symbolize_pool *p); /* bytes of what is idle */
-uint64_t symbolize_pool_uses(struct symbolize_pool *p); /* gets so far */
+size_t symbolize_pool_memory(struct symbolize_pool *p); /* bytes of idle memory */
+uint64_t symbolize_pool_uses(struct symbolize_pool *p); /* number of gets since the start */
 
 #endif

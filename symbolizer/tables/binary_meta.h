@@ -12,22 +12,22 @@
 #include "store.h"
 #include "table_build.h"
 
-/* The message of a record, in the arena; NULL when memory is out. A damaged meta gives a message
- * with the record's fields only. */
+/* Unpacks the message of a record into the arena; NULL if memory is out. From a damaged meta it
+ * makes a message that has the record's fields only. */
 Rawstack__V1__Binary *binary_meta_message(const struct store_binary *b,
 					  struct arena *arena) _must_check_;
 
-/* The status that clients see. */
+/* Returns the status that clients see. */
 Rawstack__V1__ModuleStatus binary_meta_status(enum store_status status);
 
-/* The reason alone, as text cut at len. */
+/* Writes the reason of a failure to `to`, as text cut at len. */
 void binary_meta_reason(const struct store_binary *b, char *to, size_t len);
 
 /* Fills a report message from that of a build. It borrows build->skipped and *skipped. */
 void binary_meta_report(Rawstack__V1__BuildReport *to, const struct build_report *build,
 			uint64_t input_len, uint64_t generation, ProtobufCBinaryData *skipped);
 
-/* protobuf-c allocations from an arena. data of the result is the arena. */
+/* Returns an allocator for protobuf-c that takes memory from the arena. */
 ProtobufCAllocator binary_meta_allocator(struct arena *arena);
 
 static inline ProtobufCBinaryData binary_meta_text(const char *s)

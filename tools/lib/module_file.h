@@ -4,7 +4,8 @@
 /* Files of kernel modules as they were linked: distributions compress them. */
 #include "err.h"
 
-/* Whether a file is called as the compressed file of a module is: .ko.xz, .ko.zst, .ko.gz. */
+/* Returns whether a file is called as the compressed file of a module is: .ko.xz, .ko.zst, .ko.gz.
+ */
 bool module_file_is_compressed(const char *path);
 
 /* What is in such a file, as a memfd that the caller closes. ERR_DATA: damaged; ERR_LIMIT: more

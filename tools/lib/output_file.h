@@ -21,7 +21,7 @@ struct output_file {
 		.fd = -1 \
 	}
 
-/* ERR_UNSUPPORTED when there is something that is not a regular file, or a link to nothing;
+/* Returns ERR_UNSUPPORTED when there is something that is not a regular file, or a link to nothing;
  * ERR_IO. */
 int output_file_open(struct output_file *f, const char *path, struct err *err) _must_check_;
 

@@ -21,7 +21,7 @@ struct piped_input {
 		.fd = -1 \
 	}
 
-/* Whether this argument is one: -, or what is a pipe. */
+/* Returns whether this argument is one: -, or what is a pipe. */
 bool piped_input_is(const char *path, const struct stat *st);
 
 /* Copies all of it. `path` is borrowed. ERR_USAGE for a terminal, ERR_LIMIT beyond `max` bytes,

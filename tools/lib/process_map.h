@@ -16,7 +16,7 @@ struct process_map {
 	size_t count, cap;
 };
 
-/* ERR_NOT_FOUND: no such process; ERR_DENIED. */
+/* Returns ERR_NOT_FOUND: no such process; ERR_DENIED. */
 int process_map_read(struct process_map *m, int64_t pid, struct err *err) _must_check_;
 
 /* Parses the text of a maps file. ERR_MEMORY; lines that are not understood are left out. */

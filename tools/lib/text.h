@@ -32,8 +32,8 @@ void text_bytes(struct buf *out, uint64_t n);
 /* "3 min ago"; "-" when unix_ns is 0. */
 void text_age(struct buf *out, uint64_t unix_ns, uint64_t now_ns);
 
-/* Whether what is printed may have colours: stdout is a terminal, no dumb one, and $NO_COLOR is not
- * set (no-color.org). */
+/* Returns whether what is printed may have colours: stdout is a terminal, no dumb one, and
+ * $NO_COLOR is not set (no-color.org). */
 bool text_has_colours(void);
 
 /* " 61.2 %" of a whole; the whole may be 0. Coloured as perf does it: red from 5 %, green from
@@ -61,7 +61,7 @@ struct buf *text_table_cell(struct text_table *t);
 void text_table_end(struct text_table *t);
 void text_table_cstr(struct text_table *t, const char *s);
 
-/* ERR_MEMORY when a cell did not fit; nothing is lost silently. */
+/* Returns ERR_MEMORY when a cell did not fit; nothing is lost silently. */
 int text_table_print(const struct text_table *t, struct buf *out);
 
 #endif

@@ -41,7 +41,7 @@ int local_table_open(struct local_table *t, const char *path, bool use_cache,
  * of the running kernel, and nothing is kept. */
 int local_table_open_kernel(struct local_table *t, int fd, const struct build_id *id,
 			    struct err *err) _must_check_;
-/* Whether a profile that calls a binary so, in hex, means this one: by its build id, or as
+/* Returns whether a profile that calls a binary so, in hex, means this one: by its build id, or as
  * profilers do that did not read it, by the hash of the file. */
 bool local_table_is(const struct local_table *t, const char *hex, size_t len);
 /* Takes the descriptor of a debug file that was found elsewhere, if it is one of this file and none

@@ -73,17 +73,17 @@ struct profile_filter {
 
 void profile_filter_done(struct profile_filter *f);
 
-/* Whether profile_filter_edit() would change anything. */
+/* Returns whether profile_filter_edit() would change anything. */
 bool profile_filter_edits(const struct profile_filter *f);
 
 /* For profile_merge(): chooses by thread, module and pid. ctx: the filter. */
 bool profile_filter_keep(void *ctx, const struct profile *p, uint32_t sample);
 
-/* Whether what was taken then is asked for: unix start and length. Counts what tells no time; from
- * any thread. ctx: the filter. */
+/* Returns whether what was taken then is asked for: unix start and length. Counts what tells no
+ * time; from any thread. ctx: the filter. */
 bool profile_filter_in_time(void *ctx, int64_t time_ns, int64_t duration_ns);
 
-/* Whether all samples of a file that was taken in time take part. */
+/* Returns whether all samples of a file that was taken in time take part. */
 bool profile_filter_keeps_all(const struct profile_filter *f);
 
 /*

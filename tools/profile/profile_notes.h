@@ -18,7 +18,7 @@ struct profile_notes {
 	size_t cap;
 };
 
-/* ERR_MEMORY. */
+/* Returns ERR_MEMORY. */
 int profile_notes_make(struct profile_notes *n, const struct profile *p,
 		       struct err *err) _must_check_;
 void profile_notes_done(struct profile_notes *n);

@@ -5,7 +5,7 @@
  * delivered or not. Nothing is locked or changed, so it may be one that is written to. */
 #include "profile_filter.h"
 
-/* Whether a file of this name is a segment of a spool. */
+/* Returns whether a file of this name is a segment of a spool. */
 bool spool_input_is_segment(const char *name);
 
 /* Adds what the filter lets through. ERR_DENIED, ERR_IO, ERR_LIMIT, ... with the directory in the

@@ -19,7 +19,7 @@ struct push_line {
 /* One line on stdout; one object with json. */
 int push_report_print(const struct push_line *line, bool json, struct err *err);
 
-/* Whether a file of this kind would add to the table. */
+/* Returns whether a file of this kind would add to the table. */
 bool push_report_misses(const Rawstack__V1__BuildReport *r, Rawstack__V1__BinaryKind kind);
 
 /* 0 when everything was understood; ERR_DATA names the first thing that was not. */

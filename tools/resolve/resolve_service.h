@@ -17,8 +17,8 @@ struct resolve_service_of {
 struct resolve_service;
 
 struct resolve_service_ops {
-	/* ERR_USAGE: no build id, no label. ERR_NOT_FOUND: of that name there is none, or there are
-	 * several; the message says what to do. */
+	/* Returns ERR_USAGE: no build id, no label. ERR_NOT_FOUND: of that name there is none, or
+	 * there are several; the message says what to do. */
 	int (*open)(struct resolve_service **ret, const struct resolve_service_of *of,
 		    struct err *err);
 	/* Prints every address and adds to *unknown those without an answer. ERR_NOT_FOUND: the
