@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_ARENA_H
 #define RAWSTACK_ARENA_H
 /*
- * Memory of one lifetime: a request, a reply, one unit of DWARF. Nothing in it is freed singly; the
- * owner resets or frees the whole. Bounded by a ceiling. One thread at a time.
+ * Allocates memory that is freed together: of a request, a reply, a unit of DWARF. Nothing in an
+ * arena is freed singly; its owner resets or frees the whole. A ceiling bounds it. For one thread
+ * at a time.
  */
 #include "base.h"
 
@@ -20,12 +21,13 @@ struct arena {
 		.max = (max_bytes) \
 	}
 
-/* 16-byte aligned and zeroed; NULL when the ceiling or memory is reached. Valid until reset. */
+/* Returns len zeroed bytes, aligned to 16, or NULL at the ceiling or if memory is out. Valid until
+ * the reset. */
 void *arena_alloc(struct arena *a, size_t len) _must_check_;
 void *arena_take(struct arena *a, size_t len) _must_check_; /* the same, not zeroed */
 void *arena_array(struct arena *a, size_t count, size_t size) _must_check_;
 
-/* A copy of len bytes, with a NUL behind it. */
+/* Returns a copy of len bytes, followed by a NUL; NULL as above. */
 char *arena_copy(struct arena *a, const void *p, size_t len) _must_check_;
 
 /* Forgets everything; keeps one block for the next use. */

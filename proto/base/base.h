@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_BASE_H
 #define RAWSTACK_BASE_H
 /*
- * The few words every file of the project speaks: scope-bound release, overflow-checked sizes.
- * Holds no policy and links nothing but libc.
+ * The macros that every file uses: release at the end of a scope, overflow-checked sizes, growing
+ * arrays. Needs nothing but libc.
  *
  *	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT);	released when the scope ends
  *	return TAKE_PTR(obj);					hands it out instead
@@ -21,7 +21,7 @@
 
 #define ARRAY_LEN(a) (sizeof(a) / sizeof((a)[0]))
 
-/* Gives the pointer away and leaves NULL behind, so that the scope's cleanup does nothing. */
+/* Evaluates to the pointer and sets it to NULL, so that the cleanup of the scope does nothing. */
 #define TAKE_PTR(p)                               \
 	__extension__({                           \
 		__typeof__(p) *take_p_ = &(p);    \
@@ -30,7 +30,7 @@
 		take_v_;                          \
 	})
 
-/* The same for a descriptor; -1 is "none". */
+/* Does the same for a descriptor, with -1 in place of NULL. */
 #define TAKE_FD(fd)                     \
 	__extension__({                 \
 		int *take_p_ = &(fd);   \
@@ -62,7 +62,7 @@ static inline void closep(int *fd)
 #define CHECKED_ADD(a, b, ret) (!__builtin_add_overflow(a, b, ret))
 #define CHECKED_MUL(a, b, ret) (!__builtin_mul_overflow(a, b, ret))
 
-/* The characters of <ctype.h> go by the locale; these do not. */
+/* Functions of <ctype.h> depend on the locale; these do not. */
 static inline bool is_blank(char c)
 {
 	return c == ' ' || c == '\t';
@@ -73,7 +73,7 @@ static inline bool is_lower_hex(char c)
 	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-/* Weights of a profile are a stranger's numbers: a sum that does not fit is the most that does. */
+/* Adds with saturation, because the weights of a profile are a stranger's numbers. */
 static inline void add_capped(int64_t *sum, int64_t n)
 {
 	if (!CHECKED_ADD(*sum, n, sum))
@@ -90,7 +90,7 @@ static inline void add_capped_u64(uint64_t *sum, uint64_t n)
  * as they were, when want exceeds ceiling or memory is out. */
 bool grow_memory(void **p, size_t *cap, size_t want, size_t size, size_t ceiling) _must_check_;
 
-/* The same of an array, which is an lvalue; nothing is called when there is room. */
+/* Grows an array, which is an lvalue, as grow_memory() does. It calls nothing if there is room. */
 #define GROW(array, cap, want, ceiling)                                                        \
 	__extension__({                                                                        \
 		size_t *const cap_ = (cap);                                                    \

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_BUILD_ID_H
 #define RAWSTACK_BUILD_ID_H
 /*
- * The name of a binary, everywhere: the GNU build id (the note NT_GNU_BUILD_ID of ELF, 2 to 64
- * bytes here; the kernel reports at most 20), or, for a file without one, a hash of its ends and
- * length ("htlhash"), marked as such. A value type: copy it freely. All bytes past len are zero.
+ * The identity of a binary: its GNU build id (ELF note NT_GNU_BUILD_ID, here 2 to 64 bytes; the
+ * kernel reports at most 20), or "htlhash", a hash of the ends and the length of a file without
+ * one, marked as such. A value type that may be copied freely. All bytes past len are zero.
  */
 #include "base.h"
 #include "err.h"
@@ -29,18 +29,18 @@ struct build_id {
 	uint8_t bytes[BUILD_ID_MAX];
 };
 
-/* Returns ERR_DATA when len is outside BUILD_ID_MIN..BUILD_ID_MAX, or not HTLHASH_LEN for that
- * kind. */
+/* Sets an id. Returns ERR_DATA if len is outside BUILD_ID_MIN..BUILD_ID_MAX, or is not HTLHASH_LEN
+ * for that kind. */
 int build_id_set(struct build_id *id, enum build_id_kind kind, const void *p, size_t len,
 		 struct err *err);
 
-/* Lower-case hex with a NUL. Returns hex. */
+/* Writes the id as lower-case hex with a NUL, and returns hex. */
 const char *build_id_hex(const struct build_id *id, char hex[static BUILD_ID_HEX_MAX]);
 
-/* Parses lower- or upper-case hex; the kind is GNU. ERR_USAGE when it is not an id. */
+/* Parses hex of either case as an id of the kind GNU. Returns ERR_USAGE if it is not an id. */
 int build_id_parse(struct build_id *id, const char *hex, struct err *err);
 
-/* The kind does not take part: an id is looked up by its bytes alone. */
+/* Compares the bytes, not the kind, because an id is looked up by its bytes alone. */
 bool build_id_equal(const struct build_id *a, const struct build_id *b);
 
 #endif

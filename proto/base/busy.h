@@ -2,21 +2,21 @@
 #ifndef RAWSTACK_BUSY_H
 #define RAWSTACK_BUSY_H
 /*
- * What each thread of a program is doing, and since when, so that another can name one that is
- * stuck. A thread says so with two stores; whoever looks needs no answer of it.
+ * Records what each thread is doing, and since when, so that another thread can name one that is
+ * stuck. A thread records it with two stores, and the observer needs no answer from it.
  */
 #include <stdatomic.h>
 
 #include "base.h"
 #include "io.h"
 
-/* One thread. Lives until busy_remove(). */
+/* One thread; it must stay in place until busy_remove(). */
 struct busy {
 	struct busy *next;
-	const char *name;          /* of a group: those that can do each other's work */
-	const char *_Atomic what;  /* a literal, or as long as the program */
+	const char *name;          /* name of the group: threads that can do each other's work */
+	const char *_Atomic what;  /* a literal, or a text that lives as long as the program */
 	_Atomic uint64_t since_ns; /* monotonic; 0: it waits for work */
-	_Atomic uint64_t told_ns;  /* the looker's: `since_ns` of what it has told of */
+	_Atomic uint64_t told_ns;  /* for busy_look(): `since_ns` of the last report */
 };
 
 void busy_add(struct busy *b, const char *name);
@@ -34,14 +34,14 @@ static inline void busy_end(struct busy *b)
 }
 
 struct busy_stuck {
-	unsigned int threads; /* at one thing for longer than asked for */
-	unsigned int groups;  /* of which all threads are */
+	unsigned int threads; /* threads that have been at one thing for patience_ns or more */
+	unsigned int groups;  /* groups all of whose threads are */
 	uint64_t longest_ns;
 };
 
 /*
- * Which threads are at one thing for patience_ns or more. tell, if not NULL, is called once for
- * each such thing, with a lock held: it must not call any of these.
+ * Finds the threads that have been at one thing for patience_ns or more. It calls tell, if not
+ * NULL, once for each such thing, with a lock held: tell must not call this module.
  */
 void busy_look(uint64_t patience_ns, void (*tell)(const char *name, const char *what, uint64_t ns),
 	       struct busy_stuck *ret);

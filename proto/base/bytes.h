@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_BYTES_H
 #define RAWSTACK_BYTES_H
 /*
- * The one cursor through untrusted bytes. A read past the end sets `failed`, leaves nothing to
- * read and gives 0; failure sticks, so a parser reads a whole record and checks once:
+ * A cursor through untrusted bytes. A read past the end sets `failed`, leaves nothing to read, and
+ * gives 0. The failure sticks, so a parser reads a whole record and checks once:
  *
  *	uint32_t count = bytes_u32(&in);
  *	uint64_t base = bytes_u64(&in);
@@ -35,7 +35,7 @@ static inline bool bytes_fail(struct bytes *b)
 	return false;
 }
 
-/* The next len bytes, or NULL; borrowed from the input. */
+/* Returns the next len bytes, borrowed from the input, or NULL. */
 static inline const uint8_t *bytes_take(struct bytes *b, size_t len)
 {
 	const uint8_t *p = b->p;
@@ -70,7 +70,7 @@ BYTES_READER(bytes_u32, uint32_t)
 BYTES_READER(bytes_u64, uint64_t)
 #undef BYTES_READER
 
-/* An unsigned LEB128 (DWARF 5 section 7.6) of at most 64 bits; longer ones fail. */
+/* Reads an unsigned LEB128 (DWARF 5 section 7.6). More than 64 bits is a failure. */
 static inline uint64_t bytes_uleb(struct bytes *b)
 {
 	uint64_t v = 0;
@@ -110,7 +110,7 @@ static inline uint64_t bytes_uleb(struct bytes *b)
 	}
 }
 
-/* One that has to fit 32 bits. */
+/* Reads one that has to fit 32 bits. */
 static inline uint32_t bytes_uleb32(struct bytes *b)
 {
 	uint64_t v = bytes_uleb(b);
@@ -120,7 +120,7 @@ static inline uint32_t bytes_uleb32(struct bytes *b)
 	return (uint32_t)v;
 }
 
-/* A signed LEB128 of at most 64 bits. */
+/* Reads a signed LEB128. More than 64 bits is a failure. */
 static inline int64_t bytes_sleb(struct bytes *b)
 {
 	uint64_t v = 0;
@@ -141,7 +141,7 @@ static inline int64_t bytes_sleb(struct bytes *b)
 	return (int64_t)v;
 }
 
-/* The next NUL-terminated string, or NULL when no NUL is left; *ret_len excludes the NUL. */
+/* Returns the next NUL-terminated string, or NULL if no NUL is left; *ret_len excludes the NUL. */
 static inline const char *bytes_cstr(struct bytes *b, size_t *ret_len)
 {
 	const uint8_t *end = b->left && b->p ? memchr(b->p, 0, b->left) : NULL;

@@ -2,19 +2,21 @@
 #ifndef RAWSTACK_FILE_SEGMENTS_H
 #define RAWSTACK_FILE_SEGMENTS_H
 /*
- * Where the code of an ELF file lies in the file and where it was linked to: the executable PT_LOAD
- * entries of its program headers (System V gABI), which is all that turns a file offset of a sample
- * into a link-time address. A host reads them beside the build id, a spool keeps them and a request
- * carries them, for a table that was made of a debug file alone has none.
+ * The executable segments of an ELF file: where its code is in the file and which addresses it was
+ * linked to. They are the executable PT_LOAD entries of the program headers (System V gABI), and
+ * all that it takes to turn the file offset of a sample into a link-time address. A table made from
+ * a debug file alone has none. So a host reads them beside the build id, a spool stores them and a
+ * request carries them.
  *
- * Whoever takes them from elsewhere calls file_segments_check() first: they are a stranger's.
+ * Whoever gets them from elsewhere calls file_segments_check() first, because they are a stranger's
+ * bytes.
  */
 #include "buf.h"
 #include "bytes.h"
 #include "err.h"
 #include <limits.h> /* ours, by the include path, as in libexec.h */
 
-/* Bytes [file_off, file_off + len) of the file are at vaddr on. */
+/* Bytes [file_off, file_off + len) of the file have the link-time addresses from vaddr on. */
 struct file_segment {
 	uint64_t file_off, vaddr, len;
 };
@@ -25,29 +27,30 @@ struct file_segments {
 	struct file_segment rows[LIMIT_FILE_SEGMENTS];
 };
 
-/* What file_segments_put() takes at most: a count, and three numbers of each. */
+/* The most bytes that file_segments_put() appends: a count, and three numbers for each segment. */
 #define FILE_SEGMENTS_PACKED_MAX (1 + 30 * (size_t)LIMIT_FILE_SEGMENTS)
 
-/* Returns whether there are LIMIT_FILE_SEGMENTS at most, none is empty, they ascend by file_off and
- * overlap neither in the file nor in memory, and no end is above 2^64 - 1. ERR_DATA, in a line that
- * names the first that is wrong. */
+/* Checks that there are at most LIMIT_FILE_SEGMENTS, that none is empty, that they ascend by
+ * file_off and overlap neither in the file nor in memory, and that no end is above 2^64 - 1.
+ * Returns 0, or ERR_DATA with a line that names the first wrong one. */
 int file_segments_check(const struct file_segment *rows, size_t count, struct err *err);
 
-/* The link-time address of file_off: 1 and *ret_vaddr, or 0 when it is in none of them. The rows
- * have passed file_segments_check(). */
+/* Translates file_off: 1 and *ret_vaddr, or 0 if no segment holds it. The rows have passed
+ * file_segments_check(). */
 int file_segments_vaddr(const struct file_segment *rows, size_t count, uint64_t file_off,
 			uint64_t *ret_vaddr);
 
-/* A number that differs for segments that differ, mixed with `seed`; never 0. Anybody may choose
- * segments that have one number. */
+/* Returns a hash of the segments, mixed with `seed`; never 0. A stranger can choose segments with
+ * equal hashes. */
 uint64_t file_segments_hash(const struct file_segment *rows, size_t count, uint64_t seed);
 
-/* Appends [uleb count], then [uleb file_off][uleb vaddr][uleb len] of each, as in spools. */
+/* Appends [uleb count], then [uleb file_off][uleb vaddr][uleb len] for each, as spools store them.
+ */
 void file_segments_put(struct buf *b, const struct file_segment *rows, size_t count);
 
-/* Reads what file_segments_put() wrote: 0, or -1 when it is something else or does not pass
- * file_segments_check(). Behind an entry that is no such thing `in` has failed; behind one that
- * only does not pass it is at the end of it. *ret is empty on failure. */
+/* Reads what file_segments_put() wrote. Returns 0, or -1 with an empty *ret if it does not pass
+ * file_segments_check() or is not an entry at all. In the first case `in` is behind the entry, in
+ * the second it has failed. */
 int file_segments_get(struct bytes *in, struct file_segments *ret);
 
 #endif

@@ -2,32 +2,32 @@
 #ifndef RAWSTACK_HELPER_H
 #define RAWSTACK_HELPER_H
 /*
- * A second thread that does one thing after the other for the first. Made before a process locks
- * itself in, for starting a thread takes system calls that nothing else needs; what it is to do
- * comes later:
+ * A second thread that does one job after the other for the first. It is made before a process
+ * enters its sandbox, because starting a thread takes system calls that nothing else needs. Jobs
+ * come later:
  *
  *	helper_start(h, half, &second);
  *	half(&first);
  *	helper_wait(h);
  *
- * Everything here is for the thread that made it. Without a helper (NULL) the work is done at once,
- * by the caller.
+ * Only the thread that made the helper calls these functions. Without a helper (NULL) the caller
+ * does the job at once.
  */
 #include "err.h"
 
 struct helper;
 
-/* Starts the thread, which blocks all signals. ERR_MEMORY, or what err_sys() says of the errno. */
+/* Starts the thread, which blocks all signals. Returns ERR_MEMORY or an error of the system. */
 int helper_new(struct helper **ret, struct err *err) _must_check_;
 
-/* Queues fn, which sees what the caller did before. One call may wait behind the running one; then
- * helper_wait() has to come before the next. */
+/* Queues a job, which sees all earlier writes of the caller. One job may wait behind the running
+ * one; before another helper_start() comes helper_wait(). */
 void helper_start(struct helper *h, void (*fn)(void *ctx), void *ctx);
 
-/* Waits until all is done; the caller then sees what the thread did. */
+/* Waits until all jobs are done. The caller then sees what they wrote. */
 void helper_wait(struct helper *h);
 
-/* Waits, and ends the thread. */
+/* Waits for the jobs and ends the thread. */
 void helper_free(struct helper *h);
 DEFINE_FREEP(struct helper, helper_free);
 

@@ -2,9 +2,10 @@
 #ifndef RAWSTACK_JSON_H
 #define RAWSTACK_JSON_H
 /*
- * JSON (RFC 8259), written: for --json, one object per line, and for file formats of others. Keys
- * stand in the order written. Bytes that are not UTF-8 become U+FFFD. Also safe inside HTML and on
- * a terminal: '<', '>', '&' and what utf8_shown() keeps from it are written as \uNNNN.
+ * Writes JSON (RFC 8259): for --json, one object per line, and for file formats of other tools.
+ * Keys keep the order in which they are written. Bytes that are not UTF-8 become U+FFFD. The text
+ * is also safe inside HTML and on a terminal: '<', '>', '&' and characters that utf8_shown()
+ * refuses are written as \uNNNN.
  *
  *	json_open(out, '{');
  *	json_key_text(out, "path", p, len);
@@ -12,7 +13,8 @@
  *	json_close(out, '}');
  *	buf_str(out, "\n");
  *
- * Separators come from what was written before, so values are written in order and no commas.
+ * The module looks at the last byte to know whether a comma is due, so callers write values in
+ * order and no commas.
  */
 #include "buf.h"
 
@@ -30,10 +32,10 @@ void json_key_cstr(struct buf *out, const char *key, const char *s);
 void json_key_number(struct buf *out, const char *key, int64_t v);
 void json_key_bool(struct buf *out, const char *key, bool v);
 
-/* A fraction, 0 to 1, with six digits. */
+/* Writes a fraction from 0 to 1 with six digits. */
 void json_key_share(struct buf *out, const char *key, double v);
 
-/* Addresses are text: JSON numbers end at 2^53. */
+/* Writes an address as text, because JSON numbers are exact only up to 2^53. */
 void json_key_hex(struct buf *out, const char *key, uint64_t v);
 
 #endif

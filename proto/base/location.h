@@ -2,11 +2,12 @@
 #ifndef RAWSTACK_LOCATION_H
 #define RAWSTACK_LOCATION_H
 /*
- * How one frame of a raw stack is written down before anybody knows its name. Shared by the spool,
- * the contract (rawstack/v1/symbolizer.proto carries the same numbers) and the profile model.
+ * One frame of a raw stack, before anybody knows its name. The spool, the contract
+ * (rawstack/v1/symbolizer.proto has the same numbers) and the profile model share it.
  *
- * Three kinds of address exist in Rawstack and are never mixed: pc (in a process), file_off (in
- * an ELF file) and vaddr (link time, in an ELF file). A location carries what its kind says.
+ * There are three kinds of address, which are never mixed: pc (in a process), file_off (in an ELF
+ * file) and vaddr (link time, in an ELF file). The kind of a location says which of them its
+ * address is.
  */
 #include <stdint.h>
 
@@ -19,8 +20,9 @@ enum location_kind {
 	LOCATION_UNRESOLVED = 5,    /* address: pc; reason: enum unresolved_reason */
 };
 
-/* Whether the address is of the instruction itself, or of the one after a call. A service looks up
- * one less for a return address, and echoes the address it was given. */
+/* Says whether the address is that of the interrupted instruction, or a return address: that of the
+ * instruction after a call. A service looks up one byte before a return address, and echoes the
+ * address as it was given. */
 enum location_mode {
 	LOCATION_EXACT = 0,
 	LOCATION_RETURN = 1
@@ -40,13 +42,13 @@ enum unresolved_reason {
 	UNRESOLVED_NO_MAPPING = 1, /* in no mapping known at that time */
 	UNRESOLVED_ANONYMOUS = 2,  /* in memory without a file: a JIT without a map */
 	UNRESOLVED_NO_ID = 3,      /* the file has no build id and could not be hashed */
-	UNRESOLVED_STALE_EXEC = 4, /* sampled inside execve, registers are of the old image */
+	UNRESOLVED_STALE_EXEC = 4, /* sampled inside execve, with registers of the old image */
 	UNRESOLVED_KERNEL = 5,     /* a kernel address outside its text and modules */
 	UNRESOLVED_PROCESS_GONE = 6,
 	UNRESOLVED_READ_FAULT = 7,
 };
 
-/* An index of a table that a location may leave empty. */
+/* The index of a module or name that a location does not have. */
 #define LOCATION_NO_INDEX UINT32_MAX
 
 struct location {
@@ -54,9 +56,9 @@ struct location {
 	uint8_t mode;   /* enum location_mode */
 	uint8_t reason; /* enum host_source or enum unresolved_reason, by kind */
 	uint8_t pad;
-	uint32_t module; /* index of a module, or LOCATION_NO_INDEX */
+	uint32_t module; /* index of the module, or LOCATION_NO_INDEX */
 	uint64_t address;
-	uint32_t name; /* index of a string, or LOCATION_NO_INDEX */
+	uint32_t name; /* index of the string, or LOCATION_NO_INDEX */
 	uint32_t pad2;
 };
 

@@ -2,17 +2,17 @@
 #ifndef RAWSTACK_NUMBER_H
 #define RAWSTACK_NUMBER_H
 /*
- * Whole numbers in text that somebody else wrote. They are digits and nothing besides: what
- * strtoull(3) would take as well (blanks, a sign, 0x) is none, and what 64 bits do not hold is none
- * either. Base 16 takes letters of both cases. Safe from any thread.
+ * Reads whole numbers from untrusted text. A number consists of digits only: the blanks, sign and
+ * 0x that strtoull(3) also takes are refused, and so is a number above 64 bits. Base 16 takes
+ * letters of both cases. Safe from any thread.
  */
 #include "base.h"
 
-/* Takes the digits at *text and moves *text behind them. False, and nothing is changed: there is no
- * number. */
+/* Reads the digits at *text and moves *text behind them. Returns false, and changes nothing, if
+ * there is no number. */
 bool number_take(const char **text, unsigned int base, uint64_t *ret);
 
-/* The same for a text that is a number and nothing else. */
+/* Does the same for a text that has to be a number and nothing else. */
 bool number_read(const char *text, unsigned int base, uint64_t *ret);
 
 #endif

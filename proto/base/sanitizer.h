@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_SANITIZER_H
 #define RAWSTACK_SANITIZER_H
 /*
- * 1 when built with a sanitizer, which reserves terabytes of addresses and makes system calls of
- * its own: limits and filters of the worker that stand in its way are then left out.
+ * UNDER_SANITIZER is 1 in a build with a sanitizer, which reserves terabytes of addresses and makes
+ * system calls of its own. The limits and filters of the sandbox that would stop it are then left
+ * out.
  */
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define UNDER_SANITIZER 1

@@ -2,14 +2,14 @@
 #ifndef RAWSTACK_SORT_H
 #define RAWSTACK_SORT_H
 /*
- * Sorting where qsort() is too slow: it calls back for every comparison, and builds sort millions
- * of small records. Stable; what is in order already costs one pass.
+ * Sorts where qsort() is too slow: qsort() calls a function for every comparison, and builds sort
+ * millions of small records. The sort is stable, and input that is in order already costs one pass.
  */
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
 
-/* For qsort() and bsearch(): records that begin with a uint64_t, in the order of these. */
+/* Compares records that begin with a uint64_t by that number, for qsort() and bsearch(). */
 static inline int compare_u64(const void *a, const void *b)
 {
 	uint64_t x, y;
@@ -20,8 +20,9 @@ static inline int compare_u64(const void *a, const void *b)
 }
 
 /*
- * DEFINE_SORT(name, type, before) makes `static void name(type *a, type *tmp, size_t n)`.
- * before(const type *x, const type *y): x must stand in front of y. tmp has room for n / 2.
+ * DEFINE_SORT(name, type, before) defines `static void name(type *a, type *tmp, size_t n)`.
+ * before(const type *x, const type *y) returns whether x goes in front of y. tmp has room for n / 2
+ * elements.
  */
 #define DEFINE_SORT(name, type, before)                                      \
 	static void name(type *a, type *tmp, size_t n)                       \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_THREAD_CLOCK_H
 #define RAWSTACK_THREAD_CLOCK_H
-/* The CPU time of the calling thread, by which work is bounded: what others do on the processor
- * does not count. */
+/* Returns the CPU time of the calling thread. Work is bounded by it because it does not count what
+ * others do on the processor. */
 #include <stdint.h>
 #include <time.h>
 

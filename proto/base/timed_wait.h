@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_TIMED_WAIT_H
 #define RAWSTACK_TIMED_WAIT_H
 /*
- * Condition variables that are waited for until a time of the monotonic clock: pthread's default is
- * the wall clock, and a wait of a minute lasts a day when that is set back.
+ * Waits on condition variables by the monotonic clock. pthread's default is the wall clock, by
+ * which a wait of a minute lasts a day if the clock is set back.
  */
 #include <pthread.h>
 #include <time.h>
@@ -20,7 +20,7 @@ static inline void timed_wait_init(pthread_cond_t *cond)
 	pthread_condattr_destroy(&attr);
 }
 
-/* For pthread_cond_timedwait() on a condition of timed_wait_init(). */
+/* Returns the end of a wait for pthread_cond_timedwait() on a condition of timed_wait_init(). */
 static inline struct timespec timed_wait_until(uint64_t ms)
 {
 	struct timespec until;

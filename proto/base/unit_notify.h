@@ -2,20 +2,20 @@
 #ifndef RAWSTACK_UNIT_NOTIFY_H
 #define RAWSTACK_UNIT_NOTIFY_H
 /*
- * What a daemon tells systemd of itself (sd_notify(3)): one datagram to the socket that
- * NOTIFY_SOCKET names, a path or an abstract name. Without one, or when nobody listens, nothing
- * happens. Never waits. Safe from any thread as long as nobody changes the environment.
+ * Tells systemd the state of a daemon (sd_notify(3)): one datagram to the socket that NOTIFY_SOCKET
+ * names, a path or an abstract name. If it is not set, or nobody listens, nothing happens. Never
+ * waits. Safe from any thread as long as no thread changes the environment.
  *
- * A process that is started by the daemon must not speak for it: unit_notify_forget() there.
+ * A process that the daemon starts must not speak for it: it calls unit_notify_forget().
  */
 
-#define UNIT_READY    "READY=1"    /* it does its work: who waits for the unit's start may go on */
-#define UNIT_STOPPING "STOPPING=1" /* it ends */
-#define UNIT_ALIVE    "WATCHDOG=1" /* within WatchdogSec= of the unit */
+#define UNIT_READY    "READY=1"    /* the daemon works: systemd considers the unit started */
+#define UNIT_STOPPING "STOPPING=1" /* the daemon ends */
+#define UNIT_ALIVE    "WATCHDOG=1" /* due at least once in each WatchdogSec= of the unit */
 
 void unit_notify(const char *text);
 
-/* Called in a child, before its exec. */
+/* Removes NOTIFY_SOCKET; a child calls it before its exec. */
 void unit_notify_forget(void);
 
 #endif

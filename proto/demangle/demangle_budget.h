@@ -2,23 +2,24 @@
 #ifndef RAWSTACK_DEMANGLE_BUDGET_H
 #define RAWSTACK_DEMANGLE_BUDGET_H
 /*
- * What a tool spends on names. The work on one name is bounded by its length (demangle.h), but a
- * file that was made for it has millions of bytes of the costliest. So all threads of a process
- * together have a budget of CPU time; when it is spent, names stay as they are and are counted,
- * and the tool says so at its end. A service has bounds of its own, for each reply. Safe from any
- * thread.
+ * Bounds the CPU time that a tool spends on names. Each name's length bounds the work on it
+ * (demangle.h), but a hostile file has millions of bytes of the costliest names. So all threads of
+ * a process share one budget of CPU time. When it is spent, names stay as they are and are counted,
+ * and the tool reports their number at its end. A service has other bounds, for each reply. Safe
+ * from any thread.
  */
 #include "demangle.h"
 
-/* Real names take 5 us: a million of them. */
+/* A real name takes 5 us, so this is enough for a million. */
 #define DEMANGLE_BUDGET_SECONDS 5
 
-/* The same as demangle_append() while there is time left; then appends the name as it is. */
+/* Does what demangle_append() does while budget is left, and after that appends the name as it is.
+ */
 bool demangle_budget_append(enum demangle_style style, const void *name, size_t len,
 			    struct buf *out);
 
-/* What a program says at its end: a warning with the number of names that stayed as they are
- * because there was no time left; nothing when there are none. */
+/* Logs a warning with the number of names that stayed as they are for lack of time, if there are
+ * any. A program calls it at its end. */
 void demangle_budget_tell(void);
 
 #endif

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_DIGEST_H
 #define RAWSTACK_DIGEST_H
 /*
- * SHA-256 (FIPS 180-4): the identity of a file without a build id, and proof that an upload arrived
- * as it was sent. Not for secrets. Of Nettle: libcrypto computes as fast, and takes a program 2 ms
- * before it does. A struct digest is a value that belongs to one thread at a time, and nothing in
- * it is to be freed.
+ * SHA-256 (FIPS 180-4), from which a file without a build id gets its identity, and which proves
+ * that an upload arrived as it was sent. Not for secrets. Nettle computes it: libcrypto is as fast,
+ * but adds 2 ms to the start of a program. A struct digest is a value that belongs to one thread at
+ * a time, and needs no release.
  *
  *	struct digest d;
  *
@@ -30,10 +30,10 @@ void digest_init(struct digest *d);
 /* len may be 0. */
 void digest_update(struct digest *d, const void *p, size_t len);
 
-/* The sum of everything given since the start. d is then at the start again. */
+/* Writes the digest of everything since the start, and starts anew. */
 void digest_finish(struct digest *d, uint8_t sum[static DIGEST_LEN]);
 
-/* All at once. */
+/* Computes a digest in one call. */
 void digest_sha256(const void *p, size_t len, uint8_t sum[static DIGEST_LEN]);
 
 #endif

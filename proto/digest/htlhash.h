@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_HTLHASH_H
 #define RAWSTACK_HTLHASH_H
-/* The name of a file that has no build id: see BUILD_ID_HTLHASH. */
+/* Computes the identity of a file that has no build id; see BUILD_ID_HTLHASH. */
 #include "build_id.h"
 
 enum {
-	HTLHASH_END_LEN = 4096 /* of what it covers at either end */
+	HTLHASH_END_LEN = 4096 /* bytes that it covers at either end */
 };
 
 /* Computes the hash of a file of `len` bytes. Reads only its ends. */

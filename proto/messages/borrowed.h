@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_BORROWED_H
 #define RAWSTACK_BORROWED_H
 /*
- * Bytes that a message holds and does not own: they outlive it, and it is packed and never freed
- * with protobuf-c's *_free_unpacked().
+ * Puts bytes into a message that does not own them. They have to outlive the message, which is
+ * packed and never freed with protobuf-c's *_free_unpacked().
  */
 #include <protobuf-c/protobuf-c.h>
 

@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_OPTIONS_H
 #define RAWSTACK_OPTIONS_H
 /*
- * The command line of a program or of one of its commands, as a table: a row for each option says
- * its name, its argument, its help, and where its value goes. Of the table come parsing, --help
- * (and with it the manual page) and completion in shells, so that none of them knows an option that
- * the others do not.
+ * Describes the command line of a program, or of one of its commands, as a table: the row of an
+ * option has its name, its argument, its help, and where its value goes. Parsing, --help (and with
+ * it the manual page) and completion in shells all use this table, so none of them knows an option
+ * that the others do not.
  *
  *	struct dig { const char *where; uint32_t depth; bool fast; };
  *
@@ -23,12 +23,12 @@
  *	struct dig d = {.depth = 10};
  *	rc = options_parse(&usage, argc, argv, &d, &operands, err);
  *
- * A command line is read as by getopt_long(3): operands and options in any order, `--` ends the
- * options, `-` is an operand, `-n5` and `-n 5`, letters without arguments behind each other,
- * `--depth=5` and `--depth 5`, and the beginning of a long name that no other option begins with.
- * --help and -h print the help, unless a row takes that letter; they are in no table.
+ * A command line is read as by getopt_long(3): operands and options come in any order, `--` ends
+ * the options, `-` is an operand, `-n5` equals `-n 5`, letters without arguments may stand
+ * together, `--depth=5` equals `--depth 5`, and a long name may be cut as long as no other option
+ * begins so. --help and -h print the help, unless a row takes that letter; they are in no table.
  *
- * For programs: help goes to standard output. Texts are borrowed from argv. Not for threads.
+ * Only programs use it: help goes to standard output. Texts are borrowed from argv. For one thread.
  */
 #include <stddef.h>
 
@@ -40,23 +40,25 @@ enum option_kind {
 	OPTION_KIND_SET,     /* no argument; stores `min` */
 	OPTION_KIND_TEXT,    /* stores a pointer to the argument */
 	OPTION_KIND_NUMBER,  /* decimal, min to max; stores it times `unit` */
-	OPTION_KIND_BYTES,   /* the same, and K, M or G may follow, which are 1024 and so on */
-	OPTION_KIND_WORD,    /* one of `words`; stores min and how many stand before it */
+	OPTION_KIND_BYTES,   /* likewise; K, M or G may follow, which multiply by 1024 and so on */
+	OPTION_KIND_WORD,    /* one of `words`; stores min plus its index */
 	OPTION_KIND_LIST,    /* adds to an array of `max` texts, whose count is at count_offset */
 	OPTION_KIND_CALL,    /* hands the argument to set() */
-	OPTION_KIND_IGNORE,  /* is taken, and changes nothing */
+	OPTION_KIND_IGNORE,  /* accepted without effect */
 	OPTION_KIND_ROWS,    /* no option: the rows of another table, for a struct in this one */
 };
 
-/* Stores an argument (NULL where it is optional and absent) at `at`: the struct, or its member at
- * .offset. `option` is the row's name or letter, with dashes, for errors. 0 or a negative code. */
+/* Stores an argument, or NULL if it is optional and absent. `at` is the struct, or its member if
+ * the row has an .offset. `option` is the row's name or letter, with dashes, for errors. Returns 0
+ * or a negative code. */
 typedef int option_set_fn(void *at, const char *option, const char *argument, struct err *err);
 
 struct option_row {
-	const char *name;     /* the long one, without dashes; NULL: none */
-	const char *argument; /* as help shows it; NULL: it has none */
-	const char *help;     /* flows into lines; a newline stays; NULL: known, but not shown */
-	const char *const *words;      /* ends in NULL; of other kinds: what completion offers */
+	const char *name;     /* long name without dashes; NULL: none */
+	const char *argument; /* name of the argument in help; NULL: it takes none */
+	const char *help;     /* filled into lines; a newline stays; NULL: a hidden option */
+	const char *const
+		*words; /* ends in NULL; for kinds other than WORD: what completion offers */
 	const struct option_row *rows; /* of OPTION_KIND_ROWS */
 	option_set_fn *set;
 	uint64_t min, max, unit;
@@ -64,15 +66,15 @@ struct option_row {
 	enum option_kind kind;
 	char letter;      /* 0: none */
 	uint8_t size;     /* of the member, in bytes: 1, 4 or 8 */
-	bool is_optional; /* the argument, of SET, CALL and IGNORE; it is then given as
+	bool is_optional; /* the argument is optional (SET, CALL, IGNORE) and is given as
 			     --name=ARGUMENT only */
 	bool takes_files; /* completion offers files besides `words` */
 };
 
-/* How rows are written. `type` is the struct that is filled, `m` its member. What stands behind the
+/* Macros that write rows. `type` is the struct to fill and `m` its member. Arguments behind the
  * help are more members of the row, such as .words. */
 #define OPTION_MEMBER(type, m) .offset = offsetof(type, m), .size = sizeof(((type *)0)->m)
-/* An offset that does not compile when the member is of another type. */
+/* The offset of a member; does not compile if the member has another type. */
 #define OPTION_OF(type, m, wanted)                                                                 \
 	.offset = offsetof(type, m) +                                                              \
 		  0 * sizeof(char[__builtin_types_compatible_p(__typeof__(((type *)0)->m), wanted) \
@@ -135,7 +137,7 @@ struct option_row {
 	{                                                                              \
 		.kind = OPTION_KIND_ROWS, .rows = (table), .offset = offsetof(type, m) \
 	}
-/* The same for another table of this struct. */
+/* Includes another table for this struct. */
 #define OPTION_MORE(table)                                \
 	{                                                 \
 		.kind = OPTION_KIND_ROWS, .rows = (table) \
@@ -149,56 +151,58 @@ struct option_row {
 #define OPERANDS_ANY UINT32_MAX
 
 struct option_usage {
-	const char *name;     /* "rawstack top": the program, and its command */
-	const char *synopsis; /* what follows the name; of several lines, each of them */
-	/* Paragraphs above and below the options, with an empty line between. They flow; a line
-	 * that begins with a blank stands as it is. NULL: none. */
+	const char *name;     /* program and command, such as "rawstack top" */
+	const char *synopsis; /* what follows the name in the usage line, or in several lines */
+	/* Paragraphs above and below the options, separated by an empty line. They are filled; a
+	 * line that begins with a blank stays as it is. NULL: none. */
 	const char *about, *notes;
 	const struct option_row *rows; /* NULL: none */
 	uint32_t operands_min, operands_max;
-	const char *operands_wanted;      /* the error when there are not as many */
-	const char *const *operand_words; /* what completion offers for the first; NULL: files */
-	const char *version; /* what --version prints behind the name; NULL: there is none */
+	const char *operands_wanted; /* the error if their number is wrong */
+	const char *const
+		*operand_words; /* what completion offers for the first operand; NULL: files */
+	const char *version;    /* what --version prints behind the name; NULL: no --version */
 };
 
-/* Operands of a command line, in their order; points into argv. */
+/* The operands of a command line, in their order, borrowed from argv. */
 struct operands {
 	char **list;
 	size_t count;
 };
 
 /*
- * Reads argv[1] to argv[argc - 1] into the struct that rows describe; members without an option in
- * argv stay as they are. argv keeps all its words, in an order in which operands come last, so that
- * it can be read again or handed to another program. *ret may be NULL where there are none.
+ * Reads argv[1] to argv[argc - 1] into the struct that the rows describe. A member whose option is
+ * not in argv keeps its value. argv keeps all its words, reordered so that operands come last, so
+ * it can be read again or handed to another program. *ret may be NULL if there are no operands.
  *
- * 0; 1: help or the version was asked for, and is printed: nothing else is to be done; ERR_USAGE,
- * or the code of a setter.
+ * Returns 0; 1 if help or the version was printed, and nothing is left to do; ERR_USAGE; or the
+ * code of a setter.
  */
 int options_parse(const struct option_usage *usage, int argc, char **argv, void *into,
 		  struct operands *ret, struct err *err) _must_check_;
 
-/* Returns ERR_USAGE for options that do not go together: the command, what is wrong, and where help
- * is. */
+/* Reports options that do not go together: ERR_USAGE, with the command, what is wrong, and where
+ * help is. */
 int options_refuse(const struct option_usage *usage, struct err *err, const char *fmt, ...)
 	_printf_(3, 4);
 #define options_refuse(...) ERR_NEGATIVE(options_refuse(__VA_ARGS__))
 
-/* One of `count` words, as rows of OPTION_KIND_WORD take it, for setters: its index, or ERR_USAGE
- * with all of them. */
+/* Looks an argument up among words that end in NULL, as rows of OPTION_KIND_WORD do, for setters.
+ * Returns its index, or ERR_USAGE with a list of the words. */
 int options_word(const char *option, const char *argument, const char *const *words,
 		 struct err *err);
 
-/* A decimal number from min to max, as rows of OPTION_KIND_NUMBER take it. ERR_USAGE. */
+/* Reads a decimal number from min to max, as rows of OPTION_KIND_NUMBER do, or returns ERR_USAGE.
+ */
 int options_number(const char *option, const char *argument, uint64_t min, uint64_t max,
 		   uint64_t *ret, struct err *err) _must_check_;
 
-/* Appends what --help prints. */
+/* Appends the text of --help. */
 void options_help(const struct option_usage *usage, struct buf *out);
 
 /*
- * Completion: appends what may stand for the last of `count` words behind the name, of which the
- * first letters are typed, one in a line; behind it may follow a tab and what it means. A line
+ * Appends what may stand in place of the last of `count` words behind the program's name, whose
+ * beginning is typed: one word a line, perhaps followed by a tab and its meaning. The line
  * OPTIONS_FILES says that a file may stand there.
  */
 #define OPTIONS_FILES ":files"

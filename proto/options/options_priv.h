@@ -1,34 +1,35 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_OPTIONS_PRIV_H
 #define RAWSTACK_OPTIONS_PRIV_H
-/* The rows of a usage as one sequence, for the files beside this one. */
+/* Iterates over the rows of a usage as one sequence. Private to this room. */
 #include "options.h"
 
-/* Tables in tables: profile filters in a view in a command. */
+/* The depth of tables in tables: profile filters are in a view, which is in a command. */
 #define OPTION_DEPTH 4
 
-/* Bytes of a whole help text, which is ours: more is a mistake. */
+/* The most bytes of a help text. The text is ours, so more is a bug. */
 #define OPTIONS_HELP_MAX 65536
 
-/* Goes through the rows of a table and of those in it, in the order of help. */
+/* Goes through the rows of a table, and of the tables in it, in the order of help. */
 struct option_walk {
 	struct {
 		const struct option_row *next;
-		size_t offset; /* of the struct that the rows are for, in the outermost one */
+		size_t offset; /* offset of the struct that the rows fill, in the outermost one */
 	} tables[OPTION_DEPTH];
 	size_t depth;
 };
 
 void option_walk_init(struct option_walk *w, const struct option_usage *usage);
 
-/* The next row that is no table, NULL behind the last; *ret_offset as in struct option_walk. */
+/* Returns the next row that is not a table, or NULL behind the last; *ret_offset as in struct
+ * option_walk. */
 const struct option_row *option_walk_next(struct option_walk *w, size_t *ret_offset);
 
-/* --help, and --version where the usage has one: after its own rows. */
+/* The rows of --help, and of --version for a usage that has one. They come after its own rows. */
 extern const struct option_row option_row_help, option_row_version;
 
-/* The row of a letter or of the beginning of a long name; NULL: there is none, or (*is_ambiguous)
- * several begin so. */
+/* Find the row of a letter, or of the beginning of a long name. NULL if there is none, or if
+ * several names begin so, which sets *is_ambiguous. */
 const struct option_row *option_find_letter(const struct option_usage *usage, char letter,
 					    size_t *ret_offset);
 const struct option_row *option_find_name(const struct option_usage *usage, const char *name,

@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_FIREFOX_PRIV_H
 #define RAWSTACK_FIREFOX_PRIV_H
 /*
- * Between the parts of the writer for the Firefox Profiler: firefox_tables.c numbers strings,
+ * The writer for the Firefox Profiler, as its parts share it: firefox_tables.c numbers strings,
  * functions, frames and stacks, each once; firefox_write.c prints them.
  */
 #include "frames.h"
@@ -16,7 +16,7 @@ enum category {
 	CATEGORY_KERNEL,
 };
 
-/* Rows of the shared tables, numbered by interning; NO_ROW is null or -1 in the file. */
+/* Rows of the shared tables, numbered by interning. The file has null or -1 for NO_ROW. */
 #define NO_ROW UINT32_MAX
 
 struct func_row {
@@ -37,12 +37,12 @@ struct firefox_writer {
 	struct text_out *out;
 	uint32_t value;
 	struct intern strings, sources, modules, funcs, frames, stacks;
-	uint32_t *stack_of; /* of each profile stack; NO_ROW until it is known */
+	uint32_t *stack_of; /* for each stack of the profile; NO_ROW until it is known */
 	struct frames walk;
-	bool failed, no_memory; /* a table is full; for want of memory */
+	bool failed, no_memory; /* a table is full; it is full because memory was out */
 };
 
-/* Fills the tables. ERR_MEMORY, ERR_LIMIT. */
+/* Fills the tables. Returns ERR_MEMORY or ERR_LIMIT. */
 int firefox_tables_make(struct firefox_writer *w, struct err *err) _must_check_;
 void firefox_tables_done(struct firefox_writer *w);
 

@@ -2,14 +2,15 @@
 #ifndef RAWSTACK_OTLP_WRITE_H
 #define RAWSTACK_OTLP_WRITE_H
 /*
- * A profile as OpenTelemetry's protobuf message ProfilesData, package
- * opentelemetry.proto.profiles.v1development, as it stands in opentelemetry-proto OTLP_VERSION. The
- * format is still in development and changes without notice: this adapter is the only place that
- * knows it, and writes one version.
+ * Writes a profile as OpenTelemetry's protobuf message ProfilesData, package
+ * opentelemetry.proto.profiles.v1development, of opentelemetry-proto OTLP_VERSION. The format is
+ * still in development and changes without notice; only this adapter knows it, and it writes one
+ * version.
  *
- * One Profile for each type of value, all over one dictionary. Labels become attributes: thread,
- * pid and tid by their names in the semantic conventions (thread.name, process.pid, thread.id),
- * others by their own; the build id of a binary is process.executable.build_id.gnu.
+ * There is one Profile for each type of value, all with one dictionary. Labels become attributes:
+ * thread, pid and tid by their names in the semantic conventions (thread.name, process.pid,
+ * thread.id), others by their own names. The build id of a binary is
+ * process.executable.build_id.gnu.
  *
  * Strings are made UTF-8 (utf8.h). Lost: comments, the mark of locations with folded functions.
  */
@@ -18,7 +19,7 @@
 
 #define OTLP_VERSION "1.9.0"
 
-/* Returns ERR_LIMIT when one profile is longer than protobuf's 2 GiB. */
+/* Writes the message. Returns ERR_LIMIT if one profile is longer than protobuf's 2 GiB. */
 int otlp_write(const struct profile *p, struct text_out *to, struct err *err) _must_check_;
 
 #endif

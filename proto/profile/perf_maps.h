@@ -2,17 +2,17 @@
 #ifndef RAWSTACK_PERF_MAPS_H
 #define RAWSTACK_PERF_MAPS_H
 /*
- * What was mapped where, in each process of a perf.data file, at the moment that the reader has
- * come to. Does not parse; perf_data.c calls it in order of time. One thread.
+ * Keeps what each process of a perf.data file has mapped, at the time that the reader has reached.
+ * It parses nothing; the reader calls it in order of time. For one thread.
  */
 #include "base.h"
 #include "intern.h"
 
 enum perf_map_kind {
 	PERF_MAP_FILE,
-	PERF_MAP_KERNEL,        /* the kernel's text: addresses count from _text */
-	PERF_MAP_KERNEL_MODULE, /* a .ko: addresses count from its start */
-	PERF_MAP_NAMED,         /* code that has a name of its own (a BPF program) */
+	PERF_MAP_KERNEL,        /* the kernel's text: addresses are relative to _text */
+	PERF_MAP_KERNEL_MODULE, /* a .ko: addresses are relative to its start */
+	PERF_MAP_NAMED,         /* code with a name of its own (a BPF program) */
 	PERF_MAP_ANONYMOUS,
 };
 
@@ -41,15 +41,15 @@ struct perf_maps {
 void perf_maps_init(struct perf_maps *m);
 void perf_maps_done(struct perf_maps *m);
 
-/* A later mapping covers what it overlaps. False when a limit or memory is reached. */
+/* Adds a mapping, which replaces what it overlaps. Returns false at a limit or if memory is out. */
 bool perf_maps_add(struct perf_maps *m, int32_t pid, const struct perf_map *map) _must_check_;
 void perf_maps_remove(struct perf_maps *m, int32_t pid, uint64_t start);
 
-/* The child begins with its parent's mappings. */
+/* Gives the child a copy of its parent's mappings. */
 bool perf_maps_fork(struct perf_maps *m, int32_t parent, int32_t child) _must_check_;
 void perf_maps_exec(struct perf_maps *m, int32_t pid);
 
-/* Returns NULL if nothing known is mapped there; borrowed until the next change. */
+/* Returns the mapping that holds a pc, borrowed until the next change, or NULL. */
 const struct perf_map *perf_maps_find(const struct perf_maps *m, int32_t pid, uint64_t pc);
 
 #endif

@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_PPROF_FIELDS_H
 #define RAWSTACK_PPROF_FIELDS_H
 /*
- * Fields of a protobuf message, one after the other: the wire format and no more. In a header,
- * because a profile has some hundred thousand of them. Private to the reader of pprof.
+ * Reads the fields of a protobuf message one by one: the wire format and no more. It is in a
+ * header, to be inlined, because a profile has some hundred thousand fields. Private to the reader
+ * of pprof.
  */
 #include "bytes.h"
 #include "pprof_wire.h"
@@ -15,7 +16,7 @@ struct pprof_field {
 	struct bytes data; /* WIRE_BYTES; empty otherwise */
 };
 
-/* What is wrong with a message, negative; pprof_damage() says it. */
+/* The faults of a message, all negative; pprof_damage() puts them into words. */
 enum pprof_damage {
 	PPROF_NO_TAG = -3,
 	PPROF_NO_TYPE = -2,
@@ -29,7 +30,7 @@ static inline const char *pprof_damage(int damage)
 					 : "field runs past its message";
 }
 
-/* Returns 1 and *f, 0 at the end of the message, enum pprof_damage. */
+/* Returns 1 and *f, 0 at the end of the message, or an enum pprof_damage. */
 static inline __attribute__((always_inline)) int pprof_field_next(struct bytes *in,
 								  struct pprof_field *f)
 {
@@ -59,7 +60,7 @@ static inline __attribute__((always_inline)) int pprof_field_next(struct bytes *
 	return in->failed ? PPROF_PAST_END : 1;
 }
 
-/* A number of a repeated field, packed or not: 1 and *ret, 0 when there is none left, -1 when it
+/* Reads the next number of a repeated field, packed or not: 1 and *ret, 0 if none is left, -1 if it
  * is damaged. */
 static inline int pprof_number_next(struct pprof_field *f, uint64_t *ret)
 {

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_PPROF_ROWS_H
 #define RAWSTACK_PPROF_ROWS_H
 /*
- * Rows of a pprof file into the tables of a profile: its strings, mappings, functions, locations,
- * samples, each after those it refers to. Rows are gathered, and added several at a time. Private
- * to pprof_read.c, which says in which order, and what the file is as a whole.
+ * Puts the rows of a pprof file into the tables of a profile: strings, mappings, functions,
+ * locations and samples, each after those it refers to. Rows are gathered and added several at a
+ * time. Private to pprof_read.c, which knows the order and the file as a whole.
  */
 #include "pprof_fields.h"
 #include "pprof_ids.h"
@@ -14,43 +14,43 @@
 struct pprof_rows {
 	struct profile *profile;
 	struct err *err;
-	const uint8_t *base; /* of the message; errors say a byte of it */
+	const uint8_t *base; /* start of the message; errors name a byte of it */
 
-	/* Read from the file's head, before its first sample. */
+	/* What the file says before its first sample. */
 	uint32_t type_count;
-	uint32_t value_of[LIMIT_PROFILE_VALUES]; /* type of the file for each of the profile's */
+	uint32_t value_of[LIMIT_PROFILE_VALUES]; /* the file's type for each type of the profile */
 
-	uint32_t *strings; /* of the file's table -> of the profile's */
+	uint32_t *strings; /* string of the file -> string of the profile */
 	size_t string_count, strings_cap;
 	struct pprof_ids modules, functions, locations;
 
-	/* Gathered, of one kind at a time. */
+	/* Gathered rows, of one kind at a time. */
 	size_t count;
 	uint64_t ids[PPROF_BATCH];
 	struct intern_key texts[PPROF_BATCH];
 	struct profile_function function[PPROF_BATCH];
 	struct profile_location location[PPROF_BATCH];
-	struct profile_line *lines; /* of the locations, or */
-	uint32_t *frames;           /* of the samples: rows of locations */
+	struct profile_line *lines; /* lines of gathered locations */
+	uint32_t *frames;           /* frames of gathered samples, as rows of locations */
 	size_t line_count, lines_cap, frame_count, frames_cap;
-	size_t begin[PPROF_BATCH]; /* of the first line or frame of a row */
+	size_t begin[PPROF_BATCH]; /* the first line or frame of each row */
 	uint32_t labels[PPROF_BATCH];
 	int64_t values[PPROF_BATCH * LIMIT_PROFILE_VALUES];
 };
 
-/* `rows` is zeroed but for profile, err and base. */
+/* Initialises `rows`, which is zeroed but for profile, err and base. */
 void pprof_rows_init(struct pprof_rows *rows, size_t message_len);
 void pprof_rows_done(struct pprof_rows *rows);
 
-/* Returns ERR_DATA: what is wrong before a byte of the message. */
+/* Returns ERR_DATA, with what is wrong before a byte of the message. */
 int pprof_bad(const struct pprof_rows *rows, const uint8_t *at, const char *what);
 int pprof_full(const struct pprof_rows *rows); /* ERR_LIMIT */
 
-/* The profile's string for an index of the file; ERR_DATA when there is none. */
+/* Finds the profile's string for an index of the file; ERR_DATA if there is none. */
 int pprof_string(const struct pprof_rows *rows, const uint8_t *at, uint64_t index, uint32_t *ret);
 
-/* One row each, as a field of the profile; pprof_*_end() behind the last of its kind. 0 or the
- * error, with which all ends. */
+/* Add one row each, as a field of the profile; call pprof_*_end() behind the last of its kind.
+ * Return 0 or an error, which ends the reading. */
 int pprof_add_string(struct pprof_rows *rows, struct pprof_field *f);
 int pprof_add_mapping(struct pprof_rows *rows, struct pprof_field *message);
 int pprof_add_function(struct pprof_rows *rows, struct pprof_field *message);
@@ -62,7 +62,7 @@ int pprof_functions_end(struct pprof_rows *rows);
 int pprof_locations_end(struct pprof_rows *rows);
 int pprof_samples_end(struct pprof_rows *rows);
 
-/* pprof_field_next(), with its damage as an error. */
+/* Calls pprof_field_next() and reports its damage as an error. */
 static inline __attribute__((always_inline)) int pprof_next(const struct pprof_rows *rows,
 							    struct bytes *in, struct pprof_field *f)
 {

@@ -2,20 +2,21 @@
 #ifndef RAWSTACK_PROFILE_H
 #define RAWSTACK_PROFILE_H
 /*
- * A profile in memory: what the shipper fills from symbolized batches and writes as pprof, and what
- * the tools read, merge and show. Does no I/O (pprof_read.h, pprof_write.h) and resolves nothing.
+ * A profile in memory. The shipper fills one from symbolized batches and writes it as pprof; the
+ * tools read, merge and show it. This module does no I/O (pprof_read.h, pprof_write.h) and resolves
+ * nothing.
  *
  * Everything is interned: equal rows are one row, rows are numbered from 0 in order of first sight,
- * and adding a sample that is there already adds to its values. So the same calls in the same
- * order give the same profile, and the size follows what is distinct, not what was sampled.
+ * and adding a sample that exists adds to its values. So the same calls in the same order give the
+ * same profile, and its size depends on what is distinct, not on how much was sampled.
  *
  *	sample -> stack -> locations (leaf first) -> lines (innermost inlined call first)
  *	       -> labels                          -> module
  *
- * Every table is bounded (limits.h, LIMIT_PROFILE_*). An add that does not fit sets `failed`,
- * which sticks, and gives PROFILE_NONE; PROFILE_NONE given to a later add is passed on. So callers
- * add what belongs together and check `failed` once; profile_full() is the error then. One thread
- * at a time.
+ * Every table is bounded (limits.h, LIMIT_PROFILE_*). An add that does not fit sets `failed`, which
+ * sticks, and returns PROFILE_NONE; a later add passes a PROFILE_NONE on. So callers add what
+ * belongs together and check `failed` once; profile_full() is the error then. For one thread at a
+ * time.
  */
 #include "err.h"
 #include "file_segments.h"
@@ -24,13 +25,13 @@
 
 #define PROFILE_NONE UINT32_MAX
 
-/* Borrowed from the profile until the next add; no NUL behind it. */
+/* A text, borrowed from the profile until the next add; without a NUL. */
 struct profile_text {
 	const char *p;
 	size_t len;
 };
 
-/* Numbers of strings are ids of profile_string(); 0 is the empty string. */
+/* A type of value. Strings are numbers of profile_string(); 0 is the empty string. */
 struct profile_value_type {
 	uint32_t type, unit;
 };
@@ -42,29 +43,31 @@ enum profile_module_flag {
 	PROFILE_HAS_INLINES = 1 << 3,
 };
 
-/* A binary; pprof calls it a mapping. Rawstack's own profiles have start and file_off 0, so that an
- * address of theirs is a file offset (in the kernel: pc - _text). */
+/* A binary; pprof calls it a mapping. In Rawstack's own profiles start and file_off are 0, so that
+ * an address is a file offset (in the kernel: pc - _text). */
 struct profile_module {
 	uint64_t start, limit; /* addresses of its locations, half open */
-	uint64_t file_off;     /* of start */
+	uint64_t file_off;     /* file offset of start */
 	uint32_t path;         /* PROFILE_KERNEL, or a path */
 	uint32_t build_id;     /* lower-case hex */
 	uint32_t flags;        /* enum profile_module_flag */
-	/* profile_segments(), 0: not known; only spools tell, and no file keeps it. */
+	/* From profile_segments(); 0: not known. Only spools have them, and files of profiles do
+	 * not keep them. */
 	uint32_t segments;
 };
 
-/* Paths that begin so are the kernel's: its text, and "[kernel:<name>]" for a kernel module. */
+/* The beginning of the kernel's paths: that of its text, and "[kernel:<name>]" of a kernel module.
+ */
 #define PROFILE_KERNEL_PREFIX "[kernel"
 #define PROFILE_KERNEL_TEXT   "[kernel.kallsyms]"
 
-/* A function with lines in one file: of one whose body includes another there are two. What tells
- * that they are one is function_set.h's to use; foreign files do not say it. */
+/* A function with lines in one file. A function whose body includes another file has two such rows,
+ * and function_set.h decides that they are one. Foreign files lack the last two fields. */
 struct profile_function {
-	uint32_t name, system_name; /* as shown; as the linker knows it */
+	uint32_t name, system_name; /* as people see it; as the linker does */
 	uint32_t file;
 	uint32_t start_line;
-	uint32_t decl_file; /* of its declaration; 0: not known */
+	uint32_t decl_file; /* file of its declaration; 0: not known */
 	uint32_t pad;
 	uint64_t start; /* link-time address of its entry in its module; 0: not known */
 };
@@ -78,17 +81,17 @@ struct profile_location {
 	uint64_t address;
 	uint32_t module; /* or PROFILE_NONE */
 	uint16_t folded; /* 1: several functions have this code, one was chosen (ICF) */
-	/* 1: address + 1 stood on a stack as a return address, and has no name yet; only spools
-	 * tell, and no file keeps it. */
+	/* 1: the stack held address + 1, a return address, and the location has no name yet. Only
+	 * spools have it, and files do not keep it. */
 	uint16_t is_return;
 	const struct profile_line *lines;
-	size_t line_count; /* 0: nobody named it */
+	size_t line_count; /* 0: it has no name */
 };
 
 struct profile_label {
 	uint32_t key;
 	uint32_t text; /* 0: the value is num */
-	uint32_t unit; /* of num */
+	uint32_t unit; /* unit of num */
 	uint32_t pad;
 	int64_t num;
 };
@@ -99,8 +102,8 @@ struct profile_sample {
 
 struct profile {
 	bool failed;
-	bool no_memory;   /* failed for want of memory, not by a limit */
-	const char *full; /* by which limit, where that is known */
+	bool no_memory;   /* failed because memory was out, not by a limit */
+	const char *full; /* the limit that was reached, if known */
 	struct intern strings, module_keys, functions, locations, stacks, label_sets, samples;
 	struct intern segment_lists;
 	struct profile_module *modules; /* module_keys.count of them */
@@ -117,21 +120,21 @@ struct profile {
 	struct profile_value_type period_type;
 	int64_t period;
 	int64_t time_ns, duration_ns; /* start, since 1970; 0: not known */
-	bool weight_unknown;          /* what it counts is not known: folded stacks */
+	bool weight_unknown;          /* nobody knows what it counts: folded stacks */
 	uint32_t *comments;           /* strings; profile_comment() */
 	size_t comment_count, comments_cap;
 };
 
-/* `p` is zeroed or uninitialised memory; it holds one string, "", afterwards. */
+/* Initialises p, which may be uninitialised memory. It then holds one string, "". */
 void profile_init(struct profile *p);
 void profile_done(struct profile *p);
 
 /* --- filling --------------------------------------------------------------------------------- */
 
-/* The error once `failed` is set, "<what>: <why>": ERR_LIMIT or ERR_MEMORY. */
+/* Reports the error once `failed` is set, as "<what>: <why>": ERR_LIMIT or ERR_MEMORY. */
 int profile_full(const struct profile *p, struct err *err, const char *what, ...) _printf_(3, 4);
 
-/* Sets `failed` for want of memory. PROFILE_NONE. */
+/* Sets `failed` because memory is out, and returns PROFILE_NONE. */
 uint32_t profile_fail_memory(struct profile *p);
 
 uint32_t profile_string(struct profile *p, const void *text, size_t len);
@@ -140,40 +143,40 @@ uint32_t profile_cstr(struct profile *p, const char *text);
 /* Adds a type of value at the end of value_types. */
 void profile_value_type(struct profile *p, const char *type, const char *unit);
 
-/* The executable segments of a binary, which turn a file offset into a link-time address where a
- * table cannot: a number for profile_module.segments; 0 for none, and when there is no room. They
- * have passed file_segments_check(). */
+/* Adds the executable segments of a binary, which turn a file offset into a link-time address where
+ * a table cannot. Returns a number for profile_module.segments, or 0 if count is 0 or there is no
+ * room. The rows have passed file_segments_check(). */
 uint32_t profile_segments(struct profile *p, const struct file_segment *rows, size_t count);
 
-/* The same list of another profile. */
+/* Adds a list of segments of another profile. */
 uint32_t profile_copy_segments(struct profile *into, const struct profile *from, uint32_t segments);
 
-/* The segments of a module, or NULL and 0; borrowed until the next profile_segments(). */
+/* Returns the segments of a module, or NULL and 0; borrowed until the next profile_segments(). */
 const struct file_segment *profile_module_segments(const struct profile *p, uint32_t module,
 						   size_t *ret_count);
 
-/* Equal start, file_off, path and build id are one module, whose limit and flags grow, and which
- * has the first segments that are known. */
+/* Adds a module. Equal start, file_off, path and build id make one module; its limit and flags
+ * grow, and it keeps the first segments that are known. */
 uint32_t profile_add_module(struct profile *p, const struct profile_module *m);
 void profile_module_mark(struct profile *p, uint32_t module, uint32_t flags);
 
 uint32_t profile_add_function(struct profile *p, const struct profile_function *f);
 
-/* `lines` is borrowed for the call. Widens its module to hold the address. */
+/* Adds a location and widens its module to hold the address. l->lines is borrowed for the call. */
 uint32_t profile_add_location(struct profile *p, const struct profile_location *l);
 
-/* Locations, leaf first. */
+/* Adds a stack of locations, leaf first. */
 uint32_t profile_add_stack(struct profile *p, const uint32_t *locations, size_t count);
 uint32_t profile_add_labels(struct profile *p, const struct profile_label *labels, size_t count);
 
-/* Adds value_count values; sums stop at the ends of int64_t. Returns the sample's number. */
+/* Adds value_count values to a sample, saturating, and returns its number. */
 uint32_t profile_add_sample(struct profile *p, uint32_t stack, uint32_t labels,
 			    const int64_t *values);
 
 /*
- * Several at a time, for readers of large files: what one call after the other does, in a third of
- * the time once the tables are larger than the processor's caches (intern_add_many()). Numbers go
- * to ret_ids. Nothing given is of the profile's own tables.
+ * Add several rows at a time, for readers of large files. They do what one call after the other
+ * does, in a third of the time once the tables are larger than the processor's caches
+ * (intern_add_many()). Numbers go to ret_ids. Arguments do not lie in the profile's own tables.
  */
 void profile_add_strings(struct profile *p, const struct intern_key *texts, size_t count,
 			 uint32_t *ret_ids);
@@ -181,24 +184,25 @@ void profile_add_functions(struct profile *p, const struct profile_function *fun
 			   size_t count, uint32_t *ret_ids);
 void profile_add_locations(struct profile *p, const struct profile_location *locations,
 			   size_t count, uint32_t *ret_ids);
-/* Keys: locations, leaf first, as bytes; LIMIT_PROFILE_STACK of them at most. */
+/* Adds stacks whose keys are the bytes of their locations, leaf first, at most LIMIT_PROFILE_STACK
+ * each. */
 void profile_add_stacks(struct profile *p, const struct intern_key *stacks, size_t count,
 			uint32_t *ret_ids);
-/* PROFILE_SAMPLES_MAX at most; value_count values of each. */
+/* Adds at most PROFILE_SAMPLES_MAX samples, with value_count values each. */
 #define PROFILE_SAMPLES_MAX 64
 void profile_add_samples(struct profile *p, const struct profile_sample *samples,
 			 const int64_t *values, size_t count);
 
-/* The time becomes the earliest, durations add up. */
+/* Moves the start to the earlier time and adds the duration. */
 void profile_add_time(struct profile *p, int64_t time_ns, int64_t duration_ns);
 
-/* One line for people, kept in the file: losses, origin. Equal ones are kept once. */
+/* Adds a line for people that the file keeps, on losses or origin. Equal lines are kept once. */
 void profile_comment(struct profile *p, const char *fmt, ...) _printf_(2, 3);
 void profile_comment_string(struct profile *p, uint32_t string);
 
 /*
- * The name under which a frame without a name is shown, as a string: "<path>+0x<address>", or
- * "[0x<address>]" when it has no module. It keeps its place and weight everywhere.
+ * Adds the name under which a frame without a name is shown: "<path>+0x<address>", or
+ * "[0x<address>]" without a module. Such a frame keeps its place and weight everywhere.
  */
 uint32_t profile_placeholder(struct profile *p, uint32_t module, uint64_t address);
 
@@ -214,58 +218,59 @@ const struct profile_label *profile_labels(const struct profile *p, uint32_t lab
 struct profile_sample profile_sample(const struct profile *p, uint32_t sample);
 const int64_t *profile_values(const struct profile *p, uint32_t sample);
 
-/* Returns ERR_LIMIT where few bytes ask for the work and text of very many frames: samples whose
- * locations unfold to far more inlined calls than there are locations (LIMIT_UNFOLDED_FACTOR). */
+/* Returns ERR_LIMIT if few bytes ask for the work and text of very many frames: if the locations of
+ * samples unfold to far more inlined calls than there are locations (LIMIT_UNFOLDED_FACTOR). */
 int profile_check_unfolded(const struct profile *p, struct err *err) _must_check_;
 
 /*
- * The same for one of many files, so that all together pass: with `before`, what was returned for
- * those before it. *ret_unfolded is what it adds to that: 0, but for files of which half as much
- * would be too much.
+ * Checks one of many files so that all together pass. `before` is the sum of *ret_unfolded of the
+ * files before it. *ret_unfolded is 0 unless half as much would be too much for a file.
  */
 int profile_check_share(const struct profile *p, uint64_t before, uint64_t *ret_unfolded,
 			struct err *err) _must_check_;
 
-/* The row of value_types with this type ("cpu"), or PROFILE_NONE. */
+/* Returns the row of value_types with this type ("cpu"), or PROFILE_NONE. */
 uint32_t profile_value_index(const struct profile *p, const char *type);
 
-/* Returns whether a name is not one: "[reason]" or "<path>+0x<hex>", as Rawstack writes them. */
+/* Returns whether a name is only a placeholder: "[reason]" or "<path>+0x<hex>", as Rawstack writes
+ * them. */
 bool profile_is_placeholder(struct profile_text name);
 bool profile_is_kernel(const struct profile *p, uint32_t module);
 
-/* Returns whether a location is a place in a binary that nobody named: without lines, or with a
- * placeholder of its own. */
+/* Returns whether a location is in a binary and has no name: no lines, or a placeholder. */
 bool profile_is_unnamed(const struct profile *p, const struct profile_location *l);
 
 /* --- merging --------------------------------------------------------------------------------- */
 
-/* Lines for a location of `from` that has no name (profile_is_unnamed()), with functions added to
- * `into`: how many of max. */
+/* Finds lines for a location of `from` that has no name (profile_is_unnamed()) and adds their
+ * functions to `into`. Returns how many of max it filled. */
 typedef size_t profile_lines_fn(void *ctx, const struct profile *from,
 				const struct profile_location *l, struct profile *into,
 				struct profile_line *lines, size_t max);
 
-/* Which samples of `from` take part; NULL takes all. */
+/* Returns whether a sample of `from` takes part. A NULL function takes all. */
 typedef bool profile_keep_fn(void *ctx, const struct profile *from, uint32_t sample);
 
 /*
- * Adds `from` to `into`: samples with their stacks and labels, modules even without samples,
- * comments; time becomes the earliest, durations add up. Value types are matched by type and unit
- * (an empty `into` takes those of `from`); ERR_MISMATCH when they have none in common. ERR_LIMIT
- * when `into` is full.
+ * Adds `from` to `into`: samples with their stacks and labels, modules even without samples, and
+ * comments. The start becomes the earliest, durations add up. Value types are matched by type and
+ * unit; an empty `into` takes those of `from`. Returns ERR_MISMATCH if they have none in common, or
+ * ERR_LIMIT if `into` is full.
  */
 int profile_merge(struct profile *into, const struct profile *from, profile_keep_fn *keep,
 		  void *ctx, struct err *err) _must_check_;
 
 /*
- * For threads that read some files each: a profile that counts what `like` does, and afterwards
- * its rows behind those of `into`. When `into` was filled from the files before those of `from`,
- * the result is, row by row, what one profile filled from all of them would be. ERR_LIMIT.
+ * For threads that read a part of the files each. profile_init_like() makes a profile with the
+ * value types of `like`; profile_join() appends its rows to `into`. If `into` was filled from the
+ * files before those of `from`, the result equals, row by row, one profile filled from all of them.
+ * Returns ERR_LIMIT.
  */
 void profile_init_like(struct profile *p, const struct profile *like);
 int profile_join(struct profile *into, const struct profile *from, struct err *err) _must_check_;
 
-/* The same as profile_merge(), and names what has no name; NULL names nothing. */
+/* Does what profile_merge() does, and also names what has no name, by `name`; NULL names nothing.
+ */
 int profile_merge_named(struct profile *into, const struct profile *from, profile_keep_fn *keep,
 			void *keep_ctx, profile_lines_fn *name, void *name_ctx,
 			struct err *err) _must_check_;

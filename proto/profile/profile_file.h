@@ -2,7 +2,7 @@
 #ifndef RAWSTACK_PROFILE_FILE_H
 #define RAWSTACK_PROFILE_FILE_H
 /*
- * A profile by file name, in any format that is read here; its first bytes say which.
+ * Reads a profile by file name, in any supported format; its first bytes tell which.
  *
  *	perf.data     (perf_data.h)
  *	perf script   (perf_script.h)
@@ -11,11 +11,12 @@
  */
 #include "pprof_read.h"
 
-/* Fills *p, which must be empty (profile_init()). Errors of the format's reader, with the path in
- * front; ERR_IO when it cannot be read. On failure *p is good for profile_done() only. */
+/* Fills *p, which must be empty (profile_init()). Returns an error of the format's reader, with the
+ * path in front, or ERR_IO if the file cannot be read. After a failure *p is only good for
+ * profile_done(). */
 int profile_file_read(const char *path, struct profile *p, struct err *err) _must_check_;
 
-/* Adds a file to a profile, as profile_merge() would, unless it is of another time; see
+/* Adds a file to a profile as profile_merge() does, unless `between` does not want its time; see
  * pprof_add(). */
 int profile_file_add(const char *path, const struct pprof_time_filter *between,
 		     struct profile *into, struct err *err) _must_check_;

@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_PROTOBUF_PUT_H
 #define RAWSTACK_PROTOBUF_PUT_H
 /*
- * Fields of protobuf messages (protobuf.dev, "Encoding"), written one by one: profiles have too
- * many rows to be built as objects first. A field is a tag, which holds its number and wire type,
- * and a value. Failures stay in the buffer.
+ * Writes fields of protobuf messages (protobuf.dev, "Encoding") one by one, because profiles have
+ * too many rows to be built as objects first. A field is a tag, which holds its number and wire
+ * type, and a value. A failure stays in the buffer.
  */
 #include "buf.h"
 
@@ -20,7 +20,7 @@ static inline void protobuf_put_tag(struct buf *b, uint32_t field, enum protobuf
 	buf_uleb(b, (uint64_t)field << 3 | type);
 }
 
-/* proto3: 0 is what is not there. */
+/* Writes a number, but not 0, which proto3 leaves out. */
 static inline void protobuf_put_number(struct buf *b, uint32_t field, uint64_t v)
 {
 	if (!v)

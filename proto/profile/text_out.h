@@ -2,26 +2,26 @@
 #ifndef RAWSTACK_TEXT_OUT_H
 #define RAWSTACK_TEXT_OUT_H
 /*
- * Where the writers of text formats write: a buffer that is handed on whenever it is full, so that
- * a file of any length takes constant memory. Writers append to `buf` and call text_out_spill()
- * after each row.
+ * The output of the writers of text formats: a buffer that is passed on whenever it is full, so
+ * that a file of any length takes constant memory. Writers append to `buf` and call
+ * text_out_spill() after each row.
  */
 #include "buf.h"
 #include "err.h"
 #include "profile.h"
 
-/* Takes len bytes, or fails: 0 or an error with its message. */
+/* Takes len bytes: 0, or an error with its message. */
 typedef int text_out_fn(void *ctx, const void *p, size_t len, struct err *err);
 
 struct text_out {
 	struct buf buf;
 	text_out_fn *write;
 	void *ctx;
-	uint64_t max; /* bytes in all, from text_out_max(); 0: any number */
+	uint64_t max; /* most bytes in all, from text_out_max(); 0: any number */
 	uint64_t written;
 };
 
-/* One row may have so many bytes: the deepest stack with the longest names is cut before. */
+/* The most bytes of one row; the deepest stack with the longest names is cut before. */
 #define TEXT_OUT_MAX (256 * MIB)
 
 #define TEXT_OUT_INIT(fn, fn_ctx)                                             \
@@ -29,21 +29,22 @@ struct text_out {
 		.buf = BUF_INIT(TEXT_OUT_MAX), .write = (fn), .ctx = (fn_ctx) \
 	}
 
-/* What a text of the profile may take in all: names stand in it once for each frame, so few bytes
- * could ask for any number. */
+/* Returns the most bytes that a text of the profile may take. A name stands in it once for each
+ * frame, so few bytes could otherwise ask for any number. */
 uint64_t text_out_max(const struct profile *p);
 
-/* The error of a text that would be longer: ERR_LIMIT. */
+/* Reports a text that would be longer: ERR_LIMIT. */
 int text_out_too_long(const struct text_out *out, struct err *err);
 
-/* Hands on what has gathered, once there is enough; the last byte stays, for json.h looks at it. */
+/* Passes on what has gathered, once there is enough. The last byte stays, because json.h looks at
+ * it. */
 int text_out_spill(struct text_out *out, struct err *err) _must_check_;
 
-/* Appends a name in a format of lines: what utf8_shown() keeps from a terminal, which may hide text
- * or end a line, is '?' for each of its bytes. */
+/* Appends a name in a format of lines. Each byte of a character that utf8_shown() refuses, which
+ * may hide text or end a line, becomes '?'. */
 void text_out_name(struct buf *out, const char *p, size_t len);
 
-/* Hands on everything. */
+/* Passes on everything. */
 int text_out_end(struct text_out *out, struct err *err) _must_check_;
 
 void text_out_done(struct text_out *out);

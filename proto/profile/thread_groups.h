@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_THREAD_GROUPS_H
 #define RAWSTACK_THREAD_GROUPS_H
 /*
- * The samples of a profile by thread, for formats that have a track for each: equal labels
- * "thread", "pid" and "tid" are one. Groups stand in order of first sight, samples in their own.
+ * Groups the samples of a profile by thread, for formats that have a track for each. Equal labels
+ * "thread", "pid" and "tid" make one group. Groups are in order of first sight, samples in their
+ * own order.
  */
 #include "profile.h"
 
@@ -20,7 +21,8 @@ struct thread_groups {
 	uint32_t *samples;
 };
 
-/* Returns ERR_MEMORY. On failure there is nothing to release; names are borrowed from p. */
+/* Makes the groups; names are borrowed from p. Returns ERR_MEMORY, and then there is nothing to
+ * release. */
 int thread_groups_make(struct thread_groups *g, const struct profile *p,
 		       struct err *err) _must_check_;
 void thread_groups_done(struct thread_groups *g);

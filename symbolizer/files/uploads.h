@@ -178,9 +178,9 @@ bool uploads_is_building(struct uploads *u, const struct build_id *id);
  */
 struct upload *uploads_take(struct uploads *u);
 
-/* Ends an upload: removes its files and calls its waiters. If a mixed upload had wrong bytes, the
- * waiters get ERR_UNAVAILABLE, and until the id has had a rest no client continues another's bytes.
- */
+/* Ends an upload: removes its files and calls its waiters. ERR_UNAVAILABLE as the result of a mixed
+ * upload says that its bytes were wrong: until the id has had a rest, no client continues another's
+ * bytes. */
 void uploads_done(struct uploads *u, struct upload *up, const struct upload_result *result);
 
 /* Calls tell() for each upload whose build began LIMIT_UPLOAD_TRIES times in earlier runs and never
