@@ -342,8 +342,8 @@ static int run_bench(int argc, char **argv, struct err *err)
 	return bench_table(&b, operands.list[0], operands.list[1]);
 }
 
-const struct gsym_command gsym_command_bench = {
-	.name = "bench",
+const struct command gsym_command_bench = {
+	.usage = &usage,
 	.summary = "nanoseconds per lookup",
 	.run = run_bench,
 };

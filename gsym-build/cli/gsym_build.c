@@ -187,8 +187,8 @@ static int run_build(int argc, char **argv, struct err *err)
 	return rc;
 }
 
-const struct gsym_command gsym_command_build = {
-	.name = "build",
+const struct command gsym_command_build = {
+	.usage = &usage,
 	.summary = "make a lookup table from a binary",
 	.run = run_build,
 };

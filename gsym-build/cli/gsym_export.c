@@ -66,8 +66,8 @@ static int run_export(int argc, char **argv, struct err *err)
 	return rc ? rc : export_table(operands.list[0], o.output, err);
 }
 
-const struct gsym_command gsym_command_export = {
-	.name = "export-gsym",
+const struct command gsym_command_export = {
+	.usage = &usage,
 	.summary = "a table as LLVM GSYM, for other programs",
 	.run = run_export,
 };

@@ -115,8 +115,8 @@ static int run_info(int argc, char **argv, struct err *err)
 	return json_print(&line, err);
 }
 
-const struct gsym_command gsym_command_info = {
-	.name = "info",
+const struct command gsym_command_info = {
+	.usage = &usage,
 	.summary = "what a table holds",
 	.run = run_info,
 };

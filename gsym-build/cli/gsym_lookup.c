@@ -284,8 +284,8 @@ static int run_lookup(int argc, char **argv, struct err *err)
 	return rc;
 }
 
-const struct gsym_command gsym_command_lookup = {
-	.name = "lookup",
+const struct command gsym_command_lookup = {
+	.usage = &usage,
 	.summary = "function, file and line of addresses",
 	.run = run_lookup,
 };

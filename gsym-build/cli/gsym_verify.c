@@ -148,8 +148,8 @@ static int run_verify_command(int argc, char **argv, struct err *err)
 	return verify_file(&o, err);
 }
 
-const struct gsym_command gsym_command_verify = {
-	.name = "verify",
+const struct command gsym_command_verify = {
+	.usage = &usage,
 	.summary = "compares a table with the file it was built from",
 	.run = run_verify_command,
 };

@@ -42,7 +42,7 @@ int stdout_end(int rc, struct err *err)
 		rc = flushed;
 		*err = why;
 	}
-	if (rc < 0) {
+	if (rc < 0 && err->message[0]) {
 		log_progress_end();
 		log_error("%s", err->message);
 	}

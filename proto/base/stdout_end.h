@@ -20,8 +20,9 @@ void stdout_put(const struct buf *out);
 int stdout_flush(struct err *err) _must_check_;
 
 /*
- * Flushes standard output, prints *err if rc is negative, and returns the exit status; the last
- * call in main(). A failed write is an error of its own; a reader that went away is none.
+ * Flushes standard output, prints *err if rc is negative and *err has a message, and returns the
+ * exit status; the last call in main(). A failed write is an error of its own; a reader that went
+ * away is none.
  */
 int stdout_end(int rc, struct err *err) _must_check_;
 

@@ -9,9 +9,6 @@
 #include "options_priv.h"
 #include "stdout_end.h"
 
-/* What an error shows of a word that somebody typed. */
-#define SHOWN_MAX 60
-
 /* An option as errors name it: two dashes and the longest name, or a dash and a letter. */
 #define OPTION_NAME_MAX 40
 
@@ -44,7 +41,8 @@ int options_number(const char *option, const char *argument, uint64_t min, uint6
 	if (number_read(argument, 10, ret) && *ret >= min && *ret <= max)
 		return 0;
 	return err_set(err, ERR_USAGE, "%s %.*s is not a number from %llu to %llu", option,
-		       SHOWN_MAX, argument, (unsigned long long)min, (unsigned long long)max);
+		       OPTIONS_SHOWN_MAX, argument, (unsigned long long)min,
+		       (unsigned long long)max);
 }
 
 static int parse_bytes(const struct option_row *row, const char *option, const char *argument,
@@ -63,7 +61,7 @@ static int parse_bytes(const struct option_row *row, const char *option, const c
 	return err_set(
 		err, ERR_USAGE,
 		"%s %.*s is not a number from %llu to %llu, behind which K, M or G may stand",
-		option, SHOWN_MAX, argument, (unsigned long long)row->min,
+		option, OPTIONS_SHOWN_MAX, argument, (unsigned long long)row->min,
 		(unsigned long long)row->max);
 }
 
@@ -77,7 +75,7 @@ int options_word(const char *option, const char *argument, const char *const *wo
 			return i;
 	for (size_t i = 0; words[i]; i++)
 		buf_printf(&list, "%s%s", !i ? "" : words[i + 1] ? ", " : " or ", words[i]);
-	return err_set(err, ERR_USAGE, "%s %.*s is not %s", option, SHOWN_MAX, argument,
+	return err_set(err, ERR_USAGE, "%s %.*s is not %s", option, OPTIONS_SHOWN_MAX, argument,
 		       buf_cstr(&list));
 }
 
@@ -186,17 +184,17 @@ static int parse_long(const struct command_line *c, int at, int *ret_words)
 		return options_refuse(c->usage, c->err,
 				      is_ambiguous ? "option %.*s begins the names of several"
 						   : "unknown option %.*s",
-				      SHOWN_MAX, word);
+				      OPTIONS_SHOWN_MAX, word);
 	if (argument && !row->argument)
-		return options_refuse(c->usage, c->err, "option %.*s takes no value", SHOWN_MAX,
-				      word);
+		return options_refuse(c->usage, c->err, "option %.*s takes no value",
+				      OPTIONS_SHOWN_MAX, word);
 	rc = print_asked(c, row, c->err);
 	if (rc)
 		return rc;
 	if (row->argument && !argument && !row->is_optional) {
 		if (at + 1 >= c->argc)
 			return options_refuse(c->usage, c->err, "option %.*s needs a value",
-					      SHOWN_MAX, word);
+					      OPTIONS_SHOWN_MAX, word);
 		argument = c->argv[at + 1];
 		*ret_words = 2;
 	}
@@ -253,7 +251,7 @@ static int check_operands(const struct option_usage *u, char *const *list, size_
 	if (u->operands_wanted)
 		return options_refuse(u, err, "%s", u->operands_wanted);
 	return count > u->operands_max ? options_refuse(u, err, "unexpected argument %.*s",
-							SHOWN_MAX, list[u->operands_max])
+							OPTIONS_SHOWN_MAX, list[u->operands_max])
 				       : options_refuse(u, err, "an argument is missing");
 }
 

@@ -7,6 +7,9 @@
 /* The depth of tables in tables: profile filters are in a view, which is in a command. */
 #define OPTION_DEPTH 4
 
+/* The most characters that an error shows of a word that somebody typed. */
+#define OPTIONS_SHOWN_MAX 60
+
 /* The most bytes of a help text. The text is ours, so more is a bug. */
 #define OPTIONS_HELP_MAX 65536
 

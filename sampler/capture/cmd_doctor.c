@@ -358,12 +358,12 @@ static bool examine_host(struct doctor *d)
 	return works;
 }
 
-static int run_doctor(struct doctor *d, struct err *err)
+static int examine_and_sample(struct doctor *d, struct err *err)
 {
 	int rc;
 
 	if (!examine_host(d)) {
-		rc = 1;
+		rc = err_set(err, ERR_UNSUPPORTED, "%s", ""); /* it is printed above */
 	} else {
 		fflush(stdout);
 		rc = sample_briefly(d, err);
@@ -378,16 +378,19 @@ static int run_doctor(struct doctor *d, struct err *err)
 	return rc;
 }
 
-int cmd_doctor(int argc, char **argv)
+static int run_doctor(int argc, char **argv, struct err *err)
 {
 	struct doctor d = {.duration_ns = UINT64_C(5000000000), .json = BUF_INIT(64 * MIB)};
-	struct err err;
-	int rc = options_parse(&usage, argc, argv, &d, NULL, &err);
+	int rc = options_parse(&usage, argc, argv, &d, NULL, err);
 
-	if (rc > 0)
-		return 0;
 	if (!rc)
-		rc = run_doctor(&d, &err);
+		rc = examine_and_sample(&d, err);
 	buf_done(&d.json);
-	return rc < 0 ? sampler_complain(&err) : rc;
+	return rc;
 }
+
+const struct command cmd_doctor = {
+	.usage = &usage,
+	.run = run_doctor,
+	.summary = "what can be sampled here, and which binaries have no frame pointers",
+};

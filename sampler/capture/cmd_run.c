@@ -234,7 +234,7 @@ static int check_kept(const struct session_stats *s, struct err *err)
 	return 0;
 }
 
-int cmd_run(int argc, char **argv)
+static int run_sampling(int argc, char **argv, struct err *err)
 {
 	struct args a = {
 		.session =
@@ -244,15 +244,22 @@ int cmd_run(int argc, char **argv)
 			},
 	};
 	struct session_stats stats;
-	struct err err;
-	int rc = options_parse(&usage, argc, argv, &a, NULL, &err);
+	int rc = options_parse(&usage, argc, argv, &a, NULL, err);
 
-	if (rc > 0)
-		return 0;
-	if (rc || check_args(&a, &err))
-		return sampler_complain(&err);
-	if (session_run(&a.session, &stats, &err))
-		return sampler_complain(&err);
+	if (rc)
+		return rc;
+	rc = check_args(&a, err);
+	if (rc)
+		return rc;
+	rc = session_run(&a.session, &stats, err);
+	if (rc)
+		return rc;
 	print_stats(&stats, a.stats);
-	return check_kept(&stats, &err) ? sampler_complain(&err) : 0;
+	return check_kept(&stats, err);
 }
+
+const struct command cmd_run = {
+	.usage = &usage,
+	.run = run_sampling,
+	.summary = "sample this machine into a spool, and ship it",
+};

@@ -8,21 +8,26 @@
 #include "log.h"
 #include "sampler_command.h"
 
-int cmd_ship(int argc _unused_, char **argv)
+static int become_ship(int argc _unused_, char **argv, struct err *err)
 {
 	char program[LIMIT_PATH_LEN];
-	struct err err;
-	int rc;
+	int rc = libexec_find(CHILD_SHIP_PROGRAM, program, err);
 
-	if (libexec_find(CHILD_SHIP_PROGRAM, program, &err))
-		return sampler_complain(&err);
+	if (rc)
+		return rc;
 	rc = capabilities_drop_all();
-	if (rc) {
-		err_sys(&err, -rc, "giving up capabilities");
-		return sampler_complain(&err);
-	}
+	if (rc)
+		return err_sys(err, -rc, "giving up capabilities");
 	argv[0] = program;
 	execv(program, argv);
-	err_sys(&err, errno, "%s", program);
-	return sampler_complain(&err);
+	return err_sys(err, errno, "%s", program);
 }
+
+/* The other program reads its options itself. */
+static const struct option_usage usage = {.name = "rawstack-sampler ship"};
+
+const struct command cmd_ship = {
+	.usage = &usage,
+	.run = become_ship,
+	.summary = "ship a spool to a service, without sampling",
+};

@@ -439,14 +439,17 @@ static int run_verb(struct view *v, const struct operands *operands, struct err 
 	return verb->run(v, err);
 }
 
-int cmd_spool(int argc, char **argv)
+static int run_spool(int argc, char **argv, struct err *err)
 {
 	struct view v = {.dir = NULL};
 	struct operands operands;
-	struct err err;
-	int rc = options_parse(&usage, argc, argv, &v, &operands, &err);
+	int rc = options_parse(&usage, argc, argv, &v, &operands, err);
 
-	if (!rc)
-		rc = run_verb(&v, &operands, &err);
-	return rc < 0 ? sampler_complain(&err) : 0;
+	return rc ? rc : run_verb(&v, &operands, err);
 }
+
+const struct command cmd_spool = {
+	.usage = &usage,
+	.run = run_spool,
+	.summary = "look into a spool: ls, cat, verify, stats",
+};

@@ -286,14 +286,17 @@ static int print_status_file(const struct status *o, const char *dir, struct err
 	return 0;
 }
 
-int cmd_status(int argc, char **argv)
+static int run_status(int argc, char **argv, struct err *err)
 {
 	struct status o = {.form = FORM_TEXT};
 	struct operands operands;
-	struct err err;
-	int rc = options_parse(&usage, argc, argv, &o, &operands, &err);
+	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	if (!rc)
-		rc = print_status_file(&o, operands.list[0], &err);
-	return rc < 0 ? sampler_complain(&err) : 0;
+	return rc ? rc : print_status_file(&o, operands.list[0], err);
 }
+
+const struct command cmd_status = {
+	.usage = &usage,
+	.run = run_status,
+	.summary = "how capture, spool and shipping are",
+};

@@ -10,10 +10,8 @@
 #include "data_dir.h"
 #include "io.h"
 #include "limits.h"
-#include "options.h"
 #include "rsym.h"
 #include "rsym_format.h"
-#include "stdout_end.h"
 #include "store.h"
 #include "store_birth.h"
 #include "store_check.h"
@@ -24,14 +22,42 @@ struct admin {
 	const char *out; /* of a backup */
 };
 
+#define PROGRAM "rawstack-symbolizer "
+
+static const struct option_row rows[] = {
+	OPTION_TEXT(0, "data", "DIR", struct admin, data,
+		    "the directory that the service was given"),
+	OPTION_END,
+};
+
+#define ONLY_DATA .synopsis = "--data DIR", .rows = rows
+#define DATA_AND_OUT                                                                      \
+	.synopsis = "--data DIR OUT", .rows = rows, .operands_min = 1, .operands_max = 1, \
+	.operands_wanted = "one directory to write to is needed"
+
+static int parse_admin(const struct option_usage *usage, int argc, char **argv, struct admin *ret,
+		       struct err *err)
+{
+	struct operands operands;
+	int rc = options_parse(usage, argc, argv, ret, &operands, err);
+
+	if (rc)
+		return rc;
+	if (!ret->data)
+		return options_refuse(usage, err, "--data DIR is required");
+	ret->out = operands.list[0]; /* argv ends in a NULL */
+	return 0;
+}
+
 /* Beside a service that runs, if need be: what is read is one snapshot. */
 static int open_store(struct store **ret, const char *data, struct err *err)
 {
 	struct kv *kv;
 	int rc = store_check_by_child(data, err);
 
-	if (!rc)
-		rc = store_kv_open_lmdb(&kv, data, 0, 0, err);
+	if (rc)
+		return rc;
+	rc = store_kv_open_lmdb(&kv, data, 0, 0, err);
 	return rc ? rc : store_open(ret, kv, UINT64_MAX, RSYM_MAJOR, err);
 }
 
@@ -68,27 +94,46 @@ static int sync_dir(const char *path, struct err *err)
 	return fd < 0 || fsync(fd) ? err_sys(err, errno, "%s", path) : 0;
 }
 
-static int run_backup(const struct admin *a, struct err *err)
+static const struct option_usage backup_usage = {
+	.name = PROGRAM "backup",
+	.about = "Copies the store, compacted, into OUT/store.mdb, also while the service runs: "
+		 "a data directory to start from. Uploads under way and kept files are not in "
+		 "it.",
+	DATA_AND_OUT,
+};
+
+static int run_backup(int argc, char **argv, struct err *err)
 {
+	struct admin a = {0};
 	char path[LIMIT_PATH_LEN];
 	uint64_t len;
 	bool made;
-	int rc;
+	int rc = parse_admin(&backup_usage, argc, argv, &a, err);
 
-	if (snprintf(path, sizeof(path), "%s/store.mdb", a->out) >= (int)sizeof(path))
-		return err_set(err, ERR_USAGE, "%s: name too long", a->out);
-	made = mkdir(a->out, 0700) == 0;
+	if (rc)
+		return rc;
+	if (snprintf(path, sizeof(path), "%s/store.mdb", a.out) >= (int)sizeof(path))
+		return err_set(err, ERR_USAGE, "%s: name too long", a.out);
+	made = mkdir(a.out, 0700) == 0;
 	if (!made && errno != EEXIST)
-		return err_sys(err, errno, "%s", a->out);
-	rc = copy_to(a->data, path, NULL, &len, err);
-	if (!rc)
-		rc = sync_dir(a->out, err);
-	else if (made)
-		rmdir(a->out);
-	if (!rc)
-		printf("%s: %llu bytes\n", path, (unsigned long long)len);
-	return rc;
+		return err_sys(err, errno, "%s", a.out);
+	rc = copy_to(a.data, path, NULL, &len, err);
+	if (rc && made)
+		rmdir(a.out);
+	if (rc)
+		return rc;
+	rc = sync_dir(a.out, err);
+	if (rc)
+		return rc;
+	printf("%s: %llu bytes\n", path, (unsigned long long)len);
+	return 0;
 }
+
+static const struct command cmd_backup = {
+	.usage = &backup_usage,
+	.run = run_backup,
+	.summary = "copy the store while the service runs",
+};
 
 /* What a service that runs has locked is left alone. */
 static int lock_stopped(const char *data, struct dir_lock *ret, struct err *err)
@@ -106,34 +151,50 @@ static int lock_stopped(const char *data, struct dir_lock *ret, struct err *err)
 		       : rc;
 }
 
+static const struct option_usage compact_usage = {
+	.name = PROGRAM "compact",
+	.about = "Gives space that the store does not use back to the disk. The service must be "
+		 "stopped.",
+	ONLY_DATA,
+};
+
 /* The file is exchanged whole, so nobody may have it open. */
-static int run_compact(const struct admin *a, struct err *err)
+static int run_compact(int argc, char **argv, struct err *err)
 {
+	struct admin a = {0};
 	char path[LIMIT_PATH_LEN], next[LIMIT_PATH_LEN];
 	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
 	struct stat before;
 	uint64_t len;
-	int rc;
+	int rc = parse_admin(&compact_usage, argc, argv, &a, err);
 
-	if (snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
-	    snprintf(next, sizeof(next), "%s/store.mdb.compact", a->data) >= (int)sizeof(next))
-		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
+	if (rc)
+		return rc;
+	if (snprintf(path, sizeof(path), "%s/store.mdb", a.data) >= (int)sizeof(path) ||
+	    snprintf(next, sizeof(next), "%s/store.mdb.compact", a.data) >= (int)sizeof(next))
+		return err_set(err, ERR_USAGE, "%s: name too long", a.data);
 	if (stat(path, &before))
 		return err_sys(err, errno, "%s", path);
-	rc = lock_stopped(a->data, &lock, err);
+	rc = lock_stopped(a.data, &lock, err);
 	if (rc)
 		return rc;
 	unlink(next); /* of an earlier attempt */
 	/* Whoever compacts it, perhaps root, it stays the service's. */
-	rc = copy_to(a->data, next, &before, &len, err);
+	rc = copy_to(a.data, next, &before, &len, err);
 	if (rc)
 		return rc;
 	if (rename(next, path))
 		return err_sys(err, errno, "%s", path);
 	printf("%s: %llu bytes, %llu before\n", path, (unsigned long long)len,
 	       (unsigned long long)before.st_size);
-	return sync_dir(a->data, err);
+	return sync_dir(a.data, err);
 }
+
+static const struct command cmd_compact = {
+	.usage = &compact_usage,
+	.run = run_compact,
+	.summary = "give unused space of the store back to the disk",
+};
 
 static void tell_fault(void *ctx _unused_, const struct build_id *id, const char *what)
 {
@@ -174,19 +235,28 @@ static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count
 	return rc;
 }
 
-static int run_store_verify(const struct admin *a, struct err *err)
+static const struct option_usage verify_usage = {
+	.name = PROGRAM "verify",
+	.about = "Reads every table, compares checksums, validates it, and compares the ids of "
+		 "tables and records; also while the service runs. Of tables of other formats it "
+		 "compares checksums. Prints what is damaged; exit status 1 then.",
+	ONLY_DATA,
+};
+
+static int run_store_verify(int argc, char **argv, struct err *err)
 {
+	struct admin a = {0};
 	_cleanup_(store_closep) struct store *s = NULL;
 	struct store_stat stat;
 	uint64_t bytes = 0;
 	size_t count = 0, bad = 0;
-	int rc = open_store(&s, a->data, err);
+	int rc = parse_admin(&verify_usage, argc, argv, &a, err);
 
-	if (!rc)
-		rc = store_verify(s, tell_fault, NULL, &bad, err);
-	if (!rc)
-		rc = verify_tables(s, &bytes, &count, &bad, err);
 	if (rc)
+		return rc;
+	if ((rc = open_store(&s, a.data, err)) ||
+	    (rc = store_verify(s, tell_fault, NULL, &bad, err)) ||
+	    (rc = verify_tables(s, &bytes, &count, &bad, err)))
 		return rc;
 	printf("%zu tables, %llu bytes, %zu damaged\n", count, (unsigned long long)bytes, bad);
 	store_stat(s, &stat);
@@ -197,9 +267,15 @@ static int run_store_verify(const struct admin *a, struct err *err)
 	return bad ? err_set(err, ERR_DATA,
 			     "%s: %zu damaged; the service makes them anew, or asks for "
 			     "them again",
-			     a->data, bad)
+			     a.data, bad)
 		   : 0;
 }
+
+static const struct command cmd_verify = {
+	.usage = &verify_usage,
+	.run = run_store_verify,
+	.summary = "check every table of the store",
+};
 
 /* --- salvage --------------------------------------------------------------------------------- */
 
@@ -273,30 +349,43 @@ static int salvage_whole(const struct admin *a, const char *path, const char *ma
 	return rc ? rc : sync_dir(a->out, err);
 }
 
-static int run_salvage(const struct admin *a, struct err *err)
+static const struct option_usage salvage_usage = {
+	.name = PROGRAM "salvage",
+	.about = "Copies what is intact of a damaged store into the data directory OUT, which is "
+		 "made: records and tables, each known by its checksum. Prints which tables are "
+		 "lost. The service must be stopped; nothing is changed in DIR, whose "
+		 "subdirectories `kept` and `uploads` may be moved to OUT. OUT has a store when "
+		 "that is whole, and not before.",
+	DATA_AND_OUT,
+};
+
+static int run_salvage(int argc, char **argv, struct err *err)
 {
+	struct admin a = {0};
 	char path[LIMIT_PATH_LEN], made[LIMIT_PATH_LEN];
 	_cleanup_(data_dir_unlock) struct dir_lock lock = DIR_LOCK_NONE;
 	struct store_salvaged found;
 	bool is_new;
-	int rc;
+	int rc = parse_admin(&salvage_usage, argc, argv, &a, err);
 
-	if (snprintf(path, sizeof(path), "%s/store.mdb", a->data) >= (int)sizeof(path) ||
-	    snprintf(made, sizeof(made), "%s/store.mdb", a->out) >= (int)sizeof(made))
-		return err_set(err, ERR_USAGE, "%s: name too long", a->data);
-	if (access(path, R_OK))
-		return err_sys(err, errno, "%s", path);
-	rc = lock_stopped(a->data, &lock, err);
 	if (rc)
 		return rc;
-	is_new = !mkdir(a->out, 0700);
+	if (snprintf(path, sizeof(path), "%s/store.mdb", a.data) >= (int)sizeof(path) ||
+	    snprintf(made, sizeof(made), "%s/store.mdb", a.out) >= (int)sizeof(made))
+		return err_set(err, ERR_USAGE, "%s: name too long", a.data);
+	if (access(path, R_OK))
+		return err_sys(err, errno, "%s", path);
+	rc = lock_stopped(a.data, &lock, err);
+	if (rc)
+		return rc;
+	is_new = !mkdir(a.out, 0700);
 	if (!is_new && errno != EEXIST)
-		return err_sys(err, errno, "%s", a->out);
+		return err_sys(err, errno, "%s", a.out);
 	if (!access(made, F_OK))
 		return err_set(err, ERR_EXISTS, "%s: there is a store already", made);
-	rc = salvage_whole(a, path, made, &found, err);
+	rc = salvage_whole(&a, path, made, &found, err);
 	if (rc && is_new)
-		(void)rmdir(a->out);
+		(void)rmdir(a.out);
 	if (rc)
 		return rc;
 	printf("%s: %zu records, %zu tables, %zu tables whose record was lost, %zu binaries that "
@@ -305,76 +394,12 @@ static int run_salvage(const struct admin *a, struct err *err)
 	return 0;
 }
 
-#define PROGRAM "rawstack-symbolizer "
-
-static const struct option_row rows[] = {
-	OPTION_TEXT(0, "data", "DIR", struct admin, data,
-		    "the directory that the service was given"),
-	OPTION_END,
+static const struct command cmd_salvage = {
+	.usage = &salvage_usage,
+	.run = run_salvage,
+	.summary = "copy what is intact of a damaged store",
 };
 
-#define ONLY_DATA .synopsis = "--data DIR", .rows = rows
-#define DATA_AND_OUT                                                                      \
-	.synopsis = "--data DIR OUT", .rows = rows, .operands_min = 1, .operands_max = 1, \
-	.operands_wanted = "one directory to write to is needed"
-
-static const struct command {
-	int (*run)(const struct admin *a, struct err *err);
-	struct option_usage usage;
-} commands[] = {
-	{run_backup,
-	 {.name = PROGRAM "backup",
-	  .about = "Copies the store, compacted, into OUT/store.mdb, also while the service runs: "
-		   "a data directory to start from. Uploads under way and kept files are not in "
-		   "it.",
-	  DATA_AND_OUT}},
-	{run_compact,
-	 {.name = PROGRAM "compact",
-	  .about = "Gives space that the store does not use back to the disk. The service must be "
-		   "stopped.",
-	  ONLY_DATA}},
-	{run_store_verify,
-	 {.name = PROGRAM "verify",
-	  .about = "Reads every table, compares checksums, validates it, and compares the ids of "
-		   "tables and records; also while the service runs. Of tables of other formats it "
-		   "compares checksums. Prints what is damaged; exit status 1 then.",
-	  ONLY_DATA}},
-	{run_salvage,
-	 {.name = PROGRAM "salvage",
-	  .about = "Copies what is intact of a damaged store into the data directory OUT, which is "
-		   "made: records and tables, each known by its checksum. Prints which tables are "
-		   "lost. The service must be stopped; nothing is changed in DIR, whose "
-		   "subdirectories `kept` and `uploads` may be moved to OUT. OUT has a store when "
-		   "that is whole, and not before.",
-	  DATA_AND_OUT}},
+const struct command *const symbolizer_admin_commands[] = {
+	&cmd_backup, &cmd_compact, &cmd_verify, &cmd_salvage, NULL,
 };
-
-static const struct command *find_command(const char *word)
-{
-	for (size_t i = 0; i < ARRAY_LEN(commands); i++)
-		if (!strcmp(commands[i].usage.name + strlen(PROGRAM), word))
-			return &commands[i];
-	return NULL;
-}
-
-int symbolizer_admin_knows(const char *word)
-{
-	return find_command(word) != NULL;
-}
-
-int symbolizer_admin(int argc, char **argv)
-{
-	const struct command *c = find_command(argv[0]);
-	struct admin a = {NULL, NULL};
-	struct operands operands;
-	struct err err = {0};
-	int rc = options_parse(&c->usage, argc, argv, &a, &operands, &err);
-
-	if (!rc && !a.data)
-		rc = options_refuse(&c->usage, &err, "--data DIR is required");
-	if (!rc) {
-		a.out = operands.count ? operands.list[0] : NULL;
-		rc = c->run(&a, &err);
-	}
-	return stdout_end(rc, &err);
-}

@@ -14,7 +14,6 @@
 #include "limits.h"
 #include "log.h"
 #include "metrics_http.h"
-#include "options.h"
 #include "rpc_accept.h"
 #include "rpc_health.h"
 #include "rpc_reflection.h"
@@ -113,6 +112,13 @@ static const struct option_usage usage = {
 	.notes = "SIGTERM and SIGINT end it, SIGHUP does nothing. Exit status: 0 done, 1 failed, 2 "
 		 "wrong usage.",
 	.version = RAWSTACK_VERSION,
+};
+
+static const struct command_table table = {
+	.name = "rawstack-symbolizer",
+	.version = RAWSTACK_VERSION,
+	.commands = symbolizer_admin_commands,
+	.usage = &usage,
 };
 
 /* Checks for the worker at the start, because without it every upload fails. */
@@ -286,8 +292,8 @@ int main(int argc, char **argv)
 	if (argc == 3 && !strcmp(argv[1], STORE_CHECK_WORD))
 		return store_check_main(argv[2]);
 	store_fault_install("rawstack-symbolizer");
-	if (argc > 1 && symbolizer_admin_knows(argv[1]))
-		return symbolizer_admin(argc - 1, argv + 1);
+	if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "--complete")))
+		return stdout_end(commands_run(&table, argc, argv, &err), &err);
 	rc = options_parse(&usage, argc, argv, &o, NULL, &err);
 	if (!rc && !o.service.data_dir)
 		rc = options_refuse(&usage, &err, "--data DIR is required");

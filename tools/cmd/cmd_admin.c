@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
 static const char *const words[] = {"backup", "compact", "verify", "salvage", NULL};
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "admin",
+	.name = "rawstack admin",
 	.synopsis = "backup --data DIR OUT\n"
 		    "compact --data DIR\n"
 		    "verify --data DIR\n"

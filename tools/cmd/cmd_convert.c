@@ -168,7 +168,7 @@ static const struct option_row merge_rows[] = {
 };
 
 static const struct option_usage convert_usage = {
-	.name = COMMAND_PREFIX "convert",
+	.name = "rawstack convert",
 	.synopsis = "[OPTIONS] DIR|FILE... -o OUT",
 	.about = "Reads pprof, perf.data, the text of perf script, folded stacks, directories of "
 		 "pprof files, and spools; adds them up; writes one file. The end of OUT says the "
@@ -195,7 +195,7 @@ static const struct option_usage convert_usage = {
 };
 
 static const struct option_usage merge_usage = {
-	.name = COMMAND_PREFIX "merge",
+	.name = "rawstack merge",
 	.synopsis = "[OPTIONS] DIR|FILE... -o OUT",
 	.about = "Adds up profiles of any format that is read, with labels, modules and comments, "
 		 "and writes one pprof file. Options are those of `convert`.",

@@ -247,7 +247,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "diff",
+	.name = "rawstack diff",
 	.synopsis = "[OPTIONS] BEFORE AFTER",
 	.about = "Each is a profile or a directory of them. Prints the functions whose share "
 		 "changed most, with their share of either profile and the change in points of "

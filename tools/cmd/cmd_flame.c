@@ -23,7 +23,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "flame",
+	.name = "rawstack flame",
 	.synopsis = "[OPTIONS] DIR|FILE... -o OUT.html",
 	.about = "Reads profiles, and directories of them such as the shipper's --out, and "
 		 "writes one page that needs no network: zoom by click or keys, search with "

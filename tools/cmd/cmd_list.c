@@ -233,7 +233,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "list",
+	.name = "rawstack list",
 	.synopsis = "[OPTIONS] REGEX DIR|FILE...",
 	.about = "For each function whose name matches, its lines with the share of samples "
 		 "that end there (self) and that pass there (cum), of all samples; with the "

@@ -109,7 +109,7 @@ static int run_ls(int argc, char **argv, struct err *err)
 }
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "ls",
+	.name = "rawstack ls",
 	.synopsis = "[OPTIONS]",
 	.about = "Prints each binary that was pushed: its build id, whether its table is "
 		 "ready, how many functions it has, and from what their names come.",

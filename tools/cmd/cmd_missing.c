@@ -98,7 +98,7 @@ static int run_missing(int argc, char **argv, struct err *err)
 }
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "missing",
+	.name = "rawstack missing",
 	.synopsis = "[OPTIONS]",
 	.about = "Prints the build ids that samples came from and that the service has no "
 		 "table for, heaviest first, with the paths where hosts saw them. `rawstack "

@@ -27,7 +27,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "peek",
+	.name = "rawstack peek",
 	.synopsis = "[OPTIONS] REGEX DIR|FILE...",
 	.about = "For each function whose name matches: who calls it, its own share and its "
 		 "share with all it calls, and what it calls; shares of callers and callees "

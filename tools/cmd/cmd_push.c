@@ -75,7 +75,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "push",
+	.name = "rawstack push",
 	.synopsis = "[OPTIONS] FILE|DIRECTORY|-...\n"
 		    "[OPTIONS] --kernel\n"
 		    "[OPTIONS] --kallsyms FILE --build-id ID",

@@ -226,7 +226,7 @@ static void print_stats_json(const struct profile_view *v, const struct counts *
 }
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "stats",
+	.name = "rawstack stats",
 	.synopsis = "[OPTIONS] DIR|FILE...",
 	.about = "Prints how much was measured and when; by weight, which share of the stacks "
 		 "is whole (reaches the entry of a thread or process), is cut, or has an "

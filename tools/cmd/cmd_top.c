@@ -154,7 +154,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "top",
+	.name = "rawstack top",
 	.synopsis = "[OPTIONS] DIR|FILE...",
 	.about = "Reads profiles, directories of them such as the shipper's --out, and spools, "
 		 "and prints the functions with the most weight: share of samples whose "

@@ -42,7 +42,7 @@ static const struct option_row rows[] = {
 };
 
 static const struct option_usage usage = {
-	.name = COMMAND_PREFIX "tree",
+	.name = "rawstack tree",
 	.synopsis = "[OPTIONS] DIR|FILE...",
 	.about = "Prints the call tree, outermost callers first, heavier branches before "
 		 "lighter ones; threads come first where samples name them.",

@@ -16,14 +16,14 @@ extern const struct resolve_service_ops *const program_resolve_service; /* NULL:
 
 extern const struct remote_names_ops *const program_remote_names; /* likewise */
 
-/* The arguments of main(). */
-void program_init(char **argv);
+extern char **program_arguments; /* of main() */
 
 /*
- * Goes on as the program that can do it: does not return then. Before anything was read from
- * standard input or printed. ERR_NOT_FOUND: it is not installed; ERR_USAGE: this is the one that
- * knows all commands.
+ * Goes on, with the arguments of main(), as the program that has every command: does not return
+ * then. Before anything was read from standard input or printed. ERR_NOT_FOUND: it is not
+ * installed. NULL: this is the one that has them.
  */
-int program_other(struct err *err) _must_check_;
+typedef int program_other_fn(struct err *err) _must_check_;
+extern program_other_fn *const program_other;
 
 #endif

@@ -14,20 +14,15 @@ const struct command *const program_commands[] = {
 const struct resolve_service_ops *const program_resolve_service = NULL;
 const struct remote_names_ops *const program_remote_names = NULL;
 
-static char **arguments;
-
-void program_init(char **argv)
-{
-	arguments = argv;
-}
-
-int program_other(struct err *err)
+static int become_remote(struct err *err)
 {
 	char path[LIMIT_PATH_LEN];
 	int rc = libexec_find("rawstack-remote", path, err);
 
 	if (rc)
 		return rc;
-	execv(path, arguments);
+	execv(path, program_arguments);
 	return err_sys(err, errno, "%s", path);
 }
+
+program_other_fn *const program_other = become_remote;

@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "commands.h"
+
+#include <string.h>
+
+#include "limits.h"
+#include "options_priv.h"
+#include "stdout_end.h"
+
+enum {
+	COMMAND_NAME_MAX = 32, /* a longer word is near to none */
+	COMMAND_NEAR = 2,      /* letters to insert, remove or replace */
+};
+
+static char help_word[] = "--help";
+
+const char *command_name(const struct command *c)
+{
+	const char *blank = strrchr(c->usage->name, ' ');
+
+	return blank ? blank + 1 : c->usage->name;
+}
+
+static const struct command *command_by_word(const struct command_table *t, const char *word)
+{
+	for (const struct command *const *c = t->commands; *c; c++)
+		if (strcmp(word, command_name(*c)) == 0)
+			return *c;
+	return NULL;
+}
+
+static bool is_help(const char *word)
+{
+	return strcmp(word, help_word) == 0 || strcmp(word, "-h") == 0 || strcmp(word, "help") == 0;
+}
+
+bool commands_know(const struct command_table *t, int argc, char **argv)
+{
+	if (argc < 2)
+		return false;
+	if ((argc == 3 && strcmp(argv[1], "help") == 0) ||
+	    (argc > 3 && strcmp(argv[1], "--complete") == 0))
+		return command_by_word(t, argv[2]);
+	return command_by_word(t, argv[1]);
+}
+
+/* How many letters make one word of the other; the beginning of a name is near to it. */
+static size_t word_distance(const char *word, const char *name)
+{
+	const size_t len = strlen(word), name_len = strlen(name);
+	size_t row[COMMAND_NAME_MAX + 1];
+
+	if (len > COMMAND_NAME_MAX || name_len > COMMAND_NAME_MAX)
+		return SIZE_MAX;
+	if (len > 1 && strncmp(word, name, len) == 0)
+		return 1;
+	for (size_t i = 0; i <= name_len; i++)
+		row[i] = i;
+	for (size_t at = 1; at <= len; at++) {
+		size_t above_left = row[0];
+
+		row[0] = at;
+		for (size_t i = 1; i <= name_len; i++) {
+			const size_t replaced = above_left + (word[at - 1] != name[i - 1]);
+			const size_t added = 1 + (row[i] < row[i - 1] ? row[i] : row[i - 1]);
+
+			above_left = row[i];
+			row[i] = replaced < added ? replaced : added;
+		}
+	}
+	return row[name_len];
+}
+
+static int refuse_word(const struct command_table *t, const char *word, struct err *err)
+{
+	size_t least = COMMAND_NEAR + 1;
+	const char *nearest = NULL;
+
+	for (const struct command *const *c = t->commands; *c; c++) {
+		const size_t distance = word_distance(word, command_name(*c));
+
+		if (!(*c)->summary || distance >= least || distance >= strlen(word))
+			continue;
+		least = distance;
+		nearest = command_name(*c);
+	}
+	return err_set(err, ERR_USAGE, "%.*s: no such command (see %s --help)%s%s",
+		       OPTIONS_SHOWN_MAX, word, t->name, nearest ? "; the nearest is " : "",
+		       nearest ? nearest : "");
+}
+
+static void put_commands_help(const struct command_table *t, struct buf *out)
+{
+	size_t width = 0;
+
+	for (const struct command *const *c = t->commands; *c; c++)
+		if ((*c)->summary && strlen(command_name(*c)) > width)
+			width = strlen(command_name(*c));
+	buf_printf(out, "usage: %s COMMAND [ARGUMENT]...\n\n", t->name);
+	if (t->about)
+		buf_printf(out, "%s\n\n", t->about);
+	for (const struct command *const *c = t->commands; *c; c++)
+		if ((*c)->summary)
+			buf_printf(out, "  %-*s  %s\n", (int)width, command_name(*c),
+				   (*c)->summary);
+	buf_printf(out,
+		   "\n`%s COMMAND --help` explains one.\nExit status: 0 done, 1 failed, 2 usage.\n",
+		   t->name);
+	if (t->notes)
+		buf_printf(out, "%s\n", t->notes);
+}
+
+/* `words` are those behind the program's name. */
+static void put_completed(const struct command_table *t, char **words, size_t count,
+			  struct buf *out)
+{
+	static const char *const own[] = {help_word, "--version"};
+	const struct command *command = count > 1 ? command_by_word(t, words[0]) : NULL;
+	const char *begin = count ? words[0] : "";
+
+	if (command)
+		options_complete(command->usage, words + 1, count - 1, out);
+	else if (t->usage && (count > 1 || begin[0] == '-'))
+		options_complete(t->usage, words, count, out);
+	if (count > 1)
+		return;
+	for (const struct command *const *c = t->commands; *c; c++)
+		if ((*c)->summary && strncmp(command_name(*c), begin, strlen(begin)) == 0)
+			buf_printf(out, "%s\t%s\n", command_name(*c), (*c)->summary);
+	for (size_t i = 0; i < ARRAY_LEN(own); i++)
+		if (!t->usage && strncmp(own[i], begin, strlen(begin)) == 0)
+			buf_printf(out, "%s\n", own[i]);
+}
+
+int commands_run(const struct command_table *t, int argc, char **argv, struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(MIB);
+	const struct command *c;
+
+	if (argc < 2)
+		return err_set(err, ERR_USAGE, "no command given (see %s --help)", t->name);
+	if (argc == 3 && strcmp(argv[1], "help") == 0 && argv[2][0] != '-') {
+		argv[1] = argv[2];
+		argv[2] = help_word;
+	}
+	c = command_by_word(t, argv[1]);
+	if (c)
+		return c->run(argc - 1, argv + 1, err);
+	if (is_help(argv[1]) && t->usage)
+		options_help(t->usage, &out);
+	else if (is_help(argv[1]))
+		put_commands_help(t, &out);
+	else if (strcmp(argv[1], "--version") == 0)
+		buf_printf(&out, "%s %s\n", t->name, t->version);
+	else if (strcmp(argv[1], "--complete") == 0)
+		put_completed(t, argv + 2, (size_t)argc - 2, &out);
+	else
+		return refuse_word(t, argv[1], err);
+	if (out.failed)
+		return err_no_memory(err);
+	stdout_put(&out);
+	return 0;
+}
