@@ -17,7 +17,17 @@
 #include "buf.h"
 #include "build_id.h"
 #include "err.h"
+#include "limits.h"
 #include "table_task.h"
+
+/* The memory and the CPU time that a worker may take for the files that it is given: a base, and so
+ * much more for each byte or MiB of them. Real debug files, compressed ones included, take 1 to 5
+ * bytes for each of theirs and 15 ms for each MiB; a file of 19 KB can ask for 6 GiB, and one of
+ * 3 MB for minutes. */
+#define LIMIT_WORKER_MEMORY_LEAST  (512 * MIB)
+#define LIMIT_WORKER_MEMORY_FACTOR LIMIT(16)
+#define LIMIT_WORKER_CPU_LEAST     LIMIT(20)
+#define LIMIT_WORKER_CPU_PER_MIB   LIMIT(1)
 
 struct table_companion {
 	int fd; /* a regular file. Kept by the caller */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "table_inspect.h"
 
+#include "limits.h"
 #include "table_build_priv.h"
+
+/* The CPU time in which a worker looks at the headers of a file, or validates a table that a client
+ * built: a table of 1 GiB takes 4 s. */
+#define LIMIT_INSPECT_CPU_SECONDS LIMIT(60)
 
 /* The reply is a struct that the untrusted worker wrote. */
 static bool is_id(const struct build_id *id)

@@ -6,6 +6,9 @@
 #include "die_ops.h"
 #include "limits.h"
 
+/* Abbreviations in one table: link-time optimisation and dwz reach some ten thousand. */
+#define LIMIT_ABBREVS LIMIT(1000000)
+
 /* A GNU extension that <dwarf.h> of elfutils 0.188 does not have. */
 #define AT_GNU_DISCRIMINATOR 0x2136
 

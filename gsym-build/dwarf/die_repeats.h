@@ -12,6 +12,13 @@
 
 #include "base.h"
 #include "err.h"
+#include "limits.h"
+
+/* How many times over the range lists, line tables and split units of a file are read, for units
+ * and functions may share them: a producer refers to each once, and 1.25 times is the most that was
+ * seen. The second limit is in bytes, which may be read so often in any case. */
+#define LIMIT_REPEATS      LIMIT(8)
+#define LIMIT_REPEATS_FREE LIMIT(16384)
 
 enum die_repeated {
 	DIE_REPEATED_RANGES,

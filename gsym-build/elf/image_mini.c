@@ -9,6 +9,9 @@
 #include "inflate_xz.h"
 #include "limits.h"
 
+/* A section of symbols only is 1 % of its file, and .gnu_debugdata has nothing else. */
+#define LIMIT_MINI_DEBUG_LEN (256 * MIB)
+
 static bool has_symtab(const struct image *im)
 {
 	for (size_t i = 1; i < im->part_count; i++)

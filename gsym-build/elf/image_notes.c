@@ -5,6 +5,10 @@
 #include "htlhash.h"
 #include "limits.h"
 
+/* A note section or segment: build ids, ABI tags and the kernel's ELF notes take 1 KiB in practice.
+ */
+#define LIMIT_NOTE_LEN MIB
+
 /* A table may be 65,535 headers of the same megabyte of notes; a real file has some kilobytes of
  * them in all. */
 #define NOTES_MAX (16 * MIB)

@@ -6,6 +6,10 @@
  */
 #include "buf.h"
 #include "err.h"
+#include "limits.h"
+
+/* The memory of a decoder: what `xz -9` wrote takes 65 MiB. */
+#define LIMIT_XZ_MEMORY (128 * MIB)
 
 /*
  * Appends what the len bytes at p hold to out, which is empty. ERR_DATA: damaged, cut, or followed

@@ -11,6 +11,12 @@
 #include <sys/types.h>
 
 #include "base.h"
+#include "limits.h"
+
+/* A worker at idle priority that had less than this part of a processor (one tenth) during
+ * LIMIT_WORKER_STARVED_MS continues at nice 10, so that a build on a busy host does not wait until
+ * the night. */
+#define LIMIT_WORKER_STARVED_SHARE LIMIT(10)
 
 enum worker_class {
 	WORKER_CLASS_NORMAL = 0, /* the priority of the parent */

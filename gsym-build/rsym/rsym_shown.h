@@ -6,8 +6,13 @@
  * tables. Others call rsym_shown(). It is not compressed: a text is read in place from the pages of
  * the file after a walk over at most 7 others.
  */
+#include "limits.h"
 #include "rsym.h"
 #include "rsym_text_writer.h"
+
+/* The demangled names of a table: ten times those of the largest programs. A table of more has no
+ * such section. */
+#define LIMIT_SHOWN_LEN (256 * MIB)
 
 /* Appends the text of each of the sorted names in both styles, as `show` makes it. Appends nothing
  * if that takes more than LIMIT_SHOWN_LEN, since the section is optional. ERR_MEMORY. */

@@ -13,6 +13,10 @@
  * thread.
  */
 #include "buf.h"
+#include "limits.h"
+
+/* A longer name stays mangled: demangling expands a name up to exponentially. */
+#define LIMIT_DEMANGLE_IN LIMIT(4096)
 
 enum demangle_style {
 	DEMANGLE_NONE = 0,  /* the linkage name itself */

@@ -7,6 +7,9 @@
 #include "io.h"
 #include "limits.h"
 
+/* Bytes of ELF notes read in search of a build id: it is among the first. */
+#define LIMIT_NOTES_LEN LIMIT(65536)
+
 /* A note without a name and content. */
 #define NOTE_MIN 12
 

@@ -7,8 +7,13 @@
 #include <linux/perf_event.h>
 
 #include "buf.h"
+#include "limits.h"
 #include "perf_data_priv.h"
 #include "perf_expand.h"
+
+/* Kinds of events in a perf.data file, and their ids: one for each CPU. */
+#define LIMIT_PERF_ATTRS LIMIT(4096)
+#define LIMIT_PERF_IDS   LIMIT(1048576)
 
 /* "PERFILE2" as little-endian bytes, and as a big-endian machine writes it. */
 static const char magic[] = "PERFILE2", magic_swapped[] = "2ELIFREP";

@@ -25,7 +25,11 @@
  * (LIMIT_PERF_*).
  */
 #include "file_view.h"
+#include "limits.h"
 #include "profile.h"
+
+/* Bytes that records which perf compressed (-z) are expanded to, in memory. */
+#define LIMIT_PERF_EXPANDED (4 * GIB)
 
 /* Returns whether the bytes begin like a perf.data file, in any byte order. */
 bool perf_data_is(const void *file, size_t len);

@@ -11,6 +11,10 @@
 #include "buf.h"
 #include "bytes.h"
 #include "err.h"
+#include "limits.h"
+
+/* Bytes that one compressed byte expands to: samples of an idle machine shrink to a hundredth. */
+#define LIMIT_PERF_RATIO LIMIT(1024)
 
 /* Returns whether the data has such records. It looks at the headers up to the first sample,
  * because perf compresses either every sample or none. */

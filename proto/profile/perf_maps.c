@@ -5,6 +5,9 @@
 
 #include "limits.h"
 
+/* Mappings of all processes of a perf.data file together. */
+#define LIMIT_PERF_MAPPINGS LIMIT(16777216)
+
 void perf_maps_init(struct perf_maps *m)
 {
 	*m = (struct perf_maps){

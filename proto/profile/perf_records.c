@@ -5,7 +5,11 @@
  * Where that does not hold, or nothing says where rounds end, all of them do. */
 #include <linux/perf_event.h>
 
+#include "limits.h"
 #include "perf_data_priv.h"
+
+/* Records of one perf.data file: an hour of two CPUs at 999 Hz has some seven million samples. */
+#define LIMIT_PERF_RECORDS LIMIT(134217728)
 
 static int perf_record_damaged(struct perf_reader *r, const char *what)
 {

@@ -24,8 +24,14 @@
  * text than text_out_max(), each row is one record with its whole weight.
  */
 #include "file_view.h"
+#include "limits.h"
 #include "profile.h"
 #include "text_out.h"
+
+/* Records of perf script text that a profile is unfolded to, some 5 GiB, and records for each of
+ * its rows: 15 bytes of a profile can count millions. */
+#define LIMIT_SCRIPT_RECORDS LIMIT(16777216)
+#define LIMIT_SCRIPT_PER_ROW LIMIT(256)
 
 /* The first line of a text with made-up times, and the distance of these times. */
 #define PERF_SCRIPT_NO_TIMES "# the times are made up: nobody knows them"

@@ -2,8 +2,12 @@
 #include <inttypes.h>
 
 #include "frames.h"
+#include "limits.h"
 #include "perf_script.h"
 #include "text_out.h"
+
+/* Records that any profile may be written as; above it LIMIT_SCRIPT_PER_ROW holds. */
+#define LIMIT_SCRIPT_FREE LIMIT(65536)
 
 #define HEAD_LEN 128 /* of a record, about */
 

@@ -8,7 +8,11 @@
 
 #include "buf.h"
 #include "gzip.h"
+#include "limits.h"
 #include "pprof_rows.h"
+
+/* Bytes that one compressed byte inflates to: real files stay below 30. */
+#define LIMIT_PPROF_RATIO LIMIT(256)
 
 /* Top-level fields of one number that stand beside each other: of each kind there is one run in
  * nearly all files, so the passes behind the first walk what they want and no more. */

@@ -7,7 +7,11 @@
 #include <string.h>
 
 #include "buf.h"
+#include "limits.h"
 #include "profile_priv.h"
+
+/* Modules of one profile: a whole fleet's binaries. */
+#define LIMIT_PROFILE_MODULES LIMIT(262144)
 
 /* A location as its table holds it: this head, then its lines. Keys are compared as bytes, so no
  * struct used as one has padding. */

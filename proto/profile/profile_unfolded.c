@@ -2,7 +2,12 @@
 /* What samples unfold to with their inlined calls: frames that few bytes can ask for. */
 #include <inttypes.h>
 
+#include "limits.h"
 #include "profile.h"
+
+/* Frames that all samples together may unfold to in any case; above it LIMIT_UNFOLDED_FACTOR holds.
+ */
+#define LIMIT_UNFOLDED_FREE LIMIT(16777216)
 
 /* The frames of each stack, counted once. */
 static bool count_unfolded_frames(const struct profile *p, uint64_t *frames)

@@ -21,6 +21,13 @@
 #include "rpc_flood.h"
 #include "rpc_peer.h"
 
+/* Descriptors that connections leave to the store, to uploads (one each, and one for the client
+ * that takes an upload over), to workers and to their companions. A quarter of all descriptors
+ * stays for connections in any case. */
+#define LIMIT_OWN_DESCRIPTORS LIMIT(640)
+/* Connections, if there are descriptors for so many: each takes 21 KB. */
+#define LIMIT_CONNECTIONS     LIMIT(16384)
+
 enum {
 	BATCH = 64,    /* that part of all connections is ended at once: finding them takes time */
 	ENDING = 8,    /* and that part may be ending, beyond the bound */

@@ -10,8 +10,12 @@
 #include <string.h>
 
 #include "io.h"
+#include "limits.h"
 #include "rpc_codec.h"
 #include "rpc_peer.h"
+
+/* One request after it was unpacked: a message of 2-byte submessages grows forty-fold. */
+#define LIMIT_REQUEST_MEMORY (64 * MIB)
 
 void rpc_call_ref(struct rpc_call *c)
 {

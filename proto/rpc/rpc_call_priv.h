@@ -12,6 +12,9 @@
 #include "rpc_pool.h"
 #include "rpc_wait.h"
 
+/* Replies of one call that wait for a slow reader. */
+#define LIMIT_CALL_REPLIES LIMIT(64)
+
 #define OWNER_OF(ptr, type, member) ((type *)(void *)((char *)(ptr)-offsetof(type, member)))
 
 /*

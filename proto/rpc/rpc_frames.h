@@ -11,6 +11,24 @@
  * One thread at a time for each struct.
  */
 #include "base.h"
+#include "limits.h"
+
+/* HTTP/2 frames that cost the server much more than the client: cancelled calls, settings, frames
+ * without content. The limits are how many come at once and how many more in each further second,
+ * first on one connection and then on all of them; nghttp2 takes a thousand at once, too. A
+ * cancelled call holds 8 KB until a thread has seen it. When the budget of all connections is used
+ * up, each connection still has LIMIT_RESETS_EACH. */
+#define LIMIT_RESETS            LIMIT(1000)
+#define LIMIT_RESETS_1S         LIMIT(100)
+#define LIMIT_RESETS_ALL        LIMIT(8000)
+#define LIMIT_RESETS_ALL_1S     LIMIT(2000)
+#define LIMIT_RESETS_EACH       LIMIT(16)
+/* Pings: some clients measure the line with them for as long as replies come. */
+#define LIMIT_PINGS             LIMIT(2000)
+#define LIMIT_PINGS_1S          LIMIT(1000)
+/* Window updates: a client sends one or two for each reply that it has read. */
+#define LIMIT_WINDOW_UPDATES    LIMIT(50000)
+#define LIMIT_WINDOW_UPDATES_1S LIMIT(20000)
 
 /* Frames that may come, and how many more each second brings. */
 struct rpc_frame_budget {

@@ -18,6 +18,16 @@
 #include "rpc_pool.h"
 #include "timed_wait.h"
 
+/* Calls at the same time: each may hold one message. */
+#define LIMIT_CALLS LIMIT(512)
+
+/* What the transport holds of messages that are arriving, on all connections together: a quarter of
+ * what LIMIT_CALLS messages can be. Above it gRPC ends calls, whoever made them. */
+#define LIMIT_TRANSPORT_MEMORY (512 * MIB)
+/* Requests that wait for a worker: their number, and their bytes together. */
+#define LIMIT_QUEUE_JOBS       LIMIT(256)
+#define LIMIT_QUEUE_LEN        (64 * MIB)
+
 enum {
 	ACCEPTS_PER_QUEUE = 8,
 	KEEPALIVE_MS = 20000, /* half of the patience that our clients have */

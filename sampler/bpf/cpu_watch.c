@@ -6,6 +6,9 @@
 
 #include "limits.h"
 
+/* /sys/devices/system/cpu/online: the ranges of 8,192 CPUs of which every other one is off. */
+#define LIMIT_CPU_LIST_LEN LIMIT(32768)
+
 #define LOOK_NS     UINT64_C(500000000)
 /* How long a CPU is silent before its events are read to see if they count, which wakes it. */
 #define ASK_NS      UINT64_C(2000000000)

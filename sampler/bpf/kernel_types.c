@@ -10,6 +10,10 @@
 
 #include "limits.h"
 
+/* Types of the running kernel: it has 130,000 in 6 MB, and more in modules. */
+#define LIMIT_KERNEL_TYPES     LIMIT(4194304)
+#define LIMIT_KERNEL_TYPES_LEN INT64_C(134217728)
+
 #define BTF_PATH "/sys/kernel/btf/vmlinux"
 
 enum {

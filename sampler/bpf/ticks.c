@@ -6,6 +6,10 @@
 #include "io.h"
 #include "limits.h"
 
+/* /proc/stat has a line for each CPU and a number for each interrupt: 60 KB on the largest
+ * machines. */
+#define LIMIT_PROC_STAT_LEN MIB
+
 #define STEP_NS UINT64_C(10000000) /* of /proc/stat: USER_HZ is 100 on all machines we run on */
 
 uint64_t ticks_absent(const struct ticks_seen *seen)

@@ -15,6 +15,9 @@
 #include "sampler_command.h"
 #include "session.h"
 
+/* Processes named with --pid: the size of the kernel's set. */
+#define LIMIT_TARGET_PIDS LIMIT(1024)
+
 struct args {
 	struct session_options session;
 	uint32_t pids[LIMIT_TARGET_PIDS];

@@ -24,6 +24,9 @@
 #include "thread_clock.h"
 #include "unit_notify.h"
 
+/* The named processes and those that they had started before. */
+#define LIMIT_CHILDREN LIMIT(8192)
+
 #define SHIP_FINISH_NS UINT64_C(30000000000)
 
 /* The heap's room for each tick in a second, and at most: what tables come to on a host that does

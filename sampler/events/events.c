@@ -5,6 +5,10 @@
 
 #include "limits.h"
 
+/* Events between two polls, and their data in bytes: the rings hold fewer. */
+#define LIMIT_EVENTS     LIMIT(1048576)
+#define LIMIT_EVENTS_LEN (64 * MIB)
+
 enum {
 	KEEP_LEN = 1 << 20, /* bytes of memory kept between polls, and rows */
 	KEEP_ROWS = 4096,

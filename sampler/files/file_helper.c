@@ -17,7 +17,16 @@
 #include "cpu_budget.h"
 #include "file_headers.h"
 #include "io.h"
+#include "limits.h"
 #include "perf_map_keep.h"
+
+/* The time in which one file is opened and read before it is given up. */
+#define LIMIT_FILE_MS            1000
+/* Ids that the helper remembers. */
+#define LIMIT_FILE_CACHE         LIMIT(1024)
+/* Workers that hang in the kernel although they were killed; at this number no more files are read.
+ */
+#define LIMIT_FILE_WORKERS_STUCK LIMIT(8)
 
 /* Identifies the content of a file without reading it. */
 struct version {

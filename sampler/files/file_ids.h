@@ -11,8 +11,13 @@
 
 #include "err.h"
 #include "jit.h"
+#include "limits.h"
 #include "mappings.h"
 #include "segment_cache.h"
+
+/* Files whose segments the helper is asked for at a time: the rest of its slots is for the ids that
+ * samples wait for. */
+#define LIMIT_SEGMENTS_ASKED LIMIT(32)
 
 struct file_ids {
 	int fd;    /* -1: no helper */

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "jit.h"
+#include "limits.h"
 
 #include <string.h>
+
+/* Named ranges kept of one process. */
+#define LIMIT_JIT_RANGES LIMIT(4096)
 
 #define KEEP_NS    UINT64_C(10000000000)
 #define MISS_NS    UINT64_C(1000000000) /* not in the map yet: JITs write it late */

@@ -7,6 +7,10 @@
 #include <unistd.h>
 
 #include "base.h"
+#include "limits.h"
+
+/* A perf map: those of large JITs reach some 50 MB. */
+#define LIMIT_PERF_MAP_LEN (128 * MIB)
 
 enum {
 	READ_LEN = 64 << 10, /* a line is shorter, or is passed over */

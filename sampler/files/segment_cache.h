@@ -9,6 +9,11 @@
 #include "build_id.h"
 #include "file_segments.h"
 #include "intern.h"
+#include "limits.h"
+
+/* Build ids whose files' segments are remembered, some 130 bytes each: the binaries that a host
+ * runs in a while. */
+#define LIMIT_SEGMENT_CACHE LIMIT(2048)
 
 struct segment_cache {
 	struct intern ids;

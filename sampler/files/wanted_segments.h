@@ -8,7 +8,11 @@
  * the next segment of the spool. One thread.
  */
 #include "file_ids.h"
+#include "limits.h"
 #include "spool.h"
+
+/* Modules that wait for the segments of their files. */
+#define LIMIT_SEGMENTS_WANTED LIMIT(256)
 
 struct wanted_segments {
 	struct wanted_module {

@@ -8,6 +8,9 @@
 #include "file_notes.h"
 #include "limits.h"
 
+/* Symbols of BPF programs and modules in /proc/kallsyms that are kept. */
+#define LIMIT_HOST_SYMBOLS LIMIT(262144)
+
 #define KALLSYMS "/proc/kallsyms"
 
 /* Reading takes some 50 ms of CPU. */

@@ -11,7 +11,12 @@
  * LIMIT_JIT_NAMELESS places of each, LIMIT_JIT_NAMELESS_ALL together. One thread.
  */
 #include "jit.h"
+#include "limits.h"
 #include "spool.h"
+
+/* Places without a name that are remembered of one process, and of all. */
+#define LIMIT_JIT_NAMELESS     LIMIT(4096)
+#define LIMIT_JIT_NAMELESS_ALL LIMIT(131072)
 
 struct file_ids;
 

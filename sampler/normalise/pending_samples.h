@@ -5,7 +5,11 @@
  * Samples that wait for the id of a file, each with a copy of its process. They are in order of
  * arrival, at most LIMIT_PENDING_SAMPLES. One thread.
  */
+#include "limits.h"
 #include "procs.h"
+
+/* Samples that wait for the id of a file: each takes 2 KiB at most. */
+#define LIMIT_PENDING_SAMPLES LIMIT(2048)
 
 struct pending_sample {
 	struct pending_sample *next;

@@ -5,6 +5,9 @@
 
 #include "limits.h"
 
+/* Bytes of the addresses of these stacks. */
+#define LIMIT_CACHED_STACKS_LEN (2 * MIB)
+
 #define HASH_FACTOR UINT64_C(0x9e3779b97f4a7c15)
 
 struct stack_key {

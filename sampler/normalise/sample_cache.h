@@ -8,7 +8,13 @@
  */
 #include "events.h"
 #include "intern.h"
+#include "limits.h"
 #include "location.h"
+
+/* Stacks without an id and threads whose place in the spool is remembered: those of a busy minute.
+ */
+#define LIMIT_CACHED_STACKS  LIMIT(8192)
+#define LIMIT_CACHED_THREADS LIMIT(4096)
 
 struct cached_stack {
 	uint32_t stack; /* of the segment */

@@ -9,6 +9,9 @@
 
 #include "limits.h"
 
+/* Groups of processes whose paths are kept: kubernetes makes a few for each container. */
+#define LIMIT_CGROUPS LIMIT(16384)
+
 /* How often new cgroups are looked for, where the kernel does not report them. */
 #define RESCAN_NS UINT64_C(10000000000)
 

@@ -48,8 +48,37 @@
 #include "cpu_budget.h"
 #include "events.h"
 #include "jit.h"
+#include "limits.h"
 #include "mappings.h"
 #include "procscan.h"
+
+/* Processes that are known at a time: ten times what kernel.pid_max is by default on small
+ * machines. */
+#define LIMIT_PROCS              LIMIT(65536)
+/* Bytes of the mappings of all processes together; above it the largest tables are forgotten. */
+#define LIMIT_PROCS_MAPPINGS_LEN (64 * MIB)
+/* Processes whose mappings are read from /proc, 50 us each: in one poll in the long run, and at
+ * once, as when sampling begins or records were lost. */
+#define LIMIT_SCANS              LIMIT(64)
+#define LIMIT_SCANS_BURST        LIMIT(2048)
+/* CPU time in ns that reading them takes at once; in the long run it is CPU_BUDGET_SHARE. On a
+ * machine with forty times as much to do as it can, samples still fit into their rings meanwhile.
+ * Half of it is for processes that take less than a millisecond. When the other half is used up,
+ * LIMIT_SCAN_FEW mappings of a process are read, and each process is read again only after
+ * LIMIT_SCAN_DISTANCE times what its last reading took. */
+#define LIMIT_SCANS_CPU_NS       INT64_C(100000000)
+#define LIMIT_SCAN_FEW           LIMIT(128)
+#define LIMIT_SCAN_DISTANCE      LIMIT(512)
+/* Addresses that the kernel is asked for in a poll, 2 us each, where a process has more mappings
+ * than are kept or they have not been read yet: those of one process, and of all. */
+#define LIMIT_FINDS              64
+#define LIMIT_FINDS_ALL          LIMIT(4096)
+/* Files of processes that the kernel is asked to name, 8 us each: in one poll in the long run, and
+ * at once. */
+#define LIMIT_ID_ASKS            LIMIT(256)
+#define LIMIT_ID_ASKS_BURST      LIMIT(4096)
+/* Processes whose mappings are checked in a poll, 5 us each. */
+#define LIMIT_CHECKS             LIMIT(64)
 
 /* Readings in a row that found the same files, with no record in between that told otherwise. */
 struct procs_agreed {

@@ -10,6 +10,9 @@
 #include "limits.h"
 #include "procs_priv.h"
 
+/* A process whose reading takes less CPU time than this counts as small (LIMIT_SCANS_CPU_NS). */
+#define LIMIT_SCAN_SMALL_NS LIMIT(1000000)
+
 /* The least time between two checks of the mappings of a process. */
 #define CHECK_NS UINT64_C(100000000)
 

@@ -12,6 +12,9 @@
 
 #include "limits.h"
 
+/* Mappings of one process that are checked in a poll. */
+#define LIMIT_CHECKED_MAPPINGS LIMIT(32)
+
 /* PROCMAP_QUERY of include/uapi/linux/fs.h, Linux 6.11; declared here for older headers. */
 struct procmap_query_arg {
 	uint64_t size, flags, address;

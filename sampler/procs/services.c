@@ -7,6 +7,10 @@
 #include "io.h"
 #include "limits.h"
 
+/* Rules that name services, and the bytes of the file that holds them. */
+#define LIMIT_SERVICE_RULES    LIMIT(4096)
+#define LIMIT_SERVICE_FILE_LEN MIB
+
 enum field {
 	FIELD_EXE,
 	FIELD_CGROUP,

@@ -10,6 +10,9 @@
 #include "buf.h"
 #include "limits.h"
 
+/* The file that remembers these batches. */
+#define LIMIT_REDELIVER_LEN (16 * MIB)
+
 #define NAME "again"
 
 /* The file is rewritten when it is longer than this and twice as long as needed. */

@@ -14,7 +14,11 @@
 #include "build_id.h"
 #include "intern.h"
 #include "io.h"
+#include "limits.h"
 #include "spool.h"
+
+/* Batches that wait for names to come: at one batch in ten seconds, those of a day and a half. */
+#define LIMIT_REDELIVER LIMIT(16384)
 
 struct redeliver_batch {
 	uint64_t segment, place;

@@ -8,6 +8,9 @@
 #include "io.h"
 #include "limits.h"
 
+/* The routing file, one rule a line: room for some hundred services. */
+#define LIMIT_ROUTE_FILE_LEN LIMIT(65536)
+
 /* "A:1,B:2" */
 static int set_servers(struct ship_route *r, const char *list, size_t len, struct err *err)
 {

@@ -9,7 +9,11 @@
  */
 #include "err.h"
 #include "io.h"
+#include "limits.h"
 #include "profile.h"
+
+/* Batches in one directory of a sink: at one batch in ten seconds, those of four months. */
+#define LIMIT_SINK_FILES LIMIT(1048576)
 
 enum sink_kind {
 	SINK_PPROF,  /* .pb.gz */

@@ -22,6 +22,12 @@
 #include "limits.h"
 #include "location.h"
 
+/* Frames of all stacks of a batch: the shipper holds each five times. */
+#define LIMIT_BATCH_FRAMES LIMIT(524288)
+/* Bytes of records that wait for a disk that does not answer: about two seconds at 999 Hz on 64
+ * CPUs. */
+#define LIMIT_SPOOL_QUEUE  (4 * MIB)
+
 /* --- what is stored -------------------------------------------------------------------------- */
 
 /* Strings are untrusted bytes of at most LIMIT_PATH_LEN. All indexes are into the same segment's

@@ -5,7 +5,11 @@
  * Walks from record to record of a segment, through damage. Internal to the spool library. One
  * thread at a time.
  */
+#include "limits.h"
 #include "spool_file.h"
+
+/* Bytes checksummed in vain while looking for the next whole record of one damaged segment. */
+#define LIMIT_SPOOL_RESYNC (256 * MIB)
 
 /* Walks the records of one open segment. Fields are for reading. */
 struct spool_cursor {

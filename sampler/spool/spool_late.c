@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "spool_late.h"
+#include "limits.h"
 
 #include <string.h>
+
+/* Late names that a reader keeps: those of five processes with 4,096 functions each, of 500 bytes.
+ */
+#define LIMIT_SPOOL_LATE_LEN (16 * MIB)
 
 /* The names that one reading of a perf map gave for one process. */
 struct spool_late_record {

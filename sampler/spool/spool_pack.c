@@ -4,6 +4,13 @@
 #include <string.h>
 
 #include "crc32c.h"
+#include "limits.h"
+
+/* Entries of one dictionary of a segment, and bytes of their keys in memory. A segment ends when
+ * either is reached, which a machine that starts a compiler at every moment does after half a
+ * minute at 999 Hz. */
+#define LIMIT_SPOOL_DICT     LIMIT(32768)
+#define LIMIT_SPOOL_DICT_LEN (2 * MIB)
 
 /* Pending entries become a record when they reach this, far below LIMIT_SPOOL_RECORD. */
 #define PENDING_LEN      (UINT64_C(64) << 10)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include <string.h>
 
+#include "limits.h"
 #include "spool_disk.h"
 #include "spool_pack.h"
+
+/* In a shorter segment the largest single sample would not fit beside a header. */
+#define LIMIT_SPOOL_SEGMENT_MIN LIMIT(65536)
 
 struct spool_writer {
 	const struct io *io;

@@ -14,6 +14,9 @@
 #include "timed_wait.h"
 #include "upload_check.h"
 
+/* Tables that wait to be made again. */
+#define LIMIT_REBUILDS LIMIT(100000)
+
 enum {
 	REBUILD_TRIES = 256,
 	REBUILD_TRY_SECONDS = 60, /* between two rebuilds of one id */

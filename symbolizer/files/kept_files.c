@@ -14,6 +14,9 @@
 #include "limits.h"
 #include "zstd_file.h"
 
+/* Files kept to be used again: each waits for the file that goes with it. */
+#define LIMIT_KEPT_FILES LIMIT(100000)
+
 enum {
 	NAME_LEN = BUILD_ID_HEX_MAX + 16
 };

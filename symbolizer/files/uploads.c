@@ -8,6 +8,13 @@
 #include "timed_wait.h"
 #include "uploads_priv.h"
 
+/* Bytes: an upload whose stream brings fewer in a minute counts as stalled (LIMIT_UPLOAD_STALL_NS).
+ */
+#define LIMIT_UPLOAD_PROGRESS LIMIT(16384)
+/* A build that found no room, because the store was being copied, is tried again after this time.
+ */
+#define LIMIT_POSTPONED_NS    LIMIT(5000000000)
+
 enum {
 	GIVEN_BACK_MAX = 6 /* later tries come every five minutes */
 };

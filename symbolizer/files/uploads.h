@@ -17,8 +17,25 @@
  */
 #include "digest.h"
 #include "io.h"
+#include "limits.h"
 #include "rawstack/v1/binaries.pb-c.h"
 #include "store.h"
+
+/* How long an id belongs to one upload, counted over all uploads of it that follow each other;
+ * after that others go on beside it. It is less than the minute for which `rawstack push` asks
+ * again. */
+#define LIMIT_UPLOAD_ALONE_NS LIMIT(30000000000)
+
+/* Uploads that were begun and are not finished. */
+#define LIMIT_UPLOADS         LIMIT(256)
+/* The uploads of one client: the last quarter of the places is for others. */
+#define LIMIT_CLIENT_UPLOADS  LIMIT(192)
+/* Tickets that wait for their build. A ticket is kept whoever comes, so the other half of the
+ * places can be taken from a client that has several, for one that has none. */
+#define LIMIT_UPLOAD_TICKETS  LIMIT(128)
+/* When there is no room for another upload, one that nobody continued for this long gives way,
+ * whoever began it: a client that was cut off is back within a minute. */
+#define LIMIT_UPLOAD_SPARE_NS LIMIT(60000000000)
 
 enum {
 	UPLOAD_TOKEN_LEN = 16

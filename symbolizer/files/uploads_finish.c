@@ -12,6 +12,10 @@
 #include "timed_wait.h"
 #include "uploads_priv.h"
 
+/* Calls that wait for the end of a build at the same time; a further call is told that the build is
+ * not over. */
+#define LIMIT_FINISH_WAITS LIMIT(64)
+
 /* Finds the upload of a token if all its bytes are here. The caller holds the lock. */
 static int find_complete(struct uploads *u, const void *token, size_t len, struct upload **ret,
 			 struct err *err)

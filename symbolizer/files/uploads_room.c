@@ -7,6 +7,18 @@
 #include "limits.h"
 #include "uploads_priv.h"
 
+/* An upload that nobody continued for a day is dropped. */
+#define LIMIT_UPLOAD_IDLE_NS  LIMIT(86400000000000)
+/* A stream that brings less than LIMIT_UPLOAD_PROGRESS in a minute holds its upload against nobody.
+ */
+#define LIMIT_UPLOAD_STALL_NS LIMIT(60000000000)
+/* What an upload still has to bring counts against other clients as far as it comes in ten minutes
+ * at the pace of its last ten to twenty seconds, and a window more: an upload that trickles
+ * reserves no disk. */
+#define LIMIT_UPLOAD_AHEAD_NS LIMIT(600000000000)
+#define LIMIT_UPLOAD_PACE_NS  LIMIT(10000000000)
+#define LIMIT_UPLOAD_WINDOW   MIB
+
 #define NS_PER_MS UINT64_C(1000000)
 
 /* --- places ---------------------------------------------------------------------------------- */

@@ -26,6 +26,9 @@
 #include "symbolizer_admin.h"
 #include "watchdog.h"
 
+/* The smallest budget of a store: its own trees, and a table or two. */
+#define LIMIT_STORE_MIN (MIB / 2)
+
 enum {
 	/* The third is for what remains, builders among it: one second. */
 	STOP_GRACE_MS = 3000,

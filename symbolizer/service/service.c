@@ -21,6 +21,11 @@
 #include "timed_wait.h"
 #include "worker_class.h"
 
+/* Names and paths kept from one request for the next: twice those of a large program. */
+#define LIMIT_NAME_CACHE   (20 * MIB)
+/* Memory of finished replies that is kept for the next request. */
+#define LIMIT_IDLE_REPLIES (24 * MIB)
+
 enum {
 	MAINTAIN_SECONDS = 60,
 	REST_SECONDS = 10,

@@ -9,12 +9,16 @@
  * strangers: a wrong field is ERR_DATA, with a line that names it.
  */
 #include "arena.h"
+#include "limits.h"
 #include "rawstack/v1/binaries.pb-c.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
 #include "store.h"
 #include "symbolize.h"
 #include "uploads.h"
 #include "watches.h"
+
+/* Bytes of files kept to be used again, unless the configuration says otherwise. */
+#define LIMIT_KEPT_LEN (2 * GIB)
 
 struct service;
 

@@ -5,6 +5,11 @@
 #include "limits.h"
 #include "service_priv.h"
 
+/* SymbolizeStream calls at the same time: half of all calls. */
+#define LIMIT_STREAMS        LIMIT(256)
+/* The dictionaries of all streams together; LIMIT_STREAM_MEMORY is that of one. */
+#define LIMIT_STREAMS_MEMORY (128 * MIB)
+
 /* --- SymbolizeStream ------------------------------------------------------------------------- */
 
 struct service_stream {

@@ -8,6 +8,13 @@
  */
 #include "build_id.h"
 #include "err.h"
+#include "limits.h"
+
+/* Watches at the same time: a quarter of all calls. Ids named in all watches together. Both are
+ * shared equally among clients. Ids whose event waits for one slow reader. */
+#define LIMIT_WATCHES       LIMIT(128)
+#define LIMIT_WATCHED_IDS   LIMIT(262144)
+#define LIMIT_WATCH_PENDING LIMIT(8192)
 
 struct watches;
 struct watch;

@@ -19,7 +19,14 @@
  */
 #include "build_id.h"
 #include "err.h"
+#include "limits.h"
 #include "store_binary.h"
+
+/* Ids of batches that are remembered, so that Missing counts each batch once. */
+#define LIMIT_BATCH_IDS LIMIT(16384)
+
+/* Ids without a table whose fate is remembered. */
+#define LIMIT_TOMBSTONES LIMIT(100000)
 
 struct store;
 

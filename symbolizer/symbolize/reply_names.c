@@ -3,6 +3,12 @@
 
 #include "limits.h"
 
+/* Names and paths in one reply, or in all replies of one stream. */
+#define LIMIT_REPLY_NAMES_LEN  (16 * MIB)
+/* Bytes of a table's texts that one reply unpacks for the locations that are answered one by one,
+ * because LIMIT_REPLY_UNPACKED left no room to unpack them in advance. */
+#define LIMIT_REPLY_UNPACKED_1 (64 * MIB)
+
 enum {
 	STRING_COST = 6,    /* tag and length of a string */
 	FUNCTION_COST = 10, /* two columns of up to 5 bytes */

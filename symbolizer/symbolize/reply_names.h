@@ -15,7 +15,13 @@
 #include "demangle.h"
 #include "id_map.h"
 #include "intern.h"
+#include "limits.h"
 #include "reply_texts.h"
+
+/* Bytes of a table's texts that one reply unpacks in advance for all of its locations: 65,536 names
+ * of real tables take 30 MiB, but a table may have texts of 2 MiB in each block of a few packed
+ * bytes. */
+#define LIMIT_REPLY_UNPACKED (256 * MIB)
 
 /* The columns of functions that a reply has besides names and files. */
 enum reply_columns {

@@ -9,6 +9,11 @@
 #include "io.h"
 #include "limits.h"
 
+/* Executable mappings of one process: vm.max_map_count is 65530 by default. */
+#define LIMIT_MAPPINGS LIMIT(65536)
+/* /proc/PID/maps as text: LIMIT_MAPPINGS lines, few of which are long. */
+#define LIMIT_MAPS_LEN (64 * MIB)
+
 void process_map_done(struct process_map *m)
 {
 	for (size_t i = 0; i < m->count; i++)

@@ -6,6 +6,9 @@
 #include "io.h"
 #include "limits.h"
 
+/* A source file whose lines are shown: amalgamated ones reach 10 MB. */
+#define LIMIT_SOURCE_LEN (32 * MIB)
+
 static void file_done(struct source_file *f)
 {
 	free(f->path);

@@ -9,7 +9,11 @@
 #include <string.h>
 
 #include "demangle_budget.h"
+#include "limits.h"
 #include "profile_edit.h"
+
+/* Frames, each called by the next, that one stack unfolds to with its inlined calls. */
+#define LIMIT_PROFILE_FRAMES LIMIT(131072)
 
 /* Marks a dropped stack in the memo; PROFILE_NONE: not edited yet. */
 #define DROPPED (PROFILE_NONE - 1)

@@ -8,6 +8,9 @@
 #include "limits.h"
 #include "schema_assets.h"
 
+/* A schema of a file format, one field a line: ours have 10 KB. */
+#define LIMIT_SCHEMA_LEN (4 * MIB)
+
 #define WORDS_MAX 64
 
 /* A line as words; a quoted one keeps its blanks. */

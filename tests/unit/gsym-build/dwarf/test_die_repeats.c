@@ -11,8 +11,8 @@
 
 #include <cmocka.h>
 
+#include "die_repeats.h"
 #include "die_scan.h"
-#include "limits.h"
 
 enum {
 	LONG = 65536, /* bytes of what is shared */

@@ -14,6 +14,7 @@
 
 #include "crc32c.h"
 #include "limits.h"
+#include "reply_names.h"
 #include "reply_texts.h"
 #include "rsym_format.h"
 #include "rsym_writer.h"
