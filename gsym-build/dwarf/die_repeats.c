@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "die_repeats.h"
 
-#include "limits.h"
-
 bool die_repeats_add(struct die_repeats *r, enum die_repeated what, uint64_t read_len, uint64_t len)
 {
 	uint64_t all = read_len + atomic_fetch_add_explicit(&r->read_len[what], read_len,
 							    memory_order_relaxed);
 
-	if (all <= len * 2)
+	if (all <= LIMIT_REPEATS * (len + LIMIT_REPEATS_FREE))
 		return true;
 	atomic_store_explicit(&r->too_much[what], true, memory_order_relaxed);
 	return false;
