@@ -54,11 +54,10 @@ enum option_kind {
 typedef int option_set_fn(void *at, const char *option, const char *argument, struct err *err);
 
 struct option_row {
-	const char *name;     /* long name without dashes; NULL: none */
-	const char *argument; /* name of the argument in help; NULL: it takes none */
-	const char *help;     /* filled into lines; a newline stays; NULL: a hidden option */
-	const char *const
-		*words; /* ends in NULL; for kinds other than WORD: what completion offers */
+	const char *name;         /* long name without dashes; NULL: none */
+	const char *argument;     /* name of the argument in help; NULL: it takes none */
+	const char *help;         /* filled into lines; a newline stays; NULL: a hidden option */
+	const char *const *words; /* ends in NULL; not WORD: what completion offers */
 	const struct option_row *rows; /* of OPTION_KIND_ROWS */
 	option_set_fn *set;
 	uint64_t min, max, unit;
@@ -158,10 +157,9 @@ struct option_usage {
 	const char *about, *notes;
 	const struct option_row *rows; /* NULL: none */
 	uint32_t operands_min, operands_max;
-	const char *operands_wanted; /* the error if their number is wrong */
-	const char *const
-		*operand_words; /* what completion offers for the first operand; NULL: files */
-	const char *version;    /* what --version prints behind the name; NULL: no --version */
+	const char *operands_wanted;      /* the error if their number is wrong */
+	const char *const *operand_words; /* offered by completion for the first; NULL: files */
+	const char *version; /* what --version prints behind the name; NULL: no --version */
 };
 
 /* The operands of a command line, in their order, borrowed from argv. */

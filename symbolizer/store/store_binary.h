@@ -24,8 +24,7 @@ struct store_binary {
 	uint64_t table_len;
 	uint64_t other_len;    /* bytes of all tables of other formats. Not in the record */
 	uint16_t other_format; /* the newest of those formats; 0: none. Not in the record */
-	const struct store_id_aliases
-		*aliases; /* input of store_put(): aliases to add; NULL: none */
+	const struct store_id_aliases *aliases; /* for store_put(): to add; or NULL */
 	const void *meta; /* the service's own bytes, opaque here; borrowed from the read */
 	size_t meta_len;
 };

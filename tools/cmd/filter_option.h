@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_FILTER_OPTION_H
 #define RAWSTACK_FILTER_OPTION_H
-/* The options by which every command that reads profiles chooses samples and edits stacks: one
- * place for their names, their meaning and their help. */
+/* The options that choose samples and edit stacks, shared by every command that reads profiles:
+ * their names, meaning and help. */
 #include "options.h"
 #include "profile_input.h"
 
 /* Rows that fill a struct profile_filter. */
 extern const struct option_row filter_rows[];
 
-/* What is said below them. */
+/* The paragraphs below these options in help. */
 #define FILTER_NOTES                                                                              \
 	"REGEX is POSIX extended (regex(7)), without back-references; three repeats behind each " \
 	"other (x+*+), and what would take long to compile, are refused.\n"                       \

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_NAME_ADVICE_H
 #define RAWSTACK_NAME_ADVICE_H
-/* What to say about a binary that names are missing of, and what to do about it. */
+/* Tells the user why a binary has no names, and what to do about it. */
 #include "profile_view.h"
 
 /* "PATH  build id ID: WHY: COMMAND" and a newline. module may be PROFILE_NONE. */
 void name_advice_text(struct buf *out, const struct profile_view *v, uint32_t module);
 
-/* Keys of an open object: path, build_id; and status and reason, where a service was asked. */
+/* Appends keys to an open object: path, build_id, and if a service was asked status and reason. */
 void name_advice_json(struct buf *out, const struct profile_view *v, uint32_t module);
 
 #endif

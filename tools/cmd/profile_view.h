@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_PROFILE_VIEW_H
 #define RAWSTACK_PROFILE_VIEW_H
-/* What every command that shows profiles begins with: its common options, and the profile. */
+/* The common beginning of every command that shows profiles: its options, and the profile. */
 #include "command.h"
 #include "filter_option.h"
 #include "json.h"
@@ -11,17 +11,17 @@
 
 struct profile_view {
 	struct profile_filter filter;
-	const char *value; /* which type of value; NULL: the profile's own choice */
+	const char *value; /* the type of value; NULL: the profile's default */
 	bool json;
 	struct remote_names *remote; /* NULL: no service is asked */
 	struct profile p;
-	uint32_t row; /* of p.value_types */
+	uint32_t row; /* the shown row of p.value_types */
 };
 
-/* Rows that fill a struct profile_view: of commands that print JSON, and of others. */
+/* Rows that fill a struct profile_view, for commands that print JSON and for others. */
 extern const struct option_row profile_view_rows[], profile_view_rows_no_json[];
 
-/* A row of commands that can show a difference; `view` is the struct in theirs. */
+/* A row for commands that can show a difference; `view` is the member of their struct. */
 #define VIEW_DIFF_ROW(type, text) \
 	OPTION_TEXT(0, "diff-base", "FILE", type, view.filter.diff_base, text)
 #define VIEW_DIFF_HELP "subtract a profile; shares are of its total"
@@ -29,15 +29,15 @@ extern const struct option_row profile_view_rows[], profile_view_rows_no_json[];
 void profile_view_init(struct profile_view *v);
 void profile_view_done(struct profile_view *v);
 
-/* Reads, names, filters and merges; v->row is what to weigh. */
+/* Reads, names, filters and merges the profiles; v->row becomes the value to show. */
 int profile_view_read(struct profile_view *v, char *const *paths, size_t count,
 		      struct err *err) _must_check_;
 
-/* What shares are of: the weight of what is shown, or, as pprof has it, a difference is seen beside
- * the whole that it is taken from. */
+/* Returns the whole of which shares are taken: the weight of what is shown, or, for a difference,
+ * the weight of the profile it is taken from, as in pprof. */
 int64_t profile_view_whole(const struct profile_view *v, int64_t shown);
 
-/* "0.10 s of cpu", "12 samples". */
+/* Appends an amount: "0.10 s of cpu", "12 samples". */
 void profile_view_amount(const struct profile_view *v, int64_t amount, struct buf *out);
 
 static inline int64_t profile_view_weight(const struct profile_view *v, uint32_t sample)
@@ -45,19 +45,19 @@ static inline int64_t profile_view_weight(const struct profile_view *v, uint32_t
 	return v->p.value_count ? profile_values(&v->p, sample)[v->row] : 0;
 }
 
-/* Names, paths and labels as people read them (text_name()). */
+/* Appends a name, path or label for people (text_name()). */
 static inline void profile_view_text(struct buf *out, struct profile_text t)
 {
 	text_name(out, t.p, t.len);
 }
 
 /*
- * What a command returns at its end, when all is written: `rc`, or where that is 0 an error for the
- * files that are not in it, if there are any. Several are a warning each.
+ * Returns the result of a command after all is written: `rc`, or if that is 0 and files were left
+ * out an error about them. If there are several, each is a warning as well.
  */
 int profile_view_end(const struct profile_view *v, int rc, struct err *err);
 
-/* Prints what a command made, or says that it did not fit. */
+/* Prints the output of a command, or fails if it did not fit. */
 int profile_view_print(const struct buf *out, const char *command, struct err *err);
 
 #endif

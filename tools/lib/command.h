@@ -2,8 +2,9 @@
 #ifndef RAWSTACK_COMMAND_H
 #define RAWSTACK_COMMAND_H
 /*
- * The subcommands of `rawstack`: one cmd_<name>.c each, listed in program_*.c. Data goes to stdout;
- * main() prints what *err says and turns its code into the exit status.
+ * The subcommands of `rawstack`. Each has a file cmd_<name>.c and a place in the lists of
+ * program_*.c. It prints data to stdout; main() prints *err and turns its code into the exit
+ * status.
  */
 #include "commands.h"
 

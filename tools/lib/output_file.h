@@ -2,9 +2,9 @@
 #ifndef RAWSTACK_OUTPUT_FILE_H
 #define RAWSTACK_OUTPUT_FILE_H
 /*
- * The file that -o names, written whole or not at all: what was there stays when the disk is full
- * or the program ends early. "-" is standard output. It gets the mode that umask leaves. A symbolic
- * link stays one: what it points to is written, and must be there.
+ * Writes the file that -o names, whole or not at all: the old file stays if the disk is full or the
+ * program ends early. "-" is standard output. The file gets the mode that umask leaves. A symbolic
+ * link stays a link; its target is written and must exist.
  */
 #include "base.h"
 #include "err.h"
@@ -12,7 +12,7 @@
 struct output_file {
 	int fd;
 	char *path, *temporary; /* NULL: standard output */
-	char *target;           /* what path is when links were followed */
+	char *target;           /* path with all links followed */
 	uint64_t written;
 };
 
@@ -21,14 +21,15 @@ struct output_file {
 		.fd = -1 \
 	}
 
-/* Returns ERR_UNSUPPORTED when there is something that is not a regular file, or a link to nothing;
- * ERR_IO. */
+/* Opens the output. Returns ERR_UNSUPPORTED if path is something other than a regular file, or a
+ * link to nothing, or ERR_IO. */
 int output_file_open(struct output_file *f, const char *path, struct err *err) _must_check_;
 
-/* A text_out_fn for a struct output_file. ERR_CANCELLED: nobody reads standard output any more. */
+/* A text_out_fn for a struct output_file. Returns ERR_CANCELLED if nobody reads standard output any
+ * more. */
 int output_file_write(void *file, const void *p, size_t len, struct err *err);
 
-/* Gives the file its name, durably. */
+/* Gives the written file its name, durably. */
 int output_file_commit(struct output_file *f, struct err *err) _must_check_;
 
 /* Removes the file, unless it was committed. */

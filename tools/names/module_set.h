@@ -2,22 +2,22 @@
 #ifndef RAWSTACK_MODULE_SET_H
 #define RAWSTACK_MODULE_SET_H
 /*
- * Files of this machine that addresses lie in, by path: each opened once, its table made when it
- * is needed. Paths may come from a log or another process, so what cannot be read is remembered and
- * answers nothing.
+ * Keeps the files of this machine that hold addresses, by path. Each is opened once, and its table
+ * is made when it is needed. Paths may come from a log or another process, so a file that cannot be
+ * read is remembered and answers nothing.
  */
 #include "frame_printer.h"
 #include "local_table.h"
 
-/* Programs map some hundred files at most; each is a descriptor and a mapping. */
+/* A program maps some hundred files at most, and each costs a descriptor and a mapping. */
 #define MODULE_SET_MAX 512
 
 struct module {
 	char *path;
 	struct local_table table;
-	struct frame_printer *frame_printer; /* of the table as it is */
+	struct frame_printer *frame_printer; /* printer for the present table */
 	bool failed;
-	uint64_t *wanted; /* addresses that will be asked for; see module_want() */
+	uint64_t *wanted; /* addresses that module_want() noted */
 	size_t wanted_count, wanted_cap;
 };
 
@@ -29,25 +29,26 @@ struct module_set {
 
 void module_set_done(struct module_set *s);
 
-/* The module at a path, opened through `open_path` (NULL: the same). NULL: no memory, too many, or
- * it cannot be read; `err` says why, when it is not NULL. */
+/* Returns the module at a path, opened through `open_path` (NULL: the same path). Returns NULL if
+ * memory is out, there are too many, or it cannot be read; err, if not NULL, says why. */
 struct module *module_set_get(struct module_set *s, const char *path, size_t path_len,
 			      const char *open_path, struct err *err);
 
-/* The running kernel, from /proc/kallsyms; as module_set_get(). */
+/* Returns the running kernel, from /proc/kallsyms, as module_set_get() does. */
 struct module *module_set_kernel(struct module_set *s, struct err *err);
 
-/* Notes that vaddr will be asked for; module_set_prepare() makes it answerable with all others. */
+/* Notes that vaddr will be asked for, so that module_set_prepare() makes its table answer it
+ * together with all others. */
 bool module_want(struct module *m, uint64_t vaddr);
 int module_set_prepare(struct module_set *s, struct err *err) _must_check_;
 
-/* Prepares all names. */
+/* Makes the whole table of a module, so that it answers every address. */
 int module_whole(const struct module_set *s, struct module *m, struct err *err) _must_check_;
 
-/* local_table_leave() of each. */
+/* Calls local_table_leave() for each module. */
 void module_set_leave(const struct module_set *s);
 
-/* The link-time address of an offset in the file: 1, or 0. */
+/* Translates an offset in the file to a link-time address: 1, or 0 if no segment holds it. */
 int module_vaddr(const struct module *m, uint64_t file_off, uint64_t *ret);
 
 #endif

@@ -2,14 +2,15 @@
 #ifndef RAWSTACK_NAME_SOURCE_H
 #define RAWSTACK_NAME_SOURCE_H
 /*
- * Who names addresses of a profile besides the files of this machine: a service (remote_names.h),
- * as what reads profiles sees it, which knows of no network. One thread.
+ * A source of names for the addresses of a profile besides the files of this machine: a service
+ * (remote_names.h). The readers of profiles see only this struct and know of no network. For one
+ * thread.
  */
 #include "profile.h"
 
-/* What a source says of a binary. */
+/* What a source knows of a binary. */
 struct name_status {
-	const char *status; /* "missing", "ready", ...: a stable word; NULL: it was not asked */
+	const char *status; /* "missing", "ready", ...: a stable word; NULL: not asked */
 	const char *reason; /* one line, or "" */
 };
 
@@ -17,10 +18,10 @@ struct name_source {
 	void *ctx;
 	/* Asks for everything in `p` that has no name. */
 	int (*prepare)(void *ctx, const struct profile *p, struct err *err);
-	/* Answers for what prepare() asked; 0: it has no name. With `into` NULL it only returns the
-	 * number of lines. */
+	/* Gives the lines for a location that prepare() asked for; 0 if it has no name. With `into`
+	 * NULL it only returns their number. */
 	profile_lines_fn *lines;
-	/* The status of the binary that profiles know by this build id. */
+	/* Returns the status of the binary that profiles know by this build id. */
 	struct name_status (*status)(void *ctx, struct profile_text build_id);
 };
 

@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_RESOLVE_PRINT_H
 #define RAWSTACK_RESOLVE_PRINT_H
 /*
- * Answers for single addresses, as people and scripts want them. For each address begin, then its
- * frames innermost first, then end.
+ * Prints the answers for single addresses, in the formats that people and scripts want: for each
+ * address begin, then its frames, innermost first, then end.
  */
 #include "source_lines.h"
 
@@ -11,11 +11,11 @@ enum resolve_style {
 	RESOLVE_TEXT, /* "0x12: f at /a.c:3", then " (inlined by) g at /b.c:4" */
 	RESOLVE_JSON, /* one object per address */
 	RESOLVE_LLVM, /* as `llvm-symbolizer --inlines`: function, file:line:column, empty line */
-	RESOLVE_GNU,  /* as addr2line */
+	RESOLVE_GNU,  /* like addr2line */
 	RESOLVE_LINE, /* " f at /a.c:3, inlined into g at /b.c:4", nothing without a name */
 };
 
-/* What addr2line calls -a -f -i -p -s. */
+/* The options -a -f -i -p -s of addr2line. */
 struct resolve_gnu {
 	bool addresses, functions, inlines, pretty, base_names;
 	unsigned int address_bytes; /* 4, else 8: how wide -a prints */
@@ -32,10 +32,10 @@ struct resolve_printer {
 	enum resolve_style style;
 	struct resolve_gnu gnu;
 	struct buf *out;
-	struct source_lines *source; /* text style: lines around are printed; or NULL */
+	struct source_lines *source; /* text style: prints lines of source around; or NULL */
 	bool links;                  /* text style: files are hyperlinks of the terminal */
 	uint64_t address;
-	size_t frames; /* of this address so far */
+	size_t frames; /* frames of this address so far */
 };
 
 void resolve_begin(struct resolve_printer *p, uint64_t address, const char *status);

@@ -2,31 +2,31 @@
 #ifndef RAWSTACK_CALL_GRAPH_H
 #define RAWSTACK_CALL_GRAPH_H
 /*
- * Functions (function_set.h) with what each calls and is called by: `peek`. Inlined calls are
- * calls. A sample counts once for a function and once for a call, however often recursion repeats
- * them.
+ * The functions of a profile (function_set.h) with their callers and callees, for `peek`. Inlined
+ * calls are calls. A sample counts once for a function and once for a call, however often recursion
+ * repeats them.
  */
 #include "function_set.h"
 
 struct call_node {
 	uint32_t name;            /* string of the profile */
 	struct profile_text home; /* function_set_home(); borrowed from the profile */
-	bool is_shared;           /* another function has the name */
+	bool is_shared;           /* another function has the same name */
 	int64_t self, cum;
 };
 
-/* PROFILE_NONE as caller: nobody; as callee: the function itself is innermost. */
+/* A call. PROFILE_NONE as caller: there is none; as callee: the function itself is innermost. */
 struct call_edge {
-	uint32_t caller, callee; /* nodes */
+	uint32_t caller, callee; /* nodes, or PROFILE_NONE */
 	int64_t weight;
 };
 
 struct call_graph {
-	struct intern functions; /* of the set -> node */
+	struct intern functions; /* function of the set -> node */
 	struct intern pairs;
 	struct call_node *nodes;
 	struct call_edge *edges;
-	uint32_t *seen_node, *seen_edge; /* number of the last sample that counted, plus 1 */
+	uint32_t *seen_node, *seen_edge; /* the last sample that counted, plus 1 */
 	size_t nodes_cap, edges_cap, seen_node_cap, seen_edge_cap;
 	int64_t total;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_FLAME_ASSETS_H
 #define RAWSTACK_FLAME_ASSETS_H
-/* The files of tools/flame/, made part of the program by cmake/EmbedFile.cmake. */
+/* The files of tools/flame/, which cmake/EmbedFile.cmake embeds in the program. */
 #include <stddef.h>
 #include <stdint.h>
 

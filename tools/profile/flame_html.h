@@ -2,19 +2,19 @@
 #ifndef RAWSTACK_FLAME_HTML_H
 #define RAWSTACK_FLAME_HTML_H
 /*
- * The flame graph as one HTML page that needs nothing else: no network, and a content security
- * policy that allows exactly its own script and style, by hash. Data is JSON in an element that is
- * not executed, in columns; '<' never stands in it.
+ * Writes the flame graph as one self-contained HTML page. It loads nothing from a network, and its
+ * content security policy allows exactly its own script and style, by hash. The data is JSON in
+ * columns, in an element that is not executed, and never contains '<'.
  */
 #include "buf.h"
 #include "flame_tree.h"
 
 struct flame_page {
 	const char *title;
-	const char *unit; /* of weights: "nanoseconds", "count", ... */
+	const char *unit; /* unit of the weights: "nanoseconds", "count", ... */
 };
 
-/* Appends the page of an arranged tree. ERR_LIMIT when out is full. */
+/* Appends the page of an arranged tree. Returns ERR_LIMIT if out is full. */
 int flame_html(const struct flame_tree *t, const struct flame_page *page, struct buf *out,
 	       struct err *err) _must_check_;
 

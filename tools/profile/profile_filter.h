@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_PROFILE_FILTER_H
 #define RAWSTACK_PROFILE_FILTER_H
 /*
- * Which samples of profiles are looked at, and what becomes of their stacks: the part that every
- * command has in common. Samples are chosen while files are read; stacks are edited once, when all
- * are merged, in this order: schemas, labels, focus and ignore, show-from, hide, show, inlined
- * calls, groups. The meaning of focus, ignore, show, hide and show-from is pprof's.
+ * Chooses the samples of profiles and edits their stacks, for all commands alike. Samples are
+ * chosen while files are read. Stacks are edited once, after all files are merged, in this order:
+ * schemas, labels, focus and ignore, show-from, hide, show, inlined calls, groups. Focus, ignore,
+ * show, hide and show-from mean what they mean in pprof.
  */
 #include "frame_match.h"
 #include "profile_names.h"
@@ -15,9 +15,9 @@
 #define PROFILE_FILTER_SCHEMAS 32
 
 struct label_filter {
-	char *key, *value; /* key=value, or */
+	char *key, *value; /* for KEY=VALUE */
 	struct text_match match;
-	bool differs; /* != and !~: the sample must not have it */
+	bool differs; /* != and !~: samples that have it are left out */
 };
 
 enum profile_group {
@@ -30,28 +30,28 @@ enum profile_group {
 
 enum name_style {
 	NAMES_AS_THEY_ARE,
-	NAMES_MANGLED, /* as the linker knows them, where the profile says so */
+	NAMES_MANGLED, /* linkage names, where the profile has them */
 	NAMES_SHORT,   /* without parameters */
 	NAMES_FULL,
 };
 
-/* Files of directories that were read without them, and why, of the first of them. */
+/* The files of directories that were left out, and why the first of them were. */
 #define PROFILE_LEFT_OUT_TOLD 8
 struct profile_left_out {
-	size_t count, of; /* of so many files */
+	size_t count, of; /* of so many files in all */
 	struct err why[PROFILE_LEFT_OUT_TOLD];
 };
 
 struct profile_filter {
-	const char *thread; /* name of the thread; NULL: any */
+	const char *thread; /* thread's name; NULL: any */
 	const char *module; /* part of the path of a module in the stack; NULL: any */
 	int64_t pid;        /* -1: any */
-	/* For profile_input_read(): what is subtracted, or NULL; and what each of its values adds
-	 * up to, by row of the result. */
+	/* For profile_input_read(): the profile to subtract, or NULL, and the total of each of its
+	 * values, by row of the result. */
 	const char *diff_base;
 	int64_t diff_totals[LIMIT_PROFILE_VALUES];
-	int64_t since_ns, until_ns; /* files that tell no time in between are left out; 0: any */
-	size_t timeless;            /* files left out so far because they tell none at all */
+	int64_t since_ns, until_ns; /* leave out files of other times; 0: any time */
+	size_t timeless;            /* files left out so far because they have no time */
 	struct profile_left_out left_out;
 
 	struct label_filter labels[PROFILE_FILTER_LABELS];
@@ -60,7 +60,7 @@ struct profile_filter {
 	struct schema schema;
 	bool no_inlines, no_symbolize;
 	struct name_options naming;
-	const char *server; /* HOST:PORT that is asked for names; NULL: not said */
+	const char *server; /* HOST:PORT to ask for names; NULL: not given */
 	enum name_style names;
 	enum profile_group group;
 	const char *group_label;
@@ -76,19 +76,20 @@ void profile_filter_done(struct profile_filter *f);
 /* Returns whether profile_filter_edit() would change anything. */
 bool profile_filter_edits(const struct profile_filter *f);
 
-/* For profile_merge(): chooses by thread, module and pid. ctx: the filter. */
+/* A profile_keep_fn that chooses by thread, module and pid. ctx is the filter. */
 bool profile_filter_keep(void *ctx, const struct profile *p, uint32_t sample);
 
-/* Returns whether what was taken then is asked for: unix start and length. Counts what tells no
- * time; from any thread. ctx: the filter. */
+/* Returns whether files of this time are wanted: Unix start and length. Counts those that say no
+ * time. Safe from any thread. ctx is the filter. */
 bool profile_filter_in_time(void *ctx, int64_t time_ns, int64_t duration_ns);
 
-/* Returns whether all samples of a file that was taken in time take part. */
+/* Returns whether the filter keeps all samples of a file whose time is wanted. */
 bool profile_filter_keeps_all(const struct profile_filter *f);
 
 /*
- * Fills `into`, which must be empty, with what is left of `from`. Samples whose frames are all
- * hidden are gone, as in pprof; where a schema dropped all, one frame says so. ERR_LIMIT.
+ * Fills `into`, which must be empty, with what the filter leaves of `from`. Samples whose frames
+ * are all hidden are gone, as in pprof; a stack whose frames a schema dropped becomes one frame
+ * that says so. Returns ERR_LIMIT.
  */
 int profile_filter_edit(struct profile_filter *f, const struct profile *from, struct profile *into,
 			struct err *err) _must_check_;

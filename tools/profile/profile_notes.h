@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_PROFILE_NOTES_H
 #define RAWSTACK_PROFILE_NOTES_H
 /*
- * What the files of a profile say of themselves (profile_comment()), with those that are alike
- * together: a directory of shipped batches has one for each batch that differs in its numbers only.
+ * Gathers the comments of the files of a profile (profile_comment()) and merges similar ones: a
+ * directory of shipped batches has one comment per batch, which differ only in their numbers.
  */
 #include "profile.h"
 
@@ -14,11 +14,11 @@ struct profile_note {
 
 struct profile_notes {
 	struct intern kinds;
-	struct profile_note *list; /* kinds.count of them, in the order of their first */
+	struct profile_note *list; /* kinds.count notes, in order of first sight */
 	size_t cap;
 };
 
-/* Returns ERR_MEMORY. */
+/* Gathers the notes. Returns ERR_MEMORY. */
 int profile_notes_make(struct profile_notes *n, const struct profile *p,
 		       struct err *err) _must_check_;
 void profile_notes_done(struct profile_notes *n);

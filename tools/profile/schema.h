@@ -2,17 +2,17 @@
 #ifndef RAWSTACK_SCHEMA_H
 #define RAWSTACK_SCHEMA_H
 /*
- * Stack schemas: a file of rules that is applied when a profile is read. Tags become labels of
- * samples, for filters and groups; frames are renamed, collapsed or dropped. One rule a line, in
- * order; what one rule renamed, the next sees. The language is described in
- * tools/schemas/README.md.
+ * Stack schemas: rules in a file that are applied to the stacks of a profile. Tags become labels of
+ * samples, for filters and groups; frames are renamed, collapsed or dropped. One rule is one line;
+ * rules run in order, and each sees what earlier ones renamed. tools/schemas/README.md describes
+ * the language.
  */
 #include "frame_match.h"
 
 enum schema_action {
 	SCHEMA_TAG,      /* the stack gets a label */
 	SCHEMA_MARK,     /* the frame's name gets " {mark}" behind it */
-	SCHEMA_RENAME,   /* of the frame's function */
+	SCHEMA_RENAME,   /* the frame's function gets another name */
 	SCHEMA_COLLAPSE, /* frames beside each other become one */
 	SCHEMA_DROP_FRAME,
 	SCHEMA_DROP_STACK,
@@ -27,10 +27,10 @@ enum schema_where {
 struct schema_rule {
 	enum schema_action action;
 	enum schema_where where;
-	struct frame_match match, not_under; /* no caller of the frame may match the second */
-	int64_t priority;  /* of tags with one key the highest counts, else the first */
+	struct frame_match match, not_under; /* no caller of the frame may match not_under */
+	int64_t priority;  /* of tags of one key the highest counts, then the first */
 	char *key, *text;  /* label and value; mark, or new name */
-	uint32_t *renamed; /* by function: what it became, and one more; 0: not asked yet */
+	uint32_t *renamed; /* by function: its new name plus 1; 0: not asked yet */
 	size_t renamed_cap;
 };
 
@@ -39,17 +39,18 @@ struct schema {
 	size_t count, cap;
 };
 
-/* Rules of one schema; a line may have no more than this. */
+/* The most rules of one schema. */
 #define SCHEMA_RULES_MAX 4096
 
-/* Forgets what was answered for another profile. */
+/* Forgets the answers for another profile. */
 void schema_reset(struct schema *s);
 
-/* Appends the rules of a text; `name` stands in messages. ERR_USAGE names the line. */
+/* Appends the rules of a text; `name` is for messages. Returns ERR_USAGE with the number of the
+ * line. */
 int schema_parse(struct schema *s, const char *name, const char *text, size_t len,
 		 struct err *err) _must_check_;
 
-/* A file, or a schema that is shipped: "copies", "locks", "tax". */
+/* Reads a file, or a schema that comes with the program: "copies", "locks", "tax". */
 int schema_read(struct schema *s, const char *name, struct err *err) _must_check_;
 void schema_done(struct schema *s);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_SCHEMA_ASSETS_H
 #define RAWSTACK_SCHEMA_ASSETS_H
-/* The files of tools/schemas/ as bytes, made by cmake/EmbedFile.cmake. */
+/* The files of tools/schemas/, which cmake/EmbedFile.cmake embeds in the program. */
 #include <stddef.h>
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_BINARY_SELECT_H
 #define RAWSTACK_BINARY_SELECT_H
-/* Which binary of the service is meant by a name and labels. */
+/* Finds the binary of the service that a name and labels mean. */
 #include "build_id.h"
 #include "remote.h"
 
@@ -12,9 +12,10 @@ struct binary_select {
 };
 
 /*
- * The one that has a table. ERR_NOT_FOUND: there is none, and the message says of which one no
- * table could be made, or who asked for one of that name and how to push it; or there are several,
- * and the message lists them, the newest first. ERR_USAGE: a label is not KEY=VALUE.
+ * Finds the one that has a table. Returns ERR_USAGE if a label is not KEY=VALUE, and ERR_NOT_FOUND
+ * in two cases. If there is none, the message names one whose table could not be made, or says that
+ * samples asked for one and how to push it. If there are several, the message lists them, newest
+ * first.
  */
 int binary_select_find(struct rpc_client *c, const struct binary_select *n, struct build_id *ret,
 		       struct err *err) _must_check_;

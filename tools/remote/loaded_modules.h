@@ -2,8 +2,8 @@
 #ifndef RAWSTACK_LOADED_MODULES_H
 #define RAWSTACK_LOADED_MODULES_H
 /*
- * The files of the kernel modules that are loaded now, for `push --kernel`. Looks at no content:
- * what a file has to be is told by the build id of what was loaded from it. One thread.
+ * Finds the files of the loaded kernel modules, for `push --kernel`. It reads none of them: the
+ * build id of the loaded module says what a file has to be. For one thread.
  */
 #include "push_files.h"
 
@@ -14,14 +14,14 @@ struct loaded_modules_places {
 };
 
 /*
- * Adds the file of each to the list, with the id it must have. A module without a file there, as
- * in a container, or of a kernel that was removed, is a warning; and a kernel without modules has
- * none. ERR_LIMIT, ERR_MEMORY.
+ * Adds the file of each loaded module to the list, with the id that it must have. A module without
+ * a file, as in a container or of a removed kernel, is a warning. A kernel without modules adds
+ * nothing. Returns ERR_LIMIT or ERR_MEMORY.
  */
 int loaded_modules_add(const struct loaded_modules_places *at, struct push_files *files,
 		       struct err *err) _must_check_;
 
-/* The same, of the running kernel. */
+/* Adds the modules of the running kernel. */
 int loaded_modules_add_running(struct push_files *files, struct err *err) _must_check_;
 
 #endif

@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_REMOTE_H
 #define RAWSTACK_REMOTE_H
-/* The service as the commands see it: where it is, one call to it, and bytes of its answers. */
+/* The service as commands see it: its address, one call to it, and bytes of its answers. */
 #include "buf.h"
 #include "rawstack/v1/binaries.pb-c.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
 #include "rpc_client.h"
 
-/* The time that one small call may take. */
+/* The deadline of one small call. */
 #define REMOTE_TIMEOUT_MS 10000
 
-/* server: HOST:PORT, or NULL for $RAWSTACK_SERVER, else 127.0.0.1:7077. */
+/* Opens a client. server is HOST:PORT, or NULL for $RAWSTACK_SERVER, else 127.0.0.1:7077. */
 int remote_open(struct rpc_client **ret, const char *server, struct err *err) _must_check_;
 
-/* A reply of any type, for _cleanup_(). */
+/* Frees a reply of any type, for _cleanup_(). */
 static inline void remote_free_reply(ProtobufCMessage **reply)
 {
 	if (*reply)
 		protobuf_c_message_free_unpacked(*reply, NULL);
 }
 
-/* Lower-case hex of any bytes. */
+/* Appends bytes as lower-case hex. */
 void remote_append_hex(struct buf *out, const ProtobufCBinaryData *bytes);
 
-/* "ready", "missing", ...: stable words. */
+/* Returns "ready", "missing", ...: stable words. */
 const char *remote_module_status(Rawstack__V1__ModuleStatus status);
 
 #endif

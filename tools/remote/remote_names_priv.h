@@ -1,19 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_REMOTE_NAMES_PRIV_H
 #define RAWSTACK_REMOTE_NAMES_PRIV_H
-/* What remote_names.c, which knows profiles, and remote_names_ask.c, which knows messages, share.
- */
+/* Shared by remote_names.c, which knows profiles, and remote_names_ask.c, which knows messages. */
 #include "build_id.h"
 #include "file_segments.h"
 #include "intern.h"
 #include "remote.h"
 #include "remote_names.h"
 
-/* A place as it is asked for. Keys are compared as bytes: no padding. */
+/* A place to ask for. It is a key that is compared as bytes, so it has no padding. */
 struct place {
 	uint64_t address;
-	uint32_t binary;  /* of `binaries` */
-	uint32_t section; /* string of `found`, in kernel modules */
+	uint32_t binary;  /* index of `binaries` */
+	uint32_t section; /* for kernel modules: string of `found` */
 	uint32_t kind;    /* Rawstack__V1__LocationKind */
 	uint32_t mode;    /* Rawstack__V1__AddressMode */
 };
@@ -21,9 +20,9 @@ struct place {
 _Static_assert(sizeof(struct place) == 24, "key without padding");
 
 struct binary {
-	struct build_id id;            /* kind NONE: no id that a service could know */
-	uint32_t row;                  /* of the request being made, or PROFILE_NONE */
-	struct file_segments segments; /* that a spool tells, the first that are known */
+	struct build_id id;            /* kind NONE: an id that no service could know */
+	uint32_t row;                  /* row of the present request, or PROFILE_NONE */
+	struct file_segments segments; /* from a spool, the first that are known */
 	const char *status;
 	char *reason;
 };
@@ -37,10 +36,10 @@ struct remote_names {
 	struct intern places;
 	uint32_t *answers; /* for each place: location of `found`, PROFILE_NONE: no name */
 	size_t answers_cap, asked;
-	struct profile found; /* names and lines */
-	uint64_t *weights;    /* of places not asked yet, by place - asked */
+	struct profile found; /* the answers: names and lines */
+	uint64_t *weights;    /* weight of places that were not asked yet, by place - asked */
 	size_t weights_cap;
-	uint32_t *paths; /* likewise: where a host had its binary, a string of `found` */
+	uint32_t *paths; /* likewise: the binary's path on a host, a string of `found` */
 	size_t paths_cap;
 	struct arena arena;
 };
@@ -56,9 +55,8 @@ static inline int remote_names_full(struct err *err)
 }
 
 /*
- * Asks for the first of `count` places, as many as one request holds, and takes what is answered.
- * They are those behind n->asked that have no answer. *ids and *count are what
- * is left.
+ * Asks for the first of `count` places, as many as fit one request, and takes the answers. The
+ * places are those behind n->asked that have no answer. *ids and *count become the rest.
  */
 int remote_names_ask(struct remote_names *n, uint32_t **ids, size_t *count, struct err *err);
 

@@ -12,15 +12,15 @@
  *	RIP: 0010:do_exit+0x12/0x40 [ext4]          Linux
  *	[0x55d7c4f1a139]  [<ffffffff81000010>]  pc=0x4805a1   bare: of the process, also Go's
  *
- * Knows no files and resolves nothing. What is found points into the line. The time is
- * proportional to the line's length, whatever it holds.
+ * It knows no files and resolves nothing. Results point into the line. The time is proportional to
+ * the length of the line, whatever it holds.
  */
 #include "base.h"
 
 enum log_frame_kind {
 	LOG_MODULE, /* vaddr in `module` */
-	LOG_SYMBOL, /* vaddr behind the entry of `symbol`, in `module` */
-	LOG_KERNEL, /* the same, of the kernel or of one of its modules by name */
+	LOG_SYMBOL, /* offset from the entry of `symbol`, in `module` */
+	LOG_KERNEL, /* the same in the kernel, or in one of its modules by name */
 	LOG_PC,     /* an address of the process */
 };
 
@@ -31,16 +31,16 @@ struct log_text {
 
 struct log_frame {
 	struct log_text module, symbol;
-	/* What module is if its path has blanks, which only the files can tell; len 0: no other way
-	 * to read it. */
+	/* The module if its path has blanks, which only the file system can tell; len 0: there is
+	 * no such reading. */
 	struct log_text spaced_module;
 	uint64_t address; /* or offset from the symbol */
 	size_t end;       /* where in the line the frame ends */
 	enum log_frame_kind kind;
-	bool return_address; /* of the instruction after a call, as far as the format tells */
+	bool return_address; /* a return address, as far as the format tells */
 };
 
-/* The most frames of one line that are looked at. */
+/* The most frames of one line. */
 #define LOG_FRAMES_MAX 16
 
 size_t log_scan(const char *line, size_t len, struct log_frame frames[static LOG_FRAMES_MAX]);
