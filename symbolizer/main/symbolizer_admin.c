@@ -25,8 +25,7 @@ struct admin {
 #define PROGRAM "rawstack-symbolizer "
 
 static const struct option_row rows[] = {
-	OPTION_TEXT(0, "data", "DIR", struct admin, data,
-		    "the directory that the service was given"),
+	OPTION_TEXT(0, "data", "DIR", struct admin, data, "the data directory of the service"),
 	OPTION_END,
 };
 
@@ -96,9 +95,8 @@ static int sync_dir(const char *path, struct err *err)
 
 static const struct option_usage backup_usage = {
 	.name = PROGRAM "backup",
-	.about = "Copies the store, compacted, into OUT/store.mdb, also while the service runs: "
-		 "a data directory to start from. Uploads under way and kept files are not in "
-		 "it.",
+	.about = "Copies the store, compacted, to OUT/store.mdb, also while the service runs. A "
+		 "service can start from OUT. Unfinished uploads and kept files are not copied.",
 	DATA_AND_OUT,
 };
 
@@ -153,8 +151,7 @@ static int lock_stopped(const char *data, struct dir_lock *ret, struct err *err)
 
 static const struct option_usage compact_usage = {
 	.name = PROGRAM "compact",
-	.about = "Gives space that the store does not use back to the disk. The service must be "
-		 "stopped.",
+	.about = "Returns unused space of the store to the disk. The service must be stopped.",
 	ONLY_DATA,
 };
 
@@ -237,9 +234,10 @@ static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count
 
 static const struct option_usage verify_usage = {
 	.name = PROGRAM "verify",
-	.about = "Reads every table, compares checksums, validates it, and compares the ids of "
-		 "tables and records; also while the service runs. Of tables of other formats it "
-		 "compares checksums. Prints what is damaged; exit status 1 then.",
+	.about = "Reads every table, compares its checksum and validates it, and compares the ids "
+		 "of tables with those of records, also while the service runs. Of tables of other "
+		 "formats it compares only the checksum. Prints what is damaged; the exit status "
+		 "is 1 if anything is.",
 	ONLY_DATA,
 };
 
@@ -351,11 +349,10 @@ static int salvage_whole(const struct admin *a, const char *path, const char *ma
 
 static const struct option_usage salvage_usage = {
 	.name = PROGRAM "salvage",
-	.about = "Copies what is intact of a damaged store into the data directory OUT, which is "
-		 "made: records and tables, each known by its checksum. Prints which tables are "
-		 "lost. The service must be stopped; nothing is changed in DIR, whose "
-		 "subdirectories `kept` and `uploads` may be moved to OUT. OUT has a store when "
-		 "that is whole, and not before.",
+	.about = "Copies what is intact of a damaged store into the new data directory OUT: "
+		 "records and tables, each proved by its checksum. Prints which tables are lost. "
+		 "The service must be stopped. DIR stays as it is; its subdirectories `kept` and "
+		 "`uploads` may be moved to OUT. OUT gets a store only when that is whole.",
 	DATA_AND_OUT,
 };
 

@@ -58,50 +58,49 @@ struct options {
 
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "data", "DIR", struct options, service.data_dir,
-		    "where everything is kept; made if it is not there"),
+		    "the data directory; made if it does not exist"),
 	OPTION_TEXT(0, "listen", "ADDRESS", struct options, listen,
-		    "HOST:PORT on loopback, or unix:PATH (127.0.0.1:7077); port 0 takes any free "
-		    "one"),
+		    "the address to serve: HOST:PORT on loopback, or unix:PATH (127.0.0.1:7077); "
+		    "port 0 takes any free one"),
 	OPTION_TEXT(0, "port-file", "FILE", struct options, port_file,
-		    "write the port there once it listens"),
+		    "write the port to FILE once the service listens"),
 	OPTION_TEXT(0, "metrics", "ADDRESS", struct options, metrics,
 		    "serve /metrics over HTTP: PORT or 127.0.0.1:PORT"),
 	OPTION_TEXT(0, "metrics-port-file", "FILE", struct options, metrics_port_file,
-		    "write that port there"),
+		    "write the port of --metrics to FILE"),
 	OPTION_BYTES(0, "store-bytes", "N", struct options, service.store_bytes, LIMIT_STORE_MIN,
 		     DISK_MAX,
-		     "disk for tables; K, M, G may follow (10G). 256 MiB of the disk are left "
-		     "free: what would take them is refused (tables, uploads, kept files)"),
+		     "disk space for tables (10G); K, M or G may follow N. Tables, uploads and "
+		     "kept files leave 256 MiB of the disk free: what would take them is refused"),
 	OPTION_FLAG(0, "keep-debug", struct options, service.keep_debug,
-		    "keep every uploaded file, to make tables anew: damaged or evicted ones, older "
-		    "builders'; else those that wait for a partner"),
+		    "keep every uploaded file, so that damaged, evicted and outdated tables can be "
+		    "made again; otherwise only files that wait for a companion are kept"),
 	OPTION_FLAG(0, "keep-failed", struct options, service.keep_failed,
-		    "keep a file of which no table could be made, as DIR/kept/ID.failed, packed by "
-		    "zstd"),
+		    "keep a file if no table can be made of it, as DIR/kept/ID.failed, compressed "
+		    "with zstd"),
 	OPTION_BYTES(0, "kept-bytes", "N", struct options, service.kept_bytes, 1, DISK_MAX,
-		     "disk for kept files (2G)"),
+		     "disk space for kept files (2G)"),
 	OPTION_NUMBER(0, "workers", "N", struct options, server.workers, 1, WORKERS_MAX, 1,
 		      "threads that answer requests (4)"),
 	OPTION_NUMBER(0, "builds", "N", struct options, service.builders, 1, BUILDERS_MAX, 1,
-		      "uploads built at once (2), at idle priority, and one table made anew; a "
-		      "worker that starves there goes on at nice 10. One client has at most all "
-		      "but one of them"),
+		      "tables that are built of uploads at once (2), besides one that is made "
+		      "again. Builds run at idle priority, and at nice 10 if they get almost no "
+		      "CPU there. One client has at most all but one of them"),
 	OPTION_BYTES(0, "build-memory", "N", struct options, service.build_memory, 1, DISK_MAX,
-		     "what one build may take of memory (8G); less for small files: 512M and 16 "
-		     "times their size"),
+		     "memory of one build (8G); less for a small file: 512M and 16 times its size"),
 	OPTION_NUMBER(0, "build-cpu", "SECONDS", struct options, service.build_cpu_seconds, 1,
 		      SECONDS_MAX, 1,
-		      "of CPU time (600); less for small files: 20 s, and one for each MiB"),
+		      "CPU time of one build (600); less for a small file: 20 s, and 1 s per MiB"),
 	OPTION_NUMBER(0, "build-wall", "SECONDS", struct options, service.build_wall_ms, 1,
-		      SECONDS_MAX, 1000, "of time, from its start (1800)"),
+		      SECONDS_MAX, 1000, "time of one build from its start (1800)"),
 	OPTION_NUMBER(0, "keepalive", "SECONDS", struct options, server.keepalive_ms, 1,
-		      SECONDS_MAX, 1000, "how long a silent peer is believed to be there (20)"),
+		      SECONDS_MAX, 1000, "ask a silent peer for a sign of life after so long (20)"),
 	OPTION_NUMBER(0, "watchdog", "SECONDS", struct options, stuck_seconds, 1, SECONDS_MAX, 1,
-		      "a thread that is at one thing for so long is named in the log (30); when "
-		      "all of a kind are, health says NOT_SERVING, and systemd's WatchdogSec= is "
-		      "left to bark"),
+		      "log each thread that has been at one thing for so long (30); when all "
+		      "threads of a kind have, health says NOT_SERVING, and the service stops "
+		      "feeding systemd's watchdog (WatchdogSec=)"),
 	OPTION_TEXT(0, "table-worker", "PATH", struct options, service.worker_path,
-		    "program that reads debug files (beside this one)"),
+		    "the program that reads debug files (found beside this one)"),
 	OPTION_END,
 };
 
@@ -109,11 +108,11 @@ static const struct option_usage usage = {
 	.name = "rawstack-symbolizer",
 	.synopsis = "--data DIR [--listen ADDRESS] ...\n"
 		    "backup|compact|verify|salvage --data DIR ...",
-	.about = "Takes debug binaries in, keeps lookup tables, and answers raw stacks with "
-		 "functions, files and lines, over gRPC (rawstack.v1).",
+	.about = "Receives debug binaries, keeps lookup tables of them, and answers raw stacks "
+		 "with functions, files and lines, over gRPC (rawstack.v1).",
 	.rows = rows,
-	.notes = "SIGTERM and SIGINT end it, SIGHUP does nothing. Exit status: 0 done, 1 failed, 2 "
-		 "wrong usage.",
+	.notes = "SIGTERM and SIGINT end the service, SIGHUP does nothing. Exit status: 0 done, 1 "
+		 "failed, 2 wrong usage.",
 	.version = RAWSTACK_VERSION,
 };
 

@@ -16,7 +16,7 @@ struct admin_options {
 
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "data", "DIR", struct admin_options, data,
-		    "the directory that the service was given"),
+		    "the data directory of the service"),
 	OPTION_END,
 };
 
@@ -28,18 +28,17 @@ static const struct option_usage usage = {
 		    "compact --data DIR\n"
 		    "verify --data DIR\n"
 		    "salvage --data DIR OUT",
-	.about =
-		"Looks after the data directory of a service on this machine; " PROGRAM
-		" does it.\n"
-		"\n"
-		"  backup   copies the store, compacted, to OUT/store.mdb, also while the service\n"
-		"           runs; a service can be started on OUT\n"
-		"  compact  gives space that the store does not use back to the disk; the service\n"
-		"           must be stopped\n"
-		"  verify   reads every table and says which are damaged, also while the service\n"
-		"           runs; exit status 1 if any is\n"
-		"  salvage  copies what is intact of a damaged store into the data directory OUT,\n"
-		"           which is made; says what is lost; the service must be stopped",
+	.about = "Looks after the data directory of a service on this machine; it runs " PROGRAM
+		 ".\n"
+		 "\n"
+		 "  backup   copy the store, compacted, to OUT/store.mdb, also while the service\n"
+		 "           runs; a service can start from OUT\n"
+		 "  compact  return unused space of the store to the disk; the service must be\n"
+		 "           stopped\n"
+		 "  verify   read every table and report damaged ones, also while the service\n"
+		 "           runs; exit status 1 if there are any\n"
+		 "  salvage  copy what is intact of a damaged store into the new data directory\n"
+		 "           OUT, and report what is lost; the service must be stopped",
 	.rows = rows,
 	.operands_min = 1,
 	.operands_max = 2,

@@ -143,9 +143,10 @@ static const struct option_row common_rows[] = {
 	OPTION_TEXT('o', NULL, "OUT", struct convert_options, out,
 		    "where to write; - is standard output"),
 	OPTION_TEXT(0, "title", "TEXT", struct convert_options, title,
-		    "the profile's name in formats that show one"),
-	OPTION_FLAG(0, "marks", struct convert_options, marks,
-		    "folded: _[k] behind kernel frames, _[i] behind inlined calls"),
+		    "the name of the profile, in formats that have one"),
+	OPTION_FLAG(
+		0, "marks", struct convert_options, marks,
+		"in folded stacks, write _[k] behind kernel frames and _[i] behind inlined calls"),
 	OPTION_FLAG(0, "json", struct convert_options, view.json, "the same as --to json"),
 	OPTION_ROWS(struct convert_options, view, profile_view_rows_no_json),
 	OPTION_END,
@@ -156,13 +157,13 @@ static const struct option_row common_rows[] = {
 		    .min = FORMAT_PPROF)
 
 static const struct option_row convert_rows[] = {
-	FORMAT_ROW("one of the names above"),
+	FORMAT_ROW("write this format, one of the names above"),
 	OPTION_MORE(common_rows),
 	OPTION_END,
 };
 
 static const struct option_row merge_rows[] = {
-	FORMAT_ROW("another format, by its name in `convert --help`"),
+	FORMAT_ROW("write another format, one of those in `rawstack convert --help`"),
 	OPTION_MORE(common_rows),
 	OPTION_END,
 };
@@ -171,22 +172,21 @@ static const struct option_usage convert_usage = {
 	.name = "rawstack convert",
 	.synopsis = "[OPTIONS] DIR|FILE... -o OUT",
 	.about = "Reads pprof, perf.data, the text of perf script, folded stacks, directories of "
-		 "pprof files, and spools; adds them up; writes one file. The end of OUT says the "
-		 "format:\n"
+		 "pprof files, and spools, adds them up, and writes one file. The ending of OUT "
+		 "chooses the format:\n"
 		 "\n"
 		 "  pprof              .pb.gz .pprof          go tool pprof\n"
 		 "  folded             .folded .collapsed     flamegraph.pl, inferno\n"
 		 "  speedscope         .speedscope.json       www.speedscope.app\n"
 		 "  firefox            .firefox.json          profiler.firefox.com\n"
-		 "  perf-script        .perf .perf.txt        what reads `perf script`\n"
-		 "  json               .jsonl .ndjson         a line for each sample, nothing "
-		 "lost\n"
+		 "  perf-script        .perf .perf.txt        readers of `perf script`\n"
+		 "  json               .jsonl .ndjson         one line per sample, without loss\n"
 		 "  otlp               .otlp .otlp.pb         OpenTelemetry, ProfilesData "
 		 "of " OTLP_VERSION "\n"
 		 "\n"
-		 "perf-script has a record for each sample. Where these would be more than 256 for "
-		 "each row of the profile (or 65,536 in all), or more than 16 million, each row is "
-		 "one record with its whole weight as the period, and a warning says so.",
+		 "perf-script has a record for each sample. If that would be more than 256 for "
+		 "each row of the profile (and 65,536 in all), or more than 16 million, each row "
+		 "is one record with its whole weight as the period, and a warning says so.",
 	.rows = convert_rows,
 	.operands_min = 1,
 	.operands_max = OPERANDS_ANY,
@@ -197,8 +197,8 @@ static const struct option_usage convert_usage = {
 static const struct option_usage merge_usage = {
 	.name = "rawstack merge",
 	.synopsis = "[OPTIONS] DIR|FILE... -o OUT",
-	.about = "Adds up profiles of any format that is read, with labels, modules and comments, "
-		 "and writes one pprof file. Options are those of `convert`.",
+	.about = "Adds up profiles of any format that `convert` reads, with their labels, modules "
+		 "and comments, and writes one pprof file. The options are those of `convert`.",
 	.rows = merge_rows,
 	.operands_min = 1,
 	.operands_max = OPERANDS_ANY,
@@ -268,11 +268,11 @@ static int run_merge(int argc, char **argv, struct err *err)
 const struct command cmd_convert = {
 	.usage = &convert_usage,
 	.run = run_convert,
-	.summary = "a profile in the format of another tool",
+	.summary = "write a profile in the format of another tool",
 };
 
 const struct command cmd_merge = {
 	.usage = &merge_usage,
 	.run = run_merge,
-	.summary = "many profiles as one pprof file",
+	.summary = "add up profiles to one pprof file",
 };

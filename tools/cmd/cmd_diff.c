@@ -240,8 +240,9 @@ static int compare_profiles(const struct diff_options *b, const struct diff_opti
 
 static const struct option_row rows[] = {
 	OPTION_NUMBER('n', NULL, "N", struct diff_options, rows, 1, UINT32_MAX, 1,
-		      "rows, 20 if not given"),
-	OPTION_FLAG(0, "cum", struct diff_options, cum, "compare shares with all that is called"),
+		      "show at most N rows (20)"),
+	OPTION_FLAG(0, "cum", struct diff_options, cum,
+		    "compare shares that include called functions (cum)"),
 	OPTION_ROWS(struct diff_options, view, profile_view_rows),
 	OPTION_END,
 };
@@ -249,9 +250,9 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.name = "rawstack diff",
 	.synopsis = "[OPTIONS] BEFORE AFTER",
-	.about = "Each is a profile or a directory of them. Prints the functions whose share "
-		 "changed most, with their share of either profile and the change in points of "
-		 "per cent.",
+	.about = "Compares two profiles, or directories of profiles. Prints the functions whose "
+		 "share changed most, with their share of each profile and the difference in "
+		 "percentage points.",
 	.rows = rows,
 	.operands_min = 2,
 	.operands_max = 2,
@@ -291,5 +292,5 @@ static int run_diff(int argc, char **argv, struct err *err)
 const struct command cmd_diff = {
 	.usage = &usage,
 	.run = run_diff,
-	.summary = "what changed between two profiles",
+	.summary = "show what changed between two profiles",
 };

@@ -16,8 +16,8 @@ struct flame_options {
 static const struct option_row rows[] = {
 	OPTION_TEXT('o', NULL, "OUT.html", struct flame_options, out,
 		    "where to write; - is standard output"),
-	OPTION_TEXT(0, "title", "TEXT", struct flame_options, title, "the page's heading"),
-	VIEW_DIFF_ROW(struct flame_options, "subtract a profile: what grew is left"),
+	OPTION_TEXT(0, "title", "TEXT", struct flame_options, title, "the heading of the page"),
+	VIEW_DIFF_ROW(struct flame_options, "subtract a profile, so that what grew is left"),
 	OPTION_ROWS(struct flame_options, view, profile_view_rows_no_json),
 	OPTION_END,
 };
@@ -25,10 +25,10 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.name = "rawstack flame",
 	.synopsis = "[OPTIONS] DIR|FILE... -o OUT.html",
-	.about = "Reads profiles, and directories of them such as the shipper's --out, and "
-		 "writes one page that needs no network: zoom by click or keys, search with "
-		 "the share of what matches, inlined calls, kernel frames and frames without "
-		 "names marked.",
+	.about = "Reads profiles, and directories of profiles such as the shipper's --out, and "
+		 "writes a flame graph as one page that needs no network. The page zooms by mouse "
+		 "and keyboard, searches and shows the share of the matches, and marks inlined "
+		 "calls, kernel frames and frames without a name.",
 	.rows = rows,
 	.operands_min = 1,
 	.operands_max = OPERANDS_ANY,
@@ -86,5 +86,5 @@ static int run_flame(int argc, char **argv, struct err *err)
 const struct command cmd_flame = {
 	.usage = &usage,
 	.run = run_flame,
-	.summary = "a flame graph of a profile, as one HTML page",
+	.summary = "write a flame graph of a profile as one HTML page",
 };

@@ -235,9 +235,9 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.name = "rawstack list",
 	.synopsis = "[OPTIONS] REGEX DIR|FILE...",
-	.about = "For each function whose name matches, its lines with the share of samples "
-		 "that end there (self) and that pass there (cum), of all samples; with the "
-		 "source, where the file is on this machine.",
+	.about = "Prints, for each function whose name matches, its lines with two shares of all "
+		 "samples: of those that end at the line (self) and of those that pass through it "
+		 "(cum). Shows the source if the file is on this machine.",
 	.rows = rows,
 	.operands_min = 2,
 	.operands_max = OPERANDS_ANY,
@@ -272,5 +272,5 @@ static int run_list(int argc, char **argv, struct err *err)
 const struct command cmd_list = {
 	.usage = &usage,
 	.run = run_list,
-	.summary = "the source of a function with the cost of each line",
+	.summary = "show the source of a function with the cost of each line",
 };

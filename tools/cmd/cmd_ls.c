@@ -111,8 +111,8 @@ static int run_ls(int argc, char **argv, struct err *err)
 static const struct option_usage usage = {
 	.name = "rawstack ls",
 	.synopsis = "[OPTIONS]",
-	.about = "Prints each binary that was pushed: its build id, whether its table is "
-		 "ready, how many functions it has, and from what their names come.",
+	.about = "Prints each binary that was pushed: its build id, whether its table is ready, "
+		 "how many functions it has, and where their names come from.",
 	.rows = remote_list_rows,
 	.operands_wanted = "takes no arguments",
 };

@@ -100,9 +100,9 @@ static int run_missing(int argc, char **argv, struct err *err)
 static const struct option_usage usage = {
 	.name = "rawstack missing",
 	.synopsis = "[OPTIONS]",
-	.about = "Prints the build ids that samples came from and that the service has no "
-		 "table for, heaviest first, with the paths where hosts saw them. `rawstack "
-		 "push` brings them.",
+	.about = "Prints the build ids that samples refer to and for which the service has no "
+		 "table, the most frequent first, with the paths that hosts reported. Use "
+		 "`rawstack push` to add them.",
 	.rows = remote_list_rows,
 	.operands_wanted = "takes no arguments",
 };
@@ -110,5 +110,5 @@ static const struct option_usage usage = {
 const struct command cmd_missing = {
 	.usage = &usage,
 	.run = run_missing,
-	.summary = "list binaries that were asked for and are not there",
+	.summary = "list binaries that samples need and the service lacks",
 };

@@ -20,7 +20,7 @@ static void peek_options_done(struct peek_options *o)
 
 static const struct option_row rows[] = {
 	OPTION_NUMBER('n', NULL, "N", struct peek_options, functions, 1, UINT32_MAX, 1,
-		      "functions, 10 if not given"),
+		      "show at most N functions (10)"),
 	VIEW_DIFF_ROW(struct peek_options, VIEW_DIFF_HELP),
 	OPTION_ROWS(struct peek_options, view, profile_view_rows),
 	OPTION_END,
@@ -29,9 +29,10 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.name = "rawstack peek",
 	.synopsis = "[OPTIONS] REGEX DIR|FILE...",
-	.about = "For each function whose name matches: who calls it, its own share and its "
-		 "share with all it calls, and what it calls; shares of callers and callees "
-		 "are of the function's, in a difference of the whole.",
+	.about = "Prints, for each function whose name matches, its callers, its own share (self), "
+		 "its share with all that it calls (cum), and its callees. Shares of callers and "
+		 "callees are of the function's weight; in a difference they are of the whole "
+		 "profile.",
 	.rows = rows,
 	.operands_min = 2,
 	.operands_max = OPERANDS_ANY,
@@ -236,5 +237,5 @@ static int run_peek(int argc, char **argv, struct err *err)
 const struct command cmd_peek = {
 	.usage = &usage,
 	.run = run_peek,
-	.summary = "a function between its callers and its callees",
+	.summary = "show a function between its callers and its callees",
 };

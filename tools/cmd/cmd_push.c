@@ -50,26 +50,28 @@ static int add_push_label(void *at, const char *option, const char *text, struct
 
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "server", "HOST:PORT", struct arguments, push.server, "the service"),
-	OPTION_TEXT(0, "name", "NAME", struct arguments, push.name, "instead of the file's name"),
+	OPTION_TEXT(0, "name", "NAME", struct arguments, push.name,
+		    "the name to store, instead of the file's name"),
 	OPTION_TEXT(0, "version-label", "V", struct arguments, push.version,
-		    "the release it belongs to"),
-	OPTION_CALL(0, "label", "KEY=VALUE", add_push_label, "to find it by; up to 32"),
-	OPTION_FLAG(0, "pin", struct arguments, push.pin, "never to be evicted"),
+		    "the release that the binary belongs to"),
+	OPTION_CALL(0, "label", "KEY=VALUE", add_push_label,
+		    "a label to find the binary by; may be repeated, up to 32 times"),
+	OPTION_FLAG(0, "pin", struct arguments, push.pin, "never evict its table"),
 	OPTION_FLAG(0, "replace", struct arguments, push.replace,
-		    "instead of what the service has of it"),
+		    "replace what the service has of this binary"),
 	OPTION_FLAG(0, "table", struct arguments, push.table,
 		    "build the table here and send only that"),
-	OPTION_FLAG(0, "alone", struct arguments, push.alone, "without the files that go with it"),
+	OPTION_FLAG(0, "alone", struct arguments, push.alone, "do not send the companion files"),
 	OPTION_NUMBER(0, "jobs", "N", struct arguments, push.jobs, 1, JOBS_MAX, 1,
-		      "files at a time (4)"),
+		      "files to send at the same time (4)"),
 	OPTION_NUMBER(0, "retry", "SECONDS", struct arguments, push.patience_ms, 0, PATIENCE_MAX_S,
-		      1000, "how long to go on when nothing moves (60)"),
+		      1000, "give up after so long without any progress (60)"),
 	OPTION_FLAG(0, "kernel", struct arguments, kernel,
-		    "symbols of the running kernel (/proc/kallsyms; root), and the files of its "
-		    "loaded modules (/lib/modules)"),
+		    "push the symbols of the running kernel (/proc/kallsyms; needs root) and the "
+		    "files of its loaded modules (/lib/modules)"),
 	OPTION_TEXT(0, "kallsyms", "FILE", struct arguments, kallsyms,
-		    "symbols of a kernel, in the format of /proc/kallsyms"),
-	OPTION_TEXT(0, "build-id", "ID", struct arguments, build_id, "whose they are"),
+		    "push the symbols of a kernel, in the format of /proc/kallsyms"),
+	OPTION_TEXT(0, "build-id", "ID", struct arguments, build_id, "the build id of that kernel"),
 	OPTION_FLAG(0, "json", struct arguments, push.json, "one object per file"),
 	OPTION_END,
 };
@@ -79,15 +81,14 @@ static const struct option_usage usage = {
 	.synopsis = "[OPTIONS] FILE|DIRECTORY|-...\n"
 		    "[OPTIONS] --kernel\n"
 		    "[OPTIONS] --kallsyms FILE --build-id ID",
-	.about = "Uploads ELF files with their debug information and prints what was "
-		 "understood of each: of a directory, every file in it that has a build id; of "
-		 "-, the files whose paths are on standard input, one a line. Kernel modules "
-		 "may be compressed (.ko.xz, .ko.zst, .ko.gz) where they are named. What the "
-		 "service has already is not sent again. What goes with a file is found and "
-		 "sent too: the program of a debug file and the reverse, both by the program's "
-		 "name, its dwz file, its .dwp package. A broken connection is taken up again "
-		 "where it broke. Fails when anything was not understood, or nothing was "
-		 "found.",
+	.about = "Uploads ELF files with their debug information and prints what the service "
+		 "understood of each. A directory stands for every file in it that has a build id; "
+		 "- reads paths from standard input, one a line. Files of kernel modules may be "
+		 "compressed (.ko.xz, .ko.zst, .ko.gz) if they are named one by one. A file that "
+		 "the service has already is not sent again. Files that belong to a pushed file "
+		 "are found and sent too: its debug file or its program (both by the program's "
+		 "name), its dwz file, its .dwp package. After a broken connection the upload goes "
+		 "on where it stopped. Fails if anything was not understood, or nothing was found.",
 	.rows = rows,
 	.operands_max = OPERANDS_ANY,
 };

@@ -209,5 +209,5 @@ static int run_resolve(int argc, char **argv, struct err *err)
 const struct command cmd_resolve = {
 	.usage = &resolve_usage,
 	.run = run_resolve,
-	.summary = "addresses of a binary to functions, files and lines",
+	.summary = "turn addresses into functions, files and lines",
 };

@@ -228,11 +228,10 @@ static void print_stats_json(const struct profile_view *v, const struct counts *
 static const struct option_usage usage = {
 	.name = "rawstack stats",
 	.synopsis = "[OPTIONS] DIR|FILE...",
-	.about = "Prints how much was measured and when; by weight, which share of the stacks "
-		 "is whole (reaches the entry of a thread or process), is cut, or has an "
-		 "outermost frame without a name; how many frames have names and lines; from "
-		 "which binaries names are missing and what to do about it; and the labels "
-		 "with their most frequent values.",
+	.about = "Prints how much was measured and when; which share of the stacks, by weight, is "
+		 "whole (reaches the entry of a thread or process), is cut, or has an outermost "
+		 "frame without a name; how many frames have names and lines; which binaries lack "
+		 "names, and what to do about it; and the labels with their most frequent values.",
 	.rows = profile_view_rows,
 	.operands_min = 1,
 	.operands_max = OPERANDS_ANY,
@@ -277,5 +276,5 @@ static int run_stats(int argc, char **argv, struct err *err)
 const struct command cmd_stats = {
 	.usage = &usage,
 	.run = run_stats,
-	.summary = "what is in a profile, and which names are missing",
+	.summary = "show what is in a profile, and which names are missing",
 };

@@ -146,8 +146,8 @@ static int print_top_json(struct buf *out, const struct profile_view *v, const s
 
 static const struct option_row rows[] = {
 	OPTION_NUMBER('n', NULL, "N", struct top_options, rows, 1, UINT32_MAX, 1,
-		      "rows, 20 if not given"),
-	OPTION_FLAG(0, "cum", struct top_options, cum, "order by cum"),
+		      "show at most N rows (20)"),
+	OPTION_FLAG(0, "cum", struct top_options, cum, "sort by cum"),
 	VIEW_DIFF_ROW(struct top_options, VIEW_DIFF_HELP),
 	OPTION_ROWS(struct top_options, view, profile_view_rows),
 	OPTION_END,
@@ -156,11 +156,12 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.name = "rawstack top",
 	.synopsis = "[OPTIONS] DIR|FILE...",
-	.about = "Reads profiles, directories of them such as the shipper's --out, and spools, "
-		 "and prints the functions with the most weight: share of samples whose "
-		 "innermost frame they are (self), share that has them anywhere (cum), and the "
-		 "line that carries most. Above them stands which share of the stacks is "
-		 "whole, as `stats` tells it; below them, by binary, what could not be named.",
+	.about = "Reads profiles, directories of profiles such as the shipper's --out, and spools, "
+		 "and prints the functions with the most weight. self is the share of samples in "
+		 "which the function is the innermost frame, cum the share in which it is anywhere "
+		 "in the stack; the line is the one with most of the weight. Above the functions "
+		 "stands how many stacks are whole, as in `stats`; below them the binaries whose "
+		 "names are missing.",
 	.rows = rows,
 	.operands_min = 1,
 	.operands_max = OPERANDS_ANY,
@@ -212,5 +213,5 @@ static int run_top(int argc, char **argv, struct err *err)
 const struct command cmd_top = {
 	.usage = &usage,
 	.run = run_top,
-	.summary = "the functions that cost most in a profile",
+	.summary = "show the functions that cost most in a profile",
 };

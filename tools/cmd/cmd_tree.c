@@ -32,10 +32,11 @@ static int set_share(void *at, const char *option, const char *text, struct err 
 
 static const struct option_row rows[] = {
 	OPTION_NUMBER('n', NULL, "N", struct tree_options, nodes, 1, UINT32_MAX, 1,
-		      "at most so many calls, 1000 if not given"),
-	OPTION_NUMBER(0, "depth", "N", struct tree_options, depth, 1, DEPTH_MAX, 1, "and so deep"),
+		      "show at most N calls (1000)"),
+	OPTION_NUMBER(0, "depth", "N", struct tree_options, depth, 1, DEPTH_MAX, 1,
+		      "show at most N levels of calls"),
 	OPTION_CALL(0, "min", "SHARE", set_share,
-		    "not those below this share, 1 (per cent) if not given",
+		    "leave out calls below this share, in per cent (1)",
 		    .offset = offsetof(struct tree_options, min)),
 	OPTION_ROWS(struct tree_options, view, profile_view_rows),
 	OPTION_END,
@@ -44,8 +45,9 @@ static const struct option_row rows[] = {
 static const struct option_usage usage = {
 	.name = "rawstack tree",
 	.synopsis = "[OPTIONS] DIR|FILE...",
-	.about = "Prints the call tree, outermost callers first, heavier branches before "
-		 "lighter ones; threads come first where samples name them.",
+	.about =
+		"Prints the call tree, outermost callers first and heavier branches before lighter "
+		"ones. Where samples have the names of threads, these are the first level.",
 	.rows = rows,
 	.operands_min = 1,
 	.operands_max = OPERANDS_ANY,
@@ -166,5 +168,5 @@ static int run_tree(int argc, char **argv, struct err *err)
 const struct command cmd_tree = {
 	.usage = &usage,
 	.run = run_tree,
-	.summary = "who calls whom, with the share of each call",
+	.summary = "show who calls whom, with the share of each call",
 };

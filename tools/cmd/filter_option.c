@@ -148,53 +148,53 @@ static const char *const name_words[] = {"none", "short", "full", NULL}; /* from
 		    .offset = offsetof(struct profile_filter, m))
 
 const struct option_row filter_rows[] = {
-	OPTION_HEADING("Which samples, and what of their stacks:"),
+	OPTION_HEADING("Choose samples and edit their stacks:"),
 	OPTION_NUMBER(0, "pid", "PID", struct profile_filter, pid, 0, INT32_MAX, 1,
 		      "only this process"),
 	OPTION_TEXT(0, "thread", "NAME", struct profile_filter, thread,
 		    "only threads of this name"),
 	OPTION_TEXT(0, "module", "PART", struct profile_filter, module,
-		    "only stacks through a binary whose path contains PART"),
+		    "only stacks with a frame in a binary whose path contains PART"),
 	OPTION_CALL(0, "label", "KEY=VALUE", set_label,
-		    "only samples with this label; KEY!=VALUE without it, KEY=~REGEX, KEY!~REGEX; "
-		    "may be repeated; --state X and --event X are short for --label state=X and "
+		    "only samples with this label; also KEY!=VALUE, KEY=~REGEX and KEY!~REGEX; may "
+		    "be repeated; --state X and --event X are short for --label state=X and "
 		    "--label event=X"),
 	OPTION_CALL(0, "state", "X", set_known_label, NULL),
 	OPTION_CALL(0, "event", "X", set_known_label, NULL),
 	FILTER_CALL("since", "TIME", since_ns, set_time,
-		    "only files of this time on (of a spool: samples): 2026-01-31, "
+		    "only files (of a spool: samples) from this time on: 2026-01-31, "
 		    "2026-01-31T12:00:00Z, seconds since 1970, or how long ago: 90s, 15m, 2h, 7d; "
-		    "files that say no time are left out, and counted"),
-	FILTER_CALL("until", "TIME", until_ns, set_time, "and up to this time"),
+		    "files without a time are left out, and counted"),
+	FILTER_CALL("until", "TIME", until_ns, set_time, "only files or samples up to this time"),
 	FILTER_CALL("schema", "FILE", schema, add_schema,
-		    "apply a stack schema first: a file, or copies, locks, tax; may be repeated "
+		    "first apply a stack schema: a file, or copies, locks, tax; may be repeated "
 		    "(see tools/schemas/README.md)",
 		    .words = schema_words, .takes_files = true),
 	FILTER_CALL("focus", "REGEX", focus, set_frames,
 		    "only stacks with a frame whose function, file or binary matches"),
-	FILTER_CALL("ignore", "REGEX", ignore, set_frames, "only stacks without one"),
+	FILTER_CALL("ignore", "REGEX", ignore, set_frames, "only stacks without such a frame"),
 	FILTER_CALL("show-from", "REGEX", show_from, set_frames,
-		    "without the callers of the outermost frame that matches"),
-	FILTER_CALL("hide", "REGEX", hide, set_frames, "without frames that match"),
-	FILTER_CALL("show", "REGEX", show, set_frames, "only frames that match"),
+		    "remove the callers of the outermost frame that matches"),
+	FILTER_CALL("hide", "REGEX", hide, set_frames, "remove frames that match"),
+	FILTER_CALL("show", "REGEX", show, set_frames, "keep only frames that match"),
 	OPTION_FLAG(0, "no-inlines", struct profile_filter, no_inlines,
-		    "inlined calls count for the function that holds them"),
+		    "count inlined calls for the function that they are inlined into"),
 	OPTION_WORD(0, "demangle", "HOW", struct profile_filter, names, name_words,
-		    "none, short (no parameters) or full; what has no name in the profile is named "
-		    "short if not given",
+		    "show C++, Rust and D names as: none (linkage names), short (no parameters), "
+		    "full; names that the profile lacks are short by default",
 		    .min = NAMES_MANGLED),
-	OPTION_CALL(0, "group-by", "WHAT", set_group, "function, file, line, module, or label:KEY",
-		    .words = group_words),
-	OPTION_HEADING("Names of addresses that come without, by build id:"),
+	OPTION_CALL(0, "group-by", "WHAT", set_group,
+		    "add up by function, file, line, module, or label:KEY", .words = group_words),
+	OPTION_HEADING("Find names for addresses without one, by build id:"),
 	OPTION_TEXT(0, "server", "HOST:PORT", struct profile_filter, server,
-		    "from this service (or $RAWSTACK_SERVER), and what it lacks from files of this "
-		    "machine, where the profile says they are or:"),
+		    "ask this service (or $RAWSTACK_SERVER); what it lacks comes from files of "
+		    "this machine, at the paths that the profile has, or from:"),
 	OPTION_LIST('e', "exe", "FILE", struct profile_filter, naming.files, naming.file_count,
 		    NAME_FILES_MAX, "a binary or its debug file; may be repeated"),
 	OPTION_LIST(0, "debug-dir", "DIR", struct profile_filter, naming.debug_dirs,
 		    naming.debug_dir_count, NAME_DEBUG_DIRS_MAX,
-		    "where debug files are: DIR/.build-id/ab/cdef.debug"),
+		    "directory of debug files, as DIR/.build-id/ab/cdef.debug; may be repeated"),
 	OPTION_FLAG(0, "no-symbolize", struct profile_filter, no_symbolize,
-		    "leave addresses as they are"),
+		    "do not look for names"),
 	OPTION_END,
 };

@@ -11,10 +11,10 @@ extern const struct option_row filter_rows[];
 
 /* The paragraphs below these options in help. */
 #define FILTER_NOTES                                                                              \
-	"REGEX is POSIX extended (regex(7)), without back-references; three repeats behind each " \
-	"other (x+*+), and what would take long to compile, are refused.\n"                       \
+	"REGEX is POSIX extended (regex(7)), without back-references; three repeats in a row "    \
+	"(x+*+), and patterns that would take long to compile, are refused.\n"                    \
 	"A profile may be a pipe, and - is standard input: perf script | rawstack top -\n"        \
-	"Files of a directory that cannot be read, or were made to cost, are left out: a line "   \
-	"says so, and the exit status is 1."
+	"Files of a directory that cannot be read, or that would cost too much, are left out: a " \
+	"line says so, and the exit status is 1."
 
 #endif

@@ -28,7 +28,7 @@ static const char *const value_words[] = {"samples", "cpu", NULL};
 
 const struct option_row profile_view_rows_no_json[] = {
 	OPTION_TEXT(0, "value", "TYPE", struct profile_view, value,
-		    "what to weigh: samples, cpu, ...", .words = value_words),
+		    "the type of value to show: samples, cpu, ...", .words = value_words),
 	OPTION_ROWS(struct profile_view, filter, filter_rows),
 	OPTION_END,
 };

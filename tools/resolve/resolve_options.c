@@ -109,35 +109,37 @@ static const char *const style_words[] = {
 
 static const struct option_row rows[] = {
 	OPTION_LIST('e', "exe", "FILE", struct resolve_options, files, file_count,
-		    RESOLVE_FILES_MAX, "an ELF file; its installed debug file is found"),
+		    RESOLVE_FILES_MAX, "an ELF file; its installed debug file is used, too"),
 	OPTION_TEXT(0, "build-id", "ID", struct resolve_options, build_id,
 		    "a binary that the service has"),
-	OPTION_TEXT(0, "name", "NAME", struct resolve_options, name, "the same, by its name"),
+	OPTION_TEXT(0, "name", "NAME", struct resolve_options, name,
+		    "a binary that the service has, by name"),
 	OPTION_LIST(0, "label", "KEY=VALUE", struct resolve_options, labels, label_count,
-		    LIMIT_LABELS, "and by a label it was pushed with; may be repeated"),
+		    LIMIT_LABELS,
+		    "with --name: only binaries that were pushed with this label; may be repeated"),
 	OPTION_TEXT(0, "server", "HOST:PORT", struct resolve_options, server, "the service"),
 	OPTION_TEXT(0, "pid", "PID", struct resolve_options, pid,
 		    "a running process: addresses are program counters"),
 	OPTION_FLAG(0, "kernel", struct resolve_options, kernel,
-		    "the running kernel (/proc/kallsyms; root)"),
+		    "the running kernel (/proc/kallsyms; needs root)"),
 	OPTION_FLAG(0, "filter", struct resolve_options, filter,
-		    "copy a log, with names behind the addresses in it"),
+		    "copy a log and add names behind its addresses"),
 	OPTION_FLAG(0, "file-off", struct resolve_options, file_off,
 		    "addresses are offsets in the file"),
 	OPTION_TEXT('j', "section", "NAME", struct resolve_options, section,
-		    "addresses are offsets in this section of it"),
+		    "addresses are offsets in this section of the file"),
 	OPTION_FLAG(0, "return", struct resolve_options, return_address,
-		    "addresses are of the instruction after a call"),
+		    "addresses are return addresses: look up the call before"),
 	OPTION_WORD(0, "output-style", "STYLE", struct resolve_options, asked_style, style_words,
 		    "text, json, llvm (as llvm-symbolizer), gnu (as addr2line -afi)", .min = 1),
 	OPTION_SET(0, "json", struct resolve_options, asked_style, 1 + RESOLVE_JSON,
 		   "the same as --output-style json"),
 	OPTION_FLAG(0, "source", struct resolve_options, source,
-		    "print the lines around, where the file is here"),
-	OPTION_CALL(0, "hyperlinks", "WHEN", set_links, "auto (on a terminal), always, never",
+		    "print the lines of source around, if the file is here"),
+	OPTION_CALL(0, "hyperlinks", "WHEN", set_links,
+		    "make file names links: auto (on a terminal), always, never",
 		    .words = link_words),
-	OPTION_FLAG(0, "no-demangle", struct resolve_options, mangled,
-		    "names as the linker knows them"),
+	OPTION_FLAG(0, "no-demangle", struct resolve_options, mangled, "print linkage names"),
 	OPTION_FLAG(0, "no-cache", struct resolve_options, no_cache,
 		    "neither read nor keep tables in ~/.cache/rawstack"),
 	/* Those of addr2line, which the notes tell of. */
@@ -161,29 +163,29 @@ const struct option_usage resolve_usage = {
 		    "[OPTIONS] --build-id ID | --name NAME [ADDR...]\n"
 		    "[OPTIONS] --pid PID | --kernel [ADDR...]\n"
 		    "--filter [-e FILE]... [--pid PID] <LOG",
-	.about = "Functions, files and lines of addresses: from the service, or from files of this "
-		 "machine. Addresses are hex, as linked (what nm and objdump print), or those of a "
-		 "running process or kernel; without any they are read from standard input, one a "
-		 "line. Inlined calls come innermost first. An address in no function is answered "
-		 "with ??, and makes the exit status 1.",
+	.about = "Prints the functions, files and lines of addresses, from the service or from "
+		 "files of this machine. Addresses are hexadecimal and as linked (what nm and "
+		 "objdump print), or those of a running process or kernel; without any on the "
+		 "command line they are read from standard input, one a line. Inlined calls come "
+		 "innermost first. An address in no function gives ?? and exit status 1.",
 	.rows = rows,
 	.operands_max = OPERANDS_ANY,
-	.notes =
-		"Of a file that is asked about often, or for many of its functions at once, a "
-		"table is kept there; in the second case a process of low priority makes it when "
-		"the answer is out. Before there is one, what the last question needed is kept, "
-		"for who asks it again. Answers are the same.\n"
-		"\n"
-		"--filter knows what backtrace_symbols() of glibc, sanitizers, Go and Linux print, "
-		"and PATH+0xOFF anywhere. Files that the log names are read from this machine; -e "
-		"gives those that are elsewhere (a program, libraries, vmlinux, modules). Bare "
-		"addresses are of --pid, else of the first -e.\n"
-		"\n"
-		"With the letters of addr2line (-a -f -i -p -s -C, or called as addr2line), it "
-		"prints what addr2line prints, reads a.out without -e, and ends with status 0; by "
-		"that name it also reads arguments from @FILE. -b, -r and -R change nothing. It "
-		"differs where tools/README.md says so: no discriminators, and LLVM's answer where "
-		"LLVM and addr2line differ.",
+	.notes = "A table is kept in ~/.cache/rawstack for a file that is asked about often, or "
+		 "for many of its "
+		 "functions at once. In the second case a process of low priority makes it after "
+		 "the answer. Until there is one, the part that the last question needed is kept, "
+		 "in case it is asked again. The answers are the same in every case.\n"
+		 "\n"
+		 "--filter knows what backtrace_symbols() of glibc, sanitizers, Go and Linux "
+		 "print, and PATH+0xOFF anywhere. Files that the log names are read from this "
+		 "machine; -e gives those that are elsewhere (a program, libraries, vmlinux, "
+		 "modules). Bare addresses belong to --pid, else to the first -e.\n"
+		 "\n"
+		 "With the option letters of addr2line (-a -f -i -p -s -C), or called as "
+		 "addr2line, it prints what addr2line prints, reads a.out without -e, and ends "
+		 "with status 0; called by that name it also reads arguments from @FILE. -b, -r "
+		 "and -R have no effect. tools/README.md lists the differences: no discriminators, "
+		 "and LLVM's answer where LLVM and addr2line differ.",
 };
 
 int resolve_options_parse(int argc, char **argv, struct resolve_options *o, struct operands *ret,
