@@ -30,7 +30,7 @@ uint8_t *buf_extend(struct buf *b, size_t len)
 
 	if (b->failed)
 		return NULL;
-	/* One byte more than counted, so that buf_cstr() never has to allocate. */
+	/* Allocate one byte more than is counted, so that buf_cstr() never has to. */
 	b->failed = !CHECKED_ADD(b->len, len, &want) || want > b->max || want == SIZE_MAX;
 	if (b->failed)
 		return NULL;

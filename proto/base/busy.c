@@ -28,7 +28,7 @@ void busy_remove(struct busy *b)
 	pthread_mutex_unlock(&lock);
 }
 
-/* How long it has been at what it does; 0 when it waits. */
+/* Returns how long the thread has been at its present work; 0 if it waits. */
 static uint64_t busy_for(const struct busy *b, uint64_t now)
 {
 	uint64_t since = atomic_load_explicit(&b->since_ns, memory_order_acquire);

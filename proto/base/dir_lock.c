@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
-/* 1: somebody else has locked it. */
+/* Opens and locks the file: 0, 1 if another process has it locked, or negative. */
 static int lock_file(const struct dir_lock_use *use, const char *dir, int dir_fd, int *ret_fd,
 		     struct err *err)
 {
@@ -66,7 +66,7 @@ int dir_lock_check(struct dir_lock *l, const struct dir_lock_use *use, const cha
 	const struct io *io = use->io;
 	int fd = -1, rc;
 
-	/* What cannot be looked at is left alone, until it can. */
+	/* A file that cannot be examined now is left alone until it can. */
 	if (io->is_at(io->ctx, l->fd, l->dir_fd, DIR_LOCK_NAME) != 0) {
 		l->was_taken = false;
 		return 0;
@@ -74,7 +74,7 @@ int dir_lock_check(struct dir_lock *l, const struct dir_lock_use *use, const cha
 	rc = lock_file(use, dir, l->dir_fd, &fd, err);
 	if (rc < 0)
 		return 0;
-	/* Whoever starts now holds the file for a moment, until it sees the mark. */
+	/* A process that starts now holds the file for a moment, until it sees the mark. */
 	if (rc && !l->was_taken) {
 		l->was_taken = true;
 		return 0;

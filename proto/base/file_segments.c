@@ -6,7 +6,7 @@ static int segment_wrong(struct err *err, size_t at, const char *what)
 	return err_set(err, ERR_DATA, "segment %zu %s", at, what);
 }
 
-/* Both have passed for themselves. */
+/* Returns whether two ranges overlap. Neither of them overflows. */
 static bool ranges_overlap(uint64_t a, uint64_t a_len, uint64_t b, uint64_t b_len)
 {
 	return a < b + b_len && b < a + a_len;

@@ -17,7 +17,8 @@
 /* Mapped at a time; whoever comes later reads. */
 #define VIEWS_MAX 16
 
-/* What the handler may look at. A row is free while end is 0; begin is written before end. */
+/* The table that the signal handler reads. A row is free while end is 0; begin is written before
+ * end. */
 static struct row {
 	uintptr_t begin, end;
 	bool is_lost;
@@ -46,7 +47,8 @@ static void on_bus(int signal, siginfo_t *info, void *context _unused_)
 		errno = saved;
 		return;
 	}
-	/* Not ours: it comes again, to whoever was there before. */
+	/* The fault is not ours: it happens again, and goes to the handler that was there before.
+	 */
 	sigaction(signal, &before, NULL);
 	errno = saved;
 }

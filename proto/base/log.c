@@ -13,7 +13,8 @@
 #define ERASE "\r\033[K"
 #define GAP   "..."
 
-/* Nobody reads faster, and a terminal far away takes time for each. */
+/* The shortest time between lines of progress. Nobody reads faster, and each line costs a remote
+ * terminal time. */
 #define PROGRESS_NS INT64_C(100000000)
 
 static const char *program = "rawstack";

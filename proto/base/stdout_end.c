@@ -35,7 +35,8 @@ int stdout_end(int rc, struct err *err)
 	struct err why;
 	int flushed = stdout_flush(&why);
 
-	/* Whoever wrote around the stream said so, and the stream knows nothing of it. */
+	/* A write that bypassed the stream has reported its own error, and the stream does not know
+	 * of it. */
 	if (rc == ERR_CANCELLED && (flushed == ERR_CANCELLED || reader_is_gone()))
 		rc = 0;
 	if (flushed == ERR_IO && rc >= 0) {

@@ -51,7 +51,7 @@ static bool is_of(char c, const char *set)
 
 /* --- C++ ------------------------------------------------------------------------------------- */
 
-/* What a name has at most, by its letters. */
+/* Upper bounds for the parts of a name, counted by its letters. */
 struct letters {
 	uint32_t conversions, conversion_arguments;
 	uint32_t substitutions, parameters, packs, folds, argument_packs;
@@ -170,7 +170,7 @@ static bool is_cxx_bounded(const char *name, int options)
 		   (l.packs * (uint64_t)len) << doublings <= PACK_WORK_MAX;
 	if (is_plain)
 		return true;
-	/* What is no name is not printed. */
+	/* Text that is not a mangled name is never printed, so it costs nothing. */
 	return !l.has_old_scope &&
 	       (!demangle_shape_read(name, options, &shape) || is_shape_bounded(&shape, len));
 }

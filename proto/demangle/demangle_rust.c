@@ -62,7 +62,7 @@ static bool walk_eats(struct walk *w, char c)
 	return true;
 }
 
-/* What `one` walks, again and again, up to the E. */
+/* Walks a list: calls `one` until the closing E. */
 static bool walk_list(struct walk *w, bool (*one)(struct walk *))
 {
 	while (!walk_eats(w, 'E'))
@@ -118,7 +118,7 @@ static bool walk_identifier(struct walk *w)
 	if (len > w->len - w->at)
 		return walk_fail(w);
 	w->at += len;
-	/* Each letter that is put in moves those behind it. */
+	/* Inserting a letter moves all letters behind it. */
 	return walk_pay(w, is_punycode ? len + len * len / PUNYCODE_MOVES : len);
 }
 

@@ -11,8 +11,8 @@
 /* The longest of all headers. */
 #define HEADER_MAX 64
 
-/* Both classes have the same fields, but for a segment's flags, which stand elsewhere. Addresses,
- * offsets and lengths have 8 bytes in one and 4 in the other. */
+/* Both classes have the same fields, except that the flags of a segment are at another place.
+ * Addresses, offsets and lengths have 8 bytes in one and 4 in the other. */
 static const struct class_layout {
 	size_t file_header_len, segment_header_len, section_header_len;
 } layouts[] = {

@@ -35,7 +35,8 @@ int file_notes_find(struct bytes notes, uint64_t align, struct build_id *ret)
 	return 0;
 }
 
-/* 1, 0, or negative when what the file has could not be read. */
+/* Looks for the build id in the content of a header: 1, 0, or negative if the content could not be
+ * read. */
 static int find_in_content(struct file_headers *h, const struct file_header *s,
 			   struct build_id *ret, struct err *err)
 {

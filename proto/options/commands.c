@@ -44,7 +44,7 @@ bool commands_know(const struct command_table *t, int argc, char **argv)
 	return command_by_word(t, argv[1]);
 }
 
-/* How many letters make one word of the other; the beginning of a name is near to it. */
+/* Returns the edit distance of two words. A word that begins a name counts as near to it. */
 static size_t word_distance(const char *word, const char *name)
 {
 	const size_t len = strlen(word), name_len = strlen(name);

@@ -149,7 +149,7 @@ static int store_argument(const struct option_row *row, const char *option, char
 
 /* --- words of the command line --------------------------------------------------------------- */
 
-/* 1 when the row is --help or --version, and printed. */
+/* Prints the help or the version if the row asks for it: 1 if it did, else 0. */
 static int print_asked(const struct command_line *c, const struct option_row *row, struct err *err)
 {
 	_cleanup_(buf_done) struct buf out = BUF_INIT(OPTIONS_HELP_MAX);

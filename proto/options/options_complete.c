@@ -28,7 +28,7 @@ static void put_processes(struct buf *out, const char *begin)
 		closedir(d);
 }
 
-/* What can be the argument of a row. */
+/* Appends what may be the argument of a row. */
 static void put_argument(struct buf *out, const struct option_row *row, const char *begin)
 {
 	put_words(out, row->words, begin);

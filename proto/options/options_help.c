@@ -66,7 +66,7 @@ static void put_help_names(struct buf *out, const struct option_row *row)
 		buf_printf(out, row->is_optional ? "[=%s]" : " %s", row->argument);
 }
 
-/* How wide the names of all options are, as far as they are to stand beside their help. */
+/* Returns the width of the column of names. Longer names have their help on the next line. */
 static size_t names_width(const struct option_usage *usage)
 {
 	const struct option_row *row;

@@ -72,7 +72,7 @@ static bool text_ends_with(struct profile_text t, const char *end)
 	return t.len > len && memcmp(t.p + t.len - len, end, len) == 0;
 }
 
-/* One frame of the text: a location with one line, or one more line of an inlined call. */
+/* A frame of the text: a location with one line, or one more line of an inlined call. */
 struct call {
 	uint32_t function, module;
 	bool inlined;
@@ -284,7 +284,7 @@ static bool add_folded_weight(struct sums *s, const struct buf *line, int64_t we
 	s->no_memory = line->no_memory;
 	if (line->failed)
 		return false;
-	/* There is room for one more than there are lines: only memory can be wanting. */
+	/* The ceiling leaves room for one more than there are lines, so only memory can be out. */
 	s->no_memory = !GROW(s->weights, &s->cap, s->lines.count + 1, LIMIT_PROFILE_ENTRIES + 1);
 	if (s->no_memory)
 		return false;

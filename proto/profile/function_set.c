@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What makes two rows one function; compared as bytes. */
+/* The key of a function, compared as bytes. */
 struct key {
 	uint32_t name;
 	uint32_t file;   /* PROFILE_NONE: it is at home in a module */
@@ -95,7 +95,7 @@ static bool add_declared(struct maker *m)
 	return true;
 }
 
-/* After all that have a declaration. */
+/* Adds the functions of rows with a file; call it after all rows with a declaration were added. */
 static bool add_with_file(struct maker *m)
 {
 	struct function_set *s = m->s;

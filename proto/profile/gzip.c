@@ -34,7 +34,7 @@ int gzip_inflate(const void *p, size_t len, struct buf *out, struct err *err)
 	s->next_in = (uint8_t *)(uintptr_t)p;
 	s->avail_in = (uint32_t)len;
 	for (;;) {
-		/* When all is full, a byte to see whether there is more. */
+		/* When out is full, one byte of space shows whether there is more. */
 		size_t left = out->max - out->len;
 		uint32_t before = s->avail_in, space = (uint32_t)(left > CHUNK ? CHUNK
 								  : left       ? left

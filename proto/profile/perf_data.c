@@ -182,8 +182,8 @@ static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes att
 	return 0;
 }
 
-/* In pipe mode perf writes one record for each event: the attribute, whose second u32 is its own
- * length, then the ids. */
+/* Reads an attribute. In pipe mode perf writes one record for each event: the attribute, whose
+ * second u32 is its own length, then the ids. */
 int perf_reader_attr(struct perf_reader *r, struct bytes body)
 {
 	struct bytes head = body;
@@ -393,7 +393,7 @@ static int read_perf_header(struct perf_reader *r, struct bytes file, struct byt
 	return read_features(r, file, off + data_len, bits);
 }
 
-/* What perf compressed, in place of the data. */
+/* Replaces data that perf compressed by its expanded records. */
 static int expand_records(struct perf_reader *r, struct bytes *data, struct buf *out,
 			  struct file_view *expanded)
 {

@@ -179,7 +179,7 @@ static int apply_mmap(struct perf_reader *r, uint16_t misc, struct bytes *e, boo
 		.end = start + len < start ? UINT64_MAX : start + len,
 		.kind = kind_of_mapping(pid, path, path_len),
 	};
-	/* Where perf could read it, file_off of the kernel's text is the address of _text. */
+	/* If perf could read it, file_off of the kernel's text is the address of _text. */
 	if (map.kind == PERF_MAP_KERNEL)
 		map.base = file_off ? file_off : start;
 	else if (map.kind == PERF_MAP_KERNEL_MODULE)

@@ -38,7 +38,7 @@ static bool next_record(struct bytes *data, uint32_t *type, struct bytes *record
 	return true;
 }
 
-/* What stands behind a record and is no record goes with it. */
+/* Adds to a record the bytes behind it that are not a record. */
 static bool take_behind(struct bytes *data, uint32_t type, struct bytes *record)
 {
 	struct bytes body = *record;
@@ -97,7 +97,7 @@ static bool give_whole(struct expander *x)
 	return type < RECORD_HEADER_ATTR && x->rest.len <= UINT16_MAX;
 }
 
-/* 1, 0: the stream is damaged, negative. */
+/* Expands one piece: 1, 0 if the stream is damaged, or negative. */
 static int expand_piece(struct expander *x, struct bytes piece, struct err *err)
 {
 	ZSTD_inBuffer in = {piece.p, piece.left, 0};

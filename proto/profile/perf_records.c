@@ -97,7 +97,7 @@ static uint64_t record_time(const struct perf_reader *r, uint32_t type, struct b
 
 /* --- rounds ---------------------------------------------------------------------------------- */
 
-/* Up to which time everything has come. */
+/* The times up to which every record has been read. */
 struct rounds {
 	uint64_t newest; /* of all records so far */
 	uint64_t limit;  /* nothing older than it comes any more */

@@ -87,7 +87,7 @@ static bool is_filler(struct profile_text w)
 	       (w.len == 5 && memchr(w.p, '.', 5) && !memchr(w.p, ':', 5));
 }
 
-/* What follows the ids: [cpu] time: period event: ... */
+/* Parses what follows the ids: [cpu] time: period event: ... */
 static bool parse_behind_ids(struct profile_text rest, struct perf_script_head *h)
 {
 	struct profile_text w = perf_script_word(&rest);

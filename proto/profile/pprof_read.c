@@ -97,7 +97,7 @@ static int read_head(struct reader *r, struct pprof_field *f)
 	return 0;
 }
 
-/* Which value of the profile each of the file's is: by type and unit. */
+/* Finds for each value of the file the profile's, by type and unit. */
 static int match_pprof_values(struct reader *r)
 {
 	struct profile *p = r->rows.profile;

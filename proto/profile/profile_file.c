@@ -48,7 +48,8 @@ static bool is_foreign(const struct file_view *file)
 	return file->len >= 2 && is_pprof(file) && !(p[0] == 0x1f && p[1] == 0x8b) && p[0] != 0x0a;
 }
 
-/* What became of a file that was cut short says more than what its reader made of the rest. */
+/* Ends the reading of a file. That a file was truncated meanwhile explains more than its reader's
+ * error. */
 static int end_profile_file(const struct file_view *file, const char *path, int rc, struct err *err)
 {
 	struct err cut;

@@ -78,7 +78,7 @@ static uint32_t merge_function(struct merge *m, uint32_t id)
 	return m->functions[id];
 }
 
-/* What its module has, now that this has names. */
+/* Returns the flags that the module of a location gets when the location has names. */
 static uint32_t flags_of_location(const struct profile_location *l)
 {
 	uint32_t flags = PROFILE_HAS_FUNCTIONS;

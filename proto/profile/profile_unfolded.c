@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What samples unfold to with their inlined calls: frames that few bytes can ask for. */
+/* Bounds what samples unfold to with their inlined calls, because few bytes can ask for many
+ * frames. */
 #include <inttypes.h>
 
 #include "limits.h"
@@ -71,8 +72,8 @@ int profile_check_unfolded(const struct profile *p, struct err *err)
 	return refuse_unfolded(unfolded, named, err);
 }
 
-/* At most half of the factor in any file but those that share half of what is free: so all are
- * below the one or the other. */
+/* A file passes with at most half of LIMIT_UNFOLDED_FACTOR; all other files together share half of
+ * LIMIT_UNFOLDED_FREE. So the sum stays below one bound or the other. */
 int profile_check_share(const struct profile *p, uint64_t before, uint64_t *ret_unfolded,
 			struct err *err)
 {

@@ -57,7 +57,7 @@ static bool is_among(struct profile_text name, const char *const *names, size_t 
 	return false;
 }
 
-/* What is there at a location, if somebody named it. */
+/* Returns the name of a location, empty if it has none. */
 static struct profile_text name_of_location(const struct profile *p,
 					    const struct profile_location *l)
 {

@@ -126,7 +126,7 @@ static struct upload *overtake_upload(struct uploads *u, struct upload *up)
 	return next;
 }
 
-/* One client's Begin request. */
+/* A client's Begin request. */
 struct ask {
 	const Rawstack__V1__BeginRequest *request;
 	const struct build_id *id;
@@ -155,9 +155,9 @@ static bool upload_is_taken(const struct ask *a, const struct upload *up)
 	       a->now - up->brought_ns < (int64_t)LIMIT_UPLOAD_EMPTY_NS;
 }
 
-/* Once a minute a client that asks for content which a stream is bringing has to wait a little,
- * though the id is free for all: if the stream is its own and broken, it can continue where that
- * stopped. */
+/* Returns whether a client has to wait a little although the id is free for all. That happens once
+ * a minute when a stream is bringing the same content: if that stream is the client's own and
+ * broken, the client can go on where it stopped. */
 static bool is_in_grace(const struct ask *a, struct upload *up)
 {
 	const bool is_first = a->series.asked_ns == INT64_MIN ||

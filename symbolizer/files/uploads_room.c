@@ -12,9 +12,9 @@
 /* A stream that brings less than LIMIT_UPLOAD_PROGRESS in a minute holds its upload against nobody.
  */
 #define LIMIT_UPLOAD_STALL_NS LIMIT(60000000000)
-/* What an upload still has to bring counts against other clients as far as it comes in ten minutes
- * at the pace of its last ten to twenty seconds, and a window more: an upload that trickles
- * reserves no disk. */
+/* What an upload has yet to bring counts against other clients as far as it comes in ten minutes at
+ * the pace of its last ten to twenty seconds, plus a window. So an upload that trickles reserves no
+ * disk. */
 #define LIMIT_UPLOAD_AHEAD_NS LIMIT(600000000000)
 #define LIMIT_UPLOAD_PACE_NS  LIMIT(10000000000)
 #define LIMIT_UPLOAD_WINDOW   MIB

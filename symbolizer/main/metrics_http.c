@@ -85,7 +85,7 @@ static int parse_http_address(const char *address, struct sockaddr_in *to, struc
 	return 0;
 }
 
-/* Here and not by the library, which does not say why it could not. */
+/* Opens the listening socket. The library could, but does not say why it failed. */
 static int listen_on(const struct sockaddr_in *to, int *ret_fd, int *ret_port, const char *address,
 		     struct err *err)
 {

@@ -133,7 +133,7 @@ static const struct command cmd_backup = {
 	.summary = "copy the store while the service runs",
 };
 
-/* What a service that runs has locked is left alone. */
+/* Locks a data directory, unless a running service has it. */
 static int lock_stopped(const char *data, struct dir_lock *ret, struct err *err)
 {
 	_cleanup_(closep) int dir_fd = open(data, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -176,7 +176,7 @@ static int run_compact(int argc, char **argv, struct err *err)
 	if (rc)
 		return rc;
 	unlink(next); /* of an earlier attempt */
-	/* Whoever compacts it, perhaps root, it stays the service's. */
+	/* The new file belongs to the owner of the directory, even if root compacts it. */
 	rc = copy_to(a.data, next, &before, &len, err);
 	if (rc)
 		return rc;
@@ -200,7 +200,7 @@ static void tell_fault(void *ctx _unused_, const struct build_id *id, const char
 	printf("%s: %s\n", build_id_hex(id, hex), what);
 }
 
-/* Each sound table is also read whole as what it is to be. */
+/* Also validates each table whose checksum is right. */
 static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count, size_t *ret_bad,
 			 struct err *err)
 {
@@ -294,7 +294,7 @@ static void tell_lost(void *ctx _unused_, const struct build_id *id)
 	tell_fault(NULL, id, "its table is lost");
 }
 
-/* What root makes for a service is the service's. */
+/* Gives a file that root made to the owner of the data directory. */
 static int give_to_owner(const char *from, const char *dir, const char *name, struct err *err)
 {
 	_cleanup_(closep) int dir_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

@@ -141,7 +141,7 @@ static int write_port(const char *path, int port, struct err *err)
 	return io_write_file(path, text, (size_t)len, 0600, err);
 }
 
-/* What stands around the service, in order of opening. */
+/* The parts around the service, in the order of opening. */
 struct program {
 	struct rpc_server *server;
 	struct rpc_health *health;
@@ -184,7 +184,8 @@ static void on_changed(void *ctx, bool is_well)
 	rpc_health_set(((struct program *)ctx)->health, is_well);
 }
 
-/* Before anything is made or opened, so that a wrong option has no other consequence. */
+/* Binds the metrics port. It comes before anything is made or opened, so that a wrong option has no
+ * other effect. */
 static int listen_metrics(struct program *p, const struct options *o, struct err *err)
 {
 	int port, rc;
@@ -229,7 +230,8 @@ static int start_service(struct program *p, const struct options *o, struct err 
 	return rc ? err_prefix(err, "--port-file") : 0;
 }
 
-/* False when a build goes on that cannot be waited for. */
+/* Stops the parts in reverse order. Returns false if a build still runs that cannot be waited for.
+ */
 static bool stop_service(struct program *p)
 {
 	if (p->health && p->server)
@@ -268,7 +270,7 @@ static int allow_connections(const struct options *o, struct err *err)
 }
 
 /*
- * What one thread has freed is to serve the others. By default glibc gives each of some fifteen
+ * Lets all threads reuse each other's freed memory. By default glibc gives each of some fifteen
  * threads, gRPC's included, an arena of its own, each of which grows until it has seen the worst
  * moment of its thread: half a megabyte and more with each storm of lookups.
  */
@@ -305,7 +307,8 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN); /* a full disk is an error of the write */
 
 	share_memory(o.server.workers);
-	/* Before any other thread, so that all of them leave the signals to it. */
+	/* The watchdog comes before any other thread, so that all of them leave the signals to it.
+	 */
 	rc = watchdog_open(&program.watchdog,
 			   &(struct watchdog_config){.patience_ns = o.stuck_seconds * 1000000000,
 						     .changed = on_changed,
@@ -325,7 +328,7 @@ int main(int argc, char **argv)
 		rpc_health_stop(program.health);
 		service_stop(program.service);
 		rpc_server_stop(program.server, STOP_GRACE_MS);
-		/* So that whoever watches over it starts it again. */
+		/* The exit status makes a supervisor start the service again. */
 		rc = atomic_load(&store_failed) ? ERR_IO : 0;
 	}
 	if (!stop_service(&program))

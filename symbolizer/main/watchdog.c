@@ -140,7 +140,7 @@ int watchdog_open(struct watchdog **ret, const struct watchdog_config *config, s
 	w->is_well = true;
 	pthread_mutex_init(&w->lock, NULL);
 	sem_init(&w->asked, 0, 0);
-	/* Both last as long as the process, and so does what they use. */
+	/* Both threads last as long as the process, and so does what they use. */
 	rc = pthread_create(&thread, NULL, await_signal, w);
 	if (!rc) {
 		pthread_detach(thread);

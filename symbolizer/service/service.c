@@ -109,7 +109,8 @@ static const char *find_gone_part(const struct service *s)
 	return data_dir_has_part(s->data_fd, "kept", kept_files_dir(s->kept)) ? NULL : "kept";
 }
 
-/* What an operator has to know of the store, each once. True when it can do nothing more. */
+/* Logs what an operator has to know of the store, once each. Returns true if the store can do
+ * nothing more. */
 static bool tell_of_store(struct service *s, bool *told_damage)
 {
 	const char *part = find_gone_part(s);
@@ -150,8 +151,8 @@ static bool is_taken_away(struct service *s)
 	return rc < 0;
 }
 
-/* Once a second what is missing is written, once a minute the rest is looked after, and between
- * them memory is given back. */
+/* The keeper's thread. It writes missing ids once a second, maintains the store once a minute, and
+ * frees memory in between. */
 static void *run_upkeep(void *arg)
 {
 	struct service *s = arg;
@@ -185,7 +186,7 @@ static void *run_upkeep(void *arg)
 	return NULL;
 }
 
-/* Those who wait for a binary know it by one of its names. */
+/* Tells the watches of a binary under each of its names, because clients wait for one of them. */
 static void tell_watches(struct service *s, const struct build_id *id, bool failed,
 			 uint64_t generation)
 {
@@ -311,8 +312,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 			     config->kept_bytes ? config->kept_bytes : LIMIT_KEPT_LEN, err);
 	if (rc)
 		return rc;
-	/* What is kept in the files and directories made so far is of no use without their names.
-	 */
+	/* The content of the files and directories made so far is of no use without their names. */
 	if (fsync(s->data_fd))
 		return err_sys(err, errno, "%s", config->data_dir);
 	queue.store = s->store;

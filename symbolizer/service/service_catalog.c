@@ -79,8 +79,9 @@ static bool matches_list(const Rawstack__V1__Binary *m, const Rawstack__V1__List
 	return true;
 }
 
-/* 1 with the message in the reply's arena, 0 when it does not match. What does not is unpacked
- * apart, or a search among many would fill the reply's memory. */
+/* Returns 1 with the message in the reply's arena, or 0 if it does not match. Binaries that do not
+ * match are unpacked in the scratch arena; otherwise a search among many would fill the reply's
+ * memory. */
 static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequest *request,
 		      struct arena *scratch, struct arena *arena, Rawstack__V1__Binary **ret,
 		      struct err *err)
@@ -271,7 +272,8 @@ static int write_token(const struct rank *rank, struct arena *arena, ProtobufCBi
 			  arena, token, err);
 }
 
-/* Also what is wanted of a binary that has a table. False when that has all, or came meanwhile. */
+/* Fills the status of a missing id, which may be a file that a binary with a table lacks. Returns
+ * false if that binary lacks nothing or the id has come meanwhile. */
 static bool missing_status(struct store_read *r, const struct build_id *id, struct arena *arena,
 			   Rawstack__V1__MissingBinary *ret)
 {
@@ -322,7 +324,7 @@ static int fill_missing(struct store_read *r, const struct store_missing *from, 
 	return 0;
 }
 
-/* All ids by rank; at most LIMIT_MISSING_IDS. */
+/* Lists all missing ids by rank, at most LIMIT_MISSING_IDS. */
 static int rank_all(struct store_read *r, const struct service_caller *caller, struct arena *arena,
 		    struct rank **ret, size_t *ret_count, struct err *err)
 {

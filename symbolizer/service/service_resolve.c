@@ -68,8 +68,8 @@ static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest
 }
 
 /*
- * Without an id: the binaries that match name and labels. One, and it is the id; several, and they
- * are the candidates, newest first.
+ * Finds the binaries that match name and labels, for a request without an id. If there is one, it
+ * is answered; if there are several, they are the candidates, newest first.
  */
 static int resolve_by_name(struct service *s, const Rawstack__V1__ResolveRequest *request,
 			   const struct service_caller *caller, struct arena *arena,

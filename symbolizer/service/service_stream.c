@@ -36,7 +36,7 @@ static int open_stream(struct service *s, struct service_stream **ret, struct er
 	return 0;
 }
 
-/* What the streams hold together is a sum that each corrects after its batch. */
+/* The memory of all streams is a sum that each stream corrects after its batch. */
 static int count_memory(struct service *s, struct service_stream *st, struct err *err)
 {
 	size_t now = symbolize_memory(st->work), all;
@@ -100,8 +100,8 @@ static int read_ids(const Rawstack__V1__WatchRequest *request, struct build_id *
 	return 0;
 }
 
-/* Those that are there already. What becomes ready meanwhile may be told twice, never not at all:
- * the watch is open. */
+/* Sends events for the ids that are ready already. The watch is open, so an id that becomes ready
+ * meanwhile may be told twice but never not at all. */
 static int tell_present(struct service *s, struct watch *w, const struct build_id *ids,
 			size_t count, struct err *err)
 {

@@ -79,7 +79,7 @@ static bool adds_nothing(struct service *s, const struct build_id *id,
 	}
 }
 
-/* 1 with the report of the table that there is, if there is one; 0: the file is needed. */
+/* Returns 1 with the report of the table, if there is one, or 0 if the file is needed. */
 static int is_present(struct service *s, const struct build_id *name,
 		      const Rawstack__V1__BeginRequest *request, struct arena *arena,
 		      Rawstack__V1__BuildReport **ret, struct err *err)
@@ -135,7 +135,7 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 		if (rc) {
 			reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT;
 			reply->report = report;
-			/* Nothing is sent, and it is to stay nevertheless. */
+			/* No file is sent, and the client wants the table pinned nevertheless. */
 			rc = request->pin && report
 				     ? service_store_error(store_pin(s->store, &id, true, err), err)
 				     : 0;

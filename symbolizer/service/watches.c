@@ -6,7 +6,7 @@
 #include "intern.h"
 #include "limits.h"
 
-/* What is to be said of an id; of a watch for all ids the list grows and shrinks. */
+/* The event to send for an id. In a watch for all ids the list grows and shrinks. */
 struct pending {
 	struct watch_event event;
 	bool waits;
@@ -97,7 +97,7 @@ static void end_one_watch(struct watch *w, int code, const char *message)
 	w->all->id_count -= w->named;
 }
 
-/* What a watch takes: of places one, or of ids as many as it names. */
+/* What a watch takes: one place, or as many ids as it names. */
 static size_t share_of_watch(const struct watch *w, bool of_ids)
 {
 	if (w->ended)

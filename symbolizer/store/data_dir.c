@@ -16,7 +16,7 @@ struct owned {
 	struct stat owner; /* of the directory */
 };
 
-/* Its name appears when it has its owner already: a service that starts meanwhile can open it. */
+/* The file gets its name after its owner, so that a service that starts meanwhile can open it. */
 static int make_owned(const struct owned *o, struct err *err)
 {
 	_cleanup_(closep) int fd = -1;

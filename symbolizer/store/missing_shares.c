@@ -27,7 +27,7 @@ static size_t end_of_client(const struct missing_row *rows, size_t count, size_t
 	return end;
 }
 
-/* How many rows stay when no client has more than `share`. */
+/* Returns how many rows stay if no client has more than `share`. */
 static size_t count_within(const struct missing_row *rows, size_t count, size_t share)
 {
 	size_t sum = 0;
@@ -55,7 +55,7 @@ static size_t find_share(const struct missing_row *rows, size_t count, size_t ma
 	return low;
 }
 
-/* How many of the sorted rows are the client's. */
+/* Returns how many of the sorted rows belong to the client. */
 static size_t count_client(const struct missing_row *rows, size_t count, uint32_t client)
 {
 	size_t low = 0, high = count;

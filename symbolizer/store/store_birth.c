@@ -61,7 +61,7 @@ int store_birth_check(const char *dir, struct err *err)
 	struct stat st;
 	int rc;
 
-	/* Whoever opens the store says so, and names its file. */
+	/* The code that opens the store reports it and names its file. */
 	if (stat(dir, &st) ? errno == ENOENT : !S_ISDIR(st.st_mode))
 		return 0;
 	rc = open_store_dir(dir, &dir_fd, err);

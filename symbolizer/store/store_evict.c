@@ -321,8 +321,9 @@ int store_fit(struct store *s, struct err *err)
 }
 
 /*
- * What a commit frees is usable only after the next one, and not before the snapshots that see it
- * have ended: those last as long as a request, so that waiting is better than evicting more.
+ * Waits and commits again. Pages that a commit frees become usable only after the next one, and not
+ * before the snapshots that see them have ended. Those last as long as a request, so waiting is
+ * better than evicting more.
  */
 static int retry_commit(struct store *s, const struct kv_write *writes, size_t count,
 			struct err *err)

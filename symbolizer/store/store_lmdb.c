@@ -305,8 +305,8 @@ static int open_lmdb_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 	int rc;
 
 	/*
-	 * Who only reads takes the size that the file says: the service may let it grow meanwhile.
-	 * A file above its budget may be full, and taking tables away writes pages, too.
+	 * A reader takes the size that the file says, because the service may let it grow
+	 * meanwhile. A file above its budget may be full, and evicting tables writes pages, too.
 	 */
 	if (!m->read_only && !stat(m->path, &st) && (uint64_t)st.st_size > max_bytes)
 		max_bytes = (uint64_t)st.st_size + PURGE_PAGES * page;

@@ -126,7 +126,7 @@ static bool is_store_key(const MDB_val *k)
 	return k->mv_size >= 1 && k->mv_size <= KV_KEY_MAX;
 }
 
-/* All tables are made when the store is: one that seems to have no keys has a root. */
+/* All tables are made with the store, so a table that seems to have no keys has a root. */
 static int check_root(struct kv_read *r, enum kv_table table)
 {
 	const char *name = store_table_names[table];
@@ -208,7 +208,8 @@ int store_lmdb_next(struct kv_read *r, enum kv_table table, struct kv_bytes afte
 		return fail_read(r, rc, "next", err);
 	*ret_key = (struct kv_bytes){k.mv_data, k.mv_size};
 	*ret = (struct kv_bytes){v.mv_data, v.mv_size};
-	/* Whoever goes on behind it would never come to an end; behind no bytes lies the first. */
+	/* A walk that goes on behind such a key would never end; behind a key of no bytes comes the
+	 * first key again. */
 	if (!k.mv_size || (after.len && store_key_compare(*ret_key, after) <= 0)) {
 		atomic_store(&r->m->kv.damaged, true);
 		return err_set(err, ERR_DATA, "%s: damaged: keys do not rise; %s", r->m->path,

@@ -166,7 +166,7 @@ static int memory_commit(struct kv *kv, const struct kv_write *writes, size_t co
 	return rc;
 }
 
-/* Its commits wait for snapshots anyway. */
+/* Commits of this engine wait for snapshots anyway. */
 static bool memory_settle(struct kv *kv _unused_, unsigned int timeout_ms _unused_)
 {
 	return true;

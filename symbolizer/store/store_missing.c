@@ -119,7 +119,7 @@ static void add_path(struct store_missing *m, struct kv_bytes path)
 		m->paths[m->path_count++] = path;
 }
 
-/* What becomes of a note; decided for all of them before the first is written. */
+/* The fate of a note, which is decided for all notes before the first is written. */
 struct plan {
 	bool skip;    /* it came meanwhile, or there is no room */
 	bool is_new;  /* there is no such row */
@@ -205,7 +205,7 @@ static int add_missing_row(struct rows *rows, const struct store_missing *m,
 	return 0;
 }
 
-/* All rows, as they will be with the notes. */
+/* Lists all rows as they will be with the notes. */
 static int read_rows(struct store_read *r, const struct store_pending *p, struct plan *plans,
 		     struct rows *rows, struct err *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is left in a damaged file, page by page. */
+/* Salvages what is left in a damaged file, page by page. */
 #include <string.h>
 
 #include "store_pages_priv.h"
@@ -74,7 +74,7 @@ static void take_tree(struct salvage *s, const struct store_node *n, size_t leve
 	s->table = KV_TABLE_COUNT;
 }
 
-/* What is not as it should be is left for those that no tree reaches. */
+/* A page that is not as it should be is left to the search among pages that no tree reaches. */
 static void walk_pages(struct salvage *s, uint64_t number, size_t level, bool is_free, bool is_main)
 {
 	uint8_t *page = s->p->levels + level * s->p->page_len;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How tables are taken away: the record stays, and says that there was one. */
+/* Purges tables: the record stays and says that there was one. */
 #include <string.h>
 
 #include "limits.h"
@@ -56,7 +56,7 @@ enum {
 	PURGE_WRITES = STORE_FORMATS + 2
 };
 
-/* 1, or 0 when there is no such table. */
+/* Returns 1, or 0 if there is no such table. */
 static int prepare_purge(struct store *s, const struct build_id *id, uint16_t format,
 			 struct purge *p, struct err *err)
 {

@@ -60,7 +60,8 @@ static int by_first(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* What a window would take: both are looked at again for each, windows hold few tables. */
+/* Weighs what a window would evict. It looks at both lists anew for each window, because a window
+ * holds few tables. */
 static struct window weigh_window(const struct room *room, const struct stretches *s, size_t begin,
 				  size_t end)
 {

@@ -17,7 +17,7 @@ enum {
 
 #define WRITES_LEN (64 * MIB)
 
-/* How new a record is: a page that was free may hold an older one. */
+/* The age of a record, because a page that was free may hold an older one. */
 struct rank {
 	uint64_t number, changed_ns;
 };
@@ -125,7 +125,7 @@ static bool take_meta(struct salvager *s, const struct store_pages_pair *pair)
 	return true;
 }
 
-/* All but tables. Those of an unknown tree are tried as what they may be. */
+/* Takes all pairs but tables. A pair of an unknown tree is tried as each kind that it may be. */
 static bool take_small(void *ctx, const struct store_pages_pair *pair)
 {
 	struct salvager *s = ctx;
@@ -182,7 +182,7 @@ static void put_table(struct salvager *s, const struct store_key *key, struct kv
 	s->told->tables += !s->rc;
 }
 
-/* 1 with the record of the id, 0 when there is none. */
+/* Returns 1 with the record of the id, or 0 if there is none. */
 static int get_record(struct salvager *s, const struct build_id *id, struct store_record *ret)
 {
 	struct store_read *r;

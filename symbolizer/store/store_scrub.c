@@ -111,7 +111,7 @@ static void count_scrubbed(struct store *s, bool damaged)
 	pthread_mutex_unlock(&s->lock);
 }
 
-/* One damaged table of the id: 1, or 0 when there is none. */
+/* Purges one damaged table of the id: 1, or 0 if there is none. */
 static int purge_one_damaged(struct store *s, const struct build_id *id, struct err *err)
 {
 	struct store_record record;
@@ -215,8 +215,8 @@ size_t store_scrub(struct store *s, uint64_t max_bytes,
 	while (done < max_bytes) {
 		if (check_next(s, &s->scrub_at, s->scrub_started, &sound, &len, NULL) != 1) {
 			s->scrub_started = false;
-			/* Where pages are damaged, a record that is not found is no reason to take
-			 * its table away. */
+			/* If pages are damaged, a record that is not found is no reason to purge
+			 * its table. */
 			for (; !store_is_damaged(s) && find_orphan(s, &orphan, &id, NULL) == 1 &&
 			       drop_orphan(s, KV_TABLES, &orphan);
 			     found++)

@@ -51,7 +51,7 @@ static unsigned int digit_of(const struct lookup_item *it, unsigned int digit)
 			 : it->module >> (DIGIT_BITS * (digit - 8)) & (DIGITS - 1);
 }
 
-/* One pass of a radix sort: stable, by one digit. */
+/* Makes one pass of a radix sort: stable, by one digit. */
 static void sort_by(struct lookups *l, unsigned int digit)
 {
 	struct lookup_item *from = l->items;

@@ -116,7 +116,7 @@ static void add_cached_name(struct name_cache *c, uint64_t number, const struct 
 		struct half dropped = c->old;
 
 		c->old = c->young;
-		/* Its memory serves again. */
+		/* The memory of the dropped half is used again. */
 		id_map_reset(&dropped.ids);
 		buf_reset(&dropped.texts);
 		c->young = dropped;

@@ -17,7 +17,7 @@ enum {
 	AHEAD = 16,         /* keys whose memory is fetched ahead */
 };
 
-/* What all replies of a stream may have. */
+/* The most rows that all replies of a stream may have. */
 #define ROWS_MAX  (UINT64_C(1) << 20)
 /* Texts that are prepared; a reply holds fewer, but which ones is not known yet. */
 #define BYTES_MAX (8 * MIB)
@@ -259,7 +259,7 @@ static bool find_files(struct reply_names *n)
 	return true;
 }
 
-/* Where the function of each new place begins, by its table. */
+/* Finds where the function of each new place begins, by its table. */
 static void find_starts(struct reply_names *n)
 {
 	struct rsym_function info;
@@ -323,7 +323,7 @@ bool reply_names_prepare(struct reply_names *n, struct rsym_frame *frames, size_
 		n->first_file = n->file_count;
 		return all;
 	}
-	/* Not all of the new ones have their texts: none of them is one. */
+	/* Some of the new places have no text, so none of them is used. */
 	for (size_t i = 0; i < count; i++)
 		if (frames[i].function != RSYM_NONE && frames[i].function >= n->first_place)
 			frames[i].function = RSYM_NONE;
@@ -369,7 +369,7 @@ static uint32_t path_of_reply(struct reply_names *n, uint32_t path)
 	return f->string;
 }
 
-/* What a row of functions takes, without its texts. */
+/* Returns the bytes of a row of functions without its texts. */
 static size_t row_cost(const struct reply_names *n)
 {
 	return FUNCTION_COST + (n->columns & REPLY_DETAILS ? DETAIL_COST : 0) +

@@ -161,7 +161,7 @@ static bool fetch_decoded(struct reply_texts *x, size_t count)
 	if (!lacking)
 		return true;
 	ok = decode_lacking(x, count);
-	/* Also of those that did not get all: who asks again finds these. */
+	/* Texts are kept even if some are missing, so that a client that asks again finds these. */
 	if (ok || x->is_spent)
 		name_cache_put(x->cache, x->number, x->asks, count, &x->bytes);
 	return ok;

@@ -142,7 +142,7 @@ static uint32_t reduce_group(struct symbolize *s, const struct lookup_group *g)
 	return used - first;
 }
 
-/* Those with a frame that has no place are left out. */
+/* Leaves out the answers with a frame that has no place. */
 static void leave_out_unplaced(struct lookups *l, const struct lookup_group *g)
 {
 	for (uint32_t i = g->first; i < g->end; i++) {

@@ -122,7 +122,7 @@ static bool needs_executable(const struct module *m)
 	return lacks_segments(m) && !m->segment_count;
 }
 
-/* How file offsets are answered without segments in the table. */
+/* Tells the client how file offsets are answered if the table has no segments. */
 static void tell_segments(struct module *m, Rawstack__V1__ModuleReply *reply, char *reason,
 			  size_t reason_len)
 {

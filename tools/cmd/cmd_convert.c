@@ -98,7 +98,7 @@ static int to_otlp(const struct profile *p, uint32_t value, const struct convert
 	return otlp_write(p, out, err);
 }
 
-/* From FORMAT_PPROF on. */
+/* The names of formats, from FORMAT_PPROF on. */
 static const char *const format_words[] = {"pprof",       "folded", "speedscope", "firefox",
 					   "perf-script", "json",   "otlp",       NULL};
 

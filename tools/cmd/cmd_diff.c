@@ -273,7 +273,7 @@ static int run_diff(int argc, char **argv, struct err *err)
 
 	profile_view_init(&before.view);
 	profile_view_init(&after.view);
-	/* Both profiles are read through equal filters: options are parsed twice. */
+	/* Options are parsed twice, so that both profiles are read through equal filters. */
 	rc = options_parse(&usage, argc, argv, &before, &profiles, err);
 	if (!rc)
 		rc = options_parse(&usage, argc, argv, &after, &profiles, err);

@@ -24,7 +24,7 @@ static void list_options_done(struct list_options *o)
 	source_lines_done(&o->source);
 }
 
-/* What one line of one function costs; rows of an intern table. */
+/* A line of a function, as the key of its cost. */
 struct line_key {
 	uint32_t name, file, line;
 };

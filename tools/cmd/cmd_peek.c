@@ -45,7 +45,7 @@ struct side {
 	int64_t weight;
 };
 
-/* What a difference takes away counts as much as what it adds. */
+/* Returns the absolute value: in a difference, what went counts as much as what came. */
 static uint64_t size_of_weight(int64_t weight)
 {
 	return weight < 0 ? -(uint64_t)weight : (uint64_t)weight;
@@ -70,7 +70,7 @@ static struct profile_text name_of_node(const struct peek_options *o, const stru
 	return t.len ? t : (struct profile_text){"[no name]", 9};
 }
 
-/* With its home, where the name does not tell it from others. */
+/* Appends a function's name, with its home if the name alone does not tell it from others. */
 static void append_peek_name(const struct peek_options *o, const struct call_graph *g,
 			     uint32_t node, struct buf *out)
 {

@@ -12,7 +12,7 @@
 #include "resolve_service.h"
 #include "stdout_end.h"
 
-/* Where answers come from. */
+/* The source of the answers. */
 struct source {
 	struct local_table local;
 	struct resolve_service *service;
@@ -161,7 +161,7 @@ static int filter_log(const struct resolve_options *o, struct err *err)
 	return rc;
 }
 
-/* Nobody waits for what comes now. */
+/* Makes tables after the answer, when nobody waits any more. */
 static void leave_tables(struct source *s)
 {
 	struct err ignored;

@@ -14,7 +14,7 @@ struct top_options {
 	struct profile_view view;
 };
 
-/* At most so many modules without names are listed; the rest is in their sum. */
+/* The most modules without names that are listed; the others are in their sum. */
 #define MODULES_SHOWN 8
 
 static void print_top_head(struct buf *out, const struct profile_view *v, const struct ranking *r)

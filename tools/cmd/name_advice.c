@@ -22,7 +22,7 @@ static bool is_path(struct profile_text path)
 	return path.len > 1 && path.len < PATH_MAX && path.p[0] == '/' && path.p[1] != '/';
 }
 
-/* Why there are no names; false: no push helps. */
+/* Appends why there are no names. Returns false if no push helps. */
 static bool append_why(struct buf *out, const struct name_status *s)
 {
 	if (!s->status)
@@ -59,8 +59,9 @@ static bool append_why(struct buf *out, const struct name_status *s)
 	return true;
 }
 
-/* Of a loaded module, "[kernel:NAME]" or "[kernel:NAME.SECTION]", the file too: for who wants no
- * more than that, or whose kernel runs no longer. */
+/* Appends the commands that push a part of the kernel. For a loaded module, "[kernel:NAME]" or
+ * "[kernel:NAME.SECTION]", it adds the one that pushes the file alone, for users who want no more
+ * or whose kernel runs no longer. */
 static void append_kernel(struct buf *out, struct profile_text path)
 {
 	const size_t prefix_len = strlen(PROFILE_KERNEL_PREFIX);

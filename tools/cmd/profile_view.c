@@ -53,7 +53,8 @@ static int open_remote(struct profile_view *v, struct err *err)
 	if (rc)
 		return rc;
 	f->naming.source = program_remote_names->source(v->remote);
-	/* Whoever has named a service for all commands did not ask for it in this one. */
+	/* A service that $RAWSTACK_SERVER names for all commands may be away; one that --server
+	 * names may not. */
 	f->naming.may_be_away = !f->server;
 	return 0;
 }

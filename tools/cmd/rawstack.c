@@ -38,7 +38,7 @@ static int run_rawstack_program(int argc, char **argv, struct err *err)
 	return commands_run(&table, argc, argv, err);
 }
 
-/* What to do where that is the same for all commands. */
+/* Adds advice that is the same for all commands. */
 static void advise_on_error(struct err *err)
 {
 	char message[ERR_MESSAGE_MAX];
@@ -62,8 +62,8 @@ int main(int argc, char **argv)
 	rc = run_rawstack_program(argc, argv, &err);
 	if (rc)
 		advise_on_error(&err);
-	/* What a file made for it would take of the machine. */
+	/* Reports names that were left as they are because they would have cost too much. */
 	demangle_budget_tell();
-	/* Of an option whose file cannot be read the error says more than the return value. */
+	/* When the file of an option cannot be read, the error says more than the return value. */
 	return stdout_end(rc ? err.code : 0, &err);
 }

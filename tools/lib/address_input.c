@@ -14,7 +14,7 @@
  * so reading the rest first is worth a moment. */
 #define MANY          256
 #define MANY_PAUSE_MS 20
-/* One more than the number that is answered without the whole table. */
+/* One more than the number of addresses that is answered without the whole table. */
 #define BATCH_MAX     (LIMIT_WANTED + 1)
 
 int address_parse(const char *text, uint64_t *ret, struct err *err)
@@ -65,7 +65,7 @@ static int take_address_line(struct address_input *in, const uint8_t *p, size_t 
 	return 0;
 }
 
-/* All whole lines; the last needs no newline. */
+/* Takes all whole lines; the last one needs no newline. */
 static int take_lines(struct address_input *in, struct err *err)
 {
 	size_t at = 0;

@@ -11,7 +11,7 @@
 /* /proc/kallsyms: a kernel with all its modules has some 20 MB of symbols. */
 #define LIMIT_KALLSYMS_LEN (256 * MIB)
 
-/* Each line begins with an address; one that is not 0 is enough. */
+/* Returns whether any line begins with an address other than 0. */
 static bool has_addresses(const uint8_t *p, size_t len)
 {
 	bool line_start = true;

@@ -23,7 +23,7 @@ void source_lines_done(struct source_lines *s)
 		file_done(&s->files[i]);
 }
 
-/* Where each line begins, and the end as one more. */
+/* Finds where each line begins; the end of the file is one more entry. */
 static void index_lines(struct source_file *f)
 {
 	size_t cap = 0;

@@ -223,8 +223,8 @@ void text_match_done(struct text_match *m)
 	m->set = false;
 }
 
-/* With count 0 regexec() only tells whether there is a match, which is much faster. groups[0] is
- * always written. */
+/* Runs the match. With count 0 regexec() only tells whether there is one, which is much faster.
+ * groups[0] is always written. */
 static bool run_match(const struct text_match *m, const void *p, size_t len, regmatch_t *groups,
 		      size_t count)
 {

@@ -26,8 +26,8 @@
  */
 #define LARGE_MIN (256 * 1024)
 
-/* What an answer without a table costs, in hundredths of one that reads most of the file, and how
- * many addresses are likely to do so. */
+/* The cost of an answer without a table, in hundredths of one that reads most of the file, and the
+ * number of addresses that is likely to need such a one. */
 #define MANY      256
 #define FEW_COST  40
 #define MANY_COST 100

@@ -8,7 +8,7 @@
 #include "image_debug_file.h"
 #include "kernel_symbols.h"
 
-/* Not a path: no file can have this name. */
+/* The name of the kernel, which cannot be a path. */
 #define KERNEL_NAME "[kernel]"
 
 static void module_free(struct module *m)
@@ -153,7 +153,7 @@ int module_set_prepare(struct module_set *s, struct err *err)
 		m->wanted_count = 0;
 		if (rc == ERR_MEMORY)
 			return err_set(err, rc, "%s", why.message);
-		/* One file that cannot be read leaves the others. */
+		/* A file that cannot be read does not affect the others. */
 		if (rc)
 			m->failed = true;
 	}

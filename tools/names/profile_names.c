@@ -89,7 +89,7 @@ static struct module *with_debug_file(struct profile_names *n, struct module *m)
 	return m;
 }
 
-/* One of the files that were named. */
+/* Finds the module of a build id among the files that the user named. */
 static struct module *find_given(struct profile_names *n, const struct profile *p,
 				 uint32_t build_id)
 {

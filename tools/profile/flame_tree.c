@@ -147,7 +147,7 @@ int flame_tree_make(struct flame_tree *t, const struct profile *p, uint32_t valu
 		ok = add_sample(t, i, profile_values(p, i)[value]);
 	if (ok)
 		return 0;
-	/* Each frame and each child has a node: no other limit is met before that of nodes. */
+	/* Each frame and each child has a node, so the limit of nodes is met before any other. */
 	no_memory = t->node_count < LIMIT_PROFILE_ENTRIES;
 	flame_tree_done(t);
 	return err_full(err, no_memory, "flame graph: more than %llu nodes",

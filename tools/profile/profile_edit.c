@@ -113,7 +113,7 @@ static void unfold_view(struct profile_edit *e, uint32_t stack)
 				       .place = (uint32_t)i,
 				       .function = PROFILE_NONE,
 				       .module = edit_module(e, l.module)};
-		/* With inlined calls hidden only the function that holds them is left. */
+		/* If inlined calls are hidden, only the function that holds them is left. */
 		size_t first = e->f->no_inlines && l.line_count ? l.line_count - 1 : 0;
 
 		if (!l.line_count && !put_frame(e, f))
@@ -328,7 +328,7 @@ static size_t gather_sample_labels(struct profile_edit *e, struct profile_sample
 	return count;
 }
 
-/* One frame with the value of a label. */
+/* Makes a stack of one frame with the value of a label. */
 static uint32_t label_stack(struct profile_edit *e, const struct profile_label *labels,
 			    size_t count)
 {

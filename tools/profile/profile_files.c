@@ -221,7 +221,7 @@ static int add_good_file(struct good *g, size_t i, struct err *err)
 	return rc;
 }
 
-/* What is counted is what file `first` counts. */
+/* Adds all good files that count the same as file `first`. */
 static int add_good_files(struct good *g, size_t first, struct err *err)
 {
 	const size_t timeless = g->filter->timeless;
@@ -241,7 +241,7 @@ static int add_good_files(struct good *g, size_t first, struct err *err)
 	log_progress_end();
 	if (rc || g->different <= g->taken)
 		return rc;
-	/* One file that counts something else and comes first does not decide. */
+	/* A file that counts something else does not decide for all because it comes first. */
 	g->filter->timeless = timeless;
 	return 1;
 }

@@ -45,7 +45,7 @@ static int is_segment(const struct dirent *entry)
 	return spool_input_is_segment(entry->d_name);
 }
 
-/* Behind what was read before, if there was any. */
+/* Adds the files of a directory behind what was read before. */
 static int add_directory_files(char *const *paths, size_t count, struct profile_filter *filter,
 			       struct profile *ret, struct err *err)
 {

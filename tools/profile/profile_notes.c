@@ -6,7 +6,8 @@
 
 #include "buf.h"
 
-/* Each host says its name in a note of its own; other notes of one kind differ in numbers. */
+/* The beginning of a note that names a host. Notes of hosts differ in the name; other notes of one
+ * kind differ in numbers. */
 static const char host[] = "host ";
 
 /* The note without its numbers. */

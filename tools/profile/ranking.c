@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What makes two frames one row; compared as bytes. */
+/* The key of a row, compared as bytes. */
 struct row_key {
 	uint32_t function; /* of the set */
 	uint32_t inlined, kernel;

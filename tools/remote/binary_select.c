@@ -152,7 +152,7 @@ static int fail_unknown(struct rpc_client *c, const struct binary_select *n, str
 		       n->label_count ? " with these labels" : "", buf_cstr(&why));
 }
 
-/* When no candidate has a table: 1 and a line about one whose build failed, or 0. */
+/* Looks for a failed build when no candidate has a table: 1 and a line about it, or 0. */
 static int find_failed_build(struct rpc_client *c, const struct binary_select *n,
 			     struct labels *labels, struct err *err)
 {

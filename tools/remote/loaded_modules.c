@@ -33,7 +33,7 @@ static bool is_file_of(const char *path, const char *end, const char *name)
 	return p < end && *p == '.' && !*name;
 }
 
-/* 1 and the path of its file; 0 without one. dep ends with a NUL. */
+/* Finds the file of a module: 1 and its path, or 0 if there is none. dep ends with a NUL. */
 static int find_module_file(const char *lib, const char *dep, const char *name,
 			    char ret[static LIMIT_PATH_LEN])
 {

@@ -32,7 +32,7 @@ struct push {
 	bool found;         /* a binary, whatever became of it */
 };
 
-/* One thread of them; gRPC's clients belong to one thread each. */
+/* A thread that sends, with a gRPC client of its own, because a client belongs to one thread. */
 struct sender {
 	struct push *push;
 	struct rpc_client *client;
@@ -153,7 +153,7 @@ static Rawstack__V1__BinaryKind wire_kind(enum image_kind kind)
 	}
 }
 
-/* One file to be sent. */
+/* A file to send. */
 struct subject {
 	const char *path;
 	int fd;

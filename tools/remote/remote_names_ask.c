@@ -105,7 +105,7 @@ static bool add_asked_row(struct remote_names *n, Rawstack__V1__StackBatch *q, s
 	return true;
 }
 
-/* The same question has the same id: it is counted in Missing once. */
+/* Asks for one batch. Equal questions get equal batch ids, so that Missing counts them once. */
 static int name_batch(struct remote_names *n, Rawstack__V1__StackBatch *q, struct err *err)
 {
 	uint8_t *sum = arena_alloc(&n->arena, DIGEST_LEN);
@@ -255,7 +255,7 @@ int remote_names_ask(struct remote_names *n, uint32_t **ids, size_t *count, stru
 				&deferred, err);
 	if (rc)
 		return rc;
-	/* What is deferred is asked again, with what comes behind it. */
+	/* Deferred places are asked for again, together with those behind them. */
 	memmove(*ids + taken - deferred, *ids, deferred * sizeof(**ids));
 	*ids += taken - deferred;
 	*count -= taken - deferred;

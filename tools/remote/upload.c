@@ -100,7 +100,7 @@ static int upload_refused(const Rawstack__V1__BeginReply *reply, struct err *err
 	}
 }
 
-/* What the service says of the binary; NULL: nothing. It lives in *message. */
+/* Gets what the service knows of the binary, in *message; NULL if it knows nothing. */
 static const Rawstack__V1__Binary *get_binary(struct state *s, ProtobufCMessage **message)
 {
 	Rawstack__V1__GetRequest q = RAWSTACK__V1__GET_REQUEST__INIT;
@@ -141,7 +141,8 @@ static int note_failure(struct state *s, struct upload_result *r, struct err *er
 	return r->failed ? 0 : err_no_memory(err);
 }
 
-/* 1: needed from s->offset on; 0: it is there; negative. */
+/* Begins the upload: 1 if the service needs the file from s->offset on, 0 if it has it, or
+ * negative. */
 static int begin_remote_upload(struct state *s, struct upload_result *r, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
@@ -247,7 +248,7 @@ static int finish_remote_upload(struct state *s, struct upload_result *r, struct
 	}
 }
 
-/* Once through; what came of it is in s and r. */
+/* Makes one attempt; its result is in s and r. */
 static int attempt_upload(struct state *s, struct upload_result *r, struct err *err)
 {
 	int rc = begin_remote_upload(s, r, err);

@@ -123,7 +123,7 @@ static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t e
 	size_t start = open, next;
 	uint64_t pc;
 
-	/* Before the way back, so that only a frame that is one pays for it. */
+	/* This check comes before the search backwards, so that only a real frame pays for it. */
 	if (end >= s->len || s->p[end] != ')')
 		return false;
 	while (start > floor && !is_blank(s->p[start - 1]))
@@ -141,8 +141,8 @@ static bool glibc_frame(const struct scan *s, size_t open, size_t plus, size_t e
 	return true;
 }
 
-/* Where a path that ends in ')' begins: behind its parenthesis, with the blanks that are in it,
- * else where its last word does. */
+/* Returns where a path that ends in ')' begins: behind its parenthesis, including blanks, or else
+ * at its last word. */
 static size_t path_start(const struct scan *s, size_t word, size_t floor)
 {
 	for (size_t at = word; at > floor && !strchr(")[]<>\"'", s->p[at - 1]); at--)

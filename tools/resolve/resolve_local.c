@@ -3,7 +3,7 @@
 #include "image_debug_file.h"
 #include "resolve.h"
 
-/* What the query asks about, as addresses that its file_off says the kind of. */
+/* Translates the addresses of a query; file_off says which kind they are then. */
 static int place_query(const struct local_table *t, struct resolve_query *q, uint64_t *places,
 		       struct err *err)
 {
@@ -26,7 +26,7 @@ static uint64_t looked_up(const struct rsym *t, uint64_t address, const struct r
 {
 	const bool back = q->return_address && address;
 
-	/* What is in no segment is in no function either. */
+	/* An offset in no segment is in no function either. */
 	if (q->file_off) {
 		if (rsym_vaddr_of_file_off(t, address - back, &address) != 1)
 			return UINT64_MAX;

@@ -32,7 +32,7 @@ static int check_target(void *at _unused_, const char *option _unused_, const ch
 	return err_set(err, ERR_USAGE, "--target %s: not a format that is read here: ELF", name);
 }
 
-/* Where answers come from: one of four. */
+/* Checks that exactly one of four sources is given. */
 static int check_source(const struct resolve_options *o, struct err *err)
 {
 	int count = (o->file_count != 0) + (o->build_id != NULL) + (o->name != NULL) +
@@ -142,7 +142,7 @@ static const struct option_row rows[] = {
 	OPTION_FLAG(0, "no-demangle", struct resolve_options, mangled, "print linkage names"),
 	OPTION_FLAG(0, "no-cache", struct resolve_options, no_cache,
 		    "neither read nor keep tables in ~/.cache/rawstack"),
-	/* Those of addr2line, which the notes tell of. */
+	/* The options of addr2line, which the notes describe. */
 	OPTION_FLAG('a', "addresses", struct resolve_options, gnu.addresses, NULL),
 	OPTION_FLAG('f', "functions", struct resolve_options, gnu.functions, NULL),
 	OPTION_FLAG('i', "inlines", struct resolve_options, gnu.inlines, NULL),

@@ -55,8 +55,8 @@ int resolve_process(struct module_set *s, const struct process_map *process,
 	for (size_t i = 0; i < q->count; i++) {
 		back = q->return_address && q->addresses[i];
 		pc = q->addresses[i] - back;
-		/* Why the kernel's symbols cannot be read is worth a line; only the first call
-		 * knows. */
+		/* The reason why the kernel's symbols cannot be read is worth a line, and only the
+		 * first call knows it. */
 		if (process_pc_is_kernel(pc) && !module_set_kernel(s, err))
 			return err->code;
 		m = process_module(s, process, pc, &vaddr);

@@ -21,7 +21,7 @@ static const char *location_status(Rawstack__V1__LocationStatus status)
 	return (size_t)status < ARRAY_LEN(names) ? names[status] : names[0];
 }
 
-/* 0 when the module can answer. */
+/* Returns 0 if the module can answer. */
 static int check_module(const Rawstack__V1__ModuleReply *m, const struct build_id *id,
 			struct err *err)
 {
@@ -111,7 +111,7 @@ static int ask_lines(struct rpc_client *c, const struct build_id *id, const stru
 	if (reply->n_addresses != count)
 		return err_set(err, ERR_INTERNAL, "the service answers %zu of %zu addresses",
 			       reply->n_addresses, count);
-	/* One that is too long for an answer of its own stays deferred. */
+	/* An address whose answer does not fit a reply of its own stays deferred. */
 	for (i = 0; i < count && (i == 0 || !is_deferred(reply->addresses[i])); i++)
 		print_remote_address(reply->addresses[i], printer, unknown);
 	*ret_answered = i;
