@@ -183,8 +183,8 @@ static bool is_call(char c)
 	return is_of(c, "FUWVRYM");
 }
 
-/* Whether an identifier whose length ends before p may end before the letter of a function's type.
- * Any digits in front may be its length. */
+/* Returns whether an identifier whose length ends before p may end before the letter of a
+ * function's type. Any digits in front may be its length. */
 static bool is_call_behind(const char *name, const char *p, const char *end)
 {
 	uint64_t len = 0, scale = 1;
@@ -198,7 +198,7 @@ static bool is_call_behind(const char *name, const char *p, const char *end)
 	return false;
 }
 
-/* Whether a call stands behind a back reference, or behind the end of a template. */
+/* Returns whether a call stands behind a back reference, or behind the end of a template. */
 static bool is_call_behind_letters(const char *p)
 {
 	if (*p == 'Z')

@@ -217,7 +217,7 @@ static uint64_t count_summed(struct writer *w)
 	return sum;
 }
 
-/* Whether a record for each sample is more text than may be written. */
+/* Returns whether a record for each sample is more text than may be written. */
 static bool is_too_long(struct writer *w)
 {
 	uint64_t left = w->out->max;

@@ -306,7 +306,7 @@ static void rebuild_users(struct build_queue *q, const struct build_id *alt)
 	rebuild_where(q, refers_to_alt, alt);
 }
 
-/* Whether an older builder or a program of another table format made the table. */
+/* Returns whether an older builder or a program of another table format made the table. */
 static bool table_is_outdated(struct build_queue *q, const struct store_binary *b,
 			      const Rawstack__V1__Binary *m, const struct build_id *alt _unused_)
 {

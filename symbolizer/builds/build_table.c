@@ -220,8 +220,8 @@ static int name_table(const struct build_env *env, const struct store_binary *b,
 	return rc < 0 ? rc : 0;
 }
 
-/* Whether the new table replaces the old one. A client may ask for it, but a program alone never
- * replaces a table made from its debug file. */
+/* Returns whether the new table replaces the old one. A client may ask for it, but a program alone
+ * never replaces a table made from its debug file. */
 static bool upload_adds(const struct build_job *job, const Rawstack__V1__Binary *old,
 			const Rawstack__V1__BuildReport *new)
 {
@@ -233,8 +233,8 @@ static bool upload_adds(const struct build_job *job, const Rawstack__V1__Binary 
 	return (!job->begin || job->begin->replace) && new->has_dwarf >= was->has_dwarf;
 }
 
-/* Whether the id was deleted meanwhile: a companion file must not bring back the table that the
- * delete removed. The caller holds store_lock. */
+/* Returns whether the id was deleted meanwhile: a companion file must not bring back the table that
+ * the delete removed. The caller holds store_lock. */
 static bool is_deleted(const struct build_env *env, const struct build_job *job)
 {
 	return !job->begin && *env->deleted;

@@ -243,7 +243,8 @@ void kept_files_stat(struct kept_files *k, struct kept_files_stat *ret)
 
 /* --- open ------------------------------------------------------------------------------------ */
 
-/* Whether a name has the shape of ours; *ret_whole is false for a file that is being written. */
+/* Returns whether a name has the shape of ours; *ret_whole is false for a file that is being
+ * written. */
 static bool parse_kept_name(const char *name, struct kept *f, bool *ret_whole)
 {
 	const char *dot = strchr(name, '.');

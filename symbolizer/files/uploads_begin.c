@@ -367,7 +367,7 @@ static bool is_unfinished_begin(const char *name)
 	return salt == 16 && !strcmp(rest + 7 + salt, ".tmp");
 }
 
-/* Whether a name is one of ours by its shape, and the token in it. */
+/* Returns whether a name is one of ours by its shape, and the token in it. */
 static bool parse_upload_name(const char *name, char hex[static 2 * UPLOAD_TOKEN_LEN + 1])
 {
 	if (strspn(name, "0123456789abcdef") != 2 * UPLOAD_TOKEN_LEN ||

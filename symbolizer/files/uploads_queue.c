@@ -69,7 +69,7 @@ static int64_t rank_of(const struct uploads *u, const struct upload *up)
 	return rank - (int64_t)((u->begun - up->queued_at) / BUILDS_FOR_A_RANK);
 }
 
-/* Whether the client has as many builders as one may have. */
+/* Returns whether the client has as many builders as one may have. */
 static bool has_builders(const struct uploads *u, const struct upload *of)
 {
 	unsigned int running = 0;

@@ -190,8 +190,9 @@ static bool uploads_are_full(const struct uploads *u)
 	return count >= LIMIT_UPLOADS;
 }
 
-/* Whether there is a place for one more upload, and the disk would keep its floor if every upload
- * brought what it is promised. Else tells what is lacking, and whether other uploads hold it. */
+/* Returns whether there is a place for one more upload, and the disk would keep its floor if every
+ * upload brought what it is promised. Else tells what is lacking, and whether other uploads hold
+ * it. */
 static bool is_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
 		    const char **ret_reason, bool *ret_passing)
 {

@@ -138,7 +138,7 @@ static bool tell_of_store(struct service *s, bool *told_damage)
 	return stat.failed || stat.gone || part;
 }
 
-/* Whether somebody else has the data directory by now. */
+/* Returns whether somebody else has the data directory by now. */
 static bool is_taken_away(struct service *s)
 {
 	struct err err;

@@ -113,7 +113,8 @@ static uint32_t token_sum(enum token_kind kind, const void *p, size_t len)
 	return htole32(crc32c((uint32_t)kind, p, len));
 }
 
-/* Whether it is one that token_make() made; a place says where a page begins, and no more. */
+/* Returns whether it is one that token_make() made; a place says where a page begins, and no more.
+ */
 static bool token_open(const ProtobufCBinaryData *token, enum token_kind kind, struct kv_bytes *ret)
 {
 	uint32_t sum;

@@ -34,8 +34,8 @@ static bool reply_misses_file(const Rawstack__V1__BuildReport *r, Rawstack__V1__
 	return false;
 }
 
-/* Whether something was kept that a table lacks: with it, a debug file sent again adds to the
- * table. */
+/* Returns whether something was kept that a table lacks: with it, a debug file sent again adds to
+ * the table. */
 static bool could_add(struct service *s, const struct build_id *id,
 		      const Rawstack__V1__BuildReport *r)
 {
@@ -54,7 +54,7 @@ static bool could_add(struct service *s, const struct build_id *id,
 	return false;
 }
 
-/* Whether a file would add nothing to the table that there is, whose report this is. */
+/* Returns whether a file would add nothing to the table that there is, whose report this is. */
 static bool adds_nothing(struct service *s, const struct build_id *id,
 			 const Rawstack__V1__BeginRequest *request, const Rawstack__V1__Binary *m)
 {

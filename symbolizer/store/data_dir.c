@@ -75,7 +75,8 @@ static bool has_our_owner(const struct stat *dir, const struct stat *st)
 	return st->st_uid == geteuid() || st->st_uid == dir->st_uid;
 }
 
-/* Whether nobody but us can have put a file there, so that its owner is of our own choosing. */
+/* Returns whether nobody but us can have put a file there, so that its owner is of our own
+ * choosing. */
 static bool is_private(const struct stat *dir)
 {
 	return dir->st_uid == geteuid() && !(dir->st_mode & (S_IWGRP | S_IWOTH));

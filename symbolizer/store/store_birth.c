@@ -17,7 +17,7 @@ static int open_store_dir(const char *dir, int *ret_fd, struct err *err)
 	return *ret_fd < 0 ? err_sys(err, errno, "%s", dir) : 0;
 }
 
-/* Whether the store's file is missing or has no bytes. */
+/* Returns whether the store's file is missing or has no bytes. */
 static bool is_empty(int dir_fd)
 {
 	struct stat st;

@@ -340,7 +340,7 @@ static int retry_commit(struct store *s, const struct kv_write *writes, size_t c
 	return rc ? rc : s->kv->ops->commit(s->kv, writes, count, err);
 }
 
-/* Whether another process goes on reading, though it was given a moment to end. */
+/* Returns whether another process goes on reading, though it was given a moment to end. */
 static bool is_read_by_others(struct store *s)
 {
 	const struct timespec pause = {0, 10000000};

@@ -207,7 +207,7 @@ int store_add_id_aliases(struct store *s, const struct build_id *id,
 
 /* --- checking -------------------------------------------------------------------------------- */
 
-/* Whether both directions agree, about a binary that there is. */
+/* Returns whether both directions agree, about a binary that there is. */
 static bool alias_is_sound(struct store_read *r, uint8_t space, const struct build_id *name,
 			   struct kv_bytes value)
 {

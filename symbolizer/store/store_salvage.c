@@ -67,7 +67,7 @@ static void put_salvaged(struct salvager *s, enum kv_table table,
 	s->len += pair->value.len;
 }
 
-/* Whether it is the newest of its id so far. */
+/* Returns whether it is the newest of its id so far. */
 static bool is_newest(struct salvager *s, const struct store_record *r)
 {
 	struct rank rank = {.changed_ns = r->binary.changed_ns};

@@ -159,7 +159,7 @@ bool store_was_lost(struct store *s, const struct build_id *id)
 	return was;
 }
 
-/* Whether the table may be read whole now. */
+/* Returns whether the table may be read whole now. */
 static bool take_recheck(struct store *s, const struct store_record_table *t)
 {
 	bool may;

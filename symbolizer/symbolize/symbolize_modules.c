@@ -110,7 +110,8 @@ static void without_table(struct symbolize *s, struct store_read *r, struct modu
 		snprintf(reason, reason_len, TABLE_DAMAGED);
 }
 
-/* Whether hosts ask for what only the segments of the executable tell, and the table has none. */
+/* Returns whether hosts ask for what only the segments of the executable tell, and the table has
+ * none. */
 static bool lacks_segments(const struct module *m)
 {
 	return m->status == MODULE_STATUS(READY) && m->by_offset &&

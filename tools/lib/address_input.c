@@ -90,7 +90,7 @@ static int take_lines(struct address_input *in, struct err *err)
 	return rc;
 }
 
-/* Whether more input is there, or comes at once. */
+/* Returns whether more input is there, or comes at once. */
 static bool more_comes(const struct address_input *in)
 {
 	struct pollfd p = {.fd = in->fd, .events = POLLIN};

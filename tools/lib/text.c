@@ -52,7 +52,7 @@ void text_cstr(struct buf *out, const char *s)
 	text_append(out, s, strlen(s));
 }
 
-/* Whether this byte continues a UTF-8 character. */
+/* Returns whether this byte continues a UTF-8 character. */
 static bool is_inside(const uint8_t *s, size_t at, size_t len)
 {
 	return at < len && (s[at] & 0xc0) == 0x80;

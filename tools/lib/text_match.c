@@ -127,9 +127,9 @@ static double process_cpu_seconds(void)
 	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* Whether texts that keep many parts of the pattern going at once are soon looked through: its own
- * letters, each by itself, all in turn, and in no order. regexec() makes a state for each set of
- * parts that it meets, so the first text of a kind costs more than all behind it. */
+/* Returns whether texts that keep many parts of the pattern going at once are soon looked through:
+ * its own letters, each by itself, all in turn, and in no order. regexec() makes a state for each
+ * set of parts that it meets, so the first text of a kind costs more than all behind it. */
 static bool is_quick_with_texts(const regex_t *re, const char *pattern)
 {
 	char letters[LETTERS_TRIED], text[TEXT_MATCH_LEN + 1] = "";

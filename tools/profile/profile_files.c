@@ -176,7 +176,8 @@ struct good {
 	uint64_t unfolded; /* frames of files that unfold to many */
 };
 
-/* Whether an error is one of the file that was being read, and not of this machine or program. */
+/* Returns whether an error is one of the file that was being read, and not of this machine or
+ * program. */
 static bool is_error_of_file(int code)
 {
 	return code == ERR_DATA || code == ERR_UNSUPPORTED || code == ERR_LIMIT ||

@@ -127,8 +127,8 @@ int push_report_print(const struct push_line *line, bool json, struct err *err)
 	return 0;
 }
 
-/* Whether code is described in .dwo files, which are not sent: only a table that the client builds
- * can have them. */
+/* Returns whether code is described in .dwo files, which are not sent: only a table that the client
+ * builds can have them. */
 static bool lacks_split_units(const struct push_line *line)
 {
 	return !line->report->client_built &&

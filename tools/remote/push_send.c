@@ -305,7 +305,7 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 			      : send_companions(s, f, &companion_files, u.name, TURN_LAST, err);
 }
 
-/* Whether what was loaded from it is still what it holds; else a line says so, and it is no
+/* Returns whether what was loaded from it is still what it holds; else a line says so, and it is no
  * failure: it happens between an upgrade and a reboot. */
 static bool is_as_loaded(const struct push_file *file, const struct build_id *id)
 {

@@ -112,7 +112,7 @@ static const Rawstack__V1__Binary *get_binary(struct state *s, ProtobufCMessage 
 	return (const Rawstack__V1__Binary *)*message;
 }
 
-/* Whether the service makes a table of it at this moment. */
+/* Returns whether the service makes a table of it at this moment. */
 static bool is_building(struct state *s)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;

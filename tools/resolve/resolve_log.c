@@ -67,7 +67,7 @@ static char plain_char(char c)
 	return c == '-' ? '_' : c;
 }
 
-/* Whether a file is the kernel module of a name: "/lib/x-y.ko" is x_y. */
+/* Returns whether a file is the kernel module of a name: "/lib/x-y.ko" is x_y. */
 static bool is_kernel_module(const char *path, struct log_text name)
 {
 	size_t len;
