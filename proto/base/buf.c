@@ -55,7 +55,7 @@ bool buf_append(struct buf *b, const void *p, size_t len)
 
 bool buf_vprintf(struct buf *b, const char *fmt, va_list ap)
 {
-	/* Room that is there is written to at once, where most of what is printed fits. */
+	/* Print into the free room first, where most texts fit. */
 	size_t room = b->failed || !b->p ? 0 : (b->cap < b->max ? b->cap : b->max) - b->len;
 	va_list again;
 	uint8_t *to;

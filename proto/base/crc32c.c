@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Four bits at a time: 64 bytes of table, for machines without the instruction. */
+/* Works on four bits at a time with a table of 64 bytes, for machines without the instruction. */
 static uint32_t crc_portable(uint32_t crc, const uint8_t *p, size_t len)
 {
 	static const uint32_t nibble[16] = {

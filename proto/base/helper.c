@@ -62,7 +62,7 @@ int helper_new(struct helper **ret, struct err *err)
 		free(h);
 		return err_sys(err, rc, "starting a thread");
 	}
-	/* A thread is only through with its start when it does what it is told. */
+	/* A thread has ended its start-up only when it runs its first job. */
 	helper_start(h, begin_helpers, NULL);
 	helper_wait(h);
 	*ret = h;

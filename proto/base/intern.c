@@ -13,8 +13,8 @@ struct intern_entry {
 	uint32_t len;
 };
 
-/* The hash stands here, so that nearly all keys that differ are told apart without a look at them:
- * each look costs a wait for memory. */
+/* The slot holds the hash, so that nearly all different keys are told apart without reading them:
+ * each such read waits for memory. */
 struct intern_slot {
 	uint32_t hash;
 	uint32_t next_id; /* id + 1; 0 is free */
@@ -140,8 +140,8 @@ uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_ne
 	return intern_add_hashed(in, intern_hash(key, len), key, len, ret_new);
 }
 
-/* Looked up at a time: more than memory answers at once, and few enough that what was fetched for
- * the first is still there. */
+/* Keys per round: more than memory answers at once, and few enough that the prefetched lines of the
+ * first are still cached. */
 #define MANY       16
 #define CACHE_LINE 64
 

@@ -80,7 +80,8 @@ static int sys_make_dir(void *ctx _unused_, int dir_fd, const char *path, mode_t
 static int sys_list(void *ctx _unused_, int dir_fd, void (*each)(void *arg, const char *name),
 		    void *arg)
 {
-	/* A descriptor of its own: closedir() closes it, and the read position is not shared. */
+	/* Uses a descriptor of its own, because closedir() closes it and the read position would be
+	 * shared. */
 	int fd = openat(dir_fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC), rc;
 	struct dirent *entry;
 	DIR *dir;

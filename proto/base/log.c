@@ -18,7 +18,7 @@
 #define PROGRESS_NS INT64_C(100000000)
 
 static const char *program = "rawstack";
-/* Whether a line of progress stands there, and since when. */
+/* Whether a line of progress is on the terminal, and since when. */
 static bool is_up;
 static int64_t up_ns;
 
@@ -27,7 +27,7 @@ void log_init(const char *name)
 	program = name;
 }
 
-/* A line that is longer than the window goes on in the next row, where it would stay. */
+/* A line wider than the window would wrap, and its second row would stay. */
 static size_t window_columns(void)
 {
 	struct winsize w;
@@ -35,7 +35,8 @@ static size_t window_columns(void)
 	return ioctl(STDERR_FILENO, TIOCGWINSZ, &w) || !w.ws_col ? 80 : w.ws_col;
 }
 
-/* Bytes of the first so many characters; one column each is right for what paths hold. */
+/* Returns the length of the first so many characters in bytes. One column for each is right for
+ * most paths. */
 static size_t columns_byte_len(const char *p, size_t len, size_t columns)
 {
 	size_t i = 0;
@@ -46,8 +47,8 @@ static size_t columns_byte_len(const char *p, size_t len, size_t columns)
 	return i;
 }
 
-/* Takes from the middle what is too much: what is done stands in front, how far it is at the end.
- * Returns how many bytes stay. */
+/* Cuts the middle out of a line that is too long: its beginning says what is done, its end how far
+ * it is. Returns the remaining length. */
 static size_t shorten_line(char *line, size_t len, size_t columns)
 {
 	size_t count = 0, head, at, tail;

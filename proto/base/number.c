@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "number.h"
 
-/* The value of a digit; 16 when it is none. */
+/* Returns the value of a digit, or 16 if it is none. */
 static unsigned int digit_value(char c)
 {
 	if (c >= '0' && c <= '9')

@@ -6,7 +6,8 @@
 
 #include "log.h"
 
-/* POLLERR is told of a pipe or socket whose other end is closed, not of a disk that is full. */
+/* poll() reports POLLERR for a pipe or socket whose other end is closed, but not for a full disk.
+ */
 static bool reader_is_gone(void)
 {
 	struct pollfd p = {.fd = STDOUT_FILENO};

@@ -4,10 +4,10 @@
 #include <string.h>
 
 /*
- * Goes the way that libiberty will go through a v0 name, back references included, and counts the
- * steps. A back reference may lead into the middle of anything, so that only walking tells what
- * stands there. What is skipped there (the path of an impl, the crate of the instance) follows no
- * back references, but counts lifetimes, and their number is written with base-62 digits.
+ * Walks a v0 name as libiberty will, back references included, and counts the steps. A back
+ * reference may lead into the middle of anything, so only walking shows what is there. Skipped
+ * parts (the path of an impl, the crate of the instance) follow no back references, but count
+ * lifetimes, whose number is written with base-62 digits.
  */
 enum {
 	/* For each byte of the name, and for any: real names take up to 14 for each byte, where

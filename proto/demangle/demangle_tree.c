@@ -11,7 +11,7 @@
  */
 struct tree {
 	struct demangle_component *nodes;
-	uint32_t *weights; /* what stands below, shared parts again; 0: not seen yet */
+	uint32_t *weights; /* nodes below, shared ones counted each time; 0: not seen yet */
 	uint32_t depth;
 	bool is_too_deep;
 	struct demangle_shape *shape;
@@ -27,7 +27,7 @@ static uint32_t weight_sum(uint32_t a, uint32_t b)
 	return a > UINT32_MAX - b ? UINT32_MAX : a + b;
 }
 
-/* The nodes below. Those of what stands for itself, or has other members, are none. */
+/* Returns the child nodes. A node that is a leaf, or has other members, has none. */
 static void tree_children(struct demangle_component *c, struct demangle_component *ret[2])
 {
 	ret[0] = ret[1] = NULL;

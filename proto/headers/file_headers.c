@@ -175,7 +175,7 @@ int file_headers_name(struct file_headers *h, const struct file_header *names,
 		return 0;
 	left = h->file_len - names->off;
 	left = left > s->name ? left - s->name : 0;
-	/* The last name may be shorter than what is read of it. */
+	/* The last name may be shorter than the read. */
 	return file_headers_bytes(h, name, left < size - 1 ? (size_t)left : size - 1,
 				  names->off + s->name, err);
 }

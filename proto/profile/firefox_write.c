@@ -355,7 +355,7 @@ static int write_firefox_samples(struct firefox_writer *w, const struct thread_g
 	return 0;
 }
 
-/* Ids are text in this format; every track needs ids of its own. */
+/* Thread ids are text in this format, and every track needs its own. */
 static void write_id(struct buf *out, const char *key, int64_t id, size_t number)
 {
 	char text[32];

@@ -10,8 +10,7 @@ struct key {
 	uint32_t name;
 	uint32_t file;   /* PROFILE_NONE: it is at home in a module */
 	uint32_t base;   /* module with that base name, the first; PROFILE_NONE: no module */
-	uint32_t module; /* of one that shares its name with others of its build; else PROFILE_NONE
-			  */
+	uint32_t module; /* row, if others of its build have the same name; else PROFILE_NONE */
 	uint64_t start;  /* of such a one */
 };
 
@@ -33,7 +32,7 @@ struct maker {
 	struct ones lines;  /* (name, file of lines) -> function with a declaration */
 	struct ones starts; /* (name, module) -> start */
 	struct ones shared; /* (name, base) -> 1, where a module has several starts */
-	uint32_t *bases;    /* by module: the first of its base name */
+	uint32_t *bases;    /* by module: the first module with its base name */
 };
 
 static const struct intern table = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
@@ -66,7 +65,7 @@ static bool give_value(struct ones *o, struct pair key, uint64_t value)
 	return true;
 }
 
-/* SEVERAL when there is none, too. */
+/* Also SEVERAL if there is none. */
 static uint64_t value_of(const struct ones *o, struct pair key)
 {
 	uint32_t id = intern_find(&o->keys, &key, sizeof(key));

@@ -246,7 +246,7 @@ static int read_build_ids(struct perf_reader *r, struct bytes in)
 	return 0;
 }
 
-/* A length and so many bytes, of which text ends at the first NUL. */
+/* Reads a length and so many bytes; their text ends at the first NUL. */
 static uint32_t read_text(struct perf_reader *r, struct bytes *in)
 {
 	uint32_t len = bytes_u32(in);
@@ -357,7 +357,7 @@ bool perf_data_is(const void *file, size_t len)
 	return len >= 8 && (memcmp(file, magic, 8) == 0 || memcmp(file, magic_swapped, 8) == 0);
 }
 
-/* Reads what stands around the data, and finds it. */
+/* Reads the headers around the data, and finds the data. */
 static int read_perf_header(struct perf_reader *r, struct bytes file, struct bytes *data)
 {
 	struct bytes in = file, attrs, bits;

@@ -131,7 +131,8 @@ static uint32_t kind_of_mapping(int32_t pid, const char *path, size_t len)
 				       starts_with(path, len, "[guest.kernel.kallsyms")
 			       ? PERF_MAP_KERNEL
 			       : PERF_MAP_KERNEL_MODULE;
-	/* "//anon", "/anon_hugepage", "[heap]", "[stack]": memory that no file stands behind */
+	/* Returns whether a name is that of memory without a file: "//anon", "/anon_hugepage",
+	 * "[heap]", "[stack]". */
 	if (!len || starts_with(path, len, "//anon") || starts_with(path, len, "/anon_hugepage") ||
 	    (path[0] == '[' && !starts_with(path, len, "[vdso]")))
 		return PERF_MAP_ANONYMOUS;
@@ -157,8 +158,8 @@ static int apply_mmap(struct perf_reader *r, uint16_t misc, struct bytes *e, boo
 		const uint8_t *inode = bytes_take(e, 24);
 
 		bytes_skip(e, 8); /* protection, flags */
-		/* The kernel leaves the bit set for whoever did not ask, once anybody else did;
-		 * then device and inode stand there all the same. */
+		/* The kernel leaves the bit set even for an event that did not ask for it, once
+		 * another did; then device and inode are there all the same. */
 		if (inode && r->asked_build_ids && (misc & PERF_RECORD_MISC_MMAP_BUILD_ID) &&
 		    inode[0] <= OBJECT_ID_LEN) {
 			id_len = inode[0];
@@ -304,7 +305,7 @@ static void skip_read(struct bytes *e, uint64_t format)
 		bytes_skip(e, count * each * 8);
 }
 
-/* The fields stand in this order; what follows the call chain is not needed. */
+/* The fields come in this order; those behind the call chain are not needed. */
 static bool parse_sample(struct bytes *e, const struct perf_attr *a, struct sample *s)
 {
 	uint64_t t = a->sample_type, count;

@@ -13,7 +13,7 @@ struct expander {
 	ZSTD_DStream *zstd;
 	struct buf *out;
 	struct buf rest; /* expanded, and not a whole record yet: at most one, and a chunk */
-	size_t max;      /* of what comes out in all */
+	size_t max;      /* most bytes of output in all */
 	size_t made;
 };
 
@@ -93,7 +93,7 @@ static bool give_whole(struct expander *x)
 	buf_append(x->out, x->rest.p, done);
 	memmove(x->rest.p, x->rest.p + done, x->rest.len - done);
 	x->rest.len -= done;
-	/* A record has 64 KiB at most, so that what is longer begins with none. */
+	/* A record has at most 64 KiB, so a longer rest does not begin with one. */
 	return type < RECORD_HEADER_ATTR && x->rest.len <= UINT16_MAX;
 }
 

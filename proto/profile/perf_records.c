@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* perf.data: the records, in order of time. Each CPU has a buffer of its own, and perf writes them
- * one after the other, in rounds: at the end of a round it says that whatever comes is not older
- * than the newest of the round before. So only the records of two rounds wait to be put in order.
- * Where that does not hold, or nothing says where rounds end, all of them do. */
+/* Applies the records of perf.data in order of time. Each CPU has its own buffer, and perf writes
+ * one after the other, in rounds. The end of a round promises that later records are not older than
+ * the newest of the round before. So only the records of two rounds wait to be sorted. If a file
+ * breaks that promise, or has no rounds, all of them wait. */
 #include <linux/perf_event.h>
 
 #include "limits.h"
@@ -159,8 +159,8 @@ int perf_records_note(struct perf_reader *r, struct bytes data)
 	while (off < data.left) {
 		int rc;
 
-		/* The data may end in the middle of a record, when perf was killed: what is whole
-		 * counts. */
+		/* If perf was killed, the data may end in the middle of a record; whole records
+		 * count. */
 		if (!record_at(data, off, &h, &body)) {
 			profile_comment(r->p, "damaged: the last %zu bytes of the recording",
 					(size_t)(data.left - off));
@@ -180,7 +180,7 @@ int perf_records_note(struct perf_reader *r, struct bytes data)
 /* A record that waits for its turn. */
 struct record {
 	uint64_t time; /* 0: of the start */
-	uint64_t off;  /* of its header in the data */
+	uint64_t off;  /* offset of its header in the data */
 };
 
 struct queue {
@@ -202,7 +202,7 @@ static int by_time(const void *a, const void *b)
 	return x->off < y->off ? -1 : x->off > y->off;
 }
 
-/* Applies what is not newer than `limit`. */
+/* Applies the records that are not newer than `limit`. */
 static int apply_until(struct perf_reader *r, struct bytes data, struct queue *q, uint64_t limit)
 {
 	struct record_head h;

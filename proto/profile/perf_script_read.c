@@ -265,7 +265,7 @@ static int end_script_sample(struct reader *r)
 	return r->p->failed ? profile_full(r->p, r->err, "perf script") : 0;
 }
 
-/* Returns whether what stands behind the event is a frame; tracepoints print their fields there. */
+/* Returns whether the text behind the event is a frame. Tracepoints print their fields there. */
 static bool frame_behind(const struct perf_script_head *h)
 {
 	struct profile_text rest = h->frame, w = perf_script_word(&rest);

@@ -14,8 +14,8 @@
 /* Bytes that one compressed byte inflates to: real files stay below 30. */
 #define LIMIT_PPROF_RATIO LIMIT(256)
 
-/* Top-level fields of one number that stand beside each other: of each kind there is one run in
- * nearly all files, so the passes behind the first walk what they want and no more. */
+/* A run of adjacent top-level fields of one number. Nearly all files have one run of each kind, so
+ * the later passes walk only the run that they want. */
 #define RUNS_MAX 64
 
 struct run {
@@ -27,7 +27,7 @@ struct run {
 struct reader {
 	struct pprof_rows rows;
 	const struct pprof_time_filter *between;
-	bool is_first; /* the profile has no value types yet, and takes those of the file */
+	bool is_first; /* the profile has no value types yet and takes the file's */
 	struct profile_value_type types[LIMIT_PROFILE_VALUES], period_type;
 	uint32_t default_type;
 	int64_t period, time_ns, duration_ns;

@@ -77,7 +77,7 @@ static int put_batch(struct pprof_rows *rows, struct pprof_ids *ids, const uint3
 	return rc;
 }
 
-/* Lines are int64 in pprof; what is no line number counts as not known. */
+/* Lines are int64 in pprof; a number that is no line counts as unknown. */
 static uint32_t line_of_pprof(uint64_t v)
 {
 	return v > UINT32_MAX ? 0 : (uint32_t)v;

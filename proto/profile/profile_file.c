@@ -39,8 +39,8 @@ static int add_view(struct file_view *file, const struct pprof_time_filter *betw
 	return profile_merge(into, &one, NULL, NULL, err);
 }
 
-/* pprof is what no other format claims. Unpacked it begins with its first field, the sample types;
- * of what is packed gzip has said why it is none. */
+/* A file of no other format is pprof. Unpacked it begins with its first field, the sample types. If
+ * it is packed, gzip has said why it is not pprof. */
 static bool is_foreign(const struct file_view *file)
 {
 	const uint8_t *p = file->p;

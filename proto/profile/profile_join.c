@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every table row by row, in order, so that what is new comes behind in the order in which it was
- * seen there: the result is that of all adds to one profile.
+ * Adds every table row by row, in order. New rows come behind in the order in which they were seen,
+ * as if all adds had gone to one profile.
  */
 #include <string.h>
 

@@ -6,7 +6,7 @@
 
 /* Functions of user space that a thread or a process starts in, as their symbols have them. */
 static const char *const user_entries[] = {
-	/* The program's first instruction, and what it calls to have main() called. */
+	/* The entry of a program, and the functions between it and main(). */
 	"_start",
 	"_start_c",
 	"__libc_start_main",

@@ -8,9 +8,9 @@
 
 #define SPILL_LEN 65536
 
-/* A text with a name for each frame: so many bytes in any case, and so many for each byte that the
- * profile takes in memory. Real ones take 10 to 60; a name of a megabyte in millions of frames
- * would take a million. */
+/* The bytes that a text with a name for each frame may have: a constant, and a multiple of the
+ * profile's memory. Real ones take 10 to 60 times that; a name of a megabyte in millions of frames
+ * would take a million times. */
 #define TEXT_FREE   (256 * MIB)
 #define TEXT_FACTOR 256
 

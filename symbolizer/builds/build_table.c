@@ -352,7 +352,7 @@ static void keep_or_drop(const struct build_env *env, const struct build_job *jo
 	if (env->keep_all || build_score(report) < BUILD_COMPLETE) {
 		keep_upload(env, job, role,
 			    NULL); /* without it, the debug file needs it sent again */
-		/* Packing takes a while, and a delete may have come meanwhile. */
+		/* Packing takes a while, so a delete may have come in between. */
 		pthread_mutex_lock(env->store_lock);
 		if (*env->deleted)
 			kept_files_remove(env->kept, &job->id, role);

@@ -201,8 +201,8 @@ static struct upload *find_continued(struct uploads *u, const struct ask *a)
 	return most;
 }
 
-/* Drops the id's uploads that nobody sends, for a client that begins other content: all while the
- * id belongs to one upload, later only its own. */
+/* Drops uploads of the id that nobody sends when a client begins other content: all of them while
+ * the id belongs to one upload, later only the client's own. */
 static void drop_others(struct uploads *u, const struct ask *a)
 {
 	struct upload *next;

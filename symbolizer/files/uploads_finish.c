@@ -150,7 +150,7 @@ static void *give_tickets(void *arg)
 			enqueue_durably(u, token, sizeof(token), &result.id, &result.state, &err);
 		result.message = err.message;
 		pthread_mutex_lock(&u->lock);
-		w = TAKE_PTR(u->ticket_now); /* unless uploads_stop() told it already */
+		w = TAKE_PTR(u->ticket_now); /* unless uploads_stop() called it already */
 		pthread_mutex_unlock(&u->lock);
 		if (w)
 			w->done(w, &result);

@@ -79,8 +79,8 @@ static bool drop_of_others(struct uploads *u, uint32_t asker, int64_t now)
 	return oldest != NULL;
 }
 
-/* Drops the abandoned upload that is silent for the longest time, if that is past its patience.
- * False when there is none. */
+/* Drops the abandoned upload that has been silent the longest, if that is too long. Returns false
+ * if there is none. */
 static bool drop_spare(struct uploads *u, int64_t now)
 {
 	struct upload *oldest = NULL;
@@ -191,8 +191,8 @@ static bool uploads_are_full(const struct uploads *u)
 }
 
 /* Returns whether there is a place for one more upload, and the disk would keep its floor if every
- * upload brought what it is promised. Else tells what is lacking, and whether other uploads hold
- * it. */
+ * upload brought what it is promised. If not, it says what is lacking, and whether other uploads
+ * hold it. */
 static bool is_room(struct uploads *u, uint64_t size, uint32_t client, int64_t now,
 		    const char **ret_reason, bool *ret_passing)
 {

@@ -48,7 +48,7 @@ static int parse_admin(const struct option_usage *usage, int argc, char **argv, 
 	return 0;
 }
 
-/* Beside a service that runs, if need be: what is read is one snapshot. */
+/* This works beside a running service, because it reads one snapshot. */
 static int open_store(struct store **ret, const char *data, struct err *err)
 {
 	struct kv *kv;
@@ -220,7 +220,7 @@ static int verify_tables(struct store *s, uint64_t *ret_bytes, size_t *ret_count
 		at = b.id;
 		after = &at;
 		if (store_table(r, &b.id, &t, NULL) != 1)
-			continue; /* told already, if it should be there */
+			continue; /* an error was printed already, if it should be there */
 		(*ret_count)++;
 		*ret_bytes += t.len;
 		if (rsym_open(&table, t.p, t.len, &why)) {
@@ -309,7 +309,7 @@ static int give_to_owner(const char *from, const char *dir, const char *name, st
 	return 0;
 }
 
-/* The directory in OUT in which a salvage works. Only what it makes there is removed. */
+/* The directory in OUT where a salvage works. It removes only files that it made there. */
 static void remove_work(const char *work)
 {
 	static const char *const names[] = {"store.mdb", "store.mdb-lock", "store.mdb-new"};
@@ -320,8 +320,8 @@ static void remove_work(const char *work)
 	(void)rmdir(work);
 }
 
-/* Salvages into a directory of its own, and gives the store its name when it is whole: whatever
- * ends it before, a full disk or a kill, there is nothing that a service would start on. */
+/* Salvages into a directory of its own, and gives the store its name when it is whole. If a full
+ * disk or a kill ends it before, there is nothing that a service would start on. */
 static int salvage_whole(const struct admin *a, const char *path, const char *made,
 			 struct store_salvaged *found, struct err *err)
 {

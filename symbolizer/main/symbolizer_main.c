@@ -36,8 +36,8 @@ enum {
 	STUCK_SECONDS = 30,
 	WORKERS_PER_ARENA = 2,
 	ARENAS_MIN = 2,
-	/* Descriptors without which there is no use in a start. A build has the numbers from
-	 * LIMIT_COMPANIONS on for a moment, for below them its worker finds its files. */
+	/* The fewest descriptors with which a start is useful. A build uses the numbers from
+	 * LIMIT_COMPANIONS on for a moment, because its worker finds its files below them. */
 	DESCRIPTORS_OWN = 64,   /* the store, gRPC, and a few connections and uploads */
 	DESCRIPTORS_BUILD = 24, /* pipes, files and what a worker is given */
 };

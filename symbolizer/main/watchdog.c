@@ -16,8 +16,9 @@ enum {
 
 struct watchdog {
 	struct watchdog_config config;
-	pthread_mutex_t lock; /* held while others are told: a stuck one may hold it for ever */
-	sem_t asked;          /* to end */
+	pthread_mutex_t
+		lock; /* held while others are called; a stuck thread may hold it for ever */
+	sem_t asked;  /* to end */
 	struct busy_stuck stuck;
 	uint64_t feed_ns; /* between two messages to systemd; 0: it wants none */
 	uint64_t fed_ns;  /* the last one */
@@ -70,8 +71,8 @@ static void look_at_service(struct watchdog *w)
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* The disk, the transport or a stranger's bytes may hold a thread: what is durable is, and nobody
- * waits for the rest. */
+/* The disk, the transport or a stranger's bytes may block a thread. What is durable stays durable,
+ * and nobody waits for the rest. */
 static void end_process(const struct watchdog *w)
 {
 	struct busy_stuck stuck;

@@ -21,7 +21,7 @@
 #include "timed_wait.h"
 #include "worker_class.h"
 
-/* Names and paths kept from one request for the next: twice those of a large program. */
+/* The memory of names and paths between requests: twice that of a large program. */
 #define LIMIT_NAME_CACHE   (20 * MIB)
 /* Memory of finished replies that is kept for the next request. */
 #define LIMIT_IDLE_REPLIES (24 * MIB)
@@ -83,7 +83,7 @@ static int lock_data(struct service *s, const char *dir, struct err *err)
 	s->data_fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (s->data_fd < 0)
 		return err_sys(err, errno, "%s", dir);
-	/* Anybody could exchange what is read here as sound. */
+	/* Otherwise anybody could replace files that were checked. */
 	rc = io_check_writers(s->data_fd, dir, err);
 	if (rc)
 		return rc;
@@ -217,7 +217,7 @@ static void on_build_ended(void *ctx, const struct build_id *id, bool failed, ui
 	tell_watches(s, id, failed, generation);
 }
 
-/* A store that is new says of which version it is; who reads another refuses it. */
+/* A new store records its version; a program of another version refuses it. */
 static int stamp_store(struct service *s, struct err *err)
 {
 	uint64_t version;
@@ -256,9 +256,10 @@ static void tell_others(struct service *s)
 }
 
 /*
- * The worker as it is now, by a descriptor: an upgrade puts another beside a service that runs, and
- * the two may not understand each other. Its child finds it in this process, because it has no such
- * descriptor itself. Without /proc, or when there is none, the path counts at each build.
+ * Opens the worker's program as it is now. An upgrade installs another one beside a running
+ * service, and the two may not understand each other. The child finds the program by this process's
+ * descriptor in /proc, because it does not inherit it. Without /proc, or without a worker, the path
+ * is used at each build.
  */
 static const char *open_worker(struct service *s, const char *path)
 {

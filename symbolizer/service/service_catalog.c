@@ -98,8 +98,8 @@ static int take_match(const struct store_binary *b, const Rawstack__V1__ListRequ
 	return *ret ? 1 : err_no_memory(err);
 }
 
-/* Tables, those of other formats too, and failed builds; what was purged is told by Get and
- * Missing. */
+/* List shows tables, also of other formats, and failed builds. Get and Missing report purged ones.
+ */
 /* --- page tokens: a checksum over a place in an order, and of which method it is ---------------
  */
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Resolve: a batch of one module, its answer told as nested messages. */
+/* Resolve answers a batch of one module with nested messages. */
 #include <string.h>
 
 #include "binary_meta.h"

@@ -14,7 +14,7 @@
 
 struct service_stream {
 	struct symbolize *work;
-	size_t counted; /* of its memory, in the sum of all */
+	size_t counted; /* what it added to the sum of all streams */
 };
 
 static int open_stream(struct service *s, struct service_stream **ret, struct err *err)

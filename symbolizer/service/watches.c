@@ -212,7 +212,7 @@ static void pump_watch(struct watch *w)
 		w->queue_first = (w->queue_first + 1) % w->queue_cap;
 		w->queue_count--;
 	}
-	/* A watch for all ids has nothing to remember of those that it told. */
+	/* A watch for all ids forgets an id once its event is out. */
 	if (!w->named && !w->queue_count)
 		intern_reset(&w->ids);
 }

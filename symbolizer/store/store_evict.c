@@ -111,7 +111,7 @@ static int collect_candidates(struct store *s, bool tables, struct kv_layout *la
 	return rc;
 }
 
-/* Adds a record to what is counted, or takes it out. With `lock` held. */
+/* Adds a record to the counters, or subtracts it. The caller holds `lock`. */
 static void count_record(struct store *s, const struct store_record *r, uint64_t sign)
 {
 	const struct store_record_table *own = store_record_table(r, s->format);
@@ -228,7 +228,7 @@ static int find_window(const struct candidates *c, const struct kv_layout *l, ui
 	return rc;
 }
 
-/* The last of those that are taken, and that go as they come. */
+/* Finds the newest of the taken tables. */
 static size_t newest_of(const bool *taken, size_t count)
 {
 	while (count && !taken[count - 1])
@@ -340,7 +340,7 @@ static int retry_commit(struct store *s, const struct kv_write *writes, size_t c
 	return rc ? rc : s->kv->ops->commit(s->kv, writes, count, err);
 }
 
-/* Returns whether another process goes on reading, though it was given a moment to end. */
+/* Returns whether another process still reads after a moment to end. */
 static bool is_read_by_others(struct store *s)
 {
 	const struct timespec pause = {0, 10000000};
@@ -380,10 +380,10 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 				       "the store is full, and another process reads it (a "
 				       "backup?): nothing can make room until that has ended");
 		/*
-		 * A process that died with a snapshot may have held all that is needed. Else tables
-		 * go: free pages must lie side by side, which may take more than what is needed.
-		 * When none may go, what this put takes the place of can be free once the requests
-		 * of this moment have ended.
+		 * A process that died with a snapshot may have held all the pages that are needed.
+		 * Otherwise tables are evicted; free pages must lie side by side, which may take
+		 * more than is needed. If no table may go, the pages that this put replaces may
+		 * become free once the present requests have ended.
 		 */
 		if (cleared)
 			rc = 0;

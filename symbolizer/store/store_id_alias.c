@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The hashes by which binaries are found besides their build ids. They lie in KV_META, under keys
- * that no name of a number begins with: a store of its own kind would have to be made first, for
- * which one that is full has no page, and programs that know nothing of them go on reading.
+ * Stores the htlhashes by which binaries are found besides their build ids. They lie in KV_META,
+ * under keys that no name of a number begins with, because a table of their own would have to be
+ * made first: a full store has no page for it, and older programs would not open it.
  *
- *	1, hash -> the id; 2, id -> its hashes, the newest first
+ *	key             value
+ *	1, hash         the id
+ *	2, id           its hashes, the newest first
  *
- * They come with the record, or are added to it, and go with it. What an older program left of a
- * record that it forgot leads nowhere, and a scrub takes it away.
+ * They come with the record, or are added to it, and go with it. An alias that an older program
+ * left when it forgot a record leads nowhere, and a scrub removes it.
  */
 #include <string.h>
 

@@ -48,7 +48,7 @@ int store_lmdb_fail(struct kv_lmdb *m, int rc, const char *what, struct err *err
 	case MDB_CORRUPTED:
 	case MDB_PAGE_NOTFOUND:
 	case MDB_BAD_TXN:      /* of one that has met damage before */
-	case MDB_INCOMPATIBLE: /* the root of a table is none */
+	case MDB_INCOMPATIBLE: /* the root of an empty table */
 	case MDB_CURSOR_FULL:  /* deeper than any tree */
 		atomic_store(&m->kv.damaged, true);
 		return err_set(err, ERR_DATA, "%s: damaged: %s: %s; " STORE_DAMAGED_ADVICE, m->path,
@@ -170,7 +170,8 @@ static int take_reader(const char *line, void *arg)
 	return 0;
 }
 
-/* Removed, exchanged, or its file system was unmounted: what is written then is lost at the end. */
+/* The file was removed or replaced, or its file system was unmounted: what is written now is lost
+ * at the end. */
 static bool file_is_gone(const struct kv_lmdb *m)
 {
 	struct stat open, named;

@@ -104,9 +104,9 @@ static bool is_in_map(const struct kv_lmdb *m, const MDB_val *v)
 }
 
 /*
- * LMDB does nothing more in a transaction that has met a damaged page, and other pages may be
- * sound. What it gave out stays valid as long as it lasts, so it stays, and another takes its place
- * for what is asked next. That one may see a newer commit.
+ * LMDB does nothing more in a transaction that has met a damaged page, although other pages may be
+ * sound. What the transaction gave out is borrowed until its end. So it stays, and a new one serves
+ * the rest, which may see a newer commit.
  */
 static int fail_read(struct kv_read *r, int rc, const char *what, struct err *err)
 {
@@ -137,8 +137,8 @@ static int check_root(struct kv_read *r, enum kv_table table)
 }
 
 /*
- * Whether the place where a key would be lies between a lower and a higher one. A search goes by
- * what it reads: it passes a node without bytes as if that were lower, and so ends beside it.
+ * Returns whether the place of an absent key is between a lower and a higher one. A damaged page
+ * misleads the search: it takes a node without bytes as lower, and so ends beside the key's place.
  */
 static int check_absence(struct kv_read *r, enum kv_table table, struct kv_bytes key)
 {
@@ -236,7 +236,8 @@ bool store_lmdb_settle(struct kv *kv, unsigned int timeout_ms)
 	bool settled;
 
 	pthread_mutex_lock(&m->lock);
-	/* First those of the phase before, then, in a new phase, those of the last one. */
+	/* Waits for the snapshots of the phase before, then begins a new phase and waits for those
+	 * of the last one. */
 	settled = wait_phase(m, !m->phase, &until);
 	if (settled) {
 		m->phase = !m->phase;

@@ -121,7 +121,7 @@ static void add_path(struct store_missing *m, struct kv_bytes path)
 
 /* The fate of a note, which is decided for all notes before the first is written. */
 struct plan {
-	bool skip;    /* it came meanwhile, or there is no room */
+	bool skip;    /* the table has come, or there is no room */
 	bool is_new;  /* there is no such row */
 	bool is_seen; /* among the rows that can be read */
 	uint32_t client;
@@ -258,7 +258,7 @@ static int share_rows(struct store_read *r, struct change *c, const struct store
 	return rc;
 }
 
-/* Adds what was gathered to the change. */
+/* Adds the gathered notes to the change. */
 static int note_rows(struct store_read *r, struct change *c, const struct store_pending *p,
 		     struct err *err)
 {

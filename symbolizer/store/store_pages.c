@@ -383,8 +383,7 @@ static int check_page(struct check *c, uint64_t number, size_t level, size_t dep
 			 1) /
 			2 * 2;
 		if (!is_leaf && i == 0)
-			next.key =
-				low ? *low : (struct kv_bytes){0}; /* what is there is not used */
+			next.key = low ? *low : (struct kv_bytes){0}; /* the page is not used */
 		else if (next.key.len < (c->is_free ? key_max : 1) || next.key.len > key_max ||
 			 (i ? n.key.len && compare_keys(c, n.key, next.key) >= 0
 			    : low && compare_keys(c, next.key, *low) < 0) ||
@@ -442,7 +441,7 @@ int store_pages_check_metas(struct store_pages *p, struct err *err)
 				       "%s: damaged: meta page %zu; " STORE_DAMAGED_ADVICE, p->path,
 				       i);
 	}
-	/* The older one is not used, and may tell of what was cut off since. */
+	/* The older meta page is not used, and may describe pages that were cut off since. */
 	newer = &p->metas[p->metas[1].commit > p->metas[0].commit];
 	if (newer->last_page >= p->page_count)
 		return err_set(

@@ -25,8 +25,8 @@ static void tell_pairs(struct salvage *s, const struct store_node *n)
 }
 
 /*
- * Every place where a node can begin is tried: the offsets of nodes may be damaged, or the header.
- * What is none has no right checksum.
+ * Tries every offset where a node can begin, because the offsets of nodes or the header may be
+ * damaged. A checksum reveals what is not a record.
  */
 static void scan_leaf(struct salvage *s, const uint8_t *page)
 {

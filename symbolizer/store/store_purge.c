@@ -13,8 +13,7 @@ struct dropping {
 	uint16_t format, own;
 };
 
-/* A pin outlasts all but a delete: a table that was damaged is pinned again when it is made anew.
- */
+/* A pin outlasts everything but a delete: a damaged table that is built again is pinned again. */
 static bool drop_tables(struct store_record *r, const void *arg)
 {
 	const struct dropping *d = arg;
@@ -43,7 +42,7 @@ static size_t list_dropped(const struct build_id *id, const struct store_record 
 	return count;
 }
 
-/* A table on its way out: what is written for it. */
+/* The writes that purge one table. */
 struct purge {
 	struct build_id id;
 	struct buf out; /* the record */

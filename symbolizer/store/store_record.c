@@ -106,9 +106,9 @@ bool store_record_add(struct store_record *r, const struct store_record_table *t
  */
 
 /*
- * The sum of a record was that of its value alone, and programs that go on reading such stores
- * compare it so. That of the key stands behind what the service keeps, a message of protobuf, as a
- * field that no message has: the last number there is, of four bytes.
+ * The checksum of a record once covered its value alone, and older programs still compare it so.
+ * The checksum of the key therefore stands behind the service's own bytes, a protobuf message, as a
+ * field that no message has: the last field number there is, of four bytes.
  */
 static const uint8_t key_tag[] = {0xfd, 0xff, 0xff, 0xff, 0x0f};
 

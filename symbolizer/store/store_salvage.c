@@ -32,7 +32,7 @@ struct salvager {
 	struct intern ids;
 	struct rank *ranks; /* of ids */
 	size_t ranks_cap;
-	struct intern tables; /* keys of those that are there */
+	struct intern tables; /* keys of the records that were written */
 	struct arena arena;
 	struct kv_write writes[WRITES_MAX];
 	size_t count, len;
@@ -67,7 +67,7 @@ static void put_salvaged(struct salvager *s, enum kv_table table,
 	s->len += pair->value.len;
 }
 
-/* Returns whether it is the newest of its id so far. */
+/* Returns whether a record is the newest of its id so far. */
 static bool is_newest(struct salvager *s, const struct store_record *r)
 {
 	struct rank rank = {.changed_ns = r->binary.changed_ns};

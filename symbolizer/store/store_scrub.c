@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LMDB notices no damaged value, and a damaged page of its tree may hide keys without a word. So
- * all tables are read now and then, and the ids of tables and of records are held against each
- * other.
+ * Scrubs the store. LMDB does not notice a damaged value, and a damaged page of its trees may hide
+ * keys. So all tables are read now and then, and the ids of tables are compared with those of
+ * records.
  */
 #include <string.h>
 
@@ -18,7 +18,7 @@ static bool table_is_sound(struct store_read *r, const struct store_record *reco
 	       table.len == t->len && store_sum_is(table, t->crc);
 }
 
-/* The format of its first table that is not; 0 when all are. */
+/* Returns the format of the record's first damaged table; 0 if there is none. */
 static uint16_t find_damaged(struct store_read *r, const struct store_record *record)
 {
 	for (size_t i = 0; i < record->table_count; i++)
@@ -27,8 +27,8 @@ static uint16_t find_damaged(struct store_read *r, const struct store_record *re
 	return 0;
 }
 
-/* The next record with tables, of whatever format, in a snapshot of its own: 1 with whether they
- * are sound, 0 at the end. */
+/* Checks the next record with tables, of any format, in a snapshot of its own: 1 with whether they
+ * are sound, or 0 at the end. */
 static int check_next(struct store *s, struct build_id *at, bool started, bool *ret_sound,
 		      uint64_t *ret_len, struct err *err)
 {
@@ -53,7 +53,7 @@ static int check_next(struct store *s, struct build_id *at, bool started, bool *
 	return 1;
 }
 
-/* The id and the format of a key of KV_TABLES; false when it is none. */
+/* Splits a key of KV_TABLES into id and format. Returns false if it is no such key. */
 static bool read_table_key(struct kv_bytes key, struct build_id *id, uint16_t *ret_format)
 {
 	const uint8_t *p = key.p;

@@ -199,7 +199,7 @@ static size_t fetch_place(const struct reply_names *n, const struct rsym_frame *
 	return hash;
 }
 
-/* Puts places into the frames; new ones stand behind first_place. */
+/* Puts places into the frames; new places begin at first_place. */
 static bool find_places(struct reply_names *n, struct rsym_frame *frames, size_t count)
 {
 	size_t hashes[AHEAD];
@@ -224,7 +224,7 @@ static bool find_places(struct reply_names *n, struct rsym_frame *frames, size_t
 	return all;
 }
 
-/* A file of the table in hand, as one of files; new ones stand behind first_file. */
+/* Adds a file of the present table to files; new ones begin at first_file. */
 static bool find_reply_file(struct reply_names *n, uint32_t id, uint32_t *ret)
 {
 	uint64_t key;

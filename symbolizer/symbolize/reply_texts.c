@@ -78,8 +78,8 @@ static bool decode_text(struct reply_texts *x, const struct name_ask *a)
 		       : demangle_append((enum demangle_style)a->kind, p, len, &x->raw);
 }
 
-/* Texts that the builder made are only copied: none of them is kept, for they are as near in the
- * table. */
+/* Texts that the builder put into the table are copied and not cached, because they are as near in
+ * the table. */
 static bool fetch_shown(struct reply_texts *x, size_t count, enum rsym_shown_style style)
 {
 	const size_t first = x->bytes.len;
@@ -107,7 +107,7 @@ static bool fetch_shown(struct reply_texts *x, size_t count, enum rsym_shown_sty
 	return true;
 }
 
-/* Takes the time since *since off what is left; all of it when the caller has gone. */
+/* Subtracts the time since *since from what is left, or all of it if the caller has gone. */
 static void spend_time(struct reply_texts *x, uint64_t *since)
 {
 	const uint64_t now = thread_cpu_ns(), spent = now - *since;

@@ -416,7 +416,7 @@ int symbolize_run(struct symbolize *s, const struct symbolize_env *env,
 	do
 		rc = answer_batch(s, env, batch, &again, err);
 	while (rc == ERR_DAMAGED && again && !s->is_stream && --left);
-	if (rc == ERR_DAMAGED && again) /* a stream has told its client of the module already */
+	if (rc == ERR_DAMAGED && again) /* an earlier reply of the stream had the module */
 		return err_set(err, ERR_UNAVAILABLE, "a table turned out to be damaged: ask again");
 	return rc ? rc : symbolize_record_use(s, err);
 }

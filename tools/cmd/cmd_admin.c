@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rawstack admin: what is done to a data directory, by the program that owns it. */
+/* `rawstack admin`: executes rawstack-symbolizer, which owns the data directory. */
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static const struct option_usage usage = {
 	.operand_words = words,
 };
 
-/* The program beside this one, else the one in $PATH. */
+/* Finds the program beside this one, or else in $PATH. */
 static int run_symbolizer(char **argv, struct err *err)
 {
 	char path[LIMIT_PATH_LEN];

@@ -5,7 +5,7 @@
 #include "output_file.h"
 #include "profile_view.h"
 
-/* A page of so many nodes still opens in a second; what is lighter is summed up. */
+/* A page of so many nodes still opens in a second; lighter nodes are added up. */
 #define NODES_SHOWN 100000
 
 struct flame_options {

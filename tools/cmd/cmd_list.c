@@ -165,7 +165,7 @@ static void json_lines(const struct list_options *o, const struct line_cost *lis
 	}
 }
 
-/* Lines of one function in one file; line 0 is what has no line. */
+/* The lines of one function in one file; line 0 stands for no line. */
 static void print_function(struct list_options *o, const struct costs *c,
 			   const struct line_cost *list, size_t count, struct buf *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* `rawstack stats`: what is in a profile, and what is missing. */
+/* `rawstack stats`: shows what is in a profile, and what is missing. */
 #include <inttypes.h>
 #include <string.h>
 #include <time.h>

@@ -142,7 +142,7 @@ static int add_schema(void *at_schema, const char *option _unused_, const char *
 static const char *const schema_words[] = {"copies", "locks", "tax", NULL};
 static const char *const name_words[] = {"none", "short", "full", NULL}; /* from NAMES_MANGLED */
 
-/* A row that hands its argument and the address of one member to a setter. */
+/* Makes a row that passes its argument, and the address of one member, to a setter. */
 #define FILTER_CALL(name, argument, m, setter, ...)         \
 	OPTION_CALL(0, name, argument, setter, __VA_ARGS__, \
 		    .offset = offsetof(struct profile_filter, m))

@@ -10,8 +10,8 @@
 /* Longer than any address with blanks around it. */
 #define LINE_MAX_LEN  ((size_t)4096)
 #define CHUNK         ((size_t)65536)
-/* A program that writes so many addresses at once asks one question and does not wait between them,
- * so reading the rest first is worth a moment. */
+/* A program that writes so many addresses at once asks one question and does not wait in between,
+ * so it is worth a moment to read the rest first. */
 #define MANY          256
 #define MANY_PAUSE_MS 20
 /* One more than the number of addresses that is answered without the whole table. */

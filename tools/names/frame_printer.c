@@ -5,7 +5,7 @@
 #include "intern.h"
 #include "limits.h"
 
-/* Unpacked names and paths that are kept: those of the hot parts of a large program. */
+/* The memory of unpacked names and paths: enough for the hot parts of a large program. */
 #define READER_CACHE (16 * MIB)
 /* Frames of one turn of lookups. */
 #define FRAMES       (4 * RSYM_FRAMES_MAX)

@@ -168,8 +168,8 @@ static struct module *find_profile_module(struct profile_names *n, const struct 
 	return find_debug_file(n, p, pm->build_id);
 }
 
-/* Translates the address to the table's. For a debug file only the whole table may know the
- * segments; where it was made of that file alone, a spool has those that the host read. */
+/* Translates the address to the table's. Only the whole table may know the segments of a debug
+ * file; if it was made from that file alone, a spool has the segments that the host read. */
 static bool vaddr_of_location(const struct module *m, const struct profile *p, uint32_t module,
 			      uint64_t address, uint64_t *ret)
 {

@@ -72,7 +72,7 @@ static void put_html(struct buf *out, const char *s)
 
 /* --- columns --------------------------------------------------------------------------------- */
 
-/* Depths go up by 1 at most from one node to the next, so they alone say who is whose child. */
+/* The depth rises by at most 1 from one node to the next, so depths alone describe the tree. */
 static void put_node(struct page_writer *w, size_t depth, struct page_frame frame, int64_t weight,
 		     uint32_t line)
 {

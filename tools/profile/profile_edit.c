@@ -12,7 +12,7 @@
 #include "limits.h"
 #include "profile_edit.h"
 
-/* Frames, each called by the next, that one stack unfolds to with its inlined calls. */
+/* Gathers the frames of one stack, inlined calls included, each called by the next. */
 #define LIMIT_PROFILE_FRAMES LIMIT(131072)
 
 /* Marks a dropped stack in the memo; PROFILE_NONE: not edited yet. */

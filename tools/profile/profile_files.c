@@ -171,7 +171,7 @@ struct good {
 	struct profile_filter *filter;
 	struct profile *into;
 	struct profile_left_out left_out;
-	size_t taken, different; /* files; those that count another thing than `into` */
+	size_t taken, different; /* files; those that count something else than `into` */
 	size_t first_different;
 	uint64_t unfolded; /* frames of files that unfold to many */
 };

@@ -138,7 +138,7 @@ static int read_paths(char *const *paths, size_t count, struct profile_filter *f
 	return 0;
 }
 
-/* Gives what has no names some, all at once: a table is made once, whatever asks for it. */
+/* Names everything without a name at once, because then each table is made once. */
 static int name_all(struct profile *raw, struct profile_filter *filter, struct profile *ret,
 		    struct err *err)
 {
@@ -189,7 +189,7 @@ static int64_t negated_value(int64_t v)
 	return v == INT64_MIN ? INT64_MAX : -v;
 }
 
-/* Every value with the other sign; what they were adds up to totals by row of `like`. */
+/* Negates every value; the old ones are added up to totals, by row of `like`. */
 static void negate_profile(struct profile *p, const struct profile *like, int64_t *totals)
 {
 	for (uint32_t k = 0; k < p->value_count; k++) {

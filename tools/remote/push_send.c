@@ -38,7 +38,7 @@ struct sender {
 	struct rpc_client *client;
 	pthread_t thread;
 	bool running;
-	const char *shown; /* what it sends now */
+	const char *shown; /* the file that it sends now */
 	uint64_t size;
 };
 
@@ -185,7 +185,7 @@ static enum turn turn_of(const struct push_companion *p)
 	return companion_comes_first(p) ? TURN_FIRST : comes_last(p) ? TURN_LAST : TURN_BEFORE;
 }
 
-/* name: that of the program, whichever of its files is sent. */
+/* name is that of the program, whichever of its files is sent. */
 static int send_companions(struct sender *s, const struct subject *f,
 			   const struct push_companions *p, const char *name, enum turn turn,
 			   struct err *err)
@@ -305,8 +305,8 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 			      : send_companions(s, f, &companion_files, u.name, TURN_LAST, err);
 }
 
-/* Returns whether what was loaded from it is still what it holds; else a line says so, and it is no
- * failure: it happens between an upgrade and a reboot. */
+/* Returns whether the file is still the one that was loaded. If not, a line says so; it is no
+ * failure, because it happens between an upgrade and a reboot. */
 static bool is_as_loaded(const struct push_file *file, const struct build_id *id)
 {
 	char has[BUILD_ID_HEX_MAX], runs[BUILD_ID_HEX_MAX];
@@ -333,7 +333,7 @@ static int identify_subject(const struct push_file *file, struct subject *f, str
 	return !file->found || f->id.kind == BUILD_ID_GNU;
 }
 
-/* Opens a file. 1: it is a binary; 0: it is none, and was not named as one; negative. */
+/* Opens a file: 1 if it is a binary, 0 if it is none and was not named as one, or negative. */
 static int open_subject(const struct push_file *file, struct subject *f, struct err *err)
 {
 	struct stat st;

@@ -65,7 +65,8 @@ static uint32_t binary_of(struct remote_names *n, struct profile_text hex)
 	return row;
 }
 
-/* "[kernel:<module>]" lies in .text, "[kernel:<module>.<section>]" in that one. */
+/* An address in "[kernel:<module>]" is in .text, one in "[kernel:<module>.<section>]" in that
+ * section. */
 static uint32_t section_of_path(struct remote_names *n, struct profile_text path)
 {
 	const char *dot = memchr(path.p, '.', path.len);
@@ -143,7 +144,7 @@ static int weigh_places(struct remote_names *n, const struct profile *p,
 	return 0;
 }
 
-/* Notes the segments, for a table that was made of a debug file alone. */
+/* Notes the segments, for a table that was made from a debug file alone. */
 static void note_segments(struct binary *b, const struct profile *p, uint32_t module)
 {
 	const struct file_segment *rows;

@@ -121,8 +121,8 @@ static bool is_building(struct state *s)
 	return b && b->status == RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_BUILDING;
 }
 
-/* A file may be there, kept for what comes later, though no table could be made of it. Files that
- * only go with others are none that a table is made of. */
+/* Gets the reason if no table could be made of a file that the service has. Companion files never
+ * have a table of their own. */
 static int note_failure(struct state *s, struct upload_result *r, struct err *err)
 {
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
@@ -259,7 +259,8 @@ static int attempt_upload(struct state *s, struct upload_result *r, struct err *
 	return rc ? rc : finish_remote_upload(s, r, err);
 }
 
-/* A service that is away, or forgot what it was told of this upload: Begin tells. */
+/* Returns whether an error may pass: the service is away, or forgot the upload, which Begin finds
+ * out. */
 static bool is_passing(int code)
 {
 	return code == ERR_UNAVAILABLE || code == ERR_NOT_FOUND || code == ERR_MISMATCH ||

@@ -17,7 +17,7 @@ static int hex_digit(char c)
 	return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* Hex of at most 64 bits at `at`; behind it, or `at` when there is none. */
+/* Reads hex of at most 64 bits at `at`. Returns the place behind it, or `at` if there is none. */
 static size_t scan_hex(const struct scan *s, size_t at, uint64_t *ret)
 {
 	size_t end = at;
@@ -172,8 +172,8 @@ static void read_spaced(const struct scan *s, size_t floor, struct log_frame *f)
 	}
 }
 
-/* A frame around the '+' at `plus`; `floor`: where the one before ended, `word`: where what stands
- * right before the '+' begins. */
+/* Reads a frame around the '+' at `plus`. `floor` is where the frame before ended, `word` where the
+ * text right before the '+' begins. */
 static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t word,
 		       struct log_frame *ret)
 {
@@ -198,7 +198,7 @@ static bool plus_frame(const struct scan *s, size_t plus, size_t floor, size_t w
 		return true;
 	if (start == word_end)
 		return false;
-	/* The end of a word, or of what stands in parentheses. */
+	/* Returns the end of a word, or of text in parentheses. */
 	if (end < s->len && !is_blank(s->p[end]) && !strchr(")]>,;:\"'`\r", s->p[end]))
 		return false;
 	ret->kind = LOG_MODULE;

@@ -11,7 +11,7 @@
 
 #define CHUNK ((size_t)65536)
 
-/* A frame of the lines at hand. */
+/* A frame of the present lines. */
 struct place {
 	size_t end; /* in the text: its name goes here */
 	struct module *module;
@@ -42,7 +42,8 @@ static bool same_base(const char *path, struct log_text name)
 	return a_len == b_len && memcmp(a, b, a_len) == 0;
 }
 
-/* The file of a path in the log: one that was named, by base name, else the path itself. */
+/* Finds the file of a path in the log: one that the user named, by base name, or else the path
+ * itself. */
 static struct module *log_file_of(struct log_filter *f, struct log_text path)
 {
 	for (size_t i = 0; i < f->file_count; i++)

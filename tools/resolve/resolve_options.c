@@ -22,7 +22,7 @@ static int check_filter(const struct resolve_options *o, size_t address_count, s
 	return 0;
 }
 
-/* addr2line reads many formats, and is told which; here there is one. */
+/* addr2line reads many formats, and -b names one; here there is only one. */
 static int check_target(void *at _unused_, const char *option _unused_, const char *name,
 			struct err *err)
 {
