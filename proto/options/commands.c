@@ -7,10 +7,8 @@
 #include "options_priv.h"
 #include "stdout_end.h"
 
-enum {
-	COMMAND_NAME_MAX = 32, /* a longer word is near to none */
-	COMMAND_NEAR = 2,      /* letters to insert, remove or replace */
-};
+/* Names that an error may propose. */
+#define COMMANDS_MAX 50
 
 static char help_word[] = "--help";
 
@@ -44,46 +42,15 @@ bool commands_know(const struct command_table *t, int argc, char **argv)
 	return command_by_word(t, argv[1]);
 }
 
-/* Returns the edit distance of two words. A word that begins a name counts as near to it. */
-static size_t word_distance(const char *word, const char *name)
-{
-	const size_t len = strlen(word), name_len = strlen(name);
-	size_t row[COMMAND_NAME_MAX + 1];
-
-	if (len > COMMAND_NAME_MAX || name_len > COMMAND_NAME_MAX)
-		return SIZE_MAX;
-	if (len > 1 && strncmp(word, name, len) == 0)
-		return 1;
-	for (size_t i = 0; i <= name_len; i++)
-		row[i] = i;
-	for (size_t at = 1; at <= len; at++) {
-		size_t above_left = row[0];
-
-		row[0] = at;
-		for (size_t i = 1; i <= name_len; i++) {
-			const size_t replaced = above_left + (word[at - 1] != name[i - 1]);
-			const size_t added = 1 + (row[i] < row[i - 1] ? row[i] : row[i - 1]);
-
-			above_left = row[i];
-			row[i] = replaced < added ? replaced : added;
-		}
-	}
-	return row[name_len];
-}
-
 static int refuse_word(const struct command_table *t, const char *word, struct err *err)
 {
-	size_t least = COMMAND_NEAR + 1;
-	const char *nearest = NULL;
+	const char *names[COMMANDS_MAX], *nearest;
+	size_t count = 0;
 
-	for (const struct command *const *c = t->commands; *c; c++) {
-		const size_t distance = word_distance(word, command_name(*c));
-
-		if (!(*c)->summary || distance >= least || distance >= strlen(word))
-			continue;
-		least = distance;
-		nearest = command_name(*c);
-	}
+	for (const struct command *const *c = t->commands; *c && count < COMMANDS_MAX; c++)
+		if ((*c)->summary)
+			names[count++] = command_name(*c);
+	nearest = option_nearest(word, names, count);
 	return err_set(err, ERR_USAGE, "%.*s: no such command (see %s --help)%s%s",
 		       OPTIONS_SHOWN_MAX, word, t->name, nearest ? "; the nearest is " : "",
 		       nearest ? nearest : "");

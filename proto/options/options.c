@@ -16,7 +16,8 @@ struct command_line {
 	const struct option_usage *usage;
 	char **argv;
 	int argc;
-	void *into;
+	option_take_fn *take;
+	void *ctx;
 	struct err *err;
 };
 
@@ -104,11 +105,10 @@ static int add_to_list(const struct option_row *row, const char *option, char *b
 	return 0;
 }
 
-/* `base` is the struct that the row is for. */
-static int store_argument(const struct option_row *row, const char *option, char *base,
-			  const char *argument, struct err *err)
+int option_store(const struct option_row *row, const char *option, void *base, const char *argument,
+		 struct err *err)
 {
-	void *at = base + row->offset;
+	void *at = (char *)base + row->offset;
 	uint64_t n = row->min;
 	int rc = 0;
 
@@ -199,7 +199,7 @@ static int parse_long(const struct command_line *c, int at, int *ret_words)
 		*ret_words = 2;
 	}
 	snprintf(option, sizeof(option), "--%s", row->name);
-	return store_argument(row, option, (char *)c->into + offset, argument, c->err);
+	return c->take(c->ctx, row, offset, option, argument, c->err);
 }
 
 /* A word `-abc`, `-n5`, or `-n` in front of `5`. */
@@ -225,7 +225,7 @@ static int parse_letters(const struct command_line *c, int at, int *ret_words)
 						      option);
 			*ret_words = p[1] ? 1 : 2;
 		}
-		rc = store_argument(row, option, (char *)c->into + offset, argument, c->err);
+		rc = c->take(c->ctx, row, offset, option, argument, c->err);
 		if (rc || argument)
 			return rc;
 	}
@@ -255,10 +255,10 @@ static int check_operands(const struct option_usage *u, char *const *list, size_
 				       : options_refuse(u, err, "an argument is missing");
 }
 
-int options_parse(const struct option_usage *usage, int argc, char **argv, void *into,
-		  struct operands *ret, struct err *err)
+int option_read_line(const struct option_usage *usage, int argc, char **argv, option_take_fn *take,
+		     void *ctx, struct operands *ret, struct err *err)
 {
-	const struct command_line c = {usage, argv, argc, into, err};
+	const struct command_line c = {usage, argv, argc, take, ctx, err};
 	bool is_over = false; /* -- was seen */
 	int first = 1, count;
 
@@ -282,4 +282,17 @@ int options_parse(const struct option_usage *usage, int argc, char **argv, void 
 	if (ret)
 		*ret = (struct operands){argv + first, (size_t)(argc - first)};
 	return check_operands(usage, argv + first, (size_t)(argc - first), err);
+}
+
+/* ctx: the struct that the rows describe. */
+static int store_taken(void *ctx, const struct option_row *row, size_t offset, const char *option,
+		       const char *argument, struct err *err)
+{
+	return option_store(row, option, (char *)ctx + offset, argument, err);
+}
+
+int options_parse(const struct option_usage *usage, int argc, char **argv, void *into,
+		  struct operands *ret, struct err *err)
+{
+	return option_read_line(usage, argc, argv, store_taken, into, ret, err);
 }

@@ -68,6 +68,7 @@ struct option_row {
 	bool is_optional; /* the argument is optional (SET, CALL, IGNORE) and is given as
 			     --name=ARGUMENT only */
 	bool takes_files; /* completion offers files besides `words` */
+	bool is_live;     /* a daemon takes a new value of it from its file without a restart */
 };
 
 /* Macros that write rows. `type` is the struct to fill and `m` its member. Arguments behind the
@@ -149,6 +150,12 @@ struct option_row {
 
 #define OPERANDS_ANY UINT32_MAX
 
+/* The file and the variables that hold options of a program besides its command line (config.h). */
+struct option_config {
+	const char *path;   /* read when it is there: "/etc/rawstack/mole.conf" */
+	const char *prefix; /* what names of variables begin with: "RAWSTACK_MOLE_" */
+};
+
 struct option_usage {
 	const char *name;     /* program and command, such as "rawstack top" */
 	const char *synopsis; /* what follows the name in the usage line, or in several lines */
@@ -160,6 +167,7 @@ struct option_usage {
 	const char *operands_wanted;      /* the error if their number is wrong */
 	const char *const *operand_words; /* offered by completion for the first; NULL: files */
 	const char *version; /* what --version prints behind the name; NULL: no --version */
+	const struct option_config *config; /* NULL: there is none */
 };
 
 /* The operands of a command line, in their order, borrowed from argv. */

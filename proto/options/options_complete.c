@@ -60,14 +60,16 @@ static void put_row_names(struct buf *out, const struct option_row *row, const c
 static void put_completed_names(struct buf *out, const struct option_usage *usage,
 				const char *begin)
 {
+	const struct option_row *common[OPTION_COMMON_ROWS + 1];
 	const struct option_row *row;
 	struct option_walk w;
 	size_t offset;
 
 	for (option_walk_init(&w, usage); (row = option_walk_next(&w, &offset));)
 		put_row_names(out, row, begin);
-	if (usage->version)
-		put_row_names(out, &option_row_version, begin);
+	option_common_rows(usage, common);
+	for (size_t i = 0; common[i] != &option_row_help; i++)
+		put_row_names(out, common[i], begin);
 }
 
 /* The row whose argument the word behind `word` is; NULL: none. */

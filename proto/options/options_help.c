@@ -125,6 +125,7 @@ static void put_synopsis(struct buf *out, const struct option_usage *usage)
 void options_help(const struct option_usage *usage, struct buf *out)
 {
 	const size_t width = names_width(usage);
+	const struct option_row *common[OPTION_COMMON_ROWS + 1];
 	const struct option_row *row;
 	struct option_walk w;
 	bool is_first = true;
@@ -143,8 +144,9 @@ void options_help(const struct option_usage *usage, struct buf *out)
 		is_first = false;
 		put_row(out, row, width);
 	}
-	if (usage->version)
-		put_row(out, &option_row_version, width);
+	option_common_rows(usage, common);
+	for (size_t i = 0; common[i] != &option_row_help; i++)
+		put_row(out, common[i], width);
 	if (usage->notes) {
 		buf_str(out, "\n");
 		put_text(out, usage->notes, 0, 0);

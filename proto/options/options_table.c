@@ -9,6 +9,38 @@ const struct option_row option_row_help = {
 const struct option_row option_row_version = {
 	.kind = OPTION_KIND_IGNORE, .name = "version", .help = "says which this is"};
 
+const struct option_row option_row_config = {
+	.kind = OPTION_KIND_TEXT,
+	.name = "config",
+	.argument = "FILE",
+	.takes_files = true,
+	.help = "read this file of lines NAME = VALUE, where NAME is the long name of an option; "
+		"variables go over it, options over both"};
+const struct option_row option_row_check = {
+	.kind = OPTION_KIND_SET,
+	.name = "check-config",
+	.help = "say whether file, variables and options are well, and end"};
+const struct option_row option_row_print = {
+	.kind = OPTION_KIND_SET,
+	.name = "print-config",
+	.help = "print all options in force and where each is from, as such a file, and end"};
+
+void option_common_rows(const struct option_usage *usage,
+			const struct option_row *ret[static OPTION_COMMON_ROWS + 1])
+{
+	size_t count = 0;
+
+	if (usage->config) {
+		ret[count++] = &option_row_config;
+		ret[count++] = &option_row_check;
+		ret[count++] = &option_row_print;
+	}
+	if (usage->version)
+		ret[count++] = &option_row_version;
+	ret[count++] = &option_row_help;
+	ret[count] = NULL;
+}
+
 void option_walk_init(struct option_walk *w, const struct option_usage *usage)
 {
 	w->depth = usage->rows != NULL;
@@ -52,15 +84,15 @@ const struct option_row *option_find_letter(const struct option_usage *usage, ch
 const struct option_row *option_find_name(const struct option_usage *usage, const char *name,
 					  size_t len, size_t *ret_offset, bool *is_ambiguous)
 {
-	const struct option_row *const own[] = {&option_row_help, &option_row_version};
+	const struct option_row *common[OPTION_COMMON_ROWS + 1];
 	const struct option_row *row, *found = NULL;
 	size_t count = 0, offset = 0, rest = 0;
 	struct option_walk w;
 
+	option_common_rows(usage, common);
 	option_walk_init(&w, usage);
 	*is_ambiguous = false;
-	while ((row = option_walk_next(&w, &offset)) ||
-	       (rest < 1 + (usage->version != NULL) && (row = own[rest++]))) {
+	while ((row = option_walk_next(&w, &offset)) || (row = common[rest++])) {
 		if (!row->name || strncmp(row->name, name, len) != 0)
 			continue;
 		*ret_offset = offset;

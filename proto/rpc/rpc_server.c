@@ -30,8 +30,7 @@
 
 enum {
 	ACCEPTS_PER_QUEUE = 8,
-	KEEPALIVE_MS = 20000, /* half of the patience that our clients have */
-	ANSWER_MS = 10000,    /* for an answer of the transport itself */
+	ANSWER_MS = 10000, /* for an answer of the transport itself */
 	TABLES_MAX = 8,
 	APART_JOBS = 64, /* that wait; calls beyond the limit of all */
 	APARTS_MAX = 2,  /* methods */
@@ -136,12 +135,13 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 		return err_no_memory(err);
 	rpc_runtime_start();
 	s->lock_fd = -1;
-	s->workers = config->workers ? config->workers : 4;
+	s->workers = config->workers ? config->workers : RPC_SERVER_WORKERS;
 	s->queue_count = queue_count;
 	pthread_mutex_init(&s->calls.lock, NULL);
 	timed_wait_init(&s->calls.changed);
 	s->drained_tag.done = on_drained;
-	s->server = create_server(config->keepalive_ms ? config->keepalive_ms : KEEPALIVE_MS);
+	s->server = create_server(config->keepalive_ms ? config->keepalive_ms
+						       : RPC_SERVER_KEEPALIVE_MS);
 	for (unsigned int i = 0; i < queue_count; i++) {
 		s->queues[i].cq = grpc_completion_queue_create_for_next(NULL);
 		s->queues[i].name = i + 1 < queue_count ? "transport" : "transport of health";

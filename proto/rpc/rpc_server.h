@@ -24,10 +24,16 @@
 
 struct rpc_server;
 
+enum {
+	RPC_SERVER_WORKERS = 4,
+	RPC_SERVER_KEEPALIVE_MS = 20000, /* half of the patience that our clients have */
+};
+
 struct rpc_server_config {
 	unsigned int queues;   /* completion queues, one thread each; 0: 1 */
-	unsigned int workers;  /* threads that run handlers; 0: 4 */
-	uint32_t keepalive_ms; /* a silent peer is asked then, and soon given up; 0: 20 s */
+	unsigned int workers;  /* threads that run handlers; 0: RPC_SERVER_WORKERS */
+	uint32_t keepalive_ms; /* a silent peer is asked then, and soon given up; 0: RPC_SERVER_...
+				*/
 };
 
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,

@@ -91,8 +91,10 @@ int build_queue_delete(struct build_queue *q, const struct build_id *id, struct 
 static struct build_env env_of(struct build_worker *m)
 {
 	struct build_queue *q = m->q;
+	struct build_env env;
 
-	return (struct build_env){
+	pthread_mutex_lock(&q->lock);
+	env = (struct build_env){
 		.store = q->config.store,
 		.kept = q->config.kept,
 		.temporary_fd = uploads_dir(q->config.uploads),
@@ -106,6 +108,18 @@ static struct build_env env_of(struct build_worker *m)
 		.deleted = &m->deleted,
 		.lacking = &m->lacking,
 	};
+	pthread_mutex_unlock(&q->lock);
+	return env;
+}
+
+void build_queue_configure(struct build_queue *q, const struct build_limits *limits, bool keep_all,
+			   bool keep_failed)
+{
+	pthread_mutex_lock(&q->lock);
+	q->config.limits = *limits;
+	q->config.keep_all = keep_all;
+	q->config.keep_failed = keep_failed;
+	pthread_mutex_unlock(&q->lock);
 }
 
 /* Logged once a minute only, because an upload may be retried every few seconds. */

@@ -32,6 +32,10 @@ struct build_queue_config {
 int build_queue_open(struct build_queue **ret, const struct build_queue_config *config,
 		     struct err *err) _must_check_;
 
+/* Sets what holds for builds that begin from now on. */
+void build_queue_configure(struct build_queue *q, const struct build_limits *limits, bool keep_all,
+			   bool keep_failed);
+
 /*
  * Rebuilds the table of an id from kept files, in the background, on a thread of its own. At the
  * start every table of an older builder is rebuilt. Does nothing when no file of the id was kept.

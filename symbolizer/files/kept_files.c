@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -32,7 +33,8 @@ struct kept_files {
 	pthread_mutex_t lock;
 	struct kept *list;
 	size_t count, cap;
-	uint64_t bytes, max_bytes;
+	uint64_t bytes;
+	atomic_ullong max_bytes; /* set under the lock */
 };
 
 static const char *const role_names[KEPT_ROLES] = {"debug", "executable", "alt", "dwp", "failed"};
@@ -78,17 +80,22 @@ static bool add_kept(struct kept_files *k, const struct kept *f)
 	return true;
 }
 
+/* The list is not empty. */
+static void drop_oldest_kept(struct kept_files *k)
+{
+	struct kept *oldest = &k->list[0];
+
+	for (size_t i = 1; i < k->count; i++)
+		if (k->list[i].used_ns < oldest->used_ns)
+			oldest = &k->list[i];
+	drop_kept(k, oldest);
+}
+
 /* Makes room for one more file of so many bytes. */
 static void make_kept_room(struct kept_files *k, uint64_t bytes)
 {
-	while (k->count && (k->bytes + bytes > k->max_bytes || k->count >= LIMIT_KEPT_FILES)) {
-		struct kept *oldest = &k->list[0];
-
-		for (size_t i = 1; i < k->count; i++)
-			if (k->list[i].used_ns < oldest->used_ns)
-				oldest = &k->list[i];
-		drop_kept(k, oldest);
-	}
+	while (k->count && (k->bytes + bytes > k->max_bytes || k->count >= LIMIT_KEPT_FILES))
+		drop_oldest_kept(k);
 }
 
 /* --- from outside ---------------------------------------------------------------------------- */
@@ -296,6 +303,15 @@ static int scan_kept(struct kept_files *k, struct err *err)
 	closedir(dir);
 	make_kept_room(k, 0);
 	return 0;
+}
+
+void kept_files_set_max(struct kept_files *k, uint64_t max_bytes)
+{
+	pthread_mutex_lock(&k->lock);
+	k->max_bytes = max_bytes;
+	while (k->count && k->bytes > k->max_bytes)
+		drop_oldest_kept(k);
+	pthread_mutex_unlock(&k->lock);
 }
 
 int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes, struct err *err)

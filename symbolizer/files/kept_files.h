@@ -29,6 +29,9 @@ int kept_files_open(struct kept_files **ret, int data_fd, uint64_t max_bytes,
 		    struct err *err) _must_check_;
 void kept_files_close(struct kept_files *k);
 
+/* Sets another budget; what is above it goes at once, the least recently used first. */
+void kept_files_set_max(struct kept_files *k, uint64_t max_bytes);
+
 /* Stores a copy of len bytes, durable at return, in place of an older one of this id and role.
  * ERR_LIMIT when it exceeds the budget, ERR_IO. */
 int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_role role, int fd,

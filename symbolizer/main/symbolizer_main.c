@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "config.h"
 #include "io.h"
 #include "libexec.h"
 #include "limits.h"
@@ -56,6 +57,9 @@ struct options {
 #define WORKERS_MAX  256
 #define BUILDERS_MAX 64
 
+#define FILE_PATH       "/etc/rawstack/symbolizer.conf"
+#define VARIABLE_PREFIX "RAWSTACK_SYMBOLIZER_"
+
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "data", "DIR", struct options, service.data_dir,
 		    "the data directory; made if it does not exist"),
@@ -74,12 +78,14 @@ static const struct option_row rows[] = {
 		     "kept files leave 256 MiB of the disk free: what would take them is refused"),
 	OPTION_FLAG(0, "keep-debug", struct options, service.keep_debug,
 		    "keep every uploaded file, so that damaged, evicted and outdated tables can be "
-		    "made again; otherwise only files that wait for a companion are kept"),
+		    "made again; otherwise only files that wait for a companion are kept",
+		    .is_live = true),
 	OPTION_FLAG(0, "keep-failed", struct options, service.keep_failed,
 		    "keep a file if no table can be made of it, as DIR/kept/ID.failed, compressed "
-		    "with zstd"),
+		    "with zstd",
+		    .is_live = true),
 	OPTION_BYTES(0, "kept-bytes", "N", struct options, service.kept_bytes, 1, DISK_MAX,
-		     "disk space for kept files (2G)"),
+		     "disk space for kept files (2G)", .is_live = true),
 	OPTION_NUMBER(0, "workers", "N", struct options, server.workers, 1, WORKERS_MAX, 1,
 		      "threads that answer requests (4)"),
 	OPTION_NUMBER(0, "builds", "N", struct options, service.builders, 1, BUILDERS_MAX, 1,
@@ -87,12 +93,15 @@ static const struct option_row rows[] = {
 		      "again. Builds run at idle priority, and at nice 10 if they get almost no "
 		      "CPU there. One client has at most all but one of them"),
 	OPTION_BYTES(0, "build-memory", "N", struct options, service.build_memory, 1, DISK_MAX,
-		     "memory of one build (8G); less for a small file: 512M and 16 times its size"),
+		     "memory of one build (8G); less for a small file: 512M and 16 times its size",
+		     .is_live = true),
 	OPTION_NUMBER(0, "build-cpu", "SECONDS", struct options, service.build_cpu_seconds, 1,
 		      SECONDS_MAX, 1,
-		      "CPU time of one build (600); less for a small file: 20 s, and 1 s per MiB"),
+		      "CPU time of one build (600); less for a small file: 20 s, and 1 s per MiB",
+		      .is_live = true),
 	OPTION_NUMBER(0, "build-wall", "SECONDS", struct options, service.build_wall_ms, 1,
-		      SECONDS_MAX, 1000, "time of one build from its start (1800)"),
+		      SECONDS_MAX, 1000, "time of one build from its start (1800)",
+		      .is_live = true),
 	OPTION_NUMBER(0, "keepalive", "SECONDS", struct options, server.keepalive_ms, 1,
 		      SECONDS_MAX, 1000, "ask a silent peer for a sign of life after so long (20)"),
 	OPTION_NUMBER(0, "watchdog", "SECONDS", struct options, stuck_seconds, 1, SECONDS_MAX, 1,
@@ -106,14 +115,21 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.name = "rawstack-symbolizer",
-	.synopsis = "--data DIR [--listen ADDRESS] ...\n"
+	.synopsis = "[--config FILE] [--data DIR] [--listen ADDRESS] ...\n"
 		    "backup|compact|verify|salvage --data DIR ...",
 	.about = "Receives debug binaries, keeps lookup tables of them, and answers raw stacks "
 		 "with functions, files and lines, over gRPC (rawstack.v1).",
 	.rows = rows,
-	.notes = "SIGTERM and SIGINT end the service, SIGHUP does nothing. Exit status: 0 done, 1 "
-		 "failed, 2 wrong usage.",
+	.notes = "Without --config the service reads " FILE_PATH
+		 ", if it exists. The variable of the "
+		 "option --store-bytes is " VARIABLE_PREFIX "STORE_BYTES.\n"
+		 "\n"
+		 "SIGHUP makes the service read the file again and apply keep-debug, keep-failed, "
+		 "kept-bytes, build-memory, build-cpu and build-wall; it logs which other options "
+		 "need a restart. A file with an error changes nothing. SIGTERM and SIGINT end the "
+		 "service. Exit status: 0 done, 1 failed, 2 wrong usage.",
 	.version = RAWSTACK_VERSION,
+	.config = &(const struct option_config){FILE_PATH, VARIABLE_PREFIX},
 };
 
 static const struct command_table table = {
@@ -281,13 +297,86 @@ static void share_memory(unsigned int workers)
 	(void)mallopt(M_ARENA_MAX, arenas < ARENAS_MIN ? ARENAS_MIN : arenas);
 }
 
+/* --- configuration --------------------------------------------------------------------------- */
+
+/* From the command line, the environment and the file. 0, 1 or an error as config_parse(). */
+static int read_options(int argc, char **argv, struct options *ret, struct config *config,
+			struct err *err)
+{
+	int rc;
+
+	*ret = (struct options){
+		.listen = "127.0.0.1:7077",
+		.service =
+			{
+				.store_bytes = 10 * GIB,
+				.kept_bytes = LIMIT_KEPT_LEN,
+				.builders = SERVICE_BUILDERS,
+				.build_memory = LIMIT_WORKER_MEMORY,
+				.build_cpu_seconds = LIMIT_WORKER_CPU_SECONDS,
+				.build_wall_ms = LIMIT_WORKER_WALL_MS,
+				.failed = on_failed,
+				.connected = rpc_accept_has,
+			},
+		.server = {.workers = RPC_SERVER_WORKERS, .keepalive_ms = RPC_SERVER_KEEPALIVE_MS},
+		.stuck_seconds = STUCK_SECONDS,
+	};
+	rc = config_parse(&usage, argc, argv, ret, config, err);
+	if (rc)
+		return rc;
+	return ret->service.data_dir ? 0 : options_refuse(&usage, err, "--data DIR is required");
+}
+
+static void tell_live(void *ctx _unused_, const struct option_row *row)
+{
+	if (row->is_live)
+		log_info("%s has changed", row->name);
+}
+
+static void tell_restart(void *ctx _unused_, const struct option_row *row)
+{
+	if (!row->is_live)
+		log_warn("%s has changed, which needs a restart", row->name);
+}
+
+/* What the program runs with. `first` holds the texts of what changes with a restart only. */
+struct configuration {
+	int argc;
+	char **argv;
+	struct config first, last;
+};
+
+static void configuration_done(struct configuration *c)
+{
+	config_done(&c->first);
+	config_done(&c->last);
+}
+
+/* After SIGHUP. A mistake changes nothing. */
+static void reload_configuration(struct program *p, struct configuration *c)
+{
+	struct config config = {0};
+	struct options o;
+	struct err err;
+
+	if (read_options(c->argc, c->argv, &o, &config, &err)) {
+		log_error("%s: nothing is changed", err.message);
+		config_done(&config);
+		return;
+	}
+	config_compare(&usage, c->last.path ? &c->last : &c->first, &config, tell_live, NULL);
+	config_compare(&usage, &c->first, &config, tell_restart, NULL);
+	service_configure(p->service, &o.service);
+	config_done(&c->last);
+	c->last = config;
+	log_info(config.text ? "%s was read again" : "%s does not exist: nothing was read",
+		 config.path);
+}
+
 int main(int argc, char **argv)
 {
-	struct options o = {.listen = "127.0.0.1:7077",
-			    .service.store_bytes = 10 * GIB,
-			    .service.failed = on_failed,
-			    .service.connected = rpc_accept_has,
-			    .stuck_seconds = STUCK_SECONDS};
+	_cleanup_(configuration_done) struct configuration configuration = {argc, argv, {0}, {0}};
+	struct options o;
 	struct program program = {0};
 	struct err err = {0};
 	int rc;
@@ -298,9 +387,9 @@ int main(int argc, char **argv)
 	store_fault_install("rawstack-symbolizer");
 	if (argc > 1 && (argv[1][0] != '-' || !strcmp(argv[1], "--complete")))
 		return stdout_end(commands_run(&table, argc, argv, &err), &err);
-	rc = options_parse(&usage, argc, argv, &o, NULL, &err);
-	if (!rc && !o.service.data_dir)
-		rc = options_refuse(&usage, &err, "--data DIR is required");
+	rc = read_options(argc, argv, &o, &configuration.first, &err);
+	if (!rc)
+		rc = config_answer(&configuration.first, &usage, &o, &err);
 	if (rc)
 		return stdout_end(rc, &err);
 	signal(SIGPIPE, SIG_IGN);
@@ -323,7 +412,8 @@ int main(int argc, char **argv)
 	if (rc) {
 		log_error("%s", err.message);
 	} else {
-		watchdog_wait(program.watchdog);
+		while (watchdog_wait(program.watchdog))
+			reload_configuration(&program, &configuration);
 		watchdog_quiet(program.watchdog);
 		rpc_health_stop(program.health);
 		service_stop(program.service);

@@ -16,9 +16,10 @@ enum {
 
 struct watchdog {
 	struct watchdog_config config;
-	pthread_mutex_t
-		lock; /* held while others are called; a stuck thread may hold it for ever */
-	sem_t asked;  /* to end */
+	/* Held while others are called; a stuck thread may hold it for ever. */
+	pthread_mutex_t lock;
+	sem_t asked; /* a signal came */
+	atomic_bool is_ending;
 	struct busy_stuck stuck;
 	uint64_t feed_ns; /* between two messages to systemd; 0: it wants none */
 	uint64_t fed_ns;  /* the last one */
@@ -114,7 +115,8 @@ static void *await_signal(void *arg)
 	fill_signals(&signals);
 	while (sigwait(&signals, &sig) || sig == SIGHUP)
 		if (sig == SIGHUP)
-			log_info("SIGHUP is ignored: options take a restart");
+			sem_post(&w->asked);
+	atomic_store(&w->is_ending, true);
 	unit_notify(UNIT_STOPPING);
 	sem_post(&w->asked);
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &rest, &rest))
@@ -162,10 +164,13 @@ void watchdog_ready(struct watchdog *w)
 	unit_notify(UNIT_READY);
 }
 
-void watchdog_wait(struct watchdog *w)
+bool watchdog_wait(struct watchdog *w)
 {
 	while (sem_wait(&w->asked))
 		;
+	while (!sem_trywait(&w->asked))
+		;
+	return !atomic_load(&w->is_ending);
 }
 
 void watchdog_quiet(struct watchdog *w)

@@ -24,18 +24,17 @@ struct watchdog_config {
 	const atomic_bool *failed;
 };
 
-/*
- * Call it before any other thread starts: from then on SIGTERM, SIGINT and SIGHUP are the
- * watchdog's. SIGHUP is only logged.
- */
+/* Call it before any other thread starts: from then on SIGTERM, SIGINT and SIGHUP are the
+ * watchdog's. */
 int watchdog_open(struct watchdog **ret, const struct watchdog_config *config,
 		  struct err *err) _must_check_;
 
 /* The service listens: systemd is told so, and `changed` may be called. */
 void watchdog_ready(struct watchdog *w);
 
-/* Returns when SIGTERM or SIGINT came. */
-void watchdog_wait(struct watchdog *w);
+/* Waits for a signal. True: SIGHUP came, once or several times since the last call; false: SIGTERM
+ * or SIGINT did. */
+bool watchdog_wait(struct watchdog *w) _must_check_;
 
 /* `changed` is not called any more. */
 void watchdog_quiet(struct watchdog *w);

@@ -19,7 +19,6 @@
 #include "service_priv.h"
 #include "store_pages.h"
 #include "timed_wait.h"
-#include "worker_class.h"
 
 /* The memory of names and paths between requests: twice that of a large program. */
 #define LIMIT_NAME_CACHE   (20 * MIB)
@@ -309,8 +308,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	s->watches = watches_new(err);
 	if (!s->watches)
 		return ERR_MEMORY;
-	rc = kept_files_open(&s->kept, s->data_fd,
-			     config->kept_bytes ? config->kept_bytes : LIMIT_KEPT_LEN, err);
+	rc = kept_files_open(&s->kept, s->data_fd, service_kept_bytes(config), err);
 	if (rc)
 		return rc;
 	/* The content of the files and directories made so far is of no use without their names. */
@@ -325,10 +323,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	queue.ctx = s;
 	queue.uploads = s->uploads;
 	s->builders = config->builders ? config->builders : SERVICE_BUILDERS;
-	s->limits.memory = config->build_memory ? config->build_memory : LIMIT_WORKER_MEMORY;
-	s->limits.cpu_seconds =
-		config->build_cpu_seconds ? config->build_cpu_seconds : LIMIT_WORKER_CPU_SECONDS;
-	s->limits.wall_ms = config->build_wall_ms ? config->build_wall_ms : LIMIT_WORKER_WALL_MS;
+	s->limits = service_build_limits(config);
 	queue.builders = s->builders;
 	queue.limits = s->limits;
 	rc = build_queue_open(&s->queue, &queue, err);
@@ -482,37 +477,4 @@ void service_count_reply(struct service *s, const Rawstack__V1__SymbolizedBatch 
 void service_symbolize_done(struct service *s, struct symbolize *work)
 {
 	symbolize_pool_put(s->pool, work);
-}
-
-/* --- limits ---------------------------------------------------------------------------------- */
-
-void service_limits(struct service *s, Rawstack__V1__LimitsReply *reply)
-{
-	struct store_stat stat;
-
-	store_stat(s->store, &stat);
-	reply->message_bytes = LIMIT_MESSAGE_LEN;
-	reply->reply_bytes = LIMIT_REPLY_LEN;
-	reply->batch_locations = LIMIT_BATCH_LOCATIONS;
-	reply->batch_modules = LIMIT_BATCH_MODULES;
-	reply->batch_strings = LIMIT_BATCH_STRINGS;
-	reply->string_bytes = LIMIT_STRING_LEN;
-	reply->resolve_addresses = LIMIT_RESOLVE_ADDRESSES;
-	reply->upload_bytes = LIMIT_UPLOAD_LEN;
-	reply->upload_chunk_bytes = LIMIT_UPLOAD_CHUNK;
-	reply->labels = LIMIT_LABELS;
-	reply->label_bytes = LIMIT_LABEL_LEN;
-	reply->page_rows = LIMIT_PAGE;
-	reply->missing_ids = LIMIT_MISSING_IDS;
-	reply->worker_memory_bytes = s->limits.memory;
-	reply->worker_cpu_seconds = s->limits.cpu_seconds;
-	reply->worker_wall_ms = s->limits.wall_ms;
-	reply->worker_starved_ms =
-		worker_class_background() == WORKER_CLASS_IDLE ? LIMIT_WORKER_STARVED_MS : 0;
-	reply->workers = s->builders;
-	reply->store_bytes = stat.max_bytes;
-	reply->store_used_bytes = stat.table_bytes + stat.other_bytes;
-	reply->table_bytes = LIMIT_TABLE_LEN;
-	reply->table_major = RSYM_MAJOR;
-	reply->table_minor = RSYM_MINOR;
 }

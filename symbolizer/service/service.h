@@ -56,6 +56,10 @@ struct service_config {
 int service_open(struct service **ret, const struct service_config *config,
 		 struct err *err) _must_check_;
 
+/* Applies what a running service can change: build_..., keep_... and kept_bytes, for builds that
+ * start from now on. */
+void service_configure(struct service *s, const struct service_config *config);
+
 /* Logs a line if the store has no table. Called once the service is known to start. */
 void service_tell_empty(struct service *s);
 

@@ -25,7 +25,7 @@ struct service {
 	unsigned int builders;
 	int worker_fd; /* the program of the table worker, opened at the start; -1: none */
 	char worker_path[64];
-	struct build_limits limits; /* limits of each build, none of them 0 */
+	struct build_limits limits; /* limits of each build, none of them 0; under `lock` */
 	struct watches *watches;
 	_Atomic size_t stream_bytes; /* memory of all SymbolizeStream calls */
 	_Atomic unsigned int stream_count;
@@ -49,6 +49,10 @@ struct service {
 };
 
 uint64_t service_now_ns(void);
+
+/* The limits in a configuration, or the defaults where it has 0. */
+struct build_limits service_build_limits(const struct service_config *c);
+uint64_t service_kept_bytes(const struct service_config *c);
 
 /* Reads the id in a field of a request; ERR_DATA if it is none. */
 int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err *err);

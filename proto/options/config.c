@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "config.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "config_priv.h"
+#include "io.h"
+#include "stdout_end.h"
+
+/* Bytes of the name of a variable: a prefix and the name of an option. */
+#define VARIABLE_MAX 100
+
+/* Options of a command line are as many as the system lets a program have words. */
+#define VALUES_MAX (1U << 20)
+
+/* Names of rows that an error may propose. */
+#define NAMES_MAX 100
+
+const char CONFIG_NO[] = "no";
+
+static int add_config_value(struct config *c, const struct config_value *v, struct err *err)
+{
+	if (!GROW(c->values, &c->cap, c->count + 1, VALUES_MAX))
+		return err_no_memory(err);
+	c->values[c->count++] = *v;
+	return 0;
+}
+
+/* A row that a file may name. */
+static bool is_key(const struct option_row *row)
+{
+	return row->name && row->kind != OPTION_KIND_HEADING && row->kind != OPTION_KIND_IGNORE;
+}
+
+static bool may_be_repeated(const struct option_row *row)
+{
+	return row->kind == OPTION_KIND_LIST || row->kind == OPTION_KIND_CALL;
+}
+
+const struct option_row *config_find_row(const struct option_usage *usage, const char *name,
+					 size_t *ret_offset)
+{
+	const struct option_row *row;
+	struct option_walk w;
+
+	for (option_walk_init(&w, usage); (row = option_walk_next(&w, ret_offset));)
+		if (is_key(row) && strcmp(row->name, name) == 0)
+			return row;
+	return NULL;
+}
+
+/* The first value that somebody gave for a row; NULL: none. */
+static const struct config_value *find_value(const struct config *c, const struct option_row *row,
+					     size_t offset)
+{
+	for (size_t i = 0; i < c->count; i++)
+		if (c->values[i].row == row && c->values[i].offset == offset)
+			return &c->values[i];
+	return NULL;
+}
+
+/* Turns yes and no into an option that is given and one that is not: *ret_given. */
+static bool read_yes(const char *text, bool *ret_given)
+{
+	static const char *const words[] = {"yes", "no", "true", "false", "on", "off", "1", "0"};
+
+	for (size_t i = 0; i < ARRAY_LEN(words); i++)
+		if (strcmp(text, words[i]) == 0) {
+			*ret_given = i % 2 == 0;
+			return true;
+		}
+	return false;
+}
+
+/* Adds what a file or a variable says of a row, unless a higher source names it. */
+static int add_value(struct config *c, const struct option_row *row, size_t offset,
+		     const char *text, enum config_source source, uint32_t line, struct err *err)
+{
+	const struct config_value *other = find_value(c, row, offset);
+	struct config_value v = {row, offset, text, line, source};
+
+	if (!text)
+		return err_set(err, ERR_USAGE, "%s has no value", row->name);
+	if (other && other->source == source && !may_be_repeated(row))
+		return err_set(err, ERR_USAGE, "%s has a value in line %u already", row->name,
+			       other->line);
+	if (!row->argument) {
+		bool is_given;
+
+		if (!read_yes(text, &is_given))
+			return err_set(err, ERR_USAGE, "%s %.*s is not yes or no", row->name,
+				       OPTIONS_SHOWN_MAX, text);
+		v.text = is_given ? NULL : CONFIG_NO;
+	}
+	if (other && other->source > source)
+		return 0;
+	return add_config_value(c, &v, err);
+}
+
+/* --- the environment ------------------------------------------------------------------------- */
+
+/* RAWSTACK_MOLE_STORE_BYTES */
+static const char *name_variable(const char *prefix, const struct option_row *row,
+				 char ret[static VARIABLE_MAX])
+{
+	size_t at = (size_t)snprintf(ret, VARIABLE_MAX, "%s%s", prefix, row->name);
+
+	if (at >= VARIABLE_MAX)
+		at = VARIABLE_MAX - 1;
+	for (char *p = ret + strlen(prefix); p < ret + at; p++)
+		*p = *p == '-' ? '_' : (char)toupper((unsigned char)*p);
+	return ret;
+}
+
+static int read_environment(const struct option_usage *usage, struct config *c, struct err *err)
+{
+	const struct option_row *row;
+	struct option_walk w;
+	size_t offset;
+	int rc;
+
+	for (option_walk_init(&w, usage); (row = option_walk_next(&w, &offset));) {
+		char name[VARIABLE_MAX];
+		const char *text;
+
+		if (!is_key(row))
+			continue;
+		text = getenv(name_variable(usage->config->prefix, row, name));
+		if (!text || !*text)
+			continue;
+		rc = add_value(c, row, offset, text, CONFIG_ENVIRONMENT, 0, err);
+		if (rc < 0)
+			return err_prefix(err, "%s", name);
+	}
+	return 0;
+}
+
+/* --- the file -------------------------------------------------------------------------------- */
+
+static int refuse_key(const struct option_usage *usage, const char *name, struct err *err)
+{
+	const char *names[NAMES_MAX];
+	const struct option_row *row;
+	struct option_walk w;
+	const char *nearest;
+	size_t offset, count = 0;
+
+	for (option_walk_init(&w, usage); (row = option_walk_next(&w, &offset));)
+		if (is_key(row) && count < NAMES_MAX)
+			names[count++] = row->name;
+	nearest = option_nearest(name, names, count);
+	return err_set(err, ERR_USAGE, "unknown key %.*s%s%s%s", OPTIONS_SHOWN_MAX, name,
+		       nearest ? " (is " : "", nearest ? nearest : "", nearest ? " meant?)" : "");
+}
+
+static int read_line(const struct option_usage *usage, struct config *c, char **text,
+		     uint32_t line_number, struct err *err)
+{
+	struct config_line line;
+	const struct option_row *row;
+	const char *why;
+	size_t offset;
+
+	if (!config_take_line(text, &line, &why))
+		return err_set(err, ERR_USAGE, "%s", why);
+	if (!line.name)
+		return 0;
+	row = config_find_row(usage, line.name, &offset);
+	if (!row)
+		return refuse_key(usage, line.name, err);
+	return add_value(c, row, offset, line.value, CONFIG_FILE, line_number, err);
+}
+
+/* A byte that no line of text has. */
+static const char *find_control(const char *text, size_t len)
+{
+	for (size_t i = 0; i < len; i++)
+		if ((unsigned char)text[i] < ' ' && !strchr("\t\r\n", text[i]))
+			return text + i;
+	return memchr(text, 0, len);
+}
+
+static int read_file(const struct option_usage *usage, struct config *c, struct err *err)
+{
+	uint32_t line = 1;
+	uint8_t *bytes;
+	const char *bad;
+	size_t len;
+	char *at;
+	int rc;
+
+	if (!c->path) {
+		c->path = usage->config->path;
+		if (access(c->path, F_OK) && (errno == ENOENT || errno == ENOTDIR))
+			return 0;
+	}
+	rc = io_read_file(c->path, CONFIG_FILE_MAX, &bytes, &len, err);
+	if (rc < 0)
+		return rc;
+	c->text = (char *)bytes;
+	bad = find_control(c->text, len);
+	for (at = c->text; bad && (at = memchr(at, '\n', (size_t)(bad - at))); at++)
+		line++;
+	if (bad)
+		return err_set(err, ERR_USAGE, "%s:%u: a byte that is no text", c->path, line);
+	for (at = c->text; at; line++) {
+		rc = read_line(usage, c, &at, line, err);
+		if (rc < 0)
+			return err_prefix(err, "%s:%u", c->path, line);
+	}
+	return 0;
+}
+
+/* --- all of them ----------------------------------------------------------------------------- */
+
+static int store_value(const struct option_usage *usage, const struct config *c,
+		       const struct config_value *v, void *into, struct err *err)
+{
+	char option[VARIABLE_MAX];
+	int rc;
+
+	if (v->text == CONFIG_NO)
+		return 0;
+	if (v->source == CONFIG_ENVIRONMENT)
+		name_variable(usage->config->prefix, v->row, option);
+	else
+		snprintf(option, sizeof(option), "%s%s",
+			 v->source == CONFIG_COMMAND_LINE ? "--" : "", v->row->name);
+	rc = option_store(v->row, option, (char *)into + v->offset, v->text, err);
+	if (rc < 0 && v->source == CONFIG_FILE)
+		return err_prefix(err, "%s:%u", c->path, v->line);
+	return rc;
+}
+
+/* An option of the command line. ctx: the struct config. */
+static int take_config_option(void *ctx, const struct option_row *row, size_t offset,
+			      const char *option _unused_, const char *argument, struct err *err)
+{
+	struct config *const c = ctx;
+
+	if (row == &option_row_config)
+		c->path = argument;
+	else if (row == &option_row_check)
+		c->wants_check = true;
+	else if (row == &option_row_print)
+		c->wants_print = true;
+	else
+		return add_config_value(c,
+					&(struct config_value){.row = row,
+							       .offset = offset,
+							       .text = argument,
+							       .source = CONFIG_COMMAND_LINE},
+					err);
+	return 0;
+}
+
+int config_parse(const struct option_usage *usage, int argc, char **argv, void *into,
+		 struct config *ret, struct err *err)
+{
+	int rc = option_read_line(usage, argc, argv, take_config_option, ret, NULL, err);
+
+	if (rc)
+		return rc;
+	rc = read_environment(usage, ret, err);
+	if (rc < 0)
+		return rc;
+	rc = read_file(usage, ret, err);
+	if (rc < 0)
+		return rc;
+	/* From the lowest up, for several options may have one member. */
+	for (int source = CONFIG_FILE; source <= CONFIG_COMMAND_LINE; source++)
+		for (size_t i = 0; i < ret->count; i++) {
+			if (ret->values[i].source != (enum config_source)source)
+				continue;
+			rc = store_value(usage, ret, &ret->values[i], into, err);
+			if (rc < 0)
+				return rc;
+		}
+	return 0;
+}
+
+int config_answer(const struct config *c, const struct option_usage *usage, const void *from,
+		  struct err *err)
+{
+	_cleanup_(buf_done) struct buf out = BUF_INIT(OPTIONS_HELP_MAX + 8 * CONFIG_FILE_MAX);
+
+	if (!c->wants_print && !c->wants_check)
+		return 0;
+	if (c->wants_print)
+		config_print(c, usage, from, &out);
+	else
+		buf_printf(&out, c->text ? "%s: no errors\n" : "%s does not exist; no errors\n",
+			   c->path);
+	if (out.failed)
+		return err_no_memory(err);
+	stdout_put(&out);
+	return 1;
+}
+
+/* Whether both have the same values for a row. */
+static bool says_the_same(const struct config *a, const struct config *b,
+			  const struct option_row *row, size_t offset)
+{
+	size_t i = 0, j = 0;
+
+	for (;; i++, j++) {
+		const char *a_text, *b_text;
+
+		while (i < a->count && (a->values[i].row != row || a->values[i].offset != offset))
+			i++;
+		while (j < b->count && (b->values[j].row != row || b->values[j].offset != offset))
+			j++;
+		if (i == a->count || j == b->count)
+			return i == a->count && j == b->count;
+		a_text = a->values[i].text;
+		b_text = b->values[j].text;
+		if (!a_text != !b_text || (a_text && strcmp(a_text, b_text) != 0))
+			return false;
+	}
+}
+
+void config_compare(const struct option_usage *usage, const struct config *a,
+		    const struct config *b, void (*each)(void *ctx, const struct option_row *row),
+		    void *ctx)
+{
+	const struct option_row *row;
+	struct option_walk w;
+	size_t offset;
+
+	for (option_walk_init(&w, usage); (row = option_walk_next(&w, &offset));)
+		if (!says_the_same(a, b, row, offset))
+			each(ctx, row);
+}
+
+void config_done(struct config *c)
+{
+	free(c->text);
+	free(c->values);
+	*c = (struct config){0};
+}
