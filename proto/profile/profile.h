@@ -52,7 +52,7 @@ enum profile_module_flag {
 struct profile_module {
 	uint64_t start, limit; /* addresses of its locations, half open */
 	uint64_t file_off;     /* file offset of start */
-	uint32_t path;         /* PROFILE_KERNEL, or a path */
+	uint32_t path;         /* a path, or begins with PROFILE_KERNEL_PREFIX */
 	uint32_t build_id;     /* lower-case hex */
 	uint32_t flags;        /* enum profile_module_flag */
 	/* From profile_segments(); 0: not known. Only spools have them, and files of profiles do
