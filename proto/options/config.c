@@ -196,6 +196,8 @@ static int read_file(const struct option_usage *usage, struct config *c, struct 
 
 	if (!c->path) {
 		c->path = usage->config->path;
+		if (!c->path)
+			return 0;
 		if (access(c->path, F_OK) && (errno == ENOENT || errno == ENOTDIR))
 			return 0;
 	}
@@ -293,9 +295,10 @@ int config_answer(const struct config *c, const struct option_usage *usage, cons
 		return 0;
 	if (c->wants_print)
 		config_print(c, usage, from, &out);
+	else if (c->text)
+		buf_printf(&out, "%s: no errors\n", c->path);
 	else
-		buf_printf(&out, c->text ? "%s: no errors\n" : "%s does not exist; no errors\n",
-			   c->path);
+		buf_str(&out, "no file, no errors\n");
 	if (out.failed)
 		return err_no_memory(err);
 	stdout_put(&out);

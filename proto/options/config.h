@@ -57,7 +57,7 @@ struct config_value {
 /* Zero before the first call. The texts that options were given may lie in it: it has to live as
  * long as they are used. */
 struct config {
-	const char *path; /* of the file; borrowed from the command line or the usage */
+	const char *path; /* the file's, borrowed from the command line or the usage; NULL: none */
 	char *text;       /* its contents, cut into strings; NULL: there is none */
 	struct config_value *values;
 	size_t count, cap;

@@ -152,7 +152,7 @@ struct option_row {
 
 /* The file and the variables that hold options of a program besides its command line (config.h). */
 struct option_config {
-	const char *path;   /* read when it is there: "/etc/rawstack/mole.conf" */
+	const char *path;   /* read if it exists: "/etc/rawstack/mole.conf"; NULL: only --config */
 	const char *prefix; /* what names of variables begin with: "RAWSTACK_MOLE_" */
 };
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/vfs.h>
 
+#include "config.h"
 #include "limits.h"
 #include "log.h"
 #include "number.h"
@@ -157,12 +158,17 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.name = "rawstack-sampler run",
-	.synopsis = "--spool DIR [OPTION...]",
+	.synopsis = "[--config FILE] [--spool DIR] [OPTION...]",
 	.about = "Samples stacks as bare addresses into a spool until SIGTERM or SIGINT comes; "
 		 "SIGHUP does nothing.",
 	.rows = rows,
 	.operands_wanted = "run takes options only",
+	.config = &(const struct option_config){.prefix = "RAWSTACK_SAMPLER_"},
 	.notes =
+		"The unit reads /etc/rawstack/sampler.conf. The variable of the option "
+		"--spool-size is "
+		"RAWSTACK_SAMPLER_SPOOL_SIZE.\n"
+		"\n"
 		"Exit status: 0; 1 when it could not start, or nothing of what was sampled is "
 		"stored; 2 for arguments.\n"
 		"\n"
@@ -243,15 +249,22 @@ static int run_sampling(int argc, char **argv, struct err *err)
 		.session =
 			{
 				.target = {.hz = 99, .with_children = true},
-				.limits = {.age_ns = 604800 * NS_PER_S},
+				.limits = {.segment_len = SPOOL_SEGMENT_LEN,
+					   .total_len = SPOOL_TOTAL_LEN,
+					   .age_ns = 604800 * NS_PER_S,
+					   .free_floor = SPOOL_FREE_FLOOR},
 			},
 	};
+	_cleanup_(config_done) struct config config = {0};
 	struct session_stats stats;
-	int rc = options_parse(&usage, argc, argv, &a, NULL, err);
+	int rc = config_parse(&usage, argc, argv, &a, &config, err);
 
 	if (rc)
 		return rc;
 	rc = check_args(&a, err);
+	if (rc)
+		return rc;
+	rc = config_answer(&config, &usage, &a, err);
 	if (rc)
 		return rc;
 	rc = session_run(&a.session, &stats, err);

@@ -149,11 +149,16 @@ struct spool_origin {
 
 /* --- writing --------------------------------------------------------------------------------- */
 
+#define SPOOL_SEGMENT_LEN (4 * MIB)
+#define SPOOL_TOTAL_LEN   (256 * MIB)
+#define SPOOL_FREE_FLOOR  (512 * MIB)
+
 struct spool_limits {
-	uint64_t segment_len; /* default 4 MiB, at most LIMIT_SPOOL_SEGMENT */
-	uint64_t total_len;  /* default 256 MiB; the oldest segments go first, sent before unsent */
-	uint64_t age_ns;     /* default 7 days; 0: no limit */
-	uint64_t free_floor; /* bytes of the file system left free; default 512 MiB */
+	uint64_t segment_len; /* 0: SPOOL_SEGMENT_LEN; at most LIMIT_SPOOL_SEGMENT */
+	uint64_t total_len;  /* 0: SPOOL_TOTAL_LEN; the oldest segments go first, sent before unsent
+			      */
+	uint64_t age_ns;     /* 0: no limit */
+	uint64_t free_floor; /* bytes of the file system left free; 0: SPOOL_FREE_FLOOR */
 	uint64_t sync_ns;    /* default 2 s */
 };
 

@@ -128,9 +128,9 @@ static void rotate_chunk(struct spool_writer *w)
 
 static int check_limits(struct spool_limits *l, struct err *err)
 {
-	l->segment_len = l->segment_len ? l->segment_len : 4 * MIB;
-	l->total_len = l->total_len ? l->total_len : 256 * MIB;
-	l->free_floor = l->free_floor ? l->free_floor : 512 * MIB;
+	l->segment_len = l->segment_len ? l->segment_len : SPOOL_SEGMENT_LEN;
+	l->total_len = l->total_len ? l->total_len : SPOOL_TOTAL_LEN;
+	l->free_floor = l->free_floor ? l->free_floor : SPOOL_FREE_FLOOR;
 	l->sync_ns = l->sync_ns ? l->sync_ns : UINT64_C(2000000000);
 	if (l->segment_len < LIMIT_SPOOL_SEGMENT_MIN || l->segment_len > LIMIT_SPOOL_SEGMENT ||
 	    l->segment_len % SPOOL_RECORD_ALIGN)
