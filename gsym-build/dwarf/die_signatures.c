@@ -1,15 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Type units, which others refer to by a signature (DW_FORM_ref_sig8; DWARF 5 section 7.32): they
- * stand in .debug_info since DWARF 5 and in .debug_types before, and in files of split units like
- * the rest. They are read only when types are wanted.
- */
+#include "die_signatures.h"
+
 #include <dwarf.h>
 #include <stdlib.h>
 
-#include "die_priv.h"
-
-static int add_type_units(struct die_signatures *x, struct die_file *f, struct err *err)
+static int add_type_units(struct die_signatures *x, const struct die_file *f, struct err *err)
 {
 	for (size_t i = 0; i < f->unit_count; i++) {
 		const struct die_unit *u = &f->units[i];
@@ -27,26 +22,31 @@ static int add_type_units(struct die_signatures *x, struct die_file *f, struct e
 	return 0;
 }
 
-/* Adds a section of type units that refer to the other sections of `of`. NULL: there is no such
- * section. */
-static struct die_file *add_section(struct die_signatures *x, const struct die_file *of,
-				    struct image *im, const char *name)
+/* Adds a section of type units that refer to the other sections of `of`. */
+static struct die_file *add_types_file(struct die_signatures *x, const struct die_file *of,
+				       struct die_section whole, bool is_types)
 {
-	struct die_file *f = &x->files[x->file_count];
-	struct err why;
+	struct die_file *f = &x->files[x->file_count++];
 
 	*f = (struct die_file){
 		.abbrev = of->abbrev,
+		.addr = of->addr,
+		.alt = of->alt,
 		.strings = {.str = of->strings.str,
 			    .line_str = of->strings.line_str,
 			    .str_offsets = of->strings.str_offsets},
-		.is_types = true,
+		.whole = whole,
+		.is_types = is_types,
 	};
-	/* An unreadable section is treated as missing; its types are shown as "?". */
-	if (die_section_load(&f->whole, im, name, &why) || !f->whole.p)
-		return NULL;
-	x->file_count++;
 	return f;
+}
+
+/* Loads a section. An unreadable one is treated as missing; its types are shown as "?". */
+static bool load_types_section(struct image *im, const char *name, struct die_section *ret)
+{
+	struct err why;
+
+	return !die_section_load(ret, im, name, &why) && ret->p;
 }
 
 static int compare_units(const void *va, const void *vb)
@@ -57,48 +57,48 @@ static int compare_units(const void *va, const void *vb)
 }
 
 /* The index of a package says which parts of the other sections belong to a type unit. */
-static int add_package(struct die_scan *s, struct image *im, struct err *err)
+static int add_package(struct die_signatures *x, const struct die_file *package, struct image *im,
+		       struct err *err)
 {
-	struct die_file *package = &s->split.files[s->split.file_count - 1], *f = package;
+	struct die_section section, types = package->whole;
 	struct dwp_index index;
-	struct die_section section;
+	struct die_file *f;
 	struct err why;
+	bool is_types;
 
-	if (die_section_load(&section, im, ".debug_tu_index", &why) || !section.p ||
+	if (!load_types_section(im, ".debug_tu_index", &section) ||
 	    dwp_index_open(&index, section.p, section.len, &why))
 		return 0;
-	if (index.columns[DWP_TYPES] != DWP_NO_COLUMN)
-		f = add_section(&s->signatures, package, im, ".debug_types.dwo");
-	for (uint32_t i = 0; f && i < index.slot_count; i++) {
+	is_types = index.columns[DWP_TYPES] != DWP_NO_COLUMN;
+	if (is_types && !load_types_section(im, ".debug_types.dwo", &types))
+		return 0;
+	f = add_types_file(x, package, types, is_types);
+	for (uint32_t i = 0; i < index.slot_count; i++) {
 		struct dwp_row row;
 		struct die_unit u;
 
-		if (!dwp_index_slot(&index, i, &row) ||
-		    !die_split_unit_of_row(f, f->is_types ? DWP_TYPES : DWP_INFO, &row, &u))
-			continue;
-		if (!GROW(f->units, &f->units_cap, f->unit_count + 1, SIZE_MAX))
-			return err_no_memory(err);
-		f->units[f->unit_count++] = u;
+		if (dwp_index_slot(&index, i, &row) &&
+		    die_files_unit_of_row(f, is_types ? DWP_TYPES : DWP_INFO, &row, &u) &&
+		    die_file_add_unit(f, &u, err))
+			return ERR_MEMORY;
 	}
-	if (!f || !f->unit_count)
-		return 0;
-	qsort(f->units, f->unit_count, sizeof(*f->units), compare_units);
-	return add_type_units(&s->signatures, f, err);
+	if (f->unit_count)
+		qsort(f->units, f->unit_count, sizeof(*f->units), compare_units);
+	return add_type_units(x, f, err);
 }
 
-static int add_signature_file(struct die_scan *s, struct die_file *of, struct image *im, bool split,
-			      struct err *err)
+static int add_signature_file(struct die_signatures *x, const struct die_file *of, struct image *im,
+			      const char *name, struct err *err)
 {
+	struct die_section section;
 	struct die_file *types;
-	int rc = add_type_units(&s->signatures, of, err);
 
-	if (rc)
-		return rc;
-	types = add_section(&s->signatures, of, im, split ? ".debug_types.dwo" : ".debug_types");
-	if (!types)
+	if (add_type_units(x, of, err))
+		return ERR_MEMORY;
+	if (!load_types_section(im, name, &section))
 		return 0;
-	rc = die_units_list(types, err);
-	return rc ? rc : add_type_units(&s->signatures, types, err);
+	types = add_types_file(x, of, section, true);
+	return die_file_list_units(types, err) ? ERR_MEMORY : add_type_units(x, types, err);
 }
 
 static int compare_signatures(const void *va, const void *vb)
@@ -110,37 +110,36 @@ static int compare_signatures(const void *va, const void *vb)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-int die_signatures_open(struct die_scan *s, const struct die_companions *c, struct err *err)
+int die_signatures_open(struct die_signatures *x, struct image *im, const struct die_files *files,
+			const struct die_companions *c, struct err *err)
 {
-	struct die_signatures *x = &s->signatures;
-	size_t loose = s->split.file_count < c->dwo_count ? s->split.file_count : c->dwo_count;
+	size_t loose = files->split_count < c->dwo_count ? files->split_count : c->dwo_count;
 	int rc;
 
 	x->files = calloc(c->dwo_count + 2, sizeof(*x->files));
 	if (!x->files)
 		return err_no_memory(err);
-	rc = add_signature_file(s, &s->file, s->im, false, err);
+	rc = add_signature_file(x, &files->image, im, ".debug_types", err);
 	for (size_t i = 0; i < loose && !rc; i++)
-		rc = add_signature_file(s, &s->split.files[i], c->dwos[i], true, err);
-	if (!rc && c->dwp && s->split.file_count > c->dwo_count)
-		rc = add_package(s, c->dwp, err);
+		rc = add_signature_file(x, &files->split[i], c->dwos[i], ".debug_types.dwo", err);
+	if (!rc && files->split_count > c->dwo_count)
+		rc = add_package(x, &files->split[c->dwo_count], c->dwp, err);
 	if (x->count)
 		qsort(x->list, x->count, sizeof(*x->list), compare_signatures);
 	return rc;
 }
 
-void die_signatures_close(struct die_scan *s)
+void die_signatures_close(struct die_signatures *x)
 {
-	for (size_t i = 0; i < s->signatures.file_count; i++)
-		die_file_close(&s->signatures.files[i]);
-	free(s->signatures.files);
-	free(s->signatures.list);
+	for (size_t i = 0; i < x->file_count; i++)
+		die_file_close(&x->files[i]);
+	free(x->files);
+	free(x->list);
 }
 
-bool die_signatures_find(const struct die_scan *s, uint64_t id, struct die_file **ret_file,
-			 uint64_t *ret)
+bool die_signatures_find(const struct die_signatures *x, uint64_t id,
+			 const struct die_file **ret_file, uint64_t *ret)
 {
-	const struct die_signatures *x = &s->signatures;
 	size_t low = 0, count = x->count;
 
 	while (count) { /* binary search for the first entry with that id */

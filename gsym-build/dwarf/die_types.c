@@ -4,10 +4,11 @@
  * sections 3.3.2 and 4.1), if they are wanted. A type name is qualified by the namespaces and
  * classes around it, unless the type is inside a function. What cannot be read is "?".
  */
-#include <dwarf.h>
-#include <string.h>
+#include "die_types.h"
 
-#include "die_priv.h"
+#include <dwarf.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "limits.h"
 
@@ -16,13 +17,13 @@ enum {
 };
 
 struct place {
-	struct die_file *file;
+	const struct die_file *file;
 	uint64_t off; /* 0: none */
 };
 
 #define UNREADABLE UINT64_MAX
 
-static struct place read_type_reference(const struct die_scan *s, const struct die *d,
+static struct place read_type_reference(const struct die_types *t, const struct die *d,
 					enum die_slot slot)
 {
 	struct place p = {.file = d->unit->file};
@@ -30,30 +31,30 @@ static struct place read_type_reference(const struct die_scan *s, const struct d
 	if (!d->v.form[slot])
 		return p;
 	if (d->v.form[slot] == DW_FORM_ref_sig8
-		    ? !die_signatures_find(s, d->v.value[slot], &p.file, &p.off)
-		    : !die_reference(s, d, slot, &p.file, &p.off))
+		    ? !die_signatures_find(&t->signatures, d->v.value[slot], &p.file, &p.off)
+		    : !die_reference(d, slot, &p.file, &p.off))
 		p = (struct place){.file = d->unit->file, .off = UNREADABLE};
 	return p;
 }
 
-static bool die_at_place(struct die_scan *s, struct place at, struct bytes *in, struct die *d)
+static bool die_at_place(struct die_types *t, struct place at, struct bytes *in, struct die *d)
 {
-	return at.off != UNREADABLE && die_at(s, at.file, at.off, in, d);
+	return at.off != UNREADABLE && die_lookup_die(t->lookup, at.file, at.off, in, d);
 }
 
 /* Reads the DIE of a type. A declaration may refer to the type unit that defines it; *at then moves
  * there. */
-static bool type_at(struct die_scan *s, struct place *at, struct die *d)
+static bool type_at(struct die_types *t, struct place *at, struct die *d)
 {
 	struct bytes in;
 
-	if (!die_at_place(s, *at, &in, d))
+	if (!die_at_place(t, *at, &in, d))
 		return false;
 	if (d->v.form[DIE_SIGNATURE] == DW_FORM_ref_sig8) {
-		struct place whole = read_type_reference(s, d, DIE_SIGNATURE);
+		struct place whole = read_type_reference(t, d, DIE_SIGNATURE);
 		struct die unit_die;
 
-		if (die_at_place(s, whole, &in, &unit_die)) {
+		if (die_at_place(t, whole, &in, &unit_die)) {
 			*at = whole;
 			*d = unit_die;
 		}
@@ -68,41 +69,42 @@ static void put_type_text(const char *text, struct buf *out)
 
 /* Stores the namespaces and classes around a type, nearest first, and returns their number, up to
  * cap. A type in a type unit is not nested in them, but refers to its declaration, which is. */
-static size_t find_outers(struct die_scan *s, struct die d, struct place *ret, size_t cap)
+static size_t find_outers(struct die_types *t, struct die d, struct place *ret, size_t cap)
 {
 	uint64_t around[LIMIT_TYPE_HOPS];
 	size_t count = 0;
 
 	for (unsigned int hops = 0; hops < LIMIT_ORIGIN_HOPS; hops++) {
-		size_t more = enclosing_scopes_find(s, &d, around, ARRAY_LEN(around));
+		size_t more = enclosing_scopes_find(&t->enclosing, t->lookup, &d, around,
+						    ARRAY_LEN(around));
 		struct place declared;
 		struct bytes in;
 
 		for (size_t i = 0; i < more && count < cap; i++)
 			ret[count++] = (struct place){.file = d.unit->file, .off = around[i]};
-		if (more && !die_at_place(s, ret[count - 1], &in, &d))
+		if (more && !die_at_place(t, ret[count - 1], &in, &d))
 			break;
-		declared = read_type_reference(s, &d, DIE_SPECIFICATION);
-		if (!declared.off || !die_at_place(s, declared, &in, &d))
+		declared = read_type_reference(t, &d, DIE_SPECIFICATION);
+		if (!declared.off || !die_at_place(t, declared, &in, &d))
 			break;
 	}
 	return count;
 }
 
 /* Appends the qualified name of the type whose DIE is d. */
-static void put_type_name(struct die_scan *s, const struct die *d, bool is_c, struct buf *out)
+static void put_type_name(struct die_types *t, const struct die *d, bool is_c, struct buf *out)
 {
 	struct place around[LIMIT_TYPE_HOPS];
-	const char *name = die_string(s, d, DIE_NAME);
-	size_t count = is_c ? 0 : find_outers(s, *d, around, ARRAY_LEN(around));
+	const char *name = die_string(d, DIE_NAME);
+	size_t count = is_c ? 0 : find_outers(t, *d, around, ARRAY_LEN(around));
 
 	while (count) {
 		struct place at = around[--count];
 		const char *outer = NULL;
 		struct die o;
 
-		if (type_at(s, &at, &o)) {
-			outer = die_string(s, &o, DIE_NAME);
+		if (type_at(t, &at, &o)) {
+			outer = die_string(&o, DIE_NAME);
 			if (!outer && o.abbrev->tag == DW_TAG_namespace)
 				outer = "(anonymous namespace)";
 		}
@@ -153,12 +155,12 @@ static const char *suffix_of(uint32_t tag)
 	}
 }
 
-static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+static bool put_type_parameters(struct die_types *t, struct place at, bool is_c, unsigned int hops,
 				struct buf *out);
 
 /* Appends the text of a type. Qualifiers and pointers follow the type they modify, as in "char
  * const *", so that no parentheses are needed. */
-static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+static void put_type_at(struct die_types *t, struct place at, bool is_c, unsigned int hops,
 			struct buf *out)
 {
 	const char *suffix;
@@ -171,14 +173,14 @@ static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned
 		buf_str(out, "void");
 		return;
 	}
-	if (hops > LIMIT_TYPE_HOPS || !type_at(s, &at, &d)) {
+	if (hops > LIMIT_TYPE_HOPS || !type_at(t, &at, &d)) {
 		buf_str(out, "?");
 		return;
 	}
 	suffix = suffix_of(d.abbrev->tag);
-	inner = read_type_reference(s, &d, DIE_TYPE);
+	inner = read_type_reference(t, &d, DIE_TYPE);
 	if (suffix) {
-		put_type_at(s, inner, is_c, hops + 1, out);
+		put_type_at(t, inner, is_c, hops + 1, out);
 		/* No space between two pointers: "char **". */
 		if (!out->failed && out->len && !strchr("*&", out->p[out->len - 1]))
 			buf_u8(out, ' ');
@@ -189,24 +191,24 @@ static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned
 	}
 	switch (d.abbrev->tag) {
 	case DW_TAG_ptr_to_member_type: {
-		struct place of = read_type_reference(s, &d, DIE_CONTAINING_TYPE);
+		struct place of = read_type_reference(t, &d, DIE_CONTAINING_TYPE);
 
-		put_type_at(s, inner, is_c, hops + 1, out);
+		put_type_at(t, inner, is_c, hops + 1, out);
 		buf_u8(out, ' ');
 		if (of.off)
-			put_type_at(s, of, is_c, hops + 1, out);
+			put_type_at(t, of, is_c, hops + 1, out);
 		buf_str(out, "::*");
 		return;
 	}
 	case DW_TAG_subroutine_type:
-		put_type_at(s, inner, is_c, hops + 1, out);
+		put_type_at(t, inner, is_c, hops + 1, out);
 		buf_str(out, " ");
-		put_type_parameters(s, at, is_c, hops + 1, out);
+		put_type_parameters(t, at, is_c, hops + 1, out);
 		return;
 	case DW_TAG_packed_type:
 	case DW_TAG_subrange_type: /* one without a name is shown as its base type */
-		if (!die_string(s, &d, DIE_NAME) && inner.off) {
-			put_type_at(s, inner, is_c, hops + 1, out);
+		if (!die_string(&d, DIE_NAME) && inner.off) {
+			put_type_at(t, inner, is_c, hops + 1, out);
 			return;
 		}
 		break;
@@ -214,7 +216,7 @@ static void put_type_at(struct die_scan *s, struct place at, bool is_c, unsigned
 		break;
 	}
 	buf_str(out, keyword_of(d.abbrev->tag, is_c));
-	put_type_name(s, &d, is_c, out);
+	put_type_name(t, &d, is_c, out);
 }
 
 /* Whether the body of a function begins at this DIE: the parameters come before it. */
@@ -226,37 +228,38 @@ static bool is_body(uint32_t tag)
 
 /* Finds the type of a parameter. A parameter of a function's copy refers to the original, which has
  * the type. */
-static struct place type_of(struct die_scan *s, struct die *d)
+static struct place type_of(struct die_types *t, struct die *d)
 {
-	struct place type = read_type_reference(s, d, DIE_TYPE), origin;
+	struct place type = read_type_reference(t, d, DIE_TYPE), origin;
 	struct bytes in;
 
 	for (unsigned int hops = 0; !type.off && hops < LIMIT_ORIGIN_HOPS; hops++) {
-		origin = read_type_reference(s, d, DIE_ORIGIN);
-		if (!origin.off || !die_at_place(s, origin, &in, d))
+		origin = read_type_reference(t, d, DIE_ORIGIN);
+		if (!origin.off || !die_at_place(t, origin, &in, d))
 			break;
-		type = read_type_reference(s, d, DIE_TYPE);
+		type = read_type_reference(t, d, DIE_TYPE);
 	}
 	return type;
 }
 
 /* Appends the parameters, as "(int, char *)". True when there is at least one. */
-static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, unsigned int hops,
+static bool put_type_parameters(struct die_types *t, struct place at, bool is_c, unsigned int hops,
 				struct buf *out)
 {
-	const struct die_table *t;
+	const struct die_table *table;
 	unsigned int depth = 1, count = 0;
 	struct bytes in;
 	struct die d;
 
 	buf_u8(out, '(');
-	if (die_at_place(s, at, &in, &d) && d.abbrev->flags & DIE_HAS_CHILDREN) {
+	if (die_at_place(t, at, &in, &d) && d.abbrev->flags & DIE_HAS_CHILDREN) {
 		for (unsigned int i = 0; i < CHILDREN_MAX && in.left && depth && !out->failed;
 		     i++) {
 			const struct die_unit *u = d.unit;
 
 			/* The table is looked up each time, because put_type_at() may evict it. */
-			if (die_table_of(s, u, &t, NULL) || die_next(u, t, &in, &d, NULL))
+			if (die_lookup_table(t->lookup, u, &table, NULL) ||
+			    die_next(u, table, &in, &d, NULL))
 				break;
 			if (!d.abbrev) {
 				d.unit = u;
@@ -271,7 +274,7 @@ static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, 
 
 				buf_str(out, count++ ? ", " : "");
 				if (d.abbrev->tag == DW_TAG_formal_parameter)
-					put_type_at(s, type_of(s, &parameter), is_c, hops + 1, out);
+					put_type_at(t, type_of(t, &parameter), is_c, hops + 1, out);
 				else
 					buf_str(out, "...");
 			}
@@ -289,7 +292,7 @@ static bool put_type_parameters(struct die_scan *s, struct place at, bool is_c, 
  * parameters are those of the definition: a copy may lack some, and a declaration may name them
  * differently.
  */
-static void put_signature(struct die_scan *s, struct place at, bool is_c, struct buf *out)
+static void put_signature(struct die_types *t, struct place at, bool is_c, struct buf *out)
 {
 	_cleanup_(buf_done) struct buf last = BUF_INIT(LIMIT_TYPE_LEN);
 	_cleanup_(buf_done) struct buf parameters = BUF_INIT(LIMIT_TYPE_LEN);
@@ -301,14 +304,14 @@ static void put_signature(struct die_scan *s, struct place at, bool is_c, struct
 	for (unsigned int hops = 0; at.off && hops < LIMIT_ORIGIN_HOPS; hops++) {
 		struct place next;
 
-		if (!die_at_place(s, at, &in, &d))
+		if (!die_at_place(t, at, &in, &d))
 			break;
 		if (!result.off)
-			result = read_type_reference(s, &d, DIE_TYPE);
-		next = read_type_reference(s, &d, DIE_SPECIFICATION);
+			result = read_type_reference(t, &d, DIE_TYPE);
+		next = read_type_reference(t, &d, DIE_SPECIFICATION);
 		buf_reset(&last);
 		if (!declaration || !known) {
-			bool any = put_type_parameters(s, at, is_c, 0, &last);
+			bool any = put_type_parameters(t, at, is_c, 0, &last);
 
 			if (any || !parameters.len) {
 				buf_reset(&parameters);
@@ -318,10 +321,10 @@ static void put_signature(struct die_scan *s, struct place at, bool is_c, struct
 		}
 		declaration |= next.off != 0;
 		if (!next.off)
-			next = read_type_reference(s, &d, DIE_ORIGIN);
+			next = read_type_reference(t, &d, DIE_ORIGIN);
 		at = next;
 	}
-	put_type_at(s, result, is_c, 0, out);
+	put_type_at(t, result, is_c, 0, out);
 	buf_u8(out, ' ');
 	buf_append(out, parameters.p, parameters.len);
 	out->failed |= parameters.failed || last.failed;
@@ -335,65 +338,61 @@ struct type_key {
 
 /* Inlined calls share the signature of their origin. A function has its own, because the
  * declaration it completes may lack the parameters when its class is in a type unit. */
-static int signature_of(struct die_scan *s, size_t scope, uint32_t *ret, struct err *err)
+static int signature_of(struct die_types *t, const struct current_unit *c,
+			const struct debug_scope *scope, const struct scope_name *n, uint32_t *ret,
+			struct err *err)
 {
-	const struct scope_name *n = &s->names[scope];
-	bool shared = n->origin && s->scopes[scope].parent != DEBUG_NONE;
-	struct place at = {.file = shared ? n->file : s->unit.file,
+	bool shared = n->origin && scope->parent != DEBUG_NONE;
+	struct place at = {.file = shared ? n->file : c->unit.file,
 			   .off = shared ? n->origin : n->off};
-	struct type_key key = {.file = at.file, .off = at.off, .is_c = s->is_c};
+	struct type_key key = {.file = at.file, .off = at.off, .is_c = c->is_c};
 	_cleanup_(buf_done) struct buf text = BUF_INIT(LIMIT_TYPE_LEN);
 	bool is_new;
-	uint32_t id = intern_add(&s->types_seen, &key, sizeof(key), &is_new);
+	uint32_t id = intern_add(&t->seen, &key, sizeof(key), &is_new);
 
 	*ret = DEBUG_NONE;
-	if (id == INTERN_FULL || !GROW(s->type_ids, &s->type_ids_cap, (size_t)id + 1, SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory for types");
+	if (id == INTERN_FULL || !GROW(t->ids, &t->ids_cap, (size_t)id + 1, SIZE_MAX))
+		return err_no_memory(err);
 	if (is_new) {
-		s->type_ids[id] = DEBUG_NONE;
-		put_signature(s, at, s->is_c, &text);
+		t->ids[id] = DEBUG_NONE;
+		put_signature(t, at, c->is_c, &text);
 		/* A signature that is too long is dropped. */
 		if (!text.failed) {
-			s->type_ids[id] = debug_string(s->text, text.p, text.len);
-			if (s->type_ids[id] == DEBUG_NONE)
-				return err_set(err, ERR_MEMORY, "out of memory for types");
+			t->ids[id] = debug_string(c->text, text.p, text.len);
+			if (t->ids[id] == DEBUG_NONE)
+				return err_no_memory(err);
 		}
 	}
-	*ret = s->type_ids[id];
+	*ret = t->ids[id];
 	return 0;
 }
 
-int die_types_resolve(struct die_scan *s, struct err *err)
+int die_types_resolve(struct die_types *t, const struct current_unit *c,
+		      const struct die_scopes *scopes, struct err *err)
 {
 	int rc = 0;
 
-	if (!s->want_types)
-		return 0;
-	if (!GROW(s->types, &s->types_cap, s->scope_count + 1, SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "out of memory for types");
-	for (size_t i = 0; i < s->scope_count && !rc; i++)
-		rc = signature_of(s, i, &s->types[i], err);
+	if (!GROW(t->of_scopes, &t->of_scopes_cap, scopes->count + 1, SIZE_MAX))
+		return err_no_memory(err);
+	for (size_t i = 0; i < scopes->count && !rc; i++)
+		rc = signature_of(t, c, &scopes->list[i], &scopes->names[i], &t->of_scopes[i], err);
 	return rc;
 }
 
-/* The codes are those of DWARF 5 table 7.17 and of later additions to it. */
-void die_types_language(struct die_scan *s, const struct die *d)
+void die_types_init(struct die_types *t, struct die_lookup *lookup)
 {
-	uint64_t language = 0;
+	*t = (struct die_types){
+		.lookup = lookup,
+		.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN),
+	};
+	enclosing_scopes_init(&t->enclosing);
+}
 
-	(void)die_number(d, DIE_LANGUAGE, &language);
-	s->is_objective = language == 0x10;
-	switch (language) {
-	case 0x01: /* C89 */
-	case 0x02: /* C */
-	case 0x0c: /* C99 */
-	case 0x10: /* Objective C */
-	case 0x1d: /* C11 */
-	case 0x2c: /* C17 */
-	case 0x3e: /* C23 */
-		s->is_c = true;
-		break;
-	default:
-		s->is_c = false;
-	}
+void die_types_close(struct die_types *t)
+{
+	free(t->of_scopes);
+	free(t->ids);
+	intern_done(&t->seen);
+	die_signatures_close(&t->signatures);
+	enclosing_scopes_done(&t->enclosing);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads unit headers and decodes the values of a DIE (DWARF 5 sections 7.5.1 and 7.5.5). */
-#include <dwarf.h>
+#include "die_unit.h"
 
-#include "die_priv.h"
+#include <dwarf.h>
 
 int die_unit_header(struct die_unit *ret, const uint8_t *p, size_t have, uint64_t off,
 		    uint64_t section_len, bool types, struct err *err)
@@ -94,30 +93,7 @@ int die_next(const struct die_unit *u, const struct die_table *t, struct bytes *
 	return 0;
 }
 
-int die_unit_open(struct die_scan *s, struct die_unit *u, const struct die_table **ret_table,
-		  struct bytes *in, struct die *ret, struct err *err)
-{
-	uint64_t base;
-	int rc = die_table_of(s, u, ret_table, err);
-
-	if (rc)
-		return rc;
-	*in = bytes_of(u->p + u->header_len, u->end - u->off - u->header_len);
-	rc = die_next(u, *ret_table, in, ret, err);
-	if (rc)
-		return rc;
-	if (!ret->abbrev)
-		return 0;
-	if (ret->abbrev->take == DIE_NO_PROGRAM || ret->abbrev->flags & DIE_IS_SCOPE)
-		return err_set(err, ERR_DATA, "its first DIE is not that of a unit");
-	u->has_bases = true;
-	if (die_section_offset(ret, DIE_STR_OFFSETS_BASE, &base))
-		u->str_base = base;
-	u->addr_base = die_section_offset(ret, DIE_ADDR_BASE, &base) ? base : 0;
-	return 0;
-}
-
-bool die_form_is_address(unsigned int form)
+static bool form_is_address(unsigned int form)
 {
 	switch (form) {
 	case DW_FORM_addr:
@@ -157,13 +133,13 @@ bool die_number(const struct die *d, enum die_slot slot, uint64_t *ret)
 	return true;
 }
 
-bool die_address(const struct die_scan *s, const struct die *d, enum die_slot slot, uint64_t *ret)
+bool die_address(const struct die *d, enum die_slot slot, uint64_t *ret)
 {
-	struct bytes in = bytes_of(s->addr.p, s->addr.len);
+	struct bytes in = bytes_of(d->unit->file->addr.p, d->unit->file->addr.len);
 	unsigned int size = d->unit->encoding.address_size;
 	uint64_t at;
 
-	if (!die_form_is_address(d->v.form[slot]))
+	if (!form_is_address(d->v.form[slot]))
 		return false;
 	if (d->v.form[slot] == DW_FORM_addr) {
 		*ret = d->v.value[slot];
@@ -206,8 +182,8 @@ bool die_form_is_alt(unsigned int form)
 	}
 }
 
-bool die_reference(const struct die_scan *s, const struct die *d, enum die_slot slot,
-		   struct die_file **ret_file, uint64_t *ret)
+bool die_reference(const struct die *d, enum die_slot slot, const struct die_file **ret_file,
+		   uint64_t *ret)
 {
 	uint64_t off = d->v.value[slot];
 
@@ -216,9 +192,9 @@ bool die_reference(const struct die_scan *s, const struct die *d, enum die_slot 
 	case DW_FORM_ref_sup4:
 	case DW_FORM_ref_sup8:
 	case DW_FORM_GNU_ref_alt:
-		*ret_file = s->alt;
+		*ret_file = d->unit->file->alt;
 		*ret = off;
-		return s->alt && off;
+		return *ret_file && off;
 	case DW_FORM_ref_addr:
 		*ret = off;
 		return true;
@@ -236,28 +212,29 @@ bool die_reference(const struct die_scan *s, const struct die *d, enum die_slot 
 	}
 }
 
-const char *die_string(const struct die_scan *s, const struct die *d, enum die_slot slot)
+const char *die_string(const struct die *d, enum die_slot slot)
 {
-	const struct die_text *t = &d->unit->file->strings;
+	const struct die_file *f = d->unit->file;
 	uint64_t v = d->v.value[slot];
 
 	switch (d->v.form[slot]) {
 	case DW_FORM_string: /* die_take() has checked that it ends inside the unit */
 		return (const char *)d->attributes + v;
 	case DW_FORM_strp:
-		return die_text_at(&t->str, v);
+		return die_text_at(&f->strings.str, v);
 	case DW_FORM_strp_sup:
 	case DW_FORM_GNU_strp_alt:
-		return s->alt ? die_text_at(&s->alt->strings.str, v) : NULL;
+		return f->alt ? die_text_at(&f->alt->strings.str, v) : NULL;
 	case DW_FORM_line_strp:
-		return die_text_at(&t->line_str, v);
+		return die_text_at(&f->strings.line_str, v);
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
 	case DW_FORM_strx3:
 	case DW_FORM_strx4:
 	case DW_FORM_GNU_str_index:
-		return die_text_index(t, d->unit->str_base, v, d->unit->encoding.offset_size);
+		return die_text_index(&f->strings, d->unit->str_base, v,
+				      d->unit->encoding.offset_size);
 	default:
 		return NULL;
 	}

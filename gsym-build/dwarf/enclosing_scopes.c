@@ -1,12 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Finds the namespaces and classes around a type. A DIE has no reference to its parent, so a unit
- * is walked once when it is first looked up, and each namespace or class is kept as a range of
- * offsets.
- */
-#include <dwarf.h>
+#include "enclosing_scopes.h"
 
-#include "die_priv.h"
+#include <dwarf.h>
+#include <stdlib.h>
+
 #include "limits.h"
 
 enum {
@@ -46,6 +43,11 @@ struct walk {
 	uint32_t depth;
 	struct level levels[LIMIT_DIE_DEPTH + 1];
 };
+
+void enclosing_scopes_init(struct enclosing_scopes *x)
+{
+	*x = (struct enclosing_scopes){.seen = INTERN_INIT(UINT32_MAX - 1, LIMIT_SECTION_LEN)};
+}
 
 void enclosing_scopes_done(struct enclosing_scopes *x)
 {
@@ -136,13 +138,13 @@ static bool enter_scope(struct walk *w, const struct die_abbrev *a, uint64_t off
 }
 
 /* Walks a whole unit. DIEs behind damage count as being in no scope. */
-static bool go_through(struct die_scan *s, const struct die_unit *u, struct walk *w)
+static bool go_through(struct die_lookup *lookup, const struct die_unit *u, struct walk *w)
 {
 	struct bytes in = bytes_of(u->p + u->header_len, u->end - u->off - u->header_len);
 	const struct die_table *t;
 	bool ok = true;
 
-	if (die_table_of(s, u, &t, NULL))
+	if (die_lookup_table(lookup, u, &t, NULL))
 		return true;
 	w->depth = 0;
 	w->levels[0] = (struct level){.range = NO_RANGE};
@@ -174,9 +176,9 @@ static bool go_through(struct die_scan *s, const struct die_unit *u, struct walk
 	return ok;
 }
 
-static const struct enclosing_unit *unit_ranges(struct die_scan *s, const struct die_unit *u)
+static const struct enclosing_unit *unit_ranges(struct enclosing_scopes *x,
+						struct die_lookup *lookup, const struct die_unit *u)
 {
-	struct enclosing_scopes *x = &s->enclosing;
 	struct unit_key key = {.file = u->file, .off = u->off};
 	struct walk w;
 	bool is_new;
@@ -193,7 +195,7 @@ static const struct enclosing_unit *unit_ranges(struct die_scan *s, const struct
 		w.enclosing = x;
 		w.first = x->range_count;
 		x->units[id] = (struct enclosing_unit){.first = w.first};
-		if (!go_through(s, u, &w)) {
+		if (!go_through(lookup, u, &w)) {
 			x->range_count = w.first;
 			return NULL;
 		}
@@ -202,16 +204,17 @@ static const struct enclosing_unit *unit_ranges(struct die_scan *s, const struct
 	return &x->units[id];
 }
 
-size_t enclosing_scopes_find(struct die_scan *s, const struct die *d, uint64_t *ret, size_t cap)
+size_t enclosing_scopes_find(struct enclosing_scopes *x, struct die_lookup *lookup,
+			     const struct die *d, uint64_t *ret, size_t cap)
 {
-	const struct enclosing_unit *u = unit_ranges(s, d->unit);
+	const struct enclosing_unit *u = unit_ranges(x, lookup, d->unit);
 	const struct enclosing_range *ranges;
 	size_t low = 0, left, count = 0;
 	uint32_t at;
 
 	if (!u || !u->count)
 		return 0;
-	ranges = s->enclosing.ranges + u->first;
+	ranges = x->ranges + u->first;
 	for (left = u->count; left;) { /* finds the last range before the DIE */
 		size_t half = left / 2;
 

@@ -30,7 +30,7 @@ struct run {
 	uint64_t seen;    /* p can be read up to there */
 	const uint8_t *p; /* the byte at off */
 	uint32_t number;  /* of its first unit */
-	int found;        /* result of die_unit_at() for that unit */
+	int found;        /* result of die_scan_find_unit() for that unit */
 	struct err why;
 };
 
@@ -100,11 +100,11 @@ static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
 	struct die_scan *owner = sh->owner;
 
 	do {
-		if (sh->over || sh->next >= die_info_len(owner) ||
+		if (sh->over || sh->next >= die_scan_info_len(owner) ||
 		    unit_filter_shared_is_done(&sh->wanted, &owner->wanted, sh->next))
 			return 0;
 		*run = (struct run){.off = sh->next, .number = sh->next_number};
-		run->found = die_unit_at(owner, run->off, ret, &run->why);
+		run->found = die_scan_find_unit(owner, run->off, ret, &run->why);
 		if (run->found < 0 || ret->end <= run->off) {
 			sh->over = true;
 			return run->found < 0;
@@ -118,7 +118,7 @@ static int take_first(struct share *sh, struct run *run, struct die_unit *ret)
 static int take_locked(struct share *sh, struct scan_thread *r, struct run *run, struct err *err)
 {
 	struct die_scan *owner = sh->owner;
-	uint64_t len = die_info_len(owner), left;
+	uint64_t len = die_scan_info_len(owner), left;
 	struct die_unit first = {0};
 	int rc;
 
@@ -129,8 +129,8 @@ static int take_locked(struct share *sh, struct scan_thread *r, struct run *run,
 		return rc;
 	sh->reading[r->index] = run->off;
 	left = len - run->off;
-	if (owner->file.whole.p) {
-		run->p = owner->file.whole.p + run->off;
+	if (owner->files.image.whole.p) {
+		run->p = owner->files.image.whole.p + run->off;
 		run->seen = run->off + (left < RUN ? left : RUN);
 	} else if (!owner->info.stream) {
 		run->p = owner->info.p + run->off;
@@ -146,8 +146,9 @@ static int take_locked(struct share *sh, struct scan_thread *r, struct run *run,
 		run->seen = first.end;
 	add_visible(sh, run, len);
 	run->end = sh->next;
-	rc = owner->file.whole.p ? 0
-				 : section_stream_detach(&owner->info, run->end, &r->chunk, err);
+	rc = owner->files.image.whole.p
+		     ? 0
+		     : section_stream_detach(&owner->info, run->end, &r->chunk, err);
 	return rc ? rc : 1;
 }
 
@@ -161,15 +162,14 @@ static int take_run(struct share *sh, struct scan_thread *r, struct run *run, st
 	return rc;
 }
 
-static int read_one(struct scan_thread *r, uint32_t number, int found, struct err *why,
-		    struct err *err)
+static int read_one(struct scan_thread *r, const struct die_unit *u, uint32_t number, int found,
+		    struct err *why, struct err *err)
 {
 	size_t notes_len = r->notes.len, missing_len = r->missing.len;
 	bool skipped = r->report.skipped[0];
 	int rc;
 
-	r->s.number = number;
-	rc = die_unit_read(&r->s, found, why, err);
+	rc = die_scan_read_unit(&r->s, u, number, found, why, err);
 	if (!skipped)
 		r->skipped_number = number;
 	if (rc || (notes_len == r->notes.len && missing_len == r->missing.len))
@@ -183,27 +183,25 @@ static int read_one(struct scan_thread *r, uint32_t number, int found, struct er
 
 static int read_run(struct scan_thread *r, struct run *run, struct err *err)
 {
-	uint64_t len = die_info_len(r->share->owner);
+	uint64_t len = die_scan_info_len(r->share->owner);
 	uint32_t number = run->number;
-	struct die_unit *u = &r->s.unit;
+	const struct die_file *f = &r->s.files.image;
+	struct die_unit u = {.off = run->off, .file = f};
 
-	if (run->found < 0) {
-		*u = (struct die_unit){.off = run->off, .file = &r->s.file};
-		return read_one(r, number, run->found, &run->why, err);
-	}
-	for (uint64_t off = run->off, end; off < run->end; off = end) {
+	if (run->found < 0)
+		return read_one(r, &u, number, run->found, &run->why, err);
+	for (uint64_t off = run->off; off < run->end; off = u.end) {
 		const uint8_t *p = run->p + (off - run->off);
 		uint64_t left = run->seen - off;
 		struct err why = {0};
-		int header =
-			die_unit_header(u, p, left < DIE_HEADER_MAX ? (size_t)left : DIE_HEADER_MAX,
-					off, len, false, &why);
+		int header = die_unit_header(&u, p,
+					     left < DIE_HEADER_MAX ? (size_t)left : DIE_HEADER_MAX,
+					     off, len, false, &why);
 		int rc;
 
-		u->file = &r->s.file;
-		u->p = unit_filter_need(&r->s.wanted, off) == UNIT_FILTER_SKIP ? NULL : p;
-		end = u->end; /* read_one() may replace it by a split unit */
-		rc = read_one(r, number++, !header, &why, err);
+		u.file = f;
+		u.p = unit_filter_need(&r->s.wanted, off) == UNIT_FILTER_SKIP ? NULL : p;
+		rc = read_one(r, &u, number++, !header, &why, err);
 		if (rc)
 			return rc;
 	}
@@ -310,7 +308,7 @@ static int open_both(struct scan_thread r[2], struct image *im,
 	c.helper = NULL; /* the helper reads units itself */
 	rc = die_scan_open(&r[0].s, im, &c, parts[0].text, parts[0].sink, &r[0].report, err);
 	if (!rc)
-		rc = die_scan_open_info(&r[0].s, &c, err);
+		rc = die_scan_open_info(&r[0].s, im, &c, err);
 	*report = r[0].report;
 	r[0].report = (struct debug_report){0};
 	if (rc <= 0)
@@ -321,15 +319,14 @@ static int open_both(struct scan_thread r[2], struct image *im,
 	if (!rc)
 		rc = unit_filter_copy(&r[1].s.wanted, &r[0].s.wanted, err);
 	r[1].report = (struct debug_report){0};
-	r[1].s.repeats = &r[0].s.own_repeats;
+	r[1].s.current.repeats = &r[0].s.repeats;
 	if (rc)
 		return rc;
-	r[1].s.file.whole = r[0].s.file.whole;
-	if (r[0].s.file.whole.p)
-		rc = die_units_list(&r[1].s.file, err);
+	r[1].s.files.image.whole = r[0].s.files.image.whole;
+	rc = die_file_list_units(&r[1].s.files.image, err);
 	for (int i = 0; i < 2; i++) {
-		r[i].s.notes = companions->notes ? &r[i].notes : NULL;
-		r[i].s.missing = companions->missing ? &r[i].missing : NULL;
+		r[i].s.notes.notes = companions->notes ? &r[i].notes : NULL;
+		r[i].s.notes.missing = companions->missing ? &r[i].missing : NULL;
 	}
 	return rc ? rc : 1;
 }
@@ -374,7 +371,7 @@ int scan_parallel(struct image *im, const struct die_companions *companions,
 			err_set(err, rc, "%s", r[r[0].rc ? 0 : 1].err.message);
 	}
 	if (!rc) {
-		report->info_len = die_info_len(&r[0].s);
+		report->info_len = die_scan_info_len(&r[0].s);
 		join_notes(r, companions);
 		report_both(report, r);
 	}

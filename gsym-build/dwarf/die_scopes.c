@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Turns the DIEs of one unit into scopes and spans. */
-#include <dwarf.h>
+#include "die_scopes.h"
 
-#include "die_priv.h"
+#include <dwarf.h>
+#include <stdlib.h>
+
 #include "limits.h"
 
 /* One level of the DIE tree. A scope without code is only noted; it is added when something below
@@ -16,7 +17,10 @@ struct level {
 };
 
 struct walk {
-	struct die_scan *s;
+	struct die_scopes *out;
+	struct current_unit *current;
+	struct debug_report *report;
+	const struct unit_filter *wanted;
 	const struct die_table *table;
 	uint32_t no_code; /* abbreviation flags that say that nothing below has code */
 	uint32_t depth;   /* depth of the current DIEs: 1 directly below the unit's own */
@@ -24,71 +28,53 @@ struct walk {
 	struct level levels[LIMIT_DIE_DEPTH + 1];
 };
 
-/* A list is in the image or in a file of split units, so the lengths of all of them add up. */
-static int count_list(struct die_scan *s, int rc, struct err *err)
+struct scope_name die_scope_name(const struct die *d, struct debug_report *report)
 {
-	uint64_t len = s->ranges.ranges_len + s->rnglists.len;
+	struct scope_name n = {
+		.linkage_name = die_string(d, DIE_LINKAGE_NAME),
+		.name = die_string(d, DIE_NAME),
+		.off = d->off,
+	};
 
-	for (size_t i = 0; i < s->split.file_count; i++)
-		len += s->split.files[i].rnglists.len;
-	if (!die_repeats_add(s->repeats, DIE_REPEATED_RANGES, s->scratch.read_len, len))
-		return die_repeats_check(s->repeats, err);
-	return rc;
-}
-
-int die_ranges_read(struct die_scan *s, const struct die *d, struct err *err)
-{
-	uint64_t low, high, off;
-
-	s->scratch.count = 0;
-	s->scratch.read_len = 0;
-	if (d->v.form[DIE_RANGES] == DW_FORM_rnglistx)
-		return count_list(
-			s,
-			range_list_read_index(&s->ranges, d->v.value[DIE_RANGES], &s->scratch, err),
-			err);
-	if (die_section_offset(d, DIE_RANGES, &off)) {
-		if (!CHECKED_ADD(off, s->ranges_bias, &off))
-			return err_set(err, ERR_DATA, "range list beyond its section");
-		return count_list(s, range_list_read(&s->ranges, off, &s->scratch, err), err);
-	}
-	if (!die_address(s, d, DIE_LOW, &low))
-		return 0;
-	if (!die_address(s, d, DIE_HIGH, &high)) {
-		if (!die_number(d, DIE_HIGH, &high))
-			return 0;
-		high += low;
-	}
-	return range_list_add(&s->scratch, low, high) ? 0 : range_list_full(&s->scratch, err);
+	if (!die_reference(d, DIE_SPECIFICATION, &n.file, &n.origin) &&
+	    !die_reference(d, DIE_ORIGIN, &n.file, &n.origin))
+		n.origin = 0;
+	if (!d->unit->file->alt &&
+	    (die_form_is_alt(d->v.form[DIE_LINKAGE_NAME]) || die_form_is_alt(d->v.form[DIE_NAME]) ||
+	     die_form_is_alt(d->v.form[DIE_SPECIFICATION]) ||
+	     die_form_is_alt(d->v.form[DIE_ORIGIN])))
+		report->needs_alt_file = true;
+	return n;
 }
 
 /* The entry is the start of the first range unless DW_AT_entry_pc is present: cold parts often have
  * lower addresses. */
-static uint64_t entry_pc_of(const struct die_scan *s, const struct die *d,
-			    const struct range_list *ranges)
+static uint64_t entry_pc_of(const struct die *d, const struct range_list *ranges)
 {
 	uint64_t entry;
 
 	/* A constant would be an offset (DWARF 5 section 2.18); no producer writes one. */
-	return die_address(s, d, DIE_ENTRY, &entry) ? entry : ranges->list[0].start;
+	return die_address(d, DIE_ENTRY, &entry) ? entry : ranges->list[0].start;
 }
 
-static int add_die_scope(struct die_scan *s, const struct die *d, const struct range_list *ranges,
+static int add_die_scope(struct walk *w, const struct die *d, const struct range_list *ranges,
 			 uint32_t parent, uint32_t *ret, struct err *err)
 {
 	bool inlined = d->abbrev->tag == DW_TAG_inlined_subroutine;
 	uint64_t file = 0, line = 0;
+	struct current_unit *c = w->current;
+	struct die_scopes *x = w->out;
 	struct debug_scope *scope;
 
-	if (!GROW(s->scopes, &s->scopes_cap, s->scope_count + 1, DEBUG_NONE) ||
-	    !GROW(s->names, &s->names_cap, s->scope_count + 1, DEBUG_NONE) ||
-	    !GROW(s->spans, &s->spans_cap, s->span_count + ranges->count + 1, SIZE_MAX))
+	if (!GROW(x->list, &x->cap, x->count + 1, DEBUG_NONE) ||
+	    !GROW(x->names, &x->names_cap, x->count + 1, DEBUG_NONE) ||
+	    !GROW(x->spans, &x->spans_cap, x->span_count + ranges->count + 1, SIZE_MAX))
 		return err_no_memory(err);
-	if (s->span_count + ranges->count > LIMIT_UNIT_SPANS)
+	if (x->span_count + ranges->count > LIMIT_UNIT_SPANS)
 		return err_set(err, ERR_LIMIT, "more than %llu address ranges",
 			       (unsigned long long)LIMIT_UNIT_SPANS);
-	*ret = (uint32_t)s->scope_count++;
-	scope = &s->scopes[*ret];
+	*ret = (uint32_t)x->count++;
+	scope = &x->list[*ret];
 	*scope = (struct debug_scope){
 		.parent = inlined ? parent : DEBUG_NONE,
 		.name = DEBUG_NONE,
@@ -97,9 +83,9 @@ static int add_die_scope(struct die_scan *s, const struct die *d, const struct r
 		.has_entry = !inlined && ranges->count,
 	};
 	if (scope->has_entry)
-		scope->entry = entry_pc_of(s, d, ranges);
+		scope->entry = entry_pc_of(d, ranges);
 	if (die_number(d, DIE_DECL_FILE, &file))
-		scope->decl_file = line_table_file(&s->lines, file, s->comp_dir, s->text);
+		scope->decl_file = current_unit_file(c, file);
 	if (die_number(d, DIE_DECL_LINE, &line))
 		scope->decl_line = (uint32_t)line;
 	if (inlined) {
@@ -107,9 +93,9 @@ static int add_die_scope(struct die_scan *s, const struct die *d, const struct r
 		file = line = 0;
 		(void)die_number(d, DIE_CALL_FILE, &file);
 		(void)die_number(d, DIE_CALL_LINE, &line);
-		scope->call_file = line_table_file(&s->lines, file, s->comp_dir, s->text);
+		scope->call_file = current_unit_file(c, file);
 		scope->call_line = (uint32_t)line;
-		if (s->columns) {
+		if (c->columns) {
 			uint64_t column = 0, discriminator = 0;
 
 			(void)die_number(d, DIE_CALL_COLUMN, &column);
@@ -117,9 +103,9 @@ static int add_die_scope(struct die_scan *s, const struct die *d, const struct r
 			scope->call_column_word = debug_column_word(column, discriminator);
 		}
 	}
-	s->names[*ret] = die_scope_name(s, d);
+	x->names[*ret] = die_scope_name(d, w->report);
 	for (size_t i = 0; i < ranges->count; i++)
-		s->spans[s->span_count++] = (struct debug_span){
+		x->spans[x->span_count++] = (struct debug_span){
 			.start = ranges->list[i].start,
 			.end = ranges->list[i].end,
 			.scope = *ret,
@@ -130,7 +116,7 @@ static int add_die_scope(struct die_scan *s, const struct die *d, const struct r
 static int read_die(const struct walk *w, const uint8_t *p, struct bytes *in, struct die *ret,
 		    struct err *err)
 {
-	const struct die_unit *u = &w->s->unit;
+	const struct die_unit *u = &w->current->unit;
 
 	*in = bytes_of(p, u->end - u->off - (uint64_t)(p - u->p));
 	return die_next(u, w->table, in, ret, err);
@@ -157,7 +143,7 @@ static int owner_scope(struct walk *w, uint32_t level, uint32_t *ret, struct err
 
 		if (rc)
 			return rc;
-		rc = add_die_scope(w->s, &d, &no_code, *ret, ret, err);
+		rc = add_die_scope(w, &d, &no_code, *ret, ret, err);
 		if (rc)
 			return rc;
 		l->noted = NULL;
@@ -175,16 +161,16 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 	int rc = read_die(w, p, in, &d, err);
 
 	if (!rc)
-		rc = die_ranges_read(w->s, &d, err);
+		rc = current_unit_ranges(w->current, &d, err);
 	/* A scope that holds no wanted address counts as one without code; a scope below it may
 	 * hold one. */
-	if (rc || !w->s->scratch.count ||
-	    !unit_filter_overlaps(&w->s->wanted, w->s->scratch.list, w->s->scratch.count))
+	if (rc || !w->current->scratch.count ||
+	    !unit_filter_overlaps(w->wanted, w->current->scratch.list, w->current->scratch.count))
 		return rc;
 	if (d.abbrev->tag == DW_TAG_inlined_subroutine)
 		rc = owner_scope(w, w->depth, &parent, err);
 	ret->noted = NULL;
-	return rc ? rc : add_die_scope(w->s, &d, &w->s->scratch, parent, &ret->scope, err);
+	return rc ? rc : add_die_scope(w, &d, &w->current->scratch, parent, &ret->scope, err);
 }
 
 /* Returns the end of the children of a DIE from its DW_AT_sibling, if that is behind p; else
@@ -192,7 +178,7 @@ static int scope_with_code(struct walk *w, const uint8_t *p, struct bytes *in, s
 static const uint8_t *sibling_of(const struct walk *w, const struct die_abbrev *a,
 				 const uint8_t *attributes, const uint8_t *p)
 {
-	const struct die_unit *u = &w->s->unit;
+	const struct die_unit *u = &w->current->unit;
 	uint32_t off;
 
 	if (a->sibling_at == DIE_NO_SIBLING)
@@ -240,7 +226,7 @@ static inline bool step_over(const struct walk *w, const struct die_abbrev *a, c
  * unit has hundreds of thousands of DIEs. */
 static int walk_unit(struct walk *w, const uint8_t *p, const uint8_t *end, struct err *err)
 {
-	const struct die_unit *u = &w->s->unit;
+	const struct die_unit *u = &w->current->unit;
 
 	w->depth = 1;
 	while (p < end) {
@@ -298,14 +284,28 @@ static int walk_unit(struct walk *w, const uint8_t *p, const uint8_t *end, struc
 	return 0; /* some producers leave out the closing nulls */
 }
 
-int die_walk(struct die_scan *s, const struct die_table *t, const struct bytes *in, struct err *err)
+int die_scopes_read(struct die_scopes *x, struct current_unit *c, const struct unit_filter *wanted,
+		    struct debug_report *report, const struct die_table *t, const struct bytes *in,
+		    struct err *err)
 {
+	bool members_have_no_code = c->is_c && !c->is_objective;
 	struct walk w;
 
-	w.s = s;
+	x->count = x->span_count = 0;
+	w.out = x;
+	w.current = c;
+	w.report = report;
+	w.wanted = wanted;
 	w.table = t;
 	w.muted = 0;
-	w.no_code = DIE_NO_CODE | (s->is_c && !s->is_objective ? DIE_NO_CODE_IN_C : 0);
+	w.no_code = DIE_NO_CODE | (members_have_no_code ? DIE_NO_CODE_IN_C : 0);
 	w.levels[0] = w.levels[1] = (struct level){0};
-	return walk_unit(&w, in->p, in->p + in->left, err);
+	return in->left ? walk_unit(&w, in->p, in->p + in->left, err) : 0;
+}
+
+void die_scopes_close(struct die_scopes *x)
+{
+	free(x->list);
+	free(x->names);
+	free(x->spans);
 }
