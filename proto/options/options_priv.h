@@ -4,8 +4,9 @@
 /* Iterates over the rows of a usage as one sequence. Private to this room. */
 #include "options.h"
 
-/* The depth of tables in tables: profile filters are in a view, which is in a command. */
-#define OPTION_DEPTH 4
+/* The depth of tables in tables: the files for the service are in profile filters, which are in a
+ * view, which is in a command. */
+#define OPTION_DEPTH 5
 
 /* The most characters that an error shows of a word that somebody typed. */
 #define OPTIONS_SHOWN_MAX 60

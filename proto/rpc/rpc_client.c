@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "rpc_client.h"
 
-#include <grpc/grpc_security.h>
 #include <grpc/slice.h>
 #include <grpc/support/time.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "limits.h"
+#include "rpc_channel.h"
 #include "rpc_codec.h"
+#include "token.h"
 
 /*
  * One completion queue per client, plucked: each batch is started and then waited for, so that no
@@ -17,9 +17,9 @@
  * so each wait has a limit behind the deadline, too.
  */
 struct rpc_client {
-	grpc_channel *channel;
+	struct rpc_channel *channel;
 	grpc_completion_queue *cq;
-	char target[256], uri[264];
+	char target[256];
 	bool is_unreachable; /* the last call could not connect */
 	bool is_unresolved;  /* the last call got no address for the name of the host */
 	bool is_late;        /* a deadline passed that gRPC did not see: it lacks threads */
@@ -28,10 +28,6 @@ struct rpc_client {
 
 /* How much later than its deadline a batch may complete on a machine that is held up. */
 #define LATE_MS 2000
-
-/* Name servers that do not answer are an error before the deadlines of callers, 10 s and more, are
- * over: who waits is told of them. The second of them is asked after 5 s. */
-#define RESOLVE_MS 8000
 
 /* A tag is an address: that of the batch's entry here. */
 enum batch {
@@ -53,76 +49,36 @@ struct rpc_stream {
 	gpr_timespec deadline;
 	grpc_byte_buffer *reply; /* of the batch that is waited for */
 
+	grpc_metadata authorization; /* if the client has a token */
+	bool is_authorized;
 	grpc_metadata_array headers, trailers;
 	grpc_status_code status;
 	grpc_slice details;
 };
 
-/* "HOST:PORT", "[v6]:PORT" become a dns: target, so that no scheme can be smuggled in. */
-static int target_uri(const char *target, char *uri, size_t len, struct err *err)
-{
-	const char *colon = strrchr(target, ':');
-	char *end;
-	unsigned long port;
-
-	if (!strncmp(target, "unix:", 5) && target[5]) {
-		if (snprintf(uri, len, "%s", target) >= (int)len)
-			return err_set(err, ERR_USAGE, "server address too long");
-		return 0;
-	}
-	if (!colon || colon == target || strchr(target, '/') || strchr(target, '%') ||
-	    (strchr(target, ':') != colon && (target[0] != '[' || colon[-1] != ']')))
-		return err_set(err, ERR_USAGE, "'%s' is not HOST:PORT, [ADDRESS]:PORT or unix:PATH",
-			       target);
-	port = strtoul(colon + 1, &end, 10);
-	if (colon[1] < '0' || colon[1] > '9' || *end || port == 0 || port > 65535)
-		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", target, colon + 1);
-	if (snprintf(uri, len, "dns:///%s", target) >= (int)len)
-		return err_set(err, ERR_USAGE, "server address too long");
-	return 0;
-}
-
-static void open_channel(struct rpc_client *c)
-{
-	grpc_arg args[] = {
-		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
-		rpc_int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1), /* identity */
-		rpc_int_arg(GRPC_ARG_ENABLE_RETRIES, 0),                            /* callers do */
-		rpc_int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
-		rpc_int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
-		rpc_int_arg(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, RESOLVE_MS),
-		/* A service that vanished without a word is noticed within the patience of callers.
-		 */
-		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
-		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),
-		/* A service that comes back is found within seconds, not gRPC's two minutes. */
-		rpc_int_arg(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200),
-		rpc_int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000),
-	};
-	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
-	grpc_channel_credentials *insecure = grpc_insecure_credentials_create();
-
-	c->channel = grpc_channel_create(c->uri, insecure, &channel_args);
-	grpc_channel_credentials_release(insecure);
-}
-
-int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err)
+int rpc_client_open_as(struct rpc_client **ret, const char *target, struct rpc_identity *identity,
+		       struct err *err)
 {
 	_cleanup_(freep) struct rpc_client *c = calloc(1, sizeof(*c));
 	int rc;
 
 	if (!c)
 		return err_no_memory(err);
-	if (snprintf(c->target, sizeof(c->target), "%s", target) >= (int)sizeof(c->target))
-		return err_set(err, ERR_USAGE, "server address too long");
-	rc = target_uri(target, c->uri, sizeof(c->uri), err);
-	if (rc)
-		return rc;
+	snprintf(c->target, sizeof(c->target), "%s", target);
 	rpc_runtime_start();
-	open_channel(c);
+	rc = rpc_channel_open(&c->channel, target, identity, err);
+	if (rc) {
+		rpc_runtime_stop();
+		return rc;
+	}
 	c->cq = grpc_completion_queue_create_for_pluck(NULL);
 	*ret = TAKE_PTR(c);
 	return 0;
+}
+
+int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err)
+{
+	return rpc_client_open_as(ret, target, NULL, err);
 }
 
 void rpc_client_close(struct rpc_client *c)
@@ -130,7 +86,7 @@ void rpc_client_close(struct rpc_client *c)
 	/* gRPC would wait for a thread that it could not start, so all of it is left as it is. */
 	if (!c || c->is_late)
 		return;
-	grpc_channel_destroy(c->channel);
+	rpc_channel_close(c->channel);
 	/* Every batch was waited for, so the queue is empty. */
 	grpc_completion_queue_shutdown(c->cq);
 	grpc_completion_queue_destroy(c->cq);
@@ -167,11 +123,12 @@ int rpc_client_await(struct rpc_client *c, uint32_t timeout_ms)
 	}
 	/* Connecting goes on only while somebody waits at the queue. */
 	for (;;) {
-		grpc_connectivity_state now = grpc_channel_check_connectivity_state(c->channel, 1);
+		grpc_channel *channel = rpc_channel_get(c->channel);
+		grpc_connectivity_state now = grpc_channel_check_connectivity_state(channel, 1);
 
 		if (now == GRPC_CHANNEL_READY || !is_in_time)
 			return now == GRPC_CHANNEL_READY;
-		grpc_channel_watch_connectivity_state(c->channel, now, until, c->cq, &tag);
+		grpc_channel_watch_connectivity_state(channel, now, until, c->cq, &tag);
 		ev = grpc_completion_queue_pluck(c->cq, &tag, late_of(until), NULL);
 		is_in_time = ev.type == GRPC_OP_COMPLETE && ev.success;
 		if (ev.type != GRPC_OP_COMPLETE)
@@ -216,6 +173,7 @@ static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 {
 	struct rpc_stream *s = calloc(1, sizeof(*s));
 	grpc_slice path;
+	char *token;
 
 	if (!s) {
 		err_no_memory(err);
@@ -223,9 +181,8 @@ static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 	}
 	/* gRPC asks name servers again after pauses of up to two minutes; a new channel asks at
 	 * once, and callers have pauses of their own. */
-	if (c->is_unresolved && !c->is_late) {
-		grpc_channel_destroy(c->channel);
-		open_channel(c);
+	if (!c->is_late) {
+		rpc_channel_refresh(c->channel, c->is_unresolved);
 		c->is_unresolved = false;
 	}
 	s->client = c;
@@ -234,11 +191,28 @@ static struct rpc_stream *stream_new(struct rpc_client *c, const char *method,
 	s->details = grpc_empty_slice();
 	grpc_metadata_array_init(&s->headers);
 	grpc_metadata_array_init(&s->trailers);
+	token = rpc_channel_authorization(c->channel);
+	if (token) {
+		s->is_authorized = true;
+		s->authorization.key = grpc_slice_from_static_string("authorization");
+		s->authorization.value = grpc_slice_from_copied_string(token);
+		token_free(token);
+	}
 	path = grpc_slice_from_copied_string(method);
-	s->call = grpc_channel_create_call(c->channel, NULL, GRPC_PROPAGATE_DEFAULTS, c->cq, path,
-					   NULL, s->deadline, NULL);
+	s->call =
+		grpc_channel_create_call(rpc_channel_get(c->channel), NULL, GRPC_PROPAGATE_DEFAULTS,
+					 c->cq, path, NULL, s->deadline, NULL);
 	grpc_slice_unref(path);
 	return s;
+}
+
+static grpc_op headers_op(struct rpc_stream *s)
+{
+	grpc_op op = {.op = GRPC_OP_SEND_INITIAL_METADATA};
+
+	op.data.send_initial_metadata.count = s->is_authorized;
+	op.data.send_initial_metadata.metadata = &s->authorization;
+	return op;
 }
 
 static void set_status_op(struct rpc_stream *s, grpc_op *op)
@@ -266,7 +240,7 @@ int rpc_stream_open(struct rpc_stream **ret, struct rpc_client *c, const char *m
 	start_stream_ops(s, &op, 1, BATCH_HEADERS);
 
 	/* Headers go out at once, so that a server stream opened without a message is seen. */
-	op = (grpc_op){.op = GRPC_OP_SEND_INITIAL_METADATA};
+	op = headers_op(s);
 	start_stream_ops(s, &op, 1, BATCH_SEND);
 	wait_for_batch(s, BATCH_SEND);
 	*ret = s;
@@ -310,6 +284,7 @@ static int status_error(struct rpc_stream *s, struct err *err)
 {
 	char text[ERR_MESSAGE_MAX];
 	const char *target = s->client->target;
+	int code;
 
 	take_status(s);
 	s->client->is_unreachable = s->client->is_unresolved = false;
@@ -324,6 +299,9 @@ static int status_error(struct rpc_stream *s, struct err *err)
 	rpc_slice_text(s->details, text, sizeof(text));
 	if (s->status == GRPC_STATUS_DEADLINE_EXCEEDED)
 		return err_set(err, ERR_UNAVAILABLE, "%s: no answer in time", target);
+	code = rpc_channel_explain(s->client->channel, text, err);
+	if (code)
+		return code;
 	s->client->is_unreachable = why_away(text) != NULL;
 	if (s->client->is_unreachable)
 		return err_set(err, ERR_UNAVAILABLE, "%s: cannot connect: %s", target,
@@ -436,6 +414,8 @@ void rpc_stream_close(struct rpc_stream *s)
 	grpc_metadata_array_destroy(&s->headers);
 	grpc_metadata_array_destroy(&s->trailers);
 	grpc_slice_unref(s->details);
+	if (s->is_authorized)
+		grpc_slice_unref(s->authorization.value);
 	free(s);
 }
 
@@ -443,9 +423,12 @@ void rpc_stream_close(struct rpc_stream *s)
 static grpc_byte_buffer *call_unary(struct rpc_stream *s, grpc_byte_buffer *request)
 {
 	grpc_op ops[] = {
-		{.op = GRPC_OP_SEND_INITIAL_METADATA},  {.op = GRPC_OP_SEND_MESSAGE},
-		{.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT}, {.op = GRPC_OP_RECV_INITIAL_METADATA},
-		{.op = GRPC_OP_RECV_MESSAGE},           {.op = GRPC_OP_RECV_STATUS_ON_CLIENT},
+		headers_op(s),
+		{.op = GRPC_OP_SEND_MESSAGE},
+		{.op = GRPC_OP_SEND_CLOSE_FROM_CLIENT},
+		{.op = GRPC_OP_RECV_INITIAL_METADATA},
+		{.op = GRPC_OP_RECV_MESSAGE},
+		{.op = GRPC_OP_RECV_STATUS_ON_CLIENT},
 	};
 
 	ops[1].data.send_message.send_message = request;

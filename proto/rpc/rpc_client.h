@@ -33,11 +33,22 @@
 #include "arena.h"
 #include "base.h"
 #include "err.h"
+#include "rpc_identity.h"
 
 struct rpc_client;
 
 /* target: "HOST:PORT", "[v6]:PORT" or "unix:PATH". Does not connect yet. */
 int rpc_client_open(struct rpc_client **ret, const char *target, struct err *err) _must_check_;
+
+/*
+ * The same with an identity (rpc_identity.h), of which it keeps a reference; NULL: none. New
+ * certificates count from the next call on. A Unix socket has no TLS. ERR_USAGE for a token that
+ * would go in plain text to another host than this one; errors of rpc_identity_load().
+ *
+ * A call to a server whose certificate is not to be believed is ERR_DENIED, and says why.
+ */
+int rpc_client_open_as(struct rpc_client **ret, const char *target, struct rpc_identity *identity,
+		       struct err *err) _must_check_;
 void rpc_client_close(struct rpc_client *c);
 DEFINE_FREEP(struct rpc_client, rpc_client_close);
 

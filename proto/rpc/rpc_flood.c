@@ -77,6 +77,16 @@ static struct received *find_received(int fd)
 		       : NULL;
 }
 
+/* Whether a connection that brings these bytes first begins a handshake of TLS (RFC 8446 section
+ * 5.1); no frame can begin so, and a server without TLS ends it. */
+static bool begins_tls(const struct msghdr *message)
+{
+	static const uint8_t handshake = 22;
+
+	return message->msg_iovlen && message->msg_iov[0].iov_len &&
+	       *(const uint8_t *)message->msg_iov[0].iov_base == handshake;
+}
+
 /* Replaces libc's, for all libraries of the program: see the header. */
 /* NOLINTNEXTLINE(readability-inconsistent-declaration-parameter-name): its are reserved. */
 __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *message, int flags)
@@ -91,6 +101,10 @@ __attribute__((visibility("default"))) ssize_t recvmsg(int fd, struct msghdr *me
 	r = find_received(fd);
 	if (!r)
 		return len;
+	if (!r->frames.begun && begins_tls(message)) {
+		r->cookie = 0;
+		return len;
+	}
 	now = io_mono_ns();
 	left = (size_t)len;
 	for (size_t i = 0; left && i < message->msg_iovlen; i++) {

@@ -11,7 +11,9 @@
 
 #include "limits.h"
 
-static bool is_loopback(const char *host)
+#define HOST_LEN 256
+
+bool rpc_listen_is_loopback(const char *host)
 {
 	struct in_addr v4;
 	struct in6_addr v6;
@@ -23,11 +25,31 @@ static bool is_loopback(const char *host)
 	return inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6);
 }
 
-int rpc_listen_check(const char *address, struct err *err)
+/* The host of HOST:PORT, without brackets; false when there is too much of it. */
+static bool copy_listen_host(const char *address, char *to, size_t size)
 {
 	const char *colon = strrchr(address, ':');
-	char host[64], *end;
-	size_t len;
+	size_t len = (size_t)(colon - address);
+
+	if (address[0] == '[' && len > 1 && colon[-1] == ']') {
+		address++;
+		len -= 2;
+	}
+	return snprintf(to, size, "%.*s", (int)len, address) < (int)size;
+}
+
+bool rpc_listen_is_local(const char *address)
+{
+	char host[HOST_LEN];
+
+	return !strncmp(address, "unix:", 5) ||
+	       (copy_listen_host(address, host, sizeof(host)) && rpc_listen_is_loopback(host));
+}
+
+int rpc_listen_check(const char *address, bool anywhere, struct err *err)
+{
+	const char *colon = strrchr(address, ':');
+	char host[HOST_LEN], *end;
 	unsigned long port;
 
 	if (!strncmp(address, "unix:", 5) && address[5])
@@ -37,19 +59,13 @@ int rpc_listen_check(const char *address, struct err *err)
 	port = strtoul(colon + 1, &end, 10);
 	if (colon[1] < '0' || colon[1] > '9' || *end || port > 65535)
 		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", address, colon + 1);
-	len = (size_t)(colon - address);
-	if (address[0] == '[' && colon[-1] == ']') {
-		address++;
-		len -= 2;
-	}
-	if (len >= sizeof(host))
+	if (!copy_listen_host(address, host, sizeof(host)))
 		return err_set(err, ERR_USAGE, "host name too long");
-	memcpy(host, address, len);
-	host[len] = 0;
-	if (!is_loopback(host))
+	if (!anywhere && !rpc_listen_is_loopback(host))
 		return err_set(err, ERR_DENIED,
-			       "%s is not loopback: without identities only loopback addresses and "
-			       "unix:PATH are served",
+			       "%s is not loopback: in plain text only loopback addresses and "
+			       "unix:PATH are served (TLS: --tls-cert and --tls-key; --insecure "
+			       "does without)",
 			       host);
 	return 0;
 }

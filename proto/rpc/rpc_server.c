@@ -12,10 +12,12 @@
 
 #include "busy.h"
 #include "limits.h"
+#include "log.h"
 #include "rpc_call.h"
 #include "rpc_codec.h"
 #include "rpc_listen.h"
 #include "rpc_pool.h"
+#include "rpc_tls.h"
 #include "timed_wait.h"
 
 /* Calls at the same time: each may hold one message. */
@@ -66,6 +68,8 @@ struct rpc_server {
 	} tables[TABLES_MAX];
 	size_t table_count;
 	int lock_fd;
+	struct rpc_tls *tls; /* NULL: plain text */
+	bool insecure;
 	bool stopped;
 	struct rpc_tag drained_tag;
 	bool drained;
@@ -130,9 +134,16 @@ int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *con
 {
 	unsigned int queue_count = (config->queues ? config->queues : 1) + 1;
 	struct rpc_server *s = calloc(1, sizeof(*s) + queue_count * sizeof(s->queues[0]));
+	int rc;
 
 	if (!s)
 		return err_no_memory(err);
+	rc = config->tls.cert || config->tls.key ? rpc_tls_open(&s->tls, &config->tls, err) : 0;
+	if (rc) {
+		free(s);
+		return rc;
+	}
+	s->insecure = config->insecure;
 	rpc_runtime_start();
 	s->lock_fd = -1;
 	s->workers = config->workers ? config->workers : RPC_SERVER_WORKERS;
@@ -163,8 +174,8 @@ int rpc_server_add(struct rpc_server *s, const struct rpc_method *methods, size_
 
 int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port, struct err *err)
 {
-	int is_unix = rpc_listen_check(address, err);
-	grpc_server_credentials *insecure;
+	int is_unix = rpc_listen_check(address, s->tls || s->insecure, err);
+	grpc_server_credentials *credentials;
 	int port, rc;
 
 	if (is_unix < 0)
@@ -174,13 +185,26 @@ int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port, 
 		if (rc)
 			return rc;
 	}
-	insecure = grpc_insecure_server_credentials_create();
-	port = grpc_server_add_http2_port(s->server, address, insecure);
-	grpc_server_credentials_release(insecure);
+	if (!s->tls && !rpc_listen_is_local(address))
+		log_warn("--insecure: %s is served in plain text: who reaches it reads and writes "
+			 "everything, and who sees the network sees it too",
+			 address);
+	credentials = s->tls && !is_unix ? rpc_tls_credentials(s->tls)
+					 : grpc_insecure_server_credentials_create();
+	if (!credentials)
+		return err_set(err, ERR_LIMIT, "more than %d addresses", RPC_TLS_PORTS);
+	port = grpc_server_add_http2_port(s->server, address, credentials);
+	grpc_server_credentials_release(credentials);
 	if (!port)
 		return err_set(err, ERR_EXISTS, "cannot listen on %s: is it in use?", address);
 	*ret_port = port;
 	return is_unix ? rpc_listen_unix_mode(address + 5, err) : 0;
+}
+
+void rpc_server_reload(struct rpc_server *s)
+{
+	if (s->tls)
+		rpc_tls_reload(s->tls);
 }
 
 static const struct rpc_method *find_method(const struct rpc_server *s, const char *path)
@@ -377,6 +401,7 @@ void rpc_server_close(struct rpc_server *s)
 	pthread_cond_destroy(&s->calls.changed);
 	pthread_mutex_destroy(&s->calls.lock);
 	closep(&s->lock_fd);
+	rpc_tls_close(s->tls);
 	rpc_runtime_stop();
 	free(s);
 }

@@ -21,6 +21,7 @@
 #include "base.h"
 #include "err.h"
 #include "rpc_method.h"
+#include "tls_files.h"
 
 struct rpc_server;
 
@@ -34,6 +35,10 @@ struct rpc_server_config {
 	unsigned int workers;  /* threads that run handlers; 0: RPC_SERVER_WORKERS */
 	uint32_t keepalive_ms; /* a silent peer is asked then, and soon given up; 0: RPC_SERVER_...
 				*/
+	/* With a certificate the server speaks TLS on all addresses but Unix sockets; with CAs each
+	 * client has to show a certificate of theirs. Read again when they have changed. */
+	struct tls_files tls;
+	bool insecure; /* plain text may leave the machine */
 };
 
 int rpc_server_open(struct rpc_server **ret, const struct rpc_server_config *config,
@@ -44,15 +49,19 @@ int rpc_server_add(struct rpc_server *s, const struct rpc_method *methods, size_
 		   struct err *err) _must_check_;
 
 /*
- * HOST:PORT with a loopback address (port 0: any free one, told in *ret_port), or unix:PATH, whose
- * directory is made with mode 0750 if it is not there, and whose socket gets 0660, under the lock
- * file PATH.lock. ERR_DENIED for any other address: there are no identities yet. ERR_EXISTS when
- * somebody else listens there.
+ * HOST:PORT (port 0: any free one, told in *ret_port), or unix:PATH, whose directory is made with
+ * mode 0750 if it is not there, and whose socket gets 0660, under the lock file PATH.lock.
+ * ERR_DENIED for an address that is not loopback, without TLS and unless `insecure`. ERR_EXISTS
+ * when somebody else listens there.
  */
 int rpc_server_listen(struct rpc_server *s, const char *address, int *ret_port,
 		      struct err *err) _must_check_;
 
 int rpc_server_start(struct rpc_server *s, struct err *err) _must_check_;
+
+/* Reads the certificates again now, if there are any, and says in the log what came of it. Any
+ * thread. */
+void rpc_server_reload(struct rpc_server *s);
 
 /*
  * Accepts nothing new, gives running calls grace_ms to end, then cancels them; returns when no call

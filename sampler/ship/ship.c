@@ -360,15 +360,21 @@ static int run_ship(const struct ship_options *o, struct err *err)
 	struct ship s = {.o = o,
 			 .status = {.io = io_system(), .spool = o->spool, .metrics = o->metrics}};
 	_cleanup_(closep) int spool_fd = -1;
+	const struct rpc_client_files files = {
+		.tls = {o->service.cert, o->service.key, o->service.ca},
+		.token_file = o->service.token_file};
+	_cleanup_(rpc_identity_unrefp) struct rpc_identity *identity = NULL;
 	struct ship_route route;
-	int rc = ship_route_init(&route, o->servers, o->routes, o->cluster, err);
+	int rc = ship_route_init(&route, o->service.server, o->routes, o->cluster, err);
 
+	if (!rc)
+		rc = rpc_identity_new(&identity, &files, err);
 	if (!rc)
 		rc = take_spool(o, &spool_fd, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
 	for (unsigned int i = 0; i < o->in_flight; i++) {
-		ship_endpoint_init(&s.lanes[i], &route);
+		ship_endpoint_init(&s.lanes[i], &route, identity);
 		s.lanes[i].is_quiet = i > 0;
 	}
 	rc = sink_open(&s.sink, o->out, o->kind, NULL, err);

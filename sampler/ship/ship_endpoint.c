@@ -7,7 +7,6 @@
 #include "io.h"
 #include "log.h"
 #include "rawstack/v1/binaries.pb-c.h"
-#include "rpc_client.h"
 
 /* The events of tables that are there come at once; this is for the way. */
 #define WATCH_MS  1000
@@ -15,9 +14,10 @@
 #define SEEK_MS   100
 #define NS_PER_MS UINT64_C(1000000)
 
-void ship_endpoint_init(struct ship_endpoint *e, const struct ship_route *route)
+void ship_endpoint_init(struct ship_endpoint *e, const struct ship_route *route,
+			struct rpc_identity *identity)
 {
-	*e = (struct ship_endpoint){.route = *route};
+	*e = (struct ship_endpoint){.route = *route, .identity = identity};
 	pthread_mutex_init(&e->lock, NULL);
 }
 
@@ -75,7 +75,7 @@ static int use_server(struct ship_endpoint *e, struct err *err)
 		return 0;
 	rpc_client_close(TAKE_PTR(e->client));
 	snprintf(e->server, sizeof(e->server), "%s", server);
-	return rpc_client_open(&e->client, server, err);
+	return rpc_client_open_as(&e->client, server, e->identity, err);
 }
 
 static int call_symbolize_once(struct ship_endpoint *e, const Rawstack__V1__StackBatch *request,
@@ -119,7 +119,7 @@ int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint3
 
 	do
 		rc = call_symbolize_once(e, request, timeout_ms, ret, err);
-	while (rc == ERR_UNAVAILABLE && has_other(e, began_ns, timeout_ms));
+	while ((rc == ERR_UNAVAILABLE || rc == ERR_DENIED) && has_other(e, began_ns, timeout_ms));
 	if (!rc) {
 		pthread_mutex_lock(&e->lock);
 		ship_route_good(&e->route);
@@ -148,7 +148,7 @@ static bool seek_server(struct ship_endpoint *e, size_t i, uint32_t timeout_ms)
 		pthread_mutex_lock(&e->lock);
 		snprintf(server, sizeof(server), "%s", e->route.servers[i]);
 		pthread_mutex_unlock(&e->lock);
-		e->is_away[i] = !rpc_client_open(&e->seekers[i], server, NULL);
+		e->is_away[i] = !rpc_client_open_as(&e->seekers[i], server, e->identity, NULL);
 	}
 	return e->seekers[i] && rpc_client_await(e->seekers[i], timeout_ms);
 }

@@ -3,21 +3,21 @@
 #define RAWSTACK_SHIP_ENDPOINT_H
 /*
  * The shipper's calls to the service in use: connects, fails over to the next server, counts what
- * it sends. The one file of the shipper that sees rpc_client.h. One thread calls; any may ask which
+ * it sends. One thread calls; any may ask which
  * server is in use, and how much was sent.
  */
 #include <pthread.h>
 #include <stdatomic.h>
 
 #include "rawstack/v1/symbolizer.pb-c.h"
+#include "rpc_client.h"
 #include "ship_route.h"
-
-struct rpc_client;
 
 struct ship_endpoint {
 	pthread_mutex_t lock; /* of route */
 	struct ship_route route;
 	bool is_quiet;                      /* another one tells what is wrong with the route */
+	struct rpc_identity *identity;      /* borrowed; NULL: none */
 	struct rpc_client *client;          /* NULL: none */
 	char server[SHIP_ROUTE_SERVER_LEN]; /* of the client */
 	size_t at;                          /* its number in the route */
@@ -28,8 +28,9 @@ struct ship_endpoint {
 	_Atomic uint64_t sent_bytes; /* of requests, since the start; any thread */
 };
 
-/* Takes the route over. */
-void ship_endpoint_init(struct ship_endpoint *e, const struct ship_route *route);
+/* Takes the route over; the identity, or NULL, is borrowed. */
+void ship_endpoint_init(struct ship_endpoint *e, const struct ship_route *route,
+			struct rpc_identity *identity);
 void ship_endpoint_close(struct ship_endpoint *e);
 DEFINE_FREEP(struct ship_endpoint, ship_endpoint_close);
 
@@ -43,9 +44,10 @@ bool ship_endpoint_is_unreachable(const struct ship_endpoint *e);
  * in use, or 0. Of several that are there the first of the list is taken. Between calls. */
 int ship_endpoint_await(struct ship_endpoint *e, uint32_t timeout_ms);
 
-/* shipper_call_fn and shipper_watch_fn; ctx is a struct ship_endpoint. A server that is away is
- * left for the next one; ERR_UNAVAILABLE when all are, or when two that never answer have taken
- * their time: the next call goes on behind them. So a call takes twice timeout_ms at most. */
+/* shipper_call_fn and shipper_watch_fn; ctx is a struct ship_endpoint. A server that is away, or
+ * lets us not in, is left for the next one; ERR_UNAVAILABLE when all are, or when two that never
+ * answer have taken their time: the next call goes on behind them. So a call takes twice timeout_ms
+ * at most. */
 int ship_endpoint_call(void *ctx, const Rawstack__V1__StackBatch *request, uint32_t timeout_ms,
 		       Rawstack__V1__SymbolizedBatch **ret, struct err *err);
 int ship_endpoint_watch(void *ctx, const ProtobufCBinaryData *ids, size_t count,

@@ -16,9 +16,10 @@ static const char *const format_words[] = {"pprof", "json", "folded", NULL};
 
 static const struct option_row rows[] = {
 	OPTION_TEXT(0, "spool", "DIR", struct ship_options, spool, "the sampler's spool"),
-	OPTION_TEXT(0, "server", "HOST:PORT,...", struct ship_options, servers,
+	OPTION_TEXT(0, "server", "HOST:PORT,...", struct ship_options, service.server,
 		    "the service; the next one when one is away, the first one again after a "
-		    "minute; empty: none, for a unit that has --routes"),
+		    "minute ($RAWSTACK_SERVER); empty: none, for a unit that has --routes"),
+	OPTION_ROWS(struct ship_options, service, server_file_rows),
 	OPTION_TEXT(0, "routes", "FILE", struct ship_options, routes,
 		    "lines \"CLUSTER HOST:PORT[,...]\", \"*\" for any other; read again when it "
 		    "has changed"),
@@ -70,6 +71,7 @@ static const struct option_usage usage = {
 
 int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err *err)
 {
+	bool is_given;
 	int rc;
 
 	*o = (struct ship_options){
@@ -83,11 +85,13 @@ int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err
 	if (rc)
 		return rc;
 	/* The unit gives one, which a file of routes is to replace. */
-	if (o->servers && !*o->servers)
-		o->servers = NULL;
-	if (!o->spool || (!o->servers && !o->routes) || !o->out)
+	is_given = o->service.server && *o->service.server;
+	o->service = server_options_complete(&o->service);
+	if (o->routes && !is_given)
+		o->service.server = NULL;
+	if (!o->spool || (!o->service.server && !o->routes) || !o->out)
 		return options_refuse(&usage, err, "--spool, --server and --out are needed");
-	if (o->servers && o->routes)
+	if (o->service.server && o->routes)
 		return options_refuse(&usage, err, "--server and --routes exclude each other");
 	return 0;
 }

@@ -2,11 +2,13 @@
 #ifndef RAWSTACK_SHIP_OPTIONS_H
 #define RAWSTACK_SHIP_OPTIONS_H
 /* The command line of rawstack-ship. */
+#include "server_options.h"
 #include "sink.h"
 
 struct ship_options {
 	const char *spool, *out, *metrics;
-	const char *servers, *routes, *cluster; /* one of the first two; NULL */
+	const char *routes, *cluster;  /* NULL: none */
+	struct server_options service; /* its `server` is a list; NULL if there are routes */
 	enum sink_kind kind;
 	struct sink_limits keep;
 	size_t batch_samples;

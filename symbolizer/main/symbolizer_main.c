@@ -25,6 +25,7 @@
 #include "store_check.h"
 #include "store_fault.h"
 #include "symbolizer_admin.h"
+#include "tls_files.h"
 #include "watchdog.h"
 
 /* The smallest budget of a store: its own trees, and a table or two. */
@@ -64,8 +65,18 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(0, "data", "DIR", struct options, service.data_dir,
 		    "the data directory; made if it does not exist"),
 	OPTION_TEXT(0, "listen", "ADDRESS", struct options, listen,
-		    "the address to serve: HOST:PORT on loopback, or unix:PATH (127.0.0.1:7077); "
-		    "port 0 takes any free one"),
+		    "the address to serve: HOST:PORT, or unix:PATH (127.0.0.1:7077); beyond "
+		    "loopback with TLS only; port 0 takes any free one"),
+	OPTION_TEXT(0, "tls-cert", "FILE", struct options, server.tls.cert,
+		    "speak TLS on HOST:PORT, with this certificate (PEM); certificates that lead "
+		    "to a CA follow it in the file. The service takes a new one when the file "
+		    "changes, and at SIGHUP"),
+	OPTION_TEXT(0, "tls-key", "FILE", struct options, server.tls.key,
+		    "the key of that certificate, without a passphrase"),
+	OPTION_TEXT(0, "tls-client-ca", "FILE", struct options, server.tls.ca,
+		    "each client has to show a certificate of one of these CAs (mTLS)"),
+	OPTION_FLAG(0, "insecure", struct options, server.insecure,
+		    "serve plain text beyond loopback, to everybody who reaches it"),
 	OPTION_TEXT(0, "port-file", "FILE", struct options, port_file,
 		    "write the port to FILE once the service listens"),
 	OPTION_TEXT(0, "metrics", "ADDRESS", struct options, metrics,
@@ -126,8 +137,9 @@ static const struct option_usage usage = {
 		 "\n"
 		 "SIGHUP makes the service read the file again and apply keep-debug, keep-failed, "
 		 "kept-bytes, build-memory, build-cpu and build-wall; it logs which other options "
-		 "need a restart. A file with an error changes nothing. SIGTERM and SIGINT end the "
-		 "service. Exit status: 0 done, 1 failed, 2 wrong usage.",
+		 "need a restart. A file with an error changes nothing. The certificates are read "
+		 "again, too. SIGTERM and SIGINT end the service. Exit status: 0 done, 1 failed, "
+		 "2 wrong usage.",
 	.version = RAWSTACK_VERSION,
 	.config = &(const struct option_config){FILE_PATH, VARIABLE_PREFIX},
 };
@@ -147,6 +159,16 @@ static int check_worker(const char *path, struct err *err)
 	if (!path)
 		return libexec_find("rawstack-table-worker", found, err);
 	return access(path, X_OK) ? err_sys(err, errno, "--table-worker %s", path) : 0;
+}
+
+/* The server reads them once more, when everything else stands. */
+static int check_certificates(const struct tls_files *files, struct err *err)
+{
+	struct tls_texts texts = {0};
+	int rc = tls_texts_read(&texts, files, err);
+
+	tls_texts_done(&texts);
+	return rc;
 }
 
 static int write_port(const char *path, int port, struct err *err)
@@ -221,7 +243,8 @@ static int start_service(struct program *p, const struct options *o, struct err 
 	const void *set = rpc_reflection_descriptors(&len);
 	int port, rc;
 
-	if ((rc = check_worker(o->service.worker_path, err)) || (rc = listen_metrics(p, o, err)) ||
+	if ((rc = check_worker(o->service.worker_path, err)) ||
+	    (rc = check_certificates(&o->server.tls, err)) || (rc = listen_metrics(p, o, err)) ||
 	    (rc = store_check_by_child(o->service.data_dir, err)) ||
 	    (rc = service_open(&p->service, &o->service, err)) ||
 	    (rc = p->metrics ? metrics_http_start(p->metrics, fill_metrics, p, err) : 0) ||
@@ -297,6 +320,19 @@ static void share_memory(unsigned int workers)
 	(void)mallopt(M_ARENA_MAX, arenas < ARENAS_MIN ? ARENAS_MIN : arenas);
 }
 
+static int check_tls(const struct options *o, struct err *err)
+{
+	const struct tls_files *tls = &o->server.tls;
+
+	if (!tls->cert != !tls->key)
+		return options_refuse(&usage, err, "--tls-cert and --tls-key go together");
+	if (tls->ca && !tls->cert)
+		return options_refuse(&usage, err, "--tls-client-ca is for --tls-cert");
+	if (tls->cert && o->server.insecure)
+		return options_refuse(&usage, err, "--insecure is for a service without TLS");
+	return 0;
+}
+
 /* --- configuration --------------------------------------------------------------------------- */
 
 /* From the command line, the environment and the file. 0, 1 or an error as config_parse(). */
@@ -324,7 +360,8 @@ static int read_options(int argc, char **argv, struct options *ret, struct confi
 	rc = config_parse(&usage, argc, argv, ret, config, err);
 	if (rc)
 		return rc;
-	return ret->service.data_dir ? 0 : options_refuse(&usage, err, "--data DIR is required");
+	return ret->service.data_dir ? check_tls(ret, err)
+				     : options_refuse(&usage, err, "--data DIR is required");
 }
 
 static void tell_live(void *ctx _unused_, const struct option_row *row)
@@ -359,6 +396,7 @@ static void reload_configuration(struct program *p, struct configuration *c)
 	struct options o;
 	struct err err;
 
+	rpc_server_reload(p->server);
 	if (read_options(c->argc, c->argv, &o, &config, &err)) {
 		log_error("%s: nothing is changed", err.message);
 		config_done(&config);

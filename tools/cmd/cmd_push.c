@@ -49,7 +49,7 @@ static int add_push_label(void *at, const char *option, const char *text, struct
 }
 
 static const struct option_row rows[] = {
-	OPTION_TEXT(0, "server", "HOST:PORT", struct arguments, push.server, "the service"),
+	OPTION_ROWS(struct arguments, push.service, server_option_rows),
 	OPTION_TEXT(0, "name", "NAME", struct arguments, push.name,
 		    "the name to store, instead of the file's name"),
 	OPTION_TEXT(0, "version-label", "V", struct arguments, push.version,

@@ -43,7 +43,7 @@ static int open_process_source(struct process_map *m, const char *pid, struct er
 static int source_open(struct source *s, const struct resolve_options *o, struct err *err)
 {
 	struct resolve_service_of of = {
-		.server = o->server,
+		.service = &o->service,
 		.build_id = o->build_id,
 		.name = o->name,
 		.labels = o->labels,

@@ -186,7 +186,7 @@ const struct option_row filter_rows[] = {
 	OPTION_CALL(0, "group-by", "WHAT", set_group,
 		    "add up by function, file, line, module, or label:KEY", .words = group_words),
 	OPTION_HEADING("Find names for addresses without one, by build id:"),
-	OPTION_TEXT(0, "server", "HOST:PORT", struct profile_filter, server,
+	OPTION_TEXT(0, "server", "HOST:PORT", struct profile_filter, service.server,
 		    "ask this service (or $RAWSTACK_SERVER); what it lacks comes from files of "
 		    "this machine, at the paths that the profile has, or from:"),
 	OPTION_LIST('e', "exe", "FILE", struct profile_filter, naming.files, naming.file_count,
@@ -194,6 +194,7 @@ const struct option_row filter_rows[] = {
 	OPTION_LIST(0, "debug-dir", "DIR", struct profile_filter, naming.debug_dirs,
 		    naming.debug_dir_count, NAME_DEBUG_DIRS_MAX,
 		    "directory of debug files, as DIR/.build-id/ab/cdef.debug; may be repeated"),
+	OPTION_ROWS(struct profile_filter, service, server_file_rows),
 	OPTION_FLAG(0, "no-symbolize", struct profile_filter, no_symbolize,
 		    "do not look for names"),
 	OPTION_END,

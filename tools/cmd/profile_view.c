@@ -42,20 +42,19 @@ const struct option_row profile_view_rows[] = {
 static int open_remote(struct profile_view *v, struct err *err)
 {
 	struct profile_filter *f = &v->filter;
-	const char *usual = getenv("RAWSTACK_SERVER");
 	int rc;
 
-	if (f->no_symbolize || (!f->server && (!usual || !usual[0])))
+	if (f->no_symbolize || !server_options_complete(&f->service).server)
 		return 0;
 	if (!program_remote_names)
 		return program_other(err);
-	rc = program_remote_names->open(&v->remote, f->server, err);
+	rc = program_remote_names->open(&v->remote, &f->service, err);
 	if (rc)
 		return rc;
 	f->naming.source = program_remote_names->source(v->remote);
 	/* A service that $RAWSTACK_SERVER names for all commands may be away; one that --server
 	 * names may not. */
-	f->naming.may_be_away = !f->server;
+	f->naming.may_be_away = !f->service.server;
 	return 0;
 }
 

@@ -24,7 +24,7 @@ static int run_rawstack_program(int argc, char **argv, struct err *err)
 		.name = "rawstack",
 		.version = RAWSTACK_VERSION,
 		.notes = "The service is --server HOST:PORT, else $RAWSTACK_SERVER, else "
-			 "127.0.0.1:7077.",
+			 "127.0.0.1:7077; with --ca FILE, or $RAWSTACK_CA, over TLS.",
 		.commands = program_commands,
 	};
 

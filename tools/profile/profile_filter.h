@@ -10,6 +10,7 @@
 #include "frame_match.h"
 #include "profile_names.h"
 #include "schema.h"
+#include "server_options.h"
 
 #define PROFILE_FILTER_LABELS  32
 #define PROFILE_FILTER_SCHEMAS 32
@@ -60,7 +61,7 @@ struct profile_filter {
 	struct schema schema;
 	bool no_inlines, no_symbolize;
 	struct name_options naming;
-	const char *server; /* HOST:PORT to ask for names; NULL: not given */
+	struct server_options service; /* the service to ask for names */
 	enum name_style names;
 	enum profile_group group;
 	const char *group_label;

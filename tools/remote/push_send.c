@@ -412,7 +412,7 @@ static int start_senders(struct push *p, struct sender *senders, size_t count, s
 
 	for (size_t i = 0; i < count && !rc; i++) {
 		senders[i].push = p;
-		rc = remote_open(&senders[i].client, p->options->server, err);
+		rc = remote_open(&senders[i].client, &p->options->service, err);
 		/* The first is this thread. */
 		if (rc || i == 0)
 			continue;

@@ -10,7 +10,8 @@
 #include "remote.h"
 
 struct push_options {
-	const char *server, *name, *version;
+	struct server_options service;
+	const char *name, *version;
 	bool json, pin, replace;
 	bool table;    /* build the table here and send only that */
 	bool alone;    /* send no companion files */

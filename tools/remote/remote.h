@@ -6,12 +6,15 @@
 #include "rawstack/v1/binaries.pb-c.h"
 #include "rawstack/v1/symbolizer.pb-c.h"
 #include "rpc_client.h"
+#include "server_options.h"
 
 /* The deadline of one small call. */
 #define REMOTE_TIMEOUT_MS 10000
 
-/* Opens a client. server is HOST:PORT, or NULL for $RAWSTACK_SERVER, else 127.0.0.1:7077. */
-int remote_open(struct rpc_client **ret, const char *server, struct err *err) _must_check_;
+/* Opens a client. The environment stands in for what was not given, and 127.0.0.1:7077 for a
+ * server. Texts are copied. */
+int remote_open(struct rpc_client **ret, const struct server_options *given,
+		struct err *err) _must_check_;
 
 /* Frees a reply of any type, for _cleanup_(). */
 static inline void remote_free_reply(ProtobufCMessage **reply)

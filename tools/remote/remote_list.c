@@ -39,12 +39,12 @@ static int read_pages(const struct remote_list *l, struct rpc_client *c, bool js
 }
 
 struct list_options {
-	const char *server;
+	struct server_options service;
 	bool json;
 };
 
 const struct option_row remote_list_rows[] = {
-	OPTION_TEXT(0, "server", "HOST:PORT", struct list_options, server, "the service"),
+	OPTION_ROWS(struct list_options, service, server_option_rows),
 	OPTION_FLAG(0, "json", struct list_options, json, "one object per line"),
 	OPTION_END,
 };
@@ -63,7 +63,7 @@ int remote_list_run(const struct remote_list *l, int argc, char **argv, struct e
 		text_table_cstr(&t, l->heads[i]);
 	rc = options_parse(l->command->usage, argc, argv, &o, NULL, err);
 	if (!rc)
-		rc = remote_open(&c, o.server, err);
+		rc = remote_open(&c, &o.service, err);
 	if (!rc)
 		rc = read_pages(l, c, o.json, &t, &out, err);
 	if (rc)

@@ -271,7 +271,8 @@ static struct name_status name_status_of(void *ctx, struct profile_text build_id
 
 DEFINE_FREEP(struct remote_names, close_names);
 
-static int open_names(struct remote_names **ret, const char *server, struct err *err)
+static int open_names(struct remote_names **ret, const struct server_options *given,
+		      struct err *err)
 {
 	_cleanup_(close_namesp) struct remote_names *n = calloc(1, sizeof(*n));
 	int rc;
@@ -283,7 +284,7 @@ static int open_names(struct remote_names **ret, const char *server, struct err 
 		(struct intern)INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);
 	n->arena = (struct arena)ARENA_INIT(ARENA_MAX);
 	n->source = (struct name_source){n, prepare_names, remote_lines, name_status_of};
-	rc = remote_open(&n->client, server, err);
+	rc = remote_open(&n->client, given, err);
 	if (!rc)
 		*ret = TAKE_PTR(n);
 	return rc;

@@ -8,12 +8,13 @@
  * again is not counted again. For one thread.
  */
 #include "name_source.h"
+#include "server_options.h"
 
 struct remote_names;
 
 struct remote_names_ops {
-	/* server is HOST:PORT, or NULL for $RAWSTACK_SERVER. Does not connect yet. */
-	int (*open)(struct remote_names **ret, const char *server, struct err *err);
+	/* As remote_open(). Does not connect yet. */
+	int (*open)(struct remote_names **ret, const struct server_options *given, struct err *err);
 	/* Returns the source, borrowed from n. Its prepare() fails with ERR_UNAVAILABLE if the
 	 * service is away. */
 	const struct name_source *(*source)(struct remote_names *n);

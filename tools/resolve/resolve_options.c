@@ -9,7 +9,7 @@
 
 static int check_filter(const struct resolve_options *o, size_t address_count, struct err *err)
 {
-	if (o->build_id || o->name || o->server)
+	if (o->build_id || o->name || o->service.server)
 		return options_refuse(&resolve_usage, err, "--filter reads files of this machine");
 	if (address_count || o->section || o->drop_in || o->style != RESOLVE_TEXT || o->file_off ||
 	    o->source)
@@ -42,7 +42,7 @@ static int check_source(const struct resolve_options *o, struct err *err)
 		return options_refuse(
 			&resolve_usage, err,
 			"give either -e FILE or --build-id ID, --name, --pid, --kernel");
-	if (!o->build_id && !o->name && o->server)
+	if (!o->build_id && !o->name && o->service.server)
 		return options_refuse(&resolve_usage, err,
 				      "only --build-id and --name need --server");
 	if (o->label_count && !o->name)
@@ -117,7 +117,7 @@ static const struct option_row rows[] = {
 	OPTION_LIST(0, "label", "KEY=VALUE", struct resolve_options, labels, label_count,
 		    LIMIT_LABELS,
 		    "with --name: only binaries that were pushed with this label; may be repeated"),
-	OPTION_TEXT(0, "server", "HOST:PORT", struct resolve_options, server, "the service"),
+	OPTION_ROWS(struct resolve_options, service, server_option_rows),
 	OPTION_TEXT(0, "pid", "PID", struct resolve_options, pid,
 		    "a running process: addresses are program counters"),
 	OPTION_FLAG(0, "kernel", struct resolve_options, kernel,

@@ -6,12 +6,14 @@
 #include "limits.h"
 #include "options.h"
 #include "resolve_print.h"
+#include "server_options.h"
 
 /* The most files of --filter: a program, and libraries that are not where the log says. */
 #define RESOLVE_FILES_MAX 64
 
 struct resolve_options {
-	const char *server, *build_id, *name;
+	struct server_options service;
+	const char *build_id, *name;
 	const char *labels[LIMIT_LABELS];
 	size_t label_count;
 	const char *files[RESOLVE_FILES_MAX]; /* one, except with --filter */

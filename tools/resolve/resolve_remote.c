@@ -136,7 +136,7 @@ static int open_service(struct resolve_service **ret, const struct resolve_servi
 		return err_set(err, ERR_MEMORY, "resolve: out of memory");
 	rc = of->build_id ? build_id_parse(&s->id, of->build_id, err) : 0;
 	if (!rc)
-		rc = remote_open(&s->client, of->server, err);
+		rc = remote_open(&s->client, of->service, err);
 	if (!rc && of->name)
 		rc = binary_select_find(
 			s->client, &(struct binary_select){of->name, of->labels, of->label_count},

@@ -4,13 +4,14 @@
 /* Resolves addresses of a binary that the service has. It is a table of functions because the
  * program that answers from files does not have them; see program.h. */
 #include "resolve.h"
+#include "server_options.h"
 
 /* The service and the binary; all borrowed for the call. */
 struct resolve_service_of {
-	const char *server;        /* as for remote_open() */
-	const char *build_id;      /* or NULL, and then the next two: */
-	const char *name;          /* the name that it was pushed with */
-	const char *const *labels; /* KEY=VALUE; all must match */
+	const struct server_options *service; /* as for remote_open() */
+	const char *build_id;                 /* or NULL, and then the next two: */
+	const char *name;                     /* the name that it was pushed with */
+	const char *const *labels;            /* KEY=VALUE; all must match */
 	size_t label_count;
 };
 

@@ -720,7 +720,7 @@ static void test_listen_addresses(void **state _unused_)
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(rows); i++)
-		if (rpc_listen_check(rows[i].address, NULL) != rows[i].rc)
+		if (rpc_listen_check(rows[i].address, false, NULL) != rows[i].rc)
 			fail_msg("'%s'", rows[i].address);
 }
 

@@ -88,7 +88,7 @@ static bool try_silent(uint32_t timeout_ms)
 			 addresses[i]);
 	}
 	assert_int_equal(ship_route_init(&route, list, NULL, NULL, &err), 0);
-	ship_endpoint_init(&e, &route);
+	ship_endpoint_init(&e, &route, NULL);
 	good = calls_two(&e, fds, 0, timeout_ms) && calls_two(&e, fds, 2, timeout_ms);
 	for (int i = 0; i < SERVERS; i++)
 		close(fds[i]);
@@ -150,7 +150,7 @@ static void test_back_again(void **state _unused_)
 	void *connection;
 
 	assert_int_equal(ship_route_init(&route, address, NULL, NULL, &err), 0);
-	ship_endpoint_init(&e, &route);
+	ship_endpoint_init(&e, &route, NULL);
 	assert_false(ship_endpoint_is_unreachable(&e));
 	/* On a machine that is held up the time may be over before the refusal comes. */
 	do
@@ -169,7 +169,7 @@ static void test_back_again(void **state _unused_)
 
 	silent = silent_server(address, sizeof(address));
 	assert_int_equal(ship_route_init(&route, address, NULL, NULL, &err), 0);
-	ship_endpoint_init(&other, &route);
+	ship_endpoint_init(&other, &route, NULL);
 	assert_int_equal(ship_endpoint_call(&other, &request, TIMEOUT_MS, &reply, &err),
 			 ERR_UNAVAILABLE);
 	assert_false(ship_endpoint_is_unreachable(&other));
@@ -198,7 +198,7 @@ static void test_any_back(void **state _unused_)
 				 i ? "," : "", addresses[i]);
 		}
 		assert_int_equal(ship_route_init(&route, list, NULL, NULL, &err), 0);
-		ship_endpoint_init(&e, &route);
+		ship_endpoint_init(&e, &route, NULL);
 		assert_int_equal(ship_endpoint_call(&e, &request, TIMEOUT_MAX_MS, &reply, &err),
 				 ERR_UNAVAILABLE);
 		assert_true(ship_endpoint_is_unreachable(&e));

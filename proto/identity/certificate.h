@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef RAWSTACK_CERTIFICATE_H
+#define RAWSTACK_CERTIFICATE_H
+/* Certificates (X.509, RFC 5280) in texts of PEM, and what people read of them. Internal to
+ * proto/identity: the rest of the tree sees no type of OpenSSL. Safe from any thread. */
+#include <openssl/x509.h>
+
+#include "base.h"
+#include "err.h"
+
+/* Of one text; a chain has two or three, the CAs of a distribution are 150. */
+#define CERTIFICATES_MAX 512
+
+/* All certificates of a text that ends in NUL: freed with certificate_list_free(). ERR_DATA when
+ * one of them does not parse (a file that is cut, say), or there is none; ERR_LIMIT. */
+int certificate_list_parse(STACK_OF(X509) * *ret, const char *pem, struct err *err) _must_check_;
+
+static inline void certificate_list_free(STACK_OF(X509) * *list)
+{
+	sk_X509_pop_free(*list, X509_free);
+}
+
+#define CERTIFICATE_NAME_LEN 128
+#define CERTIFICATE_DATE_LEN 32
+
+/* Who it is of, as "CN=a,O=b" (RFC 2253), cut; a subject without names gives its first alternative
+ * name, or "no name". */
+void certificate_subject(const X509 *certificate, char to[static CERTIFICATE_NAME_LEN]);
+void certificate_issuer(const X509 *certificate, char to[static CERTIFICATE_NAME_LEN]);
+
+/* "2026-01-31 12:00:00 UTC" */
+void certificate_date(const ASN1_TIME *time, char to[static CERTIFICATE_DATE_LEN]);
+
+/* Its alternative names as "DNS:a, IP:127.0.0.1", cut; "none". */
+void certificate_names(const X509 *certificate, char *to, size_t len);
+
+/* Whether now is between its dates: 0, or ERR_DENIED and which date is the matter. */
+int certificate_check_dates(const X509 *certificate, struct err *err) _must_check_;
+
+/* Seconds since 1970 at which it expires. */
+int64_t certificate_end(const X509 *certificate);
+
+#endif

@@ -1,0 +1,312 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rpc_channel.h"
+
+#include <grpc/grpc_security.h>
+#include <grpc/support/alloc.h>
+#include <grpc/support/string_util.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "limits.h"
+#include "log.h"
+#include "rpc_codec.h"
+#include "rpc_listen.h"
+#include "trust.h"
+
+/* Name servers that do not answer are an error before the deadlines of callers, 10 s and more, are
+ * over: who waits is told of them. The second of them is asked after 5 s. */
+#define RESOLVE_MS 8000
+
+static const char refused[] = "refused: ";
+
+struct rpc_channel {
+	grpc_channel *channel;
+	char target[256], uri[264];
+	struct rpc_identity *identity; /* NULL: none */
+	bool has_tls;
+	uint64_t version; /* of its certificates, on this channel */
+};
+
+/* "HOST:PORT", "[v6]:PORT" become a dns: target, so that no scheme can be smuggled in. */
+static int target_uri(const char *target, char *uri, size_t len, struct err *err)
+{
+	const char *colon = strrchr(target, ':');
+	char *end;
+	unsigned long port;
+
+	if (!strncmp(target, "unix:", 5) && target[5]) {
+		if (snprintf(uri, len, "%s", target) >= (int)len)
+			return err_set(err, ERR_USAGE, "server address too long");
+		return 0;
+	}
+	if (!colon || colon == target || strchr(target, '/') || strchr(target, '%') ||
+	    (strchr(target, ':') != colon && (target[0] != '[' || colon[-1] != ']')))
+		return err_set(err, ERR_USAGE, "'%s' is not HOST:PORT, [ADDRESS]:PORT or unix:PATH",
+			       target);
+	port = strtoul(colon + 1, &end, 10);
+	if (colon[1] < '0' || colon[1] > '9' || *end || port == 0 || port > 65535)
+		return err_set(err, ERR_USAGE, "'%s': '%s' is not a port", target, colon + 1);
+	if (snprintf(uri, len, "dns:///%s", target) >= (int)len)
+		return err_set(err, ERR_USAGE, "server address too long");
+	return 0;
+}
+
+/* --- verification of the server -------------------------------------------------------------- */
+
+/* gRPC keeps it for as long as connections of the channel are made. */
+struct server_check {
+	grpc_tls_certificate_verifier_external external;
+	struct trust *trust;
+	char *ca_name;
+	char host[256];
+};
+
+static void free_check(struct server_check *check)
+{
+	trust_close(check->trust);
+	free(check->ca_name);
+	free(check);
+}
+
+static void destroy_check(void *arg)
+{
+	free_check(arg);
+}
+
+static void cancel_check(void *arg _unused_,
+			 grpc_tls_custom_verification_check_request *request _unused_)
+{
+	/* A check is over when it returns. */
+}
+
+static int check_server(void *arg, grpc_tls_custom_verification_check_request *request,
+			grpc_tls_on_custom_verification_check_done_cb done _unused_,
+			void *done_arg _unused_, grpc_status_code *ret_status, char **ret_details)
+{
+	const struct server_check *check = arg;
+	const struct trust_shown shown = {
+		.leaf = request->peer_info.peer_cert ? request->peer_info.peer_cert : "",
+		.chain = request->peer_info.peer_cert_full_chain,
+	};
+	char text[ERR_MESSAGE_MAX + sizeof(refused)];
+	struct err err;
+
+	*ret_status = GRPC_STATUS_OK;
+	if (trust_check(check->trust, &shown, TRUST_SERVER, check->host, NULL, &err)) {
+		*ret_status = GRPC_STATUS_UNAUTHENTICATED;
+		snprintf(text, sizeof(text), "%s%s", refused, err.message);
+		*ret_details = gpr_strdup(text);
+	}
+	return 1;
+}
+
+int rpc_channel_explain(const struct rpc_channel *ch, const char *text, struct err *err)
+{
+	/* What gRPC says before it; a server says other things. */
+	static const char failed[] = "failed to connect to all addresses";
+	const char *why = strstr(text, refused);
+
+	if (strncmp(text, failed, sizeof(failed) - 1) != 0)
+		return 0;
+	if (why)
+		return err_set(err, ERR_DENIED, "%s: %s", ch->target, why + sizeof(refused) - 1);
+	if (strstr(text, "wrong version number"))
+		return err_set(err, ERR_UNAVAILABLE, "%s: does not speak TLS (without --ca FILE?)",
+			       ch->target);
+	if (strstr(text, "Socket closed"))
+		return err_set(err, ERR_UNAVAILABLE, "%s: ends the connection (%s?)", ch->target,
+			       ch->has_tls ? "does it ask for another certificate: --cert, --key"
+					   : "does it speak TLS: --ca FILE");
+	return 0;
+}
+
+/* The host of HOST:PORT or [ADDRESS]:PORT. */
+static void copy_host(const char *target, char *to, size_t len)
+{
+	size_t n = (size_t)(strrchr(target, ':') - target);
+
+	if (*target == '[') {
+		target++;
+		n -= 2;
+	}
+	snprintf(to, len, "%.*s", (int)n, target);
+}
+
+static int open_check(struct server_check **ret, const struct rpc_channel *ch, const char *ca,
+		      struct err *err)
+{
+	struct server_check *check = calloc(1, sizeof(*check));
+	int rc;
+
+	if (!check)
+		return err_no_memory(err);
+	check->external = (grpc_tls_certificate_verifier_external){
+		.user_data = check,
+		.verify = check_server,
+		.cancel = cancel_check,
+		.destruct = destroy_check,
+	};
+	copy_host(ch->target, check->host, sizeof(check->host));
+	check->ca_name = strdup(rpc_identity_ca(ch->identity));
+	rc = check->ca_name ? trust_open(&check->trust, ca, check->ca_name, err)
+			    : err_no_memory(err);
+	if (rc)
+		free_check(check);
+	else
+		*ret = check;
+	return rc;
+}
+
+/*
+ * Core would verify the chain before it asks us, and say nothing of what is wrong: so it does not.
+ * Nothing is sent before our check has passed.
+ */
+static int tls_credentials(const struct rpc_channel *ch, const struct tls_texts *texts,
+			   grpc_channel_credentials **ret, struct err *err)
+{
+	struct server_check *check;
+	grpc_tls_identity_pairs *pairs = NULL;
+	grpc_tls_certificate_provider *provider;
+	grpc_tls_certificate_verifier *verifier;
+	grpc_tls_credentials_options *options;
+	int rc = open_check(&check, ch, texts->ca, err);
+
+	if (rc)
+		return rc;
+	if (texts->cert) {
+		pairs = grpc_tls_identity_pairs_create();
+		grpc_tls_identity_pairs_add_pair(pairs, texts->key, texts->cert);
+	}
+	provider = grpc_tls_certificate_provider_static_data_create(texts->ca, pairs);
+	verifier = grpc_tls_certificate_verifier_external_create(&check->external);
+	options = grpc_tls_credentials_options_create();
+	grpc_tls_credentials_options_set_certificate_provider(options, provider);
+	grpc_tls_credentials_options_watch_root_certs(options);
+	if (pairs)
+		grpc_tls_credentials_options_watch_identity_key_cert_pairs(options);
+	grpc_tls_credentials_options_set_verify_server_cert(options, 0);
+	grpc_tls_credentials_options_set_certificate_verifier(options, verifier);
+	/* There is one host on a channel, and its name was checked. */
+	grpc_tls_credentials_options_set_check_call_host(options, 0);
+	*ret = grpc_tls_credentials_create(options);
+	grpc_tls_certificate_verifier_release(verifier);
+	grpc_tls_certificate_provider_release(provider);
+	return 0;
+}
+
+/* --- the channel ----------------------------------------------------------------------------- */
+
+static grpc_channel *create_channel(const char *uri, grpc_channel_credentials *credentials)
+{
+	grpc_arg args[] = {
+		rpc_int_arg(GRPC_ARG_MAX_RECEIVE_MESSAGE_LENGTH, (int)LIMIT_MESSAGE_LEN),
+		rpc_int_arg(GRPC_COMPRESSION_CHANNEL_ENABLED_ALGORITHMS_BITSET, 1), /* identity */
+		rpc_int_arg(GRPC_ARG_ENABLE_RETRIES, 0),                            /* callers do */
+		rpc_int_arg(GRPC_ARG_ENABLE_HTTP_PROXY, 0),
+		rpc_int_arg(GRPC_ARG_USE_LOCAL_SUBCHANNEL_POOL, 1),
+		rpc_int_arg(GRPC_ARG_DNS_ARES_QUERY_TIMEOUT_MS, RESOLVE_MS),
+		/* A service that vanished without a word is noticed within the patience of callers.
+		 */
+		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIME_MS, 20000),
+		rpc_int_arg(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 10000),
+		/* A service that comes back is found within seconds, not gRPC's two minutes. */
+		rpc_int_arg(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200),
+		rpc_int_arg(GRPC_ARG_MAX_RECONNECT_BACKOFF_MS, 2000),
+	};
+	grpc_channel_args channel_args = {ARRAY_LEN(args), args};
+
+	return grpc_channel_create(uri, credentials, &channel_args);
+}
+
+/* Puts a new channel in the place of the old one. */
+static int renew_channel(struct rpc_channel *ch, struct err *err)
+{
+	grpc_channel_credentials *credentials;
+	struct tls_texts texts = {0};
+	int rc = 0;
+
+	if (ch->has_tls) {
+		rc = rpc_identity_texts(ch->identity, &texts, &ch->version, err);
+		if (!rc)
+			rc = tls_credentials(ch, &texts, &credentials, err);
+		tls_texts_done(&texts);
+		if (rc)
+			return rc;
+	} else {
+		credentials = grpc_insecure_credentials_create();
+	}
+	if (ch->channel)
+		grpc_channel_destroy(ch->channel);
+	ch->channel = create_channel(ch->uri, credentials);
+	grpc_channel_credentials_release(credentials);
+	return 0;
+}
+
+/* Never TLS on a Unix socket, which needs none. */
+static int use_identity(struct rpc_channel *ch, struct rpc_identity *id, struct err *err)
+{
+	bool is_unix = !strncmp(ch->target, "unix:", 5);
+	char host[256] = "";
+
+	if (!is_unix)
+		copy_host(ch->target, host, sizeof(host));
+	if (rpc_identity_has_token(id) && !rpc_identity_has_tls(id) && !is_unix &&
+	    !rpc_listen_is_loopback(host))
+		return err_set(err, ERR_USAGE,
+			       "a token is not sent to %s in plain text: --ca FILE turns TLS on",
+			       host);
+	ch->identity = rpc_identity_ref(id);
+	ch->has_tls = rpc_identity_has_tls(id) && !is_unix;
+	return rpc_identity_load(id, err);
+}
+
+int rpc_channel_open(struct rpc_channel **ret, const char *target, struct rpc_identity *identity,
+		     struct err *err)
+{
+	_cleanup_(rpc_channel_closep) struct rpc_channel *ch = calloc(1, sizeof(*ch));
+	int rc;
+
+	if (!ch)
+		return err_no_memory(err);
+	if (snprintf(ch->target, sizeof(ch->target), "%s", target) >= (int)sizeof(ch->target))
+		return err_set(err, ERR_USAGE, "server address too long");
+	rc = target_uri(target, ch->uri, sizeof(ch->uri), err);
+	if (!rc && identity)
+		rc = use_identity(ch, identity, err);
+	if (!rc)
+		rc = renew_channel(ch, err);
+	if (!rc)
+		*ret = TAKE_PTR(ch);
+	return rc;
+}
+
+void rpc_channel_close(struct rpc_channel *ch)
+{
+	if (!ch)
+		return;
+	if (ch->channel)
+		grpc_channel_destroy(ch->channel);
+	rpc_identity_unref(ch->identity);
+	free(ch);
+}
+
+grpc_channel *rpc_channel_get(const struct rpc_channel *ch)
+{
+	return ch->channel;
+}
+
+char *rpc_channel_authorization(const struct rpc_channel *ch)
+{
+	return ch->identity ? rpc_identity_authorization(ch->identity) : NULL;
+}
+
+void rpc_channel_refresh(struct rpc_channel *ch, bool force)
+{
+	uint64_t version = ch->identity ? rpc_identity_refresh(ch->identity) : 0;
+	struct err err;
+
+	if (!force && (!ch->has_tls || ch->version == version))
+		return;
+	if (renew_channel(ch, &err))
+		log_warn("%s: %s", ch->target, err.message);
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "rpc_tls.h"
+
+#include <stdio.h>
+
+#include "log.h"
+
+/* gRPC keeps for each port which certificates it was given last. */
+struct tls_port {
+	struct rpc_tls *tls;
+	uint64_t version;
+};
+
+struct rpc_tls {
+	struct tls_watch *watch;
+	bool asks; /* clients for certificates */
+	size_t port_count;
+	struct tls_port ports[RPC_TLS_PORTS];
+};
+
+static void tell_certificate(struct rpc_tls *t, const char *what)
+{
+	struct tls_texts texts = {0};
+	char text[256];
+	uint64_t version;
+
+	if (tls_watch_texts(t->watch, &texts, &version, NULL))
+		return;
+	tls_texts_describe(&texts, text, sizeof(text));
+	tls_texts_done(&texts);
+	log_info("TLS: %s %s", what, text);
+}
+
+static void look_at_files(struct rpc_tls *t, bool force)
+{
+	struct err err;
+	int rc = tls_watch_look(t->watch, force, &err);
+
+	if (rc < 0)
+		log_warn("TLS: %s; the certificates from before stay", err.message);
+	else if (rc > 0)
+		tell_certificate(t, "now with");
+}
+
+static grpc_ssl_certificate_config_reload_status
+fetch_certificates(void *arg, grpc_ssl_server_certificate_config **ret)
+{
+	struct tls_port *port = arg;
+	struct tls_texts texts = {0};
+	grpc_ssl_pem_key_cert_pair pair;
+
+	look_at_files(port->tls, false);
+	if (port->version == tls_watch_version(port->tls->watch))
+		return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_UNCHANGED;
+	if (tls_watch_texts(port->tls->watch, &texts, &port->version, NULL))
+		return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_FAIL;
+	pair = (grpc_ssl_pem_key_cert_pair){texts.key, texts.cert};
+	/* Core aborts without roots; where no client is asked for a certificate they are not used.
+	 */
+	*ret = grpc_ssl_server_certificate_config_create(texts.ca ? texts.ca : texts.cert, &pair,
+							 1);
+	tls_texts_done(&texts);
+	return GRPC_SSL_CERTIFICATE_CONFIG_RELOAD_NEW;
+}
+
+int rpc_tls_open(struct rpc_tls **ret, const struct tls_files *files, struct err *err)
+{
+	_cleanup_(rpc_tls_closep) struct rpc_tls *t = calloc(1, sizeof(*t));
+	int rc;
+
+	if (!t)
+		return err_no_memory(err);
+	t->asks = files->ca != NULL;
+	rc = tls_watch_open(&t->watch, files, err);
+	if (rc)
+		return rc;
+	tell_certificate(t, "with");
+	*ret = TAKE_PTR(t);
+	return 0;
+}
+
+void rpc_tls_close(struct rpc_tls *t)
+{
+	if (!t)
+		return;
+	tls_watch_close(t->watch);
+	free(t);
+}
+
+grpc_server_credentials *rpc_tls_credentials(struct rpc_tls *t)
+{
+	struct tls_port *port = &t->ports[t->port_count];
+
+	if (t->port_count == RPC_TLS_PORTS)
+		return NULL;
+	t->port_count++;
+	port->tls = t;
+	return grpc_ssl_server_credentials_create_with_options(
+		grpc_ssl_server_credentials_create_options_using_config_fetcher(
+			t->asks ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+				: GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE,
+			fetch_certificates, port));
+}
+
+void rpc_tls_reload(struct rpc_tls *t)
+{
+	look_at_files(t, true);
+}
