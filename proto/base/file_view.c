@@ -149,7 +149,7 @@ void file_view_release(struct file_view *v)
 int file_view_check(const struct file_view *v, struct err *err)
 {
 	if (v->map && __atomic_load_n(&rows[v->at].is_lost, __ATOMIC_RELAXED))
-		return err_set(err, ERR_IO, "was cut short while it was read");
+		return err_set(err, ERR_IO, "was truncated while it was read");
 	return 0;
 }
 

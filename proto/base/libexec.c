@@ -17,8 +17,10 @@ int libexec_find(const char *name, char path[static LIMIT_PATH_LEN], struct err 
 	self[n > 0 ? n : 0] = 0;
 	slash = strrchr(self, '/');
 	if (!slash)
-		return err_set(err, ERR_NOT_FOUND,
-			       "%s: /proc/self/exe does not tell where this program is", name);
+		return err_set(
+			err, ERR_NOT_FOUND,
+			"%s: cannot find this program's directory: /proc/self/exe is not readable",
+			name);
 	slash[1] = 0;
 	for (size_t i = 0; i < ARRAY_LEN(places); i++)
 		if (snprintf(path, LIMIT_PATH_LEN, "%s%s%s", self, places[i], name) <

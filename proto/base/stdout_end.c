@@ -27,7 +27,7 @@ int stdout_flush(struct err *err)
 	if (!fflush(stdout) && !ferror(stdout))
 		return 0;
 	if (reader_is_gone())
-		return err_set(err, ERR_CANCELLED, "standard output: nobody reads it");
+		return err_set(err, ERR_CANCELLED, "standard output: its reader went away");
 	return err_set(err, ERR_IO, "standard output: cannot write");
 }
 

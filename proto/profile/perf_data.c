@@ -417,7 +417,7 @@ static int read_perf_view(struct file_view *file, struct profile *p, struct err 
 	int rc;
 
 	if (!perf_data_is(file->p, file->len))
-		return err_set(err, ERR_DATA, "perf.data: not such a file");
+		return err_set(err, ERR_DATA, "perf.data: not a perf.data file");
 	if (memcmp(file->p, magic, 8) != 0)
 		return err_set(err, ERR_UNSUPPORTED, "perf.data: of a big-endian machine");
 	r = reader_new(p, err);

@@ -92,7 +92,7 @@ int build_inputs_gather(struct build_inputs *in, struct kept_files *kept, const 
 	in->executable = debug >= 0 ? executable : -1;
 	in->executable_summary = executable_summary;
 	if (in->input < 0)
-		return err_set(err, ERR_NOT_FOUND, "no file of it was kept");
+		return err_set(err, ERR_NOT_FOUND, "no file of the binary was kept");
 	if (in->input_summary.alt_id.kind != BUILD_ID_NONE)
 		take_companion(in, kept, &in->input_summary.alt_id, KEPT_ALT, TABLE_COMPANION_ALT);
 	take_companion(in, kept, id, KEPT_DWP, TABLE_COMPANION_DWP);

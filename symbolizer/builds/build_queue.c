@@ -130,7 +130,8 @@ static void give_back(struct build_queue *q, struct upload *up, const struct err
 	struct err err;
 
 	err_set(&err, ERR_UNAVAILABLE,
-		"no table can be made at this moment: %s; nothing is lost, finish it again later",
+		"no table can be made at this moment: %s; nothing is lost, finish the upload again "
+		"later",
 		why->message);
 	pthread_mutex_lock(&q->lock);
 	if (!q->told_ns || now - q->told_ns > TELL_SECONDS * UINT64_C(1000000000)) {
@@ -181,9 +182,10 @@ static void build_upload(struct build_worker *m, struct upload *up)
 	if (!result.code && up->begin->kind == RAWSTACK__V1__BINARY_KIND__BINARY_KIND_ALT)
 		rebuild_users(q, &up->id);
 	if (spoiled)
-		result.code = err_set(&err, ERR_UNAVAILABLE,
-				      "what several clients sent of it is together another content "
-				      "than declared: begin again, from the start");
+		result.code =
+			err_set(&err, ERR_UNAVAILABLE,
+				"several clients have sent parts of the file, and together they "
+				"differ from what was declared: begin again, from the start");
 	result.message = err.message;
 	result.report = result.code ? NULL : report;
 	uploads_done(q->config.uploads, up, &result);

@@ -252,7 +252,7 @@ static int store_made(const struct build_env *env, const struct build_job *job, 
 	pthread_mutex_lock(env->store_lock);
 	if (is_deleted(env, job)) {
 		pthread_mutex_unlock(env->store_lock);
-		return err_set(err, ERR_NOT_FOUND, "deleted while its table was made again");
+		return err_set(err, ERR_NOT_FOUND, "deleted while its table was built again");
 	}
 	rc = read_old(env, &job->id, arena, &b, &old, err);
 	ready = rc == 1 && b.status == STORE_READY;

@@ -113,7 +113,7 @@ static int write_packed(struct kept_files *k, int fd, uint64_t len, int out, uin
 	if (!rc && fsync(out))
 		rc = err_sys(err, errno, "kept file");
 	if (!rc && *ret_len > k->max_bytes)
-		rc = err_set(err, ERR_LIMIT, "a kept file of %llu bytes, the budget is %llu",
+		rc = err_set(err, ERR_LIMIT, "a file of %llu bytes to keep, the budget is %llu",
 			     (unsigned long long)*ret_len, (unsigned long long)k->max_bytes);
 	return rc;
 }

@@ -140,11 +140,12 @@ static int begin_write(struct uploads *u, struct upload *up, uint64_t offset, si
 	pthread_mutex_lock(&u->lock);
 	if (up->displaced)
 		rc = err_set(err, ERR_UNAVAILABLE,
-			     "all places are taken, and another client had none: its place went to "
-			     "that; begin again a little later");
+			     "all places for uploads are taken, and this one's went to a client "
+			     "that had none: begin again a little later");
 	else if (up->lost)
-		rc = err_set(err, ERR_MISMATCH,
-			     "too slow: this upload was given up, or to another; begin again");
+		rc = err_set(
+			err, ERR_MISMATCH,
+			"too slow: this upload was dropped, or another client has it: begin again");
 	else if (offset != up->received)
 		rc = err_set(err, ERR_DATA, "offset: %llu, received so far: %llu",
 			     (unsigned long long)offset, (unsigned long long)up->received);

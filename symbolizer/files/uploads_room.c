@@ -249,10 +249,10 @@ int uploads_check_disk(struct uploads *u, struct upload *writer, size_t len, uin
 			others += up == writer ? 0 : up->received;
 		if (free_bytes + others < LIMIT_DISK_FLOOR + bytes_to_come(writer))
 			return err_set(err, ERR_LIMIT,
-				       "No space: the disk is down to what uploads leave free");
+				       "No space: uploads have to leave the rest of the disk free");
 		return err_set(err, ERR_UNAVAILABLE,
-			       "No space for now: other uploads fill the disk; what came of this "
-			       "one stays, begin again");
+			       "No space for now: other uploads fill the disk; what was received "
+			       "of this one stays, begin again");
 	}
 	return 0;
 }

@@ -95,7 +95,7 @@ int zstd_file_unpack(int in, int out, uint64_t max, struct err *err)
 			if (ZSTD_isError(left))
 				return err_set(err, ERR_DATA, "zstd: %s", ZSTD_getErrorName(left));
 			if (to.pos > max - written)
-				return err_set(err, ERR_DATA, "zstd: longer than it should be");
+				return err_set(err, ERR_DATA, "zstd: more bytes than expected");
 			rc = io_write_all(io_system(), out, p.out, to.pos, (off_t)written, err);
 			if (rc)
 				return rc;

@@ -263,8 +263,8 @@ static int run_store_verify(int argc, char **argv, struct err *err)
 		       "service\n",
 		       (unsigned long long)stat.other_count, (unsigned long long)stat.other_bytes);
 	return bad ? err_set(err, ERR_DATA,
-			     "%s: %zu damaged; the service makes them anew, or asks for "
-			     "them again",
+			     "%s: %zu damaged; the service builds them again, or asks for their "
+			     "files",
 			     a.data, bad)
 		   : 0;
 }
@@ -379,7 +379,7 @@ static int run_salvage(int argc, char **argv, struct err *err)
 	if (!is_new && errno != EEXIST)
 		return err_sys(err, errno, "%s", a.out);
 	if (!access(made, F_OK))
-		return err_set(err, ERR_EXISTS, "%s: there is a store already", made);
+		return err_set(err, ERR_EXISTS, "%s: holds a store already", made);
 	rc = salvage_whole(&a, path, made, &found, err);
 	if (rc && is_new)
 		(void)rmdir(a.out);

@@ -65,7 +65,7 @@ static void look_at_service(struct watchdog *w)
 	}
 	/* Under the lock, so that after watchdog_quiet() it is over. */
 	if (changed) {
-		log_warn(is_well ? "threads for all kinds of work are there again: serving"
+		log_warn(is_well ? "threads for all kinds of work are available again: serving"
 				 : "all threads of a kind are stuck: not serving");
 		w->config.changed(w->config.ctx, is_well);
 	}

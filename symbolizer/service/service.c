@@ -95,7 +95,7 @@ static void on_damaged(void *ctx, const struct build_id *id)
 {
 	char hex[BUILD_ID_HEX_MAX];
 
-	log_warn("the table of %s was damaged and is taken away; " STORE_DAMAGED_ADVICE,
+	log_warn("the table of %s was damaged and is removed; " STORE_DAMAGED_ADVICE,
 		 build_id_hex(id, hex));
 	build_queue_rebuild(((struct service *)ctx)->queue, id);
 }
@@ -123,8 +123,8 @@ static bool tell_of_store(struct service *s, bool *told_damage)
 			  s->data_dir);
 	}
 	if (stat.failed)
-		log_error("a write to the store failed half-way: it has to be opened anew, so the "
-			  "service ends");
+		log_error("a write to the store failed half-way, so the store has to be opened "
+			  "anew and the service ends");
 	else if (stat.gone)
 		log_error("%s/store.mdb is not the file any more that was opened: it was removed "
 			  "or exchanged, or its disk unmounted; the service ends",
@@ -247,11 +247,11 @@ static void tell_others(struct service *s)
 
 	store_stat(s->store, &stat);
 	if (stat.other_count)
-		log_info(
-			"%llu tables of other formats, %llu bytes, stay for the program that reads "
-			"them; they make room first. Those whose files were kept are made anew for "
-			"this one",
-			(unsigned long long)stat.other_count, (unsigned long long)stat.other_bytes);
+		log_info("%llu tables of other formats, %llu bytes, stay for the program that "
+			 "reads them, and are evicted first. Those whose files were kept are built "
+			 "again in the present format",
+			 (unsigned long long)stat.other_count,
+			 (unsigned long long)stat.other_bytes);
 }
 
 /*

@@ -39,8 +39,8 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 		return service_store_error(rc, err);
 	if (rc == 0 && !building && store_is_damaged(s->store))
 		return err_set(err, ERR_DAMAGED,
-			       "no binary %s is found, and the store is damaged: its operator has "
-			       "to look",
+			       "no binary %s is found, but the store is damaged and may have it: "
+			       "its operator has to act",
 			       build_id_hex(&id, hex));
 	if (rc == 0 && !building)
 		return err_set(err, ERR_NOT_FOUND, "no binary %s", build_id_hex(&id, hex));

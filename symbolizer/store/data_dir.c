@@ -24,8 +24,8 @@ static int make_owned(const struct owned *o, struct err *err)
 
 	if (geteuid())
 		return err_set(err, ERR_DENIED,
-			       "%s/%s: not there, and only the directory's owner, user %u, may "
-			       "make it: do this as that user, or as root",
+			       "%s/%s: missing, and only the directory's owner, user %u, may make "
+			       "it: do this as that user, or as root",
 			       o->dir, o->name, (unsigned int)o->owner.st_uid);
 	fd = openat(o->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0 || fchown(fd, o->owner.st_uid, o->owner.st_gid))
@@ -84,11 +84,10 @@ static bool is_private(const struct stat *dir)
 
 static int say_alien(const char *where, const char *name, const struct stat *st, struct err *err)
 {
-	return err_set(
-		err, ERR_DENIED,
-		"%s/%s: belongs to user %u, neither to this one nor to the owner of the data "
-		"directory: move it away, or chown it",
-		where, name, (unsigned int)st->st_uid);
+	return err_set(err, ERR_DENIED,
+		       "%s/%s: belongs to user %u, who is neither this user nor the owner of the "
+		       "data directory: move it away, or chown it",
+		       where, name, (unsigned int)st->st_uid);
 }
 
 static int say_link(const char *where, const char *name, struct err *err)
@@ -174,7 +173,7 @@ int data_dir_open_file(int dir_fd, const char *where, const char *name, int flag
 	if (!has_our_owner(&dir, &st) && !is_private(&dir))
 		return say_alien(where, name, &st, err);
 	if (st.st_nlink > 1 && dir.st_uid != geteuid())
-		return err_set(err, ERR_DENIED, "%s/%s: has another name elsewhere", where, name);
+		return err_set(err, ERR_DENIED, "%s/%s: has a second hard link", where, name);
 	*ret_fd = TAKE_FD(fd);
 	return 0;
 }

@@ -66,11 +66,10 @@ int store_birth_check(const char *dir, struct err *err)
 		return 0;
 	rc = open_store_dir(dir, &dir_fd, err);
 	if (!rc && !has_entry(dir_fd, "store.mdb") && has_entry(dir_fd, STORE_SALVAGE_NAME))
-		return err_set(
-			err, ERR_DATA,
-			"%s: a salvage into it did not end: do it again, or remove %s/%s to begin "
-			"with a new store",
-			dir, dir, STORE_SALVAGE_NAME);
+		return err_set(err, ERR_DATA,
+			       "%s: a salvage into this directory did not end: do it again, or "
+			       "remove %s/%s to begin with a new store",
+			       dir, dir, STORE_SALVAGE_NAME);
 	if (rc || !has_entry(dir_fd, "store.mdb") || !is_empty(dir_fd) || has_entry(dir_fd, MARK))
 		return rc;
 	for (size_t i = 0; i < ARRAY_LEN(signs); i++)

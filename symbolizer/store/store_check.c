@@ -126,7 +126,7 @@ static int wait_for_check(struct child *c, uint64_t until_ns, int *ret_status, s
 				 full ? sizeof(rest) : sizeof(c->line) - 1 - c->len);
 		else if (is_told_to_end())
 			why = err_set(err, ERR_CANCELLED,
-				      "told to end before the store was checked");
+				      "a signal came before the store was checked");
 		else if (io_mono_ns() > until_ns)
 			why = ERR_LIMIT;
 		else

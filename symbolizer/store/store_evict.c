@@ -297,8 +297,8 @@ static int evict_side_by_side(struct store *s, uint64_t needed, int tries, struc
 		rc = err_set(err, ERR_LIMIT, "the store is full of pinned tables");
 	} else if (!rc) {
 		rc = err_set(err, ERR_LIMIT,
-			     "no room in the store for %llu bytes: were all tables to go that are "
-			     "not pinned, %llu would lie side by side",
+			     "no room in the store for %llu bytes: even without all tables that "
+			     "are not pinned, only %llu would lie side by side",
 			     (unsigned long long)needed,
 			     (unsigned long long)(largest * l.page_len));
 	}
@@ -378,7 +378,7 @@ int store_commit(struct store *s, const struct kv_write *writes, size_t count, u
 		if (!cleared && is_read_by_others(s))
 			return err_set(err, ERR_UNAVAILABLE,
 				       "the store is full, and another process reads it (a "
-				       "backup?): nothing can make room until that has ended");
+				       "backup?): there is no room until that ends");
 		/*
 		 * A process that died with a snapshot may have held all the pages that are needed.
 		 * Otherwise tables are evicted; free pages must lie side by side, which may take

@@ -132,12 +132,12 @@ static void tell_segments(struct module *m, Rawstack__V1__ModuleReply *reply, ch
 	if (reply->segments_from_host) {
 		m->generation = file_segments_hash(m->segments, m->segment_count, m->generation);
 		snprintf(reason, reason_len,
-			 "of a debug file alone: file offsets go by the segments "
-			 "that the host sent with the build id");
+			 "its table is of a debug file alone: file offsets are answered with the "
+			 "segments that the host sent");
 		return;
 	}
 	snprintf(reason, reason_len,
-		 "of a debug file alone: file offsets need its executable too%s%s",
+		 "its table is of a debug file alone: file offsets need its executable, too%s%s",
 		 m->segments_wrong ? "; of the segments that the host sent, " : "",
 		 m->segments_wrong ? m->segments_wrong : "");
 }

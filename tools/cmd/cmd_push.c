@@ -96,7 +96,9 @@ static const struct option_usage usage = {
 static int check_push_arguments(struct arguments *o, size_t file_count, struct err *err)
 {
 	if (o->kernel && (o->kallsyms || o->build_id))
-		return options_refuse(&usage, err, "--kernel finds its file and its id itself");
+		return options_refuse(&usage, err,
+				      "--kernel takes neither files nor --kallsyms nor --build-id: "
+				      "it finds them itself");
 	if (o->kallsyms && !o->build_id)
 		return options_refuse(&usage, err, "--kallsyms needs --build-id");
 	if (o->build_id && !o->kallsyms)

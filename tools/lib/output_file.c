@@ -63,7 +63,7 @@ int output_file_write(void *file, const void *p, size_t len, struct err *err)
 			continue;
 		/* A reader that left is no failure: stdout_flush() says the same. */
 		if (n < 0 && errno == EPIPE && !f->path)
-			return err_set(err, ERR_CANCELLED, "standard output: nobody reads it");
+			return err_set(err, ERR_CANCELLED, "standard output: its reader went away");
 		if (n < 0)
 			return err_sys(err, errno, "%s: write",
 				       f->path ? f->path : "standard output");

@@ -202,7 +202,7 @@ int text_match_compile(struct text_match *m, const char *what, const char *patte
 	text_match_done(m);
 	if (!is_bounded(pattern, &parts) || (parts > PARTS_FEW && !is_quick(pattern)))
 		return err_set(err, ERR_USAGE,
-			       "%s: a pattern that is too long, repeats too often, or refers to "
+			       "%s: the pattern is too long, repeats too often, or refers to "
 			       "its own groups",
 			       what);
 	rc = regcomp(&m->re, pattern, REG_EXTENDED);

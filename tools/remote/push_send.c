@@ -459,6 +459,7 @@ int push_send(const struct push_options *o, const struct push_files *files,
 		*err = p.failure;
 	else if (!rc && !p.found && !kernel)
 		rc = err_set(err, ERR_NOT_FOUND,
-			     "nothing was pushed: no ELF file with a build id in what was given");
+			     "nothing was pushed: the given files and directories have no ELF file "
+			     "with a build id");
 	return rc ? rc : p.failure.code;
 }

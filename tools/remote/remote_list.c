@@ -34,7 +34,7 @@ static int read_pages(const struct remote_list *l, struct rpc_client *c, bool js
 		if (!page.next_token.len)
 			return 0;
 	}
-	return err_set(err, ERR_LIMIT, "%s: the service's list does not end",
+	return err_set(err, ERR_LIMIT, "%s: the service sends pages without end",
 		       command_name(l->command));
 }
 

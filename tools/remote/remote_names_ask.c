@@ -201,7 +201,8 @@ static int take_modules(struct remote_names *n, const Rawstack__V1__SymbolizedBa
 		if (b->row == PROFILE_NONE)
 			continue;
 		if (b->row >= r->n_modules)
-			return err_set(err, ERR_INTERNAL, "the service does not say what it has");
+			return err_set(err, ERR_INTERNAL,
+				       "the reply of the service lacks a status");
 		m = r->modules[b->row];
 		b->status = remote_module_status(m->status);
 		text_append(&reason, m->reason.data, m->reason.len);
@@ -232,7 +233,7 @@ static int take_reply(struct remote_names *n, const Rawstack__V1__SymbolizedBatc
 	if (!rc && n->found.failed)
 		rc = profile_full(&n->found, err, "names");
 	if (!rc && deferred == count)
-		rc = err_set(err, ERR_INTERNAL, "the service defers all of %zu places", count);
+		rc = err_set(err, ERR_INTERNAL, "the service answers none of %zu places", count);
 	*ret_deferred = deferred;
 	return rc;
 }

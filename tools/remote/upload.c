@@ -87,8 +87,8 @@ static int upload_refused(const Rawstack__V1__BeginReply *reply, struct err *err
 	switch (reply->status) {
 	case RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_IN_PROGRESS:
 		/* Perhaps our own, whose connection broke a moment ago. */
-		return err_set(err, ERR_UNAVAILABLE, "another upload of it is under way: %.*s", len,
-			       reason);
+		return err_set(err, ERR_UNAVAILABLE,
+			       "another upload of this binary is under way: %.*s", len, reason);
 	case RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_OVER_QUOTA:
 		return err_set(err, reply->retry_ms ? ERR_UNAVAILABLE : ERR_LIMIT,
 			       "the service has no room: %.*s", len, reason);
@@ -180,7 +180,9 @@ static int begin_remote_upload(struct state *s, struct upload_result *r, struct 
 	if (reply->status != RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_NEEDED)
 		return upload_refused(reply, err);
 	if (reply->upload_id.len > sizeof(s->id) || reply->offset > s->size)
-		return err_set(err, ERR_INTERNAL, "the service answers Begin with nonsense");
+		return err_set(
+			err, ERR_INTERNAL,
+			"the service answers Begin with an offset or id that is out of range");
 	memcpy(s->id, reply->upload_id.data, reply->upload_id.len);
 	s->id_len = reply->upload_id.len;
 	s->offset = reply->offset;

@@ -17,7 +17,7 @@ static int check_filter(const struct resolve_options *o, size_t address_count, s
 				      "--filter copies a log, and nothing else");
 	if (o->kernel || o->label_count)
 		return options_refuse(&resolve_usage, err,
-				      "--kernel and --label are not for --filter, which names the "
+				      "--filter takes neither --kernel nor --label; it names the "
 				      "kernel's addresses anyway");
 	return 0;
 }
@@ -29,7 +29,8 @@ static int check_target(void *at _unused_, const char *option _unused_, const ch
 	if (strncmp(name, "elf32-", 6) == 0 || strncmp(name, "elf64-", 6) == 0 ||
 	    strcmp(name, "default") == 0)
 		return 0;
-	return err_set(err, ERR_USAGE, "--target %s: not a format that is read here: ELF", name);
+	return err_set(err, ERR_USAGE, "--target %s: not a supported format: only ELF is read",
+		       name);
 }
 
 /* Checks that exactly one of four sources is given. */
@@ -55,7 +56,7 @@ static int check_source(const struct resolve_options *o, struct err *err)
 				      "--section is for addresses of a -e FILE");
 	if ((o->pid || o->kernel) && o->file_off)
 		return options_refuse(&resolve_usage, err,
-				      "addresses of a process are no file offsets");
+				      "addresses of a process are not file offsets");
 	return 0;
 }
 
@@ -66,8 +67,9 @@ static int check_resolve_options(struct resolve_options *o, size_t address_count
 	if (o->filter)
 		return check_filter(o, address_count, err);
 	if (o->drop_in && o->asked_style && o->style != RESOLVE_GNU)
-		return options_refuse(&resolve_usage, err,
-				      "--output-style and --json are not for addr2line's letters");
+		return options_refuse(
+			&resolve_usage, err,
+			"--output-style and --json do not go with addr2line's option letters");
 	if (o->drop_in && !o->build_id && !o->file_count && !o->name && !o->pid && !o->kernel)
 		o->files[o->file_count++] = "a.out"; /* as every binutil */
 	if (o->drop_in && o->file_count) {           /* and the last counts */

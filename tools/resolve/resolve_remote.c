@@ -29,7 +29,8 @@ static int check_module(const Rawstack__V1__ModuleReply *m, const struct build_i
 
 	build_id_hex(id, hex);
 	if (!m)
-		return err_set(err, ERR_INTERNAL, "%s: the service does not say what it has", hex);
+		return err_set(err, ERR_INTERNAL, "%s: the reply of the service has no module",
+			       hex);
 	switch (m->status) {
 	case RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY:
 		return 0;
