@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_CERTIFICATE_H
 #define RAWSTACK_CERTIFICATE_H
-/* Certificates (X.509, RFC 5280) in texts of PEM, and what people read of them. Internal to
+/* Parses certificates (X.509, RFC 5280) in PEM texts and describes them for people. Internal to
  * proto/identity: the rest of the tree sees no type of OpenSSL. Safe from any thread. */
 #include <openssl/x509.h>
 
@@ -11,8 +11,9 @@
 /* Of one text; a chain has two or three, the CAs of a distribution are 150. */
 #define CERTIFICATES_MAX 512
 
-/* All certificates of a text that ends in NUL: freed with certificate_list_free(). ERR_DATA when
- * one of them does not parse (a file that is cut, say), or there is none; ERR_LIMIT. */
+/* Parses all certificates of a text that ends in NUL; free them with certificate_list_free().
+ * Returns ERR_DATA if one does not parse (the file may be truncated) or there is none, or
+ * ERR_LIMIT. */
 int certificate_list_parse(STACK_OF(X509) * *ret, const char *pem, struct err *err) _must_check_;
 
 static inline void certificate_list_free(STACK_OF(X509) * *list)
@@ -23,21 +24,21 @@ static inline void certificate_list_free(STACK_OF(X509) * *list)
 #define CERTIFICATE_NAME_LEN 128
 #define CERTIFICATE_DATE_LEN 32
 
-/* Who it is of, as "CN=a,O=b" (RFC 2253), cut; a subject without names gives its first alternative
- * name, or "no name". */
+/* Writes the subject, or the issuer, as "CN=a,O=b" (RFC 2253), cut. A subject without names gives
+ * its first alternative name, or "no name". */
 void certificate_subject(const X509 *certificate, char to[static CERTIFICATE_NAME_LEN]);
 void certificate_issuer(const X509 *certificate, char to[static CERTIFICATE_NAME_LEN]);
 
-/* "2026-01-31 12:00:00 UTC" */
+/* Writes a date as "2026-01-31 12:00:00 UTC". */
 void certificate_date(const ASN1_TIME *time, char to[static CERTIFICATE_DATE_LEN]);
 
-/* Its alternative names as "DNS:a, IP:127.0.0.1", cut; "none". */
+/* Writes the alternative names as "DNS:a, IP:127.0.0.1", cut, or "none". */
 void certificate_names(const X509 *certificate, char *to, size_t len);
 
-/* Whether now is between its dates: 0, or ERR_DENIED and which date is the matter. */
+/* Checks that now is between its dates. Returns 0, or ERR_DENIED with the date at fault. */
 int certificate_check_dates(const X509 *certificate, struct err *err) _must_check_;
 
-/* Seconds since 1970 at which it expires. */
+/* Returns the time at which it expires, in seconds since 1970. */
 int64_t certificate_end(const X509 *certificate);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_TOKEN_H
 #define RAWSTACK_TOKEN_H
-/* The token that a client shows (RFC 6750), as it stands in a file of its own: one word of
- * printable ASCII, which may have a line end behind it. */
+/* Reads the bearer token that a client sends (RFC 6750) from a file of its own: one word of
+ * printable ASCII, with a line end or without. */
 #include "base.h"
 #include "err.h"
 
@@ -10,11 +10,12 @@
  */
 #define LIMIT_TOKEN_LEN 2048
 
-/* *ret is freed with token_free(). Errors of io_read_file() with LIMIT_TOKEN_LEN; ERR_DATA. */
+/* Reads a token; free *ret with token_free(). Returns an error of io_read_file() with
+ * LIMIT_TOKEN_LEN, or ERR_DATA. */
 int token_read(const char *path, char **ret, struct err *err) _must_check_;
-void token_free(char *token); /* overwrites it */
+void token_free(char *token); /* overwrites the token */
 
-/* Whether text may be a token. */
+/* Returns whether a text may be a token. */
 bool token_is_word(const char *text);
 
 #endif

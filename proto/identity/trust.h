@@ -2,18 +2,19 @@
 #ifndef RAWSTACK_TRUST_H
 #define RAWSTACK_TRUST_H
 /*
- * Whether a peer's certificate is to be believed: signed by one of our CAs (RFC 5280 section 6), in
- * time, for its use, and, of a server, for the name that was called (RFC 6125; alternative names
- * only, never the common name). Says why not, which gRPC core 1.51 does not.
+ * Decides whether to trust a peer's certificate: it is signed by one of our CAs (RFC 5280 section
+ * 6), valid now, for its use, and, for a server, for the name that was called (RFC 6125;
+ * alternative names only, never the common name). It gives the reason for a refusal, which gRPC
+ * core 1.51 does not.
  *
- * Does not know whether the peer has the key: TLS has seen to that. Safe from any thread.
+ * It does not check that the peer has the key; TLS has done that. Safe from any thread.
  */
 #include "base.h"
 #include "err.h"
 
 struct trust;
 
-/* ca: a text of PEM; `name` is what errors call it by, kept, not copied. */
+/* Opens a set of CAs. ca is a PEM text; `name` is borrowed and names it in errors. */
 int trust_open(struct trust **ret, const char *ca, const char *name, struct err *err) _must_check_;
 void trust_close(struct trust *t);
 DEFINE_FREEP(struct trust, trust_close);
@@ -23,16 +24,16 @@ enum trust_use {
 	TRUST_CLIENT
 };
 
-/* What a peer has shown, as texts of PEM; both end in NUL. */
+/* The certificates that a peer sent, as PEM texts; both end in NUL. */
 struct trust_shown {
 	const char *leaf;
-	const char *chain; /* those that lead to a CA, the leaf too or not; NULL: none */
+	const char *chain; /* those that lead to a CA, perhaps with the leaf; or NULL */
 };
 
 /*
- * host: the name or address that the leaf has to be for; NULL: any. 0, and in *ret_end (may be
- * NULL) when that ends, in seconds since 1970; ERR_DENIED and one line that says why not; ERR_DATA
- * when it is no certificate.
+ * Checks a peer. host is the name or address that the leaf has to be for; NULL: any. Returns 0, and
+ * in *ret_end (may be NULL) when that ends, in seconds since 1970; ERR_DENIED with the reason; or
+ * ERR_DATA if it is no certificate.
  */
 int trust_check(const struct trust *t, const struct trust_shown *shown, enum trust_use use,
 		const char *host, int64_t *ret_end, struct err *err) _must_check_;

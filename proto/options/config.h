@@ -2,10 +2,10 @@
 #ifndef RAWSTACK_CONFIG_H
 #define RAWSTACK_CONFIG_H
 /*
- * The configuration of a daemon: the same rows that describe its command line describe its file and
- * its environment, so that every option is a key, and none of the three knows one that the others
- * do not. The command line goes over the environment, and that over the file; what a lower one says
- * of an option that a higher one names counts for nothing.
+ * Reads the configuration of a daemon. The rows that describe its command line also describe its
+ * file and its environment, so every option is a key, and none of the three knows one that the
+ * others do not. The command line overrides the environment, and that overrides the file; a lower
+ * value of an option that a higher source sets is ignored.
  *
  *	# /etc/rawstack/mole.conf: a key is the long name of an option.
  *	depth = 12
@@ -28,13 +28,13 @@
  *	if (rc)
  *		return stdout_end(rc, &err);
  *
- * A file has at most CONFIG_FILE_MAX bytes. Not for threads, but for different structs.
+ * A file has at most CONFIG_FILE_MAX bytes. Several threads may use different structs.
  */
 #include "options.h"
 
 #define CONFIG_FILE_MAX 65536
 
-/* Where a value is from; a later one goes over an earlier one. */
+/* The source of a value; a later one overrides an earlier one. */
 enum config_source {
 	CONFIG_DEFAULT,
 	CONFIG_FILE,
@@ -44,46 +44,45 @@ enum config_source {
 
 extern const char CONFIG_NO[];
 
-/* One value that somebody gave, in the order in which they were read. */
+/* One given value, in the order of reading. */
 struct config_value {
 	const struct option_row *row;
-	size_t offset;    /* of the struct that the row is for, in the outermost one */
+	size_t offset;    /* offset of the struct that the row fills, in the outermost one */
 	const char *text; /* NULL: an option without argument, or without its optional one;
 			     CONFIG_NO itself: not this option, whatever a lower source says */
-	uint32_t line;    /* of the file */
+	uint32_t line;    /* line of the file */
 	enum config_source source;
 };
 
-/* Zero before the first call. The texts that options were given may lie in it: it has to live as
- * long as they are used. */
+/* Zero it before the first call. It may hold the texts of options, so it has to live as long as
+ * they are used. */
 struct config {
-	const char *path; /* the file's, borrowed from the command line or the usage; NULL: none */
-	char *text;       /* its contents, cut into strings; NULL: there is none */
+	const char *path; /* path of the file, borrowed from argv or the usage; or NULL */
+	char *text;       /* content of the file, cut into strings; or NULL */
 	struct config_value *values;
 	size_t count, cap;
 	bool wants_check, wants_print;
 };
 
 /*
- * Reads the command line as options_parse() does, which is to have no operands, then the
- * environment, then the file of --config, or that of the usage if it is there; and stores what
- * counts into the struct that the rows describe.
+ * Reads the command line as options_parse() does, without operands, then the environment, then the
+ * file of --config, or that of the usage if it exists, and stores the values that count into the
+ * struct that the rows describe.
  *
- * 0; 1: help or the version was asked for, and is printed; ERR_USAGE: an argument, a variable (it
- * is named) or a line (FILE:LINE); the code of a setter; ERR_NOT_FOUND, ERR_IO, ERR_LIMIT: the file
- * cannot be read; ERR_MEMORY. The caller calls config_done() in each case.
+ * Returns 0; 1 if help or the version is printed; ERR_USAGE for an argument, a variable (named) or
+ * a line (FILE:LINE); the code of a setter; ERR_NOT_FOUND, ERR_IO or ERR_LIMIT if the file cannot
+ * be read; or ERR_MEMORY. The caller calls config_done() in each case.
  */
 int config_parse(const struct option_usage *usage, int argc, char **argv, void *into,
 		 struct config *ret, struct err *err) _must_check_;
 
-/* For --check-config and --print-config, after the program has made all checks of its own: prints
- * what was asked for, and returns 1: nothing else is to be done. 0: neither was asked for. `from`
- * is the struct that config_parse() filled. ERR_MEMORY. */
+/* Answers --check-config and --print-config, after all checks of the program itself: prints what
+ * was asked for and returns 1, which leaves nothing to do. Returns 0 if neither was asked for, or
+ * ERR_MEMORY. `from` is the struct that config_parse() filled. */
 int config_answer(const struct config *c, const struct option_usage *usage, const void *from,
 		  struct err *err) _must_check_;
 
-/* Calls each() with the rows of which the two say different things, as after the file was read
- * again. */
+/* Calls each() with the rows whose values differ, as after the file was read again. */
 void config_compare(const struct option_usage *usage, const struct config *a,
 		    const struct config *b, void (*each)(void *ctx, const struct option_row *row),
 		    void *ctx);

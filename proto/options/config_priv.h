@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #ifndef RAWSTACK_CONFIG_PRIV_H
 #define RAWSTACK_CONFIG_PRIV_H
-/* The grammar of configuration files, and what --print-config says. Private to this room. */
+/* The grammar of configuration files, and the output of --print-config. Private to this room. */
 #include "config.h"
 #include "options_priv.h"
 
 /* A line of a file, cut into strings in place. */
 struct config_line {
 	const char *name;  /* NULL: an empty line, or a comment */
-	const char *value; /* NULL: there is none behind the name */
+	const char *value; /* NULL: nothing behind the name */
 };
 
-/* Takes the next line at *text, which ends in NUL, and moves *text behind it, to NULL behind the
- * last. False: *ret_why says what is wrong with it. */
+/* Takes the next line at *text, which ends in NUL, and moves *text behind it, or to NULL behind the
+ * last. Returns false if the line is wrong, and why in *ret_why. */
 bool config_take_line(char **text, struct config_line *ret, const char **ret_why);
 
-/* Appends a value as a file has it: in quotes where they are needed. */
+/* Appends a value as in a file: in quotes if they are needed. */
 void config_put_value(struct buf *out, const char *value);
 
-/* The row of a key, by its whole name. NULL: there is none. */
+/* Returns the row of a key, by its whole name, or NULL. */
 const struct option_row *config_find_row(const struct option_usage *usage, const char *name,
 					 size_t *ret_offset);
 
