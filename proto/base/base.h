@@ -7,6 +7,7 @@
  *
  *	_cleanup_(buf_done) struct buf out = BUF_INIT(LIMIT);	released when the scope ends
  *	return TAKE_PTR(obj);					hands it out instead
+ *	TRY(x_open(&x, err));					ends the function on an error
  */
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,6 +39,15 @@
 		*take_p_ = -1;          \
 		take_v_;                \
 	})
+
+/* Returns from the function with what the call returned, unless that is 0: its error, or the 1 of a
+ * call after which nothing is left to do. */
+#define TRY(call)                       \
+	do {                            \
+		int try_rc_ = (call);   \
+		if (try_rc_)            \
+			return try_rc_; \
+	} while (0)
 
 /* Declares x_freep() for _cleanup_(), from x_free() that accepts NULL. */
 #define DEFINE_FREEP(type, fn)             \

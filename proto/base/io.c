@@ -265,10 +265,9 @@ enum {
 
 static int write_and_sync(const struct io *io, int fd, const void *p, size_t len, struct err *err)
 {
-	int rc = io_write_all(io, fd, p, len, 0, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(io_write_all(io, fd, p, len, 0, err));
 	rc = io->sync(io->ctx, fd);
 	return rc ? err_sys(err, -rc, "sync") : 0;
 }
@@ -349,14 +348,11 @@ int io_write_file(const char *path, const void *p, size_t len, mode_t mode, stru
 	_cleanup_(freep) char *dir =
 		slash ? strndup(path, (size_t)(slash + 1 - path)) : strdup(".");
 	_cleanup_(closep) int dir_fd = dir ? open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
-	int rc;
 
 	if (dir_fd < 0)
 		return err_sys(err, dir ? errno : ENOMEM, "%s", path);
-	rc = io_check_output(path, err);
-	if (!rc)
-		rc = replace_file(io_system(), dir_fd, name, mode, p, len, err);
-	return rc;
+	TRY(io_check_output(path, err));
+	return replace_file(io_system(), dir_fd, name, mode, p, len, err);
 }
 
 int io_read_file(const char *path, size_t max, uint8_t **ret_p, size_t *ret_len, struct err *err)

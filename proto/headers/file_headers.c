@@ -70,21 +70,13 @@ int file_headers_read(int fd, struct file_headers *ret, struct err *err)
 	uint8_t header[HEADER_MAX];
 	const struct class_layout *layout;
 	struct bytes in;
-	int rc = open_file(fd, ret, err);
 
-	if (rc)
-		return rc;
-	rc = file_headers_bytes(ret, header, EI_NIDENT, 0, err);
-	if (rc)
-		return rc;
-	rc = file_headers_check_ident(header, err);
-	if (rc)
-		return rc;
+	TRY(open_file(fd, ret, err));
+	TRY(file_headers_bytes(ret, header, EI_NIDENT, 0, err));
+	TRY(file_headers_check_ident(header, err));
 	ret->is_64 = header[EI_CLASS] == ELFCLASS64;
 	layout = layout_of(ret);
-	rc = file_headers_bytes(ret, header, layout->file_header_len, 0, err);
-	if (rc)
-		return rc;
+	TRY(file_headers_bytes(ret, header, layout->file_header_len, 0, err));
 	in = bytes_of(header + EI_NIDENT, layout->file_header_len - EI_NIDENT);
 	ret->type = bytes_u16(&in);
 	bytes_skip(&in, 2 + 4);     /* e_machine, e_version */
@@ -116,10 +108,8 @@ int file_headers_segment(struct file_headers *h, uint32_t i, struct file_header 
 	const size_t len = layout_of(h)->segment_header_len;
 	uint8_t header[HEADER_MAX];
 	struct bytes in;
-	int rc = read_entry(h, &h->segments, i, len, header, err);
 
-	if (rc)
-		return rc;
+	TRY(read_entry(h, &h->segments, i, len, header, err));
 	*ret = (struct file_header){0};
 	in = bytes_of(header, len);
 	ret->type = bytes_u32(&in);
@@ -141,10 +131,8 @@ int file_headers_section(struct file_headers *h, uint32_t i, struct file_header 
 	const size_t len = layout_of(h)->section_header_len;
 	uint8_t header[HEADER_MAX];
 	struct bytes in;
-	int rc = read_entry(h, &h->sections, i, len, header, err);
 
-	if (rc)
-		return rc;
+	TRY(read_entry(h, &h->sections, i, len, header, err));
 	in = bytes_of(header, len);
 	ret->name = bytes_u32(&in);
 	ret->type = bytes_u32(&in);

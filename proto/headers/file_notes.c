@@ -41,12 +41,11 @@ static int find_in_content(struct file_headers *h, const struct file_header *s,
 			   struct build_id *ret, struct err *err)
 {
 	_cleanup_(freep) uint8_t *p = malloc(s->len);
-	int rc;
 
 	if (!p)
 		return err_no_memory(err);
-	rc = file_headers_bytes(h, p, s->len, s->off, err);
-	return rc ? rc : file_notes_find(bytes_of(p, s->len), s->align, ret);
+	TRY(file_headers_bytes(h, p, s->len, s->off, err));
+	return file_notes_find(bytes_of(p, s->len), s->align, ret);
 }
 
 typedef int read_header(struct file_headers *h, uint32_t i, struct file_header *ret,
@@ -62,17 +61,13 @@ static int find_by_headers(struct file_headers *h, const struct file_header_tabl
 
 	for (uint32_t i = 0; t->off && i < t->count && i < limits->headers; i++) {
 		struct file_header s;
-		int rc = read(h, i, &s, err);
 
-		if (rc)
-			return rc;
+		TRY(read(h, i, &s, err));
 		if (s.type != wanted || s.len < NOTE_MIN || s.len > limits->note_len ||
 		    s.len > left || s.off > h->file_len || s.len > h->file_len - s.off)
 			continue;
 		left -= s.len;
-		rc = find_in_content(h, &s, ret, err);
-		if (rc)
-			return rc;
+		TRY(find_in_content(h, &s, ret, err));
 	}
 	return 0;
 }
@@ -97,10 +92,9 @@ int file_notes_of_file(int fd, struct build_id *ret)
 		.read_len = LIMIT_NOTE_HEADERS * LIMIT_NOTES_LEN,
 	};
 	struct file_headers h;
-	int rc = file_headers_read(fd, &h, NULL);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(file_headers_read(fd, &h, NULL));
 	if (!h.segments.is_usual)
 		return ERR_DATA;
 	rc = file_notes_in_segments(&h, &limits, ret, NULL);
@@ -116,10 +110,8 @@ int file_notes_of_path(const char *path, struct build_id *ret, struct err *err)
 {
 	_cleanup_(freep) uint8_t *p = NULL;
 	size_t len;
-	int rc = io_read_file(path, LIMIT_NOTES_LEN, &p, &len, err);
 
-	if (rc)
-		return rc;
+	TRY(io_read_file(path, LIMIT_NOTES_LEN, &p, &len, err));
 	return file_notes_find(bytes_of(p, len), 4, ret) == 1
 		       ? 0
 		       : err_set(err, ERR_NOT_FOUND, "%s: no build id", path);

@@ -176,7 +176,6 @@ static int parse_long(const struct command_line *c, int at, int *ret_words)
 	char option[OPTION_NAME_MAX];
 	bool is_ambiguous;
 	size_t offset;
-	int rc;
 
 	*ret_words = 1;
 	row = option_find_name(c->usage, name, len, &offset, &is_ambiguous);
@@ -188,9 +187,7 @@ static int parse_long(const struct command_line *c, int at, int *ret_words)
 	if (argument && !row->argument)
 		return options_refuse(c->usage, c->err, "option %.*s takes no value",
 				      OPTIONS_SHOWN_MAX, word);
-	rc = print_asked(c, row, c->err);
-	if (rc)
-		return rc;
+	TRY(print_asked(c, row, c->err));
 	if (row->argument && !argument && !row->is_optional) {
 		if (at + 1 >= c->argc)
 			return options_refuse(c->usage, c->err, "option %.*s needs a value",
@@ -215,9 +212,7 @@ static int parse_letters(const struct command_line *c, int at, int *ret_words)
 
 		if (!row)
 			return options_refuse(c->usage, c->err, "unknown option %s", option);
-		rc = print_asked(c, row, c->err);
-		if (rc)
-			return rc;
+		TRY(print_asked(c, row, c->err));
 		if (row->argument && !row->is_optional) {
 			argument = p[1] ? p + 1 : at + 1 < c->argc ? c->argv[at + 1] : NULL;
 			if (!argument)
@@ -263,17 +258,13 @@ int option_read_line(const struct option_usage *usage, int argc, char **argv, op
 	int first = 1, count;
 
 	for (int at = 1; at < argc && !is_over; at += count) {
-		int rc;
-
 		count = 1;
 		if (argv[at][0] != '-' || !argv[at][1])
 			continue;
 		is_over = strcmp(argv[at], "--") == 0;
-		rc = is_over              ? 0
-		     : argv[at][1] == '-' ? parse_long(&c, at, &count)
-					  : parse_letters(&c, at, &count);
-		if (rc)
-			return rc;
+		TRY(is_over              ? 0
+		    : argv[at][1] == '-' ? parse_long(&c, at, &count)
+					 : parse_letters(&c, at, &count));
 		move_words(argv, first, at, count);
 		first += count;
 	}

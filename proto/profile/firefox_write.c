@@ -27,12 +27,8 @@ static int write_column(struct firefox_writer *w, const char *name, size_t count
 	json_key(&w->out->buf, name);
 	json_open(&w->out->buf, '[');
 	for (uint32_t i = 0; i < count; i++) {
-		int rc;
-
 		cell(w, i);
-		rc = text_out_spill(w->out, err);
-		if (rc)
-			return rc;
+		TRY(text_out_spill(w->out, err));
 	}
 	json_close(&w->out->buf, ']');
 	return 0;
@@ -327,7 +323,6 @@ static int write_firefox_samples(struct firefox_writer *w, const struct thread_g
 		for (size_t i = 0; i < g->count; i++) {
 			uint32_t sample = g->samples[i];
 			int64_t weight = profile_values(w->p, sample)[w->value];
-			int rc;
 
 			if (weight <= 0)
 				continue;
@@ -340,9 +335,7 @@ static int write_firefox_samples(struct firefox_writer *w, const struct thread_g
 				buf_printf(out, "%s%.6f", n ? "," : "",
 					   (c == TIME ? step * (double)n : (double)weight) / 1e6);
 			n++;
-			rc = text_out_spill(w->out, err);
-			if (rc)
-				return rc;
+			TRY(text_out_spill(w->out, err));
 		}
 		json_close(out, ']');
 	}
@@ -427,12 +420,10 @@ int firefox_write(const struct profile *p, uint32_t value, const char *title, st
 #undef TABLE
 	_cleanup_(thread_groups_done) struct thread_groups g = {0};
 	struct buf *out = &to->buf;
-	int rc = firefox_tables_make(&w, err);
+	int rc;
 
-	if (!rc)
-		rc = thread_groups_make(&g, p, err);
-	if (rc)
-		return rc;
+	TRY(firefox_tables_make(&w, err));
+	TRY(thread_groups_make(&g, p, err));
 	json_open(out, '{');
 	write_meta(&w, title);
 	rc = write_libs(&w, err);

@@ -103,13 +103,10 @@ int gzip_writer_add(struct gzip_writer *w, const void *p, size_t len, struct err
 
 	while (len) {
 		size_t n = len < CHUNK ? len : CHUNK;
-		int rc;
 
 		w->z.next_in = (z_const Bytef *)(uintptr_t)from;
 		w->z.avail_in = (unsigned int)n;
-		rc = run_deflate(w, Z_NO_FLUSH, err);
-		if (rc)
-			return rc;
+		TRY(run_deflate(w, Z_NO_FLUSH, err));
 		from += n;
 		len -= n;
 	}

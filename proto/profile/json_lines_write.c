@@ -114,7 +114,6 @@ int json_lines_write(const struct profile *p, struct text_out *to, struct err *e
 
 	for (uint32_t i = 0; i < p->samples.count; i++) {
 		struct profile_sample s = profile_sample(p, i);
-		int rc;
 
 		json_open(out, '{');
 		write_values(p, i, out);
@@ -123,9 +122,7 @@ int json_lines_write(const struct profile *p, struct text_out *to, struct err *e
 			return err_set(err, ERR_LIMIT, "json: a stack is too long");
 		json_close(out, '}');
 		buf_str(out, "\n");
-		rc = text_out_spill(to, err);
-		if (rc)
-			return rc;
+		TRY(text_out_spill(to, err));
 	}
 	return text_out_end(to, err);
 }

@@ -254,7 +254,6 @@ static int write_table(struct writer *w, uint32_t field, size_t count, put_fn *p
 {
 	for (size_t i = 0; i <= count; i++) {
 		size_t len;
-		int rc;
 
 		if (i)
 			put(w, (uint32_t)i - 1);
@@ -263,9 +262,7 @@ static int write_table(struct writer *w, uint32_t field, size_t count, put_fn *p
 		len = w->row.len;
 		put_head(&w->to->buf, DATA_DICTIONARY, head_len(len) + len);
 		put_buf(&w->to->buf, field, &w->row);
-		rc = text_out_spill(w->to, err);
-		if (rc)
-			return rc;
+		TRY(text_out_spill(w->to, err));
 	}
 	return 0;
 }
@@ -304,10 +301,8 @@ static int write_dictionary(struct writer *w, struct err *err)
 	for (size_t i = 0; i < ARRAY_LEN(tables); i++) {
 		size_t count =
 			tables[i].put == put_attribute ? w->attributes.count : tables[i].count;
-		int rc = write_table(w, tables[i].field, count, tables[i].put, err);
 
-		if (rc)
-			return rc;
+		TRY(write_table(w, tables[i].field, count, tables[i].put, err));
 	}
 	return 0;
 }
@@ -372,10 +367,9 @@ static int write_profile(struct writer *w, uint32_t value, struct err *err)
 	static const char name[] = "rawstack";
 	struct buf *out = &w->to->buf;
 	size_t scope = head_len(sizeof(name) - 1) + sizeof(name) - 1, inner, resource;
-	int rc = make_profile(w, value, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(make_profile(w, value, err));
 	inner = head_len(scope) + scope + head_len(w->profile.len) + w->profile.len;
 	resource = head_len(inner) + inner;
 	put_head(out, DATA_RESOURCE_PROFILES, resource);

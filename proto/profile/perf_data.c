@@ -164,7 +164,6 @@ static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes att
 		const uint8_t *p = bytes_take(&attrs, attr_len);
 		struct bytes tail, ids;
 		uint64_t off, len;
-		int rc;
 
 		if (!p)
 			return perf_data_damaged(r, "list of events");
@@ -173,11 +172,8 @@ static int read_attrs(struct perf_reader *r, struct bytes file, struct bytes att
 		len = bytes_u64(&tail);
 		if (!perf_part(file, off, len, &ids))
 			return perf_data_damaged(r, "list of event ids");
-		rc = add_attr(r, bytes_of(p, attr_len - 16));
-		if (!rc)
-			rc = add_ids(r, ids, (uint32_t)r->attr_count - 1);
-		if (rc)
-			return rc;
+		TRY(add_attr(r, bytes_of(p, attr_len - 16)));
+		TRY(add_ids(r, ids, (uint32_t)r->attr_count - 1));
 	}
 	return 0;
 }
@@ -230,7 +226,6 @@ static int read_build_ids(struct perf_reader *r, struct bytes in)
 	while (in.left) {
 		struct bytes head = in, body;
 		uint16_t misc, len;
-		int rc;
 
 		bytes_skip(&head, 4);
 		misc = bytes_u16(&head);
@@ -239,9 +234,7 @@ static int read_build_ids(struct perf_reader *r, struct bytes in)
 			return perf_data_damaged(r, "table of build ids");
 		bytes_skip(&in, len);
 		bytes_skip(&body, PERF_HEADER_LEN);
-		rc = perf_reader_build_id_record(r, misc, body);
-		if (rc)
-			return rc;
+		TRY(perf_reader_build_id_record(r, misc, body));
 	}
 	return 0;
 }
@@ -306,7 +299,6 @@ static int read_features(struct perf_reader *r, struct bytes file, uint64_t tabl
 	for (unsigned int i = 0; i < FEATURE_COUNT; i++) {
 		uint64_t off, len;
 		struct bytes in;
-		int rc;
 
 		if (!(bits.p[i / 8] >> (i % 8) & 1))
 			continue;
@@ -314,9 +306,7 @@ static int read_features(struct perf_reader *r, struct bytes file, uint64_t tabl
 		len = bytes_u64(&table);
 		if (table.failed || !perf_part(file, off, len, &in))
 			return perf_data_damaged(r, "table of features");
-		rc = read_feature(r, i, in);
-		if (rc)
-			return rc;
+		TRY(read_feature(r, i, in));
 	}
 	return 0;
 }
@@ -362,7 +352,6 @@ static int read_perf_header(struct perf_reader *r, struct bytes file, struct byt
 {
 	struct bytes in = file, attrs, bits;
 	uint64_t len, attr_len, attrs_off, attrs_len, off, data_len;
-	int rc;
 
 	bytes_skip(&in, 8);
 	len = bytes_u64(&in);
@@ -381,9 +370,7 @@ static int read_perf_header(struct perf_reader *r, struct bytes file, struct byt
 	bits = bytes_of(bytes_take(&in, FEATURE_COUNT / 8), FEATURE_COUNT / 8);
 	if (in.failed || len < FILE_HEADER_LEN || !perf_part(file, attrs_off, attrs_len, &attrs))
 		return perf_data_damaged(r, "header");
-	rc = read_attrs(r, file, attrs, attr_len);
-	if (rc)
-		return rc;
+	TRY(read_attrs(r, file, attrs, attr_len));
 	/* perf writes the length when it ends: 0 says that it was killed */
 	if (!data_len && off <= file.left)
 		return perf_part(file, off, file.left - off, data) ? 0
@@ -414,7 +401,6 @@ static int read_perf_view(struct file_view *file, struct profile *p, struct err 
 	_cleanup_(perf_reader_done) struct perf_reader *r = NULL;
 	struct file_view expanded;
 	struct bytes data;
-	int rc;
 
 	if (!perf_data_is(file->p, file->len))
 		return err_set(err, ERR_DATA, "perf.data: not a perf.data file");
@@ -424,19 +410,14 @@ static int read_perf_view(struct file_view *file, struct profile *p, struct err 
 	if (!r)
 		return err_set(err, ERR_MEMORY, "perf.data: out of memory");
 	r->file = file;
-	rc = read_perf_header(r, bytes_of(file->p, file->len), &data);
-	if (!rc && perf_expand_is_needed(data))
-		rc = expand_records(r, &data, &out, &expanded);
-	if (!rc)
-		rc = perf_records_note(r, data);
-	if (rc)
-		return rc;
+	TRY(read_perf_header(r, bytes_of(file->p, file->len), &data));
+	if (perf_expand_is_needed(data))
+		TRY(expand_records(r, &data, &out, &expanded));
+	TRY(perf_records_note(r, data));
 	if (!r->attr_count)
 		return perf_data_damaged(r, "file: no events");
 	describe_perf_data(r);
-	rc = perf_records_apply(r, data);
-	if (rc)
-		return rc;
+	TRY(perf_records_apply(r, data));
 	if (r->last_ns > r->first_ns)
 		p->duration_ns = (int64_t)(r->last_ns - r->first_ns);
 	if (r->lost)

@@ -157,8 +157,6 @@ int perf_records_note(struct perf_reader *r, struct bytes data)
 
 	r->in_rounds = true;
 	while (off < data.left) {
-		int rc;
-
 		/* If perf was killed, the data may end in the middle of a record; whole records
 		 * count. */
 		if (!record_at(data, off, &h, &body)) {
@@ -166,9 +164,7 @@ int perf_records_note(struct perf_reader *r, struct bytes data)
 					(size_t)(data.left - off));
 			return 0;
 		}
-		rc = note_record(r, &h, body, &rounds);
-		if (rc)
-			return rc;
+		TRY(note_record(r, &h, body, &rounds));
 		off += h.len + perf_record_behind(h.type, body);
 		file_view_pass(r->file, h.len);
 	}
@@ -212,15 +208,11 @@ static int apply_until(struct perf_reader *r, struct bytes data, struct queue *q
 	if (q->count)
 		qsort(q->v, q->count, sizeof(*q->v), by_time);
 	for (done = 0; done < q->count && q->v[done].time <= limit; done++) {
-		int rc;
-
 		if (!record_at(data, q->v[done].off, &h, &body))
 			return perf_record_damaged(r, "record");
-		rc = perf_event_apply(r, h.type, h.misc, body,
-				      h.type == PERF_RECORD_SAMPLE ? attr_of_sample(r, body)
-								   : NULL);
-		if (rc)
-			return rc;
+		TRY(perf_event_apply(r, h.type, h.misc, body,
+				     h.type == PERF_RECORD_SAMPLE ? attr_of_sample(r, body)
+								  : NULL));
 		file_view_pass(r->file, h.len);
 	}
 	q->count -= done;

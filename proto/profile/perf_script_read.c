@@ -257,10 +257,7 @@ static int begin_sample(struct reader *r, const struct perf_script_head *h)
 
 static int end_script_sample(struct reader *r)
 {
-	int rc = end_script_location(r);
-
-	if (rc)
-		return rc;
+	TRY(end_script_location(r));
 	profile_add_sample(r->p, profile_add_stack(r->p, r->stack, r->depth), r->labels, r->values);
 	return r->p->failed ? profile_full(r->p, r->err, "perf script") : 0;
 }
@@ -372,9 +369,7 @@ int perf_script_read_view(struct file_view *text, struct profile *p, struct err 
 	r->file = text;
 	r->at = (const char *)text->p;
 	r->end = r->at + text->len;
-	rc = walk_script(r, true);
-	if (rc)
-		return rc;
+	TRY(walk_script(r, true));
 	if (!r->samples)
 		return perf_script_damaged(r, "no samples");
 	profile_value_type(p, "samples", "count");

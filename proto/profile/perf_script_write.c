@@ -264,10 +264,7 @@ int perf_script_write(const struct profile *p, struct text_out *out, uint64_t *r
 	if (p->duration_ns <= 0 && w.records)
 		buf_str(&out->buf, PERF_SCRIPT_NO_TIMES "\n");
 	for (uint32_t i = 0; i < p->samples.count; i++) {
-		int rc = write_script_sample(&w, i, err);
-
-		if (rc)
-			return rc;
+		TRY(write_script_sample(&w, i, err));
 	}
 	return text_out_end(out, err);
 }

@@ -202,23 +202,14 @@ static int walk_fields(struct reader *r, uint32_t number, field_fn *fn)
 
 static int read_tables(struct reader *r)
 {
-	int rc = walk_fields(r, PROFILE_MAPPING, pprof_add_mapping);
-
-	if (!rc)
-		rc = walk_fields(r, PROFILE_FUNCTION, pprof_add_function);
-	if (!rc)
-		rc = pprof_functions_end(&r->rows);
-	if (!rc)
-		rc = walk_fields(r, PROFILE_LOCATION, pprof_add_location);
-	if (!rc)
-		rc = pprof_locations_end(&r->rows);
-	if (!rc)
-		rc = walk_fields(r, PROFILE_SAMPLE, pprof_add_sample);
-	if (!rc)
-		rc = pprof_samples_end(&r->rows);
-	if (!rc)
-		rc = walk_fields(r, PROFILE_COMMENT, add_comments);
-	return rc;
+	TRY(walk_fields(r, PROFILE_MAPPING, pprof_add_mapping));
+	TRY(walk_fields(r, PROFILE_FUNCTION, pprof_add_function));
+	TRY(pprof_functions_end(&r->rows));
+	TRY(walk_fields(r, PROFILE_LOCATION, pprof_add_location));
+	TRY(pprof_locations_end(&r->rows));
+	TRY(walk_fields(r, PROFILE_SAMPLE, pprof_add_sample));
+	TRY(pprof_samples_end(&r->rows));
+	return walk_fields(r, PROFILE_COMMENT, add_comments);
 }
 
 static int add_pprof_file(struct reader *r, const void *file, size_t len)
@@ -229,11 +220,8 @@ static int add_pprof_file(struct reader *r, const void *file, size_t len)
 	pprof_rows_init(&r->rows, len);
 	r->rows.base = file;
 	r->is_first = !p->value_count && !p->samples.count;
-	rc = read_strings(r, bytes_of(file, len));
-	if (!rc)
-		rc = read_heads(r);
-	if (rc)
-		return rc;
+	TRY(read_strings(r, bytes_of(file, len)));
+	TRY(read_heads(r));
 	if (r->between && !r->between->wants(r->between->ctx, r->time_ns, r->duration_ns))
 		return 0;
 	rc = match_pprof_values(r);
@@ -250,7 +238,6 @@ int pprof_add(const void *file, size_t len, const struct pprof_time_filter *betw
 	_cleanup_(buf_done) struct buf plain = BUF_INIT(LIMIT_PPROF_LEN);
 	_cleanup_(pprof_reader_done) struct reader r = {.rows = {.profile = p, .err = err},
 							.between = between};
-	int rc;
 
 	if (len > LIMIT_PPROF_FILE_LEN)
 		return err_set(err, ERR_LIMIT, "pprof: more than %zu bytes",
@@ -259,8 +246,8 @@ int pprof_add(const void *file, size_t len, const struct pprof_time_filter *betw
 		return add_pprof_file(&r, file, len);
 	if (MIB + len * LIMIT_PPROF_RATIO < plain.max)
 		plain.max = MIB + len * LIMIT_PPROF_RATIO;
-	rc = gzip_inflate(file, len, &plain, err);
-	return rc ? rc : add_pprof_file(&r, plain.p, plain.len);
+	TRY(gzip_inflate(file, len, &plain, err));
+	return add_pprof_file(&r, plain.p, plain.len);
 }
 
 int pprof_read(const void *file, size_t len, struct profile *p, struct err *err)

@@ -45,12 +45,11 @@ static int end_pprof_row(struct writer *w, uint32_t field, struct err *err)
 {
 	uint8_t space[24];
 	struct buf head = {.p = space, .cap = sizeof(space), .max = sizeof(space)};
-	int rc;
 
 	protobuf_put_tag(&head, field, WIRE_BYTES);
 	buf_uleb(&head, w->row.len);
-	rc = gzip_writer_add(w->gzip, head.p, head.len, err);
-	return rc ? rc : flush_pprof(w, err);
+	TRY(gzip_writer_add(w->gzip, head.p, head.len, err));
+	return flush_pprof(w, err);
 }
 
 static void put_pprof_value_type(struct buf *b, struct profile_value_type t)
@@ -62,13 +61,10 @@ static void put_pprof_value_type(struct buf *b, struct profile_value_type t)
 static int write_head(struct writer *w, struct err *err)
 {
 	const struct profile *p = w->profile;
-	int rc;
 
 	for (uint32_t i = 0; i < p->value_count; i++) {
 		put_pprof_value_type(&w->row, p->value_types[i]);
-		rc = end_pprof_row(w, PROFILE_SAMPLE_TYPE, err);
-		if (rc)
-			return rc;
+		TRY(end_pprof_row(w, PROFILE_SAMPLE_TYPE, err));
 	}
 	protobuf_put_number(&w->row, PROFILE_TIME_NANOS, (uint64_t)p->time_ns);
 	protobuf_put_number(&w->row, PROFILE_DURATION_NANOS, (uint64_t)p->duration_ns);
@@ -89,7 +85,6 @@ static int write_modules(struct writer *w, struct err *err)
 
 	for (uint32_t i = 0; i < p->module_keys.count; i++) {
 		const struct profile_module *m = &p->modules[i];
-		int rc;
 
 		protobuf_put_number(&w->row, MAPPING_ID, (uint64_t)i + 1);
 		protobuf_put_number(&w->row, MAPPING_MEMORY_START, m->start);
@@ -105,9 +100,7 @@ static int write_modules(struct writer *w, struct err *err)
 				    !!(m->flags & PROFILE_HAS_LINES));
 		protobuf_put_number(&w->row, MAPPING_HAS_INLINE_FRAMES,
 				    !!(m->flags & PROFILE_HAS_INLINES));
-		rc = end_pprof_row(w, PROFILE_MAPPING, err);
-		if (rc)
-			return rc;
+		TRY(end_pprof_row(w, PROFILE_MAPPING, err));
 	}
 	return 0;
 }
@@ -118,7 +111,6 @@ static int write_locations(struct writer *w, struct err *err)
 
 	for (uint32_t i = 0; i < p->locations.count; i++) {
 		struct profile_location l = profile_location(p, i);
-		int rc;
 
 		protobuf_put_number(&w->row, LOCATION_ID, (uint64_t)i + 1);
 		/* PROFILE_NONE + 1 is 0: no mapping. */
@@ -131,9 +123,7 @@ static int write_locations(struct writer *w, struct err *err)
 			put_inner(w, LOCATION_LINE);
 		}
 		protobuf_put_number(&w->row, LOCATION_IS_FOLDED, l.folded);
-		rc = end_pprof_row(w, PROFILE_LOCATION, err);
-		if (rc)
-			return rc;
+		TRY(end_pprof_row(w, PROFILE_LOCATION, err));
 	}
 	return 0;
 }
@@ -144,7 +134,6 @@ static int write_functions(struct writer *w, struct err *err)
 
 	for (uint32_t i = 0; i < p->functions.count; i++) {
 		struct profile_function f = profile_function(p, i);
-		int rc;
 
 		protobuf_put_number(&w->row, FUNCTION_ID, (uint64_t)i + 1);
 		protobuf_put_number(&w->row, FUNCTION_NAME, f.name);
@@ -154,9 +143,7 @@ static int write_functions(struct writer *w, struct err *err)
 		protobuf_put_number(&w->row, FUNCTION_DECL_FILE,
 				    f.decl_file == f.file ? 0 : f.decl_file);
 		protobuf_put_number(&w->row, FUNCTION_START, f.start);
-		rc = end_pprof_row(w, PROFILE_FUNCTION, err);
-		if (rc)
-			return rc;
+		TRY(end_pprof_row(w, PROFILE_FUNCTION, err));
 	}
 	return 0;
 }
@@ -195,12 +182,9 @@ static int write_strings(struct writer *w, struct err *err)
 
 	for (uint32_t i = 0; i < p->strings.count; i++) {
 		struct profile_text t = profile_text(p, i);
-		int rc;
 
 		utf8_append(&w->row, t.p, t.len);
-		rc = end_pprof_row(w, PROFILE_STRING_TABLE, err);
-		if (rc)
-			return rc;
+		TRY(end_pprof_row(w, PROFILE_STRING_TABLE, err));
 	}
 	return 0;
 }

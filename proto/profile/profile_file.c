@@ -70,15 +70,15 @@ int profile_file_add(const char *path, const struct pprof_time_filter *between,
 		     struct profile *into, struct err *err)
 {
 	_cleanup_(file_view_done) struct file_view file;
-	int rc = file_view_open(&file, path, LIMIT_PERF_DATA_LEN, err);
 
-	return rc ? rc : end_profile_file(&file, path, add_view(&file, between, into, err), err);
+	TRY(file_view_open(&file, path, LIMIT_PERF_DATA_LEN, err));
+	return end_profile_file(&file, path, add_view(&file, between, into, err), err);
 }
 
 int profile_file_read(const char *path, struct profile *p, struct err *err)
 {
 	_cleanup_(file_view_done) struct file_view file;
-	int rc = file_view_open(&file, path, LIMIT_PERF_DATA_LEN, err);
 
-	return rc ? rc : end_profile_file(&file, path, read_profile_view(&file, p, err), err);
+	TRY(file_view_open(&file, path, LIMIT_PERF_DATA_LEN, err));
+	return end_profile_file(&file, path, read_profile_view(&file, p, err), err);
 }

@@ -199,7 +199,6 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 {
 	_cleanup_(merge_done) struct merge m = {
 		.into = into, .from = from, .name = name, .name_ctx = name_ctx};
-	int rc;
 
 	if (!new_merge_map(&m.strings, &from->strings) ||
 	    !new_merge_map(&m.modules, &from->module_keys) ||
@@ -208,9 +207,7 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 	    !new_merge_map(&m.stacks, &from->stacks) ||
 	    !new_merge_map(&m.label_sets, &from->label_sets))
 		return err_set(err, ERR_MEMORY, "merge of profiles: out of memory");
-	rc = match_merged_values(&m, err);
-	if (rc)
-		return rc;
+	TRY(match_merged_values(&m, err));
 	for (uint32_t i = 0; i < from->module_keys.count; i++)
 		merge_module(&m, i);
 	for (uint32_t i = 0; i < from->samples.count && !into->failed; i++) {

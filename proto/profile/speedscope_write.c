@@ -52,8 +52,6 @@ static int write_frames(struct writer *w, struct err *err)
 	json_key(out, "frames");
 	json_open(out, '[');
 	for (uint32_t i = 0; i < w->p->samples.count; i++) {
-		int rc;
-
 		frames_begin(&w->walk, profile_sample(w->p, i).stack);
 		while (frames_next(&w->walk, &f)) {
 			bool fresh;
@@ -70,9 +68,7 @@ static int write_frames(struct writer *w, struct err *err)
 				json_key_number(out, "line", f.line);
 			json_close(out, '}');
 		}
-		rc = text_out_spill(w->out, err);
-		if (rc)
-			return rc;
+		TRY(text_out_spill(w->out, err));
 	}
 	json_close(out, ']');
 	json_close(out, '}');
@@ -174,12 +170,10 @@ int speedscope_write(const struct profile *p, uint32_t value, const char *title,
 	};
 	_cleanup_(thread_groups_done) struct thread_groups g = {0};
 	struct buf *out = &to->buf;
-	int rc = thread_groups_make(&g, p, err);
+	int rc;
 
-	if (!rc)
-		rc = function_set_make(&w.functions, p, err);
-	if (rc)
-		return rc;
+	TRY(thread_groups_make(&g, p, err));
+	TRY(function_set_make(&w.functions, p, err));
 	json_open(out, '{');
 	json_key_cstr(out, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	json_key_cstr(out, "exporter", "rawstack");

@@ -78,15 +78,11 @@ static int make_table(const struct build_env *env, const struct build_job *job,
 	};
 	struct build_report report = {0};
 	struct stat st;
-	int rc;
 
 	if (out < 0)
 		return err_sys(err, errno, "temporary file for the table");
-	rc = table_build(&request, &report, err);
-	if (!rc)
-		rc = map_made_table(m, out, false, err);
-	if (rc)
-		return rc;
+	TRY(table_build(&request, &report, err));
+	TRY(map_made_table(m, out, false, err));
 	if (fstat(in->input, &st))
 		return err_sys(err, errno, "input");
 	return build_report_made(
@@ -132,10 +128,9 @@ static int read_old(const struct build_env *env, const struct build_id *id, stru
 		    struct store_binary *b, Rawstack__V1__Binary **ret, struct err *err)
 {
 	struct store_read *r;
-	int rc = of_store(store_read_begin(env->store, &r, err), err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(of_store(store_read_begin(env->store, &r, err), err));
 	rc = store_binary(r, id, b, NULL) == 1;
 	if (rc)
 		*ret = binary_meta_message(b, arena);
@@ -429,10 +424,9 @@ static int build_companion(const struct build_env *env, const struct build_job *
 			   Rawstack__V1__BuildReport **ret, struct err *err)
 {
 	struct build_job rebuild = {.id = job->id, .fd = -1};
-	int rc = keep_upload(env, job, role, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(keep_upload(env, job, role, err));
 	rc = build_report_kept(job->begin->size, arena, ret, err);
 	if (rc || role == KEPT_ALT)
 		return rc;

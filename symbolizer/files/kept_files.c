@@ -105,17 +105,15 @@ static void make_kept_room(struct kept_files *k, uint64_t bytes)
 static int write_packed(struct kept_files *k, int fd, uint64_t len, int out, uint64_t *ret_len,
 			struct err *err)
 {
-	int rc;
-
 	if (io_system()->free_bytes(NULL, k->dir_fd) < len + LIMIT_DISK_FLOOR)
 		return err_set(err, ERR_LIMIT, "not enough free disk space");
-	rc = zstd_file_pack(fd, len, out, ret_len, err);
-	if (!rc && fsync(out))
-		rc = err_sys(err, errno, "kept file");
-	if (!rc && *ret_len > k->max_bytes)
-		rc = err_set(err, ERR_LIMIT, "a file of %llu bytes to keep, the budget is %llu",
-			     (unsigned long long)*ret_len, (unsigned long long)k->max_bytes);
-	return rc;
+	TRY(zstd_file_pack(fd, len, out, ret_len, err));
+	if (fsync(out))
+		return err_sys(err, errno, "kept file");
+	if (*ret_len > k->max_bytes)
+		return err_set(err, ERR_LIMIT, "a file of %llu bytes to keep, the budget is %llu",
+			       (unsigned long long)*ret_len, (unsigned long long)k->max_bytes);
+	return 0;
 }
 
 int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_role role, int fd,
@@ -124,7 +122,7 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 	char name[NAME_LEN], temporary[NAME_LEN + 8], path[32];
 	struct kept f = {.id = *id, .role = role}, *old;
 	_cleanup_(closep) int out = -1;
-	int rc;
+	int rc = 0;
 
 	if (k->max_bytes == 0)
 		return err_set(err, ERR_LIMIT, "nothing is kept");
@@ -134,9 +132,7 @@ int kept_files_put(struct kept_files *k, const struct build_id *id, enum kept_ro
 	out = openat(k->dir_fd, ".", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (out < 0)
 		return err_sys(err, errno, "kept/%s", name);
-	rc = write_packed(k, fd, len, out, &f.bytes, err);
-	if (rc)
-		return rc;
+	TRY(write_packed(k, fd, len, out, &f.bytes, err));
 	f.used_ns = io_system()->real_ns(NULL);
 	snprintf(path, sizeof(path), "/proc/self/fd/%d", out);
 	pthread_mutex_lock(&k->lock);

@@ -12,7 +12,6 @@ int upload_check_digest(const struct upload *up, struct err *err)
 	uint8_t sum[DIGEST_LEN];
 	uint64_t left = up->begin->size;
 	struct digest d;
-	int rc;
 
 	if (!p)
 		return err_no_memory(err);
@@ -20,9 +19,7 @@ int upload_check_digest(const struct upload *up, struct err *err)
 	while (left) {
 		size_t n = left < chunk ? (size_t)left : chunk;
 
-		rc = io_read_all(io_system(), up->fd, p, n, (off_t)(up->begin->size - left), err);
-		if (rc)
-			return rc;
+		TRY(io_read_all(io_system(), up->fd, p, n, (off_t)(up->begin->size - left), err));
 		digest_update(&d, p, n);
 		left -= n;
 	}

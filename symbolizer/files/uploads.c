@@ -180,10 +180,9 @@ static void add_to_digest(struct upload *up, uint64_t offset, const void *p, siz
 int uploads_append(struct uploads *u, struct upload *up, uint64_t offset, const void *p, size_t len,
 		   uint64_t *ret_received, struct err *err)
 {
-	int rc = begin_write(u, up, offset, len, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(begin_write(u, up, offset, len, err));
 	rc = io_write_all(u->io, up->fd, p, len, (off_t)offset, err);
 	if (!rc)
 		add_to_digest(up, offset, p, len);

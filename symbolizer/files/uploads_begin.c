@@ -221,7 +221,6 @@ static int begin_upload(struct uploads *u, const struct ask *a,
 			const char **ret_reason, bool *ret_passing, struct err *err)
 {
 	struct upload *up;
-	int rc;
 
 	*ret_status = BEGIN_STATUS(IN_PROGRESS);
 	*ret_reason = find_hindrance(u, a);
@@ -241,9 +240,7 @@ static int begin_upload(struct uploads *u, const struct ask *a,
 		return 0;
 	}
 	if (!up) {
-		rc = create_upload(u, a->request, a->id, &up, err);
-		if (rc)
-			return rc;
+		TRY(create_upload(u, a->request, a->id, &up, err));
 		uploads_add(u, up);
 	}
 	uploads_touch(u, up);
@@ -269,10 +266,9 @@ int uploads_begin(struct uploads *u, const Rawstack__V1__BeginRequest *request, 
 	struct upload *up = NULL;
 	struct build_id id;
 	struct ask ask = {.request = request, .id = &id, .client = client};
-	int rc = check_begin(request, &id, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(check_begin(request, &id, err));
 	pthread_mutex_lock(&u->lock);
 	ask.now = uploads_mono_ns(u);
 	uploads_drop_stale(u, ask.now);

@@ -110,16 +110,13 @@ static int enqueue_durably(struct uploads *u, const void *token, size_t len,
 			   struct build_id *ret_id, enum upload_state *ret_state, struct err *err)
 {
 	_cleanup_(closep) int fd = -1;
-	int rc = open_complete(u, token, len, &fd, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(open_complete(u, token, len, &fd, err));
 	rc = u->io->sync(u->io->ctx, fd);
 	if (rc)
 		return err_sys(err, -rc, "upload: sync");
-	rc = enqueue_upload(u, token, len, NULL, ret_id, ret_state, err);
-	if (rc)
-		return rc;
+	TRY(enqueue_upload(u, token, len, NULL, ret_id, ret_state, err));
 	rc = u->io->sync(u->io->ctx, u->dir_fd);
 	return rc ? err_sys(err, -rc, "uploads: sync") : 0;
 }

@@ -45,10 +45,8 @@ int zstd_file_pack(int in, uint64_t len, int out, uint64_t *ret_len, struct err 
 	do {
 		size_t n = len - off < p.in_cap ? (size_t)(len - off) : p.in_cap;
 		ZSTD_inBuffer from = {p.in, n, 0};
-		int rc = io_read_all(io_system(), in, p.in, n, (off_t)off, err);
 
-		if (rc)
-			return rc;
+		TRY(io_read_all(io_system(), in, p.in, n, (off_t)off, err));
 		off += n;
 		do {
 			ZSTD_outBuffer to = {p.out, p.out_cap, 0};
@@ -58,9 +56,7 @@ int zstd_file_pack(int in, uint64_t len, int out, uint64_t *ret_len, struct err 
 			if (ZSTD_isError(left))
 				return err_set(err, ERR_INTERNAL, "zstd: %s",
 					       ZSTD_getErrorName(left));
-			rc = io_write_all(io_system(), out, p.out, to.pos, (off_t)written, err);
-			if (rc)
-				return rc;
+			TRY(io_write_all(io_system(), out, p.out, to.pos, (off_t)written, err));
 			written += to.pos;
 		} while (from.pos < from.size || (off == len && left));
 	} while (off < len);
@@ -89,16 +85,13 @@ int zstd_file_unpack(int in, int out, uint64_t max, struct err *err)
 		off += (uint64_t)n;
 		while (from.pos < from.size) {
 			ZSTD_outBuffer to = {p.out, p.out_cap, 0};
-			int rc;
 
 			left = ZSTD_decompressStream(p.unpack, &to, &from);
 			if (ZSTD_isError(left))
 				return err_set(err, ERR_DATA, "zstd: %s", ZSTD_getErrorName(left));
 			if (to.pos > max - written)
 				return err_set(err, ERR_DATA, "zstd: more bytes than expected");
-			rc = io_write_all(io_system(), out, p.out, to.pos, (off_t)written, err);
-			if (rc)
-				return rc;
+			TRY(io_write_all(io_system(), out, p.out, to.pos, (off_t)written, err));
 			written += to.pos;
 		}
 	}

@@ -50,12 +50,9 @@ int service_find_id(struct service *s, struct build_id *id, const ProtobufCBinar
 		    struct err *err)
 {
 	struct store_read *r;
-	int rc = service_id(id, field, err);
 
-	if (!rc)
-		rc = service_store_error(store_read_begin(s->store, &r, err), err);
-	if (rc)
-		return rc;
+	TRY(service_id(id, field, err));
+	TRY(service_store_error(store_read_begin(s->store, &r, err), err));
 	*id = store_resolve_alias(r, id);
 	store_read_end(r);
 	return 0;
@@ -75,7 +72,6 @@ static void sync_name(const struct service *s)
 static int lock_data(struct service *s, const char *dir, struct err *err)
 {
 	bool is_new = !mkdir(dir, 0700);
-	int rc;
 
 	if (!is_new && errno != EEXIST)
 		return err_sys(err, errno, "%s", dir);
@@ -83,9 +79,7 @@ static int lock_data(struct service *s, const char *dir, struct err *err)
 	if (s->data_fd < 0)
 		return err_sys(err, errno, "%s", dir);
 	/* Otherwise anybody could replace files that were checked. */
-	rc = io_check_writers(s->data_fd, dir, err);
-	if (rc)
-		return rc;
+	TRY(io_check_writers(s->data_fd, dir, err));
 	if (is_new)
 		sync_name(s);
 	return data_dir_lock(dir, s->data_fd, &s->lock_of_data, err);
@@ -278,39 +272,28 @@ static int open_parts(struct service *s, const struct service_config *config, st
 {
 	struct build_queue_config queue = {.worker_path = open_worker(s, config->worker_path)};
 	struct kv *kv;
-	int rc = lock_data(s, config->data_dir, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(lock_data(s, config->data_dir, err));
 	s->data_dir = config->data_dir;
-	rc = config->memory_store ? store_kv_open_memory(&kv, config->store_bytes, err)
-				  : store_kv_open_lmdb(&kv, config->data_dir, config->store_bytes,
-						       LIMIT_DISK_FLOOR, err);
-	if (rc)
-		return rc;
-	rc = store_open(&s->store, kv, config->store_bytes,
-			config->table_format ? config->table_format : RSYM_MAJOR, err);
-	if (rc)
-		return rc;
-	rc = stamp_store(s, err);
-	if (rc)
-		return rc;
+	TRY(config->memory_store ? store_kv_open_memory(&kv, config->store_bytes, err)
+				 : store_kv_open_lmdb(&kv, config->data_dir, config->store_bytes,
+						      LIMIT_DISK_FLOOR, err));
+	TRY(store_open(&s->store, kv, config->store_bytes,
+		       config->table_format ? config->table_format : RSYM_MAJOR, err));
+	TRY(stamp_store(s, err));
 	store_fit(s->store, NULL); /* as far as pins let it */
 	s->tables = tables_new(err);
 	s->names = name_cache_new(LIMIT_NAME_CACHE, err);
 	s->pool = symbolize_pool_new(LIMIT_IDLE_REPLIES, err);
 	if (!s->tables || !s->names || !s->pool)
 		return ERR_MEMORY;
-	rc = uploads_open(&s->uploads, s->data_fd, err);
-	if (rc)
-		return rc;
+	TRY(uploads_open(&s->uploads, s->data_fd, err));
 	uploads_set_connected(s->uploads, config->connected);
 	s->watches = watches_new(err);
 	if (!s->watches)
 		return ERR_MEMORY;
-	rc = kept_files_open(&s->kept, s->data_fd, service_kept_bytes(config), err);
-	if (rc)
-		return rc;
+	TRY(kept_files_open(&s->kept, s->data_fd, service_kept_bytes(config), err));
 	/* The content of the files and directories made so far is of no use without their names. */
 	if (fsync(s->data_fd))
 		return err_sys(err, errno, "%s", config->data_dir);
@@ -326,9 +309,7 @@ static int open_parts(struct service *s, const struct service_config *config, st
 	s->limits = service_build_limits(config);
 	queue.builders = s->builders;
 	queue.limits = s->limits;
-	rc = build_queue_open(&s->queue, &queue, err);
-	if (rc)
-		return rc;
+	TRY(build_queue_open(&s->queue, &queue, err));
 	tell_others(s);
 	rc = pthread_create(&s->keeper, NULL, run_upkeep, s);
 	if (rc)

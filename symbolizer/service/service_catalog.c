@@ -26,12 +26,10 @@ int service_get(struct service *s, const Rawstack__V1__GetRequest *request, stru
 	char hex[BUILD_ID_HEX_MAX];
 	struct store_binary b = {0};
 	struct build_id id;
-	int rc = service_id(&id, &request->build_id, err);
+	int rc;
 
-	if (!rc)
-		rc = service_store_error(store_read_begin(s->store, &r, err), err);
-	if (rc)
-		return rc;
+	TRY(service_id(&id, &request->build_id, err));
+	TRY(service_store_error(store_read_begin(s->store, &r, err), err));
 	id = store_resolve_alias(r, &id);
 	building = service_is_building(s, &id);
 	rc = store_binary(r, &id, &b, err);
@@ -166,9 +164,7 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 	reply->binaries = arena_array(arena, max, sizeof(reply->binaries[0]));
 	if (!reply->binaries)
 		return err_no_memory(err);
-	rc = service_store_error(store_read_begin(s->store, &r, err), err);
-	if (rc)
-		return rc;
+	TRY(service_store_error(store_read_begin(s->store, &r, err), err));
 	while ((rc = store_binary_next(r, after, &b, err)) == 1) {
 		Rawstack__V1__Binary *m;
 
@@ -178,9 +174,7 @@ int service_list(struct service *s, const Rawstack__V1__ListRequest *request,
 			return token_make(&(struct kv_bytes){after->bytes, after->len}, TOKEN_LIST,
 					  arena, &reply->next_page_token, err);
 		}
-		rc = service_check_caller(caller, err);
-		if (rc)
-			return rc;
+		TRY(service_check_caller(caller, err));
 		at = b.id;
 		after = &at;
 		if (b.status == STORE_PURGED)
@@ -382,9 +376,7 @@ int service_missing(struct service *s, const Rawstack__V1__MissingRequest *reque
 
 		if (store_missing_get(r, &rows[at].id, &m, err) != 1)
 			continue;
-		rc = fill_missing(r, &m, arena, &reply->binaries[reply->n_binaries], err);
-		if (rc)
-			return rc;
+		TRY(fill_missing(r, &m, arena, &reply->binaries[reply->n_binaries], err));
 		if (!reply->binaries[reply->n_binaries])
 			continue;
 		size += protobuf_c_message_get_packed_size(

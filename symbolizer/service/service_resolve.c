@@ -51,10 +51,8 @@ static int find_candidates(struct service *s, const Rawstack__V1__ResolveRequest
 	list.page_token.data = token;
 	do {
 		Rawstack__V1__ListReply found = RAWSTACK__V1__LIST_REPLY__INIT;
-		int rc = service_list(s, &list, caller, &page, &found, err);
 
-		if (rc)
-			return rc;
+		TRY(service_list(s, &list, caller, &page, &found, err));
 		for (size_t i = 0; i < found.n_binaries; i++)
 			if (found.binaries[i]->status ==
 			    RAWSTACK__V1__MODULE_STATUS__MODULE_STATUS_READY)
@@ -77,10 +75,10 @@ static int resolve_by_name(struct service *s, const Rawstack__V1__ResolveRequest
 {
 	_cleanup_(freep) struct candidates *c = calloc(1, sizeof(*c));
 	ProtobufCBinaryData *ids;
-	int rc = c ? find_candidates(s, request, caller, c, err) : err_no_memory(err);
 
-	if (rc)
-		return rc;
+	if (!c)
+		return err_no_memory(err);
+	TRY(find_candidates(s, request, caller, c, err));
 	if (!c->count)
 		return err_set(err, ERR_NOT_FOUND, "no binary of that name and these labels");
 	ids = arena_array(arena, c->count, sizeof(ids[0]));
@@ -106,10 +104,8 @@ static int resolve_by_id(struct service *s, const Rawstack__V1__ResolveRequest *
 			 struct arena *arena, Rawstack__V1__ResolveReply *reply, struct err *err)
 {
 	struct build_id id;
-	int rc = service_find_id(s, &id, &request->build_id, err);
 
-	if (rc)
-		return rc;
+	TRY(service_find_id(s, &id, &request->build_id, err));
 	reply->build_id.data = (uint8_t *)arena_copy(arena, id.bytes, id.len);
 	reply->build_id.len = id.len;
 	return reply->build_id.data ? 0 : err_no_memory(err);
@@ -238,10 +234,9 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 	Rawstack__V1__Locations locations = RAWSTACK__V1__LOCATIONS__INIT;
 	Rawstack__V1__Module module = RAWSTACK__V1__MODULE__INIT, *modules = &module;
 	struct symbolize_env env = service_env(s, caller);
-	int rc = check_resolve_request(request, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(check_resolve_request(request, err));
 	rc = request->build_id.len ? resolve_by_id(s, request, arena, reply, err)
 				   : resolve_by_name(s, request, caller, arena, reply, err);
 	if (rc || reply->n_candidates)
@@ -259,9 +254,7 @@ int service_resolve(struct service *s, const Rawstack__V1__ResolveRequest *reque
 	batch.want_columns = true;
 	batch.want_function_details = true;
 	env.uncounted = true;
-	rc = symbolize_run(work, &env, &batch, err);
-	if (rc)
-		return rc;
+	TRY(symbolize_run(work, &env, &batch, err));
 	reply->module = arena_alloc(arena, sizeof(*reply->module));
 	if (!reply->module)
 		return err_no_memory(err);

@@ -75,10 +75,10 @@ static int on_begin(struct rpc_call *c, const ProtobufCMessage *request, struct 
 {
 	_cleanup_(arena_done) struct arena arena = ARENA_INIT(LIMIT_REPLY_MEMORY);
 	Rawstack__V1__BeginReply reply = RAWSTACK__V1__BEGIN_REPLY__INIT;
-	int rc = service_begin(rpc_call_ctx(c), (const Rawstack__V1__BeginRequest *)request,
-			       rpc_call_client(c), &arena, &reply, err);
 
-	return rc ? rc : rpc_call_reply(c, &reply.base, err);
+	TRY(service_begin(rpc_call_ctx(c), (const Rawstack__V1__BeginRequest *)request,
+			  rpc_call_client(c), &arena, &reply, err));
+	return rpc_call_reply(c, &reply.base, err);
 }
 
 static int on_get(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
@@ -94,18 +94,18 @@ static int on_get(struct rpc_call *c, const ProtobufCMessage *request, struct er
 static int on_delete(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
 	Rawstack__V1__DeleteReply reply = RAWSTACK__V1__DELETE_REPLY__INIT;
-	int rc = service_delete(rpc_call_ctx(c), (const Rawstack__V1__DeleteRequest *)request,
-				&reply, err);
 
-	return rc ? rc : rpc_call_reply(c, &reply.base, err);
+	TRY(service_delete(rpc_call_ctx(c), (const Rawstack__V1__DeleteRequest *)request, &reply,
+			   err));
+	return rpc_call_reply(c, &reply.base, err);
 }
 
 static int on_pin(struct rpc_call *c, const ProtobufCMessage *request, struct err *err)
 {
 	Rawstack__V1__PinReply reply = RAWSTACK__V1__PIN_REPLY__INIT;
-	int rc = service_pin(rpc_call_ctx(c), (const Rawstack__V1__PinRequest *)request, err);
 
-	return rc ? rc : rpc_call_reply(c, &reply.base, err);
+	TRY(service_pin(rpc_call_ctx(c), (const Rawstack__V1__PinRequest *)request, err));
+	return rpc_call_reply(c, &reply.base, err);
 }
 
 static int on_limits(struct rpc_call *c, const ProtobufCMessage *request _unused_, struct err *err)

@@ -55,10 +55,10 @@ int service_stream_batch(struct service *s, struct service_stream **stream,
 			 const Rawstack__V1__SymbolizedBatch **ret, struct err *err)
 {
 	struct symbolize_env env = service_env(s, caller);
-	int rc = *stream ? 0 : open_stream(s, stream, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	if (!*stream)
+		TRY(open_stream(s, stream, err));
 	rc = symbolize_run((*stream)->work, &env, batch, err);
 	if (!rc)
 		rc = count_memory(s, *stream, err);
@@ -107,10 +107,8 @@ static int tell_present(struct service *s, struct watch *w, const struct build_i
 {
 	struct store_read *r;
 	struct store_binary b;
-	int rc = service_store_error(store_read_begin(s->store, &r, err), err);
 
-	if (rc)
-		return rc;
+	TRY(service_store_error(store_read_begin(s->store, &r, err), err));
 	for (size_t i = 0; i < count; i++) {
 		const struct build_id found = store_resolve_alias(r, &ids[i]);
 
@@ -126,9 +124,8 @@ int service_watch(struct service *s, const Rawstack__V1__WatchRequest *request, 
 		  const struct watch_ops *ops, void *arg, struct watch **ret, struct err *err)
 {
 	_cleanup_(freep) struct build_id *ids = NULL;
-	int rc = read_ids(request, &ids, err);
 
-	if (!rc)
-		rc = watch_open(ret, s->watches, client, ids, request->n_build_ids, ops, arg, err);
-	return rc ? rc : tell_present(s, *ret, ids, request->n_build_ids, err);
+	TRY(read_ids(request, &ids, err));
+	TRY(watch_open(ret, s->watches, client, ids, request->n_build_ids, ops, arg, err));
+	return tell_present(s, *ret, ids, request->n_build_ids, err);
 }

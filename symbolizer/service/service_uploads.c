@@ -89,13 +89,10 @@ static int is_present(struct service *s, const struct build_id *name,
 	Rawstack__V1__Binary *m;
 	struct build_id found;
 	struct store_binary b;
-	int rc;
 
 	if (request->kind == KIND(ALT))
 		return kept_files_have(s->kept, id, KEPT_ALT);
-	rc = service_store_error(store_read_begin(s->store, &r, err), err);
-	if (rc)
-		return rc;
+	TRY(service_store_error(store_read_begin(s->store, &r, err), err));
 	/* It may be called by the hash of the file. */
 	if (request->id_kind == RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH) {
 		found = store_resolve_alias(r, name);
@@ -119,10 +116,9 @@ int service_begin(struct service *s, const Rawstack__V1__BeginRequest *request, 
 	const char *reason = NULL;
 	bool passing = false;
 	struct build_id id;
-	int rc = service_id(&id, &request->build_id, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(service_id(&id, &request->build_id, err));
 	if (!is_supported(request->kind)) {
 		reply->status = RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_UNSUPPORTED;
 		reply->reason = binary_meta_text("this kind of file is not read");

@@ -223,10 +223,9 @@ static int load_store(struct store *s, struct err *err)
 	const struct build_id *after = NULL;
 	struct store_record record;
 	struct build_id at;
-	int rc = store_read_begin(s, &r, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	while ((rc = store_next_record(r, after, &record, err)) == 1) {
 		at = record.binary.id;
 		after = &at;

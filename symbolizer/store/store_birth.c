@@ -39,10 +39,10 @@ int store_birth_begin(const char *dir, struct err *err)
 
 	if (rc || !is_empty(dir_fd))
 		return rc;
-	rc = data_dir_open_file(dir_fd, dir, MARK, O_WRONLY | O_CREAT, &fd, err);
-	if (!rc && fsync(dir_fd))
-		rc = err_sys(err, errno, "%s", dir);
-	return rc;
+	TRY(data_dir_open_file(dir_fd, dir, MARK, O_WRONLY | O_CREAT, &fd, err));
+	if (fsync(dir_fd))
+		return err_sys(err, errno, "%s", dir);
+	return 0;
 }
 
 void store_birth_end(const char *dir)

@@ -22,10 +22,8 @@ static int put_record(struct store *s, const struct store_binary *b, const void 
 	struct kv_bytes none = {NULL, 0};
 	struct store_read *r;
 	size_t count;
-	int rc = store_read_begin(s, &r, err);
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	/* A damaged record is overwritten; a scrub finds its other tables later. */
 	is_known = store_get_record(r, &b->id, &old, NULL) == 1;
 	had_missing = s->kv->ops->get(r->kv, KV_MISSING, store_key_of(&b->id), &none, NULL) == 1;
@@ -61,10 +59,8 @@ static int put_record(struct store *s, const struct store_binary *b, const void 
 
 	count = ready ? 5u - fits : 3u;
 	memcpy(writes + count, aliases.writes, aliases.count * sizeof(writes[0]));
-	rc = store_commit(s, writes, count + aliases.count,
-			  out.len + aliases.bytes + (ready ? b->table_len : 0), err);
-	if (rc)
-		return rc;
+	TRY(store_commit(s, writes, count + aliases.count,
+			 out.len + aliases.bytes + (ready ? b->table_len : 0), err));
 	store_account(s, is_known ? &old : NULL, &record);
 	store_count_found(s, aliases.missing_gone + (ready && had_missing));
 	return store_trim_tombstones(s, err);
@@ -118,8 +114,8 @@ static int pin_binary(struct store *s, const struct build_id *id, bool pinned, s
 	if (rc != 1 || old.binary.pinned == pinned)
 		return rc;
 	write.value = (struct kv_bytes){out.p, out.len};
-	rc = store_commit(s, &write, 1, out.len, err);
-	return rc ? rc : 1;
+	TRY(store_commit(s, &write, 1, out.len, err));
+	return 1;
 }
 
 int store_pin(struct store *s, const struct build_id *id, bool pinned, struct err *err)

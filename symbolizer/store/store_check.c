@@ -155,9 +155,7 @@ int store_check_by_child(const char *dir, struct err *err)
 
 	if (!len)
 		return store_birth_check(dir, err);
-	rc = start_check(&c, dir, err);
-	if (rc)
-		return rc;
+	TRY(start_check(&c, dir, err));
 	rc = wait_for_check(&c, io_mono_ns() + wall_ms(len) * 1000000, &status, err);
 	if (rc == ERR_CANCELLED)
 		return rc;

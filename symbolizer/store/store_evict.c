@@ -94,12 +94,11 @@ static int collect_candidates(struct store *s, bool tables, struct kv_layout *la
 	const struct build_id *after = NULL;
 	struct store_record record;
 	struct build_id at;
-	int rc = store_read_begin(s, &r, err);
+	int rc;
 
-	if (!rc && layout)
-		rc = s->kv->ops->layout(r->kv, layout, err);
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
+	if (layout)
+		TRY(s->kv->ops->layout(r->kv, layout, err));
 	while ((rc = store_next_record(r, after, &record, err)) == 1) {
 		at = record.binary.id;
 		after = &at;
@@ -144,10 +143,9 @@ int store_edit(struct store *s, const struct build_id *id,
 	struct store_record record;
 	struct store_read *r;
 	bool encoded = true;
-	int rc = store_read_begin(s, &r, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	rc = store_get_record(r, id, &record, err);
 	if (rc == 1) {
 		*ret_old = record;
@@ -176,10 +174,9 @@ static int evict_tables(struct store *s, uint64_t needed, uint64_t least, struct
 {
 	_cleanup_(candidates_done) struct candidates c = {0};
 	uint64_t room, freed = 0;
-	int rc = collect_candidates(s, true, NULL, &c, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(collect_candidates(s, true, NULL, &c, err));
 	/* A table that can never fit must not drive others out. */
 	room = s->max_bytes > stored_bytes(s) ? s->max_bytes - stored_bytes(s) : 0;
 	for (size_t i = 0; i < c.count; i++)
@@ -332,12 +329,11 @@ static int retry_commit(struct store *s, const struct kv_write *writes, size_t c
 	uint8_t number[STORE_NUMBER_LEN];
 	struct kv_write tick = {
 		KV_META, {tick_key, sizeof(tick_key) - 1}, {number, sizeof(number)}};
-	int rc;
 
 	store_number_encode(s->next_number, number);
 	s->kv->ops->settle(s->kv, SETTLE_MS);
-	rc = s->kv->ops->commit(s->kv, &tick, 1, err);
-	return rc ? rc : s->kv->ops->commit(s->kv, writes, count, err);
+	TRY(s->kv->ops->commit(s->kv, &tick, 1, err));
+	return s->kv->ops->commit(s->kv, writes, count, err);
 }
 
 /* Returns whether another process still reads after a moment to end. */
@@ -406,10 +402,9 @@ static int forget_record(struct store *s, const struct build_id *id, struct err 
 	struct kv_write writes[1 + ARRAY_LEN(aliases.writes)] = {
 		{KV_BINARIES, store_key_of(id), {NULL, 0}}};
 	struct store_read *r;
-	int rc = store_read_begin(s, &r, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	store_id_alias_drop(r, id, &aliases);
 	store_read_end(r);
 	memcpy(writes + 1, aliases.writes, aliases.count * sizeof(writes[0]));

@@ -177,10 +177,9 @@ static int add_aliases(struct store *s, const struct build_id *id,
 	struct store_record record;
 	struct store_read *r;
 	bool ok = true;
-	int rc = store_read_begin(s, &r, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	rc = store_get_record(r, id, &record, err);
 	if (rc == 1)
 		ok = store_id_alias_add(r, id, add, record.binary.status == STORE_READY, &c);
@@ -189,9 +188,7 @@ static int add_aliases(struct store *s, const struct build_id *id,
 		return err_no_memory(err);
 	if (rc != 1 || !c.added)
 		return rc < 0 ? rc : 0;
-	rc = store_commit(s, c.writes, c.count, c.bytes, err);
-	if (rc)
-		return rc;
+	TRY(store_commit(s, c.writes, c.count, c.bytes, err));
 	store_count_found(s, c.missing_gone);
 	return 1;
 }
@@ -234,10 +231,9 @@ int store_id_alias_find_damaged(struct store *s, struct store_key *at, struct bu
 {
 	_cleanup_(store_read_endp) struct store_read *r = NULL;
 	struct kv_bytes key = {at->bytes, at->len}, value;
-	int rc = store_read_begin(s, &r, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	while ((rc = s->kv->ops->next(r->kv, KV_META, key, &key, &value, err)) == 1) {
 		const uint8_t *p = key.p;
 

@@ -14,10 +14,9 @@ static int mark_free_pages(MDB_txn *txn, struct kv_layout *ret)
 {
 	MDB_cursor *cursor;
 	MDB_val k, v;
-	int rc = mdb_cursor_open(txn, 0, &cursor);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(mdb_cursor_open(txn, 0, &cursor));
 	while (!(rc = mdb_cursor_get(cursor, &k, &v, MDB_NEXT))) {
 		uint64_t count = 0, page;
 
@@ -61,12 +60,10 @@ int store_lmdb_map(MDB_env *env, MDB_txn *txn, const uint8_t **ret)
 	MDB_stat st;
 	MDB_dbi main;
 	MDB_val k;
-	int rc = mdb_dbi_open(txn, NULL, 0, &main);
+	int rc;
 
-	if (!rc)
-		rc = mdb_cursor_open(txn, main, &cursor);
-	if (rc)
-		return rc;
+	TRY(mdb_dbi_open(txn, NULL, 0, &main));
+	TRY(mdb_cursor_open(txn, main, &cursor));
 	rc = mdb_cursor_get(cursor, &k, NULL, MDB_FIRST);
 	mdb_cursor_close(cursor);
 	if (rc)

@@ -144,10 +144,9 @@ static int check_absence(struct kv_read *r, enum kv_table table, struct kv_bytes
 {
 	MDB_val k = store_lmdb_val(key), v;
 	MDB_cursor *cursor;
-	int rc = mdb_cursor_open(r->txn, r->m->tables[table], &cursor);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(mdb_cursor_open(r->txn, r->m->tables[table], &cursor));
 	rc = mdb_cursor_get(cursor, &k, &v, MDB_SET_RANGE);
 	if (!rc && !(is_in_map(r->m, &k) && is_store_key(&k)))
 		rc = MDB_CORRUPTED;

@@ -222,9 +222,7 @@ static int read_rows(struct store_read *r, const struct store_pending *p, struct
 		after = &at;
 		if (is_noted)
 			plans[note].is_seen = true;
-		rc = add_missing_row(rows, &m, is_noted ? &p->notes[note] : NULL, note, err);
-		if (rc)
-			return rc;
+		TRY(add_missing_row(rows, &m, is_noted ? &p->notes[note] : NULL, note, err));
 	}
 	for (uint32_t i = 0; !rc && i < p->ids.count; i++)
 		if (!plans[i].skip && !plans[i].is_seen)
@@ -315,10 +313,9 @@ static int note_all(struct store *s, struct err *err)
 	uint64_t first = s->batch_first, next = s->batch_next;
 	const struct store_pending *p = &s->flushing;
 	struct store_read *r;
-	int rc = store_read_begin(s, &r, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	for (uint32_t i = 0; !rc && i < p->batches.count; i++) {
 		struct kv_bytes id;
 
@@ -430,14 +427,11 @@ static int gather_batch(struct store *s, struct kv_bytes batch_id,
 {
 	struct store_read *r;
 	uint64_t flushes;
-	int rc;
 
 	pthread_mutex_lock(&s->lock);
 	flushes = s->flush_count;
 	pthread_mutex_unlock(&s->lock);
-	rc = store_read_begin(s, &r, err);
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	pthread_mutex_lock(&s->lock);
 	*ret_stale = s->flush_count != flushes;
 	if (!*ret_stale && !(batch_id.len && was_counted(r, batch_id)))

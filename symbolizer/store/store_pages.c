@@ -202,7 +202,6 @@ int store_pages_reopen(struct store_pages *p, struct err *err)
 int store_pages_open(struct store_pages **ret, int fd, const char *path, struct err *err)
 {
 	_cleanup_(store_pages_closep) struct store_pages *p = calloc(1, sizeof(*p));
-	int rc;
 
 	if (!p)
 		return err_no_memory(err);
@@ -212,9 +211,7 @@ int store_pages_open(struct store_pages **ret, int fd, const char *path, struct 
 	p->levels = malloc(TREE_DEPTH_MAX * p->page_len);
 	if (!p->levels)
 		return err_no_memory(err);
-	rc = store_pages_reopen(p, err);
-	if (rc)
-		return rc;
+	TRY(store_pages_reopen(p, err));
 	*ret = TAKE_PTR(p);
 	return 0;
 }
@@ -356,7 +353,6 @@ static int check_page(struct check *c, uint64_t number, size_t level, size_t dep
 	const char *what;
 	size_t count, used = 0;
 	bool is_leaf;
-	int rc;
 
 	if (level + 1 >= TREE_DEPTH_MAX)
 		return page_fault(c, number, "the tree is too deep");
@@ -390,9 +386,8 @@ static int check_page(struct check *c, uint64_t number, size_t level, size_t dep
 			 (high && compare_keys(c, next.key, *high) >= 0))
 			return page_fault(c, number, "its keys do not rise");
 		n = next;
-		rc = is_leaf ? check_value(c, number, &n, level) : 0;
-		if (rc)
-			return rc;
+		if (is_leaf)
+			TRY(check_value(c, number, &n, level));
 	}
 	if (used != c->p->page_len - u16_at(page + 14))
 		return page_fault(c, number, "its entries do not fill it");
@@ -401,10 +396,8 @@ static int check_page(struct check *c, uint64_t number, size_t level, size_t dep
 		if (!store_page_node(c->p, page, i, &n) ||
 		    (i + 1 < count && !store_page_node(c->p, page, i + 1, &next)))
 			return page_fault(c, number, "an entry is damaged");
-		rc = check_page(c, n.child, level + 1, depth + 1, i ? &n.key : low,
-				i + 1 < count ? &next.key : high);
-		if (rc)
-			return rc;
+		TRY(check_page(c, n.child, level + 1, depth + 1, i ? &n.key : low,
+			       i + 1 < count ? &next.key : high));
 	}
 	return 0;
 }
@@ -456,10 +449,8 @@ int store_pages_check(struct store_pages *p, uint64_t commit, struct err *err)
 {
 	static const char *const names[] = {"free pages", "main"};
 	const struct store_meta *m;
-	int rc = store_pages_check_metas(p, err);
 
-	if (rc)
-		return rc;
+	TRY(store_pages_check_metas(p, err));
 	m = &p->metas[commit % 2];
 	if (m->commit != commit)
 		return err_set(err, ERR_NOT_FOUND, "%s: commit %llu is over", p->path,
@@ -467,7 +458,7 @@ int store_pages_check(struct store_pages *p, uint64_t commit, struct err *err)
 	if (m->last_page >= p->page_count)
 		return err_set(err, ERR_DATA, "%s: truncated; " STORE_DAMAGED_ADVICE, p->path);
 	memset(p->marks, 0, (size_t)(p->page_count / 8 + 1));
-	for (size_t i = 0; !rc && i < 2; i++) {
+	for (size_t i = 0; i < 2; i++) {
 		struct check c = {.p = p,
 				  .name = names[i],
 				  .tree = m->trees[i],
@@ -479,7 +470,7 @@ int store_pages_check(struct store_pages *p, uint64_t commit, struct err *err)
 
 		if ((m->trees[i].flags & TREE_FLAGS) != (i ? 0 : TREE_INTEGER_KEYS))
 			return page_fault(&c, m->trees[i].root, "it is of an unknown kind");
-		rc = check_tree(&c, 0);
+		TRY(check_tree(&c, 0));
 	}
-	return rc;
+	return 0;
 }

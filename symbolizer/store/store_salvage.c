@@ -267,9 +267,7 @@ static int find_lost(struct salvager *s, struct store_pages *pages)
 	for (;;) {
 		struct store_read *r;
 
-		rc = store_read_begin(s->s, &r, s->err);
-		if (rc)
-			return rc;
+		TRY(store_read_begin(s->s, &r, s->err));
 		rc = store_next_record(r, after, &record, s->err);
 		record.binary.meta = NULL;
 		store_read_end(r);

@@ -73,10 +73,9 @@ static int find_orphan(struct store *s, struct store_key *at, struct build_id *r
 	struct kv_bytes key = {at->bytes, at->len}, value;
 	struct store_record record;
 	uint16_t format;
-	int rc = store_read_begin(s, &r, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	while ((rc = s->kv->ops->next(r->kv, KV_TABLES, key, &key, &value, err)) == 1) {
 		if (!read_table_key(key, ret, &format) ||
 		    (store_get_record(r, ret, &record, NULL) == 1 &&
@@ -117,10 +116,9 @@ static int purge_one_damaged(struct store *s, const struct build_id *id, struct 
 	struct store_record record;
 	uint16_t format = 0;
 	struct store_read *r;
-	int rc = store_read_begin(s, &r, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(store_read_begin(s, &r, err));
 	/* A put may have brought a sound one since it was looked at. */
 	rc = store_get_record(r, id, &record, err);
 	if (rc == 1)

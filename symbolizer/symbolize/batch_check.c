@@ -142,14 +142,14 @@ int batch_check(const Rawstack__V1__StackBatch *b, size_t old_modules, size_t ol
 {
 	size_t location_count = b->locations ? b->locations->n_kind : 0;
 	size_t stack_count = b->stacks ? b->stacks->n_count : 0;
-	int rc = check_dictionaries(b, old_modules, old_strings, err);
 
-	if (!rc && b->locations)
-		rc = check_locations(b->locations, old_modules + b->n_modules,
-				     old_strings + b->n_strings, err);
-	if (!rc && b->stacks)
-		rc = check_stacks(b->stacks, location_count, err);
-	if (!rc && b->samples)
-		rc = check_samples(b->samples, stack_count, err);
-	return rc;
+	TRY(check_dictionaries(b, old_modules, old_strings, err));
+	if (b->locations)
+		TRY(check_locations(b->locations, old_modules + b->n_modules,
+				    old_strings + b->n_strings, err));
+	if (b->stacks)
+		TRY(check_stacks(b->stacks, location_count, err));
+	if (b->samples)
+		TRY(check_samples(b->samples, stack_count, err));
+	return 0;
 }

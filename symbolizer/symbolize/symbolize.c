@@ -379,9 +379,7 @@ static int answer_batch(struct symbolize *s, const struct symbolize_env *env,
 		reply_names_reset(&s->names);
 		s->module_count = s->string_count = 0;
 	}
-	rc = batch_check(batch, s->module_count, s->string_count, err);
-	if (rc)
-		return rc;
+	TRY(batch_check(batch, s->module_count, s->string_count, err));
 	arena_reset(&s->arena);
 	rawstack__v1__symbolized_batch__init(&s->reply);
 	s->env = env;

@@ -157,11 +157,9 @@ int symbolize_look_up(struct symbolize *s, const struct lookup_group *g, struct 
 {
 	struct lookups *l = &s->lookups;
 	struct module *m = &s->modules[g->module];
-	int rc = reply_names_table(&s->names, m->number, &m->table, err);
 	uint32_t count;
 
-	if (rc)
-		return rc;
+	TRY(reply_names_table(&s->names, m->number, &m->table, err));
 	if (symbolize_is_cancelled(s))
 		return symbolize_cancelled(err);
 	if (!lookups_run(l, g, &m->table))

@@ -73,10 +73,8 @@ static int run_admin(int argc, char **argv, struct err *err)
 	char *arguments[6] = {name}; /* and a NULL */
 	size_t count = 1;
 	struct err ignored;
-	int rc = options_parse(&usage, argc, argv, &o, &operands, err);
 
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
 	if (options_word("", operands.list[0], words, &ignored) < 0)
 		return options_refuse(&usage, err, "%s", usage.operands_wanted);
 	arguments[count++] = operands.list[0];

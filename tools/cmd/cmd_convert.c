@@ -234,11 +234,8 @@ static int convert_profiles(const struct option_usage *usage, int argc, char **a
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = options_parse(usage, argc, argv, &o, &profiles, err);
-	if (!rc)
-		rc = check_convert_options(usage, &o, err);
-	if (rc)
-		return rc;
+	TRY(options_parse(usage, argc, argv, &o, &profiles, err));
+	TRY(check_convert_options(usage, &o, err));
 	if (!o.to)
 		o.to = to;
 	format = find_format(&o, err);

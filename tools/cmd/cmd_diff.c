@@ -215,12 +215,9 @@ static int compare_profiles(const struct diff_options *b, const struct diff_opti
 			    struct changes *c, struct buf *out, struct err *err)
 {
 	_cleanup_(ranking_done) struct ranking before = {0}, after = {0};
-	int rc = ranking_make(&before, &b->view.p, b->view.row, b->cum, err);
 
-	if (!rc)
-		rc = ranking_make(&after, &a->view.p, a->view.row, a->cum, err);
-	if (rc)
-		return rc;
+	TRY(ranking_make(&before, &b->view.p, b->view.row, b->cum, err));
+	TRY(ranking_make(&after, &a->view.p, a->view.row, a->cum, err));
 	if (!add_ranking(c, &before, b->cum, false) || !add_ranking(c, &after, a->cum, true))
 		return err_set(err, ERR_MEMORY, "diff: out of memory");
 	join_places(c);

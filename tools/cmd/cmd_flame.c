@@ -39,11 +39,10 @@ static const struct option_usage usage = {
 static int write_page(const char *path, const struct buf *page, struct err *err)
 {
 	_cleanup_(output_file_done) struct output_file file = OUTPUT_FILE_NONE;
-	int rc = output_file_open(&file, path, err);
 
-	if (!rc)
-		rc = output_file_write(&file, page->p, page->len, err);
-	return rc ? rc : output_file_commit(&file, err);
+	TRY(output_file_open(&file, path, err));
+	TRY(output_file_write(&file, page->p, page->len, err));
+	return output_file_commit(&file, err);
 }
 
 static void flame_options_done(struct flame_options *o)
@@ -62,17 +61,12 @@ static int run_flame(int argc, char **argv, struct err *err)
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = options_parse(&usage, argc, argv, &o, &profiles, err);
-	if (!rc && !o.out)
-		rc = options_refuse(&usage, err, "-o OUT.html is missing");
-	if (!rc)
-		rc = profile_view_read(&o.view, profiles.list, profiles.count, err);
-	if (!rc)
-		rc = flame_tree_make(&tree, p, o.view.row, err);
-	if (!rc)
-		rc = flame_tree_arrange(&tree, NODES_SHOWN, err);
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &profiles, err));
+	if (!o.out)
+		return options_refuse(&usage, err, "-o OUT.html is missing");
+	TRY(profile_view_read(&o.view, profiles.list, profiles.count, err));
+	TRY(flame_tree_make(&tree, p, o.view.row, err));
+	TRY(flame_tree_arrange(&tree, NODES_SHOWN, err));
 	if (p->value_count) {
 		t = profile_text(p, p->value_types[o.view.row].unit);
 		buf_append(&unit, t.p, t.len);

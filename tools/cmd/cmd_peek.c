@@ -218,15 +218,10 @@ static int run_peek(int argc, char **argv, struct err *err)
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = options_parse(&usage, argc, argv, &o, &operands, err);
-	if (!rc)
-		rc = text_match_compile(&o.match, "peek", operands.list[0], err);
-	if (!rc)
-		rc = profile_view_read(&o.view, operands.list + 1, operands.count - 1, err);
-	if (!rc)
-		rc = call_graph_make(&g, &o.view.p, o.view.row, err);
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
+	TRY(text_match_compile(&o.match, "peek", operands.list[0], err));
+	TRY(profile_view_read(&o.view, operands.list + 1, operands.count - 1, err));
+	TRY(call_graph_make(&g, &o.view.p, o.view.row, err));
 	g.total = profile_view_whole(&o.view, g.total);
 	rc = print_peek(&o, &g, &out, err);
 	if (!rc)

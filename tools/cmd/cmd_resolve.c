@@ -185,10 +185,9 @@ static int run_resolve(int argc, char **argv, struct err *err)
 	struct resolve_options o = {0};
 	struct operands addresses;
 	struct totals totals = {0};
-	int rc = resolve_options_parse(argc, argv, &o, &addresses, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(resolve_options_parse(argc, argv, &o, &addresses, err));
 	if (o.filter)
 		return filter_log(&o, err);
 	if (addresses.count)

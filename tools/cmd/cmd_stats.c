@@ -249,18 +249,14 @@ static int run_stats(int argc, char **argv, struct err *err)
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct counts c = {0};
 	struct operands profiles;
-	int rc;
+	int rc = 0;
 
 	profile_view_init(&v);
-	rc = options_parse(&usage, argc, argv, &v, &profiles, err);
-	if (!rc)
-		rc = profile_view_read(&v, profiles.list, profiles.count, err);
-	if (!rc && v.p.value_count)
-		rc = ranking_make(&r, &v.p, v.row, false, err);
-	if (!rc)
-		rc = gather_label_keys(&v, &keys, &labels, err);
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &v, &profiles, err));
+	TRY(profile_view_read(&v, profiles.list, profiles.count, err));
+	if (v.p.value_count)
+		TRY(ranking_make(&r, &v.p, v.row, false, err));
+	TRY(gather_label_keys(&v, &keys, &labels, err));
 	count_profile(&v, &c);
 	if (v.json) {
 		print_stats_json(&v, &c, &r, labels, keys.count, &out);

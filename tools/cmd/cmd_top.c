@@ -184,13 +184,9 @@ static int run_top(int argc, char **argv, struct err *err)
 	int rc;
 
 	profile_view_init(&o.view);
-	rc = options_parse(&usage, argc, argv, &o, &profiles, err);
-	if (!rc)
-		rc = profile_view_read(&o.view, profiles.list, profiles.count, err);
-	if (!rc)
-		rc = ranking_make(&r, p, o.view.row, o.cum, err);
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &profiles, err));
+	TRY(profile_view_read(&o.view, profiles.list, profiles.count, err));
+	TRY(ranking_make(&r, p, o.view.row, o.cum, err));
 	r.total = profile_view_whole(&o.view, r.total);
 	/* Rows of a group are no functions: that they have no name, or in which binary they are,
 	 * says nothing. */

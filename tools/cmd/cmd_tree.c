@@ -145,18 +145,12 @@ static int run_tree(int argc, char **argv, struct err *err)
 	_cleanup_(flame_tree_done) struct flame_tree tree = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct operands profiles;
-	int rc;
 
 	profile_view_init(&o.view);
-	rc = options_parse(&usage, argc, argv, &o, &profiles, err);
-	if (!rc)
-		rc = profile_view_read(&o.view, profiles.list, profiles.count, err);
-	if (!rc)
-		rc = flame_tree_make(&tree, &o.view.p, o.view.row, err);
-	if (!rc)
-		rc = flame_tree_arrange(&tree, o.nodes, err);
-	if (rc)
-		return rc;
+	TRY(options_parse(&usage, argc, argv, &o, &profiles, err));
+	TRY(profile_view_read(&o.view, profiles.list, profiles.count, err));
+	TRY(flame_tree_make(&tree, &o.view.p, o.view.row, err));
+	TRY(flame_tree_arrange(&tree, o.nodes, err));
 	if (!o.view.json) {
 		profile_view_amount(&o.view, tree.nodes[0].weight, &out);
 		buf_str(&out, "\n");

@@ -42,15 +42,12 @@ const struct option_row profile_view_rows[] = {
 static int open_remote(struct profile_view *v, struct err *err)
 {
 	struct profile_filter *f = &v->filter;
-	int rc;
 
 	if (f->no_symbolize || !server_options_complete(&f->service).server)
 		return 0;
 	if (!program_remote_names)
 		return program_other(err);
-	rc = program_remote_names->open(&v->remote, &f->service, err);
-	if (rc)
-		return rc;
+	TRY(program_remote_names->open(&v->remote, &f->service, err));
 	f->naming.source = program_remote_names->source(v->remote);
 	/* A service that $RAWSTACK_SERVER names for all commands may be away; one that --server
 	 * names may not. */
@@ -60,11 +57,9 @@ static int open_remote(struct profile_view *v, struct err *err)
 
 int profile_view_read(struct profile_view *v, char *const *paths, size_t count, struct err *err)
 {
-	int rc = open_remote(v, err);
-
-	if (!rc)
-		rc = profile_input_read(paths, count, &v->filter, &v->p, err);
-	return rc ? rc : profile_input_value(&v->p, v->value, &v->row, err);
+	TRY(open_remote(v, err));
+	TRY(profile_input_read(paths, count, &v->filter, &v->p, err));
+	return profile_input_value(&v->p, v->value, &v->row, err);
 }
 
 int profile_view_end(const struct profile_view *v, int rc, struct err *err)
@@ -109,10 +104,10 @@ void profile_view_amount(const struct profile_view *v, int64_t amount, struct bu
 	profile_view_text(out, type);
 }
 
-int profile_view_print(const struct buf *out, const char *command, struct err *err)
+int profile_view_print(const struct buf *out, struct err *err)
 {
 	if (out->failed)
-		return err_set(err, ERR_MEMORY, "%s: out of memory", command);
+		return err_no_memory(err);
 	stdout_put(out);
 	return 0;
 }

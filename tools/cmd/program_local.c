@@ -17,10 +17,8 @@ const struct remote_names_ops *const program_remote_names = NULL;
 static int become_remote(struct err *err)
 {
 	char path[LIMIT_PATH_LEN];
-	int rc = libexec_find("rawstack-remote", path, err);
 
-	if (rc)
-		return rc;
+	TRY(libexec_find("rawstack-remote", path, err));
 	execv(path, program_arguments);
 	return err_sys(err, errno, "%s", path);
 }

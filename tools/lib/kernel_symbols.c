@@ -32,10 +32,9 @@ int kernel_symbols_open(const char *path, int *ret_fd, struct err *err)
 	_cleanup_(freep) uint8_t *text = NULL;
 	_cleanup_(closep) int fd = -1;
 	size_t len;
-	int rc = io_read_file(path, LIMIT_KALLSYMS_LEN, &text, &len, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(io_read_file(path, LIMIT_KALLSYMS_LEN, &text, &len, err));
 	if (!has_addresses(text, len))
 		return err_set(err, ERR_DENIED,
 			       "%s: all addresses are hidden: run as root (CAP_SYSLOG), and see "

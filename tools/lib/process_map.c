@@ -81,14 +81,13 @@ int process_map_read(struct process_map *m, int64_t pid, struct err *err)
 	_cleanup_(freep) uint8_t *text = NULL;
 	char path[64];
 	size_t len;
-	int rc;
 
 	m->pid = pid;
 	snprintf(path, sizeof(path), "/proc/%" PRId64 "/maps", pid);
 	if (access(path, F_OK))
 		return err_set(err, ERR_NOT_FOUND, "there is no process %" PRId64, pid);
-	rc = io_read_file(path, LIMIT_MAPS_LEN, &text, &len, err);
-	return rc ? rc : process_map_parse(m, (const char *)text, len, err);
+	TRY(io_read_file(path, LIMIT_MAPS_LEN, &text, &len, err));
+	return process_map_parse(m, (const char *)text, len, err);
 }
 
 const struct process_mapping *process_map_find(const struct process_map *m, uint64_t pc)

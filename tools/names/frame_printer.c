@@ -71,16 +71,13 @@ static int find_shown_name(struct frame_printer *n, uint32_t function, const str
 	uint32_t id = rsym_name_id(n->t, function);
 	const uint8_t *p;
 	size_t len;
-	int rc;
 
 	if (id >= n->t->function_count)
 		return err_set(err, ERR_DATA, "table: function %u without a name", function);
 	*ret = &n->shown[id];
 	if (n->shown[id].known)
 		return 0;
-	rc = rsym_reader_name(n->reader, function, &p, &len, err);
-	if (rc)
-		return rc;
+	TRY(rsym_reader_name(n->reader, function, &p, &len, err));
 	n->shown[id] = (struct shown){.off = n->names.len, .known = 1};
 	if (!demangle_budget_append(n->style, p, len, &n->names))
 		return err_set(err, ERR_MEMORY, "out of memory for names");
@@ -94,12 +91,10 @@ static int print_named_frame(struct frame_printer *n, const struct rsym_frame *f
 	const struct shown *name;
 	const uint8_t *file = NULL;
 	size_t file_len = 0;
-	int rc = find_shown_name(n, f->function, &name, err);
 
-	if (!rc && f->file != RSYM_NONE)
-		rc = rsym_reader_file(n->reader, f->file, &file, &file_len, err);
-	if (rc)
-		return rc;
+	TRY(find_shown_name(n, f->function, &name, err));
+	if (f->file != RSYM_NONE)
+		TRY(rsym_reader_file(n->reader, f->file, &file, &file_len, err));
 	resolve_frame(printer, &(struct resolve_frame){
 				       .function = n->names.p ? n->names.p + name->off : NULL,
 				       .function_len = name->len,
@@ -170,12 +165,10 @@ static int index_names(struct frame_printer *n, struct err *err)
 		size_t len;
 		bool fresh;
 		uint32_t id;
-		int rc = rsym_function(n->t, i, &f, err);
 
-		if (!rc && f.has_entry)
-			rc = rsym_reader_name(n->reader, i, &p, &len, err);
-		if (rc)
-			return rc;
+		TRY(rsym_function(n->t, i, &f, err));
+		if (f.has_entry)
+			TRY(rsym_reader_name(n->reader, i, &p, &len, err));
 		if (!f.has_entry)
 			continue;
 		id = intern_add(&n->index, p, len, &fresh);
@@ -192,10 +185,9 @@ int frame_printer_find_entry(struct frame_printer *n, const void *name, size_t l
 			     uint64_t *ret_vaddr, struct err *err)
 {
 	uint32_t id;
-	int rc = n->index.count ? 0 : index_names(n, err);
 
-	if (rc)
-		return rc;
+	if (!n->index.count)
+		TRY(index_names(n, err));
 	id = intern_find(&n->index, name, len);
 	if (id == INTERN_FULL)
 		return 0;

@@ -132,7 +132,6 @@ static int map_table_file(struct local_table *t, int fd, size_t off, struct err 
 	struct stat st;
 	size_t len;
 	void *p;
-	int rc;
 
 	if (fstat(fd, &st))
 		return err_sys(err, errno, "%s: table", t->path);
@@ -144,11 +143,11 @@ static int map_table_file(struct local_table *t, int fd, size_t off, struct err 
 	t->p = p;
 	t->len = len;
 	/* table_build() has checked every byte before it was kept. */
-	rc = rsym_open_trusted(&t->rsym, p, t->len, err);
-	if (!rc && !build_id_equal(&t->rsym.id, &t->id))
-		rc = err_set(err, ERR_MISMATCH, "%s: the table in the cache is of another file",
-			     t->path);
-	return rc;
+	TRY(rsym_open_trusted(&t->rsym, p, t->len, err));
+	if (!build_id_equal(&t->rsym.id, &t->id))
+		return err_set(err, ERR_MISMATCH, "%s: the table in the cache is of another file",
+			       t->path);
+	return 0;
 }
 
 /* Builds the table, and builds it again when the file refers to others that are here. */

@@ -268,10 +268,9 @@ int profile_names_prepare(struct profile_names *n, const struct profile *p, stru
 	if (!n->by_module)
 		return err_set(err, ERR_MEMORY, "out of memory for names");
 	n->count = p->module_keys.count;
-	rc = ask_source(n, p, err);
-	if (!rc)
-		rc = want_all(n, p, err);
-	return rc ? rc : module_set_prepare(&n->modules, err);
+	TRY(ask_source(n, p, err));
+	TRY(want_all(n, p, err));
+	return module_set_prepare(&n->modules, err);
 }
 
 static uint32_t make_table_function(const struct rsym *t, struct rsym_frame frame,

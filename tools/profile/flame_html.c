@@ -254,14 +254,11 @@ int flame_html(const struct flame_tree *t, const struct flame_page *page, struct
 	for (;;) {
 		const char *open = memmem(at, (size_t)(end - at), "{{", 2);
 		const char *close = open ? memmem(open, (size_t)(end - open), "}}", 2) : NULL;
-		int rc;
 
 		if (!close)
 			break;
 		buf_append(out, at, (size_t)(open - at));
-		rc = put_part(t, page, open + 2, (size_t)(close - open - 2), out, err);
-		if (rc)
-			return rc;
+		TRY(put_part(t, page, open + 2, (size_t)(close - open - 2), out, err));
 		at = close + 2;
 	}
 	buf_append(out, at, (size_t)(end - at));

@@ -410,10 +410,8 @@ int profile_filter_edit(struct profile_filter *f, const struct profile *from, st
 		.stack_tags = new_edit_map(from->stacks.count),
 	};
 	/* Copies what does not belong to samples: types of values, modules, times, comments. */
-	int rc = profile_merge(into, from, keep_none, NULL, err);
 
-	if (rc)
-		return rc;
+	TRY(profile_merge(into, from, keep_none, NULL, err));
 	if (!e.strings || !e.modules || !e.functions || !e.stacks || !e.stack_tags)
 		return err_no_memory(err);
 	reset_matches(f);

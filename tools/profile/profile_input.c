@@ -50,13 +50,12 @@ static int add_directory_files(char *const *paths, size_t count, struct profile_
 			       struct profile *ret, struct err *err)
 {
 	_cleanup_(profile_done) struct profile more;
-	int rc;
 
 	profile_init(&more);
 	if (!ret->value_count)
 		return profile_files_add_good(paths, count, filter, ret, err);
-	rc = profile_files_add_good(paths, count, filter, &more, err);
-	return rc ? rc : profile_merge(ret, &more, NULL, NULL, err);
+	TRY(profile_files_add_good(paths, count, filter, &more, err));
+	return profile_merge(ret, &more, NULL, NULL, err);
 }
 
 static int read_directory_entries(const char *dir, struct dirent *const *entries, size_t count,
@@ -162,26 +161,24 @@ static int read_all(char *const *paths, size_t count, struct profile_filter *fil
 		    struct profile *ret, struct err *err)
 {
 	_cleanup_(profile_done) struct profile raw;
-	int rc;
 
 	profile_init(&raw);
-	rc = read_paths(paths, count, filter, filter->no_symbolize ? ret : &raw, err);
-	if (!rc && !filter->no_symbolize)
-		rc = name_all(&raw, filter, ret, err);
-	return rc ? rc : stack_end_label(ret, err);
+	TRY(read_paths(paths, count, filter, filter->no_symbolize ? ret : &raw, err));
+	if (!filter->no_symbolize)
+		TRY(name_all(&raw, filter, ret, err));
+	return stack_end_label(ret, err);
 }
 
 static int read_edited(char *const *paths, size_t count, struct profile_filter *filter,
 		       struct profile *ret, struct err *err)
 {
 	_cleanup_(profile_done) struct profile all;
-	int rc;
 
 	profile_init(&all);
 	if (!profile_filter_edits(filter))
 		return read_all(paths, count, filter, ret, err);
-	rc = read_all(paths, count, filter, &all, err);
-	return rc ? rc : profile_filter_edit(filter, &all, ret, err);
+	TRY(read_all(paths, count, filter, &all, err));
+	return profile_filter_edit(filter, &all, ret, err);
 }
 
 static int64_t negated_value(int64_t v)
@@ -219,9 +216,7 @@ static int read_difference(char *const *paths, size_t count, struct profile_filt
 	profile_init(&base);
 	if (rc || !base_path)
 		return rc;
-	rc = read_edited(&base_path, 1, filter, &base, err);
-	if (rc)
-		return rc;
+	TRY(read_edited(&base_path, 1, filter, &base, err));
 	negate_profile(&base, ret, filter->diff_totals);
 	return profile_merge(ret, &base, NULL, NULL, err);
 }

@@ -146,17 +146,15 @@ static int parse_tag(struct words *w, struct schema_rule *r, struct err *err)
 
 static int parse_where(struct words *w, struct schema_rule *r, struct err *err)
 {
-	int rc;
-
 	if (next_is(w, "leaf"))
 		r->where = SCHEMA_LEAF;
 	else if (next_is(w, "root"))
 		r->where = SCHEMA_ROOT;
-	rc = parse_match(w, &r->match, err);
-	if (!rc && next_is(w, "unless"))
-		rc = next_is(w, "under") ? parse_match(w, &r->not_under, err)
-					 : wrong_word(w, "unless under is expected", err);
-	return rc;
+	TRY(parse_match(w, &r->match, err));
+	if (next_is(w, "unless"))
+		TRY(next_is(w, "under") ? parse_match(w, &r->not_under, err)
+					: wrong_word(w, "unless under is expected", err));
+	return 0;
 }
 
 static int parse_rule(struct words *w, struct schema_rule *r, struct err *err)
@@ -279,7 +277,6 @@ int schema_read(struct schema *s, const char *name, struct err *err)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
 	size_t len;
-	int rc;
 
 	for (size_t i = 0; i < ARRAY_LEN(shipped); i++)
 		if (strcmp(name, shipped[i].name) == 0)
@@ -289,8 +286,8 @@ int schema_read(struct schema *s, const char *name, struct err *err)
 		return err_set(err, ERR_NOT_FOUND,
 			       "%s: No such file or directory, and none of copies, locks, tax",
 			       name);
-	rc = io_read_file(name, LIMIT_SCHEMA_LEN, &text, &len, err);
-	return rc ? rc : schema_parse(s, name, (const char *)text, len, err);
+	TRY(io_read_file(name, LIMIT_SCHEMA_LEN, &text, &len, err));
+	return schema_parse(s, name, (const char *)text, len, err);
 }
 
 void schema_done(struct schema *s)

@@ -23,14 +23,12 @@ static int add_spool_batch(const struct spool_batch *batch, struct profile_filte
 			   struct profile *ret, struct err *err)
 {
 	_cleanup_(spool_profile_done) struct spool_profile p;
-	int rc = spool_profile_begin(&p, batch, err);
 
-	if (rc)
-		return rc;
+	TRY(spool_profile_begin(&p, batch, err));
 	p.since_ns = filter->since_ns;
 	p.until_ns = filter->until_ns;
-	rc = spool_profile_end(&p, err);
-	return rc ? rc : profile_merge(ret, &p.profile, profile_filter_keep, filter, err);
+	TRY(spool_profile_end(&p, err));
+	return profile_merge(ret, &p.profile, profile_filter_keep, filter, err);
 }
 
 int spool_input_read(const char *dir, struct profile_filter *filter, struct profile *ret,

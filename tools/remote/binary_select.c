@@ -161,17 +161,14 @@ static int find_failed_build(struct rpc_client *c, const struct binary_select *n
 	Rawstack__V1__ListRequest q = RAWSTACK__V1__LIST_REQUEST__INIT;
 	const Rawstack__V1__ListReply *reply;
 	const Rawstack__V1__Binary *last = NULL;
-	int rc;
 
 	q.name = bytes_of_text(n->name);
 	q.labels = labels->pointers;
 	q.n_labels = n->label_count;
 	q.page_size = LIMIT_PAGE;
-	rc = rpc_client_call(c, "/rawstack.v1.Binaries/List", &q.base,
-			     &rawstack__v1__list_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
-			     err);
-	if (rc)
-		return rc;
+	TRY(rpc_client_call(c, "/rawstack.v1.Binaries/List", &q.base,
+			    &rawstack__v1__list_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
+			    err));
 	reply = (const Rawstack__V1__ListReply *)message;
 	for (size_t i = 0; i < reply->n_binaries; i++)
 		if (reply->binaries[i]->status ==
@@ -195,10 +192,9 @@ int binary_select_find(struct rpc_client *c, const struct binary_select *n, stru
 	Rawstack__V1__ResolveRequest q = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
 	const Rawstack__V1__ResolveReply *reply;
 	struct labels labels;
-	int rc = parse_labels(n, &labels, err);
+	int rc;
 
-	if (rc)
-		return rc;
+	TRY(parse_labels(n, &labels, err));
 	q.name = bytes_of_text(n->name);
 	q.labels = labels.pointers;
 	q.n_labels = n->label_count;

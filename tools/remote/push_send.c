@@ -294,11 +294,8 @@ static int send_subject(struct sender *s, struct subject *f, struct err *err)
 		u.fd = table;
 		u.kind = RAWSTACK__V1__BINARY_KIND__BINARY_KIND_TABLE;
 	} else {
-		rc = send_companions(s, f, &companion_files, u.name, TURN_FIRST, err);
-		if (!rc)
-			rc = send_companions(s, f, &companion_files, u.name, TURN_BEFORE, err);
-		if (rc)
-			return rc;
+		TRY(send_companions(s, f, &companion_files, u.name, TURN_FIRST, err));
+		TRY(send_companions(s, f, &companion_files, u.name, TURN_BEFORE, err));
 	}
 	rc = upload_file(s, &u, &line, err);
 	return rc || o->table ? rc
@@ -337,12 +334,11 @@ static int identify_subject(const struct push_file *file, struct subject *f, str
 static int open_subject(const struct push_file *file, struct subject *f, struct err *err)
 {
 	struct stat st;
-	int rc;
 
 	*f = (struct subject){.path = file->path, .fd = -1};
 	if (!file->found && module_file_is_compressed(file->path)) {
-		rc = module_file_expand(file->path, &f->fd, err);
-		return rc ? rc : identify_subject(file, f, err);
+		TRY(module_file_expand(file->path, &f->fd, err));
+		return identify_subject(file, f, err);
 	}
 	/* O_NONBLOCK: a named pipe would wait. */
 	f->fd = open(file->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);

@@ -20,10 +20,8 @@ static int read_pages(const struct remote_list *l, struct rpc_client *c, bool js
 	for (int pages = 0; pages < PAGES_MAX; pages++) {
 		/* The token is borrowed from the reply before. */
 		_cleanup_(remote_free_reply) ProtobufCMessage *last _unused_ = TAKE_PTR(reply);
-		int rc = l->call(c, page.next_token, &reply, err);
 
-		if (rc)
-			return rc;
+		TRY(l->call(c, page.next_token, &reply, err));
 		page = l->page(reply);
 		for (size_t i = 0; i < page.count; i++) {
 			if (json)
@@ -55,21 +53,16 @@ int remote_list_run(const struct remote_list *l, int argc, char **argv, struct e
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	_cleanup_(text_table_done) struct text_table t;
 	struct list_options o = {0};
-	int rc;
 
 	text_table_init(&t, l->head_count, l->right_mask);
 	t.width_max = 2 * 64;
 	for (size_t i = 0; i < l->head_count; i++)
 		text_table_cstr(&t, l->heads[i]);
-	rc = options_parse(l->command->usage, argc, argv, &o, NULL, err);
-	if (!rc)
-		rc = remote_open(&c, &o.service, err);
-	if (!rc)
-		rc = read_pages(l, c, o.json, &t, &out, err);
-	if (rc)
-		return rc;
+	TRY(options_parse(l->command->usage, argc, argv, &o, NULL, err));
+	TRY(remote_open(&c, &o.service, err));
+	TRY(read_pages(l, c, o.json, &t, &out, err));
 	if ((!o.json && text_table_print(&t, &out)) || out.failed)
-		return err_set(err, ERR_MEMORY, "%s: out of memory", command_name(l->command));
+		return err_no_memory(err);
 	stdout_put(&out);
 	return 0;
 }

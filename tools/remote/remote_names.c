@@ -202,10 +202,9 @@ static int prepare_names(void *ctx, const struct profile *p, struct err *err)
 	_cleanup_(freep) uint32_t *list = NULL;
 	uint32_t *ids;
 	size_t count = 0;
-	int rc = gather_places(n, p, err);
+	int rc = 0;
 
-	if (rc)
-		return rc;
+	TRY(gather_places(n, p, err));
 	list = malloc((n->places.count - n->asked + 1) * sizeof(*list));
 	if (!list || !GROW(n->answers, &n->answers_cap, n->places.count + 1, LIMIT_PROFILE_ENTRIES))
 		return remote_names_full(err);

@@ -243,19 +243,14 @@ int remote_names_ask(struct remote_names *n, uint32_t **ids, size_t *count, stru
 	ProtobufCMessage *reply;
 	Rawstack__V1__StackBatch *q;
 	size_t taken, deferred = 0;
-	int rc;
 
 	arena_reset(&n->arena);
-	rc = make_request(n, *ids, *count, n->asked, &q, &taken, err);
-	if (!rc)
-		rc = rpc_client_call_in(n->client, "/rawstack.v1.Symbolizer/Symbolize", &q->base,
-					&rawstack__v1__symbolized_batch__descriptor, TIMEOUT_MS,
-					&n->arena, &reply, err);
-	if (!rc)
-		rc = take_reply(n, (const Rawstack__V1__SymbolizedBatch *)reply, *ids, taken,
-				&deferred, err);
-	if (rc)
-		return rc;
+	TRY(make_request(n, *ids, *count, n->asked, &q, &taken, err));
+	TRY(rpc_client_call_in(n->client, "/rawstack.v1.Symbolizer/Symbolize", &q->base,
+			       &rawstack__v1__symbolized_batch__descriptor, TIMEOUT_MS, &n->arena,
+			       &reply, err));
+	TRY(take_reply(n, (const Rawstack__V1__SymbolizedBatch *)reply, *ids, taken, &deferred,
+		       err));
 	/* Deferred places are asked for again, together with those behind them. */
 	memmove(*ids + taken - deferred, *ids, deferred * sizeof(**ids));
 	*ids += taken - deferred;

@@ -52,10 +52,8 @@ static int hash_file(struct state *s, struct err *err)
 	for (uint64_t off = 0; off < s->size;) {
 		uint64_t left = s->size - off;
 		size_t n = left < LIMIT_UPLOAD_CHUNK ? left : LIMIT_UPLOAD_CHUNK;
-		int rc = io_read_all(io_system(), s->u->fd, s->chunk, n, (off_t)off, err);
 
-		if (rc)
-			return rc;
+		TRY(io_read_all(io_system(), s->u->fd, s->chunk, n, (off_t)off, err));
 		digest_update(&d, s->chunk, n);
 		off += n;
 	}
@@ -148,7 +146,6 @@ static int begin_remote_upload(struct state *s, struct upload_result *r, struct 
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	Rawstack__V1__BeginRequest q = RAWSTACK__V1__BEGIN_REQUEST__INIT;
 	const Rawstack__V1__BeginReply *reply;
-	int rc;
 
 	q.build_id = borrow_bytes(s->u->id.bytes, s->u->id.len);
 	q.id_kind = s->u->id.kind == BUILD_ID_HTLHASH ? RAWSTACK__V1__ID_KIND__ID_KIND_HTLHASH
@@ -162,11 +159,9 @@ static int begin_remote_upload(struct state *s, struct upload_result *r, struct 
 	q.n_labels = s->u->label_count;
 	q.pin = s->u->pin;
 	q.replace = s->u->replace;
-	rc = rpc_client_call(s->c, "/rawstack.v1.Binaries/Begin", &q.base,
-			     &rawstack__v1__begin_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
-			     err);
-	if (rc)
-		return rc;
+	TRY(rpc_client_call(s->c, "/rawstack.v1.Binaries/Begin", &q.base,
+			    &rawstack__v1__begin_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
+			    err));
 	s->answered = true;
 	reply = (const Rawstack__V1__BeginReply *)message;
 	if (reply->status == RAWSTACK__V1__BEGIN_STATUS__BEGIN_STATUS_PRESENT) {
@@ -228,15 +223,12 @@ static int finish_remote_upload(struct state *s, struct upload_result *r, struct
 	_cleanup_(remote_free_reply) ProtobufCMessage *message = NULL;
 	Rawstack__V1__FinishRequest q = RAWSTACK__V1__FINISH_REQUEST__INIT;
 	const Rawstack__V1__FinishReply *reply;
-	int rc;
 
 	q.upload_id = borrow_bytes(s->id, s->id_len);
 	q.wait = true;
-	rc = rpc_client_call(s->c, "/rawstack.v1.Binaries/Finish", &q.base,
-			     &rawstack__v1__finish_reply__descriptor, BUILD_TIMEOUT_MS, &message,
-			     err);
-	if (rc)
-		return rc;
+	TRY(rpc_client_call(s->c, "/rawstack.v1.Binaries/Finish", &q.base,
+			    &rawstack__v1__finish_reply__descriptor, BUILD_TIMEOUT_MS, &message,
+			    err));
 	reply = (const Rawstack__V1__FinishReply *)message;
 	switch (reply->state) {
 	case RAWSTACK__V1__BUILD_STATE__BUILD_STATE_DONE:
@@ -257,8 +249,9 @@ static int attempt_upload(struct state *s, struct upload_result *r, struct err *
 
 	if (rc <= 0)
 		return rc;
-	rc = s->offset < s->size ? send_pieces(s, r, err) : 0;
-	return rc ? rc : finish_remote_upload(s, r, err);
+	if (s->offset < s->size)
+		TRY(send_pieces(s, r, err));
+	return finish_remote_upload(s, r, err);
 }
 
 /* Returns whether an error may pass: the service is away, or forgot the upload, which Begin finds
@@ -303,7 +296,6 @@ int upload_run(struct rpc_client *c, const struct upload *u, struct upload_resul
 {
 	_cleanup_(state_done) struct state s = {.c = c, .u = u};
 	struct stat st;
-	int rc;
 
 	*ret = (struct upload_result){0};
 	if (fstat(u->fd, &st))
@@ -315,8 +307,8 @@ int upload_run(struct rpc_client *c, const struct upload *u, struct upload_resul
 	s.chunk = malloc(LIMIT_UPLOAD_CHUNK);
 	if (!s.chunk)
 		return err_no_memory(err);
-	rc = hash_file(&s, err);
-	return rc ? rc : attempt_uploads(&s, ret, err);
+	TRY(hash_file(&s, err));
+	return attempt_uploads(&s, ret, err);
 }
 
 void upload_result_done(struct upload_result *r)

@@ -62,8 +62,6 @@ static int check_source(const struct resolve_options *o, struct err *err)
 
 static int check_resolve_options(struct resolve_options *o, size_t address_count, struct err *err)
 {
-	int rc;
-
 	if (o->filter)
 		return check_filter(o, address_count, err);
 	if (o->drop_in && o->asked_style && o->style != RESOLVE_GNU)
@@ -76,9 +74,7 @@ static int check_resolve_options(struct resolve_options *o, size_t address_count
 		o->files[0] = o->files[o->file_count - 1];
 		o->file_count = 1;
 	}
-	rc = check_source(o, err);
-	if (rc)
-		return rc;
+	TRY(check_source(o, err));
 	if (!address_count && isatty(STDIN_FILENO) && !o->drop_in)
 		return options_refuse(&resolve_usage, err, "no address given");
 	if (o->drop_in)

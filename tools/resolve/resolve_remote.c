@@ -88,7 +88,6 @@ static int ask_lines(struct rpc_client *c, const struct build_id *id, const stru
 	Rawstack__V1__ResolveRequest request = RAWSTACK__V1__RESOLVE_REQUEST__INIT;
 	const Rawstack__V1__ResolveReply *reply;
 	size_t i;
-	int rc;
 
 	request.build_id.data = (uint8_t *)(uintptr_t)id->bytes;
 	request.build_id.len = id->len;
@@ -100,15 +99,11 @@ static int ask_lines(struct rpc_client *c, const struct build_id *id, const stru
 							    : RAWSTACK__V1__DEMANGLE__DEMANGLE_NONE;
 	request.addresses = (uint64_t *)(uintptr_t)(q->addresses + first);
 	request.n_addresses = count;
-	rc = rpc_client_call(c, "/rawstack.v1.Symbolizer/Resolve", &request.base,
-			     &rawstack__v1__resolve_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
-			     err);
-	if (rc)
-		return rc;
+	TRY(rpc_client_call(c, "/rawstack.v1.Symbolizer/Resolve", &request.base,
+			    &rawstack__v1__resolve_reply__descriptor, REMOTE_TIMEOUT_MS, &message,
+			    err));
 	reply = (const Rawstack__V1__ResolveReply *)message;
-	rc = check_module(reply->module, id, err);
-	if (rc)
-		return rc;
+	TRY(check_module(reply->module, id, err));
 	if (reply->n_addresses != count)
 		return err_set(err, ERR_INTERNAL, "the service answers %zu of %zu addresses",
 			       reply->n_addresses, count);
@@ -131,19 +126,15 @@ static int open_service(struct resolve_service **ret, const struct resolve_servi
 			struct err *err)
 {
 	_cleanup_(close_servicep) struct resolve_service *s = calloc(1, sizeof(*s));
-	int rc;
 
 	if (!s)
-		return err_set(err, ERR_MEMORY, "resolve: out of memory");
-	rc = of->build_id ? build_id_parse(&s->id, of->build_id, err) : 0;
-	if (!rc)
-		rc = remote_open(&s->client, of->service, err);
-	if (!rc && of->name)
-		rc = binary_select_find(
+		return err_no_memory(err);
+	TRY(of->build_id ? build_id_parse(&s->id, of->build_id, err) : 0);
+	TRY(remote_open(&s->client, of->service, err));
+	if (of->name)
+		TRY(binary_select_find(
 			s->client, &(struct binary_select){of->name, of->labels, of->label_count},
-			&s->id, err);
-	if (rc)
-		return rc;
+			&s->id, err));
 	*ret = TAKE_PTR(s);
 	return 0;
 }
