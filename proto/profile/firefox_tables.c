@@ -77,7 +77,7 @@ int firefox_tables_make(struct firefox_writer *w, struct err *err)
 
 	w->stack_of = malloc((count + 1) * sizeof(*w->stack_of));
 	if (!w->stack_of)
-		return err_set(err, ERR_MEMORY, "firefox profile: out of memory");
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < count; i++)
 		w->stack_of[i] = add_stack(w, i);
 	return w->failed ? err_full(err, w->no_memory,

@@ -170,7 +170,7 @@ int folded_read_view(struct file_view *text, struct profile *p, struct err *err)
 	size_t number = 0;
 
 	if (!s)
-		return err_set(err, ERR_MEMORY, "folded stacks: out of memory");
+		return err_no_memory(err);
 	profile_value_type(p, "samples", "count");
 	p->default_type = p->value_types[0].type;
 	p->weight_unknown = true;

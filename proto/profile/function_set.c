@@ -232,7 +232,7 @@ int function_set_make(struct function_set *s, const struct profile *p, struct er
 	    note_pairs(&m) && add_pairs(&m))
 		return 0;
 	function_set_done(s);
-	return err_set(err, ERR_MEMORY, "functions: out of memory");
+	return err_no_memory(err);
 }
 
 void function_set_done(struct function_set *s)

@@ -28,7 +28,7 @@ int gzip_inflate(const void *p, size_t len, struct buf *out, struct err *err)
 	if (len > UINT32_MAX)
 		return err_set(err, ERR_LIMIT, "gzip: %zu bytes are more than %u", len, UINT32_MAX);
 	if (!s)
-		return err_set(err, ERR_MEMORY, "gzip: out of memory");
+		return err_no_memory(err);
 	isal_inflate_init(s);
 	s->crc_flag = ISAL_GZIP;
 	s->next_in = (uint8_t *)(uintptr_t)p;
@@ -43,7 +43,7 @@ int gzip_inflate(const void *p, size_t len, struct buf *out, struct err *err)
 
 		s->next_out = left ? buf_extend(out, space) : &spare;
 		if (!s->next_out)
-			return err_set(err, ERR_MEMORY, "gzip: out of memory");
+			return err_no_memory(err);
 		s->avail_out = space;
 		rc = isal_inflate(s);
 		if (left)
@@ -71,11 +71,11 @@ int gzip_writer_open(struct gzip_writer **ret, struct buf *out, struct err *err)
 	struct gzip_writer *w = calloc(1, sizeof(*w));
 
 	if (!w)
-		return err_set(err, ERR_MEMORY, "gzip: out of memory");
+		return err_no_memory(err);
 	if (deflateInit2(&w->z, Z_DEFAULT_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, 8,
 			 Z_DEFAULT_STRATEGY) != Z_OK) {
 		free(w);
-		return err_set(err, ERR_MEMORY, "gzip: out of memory");
+		return err_no_memory(err);
 	}
 	w->out = out;
 	*ret = w;

@@ -408,7 +408,7 @@ static int read_perf_view(struct file_view *file, struct profile *p, struct err 
 		return err_set(err, ERR_UNSUPPORTED, "perf.data: of a big-endian machine");
 	r = reader_new(p, err);
 	if (!r)
-		return err_set(err, ERR_MEMORY, "perf.data: out of memory");
+		return err_no_memory(err);
 	r->file = file;
 	TRY(read_perf_header(r, bytes_of(file->p, file->len), &data));
 	if (perf_expand_is_needed(data))

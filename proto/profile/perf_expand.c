@@ -108,7 +108,7 @@ static int expand_piece(struct expander *x, struct bytes piece, struct err *err)
 		size_t rc;
 
 		if (!out.dst)
-			return err_set(err, ERR_MEMORY, "perf.data: out of memory");
+			return err_no_memory(err);
 		rc = ZSTD_decompressStream(x->zstd, &out, &in);
 		x->rest.len -= CHUNK - out.pos;
 		x->made += out.pos;
@@ -139,7 +139,7 @@ int perf_expand(struct bytes data, struct buf *out, size_t *ret_lost, struct err
 	uint32_t type;
 
 	if (!x.zstd)
-		return err_set(err, ERR_MEMORY, "perf.data: out of memory");
+		return err_no_memory(err);
 	if (data.left < x.max / LIMIT_PERF_RATIO)
 		x.max = data.left * LIMIT_PERF_RATIO + CHUNK;
 	for (; next_record(&data, &type, &record) && take_behind(&data, type, &record);

@@ -362,7 +362,7 @@ int perf_script_read_view(struct file_view *text, struct profile *p, struct err 
 	int rc;
 
 	if (!r)
-		return err_set(err, ERR_MEMORY, "perf script: out of memory");
+		return err_no_memory(err);
 	r->p = p;
 	r->err = err;
 	r->first_us = UINT64_MAX;

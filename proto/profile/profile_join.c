@@ -193,13 +193,13 @@ int profile_join(struct profile *into, const struct profile *from, struct err *e
 	    !new_join_map(&j.locations, &from->locations) ||
 	    !new_join_map(&j.stacks, &from->stacks) ||
 	    !new_join_map(&j.label_sets, &from->label_sets))
-		return err_set(err, ERR_MEMORY, "join of profiles: out of memory");
+		return err_no_memory(err);
 	join_strings(&j);
 	join_modules(&j);
 	join_functions(&j);
 	join_locations(&j);
 	if (!join_stacks(&j))
-		return err_set(err, ERR_MEMORY, "join of profiles: out of memory");
+		return err_no_memory(err);
 	join_labels(&j);
 	join_samples(&j);
 	for (size_t i = 0; i < from->comment_count; i++)

@@ -206,7 +206,7 @@ int profile_merge_named(struct profile *into, const struct profile *from, profil
 	    !new_merge_map(&m.locations, &from->locations) ||
 	    !new_merge_map(&m.stacks, &from->stacks) ||
 	    !new_merge_map(&m.label_sets, &from->label_sets))
-		return err_set(err, ERR_MEMORY, "merge of profiles: out of memory");
+		return err_no_memory(err);
 	TRY(match_merged_values(&m, err));
 	for (uint32_t i = 0; i < from->module_keys.count; i++)
 		merge_module(&m, i);

@@ -86,5 +86,5 @@ int thread_groups_make(struct thread_groups *g, const struct profile *p, struct 
 	if (ok)
 		return 0;
 	thread_groups_done(g);
-	return err_set(err, ERR_MEMORY, "profile: out of memory");
+	return err_no_memory(err);
 }

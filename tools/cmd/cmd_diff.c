@@ -219,7 +219,7 @@ static int compare_profiles(const struct diff_options *b, const struct diff_opti
 	TRY(ranking_make(&before, &b->view.p, b->view.row, b->cum, err));
 	TRY(ranking_make(&after, &a->view.p, a->view.row, a->cum, err));
 	if (!add_ranking(c, &before, b->cum, false) || !add_ranking(c, &after, a->cum, true))
-		return err_set(err, ERR_MEMORY, "diff: out of memory");
+		return err_no_memory(err);
 	join_places(c);
 	if (c->keys.count)
 		qsort(c->list, c->keys.count, sizeof(*c->list), by_size);
@@ -232,7 +232,7 @@ static int compare_profiles(const struct diff_options *b, const struct diff_opti
 	buf_str(out, "; after: ");
 	profile_view_amount(&a->view, after.total, out);
 	buf_str(out, "; shares are of each\n");
-	return print_table(c, b->rows, out) ? err_set(err, ERR_MEMORY, "diff: out of memory") : 0;
+	return print_table(c, b->rows, out) ? err_no_memory(err) : 0;
 }
 
 static const struct option_row rows[] = {
@@ -281,7 +281,7 @@ static int run_diff(int argc, char **argv, struct err *err)
 	if (!rc)
 		rc = compare_profiles(&before, &after, &c, &out, err);
 	if (!rc)
-		rc = profile_view_print(&out, "diff", err);
+		rc = profile_view_print(&out, err);
 	rc = profile_view_end(&before.view, rc, err);
 	return profile_view_end(&after.view, rc, err);
 }

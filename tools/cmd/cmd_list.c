@@ -88,7 +88,7 @@ static int count_list_lines(const struct list_options *o, struct costs *c, struc
 
 	c->wanted = calloc(p->functions.count + 1, 1);
 	if (!c->wanted)
-		return err_set(err, ERR_MEMORY, "list: out of memory");
+		return err_no_memory(err);
 	for (uint32_t i = 0; ok && i < p->samples.count; i++) {
 		int64_t weight = profile_view_weight(&o->view, i);
 		const uint32_t *locations;
@@ -106,7 +106,7 @@ static int count_list_lines(const struct list_options *o, struct costs *c, struc
 		}
 	}
 	c->total = profile_view_whole(&o->view, c->total);
-	return ok ? 0 : err_set(err, ERR_MEMORY, "list: out of memory");
+	return ok ? 0 : err_no_memory(err);
 }
 
 static int by_place(const void *x, const void *y)
@@ -265,7 +265,7 @@ static int run_list(int argc, char **argv, struct err *err)
 	if (!rc)
 		rc = print_list(&o, &c, &out, err);
 	if (!rc)
-		rc = profile_view_print(&out, "list", err);
+		rc = profile_view_print(&out, err);
 	return profile_view_end(&o.view, rc, err);
 }
 

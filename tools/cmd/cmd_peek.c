@@ -137,7 +137,7 @@ static int print_sides(const struct peek_options *o, const struct call_graph *g,
 		if ((callers ? e->callee : e->caller) != node || !e->weight)
 			continue;
 		if (!GROW(sides, &cap, count + 1, LIMIT_PROFILE_ENTRIES))
-			return err_set(err, ERR_MEMORY, "peek: out of memory");
+			return err_no_memory(err);
 		sides[count++] = (struct side){callers ? e->caller : e->callee, e->weight};
 	}
 	if (count)
@@ -187,7 +187,7 @@ static int print_peek(const struct peek_options *o, const struct call_graph *g, 
 		if (!text_match(&o->match, t.p, t.len))
 			continue;
 		if (!GROW(found, &cap, count + 1, LIMIT_PROFILE_ENTRIES))
-			return err_set(err, ERR_MEMORY, "peek: out of memory");
+			return err_no_memory(err);
 		found[count++] = (struct side){i, g->nodes[i].cum};
 	}
 	if (!count)
@@ -225,7 +225,7 @@ static int run_peek(int argc, char **argv, struct err *err)
 	g.total = profile_view_whole(&o.view, g.total);
 	rc = print_peek(&o, &g, &out, err);
 	if (!rc)
-		rc = profile_view_print(&out, "peek", err);
+		rc = profile_view_print(&out, err);
 	return profile_view_end(&o.view, rc, err);
 }
 

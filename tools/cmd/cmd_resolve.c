@@ -101,7 +101,7 @@ static int answer_addresses(struct source *s, const struct resolve_options *o,
 		rc = program_resolve_service->answer(s->service, &q, &printer, &totals->unknown,
 						     err);
 	if (!rc && out.failed)
-		rc = err_set(err, ERR_MEMORY, "resolve: out of memory");
+		rc = err_no_memory(err);
 	if (!rc)
 		stdout_put(&out);
 	return rc;
@@ -115,7 +115,7 @@ static int answer_arguments(struct source *s, const struct resolve_options *o,
 	int rc = 0;
 
 	if (!addresses)
-		return err_set(err, ERR_MEMORY, "resolve: out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; !rc && i < count; i++)
 		rc = address_parse(operands->list[i], &addresses[i], err);
 	if (!rc)

@@ -101,7 +101,7 @@ static int gather_label_keys(const struct profile_view *v, struct intern *keys,
 
 			if (id == INTERN_FULL ||
 			    !GROW(*ret, &cap, (size_t)id + 1, LIMIT_PROFILE_ENTRIES))
-				return err_set(err, ERR_MEMORY, "stats: out of memory");
+				return err_no_memory(err);
 			if (fresh)
 				(*ret)[id] = (struct label_value){labels[k], 0};
 			add_capped(&(*ret)[id].weight, profile_view_weight(v, i));
@@ -265,7 +265,7 @@ static int run_stats(int argc, char **argv, struct err *err)
 		print_labels(&v, labels, keys.count, c.total, &out);
 	}
 	if (!rc)
-		rc = profile_view_print(&out, "stats", err);
+		rc = profile_view_print(&out, err);
 	return profile_view_end(&v, rc, err);
 }
 

@@ -203,7 +203,7 @@ static int run_top(int argc, char **argv, struct err *err)
 		print_unnamed(&out, &o.view, &r);
 	}
 	out.failed |= rc != 0;
-	return profile_view_end(&o.view, profile_view_print(&out, "top", err), err);
+	return profile_view_end(&o.view, profile_view_print(&out, err), err);
 }
 
 const struct command cmd_top = {

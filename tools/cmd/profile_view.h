@@ -58,6 +58,6 @@ static inline void profile_view_text(struct buf *out, struct profile_text t)
 int profile_view_end(const struct profile_view *v, int rc, struct err *err);
 
 /* Prints the output of a command, or fails if it did not fit. */
-int profile_view_print(const struct buf *out, const char *command, struct err *err);
+int profile_view_print(const struct buf *out, struct err *err);
 
 #endif

@@ -60,7 +60,7 @@ static int take_address_line(struct address_input *in, const uint8_t *p, size_t 
 	else if (address_parse(start, &address, err))
 		return err->code;
 	if (!GROW(in->list, &in->cap, in->count + 1, SIZE_MAX))
-		return err_set(err, ERR_MEMORY, "resolve: out of memory");
+		return err_no_memory(err);
 	in->list[in->count++] = address;
 	return 0;
 }
@@ -112,7 +112,7 @@ int address_input_next(struct address_input *in, struct err *err)
 			return in->count != 0;
 		room = buf_extend(&in->text, CHUNK);
 		if (!room)
-			return err_set(err, ERR_MEMORY, "resolve: out of memory");
+			return err_no_memory(err);
 		in->text.len -= CHUNK;
 		do
 			n = read(in->fd, room, CHUNK);

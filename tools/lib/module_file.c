@@ -21,7 +21,7 @@ static int expand_zstd(const void *p, size_t len, struct buf *out, struct err *e
 	ZSTD_DCtx *stream = chunk ? ZSTD_createDCtx() : NULL;
 	ZSTD_inBuffer in = {p, len, 0};
 	size_t rest = 1;
-	int rc = stream ? 0 : err_set(err, ERR_MEMORY, "no memory to decompress zstd");
+	int rc = stream ? 0 : err_no_memory(err);
 
 	while (!rc && rest) {
 		ZSTD_outBuffer to = {chunk, ZSTD_DStreamOutSize(), 0};

@@ -36,7 +36,7 @@ int output_file_open(struct output_file *f, const char *path, struct err *err)
 		f->target = strdup(path);
 	if (!f->path || !f->target || asprintf(&f->temporary, "%s.XXXXXX", f->target) < 0) {
 		f->temporary = NULL;
-		return err_set(err, ERR_MEMORY, "%s: out of memory", path);
+		return err_no_memory(err);
 	}
 	f->fd = mkostemp(f->temporary, O_CLOEXEC);
 	if (f->fd < 0) {

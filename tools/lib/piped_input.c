@@ -64,7 +64,7 @@ static int copy_input(const struct piped_input *in, int from, const char *dir, u
 	uint64_t done = 0;
 
 	if (!chunk)
-		return err_set(err, ERR_MEMORY, "%s: out of memory", in->name);
+		return err_no_memory(err);
 	for (;;) {
 		ssize_t n = read(from, chunk, CHUNK);
 

@@ -66,7 +66,7 @@ int process_map_parse(struct process_map *m, const char *text, size_t len, struc
 			found = -1;
 		}
 		if (found < 0)
-			return err_set(err, ERR_MEMORY, "out of memory for mappings");
+			return err_no_memory(err);
 		if (found)
 			m->list[m->count++] = one;
 		line_len += newline != NULL;

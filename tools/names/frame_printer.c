@@ -46,7 +46,7 @@ struct frame_printer *frame_printer_new(const struct rsym *t, bool demangle, str
 	_cleanup_(frame_printer_freep) struct frame_printer *n = malloc(sizeof(*n));
 
 	if (!n) {
-		err_set(err, ERR_MEMORY, "out of memory for names");
+		err_no_memory(err);
 		return NULL;
 	}
 	*n = (struct frame_printer){
@@ -59,7 +59,7 @@ struct frame_printer *frame_printer_new(const struct rsym *t, bool demangle, str
 	};
 	n->reader = rsym_reader_new(t, READER_CACHE, err);
 	if (n->reader && (!n->shown || !n->frames))
-		err_set(err, ERR_MEMORY, "out of memory for names");
+		err_no_memory(err);
 	if (!n->reader || !n->shown || !n->frames)
 		return NULL;
 	return TAKE_PTR(n);
@@ -80,7 +80,7 @@ static int find_shown_name(struct frame_printer *n, uint32_t function, const str
 	TRY(rsym_reader_name(n->reader, function, &p, &len, err));
 	n->shown[id] = (struct shown){.off = n->names.len, .known = 1};
 	if (!demangle_budget_append(n->style, p, len, &n->names))
-		return err_set(err, ERR_MEMORY, "out of memory for names");
+		return err_no_memory(err);
 	n->shown[id].len = (uint32_t)(n->names.len - n->shown[id].off);
 	return 0;
 }
@@ -174,7 +174,7 @@ static int index_names(struct frame_printer *n, struct err *err)
 		id = intern_add(&n->index, p, len, &fresh);
 		if (id == INTERN_FULL || !GROW(n->entries, &n->entries_cap, (size_t)id + 1,
 					       SIZE_MAX / sizeof(*n->entries)))
-			return err_set(err, ERR_MEMORY, "out of memory for names");
+			return err_no_memory(err);
 		if (fresh)
 			n->entries[id] = f.vaddr;
 	}

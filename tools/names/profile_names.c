@@ -215,7 +215,7 @@ static int want_all(struct profile_names *n, const struct profile *p, struct err
 	_cleanup_(freep) bool *looked = calloc(n->count + 1, sizeof(*looked));
 
 	if (!looked)
-		return err_set(err, ERR_MEMORY, "out of memory for names");
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < p->locations.count; i++) {
 		struct profile_location l = profile_location(p, i);
 		struct module *m;
@@ -230,7 +230,7 @@ static int want_all(struct profile_names *n, const struct profile *p, struct err
 		if (!m || !vaddr_of_location(m, p, l.module, l.address, &vaddr))
 			vaddr = 0; /* any address: the table is needed in any case */
 		if (m && (!module_want(m, vaddr) || (l.is_return && !module_want(m, vaddr + 1))))
-			return err_set(err, ERR_MEMORY, "out of memory for names");
+			return err_no_memory(err);
 	}
 	return 0;
 }
@@ -266,7 +266,7 @@ int profile_names_prepare(struct profile_names *n, const struct profile *p, stru
 		return rc;
 	n->by_module = calloc(p->module_keys.count + 1, sizeof(struct module *));
 	if (!n->by_module)
-		return err_set(err, ERR_MEMORY, "out of memory for names");
+		return err_no_memory(err);
 	n->count = p->module_keys.count;
 	TRY(ask_source(n, p, err));
 	TRY(want_all(n, p, err));

@@ -193,7 +193,7 @@ static int choose_cutoff(struct flame_tree *t, size_t node_max, struct err *err)
 		return 0;
 	weights = malloc(t->node_count * sizeof(*weights));
 	if (!weights)
-		return err_set(err, ERR_MEMORY, "flame graph: out of memory");
+		return err_no_memory(err);
 	for (size_t i = 0; i < t->node_count; i++)
 		weights[i] = t->nodes[i].weight;
 	qsort(weights, t->node_count, sizeof(*weights), by_falling_weight);
@@ -229,7 +229,7 @@ int flame_tree_arrange(struct flame_tree *t, size_t node_max, struct err *err)
 
 		for (uint32_t c = *link; c != PROFILE_NONE; c = t->nodes[c].next_sibling) {
 			if (!GROW(siblings, &cap, count + 1, LIMIT_PROFILE_ENTRIES))
-				return err_set(err, ERR_MEMORY, "flame graph: out of memory");
+				return err_no_memory(err);
 			siblings[count++] =
 				(struct sibling){t->nodes[c].weight, t->nodes[c].frame, c};
 		}

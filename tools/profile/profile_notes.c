@@ -40,7 +40,7 @@ int profile_notes_make(struct profile_notes *n, const struct profile *p, struct 
 		id = kind.failed ? INTERN_FULL : intern_add(&n->kinds, kind.p, kind.len, &fresh);
 		if (id == INTERN_FULL ||
 		    !GROW(n->list, &n->cap, (size_t)id + 1, LIMIT_PROFILE_COMMENTS))
-			return err_set(err, ERR_MEMORY, "notes: out of memory");
+			return err_no_memory(err);
 		if (fresh)
 			n->list[id] = (struct profile_note){.first = p->comments[i]};
 		n->list[id].count++;

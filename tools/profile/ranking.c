@@ -225,12 +225,12 @@ int ranking_make(struct ranking *r, const struct profile *p, uint32_t value, boo
 		return err->code;
 	m.modules = calloc(p->module_keys.count + 1, sizeof(*m.modules));
 	if (!m.modules)
-		return err_set(err, ERR_MEMORY, "ranking: out of memory");
+		return err_no_memory(err);
 	for (uint32_t i = 0; ok && i < p->samples.count; i++)
 		ok = count_ranked_sample(&m, r, i, profile_values(p, i)[value]);
 	if (!ok || !choose_lines(&m) || !list_modules(&m, r)) {
 		ranking_done(r);
-		return err_set(err, ERR_MEMORY, "ranking: out of memory");
+		return err_no_memory(err);
 	}
 	r->row_count = m.row_keys.count;
 	r->rows = TAKE_PTR(m.rows);

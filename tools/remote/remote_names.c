@@ -125,7 +125,7 @@ static int weigh_places(struct remote_names *n, const struct profile *p,
 	uint32_t row = profile_value_index(p, "samples");
 
 	if (!counted)
-		return remote_names_full(err);
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < p->samples.count; i++) {
 		int64_t weight = row == PROFILE_NONE ? 1 : profile_values(p, i)[row];
 		const uint32_t *stack;
@@ -165,7 +165,7 @@ static int gather_places(struct remote_names *n, const struct profile *p, struct
 	_cleanup_(freep) struct asked_place *of = calloc(p->locations.count + 1, sizeof(*of));
 
 	if (!of)
-		return remote_names_full(err);
+		return err_no_memory(err);
 	for (uint32_t i = 0; i < p->locations.count; i++) {
 		struct profile_location l = profile_location(p, i);
 		struct place place;
@@ -177,7 +177,7 @@ static int gather_places(struct remote_names *n, const struct profile *p, struct
 			continue;
 		id = intern_add(&n->places, &place, sizeof(place), NULL);
 		if (id == INTERN_FULL)
-			return remote_names_full(err);
+			return err_no_memory(err);
 		if (id < n->asked)
 			continue;
 		note_segments(&n->binaries[place.binary], p, l.module);
@@ -185,7 +185,7 @@ static int gather_places(struct remote_names *n, const struct profile *p, struct
 		of[i] = (struct asked_place){id, place.binary};
 		if (!GROW(n->weights, &n->weights_cap, at + 1, LIMIT_PROFILE_ENTRIES) ||
 		    !GROW(n->paths, &n->paths_cap, at + 1, LIMIT_PROFILE_ENTRIES))
-			return remote_names_full(err);
+			return err_no_memory(err);
 		if (id + 1 == n->places.count) {
 			struct profile_text path = profile_text(p, p->modules[l.module].path);
 
@@ -193,7 +193,7 @@ static int gather_places(struct remote_names *n, const struct profile *p, struct
 		}
 		n->weights[at] = 0;
 	}
-	return n->found.failed ? remote_names_full(err) : weigh_places(n, p, of, err);
+	return n->found.failed ? err_no_memory(err) : weigh_places(n, p, of, err);
 }
 
 static int prepare_names(void *ctx, const struct profile *p, struct err *err)
@@ -207,7 +207,7 @@ static int prepare_names(void *ctx, const struct profile *p, struct err *err)
 	TRY(gather_places(n, p, err));
 	list = malloc((n->places.count - n->asked + 1) * sizeof(*list));
 	if (!list || !GROW(n->answers, &n->answers_cap, n->places.count + 1, LIMIT_PROFILE_ENTRIES))
-		return remote_names_full(err);
+		return err_no_memory(err);
 	for (size_t i = n->asked; i < n->places.count; i++)
 		list[count++] = (uint32_t)i;
 	memset(n->answers + n->asked, 0xff, (n->places.count - n->asked) * sizeof(*n->answers));
@@ -277,7 +277,7 @@ static int open_names(struct remote_names **ret, const struct server_options *gi
 	int rc;
 
 	if (!n)
-		return remote_names_full(err);
+		return err_no_memory(err);
 	profile_init(&n->found);
 	n->binary_ids = n->places =
 		(struct intern)INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES);

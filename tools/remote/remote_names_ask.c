@@ -113,7 +113,7 @@ static int name_batch(struct remote_names *n, Rawstack__V1__StackBatch *q, struc
 	struct digest d;
 
 	if (!sum)
-		return remote_names_full(err);
+		return err_no_memory(err);
 	digest_init(&d);
 	for (size_t i = 0; i < q->n_modules; i++)
 		digest_update(&d, q->modules[i]->build_id.data, q->modules[i]->build_id.len);
@@ -133,7 +133,7 @@ static int make_request(struct remote_names *n, const uint32_t *ids, size_t coun
 
 	count = count < BATCH ? count : BATCH;
 	if (!new_ask_message(n, &q, count))
-		return remote_names_full(err);
+		return err_no_memory(err);
 	for (size_t i = 0; i < n->binary_ids.count; i++)
 		n->binaries[i].row = PROFILE_NONE;
 	q->strings[q->n_strings++] = borrow_bytes("", 0);
@@ -142,7 +142,7 @@ static int make_request(struct remote_names *n, const uint32_t *ids, size_t coun
 	q->demangle = RAWSTACK__V1__DEMANGLE__DEMANGLE_SHORT;
 	while (taken < count && q->n_modules < LIMIT_BATCH_MODULES)
 		if (!add_asked_row(n, q, ids[taken++], first))
-			return remote_names_full(err);
+			return err_no_memory(err);
 	q->locations->n_module = q->locations->n_address = q->locations->n_mode = taken;
 	q->locations->n_string = q->locations->n_weight = taken;
 	*ret = q;
@@ -209,7 +209,7 @@ static int take_modules(struct remote_names *n, const Rawstack__V1__SymbolizedBa
 		free(b->reason);
 		b->reason = strdup(buf_cstr(&reason));
 		if (!b->reason)
-			return remote_names_full(err);
+			return err_no_memory(err);
 	}
 	return 0;
 }

@@ -49,11 +49,6 @@ static inline const struct place *place_at(const struct remote_names *n, size_t 
 	return intern_get(&n->places, (uint32_t)id, NULL);
 }
 
-static inline int remote_names_full(struct err *err)
-{
-	return err_set(err, ERR_MEMORY, "names: out of memory");
-}
-
 /*
  * Asks for the first of `count` places, as many as fit one request, and takes the answers. The
  * places are those behind n->asked that have no answer. *ids and *count become the rest.

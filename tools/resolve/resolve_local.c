@@ -59,7 +59,7 @@ int resolve_local(struct local_table *t, const struct resolve_query *query,
 	int rc = 0;
 
 	if (!vaddrs || !places)
-		return err_set(err, ERR_MEMORY, "resolve: out of memory");
+		return err_no_memory(err);
 	rc = place_query(t, &q, places, err);
 	wanted = wanted_of(&q, places, vaddrs);
 	/* Only the table can say where in memory an offset of the file is. */

@@ -194,7 +194,7 @@ static int print_lines(struct log_filter *f, const struct places *all, const cha
 	}
 	buf_append(&out, text + at, len - at);
 	if (!rc && out.failed)
-		rc = err_set(err, ERR_MEMORY, "resolve: out of memory");
+		rc = err_no_memory(err);
 	if (rc)
 		return rc;
 	stdout_put(&out);
@@ -206,9 +206,8 @@ static int give_lines(struct log_filter *f, const char *text, size_t skip, size_
 		      struct err *err)
 {
 	struct places all = {0};
-	int rc = scan_lines(f, &all, text, skip, len)
-			 ? module_set_prepare(&f->modules, err)
-			 : err_set(err, ERR_MEMORY, "resolve: out of memory");
+	int rc = scan_lines(f, &all, text, skip, len) ? module_set_prepare(&f->modules, err)
+						      : err_no_memory(err);
 
 	if (!rc)
 		rc = print_lines(f, &all, text, len, err);
@@ -228,7 +227,7 @@ int resolve_log(struct log_filter *f, int fd, struct err *err)
 		ssize_t n;
 
 		if (!room)
-			return err_set(err, ERR_MEMORY, "resolve: out of memory");
+			return err_no_memory(err);
 		in.len -= CHUNK;
 		do
 			n = read(fd, room, CHUNK);

@@ -61,7 +61,7 @@ int resolve_process(struct module_set *s, const struct process_map *process,
 			return err->code;
 		m = process_module(s, process, pc, &vaddr);
 		if (m && (!module_want(m, vaddr) || (back && !module_want(m, vaddr + 1))))
-			return err_set(err, ERR_MEMORY, "resolve: out of memory");
+			return err_no_memory(err);
 	}
 	rc = module_set_prepare(s, err);
 	for (size_t i = 0; !rc && i < q->count; i++) {
