@@ -13,6 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "number.h"
+
 #define RETRY(call)                                \
 	__extension__({                            \
 		__typeof__(call) rc_;              \
@@ -401,10 +403,9 @@ bool io_read_id(const char *path, uint8_t id[static 16])
 		return false;
 	for (size_t i = 0; i < len && digits < 32; i++) {
 		const char hex[2] = {(char)text[i], 0};
-		char *end;
-		unsigned long v = strtoul(hex, &end, 16);
+		uint64_t v;
 
-		if (end == hex)
+		if (!number_read(hex, 16, &v))
 			continue;
 		id[digits / 2] |= (uint8_t)(digits % 2 ? v : v << 4);
 		digits++;

@@ -8,6 +8,7 @@
 
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 #include "service_priv.h"
 
 static void put_family(struct buf *out, const char *name, const char *type, const char *unit,
@@ -46,12 +47,17 @@ static uint64_t anonymous_bytes(void)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
 	const char *at;
+	uint64_t kib;
 	size_t len;
 
 	if (io_read_file("/proc/self/status", MIB, &text, &len, NULL))
 		return 0;
 	at = strstr((const char *)text, "RssAnon:");
-	return at ? strtoull(at + sizeof("RssAnon:") - 1, NULL, 10) * 1024 : 0;
+	if (!at)
+		return 0;
+	at += sizeof("RssAnon:") - 1;
+	at += strspn(at, " \t");
+	return number_take(&at, 10, &kib) ? kib * 1024 : 0;
 }
 
 static void put_process_metrics(struct buf *out)

@@ -16,6 +16,7 @@
 #include "data_dir.h"
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 #include "store_birth.h"
 #include "store_fault.h"
 #include "store_lmdb_layout.h"
@@ -155,18 +156,15 @@ struct readers {
 static int take_reader(const char *line, void *arg)
 {
 	struct readers *r = arg;
-	uint64_t seen;
+	uint64_t seen, pid;
 	const char *last = strrchr(line, ' ');
-	char *end;
 
-	if (!last)
-		return 0;
-	seen = strtoull(last + 1, &end, 10);
-	if (end == last + 1 || *end != '\n')
+	if (!last++ || !number_take(&last, 10, &seen) || *last != '\n')
 		return 0;
 	if (seen < r->oldest)
 		r->oldest = seen;
-	r->foreign_count += strtol(line, NULL, 10) != (long)getpid();
+	line += strspn(line, " ");
+	r->foreign_count += !number_take(&line, 10, &pid) || pid != (uint64_t)getpid();
 	return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "limits.h"
+#include "number.h"
 
 /* Longer than any address with blanks around it. */
 #define LINE_MAX_LEN  ((size_t)4096)
@@ -17,13 +18,27 @@
 /* One more than the number of addresses that is answered without the whole table. */
 #define BATCH_MAX     (LIMIT_WANTED + 1)
 
+/* Hex digits at *text, behind blanks and 0x. */
+static bool take_address(const char **text, uint64_t *ret)
+{
+	const char *at = *text;
+
+	while (is_blank(*at))
+		at++;
+	if (at[0] == '0' && (at[1] == 'x' || at[1] == 'X')) {
+		*text = at + 2;
+		if (number_take(text, 16, ret))
+			return true;
+	}
+	*text = at;
+	return number_take(text, 16, ret);
+}
+
 int address_parse(const char *text, uint64_t *ret, struct err *err)
 {
-	char *end;
+	const char *at = text;
 
-	errno = 0;
-	*ret = strtoull(text, &end, 16);
-	if (errno || end == text || *end || text[0] == '-' || text[0] == '+')
+	if (!take_address(&at, ret) || *at)
 		return err_set(err, ERR_USAGE, "resolve: %s: not a hex address of 64 bits", text);
 	return 0;
 }
@@ -47,18 +62,18 @@ static int take_address_line(struct address_input *in, const uint8_t *p, size_t 
 	uint64_t address = 0;
 	const char *start = line;
 
-	while (len && (p[len - 1] == '\r' || p[len - 1] == ' ' || p[len - 1] == '\t'))
+	while (len && (p[len - 1] == '\r' || is_blank((char)p[len - 1])))
 		len--;
 	memcpy(line, p, len);
 	line[len] = 0;
-	while (*start == ' ' || *start == '\t')
+	while (is_blank(*start))
 		start++;
-	if (in->lenient)
-		address = *start == '-' || *start == '+' ? 0 : strtoull(start, NULL, 16);
-	else if (!*start)
+	if (!in->lenient && !*start)
 		return 0;
-	else if (address_parse(start, &address, err))
-		return err->code;
+	if (!in->lenient)
+		TRY(address_parse(start, &address, err));
+	else if (!take_address(&start, &address))
+		address = 0;
 	if (!GROW(in->list, &in->cap, in->count + 1, SIZE_MAX))
 		return err_no_memory(err);
 	in->list[in->count++] = address;

@@ -8,6 +8,7 @@
 
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 
 /* Executable mappings of one process: vm.max_map_count is 65530 by default. */
 #define LIMIT_MAPPINGS LIMIT(65536)
@@ -25,17 +26,17 @@ void process_map_done(struct process_map *m)
 /* "55d7-55d8 r-xp 00001000 fe:01 131 /usr/bin/x": 1 when it is an executable mapping of a file. */
 static int parse_maps_line(const char *line, struct process_mapping *ret)
 {
-	const char *permissions;
-	char *at;
+	const char *permissions, *at = line;
 
-	ret->start = strtoull(line, &at, 16);
-	if (at == line || *at != '-')
+	if (!number_take(&at, 16, &ret->start) || *at++ != '-' ||
+	    !number_take(&at, 16, &ret->end) || *at++ != ' ')
 		return 0;
-	ret->end = strtoull(at + 1, &at, 16);
-	permissions = at + 1;
-	if (*at != ' ' || strnlen(permissions, 5) < 5 || permissions[2] != 'x')
+	permissions = at;
+	if (strnlen(permissions, 5) < 5 || permissions[2] != 'x')
 		return 0;
-	ret->file_off = strtoull(permissions + 4, &at, 16);
+	at += 5;
+	if (!number_take(&at, 16, &ret->file_off))
+		return 0;
 	for (int word = 0; word < 2; word++) { /* device, inode */
 		at += strspn(at, " ");
 		at += strcspn(at, " ");

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "schema.h"
 
+#include <limits.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 #include "schema_assets.h"
 
 /* A schema of a file format, one field a line: ours have 10 KB. */
@@ -123,11 +125,10 @@ static int take_schema_text(struct words *w, char **ret, const char *what, struc
 /* KEY=VALUE [priority N] */
 static int parse_tag(struct words *w, struct schema_rule *r, struct err *err)
 {
-	int rc = take_schema_text(w, &r->key, "a tag KEY=VALUE is missing", err);
-	char *equal = rc ? NULL : strchr(r->key, '='), *end;
+	char *equal;
 
-	if (rc)
-		return rc;
+	TRY(take_schema_text(w, &r->key, "a tag KEY=VALUE is missing", err));
+	equal = strchr(r->key, '=');
 	if (!equal || equal == r->key || !equal[1])
 		return wrong_word(w, "a tag is KEY=VALUE", err);
 	r->text = strdup(equal + 1);
@@ -136,10 +137,12 @@ static int parse_tag(struct words *w, struct schema_rule *r, struct err *err)
 	*equal = 0;
 	if (next_is(w, "priority")) {
 		const char *number = next_word(w);
+		const bool is_negative = number && *number == '-';
+		uint64_t n;
 
-		r->priority = number ? strtol(number, &end, 10) : 0;
-		if (!number || end == number || *end)
+		if (!number || !number_read(number + is_negative, 10, &n) || n > LONG_MAX)
 			return wrong_word(w, "priority is a number", err);
+		r->priority = is_negative ? -(long)n : (long)n;
 	}
 	return 0;
 }
