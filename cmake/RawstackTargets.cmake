@@ -58,7 +58,17 @@ function(rawstack_unit_file unit component)
 		set(unit ${CMAKE_CURRENT_SOURCE_DIR}/${unit})
 		set(bindir \"${CMAKE_INSTALL_BINDIR}\")
 		set(libexecdir \"${CMAKE_INSTALL_LIBEXECDIR}\")
+		set(sysconfdir \"${CMAKE_INSTALL_SYSCONFDIR}\")
 		include(${PROJECT_SOURCE_DIR}/cmake/InstallUnit.cmake)"
+		COMPONENT ${component})
+endfunction()
+
+# rawstack_config_file(<file> <component>): the configuration file of a daemon, <sysconfdir>/rawstack/<file>.
+function(rawstack_config_file config component)
+	install(CODE "
+		set(config ${CMAKE_CURRENT_SOURCE_DIR}/${config})
+		set(sysconfdir \"${CMAKE_INSTALL_SYSCONFDIR}\")
+		include(${PROJECT_SOURCE_DIR}/cmake/InstallConfig.cmake)"
 		COMPONENT ${component})
 endfunction()
 

@@ -2,11 +2,9 @@
 #include "config.h"
 
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "config_priv.h"
 #include "io.h"
@@ -131,6 +129,8 @@ static int read_environment(const struct option_usage *usage, struct config *c, 
 		if (!is_key(row))
 			continue;
 		text = getenv(name_variable(usage->config->prefix, row, name));
+		if ((!text || !*text) && row->variable)
+			text = getenv(row->variable);
 		if (!text || !*text)
 			continue;
 		rc = add_value(c, row, offset, text, CONFIG_ENVIRONMENT, 0, err);
@@ -194,13 +194,8 @@ static int read_file(const struct option_usage *usage, struct config *c, struct 
 	char *at;
 	int rc;
 
-	if (!c->path) {
-		c->path = usage->config->path;
-		if (!c->path)
-			return 0;
-		if (access(c->path, F_OK) && (errno == ENOENT || errno == ENOTDIR))
-			return 0;
-	}
+	if (!c->path)
+		return 0;
 	rc = io_read_file(c->path, CONFIG_FILE_MAX, &bytes, &len, err);
 	if (rc < 0)
 		return rc;
@@ -284,6 +279,16 @@ int config_parse(const struct option_usage *usage, int argc, char **argv, void *
 				return rc;
 		}
 	return 0;
+}
+
+enum config_source config_source_of(const struct config *c, const char *name)
+{
+	enum config_source source = CONFIG_DEFAULT;
+
+	for (size_t i = 0; i < c->count; i++)
+		if (strcmp(c->values[i].row->name, name) == 0 && c->values[i].source > source)
+			source = c->values[i].source;
+	return source;
 }
 
 int config_answer(const struct config *c, const struct option_usage *usage, const void *from,

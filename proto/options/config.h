@@ -7,7 +7,7 @@
  * others do not. The command line overrides the environment, and that overrides the file; a lower
  * value of an option that a higher source sets is ignored.
  *
- *	# /etc/rawstack/mole.conf: a key is the long name of an option.
+ *	# mole.conf: a key is the long name of an option.
  *	depth = 12
  *	where = "/srv/a # in the name"    # text behind a blank and # is a comment
  *	fast = yes                        # an option without argument: yes or no
@@ -15,7 +15,8 @@
  *	file = two                        # may be repeated here
  *
  * In the environment the option --store-bytes of a program whose prefix is RAWSTACK_MOLE_ is
- * RAWSTACK_MOLE_STORE_BYTES, and holds one value.
+ * RAWSTACK_MOLE_STORE_BYTES, and holds one value. A row may name another variable besides, which
+ * several programs read; the one of the program overrides it.
  *
  * A program with a file (struct option_usage .config) has the options --config FILE, --check-config
  * and --print-config besides its own.
@@ -57,7 +58,7 @@ struct config_value {
 /* Zero it before the first call. It may hold the texts of options, so it has to live as long as
  * they are used. */
 struct config {
-	const char *path; /* path of the file, borrowed from argv or the usage; or NULL */
+	const char *path; /* path of the file, borrowed from argv; or NULL */
 	char *text;       /* content of the file, cut into strings; or NULL */
 	struct config_value *values;
 	size_t count, cap;
@@ -66,8 +67,7 @@ struct config {
 
 /*
  * Reads the command line as options_parse() does, without operands, then the environment, then the
- * file of --config, or that of the usage if it exists, and stores the values that count into the
- * struct that the rows describe.
+ * file of --config, and stores the values that count into the struct that the rows describe.
  *
  * Returns 0; 1 if help or the version is printed; ERR_USAGE for an argument, a variable (named) or
  * a line (FILE:LINE); the code of a setter; ERR_NOT_FOUND, ERR_IO or ERR_LIMIT if the file cannot
@@ -75,6 +75,9 @@ struct config {
  */
 int config_parse(const struct option_usage *usage, int argc, char **argv, void *into,
 		 struct config *ret, struct err *err) _must_check_;
+
+/* Returns the source of the option of this name. */
+enum config_source config_source_of(const struct config *c, const char *name);
 
 /* Answers --check-config and --print-config, after all checks of the program itself: prints what
  * was asked for and returns 1, which leaves nothing to do. Returns 0 if neither was asked for, or

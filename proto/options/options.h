@@ -61,6 +61,7 @@ struct option_row {
 	const struct option_row *rows; /* of OPTION_KIND_ROWS */
 	option_set_fn *set;
 	uint64_t min, max, unit;
+	const char *variable;        /* holds the option of every program; NULL: see config.h */
 	size_t offset, count_offset; /* in the struct that is filled */
 	enum option_kind kind;
 	char letter;      /* 0: none */
@@ -150,9 +151,8 @@ struct option_row {
 
 #define OPERANDS_ANY UINT32_MAX
 
-/* The file and the variables that hold options of a program besides its command line (config.h). */
+/* A program with options in a file and in the environment (config.h). */
 struct option_config {
-	const char *path;   /* read if it exists: "/etc/rawstack/mole.conf"; NULL: only --config */
 	const char *prefix; /* what names of variables begin with: "RAWSTACK_MOLE_" */
 };
 

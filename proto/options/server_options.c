@@ -6,12 +6,15 @@
 const struct option_row server_file_rows[] = {
 	OPTION_TEXT(0, "ca", "FILE", struct server_options, ca,
 		    "speak TLS, and believe a service whose certificate is of one of these CAs "
-		    "($RAWSTACK_CA)"),
+		    "($RAWSTACK_CA)",
+		    .variable = "RAWSTACK_CA"),
 	OPTION_TEXT(0, "cert", "FILE", struct server_options, cert,
-		    "show this certificate ($RAWSTACK_CERT)"),
-	OPTION_TEXT(0, "key", "FILE", struct server_options, key, "its key ($RAWSTACK_KEY)"),
+		    "show this certificate ($RAWSTACK_CERT)", .variable = "RAWSTACK_CERT"),
+	OPTION_TEXT(0, "key", "FILE", struct server_options, key, "its key ($RAWSTACK_KEY)",
+		    .variable = "RAWSTACK_KEY"),
 	OPTION_TEXT(0, "token-file", "FILE", struct server_options, token_file,
-		    "show the word in this file ($RAWSTACK_TOKEN_FILE)"),
+		    "show the word in this file ($RAWSTACK_TOKEN_FILE)",
+		    .variable = "RAWSTACK_TOKEN_FILE"),
 	OPTION_END,
 };
 

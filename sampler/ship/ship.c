@@ -73,11 +73,6 @@ static void pause_ms(uint32_t ms)
 
 	sigemptyset(&none);
 	ppoll(NULL, 0, &time, &none);
-	if (hung_up)
-		log_info(
-			"SIGHUP is ignored: options take a restart, a routing file is read when it "
-			"changes");
-	hung_up = 0;
 }
 
 static uint64_t mono_now_ms(void)
@@ -85,8 +80,17 @@ static uint64_t mono_now_ms(void)
 	return io_mono_ns() / NS_PER_MS;
 }
 
+/* How this process was started, to start it anew. */
+struct ship_start {
+	int argc;
+	char **argv;
+	bool has_file; /* a file of --config */
+};
+
 struct ship {
 	const struct ship_options *o;
+	const struct ship_start *start;
+	bool is_reloading;
 	/* Each endpoint has its own connection; the first also serves single requests. */
 	struct ship_endpoint lanes[SHIP_LANES_MAX];
 	struct ship_status status;
@@ -181,7 +185,8 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 		pause_ms(ms);
 		return;
 	}
-	for (uint64_t now = mono_now_ms(); !stopping && now < until; now = mono_now_ms()) {
+	for (uint64_t now = mono_now_ms(); !stopping && !hung_up && now < until;
+	     now = mono_now_ms()) {
 		const uint32_t left = until - now < LOOK_MS ? (uint32_t)(until - now) : LOOK_MS;
 
 		is_back = ship_endpoint_await(e, left);
@@ -200,6 +205,56 @@ static void wait_out(struct ship *s, uint32_t ms, uint32_t random)
 			(void)ship_endpoint_await(&s->lanes[i], RECONNECT_MS);
 }
 
+static int open_identity(struct rpc_identity **ret, const struct ship_options *o, struct err *err)
+{
+	const struct rpc_client_files files = {
+		.tls = {o->service.cert, o->service.key, o->service.ca},
+		.token_file = o->service.token_file};
+
+	return rpc_identity_new(ret, &files, err);
+}
+
+/* Opens what a new configuration names, as run_ship() will. */
+static int check_options(const struct ship_options *o, struct err *err)
+{
+	_cleanup_(rpc_identity_unrefp) struct rpc_identity *identity = NULL;
+	struct ship_route route;
+	int rc = ship_route_init(&route, o->service.server, o->routes, o->cluster, err);
+
+	if (rc)
+		return rc;
+	rc = open_identity(&identity, o, err);
+	if (rc)
+		return rc;
+	rc = io_check_dir(o->spool, err);
+	return rc ? rc : io_check_dir(o->out, err);
+}
+
+/* Whether SIGHUP came and there is a configuration to start anew with. */
+static bool is_reload_due(struct ship *s)
+{
+	_cleanup_(config_done) struct config config = {0};
+	struct ship_options o;
+	struct err err;
+
+	if (!hung_up)
+		return false;
+	hung_up = 0;
+	if (!s->start->has_file) {
+		log_info("SIGHUP is ignored: there is no file of --config; a routing file is read "
+			 "when it changes");
+		return false;
+	}
+	if (ship_options_parse(s->start->argc, s->start->argv, &o, &config, &err) ||
+	    check_options(&o, &err)) {
+		log_error("%s: nothing is changed", err.message);
+		return false;
+	}
+	log_info("%s was read again", config.path);
+	s->is_reloading = true;
+	return true;
+}
+
 /* Until a signal comes. */
 static void ship_on(struct ship *s)
 {
@@ -208,7 +263,7 @@ static void ship_on(struct ship *s)
 	unsigned int failures = 0;
 	uint32_t random;
 
-	while (!stopping) {
+	while (!stopping && !is_reload_due(s)) {
 		char server[SHIP_ROUTE_SERVER_LEN];
 		uint64_t sent = sent_bytes(s);
 		struct err err = {0};
@@ -335,6 +390,7 @@ static int take_spool(const struct ship_options *o, int *ret_fd, struct err *err
 	return 0;
 }
 
+/* 1: it is to start anew. */
 static int ship_until_end(struct ship *s, struct err *err)
 {
 	int rc;
@@ -342,6 +398,8 @@ static int ship_until_end(struct ship *s, struct err *err)
 	step_back(s->o->nice_level);
 	if (!s->o->once) {
 		ship_on(s);
+		if (s->is_reloading)
+			return 1;
 		unit_notify(UNIT_STOPPING);
 	}
 	shipper_set_hurry(s->shipper);
@@ -355,20 +413,19 @@ static int ship_until_end(struct ship *s, struct err *err)
 	return rc;
 }
 
-static int run_ship(const struct ship_options *o, struct err *err)
+/* 1: it is to start anew. */
+static int run_ship(const struct ship_options *o, const struct ship_start *start, struct err *err)
 {
 	struct ship s = {.o = o,
+			 .start = start,
 			 .status = {.io = io_system(), .spool = o->spool, .metrics = o->metrics}};
 	_cleanup_(closep) int spool_fd = -1;
-	const struct rpc_client_files files = {
-		.tls = {o->service.cert, o->service.key, o->service.ca},
-		.token_file = o->service.token_file};
 	_cleanup_(rpc_identity_unrefp) struct rpc_identity *identity = NULL;
 	struct ship_route route;
 	int rc = ship_route_init(&route, o->service.server, o->routes, o->cluster, err);
 
 	if (!rc)
-		rc = rpc_identity_new(&identity, &files, err);
+		rc = open_identity(&identity, o, err);
 	if (!rc)
 		rc = take_spool(o, &spool_fd, err);
 	if (rc)
@@ -384,7 +441,8 @@ static int run_ship(const struct ship_options *o, struct err *err)
 		unit_notify(UNIT_READY);
 		rc = ship_until_end(&s, err);
 	}
-	tell_systemd(&s, "stopped", rc ? err->message : NULL);
+	if (rc <= 0)
+		tell_systemd(&s, "stopped", rc ? err->message : NULL);
 	shipper_close(s.shipper);
 	sink_close(s.sink);
 	close_endpoints(&s);
@@ -403,6 +461,8 @@ static void bound_heap(void)
 int main(int argc, char **argv)
 {
 	struct sigaction action = {.sa_handler = on_signal};
+	struct ship_start start = {argc, argv, false};
+	_cleanup_(config_done) struct config config = {0};
 	struct ship_options o;
 	struct err err = {0};
 	sigset_t blocked;
@@ -410,9 +470,10 @@ int main(int argc, char **argv)
 
 	log_init("rawstack-ship");
 	bound_heap();
-	rc = ship_options_parse(argc, argv, &o, &err);
+	rc = ship_options_parse(argc, argv, &o, &config, &err);
 	if (rc > 0)
 		return stdout_end(0, &err);
+	start.has_file = config.path;
 	sigemptyset(&blocked);
 	sigaddset(&blocked, SIGTERM);
 	sigaddset(&blocked, SIGINT);
@@ -423,9 +484,14 @@ int main(int argc, char **argv)
 	sigaction(SIGHUP, &action, NULL);
 	signal(SIGPIPE, SIG_IGN);
 	if (!rc)
-		rc = run_ship(&o, &err);
+		rc = run_ship(&o, &start, &err);
 	if (!rc)
 		return 0;
+	/* What was under way is delivered again: the spool knows that it was not acknowledged. */
+	if (rc > 0) {
+		execv("/proc/self/exe", argv);
+		rc = err_sys(&err, errno, "cannot start anew");
+	}
 	log_error("%s", err.message);
 	return err_exit_status(rc);
 }

@@ -18,7 +18,8 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(0, "spool", "DIR", struct ship_options, spool, "the sampler's spool"),
 	OPTION_TEXT(0, "server", "HOST:PORT,...", struct ship_options, service.server,
 		    "the service; the next one when one is away, the first one again after a "
-		    "minute ($RAWSTACK_SERVER); empty: none, for a unit that has --routes"),
+		    "minute ($RAWSTACK_SERVER); empty: none, for a unit that has --routes",
+		    .variable = "RAWSTACK_SERVER"),
 	OPTION_ROWS(struct ship_options, service, server_file_rows),
 	OPTION_TEXT(0, "routes", "FILE", struct ship_options, routes,
 		    "lines \"CLUSTER HOST:PORT[,...]\", \"*\" for any other; read again when it "
@@ -52,6 +53,7 @@ static const struct option_row rows[] = {
 
 static const struct option_usage usage = {
 	.name = "rawstack-ship",
+	.config = &(const struct option_config){.prefix = "RAWSTACK_SHIP_"},
 	.synopsis = "--spool DIR (--server HOST:PORT[,...] | --routes FILE) --out DIR [OPTION...]",
 	.about =
 		"Ships what a sampler spools: each batch is symbolized by the service, written as "
@@ -63,15 +65,32 @@ static const struct option_usage usage = {
 		"It is installed in libexec/rawstack, which is not on PATH: on a command line "
 		"`rawstack-sampler ship` starts it, with the same options.",
 	.rows = rows,
-	.notes = "SIGHUP does nothing. SIGTERM and SIGINT do what --once does: exit status 0 when "
-		 "everything that was there is delivered, 1 (and how many samples stay in the "
-		 "spool) when it could not be.",
+	.notes =
+		"The unit reads /etc/rawstack/ship.conf. The variable of the option --batch-age is "
+		"RAWSTACK_SHIP_BATCH_AGE.\n"
+		"\n"
+		"SIGHUP makes the shipper read the file of --config again and start anew with it; "
+		"a "
+		"file with an error changes nothing. SIGTERM and SIGINT do what --once does: exit "
+		"status 0 when "
+		"everything that was there is delivered, 1 (and how many samples stay in the "
+		"spool) when it could not be.",
 	.version = RAWSTACK_VERSION,
 };
 
-int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err *err)
+/* An empty text is as good as none. */
+static void drop_empty_texts(struct server_options *s)
 {
-	bool is_given;
+	const char **const texts[] = {&s->server, &s->ca, &s->cert, &s->key, &s->token_file};
+
+	for (size_t i = 0; i < ARRAY_LEN(texts); i++)
+		if (*texts[i] && !**texts[i])
+			*texts[i] = NULL;
+}
+
+int ship_options_parse(int argc, char **argv, struct ship_options *o, struct config *config,
+		       struct err *err)
+{
 	int rc;
 
 	*o = (struct ship_options){
@@ -81,17 +100,18 @@ int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err
 		.nice_level = 10,
 		.in_flight = 3,
 	};
-	rc = options_parse(&usage, argc, argv, o, NULL, err);
+	rc = config_parse(&usage, argc, argv, o, config, err);
 	if (rc)
 		return rc;
-	/* The unit gives one, which a file of routes is to replace. */
-	is_given = o->service.server && *o->service.server;
-	o->service = server_options_complete(&o->service);
-	if (o->routes && !is_given)
+	/* Of the two ways to name the service the one of the higher source counts. */
+	drop_empty_texts(&o->service);
+	if (config_source_of(config, "routes") > config_source_of(config, "server"))
 		o->service.server = NULL;
+	else if (config_source_of(config, "server") > config_source_of(config, "routes"))
+		o->routes = NULL;
 	if (!o->spool || (!o->service.server && !o->routes) || !o->out)
 		return options_refuse(&usage, err, "--spool, --server and --out are needed");
 	if (o->service.server && o->routes)
 		return options_refuse(&usage, err, "--server and --routes exclude each other");
-	return 0;
+	return config_answer(config, &usage, o, err);
 }

@@ -2,6 +2,7 @@
 #ifndef RAWSTACK_SHIP_OPTIONS_H
 #define RAWSTACK_SHIP_OPTIONS_H
 /* The command line of rawstack-ship. */
+#include "config.h"
 #include "server_options.h"
 #include "sink.h"
 
@@ -19,7 +20,10 @@ struct ship_options {
 	bool once;
 };
 
-/* 1: it said what was asked for, exit 0; 0: go on; ERR_USAGE. Strings are borrowed from argv. */
-int ship_options_parse(int argc, char **argv, struct ship_options *o, struct err *err);
+/* Reads the command line, the environment and the file of --config. 1: it printed what was asked
+ * for; 0; negative as config_parse(). The texts in *o are borrowed from argv, the environment and
+ * *config, which the caller ends with config_done(). */
+int ship_options_parse(int argc, char **argv, struct ship_options *o, struct config *config,
+		       struct err *err) _must_check_;
 
 #endif

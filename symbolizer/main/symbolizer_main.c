@@ -58,7 +58,6 @@ struct options {
 #define WORKERS_MAX  256
 #define BUILDERS_MAX 64
 
-#define FILE_PATH       "/etc/rawstack/symbolizer.conf"
 #define VARIABLE_PREFIX "RAWSTACK_SYMBOLIZER_"
 
 static const struct option_row rows[] = {
@@ -131,9 +130,8 @@ static const struct option_usage usage = {
 	.about = "Receives debug binaries, keeps lookup tables of them, and answers raw stacks "
 		 "with functions, files and lines, over gRPC (rawstack.v1).",
 	.rows = rows,
-	.notes = "Without --config the service reads " FILE_PATH
-		 ", if it exists. The variable of the "
-		 "option --store-bytes is " VARIABLE_PREFIX "STORE_BYTES.\n"
+	.notes = "The unit reads /etc/rawstack/symbolizer.conf. The variable of the option "
+		 "--store-bytes is " VARIABLE_PREFIX "STORE_BYTES.\n"
 		 "\n"
 		 "SIGHUP makes the service read the file again and apply keep-debug, keep-failed, "
 		 "kept-bytes, build-memory, build-cpu and build-wall; it logs which other options "
@@ -141,7 +139,7 @@ static const struct option_usage usage = {
 		 "again, too. SIGTERM and SIGINT end the service. Exit status: 0 done, 1 failed, "
 		 "2 wrong usage.",
 	.version = RAWSTACK_VERSION,
-	.config = &(const struct option_config){FILE_PATH, VARIABLE_PREFIX},
+	.config = &(const struct option_config){.prefix = VARIABLE_PREFIX},
 };
 
 static const struct command_table table = {
@@ -381,6 +379,7 @@ struct configuration {
 	int argc;
 	char **argv;
 	struct config first, last;
+	bool is_reloaded; /* `last` is valid */
 };
 
 static void configuration_done(struct configuration *c)
@@ -402,18 +401,22 @@ static void reload_configuration(struct program *p, struct configuration *c)
 		config_done(&config);
 		return;
 	}
-	config_compare(&usage, c->last.path ? &c->last : &c->first, &config, tell_live, NULL);
+	config_compare(&usage, c->is_reloaded ? &c->last : &c->first, &config, tell_live, NULL);
 	config_compare(&usage, &c->first, &config, tell_restart, NULL);
 	service_configure(p->service, &o.service);
 	config_done(&c->last);
 	c->last = config;
-	log_info(config.text ? "%s was read again" : "%s does not exist: nothing was read",
-		 config.path);
+	c->is_reloaded = true;
+	if (config.path)
+		log_info("%s was read again", config.path);
+	else
+		log_info("there is no file of --config: nothing was read");
 }
 
 int main(int argc, char **argv)
 {
-	_cleanup_(configuration_done) struct configuration configuration = {argc, argv, {0}, {0}};
+	_cleanup_(configuration_done) struct configuration configuration = {.argc = argc,
+									    .argv = argv};
 	struct options o;
 	struct program program = {0};
 	struct err err = {0};

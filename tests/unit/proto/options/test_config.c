@@ -48,7 +48,8 @@ static const struct option_row rows[] = {
 	OPTION_HEADING("What:"),
 	OPTION_NUMBER('n', "depth", "N", struct mole, depth, 1, 100, 1, "how deep"),
 	OPTION_BYTES(0, "store-bytes", "N", struct mole, store_bytes, 1, UINT64_C(1) << 40, "disk"),
-	OPTION_TEXT(0, "where", "DIR", struct mole, where, "the field"),
+	OPTION_TEXT(0, "where", "DIR", struct mole, where, "the field",
+		    .variable = "RAWSTACK_WHERE"),
 	OPTION_WORD(0, "form", "FORM", struct mole, form, forms, "plain or json"),
 	OPTION_FLAG(0, "fast", struct mole, fast, "without looking"),
 	OPTION_SET(0, "no-children", struct mole, with_children, false, "alone"),
@@ -59,7 +60,7 @@ static const struct option_row rows[] = {
 	OPTION_END,
 };
 
-static const struct option_config file = {"/nonexistent/mole.conf", "RAWSTACK_MOLE_"};
+static const struct option_config file = {"RAWSTACK_MOLE_"};
 static const struct option_usage usage = {
 	.name = "mole", .synopsis = "[OPTION]...", .rows = rows, .config = &file};
 
@@ -170,6 +171,13 @@ static void test_order(void **state _unused_)
 	assert_int_equal(read_words(text, "", &m, &c, &err), ERR_USAGE);
 	assert_string_equal(err.message, "RAWSTACK_MOLE_DEPTH x is not a number from 1 to 100");
 	unsetenv("RAWSTACK_MOLE_DEPTH");
+	/* A variable of several programs gives way to that of this one. */
+	setenv("RAWSTACK_WHERE", "shared", 1);
+	expect_print(text, "", "where = variable  ");
+	unsetenv("RAWSTACK_MOLE_WHERE");
+	expect_print(text, "", "where = shared  ");
+	unsetenv("RAWSTACK_WHERE");
+	expect_print(text, "", "where = below  ");
 	unsetenv("RAWSTACK_MOLE_WHERE");
 	unsetenv("RAWSTACK_MOLE_FAST");
 	unsetenv("RAWSTACK_MOLE_STORE_BYTES");
@@ -233,7 +241,7 @@ static void test_files(void **state _unused_)
 	assert_int_equal(read_words(NULL, "--config /nonexistent/other", &m, &c, &err),
 			 ERR_NOT_FOUND);
 	config_done(&c);
-	/* The usual file need not be there. */
+	/* There need not be one. */
 	assert_int_equal(read_words(NULL, "--fast", &m, &c, &err), 0);
 	assert_true(m.fast);
 	config_done(&c);
