@@ -15,15 +15,15 @@ const struct option_row option_row_config = {
 	.argument = "FILE",
 	.takes_files = true,
 	.help = "read this file of lines NAME = VALUE, where NAME is the long name of an option; "
-		"variables go over it, options over both"};
+		"variables override it, and options override both"};
 const struct option_row option_row_check = {
 	.kind = OPTION_KIND_SET,
 	.name = "check-config",
-	.help = "say whether file, variables and options are well, and end"};
-const struct option_row option_row_print = {
-	.kind = OPTION_KIND_SET,
-	.name = "print-config",
-	.help = "print all options in force and where each is from, as such a file, and end"};
+	.help = "check the file, the variables and the options, and exit"};
+const struct option_row option_row_print = {.kind = OPTION_KIND_SET,
+					    .name = "print-config",
+					    .help = "print the values in force and the source of "
+						    "each, in the format of the file, and exit"};
 
 void option_common_rows(const struct option_usage *usage,
 			const struct option_row *ret[static OPTION_COMMON_ROWS + 1])

@@ -5,15 +5,16 @@
 
 const struct option_row server_file_rows[] = {
 	OPTION_TEXT(0, "ca", "FILE", struct server_options, ca,
-		    "speak TLS, and believe a service whose certificate is of one of these CAs "
+		    "speak TLS, and trust a service whose certificate one of these CAs signed "
 		    "($RAWSTACK_CA)",
 		    .variable = "RAWSTACK_CA"),
 	OPTION_TEXT(0, "cert", "FILE", struct server_options, cert,
-		    "show this certificate ($RAWSTACK_CERT)", .variable = "RAWSTACK_CERT"),
-	OPTION_TEXT(0, "key", "FILE", struct server_options, key, "its key ($RAWSTACK_KEY)",
-		    .variable = "RAWSTACK_KEY"),
+		    "present this certificate to the service ($RAWSTACK_CERT)",
+		    .variable = "RAWSTACK_CERT"),
+	OPTION_TEXT(0, "key", "FILE", struct server_options, key,
+		    "the key of that certificate ($RAWSTACK_KEY)", .variable = "RAWSTACK_KEY"),
 	OPTION_TEXT(0, "token-file", "FILE", struct server_options, token_file,
-		    "show the word in this file ($RAWSTACK_TOKEN_FILE)",
+		    "send the bearer token in this file ($RAWSTACK_TOKEN_FILE)",
 		    .variable = "RAWSTACK_TOKEN_FILE"),
 	OPTION_END,
 };

@@ -73,7 +73,7 @@ static const struct option_row rows[] = {
 	OPTION_TEXT(0, "tls-key", "FILE", struct options, server.tls.key,
 		    "the key of that certificate, without a passphrase"),
 	OPTION_TEXT(0, "tls-client-ca", "FILE", struct options, server.tls.ca,
-		    "each client has to show a certificate of one of these CAs (mTLS)"),
+		    "each client has to present a certificate that one of these CAs signed (mTLS)"),
 	OPTION_FLAG(0, "insecure", struct options, server.insecure,
 		    "serve plain text beyond loopback, to everybody who reaches it"),
 	OPTION_TEXT(0, "port-file", "FILE", struct options, port_file,
