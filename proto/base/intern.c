@@ -20,7 +20,7 @@ struct intern_slot {
 	uint32_t next_id; /* id + 1; 0 is free */
 };
 
-uint32_t intern_hash(const void *key, size_t len)
+uint64_t intern_digest(const void *key, size_t len)
 {
 	static uint64_t seed;
 	uint64_t s = __atomic_load_n(&seed, __ATOMIC_RELAXED);
@@ -36,7 +36,12 @@ uint32_t intern_hash(const void *key, size_t len)
 						 __ATOMIC_RELAXED))
 			s = zero;
 	}
-	return (uint32_t)XXH3_64bits_withSeed(key, len, s);
+	return XXH3_64bits_withSeed(key, len, s);
+}
+
+uint32_t intern_hash(const void *key, size_t len)
+{
+	return (uint32_t)intern_digest(key, len);
 }
 
 static bool slot_matches(const struct intern *in, const struct intern_slot *slot, uint32_t hash,

@@ -33,6 +33,9 @@ uint32_t intern_add(struct intern *in, const void *key, size_t len, bool *ret_ne
 /* Do the same for many keys in a row. A loop hashes and fetches some keys ahead of their use,
  * because otherwise each key waits for memory. The hash is valid in this process only. */
 uint32_t intern_hash(const void *key, size_t len);
+/* The same hash with all its 64 bits: the seed is secret, so other bytes have another one but for
+ * chance. */
+uint64_t intern_digest(const void *key, size_t len);
 void intern_fetch(const struct intern *in, uint32_t hash);
 uint32_t intern_add_hashed(struct intern *in, uint32_t hash, const void *key, size_t len,
 			   bool *ret_new);

@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "bytes.h"
+#include "intern.h"
 #include "io.h"
 #include "limits.h"
 
@@ -287,6 +288,8 @@ static void read_record(struct perf_ring *r, const struct perf_event_header *hea
 		read_ring_sample(r, &in, &e, pcs);
 		if (in.failed)
 			return;
+		if (e.data_len)
+			e.sample.stack_id = intern_digest(e.data, e.data_len);
 		counts->samples++;
 		r->last_ns = e.time_ns;
 		if (!events_add(events, &e))

@@ -156,12 +156,8 @@ static void write_event_sample(struct normaliser *n, const struct event *e, cons
 	if (!s.count)
 		frames_put_pseudo(n, &s, "[no stack: read fault]");
 	stack = spool_writer_stack(n->spool, s.frames, s.count, s.flags);
-	/* When others have an id, a stack that is sent whole comes at a moment with too many
-	 * different ones: it would fill the cache with what does not come again. */
-	n->has_stack_ids |= e->sample.stack_id != 0;
-	if (n->is_final && stack != LOCATION_NO_INDEX &&
-	    (e->sample.stack_id || !n->has_stack_ids)) {
-		const struct cached_stack row = {
+	if (n->is_final && stack != LOCATION_NO_INDEX) {
+		const struct placed_stack row = {
 			.stack = stack,
 			.user_frames = (uint32_t)(n->user_frames - frames),
 			.unresolved = (uint32_t)(n->unresolved - unresolved),
@@ -176,7 +172,7 @@ static void write_event_sample(struct normaliser *n, const struct event *e, cons
 static bool write_known(struct normaliser *n, const struct event *e,
 			const struct sample_context *ctx, uint32_t thread)
 {
-	const struct cached_stack *row;
+	const struct placed_stack *row;
 
 	if (thread == THREAD_FILTERED) {
 		n->filtered++;
@@ -194,7 +190,7 @@ static bool write_known(struct normaliser *n, const struct event *e,
 /* Writes a sample that repeats the one before it in all but its stack; false: something changed. */
 static bool write_run(struct normaliser *n, const struct event *e)
 {
-	struct sample_run *run = sample_cache_run(&n->cache, e);
+	struct thread_run *run = sample_cache_run(&n->cache, e);
 
 	if (!e->is_again || run->of != e || run->changes != n->procs.changes ||
 	    run->context.kernel_version != n->kernel.read_ns)
@@ -205,7 +201,7 @@ static bool write_run(struct normaliser *n, const struct event *e)
 
 static bool write_again(struct normaliser *n, const struct event *e, const struct proc *p)
 {
-	struct sample_run *run = sample_cache_run(&n->cache, e);
+	struct thread_run *run = sample_cache_run(&n->cache, e);
 	struct sample_context ctx;
 	uint32_t thread;
 
@@ -216,7 +212,7 @@ static bool write_again(struct normaliser *n, const struct event *e, const struc
 	/* Such a thread is not cached when its process ended, because each sample keeps that alive,
 	 * or when its name is that of the process. */
 	if (thread != LOCATION_NO_INDEX && e->sample.comm[0] && !(p && p->exit_ns))
-		*run = (struct sample_run){e, ctx, n->procs.changes, thread};
+		*run = (struct thread_run){e, ctx, n->procs.changes, thread};
 	return write_known(n, e, &ctx, thread);
 }
 

@@ -37,7 +37,6 @@ struct normaliser {
 	uint64_t user_frames, unresolved;
 	uint64_t unreadable; /* of the unresolved: those in files that could not be read */
 	bool is_final;       /* the current stack would resolve the same way later */
-	bool has_stack_ids;  /* the backend gives some */
 };
 
 /* `source` and `queue` are those of procs_init(). */

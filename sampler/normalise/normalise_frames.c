@@ -45,7 +45,7 @@ static void put_unresolved(struct normaliser *n, struct stack *s, uint64_t pc,
 static void put_kernel_frame(struct normaliser *n, struct stack *s, uint64_t pc,
 			     enum location_mode mode, uint64_t now_ns)
 {
-	struct cached_frame *known = sample_cache_frame(&n->cache, KERNEL_MAPS, pc, mode);
+	struct placed_frame *known = sample_cache_frame(&n->cache, KERNEL_MAPS, pc, mode);
 	struct kernel_place place;
 	struct spool_module kernel = {.id = n->kernel.id, .is_kernel = true};
 	struct location l = {
@@ -214,7 +214,7 @@ static void put_user_frame(struct normaliser *n, struct stack *s, const struct p
 {
 	/* Once /proc was read, what lies at an address may depend on the time of the sample. */
 	const bool is_lasting = p && !p->read_ns;
-	struct cached_frame *known =
+	struct placed_frame *known =
 		is_lasting ? sample_cache_frame(&n->cache, p->maps->version, pc, mode) : NULL;
 	const struct mapping *m;
 

@@ -20,6 +20,7 @@ static struct event sample(const uint64_t *pcs, uint16_t count)
 	e.data_len = count * sizeof(*pcs);
 	e.sample.user_count = count;
 	e.sample.syscall = -1;
+	e.sample.stack_id = intern_digest(pcs, e.data_len);
 	strcpy(e.sample.comm, "name");
 	return e;
 }
@@ -27,7 +28,7 @@ static struct event sample(const uint64_t *pcs, uint16_t count)
 static void test_stacks(void **state _unused_)
 {
 	const struct sample_context ctx = {.maps_version = 1}, other = {.maps_version = 2};
-	const struct cached_stack row = {.stack = 5, .user_frames = 3, .unresolved = 1};
+	const struct placed_stack row = {.stack = 5, .user_frames = 3, .unresolved = 1};
 	const uint64_t pcs[] = {1, 2, 3}, changed[] = {1, 2, 4};
 	struct event e = sample(pcs, 3), f;
 
@@ -75,14 +76,14 @@ static void test_ids(void **state _unused_)
 	assert_null(sample_cache_stack(&cache, &e, &ctx));
 	/* More than there is room for: what is found is its own. */
 	for (uint32_t i = 0; i < 20000; i++) {
-		const struct cached_stack row = {.stack = i, .user_frames = 2 * i};
+		const struct placed_stack row = {.stack = i, .user_frames = 2 * i};
 
 		e.sample.stack_id = 1 + i * UINT64_C(0x123456789abcdef1);
 		sample_cache_add_stack(&cache, &e, &ctx, &row);
 		assert_memory_equal(sample_cache_stack(&cache, &e, &ctx), &row, sizeof(row));
 	}
 	for (uint32_t i = 0; i < 20000; i++) {
-		const struct cached_stack *row;
+		const struct placed_stack *row;
 
 		f = e;
 		f.sample.stack_id = 1 + i * UINT64_C(0x123456789abcdef1);
@@ -161,10 +162,10 @@ static void test_ceiling(void **state _unused_)
 
 	sample_cache_init(&cache);
 	sample_cache_begin(&cache, 1);
-	for (uint64_t pc = 0; pc < 3 * LIMIT_CACHED_STACKS; pc++) {
-		const struct cached_stack row = {.stack = (uint32_t)pc};
+	for (uint64_t pc = 0; pc < 20000; pc++) {
+		const struct placed_stack row = {.stack = (uint32_t)pc};
 		struct event e = sample(&pc, 1);
-		const struct cached_stack *found;
+		const struct placed_stack *found;
 
 		sample_cache_add_stack(&cache, &e, &ctx, &row);
 		found = sample_cache_stack(&cache, &e, &ctx);
@@ -172,8 +173,8 @@ static void test_ceiling(void **state _unused_)
 		e.tid = (uint32_t)pc;
 		sample_cache_add_thread(&cache, &e, &ctx, (uint32_t)pc);
 	}
-	assert_true(cache.stack_keys.count <= LIMIT_CACHED_STACKS);
-	assert_true(cache.thread_keys.count <= LIMIT_CACHED_THREADS);
+	assert_in_range(cache.stack_bits, PLACED_STACK_BITS_MIN, PLACED_STACK_BITS_MAX);
+	assert_true(cache.thread_keys.count <= LIMIT_STORED_THREADS);
 	sample_cache_done(&cache);
 }
 
