@@ -31,7 +31,7 @@ void collect_close(void *self)
 	for (size_t i = 0; i < c->cpu_count; i++)
 		collect_close_cpu(c, i);
 	cpu_watch_done(&c->watch);
-	stack_table_done(&c->stacks);
+	sent_stacks_done(&c->stacks);
 	ticks_done(&c->ticks);
 	free(c->seen);
 	closep(&c->wait_fd);
@@ -111,7 +111,7 @@ static void collect_rest(void *self)
 static void collect_poll(void *self, struct events *events)
 {
 	struct collect *c = self;
-	enum stack_table_state was;
+	enum sent_stacks_state was;
 	bool is_fresh;
 
 	for (size_t i = 0; i < c->cpu_count; i++)
@@ -123,7 +123,7 @@ static void collect_poll(void *self, struct events *events)
 		collect_watch(c, events);
 	poll_ticks(c);
 	was = c->stacks.state;
-	is_fresh = stack_table_poll(&c->stacks);
+	is_fresh = sent_stacks_poll(&c->stacks);
 	if (is_fresh || c->stacks.state != was)
 		collect_set_hashes(c, is_fresh);
 }

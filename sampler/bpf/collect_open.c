@@ -160,7 +160,6 @@ static int load_programs(struct collect *c, const struct backend_options *o,
 	bpf_program__set_autoload(c->skel->progs.sampler_find_text, a->find_text);
 	c->skel->rodata->ring_len = ring_len(o->hz, c->cpu_count);
 	bpf_map__set_max_entries(c->skel->maps.rows, (uint32_t)c->cpu_count);
-	bpf_map__set_max_entries(c->skel->maps.sent, (uint32_t)c->cpu_count);
 	bpf_map__set_max_entries(c->skel->maps.rings, (uint32_t)c->cpu_count);
 	bpf_map__set_value_size(c->skel->maps.rings, ring_stride(ring_len(o->hz, c->cpu_count)));
 	bpf_map__set_max_entries(c->skel->maps.id_hints, (uint32_t)c->cpu_count);
@@ -355,7 +354,7 @@ int collect_open(void **ret, const struct backend_options *options, struct err *
 	for (size_t i = 0; i < c->cpu_count; i++)
 		c->cpus[i] = (struct cpu){
 			.mapping_fd = -1, .clock_fds = {-1, -1}, .samples.cpu = (uint32_t)i};
-	stack_table_init(&c->stacks);
+	sent_stacks_init(&c->stacks);
 	cpu_watch_begin(&c->watch, c->cpu_count);
 	rc = load_skeleton(c, options, err);
 	if (!rc)

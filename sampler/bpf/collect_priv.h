@@ -13,7 +13,7 @@
 #include "perf_ring.h"
 #include "sample_ring.h"
 #include "sampler_event.h"
-#include "stack_table.h"
+#include "sent_stacks.h"
 #include "tick_pair.h"
 #include "ticks.h"
 
@@ -52,7 +52,7 @@ struct collect {
 	uint64_t stopped_ns; /* 0: not yet */
 	enum backend_event event;
 	int wait_fd;
-	struct stack_table stacks;
+	struct sent_stacks stacks;
 	struct perf_counts counts;
 };
 

@@ -7,10 +7,10 @@
 #include "sampler_event.h"
 
 /* Finds the stack of a sample, which came with it or with an earlier one. */
-static void take_stack(struct stack_table *stacks, const struct sampler_event *in, size_t len,
+static void take_stack(struct sent_stacks *stacks, const struct sampler_event *in, size_t len,
 		       struct event *e)
 {
-	const struct stack_row *row = NULL;
+	const struct sent_stack *row = NULL;
 
 	e->data = in->pcs;
 	e->data_len = len;
@@ -21,7 +21,7 @@ static void take_stack(struct stack_table *stacks, const struct sampler_event *i
 	e->sample.user_err = (int16_t)-in->user_err;
 	e->sample.stack_id = 0;
 	if (in->flags & SAMPLER_STACK_SENT) {
-		row = stack_table_find(stacks, in->stack_hash);
+		row = sent_stacks_find(stacks, in->stack_hash);
 		if (!row || row->len != len) {
 			/* Cannot be. */
 			stacks->unknown++;
@@ -31,7 +31,7 @@ static void take_stack(struct stack_table *stacks, const struct sampler_event *i
 			return;
 		}
 	} else if (in->stack_hash) {
-		row = stack_table_add(stacks, in->stack_hash, in->pcs, len);
+		row = sent_stacks_add(stacks, in->stack_hash, in->pcs, len);
 	}
 	if (!row)
 		return;
@@ -124,7 +124,7 @@ static size_t get_parts(struct parts *ret, const uint8_t *p, uint64_t len)
 	return used > len ? 0 : used;
 }
 
-static void take_parts(struct sample_ring *r, const struct parts *in, struct stack_table *stacks,
+static void take_parts(struct sample_ring *r, const struct parts *in, struct sent_stacks *stacks,
 		       struct events *events)
 {
 	if (in->thread)
@@ -141,7 +141,7 @@ static void take_parts(struct sample_ring *r, const struct parts *in, struct sta
 }
 
 void sample_ring_take(struct sample_ring *r, const uint8_t *ring, size_t len, uint64_t from,
-		      uint64_t to, struct stack_table *stacks, struct events *events)
+		      uint64_t to, struct sent_stacks *stacks, struct events *events)
 {
 	while (from != to) {
 		struct parts in;

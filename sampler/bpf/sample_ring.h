@@ -7,7 +7,7 @@
  * is that of an earlier sample, and is kept here. One thread.
  */
 #include "events.h"
-#include "stack_table.h"
+#include "sent_stacks.h"
 
 struct sample_ring {
 	uint32_t cpu;
@@ -26,6 +26,6 @@ struct sample_ring {
  * (`unknown` of the table). A hint there is no room for is no loss: it is asked for later.
  */
 void sample_ring_take(struct sample_ring *r, const uint8_t *ring, size_t len, uint64_t from,
-		      uint64_t to, struct stack_table *stacks, struct events *events);
+		      uint64_t to, struct sent_stacks *stacks, struct events *events);
 
 #endif

@@ -81,19 +81,6 @@ struct {
 } rings SEC(".maps");
 const volatile uint32_t ring_len = SAMPLER_RING_MIN;
 
-/* Hashes of the stacks that a CPU has sent, indexed by their upper bits. A stack whose slot another
- * one took is sent again. */
-struct sent {
-	uint64_t hashes[1 << SAMPLER_SENT_BITS];
-};
-
-struct {
-	__uint(type, BPF_MAP_TYPE_ARRAY);
-	__uint(max_entries, 1);
-	__type(key, uint32_t);
-	__type(value, struct sent);
-} sent SEC(".maps");
-
 /* Process ids to sample. The sampler fills it, the programs below add children and drop exits. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -250,28 +237,15 @@ static __always_inline void *next_event(const struct percpu_state *row, char *ri
 	return ring + (row->head & (ring_len - 1) & ~7U);
 }
 
-/* Looks a hash up in `sent` and puts it there, after `latest` did not have it. */
-static __noinline bool was_sent_before(uint64_t *latest, uint32_t cpu, uint64_t hash)
+/* Whether this CPU has sent the stack with that hash; remembers it as sent. A stack whose slot
+ * another one took is sent again. */
+static __always_inline bool was_sent(struct percpu_state *row, uint64_t hash)
 {
-	struct sent *all = bpf_map_lookup_elem(&sent, &cpu);
-	uint64_t *at;
-	bool was;
+	uint64_t *slot = &row->sent_hashes[hash >> (64 - SAMPLER_SENT_BITS)];
+	const bool was = *slot == hash;
 
-	*latest = hash;
-	if (!all)
-		return false;
-	at = &all->hashes[hash >> (64 - SAMPLER_SENT_BITS)];
-	was = *at == hash;
-	*at = hash;
+	*slot = hash;
 	return was;
-}
-
-/* Whether this CPU has sent the stack with that hash; remembers it as sent. */
-static __always_inline bool was_sent(struct percpu_state *row, uint32_t cpu, uint64_t hash)
-{
-	uint64_t *latest = &row->latest[hash & (SAMPLER_LATEST - 1)];
-
-	return likely(*latest == hash) || was_sent_before(latest, cpu, hash);
 }
 
 /* Moves the head past the event, so that the sampler may read it. */
@@ -420,7 +394,7 @@ int sampler_tick(struct bpf_perf_event_data *ctx)
 	/* The hash also covers where the kernel part ends. 0: none. */
 	hash = user_walk_hash(e->stack_hash, kernel_len << 32 | user_len);
 	e->stack_hash = !hash_start ? 0 : hash ? hash : 1;
-	if (e->stack_hash && was_sent(row, cpu, e->stack_hash)) {
+	if (e->stack_hash && was_sent(row, e->stack_hash)) {
 		e->flags = SAMPLER_STACK_SENT;
 		len = offsetof(struct sampler_event, pcs);
 	}

@@ -22,9 +22,9 @@ enum {
 	SAMPLER_RING_MIN = 65536,  /* bytes of a CPU's ring: 29 events at least */
 	PERCPU_STATE_WORDS = 1024, /* two pages */
 	SAMPLER_WALK_WORDS = 520,  /* of struct user_walk, whose words are the second one */
-	/* How many sent stacks a CPU remembers, a power of two: 32 KiB for each CPU. */
-	SAMPLER_SENT_BITS = 12,
-	SAMPLER_LATEST = 64, /* of them, beside what a tick touches anyway; a power of two */
+	/* A CPU remembers 256 stacks that it has sent. Their hashes are in its row, beside what a
+	 * tick touches anyway: 4,096 of them in a map of their own saved 1 to 3 % of the ring. */
+	SAMPLER_SENT_BITS = 8,
 	/* The most files in one hint: more are rare, and come with the next sample. */
 	SAMPLER_HINT_ROWS = 8, /* a power of two */
 	SAMPLER_HINT_ID_WORDS = 5,
@@ -111,8 +111,9 @@ struct percpu_state {
 	uint64_t unused_too[7];
 	/* Only the program uses what follows. */
 	struct sampler_hint_due hint_dues[SAMPLER_HINT_DUES];
-	uint64_t latest[SAMPLER_LATEST]; /* hashes of stacks that were sent */
-	uint64_t unused_still[PERCPU_STATE_WORDS - SAMPLER_WALK_WORDS - SAMPLER_LATEST - 40];
+	uint64_t sent_hashes[1 << SAMPLER_SENT_BITS]; /* of stacks, by their upper bits */
+	uint64_t unused_still[PERCPU_STATE_WORDS - SAMPLER_WALK_WORDS - (1 << SAMPLER_SENT_BITS) -
+			      40];
 	uint64_t walk[SAMPLER_WALK_WORDS];
 };
 

@@ -23,7 +23,7 @@ struct fixture {
 	_Alignas(8) uint8_t ring[RING_LEN + SAMPLER_EVENT_MAX];
 	uint64_t head, tail;
 	struct sample_ring r;
-	struct stack_table stacks;
+	struct sent_stacks stacks;
 	struct events q;
 };
 
@@ -35,7 +35,7 @@ static int setup(void **state)
 	f->r.cpu = 3;
 	/* The next but one event begins before the end of the ring and ends behind it. */
 	f->head = f->tail = 7 * (uint64_t)RING_LEN - 64;
-	stack_table_init(&f->stacks);
+	sent_stacks_init(&f->stacks);
 	events_init(&f->q);
 	*state = f;
 	return 0;
@@ -45,7 +45,7 @@ static int teardown(void **state)
 {
 	struct fixture *f = *state;
 
-	stack_table_done(&f->stacks);
+	sent_stacks_done(&f->stacks);
 	events_done(&f->q);
 	free(f);
 	return 0;

@@ -9,65 +9,65 @@
 #include <cmocka.h>
 
 #include "events.h"
-#include "stack_table.h"
+#include "sent_stacks.h"
 
 static void test_find(void **state _unused_)
 {
 	const uint64_t pcs[] = {1, 2, 3}, others[] = {1, 2, 4};
-	const struct stack_row *row;
-	struct stack_table t;
+	const struct sent_stack *row;
+	struct sent_stacks t;
 
-	stack_table_init(&t);
-	assert_null(stack_table_find(&t, 77));
-	row = stack_table_add(&t, 77, pcs, sizeof(pcs));
+	sent_stacks_init(&t);
+	assert_null(sent_stacks_find(&t, 77));
+	row = sent_stacks_add(&t, 77, pcs, sizeof(pcs));
 	assert_non_null(row);
 	assert_int_equal(row->len, sizeof(pcs));
 	assert_memory_equal(row->pcs, pcs, sizeof(pcs));
-	assert_ptr_equal(stack_table_find(&t, 77), row);
-	assert_null(stack_table_find(&t, 78));
+	assert_ptr_equal(sent_stacks_find(&t, 77), row);
+	assert_null(sent_stacks_find(&t, 78));
 	/* Sent again by another CPU; then two stacks with one hash: the second has none. */
-	assert_ptr_equal(stack_table_add(&t, 77, pcs, sizeof(pcs)), row);
-	assert_null(stack_table_add(&t, 77, others, sizeof(others)));
-	assert_null(stack_table_add(&t, 77, pcs, sizeof(pcs) - 8));
-	assert_memory_equal(stack_table_find(&t, 77)->pcs, pcs, sizeof(pcs));
+	assert_ptr_equal(sent_stacks_add(&t, 77, pcs, sizeof(pcs)), row);
+	assert_null(sent_stacks_add(&t, 77, others, sizeof(others)));
+	assert_null(sent_stacks_add(&t, 77, pcs, sizeof(pcs) - 8));
+	assert_memory_equal(sent_stacks_find(&t, 77)->pcs, pcs, sizeof(pcs));
 	/* 0 is no hash; no frame is a stack too. */
-	assert_null(stack_table_add(&t, 0, pcs, sizeof(pcs)));
-	assert_int_equal(stack_table_add(&t, 5, pcs, 0)->len, 0);
+	assert_null(sent_stacks_add(&t, 0, pcs, sizeof(pcs)));
+	assert_int_equal(sent_stacks_add(&t, 5, pcs, 0)->len, 0);
 	assert_int_equal(t.count, 2);
-	stack_table_done(&t);
+	sent_stacks_done(&t);
 }
 
 /* Full: what was sent until the program is told, and what it sent meanwhile, is found. */
 static void test_full(void **state _unused_)
 {
-	struct stack_table t;
+	struct sent_stacks t;
 	const uint64_t *first;
 	uint64_t n = 0;
 
-	stack_table_init(&t);
-	while (t.state == STACK_TABLE_IN_USE) {
+	sent_stacks_init(&t);
+	while (t.state == SENT_STACKS_IN_USE) {
 		n++;
-		assert_non_null(stack_table_add(&t, n << 40, &n, sizeof(n)));
-		assert_false(stack_table_poll(&t));
+		assert_non_null(sent_stacks_add(&t, n << 40, &n, sizeof(n)));
+		assert_false(sent_stacks_poll(&t));
 	}
 	assert_true(n > 1000);
-	first = stack_table_find(&t, UINT64_C(1) << 40)->pcs;
+	first = sent_stacks_find(&t, UINT64_C(1) << 40)->pcs;
 	for (int i = 0; i < 3; i++) {
 		n++;
-		assert_non_null(stack_table_add(&t, n << 40, &n, sizeof(n)));
-		assert_false(stack_table_poll(&t));
+		assert_non_null(sent_stacks_add(&t, n << 40, &n, sizeof(n)));
+		assert_false(sent_stacks_poll(&t));
 	}
 	for (uint64_t i = 1; i <= n; i++)
-		assert_int_equal(*stack_table_find(&t, i << 40)->pcs, i);
+		assert_int_equal(*sent_stacks_find(&t, i << 40)->pcs, i);
 	assert_int_equal(*first, 1);
 	for (int i = 0; i < 4; i++)
-		assert_false(stack_table_poll(&t));
+		assert_false(sent_stacks_poll(&t));
 	assert_int_equal(*first, 1);
-	assert_true(stack_table_poll(&t));
-	assert_int_equal(t.state, STACK_TABLE_IN_USE);
-	assert_null(stack_table_find(&t, UINT64_C(1) << 40));
-	assert_non_null(stack_table_add(&t, UINT64_C(1) << 40, &n, sizeof(n)));
-	stack_table_done(&t);
+	assert_true(sent_stacks_poll(&t));
+	assert_int_equal(t.state, SENT_STACKS_IN_USE);
+	assert_null(sent_stacks_find(&t, UINT64_C(1) << 40));
+	assert_non_null(sent_stacks_add(&t, UINT64_C(1) << 40, &n, sizeof(n)));
+	sent_stacks_done(&t);
 }
 
 /* Data that lasts is handed out where it is; other data of the same queue is copied. */
