@@ -25,6 +25,18 @@ bool number_take(const char **text, unsigned int base, uint64_t *ret)
 	return true;
 }
 
+bool number_take_next(const char **text, unsigned int base, uint64_t *ret)
+{
+	const char *at = *text;
+
+	while (*at == ' ' || *at == '\t')
+		at++;
+	if (!number_take(&at, base, ret))
+		return false;
+	*text = at;
+	return true;
+}
+
 bool number_read(const char *text, unsigned int base, uint64_t *ret)
 {
 	uint64_t n;

@@ -12,6 +12,9 @@
  * there is no number. */
 bool number_take(const char **text, unsigned int base, uint64_t *ret);
 
+/* Does the same behind blanks and tabs. */
+bool number_take_next(const char **text, unsigned int base, uint64_t *ret);
+
 /* Does the same for a text that has to be a number and nothing else. */
 bool number_read(const char *text, unsigned int base, uint64_t *ret);
 

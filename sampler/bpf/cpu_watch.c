@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "limits.h"
+#include "number.h"
 
 /* /sys/devices/system/cpu/online: the ranges of 8,192 CPUs of which every other one is off. */
 #define LIMIT_CPU_LIST_LEN LIMIT(32768)
@@ -40,15 +41,18 @@ void cpu_watch_done(struct cpu_watch *w)
 
 bool cpu_watch_parse(const char *text, bool *is_on, size_t count)
 {
-	char *at = (char *)(uintptr_t)text;
+	const char *at = text;
+	uint64_t first, last;
 
 	memset(is_on, 0, count * sizeof(*is_on));
-	while (*at >= '0' && *at <= '9') {
-		unsigned long first = strtoul(at, &at, 10), last = first;
-
-		if (*at == '-')
-			last = strtoul(at + 1, &at, 10);
-		for (unsigned long i = first; i <= last && i < count; i++)
+	while (number_take(&at, 10, &first)) {
+		last = first;
+		if (*at == '-') {
+			at++;
+			if (!number_take(&at, 10, &last))
+				return false;
+		}
+		for (uint64_t i = first; i <= last && i < count; i++)
 			is_on[i] = true;
 		at += *at == ',';
 	}

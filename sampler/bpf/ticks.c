@@ -5,6 +5,7 @@
 
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 
 /* /proc/stat has a line for each CPU and a number for each interrupt: 60 KB on the largest
  * machines. */
@@ -64,14 +65,14 @@ void ticks_read_idle(const char *text, void (*take)(void *arg, size_t cpu, uint6
 {
 	/* "cpu0 user nice system idle iowait ...", in front of all else but the sum, "cpu ". */
 	for (const char *line = text; !strncmp(line, "cpu", 3); line++) {
-		char *at = (char *)(uintptr_t)line + 3;
+		const char *at = line + 3;
+		uint64_t cpu = UINT64_MAX, values[5] = {0};
 
 		if (*at >= '0' && *at <= '9') {
-			size_t cpu = strtoull(at, &at, 10);
-			uint64_t values[5] = {0};
-
+			(void)number_take(&at, 10, &cpu); /* one above 64 bits is no CPU of ours */
 			for (size_t i = 0; i < ARRAY_LEN(values); i++)
-				values[i] = strtoull(at, &at, 10);
+				if (!number_take_next(&at, 10, &values[i]))
+					break;
 			take(arg, cpu, (values[3] + values[4]) * STEP_NS);
 		}
 		line = strchr(line, '\n');

@@ -8,6 +8,7 @@
 
 #include "capabilities.h"
 #include "io.h"
+#include "number.h"
 
 enum {
 	PARANOID_MAX = 2, /* what CAP_PERFMON is enough for */
@@ -16,16 +17,19 @@ enum {
 int perf_rights_paranoid(int *ret)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
-	char *end;
+	const char *at;
+	bool is_negative;
+	uint64_t n;
 	size_t len;
-	long n;
 
 	if (io_read_file("/proc/sys/kernel/perf_event_paranoid", 64, &text, &len, NULL))
 		return 0;
-	n = strtol((const char *)text, &end, 10);
-	if (end == (const char *)text || n < -1 || n > 1000)
+	at = (const char *)text;
+	is_negative = *at == '-';
+	at += is_negative;
+	if (!number_take(&at, 10, &n) || n > (is_negative ? 1 : 1000))
 		return 0;
-	*ret = (int)n;
+	*ret = is_negative ? -(int)n : (int)n;
 	return 1;
 }
 

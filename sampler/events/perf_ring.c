@@ -15,6 +15,7 @@
 #include "intern.h"
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 
 /* What PERF_SAMPLE_TID | TIME | CPU put behind every record that is no sample. */
 enum {
@@ -98,13 +99,16 @@ const char *perf_event_name(enum backend_event event)
 uint16_t perf_stack_depth(void)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
-	unsigned long depth;
+	const char *at;
+	uint64_t depth;
 	size_t len;
 
 	if (io_read_file("/proc/sys/kernel/perf_event_max_stack", 64, &text, &len, NULL))
 		return PERF_STACK_DEPTH_MAX;
-	depth = strtoul((const char *)text, NULL, 10);
-	return depth && depth < PERF_STACK_DEPTH_MAX ? (uint16_t)depth : PERF_STACK_DEPTH_MAX;
+	at = (const char *)text;
+	return number_take(&at, 10, &depth) && depth && depth < PERF_STACK_DEPTH_MAX
+		       ? (uint16_t)depth
+		       : PERF_STACK_DEPTH_MAX;
 }
 
 int perf_open(struct perf_event_attr *attr, int32_t pid, int cpu, int group_fd)

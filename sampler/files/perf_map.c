@@ -8,6 +8,7 @@
 
 #include "base.h"
 #include "limits.h"
+#include "number.h"
 
 /* A perf map: those of large JITs reach some 50 MB. */
 #define LIMIT_PERF_MAP_LEN (128 * MIB)
@@ -48,15 +49,25 @@ static void cut_rows(struct perf_map_row *rows, size_t count, size_t first, size
 	}
 }
 
-/* "<hex> <hex> <name>" */
-static void take_map_line(char *line, const uint64_t *pcs, size_t count, struct perf_map_row *rows)
+/* Some programs write 0x before a number. */
+static bool take_map_number(const char **at, uint64_t *ret)
 {
-	char *at;
-	uint64_t start = strtoull(line, &at, 16), len = at > line ? strtoull(at, &at, 16) : 0, end;
+	*at += strspn(*at, " \t");
+	*at += strncmp(*at, "0x", 2) ? 0 : 2;
+	return number_take(at, 16, ret);
+}
+
+/* "<hex> <hex> <name>" */
+static void take_map_line(const char *line, const uint64_t *pcs, size_t count,
+			  struct perf_map_row *rows)
+{
+	const char *at = line;
+	uint64_t start, len, end;
 	size_t first, last;
 
-	while (*at == ' ' || *at == '\t')
-		at++;
+	if (!take_map_number(&at, &start) || !take_map_number(&at, &len))
+		return;
+	at += strspn(at, " \t");
 	if (!len || !*at || !CHECKED_ADD(start, len, &end))
 		return;
 	first = first_pc(pcs, count, start);

@@ -10,6 +10,7 @@
 
 #include "file_open.h"
 #include "io.h"
+#include "number.h"
 
 #define DIR_PATH "/tmp"
 
@@ -24,14 +25,12 @@ static bool status_number(const char *status, const char *key, int index, uint32
 	at += strlen(key);
 	end = at + strcspn(at, "\n");
 	for (int i = 0; at < end && (index < 0 || i <= index); i++) {
-		char *next;
-		unsigned long v = strtoul(at, &next, 10);
+		uint64_t n;
 
-		if (next == at || next > end)
+		if (!number_take_next(&at, 10, &n))
 			break;
-		*ret = (uint32_t)v;
+		*ret = (uint32_t)n;
 		found = index < 0 || i == index;
-		at = next;
 	}
 	return found;
 }
@@ -43,19 +42,18 @@ static double start_of(uint32_t pid)
 	struct timespec real, boot;
 	uint64_t ticks = 0;
 	char path[64];
-	char *at;
+	const char *at;
 	size_t len;
 
 	snprintf(path, sizeof(path), "/proc/%u/stat", pid);
 	if (io_read_file(path, 4096, &text, &len, NULL))
 		return 0;
 	/* Field 22 (proc_pid_stat(5)), counted behind the name, which may hold anything. */
-	at = strrchr((char *)text, ')');
+	at = strrchr((const char *)text, ')');
 	for (int field = 2; at && field < 22; field++)
 		at = strchr(at + 1, ' ');
-	if (at)
-		ticks = strtoull(at, NULL, 10);
-	if (!ticks || clock_gettime(CLOCK_REALTIME, &real) || clock_gettime(CLOCK_BOOTTIME, &boot))
+	if (!at || !number_take_next(&at, 10, &ticks) || !ticks ||
+	    clock_gettime(CLOCK_REALTIME, &real) || clock_gettime(CLOCK_BOOTTIME, &boot))
 		return 0;
 	return (double)(real.tv_sec - boot.tv_sec) + (double)(real.tv_nsec - boot.tv_nsec) / 1e9 +
 	       (double)ticks / (double)sysconf(_SC_CLK_TCK);

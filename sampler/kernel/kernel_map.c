@@ -7,6 +7,7 @@
 
 #include "file_notes.h"
 #include "limits.h"
+#include "number.h"
 
 /* Symbols of BPF programs and modules in /proc/kallsyms that are kept. */
 #define LIMIT_HOST_SYMBOLS LIMIT(262144)
@@ -41,15 +42,17 @@ static int compare_kernel_symbols(const void *a, const void *b)
 static void read_symbol_line(struct kernel_map *k, char *line)
 {
 	const char *tab = strchr(line, '\t');
-	char *at, *type, *name, *owner, *rest = NULL;
+	char *type, *name, *owner, *rest = NULL;
+	const char *at = line;
 	struct kernel_symbol *s;
 	uint64_t pc;
 
 	/* Two of a hundred thousand lines without an owner matter. */
 	if (!tab && !strstr(line, " _text\n") && !strstr(line, " _etext\n"))
 		return;
-	pc = strtoull(line, &at, 16);
-	type = strtok_r(at, " \t\n", &rest);
+	if (!number_take(&at, 16, &pc))
+		return;
+	type = strtok_r(line + (at - line), " \t\n", &rest);
 	name = strtok_r(NULL, " \t\n", &rest);
 	owner = strtok_r(NULL, " \t\n", &rest);
 	if (!pc || !name)

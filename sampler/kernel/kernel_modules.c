@@ -9,6 +9,7 @@
 #include "file_notes.h"
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 
 enum {
 	NAME_LEN = 64, /* MODULE_NAME_LEN of the kernel is 56 */
@@ -50,6 +51,15 @@ static int compare_sections(const void *a, const void *b)
 	return (x->start > y->start) - (x->start < y->start);
 }
 
+/* Reads "0x<hex>"; 0: there is no number. */
+static uint64_t read_address(const char *text)
+{
+	uint64_t address = 0;
+
+	text += strncmp(text, "0x", 2) ? 0 : 2;
+	return number_take(&text, 16, &address) ? address : 0;
+}
+
 /* "<name> <size> <uses> <used by> <state> 0x<address>[ (<taints>)]", proc_modules(5); zeros without
  * CAP_SYSLOG. */
 static void read_module_line(struct kernel_modules *m, char *line)
@@ -57,13 +67,14 @@ static void read_module_line(struct kernel_modules *m, char *line)
 	char *rest = NULL, *name = strtok_r(line, " ", &rest), *size = strtok_r(NULL, " ", &rest);
 	struct kernel_module row = {.start = 0};
 	char *address = NULL;
+	uint64_t len;
 
 	for (int i = 0; i < 4; i++)
 		address = strtok_r(NULL, " \n", &rest);
 	if (!address || strlen(name) >= sizeof(row.name) || strchr(name, '/'))
 		return;
-	row.start = strtoull(address, NULL, 16);
-	if (!row.start || !CHECKED_ADD(row.start, strtoull(size, NULL, 10), &row.end) ||
+	row.start = read_address(address);
+	if (!row.start || !number_read(size, 10, &len) || !CHECKED_ADD(row.start, len, &row.end) ||
 	    !GROW(m->rows, &m->cap, m->count + 1, LIMIT_KERNEL_MODULES))
 		return;
 	memcpy(row.name, name, strlen(name) + 1);
@@ -98,7 +109,7 @@ static void read_module_section(struct kernel_module *row, const char *dir, cons
 	    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) >= sizeof(path) ||
 	    io_read_file(path, 64, &text, &len, NULL))
 		return;
-	s.start = strtoull((const char *)text, NULL, 16);
+	s.start = read_address((const char *)text);
 	memcpy(s.name, name, strlen(name) + 1);
 	if (s.start && GROW(row->sections, &row->cap, row->count + 1, LIMIT_ELF_SECTIONS))
 		row->sections[row->count++] = s;

@@ -17,6 +17,7 @@
 #include "backend.h"
 #include "capabilities.h"
 #include "io.h"
+#include "number.h"
 #include "perf_rights.h"
 #include "perf_ring.h"
 
@@ -126,9 +127,9 @@ static int add_process(struct perf_self *s, struct perf_event_attr *attr, uint32
 	if (!dir)
 		return err_sys(err, errno, "process %u", pid);
 	while (!rc && (entry = readdir(dir))) {
-		unsigned long tid = strtoul(entry->d_name, NULL, 10);
+		uint64_t tid;
 
-		if (tid)
+		if (number_read(entry->d_name, 10, &tid) && tid)
 			rc = add_thread(s, attr, pid, (uint32_t)tid, err);
 	}
 	closedir(dir);

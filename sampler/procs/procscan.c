@@ -11,6 +11,7 @@
 #include <sys/sysmacros.h>
 
 #include "limits.h"
+#include "number.h"
 
 /* Mappings of one process that are checked in a poll. */
 #define LIMIT_CHECKED_MAPPINGS LIMIT(32)
@@ -103,11 +104,12 @@ static const char *next_maps_field(char **at)
 
 static struct file_key read_file_key(const char *dev, const char *inode)
 {
-	char *colon;
-	unsigned int major = (unsigned int)strtoul(dev, &colon, 16);
-	unsigned int minor = *colon ? (unsigned int)strtoul(colon + 1, NULL, 16) : 0;
+	uint64_t major = 0, minor = 0, number = 0;
 
-	return (struct file_key){makedev(major, minor), strtoull(inode, NULL, 10), 0};
+	if (number_take(&dev, 16, &major) && *dev++ == ':')
+		(void)number_take(&dev, 16, &minor);
+	(void)number_take(&inode, 10, &number);
+	return (struct file_key){makedev((unsigned int)major, (unsigned int)minor), number, 0};
 }
 
 /* Decodes a name: the kernel writes a newline in it as \012 and escapes nothing else, so a name
@@ -130,23 +132,22 @@ static size_t copy_name(char *to, const char *from, size_t len)
 static int scan_line(struct scan *s, char *line)
 {
 	const struct build_id id = {.kind = BUILD_ID_NONE};
-	char *at, *rest = NULL;
-	uint64_t start = strtoull(line, &at, 16), end, off;
-	const char *perms, *off_text, *dev, *inode, *path;
+	uint64_t start, end, off;
+	char *rest;
+	const char *at = line, *perms, *off_text, *dev, *inode, *path;
 	struct file_key file;
 	size_t len;
 
-	if (*at != '-')
+	if (!number_take(&at, 16, &start) || *at++ != '-' || !number_take(&at, 16, &end))
 		return 0;
-	end = strtoull(at + 1, &at, 16);
-	rest = at;
+	rest = line + (at - line);
 	perms = next_maps_field(&rest);
 	off_text = next_maps_field(&rest);
 	dev = next_maps_field(&rest);
 	inode = next_maps_field(&rest);
-	if (!perms || strlen(perms) < 3 || perms[2] != 'x' || !off_text || !dev || !inode)
+	if (!perms || strlen(perms) < 3 || perms[2] != 'x' || !off_text || !dev || !inode ||
+	    !number_take(&off_text, 16, &off))
 		return 0;
-	off = strtoull(off_text, NULL, 16);
 	file = read_file_key(dev, inode);
 	path = rest + strspn(rest, " ");
 	len = strcspn(path, "\n");
@@ -235,10 +236,9 @@ static uint32_t next_number(DIR *dir)
 	struct dirent *entry;
 
 	while ((entry = readdir(dir))) {
-		char *end;
-		unsigned long n = strtoul(entry->d_name, &end, 10);
+		uint64_t n;
 
-		if (n && !*end && n <= UINT32_MAX)
+		if (number_read(entry->d_name, 10, &n) && n && n <= UINT32_MAX)
 			return (uint32_t)n;
 	}
 	return 0;

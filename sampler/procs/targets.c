@@ -6,6 +6,7 @@
 
 #include "io.h"
 #include "limits.h"
+#include "number.h"
 #include "procscan.h"
 
 static int compile_pattern(regex_t *re, const char *option, const char *text, struct err *err)
@@ -69,7 +70,7 @@ struct family {
 static uint32_t parent_of(uint32_t pid)
 {
 	_cleanup_(freep) uint8_t *text = NULL;
-	uint32_t parent = 0;
+	uint64_t parent = 0;
 	const char *at;
 	char path[64];
 	size_t len;
@@ -78,9 +79,11 @@ static uint32_t parent_of(uint32_t pid)
 	if (io_read_file(path, 4096, &text, &len, NULL))
 		return 0;
 	at = strrchr((const char *)text, ')');
-	if (at && strlen(at) > 4)
-		parent = (uint32_t)strtoul(at + 4, NULL, 10);
-	return parent;
+	if (at && strlen(at) > 4) {
+		at += 4;
+		(void)number_take(&at, 10, &parent);
+	}
+	return (uint32_t)parent;
 }
 
 static bool family_has(const struct family *f, uint32_t pid)

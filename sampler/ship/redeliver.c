@@ -9,6 +9,7 @@
 
 #include "buf.h"
 #include "limits.h"
+#include "number.h"
 
 /* The file that remembers these batches. */
 #define LIMIT_REDELIVER_LEN (16 * MIB)
@@ -150,39 +151,37 @@ static void read_id_line(struct redeliver *a, const char *hex)
 		add_module_id(a, id.bytes, id.len, NULL);
 }
 
-static void read_batch_line(struct redeliver *a, char *at)
+static void read_batch_line(struct redeliver *a, const char *at)
 {
-	uint64_t segment = strtoull(at, &at, 10), place = strtoull(at, &at, 10);
-	uint32_t samples = (uint32_t)strtoul(at, &at, 10), *ids = NULL, count = 0;
+	uint64_t segment, place, samples, id;
+	uint32_t *ids = NULL, count = 0;
 	size_t cap = 0;
 
-	while (*at) {
-		char *end;
-		unsigned long id = strtoul(at, &end, 10);
-
-		if (end == at || id >= a->ids.count ||
-		    !GROW(ids, &cap, count + 1, LIMIT_BATCH_MODULES))
-			break;
+	if (!number_take_next(&at, 10, &segment) || !number_take_next(&at, 10, &place) ||
+	    !number_take_next(&at, 10, &samples))
+		return;
+	while (number_take_next(&at, 10, &id) && id < a->ids.count &&
+	       GROW(ids, &cap, count + 1, LIMIT_BATCH_MODULES))
 		ids[count++] = (uint32_t)id;
-		at = end;
-	}
-	if (segment && samples && count)
-		add_redelivery(a, segment, place, samples, ids, count);
+	if (segment && (uint32_t)samples && count)
+		add_redelivery(a, segment, place, (uint32_t)samples, ids, count);
 	else
 		free(ids);
 }
 
-static void read_redeliver_line(struct redeliver *a, char *line)
+static void read_redeliver_line(struct redeliver *a, const char *line)
 {
 	if (!strncmp(line, "id ", 3)) {
 		read_id_line(a, line + 3);
 	} else if (!strncmp(line, "batch ", 6)) {
 		read_batch_line(a, line + 6);
 	} else if (!strncmp(line, "done ", 5)) {
-		char *at = line + 5;
-		uint64_t segment = strtoull(at, &at, 10);
-		size_t i = find_redelivery(a, segment, strtoull(at, &at, 10));
+		const char *at = line + 5;
+		uint64_t segment, place;
+		size_t i = SIZE_MAX;
 
+		if (number_take_next(&at, 10, &segment) && number_take_next(&at, 10, &place))
+			i = find_redelivery(a, segment, place);
 		if (i != SIZE_MAX)
 			drop_redelivery(a, i);
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "build_id.h"
+#include "number.h"
 
 #define NAME    ".clock"
 #define LEN_MAX 256
@@ -38,14 +39,9 @@ static bool scan_clock(struct sink_clock *c, const char text[static LEN_MAX])
 		return false;
 	memcpy(c->boot_id, id.bytes, sizeof(c->boot_id));
 	text += sizeof(hex) - 1;
-	for (size_t i = 0; i < ARRAY_LEN(times); i++) {
-		char *end;
-
-		*times[i] = strtoull(text, &end, 10);
-		if (end == text)
+	for (size_t i = 0; i < ARRAY_LEN(times); i++)
+		if (!number_take_next(&text, 10, times[i]))
 			return false;
-		text = end;
-	}
 	return true;
 }
 

@@ -8,6 +8,7 @@
 
 #include "bytes.h"
 #include "crc32c.h"
+#include "number.h"
 #include "spool_halves.h"
 
 #define ACK_NAME     "ack"
@@ -51,8 +52,8 @@ static bool parse_segment_name(const char *name, uint64_t *ret)
 	if (strncmp(name, SPOOL_SEGMENT_PREFIX, strlen(SPOOL_SEGMENT_PREFIX)) ||
 	    strlen(digits) != NUMBER_DIGITS + strlen(SPOOL_SEGMENT_SUFFIX))
 		return false;
-	*ret = strtoull(digits, NULL, 16);
-	return *ret && !strcmp(name, spool_segment_name(*ret, again));
+	return number_take(&digits, 16, ret) && *ret &&
+	       !strcmp(name, spool_segment_name(*ret, again));
 }
 
 struct listing {

@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 
+#include "number.h"
 #include "spool_account.h"
 #include "spool_segment.h"
 
@@ -100,10 +101,11 @@ static void ship_field(struct spool_status *s, const char *field, const char *va
 		text_make_plain(texts[i].text);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
-		const unsigned long long n = strtoull(value, NULL, 10);
+		uint64_t n;
 
 		/* Numbers of JSON have a sign. */
-		if (!strcmp(field, numbers[i].field) && n <= INT64_MAX)
+		if (!strcmp(field, numbers[i].field) && number_read(value, 10, &n) &&
+		    n <= INT64_MAX)
 			*numbers[i].number = n;
 	}
 }

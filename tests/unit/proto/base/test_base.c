@@ -88,6 +88,23 @@ static void test_number(void **state _unused_)
 	}
 }
 
+static void test_number_next(void **state _unused_)
+{
+	const char *at = "12 \t 34  x";
+	uint64_t n = 0;
+
+	assert_true(number_take_next(&at, 10, &n));
+	assert_int_equal(n, 12);
+	assert_true(number_take_next(&at, 10, &n));
+	assert_int_equal(n, 34);
+	/* What is no number leaves the blanks in front of it as well. */
+	assert_false(number_take_next(&at, 10, &n));
+	assert_string_equal(at, "  x");
+	assert_int_equal(n, 34);
+	at = "\n5"; /* the end of a line is no blank */
+	assert_false(number_take_next(&at, 10, &n));
+}
+
 static void test_bytes(void **state _unused_)
 {
 	static const uint8_t in[] = {1, 2, 0, 4, 0, 0, 0, 'h', 'i', 0, 9};
@@ -470,21 +487,14 @@ static void test_file_segments(void **state _unused_)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_err),
-		cmocka_unit_test(test_bytes),
-		cmocka_unit_test(test_number),
-		cmocka_unit_test(test_leb),
-		cmocka_unit_test(test_buf),
-		cmocka_unit_test(test_buf_text),
-		cmocka_unit_test(test_arena),
-		cmocka_unit_test(test_build_id),
-		cmocka_unit_test(test_intern),
-		cmocka_unit_test(test_intern_many),
-		cmocka_unit_test(test_file_view),
-		cmocka_unit_test(test_crc32c),
-		cmocka_unit_test(test_io),
-		cmocka_unit_test(test_helper),
-		cmocka_unit_test(test_file_segments),
+		cmocka_unit_test(test_err),         cmocka_unit_test(test_bytes),
+		cmocka_unit_test(test_number),      cmocka_unit_test(test_number_next),
+		cmocka_unit_test(test_leb),         cmocka_unit_test(test_buf),
+		cmocka_unit_test(test_buf_text),    cmocka_unit_test(test_arena),
+		cmocka_unit_test(test_build_id),    cmocka_unit_test(test_intern),
+		cmocka_unit_test(test_intern_many), cmocka_unit_test(test_file_view),
+		cmocka_unit_test(test_crc32c),      cmocka_unit_test(test_io),
+		cmocka_unit_test(test_helper),      cmocka_unit_test(test_file_segments),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
