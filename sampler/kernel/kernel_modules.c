@@ -52,7 +52,7 @@ static int compare_sections(const void *a, const void *b)
 }
 
 /* Reads "0x<hex>"; 0: there is no number. */
-static uint64_t read_address(const char *text)
+static uint64_t read_proc_address(const char *text)
 {
 	uint64_t address = 0;
 
@@ -73,7 +73,7 @@ static void read_module_line(struct kernel_modules *m, char *line)
 		address = strtok_r(NULL, " \n", &rest);
 	if (!address || strlen(name) >= sizeof(row.name) || strchr(name, '/'))
 		return;
-	row.start = read_address(address);
+	row.start = read_proc_address(address);
 	if (!row.start || !number_read(size, 10, &len) || !CHECKED_ADD(row.start, len, &row.end) ||
 	    !GROW(m->rows, &m->cap, m->count + 1, LIMIT_KERNEL_MODULES))
 		return;
@@ -109,7 +109,7 @@ static void read_module_section(struct kernel_module *row, const char *dir, cons
 	    (size_t)snprintf(path, sizeof(path), "%s/%s", dir, name) >= sizeof(path) ||
 	    io_read_file(path, 64, &text, &len, NULL))
 		return;
-	s.start = read_address((const char *)text);
+	s.start = read_proc_address((const char *)text);
 	memcpy(s.name, name, strlen(name) + 1);
 	if (s.start && GROW(row->sections, &row->cap, row->count + 1, LIMIT_ELF_SECTIONS))
 		row->sections[row->count++] = s;
