@@ -59,7 +59,7 @@ static void start_call_ops(struct rpc_call *c, const grpc_op *ops, size_t count,
 		abort(); /* our batches are always well-formed */
 }
 
-/* Sends the next of: headers and a reply, or the status. */
+/* Sends the next of: headers, a reply, or the status. */
 static void send_next(struct rpc_call *c)
 {
 	static const char pushback_ms[] = "1000";
@@ -69,8 +69,10 @@ static void send_next(struct rpc_call *c)
 	grpc_op ops[3];
 	size_t n = 0;
 
-	if (c->sending || c->broken || c->finish_sent || (!c->reply_count && !c->finish))
+	if (c->sending || c->broken || c->finish_sent ||
+	    (!c->reply_count && !c->finish && (c->headers_sent || !c->headers_wanted)))
 		return;
+	c->sending_headers = !c->reply_count && !c->finish;
 	if (!c->headers_sent)
 		ops[n++] = (grpc_op){.op = GRPC_OP_SEND_INITIAL_METADATA};
 	c->headers_sent = true;
@@ -110,7 +112,7 @@ static void receive_next(struct rpc_call *c)
 	grpc_op op = {.op = GRPC_OP_RECV_MESSAGE};
 
 	if (!c->receive_wanted || c->receiving || c->working || c->finish || c->over ||
-	    c->sending || c->reply_count)
+	    (c->sending && !c->sending_headers) || c->reply_count)
 		return;
 	c->receive_wanted = false;
 	c->receiving = true;
@@ -141,8 +143,8 @@ static bool take_closed(struct rpc_call *c)
 /* Whether the caller, who holds the lock and drops it next, has to call tell_sent(). */
 static bool begin_telling(struct rpc_call *c)
 {
-	if (!c->method || !c->method->sent || c->working || c->sending || c->reply_count ||
-	    c->broken || c->finish || c->over)
+	if (!c->method || !c->method->sent || !c->handled || c->working || c->sending ||
+	    c->reply_count || c->broken || c->finish || c->over)
 		return false;
 	c->tell_again = c->telling;
 	if (c->telling)
@@ -301,6 +303,10 @@ static void run_call_job(struct rpc_job *job)
 	else if (rc == RPC_DONE && !more)
 		finish_call(c, 0, "");
 	c->receive_wanted = rc == RPC_DONE && more;
+	/* Clients of several languages wait for headers, which may be long before the first event.
+	 */
+	c->headers_wanted =
+		c->headers_wanted || (rc == RPC_OPEN && c->method->kind == RPC_SERVER_STREAM);
 	send_next(c);
 	receive_next(c);
 	closed = take_closed(c);
@@ -358,6 +364,9 @@ void rpc_call_begin(struct rpc_calls *calls, grpc_call *call, const struct rpc_m
 	op.data.recv_close_on_server.cancelled = &c->was_cancelled;
 	start_call_ops(c, &op, 1, &c->close_tag);
 	if (method) {
+		/* A client may wait for them before it sends its first request. */
+		c->headers_wanted = method->kind == RPC_BIDI;
+		send_next(c);
 		c->receive_wanted = true;
 		receive_next(c);
 	} else {

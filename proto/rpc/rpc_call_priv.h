@@ -43,7 +43,9 @@ struct rpc_call {
 	bool handled;        /* a handler has run */
 	bool over, closed;   /* the close came; `closed` was called */
 	bool broken;         /* sending failed: nothing more will get out */
+	bool headers_wanted; /* before there is a reply */
 	bool headers_sent, finish, finish_sent;
+	bool sending_headers; /* what is being sent is the headers alone */
 	int code;
 	char message[ERR_MESSAGE_MAX];
 
