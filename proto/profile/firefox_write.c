@@ -121,15 +121,13 @@ struct column {
 static int write_firefox_table(struct firefox_writer *w, const char *name, size_t rows,
 			       const struct column *columns, struct err *err)
 {
-	int rc = 0;
-
 	json_key(&w->out->buf, name);
 	json_open(&w->out->buf, '{');
-	for (; columns->name && !rc; columns++)
-		rc = write_column(w, columns->name, rows, columns->cell, err);
+	for (; columns->name; columns++)
+		TRY(write_column(w, columns->name, rows, columns->cell, err));
 	json_key_number(&w->out->buf, "length", (int64_t)rows);
 	json_close(&w->out->buf, '}');
-	return rc;
+	return 0;
 }
 
 static int write_shared(struct firefox_writer *w, struct err *err)
@@ -170,19 +168,18 @@ static int write_shared(struct firefox_writer *w, struct err *err)
 	};
 	static const struct column sources[] = {
 		{"uuid", cell_null}, {"filename", cell_source}, {0}};
-	int rc;
 
 	json_key(&w->out->buf, "shared");
 	json_open(&w->out->buf, '{');
-	rc = write_firefox_table(w, "stackTable", w->stacks.count, stacks, err);
-	rc = rc ? rc : write_firefox_table(w, "frameTable", w->frames.count, frames, err);
-	rc = rc ? rc : write_firefox_table(w, "funcTable", w->funcs.count, funcs, err);
-	rc = rc ? rc : write_firefox_table(w, "resourceTable", w->modules.count, resources, err);
-	rc = rc ? rc : write_firefox_table(w, "nativeSymbols", 0, symbols, err);
-	rc = rc ? rc : write_firefox_table(w, "sources", w->sources.count, sources, err);
-	rc = rc ? rc : write_column(w, "stringArray", w->strings.count, cell_string, err);
+	TRY(write_firefox_table(w, "stackTable", w->stacks.count, stacks, err));
+	TRY(write_firefox_table(w, "frameTable", w->frames.count, frames, err));
+	TRY(write_firefox_table(w, "funcTable", w->funcs.count, funcs, err));
+	TRY(write_firefox_table(w, "resourceTable", w->modules.count, resources, err));
+	TRY(write_firefox_table(w, "nativeSymbols", 0, symbols, err));
+	TRY(write_firefox_table(w, "sources", w->sources.count, sources, err));
+	TRY(write_column(w, "stringArray", w->strings.count, cell_string, err));
 	json_close(&w->out->buf, '}');
-	return rc;
+	return 0;
 }
 
 /* --- meta, libraries, threads ---------------------------------------------------------------- */
@@ -258,11 +255,10 @@ static void breakpad_id(struct profile_text hex, char ret[34])
 static int write_libs(struct firefox_writer *w, struct err *err)
 {
 	struct buf *out = &w->out->buf;
-	int rc = 0;
 
 	json_key(out, "libs");
 	json_open(out, '[');
-	for (uint32_t i = 0; !rc && i < w->modules.count; i++) {
+	for (uint32_t i = 0; i < w->modules.count; i++) {
 		const struct profile_module *m =
 			&w->p->modules[*(const uint32_t *)firefox_row(&w->modules, i)];
 		struct profile_text path = profile_text(w->p, m->path), name = path;
@@ -284,10 +280,10 @@ static int write_libs(struct firefox_writer *w, struct err *err)
 		json_key_cstr(out, "breakpadId", breakpad);
 		json_key_text(out, "codeId", id.p, id.len);
 		json_close(out, '}');
-		rc = text_out_spill(w->out, err);
+		TRY(text_out_spill(w->out, err));
 	}
 	json_close(out, ']');
-	return rc;
+	return 0;
 }
 
 static bool has_weight(const struct firefox_writer *w, uint32_t sample)
@@ -373,7 +369,6 @@ static int write_firefox_thread(struct firefox_writer *w, const struct thread_gr
 		{0},
 	};
 	struct buf *out = &w->out->buf;
-	int rc;
 
 	json_open(out, '{');
 	json_key_cstr(out, "processType", "default");
@@ -395,10 +390,10 @@ static int write_firefox_thread(struct firefox_writer *w, const struct thread_gr
 		json_key_text(out, "processName", g->name.p, g->name.len);
 	write_id(out, "pid", g->pid, number);
 	write_id(out, "tid", g->tid >= 0 ? g->tid : g->pid, number);
-	rc = write_firefox_samples(w, g, err);
-	rc = rc ? rc : write_firefox_table(w, "markers", 0, markers, err);
+	TRY(write_firefox_samples(w, g, err));
+	TRY(write_firefox_table(w, "markers", 0, markers, err));
 	json_close(out, '}');
-	return rc;
+	return 0;
 }
 
 int firefox_write(const struct profile *p, uint32_t value, const char *title, struct text_out *to,
@@ -420,26 +415,25 @@ int firefox_write(const struct profile *p, uint32_t value, const char *title, st
 #undef TABLE
 	_cleanup_(thread_groups_done) struct thread_groups g = {0};
 	struct buf *out = &to->buf;
-	int rc;
 
 	TRY(firefox_tables_make(&w, err));
 	TRY(thread_groups_make(&g, p, err));
 	json_open(out, '{');
 	write_meta(&w, title);
-	rc = write_libs(&w, err);
+	TRY(write_libs(&w, err));
 	json_key(out, "pages");
 	json_open(out, '[');
 	json_close(out, ']');
 	json_key(out, "counters");
 	json_open(out, '[');
 	json_close(out, ']');
-	rc = rc ? rc : write_shared(&w, err);
+	TRY(write_shared(&w, err));
 	json_key(out, "threads");
 	json_open(out, '[');
-	for (size_t i = 0; !rc && i < g.count; i++)
-		rc = write_firefox_thread(&w, &g.groups[i], i, err);
+	for (size_t i = 0; i < g.count; i++)
+		TRY(write_firefox_thread(&w, &g.groups[i], i, err));
 	json_close(out, ']');
 	json_close(out, '}');
 	buf_str(out, "\n");
-	return rc ? rc : text_out_end(to, err);
+	return text_out_end(to, err);
 }

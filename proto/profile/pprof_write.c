@@ -192,24 +192,18 @@ static int write_strings(struct writer *w, struct err *err)
 int pprof_write(const struct profile *p, struct buf *out, struct err *err)
 {
 	_cleanup_(pprof_writer_done) struct writer w = {.profile = p};
-	int rc;
 
 	if (p->failed)
 		return profile_full(p, err, "pprof");
 	buf_init(&w.row, 64 * MIB);
 	buf_init(&w.inner, 64 * MIB);
-	rc = gzip_writer_open(&w.gzip, out, err);
-	if (!rc)
-		rc = write_head(&w, err);
-	for (uint32_t i = 0; !rc && i < p->samples.count; i++)
-		rc = write_pprof_sample(&w, i, err);
-	if (!rc)
-		rc = write_modules(&w, err);
-	if (!rc)
-		rc = write_locations(&w, err);
-	if (!rc)
-		rc = write_functions(&w, err);
-	if (!rc)
-		rc = write_strings(&w, err);
-	return rc ? rc : gzip_writer_finish(w.gzip, err);
+	TRY(gzip_writer_open(&w.gzip, out, err));
+	TRY(write_head(&w, err));
+	for (uint32_t i = 0; i < p->samples.count; i++)
+		TRY(write_pprof_sample(&w, i, err));
+	TRY(write_modules(&w, err));
+	TRY(write_locations(&w, err));
+	TRY(write_functions(&w, err));
+	TRY(write_strings(&w, err));
+	return gzip_writer_finish(w.gzip, err);
 }

@@ -170,7 +170,6 @@ int speedscope_write(const struct profile *p, uint32_t value, const char *title,
 	};
 	_cleanup_(thread_groups_done) struct thread_groups g = {0};
 	struct buf *out = &to->buf;
-	int rc;
 
 	TRY(thread_groups_make(&g, p, err));
 	TRY(function_set_make(&w.functions, p, err));
@@ -179,13 +178,13 @@ int speedscope_write(const struct profile *p, uint32_t value, const char *title,
 	json_key_cstr(out, "exporter", "rawstack");
 	json_key_cstr(out, "name", title);
 	json_key_number(out, "activeProfileIndex", 0);
-	rc = write_frames(&w, err);
+	TRY(write_frames(&w, err));
 	json_key(out, "profiles");
 	json_open(out, '[');
-	for (size_t i = 0; !rc && i < g.count; i++)
-		rc = write_speedscope_thread(&w, &g.groups[i], err);
+	for (size_t i = 0; i < g.count; i++)
+		TRY(write_speedscope_thread(&w, &g.groups[i], err));
 	json_close(out, ']');
 	json_close(out, '}');
 	buf_str(out, "\n");
-	return rc ? rc : text_out_end(to, err);
+	return text_out_end(to, err);
 }

@@ -59,15 +59,15 @@ static int to_perf_script(const struct profile *p, uint32_t value, const struct 
 			  struct text_out *out, struct err *err)
 {
 	uint64_t summed;
-	int rc = perf_script_write(p, out, &summed, err);
 
 	(void)value;
-	if (!rc && summed)
+	TRY(perf_script_write(p, out, &summed, err));
+	if (summed)
 		log_warn("%s: %" PRIu64
 			 " rows stand for many samples each and are one record each, "
 			 "with the whole weight as its period: weigh records by their period",
 			 o->out, summed);
-	return rc;
+	return 0;
 }
 
 static int to_speedscope(const struct profile *p, uint32_t value, const struct convert_options *o,
@@ -231,7 +231,6 @@ static int convert_profiles(const struct option_usage *usage, int argc, char **a
 	_cleanup_(text_out_done) struct text_out out = TEXT_OUT_INIT(output_file_write, &file);
 	const struct format *format;
 	struct operands profiles;
-	int rc;
 
 	profile_view_init(&o.view);
 	TRY(options_parse(usage, argc, argv, &o, &profiles, err));
@@ -241,15 +240,12 @@ static int convert_profiles(const struct option_usage *usage, int argc, char **a
 	format = find_format(&o, err);
 	if (!format)
 		return ERR_USAGE;
-	rc = profile_view_read(&o.view, profiles.list, profiles.count, err);
-	if (!rc)
-		rc = output_file_open(&file, o.out, err);
+	TRY(profile_view_read(&o.view, profiles.list, profiles.count, err));
+	TRY(output_file_open(&file, o.out, err));
 	out.max = text_out_max(&o.view.p);
-	if (!rc)
-		rc = format->write(&o.view.p, o.view.row, &o, &out, err);
-	if (!rc)
-		rc = output_file_commit(&file, err);
-	return profile_view_end(&o.view, rc, err);
+	TRY(format->write(&o.view.p, o.view.row, &o, &out, err));
+	TRY(output_file_commit(&file, err));
+	return profile_view_end(&o.view, err);
 }
 
 static int run_convert(int argc, char **argv, struct err *err)

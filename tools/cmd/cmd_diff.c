@@ -266,24 +266,18 @@ static int run_diff(int argc, char **argv, struct err *err)
 		.places = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct operands profiles;
-	int rc;
 
 	profile_view_init(&before.view);
 	profile_view_init(&after.view);
 	/* Options are parsed twice, so that both profiles are read through equal filters. */
-	rc = options_parse(&usage, argc, argv, &before, &profiles, err);
-	if (!rc)
-		rc = options_parse(&usage, argc, argv, &after, &profiles, err);
-	if (!rc)
-		rc = profile_view_read(&before.view, profiles.list, 1, err);
-	if (!rc)
-		rc = profile_view_read(&after.view, profiles.list + 1, 1, err);
-	if (!rc)
-		rc = compare_profiles(&before, &after, &c, &out, err);
-	if (!rc)
-		rc = profile_view_print(&out, err);
-	rc = profile_view_end(&before.view, rc, err);
-	return profile_view_end(&after.view, rc, err);
+	TRY(options_parse(&usage, argc, argv, &before, &profiles, err));
+	TRY(options_parse(&usage, argc, argv, &after, &profiles, err));
+	TRY(profile_view_read(&before.view, profiles.list, 1, err));
+	TRY(profile_view_read(&after.view, profiles.list + 1, 1, err));
+	TRY(compare_profiles(&before, &after, &c, &out, err));
+	TRY(profile_view_print(&out, err));
+	TRY(profile_view_end(&before.view, err));
+	return profile_view_end(&after.view, err);
 }
 
 const struct command cmd_diff = {

@@ -58,7 +58,6 @@ static int run_flame(int argc, char **argv, struct err *err)
 	const struct profile *p = &o.view.p;
 	struct operands profiles;
 	struct profile_text t;
-	int rc;
 
 	profile_view_init(&o.view);
 	TRY(options_parse(&usage, argc, argv, &o, &profiles, err));
@@ -71,10 +70,9 @@ static int run_flame(int argc, char **argv, struct err *err)
 		t = profile_text(p, p->value_types[o.view.row].unit);
 		buf_append(&unit, t.p, t.len);
 	}
-	rc = flame_html(&tree, &(struct flame_page){o.title, buf_cstr(&unit)}, &page, err);
-	if (!rc)
-		rc = write_page(o.out, &page, err);
-	return profile_view_end(&o.view, rc, err);
+	TRY(flame_html(&tree, &(struct flame_page){o.title, buf_cstr(&unit)}, &page, err));
+	TRY(write_page(o.out, &page, err));
+	return profile_view_end(&o.view, err);
 }
 
 const struct command cmd_flame = {

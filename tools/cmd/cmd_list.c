@@ -252,21 +252,15 @@ static int run_list(int argc, char **argv, struct err *err)
 		.keys = INTERN_INIT(LIMIT_PROFILE_ENTRIES, LIMIT_PROFILE_BYTES)};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct operands operands;
-	int rc;
 
 	profile_view_init(&o.view);
-	rc = options_parse(&usage, argc, argv, &o, &operands, err);
-	if (!rc)
-		rc = text_match_compile(&o.match, "list", operands.list[0], err);
-	if (!rc)
-		rc = profile_view_read(&o.view, operands.list + 1, operands.count - 1, err);
-	if (!rc)
-		rc = count_list_lines(&o, &c, err);
-	if (!rc)
-		rc = print_list(&o, &c, &out, err);
-	if (!rc)
-		rc = profile_view_print(&out, err);
-	return profile_view_end(&o.view, rc, err);
+	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
+	TRY(text_match_compile(&o.match, "list", operands.list[0], err));
+	TRY(profile_view_read(&o.view, operands.list + 1, operands.count - 1, err));
+	TRY(count_list_lines(&o, &c, err));
+	TRY(print_list(&o, &c, &out, err));
+	TRY(profile_view_print(&out, err));
+	return profile_view_end(&o.view, err);
 }
 
 const struct command cmd_list = {

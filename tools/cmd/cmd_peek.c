@@ -179,7 +179,6 @@ static int print_peek(const struct peek_options *o, const struct call_graph *g, 
 {
 	_cleanup_(freep) struct side *found = NULL;
 	size_t count = 0, cap = 0;
-	int rc = 0;
 
 	for (uint32_t i = 0; i < g->functions.count; i++) {
 		struct profile_text t = profile_text(&o->view.p, g->nodes[i].name);
@@ -193,20 +192,19 @@ static int print_peek(const struct peek_options *o, const struct call_graph *g, 
 	if (!count)
 		return err_set(err, ERR_NOT_FOUND, "peek: no function of the profile matches");
 	qsort(found, count, sizeof(*found), by_weight);
-	for (size_t i = 0; !rc && i < count && i < o->functions; i++) {
+	for (size_t i = 0; i < count && i < o->functions; i++) {
 		if (i && !o->view.json)
 			buf_str(out, "\n");
 		if (!o->view.json)
-			rc = print_sides(o, g, found[i].node, true, out, err);
+			TRY(print_sides(o, g, found[i].node, true, out, err));
 		print_peek_head(o, g, found[i].node, out);
-		if (!rc && o->view.json)
-			rc = print_sides(o, g, found[i].node, true, out, err);
-		if (!rc)
-			rc = print_sides(o, g, found[i].node, false, out, err);
+		if (o->view.json)
+			TRY(print_sides(o, g, found[i].node, true, out, err));
+		TRY(print_sides(o, g, found[i].node, false, out, err));
 	}
 	if (count > o->functions && !o->view.json)
 		buf_printf(out, "\n%zu more functions match (-n)\n", count - (size_t)o->functions);
-	return rc;
+	return 0;
 }
 
 static int run_peek(int argc, char **argv, struct err *err)
@@ -215,7 +213,6 @@ static int run_peek(int argc, char **argv, struct err *err)
 	_cleanup_(call_graph_done) struct call_graph g = {0};
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct operands operands;
-	int rc;
 
 	profile_view_init(&o.view);
 	TRY(options_parse(&usage, argc, argv, &o, &operands, err));
@@ -223,10 +220,9 @@ static int run_peek(int argc, char **argv, struct err *err)
 	TRY(profile_view_read(&o.view, operands.list + 1, operands.count - 1, err));
 	TRY(call_graph_make(&g, &o.view.p, o.view.row, err));
 	g.total = profile_view_whole(&o.view, g.total);
-	rc = print_peek(&o, &g, &out, err);
-	if (!rc)
-		rc = profile_view_print(&out, err);
-	return profile_view_end(&o.view, rc, err);
+	TRY(print_peek(&o, &g, &out, err));
+	TRY(profile_view_print(&out, err));
+	return profile_view_end(&o.view, err);
 }
 
 const struct command cmd_peek = {

@@ -128,18 +128,17 @@ static int run_push(int argc, char **argv, struct err *err)
 	struct arguments o = {
 		.push = {.jobs = JOBS_DEFAULT, .patience_ms = PATIENCE_DEFAULT_S * 1000}};
 	struct operands paths;
-	int rc = options_parse(&usage, argc, argv, &o, &paths, err);
 
-	if (!rc)
-		rc = check_push_arguments(&o, paths.count, err);
-	for (size_t i = 0; !rc && i < paths.count; i++)
-		rc = push_files_add(&files, paths.list[i], err);
-	if (!rc && (o.kernel || o.kallsyms))
-		rc = open_kallsyms(&o, &kernel, err);
-	if (!rc && o.kernel)
-		rc = loaded_modules_add_running(&files, err);
+	TRY(options_parse(&usage, argc, argv, &o, &paths, err));
+	TRY(check_push_arguments(&o, paths.count, err));
+	for (size_t i = 0; i < paths.count; i++)
+		TRY(push_files_add(&files, paths.list[i], err));
+	if (o.kernel || o.kallsyms)
+		TRY(open_kallsyms(&o, &kernel, err));
 	kernel_fd = kernel.fd;
-	return rc ? rc : push_send(&o.push, &files, kernel_fd >= 0 ? &kernel : NULL, err);
+	if (o.kernel)
+		TRY(loaded_modules_add_running(&files, err));
+	return push_send(&o.push, &files, kernel_fd >= 0 ? &kernel : NULL, err);
 }
 
 const struct command cmd_push = {

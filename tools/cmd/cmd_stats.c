@@ -249,7 +249,6 @@ static int run_stats(int argc, char **argv, struct err *err)
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct counts c = {0};
 	struct operands profiles;
-	int rc = 0;
 
 	profile_view_init(&v);
 	TRY(options_parse(&usage, argc, argv, &v, &profiles, err));
@@ -261,12 +260,11 @@ static int run_stats(int argc, char **argv, struct err *err)
 	if (v.json) {
 		print_stats_json(&v, &c, &r, labels, keys.count, &out);
 	} else {
-		rc = print_stats_text(&v, &c, &r, &out, err);
+		TRY(print_stats_text(&v, &c, &r, &out, err));
 		print_labels(&v, labels, keys.count, c.total, &out);
 	}
-	if (!rc)
-		rc = profile_view_print(&out, err);
-	return profile_view_end(&v, rc, err);
+	TRY(profile_view_print(&out, err));
+	return profile_view_end(&v, err);
 }
 
 const struct command cmd_stats = {

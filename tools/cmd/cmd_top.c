@@ -203,7 +203,8 @@ static int run_top(int argc, char **argv, struct err *err)
 		print_unnamed(&out, &o.view, &r);
 	}
 	out.failed |= rc != 0;
-	return profile_view_end(&o.view, profile_view_print(&out, err), err);
+	TRY(profile_view_print(&out, err));
+	return profile_view_end(&o.view, err);
 }
 
 const struct command cmd_top = {

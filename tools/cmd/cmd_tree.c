@@ -156,7 +156,8 @@ static int run_tree(int argc, char **argv, struct err *err)
 		buf_str(&out, "\n");
 	}
 	print_tree(&o, &tree, &out);
-	return profile_view_end(&o.view, profile_view_print(&out, err), err);
+	TRY(profile_view_print(&out, err));
+	return profile_view_end(&o.view, err);
 }
 
 const struct command cmd_tree = {

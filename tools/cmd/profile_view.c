@@ -62,13 +62,13 @@ int profile_view_read(struct profile_view *v, char *const *paths, size_t count, 
 	return profile_input_value(&v->p, v->value, &v->row, err);
 }
 
-int profile_view_end(const struct profile_view *v, int rc, struct err *err)
+int profile_view_end(const struct profile_view *v, struct err *err)
 {
 	const struct profile_left_out *out = &v->filter.left_out;
 	const size_t told = out->count < PROFILE_LEFT_OUT_TOLD ? out->count : PROFILE_LEFT_OUT_TOLD;
 
-	if (rc || !out->count)
-		return rc;
+	if (!out->count)
+		return 0;
 	if (out->count == 1)
 		return err_set(err, out->why[0].code, "%s: left out, as 1 of %zu files",
 			       out->why[0].message, out->of);

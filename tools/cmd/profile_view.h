@@ -52,10 +52,10 @@ static inline void profile_view_text(struct buf *out, struct profile_text t)
 }
 
 /*
- * Returns the result of a command after all is written: `rc`, or if that is 0 and files were left
- * out an error about them. If there are several, each is a warning as well.
+ * The last step of a command whose output is written: fails if files were left out. If there are
+ * several, each is a warning as well.
  */
-int profile_view_end(const struct profile_view *v, int rc, struct err *err);
+int profile_view_end(const struct profile_view *v, struct err *err);
 
 /* Prints the output of a command, or fails if it did not fit. */
 int profile_view_print(const struct buf *out, struct err *err);

@@ -97,19 +97,17 @@ static int parse_pattern(struct words *w, struct text_match *m, const char *what
 /* function|file|module ~ "REGEX" [and ...] */
 static int parse_match(struct words *w, struct frame_match *m, struct err *err)
 {
-	int rc;
-
 	do {
 		if (next_is(w, "function"))
-			rc = parse_pattern(w, &m->function, "function", err);
+			TRY(parse_pattern(w, &m->function, "function", err));
 		else if (next_is(w, "file"))
-			rc = parse_pattern(w, &m->file, "file", err);
+			TRY(parse_pattern(w, &m->file, "file", err));
 		else if (next_is(w, "module"))
-			rc = parse_pattern(w, &m->module, "module", err);
+			TRY(parse_pattern(w, &m->module, "module", err));
 		else
 			return wrong_word(w, "function, file or module is expected", err);
-	} while (!rc && next_is(w, "and"));
-	return rc;
+	} while (next_is(w, "and"));
+	return 0;
 }
 
 static int take_schema_text(struct words *w, char **ret, const char *what, struct err *err)
@@ -162,45 +160,40 @@ static int parse_where(struct words *w, struct schema_rule *r, struct err *err)
 
 static int parse_rule(struct words *w, struct schema_rule *r, struct err *err)
 {
-	int rc;
-
 	if (next_is(w, "tag")) {
 		r->action = SCHEMA_TAG;
-		rc = parse_tag(w, r, err);
-		if (!rc && !next_is(w, "when"))
-			rc = wrong_word(w, "when is missing", err);
-		if (!rc)
-			rc = parse_where(w, r, err);
+		TRY(parse_tag(w, r, err));
+		if (!next_is(w, "when"))
+			return wrong_word(w, "when is missing", err);
+		TRY(parse_where(w, r, err));
 	} else if (next_is(w, "mark")) {
 		r->action = SCHEMA_MARK;
-		rc = take_schema_text(w, &r->text, "a mark is missing", err);
-		if (!rc && !next_is(w, "on"))
-			rc = wrong_word(w, "on is missing", err);
-		if (!rc)
-			rc = parse_where(w, r, err);
+		TRY(take_schema_text(w, &r->text, "a mark is missing", err));
+		if (!next_is(w, "on"))
+			return wrong_word(w, "on is missing", err);
+		TRY(parse_where(w, r, err));
 	} else if (next_is(w, "rename")) {
 		r->action = SCHEMA_RENAME;
-		rc = parse_where(w, r, err);
-		if (!rc && !next_is(w, "to"))
-			rc = wrong_word(w, "to is missing", err);
-		if (!rc)
-			rc = take_schema_text(w, &r->text, "a name is missing", err);
+		TRY(parse_where(w, r, err));
+		if (!next_is(w, "to"))
+			return wrong_word(w, "to is missing", err);
+		TRY(take_schema_text(w, &r->text, "a name is missing", err));
 	} else if (next_is(w, "collapse")) {
 		r->action = SCHEMA_COLLAPSE;
-		rc = parse_where(w, r, err);
-		if (!rc && next_is(w, "to"))
-			rc = take_schema_text(w, &r->text, "a name is missing", err);
+		TRY(parse_where(w, r, err));
+		if (next_is(w, "to"))
+			TRY(take_schema_text(w, &r->text, "a name is missing", err));
 	} else if (next_is(w, "drop")) {
 		bool stack = next_is(w, "stack");
 
 		if (!stack && !next_is(w, "frame"))
 			return wrong_word(w, "drop frame or drop stack is expected", err);
 		r->action = stack ? SCHEMA_DROP_STACK : SCHEMA_DROP_FRAME;
-		rc = parse_where(w, r, err);
+		TRY(parse_where(w, r, err));
 	} else {
 		return wrong_word(w, "not tag, mark, rename, collapse or drop", err);
 	}
-	return rc ? rc : w->at < w->count ? wrong_word(w, "more than a rule", err) : 0;
+	return w->at < w->count ? wrong_word(w, "more than a rule", err) : 0;
 }
 
 static void rule_reset(struct schema_rule *r)
