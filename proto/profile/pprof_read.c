@@ -215,7 +215,6 @@ static int read_tables(struct reader *r)
 static int add_pprof_file(struct reader *r, const void *file, size_t len)
 {
 	struct profile *p = r->rows.profile;
-	int rc;
 
 	pprof_rows_init(&r->rows, len);
 	r->rows.base = file;
@@ -224,12 +223,10 @@ static int add_pprof_file(struct reader *r, const void *file, size_t len)
 	TRY(read_heads(r));
 	if (r->between && !r->between->wants(r->between->ctx, r->time_ns, r->duration_ns))
 		return 0;
-	rc = match_pprof_values(r);
-	if (!rc)
-		rc = read_tables(r);
-	if (!rc)
-		profile_add_time(p, r->time_ns, r->duration_ns);
-	return rc ? rc : p->failed ? pprof_full(&r->rows) : 0;
+	TRY(match_pprof_values(r));
+	TRY(read_tables(r));
+	profile_add_time(p, r->time_ns, r->duration_ns);
+	return p->failed ? pprof_full(&r->rows) : 0;
 }
 
 int pprof_add(const void *file, size_t len, const struct pprof_time_filter *between,

@@ -223,10 +223,9 @@ static int add_pprof_line(struct pprof_rows *rows, struct bytes in, size_t begin
 		else if (f.number == LINE_LINE)
 			line.line = line_of_pprof(f.value);
 	}
-	if (!rc)
-		rc = row_of_pprof_id(rows, in.p, &rows->functions, function, &line.function);
 	if (rc)
 		return rc;
+	TRY(row_of_pprof_id(rows, in.p, &rows->functions, function, &line.function));
 	if (rows->line_count - begin > LIMIT_INLINE_DEPTH)
 		return err_set(rows->err, ERR_LIMIT, "pprof: a location with more than %zu lines",
 			       (size_t)LIMIT_INLINE_DEPTH + 1);

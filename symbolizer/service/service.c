@@ -31,13 +31,6 @@ enum {
 	STOP_BUILDERS_MS = 700,
 };
 
-uint64_t service_now_ns(void)
-{
-	const struct io *io = io_system();
-
-	return io->real_ns(io->ctx);
-}
-
 int service_id(struct build_id *id, const ProtobufCBinaryData *field, struct err *err)
 {
 	if (build_id_set(id, BUILD_ID_GNU, field->data, field->len, err))
@@ -423,7 +416,7 @@ struct symbolize_env service_env(struct service *s, const struct service_caller 
 		.remake = remake_table,
 		.damaged = on_damaged,
 		.ctx = s,
-		.now_ns = service_now_ns(),
+		.now_ns = io_system()->real_ns(NULL),
 		.cancelled = caller ? caller->cancelled : NULL,
 		.cancelled_arg = caller ? caller->arg : NULL,
 		.client = caller ? caller->client : 0,

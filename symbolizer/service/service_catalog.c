@@ -206,12 +206,10 @@ int service_pin(struct service *s, const Rawstack__V1__PinRequest *request, stru
 {
 	char hex[BUILD_ID_HEX_MAX];
 	struct build_id id;
-	int rc = service_find_id(s, &id, &request->build_id, err);
+	int rc;
 
-	if (!rc)
-		rc = service_store_error(store_pin(s->store, &id, request->pinned, err), err);
-	else
-		return rc;
+	TRY(service_find_id(s, &id, &request->build_id, err));
+	rc = service_store_error(store_pin(s->store, &id, request->pinned, err), err);
 	if (rc == 0)
 		return err_set(err, ERR_NOT_FOUND, "no binary %s", build_id_hex(&id, hex));
 	return rc < 0 ? rc : 0;

@@ -48,8 +48,6 @@ struct service {
 	bool stopped;
 };
 
-uint64_t service_now_ns(void);
-
 /* The limits in a configuration, or the defaults where it has 0. */
 struct build_limits service_build_limits(const struct service_config *c);
 uint64_t service_kept_bytes(const struct service_config *c);

@@ -66,13 +66,12 @@ static int walk_table(struct checked *c, enum kv_table table, struct err *err)
 
 static int open_checked_env(struct checked *c, struct err *err)
 {
-	int rc = mdb_env_create(&c->env);
+	int rc;
 
-	if (!rc)
-		rc = mdb_env_set_maxdbs(c->env, KV_TABLE_COUNT);
-	if (!rc)
-		rc = mdb_env_open(c->env, c->path,
-				  MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD | MDB_RDONLY, 0600);
+	if ((rc = mdb_env_create(&c->env)) || (rc = mdb_env_set_maxdbs(c->env, KV_TABLE_COUNT)))
+		return lmdb_fault(c, "open", rc, err);
+	rc = mdb_env_open(c->env, c->path, MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD | MDB_RDONLY,
+			  0600);
 	return rc ? lmdb_fault(c, "open", rc, err) : 0;
 }
 
@@ -93,9 +92,11 @@ static int check_pinned(struct checked *c, struct err *err)
 		if (!rc)
 			rc = store_pages_check(c->pages, mdb_txn_id(c->txn), err);
 	}
-	for (size_t i = 0; !rc && i < KV_TABLE_COUNT; i++)
-		rc = walk_table(c, (enum kv_table)i, err);
-	return rc;
+	if (rc)
+		return rc;
+	for (size_t i = 0; i < KV_TABLE_COUNT; i++)
+		TRY(walk_table(c, (enum kv_table)i, err));
+	return 0;
 }
 
 static int open_checked_file(const char *dir, int *ret_fd, struct err *err)
@@ -125,11 +126,11 @@ static int check_lmdb(struct checked *c, const char *dir, struct err *err)
 		nanosleep(&pause, NULL);
 		rc = store_pages_reopen(c->pages, err);
 	}
-	if (!rc)
-		rc = data_dir_own_file(dir, "store.mdb-lock", err);
-	if (!rc)
-		rc = open_checked_env(c, err);
-	return rc ? rc : check_pinned(c, err);
+	if (rc)
+		return rc;
+	TRY(data_dir_own_file(dir, "store.mdb-lock", err));
+	TRY(open_checked_env(c, err));
+	return check_pinned(c, err);
 }
 
 int store_check(const char *dir, struct err *err)

@@ -297,6 +297,22 @@ static int open_tables(struct kv_lmdb *m, struct err *err)
 	return rc ? store_lmdb_fail(m, rc, "open", err) : find_map(m, err);
 }
 
+/* Returns 0 or an error of LMDB. */
+static int make_lmdb_env(struct kv_lmdb *m)
+{
+	TRY(mdb_env_create(&m->env));
+	if (!m->read_only)
+		TRY(mdb_env_set_mapsize(m->env, m->max_bytes));
+	TRY(mdb_env_set_maxdbs(m->env, KV_TABLE_COUNT));
+	TRY(mdb_env_set_userctx(m->env, m));
+	TRY(mdb_env_set_assert(m->env, on_assertion));
+	TRY(mdb_env_set_maxreaders(m->env, STORE_LMDB_READERS));
+	TRY(mdb_env_open(m->env, m->path,
+			 MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD | (m->read_only ? MDB_RDONLY : 0),
+			 0600));
+	return mdb_env_get_fd(m->env, &m->fd);
+}
+
 static int open_lmdb_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 {
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
@@ -311,27 +327,29 @@ static int open_lmdb_env(struct kv_lmdb *m, uint64_t max_bytes, struct err *err)
 		max_bytes = (uint64_t)st.st_size + PURGE_PAGES * page;
 	max_bytes = (max_bytes + page - 1) / page * page;
 	m->max_bytes = max_bytes;
-	rc = mdb_env_create(&m->env);
-	if (!rc && !m->read_only)
-		rc = mdb_env_set_mapsize(m->env, max_bytes);
-	if (!rc)
-		rc = mdb_env_set_maxdbs(m->env, KV_TABLE_COUNT);
-	if (!rc)
-		rc = mdb_env_set_userctx(m->env, m);
-	if (!rc)
-		rc = mdb_env_set_assert(m->env, on_assertion);
-	if (!rc)
-		rc = mdb_env_set_maxreaders(m->env, STORE_LMDB_READERS);
-	if (!rc)
-		rc = mdb_env_open(m->env, m->path,
-				  MDB_NOSUBDIR | MDB_NOTLS | MDB_NORDAHEAD |
-					  (m->read_only ? MDB_RDONLY : 0),
-				  0600);
-	if (!rc)
-		rc = mdb_env_get_fd(m->env, &m->fd);
-	if (rc)
-		return store_lmdb_fail(m, rc, "open", err);
-	return check_length(m, err);
+	rc = make_lmdb_env(m);
+	return rc ? store_lmdb_fail(m, rc, "open", err) : check_length(m, err);
+}
+
+static int open_lmdb_store(struct kv_lmdb *m, const char *dir, uint64_t max_bytes, struct err *err)
+{
+	if (snprintf(m->path, sizeof(m->path), "%s/store.mdb", dir) >= (int)sizeof(m->path))
+		return err_set(err, ERR_USAGE, "data directory: name too long");
+	if (m->read_only && access(m->path, F_OK))
+		return err_sys(err, errno, "%s", m->path);
+	TRY(data_dir_check_file(dir, "store.mdb", err));
+	TRY(store_birth_check(dir, err));
+	if (!m->read_only)
+		TRY(store_birth_begin(dir, err));
+	/* LMDB makes it, also when it only reads. */
+	TRY(data_dir_own_file(dir, "store.mdb-lock", err));
+	TRY(open_lmdb_env(m, max_bytes, err));
+	if (!m->read_only)
+		lmdb_maintain(&m->kv);
+	TRY(open_tables(m, err));
+	if (!m->read_only)
+		store_birth_end(dir);
+	return 0;
 }
 
 int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uint64_t disk_floor,
@@ -361,31 +379,11 @@ int store_kv_open_lmdb(struct kv **ret, const char *dir, uint64_t max_bytes, uin
 	m->read_only = max_bytes == 0;
 	pthread_mutex_init(&m->lock, NULL);
 	timed_wait_init(&m->ended);
-	if (snprintf(m->path, sizeof(m->path), "%s/store.mdb", dir) >= (int)sizeof(m->path))
-		rc = err_set(err, ERR_USAGE, "data directory: name too long");
-	else if (m->read_only && access(m->path, F_OK))
-		rc = err_sys(err, errno, "%s", m->path);
-	else
-		rc = data_dir_check_file(dir, "store.mdb", err);
-	if (!rc)
-		rc = store_birth_check(dir, err);
-	if (!rc && !m->read_only)
-		rc = store_birth_begin(dir, err);
-	if (!rc) /* LMDB makes it, also when it only reads */
-		rc = data_dir_own_file(dir, "store.mdb-lock", err);
-	if (!rc)
-		rc = open_lmdb_env(m, max_bytes, err);
-	if (!rc) {
-		if (!m->read_only)
-			lmdb_maintain(&m->kv);
-		rc = open_tables(m, err);
-	}
+	rc = open_lmdb_store(m, dir, max_bytes, err);
 	if (rc) {
 		lmdb_close(&m->kv);
 		return rc;
 	}
-	if (!m->read_only)
-		store_birth_end(dir);
 	*ret = &m->kv;
 	return 0;
 }

@@ -224,10 +224,12 @@ static int read_rows(struct store_read *r, const struct store_pending *p, struct
 			plans[note].is_seen = true;
 		TRY(add_missing_row(rows, &m, is_noted ? &p->notes[note] : NULL, note, err));
 	}
-	for (uint32_t i = 0; !rc && i < p->ids.count; i++)
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < p->ids.count; i++)
 		if (!plans[i].skip && !plans[i].is_seen)
-			rc = add_missing_row(rows, &p->notes[i], &p->notes[i], i, err);
-	return rc;
+			TRY(add_missing_row(rows, &p->notes[i], &p->notes[i], i, err));
+	return 0;
 }
 
 /* Decides, when the table is full, whose share each row is in, and which rows go. */
@@ -235,11 +237,10 @@ static int share_rows(struct store_read *r, struct change *c, const struct store
 		      struct plan *plans, struct err *err)
 {
 	_cleanup_(rows_done) struct rows rows = {NULL, 0, 0};
-	int rc = read_rows(r, p, plans, &rows, err);
 
-	if (!rc)
-		missing_shares_cut(rows.rows, rows.count, LIMIT_MISSING_IDS);
-	for (size_t i = 0; !rc && i < rows.count; i++) {
+	TRY(read_rows(r, p, plans, &rows, err));
+	missing_shares_cut(rows.rows, rows.count, LIMIT_MISSING_IDS);
+	for (size_t i = 0; i < rows.count; i++) {
 		const struct missing_row *row = &rows.rows[i];
 
 		if (row->is_asked) {
@@ -250,10 +251,10 @@ static int share_rows(struct store_read *r, struct change *c, const struct store
 			continue;
 		c->added--;
 		if (!row->is_asked || !plans[row->note].is_new)
-			rc = change_add(c, KV_MISSING, store_key_of(&row->id),
-					(struct kv_bytes){NULL, 0}, err);
+			TRY(change_add(c, KV_MISSING, store_key_of(&row->id),
+				       (struct kv_bytes){NULL, 0}, err));
 	}
-	return rc;
+	return 0;
 }
 
 /* Adds the gathered notes to the change. */
@@ -262,18 +263,19 @@ static int note_rows(struct store_read *r, struct change *c, const struct store_
 {
 	size_t count = p->ids.count;
 	_cleanup_(freep) struct plan *plans = calloc(count + 1, sizeof(*plans));
-	int rc = plans ? 0 : err_no_memory(err);
 
-	for (size_t i = 0; !rc && i < count; i++) {
-		rc = plan_note(r, &p->notes[i], &plans[i], err);
+	if (!plans)
+		return err_no_memory(err);
+	for (size_t i = 0; i < count; i++) {
+		TRY(plan_note(r, &p->notes[i], &plans[i], err));
 		c->added += !plans[i].skip && plans[i].is_new;
 	}
-	if (!rc && (int64_t)r->s->stat.missing_count + c->added >= (int64_t)LIMIT_MISSING_IDS)
-		rc = share_rows(r, c, p, plans, err);
-	for (size_t i = 0; !rc && i < count; i++)
+	if ((int64_t)r->s->stat.missing_count + c->added >= (int64_t)LIMIT_MISSING_IDS)
+		TRY(share_rows(r, c, p, plans, err));
+	for (size_t i = 0; i < count; i++)
 		if (!plans[i].skip)
-			rc = write_missing_note(r, c, &p->notes[i], &plans[i], err);
-	return rc;
+			TRY(write_missing_note(r, c, &p->notes[i], &plans[i], err));
+	return 0;
 }
 
 /* The batch id, which is new, is remembered, and the oldest one forgotten. */
@@ -284,51 +286,50 @@ static int remember_batch(struct store_read *r, struct change *c, struct kv_byte
 	uint8_t number[STORE_NUMBER_LEN];
 	struct kv_bytes old;
 	uint64_t big_endian;
-	int rc = 0;
 
 	if (*next - *first >= LIMIT_BATCH_IDS) {
 		struct kv_bytes key = {&big_endian, sizeof(big_endian)};
 
 		big_endian = htobe64((*first)++);
 		if (s->kv->ops->get(r->kv, KV_BATCH_ORDER, key, &old, NULL) == 1 && old.len)
-			rc = change_add(c, KV_BATCHES, old, (struct kv_bytes){NULL, 0}, err);
-		if (!rc)
-			rc = change_add(c, KV_BATCH_ORDER, key, (struct kv_bytes){NULL, 0}, err);
+			TRY(change_add(c, KV_BATCHES, old, (struct kv_bytes){NULL, 0}, err));
+		TRY(change_add(c, KV_BATCH_ORDER, key, (struct kv_bytes){NULL, 0}, err));
 	}
 	store_number_encode(*next, number);
-	if (!rc)
-		rc = change_add(c, KV_BATCHES, batch_id, (struct kv_bytes){number, sizeof(number)},
-				err);
+	TRY(change_add(c, KV_BATCHES, batch_id, (struct kv_bytes){number, sizeof(number)}, err));
 	big_endian = htobe64((*next)++);
-	if (!rc)
-		rc = change_add(c, KV_BATCH_ORDER,
-				(struct kv_bytes){&big_endian, sizeof(big_endian)}, batch_id, err);
-	return rc;
+	return change_add(c, KV_BATCH_ORDER, (struct kv_bytes){&big_endian, sizeof(big_endian)},
+			  batch_id, err);
 }
 
-/* Everything that is flushing, as one commit. */
+/* Gathers the writes for everything that is flushing. */
+static int note_pending(struct store_read *r, struct change *c, const struct store_pending *p,
+			uint64_t *first, uint64_t *next, struct err *err)
+{
+	for (uint32_t i = 0; i < p->batches.count; i++) {
+		struct kv_bytes id;
+
+		id.p = intern_get(&p->batches, i, &id.len);
+		TRY(remember_batch(r, c, id, first, next, err));
+	}
+	return note_rows(r, c, p, err);
+}
+
+/* Commits everything that is flushing, at once. */
 static int note_all(struct store *s, struct err *err)
 {
 	_cleanup_(change_done) struct change c = {.arena = ARENA_INIT(SIZE_MAX)};
 	uint64_t first = s->batch_first, next = s->batch_next;
-	const struct store_pending *p = &s->flushing;
 	struct store_read *r;
-	int rc = 0;
+	int rc;
 
 	TRY(store_read_begin(s, &r, err));
-	for (uint32_t i = 0; !rc && i < p->batches.count; i++) {
-		struct kv_bytes id;
-
-		id.p = intern_get(&p->batches, i, &id.len);
-		rc = remember_batch(r, &c, id, &first, &next, err);
-	}
-	if (!rc)
-		rc = note_rows(r, &c, p, err);
+	rc = note_pending(r, &c, &s->flushing, &first, &next, err);
 	store_read_end(r);
-	if (!rc && c.count)
-		rc = store_commit(s, c.writes, c.count, c.arena.used, err);
 	if (rc)
 		return rc;
+	if (c.count)
+		TRY(store_commit(s, c.writes, c.count, c.arena.used, err));
 	s->batch_first = first;
 	s->batch_next = next;
 	pthread_mutex_lock(&s->lock);

@@ -231,14 +231,6 @@ bool store_pages_have_meta(const struct store_pages *p)
 	return p->has_meta[0] || p->has_meta[1];
 }
 
-uint64_t store_pages_commit(const struct store_pages *p)
-{
-	uint64_t a = p->has_meta[0] ? p->metas[0].commit : 0;
-	uint64_t b = p->has_meta[1] ? p->metas[1].commit : 0;
-
-	return a > b ? a : b;
-}
-
 /* --- checking -------------------------------------------------------------------------------- */
 
 struct check {

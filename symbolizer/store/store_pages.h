@@ -43,9 +43,6 @@ int store_pages_reopen(struct store_pages *p, struct err *err) _must_check_;
 void store_pages_close(struct store_pages *p);
 DEFINE_FREEP(struct store_pages, store_pages_close);
 
-/* The number of the commit of the newer meta page. */
-uint64_t store_pages_commit(const struct store_pages *p);
-
 /* Returns whether at least one meta page is sound. Without one, nothing tells which pages belong to
  * the newest commit. */
 bool store_pages_have_meta(const struct store_pages *p);

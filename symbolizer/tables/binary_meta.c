@@ -17,11 +17,6 @@ static void release_in_arena(void *data _unused_, void *p _unused_)
 {
 }
 
-ProtobufCAllocator binary_meta_allocator(struct arena *arena)
-{
-	return (ProtobufCAllocator){allocate_in_arena, release_in_arena, arena};
-}
-
 Rawstack__V1__ModuleStatus binary_meta_status(enum store_status status)
 {
 	switch (status) {
@@ -47,7 +42,7 @@ static void other_reason(const struct store_binary *b, char *to, size_t len)
 
 Rawstack__V1__Binary *binary_meta_message(const struct store_binary *b, struct arena *arena)
 {
-	ProtobufCAllocator allocator = binary_meta_allocator(arena);
+	ProtobufCAllocator allocator = {allocate_in_arena, release_in_arena, arena};
 	Rawstack__V1__Binary *m = rawstack__v1__binary__unpack(&allocator, b->meta_len, b->meta);
 
 	if (!m) {

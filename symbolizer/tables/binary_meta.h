@@ -27,9 +27,6 @@ void binary_meta_reason(const struct store_binary *b, char *to, size_t len);
 void binary_meta_report(Rawstack__V1__BuildReport *to, const struct build_report *build,
 			uint64_t input_len, uint64_t generation, ProtobufCBinaryData *skipped);
 
-/* Returns an allocator for protobuf-c that takes memory from the arena. */
-ProtobufCAllocator binary_meta_allocator(struct arena *arena);
-
 static inline ProtobufCBinaryData binary_meta_text(const char *s)
 {
 	ProtobufCBinaryData d = {.len = strlen(s)};

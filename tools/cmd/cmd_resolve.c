@@ -112,30 +112,28 @@ static int answer_arguments(struct source *s, const struct resolve_options *o,
 {
 	const size_t count = operands->count;
 	_cleanup_(freep) uint64_t *addresses = malloc((count + 1) * sizeof(*addresses));
-	int rc = 0;
 
 	if (!addresses)
 		return err_no_memory(err);
-	for (size_t i = 0; !rc && i < count; i++)
-		rc = address_parse(operands->list[i], &addresses[i], err);
-	if (!rc)
-		rc = source_open(s, o, err);
-	return rc ? rc : answer_addresses(s, o, addresses, count, totals, err);
+	for (size_t i = 0; i < count; i++)
+		TRY(address_parse(operands->list[i], &addresses[i], err));
+	TRY(source_open(s, o, err));
+	return answer_addresses(s, o, addresses, count, totals, err);
 }
 
 static int answer_lines(struct source *s, const struct resolve_options *o, struct totals *totals,
 			struct err *err)
 {
 	_cleanup_(address_input_done) struct address_input in;
-	int rc = source_open(s, o, err), more = 0;
+	int more;
 
 	address_input_init(&in, STDIN_FILENO, o->drop_in);
-	while (!rc && (more = address_input_next(&in, err)) > 0) {
-		rc = answer_addresses(s, o, in.list, in.count, totals, err);
-		if (!rc)
-			rc = stdout_flush(err);
+	TRY(source_open(s, o, err));
+	while ((more = address_input_next(&in, err)) > 0) {
+		TRY(answer_addresses(s, o, in.list, in.count, totals, err));
+		TRY(stdout_flush(err));
 	}
-	return rc ? rc : more;
+	return more;
 }
 
 static int filter_log(const struct resolve_options *o, struct err *err)

@@ -132,7 +132,9 @@ void text_age(struct buf *out, uint64_t unix_ns, uint64_t now_ns)
 	buf_printf(out, "%" PRIu64 " %s ago", seconds / rows[i].seconds, rows[i].unit);
 }
 
-bool text_has_colours(void)
+/* Returns whether output may have colours: stdout is a terminal, not a dumb one, and $NO_COLOR is
+ * not set (no-color.org). */
+static bool text_has_colours(void)
 {
 	static int known = -1; /* asked by one thread: who prints */
 

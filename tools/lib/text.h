@@ -32,10 +32,6 @@ void text_bytes(struct buf *out, uint64_t n);
 /* Appends an age: "3 min ago", or "-" if unix_ns is 0. */
 void text_age(struct buf *out, uint64_t unix_ns, uint64_t now_ns);
 
-/* Returns whether output may have colours: stdout is a terminal, not a dumb one, and $NO_COLOR is
- * not set (no-color.org). */
-bool text_has_colours(void);
-
 /* Appends the share of a whole, which may be 0: " 61.2 %". Coloured as in perf: red from 5 %, green
  * from 0.5 %. */
 void text_share(struct buf *out, double part, double whole);

@@ -81,7 +81,7 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 		    struct err *err)
 {
 	struct dirent **entries = NULL;
-	int rc = 0, count = scandir(dir, &entries, is_segment, NULL);
+	int rc, count = scandir(dir, &entries, is_segment, NULL);
 
 	free_entries(&entries, count);
 	if (count > 0)
@@ -89,11 +89,9 @@ static int read_dir(const char *dir, struct profile_filter *filter, struct profi
 	count = scandir(dir, &entries, is_profile, alphasort);
 	if (count < 0)
 		return err_sys(err, errno, "%s", dir);
-	if (!count)
-		rc = err_set(err, ERR_NOT_FOUND,
+	rc = count ? read_directory_entries(dir, entries, (size_t)count, filter, ret, err)
+		   : err_set(err, ERR_NOT_FOUND,
 			     "%s: no profiles (*.pb.gz) and no spool (segment-*.spool) here", dir);
-	if (!rc)
-		rc = read_directory_entries(dir, entries, (size_t)count, filter, ret, err);
 	free_entries(&entries, count);
 	return rc;
 }

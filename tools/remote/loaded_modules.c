@@ -81,9 +81,8 @@ static int add_each(const struct loaded_modules_places *at, char *modules, const
 	_cleanup_(buf_done) struct buf missing = BUF_INIT(SHOWN_LEN + NAME_MAX_LEN + 2);
 	char path[LIMIT_PATH_LEN], *rest = NULL;
 	size_t missing_count = 0;
-	int rc = 0;
 
-	for (char *line = strtok_r(modules, "\n", &rest); line && !rc;
+	for (char *line = strtok_r(modules, "\n", &rest); line;
 	     line = strtok_r(NULL, "\n", &rest)) {
 		size_t name_len = strcspn(line, " ");
 
@@ -93,14 +92,13 @@ static int add_each(const struct loaded_modules_places *at, char *modules, const
 		if (find_module_file(at->lib, dep, line, path)) {
 			struct build_id id = id_of_module(at->sys, line);
 
-			rc = push_files_add_loaded(files, path, &id, err);
+			TRY(push_files_add_loaded(files, path, &id, err));
 		} else if (missing_count++ == 0 || missing.len < SHOWN_LEN) {
 			buf_printf(&missing, "%s%s", missing.len ? ", " : "", line);
 		}
 	}
-	if (!rc)
-		warn_missing(at, &missing, missing_count);
-	return rc;
+	warn_missing(at, &missing, missing_count);
+	return 0;
 }
 
 int loaded_modules_add(const struct loaded_modules_places *at, struct push_files *files,

@@ -84,11 +84,9 @@ int push_files_add(struct push_files *f, const char *path, struct err *err)
 int push_files_add_loaded(struct push_files *f, const char *path, const struct build_id *loaded,
 			  struct err *err)
 {
-	int rc = add_push_file(f, path, false, err);
-
-	if (!rc)
-		f->list[f->count - 1].loaded = *loaded;
-	return rc;
+	TRY(add_push_file(f, path, false, err));
+	f->list[f->count - 1].loaded = *loaded;
+	return 0;
 }
 
 void push_files_done(struct push_files *f)

@@ -176,9 +176,8 @@ static int print_lines(struct log_filter *f, const struct places *all, const cha
 	_cleanup_(buf_done) struct buf out = BUF_INIT(GIB);
 	struct resolve_printer printer = {.style = RESOLVE_LINE, .out = &out};
 	size_t at = 0, unknown = 0;
-	int rc = 0;
 
-	for (size_t i = 0; !rc && i < all->count; i++) {
+	for (size_t i = 0; i < all->count; i++) {
 		const struct place *p = &all->list[i];
 		uint64_t vaddr;
 
@@ -188,15 +187,13 @@ static int print_lines(struct log_filter *f, const struct places *all, const cha
 			continue;
 		unknown = 0;
 		vaddr = p->is_return ? rsym_call_vaddr(&p->module->table.rsym, p->vaddr) : p->vaddr;
-		rc = frame_printer_print(p->module->frame_printer, &vaddr, &vaddr, 1, &printer,
-					 &unknown, err);
+		TRY(frame_printer_print(p->module->frame_printer, &vaddr, &vaddr, 1, &printer,
+					&unknown, err));
 		f->named += !unknown;
 	}
 	buf_append(&out, text + at, len - at);
-	if (!rc && out.failed)
-		rc = err_no_memory(err);
-	if (rc)
-		return rc;
+	if (out.failed)
+		return err_no_memory(err);
 	stdout_put(&out);
 	return stdout_flush(err);
 }
